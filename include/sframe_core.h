@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The decoder: from the bytes of an SFrame section to the row that describes
+ * one frame. See sframe_core.c.
+ */
+#ifndef SFRAME_CORE_H
+#define SFRAME_CORE_H
+
+#include "sframe_format.h"
+
+/*
+ * What can be wrong with a section: the name (counters, tools), and what it
+ * means to a person. The order is free; add a fault beside its kin.
+ */
+#define SFRAME_FAULTS(F)						\
+	F(NONE,		"none",		"no fault")			\
+	/* file */							\
+	F(SEGMENT,	"segment",	"segment does not lie in readable, loaded memory") \
+	/* header */							\
+	F(SHORT,	"short",	"shorter than its 28-byte header") \
+	F(EMPTY,	"empty",	"all zero: nothing is described here") \
+	F(MAGIC,	"magic",	"does not begin with the magic 0xdee2") \
+	F(VERSION,	"version",	"version is not 1, 2 or 3")	\
+	F(FLAGS,	"flags",	"undefined flag bits are set")	\
+	F(ENDIAN,	"endian",	"byte order of another machine") \
+	F(ABI,		"abi",		"ABI identifier is unknown or contradicts the byte order") \
+	F(FOREIGN,	"foreign",	"made for another architecture") \
+	F(FIXED,	"fixed-offsets", "fixed FP or RA offset is not the ABI's") \
+	F(FDEOFF,	"fdeoff",	"FDE table does not lie between header and FREs") \
+	F(FREOFF,	"freoff",	"FRE sub-section begins beyond the end") \
+	F(FRELEN,	"fre-len",	"FRE sub-section runs past the end") \
+	F(NUM_FDES,	"num-fdes",	"more FDEs than the table has room for") \
+	/* function descriptor */					\
+	F(FDE_ORDER,	"fde-order",	"FDEs are marked sorted but are not") \
+	F(FDE_RANGE,	"fde-range",	"FDE's function is not in user memory") \
+	F(FRE_OFF,	"fre-off",	"FDE's rows begin past the end")	\
+	F(FRE_TYPE,	"fre-type",	"row address type is undefined") \
+	F(FDE_TYPE,	"fde-type",	"FDE type is undefined")	\
+	F(REP_SIZE,	"rep-size",	"repetitive FDE has block size 0") \
+	/* row */							\
+	F(FRE_CUT,	"fre-cut",	"row runs past the end")	\
+	F(FRE_ORDER,	"fre-order",	"rows do not ascend")		\
+	F(WORD_SIZE,	"word-size",	"row's word size is undefined")	\
+	F(NR_WORDS,	"nr-words",	"row's word count does not fit its form") \
+	F(FLEX_CFA,	"flex-cfa",	"flexible row's CFA is not based on a register") \
+	F(REGNUM,	"regnum",	"row names a register that cannot be known")
+
+enum sframe_fault {
+#define F(id, name, text) SFRAME_FAULT_##id,
+	SFRAME_FAULTS(F)
+#undef F
+	NR_SFRAME_FAULTS
+};
+
+extern const char *const sframe_fault_names[NR_SFRAME_FAULTS];
+extern const char *const sframe_fault_texts[NR_SFRAME_FAULTS];
+
+/**
+ * struct sframe_reader - the one way the decoder reads, good for one look-up
+ * @read: copy @len bytes at @addr to @dst; 0, or -EFAULT if they are not
+ *	readable now
+ * @budget: what the look-up may still cost: each read costs its bytes and
+ *	SFRAME_READ_COST
+ * @fault: set beside -EBADMSG and -EOPNOTSUPP: what was found
+ *
+ * Embed it where @read needs more than the address. The budget is what bounds
+ * a look-up, whatever the bytes say.
+ */
+struct sframe_reader {
+	int (*read)(struct sframe_reader *rd, void *dst, u64 addr, u32 len);
+	u32			budget;
+	enum sframe_fault	fault;
+};
+
+#define SFRAME_READ_COST	32
+
+/**
+ * struct sframe_section - a section whose header has been checked
+ * @addr: address of the header, in the address space of the code described
+ * @fde_addr: address of the FDE table
+ * @fre_addr: address of the FRE sub-section
+ * @num_fdes: entries in the FDE table
+ * @fre_len: bytes of the FRE sub-section
+ * @version: 1, 2 or 3
+ * @flags: SFRAME_F_*
+ * @abi: SFRAME_ABI_*
+ * @fde_size: bytes of one entry of the FDE table
+ * @swapped: stored in the byte order that is not this machine's
+ *
+ * Constant once read. The bytes it was read from may change later; every
+ * access checks what it reads against these bounds.
+ */
+struct sframe_section {
+	u64	addr;
+	u64	fde_addr;
+	u64	fre_addr;
+	u32	num_fdes;
+	u32	fre_len;
+	u8	version;
+	u8	flags;
+	u8	abi;
+	u8	fde_size;
+	bool	swapped;
+};
+
+/**
+ * struct sframe_fde - one function descriptor, decoded
+ * @start: address of the function
+ * @size: its bytes
+ * @fre_off: its first row, in bytes from the start of the FRE sub-section
+ * @num_fres: its rows
+ * @fre_type: SFRAME_FRE_TYPE_*: bytes of a row's start offset
+ * @rep_size: block size if @pcmask, else as found
+ * @pcmask: the rows describe each block of @rep_size bytes
+ * @flex: rows are of the flexible form (V3)
+ * @signal: a signal trampoline (V3)
+ * @pauth_key_b: return addresses are signed with key B (AArch64)
+ */
+struct sframe_fde {
+	u64	start;
+	u32	size;
+	u32	fre_off;
+	u32	num_fres;
+	u8	fre_type;
+	u8	rep_size;
+	bool	pcmask;
+	bool	flex;
+	bool	signal;
+	bool	pauth_key_b;
+};
+
+enum sframe_rule_how {
+	SFRAME_RULE_SAME,	/* unchanged, still in its register */
+	SFRAME_RULE_CFA,	/* CFA + off */
+	SFRAME_RULE_CFA_MEM,	/* *(CFA + off) */
+	SFRAME_RULE_REG,	/* reg + off */
+	SFRAME_RULE_REG_MEM,	/* *(reg + off) */
+};
+
+/**
+ * struct sframe_rule - how to find one value of the caller's frame
+ * @off: bytes added to the base
+ * @how: enum sframe_rule_how
+ * @reg: DWARF register number for the REG forms, else 0
+ */
+struct sframe_rule {
+	s64	off;
+	u8	how;
+	u32	reg;
+};
+
+/**
+ * struct sframe_row - one frame row entry, decoded
+ * @cfa: the canonical frame address; one of the REG forms
+ * @ra: the return address
+ * @fp: the caller's frame pointer
+ * @start: offset from the function (or block) from which the row holds
+ * @outermost: RA is undefined: no caller
+ * @signal: the frame was made by the kernel to deliver a signal; if no row
+ *	describes it, all rules are empty
+ * @ra_mangled: the return address carries a pointer authentication code
+ * @pcmask: from repetitive code, such as a PLT
+ */
+struct sframe_row {
+	struct sframe_rule cfa;
+	struct sframe_rule ra;
+	struct sframe_rule fp;
+	u32	start;
+	bool	outermost;
+	bool	signal;
+	bool	ra_mangled;
+	bool	pcmask;
+};
+
+/**
+ * struct sframe_rows - a walk over the rows of one function
+ * @sec: the section
+ * @fde: the function
+ * @next: bytes of the FRE sub-section already taken from memory
+ * @left: rows not yet seen
+ * @last: start of the row before, -1 ahead of the first
+ * @pos: parsed bytes of @buf
+ * @len: filled bytes of @buf
+ * @buf: a window on the rows; each byte of a section enters it once
+ */
+struct sframe_rows {
+	const struct sframe_section	*sec;
+	const struct sframe_fde		*fde;
+	u32	next;
+	u32	left;
+	s64	last;
+	u32	pos;
+	u32	len;
+	u8	buf[128];
+};
+
+/**
+ * struct sframe_raw_row - a row as it was found, worth decoding only if it
+ *	turns out to be the one
+ * @start: offset from the function (or block) from which the row holds
+ * @info: the FRE info word
+ * @words: its data words, in the section's byte order
+ */
+struct sframe_raw_row {
+	u32	start;
+	u8	info;
+	u8	words[SFRAME_FRE_MAX_WORDS_SIZE];
+};
+
+int sframe_section_init(struct sframe_section *sec, struct sframe_reader *rd,
+			u64 addr, u64 len);
+u64 sframe_section_size(const struct sframe_section *sec);
+int sframe_get_fde(const struct sframe_section *sec, struct sframe_reader *rd,
+		   u32 index, struct sframe_fde *fde);
+int sframe_find_fde(const struct sframe_section *sec, struct sframe_reader *rd,
+		    u64 pc, struct sframe_fde *fde);
+void sframe_rows_init(struct sframe_rows *rows, const struct sframe_section *sec,
+		      const struct sframe_fde *fde);
+int sframe_rows_next(struct sframe_rows *rows, struct sframe_reader *rd,
+		     struct sframe_raw_row *raw);
+int sframe_decode_row(const struct sframe_section *sec,
+		      const struct sframe_fde *fde, struct sframe_reader *rd,
+		      const struct sframe_raw_row *raw, struct sframe_row *row);
+int sframe_find_row(const struct sframe_section *sec, struct sframe_reader *rd,
+		    u64 pc, struct sframe_row *row);
+
+#endif /* SFRAME_CORE_H */

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The SFrame format, versions 1 to 3, as it stands in a file.
+ *
+ * Section numbers are those of the SFrame specification, version 3
+ * (binutils 2.46 and later), unless a version is named. All structures are
+ * packed and unaligned, and in the byte order that the magic shows.
+ */
+#ifndef SFRAME_FORMAT_H
+#define SFRAME_FORMAT_H
+
+#include "sframe_types.h"
+
+/* The segment that holds the section; its p_vaddr is the section's address. */
+#define SFRAME_PT_GNU_SFRAME		0x6474e554
+#define SFRAME_SHT_GNU_SFRAME		0x6ffffff4
+
+/* "SFrame Preamble" */
+#define SFRAME_MAGIC			0xdee2
+#define SFRAME_MAGIC_SWAPPED		0xe2de
+
+#define SFRAME_VERSION_1		1
+#define SFRAME_VERSION_2		2
+#define SFRAME_VERSION_3		3
+
+#define SFRAME_F_FDE_SORTED		0x1
+#define SFRAME_F_FRAME_POINTER		0x2	/* V1, V2 */
+#define SFRAME_F_FDE_FUNC_START_PCREL	0x4	/* V2 erratum 1, V3 */
+
+/* "SFrame ABI/arch Identifier" */
+#define SFRAME_ABI_AARCH64_BE		1
+#define SFRAME_ABI_AARCH64_LE		2
+#define SFRAME_ABI_AMD64_LE		3
+#define SFRAME_ABI_S390X_BE		4	/* V2 erratum 1, V3 */
+
+/* "SFrame Header": the same 28 bytes in all versions, preamble included. */
+struct sframe_raw_header {
+	u16	magic;
+	u8	version;
+	u8	flags;
+	u8	abi_arch;
+	s8	cfa_fixed_fp_offset;	/* 0: not fixed */
+	s8	cfa_fixed_ra_offset;	/* 0: not fixed */
+	u8	auxhdr_len;		/* bytes between header and sub-sections */
+	u32	num_fdes;
+	u32	num_fres;
+	u32	fre_len;		/* bytes of the FRE sub-section */
+	u32	fdeoff;			/* both relative to the end of the */
+	u32	freoff;			/*   auxiliary header */
+} __packed;
+
+/* V1 "SFrame Function Descriptor Entries" */
+struct sframe_raw_fde_v1 {
+	s32	start;
+	u32	size;
+	u32	fre_off;		/* relative to the FRE sub-section */
+	u32	num_fres;
+	u8	info;
+} __packed;
+
+/* V2 adds the block size of repetitive code. */
+struct sframe_raw_fde_v2 {
+	s32	start;
+	u32	size;
+	u32	fre_off;
+	u32	num_fres;
+	u8	info;
+	u8	rep_size;
+	u16	padding;
+} __packed;
+
+/* V3 "SFrame FDE": the index entry ... */
+struct sframe_raw_fde_v3 {
+	s64	start;
+	u32	size;
+	u32	fre_off;		/* of the attribute, not of the first FRE */
+} __packed;
+
+/* ... and its attribute, directly ahead of the function's FREs. */
+struct sframe_raw_attr_v3 {
+	u16	num_fres;
+	u8	info;
+	u8	info2;
+	u8	rep_size;
+} __packed;
+
+/* "The SFrame FDE Info Word" */
+#define SFRAME_FDE_FRE_TYPE(info)	((info) & 0xf)
+#define SFRAME_FDE_PCMASK(info)		(((info) >> 4) & 1)
+#define SFRAME_FDE_PAUTH_KEY_B(info)	(((info) >> 5) & 1)
+#define SFRAME_FDE_SIGNAL(info)		(((info) >> 7) & 1)	/* V3 */
+#define SFRAME_FDE_TYPE(info2)		((info2) & 0x1f)	/* V3 */
+
+#define SFRAME_FRE_TYPE_ADDR1		0
+#define SFRAME_FRE_TYPE_ADDR2		1
+#define SFRAME_FRE_TYPE_ADDR4		2
+
+#define SFRAME_FDE_TYPE_DEFAULT		0
+#define SFRAME_FDE_TYPE_FLEX		1
+
+/* V1 has no field for the block size of repetitive code; a PLT slot is 16. */
+#define SFRAME_V1_AMD64_REP_SIZE	16
+
+/* "The SFrame FRE Info Word" */
+#define SFRAME_FRE_BASE_SP(info)	((info) & 1)
+#define SFRAME_FRE_NR_WORDS(info)	(((info) >> 1) & 0xf)
+#define SFRAME_FRE_WORD_SIZE(info)	(((info) >> 5) & 3)
+#define SFRAME_FRE_RA_MANGLED(info)	(((info) >> 7) & 1)
+
+/* At most 15 words of 4 bytes; ahead of them start address (4) and info (1). */
+#define SFRAME_FRE_MAX_WORDS_SIZE	60
+#define SFRAME_FRE_MAX_SIZE		(4 + 1 + SFRAME_FRE_MAX_WORDS_SIZE)
+
+/* "Flexible FDE type": the control word of a rule. */
+#define SFRAME_FLEX_REG_P(word)		((word) & 1)
+#define SFRAME_FLEX_DEREF_P(word)	(((word) >> 1) & 1)
+#define SFRAME_FLEX_REGNUM(word)	((word) >> 3)
+
+/* Appendix "ABI/arch-specific definition" */
+#define SFRAME_AMD64_FIXED_RA_OFFSET	(-8)
+#define SFRAME_AMD64_REG_FP		6
+#define SFRAME_AMD64_REG_SP		7
+#define SFRAME_AMD64_NR_REGS		16
+#define SFRAME_AARCH64_REG_FP		29
+#define SFRAME_AARCH64_REG_RA		30
+#define SFRAME_AARCH64_REG_SP		31
+#define SFRAME_AARCH64_NR_REGS		32
+#define SFRAME_S390X_REG_FP		11
+#define SFRAME_S390X_REG_RA		14
+#define SFRAME_S390X_REG_SP		15
+#define SFRAME_S390X_NR_REGS		32	/* 16 and up: floating point */
+#define SFRAME_S390X_CFA_SCALE		8
+#define SFRAME_S390X_CFA_BIAS		160
+#define SFRAME_S390X_REG_WORD_P(word)	((word) & 1)	/* V2 RA and FP words */
+#define SFRAME_S390X_REGNUM(word)	((word) >> 1)
+
+static_assert(sizeof(struct sframe_raw_header) == 28);
+static_assert(offsetof(struct sframe_raw_header, num_fdes) == 8);
+static_assert(offsetof(struct sframe_raw_header, freoff) == 24);
+static_assert(sizeof(struct sframe_raw_fde_v1) == 17);
+static_assert(sizeof(struct sframe_raw_fde_v2) == 20);
+static_assert(sizeof(struct sframe_raw_fde_v3) == 16);
+static_assert(sizeof(struct sframe_raw_attr_v3) == 5);
+
+#endif /* SFRAME_FORMAT_H */
