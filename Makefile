@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# The front door: everything that is built, tested or shown starts here.
+
+KVER	?= $(shell uname -r)
+KDIR	?= /lib/modules/$(KVER)/build
+PREFIX	?= /usr/local
+DESTDIR	?=
+CC	?= gcc
+VERSION	:= $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
+
+NEEDED_OPTIONS := MODULES PERF_EVENTS DYNAMIC_FTRACE_WITH_ARGS MMU_NOTIFIER \
+		  IRQ_WORK
+
+help:	## show this list
+	@echo "sframe_unwind $(VERSION): make TARGET [VARIABLE=value...]"
+	@sed -n 's/^\([a-z-]*\):.*##/  \1\t/p' $(MAKEFILE_LIST) | expand -t 14
+	@echo "KDIR=DIR     kernel headers to build against ($(KDIR))"
+	@echo "PREFIX=DIR   where tools are installed ($(PREFIX)); DESTDIR is honoured"
+
+all: modules tools	## the module and the tools
+
+# One sentence for whatever is missing.
+check-kdir:
+	@test -f $(KDIR)/Makefile || { \
+		echo "No kernel headers in $(KDIR): install the package" \
+		     "linux-headers-$(KVER), or say KDIR=/path/to/headers." >&2; \
+		exit 1; }
+	@command -v $(CC) >/dev/null || { \
+		echo "The compiler $(CC) is missing: install the package gcc." >&2; \
+		exit 1; }
+	@for option in $(NEEDED_OPTIONS); do \
+		grep -q "^CONFIG_$$option=y" $(KDIR)/include/config/auto.conf || { \
+		echo "The kernel of $(KDIR) is built without CONFIG_$$option," \
+		     "which sframe_unwind needs: use another kernel." >&2; \
+		exit 1; }; \
+	done
+
+modules: check-kdir	## build sframe_unwind.ko against KDIR
+	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
+
+tools:	## build sframectl for this machine
+	$(MAKE) -C tools/sframectl
+
+install: all	## install the module (depmod included) and the tools
+	$(MAKE) -C $(KDIR) M=$(CURDIR) INSTALL_MOD_PATH=$(DESTDIR) modules_install
+	install -D -m 755 tools/perf $(DESTDIR)$(PREFIX)/bin/perf
+	install -D -m 755 build/host/sframectl $(DESTDIR)$(PREFIX)/bin/sframectl
+
+uninstall:	## remove what install installed
+	find $(DESTDIR)/lib/modules/$$(cat $(KDIR)/include/config/kernel.release) \
+		-name 'sframe_unwind.ko*' -delete
+	$(if $(DESTDIR),,depmod -a $$(cat $(KDIR)/include/config/kernel.release))
+	rm -f $(DESTDIR)$(PREFIX)/bin/perf $(DESTDIR)$(PREFIX)/bin/sframectl
+
+demo:	## profile SQLite on two stock kernels: fp, dwarf and sframe compared
+	tools/demo
+
+check:	## all tests: decoder, style, builds, both kernels end to end
+	tools/check
+
+vm:	## a shell on a stock kernel with the module (KERNEL=6.12 or 7.2)
+	tools/vm --kernel $(or $(KERNEL),6.12)
+
+clean:	## remove what was built here; downloads stay (see distclean)
+	$(if $(wildcard $(KDIR)/Makefile),$(MAKE) -C $(KDIR) M=$(CURDIR) clean)
+	rm -rf build/host out
+
+distclean: clean	## remove the laboratory as well
+	tools/lab clean
+	rm -rf build
+
+.PHONY: help all check-kdir modules tools install uninstall demo check vm clean distclean

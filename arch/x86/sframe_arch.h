@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Facts about x86_64: registers, the ABI, and what its code looks like.
+ */
+#ifndef SFU_ARCH_H
+#define SFU_ARCH_H
+
+#include <linux/ptrace.h>
+#include <linux/sched/task_stack.h>
+
+#include "sframe_core.h"
+
+#define SFU_ARCH_ABI		SFRAME_ABI_AMD64_LE
+#define SFU_ARCH_BIG_ENDIAN	false
+#define SFU_ARCH_REG_SP		SFRAME_AMD64_REG_SP
+#define SFU_ARCH_REG_FP		SFRAME_AMD64_REG_FP
+#define SFU_ARCH_NR_REGS	SFRAME_AMD64_NR_REGS
+#define SFU_ARCH_CFA_ALIGN	8
+
+/* push %rbp; mov %rsp,%rbp */
+static const struct sframe_row sfu_arch_fp_row = {
+	.cfa = { .how = SFRAME_RULE_REG, .reg = SFRAME_AMD64_REG_FP, .off = 16 },
+	.ra = { .how = SFRAME_RULE_CFA_MEM, .off = -8 },
+	.fp = { .how = SFRAME_RULE_CFA_MEM, .off = -16 },
+};
+
+/* 64-bit code; neither 32-bit tasks nor VM86. */
+static inline bool sfu_arch_unwindable(struct pt_regs *regs)
+{
+	return user_64bit_mode(regs);
+}
+
+/**
+ * sfu_arch_reg() - a register of the interrupted code
+ * @regs: its registers
+ * @reg: DWARF number, below SFU_ARCH_NR_REGS
+ *
+ * Return: The register's value.
+ */
+static inline unsigned long sfu_arch_reg(struct pt_regs *regs, unsigned int reg)
+{
+	static const u8 offsets[SFU_ARCH_NR_REGS] = {
+		offsetof(struct pt_regs, ax), offsetof(struct pt_regs, dx),
+		offsetof(struct pt_regs, cx), offsetof(struct pt_regs, bx),
+		offsetof(struct pt_regs, si), offsetof(struct pt_regs, di),
+		offsetof(struct pt_regs, bp), offsetof(struct pt_regs, sp),
+		offsetof(struct pt_regs, r8), offsetof(struct pt_regs, r9),
+		offsetof(struct pt_regs, r10), offsetof(struct pt_regs, r11),
+		offsetof(struct pt_regs, r12), offsetof(struct pt_regs, r13),
+		offsetof(struct pt_regs, r14), offsetof(struct pt_regs, r15),
+	};
+
+	return *(unsigned long *)((char *)regs + offsets[reg]);
+}
+
+/*
+ * In an NMI: did it interrupt user code? The entry code then moved to the
+ * task's own stack; otherwise it stays on the NMI stack.
+ */
+static inline bool sfu_arch_nmi_from_user(void)
+{
+	unsigned long here;
+
+	return object_is_on_stack(&here);
+}
+
+/*
+ * The code ahead of a return address, and what it may be: a call to a known
+ * place, either direct or through a slot in memory.
+ */
+#define SFU_ARCH_CALL_BYTES	6
+
+enum sfu_call { SFU_CALL_NONE, SFU_CALL_DIRECT, SFU_CALL_SLOT };
+
+/**
+ * sfu_arch_decode_call() - the call that left a return address
+ * @code: the SFU_ARCH_CALL_BYTES bytes ahead of @ra
+ * @ra: the return address
+ * @where: the function called, or the address of the slot that names it
+ *
+ * A call through a register has no known target and counts as none.
+ *
+ * Return: What @where is.
+ */
+static inline enum sfu_call sfu_arch_decode_call(const u8 *code, unsigned long ra,
+						 unsigned long *where)
+{
+	s32 disp;
+
+	memcpy(&disp, code + 2, sizeof(disp));
+	*where = ra + disp;
+	if (code[0] == 0xff && code[1] == 0x15)		/* call *disp(%rip) */
+		return SFU_CALL_SLOT;
+	if (code[1] == 0xe8)				/* call disp */
+		return SFU_CALL_DIRECT;
+	return SFU_CALL_NONE;
+}
+
+/*
+ * A signal handler returns to a stub that restores the context, which then is
+ * at the stack pointer: a struct ucontext, of which sigcontext is the fifth
+ * member (asm/ucontext.h, asm/sigcontext.h).
+ */
+#define SFU_ARCH_SIGRETURN_BYTES	9
+
+static inline bool sfu_arch_is_sigreturn(const u8 *code)
+{
+	static const u8 stub[SFU_ARCH_SIGRETURN_BYTES] = {
+		0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00,	/* mov $15,%rax */
+		0x0f, 0x05,					/* syscall */
+	};
+
+	return !memcmp(code, stub, sizeof(stub));
+}
+
+#define SFU_ARCH_SIGCONTEXT_OFFSET	40	/* in struct ucontext */
+#define SFU_ARCH_SIGCONTEXT_IP		16	/* in words */
+
+/* Where in the saved context a register is, in words; by DWARF number. */
+static inline unsigned int sfu_arch_sigcontext_word(unsigned int reg)
+{
+	static const u8 words[SFU_ARCH_NR_REGS] = {
+		13, 12, 14, 11, 9, 8, 10, 15, 0, 1, 2, 3, 4, 5, 6, 7,
+	};
+
+	return words[reg];
+}
+
+#endif /* SFU_ARCH_H */

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The one place that knows that kernels differ.
+ *
+ * Ask for the feature, not for the version: stable and distribution kernels
+ * backport. Beside each block: what changed, in which commit and release.
+ */
+#ifndef SFU_COMPAT_H
+#define SFU_COMPAT_H
+
+#include <linux/ftrace.h>
+#include <linux/kconfig.h>
+#include <linux/task_work.h>
+
+/*
+ * The user unwinder that perf defers to: 71753c6ed2bf ("unwind_user: Add
+ * user space unwinding API"), 6.17. Only x86 selects it so far.
+ */
+#if IS_ENABLED(CONFIG_UNWIND_USER)
+#include <linux/unwind_user.h>
+#define SFU_HAVE_UNWIND_USER 1
+#else
+#define SFU_HAVE_UNWIND_USER 0
+struct unwind_stacktrace {
+	unsigned int	nr;
+	unsigned long	*entries;
+};
+#endif
+
+#endif /* SFU_COMPAT_H */

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The counters, and /sys/kernel/debug/sframe_unwind/stats: a line per counter,
+ * "name value".
+ */
+#include <linux/debugfs.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+
+#include "sframe_stats.h"
+
+DEFINE_PER_CPU(struct sfu_counters, sfu_counters);
+struct sfu_held sfu_held;
+
+static struct dentry *debugfs_dir;
+
+#define S(id, name) [SFU_STOP_##id] = name,
+static const char *const stop_names[] = { SFU_STOPS(S) };
+#undef S
+#define M(id, name) [SFU_METHOD_##id] = name,
+static const char *const method_names[] = { SFU_METHODS(M) };
+#undef M
+#define D(id, name) [SFU_DECLINE_##id] = name,
+static const char *const decline_names[] = { SFU_DECLINES(D) };
+#undef D
+
+/* The counters are all unsigned longs: @offset names one of them. */
+static unsigned long sum(size_t offset)
+{
+	unsigned long total = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		total += READ_ONCE(*(unsigned long *)
+			((char *)per_cpu_ptr(&sfu_counters, cpu) + offset));
+	return total;
+}
+
+#define show_sum(m, name, field)					\
+	seq_printf(m, "%s %lu\n", name, sum(offsetof(struct sfu_counters, field)))
+
+static void show_group(struct seq_file *m, const char *group,
+		       const char *const *names, unsigned int nr, size_t offset)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		seq_printf(m, "%s.%s %lu\n", group, names[i],
+			   sum(offset + i * sizeof(unsigned long)));
+}
+
+static int stats_show(struct seq_file *m, void *unused)
+{
+	show_sum(m, "walks", walks);
+	show_group(m, "stop", stop_names, NR_SFU_STOPS,
+		   offsetof(struct sfu_counters, stops));
+	show_group(m, "frames", method_names, NR_SFU_METHODS,
+		   offsetof(struct sfu_counters, frames));
+	show_group(m, "declined", decline_names, NR_SFU_DECLINES,
+		   offsetof(struct sfu_counters, declined));
+	show_group(m, "fault", sframe_fault_names + 1, NR_SFRAME_FAULTS - 1,
+		   offsetof(struct sfu_counters, faults) + sizeof(unsigned long));
+	show_sum(m, "map.asked", asked);
+	show_sum(m, "map.learned", learned);
+	show_sum(m, "map.retired", retired);
+	seq_printf(m, "map.processes %ld\n", atomic_long_read(&sfu_held.processes));
+	seq_printf(m, "map.sections %ld\n", atomic_long_read(&sfu_held.sections));
+	seq_printf(m, "map.bytes %ld\n", atomic_long_read(&sfu_held.bytes));
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(stats);
+
+/**
+ * sfu_stats_init() - create the debugfs files
+ *
+ * Without debugfs the module works the same, unobserved.
+ *
+ * Context: May sleep.
+ */
+void sfu_stats_init(void)
+{
+	debugfs_dir = debugfs_create_dir("sframe_unwind", NULL);
+	debugfs_create_file("stats", 0444, debugfs_dir, NULL, &stats_fops);
+}
+
+/**
+ * sfu_stats_exit() - remove the debugfs files; waits for their readers
+ *
+ * Context: May sleep.
+ */
+void sfu_stats_exit(void)
+{
+	debugfs_remove(debugfs_dir);
+}
