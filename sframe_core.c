@@ -23,13 +23,95 @@
  */
 #include "sframe_core.h"
 
-#define F(id, name, text) [SFRAME_FAULT_##id] = name,
-const char *const sframe_fault_names[NR_SFRAME_FAULTS] = { SFRAME_FAULTS(F) };
-#undef F
+const char *const sframe_fault_names[] = {
+	[SFRAME_FAULT_NONE] = "none",
+	[SFRAME_FAULT_SEGMENT] = "segment",
+	[SFRAME_FAULT_SHORT] = "short",
+	[SFRAME_FAULT_EMPTY] = "empty",
+	[SFRAME_FAULT_MAGIC] = "magic",
+	[SFRAME_FAULT_VERSION] = "version",
+	[SFRAME_FAULT_FLAGS] = "flags",
+	[SFRAME_FAULT_ENDIAN] = "endian",
+	[SFRAME_FAULT_ABI] = "abi",
+	[SFRAME_FAULT_FOREIGN] = "foreign",
+	[SFRAME_FAULT_FIXED] = "fixed-offsets",
+	[SFRAME_FAULT_FDEOFF] = "fdeoff",
+	[SFRAME_FAULT_FREOFF] = "freoff",
+	[SFRAME_FAULT_FRELEN] = "fre-len",
+	[SFRAME_FAULT_NUM_FDES] = "num-fdes",
+	[SFRAME_FAULT_FDE_ORDER] = "fde-order",
+	[SFRAME_FAULT_FDE_RANGE] = "fde-range",
+	[SFRAME_FAULT_FRE_OFF] = "fre-off",
+	[SFRAME_FAULT_FRE_TYPE] = "fre-type",
+	[SFRAME_FAULT_FDE_TYPE] = "fde-type",
+	[SFRAME_FAULT_REP_SIZE] = "rep-size",
+	[SFRAME_FAULT_FRE_CUT] = "fre-cut",
+	[SFRAME_FAULT_FRE_ORDER] = "fre-order",
+	[SFRAME_FAULT_WORD_SIZE] = "word-size",
+	[SFRAME_FAULT_NR_WORDS] = "nr-words",
+	[SFRAME_FAULT_FLEX_CFA] = "flex-cfa",
+	[SFRAME_FAULT_REGNUM] = "regnum",
+};
 
-#define F(id, name, text) [SFRAME_FAULT_##id] = text,
-const char *const sframe_fault_texts[NR_SFRAME_FAULTS] = { SFRAME_FAULTS(F) };
-#undef F
+const char *const sframe_fault_texts[] = {
+	[SFRAME_FAULT_NONE] =
+		"no fault",
+	[SFRAME_FAULT_SEGMENT] =
+		"segment does not lie in readable, loaded memory",
+	[SFRAME_FAULT_SHORT] =
+		"shorter than its 28-byte header",
+	[SFRAME_FAULT_EMPTY] =
+		"all zero: nothing is described here",
+	[SFRAME_FAULT_MAGIC] =
+		"does not begin with the magic 0xdee2",
+	[SFRAME_FAULT_VERSION] =
+		"version is not 1, 2 or 3",
+	[SFRAME_FAULT_FLAGS] =
+		"undefined flag bits are set",
+	[SFRAME_FAULT_ENDIAN] =
+		"byte order of another machine",
+	[SFRAME_FAULT_ABI] =
+		"ABI identifier is unknown or contradicts the byte order",
+	[SFRAME_FAULT_FOREIGN] =
+		"made for another architecture",
+	[SFRAME_FAULT_FIXED] =
+		"fixed FP or RA offset is not the ABI's",
+	[SFRAME_FAULT_FDEOFF] =
+		"FDE table does not lie between header and FREs",
+	[SFRAME_FAULT_FREOFF] =
+		"FRE sub-section begins beyond the end",
+	[SFRAME_FAULT_FRELEN] =
+		"FRE sub-section runs past the end",
+	[SFRAME_FAULT_NUM_FDES] =
+		"more FDEs than the table has room for",
+	[SFRAME_FAULT_FDE_ORDER] =
+		"FDEs are marked sorted but are not",
+	[SFRAME_FAULT_FDE_RANGE] =
+		"FDE's function is not in user memory",
+	[SFRAME_FAULT_FRE_OFF] =
+		"FDE's rows begin past the end",
+	[SFRAME_FAULT_FRE_TYPE] =
+		"row address type is undefined",
+	[SFRAME_FAULT_FDE_TYPE] =
+		"FDE type is undefined",
+	[SFRAME_FAULT_REP_SIZE] =
+		"repetitive FDE has block size 0",
+	[SFRAME_FAULT_FRE_CUT] =
+		"row runs past the end",
+	[SFRAME_FAULT_FRE_ORDER] =
+		"rows do not ascend",
+	[SFRAME_FAULT_WORD_SIZE] =
+		"row's word size is undefined",
+	[SFRAME_FAULT_NR_WORDS] =
+		"row's word count does not fit its form",
+	[SFRAME_FAULT_FLEX_CFA] =
+		"flexible row's CFA is not based on a register",
+	[SFRAME_FAULT_REGNUM] =
+		"row names a register that cannot be known",
+};
+
+static_assert(ARRAY_SIZE(sframe_fault_names) == NR_SFRAME_FAULTS);
+static_assert(ARRAY_SIZE(sframe_fault_texts) == NR_SFRAME_FAULTS);
 
 /* A window refill never crosses such a boundary: the next page may be absent. */
 #define WINDOW_ALIGN	4096
@@ -65,8 +147,6 @@ static const struct abi abis[] = {
 		.nr_regs = SFRAME_S390X_NR_REGS, .max_words = 3,
 	},
 };
-
-#define NR_ABIS	(sizeof(abis) / sizeof(abis[0]))
 
 static int bad(struct sframe_reader *rd, enum sframe_fault fault)
 {
@@ -144,7 +224,7 @@ static int check_abi(struct sframe_section *sec, struct sframe_reader *rd,
 {
 	bool big_endian = *(const u8 *)&raw->magic == (SFRAME_MAGIC >> 8);
 
-	if (raw->abi_arch == 0 || raw->abi_arch >= NR_ABIS)
+	if (raw->abi_arch == 0 || raw->abi_arch >= ARRAY_SIZE(abis))
 		return bad(rd, SFRAME_FAULT_ABI);
 	if (abis[raw->abi_arch].big_endian != big_endian)
 		return bad(rd, SFRAME_FAULT_ABI);

@@ -49,6 +49,7 @@
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <linux/task_work.h>
 #include <linux/uaccess.h>
 #include <linux/wait_bit.h>
 #include <linux/workqueue.h>
@@ -84,7 +85,7 @@ struct sfu_process {
 	bool			hashed;
 	struct mmu_notifier	notifier;
 	struct mm_struct	*mm;
-	struct mutex		lock;
+	struct mutex		lock;		/* one learner at a time */
 	struct sfu_map __rcu	*map;
 	unsigned long		period_start;
 	unsigned int		period_count;
@@ -272,7 +273,7 @@ static struct mmu_notifier *on_alloc(struct mm_struct *mm)
 {
 	struct sfu_process *process;
 
-	process = kzalloc(sizeof(*process), GFP_KERNEL_ACCOUNT);
+	process = kzalloc_obj(*process, GFP_KERNEL_ACCOUNT);
 	if (!process)
 		return ERR_PTR(-ENOMEM);
 	process->mm = mm;

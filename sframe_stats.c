@@ -14,15 +14,39 @@ struct sfu_held sfu_held;
 
 static struct dentry *debugfs_dir;
 
-#define S(id, name) [SFU_STOP_##id] = name,
-static const char *const stop_names[] = { SFU_STOPS(S) };
-#undef S
-#define M(id, name) [SFU_METHOD_##id] = name,
-static const char *const method_names[] = { SFU_METHODS(M) };
-#undef M
-#define D(id, name) [SFU_DECLINE_##id] = name,
-static const char *const decline_names[] = { SFU_DECLINES(D) };
-#undef D
+static const char *const stop_names[] = {
+	[SFU_STOP_COMPLETE] = "complete",
+	[SFU_STOP_FULL] = "full",
+	[SFU_STOP_NODATA] = "nodata",
+	[SFU_STOP_UNLEARNED] = "unlearned",
+	[SFU_STOP_STACK] = "stack-fault",
+	[SFU_STOP_SECTION] = "section-fault",
+	[SFU_STOP_BAD] = "bad-section",
+	[SFU_STOP_REFUSED] = "refused",
+	[SFU_STOP_BUDGET] = "budget",
+	[SFU_STOP_CFA] = "bad-cfa",
+	[SFU_STOP_RA] = "bad-ra",
+	[SFU_STOP_REGISTER] = "register",
+	[SFU_STOP_SIGNAL] = "bad-signal",
+};
+
+static const char *const method_names[] = {
+	[SFU_METHOD_SFRAME] = "sframe",
+	[SFU_METHOD_FP] = "fp",
+	[SFU_METHOD_SIGNAL] = "signal",
+};
+
+static const char *const decline_names[] = {
+	[SFU_DECLINE_DISABLED] = "disabled",
+	[SFU_DECLINE_KTHREAD] = "kthread",
+	[SFU_DECLINE_GUEST] = "guest",
+	[SFU_DECLINE_COMPAT] = "compat",
+	[SFU_DECLINE_NOSECTION] = "no-section",
+};
+
+static_assert(ARRAY_SIZE(stop_names) == NR_SFU_STOPS);
+static_assert(ARRAY_SIZE(method_names) == NR_SFU_METHODS);
+static_assert(ARRAY_SIZE(decline_names) == NR_SFU_DECLINES);
 
 /* The counters are all unsigned longs: @offset names one of them. */
 static unsigned long sum(size_t offset)

@@ -79,6 +79,9 @@ struct sfu_walk {
 	unsigned int		nr_frames[NR_SFU_METHODS];
 };
 
+/* The fallback is data for the same step. */
+static const struct sframe_row fp_row = SFU_ARCH_FP_ROW;
+
 static int read_nofault(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
 {
 	return copy_from_user_nofault(dst, (void __user *)addr, len) ? -EFAULT : 0;
@@ -280,7 +283,7 @@ static bool step_uncovered(struct sfu_walk *walk)
 	if (is_at_sigreturn(walk))
 		return step_signal(walk);
 	if (walk->frame.fp >= walk->frame.sp &&
-	    find_caller(walk, &sfu_arch_fp_row, &caller) &&
+	    find_caller(walk, &fp_row, &caller) &&
 	    is_call_here(walk, caller.ip))
 		return commit(walk, &caller, SFU_METHOD_FP);
 	return stop(walk, SFU_STOP_NODATA);
@@ -494,6 +497,7 @@ static void notrace on_unwind_user(unsigned long ip, unsigned long parent_ip,
 				   struct ftrace_regs *fregs)
 {
 	struct pt_regs *regs = task_pt_regs(current);
+	unsigned long target = (unsigned long)replace_unwind_user;
 	bool ours;
 
 	if (!may_walk(regs))
@@ -502,8 +506,7 @@ static void notrace on_unwind_user(unsigned long ip, unsigned long parent_ip,
 	ours = has_sections(sfu_map_lookup(current->mm), regs);
 	rcu_read_unlock();
 	if (ours)
-		ftrace_regs_set_instruction_pointer(fregs,
-				(unsigned long)replace_unwind_user);
+		ftrace_regs_set_instruction_pointer(fregs, target);
 }
 
 static struct ftrace_ops unwind_user_ops = {
@@ -515,14 +518,14 @@ static struct ftrace_ops unwind_user_ops = {
 
 static bool hooked_deferred;
 
-static int hook(struct ftrace_ops *ops, char *function)
+static int hook(struct ftrace_ops *ops, const char *function)
 {
+	char filter[KSYM_NAME_LEN];	/* ftrace parses it in place */
 	int err;
 
-	err = ftrace_set_filter(ops, function, strlen(function), 1);
-	if (err)
-		return -ENODEV;
-	err = register_ftrace_function(ops);
+	strscpy(filter, function);
+	err = ftrace_set_filter(ops, filter, strlen(filter), 1);
+	err = err ? -ENODEV : register_ftrace_function(ops);
 	if (err)
 		ftrace_free_filter(ops);
 	return err;
@@ -536,7 +539,7 @@ static void unhook(struct ftrace_ops *ops)
 
 static int hook_callchain(void)
 {
-	static char function[] = "perf_callchain_user";
+	static const char function[] = "perf_callchain_user";
 	int err = hook(&callchain_ops, function);
 
 	if (err == -ENODEV)
@@ -550,7 +553,7 @@ static int hook_callchain(void)
 /* Not all kernels can defer, and we can do without. */
 static void hook_unwind_user(void)
 {
-	static char function[] = "unwind_user";
+	static const char function[] = "unwind_user";
 	int err;
 
 	if (!SFU_HAVE_UNWIND_USER)

@@ -10,7 +10,7 @@
 
 #include <linux/ftrace.h>
 #include <linux/kconfig.h>
-#include <linux/task_work.h>
+#include <linux/slab.h>
 
 /*
  * The user unwinder that perf defers to: 71753c6ed2bf ("unwind_user: Add
@@ -25,6 +25,11 @@ struct unwind_stacktrace {
 	unsigned int	nr;
 	unsigned long	*entries;
 };
+#endif
+
+/* 2932ba8d9c99 ("slab: Introduce kmalloc_obj() and family"), 7.0; 6.12.107. */
+#ifndef kzalloc_obj
+#define kzalloc_obj(obj, gfp)	kzalloc(sizeof(obj), gfp)
 #endif
 
 #endif /* SFU_COMPAT_H */

@@ -9,46 +9,41 @@
 #include "sframe_format.h"
 
 /*
- * What can be wrong with a section: the name (counters, tools), and what it
- * means to a person. The order is free; add a fault beside its kin.
+ * What can be wrong with a section. sframe_core.c has a name for each, and what
+ * it means.
  */
-#define SFRAME_FAULTS(F)						\
-	F(NONE,		"none",		"no fault")			\
-	/* file */							\
-	F(SEGMENT,	"segment",	"segment does not lie in readable, loaded memory") \
-	/* header */							\
-	F(SHORT,	"short",	"shorter than its 28-byte header") \
-	F(EMPTY,	"empty",	"all zero: nothing is described here") \
-	F(MAGIC,	"magic",	"does not begin with the magic 0xdee2") \
-	F(VERSION,	"version",	"version is not 1, 2 or 3")	\
-	F(FLAGS,	"flags",	"undefined flag bits are set")	\
-	F(ENDIAN,	"endian",	"byte order of another machine") \
-	F(ABI,		"abi",		"ABI identifier is unknown or contradicts the byte order") \
-	F(FOREIGN,	"foreign",	"made for another architecture") \
-	F(FIXED,	"fixed-offsets", "fixed FP or RA offset is not the ABI's") \
-	F(FDEOFF,	"fdeoff",	"FDE table does not lie between header and FREs") \
-	F(FREOFF,	"freoff",	"FRE sub-section begins beyond the end") \
-	F(FRELEN,	"fre-len",	"FRE sub-section runs past the end") \
-	F(NUM_FDES,	"num-fdes",	"more FDEs than the table has room for") \
-	/* function descriptor */					\
-	F(FDE_ORDER,	"fde-order",	"FDEs are marked sorted but are not") \
-	F(FDE_RANGE,	"fde-range",	"FDE's function is not in user memory") \
-	F(FRE_OFF,	"fre-off",	"FDE's rows begin past the end")	\
-	F(FRE_TYPE,	"fre-type",	"row address type is undefined") \
-	F(FDE_TYPE,	"fde-type",	"FDE type is undefined")	\
-	F(REP_SIZE,	"rep-size",	"repetitive FDE has block size 0") \
-	/* row */							\
-	F(FRE_CUT,	"fre-cut",	"row runs past the end")	\
-	F(FRE_ORDER,	"fre-order",	"rows do not ascend")		\
-	F(WORD_SIZE,	"word-size",	"row's word size is undefined")	\
-	F(NR_WORDS,	"nr-words",	"row's word count does not fit its form") \
-	F(FLEX_CFA,	"flex-cfa",	"flexible row's CFA is not based on a register") \
-	F(REGNUM,	"regnum",	"row names a register that cannot be known")
-
 enum sframe_fault {
-#define F(id, name, text) SFRAME_FAULT_##id,
-	SFRAME_FAULTS(F)
-#undef F
+	SFRAME_FAULT_NONE,
+	/* file */
+	SFRAME_FAULT_SEGMENT,
+	/* header */
+	SFRAME_FAULT_SHORT,
+	SFRAME_FAULT_EMPTY,
+	SFRAME_FAULT_MAGIC,
+	SFRAME_FAULT_VERSION,
+	SFRAME_FAULT_FLAGS,
+	SFRAME_FAULT_ENDIAN,
+	SFRAME_FAULT_ABI,
+	SFRAME_FAULT_FOREIGN,
+	SFRAME_FAULT_FIXED,
+	SFRAME_FAULT_FDEOFF,
+	SFRAME_FAULT_FREOFF,
+	SFRAME_FAULT_FRELEN,
+	SFRAME_FAULT_NUM_FDES,
+	/* function descriptor */
+	SFRAME_FAULT_FDE_ORDER,
+	SFRAME_FAULT_FDE_RANGE,
+	SFRAME_FAULT_FRE_OFF,
+	SFRAME_FAULT_FRE_TYPE,
+	SFRAME_FAULT_FDE_TYPE,
+	SFRAME_FAULT_REP_SIZE,
+	/* row */
+	SFRAME_FAULT_FRE_CUT,
+	SFRAME_FAULT_FRE_ORDER,
+	SFRAME_FAULT_WORD_SIZE,
+	SFRAME_FAULT_NR_WORDS,
+	SFRAME_FAULT_FLEX_CFA,
+	SFRAME_FAULT_REGNUM,
 	NR_SFRAME_FAULTS
 };
 

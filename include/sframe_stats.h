@@ -11,53 +11,38 @@
 #include "sframe_core.h"
 
 /* Each walk ends for exactly one of these. The order is that of the output. */
-#define SFU_STOPS(S)							\
-	S(COMPLETE,	"complete")	/* outermost frame reached */	\
-	S(FULL,		"full")		/* no room for more frames */	\
-	S(NODATA,	"nodata")	/* no section, no provable fp */ \
-	S(UNLEARNED,	"unlearned")	/* mapping not known yet */	\
-	S(STACK,	"stack-fault")	/* stack word not readable */	\
-	S(SECTION,	"section-fault") /* .sframe not readable now */	\
-	S(BAD,		"bad-section")	/* see the fault counters */	\
-	S(REFUSED,	"refused")	/* likewise, section is kept */	\
-	S(BUDGET,	"budget")	/* more work than allowed */	\
-	S(CFA,		"bad-cfa")	/* stack would not unwind upward */ \
-	S(RA,		"bad-ra")	/* no code at the return address */ \
-	S(REGISTER,	"register")	/* needs a register not known here */ \
-	S(SIGNAL,	"bad-signal")	/* signal frame not to be trusted */
-
 enum sfu_stop {
-#define S(id, name) SFU_STOP_##id,
-	SFU_STOPS(S)
-#undef S
+	SFU_STOP_COMPLETE,		/* outermost frame reached */
+	SFU_STOP_FULL,			/* no room for more frames */
+	SFU_STOP_NODATA,		/* no section, no provable fp */
+	SFU_STOP_UNLEARNED,		/* mapping not known yet */
+	SFU_STOP_STACK,			/* stack word not readable */
+	SFU_STOP_SECTION,		/* .sframe not readable now */
+	SFU_STOP_BAD,			/* see the fault counters */
+	SFU_STOP_REFUSED,		/* likewise, section is kept */
+	SFU_STOP_BUDGET,		/* more work than allowed */
+	SFU_STOP_CFA,			/* stack would not unwind upward */
+	SFU_STOP_RA,			/* no code at the return address */
+	SFU_STOP_REGISTER,		/* needs a register not known here */
+	SFU_STOP_SIGNAL,		/* signal frame not to be trusted */
 	NR_SFU_STOPS
 };
 
 /* How a caller's frame was found. */
-#define SFU_METHODS(M)							\
-	M(SFRAME,	"sframe")					\
-	M(FP,		"fp")						\
-	M(SIGNAL,	"signal")
-
 enum sfu_method {
-#define M(id, name) SFU_METHOD_##id,
-	SFU_METHODS(M)
-#undef M
+	SFU_METHOD_SFRAME,
+	SFU_METHOD_FP,
+	SFU_METHOD_SIGNAL,
 	NR_SFU_METHODS
 };
 
 /* Why a stack was left to the kernel's own code. */
-#define SFU_DECLINES(D)							\
-	D(DISABLED,	"disabled")					\
-	D(KTHREAD,	"kthread")	/* or no memory of its own */	\
-	D(GUEST,	"guest")	/* a virtual machine's CPU */	\
-	D(COMPAT,	"compat")	/* 32-bit code */		\
-	D(NOSECTION,	"no-section")	/* no .sframe in the process */
-
 enum sfu_decline {
-#define D(id, name) SFU_DECLINE_##id,
-	SFU_DECLINES(D)
-#undef D
+	SFU_DECLINE_DISABLED,
+	SFU_DECLINE_KTHREAD,		/* or no memory of its own */
+	SFU_DECLINE_GUEST,		/* a virtual machine's CPU */
+	SFU_DECLINE_COMPAT,		/* 32-bit code */
+	SFU_DECLINE_NOSECTION,		/* no .sframe in the process */
 	NR_SFU_DECLINES
 };
 

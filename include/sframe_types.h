@@ -7,6 +7,7 @@
 #define SFRAME_TYPES_H
 
 #ifdef __KERNEL__
+#include <linux/array_size.h>
 #include <linux/build_bug.h>
 #include <linux/compiler.h>
 #include <linux/errno.h>
@@ -20,19 +21,19 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-typedef uint8_t u8;
-typedef uint16_t u16;
-typedef uint32_t u32;
-typedef uint64_t u64;
-typedef int8_t s8;
-typedef int16_t s16;
-typedef int32_t s32;
-typedef int64_t s64;
+typedef __UINT8_TYPE__ u8;
+typedef __UINT16_TYPE__ u16;
+typedef __UINT32_TYPE__ u32;
+typedef __UINT64_TYPE__ u64;
+typedef __INT8_TYPE__ s8;
+typedef __INT16_TYPE__ s16;
+typedef __INT32_TYPE__ s32;
+typedef __INT64_TYPE__ s64;
 
 #define __packed	__attribute__((__packed__))
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define swab16		bswap_16
 #define swab32		bswap_32
 #define swab64		bswap_64

@@ -11,18 +11,18 @@
 #include "sframe_core.h"
 
 #define SFU_ARCH_ABI		SFRAME_ABI_AMD64_LE
-#define SFU_ARCH_BIG_ENDIAN	false
 #define SFU_ARCH_REG_SP		SFRAME_AMD64_REG_SP
 #define SFU_ARCH_REG_FP		SFRAME_AMD64_REG_FP
 #define SFU_ARCH_NR_REGS	SFRAME_AMD64_NR_REGS
 #define SFU_ARCH_CFA_ALIGN	8
 
 /* push %rbp; mov %rsp,%rbp */
-static const struct sframe_row sfu_arch_fp_row = {
-	.cfa = { .how = SFRAME_RULE_REG, .reg = SFRAME_AMD64_REG_FP, .off = 16 },
-	.ra = { .how = SFRAME_RULE_CFA_MEM, .off = -8 },
-	.fp = { .how = SFRAME_RULE_CFA_MEM, .off = -16 },
-};
+#define SFU_ARCH_FP_ROW {						\
+	.cfa = { .how = SFRAME_RULE_REG, .reg = SFRAME_AMD64_REG_FP,	\
+		 .off = 16 },						\
+	.ra = { .how = SFRAME_RULE_CFA_MEM, .off = -8 },		\
+	.fp = { .how = SFRAME_RULE_CFA_MEM, .off = -16 },		\
+}
 
 /* 64-bit code; neither 32-bit tasks nor VM86. */
 static inline bool sfu_arch_unwindable(struct pt_regs *regs)
