@@ -102,6 +102,8 @@ static DEFINE_SPINLOCK(processes_lock);
  */
 struct sfu_request {
 	struct mm_struct	*mm;
+	const struct sfu_map	*seen;		/* the map that was lacking */
+	bool			by_task;	/* else by a worker */
 	struct callback_head	task_work;
 	struct irq_work		irq_work;
 	struct work_struct	work;
@@ -698,26 +700,35 @@ static bool may_learn(struct sfu_process *process)
 	return process->period_count++ < LEARN_BURST;
 }
 
+/* Under process->lock. A map other than @seen has been learned meanwhile. */
+static bool needs_learning(struct sfu_process *process, const struct sfu_map *seen)
+{
+	return rcu_access_pointer(process->map) == seen && may_learn(process);
+}
+
 /**
  * sfu_map_learn() - learn the executable mappings of a process
  * @mm: its memory, which is current's, or borrowed by current
+ * @seen: the map that turned out to lack something, or NULL; only compared
  *
  * Context: Task. May sleep and fault, takes mmap_lock.
- * Return: 0; -EAGAIN if the mappings keep changing or were learned too often
- * just now (what was learned is in use); -ENOMEM; -EINTR.
+ * Return: 0; -EAGAIN if the mappings keep changing (what was learned is in
+ * use); -ENOMEM; -EINTR.
  */
-int sfu_map_learn(struct mm_struct *mm)
+int sfu_map_learn(struct mm_struct *mm, const struct sfu_map *seen)
 {
 	struct sfu_process *process = process_get(mm);
-	int err = -EAGAIN, i;
+	int err = 0, i;
 
 	if (IS_ERR(process))
 		return PTR_ERR(process);
 
 	mutex_lock(&process->lock);
-	if (may_learn(process))
-		for (i = 0; i < LEARN_RETRIES && err == -EAGAIN; i++)
+	if (needs_learning(process, seen)) {
+		err = learn_once(process);
+		for (i = 1; i < LEARN_RETRIES && err == -EAGAIN; i++)
 			err = learn_once(process);
+	}
 	mutex_unlock(&process->lock);
 	return err;
 }
@@ -740,7 +751,7 @@ static void task_work_learn(struct callback_head *head)
 
 	/* The task may be exiting, and have given its memory up. */
 	if (current->mm == request->mm)
-		sfu_map_learn(request->mm);
+		sfu_map_learn(request->mm, request->seen);
 	request_done(request);
 }
 
@@ -751,7 +762,7 @@ static void worker_learn(struct work_struct *work)
 
 	if (mmget_not_zero(mm)) {
 		kthread_use_mm(mm);
-		sfu_map_learn(mm);
+		sfu_map_learn(mm, request->seen);
 		kthread_unuse_mm(mm);
 		mmput(mm);
 	}
@@ -766,12 +777,14 @@ static void irq_work_learn(struct irq_work *irq_work)
 	queue_work(learners, &request->work);
 }
 
-static struct sfu_request *request_claim(struct mm_struct *mm)
+/* A worker's request does not keep the task from being faster. */
+static struct sfu_request *request_claim(struct mm_struct *mm, bool by_task)
 {
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(requests); i++)
-		if (READ_ONCE(requests[i].mm) == mm)
+		if (READ_ONCE(requests[i].mm) == mm &&
+		    READ_ONCE(requests[i].by_task) >= by_task)
 			return NULL;
 	for (i = 0; i < ARRAY_SIZE(requests); i++)
 		if (!READ_ONCE(requests[i].mm) && !cmpxchg(&requests[i].mm, NULL, mm))
@@ -798,23 +811,26 @@ static bool returns_to_user(void)
 /**
  * sfu_map_ask() - ask for the mappings of the current process to be learned
  * @mm: current->mm
+ * @seen: the map that lacks something, or NULL; only compared
  *
  * Nothing happens if it has been asked already, or too much is being asked;
  * the next sample asks again.
  *
  * Context: Any, NMI included.
  */
-void sfu_map_ask(struct mm_struct *mm)
+void sfu_map_ask(struct mm_struct *mm, const struct sfu_map *seen)
 {
-	struct sfu_request *request = request_claim(mm);
+	bool by_task = returns_to_user();
+	struct sfu_request *request = request_claim(mm, by_task);
 
 	if (!request)
 		return;
 	sfu_count(asked);
 	mmgrab(mm);
-	if (returns_to_user() &&
-	    !task_work_add(current, &request->task_work,
-			   in_nmi() ? TWA_NMI_CURRENT : TWA_RESUME))
+	request->seen = seen;
+	WRITE_ONCE(request->by_task, by_task);
+	if (by_task && !task_work_add(current, &request->task_work,
+				      in_nmi() ? TWA_NMI_CURRENT : TWA_RESUME))
 		return;
 	irq_work_queue(&request->irq_work);
 }
@@ -845,7 +861,7 @@ int sfu_map_init(void)
 		requests[i].irq_work = IRQ_WORK_INIT_HARD(irq_work_learn);
 		INIT_WORK(&requests[i].work, worker_learn);
 	}
-	learners = alloc_workqueue("sframe_unwind", WQ_UNBOUND, 0);
+	learners = alloc_workqueue("sframe_unwind", WQ_UNBOUND | WQ_HIGHPRI, 0);
 	return learners ? 0 : -ENOMEM;
 }
 

@@ -64,9 +64,10 @@ struct sfu_frame {
 /**
  * struct sfu_walk - a walk up the user stack of current
  * @rd: reads user memory, and bounds the look-ups
- * @map: the process's mappings; held by the caller
+ * @map: the process's mappings, held by the caller; NULL: nothing is known
  * @frame: where we are
  * @stop: why the walk ended
+ * @lacking: @map did not have what learning may bring
  * @nr_signals: signal frames crossed
  * @nr_frames: callers found, by method
  */
@@ -75,6 +76,7 @@ struct sfu_walk {
 	struct sfu_map		*map;
 	struct sfu_frame	frame;
 	enum sfu_stop		stop;
+	bool			lacking;
 	unsigned int		nr_signals;
 	unsigned int		nr_frames[NR_SFU_METHODS];
 };
@@ -98,10 +100,10 @@ static bool stop(struct sfu_walk *walk, enum sfu_stop why)
 	return false;
 }
 
-/* As stop(), where learning may help the next walk. */
-static bool stop_and_ask(struct sfu_walk *walk, enum sfu_stop why)
+/* As stop(), where learning the process (again) may help the next walk. */
+static bool stop_lacking(struct sfu_walk *walk, enum sfu_stop why)
 {
-	sfu_map_ask(current->mm);
+	walk->lacking = true;
 	return stop(walk, why);
 }
 
@@ -205,8 +207,7 @@ static bool step(struct sfu_walk *walk, const struct sframe_row *row)
 	if (find_caller(walk, row, &caller))
 		return commit(walk, &caller, SFU_METHOD_SFRAME);
 	/* Code that was mapped since we learned looks just like no code. */
-	if (walk->stop == SFU_STOP_RA)
-		sfu_map_ask(current->mm);
+	walk->lacking = walk->stop == SFU_STOP_RA;
 	return false;
 }
 
@@ -304,11 +305,13 @@ static int find_row(struct sfu_walk *walk, struct sfu_region *region,
 /* To the caller's frame. False: walk->stop says why there is none. */
 static bool walk_next(struct sfu_walk *walk)
 {
-	struct sfu_region *region = sfu_map_find(walk->map, walk->frame.ip);
+	struct sfu_region *region = NULL;
 	struct sframe_row row;
 
+	if (walk->map)
+		region = sfu_map_find(walk->map, walk->frame.ip);
 	if (!region)
-		return stop_and_ask(walk, SFU_STOP_UNLEARNED);
+		return stop_lacking(walk, SFU_STOP_UNLEARNED);
 
 	switch (find_row(walk, region, &row)) {
 	case 0:
@@ -320,7 +323,7 @@ static bool walk_next(struct sfu_walk *walk)
 	case -ENOENT:
 		return step_uncovered(walk);
 	case -EFAULT:
-		return stop_and_ask(walk, SFU_STOP_SECTION);
+		return stop_lacking(walk, SFU_STOP_SECTION);
 	case -E2BIG:
 		return stop(walk, SFU_STOP_BUDGET);
 	case -EOPNOTSUPP:
@@ -384,7 +387,7 @@ static bool has_sections(struct sfu_map *map, struct pt_regs *regs)
 	if (!map || map->nr_sections)
 		return true;
 	if (!sfu_map_find(map, instruction_pointer(regs)))
-		sfu_map_ask(current->mm);
+		sfu_map_ask(current->mm, map);
 	return decline(SFU_DECLINE_NOSECTION);
 }
 
@@ -402,12 +405,10 @@ static void store_frames(struct perf_callchain_entry_ctx *ctx,
 			stop(&walk, SFU_STOP_FULL);
 			break;
 		}
-		if (!map) {
-			stop_and_ask(&walk, SFU_STOP_UNLEARNED);
-			break;
-		}
 	} while (walk_next(&walk));
 	walk_count(&walk);
+	if (walk.lacking)
+		sfu_map_ask(current->mm, map);
 
 	/* No room: what the original would store goes nowhere. */
 	ctx->nr = ctx->max_stack;
@@ -453,10 +454,6 @@ static void trace_frames(struct unwind_stacktrace *trace, unsigned int max,
 			break;
 		}
 		trace->entries[trace->nr++] = walk->frame.ip;
-		if (!map) {
-			stop(walk, SFU_STOP_UNLEARNED);
-			break;
-		}
 	} while (walk_next(walk));
 }
 
@@ -473,9 +470,9 @@ static void trace_learning(struct unwind_stacktrace *trace, unsigned int max)
 		map = sfu_map_get(mm);
 		trace_frames(trace, max, map, &walk);
 		sfu_map_put(map);
-		if (walk.stop != SFU_STOP_UNLEARNED || learned)
+		if (!walk.lacking || learned)
 			break;
-		sfu_map_learn(mm);
+		sfu_map_learn(mm, map);
 		learned = true;
 	}
 	walk_count(&walk);

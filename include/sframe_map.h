@@ -61,11 +61,11 @@ void sfu_map_exit(void);
 struct sfu_map *sfu_map_lookup(struct mm_struct *mm);
 struct sfu_region *sfu_map_find(struct sfu_map *map, unsigned long addr);
 void sfu_region_retire(struct sfu_region *region, enum sframe_fault fault);
-void sfu_map_ask(struct mm_struct *mm);
+void sfu_map_ask(struct mm_struct *mm, const struct sfu_map *seen);
 
 /* Task side: may sleep. */
 struct sfu_map *sfu_map_get(struct mm_struct *mm);
 void sfu_map_put(struct sfu_map *map);
-int sfu_map_learn(struct mm_struct *mm);
+int sfu_map_learn(struct mm_struct *mm, const struct sfu_map *seen);
 
 #endif /* SFU_MAP_H */
