@@ -9,6 +9,9 @@ DESTDIR	?=
 CC	?= gcc
 VERSION	:= $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf 2>/dev/null)
 
+release	= $(shell cat $(KDIR)/include/config/kernel.release)
+depmod	= $(if $(DESTDIR),,depmod -a $(release))
+
 NEEDED_OPTIONS := MODULES PERF_EVENTS DYNAMIC_FTRACE_WITH_ARGS MMU_NOTIFIER \
 		  IRQ_WORK
 
@@ -42,15 +45,17 @@ modules: check-kdir	## build sframe_unwind.ko against KDIR
 tools:	## build sframectl for this machine
 	$(MAKE) -C tools/sframectl
 
+# Debian's headers come without the System.map for which modules_install would
+# call depmod. A staging area has no other modules to index.
 install: all	## install the module (depmod included) and the tools
 	$(MAKE) -C $(KDIR) M=$(CURDIR) INSTALL_MOD_PATH=$(DESTDIR) modules_install
+	$(depmod)
 	install -D -m 755 tools/perf $(DESTDIR)$(PREFIX)/bin/perf
 	install -D -m 755 build/host/sframectl $(DESTDIR)$(PREFIX)/bin/sframectl
 
 uninstall:	## remove what install installed
-	find $(DESTDIR)/lib/modules/$$(cat $(KDIR)/include/config/kernel.release) \
-		-name 'sframe_unwind.ko*' -delete
-	$(if $(DESTDIR),,depmod -a $$(cat $(KDIR)/include/config/kernel.release))
+	rm -f $(DESTDIR)/lib/modules/$(release)/updates/sframe_unwind.ko*
+	$(depmod)
 	rm -f $(DESTDIR)$(PREFIX)/bin/perf $(DESTDIR)$(PREFIX)/bin/sframectl
 
 demo:	## profile SQLite on two stock kernels: fp, dwarf and sframe compared

@@ -14,7 +14,7 @@ struct sfu_held sfu_held;
 
 static struct dentry *debugfs_dir;
 
-static const char *const stop_names[] = {
+const char *const sfu_stop_names[] = {
 	[SFU_STOP_COMPLETE] = "complete",
 	[SFU_STOP_FULL] = "full",
 	[SFU_STOP_NODATA] = "nodata",
@@ -44,7 +44,7 @@ static const char *const decline_names[] = {
 	[SFU_DECLINE_NOSECTION] = "no-section",
 };
 
-static_assert(ARRAY_SIZE(stop_names) == NR_SFU_STOPS);
+static_assert(ARRAY_SIZE(sfu_stop_names) == NR_SFU_STOPS);
 static_assert(ARRAY_SIZE(method_names) == NR_SFU_METHODS);
 static_assert(ARRAY_SIZE(decline_names) == NR_SFU_DECLINES);
 
@@ -76,7 +76,7 @@ static void show_group(struct seq_file *m, const char *group,
 static int stats_show(struct seq_file *m, void *unused)
 {
 	show_sum(m, "walks", walks);
-	show_group(m, "stop", stop_names, NR_SFU_STOPS,
+	show_group(m, "stop", sfu_stop_names, NR_SFU_STOPS,
 		   offsetof(struct sfu_counters, stops));
 	show_group(m, "frames", method_names, NR_SFU_METHODS,
 		   offsetof(struct sfu_counters, frames));

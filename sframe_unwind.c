@@ -33,6 +33,9 @@
 #include "sframe_map.h"
 #include "sframe_stats.h"
 
+#define CREATE_TRACE_POINTS
+#include "sframe_trace.h"
+
 #define MAX_SIGNALS	8		/* signal frames in one walk */
 
 /* What look-ups of one walk may cost: with interrupts off, and without. */
@@ -352,13 +355,18 @@ static void walk_init(struct sfu_walk *walk, struct sfu_map *map,
 	};
 }
 
-static void walk_count(const struct sfu_walk *walk)
+/* The one place where a walk's end is told: counted, and traced. */
+static void walk_end(const struct sfu_walk *walk, struct pt_regs *regs)
 {
-	unsigned int i;
+	unsigned int i, nr_frames = 1;
 
 	sfu_count(stops[walk->stop]);
-	for (i = 0; i < NR_SFU_METHODS; i++)
+	for (i = 0; i < NR_SFU_METHODS; i++) {
 		sfu_count_many(frames[i], walk->nr_frames[i]);
+		nr_frames += walk->nr_frames[i];
+	}
+	trace_sfu_walk(instruction_pointer(regs), walk->frame.ip, nr_frames,
+		       sfu_stop_names[walk->stop]);
 }
 
 static bool decline(enum sfu_decline why)
@@ -406,7 +414,7 @@ static void store_frames(struct perf_callchain_entry_ctx *ctx,
 			break;
 		}
 	} while (walk_next(&walk));
-	walk_count(&walk);
+	walk_end(&walk, regs);
 	if (walk.lacking)
 		sfu_map_ask(current->mm, map);
 
@@ -475,7 +483,7 @@ static void trace_learning(struct unwind_stacktrace *trace, unsigned int max)
 		sfu_map_learn(mm, map);
 		learned = true;
 	}
-	walk_count(&walk);
+	walk_end(&walk, task_pt_regs(current));
 }
 
 static int replace_unwind_user(struct unwind_stacktrace *trace, unsigned int max)

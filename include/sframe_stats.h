@@ -28,6 +28,8 @@ enum sfu_stop {
 	NR_SFU_STOPS
 };
 
+extern const char *const sfu_stop_names[];
+
 /* How a caller's frame was found. */
 enum sfu_method {
 	SFU_METHOD_SFRAME,
