@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The decoder's reader over a plain buffer. */
+#include <stdint.h>
+
+#include "buffer.h"
+
+static int buffer_read(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
+{
+	struct buffer_reader *buf = (struct buffer_reader *)
+		((u8 *)rd - offsetof(struct buffer_reader, rd));
+	u64 off = addr - buf->addr;
+
+	if (off > buf->size || len > buf->size - off)
+		return -EFAULT;
+	memcpy(dst, buf->data + off, len);
+	return 0;
+}
+
+void buffer_reader_init(struct buffer_reader *buf, const void *data, u64 addr,
+			u64 size)
+{
+	*buf = (struct buffer_reader){
+		.rd.read = buffer_read,
+		.data = data,
+		.addr = addr,
+		.size = size,
+	};
+	buffer_reader_refill(buf);
+}
+
+/* A tool reads all there is: its time is bounded by the size of the file. */
+void buffer_reader_refill(struct buffer_reader *buf)
+{
+	buf->rd.budget = UINT32_MAX;
+	buf->rd.fault = SFRAME_FAULT_NONE;
+}

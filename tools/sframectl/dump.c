@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* sframectl dump: all of the SFrame data of a file. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "json.h"
+#include "object.h"
+#include "report.h"
+#include "scan.h"
+#include "sframectl.h"
+#include "text.h"
+
+static const char usage[] =
+"Usage: sframectl dump [--json] FILE\n"
+"\n"
+"Shows the header, the function descriptors (FDEs) and the rows of all SFrame\n"
+"data in FILE: version 1, 2 or 3, of any architecture and byte order.\n"
+"\n"
+"FILE is an ELF file with a section .sframe or a segment PT_GNU_SFRAME, or a\n"
+"bare section, as objcopy -O binary makes it. In a file whose linker does not\n"
+"merge SFrame data (lld), each input's data is a blob of its own. In an\n"
+"unlinked file, relocations are applied; its addresses are offsets in the\n"
+"sections that the functions are in.\n"
+"\n"
+"A row holds from its offset in the function, +0x6, to the next row. Offsets\n"
+"of a repetitive function (\"mask 16\") are taken in each block of that size.\n"
+"A row tells where the caller's frame is:\n"
+"  cfa=  the canonical frame address, which is the caller's stack pointer\n"
+"  fp=   the caller's frame pointer\n"
+"  ra=   the return address\n"
+"and the rules read:\n"
+"  sp+16   the stack pointer plus 16      fp+16  the frame pointer plus 16\n"
+"  (c-8)   what memory holds at CFA - 8   r10+0  DWARF register 10\n"
+"  u       unchanged, still in its register\n"
+"  [s]     the return address is signed (AArch64 pointer authentication)\n"
+"  ra=undefined  the outermost frame: nobody called it\n"
+"\n"
+"Options:\n"
+"  --json   one JSON object; addresses are decimal, and relative to the\n"
+"           section where \"relative\" is true\n"
+"  --help   this text\n"
+"\n"
+"Exit status: 0 if all was decoded; 1 if FILE cannot be read, has no SFrame\n"
+"data or bad data: each fault is told on standard error, and what is sound is\n"
+"shown; 2 if the command line is wrong.\n";
+
+struct dump {
+	const struct object	*obj;
+	const char		*path;
+};
+
+static void text_blob(void *arg, const struct scan_blob *blob, u32 index)
+{
+	const struct dump *dump = arg;
+	const struct sframe_section *sec = &blob->sec;
+	const struct sframe_raw_header *raw = &blob->raw;
+	char addr[TEXT_SIZE], flags[TEXT_SIZE];
+
+	printf("blob %u at %s: version %u, %s, flags 0x%x (%s)\n", index,
+	       object_addr_text(dump->obj, sec->addr, addr), sec->version,
+	       abi_text(sec->abi), sec->flags, flags_text(sec->flags, flags));
+	printf("  fixed fp %d, fixed ra %d, auxiliary header %u bytes\n",
+	       raw->cfa_fixed_fp_offset, raw->cfa_fixed_ra_offset,
+	       raw->auxhdr_len);
+	printf("  %u FDEs at offset 0x%" PRIx64 ", %u rows in %u bytes at offset 0x%"
+	       PRIx64 "\n", sec->num_fdes, sec->fde_addr - sec->addr,
+	       raw->num_fres, sec->fre_len, sec->fre_addr - sec->addr);
+}
+
+static void text_fde(void *arg, const struct scan_blob *blob, u32 index,
+		     const struct sframe_fde *fde)
+{
+	const struct dump *dump = arg;
+	char addr[TEXT_SIZE];
+
+	(void)blob;
+	printf("fde %u at %s size %u rows %u addr%u", index,
+	       object_addr_text(dump->obj, fde->start, addr), fde->size,
+	       fde->num_fres, 1u << fde->fre_type);
+	if (fde->pcmask)
+		printf(" mask %u", fde->rep_size);
+	if (fde->flex)
+		printf(" flex");
+	if (fde->signal)
+		printf(" signal");
+	if (fde->pauth_key_b)
+		printf(" key-b");
+	putchar('\n');
+}
+
+static void text_row(void *arg, const struct scan_blob *blob,
+		     const struct sframe_row *row)
+{
+	struct row_text text;
+
+	(void)arg;
+	row_to_text(blob->sec.abi, row, &text);
+	printf("    +0x%-5x cfa=%-9s fp=%-9s ra=%s%s\n", row->start, text.cfa,
+	       text.fp, text.ra, row->ra_mangled ? " [s]" : "");
+}
+
+static void dump_fault(void *arg, const struct scan_place *place,
+		       enum sframe_fault fault)
+{
+	const struct dump *dump = arg;
+
+	complain_fault(dump->obj, dump->path, place, fault);
+}
+
+static const struct scan_ops text_ops = {
+	.blob = text_blob,
+	.fde = text_fde,
+	.row = text_row,
+	.fault = dump_fault,
+};
+
+static struct scan_result dump_text(const struct dump *dump)
+{
+	const struct object *obj = dump->obj;
+	char addr[TEXT_SIZE];
+
+	printf("%s: %s at %s, %" PRIu64 " bytes\n", dump->path, obj->place,
+	       object_addr_text(obj, obj->addr, addr), obj->size);
+	if (object_is_relocatable(obj))
+		printf("not linked: %" PRIu64 " starts relocated; addresses are in sections\n",
+		       obj->nr_starts);
+	return scan(obj->data, obj->addr, obj->size, &text_ops, (void *)dump);
+}
+
+static void json_blob(void *arg, const struct scan_blob *blob, u32 index)
+{
+	const struct dump *dump = arg;
+	const struct sframe_section *sec = &blob->sec;
+
+	(void)index;
+	json_open(NULL, '{');
+	json_number("addr", object_shown_addr(dump->obj, sec->addr));
+	json_count("version", sec->version);
+	json_count("flags", sec->flags);
+	json_count("abi", sec->abi);
+	json_number("fixed_fp", blob->raw.cfa_fixed_fp_offset);
+	json_number("fixed_ra", blob->raw.cfa_fixed_ra_offset);
+	json_count("auxhdr_len", blob->raw.auxhdr_len);
+	json_count("num_fdes", sec->num_fdes);
+	json_count("num_fres", blob->raw.num_fres);
+	json_count("fre_len", sec->fre_len);
+	json_count("fdeoff", blob->raw.fdeoff);
+	json_count("freoff", blob->raw.freoff);
+	json_open("fdes", '[');
+}
+
+static void json_fde(void *arg, const struct scan_blob *blob, u32 index,
+		     const struct sframe_fde *fde)
+{
+	const struct dump *dump = arg;
+
+	(void)blob;
+	json_open(NULL, '{');
+	json_count("index", index);
+	json_number("start", object_shown_addr(dump->obj, fde->start));
+	json_count("size", fde->size);
+	json_count("num_fres", fde->num_fres);
+	json_count("addr_size", 1u << fde->fre_type);
+	json_bool("pcmask", fde->pcmask);
+	json_count("rep_size", fde->rep_size);
+	json_bool("flex", fde->flex);
+	json_bool("signal", fde->signal);
+	json_bool("pauth_key_b", fde->pauth_key_b);
+	json_open("rows", '[');
+}
+
+static void json_row(void *arg, const struct scan_blob *blob,
+		     const struct sframe_row *row)
+{
+	struct row_text text;
+
+	(void)arg;
+	row_to_text(blob->sec.abi, row, &text);
+	json_open(NULL, '{');
+	json_count("off", row->start);
+	json_string("cfa", text.cfa);
+	json_string("fp", text.fp);
+	json_string("ra", text.ra);
+	json_bool("ra_mangled", row->ra_mangled);
+	json_close('}');
+}
+
+/* Behind an FDE's rows, and behind a blob's FDEs. */
+static void json_end(void *arg)
+{
+	(void)arg;
+	json_close(']');
+	json_close('}');
+}
+
+static const struct scan_ops json_ops = {
+	.blob = json_blob,
+	.fde = json_fde,
+	.row = json_row,
+	.fde_end = json_end,
+	.blob_end = json_end,
+	.fault = dump_fault,
+};
+
+static struct scan_result dump_json(const struct dump *dump)
+{
+	const struct object *obj = dump->obj;
+	struct scan_result result;
+
+	json_open(NULL, '{');
+	json_string("file", dump->path);
+	json_string("place", obj->place);
+	json_bool("relative", !obj->is_elf);
+	json_number("addr", object_shown_addr(obj, obj->addr));
+	json_count("size", obj->size);
+	json_bool("relocatable", object_is_relocatable(obj));
+	json_count("relocated", obj->nr_starts);
+	json_open("blobs", '[');
+	result = scan(obj->data, obj->addr, obj->size, &json_ops, (void *)dump);
+	json_close(']');
+	json_count("faults", result.faults);
+	json_close('}');
+	return result;
+}
+
+static enum status dump_object(const struct dump *dump, bool json)
+{
+	struct scan_result result;
+
+	if (!dump->obj->place) {
+		complain("%s: no .sframe: nothing to show", dump->path);
+		return STATUS_BAD;
+	}
+	result = json ? dump_json(dump) : dump_text(dump);
+	if (complain_result(dump->path, &result))
+		return STATUS_BAD;
+	if (!result.nr_blobs)
+		complain("%s: the section is empty: nothing is described",
+			 dump->path);
+	if (result.leftover)
+		complain("%s: what follows offset 0x%" PRIx64 " is no SFrame data",
+			 dump->path, result.used);
+	return STATUS_OK;
+}
+
+static enum status run(const struct arguments *args)
+{
+	struct object obj;
+	struct dump dump = { .obj = &obj };
+	enum status status = STATUS_BAD;
+	const char *error;
+
+	if (args->nr_names != 1) {
+		complain("dump: give one FILE");
+		return STATUS_USAGE;
+	}
+	dump.path = args->names[0];
+	error = object_open(&obj, dump.path);
+	if (error)
+		complain("%s: %s", dump.path, error);
+	else
+		status = dump_object(&dump, args->json);
+	object_close(&obj);
+	return status;
+}
+
+const struct command dump_command = {
+	.name = "dump",
+	.usage = usage,
+	.run = run,
+};

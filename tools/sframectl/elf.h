@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * An ELF file in a buffer, of either class and byte order. The bytes may be
+ * anything: whatever lies outside the buffer is simply not there.
+ */
+#ifndef SFRAMECTL_ELF_H
+#define SFRAMECTL_ELF_H
+
+#include <elf.h>
+
+#include "sframe_types.h"
+
+/**
+ * struct elf - an ELF file whose header has been read
+ * @data: the file
+ * @size: its bytes
+ * @is64: ELFCLASS64
+ * @swapped: stored in the byte order that is not this machine's
+ * @type: ET_*
+ * @machine: EM_*
+ * @phoff: program headers, of @phentsize bytes, @phnum of them
+ * @shoff: section headers, of @shentsize bytes, @shnum of them
+ * @shstrndx: the section with the sections' names
+ */
+struct elf {
+	const u8	*data;
+	u64		size;
+	bool		is64;
+	bool		swapped;
+	u16		type;
+	u16		machine;
+	u64		phoff;
+	u64		shoff;
+	u32		phnum;
+	u32		shnum;
+	u32		shstrndx;
+	u16		phentsize;
+	u16		shentsize;
+};
+
+struct elf_section {
+	const char	*name;	/* in the buffer, "" if it has none */
+	u32		type;
+	u32		link;
+	u32		info;
+	u64		flags;
+	u64		addr;
+	u64		off;
+	u64		size;
+};
+
+struct elf_segment {
+	u32	type;
+	u32	flags;
+	u64	off;
+	u64	addr;
+	u64	filesz;
+	u64	memsz;
+};
+
+bool elf_magic(const void *data, u64 size);
+const char *elf_init(struct elf *elf, const void *data, u64 size);
+const void *elf_bytes(const struct elf *elf, u64 off, u64 len);
+bool elf_get_section(const struct elf *elf, u32 index, struct elf_section *sec);
+bool elf_get_segment(const struct elf *elf, u32 index, struct elf_segment *seg);
+u64 elf_relocate_starts(const struct elf *elf, u32 index, u8 *bytes, u64 size,
+			bool pcrel);
+
+#endif /* SFRAMECTL_ELF_H */

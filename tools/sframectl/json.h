@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Writing JSON to standard output. */
+#ifndef SFRAMECTL_JSON_H
+#define SFRAMECTL_JSON_H
+
+#include "sframe_types.h"
+
+/*
+ * @key is NULL in an array and at the top. Objects and arrays are closed with
+ * the bracket that fits; after the outermost one the line ends.
+ */
+void json_open(const char *key, char bracket);
+void json_close(char bracket);
+void json_string(const char *key, const char *value);
+void json_number(const char *key, s64 value);
+void json_count(const char *key, u64 value);
+void json_bool(const char *key, bool value);
+void json_null(const char *key);
+
+#endif /* SFRAMECTL_JSON_H */

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Sets of addresses. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "ranges.h"
+
+/* What would wrap around ends at the last address. Out of memory: exit. */
+void ranges_add(struct ranges *ranges, u64 start, u64 size)
+{
+	u64 end;
+
+	if (__builtin_add_overflow(start, size, &end))
+		end = UINT64_MAX;
+	if (ranges->nr == ranges->room) {
+		ranges->room = ranges->room ? 2 * ranges->room : 64;
+		ranges->all = reallocarray(ranges->all, ranges->room,
+					   sizeof(*ranges->all));
+		if (!ranges->all) {
+			perror("sframectl");
+			exit(1);
+		}
+	}
+	ranges->all[ranges->nr++] = (struct range){ start, end };
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct range *r1 = a, *r2 = b;
+
+	return (r1->start > r2->start) - (r1->start < r2->start);
+}
+
+void ranges_merge(struct ranges *ranges)
+{
+	struct range *all = ranges->all;
+	size_t i, last = 0;
+
+	if (!ranges->nr)
+		return;
+	qsort(all, ranges->nr, sizeof(*all), compare);
+	for (i = 1; i < ranges->nr; i++) {
+		if (all[i].start > all[last].end)
+			all[++last] = all[i];
+		else if (all[i].end > all[last].end)
+			all[last].end = all[i].end;
+	}
+	ranges->nr = last + 1;
+}
+
+u64 ranges_bytes(const struct ranges *merged)
+{
+	u64 bytes = 0;
+	size_t i;
+
+	for (i = 0; i < merged->nr; i++)
+		bytes += merged->all[i].end - merged->all[i].start;
+	return bytes;
+}
+
+u64 ranges_common_bytes(const struct ranges *merged1,
+			const struct ranges *merged2)
+{
+	size_t i = 0, k = 0;
+	u64 bytes = 0;
+
+	while (i < merged1->nr && k < merged2->nr) {
+		const struct range *r1 = &merged1->all[i];
+		const struct range *r2 = &merged2->all[k];
+		u64 start = r1->start > r2->start ? r1->start : r2->start;
+		u64 end = r1->end < r2->end ? r1->end : r2->end;
+
+		if (start < end)
+			bytes += end - start;
+		if (r1->end < r2->end)
+			i++;
+		else
+			k++;
+	}
+	return bytes;
+}
+
+void ranges_free(struct ranges *ranges)
+{
+	free(ranges->all);
+	*ranges = (struct ranges){};
+}

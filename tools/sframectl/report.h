@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What is wrong, told on standard error, a line each. */
+#ifndef SFRAMECTL_REPORT_H
+#define SFRAMECTL_REPORT_H
+
+#include "object.h"
+#include "scan.h"
+
+__printf(1, 2)
+void complain(const char *format, ...);
+void complain_fault(const struct object *obj, const char *name,
+		    const struct scan_place *place, enum sframe_fault fault);
+bool complain_result(const char *name, const struct scan_result *result);
+
+#endif /* SFRAMECTL_REPORT_H */

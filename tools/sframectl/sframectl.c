@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* sframectl: look at SFrame data and at the module that unwinds by it. */
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report.h"
+#include "sframectl.h"
+
+static const char usage[] =
+"Usage: sframectl COMMAND [OPTION...] [ARGUMENT...]\n"
+"\n"
+"Looks at SFrame stack trace data (.sframe) and at the kernel module\n"
+"sframe_unwind, which unwinds the stacks of programs by it.\n"
+"\n"
+"Commands:\n"
+"  dump FILE            show all of the SFrame data of a file\n"
+"  check FILE...|PID    which objects carry SFrame data, is it sound, and how\n"
+"                       much of their code does it cover\n"
+"  status               what the module has done so far\n"
+"\n"
+"Each command takes --json for output to be read by programs, and --help.\n"
+"\n"
+"Exit status: 0 if all is well; 1 if a file, a process or the data is bad, or\n"
+"the module is not there; 2 if the command line is wrong.\n";
+
+static const struct command *const commands[] = {
+	&dump_command,
+	&check_command,
+	&status_command,
+};
+
+/* @command: NULL ahead of one. */
+static enum status usage_error(const struct command *command)
+{
+	fprintf(stderr, "Try 'sframectl %s%s--help'.\n",
+		command ? command->name : "", command ? " " : "");
+	return STATUS_USAGE;
+}
+
+/* A full disk must not pass for success. */
+static enum status finish(enum status status)
+{
+	if (fflush(stdout) || ferror(stdout)) {
+		complain("standard output: cannot write");
+		return STATUS_BAD;
+	}
+	return status;
+}
+
+static enum status run(const struct command *command, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "stats", required_argument, NULL, 's' },
+		{}
+	};
+	struct arguments args = {};
+	int opt;
+
+	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		switch (opt) {
+		case 'h':
+			fputs(command->usage, stdout);
+			return STATUS_OK;
+		case 'j':
+			args.json = true;
+			break;
+		case 's':
+			args.stats = optarg;
+			break;
+		default:
+			return STATUS_USAGE;
+		}
+	}
+	if (args.stats && !command->takes_stats) {
+		complain("%s: takes no --stats", command->name);
+		return STATUS_USAGE;
+	}
+	args.names = argv + optind;
+	args.nr_names = argc - optind;
+	return command->run(&args);
+}
+
+int main(int argc, char **argv)
+{
+	enum status status;
+	size_t i;
+
+	if (argc < 2) {
+		complain("no command given");
+		return usage_error(NULL);
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
+	    !strcmp(argv[1], "help")) {
+		fputs(usage, stdout);
+		return finish(STATUS_OK);
+	}
+	for (i = 0; i < ARRAY_SIZE(commands); i++) {
+		if (strcmp(argv[1], commands[i]->name))
+			continue;
+		status = run(commands[i], argc - 1, argv + 1);
+		if (status != STATUS_USAGE)
+			return finish(status);
+		return usage_error(commands[i]);
+	}
+	complain("%s: no such command", argv[1]);
+	return usage_error(NULL);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What the subcommands of sframectl have in common. */
+#ifndef SFRAMECTL_H
+#define SFRAMECTL_H
+
+#include <stdbool.h>
+
+enum status {
+	STATUS_OK = 0,
+	STATUS_BAD = 1,		/* a file, process or counter file is bad */
+	STATUS_USAGE = 2,
+};
+
+struct arguments {
+	bool		json;
+	const char	*stats;		/* --stats, where a command takes it */
+	char		**names;
+	int		nr_names;
+};
+
+struct command {
+	const char	*name;
+	const char	*usage;
+	bool		takes_stats;
+	enum status (*run)(const struct arguments *args);
+};
+
+extern const struct command dump_command;
+extern const struct command check_command;
+extern const struct command status_command;
+
+#endif /* SFRAMECTL_H */

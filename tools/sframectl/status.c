@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* sframectl status: the counters of the kernel module. */
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "json.h"
+#include "report.h"
+#include "sframectl.h"
+
+#define DEBUGFS	"/sys/kernel/debug"
+#define STATS	DEBUGFS "/sframe_unwind/stats"
+#define MODULE	"/sys/module/sframe_unwind"
+
+static const char usage[] =
+"Usage: sframectl status [--json] [--stats FILE]\n"
+"\n"
+"Shows what the kernel module sframe_unwind has counted since it was loaded.\n"
+"\n"
+"  walks    user stacks unwound; each ended for exactly one reason:\n"
+"  stop     the reasons, with their share of all walks\n"
+"  frames   frames found, by the method that found them\n"
+"  declined walks left to the kernel's own code\n"
+"  fault    what was wrong with SFrame data that was not followed\n"
+"  map      what is held of the running processes\n"
+"\n"
+"Options:\n"
+"  --json        one JSON object\n"
+"  --stats FILE  read the counters from FILE; default:\n"
+"                " STATS "\n"
+"  --help        this text\n"
+"\n"
+"Exit status: 0 if the counters could be read, 1 if not, 2 if the command line\n"
+"is wrong.\n";
+
+/* One line of the file: "stop.complete 100". */
+struct counter {
+	char	name[64];
+	u64	value;
+};
+
+struct counters {
+	struct counter	*all;
+	size_t		nr;
+};
+
+static size_t group_length(const char *name)
+{
+	const char *dot = strchr(name, '.');
+
+	return dot ? dot - name : 0;
+}
+
+/* A counter without a group is a group by itself. */
+static bool same_group(const struct counter *a, const struct counter *b)
+{
+	size_t len = group_length(a->name);
+
+	return len && len == group_length(b->name) &&
+	       !memcmp(a->name, b->name, len);
+}
+
+/* Are the counters of this group parts of one whole? */
+static bool has_shares(const struct counter *counter)
+{
+	return !strncmp(counter->name, "stop.", 5) ||
+	       !strncmp(counter->name, "frames.", 7);
+}
+
+static u64 group_sum(const struct counters *counters, const struct counter *of)
+{
+	u64 sum = 0;
+	size_t i;
+
+	for (i = 0; i < counters->nr; i++)
+		if (same_group(of, &counters->all[i]))
+			sum += counters->all[i].value;
+	return sum;
+}
+
+static void print_member(const struct counter *counter, u64 sum)
+{
+	printf("  %-22s %14" PRIu64, counter->name + group_length(counter->name) + 1,
+	       counter->value);
+	if (has_shares(counter) && sum)
+		printf(" %6.2f %%", 100.0 * counter->value / sum);
+	putchar('\n');
+}
+
+/* Names a group where its first counter stands, and puts the others there. */
+static void print_group(const struct counters *counters, size_t first)
+{
+	const struct counter *counter = &counters->all[first];
+	u64 sum = group_sum(counters, counter);
+	size_t i;
+
+	for (i = 0; i < first; i++)
+		if (same_group(counter, &counters->all[i]))
+			return;
+	printf("%.*s\n", (int)group_length(counter->name), counter->name);
+	for (i = first; i < counters->nr; i++)
+		if (same_group(counter, &counters->all[i]))
+			print_member(&counters->all[i], sum);
+}
+
+static void print_text(const struct counters *counters)
+{
+	const struct counter *counter;
+	size_t i;
+
+	for (i = 0; i < counters->nr; i++) {
+		counter = &counters->all[i];
+		if (group_length(counter->name))
+			print_group(counters, i);
+		else
+			printf("%-24s %14" PRIu64 "\n", counter->name,
+			       counter->value);
+	}
+}
+
+static void print_json(const struct counters *counters)
+{
+	size_t i;
+
+	json_open(NULL, '{');
+	json_open("counters", '{');
+	for (i = 0; i < counters->nr; i++)
+		json_count(counters->all[i].name, counters->all[i].value);
+	json_close('}');
+	json_close('}');
+}
+
+static bool parse_counter(const char *line, struct counter *counter)
+{
+	char value[24], *end, rest;
+
+	if (sscanf(line, "%63s %23s %c", counter->name, value, &rest) != 2)
+		return false;
+	errno = 0;
+	counter->value = strtoull(value, &end, 10);
+	return !errno && !*end && *value != '-';
+}
+
+static enum status read_counters(struct counters *counters, FILE *file,
+				 const char *path)
+{
+	struct counter counter;
+	size_t room = 0;
+	char *line = NULL;
+	enum status status = STATUS_OK;
+
+	while (getline(&line, &room, file) > 0) {
+		if (!parse_counter(line, &counter)) {
+			complain("%s: line %zu: is not a name and a number",
+				 path, counters->nr + 1);
+			status = STATUS_BAD;
+			break;
+		}
+		counters->all = reallocarray(counters->all, counters->nr + 1,
+					     sizeof(*counters->all));
+		if (!counters->all)
+			abort();
+		counters->all[counters->nr++] = counter;
+	}
+	if (ferror(file)) {
+		complain("%s: %s", path, strerror(errno));
+		status = STATUS_BAD;
+	}
+	free(line);
+	return status;
+}
+
+static bool debugfs_is_mounted(void)
+{
+	struct statfs fs;
+
+	return !statfs(DEBUGFS, &fs) && fs.f_type == DEBUGFS_MAGIC;
+}
+
+/* Say what to type, for the first thing that is missing. */
+static void explain(int error)
+{
+	const char *sudo = geteuid() ? "sudo " : "";
+
+	if (access(MODULE, F_OK))
+		complain("the module is not loaded; type: %smodprobe sframe_unwind",
+			 sudo);
+	else if (error == EACCES || error == EPERM)
+		complain("only root may read the counters; type: sudo sframectl status");
+	else if (!debugfs_is_mounted())
+		complain("debugfs is not mounted; type: %smount -t debugfs none " DEBUGFS,
+			 sudo);
+	else
+		complain("%s: %s", STATS, strerror(error));
+}
+
+static enum status run(const struct arguments *args)
+{
+	const char *path = args->stats ? args->stats : STATS;
+	struct counters counters = {};
+	enum status status;
+	FILE *file;
+
+	if (args->nr_names) {
+		complain("status: takes no names");
+		return STATUS_USAGE;
+	}
+	file = fopen(path, "re");
+	if (!file) {
+		if (args->stats)
+			complain("%s: %s", path, strerror(errno));
+		else
+			explain(errno);
+		return STATUS_BAD;
+	}
+	status = read_counters(&counters, file, path);
+	fclose(file);
+	if (status == STATUS_OK) {
+		if (args->json)
+			print_json(&counters);
+		else
+			print_text(&counters);
+	}
+	free(counters.all);
+	return status;
+}
+
+const struct command status_command = {
+	.name = "status",
+	.usage = usage,
+	.takes_stats = true,
+	.run = run,
+};

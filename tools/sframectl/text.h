@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* SFrame's numbers as words. */
+#ifndef SFRAMECTL_TEXT_H
+#define SFRAMECTL_TEXT_H
+
+#include "sframe_core.h"
+
+/* The kernel's name for it. */
+#define __printf(string, first)	__attribute__((__format__(printf, string, first)))
+
+/* Room for any text made here. */
+#define TEXT_SIZE	32
+
+struct row_text {
+	char cfa[TEXT_SIZE];
+	char fp[TEXT_SIZE];
+	char ra[TEXT_SIZE];
+};
+
+const char *abi_text(u8 abi);
+const char *flags_text(u8 flags, char *text);
+void row_to_text(u8 abi, const struct sframe_row *row, struct row_text *text);
+
+#endif /* SFRAMECTL_TEXT_H */

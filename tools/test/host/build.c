@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Builds SFrame sections, FDE by FDE and row by row. */
+#include "build.h"
+
+static u32 put(const struct build *b, u8 *to, u64 value, u32 len)
+{
+	u32 i;
+
+	for (i = 0; i < len; i++)
+		to[b->big ? len - 1 - i : i] = value >> (8 * i);
+	return len;
+}
+
+void build_start(struct build *b, u8 version, u8 flags, u8 abi)
+{
+	*b = (struct build){
+		.raw = {
+			.magic = SFRAME_MAGIC,
+			.version = version,
+			.flags = flags,
+			.abi_arch = abi,
+			.cfa_fixed_ra_offset = abi == SFRAME_ABI_AMD64_LE ? -8 : 0,
+		},
+		.big = abi == SFRAME_ABI_AARCH64_BE || abi == SFRAME_ABI_S390X_BE,
+	};
+}
+
+static u32 add(struct build *b, u64 value, u32 len)
+{
+	assert(b->raw.fre_len + len <= sizeof(b->fres));
+	b->raw.fre_len += put(b, b->fres + b->raw.fre_len, value, len);
+	return len;
+}
+
+/* @info2: V3; @rep_size: V2 and V3 */
+void build_fde(struct build *b, s64 start, u32 size, u8 info, u8 info2,
+	       u8 rep_size)
+{
+	assert(b->raw.num_fdes < BUILD_MAX_FDES);
+	b->fdes[b->raw.num_fdes++] = (struct build_fde){
+		.start = start,
+		.size = size,
+		.fre_off = b->raw.fre_len,
+		.info = info,
+		.rep_size = rep_size,
+	};
+	if (b->raw.version != SFRAME_VERSION_3)
+		return;
+	add(b, 0, 2);		/* num_fres, see build_words() */
+	add(b, info, 1);
+	add(b, info2, 1);
+	add(b, rep_size, 1);
+}
+
+void build_words(struct build *b, u32 start, u8 info, const s32 *words,
+		 unsigned int nr)
+{
+	struct build_fde *fde = &b->fdes[b->raw.num_fdes - 1];
+	unsigned int i;
+
+	add(b, start, 1u << SFRAME_FDE_FRE_TYPE(fde->info));
+	add(b, info, 1);
+	for (i = 0; i < nr; i++)
+		add(b, words[i], 1u << SFRAME_FRE_WORD_SIZE(info));
+	fde->num_fres++;
+	b->raw.num_fres++;
+	if (b->raw.version == SFRAME_VERSION_3)
+		put(b, b->fres + fde->fre_off, fde->num_fres, 2);
+}
+
+static void finish_header(struct build *b, u32 fde_size)
+{
+	struct sframe_raw_header *raw = &b->raw;
+
+	raw->fdeoff = b->gap;
+	raw->freoff = b->gap + raw->num_fdes * fde_size;
+	build_patch(b, 0, raw->magic, 2);
+	build_patch(b, 2, raw->version, 1);
+	build_patch(b, 3, raw->flags, 1);
+	build_patch(b, 4, raw->abi_arch, 1);
+	build_patch(b, 5, raw->cfa_fixed_fp_offset, 1);
+	build_patch(b, 6, raw->cfa_fixed_ra_offset, 1);
+	build_patch(b, 7, raw->auxhdr_len, 1);
+	build_patch(b, 8, raw->num_fdes, 4);
+	build_patch(b, 12, raw->num_fres, 4);
+	build_patch(b, 16, raw->fre_len, 4);
+	build_patch(b, 20, raw->fdeoff, 4);
+	build_patch(b, 24, raw->freoff, 4);
+}
+
+static void finish_fde(struct build *b, const struct build_fde *fde, u32 off)
+{
+	bool pcrel = b->raw.flags & SFRAME_F_FDE_FUNC_START_PCREL;
+	u32 start_len = b->raw.version == SFRAME_VERSION_3 ? 8 : 4;
+
+	build_patch(b, off, fde->start - (pcrel ? off : 0), start_len);
+	off += start_len;
+	build_patch(b, off, fde->size, 4);
+	build_patch(b, off + 4, fde->fre_off, 4);
+	if (b->raw.version == SFRAME_VERSION_3)
+		return;
+	build_patch(b, off + 8, fde->num_fres, 4);
+	build_patch(b, off + 12, fde->info, 1);
+	if (b->raw.version == SFRAME_VERSION_2)
+		build_patch(b, off + 13, fde->rep_size, 1);
+}
+
+void build_finish(struct build *b)
+{
+	static const u8 fde_sizes[] = { 0, 17, 20, 16 };
+	u32 fde_size = fde_sizes[b->raw.version];
+	u32 off = 28 + b->raw.auxhdr_len + b->gap;
+	u32 i;
+
+	b->len = off + b->raw.num_fdes * fde_size + b->raw.fre_len + b->tail;
+	assert(b->len <= sizeof(b->bytes));
+	finish_header(b, fde_size);
+	for (i = 0; i < b->raw.num_fdes; i++, off += fde_size)
+		finish_fde(b, &b->fdes[i], off);
+	memcpy(b->bytes + off, b->fres, b->raw.fre_len);
+	if (b->cut_to)
+		b->len = b->cut_to;
+}
+
+void build_patch(struct build *b, u32 off, u64 value, u32 len)
+{
+	assert(off + len <= sizeof(b->bytes));
+	put(b, b->bytes + off, value, len);
+}

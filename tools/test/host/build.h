@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Builds SFrame sections, FDE by FDE and row by row, as the specification
+ * reads; and lets a test then write what no assembler would.
+ */
+#ifndef TEST_BUILD_H
+#define TEST_BUILD_H
+
+#include "sframe_core.h"
+
+#define BUILD_MAX_FDES	16
+#define BUILD_SIZE	2048
+
+struct build_fde {
+	s64	start;		/* from the start of the section */
+	u32	size;
+	u32	fre_off;
+	u32	num_fres;
+	u8	info;
+	u8	rep_size;
+};
+
+/**
+ * struct build - a section under construction
+ * @raw: the header, in this machine's byte order
+ * @big: store big-endian
+ * @gap: bytes between the header (with the auxiliary one) and the FDEs
+ * @tail: zero bytes behind the FREs
+ * @cut_to: if not 0, all that is left of the section
+ * @fdes: @raw.num_fdes of them
+ * @fres: @raw.fre_len bytes
+ * @bytes: the section, @len bytes, once build_finish() has been
+ */
+struct build {
+	struct sframe_raw_header raw;
+	bool			big;
+	u32			gap;
+	u32			tail;
+	u32			cut_to;
+	struct build_fde	fdes[BUILD_MAX_FDES];
+	u8			fres[BUILD_SIZE];
+	u8			bytes[BUILD_SIZE];
+	u32			len;
+};
+
+void build_start(struct build *b, u8 version, u8 flags, u8 abi);
+void build_fde(struct build *b, s64 start, u32 size, u8 info, u8 info2,
+	       u8 rep_size);
+void build_words(struct build *b, u32 start, u8 info, const s32 *words,
+		 unsigned int nr);
+void build_finish(struct build *b);
+void build_patch(struct build *b, u32 off, u64 value, u32 len);
+
+/* A row; what @info says of its words need not be so. */
+#define build_row(b, start, info, ...)					\
+	build_words(b, start, info, (const s32[]){ 0, ##__VA_ARGS__ } + 1, \
+		    sizeof((const s32[]){ 0, ##__VA_ARGS__ }) / 4 - 1)
+
+#endif /* TEST_BUILD_H */

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* A section as a text that tests compare, and as a table to search by hand. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "listing.h"
+#include "text.h"
+
+__printf(2, 3)
+static void append(struct listing *list, const char *format, ...)
+{
+	size_t room = sizeof(list->text) - list->len;
+	va_list args;
+	int len;
+
+	va_start(args, format);
+	len = vsnprintf(list->text + list->len, room, format, args);
+	va_end(args);
+	list->len += (size_t)len < room ? (size_t)len : room - 1;
+}
+
+static void list_blob(void *arg, const struct scan_blob *blob, u32 index)
+{
+	struct listing *list = arg;
+
+	(void)index;
+	list->sec = blob->sec;
+	append(list, "blob %u %x\n", blob->sec.version, blob->sec.flags);
+}
+
+static void list_fde(void *arg, const struct scan_blob *blob, u32 index,
+		     const struct sframe_fde *fde)
+{
+	struct listing *list = arg;
+	s64 start = fde->start - blob->sec.addr;
+
+	(void)index;
+	append(list, "fde %s0x%" PRIx64 " %u", start < 0 ? "-" : "",
+	       start < 0 ? -(u64)start : (u64)start, fde->size);
+	if (fde->pcmask)
+		append(list, " mask%u", fde->rep_size);
+	append(list, "%s%s%s\n", fde->flex ? " flex" : "",
+	       fde->signal ? " signal" : "", fde->pauth_key_b ? " key-b" : "");
+	if (list->nr_fdes < ARRAY_SIZE(list->fdes))
+		list->fdes[list->nr_fdes++] = (struct listed_fde){
+			.fde = *fde, .first_row = list->nr_rows };
+}
+
+static void list_row(void *arg, const struct scan_blob *blob,
+		     const struct sframe_row *row)
+{
+	struct listing *list = arg;
+	struct row_text text;
+
+	row_to_text(blob->sec.abi, row, &text);
+	append(list, "  %x %s %s %s%s\n", row->start, text.cfa, text.fp, text.ra,
+	       row->ra_mangled ? " [s]" : "");
+	if (list->nr_rows < LISTING_ROWS && list->nr_fdes) {
+		list->rows[list->nr_rows++] = *row;
+		list->fdes[list->nr_fdes - 1].nr_rows++;
+	}
+}
+
+static void list_fault(void *arg, const struct scan_place *place,
+		       enum sframe_fault fault)
+{
+	struct listing *list = arg;
+	char where[64];
+
+	list->unnamed += fault == SFRAME_FAULT_NONE;
+	append(list, "! %s %s\n", scan_place_text(place, where, sizeof(where)),
+	       sframe_fault_names[fault]);
+}
+
+void listing_make(struct listing *list, const u8 *data, u64 addr, u64 size)
+{
+	static const struct scan_ops ops = {
+		.blob = list_blob,
+		.fde = list_fde,
+		.row = list_row,
+		.fault = list_fault,
+	};
+
+	memset(list, 0, sizeof(*list));
+	list->result = scan(data, addr, size, &ops, list);
+}
+
+static const struct listed_fde *covering(const struct listing *list, u64 pc)
+{
+	u32 i;
+
+	for (i = 0; i < list->nr_fdes; i++)
+		if (pc - list->fdes[i].fde.start < list->fdes[i].fde.size)
+			return &list->fdes[i];
+	return NULL;
+}
+
+/*
+ * What sframe_find_row() is to find, by the plainest of all searches; but as
+ * it stands in the section, erratum E6 and all.
+ */
+int listing_find_row(const struct listing *list, u64 pc, struct sframe_row *row)
+{
+	const struct listed_fde *fde = covering(list, pc);
+	bool found = false;
+	u64 off;
+	u32 i;
+
+	if (!fde)
+		return -ENOENT;
+	off = pc - fde->fde.start;
+	if (fde->fde.pcmask)
+		off %= fde->fde.rep_size;
+	for (i = 0; i < fde->nr_rows; i++) {
+		if (list->rows[fde->first_row + i].start > off)
+			continue;
+		*row = list->rows[fde->first_row + i];
+		found = true;
+	}
+	return found ? 0 : -ENOENT;
+}

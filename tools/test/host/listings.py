@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Reads what others say of a file's SFrame data, in one form for all.
+
+A listing is a list of (start, size, mask, rows), where rows is a list of
+(offset, cfa, fp, ra, mangled) and the rules are written as sframectl does.
+"""
+
+import re
+
+EM_X86_64 = 62
+
+FUNC = re.compile(r"\s*func idx \[(\d+)\]: pc = 0x([0-9a-f]+), size = (\d+) bytes")
+HEAD = re.compile(r"\s*STARTPC(\[m\])?\s+CFA\s+FP\s+RA")
+ROW = re.compile(r"\s*([0-9a-f]{16})\s+(\S+)\s+(\S+)\s+(\S+)\s*$")
+
+
+def machine(elf_path):
+    with open(elf_path, "rb") as elf:
+        elf.seek(18)
+        return int.from_bytes(elf.read(2), "little")
+
+
+def saved(text):
+    """binutils writes c-16 for what memory holds at CFA - 16."""
+    return f"({text})" if re.match(r"c[+-]", text) else text
+
+
+def return_address(text, fixed):
+    """u: no rule; f: fixed offset; U: flexible row without a rule for RA.
+
+    Only 2.47 knows f and U; on a machine with a fixed offset, u is that too.
+    """
+    if text in ("u", "f", "U"):
+        return fixed
+    return saved(text)
+
+
+def parse_row(match, pcmask, start, fixed_ra):
+    pc, cfa, fp, ra = match.groups()
+    mangled = ra.endswith("[s]")
+    ra = ra.removesuffix("[s]")
+    off = int(pc, 16) - (0 if pcmask else start)
+    return (off, cfa, saved(fp), return_address(ra, fixed_ra), mangled)
+
+
+def readelf(path, elf_path):
+    """The output of readelf --sframe, of binutils 2.40 to 2.47.
+
+    Which version of the format it was is said in the text; how big a block of
+    repetitive code is, is not: mask is a bool here.
+    """
+    fixed_ra = "(c-8)" if machine(elf_path) == EM_X86_64 else "u"
+    listing, func, pcmask = [], None, False
+    with open(path) as text:
+        for line in text:
+            if match := FUNC.match(line):
+                assert int(match[1]) == len(listing), f"{path}: {line}"
+                func = [int(match[2], 16), int(match[3]), False, []]
+                listing.append(func)
+            elif match := HEAD.match(line):
+                pcmask = func[2] = match[1] is not None
+            elif match := ROW.match(line):
+                func[3].append(parse_row(match, pcmask, func[0], fixed_ra))
+            elif func and line.strip():
+                raise ValueError(f"{path}: what is {line!r}?")
+    return [tuple(func) for func in listing]
+
+
+FDE = re.compile(r"fde (\d+) va 0x([0-9a-f]+) size (\d+) n (\d+) .* rep (\d+)(.*)")
+DECODED = re.compile(r"\s+([0-9a-f]+) cfa=(\S+) fp=(\S+) ra=(\S+)( \[s\])?$")
+
+
+def independent(path):
+    """The rows.txt of the corpus."""
+    listing = []
+    with open(path) as text:
+        for line in text:
+            if match := FDE.match(line):
+                mask = "MASK" in match[6]
+                listing.append((int(match[2], 16), int(match[3]), mask, []))
+            elif match := DECODED.match(line):
+                listing[-1][3].append((int(match[1], 16), match[2], match[3],
+                                       match[4], match[5] is not None))
+            elif not line.startswith("ver "):
+                raise ValueError(f"{path}: what is {line!r}?")
+    return listing
+
+
+def sframectl(dump):
+    """sframectl dump --json, of all blobs."""
+    return [(fde["start"], fde["size"], fde["pcmask"],
+             [(row["off"], row["cfa"], row["fp"], row["ra"], row["ra_mangled"])
+              for row in fde["rows"]])
+            for blob in dump["blobs"] for fde in blob["fdes"]]
+
+
+def block_sizes(dump):
+    return [fde["rep_size"] for blob in dump["blobs"] for fde in blob["fdes"]]

@@ -1,0 +1,692 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Tests of the decoder, on sections by hand. Prints a line per test, in the
+ * manner of TAP. With --write DIR it writes the sections into files instead.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cases.h"
+#include "guard.h"
+#include "listing.h"
+
+/* Where the sections are mapped, in the tests' imagination. */
+#define ADDR	(UINT64_C(1) << 46)
+
+static unsigned int failed_checks;
+
+#define check(condition, ...)						\
+	do {								\
+		if (!(condition)) {					\
+			failed_checks++;				\
+			printf("# %s:%d: %s: ", __FILE__, __LINE__,	\
+			       #condition);				\
+			printf(__VA_ARGS__);				\
+			putchar('\n');					\
+		}							\
+	} while (0)
+
+/* A reader that watches how it is used, and fails when it is told to. */
+struct watched_reader {
+	struct sframe_reader	rd;
+	const u8		*data;
+	u64			size;
+	u64			present;	/* bytes, of @size */
+	u32			calls;
+	u32			fail_at;	/* 1: the first call */
+	bool			outside;	/* asked for what is not there */
+};
+
+static int watched_read(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
+{
+	struct watched_reader *w = (struct watched_reader *)rd;
+	u64 off = addr - ADDR;
+
+	if (++w->calls == w->fail_at)
+		return -EFAULT;
+	if (off > w->size || len > w->size - off) {
+		w->outside = true;
+		return -EFAULT;
+	}
+	if (off + len > w->present)
+		return -EFAULT;
+	memcpy(dst, w->data + off, len);
+	return 0;
+}
+
+static struct watched_reader watch(const u8 *data, u64 size)
+{
+	return (struct watched_reader){
+		.rd = { .read = watched_read, .budget = UINT32_MAX },
+		.data = data,
+		.size = size,
+		.present = size,
+	};
+}
+
+/* Header, then look-up, as a walk does it for the first time. */
+static int find(struct watched_reader *w, u64 pc, struct sframe_row *row)
+{
+	struct sframe_section sec;
+	int err;
+
+	err = sframe_section_init(&sec, &w->rd, ADDR, w->size);
+	return err ? err : sframe_find_row(&sec, &w->rd, pc, row);
+}
+
+/* Is this an answer that the decoder may give for arbitrary bytes? */
+static void check_answer(const struct watched_reader *w, int err,
+			 const char *name)
+{
+	bool fault = err == -EBADMSG || err == -EOPNOTSUPP;
+
+	check(!w->outside, "%s: read outside of the section", name);
+	check(err == 0 || err == -ENOENT || fault, "%s: returned %d", name, err);
+	if (fault)
+		check(w->rd.fault != SFRAME_FAULT_NONE, "%s: no fault named", name);
+}
+
+static bool same_rule(const struct sframe_rule *a, const struct sframe_rule *b)
+{
+	return a->how == b->how && a->reg == b->reg && a->off == b->off;
+}
+
+static bool same_row(const struct sframe_row *a, const struct sframe_row *b)
+{
+	return same_rule(&a->cfa, &b->cfa) && same_rule(&a->ra, &b->ra) &&
+	       same_rule(&a->fp, &b->fp) && a->start == b->start &&
+	       a->outermost == b->outermost && a->signal == b->signal &&
+	       a->ra_mangled == b->ra_mangled && a->pcmask == b->pcmask;
+}
+
+/* Listing. */
+
+static void test_listing(const struct build *b, const char *name,
+			 const char *expect)
+{
+	struct listing list;
+
+	listing_make(&list, guard_copy(b->bytes, b->len), ADDR, b->len);
+	check(!strcmp(list.text, expect), "%s: got\n%s", name, list.text);
+	check(!list.unnamed, "%s: faults without names", name);
+}
+
+/* Look-up of every address, and of those around. */
+
+/* What a look-up adds to a listing: FDEs without rows, and erratum E6. */
+static int expected_row(const struct listing *list, u64 pc,
+			struct sframe_row *row)
+{
+	int err = listing_find_row(list, pc, row);
+
+	if (!err && row->pcmask && row->start == 0 &&
+	    list->sec.abi == SFRAME_ABI_AMD64_LE)
+		row->cfa.off = 8;
+	return err;
+}
+
+static void check_pc(const struct listing *list, const u8 *data, u32 len, u64 pc,
+		     const char *name)
+{
+	struct watched_reader w = watch(data, len);
+	struct sframe_row got = {}, want = {};
+	int want_err = expected_row(list, pc, &want);
+	int err = find(&w, pc, &got);
+
+	check_answer(&w, err, name);
+	check(err == want_err, "%s: pc 0x%" PRIx64 ": %d, not %d", name,
+	      pc - ADDR, err, want_err);
+	if (!err && !want_err)
+		check(same_row(&got, &want), "%s: pc 0x%" PRIx64 ": another row",
+		      name, pc - ADDR);
+}
+
+static bool any_without_rows(const struct listing *list)
+{
+	u32 i;
+
+	for (i = 0; i < list->nr_fdes; i++)
+		if (!list->fdes[i].nr_rows)
+			return true;
+	return false;
+}
+
+static void test_lookup(const struct build *b, const char *name)
+{
+	const u8 *data = guard_copy(b->bytes, b->len);
+	struct listing list;
+	u32 i;
+	u64 pc;
+
+	listing_make(&list, data, ADDR, b->len);
+	if (list.result.faults || !list.result.nr_blobs || any_without_rows(&list))
+		return;
+	for (i = 0; i < list.nr_fdes; i++) {
+		const struct sframe_fde *fde = &list.fdes[i].fde;
+
+		for (pc = fde->start - 2; pc != fde->start + fde->size + 2; pc++)
+			check_pc(&list, data, b->len, pc, name);
+	}
+	check_pc(&list, data, b->len, 0, name);
+	check_pc(&list, data, b->len, UINT64_MAX, name);
+}
+
+/* Malformed on purpose. */
+
+/* Addresses worth asking for: in the functions of most cases, and beside. */
+static const u64 some_pcs[] = {
+	ADDR + 0xfff, ADDR + 0x1000, ADDR + 0x1001, ADDR + 0x1004, ADDR + 0x103f,
+	ADDR + 0x1040, ADDR + 0x2000, ADDR + 0x300000, 0, UINT64_MAX,
+};
+
+#define NR_SOME_PCS	ARRAY_SIZE(some_pcs)
+
+static void check_hostile(const u8 *bytes, u32 len, const char *name)
+{
+	const u8 *data = guard_copy(bytes, len);
+	struct listing list;
+	size_t i;
+
+	listing_make(&list, data, ADDR, len);
+	check(!list.unnamed, "%s: faults without names", name);
+	for (i = 0; i < NR_SOME_PCS; i++) {
+		struct watched_reader w = watch(data, len);
+		struct sframe_row row;
+
+		check_answer(&w, find(&w, some_pcs[i], &row), name);
+	}
+}
+
+/* A byte of data less must be noticed, a byte of padding less must not. */
+static void test_truncated(const struct build *b, const char *name)
+{
+	u32 used = b->len - b->tail;
+	struct listing list;
+	u32 len;
+
+	for (len = 0; len < b->len; len++) {
+		check_hostile(b->bytes, len, name);
+		listing_make(&list, guard_copy(b->bytes, len), ADDR, len);
+		if (len < used)
+			check(list.result.faults, "%s: cut to %u: no fault", name, len);
+	}
+}
+
+static void test_flipped(const struct build *b, const char *name)
+{
+	u8 bytes[BUILD_SIZE];
+	u32 bit;
+
+	memcpy(bytes, b->bytes, b->len);
+	for (bit = 0; bit < 8 * b->len; bit++) {
+		bytes[bit / 8] ^= 1 << bit % 8;
+		check_hostile(bytes, b->len, name);
+		bytes[bit / 8] ^= 1 << bit % 8;
+	}
+}
+
+/* Every byte, thus every 1-byte field and either end of the others. */
+static void test_extremes(const struct build *b, const char *name)
+{
+	static const u8 values[] = { 0x00, 0x01, 0x7f, 0x80, 0xff };
+	u8 bytes[BUILD_SIZE];
+	size_t v;
+	u32 i, k;
+
+	for (i = 0; i < b->len; i++) {
+		for (v = 0; v < sizeof(values); v++) {
+			memcpy(bytes, b->bytes, b->len);
+			bytes[i] = values[v];
+			check_hostile(bytes, b->len, name);
+			for (k = i; k < i + 4 && k < b->len; k++)
+				bytes[k] = values[v];
+			check_hostile(bytes, b->len, name);
+		}
+	}
+}
+
+/* The n-th read fails: so does the look-up, at once and with that word. */
+static void check_failing_reads(const u8 *data, u32 len, u64 pc,
+				const char *name)
+{
+	struct watched_reader whole = watch(data, len);
+	struct sframe_row row;
+	u32 n;
+
+	find(&whole, pc, &row);
+	for (n = 1; n <= whole.calls; n++) {
+		struct watched_reader w = watch(data, len);
+		int err;
+
+		w.fail_at = n;
+		err = find(&w, pc, &row);
+		check(err == -EFAULT, "%s: read %u of %u fails: %d", name, n,
+		      whole.calls, err);
+		check(w.calls == n, "%s: went on after read %u failed", name, n);
+		check(w.rd.fault == SFRAME_FAULT_NONE,
+		      "%s: read %u fails: blames the section", name, n);
+	}
+}
+
+/* One unit less than a look-up costs is too little, and is never overdrawn. */
+static void check_budgets(const u8 *data, u32 len, u64 pc, const char *name)
+{
+	struct watched_reader whole = watch(data, len);
+	struct sframe_row row, again;
+	int want = find(&whole, pc, &row);
+	u32 cost = UINT32_MAX - whole.rd.budget;
+	u32 budget;
+
+	for (budget = 0; budget <= cost; budget++) {
+		struct watched_reader w = watch(data, len);
+		int err;
+
+		w.rd.budget = budget;
+		err = find(&w, pc, &again);
+		check(err == (budget < cost ? -E2BIG : want),
+		      "%s: budget %u of %u: %d", name, budget, cost, err);
+		check(w.calls * SFRAME_READ_COST <= budget,
+		      "%s: %u reads for %u", name, w.calls, budget);
+		if (err == -E2BIG)
+			check(w.rd.fault == SFRAME_FAULT_NONE,
+			      "%s: budget %u: blames the section", name, budget);
+	}
+	if (!want)
+		check(same_row(&row, &again), "%s: another row", name);
+}
+
+static void test_interrupted(const struct build *b, const char *name)
+{
+	const u8 *data = guard_copy(b->bytes, b->len);
+	size_t i;
+
+	for (i = 0; i < NR_SOME_PCS; i++) {
+		check_failing_reads(data, b->len, some_pcs[i], name);
+		check_budgets(data, b->len, some_pcs[i], name);
+	}
+}
+
+/* By themselves. */
+
+static void make_named(struct build *b, const char *name)
+{
+	unsigned int i = 0;
+
+	while (strcmp(test_cases[i].name, name))
+		i++;
+	make_test_case(b, &test_cases[i]);
+}
+
+static void expect_row_in(const struct build *b, u64 off, int want_err,
+			  const struct sframe_row *want)
+{
+	struct watched_reader w = watch(guard_copy(b->bytes, b->len), b->len);
+	struct sframe_row row = {};
+	int err = find(&w, ADDR + off, &row);
+
+	check(err == want_err, "0x%" PRIx64 ": %d", off, err);
+	if (!want_err)
+		check(same_row(&row, want), "0x%" PRIx64 ": another row", off);
+}
+
+static void expect_row(const char *name, u64 off, int want_err,
+		       const struct sframe_row *want)
+{
+	struct build b;
+
+	make_named(&b, name);
+	expect_row_in(&b, off, want_err, want);
+}
+
+#define SP_PLUS(n)	{ .how = SFRAME_RULE_REG, .reg = 7, .off = (n) }
+#define AT_CFA(n)	{ .how = SFRAME_RULE_CFA_MEM, .off = (n) }
+
+static void find_row_without_rows(void)
+{
+	struct sframe_row outermost = { .outermost = true };
+	struct sframe_row signal = { .signal = true };
+
+	expect_row("ok-v3-outermost-norows", 0x1008, 0, &outermost);
+	expect_row("ok-v3-outermost-norows", 0x1009, -ENOENT, NULL);
+	expect_row("ok-v3-sig-norows", 0x1000, 0, &signal);
+	expect_row("ok-v2-norows", 0x1000, -ENOENT, NULL);
+	expect_row("ok-v3-no-fdes", 0x1000, -ENOENT, NULL);
+}
+
+static void find_row_mends_plt_got(void)
+{
+	struct sframe_row mended = { .cfa = SP_PLUS(8), .ra = AT_CFA(-8),
+				     .pcmask = true };
+	struct sframe_row pushed = { .cfa = SP_PLUS(16), .ra = AT_CFA(-8),
+				     .start = 11, .pcmask = true };
+
+	expect_row("ok-v3-plt-got", 0x1000, 0, &mended);
+	expect_row("ok-v3-plt-got", 0x100f, 0, &mended);
+	expect_row("ok-v3-pcmask", 0x1010, 0, &mended);
+	expect_row("ok-v3-pcmask", 0x101b, 0, &pushed);
+	expect_row("ok-v1-pcmask", 0x102a, 0, &mended);
+	expect_row("ok-v1-pcmask", 0x102b, 0, &pushed);
+}
+
+static void find_row_refuses(void)
+{
+	expect_row("bad-flex-regnum", 0x1000, -EOPNOTSUPP, NULL);
+	expect_row("bad-unsorted-rows", 0x1004, -EBADMSG, NULL);
+	expect_row("bad-pcmask-rep0", 0x1000, -EBADMSG, NULL);
+	expect_row("bad-words-cut", 0x1003, -EBADMSG, NULL);
+	expect_row("ok-empty", 0x1000, -ENOENT, NULL);
+}
+
+/* The last entry that begins at or below an address has the word. */
+static void find_fde_overlapping(void)
+{
+	struct sframe_row outer = { .cfa = SP_PLUS(8), .ra = AT_CFA(-8) };
+	struct sframe_row inner = { .cfa = SP_PLUS(16), .ra = AT_CFA(-8) };
+	struct build b;
+
+	build_start(&b, 2, SFRAME_F_FDE_SORTED, SFRAME_ABI_AMD64_LE);
+	build_fde(&b, 0x1000, 0x100, 0, 0, 0);
+	build_row(&b, 0, 0x03, 8);
+	build_fde(&b, 0x1010, 4, 0, 0, 0);
+	build_row(&b, 0, 0x03, 16);
+	build_finish(&b);
+	expect_row_in(&b, 0x100f, 0, &outer);
+	expect_row_in(&b, 0x1013, 0, &inner);
+	expect_row_in(&b, 0x1014, -ENOENT, NULL);
+}
+
+static void find_fde_falsely_sorted(void)
+{
+	struct build b;
+
+	build_start(&b, 2, SFRAME_F_FDE_SORTED, SFRAME_ABI_AMD64_LE);
+	build_fde(&b, 0x2000, 16, 0, 0, 0);
+	build_row(&b, 0, 0x03, 8);
+	build_fde(&b, 0x1000, 0, 0, 0, 0);
+	build_row(&b, 0, 0x03, 16);
+	build_finish(&b);
+	expect_row_in(&b, 0x1000, -EBADMSG, NULL);
+}
+
+/* What lies on the next page need not be there if it is not needed. */
+static void rows_next_stops_at_page(void)
+{
+	const u32 page = 4096, row_size = 10, before = 5;
+	struct sframe_row row;
+	struct watched_reader w;
+	struct build b;
+	u8 *bytes;
+	u32 pad;
+
+	/* Padding ahead of the FREs moves row 5 across the page boundary. */
+	make_named(&b, "ok-v3-window");
+	pad = page - (28 + 16 + 5 + before * row_size) - row_size / 2;
+	bytes = calloc(1, b.len + pad);
+	if (!bytes)
+		abort();
+	build_patch(&b, offsetof(struct sframe_raw_header, freoff), 16 + pad, 4);
+	memcpy(bytes, b.bytes, 28 + 16);
+	memcpy(bytes + 28 + 16 + pad, b.bytes + 28 + 16, b.len - 28 - 16);
+	w = watch(guard_copy(bytes, b.len + pad), b.len + pad);
+	w.present = page;
+	/* To see that row 3 holds, row 4 is read; row 5 begins on this page. */
+	check(!find(&w, ADDR + 0x1000 + 3 * 6, &row) && row.cfa.off == 24, "row 3");
+	check(find(&w, ADDR + 0x1000 + 5 * 6, &row) == -EFAULT, "row 5");
+	w.present = w.size;
+	check(!find(&w, ADDR + 0x1000 + 5 * 6, &row) && row.cfa.off == 40, "row 5");
+	free(bytes);
+}
+
+/* A section with @more zero bytes behind what the builder made. */
+static u8 *enlarge(const struct build *b, u32 more)
+{
+	u8 *bytes = calloc(1, b->len + more);
+
+	if (!bytes)
+		abort();
+	return memcpy(bytes, b->bytes, b->len);
+}
+
+/* @nr functions, all of this size and with the same start; no rows. */
+static u8 *make_many_fdes(u8 flags, u32 nr, u32 func_size, u32 *len)
+{
+	const u32 fde_size = sizeof(struct sframe_raw_fde_v2);
+	struct sframe_raw_fde_v2 fde = { .start = 0x1000, .size = func_size };
+	struct build b;
+	u8 *bytes;
+	u32 i;
+
+	build_start(&b, 2, flags, SFRAME_ABI_AMD64_LE);
+	build_finish(&b);
+	build_patch(&b, offsetof(struct sframe_raw_header, num_fdes), nr, 4);
+	build_patch(&b, offsetof(struct sframe_raw_header, freoff), nr * fde_size, 4);
+	bytes = enlarge(&b, nr * fde_size);
+	for (i = 0; i < nr; i++)
+		memcpy(bytes + b.len + i * fde_size, &fde, fde_size);
+	*len = b.len + nr * fde_size;
+	return bytes;
+}
+
+static void check_bounded(const u8 *bytes, u32 len, u64 pc, const char *name)
+{
+	struct watched_reader w = watch(guard_copy(bytes, len), len);
+	struct sframe_row row;
+	int err;
+
+	w.rd.budget = 16384;
+	err = find(&w, pc, &row);
+	check(err == -E2BIG, "%s: %d", name, err);
+	check(w.calls <= 16384 / SFRAME_READ_COST, "%s: %u reads", name, w.calls);
+}
+
+static void find_fde_unsorted_is_bounded(void)
+{
+	u32 len;
+	u8 *bytes = make_many_fdes(0, 200000, 16, &len);
+
+	check_bounded(bytes, len, ADDR + 0x2000, "200000 unsorted");
+	free(bytes);
+}
+
+static void find_fde_same_starts_is_bounded(void)
+{
+	u32 len;
+	u8 *bytes = make_many_fdes(SFRAME_F_FDE_SORTED, 200000, 0, &len);
+
+	check_bounded(bytes, len, ADDR + 0x1000, "200000 of size 0");
+	free(bytes);
+}
+
+/* One function of, so it says, 2^32 - 1 rows; as many as there are ascend. */
+static void rows_next_is_bounded(void)
+{
+	const u32 nr = 100000, row_size = 6;
+	struct build b;
+	u8 *bytes, *row;
+	u32 i, len;
+
+	build_start(&b, 2, SFRAME_F_FDE_SORTED, SFRAME_ABI_AMD64_LE);
+	build_fde(&b, 0x1000, UINT32_MAX, SFRAME_FRE_TYPE_ADDR4, 0, 0);
+	b.fdes[0].num_fres = UINT32_MAX;
+	build_finish(&b);
+	build_patch(&b, offsetof(struct sframe_raw_header, fre_len), nr * row_size, 4);
+	bytes = enlarge(&b, nr * row_size);
+	for (i = 0; i < nr; i++) {
+		row = bytes + b.len + i * row_size;
+		memcpy(row, &i, 4);
+		row[4] = 0x03;
+		row[5] = 8;
+	}
+	len = b.len + nr * row_size;
+	check_bounded(bytes, len, ADDR + 0x1000 + UINT32_MAX - 1, "100000 rows");
+	free(bytes);
+}
+
+/* Linkers that do not merge: each blob counts from its own start. */
+static void scan_finds_all_blobs(void)
+{
+	struct listing list;
+	struct build b;
+	u8 bytes[2 * 88] = {};
+
+	make_named(&b, "ok-v3-minimal");
+	check(b.len == 84, "%u bytes", b.len);
+	memcpy(bytes, b.bytes, b.len);
+	memcpy(bytes + 88, b.bytes, b.len);
+	bytes[88 + 2] = 9;
+	listing_make(&list, guard_copy(bytes, 88 + 84), ADDR, 88 + 84);
+	check(list.result.nr_blobs == 1 && list.result.faults == 1, "%u blobs",
+	      list.result.nr_blobs);
+	check(strstr(list.text, "! blob 1 header version\n"), "%s", list.text);
+
+	bytes[88 + 2] = 3;
+	listing_make(&list, guard_copy(bytes, 88 + 84), ADDR, 88 + 84);
+	check(list.result.nr_blobs == 2 && !list.result.faults, "%u blobs",
+	      list.result.nr_blobs);
+	check(list.result.used == 88 + 84, "used %" PRIu64, list.result.used);
+	check(!list.result.leftover, "something left");
+}
+
+static void scan_tells_leftover(void)
+{
+	struct listing list;
+	struct build b;
+
+	make_named(&b, "ok-v3-trailing-pad");
+	listing_make(&list, guard_copy(b.bytes, b.len), ADDR, b.len);
+	check(!list.result.leftover && list.result.used == 84, "zeros");
+	b.bytes[b.len - 1] = 1;
+	listing_make(&list, guard_copy(b.bytes, b.len), ADDR, b.len);
+	check(list.result.leftover && !list.result.faults, "not zeros");
+}
+
+/* FDEs may share rows, but not so as to make a small file cost hours. */
+static void scan_gives_up_on_shared_rows(void)
+{
+	struct listing list;
+	struct build b;
+	u32 i;
+
+	build_start(&b, 2, 0, SFRAME_ABI_AMD64_LE);
+	build_fde(&b, 0x1000, 64, 0, 0, 0);
+	for (i = 0; i < 8; i++)
+		build_row(&b, i, 0x01);
+	for (i = 0; i < 2; i++) {
+		build_fde(&b, 0x2000, 64, 0, 0, 0);
+		b.fdes[b.raw.num_fdes - 1].fre_off = 0;
+		b.fdes[b.raw.num_fdes - 1].num_fres = 8;
+	}
+	b.raw.num_fdes = 2;
+	build_finish(&b);
+	listing_make(&list, guard_copy(b.bytes, b.len), ADDR, b.len);
+	check(!list.result.gave_up && list.nr_rows == 16, "%u rows", list.nr_rows);
+	b.raw.num_fdes = 3;
+	build_finish(&b);
+	listing_make(&list, guard_copy(b.bytes, b.len), ADDR, b.len);
+	check(list.result.gave_up && list.nr_rows <= 19, "%u rows", list.nr_rows);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} tests[] = {
+	{ "find_row_without_rows", find_row_without_rows },
+	{ "find_row_mends_plt_got", find_row_mends_plt_got },
+	{ "find_row_refuses", find_row_refuses },
+	{ "find_fde_overlapping", find_fde_overlapping },
+	{ "find_fde_falsely_sorted", find_fde_falsely_sorted },
+	{ "rows_next_stops_at_page", rows_next_stops_at_page },
+	{ "find_fde_unsorted_is_bounded", find_fde_unsorted_is_bounded },
+	{ "find_fde_same_starts_is_bounded", find_fde_same_starts_is_bounded },
+	{ "rows_next_is_bounded", rows_next_is_bounded },
+	{ "scan_finds_all_blobs", scan_finds_all_blobs },
+	{ "scan_tells_leftover", scan_tells_leftover },
+	{ "scan_gives_up_on_shared_rows", scan_gives_up_on_shared_rows },
+};
+
+static unsigned int nr_tests;
+
+static void end_test(const char *what, const char *name)
+{
+	static unsigned int before;
+	bool ok = failed_checks == before;
+
+	before = failed_checks;
+	printf("%s %u - %s%s%s\n", ok ? "ok" : "not ok", ++nr_tests, what,
+	       *what ? " " : "", name);
+}
+
+static void test_section(const struct build *b, const char *name,
+			 const char *expect)
+{
+	bool ok = !strncmp(name, "ok-", 3);
+
+	test_listing(b, name, expect);
+	end_test("listing", name);
+	test_lookup(b, name);
+	end_test("lookup", name);
+	if (ok && b->raw.magic) {
+		test_truncated(b, name);
+		end_test("truncated", name);
+	}
+	test_flipped(b, name);
+	end_test("flipped", name);
+	test_extremes(b, name);
+	end_test("extremes", name);
+	test_interrupted(b, name);
+	end_test("interrupted", name);
+}
+
+static void write_section(const struct build *b, const char *name,
+			  const char *dir)
+{
+	char path[4096];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s.sframe.bin", dir, name);
+	file = fopen(path, "w");
+	if (!file || fwrite(b->bytes, 1, b->len, file) != b->len || fclose(file)) {
+		perror(path);
+		exit(1);
+	}
+}
+
+/* @dir: NULL to test */
+static void each_section(const char *dir)
+{
+	struct build b;
+	unsigned int i;
+
+	for (i = 0; i < nr_test_cases; i++) {
+		make_test_case(&b, &test_cases[i]);
+		if (dir)
+			write_section(&b, test_cases[i].name, dir);
+		else
+			test_section(&b, test_cases[i].name, test_cases[i].expect);
+	}
+	for (i = 0; i < nr_patch_cases; i++) {
+		make_patch_case(&b, &patch_cases[i]);
+		if (dir)
+			write_section(&b, patch_cases[i].name, dir);
+		else
+			test_section(&b, patch_cases[i].name, patch_cases[i].expect);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	size_t i;
+
+	if (argc == 3 && !strcmp(argv[1], "--write")) {
+		each_section(argv[2]);
+		return 0;
+	}
+	each_section(NULL);
+	for (i = 0; i < ARRAY_SIZE(tests); i++) {
+		tests[i].run();
+		end_test("", tests[i].name);
+	}
+	printf("1..%u\n", nr_tests);
+	return failed_checks > 0;
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Damages ELF files in every small way, and reads them: whatever comes of it,
+ * nothing outside is touched and each fault has a name. test_elf FILE...
+ */
+#include <stdio.h>
+
+#include "guard.h"
+#include "object.h"
+#include "scan.h"
+
+#define MAX_SIZE	65536
+
+static void look_at_fault(void *arg, const struct scan_place *place,
+			  enum sframe_fault fault)
+{
+	bool *all_named = arg;
+
+	(void)place;
+	*all_named &= fault != SFRAME_FAULT_NONE;
+}
+
+/* Return: is all well? */
+static bool read_damaged(const u8 *bytes, u64 size)
+{
+	static const struct scan_ops ops = { .fault = look_at_fault };
+	bool all_named = true;
+	struct object obj;
+
+	if (!object_init(&obj, guard_copy(bytes, size), size) && obj.place)
+		scan(obj.data, obj.addr, obj.size, &ops, &all_named);
+	object_close(&obj);
+	return all_named;
+}
+
+static bool truncated(u8 *bytes, u64 size)
+{
+	bool ok = true;
+	u64 len;
+
+	for (len = 0; len <= size; len++)
+		ok &= read_damaged(bytes, len);
+	return ok;
+}
+
+static bool flipped(u8 *bytes, u64 size)
+{
+	bool ok = true;
+	u64 bit;
+
+	for (bit = 0; bit < 8 * size; bit++) {
+		bytes[bit / 8] ^= 1 << bit % 8;
+		ok &= read_damaged(bytes, size);
+		bytes[bit / 8] ^= 1 << bit % 8;
+	}
+	return ok;
+}
+
+/* Runs of @len bytes, all of which are @value. */
+static bool overwritten(u8 *bytes, u64 size, u8 value, u64 len)
+{
+	bool ok = true;
+	u8 saved[8];
+	u64 i;
+
+	for (i = 0; i + len <= size; i++) {
+		memcpy(saved, bytes + i, len);
+		memset(bytes + i, value, len);
+		ok &= read_damaged(bytes, size);
+		memcpy(bytes + i, saved, len);
+	}
+	return ok;
+}
+
+static void test(const char *path)
+{
+	static u8 bytes[MAX_SIZE];
+	FILE *file = fopen(path, "r");
+	size_t size;
+
+	if (!file) {
+		printf("not ok - damaged %s: cannot open\n", path);
+		return;
+	}
+	size = fread(bytes, 1, sizeof(bytes), file);
+	fclose(file);
+	printf("%s - truncated %s\n", truncated(bytes, size) ? "ok" : "not ok", path);
+	printf("%s - flipped %s\n", flipped(bytes, size) ? "ok" : "not ok", path);
+	printf("%s - overwritten %s\n",
+	       overwritten(bytes, size, 0xff, 4) &&
+	       overwritten(bytes, size, 0xff, 8) &&
+	       overwritten(bytes, size, 0x00, 8) ? "ok" : "not ok", path);
+}
+
+int main(int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc; i++)
+		test(argv[i]);
+	printf("1..%d\n", 3 * (argc - 1));
+	return 0;
+}
