@@ -852,6 +852,7 @@ static int describe_empty(const struct sframe_section *sec,
 	if (sec->version < SFRAME_VERSION_3)
 		return -ENOENT;
 	*row = (struct sframe_row){
+		.func = fde->start,
 		.signal = fde->signal,
 		.outermost = !fde->signal,
 	};
@@ -920,6 +921,7 @@ int sframe_find_row(const struct sframe_section *sec, struct sframe_reader *rd,
 	err = sframe_decode_row(sec, &fde, rd, &raws[(nr - 1) & 1], row);
 	if (err)
 		return err;
+	row->func = fde.start;
 	mend_plt_row(sec, row);
 	return 0;
 }

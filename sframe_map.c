@@ -33,8 +33,9 @@
  * Memory: about 120 bytes per executable mapping, charged to the process's
  * memory control group where it is learned by the process.
  *
- * Limits: an address that is executable but not in the map costs an ask; a
- * process learns at most LEARN_BURST times in LEARN_PERIOD.
+ * Limits: an address that is executable but not in the map costs an ask. A
+ * process that learned nothing new waits, twice as long each time, before it
+ * learns again; and no process spends more than half of its time on it.
  */
 #include <linux/elf.h>
 #include <linux/file.h>
@@ -61,8 +62,7 @@
 #include "sframe_map.h"
 #include "sframe_stats.h"
 
-#define LEARN_BURST	8
-#define LEARN_PERIOD	(HZ / 10)
+#define LEARN_WAIT_MAX	HZ		/* between looks that find nothing new */
 #define LEARN_RETRIES	3		/* if the mappings change meanwhile */
 #define MAX_PHDRS	128
 #define TOUCH_MAX	(64UL << 20)	/* bytes of a section made present */
@@ -76,8 +76,8 @@
  * @mm: whose mappings; pinned by the notifier
  * @lock: held to learn
  * @map: the mappings; replaced under @lock
- * @period_start: jiffies when the current LEARN_PERIOD began; under @lock
- * @period_count: maps learned since; under @lock
+ * @learned_at: when @map was learned, in jiffies; under @lock
+ * @wait: jiffies until it may be learned again; under @lock
  * @rcu: frees it
  */
 struct sfu_process {
@@ -87,8 +87,8 @@ struct sfu_process {
 	struct mm_struct	*mm;
 	struct mutex		lock;		/* one learner at a time */
 	struct sfu_map __rcu	*map;
-	unsigned long		period_start;
-	unsigned int		period_count;
+	unsigned long		learned_at;
+	unsigned long		wait;
 	struct rcu_head		rcu;
 };
 
@@ -280,7 +280,7 @@ static struct mmu_notifier *on_alloc(struct mm_struct *mm)
 		return ERR_PTR(-ENOMEM);
 	process->mm = mm;
 	mutex_init(&process->lock);
-	process->period_start = jiffies;
+	process->learned_at = jiffies;
 	atomic_long_add(sizeof(*process), &sfu_held.bytes);
 	atomic_long_inc(&sfu_held.processes);
 	return &process->notifier;
@@ -631,6 +631,33 @@ static bool still_valid(struct mm_struct *mm, const struct sfu_region *region,
 	       still_mapped(mm, region->sframe_end - 1, mapping->file);
 }
 
+static bool is_same(const struct sfu_region *a, const struct sfu_region *b)
+{
+	return a->start == b->start && a->end == b->end &&
+	       a->sframe_start == b->sframe_start;
+}
+
+/*
+ * A section that contradicted itself stays retired while it is mapped.
+ * Returns whether the new map has anything that the old one had not.
+ */
+static bool carry_over(struct sfu_map *old, struct sfu_map *map)
+{
+	bool news = false;
+	unsigned int i;
+
+	for (i = 0; i < map->nr_regions; i++) {
+		struct sfu_region *region = &map->regions[i];
+		struct sfu_region *was = sfu_map_find(old, region->start);
+
+		if (!was || !is_same(was, region))
+			news = true;
+		else if (atomic_read(&was->state) == SFU_REGION_RETIRED)
+			atomic_set(&region->state, SFU_REGION_RETIRED);
+	}
+	return news;
+}
+
 /*
  * Publish what still holds. Mappings that went meanwhile are marked as gone;
  * -EAGAIN then says that the map is old already.
@@ -662,8 +689,10 @@ static int publish(struct sfu_process *process, struct sfu_map *map,
 	return err;
 }
 
-static int learn_once(struct sfu_process *process)
+static int learn_once(struct sfu_process *process, bool *news)
 {
+	struct sfu_map *old = rcu_dereference_protected(process->map,
+					lockdep_is_held(&process->lock));
 	unsigned int i, nr = count_mappings(process->mm);
 	struct mapping *mappings;
 	struct sfu_map *map;
@@ -680,6 +709,7 @@ static int learn_once(struct sfu_process *process)
 	list_mappings(process->mm, map, mappings);
 	for (i = 0; i < nr; i++)
 		learn_region(&map->regions[i], &mappings[i]);
+	*news |= !old || carry_over(old, map);
 	err = publish(process, map, mappings);
 
 	for (i = 0; i < nr; i++)
@@ -690,20 +720,27 @@ static int learn_once(struct sfu_process *process)
 	return err;
 }
 
-/* Learning costs a look at every mapping: nobody may make us do only that. */
-static bool may_learn(struct sfu_process *process)
-{
-	if (time_after_eq(jiffies, process->period_start + LEARN_PERIOD)) {
-		process->period_start = jiffies;
-		process->period_count = 0;
-	}
-	return process->period_count++ < LEARN_BURST;
-}
-
 /* Under process->lock. A map other than @seen has been learned meanwhile. */
 static bool needs_learning(struct sfu_process *process, const struct sfu_map *seen)
 {
-	return rcu_access_pointer(process->map) == seen && may_learn(process);
+	return rcu_access_pointer(process->map) == seen &&
+	       time_after_eq(jiffies, process->learned_at + process->wait);
+}
+
+static int learn(struct sfu_process *process)
+{
+	unsigned long start = jiffies;
+	bool news = false;
+	int err, i;
+
+	err = learn_once(process, &news);
+	for (i = 1; i < LEARN_RETRIES && err == -EAGAIN; i++)
+		err = learn_once(process, &news);
+
+	process->learned_at = jiffies;
+	process->wait = news ? 0 : clamp(2 * process->wait, 1, LEARN_WAIT_MAX);
+	process->wait = max(process->wait, process->learned_at - start);
+	return err;
 }
 
 /**
@@ -718,17 +755,14 @@ static bool needs_learning(struct sfu_process *process, const struct sfu_map *se
 int sfu_map_learn(struct mm_struct *mm, const struct sfu_map *seen)
 {
 	struct sfu_process *process = process_get(mm);
-	int err = 0, i;
+	int err = 0;
 
 	if (IS_ERR(process))
 		return PTR_ERR(process);
 
 	mutex_lock(&process->lock);
-	if (needs_learning(process, seen)) {
-		err = learn_once(process);
-		for (i = 1; i < LEARN_RETRIES && err == -EAGAIN; i++)
-			err = learn_once(process);
-	}
+	if (needs_learning(process, seen))
+		err = learn(process);
 	mutex_unlock(&process->lock);
 	return err;
 }

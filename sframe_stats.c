@@ -19,6 +19,7 @@ const char *const sfu_stop_names[] = {
 	[SFU_STOP_FULL] = "full",
 	[SFU_STOP_NODATA] = "nodata",
 	[SFU_STOP_UNLEARNED] = "unlearned",
+	[SFU_STOP_EXEC] = "exec",
 	[SFU_STOP_STACK] = "stack-fault",
 	[SFU_STOP_SECTION] = "section-fault",
 	[SFU_STOP_BAD] = "bad-section",

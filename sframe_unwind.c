@@ -11,8 +11,9 @@
  * The walk goes from a frame to its caller: find the mapping of the address,
  * the row of its section, and apply it. The frame pointer is a row, too, but
  * one that nothing vouches for in code that may use the register as it likes.
- * It is followed only if the code at the return address calls where we are: a
- * wrong frame is worse than a short stack.
+ * It is followed only if the code at the return address calls where we are,
+ * and so is a stack pointer that came of it: a wrong frame is worse than a
+ * short stack.
  *
  * Termination: each step raises the stack pointer, or crosses one of at most
  * MAX_SIGNALS signal frames, or leaves the sampled frame. Work: each look-up
@@ -52,6 +53,8 @@ MODULE_PARM_DESC(enabled, "unwind (default); else leave all stacks to the kernel
  * @sp: stack pointer
  * @fp: frame pointer
  * @exact: @ip is the next instruction, not behind a call
+ * @guessed: @sp was derived from a frame pointer. It is off if that frame was
+ *	realigned, for which some functions keep a copy of the return address
  * @regs: all registers, in the sampled frame, else NULL
  * @sigcontext: user address of all registers, behind a signal frame, else 0
  */
@@ -60,6 +63,7 @@ struct sfu_frame {
 	unsigned long	sp;
 	unsigned long	fp;
 	bool		exact;
+	bool		guessed;
 	struct pt_regs	*regs;
 	unsigned long	sigcontext;
 };
@@ -162,11 +166,30 @@ static bool moves_up(const struct sfu_frame *frame, unsigned long cfa)
 	return cfa > frame->sp || (frame->exact && cfa == frame->sp);
 }
 
+/*
+ * The caller's frame pointer. A rule that finds it by way of our own is stale
+ * once ours has been popped, at the end of realigned functions: compilers do
+ * not say so. Our frame pointer then is the caller's, and points elsewhere.
+ */
+static bool find_fp(struct sfu_walk *walk, const struct sframe_rule *rule,
+		    unsigned long cfa, unsigned long *fp)
+{
+	unsigned long slot = walk->frame.fp + rule->off;
+
+	*fp = walk->frame.fp;
+	if (rule->how == SFRAME_RULE_SAME)
+		return true;
+	if (rule->how == SFRAME_RULE_REG_MEM && rule->reg == SFU_ARCH_REG_FP &&
+	    (slot < walk->frame.sp || slot >= cfa))
+		return true;
+	return apply(walk, rule, cfa, fp);
+}
+
 /* The caller's frame by a row: compute all and check all, commit nothing. */
 static bool find_caller(struct sfu_walk *walk, const struct sframe_row *row,
 			struct sfu_frame *caller)
 {
-	unsigned long cfa, ra, fp = walk->frame.fp;
+	unsigned long cfa, ra, fp;
 
 	if (!apply(walk, &row->cfa, 0, &cfa))
 		return false;
@@ -177,7 +200,7 @@ static bool find_caller(struct sfu_walk *walk, const struct sframe_row *row,
 		return stop(walk, SFU_STOP_RA);
 	if (!apply(walk, &row->ra, cfa, &ra))
 		return false;
-	if (row->fp.how != SFRAME_RULE_SAME && !apply(walk, &row->fp, cfa, &fp))
+	if (!find_fp(walk, &row->fp, cfa, &fp))
 		return false;
 
 	/* What starts a thread leaves no return address. */
@@ -203,16 +226,6 @@ static bool commit(struct sfu_walk *walk, const struct sfu_frame *caller,
 	return true;
 }
 
-static bool step(struct sfu_walk *walk, const struct sframe_row *row)
-{
-	struct sfu_frame caller;
-
-	if (find_caller(walk, row, &caller))
-		return commit(walk, &caller, SFU_METHOD_SFRAME);
-	/* Code that was mapped since we learned looks just like no code. */
-	walk->lacking = walk->stop == SFU_STOP_RA;
-	return false;
-}
 
 /* A signal frame: the interrupted frame is in the context the kernel saved. */
 static bool step_signal(struct sfu_walk *walk)
@@ -247,50 +260,86 @@ static bool is_at_sigreturn(struct sfu_walk *walk)
 	       sfu_arch_is_sigreturn(code);
 }
 
-/* A function that has a row of its own is not the one that has none. */
-static bool may_lack_row(struct sfu_walk *walk, unsigned long func)
+/*
+ * The function that the code ahead of @ra calls, if that can be known: by a
+ * direct call or through a word in memory, past a PLT slot that is resolved.
+ */
+static bool find_callee(struct sfu_walk *walk, unsigned long ra,
+			unsigned long *func)
+{
+	u8 call[SFU_ARCH_CALL_BYTES], plt[SFU_ARCH_PLT_BYTES];
+	struct sframe_reader *rd = &walk->rd;
+	unsigned long slot;
+
+	if (rd->read(rd, call, ra - sizeof(call), sizeof(call)))
+		return false;
+	switch (sfu_arch_decode_call(call, ra, func)) {
+	case SFU_CALL_SLOT:
+		return read_word(walk, *func, func);
+	case SFU_CALL_NONE:
+		return false;
+	default:
+		break;
+	}
+	if (rd->read(rd, plt, *func, sizeof(plt)) ||
+	    !sfu_arch_decode_plt(plt, *func, &slot))
+		return true;
+	return read_word(walk, slot, func);
+}
+
+/* Has the function no row? Then it may be the one that we are in. */
+static bool lacks_row(struct sfu_walk *walk, unsigned long func)
 {
 	struct sfu_region *region = sfu_map_find(walk->map, func);
 	struct sframe_row row;
-	int err;
 
 	if (!region)
 		return false;
-	if (atomic_read(&region->state) != SFU_REGION_COVERED)
-		return true;
-	err = sframe_find_row(&region->sec, &walk->rd, func, &row);
-	return err == -ENOENT || (!err && row.pcmask);
-}
-
-/* Does the code ahead of @ra call the function, without a row, that we are in? */
-static bool is_call_here(struct sfu_walk *walk, unsigned long ra)
-{
-	u8 code[SFU_ARCH_CALL_BYTES];
-	unsigned long where;
-
-	if (walk->rd.read(&walk->rd, code, ra - sizeof(code), sizeof(code)))
-		return false;
-	switch (sfu_arch_decode_call(code, ra, &where)) {
-	case SFU_CALL_DIRECT:
-		return may_lack_row(walk, where);
-	case SFU_CALL_SLOT:
-		return read_word(walk, where, &where) && may_lack_row(walk, where);
-	default:
-		return false;
-	}
+	return atomic_read(&region->state) != SFU_REGION_COVERED ||
+	       sframe_find_row(&region->sec, &walk->rd, func, &row) == -ENOENT;
 }
 
 static bool step_uncovered(struct sfu_walk *walk)
 {
 	struct sfu_frame caller;
+	unsigned long callee;
 
 	if (is_at_sigreturn(walk))
 		return step_signal(walk);
-	if (walk->frame.fp >= walk->frame.sp &&
-	    find_caller(walk, &fp_row, &caller) &&
-	    is_call_here(walk, caller.ip))
-		return commit(walk, &caller, SFU_METHOD_FP);
-	return stop(walk, SFU_STOP_NODATA);
+	if (walk->frame.fp < walk->frame.sp ||
+	    !find_caller(walk, &fp_row, &caller) ||
+	    !find_callee(walk, caller.ip, &callee) || !lacks_row(walk, callee))
+		return stop(walk, SFU_STOP_NODATA);
+	caller.guessed = true;
+	return commit(walk, &caller, SFU_METHOD_FP);
+}
+
+/* Does the row rely on a stack pointer that nothing vouches for? */
+static bool is_doubtful(struct sfu_walk *walk, const struct sframe_row *row,
+			unsigned long ra)
+{
+	unsigned long callee;
+
+	if (!walk->frame.guessed || row->cfa.reg != SFU_ARCH_REG_SP)
+		return false;
+	return !find_callee(walk, ra, &callee) || callee != row->func;
+}
+
+static bool step(struct sfu_walk *walk, const struct sframe_row *row)
+{
+	struct sfu_frame caller;
+
+	if (!find_caller(walk, row, &caller)) {
+		/* A guess that leads nowhere is no fault of the data. */
+		if (walk->frame.guessed)
+			return stop(walk, SFU_STOP_NODATA);
+		/* Code that was mapped since we learned looks like no code. */
+		walk->lacking = walk->stop == SFU_STOP_RA;
+		return false;
+	}
+	if (is_doubtful(walk, row, caller.ip))
+		return stop(walk, SFU_STOP_NODATA);
+	return commit(walk, &caller, SFU_METHOD_SFRAME);
 }
 
 static int find_row(struct sfu_walk *walk, struct sfu_region *region,
@@ -311,6 +360,9 @@ static bool walk_next(struct sfu_walk *walk)
 	struct sfu_region *region = NULL;
 	struct sframe_row row;
 
+	/* The registers are those of the old program, the memory is not. */
+	if (current->in_execve)
+		return stop(walk, SFU_STOP_EXEC);
 	if (walk->map)
 		region = sfu_map_find(walk->map, walk->frame.ip);
 	if (!region)

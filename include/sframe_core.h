@@ -149,6 +149,7 @@ struct sframe_rule {
  * @cfa: the canonical frame address; one of the REG forms
  * @ra: the return address
  * @fp: the caller's frame pointer
+ * @func: address of the function; set by sframe_find_row()
  * @start: offset from the function (or block) from which the row holds
  * @outermost: RA is undefined: no caller
  * @signal: the frame was made by the kernel to deliver a signal; if no row
@@ -160,6 +161,7 @@ struct sframe_row {
 	struct sframe_rule cfa;
 	struct sframe_rule ra;
 	struct sframe_rule fp;
+	u64	func;
 	u32	start;
 	bool	outermost;
 	bool	signal;

@@ -16,6 +16,7 @@ enum sfu_stop {
 	SFU_STOP_FULL,			/* no room for more frames */
 	SFU_STOP_NODATA,		/* no section, no provable fp */
 	SFU_STOP_UNLEARNED,		/* mapping not known yet */
+	SFU_STOP_EXEC,			/* in execve(): no stack yet */
 	SFU_STOP_STACK,			/* stack word not readable */
 	SFU_STOP_SECTION,		/* .sframe not readable now */
 	SFU_STOP_BAD,			/* see the fault counters */

@@ -97,6 +97,38 @@ static inline enum sfu_call sfu_arch_decode_call(const u8 *code, unsigned long r
 }
 
 /*
+ * A PLT slot, from where it is called to its jump through memory: with or
+ * without endbr64 and a bnd prefix.
+ */
+#define SFU_ARCH_PLT_BYTES	11
+
+/**
+ * sfu_arch_decode_plt() - the jump that a PLT slot makes
+ * @code: its first SFU_ARCH_PLT_BYTES bytes
+ * @addr: its address
+ * @where: set to the address of the word that names the function
+ *
+ * Return: Is it such a slot?
+ */
+static inline bool sfu_arch_decode_plt(const u8 *code, unsigned long addr,
+				       unsigned long *where)
+{
+	static const u8 endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	unsigned int i = 0;
+	s32 disp;
+
+	if (!memcmp(code, endbr64, sizeof(endbr64)))
+		i += sizeof(endbr64);
+	if (code[i] == 0xf2)				/* bnd */
+		i++;
+	if (code[i] != 0xff || code[i + 1] != 0x25)	/* jmp *disp(%rip) */
+		return false;
+	memcpy(&disp, code + i + 2, sizeof(disp));
+	*where = addr + i + 6 + disp;
+	return true;
+}
+
+/*
  * A signal handler returns to a stub that restores the context, which then is
  * at the stack pointer: a struct ucontext, of which sigcontext is the fifth
  * member (asm/ucontext.h, asm/sigcontext.h).
