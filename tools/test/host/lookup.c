@@ -60,7 +60,8 @@ static void lookup_range(struct lookup *lookup, u64 start, u64 end)
 		ask(lookup, pc, answer, sizeof(answer));
 		if (strcmp(answer, lookup->answer)) {
 			end_run(lookup);
-			strcpy(lookup->answer, answer);
+			snprintf(lookup->answer, sizeof(lookup->answer),
+				 "%s", answer);
 			lookup->first = pc;
 		}
 		lookup->last = pc;
