@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The link that is built with -fstack-clash-protection where the assembler can describe it: while the large
+ * frame is being probed its CFA is in r11 (V3 only; binutils 2.40 writes wrong V1 rows for it).
+ */
+#include "chain.h"
+
+LINK long probed_frame(long x)
+{
+	char buf[100000];
+
+	buf[opaque(x) & 63] = 1;
+	keep(buf);
+	x = after_probe(x);
+	keep(buf);
+	return x;
+}

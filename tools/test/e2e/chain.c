@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * chain - a program whose every stack is known
+ *
+ * One turn goes down a chain of functions, each of another shape, and back up. Each turn takes the same
+ * way and calls no libc, so an address has one chain, or one for each depth of the recursion. There is next
+ * to no other work: samples spread over all instructions, prologues and epilogues included.
+ *
+ * Shapes that only SFrame V3 can describe (realigned stacks with their CFA in another register) come last,
+ * so that with V1 and V2 all the links above them are still part of whole chains.
+ *
+ * chain -n TURNS | chain -s SECONDS
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "chain.h"
+
+static volatile long sink;
+
+/* ---- the far end: only V3 describes these -------------------------------------------------------------- */
+
+LINK static long leaf_redzone(long x)
+{
+	volatile long a[8];
+
+	for (int i = 0; i < 8; i++)
+		a[i] = x + i;
+	for (int i = 0; i < 8; i++)
+		x += a[i];
+	return x;
+}
+
+LINK static long leaf(long x)
+{
+	x = opaque(x * 3);
+	x = opaque(x ^ 5);
+	x = opaque(x + 7);
+	x = opaque(x >> 1);
+	return x;
+}
+
+LINK static long realigned_last(long x)
+{
+	char a[9000] __attribute__((aligned(128)));
+
+	memset(a, 0, 16);
+	keep(a);
+	x = leaf_redzone(x) + leaf(x);
+	keep(a);
+	return x + a[3];
+}
+
+LINK static long realigned_stack_args(long a, long b, long c, long d, long e, long f, long g, long h)
+{
+	long v[8] __attribute__((aligned(64)));
+
+	for (int i = 0; i < 8; i++)
+		v[i] = g + i;
+	keep(v);
+	a = realigned_last(a + b + c + d + e + f);
+	keep(v);
+	return a + v[2] + h;
+}
+
+/*
+ * The compiler reaches the arguments of such a frame, realigned and otherwise odd, through r10 first and then
+ * through a slot. In its last two instructions .eh_frame and so SFrame still say where the caller's rbp was saved,
+ * although it is back already. The caller therefore saves rbp itself, so that no chain depends on it.
+ */
+LINK static long realigned_varargs(long n, ...)
+{
+	long v[8] __attribute__((aligned(64)));
+	va_list ap;
+	long x = 0;
+
+	va_start(ap, n);
+	for (long i = 0; i < n; i++)
+		x += va_arg(ap, long);
+	va_end(ap);
+	keep(v);
+	x = realigned_stack_args(x, 1, 2, 3, 4, 5, 6, 7);
+	keep(v);
+	return x;
+}
+
+LINK static long pushes_below_realigned(long a)
+{
+	long b = opaque(a + 1), c = opaque(a + 2), d = opaque(a + 3), e = opaque(a + 4);
+	long r = realigned_varargs(8, a, 1L, 2L, 3L, 4L, 5L, 6L, 7L);
+
+	return r + b * c + d * e + a;
+}
+
+LINK static long realigned_alloca(long x)
+{
+	double v[4] __attribute__((aligned(64)));
+	char *p = __builtin_alloca(opaque(x & 63) + 32);
+
+	p[0] = 1;
+	keep(p);
+	keep(v);
+	x = pushes_below_realigned(x);
+	keep(p);
+	keep(v);
+	return x;
+}
+
+LINK static long pushes_above_realigned(long a)
+{
+	long b = opaque(a + 1), c = opaque(a + 2), d = opaque(a + 3), e = opaque(a + 4);
+	long r = realigned_alloca(a);
+
+	return r + b * c + d * e + a;
+}
+
+LINK long after_probe(long x)
+{
+	return 3 + pushes_above_realigned(opaque(x) + 1);
+}
+
+/* ---- the chain ----------------------------------------------------------------------------------------- */
+
+LINK static long realigned(long x)
+{
+	char v[64] __attribute__((aligned(32)));
+
+	v[opaque(x) & 31] = 1;
+	keep(v);
+	x = probed_frame(x);
+	keep(v);
+	return x + v[5];
+}
+
+/* The rarely taken part of a function, moved away from it by the compiler. */
+LINK static __attribute__((cold)) long cold_callee(long x)
+{
+	return 5 + realigned(x + 1);
+}
+
+LINK static long with_cold_part(long x)
+{
+	long a = opaque(x + 2), b = opaque(x + 3);
+
+	if (__builtin_expect(a == opaque(a), 0))
+		return cold_callee(x) + a * b;
+	return leaf(a) + b;
+}
+
+LINK static long shrink_wrapped(long x)
+{
+	if (opaque(x) == opaque(-7))
+		return 1;
+	long a = opaque(x + 2), b = opaque(x + 3), c = opaque(x + 4);
+
+	return with_cold_part(x) + a + b * c;
+}
+
+LINK static double floats(double x, long y)
+{
+	double a = x * 1.5, b = x + 2;
+
+	return a * b + shrink_wrapped(y);
+}
+
+LINK static long after_jump_table(long x)
+{
+	return opaque((long)floats(2.0, x)) & 0xff;
+}
+
+LINK static long jump_table(long x)
+{
+	switch (opaque(3)) {
+	case 0: return leaf(x) - 1;
+	case 1: return leaf_redzone(x) + 9;
+	case 2: return leaf(x) * 5;
+	case 3: return after_jump_table(x) + 4;
+	case 4: return leaf_redzone(x) ^ 6;
+	case 5: return leaf(x) + 77;
+	default: return 0;
+	}
+}
+
+static __attribute__((noipa, optimize("no-omit-frame-pointer"))) long frame_pointer(long x)
+{
+	long a = opaque(x + 2);
+
+	return jump_table(x) + a;
+}
+
+struct big { long v[12]; };
+
+LINK static struct big returns_struct(long x)
+{
+	struct big b;
+
+	for (int i = 0; i < 12; i++)
+		b.v[i] = x + i;
+	b.v[3] = frame_pointer(x);
+	return b;
+}
+
+LINK static long takes_struct(long x)
+{
+	struct big b = returns_struct(x);
+
+	keep(&b);
+	return b.v[3] + b.v[4];
+}
+
+/* The parent's frame travels in the static chain register. */
+LINK static long nested_parent(long x)
+{
+	long seen = opaque(x);
+	__attribute__((noipa)) long nested(long y)
+	{
+		seen += y;
+		return takes_struct(y) + seen;
+	}
+
+	return nested(x + 1) + seen;
+}
+
+LINK static long recurse(long n)
+{
+	long a = opaque(n + 1);
+
+	if (n == 0)
+		return nested_parent(a);
+	return recurse(n - 1) + a;
+}
+
+/* A call that never returns is the last instruction: its return address lies behind the function. */
+LINK static __attribute__((noreturn)) void noreturn_callee(long x)
+{
+	sink = recurse(x);
+	leaves();
+}
+
+LINK static __attribute__((noreturn)) void noreturn_caller(long x)
+{
+	long a = opaque(x + 2);
+
+	keep(&a);
+	noreturn_callee(x);
+}
+
+LINK static long tail_called(long x)
+{
+	return 9 + catches(noreturn_caller, 2) + sink + opaque(x);
+}
+
+LINK static long tail_calls(long x)
+{
+	long a = opaque(x + 2), b = opaque(x + 3);
+
+	x = leaf(a) * b + leaf(b);
+	return tail_called(x & 7);
+}
+
+LINK long after_lib(long x)
+{
+	return 11 + tail_calls(x);
+}
+
+LINK static long calls_library(long x)
+{
+	return lib_enter(opaque(x), after_lib) + x;
+}
+
+static link_fn *volatile table[4] = { leaf, calls_library, leaf, leaf };
+
+LINK static long through_pointer(long x)
+{
+	return table[opaque(1)](x) + 13;
+}
+
+LINK static long stack_args(long a, long b, long c, long d, long e, long f, long g, long h, long i)
+{
+	long r = through_pointer(a + b + c + d + e + f);
+
+	return r + g * h + i;
+}
+
+LINK static long pushes_args(long x)
+{
+	return stack_args(x, opaque(x), 3, 4, 5, 6, opaque(x), 8, opaque(x)) + 17;
+}
+
+LINK static long varargs(long n, ...)
+{
+	va_list ap;
+	long x = 0;
+
+	va_start(ap, n);
+	for (long i = 0; i < n; i++)
+		x += va_arg(ap, long);
+	va_end(ap);
+	return pushes_args(x) + 19;
+}
+
+LINK static long all_pushes(long x)
+{
+	long a = opaque(x + 1), b = opaque(x + 2), c = opaque(x + 3), d = opaque(x + 4), e = opaque(x + 5),
+	     f = opaque(x + 6);
+	long r = varargs(8, a, b, c, d, e, f, 1L, 2L);
+
+	return r + a * b + c * d + e * f;
+}
+
+LINK static long frame_over_64k(long x)
+{
+	char buf[70000];
+
+	buf[opaque(x) & 63] = 1;
+	keep(buf);
+	x = all_pushes(x);
+	keep(buf);
+	return x;
+}
+
+LINK static long frame_over_4k(long x)
+{
+	char buf[5000];
+
+	buf[opaque(x) & 63] = 1;
+	keep(buf);
+	x = frame_over_64k(x);
+	keep(buf);
+	return x;
+}
+
+LINK static long uses_alloca(long x)
+{
+	char *p = __builtin_alloca(opaque(x & 63) + 40);
+
+	p[0] = 1;
+	keep(p);
+	x = frame_over_4k(x);
+	keep(p);
+	return x;
+}
+
+LINK static long first(long x)
+{
+	return 23 + uses_alloca(x);
+}
+
+static unsigned long tsc_per_second(void)
+{
+	struct timespec from, to;
+	unsigned long tsc = __builtin_ia32_rdtsc();
+	double seconds;
+
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	do {
+		clock_gettime(CLOCK_MONOTONIC, &to);
+		seconds = (to.tv_sec - from.tv_sec) + 1e-9 * (to.tv_nsec - from.tv_nsec);
+	} while (seconds < 0.05);
+	return (__builtin_ia32_rdtsc() - tsc) / seconds;
+}
+
+/* Both ways to end take the same instructions, so that a few turns show all there is to see. */
+int main(int argc, char **argv)
+{
+	unsigned long turns = 0, tsc_end = -1UL, turns_end = -1UL;
+	long result, last_result = 0;
+
+	if (argc != 3 || (strcmp(argv[1], "-n") && strcmp(argv[1], "-s"))) {
+		fprintf(stderr, "usage: chain -n TURNS | -s SECONDS\n");
+		return 2;
+	}
+	if (argv[1][1] == 'n')
+		turns_end = strtoul(argv[2], NULL, 0);
+	else
+		tsc_end = __builtin_ia32_rdtsc() + strtoul(argv[2], NULL, 0) * tsc_per_second();
+
+	do {
+		result = first(3);
+		if (turns++ && result != last_result)
+			abort();
+		last_result = result;
+	} while ((turns < turns_end) & (__builtin_ia32_rdtsc() < tsc_end));
+	printf("%lu turns\n", turns);
+	return 0;
+}

@@ -1,0 +1,222 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# guest.sh - the half of the end-to-end tests that runs in the virtual machine, in the directory with their programs
+#
+# guest.sh chains SECONDS DATA | load PROCESSES | cycles COUNT: prints a line `ok ...` or `FAIL ...` for each test
+
+set -u
+
+stats=/sys/kernel/debug/sframe_unwind/stats
+parameters=/sys/module/sframe_unwind/parameters
+scratch=/var/tmp/e2e
+mkdir -p "$scratch"
+
+check() {	# check WHAT COMMAND [ARG...]
+	local what=$1
+	shift
+	if "$@"; then echo "ok   $what"; else echo "FAIL $what"; fi
+}
+
+# ---- the module's counters ------------------------------------------------------------------------------------
+
+value() {	# value NAME
+	awk -v name="$1" '$1 == name { sum += $2; found = 1 } END { print found ? sum : "missing" }' "$stats"
+}
+
+snapshot() { cat "$stats" >"$scratch/stats.before"; }
+
+# grown PATTERN: "NAME BY" of each matching counter that grew since the snapshot
+grown() {
+	awk -v pattern="$1" 'NR == FNR { before[$1] = $2; next }
+		$1 ~ pattern && $2 > before[$1] { print $1, $2 - before[$1] }' "$scratch/stats.before" "$stats"
+}
+
+show_grown() { echo "     $1: $(grown "${2:-^(walks|stop|frames|declined|fault)}" | tr '\n' ';' | sed 's/;$//; s/;/, /g')"; }
+
+# While nothing is sampled, every walk has one reason to have stopped.
+reasons_sum_to_walks() {
+	awk '$1 == "walks" { walks = $2 } $1 ~ /^stop[.]/ { stops += $2 }
+		END { if (walks == stops) exit 0; print "     walks " walks ", stops " stops; exit 1 }' "$stats"
+}
+
+# Maps are freed after a grace period: wait two seconds at most.
+maps_at_most() {	# maps_at_most PROCESSES
+	local tries
+	for ((tries = 0; tries < 20; tries++)); do
+		[ "$(value map.processes)" -gt "$1" ] || return 0
+		sleep 0.1
+	done
+	grep '^map' "$stats"
+	return 1
+}
+
+log_is_clean() {
+	! dmesg | grep -m 5 -aE '\bBUG\b|WARNING:|Oops|Call Trace|general protection|Unable to handle|suspicious RCU'
+}
+
+# ---- sampling -------------------------------------------------------------------------------------------------
+
+ways() {
+	echo sync
+	case $(cat "$parameters/hooks") in *deferred*) echo defer ;; esac
+}
+
+start_sampling() {	# start_sampling WAY: everything that runs, until stop_sampling
+	perf record -q -B -a -e cpu-clock -F 3000 -m 4M --call-graph="sframe,$1" -o "$scratch/all.data" &
+	sampler=$!
+	# Nothing may be tested before it samples.
+	snapshot
+	for _ in {1..200}; do
+		[ -z "$(grown '^(walks|declined)')" ] || break
+		sleep 0.1
+	done
+}
+
+stop_sampling() {
+	kill -INT "$sampler"
+	wait "$sampler"
+	rm -f "$scratch/all.data"
+}
+
+# ---- chains: recorded here, judged on the host ----------------------------------------------------------------
+
+chains() {	# chains SECONDS DATA
+	local seconds=$1 data=$2 way version
+	check 'module loads' modprobe sframe_unwind || exit
+	for way in $(ways); do
+		for version in v1 v2 v3; do
+			snapshot
+			check "record $version $way" perf record -q -B -e cpu-clock -F 3989 \
+				--call-graph="sframe,$way" -o "$scratch/data" "./$version/chain" -s "$seconds"
+			show_grown "$version $way"
+			cp "$scratch/data" "$data/$version.$way"
+		done
+	done
+	check 'stop reasons sum to walks' reasons_sum_to_walks
+	echo 0 >"$parameters/enabled"
+	snapshot
+	perf record -q -B -e cpu-clock -F 5000 --call-graph=fp -o "$scratch/data" ./v3/chain -s 1 >/dev/null
+	check 'enabled=0: no walk' test -z "$(grown '^walks')"
+	check 'enabled=0: declined and counted' test -n "$(grown '^declined.disabled')"
+	echo 1 >"$parameters/enabled"
+	check 'no map is left' maps_at_most "$(maps_allowed)"
+	check 'module unloads' rmmod sframe_unwind
+	check 'kernel log' log_is_clean
+}
+
+# ---- hostile sections -----------------------------------------------------------------------------------------
+
+own_counter_grew() {	# own_counter_grew EXPECTED
+	case $1 in
+	none) [ -z "$(grown '^fault')" ] && [ -n "$(grown '^frames.sframe')" ] ;;
+	stop) [ -n "$(grown '^stop[.]bad-cfa')" ] ;;
+	fault.*) [ -n "$(grown "^fault[.](${1#fault.})\$" | sed 's/,/|/g')" ] ;;
+	any) true ;;
+	esac
+}
+
+hostile() {	# hostile WAY
+	local name expected status
+	start_sampling "$1"
+	while read -r name expected; do
+		[ "$expected" != map ] || continue
+		snapshot
+		"./hostile/$name" 120
+		status=$?
+		check "$1 hostile $name: program unaffected" test $status = 42
+		[ "$expected" = any ] ||
+			check "$1 hostile $name: ${expected//,/ or } counted" own_counter_grew "${expected//,/|}"
+		show_grown "$name" '^(fault|stop)'
+	done <hostile/table
+	for name in protnone unmapped dropped scribble truncated header-gone; do
+		snapshot
+		check "$1 changing section: $name" ./churn "$name" 800 hostile/good
+		show_grown "$name"
+	done
+	snapshot
+	check "$1 a thousand segments, more than exec takes" ./churn remap 500 hostile/segment-1000-times
+	show_grown segment-1000-times
+	stop_sampling
+	check "$1 hostile: stop reasons sum to walks" reasons_sum_to_walks
+}
+
+# ---- processes, libraries and mappings that come and go ---------------------------------------------------------
+
+# Only what still runs may be remembered: this shell and what it is child of.
+maps_allowed() { pgrep -c .; }
+
+churn() {	# churn WAY PROCESSES
+	start_sampling "$1"
+	check "$1 $2 short-lived processes" ./churn spawn "$2" hostile/good
+	check "$1 200 forks" ./churn fork 200 hostile/good
+	check "$1 dlopen and dlclose" ./churn dlopen 2000 ./v3/libchain.so
+	check "$1 mmap and munmap" ./churn remap 2000 hostile/good
+	check "$1 32-bit task" test "$(./compat >/dev/null; echo $?)" = 42
+	check "$1 32-bit task: declined and counted" test -n "$(grown '^declined.compat')"
+	stop_sampling
+	show_grown "$1 churn"
+	check "$1 churn: sframe frames were found" test -n "$(grown '^frames.sframe')"
+	check "$1 churn: stop reasons sum to walks" reasons_sum_to_walks
+	check "$1 churn: maps of dead processes are freed" maps_at_most "$(maps_allowed)"
+}
+
+# ---- loading and unloading under load ---------------------------------------------------------------------------
+
+kernel_memory() {	# kB of memory that an unloaded module could have kept
+	sync
+	echo 3 >/proc/sys/vm/drop_caches
+	sleep 0.5
+	awk '$1 ~ /^(SUnreclaim|Percpu|VmallocUsed):/ { sum += $2 } END { print sum }' /proc/meminfo
+}
+
+cycles() {	# cycles COUNT
+	local i load=() failed=0 walked=0 before after started
+	for i in 1 2; do
+		nice ./v3/chain -s 100000 >/dev/null &
+		load+=($!)
+	done
+	nice ./churn remap 100000000 hostile/good >/dev/null &
+	load+=($!)
+	perf record -q -B -a -e cpu-clock -F 3000 -m 4M --call-graph=fp -o /dev/null &
+	sampler=$!
+	sleep 1
+	# The first rounds let the kernel's own caches grow.
+	for i in 1 2 3; do modprobe sframe_unwind && sleep 0.2 && rmmod sframe_unwind; done
+	before=$(kernel_memory)
+	started=$SECONDS
+	for ((i = 0; i < $1; i++)); do
+		modprobe sframe_unwind || { failed=$((failed + 1)); continue; }
+		# From at once to some hundred samples later.
+		sleep "0.$((i % 3))$((i % 7))"
+		[ "$(value walks)" = 0 ] || walked=$((walked + 1))
+		rmmod sframe_unwind || failed=$((failed + 1))
+	done
+	after=$(kernel_memory)
+	kill -INT "$sampler"
+	wait "$sampler"
+	kill "${load[@]}"
+	wait "${load[@]}" 2>/dev/null
+	echo "     $1 cycles in $((SECONDS - started)) s, $walked of them with walks; kernel memory $before kB, then $after kB"
+	check "$1 cycles of modprobe and rmmod under load" test "$failed" = 0
+	check "most cycles saw walks" test "$walked" -ge $(($1 / 2))
+	# Other users of the kernel's memory come and go. A map is about 4 kB: one kept by each cycle shows.
+	check "memory is given back (within 512 kB + 2 kB a cycle)" test $((after - before)) -le $((512 + 2 * $1))
+	check 'module is gone' test ! -e /sys/module/sframe_unwind
+	check 'kernel log' log_is_clean
+}
+
+load() {	# load PROCESSES
+	local way
+	check 'module loads' modprobe sframe_unwind || exit
+	for way in $(ways); do
+		hostile "$way"
+		churn "$way" "$1"
+	done
+	check 'module unloads' rmmod sframe_unwind
+	check 'kernel log' log_is_clean
+}
+
+# perf must not be slowed down because an emulated machine takes its time.
+sysctl -q -w kernel.perf_cpu_time_max_percent=0
+"$@"

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# What gdb says: every chain of one turn of ./chain
+#
+# gdb -batch -x oracle.py -ex 'python oracle("OUT")' --args ./chain -n 3
+#
+# Steps through one turn and asks gdb (DWARF) for the backtrace at each instruction. A stack of return
+# addresses kept while stepping tells when the same instruction is reached another way, and checks gdb: where
+# the two disagree, the line is marked. Output: one line for each chain,
+#
+#   FUNCTION SETUP AGREES OBJECT+0xOFFSET...      leaf first
+#
+# SETUP is 1 while the function's frame is not yet, or no longer, as large as it gets.
+import os
+import struct
+
+import gdb
+
+
+def mappings():
+    with open(f'/proc/{gdb.selected_inferior().pid}/maps') as maps:
+        for line in maps:
+            span, _, offset, _, _, *path = line.split()
+            if path and path[0].startswith('/'):
+                start, end = (int(x, 16) for x in span.split('-'))
+                yield start, end, int(offset, 16), path[0]
+
+
+class Names:
+    """Addresses as OBJECT+OFFSET; the first mapping of a file is where its address 0 is."""
+
+    def __init__(self):
+        self.spans = []
+        bases = {}
+        for start, end, _, path in mappings():
+            base = bases.setdefault(path, start)
+            self.spans.append((start, end, base, os.path.basename(path)))
+
+    def __getitem__(self, address):
+        for start, end, base, name in self.spans:
+            if start <= address < end:
+                return f'{name}+{address - base:#x}'
+        return f'?+{address:#x}'
+
+
+def register(name):
+    return int(gdb.parse_and_eval(f'(unsigned long)${name}'))
+
+
+def backtrace():
+    frame = gdb.newest_frame()
+    while frame is not None:
+        # Inlined and tail called functions are inventions of the debug information: no frame is theirs.
+        if frame.type() in (gdb.NORMAL_FRAME, gdb.SIGTRAMP_FRAME):
+            yield frame.pc()
+        frame = frame.older()
+
+
+def physical_function():
+    frame = gdb.newest_frame()
+    while frame.type() == gdb.INLINE_FRAME:
+        frame = frame.older()
+    return frame.name() or '?'
+
+
+def oracle(path):
+    for setting in ('pagination off', 'backtrace past-main on', 'backtrace limit unlimited', 'confirm off'):
+        gdb.execute(f'set {setting}')
+    gdb.execute('break *first', to_string=True)
+    gdb.execute('run', to_string=True)
+    gdb.execute('continue', to_string=True)         # the first turn binds the PLT
+    gdb.execute('delete', to_string=True)
+    memory = gdb.selected_inferior().read_memory
+    names = Names()
+    begin, pc, sp = register('pc'), register('pc'), register('sp')
+    # (slot, return address), innermost last; what is above the turn is gdb's word alone
+    outer = list(backtrace())[1:]
+    calls = [(sp, outer[0])]
+    found, largest, steps = {}, {}, 0
+    while steps == 0 or pc != begin:
+        key = pc, tuple(calls)
+        if key not in found:
+            function = physical_function()
+            size = calls[-1][0] - sp if calls else 0    # main's own is of no interest
+            largest[function] = max(largest.get(function, 0), size)
+            chain = list(backtrace())
+            truth = [pc] + [address for _, address in reversed(calls)]
+            truth += outer[1:]
+            found[key] = function, size, chain == truth, chain
+        before, old_sp = pc, sp
+        gdb.execute('stepi', to_string=True)
+        pc, sp = register('pc'), register('sp')
+        steps += 1
+        while calls and calls[-1][0] < sp:
+            calls.pop()
+        if sp == old_sp - 8:
+            address, = struct.unpack('<Q', memory(sp, 8))
+            if 2 <= address - before <= 7 and pc != address:
+                calls.append((sp, address))
+    with open(path + '.tmp', 'w') as out:
+        for function, size, agrees, chain in found.values():
+            setup = size < largest[function]
+            print(function, int(setup), int(agrees), *(names[a] for a in chain), file=out)
+    os.rename(path + '.tmp', path)
+    print(f'{steps} steps, {len(found)} chains, {sum(not f[2] for f in found.values())} disagree')
+    gdb.execute('kill')

@@ -1,0 +1,218 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Are the chains that perf recorded of ./chain the ones that gdb found?
+
+perf script -F comm,pid,tid,time,event,ip --show-mmap-events | verify.py [--name NAME] DIR
+verify.py --selftest DIR
+
+DIR holds `oracle` (oracle.py) and a `*.sframe` (readelf --sframe) for each object with SFrame data. From
+these alone, so not from our decoder, follows what each sample must look like:
+
+  whole      the exact chain from the sampled address to main and its caller in libc
+  gap        an address on the way has no SFrame data: exact up to there. What the frame pointer made of the rest
+             is counted as right, short or guessed (not the true chain), and is not an error
+  early      short, and among a process's first samples: its sections were not learned yet
+  outside    the sampled address is no part of the turn (start-up code, libc)
+  short      ends before main although all is covered: an error
+  wrong      anything else: an error
+"""
+import argparse
+import collections
+import glob
+import os
+import re
+import sys
+
+EARLY = 0.2                 # seconds of a process in which its sections may not be known yet
+MAX_EARLY = 5               # samples that may be short for that
+MIN_WHOLE = 1000            # samples; with V1 and V2 all below the first realigned function is a gap
+MIN_ADDRESSES = 0.9         # share of the turn's addresses that were sampled
+MIN_SETUP = 0.1             # share of samples in prologues, epilogues and argument pushing
+
+
+class Oracle:
+    def __init__(self, directory):
+        self.chains = collections.defaultdict(set)
+        self.setup = set()
+        self.disputed = 0
+        with open(os.path.join(directory, 'oracle')) as lines:
+            for line in lines:
+                _, setup, agrees, *chain = line.split()
+                self.disputed += agrees == '0'
+                self.chains[chain[0]].add(tuple(chain))
+                if setup == '1':
+                    self.setup.add(chain[0])
+        self.ranges = collections.defaultdict(list)
+        for path in glob.glob(os.path.join(directory, '*.sframe')):
+            with open(path) as dump:
+                for start, size in re.findall(r'pc = 0x([0-9a-f]+), size = (\d+) bytes', dump.read()):
+                    self.ranges[os.path.basename(path)[:-len('.sframe')]].append((int(start, 16), int(size)))
+
+    def covered(self, address, is_return):
+        name, offset = address.split('+')
+        pc = int(offset, 16) - is_return
+        return any(start <= pc < start + size for start, size in self.ranges[name])
+
+    def first_uncovered(self, chain):
+        for i, address in enumerate(chain):
+            if not self.covered(address, i > 0):
+                return i
+        return len(chain)
+
+    def judge(self, chain):
+        """(verdict, expected chain) of one sample"""
+        if not chain or chain[0] not in self.chains:
+            return 'outside', None
+        verdicts = [self.compare(chain, expected) for expected in self.chains[chain[0]]]
+        return min(verdicts, key=lambda v: ORDER.index(v[0]))
+
+    def compare(self, chain, expected):
+        known = self.first_uncovered(expected) + 1
+        if chain[:known] != expected[:known]:
+            prefix = chain == expected[:len(chain)]
+            return ('short' if prefix else 'wrong'), expected
+        # The first address without data is main's caller: nothing else to know.
+        if any(address.startswith('libc') for address in expected[:known]):
+            return 'whole', expected
+        end = self.libc_index(expected)
+        if chain[:end] == expected[:end]:
+            return 'gap-right', expected
+        prefix = chain == expected[:len(chain)]
+        return ('gap-short' if prefix else 'gap-guessed'), expected
+
+    @staticmethod
+    def libc_index(chain):
+        return next(i for i, address in enumerate(chain) if address.startswith('libc')) + 1
+
+
+ORDER = ('whole', 'gap-right', 'gap-short', 'gap-guessed', 'short', 'wrong', 'early', 'outside')
+SAMPLE = re.compile(r'^\s*(\S.*?)\s+(\d+)/(\d+)\s+([\d.]+):\s')
+MMAP = re.compile(r'PERF_RECORD_MMAP2? (\d+)/\d+: \[0x([0-9a-f]+)\(0x([0-9a-f]+)\) @ (0x[0-9a-f]+|0) .*: \S+ (/.*)$')
+ADDRESS = re.compile(r'^\s+([0-9a-f]+)\s*$')
+
+
+def samples(lines, comm):
+    """(pid, time, chain as OBJECT+0xOFFSET) of each sample of COMM, user addresses only"""
+    maps = collections.defaultdict(list)
+    current = None
+
+    def name(pid, address):
+        for start, size, offset, path in reversed(maps[pid]):
+            if start <= address < start + size:
+                return f'{os.path.basename(path)}+{address - start + offset:#x}'
+        return f'?+{address:#x}'
+
+    def finish():
+        if current:
+            pid, time, addresses = current
+            yield pid, time, tuple(name(pid, a) for a in addresses if a < 1 << 63)
+
+    for line in lines:
+        address = ADDRESS.match(line)
+        if address:
+            if current:
+                current[2].append(int(address[1], 16))
+            continue
+        if not line.strip():
+            continue
+        yield from finish()
+        current = None
+        mapping = MMAP.search(line)
+        if mapping:
+            pid, start, size, offset, path = mapping.groups()
+            maps[int(pid)].append((int(start, 16), int(size, 16), int(offset, 16), path.split('//')[0]))
+            continue
+        sample = SAMPLE.match(line)
+        if sample and sample[1] == comm and 'PERF_RECORD' not in line:
+            current = int(sample[2]), float(sample[4]), []
+    yield from finish()
+
+
+def verify(oracle, name, lines):
+    count = collections.Counter()
+    begin, last_early = {}, 0
+    met, setup, bad = set(), 0, []
+    for pid, time, chain in samples(lines, 'chain'):
+        verdict, expected = oracle.judge(chain)
+        begin.setdefault(pid, time)
+        if verdict == 'short' and time < begin[pid] + EARLY:
+            verdict = 'early'
+            last_early = time - begin[pid]
+        count[verdict] += 1
+        if verdict == 'outside':
+            continue
+        met.add(chain[0])
+        setup += chain[0] in oracle.setup
+        if verdict in ('short', 'wrong', 'early'):
+            bad.append((verdict, chain, expected))
+    total = sum(count.values())
+    inside = total - count['outside']
+    figures = ', '.join(f'{verdict} {count[verdict]}' for verdict in ORDER if count[verdict])
+    print(f'{name}: {total} samples: {figures}')
+    print(f'{name}: {len(met)} of {len(oracle.chains)} addresses met; '
+          f'{100 * setup / max(inside, 1):.0f} % of the samples in prologues and epilogues '
+          f'({len(met & oracle.setup)} of {len(oracle.setup)} such addresses)')
+    if last_early:
+        print(f'{name}: the last of the early ones came {1000 * last_early:.1f} ms after the first sample')
+    for verdict, chain, expected in sorted(bad, key=lambda b: b[0] == 'early')[:3]:
+        at = next((i for i, (a, b) in enumerate(zip(chain, expected)) if a != b), min(len(chain), len(expected)))
+        print(f'{name}: {verdict} at frame {at} of {chain[0]}')
+        print(f'    expected {" ".join(expected)}')
+        print(f'    got      {" ".join(chain)}')
+    for what, holds in (
+            ('no wrong chain', not count['wrong']),
+            ('no short chain', not count['short']),
+            (f'at most {MAX_EARLY} samples before the sections were learned', count['early'] <= MAX_EARLY),
+            (f'at least {MIN_WHOLE} whole', count['whole'] >= MIN_WHOLE),
+            (f'{MIN_ADDRESSES:.0%} of the addresses met', len(met) >= MIN_ADDRESSES * len(oracle.chains)),
+            (f'{MIN_SETUP:.0%} in prologues and epilogues', setup >= MIN_SETUP * inside)):
+        yield f'{name}: {what}', holds
+
+
+def mutations(chain, end):
+    """The ways to be wrong: a frame lost, doubled, off by one, foreign; two swapped; the end cut off."""
+    for i in range(1, end):
+        yield chain[:i] + chain[i + 1:]
+        yield chain[:i] + chain[i - 1:]
+        yield chain[:i] + (chain[i] + '1',) + chain[i + 1:]
+        yield chain[:i] + ('?+0x1',) + chain[i:]
+        yield chain[:i]
+        if i + 1 < end and chain[i] != chain[i + 1]:
+            yield chain[:i] + (chain[i + 1], chain[i]) + chain[i + 2:]
+
+
+def selftest(oracle):
+    """Each chain of the oracle passes, each damaged one does not."""
+    chains = [chain for chains in oracle.chains.values() for chain in chains]
+    good = all(oracle.judge(chain)[0] in ('whole', 'gap-right') for chain in chains)
+    damaged = missed = 0
+    for chain in chains:
+        known = oracle.first_uncovered(chain) + 1
+        for mutant in mutations(chain, known):
+            # A recursion, one level less of it, is another true chain; a repeated one is its own swap.
+            if any(mutant[:len(c)] == c[:oracle.libc_index(c)] or mutant == c for c in oracle.chains[chain[0]]):
+                continue
+            damaged += 1
+            missed += oracle.judge(mutant)[0] not in ('wrong', 'short')
+    print(f'verifier: {len(chains)} true chains, {damaged} damaged ones, {missed} of these not noticed')
+    yield 'verifier: true chains pass', good and len(chains) > 500
+    yield 'verifier: damaged chains fail', damaged > 10000 and not missed
+    yield 'verifier: gdb agrees with the return addresses seen while stepping', not oracle.disputed
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--name', default='chain')
+    parser.add_argument('--selftest', action='store_true')
+    parser.add_argument('directory')
+    args = parser.parse_args()
+    oracle = Oracle(args.directory)
+    failed = 0
+    for what, holds in selftest(oracle) if args.selftest else verify(oracle, args.name, sys.stdin):
+        print('ok  ' if holds else 'FAIL', what)
+        failed += not holds
+    return min(failed, 1)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
