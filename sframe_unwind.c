@@ -226,7 +226,6 @@ static bool commit(struct sfu_walk *walk, const struct sfu_frame *caller,
 	return true;
 }
 
-
 /* A signal frame: the interrupted frame is in the context the kernel saved. */
 static bool step_signal(struct sfu_walk *walk)
 {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The part of the chain that lives in a shared library: entered through the PLT, left through a pointer.
+ * The part of the chain that lives in a shared library: entered through the
+ * PLT, left through a pointer.
  */
 #include "chain.h"
 
-long lib_middle(long x, link_fn *back);		/* global, so called through the library's own PLT */
-
-LINK static long lib_last(long x, link_fn *back)
+static LINK long lib_last(long x, link_fn *back)
 {
 	long a = opaque(x + 2), b = opaque(x + 3);
 

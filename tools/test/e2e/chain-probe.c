@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The link that is built with -fstack-clash-protection where the assembler can describe it: while the large
- * frame is being probed its CFA is in r11 (V3 only; binutils 2.40 writes wrong V1 rows for it).
+ * The link that is built with -fstack-clash-protection where the assembler
+ * can describe it: while the large frame is being probed its CFA is in r11
+ * (V3 only; binutils 2.40 writes wrong V1 rows for it).
  */
 #include "chain.h"
 

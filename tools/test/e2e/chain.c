@@ -2,12 +2,15 @@
 /*
  * chain - a program whose every stack is known
  *
- * One turn goes down a chain of functions, each of another shape, and back up. Each turn takes the same
- * way and calls no libc, so an address has one chain, or one for each depth of the recursion. There is next
- * to no other work: samples spread over all instructions, prologues and epilogues included.
+ * One turn goes down a chain of functions, each of another shape, and back
+ * up. Each turn takes the same way and calls no libc, so an address has one
+ * chain, or one for each depth of the recursion. There is next to no other
+ * work: samples spread over all instructions, prologues and epilogues
+ * included.
  *
- * Shapes that only SFrame V3 can describe (realigned stacks with their CFA in another register) come last,
- * so that with V1 and V2 all the links above them are still part of whole chains.
+ * Shapes that only SFrame V3 can describe (realigned stacks with their CFA in
+ * another register) come last, so that with V1 and V2 all the links above
+ * them are still part of whole chains.
  *
  * chain -n TURNS | chain -s SECONDS
  */
@@ -20,9 +23,9 @@
 
 static volatile long sink;
 
-/* ---- the far end: only V3 describes these -------------------------------------------------------------- */
+/* ---- the far end: only V3 describes these ---- */
 
-LINK static long leaf_redzone(long x)
+static LINK long leaf_redzone(long x)
 {
 	volatile long a[8];
 
@@ -33,7 +36,7 @@ LINK static long leaf_redzone(long x)
 	return x;
 }
 
-LINK static long leaf(long x)
+static LINK long leaf(long x)
 {
 	x = opaque(x * 3);
 	x = opaque(x ^ 5);
@@ -42,7 +45,7 @@ LINK static long leaf(long x)
 	return x;
 }
 
-LINK static long realigned_last(long x)
+static LINK long realigned_last(long x)
 {
 	char a[9000] __attribute__((aligned(128)));
 
@@ -53,7 +56,8 @@ LINK static long realigned_last(long x)
 	return x + a[3];
 }
 
-LINK static long realigned_stack_args(long a, long b, long c, long d, long e, long f, long g, long h)
+static LINK long realigned_stack_args(long a, long b, long c, long d, long e,
+				      long f, long g, long h)
 {
 	long v[8] __attribute__((aligned(64)));
 
@@ -66,11 +70,13 @@ LINK static long realigned_stack_args(long a, long b, long c, long d, long e, lo
 }
 
 /*
- * The compiler reaches the arguments of such a frame, realigned and otherwise odd, through r10 first and then
- * through a slot. In its last two instructions .eh_frame and so SFrame still say where the caller's rbp was saved,
- * although it is back already. The caller therefore saves rbp itself, so that no chain depends on it.
+ * The compiler reaches the arguments of such a frame, realigned and otherwise
+ * odd, through r10 first and then through a slot. In its last two
+ * instructions .eh_frame and so SFrame still say where the caller's rbp was
+ * saved, although it is back already. The caller therefore saves rbp itself,
+ * so that no chain depends on it.
  */
-LINK static long realigned_varargs(long n, ...)
+static LINK long realigned_varargs(long n, ...)
 {
 	long v[8] __attribute__((aligned(64)));
 	va_list ap;
@@ -86,7 +92,7 @@ LINK static long realigned_varargs(long n, ...)
 	return x;
 }
 
-LINK static long pushes_below_realigned(long a)
+static LINK long pushes_below_realigned(long a)
 {
 	long b = opaque(a + 1), c = opaque(a + 2), d = opaque(a + 3), e = opaque(a + 4);
 	long r = realigned_varargs(8, a, 1L, 2L, 3L, 4L, 5L, 6L, 7L);
@@ -94,7 +100,7 @@ LINK static long pushes_below_realigned(long a)
 	return r + b * c + d * e + a;
 }
 
-LINK static long realigned_alloca(long x)
+static LINK long realigned_alloca(long x)
 {
 	double v[4] __attribute__((aligned(64)));
 	char *p = __builtin_alloca(opaque(x & 63) + 32);
@@ -108,7 +114,7 @@ LINK static long realigned_alloca(long x)
 	return x;
 }
 
-LINK static long pushes_above_realigned(long a)
+static LINK long pushes_above_realigned(long a)
 {
 	long b = opaque(a + 1), c = opaque(a + 2), d = opaque(a + 3), e = opaque(a + 4);
 	long r = realigned_alloca(a);
@@ -121,9 +127,9 @@ LINK long after_probe(long x)
 	return 3 + pushes_above_realigned(opaque(x) + 1);
 }
 
-/* ---- the chain ----------------------------------------------------------------------------------------- */
+/* ---- the chain ---- */
 
-LINK static long realigned(long x)
+static LINK long realigned(long x)
 {
 	char v[64] __attribute__((aligned(32)));
 
@@ -135,12 +141,12 @@ LINK static long realigned(long x)
 }
 
 /* The rarely taken part of a function, moved away from it by the compiler. */
-LINK static __attribute__((cold)) long cold_callee(long x)
+static LINK __attribute__((cold)) long cold_callee(long x)
 {
 	return 5 + realigned(x + 1);
 }
 
-LINK static long with_cold_part(long x)
+static LINK long with_cold_part(long x)
 {
 	long a = opaque(x + 2), b = opaque(x + 3);
 
@@ -149,7 +155,7 @@ LINK static long with_cold_part(long x)
 	return leaf(a) + b;
 }
 
-LINK static long shrink_wrapped(long x)
+static LINK long shrink_wrapped(long x)
 {
 	if (opaque(x) == opaque(-7))
 		return 1;
@@ -158,19 +164,19 @@ LINK static long shrink_wrapped(long x)
 	return with_cold_part(x) + a + b * c;
 }
 
-LINK static double floats(double x, long y)
+static LINK double floats(double x, long y)
 {
 	double a = x * 1.5, b = x + 2;
 
 	return a * b + shrink_wrapped(y);
 }
 
-LINK static long after_jump_table(long x)
+static LINK long after_jump_table(long x)
 {
 	return opaque((long)floats(2.0, x)) & 0xff;
 }
 
-LINK static long jump_table(long x)
+static LINK long jump_table(long x)
 {
 	switch (opaque(3)) {
 	case 0: return leaf(x) - 1;
@@ -192,7 +198,7 @@ static __attribute__((noipa, optimize("no-omit-frame-pointer"))) long frame_poin
 
 struct big { long v[12]; };
 
-LINK static struct big returns_struct(long x)
+static LINK struct big returns_struct(long x)
 {
 	struct big b;
 
@@ -202,7 +208,7 @@ LINK static struct big returns_struct(long x)
 	return b;
 }
 
-LINK static long takes_struct(long x)
+static LINK long takes_struct(long x)
 {
 	struct big b = returns_struct(x);
 
@@ -211,9 +217,10 @@ LINK static long takes_struct(long x)
 }
 
 /* The parent's frame travels in the static chain register. */
-LINK static long nested_parent(long x)
+static LINK long nested_parent(long x)
 {
 	long seen = opaque(x);
+
 	__attribute__((noipa)) long nested(long y)
 	{
 		seen += y;
@@ -223,7 +230,7 @@ LINK static long nested_parent(long x)
 	return nested(x + 1) + seen;
 }
 
-LINK static long recurse(long n)
+static LINK long recurse(long n)
 {
 	long a = opaque(n + 1);
 
@@ -232,14 +239,14 @@ LINK static long recurse(long n)
 	return recurse(n - 1) + a;
 }
 
-/* A call that never returns is the last instruction: its return address lies behind the function. */
-LINK static __attribute__((noreturn)) void noreturn_callee(long x)
+/* A call that never returns comes last: its return address is behind the function. */
+static LINK __attribute__((noreturn)) void noreturn_callee(long x)
 {
 	sink = recurse(x);
 	leaves();
 }
 
-LINK static __attribute__((noreturn)) void noreturn_caller(long x)
+static LINK __attribute__((noreturn)) void noreturn_caller(long x)
 {
 	long a = opaque(x + 2);
 
@@ -247,12 +254,12 @@ LINK static __attribute__((noreturn)) void noreturn_caller(long x)
 	noreturn_callee(x);
 }
 
-LINK static long tail_called(long x)
+static LINK long tail_called(long x)
 {
 	return 9 + catches(noreturn_caller, 2) + sink + opaque(x);
 }
 
-LINK static long tail_calls(long x)
+static LINK long tail_calls(long x)
 {
 	long a = opaque(x + 2), b = opaque(x + 3);
 
@@ -265,31 +272,31 @@ LINK long after_lib(long x)
 	return 11 + tail_calls(x);
 }
 
-LINK static long calls_library(long x)
+static LINK long calls_library(long x)
 {
 	return lib_enter(opaque(x), after_lib) + x;
 }
 
 static link_fn *volatile table[4] = { leaf, calls_library, leaf, leaf };
 
-LINK static long through_pointer(long x)
+static LINK long through_pointer(long x)
 {
 	return table[opaque(1)](x) + 13;
 }
 
-LINK static long stack_args(long a, long b, long c, long d, long e, long f, long g, long h, long i)
+static LINK long stack_args(long a, long b, long c, long d, long e, long f, long g, long h, long i)
 {
 	long r = through_pointer(a + b + c + d + e + f);
 
 	return r + g * h + i;
 }
 
-LINK static long pushes_args(long x)
+static LINK long pushes_args(long x)
 {
 	return stack_args(x, opaque(x), 3, 4, 5, 6, opaque(x), 8, opaque(x)) + 17;
 }
 
-LINK static long varargs(long n, ...)
+static LINK long varargs(long n, ...)
 {
 	va_list ap;
 	long x = 0;
@@ -301,16 +308,16 @@ LINK static long varargs(long n, ...)
 	return pushes_args(x) + 19;
 }
 
-LINK static long all_pushes(long x)
+static LINK long all_pushes(long x)
 {
-	long a = opaque(x + 1), b = opaque(x + 2), c = opaque(x + 3), d = opaque(x + 4), e = opaque(x + 5),
-	     f = opaque(x + 6);
+	long a = opaque(x + 1), b = opaque(x + 2), c = opaque(x + 3);
+	long d = opaque(x + 4), e = opaque(x + 5), f = opaque(x + 6);
 	long r = varargs(8, a, b, c, d, e, f, 1L, 2L);
 
 	return r + a * b + c * d + e * f;
 }
 
-LINK static long frame_over_64k(long x)
+static LINK long frame_over_64k(long x)
 {
 	char buf[70000];
 
@@ -321,7 +328,7 @@ LINK static long frame_over_64k(long x)
 	return x;
 }
 
-LINK static long frame_over_4k(long x)
+static LINK long frame_over_4k(long x)
 {
 	char buf[5000];
 
@@ -332,7 +339,7 @@ LINK static long frame_over_4k(long x)
 	return x;
 }
 
-LINK static long uses_alloca(long x)
+static LINK long uses_alloca(long x)
 {
 	char *p = __builtin_alloca(opaque(x & 63) + 40);
 
@@ -343,7 +350,7 @@ LINK static long uses_alloca(long x)
 	return x;
 }
 
-LINK static long first(long x)
+static LINK long first(long x)
 {
 	return 23 + uses_alloca(x);
 }
@@ -357,7 +364,7 @@ static unsigned long tsc_per_second(void)
 	clock_gettime(CLOCK_MONOTONIC, &from);
 	do {
 		clock_gettime(CLOCK_MONOTONIC, &to);
-		seconds = (to.tv_sec - from.tv_sec) + 1e-9 * (to.tv_nsec - from.tv_nsec);
+		seconds = (to.tv_sec - from.tv_sec) + 0.000000001 * (to.tv_nsec - from.tv_nsec);
 	} while (seconds < 0.05);
 	return (__builtin_ia32_rdtsc() - tsc) / seconds;
 }

@@ -8,7 +8,17 @@
 /* A function of its own for the compiler, whatever it could prove about it. */
 #define LINK __attribute__((noipa))
 
-typedef long link_fn(long);
+typedef long link_fn(long x);
+typedef void link_end_fn(long x);
+
+long lib_enter(long x, link_fn *back);		/* chain-lib.c */
+long lib_middle(long x, link_fn *back);		/* global, so called through the PLT */
+long probed_frame(long x);			/* chain-probe.c */
+
+extern link_fn after_lib, after_probe;
+
+long catches(link_end_fn *fn, long x);		/* chain-asm.S */
+_Noreturn void leaves(void);
 
 /* A value the compiler knows nothing about, so that work is really done. */
 static inline long opaque(long x)
@@ -22,12 +32,5 @@ static inline void keep(void *p)
 {
 	__asm__ volatile("" : : "r" (p) : "memory");
 }
-
-long catches(void (*fn)(long), long x);		/* chain-asm.S */
-void leaves(void) __attribute__((noreturn));
-long lib_enter(long x, link_fn *back);		/* chain-lib.c */
-long probed_frame(long x);			/* chain-probe.c */
-
-extern link_fn after_lib, after_probe;
 
 #endif /* CHAIN_H */

@@ -2,8 +2,10 @@
 /*
  * churn - keep mapping, changing and unmapping code and its SFrame section while it runs
  *
- * churn MODE COUNT FILE: FILE is a program made by hostile.py (libchain.so for `dlopen`). COUNT is milliseconds,
- * for `spawn` and `fork` a number of processes. Prints what was done; status 0 if the code computed what it should.
+ * churn MODE COUNT FILE: FILE is a program made by hostile.py (libchain.so
+ * for `dlopen`). COUNT is milliseconds, for `spawn` and `fork` a number of
+ * processes. Prints what was done; status 0 if the code computed what it
+ * should.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -22,7 +24,8 @@
 
 enum { PAGE = 4096, NR_WORKERS = 2 };
 
-typedef long code_fn(long);
+typedef long code_fn(long x);
+typedef long enter_fn(long x, code_fn *back);
 
 extern char **environ;
 
@@ -217,7 +220,7 @@ static long load_library(long ms)
 
 	for (; now_ms() < end; turns++) {
 		void *lib = dlopen(path, RTLD_NOW);
-		long (*enter)(long, code_fn *) = lib ? (long (*)(long, code_fn *))dlsym(lib, "lib_enter") : NULL;
+		enter_fn *enter = lib ? (enter_fn *)dlsym(lib, "lib_enter") : NULL;
 
 		if (!enter)
 			errx(1, "%s", dlerror());
@@ -237,7 +240,7 @@ static long load_library(long ms)
 
 static long spawn(long count)
 {
-	char *argv[] = { (char *)path, "1", NULL };
+	char *const argv[] = { (char *)path, "1", NULL };
 
 	for (long i = 0; i < count; i++) {
 		int status;
@@ -245,7 +248,8 @@ static long spawn(long count)
 
 		if (posix_spawn(&pid, path, NULL, NULL, argv, environ))
 			errx(1, "%s: cannot be run", path);
-		if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status) != 42)
+		if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) ||
+		    WEXITSTATUS(status) != 42)
 			errx(1, "%s: status %#x", path, status);
 	}
 	return count;
@@ -262,7 +266,8 @@ static long forks(long count)
 		call_image(&image, 500);
 		if (pid == 0)
 			_exit(42);
-		if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status) != 42)
+		if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) ||
+		    WEXITSTATUS(status) != 42)
 			errx(1, "child: status %#x", status);
 	}
 	return count;
