@@ -158,6 +158,15 @@ static bool apply(struct sfu_walk *walk, const struct sframe_rule *rule,
 	return read_word(walk, base + rule->off, val);
 }
 
+/*
+ * What to look up for a frame: where a call returns to may lie behind the
+ * function, or even the mapping, that the call is the last instruction of.
+ */
+static unsigned long lookup_ip(const struct sfu_frame *frame)
+{
+	return frame->exact ? frame->ip : frame->ip - 1;
+}
+
 /* Only the sampled frame (or the like, behind a signal) may have no room. */
 static bool moves_up(const struct sfu_frame *frame, unsigned long cfa)
 {
@@ -198,16 +207,12 @@ static bool find_caller(struct sfu_walk *walk, const struct sframe_row *row,
 
 	if (row->ra.how == SFRAME_RULE_SAME)
 		return stop(walk, SFU_STOP_RA);
-	if (!apply(walk, &row->ra, cfa, &ra))
+	/* Nothing below the stack pointer has been pushed by a call. */
+	if (row->ra.how == SFRAME_RULE_CFA_MEM && cfa + row->ra.off < walk->frame.sp)
+		return stop(walk, SFU_STOP_CFA);
+	if (!apply(walk, &row->ra, cfa, &ra) ||
+	    !find_fp(walk, &row->fp, cfa, &fp))
 		return false;
-	if (!find_fp(walk, &row->fp, cfa, &fp))
-		return false;
-
-	/* What starts a thread leaves no return address. */
-	if (!ra)
-		return stop(walk, SFU_STOP_COMPLETE);
-	if (!sfu_map_find(walk->map, ra))
-		return stop(walk, SFU_STOP_RA);
 
 	*caller = (struct sfu_frame){
 		.ip = ra,
@@ -215,6 +220,11 @@ static bool find_caller(struct sfu_walk *walk, const struct sframe_row *row,
 		.fp = fp,
 		.exact = row->signal,
 	};
+	/* What starts a thread leaves no return address. */
+	if (!ra)
+		return stop(walk, SFU_STOP_COMPLETE);
+	if (!sfu_map_find(walk->map, lookup_ip(caller)))
+		return stop(walk, SFU_STOP_RA);
 	return true;
 }
 
@@ -344,13 +354,9 @@ static bool step(struct sfu_walk *walk, const struct sframe_row *row)
 static int find_row(struct sfu_walk *walk, struct sfu_region *region,
 		    struct sframe_row *row)
 {
-	const struct sfu_frame *frame = &walk->frame;
-	/* A call can be its function's last instruction. */
-	unsigned long lookup_ip = frame->exact ? frame->ip : frame->ip - 1;
-
 	if (atomic_read(&region->state) != SFU_REGION_COVERED)
 		return -ENOENT;
-	return sframe_find_row(&region->sec, &walk->rd, lookup_ip, row);
+	return sframe_find_row(&region->sec, &walk->rd, lookup_ip(&walk->frame), row);
 }
 
 /* To the caller's frame. False: walk->stop says why there is none. */
@@ -363,7 +369,7 @@ static bool walk_next(struct sfu_walk *walk)
 	if (current->in_execve)
 		return stop(walk, SFU_STOP_EXEC);
 	if (walk->map)
-		region = sfu_map_find(walk->map, walk->frame.ip);
+		region = sfu_map_find(walk->map, lookup_ip(&walk->frame));
 	if (!region)
 		return stop_lacking(walk, SFU_STOP_UNLEARNED);
 
