@@ -19,7 +19,7 @@
  * MAX_SIGNALS signal frames, or leaves the sampled frame. Work: each look-up
  * is charged to one budget per walk, each frame beyond it reads a few words.
  */
-#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+#define pr_fmt(fmt) "sframe_unwind: " fmt
 
 #include <linux/ftrace.h>
 #include <linux/mm.h>
