@@ -323,13 +323,22 @@ static bool step_uncovered(struct sfu_walk *walk)
 	return commit(walk, &caller, SFU_METHOD_FP);
 }
 
+static bool is_sp_based(const struct sframe_rule *rule)
+{
+	return (rule->how == SFRAME_RULE_REG || rule->how == SFRAME_RULE_REG_MEM) &&
+	       rule->reg == SFU_ARCH_REG_SP;
+}
+
 /* Does the row rely on a stack pointer that nothing vouches for? */
 static bool is_doubtful(struct sfu_walk *walk, const struct sframe_row *row,
 			unsigned long ra)
 {
 	unsigned long callee;
 
-	if (!walk->frame.guessed || row->cfa.reg != SFU_ARCH_REG_SP)
+	if (!walk->frame.guessed)
+		return false;
+	if (!is_sp_based(&row->cfa) && !is_sp_based(&row->ra) &&
+	    !is_sp_based(&row->fp))
 		return false;
 	return !find_callee(walk, ra, &callee) || callee != row->func;
 }
