@@ -17,7 +17,7 @@ NEEDED_OPTIONS := X86_64 MODULES PERF_EVENTS DYNAMIC_FTRACE_WITH_ARGS MMU_NOTIFI
 
 help:	## show this list
 	@echo "sframe_unwind $(VERSION): make TARGET [VARIABLE=value...]"
-	@sed -n 's/^\([a-z-]*\):.*##/  \1\t/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*##/  \1\t/p' $(MAKEFILE_LIST) | expand -t 17
 	@echo "KDIR=DIR     kernel headers to build against ($(KDIR))"
 	@echo "PREFIX=DIR   where tools are installed ($(PREFIX)); DESTDIR is honoured"
 
@@ -64,6 +64,9 @@ demo:	## profile SQLite on two stock kernels: fp, dwarf and sframe compared
 check:	## all tests: decoder, style, builds, both kernels end to end
 	tools/check
 
+kunit:	## the decoder's KUnit tests (ARCH=x86_64|arm64, KERNEL=6.12|7.2, KASAN=1)
+	tools/kunit --arch $(or $(ARCH),x86_64) --kernel $(or $(KERNEL),6.12) $(if $(KASAN),--kasan)
+
 vm:	## a shell on a stock kernel with the module (KERNEL=6.12 or 7.2)
 	tools/vm --kernel $(or $(KERNEL),6.12)
 
@@ -75,4 +78,4 @@ distclean: clean	## remove the laboratory as well
 	tools/lab clean
 	rm -rf build
 
-.PHONY: help all check-kdir modules tools install uninstall demo check vm clean distclean
+.PHONY: help all check-kdir modules tools install uninstall demo check kunit vm clean distclean

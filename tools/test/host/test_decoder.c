@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cases.h"
+#include "section_cases.h"
 #include "guard.h"
 #include "listing.h"
 
@@ -313,9 +313,9 @@ static void make_named(struct build *b, const char *name)
 {
 	unsigned int i = 0;
 
-	while (strcmp(test_cases[i].name, name))
+	while (strcmp(section_cases[i].name, name))
 		i++;
-	make_test_case(b, &test_cases[i]);
+	make_section_case(b, &section_cases[i]);
 }
 
 static void expect_row_in(const struct build *b, u64 off, int want_err,
@@ -658,19 +658,19 @@ static void each_section(const char *dir)
 	struct build b;
 	unsigned int i;
 
-	for (i = 0; i < nr_test_cases; i++) {
-		make_test_case(&b, &test_cases[i]);
+	for (i = 0; i < NR_SECTION_CASES; i++) {
+		make_section_case(&b, &section_cases[i]);
 		if (dir)
-			write_section(&b, test_cases[i].name, dir);
+			write_section(&b, section_cases[i].name, dir);
 		else
-			test_section(&b, test_cases[i].name, test_cases[i].expect);
+			test_section(&b, section_cases[i].name, section_cases[i].expect);
 	}
-	for (i = 0; i < nr_patch_cases; i++) {
-		make_patch_case(&b, &patch_cases[i]);
+	for (i = 0; i < NR_SECTION_PATCHES; i++) {
+		make_section_patch(&b, &section_patches[i]);
 		if (dir)
-			write_section(&b, patch_cases[i].name, dir);
+			write_section(&b, section_patches[i].name, dir);
 		else
-			test_section(&b, patch_cases[i].name, patch_cases[i].expect);
+			test_section(&b, section_patches[i].name, section_patches[i].expect);
 	}
 }
 

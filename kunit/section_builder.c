@@ -1,6 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Builds SFrame sections, FDE by FDE and row by row. */
-#include "build.h"
+#include "section_builder.h"
+
+#ifdef __KERNEL__
+#include <linux/panic.h>
+
+/* The mistake is the test's, and nothing after it would mean anything. */
+#define assert(condition)					\
+	do {							\
+		if (!(condition))				\
+			panic("section_builder: " #condition);	\
+	} while (0)
+#endif
 
 static u32 put(const struct build *b, u8 *to, u64 value, u32 len)
 {
@@ -13,16 +24,15 @@ static u32 put(const struct build *b, u8 *to, u64 value, u32 len)
 
 void build_start(struct build *b, u8 version, u8 flags, u8 abi)
 {
-	*b = (struct build){
-		.raw = {
-			.magic = SFRAME_MAGIC,
-			.version = version,
-			.flags = flags,
-			.abi_arch = abi,
-			.cfa_fixed_ra_offset = abi == SFRAME_ABI_AMD64_LE ? -8 : 0,
-		},
-		.big = abi == SFRAME_ABI_AARCH64_BE || abi == SFRAME_ABI_S390X_BE,
+	memset(b, 0, sizeof(*b));
+	b->raw = (struct sframe_raw_header){
+		.magic = SFRAME_MAGIC,
+		.version = version,
+		.flags = flags,
+		.abi_arch = abi,
+		.cfa_fixed_ra_offset = abi == SFRAME_ABI_AMD64_LE ? -8 : 0,
 	};
+	b->big = abi == SFRAME_ABI_AARCH64_BE || abi == SFRAME_ABI_S390X_BE;
 }
 
 static u32 add(struct build *b, u64 value, u32 len)
@@ -58,7 +68,8 @@ void build_words(struct build *b, u32 start, u8 info, const s32 *words,
 	struct build_fde *fde = &b->fdes[b->raw.num_fdes - 1];
 	unsigned int i;
 
-	add(b, start, 1u << SFRAME_FDE_FRE_TYPE(fde->info));
+	/* The types that are undefined have to have some size, too. */
+	add(b, start, min_t(u32, 1u << SFRAME_FDE_FRE_TYPE(fde->info), 4));
 	add(b, info, 1);
 	for (i = 0; i < nr; i++)
 		add(b, words[i], 1u << SFRAME_FRE_WORD_SIZE(info));

@@ -10,9 +10,7 @@
  * The control word of a flexible rule: 8 per register number, 2 = dereference,
  * 1 = a register, else CFA.
  */
-#include <stdint.h>
-
-#include "cases.h"
+#include "section_cases.h"
 
 #define SORTED		SFRAME_F_FDE_SORTED
 #define PCREL		SFRAME_F_FDE_FUNC_START_PCREL
@@ -149,7 +147,7 @@ static void sizes(struct build *b)
 		build_row(b, starts[type][0], 0x03, 127);
 		build_row(b, starts[type][1], 0x05, -128, -128);
 		build_row(b, starts[type][2], 0x23, 32767);
-		build_row(b, starts[type][3], 0x45, INT32_MAX, INT32_MIN);
+		build_row(b, starts[type][3], 0x45, 0x7fffffff, -0x7fffffff - 1);
 	}
 }
 
@@ -506,7 +504,7 @@ static void weird_amd64_fra0(struct build *b)
 
 #define V3	"blob 3 5\n"
 
-const struct test_case test_cases[] = {
+const struct section_case section_cases[] = {
 	{ "ok-v1-minimal", 1, SORTED, AMD64, two_functions,
 	  "blob 1 1\n" TWO_FUNCTIONS },
 	{ "ok-v2-minimal", 2, SORTED, AMD64, two_functions,
@@ -808,14 +806,14 @@ const struct test_case test_cases[] = {
 	  "! header fixed-offsets\n" },
 };
 
-const unsigned int nr_test_cases = ARRAY_SIZE(test_cases);
+static_assert(ARRAY_SIZE(section_cases) == NR_SECTION_CASES);
 
 /*
  * The smallest section, 60 bytes: header 0, index entry 28 (start 28, size 36,
  * fre_off 40), attribute 44 (num_fres 44, info 46, info2 47, rep_size 48),
  * rows 49.
  */
-const struct patch_case patch_cases[] = {
+const struct section_patch section_patches[] = {
 	{ "bad-magic", 0, 1, 0xe3, "! header magic\n" },
 	{ "bad-version0", 2, 1, 0, "! header version\n" },
 	{ "bad-version4", 2, 1, 4, "! header version\n" },
@@ -832,6 +830,7 @@ const struct patch_case patch_cases[] = {
 	{ "bad-frelen", 16, 4, 17, "! header fre-len\n" },
 	{ "bad-frelen-wrap", 16, 4, 0xfffffff0, "! header fre-len\n" },
 	{ "bad-fre_off", 40, 4, 0xfffffff0, V3 "! fde 0 fre-off\n" },
+	{ "bad-fre_off-wrap", 40, 4, 0xfffffffb, V3 "! fde 0 fre-off\n" },
 	{ "bad-fre_off-attr-cut", 40, 4, 12, V3 "! fde 0 fre-off\n" },
 	{ "bad-num_fres-lie", 44, 2, 0xffff,
 	  V3 ONE_FUNCTION
@@ -852,9 +851,9 @@ const struct patch_case patch_cases[] = {
 	{ "ok-pcinc-rep", 48, 1, 16, V3 ONE_FUNCTION },
 };
 
-const unsigned int nr_patch_cases = ARRAY_SIZE(patch_cases);
+static_assert(ARRAY_SIZE(section_patches) == NR_SECTION_PATCHES);
 
-void make_test_case(struct build *b, const struct test_case *test)
+void make_section_case(struct build *b, const struct section_case *test)
 {
 	build_start(b, test->version, test->flags, test->abi);
 	if (test->make)
@@ -862,7 +861,7 @@ void make_test_case(struct build *b, const struct test_case *test)
 	build_finish(b);
 }
 
-void make_patch_case(struct build *b, const struct patch_case *patch)
+void make_section_patch(struct build *b, const struct section_patch *patch)
 {
 	build_start(b, 3, BOTH, AMD64);
 	one_function(b);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Sections by hand: ok-*, bad-* and weird-*, each with what it decodes to. */
-#ifndef TEST_CASES_H
-#define TEST_CASES_H
+#ifndef SECTION_CASES_H
+#define SECTION_CASES_H
 
-#include "build.h"
+#include "section_builder.h"
 
 /**
- * struct test_case - a section and its meaning
+ * struct section_case - a section and its meaning
  * @name: ok-, bad- (refused, as a whole or in part) or weird-
  * @version: of the format
  * @flags: SFRAME_F_*
@@ -14,7 +14,7 @@
  * @make: adds what is in it, if anything is
  * @expect: its listing, see listing.h
  */
-struct test_case {
+struct section_case {
 	const char *name;
 	u8 version;
 	u8 flags;
@@ -23,18 +23,18 @@ struct test_case {
 	const char *expect;
 };
 
-extern const struct test_case test_cases[];
-extern const unsigned int nr_test_cases;
+#define NR_SECTION_CASES	75
+extern const struct section_case section_cases[NR_SECTION_CASES];
 
 /**
- * struct patch_case - one field of the smallest section, overwritten
+ * struct section_patch - one field of the smallest section, overwritten
  * @name: as above
  * @off: offset of the field in the section
  * @len: its bytes
  * @value: what is written
  * @expect: the listing
  */
-struct patch_case {
+struct section_patch {
 	const char *name;
 	u32 off;
 	u32 len;
@@ -42,10 +42,10 @@ struct patch_case {
 	const char *expect;
 };
 
-extern const struct patch_case patch_cases[];
-extern const unsigned int nr_patch_cases;
+#define NR_SECTION_PATCHES	27
+extern const struct section_patch section_patches[NR_SECTION_PATCHES];
 
-void make_test_case(struct build *b, const struct test_case *test);
-void make_patch_case(struct build *b, const struct patch_case *patch);
+void make_section_case(struct build *b, const struct section_case *test);
+void make_section_patch(struct build *b, const struct section_patch *patch);
 
-#endif /* TEST_CASES_H */
+#endif /* SECTION_CASES_H */

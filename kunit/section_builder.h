@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Builds SFrame sections, FDE by FDE and row by row, as the specification
- * reads; and lets a test then write what no assembler would.
+ * reads; and lets a test then write what no assembler would. For KUnit and for
+ * the host's tests.
  */
-#ifndef TEST_BUILD_H
-#define TEST_BUILD_H
+#ifndef SECTION_BUILDER_H
+#define SECTION_BUILDER_H
 
 #include "sframe_core.h"
 
@@ -56,4 +57,4 @@ void build_patch(struct build *b, u32 off, u64 value, u32 len);
 	build_words(b, start, info, (const s32[]){ 0, ##__VA_ARGS__ } + 1, \
 		    sizeof((const s32[]){ 0, ##__VA_ARGS__ }) / 4 - 1)
 
-#endif /* TEST_BUILD_H */
+#endif /* SECTION_BUILDER_H */
