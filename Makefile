@@ -67,6 +67,12 @@ check:	## all tests: decoder, style, builds, both kernels end to end
 kunit:	## the decoder's KUnit tests (ARCH=x86_64|arm64, KERNEL=6.12|7.2, KASAN=1)
 	tools/kunit --arch $(or $(ARCH),x86_64) --kernel $(or $(KERNEL),6.12) $(if $(KASAN),--kasan)
 
+fuzz:	## fuzz decoder, walk and sframectl, each SECONDS=60 long
+	tools/lab clang-run make -s --no-print-directory -C tools/test/fuzz fuzz SECONDS=$(or $(SECONDS),60)
+
+fuzz-coverage:	## what all inputs of the fuzzers together reach
+	tools/lab clang-run make -s --no-print-directory -C tools/test/fuzz coverage
+
 vm:	## a shell on a stock kernel with the module (KERNEL=6.12 or 7.2)
 	tools/vm --kernel $(or $(KERNEL),6.12)
 
@@ -78,4 +84,4 @@ distclean: clean	## remove the laboratory as well
 	tools/lab clean
 	rm -rf build
 
-.PHONY: help all check-kdir modules tools install uninstall demo check kunit vm clean distclean
+.PHONY: help all check-kdir modules tools install uninstall demo check kunit fuzz fuzz-coverage vm clean distclean

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The ELF reader of sframectl: what it finds in a file lies in the file. */
+#include "fuzz.h"
+#include "object.h"
+#include "scanned.h"
+
+static void look_at(const struct object *obj, const u8 *file, u64 size)
+{
+	char text[TEXT_SIZE];
+
+	if (!obj->place)
+		return;
+	require(obj->data && obj->size <= size);
+	require(obj->data == obj->copy ||
+		(obj->data >= file && obj->data + obj->size <= file + size));
+	require(*object_addr_text(obj, obj->addr, text));
+	scan_checked(obj->data, obj->addr, obj->size);
+}
+
+/* All of its headers, be there .sframe or not. */
+static void read_headers(const struct elf *elf, u64 size)
+{
+	struct elf_section sec;
+	struct elf_segment seg;
+	u32 i;
+
+	for (i = 0; elf_get_section(elf, i, &sec); i++)
+		require(strlen(sec.name) < size);
+	require(i <= elf->shnum);
+	for (i = 0; elf_get_segment(elf, i, &seg); i++)
+		;
+	require(i <= elf->phnum);
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	struct object obj;
+	const char *error = object_init(&obj, data, size);
+
+	require(!error || *error);
+	if (!error)
+		look_at(&obj, data, size);
+	if (obj.is_elf)
+		read_headers(&obj.elf, size);
+	object_close(&obj);
+	return 0;
+}

@@ -1,0 +1,449 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A whole walk, by the code of the module itself, over a section, code, a
+ * stack and registers that all come from the input. Memory is small:
+ *
+ *	0x10000	.sframe
+ *	0x11000	code that it describes, where the addresses of seeds lie
+ *	0x13000	code of which nothing is known
+ *	0x20000	stack
+ *
+ * Whatever is read elsewhere is not there. Proved for each input: the walk
+ * ends, with a reason; each step moves up the stack or crosses one of few
+ * signal frames; each caller lies in known code; look-ups keep to the budget
+ * and the rest to a few words for each frame; a step that fails changes
+ * nothing; and both hooks find the same frames.
+ */
+#include <stdlib.h>
+
+#include "fuzz.h"
+
+/* The walk, as it stands. The parts of the kernel are in shim/kernel.h. */
+#include "../../../sframe_unwind.c"
+
+#define SECTION		0x10000UL
+#define CODE		0x11000UL
+#define PLAIN		0x13000UL
+#define CODE_END	0x14000UL
+#define STACK		0x20000UL
+#define STACK_SIZE	0x2000UL
+
+#define MAX_STACK	127		/* kernel.perf_event_max_stack */
+#define MAX_DEFERRED	510
+
+/* The least that a look-up costs that finds a row: an FDE, and a row or none. */
+#define LEAST_LOOK_UP	(sizeof(struct sframe_raw_fde_v3) + SFRAME_READ_COST)
+
+/* Words and pieces of code that a step reads beside the look-ups. */
+#define STEP_READS	12
+
+#define SETTING_TASK		0x01
+#define SETTING_EXEC		0x02
+#define SETTING_NO_MAP		0x04
+#define SETTING_PLAIN		0x08	/* the sample lies in unknown code */
+#define SETTING_GONE		0x10	/* the unknown code has been unmapped */
+
+/* Why the hooks may leave a stack alone. */
+#define DECLINED_DISABLED	0x01
+#define DECLINED_KTHREAD	0x02
+#define DECLINED_GUEST		0x04
+#define DECLINED_COMPAT		0x08
+#define DECLINED_NO_MM		0x10
+#define DECLINED_ANY		0x1f
+
+/* Ahead of: the section, two pieces of code, and the stack up to the end. */
+struct setting {
+	u16	regs[16];		/* by DWARF number; offsets in the stack */
+	u16	ip;			/* offset in the code */
+	u16	section_size;
+	u16	absent;			/* bytes of it that are not in memory */
+	u16	change_at;		/* this byte changes once it was learned */
+	u8	change;
+	u8	flags;
+	u8	max_stack;
+	u8	code_size;
+	u8	plain_size;
+	u8	declined;
+} __packed;
+
+/* ---- the surroundings ---- */
+
+static u8 memory_section[CODE - SECTION];
+static u8 memory_code[CODE_END - CODE];
+static u8 memory_stack[STACK_SIZE];
+
+static const struct area {
+	u8		*bytes;
+	unsigned long	addr;
+	unsigned long	size;
+} areas[] = {
+	{ memory_section, SECTION, sizeof(memory_section) },
+	{ memory_code, CODE, sizeof(memory_code) },
+	{ memory_stack, STACK, sizeof(memory_stack) },
+};
+
+static unsigned long section_present;
+static u64 nr_reads;
+
+static struct mm_struct mm;
+struct task_struct shim_task;
+
+struct sfu_counters sfu_counters;
+const char *const sfu_stop_names[NR_SFU_STOPS];
+
+static union {
+	struct sfu_map	map;
+	u8		room[sizeof(struct sfu_map) + 2 * sizeof(struct sfu_region)];
+} map;
+static struct sfu_map *map_known;
+
+long copy_from_user_nofault(void *dst, const void *src, size_t len)
+{
+	unsigned long addr = (unsigned long)src;
+	size_t i;
+
+	nr_reads++;
+	for (i = 0; i < ARRAY_SIZE(areas); i++) {
+		unsigned long off = addr - areas[i].addr;
+		unsigned long size = areas[i].size;
+
+		if (areas[i].addr == SECTION)
+			size = section_present;
+		if (off > size || len > size - off)
+			continue;
+		memcpy(dst, areas[i].bytes + off, len);
+		return 0;
+	}
+	return -EFAULT;
+}
+
+unsigned long copy_from_user(void *dst, const void *src, unsigned long len)
+{
+	return copy_from_user_nofault(dst, src, len) ? len : 0;
+}
+
+struct sfu_region *sfu_map_find(struct sfu_map *map, unsigned long addr)
+{
+	unsigned int i;
+
+	for (i = 0; i < map->nr_regions; i++) {
+		struct sfu_region *region = &map->regions[i];
+
+		if (addr >= region->start && addr < region->end)
+			return region->state.counter == SFU_REGION_GONE ?
+				NULL : region;
+	}
+	return NULL;
+}
+
+void sfu_region_retire(struct sfu_region *region, enum sframe_fault fault)
+{
+	require(fuzz_is_fault(fault));
+	require(region->state.counter == SFU_REGION_COVERED);
+	region->state.counter = SFU_REGION_RETIRED;
+}
+
+struct sfu_map *sfu_map_lookup(struct mm_struct *mm)
+{
+	require(mm == shim_task.mm);
+	return map_known;
+}
+
+struct sfu_map *sfu_map_get(struct mm_struct *mm)
+{
+	return sfu_map_lookup(mm);
+}
+
+void sfu_map_put(struct sfu_map *map)
+{
+	require(map == map_known);
+}
+
+void sfu_map_ask(struct mm_struct *mm, const struct sfu_map *seen)
+{
+	require(mm == shim_task.mm && seen == map_known);
+}
+
+int sfu_map_learn(struct mm_struct *mm, const struct sfu_map *seen)
+{
+	require(mm == shim_task.mm && seen == map_known);
+	return 0;
+}
+
+int sfu_map_init(void)
+{
+	return 0;
+}
+
+void sfu_map_exit(void)
+{
+}
+
+void sfu_stats_init(void)
+{
+}
+
+void sfu_stats_exit(void)
+{
+}
+
+/* ---- the input ---- */
+
+static const u8 *take(u8 *to, size_t room, size_t want, const u8 *from,
+		      const u8 *end)
+{
+	size_t n = min_t(size_t, min_t(size_t, want, room), end - from);
+
+	memset(to, 0, room);
+	memcpy(to, from, n);
+	return from + n;
+}
+
+/* As check_section() of sframe_map.c. */
+static bool learn_section(struct sframe_section *sec, u32 size)
+{
+	struct sframe_reader rd = { .read = read_mayfault, .budget = BUDGET_TASK };
+
+	return !sframe_section_init(sec, &rd, SECTION, size) && !sec->swapped &&
+	       sec->abi == SFU_ARCH_ABI && sec->num_fdes;
+}
+
+static void learn(const struct setting *setting, u32 size)
+{
+	struct sfu_region *code = &map.map.regions[0];
+	struct sfu_region *plain = &map.map.regions[1];
+
+	memset(&map, 0, sizeof(map));
+	map.map.nr_regions = 2;
+	*code = (struct sfu_region){ .start = CODE, .end = PLAIN };
+	*plain = (struct sfu_region){ .start = PLAIN, .end = CODE_END };
+	if (setting->flags & SETTING_GONE)
+		plain->state.counter = SFU_REGION_GONE;
+	if (learn_section(&code->sec, size)) {
+		code->state.counter = SFU_REGION_COVERED;
+		map.map.nr_sections = 1;
+	}
+	map_known = setting->flags & SETTING_NO_MAP ? NULL : &map.map;
+}
+
+static void set_registers(const struct setting *setting, struct pt_regs *regs)
+{
+	unsigned long *const by_number[] = {
+		&regs->ax, &regs->dx, &regs->cx, &regs->bx,
+		&regs->si, &regs->di, &regs->bp, &regs->sp,
+		&regs->r8, &regs->r9, &regs->r10, &regs->r11,
+		&regs->r12, &regs->r13, &regs->r14, &regs->r15,
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(by_number); i++)
+		*by_number[i] = STACK + setting->regs[i];
+	regs->cs = 0x33;
+	regs->ip = setting->flags & SETTING_PLAIN ? PLAIN : CODE;
+	regs->ip += setting->ip;
+}
+
+static void set_task(const struct setting *setting, struct pt_regs *regs)
+{
+	shim_task = (struct task_struct){
+		.mm = setting->declined & DECLINED_NO_MM ? NULL : &mm,
+		.regs = regs,
+		.in_execve = setting->flags & SETTING_EXEC,
+	};
+	enabled = !(setting->declined & DECLINED_DISABLED);
+	if (setting->declined & DECLINED_KTHREAD)
+		shim_task.flags |= PF_KTHREAD;
+	if (setting->declined & DECLINED_GUEST)
+		shim_task.flags |= PF_VCPU;
+	if (setting->declined & DECLINED_COMPAT)
+		regs->cs = 0x23;
+}
+
+static void set_memory(const struct setting *setting, const u8 *from, const u8 *end)
+{
+	u32 size = min_t(u32, setting->section_size, sizeof(memory_section));
+
+	section_present = sizeof(memory_section);
+	from = take(memory_section, sizeof(memory_section), size, from, end);
+	from = take(memory_code, PLAIN - CODE, setting->code_size, from, end);
+	from = take(memory_code + (PLAIN - CODE), CODE_END - PLAIN,
+		    setting->plain_size, from, end);
+	take(memory_stack, sizeof(memory_stack), sizeof(memory_stack), from, end);
+
+	learn(setting, size);
+	section_present = size - min_t(u32, size, setting->absent);
+	if (setting->change_at < size)
+		memory_section[setting->change_at] ^= setting->change;
+}
+
+/* ---- the proofs ---- */
+
+static struct fuzz_most most_work = { .what = "work of a walk's look-ups" };
+static struct fuzz_most most_reads = { .what = "reads of a walk" };
+static struct fuzz_most most_frames = { .what = "frames of a walk" };
+
+static u64 found[MAX_STACK];
+static u32 nr_found;
+
+static unsigned long nr_stops(void)
+{
+	unsigned long sum = 0;
+	size_t i;
+
+	for (i = 0; i < NR_SFU_STOPS; i++)
+		sum += sfu_counters.stops[i];
+	return sum;
+}
+
+static void check_step(const struct sfu_walk *walk, const struct sfu_walk *last)
+{
+	const struct sfu_frame *frame = &walk->frame;
+
+	require(sfu_map_find(walk->map, lookup_ip(frame)));
+	if (walk->nr_signals != last->nr_signals) {
+		require(walk->nr_signals == last->nr_signals + 1);
+		require(walk->nr_signals <= MAX_SIGNALS);
+		require(frame->sigcontext && frame->exact);
+		return;
+	}
+	require(frame->sp > last->frame.sp ||
+		(frame->sp == last->frame.sp && last->frame.exact));
+	require(IS_ALIGNED(frame->sp, SFU_ARCH_CFA_ALIGN));
+	require(!frame->regs && !frame->sigcontext);
+}
+
+static void check_stop(const struct sfu_walk *walk, const struct sfu_walk *last)
+{
+	require(walk->stop < NR_SFU_STOPS && walk->stop != SFU_STOP_FULL);
+	require(!memcmp(&walk->frame, &last->frame, sizeof(walk->frame)));
+	require(!memcmp(walk->nr_frames, last->nr_frames, sizeof(walk->nr_frames)));
+	if (walk->stop == SFU_STOP_BAD || walk->stop == SFU_STOP_REFUSED)
+		require(fuzz_is_fault(walk->rd.fault));
+	if (walk->stop == SFU_STOP_EXEC)
+		require(shim_task.in_execve);
+}
+
+/*
+ * Frames found by a row each cost a look-up. Those found by the frame pointer
+ * each have a return address of their own in memory, once between two signal
+ * frames, for the stack pointer is above it then.
+ */
+static void check_bounds(const struct sfu_walk *walk)
+{
+	u64 spent = BUDGET_SAMPLE - walk->rd.budget;
+	u64 words = (CODE_END - SECTION + STACK_SIZE) / sizeof(long);
+	u64 steps = walk->nr_frames[SFU_METHOD_SFRAME] +
+		walk->nr_frames[SFU_METHOD_FP] + walk->nr_frames[SFU_METHOD_SIGNAL];
+
+	require(walk->nr_frames[SFU_METHOD_SIGNAL] <= MAX_SIGNALS);
+	require(walk->nr_frames[SFU_METHOD_SFRAME] <= spent / LEAST_LOOK_UP);
+	require(walk->nr_frames[SFU_METHOD_FP] <= words * (MAX_SIGNALS + 1));
+	fuzz_note(&most_work, spent, BUDGET_SAMPLE);
+	fuzz_note(&most_reads, nr_reads,
+		  spent / SFRAME_READ_COST + STEP_READS * (steps + 1));
+	fuzz_note(&most_frames, steps, BUDGET_SAMPLE / LEAST_LOOK_UP +
+		  words * (MAX_SIGNALS + 1) + MAX_SIGNALS);
+}
+
+/* To its end, with no limit on the frames but what the walk has by itself. */
+static void walk_freely(struct pt_regs *regs)
+{
+	struct sfu_walk walk, last;
+
+	nr_reads = 0;
+	nr_found = 0;
+	walk_init(&walk, map_known, regs, false);
+	for (;;) {
+		if (nr_found < MAX_STACK)
+			found[nr_found++] = walk.frame.ip;
+		last = walk;
+		if (!walk_next(&walk))
+			break;
+		check_step(&walk, &last);
+		check_bounds(&walk);
+	}
+	check_stop(&walk, &last);
+	check_bounds(&walk);
+}
+
+static bool is_declined(const struct setting *setting)
+{
+	return setting->declined & DECLINED_ANY ||
+	       (map_known && !map_known->nr_sections);
+}
+
+static void enter_callchain(const struct setting *setting, struct pt_regs *regs,
+			    u32 max_stack)
+{
+	u64 ips[MAX_STACK];
+	struct perf_callchain_entry_ctx ctx = { .max_stack = max_stack, .ips = ips };
+	struct ftrace_regs fregs = {
+		.args = { (unsigned long)&ctx, (unsigned long)regs },
+	};
+	unsigned long stops = nr_stops();
+	u32 nr = min_t(u32, nr_found, max_stack);
+
+	callchain_ops.func(0, 0, &callchain_ops, &fregs);
+	if (is_declined(setting)) {
+		require(ctx.nr == 0 && nr_stops() == stops);
+		return;
+	}
+	require(ctx.nr == max_stack && nr_stops() == stops + 1);
+	require(!memcmp(ips, found, nr * sizeof(*ips)));
+}
+
+static void enter_unwind_user(const struct setting *setting, u32 max)
+{
+	unsigned long ips[MAX_DEFERRED];
+	struct unwind_stacktrace trace = { .entries = ips };
+	struct ftrace_regs fregs = {};
+	unsigned long stops = nr_stops();
+	u32 nr = min_t(u32, nr_found, max);
+
+	unwind_user_ops.func(0, 0, &unwind_user_ops, &fregs);
+	if (is_declined(setting)) {
+		require(!fregs.ip);
+		return;
+	}
+	require(fregs.ip == (unsigned long)replace_unwind_user);
+	require(replace_unwind_user(&trace, max) == (max ? 0 : -EINVAL));
+	require(trace.nr <= max && trace.nr >= nr);
+	require(!memcmp(ips, found, nr * sizeof(*ips)));
+	require(nr_stops() == stops + (max > 0));
+}
+
+/* The first walk may have retired the section: not for the next. */
+static void restore(const struct sfu_region *code)
+{
+	map.map.regions[0].state = code->state;
+}
+
+int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
+{
+	struct sfu_region code;
+	struct setting setting;
+	struct pt_regs regs = {};
+
+	if (size <= sizeof(setting))
+		return 0;
+	memcpy(&setting, data, sizeof(setting));
+	set_registers(&setting, &regs);
+	set_memory(&setting, data + sizeof(setting), data + size);
+	set_task(&setting, &regs);
+
+	code = map.map.regions[0];
+	walk_freely(&regs);
+	restore(&code);
+	enter_callchain(&setting, &regs, setting.max_stack % MAX_STACK);
+	restore(&code);
+	if (setting.flags & SETTING_TASK)
+		enter_unwind_user(&setting, setting.max_stack * 2);
+	return 0;
+}
+
+static void __attribute__((__destructor__)) tell(void)
+{
+	fuzz_tell(&most_work);
+	fuzz_tell(&most_reads);
+	fuzz_tell(&most_frames);
+}

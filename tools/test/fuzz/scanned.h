@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A scan of whatever bytes, as sframectl makes it, with its promises checked. */
+#ifndef FUZZ_SCANNED_H
+#define FUZZ_SCANNED_H
+
+#include "sframe_types.h"
+
+void scan_checked(const u8 *data, u64 addr, u64 size);
+
+#endif /* FUZZ_SCANNED_H */

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The few names of the kernel that sframe_unwind.c uses, so that the walk can
+ * be compiled on the host as it stands. All headers of the kernel that it
+ * includes lead here, see the Makefile. fuzz_walk.c defines what is behind it.
+ */
+#ifndef FUZZ_SHIM_KERNEL_H
+#define FUZZ_SHIM_KERNEL_H
+
+#include <stdio.h>
+
+#include "sframe_types.h"
+
+#define __user
+#define __init
+#define __exit
+#define notrace
+#define __counted_by(member)
+#define READ_ONCE(x)		(x)
+#define IS_ENABLED(option)	0
+#define IS_ALIGNED(x, a)	(((x) & ((a) - 1)) == 0)
+#define KSYM_NAME_LEN		512
+#define strscpy(dst, src)	snprintf(dst, sizeof(dst), "%s", src)
+
+static inline void __attribute__((__format__(printf, 1, 2)))
+shim_print(const char *format, ...)
+{
+}
+
+#define pr_err(...)		shim_print(__VA_ARGS__)
+#define pr_warn(...)		shim_print(__VA_ARGS__)
+#define pr_info(...)		shim_print(__VA_ARGS__)
+
+/* A module. */
+struct kernel_param;
+struct kernel_param_ops {
+	int (*set)(const char *val, const struct kernel_param *kp);
+	int (*get)(char *buf, const struct kernel_param *kp);
+};
+
+#define sysfs_emit(buf, ...)	sprintf(buf, __VA_ARGS__)
+#define module_param(name, type, perm) static_assert(sizeof(name) == sizeof(type))
+#define module_param_cb(name, ops, arg, perm)				\
+	static const void *const shim_##name __attribute__((__unused__)) = (ops)
+#define module_init(function)						\
+	static const void *const shim_init __attribute__((__unused__)) = (function)
+#define module_exit(function)						\
+	static const void *const shim_exit __attribute__((__unused__)) = (function)
+#define MODULE_PARM_DESC(name, text)	static_assert(sizeof(text))
+#define MODULE_DESCRIPTION(text)	static_assert(sizeof(text))
+#define MODULE_AUTHOR(text)		static_assert(sizeof(text))
+#define MODULE_LICENSE(text)		static_assert(sizeof(text))
+
+/* A task that was interrupted. */
+struct pt_regs {
+	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8;
+	unsigned long ax, cx, dx, si, di, ip, cs, sp;
+};
+
+struct mm_struct {
+	int	dummy;
+};
+
+struct task_struct {
+	struct mm_struct	*mm;
+	struct pt_regs		*regs;
+	unsigned int		flags;
+	bool			in_execve;
+};
+
+#define PF_KTHREAD		1
+#define PF_USER_WORKER		2
+#define PF_VCPU			4
+
+extern struct task_struct shim_task;
+
+#define current			(&shim_task)
+#define task_pt_regs(task)	((task)->regs)
+#define instruction_pointer(regs) ((regs)->ip)
+#define user_stack_pointer(regs) ((regs)->sp)
+#define frame_pointer(regs)	((regs)->bp)
+#define user_mode(regs)		(((regs)->cs & 3) == 3)
+#define user_64bit_mode(regs)	((regs)->cs == 0x33)
+#define object_is_on_stack(obj)	((obj) != NULL)
+
+unsigned long copy_from_user(void *dst, const void *src, unsigned long len);
+long copy_from_user_nofault(void *dst, const void *src, size_t len);
+
+/* One CPU, and nothing else going on. */
+typedef struct {
+	int	counter;
+} atomic_t;
+
+typedef struct {
+	long	counter;
+} atomic_long_t;
+
+typedef struct {
+	int	refs;
+} refcount_t;
+
+struct rcu_head {
+	int	dummy;
+};
+
+#define atomic_read(v)		((v)->counter)
+#define rcu_read_lock()		((void)0)
+#define rcu_read_unlock()	((void)0)
+#define synchronize_rcu_tasks()	((void)0)
+#define DEFINE_STATIC_SRCU(name) static int name
+#define srcu_read_lock(srcu)	((void)(srcu), 0)
+#define srcu_read_unlock(srcu, idx) ((void)(srcu), (void)(idx))
+#define synchronize_srcu(srcu)	((void)(srcu))
+#define DECLARE_PER_CPU(type, name) extern type name
+#define this_cpu_inc(var)	((void)((var)++))
+#define this_cpu_add(var, n)	((void)((var) += (n)))
+
+/* perf. */
+struct perf_callchain_entry_ctx {
+	u32	max_stack;
+	u32	nr;
+	u64	*ips;
+};
+
+static inline int perf_callchain_store(struct perf_callchain_entry_ctx *ctx, u64 ip)
+{
+	if (ctx->nr >= ctx->max_stack)
+		return -1;
+	ctx->ips[ctx->nr++] = ip;
+	return 0;
+}
+
+/* ftrace. */
+struct ftrace_regs {
+	unsigned long	args[2];
+	unsigned long	ip;
+};
+
+struct ftrace_ops {
+	void (*func)(unsigned long ip, unsigned long parent_ip,
+		     struct ftrace_ops *ops, struct ftrace_regs *fregs);
+	unsigned long	flags;
+};
+
+#define FTRACE_OPS_FL_PERMANENT	1
+#define FTRACE_OPS_FL_IPMODIFY	2
+
+#define ftrace_regs_get_argument(fregs, n)	((fregs)->args[n])
+#define ftrace_regs_set_instruction_pointer(fregs, to) ((fregs)->ip = (to))
+#define ftrace_set_filter(ops, buf, len, reset)	((void)(ops), (void)(buf), 0)
+#define ftrace_free_filter(ops)		((void)(ops))
+#define register_ftrace_function(ops)	((void)(ops), 0)
+#define unregister_ftrace_function(ops)	((void)(ops))
+
+#define TP_PROTO(...)		__VA_ARGS__
+#define TP_ARGS(...)		__VA_ARGS__
+#define TRACE_EVENT(name, proto, args, ...)				\
+	static inline void trace_##name(proto)				\
+	{								\
+	}								\
+	static_assert(1)
+
+#endif /* FUZZ_SHIM_KERNEL_H */
