@@ -12,22 +12,6 @@
  */
 #include "section_cases.h"
 
-#define SORTED		SFRAME_F_FDE_SORTED
-#define PCREL		SFRAME_F_FDE_FUNC_START_PCREL
-#define BOTH		(SORTED | PCREL)
-#define AMD64		SFRAME_ABI_AMD64_LE
-#define AARCH64		SFRAME_ABI_AARCH64_LE
-#define AARCH64_BE	SFRAME_ABI_AARCH64_BE
-#define S390X		SFRAME_ABI_S390X_BE
-
-#define ADDR1		0x00
-#define ADDR2		0x01
-#define ADDR4		0x02
-#define PCMASK		0x10
-#define KEY_B		0x20
-#define SIGNAL		0x80
-#define FLEX		0x01
-
 static void three_rows(struct build *b)
 {
 	build_row(b, 0, 0x03, 8);
