@@ -9,8 +9,8 @@ DIR holds `oracle` (oracle.py) and a `*.sframe` (readelf --sframe) for each obje
 these alone, so not from our decoder, follows what each sample must look like:
 
   whole      the exact chain from the sampled address to main and its caller in libc
-  gap        an address on the way has no SFrame data: exact up to there. What the frame pointer made of the rest
-             is counted as right, short or guessed (not the true chain), and is not an error
+  gap        an address on the way has no SFrame data: exact up to there. The frame pointer may have found the rest
+             of the true chain (right), or the chain ends on the way (short); any other frame is wrong
   early      short, and among a process's first samples: its sections were not learned yet
   outside    the sampled address is no part of the turn (start-up code, libc)
   short      ends before main although all is covered: an error
@@ -78,14 +78,14 @@ class Oracle:
         if chain[:end] == expected[:end]:
             return 'gap-right', expected
         prefix = chain == expected[:len(chain)]
-        return ('gap-short' if prefix else 'gap-guessed'), expected
+        return ('gap-short' if prefix else 'wrong'), expected
 
     @staticmethod
     def libc_index(chain):
         return next(i for i, address in enumerate(chain) if address.startswith('libc')) + 1
 
 
-ORDER = ('whole', 'gap-right', 'gap-short', 'gap-guessed', 'short', 'wrong', 'early', 'outside')
+ORDER = ('whole', 'gap-right', 'gap-short', 'short', 'wrong', 'early', 'outside')
 SAMPLE = re.compile(r'^\s*(\S.*?)\s+(\d+)/(\d+)\s+([\d.]+):\s')
 MMAP = re.compile(r'PERF_RECORD_MMAP2? (\d+)/\d+: \[0x([0-9a-f]+)\(0x([0-9a-f]+)\) @ (0x[0-9a-f]+|0) .*: \S+ (/.*)$')
 ADDRESS = re.compile(r'^\s+([0-9a-f]+)\s*$')
