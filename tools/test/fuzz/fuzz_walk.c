@@ -19,6 +19,7 @@
 #include "fuzz.h"
 
 /* The walk, as it stands. The parts of the kernel are in shim/kernel.h. */
+#include "../../../sframe_walk.c"
 #include "../../../sframe_unwind.c"
 
 #define SECTION		0x10000UL
@@ -202,7 +203,7 @@ static const u8 *take(u8 *to, size_t room, size_t want, const u8 *from,
 /* As check_section() of sframe_map.c. */
 static bool learn_section(struct sframe_section *sec, u32 size)
 {
-	struct sframe_reader rd = { .read = read_mayfault, .budget = BUDGET_TASK };
+	struct sframe_reader rd = { .read = read_mayfault, .budget = SFU_BUDGET_TASK };
 
 	return !sframe_section_init(sec, &rd, SECTION, size) && !sec->swapped &&
 	       sec->abi == SFU_ARCH_ABI && sec->num_fdes;
@@ -302,7 +303,7 @@ static void check_step(const struct sfu_walk *walk, const struct sfu_walk *last)
 	require(sfu_map_find(walk->map, lookup_ip(frame)));
 	if (walk->nr_signals != last->nr_signals) {
 		require(walk->nr_signals == last->nr_signals + 1);
-		require(walk->nr_signals <= MAX_SIGNALS);
+		require(walk->nr_signals <= SFU_MAX_SIGNALS);
 		require(frame->sigcontext && frame->exact);
 		return;
 	}
@@ -330,19 +331,19 @@ static void check_stop(const struct sfu_walk *walk, const struct sfu_walk *last)
  */
 static void check_bounds(const struct sfu_walk *walk)
 {
-	u64 spent = BUDGET_SAMPLE - walk->rd.budget;
+	u64 spent = SFU_BUDGET_SAMPLE - walk->rd.budget;
 	u64 words = (CODE_END - SECTION + STACK_SIZE) / sizeof(long);
 	u64 steps = walk->nr_frames[SFU_METHOD_SFRAME] +
 		walk->nr_frames[SFU_METHOD_FP] + walk->nr_frames[SFU_METHOD_SIGNAL];
 
-	require(walk->nr_frames[SFU_METHOD_SIGNAL] <= MAX_SIGNALS);
+	require(walk->nr_frames[SFU_METHOD_SIGNAL] <= SFU_MAX_SIGNALS);
 	require(walk->nr_frames[SFU_METHOD_SFRAME] <= spent / LEAST_LOOK_UP);
-	require(walk->nr_frames[SFU_METHOD_FP] <= words * (MAX_SIGNALS + 1));
-	fuzz_note(&most_work, spent, BUDGET_SAMPLE);
+	require(walk->nr_frames[SFU_METHOD_FP] <= words * (SFU_MAX_SIGNALS + 1));
+	fuzz_note(&most_work, spent, SFU_BUDGET_SAMPLE);
 	fuzz_note(&most_reads, nr_reads,
 		  spent / SFRAME_READ_COST + STEP_READS * (steps + 1));
-	fuzz_note(&most_frames, steps, BUDGET_SAMPLE / LEAST_LOOK_UP +
-		  words * (MAX_SIGNALS + 1) + MAX_SIGNALS);
+	fuzz_note(&most_frames, steps, SFU_BUDGET_SAMPLE / LEAST_LOOK_UP +
+		  words * (SFU_MAX_SIGNALS + 1) + SFU_MAX_SIGNALS);
 }
 
 /* To its end, with no limit on the frames but what the walk has by itself. */
@@ -352,12 +353,12 @@ static void walk_freely(struct pt_regs *regs)
 
 	nr_reads = 0;
 	nr_found = 0;
-	walk_init(&walk, map_known, regs, false);
+	sfu_walk_init(&walk, map_known, regs, false);
 	for (;;) {
 		if (nr_found < MAX_STACK)
 			found[nr_found++] = walk.frame.ip;
 		last = walk;
-		if (!walk_next(&walk))
+		if (!sfu_walk_next(&walk))
 			break;
 		check_step(&walk, &last);
 		check_bounds(&walk);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The few names of the kernel that sframe_unwind.c uses, so that the walk can
- * be compiled on the host as it stands. All headers of the kernel that it
- * includes lead here, see the Makefile. fuzz_walk.c defines what is behind it.
+ * The few names of the kernel that sframe_walk.c and sframe_unwind.c use, so
+ * that they can be compiled on the host as they stand. All headers of the
+ * kernel that they include lead here, see the Makefile. fuzz_walk.c defines
+ * what is behind it.
  */
 #ifndef FUZZ_SHIM_KERNEL_H
 #define FUZZ_SHIM_KERNEL_H

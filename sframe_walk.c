@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The walk: from a frame to its caller, by SFrame data.
+ *
+ * A step finds the mapping of the address and the row of its section, and
+ * applies the row. The frame pointer is a row, too, but one that nothing
+ * vouches for in code that may use the register as it likes. It is followed
+ * only if the code at the return address calls where we are, and so is a stack
+ * pointer that came of it: a wrong frame is worse than a short stack.
+ *
+ * Termination: each step raises the stack pointer, or crosses one of at most
+ * SFU_MAX_SIGNALS signal frames, or leaves the sampled frame. Work: each
+ * look-up is charged to one budget per walk, each frame beyond it reads a few
+ * words.
+ *
+ * Nothing here locks, allocates or sleeps; a read may fault if the walk was
+ * begun so.
+ */
+#include <linux/ptrace.h>
+#include <linux/sched.h>
+#include <linux/uaccess.h>
+
+#include "sframe_arch.h"
+#include "sframe_map.h"
+#include "sframe_walk.h"
+
+/* The fallback is data for the same step. */
+static const struct sframe_row fp_row = SFU_ARCH_FP_ROW;
+
+static int read_nofault(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
+{
+	return copy_from_user_nofault(dst, (void __user *)addr, len) ? -EFAULT : 0;
+}
+
+static int read_mayfault(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
+{
+	return copy_from_user(dst, (void __user *)addr, len) ? -EFAULT : 0;
+}
+
+static bool stop(struct sfu_walk *walk, enum sfu_stop why)
+{
+	walk->stop = why;
+	return false;
+}
+
+/* As stop(), where learning the process (again) may help the next walk. */
+static bool stop_lacking(struct sfu_walk *walk, enum sfu_stop why)
+{
+	walk->lacking = true;
+	return stop(walk, why);
+}
+
+static bool read_word(struct sfu_walk *walk, unsigned long addr,
+		      unsigned long *val)
+{
+	if (walk->rd.read(&walk->rd, val, addr, sizeof(*val)))
+		return stop(walk, SFU_STOP_STACK);
+	return true;
+}
+
+static bool read_register(struct sfu_walk *walk, unsigned int reg,
+			  unsigned long *val)
+{
+	const struct sfu_frame *frame = &walk->frame;
+
+	if (reg == SFU_ARCH_REG_SP) {
+		*val = frame->sp;
+	} else if (reg == SFU_ARCH_REG_FP) {
+		*val = frame->fp;
+	} else if (frame->regs) {
+		*val = sfu_arch_reg(frame->regs, reg);
+	} else if (frame->sigcontext) {
+		return read_word(walk, frame->sigcontext + sizeof(*val) *
+				 sfu_arch_sigcontext_word(reg), val);
+	} else {
+		return stop(walk, SFU_STOP_REGISTER);
+	}
+	return true;
+}
+
+/* Where the rule's base points, or what is there. SAME is the caller's. */
+static bool apply(struct sfu_walk *walk, const struct sframe_rule *rule,
+		  unsigned long cfa, unsigned long *val)
+{
+	unsigned long base = cfa;
+
+	if (rule->how == SFRAME_RULE_REG || rule->how == SFRAME_RULE_REG_MEM)
+		if (!read_register(walk, rule->reg, &base))
+			return false;
+	if (rule->how == SFRAME_RULE_CFA || rule->how == SFRAME_RULE_REG) {
+		*val = base + rule->off;
+		return true;
+	}
+	return read_word(walk, base + rule->off, val);
+}
+
+/*
+ * What to look up for a frame: where a call returns to may lie behind the
+ * function, or even the mapping, that the call is the last instruction of.
+ */
+static unsigned long lookup_ip(const struct sfu_frame *frame)
+{
+	return frame->exact ? frame->ip : frame->ip - 1;
+}
+
+/* Only the sampled frame (or the like, behind a signal) may have no room. */
+static bool moves_up(const struct sfu_frame *frame, unsigned long cfa)
+{
+	if (!IS_ALIGNED(cfa, SFU_ARCH_CFA_ALIGN))
+		return false;
+	return cfa > frame->sp || (frame->exact && cfa == frame->sp);
+}
+
+/*
+ * The caller's frame pointer. A rule that finds it by way of our own is stale
+ * once ours has been popped, at the end of realigned functions: compilers do
+ * not say so. Our frame pointer then is the caller's, and points elsewhere.
+ */
+static bool find_fp(struct sfu_walk *walk, const struct sframe_rule *rule,
+		    unsigned long cfa, unsigned long *fp)
+{
+	unsigned long slot = walk->frame.fp + rule->off;
+
+	*fp = walk->frame.fp;
+	if (rule->how == SFRAME_RULE_SAME)
+		return true;
+	if (rule->how == SFRAME_RULE_REG_MEM && rule->reg == SFU_ARCH_REG_FP &&
+	    (slot < walk->frame.sp || slot >= cfa))
+		return true;
+	return apply(walk, rule, cfa, fp);
+}
+
+/* The caller's frame by a row: compute all and check all, commit nothing. */
+static bool find_caller(struct sfu_walk *walk, const struct sframe_row *row,
+			struct sfu_frame *caller)
+{
+	unsigned long cfa, ra, fp;
+
+	if (!apply(walk, &row->cfa, 0, &cfa))
+		return false;
+	if (!moves_up(&walk->frame, cfa))
+		return stop(walk, SFU_STOP_CFA);
+
+	if (row->ra.how == SFRAME_RULE_SAME)
+		return stop(walk, SFU_STOP_RA);
+	/* Nothing below the stack pointer has been pushed by a call. */
+	if (row->ra.how == SFRAME_RULE_CFA_MEM && cfa + row->ra.off < walk->frame.sp)
+		return stop(walk, SFU_STOP_CFA);
+	if (!apply(walk, &row->ra, cfa, &ra) ||
+	    !find_fp(walk, &row->fp, cfa, &fp))
+		return false;
+
+	*caller = (struct sfu_frame){
+		.ip = ra,
+		.sp = cfa,
+		.fp = fp,
+		.exact = row->signal,
+	};
+	/* What starts a thread leaves no return address. */
+	if (!ra)
+		return stop(walk, SFU_STOP_COMPLETE);
+	if (!sfu_map_find(walk->map, lookup_ip(caller)))
+		return stop(walk, SFU_STOP_RA);
+	return true;
+}
+
+static bool commit(struct sfu_walk *walk, const struct sfu_frame *caller,
+		   enum sfu_method method)
+{
+	walk->frame = *caller;
+	walk->nr_frames[method]++;
+	return true;
+}
+
+/* A signal frame: the interrupted frame is in the context the kernel saved. */
+static bool step_signal(struct sfu_walk *walk)
+{
+	unsigned long sigcontext = walk->frame.sp + SFU_ARCH_SIGCONTEXT_OFFSET;
+	struct sfu_frame caller = {
+		.exact = true,
+		.sigcontext = sigcontext,
+	};
+	unsigned long ip_addr = sigcontext + SFU_ARCH_SIGCONTEXT_IP * sizeof(long);
+	unsigned long sp_addr = sigcontext + sizeof(long) *
+		sfu_arch_sigcontext_word(SFU_ARCH_REG_SP);
+	unsigned long fp_addr = sigcontext + sizeof(long) *
+		sfu_arch_sigcontext_word(SFU_ARCH_REG_FP);
+
+	if (walk->nr_signals++ == SFU_MAX_SIGNALS)
+		return stop(walk, SFU_STOP_SIGNAL);
+	if (!read_word(walk, ip_addr, &caller.ip) ||
+	    !read_word(walk, sp_addr, &caller.sp) ||
+	    !read_word(walk, fp_addr, &caller.fp))
+		return false;
+	if (!sfu_map_find(walk->map, caller.ip))
+		return stop(walk, SFU_STOP_SIGNAL);
+	return commit(walk, &caller, SFU_METHOD_SIGNAL);
+}
+
+static bool is_at_sigreturn(struct sfu_walk *walk)
+{
+	u8 code[SFU_ARCH_SIGRETURN_BYTES];
+
+	return !walk->rd.read(&walk->rd, code, walk->frame.ip, sizeof(code)) &&
+	       sfu_arch_is_sigreturn(code);
+}
+
+/*
+ * The function that the code ahead of @ra calls, if that can be known: by a
+ * direct call or through a word in memory, past a PLT slot that is resolved.
+ */
+static bool find_callee(struct sfu_walk *walk, unsigned long ra,
+			unsigned long *func)
+{
+	u8 call[SFU_ARCH_CALL_BYTES], plt[SFU_ARCH_PLT_BYTES];
+	struct sframe_reader *rd = &walk->rd;
+	unsigned long slot;
+
+	if (rd->read(rd, call, ra - sizeof(call), sizeof(call)))
+		return false;
+	switch (sfu_arch_decode_call(call, ra, func)) {
+	case SFU_CALL_SLOT:
+		return read_word(walk, *func, func);
+	case SFU_CALL_NONE:
+		return false;
+	default:
+		break;
+	}
+	if (rd->read(rd, plt, *func, sizeof(plt)) ||
+	    !sfu_arch_decode_plt(plt, *func, &slot))
+		return true;
+	return read_word(walk, slot, func);
+}
+
+/* Has the function no row? Then it may be the one that we are in. */
+static bool lacks_row(struct sfu_walk *walk, unsigned long func)
+{
+	struct sfu_region *region = sfu_map_find(walk->map, func);
+	struct sframe_row row;
+
+	if (!region)
+		return false;
+	return atomic_read(&region->state) != SFU_REGION_COVERED ||
+	       sframe_find_row(&region->sec, &walk->rd, func, &row) == -ENOENT;
+}
+
+static bool step_uncovered(struct sfu_walk *walk)
+{
+	struct sfu_frame caller;
+	unsigned long callee;
+
+	if (is_at_sigreturn(walk))
+		return step_signal(walk);
+	if (walk->frame.fp < walk->frame.sp ||
+	    !find_caller(walk, &fp_row, &caller) ||
+	    !find_callee(walk, caller.ip, &callee) || !lacks_row(walk, callee))
+		return stop(walk, SFU_STOP_NODATA);
+	caller.guessed = true;
+	return commit(walk, &caller, SFU_METHOD_FP);
+}
+
+static bool is_sp_based(const struct sframe_rule *rule)
+{
+	return (rule->how == SFRAME_RULE_REG || rule->how == SFRAME_RULE_REG_MEM) &&
+	       rule->reg == SFU_ARCH_REG_SP;
+}
+
+/* Does the row rely on a stack pointer that nothing vouches for? */
+static bool is_doubtful(struct sfu_walk *walk, const struct sframe_row *row,
+			unsigned long ra)
+{
+	unsigned long callee;
+
+	if (!walk->frame.guessed)
+		return false;
+	if (!is_sp_based(&row->cfa) && !is_sp_based(&row->ra) &&
+	    !is_sp_based(&row->fp))
+		return false;
+	return !find_callee(walk, ra, &callee) || callee != row->func;
+}
+
+static bool step(struct sfu_walk *walk, const struct sframe_row *row)
+{
+	struct sfu_frame caller;
+
+	if (!find_caller(walk, row, &caller)) {
+		/* A guess that leads nowhere is no fault of the data. */
+		if (walk->frame.guessed)
+			return stop(walk, SFU_STOP_NODATA);
+		/* Code that was mapped since we learned looks like no code. */
+		walk->lacking = walk->stop == SFU_STOP_RA;
+		return false;
+	}
+	if (is_doubtful(walk, row, caller.ip))
+		return stop(walk, SFU_STOP_NODATA);
+	return commit(walk, &caller, SFU_METHOD_SFRAME);
+}
+
+static int find_row(struct sfu_walk *walk, struct sfu_region *region,
+		    struct sframe_row *row)
+{
+	if (atomic_read(&region->state) != SFU_REGION_COVERED)
+		return -ENOENT;
+	return sframe_find_row(&region->sec, &walk->rd, lookup_ip(&walk->frame), row);
+}
+
+/**
+ * sfu_walk_next() - go to the caller's frame
+ * @walk: where we are
+ *
+ * Context: As that of sfu_walk_init().
+ * Return: true: &sfu_walk.frame is the caller's. false: it is unchanged, and
+ * &sfu_walk.stop says why there is no caller, or none that can be trusted.
+ */
+bool sfu_walk_next(struct sfu_walk *walk)
+{
+	struct sfu_region *region = NULL;
+	struct sframe_row row;
+
+	/* The registers are those of the old program, the memory is not. */
+	if (current->in_execve)
+		return stop(walk, SFU_STOP_EXEC);
+	if (walk->map)
+		region = sfu_map_find(walk->map, lookup_ip(&walk->frame));
+	if (!region)
+		return stop_lacking(walk, SFU_STOP_UNLEARNED);
+
+	switch (find_row(walk, region, &row)) {
+	case 0:
+		if (row.outermost)
+			return stop(walk, SFU_STOP_COMPLETE);
+		if (row.cfa.how == SFRAME_RULE_SAME)
+			return step_signal(walk);
+		return step(walk, &row);
+	case -ENOENT:
+		return step_uncovered(walk);
+	case -EFAULT:
+		return stop_lacking(walk, SFU_STOP_SECTION);
+	case -E2BIG:
+		return stop(walk, SFU_STOP_BUDGET);
+	case -EOPNOTSUPP:
+		sfu_count(faults[walk->rd.fault]);
+		return stop(walk, SFU_STOP_REFUSED);
+	default:
+		sfu_region_retire(region, walk->rd.fault);
+		return stop(walk, SFU_STOP_BAD);
+	}
+}
+
+/**
+ * sfu_walk_init() - begin a walk, in the frame of a sample
+ * @walk: what is to be the walk
+ * @map: mappings of the process current, which the caller holds until the
+ *	walk's end; NULL: nothing is known of it
+ * @regs: registers of user mode, of code that sfu_arch_unwindable() allows
+ * @may_fault: may memory be waited for?
+ *
+ * Context: Any, NMI too, and the process's memory is the current one; with
+ * @may_fault, task context that may sleep.
+ */
+void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map,
+		   struct pt_regs *regs, bool may_fault)
+{
+	*walk = (struct sfu_walk){
+		.rd.read = may_fault ? read_mayfault : read_nofault,
+		.rd.budget = may_fault ? SFU_BUDGET_TASK : SFU_BUDGET_SAMPLE,
+		.map = map,
+		.frame = {
+			.ip = instruction_pointer(regs),
+			.sp = user_stack_pointer(regs),
+			.fp = frame_pointer(regs),
+			.exact = true,
+			.regs = regs,
+		},
+	};
+}
