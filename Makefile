@@ -64,8 +64,11 @@ demo:	## profile SQLite on two stock kernels: fp, dwarf and sframe compared
 check:	## all tests: decoder, style, builds, both kernels end to end
 	tools/check
 
-kunit:	## the decoder's KUnit tests (ARCH=x86_64|arm64, KERNEL=6.12|7.2, KASAN=1)
+kunit:	## KUnit tests in QEMU (ARCH=x86_64|arm64, KERNEL=6.12|7.2, KASAN=1)
 	tools/kunit --arch $(or $(ARCH),x86_64) --kernel $(or $(KERNEL),6.12) $(if $(KASAN),--kasan)
+
+oracle:	## real programs: the decoder against readelf and .eh_frame (FIXED=1: few)
+	tools/oracle $(if $(FIXED),--fixed)
 
 fuzz:	## fuzz decoder, walk and sframectl, each SECONDS=60 long
 	tools/lab clang-run make -s --no-print-directory -C tools/test/fuzz fuzz SECONDS=$(or $(SECONDS),60)
@@ -84,4 +87,4 @@ distclean: clean	## remove the laboratory as well
 	tools/lab clean
 	rm -rf build
 
-.PHONY: help all check-kdir modules tools install uninstall demo check kunit fuzz fuzz-coverage vm clean distclean
+.PHONY: help all check-kdir modules tools install uninstall demo check kunit oracle fuzz fuzz-coverage vm clean distclean

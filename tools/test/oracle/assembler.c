@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Call frame instructions as assemblers read them, mistakes included. Without
+ * mistakes the result is libdw's; with one, and equal to what SFrame says, it
+ * shows that this very mistake was made.
+ *
+ * Expressions are libdw's: what one sets is what libdw sees there.
+ */
+#include <dwarf.h>
+
+#include "assembler.h"
+#include "encoding.h"
+
+#define NR_STATES	32
+
+struct reading {
+	const struct assembler	*as;
+	const struct function	*func;
+	u64			loc;
+	u64			target;
+	struct sframe_row	row;		/* at @loc, so far */
+	struct sframe_row	initial;	/* by the CIE */
+	struct sframe_row	first;		/* of the function */
+	struct sframe_row	last;		/* ahead of @loc */
+	struct sframe_row	states[NR_STATES];
+	u32			nr_states;
+	bool			has_first;
+	bool			bad;
+};
+
+static bool makes(const struct reading *rd, enum mistake mistake)
+{
+	return rd->as->mistakes & mistake;
+}
+
+/* The rule of a register, NULL if it is of no interest. */
+static struct sframe_rule *rule_of(struct reading *rd, struct sframe_row *row, u64 reg)
+{
+	const struct registers *regs = &rd->as->eh->regs;
+
+	if (reg == regs->fp)
+		return &row->fp;
+	return reg == regs->ra ? &row->ra : NULL;
+}
+
+static void set_rule(struct reading *rd, u64 reg, u8 how, u32 base, s64 off)
+{
+	struct sframe_rule *rule = rule_of(rd, &rd->row, reg);
+
+	if (!rule)
+		return;
+	if (makes(rd, MISTAKE_FP_FORGOTTEN) && rule == &rd->row.fp &&
+	    how == SFRAME_RULE_CFA_MEM)
+		return;
+	*rule = (struct sframe_rule){ .how = how, .reg = base, .off = off };
+	if (rule == &rd->row.ra)
+		rd->row.outermost = false;
+}
+
+static void set_cfa(struct reading *rd, u64 reg, s64 off)
+{
+	rd->row.cfa = (struct sframe_rule){
+		.how = SFRAME_RULE_REG, .reg = reg, .off = off,
+	};
+}
+
+static void set_undefined(struct reading *rd, u64 reg)
+{
+	if (reg == rd->as->eh->regs.ra && makes(rd, MISTAKE_RA_DEFINED))
+		return;
+	set_rule(rd, reg, SFRAME_RULE_SAME, 0, 0);
+	if (reg == rd->as->eh->regs.ra)
+		rd->row.outermost = true;
+}
+
+static void restore(struct reading *rd, u64 reg)
+{
+	struct sframe_row *from = &rd->initial;
+	struct sframe_rule *rule = rule_of(rd, &rd->row, reg);
+
+	if (!rule)
+		return;
+	if (makes(rd, MISTAKE_RESTORE_FIRST))
+		from = rd->has_first ? &rd->first : &rd->row;
+	*rule = *rule_of(rd, from, reg);
+	if (rule == &rd->row.ra)
+		rd->row.outermost = from->outermost;
+}
+
+static void remember_state(struct reading *rd)
+{
+	if (makes(rd, MISTAKE_ONE_STATE))
+		rd->nr_states = 0;
+	if (rd->nr_states == NR_STATES) {
+		rd->bad = true;
+		return;
+	}
+	rd->states[rd->nr_states++] =
+		makes(rd, MISTAKE_ONE_STATE) && rd->as->remembers_last_row ?
+		rd->last : rd->row;
+}
+
+static void restore_state(struct reading *rd)
+{
+	if (rd->nr_states == 0) {
+		rd->bad = true;
+		return;
+	}
+	rd->row = rd->states[rd->nr_states - 1];
+	if (!makes(rd, MISTAKE_ONE_STATE))
+		rd->nr_states--;
+}
+
+/* Return: whether the row at @loc is complete and is the one asked for. */
+static bool advance(struct reading *rd, u64 by)
+{
+	rd->loc += by * rd->func->code_factor;
+	rd->last = rd->row;
+	if (!rd->has_first)
+		rd->first = rd->row;
+	rd->has_first = true;
+	return rd->loc > rd->target;
+}
+
+static void take_expression(struct reading *rd, u64 reg)
+{
+	struct sframe_rule *rule = rule_of(rd, &rd->row, reg);
+	struct sframe_row seen;
+
+	if (!rule)
+		return;
+	if (ehframe_row(rd->as->eh, rd->loc, &seen))
+		*rule = *rule_of(rd, &seen, reg);
+	else
+		rd->bad = true;
+}
+
+static void skip_block(const u8 **pos, const u8 *end)
+{
+	u64 size = read_uleb(pos, end);
+
+	*pos += min_t(u64, size, end - *pos);
+}
+
+static void take_cfa_expression(struct reading *rd)
+{
+	struct sframe_row seen;
+
+	if (ehframe_row(rd->as->eh, rd->loc, &seen))
+		rd->row.cfa = seen.cfa;
+	else
+		rd->bad = true;
+}
+
+/* Return: as advance(). */
+static bool execute(struct reading *rd, struct program *prog)
+{
+	const s64 factor = rd->func->data_factor;
+	const u8 **pos = &prog->ops, *end = prog->end;
+	u8 op = *(*pos)++;
+	u64 reg;
+
+	switch (op & 0xc0) {
+	case DW_CFA_advance_loc:
+		return advance(rd, op & 0x3f);
+	case DW_CFA_offset:
+		set_rule(rd, op & 0x3f, SFRAME_RULE_CFA_MEM, 0,
+			 read_uleb(pos, end) * factor);
+		return false;
+	case DW_CFA_restore:
+		restore(rd, op & 0x3f);
+		return false;
+	}
+
+	switch (op) {
+	case DW_CFA_nop:
+		break;
+	case DW_CFA_advance_loc1:
+		return advance(rd, read_fixed(pos, end, 1, false));
+	case DW_CFA_advance_loc2:
+		return advance(rd, read_fixed(pos, end, 2, false));
+	case DW_CFA_advance_loc4:
+		return advance(rd, read_fixed(pos, end, 4, false));
+	case DW_CFA_def_cfa:
+		reg = read_uleb(pos, end);
+		set_cfa(rd, reg, read_uleb(pos, end));
+		break;
+	case DW_CFA_def_cfa_sf:
+		reg = read_uleb(pos, end);
+		set_cfa(rd, reg, read_sleb(pos, end) * factor);
+		break;
+	case DW_CFA_def_cfa_register:
+		set_cfa(rd, read_uleb(pos, end), rd->row.cfa.off);
+		break;
+	case DW_CFA_def_cfa_offset:
+		set_cfa(rd, rd->row.cfa.reg, read_uleb(pos, end));
+		break;
+	case DW_CFA_def_cfa_offset_sf:
+		set_cfa(rd, rd->row.cfa.reg, read_sleb(pos, end) * factor);
+		break;
+	case DW_CFA_def_cfa_expression:
+		skip_block(pos, end);
+		take_cfa_expression(rd);
+		break;
+	case DW_CFA_offset_extended:
+		reg = read_uleb(pos, end);
+		set_rule(rd, reg, SFRAME_RULE_CFA_MEM, 0, read_uleb(pos, end) * factor);
+		break;
+	case DW_CFA_offset_extended_sf:
+		reg = read_uleb(pos, end);
+		set_rule(rd, reg, SFRAME_RULE_CFA_MEM, 0, read_sleb(pos, end) * factor);
+		break;
+	case DW_CFA_val_offset:
+		reg = read_uleb(pos, end);
+		set_rule(rd, reg, SFRAME_RULE_CFA, 0, read_uleb(pos, end) * factor);
+		break;
+	case DW_CFA_val_offset_sf:
+		reg = read_uleb(pos, end);
+		set_rule(rd, reg, SFRAME_RULE_CFA, 0, read_sleb(pos, end) * factor);
+		break;
+	case DW_CFA_register:
+		reg = read_uleb(pos, end);
+		set_rule(rd, reg, SFRAME_RULE_REG, read_uleb(pos, end), 0);
+		break;
+	case DW_CFA_expression:
+	case DW_CFA_val_expression:
+		reg = read_uleb(pos, end);
+		skip_block(pos, end);
+		take_expression(rd, reg);
+		break;
+	case DW_CFA_undefined:
+		set_undefined(rd, read_uleb(pos, end));
+		break;
+	case DW_CFA_same_value:
+		set_rule(rd, read_uleb(pos, end), SFRAME_RULE_SAME, 0, 0);
+		break;
+	case DW_CFA_restore_extended:
+		restore(rd, read_uleb(pos, end));
+		break;
+	case DW_CFA_remember_state:
+		remember_state(rd);
+		break;
+	case DW_CFA_restore_state:
+		restore_state(rd);
+		break;
+	case DW_CFA_AARCH64_negate_ra_state:
+		rd->row.ra_mangled = !rd->row.ra_mangled;
+		break;
+	case DW_CFA_GNU_args_size:
+		read_uleb(pos, end);
+		break;
+	default:
+		rd->bad = true;
+	}
+	return false;
+}
+
+static void run(struct reading *rd, struct program prog)
+{
+	while (!rd->bad && prog.ops < prog.end)
+		if (execute(rd, &prog))
+			break;
+}
+
+/* What is written down of a row. */
+static void write_row(struct reading *rd)
+{
+	const struct registers *regs = &rd->as->eh->regs;
+	struct sframe_row *row = &rd->row;
+
+	if (makes(rd, MISTAKE_SP_BASED) && row->cfa.how == SFRAME_RULE_REG &&
+	    row->cfa.reg != regs->fp)
+		row->cfa.reg = regs->sp;
+	if (makes(rd, MISTAKE_FP_IS_RA) && row->ra.how == SFRAME_RULE_SAME) {
+		row->ra = row->fp;
+		row->fp = (struct sframe_rule){};
+	}
+	if (makes(rd, MISTAKE_FP_FORGOTTEN) && row->cfa.how == SFRAME_RULE_SAME) {
+		set_cfa(rd, regs->fp, 0);
+		set_rule(rd, regs->ra, SFRAME_RULE_CFA_MEM, 0,
+			 SFRAME_AMD64_FIXED_RA_OFFSET);
+	}
+}
+
+/**
+ * assembler_row - the row that an assembler makes of a function's instructions
+ * @as: the assembler
+ * @func: the function
+ * @addr: the address in it for which the row holds
+ * @row: filled on success; without the mark of a signal frame
+ *
+ * Return: false if the instructions are not understood.
+ */
+bool assembler_row(const struct assembler *as, const struct function *func,
+		   u64 addr, struct sframe_row *row)
+{
+	struct reading rd = {
+		.as = as, .func = func, .loc = func->start, .target = addr,
+	};
+
+	run(&rd, func->initial);
+	rd.initial = rd.row;
+	run(&rd, func->own);
+	write_row(&rd);
+	*row = rd.row;
+	return !rd.bad;
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The .eh_frame of a file, as libdw interprets it, in SFrame's terms: the row
+ * that a faultless assembler would have written. libdw interprets from the
+ * function's start for each question; its last answer is kept for as long as
+ * it holds.
+ */
+#include <stdlib.h>
+
+#include "ehframe.h"
+#include "expression.h"
+
+static bool get_registers(struct registers *regs, u16 machine)
+{
+	switch (machine) {
+	case EM_X86_64:
+		*regs = (struct registers){
+			.sp = SFRAME_AMD64_REG_SP, .fp = SFRAME_AMD64_REG_FP,
+			.ra = 16, .pc = 16,
+		};
+		return true;
+	case EM_AARCH64:
+		*regs = (struct registers){
+			.sp = SFRAME_AARCH64_REG_SP, .fp = SFRAME_AARCH64_REG_FP,
+			.ra = SFRAME_AARCH64_REG_RA, .pc = -1,
+		};
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Return: NULL, or what is wrong; ehframe_close() is due only if nothing is. */
+const char *ehframe_open(struct ehframe *eh, const struct object *obj)
+{
+	*eh = (struct ehframe){};
+	if (!get_registers(&eh->regs, obj->elf.machine))
+		return "neither amd64 nor arm64";
+	elf_version(EV_CURRENT);
+	eh->elf = elf_memory((char *)obj->file, obj->file_size);
+	if (!eh->elf)
+		return elf_errmsg(-1);
+	eh->cfi = dwarf_getcfi_elf(eh->elf);
+	if (!eh->cfi) {
+		elf_end(eh->elf);
+		return "no .eh_frame";
+	}
+	return NULL;
+}
+
+void ehframe_close(struct ehframe *eh)
+{
+	free(eh->frame);
+	dwarf_cfi_end(eh->cfi);
+	elf_end(eh->elf);
+}
+
+static bool find_frame(struct ehframe *eh, u64 addr)
+{
+	if (eh->frame && addr >= eh->start && addr < eh->end)
+		return true;
+	free(eh->frame);
+	eh->frame = NULL;
+	if (dwarf_cfi_addrframe(eh->cfi, addr, &eh->frame)) {
+		eh->frame = NULL;
+		return false;
+	}
+	dwarf_frame_info(eh->frame, &eh->start, &eh->end, &eh->signal);
+	return true;
+}
+
+/* No rule at all is a rule without a form. */
+static struct sframe_rule cfa_rule(struct ehframe *eh, u64 addr)
+{
+	struct expression expr = { .pc = addr, .pc_reg = eh->regs.pc };
+	Dwarf_Op *ops;
+
+	if (dwarf_frame_cfa(eh->frame, &ops, &expr.nr))
+		return odd_rule;
+	if (expr.nr == 0)
+		return (struct sframe_rule){};
+	expr.ops = ops;
+	return expression_value(&expr);
+}
+
+/* Undefined is told apart from unchanged. */
+static struct sframe_rule register_rule(struct ehframe *eh, u64 addr, int reg,
+					bool *undefined)
+{
+	struct expression expr = { .pc = addr, .pc_reg = eh->regs.pc };
+	Dwarf_Op room[3], *ops;
+
+	*undefined = false;
+	if (dwarf_frame_register(eh->frame, reg, room, &ops, &expr.nr))
+		return odd_rule;
+	if (expr.nr == 0) {
+		*undefined = ops == room;
+		return (struct sframe_rule){};
+	}
+	expr.ops = ops;
+	return expression_location(&expr);
+}
+
+/**
+ * ehframe_row - what .eh_frame says of an address
+ * @eh: the .eh_frame
+ * @addr: the address
+ * @row: filled if there is anything; libdw does not tell whether the return
+ *	address is signed
+ *
+ * Rules that SFrame cannot express are odd. A frame pointer whose value is lost
+ * counts as unchanged: nobody can have a better rule for it.
+ *
+ * Return: whether a function there is described.
+ */
+bool ehframe_row(struct ehframe *eh, u64 addr, struct sframe_row *row)
+{
+	bool lost;
+
+	if (!find_frame(eh, addr))
+		return false;
+	*row = (struct sframe_row){ .signal = eh->signal };
+	row->cfa = cfa_rule(eh, addr);
+	row->ra = register_rule(eh, addr, eh->regs.ra, &row->outermost);
+	row->fp = register_rule(eh, addr, eh->regs.fp, &lost);
+	return true;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The faults that toolchains are known for. */
+#ifndef ORACLE_ERRATA_H
+#define ORACLE_ERRATA_H
+
+#include "assembler.h"
+
+/* A set of errata: bit N is EN. */
+typedef u32 errata_t;
+
+#define ERRATUM(n)	(1u << (n))
+#define NR_ERRATA	13
+
+/**
+ * struct finding - what SFrame and .eh_frame say of an address
+ * @obj: the file
+ * @addr: the address
+ * @sec: the SFrame section
+ * @func: the function as .eh_frame describes it, NULL if it does not
+ * @err: of sframe_find_row()
+ * @fault: likewise
+ * @sframe: the row found, if @err is 0
+ * @stored_cfa: the offset of its CFA as it is stored
+ * @dwarf: what libdw says, if there is a @func
+ */
+struct finding {
+	const struct object		*obj;
+	u64				addr;
+	const struct sframe_section	*sec;
+	const struct function		*func;
+	int				err;
+	enum sframe_fault		fault;
+	struct sframe_row		sframe;
+	s64				stored_cfa;
+	struct sframe_row		dwarf;
+};
+
+/* The decoder knows of a fault and makes up for it. */
+static inline bool errata_is_mended(const struct finding *found)
+{
+	return !found->err && found->stored_cfa != found->sframe.cfa.off;
+}
+
+bool errata_agree(const struct finding *found);
+errata_t errata_explain(struct ehframe *eh, const struct finding *found);
+errata_t errata_mended(const struct finding *found);
+
+#endif /* ORACLE_ERRATA_H */

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* DWARF expressions as rules. */
+#ifndef ORACLE_EXPRESSION_H
+#define ORACLE_EXPRESSION_H
+
+#include <elfutils/libdw.h>
+
+#include "sframe_core.h"
+
+/* A rule that is nothing SFrame could say. */
+extern const struct sframe_rule odd_rule;
+
+static inline bool rule_is_odd(const struct sframe_rule *rule)
+{
+	return rule->reg == odd_rule.reg;
+}
+
+/**
+ * struct expression - a DWARF expression and what it may refer to
+ * @ops: its operations, as libdw returns them
+ * @nr: how many
+ * @pc: the value of the program counter
+ * @pc_reg: the DWARF register that stands for it, -1 if none does
+ */
+struct expression {
+	const Dwarf_Op	*ops;
+	size_t		nr;
+	u64		pc;
+	int		pc_reg;
+};
+
+struct sframe_rule expression_value(const struct expression *expr);
+struct sframe_rule expression_location(const struct expression *expr);
+
+#endif /* ORACLE_EXPRESSION_H */

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The functions that an .eh_frame describes, and by which instructions. */
+#ifndef ORACLE_FUNCTIONS_H
+#define ORACLE_FUNCTIONS_H
+
+#include "object.h"
+
+/* Call frame instructions. */
+struct program {
+	const u8	*ops;
+	const u8	*end;
+};
+
+/**
+ * struct function - an FDE with what its CIE adds
+ * @start: its first address
+ * @end: the first behind it
+ * @initial: instructions of the CIE
+ * @own: instructions of the FDE
+ * @code_factor: unit of advances
+ * @data_factor: unit of offsets
+ */
+struct function {
+	u64		start;
+	u64		end;
+	struct program	initial;
+	struct program	own;
+	u64		code_factor;
+	s64		data_factor;
+};
+
+/* Ascending. */
+struct functions {
+	struct function	*all;
+	size_t		nr;
+};
+
+const char *functions_read(struct functions *functions, const struct object *obj);
+const struct function *functions_find(const struct functions *functions, u64 addr);
+void functions_free(struct functions *functions);
+
+#endif /* ORACLE_FUNCTIONS_H */

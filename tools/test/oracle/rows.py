@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""rows.py SFRAMECTL READELF FILE...: do both list the same rows?
+
+Says of each file, behind lines of "# " that tell how they differ:
+    FILE: VERSION ARCH functions F rows R differences D
+"""
+
+import json
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+from itertools import zip_longest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "host"))
+import listings  # noqa: E402
+
+ARCHES = {listings.EM_X86_64: "amd64", 183: "arm64"}
+PCREL = 0x4
+
+
+def output(*command):
+    ran = subprocess.run([str(word) for word in command], text=True,
+                         capture_output=True, check=False)
+    if ran.returncode or ran.stderr:
+        raise ValueError(f"{command[0]} ended with status {ran.returncode}: "
+                         f"{ran.stderr.strip() or 'it says nothing'}")
+    return ran.stdout
+
+
+def section_header(elf):
+    """Where in the file the header of .sframe is."""
+    table, = struct.unpack_from("<Q", elf, 0x28)
+    size, count, names = struct.unpack_from("<3H", elf, 0x3a)
+    strings, = struct.unpack_from("<Q", elf, table + names * size + 0x18)
+    for header in range(table, table + count * size, size):
+        name = strings + struct.unpack_from("<I", elf, header)[0]
+        if elf[name:name + 8] == b".sframe\0":
+            return header
+    raise ValueError("no section .sframe")
+
+
+def cut_to_blob(path, addr):
+    """lld concatenates, and readelf knows one blob: let the section begin there."""
+    elf = bytearray(path.read_bytes())
+    header = section_header(elf)
+    start, offset, size = struct.unpack_from("<3Q", elf, header + 0x10)
+    skip = addr - start
+    struct.pack_into("<3Q", elf, header + 0x10, addr, offset + skip, size - skip)
+    path.write_bytes(elf)
+
+
+def listing_of_readelf(readelf, path, blobs):
+    """Of all blobs, the functions one behind the other."""
+    listing = []
+    with tempfile.TemporaryDirectory() as tmp:
+        copy, text = Path(tmp) / "copy", Path(tmp) / "text"
+        shutil.copy(path, copy)
+        for index, blob in enumerate(blobs):
+            if index:
+                cut_to_blob(copy, blob["addr"])
+            text.write_text(output(readelf, "--sframe", copy))
+            listing += listings.readelf(text, copy)
+    return listing
+
+
+def different(ours, theirs):
+    """One text for each function or row that is not the same."""
+    for index, (a, b) in enumerate(zip_longest(ours, theirs)):
+        if a is None or b is None or a[:3] != b[:3]:
+            yield f"function {index}: {a and a[:3]}, readelf says {b and b[:3]}"
+            continue
+        for x, y in zip_longest(a[3], b[3]):
+            if x != y:
+                yield f"function {index} at 0x{a[0]:x}: {x}, readelf says {y}"
+
+
+def version(blobs):
+    """V1, V2, V2-PCREL or V3, as the first blob says; they are all of one kind."""
+    first, *others = [(blob["version"], blob["flags"]) for blob in blobs]
+    if any(other != first for other in others):
+        raise ValueError("blobs of several versions")
+    number, flags = first
+    return f"V{number}-PCREL" if number == 2 and flags & PCREL else f"V{number}"
+
+
+def compare(sframectl, readelf, path):
+    """Prints what there is to say; True: the same."""
+    blobs = json.loads(output(sframectl, "dump", "--json", path))["blobs"]
+    ours = listings.sframectl({"blobs": blobs})
+    theirs = listing_of_readelf(readelf, path, blobs)
+    differences = list(different(ours, theirs))
+    for difference in differences[:10]:
+        print(f"# {difference}")
+    rows = sum(len(func[3]) for func in theirs)
+    print(f"{path}: {version(blobs)} {ARCHES[listings.machine(path)]} functions {len(theirs)} "
+          f"rows {rows} differences {len(differences)}")
+    return rows and not differences
+
+
+def main():
+    sframectl, readelf, *files = sys.argv[1:]
+    good = True
+    for path in files:
+        try:
+            good &= bool(compare(sframectl, readelf, path))
+        except ValueError as error:
+            print(f"# {path}: {error}")
+            good = False
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
