@@ -502,6 +502,36 @@ static bool locate_section(struct sfu_region *region, const struct mapping *mapp
 	return found;
 }
 
+/* The mapping of @file that @addr is in. Under mmap_lock. */
+static struct vm_area_struct *mapped_from(struct mm_struct *mm,
+					  unsigned long addr,
+					  const struct file *file)
+{
+	struct vm_area_struct *vma = find_vma(mm, addr);
+
+	return vma && vma->vm_start <= addr && vma->vm_file == file ? vma : NULL;
+}
+
+/* Under mmap_lock. */
+static bool section_is_mapped(struct mm_struct *mm, const struct sfu_region *region,
+			      const struct file *file)
+{
+	return mapped_from(mm, region->sframe_start, file) &&
+	       mapped_from(mm, region->sframe_end - 1, file);
+}
+
+/* Something else may be mapped there. Then publish() would never agree. */
+static bool shows_section(struct mm_struct *mm, const struct sfu_region *region,
+			  const struct mapping *mapping)
+{
+	bool shown;
+
+	mmap_read_lock(mm);
+	shown = section_is_mapped(mm, region, mapping->file);
+	mmap_read_unlock(mm);
+	return shown || fault(SFRAME_FAULT_SEGMENT);
+}
+
 static int read_user(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
 {
 	return copy_from_user(dst, (void __user *)addr, len) ? -EFAULT : 0;
@@ -548,14 +578,20 @@ static bool check_section(struct sfu_region *region)
 	return true;
 }
 
-/* Without mmap_lock: reads the file and the process's memory. */
-static void learn_region(struct sfu_region *region, const struct mapping *mapping)
+/*
+ * Without mmap_lock: reads the file and the process's memory. Where a section
+ * should be but is not, one may be mapped yet: that place is watched, too.
+ */
+static void learn_region(struct mm_struct *mm, struct sfu_region *region,
+			 const struct mapping *mapping)
 {
-	if (!locate_section(region, mapping) || !check_section(region)) {
+	if (!locate_section(region, mapping)) {
 		region->sframe_start = 0;
 		region->sframe_end = 0;
 		return;
 	}
+	if (!shows_section(mm, region, mapping) || !check_section(region))
+		return;
 	touch(region);
 	atomic_set(&region->state, SFU_REGION_COVERED);
 }
@@ -603,16 +639,6 @@ static void list_mappings(struct mm_struct *mm, struct sfu_map *map,
 	}
 }
 
-/* Does @addr still show a mapping of @file? Under mmap_lock. */
-static struct vm_area_struct *still_mapped(struct mm_struct *mm,
-					   unsigned long addr,
-					   const struct file *file)
-{
-	struct vm_area_struct *vma = find_vma(mm, addr);
-
-	return vma && vma->vm_start <= addr && vma->vm_file == file ? vma : NULL;
-}
-
 /* Is the region as it was when it was listed? Under mmap_lock. */
 static bool still_valid(struct mm_struct *mm, const struct sfu_region *region,
 			const struct mapping *mapping)
@@ -621,20 +647,23 @@ static bool still_valid(struct mm_struct *mm, const struct sfu_region *region,
 
 	if (region->start == ULONG_MAX)
 		return true;
-	vma = still_mapped(mm, region->start, mapping->file);
+	vma = mapped_from(mm, region->start, mapping->file);
 	if (!vma || vma->vm_start != region->start || vma->vm_end != region->end ||
 	    vma->vm_pgoff << PAGE_SHIFT != mapping->offset)
 		return false;
-	if (atomic_read(&region->state) != SFU_REGION_COVERED)
-		return true;
-	return still_mapped(mm, region->sframe_start, mapping->file) &&
-	       still_mapped(mm, region->sframe_end - 1, mapping->file);
+	return atomic_read(&region->state) != SFU_REGION_COVERED ||
+	       section_is_mapped(mm, region, mapping->file);
+}
+
+static bool is_plain(const struct sfu_region *region)
+{
+	return atomic_read(&region->state) == SFU_REGION_PLAIN;
 }
 
 static bool is_same(const struct sfu_region *a, const struct sfu_region *b)
 {
 	return a->start == b->start && a->end == b->end &&
-	       a->sframe_start == b->sframe_start;
+	       a->sframe_start == b->sframe_start && is_plain(a) == is_plain(b);
 }
 
 /*
@@ -708,7 +737,7 @@ static int learn_once(struct sfu_process *process, bool *news)
 
 	list_mappings(process->mm, map, mappings);
 	for (i = 0; i < nr; i++)
-		learn_region(&map->regions[i], &mappings[i]);
+		learn_region(process->mm, &map->regions[i], &mappings[i]);
 	*news |= !old || carry_over(old, map);
 	err = publish(process, map, mappings);
 
