@@ -9,9 +9,9 @@
  * pointer that came of it: a wrong frame is worse than a short stack.
  *
  * Termination: each step raises the stack pointer, or crosses one of at most
- * SFU_MAX_SIGNALS signal frames, or leaves the sampled frame. Work: each
- * look-up is charged to one budget per walk, each frame beyond it reads a few
- * words.
+ * SFU_MAX_SIGNALS signal frames, or leaves the sampled frame or one that such a
+ * signal interrupted. Work: each look-up is charged to one budget per walk,
+ * each frame beyond it reads a few words.
  *
  * Nothing here locks, allocates or sleeps; a read may fault if the walk was
  * begun so.
@@ -103,12 +103,30 @@ static unsigned long lookup_ip(const struct sfu_frame *frame)
 	return frame->exact ? frame->ip : frame->ip - 1;
 }
 
-/* Only the sampled frame (or the like, behind a signal) may have no room. */
+/*
+ * Only the sampled frame, and those that a counted signal interrupted, may have
+ * no room.
+ */
 static bool moves_up(const struct sfu_frame *frame, unsigned long cfa)
 {
 	if (!IS_ALIGNED(cfa, SFU_ARCH_CFA_ALIGN))
 		return false;
-	return cfa > frame->sp || (frame->exact && cfa == frame->sp);
+	return cfa > frame->sp ||
+	       (cfa == frame->sp && (frame->regs || frame->sigcontext));
+}
+
+static bool find_ra(struct sfu_walk *walk, const struct sframe_rule *rule,
+		    unsigned long cfa, unsigned long *ra)
+{
+	/* Nothing below the stack pointer has been pushed by a call. */
+	if (rule->how == SFRAME_RULE_CFA_MEM && cfa + rule->off < walk->frame.sp)
+		return stop(walk, SFU_STOP_CFA);
+	if (rule->how != SFRAME_RULE_SAME)
+		return apply(walk, rule, cfa, ra);
+	/* Still in the register that calls leave it in. */
+	if (SFU_ARCH_REG_RA < 0)
+		return stop(walk, SFU_STOP_RA);
+	return read_register(walk, SFU_ARCH_REG_RA, ra);
 }
 
 /*
@@ -141,14 +159,10 @@ static bool find_caller(struct sfu_walk *walk, const struct sframe_row *row,
 	if (!moves_up(&walk->frame, cfa))
 		return stop(walk, SFU_STOP_CFA);
 
-	if (row->ra.how == SFRAME_RULE_SAME)
-		return stop(walk, SFU_STOP_RA);
-	/* Nothing below the stack pointer has been pushed by a call. */
-	if (row->ra.how == SFRAME_RULE_CFA_MEM && cfa + row->ra.off < walk->frame.sp)
-		return stop(walk, SFU_STOP_CFA);
-	if (!apply(walk, &row->ra, cfa, &ra) ||
+	if (!find_ra(walk, &row->ra, cfa, &ra) ||
 	    !find_fp(walk, &row->fp, cfa, &fp))
 		return false;
+	ra = sfu_arch_strip_ra(ra);
 
 	*caller = (struct sfu_frame){
 		.ip = ra,
@@ -226,8 +240,9 @@ static bool find_callee(struct sfu_walk *walk, unsigned long ra,
 	default:
 		break;
 	}
-	if (rd->read(rd, plt, *func, sizeof(plt)) ||
-	    !sfu_arch_decode_plt(plt, *func, &slot))
+	if (rd->read(rd, plt, *func, sizeof(plt)))
+		return false;
+	if (!sfu_arch_decode_plt(plt, *func, &slot))
 		return true;
 	return read_word(walk, slot, func);
 }

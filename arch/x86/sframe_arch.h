@@ -13,6 +13,7 @@
 #define SFU_ARCH_ABI		SFRAME_ABI_AMD64_LE
 #define SFU_ARCH_REG_SP		SFRAME_AMD64_REG_SP
 #define SFU_ARCH_REG_FP		SFRAME_AMD64_REG_FP
+#define SFU_ARCH_REG_RA		(-1)		/* calls leave it in memory */
 #define SFU_ARCH_NR_REGS	SFRAME_AMD64_NR_REGS
 #define SFU_ARCH_CFA_ALIGN	8
 
@@ -51,6 +52,12 @@ static inline unsigned long sfu_arch_reg(struct pt_regs *regs, unsigned int reg)
 	};
 
 	return *(unsigned long *)((char *)regs + offsets[reg]);
+}
+
+/* As it is. */
+static inline unsigned long sfu_arch_strip_ra(unsigned long ra)
+{
+	return ra;
 }
 
 /*

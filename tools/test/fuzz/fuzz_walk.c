@@ -308,7 +308,8 @@ static void check_step(const struct sfu_walk *walk, const struct sfu_walk *last)
 		return;
 	}
 	require(frame->sp > last->frame.sp ||
-		(frame->sp == last->frame.sp && last->frame.exact));
+		(frame->sp == last->frame.sp &&
+		 (last->frame.regs || last->frame.sigcontext)));
 	require(IS_ALIGNED(frame->sp, SFU_ARCH_CFA_ALIGN));
 	require(!frame->regs && !frame->sigcontext);
 }

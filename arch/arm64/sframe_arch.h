@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Facts about arm64: registers, the ABI, and what its code looks like.
+ */
+#ifndef SFU_ARCH_H
+#define SFU_ARCH_H
+
+#include <linux/bitops.h>
+#include <linux/ptrace.h>
+#include <linux/unaligned.h>
+
+#include <asm/irq_regs.h>
+#include <asm/pointer_auth.h>
+
+#include "sframe_core.h"
+
+#define SFU_ARCH_ABI		SFRAME_ABI_AARCH64_LE
+#define SFU_ARCH_REG_SP		SFRAME_AARCH64_REG_SP
+#define SFU_ARCH_REG_FP		SFRAME_AARCH64_REG_FP
+#define SFU_ARCH_REG_RA		SFRAME_AARCH64_REG_RA
+#define SFU_ARCH_NR_REGS	SFRAME_AARCH64_NR_REGS
+#define SFU_ARCH_CFA_ALIGN	16
+
+/*
+ * The frame record, which may be anywhere in its frame: the stack pointer that
+ * follows from it is the least that there may be.
+ */
+#define SFU_ARCH_FP_ROW {						\
+	.cfa = { .how = SFRAME_RULE_REG, .reg = SFRAME_AARCH64_REG_FP,	\
+		 .off = 16 },						\
+	.ra = { .how = SFRAME_RULE_CFA_MEM, .off = -8 },		\
+	.fp = { .how = SFRAME_RULE_CFA_MEM, .off = -16 },		\
+}
+
+/* 64-bit code. */
+static inline bool sfu_arch_unwindable(struct pt_regs *regs)
+{
+	return !compat_user_mode(regs);
+}
+
+/**
+ * sfu_arch_reg() - a register of the interrupted code
+ * @regs: its registers
+ * @reg: DWARF number, below SFU_ARCH_NR_REGS
+ *
+ * Return: The register's value.
+ */
+static inline unsigned long sfu_arch_reg(struct pt_regs *regs, unsigned int reg)
+{
+	return regs_get_register(regs, reg * sizeof(u64));
+}
+
+/*
+ * Without its pointer authentication code, of either key. It may be there
+ * whatever the row says, for a frame record has none.
+ */
+static inline unsigned long sfu_arch_strip_ra(unsigned long ra)
+{
+	return ra & ~ptrauth_user_pac_mask();
+}
+
+/* In an NMI: did it interrupt user code? It is entered as interrupts are. */
+static inline bool sfu_arch_nmi_from_user(void)
+{
+	struct pt_regs *regs = get_irq_regs();
+
+	return regs && user_mode(regs);
+}
+
+/* The code ahead of a return address: bl, if the function called is to be known. */
+#define SFU_ARCH_CALL_BYTES	4
+
+enum sfu_call { SFU_CALL_NONE, SFU_CALL_DIRECT, SFU_CALL_SLOT };
+
+/**
+ * sfu_arch_decode_call() - the call that left a return address
+ * @code: the SFU_ARCH_CALL_BYTES bytes ahead of @ra
+ * @ra: the return address
+ * @where: the function called
+ *
+ * A call through a register has no known target and counts as none.
+ *
+ * Return: What @where is.
+ */
+static inline enum sfu_call sfu_arch_decode_call(const u8 *code, unsigned long ra,
+						 unsigned long *where)
+{
+	u32 insn = get_unaligned_le32(code);
+
+	if ((insn & 0xfc000000) != 0x94000000)		/* bl imm26 */
+		return SFU_CALL_NONE;
+	*where = ra - 4 + 4 * sign_extend64(insn, 25);
+	return SFU_CALL_DIRECT;
+}
+
+/*
+ * A PLT slot, from where it is called to its jump through memory: with or
+ * without bti.
+ */
+#define SFU_ARCH_PLT_BYTES	20
+
+/**
+ * sfu_arch_decode_plt() - the jump that a PLT slot makes
+ * @code: its first SFU_ARCH_PLT_BYTES bytes
+ * @addr: its address
+ * @where: set to the address of the word that names the function
+ *
+ * Return: Is it such a slot?
+ */
+static inline bool sfu_arch_decode_plt(const u8 *code, unsigned long addr,
+				       unsigned long *where)
+{
+	u32 adrp, ldr;
+	u64 pages;
+
+	if (get_unaligned_le32(code) == 0xd503245f) {	/* bti c */
+		code += 4;
+		addr += 4;
+	}
+	adrp = get_unaligned_le32(code);
+	ldr = get_unaligned_le32(code + 4);
+	if ((adrp & 0x9f00001f) != 0x90000010 ||	/* adrp x16, pages */
+	    (ldr & 0xffc003ff) != 0xf9400211 ||		/* ldr x17, [x16, imm12] */
+	    (get_unaligned_le32(code + 8) & 0xffc003ff) != 0x91000210 ||
+	    get_unaligned_le32(code + 12) != 0xd61f0220) /* add x16; br x17 */
+		return false;
+	pages = (adrp >> 3 & 0x1ffffc) | (adrp >> 29 & 3);
+	*where = (addr & ~0xfffUL) + 4096 * sign_extend64(pages, 20) +
+		 8 * (ldr >> 10 & 0xfff);
+	return true;
+}
+
+/*
+ * A signal handler returns to code of the vDSO that restores the context. The
+ * stack pointer then is at a struct rt_sigframe: 128 bytes of siginfo, and a
+ * struct ucontext, in which sigcontext is 176 bytes in (asm/ucontext.h,
+ * asm/sigcontext.h).
+ */
+#define SFU_ARCH_SIGRETURN_BYTES	8
+
+static inline bool sfu_arch_is_sigreturn(const u8 *code)
+{
+	static const u8 stub[SFU_ARCH_SIGRETURN_BYTES] = {
+		0x68, 0x11, 0x80, 0xd2,		/* mov x8, #139 */
+		0x01, 0x00, 0x00, 0xd4,		/* svc #0 */
+	};
+
+	return !memcmp(code, stub, sizeof(stub));
+}
+
+#define SFU_ARCH_SIGCONTEXT_OFFSET	304
+#define SFU_ARCH_SIGCONTEXT_IP		33	/* in words */
+
+/* Where in the saved context a register is, in words; by DWARF number. */
+static inline unsigned int sfu_arch_sigcontext_word(unsigned int reg)
+{
+	return 1 + reg;				/* behind the fault address */
+}
+
+#endif /* SFU_ARCH_H */
