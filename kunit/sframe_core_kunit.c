@@ -12,7 +12,6 @@
 #include <kunit/test.h>
 #include <linux/bits.h>
 #include <linux/limits.h>
-#include <linux/mman.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 #include <linux/uaccess.h>
@@ -21,6 +20,7 @@
 #include "section_builder.h"
 #include "section_cases.h"
 #include "section_text.h"
+#include "user_memory.h"
 
 /* Where the sections are mapped, in the tests' imagination. */
 #define ADDR		BIT_ULL(46)
@@ -1376,34 +1376,12 @@ static void user_desc(const struct user_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(user, user_cases, user_desc);
 
-/* @nr pages of user memory, and behind them one that may not be touched. */
-static unsigned long map_user(struct kunit *test, u32 nr)
-{
-	unsigned long addr;
-
-	addr = kunit_vm_mmap(test, NULL, 0, (nr + 1) * PAGE_SIZE,
-			     PROT_READ | PROT_WRITE,
-			     MAP_ANONYMOUS | MAP_PRIVATE, 0);
-	KUNIT_ASSERT_NE(test, addr, 0);
-	KUNIT_ASSERT_LT(test, addr, (unsigned long)TASK_SIZE);
-	KUNIT_ASSERT_EQ(test, 0, vm_munmap(addr + nr * PAGE_SIZE, PAGE_SIZE));
-	return addr;
-}
-
-/* Make this page of a mapping PROT_NONE. */
-static void forbid(struct kunit *test, unsigned long page)
-{
-	KUNIT_ASSERT_EQ(test, page,
-			vm_mmap(NULL, page, PAGE_SIZE, PROT_NONE,
-				MAP_ANONYMOUS | MAP_PRIVATE | MAP_FIXED, 0));
-}
-
-static void store_user(struct kunit *test, unsigned long addr)
+/* The section that has been built. */
+static void store_built(struct kunit *test, unsigned long addr)
 {
 	struct bench *bench = test->priv;
 
-	KUNIT_ASSERT_EQ(test, 0, copy_to_user((void __user *)addr,
-					      bench->b.bytes, bench->b.len));
+	user_store(test, addr, bench->b.bytes, bench->b.len);
 }
 
 static void user_text(struct sframe_reader *rd, unsigned long addr, u32 len,
@@ -1448,31 +1426,31 @@ static void expect_three_rows(struct kunit *test, unsigned long addr)
 
 static void find_row_user_readable(struct kunit *test)
 {
-	unsigned long addr = map_user(test, 1);
+	unsigned long addr = user_map(test, 1);
 
 	smallest_section(test, 3, SORTED | PCREL);
-	store_user(test, addr);
+	store_built(test, addr);
 	expect_three_rows(test, addr);
 }
 
 static void find_row_user_ends_at_unmapped(struct kunit *test)
 {
-	unsigned long addr = map_user(test, 1) + PAGE_SIZE - 60;
+	unsigned long addr = user_map(test, 1) + PAGE_SIZE - 60;
 
 	smallest_section(test, 3, SORTED | PCREL);
-	store_user(test, addr);
+	store_built(test, addr);
 	expect_three_rows(test, addr);
 }
 
 /* Each byte of the section is once the first on its page. */
 static void find_row_user_crosses_pages(struct kunit *test)
 {
-	unsigned long page = map_user(test, 2) + PAGE_SIZE;
+	unsigned long page = user_map(test, 2) + PAGE_SIZE;
 	u32 i;
 
 	smallest_section(test, 3, SORTED | PCREL);
 	for (i = 0; i < 60; i++) {
-		store_user(test, page - i);
+		store_built(test, page - i);
 		expect_three_rows(test, page - i);
 	}
 }
@@ -1493,18 +1471,15 @@ static void expect_half(struct kunit *test, unsigned long addr, u32 present)
 
 static void find_row_user_half_forbidden(struct kunit *test)
 {
-	unsigned long page = map_user(test, 2) + PAGE_SIZE;
+	unsigned long page = user_map(test, 2) + PAGE_SIZE;
 	u32 i;
 
 	smallest_section(test, 3, SORTED | PCREL);
 	for (i = 0; i < 60; i++) {
-		store_user(test, page - i);
-		forbid(test, page);
+		store_built(test, page - i);
+		user_forbid(test, page);
 		expect_half(test, page - i, i);
-		KUNIT_ASSERT_EQ(test, page,
-				vm_mmap(NULL, page, PAGE_SIZE,
-					PROT_READ | PROT_WRITE, MAP_ANONYMOUS |
-					MAP_PRIVATE | MAP_FIXED, 0));
+		user_allow(test, page);
 	}
 }
 
@@ -1517,20 +1492,19 @@ static void find_row_user_half_unmapped(struct kunit *test)
 	for (i = 1; i < 60; i++) {
 		struct bench *bench = test->priv;
 
-		addr = map_user(test, 1) + PAGE_SIZE - i;
-		KUNIT_ASSERT_EQ(test, 0, copy_to_user((void __user *)addr,
-						      bench->b.bytes, i));
+		addr = user_map(test, 1) + PAGE_SIZE - i;
+		user_store(test, addr, bench->b.bytes, i);
 		expect_half(test, addr, i);
 	}
 }
 
 static void find_row_user_forbidden(struct kunit *test)
 {
-	unsigned long addr = map_user(test, 1);
+	unsigned long addr = user_map(test, 1);
 
 	smallest_section(test, 3, SORTED | PCREL);
-	store_user(test, addr);
-	forbid(test, addr);
+	store_built(test, addr);
+	user_forbid(test, addr);
 	expect_user(test, addr, 0x1000, "unreadable");
 }
 
@@ -1539,7 +1513,7 @@ static void find_row_user_not_users(struct kunit *test)
 {
 	struct bench *bench = test->priv;
 
-	map_user(test, 1);
+	user_map(test, 1);
 	smallest_section(test, 3, SORTED | PCREL);
 	expect_user(test, (unsigned long)bench->data, 0x1000, "unreadable");
 	expect_user(test, -28UL, 0x1000, "unreadable");
@@ -1550,7 +1524,7 @@ static void find_row_user_not_users(struct kunit *test)
 static void find_row_user_not_present(struct kunit *test)
 {
 	const struct user_case *c = test->param_value;
-	unsigned long addr = map_user(test, 1);
+	unsigned long addr = user_map(test, 1);
 	u8 byte;
 
 	smallest_section(test, 3, SORTED | PCREL);
@@ -1562,7 +1536,7 @@ static void find_row_user_not_present(struct kunit *test)
 /* The bounds of the header hold, whatever the bytes become later. */
 static void find_row_user_changes(struct kunit *test)
 {
-	unsigned long addr = map_user(test, 1) + PAGE_SIZE - 60;
+	unsigned long addr = user_map(test, 1) + PAGE_SIZE - 60;
 	struct user_reader user = { .rd.read = read_user_then_change };
 	struct bench *bench = test->priv;
 	char got[SECTION_ROW_TEXT];
@@ -1570,7 +1544,7 @@ static void find_row_user_changes(struct kunit *test)
 
 	smallest_section(test, 3, SORTED | PCREL);
 	for (i = 0; i < 60; i++) {
-		store_user(test, addr);
+		store_built(test, addr);
 		user.change = addr + i;
 		user.changed = false;
 		user_text(&user.rd, addr, bench->b.len, addr + 0x1000, got);
@@ -1584,7 +1558,7 @@ static void find_row_user_changes(struct kunit *test)
 
 static void find_row_user_goes_away(struct kunit *test)
 {
-	unsigned long page = map_user(test, 2) + PAGE_SIZE;
+	unsigned long page = user_map(test, 2) + PAGE_SIZE;
 	struct user_reader user = {
 		.rd.read = read_user_then_change,
 		.hole = page,
@@ -1593,7 +1567,7 @@ static void find_row_user_goes_away(struct kunit *test)
 	char got[SECTION_ROW_TEXT];
 
 	smallest_section(test, 3, SORTED | PCREL);
-	store_user(test, page - 28);
+	store_built(test, page - 28);
 	user_text(&user.rd, page - 28, bench->b.len, page - 28 + 0x1000, got);
 	KUNIT_EXPECT_STREQ(test, got, "unreadable");
 }

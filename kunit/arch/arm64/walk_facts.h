@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* AArch64, from the AAPCS64, the kernel's ABI and the architecture's manual. */
+#ifndef WALK_FACTS_H
+#define WALK_FACTS_H
+
+#include <linux/ptrace.h>
+#include <linux/signal_types.h>
+#include <linux/types.h>
+#include <linux/unaligned.h>
+
+#include <asm/cpufeature.h>
+#include <asm/ucontext.h>
+
+#include "walk_cases.h"
+
+#define ABI		AARCH64
+#define NR_REGS		32
+#define R_SP		31
+#define R_FP		29
+#define R_A		9
+#define R_B		30	/* what calls leave the return address in */
+#define CFA_ALIGN	16
+#define SIGN(ra)	((ra) | 5ULL << 52)
+
+static const struct rule_case default_rows[] = {
+	{ "sp+0, RA in x30", 0x03, { 0 }, "ca00@20", "bad-cfa" },
+	{ "sp+16, RA in x30", 0x03, { 16 }, "ca00@30", "register" },
+	{ "sp+16, RA in x30, signed", 0x83, { 16 }, "ca00@30", "register" },
+	{ "fp+16, RA in x30", 0x02, { 16 }, "ca00@70", "register" },
+	{ "sp-16, RA in x30", 0x03, { -16 }, "bad-cfa" },
+	{ "sp+16, RA saved", 0x05, { 16, -8 }, "c828@30" },
+	{ "sp+16, RA saved lower", 0x05, { 16, -16 }, "c820@30" },
+	{ "sp+16, RA below SP", 0x05, { 16, -24 }, "bad-cfa" },
+	{ "fp+16, RA saved", 0x04, { 16, -8 }, "c868@70" },
+	{ "sp+96, frame record", 0x07, { 96, -88, -96 }, "c828@80,fpc820" },
+	{ "sp+112, RA and FP saved", 0x07, { 112, -32, -16 }, "c870@90,fp100" },
+	{ "sp+112, both, signed", 0x87, { 112, -32, -16 }, "c870@90,fp100" },
+	{ "fp+48, RA and FP saved", 0x06, { 48, -32, -16 }, "c870@90,fp100" },
+	{ "flexible, without RA", FLEXIBLE, { AT_REG(R_SP, 16) }, "ca00@30", "register" },
+	{ "flexible, RA left out", FLEXIBLE, { AT_REG(R_SP, 112), LEFT_OUT, IN_CFA(-16) },
+	  "ca00@90,fp100", "register" },
+};
+
+/* Addresses of user memory have up to 52 bits; what is signed has bit 55 clear. */
+static const struct ra_case ra_cases[] = {
+	{ "as it is", 0, true },
+	{ "bit 52", 1ULL << 52, true },
+	{ "bit 53", 1ULL << 53, true },
+	{ "bit 54", 1ULL << 54, true },
+	{ "bits 52 to 54", 7ULL << 52, true },
+	{ "bit 47", 1ULL << 47, false },
+	{ "bit 55", 1ULL << 55, false },
+	{ "bits 52 to 55", 15ULL << 52, false },
+	{ "bit 56", 1ULL << 56, false },
+	{ "bit 63", 1ULL << 63, false },
+};
+
+static inline void set_register(struct pt_regs *regs, unsigned int reg,
+				unsigned long value)
+{
+	if (reg == R_SP)
+		regs->sp = value;
+	else
+		regs->regs[reg] = value;
+}
+
+/* As setup_rt_frame() leaves it at the stack pointer. */
+struct signal_frame {
+	struct siginfo	info;
+	struct ucontext	uc;
+};
+
+#define CONTEXT_IP	offsetof(struct signal_frame, uc.uc_mcontext.pc)
+
+/* From the stack pointer at the stub. */
+static inline unsigned long context_register(unsigned int reg)
+{
+	if (reg == R_SP)
+		return offsetof(struct signal_frame, uc.uc_mcontext.sp);
+	return offsetof(struct signal_frame, uc.uc_mcontext.regs) + 8 * reg;
+}
+
+static const u8 sigreturn_stub[] = {
+	0x68, 0x11, 0x80, 0xd2,		/* mov x8, #139 */
+	0x01, 0x00, 0x00, 0xd4,		/* svc #0 */
+};
+
+#define NOP		0xd503201f
+
+static const struct call_case call_cases[] = {
+	{ "bl", .insns = { NOP, 0x94000000 }, TO_FUNCTION, true },
+	{ "b", .insns = { NOP, 0x14000000 }, TO_FUNCTION, false },
+	{ "b.eq", .insns = { NOP, 0x54000000 } },
+	{ "blr x1", .insns = { NOP, 0xd63f0020 } },
+	{ "blraa x1, x2", .insns = { NOP, 0xd73f0822 } },
+	{ "br x1", .insns = { NOP, 0xd61f0020 } },
+	{ "nop", .insns = { NOP, NOP } },
+	{ "nothing", .insns = {} },
+};
+
+static inline void or_insn(u8 *code, u32 bits)
+{
+	put_unaligned_le32(get_unaligned_le32(code) | bits, code);
+}
+
+static inline void put_callee(u8 *code, unsigned long ra, unsigned long to)
+{
+	or_insn(code + 4, (to - (ra - 4)) >> 2 & 0x3ffffff);
+}
+
+#define ADRP_X16	0x90000010
+#define LDR_X17		0xf9400211	/* from [x16, ...] */
+#define ADD_X16		0x91000210	/* to x16, ... */
+#define BR_X17		0xd61f0220
+
+static const struct plt_case plt_cases[] = {
+	{ "adrp; ldr; add; br", .insns = { ADRP_X16, LDR_X17, ADD_X16, BR_X17 }, 0, true },
+	{ "bti c; adrp; ldr; add; br",
+	  .insns = { 0xd503245f, ADRP_X16, LDR_X17, ADD_X16, BR_X17 }, 4, true },
+	{ "nop; adrp; ldr; add; br",
+	  .insns = { NOP, ADRP_X16, LDR_X17, ADD_X16, BR_X17 }, 4, false },
+	{ "adrp; ldr; add; blr",
+	  .insns = { ADRP_X16, LDR_X17, ADD_X16, 0xd63f0220 }, 0, false },
+	{ "adrp; ldr; add; br x16",
+	  .insns = { ADRP_X16, LDR_X17, ADD_X16, 0xd61f0200 }, 0, false },
+	{ "adrp; ldr; nop; br", .insns = { ADRP_X16, LDR_X17, NOP, BR_X17 }, 0, false },
+	{ "adrp; ldr x16; add; br",
+	  .insns = { ADRP_X16, 0xf9400210, ADD_X16, BR_X17 }, 0, false },
+	{ "adrp x17; ldr; add; br",
+	  .insns = { 0x90000011, LDR_X17, ADD_X16, BR_X17 }, 0, false },
+	{ "adr; ldr; add; br",
+	  .insns = { 0x10000010, LDR_X17, ADD_X16, BR_X17 }, 0, false },
+};
+
+static inline void put_slot(u8 *code, unsigned long addr, unsigned long to)
+{
+	u64 pages = (to >> 12) - (addr >> 12);
+
+	or_insn(code, (pages & 3) << 29 | (pages >> 2 & 0x7ffff) << 5);
+	or_insn(code + 4, (to & 0xfff) / 8 << 10);
+	or_insn(code + 8, (to & 0xfff) << 10);
+}
+
+static inline bool signs(void)
+{
+	return system_supports_address_auth();
+}
+
+/* As a function of user code does on entry; @modifier is its stack pointer. */
+static inline unsigned long sign(unsigned long ra, unsigned long modifier,
+				 bool key_b)
+{
+	if (key_b)
+		asm(".arch_extension pauth\n\tpacib %0, %1" :
+		    "+r" (ra) : "r" (modifier));
+	else
+		asm(".arch_extension pauth\n\tpacia %0, %1" :
+		    "+r" (ra) : "r" (modifier));
+	return ra;
+}
+
+#endif /* WALK_FACTS_H */

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* A process on x86_64: its registers, and its system calls. */
+#ifndef USER_ARCH_H
+#define USER_ARCH_H
+
+#include <linux/linkage.h>
+#include <linux/ptrace.h>
+
+/* 64-bit code, interrupted. */
+static inline void user_regs(struct pt_regs *regs, unsigned long ip,
+			     unsigned long sp, unsigned long fp)
+{
+	*regs = (struct pt_regs){
+		.ip = ip,
+		.sp = sp,
+		.bp = fp,
+		.cs = __USER_CS,
+		.ss = __USER_DS,
+		.flags = X86_EFLAGS_IF,
+	};
+}
+
+static inline void user_regs_make_compat(struct pt_regs *regs)
+{
+	regs->cs = __USER32_CS;
+}
+
+static inline void user_regs_make_kernel(struct pt_regs *regs)
+{
+	regs->cs = __KERNEL_CS;
+	regs->ss = __KERNEL_DS;
+}
+
+asmlinkage long __x64_sys_madvise(const struct pt_regs *regs);
+asmlinkage long __x64_sys_mprotect(const struct pt_regs *regs);
+asmlinkage long __x64_sys_mremap(const struct pt_regs *regs);
+
+#define USER_SYSCALL(name, a, b, c, d, e)				\
+	__x64_sys_##name(&(struct pt_regs){ .di = (a), .si = (b),	\
+			 .dx = (c), .r10 = (d), .r8 = (e) })
+
+#endif /* USER_ARCH_H */

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* x86_64, from the psABI, the kernel's ABI and the processor's manual. */
+#ifndef WALK_FACTS_H
+#define WALK_FACTS_H
+
+#include <linux/ptrace.h>
+#include <linux/string.h>
+#include <linux/types.h>
+
+#include <asm/sigframe.h>
+
+#include "walk_cases.h"
+
+#define ABI		AMD64
+#define NR_REGS		16
+#define R_SP		7
+#define R_FP		6
+#define R_A		10
+#define R_B		11
+#define CFA_ALIGN	8
+#define SIGN(ra)	(ra)
+
+static const struct rule_case default_rows[] = {
+	{ "sp+16", 0x03, { 16 }, "c828@30" },
+	{ "sp+8, as at entry", 0x03, { 8 }, "c820@28" },
+	{ "sp+0", 0x03, { 0 }, "bad-cfa" },
+	{ "sp-16", 0x03, { -16 }, "bad-cfa" },
+	{ "fp+16", 0x02, { 16 }, "c868@70" },
+	{ "sp+176, FP saved", 0x25, { 176, -80 }, "c8c8@d0,fp100" },
+	{ "fp+112, FP saved", 0x24, { 112, -80 }, "c8c8@d0,fp100" },
+	{ "flexible, without RA", FLEXIBLE, { AT_REG(R_SP, 16) }, "c828@30" },
+	{ "flexible, RA left out", FLEXIBLE, { AT_REG(R_SP, 176), LEFT_OUT, IN_CFA(-80) },
+	  "c8c8@d0,fp100" },
+};
+
+static const struct ra_case ra_cases[] = {
+	{ "as it is", 0, true },
+	{ "bit 46", 1ULL << 46, false },
+	{ "bit 47", 1ULL << 47, false },
+	{ "bit 54", 1ULL << 54, false },
+	{ "bit 63", 1ULL << 63, false },
+};
+
+/* By DWARF number. */
+#define REGISTERS(of) {							\
+	offsetof(of, ax), offsetof(of, dx), offsetof(of, cx),		\
+	offsetof(of, bx), offsetof(of, si), offsetof(of, di),		\
+	offsetof(of, bp), offsetof(of, sp), offsetof(of, r8),		\
+	offsetof(of, r9), offsetof(of, r10), offsetof(of, r11),		\
+	offsetof(of, r12), offsetof(of, r13), offsetof(of, r14),	\
+	offsetof(of, r15),						\
+}
+
+static inline void set_register(struct pt_regs *regs, unsigned int reg,
+				unsigned long value)
+{
+	static const u16 where[NR_REGS] = REGISTERS(struct pt_regs);
+
+	*(unsigned long *)((char *)regs + where[reg]) = value;
+}
+
+/* The stub is returned to, which takes the first word of struct rt_sigframe. */
+#define CONTEXT_AT (offsetof(struct rt_sigframe, uc.uc_mcontext) - 8)
+#define CONTEXT_IP (CONTEXT_AT + offsetof(struct sigcontext, ip))
+
+/* From the stack pointer at the stub. */
+static inline unsigned long context_register(unsigned int reg)
+{
+	static const u16 where[NR_REGS] = REGISTERS(struct sigcontext);
+
+	return CONTEXT_AT + where[reg];
+}
+
+static const u8 sigreturn_stub[] = {
+	0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00,	/* mov $15,%rax */
+	0x0f, 0x05,					/* syscall */
+};
+
+static const struct call_case call_cases[] = {
+	{ "call", .code = { 0x90, 0x90, 0x90, 0xe8 }, TO_FUNCTION, true },
+	{ "call behind a prefix", .code = { 0x90, 0x90, 0x67, 0xe8 }, TO_FUNCTION, true },
+	{ "call *slot(%rip)", .code = { 0x90, 0x90, 0xff, 0x15 }, TO_SLOT, true },
+	{ "call *slot", .code = { 0x90, 0xff, 0x14, 0x25 }, TO_SLOT, false },
+	{ "call *%rax", .code = { 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xd0 } },
+	{ "call *%r10", .code = { 0x90, 0x90, 0x90, 0x90, 0x90, 0x41, 0xff, 0xd2 } },
+	{ "call *8(%rax)", .code = { 0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0x50, 0x08 } },
+	{ "jmp", .code = { 0x90, 0x90, 0x90, 0xe9 }, TO_FUNCTION, false },
+	{ "jmp *slot(%rip)", .code = { 0x90, 0x90, 0xff, 0x25 }, TO_SLOT, false },
+	{ "push slot(%rip)", .code = { 0x90, 0x90, 0xff, 0x35 }, TO_SLOT, false },
+	{ "nothing", .code = {} },
+};
+
+static inline void put_callee(u8 *code, unsigned long ra, unsigned long to)
+{
+	s32 disp = to - ra;
+
+	memcpy(code + CALL_CODE - sizeof(disp), &disp, sizeof(disp));
+}
+
+static const struct plt_case plt_cases[] = {
+	{ "jmp", .code = { 0xff, 0x25 }, 0, true },
+	{ "bnd jmp", .code = { 0xf2, 0xff, 0x25 }, 1, true },
+	{ "endbr64; jmp", .code = { 0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25 }, 4, true },
+	{ "endbr64; bnd jmp", .code = { 0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25 }, 5, true },
+	{ "endbr32; jmp", .code = { 0xf3, 0x0f, 0x1e, 0xfb, 0xff, 0x25 }, 4, false },
+	{ "nop; jmp", .code = { 0x90, 0xff, 0x25 }, 1, false },
+	{ "call", .code = { 0xff, 0x15 }, 0, false },
+	{ "push slot", .code = { 0xff, 0x35 }, 0, false },
+	{ "bnd; endbr64; jmp",
+	  .code = { 0xf2, 0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25 }, 5, false },
+};
+
+static inline void put_slot(u8 *code, unsigned long addr, unsigned long to)
+{
+	s32 disp = to - (addr + 6);
+
+	memcpy(code + 2, &disp, sizeof(disp));
+}
+
+/* Return addresses are not signed. */
+static inline bool signs(void)
+{
+	return false;
+}
+
+static inline unsigned long sign(unsigned long ra, unsigned long modifier,
+				 bool key_b)
+{
+	return ra;
+}
+
+#endif /* WALK_FACTS_H */

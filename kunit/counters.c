@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What the module counted. See counters.h. */
+#include <linux/cpumask.h>
+#include <linux/jiffies.h>
+#include <linux/sched.h>
+#include <linux/seq_buf.h>
+
+#include "counters.h"
+
+static const char *const method_names[] = { "sframe", "fp", "signal" };
+static const char *const decline_names[] = {
+	"disabled", "kthread", "guest", "compat", "nosection"
+};
+
+/* The counters are all unsigned longs. */
+#define NR_COUNTERS	(sizeof(struct sfu_counters) / sizeof(unsigned long))
+
+/* Of all processors. */
+void counters_read(struct sfu_counters *counters)
+{
+	unsigned long *sums = (unsigned long *)counters;
+	unsigned int i;
+	int cpu;
+
+	memset(counters, 0, sizeof(*counters));
+	for_each_possible_cpu(cpu)
+		for (i = 0; i < NR_COUNTERS; i++)
+			sums[i] += ((unsigned long *)per_cpu_ptr(&sfu_counters, cpu))[i];
+}
+
+static void add(struct seq_buf *s, const char *group, const char *name,
+		unsigned long now, unsigned long since)
+{
+	if (now == since)
+		return;
+	seq_buf_printf(s, "%s%s%s", s->len ? " " : "", group, name);
+	if (now - since > 1)
+		seq_buf_printf(s, "=%lu", now - since);
+}
+
+/* @text: COUNTERS_TEXT bytes */
+void counters_text(const struct sfu_counters *since, char *text)
+{
+	struct sfu_counters now;
+	struct seq_buf s;
+	unsigned int i;
+
+	counters_read(&now);
+	seq_buf_init(&s, text, COUNTERS_TEXT);
+	text[0] = '\0';
+	add(&s, "", "walks", now.walks, since->walks);
+	for (i = 0; i < NR_SFU_STOPS; i++)
+		add(&s, "stop.", sfu_stop_names[i], now.stops[i], since->stops[i]);
+	for (i = 0; i < NR_SFU_METHODS; i++)
+		add(&s, "frames.", method_names[i], now.frames[i], since->frames[i]);
+	for (i = 0; i < NR_SFU_DECLINES; i++)
+		add(&s, "declined.", decline_names[i], now.declined[i],
+		    since->declined[i]);
+	for (i = 0; i < NR_SFRAME_FAULTS; i++)
+		add(&s, "fault.", sframe_fault_names[i], now.faults[i],
+		    since->faults[i]);
+	add(&s, "", "learned", now.learned, since->learned);
+	add(&s, "", "asked", now.asked, since->asked);
+	add(&s, "", "retired", now.retired, since->retired);
+	seq_buf_str(&s);
+}
+
+/* Others do their work meanwhile: workers, and whoever frees. */
+bool comes_true(bool (*condition)(void))
+{
+	unsigned long give_up = jiffies + 5 * HZ;
+
+	while (!condition() && time_before(jiffies, give_up))
+		schedule_timeout_uninterruptible(1);
+	return condition();
+}
+
+/* Of any process. */
+bool nothing_is_held(void)
+{
+	return !atomic_long_read(&sfu_held.processes) &&
+	       !atomic_long_read(&sfu_held.sections) &&
+	       !atomic_long_read(&sfu_held.bytes);
+}

@@ -1,0 +1,721 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * KUnit tests of the hooks, sframe_unwind.c: what perf and BPF get of a stack,
+ * by the functions that they call, and what is counted and traced of it.
+ *
+ * A stack is compared as a text: the frames' addresses, from the beginning of
+ * the image's code, in hex. By SFrame the stack here is "10 100 200"; by frame
+ * pointers, as the kernel follows them, it is "10 500 600".
+ */
+#include <kunit/test.h>
+#include <linux/mm.h>
+#include <linux/mman.h>
+#include <linux/moduleparam.h>
+#include <linux/perf_event.h>
+#include <linux/sched.h>
+#include <linux/sched/task_stack.h>
+#include <linux/seq_buf.h>
+#include <linux/uaccess.h>
+
+#include "compat.h"
+#include "counters.h"
+#include "sframe_map.h"
+#include "sframe_trace.h"
+#include "user_arch.h"
+#include "user_image.h"
+#include "user_memory.h"
+
+#define AREA_PAGES	32
+#define STACK_PAGE	8
+#define OTHER_PAGE	16	/* another image, if there is one */
+#define NO_PAGE		30	/* PROT_NONE */
+
+#define MAX_FRAMES	16
+#define TEXT		128
+
+#define BY_SFRAME	"10 100 200"
+#define BY_FP		"10 500 600"
+
+/**
+ * struct bench - what a test works with
+ * @area: AREA_PAGES pages of the process
+ * @image: mapped at their beginning
+ * @other: an image without a section
+ * @regs: of the sample, in the image's code
+ * @since: the counters, as they were when they were last looked at
+ * @counted: since then, up to the end of a sample
+ * @entry: what perf_callchain_user() stores to, with room for MAX_FRAMES
+ * @traced: what the tracepoint told, since that was last looked at
+ */
+struct bench {
+	unsigned long			area;
+	struct image			image;
+	struct image			other;
+	struct pt_regs			regs;
+	struct sfu_counters		since;
+	char				counted[COUNTERS_TEXT];
+	struct perf_callchain_entry	*entry;
+	char				traced[TEXT];
+};
+
+static unsigned long page(struct kunit *test, unsigned int nr)
+{
+	struct bench *bench = test->priv;
+
+	return bench->area + nr * PAGE_SIZE;
+}
+
+static unsigned long code(struct kunit *test, unsigned long off)
+{
+	return page(test, IMAGE_CODE) + off;
+}
+
+/* ---- the stack ---- */
+
+static void put_words(struct kunit *test, unsigned long addr, unsigned long first,
+		      unsigned long second)
+{
+	unsigned long words[] = { first, second };
+
+	user_store(test, addr, words, sizeof(words));
+}
+
+/*
+ * Frames of 16 bytes, the frame pointer and the return address, of which the
+ * last is 0. The frame pointer leads elsewhere.
+ */
+static void make_stack(struct kunit *test)
+{
+	struct bench *bench = test->priv;
+	unsigned long sp = page(test, STACK_PAGE), fp = sp + 0x800;
+
+	KUNIT_ASSERT_EQ(test, sp, vm_mmap(NULL, sp, PAGE_SIZE, PROT_READ | PROT_WRITE,
+					  MAP_ANONYMOUS | MAP_PRIVATE | MAP_FIXED, 0));
+	put_words(test, sp, 0, code(test, 0x100));
+	put_words(test, sp + 16, 0, code(test, 0x200));
+	put_words(test, sp + 32, 0, 0);
+	put_words(test, fp, fp + 16, code(test, 0x500));
+	put_words(test, fp + 16, 0, code(test, 0x600));
+	user_regs(&bench->regs, code(test, 0x10), sp, fp);
+}
+
+/* Without a frame pointer, the kernel has no more than the sampled address. */
+static void lose_fp(struct kunit *test)
+{
+	struct bench *bench = test->priv;
+
+	user_regs(&bench->regs, code(test, 0x10), page(test, STACK_PAGE), 0);
+}
+
+static void on_walk(void *data, unsigned long ip, unsigned long stop_ip,
+		    unsigned int nr_frames, const char *reason)
+{
+	struct bench *bench = data;
+	unsigned long base = bench->area + IMAGE_CODE * PAGE_SIZE;
+	size_t len = strlen(bench->traced);
+
+	scnprintf(bench->traced + len, TEXT - len, "%lx to %lx, %u frames, %s;",
+		  ip - base, stop_ip - base, nr_frames, reason);
+}
+
+static void stop_tracing(void *bench)
+{
+	unregister_trace_sfu_walk(on_walk, bench);
+	tracepoint_synchronize_unregister();
+}
+
+static int bench_init(struct kunit *test)
+{
+	struct bench *bench = kunit_kzalloc(test, sizeof(*bench), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, bench);
+	KUNIT_ASSERT_TRUE(test, comes_true(nothing_is_held));
+	bench->entry = kunit_kzalloc(test, struct_size(bench->entry, ip, MAX_FRAMES),
+				     GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, bench->entry);
+	test->priv = bench;
+	bench->area = user_area(test, AREA_PAGES);
+	make_stack(test);
+	image_init(test, &bench->image);
+	image_write(test, &bench->image);
+	image_map(test, &bench->image, bench->area);
+	image_init(test, &bench->other);
+	bench->other.ehdr.e_phnum = 3;
+	image_write(test, &bench->other);
+	counters_read(&bench->since);
+	KUNIT_ASSERT_EQ(test, 0, register_trace_sfu_walk(on_walk, bench));
+	return kunit_add_action_or_reset(test, stop_tracing, bench);
+}
+
+static void learn(struct kunit *test)
+{
+	struct bench *bench = test->priv;
+
+	KUNIT_ASSERT_EQ(test, 0, sfu_map_learn(current->mm, NULL));
+	counters_read(&bench->since);
+}
+
+static void map_other(struct kunit *test, unsigned int at)
+{
+	struct bench *bench = test->priv;
+
+	image_map(test, &bench->other, page(test, at));
+}
+
+/* ---- what the hooks say ---- */
+
+static void count(struct bench *bench)
+{
+	counters_text(&bench->since, bench->counted);
+	counters_read(&bench->since);
+}
+
+static void expect_counted(struct kunit *test, const char *want)
+{
+	struct bench *bench = test->priv;
+
+	KUNIT_EXPECT_STREQ(test, bench->counted, want);
+}
+
+static void expect_traced(struct kunit *test, const char *want)
+{
+	struct bench *bench = test->priv;
+
+	KUNIT_EXPECT_STREQ(test, bench->traced, want);
+	bench->traced[0] = '\0';
+}
+
+#define POISON	0xdeadULL
+
+/* @frames: MAX_FRAMES of u64 or unsigned long, of which @nr were stored */
+static void expect_frames(struct kunit *test, const void *frames, u64 nr, const char *want)
+{
+	const u64 *ips = frames;
+	char got[TEXT] = "";
+	struct seq_buf s;
+	u64 i;
+
+	BUILD_BUG_ON(sizeof(u64) != sizeof(unsigned long));
+	seq_buf_init(&s, got, TEXT);
+	for (i = 0; i < nr; i++)
+		seq_buf_printf(&s, "%s%llx", i ? " " : "", ips[i] - code(test, 0));
+	seq_buf_str(&s);
+	KUNIT_EXPECT_STREQ(test, got, want);
+	for (i = nr; i < MAX_FRAMES; i++)
+		KUNIT_EXPECT_EQ(test, ips[i], POISON);
+}
+
+/* The test's thread is a user's while @flags say so. */
+static unsigned int become(unsigned int flags)
+{
+	unsigned int mask = PF_KTHREAD | PF_USER_WORKER | PF_VCPU;
+	unsigned int old = current->flags & mask;
+
+	current->flags = (current->flags & ~mask) | flags;
+	return old;
+}
+
+/*
+ * As perf calls it: nothing may sleep or fault. What is asked for is done later,
+ * by others.
+ */
+static void sample_ctx(struct kunit *test, unsigned int flags,
+		       struct perf_callchain_entry_ctx *ctx)
+{
+	struct bench *bench = test->priv;
+	unsigned int old;
+
+	memset64(bench->entry->ip, POISON, MAX_FRAMES);
+	bench->entry->nr = 0;
+	ctx->entry = bench->entry;
+	local_irq_disable();
+	old = become(flags);
+	perf_callchain_user(ctx, &bench->regs);
+	become(old);
+	count(bench);
+	local_irq_enable();
+}
+
+static void expect_stored(struct kunit *test, const char *want)
+{
+	struct bench *bench = test->priv;
+
+	expect_frames(test, bench->entry->ip, bench->entry->nr, want);
+}
+
+static void sample(struct kunit *test, const char *want, const char *counted)
+{
+	struct perf_callchain_entry_ctx ctx = { .max_stack = MAX_FRAMES };
+
+	sample_ctx(test, 0, &ctx);
+	expect_stored(test, want);
+	expect_counted(test, counted);
+}
+
+#if SFU_HAVE_UNWIND_USER
+/* As the kernel calls it, on the way back to user mode. */
+static int defer(struct kunit *test, unsigned int flags, unsigned int max,
+		 const char *want)
+{
+	struct pt_regs *regs = task_pt_regs(current), saved = *regs;
+	struct bench *bench = test->priv;
+	unsigned long entries[MAX_FRAMES];
+	struct unwind_stacktrace trace = { .nr = 99, .entries = entries };
+	unsigned int old;
+	int err;
+
+	memset64((u64 *)entries, POISON, MAX_FRAMES);
+	*regs = bench->regs;
+	old = become(flags);
+	err = unwind_user(&trace, max);
+	become(old);
+	*regs = saved;
+	count(bench);
+	expect_frames(test, entries, trace.nr, want);
+	return err;
+}
+
+static void defer_all(struct kunit *test, const char *want, const char *counted)
+{
+	KUNIT_EXPECT_EQ(test, 0, defer(test, 0, MAX_FRAMES, want));
+	expect_counted(test, counted);
+}
+#endif
+
+/* ---- who is left to the kernel ---- */
+
+struct decline_case {
+	const char	*name;
+	bool		disabled;
+	unsigned int	flags;
+	void (*prepare)(struct kunit *test);
+	const char	*sampled;	/* the kernel's own stacks */
+	const char	*deferred;
+	const char	*counted;
+};
+
+static void make_compat(struct kunit *test)
+{
+	struct bench *bench = test->priv;
+
+	lose_fp(test);
+	user_regs_make_compat(&bench->regs);
+}
+
+static void make_kernel(struct kunit *test)
+{
+	struct bench *bench = test->priv;
+
+	lose_fp(test);
+	user_regs_make_kernel(&bench->regs);
+}
+
+static void have_no_section(struct kunit *test)
+{
+	map_other(test, 0);
+}
+
+static void have_no_section_in_compat(struct kunit *test)
+{
+	have_no_section(test);
+	make_compat(test);
+}
+
+#define KTHREAD	"declined.kthread"
+#define GUEST	"declined.guest"
+#define COMPAT	"declined.compat"
+
+/* Where there are several reasons, the first in this order is counted. */
+static const struct decline_case decline_cases[] = {
+	{ "disabled", true, 0, NULL, BY_FP, BY_FP, "declined.disabled" },
+	{ "kernel thread", false, PF_KTHREAD, NULL, BY_FP, "", KTHREAD },
+	{ "io worker", false, PF_USER_WORKER, NULL, BY_FP, BY_FP, KTHREAD },
+	{ "guest", false, PF_VCPU, NULL, BY_FP, BY_FP, GUEST },
+	{ "32-bit code", false, 0, make_compat, "10", "10", COMPAT },
+	{ "registers of the kernel", false, 0, make_kernel, "10", "", COMPAT },
+	{ "no section", false, 0, have_no_section, BY_FP, BY_FP, "declined.nosection" },
+	{ "disabled, kernel thread", true, PF_KTHREAD, NULL, BY_FP, "", "declined.disabled" },
+	{ "kernel thread, guest", false, PF_KTHREAD | PF_VCPU, NULL, BY_FP, "", KTHREAD },
+	{ "guest, 32-bit code", false, PF_VCPU, make_compat, "10", "10", GUEST },
+	{ "32-bit code, no section", false, 0, have_no_section_in_compat, "10", "10", COMPAT },
+};
+
+static void decline_case_desc(const struct decline_case *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(decline_case, decline_cases, decline_case_desc);
+
+/* As root writes it to /sys/module/sframe_unwind/parameters/enabled. */
+static void enable(void *value)
+{
+	const struct kernel_param *param;
+
+	for (param = __start___param; param < __stop___param; param++)
+		if (!strcmp(param->name, "sframe_unwind.enabled"))
+			param->ops->set(value, param);
+}
+
+static void prepare(struct kunit *test)
+{
+	const struct decline_case *c = test->param_value;
+
+	if (c->prepare)
+		c->prepare(test);
+	learn(test);
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, enable, "Y"));
+	enable(c->disabled ? "N" : "Y");
+}
+
+static void sample_declined(struct kunit *test)
+{
+	const struct decline_case *c = test->param_value;
+	struct perf_callchain_entry_ctx ctx = { .max_stack = MAX_FRAMES };
+	struct bench *bench = test->priv;
+
+	prepare(test);
+	sample_ctx(test, c->flags, &ctx);
+	expect_stored(test, c->sampled);
+	KUNIT_EXPECT_EQ(test, ctx.nr, bench->entry->nr);
+	expect_counted(test, c->counted);
+	expect_traced(test, "");
+}
+
+/* A thread that has given its memory up. */
+static void sample_without_mm(struct kunit *test)
+{
+	struct mm_struct *mm = current->mm;
+
+	learn(test);
+	lose_fp(test);
+	kthread_unuse_mm(mm);
+	sample(test, "10", KTHREAD);
+	kthread_use_mm(mm);
+	sample(test, BY_SFRAME, "walks stop.complete frames.sframe=2");
+}
+
+/* New code may bring a section along. */
+static void sample_without_section_in_new_code(struct kunit *test)
+{
+	have_no_section(test);
+	learn(test);
+	map_other(test, OTHER_PAGE);
+	user_regs(&((struct bench *)test->priv)->regs,
+		  page(test, OTHER_PAGE + IMAGE_CODE), 0, 0);
+	sample(test, "10000", "declined.nosection asked");
+}
+
+/* ---- what is stored ---- */
+
+struct full_case {
+	const char	*name;
+	u32		max_stack;
+	u32		nr;		/* stored ahead of us, of the kernel's stack */
+	bool		contexts_maxed;
+	const char	*want;
+	const char	*counted;
+	const char	*traced;
+};
+
+static const struct full_case full_cases[] = {
+	{ "0", 0, 0, false, "", "walks stop.full", "10 to 10, 1 frames, full;" },
+	{ "1", 1, 0, false, "10", "walks stop.full frames.sframe",
+	  "10 to 100, 2 frames, full;" },
+	{ "2", 2, 0, false, "10 100", "walks stop.full frames.sframe=2",
+	  "10 to 200, 3 frames, full;" },
+	{ "3", 3, 0, false, BY_SFRAME, "walks stop.complete frames.sframe=2",
+	  "10 to 200, 3 frames, complete;" },
+	{ "4", 4, 0, false, BY_SFRAME, "walks stop.complete frames.sframe=2",
+	  "10 to 200, 3 frames, complete;" },
+	{ "6, of which 4 are taken", 6, 4, false, "10 100", "walks stop.full frames.sframe=2",
+	  "10 to 200, 3 frames, full;" },
+	{ "6, of which 3 are taken", 6, 3, false, BY_SFRAME,
+	  "walks stop.complete frames.sframe=2", "10 to 200, 3 frames, complete;" },
+	{ "6, of which all are taken", 6, 6, false, "", "walks stop.full",
+	  "10 to 10, 1 frames, full;" },
+	{ "no room for contexts", 6, 0, true, "", "walks stop.full",
+	  "10 to 10, 1 frames, full;" },
+};
+
+static void full_case_desc(const struct full_case *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(full_case, full_cases, full_case_desc);
+
+/* Our frames and no others, as far as there is room; and none is left. */
+static void sample_max_stack(struct kunit *test)
+{
+	const struct full_case *c = test->param_value;
+	struct perf_callchain_entry_ctx ctx = {
+		.max_stack = c->max_stack,
+		.nr = c->nr,
+		.contexts_maxed = c->contexts_maxed,
+	};
+
+	learn(test);
+	sample_ctx(test, 0, &ctx);
+	expect_stored(test, c->want);
+	KUNIT_EXPECT_EQ(test, ctx.nr, c->max_stack);
+	expect_counted(test, c->counted);
+	expect_traced(test, c->traced);
+}
+
+/* ---- how a walk ends, told once ---- */
+
+static void nothing(struct kunit *test)
+{
+}
+
+static void lose_stack(struct kunit *test)
+{
+	struct bench *bench = test->priv;
+
+	user_regs(&bench->regs, code(test, 0x10), page(test, NO_PAGE), 0);
+}
+
+static void enter_plain_code(struct kunit *test)
+{
+	struct bench *bench = test->priv;
+	unsigned long sp = page(test, STACK_PAGE);
+
+	user_regs(&bench->regs, page(test, OTHER_PAGE + IMAGE_CODE), sp, sp + 0x800);
+}
+
+static void enter_no_code(struct kunit *test)
+{
+	struct bench *bench = test->priv;
+
+	user_regs(&bench->regs, page(test, NO_PAGE), page(test, STACK_PAGE), 0);
+}
+
+static void return_to_no_code(struct kunit *test)
+{
+	put_words(test, page(test, STACK_PAGE), 0, page(test, NO_PAGE));
+}
+
+static void drop_section(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, 0, user_madvise(page(test, IMAGE_SECTION), PAGE_SIZE,
+					      MADV_DONTNEED));
+}
+
+/* The entry's offset of its rows, at 28 + 12, is the last of all. */
+static void spoil_section(struct kunit *test)
+{
+	struct bench *bench = test->priv;
+	loff_t at = IMAGE_SECTION * PAGE_SIZE + 40;
+
+	KUNIT_ASSERT_EQ(test, 4, kernel_write(bench->image.file, "\xff\xff\xff\xff", 4, &at));
+}
+
+static void begin_exec(struct kunit *test)
+{
+	current->in_execve = 1;
+}
+
+struct stop_case {
+	const char	*name;
+	void (*act)(struct kunit *test);
+	const char	*want;
+	const char	*counted;
+	const char	*traced;
+};
+
+/* A page is 0x1000 bytes. After learning. */
+static const struct stop_case stop_cases[] = {
+	{ "complete", nothing, BY_SFRAME, "walks stop.complete frames.sframe=2",
+	  "10 to 200, 3 frames, complete;" },
+	{ "stack-fault", lose_stack, "10", "walks stop.stack-fault",
+	  "10 to 10, 1 frames, stack-fault;" },
+	{ "nodata", enter_plain_code, "10000", "walks stop.nodata",
+	  "10000 to 10000, 1 frames, nodata;" },
+	{ "unlearned", enter_no_code, "1d000", "walks stop.unlearned asked",
+	  "1d000 to 1d000, 1 frames, unlearned;" },
+	{ "bad-ra", return_to_no_code, "10", "walks stop.bad-ra asked",
+	  "10 to 10, 1 frames, bad-ra;" },
+	{ "section-fault", drop_section, "10", "walks stop.section-fault asked",
+	  "10 to 10, 1 frames, section-fault;" },
+	{ "bad-section", spoil_section, "10", "walks stop.bad-section fault.fre-off retired",
+	  "10 to 10, 1 frames, bad-section;" },
+	{ "exec", begin_exec, "10", "walks stop.exec", "10 to 10, 1 frames, exec;" },
+};
+
+static void stop_case_desc(const struct stop_case *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(stop_case, stop_cases, stop_case_desc);
+
+static void sample_stop(struct kunit *test)
+{
+	const struct stop_case *c = test->param_value;
+	struct perf_callchain_entry_ctx ctx = { .max_stack = MAX_FRAMES };
+
+	map_other(test, OTHER_PAGE);
+	learn(test);
+	c->act(test);
+	sample_ctx(test, 0, &ctx);
+	current->in_execve = 0;
+	expect_stored(test, c->want);
+	/* Nothing behind us, not even where there would be room. */
+	KUNIT_EXPECT_EQ(test, ctx.nr, MAX_FRAMES);
+	expect_counted(test, c->counted);
+	expect_traced(test, c->traced);
+}
+
+static bool has_learned(void)
+{
+	struct sfu_map *map = sfu_map_get(current->mm);
+
+	sfu_map_put(map);
+	return map;
+}
+
+/* The first sample asks; those after have what it asked for. */
+static void sample_first(struct kunit *test)
+{
+	struct bench *bench = test->priv;
+
+	sample(test, "10", "walks stop.unlearned asked");
+	KUNIT_EXPECT_TRUE(test, comes_true(has_learned));
+	counters_read(&bench->since);
+	sample(test, BY_SFRAME, "walks stop.complete frames.sframe=2");
+}
+
+/* A section that is bad is bad once. */
+static void sample_after_bad_section(struct kunit *test)
+{
+	learn(test);
+	spoil_section(test);
+	sample(test, "10", "walks stop.bad-section fault.fre-off retired");
+	sample(test, "10", "walks stop.nodata");
+}
+
+#if SFU_HAVE_UNWIND_USER
+static void defer_declined(struct kunit *test)
+{
+	const struct decline_case *c = test->param_value;
+
+	prepare(test);
+	KUNIT_EXPECT_EQ(test, 0, defer(test, c->flags, MAX_FRAMES, c->deferred));
+	expect_counted(test, c->counted);
+	expect_traced(test, "");
+}
+
+struct max_case {
+	const char	*name;
+	unsigned int	max;
+	int		err;
+	const char	*want;
+	const char	*counted;
+	const char	*traced;
+};
+
+static const struct max_case max_cases[] = {
+	{ "0", 0, -EINVAL, "", "", "" },
+	{ "1", 1, 0, "10", "walks stop.full frames.sframe", "10 to 100, 2 frames, full;" },
+	{ "2", 2, 0, "10 100", "walks stop.full frames.sframe=2",
+	  "10 to 200, 3 frames, full;" },
+	{ "3", 3, 0, BY_SFRAME, "walks stop.complete frames.sframe=2",
+	  "10 to 200, 3 frames, complete;" },
+	{ "4", 4, 0, BY_SFRAME, "walks stop.complete frames.sframe=2",
+	  "10 to 200, 3 frames, complete;" },
+};
+
+static void max_case_desc(const struct max_case *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(max_case, max_cases, max_case_desc);
+
+static void defer_max_entries(struct kunit *test)
+{
+	const struct max_case *c = test->param_value;
+
+	learn(test);
+	KUNIT_EXPECT_EQ(test, c->err, defer(test, 0, c->max, c->want));
+	expect_counted(test, c->counted);
+	expect_traced(test, c->traced);
+}
+
+/* What can be learned, or brought in, is so on the spot; but only once. */
+static const struct stop_case deferred_cases[] = {
+	{ "complete", nothing, BY_SFRAME, "walks stop.complete frames.sframe=2",
+	  "10 to 200, 3 frames, complete;" },
+	{ "stack-fault", lose_stack, "10", "walks stop.stack-fault",
+	  "10 to 10, 1 frames, stack-fault;" },
+	{ "nodata", enter_plain_code, "10000", "walks stop.nodata",
+	  "10000 to 10000, 1 frames, nodata;" },
+	{ "unlearned", enter_no_code, "1d000", "walks stop.unlearned learned",
+	  "1d000 to 1d000, 1 frames, unlearned;" },
+	{ "bad-ra", return_to_no_code, "10", "walks stop.bad-ra learned",
+	  "10 to 10, 1 frames, bad-ra;" },
+	{ "section not present", drop_section, BY_SFRAME,
+	  "walks stop.complete frames.sframe=2", "10 to 200, 3 frames, complete;" },
+	{ "bad-section", spoil_section, "10", "walks stop.bad-section fault.fre-off retired",
+	  "10 to 10, 1 frames, bad-section;" },
+};
+
+KUNIT_ARRAY_PARAM(deferred_case, deferred_cases, stop_case_desc);
+
+static void defer_stop(struct kunit *test)
+{
+	const struct stop_case *c = test->param_value;
+
+	map_other(test, OTHER_PAGE);
+	learn(test);
+	/* Learning may take its time, and then waits for as long. */
+	schedule_timeout_uninterruptible(HZ / 10);
+	c->act(test);
+	defer_all(test, c->want, c->counted);
+	expect_traced(test, c->traced);
+}
+
+static void defer_first(struct kunit *test)
+{
+	defer_all(test, BY_SFRAME, "walks stop.complete frames.sframe=2 learned");
+	defer_all(test, BY_SFRAME, "walks stop.complete frames.sframe=2");
+}
+#endif
+
+static struct kunit_case sync_tests[] = {
+	KUNIT_CASE_PARAM(sample_declined, decline_case_gen_params),
+	KUNIT_CASE(sample_without_mm),
+	KUNIT_CASE(sample_without_section_in_new_code),
+	KUNIT_CASE_PARAM(sample_max_stack, full_case_gen_params),
+	KUNIT_CASE_PARAM(sample_stop, stop_case_gen_params),
+	KUNIT_CASE(sample_first),
+	KUNIT_CASE(sample_after_bad_section),
+	{}
+};
+
+static struct kunit_suite sync_suite = {
+	.name = "sframe_hooks_sync",
+	.init = bench_init,
+	.test_cases = sync_tests,
+};
+
+kunit_test_suite(sync_suite);
+
+#if SFU_HAVE_UNWIND_USER
+static struct kunit_case deferred_tests[] = {
+	KUNIT_CASE_PARAM(defer_declined, decline_case_gen_params),
+	KUNIT_CASE_PARAM(defer_max_entries, max_case_gen_params),
+	KUNIT_CASE_PARAM(defer_stop, deferred_case_gen_params),
+	KUNIT_CASE(defer_first),
+	{}
+};
+
+static struct kunit_suite deferred_suite = {
+	.name = "sframe_hooks_deferred",
+	.init = bench_init,
+	.test_cases = deferred_tests,
+};
+
+kunit_test_suite(deferred_suite);
+#endif

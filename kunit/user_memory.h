@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Memory of a process, for the test that runs: real mappings, which KUnit gives
+ * to its thread, and which go with the test.
+ */
+#ifndef USER_MEMORY_H
+#define USER_MEMORY_H
+
+#include <linux/types.h>
+
+struct kunit;
+
+unsigned long user_map(struct kunit *test, u32 nr);
+void user_allow(struct kunit *test, unsigned long page);
+void user_forbid(struct kunit *test, unsigned long page);
+void user_store(struct kunit *test, unsigned long addr, const void *bytes,
+		u32 len);
+
+#endif /* USER_MEMORY_H */
