@@ -12,7 +12,7 @@ VERSION	:= $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf 2>/dev/nu
 release	= $(shell cat $(KDIR)/include/config/kernel.release)
 depmod	= $(if $(DESTDIR),,depmod -a $(release))
 
-NEEDED_OPTIONS := X86_64 MODULES PERF_EVENTS DYNAMIC_FTRACE_WITH_ARGS MMU_NOTIFIER \
+NEEDED_OPTIONS := X86_64 MODULES PERF_EVENTS DYNAMIC_FTRACE_WITH_ARGS \
 		  IRQ_WORK
 
 help:	## show this list

@@ -18,20 +18,26 @@
  *   - else in a worker, which borrows the memory;
  *   - or directly, where the unwinder itself may sleep.
  *
- * Lifetimes. A struct sfu_process belongs to the mmu notifier that is
- * subscribed to the mm. The subscription pins the mm_struct, so an mm in the
- * table is never mistaken for a later one at the same address. The notifier
- * marks mappings as gone when they are unmapped, and takes the process out of
- * the table when it ends. Who takes it out (process or module exit) drops the
- * subscription; the memory follows after an SRCU and then an RCU grace period.
- * A map is freed an RCU grace period after its last reference.
+ * What comes and goes is told by ftrace, at the functions where the kernel does
+ * it: a mapping is made (and learned before its first instruction), removed
+ * (and marked as gone), a process forks (and its child gets a copy) or ends (and
+ * is taken out of the table). mmu notifiers would tell of some of it, but a
+ * process that has one waits for a grace period at its end: measured with
+ * 400 short processes, each took eight times as long.
+ *
+ * Lifetimes. A struct sfu_process pins the mm_struct, so an mm in the table is
+ * never mistaken for a later one at the same address. Whoever takes it out of
+ * the table (the process's end or module exit) frees it an RCU grace period
+ * later. A map is freed an RCU grace period after its last reference, and the
+ * rule cache with the process.
  *
  * Publishing happens under mmap_lock held for reading: munmap() removes the
- * mapping under the same lock held for writing before it notifies. So either
- * the learner no longer sees the mapping, or the notifier sees the new map.
+ * mapping under the same lock held for writing before it tells. So either the
+ * learner no longer sees the mapping, or the new map is told.
  *
- * Memory: about 120 bytes per executable mapping, charged to the process's
- * memory control group where it is learned by the process.
+ * Memory: about 150 bytes per executable mapping and 32 KiB of rule cache,
+ * charged to the process's memory control group where it is learned by the
+ * process.
  *
  * Limits: an address that is executable but not in the map costs an ask. A
  * process that learned nothing new waits, twice as long each time, before it
@@ -45,48 +51,52 @@
 #include <linux/jiffies.h>
 #include <linux/kthread.h>
 #include <linux/mm.h>
-#include <linux/mmu_notifier.h>
 #include <linux/pagemap.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/task_work.h>
 #include <linux/uaccess.h>
-#include <linux/wait_bit.h>
 #include <linux/workqueue.h>
 
 #include <asm/irq_regs.h>
 
 #include "compat.h"
 #include "sframe_arch.h"
+#include "sframe_cache.h"
 #include "sframe_map.h"
 #include "sframe_stats.h"
 
 #define LEARN_WAIT_MAX	HZ		/* between looks that find nothing new */
 #define LEARN_RETRIES	3		/* if the mappings change meanwhile */
+#define PROFILED_FOR	(600 * HZ)	/* after the last sample */
 #define MAX_PHDRS	128
+#define SFU_KEY_MAX	BIT_ULL(63)
+#define GFP_HOOK	(GFP_NOWAIT | __GFP_ACCOUNT | __GFP_NOWARN)
 #define TOUCH_MAX	(64UL << 20)	/* bytes of a section made present */
 #define TOUCH_STEP	(256UL << 10)	/* between looks at fatal signals */
 
 /**
  * struct sfu_process - a process whose mappings are known
- * @node: in processes; taken out once, under processes_lock
- * @hashed: in the table; under processes_lock
- * @notifier: owns this struct
- * @mm: whose mappings; pinned by the notifier
+ * @node: in processes, until its end
+ * @mm: whose mappings; pinned
  * @lock: held to learn
  * @map: the mappings; replaced under @lock
+ * @cache: rows of them; made with the first map that has a section
+ * @next_key: for the next mapping learned; under @lock
+ * @unsettled: a mapping's section was not there, or went, while its code is
  * @learned_at: when @map was learned, in jiffies; under @lock
  * @wait: jiffies until it may be learned again; under @lock
  * @rcu: frees it
  */
 struct sfu_process {
 	struct hlist_node	node;
-	bool			hashed;
-	struct mmu_notifier	notifier;
 	struct mm_struct	*mm;
 	struct mutex		lock;		/* one learner at a time */
 	struct sfu_map __rcu	*map;
+	struct sfu_cache	*cache;
+	u64			next_key;
+	bool			unsettled;
 	unsigned long		learned_at;
 	unsigned long		wait;
 	struct rcu_head		rcu;
@@ -119,11 +129,13 @@ static size_t map_size(const struct sfu_map *map)
 	return struct_size(map, regions, map->nr_regions);
 }
 
-static struct sfu_map *map_alloc(unsigned int nr_regions)
+static struct sfu_map *map_alloc(unsigned int nr_regions, gfp_t gfp)
 {
 	struct sfu_map *map;
 
-	map = kvzalloc(struct_size(map, regions, nr_regions), GFP_KERNEL_ACCOUNT);
+	map = gfpflags_allow_blocking(gfp) ?
+		kvzalloc(struct_size(map, regions, nr_regions), gfp) :
+		kzalloc(struct_size(map, regions, nr_regions), gfp);
 	if (!map)
 		return NULL;
 	map->nr_regions = nr_regions;
@@ -196,145 +208,106 @@ void sfu_region_retire(struct sfu_region *region, enum sframe_fault fault)
 	sfu_count(faults[fault]);
 }
 
-static bool overlaps(const struct mmu_notifier_range *range,
-		     unsigned long start, unsigned long end)
+/* Returns whether code has lost its section, as when a library is loaded. */
+static bool map_forget(struct sfu_map *map, unsigned long start, unsigned long end)
 {
-	return range->start < end && start < range->end;
-}
-
-static void map_forget(struct sfu_map *map, const struct mmu_notifier_range *range)
-{
+	bool lost = false;
 	unsigned int i;
 
 	for (i = 0; i < map->nr_regions; i++) {
 		struct sfu_region *region = &map->regions[i];
+		bool code = start < region->end && region->start < end;
+		bool section = start < region->sframe_end &&
+			       region->sframe_start < end;
 
-		if (overlaps(range, region->start, region->end) ||
-		    overlaps(range, region->sframe_start, region->sframe_end))
+		if (code || section)
 			atomic_set(&region->state, SFU_REGION_GONE);
+		lost |= section && !code;
 	}
+	return lost;
 }
 
 /* ---- processes ---- */
 
-/* Under RCU, or in the process itself, which keeps itself in the table. */
+/* Under RCU or processes_lock. Who keeps the memory alive may keep the process. */
 static struct sfu_process *process_lookup(struct mm_struct *mm)
 {
 	struct sfu_process *process;
 
 	hash_for_each_possible_rcu(processes, process, node, (unsigned long)mm,
-				   true)
+				   lockdep_is_held(&processes_lock))
 		if (process->mm == mm)
 			return process;
 	return NULL;
 }
 
-/* Out of the table; true for the one who did it. */
-static bool process_unhash(struct sfu_process *process)
+static size_t process_size(const struct sfu_process *process)
 {
-	bool hashed;
-
-	spin_lock(&processes_lock);
-	hashed = process->hashed;
-	if (hashed)
-		hash_del_rcu(&process->node);
-	process->hashed = false;
-	spin_unlock(&processes_lock);
-	return hashed;
+	return sizeof(*process) + (process->cache ? sizeof(*process->cache) : 0);
 }
 
-static int on_invalidate(struct mmu_notifier *notifier,
-			 const struct mmu_notifier_range *range)
+static struct sfu_process *process_alloc(struct mm_struct *mm, gfp_t gfp)
 {
-	struct sfu_process *process =
-		container_of(notifier, struct sfu_process, notifier);
-	struct sfu_map *map;
+	struct sfu_process *process = kzalloc_obj(*process, gfp);
 
-	/* Reclaim and migration bring the same bytes back. */
-	if (range->event != MMU_NOTIFY_UNMAP)
-		return 0;
-
-	rcu_read_lock();
-	map = rcu_dereference(process->map);
-	if (map)
-		map_forget(map, range);
-	rcu_read_unlock();
-	return 0;
-}
-
-static void on_release(struct mmu_notifier *notifier, struct mm_struct *mm)
-{
-	struct sfu_process *process =
-		container_of(notifier, struct sfu_process, notifier);
-
-	if (process_unhash(process))
-		mmu_notifier_put(notifier);
-}
-
-static struct mmu_notifier *on_alloc(struct mm_struct *mm)
-{
-	struct sfu_process *process;
-
-	process = kzalloc_obj(*process, GFP_KERNEL_ACCOUNT);
 	if (!process)
-		return ERR_PTR(-ENOMEM);
+		return NULL;
+	mmgrab(mm);
 	process->mm = mm;
 	mutex_init(&process->lock);
+	process->next_key = PAGE_SIZE;
 	process->learned_at = jiffies;
 	atomic_long_add(sizeof(*process), &sfu_held.bytes);
 	atomic_long_inc(&sfu_held.processes);
-	return &process->notifier;
+	return process;
 }
 
-static void on_free(struct mmu_notifier *notifier)
+static void process_free_rcu(struct rcu_head *rcu)
 {
-	struct sfu_process *process =
-		container_of(notifier, struct sfu_process, notifier);
+	struct sfu_process *process = container_of(rcu, struct sfu_process, rcu);
 
-	sfu_map_put(rcu_dereference_protected(process->map, true));
-	atomic_long_sub(sizeof(*process), &sfu_held.bytes);
-	kfree_rcu(process, rcu);
-	/* The last word: sfu_map_exit() waits for it. */
-	if (atomic_long_dec_and_test(&sfu_held.processes))
-		wake_up_var(&sfu_held.processes);
+	sfu_cache_free(process->cache);
+	kfree(process);
 }
 
-static const struct mmu_notifier_ops notifier_ops = {
-	.invalidate_range_start	= on_invalidate,
-	.release		= on_release,
-	.alloc_notifier		= on_alloc,
-	.free_notifier		= on_free,
-};
+/* Nobody finds it any more, but a sample may have it in hand. */
+static void process_free(struct sfu_process *process)
+{
+	sfu_map_put(rcu_dereference_protected(process->map, true));
+	mmdrop(process->mm);
+	atomic_long_dec(&sfu_held.processes);
+	atomic_long_sub(process_size(process), &sfu_held.bytes);
+	call_rcu(&process->rcu, process_free_rcu);
+}
+
+/* Into the table, unless it is there already: the one that is there. */
+static struct sfu_process *process_add(struct sfu_process *process)
+{
+	struct sfu_process *was;
+
+	spin_lock(&processes_lock);
+	was = process_lookup(process->mm);
+	if (!was)
+		hash_add_rcu(processes, &process->node, (unsigned long)process->mm);
+	spin_unlock(&processes_lock);
+
+	if (was)
+		process_free(process);
+	return was ?: process;
+}
 
 /* The process of @mm, made if need be. The caller keeps @mm's memory alive. */
 static struct sfu_process *process_get(struct mm_struct *mm)
 {
 	struct sfu_process *process;
-	struct mmu_notifier *notifier;
-	bool hashed;
 
 	rcu_read_lock();
 	process = process_lookup(mm);
 	rcu_read_unlock();
 	if (process)
 		return process;
-
-	notifier = mmu_notifier_get(&notifier_ops, mm);
-	if (IS_ERR(notifier))
-		return ERR_CAST(notifier);
-	process = container_of(notifier, struct sfu_process, notifier);
-
-	spin_lock(&processes_lock);
-	hashed = process->hashed;
-	if (!hashed)
-		hash_add_rcu(processes, &process->node, (unsigned long)mm);
-	process->hashed = true;
-	spin_unlock(&processes_lock);
-
-	/* Another thread was first: its reference is the one that counts. */
-	if (hashed)
-		mmu_notifier_put(notifier);
-	return process;
+	process = process_alloc(mm, GFP_KERNEL_ACCOUNT);
+	return process ? process_add(process) : NULL;
 }
 
 /**
@@ -375,11 +348,27 @@ struct sfu_map *sfu_map_get(struct mm_struct *mm)
 /* A mapping as found, in the order of the map's regions. */
 struct mapping {
 	struct file	*file;		/* NULL: anonymous */
-	unsigned long	offset;		/* in the file, bytes */
+	bool		known;		/* the region has been copied */
 };
 
-static bool fault(enum sframe_fault fault)
+/**
+ * struct lesson - what learning is to do
+ * @process: whom to learn
+ * @known: its map so far, or NULL
+ * @asked: something was lacking: look at known sections, too
+ * @news: set if anything was learned that @known has not
+ */
+struct lesson {
+	struct sfu_process	*process;
+	struct sfu_map		*known;
+	bool			asked;
+	bool			news;
+};
+
+/* There is a section, but it is of no use, or not yet. */
+static bool fault(struct sfu_region *region, enum sframe_fault fault)
 {
+	region->settled = false;
 	sfu_count(faults[fault]);
 	return false;
 }
@@ -425,9 +414,9 @@ static struct elf64_phdr *read_phdrs(struct file *file, unsigned int *nr)
 
 /* What is added to p_vaddr: from the segment that @offset of the file is in. */
 static bool find_bias(const struct elf64_phdr *phdrs, unsigned int nr,
-		      const struct sfu_region *region, unsigned long offset,
-		      u64 *bias)
+		      const struct sfu_region *region, u64 *bias)
 {
+	unsigned long offset = region->offset;
 	unsigned int i;
 
 	for (i = 0; i < nr; i++) {
@@ -488,15 +477,15 @@ static bool locate_section(struct sfu_region *region, const struct mapping *mapp
 		return false;
 
 	seg = find_segment(phdrs, nr);
-	found = seg && find_bias(phdrs, nr, region, mapping->offset, &bias);
+	found = seg && find_bias(phdrs, nr, region, &bias);
 	if (found && !is_loaded(phdrs, nr, seg))
-		found = fault(SFRAME_FAULT_SEGMENT);
+		found = fault(region, SFRAME_FAULT_SEGMENT);
 	if (found) {
 		region->sframe_start = bias + seg->p_vaddr;
 		region->sframe_end = region->sframe_start + seg->p_filesz;
 		if (region->sframe_end < region->sframe_start ||
 		    !access_ok((void __user *)region->sframe_start, seg->p_filesz))
-			found = fault(SFRAME_FAULT_SEGMENT);
+			found = fault(region, SFRAME_FAULT_SEGMENT);
 	}
 	kfree(phdrs);
 	return found;
@@ -513,23 +502,21 @@ static struct vm_area_struct *mapped_from(struct mm_struct *mm,
 }
 
 /* Under mmap_lock. */
-static bool section_is_mapped(struct mm_struct *mm, const struct sfu_region *region,
-			      const struct file *file)
+static bool section_is_mapped(struct mm_struct *mm, const struct sfu_region *region)
 {
-	return mapped_from(mm, region->sframe_start, file) &&
-	       mapped_from(mm, region->sframe_end - 1, file);
+	return mapped_from(mm, region->sframe_start, region->file) &&
+	       mapped_from(mm, region->sframe_end - 1, region->file);
 }
 
 /* Something else may be mapped there. Then publish() would never agree. */
-static bool shows_section(struct mm_struct *mm, const struct sfu_region *region,
-			  const struct mapping *mapping)
+static bool shows_section(struct mm_struct *mm, struct sfu_region *region)
 {
 	bool shown;
 
 	mmap_read_lock(mm);
-	shown = section_is_mapped(mm, region, mapping->file);
+	shown = section_is_mapped(mm, region);
 	mmap_read_unlock(mm);
-	return shown || fault(SFRAME_FAULT_SEGMENT);
+	return shown || fault(region, SFRAME_FAULT_SEGMENT);
 }
 
 static int read_user(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
@@ -566,13 +553,13 @@ static bool check_section(struct sfu_region *region)
 	err = sframe_section_init(sec, &rd, region->sframe_start,
 				  region->sframe_end - region->sframe_start);
 	if (err == -EFAULT)
-		return fault(SFRAME_FAULT_SEGMENT);
+		return fault(region, SFRAME_FAULT_SEGMENT);
 	if (err)
-		return fault(rd.fault);
+		return fault(region, rd.fault);
 	if (sec->swapped)
-		return fault(SFRAME_FAULT_ENDIAN);
+		return fault(region, SFRAME_FAULT_ENDIAN);
 	if (sec->abi != SFU_ARCH_ABI)
-		return fault(SFRAME_FAULT_FOREIGN);
+		return fault(region, SFRAME_FAULT_FOREIGN);
 	if (sec->num_fdes == 0)
 		return false;
 	return true;
@@ -585,14 +572,14 @@ static bool check_section(struct sfu_region *region)
 static void learn_region(struct mm_struct *mm, struct sfu_region *region,
 			 const struct mapping *mapping)
 {
+	region->settled = true;
 	if (!locate_section(region, mapping)) {
 		region->sframe_start = 0;
 		region->sframe_end = 0;
 		return;
 	}
-	if (!shows_section(mm, region, mapping) || !check_section(region))
+	if (!shows_section(mm, region) || !check_section(region))
 		return;
-	touch(region);
 	atomic_set(&region->state, SFU_REGION_COVERED);
 }
 
@@ -609,25 +596,49 @@ static unsigned int count_mappings(struct mm_struct *mm)
 	return nr;
 }
 
-/* Fills both arrays, as far as they go; sets the number found. */
-static void list_mappings(struct mm_struct *mm, struct sfu_map *map,
+/*
+ * Is the mapping known? Under mmap_lock. As long as a region is not gone its
+ * file is mapped, so that no other file has come to have the same address.
+ */
+static struct sfu_region *find_known(struct sfu_map *known,
+				     const struct sfu_region *region)
+{
+	struct sfu_region *was = known ? sfu_map_find(known, region->start) : NULL;
+
+	return was && was->settled && was->start == region->start &&
+	       was->end == region->end && was->file == region->file &&
+	       was->offset == region->offset ? was : NULL;
+}
+
+/* Fills both arrays, as far as they go; what is known is copied. */
+static void list_mappings(const struct lesson *lesson, struct sfu_map *map,
 			  struct mapping *mappings)
 {
-	VMA_ITERATOR(vmi, mm, 0);
+	VMA_ITERATOR(vmi, lesson->process->mm, 0);
+	struct mm_struct *mm = lesson->process->mm;
 	struct vm_area_struct *vma;
+	struct sfu_region *was;
 	unsigned int nr = 0;
 
 	mmap_read_lock(mm);
 	for_each_vma(vmi, vma) {
+		struct sfu_region *region = &map->regions[nr];
+
 		if (!(vma->vm_flags & VM_EXEC))
 			continue;
 		if (nr == map->nr_regions)
 			break;
-		map->regions[nr].start = vma->vm_start;
-		map->regions[nr].end = vma->vm_end;
+		region->start = vma->vm_start;
+		region->end = vma->vm_end;
+		region->file = vma->vm_file;
+		region->offset = vma->vm_pgoff << PAGE_SHIFT;
+		was = find_known(lesson->known, region);
+		if (was) {
+			*region = *was;
+			mappings[nr].known = true;
+		}
 		if (vma->vm_file)
 			mappings[nr].file = get_file(vma->vm_file);
-		mappings[nr].offset = vma->vm_pgoff << PAGE_SHIFT;
 		nr++;
 	}
 	mmap_read_unlock(mm);
@@ -636,23 +647,60 @@ static void list_mappings(struct mm_struct *mm, struct sfu_map *map,
 	for (; nr < map->nr_regions; nr++) {
 		map->regions[nr].start = ULONG_MAX;
 		map->regions[nr].end = ULONG_MAX;
+		map->regions[nr].settled = true;
 	}
 }
 
 /* Is the region as it was when it was listed? Under mmap_lock. */
-static bool still_valid(struct mm_struct *mm, const struct sfu_region *region,
-			const struct mapping *mapping)
+static bool still_valid(struct mm_struct *mm, const struct sfu_region *region)
 {
 	struct vm_area_struct *vma;
 
 	if (region->start == ULONG_MAX)
 		return true;
-	vma = mapped_from(mm, region->start, mapping->file);
+	vma = mapped_from(mm, region->start, region->file);
 	if (!vma || vma->vm_start != region->start || vma->vm_end != region->end ||
-	    vma->vm_pgoff << PAGE_SHIFT != mapping->offset)
+	    vma->vm_pgoff << PAGE_SHIFT != region->offset)
 		return false;
 	return atomic_read(&region->state) != SFU_REGION_COVERED ||
-	       section_is_mapped(mm, region, mapping->file);
+	       section_is_mapped(mm, region);
+}
+
+/*
+ * Publish what still holds. Mappings that went meanwhile are marked as gone;
+ * -EAGAIN then says that the map is old already.
+ */
+static int publish(struct lesson *lesson, struct sfu_map *map,
+		   const struct mapping *mappings)
+{
+	struct sfu_process *process = lesson->process;
+	unsigned int i, nr_sections = 0;
+	bool unsettled = false;
+	struct sfu_map *old;
+	int err = 0;
+
+	mmap_read_lock(process->mm);
+	for (i = 0; i < map->nr_regions; i++) {
+		struct sfu_region *region = &map->regions[i];
+
+		if (!still_valid(process->mm, region) ||
+		    (mappings[i].known && !find_known(lesson->known, region))) {
+			atomic_set(&region->state, SFU_REGION_GONE);
+			err = -EAGAIN;
+		}
+		nr_sections += atomic_read(&region->state) == SFU_REGION_COVERED;
+		unsettled |= !region->settled;
+	}
+	map_set_sections(map, nr_sections);
+	/* Pairs with sfu_map_lookup() and sfu_map_on_unmap(). */
+	old = rcu_replace_pointer(process->map, map,
+				  lockdep_is_held(&process->lock));
+	if (unsettled)
+		WRITE_ONCE(process->unsettled, true);
+	mmap_read_unlock(process->mm);
+
+	sfu_map_put(old);
+	return err;
 }
 
 static bool is_plain(const struct sfu_region *region)
@@ -660,86 +708,84 @@ static bool is_plain(const struct sfu_region *region)
 	return atomic_read(&region->state) == SFU_REGION_PLAIN;
 }
 
-static bool is_same(const struct sfu_region *a, const struct sfu_region *b)
+/* Has this mapping anything that was not known? */
+static bool is_news(const struct lesson *lesson, const struct sfu_region *region,
+		    const struct mapping *mapping)
 {
-	return a->start == b->start && a->end == b->end &&
-	       a->sframe_start == b->sframe_start && is_plain(a) == is_plain(b);
+	struct sfu_region *was;
+
+	if (mapping->known)
+		return false;
+	was = lesson->known ? sfu_map_find(lesson->known, region->start) : NULL;
+	return !was || was->start != region->start || was->end != region->end ||
+	       was->sframe_start != region->sframe_start ||
+	       is_plain(was) != is_plain(region);
 }
 
-/*
- * A section that contradicted itself stays retired while it is mapped.
- * Returns whether the new map has anything that the old one had not.
- */
-static bool carry_over(struct sfu_map *old, struct sfu_map *map)
+/* Is a known section still to be read? */
+static void look_again(struct sfu_region *region)
 {
-	bool news = false;
-	unsigned int i;
-
-	for (i = 0; i < map->nr_regions; i++) {
-		struct sfu_region *region = &map->regions[i];
-		struct sfu_region *was = sfu_map_find(old, region->start);
-
-		if (!was || !is_same(was, region))
-			news = true;
-		else if (atomic_read(&was->state) == SFU_REGION_RETIRED)
-			atomic_set(&region->state, SFU_REGION_RETIRED);
-	}
-	return news;
+	if (region->sframe_start && !check_section(region))
+		atomic_set(&region->state, SFU_REGION_PLAIN);
 }
 
-/*
- * Publish what still holds. Mappings that went meanwhile are marked as gone;
- * -EAGAIN then says that the map is old already.
- */
-static int publish(struct sfu_process *process, struct sfu_map *map,
-		   const struct mapping *mappings)
+/* Keys are never used again: an address that is mapped anew has another one. */
+static u64 new_key(struct sfu_process *process, u64 size)
 {
-	struct sfu_map *old;
-	unsigned int i, nr_sections = 0;
-	int err = 0;
+	u64 key = process->next_key;
 
-	mmap_read_lock(process->mm);
-	for (i = 0; i < map->nr_regions; i++) {
-		struct sfu_region *region = &map->regions[i];
-
-		if (!still_valid(process->mm, region, &mappings[i])) {
-			atomic_set(&region->state, SFU_REGION_GONE);
-			err = -EAGAIN;
-		}
-		nr_sections += atomic_read(&region->state) == SFU_REGION_COVERED;
-	}
-	map_set_sections(map, nr_sections);
-	/* Pairs with sfu_map_lookup() and on_invalidate(). */
-	old = rcu_replace_pointer(process->map, map,
-				  lockdep_is_held(&process->lock));
-	mmap_read_unlock(process->mm);
-
-	sfu_map_put(old);
-	return err;
+	if (size >= SFU_KEY_MAX - key)
+		return 0;
+	process->next_key += size;
+	return key;
 }
 
-static int learn_once(struct sfu_process *process, bool *news)
+static void make_cache(struct sfu_process *process)
 {
-	struct sfu_map *old = rcu_dereference_protected(process->map,
-					lockdep_is_held(&process->lock));
-	unsigned int i, nr = count_mappings(process->mm);
+	process->cache = sfu_cache_alloc();
+	if (process->cache)
+		atomic_long_add(sizeof(*process->cache), &sfu_held.bytes);
+}
+
+static void learn_mapping(struct lesson *lesson, struct sfu_region *region,
+			  struct mapping *mapping)
+{
+	if (!mapping->known)
+		learn_region(lesson->process->mm, region, mapping);
+	else if (lesson->asked)
+		look_again(region);
+	lesson->news |= is_news(lesson, region, mapping);
+	if (atomic_read(&region->state) != SFU_REGION_COVERED)
+		return;
+	if (!mapping->known || lesson->asked)
+		touch(region);
+	if (!mapping->known)
+		region->key = new_key(lesson->process, region->end - region->start);
+	if (!lesson->process->cache)
+		make_cache(lesson->process);
+}
+
+static int learn_once(struct lesson *lesson)
+{
+	unsigned int i, nr = count_mappings(lesson->process->mm);
 	struct mapping *mappings;
 	struct sfu_map *map;
 	int err;
 
 	mappings = kvcalloc(nr, sizeof(*mappings), GFP_KERNEL_ACCOUNT);
-	map = map_alloc(nr);
+	map = map_alloc(nr, GFP_KERNEL_ACCOUNT);
 	if (!mappings || !map) {
 		sfu_map_put(map);
 		kvfree(mappings);
 		return -ENOMEM;
 	}
 
-	list_mappings(process->mm, map, mappings);
+	WRITE_ONCE(lesson->process->unsettled, false);
+	list_mappings(lesson, map, mappings);
 	for (i = 0; i < nr; i++)
-		learn_region(process->mm, &map->regions[i], &mappings[i]);
-	*news |= !old || carry_over(old, map);
-	err = publish(process, map, mappings);
+		learn_mapping(lesson, &map->regions[i], &mappings[i]);
+	map->cache = lesson->process->cache;
+	err = publish(lesson, map, mappings);
 
 	for (i = 0; i < nr; i++)
 		if (mappings[i].file)
@@ -756,19 +802,43 @@ static bool needs_learning(struct sfu_process *process, const struct sfu_map *se
 	       time_after_eq(jiffies, process->learned_at + process->wait);
 }
 
-static int learn(struct sfu_process *process)
+static int learn(struct sfu_process *process, bool asked)
 {
+	struct lesson lesson = {
+		.process = process,
+		.asked = asked,
+	};
 	unsigned long start = jiffies;
-	bool news = false;
 	int err, i;
 
-	err = learn_once(process, &news);
-	for (i = 1; i < LEARN_RETRIES && err == -EAGAIN; i++)
-		err = learn_once(process, &news);
+	for (i = 0; i < LEARN_RETRIES; i++) {
+		lesson.known =
+			rcu_dereference_protected(process->map,
+						  lockdep_is_held(&process->lock));
+		lesson.news |= !lesson.known;
+		err = learn_once(&lesson);
+		if (err != -EAGAIN)
+			break;
+	}
 
 	process->learned_at = jiffies;
-	process->wait = news ? 0 : clamp(2 * process->wait, 1, LEARN_WAIT_MAX);
+	process->wait = lesson.news ? 0 : clamp(2 * process->wait, 1, LEARN_WAIT_MAX);
 	process->wait = max(process->wait, process->learned_at - start);
+	return err;
+}
+
+static int learn_mm(struct mm_struct *mm, const struct sfu_map *seen, bool asked)
+{
+	struct sfu_process *process = process_get(mm);
+	int err = 0;
+
+	if (!process)
+		return -ENOMEM;
+
+	mutex_lock(&process->lock);
+	if (needs_learning(process, seen))
+		err = learn(process, asked);
+	mutex_unlock(&process->lock);
 	return err;
 }
 
@@ -777,23 +847,15 @@ static int learn(struct sfu_process *process)
  * @mm: its memory, which is current's, or borrowed by current
  * @seen: the map that turned out to lack something, or NULL; only compared
  *
+ * What of it is known already is not read again, but made present.
+ *
  * Context: Task. May sleep and fault, takes mmap_lock.
  * Return: 0; -EAGAIN if the mappings keep changing (what was learned is in
- * use); -ENOMEM; -EINTR.
+ * use); -ENOMEM.
  */
 int sfu_map_learn(struct mm_struct *mm, const struct sfu_map *seen)
 {
-	struct sfu_process *process = process_get(mm);
-	int err = 0;
-
-	if (IS_ERR(process))
-		return PTR_ERR(process);
-
-	mutex_lock(&process->lock);
-	if (needs_learning(process, seen))
-		err = learn(process);
-	mutex_unlock(&process->lock);
-	return err;
+	return learn_mm(mm, seen, true);
 }
 
 /* ---- asking ---- */
@@ -898,6 +960,226 @@ void sfu_map_ask(struct mm_struct *mm, const struct sfu_map *seen)
 	irq_work_queue(&request->irq_work);
 }
 
+/* ---- what comes and goes ---- */
+
+/*
+ * New code is learned before its first instruction, while anybody profiles. What
+ * is not learned here will be when a sample asks.
+ */
+struct birth {
+	struct mm_struct	*mm;
+	struct sfu_map		*seen;		/* with a reference, or NULL */
+	bool			asked;
+	struct callback_head	task_work;
+	struct work_struct	work;
+};
+
+static atomic_t nr_births;
+static unsigned long profiled_at;		/* in jiffies */
+
+/**
+ * sfu_map_note_profiler() - somebody profiles, or is about to
+ *
+ * Context: Any, NMI included.
+ */
+void sfu_map_note_profiler(void)
+{
+	unsigned long now = jiffies;
+
+	/* Samples come on all CPUs: not each is to write. */
+	if (now - READ_ONCE(profiled_at) > HZ)
+		WRITE_ONCE(profiled_at, now);
+}
+
+static bool is_profiled(void)
+{
+	return time_before(jiffies, READ_ONCE(profiled_at) + PROFILED_FOR);
+}
+
+static void birth_done(struct birth *birth)
+{
+	sfu_map_put(birth->seen);
+	mmdrop(birth->mm);
+	kfree(birth);
+	/* Pairs with sfu_map_exit(). */
+	atomic_dec_return_release(&nr_births);
+}
+
+static void birth_learn(struct birth *birth)
+{
+	learn_mm(birth->mm, birth->seen, birth->asked);
+}
+
+static void birth_task_work(struct callback_head *head)
+{
+	struct birth *birth = container_of(head, struct birth, task_work);
+
+	if (current->mm == birth->mm)
+		birth_learn(birth);
+	birth_done(birth);
+}
+
+static void birth_worker(struct work_struct *work)
+{
+	struct birth *birth = container_of(work, struct birth, work);
+
+	if (mmget_not_zero(birth->mm)) {
+		kthread_use_mm(birth->mm);
+		birth_learn(birth);
+		kthread_unuse_mm(birth->mm);
+		mmput(birth->mm);
+	}
+	birth_done(birth);
+}
+
+/*
+ * Learn @mm in @task, on its next way to user mode. A traced task may be stopped
+ * on that way for as long as the tracer likes: a worker has to do.
+ */
+static void announce(struct task_struct *task, struct mm_struct *mm,
+		     struct sfu_map *seen, bool asked)
+{
+	struct birth *birth = kmalloc(sizeof(*birth), GFP_HOOK);
+
+	if (!birth)
+		return;
+	mmgrab(mm);
+	*birth = (struct birth){ .mm = mm, .asked = asked };
+	if (seen && refcount_inc_not_zero(&seen->refs))
+		birth->seen = seen;
+	init_task_work(&birth->task_work, birth_task_work);
+	INIT_WORK(&birth->work, birth_worker);
+	atomic_inc(&nr_births);
+	if (task->ptrace || task_work_add(task, &birth->task_work, TWA_RESUME))
+		queue_work(learners, &birth->work);
+}
+
+/* A process with this map, NULL too, is known from now on; or it is not. */
+static void process_begin(struct mm_struct *mm, struct sfu_map *map, u64 next_key)
+{
+	struct sfu_process *process = process_alloc(mm, GFP_HOOK);
+
+	if (!process) {
+		sfu_map_put(map);
+		return;
+	}
+	RCU_INIT_POINTER(process->map, map);
+	process->next_key = next_key;
+	process_add(process);
+}
+
+/**
+ * sfu_map_on_mmap() - current has a new mapping, or one that has changed
+ * @vma: the mapping
+ *
+ * Context: Task, mmap_lock held, preemption disabled.
+ */
+void sfu_map_on_mmap(struct vm_area_struct *vma)
+{
+	struct mm_struct *mm = vma->vm_mm;
+	struct sfu_process *process;
+
+	if (!vma->vm_file || mm != current->mm || current->flags & PF_KTHREAD ||
+	    !is_profiled())
+		return;
+	rcu_read_lock();
+	process = process_lookup(mm);
+	/* There is no stack to unwind before the new program's first instruction. */
+	if (!process && current->in_execve)
+		process_begin(mm, map_alloc(0, GFP_HOOK), PAGE_SIZE);
+	if (vma->vm_flags & VM_EXEC || (process && READ_ONCE(process->unsettled)))
+		announce(current, mm, sfu_map_lookup(mm), false);
+	rcu_read_unlock();
+}
+
+/**
+ * sfu_map_on_unmap() - a mapping has been removed
+ * @vma: the mapping
+ *
+ * Context: Task, mmap_lock held, preemption disabled.
+ */
+void sfu_map_on_unmap(struct vm_area_struct *vma)
+{
+	struct sfu_process *process;
+	struct sfu_map *map;
+
+	rcu_read_lock();
+	process = process_lookup(vma->vm_mm);
+	map = process ? rcu_dereference(process->map) : NULL;
+	if (map && map_forget(map, vma->vm_start, vma->vm_end))
+		WRITE_ONCE(process->unsettled, true);
+	rcu_read_unlock();
+}
+
+/* The parent's mappings that the child has, or NULL. Under the child's mmap_lock. */
+static struct sfu_map *map_inherit(const struct sfu_map *from, struct mm_struct *mm)
+{
+	struct sfu_map *map = map_alloc(from->nr_regions, GFP_HOOK);
+	unsigned int i;
+
+	if (!map)
+		return NULL;
+	for (i = 0; i < from->nr_regions; i++) {
+		struct sfu_region *region = &map->regions[i];
+
+		*region = from->regions[i];
+		if (!still_valid(mm, region))
+			atomic_set(&region->state, SFU_REGION_GONE);
+	}
+	map_set_sections(map, from->nr_sections);
+	return map;
+}
+
+/**
+ * sfu_map_on_fork() - current has a new child, that has not run yet
+ * @child: the child; it may share its memory with current
+ *
+ * Other threads of current may have changed its mappings since they were copied.
+ *
+ * Context: Task, preemption disabled.
+ */
+void sfu_map_on_fork(struct task_struct *child)
+{
+	struct mm_struct *mm = child->mm;
+	struct sfu_process *parent;
+	struct sfu_map *from, *map = NULL;
+
+	if (!mm || mm == current->mm || !is_profiled())
+		return;
+	rcu_read_lock();
+	parent = process_lookup(current->mm);
+	from = parent ? rcu_dereference(parent->map) : NULL;
+	if (from && mmap_read_trylock(mm)) {
+		map = map_inherit(from, mm);
+		mmap_read_unlock(mm);
+	}
+	if (map)
+		process_begin(mm, map, READ_ONCE(parent->next_key));
+	/* Its page tables are empty. */
+	if (!map || map->nr_sections)
+		announce(child, mm, map, true);
+	rcu_read_unlock();
+}
+
+/**
+ * sfu_map_on_exit() - a process ends: nobody has its memory any more
+ * @mm: the memory
+ *
+ * Context: Task, preemption disabled.
+ */
+void sfu_map_on_exit(struct mm_struct *mm)
+{
+	struct sfu_process *process;
+
+	spin_lock(&processes_lock);
+	process = process_lookup(mm);
+	if (process)
+		hash_del_rcu(&process->node);
+	spin_unlock(&processes_lock);
+	if (process)
+		process_free(process);
+}
+
 static bool requests_are_done(void)
 {
 	unsigned int i;
@@ -906,7 +1188,8 @@ static bool requests_are_done(void)
 		/* Pairs with request_done(). */
 		if (smp_load_acquire(&requests[i].mm))
 			return false;
-	return true;
+	/* Pairs with birth_done(). */
+	return !atomic_read_acquire(&nr_births);
 }
 
 /**
@@ -924,24 +1207,20 @@ int sfu_map_init(void)
 		requests[i].irq_work = IRQ_WORK_INIT_HARD(irq_work_learn);
 		INIT_WORK(&requests[i].work, worker_learn);
 	}
+	sfu_map_note_profiler();
 	learners = alloc_workqueue("sframe_unwind", WQ_UNBOUND | WQ_HIGHPRI, 0);
 	return learners ? 0 : -ENOMEM;
 }
 
 /**
- * sfu_map_exit() - forget everything; nobody samples or walks any more
+ * sfu_map_exit() - forget everything; nobody samples, walks or tells any more
  *
  * No new request can come. A request that is pending as task work is so in a
  * task that returns to user mode or exits, irq work and workers run by
  * themselves: all end, and after synchronize_rcu_tasks() no task is left in
- * the tail of task_work_learn(), which does not sleep there.
- *
- * Then each process is taken out of the table, by us or by its own end, and
- * who did it dropped the subscription. The notifier core frees the processes
- * in its own time; the last thing on_free() does is to count. It runs with
- * bottom halves disabled, so that after synchronize_rcu() it has returned, and
- * the same grace period covers all that was handed to kfree_rcu() for the
- * readers' sake (the memory itself does not need the module).
+ * the tail of task_work_learn() or birth_task_work(), which do not sleep there.
+ * Then nobody else is left to use or change the table. rcu_barrier() waits for
+ * process_free_rcu(); what was handed to kvfree_rcu() does not need the module.
  *
  * Context: May sleep.
  */
@@ -958,17 +1237,12 @@ void sfu_map_exit(void)
 	destroy_workqueue(learners);
 	synchronize_rcu_tasks();
 
-	/* RCU keeps what we look at; on_release() may take it out meanwhile. */
-	rcu_read_lock();
-	hash_for_each_safe(processes, i, next, process, node)
-		if (process_unhash(process))
-			mmu_notifier_put(&process->notifier);
-	rcu_read_unlock();
-
-	mmu_notifier_synchronize();
-	wait_var_event(&sfu_held.processes,
-		       !atomic_long_read(&sfu_held.processes));
-	synchronize_rcu();
+	hash_for_each_safe(processes, i, next, process, node) {
+		hash_del_rcu(&process->node);
+		process_free(process);
+	}
+	rcu_barrier();
+	WARN_ON_ONCE(atomic_long_read(&sfu_held.processes));
 	WARN_ON_ONCE(atomic_long_read(&sfu_held.bytes));
 	WARN_ON_ONCE(atomic_long_read(&sfu_held.sections));
 }

@@ -40,6 +40,7 @@ static void walk_end(const struct sfu_walk *walk, struct pt_regs *regs)
 		sfu_count_many(frames[i], walk->nr_frames[i]);
 		nr_frames += walk->nr_frames[i];
 	}
+	sfu_count_many(cached, walk->nr_cached);
 	trace_sfu_walk(instruction_pointer(regs), walk->frame.ip, nr_frames,
 		       sfu_stop_names[walk->stop]);
 }
@@ -55,6 +56,7 @@ static bool may_walk(struct pt_regs *regs)
 {
 	if (!READ_ONCE(enabled))
 		return decline(SFU_DECLINE_DISABLED);
+	sfu_map_note_profiler();
 	if (!current->mm || (current->flags & (PF_KTHREAD | PF_USER_WORKER)))
 		return decline(SFU_DECLINE_KTHREAD);
 	if (current->flags & PF_VCPU)
@@ -79,16 +81,22 @@ static bool has_sections(struct sfu_map *map, struct pt_regs *regs)
 static void store_frames(struct perf_callchain_entry_ctx *ctx,
 			 struct sfu_map *map, struct pt_regs *regs)
 {
+	unsigned long ips[16] = { instruction_pointer(regs) };
+	unsigned int i, nr = 1;
 	struct sfu_walk walk;
 
 	sfu_count(walks);
 	sfu_walk_init(&walk, map, regs, false);
 	do {
-		if (perf_callchain_store(ctx, walk.frame.ip)) {
+		for (i = 0; i < nr && !perf_callchain_store(ctx, ips[i]); i++)
+			;
+		if (i < nr) {
 			walk.stop = SFU_STOP_FULL;
 			break;
 		}
-	} while (sfu_walk_next(&walk));
+		nr = clamp_t(u32, ctx->max_stack - ctx->nr, 1, ARRAY_SIZE(ips));
+		nr = sfu_walk_callers(&walk, ips, nr);
+	} while (nr);
 	walk_end(&walk, regs);
 	if (walk.lacking)
 		sfu_map_ask(current->mm, map);
@@ -129,6 +137,8 @@ DEFINE_STATIC_SRCU(deferred_srcu);
 static void trace_frames(struct unwind_stacktrace *trace, unsigned int max,
 			 struct sfu_map *map, struct sfu_walk *walk)
 {
+	unsigned long ip;
+
 	sfu_walk_init(walk, map, task_pt_regs(current), true);
 	trace->nr = 0;
 	do {
@@ -137,7 +147,7 @@ static void trace_frames(struct unwind_stacktrace *trace, unsigned int max,
 			break;
 		}
 		trace->entries[trace->nr++] = walk->frame.ip;
-	} while (sfu_walk_next(walk));
+	} while (sfu_walk_callers(walk, &ip, 1));
 }
 
 /* What was not learned yet can be learned here and now, once. */
@@ -192,6 +202,60 @@ static void notrace on_unwind_user(unsigned long ip, unsigned long parent_ip,
 static struct ftrace_ops unwind_user_ops = {
 	.func	= on_unwind_user,
 	.flags	= FTRACE_OPS_FL_PERMANENT | FTRACE_OPS_FL_IPMODIFY,
+};
+
+/* ---- the hooks of the process map: task context ---- */
+
+static void notrace on_mmap(unsigned long ip, unsigned long parent_ip,
+			    struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	sfu_map_on_mmap((void *)ftrace_regs_get_argument(fregs, 0));
+}
+
+static void notrace on_unmap(unsigned long ip, unsigned long parent_ip,
+			     struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	sfu_map_on_unmap((void *)ftrace_regs_get_argument(fregs, 0));
+}
+
+static void notrace on_fork(unsigned long ip, unsigned long parent_ip,
+			    struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	sfu_map_on_fork((void *)ftrace_regs_get_argument(fregs, 0));
+}
+
+static void notrace on_process_exit(unsigned long ip, unsigned long parent_ip,
+				    struct ftrace_ops *ops,
+				    struct ftrace_regs *fregs)
+{
+	sfu_map_on_exit((void *)ftrace_regs_get_argument(fregs, 0));
+}
+
+static void notrace on_profiler(unsigned long ip, unsigned long parent_ip,
+				struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	sfu_map_note_profiler();
+}
+
+/**
+ * struct map_hook - a function of the kernel at which the process map is told
+ * @function: its name
+ * @required: else code loses its first sample, and no more
+ * @ops: hooks it
+ * @hooked: done
+ */
+static struct map_hook {
+	const char		*function;
+	bool			required;
+	struct ftrace_ops	ops;
+	bool			hooked;
+} map_hooks[] = {
+	/* Each removed mapping, whole, once it is out of the mm. */
+	{ "unlink_anon_vmas", true, { .func = on_unmap } },
+	{ "exit_mmap", true, { .func = on_process_exit } },
+	{ "perf_event_mmap", false, { .func = on_mmap } },
+	{ "perf_event_fork", false, { .func = on_fork } },
+	{ "get_callchain_buffers", false, { .func = on_profiler } },
 };
 
 /* ---- the hooks, together ---- */
@@ -259,6 +323,42 @@ static void unhook_unwind_user(void)
 	synchronize_rcu_tasks();
 }
 
+static void unhook_map(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(map_hooks); i++) {
+		if (map_hooks[i].hooked)
+			unhook(&map_hooks[i].ops);
+		map_hooks[i].hooked = false;
+	}
+}
+
+static int hook_map(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(map_hooks); i++) {
+		struct map_hook *map_hook = &map_hooks[i];
+		int err;
+
+		map_hook->ops.flags = FTRACE_OPS_FL_PERMANENT;
+		err = hook(&map_hook->ops, map_hook->function);
+		map_hook->hooked = !err;
+		if (!err)
+			continue;
+		if (map_hook->required) {
+			pr_err("this kernel's %s() cannot be traced by ftrace (error %d), so nothing tells when code is unmapped, and stacks might be wrong\n",
+			       map_hook->function, err);
+			unhook_map();
+			return err;
+		}
+		pr_info("%s() cannot be traced by ftrace (error %d): new code may lose its first sample\n",
+			map_hook->function, err);
+	}
+	return 0;
+}
+
 static int hooks_get(char *buf, const struct kernel_param *kp)
 {
 	return sysfs_emit(buf, "%s\n", hooked_deferred ? "sync,deferred" : "sync");
@@ -283,16 +383,23 @@ static int __init sframe_unwind_init(void)
 	err = sfu_map_init();
 	if (err)
 		return err;
+	err = hook_map();
+	if (err)
+		goto err_map;
 	err = hook_callchain();
-	if (err) {
-		sfu_map_exit();
-		return err;
-	}
+	if (err)
+		goto err_hooks;
 	hook_unwind_user();
 	sfu_stats_init();
 	pr_info("user stacks are unwound from SFrame (%s)\n",
 		hooked_deferred ? "synchronous and deferred" : "synchronous");
 	return 0;
+
+err_hooks:
+	unhook_map();
+err_map:
+	sfu_map_exit();
+	return err;
 }
 
 /*
@@ -317,6 +424,7 @@ static void __exit sframe_unwind_exit(void)
 	sfu_stats_exit();
 	unhook_unwind_user();
 	unhook(&callchain_ops);
+	unhook_map();
 	sfu_map_exit();
 }
 

@@ -21,11 +21,12 @@
 #include <linux/uaccess.h>
 
 #include "sframe_arch.h"
+#include "sframe_cache.h"
 #include "sframe_map.h"
 #include "sframe_walk.h"
 
 /* The fallback is data for the same step. */
-static const struct sframe_row fp_row = SFU_ARCH_FP_ROW;
+static const struct sfu_row fp_row = SFU_ARCH_FP_ROW;
 
 static int read_nofault(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
 {
@@ -50,11 +51,32 @@ static bool stop_lacking(struct sfu_walk *walk, enum sfu_stop why)
 	return stop(walk, why);
 }
 
+/*
+ * With page faults disabled. Not ahead of the first read in an NMI, which may
+ * have come while user memory was being switched: copy_from_user_nofault()
+ * knows. What it allowed once holds for the rest of the walk.
+ */
+static __always_inline bool read_inline(unsigned long addr, unsigned long *val)
+{
+	const unsigned long __user *ptr = (void __user *)addr;
+
+	if (!user_read_access_begin(ptr, sizeof(*ptr)))
+		return false;
+	unsafe_get_user(*val, ptr, failed);
+	user_read_access_end();
+	return true;
+
+failed:
+	user_read_access_end();
+	return false;
+}
+
 static bool read_word(struct sfu_walk *walk, unsigned long addr,
 		      unsigned long *val)
 {
 	if (walk->rd.read(&walk->rd, val, addr, sizeof(*val)))
 		return stop(walk, SFU_STOP_STACK);
+	walk->may_inline = !walk->may_fault;
 	return true;
 }
 
@@ -79,7 +101,7 @@ static bool read_register(struct sfu_walk *walk, unsigned int reg,
 }
 
 /* Where the rule's base points, or what is there. SAME is the caller's. */
-static bool apply(struct sfu_walk *walk, const struct sframe_rule *rule,
+static bool apply(struct sfu_walk *walk, const struct sfu_rule *rule,
 		  unsigned long cfa, unsigned long *val)
 {
 	unsigned long base = cfa;
@@ -103,19 +125,34 @@ static unsigned long lookup_ip(const struct sfu_frame *frame)
 	return frame->exact ? frame->ip : frame->ip - 1;
 }
 
+/* Callers mostly lie where their callees do. */
+static struct sfu_region *find_region(struct sfu_walk *walk, unsigned long addr)
+{
+	struct sfu_region *last = walk->last;
+
+	if (last && addr >= last->start && addr < last->end)
+		return atomic_read(&last->state) == SFU_REGION_GONE ? NULL : last;
+	walk->last = sfu_map_find(walk->map, addr);
+	return walk->last;
+}
+
 /*
  * Only the sampled frame, and those that a counted signal interrupted, may have
  * no room.
  */
-static bool moves_up(const struct sfu_frame *frame, unsigned long cfa)
+static bool may_be_empty(const struct sfu_frame *frame)
+{
+	return frame->regs || frame->sigcontext;
+}
+
+static bool moves_up(unsigned long sp, bool may_be_empty, unsigned long cfa)
 {
 	if (!IS_ALIGNED(cfa, SFU_ARCH_CFA_ALIGN))
 		return false;
-	return cfa > frame->sp ||
-	       (cfa == frame->sp && (frame->regs || frame->sigcontext));
+	return cfa > sp || (may_be_empty && cfa == sp);
 }
 
-static bool find_ra(struct sfu_walk *walk, const struct sframe_rule *rule,
+static bool find_ra(struct sfu_walk *walk, const struct sfu_rule *rule,
 		    unsigned long cfa, unsigned long *ra)
 {
 	/* Nothing below the stack pointer has been pushed by a call. */
@@ -134,7 +171,7 @@ static bool find_ra(struct sfu_walk *walk, const struct sframe_rule *rule,
  * once ours has been popped, at the end of realigned functions: compilers do
  * not say so. Our frame pointer then is the caller's, and points elsewhere.
  */
-static bool find_fp(struct sfu_walk *walk, const struct sframe_rule *rule,
+static bool find_fp(struct sfu_walk *walk, const struct sfu_rule *rule,
 		    unsigned long cfa, unsigned long *fp)
 {
 	unsigned long slot = walk->frame.fp + rule->off;
@@ -149,14 +186,14 @@ static bool find_fp(struct sfu_walk *walk, const struct sframe_rule *rule,
 }
 
 /* The caller's frame by a row: compute all and check all, commit nothing. */
-static bool find_caller(struct sfu_walk *walk, const struct sframe_row *row,
+static bool find_caller(struct sfu_walk *walk, const struct sfu_row *row,
 			struct sfu_frame *caller)
 {
 	unsigned long cfa, ra, fp;
 
 	if (!apply(walk, &row->cfa, 0, &cfa))
 		return false;
-	if (!moves_up(&walk->frame, cfa))
+	if (!moves_up(walk->frame.sp, may_be_empty(&walk->frame), cfa))
 		return stop(walk, SFU_STOP_CFA);
 
 	if (!find_ra(walk, &row->ra, cfa, &ra) ||
@@ -173,7 +210,7 @@ static bool find_caller(struct sfu_walk *walk, const struct sframe_row *row,
 	/* What starts a thread leaves no return address. */
 	if (!ra)
 		return stop(walk, SFU_STOP_COMPLETE);
-	if (!sfu_map_find(walk->map, lookup_ip(caller)))
+	if (!find_region(walk, lookup_ip(caller)))
 		return stop(walk, SFU_STOP_RA);
 	return true;
 }
@@ -206,7 +243,7 @@ static bool step_signal(struct sfu_walk *walk)
 	    !read_word(walk, sp_addr, &caller.sp) ||
 	    !read_word(walk, fp_addr, &caller.fp))
 		return false;
-	if (!sfu_map_find(walk->map, caller.ip))
+	if (!find_region(walk, caller.ip))
 		return stop(walk, SFU_STOP_SIGNAL);
 	return commit(walk, &caller, SFU_METHOD_SIGNAL);
 }
@@ -274,14 +311,14 @@ static bool step_uncovered(struct sfu_walk *walk)
 	return commit(walk, &caller, SFU_METHOD_FP);
 }
 
-static bool is_sp_based(const struct sframe_rule *rule)
+static bool is_sp_based(const struct sfu_rule *rule)
 {
 	return (rule->how == SFRAME_RULE_REG || rule->how == SFRAME_RULE_REG_MEM) &&
 	       rule->reg == SFU_ARCH_REG_SP;
 }
 
 /* Does the row rely on a stack pointer that nothing vouches for? */
-static bool is_doubtful(struct sfu_walk *walk, const struct sframe_row *row,
+static bool is_doubtful(struct sfu_walk *walk, const struct sfu_row *row,
 			unsigned long ra)
 {
 	unsigned long callee;
@@ -294,7 +331,7 @@ static bool is_doubtful(struct sfu_walk *walk, const struct sframe_row *row,
 	return !find_callee(walk, ra, &callee) || callee != row->func;
 }
 
-static bool step(struct sfu_walk *walk, const struct sframe_row *row)
+static bool step(struct sfu_walk *walk, const struct sfu_row *row)
 {
 	struct sfu_frame caller;
 
@@ -312,33 +349,98 @@ static bool step(struct sfu_walk *walk, const struct sframe_row *row)
 }
 
 static int find_row(struct sfu_walk *walk, struct sfu_region *region,
-		    struct sframe_row *row)
+		    struct sfu_row *row)
 {
+	const struct sfu_frame *frame = &walk->frame;
+	u64 key = sfu_region_key(region, lookup_ip(frame));
+	struct sfu_cache_entry *half = NULL;
+	const struct sfu_cache_entry *entry;
+	struct sframe_row found;
+	int err, seq;
+
 	if (atomic_read(&region->state) != SFU_REGION_COVERED)
 		return -ENOENT;
-	return sframe_find_row(&region->sec, &walk->rd, lookup_ip(&walk->frame), row);
+	if (walk->map->cache && key) {
+		half = sfu_cache_half(walk->map->cache, frame->exact);
+		entry = sfu_cache_find(half, key, &seq);
+		*row = entry->row;
+		if (READ_ONCE(entry->key) == key && sfu_cache_is_same(entry, seq)) {
+			walk->nr_cached++;
+			return 0;
+		}
+	}
+	err = sframe_find_row(&region->sec, &walk->rd, lookup_ip(frame), &found);
+	if (err)
+		return err;
+	sfu_row_set(row, &found);
+	if (half)
+		sfu_cache_add(half, key, row);
+	return 0;
 }
 
-/**
- * sfu_walk_next() - go to the caller's frame
- * @walk: where we are
- *
- * Context: As that of sfu_walk_init().
- * Return: true: &sfu_walk.frame is the caller's. false: it is unchanged, and
- * &sfu_walk.stop says why there is no caller, or none that can be trusted.
+/*
+ * Steps of the most common kind: by rows of the cache, to a caller in the same
+ * mapping. What they do is what step() does, in a few registers. Anything else
+ * ends them, and is left to step_slowly(), to do or to say why not.
  */
-bool sfu_walk_next(struct sfu_walk *walk)
+static unsigned int walk_quickly(struct sfu_walk *walk, struct sfu_region *region,
+				 unsigned long *ips, unsigned int max)
 {
-	struct sfu_region *region = NULL;
-	struct sframe_row row;
+	struct sfu_frame *frame = &walk->frame;
+	unsigned long pc = lookup_ip(frame), sp = frame->sp, fp = frame->fp;
+	unsigned long size = region->end - region->start;
+	unsigned long cfa, slot, ra = 0, caller_fp;
+	const struct sfu_cache_entry *half, *entry;
+	bool first = may_be_empty(frame);
+	unsigned int nr = 0;
+	u64 key;
+	u8 quick;
+	int seq;
 
-	/* The registers are those of the old program, the memory is not. */
-	if (current->in_execve)
-		return stop(walk, SFU_STOP_EXEC);
-	if (walk->map)
-		region = sfu_map_find(walk->map, lookup_ip(&walk->frame));
-	if (!region)
-		return stop_lacking(walk, SFU_STOP_UNLEARNED);
+	if (!walk->may_inline || !walk->map->cache || !region->key || frame->guessed)
+		return 0;
+	half = sfu_cache_half(walk->map->cache, frame->exact);
+	pagefault_disable();
+	do {
+		key = region->key + (pc - region->start);
+		entry = sfu_cache_find(half, key, &seq);
+		quick = entry->row.quick;
+		cfa = (quick & SFU_QUICK_CFA_FP ? fp : sp) + entry->row.cfa.off;
+		slot = cfa + entry->row.ra.off;
+		caller_fp = cfa + entry->row.fp.off;
+		if (READ_ONCE(entry->key) != key || !(quick & SFU_QUICK) ||
+		    !sfu_cache_is_same(entry, seq))
+			break;
+		if (!moves_up(sp, first, cfa) || slot < sp ||
+		    !read_inline(slot, &ra))
+			break;
+		ra = sfu_arch_strip_ra(ra);
+		pc = ra - 1;
+		if (pc - region->start >= size)
+			break;
+		if (!(quick & SFU_QUICK_FP_SAVED))
+			caller_fp = fp;
+		else if (!read_inline(caller_fp, &caller_fp))
+			break;
+		ips[nr++] = ra;
+		sp = cfa;
+		fp = caller_fp;
+		first = false;
+		half = sfu_cache_half(walk->map->cache, false);
+	} while (nr < max);
+	pagefault_enable();
+	if (!nr || atomic_read(&region->state) != SFU_REGION_COVERED)
+		return 0;
+
+	*frame = (struct sfu_frame){ .ip = ips[nr - 1], .sp = sp, .fp = fp };
+	walk->nr_frames[SFU_METHOD_SFRAME] += nr;
+	walk->nr_cached += nr;
+	return nr;
+}
+
+static bool step_slowly(struct sfu_walk *walk, struct sfu_region *region)
+{
+	struct sfu_row row;
 
 	switch (find_row(walk, region, &row)) {
 	case 0:
@@ -363,6 +465,40 @@ bool sfu_walk_next(struct sfu_walk *walk)
 }
 
 /**
+ * sfu_walk_callers() - go to the caller's frame, or several frames on
+ * @walk: where we are
+ * @ips: set to the addresses of the frames that were entered, in their order
+ * @max: at most so many, and at least 1
+ *
+ * Context: As that of sfu_walk_init().
+ * Return: How many frames: &sfu_walk.frame is the last of them. 0: it is
+ * unchanged, and &sfu_walk.stop says why there is no caller, or none that can be
+ * trusted.
+ */
+unsigned int sfu_walk_callers(struct sfu_walk *walk, unsigned long *ips,
+			      unsigned int max)
+{
+	struct sfu_region *region = NULL;
+	unsigned int nr;
+
+	/* The registers are those of the old program, the memory is not. */
+	if (current->in_execve)
+		return stop(walk, SFU_STOP_EXEC);
+	if (walk->map)
+		region = find_region(walk, lookup_ip(&walk->frame));
+	if (!region)
+		return stop_lacking(walk, SFU_STOP_UNLEARNED);
+
+	nr = walk_quickly(walk, region, ips, max);
+	if (nr)
+		return nr;
+	if (!step_slowly(walk, region))
+		return 0;
+	ips[0] = walk->frame.ip;
+	return 1;
+}
+
+/**
  * sfu_walk_init() - begin a walk, in the frame of a sample
  * @walk: what is to be the walk
  * @map: mappings of the process current, which the caller holds until the
@@ -380,6 +516,8 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map,
 		.rd.read = may_fault ? read_mayfault : read_nofault,
 		.rd.budget = may_fault ? SFU_BUDGET_TASK : SFU_BUDGET_SAMPLE,
 		.map = map,
+		.may_fault = may_fault,
+		.may_inline = !may_fault && !in_nmi(),
 		.frame = {
 			.ip = instruction_pointer(regs),
 			.sp = user_stack_pointer(regs),

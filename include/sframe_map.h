@@ -12,6 +12,10 @@
 #include "sframe_core.h"
 
 struct mm_struct;
+struct sfu_cache;
+struct task_struct;
+struct vm_area_struct;
+struct file;
 
 enum sfu_region_state {
 	SFU_REGION_PLAIN,	/* executable, no usable section */
@@ -24,16 +28,25 @@ enum sfu_region_state {
  * struct sfu_region - an executable mapping
  * @start: first address
  * @end: one past the last
+ * @file: mapped here, or NULL; only compared
+ * @offset: of @start in @file, bytes
+ * @settled: there is no more to be learned
  * @sframe_start: first address of the section's segment, 0 if there is none
  * @sframe_end: one past its last
+ * @key: of @start, in the rule cache: nothing else of this process ever has
+ *	had, or will have, the keys up to that of @end; 0: there are none left
  * @sec: the section's header, checked, unless @state is PLAIN
  * @state: enum sfu_region_state; only ever grows, from any context
  */
 struct sfu_region {
 	unsigned long		start;
 	unsigned long		end;
+	const struct file	*file;
+	unsigned long		offset;
+	bool			settled;
 	unsigned long		sframe_start;
 	unsigned long		sframe_end;
+	u64			key;
 	struct sframe_section	sec;
 	atomic_t		state;
 };
@@ -42,6 +55,7 @@ struct sfu_region {
  * struct sfu_map - the executable mappings of a process, as learned once
  * @rcu: frees it
  * @refs: the process's one, and that of each task-side walk
+ * @cache: the process's rule cache, or NULL
  * @nr_regions: in @regions
  * @nr_sections: regions that had a usable section when learned
  * @regions: ascending, disjoint; constant but for &sfu_region.state
@@ -49,10 +63,18 @@ struct sfu_region {
 struct sfu_map {
 	struct rcu_head		rcu;
 	refcount_t		refs;
+	struct sfu_cache	*cache;
 	unsigned int		nr_regions;
 	unsigned int		nr_sections;
 	struct sfu_region	regions[] __counted_by(nr_regions);
 };
+
+/* The rule cache's name of an address: which mapping, and where in it; 0: none. */
+
+static inline u64 sfu_region_key(const struct sfu_region *region, unsigned long addr)
+{
+	return region->key ? region->key + (addr - region->start) : 0;
+}
 
 int sfu_map_init(void);
 void sfu_map_exit(void);
@@ -62,6 +84,13 @@ struct sfu_map *sfu_map_lookup(struct mm_struct *mm);
 struct sfu_region *sfu_map_find(struct sfu_map *map, unsigned long addr);
 void sfu_region_retire(struct sfu_region *region, enum sframe_fault fault);
 void sfu_map_ask(struct mm_struct *mm, const struct sfu_map *seen);
+
+/* What comes and goes, when it does: task context. */
+void sfu_map_note_profiler(void);
+void sfu_map_on_mmap(struct vm_area_struct *vma);
+void sfu_map_on_unmap(struct vm_area_struct *vma);
+void sfu_map_on_fork(struct task_struct *child);
+void sfu_map_on_exit(struct mm_struct *mm);
 
 /* Task side: may sleep. */
 struct sfu_map *sfu_map_get(struct mm_struct *mm);

@@ -53,6 +53,7 @@ struct sfu_counters {
 	unsigned long	walks;
 	unsigned long	stops[NR_SFU_STOPS];
 	unsigned long	frames[NR_SFU_METHODS];
+	unsigned long	cached;
 	unsigned long	declined[NR_SFU_DECLINES];
 	unsigned long	faults[NR_SFRAME_FAULTS];
 	unsigned long	learned;

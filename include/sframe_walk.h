@@ -10,6 +10,7 @@
 
 struct pt_regs;
 struct sfu_map;
+struct sfu_region;
 
 #define SFU_MAX_SIGNALS		8		/* signal frames in one walk */
 
@@ -42,24 +43,33 @@ struct sfu_frame {
  * struct sfu_walk - a walk up the user stack of current
  * @rd: reads user memory, and bounds the look-ups
  * @map: the process's mappings, held by the caller; NULL: nothing is known
+ * @last: the region that was found last, or NULL
+ * @may_fault: may memory be waited for?
+ * @may_inline: user memory may be read without more ado
  * @frame: where we are
  * @stop: why the walk ended
  * @lacking: @map did not have what learning may bring
  * @nr_signals: signal frames crossed
  * @nr_frames: callers found, by method
+ * @nr_cached: rows found in the rule cache
  */
 struct sfu_walk {
 	struct sframe_reader	rd;
 	struct sfu_map		*map;
+	struct sfu_region	*last;
+	bool			may_fault;
+	bool			may_inline;
 	struct sfu_frame	frame;
 	enum sfu_stop		stop;
 	bool			lacking;
 	unsigned int		nr_signals;
 	unsigned int		nr_frames[NR_SFU_METHODS];
+	unsigned int		nr_cached;
 };
 
 void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map,
 		   struct pt_regs *regs, bool may_fault);
-bool sfu_walk_next(struct sfu_walk *walk);
+unsigned int sfu_walk_callers(struct sfu_walk *walk, unsigned long *ips,
+			      unsigned int max);
 
 #endif /* SFU_WALK_H */

@@ -15,7 +15,6 @@
 #include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
-#include <linux/mmu_notifier.h>
 #include <linux/pagemap.h>
 #include <linux/sched/mm.h>
 #include <linux/seq_buf.h>
@@ -1295,7 +1294,6 @@ static void hold_map_of_ended_process(struct kunit *test)
 	map = sfu_map_get(second);
 	switch_process(first);
 	mmput(second);
-	mmu_notifier_synchronize();
 	KUNIT_EXPECT_EQ(test, 1, map->nr_regions);
 	sfu_map_put(map);
 	KUNIT_EXPECT_TRUE(test, comes_true(nothing_is_held));

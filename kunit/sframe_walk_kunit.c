@@ -23,6 +23,7 @@
 
 #include "counters.h"
 #include "section_builder.h"
+#include "sframe_cache.h"
 #include "sframe_map.h"
 #include "sframe_walk.h"
 #include "user_memory.h"
@@ -111,6 +112,33 @@ static int bench_init(struct kunit *test)
 	build_start(&bench->b, 3, 0, ABI);
 	test->priv = bench;
 	return 0;
+}
+
+static void use_cache(struct kunit *test)
+{
+	struct sfu_map *map = ((struct bench *)test->priv)->map;
+
+	map->cache = sfu_cache_alloc();
+	KUNIT_ASSERT_NOT_NULL(test, map->cache);
+	map->regions[0].key = PAGE_SIZE;
+	map->regions[1].key = PAGE_SIZE + CODE_SIZE;
+}
+
+static int bench_init_cached(struct kunit *test)
+{
+	int err = bench_init(test);
+
+	if (!err)
+		use_cache(test);
+	return err;
+}
+
+static void bench_exit_cached(struct kunit *test)
+{
+	struct bench *bench = test->priv;
+
+	if (bench)
+		sfu_cache_free(bench->map->cache);
 }
 
 static unsigned long code(struct kunit *test, u32 off)
@@ -222,6 +250,9 @@ static void learn(struct kunit *test)
 	struct bench *bench = test->priv;
 
 	build_finish(&bench->b);
+	/* As what is mapped anew. */
+	if (region->key)
+		region->key += CODE_SIZE + BARE_SIZE;
 	user_store(test, bench->section, bench->b.bytes, bench->b.len);
 	KUNIT_ASSERT_EQ(test, 0, sframe_section_init(&region->sec, &rd,
 						     bench->section, bench->b.len));
@@ -280,9 +311,16 @@ static void append_stop(struct bench *bench)
 	       bench->walk.lacking ? " lacking" : "");
 }
 
-/* From the sampled frame. */
+/* From the sampled frame. What is in the cache is of the very same walk. */
 static void begin(struct bench *bench)
 {
+	unsigned long ips[16];
+
+	if (bench->map && bench->map->cache) {
+		sfu_walk_init(&bench->walk, bench->map, &bench->regs, bench->may_fault);
+		while (sfu_walk_callers(&bench->walk, ips, ARRAY_SIZE(ips)))
+			;
+	}
 	sfu_walk_init(&bench->walk, bench->map, &bench->regs, bench->may_fault);
 	bench->len = 0;
 	bench->text[0] = '\0';
@@ -301,9 +339,12 @@ static bool next(struct kunit *test)
 {
 	struct bench *bench = test->priv;
 	struct sfu_walk last = bench->walk;
+	unsigned long ip;
 
-	if (sfu_walk_next(&bench->walk))
+	if (sfu_walk_callers(&bench->walk, &ip, 1)) {
+		KUNIT_EXPECT_EQ(test, ip, bench->walk.frame.ip);
 		return true;
+	}
 	KUNIT_EXPECT_MEMEQ(test, &bench->walk.frame, &last.frame,
 			   sizeof(last.frame));
 	KUNIT_EXPECT_MEMEQ(test, bench->walk.nr_frames, last.nr_frames,
@@ -2092,6 +2133,72 @@ static void random_walks(struct kunit *test)
 		   nr_frames[0], nr_frames[1], nr_frames[2]);
 }
 
+/* Where a walk has been, and how it ended. */
+struct trail {
+	u64		frames;		/* a hash of all */
+	u32		nr;
+	u32		stop;
+	unsigned long	sp;
+	unsigned long	fp;
+};
+
+static void follow(struct kunit *test, unsigned int max, struct trail *trail)
+{
+	struct bench *bench = test->priv;
+	unsigned long ips[16];
+	unsigned int i, nr;
+
+	memset(trail, 0, sizeof(*trail));
+	begin(bench);
+	while ((nr = sfu_walk_callers(&bench->walk, ips, max))) {
+		KUNIT_ASSERT_LE(test, nr, max);
+		KUNIT_EXPECT_EQ(test, ips[nr - 1], bench->walk.frame.ip);
+		for (i = 0; i < nr; i++)
+			trail->frames = hash_64(trail->frames ^ ips[i], 64);
+		trail->nr += nr;
+	}
+	trail->stop = bench->walk.stop;
+	trail->sp = bench->walk.frame.sp;
+	trail->fp = bench->walk.frame.fp;
+}
+
+/* The rule cache, empty or filling, changes nothing; nor do steps by the dozen. */
+static void expect_same_with_cache(struct kunit *test)
+{
+	struct sfu_map *map = ((struct bench *)test->priv)->map;
+	struct sfu_cache *cache = map->cache;
+	struct trail plain, cached;
+	unsigned int max;
+
+	map->cache = NULL;
+	follow(test, 1, &plain);
+	map->cache = cache;
+	for (max = 1; max <= 16; max *= 4) {
+		follow(test, max, &cached);
+		KUNIT_EXPECT_MEMEQ(test, &plain, &cached, sizeof(plain));
+	}
+}
+
+static void random_walks_cached(struct kunit *test)
+{
+	struct bench *bench = test->priv;
+	u32 i, nr_cached = 0, nr_frames = 0;
+
+	every_function(test);
+	use_cache(test);
+	for (i = 0; i < 4000; i++) {
+		if (i % 40 == 0)
+			random_stack(test);
+		random_registers(bench);
+		expect_same_with_cache(test);
+		nr_cached += bench->walk.nr_cached;
+		nr_frames += bench->walk.nr_frames[SFU_METHOD_SFRAME];
+	}
+	kunit_info(test, "%u rows from the cache, %u frames by rows", nr_cached, nr_frames);
+	KUNIT_EXPECT_GT(test, nr_cached, 1000);
+	sfu_cache_free(bench->map->cache);
+}
+
 /* The process writes to its stack between any two reads. */
 static int read_then_write(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
 {
@@ -2171,6 +2278,7 @@ static void every_read_fails(struct kunit *test)
 
 static struct kunit_case random_tests[] = {
 	KUNIT_CASE(random_walks),
+	KUNIT_CASE(random_walks_cached),
 	KUNIT_CASE(random_stack_changes),
 	KUNIT_CASE(every_read_fails),
 	{}
@@ -2183,6 +2291,15 @@ static struct kunit_case random_tests[] = {
 		.test_cases = which##_tests,			\
 	}
 
+/* All over again, by rows of the cache. */
+#define CACHED_SUITE(which)					\
+	static struct kunit_suite which##_cached_suite = {	\
+		.name = "sframe_walk_" #which "_cached",	\
+		.init = bench_init_cached,			\
+		.exit = bench_exit_cached,			\
+		.test_cases = which##_tests,			\
+	}
+
 SUITE(step);
 SUITE(progress);
 SUITE(fallback);
@@ -2190,6 +2307,12 @@ SUITE(signal);
 SUITE(stop);
 SUITE(memory);
 SUITE(random);
+CACHED_SUITE(step);
+CACHED_SUITE(progress);
+CACHED_SUITE(fallback);
+CACHED_SUITE(signal);
 
 kunit_test_suites(&step_suite, &progress_suite, &fallback_suite, &signal_suite,
-		  &stop_suite, &memory_suite, &random_suite);
+		  &stop_suite, &memory_suite, &random_suite, &step_cached_suite,
+		  &progress_cached_suite, &fallback_cached_suite,
+		  &signal_cached_suite);

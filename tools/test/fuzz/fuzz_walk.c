@@ -12,13 +12,15 @@
  * ends, with a reason; each step moves up the stack or crosses one of few
  * signal frames; each caller lies in known code; look-ups keep to the budget
  * and the rest to a few words for each frame; a step that fails changes
- * nothing; and both hooks find the same frames.
+ * nothing; and both hooks find the same frames, with the rule cache empty or
+ * filled.
  */
 #include <stdlib.h>
 
 #include "fuzz.h"
 
 /* The walk, as it stands. The parts of the kernel are in shim/kernel.h. */
+#include "../../../sframe_cache.c"
 #include "../../../sframe_walk.c"
 #include "../../../sframe_unwind.c"
 
@@ -169,6 +171,26 @@ int sfu_map_learn(struct mm_struct *mm, const struct sfu_map *seen)
 {
 	require(mm == shim_task.mm && seen == map_known);
 	return 0;
+}
+
+void sfu_map_note_profiler(void)
+{
+}
+
+void sfu_map_on_mmap(struct vm_area_struct *vma)
+{
+}
+
+void sfu_map_on_unmap(struct vm_area_struct *vma)
+{
+}
+
+void sfu_map_on_fork(struct task_struct *child)
+{
+}
+
+void sfu_map_on_exit(struct mm_struct *mm)
+{
 }
 
 int sfu_map_init(void)
@@ -351,6 +373,7 @@ static void check_bounds(const struct sfu_walk *walk)
 static void walk_freely(struct pt_regs *regs)
 {
 	struct sfu_walk walk, last;
+	unsigned long ip;
 
 	nr_reads = 0;
 	nr_found = 0;
@@ -359,7 +382,7 @@ static void walk_freely(struct pt_regs *regs)
 		if (nr_found < MAX_STACK)
 			found[nr_found++] = walk.frame.ip;
 		last = walk;
-		if (!sfu_walk_next(&walk))
+		if (!sfu_walk_callers(&walk, &ip, 1))
 			break;
 		check_step(&walk, &last);
 		check_bounds(&walk);
@@ -420,11 +443,26 @@ static void restore(const struct sfu_region *code)
 	map.map.regions[0].state = code->state;
 }
 
+/* From now on rows are remembered; not those of the input before. */
+static void use_cache(void)
+{
+	static struct sfu_cache *cache;
+	static u64 key = 1;
+
+	if (!cache)
+		cache = sfu_cache_alloc();
+	map.map.cache = cache;
+	map.map.regions[0].key = key;
+	map.map.regions[1].key = key + PLAIN - CODE;
+	key += CODE_END - CODE;
+}
+
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	struct sfu_region code;
 	struct setting setting;
 	struct pt_regs regs = {};
+	int i;
 
 	if (size <= sizeof(setting))
 		return 0;
@@ -435,8 +473,11 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 	code = map.map.regions[0];
 	walk_freely(&regs);
-	restore(&code);
-	enter_callchain(&setting, &regs, setting.max_stack % MAX_STACK);
+	use_cache();
+	for (i = 0; i < 2; i++) {
+		restore(&code);
+		enter_callchain(&setting, &regs, setting.max_stack % MAX_STACK);
+	}
 	restore(&code);
 	if (setting.flags & SETTING_TASK)
 		enter_unwind_user(&setting, setting.max_stack * 2);

@@ -9,6 +9,7 @@
 #define FUZZ_SHIM_KERNEL_H
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "sframe_types.h"
 
@@ -17,10 +18,13 @@
 #define __exit
 #define notrace
 #define __counted_by(member)
+#define __aligned(n)		__attribute__((__aligned__(n)))
 #define READ_ONCE(x)		(x)
 #define IS_ENABLED(option)	0
 #define IS_ALIGNED(x, a)	(((x) & ((a) - 1)) == 0)
 #define KSYM_NAME_LEN		512
+#define clamp_t(type, val, lo, hi) \
+	((type)(val) < (type)(lo) ? (type)(lo) : (type)(val) > (type)(hi) ? (type)(hi) : (type)(val))
 #define strscpy(dst, src)	snprintf(dst, sizeof(dst), "%s", src)
 
 static inline void __attribute__((__format__(printf, 1, 2)))
@@ -84,6 +88,18 @@ extern struct task_struct shim_task;
 #define user_64bit_mode(regs)	((regs)->cs == 0x33)
 #define object_is_on_stack(obj)	((obj) != NULL)
 
+/* Of the one CPU's memory; it is either there or not. */
+#define in_nmi()		false
+#define pagefault_disable()	((void)0)
+#define pagefault_enable()	((void)0)
+#define user_read_access_begin(ptr, len) ((void)(ptr), true)
+#define user_read_access_end()	((void)0)
+#define unsafe_get_user(val, ptr, failed)				\
+	do {								\
+		if (copy_from_user_nofault(&(val), ptr, sizeof(val)))	\
+			goto failed;					\
+	} while (0)
+
 unsigned long copy_from_user(void *dst, const void *src, unsigned long len);
 long copy_from_user_nofault(void *dst, const void *src, size_t len);
 
@@ -105,6 +121,27 @@ struct rcu_head {
 };
 
 #define atomic_read(v)		((v)->counter)
+#define atomic_read_acquire(v)	((v)->counter)
+#define atomic_set_release(v, i) ((v)->counter = (i))
+#define atomic_long_add(i, v)	((v)->counter += (i))
+#define atomic_long_sub(i, v)	((v)->counter -= (i))
+#define smp_rmb()		((void)0)
+#define WRITE_ONCE(x, val)	((x) = (val))
+
+static inline int atomic_cmpxchg(atomic_t *v, int old, int new)
+{
+	int was = v->counter;
+
+	if (was == old)
+		v->counter = new;
+	return was;
+}
+
+static inline u32 hash_64(u64 val, unsigned int bits)
+{
+	return val * 0x61c8864680b583ebull >> (64 - bits);
+}
+
 #define rcu_read_lock()		((void)0)
 #define rcu_read_unlock()	((void)0)
 #define synchronize_rcu_tasks()	((void)0)
@@ -115,6 +152,14 @@ struct rcu_head {
 #define DECLARE_PER_CPU(type, name) extern type name
 #define this_cpu_inc(var)	((void)((var)++))
 #define this_cpu_add(var, n)	((void)((var) += (n)))
+
+/* Memory. */
+#define GFP_KERNEL_ACCOUNT	0
+#define kvzalloc(size, gfp)	memset(aligned_alloc(4096, size), 0, size)
+#define kvfree(ptr)		free(ptr)
+
+struct task_struct;
+struct vm_area_struct;
 
 /* perf. */
 struct perf_callchain_entry_ctx {
