@@ -70,6 +70,9 @@ kunit:	## KUnit tests in QEMU (ARCH=x86_64|arm64, KERNEL=6.12|7.2, KASAN=1)
 oracle:	## real programs: the decoder against readelf and .eh_frame (FIXED=1: few)
 	tools/oracle $(if $(FIXED),--fixed)
 
+bench:	## what a sample costs: sframe against fp and dwarf, in instructions
+	tools/bench/run $(or $(KERNEL),6.12)
+
 fuzz:	## fuzz decoder, walk and sframectl, each SECONDS=60 long
 	tools/lab clang-run make -s --no-print-directory -C tools/test/fuzz fuzz SECONDS=$(or $(SECONDS),60)
 
@@ -87,4 +90,4 @@ distclean: clean	## remove the laboratory as well
 	tools/lab clean
 	rm -rf build
 
-.PHONY: help all check-kdir modules tools install uninstall demo check kunit oracle fuzz fuzz-coverage vm clean distclean
+.PHONY: help all check-kdir modules tools install uninstall demo check kunit oracle bench fuzz fuzz-coverage vm clean distclean

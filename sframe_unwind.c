@@ -244,12 +244,14 @@ static void notrace on_profiler(unsigned long ip, unsigned long parent_ip,
  * @ops: hooks it
  * @hooked: done
  */
-static struct map_hook {
+struct map_hook {
 	const char		*function;
 	bool			required;
 	struct ftrace_ops	ops;
 	bool			hooked;
-} map_hooks[] = {
+};
+
+static struct map_hook map_hooks[] = {
 	/* Each removed mapping, whole, once it is out of the mm. */
 	{ "unlink_anon_vmas", true, { .func = on_unmap } },
 	{ "exit_mmap", true, { .func = on_process_exit } },

@@ -23,8 +23,9 @@
 #define IS_ENABLED(option)	0
 #define IS_ALIGNED(x, a)	(((x) & ((a) - 1)) == 0)
 #define KSYM_NAME_LEN		512
-#define clamp_t(type, val, lo, hi) \
-	((type)(val) < (type)(lo) ? (type)(lo) : (type)(val) > (type)(hi) ? (type)(hi) : (type)(val))
+#define clamp_t(type, val, lo, hi)					\
+	((type)(val) < (type)(lo) ? (type)(lo) :			\
+	 (type)(val) > (type)(hi) ? (type)(hi) : (type)(val))
 #define strscpy(dst, src)	snprintf(dst, sizeof(dst), "%s", src)
 
 static inline void __attribute__((__format__(printf, 1, 2)))
