@@ -81,7 +81,8 @@ static int stats_show(struct seq_file *m, void *unused)
 		   offsetof(struct sfu_counters, stops));
 	show_group(m, "frames", method_names, NR_SFU_METHODS,
 		   offsetof(struct sfu_counters, frames));
-	show_sum(m, "cache.hits", cached);
+	show_sum(m, "cache.hits", cache_hits);
+	show_sum(m, "cache.misses", cache_misses);
 	show_group(m, "declined", decline_names, NR_SFU_DECLINES,
 		   offsetof(struct sfu_counters, declined));
 	show_group(m, "fault", sframe_fault_names + 1, NR_SFRAME_FAULTS - 1,

@@ -40,7 +40,8 @@ static void walk_end(const struct sfu_walk *walk, struct pt_regs *regs)
 		sfu_count_many(frames[i], walk->nr_frames[i]);
 		nr_frames += walk->nr_frames[i];
 	}
-	sfu_count_many(cached, walk->nr_cached);
+	sfu_count_many(cache_hits, walk->nr_cached);
+	sfu_count_many(cache_misses, walk->nr_missed);
 	trace_sfu_walk(instruction_pointer(regs), walk->frame.ip, nr_frames,
 		       sfu_stop_names[walk->stop]);
 }

@@ -373,6 +373,7 @@ static int find_row(struct sfu_walk *walk, struct sfu_region *region,
 	if (err)
 		return err;
 	sfu_row_set(row, &found);
+	walk->nr_missed++;
 	if (half)
 		sfu_cache_add(half, key, row);
 	return 0;

@@ -53,7 +53,8 @@ struct sfu_counters {
 	unsigned long	walks;
 	unsigned long	stops[NR_SFU_STOPS];
 	unsigned long	frames[NR_SFU_METHODS];
-	unsigned long	cached;
+	unsigned long	cache_hits;
+	unsigned long	cache_misses;
 	unsigned long	declined[NR_SFU_DECLINES];
 	unsigned long	faults[NR_SFRAME_FAULTS];
 	unsigned long	learned;

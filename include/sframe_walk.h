@@ -52,6 +52,7 @@ struct sfu_frame {
  * @nr_signals: signal frames crossed
  * @nr_frames: callers found, by method
  * @nr_cached: rows found in the rule cache
+ * @nr_missed: rows that had to be found otherwise
  */
 struct sfu_walk {
 	struct sframe_reader	rd;
@@ -65,6 +66,7 @@ struct sfu_walk {
 	unsigned int		nr_signals;
 	unsigned int		nr_frames[NR_SFU_METHODS];
 	unsigned int		nr_cached;
+	unsigned int		nr_missed;
 };
 
 void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map,

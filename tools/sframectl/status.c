@@ -69,7 +69,8 @@ static bool same_group(const struct counter *a, const struct counter *b)
 static bool has_shares(const struct counter *counter)
 {
 	return !strncmp(counter->name, "stop.", 5) ||
-	       !strncmp(counter->name, "frames.", 7);
+	       !strncmp(counter->name, "frames.", 7) ||
+	       !strncmp(counter->name, "cache.", 6);
 }
 
 static u64 group_sum(const struct counters *counters, const struct counter *of)
