@@ -64,7 +64,7 @@ demo:	## profile SQLite on two stock kernels: fp, dwarf and sframe compared
 check:	## all tests: decoder, style, builds, both kernels end to end
 	tools/check
 
-kunit:	## KUnit tests in QEMU (ARCH=x86_64|arm64, KERNEL=6.12|7.2, KASAN=1)
+kunit:	## run the KUnit tests in QEMU (ARCH=x86_64|arm64, KERNEL=6.12|7.2, KASAN=1)
 	tools/kunit --arch $(or $(ARCH),x86_64) --kernel $(or $(KERNEL),6.12) $(if $(KASAN),--kasan)
 
 oracle:	## real programs: the decoder against readelf and .eh_frame (FIXED=1: few)
