@@ -1171,13 +1171,16 @@ void sfu_map_on_exit(struct mm_struct *mm)
 {
 	struct sfu_process *process;
 
-	spin_lock(&processes_lock);
+	rcu_read_lock();
 	process = process_lookup(mm);
-	if (process)
-		hash_del_rcu(&process->node);
+	rcu_read_unlock();
+	/* Most are not known; and who has no users will not be any more. */
+	if (!process)
+		return;
+	spin_lock(&processes_lock);
+	hash_del_rcu(&process->node);
 	spin_unlock(&processes_lock);
-	if (process)
-		process_free(process);
+	process_free(process);
 }
 
 static bool requests_are_done(void)
