@@ -858,6 +858,18 @@ int sfu_map_learn(struct mm_struct *mm, const struct sfu_map *seen)
 	return learn_mm(mm, seen, true);
 }
 
+/* In a worker. Nothing is left to be learned of a process that has ended. */
+static void learn_borrowed(struct mm_struct *mm, const struct sfu_map *seen,
+			   bool asked)
+{
+	if (!mmget_not_zero(mm))
+		return;
+	kthread_use_mm(mm);
+	learn_mm(mm, seen, asked);
+	kthread_unuse_mm(mm);
+	mmput(mm);
+}
+
 /* ---- asking ---- */
 
 static void request_done(struct sfu_request *request)
@@ -883,14 +895,8 @@ static void task_work_learn(struct callback_head *head)
 static void worker_learn(struct work_struct *work)
 {
 	struct sfu_request *request = container_of(work, struct sfu_request, work);
-	struct mm_struct *mm = request->mm;
 
-	if (mmget_not_zero(mm)) {
-		kthread_use_mm(mm);
-		sfu_map_learn(mm, request->seen);
-		kthread_unuse_mm(mm);
-		mmput(mm);
-	}
+	learn_borrowed(request->mm, request->seen, true);
 	request_done(request);
 }
 
@@ -1005,17 +1011,12 @@ static void birth_done(struct birth *birth)
 	atomic_dec_return_release(&nr_births);
 }
 
-static void birth_learn(struct birth *birth)
-{
-	learn_mm(birth->mm, birth->seen, birth->asked);
-}
-
 static void birth_task_work(struct callback_head *head)
 {
 	struct birth *birth = container_of(head, struct birth, task_work);
 
 	if (current->mm == birth->mm)
-		birth_learn(birth);
+		learn_mm(birth->mm, birth->seen, birth->asked);
 	birth_done(birth);
 }
 
@@ -1023,12 +1024,7 @@ static void birth_worker(struct work_struct *work)
 {
 	struct birth *birth = container_of(work, struct birth, work);
 
-	if (mmget_not_zero(birth->mm)) {
-		kthread_use_mm(birth->mm);
-		birth_learn(birth);
-		kthread_unuse_mm(birth->mm);
-		mmput(birth->mm);
-	}
+	learn_borrowed(birth->mm, birth->seen, birth->asked);
 	birth_done(birth);
 }
 
