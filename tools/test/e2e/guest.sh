@@ -3,7 +3,8 @@
 #
 # guest.sh - the half of the end-to-end tests that runs in the virtual machine, in the directory with their programs
 #
-# guest.sh chains SECONDS DATA | load PROCESSES | cycles COUNT: prints a line `ok ...` or `FAIL ...` for each test
+# guest.sh PART [ARG...]: runs the function PART, from here or from one of guest-*.sh, which prints a line `ok ...` or
+# `FAIL ...` for each test
 
 set -u
 
@@ -228,4 +229,8 @@ load() {	# load PROCESSES
 
 # perf must not be slowed down because an emulated machine takes its time.
 sysctl -q -w kernel.perf_cpu_time_max_percent=0
+for more in ./guest-*.sh; do
+	# shellcheck source=/dev/null
+	[ ! -e "$more" ] || . "$more"
+done
 "$@"
