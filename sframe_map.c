@@ -10,9 +10,10 @@
  *
  * Task side. A map is learned in a context that may sleep and has the memory
  * of the process: list the executable mappings, find PT_GNU_SFRAME in the ELF
- * headers of their files, check the section's header and touch its pages, so
- * that samples find them present; then publish. Files are read without
- * mmap_lock, so before publishing each mapping is looked at again. One learns
+ * headers of their files, check the section's header and make its pages present,
+ * for samples to find them; then publish. No file is waited for: see
+ * sframe_pages.c. Files are read without mmap_lock, so before publishing each
+ * mapping is looked at again. One learns
  *   - in the process itself, on its way back to user mode, if the sample that
  *     asked interrupted user mode: before another instruction runs;
  *   - else in a worker, which borrows the memory;
@@ -65,6 +66,7 @@
 #include "sframe_arch.h"
 #include "sframe_cache.h"
 #include "sframe_map.h"
+#include "sframe_pages.h"
 #include "sframe_stats.h"
 
 #define LEARN_WAIT_MAX	HZ		/* between looks that find nothing new */
@@ -73,8 +75,8 @@
 #define MAX_PHDRS	128
 #define SFU_KEY_MAX	BIT_ULL(63)
 #define GFP_HOOK	(GFP_NOWAIT | __GFP_ACCOUNT | __GFP_NOWARN)
-#define TOUCH_MAX	(64UL << 20)	/* bytes of a section made present */
-#define TOUCH_STEP	(256UL << 10)	/* between looks at fatal signals */
+#define PRESENT_MAX	(64UL << 20)	/* bytes made present in one turn */
+#define PRESENT_TIME	DIV_ROUND_UP(HZ, 20)
 
 /**
  * struct sfu_process - a process whose mappings are known
@@ -206,6 +208,16 @@ void sfu_region_retire(struct sfu_region *region, enum sframe_fault fault)
 		return;
 	sfu_count(retired);
 	sfu_count(faults[fault]);
+}
+
+static bool is_covered(const struct sfu_region *region)
+{
+	return atomic_read(&region->state) == SFU_REGION_COVERED;
+}
+
+static bool is_awaited(const struct sfu_region *region)
+{
+	return atomic_read(&region->state) == SFU_REGION_AWAITED;
 }
 
 /* Returns whether code has lost its section, as when a library is loaded. */
@@ -356,60 +368,47 @@ struct mapping {
  * @process: whom to learn
  * @known: its map so far, or NULL
  * @asked: something was lacking: look at known sections, too
- * @news: set if anything was learned that @known has not
+ * @news: set if anything was learned that @known has not, or brought in
+ * @turn: for pages of sections
  */
 struct lesson {
 	struct sfu_process	*process;
 	struct sfu_map		*known;
 	bool			asked;
 	bool			news;
+	struct sfu_pages_turn	turn;
 };
 
 /* There is a section, but it is of no use, or not yet. */
-static bool fault(struct sfu_region *region, enum sframe_fault fault)
+static int fault(struct sfu_region *region, enum sframe_fault fault)
 {
 	region->settled = false;
 	sfu_count(faults[fault]);
-	return false;
+	return -ENOEXEC;
 }
 
-static int read_file(struct file *file, void *buf, size_t len, loff_t pos)
+static int read_phdrs(struct file *file, struct elf64_phdr **phdrs, unsigned int *nr)
 {
-	ssize_t n = kernel_read(file, buf, len, &pos);
-
-	return n == len ? 0 : -ENOEXEC;
-}
-
-/* kernel_read() complains in the log about what it cannot read. */
-static bool is_readable(struct file *file)
-{
-	return S_ISREG(file_inode(file)->i_mode) &&
-	       (file->f_mode & FMODE_READ) && (file->f_mode & FMODE_CAN_READ) &&
-	       file->f_op->read_iter && !file->f_op->read;
-}
-
-static struct elf64_phdr *read_phdrs(struct file *file, unsigned int *nr)
-{
-	struct elf64_phdr *phdrs;
 	struct elf64_hdr ehdr;
+	int err;
 
-	if (read_file(file, &ehdr, sizeof(ehdr), 0))
-		return NULL;
+	err = sfu_pages_read(file, &ehdr, sizeof(ehdr), 0);
+	if (err)
+		return err;
 	if (memcmp(ehdr.e_ident, ELFMAG, SELFMAG) ||
 	    ehdr.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    ehdr.e_phentsize != sizeof(*phdrs) ||
+	    ehdr.e_phentsize != sizeof(**phdrs) ||
 	    ehdr.e_phnum == 0 || ehdr.e_phnum > MAX_PHDRS)
-		return NULL;
+		return -ENOEXEC;
 
-	phdrs = kcalloc(ehdr.e_phnum, sizeof(*phdrs), GFP_KERNEL);
-	if (!phdrs)
-		return NULL;
-	if (read_file(file, phdrs, ehdr.e_phnum * sizeof(*phdrs), ehdr.e_phoff)) {
-		kfree(phdrs);
-		return NULL;
-	}
 	*nr = ehdr.e_phnum;
-	return phdrs;
+	*phdrs = kcalloc(*nr, sizeof(**phdrs), GFP_KERNEL);
+	if (!*phdrs)
+		return -ENOMEM;
+	err = sfu_pages_read(file, *phdrs, *nr * sizeof(**phdrs), ehdr.e_phoff);
+	if (err)
+		kfree(*phdrs);
+	return err;
 }
 
 /* What is added to p_vaddr: from the segment that @offset of the file is in. */
@@ -461,34 +460,41 @@ static const struct elf64_phdr *find_segment(const struct elf64_phdr *phdrs,
 	return NULL;
 }
 
-/* Where the section of a mapping is; false if it has none that is usable. */
-static bool locate_section(struct sfu_region *region, const struct mapping *mapping)
+static int place_section(struct sfu_region *region, const struct elf64_phdr *phdrs,
+			 unsigned int nr)
 {
-	const struct elf64_phdr *seg;
-	struct elf64_phdr *phdrs;
-	unsigned int nr;
-	bool found;
+	const struct elf64_phdr *seg = find_segment(phdrs, nr);
 	u64 bias;
 
-	if (!mapping->file || !is_readable(mapping->file))
-		return false;
-	phdrs = read_phdrs(mapping->file, &nr);
-	if (!phdrs)
-		return false;
+	if (!seg || !find_bias(phdrs, nr, region, &bias))
+		return -ENOEXEC;
+	if (!is_loaded(phdrs, nr, seg))
+		return fault(region, SFRAME_FAULT_SEGMENT);
+	region->sframe_start = bias + seg->p_vaddr;
+	region->sframe_end = region->sframe_start + seg->p_filesz;
+	if (region->sframe_end >= region->sframe_start &&
+	    access_ok((void __user *)region->sframe_start, seg->p_filesz))
+		return 0;
+	region->sframe_start = 0;
+	region->sframe_end = 0;
+	return fault(region, SFRAME_FAULT_SEGMENT);
+}
 
-	seg = find_segment(phdrs, nr);
-	found = seg && find_bias(phdrs, nr, region, &bias);
-	if (found && !is_loaded(phdrs, nr, seg))
-		found = fault(region, SFRAME_FAULT_SEGMENT);
-	if (found) {
-		region->sframe_start = bias + seg->p_vaddr;
-		region->sframe_end = region->sframe_start + seg->p_filesz;
-		if (region->sframe_end < region->sframe_start ||
-		    !access_ok((void __user *)region->sframe_start, seg->p_filesz))
-			found = fault(region, SFRAME_FAULT_SEGMENT);
-	}
+/* Where the section of a mapping is. */
+static int locate_section(struct sfu_region *region, const struct mapping *mapping)
+{
+	struct elf64_phdr *phdrs;
+	unsigned int nr;
+	int err;
+
+	if (!mapping->file || !sfu_pages_readable(mapping->file))
+		return -ENOEXEC;
+	err = read_phdrs(mapping->file, &phdrs, &nr);
+	if (err)
+		return err;
+	err = place_section(region, phdrs, nr);
 	kfree(phdrs);
-	return found;
+	return err;
 }
 
 /* The mapping of @file that @addr is in. Under mmap_lock. */
@@ -509,78 +515,93 @@ static bool section_is_mapped(struct mm_struct *mm, const struct sfu_region *reg
 }
 
 /* Something else may be mapped there. Then publish() would never agree. */
-static bool shows_section(struct mm_struct *mm, struct sfu_region *region)
+static int shows_section(struct mm_struct *mm, struct sfu_region *region)
 {
 	bool shown;
 
 	mmap_read_lock(mm);
 	shown = section_is_mapped(mm, region);
 	mmap_read_unlock(mm);
-	return shown || fault(region, SFRAME_FAULT_SEGMENT);
+	return shown ? 0 : fault(region, SFRAME_FAULT_SEGMENT);
 }
 
-static int read_user(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
+/* Make the pages present, for samples to find them. A failure costs samples. */
+static void touch(struct lesson *lesson, const struct sfu_region *region,
+		  struct file *file)
 {
-	return copy_from_user(dst, (void __user *)addr, len) ? -EFAULT : 0;
+	unsigned long start = region->sec.addr;
+	unsigned int before = lesson->turn.nr;
+
+	sfu_pages_map(lesson->process->mm, file, start,
+		      start + min(sframe_section_size(&region->sec), PRESENT_MAX),
+		      &lesson->turn);
+	lesson->news |= lesson->turn.nr > before;
 }
 
-/* Bring the pages in, so that samples find them. A failure costs samples. */
-static void touch(const struct sfu_region *region)
+static int read_present(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
 {
-	unsigned long addr = region->sec.addr;
-	unsigned long end = addr + min(sframe_section_size(&region->sec), TOUCH_MAX);
+	return copy_from_user_nofault(dst, (void __user *)addr, len) ? -EFAULT : 0;
+}
 
-	while (addr < end && !fatal_signal_pending(current)) {
-		unsigned long n = min(end - addr, TOUCH_STEP);
+static int map_header(struct lesson *lesson, struct sfu_region *region,
+		      struct file *file)
+{
+	unsigned long start = region->sframe_start;
+	unsigned long size = min(region->sframe_end - start,
+				 sizeof(struct sframe_raw_header));
+	int err = sfu_pages_map(lesson->process->mm, file, start, start + size,
+				&lesson->turn);
 
-		if (fault_in_readable((const char __user *)addr, n))
-			return;
-		addr += n;
-		cond_resched();
-	}
+	return err == -EFAULT ? fault(region, SFRAME_FAULT_SEGMENT) : err;
 }
 
 /* Only this machine's sections: the decoder knows more than can run here. */
-static bool check_section(struct sfu_region *region)
+static int check_section(struct lesson *lesson, struct sfu_region *region,
+			 struct file *file)
 {
 	struct sframe_reader rd = {
-		.read = read_user,
+		.read = read_present,
 		.budget = SFRAME_READ_COST + sizeof(struct sframe_raw_header),
 	};
 	struct sframe_section *sec = &region->sec;
 	int err;
 
+	err = map_header(lesson, region, file);
+	if (err)
+		return err;
 	err = sframe_section_init(sec, &rd, region->sframe_start,
 				  region->sframe_end - region->sframe_start);
+	/* It was there a moment ago. */
 	if (err == -EFAULT)
-		return fault(region, SFRAME_FAULT_SEGMENT);
+		return -EAGAIN;
 	if (err)
 		return fault(region, rd.fault);
 	if (sec->swapped)
 		return fault(region, SFRAME_FAULT_ENDIAN);
 	if (sec->abi != SFU_ARCH_ABI)
 		return fault(region, SFRAME_FAULT_FOREIGN);
-	if (sec->num_fdes == 0)
-		return false;
-	return true;
+	return sec->num_fdes ? 0 : -ENOEXEC;
 }
 
 /*
  * Without mmap_lock: reads the file and the process's memory. Where a section
  * should be but is not, one may be mapped yet: that place is watched, too.
  */
-static void learn_region(struct mm_struct *mm, struct sfu_region *region,
+static void learn_region(struct lesson *lesson, struct sfu_region *region,
 			 const struct mapping *mapping)
 {
+	int err;
+
 	region->settled = true;
-	if (!locate_section(region, mapping)) {
-		region->sframe_start = 0;
-		region->sframe_end = 0;
-		return;
+	err = locate_section(region, mapping) ?:
+	      shows_section(lesson->process->mm, region) ?:
+	      check_section(lesson, region, mapping->file);
+	if (err == -EAGAIN || err == -ENOMEM) {
+		region->settled = false;
+		atomic_set(&region->state, SFU_REGION_AWAITED);
+	} else if (!err) {
+		atomic_set(&region->state, SFU_REGION_COVERED);
 	}
-	if (!shows_section(mm, region) || !check_section(region))
-		return;
-	atomic_set(&region->state, SFU_REGION_COVERED);
 }
 
 static unsigned int count_mappings(struct mm_struct *mm)
@@ -662,8 +683,7 @@ static bool still_valid(struct mm_struct *mm, const struct sfu_region *region)
 	if (!vma || vma->vm_start != region->start || vma->vm_end != region->end ||
 	    vma->vm_pgoff << PAGE_SHIFT != region->offset)
 		return false;
-	return atomic_read(&region->state) != SFU_REGION_COVERED ||
-	       section_is_mapped(mm, region);
+	return !is_covered(region) || section_is_mapped(mm, region);
 }
 
 /*
@@ -688,7 +708,7 @@ static int publish(struct lesson *lesson, struct sfu_map *map,
 			atomic_set(&region->state, SFU_REGION_GONE);
 			err = -EAGAIN;
 		}
-		nr_sections += atomic_read(&region->state) == SFU_REGION_COVERED;
+		nr_sections += is_covered(region) || is_awaited(region);
 		unsettled |= !region->settled;
 	}
 	map_set_sections(map, nr_sections);
@@ -703,11 +723,6 @@ static int publish(struct lesson *lesson, struct sfu_map *map,
 	return err;
 }
 
-static bool is_plain(const struct sfu_region *region)
-{
-	return atomic_read(&region->state) == SFU_REGION_PLAIN;
-}
-
 /* Has this mapping anything that was not known? */
 static bool is_news(const struct lesson *lesson, const struct sfu_region *region,
 		    const struct mapping *mapping)
@@ -719,13 +734,14 @@ static bool is_news(const struct lesson *lesson, const struct sfu_region *region
 	was = lesson->known ? sfu_map_find(lesson->known, region->start) : NULL;
 	return !was || was->start != region->start || was->end != region->end ||
 	       was->sframe_start != region->sframe_start ||
-	       is_plain(was) != is_plain(region);
+	       atomic_read(&was->state) != atomic_read(&region->state);
 }
 
 /* Is a known section still to be read? */
-static void look_again(struct sfu_region *region)
+static void look_again(struct lesson *lesson, struct sfu_region *region,
+		       struct file *file)
 {
-	if (region->sframe_start && !check_section(region))
+	if (region->sframe_start && check_section(lesson, region, file) == -ENOEXEC)
 		atomic_set(&region->state, SFU_REGION_PLAIN);
 }
 
@@ -751,14 +767,14 @@ static void learn_mapping(struct lesson *lesson, struct sfu_region *region,
 			  struct mapping *mapping)
 {
 	if (!mapping->known)
-		learn_region(lesson->process->mm, region, mapping);
+		learn_region(lesson, region, mapping);
 	else if (lesson->asked)
-		look_again(region);
+		look_again(lesson, region, mapping->file);
 	lesson->news |= is_news(lesson, region, mapping);
-	if (atomic_read(&region->state) != SFU_REGION_COVERED)
+	if (!is_covered(region))
 		return;
 	if (!mapping->known || lesson->asked)
-		touch(region);
+		touch(lesson, region, mapping->file);
 	if (!mapping->known)
 		region->key = new_key(lesson->process, region->end - region->start);
 	if (!lesson->process->cache)
@@ -795,20 +811,20 @@ static int learn_once(struct lesson *lesson)
 	return err;
 }
 
-/* Under process->lock. A map other than @seen has been learned meanwhile. */
-static bool needs_learning(struct sfu_process *process, const struct sfu_map *seen)
+/* Under process->lock. */
+static bool is_due(const struct sfu_process *process)
 {
-	return rcu_access_pointer(process->map) == seen &&
-	       time_after_eq(jiffies, process->learned_at + process->wait);
+	return time_after_eq(jiffies, process->learned_at + process->wait);
 }
 
 static int learn(struct sfu_process *process, bool asked)
 {
+	unsigned long start = jiffies;
 	struct lesson lesson = {
 		.process = process,
 		.asked = asked,
+		.turn = { .left = PRESENT_MAX, .deadline = start + PRESENT_TIME },
 	};
-	unsigned long start = jiffies;
 	int err, i;
 
 	for (i = 0; i < LEARN_RETRIES; i++) {
@@ -827,7 +843,18 @@ static int learn(struct sfu_process *process, bool asked)
 	return err;
 }
 
-static int learn_mm(struct mm_struct *mm, const struct sfu_map *seen, bool asked)
+/**
+ * sfu_map_learn() - learn the executable mappings of a process
+ * @mm: its memory, which is current's, or borrowed by current
+ * @seen: the map that turned out to lack something, or NULL; only compared
+ *
+ * What of it is known already is not read again, but made present.
+ *
+ * Context: Task. May sleep, takes mmap_lock.
+ * Return: 0; -EAGAIN if the mappings keep changing (what was learned is in
+ * use); -ENOMEM.
+ */
+int sfu_map_learn(struct mm_struct *mm, const struct sfu_map *seen)
 {
 	struct sfu_process *process = process_get(mm);
 	int err = 0;
@@ -836,36 +863,24 @@ static int learn_mm(struct mm_struct *mm, const struct sfu_map *seen, bool asked
 		return -ENOMEM;
 
 	mutex_lock(&process->lock);
-	if (needs_learning(process, seen))
-		err = learn(process, asked);
+	/* Another map has been learned meanwhile. */
+	if (rcu_access_pointer(process->map) == seen && is_due(process))
+		err = learn(process, true);
 	mutex_unlock(&process->lock);
 	return err;
 }
 
-/**
- * sfu_map_learn() - learn the executable mappings of a process
- * @mm: its memory, which is current's, or borrowed by current
- * @seen: the map that turned out to lack something, or NULL; only compared
- *
- * What of it is known already is not read again, but made present.
- *
- * Context: Task. May sleep and fault, takes mmap_lock.
- * Return: 0; -EAGAIN if the mappings keep changing (what was learned is in
- * use); -ENOMEM.
- */
-int sfu_map_learn(struct mm_struct *mm, const struct sfu_map *seen)
-{
-	return learn_mm(mm, seen, true);
-}
-
-/* In a worker. Nothing is left to be learned of a process that has ended. */
-static void learn_borrowed(struct mm_struct *mm, const struct sfu_map *seen,
-			   bool asked)
+/* For a worker. Nothing is left to be learned of a process that has ended. */
+static bool borrow(struct mm_struct *mm)
 {
 	if (!mmget_not_zero(mm))
-		return;
+		return false;
 	kthread_use_mm(mm);
-	learn_mm(mm, seen, asked);
+	return true;
+}
+
+static void give_back(struct mm_struct *mm)
+{
 	kthread_unuse_mm(mm);
 	mmput(mm);
 }
@@ -896,7 +911,10 @@ static void worker_learn(struct work_struct *work)
 {
 	struct sfu_request *request = container_of(work, struct sfu_request, work);
 
-	learn_borrowed(request->mm, request->seen, true);
+	if (borrow(request->mm)) {
+		sfu_map_learn(request->mm, request->seen);
+		give_back(request->mm);
+	}
 	request_done(request);
 }
 
@@ -968,14 +986,21 @@ void sfu_map_ask(struct mm_struct *mm, const struct sfu_map *seen)
 
 /* ---- what comes and goes ---- */
 
-/*
- * New code is learned before its first instruction, while anybody profiles. What
- * is not learned here will be when a sample asks.
+/**
+ * struct birth - new code, to be learned before its first instruction
+ * @mm: whose
+ * @start: the new mapping's first address; 0: a process, or what is no code
+ * @end: one past its last
+ * @task_work: learns, in a task of the process
+ * @work: or a worker does
+ *
+ * Only while anybody profiles. What is not learned here will be when a sample
+ * asks.
  */
 struct birth {
 	struct mm_struct	*mm;
-	struct sfu_map		*seen;		/* with a reference, or NULL */
-	bool			asked;
+	unsigned long		start;
+	unsigned long		end;
 	struct callback_head	task_work;
 	struct work_struct	work;
 };
@@ -1004,11 +1029,35 @@ static bool is_profiled(void)
 
 static void birth_done(struct birth *birth)
 {
-	sfu_map_put(birth->seen);
 	mmdrop(birth->mm);
 	kfree(birth);
 	/* Pairs with sfu_map_exit(). */
 	atomic_dec_return_release(&nr_births);
+}
+
+/* Under process->lock. Somebody may have been faster. */
+static bool is_known(struct sfu_process *process, const struct birth *birth)
+{
+	struct sfu_map *map = rcu_dereference_protected(process->map,
+							lockdep_is_held(&process->lock));
+	struct sfu_region *region = map ? sfu_map_find(map, birth->start) : NULL;
+
+	return region && region->start == birth->start && region->end == birth->end;
+}
+
+/* Who maps code pays for it at once; a worker has others to serve. */
+static void learn_birth(struct birth *birth)
+{
+	struct sfu_process *process = process_get(birth->mm);
+	bool in_task = !(current->flags & PF_KTHREAD);
+
+	if (!process)
+		return;
+	mutex_lock(&process->lock);
+	if (!is_known(process, birth) && (in_task || is_due(process)))
+		/* Of a new process, the page tables are empty. */
+		learn(process, !birth->start);
+	mutex_unlock(&process->lock);
 }
 
 static void birth_task_work(struct callback_head *head)
@@ -1016,7 +1065,7 @@ static void birth_task_work(struct callback_head *head)
 	struct birth *birth = container_of(head, struct birth, task_work);
 
 	if (current->mm == birth->mm)
-		learn_mm(birth->mm, birth->seen, birth->asked);
+		learn_birth(birth);
 	birth_done(birth);
 }
 
@@ -1024,7 +1073,10 @@ static void birth_worker(struct work_struct *work)
 {
 	struct birth *birth = container_of(work, struct birth, work);
 
-	learn_borrowed(birth->mm, birth->seen, birth->asked);
+	if (borrow(birth->mm)) {
+		learn_birth(birth);
+		give_back(birth->mm);
+	}
 	birth_done(birth);
 }
 
@@ -1033,16 +1085,18 @@ static void birth_worker(struct work_struct *work)
  * on that way for as long as the tracer likes: a worker has to do.
  */
 static void announce(struct task_struct *task, struct mm_struct *mm,
-		     struct sfu_map *seen, bool asked)
+		     const struct vm_area_struct *code)
 {
 	struct birth *birth = kmalloc(sizeof(*birth), GFP_HOOK);
 
 	if (!birth)
 		return;
 	mmgrab(mm);
-	*birth = (struct birth){ .mm = mm, .asked = asked };
-	if (seen && refcount_inc_not_zero(&seen->refs))
-		birth->seen = seen;
+	*birth = (struct birth){
+		.mm = mm,
+		.start = code ? code->vm_start : 0,
+		.end = code ? code->vm_end : 0,
+	};
 	init_task_work(&birth->task_work, birth_task_work);
 	INIT_WORK(&birth->work, birth_worker);
 	atomic_inc(&nr_births);
@@ -1083,8 +1137,10 @@ void sfu_map_on_mmap(struct vm_area_struct *vma)
 	/* There is no stack to unwind before the new program's first instruction. */
 	if (!process && current->in_execve)
 		process_begin(mm, map_alloc(0, GFP_HOOK), PAGE_SIZE);
-	if (vma->vm_flags & VM_EXEC || (process && READ_ONCE(process->unsettled)))
-		announce(current, mm, sfu_map_lookup(mm), false);
+	if (vma->vm_flags & VM_EXEC)
+		announce(current, mm, vma);
+	else if (process && READ_ONCE(process->unsettled))
+		announce(current, mm, NULL);
 	rcu_read_unlock();
 }
 
@@ -1153,7 +1209,7 @@ void sfu_map_on_fork(struct task_struct *child)
 		process_begin(mm, map, READ_ONCE(parent->next_key));
 	/* Its page tables are empty. */
 	if (!map || map->nr_sections)
-		announce(child, mm, map, true);
+		announce(child, mm, NULL);
 	rcu_read_unlock();
 }
 

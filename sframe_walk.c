@@ -292,8 +292,14 @@ static bool lacks_row(struct sfu_walk *walk, unsigned long func)
 
 	if (!region)
 		return false;
-	return atomic_read(&region->state) != SFU_REGION_COVERED ||
-	       sframe_find_row(&region->sec, &walk->rd, func, &row) == -ENOENT;
+	switch (atomic_read(&region->state)) {
+	case SFU_REGION_COVERED:
+		return sframe_find_row(&region->sec, &walk->rd, func, &row) == -ENOENT;
+	case SFU_REGION_AWAITED:
+		return false;
+	default:
+		return true;
+	}
 }
 
 static bool step_uncovered(struct sfu_walk *walk)
@@ -358,8 +364,14 @@ static int find_row(struct sfu_walk *walk, struct sfu_region *region,
 	struct sframe_row found;
 	int err, seq;
 
-	if (atomic_read(&region->state) != SFU_REGION_COVERED)
+	switch (atomic_read(&region->state)) {
+	case SFU_REGION_COVERED:
+		break;
+	case SFU_REGION_AWAITED:
+		return -EFAULT;
+	default:
 		return -ENOENT;
+	}
 	if (walk->map->cache && key) {
 		half = sfu_cache_half(walk->map->cache, frame->exact);
 		entry = sfu_cache_find(half, key, &seq);

@@ -19,6 +19,7 @@ struct file;
 
 enum sfu_region_state {
 	SFU_REGION_PLAIN,	/* executable, no usable section */
+	SFU_REGION_AWAITED,	/* what would tell is not in memory yet */
 	SFU_REGION_COVERED,	/* .sec describes it */
 	SFU_REGION_RETIRED,	/* .sec contradicted itself */
 	SFU_REGION_GONE,	/* unmapped, or its section was */
@@ -35,7 +36,7 @@ enum sfu_region_state {
  * @sframe_end: one past its last
  * @key: of @start, in the rule cache: nothing else of this process ever has
  *	had, or will have, the keys up to that of @end; 0: there are none left
- * @sec: the section's header, checked, unless @state is PLAIN
+ * @sec: the section's header, checked, unless @state is PLAIN or AWAITED
  * @state: enum sfu_region_state; only ever grows, from any context
  */
 struct sfu_region {
@@ -57,7 +58,7 @@ struct sfu_region {
  * @refs: the process's one, and that of each task-side walk
  * @cache: the process's rule cache, or NULL
  * @nr_regions: in @regions
- * @nr_sections: regions that had a usable section when learned
+ * @nr_sections: regions that had a usable section when learned, or may have
  * @regions: ascending, disjoint; constant but for &sfu_region.state
  */
 struct sfu_map {

@@ -77,7 +77,9 @@ static unsigned long round_to_page(unsigned long addr)
 static void region_text(struct kunit *test, const struct sfu_region *region,
 			struct seq_buf *s)
 {
-	static const char *const states[] = { "plain", "covered", "retired", "gone" };
+	static const char *const states[] = {
+		"plain", "awaited", "covered", "retired", "gone"
+	};
 	int state = atomic_read(&region->state);
 	unsigned long border;
 

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * cold-fs - a file system with one file, of which some pages come late, or never
+ *
+ * cold-fs FILE START SIZE MS MOUNTPOINT: MOUNTPOINT/file is FILE, but that
+ * what is read of SIZE bytes from START comes after MS milliseconds; 0: never.
+ */
+#define _GNU_SOURCE
+#define FUSE_USE_VERSION 35
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fuse3/fuse_lowlevel.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, INODE = 2 };
+
+static int fd;
+static off_t late_start, late_end;
+static long late_ms;
+
+static void attributes(fuse_ino_t ino, struct stat *st)
+{
+	fstat(fd, st);
+	st->st_ino = ino;
+	if (ino != INODE)
+		st->st_mode = S_IFDIR | 0755;
+}
+
+static void init(void *data, struct fuse_conn_info *conn)
+{
+	(void)data;
+	/* What is not answered must not keep other pages from being asked for. */
+	conn->max_background = 1000;
+	conn->congestion_threshold = 1000;
+	conn->max_read = PAGE;
+}
+
+static void lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
+{
+	struct fuse_entry_param entry = { .ino = INODE, .attr_timeout = 1e6, .entry_timeout = 1e6 };
+
+	(void)parent;
+	if (strcmp(name, "file")) {
+		fuse_reply_err(req, ENOENT);
+		return;
+	}
+	attributes(INODE, &entry.attr);
+	fuse_reply_entry(req, &entry);
+}
+
+static void get_attributes(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	struct stat st;
+
+	(void)fi;
+	attributes(ino, &st);
+	fuse_reply_attr(req, &st, 1e6);
+}
+
+static void open_file(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+	(void)ino;
+	fi->keep_cache = 1;
+	fuse_reply_open(req, fi);
+}
+
+struct late {
+	fuse_req_t req;
+	off_t off;
+};
+
+static void reply(fuse_req_t req, off_t off)
+{
+	char page[PAGE];
+	ssize_t n = pread(fd, page, PAGE, off);
+
+	fuse_reply_buf(req, page, n < 0 ? 0 : n);
+}
+
+static void *reply_late(void *arg)
+{
+	struct late *late = arg;
+
+	usleep(late_ms * 1000);
+	reply(late->req, late->off);
+	free(late);
+	return NULL;
+}
+
+static void read_file(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+		      struct fuse_file_info *fi)
+{
+	struct late *late;
+	pthread_t thread;
+
+	(void)ino;
+	(void)fi;
+	if (size > PAGE) {
+		fuse_reply_err(req, EIO);
+		return;
+	}
+	if (off < late_start || off >= late_end) {
+		reply(req, off);
+		return;
+	}
+	if (!late_ms)
+		return;
+	late = malloc(sizeof(*late));
+	*late = (struct late){ .req = req, .off = off };
+	pthread_create(&thread, NULL, reply_late, late);
+	pthread_detach(thread);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct fuse_lowlevel_ops ops = {
+		.init = init,
+		.lookup = lookup,
+		.getattr = get_attributes,
+		.open = open_file,
+		.read = read_file,
+	};
+	static char *options[] = { "cold-fs", "-omax_read=4096" };
+	struct fuse_args args = FUSE_ARGS_INIT(2, options);
+	struct fuse_session *session;
+
+	if (argc != 6)
+		errx(2, "usage: cold-fs FILE START SIZE MS MOUNTPOINT");
+	fd = open(argv[1], O_RDONLY);
+	if (fd < 0)
+		err(1, "%s", argv[1]);
+	late_start = atol(argv[2]);
+	late_end = late_start + atol(argv[3]);
+	late_ms = atol(argv[4]);
+	session = fuse_session_new(&args, &ops, sizeof(ops), NULL);
+	if (!session || fuse_session_mount(session, argv[5]))
+		errx(1, "cannot mount on %s", argv[5]);
+	if (daemon(0, 0))
+		err(1, "daemon");
+	return fuse_session_loop(session) != 0;
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * cold - run code whose SFrame section is not in memory, or whose stack is odd memory
+ *
+ * cold MODE MS LIBRARY: LIBRARY is libcold.so, or a copy that may be written.
+ * Its stacks are cold_leaf, cold_N for some N, cold_run, worker, in each mode.
+ * Prints how often the mode did what it does.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <err.h>
+#include <fcntl.h>
+#include <link.h>
+#include <linux/userfaultfd.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#ifndef PT_GNU_SFRAME
+#define PT_GNU_SFRAME 0x6474e554
+#endif
+
+enum { PAGE = 4096, STACK = 64 * PAGE };
+
+typedef long run_fn(long x);
+
+static const char *path;
+static run_fn *run;
+static volatile bool stop;
+
+/* The whole pages of the library's section, and where they are in its file. */
+static struct {
+	char *start;
+	size_t size;
+	off_t offset;
+} section;
+
+static long now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static int note_section(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	(void)size;
+	(void)arg;
+	if (strcmp(info->dlpi_name, path))
+		return 0;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+		size_t skip = -ph->p_offset & (PAGE - 1);
+
+		if (ph->p_type != PT_GNU_SFRAME)
+			continue;
+		section.start = (char *)info->dlpi_addr + ph->p_vaddr + skip;
+		section.size = (ph->p_filesz - skip) & -PAGE;
+		section.offset = ph->p_offset + skip;
+	}
+	return 1;
+}
+
+/* On a stack of its own. */
+static void worker(void)
+{
+	volatile long x = 5;
+
+	while (!stop)
+		x = run(x);
+}
+
+static void *thread(void *stack)
+{
+	ucontext_t here, there;
+
+	getcontext(&there);
+	there.uc_stack.ss_sp = stack;
+	there.uc_stack.ss_size = STACK;
+	there.uc_link = &here;
+	makecontext(&there, worker, 0);
+	swapcontext(&here, &there);
+	return NULL;
+}
+
+static void pageout(void)
+{
+	if (madvise(section.start, section.size, MADV_PAGEOUT))
+		err(1, "MADV_PAGEOUT");
+}
+
+/* Out of the page tables, and out of the page cache, too. */
+static void drop(void)
+{
+	int fd = open(path, O_RDONLY);
+
+	if (madvise(section.start, section.size, MADV_DONTNEED) ||
+	    posix_fadvise(fd, section.offset, section.size, POSIX_FADV_DONTNEED))
+		err(1, "DONTNEED");
+	close(fd);
+}
+
+/* Missing, and whoever touches it waits for this process to answer, which it does not. */
+static void never(void)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register reg = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	int uffd = syscall(SYS_userfaultfd, O_CLOEXEC);
+	int fd = open(path, O_RDWR);
+
+	reg.range.start = (unsigned long)section.start;
+	reg.range.len = section.size;
+	if (uffd < 0 || ioctl(uffd, UFFDIO_API, &api) || ioctl(uffd, UFFDIO_REGISTER, &reg))
+		err(1, "userfaultfd");
+	if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, section.offset,
+		      section.size) ||
+	    madvise(section.start, section.size, MADV_DONTNEED))
+		err(1, "punch hole");
+}
+
+static void *map_secret(void *at, size_t size)
+{
+	int fd = syscall(SYS_memfd_secret, 0);
+	void *mem;
+
+	if (fd < 0 || ftruncate(fd, size))
+		err(1, "memfd_secret");
+	mem = mmap(at, size, PROT_READ | PROT_WRITE, MAP_SHARED | (at ? MAP_FIXED : 0), fd, 0);
+	if (mem == MAP_FAILED)
+		err(1, "memfd_secret: mmap");
+	close(fd);
+	return mem;
+}
+
+static void secret(void)
+{
+	map_secret(section.start, section.size);
+}
+
+static const struct {
+	const char *name;
+	void (*once)(void);
+	void (*often)(void);
+	bool secret_stack;
+} modes[] = {
+	{ .name = "plain" },
+	{ .name = "pageout",	.often = pageout },
+	{ .name = "drop",	.often = drop },
+	{ .name = "never",	.once = never },
+	{ .name = "secret",	.once = secret },
+	{ .name = "secret-stack", .secret_stack = true },
+};
+
+int main(int argc, char **argv)
+{
+	long end = now_ms() + (argc == 4 ? atol(argv[2]) : 0), turns = 0;
+	pthread_t sampled;
+	void *lib, *stack;
+	size_t i;
+
+	for (i = 0; argc == 4 && i < sizeof(modes) / sizeof(modes[0]); i++)
+		if (!strcmp(modes[i].name, argv[1]))
+			break;
+	if (argc != 4 || i == sizeof(modes) / sizeof(modes[0]))
+		errx(2, "usage: cold MODE MS LIBRARY");
+	path = argv[3];
+	lib = dlopen(path, RTLD_NOW);
+	run = lib ? (run_fn *)dlsym(lib, "cold_run") : NULL;
+	if (!run)
+		errx(1, "%s", dlerror());
+	dl_iterate_phdr(note_section, NULL);
+	if (section.size < 8 * PAGE)
+		errx(1, "%s: its section has no 8 pages", path);
+
+	stack = modes[i].secret_stack ? map_secret(NULL, STACK) : malloc(STACK);
+	if (modes[i].once)
+		modes[i].once();
+	if (pthread_create(&sampled, NULL, thread, stack))
+		errx(1, "no thread");
+	for (; now_ms() < end; usleep(50000)) {
+		if (modes[i].often)
+			modes[i].often();
+		turns++;
+	}
+	stop = true;
+	pthread_join(sampled, NULL);
+	printf("%ld\n", turns);
+	return 0;
+}

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2016,SC2154 # what make expands; guest.sh sets scratch
+#
+# guest-births.sh - machines full of processes that have just begun
+
+# Each process gets a library with a section: else there would be nothing to learn of Debian's programs.
+births_preload=$PWD/v3/libchain.so
+
+compile_job() {
+	local i dir=$scratch/compile
+	mkdir -p "$dir"
+	{
+		echo 'all: $(patsubst %.c,%.o,$(wildcard *.c))'
+		echo '%.o: %.c; gcc -O2 -pipe -c -o $@ $<'
+	} >"$dir/Makefile"
+	for ((i = 0; i < 12; i++)); do
+		printf '#include <stdio.h>\n#include <string.h>\nint f%d(char *s) { return printf("%%s", s) + strlen(s); }\n' $i >"$dir/$i.c"
+	done
+	make -s -B -j2 -C "$dir"
+}
+
+shell_script() {
+	local i n=0
+	for ((i = 0; i < 150; i++)); do
+		n=$((n + $(echo "$i" | tr 0-9 a-j | wc -c)))
+		(: "$(date)") && [ -e "$(dirname "$scratch")" ]
+	done
+	echo "     $n characters"
+}
+
+# Samples that a process loses because nobody knows its code yet: of those in user mode, for there are no others to lose.
+few_are_lost() {	# few_are_lost WHAT LIMIT: one in LIMIT at most
+	grown '^(walks|stop[.]unlearned)' | awk -v what="$1" -v limit="$2" '
+		$1 == "walks" { walks = $2 } $1 == "stop.unlearned" { lost = $2 }
+		END { printf "     %s: %d of %d walks ended for want of learning: %.2f %%\n", what, lost, walks, 100 * lost / (walks ? walks : 1)
+			exit !(walks > 500 && lost * limit <= walks) }'
+}
+
+record_births() {	# record_births WAY JOB
+	snapshot
+	LD_PRELOAD=$births_preload perf record -q -B -e cpu-clock -F 3000 --call-graph="sframe,$1" -o "$scratch/data" \
+		bash ./guest.sh "$2"
+	show_grown "$1 $2" '^(walks|stop|declined|map)'
+}
+
+# Nobody has seen them before; each is sampled in user mode.
+already_running() {	# already_running WAY
+	local i pids=()
+	rmmod sframe_unwind
+	for ((i = 0; i < 8; i++)); do
+		./cold plain 600000 ./libcold.so >/dev/null &
+		pids+=($!)
+	done
+	sleep 2
+	modprobe sframe_unwind
+	snapshot
+	perf record -q -B -e cpu-clock:u -F 2000 --call-graph="sframe,$1" -p "$(IFS=,; echo "${pids[*]}")" \
+		-o "$scratch/data" sleep 3
+	kill "${pids[@]}"
+	wait "${pids[@]}" 2>/dev/null
+	show_grown "$1 already running" '^(walks|stop|map)'
+	check "$1 already running: each process loses one walk at most" \
+		test "$(grown '^stop[.]unlearned' | awk '{ n = $2 } END { print n + 0 }')" -le ${#pids[@]}
+	check "$1 already running: they were sampled" few_are_lost "$1 already running" 20
+}
+
+births() {
+	local way
+	check 'module loads' modprobe sframe_unwind || exit
+	for way in $(ways); do
+		already_running "$way"
+		record_births "$way" compile_job
+		check "$way compile job: one walk in 200 is lost at most" few_are_lost "$way compile job" 200
+		record_births "$way" shell_script
+		check "$way shell script: one walk in 200 is lost at most" few_are_lost "$way shell script" 200
+	done
+	check 'module unloads' rmmod sframe_unwind
+	check 'kernel log' log_is_clean
+}
