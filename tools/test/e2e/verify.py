@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Are the chains that perf recorded of ./chain the ones that gdb found?
 
-perf script -F comm,pid,tid,time,event,ip --show-mmap-events | verify.py [--name NAME] DIR
+perf script -F comm,pid,tid,time,event,ip --show-mmap-events | verify.py [--name NAME] [--whole N] ... DIR
 verify.py --selftest DIR
 
 DIR holds `oracle` (oracle.py) and a `*.sframe` (readelf --sframe) for each object with SFrame data. From
@@ -24,7 +24,7 @@ import re
 import sys
 
 EARLY = 0.2                 # seconds of a process in which its sections may not be known yet
-MAX_EARLY = 5               # samples that may be short for that
+MAX_EARLY = 5               # places at which samples may be short for that; while the kernel learns, the place stays
 MIN_WHOLE = 1000            # samples; with V1 and V2 all below the first realigned function is a gap
 MIN_ADDRESSES = 0.9         # share of the turn's addresses that were sampled
 MIN_SETUP = 0.1             # share of samples in prologues, epilogues and argument pushing
@@ -128,9 +128,10 @@ def samples(lines, comm):
     yield from finish()
 
 
-def verify(oracle, name, lines):
+def verify(oracle, lines, args):
+    name = args.name
     count = collections.Counter()
-    begin, last_early = {}, 0
+    begin, last_early, early = {}, 0, set()
     met, setup, bad = set(), 0, []
     for pid, time, chain in samples(lines, 'chain'):
         verdict, expected = oracle.judge(chain)
@@ -138,6 +139,7 @@ def verify(oracle, name, lines):
         if verdict == 'short' and time < begin[pid] + EARLY:
             verdict = 'early'
             last_early = time - begin[pid]
+            early.add(chain[0])
         count[verdict] += 1
         if verdict == 'outside':
             continue
@@ -162,10 +164,10 @@ def verify(oracle, name, lines):
     for what, holds in (
             ('no wrong chain', not count['wrong']),
             ('no short chain', not count['short']),
-            (f'at most {MAX_EARLY} samples before the sections were learned', count['early'] <= MAX_EARLY),
-            (f'at least {MIN_WHOLE} whole', count['whole'] >= MIN_WHOLE),
-            (f'{MIN_ADDRESSES:.0%} of the addresses met', len(met) >= MIN_ADDRESSES * len(oracle.chains)),
-            (f'{MIN_SETUP:.0%} in prologues and epilogues', setup >= MIN_SETUP * inside)):
+            (f'at most {MAX_EARLY} places before the sections were learned', len(early) <= MAX_EARLY),
+            (f'at least {args.whole} whole', count['whole'] >= args.whole),
+            (f'{args.addresses:.0%} of the addresses met', len(met) >= args.addresses * len(oracle.chains)),
+            (f'{args.setup:.0%} in prologues and epilogues', setup >= args.setup * inside)):
         yield f'{name}: {what}', holds
 
 
@@ -204,11 +206,14 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('--name', default='chain')
     parser.add_argument('--selftest', action='store_true')
+    parser.add_argument('--whole', type=int, default=MIN_WHOLE)
+    parser.add_argument('--addresses', type=float, default=MIN_ADDRESSES)
+    parser.add_argument('--setup', type=float, default=MIN_SETUP)
     parser.add_argument('directory')
     args = parser.parse_args()
     oracle = Oracle(args.directory)
     failed = 0
-    for what, holds in selftest(oracle) if args.selftest else verify(oracle, args.name, sys.stdin):
+    for what, holds in selftest(oracle) if args.selftest else verify(oracle, sys.stdin, args):
         print('ok  ' if holds else 'FAIL', what)
         failed += not holds
     return min(failed, 1)

@@ -1,0 +1,169 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck disable=SC2154 # what guest.sh sets
+#
+# guest-nmi.sh - part of guest.sh: stacks taken in NMIs, which tools/test/nmi makes
+
+nmi_module=./nmi_sampler-$(uname -r).ko
+tracing=/sys/kernel/tracing
+
+# Where the user's registers or memory are not to be had (see nmi_sampler.c), nothing can be expected.
+known='hit < 2'
+
+sample_nmis() {	# sample_nmis FILTER DATA ARG...
+	local filter=$1 data=$2
+	shift 2
+	perf record -q -B -m 4M -e nmi_sampler:nmi --filter "$filter" --call-graph=sframe,sync -o "$data" "$@"
+}
+
+nr_hits() {	# nr_hits DATA user|kernel|'', of the program
+	perf script -i "$1" -F comm,trace 2>/dev/null | grep -c "^ *chain .*hit=$2"
+}
+
+# The tracepoint's own record says in which context the walk was.
+trace_walks() {	# trace_walks 1|0
+	[ "$1" = 0 ] || echo >"$tracing/trace"
+	echo "$1" >"$tracing/events/sframe_unwind/sfu_walk/enable"
+}
+
+nr_walks_in() {	# nr_walks_in nmi|irq|task
+	awk -v wanted="$1" '/ sfu_walk: / {
+			match($0, /\] [^ ]+ /)
+			flag = substr($0, RSTART + 4, 1)
+			count[flag ~ /[zZ]/ ? "nmi" : flag ~ /[hH]/ ? "irq" : "task"]++
+		}
+		END { print count[wanted] + 0 }' "$tracing/trace"
+}
+
+# ---- at every instruction: instructions are time, and the timer's NMI strikes where the timer does -------------
+
+nmi_everywhere() {	# nmi_everywhere SECONDS DATA
+	local version
+	check 'module loads' modprobe sframe_unwind || exit
+	check 'NMIs come' insmod "$nmi_module" period_us=250 || exit
+	for version in v1 v2 v3; do
+		snapshot
+		check "record $version by NMI" sample_nmis "$known" "$scratch/data" "./$version/chain" -s "$1"
+		show_grown "$version"
+		cp "$scratch/data" "$2/$version.nmi"
+	done
+	check 'stop reasons sum to walks' reasons_sum_to_walks
+	check 'NMIs end' rmmod nmi_sampler
+	check 'module unloads' rmmod sframe_unwind
+	check 'kernel log' log_is_clean
+}
+
+# ---- at any time: from another processor ------------------------------------------------------------------------
+
+# A process that nobody told about, sampled by nothing but NMIs. If one hits user code, the process learns itself, before
+# another instruction of it runs; else a worker does.
+nmi_learns() {	# nmi_learns user|kernel FILTER PID
+	snapshot
+	trace_walks 1
+	check "$1 mode hit: record" sample_nmis "$2" "$scratch/$1" -p "$3" -- sleep 2
+	trace_walks 0
+	show_grown "$1 mode hit"
+	echo "     walks: $(nr_walks_in nmi) in NMIs, $(nr_walks_in irq) in interrupts, $(nr_walks_in task) in tasks"
+	check "$1 mode hit: walks in NMIs" test "$(nr_walks_in nmi)" -gt 100
+	check "$1 mode hit: no other walk" test "$(nr_walks_in irq).$(nr_walks_in task)" = 0.0
+	check "$1 mode hit: no other hit" test "$(nr_hits "$scratch/$1" "$1")" = "$(nr_hits "$scratch/$1" '')"
+	check "$1 mode hit: asked, and learned" test "$(grown '^map[.](asked|learned)' | wc -l)" = 2
+	check "$1 mode hit: frames were found" test -n "$(grown '^frames.sframe')"
+}
+
+start_load() {	# programs to sample, and what makes maps come and go
+	load=()
+	for _ in 1 2; do
+		./v3/chain -s 100000 >/dev/null &
+		load+=($!)
+	done
+	nice ./churn remap 100000000 hostile/good >/dev/null &
+	load+=($!)
+	while :; do
+		nice ./churn spawn 20 hostile/good
+		nice ./churn fork 20 hostile/good
+		nice ./churn dlopen 100 ./v3/libchain.so
+	done >/dev/null &
+	load+=($!)
+}
+
+stop_load() {
+	kill "${load[@]}"
+	wait "${load[@]}" 2>/dev/null
+}
+
+# The same processes by NMI, interrupt and task: perf sleeps SECONDS, then all end.
+nmi_busy() {	# nmi_busy SECONDS DATA
+	local data=$2 samplers=() way hit
+	start_load
+	snapshot
+	trace_walks 1
+	perf record -q -B -a -m 4M -e cpu-clock -F 2000 --call-graph=sframe,sync -o "$scratch/irq" &
+	samplers+=($!)
+	perf record -q -B -a -m 4M -e context-switches -c 1 --call-graph=sframe,sync -o "$scratch/task" &
+	samplers+=($!)
+	if [ "$(ways | wc -l)" = 2 ]; then
+		perf record -q -B -a -m 4M -e cpu-clock -F 1000 --call-graph=sframe,defer -o "$scratch/defer" &
+		samplers+=($!)
+	fi
+	check 'busy: record' sample_nmis "$known" "$scratch/nmi" -a -- sleep "$1"
+	trace_walks 0
+	kill -INT "${samplers[@]}"
+	wait "${samplers[@]}"
+	stop_load
+	show_grown busy
+	for way in nmi irq task; do
+		echo "     $way: $(nr_walks_in $way) walks traced"
+		check "busy: walks in $way context" test "$(nr_walks_in $way)" -gt 100
+	done
+	for hit in user kernel; do
+		check "busy: $hit mode was hit" test "$(nr_hits "$scratch/nmi" $hit)" -gt 100
+	done
+	for way in nmi irq task defer; do
+		[ ! -e "$scratch/$way" ] || mv "$scratch/$way" "$data/v3.$way"
+	done
+	check 'busy: stop reasons sum to walks' reasons_sum_to_walks
+}
+
+# The module goes while NMIs come.
+nmi_cycles() {	# nmi_cycles COUNT
+	local i sampler failed=0 walked=0
+	start_load
+	perf record -q -B -a -m 4M -e nmi_sampler:nmi --call-graph=fp -o /dev/null &
+	sampler=$!
+	sleep 1
+	for ((i = 0; i < $1; i++)); do
+		sleep "0.$((i % 3))$((i % 7))"
+		[ "$(value walks)" = 0 ] || walked=$((walked + 1))
+		rmmod sframe_unwind || failed=$((failed + 1))
+		modprobe sframe_unwind || failed=$((failed + 1))
+	done
+	kill -INT $sampler
+	wait $sampler
+	stop_load
+	echo "     $1 cycles, $walked of them with walks"
+	check "$1 cycles of rmmod and modprobe under NMIs" test $failed = 0
+	check 'most cycles saw walks' test $walked -ge $(($1 / 2))
+}
+
+nmi() {	# nmi SECONDS DATA CYCLES
+	local old=()
+	for _ in 1 2; do
+		nice ./v3/chain -s 100000 >/dev/null &
+		old+=($!)
+	done
+	sleep 0.2
+	check 'module loads' modprobe sframe_unwind || exit
+	check 'NMIs come' insmod "$nmi_module" period_us=500 || exit
+	nmi_learns user 'hit == 0' "${old[0]}"
+	mv "$scratch/user" "$2/v3.nmi-user"
+	nmi_learns kernel 'hit == 1' "${old[1]}"
+	kill "${old[@]}"
+	wait "${old[@]}" 2>/dev/null
+	nmi_busy "$1" "$2"
+	nmi_cycles "$3"
+	check 'no map is left' maps_at_most "$(maps_allowed)"
+	check 'module unloads while NMIs come' rmmod sframe_unwind
+	check 'NMIs end' rmmod nmi_sampler
+	check 'kernel log' log_is_clean
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The tracepoint nmi_sampler:nmi: an NMI has come.
+ */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM nmi_sampler
+
+#if !defined(NMI_SAMPLER_H) || defined(TRACE_HEADER_MULTI_READ)
+#define NMI_SAMPLER_H
+
+#include <linux/tracepoint.h>
+
+/* What an NMI interrupted. */
+#define HIT_USER	0
+#define HIT_KERNEL	1
+#define HIT_ENTRY	2	/* likewise, the user's registers are not stored yet */
+#define HIT_SWITCH	3	/* likewise, the memory is not the task's now */
+
+TRACE_EVENT(nmi,
+
+	TP_PROTO(unsigned int hit),
+
+	TP_ARGS(hit),
+
+	TP_STRUCT__entry(
+		__field(unsigned int, hit)
+	),
+
+	TP_fast_assign(
+		__entry->hit = hit;
+	),
+
+	TP_printk("hit=%s", __print_symbolic(__entry->hit, { HIT_USER, "user" },
+					     { HIT_KERNEL, "kernel" },
+					     { HIT_ENTRY, "entry" },
+					     { HIT_SWITCH, "switch" }))
+);
+
+#endif /* NMI_SAMPLER_H */
+
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH .
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE nmi_sampler
+#include <trace/define_trace.h>
