@@ -410,7 +410,8 @@ static unsigned int walk_quickly(struct sfu_walk *walk, struct sfu_region *regio
 	u8 quick;
 	int seq;
 
-	if (!walk->may_inline || !walk->map->cache || !region->key || frame->guessed)
+	if (!walk->may_inline || !walk->map->cache || !region->key || frame->guessed ||
+	    atomic_read(&region->state) != SFU_REGION_COVERED)
 		return 0;
 	half = sfu_cache_half(walk->map->cache, frame->exact);
 	pagefault_disable();
@@ -442,7 +443,7 @@ static unsigned int walk_quickly(struct sfu_walk *walk, struct sfu_region *regio
 		half = sfu_cache_half(walk->map->cache, false);
 	} while (nr < max);
 	pagefault_enable();
-	if (!nr || atomic_read(&region->state) != SFU_REGION_COVERED)
+	if (!nr)
 		return 0;
 
 	*frame = (struct sfu_frame){ .ip = ips[nr - 1], .sp = sp, .fp = fp };
