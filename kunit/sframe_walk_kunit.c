@@ -20,6 +20,7 @@
 #include <linux/prandom.h>
 #include <linux/sched.h>
 #include <linux/uaccess.h>
+#include <linux/vmalloc.h>
 
 #include "counters.h"
 #include "section_builder.h"
@@ -53,6 +54,9 @@ typedef int read_fn(struct sframe_reader *rd, void *dst, u64 addr, u32 len);
  * @read: what @walk reads with, where the test has put itself between
  * @calls: of it
  * @fail_at: the call that fails; 1 is the first
+ * @section_size: how much counts as the section's
+ * @of_section: what was read of it
+ * @of_frames: what was read elsewhere
  * @text: of a walk
  * @len: its bytes
  */
@@ -70,6 +74,11 @@ struct bench {
 	read_fn			*read;
 	u32			calls;
 	u32			fail_at;
+	u32			section_size;
+	struct tally {
+		u32		reads;
+		u32		bytes;
+	} of_section, of_frames;
 	char			text[WALK_TEXT];
 	size_t			len;
 };
@@ -2284,6 +2293,187 @@ static struct kunit_case random_tests[] = {
 	{}
 };
 
+/* ---- sframe_walk_bounds: what Documentation/design.rst promises of reads ---- */
+
+/* Of sections: 262,144, where a read costs its bytes and 32. */
+#define MOST_READS	7943		/* of a byte each */
+#define MOST_BYTES	209715		/* 128 at a time */
+
+/* Of the rest, for each frame. */
+#define MOST_FRAME_READS 6
+#define MOST_FRAME_BYTES 56
+
+static int read_and_count(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
+{
+	struct bench *bench = container_of(rd, struct bench, walk.rd);
+	struct tally *tally = addr - bench->section < bench->section_size ?
+		&bench->of_section : &bench->of_frames;
+
+	tally->reads++;
+	tally->bytes += len;
+	return bench->read(rd, dst, addr, len);
+}
+
+static void begin_counting(struct bench *bench)
+{
+	begin(bench);
+	read_by(bench, read_and_count);
+	memset(&bench->of_section, 0, sizeof(bench->of_section));
+	memset(&bench->of_frames, 0, sizeof(bench->of_frames));
+}
+
+/* The step from here reads as much as any may. */
+static void expect_costliest_step(struct kunit *test, u32 bytes)
+{
+	struct bench *bench = test->priv;
+
+	bench->of_frames = (struct tally){};
+	KUNIT_EXPECT_TRUE(test, next(test));
+	KUNIT_EXPECT_EQ(test, bench->of_frames.reads, MOST_FRAME_READS);
+	KUNIT_EXPECT_EQ(test, bench->of_frames.bytes, bytes);
+	KUNIT_EXPECT_LE(test, bytes, MOST_FRAME_BYTES);
+}
+
+/* CFA, RA and FP are each a word, found by a register that is another. */
+static void bounds_step_by_registers(struct kunit *test)
+{
+	struct bench *bench = test->priv;
+
+	flex_function(test, 0, IN_REG(R_A, 8), IN_REG(R_A, 16), IN_REG(R_A, 24));
+	learn(test);
+	bench->section_size = PAGE_SIZE;
+	user_store(test, bare(test, 0x100), sigreturn_stub, sizeof(sigreturn_stub));
+	sample(test, bare(test, 0x100), stack(test, CONTEXT), 0);
+	context(test, CONTEXT, code(test, 4), stack(test, 0), 0);
+	word(test, CONTEXT + context_register(R_A), stack(test, 0x40));
+	word(test, 0x48, stack(test, 0x80));
+	word(test, 0x50, code(test, 0x800));
+	word(test, 0x58, stack(test, 0xc0));
+	begin_counting(bench);
+	KUNIT_EXPECT_TRUE(test, next(test));
+	expect_costliest_step(test, 6 * 8);
+}
+
+/* Is it a signal frame? RA and FP; the call, the PLT slot, and what that names. */
+static void bounds_step_past_plt(struct kunit *test)
+{
+	struct bench *bench = test->priv;
+
+	fallback_scene(test);
+	bench->section_size = PAGE_SIZE;
+	store_call(test, plain_call(), bare(test, 0x210), bare(test, 0x400));
+	store_plt(test, &plt_cases[0], bare(test, 0x400), bare(test, 0x800));
+	store_word(test, bare(test, 0x800), bare(test, 0));
+	begin_counting(bench);
+	expect_costliest_step(test, PLT_STEP_BYTES);
+}
+
+/*
+ * A section too large to be built: a header, @nr_fdes and @fre_len bytes, all of
+ * them 0. It is not read before store_large_section().
+ */
+static u8 *large_section(struct kunit *test, u32 nr_fdes, u32 fre_len)
+{
+	struct bench *bench = test->priv;
+	u8 *bytes;
+
+	bench->section_size = 28 + 16 * nr_fdes + fre_len;
+	bench->section = user_map(test, bench->section_size / PAGE_SIZE + 1);
+	build_finish(&bench->b);
+	build_patch(&bench->b, 8, nr_fdes, 4);
+	build_patch(&bench->b, 16, fre_len, 4);
+	build_patch(&bench->b, 24, 16 * nr_fdes, 4);
+	bytes = vzalloc(bench->section_size);
+	KUNIT_ASSERT_NOT_NULL(test, bytes);
+	memcpy(bytes, bench->b.bytes, 28);
+	return bytes;
+}
+
+static void store_large_section(struct kunit *test, u8 *bytes)
+{
+	struct sframe_reader rd = { .read = read_user, .budget = U32_MAX };
+	struct bench *bench = test->priv;
+
+	user_store(test, bench->section, bytes, bench->section_size);
+	vfree(bytes);
+	KUNIT_ASSERT_EQ(test, 0, sframe_section_init(&covered(test)->sec, &rd,
+						     bench->section,
+						     bench->section_size));
+	atomic_set(&covered(test)->state, SFU_REGION_COVERED);
+}
+
+/* To the end. What of it was for the section? */
+static void expect_bounded(struct kunit *test, u32 reads, u32 bytes)
+{
+	struct bench *bench = test->priv;
+	u32 nr = 1;
+
+	begin_counting(bench);
+	while (next(test))
+		nr++;
+	append_stop(bench);
+	expect_end(test, "budget");
+	KUNIT_EXPECT_EQ(test, bench->of_section.reads, reads);
+	KUNIT_EXPECT_EQ(test, bench->of_section.bytes, bytes);
+	KUNIT_EXPECT_LE(test, reads, MOST_READS);
+	KUNIT_EXPECT_LE(test, bytes, MOST_BYTES);
+	KUNIT_EXPECT_LE(test, bench->of_frames.reads, MOST_FRAME_READS * nr);
+	KUNIT_EXPECT_LE(test, bench->of_frames.bytes, MOST_FRAME_BYTES * nr);
+}
+
+/*
+ * One function of 65,535 rows of 4 bytes, of which that of ours is number 57,348.
+ * The entry (16 + 32) and the attribute (5 + 32) leave 262,059. The rows begin at
+ * 49 of a page: 31 times 128, and 79 up to its end, and then 128 at a time, for
+ * 160 each. That is paid 1606 times.
+ */
+static void bounds_walk_rows(struct kunit *test)
+{
+	u8 *bytes = large_section(test, 1, 5 + 4 * 65535);
+	struct bench *bench = test->priv;
+	s64 start = code(test, 0) - 0xe000 - bench->section;
+	u32 i;
+
+	memcpy(bytes + 28, &start, 8);
+	memcpy(bytes + 36, &(u32){ 0x10000 }, 4);
+	memcpy(bytes + 44, (u8[]){ 0xff, 0xff, SFRAME_FRE_TYPE_ADDR2 }, 3);
+	for (i = 0; i < 65535; i++)
+		memcpy(bytes + 49 + 4 * i, (u8[]){ i, i >> 8, 0x03, 16 }, 4);
+	store_large_section(test, bytes);
+	recursion(test, 16);
+	expect_bounded(test, 2 + 32 + 1606, 21 + 31 * 128 + 79 + 1606 * 128);
+}
+
+/* Entries that cover nothing, in no order: 262,144 / (16 + 32) of them. */
+static void bounds_walk_unsorted(struct kunit *test)
+{
+	store_large_section(test, large_section(test, 6000, 0));
+	recursion(test, 16);
+	expect_bounded(test, 5461, 5461 * 16);
+}
+
+/* Each look-up reads 16 entries, an attribute and a row: 271 bytes in 18 reads. */
+static void bounds_walk_many_frames(struct kunit *test)
+{
+	const u32 nr = 262144 / 847;
+	struct bench *bench = test->priv;
+
+	costly_section(test);
+	bench->section_size = PAGE_SIZE;
+	recursion(test, STACK_SIZE / 16);
+	/* What is left, 421, pays for 8 entries of the last. */
+	expect_bounded(test, 18 * nr + 8, 271 * nr + 8 * 16);
+}
+
+static struct kunit_case bounds_tests[] = {
+	KUNIT_CASE(bounds_step_by_registers),
+	KUNIT_CASE(bounds_step_past_plt),
+	KUNIT_CASE(bounds_walk_rows),
+	KUNIT_CASE(bounds_walk_unsorted),
+	KUNIT_CASE(bounds_walk_many_frames),
+	{}
+};
+
 #define SUITE(which)						\
 	static struct kunit_suite which##_suite = {		\
 		.name = "sframe_walk_" #which,			\
@@ -2307,12 +2497,13 @@ SUITE(signal);
 SUITE(stop);
 SUITE(memory);
 SUITE(random);
+SUITE(bounds);
 CACHED_SUITE(step);
 CACHED_SUITE(progress);
 CACHED_SUITE(fallback);
 CACHED_SUITE(signal);
 
 kunit_test_suites(&step_suite, &progress_suite, &fallback_suite, &signal_suite,
-		  &stop_suite, &memory_suite, &random_suite, &step_cached_suite,
+		  &stop_suite, &memory_suite, &random_suite, &bounds_suite, &step_cached_suite,
 		  &progress_cached_suite, &fallback_cached_suite,
 		  &signal_cached_suite);

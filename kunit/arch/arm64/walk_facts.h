@@ -132,6 +132,9 @@ static const struct plt_case plt_cases[] = {
 	  .insns = { 0x10000010, LDR_X17, ADD_X16, BR_X17 }, 0, false },
 };
 
+/* From a stub that it is not, past such a slot: the bytes read. */
+#define PLT_STEP_BYTES	(8 + 2 * 8 + 4 + 20 + 8)
+
 static inline void put_slot(u8 *code, unsigned long addr, unsigned long to)
 {
 	u64 pages = (to >> 12) - (addr >> 12);
