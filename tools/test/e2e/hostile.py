@@ -65,6 +65,11 @@ def segment(kind, flags, offset, address, size):
     return struct.pack('<IIQQQQQQ', kind, flags, offset, address, address, size, size, PAGE if kind == PT_LOAD else 8)
 
 
+def file_header(entry, phoff, nr_phdrs):
+    ident = b'\x7fELF\x02\x01\x01' + bytes(9)
+    return ident + struct.pack('<HHIQQQIHHHHHH', 3, 62, 1, entry, phoff, 0, 0, 64, 56, nr_phdrs, 64, 0, 0)
+
+
 def elf(code, section, sframe=None, extra=()):
     """The program; SFRAME and EXTRA replace and add to the segment that names the section."""
     headers = [
@@ -75,18 +80,17 @@ def elf(code, section, sframe=None, extra=()):
         sframe or segment(PT_GNU_SFRAME, R, SECTION_AT, SECTION, len(section)),
         *extra,
     ]
-    ident = b'\x7fELF\x02\x01\x01' + bytes(9)
-    ehdr = ident + struct.pack('<HHIQQQIHHHHHH', 3, 62, 1, CODE + 0x80, 64, 0, 0, 64, 56, len(headers), 64, 0, 0)
     image = bytearray(SECTION_AT + PAGE)
     image[CODE_AT:CODE_AT + len(code)] = code
     image[SECTION_AT:SECTION_AT + len(section)] = section
     table = b''.join(headers)
-    if 64 + len(table) <= PAGE:
-        image[64:64 + len(table)] = table
+    phoff = 64
+    if phoff + len(table) <= PAGE:
+        image[phoff:phoff + len(table)] = table
     else:                               # a large table goes to the end of the file
-        ehdr = ehdr[:32] + struct.pack('<Q', len(image)) + ehdr[40:]
+        phoff = len(image)
         image += table
-    image[:64] = ehdr
+    image[:64] = file_header(CODE + 0x80, phoff, len(headers))
     return bytes(image)
 
 

@@ -1,0 +1,124 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Make programs whose SFrame section is right, or nearly, and as costly to search as can be: costly.py CODE OUTDIR
+
+The code is that of hostile.S, of which every instruction is described. OUTDIR/table lists the programs, one a line:
+NAME REASON..., with the reasons for which its walks end, sorted, and no others. A row that was found is found at once the next
+time, so each address of `rows-65535` is looked up at full cost, once; what is not found is looked up each time.
+"""
+import os
+import struct
+import sys
+
+import hostile
+from hostile import CODE, CODE_AT, PAGE, PT_GNU_SFRAME, PT_GNU_STACK, PT_LOAD, R, X, attribute, segment
+
+NR_ROWS = 65535                         # the most that V3 can say
+NR_FDES = 1000000
+START = 0x80                            # in the code: its entry point, the outermost function
+SECTION = 0x100000                      # address, above the code
+ROW_OUTERMOST, ROW_SP, ROW_FP = b'\x00', b'\x03', b'\x04'
+
+
+def elf(code, section):
+    """CODE is at CODE, with hostile.S at its end."""
+    section_at = (CODE_AT + len(code) + PAGE - 1) // PAGE * PAGE
+    headers = [
+        segment(PT_LOAD, R, 0, 0, PAGE),
+        segment(PT_LOAD, R | X, CODE_AT, CODE, len(code)),
+        segment(PT_LOAD, R, section_at, SECTION, len(section)),
+        segment(PT_GNU_STACK, R | 2, 0, 0, 0),
+        segment(PT_GNU_SFRAME, R, section_at, SECTION, len(section)),
+    ]
+    entry = CODE + len(code) - PAGE + START
+    ehdr = hostile.file_header(entry, 64, len(headers))
+    return (ehdr + b''.join(headers)).ljust(CODE_AT, b'\0') + code.ljust(section_at - CODE_AT, b'\0') + section
+
+
+def code_rows(code):
+    """The row of each address of hostile.S: its info byte and its words."""
+    rows = [ROW_SP + b'\x08'] * len(code)
+    ret = code.index(b'\x5d\xc3') + 1
+    rows[1:4] = [ROW_SP + b'\x10'] * 3                      # behind push %rbp
+    rows[4:ret] = [ROW_FP + b'\x10\xf0'] * (ret - 4)        # behind mov %rsp, %rbp, to pop %rbp
+    milliseconds = code.index(b'\xb8\xe4\0\0\0')
+    rows[START:milliseconds] = [ROW_OUTERMOST] * (milliseconds - START)
+    return rows
+
+
+def header(version, flags, nr_fdes, fre_len):
+    size = {2: 20, 3: 16}[version]
+    return struct.pack('<HBBBbbBIIIII', 0xdee2, version, flags, 3, 0, -8, 0, nr_fdes, nr_fdes, fre_len, 0,
+                       size * nr_fdes)
+
+
+def one_function(code, version, filler):
+    """One function of 65,535 rows, one for each address; hostile.S is described by the last of them."""
+    last = code_rows(code)
+    first = NR_ROWS + 1 - PAGE
+    rows = [filler(i) for i in range(first)] + last + [ROW_OUTERMOST] * (PAGE - len(last))
+    fres = b''.join(struct.pack('<H', start) + row for start, row in enumerate(rows[:NR_ROWS]))
+    if version == 3:
+        fres = attribute(NR_ROWS, 1) + fres
+        fde = struct.pack('<qII', CODE - SECTION - 28, NR_ROWS + 1, 0)
+    else:
+        fde = struct.pack('<iIIIBBH', CODE - SECTION - 28, NR_ROWS + 1, 0, NR_ROWS, 1, 0, 0)
+    return elf(bytes(first) + code.ljust(PAGE, b'\xcc'), header(version, 5, 1, len(fres)) + fde + fres)
+
+
+def functions_of(code):
+    """(start, size, rows) of a few functions that describe hostile.S: of each change of its rows"""
+    rows = code_rows(code)
+    starts = [i for i in range(len(rows)) if i == 0 or rows[i] != rows[i - 1]]
+    return [(start, end - start, rows[start]) for start, end in zip(starts, starts[1:] + [len(rows)])]
+
+
+def many_functions(code, flags=5, known=True, size=16):
+    """A million functions, half of them below the code and half above; KNOWN: and those of the code"""
+    fres = attribute(1) + b'\x00' + ROW_OUTERMOST
+    functions = [(CODE - 16 * i, size, 0) for i in range(NR_FDES // 2, 0, -1)]
+    for start, length, row in functions_of(code) if known else ():
+        functions.append((CODE + start, length, len(fres)))
+        fres += attribute(1) + b'\x00' + row
+    functions += [(CODE + PAGE + 16 * i, size, 0) for i in range(NR_FDES // 2)]
+    fdes = b''.join(struct.pack('<qII', start - (SECTION + 28 + 16 * i), length, off)
+                    for i, (start, length, off) in enumerate(functions))
+    return elf(code.ljust(PAGE, b'\xcc'), header(3, flags, len(functions), len(fres)) + fdes + fres)
+
+
+def same_starts(code):
+    """A million empty functions where the code starts: the last of them is found, and the others behind it."""
+    fdes = b''.join(struct.pack('<qII', CODE - (SECTION + 28 + 16 * i), 0, 0) for i in range(NR_FDES))
+    return elf(code.ljust(PAGE, b'\xcc'), header(3, 5, NR_FDES, 7) + fdes + attribute(1) + b'\x00' + ROW_OUTERMOST)
+
+
+def programs(code):
+    # As many rows of 3 bytes as the budget pays for; of 3 or 4 bytes it does not pay for as many.
+    for version in 2, 3:
+        yield f'rows-65535-v{version}', 'budget complete', one_function(code, version, lambda i: ROW_OUTERMOST)
+    for version in 2, 3:
+        yield f'rows-too-many-v{version}', 'budget', one_function(
+            code, version, lambda i: ROW_SP + b'\x08' if i % 2 else ROW_OUTERMOST)
+    yield 'fdes-million', 'complete', many_functions(code)
+    yield 'fdes-million-unsorted', 'budget', many_functions(code, 4)
+    yield 'fdes-million-miss', 'nodata', many_functions(code, 5, False)
+    yield 'fdes-million-unsorted-miss', 'budget', many_functions(code, 4, False)
+    yield 'fdes-million-same', 'budget', same_starts(code)
+
+
+def main():
+    code_path, out = sys.argv[1:]
+    with open(code_path, 'rb') as file:
+        code = file.read()
+    os.makedirs(out, exist_ok=True)
+    with open(os.path.join(out, 'table'), 'w') as table:
+        for name, reasons, image in programs(code):
+            path = os.path.join(out, name)
+            with open(path, 'wb') as file:
+                file.write(image)
+            os.chmod(path, 0o755)
+            print(name, reasons, file=table)
+
+
+if __name__ == '__main__':
+    main()
