@@ -60,7 +60,7 @@ nmi_everywhere() {	# nmi_everywhere SECONDS DATA
 nmi_learns() {	# nmi_learns user|kernel FILTER PID
 	snapshot
 	trace_walks 1
-	check "$1 mode hit: record" sample_nmis "$2" "$scratch/$1" -p "$3" -- sleep 2
+	check "$1 mode hit: record" sample_nmis "$2" "$scratch/$1" -p "$3" -- sleep 3
 	trace_walks 0
 	show_grown "$1 mode hit"
 	echo "     walks: $(nr_walks_in nmi) in NMIs, $(nr_walks_in irq) in interrupts, $(nr_walks_in task) in tasks"
@@ -149,7 +149,7 @@ nmi_cycles() {	# nmi_cycles COUNT
 nmi() {	# nmi SECONDS DATA CYCLES
 	local old=()
 	for _ in 1 2; do
-		nice ./v3/chain -s 100000 >/dev/null &
+		./v3/chain -s 100000 >/dev/null &
 		old+=($!)
 	done
 	sleep 0.2
