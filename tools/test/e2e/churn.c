@@ -2,16 +2,18 @@
 /*
  * churn - keep mapping, changing and unmapping code and its SFrame section while it runs
  *
- * churn MODE COUNT FILE: FILE is a program made by hostile.py (libchain.so
- * for `dlopen`). COUNT is milliseconds, for `spawn` and `fork` a number of
- * processes. Prints what was done; status 0 if the code computed what it
- * should.
+ * churn MODE COUNT FILE [LIBRARY]: FILE is a program made by hostile.py
+ * (libchain.so for `dlopen`), LIBRARY is libchain.so, for `storm`. COUNT is
+ * milliseconds, for `spawn` and `fork` a number of processes, for `bomb` the
+ * depth of a tree of them. Prints what was done; status 0 if the code computed
+ * what it should.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <err.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,21 +24,15 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, NR_WORKERS = 2 };
+#include "image.h"
 
-typedef long code_fn(long x);
+enum { NR_WORKERS = 2, DONE = 42 };
+
 typedef long enter_fn(long x, code_fn *back);
 
 extern char **environ;
 
-/* What hostile.py wrote: addresses and where they are in the file. */
-struct image {
-	char *base;			/* ELF header */
-	char *section;
-	char *code;
-};
-
-static const char *path;
+static const char *path, *library;
 static volatile bool stop;
 
 static long now_ms(void)
@@ -45,37 +41,6 @@ static long now_ms(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-static void place(int fd, char *at, int prot, long offset)
-{
-	if (mmap(at, PAGE, prot, MAP_PRIVATE | MAP_FIXED, fd, offset) != at)
-		err(1, "mmap");
-}
-
-static struct image map_image(int fd)
-{
-	struct image image;
-
-	image.base = mmap(NULL, 3 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (image.base == MAP_FAILED)
-		err(1, "mmap");
-	image.section = image.base + PAGE;
-	image.code = image.base + 2 * PAGE;
-	place(fd, image.base, PROT_READ, 0);
-	place(fd, image.section, PROT_READ, 2 * PAGE);
-	place(fd, image.code, PROT_READ | PROT_EXEC, PAGE);
-	return image;
-}
-
-static void call_image(const struct image *image, int turns)
-{
-	code_fn *function = (code_fn *)image->code, *leaf = (code_fn *)(image->code + 0x40);
-	long first = function(7);
-
-	while (turns--)
-		if (function(7) != first || leaf(7) != 127)
-			errx(1, "the code computed something else");
 }
 
 static void *worker(void *image)
@@ -100,7 +65,7 @@ static void unmapped(struct image *image, int fd)
 {
 	munmap(image->section, PAGE);
 	usleep(3000);
-	place(fd, image->section, PROT_READ, 2 * PAGE);
+	place(fd, image->section, PROT_READ, SECTION_AT);
 	usleep(3000);
 }
 
@@ -142,10 +107,10 @@ static void truncated(struct image *image, int fd)
 	static char saved[PAGE];
 
 	(void)image;
-	if (pread(fd, saved, PAGE, 2 * PAGE) != PAGE || ftruncate(fd, 2 * PAGE))
+	if (pread(fd, saved, PAGE, SECTION_AT) != PAGE || ftruncate(fd, SECTION_AT))
 		err(1, "truncate");
 	usleep(3000);
-	if (pwrite(fd, saved, PAGE, 2 * PAGE) != PAGE)
+	if (pwrite(fd, saved, PAGE, SECTION_AT) != PAGE)
 		err(1, "write");
 	usleep(3000);
 }
@@ -186,7 +151,7 @@ static void *map_loop(void *nr_turns)
 		struct image image = map_image(fd);
 
 		call_image(&image, 300);
-		munmap(image.base, 3 * PAGE);
+		unmap_image(&image);
 		__atomic_add_fetch((long *)nr_turns, 1, __ATOMIC_RELAXED);
 	}
 	close(fd);
@@ -219,7 +184,7 @@ static long load_library(long ms)
 	long turns = 0, end = now_ms() + ms, first = 0;
 
 	for (; now_ms() < end; turns++) {
-		void *lib = dlopen(path, RTLD_NOW);
+		void *lib = dlopen(library, RTLD_NOW);
 		enter_fn *enter = lib ? (enter_fn *)dlsym(lib, "lib_enter") : NULL;
 
 		if (!enter)
@@ -238,39 +203,204 @@ static long load_library(long ms)
 
 /* Processes come and go. */
 
+static void expect_done(pid_t pid)
+{
+	int status;
+
+	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) ||
+	    WEXITSTATUS(status) != DONE)
+		errx(1, "child: status %#x", status);
+}
+
+static void expect_killed(pid_t pid)
+{
+	int status;
+
+	kill(pid, SIGKILL);
+	if (waitpid(pid, &status, 0) != pid || !WIFSIGNALED(status) ||
+	    WTERMSIG(status) != SIGKILL)
+		errx(1, "child: status %#x, and not killed", status);
+}
+
+static pid_t start(char *ms)
+{
+	char *const argv[] = { (char *)path, ms, NULL };
+	pid_t pid;
+
+	if (posix_spawn(&pid, path, NULL, NULL, argv, environ))
+		errx(1, "%s: cannot be run", path);
+	return pid;
+}
+
+static pid_t fork_or_end(void)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		err(1, "fork");
+	return pid;
+}
+
 static long spawn(long count)
 {
-	char *const argv[] = { (char *)path, "1", NULL };
-
-	for (long i = 0; i < count; i++) {
-		int status;
-		pid_t pid;
-
-		if (posix_spawn(&pid, path, NULL, NULL, argv, environ))
-			errx(1, "%s: cannot be run", path);
-		if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) ||
-		    WEXITSTATUS(status) != 42)
-			errx(1, "%s: status %#x", path, status);
-	}
+	for (long i = 0; i < count; i++)
+		expect_done(start("1"));
 	return count;
 }
 
 static long forks(long count)
 {
-	struct image image = map_image(open(path, O_RDONLY));
+	int fd = open(path, O_RDONLY);
+	struct image image = map_image(fd);
 
 	for (long i = 0; i < count; i++) {
-		int status;
-		pid_t pid = fork();
+		pid_t pid = fork_or_end();
 
 		call_image(&image, 500);
 		if (pid == 0)
-			_exit(42);
-		if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) ||
-		    WEXITSTATUS(status) != 42)
-			errx(1, "child: status %#x", status);
+			_exit(DONE);
+		expect_done(pid);
 	}
+	unmap_image(&image);
+	close(fd);
 	return count;
+}
+
+/* A tree of processes, each with two children, all there at the same time. */
+static void grow(const struct image *image, long depth)
+{
+	pid_t children[2];
+
+	if (depth)
+		for (int i = 0; i < 2; i++) {
+			children[i] = fork_or_end();
+			if (children[i] == 0) {
+				grow(image, depth - 1);
+				_exit(DONE);
+			}
+		}
+	call_image(image, 500);
+	if (depth)
+		for (int i = 0; i < 2; i++)
+			expect_done(children[i]);
+}
+
+static long bomb(long depth)
+{
+	struct image image = map_image(open(path, O_RDONLY));
+
+	grow(&image, depth);
+	return (2L << depth) - 1;
+}
+
+/* Processes are killed at any time while they begin, when they are being learned. */
+static long killed(long ms)
+{
+	long turns = 0, end = now_ms() + ms;
+	int fd = open(path, O_RDONLY);
+
+	for (; now_ms() < end; turns++) {
+		pid_t pid = turns % 2 ? start("10000") : fork_or_end();
+
+		/* Takes longer to learn. */
+		for (int i = 0; pid == 0; i++) {
+			struct image image = map_image(fd);
+
+			call_image(&image, 10);
+			if (i == 100)
+				pause();
+		}
+		usleep(turns * 7919 % 20000);
+		expect_killed(pid);
+	}
+	return turns;
+}
+
+/* All of it by the threads of one process, which ends in the middle of it. */
+
+static void *move_loop(void *unused)
+{
+	int fd = open(path, O_RDONLY);
+
+	(void)unused;
+	for (;;) {
+		struct image image = map_image(fd), to = map_image(fd);
+
+		call_image(&image, 100);
+		mprotect(image.code, PAGE, PROT_READ);
+		mprotect(image.code, PAGE, PROT_READ | PROT_EXEC);
+		call_image(&image, 100);
+		for (int i = 0; i < 3; i++)
+			if (mremap(image.base + i * PAGE, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED,
+				   to.base + i * PAGE) == MAP_FAILED)
+				err(1, "mremap");
+		call_image(&to, 100);
+		unmap_image(&to);
+	}
+	return NULL;
+}
+
+static void *load_loop(void *unused)
+{
+	(void)unused;
+	for (;;)
+		load_library(1000);
+	return NULL;
+}
+
+static void *fork_loop(void *unused)
+{
+	(void)unused;
+	for (;;)
+		forks(10);
+	return NULL;
+}
+
+static void *spawn_loop(void *unused)
+{
+	(void)unused;
+	for (;;)
+		spawn(10);
+	return NULL;
+}
+
+static void all_threads(void)
+{
+	static void *(*const loops[])(void *) = {
+		map_loop, move_loop, load_loop, fork_loop, spawn_loop,
+	};
+	static long turns;
+	pthread_t thread;
+
+	for (size_t i = 0; i < sizeof(loops) / sizeof(loops[0]); i++)
+		pthread_create(&thread, NULL, loops[i], &turns);
+	usleep(200000);
+}
+
+static long storm(long ms)
+{
+	char *const argv[] = { (char *)path, "1", NULL };
+	long turns = 0, end = now_ms() + ms;
+
+	for (; now_ms() < end; turns++) {
+		pid_t pid = fork_or_end();
+
+		if (pid == 0) {
+			all_threads();
+			if (turns % 3 == 0)
+				_exit(DONE);
+			if (turns % 3 == 1)
+				execv(path, argv);
+			pause();
+		}
+		if (turns % 3 < 2) {
+			expect_done(pid);
+		} else {
+			usleep(turns * 7919 % 300000);
+			expect_killed(pid);
+		}
+	}
+	return turns;
 }
 
 static const struct {
@@ -288,13 +418,17 @@ static const struct {
 	{ "dlopen",	load_library,	NULL },
 	{ "spawn",	spawn,		NULL },
 	{ "fork",	forks,		NULL },
+	{ "bomb",	bomb,		NULL },
+	{ "kill",	killed,		NULL },
+	{ "storm",	storm,		NULL },
 };
 
 int main(int argc, char **argv)
 {
-	if (argc != 4)
-		errx(2, "usage: churn MODE COUNT FILE");
+	if (argc < 4 || argc > 5)
+		errx(2, "usage: churn MODE COUNT FILE [LIBRARY]");
 	path = argv[3];
+	library = argv[argc - 1];
 	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
 		long count = atol(argv[2]);
 

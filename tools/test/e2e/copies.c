@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * copies - processes with private copies of one file, whose SFrame sections differ
+ *
+ * copies sync|defer MS FILE: FILE is the program `good` of hostile.py. One
+ * process keeps the section as it is in the file, and forks others that change
+ * their own copy of it. Each samples itself while it runs the function `leaf`,
+ * whose one row leads
+ *
+ *	intact:  to the place that it was called from;
+ *	moved:   to a marker, two words further up, as the changed row says;
+ *	garbage: nowhere.
+ *
+ * A stack may be cut short behind the sampled address, for others come and go
+ * with the module meanwhile. But the second frame must never be another
+ * process's. The frame pointer is 0 in all of this, so that the kernel's own
+ * unwinder finds no second frame.
+ *
+ * Prints how many stacks were whole and short, for each. Status 0 if none was
+ * wrong, and each of the first two had some that were whole.
+ */
+#define _GNU_SOURCE
+#include <err.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "image.h"
+
+#define RING_PAGES		64
+#define CALLCHAIN_DEFERRED	22	/* PERF_RECORD_CALLCHAIN_DEFERRED, 6.19 */
+
+enum kind { INTACT, MOVED, GARBAGE, NR_KINDS };
+
+static const char *const names[] = { "intact", "moved", "garbage" };
+
+/* The row of leaf, as hostile.py writes it: start, info, CFA = SP + 8. */
+static const size_t row_at = 28 + 2 * 16 + 16 + 5;
+static const unsigned char leaf_row[] = { 0, 3, 8 };
+
+/* Of all processes. */
+static struct tally {
+	unsigned long	whole, shorter;
+} *tally;
+
+static struct image image;
+static bool deferred;
+static struct perf_event_mmap_page *ring;
+
+/*
+ * Calls leaf(7) NR times with the frame pointer 0 and the marker in the two words above the
+ * return address, which is leaf_returns.
+ */
+long call_leaf(code_fn *leaf, const void *marker, long nr);
+extern const char leaf_returns[];
+
+__asm__(".text\n"
+	"call_leaf:	push	%rbx\n"
+	"		push	%rbp\n"
+	"		push	%r12\n"
+	"		push	%r13\n"
+	"		mov	%rdi, %rbx\n"
+	"		mov	%rsi, %r12\n"
+	"		mov	%rdx, %r13\n"
+	"		xor	%ebp, %ebp\n"
+	"1:		push	%r12\n"
+	"		push	%r12\n"
+	"		mov	$7, %edi\n"
+	"		call	*%rbx\n"
+	"leaf_returns:	add	$16, %rsp\n"
+	"		dec	%r13\n"
+	"		jnz	1b\n"
+	"		pop	%r13\n"
+	"		pop	%r12\n"
+	"		pop	%rbp\n"
+	"		pop	%rbx\n"
+	"		ret\n");
+
+static void sample_me(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = 1000000,	/* nanoseconds */
+		.sample_type = PERF_SAMPLE_CALLCHAIN,
+		.exclude_kernel = 1,
+		.exclude_callchain_kernel = 1,
+		/* defer_callchain and defer_output; older headers do not know them. */
+		.__reserved_1 = deferred ? 3 : 0,
+	};
+	int fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0)
+		err(1, "perf_event_open");
+	ring = mmap(NULL, (RING_PAGES + 1) * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (ring == MAP_FAILED)
+		err(1, "mmap");
+	close(fd);
+}
+
+static void judge(enum kind kind, const __u64 *ips, __u64 nr)
+{
+	__u64 expected[] = {
+		[INTACT] = (__u64)leaf_returns,
+		[MOVED] = (__u64)image.code + 8,
+	};
+	__u64 leaf = (__u64)image.code + LEAF_AT;
+
+	/* Only user frames are wanted; a deferred chain may have gone to its own record. */
+	if (nr < 2 || ips[0] != PERF_CONTEXT_USER || ips[1] - leaf >= LEAF_SIZE)
+		return;
+	if (nr == 2)
+		__atomic_add_fetch(&tally[kind].shorter, 1, __ATOMIC_RELAXED);
+	else if (kind != GARBAGE && ips[2] == expected[kind])
+		__atomic_add_fetch(&tally[kind].whole, 1, __ATOMIC_RELAXED);
+	else
+		errx(1, "%s: %#llx called by %#llx", names[kind], ips[1], ips[2]);
+}
+
+static void copy_out(void *to, __u64 at, size_t len)
+{
+	const char *data = (char *)ring + PAGE;
+
+	for (size_t i = 0; i < len; i++)
+		((char *)to)[i] = data[(at + i) % (RING_PAGES * PAGE)];
+}
+
+static void judge_all(enum kind kind)
+{
+	__u64 head = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE);
+	__u64 at = ring->data_tail, record[1024];
+
+	while (at < head) {
+		struct perf_event_header header;
+		__u64 *chain = record + 1;
+
+		copy_out(&header, at, sizeof(header));
+		if (header.size > sizeof(record))
+			errx(1, "a record of %d bytes", header.size);
+		copy_out(record, at, header.size);
+		at += header.size;
+		if (header.type == CALLCHAIN_DEFERRED)
+			chain++;		/* behind the cookie */
+		else if (header.type != PERF_RECORD_SAMPLE)
+			continue;
+		judge(kind, chain + 1, chain[0]);
+	}
+	__atomic_store_n(&ring->data_tail, at, __ATOMIC_RELEASE);
+}
+
+static void run(enum kind kind)
+{
+	call_leaf((code_fn *)(image.code + LEAF_AT), image.code + 8, 20000);
+	judge_all(kind);
+}
+
+static long now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Before leaf runs in here: rows that have been looked up are cached. */
+static void change_copy(enum kind kind)
+{
+	if (mprotect(image.section, PAGE, PROT_READ | PROT_WRITE))
+		err(1, "mprotect");
+	if (kind == MOVED)
+		image.section[row_at + 2] = 24;
+	else if (kind == GARBAGE)
+		memset(image.section + row_at, 0xff, sizeof(leaf_row));
+	if (mprotect(image.section, PAGE, PROT_READ))
+		err(1, "mprotect");
+}
+
+static void child(enum kind kind)
+{
+	long end = now_ms() + 100;
+
+	change_copy(kind);
+	sample_me();
+	do
+		run(kind);
+	while (now_ms() < end);
+	_exit(0);
+}
+
+int main(int argc, char **argv)
+{
+	enum kind kind = INTACT;
+	long end, turns = 0;
+
+	if (argc != 4)
+		errx(2, "usage: copies sync|defer MS FILE");
+	deferred = !strcmp(argv[1], "defer");
+	tally = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (tally == MAP_FAILED)
+		err(1, "mmap");
+	image = map_image(open(argv[3], O_RDONLY));
+	if (memcmp(image.section + row_at, leaf_row, sizeof(leaf_row)))
+		errx(1, "%s: leaf has another row", argv[3]);
+	sample_me();
+
+	for (end = now_ms() + atol(argv[2]); now_ms() < end; turns++) {
+		pid_t pid = fork();
+		int status;
+
+		kind = (kind + 1) % NR_KINDS;
+		if (pid < 0)
+			err(1, "fork");
+		if (pid == 0)
+			child(kind);
+		do
+			run(INTACT);
+		while (!waitpid(pid, &status, WNOHANG));
+		if (status)
+			errx(1, "child: status %#x", status);
+	}
+	for (int i = 0; i < NR_KINDS; i++)
+		printf("%s: %lu whole, %lu short%s", names[i], tally[i].whole, tally[i].shorter,
+		       i < NR_KINDS - 1 ? "; " : "\n");
+	return !tally[INTACT].whole || !tally[MOVED].whole;
+}
