@@ -79,6 +79,9 @@ fuzz:	## fuzz decoder, walk and sframectl, each SECONDS=60 long
 fuzz-coverage:	## what all inputs of the fuzzers together reach
 	tools/lab clang-run make -s --no-print-directory -C tools/test/fuzz coverage
 
+stress:	## all that may race, on a debug kernel (KERNEL=6.12|7.2, SECONDS=600)
+	tools/test/e2e/run --stress $(or $(SECONDS),600) $(or $(KERNEL),6.12)
+
 vm:	## a shell on a stock kernel with the module (KERNEL=6.12 or 7.2)
 	tools/vm --kernel $(or $(KERNEL),6.12)
 
@@ -90,4 +93,4 @@ distclean: clean	## remove the laboratory as well
 	tools/lab clean
 	rm -rf build
 
-.PHONY: help all check-kdir modules tools install uninstall demo check kunit oracle bench fuzz fuzz-coverage vm clean distclean
+.PHONY: help all check-kdir modules tools install uninstall demo check kunit oracle bench fuzz fuzz-coverage stress vm clean distclean
