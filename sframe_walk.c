@@ -19,6 +19,7 @@
 #include <linux/ptrace.h>
 #include <linux/sched.h>
 #include <linux/uaccess.h>
+#include <linux/uprobes.h>
 
 #include "sframe_arch.h"
 #include "sframe_cache.h"
@@ -152,6 +153,38 @@ static bool moves_up(unsigned long sp, bool may_be_empty, unsigned long cfa)
 	return cfa > sp || (may_be_empty && cfa == sp);
 }
 
+/*
+ * A pending uretprobe has replaced the return address by that of its
+ * trampoline, with which a page begins. The kernel keeps the real one in a list,
+ * innermost first, by the stack pointer at the function's entry. Of functions
+ * that jump to each other at their end all entries say the same: the first that
+ * fits is right. The entry of a function that was left by longjmp() stays for a
+ * while, and is told by what is on the stack.
+ *
+ * The list is current's own. We interrupt current, or are it, so nobody changes
+ * it meanwhile. But 6.12 unlinks some entries only after it has freed them:
+ * whatever is there then must do no harm.
+ */
+static unsigned long real_ra(unsigned long cfa, unsigned long ra)
+{
+#ifdef CONFIG_UPROBES
+	struct uprobe_task *utask = current->utask;
+	struct return_instance entry;
+	unsigned int nr;
+
+	if (likely(!PAGE_ALIGNED(ra) || !utask))
+		return ra;
+	entry.next = utask->return_instances;
+	for (nr = 0; nr < MAX_URETPROBE_DEPTH; nr++) {
+		if (!entry.next || get_kernel_nofault(entry, entry.next))
+			break;
+		if (entry.stack == SFU_ARCH_ENTRY_SP(cfa))
+			return entry.orig_ret_vaddr;
+	}
+#endif
+	return ra;
+}
+
 static bool find_ra(struct sfu_walk *walk, const struct sfu_rule *rule,
 		    unsigned long cfa, unsigned long *ra)
 {
@@ -199,7 +232,7 @@ static bool find_caller(struct sfu_walk *walk, const struct sfu_row *row,
 	if (!find_ra(walk, &row->ra, cfa, &ra) ||
 	    !find_fp(walk, &row->fp, cfa, &fp))
 		return false;
-	ra = sfu_arch_strip_ra(ra);
+	ra = real_ra(cfa, sfu_arch_strip_ra(ra));
 
 	*caller = (struct sfu_frame){
 		.ip = ra,

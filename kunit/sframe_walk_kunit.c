@@ -21,6 +21,7 @@
 #include <linux/sched.h>
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
+#include <linux/uprobes.h>
 
 #include "counters.h"
 #include "section_builder.h"
@@ -59,6 +60,7 @@ typedef int read_fn(struct sframe_reader *rd, void *dst, u64 addr, u32 len);
  * @of_frames: what was read elsewhere
  * @text: of a walk
  * @len: its bytes
+ * @utask: uretprobes that are pending
  */
 struct bench {
 	struct sfu_walk		walk;
@@ -81,6 +83,9 @@ struct bench {
 	} of_section, of_frames;
 	char			text[WALK_TEXT];
 	size_t			len;
+#ifdef CONFIG_UPROBES
+	struct uprobe_task	utask;
+#endif
 };
 
 /* ---- the scene ---- */
@@ -1815,6 +1820,193 @@ static struct kunit_case stop_tests[] = {
 	{}
 };
 
+#ifdef CONFIG_UPROBES
+/* ---- sframe_walk_uretprobe: return addresses that the kernel has replaced ---- */
+
+#define TRAMPOLINE	(TASK_SIZE - PAGE_SIZE)
+
+/* A uretprobe is pending, of the function whose frame ends @cfa into the stack. */
+static struct return_instance *pend(struct kunit *test, u32 cfa, unsigned long ra)
+{
+	struct bench *bench = test->priv;
+	struct return_instance *pending;
+
+	pending = kunit_kzalloc(test, sizeof(*pending), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, pending);
+	pending->stack = stack(test, cfa) - PUSHED_BY_CALL;
+	pending->orig_ret_vaddr = ra;
+	pending->next = bench->utask.return_instances;
+	bench->utask.return_instances = pending;
+	return pending;
+}
+
+/* Nothing between the two may end the test: the kernel would free utask. */
+static const char *probed_text(struct kunit *test)
+{
+	struct bench *bench = test->priv;
+	const char *text;
+
+	current->utask = &bench->utask;
+	text = walk_text(test);
+	current->utask = NULL;
+	return text;
+}
+
+#define expect_probed(test, want, ...)					\
+	expect_text(test, probed_text, want, __VA_ARGS__)
+
+/* c4, called from c44, called from c84. */
+static void uretprobe_scene(struct kunit *test)
+{
+	outermost_function(test, 0x80);
+	stop_scene(test);
+	word(test, 0x18, code(test, 0x84));
+}
+
+static void uretprobe_each_frame(struct kunit *test)
+{
+	uretprobe_scene(test);
+	word(test, 0x08, TRAMPOLINE);
+	expect_probed(test, "c4@0 bad-ra lacking");
+	pend(test, 0x10, code(test, 0x44));
+	expect_probed(test, "c4@0 c44@10 c84@20 complete");
+	word(test, 0x18, TRAMPOLINE);
+	expect_probed(test, "c4@0 c44@10 bad-ra lacking");
+	pend(test, 0x20, code(test, 0x84));
+	expect_probed(test, "c4@0 c44@10 c84@20 complete");
+	word(test, 0x08, code(test, 0x44));
+	expect_probed(test, "c4@0 c44@10 c84@20 complete");
+}
+
+/* Some levels of a recursion: those above the kernel's limit are not probed. */
+static void uretprobe_recursion(struct kunit *test)
+{
+	sp_function(test, 0, 16);
+	outermost_function(test, 0x40);
+	learn(test);
+	recursion(test, 4);
+	word(test, 0x38, TRAMPOLINE);
+	pend(test, 0x40, code(test, 0x44));
+	word(test, 0x18, TRAMPOLINE);
+	pend(test, 0x20, code(test, 4));
+	word(test, 0x08, TRAMPOLINE);
+	pend(test, 0x10, code(test, 4));
+	expect_probed(test, "c4@0 c4@10 c4@20 c4@30 c44@40 complete");
+}
+
+/* A function that another one ended by jumping to; both are probed. */
+static void uretprobe_inherited(struct kunit *test)
+{
+	uretprobe_scene(test);
+	word(test, 0x08, TRAMPOLINE);
+	pend(test, 0x10, code(test, 0x44));
+	pend(test, 0x10, code(test, 0x44))->chained = true;
+	expect_probed(test, "c4@0 c44@10 c84@20 complete");
+}
+
+/* As longjmp() leaves them: of frames that are gone. */
+static void uretprobe_left_behind(struct kunit *test)
+{
+	uretprobe_scene(test);
+	word(test, 0x18, TRAMPOLINE);
+	pend(test, 0x20, code(test, 0x84));
+	pend(test, 0x10, code(test, 0x104));
+	pend(test, 0x08, code(test, 0x104));
+	pend(test, -0x100, code(test, 0x104));
+	expect_probed(test, "c4@0 c44@10 c84@20 complete");
+}
+
+/* A frame is told by nothing but the stack pointer at its entry. */
+static void uretprobe_of_another_frame(struct kunit *test)
+{
+	s32 off;
+
+	uretprobe_scene(test);
+	word(test, 0x18, TRAMPOLINE);
+	for (off = -16; off <= 16; off++)
+		if (off)
+			pend(test, 0x20 + off, code(test, 0x84));
+	expect_probed(test, "c4@0 c44@10 bad-ra lacking");
+}
+
+/* What begins a page need not be a trampoline. */
+static void uretprobe_none_at_page(struct kunit *test)
+{
+	outermost_function(test, PAGE_SIZE - 64);
+	stop_scene(test);
+	word(test, 0x18, code(test, PAGE_SIZE));
+	expect_probed(test, "c4@0 c44@10 c1000@20 complete");
+	pend(test, 0x10, code(test, 0x104));
+	expect_probed(test, "c4@0 c44@10 c1000@20 complete");
+}
+
+/* Before the frame is made, and where the return address is in a register. */
+static void uretprobe_sampled_at_first(struct kunit *test)
+{
+	struct bench *bench = test->priv;
+
+	flex_function(test, 0, AT_REG(R_SP, 0), AT_REG(R_B, 0), 0);
+	sp_function(test, 0x40, 16);
+	outermost_function(test, 0x80);
+	learn(test);
+	sample(test, code(test, 0), stack(test, 0x10), 0);
+	set_register(&bench->regs, R_B, TRAMPOLINE);
+	pend(test, 0x10, code(test, 0x44));
+	word(test, 0x18, code(test, 0x84));
+	expect_probed(test, "c0@10 c44@10 c84@20 complete");
+}
+
+/* The call that proves a frame is that of the real return address. */
+static void uretprobe_by_fp(struct kunit *test)
+{
+	fallback_scene(test);
+	record(test, 0x20, 0, TRAMPOLINE);
+	pend(test, 0x30, bare(test, 0x210));
+	expect_probed(test, "b10@0 nodata");
+	store_call(test, plain_call(), bare(test, 0x210), bare(test, 0));
+	expect_probed(test, "b10@0 b210@30,fp? nodata");
+}
+
+/* As many as the kernel allows; or a list that has no end, or a bad one. */
+static void uretprobe_list(struct kunit *test)
+{
+	struct return_instance *last;
+	u32 nr;
+
+	uretprobe_scene(test);
+	word(test, 0x18, TRAMPOLINE);
+	last = pend(test, 0x20, code(test, 0x84));
+	for (nr = 1; nr < 64; nr++)
+		pend(test, 0x100, code(test, 0x104));
+	expect_probed(test, "c4@0 c44@10 c84@20 complete");
+	/* One more than that. */
+	pend(test, 0x100, code(test, 0x104));
+	expect_probed(test, "c4@0 c44@10 bad-ra lacking");
+
+	last->stack = 0;
+	last->next = last;
+	expect_probed(test, "c4@0 c44@10 bad-ra lacking");
+	((struct bench *)test->priv)->utask.return_instances = last;
+	last->next = (void *)-PAGE_SIZE;
+	expect_probed(test, "c4@0 c44@10 bad-ra lacking");
+	last->next = (void *)stack(test, 0);
+	expect_probed(test, "c4@0 c44@10 bad-ra lacking");
+}
+
+static struct kunit_case uretprobe_tests[] = {
+	KUNIT_CASE(uretprobe_each_frame),
+	KUNIT_CASE(uretprobe_recursion),
+	KUNIT_CASE(uretprobe_inherited),
+	KUNIT_CASE(uretprobe_left_behind),
+	KUNIT_CASE(uretprobe_of_another_frame),
+	KUNIT_CASE(uretprobe_none_at_page),
+	KUNIT_CASE(uretprobe_sampled_at_first),
+	KUNIT_CASE(uretprobe_by_fp),
+	KUNIT_CASE(uretprobe_list),
+	{}
+};
+#endif /* CONFIG_UPROBES */
+
 /* ---- sframe_walk_memory: what is not there, with both ways to read ---- */
 
 struct fault_case {
@@ -2507,3 +2699,10 @@ kunit_test_suites(&step_suite, &progress_suite, &fallback_suite, &signal_suite,
 		  &stop_suite, &memory_suite, &random_suite, &bounds_suite, &step_cached_suite,
 		  &progress_cached_suite, &fallback_cached_suite,
 		  &signal_cached_suite);
+
+#ifdef CONFIG_UPROBES
+SUITE(uretprobe);
+CACHED_SUITE(uretprobe);
+
+kunit_test_suites(&uretprobe_suite, &uretprobe_cached_suite);
+#endif

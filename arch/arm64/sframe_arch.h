@@ -21,6 +21,9 @@
 #define SFU_ARCH_NR_REGS	SFRAME_AARCH64_NR_REGS
 #define SFU_ARCH_CFA_ALIGN	16
 
+/* The stack pointer that the function was entered with. */
+#define SFU_ARCH_ENTRY_SP(cfa)	(cfa)
+
 /*
  * The frame record, which may be anywhere in its frame: the stack pointer that
  * follows from it is the least that there may be.

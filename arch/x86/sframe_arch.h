@@ -17,6 +17,9 @@
 #define SFU_ARCH_NR_REGS	SFRAME_AMD64_NR_REGS
 #define SFU_ARCH_CFA_ALIGN	8
 
+/* The stack pointer that the function was entered with: at its return address. */
+#define SFU_ARCH_ENTRY_SP(cfa)	((cfa) - 8)
+
 /* push %rbp; mov %rsp,%rbp */
 #define SFU_ARCH_FP_ROW {						\
 	.cfa = { .how = SFRAME_RULE_REG, .reg = SFRAME_AMD64_REG_FP,	\
