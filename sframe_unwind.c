@@ -82,12 +82,13 @@ static bool has_sections(struct sfu_map *map, struct pt_regs *regs)
 static void store_frames(struct perf_callchain_entry_ctx *ctx,
 			 struct sfu_map *map, struct pt_regs *regs)
 {
-	unsigned long ips[16] = { instruction_pointer(regs) };
+	unsigned long ips[16];
 	unsigned int i, nr = 1;
 	struct sfu_walk walk;
 
 	sfu_count(walks);
 	sfu_walk_init(&walk, map, regs, false);
+	ips[0] = walk.frame.ip;
 	do {
 		for (i = 0; i < nr && !perf_callchain_store(ctx, ips[i]); i++)
 			;

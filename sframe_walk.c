@@ -153,34 +153,44 @@ static bool moves_up(unsigned long sp, bool may_be_empty, unsigned long cfa)
 	return cfa > sp || (may_be_empty && cfa == sp);
 }
 
+#ifdef CONFIG_UPROBES
 /*
- * A pending uretprobe has replaced the return address by that of its
- * trampoline, with which a page begins. The kernel keeps the real one in a list,
- * innermost first, by the stack pointer at the function's entry. Of functions
- * that jump to each other at their end all entries say the same: the first that
- * fits is right. The entry of a function that was left by longjmp() stays for a
- * while, and is told by what is on the stack.
+ * A pending uretprobe has replaced a return address by that of its trampoline,
+ * and keeps the real one in a list, innermost first. Finds what says where the
+ * function returns to whose frame ends at @cfa, or at most @room above. Of
+ * functions that jump to each other at their end all entries say the same: the
+ * first that fits is right. Those of functions that were left by longjmp() stay
+ * for a while, but below the stack pointer.
  *
  * The list is current's own. We interrupt current, or are it, so nobody changes
  * it meanwhile. But 6.12 unlinks some entries only after it has freed them:
  * whatever is there then must do no harm.
  */
+static bool find_return(unsigned long cfa, unsigned long room,
+			struct return_instance *entry)
+{
+	struct uprobe_task *utask = current->utask;
+	unsigned int nr;
+
+	entry->next = utask ? utask->return_instances : NULL;
+	for (nr = 0; entry->next && nr < MAX_URETPROBE_DEPTH; nr++) {
+		if (get_kernel_nofault(*entry, entry->next))
+			return false;
+		if (entry->stack + SFU_ARCH_PUSHED_BY_CALL - cfa <= room)
+			return true;
+	}
+	return false;
+}
+#endif
+
+/* A trampoline begins a page, and few other return addresses do. */
 static unsigned long real_ra(unsigned long cfa, unsigned long ra)
 {
 #ifdef CONFIG_UPROBES
-	struct uprobe_task *utask = current->utask;
 	struct return_instance entry;
-	unsigned int nr;
 
-	if (likely(!PAGE_ALIGNED(ra) || !utask))
-		return ra;
-	entry.next = utask->return_instances;
-	for (nr = 0; nr < MAX_URETPROBE_DEPTH; nr++) {
-		if (!entry.next || get_kernel_nofault(entry, entry.next))
-			break;
-		if (entry.stack == SFU_ARCH_ENTRY_SP(cfa))
-			return entry.orig_ret_vaddr;
-	}
+	if (PAGE_ALIGNED(ra) && find_return(cfa, 0, &entry))
+		return entry.orig_ret_vaddr;
 #endif
 	return ra;
 }
@@ -545,6 +555,111 @@ unsigned int sfu_walk_callers(struct sfu_walk *walk, unsigned long *ips,
 	return 1;
 }
 
+#ifdef CONFIG_UPROBES
+/* Does the code at the return address call the function that the row is of? */
+static bool is_called(struct sfu_walk *walk, const struct sfu_row *row)
+{
+	struct sfu_frame caller;
+	unsigned long callee;
+
+	return find_caller(walk, row, &caller) &&
+	       find_callee(walk, caller.ip, &callee) && callee == row->func;
+}
+
+/*
+ * Has a breakpoint been hit, and the ip not been set back to it yet? There is a
+ * flag for it at first, then a lock is held. Between the two, for a few
+ * instructions, only the stack can tell whether what was there is still to come.
+ */
+static bool is_behind_breakpoint(struct sfu_walk *walk, struct sfu_region *region)
+{
+	u8 code[SFU_ARCH_BREAKPOINT_BYTES + 1];
+	struct sframe_reader *rd = &walk->rd;
+	struct sfu_frame *frame = &walk->frame;
+	struct sfu_row here, before;
+	bool is_before;
+
+	if (!SFU_ARCH_BREAKPOINT_BYTES || !region ||
+	    rd->read(rd, code, frame->ip - SFU_ARCH_BREAKPOINT_BYTES, sizeof(code)))
+		return false;
+	/* While it is handled the ip is at it; what is ahead may be padding. */
+	if (code[0] != SFU_ARCH_BREAKPOINT ||
+	    code[SFU_ARCH_BREAKPOINT_BYTES] == SFU_ARCH_BREAKPOINT ||
+	    find_row(walk, region, &here) || here.func == frame->ip)
+		return false;
+	if (test_thread_flag(TIF_UPROBE))
+		return true;
+#ifdef CONFIG_TASKS_TRACE_RCU
+	if (current->trc_reader_nesting)
+		return true;
+#endif
+	if (is_called(walk, &here))
+		return false;
+	frame->ip -= SFU_ARCH_BREAKPOINT_BYTES;
+	is_before = !find_row(walk, region, &before) && is_called(walk, &before);
+	frame->ip += SFU_ARCH_BREAKPOINT_BYTES;
+	return is_before;
+}
+
+/*
+ * In the trampoline of a uretprobe, which the kernel has put in no file: it goes
+ * on where the function was called from. That is in the list at first, and then,
+ * when the probe has been handled, on the stack.
+ */
+static void leave_trampoline(struct sfu_walk *walk)
+{
+	struct sframe_reader *rd = &walk->rd;
+	struct sfu_frame *frame = &walk->frame;
+	unsigned long sp = frame->sp, ra;
+	struct return_instance entry;
+	unsigned int pops;
+	u8 code[4];
+
+	if (find_return(sp, SFU_ARCH_TRAMPOLINE_PUSHES, &entry)) {
+		sp = entry.stack + SFU_ARCH_PUSHED_BY_CALL;
+		ra = entry.orig_ret_vaddr;
+	} else {
+		if (rd->read(rd, code, frame->ip, sizeof(code)))
+			return;
+		pops = sfu_arch_trampoline_pops(code);
+		sp += pops * sizeof(ra);
+		if (!pops || !read_word(walk, sp - sizeof(ra), &ra))
+			return;
+	}
+	if (!find_region(walk, ra))
+		return;
+	frame->ip = ra;
+	frame->sp = sp;
+}
+
+/* The sampled frame is to be what it would be without uprobes. */
+static void undo_uprobe(struct sfu_walk *walk)
+{
+	struct uprobe_task *utask = current->utask;
+	struct sfu_frame *frame = &walk->frame;
+	struct sfu_region *region;
+
+	if (likely(!utask && !test_thread_flag(TIF_UPROBE)) || !walk->map)
+		return;
+	/* In a copy of the instruction, or just behind it. */
+	if (utask && utask->xol_vaddr &&
+	    frame->ip - utask->xol_vaddr <= UPROBE_XOL_SLOT_BYTES) {
+		frame->ip += utask->vaddr - utask->xol_vaddr;
+		return;
+	}
+	region = find_region(walk, frame->ip);
+	if (is_behind_breakpoint(walk, region))
+		frame->ip -= SFU_ARCH_BREAKPOINT_BYTES;
+	else if (utask && offset_in_page(frame->ip) < SFU_ARCH_TRAMPOLINE_BYTES &&
+		 !(region && region->file))
+		leave_trampoline(walk);
+}
+#else
+static void undo_uprobe(struct sfu_walk *walk)
+{
+}
+#endif
+
 /**
  * sfu_walk_init() - begin a walk, in the frame of a sample
  * @walk: what is to be the walk
@@ -573,4 +688,5 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map,
 			.regs = regs,
 		},
 	};
+	undo_uprobe(walk);
 }

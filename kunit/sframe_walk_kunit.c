@@ -1826,14 +1826,14 @@ static struct kunit_case stop_tests[] = {
 #define TRAMPOLINE	(TASK_SIZE - PAGE_SIZE)
 
 /* A uretprobe is pending, of the function whose frame ends @cfa into the stack. */
-static struct return_instance *pend(struct kunit *test, u32 cfa, unsigned long ra)
+static struct return_instance *pend(struct kunit *test, s32 cfa, unsigned long ra)
 {
 	struct bench *bench = test->priv;
 	struct return_instance *pending;
 
 	pending = kunit_kzalloc(test, sizeof(*pending), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, pending);
-	pending->stack = stack(test, cfa) - PUSHED_BY_CALL;
+	pending->stack = stack(test, 0) + cfa - PUSHED_BY_CALL;
 	pending->orig_ret_vaddr = ra;
 	pending->next = bench->utask.return_instances;
 	bench->utask.return_instances = pending;
@@ -1846,6 +1846,7 @@ static const char *probed_text(struct kunit *test)
 	struct bench *bench = test->priv;
 	const char *text;
 
+	covered(test)->file = (void *)bench;	/* unlike a trampoline */
 	current->utask = &bench->utask;
 	text = walk_text(test);
 	current->utask = NULL;
@@ -1993,6 +1994,124 @@ static void uretprobe_list(struct kunit *test)
 	expect_probed(test, "c4@0 c44@10 bad-ra lacking");
 }
 
+/*
+ * In the trampoline: all that it pushes is on the stack, or some of it, below
+ * where the return address was.
+ */
+static void uretprobe_sampled_in_trampoline(struct kunit *test)
+{
+	u32 pushed;
+
+	uretprobe_scene(test);
+	word(test, 0x18, TRAMPOLINE);
+	pend(test, 0x20, code(test, 0x84));
+	pend(test, 0x10, code(test, 0x44));
+	for (pushed = 0; pushed <= TRAMPOLINE_PUSHES; pushed += 8) {
+		sample(test, TRAMPOLINE + !!pushed, stack(test, 0x10) - pushed, 0);
+		expect_probed(test, "c44@10 c84@20 complete", "%u pushed", pushed);
+	}
+	/* It is not this one that was returned from. */
+	pend(test, -0x40, code(test, 0x104));
+	sample(test, TRAMPOLINE, stack(test, 0x10), 0);
+	expect_probed(test, "c44@10 c84@20 complete");
+	/* Nor any. */
+	sample(test, TRAMPOLINE, stack(test, 0x28), 0);
+	expect_probed(test, "?@28 unlearned lacking");
+	/* No trampoline: it is further into the page, or in a file. */
+	sample(test, TRAMPOLINE + 0x11, stack(test, 0x10), 0);
+	expect_probed(test, "?@10 unlearned lacking");
+	sample(test, code(test, 0), stack(test, 0), 0);
+	pend(test, 0x08, code(test, 0x104));
+	word(test, 0x08, code(test, 0x44));
+	expect_probed(test, "c0@0 c44@10 c84@20 complete");
+}
+
+/* Where the probe has been handled, the return address is on the stack. */
+static void uretprobe_sampled_behind_trampoline(struct kunit *test)
+{
+	static const u8 end[] = { 0x41, 0x5b, 0x59, 0xc3 };	/* pop; pop; ret */
+	static const u8 at[] = { 0, 2, 3 };
+	u32 i;
+
+	if (!IS_ENABLED(CONFIG_X86_64))
+		kunit_skip(test, "the trampoline does not return by itself");
+	uretprobe_scene(test);
+	word(test, 0x08, code(test, 0x44));
+	user_store(test, bare(test, 0x0d), end, sizeof(end));
+	for (i = 0; i < ARRAY_SIZE(at); i++) {
+		sample(test, bare(test, 0x0d + at[i]), stack(test, 0) - 8 + 8 * i, 0);
+		expect_probed(test, "c44@10 c84@20 complete", "%u", i);
+	}
+	/* Where to is no code. */
+	word(test, 0x08, stack(test, 0));
+	expect_probed(test, "b10@8 nodata");
+}
+
+/* Out of line: ahead of the instruction, and behind it. */
+static void uretprobe_sampled_in_copy(struct kunit *test)
+{
+	struct bench *bench = test->priv;
+
+	uretprobe_scene(test);
+	bench->utask.xol_vaddr = TRAMPOLINE + 0x80;
+	bench->utask.vaddr = code(test, 0);
+	sample(test, TRAMPOLINE + 0x80, stack(test, 0), 0);
+	expect_probed(test, "c0@0 c44@10 c84@20 complete");
+	sample(test, TRAMPOLINE + 0x84, stack(test, 0), 0);
+	expect_probed(test, "c4@0 c44@10 c84@20 complete");
+	sample(test, TRAMPOLINE + 0x7f, stack(test, 0), 0);
+	expect_probed(test, "?@0 unlearned lacking");
+}
+
+static const char *text_at_breakpoint(struct kunit *test)
+{
+	const char *text;
+
+	set_thread_flag(TIF_UPROBE);
+	text = walk_text(test);
+	clear_thread_flag(TIF_UPROBE);
+	return text;
+}
+
+#define expect_at_breakpoint(test, want)				\
+	expect_text(test, text_at_breakpoint, want)
+
+/* push %rax has been replaced, and not been executed. */
+static void uretprobe_behind_breakpoint(struct kunit *test)
+{
+	struct build *b;
+
+	if (!IS_ENABLED(CONFIG_X86_64))
+		kunit_skip(test, "a breakpoint leaves the ip at it");
+	b = function(test, 0, 0, FLEX);
+	flex_row(b, 0, AT_REG(R_SP, 8), IN_CFA(-8), 0);
+	flex_row(b, 1, AT_REG(R_SP, 16), IN_CFA(-8), 0);
+	sp_function(test, 0x40, 16);
+	outermost_function(test, 0x80);
+	learn(test);
+	word(test, 0x08, code(test, 0x44));
+	word(test, 0x18, code(test, 0x84));
+	user_store(test, code(test, 0), "\xcc", 1);
+	sample(test, code(test, 1), stack(test, 0x08), 0);
+	expect_at_breakpoint(test, "c0@8 c44@10 c84@20 complete");
+	/* Nobody says so, but the call. */
+	store_call(test, plain_call(), code(test, 0x44), code(test, 0));
+	expect_probed(test, "c0@8 c44@10 c84@20 complete");
+	/* It has, since. */
+	sample(test, code(test, 1), stack(test, 0), 0);
+	expect_probed(test, "c1@0 c44@10 c84@20 complete");
+	store_call(test, plain_call(), code(test, 0x44), code(test, 0x40));
+	expect_probed(test, "c1@0 c44@10 c84@20 complete");
+	/* Another one is handled; this byte is not that, or ahead of a function. */
+	sample(test, code(test, 2), stack(test, 0), 0);
+	expect_at_breakpoint(test, "c2@0 c44@10 c84@20 complete");
+	user_store(test, code(test, 0x3f), "\xcc\xcc", 2);
+	sample(test, code(test, 0x40), stack(test, 0x10), 0);
+	expect_at_breakpoint(test, "c40@10 c84@20 complete");
+	user_store(test, code(test, 0x40), "\x90", 1);
+	expect_at_breakpoint(test, "c40@10 c84@20 complete");
+}
+
 static struct kunit_case uretprobe_tests[] = {
 	KUNIT_CASE(uretprobe_each_frame),
 	KUNIT_CASE(uretprobe_recursion),
@@ -2003,6 +2122,10 @@ static struct kunit_case uretprobe_tests[] = {
 	KUNIT_CASE(uretprobe_sampled_at_first),
 	KUNIT_CASE(uretprobe_by_fp),
 	KUNIT_CASE(uretprobe_list),
+	KUNIT_CASE(uretprobe_sampled_in_trampoline),
+	KUNIT_CASE(uretprobe_sampled_behind_trampoline),
+	KUNIT_CASE(uretprobe_sampled_in_copy),
+	KUNIT_CASE(uretprobe_behind_breakpoint),
 	{}
 };
 #endif /* CONFIG_UPROBES */

@@ -20,9 +20,7 @@
 #define SFU_ARCH_REG_RA		SFRAME_AARCH64_REG_RA
 #define SFU_ARCH_NR_REGS	SFRAME_AARCH64_NR_REGS
 #define SFU_ARCH_CFA_ALIGN	16
-
-/* The stack pointer that the function was entered with. */
-#define SFU_ARCH_ENTRY_SP(cfa)	(cfa)
+#define SFU_ARCH_PUSHED_BY_CALL	0		/* bytes */
 
 /*
  * The frame record, which may be anywhere in its frame: the stack pointer that
@@ -158,6 +156,19 @@ static inline bool sfu_arch_is_sigreturn(const u8 *code)
 static inline unsigned int sfu_arch_sigcontext_word(unsigned int reg)
 {
 	return 1 + reg;				/* behind the fault address */
+}
+
+/* A breakpoint of a uprobe leaves the ip at it. */
+#define SFU_ARCH_BREAKPOINT_BYTES	0
+#define SFU_ARCH_BREAKPOINT		0
+
+/* The trampoline of a uretprobe: one breakpoint. */
+#define SFU_ARCH_TRAMPOLINE_BYTES	1
+#define SFU_ARCH_TRAMPOLINE_PUSHES	0	/* bytes */
+
+static inline unsigned int sfu_arch_trampoline_pops(const u8 *code)
+{
+	return 0;
 }
 
 #endif /* SFU_ARCH_H */

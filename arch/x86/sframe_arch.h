@@ -16,9 +16,7 @@
 #define SFU_ARCH_REG_RA		(-1)		/* calls leave it in memory */
 #define SFU_ARCH_NR_REGS	SFRAME_AMD64_NR_REGS
 #define SFU_ARCH_CFA_ALIGN	8
-
-/* The stack pointer that the function was entered with: at its return address. */
-#define SFU_ARCH_ENTRY_SP(cfa)	((cfa) - 8)
+#define SFU_ARCH_PUSHED_BY_CALL	8		/* bytes */
 
 /* push %rbp; mov %rsp,%rbp */
 #define SFU_ARCH_FP_ROW {						\
@@ -166,6 +164,36 @@ static inline unsigned int sfu_arch_sigcontext_word(unsigned int reg)
 	};
 
 	return words[reg];
+}
+
+/* A breakpoint of a uprobe leaves the ip behind it. */
+#define SFU_ARCH_BREAKPOINT_BYTES	1
+#define SFU_ARCH_BREAKPOINT		0xcc
+
+/*
+ * The trampoline of a uretprobe, with which a page begins: push %rax; push %rcx;
+ * push %r11; mov $..., %rax; syscall; pop %r11; pop %rcx; ret. The system call
+ * puts the return address where %rax was.
+ */
+#define SFU_ARCH_TRAMPOLINE_BYTES	17
+#define SFU_ARCH_TRAMPOLINE_PUSHES	24	/* bytes */
+
+/**
+ * sfu_arch_trampoline_pops() - what the end of the trampoline takes off the stack
+ * @code: four bytes of it
+ *
+ * Return: How many words, the return address being the last. 0: it does not end
+ * in those bytes.
+ */
+static inline unsigned int sfu_arch_trampoline_pops(const u8 *code)
+{
+	static const u8 end[] = { 0x41, 0x5b, 0x59, 0xc3 };
+
+	if (!memcmp(code, end, 4))
+		return 3;
+	if (!memcmp(code, end + 2, 2))
+		return 2;
+	return code[0] == end[3];
 }
 
 #endif /* SFU_ARCH_H */

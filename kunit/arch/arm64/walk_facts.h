@@ -20,6 +20,7 @@
 #define R_A		9
 #define R_B		30	/* what calls leave the return address in */
 #define CFA_ALIGN	16
+#define TRAMPOLINE_PUSHES 0
 #define PUSHED_BY_CALL	0
 #define SIGN(ra)	((ra) | 5ULL << 52)
 

@@ -18,6 +18,7 @@
 #define R_A		10
 #define R_B		11
 #define CFA_ALIGN	8
+#define TRAMPOLINE_PUSHES 24
 #define PUSHED_BY_CALL	8
 #define SIGN(ra)	(ra)
 
