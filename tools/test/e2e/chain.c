@@ -12,12 +12,13 @@
  * another register) come last, so that with V1 and V2 all the links above
  * them are still part of whole chains.
  *
- * chain -n TURNS | chain -s SECONDS
+ * chain -n TURNS | -s SECONDS | -p SECONDS	(-p: with a pause in each turn)
  */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include "chain.h"
 
@@ -155,13 +156,27 @@ static LINK long with_cold_part(long x)
 	return leaf(a) + b;
 }
 
+/* Whether it sleeps or not, the way there and back is the same. */
+static long syscall_number = SYS_getppid;
+
+static LINK long enters_kernel(long x)
+{
+	static const struct timespec pause = { .tv_nsec = 1000 };
+	long result;
+
+	__asm__ volatile("syscall" : "=a" (result)
+			 : "0" (syscall_number), "D" (&pause), "S" (0)
+			 : "rcx", "r11", "memory");
+	return x + opaque(0);
+}
+
 static LINK long shrink_wrapped(long x)
 {
 	if (opaque(x) == opaque(-7))
 		return 1;
 	long a = opaque(x + 2), b = opaque(x + 3), c = opaque(x + 4);
 
-	return with_cold_part(x) + a + b * c;
+	return enters_kernel(with_cold_part(x)) + a + b * c;
 }
 
 static LINK double floats(double x, long y)
@@ -388,10 +403,12 @@ int main(int argc, char **argv)
 	unsigned long turns = 0, tsc_end = -1UL, turns_end = -1UL;
 	long result, last_result = 0;
 
-	if (argc != 3 || (strcmp(argv[1], "-n") && strcmp(argv[1], "-s"))) {
-		fprintf(stderr, "usage: chain -n TURNS | -s SECONDS\n");
+	if (argc != 3 || argv[1][0] != '-' || !strchr("nsp", argv[1][1])) {
+		fprintf(stderr, "usage: chain -n TURNS | -s SECONDS | -p SECONDS\n");
 		return 2;
 	}
+	if (argv[1][1] == 'p')
+		syscall_number = SYS_nanosleep;
 	if (argv[1][1] == 'n')
 		turns_end = strtoul(argv[2], NULL, 0);
 	else

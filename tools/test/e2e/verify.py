@@ -3,7 +3,13 @@
 """Are the chains that perf recorded of ./chain the ones that gdb found?
 
 perf script -F comm,pid,tid,time,event,ip --show-mmap-events | verify.py [--name NAME] [--whole N] ... DIR
+perf script -F comm,pid,tid,time,event,ip --show-mmap-events | verify.py [--name NAME] DIR
+... | verify.py --name NAME --events FILE --kallsyms FILE DIR
 verify.py --selftest DIR
+
+With --events samples are judged that are not spread over the turn but taken at something that happens in it: for each
+line EVENT=LEAST so many whole ones, and next to none outside. The kernel's part of a sample, if it sleeps, must begin at
+the system call's entry, and the user's part behind a system call instruction. --kallsyms is the kernel's.
 
 DIR holds `oracle` (oracle.py) and a `*.sframe` (readelf --sframe) for each object with SFrame data. From
 these alone, so not from our decoder, follows what each sample must look like:
@@ -13,10 +19,14 @@ these alone, so not from our decoder, follows what each sample must look like:
              of the true chain (right), or the chain ends on the way (short); any other frame is wrong
   early      short, and among a process's first samples: its sections were not learned yet
   outside    the sampled address is no part of the turn (start-up code, libc)
+  between    sampled where the kernel sets a uretprobe or takes it away, and keeps the return address only in a variable, or
+             tries one that longjmp() left behind: what can be read is not the truth
+  unmerged   sampled while the deferred stack it belongs to was being delivered: perf finds none for it
   short      ends before main although all is covered: an error
   wrong      anything else: an error
 """
 import argparse
+import bisect
 import collections
 import glob
 import os
@@ -27,6 +37,8 @@ EARLY = 0.2                 # seconds of a process in which its sections may not
 MAX_EARLY = 5               # places at which samples may be short for that; while the kernel learns, the place stays
 MIN_WHOLE = 1000            # samples; with V1 and V2 all below the first realigned function is a gap
 MIN_ADDRESSES = 0.9         # share of the turn's addresses that were sampled
+MAX_OUTSIDE = 0.05          # share of an event's samples
+MIN_ENTERED = 30            # samples with the kernel's and the user's part of a system call
 MIN_SETUP = 0.1             # share of samples in prologues, epilogues and argument pushing
 
 
@@ -85,14 +97,14 @@ class Oracle:
         return next(i for i, address in enumerate(chain) if address.startswith('libc')) + 1
 
 
-ORDER = ('whole', 'gap-right', 'gap-short', 'short', 'wrong', 'early', 'outside')
-SAMPLE = re.compile(r'^\s*(\S.*?)\s+(\d+)/(\d+)\s+([\d.]+):\s')
-MMAP = re.compile(r'PERF_RECORD_MMAP2? (\d+)/\d+: \[0x([0-9a-f]+)\(0x([0-9a-f]+)\) @ (0x[0-9a-f]+|0) .*: \S+ (/.*)$')
-ADDRESS = re.compile(r'^\s+([0-9a-f]+)\s*$')
+ORDER = ('whole', 'gap-right', 'gap-short', 'short', 'wrong', 'early', 'between', 'unmerged', 'outside')
+SAMPLE = re.compile(r'^\s*(\S.*?)\s+(\d+)/(\d+)\s+([\d.]+):\s+(?:(\S+):\s*$)?')
+MMAP = re.compile(r'PERF_RECORD_MMAP2? (\d+)/\d+: \[0x([0-9a-f]+)\(0x([0-9a-f]+)\) @ (0x[0-9a-f]+|0) .*: \S+ (/.*|\[uprobes\])$')
+ADDRESS = re.compile(r'^\s*([0-9a-f]+)\s*$')
 
 
 def samples(lines, comm):
-    """(pid, time, chain as OBJECT+0xOFFSET) of each sample of COMM, user addresses only"""
+    """(event, pid, time, kernel addresses, user chain as OBJECT+0xOFFSET) of each sample of COMM"""
     maps = collections.defaultdict(list)
     current = None
 
@@ -104,14 +116,15 @@ def samples(lines, comm):
 
     def finish():
         if current:
-            pid, time, addresses = current
-            yield pid, time, tuple(name(pid, a) for a in addresses if a < 1 << 63)
+            event, pid, time, addresses = current
+            yield (event, pid, time, [a for a in addresses if a >= 1 << 63],
+                   tuple(name(pid, a) for a in addresses if a < 1 << 63))
 
     for line in lines:
         address = ADDRESS.match(line)
         if address:
             if current:
-                current[2].append(int(address[1], 16))
+                current[3].append(int(address[1], 16))
             continue
         if not line.strip():
             continue
@@ -124,7 +137,7 @@ def samples(lines, comm):
             continue
         sample = SAMPLE.match(line)
         if sample and sample[1] == comm and 'PERF_RECORD' not in line:
-            current = int(sample[2]), float(sample[4]), []
+            current = sample[5], int(sample[2]), float(sample[4]), []
     yield from finish()
 
 
@@ -133,7 +146,7 @@ def verify(oracle, lines, args):
     count = collections.Counter()
     begin, last_early, early = {}, 0, set()
     met, setup, bad = set(), 0, []
-    for pid, time, chain in samples(lines, 'chain'):
+    for _, pid, time, _, chain in samples(lines, 'chain'):
         verdict, expected = oracle.judge(chain)
         begin.setdefault(pid, time)
         if verdict == 'short' and time < begin[pid] + EARLY:
@@ -169,6 +182,74 @@ def verify(oracle, lines, args):
             (f'{args.addresses:.0%} of the addresses met', len(met) >= args.addresses * len(oracle.chains)),
             (f'{args.setup:.0%} in prologues and epilogues', setup >= args.setup * inside)):
         yield f'{name}: {what}', holds
+
+
+class Kernel:
+    """Functions of the kernel the samples were taken in, from its /proc/kallsyms"""
+
+    def __init__(self, path):
+        with open(path) as lines:
+            symbols = sorted((int(a, 16), name) for a, kind, name, *_ in map(str.split, lines) if kind in 'tTwW')
+        self.starts, self.names = zip(*symbols)
+
+    def functions(self, addresses):
+        return [self.names[bisect.bisect_right(self.starts, a) - 1] for a in addresses]
+
+
+def behind_system_call(directory, address):
+    name, offset = address.split('+')
+    with open(os.path.join(directory, name), 'rb') as file:
+        file.seek(int(offset, 16) - 2)
+        return file.read(2) == b'\x0f\x05'
+
+
+def excuse(verdict, chain, functions):
+    if any('unwind_deferred' in f for f in functions) and len(chain) == 1:
+        return 'unmerged'
+    # Not within a probe's handler: there all is in order.
+    if any('dispatcher' in f for f in functions):
+        return verdict
+    if verdict in ('short', 'outside') and {'uprobe_notify_resume', '__x64_sys_uretprobe'} & set(functions):
+        return 'between'
+    if verdict == 'wrong' and 'uprobe_handle_trampoline' in functions:
+        return 'between'
+    return verdict
+
+
+def verify_events(oracle, directory, name, least, kernel, lines):
+    count = {event: collections.Counter() for event in least}
+    entered = disagree = 0
+    begin, bad = {}, []
+    for event, pid, time, kernel_part, chain in samples(lines, 'chain'):
+        event = max((e for e in least if event and event.startswith(e)), key=len, default=None)
+        if not event:
+            continue
+        functions = kernel.functions(kernel_part)
+        verdict, expected = oracle.judge(chain)
+        verdict = excuse(verdict, chain, functions)
+        begin.setdefault(pid, time)
+        if verdict == 'short' and time < begin[pid] + EARLY:
+            verdict = 'early'
+        count[event][verdict] += 1
+        if verdict in ('short', 'wrong'):
+            bad.append((verdict, event, tuple(functions) + chain, expected))
+        if functions and any('nanosleep' in f for f in (event, *functions)):
+            entered += 1
+            if not functions[-1].startswith('entry_SYSCALL_64') or not behind_system_call(directory, chain[0]):
+                disagree += 1
+                bad.append(('disagreeing', event, tuple(functions) + chain, expected))
+    for verdict, event, chain, expected in bad[:5]:
+        print(f'{name}: {verdict} at {event}')
+        print(f'    expected {" ".join(expected)}')
+        print(f'    got      {" ".join(chain)}')
+    for event, c in count.items():
+        print(f'{name} {event}: ' + (', '.join(f'{v} {c[v]}' for v in ORDER if c[v]) or 'no samples'))
+        yield f'{name} {event}: no wrong or short chain', not c['wrong'] and not c['short']
+        yield f'{name} {event}: at least {least[event]} whole', c['whole'] >= least[event]
+        yield (f'{name} {event}: at most {MAX_EARLY} before the sections were learned, few outside or between',
+               c['early'] <= MAX_EARLY and c['outside'] + c['between'] <= MAX_OUTSIDE * sum(c.values()))
+    print(f'{name}: {entered} samples of the kernel asleep')
+    yield f'{name}: kernel and user part agree', not disagree and entered >= MIN_ENTERED
 
 
 def mutations(chain, end):
@@ -209,11 +290,22 @@ def main():
     parser.add_argument('--whole', type=int, default=MIN_WHOLE)
     parser.add_argument('--addresses', type=float, default=MIN_ADDRESSES)
     parser.add_argument('--setup', type=float, default=MIN_SETUP)
+    parser.add_argument('--events')
+    parser.add_argument('--kallsyms')
     parser.add_argument('directory')
     args = parser.parse_args()
     oracle = Oracle(args.directory)
+    if args.selftest:
+        results = selftest(oracle)
+    elif args.events:
+        with open(args.events) as events:
+            least = {event: int(n) for event, n in (line.split('=') for line in events)}
+        results = verify_events(oracle, args.directory, args.name, least, Kernel(args.kallsyms), sys.stdin)
+    else:
+        results = verify(oracle, args.name, sys.stdin)
     failed = 0
     for what, holds in selftest(oracle) if args.selftest else verify(oracle, sys.stdin, args):
+    for what, holds in results:
         print('ok  ' if holds else 'FAIL', what)
         failed += not holds
     return min(failed, 1)

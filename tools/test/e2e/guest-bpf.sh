@@ -1,0 +1,108 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# guest-bpf.sh - stacks taken by BPF programs, and at tracepoints, uprobes and uretprobes, of the program with a known
+# chain: recorded here, judged on the host; part of guest.sh
+#
+# shellcheck disable=SC2154 # scratch is guest.sh's
+
+# All are on the stack at the system call, or up to it. recurse calls itself; tail_calls ends by jumping to tail_called,
+# which so returns for both; what noreturn_callee calls never returns to it.
+returning=(first frame_over_64k all_pushes after_lib tail_calls tail_called noreturn_callee recurse nested_parent
+	frame_pointer shrink_wrapped enters_kernel)
+
+offset_of() {	# offset_of FUNCTION
+	nm "$dir/chain" | awk -v name="$1" '$3 == name { print "0x" $1 }'
+}
+
+# The process's mappings, as perf script prints them.
+mappings() {
+	local span access offset path
+	while read -r span access offset _ _ path; do
+		[[ $access == *x* && $path == [/[]* ]] || continue
+		printf 'PERF_RECORD_MMAP2 %d/%d: [0x%s(%#x) @ %#x 00:00 0 0]: r-xp %s\n' "$pid" "$pid" "${span%-*}" \
+			$((0x${span#*-} - 0x${span%-*})) "0x$offset" "$path"
+	done <"/proc/$pid/maps"
+}
+
+# All that perf can sample, in one recording: so all uretprobes are pending in all of them.
+by_perf() {	# by_perf WAY
+	check "$version $1: perf record" perf record -q -B -p "$pid" --call-graph="sframe,$1" -m 4M -o "$scratch/data" \
+		-e cpu-clock/freq=1999/ -e sched:sched_switch -e syscalls:sys_enter_nanosleep -e 'sfu:*' -- sleep 2
+	cp "$scratch/data" "$data/$version.$1.data"
+	{
+		printf '%s=100\n' cpu-clock sched:sched_switch syscalls:sys_enter_nanosleep sfu:leaf
+		# What is left by longjmp() does not return.
+		printf 'sfu:%s_return=100\n' "${returning[@]}" | grep -v noreturn
+	} >"$data/$version.$1.events"
+}
+
+# By both helpers, from each kind of program.
+by_bpf() {
+	local event name=$data/$version.bpf
+	mappings >"$name.txt"
+	while read -r event; do
+		# shellcheck disable=SC2086 # words of an event
+		./bpf-stacks "$pid" 200 $event >"$scratch/stacks"
+		check "$version: BPF, ${event/"$dir/"/}" test $? = 0
+		cat "$scratch/stacks" >>"$name.txt"
+	done <<-END
+		tracepoint syscalls/sys_enter_nanosleep
+		tracepoint sched/sched_switch
+		uprobe $dir/chain $(offset_of enters_kernel)
+		uretprobe $dir/chain $(offset_of with_cold_part)
+		clock 999
+	END
+	printf '%s:get_stack=180\n%s:get_stackid=180\n' \
+		{tracepoint,uprobe,uretprobe,clock}{,} >"$name.events"
+}
+
+by_bpftrace() {
+	local name=$data/$version.bpftrace take
+	# shellcheck disable=SC2016 # not ours
+	take='/pid == '$pid'/ { printf("chain %d/%d %llu.%09llu: %s:\n%s%s\n", pid, tid, nsecs / 1000000000,
+		nsecs % 1000000000, probe, kstack(raw), ustack(raw)); @[probe]++ }'
+	mappings >"$name.txt"
+	check "$version: bpftrace" "$scratch/bpftrace/lib/ld-linux-x86-64.so.2" --library-path "$scratch/bpftrace/lib" \
+		"$scratch/bpftrace/bpftrace" -q -o "$scratch/stacks" -e "
+		tracepoint:syscalls:sys_enter_nanosleep, tracepoint:sched:sched_switch, profile:hz:99,
+		uprobe:$dir/chain:enters_kernel, uretprobe:$dir/chain:enters_kernel, uretprobe:$dir/chain:recurse,
+		uretprobe:$dir/chain:tail_calls, uretprobe:$dir/chain:tail_called $take
+		interval:ms:500 /@[\"tracepoint:sched:sched_switch\"] >= 60 && @[\"profile:hz:99\"] >= 60/ { exit() }"
+	cat "$scratch/stacks" >>"$name.txt"
+	printf '%s=50\n' tracepoint:syscalls tracepoint:sched profile uprobe uretprobe >"$name.events"
+}
+
+bpf() {	# bpf DATA
+	local data=$1 version way function dir pid stat probes
+	check 'module loads' modprobe sframe_unwind || exit
+	tar -C "$scratch" -xf "$data/bpftrace.tar"
+	grep ' [tTwW] ' /proc/kallsyms >"$data/kallsyms"
+	for version in v3 v2; do
+		dir=$scratch/$version
+		mkdir -p "$dir"
+		cp "$version/chain" "$version/libchain.so" "$dir/"
+		"$dir/chain" -p 100000 &
+		pid=$!
+		probes=(--add sfu:leaf=enters_kernel)
+		for function in "${returning[@]}"; do
+			probes+=(--add "sfu:${function}_return=$function%return")
+		done
+		check "$version: perf probe" perf probe -q -x "$dir/chain" "${probes[@]}"
+		for way in $(ways); do
+			by_perf "$way"
+		done
+		# From here on it is this that keeps the uretprobes pending.
+		perf stat -p "$pid" -e 'sfu:*' sleep 1000 2>/dev/null &
+		stat=$!
+		by_bpf
+		[ "$version" = v2 ] || by_bpftrace
+		kill "$stat" "$pid"
+		wait "$stat" "$pid" 2>/dev/null
+		perf probe -q -d 'sfu:*'
+	done
+	show_grown 'all' '^(stop|declined)'
+	check 'stop reasons sum to walks' reasons_sum_to_walks
+	check 'module unloads' rmmod sframe_unwind
+	check 'kernel log' log_is_clean
+}
