@@ -3,7 +3,6 @@
 """Are the chains that perf recorded of ./chain the ones that gdb found?
 
 perf script -F comm,pid,tid,time,event,ip --show-mmap-events | verify.py [--name NAME] [--whole N] ... DIR
-perf script -F comm,pid,tid,time,event,ip --show-mmap-events | verify.py [--name NAME] DIR
 ... | verify.py --name NAME --events FILE --kallsyms FILE DIR
 verify.py --selftest DIR
 
@@ -302,9 +301,8 @@ def main():
             least = {event: int(n) for event, n in (line.split('=') for line in events)}
         results = verify_events(oracle, args.directory, args.name, least, Kernel(args.kallsyms), sys.stdin)
     else:
-        results = verify(oracle, args.name, sys.stdin)
+        results = verify(oracle, sys.stdin, args)
     failed = 0
-    for what, holds in selftest(oracle) if args.selftest else verify(oracle, sys.stdin, args):
     for what, holds in results:
         print('ok  ' if holds else 'FAIL', what)
         failed += not holds
