@@ -185,7 +185,7 @@ static bool turn_is_over(struct sfu_pages_turn *turn)
  * @file: the file that is mapped
  * @start: first address
  * @end: one past the last
- * @turn: what may still be spent; reduced
+ * @turn: what may still be spent; reduced. One page is looked at in any case
  *
  * Context: Task. Sleeps and takes mmap_lock, but waits for no file system and no
  * userfaultfd.
@@ -199,23 +199,24 @@ int sfu_pages_map(struct mm_struct *mm, struct file *file, unsigned long start,
 	loff_t ahead = -1;
 	int err, first = 0;
 
-	for (; start < end; start = (start & PAGE_MASK) + PAGE_SIZE) {
-		if (turn_is_over(turn))
-			return first ?: -EAGAIN;
-		turn->left -= min(turn->left, PAGE_SIZE);
-		cond_resched();
-		if (is_present(start))
-			continue;
-		err = map_page(mm, file, start, &ahead);
-		if (ahead >= 0 && !asked) {
-			asked = true;
-			read_ahead(file, ahead, end - start);
+	while (start < end) {
+		if (!is_present(start)) {
 			err = map_page(mm, file, start, &ahead);
+			if (ahead >= 0 && !asked) {
+				asked = true;
+				read_ahead(file, ahead, end - start);
+				err = map_page(mm, file, start, &ahead);
+			}
+			if (!err)
+				turn->nr++;
+			else if (!first)
+				first = err;
 		}
-		if (!err)
-			turn->nr++;
-		else if (!first)
-			first = err;
+		start = (start & PAGE_MASK) + PAGE_SIZE;
+		turn->left -= min(turn->left, PAGE_SIZE);
+		if (start < end && turn_is_over(turn))
+			return first ?: -EAGAIN;
+		cond_resched();
 	}
 	return first;
 }

@@ -571,8 +571,9 @@ static bool is_called(struct sfu_walk *walk, const struct sfu_row *row)
  * flag for it at first, then a lock is held. Between the two, for a few
  * instructions, only the stack can tell whether what was there is still to come.
  */
-static bool is_behind_breakpoint(struct sfu_walk *walk, struct sfu_region *region)
+static bool is_behind_breakpoint(struct sfu_walk *walk)
 {
+	struct sfu_region *region = find_region(walk, walk->frame.ip);
 	u8 code[SFU_ARCH_BREAKPOINT_BYTES + 1];
 	struct sframe_reader *rd = &walk->rd;
 	struct sfu_frame *frame = &walk->frame;
@@ -602,26 +603,27 @@ static bool is_behind_breakpoint(struct sfu_walk *walk, struct sfu_region *regio
 }
 
 /*
- * In the trampoline of a uretprobe, which the kernel has put in no file: it goes
- * on where the function was called from. That is in the list at first, and then,
- * when the probe has been handled, on the stack.
+ * In the trampoline of a uretprobe: it goes on where the function was called
+ * from. That is in the list at first, and then, when the probe has been handled,
+ * on the stack.
  */
 static void leave_trampoline(struct sfu_walk *walk)
 {
-	struct sframe_reader *rd = &walk->rd;
 	struct sfu_frame *frame = &walk->frame;
-	unsigned long sp = frame->sp, ra;
+	unsigned int off = offset_in_page(frame->ip), pops;
+	u8 code[SFU_ARCH_TRAMPOLINE_BYTES];
 	struct return_instance entry;
-	unsigned int pops;
-	u8 code[4];
+	unsigned long sp = frame->sp, ra;
 
+	if (off >= sizeof(code) ||
+	    walk->rd.read(&walk->rd, code, frame->ip - off, sizeof(code)) ||
+	    !sfu_arch_is_trampoline(code))
+		return;
 	if (find_return(sp, SFU_ARCH_TRAMPOLINE_PUSHES, &entry)) {
 		sp = entry.stack + SFU_ARCH_PUSHED_BY_CALL;
 		ra = entry.orig_ret_vaddr;
 	} else {
-		if (rd->read(rd, code, frame->ip, sizeof(code)))
-			return;
-		pops = sfu_arch_trampoline_pops(code);
+		pops = sfu_arch_trampoline_pops(off);
 		sp += pops * sizeof(ra);
 		if (!pops || !read_word(walk, sp - sizeof(ra), &ra))
 			return;
@@ -637,21 +639,16 @@ static void undo_uprobe(struct sfu_walk *walk)
 {
 	struct uprobe_task *utask = current->utask;
 	struct sfu_frame *frame = &walk->frame;
-	struct sfu_region *region;
 
 	if (likely(!utask && !test_thread_flag(TIF_UPROBE)) || !walk->map)
 		return;
 	/* In a copy of the instruction, or just behind it. */
 	if (utask && utask->xol_vaddr &&
-	    frame->ip - utask->xol_vaddr <= UPROBE_XOL_SLOT_BYTES) {
+	    frame->ip - utask->xol_vaddr <= UPROBE_XOL_SLOT_BYTES)
 		frame->ip += utask->vaddr - utask->xol_vaddr;
-		return;
-	}
-	region = find_region(walk, frame->ip);
-	if (is_behind_breakpoint(walk, region))
+	else if (is_behind_breakpoint(walk))
 		frame->ip -= SFU_ARCH_BREAKPOINT_BYTES;
-	else if (utask && offset_in_page(frame->ip) < SFU_ARCH_TRAMPOLINE_BYTES &&
-		 !(region && region->file))
+	else
 		leave_trampoline(walk);
 }
 #else

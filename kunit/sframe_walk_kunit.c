@@ -1846,7 +1846,6 @@ static const char *probed_text(struct kunit *test)
 	struct bench *bench = test->priv;
 	const char *text;
 
-	covered(test)->file = (void *)bench;	/* unlike a trampoline */
 	current->utask = &bench->utask;
 	text = walk_text(test);
 	current->utask = NULL;
@@ -2006,44 +2005,47 @@ static void uretprobe_sampled_in_trampoline(struct kunit *test)
 	word(test, 0x18, TRAMPOLINE);
 	pend(test, 0x20, code(test, 0x84));
 	pend(test, 0x10, code(test, 0x44));
+	user_store(test, bare(test, 0), trampoline, sizeof(trampoline));
 	for (pushed = 0; pushed <= TRAMPOLINE_PUSHES; pushed += 8) {
-		sample(test, TRAMPOLINE + !!pushed, stack(test, 0x10) - pushed, 0);
+		sample(test, bare(test, pushed / 8), stack(test, 0x10) - pushed, 0);
 		expect_probed(test, "c44@10 c84@20 complete", "%u pushed", pushed);
 	}
 	/* It is not this one that was returned from. */
 	pend(test, -0x40, code(test, 0x104));
-	sample(test, TRAMPOLINE, stack(test, 0x10), 0);
+	sample(test, bare(test, 0), stack(test, 0x10), 0);
 	expect_probed(test, "c44@10 c84@20 complete");
 	/* Nor any. */
-	sample(test, TRAMPOLINE, stack(test, 0x28), 0);
-	expect_probed(test, "?@28 unlearned lacking");
-	/* No trampoline: it is further into the page, or in a file. */
-	sample(test, TRAMPOLINE + 0x11, stack(test, 0x10), 0);
-	expect_probed(test, "?@10 unlearned lacking");
-	sample(test, code(test, 0), stack(test, 0), 0);
-	pend(test, 0x08, code(test, 0x104));
-	word(test, 0x08, code(test, 0x44));
-	expect_probed(test, "c0@0 c44@10 c84@20 complete");
+	sample(test, bare(test, 0), stack(test, 0x28), 0);
+	expect_probed(test, "b0@28 nodata");
+	/* Behind it in its page; and other code. */
+	sample(test, bare(test, sizeof(trampoline)), stack(test, 0x10), 0);
+	expect_walk(test, "b" TRAMPOLINE_END "@10 nodata");
+	expect_probed(test, "b" TRAMPOLINE_END "@10 nodata");
+	user_store(test, bare(test, sizeof(trampoline) - 1), "", 1);
+	sample(test, bare(test, 0), stack(test, 0x10), 0);
+	expect_probed(test, "b0@10 nodata");
 }
 
 /* Where the probe has been handled, the return address is on the stack. */
 static void uretprobe_sampled_behind_trampoline(struct kunit *test)
 {
-	static const u8 end[] = { 0x41, 0x5b, 0x59, 0xc3 };	/* pop; pop; ret */
-	static const u8 at[] = { 0, 2, 3 };
+	static const u8 at[] = { 0x0d, 0x0f, 0x10 };	/* pop; pop; ret */
 	u32 i;
 
 	if (!IS_ENABLED(CONFIG_X86_64))
 		kunit_skip(test, "the trampoline does not return by itself");
 	uretprobe_scene(test);
 	word(test, 0x08, code(test, 0x44));
-	user_store(test, bare(test, 0x0d), end, sizeof(end));
+	user_store(test, bare(test, 0), trampoline, sizeof(trampoline));
 	for (i = 0; i < ARRAY_SIZE(at); i++) {
-		sample(test, bare(test, 0x0d + at[i]), stack(test, 0) - 8 + 8 * i, 0);
-		expect_probed(test, "c44@10 c84@20 complete", "%u", i);
+		sample(test, bare(test, at[i]), stack(test, 0) - 8 + 8 * i, 0);
+		expect_probed(test, "c44@10 c84@20 complete", "at 0x%x", at[i]);
 	}
+	sample(test, bare(test, 0x0b), stack(test, 0) - 8, 0);
+	expect_probed(test, "bb@? nodata");
 	/* Where to is no code. */
 	word(test, 0x08, stack(test, 0));
+	sample(test, bare(test, 0x10), stack(test, 0x08), 0);
 	expect_probed(test, "b10@8 nodata");
 }
 

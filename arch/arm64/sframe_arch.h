@@ -162,11 +162,17 @@ static inline unsigned int sfu_arch_sigcontext_word(unsigned int reg)
 #define SFU_ARCH_BREAKPOINT_BYTES	0
 #define SFU_ARCH_BREAKPOINT		0
 
-/* The trampoline of a uretprobe: one breakpoint. */
-#define SFU_ARCH_TRAMPOLINE_BYTES	1
+/* The trampoline of a uretprobe: brk #5, with which a page begins. */
+#define SFU_ARCH_TRAMPOLINE_BYTES	4
 #define SFU_ARCH_TRAMPOLINE_PUSHES	0	/* bytes */
 
-static inline unsigned int sfu_arch_trampoline_pops(const u8 *code)
+static inline bool sfu_arch_is_trampoline(const u8 *code)
+{
+	return get_unaligned_le32(code) == 0xd42000a0;
+}
+
+/* It does not return by itself. */
+static inline unsigned int sfu_arch_trampoline_pops(unsigned int off)
 {
 	return 0;
 }

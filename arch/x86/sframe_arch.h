@@ -178,22 +178,29 @@ static inline unsigned int sfu_arch_sigcontext_word(unsigned int reg)
 #define SFU_ARCH_TRAMPOLINE_BYTES	17
 #define SFU_ARCH_TRAMPOLINE_PUSHES	24	/* bytes */
 
-/**
- * sfu_arch_trampoline_pops() - what the end of the trampoline takes off the stack
- * @code: four bytes of it
- *
- * Return: How many words, the return address being the last. 0: it does not end
- * in those bytes.
- */
-static inline unsigned int sfu_arch_trampoline_pops(const u8 *code)
+static inline bool sfu_arch_is_trampoline(const u8 *code)
 {
-	static const u8 end[] = { 0x41, 0x5b, 0x59, 0xc3 };
+	static const u8 start[] = { 0x50, 0x51, 0x41, 0x53, 0x48, 0xc7, 0xc0 };
+	static const u8 end[] = { 0x0f, 0x05, 0x41, 0x5b, 0x59, 0xc3 };
 
-	if (!memcmp(code, end, 4))
+	return !memcmp(code, start, sizeof(start)) &&
+	       !memcmp(code + sizeof(start) + 4, end, sizeof(end));
+}
+
+/**
+ * sfu_arch_trampoline_pops() - what it still takes off the stack
+ * @off: where in it we are, bytes
+ *
+ * Return: How many words, the return address being the last, when that is where
+ * %rax was; else 0.
+ */
+static inline unsigned int sfu_arch_trampoline_pops(unsigned int off)
+{
+	if (off == SFU_ARCH_TRAMPOLINE_BYTES - 4)
 		return 3;
-	if (!memcmp(code, end + 2, 2))
+	if (off == SFU_ARCH_TRAMPOLINE_BYTES - 2)
 		return 2;
-	return code[0] == end[3];
+	return off == SFU_ARCH_TRAMPOLINE_BYTES - 1;
 }
 
 #endif /* SFU_ARCH_H */

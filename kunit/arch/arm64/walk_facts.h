@@ -24,6 +24,10 @@
 #define PUSHED_BY_CALL	0
 #define SIGN(ra)	((ra) | 5ULL << 52)
 
+static const u8 trampoline[] = { 0xa0, 0x00, 0x20, 0xd4 };	/* brk #5 */
+
+#define TRAMPOLINE_END	"4"
+
 static const struct rule_case default_rows[] = {
 	{ "sp+0, RA in x30", 0x03, { 0 }, "ca00@20", "bad-cfa" },
 	{ "sp+16, RA in x30", 0x03, { 16 }, "ca00@30", "register" },

@@ -22,6 +22,20 @@
 #define PUSHED_BY_CALL	8
 #define SIGN(ra)	(ra)
 
+/* uretprobe_trampoline_entry of the kernel */
+static const u8 trampoline[] = {
+	0x50,						/* push %rax */
+	0x51,						/* push %rcx */
+	0x41, 0x53,					/* push %r11 */
+	0x48, 0xc7, 0xc0, 0x4f, 0x01, 0x00, 0x00,	/* mov $335,%rax */
+	0x0f, 0x05,					/* syscall */
+	0x41, 0x5b,					/* pop %r11 */
+	0x59,						/* pop %rcx */
+	0xc3,						/* ret */
+};
+
+#define TRAMPOLINE_END	"11"
+
 static const struct rule_case default_rows[] = {
 	{ "sp+16", 0x03, { 16 }, "c828@30" },
 	{ "sp+8, as at entry", 0x03, { 8 }, "c820@28" },

@@ -115,15 +115,14 @@ static void judge(enum kind kind, const __u64 *ips, __u64 nr)
 	};
 	__u64 leaf = (__u64)image.code + LEAF_AT;
 
-	/* Only user frames are wanted; a deferred chain may have gone to its own record. */
-	if (nr < 2 || ips[0] != PERF_CONTEXT_USER || ips[1] - leaf >= LEAF_SIZE)
+	if (nr == 0 || ips[0] - leaf >= LEAF_SIZE)
 		return;
-	if (nr == 2)
+	if (nr == 1)
 		__atomic_add_fetch(&tally[kind].shorter, 1, __ATOMIC_RELAXED);
-	else if (kind != GARBAGE && ips[2] == expected[kind])
+	else if (kind != GARBAGE && ips[1] == expected[kind])
 		__atomic_add_fetch(&tally[kind].whole, 1, __ATOMIC_RELAXED);
 	else
-		errx(1, "%s: %#llx called by %#llx", names[kind], ips[1], ips[2]);
+		errx(1, "%s: %#llx called by %#llx", names[kind], ips[0], ips[1]);
 }
 
 static void copy_out(void *to, __u64 at, size_t len)
@@ -141,18 +140,19 @@ static void judge_all(enum kind kind)
 
 	while (at < head) {
 		struct perf_event_header header;
-		__u64 *chain = record + 1;
+		const __u64 *body = record + 1;
 
 		copy_out(&header, at, sizeof(header));
 		if (header.size > sizeof(record))
 			errx(1, "a record of %d bytes", header.size);
 		copy_out(record, at, header.size);
 		at += header.size;
+		/* The number of frames is followed by a mark, unless they were deferred, */
+		if (header.type == PERF_RECORD_SAMPLE && body[0] && body[1] == PERF_CONTEXT_USER)
+			judge(kind, body + 2, body[0] - 1);
+		/* or comes after a cookie. */
 		if (header.type == CALLCHAIN_DEFERRED)
-			chain++;		/* behind the cookie */
-		else if (header.type != PERF_RECORD_SAMPLE)
-			continue;
-		judge(kind, chain + 1, chain[0]);
+			judge(kind, body + 2, body[1]);
 	}
 	__atomic_store_n(&ring->data_tail, at, __ATOMIC_RELEASE);
 }

@@ -31,9 +31,9 @@ by_perf() {	# by_perf WAY
 		-e cpu-clock/freq=1999/ -e sched:sched_switch -e syscalls:sys_enter_nanosleep -e 'sfu:*' -- sleep 2
 	cp "$scratch/data" "$data/$version.$1.data"
 	{
-		printf '%s=100\n' cpu-clock sched:sched_switch syscalls:sys_enter_nanosleep sfu:leaf
+		printf '%s=50\n' cpu-clock sched:sched_switch syscalls:sys_enter_nanosleep sfu:leaf
 		# What is left by longjmp() does not return.
-		printf 'sfu:%s_return=100\n' "${returning[@]}" | grep -v noreturn
+		printf 'sfu:%s_return=50\n' "${returning[@]}" | grep -v noreturn
 	} >"$data/$version.$1.events"
 }
 

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# guest-storm.sh - everything at the same time, sampled as fast as the machine bears: see storm, at the end
+# guest-storm.sh - everything at the same time, sampled without a pause: see storm, at the end
 #
 # shellcheck disable=SC2154 # guest.sh sets what is not set here
 
@@ -10,45 +10,16 @@ kmemleak=/sys/kernel/debug/kmemleak
 
 progress() { printf '     %4d s: %s\n' "$SECONDS" "$*"; }
 
-# ---- the highest rate of sampling -----------------------------------------------------------------------------
+# ---- sampling -------------------------------------------------------------------------------------------------
 
-# turns: how far two programs come in a second
-turns() {
-	{
-		./v3/chain -s 1 &
-		./v3/chain -s 1 &
-		wait
-	} | awk '{ sum += $1 } END { print sum + 0 }'
-}
+# Samples a second on each processor. At some thousands more an emulated one does nothing else.
+rate() { if [ -e $kmemleak ]; then echo 1000; else echo 3000; fi; }
 
-record() {	# record WAY RATE: all processors, whether the module is there or not
+record() {	# record WAY: all processors, whether the module is there or not
 	local way=fp
 	[ "$1" = sync ] || way=fp,defer
-	perf record -q -B -a -e cpu-clock -F "$2" -m 4M --call-graph="$way" -o /dev/null &
+	perf record -q -B -a -e cpu-clock -F "$(rate)" -m 4M --call-graph="$way" -o /dev/null &
 	sampler=$!
-}
-
-stop_record() {
-	kill -INT "$sampler"
-	wait "$sampler" || true
-}
-
-# highest_rate WAY: the highest that leaves programs half of their speed. Not far beyond it the machine does nothing but
-# sample; and where the host is busy with other things, what seems to be half may be less: so there is a limit.
-highest_rate() {
-	local rate next=500 alone left _
-	alone=$(for _ in 1 2 3; do turns; done | sort -n | tail -n1)
-	while
-		rate=$next
-		next=$((rate * 2))
-		[ $next -le 8000 ] &&
-			record "$1" "$next" &&
-			sleep 1 &&
-			left=$(turns) &&
-			stop_record &&
-			[ $((left * 2)) -ge "$alone" ]
-	do :; done
-	echo "$rate"
 }
 
 # ---- what is going on -----------------------------------------------------------------------------------------
@@ -95,7 +66,8 @@ all_at_once() {	# all_at_once WAY
 over() {
 	touch "$storm_dir/over"
 	wait "${load[@]}"
-	stop_record
+	kill -INT "$sampler"
+	wait "$sampler"
 }
 
 now_ms() { echo $((${EPOCHREALTIME/./} / 1000)); }
@@ -182,10 +154,10 @@ quiet() {	# quiet WAY: after the storm, with nothing sampled
 }
 
 # Threads that map, unmap, move and protect code, fork, execute, exit, and load and unload libraries; processes that are
-# killed while they are learned, with differing copies of one section, in namespaces; all sampled as fast as may be,
+# killed while they are learned, with differing copies of one section, in namespaces; all sampled on every processor,
 # while the module comes and goes.
 storm() {	# storm SECONDS
-	local way rate walks frames load sampler
+	local way walks frames load sampler
 	mkdir -p "$storm_dir/programs"
 	# A file that is mapped here is on a disk of our own, not on the host's.
 	cp -a churn copies hostile v2 v3 "$storm_dir/programs/"
@@ -195,10 +167,8 @@ storm() {	# storm SECONDS
 	check 'module loads' modprobe sframe_unwind || exit
 	for way in $(ways); do
 		walks=0 frames=0
-		rate=$(highest_rate "$way")
-		progress "$way: $rate samples a second on each processor"
 		rmmod sframe_unwind
-		record "$way" "$rate"
+		record "$way"
 		all_at_once "$way"
 		reload "$way" "$1"
 		sleep 3
