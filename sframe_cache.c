@@ -13,6 +13,9 @@
  * reader that saw it odd, or not the same before and behind its reads, has
  * found nothing. So an NMI that interrupts a writer finds nothing in, and adds
  * nothing to, that one entry.
+ *
+ * What sfu_cache_quick() reads is one word: for it the key suffices, which is 0
+ * while the entry is written.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -25,22 +28,34 @@ static struct sfu_rule shorten(const struct sframe_rule *rule)
 	return (struct sfu_rule){ .off = rule->off, .how = rule->how, .reg = rule->reg };
 }
 
-/* SFU_QUICK_* of a row. */
-static u8 find_quick(const struct sframe_row *row)
+/* Is that word of the frame between base and CFA? */
+static bool is_inside(s64 off, s64 cfa)
 {
-	u8 quick = SFU_QUICK;
+	return off >= 0 && off + (s64)sizeof(long) <= cfa;
+}
+
+static union sfu_quick find_quick(const struct sfu_row *row)
+{
+	s64 cfa = row->cfa.off, ra = cfa + row->ra.off, fp = cfa + row->fp.off;
+	union sfu_quick quick = { .cfa = cfa, .ra = ra };
 
 	if (row->outermost || row->signal || row->cfa.how != SFRAME_RULE_REG ||
 	    row->ra.how != SFRAME_RULE_CFA_MEM)
-		return 0;
-	if (row->cfa.reg == SFU_ARCH_REG_FP)
-		quick |= SFU_QUICK_CFA_FP;
-	else if (row->cfa.reg != SFU_ARCH_REG_SP)
-		return 0;
-	if (row->fp.how == SFRAME_RULE_CFA_MEM)
-		quick |= SFU_QUICK_FP_SAVED;
-	else if (row->fp.how != SFRAME_RULE_SAME)
-		return 0;
+		return (union sfu_quick){};
+	if (!IS_ALIGNED(cfa, SFU_ARCH_CFA_ALIGN) || cfa > U16_MAX || !is_inside(ra, cfa))
+		return (union sfu_quick){};
+	if (row->cfa.reg == SFU_ARCH_REG_SP)
+		quick.how = SFU_QUICK_SP;
+	else if (row->cfa.reg == SFU_ARCH_REG_FP)
+		quick.how = SFU_QUICK_FP;
+	else
+		return (union sfu_quick){};
+	if (row->fp.how == SFRAME_RULE_SAME)
+		return quick;
+	if (row->fp.how != SFRAME_RULE_CFA_MEM || !is_inside(fp, cfa))
+		return (union sfu_quick){};
+	quick.fp = fp;
+	quick.how |= SFU_QUICK_FP_SAVED;
 	return quick;
 }
 
@@ -60,7 +75,6 @@ void sfu_row_set(struct sfu_row *row, const struct sframe_row *from)
 		.func = from->func,
 		.outermost = from->outermost,
 		.signal = from->signal,
-		.quick = find_quick(from),
 	};
 }
 
@@ -80,8 +94,12 @@ void sfu_cache_add(struct sfu_cache_entry *half, u64 key, const struct sfu_row *
 	/* A full barrier: who sees any of what follows also sees it odd. */
 	if (seq & 1 || atomic_cmpxchg(&entry->seq, seq, seq + 1) != seq)
 		return;
-	WRITE_ONCE(entry->key, key);
+	WRITE_ONCE(entry->key, 0);
+	smp_wmb();	/* sfu_cache_quick(): the key goes before its word does */
+	WRITE_ONCE(entry->quick.word, find_quick(row).word);
 	entry->row = *row;
+	/* Likewise: the word is there before its key is. */
+	smp_store_release(&entry->key, key);
 	atomic_set_release(&entry->seq, seq + 2);
 }
 

@@ -79,6 +79,26 @@ static bool has_sections(struct sfu_map *map, struct pt_regs *regs)
 
 /* ---- the synchronous hook: any context ---- */
 
+/* The callers' addresses, to where perf_callchain_store() would put each. */
+static void store_callers(struct perf_callchain_entry_ctx *ctx,
+			  struct sfu_walk *walk)
+{
+	struct perf_callchain_entry *entry = ctx->entry;
+	unsigned int nr;
+	u64 beyond;
+
+	while (ctx->nr < ctx->max_stack) {
+		nr = sfu_walk_callers(walk, &entry->ip[entry->nr],
+				      ctx->max_stack - ctx->nr);
+		if (!nr)
+			return;
+		entry->nr += nr;
+		ctx->nr += nr;
+	}
+	if (sfu_walk_callers(walk, &beyond, 1))
+		walk->stop = SFU_STOP_FULL;
+}
+
 static void store_frames(struct perf_callchain_entry_ctx *ctx,
 			 struct sfu_map *map, struct pt_regs *regs)
 {
@@ -99,6 +119,10 @@ static void store_frames(struct perf_callchain_entry_ctx *ctx,
 		nr = clamp_t(u32, ctx->max_stack - ctx->nr, 1, ARRAY_SIZE(ips));
 		nr = sfu_walk_callers(&walk, ips, nr);
 	} while (nr);
+	if (perf_callchain_store(ctx, instruction_pointer(regs)))
+		walk.stop = SFU_STOP_FULL;
+	else
+		store_callers(ctx, &walk);
 	walk_end(&walk, regs);
 	if (walk.lacking)
 		sfu_map_ask(current->mm, map);
@@ -139,7 +163,7 @@ DEFINE_STATIC_SRCU(deferred_srcu);
 static void trace_frames(struct unwind_stacktrace *trace, unsigned int max,
 			 struct sfu_map *map, struct sfu_walk *walk)
 {
-	unsigned long ip;
+	u64 ip;
 
 	sfu_walk_init(walk, map, task_pt_regs(current), true);
 	trace->nr = 0;

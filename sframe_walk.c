@@ -16,6 +16,7 @@
  * Nothing here locks, allocates or sleeps; a read may fault if the walk was
  * begun so.
  */
+#include <linux/nospec.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
 #include <linux/uaccess.h>
@@ -53,25 +54,9 @@ static bool stop_lacking(struct sfu_walk *walk, enum sfu_stop why)
 }
 
 /*
- * With page faults disabled. Not ahead of the first read in an NMI, which may
- * have come while user memory was being switched: copy_from_user_nofault()
- * knows. What it allowed once holds for the rest of the walk.
+ * What copy_from_user_nofault() allowed once holds for the rest of the walk: it
+ * knows of NMIs that come while user memory is being switched.
  */
-static __always_inline bool read_inline(unsigned long addr, unsigned long *val)
-{
-	const unsigned long __user *ptr = (void __user *)addr;
-
-	if (!user_read_access_begin(ptr, sizeof(*ptr)))
-		return false;
-	unsafe_get_user(*val, ptr, failed);
-	user_read_access_end();
-	return true;
-
-failed:
-	user_read_access_end();
-	return false;
-}
-
 static bool read_word(struct sfu_walk *walk, unsigned long addr,
 		      unsigned long *val)
 {
@@ -435,61 +420,105 @@ static int find_row(struct sfu_walk *walk, struct sfu_region *region,
 }
 
 /*
- * Steps of the most common kind: by rows of the cache, to a caller in the same
- * mapping. What they do is what step() does, in a few registers. Anything else
- * ends them, and is left to step_slowly(), to do or to say why not.
+ * The frame pointer as the base of a row, or 0: it does not point into the
+ * stack from @sp on. No speculation takes it elsewhere, such as to the kernel.
+ */
+static __always_inline unsigned long quick_base(unsigned long fp, unsigned long sp,
+						unsigned long end)
+{
+	if (fp < sp || fp >= end || !IS_ALIGNED(fp, SFU_ARCH_CFA_ALIGN))
+		return 0;
+	return sp + array_index_nospec(fp - sp, end - sp);
+}
+
+/*
+ * Steps of the most common kind: by rows of the cache. What they do is what
+ * step() does, in a few registers. Anything else ends them, and is left to
+ * step_slowly(), to do or to say why not.
+ *
+ * The rows are such that a caller's frame is above and that words are read only
+ * from the room between: see sfu_quick. So it takes one look at the stack
+ * pointer, ahead of all steps, to be aligned and in user memory, and one at each
+ * CFA; and a wrong guess of the processor's leads a few frames up, still to
+ * user memory.
  */
 static unsigned int walk_quickly(struct sfu_walk *walk, struct sfu_region *region,
-				 unsigned long *ips, unsigned int max)
+				 u64 *ips, unsigned int max)
 {
 	struct sfu_frame *frame = &walk->frame;
-	unsigned long pc = lookup_ip(frame), sp = frame->sp, fp = frame->fp;
-	unsigned long size = region->end - region->start;
-	unsigned long cfa, slot, ra = 0, caller_fp;
-	const struct sfu_cache_entry *half, *entry;
-	bool first = may_be_empty(frame);
-	unsigned int nr = 0;
-	u64 key;
-	u8 quick;
-	int seq;
+	unsigned long start = region->start, size = region->end - start;
+	unsigned long off = lookup_ip(frame) - start, end = TASK_SIZE_MAX;
+	unsigned long sp = frame->sp, fp = frame->fp, left_sp = 0, left_fp = 0;
+	const struct sfu_cache_entry *half, *callers;
+	u64 *next = ips, key = region->key;
+	unsigned int nr;
 
 	if (!walk->may_inline || !walk->map->cache || !region->key || frame->guessed ||
 	    atomic_read(&region->state) != SFU_REGION_COVERED)
+	if (!walk->may_inline || !walk->map->cache || !key || frame->guessed ||
+	    !IS_ALIGNED(sp, SFU_ARCH_CFA_ALIGN) || sp >= end)
 		return 0;
 	half = sfu_cache_half(walk->map->cache, frame->exact);
+	callers = sfu_cache_half(walk->map->cache, false);
 	pagefault_disable();
+	if (!user_read_access_begin((void __user *)sp, end - sp))
+		goto enable;
 	do {
-		key = region->key + (pc - region->start);
-		entry = sfu_cache_find(half, key, &seq);
-		quick = entry->row.quick;
-		cfa = (quick & SFU_QUICK_CFA_FP ? fp : sp) + entry->row.cfa.off;
-		slot = cfa + entry->row.ra.off;
-		caller_fp = cfa + entry->row.fp.off;
-		if (READ_ONCE(entry->key) != key || !(quick & SFU_QUICK) ||
-		    !sfu_cache_is_same(entry, seq))
+		union sfu_quick row = sfu_cache_quick(half, key + off);
+		unsigned long base = sp, cfa, ra, caller_fp = fp;
+
+		if (!(row.how & SFU_QUICK_SP)) {
+			if (!(row.how & SFU_QUICK_FP))
+				break;
+			base = quick_base(fp, sp, end);
+			if (!base)
+				break;
+		}
+		cfa = base + row.cfa;
+		if (cfa > end)
 			break;
-		if (!moves_up(sp, first, cfa) || slot < sp ||
-		    !read_inline(slot, &ra))
+		unsafe_get_user(ra, (unsigned long __user *)(base + row.ra), failed);
+		if (row.how & SFU_QUICK_FP_SAVED)
+			unsafe_get_user(caller_fp, (unsigned long __user *)(base + row.fp),
+					failed);
+		*next = sfu_arch_strip_ra(ra);
+		off = *next - 1 - start;
+		if (off >= size) {
+			left_sp = cfa;
+			left_fp = caller_fp;
 			break;
-		ra = sfu_arch_strip_ra(ra);
-		pc = ra - 1;
-		if (pc - region->start >= size)
-			break;
-		if (!(quick & SFU_QUICK_FP_SAVED))
-			caller_fp = fp;
-		else if (!read_inline(caller_fp, &caller_fp))
-			break;
-		ips[nr++] = ra;
+		}
 		sp = cfa;
 		fp = caller_fp;
-		first = false;
-		half = sfu_cache_half(walk->map->cache, false);
-	} while (nr < max);
+		half = callers;
+	} while (++next < ips + max);
+failed:
+	user_read_access_end();
+enable:
 	pagefault_enable();
 	if (!nr)
+	if ((next == ips && !left_sp) || atomic_read(&region->state) != SFU_REGION_COVERED)
 		return 0;
 
-	*frame = (struct sfu_frame){ .ip = ips[nr - 1], .sp = sp, .fp = fp };
+	/* The last step led to other code, or to the end of the stack. */
+	if (left_sp && !*next) {
+		walk->complete = true;
+		walk->nr_cached++;
+		stop(walk, SFU_STOP_COMPLETE);
+	} else if (left_sp && find_region(walk, *next - 1)) {
+		next++;
+		sp = left_sp;
+		fp = left_fp;
+	}
+	nr = next - ips;
+	if (!nr)
+		return 0;
+	frame->ip = ips[nr - 1];
+	frame->sp = sp;
+	frame->fp = fp;
+	frame->exact = false;
+	frame->regs = NULL;
+	frame->sigcontext = 0;
 	walk->nr_frames[SFU_METHOD_SFRAME] += nr;
 	walk->nr_cached += nr;
 	return nr;
@@ -532,12 +561,13 @@ static bool step_slowly(struct sfu_walk *walk, struct sfu_region *region)
  * unchanged, and &sfu_walk.stop says why there is no caller, or none that can be
  * trusted.
  */
-unsigned int sfu_walk_callers(struct sfu_walk *walk, unsigned long *ips,
-			      unsigned int max)
+unsigned int sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max)
 {
 	struct sfu_region *region = NULL;
 	unsigned int nr;
 
+	if (walk->complete)
+		return 0;
 	/* The registers are those of the old program, the memory is not. */
 	if (current->in_execve)
 		return stop(walk, SFU_STOP_EXEC);
@@ -547,7 +577,7 @@ unsigned int sfu_walk_callers(struct sfu_walk *walk, unsigned long *ips,
 		return stop_lacking(walk, SFU_STOP_UNLEARNED);
 
 	nr = walk_quickly(walk, region, ips, max);
-	if (nr)
+	if (nr || walk->complete)
 		return nr;
 	if (!step_slowly(walk, region))
 		return 0;

@@ -17,10 +17,7 @@ struct sfu_rule {
 	u8	reg;
 };
 
-/**
- * struct sfu_row - a row
- * @quick: SFU_QUICK_*, if a caller is found by it in the most common way
- */
+/* A row. */
 struct sfu_row {
 	struct sfu_rule	cfa;
 	struct sfu_rule	ra;
@@ -28,20 +25,43 @@ struct sfu_row {
 	u64		func;
 	bool		outermost;
 	bool		signal;
-	u8		quick;
 };
 
-/* CFA = SP or FP + off, RA = *(CFA + off), FP unchanged or *(CFA + off). */
-#define SFU_QUICK		0x01
-#define SFU_QUICK_CFA_FP	0x02	/* from FP */
+/**
+ * union sfu_quick - a row of the most common kind, in one word
+ * @cfa: the CFA is so much above the base, a multiple of SFU_ARCH_CFA_ALIGN
+ * @ra: the return address is stored there, from the base, all of it below the CFA
+ * @fp: likewise the caller's frame pointer, if it was saved
+ * @how: SFU_QUICK_*: which register is the base; 0: the row is of another kind
+ * @word: all of it, read and written at once
+ */
+union sfu_quick {
+	struct {
+		u16	cfa;
+		u16	ra;
+		u16	fp;
+		u16	how;
+	};
+	u64	word;
+};
+
+#define SFU_QUICK_SP		0x01
+#define SFU_QUICK_FP		0x02
 #define SFU_QUICK_FP_SAVED	0x04
 
 void sfu_row_set(struct sfu_row *row, const struct sframe_row *from);
 
-/* A cache line. */
+/**
+ * struct sfu_cache_entry - a cache line
+ * @key: of the row; 0 while it is written
+ * @seq: odd while it is written
+ * @quick: the row once more
+ * @row: the row
+ */
 struct sfu_cache_entry {
 	u64		key;
 	atomic_t	seq;
+	union sfu_quick	quick;
 	struct sfu_row	row;
 } __aligned(64);
 
@@ -91,6 +111,33 @@ static __always_inline bool sfu_cache_is_same(const struct sfu_cache_entry *entr
 {
 	smp_rmb();	/* with the barriers of sfu_cache_add() */
 	return !(seq & 1) && atomic_read(&entry->seq) == seq;
+}
+
+/**
+ * sfu_cache_quick() - the row of an address, if it is of the most common kind
+ * @half: of the cache
+ * @key: names the address, and what is mapped there; not 0
+ *
+ * The key is the same before and behind one read of one word: that was the word
+ * of this key, even if others came and went between.
+ *
+ * Context: Any, NMI included.
+ * Return: The row, or 0: there is none.
+ */
+static __always_inline union sfu_quick
+sfu_cache_quick(const struct sfu_cache_entry *half, u64 key)
+{
+	const struct sfu_cache_entry *entry = &half[hash_64(key, SFU_CACHE_BITS)];
+	union sfu_quick quick;
+
+	/* Both with the barriers of sfu_cache_add(). */
+	if (smp_load_acquire(&entry->key) != key)
+		return (union sfu_quick){};
+	quick.word = READ_ONCE(entry->quick.word);
+	smp_rmb();	/* likewise */
+	if (READ_ONCE(entry->key) != key)
+		return (union sfu_quick){};
+	return quick;
 }
 
 void sfu_cache_add(struct sfu_cache_entry *half, u64 key, const struct sfu_row *row);

@@ -47,6 +47,7 @@ struct sfu_frame {
  * @may_fault: may memory be waited for?
  * @may_inline: user memory may be read without more ado
  * @frame: where we are
+ * @complete: it has ended there, if only the next step is to tell
  * @stop: why the walk ended
  * @lacking: @map did not have what learning may bring
  * @nr_signals: signal frames crossed
@@ -61,6 +62,7 @@ struct sfu_walk {
 	bool			may_fault;
 	bool			may_inline;
 	struct sfu_frame	frame;
+	bool			complete;
 	enum sfu_stop		stop;
 	bool			lacking;
 	unsigned int		nr_signals;
@@ -71,7 +73,6 @@ struct sfu_walk {
 
 void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map,
 		   struct pt_regs *regs, bool may_fault);
-unsigned int sfu_walk_callers(struct sfu_walk *walk, unsigned long *ips,
-			      unsigned int max);
+unsigned int sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max);
 
 #endif /* SFU_WALK_H */

@@ -49,7 +49,6 @@ static struct sfu_row row_of(u64 key)
 	row.func = key * 3;
 	row.signal = key & 1;
 	row.outermost = key & 2;
-	row.quick = key;
 	return row;
 }
 
@@ -170,29 +169,54 @@ static void written_while_read(struct kunit *test)
 #define CFA_PLUS(n)	{ .how = SFRAME_RULE_CFA, .off = (n) }
 #define SAME		{ .how = SFRAME_RULE_SAME }
 
+#define BY_SP		SFU_QUICK_SP
+#define BY_FP		SFU_QUICK_FP
+#define SAVED		SFU_QUICK_FP_SAVED
+
+/* All of it fits, and not one byte, or one alignment, more. */
+#define CFA_MAX		(0x10000 - SFU_ARCH_CFA_ALIGN)
+
 static const struct quick_case {
 	const char		*name;
 	struct sframe_row	row;
-	u8			quick;
+	union sfu_quick		want;
 } quick_cases[] = {
-	{ "sp, fp same", { SP_PLUS(16), AT_CFA(-8), SAME }, SFU_QUICK },
-	{ "sp, fp saved", { SP_PLUS(16), AT_CFA(-8), AT_CFA(-16) },
-	  SFU_QUICK | SFU_QUICK_FP_SAVED },
-	{ "fp, fp same", { FP_PLUS(16), AT_CFA(-8), SAME },
-	  SFU_QUICK | SFU_QUICK_CFA_FP },
+	{ "sp, fp same", { SP_PLUS(16), AT_CFA(-8), SAME }, { { 16, 8, 0, BY_SP } } },
+	{ "sp, fp saved", { SP_PLUS(64), AT_CFA(-8), AT_CFA(-16) },
+	  { { 64, 56, 48, BY_SP | SAVED } } },
+	{ "fp, fp same", { FP_PLUS(16), AT_CFA(-8), SAME }, { { 16, 8, 0, BY_FP } } },
 	{ "fp, fp saved", { FP_PLUS(16), AT_CFA(-8), AT_CFA(-16) },
-	  SFU_QUICK | SFU_QUICK_CFA_FP | SFU_QUICK_FP_SAVED },
-	{ "cfa in memory", { AT_SP(16), AT_CFA(-8), SAME }, 0 },
+	  { { 16, 8, 0, BY_FP | SAVED } } },
+	{ "frame record below", { SP_PLUS(96), AT_CFA(-88), AT_CFA(-96) },
+	  { { 96, 8, 0, BY_SP | SAVED } } },
+	{ "largest", { SP_PLUS(CFA_MAX), AT_CFA(-8), AT_CFA(-16) },
+	  { { CFA_MAX, CFA_MAX - 8, CFA_MAX - 16, BY_SP | SAVED } } },
+	{ "too large", { SP_PLUS(0x10000), AT_CFA(-8), SAME }, },
+	{ "off by one", { SP_PLUS(17), AT_CFA(-8), SAME }, },
+	{ "off by half", { SP_PLUS(16 + SFU_ARCH_CFA_ALIGN / 2), AT_CFA(-8), SAME }, },
+	{ "empty", { SP_PLUS(0), AT_CFA(-8), SAME }, },
+	{ "cfa below", { SP_PLUS(-16), AT_CFA(-8), SAME }, },
+	{ "cfa far below", { SP_PLUS(S32_MIN), AT_CFA(-8), SAME }, },
+	{ "ra lowest", { SP_PLUS(16), AT_CFA(-16), SAME }, { { 16, 0, 0, BY_SP } } },
+	{ "ra below", { SP_PLUS(16), AT_CFA(-17), SAME }, },
+	{ "ra across cfa", { SP_PLUS(16), AT_CFA(-7), SAME }, },
+	{ "ra above", { SP_PLUS(16), AT_CFA(8), SAME }, },
+	{ "ra far above", { SP_PLUS(16), AT_CFA(S32_MAX), SAME }, },
+	{ "fp lowest", { SP_PLUS(32), AT_CFA(-8), AT_CFA(-32) },
+	  { { 32, 24, 0, BY_SP | SAVED } } },
+	{ "fp below", { SP_PLUS(32), AT_CFA(-8), AT_CFA(-33) }, },
+	{ "fp across cfa", { SP_PLUS(32), AT_CFA(-8), AT_CFA(-7) }, },
+	{ "cfa in memory", { AT_SP(16), AT_CFA(-8), SAME }, },
 	{ "cfa of another register",
-	  { { .how = SFRAME_RULE_REG, .reg = 0 }, AT_CFA(-8), SAME }, 0 },
-	{ "no cfa", { SAME, SAME, SAME, .signal = true }, 0 },
-	{ "ra same", { SP_PLUS(16), SAME, SAME }, 0 },
-	{ "ra is an address", { SP_PLUS(16), CFA_PLUS(-8), SAME }, 0 },
-	{ "ra by sp", { SP_PLUS(16), AT_SP(8), SAME }, 0 },
-	{ "fp is an address", { SP_PLUS(16), AT_CFA(-8), CFA_PLUS(-16) }, 0 },
-	{ "fp by sp", { SP_PLUS(16), AT_CFA(-8), AT_SP(8) }, 0 },
-	{ "outermost", { SP_PLUS(16), AT_CFA(-8), SAME, .outermost = true }, 0 },
-	{ "signal", { SP_PLUS(16), AT_CFA(-8), SAME, .signal = true }, 0 },
+	  { { .how = SFRAME_RULE_REG, .reg = 0, .off = 16 }, AT_CFA(-8), SAME }, },
+	{ "no cfa", { SAME, SAME, SAME, .signal = true }, },
+	{ "ra same", { SP_PLUS(16), SAME, SAME }, },
+	{ "ra is an address", { SP_PLUS(16), CFA_PLUS(-8), SAME }, },
+	{ "ra by sp", { SP_PLUS(16), AT_SP(8), SAME }, },
+	{ "fp is an address", { SP_PLUS(16), AT_CFA(-8), CFA_PLUS(-16) }, },
+	{ "fp by sp", { SP_PLUS(16), AT_CFA(-8), AT_SP(8) }, },
+	{ "outermost", { SP_PLUS(16), AT_CFA(-8), SAME, .outermost = true }, },
+	{ "signal", { SP_PLUS(16), AT_CFA(-8), SAME, .signal = true }, },
 };
 
 static void quick_desc(const struct quick_case *c, char *desc)
@@ -202,13 +226,31 @@ static void quick_desc(const struct quick_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(quick, quick_cases, quick_desc);
 
-static void set_quick(struct kunit *test)
+static void add_quick(struct kunit *test)
 {
 	const struct quick_case *c = test->param_value;
 	struct sfu_row row;
 
 	sfu_row_set(&row, &c->row);
-	KUNIT_EXPECT_EQ(test, c->quick, row.quick);
+	sfu_cache_add(half(test, false), KEY, &row);
+	KUNIT_EXPECT_EQ(test, c->want.word, sfu_cache_quick(half(test, false), KEY).word);
+	KUNIT_EXPECT_EQ(test, 0, sfu_cache_quick(half(test, false), rival(KEY)).word);
+	KUNIT_EXPECT_EQ(test, 0, sfu_cache_quick(half(test, true), KEY).word);
+}
+
+/* As an NMI finds the entry whose writer it interrupted. */
+static void quick_being_written(struct kunit *test)
+{
+	struct sfu_cache_entry *entry =
+		&half(test, false)[hash_64(KEY, SFU_CACHE_BITS)];
+	const struct sframe_row from = { SP_PLUS(16), AT_CFA(-8), SAME };
+	struct sfu_row row;
+
+	sfu_row_set(&row, &from);
+	sfu_cache_add(half(test, false), KEY, &row);
+	KUNIT_EXPECT_NE(test, 0, sfu_cache_quick(half(test, false), KEY).word);
+	entry->key = 0;
+	KUNIT_EXPECT_EQ(test, 0, sfu_cache_quick(half(test, false), KEY).word);
 }
 
 static void set_keeps_all(struct kunit *test)
@@ -242,7 +284,27 @@ static void set_keeps_all(struct kunit *test)
 struct writer {
 	struct sfu_cache_entry	*half;
 	u64			key;
+	u32			nr;
 };
+
+/* Rows that differ from write to write, and whose every field tells by how much. */
+static void add_next(struct writer *writer)
+{
+	s32 n = 8 * (1 + writer->nr++ % 512);
+	const struct sframe_row from = { SP_PLUS(16 * n), AT_CFA(-8 * n), AT_CFA(-9 * n) };
+	struct sfu_row row;
+
+	sfu_row_set(&row, &from);
+	sfu_cache_add(writer->half, writer->key, &row);
+}
+
+static bool is_whole(union sfu_quick quick)
+{
+	u32 n = quick.cfa / 16;
+
+	return quick.cfa == 16 * n && quick.ra == 8 * n && quick.fp == 7 * n &&
+	       quick.how == (BY_SP | SAVED);
+}
 
 static int write_all_the_time(void *data)
 {
@@ -250,6 +312,15 @@ static int write_all_the_time(void *data)
 
 	while (!kthread_should_stop()) {
 		add(writer->half, writer->key);
+		cond_resched();
+	}
+	return 0;
+}
+
+static int write_quick_all_the_time(void *data)
+{
+	while (!kthread_should_stop()) {
+		add_next(data);
 		cond_resched();
 	}
 	return 0;
@@ -286,6 +357,36 @@ static void found_is_whole(struct kunit *test)
 	KUNIT_EXPECT_GT(test, found, 0);
 }
 
+/* So is a word, if the key is written again and again, and by several. */
+static void quick_is_whole(struct kunit *test)
+{
+	struct writer writers[3] = {
+		{ half(test, false), KEY },
+		{ half(test, false), KEY, 100 },
+		{ half(test, false), rival(KEY) },
+	};
+	struct task_struct *tasks[3];
+	unsigned long end = jiffies + HZ;
+	unsigned int i, found = 0;
+
+	for (i = 0; i < 3; i++) {
+		tasks[i] = kthread_run(write_quick_all_the_time, &writers[i], "writer");
+		KUNIT_ASSERT_FALSE(test, IS_ERR(tasks[i]));
+	}
+	while (time_before(jiffies, end)) {
+		union sfu_quick quick = sfu_cache_quick(half(test, false), KEY);
+
+		if (quick.word) {
+			found++;
+			KUNIT_EXPECT_TRUE(test, is_whole(quick));
+		}
+		cond_resched();
+	}
+	for (i = 0; i < 3; i++)
+		kthread_stop(tasks[i]);
+	KUNIT_EXPECT_GT(test, found, 0);
+}
+
 static struct kunit_case cache_tests[] = {
 	KUNIT_CASE(empty),
 	KUNIT_CASE(each_key_alone),
@@ -293,9 +394,11 @@ static struct kunit_case cache_tests[] = {
 	KUNIT_CASE(last_one_stays),
 	KUNIT_CASE(being_written),
 	KUNIT_CASE(written_while_read),
-	KUNIT_CASE_PARAM(set_quick, quick_gen_params),
+	KUNIT_CASE_PARAM(add_quick, quick_gen_params),
+	KUNIT_CASE(quick_being_written),
 	KUNIT_CASE(set_keeps_all),
 	KUNIT_CASE(found_is_whole),
+	KUNIT_CASE(quick_is_whole),
 	{}
 };
 

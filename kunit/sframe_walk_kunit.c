@@ -328,7 +328,7 @@ static void append_stop(struct bench *bench)
 /* From the sampled frame. What is in the cache is of the very same walk. */
 static void begin(struct bench *bench)
 {
-	unsigned long ips[16];
+	u64 ips[16];
 
 	if (bench->map && bench->map->cache) {
 		sfu_walk_init(&bench->walk, bench->map, &bench->regs, bench->may_fault);
@@ -353,7 +353,7 @@ static bool next(struct kunit *test)
 {
 	struct bench *bench = test->priv;
 	struct sfu_walk last = bench->walk;
-	unsigned long ip;
+	u64 ip;
 
 	if (sfu_walk_callers(&bench->walk, &ip, 1)) {
 		KUNIT_EXPECT_EQ(test, ip, bench->walk.frame.ip);
@@ -2471,7 +2471,7 @@ struct trail {
 static void follow(struct kunit *test, unsigned int max, struct trail *trail)
 {
 	struct bench *bench = test->priv;
-	unsigned long ips[16];
+	u64 ips[16];
 	unsigned int i, nr;
 
 	memset(trail, 0, sizeof(*trail));

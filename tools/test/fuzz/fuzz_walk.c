@@ -373,7 +373,7 @@ static void check_bounds(const struct sfu_walk *walk)
 static void walk_freely(struct pt_regs *regs)
 {
 	struct sfu_walk walk, last;
-	unsigned long ip;
+	u64 ip;
 
 	nr_reads = 0;
 	nr_found = 0;
@@ -400,8 +400,9 @@ static bool is_declined(const struct setting *setting)
 static void enter_callchain(const struct setting *setting, struct pt_regs *regs,
 			    u32 max_stack)
 {
-	u64 ips[MAX_STACK];
-	struct perf_callchain_entry_ctx ctx = { .max_stack = max_stack, .ips = ips };
+	u64 chain[1 + MAX_STACK] = {};
+	struct perf_callchain_entry *entry = (void *)chain;
+	struct perf_callchain_entry_ctx ctx = { .entry = entry, .max_stack = max_stack };
 	struct ftrace_regs fregs = {
 		.args = { (unsigned long)&ctx, (unsigned long)regs },
 	};
@@ -414,7 +415,8 @@ static void enter_callchain(const struct setting *setting, struct pt_regs *regs,
 		return;
 	}
 	require(ctx.nr == max_stack && nr_stops() == stops + 1);
-	require(!memcmp(ips, found, nr * sizeof(*ips)));
+	require(entry->nr >= nr && entry->nr <= max_stack);
+	require(!memcmp(entry->ip, found, nr * sizeof(*entry->ip)));
 }
 
 static void enter_unwind_user(const struct setting *setting, u32 max)

@@ -23,6 +23,7 @@
 #define IS_ENABLED(option)	0
 #define IS_ALIGNED(x, a)	(((x) & ((a) - 1)) == 0)
 #define KSYM_NAME_LEN		512
+#define U16_MAX			0xffff
 #define clamp_t(type, val, lo, hi)					\
 	((type)(val) < (type)(lo) ? (type)(lo) :			\
 	 (type)(val) > (type)(hi) ? (type)(hi) : (type)(val))
@@ -94,6 +95,8 @@ extern struct task_struct shim_task;
 #define pagefault_disable()	((void)0)
 #define pagefault_enable()	((void)0)
 #define user_read_access_begin(ptr, len) ((void)(ptr), true)
+#define TASK_SIZE_MAX		0x7ffffffff000ul
+#define array_index_nospec(index, size)	((void)(size), (index))
 #define user_read_access_end()	((void)0)
 #define unsafe_get_user(val, ptr, failed)				\
 	do {								\
@@ -127,6 +130,9 @@ struct rcu_head {
 #define atomic_long_add(i, v)	((v)->counter += (i))
 #define atomic_long_sub(i, v)	((v)->counter -= (i))
 #define smp_rmb()		((void)0)
+#define smp_wmb()		((void)0)
+#define smp_load_acquire(p)	(*(p))
+#define smp_store_release(p, v)	(*(p) = (v))
 #define WRITE_ONCE(x, val)	((x) = (val))
 
 static inline int atomic_cmpxchg(atomic_t *v, int old, int new)
@@ -163,17 +169,23 @@ struct task_struct;
 struct vm_area_struct;
 
 /* perf. */
+struct perf_callchain_entry {
+	u64	nr;
+	u64	ip[];
+};
+
 struct perf_callchain_entry_ctx {
-	u32	max_stack;
-	u32	nr;
-	u64	*ips;
+	struct perf_callchain_entry	*entry;
+	u32				max_stack;
+	u32				nr;
 };
 
 static inline int perf_callchain_store(struct perf_callchain_entry_ctx *ctx, u64 ip)
 {
 	if (ctx->nr >= ctx->max_stack)
 		return -1;
-	ctx->ips[ctx->nr++] = ip;
+	ctx->entry->ip[ctx->entry->nr++] = ip;
+	ctx->nr++;
 	return 0;
 }
 
