@@ -70,8 +70,8 @@ kunit:	## run the KUnit tests in QEMU (ARCH=x86_64|arm64, KERNEL=6.12|7.2, KASAN
 oracle:	## real programs: the decoder against readelf and .eh_frame (FIXED=1: few)
 	tools/oracle $(if $(FIXED),--fixed)
 
-bench:	## what a sample costs: sframe against fp and dwarf, in instructions
-	tools/bench/run $(or $(KERNEL),6.12)
+bench:	## what samples, look-ups and memory cost, beside fp, dwarf, libsframe ... (PART=samples)
+	tools/bench/run $(if $(PART),--only $(PART)) $(or $(KERNEL),6.12)
 
 fuzz:	## fuzz decoder, walk and sframectl, each SECONDS=60 long
 	tools/lab clang-run make -s --no-print-directory -C tools/test/fuzz fuzz SECONDS=$(or $(SECONDS),60)

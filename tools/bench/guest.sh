@@ -1,23 +1,89 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# guest.sh - the half of the benchmark that runs in the virtual machine: a line "WAY DEPTH NS BYTES" for each figure
+# guest.sh samples|slowdown|memory - the half of the benchmark that runs in the virtual machine: a line for each figure
 
 set -eu
-count=2000
+stats=/sys/kernel/debug/sframe_unwind/stats
 enabled=/sys/module/sframe_unwind/parameters/enabled
 
 [ -e /sys/kernel/tracing/events ] || mount -t tracefs tracefs /sys/kernel/tracing
-modprobe sframe_unwind
 
-measure() {	# measure WAY Y|N PROGRAM HOW DEPTH
+value() { sed -n "s/^$1 //p" $stats; }
+
+# ---- samples: "samples WAY DEPTH NS ns BYTES bytes HITS MISSES" --------------------------------------------------
+
+take() {	# take WAY Y|N PROGRAM HOW DEPTH [cold]
+	local hits misses figures
 	echo "$2" >$enabled
-	echo "$1 $5 $("./$3" "$4" "$5" $count)"
+	hits=$(value cache.hits) misses=$(value cache.misses)
+	figures=$("./$3" "$4" "$5" 2000 ${6:+"$6"})
+	echo "samples $1 $5 $figures $(($(value cache.hits) - hits)) $(($(value cache.misses) - misses))"
 }
 
-for depth in 1 8 32 120; do
-	measure none N samples-fp none "$depth"
-	measure fp N samples-fp chain "$depth"
-	measure sframe Y samples-sframe chain "$depth"
-	measure dwarf N samples-sframe copy "$depth"
-done
+samples() {
+	local depth
+	modprobe sframe_unwind
+	for depth in 1 8 32 127; do
+		take none N samples-fp none "$depth"
+		take none-sframe N samples-sframe none "$depth"
+		take none-cold N samples-sframe none "$depth" cold
+		take fp N samples-fp chain "$depth"
+		take sframe Y samples-sframe chain "$depth"
+		take sframe-cold Y samples-sframe chain "$depth" cold
+		take dwarf N samples-sframe copy "$depth"
+	done
+}
+
+# ---- slowdown: "slowdown WAY HZ SECONDS SAMPLES LOST BYTES" ------------------------------------------------------
+
+# run_one WAY HZ PROGRAM [PERF-OPTION...]: the program tells how long it took by its own clock
+run_one() {
+	local way=$1 hz=$2 program=$3 seconds samples=0 lost=0 size=0
+	shift 3
+	if [ $# = 0 ]; then
+		"./$program" --size 3 --memdb >/tmp/output
+	else
+		perf record -q -e cpu-clock:u -F "$hz" "$@" -o /tmp/perf.data -- "./$program" --size 3 --memdb >/tmp/output
+		size=$(stat -c %s /tmp/perf.data)
+		# What is lost may be told in both of two ways.
+		read -r samples lost < <(perf script -i /tmp/perf.data --show-lost-events -F comm 2>/dev/null |
+			awk '/PERF_RECORD_LOST/ { lost[$(NF - 2)] += $NF; next }
+			     NF { samples++ }
+			     END { for (way in lost) if (lost[way] > most) most = lost[way]; print samples + 0, most + 0 }')
+		rm /tmp/perf.data
+	fi
+	seconds=$(sed -n 's/.*TOTAL.* \([0-9.]*\)s$/\1/p' /tmp/output)
+	echo "slowdown $way $hz $seconds $samples $lost $size"
+}
+
+slowdown() {
+	local hz
+	echo 100000 >/proc/sys/kernel/perf_event_max_sample_rate
+	# Once for nothing: the first run of everything in a fresh machine is not like the others.
+	run_one warm-up 0 speedtest1-fp >/dev/null
+	run_one none-fp 0 speedtest1-fp
+	run_one none-sframe 0 speedtest1-sframe
+	for hz in 99 999 9999; do
+		run_one fp $hz speedtest1-fp --call-graph fp
+		run_one dwarf $hz speedtest1-sframe --call-graph dwarf
+	done
+	modprobe sframe_unwind
+	for hz in 99 999 9999; do
+		run_one sframe $hz speedtest1-sframe --call-graph sframe
+	done
+}
+
+# ---- memory: "memory LIBRARIES COUNT PROCESSES processes SECTIONS sections BYTES bytes" ---------------------------
+
+memory() {
+	local count
+	modprobe sframe_unwind
+	ulimit -n 65536
+	for count in 1 100 2000; do
+		echo "memory 0 $count $(./crowd $count)"
+		echo "memory 8 $count $(./crowd $count ./lib[1-8].so)"
+	done
+}
+
+"$1"

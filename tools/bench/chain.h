@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Functions to be sampled in: see chain.S. */
+#ifndef BENCH_CHAIN_H
+#define BENCH_CHAIN_H
+
+#define CHAIN_FUNCTIONS	4096
+#define CHAIN_SIZE	32
+
+#ifndef __ASSEMBLER__
+extern char chain[CHAIN_FUNCTIONS][CHAIN_SIZE];
+
+void enter_chain(void *top, unsigned long depth, void *first);
+#endif
+
+#endif /* BENCH_CHAIN_H */

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * lookup-sframe FILE ADDRESSES: the module's decoder on the .sframe of a file
+ * lookup-sframe --choose FILE: choose the addresses, print them
+ *
+ * They are random addresses of functions with an SFrame row that finds the CFA
+ * by the stack pointer, so that a stack can be made up of them.
+ */
+#include <string.h>
+
+#include "buffer.h"
+#include "lookup.h"
+#include "object.h"
+
+static struct buffer_reader buf;
+static struct sframe_section sec;
+
+static int find(u64 addr, struct sframe_row *row)
+{
+	buffer_reader_refill(&buf);
+	return sframe_find_row(&sec, &buf.rd, addr, row);
+}
+
+static u64 next_random(void)
+{
+	static u64 state = 1;
+
+	state = state * 6364136223846793005ull + 1442695040888963407ull;
+	return state >> 32;
+}
+
+static bool is_useful(const struct sframe_fde *fde, const struct sframe_row *row)
+{
+	return !fde->pcmask && !row->outermost && !row->signal &&
+	       row->cfa.how == SFRAME_RULE_REG && row->cfa.reg == SFRAME_AMD64_REG_SP &&
+	       row->ra.how == SFRAME_RULE_CFA_MEM && row->ra.off == -8;
+}
+
+static void choose(void)
+{
+	struct sframe_fde fde;
+	struct sframe_row row;
+	u64 addr;
+	int nr = 0;
+
+	while (nr < LOOKUP_COUNT) {
+		buffer_reader_refill(&buf);
+		if (sframe_get_fde(&sec, &buf.rd, next_random() % sec.num_fdes, &fde))
+			errx(1, "an FDE that cannot be read");
+		if (!fde.size)
+			continue;
+		addr = fde.start + next_random() % fde.size;
+		if (find(addr, &row) || !is_useful(&fde, &row))
+			continue;
+		printf("%" PRIx64 " %" PRId64 "\n", addr, (int64_t)row.cfa.off);
+		nr++;
+	}
+}
+
+static void find_all(void)
+{
+	struct sframe_row row;
+	int i;
+
+	for (i = 0; i < LOOKUP_COUNT; i++)
+		if (find(addresses[i].addr, &row) || row.cfa.off != addresses[i].cfa)
+			errx(1, "%" PRIx64 ": another row", addresses[i].addr);
+}
+
+int main(int argc, char **argv)
+{
+	bool choosing = argc == 3 && !strcmp(argv[1], "--choose");
+	const char *error;
+	struct object obj;
+
+	if (argc != 3)
+		errx(2, "usage: lookup-sframe FILE ADDRESSES");
+	error = object_open(&obj, argv[choosing ? 2 : 1]);
+	if (error || !obj.place)
+		errx(1, "%s", error ? error : "no .sframe");
+	buffer_reader_init(&buf, obj.data, obj.addr, obj.size);
+	if (sframe_section_init(&sec, &buf.rd, obj.addr, obj.size))
+		errx(1, "a section that is not sound");
+	if (choosing) {
+		choose();
+		return 0;
+	}
+	read_addresses(argv[2]);
+	printf("fdes %u version %u bytes %" PRIu64 "\n", sec.num_fdes, sec.version,
+	       (uint64_t)obj.size);
+	measure("sframe", find_all);
+	return 0;
+}

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""report.py FIGURES JSON: the tables of what was measured, and the same as JSON.
+
+FIGURES has a line for each figure: see guest.sh and lookups in run.
+"""
+
+import json
+import sys
+
+NS_PER_INSTRUCTION = 2      # tools/vm --icount
+WAYS = ("fp", "sframe", "sframe-cold", "dwarf")
+
+
+def read(path):
+    """The lines of each kind, as words."""
+    lines = {}
+    with open(path) as file:
+        for line in file:
+            if not line.startswith("#"):
+                kind, *words = line.split()
+                lines.setdefault(kind, []).append(words)
+    return lines
+
+
+def ratio(figure, peer):
+    return round(figure / peer, 2) if peer else None
+
+
+def samples(lines):
+    """Instructions per sample above those of a sample without a stack."""
+    raw = {(way, int(depth)): (float(ns), float(size), int(hits), int(misses))
+           for way, depth, ns, _, size, _, hits, misses in lines}
+    base = {"fp": "none", "sframe-cold": "none-cold"}
+    rows = []
+    for depth in sorted({depth for _, depth in raw}):
+        row = {"depth": depth}
+        for way in WAYS:
+            ns, size, hits, misses = raw[way, depth]
+            above = ns - raw[base.get(way, "none-sframe"), depth][0]
+            row[way] = {"instructions": round(above / NS_PER_INSTRUCTION),
+                        "bytes": round(size)}
+            if way.startswith("sframe"):
+                row[way]["missed"] = ratio(misses, hits + misses)
+        for way in WAYS:
+            row[way]["ratio"] = ratio(row[way]["instructions"],
+                                      row["fp"]["instructions"])
+        rows.append(row)
+    first, last = rows[0], rows[-1]
+    frame = {way: round((last[way]["instructions"] - first[way]["instructions"]) /
+                        (last["depth"] - first["depth"]), 1) for way in WAYS}
+    return {"unit": "guest instructions per sample, above a sample without a stack",
+            "depths": rows, "frame": frame}
+
+
+def show_samples(part):
+    print("A sample, in instructions above one without a stack; frame pointers = 1")
+    print(f"{'depth':>5}" + "".join(f"{way:>18}" for way in WAYS) + f"{'missed':>8}")
+    for row in part["depths"]:
+        print(f"{row['depth']:5}" + "".join(
+            f"{row[way]['instructions']:10} = {row[way]['ratio']:5.2f}" for way in WAYS) +
+            f"{row['sframe-cold']['missed']:8.0%}")
+    print("frame" + "".join(f"{part['frame'][way]:18}" for way in WAYS) + "\n")
+
+
+def lookups(lines):
+    """Nanoseconds, beside those of the peers on the same addresses."""
+    files = {}
+    for name, key, *values in lines:
+        file = files.setdefault(name, {})
+        if key == "fdes":
+            file["fdes"] = int(values[0])
+            file["bytes"] = int(values[4])
+        else:
+            median, least, most = map(float, values)
+            file[key] = {"ns": median, "min": least, "max": most}
+    for file in files.values():
+        for key, figure in file.items():
+            if isinstance(figure, dict):
+                figure["ratio"] = ratio(file["sframe"]["ns"], figure["ns"])
+    return {"unit": "ns per address; ratio: sframe / that one", "files": files}
+
+
+def show_lookups(part):
+    peers = ("sframe", "libsframe", "libgcc", "libunwind", "libunwind-cached")
+    print("A look-up, in ns; behind it: ours to that one")
+    print(f"{'':12}{'FDEs':>8}" + "".join(f"{peer:>18}" for peer in peers))
+    for name, file in part["files"].items():
+        print(f"{name:12}{file['fdes']:8}" + "".join(
+            f"{file[peer]['ns']:11.0f} {file[peer]['ratio']:6.3f}" if peer in file else f"{'-':>18}"
+            for peer in peers))
+    print()
+
+
+def slowdown(lines):
+    alone = {way: float(seconds) for way, _, seconds, *_ in lines
+             if way.startswith("none")}
+    rows = []
+    for way, hz, seconds, taken, lost, size in lines:
+        if way.startswith("none"):
+            continue
+        peer = alone["none-fp" if way == "fp" else "none-sframe"]
+        rows.append({"way": way, "hz": int(hz), "ratio": round(float(seconds) / peer, 4),
+                     "seconds": float(seconds), "samples": int(taken), "lost": int(lost),
+                     "bytes_per_sample": round(int(size) / max(int(taken), 1))})
+    rows.sort(key=lambda row: (row["hz"], ("fp", "sframe", "dwarf").index(row["way"])))
+    return {"unit": "run time with perf record / without", "alone": alone, "runs": rows}
+
+
+def show_slowdown(part):
+    print("speedtest1 under perf record; its run time alone = 1")
+    print(f"{'Hz':>5}  {'way':8}{'run time':>9}{'samples':>9}{'lost':>6}{'bytes/sample':>14}")
+    for row in part["runs"]:
+        print(f"{row['hz']:5}  {row['way']:8}{row['ratio']:9.4f}{row['samples']:9}"
+              f"{row['lost']:6}{row['bytes_per_sample']:14}")
+    print()
+
+
+def memory(lines):
+    rows = []
+    for libraries, count, processes, _, sections, _, size, _ in lines:
+        rows.append({"libraries": int(libraries), "sampled": int(count),
+                     "processes": int(processes), "sections": int(sections),
+                     "bytes": int(size),
+                     "bytes_per_process": round(int(size) / int(count))})
+    few, many = (next(row for row in rows[::-1] if row["libraries"] == n) for n in (0, 8))
+    more = many["bytes_per_process"] - few["bytes_per_process"]
+    return {"unit": "bytes held by the module", "crowds": rows,
+            "bytes_per_section": round(more / 8)}
+
+
+def show_memory(part):
+    print("Memory held, by processes sampled")
+    print(f"{'processes':>9}{'sections':>10}{'bytes':>12}{'a process':>11}")
+    for row in part["crowds"]:
+        print(f"{row['processes']:9}{row['sections']:10}{row['bytes']:12}"
+              f"{row['bytes_per_process']:11}")
+    print(f"a section more: {part['bytes_per_section']} bytes\n")
+
+
+PARTS = {"samples": (samples, show_samples), "lookups": (lookups, show_lookups),
+         "slowdown": (slowdown, show_slowdown), "memory": (memory, show_memory)}
+
+
+def main():
+    lines = read(sys.argv[1])
+    result = {"kernel": lines.pop("kernel")[0][0]}
+    for name, words in lines.items():
+        make, show = PARTS[name]
+        result[name] = make(words)
+        show(result[name])
+    with open(sys.argv[2], "w") as file:
+        json.dump(result, file, indent=1)
+        file.write("\n")
+
+
+if __name__ == "__main__":
+    main()
