@@ -7,8 +7,8 @@
  * between two reads, so every record is copied once into a local, the copy is
  * checked against the bounds that the header established, and nothing is read
  * again. All reading goes through one function, which also charges it to the
- * look-up's budget: that, and not any count in the section, is what bounds the
- * work.
+ * look-up's budget, as each row that is looked at is, for many go into one read:
+ * that, and not any count in the section, is what bounds the work.
  *
  * No locks, no allocation, no logging, no kernel: this file compiles unchanged
  * in the module, in tests and in host programs. It is safe in any context in
@@ -160,14 +160,19 @@ static int unsupported(struct sframe_reader *rd, enum sframe_fault fault)
 	return -EOPNOTSUPP;
 }
 
-static int read_bytes(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
+static int charge(struct sframe_reader *rd, u32 cost)
 {
-	u32 cost = len + SFRAME_READ_COST;
-
 	if (rd->budget < cost)
 		return -E2BIG;
 	rd->budget -= cost;
-	return rd->read(rd, dst, addr, len);
+	return 0;
+}
+
+static int read_bytes(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
+{
+	int err = charge(rd, len + SFRAME_READ_COST);
+
+	return err ?: rd->read(rd, dst, addr, len);
 }
 
 static u16 get16(const struct sframe_section *sec, u16 v)
@@ -640,7 +645,7 @@ int sframe_rows_next(struct sframe_rows *rows, struct sframe_reader *rd,
 
 	if (rows->left == 0)
 		return -ENOENT;
-	err = fill(rows, rd, addr_size + 1);
+	err = charge(rd, SFRAME_ROW_COST) ?: fill(rows, rd, addr_size + 1);
 	if (err)
 		return err;
 

@@ -55,7 +55,7 @@ extern const char *const sframe_fault_texts[NR_SFRAME_FAULTS];
  * @read: copy @len bytes at @addr to @dst; 0, or -EFAULT if they are not
  *	readable now
  * @budget: what the look-up may still cost: each read costs its bytes and
- *	SFRAME_READ_COST
+ *	SFRAME_READ_COST, each row that is looked at SFRAME_ROW_COST
  * @fault: set beside -EBADMSG and -EOPNOTSUPP: what was found
  *
  * Embed it where @read needs more than the address. The budget is what bounds
@@ -68,6 +68,7 @@ struct sframe_reader {
 };
 
 #define SFRAME_READ_COST	32
+#define SFRAME_ROW_COST		16
 
 /**
  * struct sframe_section - a section whose header has been checked

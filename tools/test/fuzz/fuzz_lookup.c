@@ -41,15 +41,21 @@ struct fuzz_reader {
 static struct fuzz_most most_work = { .what = "work of a look-up" };
 static struct fuzz_most most_reads = { .what = "reads of a look-up" };
 
+static u32 spent(const struct fuzz_reader *reader)
+{
+	return reader->budget - reader->rd.budget;
+}
+
 static int fuzz_read(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
 {
 	struct fuzz_reader *reader = (struct fuzz_reader *)rd;
 	u64 off = addr - ADDR;
 
 	require(off <= reader->size && len <= reader->size - off);
-	/* The reader was charged ahead of the read, exactly. */
+	/* The reader was charged ahead of the read, exactly, and for rows. */
 	reader->cost += len + SFRAME_READ_COST;
-	require(reader->cost == reader->budget - rd->budget);
+	require(reader->cost <= spent(reader));
+	require((spent(reader) - reader->cost) % SFRAME_ROW_COST == 0);
 	reader->reads++;
 	if (reader->reads == reader->fail_at || off + len > reader->present) {
 		reader->failed = true;
@@ -73,7 +79,7 @@ static void check_error(const struct fuzz_reader *reader, int err)
 {
 	const struct sframe_reader *rd = &reader->rd;
 
-	require(reader->cost <= reader->budget);
+	require(reader->rd.budget <= reader->budget);
 	require(reader->failed == (err == -EFAULT));
 	switch (err) {
 	case -EBADMSG:
@@ -95,6 +101,7 @@ static void check_error(const struct fuzz_reader *reader, int err)
  * What a look-up may cost in a section of this size, whatever it says: each
  * FDE once and a binary search, the attribute, and each byte of rows once,
  * through the window. That is refilled when less than a row's words are left.
+ * A row has two bytes at least, and one more is tried.
  */
 static u64 bound(const struct sframe_section *sec)
 {
@@ -104,7 +111,8 @@ static u64 bound(const struct sframe_section *sec)
 
 	return entries * (sec->fde_size + SFRAME_READ_COST) +
 	       sizeof(struct sframe_raw_attr_v3) + SFRAME_READ_COST +
-	       sec->fre_len + refills * SFRAME_READ_COST;
+	       sec->fre_len + refills * SFRAME_READ_COST +
+	       ((u64)sec->fre_len / 2 + 1) * SFRAME_ROW_COST;
 }
 
 static bool is_known(const struct sframe_section *sec, u32 reg)
@@ -184,9 +192,9 @@ static void look_up(const struct sframe_section *sec, struct fuzz_reader *reader
 	err = sframe_find_row(sec, &reader->rd, pc, &row);
 	check_error(reader, err);
 	if (bound(sec) < reader->budget)
-		fuzz_note(&most_work, reader->cost, bound(sec));
+		fuzz_note(&most_work, spent(reader), bound(sec));
 	else
-		fuzz_note(&most_work, reader->cost, reader->budget);
+		fuzz_note(&most_work, spent(reader), reader->budget);
 	fuzz_note(&most_reads, reader->reads,
 		  reader->budget / (SFRAME_READ_COST + 1));
 	if (err)
