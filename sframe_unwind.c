@@ -102,24 +102,11 @@ static void store_callers(struct perf_callchain_entry_ctx *ctx,
 static void store_frames(struct perf_callchain_entry_ctx *ctx,
 			 struct sfu_map *map, struct pt_regs *regs)
 {
-	unsigned long ips[16];
-	unsigned int i, nr = 1;
 	struct sfu_walk walk;
 
 	sfu_count(walks);
 	sfu_walk_init(&walk, map, regs, false);
-	ips[0] = walk.frame.ip;
-	do {
-		for (i = 0; i < nr && !perf_callchain_store(ctx, ips[i]); i++)
-			;
-		if (i < nr) {
-			walk.stop = SFU_STOP_FULL;
-			break;
-		}
-		nr = clamp_t(u32, ctx->max_stack - ctx->nr, 1, ARRAY_SIZE(ips));
-		nr = sfu_walk_callers(&walk, ips, nr);
-	} while (nr);
-	if (perf_callchain_store(ctx, instruction_pointer(regs)))
+	if (perf_callchain_store(ctx, walk.frame.ip))
 		walk.stop = SFU_STOP_FULL;
 	else
 		store_callers(ctx, &walk);

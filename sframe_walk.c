@@ -453,10 +453,9 @@ static unsigned int walk_quickly(struct sfu_walk *walk, struct sfu_region *regio
 	u64 *next = ips, key = region->key;
 	unsigned int nr;
 
-	if (!walk->may_inline || !walk->map->cache || !region->key || frame->guessed ||
-	    atomic_read(&region->state) != SFU_REGION_COVERED)
 	if (!walk->may_inline || !walk->map->cache || !key || frame->guessed ||
-	    !IS_ALIGNED(sp, SFU_ARCH_CFA_ALIGN) || sp >= end)
+	    !IS_ALIGNED(sp, SFU_ARCH_CFA_ALIGN) || sp >= end ||
+	    atomic_read(&region->state) != SFU_REGION_COVERED)
 		return 0;
 	half = sfu_cache_half(walk->map->cache, frame->exact);
 	callers = sfu_cache_half(walk->map->cache, false);
@@ -496,16 +495,15 @@ failed:
 	user_read_access_end();
 enable:
 	pagefault_enable();
-	if (!nr)
-	if ((next == ips && !left_sp) || atomic_read(&region->state) != SFU_REGION_COVERED)
+	if (next == ips && !left_sp)
 		return 0;
 
-	/* The last step led to other code, or to the end of the stack. */
+	/* The last step led to other code, the end of the stack, or a trampoline. */
 	if (left_sp && !*next) {
 		walk->complete = true;
 		walk->nr_cached++;
 		stop(walk, SFU_STOP_COMPLETE);
-	} else if (left_sp && find_region(walk, *next - 1)) {
+	} else if (left_sp && !PAGE_ALIGNED(*next) && find_region(walk, *next - 1)) {
 		next++;
 		sp = left_sp;
 		fp = left_fp;
