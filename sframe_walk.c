@@ -584,20 +584,22 @@ unsigned int sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max)
 }
 
 #ifdef CONFIG_UPROBES
-/* Does the code at the return address call the function that the row is of? */
-static bool is_called(struct sfu_walk *walk, const struct sfu_row *row)
+/* The function that is called at the return address that the row finds, or 0. */
+static unsigned long called_by(struct sfu_walk *walk, const struct sfu_row *row)
 {
 	struct sfu_frame caller;
 	unsigned long callee;
 
 	return find_caller(walk, row, &caller) &&
-	       find_callee(walk, caller.ip, &callee) && callee == row->func;
+	       find_callee(walk, caller.ip, &callee) ? callee : 0;
 }
 
 /*
  * Has a breakpoint been hit, and the ip not been set back to it yet? There is a
  * flag for it at first, then a lock is held. Between the two, for a few
- * instructions, only the stack can tell whether what was there is still to come.
+ * instructions, only the stack can tell whether what was there is still to come:
+ * where a call returns to is either of this function, or, if the function was
+ * jumped to, of any.
  */
 static bool is_behind_breakpoint(struct sfu_walk *walk)
 {
@@ -622,10 +624,10 @@ static bool is_behind_breakpoint(struct sfu_walk *walk)
 	if (current->trc_reader_nesting)
 		return true;
 #endif
-	if (is_called(walk, &here))
+	if (called_by(walk, &here) == here.func)
 		return false;
 	frame->ip -= SFU_ARCH_BREAKPOINT_BYTES;
-	is_before = !find_row(walk, region, &before) && is_called(walk, &before);
+	is_before = !find_row(walk, region, &before) && called_by(walk, &before);
 	frame->ip += SFU_ARCH_BREAKPOINT_BYTES;
 	return is_before;
 }

@@ -2103,8 +2103,11 @@ static void uretprobe_behind_breakpoint(struct kunit *test)
 	/* It has, since. */
 	sample(test, code(test, 1), stack(test, 0), 0);
 	expect_probed(test, "c1@0 c44@10 c84@20 complete");
+	/* Likewise where a function jumped here that was called. */
 	store_call(test, plain_call(), code(test, 0x44), code(test, 0x40));
 	expect_probed(test, "c1@0 c44@10 c84@20 complete");
+	sample(test, code(test, 1), stack(test, 0x08), 0);
+	expect_probed(test, "c0@8 c44@10 c84@20 complete");
 	/* Another one is handled; this byte is not that, or ahead of a function. */
 	sample(test, code(test, 2), stack(test, 0), 0);
 	expect_at_breakpoint(test, "c2@0 c44@10 c84@20 complete");

@@ -37,6 +37,7 @@ MAX_EARLY = 5               # places at which samples may be short for that; whi
 MIN_WHOLE = 1000            # samples; with V1 and V2 all below the first realigned function is a gap
 MIN_ADDRESSES = 0.9         # share of the turn's addresses that were sampled
 MAX_OUTSIDE = 0.05          # share of an event's samples
+MAX_UNMERGED = 0.15         # share of samples whose deferred stack perf did not find
 MIN_ENTERED = 30            # samples with the kernel's and the user's part of a system call
 MIN_SETUP = 0.1             # share of samples in prologues, epilogues and argument pushing
 
@@ -247,6 +248,7 @@ def verify_events(oracle, directory, name, least, kernel, lines):
         yield f'{name} {event}: at least {least[event]} whole', c['whole'] >= least[event]
         yield (f'{name} {event}: at most {MAX_EARLY} before the sections were learned, few outside or between',
                c['early'] <= MAX_EARLY and c['outside'] + c['between'] <= MAX_OUTSIDE * sum(c.values()))
+        yield f'{name} {event}: few that perf could not merge', c['unmerged'] <= MAX_UNMERGED * sum(c.values())
     print(f'{name}: {entered} samples of the kernel asleep')
     yield f'{name}: kernel and user part agree', not disagree and entered >= MIN_ENTERED
 
