@@ -11,8 +11,8 @@
  * next turn.
  *
  * Even reading ahead may wait, where a file system is full of requests that
- * nobody answers. A worker asks only those that promise not to (FMODE_NOWAIT);
- * for the others the process asks, when it is sampled in user mode.
+ * nobody answers. So a worker asks no FUSE, whose server any user may be: for
+ * these the process asks, when it is sampled in user mode.
  *
  * One turn is bounded in bytes and in time. mmap_lock is held for reading, for
  * one page at a time, as by a page fault.
@@ -22,6 +22,7 @@
 #include <linux/fs.h>
 #include <linux/highmem.h>
 #include <linux/jiffies.h>
+#include <linux/magic.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 #include <linux/sched/signal.h>
@@ -77,7 +78,9 @@ static bool is_cached(const struct file *file, u64 pos)
 
 static void read_ahead(struct file *file, u64 pos, u64 len)
 {
-	if (file->f_mode & FMODE_NOWAIT || !(current->flags & PF_KTHREAD))
+	bool in_worker = current->flags & PF_KTHREAD;
+
+	if (!in_worker || file_inode(file)->i_sb->s_magic != FUSE_SUPER_MAGIC)
 		vfs_fadvise(file, pos, len, POSIX_FADV_WILLNEED);
 }
 
