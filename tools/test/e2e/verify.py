@@ -37,6 +37,8 @@ MAX_EARLY = 5               # places at which samples may be short for that; whi
 MIN_WHOLE = 1000            # samples; with V1 and V2 all below the first realigned function is a gap
 MIN_ADDRESSES = 0.9         # share of the turn's addresses that were sampled
 MAX_OUTSIDE = 0.05          # share of an event's samples
+# The end of handling a breakpoint may be called in place of returning to the first of them.
+BETWEEN = {'uprobe_notify_resume', '__x64_sys_uretprobe', 'rcu_read_unlock_trace_special'}
 MAX_UNMERGED = 0.15         # share of samples whose deferred stack perf did not find
 MIN_ENTERED = 30            # samples with the kernel's and the user's part of a system call
 MIN_SETUP = 0.1             # share of samples in prologues, epilogues and argument pushing
@@ -209,7 +211,7 @@ def excuse(verdict, chain, functions):
     # Not within a probe's handler: there all is in order.
     if any('dispatcher' in f for f in functions):
         return verdict
-    if verdict in ('short', 'outside') and {'uprobe_notify_resume', '__x64_sys_uretprobe'} & set(functions):
+    if verdict in ('short', 'outside') and BETWEEN & set(functions):
         return 'between'
     if verdict == 'wrong' and 'uprobe_handle_trampoline' in functions:
         return 'between'
