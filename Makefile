@@ -12,7 +12,7 @@ VERSION	:= $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf 2>/dev/nu
 release	= $(shell cat $(KDIR)/include/config/kernel.release)
 depmod	= $(if $(DESTDIR),,depmod -a $(release))
 
-NEEDED_OPTIONS := X86_64 MODULES PERF_EVENTS DYNAMIC_FTRACE_WITH_ARGS \
+NEEDED_OPTIONS := MODULES PERF_EVENTS DYNAMIC_FTRACE_WITH_ARGS \
 		  IRQ_WORK
 
 help:	## show this list
@@ -31,6 +31,10 @@ check-kdir:
 		exit 1; }
 	@command -v $(CC) >/dev/null || { \
 		echo "The compiler $(CC) is missing: install the package gcc." >&2; \
+		exit 1; }
+	@grep -qE '^CONFIG_(X86_64|ARM64)=y' $(KDIR)/include/config/auto.conf || { \
+		echo "The kernel of $(KDIR) is for another architecture:" \
+		     "sframe_unwind knows x86_64 and arm64." >&2; \
 		exit 1; }
 	@for option in $(NEEDED_OPTIONS); do \
 		grep -q "^CONFIG_$$option=y" $(KDIR)/include/config/auto.conf || { \
