@@ -35,9 +35,10 @@ unaffected() {	# unaffected WHAT
 	check "$1: no wrong stack" test "$wrong" = 0
 }
 
-# A turn takes the pages away. What comes back is a matter of a learner or two; slow machines may see some more samples.
+# A turn takes the pages away, and a sample that misses one asks for it. If it has to be read, learning looks again after
+# a tick or two, of 4 ms: at 2000 Hz, eight samples each.
 costs_few() {	# costs_few WHAT SAMPLES: at most so many short stacks a turn
-	check "$1: most stacks are whole" test $((whole)) -gt $((4 * short))
+	check "$1: most stacks are whole" test "$whole" -gt "$short"
 	check "$1: at most $2 samples each time" test "$short" -le $(($2 * turns))
 }
 
@@ -53,10 +54,10 @@ cold_way() {	# cold_way WAY
 	check "$way plain: all stacks are whole" test "$whole" -gt 100 -a "$short" = 0
 	sample_cold "$way" pageout 2000 "$library"
 	unaffected "$way pages reclaimed"
-	costs_few "$way pages reclaimed" 4
+	costs_few "$way pages reclaimed" 24
 	sample_cold "$way" drop 2000 "$library"
 	unaffected "$way page cache dropped"
-	costs_few "$way page cache dropped" 8
+	costs_few "$way page cache dropped" 24
 	[ "$way" != sync ] || check "$way page cache dropped: counted" test -n "$(grown '^stop.section-fault')"
 	sample_cold "$way" secret 1000 "$library"
 	unaffected "$way secret memory over the section"
