@@ -370,10 +370,10 @@ static LINK long first(long x)
 	return 23 + uses_alloca(x);
 }
 
-static unsigned long tsc_per_second(void)
+static unsigned long ticks_per_second(void)
 {
 	struct timespec from, to;
-	unsigned long tsc = __builtin_ia32_rdtsc();
+	unsigned long begin = ticks();
 	double seconds;
 
 	clock_gettime(CLOCK_MONOTONIC, &from);
@@ -381,7 +381,7 @@ static unsigned long tsc_per_second(void)
 		clock_gettime(CLOCK_MONOTONIC, &to);
 		seconds = (to.tv_sec - from.tv_sec) + 0.000000001 * (to.tv_nsec - from.tv_nsec);
 	} while (seconds < 0.05);
-	return (__builtin_ia32_rdtsc() - tsc) / seconds;
+	return (ticks() - begin) / seconds;
 }
 
 /* Both ways to end take the same instructions, so that a few turns show all there is to see. */
@@ -400,7 +400,7 @@ static LINK void idle(unsigned long turn)
 
 int main(int argc, char **argv)
 {
-	unsigned long turns = 0, tsc_end = -1UL, turns_end = -1UL;
+	unsigned long turns = 0, ticks_end = -1UL, turns_end = -1UL;
 	long result, last_result = 0;
 
 	if (argc != 3 || argv[1][0] != '-' || !strchr("nsp", argv[1][1])) {
@@ -412,7 +412,7 @@ int main(int argc, char **argv)
 	if (argv[1][1] == 'n')
 		turns_end = strtoul(argv[2], NULL, 0);
 	else
-		tsc_end = __builtin_ia32_rdtsc() + strtoul(argv[2], NULL, 0) * tsc_per_second();
+		ticks_end = ticks() + strtoul(argv[2], NULL, 0) * ticks_per_second();
 
 	do {
 		result = first(3);
@@ -420,7 +420,7 @@ int main(int argc, char **argv)
 			abort();
 		last_result = result;
 		idle(turns);
-	} while ((turns < turns_end) & (__builtin_ia32_rdtsc() < tsc_end));
+	} while ((turns < turns_end) & (ticks() < ticks_end));
 	printf("%lu turns\n", turns);
 	return 0;
 }

@@ -17,7 +17,7 @@ long probed_frame(long x);			/* chain-probe.c */
 
 extern link_fn after_lib, after_probe;
 
-long catches(link_end_fn *fn, long x);		/* chain-asm.S */
+long catches(link_end_fn *fn, long x);		/* chain-ARCH.S */
 _Noreturn void leaves(void);
 
 /* A value the compiler knows nothing about, so that work is really done. */
@@ -25,6 +25,19 @@ static inline long opaque(long x)
 {
 	__asm__ volatile("" : "+r" (x));
 	return x;
+}
+
+/* What time is kept by: read in a few instructions. */
+static inline unsigned long ticks(void)
+{
+#ifdef __aarch64__
+	unsigned long now;
+
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r" (now));
+	return now;
+#else
+	return __builtin_ia32_rdtsc();
+#endif
 }
 
 /* Memory that must exist: the frame cannot be optimised away. */

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Make programs whose SFrame section is right, or nearly, and as costly to search as can be: costly.py CODE OUTDIR
 
-The code is that of hostile.S, of which every instruction is described. OUTDIR/table lists the programs, one a line:
+The code is that of hostile-x86_64.S, of which every instruction is described. OUTDIR/table lists the programs, one a line:
 NAME REASON..., with the reasons for which its walks end, sorted, and no others. A row that was found is found at once
 the next time, so each address of `rows-12288` is looked up at full cost, once; what is not found, each time.
 """
@@ -21,7 +21,7 @@ ROW_OUTERMOST, ROW_SP, ROW_FP = b'\x00', b'\x03', b'\x04'
 
 
 def elf(code, section):
-    """CODE is at CODE, with hostile.S at its end."""
+    """CODE is at CODE, with hostile-x86_64.S at its end."""
     section_at = (CODE_AT + len(code) + PAGE - 1) // PAGE * PAGE
     headers = [
         segment(PT_LOAD, R, 0, 0, PAGE),
@@ -36,7 +36,7 @@ def elf(code, section):
 
 
 def code_rows(code):
-    """The row of each address of hostile.S: its info byte and its words."""
+    """The row of each address of hostile-x86_64.S: its info byte and its words."""
     rows = [ROW_SP + b'\x08'] * len(code)
     ret = code.index(b'\x5d\xc3') + 1
     rows[1:4] = [ROW_SP + b'\x10'] * 3                      # behind push %rbp
@@ -53,7 +53,7 @@ def header(version, flags, nr_fdes, fre_len):
 
 
 def one_function(code, version, nr_rows):
-    """One function with a row for each address, as small as rows are; hostile.S is described by the last of them."""
+    """One function with a row for each address, as small as rows are; hostile-x86_64.S is described by the last of them."""
     last = code_rows(code)
     first = (nr_rows - 1) // PAGE * PAGE
     rows = [ROW_OUTERMOST] * first + last + [ROW_OUTERMOST] * (PAGE - len(last))
@@ -67,7 +67,7 @@ def one_function(code, version, nr_rows):
 
 
 def functions_of(code):
-    """(start, size, rows) of a few functions that describe hostile.S: of each change of its rows"""
+    """(start, size, rows) of a few functions that describe hostile-x86_64.S: of each change of its rows"""
     rows = code_rows(code)
     starts = [i for i in range(len(rows)) if i == 0 or rows[i] != rows[i - 1]]
     return [(start, end - start, rows[start]) for start, end in zip(starts, starts[1:] + [len(rows)])]

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Make programs whose SFrame section is hostile: hostile.py CODE OUTDIR [SECTION.bin]...
+"""Make programs whose SFrame section is hostile: hostile.py ARCH CODE OUTDIR [SECTION.bin]...
 
 The files are sections of the corpus, of which the bad ones are also built here.
 
-Each is a static PIE of three pages: the section, 0x1000 bytes on the code (hostile.S), and the ELF header. In the
+Each is a static PIE of three pages: the section, 0x1000 bytes on the code (hostile-ARCH.S), and the ELF header. In the
 file the code comes ahead of the section, so that a test can cut the section off and keep the code. OUTDIR/table
 lists them, one a line: NAME FAULT, with the counter that must grow while the program is sampled:
 
@@ -13,6 +13,7 @@ lists them, one a line: NAME FAULT, with the counter that must grow while the pr
   any                    nothing is demanded but survival
   map                    likewise, and the kernel does not execute it: churn maps it
 """
+import collections
 import os
 import struct
 import sys
@@ -22,6 +23,18 @@ R, X = 4, 1
 PAGE = 0x1000
 SECTION, CODE = PAGE, 2 * PAGE              # addresses
 CODE_AT, SECTION_AT = PAGE, 2 * PAGE        # in the file
+
+# The rows of the function, and of the leaf: start, info, words. ELF's machine, SFrame's ABI, where RA always is.
+Arch = collections.namedtuple('Arch', 'machine abi fixed_ra rows leaf_row')
+ARCHS = {
+    # push %rbp; mov %rsp, %rbp
+    'x86_64': Arch(62, 3, -8, [bytes.fromhex(row) for row in ('000308', '010510f0', '040410f0')],
+                   bytes.fromhex('000308')),
+    # stp x29, x30, [sp, #-16]!; mov x29, sp
+    'arm64': Arch(183, 2, 0, [bytes.fromhex(row) for row in ('000300', '040710f8f0', '080610f8f0')],
+                  bytes.fromhex('000300')),
+}
+arch = ARCHS['x86_64']
 
 # The counters are named in include/sframe_core.h; what must grow is what the corpus' README says is wrong.
 FAULTS = {
@@ -56,7 +69,7 @@ FAULTS = {
     'bad-flex-trailing': 'fault.nr-words',
     'bad-default-4words': 'fault.nr-words',
     'weird-fixed-fp': 'fault.fixed-offsets',
-    'weird-amd64-fra0': 'fault.fixed-offsets',
+    'weird-fixed-ra': 'fault.fixed-offsets',
     'weird-cfa-shrinks': 'stop',
 }
 
@@ -67,7 +80,7 @@ def segment(kind, flags, offset, address, size):
 
 def file_header(entry, phoff, nr_phdrs):
     ident = b'\x7fELF\x02\x01\x01' + bytes(9)
-    return ident + struct.pack('<HHIQQQIHHHHHH', 3, 62, 1, entry, phoff, 0, 0, 64, 56, nr_phdrs, 64, 0, 0)
+    return ident + struct.pack('<HHIQQQIHHHHHH', 3, arch.machine, 1, entry, phoff, 0, 0, 64, 56, nr_phdrs, 64, 0, 0)
 
 
 def elf(code, section, sframe=None, extra=()):
@@ -95,7 +108,7 @@ def elf(code, section, sframe=None, extra=()):
 
 
 def header(nr_fdes, nr_rows, fre_len):
-    return struct.pack('<HBBBbbBIIIII', 0xdee2, 3, 5, 3, 0, -8, 0, nr_fdes, nr_rows, fre_len, 0, 16 * nr_fdes)
+    return struct.pack('<HBBBbbBIIIII', 0xdee2, 3, 5, arch.abi, 0, arch.fixed_ra, 0, nr_fdes, nr_rows, fre_len, 0, 16 * nr_fdes)
 
 
 def fde(index, function, size, fre_off):
@@ -107,14 +120,11 @@ def attribute(nr_rows, info=0, info2=0, rep_size=0):
     return struct.pack('<HBBB', nr_rows, info, info2, rep_size)
 
 
-ROWS = bytes.fromhex('000308 010510f0 040410f0')    # push %rbp; mov %rsp, %rbp
-
-
 def good_section(order=(0, 1)):
-    """V3: a function with rows at 0, 1 and 4, and a leaf; ORDER of their FDEs"""
-    fres = attribute(3) + ROWS
+    """V3: a function with three rows, and a leaf; ORDER of their FDEs"""
+    fres = attribute(3) + b''.join(arch.rows)
     functions = (0, 0x40, 0), (0x40, 0x40, len(fres))
-    fres += attribute(1) + bytes.fromhex('000308')
+    fres += attribute(1) + arch.leaf_row
     return header(2, 4, len(fres)) + b''.join(fde(i, *functions[k]) for i, k in enumerate(order)) + fres
 
 
@@ -124,10 +134,12 @@ def one_function(rows, nr_rows=1, info2=0):
 
 def bad_sections():
     """What the corpus' README lists as bad and weird: one field changed, or other rows."""
+    first, second, third = arch.rows
+    rows = first + second + third
     fields = {
         'bad-magic': (0, 'B', 0xe3), 'bad-version0': (2, 'B', 0), 'bad-version4': (2, 'B', 4),
         'bad-flag8': (3, 'B', 0xd), 'bad-abi0': (4, 'B', 0), 'bad-abi9': (4, 'B', 9),
-        'weird-fixed-fp': (5, 'b', -16), 'weird-amd64-fra0': (6, 'b', 0), 'bad-aux255': (7, 'B', 255),
+        'weird-fixed-fp': (5, 'b', -16), 'weird-fixed-ra': (6, 'b', -8 - arch.fixed_ra), 'bad-aux255': (7, 'B', 255),
         'bad-nfde-mul-overflow': (8, 'I', 0x10000001), 'bad-nfde-huge': (8, 'I', 0xffffffff),
         'bad-frelen': (16, 'I', 0x1000), 'bad-frelen-wrap': (16, 'I', 0xfffffff8),
         'bad-fdeoff-gt-freoff': (20, 'I', 32), 'bad-freoff-wrap': (24, 'I', 0xfffffff0),
@@ -137,13 +149,13 @@ def bad_sections():
         'bad-fdetype2': (47, 'B', 2), 'bad-wordsize3': (50, 'B', 0x63),
     }
     for name, (offset, form, value) in fields.items():
-        section = bytearray(one_function(ROWS, 3))
+        section = bytearray(one_function(rows, 3))
         struct.pack_into('<' + form, section, offset, value)
         yield name, bytes(section)
-    yield 'bad-short-header', one_function(ROWS, 3)[:20]
+    yield 'bad-short-header', one_function(rows, 3)[:20]
     yield 'bad-unsorted-fdes', good_section((1, 0))
-    yield 'bad-unsorted-rows', one_function(bytes.fromhex('000308 040410f0 010510f0'), 3)
-    yield 'bad-words-cut', one_function(bytes.fromhex('000308 011f'), 2)
+    yield 'bad-unsorted-rows', one_function(first + third + second, 3)
+    yield 'bad-words-cut', one_function(first + bytes.fromhex('011f'), 2)
     yield 'bad-default-4words', one_function(bytes.fromhex('0009 08f0f801'))
     yield 'bad-flex-1word', one_function(bytes.fromhex('0002 39'), 1, 1)
     yield 'bad-flex-cfa-noreg', one_function(bytes.fromhex('0004 3808'), 1, 1)
@@ -180,7 +192,9 @@ def segments(section):
 
 
 def main():
-    code_path, out, *bins = sys.argv[1:]
+    global arch
+    name, code_path, out, *bins = sys.argv[1:]
+    arch = ARCHS[name]
     with open(code_path, 'rb') as file:
         code = file.read()
     assert len(code) <= PAGE

@@ -56,6 +56,40 @@ def backtrace():
         frame = frame.older()
 
 
+class X86:
+    """A call pushes the return address. What is below the stack pointer has been returned from."""
+
+    def __init__(self, memory):
+        self.memory = memory
+
+    def called(self, before, pc, old_sp, sp):
+        """The return address, and where the stack pointer was, if the step made a call"""
+        if sp == old_sp - 8:
+            address, = struct.unpack('<Q', self.memory(sp, 8))
+            if 2 <= address - before <= 7 and pc != address:
+                return sp, address
+        return None
+
+    def returned(self, call, pc, sp):
+        return call[0] < sp
+
+
+class Arm64:
+    """A call leaves the return address in x30."""
+
+    def __init__(self, memory):
+        self.memory = memory
+
+    def called(self, before, pc, old_sp, sp):
+        code, = struct.unpack('<I', self.memory(before, 4))
+        if code & 0xfc000000 == 0x94000000 or code & 0xfffffc1f == 0xd63f0000:      # bl, blr
+            return sp, before + 4
+        return None
+
+    def returned(self, call, pc, sp):
+        return call[0] < sp or call == (sp, pc)
+
+
 def physical_function():
     frame = gdb.newest_frame()
     while frame.type() == gdb.INLINE_FRAME:
@@ -70,10 +104,11 @@ def oracle(path):
     gdb.execute('run', to_string=True)
     gdb.execute('continue', to_string=True)         # the first turn binds the PLT
     gdb.execute('delete', to_string=True)
-    memory = gdb.selected_inferior().read_memory
+    arm64 = gdb.newest_frame().architecture().name() == 'aarch64'
+    machine = (Arm64 if arm64 else X86)(gdb.selected_inferior().read_memory)
     names = Names()
     begin, pc, sp = register('pc'), register('pc'), register('sp')
-    # (slot, return address), innermost last; what is above the turn is gdb's word alone
+    # (stack pointer, return address), innermost last; what is above the turn is gdb's word alone
     outer = list(backtrace())[1:]
     calls = [(sp, outer[0])]
     found, largest, steps = {}, {}, 0
@@ -91,12 +126,11 @@ def oracle(path):
         gdb.execute('stepi', to_string=True)
         pc, sp = register('pc'), register('sp')
         steps += 1
-        while calls and calls[-1][0] < sp:
+        while calls and machine.returned(calls[-1], pc, sp):
             calls.pop()
-        if sp == old_sp - 8:
-            address, = struct.unpack('<Q', memory(sp, 8))
-            if 2 <= address - before <= 7 and pc != address:
-                calls.append((sp, address))
+        call = machine.called(before, pc, old_sp, sp)
+        if call:
+            calls.append(call)
     with open(path + '.tmp', 'w') as out:
         for function, size, agrees, chain in found.values():
             setup = size < largest[function]
