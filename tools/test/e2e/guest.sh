@@ -93,7 +93,8 @@ clock() {
 # keep_recording FILE: what was recorded. On arm64 perf's reports are a matter of their own, so there it is one.
 keep_recording() {
 	case $(uname -m) in
-	aarch64) perf script -i "$scratch/data" -F comm,pid,tid,time,event,ip --show-mmap-events >"$1" 2>/dev/null ;;
+	aarch64) perf script -i "$scratch/data" --no-inline -F comm,pid,tid,time,event,ip \
+		--show-mmap-events >"$1" 2>/dev/null ;;
 	*) cp "$scratch/data" "$1" ;;
 	esac
 }
