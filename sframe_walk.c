@@ -330,6 +330,25 @@ static bool lacks_row(struct sfu_walk *walk, unsigned long func)
 	}
 }
 
+/*
+ * Does the register that calls leave the return address in lead to code that has
+ * a row, and the frame pointer elsewhere? It is the caller's, of a function that
+ * has no frame, or none yet. The frame pointer is then that of an older frame, for
+ * the caller need not keep one: following it skips what has rows.
+ */
+static bool skips_caller(struct sfu_walk *walk, unsigned long ra)
+{
+	unsigned long link;
+
+	if (SFU_ARCH_REG_RA < 0 || !may_be_empty(&walk->frame))
+		return false;
+	if (!read_register(walk, SFU_ARCH_REG_RA, &link))
+		return true;
+	link = sfu_arch_strip_ra(link);
+	return link != ra && sfu_map_find(walk->map, link - 1) &&
+	       !lacks_row(walk, link - 1);
+}
+
 static bool step_uncovered(struct sfu_walk *walk)
 {
 	struct sfu_frame caller;
@@ -339,7 +358,8 @@ static bool step_uncovered(struct sfu_walk *walk)
 		return step_signal(walk);
 	if (walk->frame.fp < walk->frame.sp ||
 	    !find_caller(walk, &fp_row, &caller) ||
-	    !find_callee(walk, caller.ip, &callee) || !lacks_row(walk, callee))
+	    !find_callee(walk, caller.ip, &callee) || !lacks_row(walk, callee) ||
+	    skips_caller(walk, caller.ip))
 		return stop(walk, SFU_STOP_NODATA);
 	caller.guessed = true;
 	return commit(walk, &caller, SFU_METHOD_FP);
