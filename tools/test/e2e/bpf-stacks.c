@@ -71,9 +71,8 @@ static int make_map(enum bpf_map_type type, uint32_t key, uint32_t value, uint32
 #define MOV(dst, i)		INSN(BPF_ALU64 | BPF_MOV | BPF_K, dst, 0, 0, i)
 #define ADD(dst, i)		INSN(BPF_ALU64 | BPF_ADD | BPF_K, dst, 0, 0, i)
 #define SHIFT_RIGHT(dst, i)	INSN(BPF_ALU64 | BPF_RSH | BPF_K, dst, 0, 0, i)
-#define LOAD_MAP(dst, fd)						\
-	INSN(BPF_LD | BPF_IMM | BPF_DW, dst, BPF_PSEUDO_MAP_FD, 0, fd),	\
-	INSN(0, 0, 0, 0, 0)		/* the upper half */
+#define LOAD_MAP(dst, fd)	INSN(BPF_LD | BPF_IMM | BPF_DW, dst, BPF_PSEUDO_MAP_FD, 0, fd)
+#define UPPER_HALF		INSN(0, 0, 0, 0, 0)
 #define STORE(dst, o, src)	INSN(BPF_STX | BPF_MEM | BPF_DW, dst, src, o, 0)
 #define CALL(function)		INSN(BPF_JMP | BPF_CALL, 0, 0, 0, function)
 #define SKIP_IF_EQUAL(dst, i, o) INSN(BPF_JMP | BPF_JEQ | BPF_K, dst, 0, o, i)
@@ -88,7 +87,7 @@ static int load_program(enum bpf_prog_type type, int pid, int ring, int stacks)
 		SHIFT_RIGHT(BPF_REG_0, 32),
 		SKIP_IF_EQUAL(BPF_REG_0, pid, 1),
 		SKIP(32),
-		LOAD_MAP(BPF_REG_1, ring),
+		LOAD_MAP(BPF_REG_1, ring), UPPER_HALF,
 		MOV(BPF_REG_2, sizeof(struct record)),
 		MOV(BPF_REG_3, 0),
 		CALL(BPF_FUNC_ringbuf_reserve),
@@ -97,7 +96,7 @@ static int load_program(enum bpf_prog_type type, int pid, int ring, int stacks)
 		CALL(BPF_FUNC_ktime_get_ns),
 		STORE(BPF_REG_7, offsetof(struct record, time), BPF_REG_0),
 		MOV_REG(BPF_REG_1, BPF_REG_6),
-		LOAD_MAP(BPF_REG_2, stacks),
+		LOAD_MAP(BPF_REG_2, stacks), UPPER_HALF,
 		MOV(BPF_REG_3, BPF_F_USER_STACK),
 		CALL(BPF_FUNC_get_stackid),
 		STORE(BPF_REG_7, offsetof(struct record, id), BPF_REG_0),

@@ -125,8 +125,7 @@ int main(int argc, char **argv)
 		.open = open_file,
 		.read = read_file,
 	};
-	static char *options[] = { "cold-fs", "-omax_read=4096" };
-	struct fuse_args args = FUSE_ARGS_INIT(2, options);
+	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
 	struct fuse_session *session;
 
 	if (argc != 6)
@@ -137,6 +136,8 @@ int main(int argc, char **argv)
 	late_start = atol(argv[2]);
 	late_end = late_start + atol(argv[3]);
 	late_ms = atol(argv[4]);
+	if (fuse_opt_add_arg(&args, argv[0]) || fuse_opt_add_arg(&args, "-omax_read=4096"))
+		errx(1, "no memory");
 	session = fuse_session_new(&args, &ops, sizeof(ops), NULL);
 	if (!session || fuse_session_mount(session, argv[5]))
 		errx(1, "cannot mount on %s", argv[5]);

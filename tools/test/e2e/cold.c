@@ -58,7 +58,7 @@ static int note_section(struct dl_phdr_info *info, size_t size, void *arg)
 	if (strcmp(info->dlpi_name, path))
 		return 0;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+		const Elf64_Phdr *ph = &info->dlpi_phdr[i];
 		size_t skip = -ph->p_offset & (PAGE - 1);
 
 		if (ph->p_type != PT_GNU_SFRAME)

@@ -22,6 +22,7 @@
 #define READ_ONCE(x)		(x)
 #define IS_ENABLED(option)	0
 #define IS_ALIGNED(x, a)	(((x) & ((a) - 1)) == 0)
+#define PAGE_ALIGNED(addr)	IS_ALIGNED(addr, 4096)
 #define KSYM_NAME_LEN		512
 #define U16_MAX			0xffff
 #define clamp_t(type, val, lo, hi)					\
