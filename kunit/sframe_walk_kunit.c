@@ -1169,6 +1169,26 @@ static void fallback_fp_anything(struct kunit *test)
 	}
 }
 
+/* Where calls leave the return address in a register, it may tell of a nearer caller. */
+static void fallback_link(struct kunit *test)
+{
+	const char *nearer = PUSHED_BY_CALL ? FOLLOWED : "nodata";
+	struct bench *bench = test->priv;
+
+	fallback_scene(test);
+	store_call(test, plain_call(), bare(test, 0x210), bare(test, 0));
+	set_register(&bench->regs, R_B, SIGN(code(test, 0x20)));
+	expect_step(test, nearer, "which has a row");
+	set_register(&bench->regs, R_B, code(test, 0x40));
+	expect_step(test, nearer, "whose last instruction calls");
+	set_register(&bench->regs, R_B, bare(test, 0x210));
+	expect_step(test, FOLLOWED, "it is the same");
+	set_register(&bench->regs, R_B, bare(test, 0x300));
+	expect_step(test, FOLLOWED, "which has none");
+	set_register(&bench->regs, R_B, 1);
+	expect_step(test, FOLLOWED, "it is no code");
+}
+
 /* A frame record that leads to no code is data. */
 static void fallback_ra_anything(struct kunit *test)
 {
@@ -1290,6 +1310,7 @@ static struct kunit_case fallback_tests[] = {
 	KUNIT_CASE(fallback_in_covered_code),
 	KUNIT_CASE_PARAM(fallback_fp, fp_gen_params),
 	KUNIT_CASE(fallback_fp_anything),
+	KUNIT_CASE(fallback_link),
 	KUNIT_CASE(fallback_ra_anything),
 	KUNIT_CASE_PARAM(fallback_doubt, doubt_gen_params),
 	KUNIT_CASE(fallback_guess_leads_nowhere),
@@ -2436,14 +2457,14 @@ static void expect_sound(struct kunit *test, read_fn *read)
 	KUNIT_EXPECT_NE(test, bench->walk.stop, SFU_STOP_FULL);
 }
 
-/* 4000 walks, on 100 stacks. */
+/* 8000 walks, on 200 stacks. */
 static void random_walks(struct kunit *test)
 {
 	struct bench *bench = test->priv;
 	u32 i, nr_stops[NR_SFU_STOPS] = {}, nr_frames[NR_SFU_METHODS] = {};
 
 	every_function(test);
-	for (i = 0; i < 4000; i++) {
+	for (i = 0; i < 8000; i++) {
 		int k;
 
 		if (i % 40 == 0)
