@@ -45,11 +45,12 @@ record_births() {	# record_births WAY JOB
 	show_grown "$1 $2" '^(walks|stop|declined|map)'
 }
 
-# By the traced walks, of which there are LEAST; shows them if that is not so.
+# By the traced walks, of which there are LEAST; shows them if that is not so. A timer that is late takes two samples in
+# one interrupt, of the same instruction.
 one_each() {	# one_each LEAST
 	local trace=/sys/kernel/tracing/trace
-	awk -v least="$1" '/sfu_walk/ { n++; if (lost[$1]++) twice = 1 } END { exit n < least || twice }' $trace ||
-		{ grep -v '^#' $trace; false; }
+	awk -v least="$1" '/sfu_walk/ { n++; if ($1 in at && at[$1] != $6) twice = 1; at[$1] = $6 }
+		END { exit n < least || twice }' $trace || { grep -v '^#' $trace; false; }
 }
 
 # Nobody has seen them before; each has one thread, which is sampled in user mode, and a program that is in memory.
