@@ -42,7 +42,8 @@
  *
  * Limits: an address that is executable but not in the map costs an ask. A
  * process that learned nothing new waits, twice as long each time, before it
- * learns again; and no process spends more than half of its time on it.
+ * learns again; and no process spends more than half of its time on it, but
+ * for what it maps itself.
  */
 #include <linux/elf.h>
 #include <linux/file.h>
@@ -52,9 +53,7 @@
 #include <linux/jiffies.h>
 #include <linux/kthread.h>
 #include <linux/mm.h>
-#include <linux/pagemap.h>
 #include <linux/sched/mm.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/task_work.h>
 #include <linux/uaccess.h>
