@@ -12,6 +12,7 @@
  * Prints nanoseconds for a call, which in a virtual machine with -icount are
  * instructions, and bytes of a sample.
  */
+#include <asm/perf_regs.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,6 +22,13 @@
 #include "event.h"
 
 #define RING_PAGES	512
+
+/* All registers that perf's dwarf mode takes. */
+#ifdef __x86_64__
+#define REGS_USER	0xff0fffULL
+#else
+#define REGS_USER	((1ULL << PERF_REG_ARM64_MAX) - 1)
+#endif
 
 static struct perf_event_mmap_page *ring;
 
@@ -36,7 +44,7 @@ static void open_ring(const char *how)
 		attr.sample_type = PERF_SAMPLE_CALLCHAIN;
 	} else if (!strcmp(how, "copy")) {
 		attr.sample_type = PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-		attr.sample_regs_user = 0xff0fff;
+		attr.sample_regs_user = REGS_USER;
 		attr.sample_stack_user = 8192;
 	} else if (strcmp(how, "none")) {
 		errx(2, "how? none, chain or copy");
