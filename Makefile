@@ -62,8 +62,8 @@ uninstall:	## remove what install installed
 	$(depmod)
 	rm -f $(DESTDIR)$(PREFIX)/bin/perf $(DESTDIR)$(PREFIX)/bin/sframectl
 
-demo:	## profile SQLite on two stock kernels: fp, dwarf and sframe compared
-	tools/demo
+demo:	## profile SQLite on two stock kernels: fp, dwarf and sframe compared (ARCH=x86_64|arm64)
+	tools/demo --arch $(or $(ARCH),x86_64)
 
 check:	## all tests: decoder, style, builds, both kernels end to end
 	tools/check
@@ -74,8 +74,8 @@ kunit:	## run the KUnit tests in QEMU (ARCH=x86_64|arm64, KERNEL=6.12|7.2, KASAN
 oracle:	## real programs: the decoder against readelf and .eh_frame (FIXED=1: few)
 	tools/oracle $(if $(FIXED),--fixed)
 
-bench:	## what samples, look-ups and memory cost, beside fp, dwarf, libsframe ... (PART=samples)
-	tools/bench/run $(if $(PART),--only $(PART)) $(or $(KERNEL),6.12)
+bench:	## what samples, look-ups and memory cost, beside fp, dwarf, libsframe ... (PART=samples, ARCH=)
+	tools/bench/run --arch $(or $(ARCH),x86_64) $(if $(PART),--only $(PART)) $(or $(KERNEL),6.12)
 
 fuzz:	## fuzz decoder, walk and sframectl, each SECONDS=60 long
 	tools/lab clang-run make -s --no-print-directory -C tools/test/fuzz fuzz SECONDS=$(or $(SECONDS),60)
@@ -83,11 +83,11 @@ fuzz:	## fuzz decoder, walk and sframectl, each SECONDS=60 long
 fuzz-coverage:	## what all inputs of the fuzzers together reach
 	tools/lab clang-run make -s --no-print-directory -C tools/test/fuzz coverage
 
-stress:	## all that may race, on a debug kernel (KERNEL=6.12|7.2, SECONDS=600)
-	tools/test/e2e/run --stress $(or $(SECONDS),600) $(or $(KERNEL),6.12)
+stress:	## all that may race, on a debug kernel (ARCH=, KERNEL=6.12|7.2, SECONDS=600)
+	tools/test/e2e/run --stress $(or $(SECONDS),600) --arch $(or $(ARCH),x86_64) $(or $(KERNEL),6.12)
 
-vm:	## a shell on a stock kernel with the module (KERNEL=6.12 or 7.2)
-	tools/vm --kernel $(or $(KERNEL),6.12)
+vm:	## a shell on a stock kernel with the module (ARCH=, KERNEL=)
+	tools/vm --arch $(or $(ARCH),x86_64) --kernel $(or $(KERNEL),6.12)
 
 clean:	## remove what was built here; downloads stay (see distclean)
 	$(if $(wildcard $(KDIR)/Makefile),$(MAKE) -C $(KDIR) M=$(CURDIR) clean)

@@ -2,7 +2,7 @@
 /*
  * copies - processes with private copies of one file, whose SFrame sections differ
  *
- * copies [-a] sync|defer MS FILE: FILE is the program `good` of hostile.py. One
+ * copies [-a] sync|defer MS FILE: FILE is the program `copied` of hostile.py. One
  * process keeps the section as it is in the file, and forks others that change
  * their own copy of it. Each samples itself while it runs the function `leaf`,
  * whose one row leads
@@ -43,9 +43,19 @@ enum kind { INTACT, MOVED, GARBAGE, NR_KINDS };
 
 static const char *const names[] = { "intact", "moved", "garbage" };
 
-/* The row of leaf, as hostile.py writes it: start, info, CFA = SP + 8. */
+/*
+ * The row of leaf, as hostile.py writes it: start, info, words, of which the first says
+ * where the CFA is. On arm64 leaf is said to have saved its return address.
+ */
+#ifdef __x86_64__
 static const size_t row_at = 28 + 2 * 16 + 16 + 5;
 static const unsigned char leaf_row[] = { 0, 3, 8 };
+static const unsigned char moved_cfa = 24;
+#else
+static const size_t row_at = 28 + 2 * 16 + 18 + 5;
+static const unsigned char leaf_row[] = { 0, 5, 16, 0xf8 };
+static const unsigned char moved_cfa = 32;
+#endif
 
 /* Of all processes. */
 static struct tally {
@@ -63,6 +73,7 @@ static struct perf_event_mmap_page *ring;
 long call_leaf(code_fn *leaf, const void *marker, long nr);
 extern const char leaf_returns[];
 
+#ifdef __x86_64__
 __asm__(".text\n"
 	"call_leaf:	push	%rbx\n"
 	"		push	%rbp\n"
@@ -84,6 +95,28 @@ __asm__(".text\n"
 	"		pop	%rbp\n"
 	"		pop	%rbx\n"
 	"		ret\n");
+#else
+__asm__(".text\n"
+	"call_leaf:	stp	x29, x30, [sp, #-48]!\n"
+	"		stp	x19, x20, [sp, #16]\n"
+	"		stp	x21, x22, [sp, #32]\n"
+	"		mov	x19, x0\n"
+	"		mov	x20, x1\n"
+	"		mov	x21, x2\n"
+	"		adr	x22, leaf_returns\n"
+	"		mov	x29, xzr\n"
+	"1:		stp	x20, x20, [sp, #-16]!\n"
+	"		stp	x22, x22, [sp, #-16]!\n"
+	"		mov	x0, #7\n"
+	"		blr	x19\n"
+	"leaf_returns:	add	sp, sp, #32\n"
+	"		subs	x21, x21, #1\n"
+	"		b.ne	1b\n"
+	"		ldp	x21, x22, [sp, #32]\n"
+	"		ldp	x19, x20, [sp, #16]\n"
+	"		ldp	x29, x30, [sp], #48\n"
+	"		ret\n");
+#endif
 
 static void sample_me(void)
 {
@@ -178,7 +211,7 @@ static void change_copy(enum kind kind)
 	if (mprotect(image.section, PAGE, PROT_READ | PROT_WRITE))
 		err(1, "mprotect");
 	if (kind == MOVED)
-		image.section[row_at + 2] = 24;
+		image.section[row_at + 2] = moved_cfa;
 	else if (kind == GARBAGE)
 		memset(image.section + row_at, 0xff, sizeof(leaf_row));
 	if (mprotect(image.section, PAGE, PROT_READ))

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Make programs whose SFrame section is right, or nearly, and as costly to search as can be: costly.py CODE OUTDIR
+"""Make programs whose SFrame section is right, or nearly, and as costly to search as can be: costly.py ARCH CODE OUTDIR
 
-The code is that of hostile-x86_64.S, of which every instruction is described. OUTDIR/table lists the programs, one a line:
+The code is that of hostile-ARCH.S, of which every instruction is described. OUTDIR/table lists the programs, one a line:
 NAME REASON..., with the reasons for which its walks end, sorted, and no others. A row that was found is found at once
 the next time, so each address of `rows-12288` is looked up at full cost, once; what is not found, each time.
 """
@@ -17,11 +17,13 @@ MOST_ROWS = 65535                       # that V3 can say
 NR_FDES = 1000000
 START = 0x80                            # in the code: its entry point, the outermost function
 SECTION = 0x100000                      # address, above the code
-ROW_OUTERMOST, ROW_SP, ROW_FP = b'\x00', b'\x03', b'\x04'
+ROW_OUTERMOST = b'\x00'
+# Of ELF's machine: the function's return, and the first instruction of `milliseconds`
+MARKS = {62: (b'\xc3', b'\xb8\xe4\0\0\0'), 183: (b'\xc0\x03\x5f\xd6', b'\x28\x0e\x80\xd2')}
 
 
 def elf(code, section):
-    """CODE is at CODE, with hostile-x86_64.S at its end."""
+    """CODE is at CODE, with hostile-ARCH.S at its end."""
     section_at = (CODE_AT + len(code) + PAGE - 1) // PAGE * PAGE
     headers = [
         segment(PT_LOAD, R, 0, 0, PAGE),
@@ -36,24 +38,25 @@ def elf(code, section):
 
 
 def code_rows(code):
-    """The row of each address of hostile-x86_64.S: its info byte and its words."""
-    rows = [ROW_SP + b'\x08'] * len(code)
-    ret = code.index(b'\x5d\xc3') + 1
-    rows[1:4] = [ROW_SP + b'\x10'] * 3                      # behind push %rbp
-    rows[4:ret] = [ROW_FP + b'\x10\xf0'] * (ret - 4)        # behind mov %rsp, %rbp, to pop %rbp
-    milliseconds = code.index(b'\xb8\xe4\0\0\0')
+    """The row of each address of hostile-ARCH.S: its info byte and its words."""
+    # The function has three: at its start, as all others; behind push or stp; and behind mov, to pop or ldp.
+    (_, usual), (pushed, at_pushed), (moved, at_moved) = ((row[0], row[1:]) for row in hostile.arch.rows)
+    ret, milliseconds = (code.index(c) for c in MARKS[hostile.arch.machine])
+    rows = [usual] * len(code)
+    rows[pushed:moved] = [at_pushed] * (moved - pushed)
+    rows[moved:ret] = [at_moved] * (ret - moved)
     rows[START:milliseconds] = [ROW_OUTERMOST] * (milliseconds - START)
     return rows
 
 
 def header(version, flags, nr_fdes, fre_len):
     size = {2: 20, 3: 16}[version]
-    return struct.pack('<HBBBbbBIIIII', 0xdee2, version, flags, 3, 0, -8, 0, nr_fdes, nr_fdes, fre_len, 0,
+    return struct.pack('<HBBBbbBIIIII', 0xdee2, version, flags, hostile.arch.abi, 0, hostile.arch.fixed_ra, 0, nr_fdes, nr_fdes, fre_len, 0,
                        size * nr_fdes)
 
 
 def one_function(code, version, nr_rows):
-    """One function with a row for each address, as small as rows are; hostile-x86_64.S is described by the last of them."""
+    """One function with a row for each address, as small as rows are; hostile-ARCH.S is described by the last of them."""
     last = code_rows(code)
     first = (nr_rows - 1) // PAGE * PAGE
     rows = [ROW_OUTERMOST] * first + last + [ROW_OUTERMOST] * (PAGE - len(last))
@@ -67,7 +70,7 @@ def one_function(code, version, nr_rows):
 
 
 def functions_of(code):
-    """(start, size, rows) of a few functions that describe hostile-x86_64.S: of each change of its rows"""
+    """(start, size, rows) of a few functions that describe hostile-ARCH.S: of each change of its rows"""
     rows = code_rows(code)
     starts = [i for i in range(len(rows)) if i == 0 or rows[i] != rows[i - 1]]
     return [(start, end - start, rows[start]) for start, end in zip(starts, starts[1:] + [len(rows)])]
@@ -105,7 +108,8 @@ def programs(code):
 
 
 def main():
-    code_path, out = sys.argv[1:]
+    name, code_path, out = sys.argv[1:]
+    hostile.arch = hostile.ARCHS[name]
     with open(code_path, 'rb') as file:
         code = file.read()
     os.makedirs(out, exist_ok=True)

@@ -51,7 +51,7 @@ all_at_once() {	# all_at_once WAY
 		keep $command &
 		load+=($!)
 	done <<-END
-		./copies -a $1 20000 hostile/good
+		./copies -a $1 20000 hostile/copied
 		./churn storm 5000 hostile/good v3/libchain.so
 		./churn kill 5000 hostile/good
 		./churn remap 3000 hostile/good
@@ -167,7 +167,7 @@ storm() {	# storm SECONDS
 	check 'module loads' modprobe sframe_unwind || exit
 	for way in $(ways); do
 		walks=0 frames=0
-		check "$way: differing copies of one section" ./copies "$way" 3000 hostile/good
+		check "$way: differing copies of one section" ./copies "$way" 3000 hostile/copied
 		rmmod sframe_unwind
 		record "$way"
 		all_at_once "$way"

@@ -24,15 +24,16 @@ PAGE = 0x1000
 SECTION, CODE = PAGE, 2 * PAGE              # addresses
 CODE_AT, SECTION_AT = PAGE, 2 * PAGE        # in the file
 
-# The rows of the function, and of the leaf: start, info, words. ELF's machine, SFrame's ABI, where RA always is.
-Arch = collections.namedtuple('Arch', 'machine abi fixed_ra rows leaf_row')
+# The rows of the function, and of the leaf: start, info, words. ELF's machine, SFrame's ABI, where RA always is. As if
+# the leaf had its return address in memory is what copies.c wants of it.
+Arch = collections.namedtuple('Arch', 'machine abi fixed_ra rows leaf_row saved_row')
 ARCHS = {
     # push %rbp; mov %rsp, %rbp
     'x86_64': Arch(62, 3, -8, [bytes.fromhex(row) for row in ('000308', '010510f0', '040410f0')],
-                   bytes.fromhex('000308')),
+                   bytes.fromhex('000308'), bytes.fromhex('000308')),
     # stp x29, x30, [sp, #-16]!; mov x29, sp
     'arm64': Arch(183, 2, 0, [bytes.fromhex(row) for row in ('000300', '040710f8f0', '080610f8f0')],
-                  bytes.fromhex('000300')),
+                  bytes.fromhex('000300'), bytes.fromhex('000510f8')),
 }
 arch = ARCHS['x86_64']
 
@@ -120,11 +121,11 @@ def attribute(nr_rows, info=0, info2=0, rep_size=0):
     return struct.pack('<HBBB', nr_rows, info, info2, rep_size)
 
 
-def good_section(order=(0, 1)):
+def good_section(order=(0, 1), leaf_row=None):
     """V3: a function with three rows, and a leaf; ORDER of their FDEs"""
     fres = attribute(3) + b''.join(arch.rows)
     functions = (0, 0x40, 0), (0x40, 0x40, len(fres))
-    fres += attribute(1) + arch.leaf_row
+    fres += attribute(1) + (leaf_row or arch.leaf_row)
     return header(2, 4, len(fres)) + b''.join(fde(i, *functions[k]) for i, k in enumerate(order)) + fres
 
 
@@ -200,6 +201,7 @@ def main():
     assert len(code) <= PAGE
     good = good_section()
     programs = {'good': (elf(code, good), 'none'),
+                'copied': (elf(code, good_section(leaf_row=arch.saved_row)), 'any'),
                 'zeros': (elf(code, bytes(28)), 'fault.empty'),
                 'noise': (elf(code, struct.pack('<64I', *(((i + 1) * 2654435761) % 2**32 for i in range(64)))),
                           'fault.magic')}

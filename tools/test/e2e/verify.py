@@ -201,8 +201,8 @@ class Kernel:
 def behind_system_call(directory, address):
     name, offset = address.split('+')
     with open(os.path.join(directory, name), 'rb') as file:
-        file.seek(int(offset, 16) - 2)
-        return file.read(2) == b'\x0f\x05'
+        file.seek(int(offset, 16) - 4)
+        return file.read(4).endswith((b'\x0f\x05', b'\x01\0\0\xd4'))        # syscall, svc #0
 
 
 def excuse(verdict, chain, functions, deferred):
@@ -239,7 +239,7 @@ def verify_events(oracle, directory, name, least, kernel, lines):
             bad.append((verdict, event, tuple(functions) + chain, expected))
         if functions and any('nanosleep' in f for f in (event, *functions)):
             entered += 1
-            if not functions[-1].startswith('entry_SYSCALL_64') or not behind_system_call(directory, chain[0]):
+            if not functions[-1].startswith(('entry_SYSCALL_64', 'el0t_64_sync')) or not behind_system_call(directory, chain[0]):
                 disagree += 1
                 bad.append(('disagreeing', event, tuple(functions) + chain, expected))
     for verdict, event, chain, expected in bad[:5]:
