@@ -12,14 +12,21 @@ progress() { printf '     %4d s: %s\n' "$SECONDS" "$*"; }
 
 # ---- sampling -------------------------------------------------------------------------------------------------
 
-# Samples a second on each processor. At some thousands more an emulated one does nothing else.
+# Samples a second on each processor, all the time. At some thousands more an emulated one does nothing else: see burst().
 rate() { if [ -e $kmemleak ]; then echo 1000; else echo 3000; fi; }
 
+# Our wrapper wants the module to be there.
+kernels_way() { if [ "$1" = sync ]; then echo fp; else echo fp,defer; fi; }
+
 record() {	# record WAY: all processors, whether the module is there or not
-	local way=fp
-	[ "$1" = sync ] || way=fp,defer
-	perf record -q -B -a -e cpu-clock -F "$(rate)" -m 4M --call-graph="$way" -o /dev/null &
+	perf record -q -B -a -e cpu-clock -F "$(rate)" -m 4M --call-graph="$(kernels_way "$1")" -o /dev/null &
 	sampler=$!
+}
+
+# More of them, for a moment: as long as an emulated processor stands it. At `-F max`, which is 100,000, it stands still.
+burst() {	# burst WAY
+	perf record -q -B -a -e cpu-clock -F $((5 * $(rate))) -m 4M --call-graph="$(kernels_way "$1")" -o /dev/null -- sleep 0.5 &&
+		sleep 5.5
 }
 
 # ---- what is going on -----------------------------------------------------------------------------------------
@@ -60,6 +67,7 @@ all_at_once() {	# all_at_once WAY
 		./churn bomb 5 hostile/good
 		./churn spawn 20 hostile/good
 		in_namespaces
+		burst $1
 	END
 }
 
