@@ -19,8 +19,10 @@ time_of_sample() {	# time_of_sample NAME
 reasons() { grown '^stop[.]' | sed 's/^stop[.]//; s/ .*//' | grep -vxE 'exec|unlearned|section-fault' | sort | xargs; }
 
 bounds() {	# bounds MOST: instructions
-	local name expected got off on cost
+	local name expected got off on cost least
 	check 'module loads' modprobe sframe_unwind || exit
+	# Once for nothing: the first run of everything in a fresh machine is not like the others.
+	time_of_sample fdes-million >/dev/null
 	while read -r name expected; do
 		echo 0 >"$parameters/enabled"
 		off=$(time_of_sample "$name")
@@ -33,7 +35,10 @@ bounds() {	# bounds MOST: instructions
 		echo "     $name: a walk costs $cost instructions"
 		check "$name: walks end as $expected ($got)" test "$got" = "$expected"
 		check "$name: nothing is wrong with the section" test -z "$(grown '^fault')"
-		check "$name: at most $1 instructions" test "$cost" -gt 0 -a "$cost" -le "$1"
+		# Where most walks find the row in the cache, next to nothing.
+		least=1000
+		[[ $expected != *complete ]] || least=-1000
+		check "$name: at most $1 instructions" test "$cost" -gt $least -a "$cost" -le "$1"
 	done <costly/table
 	check 'stop reasons sum to walks' reasons_sum_to_walks
 	check 'module unloads' rmmod sframe_unwind
