@@ -162,11 +162,8 @@ static long syscall_number = SYS_getppid;
 static LINK long enters_kernel(long x)
 {
 	static const struct timespec pause = { .tv_nsec = 1000 };
-	long result;
 
-	__asm__ volatile("syscall" : "=a" (result)
-			 : "0" (syscall_number), "D" (&pause), "S" (0)
-			 : "rcx", "r11", "memory");
+	system_call(syscall_number, &pause);
 	return x + opaque(0);
 }
 

@@ -40,6 +40,22 @@ static inline unsigned long ticks(void)
 #endif
 }
 
+/* With a second argument of 0. What it returns is of no interest. */
+static inline void system_call(long number, const void *argument)
+{
+#ifdef __aarch64__
+	register long x8 __asm__("x8") = number;
+	register const void *x0 __asm__("x0") = argument;
+	register long x1 __asm__("x1") = 0;
+
+	__asm__ volatile("svc #0" : "+r" (x0) : "r" (x1), "r" (x8) : "memory");
+#else
+	__asm__ volatile("syscall" : "+a" (number)
+			 : "D" (argument), "S" (0)
+			 : "rcx", "r11", "memory");
+#endif
+}
+
 /* Memory that must exist: the frame cannot be optimised away. */
 static inline void keep(void *p)
 {
