@@ -145,7 +145,7 @@ def bad_sections():
         'bad-frelen': (16, 'I', 0x1000), 'bad-frelen-wrap': (16, 'I', 0xfffffff8),
         'bad-fdeoff-gt-freoff': (20, 'I', 32), 'bad-freoff-wrap': (24, 'I', 0xfffffff0),
         'bad-start-min': (28, 'q', -2**63), 'bad-size-wrap': (36, 'I', 0xffffffff),
-        'bad-fre_off': (40, 'I', 0xfffffff0), 'bad-fre_off-attr-cut': (40, 'I', 13),
+        'bad-fre_off': (40, 'I', 0xfffffff0), 'bad-fre_off-attr-cut': (40, 'I', 5 + len(rows) - 3),
         'bad-num_fres-lie': (44, 'H', 0xffff), 'bad-fretype3': (46, 'B', 3), 'bad-pcmask-rep0': (46, 'B', 0x10),
         'bad-fdetype2': (47, 'B', 2), 'bad-wordsize3': (50, 'B', 0x63),
     }
