@@ -661,13 +661,15 @@ static void leave_trampoline(struct sfu_walk *walk)
 {
 	struct sfu_frame *frame = &walk->frame;
 	unsigned int off = offset_in_page(frame->ip), pops;
-	u8 code[SFU_ARCH_TRAMPOLINE_BYTES];
+	u8 code[SFU_ARCH_TRAMPOLINE_BYTES] = {};
 	struct return_instance entry;
 	unsigned long sp = frame->sp, ra;
 
-	if (off >= sizeof(code) ||
-	    walk->rd.read(&walk->rd, code, frame->ip - off, sizeof(code)) ||
-	    !sfu_arch_is_trampoline(code))
+	if (off >= sizeof(code))
+		return;
+	/* What may not be read is told by the registers. */
+	walk->rd.read(&walk->rd, code, frame->ip - off, sizeof(code));
+	if (!sfu_arch_is_trampoline(frame->regs, frame->ip - off, code))
 		return;
 	if (find_return(sp, SFU_ARCH_TRAMPOLINE_PUSHES, &entry)) {
 		sp = entry.stack + SFU_ARCH_PUSHED_BY_CALL;

@@ -2015,6 +2015,15 @@ static void uretprobe_list(struct kunit *test)
 	expect_probed(test, "c4@0 c44@10 bad-ra lacking");
 }
 
+/* Where a return went to: one register still has that, and it is R_B if any. */
+static void sample_returned(struct kunit *test, unsigned long ip, unsigned long sp)
+{
+	struct bench *bench = test->priv;
+
+	sample(test, ip, sp, 0);
+	set_register(&bench->regs, R_B, round_down(ip, PAGE_SIZE));
+}
+
 /*
  * In the trampoline: all that it pushes is on the stack, or some of it, below
  * where the return address was.
@@ -2029,22 +2038,23 @@ static void uretprobe_sampled_in_trampoline(struct kunit *test)
 	pend(test, 0x10, code(test, 0x44));
 	user_store(test, bare(test, 0), trampoline, sizeof(trampoline));
 	for (pushed = 0; pushed <= TRAMPOLINE_PUSHES; pushed += 8) {
-		sample(test, bare(test, pushed / 8), stack(test, 0x10) - pushed, 0);
+		sample_returned(test, bare(test, pushed / 8), stack(test, 0x10) - pushed);
 		expect_probed(test, "c44@10 c84@20 complete", "%u pushed", pushed);
 	}
 	/* It is not this one that was returned from. */
 	pend(test, -0x40, code(test, 0x104));
-	sample(test, bare(test, 0), stack(test, 0x10), 0);
+	sample_returned(test, bare(test, 0), stack(test, 0x10));
 	expect_probed(test, "c44@10 c84@20 complete");
 	/* Nor any. */
-	sample(test, bare(test, 0), stack(test, 0x28), 0);
+	sample_returned(test, bare(test, 0), stack(test, 0x28));
 	expect_probed(test, "b0@28 nodata");
-	/* Behind it in its page; and other code. */
-	sample(test, bare(test, sizeof(trampoline)), stack(test, 0x10), 0);
+	/* Behind it in its page; and other code, which nobody returned to. */
+	sample_returned(test, bare(test, sizeof(trampoline)), stack(test, 0x10));
 	expect_walk(test, "b" TRAMPOLINE_END "@10 nodata");
 	expect_probed(test, "b" TRAMPOLINE_END "@10 nodata");
 	user_store(test, bare(test, sizeof(trampoline) - 1), "", 1);
 	sample(test, bare(test, 0), stack(test, 0x10), 0);
+	set_register(&((struct bench *)test->priv)->regs, R_B, code(test, 0x44));
 	expect_probed(test, "b0@10 nodata");
 }
 

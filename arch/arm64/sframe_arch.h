@@ -162,13 +162,18 @@ static inline unsigned int sfu_arch_sigcontext_word(unsigned int reg)
 #define SFU_ARCH_BREAKPOINT_BYTES	0
 #define SFU_ARCH_BREAKPOINT		0
 
-/* The trampoline of a uretprobe: brk #5, with which a page begins. */
+/*
+ * The trampoline of a uretprobe: a breakpoint, with which a page begins that may
+ * be executed, not read. It was returned to, and its address still is where calls
+ * leave it: a function that begins a page was not.
+ */
 #define SFU_ARCH_TRAMPOLINE_BYTES	4
 #define SFU_ARCH_TRAMPOLINE_PUSHES	0	/* bytes */
 
-static inline bool sfu_arch_is_trampoline(const u8 *code)
+static inline bool sfu_arch_is_trampoline(const struct pt_regs *regs,
+					  unsigned long page, const u8 *code)
 {
-	return get_unaligned_le32(code) == 0xd42000a0;
+	return regs->regs[30] == page;
 }
 
 /* It does not return by itself. */

@@ -178,7 +178,8 @@ static inline unsigned int sfu_arch_sigcontext_word(unsigned int reg)
 #define SFU_ARCH_TRAMPOLINE_BYTES	17
 #define SFU_ARCH_TRAMPOLINE_PUSHES	24	/* bytes */
 
-static inline bool sfu_arch_is_trampoline(const u8 *code)
+static inline bool sfu_arch_is_trampoline(const struct pt_regs *regs,
+					  unsigned long page, const u8 *code)
 {
 	static const u8 start[] = { 0x50, 0x51, 0x41, 0x53, 0x48, 0xc7, 0xc0 };
 	static const u8 end[] = { 0x0f, 0x05, 0x41, 0x5b, 0x59, 0xc3 };

@@ -24,7 +24,7 @@
 #define PUSHED_BY_CALL	0
 #define SIGN(ra)	((ra) | 5ULL << 52)
 
-static const u8 trampoline[] = { 0xa0, 0x00, 0x20, 0xd4 };	/* brk #5 */
+static const u8 trampoline[4];			/* not to be read */
 
 #define TRAMPOLINE_END	"4"
 
