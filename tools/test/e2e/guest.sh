@@ -127,19 +127,6 @@ chains() {	# chains SECONDS DATA
 	check 'kernel log' log_is_clean
 }
 
-# gdb steps through a turn of each chain, on all processors: where the programs of the host do not run.
-oracles() {	# oracles CHAIN...
-	local chain
-	cp -r "$@" oracle.py "$scratch/"
-	for chain; do
-		while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n; done
-		gdb -nx -batch -x "$scratch/oracle.py" -ex "python oracle('$scratch/$chain/oracle')" \
-			--args "$scratch/$chain/chain" -n 3 >"$chain/oracle.log" 2>&1 &
-	done
-	wait
-	for chain; do cp "$scratch/$chain/oracle" "$chain/"; done
-}
-
 # ---- hostile sections -----------------------------------------------------------------------------------------
 
 own_counter_grew() {	# own_counter_grew EXPECTED

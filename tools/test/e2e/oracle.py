@@ -4,6 +4,8 @@
 #
 # gdb -batch -x oracle.py -ex 'python oracle("OUT")' --args ./chain -n 3
 #
+# Of another architecture: gdb-multiarch, and oracle("OUT", "QEMU", "ROOT"), by which and in which the program runs.
+#
 # Steps through one turn and asks gdb (DWARF) for the backtrace at each instruction. A stack of return
 # addresses kept while stepping tells when the same instruction is reached another way, and checks gdb: where
 # the two disagree, the line is marked. Output: one line for each chain,
@@ -12,18 +14,21 @@
 #
 # SETUP is 1 while the function's frame is not yet, or no longer, as large as it gets.
 import os
+import shlex
 import struct
+import subprocess
+import tempfile
+import time
 
 import gdb
 
 
 def mappings():
-    with open(f'/proc/{gdb.selected_inferior().pid}/maps') as maps:
-        for line in maps:
-            span, _, offset, _, _, *path = line.split()
-            if path and path[0].startswith('/'):
-                start, end = (int(x, 16) for x in span.split('-'))
-                yield start, end, int(offset, 16), path[0]
+    """Start, end and path of each that is a file's; of an emulated program, too, where its own addresses count"""
+    for line in gdb.execute('info proc mappings', to_string=True).splitlines():
+        fields = line.split()
+        if fields and fields[-1].startswith('/'):
+            yield int(fields[0], 16), int(fields[1], 16), fields[-1]
 
 
 class Names:
@@ -32,7 +37,7 @@ class Names:
     def __init__(self):
         self.spans = []
         bases = {}
-        for start, end, _, path in mappings():
+        for start, end, path in mappings():
             base = bases.setdefault(path, start)
             self.spans.append((start, end, base, os.path.basename(path)))
 
@@ -62,6 +67,9 @@ class X86:
     def __init__(self, memory):
         self.memory = memory
 
+    def step(self, pc):
+        gdb.execute('stepi', to_string=True)
+
     def called(self, before, pc, old_sp, sp):
         """The return address, and where the stack pointer was, if the step made a call"""
         if sp == old_sp - 8:
@@ -80,8 +88,15 @@ class Arm64:
     def __init__(self, memory):
         self.memory = memory
 
+    def code(self, pc):
+        return struct.unpack('<I', self.memory(pc, 4))[0]
+
+    def step(self, pc):
+        # QEMU does not stop behind a system call, but one instruction later.
+        gdb.execute(f'advance *{pc + 4}' if self.code(pc) == 0xd4000001 else 'stepi', to_string=True)
+
     def called(self, before, pc, old_sp, sp):
-        code, = struct.unpack('<I', self.memory(before, 4))
+        code = self.code(before)
         if code & 0xfc000000 == 0x94000000 or code & 0xfffffc1f == 0xd63f0000:      # bl, blr
             return sp, before + 4
         return None
@@ -97,11 +112,32 @@ def physical_function():
     return frame.name() or '?'
 
 
-def oracle(path):
+def emulate(qemu, root):
+    """Begins the program, which waits for us before its first instruction"""
+    program = gdb.current_progspace().filename
+    socket = os.path.join(tempfile.mkdtemp(), 'gdb')
+    for setting in (f'sysroot {root}', f'debug-file-directory {root}/usr/lib/debug',
+                    f'solib-search-path {os.path.dirname(program)}'):
+        gdb.execute(f'set {setting}')
+    process = subprocess.Popen([qemu, '-cpu', 'max,pauth-impdef=on', '-L', root, '-g', socket, program,
+                                *shlex.split(gdb.parameter('args'))], stdin=subprocess.DEVNULL)
+    while True:
+        try:
+            gdb.execute(f'target remote {socket}', to_string=True)
+            return
+        except gdb.error:
+            if process.poll() is not None:
+                raise
+            time.sleep(0.1)
+
+
+def oracle(path, *emulator):
     for setting in ('pagination off', 'backtrace past-main on', 'backtrace limit unlimited', 'confirm off'):
         gdb.execute(f'set {setting}')
+    if emulator:
+        emulate(*emulator)
     gdb.execute('break *first', to_string=True)
-    gdb.execute('run', to_string=True)
+    gdb.execute('continue' if emulator else 'run', to_string=True)
     gdb.execute('continue', to_string=True)         # the first turn binds the PLT
     gdb.execute('delete', to_string=True)
     arm64 = gdb.newest_frame().architecture().name() == 'aarch64'
@@ -123,7 +159,7 @@ def oracle(path):
             truth += outer[1:]
             found[key] = function, size, chain == truth, chain
         before, old_sp = pc, sp
-        gdb.execute('stepi', to_string=True)
+        machine.step(pc)
         pc, sp = register('pc'), register('sp')
         steps += 1
         while calls and machine.returned(calls[-1], pc, sp):
