@@ -39,6 +39,8 @@ MIN_ADDRESSES = 0.9         # share of the turn's addresses that were sampled
 MAX_OUTSIDE = 0.05          # share of an event's samples
 # The end of handling a breakpoint may be called in place of returning to the first of them.
 BETWEEN = {'uprobe_notify_resume', '__x64_sys_uretprobe', 'rcu_read_unlock_trace_special'}
+# In arm64's kernel stacks the innermost function may hide its caller, which is uprobe_handle_trampoline().
+CALLED_THERE = {'arch_uretprobe_is_alive', 'put_uprobe'}
 MAX_UNMERGED = 0.15         # share of samples whose deferred stack perf did not find
 MIN_ENTERED = 30            # samples with the kernel's and the user's part of a system call
 MIN_SETUP = 0.1             # share of samples in prologues, epilogues and argument pushing
@@ -215,7 +217,8 @@ def excuse(verdict, chain, functions, deferred):
         return verdict
     if verdict in ('short', 'outside') and BETWEEN & set(functions):
         return 'between'
-    if verdict == 'wrong' and 'uprobe_handle_trampoline' in functions:
+    if verdict in ('short', 'wrong') and ('uprobe_handle_trampoline' in functions or
+                                          CALLED_THERE & set(functions[:1])):
         return 'between'
     return verdict
 
