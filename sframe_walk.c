@@ -276,12 +276,28 @@ static bool step_signal(struct sfu_walk *walk)
 	return commit(walk, &caller, SFU_METHOD_SIGNAL);
 }
 
-static bool is_at_sigreturn(struct sfu_walk *walk)
+static bool is_sigreturn(struct sfu_walk *walk, unsigned long addr)
 {
 	u8 code[SFU_ARCH_SIGRETURN_BYTES];
 
-	return !walk->rd.read(&walk->rd, code, walk->frame.ip, sizeof(code)) &&
+	return !walk->rd.read(&walk->rd, code, addr, sizeof(code)) &&
 	       sfu_arch_is_sigreturn(code);
+}
+
+/*
+ * Where a handler returns to; or, having been sampled there, at the system call
+ * or behind it: the stack pointer still is what it was.
+ */
+static bool is_at_sigreturn(struct sfu_walk *walk)
+{
+	const struct sfu_frame *frame = &walk->frame;
+
+	if (is_sigreturn(walk, frame->ip))
+		return true;
+	if (!frame->regs || !sfu_arch_calls_sigreturn(frame->regs))
+		return false;
+	return is_sigreturn(walk, frame->ip - SFU_ARCH_SIGRETURN_BYTES) ||
+	       is_sigreturn(walk, frame->ip - SFU_ARCH_SIGRETURN_CALL);
 }
 
 /*

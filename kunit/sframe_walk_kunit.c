@@ -1376,6 +1376,30 @@ static void signal_sampled_at_stub(struct kunit *test)
 	expect_walk(test, "b100@1000 c44@100,fp300 c84@110 complete");
 }
 
+/* At the stub's system call, or in it: the numbers tell. */
+static void signal_sampled_in_stub(struct kunit *test)
+{
+	u32 end = 0x100 + sizeof(sigreturn_stub), call = end - SYSCALL_BYTES;
+	struct bench *bench = test->priv;
+
+	signal_scene(test, 0);
+	sample(test, bare(test, call), stack(test, CONTEXT), 0);
+	expect_step(test, "nodata", "of another number");
+	set_register(&bench->regs, R_SYSCALL, __NR_rt_sigreturn);
+	expect_step(test, "c44@100,fp300", "at it");
+	sample(test, bare(test, end), stack(test, CONTEXT), 0);
+	expect_step(test, "c44@100,fp300", "behind it");
+	sample(test, bare(test, end + 4), stack(test, CONTEXT), 0);
+	expect_step(test, "nodata", "elsewhere");
+	sample(test, bare(test, 0x100), stack(test, CONTEXT), 0);
+	expect_step(test, "c44@100,fp300", "ahead of it");
+	set_register(&bench->regs, R_SYSCALL, 0);
+	sample(test, bare(test, end), stack(test, CONTEXT), 0);
+	expect_step(test, "nodata", "behind another");
+	set_syscall(&bench->regs, __NR_rt_sigreturn);
+	expect_step(test, "c44@100,fp300", "in it");
+}
+
 /* The stub of a program that has a section, which says nothing of it. */
 static void signal_stub_in_covered_code(struct kunit *test)
 {
@@ -1560,6 +1584,7 @@ static void signal_context_cut(struct kunit *test)
 static struct kunit_case signal_tests[] = {
 	KUNIT_CASE(signal_by_stub),
 	KUNIT_CASE(signal_sampled_at_stub),
+	KUNIT_CASE(signal_sampled_in_stub),
 	KUNIT_CASE(signal_stub_in_covered_code),
 	KUNIT_CASE(signal_by_mark),
 	KUNIT_CASE(signal_by_mark_and_rows),

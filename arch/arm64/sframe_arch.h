@@ -11,6 +11,7 @@
 
 #include <asm/irq_regs.h>
 #include <asm/pointer_auth.h>
+#include <asm/unistd.h>
 
 #include "sframe_core.h"
 
@@ -139,6 +140,8 @@ static inline bool sfu_arch_decode_plt(const u8 *code, unsigned long addr,
  */
 #define SFU_ARCH_SIGRETURN_BYTES	8
 
+#define SFU_ARCH_SIGRETURN_CALL		4	/* where its system call is */
+
 static inline bool sfu_arch_is_sigreturn(const u8 *code)
 {
 	static const u8 stub[SFU_ARCH_SIGRETURN_BYTES] = {
@@ -147,6 +150,13 @@ static inline bool sfu_arch_is_sigreturn(const u8 *code)
 	};
 
 	return !memcmp(code, stub, sizeof(stub));
+}
+
+/* With these registers, will the system call restore a context, or does it already? */
+static inline bool sfu_arch_calls_sigreturn(const struct pt_regs *regs)
+{
+	return regs->regs[8] == __NR_rt_sigreturn ||
+	       regs->syscallno == __NR_rt_sigreturn;
 }
 
 #define SFU_ARCH_SIGCONTEXT_OFFSET	304

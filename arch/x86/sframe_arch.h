@@ -8,6 +8,8 @@
 #include <linux/ptrace.h>
 #include <linux/sched/task_stack.h>
 
+#include <asm/unistd.h>
+
 #include "sframe_core.h"
 
 #define SFU_ARCH_ABI		SFRAME_ABI_AMD64_LE
@@ -143,6 +145,8 @@ static inline bool sfu_arch_decode_plt(const u8 *code, unsigned long addr,
  */
 #define SFU_ARCH_SIGRETURN_BYTES	9
 
+#define SFU_ARCH_SIGRETURN_CALL		7	/* where its system call is */
+
 static inline bool sfu_arch_is_sigreturn(const u8 *code)
 {
 	static const u8 stub[SFU_ARCH_SIGRETURN_BYTES] = {
@@ -151,6 +155,12 @@ static inline bool sfu_arch_is_sigreturn(const u8 *code)
 	};
 
 	return !memcmp(code, stub, sizeof(stub));
+}
+
+/* With these registers, will the system call restore a context, or does it already? */
+static inline bool sfu_arch_calls_sigreturn(const struct pt_regs *regs)
+{
+	return regs->ax == __NR_rt_sigreturn || regs->orig_ax == __NR_rt_sigreturn;
 }
 
 #define SFU_ARCH_SIGCONTEXT_OFFSET	40	/* in struct ucontext */

@@ -10,6 +10,7 @@
 
 #include <asm/cpufeature.h>
 #include <asm/ucontext.h>
+#include <asm/unistd.h>
 
 #include "walk_cases.h"
 
@@ -19,6 +20,8 @@
 #define R_FP		29
 #define R_A		9
 #define R_B		30	/* what calls leave the return address in */
+#define R_SYSCALL	8
+#define SYSCALL_BYTES	4
 #define CFA_ALIGN	16
 #define TRAMPOLINE_PUSHES 0
 #define PUSHED_BY_CALL	0
@@ -68,6 +71,12 @@ static inline void set_register(struct pt_regs *regs, unsigned int reg,
 		regs->sp = value;
 	else
 		regs->regs[reg] = value;
+}
+
+/* The system call that is being made. */
+static inline void set_syscall(struct pt_regs *regs, unsigned int nr)
+{
+	regs->syscallno = nr;
 }
 
 /* As setup_rt_frame() leaves it at the stack pointer. */

@@ -8,6 +8,7 @@
 #include <linux/types.h>
 
 #include <asm/sigframe.h>
+#include <asm/unistd.h>
 
 #include "walk_cases.h"
 
@@ -17,6 +18,8 @@
 #define R_FP		6
 #define R_A		10
 #define R_B		11
+#define R_SYSCALL	0
+#define SYSCALL_BYTES	2
 #define CFA_ALIGN	8
 #define TRAMPOLINE_PUSHES 24
 #define PUSHED_BY_CALL	8
@@ -73,6 +76,12 @@ static inline void set_register(struct pt_regs *regs, unsigned int reg,
 	static const u16 where[NR_REGS] = REGISTERS(struct pt_regs);
 
 	*(unsigned long *)((char *)regs + where[reg]) = value;
+}
+
+/* The system call that is being made. */
+static inline void set_syscall(struct pt_regs *regs, unsigned int nr)
+{
+	regs->orig_ax = nr;
 }
 
 /* The stub is returned to, which takes the first word of struct rt_sigframe. */

@@ -24,6 +24,7 @@
 #define IS_ALIGNED(x, a)	(((x) & ((a) - 1)) == 0)
 #define PAGE_ALIGNED(addr)	IS_ALIGNED(addr, 4096)
 #define KSYM_NAME_LEN		512
+#define __NR_rt_sigreturn	15
 #define U16_MAX			0xffff
 #define clamp_t(type, val, lo, hi)					\
 	((type)(val) < (type)(lo) ? (type)(lo) :			\
@@ -62,7 +63,7 @@ struct kernel_param_ops {
 /* A task that was interrupted. */
 struct pt_regs {
 	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8;
-	unsigned long ax, cx, dx, si, di, ip, cs, sp;
+	unsigned long ax, cx, dx, si, di, orig_ax, ip, cs, sp;
 };
 
 struct mm_struct {
