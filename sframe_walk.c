@@ -316,10 +316,10 @@ static bool find_callee(struct sfu_walk *walk, unsigned long ra,
 	switch (sfu_arch_decode_call(call, ra, func)) {
 	case SFU_CALL_SLOT:
 		return read_word(walk, *func, func);
-	case SFU_CALL_NONE:
-		return false;
-	default:
+	case SFU_CALL_DIRECT:
 		break;
+	default:
+		return false;
 	}
 	if (rd->read(rd, plt, *func, sizeof(plt)))
 		return false;
@@ -346,37 +346,61 @@ static bool lacks_row(struct sfu_walk *walk, unsigned long func)
 	}
 }
 
-/*
- * Does the register that calls leave the return address in lead to code that has
- * a row, and the frame pointer elsewhere? It is the caller's, of a function that
- * has no frame, or none yet. The frame pointer is then that of an older frame, for
- * the caller need not keep one: following it skips what has rows.
- */
-static bool skips_caller(struct sfu_walk *walk, unsigned long ra)
+/* The register that calls leave the return address in; 0 if it is not known. */
+static bool read_link(struct sfu_walk *walk, unsigned long *link)
 {
-	unsigned long link;
-
+	*link = 0;
 	if (SFU_ARCH_REG_RA < 0 || !may_be_empty(&walk->frame))
-		return false;
-	if (!read_register(walk, SFU_ARCH_REG_RA, &link))
 		return true;
-	link = sfu_arch_strip_ra(link);
-	return link != ra && sfu_map_find(walk->map, link - 1) &&
-	       !lacks_row(walk, link - 1);
+	if (!read_register(walk, SFU_ARCH_REG_RA, link))
+		return false;
+	*link = sfu_arch_strip_ra(*link);
+	return true;
 }
 
+static bool is_behind_call(struct sfu_walk *walk, unsigned long ra)
+{
+	u8 call[SFU_ARCH_CALL_BYTES];
+	unsigned long func;
+
+	return !walk->rd.read(&walk->rd, call, ra - sizeof(call), sizeof(call)) &&
+	       sfu_arch_decode_call(call, ra, &func) != SFU_CALL_NONE;
+}
+
+/*
+ * Code without a row. If the link register leads to another file, that is the
+ * caller: the function's own calls return to its own file. The function then has
+ * no frame, or none yet, and a frame pointer that leads elsewhere is that of an
+ * older frame: following it skips the caller. So it does if the register leads to
+ * a row, but in the same file that may be of another part of the function.
+ */
 static bool step_uncovered(struct sfu_walk *walk)
 {
-	struct sfu_frame caller;
-	unsigned long callee;
+	const struct sfu_region *here = find_region(walk, walk->frame.ip), *there;
+	struct sfu_frame caller = {};
+	unsigned long callee, link;
+	bool has_record;
 
 	if (is_at_sigreturn(walk))
 		return step_signal(walk);
-	if (walk->frame.fp < walk->frame.sp ||
-	    !find_caller(walk, &fp_row, &caller) ||
-	    !find_callee(walk, caller.ip, &callee) || !lacks_row(walk, callee) ||
-	    skips_caller(walk, caller.ip))
+	if (!read_link(walk, &link))
+		return false;
+	has_record = walk->frame.fp >= walk->frame.sp &&
+		     find_caller(walk, &fp_row, &caller);
+	there = link && link != caller.ip ? find_region(walk, link - 1) : NULL;
+	if (here && there && there->file != here->file) {
+		if (!IS_ALIGNED(walk->frame.sp, SFU_ARCH_CFA_ALIGN) ||
+		    !is_behind_call(walk, link))
+			return stop(walk, SFU_STOP_NODATA);
+		caller = (struct sfu_frame){
+			.ip = link,
+			.sp = walk->frame.sp,
+			.fp = walk->frame.fp,
+		};
+	} else if (!has_record || !find_callee(walk, caller.ip, &callee) ||
+		   !lacks_row(walk, callee) || (there && !lacks_row(walk, link - 1))) {
 		return stop(walk, SFU_STOP_NODATA);
+	}
 	caller.guessed = true;
 	return commit(walk, &caller, SFU_METHOD_FP);
 }

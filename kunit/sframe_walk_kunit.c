@@ -1189,6 +1189,55 @@ static void fallback_link(struct kunit *test)
 	expect_step(test, FOLLOWED, "it is no code");
 }
 
+/* Likewise, in another file: the calls of a function return to its own. */
+static void fallback_link_elsewhere(struct kunit *test)
+{
+	const struct call_case *c = test->param_value;
+	bool is_call = c->calls || c->calls_other;
+	unsigned long to = code(test, 0x1000);
+	struct bench *bench = test->priv;
+
+	fallback_scene(test);
+	covered(test)->file = (const struct file *)test;
+	if (c->refers == TO_SLOT) {
+		store_word(test, bare(test, 0x800), to);
+		to = bare(test, 0x800);
+	}
+	store_call(test, plain_call(), bare(test, 0x210), bare(test, 0));
+	store_call(test, c, code(test, 0x20), to);
+	set_register(&bench->regs, R_B, SIGN(code(test, 0x20)));
+	expect_step(test, PUSHED_BY_CALL ? FOLLOWED : is_call ? "c20@0" : "nodata");
+	store_call(test, c, code(test, 0x1020), to);
+	set_register(&bench->regs, R_B, code(test, 0x1020));
+	expect_step(test, PUSHED_BY_CALL ? FOLLOWED : is_call ? "c1020@0" : "nodata",
+		    "has no row");
+	record(test, 0x20, 0, code(test, 0x1020));
+	expect_step(test, c->calls ? "c1020@30,fp?" : "nodata", "it is the same");
+	record(test, 0x20, 0, 0);
+	expect_step(test, is_call && !PUSHED_BY_CALL ? "c1020@0" : "nodata", "alone");
+}
+
+/* Who was called may have moved the stack pointer. */
+static void fallback_link_doubt(struct kunit *test)
+{
+	struct bench *bench = test->priv;
+
+	if (PUSHED_BY_CALL)
+		kunit_skip(test, "calls leave the return address in memory");
+	sp_function(test, 0x40, 16);
+	outermost_function(test, 0x80);
+	learn(test);
+	covered(test)->file = (const struct file *)test;
+	sample(test, bare(test, 0x10), stack(test, 0), 0);
+	set_register(&bench->regs, R_B, code(test, 0x50));
+	store_call(test, plain_call(), code(test, 0x50), bare(test, 0));
+	word(test, 8, code(test, 0x90));
+	store_call(test, plain_call(), code(test, 0x90), code(test, 0x40));
+	expect_walk(test, "b10@0 c50@0 c90@10 complete");
+	store_call(test, plain_call(), code(test, 0x90), code(test, 0x44));
+	expect_walk(test, "b10@0 c50@0 nodata");
+}
+
 /* A frame record that leads to no code is data. */
 static void fallback_ra_anything(struct kunit *test)
 {
@@ -1311,6 +1360,8 @@ static struct kunit_case fallback_tests[] = {
 	KUNIT_CASE_PARAM(fallback_fp, fp_gen_params),
 	KUNIT_CASE(fallback_fp_anything),
 	KUNIT_CASE(fallback_link),
+	KUNIT_CASE_PARAM(fallback_link_elsewhere, call_gen_params),
+	KUNIT_CASE(fallback_link_doubt),
 	KUNIT_CASE(fallback_ra_anything),
 	KUNIT_CASE_PARAM(fallback_doubt, doubt_gen_params),
 	KUNIT_CASE(fallback_guess_leads_nowhere),

@@ -50,7 +50,10 @@ struct ra_case {
 
 enum refers { TO_NOTHING, TO_FUNCTION, TO_SLOT };
 
-/* The code ahead of a return address: what it names, and whether it calls that. */
+/*
+ * The code ahead of a return address: what it names, and whether it calls that,
+ * or something else.
+ */
 struct call_case {
 	const char	*name;
 	union {
@@ -59,6 +62,7 @@ struct call_case {
 	};
 	enum refers	refers;
 	bool		calls;
+	bool		calls_other;
 };
 
 /* A PLT slot; the code at @at names the word it jumps through, if it does. */

@@ -69,10 +69,10 @@ static inline bool sfu_arch_nmi_from_user(void)
 	return regs && user_mode(regs);
 }
 
-/* The code ahead of a return address: bl, if the function called is to be known. */
+/* The code ahead of a return address, and what it may be. */
 #define SFU_ARCH_CALL_BYTES	4
 
-enum sfu_call { SFU_CALL_NONE, SFU_CALL_DIRECT, SFU_CALL_SLOT };
+enum sfu_call { SFU_CALL_NONE, SFU_CALL_REGISTER, SFU_CALL_DIRECT, SFU_CALL_SLOT };
 
 /**
  * sfu_arch_decode_call() - the call that left a return address
@@ -80,15 +80,15 @@ enum sfu_call { SFU_CALL_NONE, SFU_CALL_DIRECT, SFU_CALL_SLOT };
  * @ra: the return address
  * @where: the function called
  *
- * A call through a register has no known target and counts as none.
- *
- * Return: What @where is.
+ * Return: What @where is; SFU_CALL_REGISTER: it is not known.
  */
 static inline enum sfu_call sfu_arch_decode_call(const u8 *code, unsigned long ra,
 						 unsigned long *where)
 {
 	u32 insn = get_unaligned_le32(code);
 
+	if ((insn & 0xfefff000) == 0xd63f0000)		/* blr, blraa, ... */
+		return SFU_CALL_REGISTER;
 	if ((insn & 0xfc000000) != 0x94000000)		/* bl imm26 */
 		return SFU_CALL_NONE;
 	*where = ra - 4 + 4 * sign_extend64(insn, 25);
