@@ -85,7 +85,8 @@
  * @map: the mappings; replaced under @lock
  * @cache: rows of them; made with the first map that has a section
  * @next_key: for the next mapping learned; under @lock
- * @unsettled: a mapping's section was not there, or went, while its code is
+ * @unsettled: a mapping's section was not there, or it or some code went, while
+ *	other code of it is there
  * @learned_at: when @map was learned, in jiffies; under @lock
  * @wait: jiffies until it may be learned again; under @lock
  * @rcu: frees it
@@ -219,10 +220,13 @@ static bool is_awaited(const struct sfu_region *region)
 	return atomic_read(&region->state) == SFU_REGION_AWAITED;
 }
 
-/* Returns whether code has lost its section, as when a library is loaded. */
+/*
+ * Returns whether code remains that has lost its section, or other code of the
+ * same mapping, as when a library is loaded.
+ */
 static bool map_forget(struct sfu_map *map, unsigned long start, unsigned long end)
 {
-	bool lost = false;
+	bool remains = false;
 	unsigned int i;
 
 	for (i = 0; i < map->nr_regions; i++) {
@@ -231,11 +235,12 @@ static bool map_forget(struct sfu_map *map, unsigned long start, unsigned long e
 		bool section = start < region->sframe_end &&
 			       region->sframe_start < end;
 
-		if (code || section)
-			atomic_set(&region->state, SFU_REGION_GONE);
-		lost |= section && !code;
+		if (!code && !section)
+			continue;
+		atomic_set(&region->state, SFU_REGION_GONE);
+		remains |= region->start < start || end < region->end;
 	}
-	return lost;
+	return remains;
 }
 
 /* ---- processes ---- */
