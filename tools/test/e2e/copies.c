@@ -109,6 +109,7 @@ __asm__(".text\n"
 	"		stp	x22, x22, [sp, #-16]!\n"
 	"		mov	x0, #7\n"
 	"		blr	x19\n"
+	".globl leaf_returns\n"		/* else ld 2.44 takes another address */
 	"leaf_returns:	add	sp, sp, #32\n"
 	"		subs	x21, x21, #1\n"
 	"		b.ne	1b\n"

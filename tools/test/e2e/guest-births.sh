@@ -40,8 +40,8 @@ few_are_lost() {	# few_are_lost WHAT LIMIT: one in LIMIT at most
 
 record_births() {	# record_births WAY JOB
 	snapshot
-	LD_PRELOAD=$births_preload perf record -q -B -e cpu-clock -F 3000 --call-graph="sframe,$1" -o "$scratch/data" \
-		bash ./guest.sh "$2"
+	check "$1 $2: done" env LD_PRELOAD="$births_preload" perf record -q -B -e cpu-clock -F 3000 \
+		--call-graph="sframe,$1" -o "$scratch/data" bash ./guest.sh "$2"
 	show_grown "$1 $2" '^(walks|stop|declined|map)'
 }
 
