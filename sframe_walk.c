@@ -346,18 +346,6 @@ static bool lacks_row(struct sfu_walk *walk, unsigned long func)
 	}
 }
 
-/* The register that calls leave the return address in; 0 if it is not known. */
-static bool read_link(struct sfu_walk *walk, unsigned long *link)
-{
-	*link = 0;
-	if (SFU_ARCH_REG_RA < 0 || !may_be_empty(&walk->frame))
-		return true;
-	if (!read_register(walk, SFU_ARCH_REG_RA, link))
-		return false;
-	*link = sfu_arch_strip_ra(*link);
-	return true;
-}
-
 static bool is_behind_call(struct sfu_walk *walk, unsigned long ra)
 {
 	u8 call[SFU_ARCH_CALL_BYTES];
@@ -365,6 +353,53 @@ static bool is_behind_call(struct sfu_walk *walk, unsigned long ra)
 
 	return !walk->rd.read(&walk->rd, call, ra - sizeof(call), sizeof(call)) &&
 	       sfu_arch_decode_call(call, ra, &func) != SFU_CALL_NONE;
+}
+
+/*
+ * The caller of a function that has no frame, by the register that calls leave
+ * the return address in. Its ip is 0 if that is not known.
+ */
+static bool find_linked(struct sfu_walk *walk, struct sfu_frame *caller)
+{
+	*caller = (struct sfu_frame){
+		.sp = walk->frame.sp,
+		.fp = walk->frame.fp,
+	};
+	if (SFU_ARCH_REG_RA < 0 || !may_be_empty(&walk->frame))
+		return true;
+	if (!read_register(walk, SFU_ARCH_REG_RA, &caller->ip))
+		return false;
+	caller->ip = sfu_arch_strip_ra(caller->ip);
+	return true;
+}
+
+static bool step_linked(struct sfu_walk *walk, const struct sfu_frame *caller)
+{
+	if (!IS_ALIGNED(caller->sp, SFU_ARCH_CFA_ALIGN) ||
+	    !find_region(walk, lookup_ip(caller)) ||
+	    !is_behind_call(walk, caller->ip))
+		return stop(walk, SFU_STOP_NODATA);
+	return commit(walk, caller, SFU_METHOD_FP);
+}
+
+/*
+ * In a PLT slot, of which linkers say nothing where the return address is in a
+ * register. There it still is, and there is no frame.
+ */
+static bool is_in_plt(struct sfu_walk *walk)
+{
+	unsigned long slot, addr = walk->frame.ip - SFU_ARCH_PLT_BYTES;
+	u8 code[2 * SFU_ARCH_PLT_BYTES];
+	unsigned int off;
+
+	if (walk->rd.read(&walk->rd, code, addr, sizeof(code)))
+		return false;
+	/* Each place where a slot would have to begin to reach here. */
+	for (off = 0; off <= SFU_ARCH_PLT_BYTES; off += SFU_ARCH_INSN_ALIGN)
+		if (off + sfu_arch_decode_plt(code + off, addr + off, &slot) >
+		    SFU_ARCH_PLT_BYTES)
+			return true;
+	return false;
 }
 
 /*
@@ -377,30 +412,28 @@ static bool is_behind_call(struct sfu_walk *walk, unsigned long ra)
 static bool step_uncovered(struct sfu_walk *walk)
 {
 	const struct sfu_region *here = find_region(walk, walk->frame.ip), *there;
-	struct sfu_frame caller = {};
-	unsigned long callee, link;
+	struct sfu_frame caller = {}, linked;
+	unsigned long callee;
 	bool has_record;
 
 	if (is_at_sigreturn(walk))
 		return step_signal(walk);
-	if (!read_link(walk, &link))
+	if (!find_linked(walk, &linked))
 		return false;
+	if (linked.ip && is_in_plt(walk))
+		return step_linked(walk, &linked);
 	has_record = walk->frame.fp >= walk->frame.sp &&
 		     find_caller(walk, &fp_row, &caller);
-	there = link && link != caller.ip ? find_region(walk, link - 1) : NULL;
+	there = linked.ip && linked.ip != caller.ip ?
+		find_region(walk, lookup_ip(&linked)) : NULL;
 	if (here && there && there->file != here->file) {
-		if (!IS_ALIGNED(walk->frame.sp, SFU_ARCH_CFA_ALIGN) ||
-		    !is_behind_call(walk, link))
-			return stop(walk, SFU_STOP_NODATA);
-		caller = (struct sfu_frame){
-			.ip = link,
-			.sp = walk->frame.sp,
-			.fp = walk->frame.fp,
-		};
-	} else if (!has_record || !find_callee(walk, caller.ip, &callee) ||
-		   !lacks_row(walk, callee) || (there && !lacks_row(walk, link - 1))) {
-		return stop(walk, SFU_STOP_NODATA);
+		linked.guessed = true;
+		return step_linked(walk, &linked);
 	}
+	if (!has_record || !find_callee(walk, caller.ip, &callee) ||
+	    !lacks_row(walk, callee) ||
+	    (there && !lacks_row(walk, lookup_ip(&linked))))
+		return stop(walk, SFU_STOP_NODATA);
 	caller.guessed = true;
 	return commit(walk, &caller, SFU_METHOD_FP);
 }

@@ -65,7 +65,10 @@ struct call_case {
 	bool		calls_other;
 };
 
-/* A PLT slot; the code at @at names the word it jumps through, if it does. */
+/*
+ * A PLT slot; the code at @at names the word it jumps through, if it does. It may
+ * be such that the word is the first of its page.
+ */
 struct plt_case {
 	const char	*name;
 	union {
@@ -74,6 +77,7 @@ struct plt_case {
 	};
 	u8		at;
 	bool		jumps;
+	bool		names_page;
 };
 
 #endif /* WALK_CASES_H */

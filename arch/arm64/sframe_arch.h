@@ -100,6 +100,7 @@ static inline enum sfu_call sfu_arch_decode_call(const u8 *code, unsigned long r
  * without bti.
  */
 #define SFU_ARCH_PLT_BYTES	20
+#define SFU_ARCH_INSN_ALIGN	4
 
 /**
  * sfu_arch_decode_plt() - the jump that a PLT slot makes
@@ -107,29 +108,32 @@ static inline enum sfu_call sfu_arch_decode_call(const u8 *code, unsigned long r
  * @addr: its address
  * @where: set to the address of the word that names the function
  *
- * Return: Is it such a slot?
+ * Return: How many bytes the slot has, up to and with the jump; 0: it is none.
  */
-static inline bool sfu_arch_decode_plt(const u8 *code, unsigned long addr,
-				       unsigned long *where)
+static inline unsigned int sfu_arch_decode_plt(const u8 *code, unsigned long addr,
+					       unsigned long *where)
 {
-	u32 adrp, ldr;
+	unsigned int i = 0;
+	u32 adrp, ldr, add;
 	u64 pages;
 
-	if (get_unaligned_le32(code) == 0xd503245f) {	/* bti c */
-		code += 4;
-		addr += 4;
-	}
-	adrp = get_unaligned_le32(code);
-	ldr = get_unaligned_le32(code + 4);
+	if (get_unaligned_le32(code) == 0xd503245f)	/* bti c */
+		i += 4;
+	adrp = get_unaligned_le32(code + i);
+	ldr = get_unaligned_le32(code + i + 4);
+	add = get_unaligned_le32(code + i + 8);
+	/* binutils 2.46 adds no 0: it leaves a nop there. */
+	if (add == 0xd503201f && !(ldr & 0x3ffc00))
+		add = 0x91000210;
 	if ((adrp & 0x9f00001f) != 0x90000010 ||	/* adrp x16, pages */
 	    (ldr & 0xffc003ff) != 0xf9400211 ||		/* ldr x17, [x16, imm12] */
-	    (get_unaligned_le32(code + 8) & 0xffc003ff) != 0x91000210 ||
-	    get_unaligned_le32(code + 12) != 0xd61f0220) /* add x16; br x17 */
-		return false;
+	    (add & 0xffc003ff) != 0x91000210 ||		/* add x16, x16, imm12 */
+	    get_unaligned_le32(code + i + 12) != 0xd61f0220) /* br x17 */
+		return 0;
 	pages = (adrp >> 3 & 0x1ffffc) | (adrp >> 29 & 3);
-	*where = (addr & ~0xfffUL) + 4096 * sign_extend64(pages, 20) +
+	*where = ((addr + i) & ~0xfffUL) + 4096 * sign_extend64(pages, 20) +
 		 8 * (ldr >> 10 & 0xfff);
-	return true;
+	return i + 16;
 }
 
 /*

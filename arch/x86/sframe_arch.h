@@ -111,6 +111,7 @@ static inline enum sfu_call sfu_arch_decode_call(const u8 *code, unsigned long r
  * without endbr64 and a bnd prefix.
  */
 #define SFU_ARCH_PLT_BYTES	11
+#define SFU_ARCH_INSN_ALIGN	1
 
 /**
  * sfu_arch_decode_plt() - the jump that a PLT slot makes
@@ -118,10 +119,10 @@ static inline enum sfu_call sfu_arch_decode_call(const u8 *code, unsigned long r
  * @addr: its address
  * @where: set to the address of the word that names the function
  *
- * Return: Is it such a slot?
+ * Return: How many bytes the slot has, up to and with the jump; 0: it is none.
  */
-static inline bool sfu_arch_decode_plt(const u8 *code, unsigned long addr,
-				       unsigned long *where)
+static inline unsigned int sfu_arch_decode_plt(const u8 *code, unsigned long addr,
+					       unsigned long *where)
 {
 	static const u8 endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
 	unsigned int i = 0;
@@ -132,10 +133,11 @@ static inline bool sfu_arch_decode_plt(const u8 *code, unsigned long addr,
 	if (code[i] == 0xf2)				/* bnd */
 		i++;
 	if (code[i] != 0xff || code[i + 1] != 0x25)	/* jmp *disp(%rip) */
-		return false;
+		return 0;
 	memcpy(&disp, code + i + 2, sizeof(disp));
-	*where = addr + i + 6 + disp;
-	return true;
+	i += 6;
+	*where = addr + i + disp;
+	return i;
 }
 
 /*

@@ -138,7 +138,10 @@ static const struct plt_case plt_cases[] = {
 	  .insns = { ADRP_X16, LDR_X17, ADD_X16, 0xd63f0220 }, 0, false },
 	{ "adrp; ldr; add; br x16",
 	  .insns = { ADRP_X16, LDR_X17, ADD_X16, 0xd61f0200 }, 0, false },
-	{ "adrp; ldr; nop; br", .insns = { ADRP_X16, LDR_X17, NOP, BR_X17 }, 0, false },
+	{ "adrp; ldr; nop; br", .insns = { ADRP_X16, LDR_X17, NOP, BR_X17 }, 0, true,
+	  .names_page = true },
+	{ "adrp; ldr; nop; br, within a page",
+	  .insns = { ADRP_X16, LDR_X17, NOP, BR_X17 }, 0, false },
 	{ "adrp; ldr x16; add; br",
 	  .insns = { ADRP_X16, 0xf9400210, ADD_X16, BR_X17 }, 0, false },
 	{ "adrp x17; ldr; add; br",
@@ -147,8 +150,9 @@ static const struct plt_case plt_cases[] = {
 	  .insns = { 0x10000010, LDR_X17, ADD_X16, BR_X17 }, 0, false },
 };
 
-/* From a stub that it is not, past such a slot: the bytes read. */
-#define PLT_STEP_BYTES	(8 + 2 * 8 + 4 + 20 + 8)
+/* What a step reads at most, sections apart: see bounds_step_past_plt(). */
+#define MOST_FRAME_READS 8
+#define MOST_FRAME_BYTES (8 + 8 + 40 + 2 * 8 + 4 + 20 + 8)
 
 static inline void put_slot(u8 *code, unsigned long addr, unsigned long to)
 {
@@ -156,7 +160,8 @@ static inline void put_slot(u8 *code, unsigned long addr, unsigned long to)
 
 	or_insn(code, (pages & 3) << 29 | (pages >> 2 & 0x7ffff) << 5);
 	or_insn(code + 4, (to & 0xfff) / 8 << 10);
-	or_insn(code + 8, (to & 0xfff) << 10);
+	if (get_unaligned_le32(code + 8) != NOP)
+		or_insn(code + 8, (to & 0xfff) << 10);
 }
 
 static inline bool signs(void)

@@ -135,8 +135,9 @@ static const struct plt_case plt_cases[] = {
 	  .code = { 0xf2, 0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25 }, 5, false },
 };
 
-/* From a stub that it is not, past such a slot: the bytes read. */
-#define PLT_STEP_BYTES	(9 + 2 * 8 + 6 + 11 + 8)
+/* What a step reads at most, sections apart: see bounds_step_past_plt(). */
+#define MOST_FRAME_READS 6
+#define MOST_FRAME_BYTES (9 + 2 * 8 + 6 + 11 + 8)
 
 static inline void put_slot(u8 *code, unsigned long addr, unsigned long to)
 {
