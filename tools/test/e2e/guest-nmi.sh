@@ -53,6 +53,27 @@ nmi_everywhere() {	# nmi_everywhere SECONDS DATA
 	check 'kernel log' log_is_clean
 }
 
+# Likewise, without that module: by the PMU of arm64.
+nmi_of_pmu() {	# nmi_of_pmu SECONDS DATA
+	local version
+	check "the PMU's interrupts are NMIs" sh -c 'dmesg | grep -q "hw perfevents: .*using NMIs"'
+	check 'module loads' modprobe sframe_unwind || exit
+	for version in v*-pac; do
+		snapshot
+		trace_walks 1
+		check "record $version by NMI" perf record -q -B -e cycles:u -F 3989 --call-graph=sframe,sync \
+			-o "$scratch/data" "./$version/chain" -s "$1"
+		trace_walks 0
+		show_grown "$version"
+		check "$version: walks in NMIs" test "$(nr_walks_in nmi)" -gt 100
+		check "$version: no other walk" test "$(nr_walks_in irq).$(nr_walks_in task)" = 0.0
+		keep_recording "$2/$version.nmi"
+	done
+	check 'stop reasons sum to walks' reasons_sum_to_walks
+	check 'module unloads' rmmod sframe_unwind
+	check 'kernel log' log_is_clean
+}
+
 # ---- at any time: from another processor ------------------------------------------------------------------------
 
 # A process that nobody told about, sampled by nothing but NMIs. If one hits user code, the process learns itself, before

@@ -15,17 +15,29 @@ progress() { printf '     %4d s: %s\n' "$SECONDS" "$*"; }
 # Samples a second on each processor, all the time. At some thousands more an emulated one does nothing else: see burst().
 rate() { if [ -e $kmemleak ]; then echo 1000; else echo 3000; fi; }
 
+# What samples. On arm64 it is the PMU's interrupt that may be an NMI, of the debug kernel: Debian's kernels have none.
+has_nmis() { grep -q 'gicv3_pseudo_nmi=1' /proc/cmdline; }
+event() { if has_nmis; then echo cycles; else echo cpu-clock; fi; }
+
+stacks_in_nmis() {
+	trace_walks 1
+	perf record -q -B -a -e "$(event)" -F "$(rate)" -m 4M --call-graph=fp -o /dev/null -- ./churn remap 300 hostile/good
+	trace_walks 0
+	echo "     walks: $(nr_walks_in nmi) in NMIs, $(nr_walks_in irq) in interrupts, $(nr_walks_in task) in tasks"
+	[ "$(nr_walks_in nmi)" -gt 100 ]
+}
+
 # Our wrapper wants the module to be there.
 kernels_way() { if [ "$1" = sync ]; then echo fp; else echo fp,defer; fi; }
 
 record() {	# record WAY: all processors, whether the module is there or not
-	perf record -q -B -a -e cpu-clock -F "$(rate)" -m 4M --call-graph="$(kernels_way "$1")" -o /dev/null &
+	perf record -q -B -a -e "$(event)" -F "$(rate)" -m 4M --call-graph="$(kernels_way "$1")" -o /dev/null &
 	sampler=$!
 }
 
 # More of them, for a moment: as long as an emulated processor stands it. At `-F max`, which is 100,000, it stands still.
 burst() {	# burst WAY
-	perf record -q -B -a -e cpu-clock -F $((5 * $(rate))) -m 4M --call-graph="$(kernels_way "$1")" -o /dev/null -- sleep 0.5 &&
+	perf record -q -B -a -e "$(event)" -F $((5 * $(rate))) -m 4M --call-graph="$(kernels_way "$1")" -o /dev/null -- sleep 0.5 &&
 		sleep 5.5
 }
 
@@ -173,6 +185,7 @@ storm() {	# storm SECONDS
 	sysctl -q -w kernel.panic_on_warn=1 kernel.panic_on_oops=1
 	[ ! -e $kmemleak ] || echo scan=off >$kmemleak
 	check 'module loads' modprobe sframe_unwind || exit
+	! has_nmis || check 'stacks are taken in NMIs' stacks_in_nmis
 	for way in $(ways); do
 		walks=0 frames=0
 		check "$way: differing copies of one section" ./copies "$way" 3000 hostile/copied

@@ -10,7 +10,8 @@ With --events samples are judged that are not spread over the turn but taken at 
 line EVENT=LEAST so many whole ones, and next to none outside. The kernel's part of a sample, if it sleeps, must begin at
 the system call's entry, and the user's part behind a system call instruction. --kallsyms is the kernel's.
 
-DIR holds `oracle` (oracle.py) and a `*.sframe` (readelf --sframe) for each object with SFrame data. From
+DIR holds `oracle` (oracle.py) and a `*.sframe` (readelf --sframe) for each object with SFrame data. Of arm64 also a
+`*.plt`: where its PLT slots are, in which the link register stands for the data that linkers do not write. From
 these alone, so not from our decoder, follows what each sample must look like:
 
   whole      the exact chain from the sampled address to main and its caller in libc
@@ -42,6 +43,7 @@ BETWEEN = {'uprobe_notify_resume', '__x64_sys_uretprobe', 'rcu_read_unlock_trace
 # In arm64's kernel stacks the innermost function may hide its caller, which is uprobe_handle_trampoline().
 CALLED_THERE = {'arch_uretprobe_is_alive', 'put_uprobe'}
 MAX_UNMERGED = 0.15         # share of samples whose deferred stack perf did not find
+MIN_IN_SLOTS = 10           # samples, where there are slots
 MIN_ENTERED = 30            # samples with the kernel's and the user's part of a system call
 MIN_SETUP = 0.1             # share of samples in prologues, epilogues and argument pushing
 
@@ -63,11 +65,22 @@ class Oracle:
             with open(path) as dump:
                 for start, size in re.findall(r'pc = 0x([0-9a-f]+), size = (\d+) bytes', dump.read()):
                     self.ranges[os.path.basename(path)[:-len('.sframe')]].append((int(start, 16), int(size)))
+        self.slots = {}
+        for path in glob.glob(os.path.join(directory, '*.plt')):
+            with open(path) as dump:
+                self.slots[os.path.basename(path)[:-len('.plt')]] = [int(number, 16) for number in dump.read().split()]
+
+    def in_slot(self, address):
+        name, offset = address.split('+')
+        start, size = self.slots.get(name, (0, 0))
+        # Ahead of the slots is the code that looks functions up.
+        return start + 32 <= int(offset, 16) < start + size
 
     def covered(self, address, is_return):
         name, offset = address.split('+')
         pc = int(offset, 16) - is_return
-        return any(start <= pc < start + size for start, size in self.ranges[name])
+        return (any(start <= pc < start + size for start, size in self.ranges[name]) or
+                not is_return and self.in_slot(address))
 
     def first_uncovered(self, chain):
         for i, address in enumerate(chain):
@@ -149,7 +162,7 @@ def verify(oracle, lines, args):
     name = args.name
     count = collections.Counter()
     begin, last_early, early = {}, 0, set()
-    met, setup, bad = set(), 0, []
+    met, setup, in_slots, bad = set(), 0, 0, []
     for _, pid, time, _, chain in samples(lines, 'chain'):
         verdict, expected = oracle.judge(chain)
         begin.setdefault(pid, time)
@@ -162,6 +175,7 @@ def verify(oracle, lines, args):
             continue
         met.add(chain[0])
         setup += chain[0] in oracle.setup
+        in_slots += oracle.in_slot(chain[0])
         if verdict in ('short', 'wrong', 'early'):
             bad.append((verdict, chain, expected))
     total = sum(count.values())
@@ -171,6 +185,8 @@ def verify(oracle, lines, args):
     print(f'{name}: {len(met)} of {len(oracle.chains)} addresses met; '
           f'{100 * setup / max(inside, 1):.0f} % of the samples in prologues and epilogues '
           f'({len(met & oracle.setup)} of {len(oracle.setup)} such addresses)')
+    if oracle.slots:
+        print(f'{name}: {in_slots} samples in PLT slots')
     if last_early:
         print(f'{name}: the last of the early ones came {1000 * last_early:.1f} ms after the first sample')
     for verdict, chain, expected in sorted(bad, key=lambda b: b[0] == 'early')[:3]:
@@ -178,6 +194,8 @@ def verify(oracle, lines, args):
         print(f'{name}: {verdict} at frame {at} of {chain[0]}')
         print(f'    expected {" ".join(expected)}')
         print(f'    got      {" ".join(chain)}')
+    if oracle.slots:
+        yield f'{name}: some in PLT slots', in_slots >= MIN_IN_SLOTS
     for what, holds in (
             ('no wrong chain', not count['wrong']),
             ('no short chain', not count['short']),
