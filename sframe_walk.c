@@ -328,22 +328,56 @@ static bool find_callee(struct sfu_walk *walk, unsigned long ra,
 	return read_word(walk, slot, func);
 }
 
+/*
+ * The row of an address, which was sampled or else returned to. That there is
+ * none is worth remembering, too: the end of a stack is looked up in each walk.
+ */
+static int find_row(struct sfu_walk *walk, struct sfu_region *region,
+		    unsigned long addr, bool sampled, struct sfu_row *row)
+{
+	u64 key = sfu_region_key(region, addr);
+	struct sfu_cache_entry *half = NULL;
+	const struct sfu_cache_entry *entry;
+	struct sframe_row found;
+	int err, seq;
+
+	switch (atomic_read(&region->state)) {
+	case SFU_REGION_COVERED:
+		break;
+	case SFU_REGION_AWAITED:
+		return -EFAULT;
+	default:
+		return -ENOENT;
+	}
+	if (walk->map->cache && key) {
+		half = sfu_cache_half(walk->map->cache, sampled);
+		entry = sfu_cache_find(half, key, &seq);
+		*row = entry->row;
+		if (READ_ONCE(entry->key) == key && sfu_cache_is_same(entry, seq)) {
+			walk->nr_cached++;
+			return row->none ? -ENOENT : 0;
+		}
+	}
+	err = sframe_find_row(&region->sec, &walk->rd, addr, &found);
+	if (!err)
+		sfu_row_set(row, &found);
+	else if (err == -ENOENT)
+		*row = (struct sfu_row){ .none = true };
+	else
+		return err;
+	walk->nr_missed++;
+	if (half)
+		sfu_cache_add(half, key, row);
+	return err;
+}
+
 /* Has the function no row? Then it may be the one that we are in. */
 static bool lacks_row(struct sfu_walk *walk, unsigned long func)
 {
 	struct sfu_region *region = sfu_map_find(walk->map, func);
-	struct sframe_row row;
+	struct sfu_row row;
 
-	if (!region)
-		return false;
-	switch (atomic_read(&region->state)) {
-	case SFU_REGION_COVERED:
-		return sframe_find_row(&region->sec, &walk->rd, func, &row) == -ENOENT;
-	case SFU_REGION_AWAITED:
-		return false;
-	default:
-		return true;
-	}
+	return region && find_row(walk, region, func, true, &row) == -ENOENT;
 }
 
 static bool is_behind_call(struct sfu_walk *walk, unsigned long ra)
@@ -475,43 +509,6 @@ static bool step(struct sfu_walk *walk, const struct sfu_row *row)
 	return commit(walk, &caller, SFU_METHOD_SFRAME);
 }
 
-static int find_row(struct sfu_walk *walk, struct sfu_region *region,
-		    struct sfu_row *row)
-{
-	const struct sfu_frame *frame = &walk->frame;
-	u64 key = sfu_region_key(region, lookup_ip(frame));
-	struct sfu_cache_entry *half = NULL;
-	const struct sfu_cache_entry *entry;
-	struct sframe_row found;
-	int err, seq;
-
-	switch (atomic_read(&region->state)) {
-	case SFU_REGION_COVERED:
-		break;
-	case SFU_REGION_AWAITED:
-		return -EFAULT;
-	default:
-		return -ENOENT;
-	}
-	if (walk->map->cache && key) {
-		half = sfu_cache_half(walk->map->cache, frame->exact);
-		entry = sfu_cache_find(half, key, &seq);
-		*row = entry->row;
-		if (READ_ONCE(entry->key) == key && sfu_cache_is_same(entry, seq)) {
-			walk->nr_cached++;
-			return 0;
-		}
-	}
-	err = sframe_find_row(&region->sec, &walk->rd, lookup_ip(frame), &found);
-	if (err)
-		return err;
-	sfu_row_set(row, &found);
-	walk->nr_missed++;
-	if (half)
-		sfu_cache_add(half, key, row);
-	return 0;
-}
-
 /*
  * The frame pointer as the base of a row, or 0: it does not point into the
  * stack from @sp on. No speculation takes it elsewhere, such as to the kernel.
@@ -619,7 +616,7 @@ static bool step_slowly(struct sfu_walk *walk, struct sfu_region *region)
 {
 	struct sfu_row row;
 
-	switch (find_row(walk, region, &row)) {
+	switch (find_row(walk, region, lookup_ip(&walk->frame), walk->frame.exact, &row)) {
 	case 0:
 		if (row.outermost)
 			return stop(walk, SFU_STOP_COMPLETE);
@@ -709,7 +706,7 @@ static bool is_behind_breakpoint(struct sfu_walk *walk)
 	/* While it is handled the ip is at it; what is ahead may be padding. */
 	if (code[0] != SFU_ARCH_BREAKPOINT ||
 	    code[SFU_ARCH_BREAKPOINT_BYTES] == SFU_ARCH_BREAKPOINT ||
-	    find_row(walk, region, &here) || here.func == frame->ip)
+	    find_row(walk, region, frame->ip, true, &here) || here.func == frame->ip)
 		return false;
 	if (test_thread_flag(TIF_UPROBE))
 		return true;
@@ -720,7 +717,7 @@ static bool is_behind_breakpoint(struct sfu_walk *walk)
 	if (called_by(walk, &here) == here.func)
 		return false;
 	frame->ip -= SFU_ARCH_BREAKPOINT_BYTES;
-	is_before = !find_row(walk, region, &before) && called_by(walk, &before);
+	is_before = !find_row(walk, region, frame->ip, true, &before) && called_by(walk, &before);
 	frame->ip += SFU_ARCH_BREAKPOINT_BYTES;
 	return is_before;
 }

@@ -17,7 +17,7 @@ struct sfu_rule {
 	u8	reg;
 };
 
-/* A row. */
+/* A row; or, if @none, that there is none. */
 struct sfu_row {
 	struct sfu_rule	cfa;
 	struct sfu_rule	ra;
@@ -25,6 +25,7 @@ struct sfu_row {
 	u64		func;
 	bool		outermost;
 	bool		signal;
+	bool		none;
 };
 
 /**

@@ -2980,9 +2980,35 @@ static void bounds_walk_many_frames(struct kunit *test)
 	expect_bounded(test, 18 * nr + 13, 271 * nr + 13 * 16);
 }
 
+/* A walk that was walked before reads no section, be there a row or none. */
+static void bounds_walk_again(struct kunit *test)
+{
+	const u32 offs[] = { 0x10, 0x50, 0x1010 };
+	struct bench *bench = test->priv;
+	u32 i;
+
+	fallback_scene(test);
+	use_cache(test);
+	bench->section_size = PAGE_SIZE;
+	record(test, 0x20, 0, code(test, 0x1210));
+	for (i = 0; i < ARRAY_SIZE(offs); i++) {
+		sample(test, code(test, offs[i]), stack(test, 0), stack(test, 0x20));
+		store_call(test, plain_call(), code(test, 0x1210),
+			   code(test, offs[i] & ~0x3f));
+		begin_counting(bench);
+		while (next(test))
+			;
+		KUNIT_EXPECT_EQ(test, bench->of_section.reads, 0);
+		KUNIT_EXPECT_GT(test, bench->walk.nr_cached, 0);
+		KUNIT_EXPECT_EQ(test, bench->walk.nr_missed, 0);
+	}
+	sfu_cache_free(bench->map->cache);
+}
+
 static struct kunit_case bounds_tests[] = {
 	KUNIT_CASE(bounds_step_by_registers),
 	KUNIT_CASE(bounds_step_past_plt),
+	KUNIT_CASE(bounds_walk_again),
 	KUNIT_CASE(bounds_walk_rows),
 	KUNIT_CASE(bounds_walk_unsorted),
 	KUNIT_CASE(bounds_walk_many_frames),
