@@ -83,7 +83,7 @@ fuzz:	## fuzz decoder, walk and sframectl, each SECONDS=60 long
 fuzz-coverage:	## what all inputs of the fuzzers together reach
 	tools/lab clang-run make -s --no-print-directory -C tools/test/fuzz coverage
 
-stress:	## all that may race, on a debug kernel (KERNEL=6.12|7.2, SECONDS=600)
+stress:	## all that may race, on a debug kernel (KERNEL=6.12|7.2, ARCH=, SECONDS=600)
 	tools/test/e2e/run --stress $(or $(SECONDS),600) --arch $(or $(ARCH),x86_64) $(or $(KERNEL),6.12)
 
 vm:	## a shell on a stock kernel with the module (ARCH=, KERNEL=)

@@ -57,16 +57,16 @@ keep() {
 # The same path is another file in here; the processes end with the first of them.
 in_namespaces() {
 	unshare --mount --pid --fork --mount-proc bash -c '
-		mount --bind v3/libchain.so v2*/libchain.so &&
+		mount --bind v3/libchain.so v2/libchain.so &&
 			{ ./churn remap 100000 hostile/good & } &&
-			./churn dlopen 200 v2*/libchain.so && ./churn spawn 3 hostile/good && ./churn bomb 3 hostile/good'
+			./churn dlopen 200 v2/libchain.so && ./churn spawn 3 hostile/good && ./churn bomb 3 hostile/good'
 }
 
 all_at_once() {	# all_at_once WAY
 	load=()
 	rm -f "$storm_dir"/{over,failed,done,output.*}
 	while read -r command; do
-		# shellcheck disable=SC2086 # its words, and names: V2's directory is v2-pac on arm64
+		# shellcheck disable=SC2086 # its words
 		keep $command &
 		load+=($!)
 	done <<-END
@@ -74,7 +74,7 @@ all_at_once() {	# all_at_once WAY
 		./churn storm 5000 hostile/good v3/libchain.so
 		./churn kill 5000 hostile/good
 		./churn remap 3000 hostile/good
-		./churn dlopen 3000 v2*/libchain.so
+		./churn dlopen 3000 v2/libchain.so
 		./churn scribble 3000 hostile/good
 		./churn bomb 5 hostile/good
 		./churn spawn 20 hostile/good
@@ -180,7 +180,7 @@ storm() {	# storm SECONDS
 	local way walks frames load sampler
 	mkdir -p "$storm_dir/programs"
 	# A file that is mapped here is on a disk of our own, not on the host's.
-	cp -a churn copies hostile v2* v3 "$storm_dir/programs/"
+	cp -a churn copies hostile v2 v3 "$storm_dir/programs/"
 	cd "$storm_dir/programs" || exit
 	sysctl -q -w kernel.panic_on_warn=1 kernel.panic_on_oops=1
 	[ ! -e $kmemleak ] || echo scan=off >$kmemleak
