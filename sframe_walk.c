@@ -251,7 +251,11 @@ static bool commit(struct sfu_walk *walk, const struct sfu_frame *caller,
 	return true;
 }
 
-/* A signal frame: the interrupted frame is in the context the kernel saved. */
+/*
+ * A signal frame: the interrupted frame is in the context the kernel saved. For
+ * an instruction or two of the system call that restores it, the stack pointer is
+ * that frame's already, and what is there is something else.
+ */
 static bool step_signal(struct sfu_walk *walk)
 {
 	unsigned long sigcontext = walk->frame.sp + SFU_ARCH_SIGCONTEXT_OFFSET;
@@ -264,8 +268,14 @@ static bool step_signal(struct sfu_walk *walk)
 		sfu_arch_sigcontext_word(SFU_ARCH_REG_SP);
 	unsigned long fp_addr = sigcontext + sizeof(long) *
 		sfu_arch_sigcontext_word(SFU_ARCH_REG_FP);
+	unsigned long mark, mark_addr = sigcontext +
+		SFU_ARCH_SIGCONTEXT_MARK * sizeof(long);
 
 	if (walk->nr_signals++ == SFU_MAX_SIGNALS)
+		return stop(walk, SFU_STOP_SIGNAL);
+	if (!read_word(walk, mark_addr, &mark))
+		return false;
+	if (!sfu_arch_is_sigcontext(mark))
 		return stop(walk, SFU_STOP_SIGNAL);
 	if (!read_word(walk, ip_addr, &caller.ip) ||
 	    !read_word(walk, sp_addr, &caller.sp) ||

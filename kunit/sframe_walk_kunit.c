@@ -575,6 +575,7 @@ static void step_row_behind_signal(struct kunit *test)
 	learn(test);
 	user_store(test, bare(test, 0x100), sigreturn_stub, sizeof(sigreturn_stub));
 	sample(test, bare(test, 0x100), stack(test, at), 0);
+	word(test, at + CONTEXT_MARK, CONTEXT_MARK_WORD);
 	word(test, at + CONTEXT_IP, code(test, 0x10));
 	word(test, at + context_register(R_SP), stack(test, 0x20));
 	word(test, at + context_register(R_FP), stack(test, 0x60));
@@ -607,6 +608,7 @@ static void step_every_register(struct kunit *test)
 	char want[16];
 
 	user_store(test, bare(test, 0x100), sigreturn_stub, sizeof(sigreturn_stub));
+	word(test, at + CONTEXT_MARK, CONTEXT_MARK_WORD);
 	word(test, at + CONTEXT_IP, code(test, 0x10));
 	for (i = 0; i < NR_REGS; i++) {
 		if (i == R_SP)
@@ -1457,6 +1459,7 @@ static struct kunit_case fallback_tests[] = {
 static void context(struct kunit *test, u32 at, unsigned long ip,
 		    unsigned long sp, unsigned long fp)
 {
+	word(test, at + CONTEXT_MARK, CONTEXT_MARK_WORD);
 	word(test, at + CONTEXT_IP, ip);
 	word(test, at + context_register(R_SP), sp);
 	word(test, at + context_register(R_FP), fp);
@@ -1677,6 +1680,23 @@ static void signal_broken_ip(struct kunit *test)
 	}
 }
 
+/* The stack pointer is at no context, or at none any more. */
+static void signal_broken_mark(struct kunit *test)
+{
+	const unsigned long values[] = {
+		0, 1, stack(test, 0), code(test, 0x84), LONG_MIN, -1,
+		CONTEXT_MARK_WORD ^ 1, CONTEXT_MARK_WORD ^ 1ULL << 48,
+	};
+	u32 i;
+
+	signal_scene(test, bare(test, 0x100));
+	for (i = 0; i < ARRAY_SIZE(values); i++) {
+		word(test, CONTEXT + CONTEXT_MARK, values[i]);
+		expect_walk(test, "c4@ff0 b100@1000 bad-signal", "mark 0x%lx",
+			    values[i]);
+	}
+}
+
 /* What is saved as the stack pointer is only used if it can be. */
 static void signal_broken_sp(struct kunit *test)
 {
@@ -1698,7 +1718,8 @@ static void signal_broken_sp(struct kunit *test)
 static void signal_context_cut(struct kunit *test)
 {
 	const u32 needed[] = {
-		CONTEXT_IP, context_register(R_SP), context_register(R_FP),
+		CONTEXT_MARK, CONTEXT_IP, context_register(R_SP),
+		context_register(R_FP),
 	};
 	u32 i;
 
@@ -1727,6 +1748,7 @@ static struct kunit_case signal_tests[] = {
 	KUNIT_CASE(signal_at_most_eight),
 	KUNIT_CASE(signal_cycle),
 	KUNIT_CASE(signal_broken_ip),
+	KUNIT_CASE(signal_broken_mark),
 	KUNIT_CASE(signal_broken_sp),
 	KUNIT_CASE(signal_context_cut),
 	{}
@@ -1970,6 +1992,7 @@ static void stop_signal(struct kunit *test)
 	function(test, 0x80, SIGNAL, 0);
 	stop_scene(test);
 	word(test, 0x18, code(test, 0x84));
+	word(test, 0x20 + CONTEXT_MARK, CONTEXT_MARK_WORD);
 	word(test, 0x20 + CONTEXT_IP, stack(test, 0));
 	expect_walk(test, "c4@0 c44@10 c84@20 bad-signal");
 }
@@ -2514,6 +2537,8 @@ static unsigned long random_value(struct bench *bench)
 		return bench->code + below(bench, 16 * 64);
 	case 7 ... 9:
 		return bench->code + 8 * below(bench, 16 * 8);
+	case 10 ... 12:
+		return CONTEXT_MARK_WORD;
 	default:
 		return bench->stack + 8 * below(bench, STACK_SIZE / 16);
 	}
@@ -2630,7 +2655,7 @@ static void random_walks(struct kunit *test)
 	u32 i, nr_stops[NR_SFU_STOPS] = {}, nr_frames[NR_SFU_METHODS] = {};
 
 	every_function(test);
-	for (i = 0; i < 8000; i++) {
+	for (i = 0; i < 20000; i++) {
 		int k;
 
 		if (i % 40 == 0)

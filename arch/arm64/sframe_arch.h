@@ -11,6 +11,7 @@
 
 #include <asm/irq_regs.h>
 #include <asm/pointer_auth.h>
+#include <asm/sigcontext.h>
 #include <asm/unistd.h>
 
 #include "sframe_core.h"
@@ -165,6 +166,13 @@ static inline bool sfu_arch_calls_sigreturn(const struct pt_regs *regs)
 
 #define SFU_ARCH_SIGCONTEXT_OFFSET	304
 #define SFU_ARCH_SIGCONTEXT_IP		33	/* in words */
+#define SFU_ARCH_SIGCONTEXT_MARK	36
+
+/* Is this word of a saved context? The first record behind it has FP registers. */
+static inline bool sfu_arch_is_sigcontext(unsigned long mark)
+{
+	return mark == (FPSIMD_MAGIC | sizeof(struct fpsimd_context) << 32);
+}
 
 /* Where in the saved context a register is, in words; by DWARF number. */
 static inline unsigned int sfu_arch_sigcontext_word(unsigned int reg)

@@ -167,6 +167,16 @@ static inline bool sfu_arch_calls_sigreturn(const struct pt_regs *regs)
 
 #define SFU_ARCH_SIGCONTEXT_OFFSET	40	/* in struct ucontext */
 #define SFU_ARCH_SIGCONTEXT_IP		16	/* in words */
+#define SFU_ARCH_SIGCONTEXT_MARK	18
+
+/*
+ * Is this word of a saved context? It has cs, gs, fs and ss of user mode, in that
+ * order, two of them 0.
+ */
+static inline bool sfu_arch_is_sigcontext(unsigned long mark)
+{
+	return (mark & 0x0003ffffffff0003) == 0x0003000000000003;
+}
 
 /* Where in the saved context a register is, in words; by DWARF number. */
 static inline unsigned int sfu_arch_sigcontext_word(unsigned int reg)

@@ -87,6 +87,10 @@ struct signal_frame {
 
 #define CONTEXT_IP	offsetof(struct signal_frame, uc.uc_mcontext.pc)
 
+/* The head of the record with FP registers. */
+#define CONTEXT_MARK	offsetof(struct signal_frame, uc.uc_mcontext.__reserved)
+#define CONTEXT_MARK_WORD	(0x46508001 | 528ULL << 32)
+
 /* From the stack pointer at the stub. */
 static inline unsigned long context_register(unsigned int reg)
 {

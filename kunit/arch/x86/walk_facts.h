@@ -88,6 +88,10 @@ static inline void set_syscall(struct pt_regs *regs, unsigned int nr)
 #define CONTEXT_AT (offsetof(struct rt_sigframe, uc.uc_mcontext) - 8)
 #define CONTEXT_IP (CONTEXT_AT + offsetof(struct sigcontext, ip))
 
+/* Segment registers of user mode, cs first. */
+#define CONTEXT_MARK (CONTEXT_AT + offsetof(struct sigcontext, cs))
+#define CONTEXT_MARK_WORD	(__USER_CS | (u64)__USER_DS << 48)
+
 /* From the stack pointer at the stub. */
 static inline unsigned long context_register(unsigned int reg)
 {
