@@ -295,8 +295,9 @@ static bool is_sigreturn(struct sfu_walk *walk, unsigned long addr)
 }
 
 /*
- * Where a handler returns to; or, having been sampled there, at the system call
- * or behind it: the stack pointer still is what it was.
+ * Where a handler returns to; or, having been sampled or interrupted there, at
+ * the system call; or, having been sampled, behind it: the stack pointer still is
+ * what it was.
  */
 static bool is_at_sigreturn(struct sfu_walk *walk)
 {
@@ -304,6 +305,8 @@ static bool is_at_sigreturn(struct sfu_walk *walk)
 
 	if (is_sigreturn(walk, frame->ip))
 		return true;
+	if (frame->sigcontext)
+		return is_sigreturn(walk, frame->ip - SFU_ARCH_SIGRETURN_CALL);
 	if (!frame->regs || !sfu_arch_calls_sigreturn(frame->regs))
 		return false;
 	return is_sigreturn(walk, frame->ip - SFU_ARCH_SIGRETURN_BYTES) ||

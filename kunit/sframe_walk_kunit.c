@@ -1534,6 +1534,21 @@ static void signal_sampled_in_stub(struct kunit *test)
 	expect_step(test, "c44@100,fp300", "in it");
 }
 
+/* A signal may strike there, too. */
+static void signal_strikes_in_stub(struct kunit *test)
+{
+	u32 call = 0x100 + sizeof(sigreturn_stub) - SYSCALL_BYTES;
+
+	signal_scene(test, 0);
+	sample(test, bare(test, 0x100), stack(test, 0x800), 0);
+	context(test, 0x800, bare(test, call), stack(test, CONTEXT), 0);
+	expect_second_step(test, "c44@100,fp300", "at the system call");
+	context(test, 0x800, bare(test, 0x100), stack(test, CONTEXT), 0);
+	expect_second_step(test, "c44@100,fp300", "ahead of it");
+	context(test, 0x800, bare(test, call + SYSCALL_BYTES), stack(test, CONTEXT), 0);
+	expect_second_step(test, "nodata", "behind it");
+}
+
 /* The stub of a program that has a section, which says nothing of it. */
 static void signal_stub_in_covered_code(struct kunit *test)
 {
@@ -1737,6 +1752,7 @@ static struct kunit_case signal_tests[] = {
 	KUNIT_CASE(signal_by_stub),
 	KUNIT_CASE(signal_sampled_at_stub),
 	KUNIT_CASE(signal_sampled_in_stub),
+	KUNIT_CASE(signal_strikes_in_stub),
 	KUNIT_CASE(signal_stub_in_covered_code),
 	KUNIT_CASE(signal_by_mark),
 	KUNIT_CASE(signal_by_mark_and_rows),

@@ -155,8 +155,8 @@ static const struct plt_case plt_cases[] = {
 };
 
 /* What a step reads at most, sections apart: see bounds_step_past_plt(). */
-#define MOST_FRAME_READS 8
-#define MOST_FRAME_BYTES (8 + 8 + 40 + 2 * 8 + 4 + 20 + 8)
+#define MOST_FRAME_READS 9
+#define MOST_FRAME_BYTES (2 * 8 + 8 + 40 + 2 * 8 + 4 + 20 + 8)
 
 static inline void put_slot(u8 *code, unsigned long addr, unsigned long to)
 {

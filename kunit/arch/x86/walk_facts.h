@@ -140,8 +140,8 @@ static const struct plt_case plt_cases[] = {
 };
 
 /* What a step reads at most, sections apart: see bounds_step_past_plt(). */
-#define MOST_FRAME_READS 6
-#define MOST_FRAME_BYTES (9 + 2 * 8 + 6 + 11 + 8)
+#define MOST_FRAME_READS 7
+#define MOST_FRAME_BYTES (2 * 9 + 2 * 8 + 6 + 11 + 8)
 
 static inline void put_slot(u8 *code, unsigned long addr, unsigned long to)
 {
