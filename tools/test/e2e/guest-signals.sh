@@ -88,7 +88,7 @@ record_signals() {	# record_signals WAY DIR: sets n[WHAT], how many there were
 	local dir=$2 what number
 	snapshot
 	perf record -q -B -e cpu-clock -F 10000 --call-graph="sframe,$1" -o "$scratch/data" \
-		"./$dir/signals" "$signals_ms" "$dir/library.so" "$dir/other-library.so" >"$scratch/facts"
+		"$scratch/$dir/signals" "$signals_ms" "$scratch/$dir/library.so" "$scratch/$dir/other-library.so" >"$scratch/facts"
 	n=()
 	while read -r what number; do
 		n[$what]=$number
@@ -116,6 +116,9 @@ signals() {	# signals MS
 	for way in $(ways); do
 		for dir in v*/signals; do
 			dir=${dir%/signals}
+			# Libraries come and go: not from the host's disk, which may be slow.
+			mkdir -p "$scratch/$dir"
+			cp "$dir"/{signals,library.so,other-library.so} "$scratch/$dir/"
 			record_signals "$way" "$dir"
 			check "$dir $way: no wrong stack" test "${n[wrong]:-0}" = 0
 			check "$dir $way: no stack ends in code with data" test "${n[short]:-0}" = 0
