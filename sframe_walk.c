@@ -252,6 +252,27 @@ static bool commit(struct sfu_walk *walk, const struct sfu_frame *caller,
 }
 
 /*
+ * While the system call restores a context, the stack pointer may be that of the
+ * interrupted frame already, and what is there may be left of an older context:
+ * the registers that were restored first are others.
+ */
+static bool is_restored_from(struct sfu_walk *walk, unsigned long sigcontext)
+{
+	struct pt_regs *regs = walk->frame.regs;
+	unsigned long saved;
+	unsigned int reg;
+
+	for (reg = 0; reg < SFU_ARCH_RESTORED_FIRST; reg++) {
+		if (!read_word(walk, sigcontext + sizeof(saved) *
+			       sfu_arch_sigcontext_word(reg), &saved))
+			return false;
+		if (saved != sfu_arch_reg(regs, reg))
+			return stop(walk, SFU_STOP_SIGNAL);
+	}
+	return true;
+}
+
+/*
  * A signal frame: the interrupted frame is in the context the kernel saved. For
  * an instruction or two of the system call that restores it, the stack pointer is
  * that frame's already, and what is there is something else.
@@ -277,6 +298,9 @@ static bool step_signal(struct sfu_walk *walk)
 		return false;
 	if (!sfu_arch_is_sigcontext(mark))
 		return stop(walk, SFU_STOP_SIGNAL);
+	if (walk->frame.regs && sfu_arch_restores(walk->frame.regs) &&
+	    !is_restored_from(walk, sigcontext))
+		return false;
 	if (!read_word(walk, ip_addr, &caller.ip) ||
 	    !read_word(walk, sp_addr, &caller.sp) ||
 	    !read_word(walk, fp_addr, &caller.fp))

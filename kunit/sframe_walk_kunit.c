@@ -1534,6 +1534,36 @@ static void signal_sampled_in_stub(struct kunit *test)
 	expect_step(test, "c44@100,fp300", "in it");
 }
 
+/*
+ * The system call has restored some registers, and perhaps the stack pointer, to
+ * where an older context has been left.
+ */
+static void signal_sampled_restoring(struct kunit *test)
+{
+	u32 end = 0x100 + sizeof(sigreturn_stub), reg, i;
+	unsigned long value = stack(test, 0x300);
+	struct bench *bench = test->priv;
+
+	signal_scene(test, 0);
+	sample(test, bare(test, end), stack(test, CONTEXT), 0);
+	set_syscall(&bench->regs, __NR_rt_sigreturn);
+	for (reg = 0; reg < RESTORED_FIRST; reg++) {
+		word(test, CONTEXT + context_register(reg), value);
+		expect_step(test, "c44@100,fp300", "not yet");
+	}
+	for (reg = 0; reg < RESTORED_FIRST; reg++)
+		set_register(&bench->regs, reg, value);
+	/* The frame pointer is restored, too: no change is told. */
+	set_register(&bench->regs, R_FP, value);
+	expect_step(test, "c44@100", "this one");
+	for (i = 0; i < RESTORED_FIRST; i++) {
+		word(test, CONTEXT + context_register(i), value + 1);
+		expect_step(test, "bad-signal", "another one, by register %u", i);
+		word(test, CONTEXT + context_register(i), value);
+	}
+	expect_step(test, "c44@100", "this one again");
+}
+
 /* A signal may strike there, too. */
 static void signal_strikes_in_stub(struct kunit *test)
 {
@@ -1752,6 +1782,7 @@ static struct kunit_case signal_tests[] = {
 	KUNIT_CASE(signal_by_stub),
 	KUNIT_CASE(signal_sampled_at_stub),
 	KUNIT_CASE(signal_sampled_in_stub),
+	KUNIT_CASE(signal_sampled_restoring),
 	KUNIT_CASE(signal_strikes_in_stub),
 	KUNIT_CASE(signal_stub_in_covered_code),
 	KUNIT_CASE(signal_by_mark),

@@ -164,6 +164,18 @@ static inline bool sfu_arch_calls_sigreturn(const struct pt_regs *regs)
 	       regs->syscallno == __NR_rt_sigreturn;
 }
 
+/*
+ * Is it restoring? So many registers, from DWARF number 0 on, precede the stack
+ * pointer, and more do; the last of these had the system call's number.
+ */
+#define SFU_ARCH_RESTORED_FIRST		9
+
+static inline bool sfu_arch_restores(const struct pt_regs *regs)
+{
+	return regs->syscallno == __NR_rt_sigreturn &&
+	       regs->regs[8] != __NR_rt_sigreturn;
+}
+
 #define SFU_ARCH_SIGCONTEXT_OFFSET	304
 #define SFU_ARCH_SIGCONTEXT_IP		33	/* in words */
 #define SFU_ARCH_SIGCONTEXT_MARK	36

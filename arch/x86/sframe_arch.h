@@ -165,6 +165,18 @@ static inline bool sfu_arch_calls_sigreturn(const struct pt_regs *regs)
 	return regs->ax == __NR_rt_sigreturn || regs->orig_ax == __NR_rt_sigreturn;
 }
 
+/*
+ * Is it restoring? So many registers, from DWARF number 0 on, precede the stack
+ * pointer; of those the last is ax, in which entry code has left -ENOSYS.
+ */
+#define SFU_ARCH_RESTORED_FIRST		7
+#define SFU_ARCH_NO_RESULT		(-38L)
+
+static inline bool sfu_arch_restores(const struct pt_regs *regs)
+{
+	return regs->orig_ax == __NR_rt_sigreturn && regs->ax != SFU_ARCH_NO_RESULT;
+}
+
 #define SFU_ARCH_SIGCONTEXT_OFFSET	40	/* in struct ucontext */
 #define SFU_ARCH_SIGCONTEXT_IP		16	/* in words */
 #define SFU_ARCH_SIGCONTEXT_MARK	18

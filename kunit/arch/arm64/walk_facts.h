@@ -73,11 +73,15 @@ static inline void set_register(struct pt_regs *regs, unsigned int reg,
 		regs->regs[reg] = value;
 }
 
-/* The system call that is being made. */
+/* The system call that is being made, as the entry code says it. */
 static inline void set_syscall(struct pt_regs *regs, unsigned int nr)
 {
 	regs->syscallno = nr;
+	regs->regs[8] = nr;
 }
+
+/* Up to x8, in which the system call's number was: restore_sigframe() goes on. */
+#define RESTORED_FIRST	9
 
 /* As setup_rt_frame() leaves it at the stack pointer. */
 struct signal_frame {

@@ -78,11 +78,15 @@ static inline void set_register(struct pt_regs *regs, unsigned int reg,
 	*(unsigned long *)((char *)regs + where[reg]) = value;
 }
 
-/* The system call that is being made. */
+/* The system call that is being made, as the entry code says it: ax is -ENOSYS. */
 static inline void set_syscall(struct pt_regs *regs, unsigned int nr)
 {
 	regs->orig_ax = nr;
+	regs->ax = -38;
 }
+
+/* Up to bp, by DWARF number: with ax they precede sp in restore_sigcontext(). */
+#define RESTORED_FIRST	7
 
 /* The stub is returned to, which takes the first word of struct rt_sigframe. */
 #define CONTEXT_AT (offsetof(struct rt_sigframe, uc.uc_mcontext) - 8)
