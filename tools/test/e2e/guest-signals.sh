@@ -11,7 +11,8 @@
 #
 # Functions that are called through a pointer, as by libc, may be the end behind such code: the guess cannot be proved.
 # In the kernel, while it sets up a handler or returns from it, registers are changed one by one: for some instructions
-# they are of neither frame (`between`).
+# they are of neither frame (`between`). Of what a handler interrupts, the first frames may be right then: those for which
+# the registers that have not changed yet suffice. The kernel's innermost function tells; some are inlined.
 # shellcheck disable=SC2016
 judge_signals='
 	function has_data(i) {
@@ -28,6 +29,11 @@ judge_signals='
 			return dso[i] == "([vdso])" ? sym[i + 1] == "calls_vdso" : sym[i + 1] ~ /^(calls_libc|loads|tell|thread|main)$/
 		return dso[i] != "([vdso])" || dso[i + 1] ~ /libc/
 	}
+	function is_set_up(    place) {
+		for (place in setup)
+			if (place <= kernel_ip && kernel_ip < setup[place])
+				return 1
+	}
 	function verdict(    i) {
 		if (n == 1 && dso[1] == "([unknown])")
 			return "unknown"
@@ -37,9 +43,9 @@ judge_signals='
 			if (i == n && (!has_data(i) || i > 1 && !has_data(i - 1)))
 				return "nodata"
 			if (i == n)
-				return n == 1 && kernel ? "between" : "short"
+				return n == 1 && kernel || is_set_up() ? "between" : "short"
 			if (!follows(i))
-				return i == 1 && kernel && sym[i] ~ /^on_/ ? "between" : "wrong"
+				return is_set_up() ? "between" : "wrong"
 			if (sym[i] in known)
 				has[sym[i]]
 			if (ip[i] in trampoline)
@@ -70,12 +76,13 @@ judge_signals='
 	}
 	NR == FNR && $1 == "trampoline" { trampoline[$2] }
 	NR == FNR && $1 == "interrupted" { interrupted[$2]++ }
+	NR == FNR && $1 == "setup" { setup[$2 ""] = $3 "" }
 	NR == FNR && $1 == "loaded" { count["loaded"] = $2 }
 	NR == FNR { next }
-	/^\t/ && length($1) == 16 { kernel = kernel " " $2; next }
+	/^\t/ && length($1) == 16 { if (!kernel) kernel_ip = $1 ""; kernel = kernel " " $2; next }
 	/^\t/ { ip[++n] = $1; sym[n] = $2; dso[n] = $NF; text = text " " $1 ":" $2; next }
 	NF == 0 && n && comm == "signals" { judge() }
-	{ n = 0; comm = $1; kernel = text = "" }
+	{ n = 0; comm = $1; kernel = kernel_ip = text = "" }
 	END {
 		for (place in interrupted)
 			if (interrupted[place] >= 20)
@@ -84,11 +91,18 @@ judge_signals='
 			print s, count[s]
 	}'
 
+# What sets up a handler: "setup START END", of each of the kernel's functions.
+setup_functions() {
+	sort /proc/kallsyms | awk 'found { print "setup", found, $1; found = "" }
+		$3 ~ /^(x64_setup_rt_frame|setup_rt_frame|handle_signal|do_signal|arch_do_signal_or_restart)$/ { found = $1 }'
+}
+
 record_signals() {	# record_signals WAY DIR: sets n[WHAT], how many there were
 	local dir=$2 what number
 	snapshot
 	perf record -q -B -e cpu-clock -F 10000 --call-graph="sframe,$1" -o "$scratch/data" \
 		"$scratch/$dir/signals" "$signals_ms" "$scratch/$dir/library.so" "$scratch/$dir/other-library.so" >"$scratch/facts"
+	setup_functions >>"$scratch/facts"
 	n=()
 	while read -r what number; do
 		n[$what]=$number
