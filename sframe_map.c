@@ -54,6 +54,7 @@
 #include <linux/kthread.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/task_work.h>
 #include <linux/uaccess.h>
@@ -75,6 +76,7 @@
 #define SFU_KEY_MAX	BIT_ULL(63)
 #define GFP_HOOK	(GFP_NOWAIT | __GFP_ACCOUNT | __GFP_NOWARN)
 #define PRESENT_MAX	(64UL << 20)	/* bytes made present in one turn */
+#define PRESENT_SURE	SZ_1M		/* of these, however long it takes */
 #define PRESENT_TIME	DIV_ROUND_UP(HZ, 20)
 
 /**
@@ -827,7 +829,11 @@ static int learn(struct sfu_process *process, bool asked)
 	struct lesson lesson = {
 		.process = process,
 		.asked = asked,
-		.turn = { .left = PRESENT_MAX, .deadline = start + PRESENT_TIME },
+		.turn = {
+			.left = PRESENT_MAX,
+			.hurried = PRESENT_MAX - PRESENT_SURE,
+			.deadline = start + PRESENT_TIME,
+		},
 	};
 	int err, i;
 

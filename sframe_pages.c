@@ -14,8 +14,9 @@
  * nobody answers. So a worker asks no FUSE, whose server any user may be: for
  * these the process asks, when it is sampled in user mode.
  *
- * One turn is bounded in bytes and in time. mmap_lock is held for reading, for
- * one page at a time, as by a page fault.
+ * One turn is bounded in bytes and in time. Time passes for who does not run,
+ * too: a section of common size is looked at however late it is. mmap_lock is
+ * held for reading, for one page at a time, as by a page fault.
  */
 #include <linux/backing-dev.h>
 #include <linux/fadvise.h>
@@ -178,7 +179,8 @@ static int map_page(struct mm_struct *mm, const struct file *file,
 
 static bool turn_is_over(struct sfu_pages_turn *turn)
 {
-	return !turn->left || time_after(jiffies, turn->deadline) ||
+	return !turn->left ||
+	       (turn->left <= turn->hurried && time_after(jiffies, turn->deadline)) ||
 	       fatal_signal_pending(current);
 }
 

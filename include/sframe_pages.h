@@ -13,11 +13,13 @@ struct mm_struct;
 /**
  * struct sfu_pages_turn - what one turn of making pages present may cost
  * @left: bytes that may still be looked at
- * @deadline: in jiffies, when the turn ends
+ * @hurried: of these, the last ones: not if @deadline has passed
+ * @deadline: in jiffies
  * @nr: pages that have been made present in it
  */
 struct sfu_pages_turn {
 	unsigned long	left;
+	unsigned long	hurried;
 	unsigned long	deadline;
 	unsigned int	nr;
 };

@@ -28,6 +28,7 @@
 #include "section_text.h"
 #include "sframe_arch.h"
 #include "sframe_map.h"
+#include "sframe_pages.h"
 #include "user_arch.h"
 #include "user_image.h"
 #include "user_memory.h"
@@ -616,6 +617,44 @@ static void learn_brings_pages_in(struct kunit *test)
 		KUNIT_EXPECT_TRUE_MSG(test, is_present(page(test, 3 + i)), "page %u", i);
 }
 
+struct turn_case {
+	const char	*name;
+	unsigned int	pages;		/* that may be looked at */
+	unsigned int	hurried;	/* the last of these, unless it is late */
+	bool		late;
+	unsigned int	looked_at;	/* of ten */
+};
+
+static const struct turn_case turn_cases[] = {
+	{ "enough", 16, 8, false, 10 },
+	{ "too many", 4, 0, false, 4 },
+	{ "late", 16, 10, true, 6 },
+	{ "late, but enough", 16, 4, true, 10 },
+	{ "late at once", 16, 16, true, 1 },
+};
+
+PARAM(turn_case);
+
+/* What is not looked at is left to another turn. */
+static void learn_in_turns(struct kunit *test)
+{
+	const struct turn_case *c = test->param_value;
+	struct sfu_pages_turn turn = {
+		.left = c->pages * PAGE_SIZE,
+		.hurried = c->hurried * PAGE_SIZE,
+		.deadline = c->late ? jiffies - 1 : jiffies + HZ * 100,
+	};
+	struct bench *bench = test->priv;
+
+	image_write(test, &bench->image);
+	KUNIT_ASSERT_EQ(test, 0, vfs_truncate(&bench->image.file->f_path, 10 * PAGE_SIZE));
+	user_map_file(test, bench->image.file, page(test, 3), 10, PROT_READ, 0);
+	KUNIT_EXPECT_EQ(test, sfu_pages_map(current->mm, bench->image.file, page(test, 3),
+					    page(test, 13), &turn),
+			c->looked_at < 10 ? -EAGAIN : 0);
+	KUNIT_EXPECT_EQ(test, turn.left, (c->pages - c->looked_at) * PAGE_SIZE);
+}
+
 /* More than anybody has: every other page is executable. */
 #define MANY	8000
 
@@ -664,6 +703,7 @@ static struct kunit_case learn_tests[] = {
 	KUNIT_CASE(learn_section_without_functions),
 	KUNIT_CASE_PARAM(learn_section_of, machine_case_gen_params),
 	KUNIT_CASE(learn_brings_pages_in),
+	KUNIT_CASE_PARAM(learn_in_turns, turn_case_gen_params),
 	KUNIT_CASE_SLOW(learn_many_mappings),
 	{}
 };
