@@ -10,9 +10,10 @@
 # addresses kept while stepping tells when the same instruction is reached another way, and checks gdb: where
 # the two disagree, the line is marked. Output: one line for each chain,
 #
-#   FUNCTION SETUP AGREES OBJECT+0xOFFSET...      leaf first
+#   FUNCTION STEPS SETUP AGREES OBJECT+0xOFFSET...      leaf first
 #
-# SETUP is 1 while the function's frame is not yet, or no longer, as large as it gets.
+# STEPS is how often the turn comes to that instruction by that chain. SETUP is 1 while the function's frame is not yet, or no longer, as large as it gets.
+import collections
 import os
 import shlex
 import struct
@@ -147,7 +148,7 @@ def oracle(path, *emulator):
     # (stack pointer, return address), innermost last; what is above the turn is gdb's word alone
     outer = list(backtrace())[1:]
     calls = [(sp, outer[0])]
-    found, largest, steps = {}, {}, 0
+    found, largest, times, steps = {}, {}, collections.Counter(), 0
     while steps == 0 or pc != begin:
         key = pc, tuple(calls)
         if key not in found:
@@ -158,6 +159,7 @@ def oracle(path, *emulator):
             truth = [pc] + [address for _, address in reversed(calls)]
             truth += outer[1:]
             found[key] = function, size, chain == truth, chain
+        times[key] += 1
         before, old_sp = pc, sp
         machine.step(pc)
         pc, sp = register('pc'), register('sp')
@@ -168,9 +170,9 @@ def oracle(path, *emulator):
         if call:
             calls.append(call)
     with open(path + '.tmp', 'w') as out:
-        for function, size, agrees, chain in found.values():
+        for key, (function, size, agrees, chain) in found.items():
             setup = size < largest[function]
-            print(function, int(setup), int(agrees), *(names[a] for a in chain), file=out)
+            print(function, times[key], int(setup), int(agrees), *(names[a] for a in chain), file=out)
     os.rename(path + '.tmp', path)
     print(f'{steps} steps, {len(found)} chains, {sum(not f[2] for f in found.values())} disagree')
     gdb.execute('kill')

@@ -45,7 +45,7 @@ CALLED_THERE = {'arch_uretprobe_is_alive', 'put_uprobe'}
 MAX_UNMERGED = 0.15         # share of samples whose deferred stack perf did not find
 MIN_IN_SLOTS = 10           # samples, where there are slots
 MIN_ENTERED = 30            # samples with the kernel's and the user's part of a system call
-MIN_SETUP = 0.1             # share of samples in prologues, epilogues and argument pushing
+MIN_SETUP = 0.5             # of the samples that prologues, epilogues and argument pushing get if all steps get as many
 
 
 class Oracle:
@@ -53,13 +53,16 @@ class Oracle:
         self.chains = collections.defaultdict(set)
         self.setup = set()
         self.disputed = 0
+        steps = collections.Counter()
         with open(os.path.join(directory, 'oracle')) as lines:
             for line in lines:
-                _, setup, agrees, *chain = line.split()
+                _, times, setup, agrees, *chain = line.split()
+                steps[chain[0]] += int(times)
                 self.disputed += agrees == '0'
                 self.chains[chain[0]].add(tuple(chain))
                 if setup == '1':
                     self.setup.add(chain[0])
+        self.setup_share = sum(steps[address] for address in self.setup) / sum(steps.values())
         self.ranges = collections.defaultdict(list)
         for path in glob.glob(os.path.join(directory, '*.sframe')):
             with open(path) as dump:
@@ -179,11 +182,11 @@ def verify(oracle, lines, args):
         if verdict in ('short', 'wrong', 'early'):
             bad.append((verdict, chain, expected))
     total = sum(count.values())
-    inside = total - count['outside']
+    share = setup / max(total - count['outside'], 1)
     figures = ', '.join(f'{verdict} {count[verdict]}' for verdict in ORDER if count[verdict])
     print(f'{name}: {total} samples: {figures}')
     print(f'{name}: {len(met)} of {len(oracle.chains)} addresses met; '
-          f'{100 * setup / max(inside, 1):.0f} % of the samples in prologues and epilogues '
+          f'{share:.1%} of the samples in prologues and epilogues, {oracle.setup_share:.1%} of the steps '
           f'({len(met & oracle.setup)} of {len(oracle.setup)} such addresses)')
     if oracle.slots:
         print(f'{name}: {in_slots} samples in PLT slots')
@@ -202,7 +205,7 @@ def verify(oracle, lines, args):
             (f'at most {MAX_EARLY} places before the sections were learned', len(early) <= MAX_EARLY),
             (f'at least {args.whole} whole', count['whole'] >= args.whole),
             (f'{args.addresses:.0%} of the addresses met', len(met) >= args.addresses * len(oracle.chains)),
-            (f'{args.setup:.0%} in prologues and epilogues', setup >= args.setup * inside)):
+            (f'{args.setup:.0%} of their part in prologues and epilogues', share >= args.setup * oracle.setup_share)):
         yield f'{name}: {what}', holds
 
 
