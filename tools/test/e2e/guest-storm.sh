@@ -101,13 +101,13 @@ timed() {
 	return $status
 }
 
-# Loads, disables and unloads the module for that long; leaves it loaded.
+# Loads, disables and unloads the module for that long, and twice at least; leaves it loaded.
 reload() {	# reload WAY SECONDS
 	local end=$((SECONDS + $2)) nr=0 failed=0 ms loading=0 unloading=0 told=$SECONDS
 	while
 		timed modprobe sframe_unwind || failed=$((failed + 1))
 		[ "$ms" -lt $loading ] || loading=$ms
-		[ $SECONDS -lt $end ]
+		[ $SECONDS -lt $end ] || [ $nr -lt 2 ]
 	do
 		sleep "0.$((nr % 10))"
 		echo N >"$parameters/enabled"
@@ -125,7 +125,7 @@ reload() {	# reload WAY SECONDS
 		fi
 	done
 	progress "$1: $nr times loaded (in $loading ms at most), disabled, unloaded (in $unloading ms)"
-	check "$1: the module comes and goes" test $failed = 0 -a $nr -gt 0
+	check "$1: the module comes and goes" test $failed = 0
 }
 
 # The counters go with the module.
