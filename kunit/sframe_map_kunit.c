@@ -106,10 +106,12 @@ static void map_text(struct kunit *test, char *text)
 	text[0] = '\0';
 	if (!map)
 		seq_buf_puts(&s, "unknown");
-	else if (!map->nr_regions)
-		seq_buf_puts(&s, "nothing");
+	/* Behind all addresses is what was counted, but gone before it was listed. */
 	for (i = 0; map && i < map->nr_regions; i++)
-		region_text(test, &map->regions[i], &s);
+		if (map->regions[i].start != ULONG_MAX)
+			region_text(test, &map->regions[i], &s);
+	if (!s.len)
+		seq_buf_puts(&s, "nothing");
 	seq_buf_str(&s);
 	sfu_map_put(map);
 }
