@@ -16,6 +16,7 @@
 #include <linux/mm.h>
 #include <linux/mman.h>
 #include <linux/pagemap.h>
+#include <linux/ptrace.h>
 #include <linux/sched/mm.h>
 #include <linux/seq_buf.h>
 #include <linux/task_work.h>
@@ -96,9 +97,8 @@ static void region_text(struct kunit *test, const struct sfu_region *region,
 		seq_buf_printf(s, "%+ld", (long)(region->sec.addr - border));
 }
 
-static void map_text(struct kunit *test, char *text)
+static void text_of(struct kunit *test, struct sfu_map *map, char *text)
 {
-	struct sfu_map *map = sfu_map_get(current->mm);
 	struct seq_buf s;
 	unsigned int i;
 
@@ -113,6 +113,13 @@ static void map_text(struct kunit *test, char *text)
 	if (!s.len)
 		seq_buf_puts(&s, "nothing");
 	seq_buf_str(&s);
+}
+
+static void map_text(struct kunit *test, char *text)
+{
+	struct sfu_map *map = sfu_map_get(current->mm);
+
+	text_of(test, map, text);
 	sfu_map_put(map);
 }
 
@@ -2273,6 +2280,189 @@ static struct kunit_case ask_tests[] = {
 	{}
 };
 
+/* ---- sframe_map_birth: new code, and new processes, of which the kernel tells ---- */
+
+/* It tells in a task of the process, not in a thread that has borrowed its memory. */
+static void tell_mmap(struct kunit *test, unsigned int nr)
+{
+	mmap_read_lock(current->mm);
+	preempt_disable();
+	current->flags &= ~PF_KTHREAD;
+	sfu_map_on_mmap(find_vma(current->mm, page(test, nr)));
+	current->flags |= PF_KTHREAD;
+	preempt_enable();
+	mmap_read_unlock(current->mm);
+}
+
+static void return_to_user(void)
+{
+	current->flags &= ~PF_KTHREAD;
+	task_work_run();
+	current->flags |= PF_KTHREAD;
+}
+
+static void birth_of_code(struct kunit *test)
+{
+	map_image(test);
+	tell_mmap(test, 1);
+	expect_map(test, "unknown");
+	return_to_user();
+	expect_map(test, SAME);
+	expect_counted(test, "learned");
+	/* Of what is known already nothing is learned. */
+	tell_mmap(test, 1);
+	return_to_user();
+	expect_counted(test, "");
+}
+
+static void birth_of_no_code(struct kunit *test)
+{
+	map_image(test);
+	map_anonymous(test, 8, 1, PROT_EXEC);
+	tell_mmap(test, 3);
+	tell_mmap(test, 8);
+	return_to_user();
+	expect_map(test, "unknown");
+	expect_counted(test, "");
+}
+
+/* As when a library is loaded: what remains of its first mapping is code yet. */
+static void birth_beside_what_remains(struct kunit *test)
+{
+	map_image(test);
+	expect_learned(test, SAME, "learned");
+	tell_mmap(test, 3);
+	return_to_user();
+	expect_counted(test, "");
+	unmap_code_first(test);
+	expect_map(test, GONE);
+	tell_mmap(test, 3);
+	return_to_user();
+	expect_map(test, "2-3 covered by 3");
+	expect_counted(test, "learned");
+	tell_mmap(test, 3);
+	return_to_user();
+	expect_counted(test, "");
+}
+
+/* A tracer may keep the task from returning. */
+static void birth_traced(struct kunit *test)
+{
+	map_image(test);
+	current->ptrace = PT_PTRACED;
+	tell_mmap(test, 1);
+	current->ptrace = 0;
+	KUNIT_EXPECT_TRUE(test, comes_true(is_known));
+	return_to_user();
+	expect_map(test, SAME);
+	expect_counted(test, "learned");
+}
+
+static void keep_all(struct kunit *test)
+{
+}
+
+/**
+ * struct fork_case - a child, other threads of whose parent change mappings
+ * @name: of the case
+ * @change: what they do before the child has its copy
+ * @inherited: what is known of the child before it runs
+ * @learned: and when it does
+ * @counted: with that
+ */
+struct fork_case {
+	const char	*name;
+	void (*change)(struct kunit *test);
+	const char	*inherited;
+	const char	*learned;
+	const char	*counted;
+};
+
+static const struct fork_case fork_cases[] = {
+	{ "nothing changed", keep_all, SAME, SAME, "learned" },
+	{ "code unmapped", unmap_code, GONE, "nothing", "learned" },
+	{ "code cut", unmap_code_last, GONE, "1-2 covered by 3", "learned" },
+	{ "code replaced", map_over_code, GONE, "1-3 plain", "learned" },
+	{ "section unmapped", unmap_section, GONE, PLAIN, "fault.segment learned" },
+	{ "parent unknown", NULL, "unknown", SAME, "learned" },
+};
+
+PARAM(fork_case);
+
+static struct mm_struct *born;
+static struct sfu_map *born_with;
+
+static bool child_is_learned(void)
+{
+	struct sfu_map *map = sfu_map_get(born);
+
+	sfu_map_put(map);
+	return map != born_with;
+}
+
+/* The child is traced, so that a worker learns it: it is no task that runs. */
+static void birth_by_fork(struct kunit *test)
+{
+	struct task_struct *child = kunit_kzalloc(test, sizeof(*child), GFP_KERNEL);
+	const struct fork_case *c = test->param_value;
+	struct mm_struct *parent = current->mm;
+	struct bench *bench = test->priv;
+	char inherited[MAP_TEXT];
+
+	KUNIT_ASSERT_NOT_NULL(test, child);
+	map_image(test);
+	if (c->change)
+		expect_learned(test, SAME, "learned");
+	born = new_process(test);
+	switch_process(born);
+	image_map(test, &bench->image, bench->area);
+	if (c->change)
+		c->change(test);
+	switch_process(parent);
+	child->mm = born;
+	child->ptrace = PT_PTRACED;
+
+	preempt_disable();
+	sfu_map_on_fork(child);
+	born_with = sfu_map_get(born);
+	preempt_enable();
+	text_of(test, born_with, inherited);
+	KUNIT_EXPECT_STREQ(test, inherited, c->inherited);
+	KUNIT_EXPECT_TRUE(test, comes_true(child_is_learned));
+	sfu_map_put(born_with);
+	switch_process(born);
+	expect_map(test, c->learned);
+	switch_process(parent);
+	expect_counted(test, c->counted);
+	mmput(born);
+}
+
+/* Threads have one memory. */
+static void birth_of_thread(struct kunit *test)
+{
+	struct task_struct *thread = kunit_kzalloc(test, sizeof(*thread), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, thread);
+	map_image(test);
+	thread->mm = current->mm;
+	preempt_disable();
+	sfu_map_on_fork(thread);
+	preempt_enable();
+	return_to_user();
+	expect_map(test, "unknown");
+	expect_counted(test, "");
+}
+
+static struct kunit_case birth_tests[] = {
+	KUNIT_CASE(birth_of_code),
+	KUNIT_CASE(birth_of_no_code),
+	KUNIT_CASE(birth_beside_what_remains),
+	KUNIT_CASE(birth_traced),
+	KUNIT_CASE_PARAM(birth_by_fork, fork_case_gen_params),
+	KUNIT_CASE(birth_of_thread),
+	{}
+};
+
 #define SUITE(which)						\
 	static struct kunit_suite which##_suite = {		\
 		.name = "sframe_map_" #which,			\
@@ -2286,6 +2476,7 @@ SUITE(change);
 SUITE(hostile);
 SUITE(storm);
 SUITE(ask);
+SUITE(birth);
 
 kunit_test_suites(&learn_suite, &segment_suite, &change_suite, &hostile_suite,
-		  &storm_suite, &ask_suite);
+		  &storm_suite, &ask_suite, &birth_suite);
