@@ -349,6 +349,16 @@ static void unhook_map(void)
 	}
 }
 
+/* Hooked first of all, so this is also who finds ftrace turned off. */
+static void tell_map_not_hooked(const char *function, int err)
+{
+	if (err == -EBUSY)
+		pr_err("ftrace is turned off, and without it no stack can be unwound: turn it on (sysctl kernel.ftrace_enabled=1) and load the module again\n");
+	else
+		pr_err("this kernel's %s() cannot be traced by ftrace (error %d), so nothing tells when code is unmapped, and stacks might be wrong\n",
+		       function, err);
+}
+
 static int hook_map(void)
 {
 	unsigned int i;
@@ -363,8 +373,7 @@ static int hook_map(void)
 		if (!err)
 			continue;
 		if (map_hook->required) {
-			pr_err("this kernel's %s() cannot be traced by ftrace (error %d), so nothing tells when code is unmapped, and stacks might be wrong\n",
-			       map_hook->function, err);
+			tell_map_not_hooked(map_hook->function, err);
 			unhook_map();
 			return err;
 		}

@@ -212,8 +212,20 @@ kernel_memory() {
 	done | sort -n | head -n 1
 }
 
+without_ftrace() {
+	sysctl -q -w kernel.ftrace_enabled=0
+	check 'without ftrace the module does not load' test "$(modprobe sframe_unwind 2>/dev/null || echo refused)" = refused
+	check 'and says how to turn it on' sh -c 'dmesg | grep -q "sframe_unwind: .*sysctl kernel.ftrace_enabled=1"'
+	check 'nothing of it stays' test ! -e /sys/module/sframe_unwind
+	sysctl -q -w kernel.ftrace_enabled=1
+	check 'then it loads' modprobe sframe_unwind
+	check 'and ftrace stays on' test "$(sysctl -q -w kernel.ftrace_enabled=0 2>/dev/null; sysctl -n kernel.ftrace_enabled)" = 1
+	check 'module unloads' rmmod sframe_unwind
+}
+
 cycles() {	# cycles COUNT
 	local i load=() failed=0 walked=0 before after started
+	without_ftrace
 	for i in 1 2; do
 		nice ./v3/chain -s 100000 >/dev/null &
 		load+=($!)
