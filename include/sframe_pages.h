@@ -13,7 +13,7 @@ struct mm_struct;
 /**
  * struct sfu_pages_turn - what one turn of making pages present may cost
  * @left: bytes that may still be looked at
- * @hurried: of these, the last ones: not if @deadline has passed
+ * @hurried: of these, the last ones, which are left once @deadline has passed
  * @deadline: in jiffies
  * @nr: pages that have been made present in it
  */

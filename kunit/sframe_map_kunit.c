@@ -629,7 +629,7 @@ static void learn_brings_pages_in(struct kunit *test)
 struct turn_case {
 	const char	*name;
 	unsigned int	pages;		/* that may be looked at */
-	unsigned int	hurried;	/* the last of these, unless it is late */
+	unsigned int	hurried;	/* of these, the last: not if it is late */
 	bool		late;
 	unsigned int	looked_at;	/* of ten */
 };
@@ -2382,7 +2382,7 @@ static const struct fork_case fork_cases[] = {
 	{ "nothing changed", keep_all, SAME, SAME, "learned" },
 	{ "code unmapped", unmap_code, GONE, "nothing", "learned" },
 	{ "code cut", unmap_code_last, GONE, "1-2 covered by 3", "learned" },
-	{ "code replaced", map_over_code, GONE, "1-3 plain", "learned" },
+	{ "code replaced", map_over_code, GONE, PLAIN, "learned" },
 	{ "section unmapped", unmap_section, GONE, PLAIN, "fault.segment learned" },
 	{ "parent unknown", NULL, "unknown", SAME, "learned" },
 };

@@ -12,7 +12,8 @@
 #
 #   FUNCTION STEPS SETUP AGREES OBJECT+0xOFFSET...      leaf first
 #
-# STEPS is how often the turn comes to that instruction by that chain. SETUP is 1 while the function's frame is not yet, or no longer, as large as it gets.
+# STEPS is how often the turn comes to that instruction by that chain. SETUP is 1 while the function's frame is not
+# yet, or no longer, as large as it gets.
 import collections
 import os
 import shlex
