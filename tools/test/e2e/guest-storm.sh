@@ -23,7 +23,7 @@ stacks_in_nmis() {
 	trace_walks 1
 	perf record -q -B -a -e "$(event)" -F "$(rate)" -m 4M --call-graph=fp -o /dev/null -- ./churn remap 300 hostile/good
 	trace_walks 0
-	echo "     walks: $(nr_walks_in nmi) in NMIs, $(nr_walks_in irq) in interrupts, $(nr_walks_in task) in tasks"
+	echo "     walks: $(nr_walks_in nmi) in NMIs, $(nr_walks_in irq) in interrupts, $(nr_walks_in switch task) in tasks"
 	[ "$(nr_walks_in nmi)" -gt 100 ]
 }
 

@@ -25,6 +25,15 @@ value() {	# value NAME
 	awk -v name="$1" '$1 == name { sum += $2; found = 1 } END { print found ? sum : "missing" }' "$stats"
 }
 
+# For ten seconds at most, however slow the machine is.
+wait_for_walks() {
+	local tries
+	for ((tries = 0; tries < 100; tries++)); do
+		[ "$(value walks)" = 0 ] || return 0
+		sleep 0.1
+	done
+}
+
 snapshot() { cat "$stats" >"$scratch/stats.before"; }
 
 # grown PATTERN: "NAME BY" of each matching counter that grew since the snapshot
@@ -242,6 +251,7 @@ cycles() {	# cycles COUNT
 	for ((i = 0; i < $1; i++)); do
 		modprobe sframe_unwind || { failed=$((failed + 1)); continue; }
 		# From at once to some hundred samples later.
+		[ $((i % 2)) = 0 ] || wait_for_walks
 		sleep "0.$((i % 3))$((i % 7))"
 		[ "$(value walks)" = 0 ] || walked=$((walked + 1))
 		rmmod sframe_unwind || failed=$((failed + 1))
@@ -253,7 +263,7 @@ cycles() {	# cycles COUNT
 	wait "${load[@]}" 2>/dev/null
 	echo "     $1 cycles in $((SECONDS - started)) s, $walked of them with walks; kernel memory $before kB, then $after kB"
 	check "$1 cycles of modprobe and rmmod under load" test "$failed" = 0
-	check "most cycles saw walks" test "$walked" -ge $(($1 / 2))
+	check "half of the cycles saw walks" test "$walked" -ge $(($1 / 2))
 	# Other users of the kernel's memory come and go. A map is about 4 kB: one kept by each cycle shows.
 	check "memory is given back (within 512 kB + 2 kB a cycle)" test $((after - before)) -le $((512 + 2 * $1))
 	check 'module is gone' test ! -e /sys/module/sframe_unwind
