@@ -59,17 +59,17 @@ already_running() {	# already_running WAY
 	local i pids=()
 	rmmod sframe_unwind
 	for ((i = 0; i < 8; i++)); do
-		"$scratch/chain" -s 100000 >/dev/null &
+		nice -n 19 "$scratch/chain" -s 100000 >/dev/null &
 		pids+=($!)
 	done
-	sleep 1
+	sleep 0.5
 	modprobe sframe_unwind
 	echo 'reason == "unlearned" || reason == "section-fault"' >$walk_event/filter
 	echo >/sys/kernel/tracing/trace
 	echo 1 >$walk_event/enable
 	snapshot
 	perf record -q -B -e cpu-clock:u -F 2000 --call-graph="sframe,$1" -p "$(IFS=,; echo "${pids[*]}")" \
-		-o "$scratch/data" sleep 2
+		-o "$scratch/data" sleep 1
 	kill "${pids[@]}"
 	wait "${pids[@]}" 2>/dev/null
 	show_grown "$1 already running" '^(walks|stop|map)'

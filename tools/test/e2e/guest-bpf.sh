@@ -97,7 +97,7 @@ bpf() {	# bpf DATA
 		dir=$scratch/$version
 		mkdir -p "$dir"
 		cp "$version/chain" "$version/libchain.so" "$dir/"
-		"$dir/chain" -p 100000 &
+		nice -n 19 "$dir/chain" -p 100000 &
 		pid=$!
 		probes=(--add sfu:leaf=enters_kernel)
 		for function in "${returning[@]}"; do
