@@ -666,11 +666,12 @@ KUNIT_ARRAY_PARAM(deferred_case, deferred_cases, stop_case_desc);
 static void defer_stop(struct kunit *test)
 {
 	const struct stop_case *c = test->param_value;
+	unsigned long start = jiffies;
 
 	map_other(test, OTHER_PAGE);
 	learn(test);
 	/* Learning may take its time, and then waits for as long. */
-	schedule_timeout_uninterruptible(HZ / 10);
+	schedule_timeout_uninterruptible(jiffies - start + HZ / 10);
 	c->act(test);
 	defer_all(test, c->want, c->counted);
 	expect_traced(test, c->traced);
