@@ -34,7 +34,7 @@ mappings() {
 by_perf() {	# by_perf WAY
 	check "$version $1: perf record" perf record -q -B -p "$pid" --call-graph="sframe,$1" -m 4M -o "$scratch/data" \
 		-e cpu-clock/freq=599/ -e sched:sched_switch -e syscalls:sys_enter_nanosleep -e 'sfu:*' -- \
-		sh -c "sleep 2; kill -STOP $pid"
+		sh -c "sleep 4; kill -STOP $pid"
 	kill -CONT "$pid"
 	keep_recording "$data/$version.$1.data"
 	{

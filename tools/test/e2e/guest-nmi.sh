@@ -95,15 +95,15 @@ nmi_learns() {	# nmi_learns user|kernel FILTER PID
 start_load() {	# programs to sample, and what makes maps come and go; perf and the module go first
 	load=()
 	for _ in 1 2; do
-		nice -n 19 ./v3/chain -s 100000 >/dev/null &
+		nice -n 5 ./v3/chain -s 100000 >/dev/null &
 		load+=($!)
 	done
-	nice -n 19 ./churn remap 100000000 hostile/good >/dev/null &
+	nice -n 15 ./churn remap 100000000 hostile/good >/dev/null &
 	load+=($!)
 	while :; do
-		nice -n 19 ./churn spawn 20 hostile/good
-		nice -n 19 ./churn fork 20 hostile/good
-		nice -n 19 ./churn dlopen 100 ./v3/libchain.so
+		nice -n 15 ./churn spawn 20 hostile/good
+		nice -n 15 ./churn fork 20 hostile/good
+		nice -n 15 ./churn dlopen 100 ./v3/libchain.so
 	done >/dev/null &
 	load+=($!)
 }
@@ -183,7 +183,7 @@ nmi_cycles() {	# nmi_cycles COUNT
 nmi() {	# nmi SECONDS DATA CYCLES
 	local old=()
 	for _ in 1 2; do
-		nice -n 19 ./v3/chain -s 100000 >/dev/null &
+		nice -n 5 ./v3/chain -s 100000 >/dev/null &
 		old+=($!)
 	done
 	sleep 0.2
