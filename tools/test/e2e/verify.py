@@ -40,7 +40,7 @@ MIN_ADDRESSES = 0.9         # share of the turn's addresses that were sampled
 MAX_OUTSIDE = 0.05          # share of a recording's samples at events
 # The end of handling a breakpoint may be called in place of returning to the first of them.
 BETWEEN = {'uprobe_notify_resume', '__x64_sys_uretprobe', 'rcu_read_unlock_trace_special'}
-# In arm64's kernel stacks the innermost function may hide its caller, which is uprobe_handle_trampoline().
+# What uprobe_handle_trampoline() calls, and little else does.
 CALLED_THERE = {'arch_uretprobe_is_alive', 'put_uprobe'}
 MAX_UNMERGED = 0.15         # share of samples whose deferred stack perf did not find
 MIN_IN_SLOTS = 10           # samples, where there are slots
@@ -228,6 +228,12 @@ def behind_system_call(directory, address):
         return file.read(4).endswith((b'\x0f\x05', b'\x01\0\0\xd4'))        # syscall, svc #0
 
 
+def hides_trampoline(functions):
+    """In arm64's kernel stacks the innermost function may hide its caller: of this one, the second is the caller."""
+    return CALLED_THERE & set(functions[:1]) or (
+        functions[1:2] == ['uprobe_notify_resume'] and functions[-1].startswith('el0t_64_sync'))
+
+
 def excuse(verdict, chain, functions, deferred):
     # What stands for the stack then is a number, in no mapping.
     if len(chain) == 1 and (any('unwind_deferred' in f for f in functions) or
@@ -238,8 +244,7 @@ def excuse(verdict, chain, functions, deferred):
         return verdict
     if verdict in ('short', 'outside') and BETWEEN & set(functions):
         return 'between'
-    if verdict in ('short', 'wrong') and ('uprobe_handle_trampoline' in functions or
-                                          CALLED_THERE & set(functions[:1])):
+    if verdict in ('short', 'wrong') and ('uprobe_handle_trampoline' in functions or hides_trampoline(functions)):
         return 'between'
     return verdict
 
