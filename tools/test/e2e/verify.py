@@ -229,7 +229,7 @@ def behind_system_call(directory, address):
 
 
 def hides_trampoline(functions):
-    """In arm64's kernel stacks the innermost function may hide its caller: of this one, the second is the caller."""
+    """In arm64's kernel stacks the innermost function may hide its caller, which is called by uprobe_notify_resume()."""
     return CALLED_THERE & set(functions[:1]) or (
         functions[1:2] == ['uprobe_notify_resume'] and functions[-1].startswith('el0t_64_sync'))
 
