@@ -31,13 +31,13 @@ const char *const sfu_stop_names[] = {
 	[SFU_STOP_SIGNAL] = "bad-signal",
 };
 
-static const char *const method_names[] = {
+const char *const sfu_method_names[] = {
 	[SFU_METHOD_SFRAME] = "sframe",
 	[SFU_METHOD_FP] = "fp",
 	[SFU_METHOD_SIGNAL] = "signal",
 };
 
-static const char *const decline_names[] = {
+const char *const sfu_decline_names[] = {
 	[SFU_DECLINE_DISABLED] = "disabled",
 	[SFU_DECLINE_KTHREAD] = "kthread",
 	[SFU_DECLINE_GUEST] = "guest",
@@ -46,8 +46,8 @@ static const char *const decline_names[] = {
 };
 
 static_assert(ARRAY_SIZE(sfu_stop_names) == NR_SFU_STOPS);
-static_assert(ARRAY_SIZE(method_names) == NR_SFU_METHODS);
-static_assert(ARRAY_SIZE(decline_names) == NR_SFU_DECLINES);
+static_assert(ARRAY_SIZE(sfu_method_names) == NR_SFU_METHODS);
+static_assert(ARRAY_SIZE(sfu_decline_names) == NR_SFU_DECLINES);
 
 /* The counters are all unsigned longs: @offset names one of them. */
 static unsigned long sum(size_t offset)
@@ -79,11 +79,11 @@ static int stats_show(struct seq_file *m, void *unused)
 	show_sum(m, "walks", walks);
 	show_group(m, "stop", sfu_stop_names, NR_SFU_STOPS,
 		   offsetof(struct sfu_counters, stops));
-	show_group(m, "frames", method_names, NR_SFU_METHODS,
+	show_group(m, "frames", sfu_method_names, NR_SFU_METHODS,
 		   offsetof(struct sfu_counters, frames));
 	show_sum(m, "cache.hits", cache_hits);
 	show_sum(m, "cache.misses", cache_misses);
-	show_group(m, "declined", decline_names, NR_SFU_DECLINES,
+	show_group(m, "declined", sfu_decline_names, NR_SFU_DECLINES,
 		   offsetof(struct sfu_counters, declined));
 	show_group(m, "fault", sframe_fault_names + 1, NR_SFRAME_FAULTS - 1,
 		   offsetof(struct sfu_counters, faults) + sizeof(unsigned long));

@@ -39,6 +39,8 @@ enum sfu_method {
 	NR_SFU_METHODS
 };
 
+extern const char *const sfu_method_names[];
+
 /* Why a stack was left to the kernel's own code. */
 enum sfu_decline {
 	SFU_DECLINE_DISABLED,
@@ -48,6 +50,8 @@ enum sfu_decline {
 	SFU_DECLINE_NOSECTION,		/* no .sframe in the process */
 	NR_SFU_DECLINES
 };
+
+extern const char *const sfu_decline_names[];
 
 struct sfu_counters {
 	unsigned long	walks;

@@ -7,11 +7,6 @@
 
 #include "counters.h"
 
-static const char *const method_names[] = { "sframe", "fp", "signal" };
-static const char *const decline_names[] = {
-	"disabled", "kthread", "guest", "compat", "nosection"
-};
-
 /* The counters are all unsigned longs. */
 #define NR_COUNTERS	(sizeof(struct sfu_counters) / sizeof(unsigned long))
 
@@ -52,9 +47,9 @@ void counters_text(const struct sfu_counters *since, char *text)
 	for (i = 0; i < NR_SFU_STOPS; i++)
 		add(&s, "stop.", sfu_stop_names[i], now.stops[i], since->stops[i]);
 	for (i = 0; i < NR_SFU_METHODS; i++)
-		add(&s, "frames.", method_names[i], now.frames[i], since->frames[i]);
+		add(&s, "frames.", sfu_method_names[i], now.frames[i], since->frames[i]);
 	for (i = 0; i < NR_SFU_DECLINES; i++)
-		add(&s, "declined.", decline_names[i], now.declined[i],
+		add(&s, "declined.", sfu_decline_names[i], now.declined[i],
 		    since->declined[i]);
 	for (i = 0; i < NR_SFRAME_FAULTS; i++)
 		add(&s, "fault.", sframe_fault_names[i], now.faults[i],

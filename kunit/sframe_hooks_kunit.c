@@ -333,7 +333,7 @@ static const struct decline_case decline_cases[] = {
 	{ "guest", false, PF_VCPU, NULL, BY_FP, BY_FP, GUEST },
 	{ "32-bit code", false, 0, make_compat, "10", "10", COMPAT },
 	{ "registers of the kernel", false, 0, make_kernel, "10", "", COMPAT },
-	{ "no section", false, 0, have_no_section, BY_FP, BY_FP, "declined.nosection" },
+	{ "no section", false, 0, have_no_section, BY_FP, BY_FP, "declined.no-section" },
 	{ "disabled, kernel thread", true, PF_KTHREAD, NULL, BY_FP, "", "declined.disabled" },
 	{ "kernel thread, guest", false, PF_KTHREAD | PF_VCPU, NULL, BY_FP, "", KTHREAD },
 	{ "guest, 32-bit code", false, PF_VCPU, make_compat, "10", "10", GUEST },
@@ -403,7 +403,7 @@ static void sample_without_section_in_new_code(struct kunit *test)
 	map_other(test, OTHER_PAGE);
 	user_regs(&((struct bench *)test->priv)->regs,
 		  page(test, OTHER_PAGE + IMAGE_CODE), 0, 0);
-	sample(test, "10000", "declined.nosection asked");
+	sample(test, "10000", "declined.no-section asked");
 }
 
 /* ---- what is stored ---- */
