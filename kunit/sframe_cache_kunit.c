@@ -9,6 +9,7 @@
 #include <linux/kthread.h>
 #include <linux/sched.h>
 
+#include "named_cases.h"
 #include "sframe_arch.h"
 #include "sframe_cache.h"
 
@@ -219,12 +220,7 @@ static const struct quick_case {
 	{ "signal", { SP_PLUS(16), AT_CFA(-8), SAME, .signal = true }, },
 };
 
-static void quick_desc(const struct quick_case *c, char *desc)
-{
-	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(quick, quick_cases, quick_desc);
+NAMED_CASES(quick);
 
 static void add_quick(struct kunit *test)
 {

@@ -19,6 +19,7 @@
 
 #include "compat.h"
 #include "counters.h"
+#include "named_cases.h"
 #include "sframe_map.h"
 #include "sframe_trace.h"
 #include "user_arch.h"
@@ -37,7 +38,7 @@
 #define BY_FP		"10 500 600"
 
 /**
- * struct bench - what a test works with
+ * struct hooks_scene - what a test works with
  * @area: AREA_PAGES pages of the process
  * @image: mapped at their beginning
  * @other: an image without a section
@@ -47,7 +48,7 @@
  * @entry: what perf_callchain_user() stores to, with room for MAX_FRAMES
  * @traced: what the tracepoint told, since that was last looked at
  */
-struct bench {
+struct hooks_scene {
 	unsigned long			area;
 	struct image			image;
 	struct image			other;
@@ -60,9 +61,9 @@ struct bench {
 
 static unsigned long page(struct kunit *test, unsigned int nr)
 {
-	struct bench *bench = test->priv;
+	struct hooks_scene *scene = test->priv;
 
-	return bench->area + nr * PAGE_SIZE;
+	return scene->area + nr * PAGE_SIZE;
 }
 
 static unsigned long code(struct kunit *test, unsigned long off)
@@ -86,7 +87,7 @@ static void put_words(struct kunit *test, unsigned long addr, unsigned long firs
  */
 static void make_stack(struct kunit *test)
 {
-	struct bench *bench = test->priv;
+	struct hooks_scene *scene = test->priv;
 	unsigned long sp = page(test, STACK_PAGE), fp = sp + 0x800;
 
 	KUNIT_ASSERT_EQ(test, sp, vm_mmap(NULL, sp, PAGE_SIZE, PROT_READ | PROT_WRITE,
@@ -96,93 +97,93 @@ static void make_stack(struct kunit *test)
 	put_words(test, sp + 32, 0, 0);
 	put_words(test, fp, fp + 16, code(test, 0x500));
 	put_words(test, fp + 16, 0, code(test, 0x600));
-	user_regs(&bench->regs, code(test, 0x10), sp, fp);
+	user_regs(&scene->regs, code(test, 0x10), sp, fp);
 }
 
 /* Without a frame pointer, the kernel has no more than the sampled address. */
 static void lose_fp(struct kunit *test)
 {
-	struct bench *bench = test->priv;
+	struct hooks_scene *scene = test->priv;
 
-	user_regs(&bench->regs, code(test, 0x10), page(test, STACK_PAGE), 0);
+	user_regs(&scene->regs, code(test, 0x10), page(test, STACK_PAGE), 0);
 }
 
 static void on_walk(void *data, unsigned long ip, unsigned long stop_ip,
 		    unsigned int nr_frames, const char *reason)
 {
-	struct bench *bench = data;
-	unsigned long base = bench->area + IMAGE_CODE * PAGE_SIZE;
-	size_t len = strlen(bench->traced);
+	struct hooks_scene *scene = data;
+	unsigned long base = scene->area + IMAGE_CODE * PAGE_SIZE;
+	size_t len = strlen(scene->traced);
 
-	scnprintf(bench->traced + len, TEXT - len, "%lx to %lx, %u frames, %s;",
+	scnprintf(scene->traced + len, TEXT - len, "%lx to %lx, %u frames, %s;",
 		  ip - base, stop_ip - base, nr_frames, reason);
 }
 
-static void stop_tracing(void *bench)
+static void stop_tracing(void *scene)
 {
-	unregister_trace_sfu_walk(on_walk, bench);
+	unregister_trace_sfu_walk(on_walk, scene);
 	tracepoint_synchronize_unregister();
 }
 
-static int bench_init(struct kunit *test)
+static int hooks_scene_init(struct kunit *test)
 {
-	struct bench *bench = kunit_kzalloc(test, sizeof(*bench), GFP_KERNEL);
+	struct hooks_scene *scene = kunit_kzalloc(test, sizeof(*scene), GFP_KERNEL);
 
-	KUNIT_ASSERT_NOT_NULL(test, bench);
+	KUNIT_ASSERT_NOT_NULL(test, scene);
 	KUNIT_ASSERT_TRUE(test, comes_true(nothing_is_held));
-	bench->entry = kunit_kzalloc(test, struct_size(bench->entry, ip, MAX_FRAMES),
+	scene->entry = kunit_kzalloc(test, struct_size(scene->entry, ip, MAX_FRAMES),
 				     GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, bench->entry);
-	test->priv = bench;
-	bench->area = user_area(test, AREA_PAGES);
+	KUNIT_ASSERT_NOT_NULL(test, scene->entry);
+	test->priv = scene;
+	scene->area = user_area(test, AREA_PAGES);
 	make_stack(test);
-	image_init(test, &bench->image);
-	image_write(test, &bench->image);
-	image_map(test, &bench->image, bench->area);
-	image_init(test, &bench->other);
-	bench->other.ehdr.e_phnum = 3;
-	image_write(test, &bench->other);
-	counters_read(&bench->since);
-	KUNIT_ASSERT_EQ(test, 0, register_trace_sfu_walk(on_walk, bench));
-	return kunit_add_action_or_reset(test, stop_tracing, bench);
+	image_init(test, &scene->image);
+	image_write(test, &scene->image);
+	image_map(test, &scene->image, scene->area);
+	image_init(test, &scene->other);
+	scene->other.ehdr.e_phnum = 3;
+	image_write(test, &scene->other);
+	counters_read(&scene->since);
+	KUNIT_ASSERT_EQ(test, 0, register_trace_sfu_walk(on_walk, scene));
+	return kunit_add_action_or_reset(test, stop_tracing, scene);
 }
 
-static void learn(struct kunit *test)
+static void scan_now(struct kunit *test)
 {
-	struct bench *bench = test->priv;
+	struct hooks_scene *scene = test->priv;
 
 	KUNIT_ASSERT_EQ(test, 0, sfu_map_learn(current->mm, NULL));
-	counters_read(&bench->since);
+	counters_read(&scene->since);
 }
 
 static void map_other(struct kunit *test, unsigned int at)
 {
-	struct bench *bench = test->priv;
+	struct hooks_scene *scene = test->priv;
 
-	image_map(test, &bench->other, page(test, at));
+	image_map(test, &scene->other, page(test, at));
 }
 
 /* ---- what the hooks say ---- */
 
-static void count(struct bench *bench)
+static void count(struct hooks_scene *scene)
 {
-	counters_text(&bench->since, bench->counted);
-	counters_read(&bench->since);
+	counters_text(&scene->since, scene->counted);
+	counters_read(&scene->since);
 }
 
 static void expect_counted(struct kunit *test, const char *want)
 {
-	struct bench *bench = test->priv;
+	struct hooks_scene *scene = test->priv;
 
-	KUNIT_EXPECT_STREQ(test, bench->counted, want);
+	KUNIT_EXPECT_STREQ(test, scene->counted, want);
 }
 
 static void expect_traced(struct kunit *test, const char *want)
 {
-	struct bench *bench = test->priv;
+	struct hooks_scene *scene = test->priv;
 
-	KUNIT_EXPECT_STREQ(test, bench->traced, want);
-	bench->traced[0] = '\0';
+	KUNIT_EXPECT_STREQ(test, scene->traced, want);
+	scene->traced[0] = '\0';
 }
 
 #define POISON	0xdeadULL
@@ -222,25 +223,25 @@ static unsigned int become(unsigned int flags)
 static void sample_ctx(struct kunit *test, unsigned int flags,
 		       struct perf_callchain_entry_ctx *ctx)
 {
-	struct bench *bench = test->priv;
+	struct hooks_scene *scene = test->priv;
 	unsigned int old;
 
-	memset64(bench->entry->ip, POISON, MAX_FRAMES);
-	bench->entry->nr = 0;
-	ctx->entry = bench->entry;
+	memset64(scene->entry->ip, POISON, MAX_FRAMES);
+	scene->entry->nr = 0;
+	ctx->entry = scene->entry;
 	local_irq_disable();
 	old = become(flags);
-	perf_callchain_user(ctx, &bench->regs);
+	perf_callchain_user(ctx, &scene->regs);
 	become(old);
-	count(bench);
+	count(scene);
 	local_irq_enable();
 }
 
 static void expect_stored(struct kunit *test, const char *want)
 {
-	struct bench *bench = test->priv;
+	struct hooks_scene *scene = test->priv;
 
-	expect_frames(test, bench->entry->ip, bench->entry->nr, want);
+	expect_frames(test, scene->entry->ip, scene->entry->nr, want);
 }
 
 static void sample(struct kunit *test, const char *want, const char *counted)
@@ -258,19 +259,19 @@ static int defer(struct kunit *test, unsigned int flags, unsigned int max,
 		 const char *want)
 {
 	struct pt_regs *regs = task_pt_regs(current), saved = *regs;
-	struct bench *bench = test->priv;
+	struct hooks_scene *scene = test->priv;
 	unsigned long entries[MAX_FRAMES];
 	struct unwind_stacktrace trace = { .nr = 99, .entries = entries };
 	unsigned int old;
 	int err;
 
 	memset64((u64 *)entries, POISON, MAX_FRAMES);
-	*regs = bench->regs;
+	*regs = scene->regs;
 	old = become(flags);
 	err = unwind_user(&trace, max);
 	become(old);
 	*regs = saved;
-	count(bench);
+	count(scene);
 	expect_frames(test, entries, trace.nr, want);
 	return err;
 }
@@ -296,18 +297,18 @@ struct decline_case {
 
 static void make_compat(struct kunit *test)
 {
-	struct bench *bench = test->priv;
+	struct hooks_scene *scene = test->priv;
 
 	lose_fp(test);
-	user_regs_make_compat(&bench->regs);
+	user_regs_make_compat(&scene->regs);
 }
 
 static void make_kernel(struct kunit *test)
 {
-	struct bench *bench = test->priv;
+	struct hooks_scene *scene = test->priv;
 
 	lose_fp(test);
-	user_regs_make_kernel(&bench->regs);
+	user_regs_make_kernel(&scene->regs);
 }
 
 static void have_no_section(struct kunit *test)
@@ -340,12 +341,7 @@ static const struct decline_case decline_cases[] = {
 	{ "32-bit code, no section", false, 0, have_no_section_in_compat, "10", "10", COMPAT },
 };
 
-static void decline_case_desc(const struct decline_case *c, char *desc)
-{
-	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(decline_case, decline_cases, decline_case_desc);
+NAMED_CASES(decline);
 
 /* As root writes it to /sys/module/sframe_unwind/parameters/enabled. */
 static void enable(void *value)
@@ -363,7 +359,7 @@ static void prepare(struct kunit *test)
 
 	if (c->prepare)
 		c->prepare(test);
-	learn(test);
+	scan_now(test);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, enable, "Y"));
 	enable(c->disabled ? "N" : "Y");
 }
@@ -372,12 +368,12 @@ static void sample_declined(struct kunit *test)
 {
 	const struct decline_case *c = test->param_value;
 	struct perf_callchain_entry_ctx ctx = { .max_stack = MAX_FRAMES };
-	struct bench *bench = test->priv;
+	struct hooks_scene *scene = test->priv;
 
 	prepare(test);
 	sample_ctx(test, c->flags, &ctx);
 	expect_stored(test, c->sampled);
-	KUNIT_EXPECT_EQ(test, ctx.nr, bench->entry->nr);
+	KUNIT_EXPECT_EQ(test, ctx.nr, scene->entry->nr);
 	expect_counted(test, c->counted);
 	expect_traced(test, "");
 }
@@ -387,7 +383,7 @@ static void sample_without_mm(struct kunit *test)
 {
 	struct mm_struct *mm = current->mm;
 
-	learn(test);
+	scan_now(test);
 	lose_fp(test);
 	kthread_unuse_mm(mm);
 	sample(test, "10", KTHREAD);
@@ -399,9 +395,9 @@ static void sample_without_mm(struct kunit *test)
 static void sample_without_section_in_new_code(struct kunit *test)
 {
 	have_no_section(test);
-	learn(test);
+	scan_now(test);
 	map_other(test, OTHER_PAGE);
-	user_regs(&((struct bench *)test->priv)->regs,
+	user_regs(&((struct hooks_scene *)test->priv)->regs,
 		  page(test, OTHER_PAGE + IMAGE_CODE), 0, 0);
 	sample(test, "10000", "declined.no-section asked");
 }
@@ -438,12 +434,7 @@ static const struct full_case full_cases[] = {
 	  "10 to 10, 1 frames, full;" },
 };
 
-static void full_case_desc(const struct full_case *c, char *desc)
-{
-	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(full_case, full_cases, full_case_desc);
+NAMED_CASES(full);
 
 /* Our frames and no others, as far as there is room; and none is left. */
 static void sample_max_stack(struct kunit *test)
@@ -455,7 +446,7 @@ static void sample_max_stack(struct kunit *test)
 		.contexts_maxed = c->contexts_maxed,
 	};
 
-	learn(test);
+	scan_now(test);
 	sample_ctx(test, 0, &ctx);
 	expect_stored(test, c->want);
 	KUNIT_EXPECT_EQ(test, ctx.nr, c->max_stack);
@@ -471,24 +462,24 @@ static void nothing(struct kunit *test)
 
 static void lose_stack(struct kunit *test)
 {
-	struct bench *bench = test->priv;
+	struct hooks_scene *scene = test->priv;
 
-	user_regs(&bench->regs, code(test, 0x10), page(test, NO_PAGE), 0);
+	user_regs(&scene->regs, code(test, 0x10), page(test, NO_PAGE), 0);
 }
 
 static void enter_plain_code(struct kunit *test)
 {
-	struct bench *bench = test->priv;
+	struct hooks_scene *scene = test->priv;
 	unsigned long sp = page(test, STACK_PAGE);
 
-	user_regs(&bench->regs, page(test, OTHER_PAGE + IMAGE_CODE), sp, sp + 0x800);
+	user_regs(&scene->regs, page(test, OTHER_PAGE + IMAGE_CODE), sp, sp + 0x800);
 }
 
 static void enter_no_code(struct kunit *test)
 {
-	struct bench *bench = test->priv;
+	struct hooks_scene *scene = test->priv;
 
-	user_regs(&bench->regs, page(test, NO_PAGE), page(test, STACK_PAGE), 0);
+	user_regs(&scene->regs, page(test, NO_PAGE), page(test, STACK_PAGE), 0);
 }
 
 static void return_to_no_code(struct kunit *test)
@@ -505,10 +496,10 @@ static void drop_section(struct kunit *test)
 /* The entry's offset of its rows, at 28 + 12, is the last of all. */
 static void spoil_section(struct kunit *test)
 {
-	struct bench *bench = test->priv;
+	struct hooks_scene *scene = test->priv;
 	loff_t at = IMAGE_SECTION * PAGE_SIZE + 40;
 
-	KUNIT_ASSERT_EQ(test, 4, kernel_write(bench->image.file, "\xff\xff\xff\xff", 4, &at));
+	KUNIT_ASSERT_EQ(test, 4, kernel_write(scene->image.file, "\xff\xff\xff\xff", 4, &at));
 }
 
 static void begin_exec(struct kunit *test)
@@ -543,12 +534,7 @@ static const struct stop_case stop_cases[] = {
 	{ "exec", begin_exec, "10", "walks stop.exec", "10 to 10, 1 frames, exec;" },
 };
 
-static void stop_case_desc(const struct stop_case *c, char *desc)
-{
-	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(stop_case, stop_cases, stop_case_desc);
+NAMED_CASES(stop);
 
 static void sample_stop(struct kunit *test)
 {
@@ -556,7 +542,7 @@ static void sample_stop(struct kunit *test)
 	struct perf_callchain_entry_ctx ctx = { .max_stack = MAX_FRAMES };
 
 	map_other(test, OTHER_PAGE);
-	learn(test);
+	scan_now(test);
 	c->act(test);
 	sample_ctx(test, 0, &ctx);
 	current->in_execve = 0;
@@ -578,18 +564,18 @@ static bool has_learned(void)
 /* The first sample asks; those after have what it asked for. */
 static void sample_first(struct kunit *test)
 {
-	struct bench *bench = test->priv;
+	struct hooks_scene *scene = test->priv;
 
 	sample(test, "10", "walks stop.unlearned asked");
 	KUNIT_EXPECT_TRUE(test, comes_true(has_learned));
-	counters_read(&bench->since);
+	counters_read(&scene->since);
 	sample(test, BY_SFRAME, "walks stop.complete frames.sframe=2");
 }
 
 /* A section that is bad is bad once. */
 static void sample_after_bad_section(struct kunit *test)
 {
-	learn(test);
+	scan_now(test);
 	spoil_section(test);
 	sample(test, "10", "walks stop.bad-section fault.fre-off retired");
 	sample(test, "10", "walks stop.nodata");
@@ -626,18 +612,13 @@ static const struct max_case max_cases[] = {
 	  "10 to 200, 3 frames, complete;" },
 };
 
-static void max_case_desc(const struct max_case *c, char *desc)
-{
-	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(max_case, max_cases, max_case_desc);
+NAMED_CASES(max);
 
 static void defer_max_entries(struct kunit *test)
 {
 	const struct max_case *c = test->param_value;
 
-	learn(test);
+	scan_now(test);
 	KUNIT_EXPECT_EQ(test, c->err, defer(test, 0, c->max, c->want));
 	expect_counted(test, c->counted);
 	expect_traced(test, c->traced);
@@ -661,7 +642,7 @@ static const struct stop_case deferred_cases[] = {
 	  "10 to 10, 1 frames, bad-section;" },
 };
 
-KUNIT_ARRAY_PARAM(deferred_case, deferred_cases, stop_case_desc);
+KUNIT_ARRAY_PARAM(deferred, deferred_cases, stop_desc);
 
 static void defer_stop(struct kunit *test)
 {
@@ -669,7 +650,7 @@ static void defer_stop(struct kunit *test)
 	unsigned long start = jiffies;
 
 	map_other(test, OTHER_PAGE);
-	learn(test);
+	scan_now(test);
 	/* Learning may take its time, and then waits for as long. */
 	schedule_timeout_uninterruptible(jiffies - start + HZ / 10);
 	c->act(test);
@@ -685,11 +666,11 @@ static void defer_first(struct kunit *test)
 #endif
 
 static struct kunit_case sync_tests[] = {
-	KUNIT_CASE_PARAM(sample_declined, decline_case_gen_params),
+	KUNIT_CASE_PARAM(sample_declined, decline_gen_params),
 	KUNIT_CASE(sample_without_mm),
 	KUNIT_CASE(sample_without_section_in_new_code),
-	KUNIT_CASE_PARAM(sample_max_stack, full_case_gen_params),
-	KUNIT_CASE_PARAM(sample_stop, stop_case_gen_params),
+	KUNIT_CASE_PARAM(sample_max_stack, full_gen_params),
+	KUNIT_CASE_PARAM(sample_stop, stop_gen_params),
 	KUNIT_CASE(sample_first),
 	KUNIT_CASE(sample_after_bad_section),
 	{}
@@ -697,7 +678,7 @@ static struct kunit_case sync_tests[] = {
 
 static struct kunit_suite sync_suite = {
 	.name = "sframe_hooks_sync",
-	.init = bench_init,
+	.init = hooks_scene_init,
 	.test_cases = sync_tests,
 };
 
@@ -705,16 +686,16 @@ kunit_test_suite(sync_suite);
 
 #if SFU_HAVE_UNWIND_USER
 static struct kunit_case deferred_tests[] = {
-	KUNIT_CASE_PARAM(defer_declined, decline_case_gen_params),
-	KUNIT_CASE_PARAM(defer_max_entries, max_case_gen_params),
-	KUNIT_CASE_PARAM(defer_stop, deferred_case_gen_params),
+	KUNIT_CASE_PARAM(defer_declined, decline_gen_params),
+	KUNIT_CASE_PARAM(defer_max_entries, max_gen_params),
+	KUNIT_CASE_PARAM(defer_stop, deferred_gen_params),
 	KUNIT_CASE(defer_first),
 	{}
 };
 
 static struct kunit_suite deferred_suite = {
 	.name = "sframe_hooks_deferred",
-	.init = bench_init,
+	.init = hooks_scene_init,
 	.test_cases = deferred_tests,
 };
 

@@ -45,3 +45,15 @@ void user_store(struct kunit *test, unsigned long addr, const void *bytes,
 {
 	KUNIT_ASSERT_EQ(test, 0, copy_to_user((void __user *)addr, bytes, len));
 }
+
+/* A reader that may fault. */
+int read_user(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
+{
+	return copy_from_user(dst, (void __user *)addr, len) ? -EFAULT : 0;
+}
+
+/* A reader that must not fault. */
+int read_user_nofault(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
+{
+	return copy_from_user_nofault(dst, (void __user *)addr, len) ? -EFAULT : 0;
+}

@@ -9,11 +9,15 @@
 #include <linux/types.h>
 
 struct kunit;
+struct sframe_reader;
 
 unsigned long user_map(struct kunit *test, u32 nr);
 void user_allow(struct kunit *test, unsigned long page);
 void user_forbid(struct kunit *test, unsigned long page);
 void user_store(struct kunit *test, unsigned long addr, const void *bytes,
 		u32 len);
+
+int read_user(struct sframe_reader *rd, void *dst, u64 addr, u32 len);
+int read_user_nofault(struct sframe_reader *rd, void *dst, u64 addr, u32 len);
 
 #endif /* USER_MEMORY_H */

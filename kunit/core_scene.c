@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The scene in which the suites of the decoder run. See core_scene.h. */
+#include <linux/limits.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/vmalloc.h>
+
+#include "core_scene.h"
+#include "section_text.h"
+
+static int scene_read(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
+{
+	struct core_scene *scene = container_of(rd, struct core_scene, rd);
+	u64 off = addr - ADDR;
+
+	if (++scene->calls == scene->fail_at)
+		return -EFAULT;
+	if (!scene->trusting && (off > scene->len || len > scene->len - off)) {
+		scene->outside = true;
+		return -EFAULT;
+	}
+	memcpy(dst, scene->data + off, len);
+	return 0;
+}
+
+static void free_page_of_scene(void *page)
+{
+	vfree(page);
+}
+
+int core_scene_init(struct kunit *test)
+{
+	struct core_scene *scene = kunit_kzalloc(test, sizeof(*scene), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, scene);
+	scene->page = vmalloc(PAGE_SIZE);
+	KUNIT_ASSERT_NOT_NULL(test, scene->page);
+	scene->rd.read = scene_read;
+	test->priv = scene;
+	return kunit_add_action_or_reset(test, free_page_of_scene, scene->page);
+}
+
+void place_section(struct core_scene *scene, const void *bytes, u32 len)
+{
+	scene->len = len;
+	scene->data = scene->page + PAGE_SIZE - len;
+	memcpy(scene->page + PAGE_SIZE - len, bytes, len);
+}
+
+/* What has been built is finished, and placed. */
+void place_built(struct core_scene *scene)
+{
+	build_finish(&scene->b);
+	place_section(scene, scene->b.bytes, scene->b.len);
+}
+
+/* Whatever was asked before is forgotten. */
+void renew(struct core_scene *scene)
+{
+	scene->rd.budget = U32_MAX;
+	scene->rd.fault = SFRAME_FAULT_NONE;
+	scene->calls = 0;
+	scene->fail_at = 0;
+	scene->outside = false;
+}
+
+/* Header, then look-up, as a walk does it for the first time. */
+int decode_row(struct core_scene *scene, u64 pc, struct sframe_section *sec,
+	       struct sframe_row *row)
+{
+	int err = sframe_section_init(sec, &scene->rd, ADDR, scene->len);
+
+	return err ?: sframe_find_row(sec, &scene->rd, pc, row);
+}
+
+void error_text(const struct sframe_reader *rd, int err, char *text)
+{
+	const char *fault = sframe_fault_names[rd->fault];
+
+	if (err == -EBADMSG)
+		scnprintf(text, SECTION_ROW_TEXT, "bad %s", fault);
+	else if (err == -EOPNOTSUPP)
+		scnprintf(text, SECTION_ROW_TEXT, "refused %s", fault);
+	else if (err == -ENOENT)
+		strscpy(text, "none", SECTION_ROW_TEXT);
+	else if (err == -EFAULT)
+		strscpy(text, "unreadable", SECTION_ROW_TEXT);
+	else if (err == -E2BIG)
+		strscpy(text, "budget", SECTION_ROW_TEXT);
+	else
+		scnprintf(text, SECTION_ROW_TEXT, "error %d", err);
+}
+
+static void answer_text(struct core_scene *scene, u64 pc, char *text)
+{
+	struct sframe_section sec;
+	struct sframe_row row;
+	int err;
+
+	renew(scene);
+	err = decode_row(scene, pc, &sec, &row);
+	if (err)
+		error_text(&scene->rd, err, text);
+	else if (row.signal && row.cfa.how == SFRAME_RULE_SAME)
+		strscpy(text, "signal", SECTION_ROW_TEXT);
+	else
+		section_row_text(sec.abi, &row, text);
+}
+
+void expect_at(struct kunit *test, u64 off, const char *want)
+{
+	char got[SECTION_ROW_TEXT];
+
+	answer_text(test->priv, ADDR + off, got);
+	KUNIT_EXPECT_STREQ_MSG(test, got, want, "at 0x%llx", off);
+}
+
+void expect_header(struct kunit *test, u32 len, const char *want)
+{
+	char got[SECTION_ROW_TEXT] = "sound";
+	struct core_scene *scene = test->priv;
+	struct sframe_section sec;
+	int err;
+
+	renew(scene);
+	err = sframe_section_init(&sec, &scene->rd, ADDR, len);
+	if (err)
+		error_text(&scene->rd, err, got);
+	KUNIT_EXPECT_STREQ(test, got, want);
+	KUNIT_EXPECT_FALSE(test, scene->outside);
+}
+
+void three_rows(struct build *b)
+{
+	build_row(b, 0, 0x03, 8);
+	build_row(b, 1, 0x05, 16, -16);
+	build_row(b, 4, 0x04, 16, -16);
+}
+
+struct build *build_anew(struct kunit *test, u8 version, u8 flags, u8 abi)
+{
+	struct core_scene *scene = test->priv;
+
+	build_start(&scene->b, version, flags, abi);
+	return &scene->b;
+}
+
+/* 56 (V1), 59 (V2) or 60 bytes (V3) */
+void smallest_section(struct kunit *test, u8 version, u8 flags)
+{
+	struct build *b = build_anew(test, version, flags, AMD64);
+
+	build_fde(b, 0x1000, 64, ADDR1, 0, 0);
+	three_rows(b);
+	place_built(test->priv);
+}
+
+MODULE_DESCRIPTION("KUnit tests of the SFrame decoder");
+MODULE_LICENSE("GPL");

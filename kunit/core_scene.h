@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The scene in which the suites of the decoder run, sframe_core_*_kunit.c.
+ *
+ * What is expected is written out from the specification, never computed by the
+ * code under test. Nearly all sections end where a page ends that nothing
+ * follows, so that a byte read too many is an oops.
+ *
+ * An answer of the decoder is compared as a text: the row as section_text.h has
+ * it, or "none", "unreadable", "budget", "bad DEFECT" or "refused DEFECT".
+ */
+#ifndef CORE_SCENE_H
+#define CORE_SCENE_H
+
+#include <kunit/test.h>
+#include <linux/bits.h>
+
+#include "named_cases.h"
+#include "section_builder.h"
+#include "section_cases.h"
+#include "section_text.h"
+
+/* Where the sections are mapped, as the decoder is told. */
+#define ADDR		BIT_ULL(46)
+
+/**
+ * struct core_scene - what a test works with
+ * @rd: a reader that watches how it is used, and fails when it is told to
+ * @data: the section, up to the end of @page
+ * @len: its bytes
+ * @calls: of @rd
+ * @fail_at: the call that fails; 1 is the first
+ * @trusting: @rd relies on what the decoder has checked
+ * @outside: @rd was asked for what is not there
+ * @page: nothing is mapped behind it
+ * @b: to build in
+ * @text: to list in
+ */
+struct core_scene {
+	struct sframe_reader	rd;
+	const u8		*data;
+	u32			len;
+	u32			calls;
+	u32			fail_at;
+	bool			trusting;
+	bool			outside;
+	u8			*page;
+	struct build		b;
+	char			text[SECTION_TEXT];
+};
+
+#define ROW_0	"sp+8 u (c-8)"
+#define ROW_1	"sp+16 (c-16) (c-8)"
+#define ROW_4	"fp+16 (c-16) (c-8)"
+
+int core_scene_init(struct kunit *test);
+void place_section(struct core_scene *scene, const void *bytes, u32 len);
+void place_built(struct core_scene *scene);
+void renew(struct core_scene *scene);
+int decode_row(struct core_scene *scene, u64 pc, struct sframe_section *sec,
+	       struct sframe_row *row);
+void error_text(const struct sframe_reader *rd, int err, char *text);
+void expect_at(struct kunit *test, u64 off, const char *want);
+void expect_header(struct kunit *test, u32 len, const char *want);
+void three_rows(struct build *b);
+struct build *build_anew(struct kunit *test, u8 version, u8 flags, u8 abi);
+void smallest_section(struct kunit *test, u8 version, u8 flags);
+
+#define CORE_SUITE(which)						\
+	static struct kunit_suite which##_suite = {			\
+		.name = "sframe_" #which,				\
+		.init = core_scene_init,				\
+		.test_cases = which##_tests,				\
+	};								\
+	kunit_test_suite(which##_suite)
+
+#endif /* CORE_SCENE_H */

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Tables of cases that have a name: KUnit reports each case under it. */
+#ifndef NAMED_CASES_H
+#define NAMED_CASES_H
+
+#include <kunit/test.h>
+#include <linux/string.h>
+
+/* which_gen_params() for the table which_cases[] of struct which_case. */
+#define NAMED_CASES(which)						\
+	static void which##_desc(const struct which##_case *c, char *desc) \
+	{								\
+		strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);		\
+	}								\
+	KUNIT_ARRAY_PARAM(which, which##_cases, which##_desc)
+
+#endif /* NAMED_CASES_H */

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The scene in which the suites of the task side run. See scan_scene.h. */
+#include <linux/fs.h>
+#include <linux/jiffies.h>
+#include <linux/kthread.h>
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/seq_buf.h>
+
+#include "scan_scene.h"
+#include "sframe_map.h"
+
+void expect_counted(struct kunit *test, const char *want)
+{
+	struct scan_scene *scene = test->priv;
+	char got[COUNTERS_TEXT];
+
+	counters_text(&scene->since, got);
+	KUNIT_EXPECT_STREQ(test, got, want);
+	counters_read(&scene->since);
+}
+
+static unsigned long round_to_page(unsigned long addr)
+{
+	return (addr + PAGE_SIZE / 2) & PAGE_MASK;
+}
+
+static void range_text(struct kunit *test, const struct sfu_region *region,
+		       struct seq_buf *s)
+{
+	static const char *const states[] = {
+		"plain", "awaited", "covered", "retired", "gone"
+	};
+	int state = atomic_read(&region->state);
+	unsigned long border;
+
+	seq_buf_printf(s, "%s%ld-%ld %s", s->len ? ", " : "",
+		       (long)(region->start - page(test, 0)) / (long)PAGE_SIZE,
+		       (long)(region->end - page(test, 0)) / (long)PAGE_SIZE,
+		       states[state]);
+	if (state != SFU_REGION_COVERED)
+		return;
+	border = round_to_page(region->sec.addr);
+	seq_buf_printf(s, " by %lu", (border - page(test, 0)) / PAGE_SIZE);
+	if (region->sec.addr != border)
+		seq_buf_printf(s, "%+ld", (long)(region->sec.addr - border));
+}
+
+void text_of_map(struct kunit *test, struct sfu_map *map, char *text)
+{
+	struct seq_buf s;
+	unsigned int i;
+
+	seq_buf_init(&s, text, MAP_TEXT);
+	text[0] = '\0';
+	if (!map)
+		seq_buf_puts(&s, "unknown");
+	/* Behind all addresses is what was counted, but gone before it was listed. */
+	for (i = 0; map && i < map->nr_regions; i++)
+		if (map->regions[i].start != ULONG_MAX)
+			range_text(test, &map->regions[i], &s);
+	if (!s.len)
+		seq_buf_puts(&s, "nothing");
+	seq_buf_str(&s);
+}
+
+void map_text(struct kunit *test, char *text)
+{
+	struct sfu_map *map = sfu_map_get(current->mm);
+
+	text_of_map(test, map, text);
+	sfu_map_put(map);
+}
+
+/* The region that covers an address, found by looking at each. */
+static struct sfu_region *find_slowly(struct sfu_map *map, unsigned long addr)
+{
+	unsigned int i;
+
+	for (i = 0; i < map->nr_regions; i++)
+		if (map->regions[i].start <= addr && addr < map->regions[i].end &&
+		    atomic_read(&map->regions[i].state) != SFU_REGION_GONE)
+			return &map->regions[i];
+	return NULL;
+}
+
+static void expect_found(struct kunit *test, struct sfu_map *map, unsigned long addr)
+{
+	KUNIT_EXPECT_PTR_EQ_MSG(test, sfu_map_find(map, addr),
+				find_slowly(map, addr), "at 0x%lx", addr);
+}
+
+/* Regions ascend and are disjoint; each is found from its first to its last byte. */
+static void expect_in_order(struct kunit *test, struct sfu_map *map)
+{
+	unsigned long end = 0;
+	unsigned int i;
+
+	for (i = 0; i < map->nr_regions; i++) {
+		const struct sfu_region *region = &map->regions[i];
+
+		KUNIT_EXPECT_LE(test, end, region->start);
+		KUNIT_EXPECT_LT(test, region->start, region->end);
+		end = region->end;
+		expect_found(test, map, region->start - 1);
+		expect_found(test, map, region->start);
+		expect_found(test, map, region->end - 1);
+		expect_found(test, map, region->end);
+	}
+	expect_found(test, map, 0);
+	expect_found(test, map, ULONG_MAX);
+}
+
+void expect_map(struct kunit *test, const char *want)
+{
+	struct sfu_map *map = sfu_map_get(current->mm);
+	char got[MAP_TEXT];
+
+	map_text(test, got);
+	KUNIT_EXPECT_STREQ(test, got, want);
+	if (map)
+		expect_in_order(test, map);
+	sfu_map_put(map);
+}
+
+/* Learns what is mapped now, as soon as that is allowed. */
+int scan_now(struct kunit *test)
+{
+	struct sfu_map *seen = sfu_map_get(current->mm), *now;
+	unsigned long give_up = jiffies + 10 * HZ;
+	int err;
+
+	for (;;) {
+		err = sfu_map_learn(current->mm, seen);
+		now = sfu_map_get(current->mm);
+		sfu_map_put(now);
+		if (now != seen || time_after(jiffies, give_up))
+			break;
+		schedule_timeout_uninterruptible(1);
+	}
+	KUNIT_EXPECT_PTR_NE(test, now, seen);
+	sfu_map_put(seen);
+	return err;
+}
+
+void expect_scanned(struct kunit *test, const char *want, const char *counted)
+{
+	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
+	expect_map(test, want);
+	expect_counted(test, counted);
+}
+
+/* As a walk finds a row; "uncovered" if nobody says that there is one. */
+void row_text(struct sframe_reader *rd, unsigned long addr, char *text)
+{
+	struct sfu_map *map = sfu_map_get(current->mm);
+	struct sfu_region *region = map ? sfu_map_find(map, addr) : NULL;
+	struct sframe_row row;
+	int err;
+
+	rd->budget = SZ_64K;
+	if (!region || atomic_read(&region->state) != SFU_REGION_COVERED) {
+		strscpy(text, "uncovered", SECTION_ROW_TEXT);
+	} else {
+		err = sframe_find_row(&region->sec, rd, addr, &row);
+		if (err)
+			scnprintf(text, SECTION_ROW_TEXT, "error %d", err);
+		else
+			section_row_text(region->sec.abi, &row, text);
+	}
+	sfu_map_put(map);
+}
+
+void expect_row(struct kunit *test, unsigned long addr, const char *want)
+{
+	struct sframe_reader rd = { .read = read_user };
+	char got[SECTION_ROW_TEXT];
+
+	row_text(&rd, addr, got);
+	KUNIT_EXPECT_STREQ_MSG(test, got, want, "at 0x%lx", addr);
+}
+
+/* Both pages of an image's code have rows, and nothing else has. */
+void expect_rows(struct kunit *test, unsigned long image)
+{
+	expect_row(test, image + PAGE_SIZE - 1, "uncovered");
+	expect_row(test, image + PAGE_SIZE, ROW);
+	expect_row(test, image + 3 * PAGE_SIZE - 1, ROW);
+	expect_row(test, image + 3 * PAGE_SIZE, "uncovered");
+}
+
+int scan_scene_init(struct kunit *test)
+{
+	struct scan_scene *scene = kunit_kzalloc(test, sizeof(*scene), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, scene);
+	/* The processes of all tests before have ended. */
+	KUNIT_ASSERT_TRUE(test, comes_true(nothing_is_held));
+	scene->area = user_area(test, AREA_PAGES);
+	image_init(test, &scene->image);
+	counters_read(&scene->since);
+	test->priv = scene;
+	return 0;
+}
+
+/* The scene's image, written and mapped at the beginning of the area. */
+void map_image(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+
+	image_write(test, &scene->image);
+	image_map(test, &scene->image, scene->area);
+}
+
+struct image *another_image(struct kunit *test)
+{
+	struct image *image = kunit_kzalloc(test, sizeof(*image), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, image);
+	image_init(test, image);
+	return image;
+}
+
+void patch_file(struct kunit *test, loff_t at, u64 value, unsigned int len)
+{
+	struct scan_scene *scene = test->priv;
+	u8 bytes[8];
+	unsigned int i;
+
+	for (i = 0; i < len; i++)
+		bytes[i] = value >> (8 * i);
+	KUNIT_ASSERT_EQ(test, len, kernel_write(scene->image.file, bytes, len, &at));
+}
+
+struct mm_struct *new_process(struct kunit *test)
+{
+	struct mm_struct *mm = mm_alloc();
+
+	KUNIT_ASSERT_NOT_NULL(test, mm);
+	mm->task_size = TASK_SIZE;
+	arch_pick_mmap_layout(mm, &current->signal->rlim[RLIMIT_STACK]);
+	return mm;
+}
+
+void switch_process(struct mm_struct *mm)
+{
+	kthread_unuse_mm(current->mm);
+	kthread_use_mm(mm);
+}
+
+bool is_known(void)
+{
+	struct sfu_map *map = sfu_map_get(current->mm);
+
+	sfu_map_put(map);
+	return map;
+}

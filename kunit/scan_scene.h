@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The scene in which the suites of the task side run: sframe_scan*_kunit.c,
+ * sframe_request_kunit.c and sframe_event_kunit.c. Real mappings of real files
+ * are scanned in a process that changes them.
+ *
+ * A process map is compared as a text, in pages of the area in which the test
+ * maps: "1-3 covered by 3-60" is code on pages 1 and 2 with a section that
+ * begins 60 bytes before page 3. Counters are another text, see counters.h: a
+ * counter that has not changed is not in it.
+ */
+#ifndef SCAN_SCENE_H
+#define SCAN_SCENE_H
+
+#include <kunit/test.h>
+
+#include "counters.h"
+#include "section_text.h"
+#include "user_image.h"
+#include "user_memory.h"
+
+#define AREA_PAGES	128
+#define MAP_TEXT	256
+
+/* What the image's one row says, see user_image.h. */
+#define ROW		"sp+16 (c-16) (c-8)"
+
+/* The image at the beginning of the area: what a map may know of it. */
+#define SAME	"1-3 covered by 3"
+#define PLAIN	"1-3 plain"
+#define GONE	"1-3 gone"
+
+/* 28 bytes of header, 16 of entry, 5 of attribute; a row's words are at 51. */
+#define ROW_WORDS	51
+
+struct mm_struct;
+struct sframe_reader;
+struct sfu_map;
+
+/**
+ * struct scan_scene - what a test of the task side works with
+ * @area: AREA_PAGES pages of the process to map in
+ * @image: an image, not written or mapped yet
+ * @since: the counters, as expect_counted() last read them
+ */
+struct scan_scene {
+	unsigned long		area;
+	struct image		image;
+	struct sfu_counters	since;
+};
+
+int scan_scene_init(struct kunit *test);
+
+#define SCAN_SUITE(suite_name, tests)					\
+	static struct kunit_suite tests##_suite = {			\
+		.name = #suite_name,					\
+		.init = scan_scene_init,				\
+		.test_cases = tests,					\
+	};								\
+	kunit_test_suite(tests##_suite)
+
+/* The address of a page of the area. */
+static inline unsigned long page(struct kunit *test, unsigned int nr)
+{
+	struct scan_scene *scene = test->priv;
+
+	return scene->area + nr * PAGE_SIZE;
+}
+
+void map_image(struct kunit *test);
+struct image *another_image(struct kunit *test);
+void patch_file(struct kunit *test, loff_t at, u64 value, unsigned int len);
+
+int scan_now(struct kunit *test);
+void expect_scanned(struct kunit *test, const char *want, const char *counted);
+void expect_counted(struct kunit *test, const char *want);
+void text_of_map(struct kunit *test, struct sfu_map *map, char *text);
+void map_text(struct kunit *test, char *text);
+void expect_map(struct kunit *test, const char *want);
+void row_text(struct sframe_reader *rd, unsigned long addr, char *text);
+void expect_row(struct kunit *test, unsigned long addr, const char *want);
+void expect_rows(struct kunit *test, unsigned long image);
+
+struct mm_struct *new_process(struct kunit *test);
+void switch_process(struct mm_struct *mm);
+bool is_known(void);
+
+#endif /* SCAN_SCENE_H */

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* KUnit tests of the decoder: sections in mappings of a process. */
+#include <linux/mm.h>
+#include <linux/uaccess.h>
+
+#include "core_scene.h"
+#include "user_memory.h"
+
+struct user_reader {
+	struct sframe_reader	rd;
+	unsigned long		hole;	/* unmapped after the first read */
+	u64			change;	/* address of a byte that then becomes 0xff */
+	bool			changed;
+};
+
+/* The process changes its section once the header has been read. */
+static int read_user_then_change(struct sframe_reader *rd, void *dst, u64 addr,
+				 u32 len)
+{
+	struct user_reader *user = container_of(rd, struct user_reader, rd);
+	int err = read_user(rd, dst, addr, len);
+
+	if (user->changed)
+		return err;
+	user->changed = true;
+	if (user->hole)
+		vm_munmap(user->hole, PAGE_SIZE);
+	if (user->change && put_user(0xff, (u8 __user *)user->change))
+		return -EIO;
+	return err;
+}
+
+struct user_case {
+	const char	*name;
+	int (*read)(struct sframe_reader *rd, void *dst, u64 addr, u32 len);
+};
+
+static const struct user_case user_cases[] = {
+	{ "may fault", read_user },
+	{ "must not fault", read_user_nofault },
+};
+
+NAMED_CASES(user);
+
+/* The section that has been built. */
+static void store_built(struct kunit *test, unsigned long addr)
+{
+	struct core_scene *scene = test->priv;
+
+	user_store(test, addr, scene->b.bytes, scene->b.len);
+}
+
+static void user_text(struct sframe_reader *rd, unsigned long addr, u32 len,
+		      u64 pc, char *text)
+{
+	struct sframe_section sec;
+	struct sframe_row row;
+	int err;
+
+	rd->budget = U32_MAX;
+	rd->fault = SFRAME_FAULT_NONE;
+	err = sframe_section_init(&sec, rd, addr, len);
+	if (!err)
+		err = sframe_find_row(&sec, rd, pc, &row);
+	if (err)
+		error_text(rd, err, text);
+	else
+		section_row_text(sec.abi, &row, text);
+}
+
+static void expect_user(struct kunit *test, unsigned long addr, u64 off,
+			const char *want)
+{
+	const struct user_case *c = test->param_value;
+	struct sframe_reader rd = { .read = c->read };
+	struct core_scene *scene = test->priv;
+	char got[SECTION_ROW_TEXT];
+
+	user_text(&rd, addr, scene->b.len, addr + off, got);
+	KUNIT_EXPECT_STREQ_MSG(test, got, want, "section at 0x%lx, 0x%llx",
+			       addr, off);
+}
+
+static void expect_three_rows(struct kunit *test, unsigned long addr)
+{
+	expect_user(test, addr, 0xfff, "none");
+	expect_user(test, addr, 0x1000, ROW_0);
+	expect_user(test, addr, 0x1001, ROW_1);
+	expect_user(test, addr, 0x1004, ROW_4);
+	expect_user(test, addr, 0x1040, "none");
+}
+
+static void find_row_user_readable(struct kunit *test)
+{
+	unsigned long addr = user_map(test, 1);
+
+	smallest_section(test, 3, SORTED | PCREL);
+	store_built(test, addr);
+	expect_three_rows(test, addr);
+}
+
+static void find_row_user_ends_at_unmapped(struct kunit *test)
+{
+	unsigned long addr = user_map(test, 1) + PAGE_SIZE - 60;
+
+	smallest_section(test, 3, SORTED | PCREL);
+	store_built(test, addr);
+	expect_three_rows(test, addr);
+}
+
+/* Each byte of the section is once the first on its page. */
+static void find_row_user_crosses_pages(struct kunit *test)
+{
+	unsigned long page = user_map(test, 2) + PAGE_SIZE;
+	u32 i;
+
+	smallest_section(test, 3, SORTED | PCREL);
+	for (i = 0; i < 60; i++) {
+		store_built(test, page - i);
+		expect_three_rows(test, page - i);
+	}
+}
+
+/*
+ * @present bytes, fewer than 60, are there: 28 of header, 16 of the entry, 5 of
+ * the attribute, and rows of 3, 4 and 4. That a row holds, the next one tells.
+ */
+static void expect_half(struct kunit *test, unsigned long addr, u32 present)
+{
+	u32 off;
+
+	expect_user(test, addr, 0xfff, present >= 44 ? "none" : "unreadable");
+	expect_user(test, addr, 0x1000, present >= 56 ? ROW_0 : "unreadable");
+	for (off = 0x1001; off < 0x1040; off++)
+		expect_user(test, addr, off, "unreadable");
+}
+
+static void find_row_user_half_forbidden(struct kunit *test)
+{
+	unsigned long page = user_map(test, 2) + PAGE_SIZE;
+	u32 i;
+
+	smallest_section(test, 3, SORTED | PCREL);
+	for (i = 0; i < 60; i++) {
+		store_built(test, page - i);
+		user_forbid(test, page);
+		expect_half(test, page - i, i);
+		user_allow(test, page);
+	}
+}
+
+static void find_row_user_half_unmapped(struct kunit *test)
+{
+	unsigned long addr;
+	u32 i;
+
+	smallest_section(test, 3, SORTED | PCREL);
+	for (i = 1; i < 60; i++) {
+		struct core_scene *scene = test->priv;
+
+		addr = user_map(test, 1) + PAGE_SIZE - i;
+		user_store(test, addr, scene->b.bytes, i);
+		expect_half(test, addr, i);
+	}
+}
+
+static void find_row_user_forbidden(struct kunit *test)
+{
+	unsigned long addr = user_map(test, 1);
+
+	smallest_section(test, 3, SORTED | PCREL);
+	store_built(test, addr);
+	user_forbid(test, addr);
+	expect_user(test, addr, 0x1000, "unreadable");
+}
+
+/* No user may have a section in the kernel, or at the end of all addresses. */
+static void find_row_user_not_users(struct kunit *test)
+{
+	struct core_scene *scene = test->priv;
+
+	user_map(test, 1);
+	smallest_section(test, 3, SORTED | PCREL);
+	expect_user(test, (unsigned long)scene->data, 0x1000, "unreadable");
+	expect_user(test, -28UL, 0x1000, "unreadable");
+	expect_user(test, 0, 0x1000, "unreadable");
+}
+
+/* Memory of a mapping that nobody has touched yet. */
+static void find_row_user_not_present(struct kunit *test)
+{
+	const struct user_case *c = test->param_value;
+	unsigned long addr = user_map(test, 1);
+	u8 byte;
+
+	smallest_section(test, 3, SORTED | PCREL);
+	expect_user(test, addr, 0x1000, c->read == read_user ? "none" : "unreadable");
+	KUNIT_ASSERT_EQ(test, 0, copy_from_user(&byte, (void __user *)addr, 1));
+	expect_user(test, addr, 0x1000, "none");
+}
+
+/* The bounds of the header hold, whatever the bytes become later. */
+static void find_row_user_changes(struct kunit *test)
+{
+	unsigned long addr = user_map(test, 1) + PAGE_SIZE - 60;
+	struct user_reader user = { .rd.read = read_user_then_change };
+	struct core_scene *scene = test->priv;
+	char got[SECTION_ROW_TEXT];
+	u32 i;
+
+	smallest_section(test, 3, SORTED | PCREL);
+	for (i = 0; i < 60; i++) {
+		store_built(test, addr);
+		user.change = addr + i;
+		user.changed = false;
+		user_text(&user.rd, addr, scene->b.len, addr + 0x1000, got);
+		KUNIT_EXPECT_STRNEQ_MSG(test, got, "unreadable", "byte %u", i);
+		/* What has been read is not read again. */
+		if (i < 28)
+			KUNIT_EXPECT_STREQ_MSG(test, got, ROW_0, "byte %u", i);
+	}
+	KUNIT_EXPECT_STREQ(test, got, ROW_0);
+}
+
+static void find_row_user_goes_away(struct kunit *test)
+{
+	unsigned long page = user_map(test, 2) + PAGE_SIZE;
+	struct user_reader user = {
+		.rd.read = read_user_then_change,
+		.hole = page,
+	};
+	struct core_scene *scene = test->priv;
+	char got[SECTION_ROW_TEXT];
+
+	smallest_section(test, 3, SORTED | PCREL);
+	store_built(test, page - 28);
+	user_text(&user.rd, page - 28, scene->b.len, page - 28 + 0x1000, got);
+	KUNIT_EXPECT_STREQ(test, got, "unreadable");
+}
+
+static struct kunit_case user_memory_tests[] = {
+	KUNIT_CASE_PARAM(find_row_user_readable, user_gen_params),
+	KUNIT_CASE_PARAM(find_row_user_ends_at_unmapped, user_gen_params),
+	KUNIT_CASE_PARAM(find_row_user_crosses_pages, user_gen_params),
+	KUNIT_CASE_PARAM(find_row_user_half_forbidden, user_gen_params),
+	KUNIT_CASE_PARAM(find_row_user_half_unmapped, user_gen_params),
+	KUNIT_CASE_PARAM(find_row_user_forbidden, user_gen_params),
+	KUNIT_CASE_PARAM(find_row_user_not_users, user_gen_params),
+	KUNIT_CASE_PARAM(find_row_user_not_present, user_gen_params),
+	KUNIT_CASE(find_row_user_changes),
+	KUNIT_CASE(find_row_user_goes_away),
+	{}
+};
+
+CORE_SUITE(user_memory);

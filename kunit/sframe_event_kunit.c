@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* KUnit tests of the events: new mappings and new processes. */
+#include <linux/mm.h>
+#include <linux/mman.h>
+#include <linux/ptrace.h>
+#include <linux/sched/mm.h>
+#include <linux/task_work.h>
+
+#include "mapping_change.h"
+#include "named_cases.h"
+#include "scan_scene.h"
+#include "sframe_map.h"
+
+/* It tells in a task of the process, not in a thread that has borrowed its memory. */
+static void on_mmap(struct kunit *test, unsigned int nr)
+{
+	mmap_read_lock(current->mm);
+	preempt_disable();
+	current->flags &= ~PF_KTHREAD;
+	sfu_map_on_mmap(find_vma(current->mm, page(test, nr)));
+	current->flags |= PF_KTHREAD;
+	preempt_enable();
+	mmap_read_unlock(current->mm);
+}
+
+static void return_to_user(void)
+{
+	current->flags &= ~PF_KTHREAD;
+	task_work_run();
+	current->flags |= PF_KTHREAD;
+}
+
+static void event_of_code(struct kunit *test)
+{
+	map_image(test);
+	on_mmap(test, 1);
+	expect_map(test, "unknown");
+	return_to_user();
+	expect_map(test, SAME);
+	expect_counted(test, "learned");
+	/* Of what is known already nothing is learned. */
+	on_mmap(test, 1);
+	return_to_user();
+	expect_counted(test, "");
+}
+
+static void event_of_no_code(struct kunit *test)
+{
+	map_image(test);
+	map_anonymous(test, 8, 1, PROT_EXEC);
+	on_mmap(test, 3);
+	on_mmap(test, 8);
+	return_to_user();
+	expect_map(test, "unknown");
+	expect_counted(test, "");
+}
+
+/* As when a library is loaded: what remains of its first mapping is code yet. */
+static void event_beside_what_remains(struct kunit *test)
+{
+	map_image(test);
+	expect_scanned(test, SAME, "learned");
+	on_mmap(test, 3);
+	return_to_user();
+	expect_counted(test, "");
+	unmap_code_first(test);
+	expect_map(test, GONE);
+	on_mmap(test, 3);
+	return_to_user();
+	expect_map(test, "2-3 covered by 3");
+	expect_counted(test, "learned");
+	on_mmap(test, 3);
+	return_to_user();
+	expect_counted(test, "");
+}
+
+/* A tracer may keep the task from returning. */
+static void event_traced(struct kunit *test)
+{
+	map_image(test);
+	current->ptrace = PT_PTRACED;
+	on_mmap(test, 1);
+	current->ptrace = 0;
+	KUNIT_EXPECT_TRUE(test, comes_true(is_known));
+	return_to_user();
+	expect_map(test, SAME);
+	expect_counted(test, "learned");
+}
+
+static void keep_all(struct kunit *test)
+{
+}
+
+/**
+ * struct fork_case - a child, other threads of whose parent change mappings
+ * @name: of the case
+ * @change: what they do before the child has its copy
+ * @inherited: what is known of the child before it runs
+ * @learned: and when it does
+ * @counted: with that
+ */
+struct fork_case {
+	const char	*name;
+	void (*change)(struct kunit *test);
+	const char	*inherited;
+	const char	*learned;
+	const char	*counted;
+};
+
+static const struct fork_case fork_cases[] = {
+	{ "nothing changed", keep_all, SAME, SAME, "learned" },
+	{ "code unmapped", unmap_code, GONE, "nothing", "learned" },
+	{ "code cut", unmap_code_last, GONE, "1-2 covered by 3", "learned" },
+	{ "code replaced", map_over_code, GONE, PLAIN, "learned" },
+	{ "section unmapped", unmap_section, GONE, PLAIN, "fault.segment learned" },
+	{ "parent unknown", NULL, "unknown", SAME, "learned" },
+};
+
+NAMED_CASES(fork);
+
+static struct mm_struct *born;
+static struct sfu_map *born_with;
+
+static bool child_is_scanned(void)
+{
+	struct sfu_map *map = sfu_map_get(born);
+
+	sfu_map_put(map);
+	return map != born_with;
+}
+
+/* The child is traced, so that a worker learns it: it is no task that runs. */
+static void event_by_fork(struct kunit *test)
+{
+	struct task_struct *child = kunit_kzalloc(test, sizeof(*child), GFP_KERNEL);
+	const struct fork_case *c = test->param_value;
+	struct mm_struct *parent = current->mm;
+	struct scan_scene *scene = test->priv;
+	char inherited[MAP_TEXT];
+
+	KUNIT_ASSERT_NOT_NULL(test, child);
+	map_image(test);
+	if (c->change)
+		expect_scanned(test, SAME, "learned");
+	born = new_process(test);
+	switch_process(born);
+	image_map(test, &scene->image, scene->area);
+	if (c->change)
+		c->change(test);
+	switch_process(parent);
+	child->mm = born;
+	child->ptrace = PT_PTRACED;
+
+	preempt_disable();
+	sfu_map_on_fork(child);
+	born_with = sfu_map_get(born);
+	preempt_enable();
+	text_of_map(test, born_with, inherited);
+	KUNIT_EXPECT_STREQ(test, inherited, c->inherited);
+	KUNIT_EXPECT_TRUE(test, comes_true(child_is_scanned));
+	sfu_map_put(born_with);
+	switch_process(born);
+	expect_map(test, c->learned);
+	switch_process(parent);
+	expect_counted(test, c->counted);
+	mmput(born);
+}
+
+/* Threads have one memory. */
+static void event_of_thread(struct kunit *test)
+{
+	struct task_struct *thread = kunit_kzalloc(test, sizeof(*thread), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, thread);
+	map_image(test);
+	thread->mm = current->mm;
+	preempt_disable();
+	sfu_map_on_fork(thread);
+	preempt_enable();
+	return_to_user();
+	expect_map(test, "unknown");
+	expect_counted(test, "");
+}
+
+static struct kunit_case event_tests[] = {
+	KUNIT_CASE(event_of_code),
+	KUNIT_CASE(event_of_no_code),
+	KUNIT_CASE(event_beside_what_remains),
+	KUNIT_CASE(event_traced),
+	KUNIT_CASE_PARAM(event_by_fork, fork_gen_params),
+	KUNIT_CASE(event_of_thread),
+	{}
+};
+
+SCAN_SUITE(sframe_event, event_tests);

@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* KUnit tests of a scan: what the process map knows of mappings that do not stay. */
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+#include <linux/mm.h>
+#include <linux/mman.h>
+#include <linux/sched/mm.h>
+
+#include "mapping_change.h"
+#include "named_cases.h"
+#include "scan_scene.h"
+#include "sframe_map.h"
+
+static void unmap_all(struct kunit *test)
+{
+	unmap_at(test, 0, AREA_PAGES);
+}
+
+static void map_elsewhere(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+
+	image_map(test, &scene->image, page(test, 8));
+}
+
+static void move_code(struct kunit *test)
+{
+	move_to(test, 1, 2, 9);
+}
+
+static void move_section(struct kunit *test)
+{
+	move_to(test, 3, 2, 11);
+}
+
+static void move_image(struct kunit *test)
+{
+	move_to(test, 0, 1, 8);
+	move_to(test, 1, 2, 9);
+	move_to(test, 3, 2, 11);
+}
+
+static void move_over_code(struct kunit *test)
+{
+	map_anonymous(test, 8, 2, PROT_READ | PROT_EXEC);
+	move_to(test, 8, 2, 1);
+}
+
+static void move_over_section(struct kunit *test)
+{
+	map_anonymous(test, 8, 1, PROT_READ);
+	move_to(test, 8, 1, 3);
+}
+
+static void shrink_code(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, page(test, 1),
+			user_mremap(page(test, 1), 2 * PAGE_SIZE, PAGE_SIZE, 0));
+}
+
+static void exec_data(struct kunit *test)
+{
+	protect_at(test, 3, 2, PROT_READ | PROT_EXEC);
+}
+
+static void drop_pages(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, 0, user_madvise(page(test, 0), IMAGE_PAGES * PAGE_SIZE,
+					      MADV_DONTNEED));
+}
+
+struct change_case {
+	const char	*name;
+	void (*act)(struct kunit *test);
+	const char	*at_once;
+	const char	*learned;
+	const char	*counted;
+};
+
+/*
+ * Code is gone where any page of it, or of its section, is unmapped. mprotect()
+ * leaves the bytes as they are, and so what is known of them.
+ */
+static const struct change_case change_cases[] = {
+	{ "unmap code", unmap_code, GONE, "nothing", "learned" },
+	{ "unmap first of code", unmap_code_first, GONE, "2-3 covered by 3", "learned" },
+	{ "unmap last of code", unmap_code_last, GONE, "1-2 covered by 3", "learned" },
+	{ "unmap section", unmap_section, GONE, "1-3 plain", "fault.segment learned" },
+	{ "unmap first of section", unmap_first_byte, GONE, "1-3 plain", "fault.segment learned" },
+	{ "unmap behind section", unmap_last_byte, SAME, SAME, "learned" },
+	{ "unmap headers", unmap_headers, SAME, SAME, "learned" },
+	{ "unmap all", unmap_all, GONE, "nothing", "learned" },
+	{ "map over code", map_over_code, GONE, "1-3 plain", "learned" },
+	{ "map over section", map_over_section, GONE, "1-3 plain", "fault.segment learned" },
+	{ "map code again", map_code_again, GONE, SAME, "learned" },
+	{ "map section again", map_section_again, GONE, SAME, "learned" },
+	{ "map elsewhere", map_elsewhere, SAME,
+	  "1-3 covered by 3, 9-11 covered by 11", "learned" },
+	{ "move code", move_code, GONE, "9-11 plain", "fault.segment learned" },
+	{ "move section", move_section, GONE, "1-3 plain", "fault.segment learned" },
+	{ "move image", move_image, GONE, "9-11 covered by 11", "learned" },
+	{ "move over code", move_over_code, GONE, "1-3 plain", "learned" },
+	{ "move over section", move_over_section, GONE, "1-3 plain", "fault.segment learned" },
+	{ "shrink code", shrink_code, GONE, "1-2 covered by 3", "learned" },
+	{ "forbid section", forbid_section, SAME, "1-3 plain", "fault.segment learned" },
+	{ "code not executable", no_exec, SAME, "nothing", "learned" },
+	{ "last of code not executable", no_exec_last, SAME, "1-2 covered by 3", "learned" },
+	{ "data executable", exec_data, SAME, "1-5 covered by 3", "learned" },
+	{ "drop pages", drop_pages, SAME, SAME, "learned" },
+};
+
+NAMED_CASES(change);
+
+static void forget_after(struct kunit *test)
+{
+	const struct change_case *c = test->param_value;
+
+	map_image(test);
+	expect_scanned(test, SAME, "learned");
+	c->act(test);
+	expect_map(test, c->at_once);
+	expect_counted(test, "");
+	expect_scanned(test, c->learned, c->counted);
+}
+
+/* As a walk does that finds a contradiction in the section of the image's code. */
+static void retire(struct kunit *test, enum sframe_fault fault)
+{
+	struct sfu_map *map = sfu_map_get(current->mm);
+	struct sfu_region *region = sfu_map_find(map, page(test, 1));
+
+	KUNIT_EXPECT_NOT_NULL(test, region);
+	if (region)
+		sfu_region_retire(region, fault);
+	sfu_map_put(map);
+}
+
+/* As above, of a section that was found to contradict itself. */
+static void forget_retired_after(struct kunit *test)
+{
+	const struct change_case *c = test->param_value;
+	bool stays = !strcmp(c->at_once, SAME);
+
+	map_image(test);
+	expect_scanned(test, SAME, "learned");
+	retire(test, SFRAME_FAULT_FDE_ORDER);
+	expect_counted(test, "fault.fde-order retired");
+	c->act(test);
+	expect_map(test, stays ? "1-3 retired" : GONE);
+}
+
+/* One image's end is not another's. */
+static void forget_one_of_two(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+
+	map_image(test);
+	image_map(test, &scene->image, page(test, 8));
+	expect_scanned(test, "1-3 covered by 3, 9-11 covered by 11", "learned");
+	unmap_at(test, 8, 5);
+	expect_map(test, "1-3 covered by 3, 9-11 gone");
+	expect_rows(test, page(test, 0));
+	expect_row(test, page(test, 9), "uncovered");
+	expect_scanned(test, "1-3 covered by 3", "learned");
+}
+
+/* Whoever holds an old map learns of the end of what is in it no more. */
+static void forget_while_held(struct kunit *test)
+{
+	struct sfu_map *old;
+
+	map_image(test);
+	expect_scanned(test, SAME, "learned");
+	old = sfu_map_get(current->mm);
+	unmap_at(test, 3, 2);
+	KUNIT_EXPECT_NULL(test, sfu_map_find(old, page(test, 1)));
+	expect_scanned(test, "1-3 plain", "fault.segment learned");
+	KUNIT_EXPECT_NULL(test, sfu_map_find(old, page(test, 1)));
+	sfu_map_put(old);
+}
+
+/* Whoever comes first says why, and nobody else. */
+static void retire_once(struct kunit *test)
+{
+	map_image(test);
+	expect_scanned(test, SAME, "learned");
+	retire(test, SFRAME_FAULT_FRE_CUT);
+	expect_map(test, "1-3 retired");
+	expect_counted(test, "fault.fre-cut retired");
+	retire(test, SFRAME_FAULT_REP_SIZE);
+	expect_counted(test, "");
+	expect_row(test, page(test, 1), "uncovered");
+}
+
+static void retire_plain(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+
+	scene->image.ehdr.e_phnum = 3;
+	map_image(test);
+	expect_scanned(test, "1-3 plain", "learned");
+	retire(test, SFRAME_FAULT_FRE_CUT);
+	expect_map(test, "1-3 plain");
+	expect_counted(test, "");
+}
+
+/* While it is mapped; and for other mappings it is not. */
+static void retired_stays_so(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+
+	map_image(test);
+	expect_scanned(test, SAME, "learned");
+	retire(test, SFRAME_FAULT_FRE_CUT);
+	expect_counted(test, "fault.fre-cut retired");
+	expect_scanned(test, "1-3 retired", "learned");
+	expect_scanned(test, "1-3 retired", "learned");
+	KUNIT_EXPECT_EQ(test, 0, atomic_long_read(&sfu_held.sections));
+	image_map(test, &scene->image, page(test, 8));
+	expect_scanned(test, "1-3 retired, 9-11 covered by 11", "learned");
+	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&sfu_held.sections));
+}
+
+static void retired_is_replaced(struct kunit *test)
+{
+	map_image(test);
+	expect_scanned(test, SAME, "learned");
+	retire(test, SFRAME_FAULT_FRE_CUT);
+	expect_counted(test, "fault.fre-cut retired");
+	map_code_again(test);
+	expect_map(test, GONE);
+	expect_scanned(test, SAME, "learned");
+	retire(test, SFRAME_FAULT_FRE_CUT);
+	expect_counted(test, "fault.fre-cut retired");
+	map_section_again(test);
+	expect_map(test, GONE);
+	expect_scanned(test, SAME, "learned");
+	expect_rows(test, page(test, 0));
+}
+
+/* What cannot be read has nothing to be retired. */
+static void retired_is_forbidden(struct kunit *test)
+{
+	map_image(test);
+	expect_scanned(test, SAME, "learned");
+	retire(test, SFRAME_FAULT_FRE_CUT);
+	expect_counted(test, "fault.fre-cut retired");
+	forbid_section(test);
+	expect_scanned(test, PLAIN, "fault.segment learned");
+	protect_at(test, 3, 2, PROT_READ);
+	expect_scanned(test, SAME, "learned");
+}
+
+/* The header is read once, all else when it is asked for. */
+static void section_changes(struct kunit *test)
+{
+	map_image(test);
+	expect_scanned(test, SAME, "learned");
+	patch_file(test, 3 * PAGE_SIZE + ROW_WORDS, 32, 1);
+	expect_row(test, page(test, 1), "sp+32 (c-16) (c-8)");
+	patch_file(test, 3 * PAGE_SIZE + ROW_WORDS, 16, 1);
+	expect_row(test, page(test, 1), ROW);
+	patch_file(test, 3 * PAGE_SIZE, 0xffff, 2);
+	expect_row(test, page(test, 1), ROW);
+	expect_map(test, SAME);
+	expect_scanned(test, "1-3 plain", "fault.magic learned");
+	patch_file(test, 3 * PAGE_SIZE, 0xdee2, 2);
+	expect_scanned(test, SAME, "learned");
+}
+
+/* The n-th time in vain is not before 1 + 2 + ... + 2^(n-2) jiffies. */
+static void scan_in_vain(struct kunit *test)
+{
+	unsigned long start;
+	unsigned int n;
+
+	map_image(test);
+	expect_scanned(test, SAME, "learned");
+	start = jiffies;
+	for (n = 1; n <= 7; n++) {
+		KUNIT_EXPECT_EQ(test, 0, scan_now(test));
+		KUNIT_EXPECT_GE_MSG(test, jiffies - start, BIT(n - 1) - 1, "time %u", n);
+	}
+	expect_counted(test, "learned=7");
+	expect_map(test, SAME);
+}
+
+/* A second at most, however long it was in vain: without an end, the next would be four. */
+static void scan_in_vain_long(struct kunit *test)
+{
+	unsigned long start = jiffies, last = jiffies;
+
+	map_image(test);
+	expect_scanned(test, SAME, "learned");
+	while (time_before(jiffies, start + 5 * HZ)) {
+		last = jiffies;
+		KUNIT_EXPECT_EQ(test, 0, scan_now(test));
+		KUNIT_EXPECT_LE(test, jiffies - last, 3 * HZ);
+	}
+	KUNIT_EXPECT_GE(test, jiffies - last, HZ);
+}
+
+/* And what is new ends the wait. */
+static void scan_after_event(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+	unsigned int i;
+
+	map_image(test);
+	expect_scanned(test, SAME, "learned");
+	for (i = 0; i < 5; i++)
+		expect_scanned(test, SAME, "learned");
+	image_map(test, &scene->image, page(test, 8));
+	scan_now(test);
+	unmap_at(test, 8, 5);
+	expect_counted(test, "learned");
+	/* From here on as from the beginning. */
+	scan_in_vain(test);
+}
+
+/* Who learns for the sake of a map that is not the last one need not. */
+static void scan_for_old_map(struct kunit *test)
+{
+	struct sfu_map *old;
+
+	map_image(test);
+	KUNIT_EXPECT_EQ(test, 0, sfu_map_learn(current->mm, NULL));
+	expect_counted(test, "learned");
+	KUNIT_EXPECT_EQ(test, 0, sfu_map_learn(current->mm, NULL));
+	expect_counted(test, "");
+	old = sfu_map_get(current->mm);
+	scan_now(test);
+	expect_counted(test, "learned");
+	msleep(20);
+	KUNIT_EXPECT_EQ(test, 0, sfu_map_learn(current->mm, old));
+	expect_counted(test, "");
+	sfu_map_put(old);
+}
+
+/* Two processes have different things at the same addresses. */
+static void scan_two_processes(struct kunit *test)
+{
+	struct mm_struct *first = current->mm, *second = new_process(test);
+
+	map_image(test);
+	expect_scanned(test, SAME, "learned");
+	switch_process(second);
+	expect_map(test, "unknown");
+	expect_scanned(test, "nothing", "learned");
+	map_anonymous(test, 2, 1, PROT_EXEC);
+	expect_scanned(test, "2-3 plain", "learned");
+	switch_process(first);
+	expect_map(test, SAME);
+	KUNIT_EXPECT_EQ(test, 2, atomic_long_read(&sfu_held.processes));
+	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&sfu_held.sections));
+	mmput(second);
+}
+
+/* So many that some of them meet in the table. */
+#define PROCESSES	300
+
+static void scan_many_processes(struct kunit *test)
+{
+	struct mm_struct **mms = kunit_kcalloc(test, 2 * PROCESSES, sizeof(*mms), GFP_KERNEL);
+	struct mm_struct *first = current->mm;
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, mms);
+	for (i = 0; i < 2 * PROCESSES; i++)
+		mms[i] = new_process(test);
+	for (i = 0; i < PROCESSES; i++) {
+		switch_process(mms[i]);
+		KUNIT_EXPECT_EQ(test, 0, sfu_map_learn(mms[i], NULL));
+	}
+	switch_process(first);
+	KUNIT_EXPECT_EQ(test, PROCESSES, atomic_long_read(&sfu_held.processes));
+	for (i = 0; i < 2 * PROCESSES; i++) {
+		struct sfu_map *map = sfu_map_get(mms[i]);
+
+		KUNIT_EXPECT_EQ_MSG(test, !map, i >= PROCESSES, "process %u", i);
+		sfu_map_put(map);
+		mmput(mms[i]);
+	}
+}
+
+static bool one_is_held(void)
+{
+	return atomic_long_read(&sfu_held.processes) == 1;
+}
+
+/* A process that ends is forgotten, though its mm_struct be held. */
+static void forget_process(struct kunit *test)
+{
+	struct mm_struct *first = current->mm, *second = new_process(test);
+	long bytes;
+
+	expect_scanned(test, "nothing", "learned");
+	bytes = atomic_long_read(&sfu_held.bytes);
+	switch_process(second);
+	map_image(test);
+	expect_scanned(test, SAME, "learned");
+	KUNIT_EXPECT_EQ(test, 2, atomic_long_read(&sfu_held.processes));
+	switch_process(first);
+	mmgrab(second);
+	mmput(second);
+	KUNIT_EXPECT_NULL(test, sfu_map_get(second));
+	KUNIT_EXPECT_TRUE(test, comes_true(one_is_held));
+	KUNIT_EXPECT_EQ(test, bytes, atomic_long_read(&sfu_held.bytes));
+	KUNIT_EXPECT_EQ(test, 0, atomic_long_read(&sfu_held.sections));
+	mmdrop(second);
+	expect_map(test, "nothing");
+}
+
+/* A map outlives its process while somebody holds it. */
+static void hold_map_of_ended_process(struct kunit *test)
+{
+	struct mm_struct *first = current->mm, *second = new_process(test);
+	struct sfu_map *map;
+
+	switch_process(second);
+	map_image(test);
+	expect_scanned(test, SAME, "learned");
+	map = sfu_map_get(second);
+	switch_process(first);
+	mmput(second);
+	KUNIT_EXPECT_EQ(test, 1, map->nr_regions);
+	sfu_map_put(map);
+	KUNIT_EXPECT_TRUE(test, comes_true(nothing_is_held));
+}
+
+static struct kunit_case change_tests[] = {
+	KUNIT_CASE_PARAM(forget_after, change_gen_params),
+	KUNIT_CASE_PARAM(forget_retired_after, change_gen_params),
+	KUNIT_CASE(forget_one_of_two),
+	KUNIT_CASE(forget_while_held),
+	KUNIT_CASE(retire_once),
+	KUNIT_CASE(retire_plain),
+	KUNIT_CASE(retired_stays_so),
+	KUNIT_CASE(retired_is_replaced),
+	KUNIT_CASE(retired_is_forbidden),
+	KUNIT_CASE(section_changes),
+	KUNIT_CASE(scan_in_vain),
+	KUNIT_CASE_SLOW(scan_in_vain_long),
+	KUNIT_CASE(scan_after_event),
+	KUNIT_CASE(scan_for_old_map),
+	KUNIT_CASE(scan_two_processes),
+	KUNIT_CASE(scan_many_processes),
+	KUNIT_CASE(forget_process),
+	KUNIT_CASE(hold_map_of_ended_process),
+	{}
+};
+
+SCAN_SUITE(sframe_scan_change, change_tests);

@@ -1,0 +1,522 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* KUnit tests of a scan: what the process map knows of mappings that stay. */
+#include <linux/fs.h>
+#include <linux/jiffies.h>
+#include <linux/mm.h>
+#include <linux/mman.h>
+#include <linux/uaccess.h>
+
+#include "mapping_change.h"
+#include "named_cases.h"
+#include "scan_scene.h"
+#include "sframe_arch.h"
+#include "sframe_map.h"
+#include "sframe_pages.h"
+
+static void scan_nothing(struct kunit *test)
+{
+	expect_map(test, "unknown");
+	expect_scanned(test, "nothing", "learned");
+}
+
+struct version_case {
+	const char	*name;
+	u8		version;
+	u8		flags;
+};
+
+static const struct version_case version_cases[] = {
+	{ "V1", 1, SORTED },
+	{ "V2", 2, SORTED },
+	{ "V2 PCREL", 2, PCREL },
+	{ "V2 BOTH", 2, BOTH },
+	{ "V3", 3, BOTH },
+};
+
+NAMED_CASES(version);
+
+static void scan_image(struct kunit *test)
+{
+	const struct version_case *c = test->param_value;
+	struct scan_scene *scene = test->priv;
+
+	image_section(&scene->image, c->version, c->flags, 3 * PAGE_SIZE);
+	map_image(test);
+	expect_scanned(test, "1-3 covered by 3", "learned");
+	expect_rows(test, scene->area);
+	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&sfu_held.processes));
+	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&sfu_held.sections));
+}
+
+static void scan_images(struct kunit *test)
+{
+	struct image *second = another_image(test);
+	struct image *third = another_image(test);
+
+	map_image(test);
+	second->ehdr.e_phnum = 3;	/* no PT_GNU_SFRAME */
+	image_write(test, second);
+	image_map(test, second, page(test, 8));
+	image_section(third, SFRAME_VERSION_1, SORTED, 3 * PAGE_SIZE);
+	image_write(test, third);
+	image_map(test, third, page(test, 13));
+	expect_scanned(test, "1-3 covered by 3, 9-11 plain, 14-16 covered by 16",
+		       "learned");
+	expect_rows(test, page(test, 0));
+	expect_rows(test, page(test, 13));
+	KUNIT_EXPECT_EQ(test, 2, atomic_long_read(&sfu_held.sections));
+}
+
+static void scan_image_mapped_twice(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+
+	map_image(test);
+	image_map(test, &scene->image, page(test, 7));
+	expect_scanned(test, "1-3 covered by 3, 8-10 covered by 10", "learned");
+	expect_rows(test, page(test, 0));
+	expect_rows(test, page(test, 7));
+}
+
+/* Every distance from the addresses that the file was linked for. */
+static void scan_image_at_every_page(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+	unsigned int i;
+
+	image_write(test, &scene->image);
+	for (i = 0; i <= AREA_PAGES - IMAGE_PAGES; i++) {
+		image_map(test, &scene->image, page(test, i));
+		KUNIT_EXPECT_EQ(test, 0, scan_now(test));
+		expect_rows(test, page(test, i));
+		KUNIT_ASSERT_EQ(test, 0, vm_munmap(page(test, i),
+						   IMAGE_PAGES * PAGE_SIZE));
+	}
+}
+
+struct address_case {
+	const char	*name;
+	u64		vaddr;	/* of the file's first byte */
+};
+
+static const struct address_case address_cases[] = {
+	{ "0", 0 },
+	{ "4 MiB", SZ_4M },
+	{ "above all users", BIT_ULL(56) },
+	{ "2^63", BIT_ULL(63) },
+	{ "wraps behind the headers", -PAGE_SIZE },
+	{ "wraps behind the code", -3 * PAGE_SIZE },
+};
+
+NAMED_CASES(address);
+
+static void scan_image_linked_for(struct kunit *test)
+{
+	const struct address_case *c = test->param_value;
+	struct scan_scene *scene = test->priv;
+	unsigned int i;
+
+	for (i = 0; i < IMAGE_PHDRS; i++)
+		scene->image.phdrs[i].p_vaddr += c->vaddr;
+	map_image(test);
+	expect_scanned(test, "1-3 covered by 3", "learned");
+	expect_rows(test, scene->area);
+}
+
+struct vma_case {
+	const char	*name;
+	bool		anonymous;
+	unsigned long	prot;
+	unsigned long	flags;
+	const char	*want;
+};
+
+/* One more mapping, beside the image's data: page 1 of the file, or none. */
+static const struct vma_case vma_cases[] = {
+	{ "read", false, PROT_READ, MAP_PRIVATE, "nothing" },
+	{ "write", false, PROT_READ | PROT_WRITE, MAP_PRIVATE, "nothing" },
+	{ "none", false, PROT_NONE, MAP_PRIVATE, "nothing" },
+	{ "exec", false, PROT_EXEC, MAP_PRIVATE, "1-2 covered by 3" },
+	{ "read exec", false, PROT_READ | PROT_EXEC, MAP_PRIVATE, "1-2 covered by 3" },
+	{ "write exec", false, PROT_WRITE | PROT_EXEC, MAP_PRIVATE, "1-2 covered by 3" },
+	{ "exec shared", false, PROT_EXEC, MAP_SHARED, "1-2 covered by 3" },
+	{ "anonymous", true, PROT_READ | PROT_WRITE, MAP_PRIVATE, "nothing" },
+	{ "anonymous exec", true, PROT_READ | PROT_EXEC, MAP_PRIVATE, "1-2 plain" },
+	{ "anonymous exec shared", true, PROT_READ | PROT_EXEC, MAP_SHARED, "1-2 plain" },
+};
+
+NAMED_CASES(vma);
+
+static void scan_vma(struct kunit *test)
+{
+	const struct vma_case *c = test->param_value;
+	struct scan_scene *scene = test->priv;
+	struct file *file = c->anonymous ? NULL : scene->image.file;
+	unsigned long flags = c->flags | MAP_FIXED | (c->anonymous ? MAP_ANONYMOUS : 0);
+
+	image_write(test, &scene->image);
+	user_map_file(test, scene->image.file, page(test, 3), 2, PROT_READ, 3);
+	KUNIT_ASSERT_EQ(test, page(test, 1),
+			vm_mmap(file, page(test, 1), PAGE_SIZE, c->prot, flags,
+				c->anonymous ? 0 : PAGE_SIZE));
+	expect_scanned(test, c->want, "learned");
+}
+
+/* Two mappings of one segment, as mprotect() leaves them. */
+static void scan_code_split(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+
+	map_image(test);
+	KUNIT_ASSERT_EQ(test, 0, user_mprotect(page(test, 2), PAGE_SIZE,
+					       PROT_READ | PROT_WRITE | PROT_EXEC));
+	expect_scanned(test, "1-2 covered by 3, 2-3 covered by 3", "learned");
+	expect_rows(test, scene->area);
+}
+
+/* Code that no executable segment of its file knows about. */
+static void scan_code_of_no_segment(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+
+	map_image(test);
+	user_map_file(test, scene->image.file, page(test, 0), 1, PROT_EXEC, 0);
+	user_map_file(test, scene->image.file, page(test, 8), 1, PROT_EXEC, 3);
+	expect_scanned(test, "0-1 plain, 1-3 covered by 3, 8-9 plain", "learned");
+}
+
+/* Linkers that do not separate code: one segment for all. */
+static void scan_one_segment(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+	struct elf64_phdr *ph = scene->image.phdrs;
+
+	ph[IMAGE_PH_HEADERS].p_flags = PF_R | PF_X;
+	ph[IMAGE_PH_HEADERS].p_filesz = IMAGE_PAGES * PAGE_SIZE;
+	ph[IMAGE_PH_HEADERS].p_memsz = IMAGE_PAGES * PAGE_SIZE;
+	ph[IMAGE_PH_CODE].p_type = PT_NULL;
+	ph[IMAGE_PH_DATA].p_type = PT_NULL;
+	image_write(test, &scene->image);
+	user_map_file(test, scene->image.file, scene->area, IMAGE_PAGES,
+		      PROT_READ | PROT_EXEC, 0);
+	expect_scanned(test, "0-5 covered by 3", "learned");
+	expect_row(test, page(test, 1) - 1, "error -2");
+	expect_row(test, page(test, 1), ROW);
+}
+
+/* Segments begin anywhere on their first page. */
+static void scan_code_not_at_page_start(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+	struct elf64_phdr *ph = &scene->image.phdrs[IMAGE_PH_CODE];
+
+	ph->p_offset += 0x123;
+	ph->p_vaddr += 0x123;
+	ph->p_filesz -= 0x123;
+	map_image(test);
+	expect_scanned(test, "1-3 covered by 3", "learned");
+	expect_rows(test, scene->area);
+}
+
+struct place_case {
+	const char	*name;
+	unsigned long	at;
+	const char	*want;
+};
+
+/* The section has 60 bytes; 28 are its header. */
+static const struct place_case place_cases[] = {
+	{ "unaligned", 3 * PAGE_SIZE + 1, "1-3 covered by 3+1" },
+	{ "ends with a page", 4 * PAGE_SIZE - 60, "1-3 covered by 4-60" },
+	{ "last byte on the next page", 4 * PAGE_SIZE - 59, "1-3 covered by 4-59" },
+	{ "header ends with a page", 4 * PAGE_SIZE - 28, "1-3 covered by 4-28" },
+	{ "header on two pages", 4 * PAGE_SIZE - 14, "1-3 covered by 4-14" },
+	{ "first byte on the page before", 4 * PAGE_SIZE - 1, "1-3 covered by 4-1" },
+	{ "last of all", 5 * PAGE_SIZE - 60, "1-3 covered by 5-60" },
+	{ "ends with the code", 3 * PAGE_SIZE - 60, "1-3 covered by 3-60" },
+	{ "ahead of the code", PAGE_SIZE - 60, "1-3 covered by 1-60" },
+};
+
+NAMED_CASES(place);
+
+static void scan_section_at(struct kunit *test)
+{
+	const struct place_case *c = test->param_value;
+	struct scan_scene *scene = test->priv;
+
+	image_section(&scene->image, SFRAME_VERSION_3, BOTH, c->at);
+	map_image(test);
+	expect_scanned(test, c->want, "learned");
+	expect_rows(test, scene->area);
+}
+
+/* ld sizes the segment ahead of merging: up to 90 bytes too long, and zero. */
+static void scan_segment_longer_than_section(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+
+	scene->image.phdrs[IMAGE_PH_SFRAME].p_filesz += 90;
+	map_image(test);
+	expect_scanned(test, "1-3 covered by 3", "learned");
+	expect_rows(test, scene->area);
+}
+
+/* And leaves 28 zero bytes if there is nothing to merge. */
+static void scan_segment_all_zero(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+
+	memset(scene->image.section.bytes, 0, 28);
+	scene->image.section.len = 28;
+	scene->image.phdrs[IMAGE_PH_SFRAME].p_filesz = 28;
+	map_image(test);
+	expect_scanned(test, "1-3 plain", "fault.empty learned");
+}
+
+/* A header and no function is no fault, but of no use either. */
+static void scan_section_without_functions(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+
+	build_start(&scene->image.section, SFRAME_VERSION_3, BOTH, SFU_ARCH_ABI);
+	build_finish(&scene->image.section);
+	map_image(test);
+	expect_scanned(test, "1-3 plain", "learned");
+}
+
+struct machine_case {
+	const char	*name;
+	u8		abi;
+	const char	*counted;
+};
+
+static const struct machine_case machine_cases[] = {
+	{ "other machine", SFU_ARCH_ABI == AMD64 ? AARCH64 : AMD64, "fault.foreign learned" },
+	{ "other byte order", AARCH64_BE, "fault.endian learned" },
+};
+
+NAMED_CASES(machine);
+
+static void scan_section_of(struct kunit *test)
+{
+	const struct machine_case *c = test->param_value;
+	struct scan_scene *scene = test->priv;
+
+	build_start(&scene->image.section, SFRAME_VERSION_3, BOTH, c->abi);
+	build_fde(&scene->image.section, -2 * PAGE_SIZE, 2 * PAGE_SIZE, ADDR1, 0, 0);
+	build_row(&scene->image.section, 0, 0x03, 8);
+	build_finish(&scene->image.section);
+	map_image(test);
+	expect_scanned(test, "1-3 plain", c->counted);
+}
+
+static bool is_present(unsigned long addr)
+{
+	u8 byte;
+
+	return !copy_from_user_nofault(&byte, (void __user *)addr, 1);
+}
+
+/* A sample may not wait for a page: all of the section is there from now on. */
+#define LONG_PAGES	100
+
+static void scan_prefaults_section(struct kunit *test)
+{
+	unsigned long len = LONG_PAGES * PAGE_SIZE;
+	struct scan_scene *scene = test->priv;
+	unsigned int i;
+
+	scene->image.phdrs[IMAGE_PH_DATA].p_memsz = len;
+	scene->image.phdrs[IMAGE_PH_SFRAME].p_filesz = len;
+	image_write(test, &scene->image);
+	/* 28 bytes of header and 16 of entry; the rest is rows. */
+	patch_file(test, 3 * PAGE_SIZE + 16, len - 44, 4);
+	KUNIT_ASSERT_EQ(test, 0, vfs_truncate(&scene->image.file->f_path,
+					      3 * PAGE_SIZE + len));
+	image_map(test, &scene->image, scene->area);
+	user_map_file(test, scene->image.file, page(test, 3), LONG_PAGES, PROT_READ, 3);
+	KUNIT_EXPECT_FALSE(test, is_present(page(test, 3)));
+	expect_scanned(test, "1-3 covered by 3", "learned");
+	for (i = 0; i < LONG_PAGES; i++)
+		KUNIT_EXPECT_TRUE_MSG(test, is_present(page(test, 3 + i)), "page %u", i);
+}
+
+struct turn_case {
+	const char	*name;
+	unsigned int	pages;		/* that may be looked at */
+	unsigned int	hurried;	/* of these, the last: not if it is late */
+	bool		late;
+	unsigned int	looked_at;	/* of ten */
+};
+
+static const struct turn_case turn_cases[] = {
+	{ "enough", 16, 8, false, 10 },
+	{ "too many", 4, 0, false, 4 },
+	{ "late", 16, 10, true, 6 },
+	{ "late, but enough", 16, 4, true, 10 },
+	{ "late at once", 16, 16, true, 1 },
+};
+
+NAMED_CASES(turn);
+
+/* What is not looked at is left to another turn. */
+static void scan_prefaults_in_turns(struct kunit *test)
+{
+	const struct turn_case *c = test->param_value;
+	struct sfu_pages_turn turn = {
+		.left = c->pages * PAGE_SIZE,
+		.hurried = c->hurried * PAGE_SIZE,
+		.deadline = c->late ? jiffies - 1 : jiffies + HZ * 100,
+	};
+	struct scan_scene *scene = test->priv;
+
+	image_write(test, &scene->image);
+	KUNIT_ASSERT_EQ(test, 0, vfs_truncate(&scene->image.file->f_path, 10 * PAGE_SIZE));
+	user_map_file(test, scene->image.file, page(test, 3), 10, PROT_READ, 0);
+	KUNIT_EXPECT_EQ(test, sfu_pages_map(current->mm, scene->image.file, page(test, 3),
+					    page(test, 13), &turn),
+			c->looked_at < 10 ? -EAGAIN : 0);
+	KUNIT_EXPECT_EQ(test, turn.left, (c->pages - c->looked_at) * PAGE_SIZE);
+}
+
+/* More than anybody has: every other page is executable. */
+#define MANY	8000
+
+static void scan_many_mappings(struct kunit *test)
+{
+	unsigned long many = user_area(test, 2 * MANY);
+	struct sfu_map *map;
+	unsigned int i;
+
+	map_image(test);
+	for (i = 0; i < MANY; i++)
+		KUNIT_ASSERT_EQ(test, 0, user_mprotect(many + 2 * i * PAGE_SIZE,
+						       PAGE_SIZE, PROT_EXEC));
+	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
+	map = sfu_map_get(current->mm);
+	KUNIT_ASSERT_NOT_NULL(test, map);
+	KUNIT_EXPECT_EQ(test, map->nr_regions, MANY + 1);
+	KUNIT_EXPECT_EQ(test, map->nr_sections, 1);
+	for (i = 0; i < 2 * MANY; i++) {
+		unsigned long addr = many + i * PAGE_SIZE;
+		struct sfu_region *region = sfu_map_find(map, addr);
+
+		KUNIT_EXPECT_EQ_MSG(test, !region, i % 2, "page %u", i);
+		if (region)
+			KUNIT_EXPECT_EQ(test, region->start, addr);
+	}
+	sfu_map_put(map);
+	expect_rows(test, page(test, 0));
+}
+
+static struct kunit_case scan_tests[] = {
+	KUNIT_CASE(scan_nothing),
+	KUNIT_CASE_PARAM(scan_image, version_gen_params),
+	KUNIT_CASE(scan_images),
+	KUNIT_CASE(scan_image_mapped_twice),
+	KUNIT_CASE(scan_image_at_every_page),
+	KUNIT_CASE_PARAM(scan_image_linked_for, address_gen_params),
+	KUNIT_CASE_PARAM(scan_vma, vma_gen_params),
+	KUNIT_CASE(scan_code_split),
+	KUNIT_CASE(scan_code_of_no_segment),
+	KUNIT_CASE(scan_one_segment),
+	KUNIT_CASE(scan_code_not_at_page_start),
+	KUNIT_CASE_PARAM(scan_section_at, place_gen_params),
+	KUNIT_CASE(scan_segment_longer_than_section),
+	KUNIT_CASE(scan_segment_all_zero),
+	KUNIT_CASE(scan_section_without_functions),
+	KUNIT_CASE_PARAM(scan_section_of, machine_gen_params),
+	KUNIT_CASE(scan_prefaults_section),
+	KUNIT_CASE_PARAM(scan_prefaults_in_turns, turn_gen_params),
+	KUNIT_CASE_SLOW(scan_many_mappings),
+	{}
+};
+
+static void forbid_first_byte(struct kunit *test)
+{
+	protect_at(test, 3, 1, PROT_NONE);
+}
+
+/* The same bytes, but not of the file. */
+static void copy_section(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+
+	map_anonymous(test, 3, 2, PROT_READ | PROT_WRITE);
+	user_store(test, scene->area + scene->image.section_at,
+		   scene->image.section.bytes, scene->image.section.len);
+}
+
+static void map_section_of_another(struct kunit *test)
+{
+	struct image *image = another_image(test);
+
+	image_write(test, image);
+	user_map_file(test, image->file, page(test, 3), 2, PROT_READ, 3);
+}
+
+static void truncate_section(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+
+	KUNIT_ASSERT_EQ(test, 0, vfs_truncate(&scene->image.file->f_path, 3 * PAGE_SIZE));
+}
+
+struct segment_case {
+	const char	*name;
+	unsigned long	at;
+	void (*act)(struct kunit *test);
+};
+
+/* Ahead of learning. */
+static const struct segment_case segment_cases[] = {
+	{ "not mapped", 3 * PAGE_SIZE, unmap_section },
+	{ "last byte not mapped", 4 * PAGE_SIZE - 59, unmap_last_byte },
+	{ "rows not mapped", 4 * PAGE_SIZE - 28, unmap_last_byte },
+	{ "half of the header not mapped", 4 * PAGE_SIZE - 14, unmap_last_byte },
+	{ "first byte not mapped", 4 * PAGE_SIZE - 1, unmap_first_byte },
+	{ "forbidden", 3 * PAGE_SIZE, forbid_section },
+	{ "first byte forbidden", 4 * PAGE_SIZE - 1, forbid_first_byte },
+	{ "in anonymous memory", 3 * PAGE_SIZE, copy_section },
+	{ "of another file", 3 * PAGE_SIZE, map_section_of_another },
+	{ "behind the file's end", 3 * PAGE_SIZE, truncate_section },
+};
+
+NAMED_CASES(segment);
+
+/* The code is known all the same, and its fault is counted once. */
+static void scan_segment(struct kunit *test)
+{
+	const struct segment_case *c = test->param_value;
+	struct scan_scene *scene = test->priv;
+
+	image_section(&scene->image, SFRAME_VERSION_3, BOTH, c->at);
+	map_image(test);
+	c->act(test);
+	expect_scanned(test, "1-3 plain", "fault.segment learned");
+}
+
+/* Loaders reserve addresses first, and may map code ahead of its section. */
+static void scan_section_that_comes_late(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+	unsigned int i;
+
+	image_write(test, &scene->image);
+	user_map_file(test, scene->image.file, page(test, 1), 2, PROT_EXEC, IMAGE_CODE);
+	for (i = 0; i < 3; i++)
+		expect_scanned(test, "1-3 plain", "fault.segment learned");
+	user_map_file(test, scene->image.file, page(test, 3), 2, PROT_READ, IMAGE_SECTION);
+	expect_map(test, "1-3 gone");
+	expect_scanned(test, "1-3 covered by 3", "learned");
+	expect_rows(test, page(test, 0));
+}
+
+static struct kunit_case segment_tests[] = {
+	KUNIT_CASE_PARAM(scan_segment, segment_gen_params),
+	KUNIT_CASE(scan_section_that_comes_late),
+	{}
+};
+
+SCAN_SUITE(sframe_scan, scan_tests);
+SCAN_SUITE(sframe_scan_segment, segment_tests);

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* KUnit tests of a scan: other threads change the process, or scan it, too. */
+#include <linux/jiffies.h>
+#include <linux/kthread.h>
+#include <linux/mm.h>
+#include <linux/mman.h>
+#include <linux/uaccess.h>
+
+#include "file_watch.h"
+#include "mapping_change.h"
+#include "named_cases.h"
+#include "scan_scene.h"
+#include "sframe_map.h"
+
+/**
+ * struct storm - one thread's work
+ * @scene: the test's
+ * @mm: the process
+ * @other: an image without a section
+ * @act: what it does, and undoes in the round after that
+ * @round: counted
+ * @failed: mappings that were not made
+ * @stale: times that what is not mapped any more was still known
+ * @in_turns: it acts only when it is told to, and is waited for
+ * @turn: it may act
+ * @done: it has acted
+ */
+struct storm {
+	struct scan_scene	*scene;
+	struct mm_struct	*mm;
+	struct image		*other;
+	void (*act)(struct storm *storm);
+	unsigned int		round;
+	unsigned int		failed;
+	unsigned int		stale;
+	bool			in_turns;
+	struct completion	turn;
+	struct completion	done;
+};
+
+static unsigned long storm_page(struct storm *storm, unsigned int nr)
+{
+	return storm->scene->area + nr * PAGE_SIZE;
+}
+
+static void storm_map(struct storm *storm, struct file *file, unsigned int first,
+		      unsigned long prot)
+{
+	unsigned long addr = storm_page(storm, first);
+
+	storm->failed += vm_mmap(file, addr, 2 * PAGE_SIZE, prot, MAP_PRIVATE |
+				 MAP_FIXED, first * PAGE_SIZE) != addr;
+}
+
+static void storm_unmap(struct storm *storm, unsigned int first)
+{
+	storm->failed += !!vm_munmap(storm_page(storm, first), 2 * PAGE_SIZE);
+}
+
+/* From the end of what ended it to the beginning of what brings it back. */
+static void expect_forgotten(struct storm *storm)
+{
+	struct sfu_region *region;
+	struct sfu_map *map;
+
+	map = sfu_map_get(storm->mm);
+	region = map ? sfu_map_find(map, storm_page(storm, 1)) : NULL;
+	storm->stale += region && atomic_read(&region->state) != SFU_REGION_PLAIN;
+	sfu_map_put(map);
+}
+
+static void flip_row(struct storm *storm)
+{
+	storm->failed += !!put_user(storm->round % 2 ? 16 : 32,
+				    (u8 __user *)storm_page(storm, 3) + ROW_WORDS);
+}
+
+static void flip_magic(struct storm *storm)
+{
+	storm->failed += !!put_user(storm->round % 2 ? 0xe2 : 0,
+				    (u8 __user *)storm_page(storm, 3));
+}
+
+static void toggle_code(struct storm *storm)
+{
+	if (storm->round % 2 == 0)
+		storm_unmap(storm, 1);
+	expect_forgotten(storm);
+	if (storm->round % 2)
+		storm_map(storm, storm->scene->image.file, 1, PROT_EXEC);
+}
+
+static void replace_code(struct storm *storm)
+{
+	if (storm->round % 2 == 0)
+		storm_map(storm, storm->other->file, 1, PROT_EXEC);
+	expect_forgotten(storm);
+	if (storm->round % 2)
+		storm_map(storm, storm->scene->image.file, 1, PROT_EXEC);
+}
+
+static void toggle_section(struct storm *storm)
+{
+	if (storm->round % 2 == 0)
+		storm_unmap(storm, 3);
+	expect_forgotten(storm);
+	if (storm->round % 2)
+		storm_map(storm, storm->scene->image.file, 3, PROT_READ);
+}
+
+static void toggle_access(struct storm *storm)
+{
+	storm->failed += !!user_mprotect(storm_page(storm, 3), 2 * PAGE_SIZE,
+					 storm->round % 2 ? PROT_READ : PROT_NONE);
+}
+
+static int storm_thread(void *data)
+{
+	struct storm *storm = data;
+
+	kthread_use_mm(storm->mm);
+	while (!kthread_should_stop()) {
+		if (storm->in_turns)
+			wait_for_completion(&storm->turn);
+		storm->act(storm);
+		storm->round++;
+		complete(&storm->done);
+		cond_resched();
+	}
+	kthread_unuse_mm(storm->mm);
+	return 0;
+}
+
+/* The storm that is on, if any. */
+static struct storm *storm_now;
+
+static void give_turn(struct kunit *test)
+{
+	if (!storm_now->in_turns)
+		return;
+	complete(&storm_now->turn);
+	wait_for_completion(&storm_now->done);
+}
+
+/* A section is read bit by bit, and may change in between. */
+static int read_user_in_turns(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
+{
+	give_turn(NULL);
+	return read_user(rd, dst, addr, len);
+}
+
+struct storm_case {
+	const char	*name;
+	void (*act)(struct storm *storm);
+	const char	*maps[4];	/* all that may be known */
+	const char	*rows[4];	/* and be found */
+};
+
+#define ROW_32		"sp+32 (c-16) (c-8)"
+#define NO_ROW		"uncovered"
+#define FAULT		"error -14"
+
+static const struct storm_case storm_cases[] = {
+	{ "row", flip_row, { SAME }, { ROW, ROW_32 } },
+	{ "magic", flip_magic, { SAME, PLAIN }, { ROW, NO_ROW } },
+	{ "code unmapped", toggle_code, { SAME, GONE, "nothing" }, { ROW, NO_ROW } },
+	{ "code replaced", replace_code, { SAME, GONE, PLAIN }, { ROW, NO_ROW } },
+	{ "section unmapped", toggle_section, { SAME, GONE, PLAIN }, { ROW, NO_ROW, FAULT } },
+	{ "section forbidden", toggle_access, { SAME, PLAIN }, { ROW, NO_ROW, FAULT } },
+};
+
+NAMED_CASES(storm);
+
+static void expect_one_of(struct kunit *test, const char *const *wants, const char *got)
+{
+	unsigned int i;
+
+	for (i = 0; i < 4 && wants[i]; i++)
+		if (!strcmp(got, wants[i]))
+			return;
+	KUNIT_EXPECT_STREQ(test, got, wants[0]);
+}
+
+static void expect_one_round(struct kunit *test)
+{
+	int (*const reads[])(struct sframe_reader *, void *, u64, u32) = {
+		read_user, read_user_in_turns, read_user_nofault
+	};
+	const struct storm_case *c = test->param_value;
+	struct sfu_map *seen = sfu_map_get(current->mm);
+	char map[MAP_TEXT], row[SECTION_ROW_TEXT];
+	unsigned int i;
+
+	/* What one finds is not what the next one finds. */
+	if (storm_now->round % 3)
+		give_turn(test);
+	sfu_map_learn(current->mm, seen);
+	sfu_map_put(seen);
+	map_text(test, map);
+	expect_one_of(test, c->maps, map);
+	for (i = 0; i < ARRAY_SIZE(reads); i++) {
+		struct sframe_reader rd = { .read = reads[i] };
+
+		row_text(&rd, page(test, 1), row);
+		expect_one_of(test, c->rows, row);
+		give_turn(test);
+	}
+}
+
+static void stop_storm(struct storm *storm, struct task_struct *thread)
+{
+	storm->in_turns = false;
+	complete(&storm->turn);
+	kthread_stop(thread);
+}
+
+/* In turns the process changes wherever a learner lets others run; else anywhere. */
+static void scan_in_storm(struct kunit *test, bool in_turns)
+{
+	const struct storm_case *c = test->param_value;
+	struct scan_scene *scene = test->priv;
+	struct storm storm = {
+		.scene = scene,
+		.mm = current->mm,
+		.act = c->act,
+		.other = another_image(test),
+		.in_turns = in_turns,
+	};
+	unsigned long end = jiffies + 2 * HZ;
+	struct task_struct *thread;
+	struct sfu_counters now;
+
+	init_completion(&storm.turn);
+	init_completion(&storm.done);
+	storm.other->ehdr.e_phnum = 3;
+	image_write(test, storm.other);
+	map_image(test);
+	user_map_file(test, scene->image.file, page(test, 3), 2,
+		      PROT_READ | PROT_WRITE, IMAGE_SECTION);
+	expect_scanned(test, SAME, "learned");
+	storm_now = &storm;
+	watch_image(test, give_turn);
+
+	thread = kthread_run(storm_thread, &storm, "sframe_storm");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(thread));
+	while (storm.round < 4000 || time_before(jiffies, end)) {
+		expect_one_round(test);
+		cond_resched();
+	}
+	stop_storm(&storm, thread);
+	watch.act = NULL;
+
+	KUNIT_EXPECT_EQ(test, 0, storm.failed);
+	KUNIT_EXPECT_EQ(test, 0, storm.stale);
+	counters_read(&now);
+	kunit_info(test, "%u changes, %lu times learned\n", storm.round,
+		   now.learned - scene->since.learned);
+	map_code_again(test);
+	map_section_again(test);
+	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
+	expect_map(test, SAME);
+	expect_rows(test, scene->area);
+	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&sfu_held.processes));
+	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&sfu_held.sections));
+}
+
+static void scan_in_storm_in_turns(struct kunit *test)
+{
+	scan_in_storm(test, true);
+}
+
+static void scan_in_storm_at_any_time(struct kunit *test)
+{
+	scan_in_storm(test, false);
+}
+
+static int scanning_thread(void *data)
+{
+	struct mm_struct *mm = data;
+	int err;
+
+	kthread_use_mm(mm);
+	err = sfu_map_learn(mm, NULL);
+	kthread_unuse_mm(mm);
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+	return err;
+}
+
+/* Many find nothing known at the same time, and one of them learns. */
+static void scan_in_many_threads(struct kunit *test)
+{
+	struct task_struct *threads[8];
+	unsigned int i;
+
+	map_image(test);
+	watch_image(test, NULL);
+	watch.nap = 20000;
+	for (i = 0; i < ARRAY_SIZE(threads); i++) {
+		threads[i] = kthread_run(scanning_thread, current->mm, "sframe_scan/%u", i);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(threads[i]));
+	}
+	for (i = 0; i < ARRAY_SIZE(threads); i++)
+		KUNIT_EXPECT_EQ(test, 0, kthread_stop(threads[i]));
+	expect_map(test, SAME);
+	expect_counted(test, "learned");
+}
+
+static struct kunit_case storm_tests[] = {
+	KUNIT_CASE_PARAM_ATTR(scan_in_storm_in_turns, storm_gen_params,
+			      { .speed = KUNIT_SPEED_SLOW }),
+	KUNIT_CASE_PARAM_ATTR(scan_in_storm_at_any_time, storm_gen_params,
+			      { .speed = KUNIT_SPEED_SLOW }),
+	KUNIT_CASE(scan_in_many_threads),
+	{}
+};
+
+SCAN_SUITE(sframe_scan_storm, storm_tests);

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* KUnit tests of the walk: the reads that Documentation/design.rst allows it. */
+#include <linux/vmalloc.h>
+
+#include "walk_scene.h"
+
+/* Of sections: 262,144, where a read costs its bytes and 32, and a row 16. */
+#define MOST_READS	7943		/* of a byte each */
+#define MOST_BYTES	209715		/* 128 at a time */
+
+static int read_and_count(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
+{
+	struct walk_scene *scene = container_of(rd, struct walk_scene, walk.rd);
+	struct tally *tally = addr - scene->section < scene->section_size ?
+		&scene->of_section : &scene->of_frames;
+
+	tally->reads++;
+	tally->bytes += len;
+	return scene->read(rd, dst, addr, len);
+}
+
+static void begin_counting(struct walk_scene *scene)
+{
+	begin_walk(scene);
+	read_by(scene, read_and_count);
+	memset(&scene->of_section, 0, sizeof(scene->of_section));
+	memset(&scene->of_frames, 0, sizeof(scene->of_frames));
+}
+
+/* The step from here, beside sections: of the most that there are. */
+static void expect_costly_step(struct kunit *test, u32 reads, u32 bytes)
+{
+	struct walk_scene *scene = test->priv;
+
+	scene->of_frames = (struct tally){};
+	KUNIT_EXPECT_TRUE(test, next_frame(test));
+	KUNIT_EXPECT_EQ(test, scene->of_frames.reads, reads);
+	KUNIT_EXPECT_EQ(test, scene->of_frames.bytes, bytes);
+	KUNIT_EXPECT_LE(test, reads, MOST_FRAME_READS);
+	KUNIT_EXPECT_LE(test, bytes, MOST_FRAME_BYTES);
+}
+
+/* CFA, RA and FP are each a word, found by a register that is another. */
+static void bounds_step_by_registers(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+
+	flex_function(test, 0, IN_REG(R_A, 8), IN_REG(R_A, 16), IN_REG(R_A, 24));
+	use_section(test);
+	scene->section_size = PAGE_SIZE;
+	user_store(test, bare(test, 0x100), sigreturn_stub, sizeof(sigreturn_stub));
+	sample(test, bare(test, 0x100), stack(test, CONTEXT), 0);
+	store_context(test, CONTEXT, code(test, 4), stack(test, 0), 0);
+	word(test, CONTEXT + context_register(R_A), stack(test, 0x40));
+	word(test, 0x48, stack(test, 0x80));
+	word(test, 0x50, code(test, 0x800));
+	word(test, 0x58, stack(test, 0xc0));
+	begin_counting(scene);
+	KUNIT_EXPECT_TRUE(test, next_frame(test));
+	expect_costly_step(test, 6, 6 * 8);
+}
+
+/*
+ * Is it a signal frame? Where calls leave the return address in a register: that,
+ * from the context, and whether this is a PLT slot. RA and FP; the call, the slot
+ * it may lead to, and what that names.
+ */
+static void bounds_step_past_plt(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+
+	fallback_scene(test);
+	scene->section_size = PAGE_SIZE;
+	store_call(test, plain_call(), bare(test, 0x210), bare(test, 0x400));
+	store_plt(test, &plt_cases[0], bare(test, 0x400), bare(test, 0x800));
+	store_word(test, bare(test, 0x800), bare(test, 0));
+	user_store(test, bare(test, 0x100), sigreturn_stub, sizeof(sigreturn_stub));
+	sample(test, bare(test, 0x100), stack(test, CONTEXT), 0);
+	store_context(test, CONTEXT, bare(test, 0x10), stack(test, 0), stack(test, 0x20));
+	word(test, CONTEXT + context_register(R_B), bare(test, 0x300));
+	begin_counting(scene);
+	KUNIT_EXPECT_TRUE(test, next_frame(test));
+	expect_costly_step(test, MOST_FRAME_READS, MOST_FRAME_BYTES);
+}
+
+/*
+ * A section too large to be built: a header, @nr_fdes and @fre_len bytes, all of
+ * them 0. It is not read before store_large_section().
+ */
+static u8 *large_section(struct kunit *test, u32 nr_fdes, u32 fre_len)
+{
+	struct walk_scene *scene = test->priv;
+	u8 *bytes;
+
+	scene->section_size = 28 + 16 * nr_fdes + fre_len;
+	scene->section = user_map(test, scene->section_size / PAGE_SIZE + 1);
+	build_finish(&scene->b);
+	build_patch(&scene->b, 8, nr_fdes, 4);
+	build_patch(&scene->b, 16, fre_len, 4);
+	build_patch(&scene->b, 24, 16 * nr_fdes, 4);
+	bytes = vzalloc(scene->section_size);
+	KUNIT_ASSERT_NOT_NULL(test, bytes);
+	memcpy(bytes, scene->b.bytes, 28);
+	return bytes;
+}
+
+static void store_large_section(struct kunit *test, u8 *bytes)
+{
+	struct sframe_reader rd = { .read = read_user, .budget = U32_MAX };
+	struct walk_scene *scene = test->priv;
+
+	user_store(test, scene->section, bytes, scene->section_size);
+	vfree(bytes);
+	KUNIT_ASSERT_EQ(test, 0, sframe_section_init(&code_range(test)->sec, &rd,
+						     scene->section,
+						     scene->section_size));
+	atomic_set(&code_range(test)->state, SFU_REGION_COVERED);
+}
+
+/* To the end. What of it was for the section? */
+static void expect_bounded(struct kunit *test, u32 reads, u32 bytes)
+{
+	struct walk_scene *scene = test->priv;
+	u32 nr = 1;
+
+	begin_counting(scene);
+	while (next_frame(test))
+		nr++;
+	append_stop(scene);
+	expect_end(test, "budget");
+	KUNIT_EXPECT_EQ(test, scene->of_section.reads, reads);
+	KUNIT_EXPECT_EQ(test, scene->of_section.bytes, bytes);
+	KUNIT_EXPECT_LE(test, reads, MOST_READS);
+	KUNIT_EXPECT_LE(test, bytes, MOST_BYTES);
+	KUNIT_EXPECT_LE(test, scene->of_frames.reads, MOST_FRAME_READS * nr);
+	KUNIT_EXPECT_LE(test, scene->of_frames.bytes, MOST_FRAME_BYTES * nr);
+}
+
+/*
+ * One function of 65,535 rows of 4 bytes, of which that of ours is number 57,348.
+ * The entry (16 + 32) and the attribute (5 + 32) leave 262,059. The rows begin at
+ * 49 of a page: 31 times 128, and 79 up to its end, are those up to the 1011th,
+ * and leave 240,812. Then 128 at a time, with 32 rows, cost 672: that is paid 358
+ * times, and what is left, 236, pays for a last read and some rows.
+ */
+static void bounds_walk_rows(struct kunit *test)
+{
+	u8 *bytes = large_section(test, 1, 5 + 4 * 65535);
+	struct walk_scene *scene = test->priv;
+	s64 start = code(test, 0) - 0xe000 - scene->section;
+	u32 i;
+
+	memcpy(bytes + 28, &start, 8);
+	memcpy(bytes + 36, &(u32){ 0x10000 }, 4);
+	memcpy(bytes + 44, (u8[]){ 0xff, 0xff, SFRAME_FRE_TYPE_ADDR2 }, 3);
+	for (i = 0; i < 65535; i++)
+		memcpy(bytes + 49 + 4 * i, (u8[]){ i, i >> 8, 0x03, 16 }, 4);
+	store_large_section(test, bytes);
+	recursion_scene(test, 16);
+	expect_bounded(test, 2 + 32 + 359, 21 + 31 * 128 + 79 + 359 * 128);
+}
+
+/* Entries that cover nothing, in no order: 262,144 / (16 + 32) of them. */
+static void bounds_walk_unsorted(struct kunit *test)
+{
+	store_large_section(test, large_section(test, 6000, 0));
+	recursion_scene(test, 16);
+	expect_bounded(test, 5461, 5461 * 16);
+}
+
+/* Each look-up reads 16 entries, an attribute and a row: 271 bytes in 18 reads. */
+static void bounds_walk_many_frames(struct kunit *test)
+{
+	const u32 nr = 262144 / 863;
+	struct walk_scene *scene = test->priv;
+
+	costly_section(test);
+	scene->section_size = PAGE_SIZE;
+	recursion_scene(test, STACK_SIZE / 16);
+	/* What is left, 655, pays for 13 entries of the last. */
+	expect_bounded(test, 18 * nr + 13, 271 * nr + 13 * 16);
+}
+
+/* A walk that was walked before reads no section, be there a row or none. */
+static void bounds_walk_again(struct kunit *test)
+{
+	const u32 offs[] = { 0x10, 0x50, 0x1010 };
+	struct walk_scene *scene = test->priv;
+	u32 i;
+
+	fallback_scene(test);
+	use_cache(test);
+	scene->section_size = PAGE_SIZE;
+	record(test, 0x20, 0, code(test, 0x1210));
+	for (i = 0; i < ARRAY_SIZE(offs); i++) {
+		sample(test, code(test, offs[i]), stack(test, 0), stack(test, 0x20));
+		store_call(test, plain_call(), code(test, 0x1210),
+			   code(test, offs[i] & ~0x3f));
+		begin_counting(scene);
+		while (next_frame(test))
+			;
+		KUNIT_EXPECT_EQ(test, scene->of_section.reads, 0);
+		KUNIT_EXPECT_GT(test, scene->walk.nr_cached, 0);
+		KUNIT_EXPECT_EQ(test, scene->walk.nr_missed, 0);
+	}
+	sfu_cache_free(scene->map->cache);
+}
+
+static struct kunit_case bounds_tests[] = {
+	KUNIT_CASE(bounds_step_by_registers),
+	KUNIT_CASE(bounds_step_past_plt),
+	KUNIT_CASE(bounds_walk_again),
+	KUNIT_CASE(bounds_walk_rows),
+	KUNIT_CASE(bounds_walk_unsorted),
+	KUNIT_CASE(bounds_walk_many_frames),
+	{}
+};
+
+WALK_SUITE(bounds);

@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* KUnit tests of the walk: it follows the frame pointer where a call proves it. */
+#include "walk_scene.h"
+
+static void fallback_chain(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+
+	fallback_scene(test);
+	record(test, 0x20, stack(test, 0x60), bare(test, 0x210));
+	record(test, 0x60, stack(test, 0xa0), code(test, 0x10));
+	record(test, 0xa0, 0, code(test, 0x50));
+	store_call(test, plain_call(), bare(test, 0x210), bare(test, 0));
+	store_call(test, plain_call(), code(test, 0x10), bare(test, 0x200));
+	expect_walk(test, "b10@0 b210@30,fp60 c10@70,fpa0 c50@b0,fp? complete");
+	KUNIT_EXPECT_EQ(test, scene->walk.nr_frames[SFU_METHOD_FP], 2);
+	KUNIT_EXPECT_EQ(test, scene->walk.nr_frames[SFU_METHOD_SFRAME], 1);
+	KUNIT_EXPECT_EQ(test, scene->walk.nr_frames[SFU_METHOD_SIGNAL], 0);
+}
+
+NAMED_CASES(call);
+
+/* A call of @func is what the code ahead of the return address may be. */
+static void expect_call(struct kunit *test, unsigned long func, const char *want)
+{
+	const struct call_case *c = test->param_value;
+	unsigned long to = func;
+
+	if (c->refers == TO_SLOT) {
+		to = bare(test, 0x800);
+		store_word(test, to, func);
+	}
+	store_call(test, c, bare(test, 0x210), to);
+	expect_step(test, c->calls ? want : "nodata", "of %s+0x%lx",
+		    func >= bare(test, 0) ? "b" : "c",
+		    func - (func >= bare(test, 0) ? bare(test, 0) : code(test, 0)));
+}
+
+static void fallback_call(struct kunit *test)
+{
+	fallback_scene(test);
+	expect_call(test, bare(test, 0), FOLLOWED);
+	/* The proof is of a function without a row, not of one that is named. */
+	expect_call(test, bare(test, 0x400), FOLLOWED);
+	expect_call(test, code(test, 0x1000), FOLLOWED);
+	/* Some other function's frame. */
+	expect_call(test, code(test, 0), "nodata");
+	expect_call(test, code(test, 0x3c), "nodata");
+	expect_call(test, code(test, 0x40), "nodata");
+	expect_call(test, code(test, 0x80), FOLLOWED);
+	/* Not even code. */
+	expect_call(test, stack(test, 0), "nodata");
+	expect_call(test, code(test, CODE_SIZE), "nodata");
+}
+
+NAMED_CASES(plt);
+
+/* What does not jump is a function without a row itself. */
+static void fallback_plt(struct kunit *test)
+{
+	const struct plt_case *c = test->param_value;
+	const char *beyond = c->jumps ? "nodata" : FOLLOWED;
+	const struct {
+		unsigned long plt, slot;
+	} at[] = {
+		{ bare(test, 0x400), bare(test, 0x808) },
+		{ bare(test, 0x400), code(test, 0x808) },
+		{ bare(test, 0x400), stack(test, 0x3ff8) },
+		{ code(test, 0x1000) - c->at, bare(test, 0x808) },
+	};
+	u32 i;
+
+	fallback_scene(test);
+	for (i = 0; i < ARRAY_SIZE(at); i++) {
+		unsigned long slot = slot_of(c, at[i].slot);
+
+		store_plt(test, c, at[i].plt, slot);
+		store_call(test, plain_call(), bare(test, 0x210), at[i].plt);
+		store_word(test, slot, bare(test, 0));
+		expect_step(test, FOLLOWED, "%u, no row", i);
+		store_word(test, slot, code(test, 0x1000));
+		expect_step(test, FOLLOWED, "%u, no row there", i);
+		store_word(test, slot, code(test, 0));
+		expect_step(test, beyond, "%u, a row", i);
+		store_word(test, slot, 0);
+		expect_step(test, beyond, "%u, not resolved", i);
+	}
+	store_plt(test, c, at[0].plt, slot_of(c, bare(test, BARE_SIZE + 8)));
+	store_call(test, plain_call(), bare(test, 0x210), at[0].plt);
+	expect_step(test, beyond, "not to be read");
+}
+
+/* Code that ends where a mapping ends. */
+static void fallback_code_at_ends(struct kunit *test)
+{
+	fallback_scene(test);
+	record(test, 0x20, 0, bare(test, BARE_SIZE));
+	store_call(test, plain_call(), bare(test, BARE_SIZE), bare(test, 0));
+	expect_step(test, "b1000@30,fp?");
+	/* As many bytes as a PLT slot would have, and fewer. */
+	store_call(test, plain_call(), bare(test, BARE_SIZE),
+		   bare(test, BARE_SIZE - PLT_CODE));
+	expect_step(test, "b1000@30,fp?");
+	store_call(test, plain_call(), bare(test, BARE_SIZE),
+		   bare(test, BARE_SIZE - 4));
+	expect_step(test, "nodata");
+	/* Fewer bytes than a call has. */
+	record(test, 0x20, 0, bare(test, 2));
+	expect_step(test, "nodata");
+	record(test, 0x20, 0, bare(test, 0));
+	expect_step(test, "nodata");
+}
+
+/* The section says nothing of a function, or nothing any more. */
+static void fallback_in_covered_code(struct kunit *test)
+{
+	fallback_scene(test);
+	sample(test, code(test, 0x1010), stack(test, 0), stack(test, 0x20));
+	store_call(test, plain_call(), bare(test, 0x210), code(test, 0x1000));
+	expect_step(test, FOLLOWED);
+	atomic_set(&code_range(test)->state, SFU_REGION_RETIRED);
+	store_call(test, plain_call(), bare(test, 0x210), code(test, 0));
+	expect_step(test, FOLLOWED);
+	sample(test, code(test, 0x10), stack(test, 0), stack(test, 0x20));
+	expect_step(test, FOLLOWED);
+}
+
+struct fp_case {
+	const char	*name;
+	s32		fp;
+	const char	*want;
+};
+
+/* SP is 0x20 into the stack, of which each word is b210. */
+static const struct fp_case fp_cases[] = {
+	{ "at SP", 0x20, "b210@30,fpb210" },
+	{ "above SP", 0x100, "b210@110,fpb210" },
+	{ "16 below SP", 0x10, "nodata" },
+	{ "8 below SP", 0x18, "nodata" },
+	{ "1 below SP", 0x1f, "nodata" },
+	{ "0 in the stack", 0, "nodata" },
+	{ "not aligned to 1", 0x101, "nodata" },
+	{ "not aligned to 4", 0x104, "nodata" },
+	{ "the last record", STACK_SIZE - 16, "b210@4000,fpb210" },
+	{ "half a record", STACK_SIZE - 8, "nodata" },
+	{ "behind the stack", STACK_SIZE, "nodata" },
+};
+
+NAMED_CASES(fp);
+
+static void fallback_fp(struct kunit *test)
+{
+	const struct fp_case *c = test->param_value;
+	u32 off;
+
+	fallback_scene(test);
+	store_call(test, plain_call(), bare(test, 0x210), bare(test, 0));
+	for (off = 0; off < STACK_SIZE; off += 8)
+		word(test, off, bare(test, 0x210));
+	sample(test, bare(test, 0x10), stack(test, 0x20), stack(test, c->fp));
+	expect_step(test, c->want);
+}
+
+static void fallback_fp_anything(struct kunit *test)
+{
+	static const unsigned long values[] = {
+		0, 1, 16, LONG_MAX, LONG_MIN, -16, -8, -1,
+	};
+	u32 i;
+
+	fallback_scene(test);
+	store_call(test, plain_call(), bare(test, 0x210), bare(test, 0));
+	for (i = 0; i < ARRAY_SIZE(values); i++) {
+		sample(test, bare(test, 0x10), stack(test, 0), values[i]);
+		expect_step(test, "nodata", "FP 0x%lx", values[i]);
+	}
+}
+
+/* Where calls leave the return address in a register, it may tell of a nearer caller. */
+static void fallback_link(struct kunit *test)
+{
+	const char *nearer = PUSHED_BY_CALL ? FOLLOWED : "nodata";
+	struct walk_scene *scene = test->priv;
+
+	fallback_scene(test);
+	store_call(test, plain_call(), bare(test, 0x210), bare(test, 0));
+	set_register(&scene->regs, R_B, SIGN(code(test, 0x20)));
+	expect_step(test, nearer, "which has a row");
+	set_register(&scene->regs, R_B, code(test, 0x40));
+	expect_step(test, nearer, "whose last instruction calls");
+	set_register(&scene->regs, R_B, bare(test, 0x210));
+	expect_step(test, FOLLOWED, "it is the same");
+	set_register(&scene->regs, R_B, bare(test, 0x300));
+	expect_step(test, FOLLOWED, "which has none");
+	set_register(&scene->regs, R_B, 1);
+	expect_step(test, FOLLOWED, "it is no code");
+}
+
+/* Likewise, in another file: the calls of a function return to its own. */
+static void fallback_link_elsewhere(struct kunit *test)
+{
+	const struct call_case *c = test->param_value;
+	bool is_call = c->calls || c->calls_other;
+	unsigned long to = code(test, 0x1000);
+	struct walk_scene *scene = test->priv;
+
+	fallback_scene(test);
+	code_range(test)->file = (const struct file *)test;
+	if (c->refers == TO_SLOT) {
+		store_word(test, bare(test, 0x800), to);
+		to = bare(test, 0x800);
+	}
+	store_call(test, plain_call(), bare(test, 0x210), bare(test, 0));
+	store_call(test, c, code(test, 0x20), to);
+	set_register(&scene->regs, R_B, SIGN(code(test, 0x20)));
+	expect_step(test, PUSHED_BY_CALL ? FOLLOWED : is_call ? "c20@0" : "nodata");
+	store_call(test, c, code(test, 0x1020), to);
+	set_register(&scene->regs, R_B, code(test, 0x1020));
+	expect_step(test, PUSHED_BY_CALL ? FOLLOWED : is_call ? "c1020@0" : "nodata",
+		    "has no row");
+	record(test, 0x20, 0, code(test, 0x1020));
+	expect_step(test, c->calls ? "c1020@30,fp?" : "nodata", "it is the same");
+	record(test, 0x20, 0, 0);
+	expect_step(test, is_call && !PUSHED_BY_CALL ? "c1020@0" : "nodata", "alone");
+}
+
+/* Who was called may have moved the stack pointer. */
+static void fallback_link_doubt(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+
+	if (PUSHED_BY_CALL)
+		kunit_skip(test, "calls leave the return address in memory");
+	sp_function(test, 0x40, 16);
+	outermost_function(test, 0x80);
+	use_section(test);
+	code_range(test)->file = (const struct file *)test;
+	sample(test, bare(test, 0x10), stack(test, 0), 0);
+	set_register(&scene->regs, R_B, code(test, 0x50));
+	store_call(test, plain_call(), code(test, 0x50), bare(test, 0));
+	word(test, 8, code(test, 0x90));
+	store_call(test, plain_call(), code(test, 0x90), code(test, 0x40));
+	expect_walk(test, "b10@0 c50@0 c90@10 complete");
+	store_call(test, plain_call(), code(test, 0x90), code(test, 0x44));
+	expect_walk(test, "b10@0 c50@0 nodata");
+}
+
+/*
+ * In a PLT slot the return address still is where the call left it, and nothing
+ * is on the stack: what the stack pointer says is no guess.
+ */
+static void fallback_in_plt(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+	u32 i, off;
+
+	if (PUSHED_BY_CALL)
+		kunit_skip(test, "calls leave the return address in memory");
+	sp_function(test, 0x40, 16);
+	outermost_function(test, 0x80);
+	use_section(test);
+	store_call(test, plain_call(), code(test, 0x50), bare(test, 0x400));
+	word(test, 8, code(test, 0x90));
+	record(test, 0x20, 0, bare(test, 0x210));
+	store_call(test, plain_call(), bare(test, 0x210), bare(test, 0));
+	for (i = 0; i < ARRAY_SIZE(plt_cases); i++) {
+		const struct plt_case *c = &plt_cases[i];
+		u32 end = c->at + 4 * 4;
+
+		store_plt(test, c, bare(test, 0x400), slot_of(c, bare(test, 0x800)));
+		for (off = 0; off <= end; off += 4) {
+			bool is_in = c->jumps && off < end;
+			char want[48];
+
+			/* Nor does it end where such code has something ahead. */
+			if (!c->jumps && off >= c->at && c->at)
+				is_in = off < end;
+			sample(test, bare(test, 0x400 + off), stack(test, 0), stack(test, 0x20));
+			set_register(&scene->regs, R_B, SIGN(code(test, 0x50)));
+			scnprintf(want, sizeof(want), "b%x@0 %s", 0x400 + off,
+				  is_in ? "c50@0 c90@10 complete" : "nodata");
+			expect_walk(test, want, "%s, at %u", c->name, off);
+		}
+	}
+}
+
+/* But not to anywhere. */
+static void fallback_in_plt_anything(struct kunit *test)
+{
+	const unsigned long values[] = {
+		0, 1, stack(test, 0x40), code(test, CODE_SIZE + 1),
+		bare(test, 0), LONG_MIN, -1, code(test, 0x20),
+	};
+	struct walk_scene *scene = test->priv;
+	u32 i;
+
+	if (PUSHED_BY_CALL)
+		kunit_skip(test, "calls leave the return address in memory");
+	sp_function(test, 0, 16);
+	use_section(test);
+	store_plt(test, &plt_cases[0], bare(test, 0x400), bare(test, 0x800));
+	for (i = 0; i < ARRAY_SIZE(values); i++) {
+		sample(test, bare(test, 0x400), stack(test, 0), 0);
+		set_register(&scene->regs, R_B, values[i]);
+		expect_step(test, "nodata", "to 0x%lx", values[i]);
+	}
+	store_call(test, plain_call(), code(test, 0x20), bare(test, 0x400));
+	expect_step(test, "c20@0");
+	sample(test, bare(test, 0x400), stack(test, 8), 0);
+	set_register(&scene->regs, R_B, code(test, 0x20));
+	expect_step(test, "nodata", "SP is not aligned");
+	/* No linker puts one where a mapping begins: there is room ahead. */
+	store_plt(test, &plt_cases[0], bare(test, 0), bare(test, 0x800));
+	sample(test, bare(test, 0), stack(test, 0), 0);
+	set_register(&scene->regs, R_B, code(test, 0x20));
+	expect_step(test, "nodata", "at the beginning");
+}
+
+/* A frame record that leads to no code is data. */
+static void fallback_ra_anything(struct kunit *test)
+{
+	const unsigned long values[] = {
+		0, 1, stack(test, 0x40), code(test, CODE_SIZE + 1),
+		bare(test, 0), bare(test, BARE_SIZE + 1), LONG_MIN, -1,
+	};
+	u32 i;
+
+	fallback_scene(test);
+	for (i = 0; i < ARRAY_SIZE(values); i++) {
+		record(test, 0x20, 0, values[i]);
+		expect_step(test, "nodata", "RA 0x%lx", values[i]);
+	}
+}
+
+struct doubt_case {
+	const char	*name;
+	u32		rules[3];
+	bool		doubtful;
+};
+
+/*
+ * SP is 0x30 into the stack, FP 0x60. Either way the caller is c90, its CFA 0x70
+ * and its frame pointer 0x110.
+ */
+static const struct doubt_case doubt_cases[] = {
+	{ "CFA sp", { AT_REG(R_SP, 0x40), IN_CFA(-8), IN_CFA(-16) }, true },
+	{ "CFA *(sp)", { IN_REG(R_SP, 8), IN_CFA(-8), IN_CFA(-16) }, true },
+	{ "RA *(sp)", { AT_REG(R_FP, 16), IN_REG(R_SP, 0x38), IN_CFA(-16) }, true },
+	{ "FP *(sp)", { AT_REG(R_FP, 16), IN_CFA(-8), IN_REG(R_SP, 0x30) }, true },
+	{ "FP sp", { AT_REG(R_FP, 16), IN_CFA(-8), AT_REG(R_SP, 0xe0) }, true },
+	{ "all by FP", { AT_REG(R_FP, 16), IN_CFA(-8), IN_CFA(-16) }, false },
+	{ "all *(fp)", { IN_REG(R_FP, -40), IN_REG(R_FP, 8), IN_REG(R_FP, 0) }, false },
+};
+
+NAMED_CASES(doubt);
+
+/* Through a frame found by FP to c10, whose row is in doubt, and on to c90. */
+static void doubt_scene(struct kunit *test, const u32 *rules)
+{
+	flex_function(test, 0, rules[0], rules[1], rules[2]);
+	sp_function(test, 0x40, 16);
+	sp_function(test, 0x80, 32);
+	outermost_function(test, 0xc0);
+	use_section(test);
+	sample(test, bare(test, 0x10), stack(test, 0), stack(test, 0x20));
+	record(test, 0x20, stack(test, 0x60), code(test, 0x10));
+	store_call(test, plain_call(), code(test, 0x10), bare(test, 0));
+	word(test, 0x38, stack(test, 0x70));
+	record(test, 0x60, stack(test, 0x110), code(test, 0x90));
+	word(test, 0x88, code(test, 0xc4));
+}
+
+#define DOUBTED		"b10@0 c10@30,fp60 nodata"
+/* Nothing calls what c90 returns to, and nothing is doubted any more. */
+#define VINDICATED	"b10@0 c10@30,fp60 c90@70,fp110 cc4@90 complete"
+
+static void fallback_doubt(struct kunit *test)
+{
+	const struct doubt_case *c = test->param_value;
+	const char *doubted = c->doubtful ? DOUBTED : VINDICATED;
+	u32 i;
+
+	doubt_scene(test, c->rules);
+	expect_walk(test, doubted, "no call");
+	for (i = 0; i < ARRAY_SIZE(call_cases); i++) {
+		const struct call_case *call = &call_cases[i];
+		unsigned long to = code(test, 0);
+
+		if (call->refers == TO_SLOT)
+			to = bare(test, 0x800);
+		store_word(test, bare(test, 0x800), code(test, 0));
+		store_call(test, call, code(test, 0x90), to);
+		expect_walk(test, call->calls ? VINDICATED : doubted, "by %s",
+			    call->name);
+	}
+	/* It is this very function that has to be called. */
+	store_call(test, plain_call(), code(test, 0x90), code(test, 4));
+	expect_walk(test, doubted, "into it");
+	store_call(test, plain_call(), code(test, 0x90), code(test, 0x40));
+	expect_walk(test, doubted, "of another");
+	store_call(test, plain_call(), code(test, 0x90), bare(test, 0));
+	expect_walk(test, doubted, "of one without a row");
+	store_plt(test, &plt_cases[0], bare(test, 0x400), bare(test, 0x800));
+	store_call(test, plain_call(), code(test, 0x90), bare(test, 0x400));
+	expect_walk(test, VINDICATED, "through a PLT slot");
+}
+
+/* A guess that leads nowhere speaks against the guess, not against the row. */
+static void fallback_guess_leads_nowhere(struct kunit *test)
+{
+	static const s32 cfas[] = { 0, -16, 1, 4, 0x4000 };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(cfas); i++) {
+		const u32 rules[] = {
+			AT_REG(R_SP, cfas[i]), IN_CFA(-8), IN_CFA(-16),
+		};
+
+		build_again(test);
+		doubt_scene(test, rules);
+		expect_walk(test, DOUBTED, "CFA sp%+d", cfas[i]);
+	}
+	build_again(test);
+	doubt_scene(test, doubt_cases[5].rules);
+	record(test, 0x60, 0, stack(test, 0));
+	expect_walk(test, DOUBTED, "no code");
+	record(test, 0x60, 0, 0);
+	expect_walk(test, DOUBTED, "no return address");
+}
+
+static struct kunit_case fallback_tests[] = {
+	KUNIT_CASE(fallback_chain),
+	KUNIT_CASE_PARAM(fallback_call, call_gen_params),
+	KUNIT_CASE_PARAM(fallback_plt, plt_gen_params),
+	KUNIT_CASE(fallback_code_at_ends),
+	KUNIT_CASE(fallback_in_covered_code),
+	KUNIT_CASE_PARAM(fallback_fp, fp_gen_params),
+	KUNIT_CASE(fallback_fp_anything),
+	KUNIT_CASE(fallback_link),
+	KUNIT_CASE_PARAM(fallback_link_elsewhere, call_gen_params),
+	KUNIT_CASE(fallback_link_doubt),
+	KUNIT_CASE(fallback_in_plt),
+	KUNIT_CASE(fallback_in_plt_anything),
+	KUNIT_CASE(fallback_ra_anything),
+	KUNIT_CASE_PARAM(fallback_doubt, doubt_gen_params),
+	KUNIT_CASE(fallback_guess_leads_nowhere),
+	{}
+};
+
+WALK_SUITE_AND_CACHED(fallback);

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* KUnit tests of the walk: memory that is not there, with both ways to read. */
+#include "walk_scene.h"
+
+struct fault_case {
+	const char	*name;
+	bool		may_fault;
+};
+
+static const struct fault_case fault_cases[] = {
+	{ "must not fault", false },
+	{ "may fault", true },
+};
+
+NAMED_CASES(fault);
+
+static const struct fault_case *fault_scene(struct kunit *test)
+{
+	const struct fault_case *c = test->param_value;
+	struct walk_scene *scene = test->priv;
+
+	scene->may_fault = c->may_fault;
+	call_scene(test);
+	return c;
+}
+
+static void memory_whole_walk(struct kunit *test)
+{
+	outermost_function(test, 0x80);
+	fault_scene(test);
+	word(test, 0x18, code(test, 0x84));
+	expect_walk(test, "c4@0 c44@10 c84@20 complete");
+}
+
+/* A word of the stack that ends where a page ends, for each byte of the word. */
+static void memory_stack_ends(struct kunit *test)
+{
+	u32 cut;
+
+	fault_scene(test);
+	for (cut = 1; cut <= 8; cut++) {
+		build_again(test);
+		flex_function(test, 0, AT_REG(R_SP, 16), IN_REG(R_A, 0), 0);
+		use_section(test);
+		set_register(&((struct walk_scene *)test->priv)->regs, R_A,
+			     stack(test, STACK_SIZE - 8 + cut));
+		expect_walk(test, "c4@0 stack-fault", "%u bytes too many", cut);
+	}
+}
+
+static void memory_stack_forbidden(struct kunit *test)
+{
+	fault_scene(test);
+	sample(test, code(test, 4), stack(test, PAGE_SIZE - 16), 0);
+	word(test, PAGE_SIZE - 8, code(test, 0x44));
+	user_forbid(test, stack(test, PAGE_SIZE));
+	expect_walk(test, "c4@ff0 c44@1000 stack-fault");
+}
+
+/* Nobody has touched it yet; then it is all zero. */
+static void memory_stack_not_present(struct kunit *test)
+{
+	const struct fault_case *c = fault_scene(test);
+
+	sample(test, code(test, 4), stack(test, PAGE_SIZE - 16), 0);
+	word(test, PAGE_SIZE - 8, code(test, 0x44));
+	user_allow(test, stack(test, PAGE_SIZE));
+	expect_walk(test, c->may_fault ? "c4@ff0 c44@1000 complete" :
+		    "c4@ff0 c44@1000 stack-fault");
+}
+
+static void memory_stack_in_kernel(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+
+	fault_scene(test);
+	sample(test, code(test, 4), (unsigned long)scene->text & ~15UL, 0);
+	expect_step(test, "stack-fault");
+}
+
+static void memory_section_forbidden(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+
+	fault_scene(test);
+	user_forbid(test, scene->section);
+	expect_walk(test, "c4@0 section-fault lacking");
+	KUNIT_EXPECT_EQ(test, atomic_read(&code_range(test)->state),
+			SFU_REGION_COVERED);
+}
+
+/* The header was learned; the page comes back all zero, with no function in it. */
+static void memory_section_not_present(struct kunit *test)
+{
+	const struct fault_case *c = fault_scene(test);
+	struct walk_scene *scene = test->priv;
+
+	user_allow(test, scene->section);
+	expect_walk(test, c->may_fault ? "c4@0 nodata" :
+		    "c4@0 section-fault lacking");
+	user_store(test, scene->section, scene->b.bytes, scene->b.len);
+	expect_walk(test, "c4@0 c44@10 complete");
+}
+
+static void memory_section_unmapped(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+
+	fault_scene(test);
+	KUNIT_ASSERT_EQ(test, 0, vm_munmap(scene->section, PAGE_SIZE));
+	expect_walk(test, "c4@0 section-fault lacking");
+}
+
+/* In the middle of a walk: what has been found is kept. */
+static void memory_section_half_there(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+
+	scene->section = map_present(test, 2) + PAGE_SIZE - 28 - 16;
+	fault_scene(test);
+	user_forbid(test, scene->section + 28 + 16);
+	/* The entry of the first function is there, and its rows are not. */
+	expect_walk(test, "c4@0 section-fault lacking");
+	sample(test, code(test, 0x44), stack(test, 0), 0);
+	expect_walk(test, "c44@0 section-fault lacking");
+}
+
+/* Code that cannot be read proves nothing. */
+static void memory_code_forbidden(struct kunit *test)
+{
+	fault_scene(test);
+	record(test, 0x20, 0, bare(test, 0x210));
+	store_call(test, plain_call(), bare(test, 0x210), code(test, 0x1000));
+	sample(test, code(test, 0x1010), stack(test, 0), stack(test, 0x20));
+	expect_step(test, FOLLOWED);
+	user_forbid(test, bare(test, 0));
+	expect_step(test, "nodata");
+	/* A stub that cannot be read is none. */
+	sample(test, bare(test, 0x100), stack(test, CONTEXT), 0);
+	expect_step(test, "nodata");
+}
+
+/* What is called may be a PLT slot: not to know is no proof. */
+static void memory_callee_forbidden(struct kunit *test)
+{
+	fault_scene(test);
+	record(test, 0x20, 0, bare(test, 0x210));
+	store_call(test, plain_call(), bare(test, 0x210), code(test, 0x1000));
+	sample(test, code(test, 0x1010), stack(test, 0), stack(test, 0x20));
+	user_forbid(test, code(test, 0x1000));
+	expect_step(test, "nodata");
+}
+
+static struct kunit_case memory_tests[] = {
+	KUNIT_CASE_PARAM(memory_whole_walk, fault_gen_params),
+	KUNIT_CASE_PARAM(memory_stack_ends, fault_gen_params),
+	KUNIT_CASE_PARAM(memory_stack_forbidden, fault_gen_params),
+	KUNIT_CASE_PARAM(memory_stack_not_present, fault_gen_params),
+	KUNIT_CASE_PARAM(memory_stack_in_kernel, fault_gen_params),
+	KUNIT_CASE_PARAM(memory_section_forbidden, fault_gen_params),
+	KUNIT_CASE_PARAM(memory_section_not_present, fault_gen_params),
+	KUNIT_CASE_PARAM(memory_section_unmapped, fault_gen_params),
+	KUNIT_CASE_PARAM(memory_section_half_there, fault_gen_params),
+	KUNIT_CASE_PARAM(memory_code_forbidden, fault_gen_params),
+	KUNIT_CASE_PARAM(memory_callee_forbidden, fault_gen_params),
+	{}
+};
+
+WALK_SUITE(memory);

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* KUnit tests of the walk: it moves up the stack, to its end. */
+#include "walk_scene.h"
+
+/* The rules of @off bytes around SP, in the sampled frame and in a caller. */
+static void progress_every_offset(struct kunit *test)
+{
+	char want[16];
+	s32 off;
+
+	for (off = -40; off <= 40; off++) {
+		bool aligned = off % CFA_ALIGN == 0;
+
+		build_again(test);
+		flex_function(test, 0, AT_REG(R_SP, off), IN_REG(R_SP, 8), 0);
+		flex_function(test, 0x40, AT_REG(R_SP, 64), IN_REG(R_SP, 8), 0);
+		use_section(test);
+		word(test, 0x08, code(test, 4));
+		word(test, 0x48, code(test, 0x84));
+
+		sample(test, code(test, 4), stack(test, 0x40), 0);
+		scnprintf(want, sizeof(want), "c84@%x", 0x40 + off);
+		expect_step(test, off >= 0 && aligned ? want : "bad-cfa",
+			    "sampled, sp%+d", off);
+
+		sample(test, code(test, 0x44), stack(test, 0), 0);
+		expect_second_step(test, off > 0 && aligned ? want : "bad-cfa",
+				   "in a caller, sp%+d", off);
+	}
+}
+
+struct wrap_case {
+	const char	*name;
+	unsigned long	sp;
+	s32		off;
+	const char	*want;
+};
+
+static const struct wrap_case wrap_cases[] = {
+	{ "from the top to 0", -16UL, 16, "bad-cfa" },
+	{ "from the top to 16", -16UL, 32, "bad-cfa" },
+	{ "from the top to 16 less", -16UL, -16, "bad-cfa" },
+	{ "from 0 to the top", 0, -16, "stack-fault" },
+	{ "from 0 to 16", 0, 16, "stack-fault" },
+	/* What lies below 0 is at the top; what lies below the top is not pushed. */
+	{ "at 0", 0, 0, "stack-fault" },
+	{ "at the top", -16UL, 0, "bad-cfa" },
+	{ "below the top", -32UL, 16, "stack-fault" },
+	{ "to the upper half", LONG_MAX - 15, 16, "stack-fault" },
+	{ "in the upper half", LONG_MIN, 16, "stack-fault" },
+	{ "not aligned at the top", ULONG_MAX, 1, "bad-cfa" },
+	{ "not aligned at 0", 0, -1, "bad-cfa" },
+};
+
+NAMED_CASES(wrap);
+
+static void progress_wraps(struct kunit *test)
+{
+	const struct wrap_case *c = test->param_value;
+
+	flex_function(test, 0, AT_REG(R_SP, c->off), IN_CFA(-8), 0);
+	use_section(test);
+	sample(test, code(test, 4), c->sp, 0);
+	expect_step(test, c->want);
+}
+
+static const u32 depths[] = {
+	1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 20, 40, 126, 127, 128, 255, 511, 1022, 1023,
+};
+
+static void progress_every_depth(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+	u32 i, nr;
+
+	sp_function(test, 0, 16);
+	outermost_function(test, 0x40);
+	use_section(test);
+	for (i = 0; i < ARRAY_SIZE(depths); i++) {
+		recursion_scene(test, depths[i]);
+		word(test, 16 * (depths[i] - 1) + 8, code(test, 0x44));
+		nr = count_callers(test);
+		KUNIT_EXPECT_EQ(test, nr, depths[i]);
+		KUNIT_EXPECT_EQ(test, scene->walk.nr_frames[SFU_METHOD_SFRAME], nr);
+		KUNIT_EXPECT_EQ(test, scene->walk.frame.sp, stack(test, 16 * nr));
+		expect_end(test, "complete", "%u frames", nr);
+	}
+}
+
+/* Until there is no more stack. */
+static void progress_to_end_of_stack(struct kunit *test)
+{
+	sp_function(test, 0, 16);
+	use_section(test);
+	recursion_scene(test, STACK_SIZE / 16);
+	KUNIT_EXPECT_EQ(test, count_callers(test), 1024);
+	expect_end(test, "stack-fault");
+}
+
+/* What memory says of the CFA leads to where we have been. */
+static void progress_no_cycle_by_cfa(struct kunit *test)
+{
+	flex_function(test, 0, IN_REG(R_SP, 0), IN_REG(R_SP, 8), 0);
+	use_section(test);
+	sample(test, code(test, 4), stack(test, 0), 0);
+	record(test, 0, stack(test, 0x20), code(test, 4));
+	record(test, 0x20, stack(test, 0x20), code(test, 4));
+	expect_walk(test, "c4@0 c4@20 bad-cfa");
+	word(test, 0x20, stack(test, 0x10));
+	expect_walk(test, "c4@0 c4@20 bad-cfa");
+	word(test, 0x20, stack(test, 0));
+	expect_walk(test, "c4@0 c4@20 bad-cfa");
+	word(test, 0, stack(test, 0));
+	expect_walk(test, "c4@0 c4@0 bad-cfa");
+}
+
+static void progress_no_cycle_by_fp(struct kunit *test)
+{
+	fp_function(test, 0);
+	use_section(test);
+	sample(test, code(test, 4), stack(test, 0), stack(test, 0));
+	record(test, 0, stack(test, 0), code(test, 4));
+	expect_walk(test, "c4@0 c4@10 bad-cfa");
+	record(test, 0, stack(test, 0x20), code(test, 4));
+	record(test, 0x20, stack(test, 0x10), code(test, 4));
+	expect_walk(test, "c4@0 c4@10,fp20 c4@30,fp10 bad-cfa");
+}
+
+/* A signal frame that rows describe is no way to stay either. */
+static void progress_no_cycle_by_signal_rows(struct kunit *test)
+{
+	build_flex_row(build_function(test, 0, SIGNAL, FLEX), 0,
+		       AT_REG(R_SP, 0), IN_REG(R_SP, 8), 0);
+	use_section(test);
+	sample(test, code(test, 4), stack(test, 0), 0);
+	word(test, 8, code(test, 4));
+	expect_walk(test, "c4@0 c4@0 bad-cfa");
+}
+
+static struct kunit_case progress_tests[] = {
+	KUNIT_CASE(progress_every_offset),
+	KUNIT_CASE_PARAM(progress_wraps, wrap_gen_params),
+	KUNIT_CASE(progress_every_depth),
+	KUNIT_CASE(progress_to_end_of_stack),
+	KUNIT_CASE(progress_no_cycle_by_cfa),
+	KUNIT_CASE(progress_no_cycle_by_fp),
+	KUNIT_CASE(progress_no_cycle_by_signal_rows),
+	{}
+};
+
+WALK_SUITE_AND_CACHED(progress);

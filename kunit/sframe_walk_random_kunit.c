@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* KUnit tests of the walk: it ends, whatever the stack and the registers say. */
+#include <linux/hash.h>
+#include <linux/uaccess.h>
+
+#include "walk_scene.h"
+
+static u32 below(struct walk_scene *scene, u32 limit)
+{
+	return prandom_u32_state(&scene->random) % limit;
+}
+
+/* Addresses of code, of the stack, and others. */
+static unsigned long random_value(struct walk_scene *scene)
+{
+	switch (below(scene, 16)) {
+	case 0:
+		return (u64)prandom_u32_state(&scene->random) << 32 |
+			prandom_u32_state(&scene->random);
+	case 1:
+		return 0;
+	case 2:
+		return scene->bare + below(scene, BARE_SIZE + 1);
+	case 3:
+		return scene->bare + 0x100;
+	case 4 ... 6:
+		return scene->code + below(scene, 16 * 64);
+	case 7 ... 9:
+		return scene->code + 8 * below(scene, 16 * 8);
+	case 10 ... 12:
+		return CONTEXT_MARK_WORD;
+	default:
+		return scene->stack + 8 * below(scene, STACK_SIZE / 16);
+	}
+}
+
+static void random_stack(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+	u64 words[64];
+	u32 off, i;
+
+	for (off = 0; off < STACK_SIZE; off += sizeof(words)) {
+		for (i = 0; i < ARRAY_SIZE(words); i++)
+			words[i] = random_value(scene);
+		user_store(test, stack(test, off), words, sizeof(words));
+	}
+}
+
+static void random_registers(struct walk_scene *scene)
+{
+	unsigned long sp = scene->stack + 16 * below(scene, STACK_SIZE / 64);
+	u32 i;
+
+	for (i = 0; i < NR_REGS; i++)
+		set_register(&scene->regs, i, random_value(scene));
+	set_register(&scene->regs, R_SP, sp);
+	if (below(scene, 4))
+		set_register(&scene->regs, R_FP, sp + 16 * below(scene, 16));
+	instruction_pointer_set(&scene->regs, below(scene, 4) ?
+				scene->code + below(scene, 16 * 64) :
+				scene->bare + below(scene, BARE_SIZE));
+}
+
+/* 16 functions: each way to find a frame, and to lose one. */
+static void every_function(struct kunit *test)
+{
+	struct build *b;
+	u32 i;
+
+	sp_function(test, 0, 16);
+	sp_function(test, 0x40, 48);
+	fp_function(test, 0x80);
+	flex_function(test, 0xc0, AT_REG(R_A, 0), IN_CFA(-8), IN_CFA(-16));
+	flex_function(test, 0x100, AT_REG(R_SP, 0), IN_REG(R_SP, 8), 0);
+	flex_function(test, 0x140, IN_REG(R_SP, 0), IN_REG(R_SP, 8), IN_REG(R_SP, 16));
+	flex_function(test, 0x180, IN_REG(R_FP, -8), IN_CFA(-8), IN_REG(R_FP, 0));
+	flex_function(test, 0x1c0, AT_REG(R_SP, 32), AT_REG(R_B, 0), AT_CFA(-16));
+	build_function(test, 0x200, SIGNAL, 0);
+	build_flex_row(build_function(test, 0x240, SIGNAL, FLEX), 0,
+		       AT_REG(R_SP, 0), IN_REG(R_SP, 8), 0);
+	build_flex_row(build_function(test, 0x280, SIGNAL, FLEX), 0,
+		       AT_REG(R_SP, 64), IN_CFA(-8), IN_CFA(-16));
+	b = build_function(test, 0x2c0, 0, FLEX);
+	for (i = 0; i < 8; i++)
+		build_flex_row(b, 8 * i, AT_REG(R_SP, 8 * i), IN_REG(R_SP, 8), 0);
+	build_row(build_function(test, 0x300, 0, 0), 0, default_rows[1].info,
+		  default_rows[1].rules[0]);
+	build_row(build_function(test, 0x340, 0, 0), 0, 0x25, 64, -8, -16);
+	/* No rows from 0x380 on. */
+	use_section(test);
+	user_store(test, bare(test, 0x100), sigreturn_stub, sizeof(sigreturn_stub));
+	for (i = 0; i < 0x80; i++)
+		store_call(test, plain_call(), code(test, 8 * i + 8),
+			   i % 2 ? bare(test, 0) : code(test, 64 * (i % 14)));
+}
+
+static void expect_frame(struct kunit *test, const struct sfu_walk *last)
+{
+	struct walk_scene *scene = test->priv;
+	const struct sfu_walk *walk = &scene->walk;
+	const struct sfu_frame *frame = &walk->frame;
+	unsigned long at = frame->exact ? frame->ip : frame->ip - 1;
+	bool known = !!last->frame.regs || !!last->frame.sigcontext;
+
+	if (at - scene->code >= CODE_SIZE && at - scene->bare >= BARE_SIZE)
+		KUNIT_FAIL(test, "0x%lx is not known", frame->ip);
+	if (frame->regs)
+		KUNIT_FAIL(test, "a caller has the sample's registers");
+	if (walk->nr_signals != last->nr_signals) {
+		KUNIT_EXPECT_LE(test, walk->nr_signals, 8);
+		return;
+	}
+	if (frame->sp < last->frame.sp || (frame->sp == last->frame.sp && !known))
+		KUNIT_FAIL(test, "from 0x%lx to 0x%lx", last->frame.sp, frame->sp);
+	if (frame->sp % CFA_ALIGN || frame->sigcontext)
+		KUNIT_FAIL(test, "0x%lx is no frame", frame->sp);
+}
+
+/* From one signal frame to the next there are no more frames than words. */
+static void expect_sound(struct kunit *test, read_fn *read)
+{
+	struct walk_scene *scene = test->priv;
+	u32 nr = 0, max = 9 * STACK_SIZE / 8;
+
+	begin_walk(scene);
+	if (read)
+		read_by(scene, read);
+	for (;;) {
+		struct sfu_walk last = scene->walk;
+
+		if (!next_frame(test))
+			break;
+		expect_frame(test, &last);
+		KUNIT_ASSERT_LT(test, nr++, max);
+	}
+	KUNIT_EXPECT_LT(test, scene->walk.stop, NR_SFU_STOPS);
+	KUNIT_EXPECT_NE(test, scene->walk.stop, SFU_STOP_FULL);
+}
+
+/* 8000 walks, on 200 stacks. */
+static void random_walks(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+	u32 i, nr_stops[NR_SFU_STOPS] = {}, nr_frames[NR_SFU_METHODS] = {};
+
+	every_function(test);
+	for (i = 0; i < 20000; i++) {
+		int k;
+
+		if (i % 40 == 0)
+			random_stack(test);
+		random_registers(scene);
+		expect_sound(test, NULL);
+		nr_stops[scene->walk.stop]++;
+		for (k = 0; k < NR_SFU_METHODS; k++)
+			nr_frames[k] += scene->walk.nr_frames[k];
+	}
+	/* Not all of them were over at once. */
+	for (i = 0; i < NR_SFU_METHODS; i++)
+		KUNIT_EXPECT_GT_MSG(test, nr_frames[i], 100, "method %u", i);
+	for (i = 0; i < NR_SFU_STOPS; i++)
+		kunit_info(test, "%s: %u", sfu_stop_names[i], nr_stops[i]);
+	kunit_info(test, "frames: %u by rows, %u by fp, %u by signals",
+		   nr_frames[0], nr_frames[1], nr_frames[2]);
+}
+
+/* Where a walk has been, and how it ended. */
+struct trail {
+	u64		frames;		/* a hash of all */
+	u32		nr;
+	u32		stop;
+	unsigned long	sp;
+	unsigned long	fp;
+};
+
+static void follow(struct kunit *test, unsigned int max, struct trail *trail)
+{
+	struct walk_scene *scene = test->priv;
+	u64 ips[16];
+	unsigned int i, nr;
+
+	memset(trail, 0, sizeof(*trail));
+	begin_walk(scene);
+	while ((nr = sfu_walk_callers(&scene->walk, ips, max))) {
+		KUNIT_ASSERT_LE(test, nr, max);
+		KUNIT_EXPECT_EQ(test, ips[nr - 1], scene->walk.frame.ip);
+		for (i = 0; i < nr; i++)
+			trail->frames = hash_64(trail->frames ^ ips[i], 64);
+		trail->nr += nr;
+	}
+	trail->stop = scene->walk.stop;
+	trail->sp = scene->walk.frame.sp;
+	trail->fp = scene->walk.frame.fp;
+}
+
+/* The rule cache, empty or filling, changes nothing; nor do steps by the dozen. */
+static void expect_same_with_cache(struct kunit *test)
+{
+	struct sfu_map *map = ((struct walk_scene *)test->priv)->map;
+	struct sfu_cache *cache = map->cache;
+	struct trail plain, cached;
+	unsigned int max;
+
+	map->cache = NULL;
+	follow(test, 1, &plain);
+	map->cache = cache;
+	for (max = 1; max <= 16; max *= 4) {
+		follow(test, max, &cached);
+		KUNIT_EXPECT_MEMEQ(test, &plain, &cached, sizeof(plain));
+	}
+}
+
+static void random_walks_cached(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+	u32 i, nr_cached = 0, nr_frames = 0;
+
+	every_function(test);
+	use_cache(test);
+	for (i = 0; i < 4000; i++) {
+		if (i % 40 == 0)
+			random_stack(test);
+		random_registers(scene);
+		expect_same_with_cache(test);
+		nr_cached += scene->walk.nr_cached;
+		nr_frames += scene->walk.nr_frames[SFU_METHOD_SFRAME];
+	}
+	kunit_info(test, "%u rows from the cache, %u frames by rows", nr_cached, nr_frames);
+	KUNIT_EXPECT_GT(test, nr_cached, 1000);
+	sfu_cache_free(scene->map->cache);
+}
+
+/* The process writes to its stack between any two reads. */
+static int read_then_write(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
+{
+	struct walk_scene *scene = container_of(rd, struct walk_scene, walk.rd);
+	int err = scene->read(rd, dst, addr, len);
+	unsigned long at = scene->walk.frame.sp;
+
+	put_user(random_value(scene), (u64 __user *)at + below(scene, 8));
+	at = scene->stack;
+	put_user(random_value(scene), (u64 __user *)at + below(scene, STACK_SIZE / 8));
+	return err;
+}
+
+static void random_stack_changes(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+	u32 i;
+
+	every_function(test);
+	random_stack(test);
+	for (i = 0; i < 2000; i++) {
+		random_registers(scene);
+		expect_sound(test, read_then_write);
+	}
+}
+
+/* The n-th read fails, where n is scene.fail_at. */
+static int read_until(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
+{
+	struct walk_scene *scene = container_of(rd, struct walk_scene, walk.rd);
+
+	if (++scene->calls == scene->fail_at)
+		return -EFAULT;
+	return scene->read(rd, dst, addr, len);
+}
+
+/*
+ * A stack with all there is: the n-th read fails, for every n. What was found
+ * before is what is found without, and the end is one that says so.
+ */
+static void every_read_fails(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+	char *whole = kunit_kzalloc(test, WALK_TEXT, GFP_KERNEL);
+	u32 calls, n;
+
+	KUNIT_ASSERT_NOT_NULL(test, whole);
+	signal_scene(test, bare(test, 0x100));
+	store_call(test, plain_call(), bare(test, 0x210), bare(test, 0x400));
+	store_plt(test, &plt_cases[0], bare(test, 0x400), bare(test, 0x800));
+	store_word(test, bare(test, 0x800), bare(test, 0x300));
+	store_context(test, CONTEXT, bare(test, 0x310), stack(test, 0x100), stack(test, 0x120));
+	record(test, 0x120, 0, bare(test, 0x210));
+	begin_walk(scene);
+	read_by(scene, read_until);
+	append_walk(test);
+	expect_end(test, "c4@ff0 b100@1000 b310@100,fp120 b210@130,fp? nodata");
+	strscpy(whole, scene->text, WALK_TEXT);
+	calls = scene->calls;
+	for (n = 1; n <= calls; n++) {
+		size_t last;
+
+		begin_walk(scene);
+		read_by(scene, read_until);
+		scene->fail_at = n;
+		append_walk(test);
+		last = scene->len - strlen(sfu_stop_names[scene->walk.stop]) -
+			(scene->walk.lacking ? strlen(" lacking") : 0);
+		KUNIT_EXPECT_EQ_MSG(test, 0, memcmp(scene->text, whole, last),
+				    "read %u: %s", n, scene->text);
+		KUNIT_EXPECT_TRUE_MSG(test, scene->walk.stop == SFU_STOP_STACK ||
+				      scene->walk.stop == SFU_STOP_SECTION ||
+				      scene->walk.stop == SFU_STOP_NODATA,
+				      "read %u: %s", n, scene->text);
+	}
+}
+
+static struct kunit_case random_tests[] = {
+	KUNIT_CASE(random_walks),
+	KUNIT_CASE(random_walks_cached),
+	KUNIT_CASE(random_stack_changes),
+	KUNIT_CASE(every_read_fails),
+	{}
+};
+
+WALK_SUITE(random);

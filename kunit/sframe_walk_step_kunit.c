@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* KUnit tests of the walk: a step does what the row says. */
+#include "walk_scene.h"
+
+/*
+ * The scene: SP 0x20 into the stack, FP 0x60, register A 0x40; register B is a
+ * code address. Each word of the stack names a place in the code by the word's
+ * offset, but 8 of them are addresses of the stack.
+ */
+static const struct rule_case flex_rows[] = {
+	/* CFA */
+	{ "CFA sp+16", FLEXIBLE, { AT_REG(R_SP, 16), IN_CFA(-8) }, "c828@30" },
+	{ "CFA sp+0", FLEXIBLE, { AT_REG(R_SP, 0), IN_CFA(8) }, "c828@20", "bad-cfa" },
+	{ "CFA sp-16", FLEXIBLE, { AT_REG(R_SP, -16), IN_CFA(40) }, "bad-cfa" },
+	{ "CFA fp+16", FLEXIBLE, { AT_REG(R_FP, 16), IN_CFA(-8) }, "c868@70" },
+	{ "CFA fp-80", FLEXIBLE, { AT_REG(R_FP, -80), IN_CFA(40) }, "bad-cfa" },
+	{ "CFA A+16", FLEXIBLE, { AT_REG(R_A, 16), IN_CFA(-8) }, "c848@50", "register" },
+	{ "CFA *(sp+96)", FLEXIBLE, { IN_REG(R_SP, 96), IN_CFA(-8) }, "c8f8@100" },
+	{ "CFA *(fp+40)", FLEXIBLE, { IN_REG(R_FP, 40), IN_CFA(-8) }, "c908@110" },
+	{ "CFA *(A+80)", FLEXIBLE, { IN_REG(R_A, 80), IN_CFA(-8) }, "c918@120", "register" },
+	/* RA */
+	{ "RA *(c+8)", FLEXIBLE, { AT_REG(R_SP, 16), IN_CFA(8) }, "c838@30" },
+	{ "RA *(c-16), at SP", FLEXIBLE, { AT_REG(R_SP, 16), IN_CFA(-16) }, "c820@30" },
+	{ "RA *(c-24), below SP", FLEXIBLE, { AT_REG(R_SP, 16), IN_CFA(-24) }, "bad-cfa" },
+	{ "RA c+0", FLEXIBLE, { AT_REG(R_SP, 16), AT_CFA(0) }, "bad-ra lacking" },
+	{ "RA B+16", FLEXIBLE, { AT_REG(R_SP, 16), AT_REG(R_B, 16) }, "ca10@30", "register" },
+	{ "RA B-1", FLEXIBLE, { AT_REG(R_SP, 16), AT_REG(R_B, -1) }, "c9ff@30", "register" },
+	{ "RA *(A+8)", FLEXIBLE, { AT_REG(R_SP, 16), IN_REG(R_A, 8) }, "c848@30", "register" },
+	{ "RA *(sp+8)", FLEXIBLE, { AT_REG(R_SP, 16), IN_REG(R_SP, 8) }, "c828@30" },
+	{ "RA *(fp+8)", FLEXIBLE, { AT_REG(R_SP, 16), IN_REG(R_FP, 8) }, "c868@30" },
+	/* FP */
+	{ "FP unchanged", FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32) }, "c870@90" },
+	{ "FP left out", FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), LEFT_OUT }, "c870@90" },
+	{ "FP *(c-16)", FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), IN_CFA(-16) },
+	  "c870@90,fp100" },
+	{ "FP c+16", FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), AT_CFA(16) },
+	  "c870@90,fpa0" },
+	{ "FP A+8", FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), AT_REG(R_A, 8) },
+	  "c870@90,fp48", "register" },
+	{ "FP *(A+64)", FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), IN_REG(R_A, 64) },
+	  "c870@90,fp100", "register" },
+	{ "FP *(A+128), not in the frame",
+	  FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), IN_REG(R_A, 128) },
+	  "c870@90,fpc8c0", "register" },
+	{ "FP sp+8", FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), AT_REG(R_SP, 8) },
+	  "c870@90,fp28" },
+	{ "FP *(sp+96)", FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), IN_REG(R_SP, 96) },
+	  "c870@90,fp100" },
+	{ "FP *(sp+160), not in the frame",
+	  FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), IN_REG(R_SP, 160) },
+	  "c870@90,fpc8c0" },
+	{ "FP fp+16", FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), AT_REG(R_FP, 16) },
+	  "c870@90,fp70" },
+	{ "FP fp+160", FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), AT_REG(R_FP, 160) },
+	  "c870@90,fp100" },
+	{ "FP *(fp+32)", FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), IN_REG(R_FP, 32) },
+	  "c870@90,fp100" },
+	/* A slot that is not in the frame has been popped: FP is the caller's. */
+	{ "FP *(fp+40), below CFA",
+	  FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), IN_REG(R_FP, 40) }, "c870@90,fp110" },
+	{ "FP *(fp+48), at CFA",
+	  FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), IN_REG(R_FP, 48) }, "c870@90" },
+	{ "FP *(fp-64), at SP",
+	  FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), IN_REG(R_FP, -64) }, "c870@90,fpc820" },
+	{ "FP *(fp-72), below SP",
+	  FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), IN_REG(R_FP, -72) }, "c870@90" },
+	/* All rules hold in the frame, not in its caller. */
+	{ "CFA fp+48, FP *(fp+32)",
+	  FLEXIBLE, { AT_REG(R_FP, 48), IN_REG(R_FP, 16), IN_REG(R_FP, 32) },
+	  "c870@90,fp100" },
+};
+
+static void rule_desc(const struct rule_case *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(flex_row, flex_rows, rule_desc);
+KUNIT_ARRAY_PARAM(default_row, default_rows, rule_desc);
+
+static void row_scene(struct kunit *test)
+{
+	const struct rule_case *c = test->param_value;
+	u32 off;
+
+	if (c->info == FLEXIBLE)
+		flex_function(test, 0, c->rules[0], c->rules[1], c->rules[2]);
+	else
+		build_words(build_function(test, 0, 0, 0), 0, c->info, (const s32 *)c->rules,
+			    SFRAME_FRE_NR_WORDS(c->info));
+	for (off = 0; off < 0x200; off += 8)
+		word(test, off, code(test, 0x800 + off));
+	for (off = 0; off < 8; off++)
+		word(test, 0x80 + 8 * off, stack(test, 0x100 + 16 * off));
+}
+
+static void step_row_sampled(struct kunit *test)
+{
+	const struct rule_case *c = test->param_value;
+	struct walk_scene *scene = test->priv;
+
+	row_scene(test);
+	use_section(test);
+	sample(test, code(test, 0x10), stack(test, 0x20), stack(test, 0x60));
+	set_register(&scene->regs, R_A, stack(test, 0x40));
+	set_register(&scene->regs, R_B, SIGN(code(test, 0xa00)));
+	expect_step(test, c->want);
+}
+
+/* All registers are in the context that the kernel saved. */
+static void step_row_behind_signal(struct kunit *test)
+{
+	const struct rule_case *c = test->param_value;
+	u32 at = 0x1000;
+
+	row_scene(test);
+	use_section(test);
+	user_store(test, bare(test, 0x100), sigreturn_stub, sizeof(sigreturn_stub));
+	sample(test, bare(test, 0x100), stack(test, at), 0);
+	word(test, at + CONTEXT_MARK, CONTEXT_MARK_WORD);
+	word(test, at + CONTEXT_IP, code(test, 0x10));
+	word(test, at + context_register(R_SP), stack(test, 0x20));
+	word(test, at + context_register(R_FP), stack(test, 0x60));
+	word(test, at + context_register(R_A), stack(test, 0x40));
+	word(test, at + context_register(R_B), SIGN(code(test, 0xa00)));
+	expect_second_step(test, c->want);
+}
+
+/* SP and FP are known, and nothing else. */
+static void step_row_in_caller(struct kunit *test)
+{
+	const struct rule_case *c = test->param_value;
+	struct walk_scene *scene = test->priv;
+
+	row_scene(test);
+	sp_function(test, 0x40, 16);
+	use_section(test);
+	sample(test, code(test, 0x50), stack(test, 0x10), stack(test, 0x60));
+	set_register(&scene->regs, R_A, stack(test, 0x40));
+	set_register(&scene->regs, R_B, SIGN(code(test, 0xa00)));
+	word(test, 0x18, code(test, 0x10));
+	expect_second_step(test, c->in_caller ?: c->want);
+}
+
+/* Each register that has a number, in the sampled frame and behind a signal. */
+static void step_every_register(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+	u32 at = 0x1000, i;
+	char want[16];
+
+	user_store(test, bare(test, 0x100), sigreturn_stub, sizeof(sigreturn_stub));
+	word(test, at + CONTEXT_MARK, CONTEXT_MARK_WORD);
+	word(test, at + CONTEXT_IP, code(test, 0x10));
+	for (i = 0; i < NR_REGS; i++) {
+		if (i == R_SP)
+			continue;
+		set_register(&scene->regs, i, code(test, 0x800 + 4 * i));
+		word(test, at + context_register(i), code(test, 0xc00 + 4 * i));
+	}
+	word(test, at + context_register(R_SP), stack(test, 0x20));
+	for (i = 0; i < NR_REGS; i++) {
+		if (i == R_SP)
+			continue;
+		build_again(test);
+		flex_function(test, 0, AT_REG(R_SP, 16), AT_REG(i, 1), 0);
+		use_section(test);
+		instruction_pointer_set(&scene->regs, code(test, 0x10));
+		set_register(&scene->regs, R_SP, stack(test, 0x20));
+		scnprintf(want, sizeof(want), "c%x@30", 0x801 + 4 * i);
+		expect_step(test, want, "register %u", i);
+
+		instruction_pointer_set(&scene->regs, bare(test, 0x100));
+		set_register(&scene->regs, R_SP, stack(test, at));
+		scnprintf(want, sizeof(want), "c%x@30", 0xc01 + 4 * i);
+		expect_second_step(test, want, "register %u", i);
+	}
+}
+
+/* Rows at 0, 1 and 4 of a function: in a caller, each holds one byte longer. */
+static void step_every_address(struct kunit *test)
+{
+	struct build *b;
+	u32 off;
+
+	sp_function(test, 0x40, 16);
+	b = build_function(test, 0x80, 0, FLEX);
+	build_flex_row(b, 0, AT_REG(R_SP, 16), IN_CFA(-8), 0);
+	build_flex_row(b, 1, AT_REG(R_SP, 32), IN_CFA(-8), 0);
+	build_flex_row(b, 4, AT_REG(R_SP, 48), IN_CFA(-8), 0);
+	sp_function(test, 0xc0, 64);
+	use_section(test);
+	for (off = 0; off < 0x100; off += 16)
+		word(test, off + 8, code(test, 0x800));
+
+	for (off = 0x80; off < 0xc0; off++) {
+		sample(test, code(test, off), stack(test, 0), 0);
+		expect_step(test, off == 0x80 ? "c800@10" :
+			    off < 0x84 ? "c800@20" : "c800@30", "at 0x%x", off);
+	}
+	sample(test, code(test, 0x44), stack(test, 0), 0);
+	for (off = 0x81; off <= 0xc0; off++) {
+		word(test, 8, code(test, off));
+		expect_second_step(test, off == 0x81 ? "c800@20" :
+				   off < 0x85 ? "c800@30" : "c800@40",
+				   "to 0x%x", off);
+	}
+}
+
+/* A call may be the last instruction of its function. */
+static void step_call_is_last(struct kunit *test)
+{
+	sp_function(test, 0, 16);
+	sp_function(test, 0x40, 32);
+	outermost_function(test, 0x80);
+	use_section(test);
+	sample(test, code(test, 0x44), stack(test, 0), 0);
+	word(test, 0x18, code(test, 0x40));
+	word(test, 0x28, code(test, 0x84));
+	expect_walk(test, "c44@0 c40@20 c84@30 complete");
+}
+
+/* Where it is sampled an instruction is what it is, the first one too. */
+static void step_sampled_at_first(struct kunit *test)
+{
+	sp_function(test, 0, 16);
+	sp_function(test, 0x40, 32);
+	outermost_function(test, 0x80);
+	use_section(test);
+	sample(test, code(test, 0x40), stack(test, 0), 0);
+	word(test, 0x18, code(test, 0x84));
+	expect_walk(test, "c40@0 c84@20 complete");
+}
+
+static void step_at_ends_of_mapping(struct kunit *test)
+{
+	sp_function(test, 0, 16);
+	sp_function(test, CODE_SIZE - 64, 16);
+	use_section(test);
+	word(test, 0x08, code(test, CODE_SIZE));
+	word(test, 0x18, code(test, 1));
+	word(test, 0x28, code(test, 0));
+	sample(test, code(test, 0), stack(test, 0), 0);
+	expect_walk(test, "c0@0 c2000@10 c1@20 bad-ra lacking");
+	sample(test, code(test, CODE_SIZE), stack(test, 0), 0);
+	expect_walk(test, "c2000@0 unlearned lacking");
+	sample(test, code(test, -1), stack(test, 0), 0);
+	expect_step(test, "unlearned lacking");
+}
+
+/* CFA and RA are found, FP is not: no step. */
+static void step_commits_whole(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+
+	flex_function(test, 0, AT_REG(R_SP, 16), IN_CFA(-8), IN_REG(R_A, 0));
+	use_section(test);
+	sample(test, code(test, 4), stack(test, 0), 0);
+	word(test, 8, code(test, 4));
+	set_register(&scene->regs, R_A, stack(test, STACK_SIZE));
+	expect_walk(test, "c4@0 stack-fault");
+	set_register(&scene->regs, R_A, stack(test, 0x20));
+	word(test, 0x20, stack(test, 0x30));
+	expect_walk(test, "c4@0 c4@10,fp30 register");
+}
+
+NAMED_CASES(ra);
+
+/* Whether or not the row says that it is signed. */
+static void step_ra(struct kunit *test)
+{
+	const struct ra_case *c = test->param_value;
+	const char *want = c->valid ? "c84@10" : "bad-ra lacking";
+	static const u8 keys[] = { 0, KEY_B };
+	struct walk_scene *scene = test->priv;
+	u32 i;
+
+	for (i = 0; i < 4; i++) {
+		build_again(test);
+		build_flex_row(build_function(test, 0, keys[i / 2], FLEX), 0,
+			       AT_REG(R_SP, 16), IN_CFA(-8), 0);
+		build_flex_row(build_function(test, 0x40, keys[i / 2], FLEX), 0,
+			       AT_REG(R_SP, 16), AT_REG(R_B, 0), 0);
+		/* An attribute of 5 bytes, start 1, info 1, words 8. */
+		scene->b.fres[6] |= (i % 2) << 7;
+		scene->b.fres[21] |= (i % 2) << 7;
+		use_section(test);
+		sample(test, code(test, 4), stack(test, 0), 0);
+		word(test, 8, code(test, 0x84) ^ c->bits);
+		expect_step(test, want, "in memory, %u", i);
+
+		sample(test, code(test, 0x44), stack(test, 0), 0);
+		set_register(&scene->regs, R_B, code(test, 0x84) ^ c->bits);
+		expect_step(test, want, "in a register, %u", i);
+	}
+}
+
+/* By the processor, with both keys, as user code signs. */
+static void step_ra_signed(struct kunit *test)
+{
+	u32 i, nr_signed[2] = {};
+
+	if (!signs())
+		kunit_skip(test, "return addresses are not signed here");
+	sp_function(test, 0, 16);
+	use_section(test);
+	sample(test, code(test, 4), stack(test, 0), 0);
+	for (i = 0; i < 256; i++) {
+		bool key_b = i % 2;
+		unsigned long ra = sign(code(test, 0x84), stack(test, 8 * i), key_b);
+
+		nr_signed[key_b] += ra != code(test, 0x84);
+		word(test, 8, ra);
+		expect_step(test, "c84@10", "0x%lx", ra);
+	}
+	KUNIT_EXPECT_GT(test, nr_signed[0], 0);
+	kunit_info(test, "signed: %u with key A, %u with key B", nr_signed[0],
+		   nr_signed[1]);
+}
+
+static struct kunit_case step_tests[] = {
+	KUNIT_CASE_PARAM(step_row_sampled, flex_row_gen_params),
+	KUNIT_CASE_PARAM(step_row_behind_signal, flex_row_gen_params),
+	KUNIT_CASE_PARAM(step_row_in_caller, flex_row_gen_params),
+	KUNIT_CASE_PARAM(step_row_sampled, default_row_gen_params),
+	KUNIT_CASE_PARAM(step_row_behind_signal, default_row_gen_params),
+	KUNIT_CASE_PARAM(step_row_in_caller, default_row_gen_params),
+	KUNIT_CASE(step_every_register),
+	KUNIT_CASE(step_every_address),
+	KUNIT_CASE(step_call_is_last),
+	KUNIT_CASE(step_sampled_at_first),
+	KUNIT_CASE(step_at_ends_of_mapping),
+	KUNIT_CASE(step_commits_whole),
+	KUNIT_CASE_PARAM(step_ra, ra_gen_params),
+	KUNIT_CASE(step_ra_signed),
+	{}
+};
+
+WALK_SUITE_AND_CACHED(step);

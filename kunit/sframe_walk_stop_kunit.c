@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* KUnit tests of the walk: each reason to stop, and what is counted for it. */
+#include <linux/sched.h>
+
+#include "counters.h"
+#include "walk_scene.h"
+
+static void stop_complete_outermost(struct kunit *test)
+{
+	outermost_function(test, 0x80);
+	call_scene(test);
+	word(test, 0x18, code(test, 0x84));
+	expect_walk(test, "c4@0 c44@10 c84@20 complete");
+}
+
+/* V3: a function without rows. */
+static void stop_complete_no_rows(struct kunit *test)
+{
+	build_function(test, 0x80, 0, 0);
+	call_scene(test);
+	word(test, 0x18, code(test, 0x84));
+	expect_walk(test, "c4@0 c44@10 c84@20 complete");
+}
+
+/* What starts a thread leaves a 0 for a return address, which may be signed. */
+static void stop_complete_ra_0(struct kunit *test)
+{
+	call_scene(test);
+	word(test, 0x18, 0);
+	expect_walk(test, "c4@0 c44@10 complete");
+	word(test, 0x18, SIGN(0UL));
+	expect_walk(test, "c4@0 c44@10 complete");
+}
+
+static void stop_nodata(struct kunit *test)
+{
+	call_scene(test);
+	word(test, 0x18, bare(test, 0x10));
+	expect_walk(test, "c4@0 c44@10 b10@20 nodata");
+	word(test, 0x18, code(test, 0x100));
+	expect_walk(test, "c4@0 c44@10 c100@20 nodata");
+}
+
+/* Nothing is known of the process. */
+static void stop_unlearned_process(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+
+	call_scene(test);
+	scene->map = NULL;
+	expect_walk(test, "c4@0 unlearned lacking");
+}
+
+static void stop_unlearned_empty(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+
+	call_scene(test);
+	scene->map->nr_regions = 0;
+	expect_walk(test, "c4@0 unlearned lacking");
+}
+
+/* Nothing is known of the address. */
+static void stop_unlearned_address(struct kunit *test)
+{
+	call_scene(test);
+	sample(test, stack(test, 0), stack(test, 0), 0);
+	expect_step(test, "unlearned lacking");
+	sample(test, 0, stack(test, 0), 0);
+	expect_step(test, "unlearned lacking");
+	sample(test, -1UL, stack(test, 0), 0);
+	expect_step(test, "unlearned lacking");
+}
+
+static void stop_unlearned_gone(struct kunit *test)
+{
+	call_scene(test);
+	atomic_set(&code_range(test)->state, SFU_REGION_GONE);
+	expect_walk(test, "c4@0 unlearned lacking");
+}
+
+/* The memory is not that of the registers any more. */
+static void stop_exec(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+
+	call_scene(test);
+	current->in_execve = 1;
+	expect_walk(test, "c4@0 exec");
+	scene->map = NULL;
+	expect_walk(test, "c4@0 exec");
+	current->in_execve = 0;
+	expect_walk(test, "c4@0 unlearned lacking");
+}
+
+/* A bad section is retired, counted once, and from then on says nothing. */
+static void stop_bad(struct kunit *test)
+{
+	struct build *b = build_function(test, 0x80, 0, 0);
+	struct sfu_counters since;
+	char counted[COUNTERS_TEXT];
+
+	build_row(b, 0, 0x61, 16);
+	call_scene(test);
+	word(test, 0x18, code(test, 0x84));
+	counters_read(&since);
+	expect_walk(test, "c4@0 c44@10 c84@20 bad-section");
+	KUNIT_EXPECT_EQ(test, atomic_read(&code_range(test)->state),
+			SFU_REGION_RETIRED);
+	expect_walk(test, "c4@0 nodata");
+	counters_text(&since, counted);
+	KUNIT_EXPECT_STREQ(test, counted, "fault.word-size retired");
+}
+
+/* A mapping that has gone meanwhile does not come back as a retired one. */
+static void stop_bad_when_gone(struct kunit *test)
+{
+	stop_bad(test);
+	atomic_set(&code_range(test)->state, SFU_REGION_GONE);
+	sfu_region_retire(code_range(test), SFRAME_FAULT_WORD_SIZE);
+	KUNIT_EXPECT_EQ(test, atomic_read(&code_range(test)->state), SFU_REGION_GONE);
+}
+
+/* Each time it is met, and nothing comes of it. */
+static void expect_refused(struct kunit *test, const char *want)
+{
+	struct sfu_counters since;
+	char counted[COUNTERS_TEXT];
+
+	call_scene(test);
+	word(test, 0x18, code(test, 0x84));
+	counters_read(&since);
+	expect_walk(test, "c4@0 c44@10 c84@20 refused");
+	expect_walk(test, "c4@0 c44@10 c84@20 refused");
+	KUNIT_EXPECT_EQ(test, atomic_read(&code_range(test)->state),
+			SFU_REGION_COVERED);
+	counters_text(&since, counted);
+	KUNIT_EXPECT_STREQ(test, counted, want);
+}
+
+/* A register that no machine has. */
+static void stop_refused_register(struct kunit *test)
+{
+	flex_function(test, 0x80, AT_REG(0x1fff, 16), IN_CFA(-8), 0);
+	expect_refused(test, "fault.regnum=2");
+}
+
+/* A type of function that is yet to come. */
+static void stop_refused_type(struct kunit *test)
+{
+	build_row(build_function(test, 0x80, 0, 2), 0, 0x03, 16);
+	expect_refused(test, "fault.fde-type=2");
+}
+
+static void stop_budget_sample(struct kunit *test)
+{
+	costly_section(test);
+	recursion_scene(test, STACK_SIZE / 16);
+	KUNIT_EXPECT_EQ(test, count_callers(test), 262144 / 863);
+	expect_end(test, "budget");
+}
+
+static void stop_budget_task(struct kunit *test)
+{
+	const u32 nr = 16777216 / 863;
+	struct walk_scene *scene = test->priv;
+	u32 i;
+
+	scene->stack = user_map(test, nr * 16 / PAGE_SIZE + 1);
+	scene->may_fault = true;
+	costly_section(test);
+	for (i = 0; i <= nr; i++)
+		word(test, 16 * i + 8, code(test, 4));
+	sample(test, code(test, 4), stack(test, 0), 0);
+	KUNIT_EXPECT_EQ(test, count_callers(test), nr);
+	expect_end(test, "budget");
+}
+
+static void stop_cfa(struct kunit *test)
+{
+	flex_function(test, 0x80, AT_REG(R_SP, -16), IN_REG(R_SP, 8), 0);
+	call_scene(test);
+	word(test, 0x18, code(test, 0x84));
+	word(test, 0x28, code(test, 0x84));
+	expect_walk(test, "c4@0 c44@10 c84@20 bad-cfa");
+}
+
+static void stop_ra(struct kunit *test)
+{
+	call_scene(test);
+	word(test, 0x18, stack(test, 0));
+	expect_walk(test, "c4@0 c44@10 bad-ra lacking");
+}
+
+/* Of a mapping that is not there any more nothing is returned to. */
+static void stop_ra_gone(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+
+	call_scene(test);
+	word(test, 0x18, bare(test, 0x10));
+	atomic_set(&scene->map->regions[1].state, SFU_REGION_GONE);
+	expect_walk(test, "c4@0 c44@10 bad-ra lacking");
+}
+
+static void stop_register(struct kunit *test)
+{
+	flex_function(test, 0x80, AT_REG(R_A, 16), IN_CFA(-8), 0);
+	call_scene(test);
+	word(test, 0x18, code(test, 0x84));
+	expect_walk(test, "c4@0 c44@10 c84@20 register");
+}
+
+static void stop_signal(struct kunit *test)
+{
+	build_function(test, 0x80, SIGNAL, 0);
+	call_scene(test);
+	word(test, 0x18, code(test, 0x84));
+	word(test, 0x20 + CONTEXT_MARK, CONTEXT_MARK_WORD);
+	word(test, 0x20 + CONTEXT_IP, stack(test, 0));
+	expect_walk(test, "c4@0 c44@10 c84@20 bad-signal");
+}
+
+static struct kunit_case stop_tests[] = {
+	KUNIT_CASE(stop_complete_outermost),
+	KUNIT_CASE(stop_complete_no_rows),
+	KUNIT_CASE(stop_complete_ra_0),
+	KUNIT_CASE(stop_nodata),
+	KUNIT_CASE(stop_unlearned_process),
+	KUNIT_CASE(stop_unlearned_empty),
+	KUNIT_CASE(stop_unlearned_address),
+	KUNIT_CASE(stop_unlearned_gone),
+	KUNIT_CASE(stop_exec),
+	KUNIT_CASE(stop_bad),
+	KUNIT_CASE(stop_bad_when_gone),
+	KUNIT_CASE(stop_refused_register),
+	KUNIT_CASE(stop_refused_type),
+	KUNIT_CASE(stop_budget_sample),
+	KUNIT_CASE(stop_budget_task),
+	KUNIT_CASE(stop_cfa),
+	KUNIT_CASE(stop_ra),
+	KUNIT_CASE(stop_ra_gone),
+	KUNIT_CASE(stop_register),
+	KUNIT_CASE(stop_signal),
+	{}
+};
+
+WALK_SUITE(stop);

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* KUnit tests of the walk: return addresses that uretprobes have replaced. */
+#include <linux/sched.h>
+
+#include "walk_scene.h"
+
+#ifdef CONFIG_UPROBES
+#define TRAMPOLINE	(TASK_SIZE - PAGE_SIZE)
+
+/* A uretprobe is pending, of the function whose frame ends @cfa into the stack. */
+static struct return_instance *pend(struct kunit *test, s32 cfa, unsigned long ra)
+{
+	struct walk_scene *scene = test->priv;
+	struct return_instance *pending;
+
+	pending = kunit_kzalloc(test, sizeof(*pending), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, pending);
+	pending->stack = stack(test, 0) + cfa - PUSHED_BY_CALL;
+	pending->orig_ret_vaddr = ra;
+	pending->next = scene->utask.return_instances;
+	scene->utask.return_instances = pending;
+	return pending;
+}
+
+/* Nothing between the two may end the test: the kernel would free utask. */
+static const char *probed_text(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+	const char *text;
+
+	current->utask = &scene->utask;
+	text = walk_text(test);
+	current->utask = NULL;
+	return text;
+}
+
+#define expect_probed(test, want, ...)					\
+	expect_text(test, probed_text, want, __VA_ARGS__)
+
+/* c4, called from c44, called from c84. */
+static void uretprobe_scene(struct kunit *test)
+{
+	outermost_function(test, 0x80);
+	call_scene(test);
+	word(test, 0x18, code(test, 0x84));
+}
+
+static void uretprobe_each_frame(struct kunit *test)
+{
+	uretprobe_scene(test);
+	word(test, 0x08, TRAMPOLINE);
+	expect_probed(test, "c4@0 bad-ra lacking");
+	pend(test, 0x10, code(test, 0x44));
+	expect_probed(test, "c4@0 c44@10 c84@20 complete");
+	word(test, 0x18, TRAMPOLINE);
+	expect_probed(test, "c4@0 c44@10 bad-ra lacking");
+	pend(test, 0x20, code(test, 0x84));
+	expect_probed(test, "c4@0 c44@10 c84@20 complete");
+	word(test, 0x08, code(test, 0x44));
+	expect_probed(test, "c4@0 c44@10 c84@20 complete");
+}
+
+/* Some levels of a recursion: those above the kernel's limit are not probed. */
+static void uretprobe_recursion(struct kunit *test)
+{
+	sp_function(test, 0, 16);
+	outermost_function(test, 0x40);
+	use_section(test);
+	recursion_scene(test, 4);
+	word(test, 0x38, TRAMPOLINE);
+	pend(test, 0x40, code(test, 0x44));
+	word(test, 0x18, TRAMPOLINE);
+	pend(test, 0x20, code(test, 4));
+	word(test, 0x08, TRAMPOLINE);
+	pend(test, 0x10, code(test, 4));
+	expect_probed(test, "c4@0 c4@10 c4@20 c4@30 c44@40 complete");
+}
+
+/* A function that another one ended by jumping to; both are probed. */
+static void uretprobe_inherited(struct kunit *test)
+{
+	uretprobe_scene(test);
+	word(test, 0x08, TRAMPOLINE);
+	pend(test, 0x10, code(test, 0x44));
+	pend(test, 0x10, code(test, 0x44))->chained = true;
+	expect_probed(test, "c4@0 c44@10 c84@20 complete");
+}
+
+/* As longjmp() leaves them: of frames that are gone. */
+static void uretprobe_left_behind(struct kunit *test)
+{
+	uretprobe_scene(test);
+	word(test, 0x18, TRAMPOLINE);
+	pend(test, 0x20, code(test, 0x84));
+	pend(test, 0x10, code(test, 0x104));
+	pend(test, 0x08, code(test, 0x104));
+	pend(test, -0x100, code(test, 0x104));
+	expect_probed(test, "c4@0 c44@10 c84@20 complete");
+}
+
+/* A frame is told by nothing but the stack pointer at its entry. */
+static void uretprobe_of_another_frame(struct kunit *test)
+{
+	s32 off;
+
+	uretprobe_scene(test);
+	word(test, 0x18, TRAMPOLINE);
+	for (off = -16; off <= 16; off++)
+		if (off)
+			pend(test, 0x20 + off, code(test, 0x84));
+	expect_probed(test, "c4@0 c44@10 bad-ra lacking");
+}
+
+/* What begins a page need not be a trampoline. */
+static void uretprobe_none_at_page(struct kunit *test)
+{
+	outermost_function(test, PAGE_SIZE - 64);
+	call_scene(test);
+	word(test, 0x18, code(test, PAGE_SIZE));
+	expect_probed(test, "c4@0 c44@10 c1000@20 complete");
+	pend(test, 0x10, code(test, 0x104));
+	expect_probed(test, "c4@0 c44@10 c1000@20 complete");
+}
+
+/* Before the frame is made, and where the return address is in a register. */
+static void uretprobe_sampled_at_first(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+
+	flex_function(test, 0, AT_REG(R_SP, 0), AT_REG(R_B, 0), 0);
+	sp_function(test, 0x40, 16);
+	outermost_function(test, 0x80);
+	use_section(test);
+	sample(test, code(test, 0), stack(test, 0x10), 0);
+	set_register(&scene->regs, R_B, TRAMPOLINE);
+	pend(test, 0x10, code(test, 0x44));
+	word(test, 0x18, code(test, 0x84));
+	expect_probed(test, "c0@10 c44@10 c84@20 complete");
+}
+
+/* The call that proves a frame is that of the real return address. */
+static void uretprobe_by_fp(struct kunit *test)
+{
+	fallback_scene(test);
+	record(test, 0x20, 0, TRAMPOLINE);
+	pend(test, 0x30, bare(test, 0x210));
+	expect_probed(test, "b10@0 nodata");
+	store_call(test, plain_call(), bare(test, 0x210), bare(test, 0));
+	expect_probed(test, "b10@0 b210@30,fp? nodata");
+}
+
+/* As many as the kernel allows; or a list that has no end, or a bad one. */
+static void uretprobe_list(struct kunit *test)
+{
+	struct return_instance *last;
+	u32 nr;
+
+	uretprobe_scene(test);
+	word(test, 0x18, TRAMPOLINE);
+	last = pend(test, 0x20, code(test, 0x84));
+	for (nr = 1; nr < 64; nr++)
+		pend(test, 0x100, code(test, 0x104));
+	expect_probed(test, "c4@0 c44@10 c84@20 complete");
+	/* One more than that. */
+	pend(test, 0x100, code(test, 0x104));
+	expect_probed(test, "c4@0 c44@10 bad-ra lacking");
+
+	last->stack = 0;
+	last->next = last;
+	expect_probed(test, "c4@0 c44@10 bad-ra lacking");
+	((struct walk_scene *)test->priv)->utask.return_instances = last;
+	last->next = (void *)-PAGE_SIZE;
+	expect_probed(test, "c4@0 c44@10 bad-ra lacking");
+	last->next = (void *)stack(test, 0);
+	expect_probed(test, "c4@0 c44@10 bad-ra lacking");
+}
+
+/* Where a return went to: one register still has that, and it is R_B if any. */
+static void sample_returned(struct kunit *test, unsigned long ip, unsigned long sp)
+{
+	struct walk_scene *scene = test->priv;
+
+	sample(test, ip, sp, 0);
+	set_register(&scene->regs, R_B, round_down(ip, PAGE_SIZE));
+}
+
+/*
+ * In the trampoline: all that it pushes is on the stack, or some of it, below
+ * where the return address was.
+ */
+static void uretprobe_sampled_in_trampoline(struct kunit *test)
+{
+	u32 pushed;
+
+	uretprobe_scene(test);
+	word(test, 0x18, TRAMPOLINE);
+	pend(test, 0x20, code(test, 0x84));
+	pend(test, 0x10, code(test, 0x44));
+	user_store(test, bare(test, 0), trampoline, sizeof(trampoline));
+	for (pushed = 0; pushed <= TRAMPOLINE_PUSHES; pushed += 8) {
+		sample_returned(test, bare(test, pushed / 8), stack(test, 0x10) - pushed);
+		expect_probed(test, "c44@10 c84@20 complete", "%u pushed", pushed);
+	}
+	/* It is not this one that was returned from. */
+	pend(test, -0x40, code(test, 0x104));
+	sample_returned(test, bare(test, 0), stack(test, 0x10));
+	expect_probed(test, "c44@10 c84@20 complete");
+	/* Nor any. */
+	sample_returned(test, bare(test, 0), stack(test, 0x28));
+	expect_probed(test, "b0@28 nodata");
+	/* Behind it in its page; and other code, which nobody returned to. */
+	sample_returned(test, bare(test, sizeof(trampoline)), stack(test, 0x10));
+	expect_walk(test, "b" TRAMPOLINE_END "@10 nodata");
+	expect_probed(test, "b" TRAMPOLINE_END "@10 nodata");
+	user_store(test, bare(test, sizeof(trampoline) - 1), "", 1);
+	sample(test, bare(test, 0), stack(test, 0x10), 0);
+	set_register(&((struct walk_scene *)test->priv)->regs, R_B, code(test, 0x44));
+	expect_probed(test, "b0@10 nodata");
+}
+
+/* Where the probe has been handled, the return address is on the stack. */
+static void uretprobe_sampled_behind_trampoline(struct kunit *test)
+{
+	static const u8 at[] = { 0x0d, 0x0f, 0x10 };	/* pop; pop; ret */
+	u32 i;
+
+	if (!IS_ENABLED(CONFIG_X86_64))
+		kunit_skip(test, "the trampoline does not return by itself");
+	uretprobe_scene(test);
+	word(test, 0x08, code(test, 0x44));
+	user_store(test, bare(test, 0), trampoline, sizeof(trampoline));
+	for (i = 0; i < ARRAY_SIZE(at); i++) {
+		sample(test, bare(test, at[i]), stack(test, 0) - 8 + 8 * i, 0);
+		expect_probed(test, "c44@10 c84@20 complete", "at 0x%x", at[i]);
+	}
+	sample(test, bare(test, 0x0b), stack(test, 0) - 8, 0);
+	expect_probed(test, "bb@? nodata");
+	/* Where to is no code. */
+	word(test, 0x08, stack(test, 0));
+	sample(test, bare(test, 0x10), stack(test, 0x08), 0);
+	expect_probed(test, "b10@8 nodata");
+}
+
+/* Out of line: ahead of the instruction, and behind it. */
+static void uretprobe_sampled_in_copy(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+
+	uretprobe_scene(test);
+	scene->utask.xol_vaddr = TRAMPOLINE + 0x80;
+	scene->utask.vaddr = code(test, 0);
+	sample(test, TRAMPOLINE + 0x80, stack(test, 0), 0);
+	expect_probed(test, "c0@0 c44@10 c84@20 complete");
+	sample(test, TRAMPOLINE + 0x84, stack(test, 0), 0);
+	expect_probed(test, "c4@0 c44@10 c84@20 complete");
+	sample(test, TRAMPOLINE + 0x7f, stack(test, 0), 0);
+	expect_probed(test, "?@0 unlearned lacking");
+}
+
+static const char *text_at_breakpoint(struct kunit *test)
+{
+	const char *text;
+
+	set_thread_flag(TIF_UPROBE);
+	text = walk_text(test);
+	clear_thread_flag(TIF_UPROBE);
+	return text;
+}
+
+#define expect_at_breakpoint(test, want)				\
+	expect_text(test, text_at_breakpoint, want)
+
+/* push %rax has been replaced, and not been executed. */
+static void uretprobe_behind_breakpoint(struct kunit *test)
+{
+	struct build *b;
+
+	if (!IS_ENABLED(CONFIG_X86_64))
+		kunit_skip(test, "a breakpoint leaves the ip at it");
+	b = build_function(test, 0, 0, FLEX);
+	build_flex_row(b, 0, AT_REG(R_SP, 8), IN_CFA(-8), 0);
+	build_flex_row(b, 1, AT_REG(R_SP, 16), IN_CFA(-8), 0);
+	sp_function(test, 0x40, 16);
+	outermost_function(test, 0x80);
+	use_section(test);
+	word(test, 0x08, code(test, 0x44));
+	word(test, 0x18, code(test, 0x84));
+	user_store(test, code(test, 0), "\xcc", 1);
+	sample(test, code(test, 1), stack(test, 0x08), 0);
+	expect_at_breakpoint(test, "c0@8 c44@10 c84@20 complete");
+	/* Nobody says so, but the call. */
+	store_call(test, plain_call(), code(test, 0x44), code(test, 0));
+	expect_probed(test, "c0@8 c44@10 c84@20 complete");
+	/* It has, since. */
+	sample(test, code(test, 1), stack(test, 0), 0);
+	expect_probed(test, "c1@0 c44@10 c84@20 complete");
+	/* Likewise where a function jumped here that was called. */
+	store_call(test, plain_call(), code(test, 0x44), code(test, 0x40));
+	expect_probed(test, "c1@0 c44@10 c84@20 complete");
+	sample(test, code(test, 1), stack(test, 0x08), 0);
+	expect_probed(test, "c0@8 c44@10 c84@20 complete");
+	/* Another one is handled; this byte is not that, or ahead of a function. */
+	sample(test, code(test, 2), stack(test, 0), 0);
+	expect_at_breakpoint(test, "c2@0 c44@10 c84@20 complete");
+	user_store(test, code(test, 0x3f), "\xcc\xcc", 2);
+	sample(test, code(test, 0x40), stack(test, 0x10), 0);
+	expect_at_breakpoint(test, "c40@10 c84@20 complete");
+	user_store(test, code(test, 0x40), "\x90", 1);
+	expect_at_breakpoint(test, "c40@10 c84@20 complete");
+}
+
+static struct kunit_case uretprobe_tests[] = {
+	KUNIT_CASE(uretprobe_each_frame),
+	KUNIT_CASE(uretprobe_recursion),
+	KUNIT_CASE(uretprobe_inherited),
+	KUNIT_CASE(uretprobe_left_behind),
+	KUNIT_CASE(uretprobe_of_another_frame),
+	KUNIT_CASE(uretprobe_none_at_page),
+	KUNIT_CASE(uretprobe_sampled_at_first),
+	KUNIT_CASE(uretprobe_by_fp),
+	KUNIT_CASE(uretprobe_list),
+	KUNIT_CASE(uretprobe_sampled_in_trampoline),
+	KUNIT_CASE(uretprobe_sampled_behind_trampoline),
+	KUNIT_CASE(uretprobe_sampled_in_copy),
+	KUNIT_CASE(uretprobe_behind_breakpoint),
+	{}
+};
+
+WALK_SUITE_AND_CACHED(uretprobe);
+#endif /* CONFIG_UPROBES */

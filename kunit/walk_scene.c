@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The scene in which the suites of the walk run. See walk_scene.h. */
+#include <linux/uaccess.h>
+
+#include "walk_scene.h"
+
+unsigned long map_present(struct kunit *test, u32 nr)
+{
+	unsigned long addr = user_map(test, nr);
+
+	KUNIT_ASSERT_EQ(test, 0, clear_user((void __user *)addr, nr * PAGE_SIZE));
+	return addr;
+}
+
+int walk_scene_init(struct kunit *test)
+{
+	struct walk_scene *scene = kunit_kzalloc(test, sizeof(*scene), GFP_KERNEL);
+	struct sfu_region *regions;
+
+	if (PAGE_SIZE != 4096)
+		kunit_skip(test, "what is expected has pages of 4096 bytes");
+	KUNIT_ASSERT_NOT_NULL(test, scene);
+	scene->map = kunit_kzalloc(test, struct_size(scene->map, regions, 2),
+				   GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, scene->map);
+	scene->map->nr_regions = 2;
+	regions = scene->map->regions;
+
+	scene->code = map_present(test, 4);
+	scene->bare = scene->code + CODE_SIZE + PAGE_SIZE;
+	KUNIT_ASSERT_EQ(test, 0, vm_munmap(scene->code + CODE_SIZE, PAGE_SIZE));
+	scene->section = map_present(test, 1);
+	scene->stack = map_present(test, STACK_SIZE / PAGE_SIZE);
+
+	regions[0].start = scene->code;
+	regions[0].end = scene->code + CODE_SIZE;
+	regions[1].start = scene->bare;
+	regions[1].end = scene->bare + BARE_SIZE;
+	prandom_seed_state(&scene->random, 5);
+	build_start(&scene->b, 3, 0, ABI);
+	test->priv = scene;
+	return 0;
+}
+
+void use_cache(struct kunit *test)
+{
+	struct sfu_map *map = ((struct walk_scene *)test->priv)->map;
+
+	map->cache = sfu_cache_alloc();
+	KUNIT_ASSERT_NOT_NULL(test, map->cache);
+	map->regions[0].key = PAGE_SIZE;
+	map->regions[1].key = PAGE_SIZE + CODE_SIZE;
+}
+
+int walk_scene_init_cached(struct kunit *test)
+{
+	int err = walk_scene_init(test);
+
+	if (!err)
+		use_cache(test);
+	return err;
+}
+
+void walk_scene_exit_cached(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+
+	if (scene)
+		sfu_cache_free(scene->map->cache);
+}
+
+/* Another function, 64 bytes at @off in the code. Rows follow. */
+struct build *build_function(struct kunit *test, u32 off, u8 info, u8 type)
+{
+	struct walk_scene *scene = test->priv;
+
+	build_fde(&scene->b, scene->code + off - scene->section, 64,
+		  ADDR1 | info, type, 0);
+	return &scene->b;
+}
+
+void build_flex_row(struct build *b, u32 start, u32 cfa, u32 ra, u32 fp)
+{
+	const u32 rules[] = { cfa, ra, fp };
+	s32 words[6];
+	u32 i, nr = 0;
+
+	for (i = 0; i < ARRAY_SIZE(rules) && rules[i]; i++) {
+		words[nr++] = rules[i] >> 16;
+		if (rules[i] != LEFT_OUT)
+			words[nr++] = (s16)rules[i];
+	}
+	build_words(b, start, 0x20 | nr << 1, words, nr);
+}
+
+void flex_function(struct kunit *test, u32 off, u32 cfa, u32 ra, u32 fp)
+{
+	build_flex_row(build_function(test, off, 0, FLEX), 0, cfa, ra, fp);
+}
+
+/* CFA = SP + @size, the return address below it. */
+void sp_function(struct kunit *test, u32 off, u32 size)
+{
+	flex_function(test, off, AT_REG(R_SP, size), IN_CFA(-8), 0);
+}
+
+/* CFA = FP + 16, below it the return address and the caller's FP. */
+void fp_function(struct kunit *test, u32 off)
+{
+	flex_function(test, off, AT_REG(R_FP, 16), IN_CFA(-8), IN_CFA(-16));
+}
+
+void outermost_function(struct kunit *test, u32 off)
+{
+	build_row(build_function(test, off, 0, FLEX), 0, 0x01);
+}
+
+struct sfu_region *code_range(struct kunit *test)
+{
+	return &((struct walk_scene *)test->priv)->map->regions[0];
+}
+
+/* What has been built is the section of the code from now on. */
+void use_section(struct kunit *test)
+{
+	struct sframe_reader rd = { .read = read_user, .budget = U32_MAX };
+	struct sfu_region *region = code_range(test);
+	struct walk_scene *scene = test->priv;
+
+	build_finish(&scene->b);
+	/* As what is mapped anew. */
+	if (region->key)
+		region->key += CODE_SIZE + BARE_SIZE;
+	user_store(test, scene->section, scene->b.bytes, scene->b.len);
+	KUNIT_ASSERT_EQ(test, 0, sframe_section_init(&region->sec, &rd,
+						     scene->section, scene->b.len));
+	atomic_set(&region->state, SFU_REGION_COVERED);
+}
+
+/* What was built is forgotten. */
+void build_again(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+
+	build_start(&scene->b, 3, 0, ABI);
+}
+
+/*
+ * A look-up here reads 16 entries of 16 bytes, an attribute of 5 and a row of
+ * 10, and pays 32 for each of the 18 reads, and 16 for the row: 863. It is that
+ * of the last.
+ */
+void costly_section(struct kunit *test)
+{
+	u32 i;
+
+	for (i = 0; i < 15; i++)
+		sp_function(test, 0x1000 + 64 * i, 16);
+	sp_function(test, 0, 16);
+	use_section(test);
+}
+
+/* c4, called from c44; the caller of that is up to the test. */
+void call_scene(struct kunit *test)
+{
+	sp_function(test, 0, 16);
+	sp_function(test, 0x40, 16);
+	use_section(test);
+	sample(test, code(test, 4), stack(test, 0), 0);
+	word(test, 0x08, code(test, 0x44));
+}
+
+/* A function that calls itself @nr times. */
+void recursion_scene(struct kunit *test, u32 nr)
+{
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		word(test, 16 * i + 8, code(test, 4));
+	sample(test, code(test, 4), stack(test, 0), 0);
+}
+
+const struct call_case *plain_call(void)
+{
+	return &call_cases[0];
+}
+
+/* The code ahead of @ra, which names @to. */
+void store_call(struct kunit *test, const struct call_case *c,
+		unsigned long ra, unsigned long to)
+{
+	u8 bytes[CALL_CODE];
+
+	memcpy(bytes, c->code, sizeof(bytes));
+	if (c->refers != TO_NOTHING)
+		put_callee(bytes, ra, to);
+	user_store(test, ra - sizeof(bytes), bytes, sizeof(bytes));
+}
+
+unsigned long slot_of(const struct plt_case *c, unsigned long slot)
+{
+	return c->names_page ? slot & PAGE_MASK : slot;
+}
+
+void store_plt(struct kunit *test, const struct plt_case *c,
+	       unsigned long addr, unsigned long slot)
+{
+	u8 bytes[PLT_CODE];
+
+	memcpy(bytes, c->code, sizeof(bytes));
+	put_slot(bytes + c->at, addr + c->at, slot);
+	user_store(test, addr, bytes, sizeof(bytes));
+}
+
+/*
+ * Sampled in a function at b0 that no row describes; the frame record is 0x20
+ * into the stack and leads to b210. What calls there is up to the test. A
+ * function with a row is at c0.
+ */
+void fallback_scene(struct kunit *test)
+{
+	fp_function(test, 0);
+	outermost_function(test, 0x40);
+	use_section(test);
+	sample(test, bare(test, 0x10), stack(test, 0), stack(test, 0x20));
+	record(test, 0x20, 0, bare(test, 0x210));
+}
+
+/* The context at @at: interrupted there. */
+void store_context(struct kunit *test, u32 at, unsigned long ip,
+		   unsigned long sp, unsigned long fp)
+{
+	word(test, at + CONTEXT_MARK, CONTEXT_MARK_WORD);
+	word(test, at + CONTEXT_IP, ip);
+	word(test, at + context_register(R_SP), sp);
+	word(test, at + context_register(R_FP), fp);
+}
+
+/*
+ * A handler at c0 that returns to @stub, with the context behind its frame. The
+ * interrupted frame is that of the function at c40, called by that at c80.
+ */
+void signal_scene(struct kunit *test, unsigned long stub)
+{
+	sp_function(test, 0, 16);
+	sp_function(test, 0x40, 16);
+	outermost_function(test, 0x80);
+	use_section(test);
+	user_store(test, bare(test, 0x100), sigreturn_stub, sizeof(sigreturn_stub));
+	sample(test, code(test, 4), stack(test, CONTEXT - 16), 0);
+	word(test, CONTEXT - 8, stub);
+	store_context(test, CONTEXT, code(test, 0x44), stack(test, 0x100), stack(test, 0x300));
+	word(test, 0x108, code(test, 0x84));
+}
+
+static __printf(2, 3) void append(struct walk_scene *scene, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	scene->len += vscnprintf(scene->text + scene->len, WALK_TEXT - scene->len,
+				 format, args);
+	va_end(args);
+}
+
+/* @on_stack goes ahead of what is no code. */
+static void append_value(struct walk_scene *scene, const char *on_stack,
+			 unsigned long value)
+{
+	if (value - scene->code <= CODE_SIZE)
+		append(scene, "c%lx", value - scene->code);
+	else if (value - scene->bare <= BARE_SIZE)
+		append(scene, "b%lx", value - scene->bare);
+	else if (value - scene->stack <= STACK_SIZE)
+		append(scene, "%s%lx", on_stack, value - scene->stack);
+	else
+		append(scene, "%s?", on_stack);
+}
+
+static void append_frame(struct walk_scene *scene, unsigned long last_fp)
+{
+	const struct sfu_frame *frame = &scene->walk.frame;
+
+	append_value(scene, "", frame->ip);
+	append_value(scene, "@", frame->sp);
+	if (frame->fp == last_fp)
+		return;
+	append(scene, ",fp");
+	append_value(scene, "", frame->fp);
+}
+
+void append_stop(struct walk_scene *scene)
+{
+	append(scene, "%s%s", sfu_stop_names[scene->walk.stop],
+	       scene->walk.lacking ? " lacking" : "");
+}
+
+/* From the sampled frame. What is in the cache is of the very same walk. */
+void begin_walk(struct walk_scene *scene)
+{
+	u64 ips[16];
+
+	if (scene->map && scene->map->cache) {
+		sfu_walk_init(&scene->walk, scene->map, &scene->regs, scene->may_fault);
+		while (sfu_walk_callers(&scene->walk, ips, ARRAY_SIZE(ips)))
+			;
+	}
+	sfu_walk_init(&scene->walk, scene->map, &scene->regs, scene->may_fault);
+	scene->len = 0;
+	scene->text[0] = '\0';
+}
+
+/* The walk that has begun reads by this function, which may read by scene.read. */
+void read_by(struct walk_scene *scene, read_fn *read)
+{
+	scene->read = scene->walk.rd.read;
+	scene->walk.rd.read = read;
+	scene->calls = 0;
+}
+
+/* A step that fails changes nothing. */
+bool next_frame(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+	struct sfu_walk last = scene->walk;
+	u64 ip;
+
+	if (sfu_walk_callers(&scene->walk, &ip, 1)) {
+		KUNIT_EXPECT_EQ(test, ip, scene->walk.frame.ip);
+		return true;
+	}
+	KUNIT_EXPECT_MEMEQ(test, &scene->walk.frame, &last.frame,
+			   sizeof(last.frame));
+	KUNIT_EXPECT_MEMEQ(test, scene->walk.nr_frames, last.nr_frames,
+			   sizeof(last.nr_frames));
+	return false;
+}
+
+void append_step(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+	unsigned long fp = scene->walk.frame.fp;
+
+	if (next_frame(test))
+		append_frame(scene, fp);
+	else
+		append_stop(scene);
+}
+
+const char *last_text(struct kunit *test)
+{
+	return ((struct walk_scene *)test->priv)->text;
+}
+
+/* One step, from the sampled frame. */
+const char *step_text(struct kunit *test)
+{
+	begin_walk(test->priv);
+	append_step(test);
+	return last_text(test);
+}
+
+/* The step behind that. */
+const char *second_step_text(struct kunit *test)
+{
+	begin_walk(test->priv);
+	KUNIT_EXPECT_TRUE(test, next_frame(test));
+	append_step(test);
+	return last_text(test);
+}
+
+/* From where we are. */
+void append_walk(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+	unsigned long fp = scene->walk.frame.fp;
+	u32 nr;
+
+	append_frame(scene, fp);
+	for (nr = 1; nr < MAX_FRAMES && next_frame(test); nr++) {
+		append(scene, " ");
+		append_frame(scene, fp);
+		fp = scene->walk.frame.fp;
+	}
+	append(scene, " ");
+	append_stop(scene);
+}
+
+const char *walk_text(struct kunit *test)
+{
+	begin_walk(test->priv);
+	append_walk(test);
+	return last_text(test);
+}
+
+/* To the end: the callers found. */
+u32 count_callers(struct kunit *test)
+{
+	u32 nr = 0;
+
+	begin_walk(test->priv);
+	while (next_frame(test))
+		nr++;
+	append_stop(test->priv);
+	return nr;
+}

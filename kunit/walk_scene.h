@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The scene in which the suites of the walk run, sframe_walk_*_kunit.c.
+ *
+ * Section, code and stack lie in real mappings, and each is followed by a page
+ * that is not mapped; the process map and the registers are the test's. A walk
+ * is compared as a text, written out from the specification and the ABI: the
+ * frames, and why there are no more of them.
+ *
+ *	c40@10,fp80	in the code with a section, at 0x40; the stack pointer
+ *			is 0x10 into the stack; the frame pointer differs from
+ *			that of the frame before and is 0x80 into the stack
+ *	b10@30		in the code without a section
+ *	lacking		another scan of the process might help
+ *
+ * Facts of the architecture are in arch/.../walk_facts.h.
+ */
+#ifndef WALK_SCENE_H
+#define WALK_SCENE_H
+
+#include <kunit/test.h>
+#include <linux/mm.h>
+#include <linux/prandom.h>
+#include <linux/uprobes.h>
+
+#include "named_cases.h"
+#include "section_builder.h"
+#include "sframe_cache.h"
+#include "sframe_map.h"
+#include "sframe_walk.h"
+#include "user_memory.h"
+#include "walk_facts.h"
+
+#define CODE_SIZE	(2 * PAGE_SIZE)
+#define BARE_SIZE	PAGE_SIZE
+#define STACK_SIZE	(4 * PAGE_SIZE)
+
+#define WALK_TEXT	1024
+#define MAX_FRAMES	40		/* in a text */
+
+typedef int read_fn(struct sframe_reader *rd, void *dst, u64 addr, u32 len);
+
+/**
+ * struct walk_scene - what a test of the walk works with
+ * @walk: the walk
+ * @regs: the sampled frame
+ * @may_fault: how to walk
+ * @code: address of the code with a section, CODE_SIZE bytes
+ * @bare: address of the code without, BARE_SIZE bytes, somewhere above
+ * @section: address of the section
+ * @stack: address of the stack, STACK_SIZE bytes
+ * @map: both pieces of code
+ * @b: to build in
+ * @random: of a fixed seed
+ * @read: the walk's own reader, while read_by() replaces it
+ * @calls: of the reader that replaces it
+ * @fail_at: the call that fails; 1 is the first
+ * @section_size: bytes from @section on that count as the section's
+ * @of_section: what was read of it
+ * @of_frames: what was read elsewhere
+ * @text: of a walk
+ * @len: its bytes
+ * @utask: uretprobes that are pending
+ */
+struct walk_scene {
+	struct sfu_walk		walk;
+	struct pt_regs		regs;
+	bool			may_fault;
+	unsigned long		code;
+	unsigned long		bare;
+	unsigned long		section;
+	unsigned long		stack;
+	struct sfu_map		*map;
+	struct build		b;
+	struct rnd_state	random;
+	read_fn			*read;
+	u32			calls;
+	u32			fail_at;
+	u32			section_size;
+	struct tally {
+		u32		reads;
+		u32		bytes;
+	} of_section, of_frames;
+	char			text[WALK_TEXT];
+	size_t			len;
+#ifdef CONFIG_UPROBES
+	struct uprobe_task	utask;
+#endif
+};
+
+int walk_scene_init(struct kunit *test);
+int walk_scene_init_cached(struct kunit *test);
+void walk_scene_exit_cached(struct kunit *test);
+
+/* The suite of which_tests[]. */
+#define WALK_SUITE(which)						\
+	static struct kunit_suite which##_suite = {			\
+		.name = "sframe_walk_" #which,				\
+		.init = walk_scene_init,				\
+		.test_cases = which##_tests,				\
+	};								\
+	kunit_test_suite(which##_suite)
+
+/* Likewise, and the same tests again by rows of the rule cache. */
+#define WALK_SUITE_AND_CACHED(which)					\
+	WALK_SUITE(which);						\
+	static struct kunit_suite which##_cached_suite = {		\
+		.name = "sframe_walk_" #which "_cached",		\
+		.init = walk_scene_init_cached,				\
+		.exit = walk_scene_exit_cached,				\
+		.test_cases = which##_tests,				\
+	};								\
+	kunit_test_suite(which##_cached_suite)
+
+static inline unsigned long code(struct kunit *test, u32 off)
+{
+	return ((struct walk_scene *)test->priv)->code + off;
+}
+
+static inline unsigned long bare(struct kunit *test, u32 off)
+{
+	return ((struct walk_scene *)test->priv)->bare + off;
+}
+
+static inline unsigned long stack(struct kunit *test, u32 off)
+{
+	return ((struct walk_scene *)test->priv)->stack + off;
+}
+
+static inline void store_word(struct kunit *test, unsigned long addr, u64 value)
+{
+	user_store(test, addr, &value, sizeof(value));
+}
+
+/* A word of the stack. */
+static inline void word(struct kunit *test, u32 off, u64 value)
+{
+	store_word(test, stack(test, off), value);
+}
+
+/* A frame record, as the frame pointer points to. */
+static inline void record(struct kunit *test, u32 off, unsigned long fp,
+			  unsigned long ra)
+{
+	word(test, off, fp);
+	word(test, off + 8, ra);
+}
+
+/* The sampled frame. */
+static inline void sample(struct kunit *test, unsigned long ip, unsigned long sp,
+			  unsigned long fp)
+{
+	struct walk_scene *scene = test->priv;
+
+	instruction_pointer_set(&scene->regs, ip);
+	set_register(&scene->regs, R_SP, sp);
+	set_register(&scene->regs, R_FP, fp);
+}
+
+unsigned long map_present(struct kunit *test, u32 nr);
+void use_cache(struct kunit *test);
+
+struct build *build_function(struct kunit *test, u32 off, u8 info, u8 type);
+void build_flex_row(struct build *b, u32 start, u32 cfa, u32 ra, u32 fp);
+void flex_function(struct kunit *test, u32 off, u32 cfa, u32 ra, u32 fp);
+void sp_function(struct kunit *test, u32 off, u32 size);
+void fp_function(struct kunit *test, u32 off);
+void outermost_function(struct kunit *test, u32 off);
+struct sfu_region *code_range(struct kunit *test);
+void use_section(struct kunit *test);
+void build_again(struct kunit *test);
+void costly_section(struct kunit *test);
+
+const struct call_case *plain_call(void);
+void store_call(struct kunit *test, const struct call_case *c, unsigned long ra,
+		unsigned long to);
+unsigned long slot_of(const struct plt_case *c, unsigned long slot);
+void store_plt(struct kunit *test, const struct plt_case *c, unsigned long addr,
+	       unsigned long slot);
+
+void call_scene(struct kunit *test);
+void recursion_scene(struct kunit *test, u32 nr);
+void fallback_scene(struct kunit *test);
+void signal_scene(struct kunit *test, unsigned long stub);
+void store_context(struct kunit *test, u32 at, unsigned long ip, unsigned long sp,
+		   unsigned long fp);
+
+#define CONTEXT		0x1000		/* signal_scene()'s context, on the stack */
+
+/* The step of fallback_scene(), where the frame pointer is proved. */
+#define FOLLOWED	"b210@30,fp?"
+
+void begin_walk(struct walk_scene *scene);
+void read_by(struct walk_scene *scene, read_fn *read);
+bool next_frame(struct kunit *test);
+void append_stop(struct walk_scene *scene);
+void append_step(struct kunit *test);
+void append_walk(struct kunit *test);
+u32 count_callers(struct kunit *test);
+
+const char *last_text(struct kunit *test);
+const char *step_text(struct kunit *test);
+const char *second_step_text(struct kunit *test);
+const char *walk_text(struct kunit *test);
+
+/* The arguments after @want name the case, if there are any. */
+#define expect_text(test, text, want, ...)				\
+do {									\
+	struct kunit *of = (test);					\
+									\
+	KUNIT_EXPECT_STREQ_MSG(of, text(of), want, " " __VA_ARGS__);	\
+} while (0)
+
+#define expect_walk(test, want, ...)					\
+	expect_text(test, walk_text, want, ##__VA_ARGS__)
+#define expect_step(test, want, ...)					\
+	expect_text(test, step_text, want, ##__VA_ARGS__)
+#define expect_second_step(test, want, ...)				\
+	expect_text(test, second_step_text, want, ##__VA_ARGS__)
+#define expect_end(test, want, ...)					\
+	expect_text(test, last_text, want, ##__VA_ARGS__)
+
+#endif /* WALK_SCENE_H */
