@@ -7,8 +7,8 @@
 #include <linux/sched/mm.h>
 #include <linux/seq_buf.h>
 
+#include "map_builder.h"
 #include "scan_scene.h"
-#include "sframe_map.h"
 
 void expect_counted(struct kunit *test, const char *want)
 {
@@ -25,25 +25,22 @@ static unsigned long round_to_page(unsigned long addr)
 	return (addr + PAGE_SIZE / 2) & PAGE_MASK;
 }
 
-static void range_text(struct kunit *test, const struct sfu_region *region,
+static void range_text(struct kunit *test, const struct sfu_region *range,
 		       struct seq_buf *s)
 {
-	static const char *const states[] = {
-		"plain", "awaited", "covered", "retired", "gone"
-	};
-	int state = atomic_read(&region->state);
+	const char *state = state_text(range);
 	unsigned long border;
 
 	seq_buf_printf(s, "%s%ld-%ld %s", s->len ? ", " : "",
-		       (long)(region->start - page(test, 0)) / (long)PAGE_SIZE,
-		       (long)(region->end - page(test, 0)) / (long)PAGE_SIZE,
-		       states[state]);
-	if (state != SFU_REGION_COVERED)
+		       (long)(range->start - page(test, 0)) / (long)PAGE_SIZE,
+		       (long)(range->end - page(test, 0)) / (long)PAGE_SIZE,
+		       state);
+	if (strcmp(state, "covered"))
 		return;
-	border = round_to_page(region->sec.addr);
+	border = round_to_page(range->sec.addr);
 	seq_buf_printf(s, " by %lu", (border - page(test, 0)) / PAGE_SIZE);
-	if (region->sec.addr != border)
-		seq_buf_printf(s, "%+ld", (long)(region->sec.addr - border));
+	if (range->sec.addr != border)
+		seq_buf_printf(s, "%+ld", (long)(range->sec.addr - border));
 }
 
 void text_of_map(struct kunit *test, struct sfu_map *map, char *text)
@@ -72,14 +69,14 @@ void map_text(struct kunit *test, char *text)
 	sfu_map_put(map);
 }
 
-/* The region that covers an address, found by looking at each. */
+/* The range that covers an address, found by looking at each. */
 static struct sfu_region *find_slowly(struct sfu_map *map, unsigned long addr)
 {
 	unsigned int i;
 
 	for (i = 0; i < map->nr_regions; i++)
 		if (map->regions[i].start <= addr && addr < map->regions[i].end &&
-		    atomic_read(&map->regions[i].state) != SFU_REGION_GONE)
+		    !is_unmapped(&map->regions[i]))
 			return &map->regions[i];
 	return NULL;
 }
@@ -97,15 +94,15 @@ static void expect_in_order(struct kunit *test, struct sfu_map *map)
 	unsigned int i;
 
 	for (i = 0; i < map->nr_regions; i++) {
-		const struct sfu_region *region = &map->regions[i];
+		const struct sfu_region *range = &map->regions[i];
 
-		KUNIT_EXPECT_LE(test, end, region->start);
-		KUNIT_EXPECT_LT(test, region->start, region->end);
-		end = region->end;
-		expect_found(test, map, region->start - 1);
-		expect_found(test, map, region->start);
-		expect_found(test, map, region->end - 1);
-		expect_found(test, map, region->end);
+		KUNIT_EXPECT_LE(test, end, range->start);
+		KUNIT_EXPECT_LT(test, range->start, range->end);
+		end = range->end;
+		expect_found(test, map, range->start - 1);
+		expect_found(test, map, range->start);
+		expect_found(test, map, range->end - 1);
+		expect_found(test, map, range->end);
 	}
 	expect_found(test, map, 0);
 	expect_found(test, map, ULONG_MAX);
@@ -154,19 +151,19 @@ void expect_scanned(struct kunit *test, const char *want, const char *counted)
 void row_text(struct sframe_reader *rd, unsigned long addr, char *text)
 {
 	struct sfu_map *map = sfu_map_get(current->mm);
-	struct sfu_region *region = map ? sfu_map_find(map, addr) : NULL;
+	struct sfu_region *range = map ? sfu_map_find(map, addr) : NULL;
 	struct sframe_row row;
 	int err;
 
 	rd->budget = SZ_64K;
-	if (!region || atomic_read(&region->state) != SFU_REGION_COVERED) {
+	if (!range || !is_ready(range)) {
 		strscpy(text, "uncovered", SECTION_ROW_TEXT);
 	} else {
-		err = sframe_find_row(&region->sec, rd, addr, &row);
+		err = sframe_find_row(&range->sec, rd, addr, &row);
 		if (err)
 			scnprintf(text, SECTION_ROW_TEXT, "error %d", err);
 		else
-			section_row_text(region->sec.abi, &row, text);
+			section_row_text(range->sec.abi, &row, text);
 	}
 	sfu_map_put(map);
 }

@@ -7,10 +7,10 @@
 #include <linux/uaccess.h>
 
 #include "file_watch.h"
+#include "map_builder.h"
 #include "mapping_change.h"
 #include "named_cases.h"
 #include "scan_scene.h"
-#include "sframe_map.h"
 
 /**
  * struct storm - one thread's work
@@ -60,12 +60,12 @@ static void storm_unmap(struct storm *storm, unsigned int first)
 /* From the end of what ended it to the beginning of what brings it back. */
 static void expect_forgotten(struct storm *storm)
 {
-	struct sfu_region *region;
+	struct sfu_region *range;
 	struct sfu_map *map;
 
 	map = sfu_map_get(storm->mm);
-	region = map ? sfu_map_find(map, storm_page(storm, 1)) : NULL;
-	storm->stale += region && atomic_read(&region->state) != SFU_REGION_PLAIN;
+	range = map ? sfu_map_find(map, storm_page(storm, 1)) : NULL;
+	storm->stale += range && has_section(range);
 	sfu_map_put(map);
 }
 

@@ -8,23 +8,10 @@
 #define MOST_READS	7943		/* of a byte each */
 #define MOST_BYTES	209715		/* 128 at a time */
 
-static int read_and_count(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
-{
-	struct walk_scene *scene = container_of(rd, struct walk_scene, walk.rd);
-	struct tally *tally = addr - scene->section < scene->section_size ?
-		&scene->of_section : &scene->of_frames;
-
-	tally->reads++;
-	tally->bytes += len;
-	return scene->read(rd, dst, addr, len);
-}
-
 static void begin_counting(struct walk_scene *scene)
 {
 	begin_walk(scene);
-	read_by(scene, read_and_count);
-	memset(&scene->of_section, 0, sizeof(scene->of_section));
-	memset(&scene->of_frames, 0, sizeof(scene->of_frames));
+	observe_reads(scene);
 }
 
 /* The step from here, beside sections: of the most that there are. */
@@ -106,27 +93,22 @@ static u8 *large_section(struct kunit *test, u32 nr_fdes, u32 fre_len)
 
 static void store_large_section(struct kunit *test, u8 *bytes)
 {
-	struct sframe_reader rd = { .read = read_user, .budget = U32_MAX };
 	struct walk_scene *scene = test->priv;
 
 	user_store(test, scene->section, bytes, scene->section_size);
 	vfree(bytes);
-	KUNIT_ASSERT_EQ(test, 0, sframe_section_init(&code_range(test)->sec, &rd,
-						     scene->section,
-						     scene->section_size));
-	atomic_set(&code_range(test)->state, SFU_REGION_COVERED);
+	KUNIT_ASSERT_EQ(test, 0, read_header(code_range(test), scene->section,
+					     scene->section_size));
 }
 
 /* To the end. What of it was for the section? */
 static void expect_bounded(struct kunit *test, u32 reads, u32 bytes)
 {
 	struct walk_scene *scene = test->priv;
-	u32 nr = 1;
+	u32 nr;
 
 	begin_counting(scene);
-	while (next_frame(test))
-		nr++;
-	append_stop(scene);
+	nr = count_to_end(test) + 1;
 	expect_end(test, "budget");
 	KUNIT_EXPECT_EQ(test, scene->of_section.reads, reads);
 	KUNIT_EXPECT_EQ(test, scene->of_section.bytes, bytes);
@@ -197,13 +179,12 @@ static void bounds_walk_again(struct kunit *test)
 		store_call(test, plain_call(), code(test, 0x1210),
 			   code(test, offs[i] & ~0x3f));
 		begin_counting(scene);
-		while (next_frame(test))
-			;
+		count_to_end(test);
 		KUNIT_EXPECT_EQ(test, scene->of_section.reads, 0);
 		KUNIT_EXPECT_GT(test, scene->walk.nr_cached, 0);
 		KUNIT_EXPECT_EQ(test, scene->walk.nr_missed, 0);
 	}
-	sfu_cache_free(scene->map->cache);
+	free_cache(scene);
 }
 
 static struct kunit_case bounds_tests[] = {

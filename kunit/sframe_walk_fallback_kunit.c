@@ -118,7 +118,7 @@ static void fallback_in_covered_code(struct kunit *test)
 	sample(test, code(test, 0x1010), stack(test, 0), stack(test, 0x20));
 	store_call(test, plain_call(), bare(test, 0x210), code(test, 0x1000));
 	expect_step(test, FOLLOWED);
-	atomic_set(&code_range(test)->state, SFU_REGION_RETIRED);
+	mark_as_bad(code_range(test));
 	store_call(test, plain_call(), bare(test, 0x210), code(test, 0));
 	expect_step(test, FOLLOWED);
 	sample(test, code(test, 0x10), stack(test, 0), stack(test, 0x20));
@@ -205,7 +205,7 @@ static void fallback_link_elsewhere(struct kunit *test)
 	struct walk_scene *scene = test->priv;
 
 	fallback_scene(test);
-	code_range(test)->file = (const struct file *)test;
+	build_file(code_range(test), (const struct file *)test);
 	if (c->refers == TO_SLOT) {
 		store_word(test, bare(test, 0x800), to);
 		to = bare(test, 0x800);
@@ -234,7 +234,7 @@ static void fallback_link_doubt(struct kunit *test)
 	sp_function(test, 0x40, 16);
 	outermost_function(test, 0x80);
 	use_section(test);
-	code_range(test)->file = (const struct file *)test;
+	build_file(code_range(test), (const struct file *)test);
 	sample(test, bare(test, 0x10), stack(test, 0), 0);
 	set_register(&scene->regs, R_B, code(test, 0x50));
 	store_call(test, plain_call(), code(test, 0x50), bare(test, 0));

@@ -85,8 +85,7 @@ static void memory_section_forbidden(struct kunit *test)
 	fault_scene(test);
 	user_forbid(test, scene->section);
 	expect_walk(test, "c4@0 section-fault lacking");
-	KUNIT_EXPECT_EQ(test, atomic_read(&code_range(test)->state),
-			SFU_REGION_COVERED);
+	KUNIT_EXPECT_TRUE(test, is_ready(code_range(test)));
 }
 
 /* The header was learned; the page comes back all zero, with no function in it. */

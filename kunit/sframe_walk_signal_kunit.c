@@ -275,8 +275,8 @@ static void signal_broken_sp(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(values); i++) {
 		word(test, CONTEXT + context_register(R_SP), values[i]);
 		KUNIT_EXPECT_EQ(test, count_callers(test), 2);
-		KUNIT_EXPECT_TRUE_MSG(test, scene->walk.stop == SFU_STOP_CFA ||
-				      scene->walk.stop == SFU_STOP_STACK,
+		KUNIT_EXPECT_TRUE_MSG(test, scene->stop == SFU_STOP_CFA ||
+				      scene->stop == SFU_STOP_STACK,
 				      "sp 0x%lx: %s", values[i], scene->text);
 	}
 }

@@ -56,7 +56,7 @@ static void stop_unlearned_empty(struct kunit *test)
 	struct walk_scene *scene = test->priv;
 
 	call_scene(test);
-	scene->map->nr_regions = 0;
+	scene->map = build_map(test, 0);
 	expect_walk(test, "c4@0 unlearned lacking");
 }
 
@@ -75,7 +75,7 @@ static void stop_unlearned_address(struct kunit *test)
 static void stop_unlearned_gone(struct kunit *test)
 {
 	call_scene(test);
-	atomic_set(&code_range(test)->state, SFU_REGION_GONE);
+	mark_as_unmapped(code_range(test));
 	expect_walk(test, "c4@0 unlearned lacking");
 }
 
@@ -105,8 +105,7 @@ static void stop_bad(struct kunit *test)
 	word(test, 0x18, code(test, 0x84));
 	counters_read(&since);
 	expect_walk(test, "c4@0 c44@10 c84@20 bad-section");
-	KUNIT_EXPECT_EQ(test, atomic_read(&code_range(test)->state),
-			SFU_REGION_RETIRED);
+	KUNIT_EXPECT_TRUE(test, is_bad(code_range(test)));
 	expect_walk(test, "c4@0 nodata");
 	counters_text(&since, counted);
 	KUNIT_EXPECT_STREQ(test, counted, "fault.word-size retired");
@@ -116,9 +115,9 @@ static void stop_bad(struct kunit *test)
 static void stop_bad_when_gone(struct kunit *test)
 {
 	stop_bad(test);
-	atomic_set(&code_range(test)->state, SFU_REGION_GONE);
+	mark_as_unmapped(code_range(test));
 	sfu_region_retire(code_range(test), SFRAME_FAULT_WORD_SIZE);
-	KUNIT_EXPECT_EQ(test, atomic_read(&code_range(test)->state), SFU_REGION_GONE);
+	KUNIT_EXPECT_TRUE(test, is_unmapped(code_range(test)));
 }
 
 /* Each time it is met, and nothing comes of it. */
@@ -132,8 +131,7 @@ static void expect_refused(struct kunit *test, const char *want)
 	counters_read(&since);
 	expect_walk(test, "c4@0 c44@10 c84@20 refused");
 	expect_walk(test, "c4@0 c44@10 c84@20 refused");
-	KUNIT_EXPECT_EQ(test, atomic_read(&code_range(test)->state),
-			SFU_REGION_COVERED);
+	KUNIT_EXPECT_TRUE(test, is_ready(code_range(test)));
 	counters_text(&since, counted);
 	KUNIT_EXPECT_STREQ(test, counted, want);
 }
@@ -199,7 +197,7 @@ static void stop_ra_gone(struct kunit *test)
 
 	call_scene(test);
 	word(test, 0x18, bare(test, 0x10));
-	atomic_set(&scene->map->regions[1].state, SFU_REGION_GONE);
+	mark_as_unmapped(&scene->map->regions[1]);
 	expect_walk(test, "c4@0 c44@10 bad-ra lacking");
 }
 

@@ -15,41 +15,45 @@ unsigned long map_present(struct kunit *test, u32 nr)
 int walk_scene_init(struct kunit *test)
 {
 	struct walk_scene *scene = kunit_kzalloc(test, sizeof(*scene), GFP_KERNEL);
-	struct sfu_region *regions;
 
 	if (PAGE_SIZE != 4096)
 		kunit_skip(test, "what is expected has pages of 4096 bytes");
 	KUNIT_ASSERT_NOT_NULL(test, scene);
-	scene->map = kunit_kzalloc(test, struct_size(scene->map, regions, 2),
-				   GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, scene->map);
-	scene->map->nr_regions = 2;
-	regions = scene->map->regions;
-
 	scene->code = map_present(test, 4);
 	scene->bare = scene->code + CODE_SIZE + PAGE_SIZE;
 	KUNIT_ASSERT_EQ(test, 0, vm_munmap(scene->code + CODE_SIZE, PAGE_SIZE));
 	scene->section = map_present(test, 1);
 	scene->stack = map_present(test, STACK_SIZE / PAGE_SIZE);
 
-	regions[0].start = scene->code;
-	regions[0].end = scene->code + CODE_SIZE;
-	regions[1].start = scene->bare;
-	regions[1].end = scene->bare + BARE_SIZE;
+	scene->map = build_map(test, 2);
+	build_range(scene->map, 0, scene->code, CODE_SIZE);
+	build_range(scene->map, 1, scene->bare, BARE_SIZE);
 	prandom_seed_state(&scene->random, 5);
 	build_start(&scene->b, 3, 0, ABI);
 	test->priv = scene;
 	return 0;
 }
 
+/* From now on the walk finds rows in a rule cache, and adds to it. */
 void use_cache(struct kunit *test)
 {
-	struct sfu_map *map = ((struct walk_scene *)test->priv)->map;
+	struct walk_scene *scene = test->priv;
 
-	map->cache = sfu_cache_alloc();
-	KUNIT_ASSERT_NOT_NULL(test, map->cache);
-	map->regions[0].key = PAGE_SIZE;
-	map->regions[1].key = PAGE_SIZE + CODE_SIZE;
+	scene->cache = sfu_cache_alloc();
+	KUNIT_ASSERT_NOT_NULL(test, scene->cache);
+	build_keys(scene->map, PAGE_SIZE);
+	show_cache(scene, true);
+}
+
+void show_cache(struct walk_scene *scene, bool show)
+{
+	scene->map->cache = show ? scene->cache : NULL;
+}
+
+void free_cache(struct walk_scene *scene)
+{
+	sfu_cache_free(scene->cache);
+	scene->cache = NULL;
 }
 
 int walk_scene_init_cached(struct kunit *test)
@@ -66,7 +70,7 @@ void walk_scene_exit_cached(struct kunit *test)
 	struct walk_scene *scene = test->priv;
 
 	if (scene)
-		sfu_cache_free(scene->map->cache);
+		free_cache(scene);
 }
 
 /* Another function, 64 bytes at @off in the code. Rows follow. */
@@ -120,21 +124,18 @@ struct sfu_region *code_range(struct kunit *test)
 	return &((struct walk_scene *)test->priv)->map->regions[0];
 }
 
-/* What has been built is the section of the code from now on. */
+/* The section that has been built describes the code from now on. */
 void use_section(struct kunit *test)
 {
-	struct sframe_reader rd = { .read = read_user, .budget = U32_MAX };
-	struct sfu_region *region = code_range(test);
+	struct sfu_region *range = code_range(test);
 	struct walk_scene *scene = test->priv;
 
 	build_finish(&scene->b);
-	/* As what is mapped anew. */
-	if (region->key)
-		region->key += CODE_SIZE + BARE_SIZE;
+	/* New keys, as for a new mapping: no row of an older section is found. */
+	if (range->key)
+		range->key += CODE_SIZE + BARE_SIZE;
 	user_store(test, scene->section, scene->b.bytes, scene->b.len);
-	KUNIT_ASSERT_EQ(test, 0, sframe_section_init(&region->sec, &rd,
-						     scene->section, scene->b.len));
-	atomic_set(&region->state, SFU_REGION_COVERED);
+	KUNIT_ASSERT_EQ(test, 0, read_header(range, scene->section, scene->b.len));
 }
 
 /* What was built is forgotten. */
@@ -289,20 +290,36 @@ static void append_frame(struct walk_scene *scene, unsigned long last_fp)
 	append_value(scene, "", frame->fp);
 }
 
-void append_stop(struct walk_scene *scene)
+static void append_stop(struct walk_scene *scene)
 {
-	append(scene, "%s%s", sfu_stop_names[scene->walk.stop],
-	       scene->walk.lacking ? " lacking" : "");
+	scene->len_frames = scene->len;
+	append(scene, "%s%s", sfu_stop_names[scene->stop],
+	       scene->needs_scan ? " lacking" : "");
 }
 
-/* From the sampled frame. What is in the cache is of the very same walk. */
+/*
+ * The one place that asks a walk for frames. After the last one @scene->stop says
+ * why the walk ended.
+ */
+unsigned int next_frames(struct walk_scene *scene, u64 *ips, unsigned int max)
+{
+	unsigned int nr = sfu_walk_callers(&scene->walk, ips, max);
+
+	if (!nr) {
+		scene->stop = scene->walk.stop;
+		scene->needs_scan = scene->walk.lacking;
+	}
+	return nr;
+}
+
+/* Starts at the sampled frame. The cache holds the rows of this very walk. */
 void begin_walk(struct walk_scene *scene)
 {
 	u64 ips[16];
 
-	if (scene->map && scene->map->cache) {
+	if (scene->map && scene->cache) {
 		sfu_walk_init(&scene->walk, scene->map, &scene->regs, scene->may_fault);
-		while (sfu_walk_callers(&scene->walk, ips, ARRAY_SIZE(ips)))
+		while (next_frames(scene, ips, ARRAY_SIZE(ips)))
 			;
 	}
 	sfu_walk_init(&scene->walk, scene->map, &scene->regs, scene->may_fault);
@@ -310,12 +327,36 @@ void begin_walk(struct walk_scene *scene)
 	scene->text[0] = '\0';
 }
 
-/* The walk that has begun reads by this function, which may read by scene.read. */
-void read_by(struct walk_scene *scene, read_fn *read)
+/*
+ * The one place between a walk and user memory. It counts each read, fails the
+ * read that the test has chosen, and then lets the test act.
+ */
+static int read_observed(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
+{
+	struct walk_scene *scene = container_of(rd, struct walk_scene, walk.rd);
+	struct tally *tally = addr - scene->section < scene->section_size ?
+		&scene->of_section : &scene->of_frames;
+	int err;
+
+	tally->reads++;
+	tally->bytes += len;
+	if (++scene->calls == scene->fail_at)
+		return -EFAULT;
+	err = scene->read(rd, dst, addr, len);
+	if (scene->after_read)
+		scene->after_read(scene);
+	return err;
+}
+
+/* Observes the reads of the walk that has begun. */
+void observe_reads(struct walk_scene *scene)
 {
 	scene->read = scene->walk.rd.read;
-	scene->walk.rd.read = read;
+	scene->walk.rd.read = read_observed;
 	scene->calls = 0;
+	scene->fail_at = 0;
+	scene->of_section = (struct tally){};
+	scene->of_frames = (struct tally){};
 }
 
 /* A step that fails changes nothing. */
@@ -325,7 +366,7 @@ bool next_frame(struct kunit *test)
 	struct sfu_walk last = scene->walk;
 	u64 ip;
 
-	if (sfu_walk_callers(&scene->walk, &ip, 1)) {
+	if (next_frames(scene, &ip, 1)) {
 		KUNIT_EXPECT_EQ(test, ip, scene->walk.frame.ip);
 		return true;
 	}
@@ -393,14 +434,20 @@ const char *walk_text(struct kunit *test)
 	return last_text(test);
 }
 
-/* To the end: the callers found. */
-u32 count_callers(struct kunit *test)
+/* From here to the end: the number of callers found. */
+u32 count_to_end(struct kunit *test)
 {
 	u32 nr = 0;
 
-	begin_walk(test->priv);
 	while (next_frame(test))
 		nr++;
 	append_stop(test->priv);
 	return nr;
+}
+
+/* From the sampled frame to the end: the number of callers found. */
+u32 count_callers(struct kunit *test)
+{
+	begin_walk(test->priv);
+	return count_to_end(test);
 }

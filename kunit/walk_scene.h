@@ -23,10 +23,10 @@
 #include <linux/prandom.h>
 #include <linux/uprobes.h>
 
+#include "map_builder.h"
 #include "named_cases.h"
 #include "section_builder.h"
 #include "sframe_cache.h"
-#include "sframe_map.h"
 #include "sframe_walk.h"
 #include "user_memory.h"
 #include "walk_facts.h"
@@ -52,14 +52,19 @@ typedef int read_fn(struct sframe_reader *rd, void *dst, u64 addr, u32 len);
  * @map: both pieces of code
  * @b: to build in
  * @random: of a fixed seed
- * @read: the walk's own reader, while read_by() replaces it
- * @calls: of the reader that replaces it
- * @fail_at: the call that fails; 1 is the first
+ * @cache: the rule cache, if the test uses one
+ * @read: the walk's own reader, while observe_reads() stands before it
+ * @calls: reads since observe_reads()
+ * @fail_at: the read that fails; 1 is the first, 0 is none
+ * @after_read: runs after each read, if there is one
  * @section_size: bytes from @section on that count as the section's
  * @of_section: what was read of it
  * @of_frames: what was read elsewhere
  * @text: of a walk
  * @len: its bytes
+ * @len_frames: those before the reason to stop
+ * @stop: why the walk ended
+ * @needs_scan: another scan of the process might help
  * @utask: uretprobes that are pending
  */
 struct walk_scene {
@@ -73,9 +78,11 @@ struct walk_scene {
 	struct sfu_map		*map;
 	struct build		b;
 	struct rnd_state	random;
+	struct sfu_cache	*cache;
 	read_fn			*read;
 	u32			calls;
 	u32			fail_at;
+	void (*after_read)(struct walk_scene *scene);
 	u32			section_size;
 	struct tally {
 		u32		reads;
@@ -83,6 +90,9 @@ struct walk_scene {
 	} of_section, of_frames;
 	char			text[WALK_TEXT];
 	size_t			len;
+	size_t			len_frames;
+	enum sfu_stop		stop;
+	bool			needs_scan;
 #ifdef CONFIG_UPROBES
 	struct uprobe_task	utask;
 #endif
@@ -159,6 +169,8 @@ static inline void sample(struct kunit *test, unsigned long ip, unsigned long sp
 
 unsigned long map_present(struct kunit *test, u32 nr);
 void use_cache(struct kunit *test);
+void show_cache(struct walk_scene *scene, bool show);
+void free_cache(struct walk_scene *scene);
 
 struct build *build_function(struct kunit *test, u32 off, u8 info, u8 type);
 void build_flex_row(struct build *b, u32 start, u32 cfa, u32 ra, u32 fp);
@@ -191,11 +203,12 @@ void store_context(struct kunit *test, u32 at, unsigned long ip, unsigned long s
 #define FOLLOWED	"b210@30,fp?"
 
 void begin_walk(struct walk_scene *scene);
-void read_by(struct walk_scene *scene, read_fn *read);
+void observe_reads(struct walk_scene *scene);
+unsigned int next_frames(struct walk_scene *scene, u64 *ips, unsigned int max);
 bool next_frame(struct kunit *test);
-void append_stop(struct walk_scene *scene);
 void append_step(struct kunit *test);
 void append_walk(struct kunit *test);
+u32 count_to_end(struct kunit *test);
 u32 count_callers(struct kunit *test);
 
 const char *last_text(struct kunit *test);

@@ -3,6 +3,7 @@
 #ifndef WALK_FACTS_H
 #define WALK_FACTS_H
 
+#include <linux/compiler.h>
 #include <linux/ptrace.h>
 #include <linux/signal_types.h>
 #include <linux/types.h>
@@ -27,11 +28,11 @@
 #define PUSHED_BY_CALL	0
 #define SIGN(ra)	((ra) | 5ULL << 52)
 
-static const u8 trampoline[4];			/* not to be read */
+static const u8 trampoline[4] __maybe_unused;			/* not to be read */
 
 #define TRAMPOLINE_END	"4"
 
-static const struct rule_case default_rows[] = {
+static const struct rule_case default_rows[] __maybe_unused = {
 	{ "sp+0, RA in x30", 0x03, { 0 }, "ca00@20", "bad-cfa" },
 	{ "sp+16, RA in x30", 0x03, { 16 }, "ca00@30", "register" },
 	{ "sp+16, RA in x30, signed", 0x83, { 16 }, "ca00@30", "register" },
@@ -51,7 +52,7 @@ static const struct rule_case default_rows[] = {
 };
 
 /* Addresses of user memory have up to 52 bits; what is signed has bit 55 clear. */
-static const struct ra_case ra_cases[] = {
+static const struct ra_case ra_cases[] __maybe_unused = {
 	{ "as it is", 0, true },
 	{ "bit 52", 1ULL << 52, true },
 	{ "bit 53", 1ULL << 53, true },
@@ -103,14 +104,14 @@ static inline unsigned long context_register(unsigned int reg)
 	return offsetof(struct signal_frame, uc.uc_mcontext.regs) + 8 * reg;
 }
 
-static const u8 sigreturn_stub[] = {
+static const u8 sigreturn_stub[] __maybe_unused = {
 	0x68, 0x11, 0x80, 0xd2,		/* mov x8, #139 */
 	0x01, 0x00, 0x00, 0xd4,		/* svc #0 */
 };
 
 #define NOP		0xd503201f
 
-static const struct call_case call_cases[] = {
+static const struct call_case call_cases[] __maybe_unused = {
 	{ "bl", .insns = { NOP, 0x94000000 }, TO_FUNCTION, true },
 	{ "b", .insns = { NOP, 0x14000000 }, TO_FUNCTION, false },
 	{ "b.eq", .insns = { NOP, 0x54000000 } },
@@ -136,7 +137,7 @@ static inline void put_callee(u8 *code, unsigned long ra, unsigned long to)
 #define ADD_X16		0x91000210	/* to x16, ... */
 #define BR_X17		0xd61f0220
 
-static const struct plt_case plt_cases[] = {
+static const struct plt_case plt_cases[] __maybe_unused = {
 	{ "adrp; ldr; add; br", .insns = { ADRP_X16, LDR_X17, ADD_X16, BR_X17 }, 0, true },
 	{ "bti c; adrp; ldr; add; br",
 	  .insns = { 0xd503245f, ADRP_X16, LDR_X17, ADD_X16, BR_X17 }, 4, true },

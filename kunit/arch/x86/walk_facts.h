@@ -3,6 +3,7 @@
 #ifndef WALK_FACTS_H
 #define WALK_FACTS_H
 
+#include <linux/compiler.h>
 #include <linux/ptrace.h>
 #include <linux/string.h>
 #include <linux/types.h>
@@ -26,7 +27,7 @@
 #define SIGN(ra)	(ra)
 
 /* uretprobe_trampoline_entry of the kernel */
-static const u8 trampoline[] = {
+static const u8 trampoline[] __maybe_unused = {
 	0x50,						/* push %rax */
 	0x51,						/* push %rcx */
 	0x41, 0x53,					/* push %r11 */
@@ -39,7 +40,7 @@ static const u8 trampoline[] = {
 
 #define TRAMPOLINE_END	"11"
 
-static const struct rule_case default_rows[] = {
+static const struct rule_case default_rows[] __maybe_unused = {
 	{ "sp+16", 0x03, { 16 }, "c828@30" },
 	{ "sp+8, as at entry", 0x03, { 8 }, "c820@28" },
 	{ "sp+0", 0x03, { 0 }, "bad-cfa" },
@@ -52,7 +53,7 @@ static const struct rule_case default_rows[] = {
 	  "c8c8@d0,fp100" },
 };
 
-static const struct ra_case ra_cases[] = {
+static const struct ra_case ra_cases[] __maybe_unused = {
 	{ "as it is", 0, true },
 	{ "bit 46", 1ULL << 46, false },
 	{ "bit 47", 1ULL << 47, false },
@@ -104,12 +105,12 @@ static inline unsigned long context_register(unsigned int reg)
 	return CONTEXT_AT + where[reg];
 }
 
-static const u8 sigreturn_stub[] = {
+static const u8 sigreturn_stub[] __maybe_unused = {
 	0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00,	/* mov $15,%rax */
 	0x0f, 0x05,					/* syscall */
 };
 
-static const struct call_case call_cases[] = {
+static const struct call_case call_cases[] __maybe_unused = {
 	{ "call", .code = { 0x90, 0x90, 0x90, 0xe8 }, TO_FUNCTION, true },
 	{ "call behind a prefix", .code = { 0x90, 0x90, 0x67, 0xe8 }, TO_FUNCTION, true },
 	{ "call *slot(%rip)", .code = { 0x90, 0x90, 0xff, 0x15 }, TO_SLOT, true },
@@ -130,7 +131,7 @@ static inline void put_callee(u8 *code, unsigned long ra, unsigned long to)
 	memcpy(code + CALL_CODE - sizeof(disp), &disp, sizeof(disp));
 }
 
-static const struct plt_case plt_cases[] = {
+static const struct plt_case plt_cases[] __maybe_unused = {
 	{ "jmp", .code = { 0xff, 0x25 }, 0, true },
 	{ "bnd jmp", .code = { 0xf2, 0xff, 0x25 }, 1, true },
 	{ "endbr64; jmp", .code = { 0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25 }, 4, true },

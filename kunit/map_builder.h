@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Builds process maps by hand. Tests get at the state of a range only here, too.
+ */
+#ifndef MAP_BUILDER_H
+#define MAP_BUILDER_H
+
+#include "sframe_map.h"
+
+struct file;
+struct kunit;
+
+struct sfu_map *build_map(struct kunit *test, unsigned int nr);
+void build_range(struct sfu_map *map, unsigned int i, unsigned long start,
+		 unsigned long len);
+void build_file(struct sfu_region *range, const struct file *file);
+void build_keys(struct sfu_map *map, u64 first);
+
+int read_header(struct sfu_region *range, unsigned long addr, u32 len);
+void mark_as_bad(struct sfu_region *range);
+void mark_as_unmapped(struct sfu_region *range);
+const char *state_text(const struct sfu_region *range);
+bool has_section(const struct sfu_region *range);
+bool is_ready(const struct sfu_region *range);
+bool is_bad(const struct sfu_region *range);
+bool is_unmapped(const struct sfu_region *range);
+
+#endif /* MAP_BUILDER_H */
