@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* KUnit tests of the walk: the reads that Documentation/design.rst allows it. */
+#include <linux/minmax.h>
 #include <linux/vmalloc.h>
 
+#include "expect_within.h"
 #include "walk_scene.h"
 
 /* Of sections: 262,144, where a read costs its bytes and 32, and a row 16. */
@@ -14,17 +16,19 @@ static void begin_counting(struct walk_scene *scene)
 	observe_reads(scene);
 }
 
-/* The step from here, beside sections: of the most that there are. */
-static void expect_costly_step(struct kunit *test, u32 reads, u32 bytes)
+/*
+ * The step from here, reads of the section apart: at most what is promised of any
+ * step and what this one needs. It cannot do with less than @least bytes.
+ */
+static void expect_costly_step(struct kunit *test, u32 least, u32 reads, u32 bytes)
 {
 	struct walk_scene *scene = test->priv;
 
 	scene->of_frames = (struct tally){};
 	KUNIT_EXPECT_TRUE(test, next_frame(test));
-	KUNIT_EXPECT_EQ(test, scene->of_frames.reads, reads);
-	KUNIT_EXPECT_EQ(test, scene->of_frames.bytes, bytes);
-	KUNIT_EXPECT_LE(test, reads, MOST_FRAME_READS);
-	KUNIT_EXPECT_LE(test, bytes, MOST_FRAME_BYTES);
+	expect_within(test, "reads", scene->of_frames.reads, 2, min(reads, MOST_FRAME_READS));
+	expect_within(test, "bytes", scene->of_frames.bytes, least,
+		      min(bytes, MOST_FRAME_BYTES));
 }
 
 /* CFA, RA and FP are each a word, found by a register that is another. */
@@ -44,7 +48,8 @@ static void bounds_step_by_registers(struct kunit *test)
 	word(test, 0x58, stack(test, 0xc0));
 	begin_counting(scene);
 	KUNIT_EXPECT_TRUE(test, next_frame(test));
-	expect_costly_step(test, 6, 6 * 8);
+	/* The least: one word of the context names three words of the stack. */
+	expect_costly_step(test, 4 * 8, 6, 6 * 8);
 }
 
 /*
@@ -67,7 +72,8 @@ static void bounds_step_past_plt(struct kunit *test)
 	word(test, CONTEXT + context_register(R_B), bare(test, 0x300));
 	begin_counting(scene);
 	KUNIT_EXPECT_TRUE(test, next_frame(test));
-	expect_costly_step(test, MOST_FRAME_READS, MOST_FRAME_BYTES);
+	/* At the least IP, RA and FP, a call, the slot and the word it names. */
+	expect_costly_step(test, 3 * 8 + 4 + 4 + 8, MOST_FRAME_READS, MOST_FRAME_BYTES);
 }
 
 /*
@@ -101,21 +107,28 @@ static void store_large_section(struct kunit *test, u8 *bytes)
 					     scene->section_size));
 }
 
-/* To the end. What of it was for the section? */
-static void expect_bounded(struct kunit *test, u32 reads, u32 bytes)
+/*
+ * The walk uses its budget up. Reads of the section come to @reads and @bytes at
+ * most, and near to them: this is a costly walk. The callers found are returned.
+ */
+static u32 expect_bounded(struct kunit *test, u32 reads, u32 bytes)
 {
 	struct walk_scene *scene = test->priv;
-	u32 nr;
+	u32 callers;
 
 	begin_counting(scene);
-	nr = count_to_end(test) + 1;
+	callers = count_to_end(test);
 	expect_end(test, "budget");
-	KUNIT_EXPECT_EQ(test, scene->of_section.reads, reads);
-	KUNIT_EXPECT_EQ(test, scene->of_section.bytes, bytes);
-	KUNIT_EXPECT_LE(test, reads, MOST_READS);
-	KUNIT_EXPECT_LE(test, bytes, MOST_BYTES);
-	KUNIT_EXPECT_LE(test, scene->of_frames.reads, MOST_FRAME_READS * nr);
-	KUNIT_EXPECT_LE(test, scene->of_frames.bytes, MOST_FRAME_BYTES * nr);
+	expect_within(test, "reads of the section", scene->of_section.reads,
+		      reads / 10 * 8, min(reads, MOST_READS));
+	expect_within(test, "bytes of the section", scene->of_section.bytes,
+		      bytes / 10 * 8, min(bytes, MOST_BYTES));
+	/* The return address of each caller is read, and one more step is tried. */
+	expect_within(test, "reads of frames", scene->of_frames.reads, callers,
+		      MOST_FRAME_READS * (callers + 1));
+	expect_within(test, "bytes of frames", scene->of_frames.bytes, 8 * callers,
+		      MOST_FRAME_BYTES * (callers + 1));
+	return callers;
 }
 
 /*
@@ -160,7 +173,8 @@ static void bounds_walk_many_frames(struct kunit *test)
 	scene->section_size = PAGE_SIZE;
 	recursion_scene(test, STACK_SIZE / 16);
 	/* What is left, 655, pays for 13 entries of the last. */
-	expect_bounded(test, 18 * nr + 13, 271 * nr + 13 * 16);
+	expect_within(test, "callers", expect_bounded(test, 18 * nr + 13, 271 * nr + 13 * 16),
+		      240, nr);
 }
 
 /* A walk that was walked before reads no section, be there a row or none. */
@@ -178,6 +192,12 @@ static void bounds_walk_again(struct kunit *test)
 		sample(test, code(test, offs[i]), stack(test, 0), stack(test, 0x20));
 		store_call(test, plain_call(), code(test, 0x1210),
 			   code(test, offs[i] & ~0x3f));
+		/* Without the cache the walk reads the section. */
+		show_cache(scene, false);
+		begin_counting(scene);
+		count_to_end(test);
+		KUNIT_EXPECT_GT(test, scene->of_section.reads, 0);
+		show_cache(scene, true);
 		begin_counting(scene);
 		count_to_end(test);
 		KUNIT_EXPECT_EQ(test, scene->of_section.reads, 0);
