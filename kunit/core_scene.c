@@ -47,14 +47,14 @@ void place_section(struct core_scene *scene, const void *bytes, u32 len)
 	memcpy(scene->page + PAGE_SIZE - len, bytes, len);
 }
 
-/* What has been built is finished, and placed. */
+/* Finishes the section that has been built, and places it. */
 void place_built(struct core_scene *scene)
 {
 	build_finish(&scene->b);
 	place_section(scene, scene->b.bytes, scene->b.len);
 }
 
-/* Whatever was asked before is forgotten. */
+/* Resets the reader for another look-up. */
 void renew(struct core_scene *scene)
 {
 	scene->rd.budget = U32_MAX;
@@ -64,7 +64,7 @@ void renew(struct core_scene *scene)
 	scene->outside = false;
 }
 
-/* Header, then look-up, as a walk does it for the first time. */
+/* Reads the header, then looks the row up. */
 int decode_row(struct core_scene *scene, u64 pc, struct sframe_section *sec,
 	       struct sframe_row *row)
 {
@@ -145,7 +145,7 @@ struct build *build_anew(struct kunit *test, u8 version, u8 flags, u8 abi)
 	return &scene->b;
 }
 
-/* 56 (V1), 59 (V2) or 60 bytes (V3) */
+/* The section has 56 (V1), 59 (V2) or 60 bytes (V3). */
 void smallest_section(struct kunit *test, u8 version, u8 flags)
 {
 	struct build *b = build_anew(test, version, flags, AMD64);

@@ -3,8 +3,8 @@
  * The scene in which the suites of the decoder run, sframe_core_*_kunit.c.
  *
  * What is expected is written out from the specification, never computed by the
- * code under test. Nearly all sections end where a page ends that nothing
- * follows, so that a byte read too many is an oops.
+ * code under test. Nearly all sections end where a page ends, and
+ * the next page is not mapped: a read after the end is an oops.
  *
  * An answer of the decoder is compared as a text: the row as section_text.h has
  * it, or "none", "unreadable", "budget", "bad DEFECT" or "refused DEFECT".
@@ -20,21 +20,21 @@
 #include "section_cases.h"
 #include "section_text.h"
 
-/* Where the sections are mapped, as the decoder is told. */
+/* The address of the sections, as far as the decoder knows. */
 #define ADDR		BIT_ULL(46)
 
 /**
- * struct core_scene - what a test works with
- * @rd: a reader that watches how it is used, and fails when it is told to
+ * struct core_scene - the fixture of the decoder's tests
+ * @rd: a reader that observes its use, and fails on request
  * @data: the section, up to the end of @page
- * @len: its bytes
- * @calls: of @rd
- * @fail_at: the call that fails; 1 is the first
- * @trusting: @rd relies on what the decoder has checked
- * @outside: @rd was asked for what is not there
- * @page: nothing is mapped behind it
- * @b: to build in
- * @text: to list in
+ * @len: bytes of the section
+ * @calls: calls of @rd
+ * @fail_at: the call that fails; 1 is the first, 0 is none
+ * @trusting: @rd does not check addresses
+ * @outside: a read was outside of the section
+ * @page: the page after it is not mapped
+ * @b: the builder
+ * @text: the listing
  */
 struct core_scene {
 	struct sframe_reader	rd;

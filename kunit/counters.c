@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the module counted. See counters.h. */
+/* The module's counters as a text. See counters.h. */
 #include <linux/cpumask.h>
 #include <linux/jiffies.h>
 #include <linux/sched.h>
@@ -10,7 +10,7 @@
 /* The counters are all unsigned longs. */
 #define NR_COUNTERS	(sizeof(struct sfu_counters) / sizeof(unsigned long))
 
-/* Of all processors. */
+/* Sums the counters of all processors. */
 void counters_read(struct sfu_counters *counters)
 {
 	unsigned long *sums = (unsigned long *)counters;
@@ -33,7 +33,7 @@ static void add(struct seq_buf *s, const char *group, const char *name,
 		seq_buf_printf(s, "=%lu", now - since);
 }
 
-/* @text: COUNTERS_TEXT bytes */
+/* What has been counted since @since, into @text of COUNTERS_TEXT bytes. */
 void counters_text(const struct sfu_counters *since, char *text)
 {
 	struct sfu_counters now;
@@ -60,7 +60,7 @@ void counters_text(const struct sfu_counters *since, char *text)
 	seq_buf_str(&s);
 }
 
-/* Others do their work meanwhile: workers, and whoever frees. */
+/* Waits up to 5 seconds: workers and RCU callbacks run meanwhile. */
 bool comes_true(bool (*condition)(void))
 {
 	unsigned long give_up = jiffies + 5 * HZ;
@@ -70,7 +70,7 @@ bool comes_true(bool (*condition)(void))
 	return condition();
 }
 
-/* Of any process. */
+/* The module holds nothing for any process. */
 bool nothing_is_held(void)
 {
 	return !atomic_long_read(&sfu_held.processes) &&

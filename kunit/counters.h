@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the module counted, as a text that tests compare: "walks stop.full
- * frames.sframe=2". What is not named has not been counted.
+ * The module's counters as a text that tests compare: "walks stop.full
+ * frames.sframe=2". A counter that has not changed is not in it.
  */
 #ifndef COUNTERS_H
 #define COUNTERS_H

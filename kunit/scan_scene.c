@@ -52,7 +52,7 @@ void text_of_map(struct kunit *test, struct sfu_map *map, char *text)
 	text[0] = '\0';
 	if (!map)
 		seq_buf_puts(&s, "unknown");
-	/* Behind all addresses is what was counted, but gone before it was listed. */
+	/* A range after all addresses was counted, but unmapped before it was listed. */
 	for (i = 0; map && i < map->nr_regions; i++)
 		if (map->regions[i].start != ULONG_MAX)
 			range_text(test, &map->regions[i], &s);
@@ -69,8 +69,8 @@ void map_text(struct kunit *test, char *text)
 	sfu_map_put(map);
 }
 
-/* The range that covers an address, found by looking at each. */
-static struct sfu_region *find_slowly(struct sfu_map *map, unsigned long addr)
+/* Finds the range that covers an address, one range after the other. */
+static struct sfu_region *find_one_by_one(struct sfu_map *map, unsigned long addr)
 {
 	unsigned int i;
 
@@ -84,10 +84,10 @@ static struct sfu_region *find_slowly(struct sfu_map *map, unsigned long addr)
 static void expect_found(struct kunit *test, struct sfu_map *map, unsigned long addr)
 {
 	KUNIT_EXPECT_PTR_EQ_MSG(test, sfu_map_find(map, addr),
-				find_slowly(map, addr), "at 0x%lx", addr);
+				find_one_by_one(map, addr), "at 0x%lx", addr);
 }
 
-/* Regions ascend and are disjoint; each is found from its first to its last byte. */
+/* Ranges ascend and are disjoint. Each is found from its first to its last byte. */
 static void expect_in_order(struct kunit *test, struct sfu_map *map)
 {
 	unsigned long end = 0;
@@ -120,7 +120,7 @@ void expect_map(struct kunit *test, const char *want)
 	sfu_map_put(map);
 }
 
-/* Learns what is mapped now, as soon as that is allowed. */
+/* Scans the current mappings as soon as that is allowed. */
 int scan_now(struct kunit *test)
 {
 	struct sfu_map *seen = sfu_map_get(current->mm), *now;
@@ -147,7 +147,7 @@ void expect_scanned(struct kunit *test, const char *want, const char *counted)
 	expect_counted(test, counted);
 }
 
-/* As a walk finds a row; "uncovered" if nobody says that there is one. */
+/* Finds a row as a walk does; "uncovered" if no section describes the address. */
 void row_text(struct sframe_reader *rd, unsigned long addr, char *text)
 {
 	struct sfu_map *map = sfu_map_get(current->mm);
@@ -177,7 +177,7 @@ void expect_row(struct kunit *test, unsigned long addr, const char *want)
 	KUNIT_EXPECT_STREQ_MSG(test, got, want, "at 0x%lx", addr);
 }
 
-/* Both pages of an image's code have rows, and nothing else has. */
+/* Only the two pages of an image's code have rows. */
 void expect_rows(struct kunit *test, unsigned long image)
 {
 	expect_row(test, image + PAGE_SIZE - 1, "uncovered");
@@ -191,7 +191,7 @@ int scan_scene_init(struct kunit *test)
 	struct scan_scene *scene = kunit_kzalloc(test, sizeof(*scene), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, scene);
-	/* The processes of all tests before have ended. */
+	/* The processes of all earlier tests have ended. */
 	KUNIT_ASSERT_TRUE(test, comes_true(nothing_is_held));
 	scene->area = user_area(test, AREA_PAGES);
 	image_init(test, &scene->image);
@@ -200,7 +200,7 @@ int scan_scene_init(struct kunit *test)
 	return 0;
 }
 
-/* The scene's image, written and mapped at the beginning of the area. */
+/* Writes the scene's image and maps it at the beginning of the area. */
 void map_image(struct kunit *test)
 {
 	struct scan_scene *scene = test->priv;

@@ -22,10 +22,10 @@
 #define AREA_PAGES	128
 #define MAP_TEXT	256
 
-/* What the image's one row says, see user_image.h. */
+/* The one row of the image, see user_image.h. */
 #define ROW		"sp+16 (c-16) (c-8)"
 
-/* The image at the beginning of the area: what a map may know of it. */
+/* Texts of a map with the image at the beginning of the area. */
 #define SAME	"1-3 covered by 3"
 #define PLAIN	"1-3 plain"
 #define GONE	"1-3 gone"
@@ -38,7 +38,7 @@ struct sframe_reader;
 struct sfu_map;
 
 /**
- * struct scan_scene - what a test of the task side works with
+ * struct scan_scene - the fixture of the task side's tests
  * @area: AREA_PAGES pages of the process to map in
  * @image: an image, not written or mapped yet
  * @since: the counters, as expect_counted() last read them

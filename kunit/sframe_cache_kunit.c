@@ -2,8 +2,8 @@
 /*
  * KUnit tests of the rule cache, sframe_cache.c.
  *
- * Keys are made so that they share an entry or do not; a row is known again by
- * its offsets, which follow from its key.
+ * Tests choose keys that share an entry or that do not. The offsets of a row
+ * follow from its key, so that a test recognizes the row.
  */
 #include <kunit/test.h>
 #include <linux/kthread.h>
@@ -32,7 +32,7 @@ static struct sfu_cache_entry *half(struct kunit *test, bool sampled)
 	return sfu_cache_half(test->priv, sampled);
 }
 
-/* A row in which every field tells the key; compared with its padding. */
+/* A row in which every field follows from the key. Tests compare its padding, too. */
 static struct sfu_row row_of(u64 key)
 {
 	s32 off = key & 0xffffff;
@@ -77,7 +77,7 @@ static void add(struct sfu_cache_entry *half, u64 key)
 	sfu_cache_add(half, key, &row);
 }
 
-/* Another key that has the place of this one. */
+/* Another key with the same entry. */
 static u64 rival(u64 key)
 {
 	u64 other = key;
@@ -130,7 +130,7 @@ static void last_one_stays(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, is_known(half(test, false), rival(KEY)));
 }
 
-/* As an NMI finds the entry whose writer it interrupted. */
+/* An NMI has interrupted the writer of the entry. */
 static void being_written(struct kunit *test)
 {
 	struct sfu_cache_entry *entry =
@@ -154,14 +154,14 @@ static void written_while_read(struct kunit *test)
 	add(half(test, false), KEY);
 	entry = sfu_cache_find(half(test, false), KEY, &seq);
 	KUNIT_EXPECT_TRUE(test, sfu_cache_is_same(entry, seq));
-	/* Away and back again: the key is that of before. */
+	/* The entry is replaced twice, so that it has the same key again. */
 	add(half(test, false), rival(KEY));
 	add(half(test, false), KEY);
 	KUNIT_EXPECT_EQ(test, KEY, entry->key);
 	KUNIT_EXPECT_FALSE(test, sfu_cache_is_same(entry, seq));
 }
 
-/* ---- rows ---- */
+/* ---- rows of the fast path ---- */
 
 #define SP_PLUS(n)	{ .how = SFRAME_RULE_REG, .reg = SFU_ARCH_REG_SP, .off = (n) }
 #define FP_PLUS(n)	{ .how = SFRAME_RULE_REG, .reg = SFU_ARCH_REG_FP, .off = (n) }
@@ -174,7 +174,7 @@ static void written_while_read(struct kunit *test)
 #define BY_FP		SFU_QUICK_FP
 #define SAVED		SFU_QUICK_FP_SAVED
 
-/* All of it fits, and not one byte, or one alignment, more. */
+/* The largest CFA offset that fits. */
 #define CFA_MAX		(0x10000 - SFU_ARCH_CFA_ALIGN)
 
 static const struct quick_case {
@@ -234,7 +234,7 @@ static void add_quick(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, sfu_cache_quick(half(test, true), KEY).word);
 }
 
-/* As an NMI finds the entry whose writer it interrupted. */
+/* An NMI has interrupted the writer of the entry. */
 static void quick_being_written(struct kunit *test)
 {
 	struct sfu_cache_entry *entry =
@@ -275,7 +275,7 @@ static void set_keeps_all(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, row.signal);
 }
 
-/* ---- at the same time ---- */
+/* ---- readers beside writers ---- */
 
 struct writer {
 	struct sfu_cache_entry	*half;
@@ -283,7 +283,7 @@ struct writer {
 	u32			nr;
 };
 
-/* Rows that differ from write to write, and whose every field tells by how much. */
+/* Adds a row that differs from the last one. Every field follows from one number. */
 static void add_next(struct writer *writer)
 {
 	s32 n = 8 * (1 + writer->nr++ % 512);
@@ -322,7 +322,7 @@ static int write_quick_all_the_time(void *data)
 	return 0;
 }
 
-/* What is found is whole, whoever writes meanwhile. */
+/* A row that is found is whole, while others write. */
 static void found_is_whole(struct kunit *test)
 {
 	struct writer writers[2] = {
@@ -353,7 +353,7 @@ static void found_is_whole(struct kunit *test)
 	KUNIT_EXPECT_GT(test, found, 0);
 }
 
-/* So is a word, if the key is written again and again, and by several. */
+/* A row of the fast path is whole, while several threads write the same key. */
 static void quick_is_whole(struct kunit *test)
 {
 	struct writer writers[3] = {

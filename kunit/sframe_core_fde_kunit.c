@@ -35,7 +35,7 @@ static void expect_function(struct kunit *test, u32 nr, u32 off)
 	expect_at(test, off, want);
 }
 
-/* As many functions as there are, each address of each, and the gaps between. */
+/* Each address of 0 to 9 functions, and of the gaps between them. */
 static void find_fde_every_address(struct kunit *test)
 {
 	const struct search_case *c = test->param_value;
@@ -56,7 +56,7 @@ static void find_fde_every_address(struct kunit *test)
 	}
 }
 
-/* Size 0 covers nothing, wherever it stands among entries of the same start. */
+/* A function of size 0 covers nothing, at any place among entries of the same start. */
 static void find_fde_same_start(struct kunit *test)
 {
 	const struct search_case *c = test->param_value;
@@ -77,7 +77,7 @@ static void find_fde_same_start(struct kunit *test)
 	}
 }
 
-/* The sections of a process lie on either side of their code. */
+/* A section may lie before its code or after it. */
 static void find_fde_before_the_section(struct kunit *test)
 {
 	const struct search_case *c = test->param_value;
@@ -164,7 +164,7 @@ static const struct range_case range_cases[] = {
 	{ "first of all addresses", -(1LL << 46), 16, ROW_0 },
 	{ "one below", -(1LL << 46) - 1, 16, "bad fde-range" },
 	{ "ends at the last", S64_MAX - (1LL << 46) - 16, 16, ROW_0 },
-	{ "ends one behind", S64_MAX - (1LL << 46) - 15, 16,
+	{ "ends one after", S64_MAX - (1LL << 46) - 15, 16,
 	  "bad fde-range" },
 	{ "largest size wraps", -(1LL << 46) - 16, 0xffffffff, "bad fde-range" },
 	{ "start is the least number", -0x7fffffffffffffffLL - 1, 16, "bad fde-range" },

@@ -56,7 +56,7 @@ static void find_row_word_sizes(struct kunit *test)
 	expect_at(test, 0x1003, "fp-1 (c+0) (c-8)");
 }
 
-/* No row holds ahead of the first; one at the end of a function never does. */
+/* No row holds before the first row. A row at the end of its function never holds. */
 static void find_row_outside_of_rows(struct kunit *test)
 {
 	const struct walk_case *c = test->param_value;
@@ -88,7 +88,7 @@ static void find_row_must_ascend(struct kunit *test)
 	expect_at(test, 0x1004, "bad fre-order");
 }
 
-/* More rows are promised than there are bytes: only who looks there is told. */
+/* The entry promises more rows than there are. Only a look-up that reaches the end fails. */
 static void find_row_cut(struct kunit *test)
 {
 	const struct walk_case *c = test->param_value;
@@ -117,7 +117,7 @@ static void find_row_outermost(struct kunit *test)
 	expect_at(test, 0x1000, "- - undefined");
 }
 
-/* A window on the rows is refilled: 40 rows of 10 bytes, then of 6. */
+/* The decoder's window on the rows is refilled: 40 rows of 10 bytes, then of 6. */
 static void find_row_many(struct kunit *test)
 {
 	char want[SECTION_ROW_TEXT];
@@ -293,7 +293,7 @@ static struct kunit_case aarch64_tests[] = {
 	{}
 };
 
-/* RA is where the ABI says, so rows have a word for CFA and one for FP. */
+/* The ABI fixes RA, so rows have one word for CFA and one for FP. */
 static const struct row_case amd64_cases[] = {
 	{ "1 word", 2, AMD64, ADDR1, 0, 0x03, 1, { 8 }, "sp+8 u (c-8)" },
 	{ "2 words", 2, AMD64, ADDR1, 0, 0x05, 2, { 16, -16 }, "sp+16 (c-16) (c-8)" },
@@ -324,8 +324,8 @@ struct pcmask_case {
 	u8		version;
 	u8		abi;
 	u32		start;
-	u8		rep_size;	/* as it is stored */
-	u8		block;		/* as it is meant; 0: refused */
+	u8		rep_size;	/* as stored */
+	u8		block;		/* as meant; 0: refused */
 	u8		second;		/* start of the second row */
 };
 

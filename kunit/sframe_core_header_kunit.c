@@ -164,7 +164,7 @@ struct layout_case {
 	const char	*at_0, *at_1, *at_63;
 };
 
-/* A function of 64 bytes, 0x1000 bytes behind the start of the section. */
+/* A function of 64 bytes, 0x1000 bytes after the start of the section. */
 static const struct layout_case layout_cases[] = {
 	{ "V1", {
 		0xe2, 0xde, 1, 0x01, 3, 0, 0xf8, 0, 1, 0, 0, 0, 3, 0, 0, 0,

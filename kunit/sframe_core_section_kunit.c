@@ -64,12 +64,12 @@ static struct kunit_case section_tests[] = {
 	{}
 };
 
-/* Addresses worth asking for: in the functions of most cases, and beside. */
+/* Addresses in the functions of most cases, and outside of them. */
 static const u64 some_pcs[] = {
 	ADDR + 0x1000, ADDR + 0x1004, ADDR + 0x1040, ADDR + 0x300000, 0, U64_MAX,
 };
 
-/* Is this an answer that the decoder may give for arbitrary bytes? */
+/* The decoder may give these answers for arbitrary bytes, and no others. */
 static void expect_answers(struct kunit *test, u32 what)
 {
 	struct core_scene *scene = test->priv;
@@ -90,7 +90,7 @@ static void expect_answers(struct kunit *test, u32 what)
 	}
 }
 
-/* The n-th read fails: so does the look-up, at once and with that word. */
+/* The n-th read fails. The look-up fails at once, with the same error. */
 static void find_row_read_fails(struct kunit *test)
 {
 	struct core_scene *scene = place_case(test);
@@ -122,7 +122,7 @@ static struct kunit_case reader_fault_tests[] = {
 	{}
 };
 
-/* A read costs its bytes and 32, a row 16. Too little by one is too little. */
+/* A read costs its bytes and 32, a row 16. A budget that is too small by one fails. */
 static void find_row_budget(struct kunit *test)
 {
 	struct core_scene *scene = place_case(test);
@@ -149,7 +149,7 @@ static void find_row_budget(struct kunit *test)
 	}
 }
 
-/* The smallest V3 section: header 28, entry 16, attribute 5, rows 11, 4 reads, 2 rows. */
+/* Smallest V3 section: header 28, entry 16, attribute 5, rows 11 bytes; 4 reads, 2 rows. */
 static void find_row_cost(struct kunit *test)
 {
 	struct core_scene *scene = test->priv;
@@ -159,13 +159,13 @@ static void find_row_cost(struct kunit *test)
 	smallest_section(test, 3, SORTED);
 	renew(scene);
 	KUNIT_EXPECT_EQ(test, 0, decode_row(scene, ADDR + 0x1000, &sec, &row));
-	/* At the least the header, the entry and the row of 3 bytes, in one read. */
+	/* The least: the header, the entry and the row of 3 bytes, in one read. */
 	expect_within(test, "units of cost", U32_MAX - scene->rd.budget, 28 + 16 + 3 + 32,
 		      28 + 16 + 5 + 11 + 4 * 32 + 2 * 16);
 	expect_within(test, "reads", scene->calls, 1, 4);
 }
 
-/* @nr entries of the same start and size in a buffer of their own. */
+/* The section has many entries of the same start and size, in a buffer of its own. */
 static void find_among_many(struct kunit *test, u8 flags, u32 func_size, u64 off)
 {
 	const u32 nr = 200000, fde_size = sizeof(struct sframe_raw_fde_v2);
@@ -190,7 +190,7 @@ static void find_among_many(struct kunit *test, u8 flags, u32 func_size, u64 off
 	renew(scene);
 	scene->rd.budget = 16384;
 	KUNIT_EXPECT_EQ(test, -E2BIG, decode_row(scene, ADDR + off, &sec, &row));
-	/* A read brings 128 bytes at most. */
+	/* A read brings at most 128 bytes. */
 	expect_within(test, "reads", scene->calls, 16384 / (32 + 128),
 		      16384 / (32 + fde_size) + 1);
 	vfree(bytes);
@@ -215,8 +215,8 @@ static struct kunit_case budget_tests[] = {
 };
 
 /*
- * Here the reader trusts: if the decoder asked for a byte behind the section,
- * it would touch the page behind it.
+ * Here the reader checks nothing. A read after the end of the section would
+ * touch the page after it, and be an oops.
  */
 static void find_row_truncated(struct kunit *test)
 {
@@ -254,7 +254,7 @@ static struct kunit_case bit_flip_tests[] = {
 	{}
 };
 
-/* The listing reads all there is, up to the last byte ahead of the guard page. */
+/* The listing reads the whole section, up to the last byte before the guard page. */
 static void list_section_at_guard_page(struct kunit *test)
 {
 	const struct section_case *c = test->param_value;

@@ -42,7 +42,7 @@ static const struct user_case user_cases[] = {
 
 NAMED_CASES(user);
 
-/* The section that has been built. */
+/* Writes the section that has been built to user memory. */
 static void store_built(struct kunit *test, unsigned long addr)
 {
 	struct core_scene *scene = test->priv;
@@ -122,8 +122,9 @@ static void find_row_user_crosses_pages(struct kunit *test)
 }
 
 /*
- * @present bytes, fewer than 60, are there: 28 of header, 16 of the entry, 5 of
- * the attribute, and rows of 3, 4 and 4. That a row holds, the next one tells.
+ * Only the first @present bytes are there, fewer than 60: 28 of header, 16 of
+ * entry, 5 of attribute, and rows of 3, 4 and 4. A row ends where the next one
+ * begins, so a look-up reads that one, too.
  */
 static void expect_half(struct kunit *test, unsigned long addr, u32 present)
 {
@@ -174,7 +175,7 @@ static void find_row_user_forbidden(struct kunit *test)
 	expect_user(test, addr, 0x1000, "unreadable");
 }
 
-/* No user may have a section in the kernel, or at the end of all addresses. */
+/* A section in the kernel or at the end of all addresses is not read. */
 static void find_row_user_not_users(struct kunit *test)
 {
 	struct core_scene *scene = test->priv;
@@ -186,7 +187,7 @@ static void find_row_user_not_users(struct kunit *test)
 	expect_user(test, 0, 0x1000, "unreadable");
 }
 
-/* Memory of a mapping that nobody has touched yet. */
+/* The page is mapped, but nobody has touched it yet. */
 static void find_row_user_not_present(struct kunit *test)
 {
 	const struct user_case *c = test->param_value;
@@ -215,7 +216,7 @@ static void find_row_user_changes(struct kunit *test)
 		user.changed = false;
 		user_text(&user.rd, addr, scene->b.len, addr + 0x1000, got);
 		KUNIT_EXPECT_STRNEQ_MSG(test, got, "unreadable", "byte %u", i);
-		/* What has been read is not read again. */
+		/* The header is not read again. */
 		if (i < 28)
 			KUNIT_EXPECT_STREQ_MSG(test, got, ROW_0, "byte %u", i);
 	}

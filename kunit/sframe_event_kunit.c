@@ -11,8 +11,8 @@
 #include "scan_scene.h"
 #include "sframe_map.h"
 
-/* It tells in a task of the process, not in a thread that has borrowed its memory. */
-static void on_mmap(struct kunit *test, unsigned int nr)
+/* The kernel reports in a task of the process. The test's kernel thread acts as one. */
+static void report_mmap(struct kunit *test, unsigned int nr)
 {
 	mmap_read_lock(current->mm);
 	preempt_disable();
@@ -33,13 +33,13 @@ static void return_to_user(void)
 static void event_of_code(struct kunit *test)
 {
 	map_image(test);
-	on_mmap(test, 1);
+	report_mmap(test, 1);
 	expect_map(test, "unknown");
 	return_to_user();
 	expect_map(test, SAME);
 	expect_counted(test, "learned");
-	/* Of what is known already nothing is learned. */
-	on_mmap(test, 1);
+	/* An event for a known range starts no scan. */
+	report_mmap(test, 1);
 	return_to_user();
 	expect_counted(test, "");
 }
@@ -48,38 +48,38 @@ static void event_of_no_code(struct kunit *test)
 {
 	map_image(test);
 	map_anonymous(test, 8, 1, PROT_EXEC);
-	on_mmap(test, 3);
-	on_mmap(test, 8);
+	report_mmap(test, 3);
+	report_mmap(test, 8);
 	return_to_user();
 	expect_map(test, "unknown");
 	expect_counted(test, "");
 }
 
-/* As when a library is loaded: what remains of its first mapping is code yet. */
+/* A loader cuts the first mapping of a library. The rest of it is still code. */
 static void event_beside_what_remains(struct kunit *test)
 {
 	map_image(test);
 	expect_scanned(test, SAME, "learned");
-	on_mmap(test, 3);
+	report_mmap(test, 3);
 	return_to_user();
 	expect_counted(test, "");
 	unmap_code_first(test);
 	expect_map(test, GONE);
-	on_mmap(test, 3);
+	report_mmap(test, 3);
 	return_to_user();
 	expect_map(test, "2-3 covered by 3");
 	expect_counted(test, "learned");
-	on_mmap(test, 3);
+	report_mmap(test, 3);
 	return_to_user();
 	expect_counted(test, "");
 }
 
-/* A tracer may keep the task from returning. */
+/* A tracer may keep the task from returning to user mode. */
 static void event_traced(struct kunit *test)
 {
 	map_image(test);
 	current->ptrace = PT_PTRACED;
-	on_mmap(test, 1);
+	report_mmap(test, 1);
 	current->ptrace = 0;
 	KUNIT_EXPECT_TRUE(test, comes_true(is_known));
 	return_to_user();
@@ -92,18 +92,18 @@ static void keep_all(struct kunit *test)
 }
 
 /**
- * struct fork_case - a child, other threads of whose parent change mappings
+ * struct fork_case - other threads of the parent change mappings during a fork
  * @name: of the case
- * @change: what they do before the child has its copy
- * @inherited: what is known of the child before it runs
- * @learned: and when it does
- * @counted: with that
+ * @change: the change, made before the child has its copy
+ * @inherited: text of the child's map before it runs
+ * @scanned: text of its map after a scan
+ * @counted: what the scan has counted
  */
 struct fork_case {
 	const char	*name;
 	void (*change)(struct kunit *test);
 	const char	*inherited;
-	const char	*learned;
+	const char	*scanned;
 	const char	*counted;
 };
 
@@ -129,7 +129,7 @@ static bool child_is_scanned(void)
 	return map != born_with;
 }
 
-/* The child is traced, so that a worker learns it: it is no task that runs. */
+/* The child never runs here. It is traced, so that a worker scans it. */
 static void event_by_fork(struct kunit *test)
 {
 	struct task_struct *child = kunit_kzalloc(test, sizeof(*child), GFP_KERNEL);
@@ -160,13 +160,13 @@ static void event_by_fork(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, comes_true(child_is_scanned));
 	sfu_map_put(born_with);
 	switch_process(born);
-	expect_map(test, c->learned);
+	expect_map(test, c->scanned);
 	switch_process(parent);
 	expect_counted(test, c->counted);
 	mmput(born);
 }
 
-/* Threads have one memory. */
+/* A new thread shares the memory of its process: no scan is needed. */
 static void event_of_thread(struct kunit *test)
 {
 	struct task_struct *thread = kunit_kzalloc(test, sizeof(*thread), GFP_KERNEL);

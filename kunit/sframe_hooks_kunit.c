@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * KUnit tests of the hooks, sframe_unwind.c: what perf and BPF get of a stack,
- * by the functions that they call, and what is counted and traced of it.
+ * KUnit tests of the hooks, sframe_unwind.c: the stacks that perf and BPF get
+ * from the functions that they call, and the counters and the trace of a walk.
  *
- * A stack is compared as a text: the frames' addresses, from the beginning of
- * the image's code, in hex. By SFrame the stack here is "10 100 200"; by frame
- * pointers, as the kernel follows them, it is "10 500 600".
+ * A stack is compared as a text: the addresses of the frames, in hex, from the
+ * beginning of the image's code. By SFrame the stack here is "10 100 200"; the
+ * kernel, by frame pointers, finds "10 500 600".
  */
 #include <kunit/test.h>
 #include <linux/mm.h>
@@ -38,15 +38,15 @@
 #define BY_FP		"10 500 600"
 
 /**
- * struct hooks_scene - what a test works with
+ * struct hooks_scene - the fixture of the hooks' tests
  * @area: AREA_PAGES pages of the process
- * @image: mapped at their beginning
+ * @image: mapped at the beginning of @area
  * @other: an image without a section
- * @regs: of the sample, in the image's code
- * @since: the counters, as they were when they were last looked at
- * @counted: since then, up to the end of a sample
- * @entry: what perf_callchain_user() stores to, with room for MAX_FRAMES
- * @traced: what the tracepoint told, since that was last looked at
+ * @regs: registers of the sample, in the image's code
+ * @since: the counters, as last read
+ * @counted: what was counted from then to the end of the sample, as a text
+ * @entry: perf_callchain_user() stores here; room for MAX_FRAMES
+ * @traced: the events of the tracepoint since expect_traced(), as a text
  */
 struct hooks_scene {
 	unsigned long			area;
@@ -82,8 +82,8 @@ static void put_words(struct kunit *test, unsigned long addr, unsigned long firs
 }
 
 /*
- * Frames of 16 bytes, the frame pointer and the return address, of which the
- * last is 0. The frame pointer leads elsewhere.
+ * Frames have 16 bytes: the frame pointer and the return address, which is 0 in
+ * the last one. The frame pointer register leads to other frames.
  */
 static void make_stack(struct kunit *test)
 {
@@ -100,7 +100,7 @@ static void make_stack(struct kunit *test)
 	user_regs(&scene->regs, code(test, 0x10), sp, fp);
 }
 
-/* Without a frame pointer, the kernel has no more than the sampled address. */
+/* Without a frame pointer the kernel's own stack is the sampled address only. */
 static void lose_fp(struct kunit *test)
 {
 	struct hooks_scene *scene = test->priv;
@@ -163,7 +163,7 @@ static void map_other(struct kunit *test, unsigned int at)
 	image_map(test, &scene->other, page(test, at));
 }
 
-/* ---- what the hooks say ---- */
+/* ---- a sample, and a deferred stack ---- */
 
 static void count(struct hooks_scene *scene)
 {
@@ -206,7 +206,7 @@ static void expect_frames(struct kunit *test, const void *frames, u64 nr, const 
 		KUNIT_EXPECT_EQ(test, ips[i], POISON);
 }
 
-/* The test's thread is a user's while @flags say so. */
+/* The test's thread is a task with @flags. */
 static unsigned int become(unsigned int flags)
 {
 	unsigned int mask = PF_KTHREAD | PF_USER_WORKER | PF_VCPU;
@@ -216,10 +216,7 @@ static unsigned int become(unsigned int flags)
 	return old;
 }
 
-/*
- * As perf calls it: nothing may sleep or fault. What is asked for is done later,
- * by others.
- */
+/* Takes a sample as perf does: nothing may sleep or fault. Requested scans run later. */
 static void sample_ctx(struct kunit *test, unsigned int flags,
 		       struct perf_callchain_entry_ctx *ctx)
 {
@@ -254,7 +251,7 @@ static void sample(struct kunit *test, const char *want, const char *counted)
 }
 
 #if SFU_HAVE_UNWIND_USER
-/* As the kernel calls it, on the way back to user mode. */
+/* Unwinds as the kernel does on the way back to user mode. */
 static int defer(struct kunit *test, unsigned int flags, unsigned int max,
 		 const char *want)
 {
@@ -283,7 +280,7 @@ static void defer_all(struct kunit *test, const char *want, const char *counted)
 }
 #endif
 
-/* ---- who is left to the kernel ---- */
+/* ---- stacks that are left to the kernel ---- */
 
 struct decline_case {
 	const char	*name;
@@ -378,7 +375,7 @@ static void sample_declined(struct kunit *test)
 	expect_traced(test, "");
 }
 
-/* A thread that has given its memory up. */
+/* The thread has no memory of its own any more. */
 static void sample_without_mm(struct kunit *test)
 {
 	struct mm_struct *mm = current->mm;
@@ -391,7 +388,7 @@ static void sample_without_mm(struct kunit *test)
 	sample(test, BY_SFRAME, "walks stop.complete frames.sframe=2");
 }
 
-/* New code may bring a section along. */
+/* New code may have a section. */
 static void sample_without_section_in_new_code(struct kunit *test)
 {
 	have_no_section(test);
@@ -402,12 +399,12 @@ static void sample_without_section_in_new_code(struct kunit *test)
 	sample(test, "10000", "declined.no-section asked");
 }
 
-/* ---- what is stored ---- */
+/* ---- how many frames are stored ---- */
 
 struct full_case {
 	const char	*name;
 	u32		max_stack;
-	u32		nr;		/* stored ahead of us, of the kernel's stack */
+	u32		nr;		/* already stored, of the kernel's stack */
 	bool		contexts_maxed;
 	const char	*want;
 	const char	*counted;
@@ -436,7 +433,7 @@ static const struct full_case full_cases[] = {
 
 NAMED_CASES(full);
 
-/* Our frames and no others, as far as there is room; and none is left. */
+/* The module stores its frames up to the limit. The kernel adds none. */
 static void sample_max_stack(struct kunit *test)
 {
 	const struct full_case *c = test->param_value;
@@ -454,7 +451,7 @@ static void sample_max_stack(struct kunit *test)
 	expect_traced(test, c->traced);
 }
 
-/* ---- how a walk ends, told once ---- */
+/* ---- each end of a walk is counted and traced once ---- */
 
 static void nothing(struct kunit *test)
 {
@@ -493,7 +490,7 @@ static void drop_section(struct kunit *test)
 					      MADV_DONTNEED));
 }
 
-/* The entry's offset of its rows, at 28 + 12, is the last of all. */
+/* The offset of the rows, at 28 + 12 in the section, becomes the largest value. */
 static void spoil_section(struct kunit *test)
 {
 	struct hooks_scene *scene = test->priv;
@@ -515,7 +512,7 @@ struct stop_case {
 	const char	*traced;
 };
 
-/* A page is 0x1000 bytes. After learning. */
+/* A page has 0x1000 bytes. The action runs after a scan. */
 static const struct stop_case stop_cases[] = {
 	{ "complete", nothing, BY_SFRAME, "walks stop.complete frames.sframe=2",
 	  "10 to 200, 3 frames, complete;" },
@@ -547,13 +544,13 @@ static void sample_stop(struct kunit *test)
 	sample_ctx(test, 0, &ctx);
 	current->in_execve = 0;
 	expect_stored(test, c->want);
-	/* Nothing behind us, not even where there would be room. */
+	/* The kernel adds no frames, even where there is room. */
 	KUNIT_EXPECT_EQ(test, ctx.nr, MAX_FRAMES);
 	expect_counted(test, c->counted);
 	expect_traced(test, c->traced);
 }
 
-static bool has_learned(void)
+static bool is_scanned(void)
 {
 	struct sfu_map *map = sfu_map_get(current->mm);
 
@@ -561,18 +558,18 @@ static bool has_learned(void)
 	return map;
 }
 
-/* The first sample asks; those after have what it asked for. */
+/* The first sample requests a scan, and later samples use its result. */
 static void sample_first(struct kunit *test)
 {
 	struct hooks_scene *scene = test->priv;
 
 	sample(test, "10", "walks stop.unlearned asked");
-	KUNIT_EXPECT_TRUE(test, comes_true(has_learned));
+	KUNIT_EXPECT_TRUE(test, comes_true(is_scanned));
 	counters_read(&scene->since);
 	sample(test, BY_SFRAME, "walks stop.complete frames.sframe=2");
 }
 
-/* A section that is bad is bad once. */
+/* A bad section is counted once. */
 static void sample_after_bad_section(struct kunit *test)
 {
 	scan_now(test);
@@ -624,7 +621,7 @@ static void defer_max_entries(struct kunit *test)
 	expect_traced(test, c->traced);
 }
 
-/* What can be learned, or brought in, is so on the spot; but only once. */
+/* A deferred walk scans and faults pages in at once, but only one time. */
 static const struct stop_case deferred_cases[] = {
 	{ "complete", nothing, BY_SFRAME, "walks stop.complete frames.sframe=2",
 	  "10 to 200, 3 frames, complete;" },
@@ -651,7 +648,7 @@ static void defer_stop(struct kunit *test)
 
 	map_other(test, OTHER_PAGE);
 	scan_now(test);
-	/* Learning may take its time, and then waits for as long. */
+	/* A scan may take long, and the next one then waits as long. */
 	schedule_timeout_uninterruptible(jiffies - start + HZ / 10);
 	c->act(test);
 	defer_all(test, c->want, c->counted);

@@ -12,7 +12,7 @@
 #include "sframe_map.h"
 #include "user_arch.h"
 
-/* Outside of interrupts nobody knows when the task will be in user mode. */
+/* Outside of interrupts it is unknown when the task returns to user mode: a worker scans. */
 static void request_worker(struct kunit *test)
 {
 	map_image(test);
@@ -35,7 +35,7 @@ static void request_in_interrupt(struct pt_regs *interrupted)
 	local_irq_enable();
 }
 
-/* An interrupt of user mode: the task learns on its way back. */
+/* The interrupt hit user mode: the task scans when it returns there. */
 static void request_task(struct kunit *test)
 {
 	struct pt_regs regs;
@@ -50,7 +50,7 @@ static void request_task(struct kunit *test)
 	expect_counted(test, "learned");
 }
 
-/* An interrupt of the kernel: it may sleep first. */
+/* The interrupt hit the kernel, where the task may sleep first: a worker scans. */
 static void request_interrupted_kernel(struct kunit *test)
 {
 	struct pt_regs regs;
@@ -63,7 +63,7 @@ static void request_interrupted_kernel(struct kunit *test)
 	expect_counted(test, "learned asked");
 }
 
-/* The task's last work is done without its memory. */
+/* A task that exits runs its last task work without its memory. */
 static void request_task_that_exits(struct kunit *test)
 {
 	struct mm_struct *first = current->mm;
@@ -79,7 +79,7 @@ static void request_task_that_exits(struct kunit *test)
 	expect_counted(test, "asked");
 }
 
-/* Once is enough, and the task is better than a worker. */
+/* A second request changes nothing while the first is pending. */
 static void request_twice(struct kunit *test)
 {
 	struct pt_regs regs;
@@ -131,7 +131,10 @@ static bool all_are_scanned(void)
 	return atomic_long_read(&sfu_held.processes) == REQUESTS;
 }
 
-/* So many at a time, of as many processes; who comes later asks again. */
+/*
+ * At most 64 requests are pending at a time. Further ones are dropped, and may
+ * be made again.
+ */
 static void request_too_much(struct kunit *test)
 {
 	struct mm_struct **mms = kunit_kcalloc(test, REQUESTS + 8, sizeof(*mms), GFP_KERNEL);
@@ -157,7 +160,7 @@ static void request_too_much(struct kunit *test)
 
 static struct mm_struct *ended[REQUESTS];
 
-/* Nobody has them but the test. */
+/* Only the test still holds the processes. */
 static bool all_are_over(void)
 {
 	unsigned int i;
@@ -168,7 +171,7 @@ static bool all_are_over(void)
 	return true;
 }
 
-/* Whoever ends before he is learned of is not; his request is over, too. */
+/* A process that ends before its scan is not scanned, and its request ends. */
 static void request_for_ended_process(struct kunit *test)
 {
 	unsigned int i, round;

@@ -73,13 +73,13 @@ struct change_case {
 	const char	*name;
 	void (*act)(struct kunit *test);
 	const char	*at_once;
-	const char	*learned;
+	const char	*scanned;
 	const char	*counted;
 };
 
 /*
- * Code is gone where any page of it, or of its section, is unmapped. mprotect()
- * leaves the bytes as they are, and so what is known of them.
+ * A range is unmapped when any page of its code or its section is. mprotect()
+ * keeps the bytes, and the map keeps the range.
  */
 static const struct change_case change_cases[] = {
 	{ "unmap code", unmap_code, GONE, "nothing", "learned" },
@@ -87,7 +87,7 @@ static const struct change_case change_cases[] = {
 	{ "unmap last of code", unmap_code_last, GONE, "1-2 covered by 3", "learned" },
 	{ "unmap section", unmap_section, GONE, "1-3 plain", "fault.segment learned" },
 	{ "unmap first of section", unmap_first_byte, GONE, "1-3 plain", "fault.segment learned" },
-	{ "unmap behind section", unmap_last_byte, SAME, SAME, "learned" },
+	{ "unmap after section", unmap_last_byte, SAME, SAME, "learned" },
 	{ "unmap headers", unmap_headers, SAME, SAME, "learned" },
 	{ "unmap all", unmap_all, GONE, "nothing", "learned" },
 	{ "map over code", map_over_code, GONE, "1-3 plain", "learned" },
@@ -120,11 +120,11 @@ static void forget_after(struct kunit *test)
 	c->act(test);
 	expect_map(test, c->at_once);
 	expect_counted(test, "");
-	expect_scanned(test, c->learned, c->counted);
+	expect_scanned(test, c->scanned, c->counted);
 }
 
-/* As a walk does that finds a contradiction in the section of the image's code. */
-static void retire(struct kunit *test, enum sframe_fault fault)
+/* Marks the section of the image's code as bad, as a walk does. */
+static void mark_section_as_bad(struct kunit *test, enum sframe_fault fault)
 {
 	struct sfu_map *map = sfu_map_get(current->mm);
 	struct sfu_region *region = sfu_map_find(map, page(test, 1));
@@ -135,21 +135,21 @@ static void retire(struct kunit *test, enum sframe_fault fault)
 	sfu_map_put(map);
 }
 
-/* As above, of a section that was found to contradict itself. */
-static void forget_retired_after(struct kunit *test)
+/* Likewise, with a section that has been marked as bad. */
+static void forget_bad_after(struct kunit *test)
 {
 	const struct change_case *c = test->param_value;
 	bool stays = !strcmp(c->at_once, SAME);
 
 	map_image(test);
 	expect_scanned(test, SAME, "learned");
-	retire(test, SFRAME_FAULT_FDE_ORDER);
+	mark_section_as_bad(test, SFRAME_FAULT_FDE_ORDER);
 	expect_counted(test, "fault.fde-order retired");
 	c->act(test);
 	expect_map(test, stays ? "1-3 retired" : GONE);
 }
 
-/* One image's end is not another's. */
+/* Unmapping one image does not affect the other. */
 static void forget_one_of_two(struct kunit *test)
 {
 	struct scan_scene *scene = test->priv;
@@ -164,7 +164,7 @@ static void forget_one_of_two(struct kunit *test)
 	expect_scanned(test, "1-3 covered by 3", "learned");
 }
 
-/* Whoever holds an old map learns of the end of what is in it no more. */
+/* An old map that is still held has the unmapped range removed, too. */
 static void forget_while_held(struct kunit *test)
 {
 	struct sfu_map *old;
@@ -179,39 +179,39 @@ static void forget_while_held(struct kunit *test)
 	sfu_map_put(old);
 }
 
-/* Whoever comes first says why, and nobody else. */
-static void retire_once(struct kunit *test)
+/* Only the first defect of a section is counted. */
+static void bad_once(struct kunit *test)
 {
 	map_image(test);
 	expect_scanned(test, SAME, "learned");
-	retire(test, SFRAME_FAULT_FRE_CUT);
+	mark_section_as_bad(test, SFRAME_FAULT_FRE_CUT);
 	expect_map(test, "1-3 retired");
 	expect_counted(test, "fault.fre-cut retired");
-	retire(test, SFRAME_FAULT_REP_SIZE);
+	mark_section_as_bad(test, SFRAME_FAULT_REP_SIZE);
 	expect_counted(test, "");
 	expect_row(test, page(test, 1), "uncovered");
 }
 
-static void retire_plain(struct kunit *test)
+static void bad_plain(struct kunit *test)
 {
 	struct scan_scene *scene = test->priv;
 
 	scene->image.ehdr.e_phnum = 3;
 	map_image(test);
 	expect_scanned(test, "1-3 plain", "learned");
-	retire(test, SFRAME_FAULT_FRE_CUT);
+	mark_section_as_bad(test, SFRAME_FAULT_FRE_CUT);
 	expect_map(test, "1-3 plain");
 	expect_counted(test, "");
 }
 
-/* While it is mapped; and for other mappings it is not. */
-static void retired_stays_so(struct kunit *test)
+/* A bad section stays bad while it is mapped. Another mapping of it starts anew. */
+static void bad_stays_so(struct kunit *test)
 {
 	struct scan_scene *scene = test->priv;
 
 	map_image(test);
 	expect_scanned(test, SAME, "learned");
-	retire(test, SFRAME_FAULT_FRE_CUT);
+	mark_section_as_bad(test, SFRAME_FAULT_FRE_CUT);
 	expect_counted(test, "fault.fre-cut retired");
 	expect_scanned(test, "1-3 retired", "learned");
 	expect_scanned(test, "1-3 retired", "learned");
@@ -221,16 +221,16 @@ static void retired_stays_so(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&sfu_held.sections));
 }
 
-static void retired_is_replaced(struct kunit *test)
+static void bad_is_replaced(struct kunit *test)
 {
 	map_image(test);
 	expect_scanned(test, SAME, "learned");
-	retire(test, SFRAME_FAULT_FRE_CUT);
+	mark_section_as_bad(test, SFRAME_FAULT_FRE_CUT);
 	expect_counted(test, "fault.fre-cut retired");
 	map_code_again(test);
 	expect_map(test, GONE);
 	expect_scanned(test, SAME, "learned");
-	retire(test, SFRAME_FAULT_FRE_CUT);
+	mark_section_as_bad(test, SFRAME_FAULT_FRE_CUT);
 	expect_counted(test, "fault.fre-cut retired");
 	map_section_again(test);
 	expect_map(test, GONE);
@@ -238,12 +238,12 @@ static void retired_is_replaced(struct kunit *test)
 	expect_rows(test, page(test, 0));
 }
 
-/* What cannot be read has nothing to be retired. */
-static void retired_is_forbidden(struct kunit *test)
+/* A section that cannot be read is not a bad one. */
+static void bad_is_forbidden(struct kunit *test)
 {
 	map_image(test);
 	expect_scanned(test, SAME, "learned");
-	retire(test, SFRAME_FAULT_FRE_CUT);
+	mark_section_as_bad(test, SFRAME_FAULT_FRE_CUT);
 	expect_counted(test, "fault.fre-cut retired");
 	forbid_section(test);
 	expect_scanned(test, PLAIN, "fault.segment learned");
@@ -251,7 +251,7 @@ static void retired_is_forbidden(struct kunit *test)
 	expect_scanned(test, SAME, "learned");
 }
 
-/* The header is read once, all else when it is asked for. */
+/* A scan reads the header; look-ups read the rest each time. */
 static void section_changes(struct kunit *test)
 {
 	map_image(test);
@@ -268,7 +268,7 @@ static void section_changes(struct kunit *test)
 	expect_scanned(test, SAME, "learned");
 }
 
-/* The n-th time in vain is not before 1 + 2 + ... + 2^(n-2) jiffies. */
+/* Scan number n without news comes after 1 + 2 + ... + 2^(n-2) jiffies, not earlier. */
 static void scan_in_vain(struct kunit *test)
 {
 	unsigned long start;
@@ -285,7 +285,10 @@ static void scan_in_vain(struct kunit *test)
 	expect_map(test, SAME);
 }
 
-/* A second at most, however long it was in vain: without an end, the next would be four. */
+/*
+ * The wait between scans without news ends at one second. If it doubled on, it
+ * would be four.
+ */
 static void scan_in_vain_long(struct kunit *test)
 {
 	unsigned long start = jiffies, last = jiffies;
@@ -300,7 +303,7 @@ static void scan_in_vain_long(struct kunit *test)
 	KUNIT_EXPECT_GE(test, jiffies - last, HZ);
 }
 
-/* And what is new ends the wait. */
+/* A new mapping ends the wait. */
 static void scan_after_event(struct kunit *test)
 {
 	struct scan_scene *scene = test->priv;
@@ -314,11 +317,11 @@ static void scan_after_event(struct kunit *test)
 	scan_now(test);
 	unmap_at(test, 8, 5);
 	expect_counted(test, "learned");
-	/* From here on as from the beginning. */
+	/* From here on the waits are as at the beginning. */
 	scan_in_vain(test);
 }
 
-/* Who learns for the sake of a map that is not the last one need not. */
+/* A scan for an old map is not needed when there is a newer map. */
 static void scan_for_old_map(struct kunit *test)
 {
 	struct sfu_map *old;
@@ -337,7 +340,7 @@ static void scan_for_old_map(struct kunit *test)
 	sfu_map_put(old);
 }
 
-/* Two processes have different things at the same addresses. */
+/* Two processes have different mappings at the same addresses. */
 static void scan_two_processes(struct kunit *test)
 {
 	struct mm_struct *first = current->mm, *second = new_process(test);
@@ -356,7 +359,7 @@ static void scan_two_processes(struct kunit *test)
 	mmput(second);
 }
 
-/* So many that some of them meet in the table. */
+/* There are so many processes that some share a chain of the table. */
 #define PROCESSES	300
 
 static void scan_many_processes(struct kunit *test)
@@ -388,7 +391,7 @@ static bool one_is_held(void)
 	return atomic_long_read(&sfu_held.processes) == 1;
 }
 
-/* A process that ends is forgotten, though its mm_struct be held. */
+/* The map of a process that ends is freed, even while its mm_struct is held. */
 static void forget_process(struct kunit *test)
 {
 	struct mm_struct *first = current->mm, *second = new_process(test);
@@ -430,14 +433,14 @@ static void hold_map_of_ended_process(struct kunit *test)
 
 static struct kunit_case change_tests[] = {
 	KUNIT_CASE_PARAM(forget_after, change_gen_params),
-	KUNIT_CASE_PARAM(forget_retired_after, change_gen_params),
+	KUNIT_CASE_PARAM(forget_bad_after, change_gen_params),
 	KUNIT_CASE(forget_one_of_two),
 	KUNIT_CASE(forget_while_held),
-	KUNIT_CASE(retire_once),
-	KUNIT_CASE(retire_plain),
-	KUNIT_CASE(retired_stays_so),
-	KUNIT_CASE(retired_is_replaced),
-	KUNIT_CASE(retired_is_forbidden),
+	KUNIT_CASE(bad_once),
+	KUNIT_CASE(bad_plain),
+	KUNIT_CASE(bad_stays_so),
+	KUNIT_CASE(bad_is_replaced),
+	KUNIT_CASE(bad_is_forbidden),
 	KUNIT_CASE(section_changes),
 	KUNIT_CASE(scan_in_vain),
 	KUNIT_CASE_SLOW(scan_in_vain_long),

@@ -9,7 +9,7 @@
 #include "scan_scene.h"
 #include "sframe_map.h"
 
-/* Where a field is, in the file: of the ELF header, or of a program header. */
+/* The offset of a field in the file: of the ELF header, or of a program header. */
 #define EH(field)	offsetof(struct elf64_hdr, field)
 #define PH(nr, field)	(64 + 56 * IMAGE_PH_##nr + offsetof(struct elf64_phdr, field))
 
@@ -31,7 +31,7 @@ static const struct elf_case elf_cases[] = {
 	{ "class none", EH(e_ident) + EI_CLASS, 1, 0, PLAIN },
 	{ "class 32 bits", EH(e_ident) + EI_CLASS, 1, ELFCLASS32, PLAIN },
 	{ "class 3", EH(e_ident) + EI_CLASS, 1, 3, PLAIN },
-	/* Whose data it is, the section says itself. */
+	/* The section's own header names its machine. */
 	{ "machine", EH(e_machine), 2, 0xffff, SAME },
 	{ "type", EH(e_type), 2, 0xffff, SAME },
 	{ "e_phentsize 0", EH(e_phentsize), 2, 0, PLAIN },
@@ -51,7 +51,7 @@ static const struct elf_case elf_cases[] = {
 	{ "e_phoff 65", EH(e_phoff), 8, 65, PLAIN },
 	{ "e_phoff to the file's end", EH(e_phoff), 8, 5 * PAGE_SIZE - 224, PLAIN },
 	{ "e_phoff beyond the file's end", EH(e_phoff), 8, 5 * PAGE_SIZE - 223, PLAIN },
-	{ "e_phoff behind the file", EH(e_phoff), 8, 6 * PAGE_SIZE, PLAIN },
+	{ "e_phoff after the file", EH(e_phoff), 8, 6 * PAGE_SIZE, PLAIN },
 	{ "e_phoff 2^63-1", EH(e_phoff), 8, S64_MAX, PLAIN },
 	{ "e_phoff 2^63", EH(e_phoff), 8, S64_MIN, PLAIN },
 	{ "e_phoff 2^64-224", EH(e_phoff), 8, -224, PLAIN },
@@ -60,7 +60,7 @@ static const struct elf_case elf_cases[] = {
 	{ "code: no segment to load", PH(CODE, p_type), 4, PT_NOTE, PLAIN },
 	{ "code: not executable", PH(CODE, p_flags), 4, PF_R, PLAIN },
 	{ "code: p_offset 0", PH(CODE, p_offset), 8, 0, PLAIN, "fault.empty learned" },
-	{ "code: p_offset behind the code", PH(CODE, p_offset), 8, 2 * PAGE_SIZE, PLAIN },
+	{ "code: p_offset after the code", PH(CODE, p_offset), 8, 2 * PAGE_SIZE, PLAIN },
 	{ "code: p_offset 2^64-1", PH(CODE, p_offset), 8, -1, PLAIN },
 	{ "code: p_offset in page", PH(CODE, p_offset), 8, PAGE_SIZE + 1,
 	  PLAIN, "fault.magic learned" },
@@ -79,7 +79,7 @@ static const struct elf_case elf_cases[] = {
 	{ "data: no segment to load", PH(DATA, p_type), 4, PT_NOTE, SEGMENT },
 	{ "data: not readable", PH(DATA, p_flags), 4, PF_W, SEGMENT },
 	{ "data: p_vaddr 0", PH(DATA, p_vaddr), 8, 0, SEGMENT },
-	{ "data: p_vaddr behind the section", PH(DATA, p_vaddr), 8, 3 * PAGE_SIZE + 1, SEGMENT },
+	{ "data: p_vaddr after the section", PH(DATA, p_vaddr), 8, 3 * PAGE_SIZE + 1, SEGMENT },
 	{ "data: p_vaddr 2^64-1", PH(DATA, p_vaddr), 8, -1, SEGMENT },
 	{ "data: p_memsz 0", PH(DATA, p_memsz), 8, 0, SEGMENT },
 	{ "data: p_memsz 59", PH(DATA, p_memsz), 8, 59, SEGMENT },
@@ -115,7 +115,7 @@ static const struct elf_case elf_cases[] = {
 
 NAMED_CASES(elf);
 
-/* One field of the headers is another; the mappings are as they should be. */
+/* One field of the headers is changed; the mappings are not. */
 static void scan_elf(struct kunit *test)
 {
 	const struct elf_case *c = test->param_value;
@@ -125,7 +125,7 @@ static void scan_elf(struct kunit *test)
 	expect_scanned(test, c->want, c->counted ?: "learned");
 }
 
-/* Where all of them lie together. */
+/* Several fields are changed together. */
 static void scan_elf_wraps(struct kunit *test)
 {
 	struct scan_scene *scene = test->priv;
@@ -142,7 +142,7 @@ static void scan_elf_wraps(struct kunit *test)
 	expect_scanned(test, SEGMENT);
 }
 
-/* As many program headers as are looked at, and one more; the last one counts. */
+/* The section's program header is the last one that a scan reads, or comes after it. */
 static void scan_phdrs(struct kunit *test, unsigned int nr, const char *want)
 {
 	struct scan_scene *scene = test->priv;
@@ -167,7 +167,7 @@ static void scan_129_phdrs(struct kunit *test)
 	scan_phdrs(test, 129, PLAIN);
 }
 
-/* The file ends at every byte of its headers, which are its last part. */
+/* The program headers are at the end of the file, which is cut at each of their bytes. */
 static void scan_truncated(struct kunit *test)
 {
 	struct scan_scene *scene = test->priv;
@@ -198,7 +198,7 @@ static void scan_truncated_ehdr(struct kunit *test)
 	}
 }
 
-/* Whatever the bit, the section is the right one, or none is. */
+/* With any bit flipped a scan finds the right section or none. */
 static void scan_bit_flipped(struct kunit *test)
 {
 	struct scan_scene *scene = test->priv;
@@ -220,7 +220,7 @@ static void scan_bit_flipped(struct kunit *test)
 	}
 }
 
-/* Each read fails once: of the ELF header, and of the program headers. */
+/* The read of the ELF header fails, then that of the program headers. */
 static void scan_unreadable(struct kunit *test)
 {
 	map_image(test);
@@ -238,7 +238,7 @@ static void scan_unreadable(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 4, watch.reads);
 }
 
-/* What kernel_read() would complain of is not read. */
+/* A scan does not read a file for which kernel_read() would warn. */
 static void scan_not_for_kernel_read(struct kunit *test)
 {
 	struct scan_scene *scene = test->priv;
@@ -262,7 +262,7 @@ static void scan_not_for_kernel_read(struct kunit *test)
 	expect_scanned(test, SAME, "learned");
 }
 
-/* A page of code leaves with the first attempt, comes with the next, and so on. */
+/* A page of code is removed in the first attempt, restored in the next, and so on. */
 static void unsettle_code(struct kunit *test)
 {
 	if (watch.reads % 2)
@@ -287,7 +287,7 @@ struct race_case {
 	const char	*counted;
 };
 
-/* Twice in each attempt; the third is the last one. */
+/* The action runs twice in each attempt. A scan makes at most three. */
 static const struct race_case race_cases[] = {
 	{ "nothing", NULL, 0, SAME, "learned" },
 	{ "unmap headers", unmap_headers, 0, SAME, "learned" },
@@ -333,7 +333,7 @@ static void scan_during(struct kunit *test)
 	expect_counted(test, c->counted);
 }
 
-/* While the second image's file is read, the first is learned already. */
+/* The scan has already read the first image's file while it reads the second. */
 static void scan_during_another(struct kunit *test)
 {
 	const struct race_case *c = test->param_value;

@@ -78,7 +78,7 @@ static void scan_image_mapped_twice(struct kunit *test)
 	expect_rows(test, page(test, 7));
 }
 
-/* Every distance from the addresses that the file was linked for. */
+/* The image is mapped at every distance from the addresses that it was linked for. */
 static void scan_image_at_every_page(struct kunit *test)
 {
 	struct scan_scene *scene = test->priv;
@@ -104,8 +104,8 @@ static const struct address_case address_cases[] = {
 	{ "4 MiB", SZ_4M },
 	{ "above all users", BIT_ULL(56) },
 	{ "2^63", BIT_ULL(63) },
-	{ "wraps behind the headers", -PAGE_SIZE },
-	{ "wraps behind the code", -3 * PAGE_SIZE },
+	{ "wraps after the headers", -PAGE_SIZE },
+	{ "wraps after the code", -3 * PAGE_SIZE },
 };
 
 NAMED_CASES(address);
@@ -131,7 +131,7 @@ struct vma_case {
 	const char	*want;
 };
 
-/* One more mapping, beside the image's data: page 1 of the file, or none. */
+/* Besides the image's data there is one more mapping: of page 1 of the file, or of no file. */
 static const struct vma_case vma_cases[] = {
 	{ "read", false, PROT_READ, MAP_PRIVATE, "nothing" },
 	{ "write", false, PROT_READ | PROT_WRITE, MAP_PRIVATE, "nothing" },
@@ -162,7 +162,7 @@ static void scan_vma(struct kunit *test)
 	expect_scanned(test, c->want, "learned");
 }
 
-/* Two mappings of one segment, as mprotect() leaves them. */
+/* mprotect() has split one segment into two mappings. */
 static void scan_code_split(struct kunit *test)
 {
 	struct scan_scene *scene = test->priv;
@@ -174,7 +174,7 @@ static void scan_code_split(struct kunit *test)
 	expect_rows(test, scene->area);
 }
 
-/* Code that no executable segment of its file knows about. */
+/* No executable segment of the file contains the code. */
 static void scan_code_of_no_segment(struct kunit *test)
 {
 	struct scan_scene *scene = test->priv;
@@ -185,7 +185,7 @@ static void scan_code_of_no_segment(struct kunit *test)
 	expect_scanned(test, "0-1 plain, 1-3 covered by 3, 8-9 plain", "learned");
 }
 
-/* Linkers that do not separate code: one segment for all. */
+/* Some linkers do not separate code: one segment holds everything. */
 static void scan_one_segment(struct kunit *test)
 {
 	struct scan_scene *scene = test->priv;
@@ -204,7 +204,7 @@ static void scan_one_segment(struct kunit *test)
 	expect_row(test, page(test, 1), ROW);
 }
 
-/* Segments begin anywhere on their first page. */
+/* A segment may begin anywhere on its first page. */
 static void scan_code_not_at_page_start(struct kunit *test)
 {
 	struct scan_scene *scene = test->priv;
@@ -234,7 +234,7 @@ static const struct place_case place_cases[] = {
 	{ "first byte on the page before", 4 * PAGE_SIZE - 1, "1-3 covered by 4-1" },
 	{ "last of all", 5 * PAGE_SIZE - 60, "1-3 covered by 5-60" },
 	{ "ends with the code", 3 * PAGE_SIZE - 60, "1-3 covered by 3-60" },
-	{ "ahead of the code", PAGE_SIZE - 60, "1-3 covered by 1-60" },
+	{ "before the code", PAGE_SIZE - 60, "1-3 covered by 1-60" },
 };
 
 NAMED_CASES(place);
@@ -250,7 +250,7 @@ static void scan_section_at(struct kunit *test)
 	expect_rows(test, scene->area);
 }
 
-/* ld sizes the segment ahead of merging: up to 90 bytes too long, and zero. */
+/* ld sizes the segment before it merges sections: up to 90 bytes too many, all zero. */
 static void scan_segment_longer_than_section(struct kunit *test)
 {
 	struct scan_scene *scene = test->priv;
@@ -261,7 +261,7 @@ static void scan_segment_longer_than_section(struct kunit *test)
 	expect_rows(test, scene->area);
 }
 
-/* And leaves 28 zero bytes if there is nothing to merge. */
+/* ld leaves 28 zero bytes if there is nothing to merge. */
 static void scan_segment_all_zero(struct kunit *test)
 {
 	struct scan_scene *scene = test->priv;
@@ -273,7 +273,7 @@ static void scan_segment_all_zero(struct kunit *test)
 	expect_scanned(test, "1-3 plain", "fault.empty learned");
 }
 
-/* A header and no function is no fault, but of no use either. */
+/* A header without functions is sound, but of no use. */
 static void scan_section_without_functions(struct kunit *test)
 {
 	struct scan_scene *scene = test->priv;
@@ -317,7 +317,7 @@ static bool is_present(unsigned long addr)
 	return !copy_from_user_nofault(&byte, (void __user *)addr, 1);
 }
 
-/* A sample may not wait for a page: all of the section is there from now on. */
+/* A sample may not wait for a page. After a scan all pages of the section are present. */
 #define LONG_PAGES	100
 
 static void scan_prefaults_section(struct kunit *test)
@@ -329,7 +329,7 @@ static void scan_prefaults_section(struct kunit *test)
 	scene->image.phdrs[IMAGE_PH_DATA].p_memsz = len;
 	scene->image.phdrs[IMAGE_PH_SFRAME].p_filesz = len;
 	image_write(test, &scene->image);
-	/* 28 bytes of header and 16 of entry; the rest is rows. */
+	/* The header has 28 bytes and the entry 16; the rest is rows. */
 	patch_file(test, 3 * PAGE_SIZE + 16, len - 44, 4);
 	KUNIT_ASSERT_EQ(test, 0, vfs_truncate(&scene->image.file->f_path,
 					      3 * PAGE_SIZE + len));
@@ -343,10 +343,10 @@ static void scan_prefaults_section(struct kunit *test)
 
 struct turn_case {
 	const char	*name;
-	unsigned int	pages;		/* that may be looked at */
-	unsigned int	hurried;	/* of these, the last: not if it is late */
+	unsigned int	pages;		/* that the budget allows */
+	unsigned int	hurried;	/* the last of these: not after the deadline */
 	bool		late;
-	unsigned int	looked_at;	/* of ten */
+	unsigned int	looked_at;	/* of ten pages */
 };
 
 static const struct turn_case turn_cases[] = {
@@ -359,7 +359,7 @@ static const struct turn_case turn_cases[] = {
 
 NAMED_CASES(turn);
 
-/* What is not looked at is left to another turn. */
+/* Pages beyond the prefault budget are left to the next scan. */
 static void scan_prefaults_in_turns(struct kunit *test)
 {
 	const struct turn_case *c = test->param_value;
@@ -379,7 +379,7 @@ static void scan_prefaults_in_turns(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, turn.left, (c->pages - c->looked_at) * PAGE_SIZE);
 }
 
-/* More than anybody has: every other page is executable. */
+/* Every other page is executable: more ranges than any real process has. */
 #define MANY	8000
 
 static void scan_many_mappings(struct kunit *test)
@@ -437,7 +437,7 @@ static void forbid_first_byte(struct kunit *test)
 	protect_at(test, 3, 1, PROT_NONE);
 }
 
-/* The same bytes, but not of the file. */
+/* The same bytes, but not mapped from the file. */
 static void copy_section(struct kunit *test)
 {
 	struct scan_scene *scene = test->priv;
@@ -468,7 +468,7 @@ struct segment_case {
 	void (*act)(struct kunit *test);
 };
 
-/* Ahead of learning. */
+/* The action runs before the scan. */
 static const struct segment_case segment_cases[] = {
 	{ "not mapped", 3 * PAGE_SIZE, unmap_section },
 	{ "last byte not mapped", 4 * PAGE_SIZE - 59, unmap_last_byte },
@@ -479,12 +479,12 @@ static const struct segment_case segment_cases[] = {
 	{ "first byte forbidden", 4 * PAGE_SIZE - 1, forbid_first_byte },
 	{ "in anonymous memory", 3 * PAGE_SIZE, copy_section },
 	{ "of another file", 3 * PAGE_SIZE, map_section_of_another },
-	{ "behind the file's end", 3 * PAGE_SIZE, truncate_section },
+	{ "after the file's end", 3 * PAGE_SIZE, truncate_section },
 };
 
 NAMED_CASES(segment);
 
-/* The code is known all the same, and its fault is counted once. */
+/* The map still has the range, and the defect is counted once. */
 static void scan_segment(struct kunit *test)
 {
 	const struct segment_case *c = test->param_value;
@@ -496,7 +496,7 @@ static void scan_segment(struct kunit *test)
 	expect_scanned(test, "1-3 plain", "fault.segment learned");
 }
 
-/* Loaders reserve addresses first, and may map code ahead of its section. */
+/* A loader first reserves addresses, and may map the code before the section. */
 static void scan_section_that_comes_late(struct kunit *test)
 {
 	struct scan_scene *scene = test->priv;

@@ -13,17 +13,17 @@
 #include "scan_scene.h"
 
 /**
- * struct storm - one thread's work
- * @scene: the test's
+ * struct storm - a thread that changes the process
+ * @scene: the test's scene
  * @mm: the process
  * @other: an image without a section
- * @act: what it does, and undoes in the round after that
- * @round: counted
- * @failed: mappings that were not made
- * @stale: times that what is not mapped any more was still known
- * @in_turns: it acts only when it is told to, and is waited for
- * @turn: it may act
- * @done: it has acted
+ * @act: changes the process, and undoes the change in the next round
+ * @round: number of rounds so far
+ * @failed: changes that failed
+ * @stale: rounds in which the map had a section that was unmapped
+ * @in_turns: the thread acts only at @turn, and the test waits for @done
+ * @turn: the thread may act
+ * @done: the thread has acted
  */
 struct storm {
 	struct scan_scene	*scene;
@@ -57,7 +57,7 @@ static void storm_unmap(struct storm *storm, unsigned int first)
 	storm->failed += !!vm_munmap(storm_page(storm, first), 2 * PAGE_SIZE);
 }
 
-/* From the end of what ended it to the beginning of what brings it back. */
+/* Between unmapping and mapping again the map must not have the section. */
 static void expect_forgotten(struct storm *storm)
 {
 	struct sfu_region *range;
@@ -131,7 +131,7 @@ static int storm_thread(void *data)
 	return 0;
 }
 
-/* The storm that is on, if any. */
+/* The storm of the current test, if any. */
 static struct storm *storm_now;
 
 static void give_turn(struct kunit *test)
@@ -142,7 +142,7 @@ static void give_turn(struct kunit *test)
 	wait_for_completion(&storm_now->done);
 }
 
-/* A section is read bit by bit, and may change in between. */
+/* A look-up reads a section piece by piece. The section may change between two reads. */
 static int read_user_in_turns(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
 {
 	give_turn(NULL);
@@ -152,8 +152,8 @@ static int read_user_in_turns(struct sframe_reader *rd, void *dst, u64 addr, u32
 struct storm_case {
 	const char	*name;
 	void (*act)(struct storm *storm);
-	const char	*maps[4];	/* all that may be known */
-	const char	*rows[4];	/* and be found */
+	const char	*maps[4];	/* all maps that may be seen */
+	const char	*rows[4];	/* all rows that may be found */
 };
 
 #define ROW_32		"sp+32 (c-16) (c-8)"
@@ -191,7 +191,7 @@ static void expect_one_round(struct kunit *test)
 	char map[MAP_TEXT], row[SECTION_ROW_TEXT];
 	unsigned int i;
 
-	/* What one finds is not what the next one finds. */
+	/* Rounds differ in the state that the scan finds. */
 	if (storm_now->round % 3)
 		give_turn(test);
 	sfu_map_learn(current->mm, seen);
@@ -214,7 +214,7 @@ static void stop_storm(struct storm *storm, struct task_struct *thread)
 	kthread_stop(thread);
 }
 
-/* In turns the process changes wherever a learner lets others run; else anywhere. */
+/* In turns, the process changes only where a scan may sleep; otherwise at any time. */
 static void scan_in_storm(struct kunit *test, bool in_turns)
 {
 	const struct storm_case *c = test->param_value;
@@ -253,7 +253,7 @@ static void scan_in_storm(struct kunit *test, bool in_turns)
 	KUNIT_EXPECT_EQ(test, 0, storm.failed);
 	KUNIT_EXPECT_EQ(test, 0, storm.stale);
 	counters_read(&now);
-	kunit_info(test, "%u changes, %lu times learned\n", storm.round,
+	kunit_info(test, "%u changes, %lu scans\n", storm.round,
 		   now.learned - scene->since.learned);
 	map_code_again(test);
 	map_section_again(test);
@@ -287,7 +287,7 @@ static int scanning_thread(void *data)
 	return err;
 }
 
-/* Many find nothing known at the same time, and one of them learns. */
+/* Many threads find no map at the same time, and one of them scans. */
 static void scan_in_many_threads(struct kunit *test)
 {
 	struct task_struct *threads[8];

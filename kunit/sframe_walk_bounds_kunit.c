@@ -6,9 +6,9 @@
 #include "expect_within.h"
 #include "walk_scene.h"
 
-/* Of sections: 262,144, where a read costs its bytes and 32, and a row 16. */
-#define MOST_READS	7943		/* of a byte each */
-#define MOST_BYTES	209715		/* 128 at a time */
+/* The budget of sections is 262,144. A read costs its bytes and 32, a row costs 16. */
+#define MOST_READS	7943		/* one byte each */
+#define MOST_BYTES	209715		/* 128 bytes each */
 
 static void begin_counting(struct walk_scene *scene)
 {
@@ -17,8 +17,9 @@ static void begin_counting(struct walk_scene *scene)
 }
 
 /*
- * The step from here, reads of the section apart: at most what is promised of any
- * step and what this one needs. It cannot do with less than @least bytes.
+ * Reads of the next step, without those of the section. The promise for any
+ * step holds, and so does the smaller one for this step. The step needs @least
+ * bytes.
  */
 static void expect_costly_step(struct kunit *test, u32 least, u32 reads, u32 bytes)
 {
@@ -31,7 +32,10 @@ static void expect_costly_step(struct kunit *test, u32 least, u32 reads, u32 byt
 		      min(bytes, MOST_FRAME_BYTES));
 }
 
-/* CFA, RA and FP are each a word, found by a register that is another. */
+/*
+ * CFA, RA and FP are words in memory. Their addresses come from a register that
+ * is a word in memory, too.
+ */
 static void bounds_step_by_registers(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
@@ -53,9 +57,10 @@ static void bounds_step_by_registers(struct kunit *test)
 }
 
 /*
- * Is it a signal frame? Where calls leave the return address in a register: that,
- * from the context, and whether this is a PLT slot. RA and FP; the call, the slot
- * it may lead to, and what that names.
+ * The step checks for a signal stub. Where a call leaves the return address in
+ * a register, it reads that register from the context and checks for a PLT
+ * slot. Then it reads RA and FP, the call, the PLT slot that the call leads to,
+ * and the word that the slot names.
  */
 static void bounds_step_past_plt(struct kunit *test)
 {
@@ -72,13 +77,14 @@ static void bounds_step_past_plt(struct kunit *test)
 	word(test, CONTEXT + context_register(R_B), bare(test, 0x300));
 	begin_counting(scene);
 	KUNIT_EXPECT_TRUE(test, next_frame(test));
-	/* At the least IP, RA and FP, a call, the slot and the word it names. */
+	/* The least: IP, RA and FP, a call, the slot, and the word that the slot names. */
 	expect_costly_step(test, 3 * 8 + 4 + 4 + 8, MOST_FRAME_READS, MOST_FRAME_BYTES);
 }
 
 /*
- * A section too large to be built: a header, @nr_fdes and @fre_len bytes, all of
- * them 0. It is not read before store_large_section().
+ * Returns a section that is too large for the builder: a header, @nr_fdes
+ * entries and @fre_len bytes of rows, all of them 0. store_large_section() puts
+ * it into memory.
  */
 static u8 *large_section(struct kunit *test, u32 nr_fdes, u32 fre_len)
 {
@@ -108,8 +114,9 @@ static void store_large_section(struct kunit *test, u8 *bytes)
 }
 
 /*
- * The walk uses its budget up. Reads of the section come to @reads and @bytes at
- * most, and near to them: this is a costly walk. The callers found are returned.
+ * The walk uses up its budget. It reads the section at most @reads times and
+ * @bytes bytes, and not much less: the walk is a costly one. Returns the number
+ * of callers found.
  */
 static u32 expect_bounded(struct kunit *test, u32 reads, u32 bytes)
 {
@@ -123,7 +130,7 @@ static u32 expect_bounded(struct kunit *test, u32 reads, u32 bytes)
 		      reads / 10 * 8, min(reads, MOST_READS));
 	expect_within(test, "bytes of the section", scene->of_section.bytes,
 		      bytes / 10 * 8, min(bytes, MOST_BYTES));
-	/* The return address of each caller is read, and one more step is tried. */
+	/* Each caller costs the read of its return address. One more step is tried. */
 	expect_within(test, "reads of frames", scene->of_frames.reads, callers,
 		      MOST_FRAME_READS * (callers + 1));
 	expect_within(test, "bytes of frames", scene->of_frames.bytes, 8 * callers,
@@ -132,11 +139,12 @@ static u32 expect_bounded(struct kunit *test, u32 reads, u32 bytes)
 }
 
 /*
- * One function of 65,535 rows of 4 bytes, of which that of ours is number 57,348.
- * The entry (16 + 32) and the attribute (5 + 32) leave 262,059. The rows begin at
- * 49 of a page: 31 times 128, and 79 up to its end, are those up to the 1011th,
- * and leave 240,812. Then 128 at a time, with 32 rows, cost 672: that is paid 358
- * times, and what is left, 236, pays for a last read and some rows.
+ * One function has 65,535 rows of 4 bytes; the walk needs row 57,348. The entry
+ * (16 + 32) and the attribute (5 + 32) leave 262,059 of the budget. The rows
+ * begin 49 bytes into a page. 31 reads of 128 bytes and one of 79, up to the
+ * end of the page, bring the first 1011 rows and leave 240,812. From there on a
+ * read of 128 bytes with 32 rows costs 672. The budget pays for 358 of them;
+ * the rest, 236, pays for one more read and some rows.
  */
 static void bounds_walk_rows(struct kunit *test)
 {
@@ -155,7 +163,7 @@ static void bounds_walk_rows(struct kunit *test)
 	expect_bounded(test, 2 + 32 + 359, 21 + 31 * 128 + 79 + 359 * 128);
 }
 
-/* Entries that cover nothing, in no order: 262,144 / (16 + 32) of them. */
+/* The entries are not sorted and cover nothing: a walk reads 262,144 / (16 + 32). */
 static void bounds_walk_unsorted(struct kunit *test)
 {
 	store_large_section(test, large_section(test, 6000, 0));
@@ -163,7 +171,7 @@ static void bounds_walk_unsorted(struct kunit *test)
 	expect_bounded(test, 5461, 5461 * 16);
 }
 
-/* Each look-up reads 16 entries, an attribute and a row: 271 bytes in 18 reads. */
+/* Each look-up reads 16 entries, an attribute and a row, 271 bytes in 18 reads. */
 static void bounds_walk_many_frames(struct kunit *test)
 {
 	const u32 nr = 262144 / 863;
@@ -172,12 +180,12 @@ static void bounds_walk_many_frames(struct kunit *test)
 	costly_section(test);
 	scene->section_size = PAGE_SIZE;
 	recursion_scene(test, STACK_SIZE / 16);
-	/* What is left, 655, pays for 13 entries of the last. */
+	/* The rest of the budget, 655, pays for 13 entries of the last look-up. */
 	expect_within(test, "callers", expect_bounded(test, 18 * nr + 13, 271 * nr + 13 * 16),
 		      240, nr);
 }
 
-/* A walk that was walked before reads no section, be there a row or none. */
+/* The second walk of the same stack reads no section, with or without a row. */
 static void bounds_walk_again(struct kunit *test)
 {
 	const u32 offs[] = { 0x10, 0x50, 0x1010 };

@@ -20,7 +20,7 @@ static void fallback_chain(struct kunit *test)
 
 NAMED_CASES(call);
 
-/* A call of @func is what the code ahead of the return address may be. */
+/* The code before the return address refers to @func, and may call it. */
 static void expect_call(struct kunit *test, unsigned long func, const char *want)
 {
 	const struct call_case *c = test->param_value;
@@ -40,22 +40,22 @@ static void fallback_call(struct kunit *test)
 {
 	fallback_scene(test);
 	expect_call(test, bare(test, 0), FOLLOWED);
-	/* The proof is of a function without a row, not of one that is named. */
+	/* The proof needs a function without a row. It does not need the sampled one. */
 	expect_call(test, bare(test, 0x400), FOLLOWED);
 	expect_call(test, code(test, 0x1000), FOLLOWED);
-	/* Some other function's frame. */
+	/* The frame belongs to another function. */
 	expect_call(test, code(test, 0), "nodata");
 	expect_call(test, code(test, 0x3c), "nodata");
 	expect_call(test, code(test, 0x40), "nodata");
 	expect_call(test, code(test, 0x80), FOLLOWED);
-	/* Not even code. */
+	/* The target is no code. */
 	expect_call(test, stack(test, 0), "nodata");
 	expect_call(test, code(test, CODE_SIZE), "nodata");
 }
 
 NAMED_CASES(plt);
 
-/* What does not jump is a function without a row itself. */
+/* A slot that does not jump is itself a function without a row. */
 static void fallback_plt(struct kunit *test)
 {
 	const struct plt_case *c = test->param_value;
@@ -90,28 +90,28 @@ static void fallback_plt(struct kunit *test)
 	expect_step(test, beyond, "not to be read");
 }
 
-/* Code that ends where a mapping ends. */
+/* The code ends where its mapping ends. */
 static void fallback_code_at_ends(struct kunit *test)
 {
 	fallback_scene(test);
 	record(test, 0x20, 0, bare(test, BARE_SIZE));
 	store_call(test, plain_call(), bare(test, BARE_SIZE), bare(test, 0));
 	expect_step(test, "b1000@30,fp?");
-	/* As many bytes as a PLT slot would have, and fewer. */
+	/* The callee has as many bytes as a PLT slot, and then fewer. */
 	store_call(test, plain_call(), bare(test, BARE_SIZE),
 		   bare(test, BARE_SIZE - PLT_CODE));
 	expect_step(test, "b1000@30,fp?");
 	store_call(test, plain_call(), bare(test, BARE_SIZE),
 		   bare(test, BARE_SIZE - 4));
 	expect_step(test, "nodata");
-	/* Fewer bytes than a call has. */
+	/* The code before the return address is shorter than a call. */
 	record(test, 0x20, 0, bare(test, 2));
 	expect_step(test, "nodata");
 	record(test, 0x20, 0, bare(test, 0));
 	expect_step(test, "nodata");
 }
 
-/* The section says nothing of a function, or nothing any more. */
+/* The code has a section, but no row for the function; then the section is bad. */
 static void fallback_in_covered_code(struct kunit *test)
 {
 	fallback_scene(test);
@@ -131,7 +131,7 @@ struct fp_case {
 	const char	*want;
 };
 
-/* SP is 0x20 into the stack, of which each word is b210. */
+/* SP is 0x20 into the stack. Each word of the stack is b210. */
 static const struct fp_case fp_cases[] = {
 	{ "at SP", 0x20, "b210@30,fpb210" },
 	{ "above SP", 0x100, "b210@110,fpb210" },
@@ -143,7 +143,7 @@ static const struct fp_case fp_cases[] = {
 	{ "not aligned to 4", 0x104, "nodata" },
 	{ "the last record", STACK_SIZE - 16, "b210@4000,fpb210" },
 	{ "half a record", STACK_SIZE - 8, "nodata" },
-	{ "behind the stack", STACK_SIZE, "nodata" },
+	{ "after the stack", STACK_SIZE, "nodata" },
 };
 
 NAMED_CASES(fp);
@@ -176,7 +176,7 @@ static void fallback_fp_anything(struct kunit *test)
 	}
 }
 
-/* Where calls leave the return address in a register, it may tell of a nearer caller. */
+/* Where a call leaves the return address in a register, that may name a nearer caller. */
 static void fallback_link(struct kunit *test)
 {
 	const char *nearer = PUSHED_BY_CALL ? FOLLOWED : "nodata";
@@ -196,7 +196,7 @@ static void fallback_link(struct kunit *test)
 	expect_step(test, FOLLOWED, "it is no code");
 }
 
-/* Likewise, in another file: the calls of a function return to its own. */
+/* Likewise, in another file. A function's own calls return to its own file. */
 static void fallback_link_elsewhere(struct kunit *test)
 {
 	const struct call_case *c = test->param_value;
@@ -224,7 +224,7 @@ static void fallback_link_elsewhere(struct kunit *test)
 	expect_step(test, is_call && !PUSHED_BY_CALL ? "c1020@0" : "nodata", "alone");
 }
 
-/* Who was called may have moved the stack pointer. */
+/* The called function may have moved the stack pointer. */
 static void fallback_link_doubt(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
@@ -246,8 +246,8 @@ static void fallback_link_doubt(struct kunit *test)
 }
 
 /*
- * In a PLT slot the return address still is where the call left it, and nothing
- * is on the stack: what the stack pointer says is no guess.
+ * In a PLT slot the return address is still where the call left it, and nothing
+ * has been pushed. The stack pointer is verified.
  */
 static void fallback_in_plt(struct kunit *test)
 {
@@ -272,7 +272,7 @@ static void fallback_in_plt(struct kunit *test)
 			bool is_in = c->jumps && off < end;
 			char want[48];
 
-			/* Nor does it end where such code has something ahead. */
+			/* A slot that begins with other code does not end earlier either. */
 			if (!c->jumps && off >= c->at && c->at)
 				is_in = off < end;
 			sample(test, bare(test, 0x400 + off), stack(test, 0), stack(test, 0x20));
@@ -284,7 +284,7 @@ static void fallback_in_plt(struct kunit *test)
 	}
 }
 
-/* But not to anywhere. */
+/* The register has to hold an address that a call returns to. */
 static void fallback_in_plt_anything(struct kunit *test)
 {
 	const unsigned long values[] = {
@@ -309,14 +309,14 @@ static void fallback_in_plt_anything(struct kunit *test)
 	sample(test, bare(test, 0x400), stack(test, 8), 0);
 	set_register(&scene->regs, R_B, code(test, 0x20));
 	expect_step(test, "nodata", "SP is not aligned");
-	/* No linker puts one where a mapping begins: there is room ahead. */
+	/* No linker puts a PLT slot at the start of a mapping: other code comes before it. */
 	store_plt(test, &plt_cases[0], bare(test, 0), bare(test, 0x800));
 	sample(test, bare(test, 0), stack(test, 0), 0);
 	set_register(&scene->regs, R_B, code(test, 0x20));
 	expect_step(test, "nodata", "at the beginning");
 }
 
-/* A frame record that leads to no code is data. */
+/* A frame record that leads to no code is other data. */
 static void fallback_ra_anything(struct kunit *test)
 {
 	const unsigned long values[] = {
@@ -339,8 +339,8 @@ struct doubt_case {
 };
 
 /*
- * SP is 0x30 into the stack, FP 0x60. Either way the caller is c90, its CFA 0x70
- * and its frame pointer 0x110.
+ * SP is 0x30 into the stack, FP 0x60. With each of these rows the caller is
+ * c90, its CFA is 0x70 and its frame pointer 0x110.
  */
 static const struct doubt_case doubt_cases[] = {
 	{ "CFA sp", { AT_REG(R_SP, 0x40), IN_CFA(-8), IN_CFA(-16) }, true },
@@ -354,7 +354,7 @@ static const struct doubt_case doubt_cases[] = {
 
 NAMED_CASES(doubt);
 
-/* Through a frame found by FP to c10, whose row is in doubt, and on to c90. */
+/* The walk goes by frame pointer to c10, where SP is unverified, and on to c90. */
 static void doubt_scene(struct kunit *test, const u32 *rules)
 {
 	flex_function(test, 0, rules[0], rules[1], rules[2]);
@@ -371,7 +371,7 @@ static void doubt_scene(struct kunit *test, const u32 *rules)
 }
 
 #define DOUBTED		"b10@0 c10@30,fp60 nodata"
-/* Nothing calls what c90 returns to, and nothing is doubted any more. */
+/* After c90 SP is verified: the walk goes on although no call proves the caller. */
 #define VINDICATED	"b10@0 c10@30,fp60 c90@70,fp110 cc4@90 complete"
 
 static void fallback_doubt(struct kunit *test)
@@ -393,7 +393,7 @@ static void fallback_doubt(struct kunit *test)
 		expect_walk(test, call->calls ? VINDICATED : doubted, "by %s",
 			    call->name);
 	}
-	/* It is this very function that has to be called. */
+	/* The call has to name this very function. */
 	store_call(test, plain_call(), code(test, 0x90), code(test, 4));
 	expect_walk(test, doubted, "into it");
 	store_call(test, plain_call(), code(test, 0x90), code(test, 0x40));
@@ -405,8 +405,8 @@ static void fallback_doubt(struct kunit *test)
 	expect_walk(test, VINDICATED, "through a PLT slot");
 }
 
-/* A guess that leads nowhere speaks against the guess, not against the row. */
-static void fallback_guess_leads_nowhere(struct kunit *test)
+/* An unverified SP that leads nowhere is wrong itself; the row is not bad. */
+static void fallback_unverified_sp_leads_nowhere(struct kunit *test)
 {
 	static const s32 cfas[] = { 0, -16, 1, 4, 0x4000 };
 	u32 i;
@@ -443,7 +443,7 @@ static struct kunit_case fallback_tests[] = {
 	KUNIT_CASE(fallback_in_plt_anything),
 	KUNIT_CASE(fallback_ra_anything),
 	KUNIT_CASE_PARAM(fallback_doubt, doubt_gen_params),
-	KUNIT_CASE(fallback_guess_leads_nowhere),
+	KUNIT_CASE(fallback_unverified_sp_leads_nowhere),
 	{}
 };
 

@@ -32,7 +32,7 @@ static void memory_whole_walk(struct kunit *test)
 	expect_walk(test, "c4@0 c44@10 c84@20 complete");
 }
 
-/* A word of the stack that ends where a page ends, for each byte of the word. */
+/* A word of the stack crosses the end of its mapping, by each number of bytes. */
 static void memory_stack_ends(struct kunit *test)
 {
 	u32 cut;
@@ -57,7 +57,7 @@ static void memory_stack_forbidden(struct kunit *test)
 	expect_walk(test, "c4@ff0 c44@1000 stack-fault");
 }
 
-/* Nobody has touched it yet; then it is all zero. */
+/* Nobody has touched the page yet. A read that may fault finds zeros. */
 static void memory_stack_not_present(struct kunit *test)
 {
 	const struct fault_case *c = fault_scene(test);
@@ -88,7 +88,7 @@ static void memory_section_forbidden(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, is_ready(code_range(test)));
 }
 
-/* The header was learned; the page comes back all zero, with no function in it. */
+/* A scan has read the header. The page comes back all zero, so that it has no function. */
 static void memory_section_not_present(struct kunit *test)
 {
 	const struct fault_case *c = fault_scene(test);
@@ -110,7 +110,7 @@ static void memory_section_unmapped(struct kunit *test)
 	expect_walk(test, "c4@0 section-fault lacking");
 }
 
-/* In the middle of a walk: what has been found is kept. */
+/* The section is half there: the walk keeps the frames that it has found. */
 static void memory_section_half_there(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
@@ -118,7 +118,7 @@ static void memory_section_half_there(struct kunit *test)
 	scene->section = map_present(test, 2) + PAGE_SIZE - 28 - 16;
 	fault_scene(test);
 	user_forbid(test, scene->section + 28 + 16);
-	/* The entry of the first function is there, and its rows are not. */
+	/* The entry of the first function is there, but its rows are not. */
 	expect_walk(test, "c4@0 section-fault lacking");
 	sample(test, code(test, 0x44), stack(test, 0), 0);
 	expect_walk(test, "c44@0 section-fault lacking");
@@ -134,12 +134,12 @@ static void memory_code_forbidden(struct kunit *test)
 	expect_step(test, FOLLOWED);
 	user_forbid(test, bare(test, 0));
 	expect_step(test, "nodata");
-	/* A stub that cannot be read is none. */
+	/* A stub that cannot be read is not recognized. */
 	sample(test, bare(test, 0x100), stack(test, CONTEXT), 0);
 	expect_step(test, "nodata");
 }
 
-/* What is called may be a PLT slot: not to know is no proof. */
+/* The callee may be a PLT slot. As long as that is unknown, nothing is proved. */
 static void memory_callee_forbidden(struct kunit *test)
 {
 	fault_scene(test);

@@ -2,7 +2,7 @@
 /* KUnit tests of the walk: it moves up the stack, to its end. */
 #include "walk_scene.h"
 
-/* The rules of @off bytes around SP, in the sampled frame and in a caller. */
+/* CFA = SP + @off, for each offset around 0, in the sampled frame and in a caller. */
 static void progress_every_offset(struct kunit *test)
 {
 	char want[16];
@@ -42,7 +42,7 @@ static const struct wrap_case wrap_cases[] = {
 	{ "from the top to 16 less", -16UL, -16, "bad-cfa" },
 	{ "from 0 to the top", 0, -16, "stack-fault" },
 	{ "from 0 to 16", 0, 16, "stack-fault" },
-	/* What lies below 0 is at the top; what lies below the top is not pushed. */
+	/* Below 0 is the top of the address space. The word below the top is below SP. */
 	{ "at 0", 0, 0, "stack-fault" },
 	{ "at the top", -16UL, 0, "bad-cfa" },
 	{ "below the top", -32UL, 16, "stack-fault" },
@@ -87,7 +87,7 @@ static void progress_every_depth(struct kunit *test)
 	}
 }
 
-/* Until there is no more stack. */
+/* The walk goes on up to the end of the stack. */
 static void progress_to_end_of_stack(struct kunit *test)
 {
 	sp_function(test, 0, 16);
@@ -97,7 +97,7 @@ static void progress_to_end_of_stack(struct kunit *test)
 	expect_end(test, "stack-fault");
 }
 
-/* What memory says of the CFA leads to where we have been. */
+/* The CFA comes from memory and leads back to an earlier frame. */
 static void progress_no_cycle_by_cfa(struct kunit *test)
 {
 	flex_function(test, 0, IN_REG(R_SP, 0), IN_REG(R_SP, 8), 0);
@@ -126,7 +126,7 @@ static void progress_no_cycle_by_fp(struct kunit *test)
 	expect_walk(test, "c4@0 c4@10,fp20 c4@30,fp10 bad-cfa");
 }
 
-/* A signal frame that rows describe is no way to stay either. */
+/* A signal frame that rows describe has to move up, too. */
 static void progress_no_cycle_by_signal_rows(struct kunit *test)
 {
 	build_flex_row(build_function(test, 0, SIGNAL, FLEX), 0,

@@ -10,7 +10,7 @@ static u32 below(struct walk_scene *scene, u32 limit)
 	return prandom_u32_state(&scene->random) % limit;
 }
 
-/* Addresses of code, of the stack, and others. */
+/* An address of code or of the stack, or another value. */
 static unsigned long random_value(struct walk_scene *scene)
 {
 	switch (below(scene, 16)) {
@@ -62,7 +62,7 @@ static void random_registers(struct walk_scene *scene)
 				scene->bare + below(scene, BARE_SIZE));
 }
 
-/* 16 functions: each way to find a frame, and to lose one. */
+/* 16 functions, with each way to find a frame and to fail. */
 static void every_function(struct kunit *test)
 {
 	struct build *b;
@@ -87,7 +87,7 @@ static void every_function(struct kunit *test)
 	build_row(build_function(test, 0x300, 0, 0), 0, default_rows[1].info,
 		  default_rows[1].rules[0]);
 	build_row(build_function(test, 0x340, 0, 0), 0, 0x25, 64, -8, -16);
-	/* No rows from 0x380 on. */
+	/* There are no rows from 0x380 on. */
 	use_section(test);
 	user_store(test, bare(test, 0x100), sigreturn_stub, sizeof(sigreturn_stub));
 	for (i = 0; i < 0x80; i++)
@@ -117,7 +117,7 @@ static void expect_frame(struct kunit *test, const struct sfu_walk *last)
 		KUNIT_FAIL(test, "0x%lx is no frame", frame->sp);
 }
 
-/* From one signal frame to the next there are no more frames than words. */
+/* Between two signal frames there are at most as many frames as words of the stack. */
 static u32 expect_sound(struct kunit *test, void (*after_read)(struct walk_scene *scene))
 {
 	struct walk_scene *scene = test->priv;
@@ -140,7 +140,7 @@ static u32 expect_sound(struct kunit *test, void (*after_read)(struct walk_scene
 	return nr;
 }
 
-/* 8000 walks, on 200 stacks. */
+/* 20000 walks, on 500 stacks. */
 static void random_walks(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
@@ -158,7 +158,7 @@ static void random_walks(struct kunit *test)
 		for (k = 0; k < NR_SFU_METHODS; k++)
 			nr_frames[k] += scene->walk.nr_frames[k];
 	}
-	/* Not all of them were over at once. */
+	/* The walks did not all end at once. */
 	for (i = 0; i < NR_SFU_METHODS; i++)
 		KUNIT_EXPECT_GT_MSG(test, nr_frames[i], 100, "method %u", i);
 	for (i = 0; i < NR_SFU_STOPS; i++)
@@ -167,9 +167,9 @@ static void random_walks(struct kunit *test)
 		   nr_frames[0], nr_frames[1], nr_frames[2]);
 }
 
-/* Where a walk has been, and how it ended. */
+/* The frames of a walk, and its end. */
 struct trail {
-	u64		frames;		/* a hash of all */
+	u64		frames;		/* a hash of all addresses */
 	u32		nr;
 	u32		stop;
 	unsigned long	sp;
@@ -196,7 +196,7 @@ static void follow(struct kunit *test, unsigned int max, struct trail *trail)
 	trail->fp = scene->walk.frame.fp;
 }
 
-/* The rule cache, empty or filling, changes nothing; nor do steps by the dozen. */
+/* The result is the same with a rule cache, empty or filling, and with many frames at once. */
 static void expect_same_with_cache(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
@@ -257,8 +257,8 @@ static void random_stack_changes(struct kunit *test)
 }
 
 /*
- * A stack with all there is: the n-th read fails, for every n. What was found
- * before is what is found without, and the end is one that says so.
+ * The n-th read fails, for every n, on a stack with each kind of frame. The
+ * frames before it are those of the whole walk, and the stop reason fits.
  */
 static void every_read_fails(struct kunit *test)
 {
@@ -279,7 +279,7 @@ static void every_read_fails(struct kunit *test)
 	expect_end(test, "c4@ff0 b100@1000 b310@100,fp120 b210@130,fp? nodata");
 	strscpy(whole, scene->text, WALK_TEXT);
 	calls = scene->calls;
-	/* Four frames are not found with fewer: RA, stub, context, frame record. */
+	/* These frames need a return address, the stub, the context and a frame record. */
 	KUNIT_EXPECT_GE(test, calls, 8);
 	for (n = 1; n <= calls; n++) {
 		begin_walk(scene);

@@ -2,11 +2,11 @@
 /* KUnit tests of the walk: through a signal handler to the frame it interrupted. */
 #include "walk_scene.h"
 
-#define CONTEXT_NEXT	0x300		/* bytes from one to the next */
+#define CONTEXT_NEXT	0x300		/* bytes from one context to the next */
 
 #define CROSSED(stub)	"c4@ff0 " stub "@1000 c44@100,fp300 c84@110 complete"
 
-/* Down as well as up, for a handler may have a stack of its own. */
+/* The interrupted stack may be above or below: a handler may have a stack of its own. */
 static void signal_by_stub(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
@@ -32,7 +32,7 @@ static void signal_sampled_at_stub(struct kunit *test)
 	expect_walk(test, "b100@1000 c44@100,fp300 c84@110 complete");
 }
 
-/* At the stub's system call, or in it: the numbers tell. */
+/* The sample is at the stub's system call or in it. The number identifies the call. */
 static void signal_sampled_in_stub(struct kunit *test)
 {
 	u32 end = 0x100 + sizeof(sigreturn_stub), call = end - SYSCALL_BYTES;
@@ -44,21 +44,21 @@ static void signal_sampled_in_stub(struct kunit *test)
 	set_register(&scene->regs, R_SYSCALL, __NR_rt_sigreturn);
 	expect_step(test, "c44@100,fp300", "at it");
 	sample(test, bare(test, end), stack(test, CONTEXT), 0);
-	expect_step(test, "c44@100,fp300", "behind it");
+	expect_step(test, "c44@100,fp300", "after it");
 	sample(test, bare(test, end + 4), stack(test, CONTEXT), 0);
 	expect_step(test, "nodata", "elsewhere");
 	sample(test, bare(test, 0x100), stack(test, CONTEXT), 0);
-	expect_step(test, "c44@100,fp300", "ahead of it");
+	expect_step(test, "c44@100,fp300", "before it");
 	set_register(&scene->regs, R_SYSCALL, 0);
 	sample(test, bare(test, end), stack(test, CONTEXT), 0);
-	expect_step(test, "nodata", "behind another");
+	expect_step(test, "nodata", "after another");
 	set_syscall(&scene->regs, __NR_rt_sigreturn);
 	expect_step(test, "c44@100,fp300", "in it");
 }
 
 /*
- * The system call has restored some registers, and perhaps the stack pointer, to
- * where an older context has been left.
+ * The system call has restored some registers, and perhaps the stack pointer.
+ * The stack pointer may then be at the remains of an older context.
  */
 static void signal_sampled_restoring(struct kunit *test)
 {
@@ -75,7 +75,7 @@ static void signal_sampled_restoring(struct kunit *test)
 	}
 	for (reg = 0; reg < RESTORED_FIRST; reg++)
 		set_register(&scene->regs, reg, value);
-	/* The frame pointer is restored, too: no change is told. */
+	/* The frame pointer is restored, too: the text shows no change. */
 	set_register(&scene->regs, R_FP, value);
 	expect_step(test, "c44@100", "this one");
 	for (i = 0; i < RESTORED_FIRST; i++) {
@@ -86,7 +86,7 @@ static void signal_sampled_restoring(struct kunit *test)
 	expect_step(test, "c44@100", "this one again");
 }
 
-/* A signal may strike there, too. */
+/* A signal interrupts the stub. */
 static void signal_strikes_in_stub(struct kunit *test)
 {
 	u32 call = 0x100 + sizeof(sigreturn_stub) - SYSCALL_BYTES;
@@ -96,12 +96,12 @@ static void signal_strikes_in_stub(struct kunit *test)
 	store_context(test, 0x800, bare(test, call), stack(test, CONTEXT), 0);
 	expect_second_step(test, "c44@100,fp300", "at the system call");
 	store_context(test, 0x800, bare(test, 0x100), stack(test, CONTEXT), 0);
-	expect_second_step(test, "c44@100,fp300", "ahead of it");
+	expect_second_step(test, "c44@100,fp300", "before it");
 	store_context(test, 0x800, bare(test, call + SYSCALL_BYTES), stack(test, CONTEXT), 0);
-	expect_second_step(test, "nodata", "behind it");
+	expect_second_step(test, "nodata", "after it");
 }
 
-/* The stub of a program that has a section, which says nothing of it. */
+/* The stub is in code with a section that has no row for it. */
 static void signal_stub_in_covered_code(struct kunit *test)
 {
 	signal_scene(test, code(test, 0x1000));
@@ -109,7 +109,7 @@ static void signal_stub_in_covered_code(struct kunit *test)
 	expect_walk(test, CROSSED("c1000"));
 }
 
-/* SFrame's mark, without rows: whatever the code. */
+/* The FDE has the signal flag and no rows: its code does not matter. */
 static void signal_by_mark(struct kunit *test)
 {
 	build_function(test, 0xc0, SIGNAL, 0);
@@ -117,7 +117,7 @@ static void signal_by_mark(struct kunit *test)
 	expect_walk(test, CROSSED("cd0"));
 }
 
-/* SFrame's mark, and rows: what they lead to was interrupted, not calling. */
+/* The FDE has the signal flag and rows: the frame that they lead to was interrupted. */
 static void signal_by_mark_and_rows(struct kunit *test)
 {
 	build_flex_row(build_function(test, 0xc0, SIGNAL, FLEX), 0,
@@ -129,7 +129,7 @@ static void signal_by_mark_and_rows(struct kunit *test)
 	expect_walk(test, "c4@ff0 cd0@1000 c100@1040,fp300 c84@1060 complete");
 }
 
-/* A code that is nearly the stub. */
+/* The code differs from the stub in one bit. */
 static void signal_stub_altered(struct kunit *test)
 {
 	u8 stub[sizeof(sigreturn_stub)];
@@ -161,7 +161,10 @@ static void signal_stub_at_end(struct kunit *test)
 	expect_second_step(test, "nodata");
 }
 
-/* Interrupted at its first instruction, a function is not the one ahead of it. */
+/*
+ * The function was interrupted at its first instruction. The function before it
+ * is another one.
+ */
 static void signal_interrupted_at_first(struct kunit *test)
 {
 	sp_function(test, 0xc0, 32);
@@ -171,7 +174,7 @@ static void signal_interrupted_at_first(struct kunit *test)
 	expect_walk(test, "c4@ff0 b100@1000 cc0@100 c84@120 complete");
 }
 
-/* At the start of a mapping there is nothing ahead. */
+/* The interrupted address is the first of its mapping. */
 static void signal_interrupted_at_start(struct kunit *test)
 {
 	signal_scene(test, bare(test, 0x100));
@@ -179,7 +182,7 @@ static void signal_interrupted_at_start(struct kunit *test)
 	expect_walk(test, "c4@ff0 b100@1000 c0@100 c84@110 complete");
 }
 
-/* The interrupted frame has its registers, but its caller has not. */
+/* All registers are known in the interrupted frame, but not in its caller. */
 static void signal_registers_end_there(struct kunit *test)
 {
 	flex_function(test, 0xc0, AT_REG(R_A, 16), IN_CFA(-8), 0);
@@ -190,7 +193,7 @@ static void signal_registers_end_there(struct kunit *test)
 	expect_walk(test, "c4@ff0 b100@1000 cc4@100 cd0@210 register");
 }
 
-/* @nr signals, one within the other: each stub's context is that of a stub. */
+/* @nr signals, each of which interrupted the stub of the one before. */
 static void nest(struct kunit *test, u32 nr)
 {
 	u32 i, at = CONTEXT;
@@ -221,7 +224,7 @@ static void signal_at_most_eight(struct kunit *test)
 
 #define AGAIN	" b100@1000"
 
-/* The context says that it was interrupted where we are. */
+/* The context leads back to the same frame. */
 static void signal_cycle(struct kunit *test)
 {
 	signal_scene(test, bare(test, 0x100));
@@ -247,7 +250,7 @@ static void signal_broken_ip(struct kunit *test)
 	}
 }
 
-/* The stack pointer is at no context, or at none any more. */
+/* The stack pointer is not at a context, or the context has been overwritten. */
 static void signal_broken_mark(struct kunit *test)
 {
 	const unsigned long values[] = {
@@ -264,7 +267,7 @@ static void signal_broken_mark(struct kunit *test)
 	}
 }
 
-/* What is saved as the stack pointer is only used if it can be. */
+/* The saved stack pointer is checked before use. */
 static void signal_broken_sp(struct kunit *test)
 {
 	static const unsigned long values[] = { 0, 1, 16, LONG_MIN, -16, -1 };
@@ -281,7 +284,7 @@ static void signal_broken_sp(struct kunit *test)
 	}
 }
 
-/* Each word of the context that is needed is the first that is not there. */
+/* Each word of the context that the walk needs is once the first that is not there. */
 static void signal_context_cut(struct kunit *test)
 {
 	const u32 needed[] = {

@@ -3,9 +3,9 @@
 #include "walk_scene.h"
 
 /*
- * The scene: SP 0x20 into the stack, FP 0x60, register A 0x40; register B is a
- * code address. Each word of the stack names a place in the code by the word's
- * offset, but 8 of them are addresses of the stack.
+ * SP is 0x20 into the stack, FP 0x60, register A 0x40; register B is a code
+ * address. Each word of the stack is a code address that shows the word's
+ * offset, except for 8 words that are addresses of the stack.
  */
 static const struct rule_case flex_rows[] = {
 	/* CFA */
@@ -55,7 +55,7 @@ static const struct rule_case flex_rows[] = {
 	  "c870@90,fp100" },
 	{ "FP *(fp+32)", FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), IN_REG(R_FP, 32) },
 	  "c870@90,fp100" },
-	/* A slot that is not in the frame has been popped: FP is the caller's. */
+	/* A slot outside of the frame has been popped: FP is already the caller's. */
 	{ "FP *(fp+40), below CFA",
 	  FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), IN_REG(R_FP, 40) }, "c870@90,fp110" },
 	{ "FP *(fp+48), at CFA",
@@ -64,7 +64,7 @@ static const struct rule_case flex_rows[] = {
 	  FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), IN_REG(R_FP, -64) }, "c870@90,fpc820" },
 	{ "FP *(fp-72), below SP",
 	  FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), IN_REG(R_FP, -72) }, "c870@90" },
-	/* All rules hold in the frame, not in its caller. */
+	/* A rule of the frame uses the registers of this frame, not of its caller. */
 	{ "CFA fp+48, FP *(fp+32)",
 	  FLEXIBLE, { AT_REG(R_FP, 48), IN_REG(R_FP, 16), IN_REG(R_FP, 32) },
 	  "c870@90,fp100" },
@@ -107,8 +107,8 @@ static void step_row_sampled(struct kunit *test)
 	expect_step(test, c->want);
 }
 
-/* All registers are in the context that the kernel saved. */
-static void step_row_behind_signal(struct kunit *test)
+/* All registers come from the context that the kernel saved. */
+static void step_row_after_signal(struct kunit *test)
 {
 	const struct rule_case *c = test->param_value;
 	u32 at = 0x1000;
@@ -126,7 +126,7 @@ static void step_row_behind_signal(struct kunit *test)
 	expect_second_step(test, c->want);
 }
 
-/* SP and FP are known, and nothing else. */
+/* Only SP and FP are known. */
 static void step_row_in_caller(struct kunit *test)
 {
 	const struct rule_case *c = test->param_value;
@@ -142,7 +142,7 @@ static void step_row_in_caller(struct kunit *test)
 	expect_second_step(test, c->in_caller ?: c->want);
 }
 
-/* Each register that has a number, in the sampled frame and behind a signal. */
+/* Each register with a number, in the sampled frame and in an interrupted one. */
 static void step_every_register(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
@@ -177,7 +177,7 @@ static void step_every_register(struct kunit *test)
 	}
 }
 
-/* Rows at 0, 1 and 4 of a function: in a caller, each holds one byte longer. */
+/* Rows begin at 0, 1 and 4 of the function. In a caller each row holds for one byte more. */
 static void step_every_address(struct kunit *test)
 {
 	struct build *b;
@@ -220,7 +220,7 @@ static void step_call_is_last(struct kunit *test)
 	expect_walk(test, "c44@0 c40@20 c84@30 complete");
 }
 
-/* Where it is sampled an instruction is what it is, the first one too. */
+/* A sampled address is searched as it is, that of the first instruction, too. */
 static void step_sampled_at_first(struct kunit *test)
 {
 	sp_function(test, 0, 16);
@@ -248,7 +248,7 @@ static void step_at_ends_of_mapping(struct kunit *test)
 	expect_step(test, "unlearned lacking");
 }
 
-/* CFA and RA are found, FP is not: no step. */
+/* CFA and RA are found, but FP is not: the walk does not step. */
 static void step_commits_whole(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
@@ -266,7 +266,7 @@ static void step_commits_whole(struct kunit *test)
 
 NAMED_CASES(ra);
 
-/* Whether or not the row says that it is signed. */
+/* The result does not depend on the row's mark of a signed return address. */
 static void step_ra(struct kunit *test)
 {
 	const struct ra_case *c = test->param_value;
@@ -281,7 +281,10 @@ static void step_ra(struct kunit *test)
 			       AT_REG(R_SP, 16), IN_CFA(-8), 0);
 		build_flex_row(build_function(test, 0x40, keys[i / 2], FLEX), 0,
 			       AT_REG(R_SP, 16), AT_REG(R_B, 0), 0);
-		/* An attribute of 5 bytes, start 1, info 1, words 8. */
+		/*
+		 * 5 bytes of attribute; then the row: 1 byte of start, 1 of
+		 * info, 8 of words.
+		 */
 		scene->b.fres[6] |= (i % 2) << 7;
 		scene->b.fres[21] |= (i % 2) << 7;
 		use_section(test);
@@ -295,7 +298,7 @@ static void step_ra(struct kunit *test)
 	}
 }
 
-/* By the processor, with both keys, as user code signs. */
+/* The processor signs, with both keys, as in user code. */
 static void step_ra_signed(struct kunit *test)
 {
 	u32 i, nr_signed[2] = {};
@@ -320,10 +323,10 @@ static void step_ra_signed(struct kunit *test)
 
 static struct kunit_case step_tests[] = {
 	KUNIT_CASE_PARAM(step_row_sampled, flex_row_gen_params),
-	KUNIT_CASE_PARAM(step_row_behind_signal, flex_row_gen_params),
+	KUNIT_CASE_PARAM(step_row_after_signal, flex_row_gen_params),
 	KUNIT_CASE_PARAM(step_row_in_caller, flex_row_gen_params),
 	KUNIT_CASE_PARAM(step_row_sampled, default_row_gen_params),
-	KUNIT_CASE_PARAM(step_row_behind_signal, default_row_gen_params),
+	KUNIT_CASE_PARAM(step_row_after_signal, default_row_gen_params),
 	KUNIT_CASE_PARAM(step_row_in_caller, default_row_gen_params),
 	KUNIT_CASE(step_every_register),
 	KUNIT_CASE(step_every_address),

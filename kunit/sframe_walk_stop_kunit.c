@@ -14,7 +14,7 @@ static void stop_complete_outermost(struct kunit *test)
 	expect_walk(test, "c4@0 c44@10 c84@20 complete");
 }
 
-/* V3: a function without rows. */
+/* In V3 a function without rows is the outermost. */
 static void stop_complete_no_rows(struct kunit *test)
 {
 	build_function(test, 0x80, 0, 0);
@@ -23,7 +23,7 @@ static void stop_complete_no_rows(struct kunit *test)
 	expect_walk(test, "c4@0 c44@10 c84@20 complete");
 }
 
-/* What starts a thread leaves a 0 for a return address, which may be signed. */
+/* The code that starts a thread leaves 0 as the return address. It may be signed. */
 static void stop_complete_ra_0(struct kunit *test)
 {
 	call_scene(test);
@@ -42,8 +42,8 @@ static void stop_nodata(struct kunit *test)
 	expect_walk(test, "c4@0 c44@10 c100@20 nodata");
 }
 
-/* Nothing is known of the process. */
-static void stop_unlearned_process(struct kunit *test)
+/* The process has no map. */
+static void stop_unscanned_process(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
 
@@ -52,7 +52,7 @@ static void stop_unlearned_process(struct kunit *test)
 	expect_walk(test, "c4@0 unlearned lacking");
 }
 
-static void stop_unlearned_empty(struct kunit *test)
+static void stop_unscanned_empty(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
 
@@ -61,8 +61,8 @@ static void stop_unlearned_empty(struct kunit *test)
 	expect_walk(test, "c4@0 unlearned lacking");
 }
 
-/* Nothing is known of the address. */
-static void stop_unlearned_address(struct kunit *test)
+/* The map has no range for the address. */
+static void stop_unscanned_address(struct kunit *test)
 {
 	call_scene(test);
 	sample(test, stack(test, 0), stack(test, 0), 0);
@@ -73,14 +73,14 @@ static void stop_unlearned_address(struct kunit *test)
 	expect_step(test, "unlearned lacking");
 }
 
-static void stop_unlearned_gone(struct kunit *test)
+static void stop_unscanned_gone(struct kunit *test)
 {
 	call_scene(test);
 	mark_as_unmapped(code_range(test));
 	expect_walk(test, "c4@0 unlearned lacking");
 }
 
-/* The memory is not that of the registers any more. */
+/* In execve() the registers belong to the old memory, which is gone. */
 static void stop_exec(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
@@ -94,7 +94,7 @@ static void stop_exec(struct kunit *test)
 	expect_walk(test, "c4@0 unlearned lacking");
 }
 
-/* A bad section is retired, counted once, and from then on says nothing. */
+/* A section that contradicts itself is marked as bad, counted once, and not used again. */
 static void stop_bad(struct kunit *test)
 {
 	struct build *b = build_function(test, 0x80, 0, 0);
@@ -112,7 +112,7 @@ static void stop_bad(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, counted, "fault.word-size retired");
 }
 
-/* A mapping that has gone meanwhile does not come back as a retired one. */
+/* Marking a section as bad does not undo that its code has been unmapped. */
 static void stop_bad_when_gone(struct kunit *test)
 {
 	stop_bad(test);
@@ -121,7 +121,7 @@ static void stop_bad_when_gone(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, is_unmapped(code_range(test)));
 }
 
-/* Each time it is met, and nothing comes of it. */
+/* Refused rows are counted each time, and the section stays ready. */
 static void expect_refused(struct kunit *test, const char *want)
 {
 	struct sfu_counters since;
@@ -137,14 +137,14 @@ static void expect_refused(struct kunit *test, const char *want)
 	KUNIT_EXPECT_STREQ(test, counted, want);
 }
 
-/* A register that no machine has. */
+/* No machine has this register. */
 static void stop_refused_register(struct kunit *test)
 {
 	flex_function(test, 0x80, AT_REG(0x1fff, 16), IN_CFA(-8), 0);
 	expect_refused(test, "fault.regnum=2");
 }
 
-/* A type of function that is yet to come. */
+/* The specification has no such type of function yet. */
 static void stop_refused_type(struct kunit *test)
 {
 	build_row(build_function(test, 0x80, 0, 2), 0, 0x03, 16);
@@ -191,7 +191,7 @@ static void stop_ra(struct kunit *test)
 	expect_walk(test, "c4@0 c44@10 bad-ra lacking");
 }
 
-/* Of a mapping that is not there any more nothing is returned to. */
+/* A return address in an unmapped range is not accepted. */
 static void stop_ra_gone(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
@@ -225,10 +225,10 @@ static struct kunit_case stop_tests[] = {
 	KUNIT_CASE(stop_complete_no_rows),
 	KUNIT_CASE(stop_complete_ra_0),
 	KUNIT_CASE(stop_nodata),
-	KUNIT_CASE(stop_unlearned_process),
-	KUNIT_CASE(stop_unlearned_empty),
-	KUNIT_CASE(stop_unlearned_address),
-	KUNIT_CASE(stop_unlearned_gone),
+	KUNIT_CASE(stop_unscanned_process),
+	KUNIT_CASE(stop_unscanned_empty),
+	KUNIT_CASE(stop_unscanned_address),
+	KUNIT_CASE(stop_unscanned_gone),
 	KUNIT_CASE(stop_exec),
 	KUNIT_CASE(stop_bad),
 	KUNIT_CASE(stop_bad_when_gone),

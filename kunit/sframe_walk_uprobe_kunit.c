@@ -7,7 +7,7 @@
 #ifdef CONFIG_UPROBES
 #define TRAMPOLINE	(TASK_SIZE - PAGE_SIZE)
 
-/* A uretprobe is pending, of the function whose frame ends @cfa into the stack. */
+/* A uretprobe is pending for the function whose frame ends @cfa into the stack. */
 static struct return_instance *pend(struct kunit *test, s32 cfa, unsigned long ra)
 {
 	struct walk_scene *scene = test->priv;
@@ -22,7 +22,7 @@ static struct return_instance *pend(struct kunit *test, s32 cfa, unsigned long r
 	return pending;
 }
 
-/* Nothing between the two may end the test: the kernel would free utask. */
+/* No assertion may end the test while current->utask is set: the kernel would free it. */
 static const char *probed_text(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
@@ -37,7 +37,7 @@ static const char *probed_text(struct kunit *test)
 #define expect_probed(test, want, ...)					\
 	expect_text(test, probed_text, want, __VA_ARGS__)
 
-/* c4, called from c44, called from c84. */
+/* c4 is called from c44, and c44 from c84. */
 static void uretprobe_scene(struct kunit *test)
 {
 	outermost_function(test, 0x80);
@@ -60,7 +60,7 @@ static void uretprobe_each_frame(struct kunit *test)
 	expect_probed(test, "c4@0 c44@10 c84@20 complete");
 }
 
-/* Some levels of a recursion: those above the kernel's limit are not probed. */
+/* Some levels of a recursion are probed. Levels above the kernel's limit are not. */
 static void uretprobe_recursion(struct kunit *test)
 {
 	sp_function(test, 0, 16);
@@ -76,7 +76,7 @@ static void uretprobe_recursion(struct kunit *test)
 	expect_probed(test, "c4@0 c4@10 c4@20 c4@30 c44@40 complete");
 }
 
-/* A function that another one ended by jumping to; both are probed. */
+/* A probed function ends with a jump to another probed function. */
 static void uretprobe_inherited(struct kunit *test)
 {
 	uretprobe_scene(test);
@@ -86,7 +86,7 @@ static void uretprobe_inherited(struct kunit *test)
 	expect_probed(test, "c4@0 c44@10 c84@20 complete");
 }
 
-/* As longjmp() leaves them: of frames that are gone. */
+/* longjmp() leaves entries of frames that are gone. */
 static void uretprobe_left_behind(struct kunit *test)
 {
 	uretprobe_scene(test);
@@ -98,7 +98,7 @@ static void uretprobe_left_behind(struct kunit *test)
 	expect_probed(test, "c4@0 c44@10 c84@20 complete");
 }
 
-/* A frame is told by nothing but the stack pointer at its entry. */
+/* Only the stack pointer at entry identifies a frame. */
 static void uretprobe_of_another_frame(struct kunit *test)
 {
 	s32 off;
@@ -111,7 +111,7 @@ static void uretprobe_of_another_frame(struct kunit *test)
 	expect_probed(test, "c4@0 c44@10 bad-ra lacking");
 }
 
-/* What begins a page need not be a trampoline. */
+/* A return address at the start of a page is not always a trampoline. */
 static void uretprobe_none_at_page(struct kunit *test)
 {
 	outermost_function(test, PAGE_SIZE - 64);
@@ -122,7 +122,7 @@ static void uretprobe_none_at_page(struct kunit *test)
 	expect_probed(test, "c4@0 c44@10 c1000@20 complete");
 }
 
-/* Before the frame is made, and where the return address is in a register. */
+/* The frame is not set up yet, and the return address may be in a register. */
 static void uretprobe_sampled_at_first(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
@@ -138,7 +138,7 @@ static void uretprobe_sampled_at_first(struct kunit *test)
 	expect_probed(test, "c0@10 c44@10 c84@20 complete");
 }
 
-/* The call that proves a frame is that of the real return address. */
+/* The call before the original return address proves a frame. */
 static void uretprobe_by_fp(struct kunit *test)
 {
 	fallback_scene(test);
@@ -149,7 +149,10 @@ static void uretprobe_by_fp(struct kunit *test)
 	expect_probed(test, "b10@0 b210@30,fp? nodata");
 }
 
-/* As many as the kernel allows; or a list that has no end, or a bad one. */
+/*
+ * The list has as many entries as the kernel allows, or one more, or no end, or
+ * a bad pointer.
+ */
 static void uretprobe_list(struct kunit *test)
 {
 	struct return_instance *last;
@@ -161,7 +164,7 @@ static void uretprobe_list(struct kunit *test)
 	for (nr = 1; nr < 64; nr++)
 		pend(test, 0x100, code(test, 0x104));
 	expect_probed(test, "c4@0 c44@10 c84@20 complete");
-	/* One more than that. */
+	/* One entry more. */
 	pend(test, 0x100, code(test, 0x104));
 	expect_probed(test, "c4@0 c44@10 bad-ra lacking");
 
@@ -175,7 +178,7 @@ static void uretprobe_list(struct kunit *test)
 	expect_probed(test, "c4@0 c44@10 bad-ra lacking");
 }
 
-/* Where a return went to: one register still has that, and it is R_B if any. */
+/* After a return one register may still hold its target: R_B. */
 static void sample_returned(struct kunit *test, unsigned long ip, unsigned long sp)
 {
 	struct walk_scene *scene = test->priv;
@@ -185,8 +188,8 @@ static void sample_returned(struct kunit *test, unsigned long ip, unsigned long 
 }
 
 /*
- * In the trampoline: all that it pushes is on the stack, or some of it, below
- * where the return address was.
+ * The sample is in the trampoline. It has pushed some or all of its registers,
+ * below the place of the return address.
  */
 static void uretprobe_sampled_in_trampoline(struct kunit *test)
 {
@@ -201,14 +204,17 @@ static void uretprobe_sampled_in_trampoline(struct kunit *test)
 		sample_returned(test, bare(test, pushed / 8), stack(test, 0x10) - pushed);
 		expect_probed(test, "c44@10 c84@20 complete", "%u pushed", pushed);
 	}
-	/* It is not this one that was returned from. */
+	/* The function of this entry is not the one that has returned. */
 	pend(test, -0x40, code(test, 0x104));
 	sample_returned(test, bare(test, 0), stack(test, 0x10));
 	expect_probed(test, "c44@10 c84@20 complete");
-	/* Nor any. */
+	/* No entry matches. */
 	sample_returned(test, bare(test, 0), stack(test, 0x28));
 	expect_probed(test, "b0@28 nodata");
-	/* Behind it in its page; and other code, which nobody returned to. */
+	/*
+	 * The sample is after the trampoline in its page; then in other code
+	 * that no function returned to.
+	 */
 	sample_returned(test, bare(test, sizeof(trampoline)), stack(test, 0x10));
 	expect_walk(test, "b" TRAMPOLINE_END "@10 nodata");
 	expect_probed(test, "b" TRAMPOLINE_END "@10 nodata");
@@ -218,8 +224,8 @@ static void uretprobe_sampled_in_trampoline(struct kunit *test)
 	expect_probed(test, "b0@10 nodata");
 }
 
-/* Where the probe has been handled, the return address is on the stack. */
-static void uretprobe_sampled_behind_trampoline(struct kunit *test)
+/* The probe has been handled: the return address is on the stack. */
+static void uretprobe_sampled_after_trampoline(struct kunit *test)
 {
 	static const u8 at[] = { 0x0d, 0x0f, 0x10 };	/* pop; pop; ret */
 	u32 i;
@@ -235,13 +241,13 @@ static void uretprobe_sampled_behind_trampoline(struct kunit *test)
 	}
 	sample(test, bare(test, 0x0b), stack(test, 0) - 8, 0);
 	expect_probed(test, "bb@? nodata");
-	/* Where to is no code. */
+	/* The return address is no code. */
 	word(test, 0x08, stack(test, 0));
 	sample(test, bare(test, 0x10), stack(test, 0x08), 0);
 	expect_probed(test, "b10@8 nodata");
 }
 
-/* Out of line: ahead of the instruction, and behind it. */
+/* The sample is in the out-of-line copy: before the instruction and after it. */
 static void uretprobe_sampled_in_copy(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
@@ -270,8 +276,8 @@ static const char *text_at_breakpoint(struct kunit *test)
 #define expect_at_breakpoint(test, want)				\
 	expect_text(test, text_at_breakpoint, want)
 
-/* push %rax has been replaced, and not been executed. */
-static void uretprobe_behind_breakpoint(struct kunit *test)
+/* A breakpoint has replaced push %rax, which has not been executed. */
+static void uretprobe_after_breakpoint(struct kunit *test)
 {
 	struct build *b;
 
@@ -288,18 +294,18 @@ static void uretprobe_behind_breakpoint(struct kunit *test)
 	user_store(test, code(test, 0), "\xcc", 1);
 	sample(test, code(test, 1), stack(test, 0x08), 0);
 	expect_at_breakpoint(test, "c0@8 c44@10 c84@20 complete");
-	/* Nobody says so, but the call. */
+	/* The task has no flag; only the call shows it. */
 	store_call(test, plain_call(), code(test, 0x44), code(test, 0));
 	expect_probed(test, "c0@8 c44@10 c84@20 complete");
-	/* It has, since. */
+	/* The instruction has been executed meanwhile. */
 	sample(test, code(test, 1), stack(test, 0), 0);
 	expect_probed(test, "c1@0 c44@10 c84@20 complete");
-	/* Likewise where a function jumped here that was called. */
+	/* Likewise where the called function jumped here. */
 	store_call(test, plain_call(), code(test, 0x44), code(test, 0x40));
 	expect_probed(test, "c1@0 c44@10 c84@20 complete");
 	sample(test, code(test, 1), stack(test, 0x08), 0);
 	expect_probed(test, "c0@8 c44@10 c84@20 complete");
-	/* Another one is handled; this byte is not that, or ahead of a function. */
+	/* Another breakpoint is handled: this byte is none, or is before the function. */
 	sample(test, code(test, 2), stack(test, 0), 0);
 	expect_at_breakpoint(test, "c2@0 c44@10 c84@20 complete");
 	user_store(test, code(test, 0x3f), "\xcc\xcc", 2);
@@ -320,9 +326,9 @@ static struct kunit_case uretprobe_tests[] = {
 	KUNIT_CASE(uretprobe_by_fp),
 	KUNIT_CASE(uretprobe_list),
 	KUNIT_CASE(uretprobe_sampled_in_trampoline),
-	KUNIT_CASE(uretprobe_sampled_behind_trampoline),
+	KUNIT_CASE(uretprobe_sampled_after_trampoline),
 	KUNIT_CASE(uretprobe_sampled_in_copy),
-	KUNIT_CASE(uretprobe_behind_breakpoint),
+	KUNIT_CASE(uretprobe_after_breakpoint),
 	{}
 };
 

@@ -84,7 +84,7 @@ static void write_at(struct kunit *test, const struct image *image, loff_t pos,
 	KUNIT_ASSERT_EQ(test, len, kernel_write(image->file, bytes, len, &pos));
 }
 
-/* Program headers beyond the usual are written if there are any. */
+/* Writes IMAGE_PHDRS program headers, or more if @image->ehdr says so. */
 void image_write(struct kunit *test, const struct image *image)
 {
 	size_t nr = max_t(size_t, IMAGE_PHDRS, image->ehdr.e_phnum);
@@ -97,7 +97,7 @@ void image_write(struct kunit *test, const struct image *image)
 		 image->section.len);
 }
 
-/* @nr pages of @file from @page on, at @addr */
+/* Maps @nr pages of @file, from page @page on, at @addr. */
 void user_map_file(struct kunit *test, struct file *file, unsigned long addr,
 		   unsigned int nr, unsigned long prot, unsigned long page)
 {
@@ -106,7 +106,7 @@ void user_map_file(struct kunit *test, struct file *file, unsigned long addr,
 				MAP_PRIVATE | MAP_FIXED, page * PAGE_SIZE));
 }
 
-/* As a loader maps the image that image_init() makes. */
+/* Maps the image of image_init() as a loader does. */
 void image_map(struct kunit *test, const struct image *image, unsigned long addr)
 {
 	user_map_file(test, image->file, addr, 1, PROT_READ, 0);
@@ -116,7 +116,7 @@ void image_map(struct kunit *test, const struct image *image, unsigned long addr
 		      PROT_READ, IMAGE_SECTION);
 }
 
-/* @nr pages that are the test's own to map, all PROT_NONE. */
+/* @nr pages, all PROT_NONE, in which the test may map. */
 unsigned long user_area(struct kunit *test, unsigned int nr)
 {
 	unsigned long addr;
@@ -128,7 +128,7 @@ unsigned long user_area(struct kunit *test, unsigned int nr)
 	return addr;
 }
 
-/* The system calls, as the process makes them. */
+/* The system calls of a process. */
 long user_madvise(unsigned long addr, unsigned long len, int advice)
 {
 	return USER_SYSCALL(madvise, addr, len, advice, 0, 0);

@@ -7,9 +7,9 @@
  *	1-2	code				executable
  *	3-4	the section			readable
  *
- * One FDE covers all of the code, and its one row says "sp+16 (c-16) (c-8)":
- * each function has a frame of its frame pointer and return address. In all
- * versions some zero bytes follow, so that the section is 60 bytes long.
+ * One FDE covers all of the code. Its one row is "sp+16 (c-16) (c-8)": a frame
+ * consists of the frame pointer and the return address. Zero bytes follow, so
+ * that the section has 60 bytes in all versions.
  */
 #ifndef USER_IMAGE_H
 #define USER_IMAGE_H
@@ -32,13 +32,13 @@ struct kunit;
 enum { IMAGE_PH_HEADERS, IMAGE_PH_CODE, IMAGE_PH_DATA, IMAGE_PH_SFRAME, IMAGE_PHDRS };
 
 /**
- * struct image - such a file, of which a test may change all before it is written
- * @file: goes with the test
- * @ehdr: stands at the file's beginning
- * @phdrs: IMAGE_PHDRS of them stand behind it, if @phdrs_at is not changed
- * @phdrs_at: where they are written, whatever @ehdr says
- * @section: is written where its program header says, or did
- * @section_at: that place
+ * struct image - such a file; a test may change all of it before image_write()
+ * @file: the file, closed after the test
+ * @ehdr: written at the beginning of the file
+ * @phdrs: program headers, IMAGE_PHDRS of them unless @ehdr says more
+ * @phdrs_at: where @phdrs are written, whatever @ehdr says
+ * @section: the section
+ * @section_at: where @section is written, whatever its program header says
  */
 struct image {
 	struct file		*file;

@@ -7,7 +7,7 @@
 
 #include "user_memory.h"
 
-/* @nr pages that nobody has touched yet, and behind them one that is not there. */
+/* @nr pages that nobody has touched yet. The page after them is not mapped. */
 unsigned long user_map(struct kunit *test, u32 nr)
 {
 	unsigned long addr;

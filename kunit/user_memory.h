@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Memory of a process, for the test that runs: real mappings, which KUnit gives
- * to its thread, and which go with the test.
+ * Memory of a process, for the test that runs. KUnit gives real mappings to the
+ * test's thread, and removes them after the test.
  */
 #ifndef USER_MEMORY_H
 #define USER_MEMORY_H

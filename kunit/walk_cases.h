@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the suites of the walk take from an architecture, arch/.../walk_facts.h:
- * its ABI in tables of these entries, and in functions that have the same names
- * everywhere.
+ * The suites of the walk take these facts from arch/.../walk_facts.h. Each
+ * architecture describes its ABI in tables of these structs, and in functions
+ * of the same names.
  */
 #ifndef WALK_CASES_H
 #define WALK_CASES_H
@@ -10,8 +10,8 @@
 #include "section_builder.h"
 
 /*
- * A rule of a flexible row: control word, and offset. A CFA's has bit 2, which
- * is unused, for 0 is no rule.
+ * A rule of a flexible row: control word and offset. A rule on the CFA sets bit
+ * 2, which is unused, because 0 stands for no rule.
  */
 #define RULE(control, off)	((u32)(control) << 16 | ((off) & 0xffff))
 #define AT_REG(reg, off)	RULE((reg) << 3 | 1, off)
@@ -21,12 +21,12 @@
 #define LEFT_OUT		1	/* a single word 0 */
 
 /**
- * struct rule_case - a row, and what comes of it in the scene of step_row_sampled()
- * @name: what the row says
- * @info: of the row; FLEXIBLE: as there are rules
+ * struct rule_case - a row, and the caller that step_row_sampled() finds by it
+ * @name: the row in words
+ * @info: info byte of the row; FLEXIBLE: follows from @rules
  * @rules: CFA, RA and FP of a flexible row, else the row's words
  * @want: the caller's frame where all registers are known
- * @in_caller: likewise where only SP and FP are, if that is another
+ * @in_caller: the caller's frame where only SP and FP are known, if it differs
  */
 struct rule_case {
 	const char	*name;
@@ -38,7 +38,7 @@ struct rule_case {
 
 #define FLEXIBLE	0
 
-/* A return address with these bits toggled: is it still one? */
+/* A return address with these bits toggled, and whether the walk still accepts it. */
 struct ra_case {
 	const char	*name;
 	u64		bits;
@@ -51,8 +51,8 @@ struct ra_case {
 enum refers { TO_NOTHING, TO_FUNCTION, TO_SLOT };
 
 /*
- * The code ahead of a return address: what it names, and whether it calls that,
- * or something else.
+ * The code before a return address: what it refers to, and whether it calls
+ * that (@calls) or another function (@calls_other).
  */
 struct call_case {
 	const char	*name;
@@ -66,8 +66,8 @@ struct call_case {
 };
 
 /*
- * A PLT slot; the code at @at names the word it jumps through, if it does. It may
- * be such that the word is the first of its page.
+ * A PLT slot. The code at @at names the word that holds the target, if the slot
+ * jumps. Some slots can only name the first word of a page (@names_page).
  */
 struct plt_case {
 	const char	*name;

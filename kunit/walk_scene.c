@@ -73,7 +73,7 @@ void walk_scene_exit_cached(struct kunit *test)
 		free_cache(scene);
 }
 
-/* Another function, 64 bytes at @off in the code. Rows follow. */
+/* Begins a function of 64 bytes at @off in the code. The caller adds its rows. */
 struct build *build_function(struct kunit *test, u32 off, u8 info, u8 type)
 {
 	struct walk_scene *scene = test->priv;
@@ -102,13 +102,13 @@ void flex_function(struct kunit *test, u32 off, u32 cfa, u32 ra, u32 fp)
 	build_flex_row(build_function(test, off, 0, FLEX), 0, cfa, ra, fp);
 }
 
-/* CFA = SP + @size, the return address below it. */
+/* CFA = SP + @size; the return address is below the CFA. */
 void sp_function(struct kunit *test, u32 off, u32 size)
 {
 	flex_function(test, off, AT_REG(R_SP, size), IN_CFA(-8), 0);
 }
 
-/* CFA = FP + 16, below it the return address and the caller's FP. */
+/* CFA = FP + 16; the return address and the caller's FP are below the CFA. */
 void fp_function(struct kunit *test, u32 off)
 {
 	flex_function(test, off, AT_REG(R_FP, 16), IN_CFA(-8), IN_CFA(-16));
@@ -138,7 +138,7 @@ void use_section(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, read_header(range, scene->section, scene->b.len));
 }
 
-/* What was built is forgotten. */
+/* Discards what has been built so far. */
 void build_again(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
@@ -147,9 +147,9 @@ void build_again(struct kunit *test)
 }
 
 /*
- * A look-up here reads 16 entries of 16 bytes, an attribute of 5 and a row of
- * 10, and pays 32 for each of the 18 reads, and 16 for the row: 863. It is that
- * of the last.
+ * A look-up of the last function reads 16 entries of 16 bytes, an attribute of
+ * 5 bytes and a row of 10. With 32 for each of the 18 reads and 16 for the row
+ * it costs 863.
  */
 void costly_section(struct kunit *test)
 {
@@ -161,7 +161,7 @@ void costly_section(struct kunit *test)
 	use_section(test);
 }
 
-/* c4, called from c44; the caller of that is up to the test. */
+/* c4 is called from c44. The test chooses the caller of c44. */
 void call_scene(struct kunit *test)
 {
 	sp_function(test, 0, 16);
@@ -171,7 +171,7 @@ void call_scene(struct kunit *test)
 	word(test, 0x08, code(test, 0x44));
 }
 
-/* A function that calls itself @nr times. */
+/* The stack of a function that has called itself @nr times. */
 void recursion_scene(struct kunit *test, u32 nr)
 {
 	u32 i;
@@ -186,7 +186,7 @@ const struct call_case *plain_call(void)
 	return &call_cases[0];
 }
 
-/* The code ahead of @ra, which names @to. */
+/* Writes the code before @ra. It refers to @to. */
 void store_call(struct kunit *test, const struct call_case *c,
 		unsigned long ra, unsigned long to)
 {
@@ -214,9 +214,9 @@ void store_plt(struct kunit *test, const struct plt_case *c,
 }
 
 /*
- * Sampled in a function at b0 that no row describes; the frame record is 0x20
- * into the stack and leads to b210. What calls there is up to the test. A
- * function with a row is at c0.
+ * The sampled function is at b0 and has no row. Its frame record is 0x20 into
+ * the stack and leads to b210; the test chooses the code before b210. The
+ * function at c0 has a row.
  */
 void fallback_scene(struct kunit *test)
 {
@@ -227,7 +227,7 @@ void fallback_scene(struct kunit *test)
 	record(test, 0x20, 0, bare(test, 0x210));
 }
 
-/* The context at @at: interrupted there. */
+/* Writes the context of a signal at @at: the registers of the interrupted frame. */
 void store_context(struct kunit *test, u32 at, unsigned long ip,
 		   unsigned long sp, unsigned long fp)
 {
@@ -238,8 +238,8 @@ void store_context(struct kunit *test, u32 at, unsigned long ip,
 }
 
 /*
- * A handler at c0 that returns to @stub, with the context behind its frame. The
- * interrupted frame is that of the function at c40, called by that at c80.
+ * A signal handler at c0 returns to @stub. The context follows its frame. The
+ * interrupted function is at c40, and its caller is at c80.
  */
 void signal_scene(struct kunit *test, unsigned long stub)
 {
@@ -264,7 +264,7 @@ static __printf(2, 3) void append(struct walk_scene *scene, const char *format, 
 	va_end(args);
 }
 
-/* @on_stack goes ahead of what is no code. */
+/* @on_stack is the prefix of a value that is no code address. */
 static void append_value(struct walk_scene *scene, const char *on_stack,
 			 unsigned long value)
 {
@@ -359,7 +359,7 @@ void observe_reads(struct walk_scene *scene)
 	scene->of_frames = (struct tally){};
 }
 
-/* A step that fails changes nothing. */
+/* A step that fails leaves the walk as it is. */
 bool next_frame(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
@@ -393,7 +393,7 @@ const char *last_text(struct kunit *test)
 	return ((struct walk_scene *)test->priv)->text;
 }
 
-/* One step, from the sampled frame. */
+/* The first step of a walk. */
 const char *step_text(struct kunit *test)
 {
 	begin_walk(test->priv);
@@ -401,7 +401,7 @@ const char *step_text(struct kunit *test)
 	return last_text(test);
 }
 
-/* The step behind that. */
+/* The second step of a walk. */
 const char *second_step_text(struct kunit *test)
 {
 	begin_walk(test->priv);
@@ -410,7 +410,7 @@ const char *second_step_text(struct kunit *test)
 	return last_text(test);
 }
 
-/* From where we are. */
+/* From the current frame to the end. */
 void append_walk(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;

@@ -41,31 +41,31 @@
 typedef int read_fn(struct sframe_reader *rd, void *dst, u64 addr, u32 len);
 
 /**
- * struct walk_scene - what a test of the walk works with
+ * struct walk_scene - the fixture of the tests of the walk
  * @walk: the walk
  * @regs: the sampled frame
- * @may_fault: how to walk
+ * @may_fault: the walk may wait for memory
  * @code: address of the code with a section, CODE_SIZE bytes
  * @bare: address of the code without, BARE_SIZE bytes, somewhere above
  * @section: address of the section
  * @stack: address of the stack, STACK_SIZE bytes
  * @map: both pieces of code
- * @b: to build in
- * @random: of a fixed seed
+ * @b: the builder of the section
+ * @random: random numbers of a fixed seed
  * @cache: the rule cache, if the test uses one
  * @read: the walk's own reader, while observe_reads() stands before it
  * @calls: reads since observe_reads()
  * @fail_at: the read that fails; 1 is the first, 0 is none
  * @after_read: runs after each read, if there is one
  * @section_size: bytes from @section on that count as the section's
- * @of_section: what was read of it
- * @of_frames: what was read elsewhere
- * @text: of a walk
- * @len: its bytes
- * @len_frames: those before the reason to stop
+ * @of_section: reads of the section
+ * @of_frames: all other reads
+ * @text: the text of a walk
+ * @len: bytes of @text
+ * @len_frames: bytes of @text before the stop reason
  * @stop: why the walk ended
  * @needs_scan: another scan of the process might help
- * @utask: uretprobes that are pending
+ * @utask: the pending uretprobes
  */
 struct walk_scene {
 	struct sfu_walk		walk;
@@ -148,7 +148,7 @@ static inline void word(struct kunit *test, u32 off, u64 value)
 	store_word(test, stack(test, off), value);
 }
 
-/* A frame record, as the frame pointer points to. */
+/* A frame record, to which a frame pointer points. */
 static inline void record(struct kunit *test, u32 off, unsigned long fp,
 			  unsigned long ra)
 {

@@ -20,7 +20,7 @@
 #define R_SP		31
 #define R_FP		29
 #define R_A		9
-#define R_B		30	/* what calls leave the return address in */
+#define R_B		30	/* a call leaves the return address here */
 #define R_SYSCALL	8
 #define SYSCALL_BYTES	4
 #define CFA_ALIGN	16
@@ -28,7 +28,7 @@
 #define PUSHED_BY_CALL	0
 #define SIGN(ra)	((ra) | 5ULL << 52)
 
-static const u8 trampoline[4] __maybe_unused;			/* not to be read */
+static const u8 trampoline[4] __maybe_unused;			/* not readable */
 
 #define TRAMPOLINE_END	"4"
 
@@ -51,7 +51,7 @@ static const struct rule_case default_rows[] __maybe_unused = {
 	  "ca00@90,fp100", "register" },
 };
 
-/* Addresses of user memory have up to 52 bits; what is signed has bit 55 clear. */
+/* User addresses have up to 52 bits. A signed one has bit 55 clear. */
 static const struct ra_case ra_cases[] __maybe_unused = {
 	{ "as it is", 0, true },
 	{ "bit 52", 1ULL << 52, true },
@@ -74,17 +74,17 @@ static inline void set_register(struct pt_regs *regs, unsigned int reg,
 		regs->regs[reg] = value;
 }
 
-/* The system call that is being made, as the entry code says it. */
+/* The current system call, as the entry code stores it. */
 static inline void set_syscall(struct pt_regs *regs, unsigned int nr)
 {
 	regs->syscallno = nr;
 	regs->regs[8] = nr;
 }
 
-/* Up to x8, in which the system call's number was: restore_sigframe() goes on. */
+/* restore_sigframe() begins with x0 to x8; x8 held the system call's number. */
 #define RESTORED_FIRST	9
 
-/* As setup_rt_frame() leaves it at the stack pointer. */
+/* setup_rt_frame() leaves this at the stack pointer. */
 struct signal_frame {
 	struct siginfo	info;
 	struct ucontext	uc;
@@ -96,7 +96,7 @@ struct signal_frame {
 #define CONTEXT_MARK	offsetof(struct signal_frame, uc.uc_mcontext.__reserved)
 #define CONTEXT_MARK_WORD	(0x46508001 | 528ULL << 32)
 
-/* From the stack pointer at the stub. */
+/* The offset from the stack pointer at the stub. */
 static inline unsigned long context_register(unsigned int reg)
 {
 	if (reg == R_SP)
@@ -159,7 +159,7 @@ static const struct plt_case plt_cases[] __maybe_unused = {
 	  .insns = { 0x10000010, LDR_X17, ADD_X16, BR_X17 }, 0, false },
 };
 
-/* What a step reads at most, sections apart: see bounds_step_past_plt(). */
+/* The most that a step reads, without the section: see bounds_step_past_plt(). */
 #define MOST_FRAME_READS 9
 #define MOST_FRAME_BYTES (2 * 8 + 8 + 40 + 2 * 8 + 4 + 20 + 8)
 
@@ -178,7 +178,7 @@ static inline bool signs(void)
 	return system_supports_address_auth();
 }
 
-/* As a function of user code does on entry; @modifier is its stack pointer. */
+/* Signs as a user function does on entry; @modifier is its stack pointer. */
 static inline unsigned long sign(unsigned long ra, unsigned long modifier,
 				 bool key_b)
 {

@@ -79,17 +79,17 @@ static inline void set_register(struct pt_regs *regs, unsigned int reg,
 	*(unsigned long *)((char *)regs + where[reg]) = value;
 }
 
-/* The system call that is being made, as the entry code says it: ax is -ENOSYS. */
+/* The current system call, as the entry code stores it: ax is -ENOSYS. */
 static inline void set_syscall(struct pt_regs *regs, unsigned int nr)
 {
 	regs->orig_ax = nr;
 	regs->ax = -38;
 }
 
-/* Up to bp, by DWARF number: with ax they precede sp in restore_sigcontext(). */
+/* restore_sigcontext() restores the registers up to bp, by DWARF number, before sp. */
 #define RESTORED_FIRST	7
 
-/* The stub is returned to, which takes the first word of struct rt_sigframe. */
+/* The return to the stub has popped the first word of struct rt_sigframe. */
 #define CONTEXT_AT (offsetof(struct rt_sigframe, uc.uc_mcontext) - 8)
 #define CONTEXT_IP (CONTEXT_AT + offsetof(struct sigcontext, ip))
 
@@ -97,7 +97,7 @@ static inline void set_syscall(struct pt_regs *regs, unsigned int nr)
 #define CONTEXT_MARK (CONTEXT_AT + offsetof(struct sigcontext, cs))
 #define CONTEXT_MARK_WORD	(__USER_CS | (u64)__USER_DS << 48)
 
-/* From the stack pointer at the stub. */
+/* The offset from the stack pointer at the stub. */
 static inline unsigned long context_register(unsigned int reg)
 {
 	static const u16 where[NR_REGS] = REGISTERS(struct sigcontext);
@@ -112,7 +112,7 @@ static const u8 sigreturn_stub[] __maybe_unused = {
 
 static const struct call_case call_cases[] __maybe_unused = {
 	{ "call", .code = { 0x90, 0x90, 0x90, 0xe8 }, TO_FUNCTION, true },
-	{ "call behind a prefix", .code = { 0x90, 0x90, 0x67, 0xe8 }, TO_FUNCTION, true },
+	{ "call after a prefix", .code = { 0x90, 0x90, 0x67, 0xe8 }, TO_FUNCTION, true },
 	{ "call *slot(%rip)", .code = { 0x90, 0x90, 0xff, 0x15 }, TO_SLOT, true },
 	{ "call *slot", .code = { 0x90, 0xff, 0x14, 0x25 }, TO_SLOT, false },
 	{ "call *%rax", .code = { 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xd0 } },
@@ -144,7 +144,7 @@ static const struct plt_case plt_cases[] __maybe_unused = {
 	  .code = { 0xf2, 0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25 }, 5, false },
 };
 
-/* What a step reads at most, sections apart: see bounds_step_past_plt(). */
+/* The most that a step reads, without the section: see bounds_step_past_plt(). */
 #define MOST_FRAME_READS 7
 #define MOST_FRAME_BYTES (2 * 9 + 2 * 8 + 6 + 11 + 8)
 
