@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Damages ELF files in every small way, and reads them: whatever comes of it,
- * nothing outside is touched and each fault has a name. test_elf FILE...
+ * Reading ELF: test_elf FILE...
+ *
+ * First come the module's cases. Then each file is damaged in every small way
+ * and read as sframectl reads it. No byte outside of the file is touched, and
+ * each fault has a name.
  */
 #include <stdio.h>
 
 #include "guard.h"
 #include "object.h"
+#include "phdr_cases.h"
 #include "scan.h"
 
 #define MAX_SIZE	65536
@@ -94,10 +98,11 @@ static void test(const char *path)
 
 int main(int argc, char **argv)
 {
+	int nr = run_phdr_cases();
 	int i;
 
 	for (i = 1; i < argc; i++)
 		test(argv[i]);
-	printf("1..%d\n", 3 * (argc - 1));
+	printf("1..%d\n", nr + 3 * (argc - 1));
 	return 0;
 }

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * From the ELF headers of a mapped file to the addresses of its .sframe.
+ *
+ * <linux/elf.h> has the same structs in the kernel and on the host.
+ */
+#ifndef SFRAME_ELF_H
+#define SFRAME_ELF_H
+
+#include <linux/elf.h>
+
+#include "sframe_types.h"
+
+/* A file with more program headers is ignored. Linkers write about a dozen. */
+#define SFRAME_ELF_MAX_PHDRS	128
+
+int sframe_elf_check_header(const struct elf64_hdr *ehdr);
+int sframe_elf_find_section(const struct elf64_phdr *phdrs, unsigned int nr, u64 page_size,
+			    u64 map_start, u64 map_offset, u64 *start, u64 *end);
+
+#endif /* SFRAME_ELF_H */
