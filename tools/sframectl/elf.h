@@ -1,41 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An ELF file in a buffer, of either class and byte order. The bytes may be
- * anything: whatever lies outside the buffer is simply not there.
+ * An ELF file in a buffer, of either class and byte order, read by libelf. The
+ * bytes may be anything. What libelf refuses, or what lies outside of the
+ * buffer, is reported as missing.
  */
 #ifndef SFRAMECTL_ELF_H
 #define SFRAMECTL_ELF_H
 
-#include <elf.h>
+#include <gelf.h>
 
 #include "sframe_types.h"
 
 /**
  * struct elf - an ELF file whose header has been read
+ * @handle: libelf's; NULL if the file was refused
  * @data: the file
  * @size: its bytes
- * @is64: ELFCLASS64
  * @swapped: stored in the byte order that is not this machine's
  * @type: ET_*
  * @machine: EM_*
- * @phoff: program headers, of @phentsize bytes, @phnum of them
- * @shoff: section headers, of @shentsize bytes, @shnum of them
- * @shstrndx: the section with the sections' names
+ * @names: where in the file the sections' names begin; past its end if nowhere
  */
 struct elf {
+	Elf		*handle;
 	const u8	*data;
 	u64		size;
-	bool		is64;
 	bool		swapped;
 	u16		type;
 	u16		machine;
-	u64		phoff;
-	u64		shoff;
-	u32		phnum;
-	u32		shnum;
-	u32		shstrndx;
-	u16		phentsize;
-	u16		shentsize;
+	u64		names;
 };
 
 struct elf_section {
@@ -60,6 +53,7 @@ struct elf_segment {
 
 bool elf_magic(const void *data, u64 size);
 const char *elf_init(struct elf *elf, const void *data, u64 size);
+void elf_close(struct elf *elf);
 const void *elf_bytes(const struct elf *elf, u64 off, u64 len);
 bool elf_get_section(const struct elf *elf, u32 index, struct elf_section *sec);
 bool elf_get_segment(const struct elf *elf, u32 index, struct elf_segment *seg);

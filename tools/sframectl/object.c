@@ -167,6 +167,7 @@ const char *object_open(struct object *obj, const char *path)
 
 void object_close(struct object *obj)
 {
+	elf_close(&obj->elf);
 	if (obj->mapped)
 		munmap((void *)obj->file, obj->file_size);
 	free(obj->copy);
