@@ -607,7 +607,7 @@ const struct section_case section_cases[] = {
 	  "blob 1 1\n"
 	  "fde 0x1000 48 mask16\n"
 	  "  0 sp+8 u (c-8)\n"
-	  "  b sp+16 u (c-8)\n" },
+	  "  b sp+16 u (c-8)\n", true },
 	{ "ok-v2-pcmask", 2, BOTH, AMD64, pcmask,
 	  "blob 2 5\n"
 	  "fde 0x1000 48 mask16\n"
@@ -716,7 +716,7 @@ const struct section_case section_cases[] = {
 	{ "bad-default-3words", 3, BOTH, AMD64, bad_default_3words,
 	  V3
 	  "fde 0x1000 64\n"
-	  "! fde 0 row 0 nr-words\n" },
+	  "! fde 0 row 0 nr-words\n", true },
 	{ "bad-default-4words", 3, BOTH, AMD64, bad_default_4words,
 	  V3
 	  "fde 0x1000 64\n"
@@ -757,7 +757,7 @@ const struct section_case section_cases[] = {
 	  V3
 	  "fde 0x1000 64 flex\n"
 	  "! fde 0 row 0 regnum\n"
-	  "  4 r15+8 u (c-8)\n" },
+	  "  4 r15+8 u (c-8)\n", true },
 	{ "bad-flex-trailing", 3, BOTH, AMD64, bad_flex_trailing,
 	  V3
 	  "fde 0x1000 64 flex\n"
@@ -787,7 +787,7 @@ const struct section_case section_cases[] = {
 	{ "weird-fixed-fp", 3, BOTH, AMD64, weird_fixed_fp,
 	  "! header fixed-offsets\n" },
 	{ "weird-amd64-fra0", 3, BOTH, AMD64, weird_amd64_fra0,
-	  "! header fixed-offsets\n" },
+	  "! header fixed-offsets\n", true },
 };
 
 static_assert(ARRAY_SIZE(section_cases) == NR_SECTION_CASES);
@@ -837,18 +837,32 @@ const struct section_patch section_patches[] = {
 
 static_assert(ARRAY_SIZE(section_patches) == NR_SECTION_PATCHES);
 
-void make_section_case(struct build *b, const struct section_case *test)
+void make_section_case_for(struct build *b, const struct section_case *test,
+			   u8 abi)
 {
-	build_start(b, test->version, test->flags, test->abi);
+	if (test->fixed_abi || test->abi != AMD64)
+		abi = test->abi;
+	build_start(b, test->version, test->flags, abi);
 	if (test->make)
 		test->make(b);
 	build_finish(b);
 }
 
-void make_section_patch(struct build *b, const struct section_patch *patch)
+void make_section_case(struct build *b, const struct section_case *test)
 {
-	build_start(b, 3, BOTH, AMD64);
+	make_section_case_for(b, test, test->abi);
+}
+
+void make_section_patch_for(struct build *b, const struct section_patch *patch,
+			    u8 abi)
+{
+	build_start(b, 3, BOTH, abi);
 	one_function(b);
 	build_finish(b);
 	build_patch(b, patch->off, patch->value, patch->len);
+}
+
+void make_section_patch(struct build *b, const struct section_patch *patch)
+{
+	make_section_patch_for(b, patch, AMD64);
 }

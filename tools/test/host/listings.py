@@ -71,7 +71,7 @@ DECODED = re.compile(r"\s+([0-9a-f]+) cfa=(\S+) fp=(\S+) ra=(\S+)( \[s\])?$")
 
 
 def independent(path):
-    """The rows.txt of the corpus."""
+    """The rows.txt of tools/test/data."""
     listing = []
     with open(path) as text:
         for line in text:

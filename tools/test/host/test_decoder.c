@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Tests of the decoder, on sections by hand. Prints a line per test, in the
- * manner of TAP. With --write DIR it writes the sections into files instead.
+ * Tests of the decoder with the sections of section_cases.c. Prints a line per
+ * test, as TAP. With --write DIR [MACHINE] it writes the sections into files
+ * instead, NAME.sframe.bin each. With MACHINE (x86_64 or arm64) they are for that
+ * machine, and DIR/table has a line "NAME DEFECT" for each: what the module
+ * counts there. "any" is the same with what sframectl finds.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -638,39 +641,164 @@ static void test_section(const struct build *b, const char *name,
 	end_test("interrupted", name);
 }
 
-static void write_section(const struct build *b, const char *name,
-			  const char *dir)
+/* Sections for the machines that the module runs on. */
+
+static const struct machine {
+	const char	*name;
+	u8		abi;
+} machines[] = {
+	{ "any", 0 },
+	{ "x86_64", SFRAME_ABI_AMD64_LE },
+	{ "arm64", SFRAME_ABI_AARCH64_LE },
+};
+
+#define DEFECT_SIZE	32
+
+/* Copies the name of the first defect in a listing; "none" if it has none. */
+static void first_defect(const char *listing, char *defect)
+{
+	const char *line = strstr(listing, "! ");
+	const char *word, *end;
+
+	snprintf(defect, DEFECT_SIZE, "none");
+	if (!line)
+		return;
+	end = line + strcspn(line, "\n");
+	for (word = end; word[-1] != ' '; word--)
+		;
+	snprintf(defect, DEFECT_SIZE, "%.*s", (int)(end - word), word);
+}
+
+/*
+ * Copies the name of the defect that the module counts for a section on a
+ * machine: a header's own, or else that the section is another machine's.
+ */
+static void expected_defect(const struct build *b, const struct machine *machine,
+			    const char *expect, char *defect)
+{
+	first_defect(expect, defect);
+	if (!b->raw.magic)
+		snprintf(defect, DEFECT_SIZE, "empty");
+	else if (!strncmp(expect, "! header", 8) || !machine->abi)
+		return;
+	else if (b->big)
+		snprintf(defect, DEFECT_SIZE, "endian");
+	else if (b->raw.abi_arch != machine->abi)
+		snprintf(defect, DEFECT_SIZE, "foreign");
+}
+
+/* Made for another ABI, a section has the same defect. */
+static void test_other_abi(const struct build *b, const char *name,
+			   const char *expect)
+{
+	char got[DEFECT_SIZE], want[DEFECT_SIZE];
+	struct listing list;
+
+	first_defect(expect, want);
+	listing_make(&list, guard_copy(b->bytes, b->len), ADDR, b->len);
+	first_defect(list.text, got);
+	check(!strcmp(got, want), "%s: %s, not %s", name, got, want);
+	end_test("other ABI", name);
+}
+
+static FILE *open_in(const char *dir, const char *name, const char *suffix)
 {
 	char path[4096];
 	FILE *file;
 
-	snprintf(path, sizeof(path), "%s/%s.sframe.bin", dir, name);
+	snprintf(path, sizeof(path), "%s/%s%s", dir, name, suffix);
 	file = fopen(path, "w");
-	if (!file || fwrite(b->bytes, 1, b->len, file) != b->len || fclose(file)) {
+	if (!file) {
 		perror(path);
+		exit(1);
+	}
+	return file;
+}
+
+static void close_written(FILE *file, const char *name)
+{
+	if (ferror(file) | fclose(file)) {
+		perror(name);
 		exit(1);
 	}
 }
 
-/* @dir: NULL to test */
-static void each_section(const char *dir)
+/* @table: NULL to write the section only */
+static void write_section(const struct build *b, const char *name,
+			  const char *expect, const char *dir,
+			  const struct machine *machine, FILE *table)
 {
+	FILE *file = open_in(dir, name, ".sframe.bin");
+	char defect[DEFECT_SIZE];
+
+	fwrite(b->bytes, 1, b->len, file);
+	close_written(file, name);
+	if (!table)
+		return;
+	expected_defect(b, machine, expect, defect);
+	fprintf(table, "%s %s\n", name, defect);
+}
+
+static void write_sections(const char *dir, const struct machine *machine,
+			   FILE *table)
+{
+	u8 abi = machine->abi ?: SFRAME_ABI_AMD64_LE;
 	struct build b;
 	unsigned int i;
 
 	for (i = 0; i < NR_SECTION_CASES; i++) {
-		make_section_case(&b, &section_cases[i]);
-		if (dir)
-			write_section(&b, section_cases[i].name, dir);
-		else
-			test_section(&b, section_cases[i].name, section_cases[i].expect);
+		make_section_case_for(&b, &section_cases[i], abi);
+		write_section(&b, section_cases[i].name, section_cases[i].expect,
+			      dir, machine, table);
 	}
 	for (i = 0; i < NR_SECTION_PATCHES; i++) {
-		make_section_patch(&b, &section_patches[i]);
-		if (dir)
-			write_section(&b, section_patches[i].name, dir);
-		else
-			test_section(&b, section_patches[i].name, section_patches[i].expect);
+		make_section_patch_for(&b, &section_patches[i], abi);
+		write_section(&b, section_patches[i].name,
+			      section_patches[i].expect, dir, machine, table);
+	}
+}
+
+/* For a named machine, what it finds is written, too. */
+static int write_for(const char *dir, const char *name)
+{
+	FILE *table;
+	size_t i;
+
+	if (!name) {
+		write_sections(dir, &machines[0], NULL);
+		return 0;
+	}
+	for (i = 0; i < ARRAY_SIZE(machines); i++) {
+		if (strcmp(machines[i].name, name))
+			continue;
+		table = open_in(dir, "table", "");
+		write_sections(dir, &machines[i], table);
+		close_written(table, "table");
+		return 0;
+	}
+	fprintf(stderr, "test_decoder: no machine '%s'\n", name);
+	return 2;
+}
+
+static void test_sections(void)
+{
+	const u8 arm64 = SFRAME_ABI_AARCH64_LE;
+	const struct section_patch *patch;
+	const struct section_case *test;
+	struct build b;
+
+	for (test = section_cases; test < section_cases + NR_SECTION_CASES; test++) {
+		make_section_case(&b, test);
+		test_section(&b, test->name, test->expect);
+		make_section_case_for(&b, test, arm64);
+		test_other_abi(&b, test->name, test->expect);
+	}
+	for (patch = section_patches;
+	     patch < section_patches + NR_SECTION_PATCHES; patch++) {
+		make_section_patch(&b, patch);
+		test_section(&b, patch->name, patch->expect);
+		make_section_patch_for(&b, patch, arm64);
+		test_other_abi(&b, patch->name, patch->expect);
 	}
 }
 
@@ -678,11 +806,9 @@ int main(int argc, char **argv)
 {
 	size_t i;
 
-	if (argc == 3 && !strcmp(argv[1], "--write")) {
-		each_section(argv[2]);
-		return 0;
-	}
-	each_section(NULL);
+	if ((argc == 3 || argc == 4) && !strcmp(argv[1], "--write"))
+		return write_for(argv[2], argv[3]);
+	test_sections();
 	for (i = 0; i < ARRAY_SIZE(tests); i++) {
 		tests[i].run();
 		end_test("", tests[i].name);
