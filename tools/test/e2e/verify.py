@@ -5,6 +5,7 @@
 perf script -F comm,pid,tid,time,event,ip --show-mmap-events | verify.py [--name NAME] [--whole N] ... DIR
 ... | verify.py --name NAME --events FILE --kallsyms FILE DIR
 verify.py --selftest DIR
+perf script --no-inline -F comm,tid,ip,sym,dso | verify.py --name NAME --signals FACTS
 
 With --events samples are judged that are not spread over the turn but taken at something that happens in it: for each
 line EVENT=LEAST so many whole ones, and next to none outside. The kernel's part of a sample, if it sleeps, must begin at
@@ -24,6 +25,9 @@ these alone, so not from our decoder, follows what each sample must look like:
   unmerged   sampled while the deferred stack it belongs to was being delivered: perf finds none for it
   short      ends before main although all is covered: an error
   wrong      anything else: an error
+
+`between` and `unmerged` are samples that interrupt the kernel. Recording user mode only would avoid them, but it would
+also avoid every stack at a tracepoint, at a probe and in a system call, which these recordings are for.
 """
 import argparse
 import bisect
@@ -45,6 +49,10 @@ CALLED_THERE = {'arch_uretprobe_is_alive', 'put_uprobe'}
 MAX_UNMERGED = 0.15         # share of samples whose deferred stack perf did not find
 MIN_IN_SLOTS = 10           # samples, where there are slots
 MIN_ENTERED = 30            # samples with the kernel's and the user's part of a system call
+# Of ./signals: how often a signal strikes at a place that must then be found, and some quarter of what there is of each.
+OFTEN = 20
+ENOUGH_SIGNALS = {'whole': 4000, 'signal': 400, 'nested': 250, 'on_other_stack': 300, 'no_frame': 40, 'no_call': 100,
+                  'saves_registers': 200, 'in_vdso': 500, 'above_libc': 300, 'library_inner': 60, 'loaded': 50, 'met': 15}
 MIN_SETUP = 0.5             # of the samples that prologues, epilogues and argument pushing get if all steps get as many
 
 
@@ -209,6 +217,143 @@ def verify(oracle, lines, args):
         yield f'{name}: {what}', holds
 
 
+class Facts:
+    """What ./signals itself and its kernel say, a line each: returns FUNCTION ADDRESS, trampoline ADDRESS,
+    interrupted ADDRESS, loaded TIMES, and setup START END for each kernel function that sets up a handler"""
+
+    def __init__(self, lines):
+        self.known, self.returns, self.start, self.trampoline = set(), set(), set(), set()
+        self.interrupted, self.setup, self.loaded = collections.Counter(), [], 0
+        for kind, *rest in map(str.split, lines):
+            if kind == 'returns':
+                function, address = rest
+                self.known.add(function)
+                self.returns.add((function, address))
+                if function in ('thread', 'main'):
+                    self.start.add(address)
+            elif kind == 'trampoline':
+                self.trampoline.add(rest[0])
+            elif kind == 'interrupted':
+                self.interrupted[rest[0]] += 1
+            elif kind == 'setup':
+                self.setup.append((rest[0], rest[1]))
+            elif kind == 'loaded':
+                self.loaded = int(rest[0])
+
+
+Frame = collections.namedtuple('Frame', 'ip symbol object')
+
+
+def signal_stacks(lines, comm):
+    """(kernel's frames, user's frames) of each sample of COMM, in the text of perf script; a kernel address has 16 digits"""
+    current, kernel, user = None, [], []
+    for line in lines:
+        fields = line.split()
+        if line.startswith('\t') and fields:
+            frame = Frame(fields[0], fields[1] if len(fields) > 1 else '', fields[-1])
+            (kernel if len(fields[0]) == 16 else user).append(frame)
+            continue
+        if not fields and user and current == comm:
+            yield kernel, user
+        current, kernel, user = fields[0] if fields else None, [], []
+
+
+class SignalJudge:
+    """Each frame must be followed by where its function returns to, by the program's own word: a handler's trampoline by
+    where the kernel says that the signal struck. Of code without SFrame data, in which a stack may end, the symbols say
+    who calls it: libc calls the vDSO, some functions call libc, one calls the vDSO. The frame that a thread's function
+    returns to is the last that is judged: the stack is whole.
+
+    A function that is called through a pointer, as by libc, may be the end after such code: the frame pointer's guess
+    cannot be proved there.
+
+    `between`: while the kernel sets up a handler or returns from it, it changes the registers one by one, so that for some
+    instructions they are of neither frame. Of what a handler interrupts, the first frames may be right then: those for
+    which the registers that have not changed yet suffice. The kernel's innermost function tells; some are inlined. Sampling
+    user mode only would avoid these samples, but lose all the others that interrupt the kernel: those in system calls,
+    page faults and on the way back to a handler.
+    """
+
+    def __init__(self, facts):
+        self.facts = facts
+        self.met = set()
+
+    def has_data(self, frame):
+        return frame.symbol in self.facts.known or frame.ip in self.facts.trampoline
+
+    def follows(self, frame, caller):
+        if frame.ip in self.facts.trampoline:
+            self.met.add(caller.ip)
+            return caller.ip in self.facts.interrupted
+        if frame.symbol in self.facts.known:
+            return (frame.symbol, caller.ip) in self.facts.returns
+        in_vdso = frame.object == '([vdso])'
+        if caller.symbol in self.facts.known:
+            if in_vdso:
+                return caller.symbol == 'calls_vdso'
+            return caller.symbol in ('calls_libc', 'loads', 'tell', 'thread', 'main')
+        return not in_vdso or 'libc' in caller.object
+
+    def is_set_up(self, kernel):
+        return bool(kernel) and any(start <= kernel[0].ip < end for start, end in self.facts.setup)
+
+    def judge(self, kernel, user):
+        """(verdict, number of signals, kinds of frames) of one stack"""
+        signals, kinds = 0, set()
+        if len(user) == 1 and user[0].object == '([unknown])':
+            return 'unknown', 0, kinds
+        for i, frame in enumerate(user):
+            if frame.ip in self.facts.start:
+                return 'whole', signals, kinds
+            if i == len(user) - 1:
+                if not self.has_data(frame) or i > 0 and not self.has_data(user[i - 1]):
+                    return 'nodata', signals, kinds
+                between = i == 0 and kernel or self.is_set_up(kernel)
+                return 'between' if between else 'short', signals, kinds
+            if not self.follows(frame, user[i + 1]):
+                return 'between' if self.is_set_up(kernel) else 'wrong', signals, kinds
+            if frame.symbol in self.facts.known:
+                kinds.add(frame.symbol)
+            if frame.ip in self.facts.trampoline:
+                signals += 1
+            elif frame.object == '([vdso])':
+                kinds.add('in_vdso')
+        raise AssertionError('a stack without frames')
+
+    def count(self, stacks):
+        """How many there were of each verdict and kind, and up to four stacks of each bad verdict"""
+        count, bad = collections.Counter(loaded=self.facts.loaded), []
+        for kernel, user in stacks:
+            verdict, signals, kinds = self.judge(kernel, user)
+            count[verdict] += 1
+            if verdict == 'whole':
+                count.update(kinds)
+                if signals:
+                    count['signal' if signals == 1 else 'nested'] += 1
+            if verdict in ('wrong', 'short') and count[verdict] <= 4:
+                bad.append((verdict, kernel, user))
+        for place, times in self.facts.interrupted.items():
+            if times >= OFTEN:
+                count['met' if place in self.met else 'missed'] += 1
+        return count, bad
+
+
+def verify_signals(lines, facts, name):
+    count, bad = SignalJudge(facts).count(signal_stacks(lines, 'signals'))
+    for verdict, kernel, user in bad:
+        print(f'     {verdict}, kernel: {" ".join(f.symbol for f in kernel)}, user: '
+              f'{" ".join(f"{f.ip}:{f.symbol}" for f in user)}')
+    print('     ' + ', '.join(f'{what} {number}' for what, number in sorted(count.items())))
+    few = [f'{kind}={least}' for kind, least in ENOUGH_SIGNALS.items() if count[kind] < least]
+    if few:
+        print(f'     too few: {" ".join(few)}')
+    yield f'{name}: no wrong stack', not count['wrong']
+    yield f'{name}: no stack ends in code with data', not count['short']
+    yield f'{name}: one in 500 at most where a signal begins or ends', count['between'] * 500 <= count['whole']
+    yield f'{name}: found wherever signals struck often', not count['missed']
+    yield f'{name}: enough of each kind', not few
+
+
 class Kernel:
     """Functions of the kernel the samples were taken in, from its /proc/kallsyms"""
 
@@ -328,10 +473,16 @@ def main():
     parser.add_argument('--setup', type=float, default=MIN_SETUP)
     parser.add_argument('--events')
     parser.add_argument('--kallsyms')
-    parser.add_argument('directory')
+    parser.add_argument('--signals')
+    parser.add_argument('directory', nargs='?')
     args = parser.parse_args()
-    oracle = Oracle(args.directory)
-    if args.selftest:
+    if not args.directory and not args.signals:
+        parser.error('DIR or --signals is missing')
+    oracle = Oracle(args.directory) if args.directory else None
+    if args.signals:
+        with open(args.signals) as lines:
+            results = verify_signals(sys.stdin, Facts(lines), args.name)
+    elif args.selftest:
         results = selftest(oracle)
     elif args.events:
         with open(args.events) as events:

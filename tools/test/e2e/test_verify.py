@@ -1,0 +1,117 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Tests of the judge of signals in verify.py: made-up stacks and what it must say of each."""
+import unittest
+
+import verify
+
+FACTS = '''returns main 1000
+returns thread 2000
+returns worker 2100
+returns leaf 2200
+returns calls_libc 2300
+returns calls_vdso 2400
+trampoline 9000
+interrupted 2250
+setup ffffffff81000000 ffffffff81000100
+loaded 7
+'''
+
+SET_UP = 'ffffffff81000010 handle_signal ([kernel.kallsyms])'
+ELSEWHERE = 'ffffffff81000100 do_futex ([kernel.kallsyms])'
+LEAF, WORKER, THREAD, START = '2050 leaf /p', '2200 worker /p', '2100 thread /p', '2000 start_thread /l/libc.so.6'
+TRAMPOLINE, STRUCK = '9000 __restore_rt /p', '2250 leaf /p'
+VDSO = '7000 clock_gettime ([vdso])'
+LIBC = '8000 qsort /l/libc.so.6'
+
+# What is tested, the frames from the innermost outwards, the verdict
+STACKS = (
+    ('whole to the start', (LEAF, WORKER, THREAD, START), 'whole'),
+    ('whole from the kernel', (ELSEWHERE, LEAF, WORKER, THREAD, START), 'whole'),
+    ('frames after the start do not matter', (LEAF, WORKER, THREAD, START, '1 other /p'), 'whole'),
+    ('one signal', ('2050 leaf /p', '2200 leaf /p', '2200 worker /p', THREAD, START), 'whole'),
+    ('a frame is lost', (LEAF, THREAD, START), 'wrong'),
+    ('a frame is doubled', (LEAF, WORKER, WORKER, THREAD, START), 'wrong'),
+    ('a return address is off by one', (LEAF, '2201 worker /p', THREAD, START), 'wrong'),
+    ('wrong while a handler is set up', (SET_UP, LEAF, THREAD, START), 'between'),
+    ('wrong elsewhere in the kernel', (ELSEWHERE, LEAF, THREAD, START), 'wrong'),
+    ('the set-up is not the innermost function', (ELSEWHERE, SET_UP, LEAF, THREAD, START), 'wrong'),
+    ('ends in code with data', (LEAF, WORKER), 'short'),
+    ('ends at once, in user mode', (LEAF,), 'short'),
+    ('ends at once, in the kernel', (ELSEWHERE, LEAF), 'between'),
+    ('ends later, in the kernel', (ELSEWHERE, LEAF, WORKER), 'short'),
+    ('ends while a handler is set up', (SET_UP, LEAF, WORKER), 'between'),
+    ('ends in code without data', (LIBC,), 'nodata'),
+    ('ends one frame after code without data', (LIBC, '2300 calls_libc /p'), 'nodata'),
+    ('vDSO with its caller', (VDSO, '2400 calls_vdso /p', '2400 thread /p', START), 'whole'),
+    ('vDSO with another caller', (VDSO, '2400 worker /p', THREAD, START), 'wrong'),
+    ('vDSO called by libc', (VDSO, LIBC), 'nodata'),
+    ('vDSO called by nobody', (VDSO, '7777 other /p', THREAD), 'wrong'),
+    ('libc called by who may', (LIBC, '2300 calls_libc /p', '2300 thread /p', START), 'whole'),
+    ('libc called by who may not', (LIBC, '2300 leaf /p', THREAD, START), 'wrong'),
+    ('a function that does not return to a trampoline', (LEAF, TRAMPOLINE, STRUCK, WORKER, THREAD, START), 'wrong'),
+    ('a signal from its handler', (TRAMPOLINE, STRUCK, WORKER, THREAD, START), 'whole'),
+    ('a signal elsewhere', (TRAMPOLINE, LEAF, WORKER, THREAD, START), 'wrong'),
+    ('ends at the trampoline', (TRAMPOLINE,), 'short'),
+    ('a number in no mapping', ('5 [unknown] ([unknown])',), 'unknown'),
+)
+# Where functions return to, in addition to FACTS: of those that have several callers.
+MORE_FACTS = 'returns leaf 2200\nreturns calls_vdso 2400\nreturns calls_libc 2300\nreturns worker 2100\n'
+
+
+def script(frames, comm='signals'):
+    """A sample as perf script prints it"""
+    return f'{comm}  12\n' + ''.join(f'\t{frame.split()[0]:>16} {frame.split(None, 1)[1]}\n' for frame in frames) + '\n'
+
+
+def facts():
+    return verify.Facts((FACTS + MORE_FACTS).splitlines())
+
+
+def judged(text):
+    return verify.SignalJudge(facts()).count(verify.signal_stacks(text.splitlines(True), 'signals'))[0]
+
+
+class Signals(unittest.TestCase):
+    def test_verdicts(self):
+        for what, frames, verdict in STACKS:
+            with self.subTest(what):
+                count = judged(script(frames))
+                self.assertEqual({v: count[v] for v in VERDICTS if count[v]}, {verdict: 1})
+
+    def test_other_programs_are_ignored(self):
+        self.assertEqual(judged(script((LEAF,), 'other')), {'loaded': 7})
+
+    def test_sample_without_user_frames(self):
+        self.assertEqual(judged(script((ELSEWHERE,))), {'loaded': 7})
+
+    def test_kinds_are_counted_of_whole_stacks_only(self):
+        count = judged(script((VDSO, '2400 calls_vdso /p', '2400 thread /p', START)) + script((VDSO, '2400 worker /p')))
+        self.assertEqual((count['in_vdso'], count['calls_vdso'], count['worker']), (1, 1, 0))
+
+    def test_signals_are_counted(self):
+        # The handler is entered at `worker`, which the second signal interrupts where the kernel says, 2250.
+        once = (TRAMPOLINE, STRUCK, WORKER, THREAD, START)
+        twice = ('2250 leaf /p', '9000 __restore_rt /p', STRUCK, WORKER, THREAD, START)
+        more = verify.Facts((FACTS + 'returns leaf 9000\n').splitlines())
+        text = script(once) + script((TRAMPOLINE, *twice))
+        count, _ = verify.SignalJudge(more).count(verify.signal_stacks(text.splitlines(True), 'signals'))
+        self.assertEqual((count['whole'], count['signal'], count['nested']), (2, 1, 1))
+
+    def test_places_struck_often_must_be_met(self):
+        often = verify.Facts((FACTS + 'interrupted 2250\n' * verify.OFTEN).splitlines())
+        judge = verify.SignalJudge(often)
+        self.assertEqual(judge.count([])[0]['missed'], 1)
+        text = script((TRAMPOLINE, STRUCK, WORKER, THREAD, START))
+        count, _ = judge.count(verify.signal_stacks(text.splitlines(True), 'signals'))
+        self.assertEqual((count['met'], count['missed']), (1, 0))
+
+    def test_nothing_recorded_fails(self):
+        results = dict(verify.verify_signals([], facts(), 'none'))
+        self.assertFalse(results['none: enough of each kind'])
+
+
+VERDICTS = ('whole', 'nodata', 'between', 'short', 'wrong', 'unknown')
+
+if __name__ == '__main__':
+    unittest.main()
