@@ -13,8 +13,6 @@
  * @abi: SFRAME_ABI_*
  * @make: adds what is in it, if anything is
  * @expect: its listing, see listing.h
- * @fixed_abi: it has this meaning with no other ABI; else an AMD64 section can
- *	be built for AARCH64, too, with the same defect or none
  */
 struct section_case {
 	const char *name;
@@ -23,7 +21,6 @@ struct section_case {
 	u8 abi;
 	void (*make)(struct build *b);
 	const char *expect;
-	bool fixed_abi;
 };
 
 #define NR_SECTION_CASES	75
@@ -51,7 +48,10 @@ extern const struct section_patch section_patches[NR_SECTION_PATCHES];
 void make_section_case(struct build *b, const struct section_case *test);
 void make_section_patch(struct build *b, const struct section_patch *patch);
 
-/* The same for @abi, where that is possible. */
+/*
+ * The same for @abi: an AMD64 section has the same defect, or none, when it is
+ * built for AARCH64. A section that means this for its own ABI only is unchanged.
+ */
 void make_section_case_for(struct build *b, const struct section_case *test,
 			   u8 abi);
 void make_section_patch_for(struct build *b, const struct section_patch *patch,
