@@ -89,8 +89,12 @@ stress:	## all that may race, on a debug kernel (KERNEL=6.12|7.2, ARCH=, SECONDS
 vm:	## a shell on a stock kernel with the module (ARCH=, KERNEL=)
 	tools/vm --arch $(or $(ARCH),x86_64) --kernel $(or $(KERNEL),6.12)
 
+# The kernel's own `clean` searches every folder below this one: it would remove objects from the laboratory's roots and
+# from the test data.
 clean:	## remove what was built here; downloads stay (see distclean)
-	$(if $(wildcard $(KDIR)/Makefile),$(MAKE) -C $(KDIR) M=$(CURDIR) clean)
+	find . \( -name .git -o -path ./build -o -path ./out -o -path ./tools \) -prune -o -type f \
+		\( -name '*.[ios]' -o -name '*.ko' -o -name '*.mod' -o -name '*.mod.c' -o -name '.*.cmd' \
+		-o -name '.*.d' -o -name '.*.tmp' -o -name modules.order -o -name Module.symvers \) -exec rm -f {} +
 	rm -rf build/host out
 
 distclean: clean	## remove the laboratory as well
