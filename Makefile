@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# The front door: everything that is built, tested or shown starts here.
+# All entry points of the project: build, install, test and measure. `make help` lists them.
 
 KVER	?= $(shell uname -r)
 KDIR	?= /lib/modules/$(KVER)/build
@@ -19,11 +19,11 @@ help:	## show this list
 	@echo "sframe_unwind $(VERSION): make TARGET [VARIABLE=value...]"
 	@sed -n 's/^\([a-z-]*\):.*##/  \1\t/p' $(MAKEFILE_LIST) | expand -t 17
 	@echo "KDIR=DIR     kernel headers to build against ($(KDIR))"
-	@echo "PREFIX=DIR   where tools are installed ($(PREFIX)); DESTDIR is honoured"
+	@echo "PREFIX=DIR   where the tools are installed ($(PREFIX)); DESTDIR is honoured"
 
 all: modules tools	## the module and the tools
 
-# One sentence for whatever is missing.
+# Checks the headers, the compiler and the kernel's options. The first one missing is reported in one sentence.
 check-kdir:
 	@test -f $(KDIR)/Makefile || { \
 		echo "No kernel headers in $(KDIR): install the package" \
@@ -49,8 +49,8 @@ modules: check-kdir	## build sframe_unwind.ko against KDIR
 tools:	## build sframectl for this machine
 	$(MAKE) -C tools/sframectl
 
-# Debian's headers come without the System.map for which modules_install would
-# call depmod. A staging area has no other modules to index.
+# modules_install calls depmod only if it finds a System.map, and Debian's headers have none: depmod is called here.
+# With DESTDIR it is not called: a staging area has no other modules to index.
 install: all	## install the module (depmod included) and the tools
 	$(MAKE) -C $(KDIR) M=$(CURDIR) INSTALL_MOD_PATH=$(DESTDIR) modules_install
 	$(depmod)
@@ -62,31 +62,31 @@ uninstall:	## remove what install installed
 	$(depmod)
 	rm -f $(DESTDIR)$(PREFIX)/bin/perf $(DESTDIR)$(PREFIX)/bin/sframectl
 
-demo:	## profile SQLite on two stock kernels: fp, dwarf and sframe compared (ARCH=x86_64|arm64)
+demo:	## profile SQLite on two stock kernels; compare fp, dwarf and sframe (ARCH=x86_64|arm64)
 	tools/demo --arch $(or $(ARCH),x86_64)
 
-check:	## all tests: decoder, style, builds, both kernels end to end
-	tools/check
+check:	## run the tests: style, builds, decoder, both kernels end to end (LONG=1: all of them)
+	tools/check $(if $(LONG),--long)
 
 kunit:	## run the KUnit tests in QEMU (ARCH=x86_64|arm64, KERNEL=6.12|7.2, KASAN=1)
 	tools/kunit --arch $(or $(ARCH),x86_64) --kernel $(or $(KERNEL),6.12) $(if $(KASAN),--kasan)
 
-oracle:	## real programs: the decoder against readelf and .eh_frame (FIXED=1: few)
+oracle:	## compare the decoder with readelf and .eh_frame on real programs (FIXED=1: few)
 	tools/oracle $(if $(FIXED),--fixed)
 
-bench:	## what samples, look-ups and memory cost, beside fp, dwarf, libsframe ... (PART=samples, ARCH=)
+bench:	## measure samples, look-ups and memory beside fp, dwarf, libsframe ... (PART=samples, ARCH=)
 	tools/bench/run --arch $(or $(ARCH),x86_64) $(if $(PART),--only $(PART)) $(or $(KERNEL),6.12)
 
-fuzz:	## fuzz decoder, walk and sframectl, each SECONDS=60 long
+fuzz:	## fuzz the decoder, the walk and sframectl, each for SECONDS=60
 	tools/lab clang-run make -s --no-print-directory -C tools/test/fuzz fuzz SECONDS=$(or $(SECONDS),60)
 
-fuzz-coverage:	## what all inputs of the fuzzers together reach
+fuzz-coverage:	## report which code all inputs of the fuzzers together reach
 	tools/lab clang-run make -s --no-print-directory -C tools/test/fuzz coverage
 
-stress:	## all that may race, on a debug kernel (KERNEL=6.12|7.2, ARCH=, SECONDS=600)
+stress:	## run all loads that may race at once, on a debug kernel (KERNEL=6.12|7.2, ARCH=, SECONDS=600)
 	tools/test/e2e/run --stress $(or $(SECONDS),600) --arch $(or $(ARCH),x86_64) $(or $(KERNEL),6.12)
 
-vm:	## a shell on a stock kernel with the module (ARCH=, KERNEL=)
+vm:	## open a shell on a stock kernel with the module (ARCH=, KERNEL=)
 	tools/vm --arch $(or $(ARCH),x86_64) --kernel $(or $(KERNEL),6.12)
 
 # The kernel's own `clean` searches every folder below this one: it would remove objects from the laboratory's roots and
