@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Call frame instructions as assemblers read them, mistakes included. Without
- * mistakes the result is libdw's; with one, and equal to what SFrame says, it
- * shows that this very mistake was made.
+ * Reads call frame instructions as assemblers do, with their mistakes. Without
+ * a mistake the row is the same as libdw's. If a row with a mistake equals the
+ * row of SFrame, the assembler has made this mistake.
  *
- * Expressions are libdw's: what one sets is what libdw sees there.
+ * Expressions are left to libdw: an expression sets the rule that libdw finds
+ * at that address.
  */
 #include <dwarf.h>
 
@@ -18,22 +19,22 @@ struct reading {
 	const struct function	*func;
 	u64			loc;
 	u64			target;
-	struct sframe_row	row;		/* at @loc, so far */
-	struct sframe_row	initial;	/* by the CIE */
-	struct sframe_row	first;		/* of the function */
-	struct sframe_row	last;		/* ahead of @loc */
+	struct sframe_row	row;		/* at @loc, incomplete */
+	struct sframe_row	initial;	/* set by the CIE */
+	struct sframe_row	first;		/* first row of the function */
+	struct sframe_row	last;		/* row before @loc */
 	struct sframe_row	states[NR_STATES];
 	u32			nr_states;
 	bool			has_first;
 	bool			bad;
 };
 
-static bool makes(const struct reading *rd, enum mistake mistake)
+static bool makes_mistake(const struct reading *rd, enum mistake mistake)
 {
 	return rd->as->mistakes & mistake;
 }
 
-/* The rule of a register, NULL if it is of no interest. */
+/* Return: the rule of a register, NULL if SFrame has no rule for it. */
 static struct sframe_rule *rule_of(struct reading *rd, struct sframe_row *row, u64 reg)
 {
 	const struct registers *regs = &rd->as->eh->regs;
@@ -49,7 +50,7 @@ static void set_rule(struct reading *rd, u64 reg, u8 how, u32 base, s64 off)
 
 	if (!rule)
 		return;
-	if (makes(rd, MISTAKE_FP_FORGOTTEN) && rule == &rd->row.fp &&
+	if (makes_mistake(rd, MISTAKE_FP_FORGOTTEN) && rule == &rd->row.fp &&
 	    how == SFRAME_RULE_CFA_MEM)
 		return;
 	*rule = (struct sframe_rule){ .how = how, .reg = base, .off = off };
@@ -66,21 +67,21 @@ static void set_cfa(struct reading *rd, u64 reg, s64 off)
 
 static void set_undefined(struct reading *rd, u64 reg)
 {
-	if (reg == rd->as->eh->regs.ra && makes(rd, MISTAKE_RA_DEFINED))
+	if (reg == rd->as->eh->regs.ra && makes_mistake(rd, MISTAKE_RA_DEFINED))
 		return;
 	set_rule(rd, reg, SFRAME_RULE_SAME, 0, 0);
 	if (reg == rd->as->eh->regs.ra)
 		rd->row.outermost = true;
 }
 
-static void restore(struct reading *rd, u64 reg)
+static void restore_rule(struct reading *rd, u64 reg)
 {
 	struct sframe_row *from = &rd->initial;
 	struct sframe_rule *rule = rule_of(rd, &rd->row, reg);
 
 	if (!rule)
 		return;
-	if (makes(rd, MISTAKE_RESTORE_FIRST))
+	if (makes_mistake(rd, MISTAKE_RESTORE_FIRST))
 		from = rd->has_first ? &rd->first : &rd->row;
 	*rule = *rule_of(rd, from, reg);
 	if (rule == &rd->row.ra)
@@ -89,14 +90,14 @@ static void restore(struct reading *rd, u64 reg)
 
 static void remember_state(struct reading *rd)
 {
-	if (makes(rd, MISTAKE_ONE_STATE))
+	if (makes_mistake(rd, MISTAKE_ONE_STATE))
 		rd->nr_states = 0;
 	if (rd->nr_states == NR_STATES) {
 		rd->bad = true;
 		return;
 	}
 	rd->states[rd->nr_states++] =
-		makes(rd, MISTAKE_ONE_STATE) && rd->as->remembers_last_row ?
+		makes_mistake(rd, MISTAKE_ONE_STATE) && rd->as->remembers_last_row ?
 		rd->last : rd->row;
 }
 
@@ -107,12 +108,12 @@ static void restore_state(struct reading *rd)
 		return;
 	}
 	rd->row = rd->states[rd->nr_states - 1];
-	if (!makes(rd, MISTAKE_ONE_STATE))
+	if (!makes_mistake(rd, MISTAKE_ONE_STATE))
 		rd->nr_states--;
 }
 
-/* Return: whether the row at @loc is complete and is the one asked for. */
-static bool advance(struct reading *rd, u64 by)
+/* Return: true if the row that is now complete covers the target. */
+static bool advance_loc(struct reading *rd, u64 by)
 {
 	rd->loc += by * rd->func->code_factor;
 	rd->last = rd->row;
@@ -152,8 +153,8 @@ static void take_cfa_expression(struct reading *rd)
 		rd->bad = true;
 }
 
-/* Return: as advance(). */
-static bool execute(struct reading *rd, struct program *prog)
+/* Return: as advance_loc(). */
+static bool execute_instruction(struct reading *rd, struct program *prog)
 {
 	const s64 factor = rd->func->data_factor;
 	const u8 **pos = &prog->ops, *end = prog->end;
@@ -162,13 +163,13 @@ static bool execute(struct reading *rd, struct program *prog)
 
 	switch (op & 0xc0) {
 	case DW_CFA_advance_loc:
-		return advance(rd, op & 0x3f);
+		return advance_loc(rd, op & 0x3f);
 	case DW_CFA_offset:
 		set_rule(rd, op & 0x3f, SFRAME_RULE_CFA_MEM, 0,
 			 read_uleb(pos, end) * factor);
 		return false;
 	case DW_CFA_restore:
-		restore(rd, op & 0x3f);
+		restore_rule(rd, op & 0x3f);
 		return false;
 	}
 
@@ -176,11 +177,11 @@ static bool execute(struct reading *rd, struct program *prog)
 	case DW_CFA_nop:
 		break;
 	case DW_CFA_advance_loc1:
-		return advance(rd, read_fixed(pos, end, 1, false));
+		return advance_loc(rd, read_fixed(pos, end, 1, false));
 	case DW_CFA_advance_loc2:
-		return advance(rd, read_fixed(pos, end, 2, false));
+		return advance_loc(rd, read_fixed(pos, end, 2, false));
 	case DW_CFA_advance_loc4:
-		return advance(rd, read_fixed(pos, end, 4, false));
+		return advance_loc(rd, read_fixed(pos, end, 4, false));
 	case DW_CFA_def_cfa:
 		reg = read_uleb(pos, end);
 		set_cfa(rd, reg, read_uleb(pos, end));
@@ -235,7 +236,7 @@ static bool execute(struct reading *rd, struct program *prog)
 		set_rule(rd, read_uleb(pos, end), SFRAME_RULE_SAME, 0, 0);
 		break;
 	case DW_CFA_restore_extended:
-		restore(rd, read_uleb(pos, end));
+		restore_rule(rd, read_uleb(pos, end));
 		break;
 	case DW_CFA_remember_state:
 		remember_state(rd);
@@ -255,27 +256,27 @@ static bool execute(struct reading *rd, struct program *prog)
 	return false;
 }
 
-static void run(struct reading *rd, struct program prog)
+static void run_program(struct reading *rd, struct program prog)
 {
 	while (!rd->bad && prog.ops < prog.end)
-		if (execute(rd, &prog))
+		if (execute_instruction(rd, &prog))
 			break;
 }
 
-/* What is written down of a row. */
+/* Turns the row into the form in which the assembler stores it. */
 static void write_row(struct reading *rd)
 {
 	const struct registers *regs = &rd->as->eh->regs;
 	struct sframe_row *row = &rd->row;
 
-	if (makes(rd, MISTAKE_SP_BASED) && row->cfa.how == SFRAME_RULE_REG &&
+	if (makes_mistake(rd, MISTAKE_SP_BASED) && row->cfa.how == SFRAME_RULE_REG &&
 	    row->cfa.reg != regs->fp)
 		row->cfa.reg = regs->sp;
-	if (makes(rd, MISTAKE_FP_IS_RA) && row->ra.how == SFRAME_RULE_SAME) {
+	if (makes_mistake(rd, MISTAKE_FP_IS_RA) && row->ra.how == SFRAME_RULE_SAME) {
 		row->ra = row->fp;
 		row->fp = (struct sframe_rule){};
 	}
-	if (makes(rd, MISTAKE_FP_FORGOTTEN) && row->cfa.how == SFRAME_RULE_SAME) {
+	if (makes_mistake(rd, MISTAKE_FP_FORGOTTEN) && row->cfa.how == SFRAME_RULE_SAME) {
 		set_cfa(rd, regs->fp, 0);
 		set_rule(rd, regs->ra, SFRAME_RULE_CFA_MEM, 0,
 			 SFRAME_AMD64_FIXED_RA_OFFSET);
@@ -283,11 +284,11 @@ static void write_row(struct reading *rd)
 }
 
 /**
- * assembler_row - the row that an assembler makes of a function's instructions
+ * assembler_row - find the row that an assembler makes from a function's instructions
  * @as: the assembler
  * @func: the function
- * @addr: the address in it for which the row holds
- * @row: filled on success; without the mark of a signal frame
+ * @addr: the address in it
+ * @row: filled on success with the row at @addr; without the mark of a signal frame
  *
  * Return: false if the instructions are not understood.
  */
@@ -298,9 +299,9 @@ bool assembler_row(const struct assembler *as, const struct function *func,
 		.as = as, .func = func, .loc = func->start, .target = addr,
 	};
 
-	run(&rd, func->initial);
+	run_program(&rd, func->initial);
 	rd.initial = rd.row;
-	run(&rd, func->own);
+	run_program(&rd, func->own);
 	write_row(&rd);
 	*row = rd.row;
 	return !rd.bad;

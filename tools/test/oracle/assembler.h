@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Call frame instructions as assemblers read them, mistakes included. */
+/* Reads call frame instructions as assemblers do, with their mistakes. */
 #ifndef ORACLE_ASSEMBLER_H
 #define ORACLE_ASSEMBLER_H
 
@@ -7,24 +7,24 @@
 #include "functions.h"
 
 /*
- * What an assembler may get wrong on the way from call frame instructions to
- * rows. The numbers are those of the errata. Instructions do not tell
- * .cfi_rel_offset, which is what clang forgets, from .cfi_offset.
+ * Mistakes that an assembler may make between call frame instructions and rows.
+ * The bits are the numbers of the errata. clang ignores .cfi_rel_offset, but its
+ * instructions are the same as those of .cfi_offset: the mistake covers both.
  */
 enum mistake {
-	MISTAKE_RESTORE_FIRST = 1 << 1,	/* restore: the first row's rule */
-	MISTAKE_ONE_STATE = 1 << 2,	/* remember_state: one level only */
-	MISTAKE_SP_BASED = 1 << 3,	/* any base of the CFA is SP or FP */
-	MISTAKE_FP_IS_RA = 1 << 4,	/* FP saved, RA not: reads as RA */
-	MISTAKE_RA_DEFINED = 1 << 5,	/* undefined RA: ignored */
-	MISTAKE_FP_FORGOTTEN = 1 << 11,	/* offset of FP: ignored; no CFA: FP */
+	MISTAKE_RESTORE_FIRST = 1 << 1,	/* restore takes the first row's rule */
+	MISTAKE_ONE_STATE = 1 << 2,	/* remember_state has one level only */
+	MISTAKE_SP_BASED = 1 << 3,	/* another base of the CFA becomes SP */
+	MISTAKE_FP_IS_RA = 1 << 4,	/* if FP is saved and RA is not, RA gets FP's rule */
+	MISTAKE_RA_DEFINED = 1 << 5,	/* undefined RA is ignored */
+	MISTAKE_FP_FORGOTTEN = 1 << 11,	/* offset of FP is ignored; without a CFA, FP is the CFA */
 };
 
 /**
- * struct assembler - who read the instructions
- * @eh: what libdw says, for expressions
- * @mistakes: what it gets wrong, of enum mistake
- * @remembers_last_row: MISTAKE_ONE_STATE also takes the row before the current
+ * struct assembler - an assembler that reads the instructions
+ * @eh: libdw's view of .eh_frame, for expressions
+ * @mistakes: its mistakes, a set of enum mistake
+ * @remembers_last_row: MISTAKE_ONE_STATE also remembers the row before the current one
  */
 struct assembler {
 	struct ehframe	*eh;

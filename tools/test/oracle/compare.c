@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Compares, at every address that .sframe covers, what it says with what
- * .eh_frame says. For each file prints what differs and is no known fault of a
- * toolchain, a line each, then
+ * Compares the rows of .sframe with .eh_frame, at every address that .sframe
+ * covers. For each file it prints a line for each difference that no known
+ * mistake of a toolchain explains, then
  *
  *	FILE: VERSION ARCH functions F rows R addresses A differences D errata E1=N,...
  *
- * Lines that begin with "#" are for people. Exits with 1 if there was a
- * difference, with 2 if a file could not be compared.
+ * Lines that begin with "#" are for people. The exit status is 1 if there was a
+ * difference, and 2 if a file could not be compared.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 #include "ranges.h"
 #include "scan.h"
 
-/* Differences shown of one file. */
+/* The most differences that are printed for one file. */
 #define NR_SHOWN	10
 
 enum status {
@@ -33,23 +33,23 @@ struct counts {
 	u64	addresses;
 	u64	differences;
 	u64	errata[NR_ERRATA];
-	u64	unmarked;	/* signal frames in versions that cannot tell */
+	u64	unmarked;	/* signal frames in versions without a mark for them */
 };
 
 /**
- * struct comparison - of one file
- * @name: the file
- * @obj: likewise
- * @eh: its .eh_frame, interpreted
- * @functions: and as instructions
+ * struct comparison - the comparison of one file
+ * @name: name of the file
+ * @obj: the open file
+ * @eh: its .eh_frame as libdw interprets it
+ * @functions: the functions of its .eh_frame, with their instructions
  * @buf: its .sframe
  * @blob: the header whose functions are being compared
  * @fde: the function that is being compared
- * @stored_cfa: the offset of the CFA in its first row, which the decoder may mend
- * @covered: all functions so far
- * @counts: of what was compared
- * @version: as told, NULL before the first header
- * @fault: why the comparison would not be complete
+ * @stored_cfa: offset of the CFA as stored in its first row; the decoder may correct it
+ * @covered: ranges of all functions of .sframe so far
+ * @counts: numbers of functions, rows, addresses, differences and errata
+ * @version: text of the version, NULL before the first header
+ * @fault: the reason if .sframe cannot be read completely
  */
 struct comparison {
 	const char		*name;
@@ -131,7 +131,7 @@ static void find_dwarf(struct comparison *cmp, struct finding *found)
 		found->func = NULL;
 		return;
 	}
-	/* libdw passes over the instruction that says so. */
+	/* libdw ignores the instruction that signs the return address. */
 	if (assembler_row(&faultless, found->func, found->addr, &row))
 		found->dwarf.ra_mangled = row.ra_mangled;
 }
@@ -148,9 +148,9 @@ static void find_sframe(struct comparison *cmp, struct finding *found)
 		found->stored_cfa = cmp->stored_cfa;
 }
 
-/* Whether the two agree, or differ by @errata. */
-static bool excused(struct comparison *cmp, const struct finding *found,
-		    errata_t *errata)
+/* Return: true if the two agree, or if @errata explain the difference. */
+static bool is_excused(struct comparison *cmp, const struct finding *found,
+		       errata_t *errata)
 {
 	*errata = 0;
 	if (!errata_agree(found))
@@ -172,7 +172,7 @@ static void compare_address(struct comparison *cmp, u64 addr)
 	find_dwarf(cmp, &found);
 	find_sframe(cmp, &found);
 	cmp->counts.addresses++;
-	if (excused(cmp, &found, &errata))
+	if (is_excused(cmp, &found, &errata))
 		count_errata(cmp, errata);
 	else
 		count_difference(cmp, &found);
@@ -223,7 +223,7 @@ static void end_function(void *arg)
 		compare_address(cmp, cmp->fde.start + off);
 }
 
-/* A row that cannot be followed is compared; what cannot be read is not. */
+/* A row with an unknown register is compared. Any other fault ends the comparison. */
 static void take_fault(void *arg, const struct scan_place *place,
 		       enum sframe_fault fault)
 {
@@ -260,7 +260,7 @@ static void print_information(struct comparison *cmp)
 		printf("# %s: ... %" PRIu64 " differences in all\n", cmp->name,
 		       cmp->counts.differences);
 	if (bytes)
-		printf("# %s: %" PRIu64 " bytes are in .eh_frame only\n", cmp->name,
+		printf("# %s: %" PRIu64 " bytes of code are in .eh_frame only\n", cmp->name,
 		       bytes);
 	if (cmp->counts.unmarked)
 		printf("# %s: %" PRIu64 " addresses of signal frames, for which %s has no mark\n",
@@ -287,7 +287,7 @@ static void print_summary(const struct comparison *cmp)
 	puts(*separator ? "" : "-");
 }
 
-/* Return: NULL, or why this is no comparison. */
+/* Return: NULL, or the reason why the sections cannot be compared. */
 static const char *compare_sections(struct comparison *cmp)
 {
 	static const struct scan_ops ops = {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The .eh_frame of a file, as libdw interprets it, in SFrame's terms: the row
- * that a faultless assembler would have written. libdw interprets from the
- * function's start for each question; its last answer is kept for as long as
- * it holds.
+ * The .eh_frame of a file as rows of SFrame: the rows that an assembler without
+ * mistakes would write. libdw interprets .eh_frame. Each call of libdw starts at
+ * the beginning of the function, so the last result is kept while it is valid.
  */
 #include <stdlib.h>
 
@@ -30,7 +29,7 @@ static bool get_registers(struct registers *regs, u16 machine)
 	}
 }
 
-/* Return: NULL, or what is wrong; ehframe_close() is due only if nothing is. */
+/* Return: NULL, or an error text. Call ehframe_close() only after NULL. */
 const char *ehframe_open(struct ehframe *eh, const struct object *obj)
 {
 	*eh = (struct ehframe){};
@@ -69,7 +68,7 @@ static bool find_frame(struct ehframe *eh, u64 addr)
 	return true;
 }
 
-/* No rule at all is a rule without a form. */
+/* Without a rule, the result is all zero. */
 static struct sframe_rule cfa_rule(struct ehframe *eh, u64 addr)
 {
 	struct expression expr = { .pc = addr, .pc_reg = eh->regs.pc };
@@ -83,7 +82,7 @@ static struct sframe_rule cfa_rule(struct ehframe *eh, u64 addr)
 	return expression_value(&expr);
 }
 
-/* Undefined is told apart from unchanged. */
+/* Both an undefined and an unchanged register have no rule; @undefined separates them. */
 static struct sframe_rule register_rule(struct ehframe *eh, u64 addr, int reg,
 					bool *undefined)
 {
@@ -102,16 +101,16 @@ static struct sframe_rule register_rule(struct ehframe *eh, u64 addr, int reg,
 }
 
 /**
- * ehframe_row - what .eh_frame says of an address
+ * ehframe_row - find the row of .eh_frame at an address
  * @eh: the .eh_frame
  * @addr: the address
- * @row: filled if there is anything; libdw does not tell whether the return
+ * @row: filled if .eh_frame has a row; libdw does not report whether the return
  *	address is signed
  *
- * Rules that SFrame cannot express are odd. A frame pointer whose value is lost
- * counts as unchanged: nobody can have a better rule for it.
+ * Rules that SFrame cannot express become odd_rule. If the value of the frame
+ * pointer is lost, its rule is "unchanged": no row can have a better one.
  *
- * Return: whether a function there is described.
+ * Return: true if .eh_frame describes a function there.
  */
 bool ehframe_row(struct ehframe *eh, u64 addr, struct sframe_row *row)
 {

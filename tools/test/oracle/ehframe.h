@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The .eh_frame of a file, as libdw interprets it. */
+/* The .eh_frame of a file as libdw interprets it. */
 #ifndef ORACLE_EHFRAME_H
 #define ORACLE_EHFRAME_H
 
@@ -7,23 +7,23 @@
 
 #include "object.h"
 
-/* What has to be known of an architecture to read .eh_frame for SFrame. */
+/* The DWARF numbers of an architecture's registers. */
 struct registers {
-	u8	sp;		/* DWARF register numbers */
+	u8	sp;
 	u8	fp;
 	u8	ra;
-	int	pc;		/* of expressions, -1: none */
+	int	pc;		/* in expressions, -1: not used */
 };
 
 /**
  * struct ehframe - the .eh_frame of a file
  * @regs: the architecture's registers
- * @elf: for libdw
- * @cfi: likewise
- * @frame: libdw's last answer, NULL if there was none
- * @start: the first address at which it holds
- * @end: the first behind them
- * @signal: it describes a signal frame
+ * @elf: libdw's handle of the file
+ * @cfi: libdw's handle of the section
+ * @frame: libdw's last result, NULL if there is none
+ * @start: first address at which @frame is valid
+ * @end: first address after them
+ * @signal: @frame describes a signal frame
  */
 struct ehframe {
 	struct registers regs;

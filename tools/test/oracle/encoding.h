@@ -6,8 +6,8 @@
 #include "sframe_types.h"
 
 /*
- * Each moves @pos on, at most to @end. What is cut off there reads as something
- * shorter: who interprets the rest is told by libdw that it is not so.
+ * Each function moves @pos forward, at most to @end. A number that @end cuts off
+ * reads as a shorter number; the comparison with libdw's row finds such a case.
  */
 u64 read_uleb(const u8 **pos, const u8 *end);
 s64 read_sleb(const u8 **pos, const u8 *end);

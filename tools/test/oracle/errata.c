@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The faults that toolchains are known for. Each has to be shown: for what an
- * assembler got wrong, by making the same mistake with the same instructions
- * and finding the very row that is stored; for what a linker or the encoding
- * got wrong, by the form of the row and the place where it stands.
+ * The known mistakes of toolchains. Each one has to be proved. For an assembler,
+ * the same mistake is made with the same instructions, and must give the stored
+ * row. A mistake by a linker or of the encoding is recognised by the form of the
+ * row and its place in the file.
  */
 #include "errata.h"
 #include "expression.h"
@@ -27,7 +27,7 @@ static bool same_signal(const struct finding *found)
 	       found->sframe.signal == found->dwarf.signal;
 }
 
-/* In an outermost frame no other rule is of interest. */
+/* In an outermost frame the other rules do not matter. */
 static bool rows_equal(const struct sframe_row *a, const struct sframe_row *b)
 {
 	if (a->outermost || b->outermost)
@@ -37,8 +37,9 @@ static bool rows_equal(const struct sframe_row *a, const struct sframe_row *b)
 }
 
 /*
- * A function of which .eh_frame says nothing has no caller either. A signal
- * frame without rules claims no more than that it is one.
+ * A signal frame without rules agrees with any row: it has only the mark. An
+ * outermost frame agrees with a function without rules in .eh_frame, which has
+ * no caller either.
  */
 static bool rows_agree(const struct sframe_row *sframe, const struct sframe_row *dwarf)
 {
@@ -49,7 +50,7 @@ static bool rows_agree(const struct sframe_row *sframe, const struct sframe_row 
 	return rows_equal(sframe, dwarf);
 }
 
-/* What the assemblers of a version get wrong; clang's output alone is not sorted. */
+/* The mistakes of the assemblers of a version. Only clang writes unsorted sections. */
 static unsigned int mistakes_of(const struct sframe_section *sec)
 {
 	bool pcrel = sec->flags & SFRAME_F_FDE_FUNC_START_PCREL;
@@ -70,7 +71,7 @@ static unsigned int mistakes_of(const struct sframe_section *sec)
 	}
 }
 
-/* The fewest mistakes, as errata, that lead to what SFrame says; 0: none do. */
+/* Return: the fewest mistakes, as errata, that give the row of SFrame; 0 if none do. */
 static errata_t find_mistakes(struct ehframe *eh, const struct finding *found)
 {
 	struct assembler as = {
@@ -96,7 +97,7 @@ static errata_t find_mistakes(struct ehframe *eh, const struct finding *found)
 	return best;
 }
 
-/* Whether SFrame has the one offset for the CFA, .eh_frame the other, and all else is equal. */
+/* Return: true if the CFA's offset is @sframe and @dwarf in the two rows, and the rest is equal. */
 static bool differs_by_cfa(const struct finding *found, s64 sframe, s64 dwarf)
 {
 	struct sframe_row row = found->dwarf;
@@ -119,8 +120,8 @@ static bool get_section(const struct finding *found, const char *name,
 }
 
 /*
- * ld 2.40 describes the first stub of .plt.sec as if it were entry 0 of .plt,
- * and then 32 bytes, where the section ends or not.
+ * ld 2.40 describes the first stub of .plt.sec like entry 0 of .plt. Then it
+ * describes 32 bytes, even if the section ends before.
  */
 static bool is_plt_sec_of_2_40(const struct finding *found)
 {
@@ -136,7 +137,7 @@ static bool is_plt_sec_of_2_40(const struct finding *found)
 	       differs_by_cfa(found, found->addr - row->func < 6 ? 16 : 24, 8);
 }
 
-/* And in each entry of an IBT .plt, the push as two bytes longer than it is. */
+/* ld 2.40 describes the push in each entry of an IBT .plt as two bytes longer than it is. */
 static bool is_ibt_plt_of_2_40(const struct finding *found)
 {
 	u64 off = (found->addr - found->sframe.func) % PLT_BLOCK;
@@ -154,7 +155,7 @@ static bool is_plt_of_2_40(const struct finding *found)
 	       (is_plt_sec_of_2_40(found) || is_ibt_plt_of_2_40(found));
 }
 
-/* The register of a rule by expression whose base is not FP got lost. */
+/* If an expression for FP has a base other than FP, the assembler loses the register. */
 static bool is_lost_register(const struct finding *found, u8 fp)
 {
 	const struct sframe_rule *rule = &found->dwarf.fp;
@@ -165,11 +166,11 @@ static bool is_lost_register(const struct finding *found, u8 fp)
 }
 
 /**
- * errata_agree - whether SFrame and .eh_frame say the same
- * @found: what they say
+ * errata_agree - check if SFrame and .eh_frame agree
+ * @found: the rows of both
  *
- * Nothing is the same as nothing: behind the end of a function that a longer
- * one of SFrame overlaps, the look-up finds nothing.
+ * They also agree if neither has a row. In SFrame a longer function may overlap a
+ * shorter one: after the end of the shorter one the look-up finds no row.
  */
 bool errata_agree(const struct finding *found)
 {
@@ -180,9 +181,9 @@ bool errata_agree(const struct finding *found)
 }
 
 /**
- * errata_explain - why the two differ
+ * errata_explain - find the errata that explain a difference
  * @eh: the .eh_frame
- * @found: what they say, and do not agree on
+ * @found: the rows of SFrame and .eh_frame, which differ
  *
  * Return: the errata that together explain the difference, 0 if none do.
  */
@@ -200,10 +201,10 @@ errata_t errata_explain(struct ehframe *eh, const struct finding *found)
 }
 
 /**
- * errata_mended - what the decoder had to mend for the two to agree
- * @found: what they say
+ * errata_mended - find the erratum that the decoder corrected
+ * @found: the rows of SFrame and .eh_frame, which agree
  *
- * Return: the erratum, 0 if what is stored is not what the decoder knows of.
+ * Return: the erratum, 0 if the stored row is none that the decoder corrects.
  */
 errata_t errata_mended(const struct finding *found)
 {

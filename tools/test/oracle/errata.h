@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The faults that toolchains are known for. */
+/* The known mistakes of toolchains. */
 #ifndef ORACLE_ERRATA_H
 #define ORACLE_ERRATA_H
 
@@ -12,16 +12,16 @@ typedef u32 errata_t;
 #define NR_ERRATA	13
 
 /**
- * struct finding - what SFrame and .eh_frame say of an address
+ * struct finding - the rows of SFrame and .eh_frame at an address
  * @obj: the file
  * @addr: the address
  * @sec: the SFrame section
  * @func: the function as .eh_frame describes it, NULL if it does not
- * @err: of sframe_find_row()
- * @fault: likewise
+ * @err: error of sframe_find_row()
+ * @fault: its reason
  * @sframe: the row found, if @err is 0
  * @stored_cfa: the offset of its CFA as it is stored
- * @dwarf: what libdw says, if there is a @func
+ * @dwarf: libdw's row, if there is a @func
  */
 struct finding {
 	const struct object		*obj;
@@ -35,7 +35,7 @@ struct finding {
 	struct sframe_row		dwarf;
 };
 
-/* The decoder knows of a fault and makes up for it. */
+/* Return: true if the decoder has corrected a known mistake in the stored row. */
 static inline bool errata_is_mended(const struct finding *found)
 {
 	return !found->err && found->stored_cfa != found->sframe.cfa.off;

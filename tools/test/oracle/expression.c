@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * DWARF expressions as rules: evaluated with values of the form base + offset,
- * where the base is a register, the CFA, what memory holds there, or nothing.
+ * Evaluates DWARF expressions to rules. A value is base + offset, where the base
+ * is a register, the CFA, nothing, or the word in memory at one of these.
  */
 #include <dwarf.h>
 #include <stdint.h>
@@ -10,7 +10,7 @@
 
 #define STACK_SIZE	16
 
-/* A number is a value without a base. No rule has that form. */
+/* The form of a value without a base. No rule has this form. */
 #define NUMBER		SFRAME_RULE_SAME
 
 const struct sframe_rule odd_rule = {
@@ -20,10 +20,10 @@ const struct sframe_rule odd_rule = {
 struct stack {
 	struct sframe_rule	values[STACK_SIZE];
 	int			nr;
-	bool			bad;	/* not to be said as a rule */
+	bool			bad;	/* no rule can express the result */
 };
 
-static void push(struct stack *stack, u8 how, u32 reg, s64 off)
+static void push_value(struct stack *stack, u8 how, u32 reg, s64 off)
 {
 	if (stack->nr == STACK_SIZE) {
 		stack->bad = true;
@@ -33,7 +33,7 @@ static void push(struct stack *stack, u8 how, u32 reg, s64 off)
 		(struct sframe_rule){ .how = how, .reg = reg, .off = off };
 }
 
-static struct sframe_rule pop(struct stack *stack)
+static struct sframe_rule pop_value(struct stack *stack)
 {
 	if (stack->nr == 0) {
 		stack->bad = true;
@@ -44,27 +44,27 @@ static struct sframe_rule pop(struct stack *stack)
 
 static s64 pop_number(struct stack *stack)
 {
-	struct sframe_rule value = pop(stack);
+	struct sframe_rule value = pop_value(stack);
 
 	if (value.how != NUMBER)
 		stack->bad = true;
 	return value.off;
 }
 
-/* What memory holds has no form with an offset. */
-static void add(struct stack *stack, s64 off)
+/* A word in memory plus an offset is no form of a rule. */
+static void add_offset(struct stack *stack, s64 off)
 {
-	struct sframe_rule value = pop(stack);
+	struct sframe_rule value = pop_value(stack);
 
 	if (off && (value.how == SFRAME_RULE_CFA_MEM ||
 		    value.how == SFRAME_RULE_REG_MEM))
 		stack->bad = true;
-	push(stack, value.how, value.reg, value.off + off);
+	push_value(stack, value.how, value.reg, value.off + off);
 }
 
 static void dereference(struct stack *stack)
 {
-	struct sframe_rule value = pop(stack);
+	struct sframe_rule value = pop_value(stack);
 
 	if (value.how == SFRAME_RULE_CFA)
 		value.how = SFRAME_RULE_CFA_MEM;
@@ -72,54 +72,54 @@ static void dereference(struct stack *stack)
 		value.how = SFRAME_RULE_REG_MEM;
 	else
 		stack->bad = true;
-	push(stack, value.how, value.reg, value.off);
+	push_value(stack, value.how, value.reg, value.off);
 }
 
 static void push_register(struct stack *stack, const struct expression *expr,
 			  u64 reg, s64 off)
 {
 	if ((int)reg == expr->pc_reg)
-		push(stack, NUMBER, 0, expr->pc + off);
+		push_value(stack, NUMBER, 0, expr->pc + off);
 	else
-		push(stack, SFRAME_RULE_REG, reg, off);
+		push_value(stack, SFRAME_RULE_REG, reg, off);
 }
 
-static void binary(struct stack *stack, u8 atom)
+static void execute_binary(struct stack *stack, u8 atom)
 {
 	s64 right = pop_number(stack), left;
 
 	if (atom == DW_OP_plus || atom == DW_OP_minus) {
-		add(stack, atom == DW_OP_plus ? right : -right);
+		add_offset(stack, atom == DW_OP_plus ? right : -right);
 		return;
 	}
 	left = pop_number(stack);
 	switch (atom) {
 	case DW_OP_and:
-		push(stack, NUMBER, 0, left & right);
+		push_value(stack, NUMBER, 0, left & right);
 		break;
 	case DW_OP_ge:
-		push(stack, NUMBER, 0, left >= right);
+		push_value(stack, NUMBER, 0, left >= right);
 		break;
 	case DW_OP_shl:
-		push(stack, NUMBER, 0, (u64)left << (right & 63));
+		push_value(stack, NUMBER, 0, (u64)left << (right & 63));
 		break;
 	default:
 		stack->bad = true;
 	}
 }
 
-static void execute(struct stack *stack, const struct expression *expr,
-		    const Dwarf_Op *op)
+static void execute_operation(struct stack *stack, const struct expression *expr,
+			      const Dwarf_Op *op)
 {
 	switch (op->atom) {
 	case DW_OP_call_frame_cfa:
-		push(stack, SFRAME_RULE_CFA, 0, 0);
+		push_value(stack, SFRAME_RULE_CFA, 0, 0);
 		break;
 	case DW_OP_lit0 ... DW_OP_lit31:
-		push(stack, NUMBER, 0, op->atom - DW_OP_lit0);
+		push_value(stack, NUMBER, 0, op->atom - DW_OP_lit0);
 		break;
 	case DW_OP_const1u ... DW_OP_consts:
-		push(stack, NUMBER, 0, op->number);
+		push_value(stack, NUMBER, 0, op->number);
 		break;
 	case DW_OP_reg0 ... DW_OP_reg31:
 		push_register(stack, expr, op->atom - DW_OP_reg0, 0);
@@ -134,17 +134,17 @@ static void execute(struct stack *stack, const struct expression *expr,
 		push_register(stack, expr, op->number, op->number2);
 		break;
 	case DW_OP_plus_uconst:
-		add(stack, op->number);
+		add_offset(stack, op->number);
 		break;
 	case DW_OP_deref:
 		dereference(stack);
 		break;
 	default:
-		binary(stack, op->atom);
+		execute_binary(stack, op->atom);
 	}
 }
 
-/* Whether the result is the value itself and not where it is. */
+/* Return: true if the result is the value itself, false if it is the value's address. */
 static bool is_value(const struct expression *expr)
 {
 	u8 last = expr->ops[expr->nr - 1].atom;
@@ -153,7 +153,7 @@ static bool is_value(const struct expression *expr)
 	       (last >= DW_OP_reg0 && last <= DW_OP_reg31);
 }
 
-static struct sframe_rule evaluate(const struct expression *expr, bool deref)
+static struct sframe_rule evaluate_expression(const struct expression *expr, bool deref)
 {
 	struct stack stack = {};
 	struct sframe_rule value;
@@ -161,21 +161,21 @@ static struct sframe_rule evaluate(const struct expression *expr, bool deref)
 
 	for (i = 0; i < expr->nr; i++)
 		if (expr->ops[i].atom != DW_OP_stack_value)
-			execute(&stack, expr, &expr->ops[i]);
+			execute_operation(&stack, expr, &expr->ops[i]);
 	if (deref)
 		dereference(&stack);
-	value = pop(&stack);
+	value = pop_value(&stack);
 	return stack.bad || value.how == NUMBER ? odd_rule : value;
 }
 
-/* The value of an expression of at least one operation, as of a CFA. */
+/* Return: the value of an expression, such as that of a CFA. It has at least one operation. */
 struct sframe_rule expression_value(const struct expression *expr)
 {
-	return evaluate(expr, false);
+	return evaluate_expression(expr, false);
 }
 
-/* What stands where the expression points, as of a saved register. */
+/* Return: the value at the location that the expression gives, such as a saved register's. */
 struct sframe_rule expression_location(const struct expression *expr)
 {
-	return evaluate(expr, !is_value(expr));
+	return evaluate_expression(expr, !is_value(expr));
 }

@@ -7,7 +7,7 @@
 
 #include "sframe_core.h"
 
-/* A rule that is nothing SFrame could say. */
+/* Stands for any rule that SFrame cannot express. */
 extern const struct sframe_rule odd_rule;
 
 static inline bool rule_is_odd(const struct sframe_rule *rule)
@@ -18,9 +18,9 @@ static inline bool rule_is_odd(const struct sframe_rule *rule)
 /**
  * struct expression - a DWARF expression and what it may refer to
  * @ops: its operations, as libdw returns them
- * @nr: how many
- * @pc: the value of the program counter
- * @pc_reg: the DWARF register that stands for it, -1 if none does
+ * @nr: number of operations
+ * @pc: value of the program counter
+ * @pc_reg: DWARF register number of the program counter, -1 if there is none
  */
 struct expression {
 	const Dwarf_Op	*ops;

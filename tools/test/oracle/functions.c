@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The functions that an .eh_frame describes, and by which instructions. libdw
- * takes the section apart; where a function stands is read here, in the
+ * The functions that an .eh_frame describes, with their instructions. libdw
+ * parses the section. The addresses of the functions are read here, in the
  * encodings that compilers for 64-bit machines use.
  */
 #include <dwarf.h>
@@ -11,7 +11,7 @@
 #include "encoding.h"
 #include "functions.h"
 
-/* The size of an encoded pointer, 0 if it is none of those we know. */
+/* Return: the size of an encoded pointer, 0 if the encoding is unknown. */
 static int pointer_size(u8 encoding)
 {
 	switch (encoding & 0xf) {
@@ -27,7 +27,7 @@ static int pointer_size(u8 encoding)
 	}
 }
 
-/* How the CIE says that code addresses are encoded; -1 if it is not understood. */
+/* Return: the encoding of code addresses by the CIE, -1 if the CIE has unknown parts. */
 static int pointer_encoding(const Dwarf_CIE *cie)
 {
 	const u8 *pos = cie->augmentation_data;
@@ -60,7 +60,7 @@ static int pointer_encoding(const Dwarf_CIE *cie)
 	return DW_EH_PE_absptr;
 }
 
-/* @data: the section's bytes, @addr: where they stand. */
+/* @data has the section's bytes, @addr is the section's address. */
 static bool read_function(struct function *func, const Dwarf_CIE *cie,
 			  const Dwarf_FDE *fde, const u8 *data, u64 addr)
 {
@@ -93,11 +93,11 @@ static bool read_function(struct function *func, const Dwarf_CIE *cie,
 	return true;
 }
 
-static void add(struct functions *functions, const struct function *func)
+static void add_function(struct functions *functions, const struct function *func)
 {
 	size_t nr = functions->nr;
 
-	/* Room for a power of two: grown whenever that many are there. */
+	/* The array grows to the next power of two when it is full. */
 	if ((nr & (nr - 1)) == 0) {
 		functions->all = realloc(functions->all,
 					 (nr ? 2 * nr : 1) * sizeof(*func));
@@ -107,7 +107,7 @@ static void add(struct functions *functions, const struct function *func)
 	functions->all[functions->nr++] = *func;
 }
 
-/* An empty function goes ahead of the one that follows it. */
+/* Of two functions at one address, the empty one comes first. */
 static int compare_places(const void *a, const void *b)
 {
 	const struct function *func1 = a, *func2 = b;
@@ -127,7 +127,7 @@ static bool find_section(const struct object *obj, struct elf_section *sec)
 	return false;
 }
 
-/* Return: NULL, or what is wrong; functions_free() is due either way. */
+/* Return: NULL, or an error text. Call functions_free() in both cases. */
 const char *functions_read(struct functions *functions, const struct object *obj)
 {
 	Elf_Data data = { .d_type = ELF_T_BYTE, .d_version = EV_CURRENT };
@@ -154,7 +154,7 @@ const char *functions_read(struct functions *functions, const struct object *obj
 				   &unused, &cie) ||
 		    !read_function(&func, &cie.cie, &entry.fde, data.d_buf, sec.addr))
 			return "its .eh_frame has an entry that is not understood";
-		add(functions, &func);
+		add_function(functions, &func);
 	}
 	if (status < 0)
 		return dwarf_errmsg(-1);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The functions that an .eh_frame describes, and by which instructions. */
+/* The functions that an .eh_frame describes, with their instructions. */
 #ifndef ORACLE_FUNCTIONS_H
 #define ORACLE_FUNCTIONS_H
 
 #include "object.h"
 
-/* Call frame instructions. */
+/* A sequence of call frame instructions. */
 struct program {
 	const u8	*ops;
 	const u8	*end;
 };
 
 /**
- * struct function - an FDE with what its CIE adds
+ * struct function - an FDE and the instructions of its CIE
  * @start: its first address
- * @end: the first behind it
+ * @end: first address after it
  * @initial: instructions of the CIE
  * @own: instructions of the FDE
  * @code_factor: unit of advances
@@ -29,7 +29,7 @@ struct function {
 	s64		data_factor;
 };
 
-/* Ascending. */
+/* Sorted by address. */
 struct functions {
 	struct function	*all;
 	size_t		nr;

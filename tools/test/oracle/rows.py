@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""rows.py SFRAMECTL READELF FILE...: do both list the same rows?
+"""rows.py SFRAMECTL READELF FILE...: compare the rows that both list
 
-Says of each file, behind lines of "# " that tell how they differ:
+Prints for each file, after lines with "# " for the differences:
     FILE: VERSION ARCH functions F rows R differences D
 """
 
@@ -32,7 +32,7 @@ def output(*command):
 
 
 def section_header(elf):
-    """Where in the file the header of .sframe is."""
+    """Return the offset in the file of .sframe's section header."""
     table, = struct.unpack_from("<Q", elf, 0x28)
     size, count, names = struct.unpack_from("<3H", elf, 0x3a)
     strings, = struct.unpack_from("<Q", elf, table + names * size + 0x18)
@@ -44,7 +44,7 @@ def section_header(elf):
 
 
 def cut_to_blob(path, addr):
-    """lld concatenates, and readelf knows one blob: let the section begin there."""
+    """Let the section begin at ADDR: lld concatenates blobs, and readelf lists only the first."""
     elf = bytearray(path.read_bytes())
     header = section_header(elf)
     start, offset, size = struct.unpack_from("<3Q", elf, header + 0x10)
@@ -54,7 +54,7 @@ def cut_to_blob(path, addr):
 
 
 def listing_of_readelf(readelf, path, blobs):
-    """Of all blobs, the functions one behind the other."""
+    """Return the functions of all blobs, in the order of the blobs."""
     listing = []
     with tempfile.TemporaryDirectory() as tmp:
         copy, text = Path(tmp) / "copy", Path(tmp) / "text"
@@ -68,7 +68,7 @@ def listing_of_readelf(readelf, path, blobs):
 
 
 def different(ours, theirs):
-    """One text for each function or row that is not the same."""
+    """Yield a text for each function or row that differs."""
     for index, (a, b) in enumerate(zip_longest(ours, theirs)):
         if a is None or b is None or a[:3] != b[:3]:
             yield f"function {index}: {a and a[:3]}, readelf says {b and b[:3]}"
@@ -79,7 +79,7 @@ def different(ours, theirs):
 
 
 def version(blobs):
-    """V1, V2, V2-PCREL or V3, as the first blob says; they are all of one kind."""
+    """Return V1, V2, V2-PCREL or V3. All blobs have the same version."""
     first, *others = [(blob["version"], blob["flags"]) for blob in blobs]
     if any(other != first for other in others):
         raise ValueError("blobs of several versions")
@@ -88,7 +88,7 @@ def version(blobs):
 
 
 def compare(sframectl, readelf, path):
-    """Prints what there is to say; True: the same."""
+    """Print the differences and the summary. Return True if the rows are the same."""
     blobs = json.loads(output(sframectl, "dump", "--json", path))["blobs"]
     ours = listings.sframectl({"blobs": blobs})
     theirs = listing_of_readelf(readelf, path, blobs)
