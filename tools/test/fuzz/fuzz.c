@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the fuzz targets share. */
+/* Functions that all fuzz targets use. */
 #include <inttypes.h>
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@ void fuzz_fail(const char *file, int line, const char *condition)
 	abort();
 }
 
-/* It must not exceed @bound, and the nearest that it came is told. */
+/* Checks that @seen does not exceed @bound, and keeps the most of it for the report. */
 void fuzz_note(struct fuzz_most *most, u64 seen, u64 bound)
 {
 	require(seen <= bound);
@@ -26,11 +26,11 @@ void fuzz_note(struct fuzz_most *most, u64 seen, u64 bound)
 void fuzz_tell(const struct fuzz_most *most)
 {
 	fprintf(stderr, "most %s: %" PRIu64 " of %" PRIu64
-		", and %" PRIu64 " %% of what is allowed\n",
+		"; at most %" PRIu64 " %% of the bound\n",
 		most->what, most->seen, most->bound, most->share);
 }
 
-/* One that a look-up may tell of, with its name and text. */
+/* Return: true if a look-up may report @fault, which then has a name and a text. */
 bool fuzz_is_fault(enum sframe_fault fault)
 {
 	return fault > SFRAME_FAULT_NONE && fault < NR_SFRAME_FAULTS &&

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the fuzz targets share. A target is a program of libFuzzer, or, linked
- * with replay.c, one that runs the inputs in the files it is given.
+ * Functions that all fuzz targets use. A target is a program of libFuzzer. Linked
+ * with replay.c instead, it runs the inputs in the files that are its arguments.
  */
 #ifndef FUZZ_H
 #define FUZZ_H
@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 void fuzz_fail(const char *file, int line, const char *condition)
 	__attribute__((__noreturn__));
 
-/* What holds whatever the input says. */
+/* Checks a condition that must hold for every input. */
 #define require(condition)						\
 	do {								\
 		if (!(condition))					\
@@ -23,11 +23,11 @@ void fuzz_fail(const char *file, int line, const char *condition)
 	} while (0)
 
 /**
- * struct fuzz_most - the most of something that was seen
- * @what: its name and unit
- * @seen: how much
- * @bound: what it must not exceed
- * @share: the largest part of its own bound that any input took, in percent
+ * struct fuzz_most - the largest amount of something in all inputs
+ * @what: name and unit
+ * @seen: the largest amount
+ * @bound: the bound of the input with that amount
+ * @share: the largest share of its own bound that an input used, in percent
  */
 struct fuzz_most {
 	const char	*what;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A full dump: all blobs, FDEs and rows of a bare section. */
+/* Fuzzes a full dump: all blobs, FDEs and rows of a bare section. */
 #include "fuzz.h"
 #include "object.h"
 #include "scanned.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Header and look-up, in bytes that may also change, vanish, or fail to be
- * read: each answer is one of the documented ones, nothing outside of the
- * section is asked for, and the work stays within the budget, and within what
- * the size of the section warrants.
+ * Fuzzes the header and the look-up. Bytes may also change, be absent, or fail
+ * to be read. Each result must be a documented one. No byte outside of the
+ * section may be read. The work must stay within the budget, and within a bound
+ * that follows from the size of the section.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,19 +11,19 @@
 #include "fuzz.h"
 
 #define ADDR		(UINT64_C(1) << 46)	/* of the section */
-#define BUDGET		(256u << 10)		/* of one walk's look-ups */
-#define NR_ASKED	8			/* functions asked for, of all */
+#define BUDGET		(256u << 10)		/* for all look-ups of a walk */
+#define NR_ASKED	8			/* functions looked up */
 #define WINDOW		128			/* sframe_rows.buf */
 #define PAGE		4096
 
-/* Ahead of the bytes of the section. */
+/* The first bytes of an input; the bytes of the section follow. */
 struct setting {
 	u8	pc[6];		/* from the start of the section, signed */
 	u32	budget;		/* 0: BUDGET */
 	u16	absent;		/* bytes at the end that are not in memory */
-	u16	change_at;	/* this byte changes behind the header's check */
-	u8	change;		/* so: exclusive or */
-	u8	fail_at;	/* this read fails, 0: none */
+	u16	change_at;	/* this byte changes after the header's check */
+	u8	change;		/* xor that changes it */
+	u8	fail_at;	/* number of the read that fails, 0: none */
 } __packed;
 
 struct fuzz_reader {
@@ -31,7 +31,7 @@ struct fuzz_reader {
 	const u8		*data;
 	u64			size;
 	u64			present;
-	u32			budget;		/* at first */
+	u32			budget;		/* at the start */
 	u32			fail_at;
 	u32			reads;
 	u64			cost;
@@ -41,7 +41,7 @@ struct fuzz_reader {
 static struct fuzz_most most_work = { .what = "work of a look-up" };
 static struct fuzz_most most_reads = { .what = "reads of a look-up" };
 
-static u32 spent(const struct fuzz_reader *reader)
+static u32 spent_budget(const struct fuzz_reader *reader)
 {
 	return reader->budget - reader->rd.budget;
 }
@@ -52,10 +52,10 @@ static int fuzz_read(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
 	u64 off = addr - ADDR;
 
 	require(off <= reader->size && len <= reader->size - off);
-	/* The reader was charged ahead of the read, exactly, and for rows. */
+	/* The reader is charged before the read: for all reads exactly, and for rows. */
 	reader->cost += len + SFRAME_READ_COST;
-	require(reader->cost <= spent(reader));
-	require((spent(reader) - reader->cost) % SFRAME_ROW_COST == 0);
+	require(reader->cost <= spent_budget(reader));
+	require((spent_budget(reader) - reader->cost) % SFRAME_ROW_COST == 0);
 	reader->reads++;
 	if (reader->reads == reader->fail_at || off + len > reader->present) {
 		reader->failed = true;
@@ -65,7 +65,7 @@ static int fuzz_read(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
 	return 0;
 }
 
-static void refill(struct fuzz_reader *reader)
+static void refill_reader(struct fuzz_reader *reader)
 {
 	reader->rd.budget = reader->budget;
 	reader->rd.fault = SFRAME_FAULT_NONE;
@@ -74,7 +74,7 @@ static void refill(struct fuzz_reader *reader)
 	reader->failed = false;
 }
 
-/* The vocabulary at the head of sframe_core.c. */
+/* The errors that the comment at the start of sframe_core.c lists. */
 static void check_error(const struct fuzz_reader *reader, int err)
 {
 	const struct sframe_reader *rd = &reader->rd;
@@ -98,12 +98,12 @@ static void check_error(const struct fuzz_reader *reader, int err)
 }
 
 /*
- * What a look-up may cost in a section of this size, whatever it says: each
- * FDE once and a binary search, the attribute, and each byte of rows once,
- * through the window. That is refilled when less than a row's words are left.
- * A row has two bytes at least, and one more is tried.
+ * Return: the most that a look-up may cost in a section of this size, with any
+ * content. It reads each FDE once, a binary search, the attribute, and each byte
+ * of rows once, through the window. The window is refilled when it has less than
+ * a row's words left. A row has at least two bytes, and one more row is tried.
  */
-static u64 bound(const struct sframe_section *sec)
+static u64 lookup_bound(const struct sframe_section *sec)
 {
 	u64 entries = (u64)sec->num_fdes + 33;
 	u64 refills = sec->fre_len / (WINDOW - SFRAME_FRE_MAX_WORDS_SIZE) +
@@ -121,7 +121,7 @@ static bool is_known(const struct sframe_section *sec, u32 reg)
 		      SFRAME_AARCH64_NR_REGS);
 }
 
-/* The walk takes its register from an array. */
+/* The walk uses a rule's register as an index of an array. */
 static void check_rule(const struct sframe_section *sec,
 		       const struct sframe_rule *rule)
 {
@@ -149,7 +149,7 @@ static bool same_rule(const struct sframe_rule *a, const struct sframe_rule *b)
 	return a->how == b->how && a->reg == b->reg && a->off == b->off;
 }
 
-/* The row again, by reading all of the function's rows one after the other. */
+/* Finds the row again by reading all rows of the function, and checks that it is the same. */
 static void check_listed(const struct sframe_section *sec,
 			 struct fuzz_reader *reader, u64 pc,
 			 const struct sframe_row *row)
@@ -160,7 +160,7 @@ static void check_listed(const struct sframe_section *sec,
 	struct sframe_fde fde;
 	u32 off, nr = 0;
 
-	refill(reader);
+	refill_reader(reader);
 	require(!sframe_find_fde(sec, &reader->rd, pc, &fde));
 	require(fde.start == row->func && pc - fde.start < fde.size);
 	if (!fde.num_fres)
@@ -188,13 +188,13 @@ static void look_up(const struct sframe_section *sec, struct fuzz_reader *reader
 	struct sframe_row row;
 	int err;
 
-	refill(reader);
+	refill_reader(reader);
 	err = sframe_find_row(sec, &reader->rd, pc, &row);
 	check_error(reader, err);
-	if (bound(sec) < reader->budget)
-		fuzz_note(&most_work, spent(reader), bound(sec));
+	if (lookup_bound(sec) < reader->budget)
+		fuzz_note(&most_work, spent_budget(reader), lookup_bound(sec));
 	else
-		fuzz_note(&most_work, spent(reader), reader->budget);
+		fuzz_note(&most_work, spent_budget(reader), reader->budget);
 	fuzz_note(&most_reads, reader->reads,
 		  reader->budget / (SFRAME_READ_COST + 1));
 	if (err)
@@ -209,7 +209,7 @@ static void look_up_function(const struct sframe_section *sec,
 	struct sframe_fde fde;
 	int err;
 
-	refill(reader);
+	refill_reader(reader);
 	err = sframe_get_fde(sec, &reader->rd, index, &fde);
 	check_error(reader, err);
 	if (err)
@@ -255,7 +255,7 @@ static void fuzz_section(const struct setting *setting, u8 *bytes, u64 size)
 	u32 i;
 	int err;
 
-	refill(&reader);
+	refill_reader(&reader);
 	err = sframe_section_init(&sec, &reader.rd, ADDR, size);
 	check_error(&reader, err);
 	if (err)
@@ -268,7 +268,7 @@ static void fuzz_section(const struct setting *setting, u8 *bytes, u64 size)
 	for (i = 0; i < NR_ASKED && i < sec.num_fdes; i++)
 		look_up_function(&sec, &reader, (u64)i * sec.num_fdes /
 				 min_t(u32, sec.num_fdes, NR_ASKED));
-	refill(&reader);
+	refill_reader(&reader);
 	require(sframe_get_fde(&sec, &reader.rd, sec.num_fdes,
 			       &(struct sframe_fde){}) == -ENOENT);
 }
@@ -290,7 +290,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	return 0;
 }
 
-static void __attribute__((__destructor__)) tell(void)
+static void __attribute__((__destructor__)) report_most(void)
 {
 	fuzz_tell(&most_work);
 	fuzz_tell(&most_reads);

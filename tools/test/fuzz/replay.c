@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Runs the inputs in files, and in all files of directories, without
- * libFuzzer. The last line tells how many there were.
+ * Runs a target without libFuzzer, on the inputs in files and in all files of
+ * directories. The last line has the number of inputs.
  */
 #include <dirent.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 static unsigned long nr_inputs;
 
-/* A copy of its own size, so that ASan sees each byte beyond it. */
+/* The target gets a copy of exactly this size, so that ASan reports a read past its end. */
 static void replay_bytes(const u8 *bytes, size_t size)
 {
 	u8 *copy = malloc(size ? size : 1);
@@ -39,7 +39,7 @@ static void replay_file(const char *path)
 	}
 	size = fread(bytes, 1, sizeof(bytes), file);
 	fclose(file);
-	/* Whoever crashes has been named. */
+	/* Print the name first: it is the last line if the target crashes. */
 	printf("%s\n", path);
 	fflush(stdout);
 	replay_bytes(bytes, size);

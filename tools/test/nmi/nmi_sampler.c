@@ -2,14 +2,14 @@
 /*
  * nmi_sampler - NMIs for perf to sample at, on machines without a PMU
  *
- * Each CPU has a timer that sends an NMI to all CPUs, itself too. The handler
- * runs the tracepoint nmi_sampler:nmi, so that
+ * Each CPU has a timer that sends an NMI to all CPUs, itself included. The
+ * handler runs the tracepoint nmi_sampler:nmi, so that
  *
  *	perf record -e nmi_sampler:nmi --call-graph=fp ...
  *
- * takes its samples and their stacks in the NMI. What the CPU sends to itself
- * strikes in the timer's interrupt, what others send strikes anywhere: user
- * code, system calls, interrupts and whatever they hold, halfway.
+ * takes its samples and their stacks in the NMI. A CPU's own NMI hits the
+ * timer's interrupt. The NMIs of other CPUs hit anywhere: user code, system
+ * calls, interrupts, and code that holds locks.
  */
 #include <linux/cpumask.h>
 #include <linux/err.h>
@@ -31,7 +31,7 @@ static unsigned int period_us = 500;
 module_param(period_us, uint, 0444);
 MODULE_PARM_DESC(period_us, "microseconds between two NMIs that a CPU sends");
 
-/* Timers in the guise of perf's: with an interface that kernels do not change. */
+/* perf events are used as timers, because their interface is the same in all kernels. */
 static DEFINE_PER_CPU(struct perf_event *, timer);
 
 static void on_timer(struct perf_event *event, struct perf_sample_data *data,
@@ -41,8 +41,8 @@ static void on_timer(struct perf_event *event, struct perf_sample_data *data,
 }
 
 /*
- * Until the entry code has stored the user's registers, task_pt_regs() has
- * those of the time before, and perf takes them for the present ones.
+ * Before the entry code has stored the user's registers, task_pt_regs() has the
+ * registers of the previous entry, and perf takes them for the current ones.
  */
 static bool has_user_regs(const struct pt_regs *regs)
 {
@@ -53,7 +53,7 @@ static bool has_user_regs(const struct pt_regs *regs)
 	       regs->sp - stored - 1 >= sizeof(*regs);
 }
 
-/* Between two tasks the memory is the one's already, and current the other. */
+/* In a task switch, the memory of the next task is in place before current is the next task. */
 static bool has_user_memory(void)
 {
 	unsigned long word;
@@ -71,7 +71,10 @@ static unsigned int find_hit(struct pt_regs *regs)
 	return has_user_memory() ? HIT_KERNEL : HIT_SWITCH;
 }
 
-/* Ours or not: two that come at once are one, and whoever wants theirs is called, too. */
+/*
+ * Two NMIs at the same time are delivered as one. So each NMI counts as ours;
+ * the kernel calls the other handlers, too.
+ */
 static int on_nmi(unsigned int type, struct pt_regs *regs)
 {
 	trace_nmi(find_hit(regs));
@@ -115,7 +118,7 @@ static void do_nothing(void *unused)
 {
 }
 
-/* An NMI that was sent arrives ahead of an interrupt that is sent later. */
+/* An NMI arrives before any interrupt that is sent after it: wait for an interrupt on each CPU. */
 static void remove_handler(void)
 {
 	on_each_cpu(do_nothing, NULL, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The tracepoint nmi_sampler:nmi: an NMI has come.
+ * The tracepoint nmi_sampler:nmi, which runs in each NMI.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM nmi_sampler
@@ -10,11 +10,11 @@
 
 #include <linux/tracepoint.h>
 
-/* What an NMI interrupted. */
+/* The code that an NMI interrupted. */
 #define HIT_USER	0
 #define HIT_KERNEL	1
-#define HIT_ENTRY	2	/* likewise, the user's registers are not stored yet */
-#define HIT_SWITCH	3	/* likewise, the memory is not the task's now */
+#define HIT_ENTRY	2	/* kernel, before the user's registers are stored */
+#define HIT_SWITCH	3	/* kernel, while the memory is not that of current */
 
 TRACE_EVENT(nmi,
 
