@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The functions of chain-x86_64.S for arm64: see there. */
+/* The functions of chain-x86_64.S, for arm64. */
 #include "chain.h"
 
 #ifdef FRAME_POINTERS

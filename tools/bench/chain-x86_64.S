@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * CHAIN_FUNCTIONS functions, CHAIN_SIZE bytes each, that call one another in
- * turn: as many as are asked for, and the last makes a system call. They are
- * compiled by two rules: with frame pointers, or without.
+ * CHAIN_FUNCTIONS functions of CHAIN_SIZE bytes each. Each one calls the next,
+ * until the requested depth is reached, and the last makes a system call. They
+ * are built twice: with frame pointers and without.
  */
 #include "chain.h"
 
@@ -45,9 +45,9 @@ chain:
 
 /*
  * void enter_chain(void *top, unsigned long depth, void *first): calls the
- * functions from the first one on, on another stack. There the first has a
- * return address of 0, and a frame pointer of 0: every way to unwind finds the
- * same frames. So nobody returns: the last one leaves them all.
+ * functions on another stack, beginning with @first. The return address and the
+ * frame pointer of @first are 0, so that every method of unwinding finds the same
+ * frames. No function returns: the last one jumps to leave_chain.
  */
 	.globl	enter_chain
 	.type	enter_chain, @function

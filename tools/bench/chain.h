@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Functions to be sampled in: see chain.S. */
+/* The functions that are sampled, see chain-x86_64.S. */
 #ifndef BENCH_CHAIN_H
 #define BENCH_CHAIN_H
 

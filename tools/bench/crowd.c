@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * crowd COUNT [LIBRARY...]: what COUNT processes, all sampled, make the module hold
+ * crowd COUNT [LIBRARY...]: measure the memory that the module uses for COUNT sampled processes
  *
  * Each process is a child of this one and has the libraries. It makes system
- * calls, which are sampled with a call chain, and stays until all are there.
- * Prints what /sys/kernel/debug/sframe_unwind/stats then says more than before.
+ * calls, which are sampled with a call chain, and waits until all processes run.
+ * Prints the growth of the counters in /sys/kernel/debug/sframe_unwind/stats.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -14,14 +14,14 @@
 #include "chain.h"
 #include "event.h"
 
-static long held(const char *name)
+static long read_counter(const char *name)
 {
 	FILE *file = fopen("/sys/kernel/debug/sframe_unwind/stats", "r");
 	char key[64];
 	long value;
 
 	if (!file)
-		err(1, "no counters (is the module there?)");
+		err(1, "no counters (is the module loaded?)");
 	while (fscanf(file, "%63s %ld", key, &value) == 2) {
 		if (!strcmp(key, name)) {
 			fclose(file);
@@ -36,7 +36,7 @@ static void be_sampled(void)
 	static char stack[1 << 16] __attribute__((__aligned__(16)));
 	int i;
 
-	/* The first may find that the process has to be learned. */
+	/* The first sample may only request a scan of the process. */
 	for (i = 0; i < 3; i++)
 		enter_chain(stack + sizeof(stack), 3, chain);
 }
@@ -57,9 +57,9 @@ int main(int argc, char **argv)
 	if (pipe(ready) || pipe(end))
 		err(1, "pipe");
 
-	processes = held("map.processes");
-	sections = held("map.sections");
-	bytes = held("map.bytes");
+	processes = read_counter("map.processes");
+	sections = read_counter("map.sections");
+	bytes = read_counter("map.bytes");
 	open_event(&attr, -1);
 	for (i = 0; i < count; i++) {
 		switch (fork()) {
@@ -75,8 +75,8 @@ int main(int argc, char **argv)
 		if (read(ready[0], &c, 1) != 1)
 			err(1, "read");
 	}
-	printf("%ld processes %ld sections %ld bytes\n", held("map.processes") - processes,
-	       held("map.sections") - sections, held("map.bytes") - bytes);
+	printf("%ld processes %ld sections %ld bytes\n", read_counter("map.processes") - processes,
+	       read_counter("map.sections") - sections, read_counter("map.bytes") - bytes);
 	close(end[1]);
 	while (wait(NULL) > 0)
 		;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A perf event that samples each getpid(). */
+/* Opens a perf event that samples each getpid(). */
 #ifndef BENCH_EVENT_H
 #define BENCH_EVENT_H
 
@@ -21,7 +21,7 @@ static inline unsigned long event_id(void)
 	return id;
 }
 
-/* Of this process, or (@pid -1) of all on the first processor. */
+/* @pid 0: samples this process; @pid -1: samples all processes on the first processor. */
 static inline int open_event(struct perf_event_attr *attr, int pid)
 {
 	int fd;

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# guest.sh samples|slowdown|memory - the half of the benchmark that runs in the virtual machine: a line for each figure
+# guest.sh samples|slowdown|memory - the part of the benchmark in the virtual machine; prints a line for each figure
 
 set -eu
 stats=/sys/kernel/debug/sframe_unwind/stats
@@ -13,7 +13,8 @@ value() { sed -n "s/^$1 //p" $stats; }
 
 # ---- samples: "samples WAY DEPTH NS ns BYTES bytes HITS MISSES" --------------------------------------------------
 
-take() {	# take WAY Y|N PROGRAM HOW DEPTH [cold]
+# take WAY Y|N PROGRAM HOW DEPTH [cold]: print one figure, with the module enabled (Y) or not (N)
+take() {
 	local hits misses figures
 	echo "$2" >$enabled
 	hits=$(value cache.hits) misses=$(value cache.misses)
@@ -37,7 +38,7 @@ samples() {
 
 # ---- slowdown: "slowdown WAY HZ SECONDS SAMPLES LOST BYTES" ------------------------------------------------------
 
-# run_one WAY HZ PROGRAM [PERF-OPTION...]: the program tells how long it took by its own clock
+# run_one WAY HZ PROGRAM [PERF-OPTION...]: print the run time that the program reports by its own clock
 run_one() {
 	local way=$1 hz=$2 program=$3 seconds samples=0 lost=0 size=0
 	shift 3
@@ -46,7 +47,7 @@ run_one() {
 	else
 		perf record -q -e "$event" -F "$hz" "$@" -o /tmp/perf.data -- "./$program" --size 3 --memdb >/tmp/output
 		size=$(stat -c %s /tmp/perf.data)
-		# What is lost may be told in both of two ways.
+		# perf reports one loss in one or both of two records: take the larger number.
 		read -r samples lost < <(perf script -i /tmp/perf.data --show-lost-events -F comm 2>/dev/null |
 			awk '/PERF_RECORD_LOST/ { lost[$(NF - 2)] += $NF; next }
 			     NF { samples++ }
@@ -59,10 +60,10 @@ run_one() {
 
 slowdown() {
 	local hz event=cpu-clock:u
-	# Of a timer perf's dwarf mode wants a register there that the kernel refuses.
+	# On arm64 with a timer, perf's dwarf mode requests a register that the kernel refuses: use a counter.
 	[ "$(uname -m)" = x86_64 ] || event=cycles:u
 	echo 100000 >/proc/sys/kernel/perf_event_max_sample_rate
-	# Once for nothing: the first run of everything in a fresh machine is not like the others.
+	# Run once without a use: the first run in a fresh machine is slower.
 	run_one warm-up 0 speedtest1-fp >/dev/null
 	run_one none-fp 0 speedtest1-fp
 	run_one none-sframe 0 speedtest1-sframe

@@ -2,8 +2,8 @@
 /*
  * lookup-libsframe SECTION ADDR ADDRESSES: the look-up of binutils' libsframe
  *
- * SECTION is a file with the bytes of a .sframe, whose address is ADDR. A
- * program of its own: it shares no code with the decoder that it is compared with.
+ * SECTION is a file with the bytes of an .sframe section, whose address is ADDR.
+ * This program shares no code with the decoder that it is compared with.
  */
 #include <sframe-api.h>
 
@@ -12,7 +12,7 @@
 static struct sframe_decoder_ctx *ctx;
 static uint64_t section_addr;
 
-/* To all of a row, as the other decoders go. */
+/* Decodes the complete row, as the other decoders do. */
 static void find_all(void)
 {
 	sframe_frame_row_entry row;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * lookup-sframe FILE ADDRESSES: the module's decoder on the .sframe of a file
- * lookup-sframe --choose FILE: choose the addresses, print them
+ * lookup-sframe FILE ADDRESSES: measure the module's decoder on the .sframe of a file
+ * lookup-sframe --choose FILE: choose random addresses and print them
  *
- * They are random addresses of functions with an SFrame row that finds the CFA
- * by the stack pointer, so that a stack can be made up of them.
+ * Each address has a row whose CFA is relative to the stack pointer, so that
+ * lookup-unwind can build a stack from them.
  */
 #include <string.h>
 
@@ -46,7 +46,7 @@ static void choose(void)
 	while (nr < LOOKUP_COUNT) {
 		buffer_reader_refill(&buf);
 		if (sframe_get_fde(&sec, &buf.rd, next_random() % sec.num_fdes, &fde))
-			errx(1, "an FDE that cannot be read");
+			errx(1, "cannot read an FDE");
 		if (!fde.size)
 			continue;
 		addr = fde.start + next_random() % fde.size;
@@ -80,7 +80,7 @@ int main(int argc, char **argv)
 		errx(1, "%s", error ? error : "no .sframe");
 	buffer_reader_init(&buf, obj.data, obj.addr, obj.size);
 	if (sframe_section_init(&sec, &buf.rd, obj.addr, obj.size))
-		errx(1, "a section that is not sound");
+		errx(1, "the section's header is malformed");
 	if (choosing) {
 		choose();
 		return 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * lookup-unwind LIBRARY ADDRESSES: a step of libgcc's and of libunwind's unwinder
+ * lookup-unwind LIBRARY ADDRESSES: measure a step of libgcc's and of libunwind's unwinder
  *
- * A stack is made up, a frame for each address: the return addresses stand where
- * the functions would have left them. Each unwinder goes through all of it, by
- * .eh_frame. That is more than a look-up, for all registers are restored; but
- * there is no less of it that they offer.
+ * The program builds a stack with a frame for each address, and puts the return
+ * addresses where the functions would put them. Each unwinder walks this stack by
+ * .eh_frame. A step restores all registers, which is more work than a look-up,
+ * but the unwinders offer no smaller operation.
  */
 #define UNW_LOCAL_ONLY
 #include <dlfcn.h>
@@ -18,8 +18,9 @@
 #include "lookup.h"
 
 /*
- * libgcc's, by their own names: libunwind's header has the types, and its
- * library has functions of these names, too.
+ * libgcc's _Unwind_Backtrace() is found by dlsym(), because libunwind has a
+ * function of the same name. libunwind's header also has libgcc's type names, so
+ * the type here has another name.
  */
 typedef int trace_fn(void *context, void *arg);
 static int (*unwind_backtrace)(trace_fn *trace, void *arg);
@@ -29,7 +30,7 @@ static uint64_t *first_frame;
 static jmp_buf back;
 static int nr_frames;
 
-/* Both look an address up that is one less than the return address. */
+/* Both unwinders look up the return address minus one: the stack has each address plus one. */
 static void make_stack(void)
 {
 	uint64_t size = 4096, *slot;
@@ -37,7 +38,7 @@ static void make_stack(void)
 
 	for (i = 0; i < LOOKUP_COUNT; i++)
 		size += addresses[i].cfa;
-	/* Below is room for whoever unwinds. */
+	/* The unwinder itself uses the stack below. */
 	first_frame = (uint64_t *)((char *)calloc(1, size + (1 << 20)) + (1 << 20) + 8);
 	slot = first_frame;
 	for (i = 0; i < LOOKUP_COUNT; i++) {
@@ -60,7 +61,7 @@ __attribute__((__used__)) static void backtrace_and_leave(void)
 	longjmp(back, 1);
 }
 
-/* As if the first function had called backtrace_and_leave(). */
+/* Calls backtrace_and_leave() on the new stack, as if the first function had called it. */
 static void unwind_libgcc(void)
 {
 	nr_frames = 0;
@@ -70,7 +71,7 @@ static void unwind_libgcc(void)
 			     : : "r" (first_frame), "r" (backtrace_and_leave));
 		__builtin_unreachable();
 	}
-	/* And the one of backtrace_and_leave() itself. */
+	/* backtrace_and_leave() has a frame, too. */
 	if (nr_frames < LOOKUP_COUNT || nr_frames > LOOKUP_COUNT + 2)
 		errx(1, "libgcc: %d frames of %d", nr_frames, LOOKUP_COUNT);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What is looked up, in whatever program: addresses of a file, chosen once, and
- * how long it takes.
+ * The part that all look-up programs share: reads the chosen addresses and
+ * measures the time of a look-up.
  */
 #ifndef BENCH_LOOKUP_H
 #define BENCH_LOOKUP_H
@@ -14,12 +14,12 @@
 #include <time.h>
 
 #define LOOKUP_COUNT	8192	/* addresses */
-#define LOOKUP_REPEATS	15	/* times each, of which the median is told */
+#define LOOKUP_REPEATS	15	/* runs over all addresses; the median is reported */
 
 /**
- * struct lookup_address - an address in a file, and what is to be found there
- * @addr: as in the file's headers
- * @cfa: the CFA is so much above the stack pointer
+ * struct lookup_address - an address in a file and the expected CFA
+ * @addr: the address as in the file's headers
+ * @cfa: offset of the CFA from the stack pointer
  */
 struct lookup_address {
 	uint64_t	addr;
@@ -49,7 +49,7 @@ static int compare_doubles(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* What others do on the machine meanwhile does not count. */
+/* The process's CPU time: other processes on the machine do not count. */
 static inline double now_ns(void)
 {
 	struct timespec t;
@@ -58,7 +58,7 @@ static inline double now_ns(void)
 	return t.tv_sec * 1e9 + t.tv_nsec;
 }
 
-/* @all looks up all addresses. Prints nanoseconds for one: median, least, most. */
+/* @all looks up all addresses. Prints nanoseconds for one address: median, minimum, maximum. */
 static inline void measure(const char *name, void (*all)(void))
 {
 	double ns[LOOKUP_REPEATS];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A million functions, each of three rows. */
+/* A million functions with three rows each. */
 	.text
 	.rept	1000000
 	.p2align 4

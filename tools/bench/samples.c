@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * samples none|chain|copy DEPTH COUNT [cold]: what one sample of this program's
- * stack costs
+ * samples none|chain|copy DEPTH COUNT [cold]: measure the cost of one sample of
+ * this program's stack
  *
- * COUNT system calls are made from a stack of DEPTH frames, each of which is
- * sampled: "none" without its stack, "chain" with a call chain, "copy" with
- * registers and 8 KiB of stack as perf's dwarf mode takes them. Each stack is
- * of the same functions; with "cold", each is of others, until there are no more
- * and the first come again: a cache that is smaller never has what is asked for.
+ * The program makes COUNT system calls from a stack of DEPTH frames. Each call is
+ * sampled: "none" without the stack, "chain" with a call chain, "copy" with the
+ * registers and 8 KiB of stack as in perf's dwarf mode. All stacks have the same
+ * functions. With "cold", each stack has the next DEPTH functions, and after the
+ * last function the first follows again: a smaller cache never hits.
  *
- * Prints nanoseconds for a call, which in a virtual machine with -icount are
- * instructions, and bytes of a sample.
+ * Prints nanoseconds for a call and bytes of a sample. In a virtual machine with
+ * -icount, the nanoseconds are instructions.
  */
 #include <asm/perf_regs.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@
 
 #define RING_PAGES	512
 
-/* All registers that perf's dwarf mode takes. */
+/* All registers that perf's dwarf mode copies. */
 #ifdef __x86_64__
 #define REGS_USER	0xff0fffULL
 #else
@@ -47,7 +47,7 @@ static void open_ring(const char *how)
 		attr.sample_regs_user = REGS_USER;
 		attr.sample_stack_user = 8192;
 	} else if (strcmp(how, "none")) {
-		errx(2, "how? none, chain or copy");
+		errx(2, "no method '%s': choose none, chain or copy", how);
 	}
 	ring = mmap(NULL, (RING_PAGES + 1) * page, PROT_READ | PROT_WRITE,
 		    MAP_SHARED, open_event(&attr, 0), 0);
@@ -87,7 +87,7 @@ int main(int argc, char **argv)
 	count = strtoul(argv[3], NULL, 0);
 	stride = argc == 5 ? depth : 0;
 
-	/* All of the code and the stack is there before time is taken. */
+	/* Touch all of the code and the stack before the measurement, so that no page is absent. */
 	ring = &unsampled;
 	sample(CHAIN_FUNCTIONS, depth, depth);
 	open_ring(argv[1]);
