@@ -223,7 +223,7 @@ static void end_function(void *arg)
 		compare_address(cmp, cmp->fde.start + off);
 }
 
-/* A row with an unknown register is compared. Any other fault ends the comparison. */
+/* A row with an unknown register is compared. Any other defect ends the comparison. */
 static void take_fault(void *arg, const struct scan_place *place,
 		       enum sframe_fault fault)
 {
