@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""report.py FIGURES JSON: the tables of what was measured, and the same as JSON.
+"""Tables of the benchmarks' figures.
+
+report.py FIGURES JSON    print the tables, and write the same to JSON
+report.py --rst JSON      print the tables of Documentation/measurements.rst, each between two comments
 
 FIGURES has a line for each figure: see guest.sh and lookups in run.
 """
@@ -138,11 +141,86 @@ def show_memory(part):
     print(f"a section more: {part['bytes_per_section']} bytes\n")
 
 
+# ---- the same for Documentation/measurements.rst ----
+
+def grouped(number):
+    """Digits in groups of three, from five digits on."""
+    number = round(number)
+    return f"{number:,}" if number >= 10000 else str(number)
+
+
+def beside(figure, peer):
+    """A figure and its ratio to a peer."""
+    return f"{grouped(figure)} = {peer:.2f}"
+
+
+def rst_table(head, rows):
+    """A simple table; every cell is a string."""
+    widths = [max(map(len, column)) for column in zip(head, *rows)]
+    bar = "  ".join("=" * width for width in widths)
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
+             for row in [head, *rows]]
+    return "\n".join([bar, lines[0], bar, *lines[1:], bar])
+
+
+def rst_samples(part):
+    rows = [[str(row["depth"]), grouped(row["fp"]["instructions"])] +
+            [beside(row[way]["instructions"], row[way]["ratio"]) for way in WAYS[1:]]
+            for row in part["depths"]]
+    frame = part["frame"]
+    rows.append(["frame", grouped(frame["fp"]),
+                 beside(frame["sframe"], frame["sframe"] / frame["fp"]),
+                 grouped(frame["sframe-cold"]), grouped(frame["dwarf"])])
+    return rst_table(["depth", "frame pointers", "sframe", "sframe, cold", "dwarf, copied"], rows)
+
+
+def rst_lookups(part):
+    names = {"zstd": "libzstd", "sqlite3": "SQLite", "million": "made up"}
+    peers = ["libsframe", "libgcc", "libunwind"]
+    rows = [[names.get(name, name), grouped(file["fdes"]), grouped(file["sframe"]["ns"])] +
+            [beside(file[peer]["ns"], file[peer]["ratio"]) for peer in peers]
+            for name, file in part["files"].items()]
+    return rst_table(["section", "functions", "sframe"] + peers, rows)
+
+
+def rst_slowdown(part):
+    names = {"fp": "frame pointers"}
+    rows = [[str(row["hz"]), names.get(row["way"], row["way"]), f"{row['ratio']:.3f}",
+             grouped(row["samples"]), grouped(row["bytes_per_sample"]), grouped(row["lost"])]
+            for row in part["runs"]]
+    return rst_table(["Hz", "way", "run time", "samples", "bytes", "lost"], rows)
+
+
+def rst_memory(part):
+    rows = [[grouped(row["sampled"]), grouped(row["bytes_per_process"])]
+            for row in part["crowds"] if not row["libraries"]]
+    rows.append(["a section more", grouped(part["bytes_per_section"])])
+    return rst_table(["processes sampled", "bytes for each"], rows)
+
+
+RST = {"samples": rst_samples, "lookups": rst_lookups, "slowdown": rst_slowdown,
+       "memory": rst_memory}
+
+
+def print_rst(path):
+    with open(path) as file:
+        result = json.load(file)
+    for name, make in RST.items():
+        if name in result:
+            print(f".. bench {name}, printed by: tools/bench/report.py --rst out/bench/bench.json\n\n"
+                  f"{make(result[name])}\n\n.. end of bench {name}\n")
+
+
 PARTS = {"samples": (samples, show_samples), "lookups": (lookups, show_lookups),
          "slowdown": (slowdown, show_slowdown), "memory": (memory, show_memory)}
 
 
 def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    if sys.argv[1] == "--rst":
+        print_rst(sys.argv[2])
+        return
     lines = read(sys.argv[1])
     result = {"kernel": lines.pop("kernel")[0][0]}
     for name, words in lines.items():
