@@ -203,7 +203,7 @@ struct sfu_region *sfu_map_find(struct sfu_map *map, unsigned long addr)
  *
  * Context: Any, NMI included.
  */
-void sfu_region_retire(struct sfu_region *region, enum sframe_fault fault)
+void sfu_region_retire(struct sfu_region *region, enum sframe_defect fault)
 {
 	if (atomic_cmpxchg(&region->state, SFU_REGION_COVERED,
 			   SFU_REGION_RETIRED) != SFU_REGION_COVERED)
@@ -386,7 +386,7 @@ struct lesson {
 };
 
 /* There is a section, but it is of no use, or not yet. */
-static int fault(struct sfu_region *region, enum sframe_fault fault)
+static int fault(struct sfu_region *region, enum sframe_defect fault)
 {
 	region->settled = false;
 	sfu_count(faults[fault]);
@@ -475,7 +475,7 @@ static int place_section(struct sfu_region *region, const struct elf64_phdr *phd
 	if (!seg || !find_bias(phdrs, nr, region, &bias))
 		return -ENOEXEC;
 	if (!is_loaded(phdrs, nr, seg))
-		return fault(region, SFRAME_FAULT_SEGMENT);
+		return fault(region, SFRAME_DEFECT_SEGMENT);
 	region->sframe_start = bias + seg->p_vaddr;
 	region->sframe_end = region->sframe_start + seg->p_filesz;
 	if (region->sframe_end >= region->sframe_start &&
@@ -483,7 +483,7 @@ static int place_section(struct sfu_region *region, const struct elf64_phdr *phd
 		return 0;
 	region->sframe_start = 0;
 	region->sframe_end = 0;
-	return fault(region, SFRAME_FAULT_SEGMENT);
+	return fault(region, SFRAME_DEFECT_SEGMENT);
 }
 
 /* Where the section of a mapping is. */
@@ -528,7 +528,7 @@ static int shows_section(struct mm_struct *mm, struct sfu_region *region)
 	mmap_read_lock(mm);
 	shown = section_is_mapped(mm, region);
 	mmap_read_unlock(mm);
-	return shown ? 0 : fault(region, SFRAME_FAULT_SEGMENT);
+	return shown ? 0 : fault(region, SFRAME_DEFECT_SEGMENT);
 }
 
 /* Make the pages present, for samples to find them. A failure costs samples. */
@@ -539,7 +539,7 @@ static void touch(struct lesson *lesson, const struct sfu_region *region,
 	unsigned int before = lesson->turn.nr;
 
 	sfu_pages_map(lesson->process->mm, file, start,
-		      start + min(sframe_section_size(&region->sec), PRESENT_MAX),
+		      start + min(sframe_header_span(&region->sec), PRESENT_MAX),
 		      &lesson->turn);
 	lesson->news |= lesson->turn.nr > before;
 }
@@ -558,7 +558,7 @@ static int map_header(struct lesson *lesson, struct sfu_region *region,
 	int err = sfu_pages_map(lesson->process->mm, file, start, start + size,
 				&lesson->turn);
 
-	return err == -EFAULT ? fault(region, SFRAME_FAULT_SEGMENT) : err;
+	return err == -EFAULT ? fault(region, SFRAME_DEFECT_SEGMENT) : err;
 }
 
 /* Only this machine's sections: the decoder knows more than can run here. */
@@ -569,23 +569,23 @@ static int check_section(struct lesson *lesson, struct sfu_region *region,
 		.read = read_present,
 		.budget = SFRAME_READ_COST + sizeof(struct sframe_raw_header),
 	};
-	struct sframe_section *sec = &region->sec;
+	struct sframe_header *sec = &region->sec;
 	int err;
 
 	err = map_header(lesson, region, file);
 	if (err)
 		return err;
-	err = sframe_section_init(sec, &rd, region->sframe_start,
+	err = sframe_header_read(sec, &rd, region->sframe_start,
 				  region->sframe_end - region->sframe_start);
 	/* It was there a moment ago. */
 	if (err == -EFAULT)
 		return -EAGAIN;
 	if (err)
-		return fault(region, rd.fault);
+		return fault(region, rd.defect);
 	if (sec->swapped)
-		return fault(region, SFRAME_FAULT_ENDIAN);
+		return fault(region, SFRAME_DEFECT_ENDIAN);
 	if (sec->abi != SFU_ARCH_ABI)
-		return fault(region, SFRAME_FAULT_FOREIGN);
+		return fault(region, SFRAME_DEFECT_FOREIGN);
 	return sec->num_fdes ? 0 : -ENOEXEC;
 }
 

@@ -85,7 +85,7 @@ static int stats_show(struct seq_file *m, void *unused)
 	show_sum(m, "cache.misses", cache_misses);
 	show_group(m, "declined", sfu_decline_names, NR_SFU_DECLINES,
 		   offsetof(struct sfu_counters, declined));
-	show_group(m, "fault", sframe_fault_names + 1, NR_SFRAME_FAULTS - 1,
+	show_group(m, "fault", sframe_defect_names + 1, NR_SFRAME_DEFECTS - 1,
 		   offsetof(struct sfu_counters, faults) + sizeof(unsigned long));
 	show_sum(m, "map.asked", asked);
 	show_sum(m, "map.learned", learned);

@@ -667,10 +667,10 @@ static bool step_slowly(struct sfu_walk *walk, struct sfu_region *region)
 	case -E2BIG:
 		return stop(walk, SFU_STOP_BUDGET);
 	case -EOPNOTSUPP:
-		sfu_count(faults[walk->rd.fault]);
+		sfu_count(faults[walk->rd.defect]);
 		return stop(walk, SFU_STOP_REFUSED);
 	default:
-		sfu_region_retire(region, walk->rd.fault);
+		sfu_region_retire(region, walk->rd.defect);
 		return stop(walk, SFU_STOP_BAD);
 	}
 }

@@ -9,69 +9,70 @@
 #include "sframe_format.h"
 
 /*
- * What can be wrong with a section. sframe_core.c has a name for each, and what
- * it means.
+ * Defects: what can be wrong with a section. sframe_core.c holds the name and the
+ * meaning of each.
  */
-enum sframe_fault {
-	SFRAME_FAULT_NONE,
+enum sframe_defect {
+	SFRAME_DEFECT_NONE,
 	/* file */
-	SFRAME_FAULT_SEGMENT,
+	SFRAME_DEFECT_SEGMENT,
 	/* header */
-	SFRAME_FAULT_SHORT,
-	SFRAME_FAULT_EMPTY,
-	SFRAME_FAULT_MAGIC,
-	SFRAME_FAULT_VERSION,
-	SFRAME_FAULT_FLAGS,
-	SFRAME_FAULT_ENDIAN,
-	SFRAME_FAULT_ABI,
-	SFRAME_FAULT_FOREIGN,
-	SFRAME_FAULT_FIXED,
-	SFRAME_FAULT_FDEOFF,
-	SFRAME_FAULT_FREOFF,
-	SFRAME_FAULT_FRELEN,
-	SFRAME_FAULT_NUM_FDES,
+	SFRAME_DEFECT_SHORT,
+	SFRAME_DEFECT_EMPTY,
+	SFRAME_DEFECT_MAGIC,
+	SFRAME_DEFECT_VERSION,
+	SFRAME_DEFECT_FLAGS,
+	SFRAME_DEFECT_ENDIAN,
+	SFRAME_DEFECT_ABI,
+	SFRAME_DEFECT_FOREIGN,
+	SFRAME_DEFECT_FIXED,
+	SFRAME_DEFECT_FDEOFF,
+	SFRAME_DEFECT_FREOFF,
+	SFRAME_DEFECT_FRELEN,
+	SFRAME_DEFECT_NUM_FDES,
 	/* function descriptor */
-	SFRAME_FAULT_FDE_ORDER,
-	SFRAME_FAULT_FDE_RANGE,
-	SFRAME_FAULT_FRE_OFF,
-	SFRAME_FAULT_FRE_TYPE,
-	SFRAME_FAULT_FDE_TYPE,
-	SFRAME_FAULT_REP_SIZE,
+	SFRAME_DEFECT_FDE_ORDER,
+	SFRAME_DEFECT_FDE_RANGE,
+	SFRAME_DEFECT_FRE_OFF,
+	SFRAME_DEFECT_FRE_TYPE,
+	SFRAME_DEFECT_FDE_TYPE,
+	SFRAME_DEFECT_REP_SIZE,
 	/* row */
-	SFRAME_FAULT_FRE_CUT,
-	SFRAME_FAULT_FRE_ORDER,
-	SFRAME_FAULT_WORD_SIZE,
-	SFRAME_FAULT_NR_WORDS,
-	SFRAME_FAULT_FLEX_CFA,
-	SFRAME_FAULT_REGNUM,
-	NR_SFRAME_FAULTS
+	SFRAME_DEFECT_FRE_CUT,
+	SFRAME_DEFECT_FRE_ORDER,
+	SFRAME_DEFECT_WORD_SIZE,
+	SFRAME_DEFECT_NR_WORDS,
+	SFRAME_DEFECT_FLEX_CFA,
+	SFRAME_DEFECT_REGNUM,
+	SFRAME_DEFECT_OFFSET,
+	NR_SFRAME_DEFECTS
 };
 
-extern const char *const sframe_fault_names[NR_SFRAME_FAULTS];
-extern const char *const sframe_fault_texts[NR_SFRAME_FAULTS];
+extern const char *const sframe_defect_names[NR_SFRAME_DEFECTS];
+extern const char *const sframe_defect_texts[NR_SFRAME_DEFECTS];
 
 /**
  * struct sframe_reader - the one way the decoder reads, good for one look-up
- * @read: copy @len bytes at @addr to @dst; 0, or -EFAULT if they are not
- *	readable now
- * @budget: what the look-up may still cost: each read costs its bytes and
- *	SFRAME_READ_COST, each row that is looked at SFRAME_ROW_COST
- * @fault: set beside -EBADMSG and -EOPNOTSUPP: what was found
+ * @read: copies @len bytes at @addr to @dst. Returns 0, or -EFAULT if they are
+ *	not readable now
+ * @budget: what the look-up may still cost. Each read costs its bytes plus
+ *	SFRAME_READ_COST, each row that is examined costs SFRAME_ROW_COST
+ * @defect: set with -EBADMSG and -EOPNOTSUPP
  *
- * Embed it where @read needs more than the address. The budget is what bounds
- * a look-up, whatever the bytes say.
+ * Embed it in a larger structure if @read needs more than the address. The
+ * budget bounds a look-up whatever the bytes say.
  */
 struct sframe_reader {
 	int (*read)(struct sframe_reader *rd, void *dst, u64 addr, u32 len);
 	u32			budget;
-	enum sframe_fault	fault;
+	enum sframe_defect	defect;
 };
 
 #define SFRAME_READ_COST	32
 #define SFRAME_ROW_COST		16
 
 /**
- * struct sframe_section - a section whose header has been checked
+ * struct sframe_header - a section whose header has been checked
  * @addr: address of the header, in the address space of the code described
  * @fde_addr: address of the FDE table
  * @fre_addr: address of the FRE sub-section
@@ -83,10 +84,10 @@ struct sframe_reader {
  * @fde_size: bytes of one entry of the FDE table
  * @swapped: stored in the byte order that is not this machine's
  *
- * Constant once read. The bytes it was read from may change later; every
- * access checks what it reads against these bounds.
+ * Constant once read. The bytes that it was read from may change later. Every
+ * access checks the bytes it reads against these bounds.
  */
-struct sframe_section {
+struct sframe_header {
 	u64	addr;
 	u64	fde_addr;
 	u64	fre_addr;
@@ -138,11 +139,13 @@ enum sframe_rule_how {
  * @off: bytes added to the base
  * @how: enum sframe_rule_how
  * @reg: DWARF register number for the REG forms, else 0
+ *
+ * The decoder refuses a row whose offset or register does not fit.
  */
 struct sframe_rule {
-	s64	off;
+	s32	off;
 	u8	how;
-	u32	reg;
+	u8	reg;
 };
 
 /**
@@ -152,8 +155,8 @@ struct sframe_rule {
  * @fp: the caller's frame pointer
  * @func: address of the function; set by sframe_find_row()
  * @start: offset from the function (or block) from which the row holds
- * @outermost: RA is undefined: no caller
- * @signal: the frame was made by the kernel to deliver a signal; if no row
+ * @outermost: RA is undefined: there is no caller
+ * @signal: the kernel has made the frame to deliver a signal. If no row
  *	describes it, all rules are empty
  * @ra_mangled: the return address carries a pointer authentication code
  * @pcmask: from repetitive code, such as a PLT
@@ -172,17 +175,17 @@ struct sframe_row {
 
 /**
  * struct sframe_rows - a walk over the rows of one function
- * @sec: the section
+ * @hdr: the section
  * @fde: the function
  * @next: bytes of the FRE sub-section already taken from memory
  * @left: rows not yet seen
- * @last: start of the row before, -1 ahead of the first
+ * @last: start of the row before, -1 before the first
  * @pos: parsed bytes of @buf
  * @len: filled bytes of @buf
  * @buf: a window on the rows; each byte of a section enters it once
  */
 struct sframe_rows {
-	const struct sframe_section	*sec;
+	const struct sframe_header	*hdr;
 	const struct sframe_fde		*fde;
 	u32	next;
 	u32	left;
@@ -193,8 +196,7 @@ struct sframe_rows {
 };
 
 /**
- * struct sframe_raw_row - a row as it was found, worth decoding only if it
- *	turns out to be the one
+ * struct sframe_raw_row - a row as it is stored; only the one that holds is decoded
  * @start: offset from the function (or block) from which the row holds
  * @info: the FRE info word
  * @words: its data words, in the section's byte order
@@ -205,21 +207,21 @@ struct sframe_raw_row {
 	u8	words[SFRAME_FRE_MAX_WORDS_SIZE];
 };
 
-int sframe_section_init(struct sframe_section *sec, struct sframe_reader *rd,
-			u64 addr, u64 len);
-u64 sframe_section_size(const struct sframe_section *sec);
-int sframe_get_fde(const struct sframe_section *sec, struct sframe_reader *rd,
+int sframe_header_read(struct sframe_header *hdr, struct sframe_reader *rd,
+		       u64 addr, u64 len);
+u64 sframe_header_span(const struct sframe_header *hdr);
+int sframe_get_fde(const struct sframe_header *hdr, struct sframe_reader *rd,
 		   u32 index, struct sframe_fde *fde);
-int sframe_find_fde(const struct sframe_section *sec, struct sframe_reader *rd,
+int sframe_find_fde(const struct sframe_header *hdr, struct sframe_reader *rd,
 		    u64 pc, struct sframe_fde *fde);
-void sframe_rows_init(struct sframe_rows *rows, const struct sframe_section *sec,
+void sframe_rows_init(struct sframe_rows *rows, const struct sframe_header *hdr,
 		      const struct sframe_fde *fde);
 int sframe_rows_next(struct sframe_rows *rows, struct sframe_reader *rd,
 		     struct sframe_raw_row *raw);
-int sframe_decode_row(const struct sframe_section *sec,
+int sframe_decode_row(const struct sframe_header *hdr,
 		      const struct sframe_fde *fde, struct sframe_reader *rd,
 		      const struct sframe_raw_row *raw, struct sframe_row *row);
-int sframe_find_row(const struct sframe_section *sec, struct sframe_reader *rd,
+int sframe_find_row(const struct sframe_header *hdr, struct sframe_reader *rd,
 		    u64 pc, struct sframe_row *row);
 
 #endif /* SFRAME_CORE_H */

@@ -48,7 +48,7 @@ struct sfu_region {
 	unsigned long		sframe_start;
 	unsigned long		sframe_end;
 	u64			key;
-	struct sframe_section	sec;
+	struct sframe_header	sec;
 	atomic_t		state;
 };
 
@@ -83,7 +83,7 @@ void sfu_map_exit(void);
 /* Sample side: any context, under rcu_read_lock(). */
 struct sfu_map *sfu_map_lookup(struct mm_struct *mm);
 struct sfu_region *sfu_map_find(struct sfu_map *map, unsigned long addr);
-void sfu_region_retire(struct sfu_region *region, enum sframe_fault fault);
+void sfu_region_retire(struct sfu_region *region, enum sframe_defect fault);
 void sfu_map_ask(struct mm_struct *mm, const struct sfu_map *seen);
 
 /* What comes and goes, when it does: task context. */

@@ -60,7 +60,7 @@ struct sfu_counters {
 	unsigned long	cache_hits;
 	unsigned long	cache_misses;
 	unsigned long	declined[NR_SFU_DECLINES];
-	unsigned long	faults[NR_SFRAME_FAULTS];
+	unsigned long	faults[NR_SFRAME_DEFECTS];
 	unsigned long	learned;
 	unsigned long	asked;
 	unsigned long	retired;

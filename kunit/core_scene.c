@@ -58,29 +58,29 @@ void place_built(struct core_scene *scene)
 void renew(struct core_scene *scene)
 {
 	scene->rd.budget = U32_MAX;
-	scene->rd.fault = SFRAME_FAULT_NONE;
+	scene->rd.defect = SFRAME_DEFECT_NONE;
 	scene->calls = 0;
 	scene->fail_at = 0;
 	scene->outside = false;
 }
 
 /* Reads the header, then looks the row up. */
-int decode_row(struct core_scene *scene, u64 pc, struct sframe_section *sec,
+int decode_row(struct core_scene *scene, u64 pc, struct sframe_header *hdr,
 	       struct sframe_row *row)
 {
-	int err = sframe_section_init(sec, &scene->rd, ADDR, scene->len);
+	int err = sframe_header_read(hdr, &scene->rd, ADDR, scene->len);
 
-	return err ?: sframe_find_row(sec, &scene->rd, pc, row);
+	return err ?: sframe_find_row(hdr, &scene->rd, pc, row);
 }
 
 void error_text(const struct sframe_reader *rd, int err, char *text)
 {
-	const char *fault = sframe_fault_names[rd->fault];
+	const char *defect = sframe_defect_names[rd->defect];
 
 	if (err == -EBADMSG)
-		scnprintf(text, SECTION_ROW_TEXT, "bad %s", fault);
+		scnprintf(text, SECTION_ROW_TEXT, "bad %s", defect);
 	else if (err == -EOPNOTSUPP)
-		scnprintf(text, SECTION_ROW_TEXT, "refused %s", fault);
+		scnprintf(text, SECTION_ROW_TEXT, "refused %s", defect);
 	else if (err == -ENOENT)
 		strscpy(text, "none", SECTION_ROW_TEXT);
 	else if (err == -EFAULT)
@@ -93,18 +93,18 @@ void error_text(const struct sframe_reader *rd, int err, char *text)
 
 static void answer_text(struct core_scene *scene, u64 pc, char *text)
 {
-	struct sframe_section sec;
+	struct sframe_header hdr;
 	struct sframe_row row;
 	int err;
 
 	renew(scene);
-	err = decode_row(scene, pc, &sec, &row);
+	err = decode_row(scene, pc, &hdr, &row);
 	if (err)
 		error_text(&scene->rd, err, text);
 	else if (row.signal && row.cfa.how == SFRAME_RULE_SAME)
 		strscpy(text, "signal", SECTION_ROW_TEXT);
 	else
-		section_row_text(sec.abi, &row, text);
+		section_row_text(hdr.abi, &row, text);
 }
 
 void expect_at(struct kunit *test, u64 off, const char *want)
@@ -119,11 +119,11 @@ void expect_header(struct kunit *test, u32 len, const char *want)
 {
 	char got[SECTION_ROW_TEXT] = "sound";
 	struct core_scene *scene = test->priv;
-	struct sframe_section sec;
+	struct sframe_header hdr;
 	int err;
 
 	renew(scene);
-	err = sframe_section_init(&sec, &scene->rd, ADDR, len);
+	err = sframe_header_read(&hdr, &scene->rd, ADDR, len);
 	if (err)
 		error_text(&scene->rd, err, got);
 	KUNIT_EXPECT_STREQ(test, got, want);

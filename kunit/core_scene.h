@@ -57,7 +57,7 @@ int core_scene_init(struct kunit *test);
 void place_section(struct core_scene *scene, const void *bytes, u32 len);
 void place_built(struct core_scene *scene);
 void renew(struct core_scene *scene);
-int decode_row(struct core_scene *scene, u64 pc, struct sframe_section *sec,
+int decode_row(struct core_scene *scene, u64 pc, struct sframe_header *hdr,
 	       struct sframe_row *row);
 void error_text(const struct sframe_reader *rd, int err, char *text);
 void expect_at(struct kunit *test, u64 off, const char *want);

@@ -51,8 +51,8 @@ void counters_text(const struct sfu_counters *since, char *text)
 	for (i = 0; i < NR_SFU_DECLINES; i++)
 		add(&s, "declined.", sfu_decline_names[i], now.declined[i],
 		    since->declined[i]);
-	for (i = 0; i < NR_SFRAME_FAULTS; i++)
-		add(&s, "fault.", sframe_fault_names[i], now.faults[i],
+	for (i = 0; i < NR_SFRAME_DEFECTS; i++)
+		add(&s, "fault.", sframe_defect_names[i], now.faults[i],
 		    since->faults[i]);
 	add(&s, "", "learned", now.learned, since->learned);
 	add(&s, "", "asked", now.asked, since->asked);

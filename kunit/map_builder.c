@@ -46,7 +46,7 @@ void build_keys(struct sfu_map *map, u64 first)
 int read_header(struct sfu_region *range, unsigned long addr, u32 len)
 {
 	struct sframe_reader rd = { .read = read_user, .budget = U32_MAX };
-	int err = sframe_section_init(&range->sec, &rd, addr, len);
+	int err = sframe_header_read(&range->sec, &rd, addr, len);
 
 	if (!err)
 		atomic_set(&range->state, SFU_REGION_COVERED);

@@ -43,11 +43,11 @@ struct build_fde {
  * @raw: the header, in this machine's byte order
  * @big: store big-endian
  * @gap: bytes between the header (with the auxiliary one) and the FDEs
- * @tail: zero bytes behind the FREs
+ * @tail: zero bytes after the FREs
  * @cut_to: if not 0, all that is left of the section
  * @fdes: @raw.num_fdes of them
  * @fres: @raw.fre_len bytes
- * @bytes: the section, @len bytes, once build_finish() has been
+ * @bytes: the section, @len bytes, after build_finish()
  */
 struct build {
 	struct sframe_raw_header raw;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Sections by hand. What they must decode to is taken from the specification
- * and written out, never computed.
+ * Sections by hand. The rows that they must decode to are taken from the
+ * specification and written out, never computed.
  *
  * The info byte of a row, in hexadecimal: 1 = based on SP, 2 per word, 20 and
  * 40 = words of 2 and 4 bytes, 80 = signed RA. So 3 is SP with one word, 5 SP
@@ -211,7 +211,7 @@ static void pcmask_odd(struct build *b)
 	build_row(b, 5, 0x03, 16);
 }
 
-/* Erratum E6: what stands in the file, and what a look-up makes of it. */
+/* Erratum E6: the file has 16, a look-up returns 8. */
 static void plt_got(struct build *b)
 {
 	build_fde(b, 0x1000, 16, PCMASK, 0, 8);
@@ -297,7 +297,9 @@ static void s390x(struct build *b)
 	build_row(b, 6, 0x07, 0, -48, -72);
 	build_row(b, 12, 0x07, 20, 0, 16 << 1 | 1);
 	build_row(b, 18, 0x06, 20, 17 << 1 | 1, 16 << 1 | 1);
-	build_row(b, 24, 0x43, 0x7fffffff);
+	/* The offsets closest to 2^31 and -2^31. */
+	build_row(b, 24, 0x43, 0x0fffffeb);
+	build_row(b, 30, 0x43, -0x10000014);
 }
 
 static void s390x_flex(struct build *b)
@@ -307,7 +309,7 @@ static void s390x_flex(struct build *b)
 	build_row(b, 6, 0x2c, 11 << 3 | 1, 20, 14 << 3 | 1, 0, 16 << 3 | 1, 0);
 }
 
-/* What must be refused. */
+/* The decoder must refuse these. */
 
 static void bad_short_header(struct build *b)
 {
@@ -344,7 +346,7 @@ static void bad_pcmask_rep0(struct build *b)
 	three_rows(b);
 }
 
-/* On other machines V1 leaves nobody a block size to assume. */
+/* V1 stores no block size, and only AMD64 has a usual one. */
 static void bad_aarch64_pcmask(struct build *b)
 {
 	build_fde(b, 0x1000, 48, PCMASK, 0, 0);
@@ -441,6 +443,15 @@ static void bad_s390x_regnum(struct build *b)
 	build_row(b, 0, 0x27, 0, -48, 32 << 1 | 1);
 	build_row(b, 6, 0x27, 0, -48, 256 << 1 | 1);
 	build_row(b, 12, 0x27, 0, -1, -48);
+}
+
+/* Scaled, these CFA offsets need 33 bits or more. */
+static void bad_s390x_offset(struct build *b)
+{
+	build_fde(b, 0x1000, 64, ADDR1, 0, 0);
+	build_row(b, 0, 0x43, 0x0fffffec);
+	build_row(b, 6, 0x43, -0x10000015);
+	build_row(b, 12, 0x43, 0x7fffffff);
 }
 
 static void bad_fre_off(struct build *b)
@@ -669,7 +680,8 @@ const struct section_case section_cases[] = {
 	  "  6 sp+160 (c-72) (c-48)\n"
 	  "  c sp+320 r16+0 u\n"
 	  "  12 fp+320 r16+0 r17+0\n"
-	  "  18 sp+17179869336 u u\n" },
+	  "  18 sp+2147483640 u u\n"
+	  "  1e sp-2147483648 u u\n" },
 	{ "ok-v3-s390x-flex", 3, BOTH, S390X, s390x_flex,
 	  V3
 	  "fde 0x1000 64 flex\n"
@@ -768,6 +780,12 @@ const struct section_case section_cases[] = {
 	  "! fde 0 row 0 regnum\n"
 	  "! fde 0 row 1 regnum\n"
 	  "! fde 0 row 2 regnum\n" },
+	{ "bad-v2-s390x-offset", 2, BOTH, S390X, bad_s390x_offset,
+	  "blob 2 5\n"
+	  "fde 0x1000 64\n"
+	  "! fde 0 row 0 offset\n"
+	  "! fde 0 row 1 offset\n"
+	  "! fde 0 row 2 offset\n" },
 	{ "bad-v2-fre_off", 2, SORTED, AMD64, bad_fre_off,
 	  "blob 2 1\n"
 	  "! fde 0 fre-off\n" },

@@ -23,7 +23,7 @@ struct section_case {
 	const char *expect;
 };
 
-#define NR_SECTION_CASES	75
+#define NR_SECTION_CASES	76
 extern const struct section_case section_cases[NR_SECTION_CASES];
 
 /**

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What the decoder says of a section, as a text that tests compare. */
+/* A decoded section as a text, which tests compare. */
 #include <linux/kernel.h>
 
 #include "section_text.h"
@@ -33,10 +33,10 @@ static int rule_text(u8 abi, const struct sframe_rule *rule, char *text,
 	switch (rule->how) {
 	case SFRAME_RULE_CFA:
 	case SFRAME_RULE_REG:
-		return scnprintf(text, size, "%s%+lld", base, rule->off);
+		return scnprintf(text, size, "%s%+d", base, rule->off);
 	case SFRAME_RULE_CFA_MEM:
 	case SFRAME_RULE_REG_MEM:
-		return scnprintf(text, size, "(%s%+lld)", base, rule->off);
+		return scnprintf(text, size, "(%s%+d)", base, rule->off);
 	default:
 		return scnprintf(text, size, "u");
 	}
@@ -60,7 +60,7 @@ void section_row_text(u8 abi, const struct sframe_row *row, char *text)
 
 struct listing {
 	struct sframe_reader	*rd;
-	struct sframe_section	sec;
+	struct sframe_header	hdr;
 	char			*text;
 	size_t			len;
 };
@@ -86,16 +86,16 @@ static int list_row(struct listing *list, const struct sframe_fde *fde,
 
 	err = sframe_rows_next(rows, list->rd, &raw);
 	if (!err)
-		err = sframe_decode_row(&list->sec, fde, list->rd, &raw, &row);
+		err = sframe_decode_row(&list->hdr, fde, list->rd, &raw, &row);
 	if (err == -ENOENT)
 		return err;
 	if (err) {
 		append(list, "! fde %u row %u %s\n", index, nr,
-		       sframe_fault_names[list->rd->fault]);
+		       sframe_defect_names[list->rd->defect]);
 		/* A row that cannot be followed says nothing against the next. */
 		return err == -EOPNOTSUPP ? 0 : err;
 	}
-	section_row_text(list->sec.abi, &row, text);
+	section_row_text(list->hdr.abi, &row, text);
 	append(list, "  %x %s\n", row.start, text);
 	return 0;
 }
@@ -106,7 +106,7 @@ static void list_rows(struct listing *list, const struct sframe_fde *fde,
 	struct sframe_rows rows;
 	u32 nr = 0;
 
-	sframe_rows_init(&rows, &list->sec, fde);
+	sframe_rows_init(&rows, &list->hdr, fde);
 	while (!list_row(list, fde, &rows, index, nr))
 		nr++;
 }
@@ -114,8 +114,8 @@ static void list_rows(struct listing *list, const struct sframe_fde *fde,
 static void list_fde(struct listing *list, const struct sframe_fde *fde,
 		     u32 index, u64 last_start)
 {
-	s64 start = fde->start - list->sec.addr;
-	bool sorted = list->sec.flags & SFRAME_F_FDE_SORTED;
+	s64 start = fde->start - list->hdr.addr;
+	bool sorted = list->hdr.flags & SFRAME_F_FDE_SORTED;
 
 	append(list, "fde %s0x%llx %u", start < 0 ? "-" : "",
 	       start < 0 ? -(u64)start : (u64)start, fde->size);
@@ -146,19 +146,19 @@ void section_text(struct sframe_reader *rd, u64 addr, u64 len, char *text)
 	int err;
 
 	*text = '\0';
-	err = sframe_section_init(&list.sec, rd, addr, len);
+	err = sframe_header_read(&list.hdr, rd, addr, len);
 	if (err == -ENOENT)
 		return;
 	if (err) {
-		append(&list, "! header %s\n", sframe_fault_names[rd->fault]);
+		append(&list, "! header %s\n", sframe_defect_names[rd->defect]);
 		return;
 	}
-	append(&list, "blob %u %x\n", list.sec.version, list.sec.flags);
-	for (i = 0; i < list.sec.num_fdes; i++) {
-		err = sframe_get_fde(&list.sec, rd, i, &fde);
+	append(&list, "blob %u %x\n", list.hdr.version, list.hdr.flags);
+	for (i = 0; i < list.hdr.num_fdes; i++) {
+		err = sframe_get_fde(&list.hdr, rd, i, &fde);
 		if (err) {
 			append(&list, "! fde %u %s\n", i,
-			       sframe_fault_names[rd->fault]);
+			       sframe_defect_names[rd->defect]);
 			continue;
 		}
 		list_fde(&list, &fde, i, last_start);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the decoder says of a section, as a text that tests compare. A row reads
+ * A decoded section as a text, which tests compare. A row reads
  * "CFA FP RA":
  *
  *	sp+16	the stack pointer plus 16

@@ -136,17 +136,17 @@ static void section_size_leaves_padding(struct kunit *test)
 	const struct version_case *c = test->param_value;
 	struct build *b = build_anew(test, c->version, SORTED, AMD64);
 	struct core_scene *scene = test->priv;
-	struct sframe_section sec;
+	struct sframe_header hdr;
 
 	build_fde(b, 0x1000, 64, ADDR1, 0, 0);
 	three_rows(b);
 	b->tail = 90;
 	place_built(scene);
 	renew(scene);
-	KUNIT_ASSERT_EQ(test, 0, sframe_section_init(&sec, &scene->rd, ADDR,
+	KUNIT_ASSERT_EQ(test, 0, sframe_header_read(&hdr, &scene->rd, ADDR,
 						     scene->len));
 	KUNIT_EXPECT_EQ(test, scene->len, c->len + 90);
-	KUNIT_EXPECT_EQ(test, sframe_section_size(&sec), c->len);
+	KUNIT_EXPECT_EQ(test, sframe_header_span(&hdr), c->len);
 }
 
 static struct kunit_case header_tests[] = {

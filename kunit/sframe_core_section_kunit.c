@@ -73,20 +73,20 @@ static const u64 some_pcs[] = {
 static void expect_answers(struct kunit *test, u32 what)
 {
 	struct core_scene *scene = test->priv;
-	struct sframe_section sec;
+	struct sframe_header hdr;
 	struct sframe_row row;
 	int i, err;
 
 	for (i = 0; i < ARRAY_SIZE(some_pcs); i++) {
 		renew(scene);
-		err = decode_row(scene, some_pcs[i], &sec, &row);
+		err = decode_row(scene, some_pcs[i], &hdr, &row);
 		if (scene->outside)
 			KUNIT_FAIL(test, "%u: read outside", what);
 		if (err && err != -ENOENT && err != -EBADMSG && err != -EOPNOTSUPP)
 			KUNIT_FAIL(test, "%u: returned %d", what, err);
 		if ((err == -EBADMSG || err == -EOPNOTSUPP) &&
-		    scene->rd.fault == SFRAME_FAULT_NONE)
-			KUNIT_FAIL(test, "%u: no fault named", what);
+		    scene->rd.defect == SFRAME_DEFECT_NONE)
+			KUNIT_FAIL(test, "%u: no defect named", what);
 	}
 }
 
@@ -94,25 +94,25 @@ static void expect_answers(struct kunit *test, u32 what)
 static void find_row_read_fails(struct kunit *test)
 {
 	struct core_scene *scene = place_case(test);
-	struct sframe_section sec;
+	struct sframe_header hdr;
 	struct sframe_row row;
 	u32 n, calls;
 	int i, err;
 
 	for (i = 0; i < ARRAY_SIZE(some_pcs); i++) {
 		renew(scene);
-		decode_row(scene, some_pcs[i], &sec, &row);
+		decode_row(scene, some_pcs[i], &hdr, &row);
 		calls = scene->calls;
 		if (scene->len >= HEADER_LEN)
 			KUNIT_EXPECT_GT(test, calls, 0);
 		for (n = 1; n <= calls; n++) {
 			renew(scene);
 			scene->fail_at = n;
-			err = decode_row(scene, some_pcs[i], &sec, &row);
+			err = decode_row(scene, some_pcs[i], &hdr, &row);
 			KUNIT_EXPECT_EQ_MSG(test, err, -EFAULT, "read %u", n);
 			KUNIT_EXPECT_EQ(test, scene->calls, n);
-			KUNIT_EXPECT_EQ_MSG(test, scene->rd.fault,
-					    SFRAME_FAULT_NONE, "read %u", n);
+			KUNIT_EXPECT_EQ_MSG(test, scene->rd.defect,
+					    SFRAME_DEFECT_NONE, "read %u", n);
 		}
 	}
 }
@@ -126,25 +126,25 @@ static struct kunit_case reader_fault_tests[] = {
 static void find_row_budget(struct kunit *test)
 {
 	struct core_scene *scene = place_case(test);
-	struct sframe_section sec;
+	struct sframe_header hdr;
 	struct sframe_row row;
 	u32 budget, cost;
 	int err, want;
 
 	renew(scene);
-	want = decode_row(scene, ADDR + 0x1004, &sec, &row);
+	want = decode_row(scene, ADDR + 0x1004, &hdr, &row);
 	cost = U32_MAX - scene->rd.budget;
 	if (scene->len >= HEADER_LEN)
 		KUNIT_EXPECT_GE(test, cost, HEADER_LEN + 32);
 	for (budget = 0; budget <= cost; budget++) {
 		renew(scene);
 		scene->rd.budget = budget;
-		err = decode_row(scene, ADDR + 0x1004, &sec, &row);
+		err = decode_row(scene, ADDR + 0x1004, &hdr, &row);
 		if (err != (budget < cost ? -E2BIG : want))
 			KUNIT_FAIL(test, "budget %u of %u: %d", budget, cost, err);
 		if (scene->calls * 32 > budget)
 			KUNIT_FAIL(test, "%u reads for %u", scene->calls, budget);
-		if (err == -E2BIG && scene->rd.fault)
+		if (err == -E2BIG && scene->rd.defect)
 			KUNIT_FAIL(test, "budget %u: blames the section", budget);
 	}
 }
@@ -153,12 +153,12 @@ static void find_row_budget(struct kunit *test)
 static void find_row_cost(struct kunit *test)
 {
 	struct core_scene *scene = test->priv;
-	struct sframe_section sec;
+	struct sframe_header hdr;
 	struct sframe_row row;
 
 	smallest_section(test, 3, SORTED);
 	renew(scene);
-	KUNIT_EXPECT_EQ(test, 0, decode_row(scene, ADDR + 0x1000, &sec, &row));
+	KUNIT_EXPECT_EQ(test, 0, decode_row(scene, ADDR + 0x1000, &hdr, &row));
 	/* The least: the header, the entry and the row of 3 bytes, in one read. */
 	expect_within(test, "units of cost", U32_MAX - scene->rd.budget, 28 + 16 + 3 + 32,
 		      28 + 16 + 5 + 11 + 4 * 32 + 2 * 16);
@@ -172,7 +172,7 @@ static void find_among_many(struct kunit *test, u8 flags, u32 func_size, u64 off
 	struct sframe_raw_fde_v2 fde = { .start = 0x1000, .size = func_size };
 	struct build *b = build_anew(test, 2, flags, AMD64);
 	struct core_scene *scene = test->priv;
-	struct sframe_section sec;
+	struct sframe_header hdr;
 	struct sframe_row row;
 	u8 *bytes;
 	u32 i;
@@ -189,7 +189,7 @@ static void find_among_many(struct kunit *test, u8 flags, u32 func_size, u64 off
 	scene->len = 28 + nr * fde_size;
 	renew(scene);
 	scene->rd.budget = 16384;
-	KUNIT_EXPECT_EQ(test, -E2BIG, decode_row(scene, ADDR + off, &sec, &row));
+	KUNIT_EXPECT_EQ(test, -E2BIG, decode_row(scene, ADDR + off, &hdr, &row));
 	/* A read brings at most 128 bytes. */
 	expect_within(test, "reads", scene->calls, 16384 / (32 + 128),
 		      16384 / (32 + fde_size) + 1);

@@ -53,13 +53,13 @@ static void store_built(struct kunit *test, unsigned long addr)
 static void user_text(struct sframe_reader *rd, unsigned long addr, u32 len,
 		      u64 pc, char *text)
 {
-	struct sframe_section sec;
+	struct sframe_header sec;
 	struct sframe_row row;
 	int err;
 
 	rd->budget = U32_MAX;
-	rd->fault = SFRAME_FAULT_NONE;
-	err = sframe_section_init(&sec, rd, addr, len);
+	rd->defect = SFRAME_DEFECT_NONE;
+	err = sframe_header_read(&sec, rd, addr, len);
 	if (!err)
 		err = sframe_find_row(&sec, rd, pc, &row);
 	if (err)

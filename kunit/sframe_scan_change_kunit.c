@@ -124,7 +124,7 @@ static void forget_after(struct kunit *test)
 }
 
 /* Marks the section of the image's code as bad, as a walk does. */
-static void mark_section_as_bad(struct kunit *test, enum sframe_fault fault)
+static void mark_section_as_bad(struct kunit *test, enum sframe_defect fault)
 {
 	struct sfu_map *map = sfu_map_get(current->mm);
 	struct sfu_region *region = sfu_map_find(map, page(test, 1));
@@ -143,7 +143,7 @@ static void forget_bad_after(struct kunit *test)
 
 	map_image(test);
 	expect_scanned(test, SAME, "learned");
-	mark_section_as_bad(test, SFRAME_FAULT_FDE_ORDER);
+	mark_section_as_bad(test, SFRAME_DEFECT_FDE_ORDER);
 	expect_counted(test, "fault.fde-order retired");
 	c->act(test);
 	expect_map(test, stays ? "1-3 retired" : GONE);
@@ -184,10 +184,10 @@ static void bad_once(struct kunit *test)
 {
 	map_image(test);
 	expect_scanned(test, SAME, "learned");
-	mark_section_as_bad(test, SFRAME_FAULT_FRE_CUT);
+	mark_section_as_bad(test, SFRAME_DEFECT_FRE_CUT);
 	expect_map(test, "1-3 retired");
 	expect_counted(test, "fault.fre-cut retired");
-	mark_section_as_bad(test, SFRAME_FAULT_REP_SIZE);
+	mark_section_as_bad(test, SFRAME_DEFECT_REP_SIZE);
 	expect_counted(test, "");
 	expect_row(test, page(test, 1), "uncovered");
 }
@@ -199,7 +199,7 @@ static void bad_plain(struct kunit *test)
 	scene->image.ehdr.e_phnum = 3;
 	map_image(test);
 	expect_scanned(test, "1-3 plain", "learned");
-	mark_section_as_bad(test, SFRAME_FAULT_FRE_CUT);
+	mark_section_as_bad(test, SFRAME_DEFECT_FRE_CUT);
 	expect_map(test, "1-3 plain");
 	expect_counted(test, "");
 }
@@ -211,7 +211,7 @@ static void bad_stays_so(struct kunit *test)
 
 	map_image(test);
 	expect_scanned(test, SAME, "learned");
-	mark_section_as_bad(test, SFRAME_FAULT_FRE_CUT);
+	mark_section_as_bad(test, SFRAME_DEFECT_FRE_CUT);
 	expect_counted(test, "fault.fre-cut retired");
 	expect_scanned(test, "1-3 retired", "learned");
 	expect_scanned(test, "1-3 retired", "learned");
@@ -225,12 +225,12 @@ static void bad_is_replaced(struct kunit *test)
 {
 	map_image(test);
 	expect_scanned(test, SAME, "learned");
-	mark_section_as_bad(test, SFRAME_FAULT_FRE_CUT);
+	mark_section_as_bad(test, SFRAME_DEFECT_FRE_CUT);
 	expect_counted(test, "fault.fre-cut retired");
 	map_code_again(test);
 	expect_map(test, GONE);
 	expect_scanned(test, SAME, "learned");
-	mark_section_as_bad(test, SFRAME_FAULT_FRE_CUT);
+	mark_section_as_bad(test, SFRAME_DEFECT_FRE_CUT);
 	expect_counted(test, "fault.fre-cut retired");
 	map_section_again(test);
 	expect_map(test, GONE);
@@ -243,7 +243,7 @@ static void bad_is_forbidden(struct kunit *test)
 {
 	map_image(test);
 	expect_scanned(test, SAME, "learned");
-	mark_section_as_bad(test, SFRAME_FAULT_FRE_CUT);
+	mark_section_as_bad(test, SFRAME_DEFECT_FRE_CUT);
 	expect_counted(test, "fault.fre-cut retired");
 	forbid_section(test);
 	expect_scanned(test, PLAIN, "fault.segment learned");

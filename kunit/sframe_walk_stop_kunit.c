@@ -117,7 +117,7 @@ static void stop_bad_when_gone(struct kunit *test)
 {
 	stop_bad(test);
 	mark_as_unmapped(code_range(test));
-	sfu_region_retire(code_range(test), SFRAME_FAULT_WORD_SIZE);
+	sfu_region_retire(code_range(test), SFRAME_DEFECT_WORD_SIZE);
 	KUNIT_EXPECT_TRUE(test, is_unmapped(code_range(test)));
 }
 

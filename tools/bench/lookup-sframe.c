@@ -13,7 +13,7 @@
 #include "object.h"
 
 static struct buffer_reader buf;
-static struct sframe_section sec;
+static struct sframe_header sec;
 
 static int find(u64 addr, struct sframe_row *row)
 {
@@ -79,7 +79,7 @@ int main(int argc, char **argv)
 	if (error || !obj.place)
 		errx(1, "%s", error ? error : "no .sframe");
 	buffer_reader_init(&buf, obj.data, obj.addr, obj.size);
-	if (sframe_section_init(&sec, &buf.rd, obj.addr, obj.size))
+	if (sframe_header_read(&sec, &buf.rd, obj.addr, obj.size))
 		errx(1, "the section's header is malformed");
 	if (choosing) {
 		choose();

@@ -32,5 +32,5 @@ void buffer_reader_init(struct buffer_reader *buf, const void *data, u64 addr,
 void buffer_reader_refill(struct buffer_reader *buf)
 {
 	buf->rd.budget = UINT32_MAX;
-	buf->rd.fault = SFRAME_FAULT_NONE;
+	buf->rd.defect = SFRAME_DEFECT_NONE;
 }

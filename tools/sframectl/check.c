@@ -41,8 +41,8 @@ static const char usage[] =
 "file or process cannot be read or has bad data; 2 if the command line is\n"
 "wrong.\n";
 
-/* A garbage file has a fault in every row. */
-#define FAULTS_SHOWN	10
+/* A garbage file has a defect in every row. */
+#define DEFECTS_SHOWN	10
 
 /**
  * struct check - the findings on one file
@@ -57,13 +57,13 @@ static const char usage[] =
  * @code: executable bytes
  * @covered: bytes in both
  * @outside: bytes described that are not executable
- * @told: faults that came up; only the first ones are told
+ * @told: defects that came up; only the first ones are told
  */
 struct check {
 	struct object		obj;
 	const char		*name;
 	const char		*error;
-	struct sframe_section	sec;
+	struct sframe_header	sec;
 	struct scan_result	result;
 	u64			fdes;
 	u64			rows;
@@ -110,20 +110,20 @@ static void check_row(void *arg, const struct scan_blob *blob,
 	check->rows++;
 }
 
-static void check_fault(void *arg, const struct scan_place *place,
-			enum sframe_fault fault)
+static void check_defect(void *arg, const struct scan_place *place,
+			enum sframe_defect defect)
 {
 	struct check *check = arg;
 
-	if (check->told++ < FAULTS_SHOWN)
-		complain_fault(&check->obj, check->name, place, fault);
+	if (check->told++ < DEFECTS_SHOWN)
+		complain_defect(&check->obj, check->name, place, defect);
 }
 
 static const struct scan_ops check_ops = {
 	.blob = check_blob,
 	.fde = check_fde,
 	.row = check_row,
-	.fault = check_fault,
+	.defect = check_defect,
 };
 
 /* Sections are exact; segments may hold headers and padding besides code. */
@@ -212,7 +212,7 @@ static const char *version_text(const struct check *check, char *text)
 	if (!check->obj.place)
 		return "-";
 	if (!check->result.nr_blobs)
-		return check->result.faults ? "bad" : "empty";
+		return check->result.defects ? "bad" : "empty";
 	snprintf(text, TEXT_SIZE, "%u", check->sec.version);
 	return text;
 }
@@ -251,7 +251,7 @@ static void print_text(const struct check *check)
 	       version_text(check, version), sound ? abi_text(check->sec.abi) : "-",
 	       sound ? flags_text(check->sec.flags, flags) : "-",
 	       segment_text(&check->obj), check->fdes, check->rows,
-	       covered_text(check, covered), check->result.faults, check->name);
+	       covered_text(check, covered), check->result.defects, check->name);
 	for (i = 0; (text = note(check, i)); i++)
 		printf("        note: %s\n", text);
 }
@@ -280,7 +280,7 @@ static void print_json(const struct check *check)
 	json_count("blobs", check->result.nr_blobs);
 	json_count("fdes", check->fdes);
 	json_count("rows", check->rows);
-	json_count("faults", check->result.faults);
+	json_count("defects", check->result.defects);
 	if (coverage_known(check)) {
 		json_count("code_bytes", check->code);
 		json_count("covered_bytes", check->covered);
@@ -307,9 +307,9 @@ static void check_file(struct totals *totals, const char *path, const char *name
 	examine(&check, path);
 	if (check.error)
 		complain("%s: %s", name, check.error);
-	else if (check.result.faults > FAULTS_SHOWN)
-		complain("%s: and %" PRIu64 " more faults", name,
-			 check.result.faults - FAULTS_SHOWN);
+	else if (check.result.defects > DEFECTS_SHOWN)
+		complain("%s: and %" PRIu64 " more defects", name,
+			 check.result.defects - DEFECTS_SHOWN);
 	if (totals->json)
 		print_json(&check);
 	else if (!check.error)

@@ -41,7 +41,7 @@ static const char usage[] =
 "  --help   this text\n"
 "\n"
 "Exit status: 0 if all was decoded; 1 if FILE cannot be read, has no SFrame\n"
-"data or bad data: each fault is told on standard error, and what is sound is\n"
+"data or bad data: each defect is told on standard error, and what is sound is\n"
 "shown; 2 if the command line is wrong.\n";
 
 struct dump {
@@ -52,7 +52,7 @@ struct dump {
 static void text_blob(void *arg, const struct scan_blob *blob, u32 index)
 {
 	const struct dump *dump = arg;
-	const struct sframe_section *sec = &blob->sec;
+	const struct sframe_header *sec = &blob->sec;
 	const struct sframe_raw_header *raw = &blob->raw;
 	char addr[TEXT_SIZE], flags[TEXT_SIZE];
 
@@ -99,19 +99,19 @@ static void text_row(void *arg, const struct scan_blob *blob,
 	       text.fp, text.ra, row->ra_mangled ? " [s]" : "");
 }
 
-static void dump_fault(void *arg, const struct scan_place *place,
-		       enum sframe_fault fault)
+static void dump_defect(void *arg, const struct scan_place *place,
+		       enum sframe_defect defect)
 {
 	const struct dump *dump = arg;
 
-	complain_fault(dump->obj, dump->path, place, fault);
+	complain_defect(dump->obj, dump->path, place, defect);
 }
 
 static const struct scan_ops text_ops = {
 	.blob = text_blob,
 	.fde = text_fde,
 	.row = text_row,
-	.fault = dump_fault,
+	.defect = dump_defect,
 };
 
 static struct scan_result dump_text(const struct dump *dump)
@@ -130,7 +130,7 @@ static struct scan_result dump_text(const struct dump *dump)
 static void json_blob(void *arg, const struct scan_blob *blob, u32 index)
 {
 	const struct dump *dump = arg;
-	const struct sframe_section *sec = &blob->sec;
+	const struct sframe_header *sec = &blob->sec;
 
 	(void)index;
 	json_open(NULL, '{');
@@ -199,7 +199,7 @@ static const struct scan_ops json_ops = {
 	.row = json_row,
 	.fde_end = json_end,
 	.blob_end = json_end,
-	.fault = dump_fault,
+	.defect = dump_defect,
 };
 
 static struct scan_result dump_json(const struct dump *dump)
@@ -218,7 +218,7 @@ static struct scan_result dump_json(const struct dump *dump)
 	json_open("blobs", '[');
 	result = scan(obj->data, obj->addr, obj->size, &json_ops, (void *)dump);
 	json_close(']');
-	json_count("faults", result.faults);
+	json_count("defects", result.defects);
 	json_close('}');
 	return result;
 }

@@ -19,14 +19,14 @@ void complain(const char *format, ...)
 }
 
 /**
- * complain_fault - tell a fault
+ * complain_defect - tell a defect
  * @obj: the file it is in
  * @name: what to call that
  * @place: where in its SFrame data
- * @fault: what
+ * @defect: what
  */
-void complain_fault(const struct object *obj, const char *name,
-		    const struct scan_place *place, enum sframe_fault fault)
+void complain_defect(const struct object *obj, const char *name,
+		    const struct scan_place *place, enum sframe_defect defect)
 {
 	bool guessed = !obj->is_elf && place->fde < 0;
 	char where[64];
@@ -34,7 +34,7 @@ void complain_fault(const struct object *obj, const char *name,
 	complain("%s: %s%s: %s: %s", name,
 		 guessed ? "no ELF file, so taken for a bare section: " : "",
 		 scan_place_text(place, where, sizeof(where)),
-		 sframe_fault_names[fault], sframe_fault_texts[fault]);
+		 sframe_defect_names[defect], sframe_defect_texts[defect]);
 }
 
 /**
@@ -48,5 +48,5 @@ bool complain_result(const char *name, const struct scan_result *result)
 {
 	if (result->gave_up)
 		complain("%s: its FDEs share rows many times over: gave up", name);
-	return result->faults || result->gave_up;
+	return result->defects || result->gave_up;
 }

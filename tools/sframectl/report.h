@@ -8,8 +8,8 @@
 
 __printf(1, 2)
 void complain(const char *format, ...);
-void complain_fault(const struct object *obj, const char *name,
-		    const struct scan_place *place, enum sframe_fault fault);
+void complain_defect(const struct object *obj, const char *name,
+		    const struct scan_place *place, enum sframe_defect defect);
 bool complain_result(const char *name, const struct scan_result *result);
 
 #endif /* SFRAMECTL_REPORT_H */

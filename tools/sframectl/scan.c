@@ -21,11 +21,11 @@ struct scan_state {
 	u64			rows_left;
 };
 
-static void report(struct scan_state *scan, enum sframe_fault fault)
+static void report(struct scan_state *scan, enum sframe_defect defect)
 {
-	scan->result.faults++;
-	if (scan->ops->fault)
-		scan->ops->fault(scan->arg, &scan->place, fault);
+	scan->result.defects++;
+	if (scan->ops->defect)
+		scan->ops->defect(scan->arg, &scan->place, defect);
 }
 
 /* The fields that the decoder does not keep. */
@@ -73,7 +73,7 @@ static int scan_row(struct scan_state *scan, const struct scan_blob *blob,
 	if (err == -ENOENT)
 		return err;
 	if (err)
-		report(scan, rd->fault);
+		report(scan, rd->defect);
 	else if (scan->ops->row)
 		scan->ops->row(scan->arg, blob, &row);
 
@@ -95,20 +95,20 @@ static void scan_rows(struct scan_state *scan, const struct scan_blob *blob,
 }
 
 /* Listing does not mind, but no look-up would follow such an entry. */
-static enum sframe_fault misplaced(const struct scan_blob *blob,
+static enum sframe_defect misplaced(const struct scan_blob *blob,
 				   const struct sframe_fde *fde, u64 last_start)
 {
 	if ((fde->start | (fde->start + fde->size)) >> 63)
-		return SFRAME_FAULT_FDE_RANGE;
+		return SFRAME_DEFECT_FDE_RANGE;
 	if (blob->sec.flags & SFRAME_F_FDE_SORTED && fde->start < last_start)
-		return SFRAME_FAULT_FDE_ORDER;
-	return SFRAME_FAULT_NONE;
+		return SFRAME_DEFECT_FDE_ORDER;
+	return SFRAME_DEFECT_NONE;
 }
 
 static void scan_fdes(struct scan_state *scan, const struct scan_blob *blob)
 {
 	struct sframe_reader *rd = &scan->buf.rd;
-	enum sframe_fault fault;
+	enum sframe_defect defect;
 	struct sframe_fde fde;
 	u64 last_start = 0;
 	u32 i;
@@ -119,14 +119,14 @@ static void scan_fdes(struct scan_state *scan, const struct scan_blob *blob)
 		scan->place.fde = i;
 		buffer_reader_refill(&scan->buf);
 		if (sframe_get_fde(&blob->sec, rd, i, &fde)) {
-			report(scan, rd->fault);
+			report(scan, rd->defect);
 			continue;
 		}
 		if (scan->ops->fde)
 			scan->ops->fde(scan->arg, blob, i, &fde);
-		fault = misplaced(blob, &fde, last_start);
-		if (fault)
-			report(scan, fault);
+		defect = misplaced(blob, &fde, last_start);
+		if (defect)
+			report(scan, defect);
 		last_start = fde.start;
 		scan_rows(scan, blob, &fde);
 		if (scan->ops->fde_end)
@@ -143,12 +143,12 @@ static u64 scan_blob(struct scan_state *scan, u64 off)
 	int err;
 
 	buffer_reader_refill(buf);
-	err = sframe_section_init(&blob.sec, &buf->rd, buf->addr + off,
+	err = sframe_header_read(&blob.sec, &buf->rd, buf->addr + off,
 				  buf->size - off);
 	if (err == -ENOENT)
 		return 0;
 	if (err) {
-		report(scan, buf->rd.fault);
+		report(scan, buf->rd.defect);
 		return 0;
 	}
 	read_raw_header(scan, &blob);
@@ -160,7 +160,7 @@ static u64 scan_blob(struct scan_state *scan, u64 off)
 
 	scan->result.nr_blobs++;
 	scan->place.blob++;
-	scan->result.used = off + sframe_section_size(&blob.sec);
+	scan->result.used = off + sframe_header_span(&blob.sec);
 	if (scan->result.gave_up)
 		return 0;
 	return (scan->result.used + BLOB_ALIGN - 1) & ~(u64)(BLOB_ALIGN - 1);
@@ -194,7 +194,7 @@ static bool all_zero(const u8 *bytes, u64 size)
  * @ops: what to do on the way
  * @arg: for @ops
  *
- * Return: what was found. No blobs and no faults: the section is empty.
+ * Return: what was found. No blobs and no defects: the section is empty.
  */
 struct scan_result scan(const u8 *data, u64 addr, u64 size,
 			const struct scan_ops *ops, void *arg)

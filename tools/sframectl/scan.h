@@ -18,7 +18,7 @@ struct scan_place {
  * @raw: the header in this machine's byte order, for what @sec leaves out
  */
 struct scan_blob {
-	struct sframe_section		sec;
+	struct sframe_header		sec;
 	struct sframe_raw_header	raw;
 };
 
@@ -29,7 +29,7 @@ struct scan_blob {
  * @row: a row
  * @fde_end: behind the rows of an FDE
  * @blob_end: behind the FDEs of a blob
- * @fault: something is wrong here; the scan goes on with the next FDE
+ * @defect: something is wrong here; the scan goes on with the next FDE
  */
 struct scan_ops {
 	void (*blob)(void *arg, const struct scan_blob *blob, u32 index);
@@ -39,21 +39,21 @@ struct scan_ops {
 		    const struct sframe_row *row);
 	void (*fde_end)(void *arg);
 	void (*blob_end)(void *arg);
-	void (*fault)(void *arg, const struct scan_place *place,
-		      enum sframe_fault fault);
+	void (*defect)(void *arg, const struct scan_place *place,
+		      enum sframe_defect defect);
 };
 
 /**
  * struct scan_result - what a scan found
  * @nr_blobs: sound headers
- * @faults: what was wrong
+ * @defects: what was wrong
  * @used: bytes up to the end of the last sound blob
  * @gave_up: there was no end to it: FDEs share their rows many times over
  * @leftover: behind those are bytes that are not zero and no header
  */
 struct scan_result {
 	u32	nr_blobs;
-	u64	faults;
+	u64	defects;
 	u64	used;
 	bool	gave_up;
 	bool	leftover;

@@ -65,17 +65,17 @@ static void rule_to_text(u8 abi, const struct sframe_rule *rule, char *text)
 
 	switch (rule->how) {
 	case SFRAME_RULE_CFA:
-		snprintf(text, TEXT_SIZE, "c%+" PRId64, rule->off);
+		snprintf(text, TEXT_SIZE, "c%+" PRId32, rule->off);
 		break;
 	case SFRAME_RULE_CFA_MEM:
-		snprintf(text, TEXT_SIZE, "(c%+" PRId64 ")", rule->off);
+		snprintf(text, TEXT_SIZE, "(c%+" PRId32 ")", rule->off);
 		break;
 	case SFRAME_RULE_REG:
-		snprintf(text, TEXT_SIZE, "%.8s%+" PRId64,
+		snprintf(text, TEXT_SIZE, "%.8s%+" PRId32,
 			 register_text(abi, rule->reg, name), rule->off);
 		break;
 	case SFRAME_RULE_REG_MEM:
-		snprintf(text, TEXT_SIZE, "(%.8s%+" PRId64 ")",
+		snprintf(text, TEXT_SIZE, "(%.8s%+" PRId32 ")",
 			 register_text(abi, rule->reg, name), rule->off);
 		break;
 	default:

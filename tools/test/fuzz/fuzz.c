@@ -30,9 +30,9 @@ void fuzz_tell(const struct fuzz_most *most)
 		most->what, most->seen, most->bound, most->share);
 }
 
-/* Return: true if a look-up may report @fault, which then has a name and a text. */
-bool fuzz_is_fault(enum sframe_fault fault)
+/* Return: true if a look-up may report @defect, which then has a name and a text. */
+bool fuzz_is_defect(enum sframe_defect defect)
 {
-	return fault > SFRAME_FAULT_NONE && fault < NR_SFRAME_FAULTS &&
-	       sframe_fault_names[fault] && sframe_fault_texts[fault];
+	return defect > SFRAME_DEFECT_NONE && defect < NR_SFRAME_DEFECTS &&
+	       sframe_defect_names[defect] && sframe_defect_texts[defect];
 }

@@ -39,6 +39,6 @@ struct fuzz_most {
 void fuzz_note(struct fuzz_most *most, u64 seen, u64 bound);
 void fuzz_tell(const struct fuzz_most *most);
 
-bool fuzz_is_fault(enum sframe_fault fault);
+bool fuzz_is_defect(enum sframe_defect defect);
 
 #endif /* FUZZ_H */

@@ -68,7 +68,7 @@ static int fuzz_read(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
 static void refill_reader(struct fuzz_reader *reader)
 {
 	reader->rd.budget = reader->budget;
-	reader->rd.fault = SFRAME_FAULT_NONE;
+	reader->rd.defect = SFRAME_DEFECT_NONE;
 	reader->reads = 0;
 	reader->cost = 0;
 	reader->failed = false;
@@ -84,16 +84,16 @@ static void check_error(const struct fuzz_reader *reader, int err)
 	switch (err) {
 	case -EBADMSG:
 	case -EOPNOTSUPP:
-		require(fuzz_is_fault(rd->fault));
+		require(fuzz_is_defect(rd->defect));
 		break;
 	case -E2BIG:
 		require(rd->budget < WINDOW + SFRAME_READ_COST);
-		require(rd->fault == SFRAME_FAULT_NONE);
+		require(rd->defect == SFRAME_DEFECT_NONE);
 		break;
 	default:
 		require(!err || err == -ENOENT || err == -EFAULT);
-		require(rd->fault == SFRAME_FAULT_NONE ||
-			(rd->fault == SFRAME_FAULT_EMPTY && err == -ENOENT));
+		require(rd->defect == SFRAME_DEFECT_NONE ||
+			(rd->defect == SFRAME_DEFECT_EMPTY && err == -ENOENT));
 	}
 }
 
@@ -103,7 +103,7 @@ static void check_error(const struct fuzz_reader *reader, int err)
  * of rows once, through the window. The window is refilled when it has less than
  * a row's words left. A row has at least two bytes, and one more row is tried.
  */
-static u64 lookup_bound(const struct sframe_section *sec)
+static u64 lookup_bound(const struct sframe_header *sec)
 {
 	u64 entries = (u64)sec->num_fdes + 33;
 	u64 refills = sec->fre_len / (WINDOW - SFRAME_FRE_MAX_WORDS_SIZE) +
@@ -115,21 +115,21 @@ static u64 lookup_bound(const struct sframe_section *sec)
 	       ((u64)sec->fre_len / 2 + 1) * SFRAME_ROW_COST;
 }
 
-static bool is_known(const struct sframe_section *sec, u32 reg)
+static bool is_known(const struct sframe_header *sec, u32 reg)
 {
 	return reg < (sec->abi == SFRAME_ABI_AMD64_LE ? SFRAME_AMD64_NR_REGS :
 		      SFRAME_AARCH64_NR_REGS);
 }
 
 /* The walk uses a rule's register as an index of an array. */
-static void check_rule(const struct sframe_section *sec,
+static void check_rule(const struct sframe_header *sec,
 		       const struct sframe_rule *rule)
 {
 	require(rule->how <= SFRAME_RULE_REG_MEM);
 	require(is_known(sec, rule->reg));
 }
 
-static void check_row(const struct sframe_section *sec, u64 pc,
+static void check_row(const struct sframe_header *sec, u64 pc,
 		      const struct sframe_row *row)
 {
 	u64 off = pc - row->func;
@@ -150,7 +150,7 @@ static bool same_rule(const struct sframe_rule *a, const struct sframe_rule *b)
 }
 
 /* Finds the row again by reading all rows of the function, and checks that it is the same. */
-static void check_listed(const struct sframe_section *sec,
+static void check_listed(const struct sframe_header *sec,
 			 struct fuzz_reader *reader, u64 pc,
 			 const struct sframe_row *row)
 {
@@ -182,7 +182,7 @@ static void check_listed(const struct sframe_section *sec,
 		require(same_rule(&decoded.cfa, &row->cfa));
 }
 
-static void look_up(const struct sframe_section *sec, struct fuzz_reader *reader,
+static void look_up(const struct sframe_header *sec, struct fuzz_reader *reader,
 		    u64 pc)
 {
 	struct sframe_row row;
@@ -203,7 +203,7 @@ static void look_up(const struct sframe_section *sec, struct fuzz_reader *reader
 	check_listed(sec, reader, pc, &row);
 }
 
-static void look_up_function(const struct sframe_section *sec,
+static void look_up_function(const struct sframe_header *sec,
 			     struct fuzz_reader *reader, u32 index)
 {
 	struct sframe_fde fde;
@@ -222,11 +222,11 @@ static void look_up_function(const struct sframe_section *sec,
 	look_up(sec, reader, fde.start + fde.size);
 }
 
-static void check_section(const struct sframe_section *sec, u64 size)
+static void check_section(const struct sframe_header *sec, u64 size)
 {
 	u64 end = ADDR + size;
 
-	require(sec->addr == ADDR && sframe_section_size(sec) <= size);
+	require(sec->addr == ADDR && sframe_header_span(sec) <= size);
 	require(sec->fde_addr >= ADDR + sizeof(struct sframe_raw_header));
 	require(sec->fde_addr + (u64)sec->num_fdes * sec->fde_size <=
 		sec->fre_addr);
@@ -251,12 +251,12 @@ static void fuzz_section(const struct setting *setting, u8 *bytes, u64 size)
 		.fail_at = setting->fail_at,
 		.budget = setting->budget % BUDGET ?: BUDGET,
 	};
-	struct sframe_section sec;
+	struct sframe_header sec;
 	u32 i;
 	int err;
 
 	refill_reader(&reader);
-	err = sframe_section_init(&sec, &reader.rd, ADDR, size);
+	err = sframe_header_read(&sec, &reader.rd, ADDR, size);
 	check_error(&reader, err);
 	if (err)
 		return;

@@ -139,9 +139,9 @@ struct sfu_region *sfu_map_find(struct sfu_map *map, unsigned long addr)
 	return NULL;
 }
 
-void sfu_region_retire(struct sfu_region *region, enum sframe_fault fault)
+void sfu_region_retire(struct sfu_region *region, enum sframe_defect defect)
 {
-	require(fuzz_is_fault(fault));
+	require(fuzz_is_defect(defect));
 	require(region->state.counter == SFU_REGION_COVERED);
 	region->state.counter = SFU_REGION_RETIRED;
 }
@@ -223,11 +223,11 @@ static const u8 *take(u8 *to, size_t room, size_t want, const u8 *from,
 }
 
 /* As check_section() of sframe_map.c. */
-static bool learn_section(struct sframe_section *sec, u32 size)
+static bool learn_section(struct sframe_header *sec, u32 size)
 {
 	struct sframe_reader rd = { .read = read_mayfault, .budget = SFU_BUDGET_TASK };
 
-	return !sframe_section_init(sec, &rd, SECTION, size) && !sec->swapped &&
+	return !sframe_header_read(sec, &rd, SECTION, size) && !sec->swapped &&
 	       sec->abi == SFU_ARCH_ABI && sec->num_fdes;
 }
 
@@ -342,7 +342,7 @@ static void check_stop(const struct sfu_walk *walk, const struct sfu_walk *last)
 	require(!memcmp(&walk->frame, &last->frame, sizeof(walk->frame)));
 	require(!memcmp(walk->nr_frames, last->nr_frames, sizeof(walk->nr_frames)));
 	if (walk->stop == SFU_STOP_BAD || walk->stop == SFU_STOP_REFUSED)
-		require(fuzz_is_fault(walk->rd.fault));
+		require(fuzz_is_defect(walk->rd.defect));
 	if (walk->stop == SFU_STOP_EXEC)
 		require(shim_task.in_execve);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * A scan of whatever bytes, as sframectl makes it: every FDE and row becomes
- * text, every fault has a name and a place, and the work ends with the bytes.
+ * text, every defect has a name and a place, and the work ends with the bytes.
  */
 #include "fuzz.h"
 #include "scan.h"
@@ -11,9 +11,9 @@
 struct scanned {
 	u64		size;
 	u64		rows;		/* of this blob */
-	u64		faults;
+	u64		defects;
 	u32		blobs;
-	struct sframe_section sec;
+	struct sframe_header sec;
 	s64		last_start;	/* of the row before, -1: none */
 	bool		in_fde;
 };
@@ -27,7 +27,7 @@ static void look_at_blob(void *arg, const struct scan_blob *blob, u32 index)
 
 	require(index == scanned->blobs++);
 	require(*abi_text(blob->sec.abi) && *flags_text(blob->sec.flags, text));
-	require(sframe_section_size(&blob->sec) <= scanned->size);
+	require(sframe_header_span(&blob->sec) <= scanned->size);
 	scanned->sec = blob->sec;
 	scanned->rows = 0;
 }
@@ -66,16 +66,16 @@ static void look_at_end(void *arg)
 	scanned->in_fde = false;
 }
 
-static void look_at_fault(void *arg, const struct scan_place *place,
-			  enum sframe_fault fault)
+static void look_at_defect(void *arg, const struct scan_place *place,
+			  enum sframe_defect defect)
 {
 	struct scanned *scanned = arg;
 	char text[64];
 
-	require(fuzz_is_fault(fault));
+	require(fuzz_is_defect(defect));
 	require(*scan_place_text(place, text, sizeof(text)));
 	require(place->fde < (s64)scanned->sec.num_fdes);
-	scanned->faults++;
+	scanned->defects++;
 }
 
 void scan_checked(const u8 *data, u64 addr, u64 size)
@@ -85,14 +85,14 @@ void scan_checked(const u8 *data, u64 addr, u64 size)
 		.fde = look_at_fde,
 		.row = look_at_row,
 		.fde_end = look_at_end,
-		.fault = look_at_fault,
+		.defect = look_at_defect,
 	};
 	struct scanned scanned = { .size = size };
 	struct scan_result result = scan(data, addr, size, &ops, &scanned);
 
 	require(!scanned.in_fde);
 	require(result.nr_blobs == scanned.blobs);
-	require(result.faults == scanned.faults);
+	require(result.defects == scanned.defects);
 	require(result.used <= size);
 }
 

@@ -62,15 +62,15 @@ static void list_row(void *arg, const struct scan_blob *blob,
 	}
 }
 
-static void list_fault(void *arg, const struct scan_place *place,
-		       enum sframe_fault fault)
+static void list_defect(void *arg, const struct scan_place *place,
+		       enum sframe_defect defect)
 {
 	struct listing *list = arg;
 	char where[64];
 
-	list->unnamed += fault == SFRAME_FAULT_NONE;
+	list->unnamed += defect == SFRAME_DEFECT_NONE;
 	append(list, "! %s %s\n", scan_place_text(place, where, sizeof(where)),
-	       sframe_fault_names[fault]);
+	       sframe_defect_names[defect]);
 }
 
 void listing_make(struct listing *list, const u8 *data, u64 addr, u64 size)
@@ -79,7 +79,7 @@ void listing_make(struct listing *list, const u8 *data, u64 addr, u64 size)
 		.blob = list_blob,
 		.fde = list_fde,
 		.row = list_row,
-		.fault = list_fault,
+		.defect = list_defect,
 	};
 
 	memset(list, 0, sizeof(*list));

@@ -27,12 +27,12 @@ struct listing {
 	struct scan_result	result;
 	char			text[LISTING_SIZE];
 	u32			len;
-	struct sframe_section	sec;		/* of the last blob */
+	struct sframe_header	sec;		/* of the last blob */
 	struct listed_fde	fdes[32];
 	u32			nr_fdes;
 	struct sframe_row	rows[LISTING_ROWS];
 	u32			nr_rows;
-	u32			unnamed;	/* faults without a name */
+	u32			unnamed;	/* defects without a name */
 };
 
 void listing_make(struct listing *list, const u8 *data, u64 addr, u64 size);

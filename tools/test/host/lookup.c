@@ -20,7 +20,7 @@
 
 struct lookup {
 	struct buffer_reader	buf;
-	struct sframe_section	sec;
+	struct sframe_header	sec;
 	u64			first;
 	u64			last;
 	char			answer[128];

@@ -71,10 +71,10 @@ static struct watched_reader watch(const u8 *data, u64 size)
 /* Header, then look-up, as a walk does it for the first time. */
 static int find(struct watched_reader *w, u64 pc, struct sframe_row *row)
 {
-	struct sframe_section sec;
+	struct sframe_header sec;
 	int err;
 
-	err = sframe_section_init(&sec, &w->rd, ADDR, w->size);
+	err = sframe_header_read(&sec, &w->rd, ADDR, w->size);
 	return err ? err : sframe_find_row(&sec, &w->rd, pc, row);
 }
 
@@ -82,12 +82,12 @@ static int find(struct watched_reader *w, u64 pc, struct sframe_row *row)
 static void check_answer(const struct watched_reader *w, int err,
 			 const char *name)
 {
-	bool fault = err == -EBADMSG || err == -EOPNOTSUPP;
+	bool defect = err == -EBADMSG || err == -EOPNOTSUPP;
 
 	check(!w->outside, "%s: read outside of the section", name);
-	check(err == 0 || err == -ENOENT || fault, "%s: returned %d", name, err);
-	if (fault)
-		check(w->rd.fault != SFRAME_FAULT_NONE, "%s: no fault named", name);
+	check(err == 0 || err == -ENOENT || defect, "%s: returned %d", name, err);
+	if (defect)
+		check(w->rd.defect != SFRAME_DEFECT_NONE, "%s: no defect named", name);
 }
 
 static bool same_rule(const struct sframe_rule *a, const struct sframe_rule *b)
@@ -112,7 +112,7 @@ static void test_listing(const struct build *b, const char *name,
 
 	listing_make(&list, guard_copy(b->bytes, b->len), ADDR, b->len);
 	check(!strcmp(list.text, expect), "%s: got\n%s", name, list.text);
-	check(!list.unnamed, "%s: faults without names", name);
+	check(!list.unnamed, "%s: defects without names", name);
 }
 
 /* Look-up of every address, and of those around. */
@@ -163,7 +163,7 @@ static void test_lookup(const struct build *b, const char *name)
 	u64 pc;
 
 	listing_make(&list, data, ADDR, b->len);
-	if (list.result.faults || !list.result.nr_blobs || any_without_rows(&list))
+	if (list.result.defects || !list.result.nr_blobs || any_without_rows(&list))
 		return;
 	for (i = 0; i < list.nr_fdes; i++) {
 		const struct sframe_fde *fde = &list.fdes[i].fde;
@@ -192,7 +192,7 @@ static void check_hostile(const u8 *bytes, u32 len, const char *name)
 	size_t i;
 
 	listing_make(&list, data, ADDR, len);
-	check(!list.unnamed, "%s: faults without names", name);
+	check(!list.unnamed, "%s: defects without names", name);
 	for (i = 0; i < NR_SOME_PCS; i++) {
 		struct watched_reader w = watch(data, len);
 		struct sframe_row row;
@@ -212,7 +212,7 @@ static void test_truncated(const struct build *b, const char *name)
 		check_hostile(b->bytes, len, name);
 		listing_make(&list, guard_copy(b->bytes, len), ADDR, len);
 		if (len < used)
-			check(list.result.faults, "%s: cut to %u: no fault", name, len);
+			check(list.result.defects, "%s: cut to %u: no defect", name, len);
 	}
 }
 
@@ -267,7 +267,7 @@ static void check_failing_reads(const u8 *data, u32 len, u64 pc,
 		check(err == -EFAULT, "%s: read %u of %u fails: %d", name, n,
 		      whole.calls, err);
 		check(w.calls == n, "%s: went on after read %u failed", name, n);
-		check(w.rd.fault == SFRAME_FAULT_NONE,
+		check(w.rd.defect == SFRAME_DEFECT_NONE,
 		      "%s: read %u fails: blames the section", name, n);
 	}
 }
@@ -292,7 +292,7 @@ static void check_budgets(const u8 *data, u32 len, u64 pc, const char *name)
 		check(w.calls * SFRAME_READ_COST <= budget,
 		      "%s: %u reads for %u", name, w.calls, budget);
 		if (err == -E2BIG)
-			check(w.rd.fault == SFRAME_FAULT_NONE,
+			check(w.rd.defect == SFRAME_DEFECT_NONE,
 			      "%s: budget %u: blames the section", name, budget);
 	}
 	if (!want)
@@ -539,13 +539,13 @@ static void scan_finds_all_blobs(void)
 	memcpy(bytes + 88, b.bytes, b.len);
 	bytes[88 + 2] = 9;
 	listing_make(&list, guard_copy(bytes, 88 + 84), ADDR, 88 + 84);
-	check(list.result.nr_blobs == 1 && list.result.faults == 1, "%u blobs",
+	check(list.result.nr_blobs == 1 && list.result.defects == 1, "%u blobs",
 	      list.result.nr_blobs);
 	check(strstr(list.text, "! blob 1 header version\n"), "%s", list.text);
 
 	bytes[88 + 2] = 3;
 	listing_make(&list, guard_copy(bytes, 88 + 84), ADDR, 88 + 84);
-	check(list.result.nr_blobs == 2 && !list.result.faults, "%u blobs",
+	check(list.result.nr_blobs == 2 && !list.result.defects, "%u blobs",
 	      list.result.nr_blobs);
 	check(list.result.used == 88 + 84, "used %" PRIu64, list.result.used);
 	check(!list.result.leftover, "something left");
@@ -561,7 +561,7 @@ static void scan_tells_leftover(void)
 	check(!list.result.leftover && list.result.used == 84, "zeros");
 	b.bytes[b.len - 1] = 1;
 	listing_make(&list, guard_copy(b.bytes, b.len), ADDR, b.len);
-	check(list.result.leftover && !list.result.faults, "not zeros");
+	check(list.result.leftover && !list.result.defects, "not zeros");
 }
 
 /* FDEs may share rows, but not so as to make a small file cost hours. */

@@ -4,7 +4,7 @@
  *
  * First come the module's cases. Then each file is damaged in every small way
  * and read as sframectl reads it. No byte outside of the file is touched, and
- * each fault has a name.
+ * each defect has a name.
  */
 #include <stdio.h>
 
@@ -15,19 +15,19 @@
 
 #define MAX_SIZE	65536
 
-static void look_at_fault(void *arg, const struct scan_place *place,
-			  enum sframe_fault fault)
+static void look_at_defect(void *arg, const struct scan_place *place,
+			  enum sframe_defect defect)
 {
 	bool *all_named = arg;
 
 	(void)place;
-	*all_named &= fault != SFRAME_FAULT_NONE;
+	*all_named &= defect != SFRAME_DEFECT_NONE;
 }
 
 /* Return: is all well? */
 static bool read_damaged(const u8 *bytes, u64 size)
 {
-	static const struct scan_ops ops = { .fault = look_at_fault };
+	static const struct scan_ops ops = { .defect = look_at_defect };
 	bool all_named = true;
 	struct object obj;
 

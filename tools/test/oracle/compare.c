@@ -49,7 +49,7 @@ struct counts {
  * @covered: ranges of all functions of .sframe so far
  * @counts: numbers of functions, rows, addresses, differences and errata
  * @version: text of the version, NULL before the first header
- * @fault: the reason if .sframe cannot be read completely
+ * @defect: the reason if .sframe cannot be read completely
  */
 struct comparison {
 	const char		*name;
@@ -63,10 +63,10 @@ struct comparison {
 	struct ranges		covered;
 	struct counts		counts;
 	const char		*version;
-	enum sframe_fault	fault;
+	enum sframe_defect	defect;
 };
 
-static const char *version_text(const struct sframe_section *sec)
+static const char *version_text(const struct sframe_header *sec)
 {
 	static const char *const texts[] = { "", "V1", "V2", "V3" };
 
@@ -98,7 +98,7 @@ static void count_difference(struct comparison *cmp, const struct finding *found
 	if (found->err == -ENOENT)
 		printf(" sframe: no row");
 	else if (found->err)
-		printf(" sframe: %s", sframe_fault_names[found->fault]);
+		printf(" sframe: %s", sframe_defect_names[found->defect]);
 	else
 		print_row(cmp, "sframe", &found->sframe);
 	if (found->func)
@@ -141,7 +141,7 @@ static void find_sframe(struct comparison *cmp, struct finding *found)
 	buffer_reader_refill(&cmp->buf);
 	found->err = sframe_find_row(&cmp->blob.sec, &cmp->buf.rd, found->addr,
 				     &found->sframe);
-	found->fault = cmp->buf.rd.fault;
+	found->defect = cmp->buf.rd.defect;
 	found->stored_cfa = found->sframe.cfa.off;
 	if (!found->err && found->sframe.pcmask && found->sframe.start == 0 &&
 	    found->sframe.func == cmp->fde.start)
@@ -224,16 +224,16 @@ static void end_function(void *arg)
 }
 
 /* A row with an unknown register is compared. Any other defect ends the comparison. */
-static void take_fault(void *arg, const struct scan_place *place,
-		       enum sframe_fault fault)
+static void take_defect(void *arg, const struct scan_place *place,
+		       enum sframe_defect defect)
 {
 	struct comparison *cmp = arg;
 
 	(void)place;
-	if (fault == SFRAME_FAULT_REGNUM)
+	if (defect == SFRAME_DEFECT_REGNUM)
 		cmp->counts.rows++;
 	else
-		cmp->fault = fault;
+		cmp->defect = defect;
 }
 
 static u64 functions_bytes_not_covered(struct comparison *cmp)
@@ -295,15 +295,15 @@ static const char *compare_sections(struct comparison *cmp)
 		.fde = begin_function,
 		.row = take_row,
 		.fde_end = end_function,
-		.fault = take_fault,
+		.defect = take_defect,
 	};
 	const struct object *obj = &cmp->obj;
 	struct scan_result result;
 
 	buffer_reader_init(&cmp->buf, obj->data, obj->addr, obj->size);
 	result = scan(obj->data, obj->addr, obj->size, &ops, cmp);
-	if (cmp->fault)
-		return sframe_fault_texts[cmp->fault];
+	if (cmp->defect)
+		return sframe_defect_texts[cmp->defect];
 	if (result.gave_up || result.leftover)
 		return "its .sframe is not understood";
 	if (!result.nr_blobs)

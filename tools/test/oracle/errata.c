@@ -51,7 +51,7 @@ static bool rows_agree(const struct sframe_row *sframe, const struct sframe_row 
 }
 
 /* The mistakes of the assemblers of a version. Only clang writes unsorted sections. */
-static unsigned int mistakes_of(const struct sframe_section *sec)
+static unsigned int mistakes_of(const struct sframe_header *sec)
 {
 	bool pcrel = sec->flags & SFRAME_F_FDE_FUNC_START_PCREL;
 	bool sorted = sec->flags & SFRAME_F_FDE_SORTED;
@@ -161,7 +161,7 @@ static bool is_lost_register(const struct finding *found, u8 fp)
 	const struct sframe_rule *rule = &found->dwarf.fp;
 
 	return found->func && found->sec->version == SFRAME_VERSION_3 &&
-	       found->err == -EOPNOTSUPP && found->fault == SFRAME_FAULT_REGNUM &&
+	       found->err == -EOPNOTSUPP && found->defect == SFRAME_DEFECT_REGNUM &&
 	       rule->how == SFRAME_RULE_REG_MEM && rule->reg != fp;
 }
 

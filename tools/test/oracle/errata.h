@@ -18,7 +18,7 @@ typedef u32 errata_t;
  * @sec: the SFrame section
  * @func: the function as .eh_frame describes it, NULL if it does not
  * @err: error of sframe_find_row()
- * @fault: its reason
+ * @defect: its reason
  * @sframe: the row found, if @err is 0
  * @stored_cfa: the offset of its CFA as it is stored
  * @dwarf: libdw's row, if there is a @func
@@ -26,10 +26,10 @@ typedef u32 errata_t;
 struct finding {
 	const struct object		*obj;
 	u64				addr;
-	const struct sframe_section	*sec;
+	const struct sframe_header	*sec;
 	const struct function		*func;
 	int				err;
-	enum sframe_fault		fault;
+	enum sframe_defect		defect;
 	struct sframe_row		sframe;
 	s64				stored_cfa;
 	struct sframe_row		dwarf;
