@@ -15,10 +15,11 @@ struct sfu_held sfu_held;
 static struct dentry *debugfs_dir;
 
 const char *const sfu_stop_names[] = {
+	[SFU_STOP_NONE] = "none",
 	[SFU_STOP_COMPLETE] = "complete",
 	[SFU_STOP_FULL] = "full",
 	[SFU_STOP_NODATA] = "nodata",
-	[SFU_STOP_UNLEARNED] = "unlearned",
+	[SFU_STOP_UNSCANNED] = "unscanned",
 	[SFU_STOP_EXEC] = "exec",
 	[SFU_STOP_STACK] = "stack-fault",
 	[SFU_STOP_SECTION] = "section-fault",
@@ -50,7 +51,7 @@ static_assert(ARRAY_SIZE(sfu_method_names) == NR_SFU_METHODS);
 static_assert(ARRAY_SIZE(sfu_decline_names) == NR_SFU_DECLINES);
 
 /* The counters are all unsigned longs: @offset names one of them. */
-static unsigned long sum(size_t offset)
+static unsigned long sum_counter(size_t offset)
 {
 	unsigned long total = 0;
 	int cpu;
@@ -62,7 +63,7 @@ static unsigned long sum(size_t offset)
 }
 
 #define show_sum(m, name, field)					\
-	seq_printf(m, "%s %lu\n", name, sum(offsetof(struct sfu_counters, field)))
+	seq_printf(m, "%s %lu\n", name, sum_counter(offsetof(struct sfu_counters, field)))
 
 static void show_group(struct seq_file *m, const char *group,
 		       const char *const *names, unsigned int nr, size_t offset)
@@ -71,25 +72,25 @@ static void show_group(struct seq_file *m, const char *group,
 
 	for (i = 0; i < nr; i++)
 		seq_printf(m, "%s.%s %lu\n", group, names[i],
-			   sum(offset + i * sizeof(unsigned long)));
+			   sum_counter(offset + i * sizeof(unsigned long)));
 }
 
 static int stats_show(struct seq_file *m, void *unused)
 {
 	show_sum(m, "walks", walks);
-	show_group(m, "stop", sfu_stop_names, NR_SFU_STOPS,
-		   offsetof(struct sfu_counters, stops));
+	show_group(m, "stop", sfu_stop_names + 1, NR_SFU_STOPS - 1,
+		   offsetof(struct sfu_counters, stops[1]));
 	show_group(m, "frames", sfu_method_names, NR_SFU_METHODS,
 		   offsetof(struct sfu_counters, frames));
 	show_sum(m, "cache.hits", cache_hits);
 	show_sum(m, "cache.misses", cache_misses);
 	show_group(m, "declined", sfu_decline_names, NR_SFU_DECLINES,
 		   offsetof(struct sfu_counters, declined));
-	show_group(m, "fault", sframe_defect_names + 1, NR_SFRAME_DEFECTS - 1,
-		   offsetof(struct sfu_counters, faults) + sizeof(unsigned long));
-	show_sum(m, "map.asked", asked);
-	show_sum(m, "map.learned", learned);
-	show_sum(m, "map.retired", retired);
+	show_group(m, "defect", sframe_defect_names + 1, NR_SFRAME_DEFECTS - 1,
+		   offsetof(struct sfu_counters, defects[1]));
+	show_sum(m, "scan.requests", scan_requests);
+	show_sum(m, "scan.runs", scans);
+	show_sum(m, "section.bad", bad_sections);
 	seq_printf(m, "map.processes %ld\n", atomic_long_read(&sfu_held.processes));
 	seq_printf(m, "map.sections %ld\n", atomic_long_read(&sfu_held.sections));
 	seq_printf(m, "map.bytes %ld\n", atomic_long_read(&sfu_held.bytes));
@@ -100,7 +101,7 @@ DEFINE_SHOW_ATTRIBUTE(stats);
 /**
  * sfu_stats_init() - create the debugfs files
  *
- * Without debugfs the module works the same, unobserved.
+ * Without debugfs the module works the same; its counters cannot be read.
  *
  * Context: May sleep.
  */

@@ -2,11 +2,14 @@
 /*
  * sframe_unwind: precise user-space stack traces from SFrame data.
  *
- * perf and BPF take user stacks in one of two ways. perf_callchain_user() runs
- * with the sample, in NMI, interrupt or task context; we enter it by ftrace,
- * store our frames and leave the original nothing to add. unwind_user(), where
- * the kernel has it, runs on the way back to user mode and may sleep; we take
- * its place. Both use one walk; what differs is whether a read may fault.
+ * `sframe_` is the format and runs anywhere; `sfu_` is the module. Data moves forward
+ * only: hook -> process map -> section -> row -> step -> callchain.
+ *
+ * perf and BPF take user stacks in one of two ways. perf_callchain_user() runs with the
+ * sample, in NMI, interrupt or task context. The module enters it by ftrace and stores
+ * its frames; nothing that the original then stores has room. unwind_user(), if the
+ * kernel has it, runs on the way back to user mode and may sleep. The module replaces
+ * it. Both use the same walk; in the second a read may fault.
  */
 #define pr_fmt(fmt) "sframe_unwind: " fmt
 
@@ -19,7 +22,12 @@
 
 #include "compat.h"
 #include "sframe_arch.h"
+#include "sframe_event.h"
+#include "sframe_hook.h"
 #include "sframe_map.h"
+#include "sframe_process.h"
+#include "sframe_request.h"
+#include "sframe_scan.h"
 #include "sframe_stats.h"
 #include "sframe_walk.h"
 
@@ -28,22 +36,23 @@
 
 static bool enabled = true;
 module_param(enabled, bool, 0644);
-MODULE_PARM_DESC(enabled, "unwind (default); else leave all stacks to the kernel");
+MODULE_PARM_DESC(enabled, "unwind user stacks (default); N leaves all of them to the kernel");
 
-/* The one place where a walk's end is told: counted, and traced. */
-static void walk_end(const struct sfu_walk *walk, struct pt_regs *regs)
+/* Counts and traces the end of a walk. */
+static void report_walk(const struct sfu_walk *walk, struct pt_regs *regs,
+			enum sfu_stop stop)
 {
 	unsigned int i, nr_frames = 1;
 
-	sfu_count(stops[walk->stop]);
+	sfu_count(stops[stop]);
 	for (i = 0; i < NR_SFU_METHODS; i++) {
 		sfu_count_many(frames[i], walk->nr_frames[i]);
 		nr_frames += walk->nr_frames[i];
 	}
-	sfu_count_many(cache_hits, walk->nr_cached);
-	sfu_count_many(cache_misses, walk->nr_missed);
+	sfu_count_many(cache_hits, walk->lookup.nr_cached);
+	sfu_count_many(cache_misses, walk->lookup.nr_missed);
 	trace_sfu_walk(instruction_pointer(regs), walk->frame.ip, nr_frames,
-		       sfu_stop_names[walk->stop]);
+		       sfu_stop_names[stop]);
 }
 
 static bool decline(enum sfu_decline why)
@@ -52,12 +61,12 @@ static bool decline(enum sfu_decline why)
 	return false;
 }
 
-/* Is this a stack for us? The registers are those of user mode. */
+/* May the module walk this stack? @regs are registers of user mode. */
 static bool may_walk(struct pt_regs *regs)
 {
 	if (!READ_ONCE(enabled))
 		return decline(SFU_DECLINE_DISABLED);
-	sfu_map_note_profiler();
+	sfu_event_profiled();
 	if (!current->mm || (current->flags & (PF_KTHREAD | PF_USER_WORKER)))
 		return decline(SFU_DECLINE_KTHREAD);
 	if (current->flags & PF_VCPU)
@@ -67,54 +76,58 @@ static bool may_walk(struct pt_regs *regs)
 	return true;
 }
 
-/* The kernel knows frame pointers itself. New code may bring a section along. */
+/*
+ * A process without any section is left to the kernel, which follows frame pointers
+ * itself. Code that the map does not have may bring a section.
+ */
 static bool has_sections(struct sfu_map *map, struct pt_regs *regs)
 {
 	if (!map || map->nr_sections)
 		return true;
 	if (!sfu_map_find(map, instruction_pointer(regs)))
-		sfu_map_ask(current->mm, map);
+		sfu_request_for_sample(current->mm, map);
 	return decline(SFU_DECLINE_NOSECTION);
 }
 
 /* ---- the synchronous hook: any context ---- */
 
-/* The callers' addresses, to where perf_callchain_store() would put each. */
-static void store_callers(struct perf_callchain_entry_ctx *ctx,
-			  struct sfu_walk *walk)
+/* Stores the addresses of the callers where perf_callchain_store() would. */
+static enum sfu_stop store_callers(struct perf_callchain_entry_ctx *ctx,
+				   struct sfu_walk *walk)
 {
 	struct perf_callchain_entry *entry = ctx->entry;
+	enum sfu_stop stop = SFU_STOP_NONE;
 	unsigned int nr;
 	u64 beyond;
 
-	while (ctx->nr < ctx->max_stack) {
-		nr = sfu_walk_callers(walk, &entry->ip[entry->nr],
-				      ctx->max_stack - ctx->nr);
-		if (!nr)
-			return;
+	while (!stop && ctx->nr < ctx->max_stack) {
+		stop = sfu_walk_callers(walk, &entry->ip[entry->nr],
+					ctx->max_stack - ctx->nr, &nr);
 		entry->nr += nr;
 		ctx->nr += nr;
 	}
-	if (sfu_walk_callers(walk, &beyond, 1))
-		walk->stop = SFU_STOP_FULL;
+	if (stop)
+		return stop;
+	/* There is no room. Is there another caller? */
+	stop = sfu_walk_callers(walk, &beyond, 1, &nr);
+	return nr ? SFU_STOP_FULL : stop;
 }
 
 static void store_frames(struct perf_callchain_entry_ctx *ctx,
 			 struct sfu_map *map, struct pt_regs *regs)
 {
+	enum sfu_stop stop = SFU_STOP_FULL;
 	struct sfu_walk walk;
 
 	sfu_count(walks);
 	sfu_walk_init(&walk, map, regs, false);
-	if (perf_callchain_store(ctx, walk.frame.ip))
-		walk.stop = SFU_STOP_FULL;
-	else
-		store_callers(ctx, &walk);
-	walk_end(&walk, regs);
-	if (walk.lacking)
-		sfu_map_ask(current->mm, map);
+	if (!perf_callchain_store(ctx, walk.frame.ip))
+		stop = store_callers(ctx, &walk);
+	report_walk(&walk, regs, stop);
+	if (sfu_stop_needs_scan(stop))
+		sfu_request_for_sample(current->mm, map);
 
-	/* No room: what the original would store goes nowhere. */
+	/* The original finds no room for its own frames. */
 	ctx->nr = ctx->max_stack;
 }
 
@@ -130,7 +143,7 @@ static void notrace on_callchain_user(unsigned long ip, unsigned long parent_ip,
 	if (!may_walk(regs))
 		return;
 	rcu_read_lock();
-	map = sfu_map_lookup(current->mm);
+	map = sfu_process_map(current->mm);
 	if (has_sections(map, regs))
 		store_frames(ctx, map, regs);
 	rcu_read_unlock();
@@ -138,50 +151,49 @@ static void notrace on_callchain_user(unsigned long ip, unsigned long parent_ip,
 
 static struct ftrace_ops callchain_ops = {
 	.func	= on_callchain_user,
-	/* Not silenced by kernel.ftrace_enabled=0. */
-	.flags	= FTRACE_OPS_FL_PERMANENT,
 };
 
 /* ---- the deferred hook: task context, may sleep ---- */
 
-/* Who is in replace_unwind_user(); ftrace does not wait for sleepers. */
+/* The tasks in replace_unwind_user(): ftrace does not wait for tasks that sleep. */
 DEFINE_STATIC_SRCU(deferred_srcu);
 
-static void trace_frames(struct unwind_stacktrace *trace, unsigned int max,
-			 struct sfu_map *map, struct sfu_walk *walk)
+static enum sfu_stop trace_frames(struct unwind_stacktrace *trace, unsigned int max,
+				  struct sfu_map *map, struct sfu_walk *walk)
 {
+	enum sfu_stop stop = SFU_STOP_NONE;
+	unsigned int nr;
 	u64 ip;
 
 	sfu_walk_init(walk, map, task_pt_regs(current), true);
 	trace->nr = 0;
-	do {
-		if (trace->nr == max) {
-			walk->stop = SFU_STOP_FULL;
-			break;
-		}
+	while (!stop && trace->nr < max) {
 		trace->entries[trace->nr++] = walk->frame.ip;
-	} while (sfu_walk_callers(walk, &ip, 1));
+		stop = sfu_walk_callers(walk, &ip, 1, &nr);
+	}
+	return stop ?: SFU_STOP_FULL;
 }
 
-/* What was not learned yet can be learned here and now, once. */
-static void trace_learning(struct unwind_stacktrace *trace, unsigned int max)
+/* If the walk needs a scan, scans here and now, once, and walks again. */
+static void trace_and_scan(struct unwind_stacktrace *trace, unsigned int max)
 {
 	struct mm_struct *mm = current->mm;
-	bool learned = false;
+	bool has_scanned = false;
 	struct sfu_walk walk;
 	struct sfu_map *map;
+	enum sfu_stop stop;
 
 	sfu_count(walks);
 	for (;;) {
-		map = sfu_map_get(mm);
-		trace_frames(trace, max, map, &walk);
+		map = sfu_process_get_map(mm);
+		stop = trace_frames(trace, max, map, &walk);
 		sfu_map_put(map);
-		if (!walk.lacking || learned)
+		if (!sfu_stop_needs_scan(stop) || has_scanned)
 			break;
-		sfu_map_learn(mm, map);
-		learned = true;
+		sfu_scan_mm(mm, map);
+		has_scanned = true;
 	}
-	walk_end(&walk, task_pt_regs(current));
+	report_walk(&walk, task_pt_regs(current), stop);
 }
 
 static int replace_unwind_user(struct unwind_stacktrace *trace, unsigned int max)
@@ -190,7 +202,7 @@ static int replace_unwind_user(struct unwind_stacktrace *trace, unsigned int max
 
 	trace->nr = 0;
 	if (max)
-		trace_learning(trace, max);
+		trace_and_scan(trace, max);
 	srcu_read_unlock(&deferred_srcu, idx);
 	return max ? 0 : -EINVAL;
 }
@@ -206,7 +218,7 @@ static void notrace on_unwind_user(unsigned long ip, unsigned long parent_ip,
 	if (!may_walk(regs))
 		return;
 	rcu_read_lock();
-	ours = has_sections(sfu_map_lookup(current->mm), regs);
+	ours = has_sections(sfu_process_map(current->mm), regs);
 	rcu_read_unlock();
 	if (ours)
 		ftrace_regs_set_instruction_pointer(fregs, target);
@@ -214,92 +226,17 @@ static void notrace on_unwind_user(unsigned long ip, unsigned long parent_ip,
 
 static struct ftrace_ops unwind_user_ops = {
 	.func	= on_unwind_user,
-	.flags	= FTRACE_OPS_FL_PERMANENT | FTRACE_OPS_FL_IPMODIFY,
+	.flags	= FTRACE_OPS_FL_IPMODIFY,
 };
 
-/* ---- the hooks of the process map: task context ---- */
-
-static void notrace on_mmap(unsigned long ip, unsigned long parent_ip,
-			    struct ftrace_ops *ops, struct ftrace_regs *fregs)
-{
-	sfu_map_on_mmap((void *)ftrace_regs_get_argument(fregs, 0));
-}
-
-static void notrace on_unmap(unsigned long ip, unsigned long parent_ip,
-			     struct ftrace_ops *ops, struct ftrace_regs *fregs)
-{
-	sfu_map_on_unmap((void *)ftrace_regs_get_argument(fregs, 0));
-}
-
-static void notrace on_fork(unsigned long ip, unsigned long parent_ip,
-			    struct ftrace_ops *ops, struct ftrace_regs *fregs)
-{
-	sfu_map_on_fork((void *)ftrace_regs_get_argument(fregs, 0));
-}
-
-static void notrace on_process_exit(unsigned long ip, unsigned long parent_ip,
-				    struct ftrace_ops *ops,
-				    struct ftrace_regs *fregs)
-{
-	sfu_map_on_exit((void *)ftrace_regs_get_argument(fregs, 0));
-}
-
-static void notrace on_profiler(unsigned long ip, unsigned long parent_ip,
-				struct ftrace_ops *ops, struct ftrace_regs *fregs)
-{
-	sfu_map_note_profiler();
-}
-
-/**
- * struct map_hook - a function of the kernel at which the process map is told
- * @function: its name
- * @required: else code loses its first sample, and no more
- * @ops: hooks it
- * @hooked: done
- */
-struct map_hook {
-	const char		*function;
-	bool			required;
-	struct ftrace_ops	ops;
-	bool			hooked;
-};
-
-static struct map_hook map_hooks[] = {
-	/* Each removed mapping, whole, once it is out of the mm. */
-	{ "unlink_anon_vmas", true, { .func = on_unmap } },
-	{ "exit_mmap", true, { .func = on_process_exit } },
-	{ "perf_event_mmap", false, { .func = on_mmap } },
-	{ "perf_event_fork", false, { .func = on_fork } },
-	{ "get_callchain_buffers", false, { .func = on_profiler } },
-};
-
-/* ---- the hooks, together ---- */
+/* ---- both hooks, init and exit ---- */
 
 static bool hooked_deferred;
-
-static int hook(struct ftrace_ops *ops, const char *function)
-{
-	char filter[KSYM_NAME_LEN];	/* ftrace parses it in place */
-	int err;
-
-	strscpy(filter, function);
-	err = ftrace_set_filter(ops, filter, strlen(filter), 1);
-	err = err ? -ENODEV : register_ftrace_function(ops);
-	if (err)
-		ftrace_free_filter(ops);
-	return err;
-}
-
-static void unhook(struct ftrace_ops *ops)
-{
-	unregister_ftrace_function(ops);
-	ftrace_free_filter(ops);
-}
 
 static int hook_callchain(void)
 {
 	static const char function[] = "perf_callchain_user";
-	int err = hook(&callchain_ops, function);
+	int err = sfu_hook(&callchain_ops, function);
 
 	if (err == -ENODEV)
 		pr_err("this kernel's %s() cannot be traced by ftrace, so no stack can be unwound; a kernel with CONFIG_PERF_EVENTS and CONFIG_DYNAMIC_FTRACE_WITH_ARGS is needed\n",
@@ -309,7 +246,7 @@ static int hook_callchain(void)
 	return err;
 }
 
-/* Not all kernels can defer, and we can do without. */
+/* Not all kernels can defer. The module works without it. */
 static void hook_unwind_user(void)
 {
 	static const char function[] = "unwind_user";
@@ -317,7 +254,7 @@ static void hook_unwind_user(void)
 
 	if (!SFU_HAVE_UNWIND_USER)
 		return;
-	err = hook(&unwind_user_ops, function);
+	err = sfu_hook(&unwind_user_ops, function);
 	if (err == -EBUSY)
 		pr_warn("another user of ftrace (a live patch?) owns %s(): deferred stacks are left to the kernel, --call-graph=sframe,sync still works\n",
 			function);
@@ -331,56 +268,11 @@ static void unhook_unwind_user(void)
 {
 	if (!hooked_deferred)
 		return;
-	unhook(&unwind_user_ops);
-	/* From the trampoline into the read-side section, and out of it. */
+	sfu_unhook(&unwind_user_ops);
+	/* See sframe_unwind_exit(). */
 	synchronize_rcu_tasks();
 	synchronize_srcu(&deferred_srcu);
 	synchronize_rcu_tasks();
-}
-
-static void unhook_map(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(map_hooks); i++) {
-		if (map_hooks[i].hooked)
-			unhook(&map_hooks[i].ops);
-		map_hooks[i].hooked = false;
-	}
-}
-
-/* Hooked first of all, so this is also who finds ftrace turned off. */
-static void tell_map_not_hooked(const char *function, int err)
-{
-	if (err == -EBUSY)
-		pr_err("ftrace is turned off, and without it no stack can be unwound: turn it on (sysctl kernel.ftrace_enabled=1) and load the module again\n");
-	else
-		pr_err("this kernel's %s() cannot be traced by ftrace (error %d), so nothing tells when code is unmapped, and stacks might be wrong\n",
-		       function, err);
-}
-
-static int hook_map(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(map_hooks); i++) {
-		struct map_hook *map_hook = &map_hooks[i];
-		int err;
-
-		map_hook->ops.flags = FTRACE_OPS_FL_PERMANENT;
-		err = hook(&map_hook->ops, map_hook->function);
-		map_hook->hooked = !err;
-		if (!err)
-			continue;
-		if (map_hook->required) {
-			tell_map_not_hooked(map_hook->function, err);
-			unhook_map();
-			return err;
-		}
-		pr_info("%s() cannot be traced by ftrace (error %d): new code may lose its first sample\n",
-			map_hook->function, err);
-	}
-	return 0;
 }
 
 static int hooks_get(char *buf, const struct kernel_param *kp)
@@ -398,58 +290,60 @@ static const struct kernel_param_ops hooks_ops = {
 	.set	= hooks_set,
 };
 module_param_cb(hooks, &hooks_ops, NULL, 0444);
-MODULE_PARM_DESC(hooks, "what is unwound: sync, or sync,deferred (read only)");
+MODULE_PARM_DESC(hooks, "hooks that are set: sync, or sync,deferred (read only)");
 
 static int __init sframe_unwind_init(void)
 {
 	int err;
 
-	err = sfu_map_init();
+	err = sfu_request_init();
 	if (err)
 		return err;
-	err = hook_map();
+	err = sfu_event_init();
 	if (err)
-		goto err_map;
+		goto err_request;
 	err = hook_callchain();
 	if (err)
-		goto err_hooks;
+		goto err_event;
 	hook_unwind_user();
 	sfu_stats_init();
 	pr_info("user stacks are unwound from SFrame (%s)\n",
 		hooked_deferred ? "synchronous and deferred" : "synchronous");
 	return 0;
 
-err_hooks:
-	unhook_map();
-err_map:
-	sfu_map_exit();
+err_event:
+	sfu_event_exit();
+err_request:
+	sfu_request_exit();
+	sfu_process_exit();
 	return err;
 }
 
 /*
- * Why nobody is left in here, or comes back, when the module goes:
+ * Why nobody is left in the module, or comes back, when it goes:
  *
- * Samples, in NMI, interrupt or task context, are in on_callchain_user() or
- * on_unwind_user() with preemption disabled; unregister_ftrace_function() waits
- * for all of them, and for all who are on the way through ftrace's trampoline.
+ * Samples, in NMI, interrupt or task context, run on_callchain_user() or
+ * on_unwind_user() with preemption disabled. unregister_ftrace_function() waits for all
+ * of them, and for all that are on their way through the trampoline of ftrace.
  *
- * Tasks that on_unwind_user() sent to replace_unwind_user() may be preempted
- * or asleep: ahead of its srcu_read_lock(), waited for by the first
- * synchronize_rcu_tasks(), for they have not slept since; inside, by
- * synchronize_srcu(); behind it, by the second synchronize_rcu_tasks().
+ * Tasks that on_unwind_user() has sent to replace_unwind_user() may be preempted or
+ * asleep. A task before srcu_read_lock() has not slept since the hook: the first
+ * synchronize_rcu_tasks() waits for it. synchronize_srcu() waits for a task inside. The
+ * second synchronize_rcu_tasks() waits for a task after srcu_read_unlock().
  *
- * From then on no walk runs, so none asks for learning, and nobody takes a
- * reference on a map. Requests under way and the process maps are sfu_map_exit()'s
- * own argument. Readers of debugfs are waited for by its removal; module
+ * From then on no walk runs: no walk requests a scan or takes a reference on a map.
+ * Requests under way, and the processes, are the arguments of sfu_request_exit() and
+ * sfu_process_exit(). The removal of debugfs files waits for their readers. Module
  * parameters are sysfs files, which pin the module.
  */
 static void __exit sframe_unwind_exit(void)
 {
 	sfu_stats_exit();
 	unhook_unwind_user();
-	unhook(&callchain_ops);
-	unhook_map();
-	sfu_map_exit();
+	sfu_unhook(&callchain_ops);
+	sfu_event_exit();
+	sfu_request_exit();
+	sfu_process_exit();
 }
 
 module_init(sframe_unwind_init);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The rule cache: from an address to its row. See sframe_cache.c.
+ * The rule cache: from an address to its row. See sample/sframe_cache.c.
  */
 #ifndef SFU_CACHE_H
 #define SFU_CACHE_H
@@ -10,33 +10,15 @@
 
 #include "sframe_core.h"
 
-/* A rule, and a row, of this machine in short: see sframe_rule and sframe_row. */
-struct sfu_rule {
-	s32	off;
-	u8	how;
-	u8	reg;
-};
-
-/* A row; or, if @none, that there is none. */
-struct sfu_row {
-	struct sfu_rule	cfa;
-	struct sfu_rule	ra;
-	struct sfu_rule	fp;
-	u64		func;
-	bool		outermost;
-	bool		signal;
-	bool		none;
-};
-
 /**
- * union sfu_quick - a row of the most common kind, in one word
- * @cfa: the CFA is so much above the base, a multiple of SFU_ARCH_CFA_ALIGN
- * @ra: the return address is stored there, from the base, all of it below the CFA
- * @fp: likewise the caller's frame pointer, if it was saved
- * @how: SFU_QUICK_*: which register is the base; 0: the row is of another kind
+ * union sfu_fast_row - a row of the most common kind, in one word
+ * @cfa: bytes from the base register to the CFA, a multiple of SFU_ARCH_CFA_ALIGN
+ * @ra: bytes from the base to the stored return address; all of it is below the CFA
+ * @fp: likewise for the caller's frame pointer, if it is saved
+ * @how: SFU_FAST_*: which register is the base; 0: the row is of another kind
  * @word: all of it, read and written at once
  */
-union sfu_quick {
+union sfu_fast_row {
 	struct {
 		u16	cfa;
 		u16	ra;
@@ -46,32 +28,34 @@ union sfu_quick {
 	u64	word;
 };
 
-#define SFU_QUICK_SP		0x01
-#define SFU_QUICK_FP		0x02
-#define SFU_QUICK_FP_SAVED	0x04
-
-void sfu_row_set(struct sfu_row *row, const struct sframe_row *from);
+#define SFU_FAST_SP		0x01
+#define SFU_FAST_FP		0x02
+#define SFU_FAST_FP_SAVED	0x04
 
 /**
- * struct sfu_cache_entry - a cache line
- * @key: of the row; 0 while it is written
- * @seq: odd while it is written
- * @quick: the row once more
+ * struct sfu_cache_entry - one cache line
+ * @key: names the address and its mapping; 0 while the entry is written
+ * @seq: odd while the entry is written
+ * @has_row: false: the section has no row for the address
+ * @fast: the row once more, if it is of the most common kind
  * @row: the row
  */
 struct sfu_cache_entry {
-	u64		key;
-	atomic_t	seq;
-	union sfu_quick	quick;
-	struct sfu_row	row;
+	u64			key;
+	atomic_t		seq;
+	bool			has_row;
+	union sfu_fast_row	fast;
+	struct sframe_row	row;
 } __aligned(64);
+
+static_assert(sizeof(struct sfu_cache_entry) == 64);
 
 #define SFU_CACHE_BITS	8
 
 /**
  * struct sfu_cache - the rule cache of a process
- * @entries: those of return addresses, and those of sampled addresses: many of
- *	these are seen once, and would drive out the others
+ * @entries: one half for return addresses, one for activation addresses. Many of
+ *	the latter are seen once and would push the others out
  */
 struct sfu_cache {
 	struct sfu_cache_entry	entries[2][1 << SFU_CACHE_BITS];
@@ -80,25 +64,24 @@ struct sfu_cache {
 struct sfu_cache *sfu_cache_alloc(void);
 void sfu_cache_free(struct sfu_cache *cache);
 
-/* One half of the cache. */
+/* The half of the cache for addresses of this kind. */
 static inline struct sfu_cache_entry *sfu_cache_half(struct sfu_cache *cache,
-						     bool sampled)
+						     bool is_activation)
 {
-	return cache->entries[sampled];
+	return cache->entries[is_activation];
 }
 
 /**
- * sfu_cache_find() - where the row of an address is, if it has been added
+ * sfu_cache_begin() - begin to read the entry of a key
  * @half: of the cache
- * @key: names the address, and what is mapped there; not 0
- * @seq: for sfu_cache_is_same()
+ * @key: names the address and its mapping; not 0
+ * @seq: set for sfu_cache_is_same()
  *
  * Context: Any, NMI included.
- * Return: Where it is, if &sfu_cache_entry.key is @key, and if sfu_cache_is_same()
- * once it has been read.
+ * Return: The entry, which may be that of another key.
  */
 static __always_inline const struct sfu_cache_entry *
-sfu_cache_find(const struct sfu_cache_entry *half, u64 key, int *seq)
+sfu_cache_begin(const struct sfu_cache_entry *half, u64 key, int *seq)
 {
 	const struct sfu_cache_entry *entry = &half[hash_64(key, SFU_CACHE_BITS)];
 
@@ -106,41 +89,65 @@ sfu_cache_find(const struct sfu_cache_entry *half, u64 key, int *seq)
 	return entry;
 }
 
-/* Is what has been read of one write, whole? */
+/* Do all reads since sfu_cache_begin() belong to one complete write? */
 static __always_inline bool sfu_cache_is_same(const struct sfu_cache_entry *entry,
 					      int seq)
 {
-	smp_rmb();	/* with the barriers of sfu_cache_add() */
+	smp_rmb();	/* pairs with the barriers of sfu_cache_add() */
 	return !(seq & 1) && atomic_read(&entry->seq) == seq;
 }
 
 /**
- * sfu_cache_quick() - the row of an address, if it is of the most common kind
+ * sfu_cache_find() - look a row up
  * @half: of the cache
- * @key: names the address, and what is mapped there; not 0
+ * @key: names the address and its mapping; not 0
+ * @row: set to the row if there is one
+ * @has_row: set to whether the section has a row there
  *
- * The key is the same before and behind one read of one word: that was the word
- * of this key, even if others came and went between.
+ * Both outputs are undefined if nothing was found.
  *
  * Context: Any, NMI included.
- * Return: The row, or 0: there is none.
+ * Return: Whether the cache knows the address.
  */
-static __always_inline union sfu_quick
-sfu_cache_quick(const struct sfu_cache_entry *half, u64 key)
+static __always_inline bool sfu_cache_find(const struct sfu_cache_entry *half, u64 key,
+					   struct sframe_row *row, bool *has_row)
 {
-	const struct sfu_cache_entry *entry = &half[hash_64(key, SFU_CACHE_BITS)];
-	union sfu_quick quick;
+	const struct sfu_cache_entry *entry;
+	int seq;
 
-	/* Both with the barriers of sfu_cache_add(). */
-	if (smp_load_acquire(&entry->key) != key)
-		return (union sfu_quick){};
-	quick.word = READ_ONCE(entry->quick.word);
-	smp_rmb();	/* likewise */
-	if (READ_ONCE(entry->key) != key)
-		return (union sfu_quick){};
-	return quick;
+	entry = sfu_cache_begin(half, key, &seq);
+	*row = entry->row;
+	*has_row = entry->has_row;
+	return READ_ONCE(entry->key) == key && sfu_cache_is_same(entry, seq);
 }
 
-void sfu_cache_add(struct sfu_cache_entry *half, u64 key, const struct sfu_row *row);
+/**
+ * sfu_cache_fast_row() - look up a row of the most common kind
+ * @half: of the cache
+ * @key: names the address and its mapping; not 0
+ *
+ * The key is the same before and after one read of one word. So the word is that
+ * of this key, even if other rows were written to the entry in between.
+ *
+ * Context: Any, NMI included.
+ * Return: The row, or 0 if the cache has no such row.
+ */
+static __always_inline union sfu_fast_row
+sfu_cache_fast_row(const struct sfu_cache_entry *half, u64 key)
+{
+	const struct sfu_cache_entry *entry = &half[hash_64(key, SFU_CACHE_BITS)];
+	union sfu_fast_row fast;
+
+	/* Pairs with the barriers of sfu_cache_add(). */
+	if (smp_load_acquire(&entry->key) != key)
+		return (union sfu_fast_row){};
+	fast.word = READ_ONCE(entry->fast.word);
+	smp_rmb();	/* pairs with the barriers of sfu_cache_add() */
+	if (READ_ONCE(entry->key) != key)
+		return (union sfu_fast_row){};
+	return fast;
+}
+
+void sfu_cache_add(struct sfu_cache_entry *half, u64 key, const struct sframe_row *row);
 
 #endif /* SFU_CACHE_H */

@@ -76,7 +76,7 @@ struct sframe_raw_fde_v3 {
 	u32	fre_off;		/* of the attribute, not of the first FRE */
 } __packed;
 
-/* ... and its attribute, directly ahead of the function's FREs. */
+/* ... and its attribute, directly before the FREs of the function. */
 struct sframe_raw_attr_v3 {
 	u16	num_fres;
 	u8	info;
@@ -107,7 +107,7 @@ struct sframe_raw_attr_v3 {
 #define SFRAME_FRE_WORD_SIZE(info)	(((info) >> 5) & 3)
 #define SFRAME_FRE_RA_MANGLED(info)	(((info) >> 7) & 1)
 
-/* At most 15 words of 4 bytes; ahead of them start address (4) and info (1). */
+/* At most 15 words of 4 bytes, after the start address (4) and the info word (1). */
 #define SFRAME_FRE_MAX_WORDS_SIZE	60
 #define SFRAME_FRE_MAX_SIZE		(4 + 1 + SFRAME_FRE_MAX_WORDS_SIZE)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the module counts, and shows under debugfs.
+ * The counters of the module, shown under debugfs. See sframe_stats.c.
  */
 #ifndef SFU_STATS_H
 #define SFU_STATS_H
@@ -10,28 +10,34 @@
 
 #include "sframe_core.h"
 
-/* Each walk ends for exactly one of these. The order is that of the output. */
+/*
+ * Why a walk cannot go on. Each walk ends for exactly one of these. The order is that
+ * of the output.
+ */
 enum sfu_stop {
+	SFU_STOP_NONE,			/* it can go on */
 	SFU_STOP_COMPLETE,		/* outermost frame reached */
 	SFU_STOP_FULL,			/* no room for more frames */
 	SFU_STOP_NODATA,		/* no section, no provable fp */
-	SFU_STOP_UNLEARNED,		/* mapping not known yet */
+	SFU_STOP_UNSCANNED,		/* code not in the map yet */
 	SFU_STOP_EXEC,			/* in execve(): no stack yet */
-	SFU_STOP_STACK,			/* stack word not readable */
-	SFU_STOP_SECTION,		/* .sframe not readable now */
-	SFU_STOP_BAD,			/* see the fault counters */
-	SFU_STOP_REFUSED,		/* likewise, section is kept */
+	SFU_STOP_STACK,			/* stack word not present */
+	SFU_STOP_SECTION,		/* .sframe not present */
+	SFU_STOP_BAD,			/* see the defect counters */
+	SFU_STOP_REFUSED,		/* likewise; the section is kept */
 	SFU_STOP_BUDGET,		/* more work than allowed */
 	SFU_STOP_CFA,			/* stack would not unwind upward */
 	SFU_STOP_RA,			/* no code at the return address */
 	SFU_STOP_REGISTER,		/* needs a register not known here */
-	SFU_STOP_SIGNAL,		/* signal frame not to be trusted */
+	SFU_STOP_SIGNAL,		/* signal frame is not trusted */
 	NR_SFU_STOPS
 };
 
 extern const char *const sfu_stop_names[];
+extern const char *const sfu_method_names[];
+extern const char *const sfu_decline_names[];
 
-/* How a caller's frame was found. */
+/* How the caller's frame was found. */
 enum sfu_method {
 	SFU_METHOD_SFRAME,
 	SFU_METHOD_FP,
@@ -39,12 +45,10 @@ enum sfu_method {
 	NR_SFU_METHODS
 };
 
-extern const char *const sfu_method_names[];
-
 /* Why a stack was left to the kernel's own code. */
 enum sfu_decline {
 	SFU_DECLINE_DISABLED,
-	SFU_DECLINE_KTHREAD,		/* or no memory of its own */
+	SFU_DECLINE_KTHREAD,		/* or a task without memory of its own */
 	SFU_DECLINE_GUEST,		/* a virtual machine's CPU */
 	SFU_DECLINE_COMPAT,		/* 32-bit code */
 	SFU_DECLINE_NOSECTION,		/* no .sframe in the process */
@@ -60,10 +64,10 @@ struct sfu_counters {
 	unsigned long	cache_hits;
 	unsigned long	cache_misses;
 	unsigned long	declined[NR_SFU_DECLINES];
-	unsigned long	faults[NR_SFRAME_DEFECTS];
-	unsigned long	learned;
-	unsigned long	asked;
-	unsigned long	retired;
+	unsigned long	defects[NR_SFRAME_DEFECTS];
+	unsigned long	scan_requests;
+	unsigned long	scans;
+	unsigned long	bad_sections;
 };
 
 DECLARE_PER_CPU(struct sfu_counters, sfu_counters);
@@ -72,7 +76,7 @@ DECLARE_PER_CPU(struct sfu_counters, sfu_counters);
 #define sfu_count(field)	this_cpu_inc(sfu_counters.field)
 #define sfu_count_many(field, n) this_cpu_add(sfu_counters.field, n)
 
-/* What the process maps hold at the moment. */
+/* Held at the moment, in all processes. */
 struct sfu_held {
 	atomic_long_t	processes;
 	atomic_long_t	sections;

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The walk up a user stack, frame by frame. See sframe_walk.c.
+ * The walk up a user stack, frame by frame. See sample/sframe_walk.c.
  */
 #ifndef SFU_WALK_H
 #define SFU_WALK_H
 
-#include "sframe_core.h"
+#include <linux/sched.h>
+
+#include "sframe_map.h"
+#include "sframe_section.h"
 #include "sframe_stats.h"
 
 struct pt_regs;
-struct sfu_map;
-struct sfu_region;
 
 #define SFU_MAX_SIGNALS		8		/* signal frames in one walk */
 
-/* What look-ups of one walk may cost: with interrupts off, and without. */
+/* The budget of all look-ups of one walk: in any context, and in task context. */
 #define SFU_BUDGET_SAMPLE	(256U << 10)
 #define SFU_BUDGET_TASK		(16U << 20)
 
@@ -23,56 +24,127 @@ struct sfu_region;
  * @ip: the address to report
  * @sp: stack pointer
  * @fp: frame pointer
- * @exact: @ip is the next instruction, not behind a call
- * @guessed: @sp was derived from a frame pointer. It is off if that frame was
- *	realigned, for which some functions keep a copy of the return address
+ * @is_activation: @ip is the next instruction of this frame. Otherwise @ip is a
+ *	return address, after a call
+ * @sp_unverified: @sp follows from a frame pointer that no row vouches for. It is
+ *	wrong if that frame was realigned: some functions then store a copy of the
+ *	return address
  * @regs: all registers, in the sampled frame, else NULL
- * @sigcontext: user address of all registers, behind a signal frame, else 0
+ * @sigcontext: user address of all registers, in a frame that a signal interrupted,
+ *	else 0
  */
 struct sfu_frame {
 	unsigned long	ip;
 	unsigned long	sp;
 	unsigned long	fp;
-	bool		exact;
-	bool		guessed;
+	bool		is_activation;
+	bool		sp_unverified;
 	struct pt_regs	*regs;
 	unsigned long	sigcontext;
 };
 
 /**
  * struct sfu_walk - a walk up the user stack of current
- * @rd: reads user memory, and bounds the look-ups
- * @map: the process's mappings, held by the caller; NULL: nothing is known
- * @last: the region that was found last, or NULL
- * @may_fault: may memory be waited for?
- * @may_inline: user memory may be read without more ado
- * @frame: where we are
- * @complete: it has ended there, if only the next step is to tell
- * @stop: why the walk ended
- * @lacking: @map did not have what learning may bring
- * @nr_signals: signal frames crossed
+ * @map: the map of the process, held by the caller; NULL if there is none yet
+ * @last: the range that was found last, or NULL
+ * @lookup: what the look-ups of the walk share
+ * @may_read_inline: sfu_user_open() may be used
+ * @frame: the frame that the walk has reached
+ * @nr_signals: signal frames that the walk has crossed
  * @nr_frames: callers found, by method
- * @nr_cached: rows found in the rule cache
- * @nr_missed: rows that had to be found otherwise
  */
 struct sfu_walk {
-	struct sframe_reader	rd;
 	struct sfu_map		*map;
-	struct sfu_region	*last;
-	bool			may_fault;
-	bool			may_inline;
+	struct sfu_range	*last;
+	struct sfu_lookup	lookup;
+	bool			may_read_inline;
 	struct sfu_frame	frame;
-	bool			complete;
-	enum sfu_stop		stop;
-	bool			lacking;
 	unsigned int		nr_signals;
 	unsigned int		nr_frames[NR_SFU_METHODS];
-	unsigned int		nr_cached;
-	unsigned int		nr_missed;
 };
 
 void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map,
 		   struct pt_regs *regs, bool may_fault);
-unsigned int sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max);
+enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max,
+			       unsigned int *nr);
+
+/* Can a scan of the process help the next walk that would end like this one? */
+static inline bool sfu_stop_needs_scan(enum sfu_stop stop)
+{
+	/* Code that has been mapped since the last scan looks like no code. */
+	return stop == SFU_STOP_UNSCANNED || stop == SFU_STOP_SECTION ||
+	       stop == SFU_STOP_RA;
+}
+
+/*
+ * The parts of the walk use the functions below. Each of them leaves the walk as
+ * it is, except for sfu_walk_enter() and what look-ups and reads cost.
+ */
+
+/*
+ * The address to look up for a frame. A call may be the last instruction of its
+ * function, or of its range: then the return address is already outside.
+ */
+static inline unsigned long sfu_walk_lookup_ip(const struct sfu_frame *frame)
+{
+	return frame->is_activation ? frame->ip : frame->ip - 1;
+}
+
+/* Are all registers of this frame known? */
+static inline bool sfu_walk_has_registers(const struct sfu_frame *frame)
+{
+	return frame->regs || frame->sigcontext;
+}
+
+enum sfu_stop sfu_walk_read_word(struct sfu_walk *walk, unsigned long addr,
+				 unsigned long *val);
+enum sfu_stop sfu_walk_read_register(struct sfu_walk *walk, unsigned int reg,
+				     unsigned long *val);
+bool sfu_walk_read_code(const struct sfu_walk *walk, void *code, unsigned long addr,
+			size_t len);
+struct sfu_range *sfu_walk_find_range(struct sfu_walk *walk, unsigned long addr);
+int sfu_walk_find_row(struct sfu_walk *walk, struct sfu_range *range, unsigned long addr,
+		      bool is_activation, struct sframe_row *row);
+enum sfu_stop sfu_walk_find_caller(struct sfu_walk *walk, const struct sframe_row *row,
+				   struct sfu_frame *caller);
+void sfu_walk_enter(struct sfu_walk *walk, const struct sfu_frame *caller,
+		    enum sfu_method method);
+
+/* sample/sframe_signal.c */
+bool sfu_signal_is_at_return(const struct sfu_walk *walk);
+enum sfu_stop sfu_signal_step(struct sfu_walk *walk);
+
+/* sample/sframe_fallback.c */
+bool sfu_fallback_find_callee(struct sfu_walk *walk, unsigned long ra, unsigned long *func);
+bool sfu_fallback_find_record(struct sfu_walk *walk, struct sfu_frame *caller);
+bool sfu_fallback_is_proved(struct sfu_walk *walk, const struct sfu_frame *caller);
+bool sfu_fallback_lacks_row(struct sfu_walk *walk, unsigned long func);
+enum sfu_stop sfu_fallback_step(struct sfu_walk *walk);
+
+/* sample/sframe_uprobe.c */
+#ifdef CONFIG_UPROBES
+unsigned long sfu_uprobe_real_ra(unsigned long cfa, unsigned long ra);
+void sfu_uprobe_undo(struct sfu_walk *walk);
+
+/* Has current uprobes, or is it about to handle one? */
+static inline bool sfu_uprobe_is_used(void)
+{
+	return current->utask || test_thread_flag(TIF_UPROBE);
+}
+#else
+static inline unsigned long sfu_uprobe_real_ra(unsigned long cfa, unsigned long ra)
+{
+	return ra;
+}
+
+static inline void sfu_uprobe_undo(struct sfu_walk *walk)
+{
+}
+
+static inline bool sfu_uprobe_is_used(void)
+{
+	return false;
+}
+#endif
 
 #endif /* SFU_WALK_H */

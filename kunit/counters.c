@@ -52,11 +52,11 @@ void counters_text(const struct sfu_counters *since, char *text)
 		add(&s, "declined.", sfu_decline_names[i], now.declined[i],
 		    since->declined[i]);
 	for (i = 0; i < NR_SFRAME_DEFECTS; i++)
-		add(&s, "fault.", sframe_defect_names[i], now.faults[i],
-		    since->faults[i]);
-	add(&s, "", "learned", now.learned, since->learned);
-	add(&s, "", "asked", now.asked, since->asked);
-	add(&s, "", "retired", now.retired, since->retired);
+		add(&s, "defect.", sframe_defect_names[i], now.defects[i],
+		    since->defects[i]);
+	add(&s, "", "scan.runs", now.scans, since->scans);
+	add(&s, "", "scan.requests", now.scan_requests, since->scan_requests);
+	add(&s, "", "section.bad", now.bad_sections, since->bad_sections);
 	seq_buf_str(&s);
 }
 

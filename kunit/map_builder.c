@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Process maps, built by hand. See map_builder.h. */
 #include <kunit/test.h>
-#include <linux/overflow.h>
 
 #include "map_builder.h"
 #include "user_memory.h"
 
-/* A map of @nr ranges without a section. KUnit frees it after the test. */
+static void put_map(void *map)
+{
+	sfu_map_put(map);
+}
+
+/* A map of @nr ranges without a section. KUnit drops its reference after the test. */
 struct sfu_map *build_map(struct kunit *test, unsigned int nr)
 {
-	struct sfu_map *map;
+	struct sfu_map *map = sfu_map_alloc(nr, GFP_KERNEL);
 
-	map = kunit_kzalloc(test, struct_size(map, regions, nr), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, map);
-	map->nr_regions = nr;
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, put_map, map));
 	return map;
 }
 
@@ -21,75 +24,78 @@ struct sfu_map *build_map(struct kunit *test, unsigned int nr)
 void build_range(struct sfu_map *map, unsigned int i, unsigned long start,
 		 unsigned long len)
 {
-	map->regions[i].start = start;
-	map->regions[i].end = start + len;
+	map->ranges[i].start = start;
+	map->ranges[i].end = start + len;
 }
 
 /* The file that the range maps; only compared. */
-void build_file(struct sfu_region *range, const struct file *file)
+void build_file(struct sfu_range *range, const struct file *file)
 {
-	range->file = file;
+	range->vma.file = file;
 }
 
-/* Keys for the rule cache: one for each byte of each range, from @first on. */
-void build_keys(struct sfu_map *map, u64 first)
+/* Keys for the rule cache: one for each byte of the range, from @first on. */
+void build_keys(struct sfu_range *range, u64 first)
 {
-	unsigned int i;
-
-	for (i = 0; i < map->nr_regions; i++) {
-		map->regions[i].key = first;
-		first += map->regions[i].end - map->regions[i].start;
-	}
+	range->section.has_keys = true;
+	range->section.key_base = first - range->start;
 }
 
 /* Section at @addr: its header is read, and the section is ready for look-ups. */
-int read_header(struct sfu_region *range, unsigned long addr, u32 len)
+int read_header(struct sfu_range *range, unsigned long addr, u32 len)
 {
 	struct sframe_reader rd = { .read = read_user, .budget = U32_MAX };
-	int err = sframe_header_read(&range->sec, &rd, addr, len);
+	struct sfu_section *section = &range->section;
+	int err = sframe_header_read(&section->hdr, &rd, addr, len);
 
-	if (!err)
-		atomic_set(&range->state, SFU_REGION_COVERED);
-	return err;
+	if (err)
+		return err;
+	section->start = addr;
+	section->end = addr + len;
+	section->source = SFU_SOURCE_MAPPED;
+	atomic_set(&section->state, SFU_SECTION_READY);
+	return 0;
 }
 
-void mark_as_bad(struct sfu_region *range)
+void mark_as_bad(struct sfu_range *range)
 {
-	atomic_set(&range->state, SFU_REGION_RETIRED);
+	atomic_set(&range->section.state, SFU_SECTION_BAD);
 }
 
-void mark_as_unmapped(struct sfu_region *range)
+void mark_as_unmapped(struct sfu_range *range)
 {
-	atomic_set(&range->state, SFU_REGION_GONE);
+	range->unmapped = true;
 }
 
 /* The state of the range, read once: another thread may change it. */
-const char *state_text(const struct sfu_region *range)
+const char *state_text(const struct sfu_range *range)
 {
 	static const char *const states[] = {
-		"plain", "awaited", "covered", "retired", "gone"
+		"none", "pending", "ready", "bad"
 	};
 
-	return states[atomic_read(&range->state)];
+	if (READ_ONCE(range->unmapped))
+		return "unmapped";
+	return states[atomic_read(&range->section.state)];
 }
 
 /* Ready for look-ups, or not yet, or not any more. */
-bool has_section(const struct sfu_region *range)
+bool has_section(const struct sfu_range *range)
 {
-	return atomic_read(&range->state) != SFU_REGION_PLAIN;
+	return atomic_read(&range->section.state) != SFU_SECTION_NONE;
 }
 
-bool is_ready(const struct sfu_region *range)
+bool is_ready(const struct sfu_range *range)
 {
-	return atomic_read(&range->state) == SFU_REGION_COVERED;
+	return sfu_section_is(&range->section, SFU_SECTION_READY);
 }
 
-bool is_bad(const struct sfu_region *range)
+bool is_bad(const struct sfu_range *range)
 {
-	return atomic_read(&range->state) == SFU_REGION_RETIRED;
+	return sfu_section_is(&range->section, SFU_SECTION_BAD);
 }
 
-bool is_unmapped(const struct sfu_region *range)
+bool is_unmapped(const struct sfu_range *range)
 {
-	return atomic_read(&range->state) == SFU_REGION_GONE;
+	return READ_ONCE(range->unmapped);
 }

@@ -13,16 +13,16 @@ struct kunit;
 struct sfu_map *build_map(struct kunit *test, unsigned int nr);
 void build_range(struct sfu_map *map, unsigned int i, unsigned long start,
 		 unsigned long len);
-void build_file(struct sfu_region *range, const struct file *file);
-void build_keys(struct sfu_map *map, u64 first);
+void build_file(struct sfu_range *range, const struct file *file);
+void build_keys(struct sfu_range *range, u64 first);
 
-int read_header(struct sfu_region *range, unsigned long addr, u32 len);
-void mark_as_bad(struct sfu_region *range);
-void mark_as_unmapped(struct sfu_region *range);
-const char *state_text(const struct sfu_region *range);
-bool has_section(const struct sfu_region *range);
-bool is_ready(const struct sfu_region *range);
-bool is_bad(const struct sfu_region *range);
-bool is_unmapped(const struct sfu_region *range);
+int read_header(struct sfu_range *range, unsigned long addr, u32 len);
+void mark_as_bad(struct sfu_range *range);
+void mark_as_unmapped(struct sfu_range *range);
+const char *state_text(const struct sfu_range *range);
+bool has_section(const struct sfu_range *range);
+bool is_ready(const struct sfu_range *range);
+bool is_bad(const struct sfu_range *range);
+bool is_unmapped(const struct sfu_range *range);
 
 #endif /* MAP_BUILDER_H */

@@ -9,6 +9,8 @@
 
 #include "map_builder.h"
 #include "scan_scene.h"
+#include "sframe_process.h"
+#include "sframe_scan.h"
 
 void expect_counted(struct kunit *test, const char *want)
 {
@@ -25,7 +27,7 @@ static unsigned long round_to_page(unsigned long addr)
 	return (addr + PAGE_SIZE / 2) & PAGE_MASK;
 }
 
-static void range_text(struct kunit *test, const struct sfu_region *range,
+static void range_text(struct kunit *test, const struct sfu_range *range,
 		       struct seq_buf *s)
 {
 	const char *state = state_text(range);
@@ -35,12 +37,12 @@ static void range_text(struct kunit *test, const struct sfu_region *range,
 		       (long)(range->start - page(test, 0)) / (long)PAGE_SIZE,
 		       (long)(range->end - page(test, 0)) / (long)PAGE_SIZE,
 		       state);
-	if (strcmp(state, "covered"))
+	if (strcmp(state, "ready"))
 		return;
-	border = round_to_page(range->sec.addr);
+	border = round_to_page(range->section.hdr.addr);
 	seq_buf_printf(s, " by %lu", (border - page(test, 0)) / PAGE_SIZE);
-	if (range->sec.addr != border)
-		seq_buf_printf(s, "%+ld", (long)(range->sec.addr - border));
+	if (range->section.hdr.addr != border)
+		seq_buf_printf(s, "%+ld", (long)(range->section.hdr.addr - border));
 }
 
 void text_of_map(struct kunit *test, struct sfu_map *map, char *text)
@@ -53,9 +55,9 @@ void text_of_map(struct kunit *test, struct sfu_map *map, char *text)
 	if (!map)
 		seq_buf_puts(&s, "unknown");
 	/* A range after all addresses was counted, but unmapped before it was listed. */
-	for (i = 0; map && i < map->nr_regions; i++)
-		if (map->regions[i].start != ULONG_MAX)
-			range_text(test, &map->regions[i], &s);
+	for (i = 0; map && i < map->nr_ranges; i++)
+		if (map->ranges[i].start != ULONG_MAX)
+			range_text(test, &map->ranges[i], &s);
 	if (!s.len)
 		seq_buf_puts(&s, "nothing");
 	seq_buf_str(&s);
@@ -63,21 +65,21 @@ void text_of_map(struct kunit *test, struct sfu_map *map, char *text)
 
 void map_text(struct kunit *test, char *text)
 {
-	struct sfu_map *map = sfu_map_get(current->mm);
+	struct sfu_map *map = sfu_process_get_map(current->mm);
 
 	text_of_map(test, map, text);
 	sfu_map_put(map);
 }
 
 /* Finds the range that covers an address, one range after the other. */
-static struct sfu_region *find_one_by_one(struct sfu_map *map, unsigned long addr)
+static struct sfu_range *find_one_by_one(struct sfu_map *map, unsigned long addr)
 {
 	unsigned int i;
 
-	for (i = 0; i < map->nr_regions; i++)
-		if (map->regions[i].start <= addr && addr < map->regions[i].end &&
-		    !is_unmapped(&map->regions[i]))
-			return &map->regions[i];
+	for (i = 0; i < map->nr_ranges; i++)
+		if (map->ranges[i].start <= addr && addr < map->ranges[i].end &&
+		    !is_unmapped(&map->ranges[i]))
+			return &map->ranges[i];
 	return NULL;
 }
 
@@ -93,8 +95,8 @@ static void expect_in_order(struct kunit *test, struct sfu_map *map)
 	unsigned long end = 0;
 	unsigned int i;
 
-	for (i = 0; i < map->nr_regions; i++) {
-		const struct sfu_region *range = &map->regions[i];
+	for (i = 0; i < map->nr_ranges; i++) {
+		const struct sfu_range *range = &map->ranges[i];
 
 		KUNIT_EXPECT_LE(test, end, range->start);
 		KUNIT_EXPECT_LT(test, range->start, range->end);
@@ -110,7 +112,7 @@ static void expect_in_order(struct kunit *test, struct sfu_map *map)
 
 void expect_map(struct kunit *test, const char *want)
 {
-	struct sfu_map *map = sfu_map_get(current->mm);
+	struct sfu_map *map = sfu_process_get_map(current->mm);
 	char got[MAP_TEXT];
 
 	map_text(test, got);
@@ -123,13 +125,13 @@ void expect_map(struct kunit *test, const char *want)
 /* Scans the current mappings as soon as that is allowed. */
 int scan_now(struct kunit *test)
 {
-	struct sfu_map *seen = sfu_map_get(current->mm), *now;
+	struct sfu_map *seen = sfu_process_get_map(current->mm), *now;
 	unsigned long give_up = jiffies + 10 * HZ;
 	int err;
 
 	for (;;) {
-		err = sfu_map_learn(current->mm, seen);
-		now = sfu_map_get(current->mm);
+		err = sfu_scan_mm(current->mm, seen);
+		now = sfu_process_get_map(current->mm);
 		sfu_map_put(now);
 		if (now != seen || time_after(jiffies, give_up))
 			break;
@@ -150,8 +152,8 @@ void expect_scanned(struct kunit *test, const char *want, const char *counted)
 /* Finds a row as a walk does; "uncovered" if no section describes the address. */
 void row_text(struct sframe_reader *rd, unsigned long addr, char *text)
 {
-	struct sfu_map *map = sfu_map_get(current->mm);
-	struct sfu_region *range = map ? sfu_map_find(map, addr) : NULL;
+	struct sfu_map *map = sfu_process_get_map(current->mm);
+	struct sfu_range *range = map ? sfu_map_find(map, addr) : NULL;
 	struct sframe_row row;
 	int err;
 
@@ -159,11 +161,11 @@ void row_text(struct sframe_reader *rd, unsigned long addr, char *text)
 	if (!range || !is_ready(range)) {
 		strscpy(text, "uncovered", SECTION_ROW_TEXT);
 	} else {
-		err = sframe_find_row(&range->sec, rd, addr, &row);
+		err = sframe_find_row(&range->section.hdr, rd, addr, &row);
 		if (err)
 			scnprintf(text, SECTION_ROW_TEXT, "error %d", err);
 		else
-			section_row_text(range->sec.abi, &row, text);
+			section_row_text(range->section.hdr.abi, &row, text);
 	}
 	sfu_map_put(map);
 }
@@ -247,7 +249,7 @@ void switch_process(struct mm_struct *mm)
 
 bool is_known(void)
 {
-	struct sfu_map *map = sfu_map_get(current->mm);
+	struct sfu_map *map = sfu_process_get_map(current->mm);
 
 	sfu_map_put(map);
 	return map;

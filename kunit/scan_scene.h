@@ -5,7 +5,7 @@
  * are scanned in a process that changes them.
  *
  * A process map is compared as a text, in pages of the area in which the test
- * maps: "1-3 covered by 3-60" is code on pages 1 and 2 with a section that
+ * maps: "1-3 ready by 3-60" is code on pages 1 and 2 with a section that
  * begins 60 bytes before page 3. Counters are another text, see counters.h: a
  * counter that has not changed is not in it.
  */
@@ -26,9 +26,9 @@
 #define ROW		"sp+16 (c-16) (c-8)"
 
 /* Texts of a map with the image at the beginning of the area. */
-#define SAME	"1-3 covered by 3"
-#define PLAIN	"1-3 plain"
-#define GONE	"1-3 gone"
+#define SAME	"1-3 ready by 3"
+#define PLAIN	"1-3 none"
+#define GONE	"1-3 unmapped"
 
 /* 28 bytes of header, 16 of entry, 5 of attribute; a row's words are at 51. */
 #define ROW_WORDS	51

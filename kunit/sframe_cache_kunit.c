@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * KUnit tests of the rule cache, sframe_cache.c.
+ * KUnit tests of the rule cache, sample/sframe_cache.c.
  *
  * Tests choose keys that share an entry or that do not. The offsets of a row
  * follow from its key, so that a test recognizes the row.
@@ -27,16 +27,16 @@ static void cache_exit(struct kunit *test)
 	sfu_cache_free(test->priv);
 }
 
-static struct sfu_cache_entry *half(struct kunit *test, bool sampled)
+static struct sfu_cache_entry *half(struct kunit *test, bool is_activation)
 {
-	return sfu_cache_half(test->priv, sampled);
+	return sfu_cache_half(test->priv, is_activation);
 }
 
 /* A row in which every field follows from the key. Tests compare its padding, too. */
-static struct sfu_row row_of(u64 key)
+static struct sframe_row row_of(u64 key)
 {
 	s32 off = key & 0xffffff;
-	struct sfu_row row;
+	struct sframe_row row;
 
 	memset(&row, 0, sizeof(row));
 	row.cfa.how = SFRAME_RULE_REG;
@@ -53,26 +53,23 @@ static struct sfu_row row_of(u64 key)
 	return row;
 }
 
-static bool find(struct sfu_cache_entry *half, u64 key, struct sfu_row *row)
+static bool find(struct sfu_cache_entry *half, u64 key, struct sframe_row *row)
 {
-	const struct sfu_cache_entry *entry;
-	int seq;
+	bool has_row;
 
-	entry = sfu_cache_find(half, key, &seq);
-	*row = entry->row;
-	return READ_ONCE(entry->key) == key && sfu_cache_is_same(entry, seq);
+	return sfu_cache_find(half, key, row, &has_row) && has_row;
 }
 
 static bool is_known(struct sfu_cache_entry *half, u64 key)
 {
-	struct sfu_row row, want = row_of(key);
+	struct sframe_row row, want = row_of(key);
 
 	return find(half, key, &row) && !memcmp(&row, &want, sizeof(row));
 }
 
 static void add(struct sfu_cache_entry *half, u64 key)
 {
-	struct sfu_row row = row_of(key);
+	struct sframe_row row = row_of(key);
 
 	sfu_cache_add(half, key, &row);
 }
@@ -90,7 +87,7 @@ static u64 rival(u64 key)
 
 static void empty(struct kunit *test)
 {
-	struct sfu_row row;
+	struct sframe_row row;
 	u64 key;
 
 	for (key = 1; key <= 4096; key++) {
@@ -111,7 +108,7 @@ static void each_key_alone(struct kunit *test)
 
 static void halves_are_apart(struct kunit *test)
 {
-	struct sfu_row row;
+	struct sframe_row row;
 
 	add(half(test, true), KEY);
 	KUNIT_EXPECT_FALSE(test, find(half(test, false), KEY, &row));
@@ -122,7 +119,7 @@ static void halves_are_apart(struct kunit *test)
 
 static void last_one_stays(struct kunit *test)
 {
-	struct sfu_row row;
+	struct sframe_row row;
 
 	add(half(test, false), KEY);
 	add(half(test, false), rival(KEY));
@@ -135,7 +132,7 @@ static void being_written(struct kunit *test)
 {
 	struct sfu_cache_entry *entry =
 		&half(test, false)[hash_64(KEY, SFU_CACHE_BITS)];
-	struct sfu_row row;
+	struct sframe_row row;
 
 	add(half(test, false), KEY);
 	atomic_inc(&entry->seq);
@@ -152,7 +149,7 @@ static void written_while_read(struct kunit *test)
 	int seq;
 
 	add(half(test, false), KEY);
-	entry = sfu_cache_find(half(test, false), KEY, &seq);
+	entry = sfu_cache_begin(half(test, false), KEY, &seq);
 	KUNIT_EXPECT_TRUE(test, sfu_cache_is_same(entry, seq));
 	/* The entry is replaced twice, so that it has the same key again. */
 	add(half(test, false), rival(KEY));
@@ -170,18 +167,18 @@ static void written_while_read(struct kunit *test)
 #define CFA_PLUS(n)	{ .how = SFRAME_RULE_CFA, .off = (n) }
 #define SAME		{ .how = SFRAME_RULE_SAME }
 
-#define BY_SP		SFU_QUICK_SP
-#define BY_FP		SFU_QUICK_FP
-#define SAVED		SFU_QUICK_FP_SAVED
+#define BY_SP		SFU_FAST_SP
+#define BY_FP		SFU_FAST_FP
+#define SAVED		SFU_FAST_FP_SAVED
 
 /* The largest CFA offset that fits. */
 #define CFA_MAX		(0x10000 - SFU_ARCH_CFA_ALIGN)
 
-static const struct quick_case {
+static const struct fast_case {
 	const char		*name;
 	struct sframe_row	row;
-	union sfu_quick		want;
-} quick_cases[] = {
+	union sfu_fast_row	want;
+} fast_cases[] = {
 	{ "sp, fp same", { SP_PLUS(16), AT_CFA(-8), SAME }, { { 16, 8, 0, BY_SP } } },
 	{ "sp, fp saved", { SP_PLUS(64), AT_CFA(-8), AT_CFA(-16) },
 	  { { 64, 56, 48, BY_SP | SAVED } } },
@@ -220,36 +217,32 @@ static const struct quick_case {
 	{ "signal", { SP_PLUS(16), AT_CFA(-8), SAME, .signal = true }, },
 };
 
-NAMED_CASES(quick);
+NAMED_CASES(fast);
 
-static void add_quick(struct kunit *test)
+static void add_fast(struct kunit *test)
 {
-	const struct quick_case *c = test->param_value;
-	struct sfu_row row;
+	const struct fast_case *c = test->param_value;
 
-	sfu_row_set(&row, &c->row);
-	sfu_cache_add(half(test, false), KEY, &row);
-	KUNIT_EXPECT_EQ(test, c->want.word, sfu_cache_quick(half(test, false), KEY).word);
-	KUNIT_EXPECT_EQ(test, 0, sfu_cache_quick(half(test, false), rival(KEY)).word);
-	KUNIT_EXPECT_EQ(test, 0, sfu_cache_quick(half(test, true), KEY).word);
+	sfu_cache_add(half(test, false), KEY, &c->row);
+	KUNIT_EXPECT_EQ(test, c->want.word, sfu_cache_fast_row(half(test, false), KEY).word);
+	KUNIT_EXPECT_EQ(test, 0, sfu_cache_fast_row(half(test, false), rival(KEY)).word);
+	KUNIT_EXPECT_EQ(test, 0, sfu_cache_fast_row(half(test, true), KEY).word);
 }
 
 /* An NMI has interrupted the writer of the entry. */
-static void quick_being_written(struct kunit *test)
+static void fast_being_written(struct kunit *test)
 {
 	struct sfu_cache_entry *entry =
 		&half(test, false)[hash_64(KEY, SFU_CACHE_BITS)];
-	const struct sframe_row from = { SP_PLUS(16), AT_CFA(-8), SAME };
-	struct sfu_row row;
+	const struct sframe_row row = { SP_PLUS(16), AT_CFA(-8), SAME };
 
-	sfu_row_set(&row, &from);
 	sfu_cache_add(half(test, false), KEY, &row);
-	KUNIT_EXPECT_NE(test, 0, sfu_cache_quick(half(test, false), KEY).word);
+	KUNIT_EXPECT_NE(test, 0, sfu_cache_fast_row(half(test, false), KEY).word);
 	entry->key = 0;
-	KUNIT_EXPECT_EQ(test, 0, sfu_cache_quick(half(test, false), KEY).word);
+	KUNIT_EXPECT_EQ(test, 0, sfu_cache_fast_row(half(test, false), KEY).word);
 }
 
-static void set_keeps_all(struct kunit *test)
+static void add_keeps_all(struct kunit *test)
 {
 	const struct sframe_row from = {
 		.cfa = { .how = SFRAME_RULE_REG_MEM, .reg = 5, .off = S32_MIN },
@@ -259,9 +252,10 @@ static void set_keeps_all(struct kunit *test)
 		.outermost = true,
 		.signal = true,
 	};
-	struct sfu_row row;
+	struct sframe_row row;
 
-	sfu_row_set(&row, &from);
+	sfu_cache_add(half(test, false), KEY, &from);
+	KUNIT_ASSERT_TRUE(test, find(half(test, false), KEY, &row));
 	KUNIT_EXPECT_EQ(test, row.cfa.how, SFRAME_RULE_REG_MEM);
 	KUNIT_EXPECT_EQ(test, row.cfa.reg, 5);
 	KUNIT_EXPECT_EQ(test, row.cfa.off, S32_MIN);
@@ -287,19 +281,17 @@ struct writer {
 static void add_next(struct writer *writer)
 {
 	s32 n = 8 * (1 + writer->nr++ % 512);
-	const struct sframe_row from = { SP_PLUS(16 * n), AT_CFA(-8 * n), AT_CFA(-9 * n) };
-	struct sfu_row row;
+	const struct sframe_row row = { SP_PLUS(16 * n), AT_CFA(-8 * n), AT_CFA(-9 * n) };
 
-	sfu_row_set(&row, &from);
 	sfu_cache_add(writer->half, writer->key, &row);
 }
 
-static bool is_whole(union sfu_quick quick)
+static bool is_whole(union sfu_fast_row fast)
 {
-	u32 n = quick.cfa / 16;
+	u32 n = fast.cfa / 16;
 
-	return quick.cfa == 16 * n && quick.ra == 8 * n && quick.fp == 7 * n &&
-	       quick.how == (BY_SP | SAVED);
+	return fast.cfa == 16 * n && fast.ra == 8 * n && fast.fp == 7 * n &&
+	       fast.how == (BY_SP | SAVED);
 }
 
 static int write_all_the_time(void *data)
@@ -313,7 +305,7 @@ static int write_all_the_time(void *data)
 	return 0;
 }
 
-static int write_quick_all_the_time(void *data)
+static int write_fast_all_the_time(void *data)
 {
 	while (!kthread_should_stop()) {
 		add_next(data);
@@ -339,7 +331,7 @@ static void found_is_whole(struct kunit *test)
 	}
 	while (time_before(jiffies, end)) {
 		for (i = 0; i < 2; i++) {
-			struct sfu_row row, want = row_of(writers[i].key);
+			struct sframe_row row, want = row_of(writers[i].key);
 
 			if (!find(writers[i].half, writers[i].key, &row))
 				continue;
@@ -354,7 +346,7 @@ static void found_is_whole(struct kunit *test)
 }
 
 /* A row of the fast path is whole, while several threads write the same key. */
-static void quick_is_whole(struct kunit *test)
+static void fast_is_whole(struct kunit *test)
 {
 	struct writer writers[3] = {
 		{ half(test, false), KEY },
@@ -366,15 +358,15 @@ static void quick_is_whole(struct kunit *test)
 	unsigned int i, found = 0;
 
 	for (i = 0; i < 3; i++) {
-		tasks[i] = kthread_run(write_quick_all_the_time, &writers[i], "writer");
+		tasks[i] = kthread_run(write_fast_all_the_time, &writers[i], "writer");
 		KUNIT_ASSERT_FALSE(test, IS_ERR(tasks[i]));
 	}
 	while (time_before(jiffies, end)) {
-		union sfu_quick quick = sfu_cache_quick(half(test, false), KEY);
+		union sfu_fast_row fast = sfu_cache_fast_row(half(test, false), KEY);
 
-		if (quick.word) {
+		if (fast.word) {
 			found++;
-			KUNIT_EXPECT_TRUE(test, is_whole(quick));
+			KUNIT_EXPECT_TRUE(test, is_whole(fast));
 		}
 		cond_resched();
 	}
@@ -390,11 +382,11 @@ static struct kunit_case cache_tests[] = {
 	KUNIT_CASE(last_one_stays),
 	KUNIT_CASE(being_written),
 	KUNIT_CASE(written_while_read),
-	KUNIT_CASE_PARAM(add_quick, quick_gen_params),
-	KUNIT_CASE(quick_being_written),
-	KUNIT_CASE(set_keeps_all),
+	KUNIT_CASE_PARAM(add_fast, fast_gen_params),
+	KUNIT_CASE(fast_being_written),
+	KUNIT_CASE(add_keeps_all),
 	KUNIT_CASE(found_is_whole),
-	KUNIT_CASE(quick_is_whole),
+	KUNIT_CASE(fast_is_whole),
 	{}
 };
 

@@ -144,7 +144,7 @@ static void section_size_leaves_padding(struct kunit *test)
 	place_built(scene);
 	renew(scene);
 	KUNIT_ASSERT_EQ(test, 0, sframe_header_read(&hdr, &scene->rd, ADDR,
-						     scene->len));
+						    scene->len));
 	KUNIT_EXPECT_EQ(test, scene->len, c->len + 90);
 	KUNIT_EXPECT_EQ(test, sframe_header_span(&hdr), c->len);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* KUnit tests of the decoder: sections in mappings of a process. */
 #include <linux/mm.h>
-#include <linux/uaccess.h>
 
 #include "core_scene.h"
+#include "sframe_user.h"
 #include "user_memory.h"
 
 struct user_reader {
@@ -53,19 +53,19 @@ static void store_built(struct kunit *test, unsigned long addr)
 static void user_text(struct sframe_reader *rd, unsigned long addr, u32 len,
 		      u64 pc, char *text)
 {
-	struct sframe_header sec;
+	struct sframe_header hdr;
 	struct sframe_row row;
 	int err;
 
 	rd->budget = U32_MAX;
 	rd->defect = SFRAME_DEFECT_NONE;
-	err = sframe_header_read(&sec, rd, addr, len);
+	err = sframe_header_read(&hdr, rd, addr, len);
 	if (!err)
-		err = sframe_find_row(&sec, rd, pc, &row);
+		err = sframe_find_row(&hdr, rd, pc, &row);
 	if (err)
 		error_text(rd, err, text);
 	else
-		section_row_text(sec.abi, &row, text);
+		section_row_text(hdr.abi, &row, text);
 }
 
 static void expect_user(struct kunit *test, unsigned long addr, u64 off,
@@ -196,7 +196,7 @@ static void find_row_user_not_present(struct kunit *test)
 
 	smallest_section(test, 3, SORTED | PCREL);
 	expect_user(test, addr, 0x1000, c->read == read_user ? "none" : "unreadable");
-	KUNIT_ASSERT_EQ(test, 0, copy_from_user(&byte, (void __user *)addr, 1));
+	KUNIT_ASSERT_EQ(test, 0, sfu_user_read_now(&byte, addr, 1, true));
 	expect_user(test, addr, 0x1000, "none");
 }
 

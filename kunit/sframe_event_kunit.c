@@ -9,7 +9,9 @@
 #include "mapping_change.h"
 #include "named_cases.h"
 #include "scan_scene.h"
+#include "sframe_event.h"
 #include "sframe_map.h"
+#include "sframe_process.h"
 
 /* The kernel reports in a task of the process. The test's kernel thread acts as one. */
 static void report_mmap(struct kunit *test, unsigned int nr)
@@ -17,7 +19,7 @@ static void report_mmap(struct kunit *test, unsigned int nr)
 	mmap_read_lock(current->mm);
 	preempt_disable();
 	current->flags &= ~PF_KTHREAD;
-	sfu_map_on_mmap(find_vma(current->mm, page(test, nr)));
+	sfu_event_mmap(find_vma(current->mm, page(test, nr)));
 	current->flags |= PF_KTHREAD;
 	preempt_enable();
 	mmap_read_unlock(current->mm);
@@ -37,7 +39,7 @@ static void event_of_code(struct kunit *test)
 	expect_map(test, "unknown");
 	return_to_user();
 	expect_map(test, SAME);
-	expect_counted(test, "learned");
+	expect_counted(test, "scan.runs");
 	/* An event for a known range starts no scan. */
 	report_mmap(test, 1);
 	return_to_user();
@@ -59,7 +61,7 @@ static void event_of_no_code(struct kunit *test)
 static void event_beside_what_remains(struct kunit *test)
 {
 	map_image(test);
-	expect_scanned(test, SAME, "learned");
+	expect_scanned(test, SAME, "scan.runs");
 	report_mmap(test, 3);
 	return_to_user();
 	expect_counted(test, "");
@@ -67,8 +69,8 @@ static void event_beside_what_remains(struct kunit *test)
 	expect_map(test, GONE);
 	report_mmap(test, 3);
 	return_to_user();
-	expect_map(test, "2-3 covered by 3");
-	expect_counted(test, "learned");
+	expect_map(test, "2-3 ready by 3");
+	expect_counted(test, "scan.runs");
 	report_mmap(test, 3);
 	return_to_user();
 	expect_counted(test, "");
@@ -84,7 +86,7 @@ static void event_traced(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, comes_true(is_known));
 	return_to_user();
 	expect_map(test, SAME);
-	expect_counted(test, "learned");
+	expect_counted(test, "scan.runs");
 }
 
 static void keep_all(struct kunit *test)
@@ -108,12 +110,12 @@ struct fork_case {
 };
 
 static const struct fork_case fork_cases[] = {
-	{ "nothing changed", keep_all, SAME, SAME, "learned" },
-	{ "code unmapped", unmap_code, GONE, "nothing", "learned" },
-	{ "code cut", unmap_code_last, GONE, "1-2 covered by 3", "learned" },
-	{ "code replaced", map_over_code, GONE, PLAIN, "learned" },
-	{ "section unmapped", unmap_section, GONE, PLAIN, "fault.segment learned" },
-	{ "parent unknown", NULL, "unknown", SAME, "learned" },
+	{ "nothing changed", keep_all, SAME, SAME, "scan.runs" },
+	{ "code unmapped", unmap_code, GONE, "nothing", "scan.runs" },
+	{ "code cut", unmap_code_last, GONE, "1-2 ready by 3", "scan.runs" },
+	{ "code replaced", map_over_code, GONE, PLAIN, "scan.runs" },
+	{ "section unmapped", unmap_section, GONE, PLAIN, "defect.segment scan.runs" },
+	{ "parent unknown", NULL, "unknown", SAME, "scan.runs" },
 };
 
 NAMED_CASES(fork);
@@ -123,7 +125,7 @@ static struct sfu_map *born_with;
 
 static bool child_is_scanned(void)
 {
-	struct sfu_map *map = sfu_map_get(born);
+	struct sfu_map *map = sfu_process_get_map(born);
 
 	sfu_map_put(map);
 	return map != born_with;
@@ -141,7 +143,7 @@ static void event_by_fork(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, child);
 	map_image(test);
 	if (c->change)
-		expect_scanned(test, SAME, "learned");
+		expect_scanned(test, SAME, "scan.runs");
 	born = new_process(test);
 	switch_process(born);
 	image_map(test, &scene->image, scene->area);
@@ -152,8 +154,8 @@ static void event_by_fork(struct kunit *test)
 	child->ptrace = PT_PTRACED;
 
 	preempt_disable();
-	sfu_map_on_fork(child);
-	born_with = sfu_map_get(born);
+	sfu_event_fork(child);
+	born_with = sfu_process_get_map(born);
 	preempt_enable();
 	text_of_map(test, born_with, inherited);
 	KUNIT_EXPECT_STREQ(test, inherited, c->inherited);
@@ -175,7 +177,7 @@ static void event_of_thread(struct kunit *test)
 	map_image(test);
 	thread->mm = current->mm;
 	preempt_disable();
-	sfu_map_on_fork(thread);
+	sfu_event_fork(thread);
 	preempt_enable();
 	return_to_user();
 	expect_map(test, "unknown");

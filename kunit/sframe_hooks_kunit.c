@@ -21,6 +21,8 @@
 #include "counters.h"
 #include "named_cases.h"
 #include "sframe_map.h"
+#include "sframe_process.h"
+#include "sframe_scan.h"
 #include "sframe_trace.h"
 #include "user_arch.h"
 #include "user_image.h"
@@ -152,7 +154,7 @@ static void scan_now(struct kunit *test)
 {
 	struct hooks_scene *scene = test->priv;
 
-	KUNIT_ASSERT_EQ(test, 0, sfu_map_learn(current->mm, NULL));
+	KUNIT_ASSERT_EQ(test, 0, sfu_scan_mm(current->mm, NULL));
 	counters_read(&scene->since);
 }
 
@@ -396,7 +398,7 @@ static void sample_without_section_in_new_code(struct kunit *test)
 	map_other(test, OTHER_PAGE);
 	user_regs(&((struct hooks_scene *)test->priv)->regs,
 		  page(test, OTHER_PAGE + IMAGE_CODE), 0, 0);
-	sample(test, "10000", "declined.no-section asked");
+	sample(test, "10000", "declined.no-section scan.requests");
 }
 
 /* ---- how many frames are stored ---- */
@@ -520,13 +522,13 @@ static const struct stop_case stop_cases[] = {
 	  "10 to 10, 1 frames, stack-fault;" },
 	{ "nodata", enter_plain_code, "10000", "walks stop.nodata",
 	  "10000 to 10000, 1 frames, nodata;" },
-	{ "unlearned", enter_no_code, "1d000", "walks stop.unlearned asked",
-	  "1d000 to 1d000, 1 frames, unlearned;" },
-	{ "bad-ra", return_to_no_code, "10", "walks stop.bad-ra asked",
+	{ "unscanned", enter_no_code, "1d000", "walks stop.unscanned scan.requests",
+	  "1d000 to 1d000, 1 frames, unscanned;" },
+	{ "bad-ra", return_to_no_code, "10", "walks stop.bad-ra scan.requests",
 	  "10 to 10, 1 frames, bad-ra;" },
-	{ "section-fault", drop_section, "10", "walks stop.section-fault asked",
+	{ "section-fault", drop_section, "10", "walks stop.section-fault scan.requests",
 	  "10 to 10, 1 frames, section-fault;" },
-	{ "bad-section", spoil_section, "10", "walks stop.bad-section fault.fre-off retired",
+	{ "bad-section", spoil_section, "10", "walks stop.bad-section defect.fre-off section.bad",
 	  "10 to 10, 1 frames, bad-section;" },
 	{ "exec", begin_exec, "10", "walks stop.exec", "10 to 10, 1 frames, exec;" },
 };
@@ -552,7 +554,7 @@ static void sample_stop(struct kunit *test)
 
 static bool is_scanned(void)
 {
-	struct sfu_map *map = sfu_map_get(current->mm);
+	struct sfu_map *map = sfu_process_get_map(current->mm);
 
 	sfu_map_put(map);
 	return map;
@@ -563,7 +565,7 @@ static void sample_first(struct kunit *test)
 {
 	struct hooks_scene *scene = test->priv;
 
-	sample(test, "10", "walks stop.unlearned asked");
+	sample(test, "10", "walks stop.unscanned scan.requests");
 	KUNIT_EXPECT_TRUE(test, comes_true(is_scanned));
 	counters_read(&scene->since);
 	sample(test, BY_SFRAME, "walks stop.complete frames.sframe=2");
@@ -574,7 +576,7 @@ static void sample_after_bad_section(struct kunit *test)
 {
 	scan_now(test);
 	spoil_section(test);
-	sample(test, "10", "walks stop.bad-section fault.fre-off retired");
+	sample(test, "10", "walks stop.bad-section defect.fre-off section.bad");
 	sample(test, "10", "walks stop.nodata");
 }
 
@@ -629,13 +631,13 @@ static const struct stop_case deferred_cases[] = {
 	  "10 to 10, 1 frames, stack-fault;" },
 	{ "nodata", enter_plain_code, "10000", "walks stop.nodata",
 	  "10000 to 10000, 1 frames, nodata;" },
-	{ "unlearned", enter_no_code, "1d000", "walks stop.unlearned learned",
-	  "1d000 to 1d000, 1 frames, unlearned;" },
-	{ "bad-ra", return_to_no_code, "10", "walks stop.bad-ra learned",
+	{ "unscanned", enter_no_code, "1d000", "walks stop.unscanned scan.runs",
+	  "1d000 to 1d000, 1 frames, unscanned;" },
+	{ "bad-ra", return_to_no_code, "10", "walks stop.bad-ra scan.runs",
 	  "10 to 10, 1 frames, bad-ra;" },
 	{ "section not present", drop_section, BY_SFRAME,
 	  "walks stop.complete frames.sframe=2", "10 to 200, 3 frames, complete;" },
-	{ "bad-section", spoil_section, "10", "walks stop.bad-section fault.fre-off retired",
+	{ "bad-section", spoil_section, "10", "walks stop.bad-section defect.fre-off section.bad",
 	  "10 to 10, 1 frames, bad-section;" },
 };
 
@@ -657,7 +659,7 @@ static void defer_stop(struct kunit *test)
 
 static void defer_first(struct kunit *test)
 {
-	defer_all(test, BY_SFRAME, "walks stop.complete frames.sframe=2 learned");
+	defer_all(test, BY_SFRAME, "walks stop.complete frames.sframe=2 scan.runs");
 	defer_all(test, BY_SFRAME, "walks stop.complete frames.sframe=2");
 }
 #endif

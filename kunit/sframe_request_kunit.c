@@ -10,16 +10,17 @@
 #include "file_watch.h"
 #include "scan_scene.h"
 #include "sframe_map.h"
+#include "sframe_request.h"
 #include "user_arch.h"
 
 /* Outside of interrupts it is unknown when the task returns to user mode: a worker scans. */
 static void request_worker(struct kunit *test)
 {
 	map_image(test);
-	sfu_map_ask(current->mm, NULL);
+	sfu_request_for_sample(current->mm, NULL);
 	KUNIT_EXPECT_TRUE(test, comes_true(is_known));
 	expect_map(test, SAME);
-	expect_counted(test, "learned asked");
+	expect_counted(test, "scan.runs scan.requests");
 }
 
 static void request_in_interrupt(struct pt_regs *interrupted)
@@ -29,7 +30,7 @@ static void request_in_interrupt(struct pt_regs *interrupted)
 	local_irq_disable();
 	__irq_enter_raw();
 	old = set_irq_regs(interrupted);
-	sfu_map_ask(current->mm, NULL);
+	sfu_request_for_sample(current->mm, NULL);
 	set_irq_regs(old);
 	__irq_exit_raw();
 	local_irq_enable();
@@ -44,10 +45,10 @@ static void request_task(struct kunit *test)
 	user_regs(&regs, page(test, 1), 0, 0);
 	request_in_interrupt(&regs);
 	expect_map(test, "unknown");
-	expect_counted(test, "asked");
+	expect_counted(test, "scan.requests");
 	task_work_run();
 	expect_map(test, SAME);
-	expect_counted(test, "learned");
+	expect_counted(test, "scan.runs");
 }
 
 /* The interrupt hit the kernel, where the task may sleep first: a worker scans. */
@@ -60,7 +61,7 @@ static void request_interrupted_kernel(struct kunit *test)
 	user_regs_make_kernel(&regs);
 	request_in_interrupt(&regs);
 	KUNIT_EXPECT_TRUE(test, comes_true(is_known));
-	expect_counted(test, "learned asked");
+	expect_counted(test, "scan.runs scan.requests");
 }
 
 /* A task that exits runs its last task work without its memory. */
@@ -76,7 +77,7 @@ static void request_task_that_exits(struct kunit *test)
 	task_work_run();
 	kthread_use_mm(first);
 	expect_map(test, "unknown");
-	expect_counted(test, "asked");
+	expect_counted(test, "scan.requests");
 }
 
 /* A second request changes nothing while the first is pending. */
@@ -87,11 +88,11 @@ static void request_twice(struct kunit *test)
 	map_image(test);
 	user_regs(&regs, page(test, 1), 0, 0);
 	local_irq_disable();
-	sfu_map_ask(current->mm, NULL);
-	sfu_map_ask(current->mm, NULL);
+	sfu_request_for_sample(current->mm, NULL);
+	sfu_request_for_sample(current->mm, NULL);
 	local_irq_enable();
 	KUNIT_EXPECT_TRUE(test, comes_true(is_known));
-	expect_counted(test, "learned asked");
+	expect_counted(test, "scan.runs scan.requests");
 }
 
 static void request_task_twice(struct kunit *test)
@@ -102,10 +103,10 @@ static void request_task_twice(struct kunit *test)
 	user_regs(&regs, page(test, 1), 0, 0);
 	request_in_interrupt(&regs);
 	request_in_interrupt(&regs);
-	sfu_map_ask(current->mm, NULL);
-	expect_counted(test, "asked");
+	sfu_request_for_sample(current->mm, NULL);
+	expect_counted(test, "scan.requests");
 	task_work_run();
-	expect_counted(test, "learned");
+	expect_counted(test, "scan.runs");
 }
 
 static void request_worker_then_task(struct kunit *test)
@@ -116,12 +117,12 @@ static void request_worker_then_task(struct kunit *test)
 	user_regs(&regs, page(test, 1), 0, 0);
 	watch_image(test, NULL);
 	watch.nap = 20000;
-	sfu_map_ask(current->mm, NULL);
+	sfu_request_for_sample(current->mm, NULL);
 	request_in_interrupt(&regs);
-	expect_counted(test, "asked=2");
+	expect_counted(test, "scan.requests=2");
 	task_work_run();
 	expect_map(test, SAME);
-	expect_counted(test, "learned");
+	expect_counted(test, "scan.runs");
 }
 
 #define REQUESTS	64
@@ -145,17 +146,17 @@ static void request_too_much(struct kunit *test)
 		mms[i] = new_process(test);
 	local_irq_disable();
 	for (i = 0; i < REQUESTS + 8; i++)
-		sfu_map_ask(mms[i], NULL);
+		sfu_request_for_sample(mms[i], NULL);
 	local_irq_enable();
 	KUNIT_EXPECT_TRUE(test, comes_true(all_are_scanned));
 	msleep(20);
-	expect_counted(test, "learned=64 asked=64");
+	expect_counted(test, "scan.runs=64 scan.requests=64");
 	for (i = 0; i < REQUESTS + 8; i++)
 		mmput(mms[i]);
 	KUNIT_EXPECT_TRUE(test, comes_true(nothing_is_held));
-	sfu_map_ask(current->mm, NULL);
+	sfu_request_for_sample(current->mm, NULL);
 	KUNIT_EXPECT_TRUE(test, comes_true(is_known));
-	expect_counted(test, "learned asked");
+	expect_counted(test, "scan.runs scan.requests");
 }
 
 static struct mm_struct *ended[REQUESTS];
@@ -181,13 +182,13 @@ static void request_for_ended_process(struct kunit *test)
 			ended[i] = new_process(test);
 			mmgrab(ended[i]);
 			mmput(ended[i]);
-			sfu_map_ask(ended[i], NULL);
+			sfu_request_for_sample(ended[i], NULL);
 		}
 		KUNIT_EXPECT_TRUE(test, comes_true(all_are_over));
 		for (i = 0; i < REQUESTS; i++)
 			mmdrop(ended[i]);
 	}
-	expect_counted(test, "asked=128");
+	expect_counted(test, "scan.requests=128");
 	KUNIT_EXPECT_TRUE(test, nothing_is_held());
 }
 

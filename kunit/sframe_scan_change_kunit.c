@@ -10,6 +10,8 @@
 #include "named_cases.h"
 #include "scan_scene.h"
 #include "sframe_map.h"
+#include "sframe_process.h"
+#include "sframe_scan.h"
 
 static void unmap_all(struct kunit *test)
 {
@@ -82,31 +84,32 @@ struct change_case {
  * keeps the bytes, and the map keeps the range.
  */
 static const struct change_case change_cases[] = {
-	{ "unmap code", unmap_code, GONE, "nothing", "learned" },
-	{ "unmap first of code", unmap_code_first, GONE, "2-3 covered by 3", "learned" },
-	{ "unmap last of code", unmap_code_last, GONE, "1-2 covered by 3", "learned" },
-	{ "unmap section", unmap_section, GONE, "1-3 plain", "fault.segment learned" },
-	{ "unmap first of section", unmap_first_byte, GONE, "1-3 plain", "fault.segment learned" },
-	{ "unmap after section", unmap_last_byte, SAME, SAME, "learned" },
-	{ "unmap headers", unmap_headers, SAME, SAME, "learned" },
-	{ "unmap all", unmap_all, GONE, "nothing", "learned" },
-	{ "map over code", map_over_code, GONE, "1-3 plain", "learned" },
-	{ "map over section", map_over_section, GONE, "1-3 plain", "fault.segment learned" },
-	{ "map code again", map_code_again, GONE, SAME, "learned" },
-	{ "map section again", map_section_again, GONE, SAME, "learned" },
+	{ "unmap code", unmap_code, GONE, "nothing", "scan.runs" },
+	{ "unmap first of code", unmap_code_first, GONE, "2-3 ready by 3", "scan.runs" },
+	{ "unmap last of code", unmap_code_last, GONE, "1-2 ready by 3", "scan.runs" },
+	{ "unmap section", unmap_section, GONE, "1-3 none", "defect.segment scan.runs" },
+	{ "unmap first of section", unmap_first_byte, GONE, "1-3 none",
+	  "defect.segment scan.runs" },
+	{ "unmap after section", unmap_last_byte, SAME, SAME, "scan.runs" },
+	{ "unmap headers", unmap_headers, SAME, SAME, "scan.runs" },
+	{ "unmap all", unmap_all, GONE, "nothing", "scan.runs" },
+	{ "map over code", map_over_code, GONE, "1-3 none", "scan.runs" },
+	{ "map over section", map_over_section, GONE, "1-3 none", "defect.segment scan.runs" },
+	{ "map code again", map_code_again, GONE, SAME, "scan.runs" },
+	{ "map section again", map_section_again, GONE, SAME, "scan.runs" },
 	{ "map elsewhere", map_elsewhere, SAME,
-	  "1-3 covered by 3, 9-11 covered by 11", "learned" },
-	{ "move code", move_code, GONE, "9-11 plain", "fault.segment learned" },
-	{ "move section", move_section, GONE, "1-3 plain", "fault.segment learned" },
-	{ "move image", move_image, GONE, "9-11 covered by 11", "learned" },
-	{ "move over code", move_over_code, GONE, "1-3 plain", "learned" },
-	{ "move over section", move_over_section, GONE, "1-3 plain", "fault.segment learned" },
-	{ "shrink code", shrink_code, GONE, "1-2 covered by 3", "learned" },
-	{ "forbid section", forbid_section, SAME, "1-3 plain", "fault.segment learned" },
-	{ "code not executable", no_exec, SAME, "nothing", "learned" },
-	{ "last of code not executable", no_exec_last, SAME, "1-2 covered by 3", "learned" },
-	{ "data executable", exec_data, SAME, "1-5 covered by 3", "learned" },
-	{ "drop pages", drop_pages, SAME, SAME, "learned" },
+	  "1-3 ready by 3, 9-11 ready by 11", "scan.runs" },
+	{ "move code", move_code, GONE, "9-11 none", "defect.segment scan.runs" },
+	{ "move section", move_section, GONE, "1-3 none", "defect.segment scan.runs" },
+	{ "move image", move_image, GONE, "9-11 ready by 11", "scan.runs" },
+	{ "move over code", move_over_code, GONE, "1-3 none", "scan.runs" },
+	{ "move over section", move_over_section, GONE, "1-3 none", "defect.segment scan.runs" },
+	{ "shrink code", shrink_code, GONE, "1-2 ready by 3", "scan.runs" },
+	{ "forbid section", forbid_section, SAME, "1-3 none", "defect.segment scan.runs" },
+	{ "code not executable", no_exec, SAME, "nothing", "scan.runs" },
+	{ "last of code not executable", no_exec_last, SAME, "1-2 ready by 3", "scan.runs" },
+	{ "data executable", exec_data, SAME, "1-5 ready by 3", "scan.runs" },
+	{ "drop pages", drop_pages, SAME, SAME, "scan.runs" },
 };
 
 NAMED_CASES(change);
@@ -116,7 +119,7 @@ static void forget_after(struct kunit *test)
 	const struct change_case *c = test->param_value;
 
 	map_image(test);
-	expect_scanned(test, SAME, "learned");
+	expect_scanned(test, SAME, "scan.runs");
 	c->act(test);
 	expect_map(test, c->at_once);
 	expect_counted(test, "");
@@ -124,14 +127,14 @@ static void forget_after(struct kunit *test)
 }
 
 /* Marks the section of the image's code as bad, as a walk does. */
-static void mark_section_as_bad(struct kunit *test, enum sframe_defect fault)
+static void mark_section_as_bad(struct kunit *test, enum sframe_defect defect)
 {
-	struct sfu_map *map = sfu_map_get(current->mm);
-	struct sfu_region *region = sfu_map_find(map, page(test, 1));
+	struct sfu_map *map = sfu_process_get_map(current->mm);
+	struct sfu_range *range = sfu_map_find(map, page(test, 1));
 
-	KUNIT_EXPECT_NOT_NULL(test, region);
-	if (region)
-		sfu_region_retire(region, fault);
+	KUNIT_EXPECT_NOT_NULL(test, range);
+	if (range)
+		sfu_section_mark_bad(&range->section, defect);
 	sfu_map_put(map);
 }
 
@@ -142,11 +145,11 @@ static void forget_bad_after(struct kunit *test)
 	bool stays = !strcmp(c->at_once, SAME);
 
 	map_image(test);
-	expect_scanned(test, SAME, "learned");
+	expect_scanned(test, SAME, "scan.runs");
 	mark_section_as_bad(test, SFRAME_DEFECT_FDE_ORDER);
-	expect_counted(test, "fault.fde-order retired");
+	expect_counted(test, "defect.fde-order section.bad");
 	c->act(test);
-	expect_map(test, stays ? "1-3 retired" : GONE);
+	expect_map(test, stays ? "1-3 bad" : GONE);
 }
 
 /* Unmapping one image does not affect the other. */
@@ -156,12 +159,12 @@ static void forget_one_of_two(struct kunit *test)
 
 	map_image(test);
 	image_map(test, &scene->image, page(test, 8));
-	expect_scanned(test, "1-3 covered by 3, 9-11 covered by 11", "learned");
+	expect_scanned(test, "1-3 ready by 3, 9-11 ready by 11", "scan.runs");
 	unmap_at(test, 8, 5);
-	expect_map(test, "1-3 covered by 3, 9-11 gone");
+	expect_map(test, "1-3 ready by 3, 9-11 unmapped");
 	expect_rows(test, page(test, 0));
 	expect_row(test, page(test, 9), "uncovered");
-	expect_scanned(test, "1-3 covered by 3", "learned");
+	expect_scanned(test, "1-3 ready by 3", "scan.runs");
 }
 
 /* An old map that is still held has the unmapped range removed, too. */
@@ -170,11 +173,11 @@ static void forget_while_held(struct kunit *test)
 	struct sfu_map *old;
 
 	map_image(test);
-	expect_scanned(test, SAME, "learned");
-	old = sfu_map_get(current->mm);
+	expect_scanned(test, SAME, "scan.runs");
+	old = sfu_process_get_map(current->mm);
 	unmap_at(test, 3, 2);
 	KUNIT_EXPECT_NULL(test, sfu_map_find(old, page(test, 1)));
-	expect_scanned(test, "1-3 plain", "fault.segment learned");
+	expect_scanned(test, "1-3 none", "defect.segment scan.runs");
 	KUNIT_EXPECT_NULL(test, sfu_map_find(old, page(test, 1)));
 	sfu_map_put(old);
 }
@@ -183,10 +186,10 @@ static void forget_while_held(struct kunit *test)
 static void bad_once(struct kunit *test)
 {
 	map_image(test);
-	expect_scanned(test, SAME, "learned");
+	expect_scanned(test, SAME, "scan.runs");
 	mark_section_as_bad(test, SFRAME_DEFECT_FRE_CUT);
-	expect_map(test, "1-3 retired");
-	expect_counted(test, "fault.fre-cut retired");
+	expect_map(test, "1-3 bad");
+	expect_counted(test, "defect.fre-cut section.bad");
 	mark_section_as_bad(test, SFRAME_DEFECT_REP_SIZE);
 	expect_counted(test, "");
 	expect_row(test, page(test, 1), "uncovered");
@@ -198,9 +201,9 @@ static void bad_plain(struct kunit *test)
 
 	scene->image.ehdr.e_phnum = 3;
 	map_image(test);
-	expect_scanned(test, "1-3 plain", "learned");
+	expect_scanned(test, "1-3 none", "scan.runs");
 	mark_section_as_bad(test, SFRAME_DEFECT_FRE_CUT);
-	expect_map(test, "1-3 plain");
+	expect_map(test, "1-3 none");
 	expect_counted(test, "");
 }
 
@@ -210,31 +213,31 @@ static void bad_stays_so(struct kunit *test)
 	struct scan_scene *scene = test->priv;
 
 	map_image(test);
-	expect_scanned(test, SAME, "learned");
+	expect_scanned(test, SAME, "scan.runs");
 	mark_section_as_bad(test, SFRAME_DEFECT_FRE_CUT);
-	expect_counted(test, "fault.fre-cut retired");
-	expect_scanned(test, "1-3 retired", "learned");
-	expect_scanned(test, "1-3 retired", "learned");
+	expect_counted(test, "defect.fre-cut section.bad");
+	expect_scanned(test, "1-3 bad", "scan.runs");
+	expect_scanned(test, "1-3 bad", "scan.runs");
 	KUNIT_EXPECT_EQ(test, 0, atomic_long_read(&sfu_held.sections));
 	image_map(test, &scene->image, page(test, 8));
-	expect_scanned(test, "1-3 retired, 9-11 covered by 11", "learned");
+	expect_scanned(test, "1-3 bad, 9-11 ready by 11", "scan.runs");
 	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&sfu_held.sections));
 }
 
 static void bad_is_replaced(struct kunit *test)
 {
 	map_image(test);
-	expect_scanned(test, SAME, "learned");
+	expect_scanned(test, SAME, "scan.runs");
 	mark_section_as_bad(test, SFRAME_DEFECT_FRE_CUT);
-	expect_counted(test, "fault.fre-cut retired");
+	expect_counted(test, "defect.fre-cut section.bad");
 	map_code_again(test);
 	expect_map(test, GONE);
-	expect_scanned(test, SAME, "learned");
+	expect_scanned(test, SAME, "scan.runs");
 	mark_section_as_bad(test, SFRAME_DEFECT_FRE_CUT);
-	expect_counted(test, "fault.fre-cut retired");
+	expect_counted(test, "defect.fre-cut section.bad");
 	map_section_again(test);
 	expect_map(test, GONE);
-	expect_scanned(test, SAME, "learned");
+	expect_scanned(test, SAME, "scan.runs");
 	expect_rows(test, page(test, 0));
 }
 
@@ -242,20 +245,20 @@ static void bad_is_replaced(struct kunit *test)
 static void bad_is_forbidden(struct kunit *test)
 {
 	map_image(test);
-	expect_scanned(test, SAME, "learned");
+	expect_scanned(test, SAME, "scan.runs");
 	mark_section_as_bad(test, SFRAME_DEFECT_FRE_CUT);
-	expect_counted(test, "fault.fre-cut retired");
+	expect_counted(test, "defect.fre-cut section.bad");
 	forbid_section(test);
-	expect_scanned(test, PLAIN, "fault.segment learned");
+	expect_scanned(test, PLAIN, "defect.segment scan.runs");
 	protect_at(test, 3, 2, PROT_READ);
-	expect_scanned(test, SAME, "learned");
+	expect_scanned(test, SAME, "scan.runs");
 }
 
 /* A scan reads the header; look-ups read the rest each time. */
 static void section_changes(struct kunit *test)
 {
 	map_image(test);
-	expect_scanned(test, SAME, "learned");
+	expect_scanned(test, SAME, "scan.runs");
 	patch_file(test, 3 * PAGE_SIZE + ROW_WORDS, 32, 1);
 	expect_row(test, page(test, 1), "sp+32 (c-16) (c-8)");
 	patch_file(test, 3 * PAGE_SIZE + ROW_WORDS, 16, 1);
@@ -263,9 +266,9 @@ static void section_changes(struct kunit *test)
 	patch_file(test, 3 * PAGE_SIZE, 0xffff, 2);
 	expect_row(test, page(test, 1), ROW);
 	expect_map(test, SAME);
-	expect_scanned(test, "1-3 plain", "fault.magic learned");
+	expect_scanned(test, "1-3 none", "defect.magic scan.runs");
 	patch_file(test, 3 * PAGE_SIZE, 0xdee2, 2);
-	expect_scanned(test, SAME, "learned");
+	expect_scanned(test, SAME, "scan.runs");
 }
 
 /* Scan number n without news comes after 1 + 2 + ... + 2^(n-2) jiffies, not earlier. */
@@ -275,13 +278,13 @@ static void scan_in_vain(struct kunit *test)
 	unsigned int n;
 
 	map_image(test);
-	expect_scanned(test, SAME, "learned");
+	expect_scanned(test, SAME, "scan.runs");
 	start = jiffies;
 	for (n = 1; n <= 7; n++) {
 		KUNIT_EXPECT_EQ(test, 0, scan_now(test));
 		KUNIT_EXPECT_GE_MSG(test, jiffies - start, BIT(n - 1) - 1, "time %u", n);
 	}
-	expect_counted(test, "learned=7");
+	expect_counted(test, "scan.runs=7");
 	expect_map(test, SAME);
 }
 
@@ -294,7 +297,7 @@ static void scan_in_vain_long(struct kunit *test)
 	unsigned long start = jiffies, last = jiffies;
 
 	map_image(test);
-	expect_scanned(test, SAME, "learned");
+	expect_scanned(test, SAME, "scan.runs");
 	while (time_before(jiffies, start + 5 * HZ)) {
 		last = jiffies;
 		KUNIT_EXPECT_EQ(test, 0, scan_now(test));
@@ -310,13 +313,13 @@ static void scan_after_event(struct kunit *test)
 	unsigned int i;
 
 	map_image(test);
-	expect_scanned(test, SAME, "learned");
+	expect_scanned(test, SAME, "scan.runs");
 	for (i = 0; i < 5; i++)
-		expect_scanned(test, SAME, "learned");
+		expect_scanned(test, SAME, "scan.runs");
 	image_map(test, &scene->image, page(test, 8));
 	scan_now(test);
 	unmap_at(test, 8, 5);
-	expect_counted(test, "learned");
+	expect_counted(test, "scan.runs");
 	/* From here on the waits are as at the beginning. */
 	scan_in_vain(test);
 }
@@ -327,15 +330,15 @@ static void scan_for_old_map(struct kunit *test)
 	struct sfu_map *old;
 
 	map_image(test);
-	KUNIT_EXPECT_EQ(test, 0, sfu_map_learn(current->mm, NULL));
-	expect_counted(test, "learned");
-	KUNIT_EXPECT_EQ(test, 0, sfu_map_learn(current->mm, NULL));
+	KUNIT_EXPECT_EQ(test, 0, sfu_scan_mm(current->mm, NULL));
+	expect_counted(test, "scan.runs");
+	KUNIT_EXPECT_EQ(test, 0, sfu_scan_mm(current->mm, NULL));
 	expect_counted(test, "");
-	old = sfu_map_get(current->mm);
+	old = sfu_process_get_map(current->mm);
 	scan_now(test);
-	expect_counted(test, "learned");
+	expect_counted(test, "scan.runs");
 	msleep(20);
-	KUNIT_EXPECT_EQ(test, 0, sfu_map_learn(current->mm, old));
+	KUNIT_EXPECT_EQ(test, 0, sfu_scan_mm(current->mm, old));
 	expect_counted(test, "");
 	sfu_map_put(old);
 }
@@ -346,12 +349,12 @@ static void scan_two_processes(struct kunit *test)
 	struct mm_struct *first = current->mm, *second = new_process(test);
 
 	map_image(test);
-	expect_scanned(test, SAME, "learned");
+	expect_scanned(test, SAME, "scan.runs");
 	switch_process(second);
 	expect_map(test, "unknown");
-	expect_scanned(test, "nothing", "learned");
+	expect_scanned(test, "nothing", "scan.runs");
 	map_anonymous(test, 2, 1, PROT_EXEC);
-	expect_scanned(test, "2-3 plain", "learned");
+	expect_scanned(test, "2-3 none", "scan.runs");
 	switch_process(first);
 	expect_map(test, SAME);
 	KUNIT_EXPECT_EQ(test, 2, atomic_long_read(&sfu_held.processes));
@@ -373,12 +376,12 @@ static void scan_many_processes(struct kunit *test)
 		mms[i] = new_process(test);
 	for (i = 0; i < PROCESSES; i++) {
 		switch_process(mms[i]);
-		KUNIT_EXPECT_EQ(test, 0, sfu_map_learn(mms[i], NULL));
+		KUNIT_EXPECT_EQ(test, 0, sfu_scan_mm(mms[i], NULL));
 	}
 	switch_process(first);
 	KUNIT_EXPECT_EQ(test, PROCESSES, atomic_long_read(&sfu_held.processes));
 	for (i = 0; i < 2 * PROCESSES; i++) {
-		struct sfu_map *map = sfu_map_get(mms[i]);
+		struct sfu_map *map = sfu_process_get_map(mms[i]);
 
 		KUNIT_EXPECT_EQ_MSG(test, !map, i >= PROCESSES, "process %u", i);
 		sfu_map_put(map);
@@ -397,16 +400,16 @@ static void forget_process(struct kunit *test)
 	struct mm_struct *first = current->mm, *second = new_process(test);
 	long bytes;
 
-	expect_scanned(test, "nothing", "learned");
+	expect_scanned(test, "nothing", "scan.runs");
 	bytes = atomic_long_read(&sfu_held.bytes);
 	switch_process(second);
 	map_image(test);
-	expect_scanned(test, SAME, "learned");
+	expect_scanned(test, SAME, "scan.runs");
 	KUNIT_EXPECT_EQ(test, 2, atomic_long_read(&sfu_held.processes));
 	switch_process(first);
 	mmgrab(second);
 	mmput(second);
-	KUNIT_EXPECT_NULL(test, sfu_map_get(second));
+	KUNIT_EXPECT_NULL(test, sfu_process_get_map(second));
 	KUNIT_EXPECT_TRUE(test, comes_true(one_is_held));
 	KUNIT_EXPECT_EQ(test, bytes, atomic_long_read(&sfu_held.bytes));
 	KUNIT_EXPECT_EQ(test, 0, atomic_long_read(&sfu_held.sections));
@@ -422,11 +425,11 @@ static void hold_map_of_ended_process(struct kunit *test)
 
 	switch_process(second);
 	map_image(test);
-	expect_scanned(test, SAME, "learned");
-	map = sfu_map_get(second);
+	expect_scanned(test, SAME, "scan.runs");
+	map = sfu_process_get_map(second);
 	switch_process(first);
 	mmput(second);
-	KUNIT_EXPECT_EQ(test, 1, map->nr_regions);
+	KUNIT_EXPECT_EQ(test, 1, map->nr_ranges);
 	sfu_map_put(map);
 	KUNIT_EXPECT_TRUE(test, comes_true(nothing_is_held));
 }

@@ -22,7 +22,7 @@ struct elf_case {
 	const char	*counted;
 };
 
-#define SEGMENT	"1-3 plain", "fault.segment learned"
+#define SEGMENT	"1-3 none", "defect.segment scan.runs"
 
 static const struct elf_case elf_cases[] = {
 	{ "as it is", EH(e_ident), 1, 0x7f, SAME },
@@ -59,14 +59,14 @@ static const struct elf_case elf_cases[] = {
 
 	{ "code: no segment to load", PH(CODE, p_type), 4, PT_NOTE, PLAIN },
 	{ "code: not executable", PH(CODE, p_flags), 4, PF_R, PLAIN },
-	{ "code: p_offset 0", PH(CODE, p_offset), 8, 0, PLAIN, "fault.empty learned" },
+	{ "code: p_offset 0", PH(CODE, p_offset), 8, 0, PLAIN, "defect.empty scan.runs" },
 	{ "code: p_offset after the code", PH(CODE, p_offset), 8, 2 * PAGE_SIZE, PLAIN },
 	{ "code: p_offset 2^64-1", PH(CODE, p_offset), 8, -1, PLAIN },
 	{ "code: p_offset in page", PH(CODE, p_offset), 8, PAGE_SIZE + 1,
-	  PLAIN, "fault.magic learned" },
-	{ "code: p_vaddr 0", PH(CODE, p_vaddr), 8, 0, PLAIN, "fault.empty learned" },
+	  PLAIN, "defect.magic scan.runs" },
+	{ "code: p_vaddr 0", PH(CODE, p_vaddr), 8, 0, PLAIN, "defect.empty scan.runs" },
 	{ "code: p_vaddr a page on", PH(CODE, p_vaddr), 8, 2 * PAGE_SIZE,
-	  PLAIN, "fault.empty learned" },
+	  PLAIN, "defect.empty scan.runs" },
 	{ "code: p_vaddr 2^62", PH(CODE, p_vaddr), 8, BIT_ULL(62), SEGMENT },
 	{ "code: p_vaddr 2^63", PH(CODE, p_vaddr), 8, BIT_ULL(63), SEGMENT },
 	{ "code: p_filesz 0", PH(CODE, p_filesz), 8, 0, PLAIN },
@@ -92,21 +92,21 @@ static const struct elf_case elf_cases[] = {
 	{ "section: p_offset 2^64-1", PH(SFRAME, p_offset), 8, -1, SAME },
 	{ "section: p_memsz 0", PH(SFRAME, p_memsz), 8, 0, SAME },
 	{ "section: p_vaddr of the headers", PH(SFRAME, p_vaddr), 8, 0,
-	  PLAIN, "fault.magic learned" },
+	  PLAIN, "defect.magic scan.runs" },
 	{ "section: p_vaddr of the code", PH(SFRAME, p_vaddr), 8, PAGE_SIZE,
-	  PLAIN, "fault.empty learned" },
+	  PLAIN, "defect.empty scan.runs" },
 	{ "section: p_vaddr to the end", PH(SFRAME, p_vaddr), 8, 5 * PAGE_SIZE - 60,
-	  PLAIN, "fault.empty learned" },
+	  PLAIN, "defect.empty scan.runs" },
 	{ "section: p_vaddr beyond the end", PH(SFRAME, p_vaddr), 8, 5 * PAGE_SIZE - 59, SEGMENT },
 	{ "section: p_vaddr 2^63", PH(SFRAME, p_vaddr), 8, BIT_ULL(63), SEGMENT },
 	{ "section: p_vaddr 2^64-60", PH(SFRAME, p_vaddr), 8, -60, SEGMENT },
 	{ "section: p_vaddr 2^64-1", PH(SFRAME, p_vaddr), 8, -1, SEGMENT },
-	{ "section: p_filesz 0", PH(SFRAME, p_filesz), 8, 0, PLAIN, "fault.short learned" },
-	{ "section: p_filesz 27", PH(SFRAME, p_filesz), 8, 27, PLAIN, "fault.short learned" },
-	{ "section: p_filesz 28", PH(SFRAME, p_filesz), 8, 28, PLAIN, "fault.freoff learned" },
-	{ "section: p_filesz 44", PH(SFRAME, p_filesz), 8, 44, PLAIN, "fault.fre-len learned" },
+	{ "section: p_filesz 0", PH(SFRAME, p_filesz), 8, 0, PLAIN, "defect.short scan.runs" },
+	{ "section: p_filesz 27", PH(SFRAME, p_filesz), 8, 27, PLAIN, "defect.short scan.runs" },
+	{ "section: p_filesz 28", PH(SFRAME, p_filesz), 8, 28, PLAIN, "defect.freoff scan.runs" },
+	{ "section: p_filesz 44", PH(SFRAME, p_filesz), 8, 44, PLAIN, "defect.fre-len scan.runs" },
 	{ "section: p_filesz less one", PH(SFRAME, p_filesz), 8, 52,
-	  PLAIN, "fault.fre-len learned" },
+	  PLAIN, "defect.fre-len scan.runs" },
 	{ "section: p_filesz all there is", PH(SFRAME, p_filesz), 8, 2 * PAGE_SIZE, SAME },
 	{ "section: p_filesz and one more", PH(SFRAME, p_filesz), 8, 2 * PAGE_SIZE + 1, SEGMENT },
 	{ "section: p_filesz 2^64-1", PH(SFRAME, p_filesz), 8, -1, SEGMENT },
@@ -122,7 +122,7 @@ static void scan_elf(struct kunit *test)
 
 	map_image(test);
 	patch_file(test, c->at, c->value, c->len);
-	expect_scanned(test, c->want, c->counted ?: "learned");
+	expect_scanned(test, c->want, c->counted ?: "scan.runs");
 }
 
 /* Several fields are changed together. */
@@ -154,7 +154,7 @@ static void scan_phdrs(struct kunit *test, unsigned int nr, const char *want)
 	image->ehdr.e_phoff = 5 * PAGE_SIZE;
 	image->phdrs_at = 5 * PAGE_SIZE;
 	map_image(test);
-	expect_scanned(test, want, "learned");
+	expect_scanned(test, want, "scan.runs");
 }
 
 static void scan_128_phdrs(struct kunit *test)
@@ -176,12 +176,12 @@ static void scan_truncated(struct kunit *test)
 	scene->image.ehdr.e_phoff = 5 * PAGE_SIZE;
 	scene->image.phdrs_at = 5 * PAGE_SIZE;
 	map_image(test);
-	expect_scanned(test, SAME, "learned");
+	expect_scanned(test, SAME, "scan.runs");
 	for (len = 224; len-- > 0;) {
 		KUNIT_ASSERT_EQ(test, 0, vfs_truncate(&scene->image.file->f_path,
 						      5 * PAGE_SIZE + len));
 		map_code_again(test);
-		expect_scanned(test, PLAIN, "learned");
+		expect_scanned(test, PLAIN, "scan.runs");
 	}
 }
 
@@ -194,7 +194,7 @@ static void scan_truncated_ehdr(struct kunit *test)
 	for (len = 64 + 224; len-- > 0;) {
 		KUNIT_ASSERT_EQ(test, 0, vfs_truncate(&scene->image.file->f_path, len));
 		map_code_again(test);
-		expect_scanned(test, PLAIN, "learned");
+		expect_scanned(test, PLAIN, "scan.runs");
 	}
 }
 
@@ -226,15 +226,15 @@ static void scan_unreadable(struct kunit *test)
 	map_image(test);
 	watch_image(test, NULL);
 	watch.fail_at = 1;
-	expect_scanned(test, PLAIN, "learned");
+	expect_scanned(test, PLAIN, "scan.runs");
 	KUNIT_EXPECT_EQ(test, 1, watch.reads);
 	map_code_again(test);
 	watch.reads = 0;
 	watch.fail_at = 2;
-	expect_scanned(test, PLAIN, "learned");
+	expect_scanned(test, PLAIN, "scan.runs");
 	KUNIT_EXPECT_EQ(test, 2, watch.reads);
 	map_code_again(test);
-	expect_scanned(test, SAME, "learned");
+	expect_scanned(test, SAME, "scan.runs");
 	KUNIT_EXPECT_EQ(test, 4, watch.reads);
 }
 
@@ -246,20 +246,20 @@ static void scan_not_for_kernel_read(struct kunit *test)
 	map_image(test);
 	watch_image(test, NULL);
 	set_reads(watch.original, watch.fops, false, false);
-	expect_scanned(test, PLAIN, "learned");
+	expect_scanned(test, PLAIN, "scan.runs");
 
 	set_reads(watch.original, watch.fops, true, true);
 	map_code_again(test);
-	expect_scanned(test, PLAIN, "learned");
+	expect_scanned(test, PLAIN, "scan.runs");
 
 	set_reads(watch.original, watch.fops, true, false);
 	map_code_again(test);
 	scene->image.file->f_mode &= ~FMODE_READ;
-	expect_scanned(test, PLAIN, "learned");
+	expect_scanned(test, PLAIN, "scan.runs");
 	scene->image.file->f_mode |= FMODE_READ;
 	KUNIT_EXPECT_EQ(test, 0, watch.reads);
 	map_code_again(test);
-	expect_scanned(test, SAME, "learned");
+	expect_scanned(test, SAME, "scan.runs");
 }
 
 /* A page of code is removed in the first attempt, restored in the next, and so on. */
@@ -289,34 +289,34 @@ struct race_case {
 
 /* The action runs twice in each attempt. A scan makes at most three. */
 static const struct race_case race_cases[] = {
-	{ "nothing", NULL, 0, SAME, "learned" },
-	{ "unmap headers", unmap_headers, 0, SAME, "learned" },
-	{ "unmap code", unmap_code, 0, "nothing", "learned=2" },
-	{ "unmap last of code", unmap_code_last, 0, "1-2 covered by 3", "learned=2" },
-	{ "unmap section", unmap_section, 0, PLAIN, "fault.segment learned" },
-	{ "map over code", map_over_code, 0, PLAIN, "learned=2" },
-	{ "map code again", map_code_again, 0, SAME, "learned" },
+	{ "nothing", NULL, 0, SAME, "scan.runs" },
+	{ "unmap headers", unmap_headers, 0, SAME, "scan.runs" },
+	{ "unmap code", unmap_code, 0, "nothing", "scan.runs=2" },
+	{ "unmap last of code", unmap_code_last, 0, "1-2 ready by 3", "scan.runs=2" },
+	{ "unmap section", unmap_section, 0, PLAIN, "defect.segment scan.runs" },
+	{ "map over code", map_over_code, 0, PLAIN, "scan.runs=2" },
+	{ "map code again", map_code_again, 0, SAME, "scan.runs" },
 	{ "map code of another", map_code_of_another, 0, PLAIN,
-	  "fault.segment learned=2" },
-	{ "code not executable", no_exec, 0, "nothing", "learned=2" },
-	{ "last of code not executable", no_exec_last, 0, "1-2 covered by 3", "learned=2" },
-	{ "all the time", unsettle_code, -EAGAIN, GONE, "learned=3" },
+	  "defect.segment scan.runs=2" },
+	{ "code not executable", no_exec, 0, "nothing", "scan.runs=2" },
+	{ "last of code not executable", no_exec_last, 0, "1-2 ready by 3", "scan.runs=2" },
+	{ "all the time", unsettle_code, -EAGAIN, GONE, "scan.runs=3" },
 };
 
 NAMED_CASES(race);
 
-#define SECOND	"9-11 covered by 11"
+#define SECOND	"9-11 ready by 11"
 
 static const struct race_case first_cases[] = {
-	{ "nothing", NULL, 0, "1-3 covered by 3, " SECOND, "learned" },
-	{ "unmap code", unmap_code, 0, SECOND, "learned=2" },
-	{ "unmap section", unmap_section, 0, "1-3 plain, " SECOND, "fault.segment learned=2" },
-	{ "unmap first of section", unmap_first_byte, 0, "1-3 plain, " SECOND,
-	  "fault.segment learned=2" },
-	{ "map over section", map_over_section, 0, "1-3 plain, " SECOND,
-	  "fault.segment learned=2" },
-	{ "map over code", map_over_code, 0, "1-3 plain, " SECOND, "learned=2" },
-	{ "forbid section", forbid_section, 0, "1-3 covered by 3, " SECOND, "learned" },
+	{ "nothing", NULL, 0, "1-3 ready by 3, " SECOND, "scan.runs" },
+	{ "unmap code", unmap_code, 0, SECOND, "scan.runs=2" },
+	{ "unmap section", unmap_section, 0, "1-3 none, " SECOND, "defect.segment scan.runs=2" },
+	{ "unmap first of section", unmap_first_byte, 0, "1-3 none, " SECOND,
+	  "defect.segment scan.runs=2" },
+	{ "map over section", map_over_section, 0, "1-3 none, " SECOND,
+	  "defect.segment scan.runs=2" },
+	{ "map over code", map_over_code, 0, "1-3 none, " SECOND, "scan.runs=2" },
+	{ "forbid section", forbid_section, 0, "1-3 ready by 3, " SECOND, "scan.runs" },
 };
 
 KUNIT_ARRAY_PARAM(first, first_cases, race_desc);

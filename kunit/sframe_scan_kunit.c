@@ -4,19 +4,20 @@
 #include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
-#include <linux/uaccess.h>
 
 #include "mapping_change.h"
 #include "named_cases.h"
 #include "scan_scene.h"
 #include "sframe_arch.h"
 #include "sframe_map.h"
-#include "sframe_pages.h"
+#include "sframe_prefault.h"
+#include "sframe_process.h"
+#include "sframe_user.h"
 
 static void scan_nothing(struct kunit *test)
 {
 	expect_map(test, "unknown");
-	expect_scanned(test, "nothing", "learned");
+	expect_scanned(test, "nothing", "scan.runs");
 }
 
 struct version_case {
@@ -42,7 +43,7 @@ static void scan_image(struct kunit *test)
 
 	image_section(&scene->image, c->version, c->flags, 3 * PAGE_SIZE);
 	map_image(test);
-	expect_scanned(test, "1-3 covered by 3", "learned");
+	expect_scanned(test, "1-3 ready by 3", "scan.runs");
 	expect_rows(test, scene->area);
 	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&sfu_held.processes));
 	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&sfu_held.sections));
@@ -60,8 +61,8 @@ static void scan_images(struct kunit *test)
 	image_section(third, SFRAME_VERSION_1, SORTED, 3 * PAGE_SIZE);
 	image_write(test, third);
 	image_map(test, third, page(test, 13));
-	expect_scanned(test, "1-3 covered by 3, 9-11 plain, 14-16 covered by 16",
-		       "learned");
+	expect_scanned(test, "1-3 ready by 3, 9-11 none, 14-16 ready by 16",
+		       "scan.runs");
 	expect_rows(test, page(test, 0));
 	expect_rows(test, page(test, 13));
 	KUNIT_EXPECT_EQ(test, 2, atomic_long_read(&sfu_held.sections));
@@ -73,7 +74,7 @@ static void scan_image_mapped_twice(struct kunit *test)
 
 	map_image(test);
 	image_map(test, &scene->image, page(test, 7));
-	expect_scanned(test, "1-3 covered by 3, 8-10 covered by 10", "learned");
+	expect_scanned(test, "1-3 ready by 3, 8-10 ready by 10", "scan.runs");
 	expect_rows(test, page(test, 0));
 	expect_rows(test, page(test, 7));
 }
@@ -119,7 +120,7 @@ static void scan_image_linked_for(struct kunit *test)
 	for (i = 0; i < IMAGE_PHDRS; i++)
 		scene->image.phdrs[i].p_vaddr += c->vaddr;
 	map_image(test);
-	expect_scanned(test, "1-3 covered by 3", "learned");
+	expect_scanned(test, "1-3 ready by 3", "scan.runs");
 	expect_rows(test, scene->area);
 }
 
@@ -136,13 +137,13 @@ static const struct vma_case vma_cases[] = {
 	{ "read", false, PROT_READ, MAP_PRIVATE, "nothing" },
 	{ "write", false, PROT_READ | PROT_WRITE, MAP_PRIVATE, "nothing" },
 	{ "none", false, PROT_NONE, MAP_PRIVATE, "nothing" },
-	{ "exec", false, PROT_EXEC, MAP_PRIVATE, "1-2 covered by 3" },
-	{ "read exec", false, PROT_READ | PROT_EXEC, MAP_PRIVATE, "1-2 covered by 3" },
-	{ "write exec", false, PROT_WRITE | PROT_EXEC, MAP_PRIVATE, "1-2 covered by 3" },
-	{ "exec shared", false, PROT_EXEC, MAP_SHARED, "1-2 covered by 3" },
+	{ "exec", false, PROT_EXEC, MAP_PRIVATE, "1-2 ready by 3" },
+	{ "read exec", false, PROT_READ | PROT_EXEC, MAP_PRIVATE, "1-2 ready by 3" },
+	{ "write exec", false, PROT_WRITE | PROT_EXEC, MAP_PRIVATE, "1-2 ready by 3" },
+	{ "exec shared", false, PROT_EXEC, MAP_SHARED, "1-2 ready by 3" },
 	{ "anonymous", true, PROT_READ | PROT_WRITE, MAP_PRIVATE, "nothing" },
-	{ "anonymous exec", true, PROT_READ | PROT_EXEC, MAP_PRIVATE, "1-2 plain" },
-	{ "anonymous exec shared", true, PROT_READ | PROT_EXEC, MAP_SHARED, "1-2 plain" },
+	{ "anonymous exec", true, PROT_READ | PROT_EXEC, MAP_PRIVATE, "1-2 none" },
+	{ "anonymous exec shared", true, PROT_READ | PROT_EXEC, MAP_SHARED, "1-2 none" },
 };
 
 NAMED_CASES(vma);
@@ -159,7 +160,7 @@ static void scan_vma(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, page(test, 1),
 			vm_mmap(file, page(test, 1), PAGE_SIZE, c->prot, flags,
 				c->anonymous ? 0 : PAGE_SIZE));
-	expect_scanned(test, c->want, "learned");
+	expect_scanned(test, c->want, "scan.runs");
 }
 
 /* mprotect() has split one segment into two mappings. */
@@ -170,7 +171,7 @@ static void scan_code_split(struct kunit *test)
 	map_image(test);
 	KUNIT_ASSERT_EQ(test, 0, user_mprotect(page(test, 2), PAGE_SIZE,
 					       PROT_READ | PROT_WRITE | PROT_EXEC));
-	expect_scanned(test, "1-2 covered by 3, 2-3 covered by 3", "learned");
+	expect_scanned(test, "1-2 ready by 3, 2-3 ready by 3", "scan.runs");
 	expect_rows(test, scene->area);
 }
 
@@ -182,7 +183,7 @@ static void scan_code_of_no_segment(struct kunit *test)
 	map_image(test);
 	user_map_file(test, scene->image.file, page(test, 0), 1, PROT_EXEC, 0);
 	user_map_file(test, scene->image.file, page(test, 8), 1, PROT_EXEC, 3);
-	expect_scanned(test, "0-1 plain, 1-3 covered by 3, 8-9 plain", "learned");
+	expect_scanned(test, "0-1 none, 1-3 ready by 3, 8-9 none", "scan.runs");
 }
 
 /* Some linkers do not separate code: one segment holds everything. */
@@ -199,7 +200,7 @@ static void scan_one_segment(struct kunit *test)
 	image_write(test, &scene->image);
 	user_map_file(test, scene->image.file, scene->area, IMAGE_PAGES,
 		      PROT_READ | PROT_EXEC, 0);
-	expect_scanned(test, "0-5 covered by 3", "learned");
+	expect_scanned(test, "0-5 ready by 3", "scan.runs");
 	expect_row(test, page(test, 1) - 1, "error -2");
 	expect_row(test, page(test, 1), ROW);
 }
@@ -214,7 +215,7 @@ static void scan_code_not_at_page_start(struct kunit *test)
 	ph->p_vaddr += 0x123;
 	ph->p_filesz -= 0x123;
 	map_image(test);
-	expect_scanned(test, "1-3 covered by 3", "learned");
+	expect_scanned(test, "1-3 ready by 3", "scan.runs");
 	expect_rows(test, scene->area);
 }
 
@@ -226,15 +227,15 @@ struct place_case {
 
 /* The section has 60 bytes; 28 are its header. */
 static const struct place_case place_cases[] = {
-	{ "unaligned", 3 * PAGE_SIZE + 1, "1-3 covered by 3+1" },
-	{ "ends with a page", 4 * PAGE_SIZE - 60, "1-3 covered by 4-60" },
-	{ "last byte on the next page", 4 * PAGE_SIZE - 59, "1-3 covered by 4-59" },
-	{ "header ends with a page", 4 * PAGE_SIZE - 28, "1-3 covered by 4-28" },
-	{ "header on two pages", 4 * PAGE_SIZE - 14, "1-3 covered by 4-14" },
-	{ "first byte on the page before", 4 * PAGE_SIZE - 1, "1-3 covered by 4-1" },
-	{ "last of all", 5 * PAGE_SIZE - 60, "1-3 covered by 5-60" },
-	{ "ends with the code", 3 * PAGE_SIZE - 60, "1-3 covered by 3-60" },
-	{ "before the code", PAGE_SIZE - 60, "1-3 covered by 1-60" },
+	{ "unaligned", 3 * PAGE_SIZE + 1, "1-3 ready by 3+1" },
+	{ "ends with a page", 4 * PAGE_SIZE - 60, "1-3 ready by 4-60" },
+	{ "last byte on the next page", 4 * PAGE_SIZE - 59, "1-3 ready by 4-59" },
+	{ "header ends with a page", 4 * PAGE_SIZE - 28, "1-3 ready by 4-28" },
+	{ "header on two pages", 4 * PAGE_SIZE - 14, "1-3 ready by 4-14" },
+	{ "first byte on the page before", 4 * PAGE_SIZE - 1, "1-3 ready by 4-1" },
+	{ "last of all", 5 * PAGE_SIZE - 60, "1-3 ready by 5-60" },
+	{ "ends with the code", 3 * PAGE_SIZE - 60, "1-3 ready by 3-60" },
+	{ "before the code", PAGE_SIZE - 60, "1-3 ready by 1-60" },
 };
 
 NAMED_CASES(place);
@@ -246,7 +247,7 @@ static void scan_section_at(struct kunit *test)
 
 	image_section(&scene->image, SFRAME_VERSION_3, BOTH, c->at);
 	map_image(test);
-	expect_scanned(test, c->want, "learned");
+	expect_scanned(test, c->want, "scan.runs");
 	expect_rows(test, scene->area);
 }
 
@@ -257,7 +258,7 @@ static void scan_segment_longer_than_section(struct kunit *test)
 
 	scene->image.phdrs[IMAGE_PH_SFRAME].p_filesz += 90;
 	map_image(test);
-	expect_scanned(test, "1-3 covered by 3", "learned");
+	expect_scanned(test, "1-3 ready by 3", "scan.runs");
 	expect_rows(test, scene->area);
 }
 
@@ -270,7 +271,7 @@ static void scan_segment_all_zero(struct kunit *test)
 	scene->image.section.len = 28;
 	scene->image.phdrs[IMAGE_PH_SFRAME].p_filesz = 28;
 	map_image(test);
-	expect_scanned(test, "1-3 plain", "fault.empty learned");
+	expect_scanned(test, "1-3 none", "defect.empty scan.runs");
 }
 
 /* A header without functions is sound, but of no use. */
@@ -281,7 +282,7 @@ static void scan_section_without_functions(struct kunit *test)
 	build_start(&scene->image.section, SFRAME_VERSION_3, BOTH, SFU_ARCH_ABI);
 	build_finish(&scene->image.section);
 	map_image(test);
-	expect_scanned(test, "1-3 plain", "learned");
+	expect_scanned(test, "1-3 none", "scan.runs");
 }
 
 struct machine_case {
@@ -291,8 +292,8 @@ struct machine_case {
 };
 
 static const struct machine_case machine_cases[] = {
-	{ "other machine", SFU_ARCH_ABI == AMD64 ? AARCH64 : AMD64, "fault.foreign learned" },
-	{ "other byte order", AARCH64_BE, "fault.endian learned" },
+	{ "other machine", SFU_ARCH_ABI == AMD64 ? AARCH64 : AMD64, "defect.foreign scan.runs" },
+	{ "other byte order", AARCH64_BE, "defect.endian scan.runs" },
 };
 
 NAMED_CASES(machine);
@@ -307,14 +308,14 @@ static void scan_section_of(struct kunit *test)
 	build_row(&scene->image.section, 0, 0x03, 8);
 	build_finish(&scene->image.section);
 	map_image(test);
-	expect_scanned(test, "1-3 plain", c->counted);
+	expect_scanned(test, "1-3 none", c->counted);
 }
 
 static bool is_present(unsigned long addr)
 {
 	u8 byte;
 
-	return !copy_from_user_nofault(&byte, (void __user *)addr, 1);
+	return !sfu_user_read_now(&byte, addr, 1, false);
 }
 
 /* A sample may not wait for a page. After a scan all pages of the section are present. */
@@ -336,20 +337,20 @@ static void scan_prefaults_section(struct kunit *test)
 	image_map(test, &scene->image, scene->area);
 	user_map_file(test, scene->image.file, page(test, 3), LONG_PAGES, PROT_READ, 3);
 	KUNIT_EXPECT_FALSE(test, is_present(page(test, 3)));
-	expect_scanned(test, "1-3 covered by 3", "learned");
+	expect_scanned(test, "1-3 ready by 3", "scan.runs");
 	for (i = 0; i < LONG_PAGES; i++)
 		KUNIT_EXPECT_TRUE_MSG(test, is_present(page(test, 3 + i)), "page %u", i);
 }
 
-struct turn_case {
+struct budget_case {
 	const char	*name;
 	unsigned int	pages;		/* that the budget allows */
-	unsigned int	hurried;	/* the last of these: not after the deadline */
+	unsigned int	timed;		/* the last of these: not after the deadline */
 	bool		late;
 	unsigned int	looked_at;	/* of ten pages */
 };
 
-static const struct turn_case turn_cases[] = {
+static const struct budget_case budget_cases[] = {
 	{ "enough", 16, 8, false, 10 },
 	{ "too many", 4, 0, false, 4 },
 	{ "late", 16, 10, true, 6 },
@@ -357,15 +358,15 @@ static const struct turn_case turn_cases[] = {
 	{ "late at once", 16, 16, true, 1 },
 };
 
-NAMED_CASES(turn);
+NAMED_CASES(budget);
 
 /* Pages beyond the prefault budget are left to the next scan. */
-static void scan_prefaults_in_turns(struct kunit *test)
+static void scan_keeps_prefault_budget(struct kunit *test)
 {
-	const struct turn_case *c = test->param_value;
-	struct sfu_pages_turn turn = {
-		.left = c->pages * PAGE_SIZE,
-		.hurried = c->hurried * PAGE_SIZE,
+	const struct budget_case *c = test->param_value;
+	struct sfu_prefault_budget budget = {
+		.bytes = c->pages * PAGE_SIZE,
+		.timed_bytes = c->timed * PAGE_SIZE,
 		.deadline = c->late ? jiffies - 1 : jiffies + HZ * 100,
 	};
 	struct scan_scene *scene = test->priv;
@@ -373,10 +374,10 @@ static void scan_prefaults_in_turns(struct kunit *test)
 	image_write(test, &scene->image);
 	KUNIT_ASSERT_EQ(test, 0, vfs_truncate(&scene->image.file->f_path, 10 * PAGE_SIZE));
 	user_map_file(test, scene->image.file, page(test, 3), 10, PROT_READ, 0);
-	KUNIT_EXPECT_EQ(test, sfu_pages_map(current->mm, scene->image.file, page(test, 3),
-					    page(test, 13), &turn),
+	KUNIT_EXPECT_EQ(test, sfu_prefault_map(current->mm, scene->image.file, page(test, 3),
+					       page(test, 13), &budget),
 			c->looked_at < 10 ? -EAGAIN : 0);
-	KUNIT_EXPECT_EQ(test, turn.left, (c->pages - c->looked_at) * PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, budget.bytes, (c->pages - c->looked_at) * PAGE_SIZE);
 }
 
 /* Every other page is executable: more ranges than any real process has. */
@@ -393,17 +394,17 @@ static void scan_many_mappings(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, 0, user_mprotect(many + 2 * i * PAGE_SIZE,
 						       PAGE_SIZE, PROT_EXEC));
 	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
-	map = sfu_map_get(current->mm);
+	map = sfu_process_get_map(current->mm);
 	KUNIT_ASSERT_NOT_NULL(test, map);
-	KUNIT_EXPECT_EQ(test, map->nr_regions, MANY + 1);
+	KUNIT_EXPECT_EQ(test, map->nr_ranges, MANY + 1);
 	KUNIT_EXPECT_EQ(test, map->nr_sections, 1);
 	for (i = 0; i < 2 * MANY; i++) {
 		unsigned long addr = many + i * PAGE_SIZE;
-		struct sfu_region *region = sfu_map_find(map, addr);
+		struct sfu_range *range = sfu_map_find(map, addr);
 
-		KUNIT_EXPECT_EQ_MSG(test, !region, i % 2, "page %u", i);
-		if (region)
-			KUNIT_EXPECT_EQ(test, region->start, addr);
+		KUNIT_EXPECT_EQ_MSG(test, !range, i % 2, "page %u", i);
+		if (range)
+			KUNIT_EXPECT_EQ(test, range->start, addr);
 	}
 	sfu_map_put(map);
 	expect_rows(test, page(test, 0));
@@ -427,7 +428,7 @@ static struct kunit_case scan_tests[] = {
 	KUNIT_CASE(scan_section_without_functions),
 	KUNIT_CASE_PARAM(scan_section_of, machine_gen_params),
 	KUNIT_CASE(scan_prefaults_section),
-	KUNIT_CASE_PARAM(scan_prefaults_in_turns, turn_gen_params),
+	KUNIT_CASE_PARAM(scan_keeps_prefault_budget, budget_gen_params),
 	KUNIT_CASE_SLOW(scan_many_mappings),
 	{}
 };
@@ -493,7 +494,7 @@ static void scan_segment(struct kunit *test)
 	image_section(&scene->image, SFRAME_VERSION_3, BOTH, c->at);
 	map_image(test);
 	c->act(test);
-	expect_scanned(test, "1-3 plain", "fault.segment learned");
+	expect_scanned(test, "1-3 none", "defect.segment scan.runs");
 }
 
 /* A loader first reserves addresses, and may map the code before the section. */
@@ -505,10 +506,10 @@ static void scan_section_that_comes_late(struct kunit *test)
 	image_write(test, &scene->image);
 	user_map_file(test, scene->image.file, page(test, 1), 2, PROT_EXEC, IMAGE_CODE);
 	for (i = 0; i < 3; i++)
-		expect_scanned(test, "1-3 plain", "fault.segment learned");
+		expect_scanned(test, "1-3 none", "defect.segment scan.runs");
 	user_map_file(test, scene->image.file, page(test, 3), 2, PROT_READ, IMAGE_SECTION);
-	expect_map(test, "1-3 gone");
-	expect_scanned(test, "1-3 covered by 3", "learned");
+	expect_map(test, "1-3 unmapped");
+	expect_scanned(test, "1-3 ready by 3", "scan.runs");
 	expect_rows(test, page(test, 0));
 }
 

@@ -11,6 +11,8 @@
 #include "mapping_change.h"
 #include "named_cases.h"
 #include "scan_scene.h"
+#include "sframe_process.h"
+#include "sframe_scan.h"
 
 /**
  * struct storm - a thread that changes the process
@@ -60,10 +62,10 @@ static void storm_unmap(struct storm *storm, unsigned int first)
 /* Between unmapping and mapping again the map must not have the section. */
 static void expect_forgotten(struct storm *storm)
 {
-	struct sfu_region *range;
+	struct sfu_range *range;
 	struct sfu_map *map;
 
-	map = sfu_map_get(storm->mm);
+	map = sfu_process_get_map(storm->mm);
 	range = map ? sfu_map_find(map, storm_page(storm, 1)) : NULL;
 	storm->stale += range && has_section(range);
 	sfu_map_put(map);
@@ -187,14 +189,14 @@ static void expect_one_round(struct kunit *test)
 		read_user, read_user_in_turns, read_user_nofault
 	};
 	const struct storm_case *c = test->param_value;
-	struct sfu_map *seen = sfu_map_get(current->mm);
+	struct sfu_map *seen = sfu_process_get_map(current->mm);
 	char map[MAP_TEXT], row[SECTION_ROW_TEXT];
 	unsigned int i;
 
 	/* Rounds differ in the state that the scan finds. */
 	if (storm_now->round % 3)
 		give_turn(test);
-	sfu_map_learn(current->mm, seen);
+	sfu_scan_mm(current->mm, seen);
 	sfu_map_put(seen);
 	map_text(test, map);
 	expect_one_of(test, c->maps, map);
@@ -237,7 +239,7 @@ static void scan_in_storm(struct kunit *test, bool in_turns)
 	map_image(test);
 	user_map_file(test, scene->image.file, page(test, 3), 2,
 		      PROT_READ | PROT_WRITE, IMAGE_SECTION);
-	expect_scanned(test, SAME, "learned");
+	expect_scanned(test, SAME, "scan.runs");
 	storm_now = &storm;
 	watch_image(test, give_turn);
 
@@ -254,7 +256,7 @@ static void scan_in_storm(struct kunit *test, bool in_turns)
 	KUNIT_EXPECT_EQ(test, 0, storm.stale);
 	counters_read(&now);
 	kunit_info(test, "%u changes, %lu scans\n", storm.round,
-		   now.learned - scene->since.learned);
+		   now.scans - scene->since.scans);
 	map_code_again(test);
 	map_section_again(test);
 	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
@@ -274,13 +276,23 @@ static void scan_in_storm_at_any_time(struct kunit *test)
 	scan_in_storm(test, false);
 }
 
+#define NR_SCANNING	8
+
+static atomic_t nr_started;
+
+static bool all_have_started(void)
+{
+	return atomic_read(&nr_started) == NR_SCANNING;
+}
+
 static int scanning_thread(void *data)
 {
 	struct mm_struct *mm = data;
 	int err;
 
+	atomic_inc(&nr_started);
 	kthread_use_mm(mm);
-	err = sfu_map_learn(mm, NULL);
+	err = sfu_scan_mm(mm, NULL);
 	kthread_unuse_mm(mm);
 	while (!kthread_should_stop())
 		schedule_timeout_interruptible(1);
@@ -290,9 +302,10 @@ static int scanning_thread(void *data)
 /* Many threads find no map at the same time, and one of them scans. */
 static void scan_in_many_threads(struct kunit *test)
 {
-	struct task_struct *threads[8];
+	struct task_struct *threads[NR_SCANNING];
 	unsigned int i;
 
+	atomic_set(&nr_started, 0);
 	map_image(test);
 	watch_image(test, NULL);
 	watch.nap = 20000;
@@ -300,10 +313,12 @@ static void scan_in_many_threads(struct kunit *test)
 		threads[i] = kthread_run(scanning_thread, current->mm, "sframe_scan/%u", i);
 		KUNIT_ASSERT_FALSE(test, IS_ERR(threads[i]));
 	}
+	/* A thread that is stopped before it has started does not run. */
+	KUNIT_EXPECT_TRUE(test, comes_true(all_have_started));
 	for (i = 0; i < ARRAY_SIZE(threads); i++)
 		KUNIT_EXPECT_EQ(test, 0, kthread_stop(threads[i]));
 	expect_map(test, SAME);
-	expect_counted(test, "learned");
+	expect_counted(test, "scan.runs");
 }
 
 static struct kunit_case storm_tests[] = {

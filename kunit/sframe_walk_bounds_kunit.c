@@ -209,8 +209,8 @@ static void bounds_walk_again(struct kunit *test)
 		begin_counting(scene);
 		count_to_end(test);
 		KUNIT_EXPECT_EQ(test, scene->of_section.reads, 0);
-		KUNIT_EXPECT_GT(test, scene->walk.nr_cached, 0);
-		KUNIT_EXPECT_EQ(test, scene->walk.nr_missed, 0);
+		KUNIT_EXPECT_GT(test, scene->walk.lookup.nr_cached, 0);
+		KUNIT_EXPECT_EQ(test, scene->walk.lookup.nr_missed, 0);
 	}
 	free_cache(scene);
 }

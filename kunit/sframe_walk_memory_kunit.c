@@ -84,7 +84,7 @@ static void memory_section_forbidden(struct kunit *test)
 
 	fault_scene(test);
 	user_forbid(test, scene->section);
-	expect_walk(test, "c4@0 section-fault lacking");
+	expect_walk(test, "c4@0 section-fault needs-scan");
 	KUNIT_EXPECT_TRUE(test, is_ready(code_range(test)));
 }
 
@@ -96,7 +96,7 @@ static void memory_section_not_present(struct kunit *test)
 
 	user_allow(test, scene->section);
 	expect_walk(test, c->may_fault ? "c4@0 nodata" :
-		    "c4@0 section-fault lacking");
+		    "c4@0 section-fault needs-scan");
 	user_store(test, scene->section, scene->b.bytes, scene->b.len);
 	expect_walk(test, "c4@0 c44@10 complete");
 }
@@ -107,7 +107,7 @@ static void memory_section_unmapped(struct kunit *test)
 
 	fault_scene(test);
 	KUNIT_ASSERT_EQ(test, 0, vm_munmap(scene->section, PAGE_SIZE));
-	expect_walk(test, "c4@0 section-fault lacking");
+	expect_walk(test, "c4@0 section-fault needs-scan");
 }
 
 /* The section is half there: the walk keeps the frames that it has found. */
@@ -119,9 +119,9 @@ static void memory_section_half_there(struct kunit *test)
 	fault_scene(test);
 	user_forbid(test, scene->section + 28 + 16);
 	/* The entry of the first function is there, but its rows are not. */
-	expect_walk(test, "c4@0 section-fault lacking");
+	expect_walk(test, "c4@0 section-fault needs-scan");
 	sample(test, code(test, 0x44), stack(test, 0), 0);
-	expect_walk(test, "c44@0 section-fault lacking");
+	expect_walk(test, "c44@0 section-fault needs-scan");
 }
 
 /* Code that cannot be read proves nothing. */

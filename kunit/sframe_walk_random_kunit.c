@@ -100,7 +100,7 @@ static void expect_frame(struct kunit *test, const struct sfu_walk *last)
 	struct walk_scene *scene = test->priv;
 	const struct sfu_walk *walk = &scene->walk;
 	const struct sfu_frame *frame = &walk->frame;
-	unsigned long at = frame->exact ? frame->ip : frame->ip - 1;
+	unsigned long at = frame->is_activation ? frame->ip : frame->ip - 1;
 	bool known = !!last->frame.regs || !!last->frame.sigcontext;
 
 	if (at - scene->code >= CODE_SIZE && at - scene->bare >= BARE_SIZE)
@@ -224,7 +224,7 @@ static void random_walks_cached(struct kunit *test)
 			random_stack(test);
 		random_registers(scene);
 		expect_same_with_cache(test);
-		nr_cached += scene->walk.nr_cached;
+		nr_cached += scene->walk.lookup.nr_cached;
 		nr_frames += scene->walk.nr_frames[SFU_METHOD_SFRAME];
 	}
 	kunit_info(test, "%u rows from the cache, %u frames by rows", nr_cached, nr_frames);

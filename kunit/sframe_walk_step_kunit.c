@@ -22,7 +22,7 @@ static const struct rule_case flex_rows[] = {
 	{ "RA *(c+8)", FLEXIBLE, { AT_REG(R_SP, 16), IN_CFA(8) }, "c838@30" },
 	{ "RA *(c-16), at SP", FLEXIBLE, { AT_REG(R_SP, 16), IN_CFA(-16) }, "c820@30" },
 	{ "RA *(c-24), below SP", FLEXIBLE, { AT_REG(R_SP, 16), IN_CFA(-24) }, "bad-cfa" },
-	{ "RA c+0", FLEXIBLE, { AT_REG(R_SP, 16), AT_CFA(0) }, "bad-ra lacking" },
+	{ "RA c+0", FLEXIBLE, { AT_REG(R_SP, 16), AT_CFA(0) }, "bad-ra needs-scan" },
 	{ "RA B+16", FLEXIBLE, { AT_REG(R_SP, 16), AT_REG(R_B, 16) }, "ca10@30", "register" },
 	{ "RA B-1", FLEXIBLE, { AT_REG(R_SP, 16), AT_REG(R_B, -1) }, "c9ff@30", "register" },
 	{ "RA *(A+8)", FLEXIBLE, { AT_REG(R_SP, 16), IN_REG(R_A, 8) }, "c848@30", "register" },
@@ -241,11 +241,11 @@ static void step_at_ends_of_mapping(struct kunit *test)
 	word(test, 0x18, code(test, 1));
 	word(test, 0x28, code(test, 0));
 	sample(test, code(test, 0), stack(test, 0), 0);
-	expect_walk(test, "c0@0 c2000@10 c1@20 bad-ra lacking");
+	expect_walk(test, "c0@0 c2000@10 c1@20 bad-ra needs-scan");
 	sample(test, code(test, CODE_SIZE), stack(test, 0), 0);
-	expect_walk(test, "c2000@0 unlearned lacking");
+	expect_walk(test, "c2000@0 unscanned needs-scan");
 	sample(test, code(test, -1), stack(test, 0), 0);
-	expect_step(test, "unlearned lacking");
+	expect_step(test, "unscanned needs-scan");
 }
 
 /* CFA and RA are found, but FP is not: the walk does not step. */
@@ -270,7 +270,7 @@ NAMED_CASES(ra);
 static void step_ra(struct kunit *test)
 {
 	const struct ra_case *c = test->param_value;
-	const char *want = c->valid ? "c84@10" : "bad-ra lacking";
+	const char *want = c->valid ? "c84@10" : "bad-ra needs-scan";
 	static const u8 keys[] = { 0, KEY_B };
 	struct walk_scene *scene = test->priv;
 	u32 i;

@@ -49,7 +49,7 @@ static void stop_unscanned_process(struct kunit *test)
 
 	call_scene(test);
 	scene->map = NULL;
-	expect_walk(test, "c4@0 unlearned lacking");
+	expect_walk(test, "c4@0 unscanned needs-scan");
 }
 
 static void stop_unscanned_empty(struct kunit *test)
@@ -58,7 +58,7 @@ static void stop_unscanned_empty(struct kunit *test)
 
 	call_scene(test);
 	scene->map = build_map(test, 0);
-	expect_walk(test, "c4@0 unlearned lacking");
+	expect_walk(test, "c4@0 unscanned needs-scan");
 }
 
 /* The map has no range for the address. */
@@ -66,18 +66,18 @@ static void stop_unscanned_address(struct kunit *test)
 {
 	call_scene(test);
 	sample(test, stack(test, 0), stack(test, 0), 0);
-	expect_step(test, "unlearned lacking");
+	expect_step(test, "unscanned needs-scan");
 	sample(test, 0, stack(test, 0), 0);
-	expect_step(test, "unlearned lacking");
+	expect_step(test, "unscanned needs-scan");
 	sample(test, -1UL, stack(test, 0), 0);
-	expect_step(test, "unlearned lacking");
+	expect_step(test, "unscanned needs-scan");
 }
 
 static void stop_unscanned_gone(struct kunit *test)
 {
 	call_scene(test);
 	mark_as_unmapped(code_range(test));
-	expect_walk(test, "c4@0 unlearned lacking");
+	expect_walk(test, "c4@0 unscanned needs-scan");
 }
 
 /* In execve() the registers belong to the old memory, which is gone. */
@@ -91,7 +91,7 @@ static void stop_exec(struct kunit *test)
 	scene->map = NULL;
 	expect_walk(test, "c4@0 exec");
 	current->in_execve = 0;
-	expect_walk(test, "c4@0 unlearned lacking");
+	expect_walk(test, "c4@0 unscanned needs-scan");
 }
 
 /* A section that contradicts itself is marked as bad, counted once, and not used again. */
@@ -109,7 +109,7 @@ static void stop_bad(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, is_bad(code_range(test)));
 	expect_walk(test, "c4@0 nodata");
 	counters_text(&since, counted);
-	KUNIT_EXPECT_STREQ(test, counted, "fault.word-size retired");
+	KUNIT_EXPECT_STREQ(test, counted, "defect.word-size section.bad");
 }
 
 /* Marking a section as bad does not undo that its code has been unmapped. */
@@ -117,7 +117,7 @@ static void stop_bad_when_gone(struct kunit *test)
 {
 	stop_bad(test);
 	mark_as_unmapped(code_range(test));
-	sfu_region_retire(code_range(test), SFRAME_DEFECT_WORD_SIZE);
+	sfu_section_mark_bad(&code_range(test)->section, SFRAME_DEFECT_WORD_SIZE);
 	KUNIT_EXPECT_TRUE(test, is_unmapped(code_range(test)));
 }
 
@@ -141,14 +141,14 @@ static void expect_refused(struct kunit *test, const char *want)
 static void stop_refused_register(struct kunit *test)
 {
 	flex_function(test, 0x80, AT_REG(0x1fff, 16), IN_CFA(-8), 0);
-	expect_refused(test, "fault.regnum=2");
+	expect_refused(test, "defect.regnum=2");
 }
 
 /* The specification has no such type of function yet. */
 static void stop_refused_type(struct kunit *test)
 {
 	build_row(build_function(test, 0x80, 0, 2), 0, 0x03, 16);
-	expect_refused(test, "fault.fde-type=2");
+	expect_refused(test, "defect.fde-type=2");
 }
 
 static void stop_budget_sample(struct kunit *test)
@@ -188,7 +188,7 @@ static void stop_ra(struct kunit *test)
 {
 	call_scene(test);
 	word(test, 0x18, stack(test, 0));
-	expect_walk(test, "c4@0 c44@10 bad-ra lacking");
+	expect_walk(test, "c4@0 c44@10 bad-ra needs-scan");
 }
 
 /* A return address in an unmapped range is not accepted. */
@@ -198,8 +198,8 @@ static void stop_ra_gone(struct kunit *test)
 
 	call_scene(test);
 	word(test, 0x18, bare(test, 0x10));
-	mark_as_unmapped(&scene->map->regions[1]);
-	expect_walk(test, "c4@0 c44@10 bad-ra lacking");
+	mark_as_unmapped(&scene->map->ranges[1]);
+	expect_walk(test, "c4@0 c44@10 bad-ra needs-scan");
 }
 
 static void stop_register(struct kunit *test)

@@ -49,11 +49,11 @@ static void uretprobe_each_frame(struct kunit *test)
 {
 	uretprobe_scene(test);
 	word(test, 0x08, TRAMPOLINE);
-	expect_probed(test, "c4@0 bad-ra lacking");
+	expect_probed(test, "c4@0 bad-ra needs-scan");
 	pend(test, 0x10, code(test, 0x44));
 	expect_probed(test, "c4@0 c44@10 c84@20 complete");
 	word(test, 0x18, TRAMPOLINE);
-	expect_probed(test, "c4@0 c44@10 bad-ra lacking");
+	expect_probed(test, "c4@0 c44@10 bad-ra needs-scan");
 	pend(test, 0x20, code(test, 0x84));
 	expect_probed(test, "c4@0 c44@10 c84@20 complete");
 	word(test, 0x08, code(test, 0x44));
@@ -108,7 +108,7 @@ static void uretprobe_of_another_frame(struct kunit *test)
 	for (off = -16; off <= 16; off++)
 		if (off)
 			pend(test, 0x20 + off, code(test, 0x84));
-	expect_probed(test, "c4@0 c44@10 bad-ra lacking");
+	expect_probed(test, "c4@0 c44@10 bad-ra needs-scan");
 }
 
 /* A return address at the start of a page is not always a trampoline. */
@@ -166,16 +166,16 @@ static void uretprobe_list(struct kunit *test)
 	expect_probed(test, "c4@0 c44@10 c84@20 complete");
 	/* One entry more. */
 	pend(test, 0x100, code(test, 0x104));
-	expect_probed(test, "c4@0 c44@10 bad-ra lacking");
+	expect_probed(test, "c4@0 c44@10 bad-ra needs-scan");
 
 	last->stack = 0;
 	last->next = last;
-	expect_probed(test, "c4@0 c44@10 bad-ra lacking");
+	expect_probed(test, "c4@0 c44@10 bad-ra needs-scan");
 	((struct walk_scene *)test->priv)->utask.return_instances = last;
 	last->next = (void *)-PAGE_SIZE;
-	expect_probed(test, "c4@0 c44@10 bad-ra lacking");
+	expect_probed(test, "c4@0 c44@10 bad-ra needs-scan");
 	last->next = (void *)stack(test, 0);
-	expect_probed(test, "c4@0 c44@10 bad-ra lacking");
+	expect_probed(test, "c4@0 c44@10 bad-ra needs-scan");
 }
 
 /* After a return one register may still hold its target: R_B. */
@@ -260,7 +260,7 @@ static void uretprobe_sampled_in_copy(struct kunit *test)
 	sample(test, TRAMPOLINE + 0x84, stack(test, 0), 0);
 	expect_probed(test, "c4@0 c44@10 c84@20 complete");
 	sample(test, TRAMPOLINE + 0x7f, stack(test, 0), 0);
-	expect_probed(test, "?@0 unlearned lacking");
+	expect_probed(test, "?@0 unscanned needs-scan");
 }
 
 static const char *text_at_breakpoint(struct kunit *test)

@@ -5,6 +5,7 @@
 #include <linux/mman.h>
 #include <linux/uaccess.h>
 
+#include "sframe_user.h"
 #include "user_memory.h"
 
 /* @nr pages that nobody has touched yet. The page after them is not mapped. */
@@ -49,11 +50,11 @@ void user_store(struct kunit *test, unsigned long addr, const void *bytes,
 /* A reader that may fault. */
 int read_user(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
 {
-	return copy_from_user(dst, (void __user *)addr, len) ? -EFAULT : 0;
+	return sfu_user_read_now(dst, addr, len, true);
 }
 
 /* A reader that must not fault. */
 int read_user_nofault(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
 {
-	return copy_from_user_nofault(dst, (void __user *)addr, len) ? -EFAULT : 0;
+	return sfu_user_read_now(dst, addr, len, false);
 }

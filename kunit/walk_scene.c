@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The scene in which the suites of the walk run. See walk_scene.h. */
+#include <kunit/static_stub.h>
+#include <kunit/test-bug.h>
 #include <linux/uaccess.h>
 
+#include "sframe_user.h"
 #include "walk_scene.h"
 
 unsigned long map_present(struct kunit *test, u32 nr)
@@ -25,6 +28,7 @@ int walk_scene_init(struct kunit *test)
 	scene->section = map_present(test, 1);
 	scene->stack = map_present(test, STACK_SIZE / PAGE_SIZE);
 
+	scene->test = test;
 	scene->map = build_map(test, 2);
 	build_range(scene->map, 0, scene->code, CODE_SIZE);
 	build_range(scene->map, 1, scene->bare, BARE_SIZE);
@@ -41,13 +45,13 @@ void use_cache(struct kunit *test)
 
 	scene->cache = sfu_cache_alloc();
 	KUNIT_ASSERT_NOT_NULL(test, scene->cache);
-	build_keys(scene->map, PAGE_SIZE);
+	build_keys(code_range(test), PAGE_SIZE);
 	show_cache(scene, true);
 }
 
 void show_cache(struct walk_scene *scene, bool show)
 {
-	scene->map->cache = show ? scene->cache : NULL;
+	scene->map->ranges[0].section.cache = show ? scene->cache : NULL;
 }
 
 void free_cache(struct walk_scene *scene)
@@ -119,21 +123,20 @@ void outermost_function(struct kunit *test, u32 off)
 	build_row(build_function(test, off, 0, FLEX), 0, 0x01);
 }
 
-struct sfu_region *code_range(struct kunit *test)
+struct sfu_range *code_range(struct kunit *test)
 {
-	return &((struct walk_scene *)test->priv)->map->regions[0];
+	return &((struct walk_scene *)test->priv)->map->ranges[0];
 }
 
 /* The section that has been built describes the code from now on. */
 void use_section(struct kunit *test)
 {
-	struct sfu_region *range = code_range(test);
+	struct sfu_range *range = code_range(test);
 	struct walk_scene *scene = test->priv;
 
 	build_finish(&scene->b);
 	/* New keys, as for a new mapping: no row of an older section is found. */
-	if (range->key)
-		range->key += CODE_SIZE + BARE_SIZE;
+	range->section.key_base += CODE_SIZE;
 	user_store(test, scene->section, scene->b.bytes, scene->b.len);
 	KUNIT_ASSERT_EQ(test, 0, read_header(range, scene->section, scene->b.len));
 }
@@ -294,7 +297,7 @@ static void append_stop(struct walk_scene *scene)
 {
 	scene->len_frames = scene->len;
 	append(scene, "%s%s", sfu_stop_names[scene->stop],
-	       scene->needs_scan ? " lacking" : "");
+	       sfu_stop_needs_scan(scene->stop) ? " needs-scan" : "");
 }
 
 /*
@@ -303,13 +306,19 @@ static void append_stop(struct walk_scene *scene)
  */
 unsigned int next_frames(struct walk_scene *scene, u64 *ips, unsigned int max)
 {
-	unsigned int nr = sfu_walk_callers(&scene->walk, ips, max);
+	unsigned int nr;
 
-	if (!nr) {
-		scene->stop = scene->walk.stop;
-		scene->needs_scan = scene->walk.lacking;
-	}
+	if (scene->stop)
+		return 0;
+	scene->stop = sfu_walk_callers(&scene->walk, ips, max, &nr);
+	KUNIT_EXPECT_TRUE(scene->test, scene->stop || nr);
 	return nr;
+}
+
+static void start_walk(struct walk_scene *scene)
+{
+	sfu_walk_init(&scene->walk, scene->map, &scene->regs, scene->may_fault);
+	scene->stop = SFU_STOP_NONE;
 }
 
 /* Starts at the sampled frame. The cache holds the rows of this very walk. */
@@ -317,12 +326,15 @@ void begin_walk(struct walk_scene *scene)
 {
 	u64 ips[16];
 
+	if (scene->is_observed)
+		kunit_deactivate_static_stub(scene->test, sfu_user_read);
+	scene->is_observed = false;
 	if (scene->map && scene->cache) {
-		sfu_walk_init(&scene->walk, scene->map, &scene->regs, scene->may_fault);
+		start_walk(scene);
 		while (next_frames(scene, ips, ARRAY_SIZE(ips)))
 			;
 	}
-	sfu_walk_init(&scene->walk, scene->map, &scene->regs, scene->may_fault);
+	start_walk(scene);
 	scene->len = 0;
 	scene->text[0] = '\0';
 }
@@ -331,9 +343,9 @@ void begin_walk(struct walk_scene *scene)
  * The one place between a walk and user memory. It counts each read, fails the
  * read that the test has chosen, and then lets the test act.
  */
-static int read_observed(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
+static int read_observed(void *dst, unsigned long addr, size_t len, bool may_fault)
 {
-	struct walk_scene *scene = container_of(rd, struct walk_scene, walk.rd);
+	struct walk_scene *scene = kunit_get_current_test()->priv;
 	struct tally *tally = addr - scene->section < scene->section_size ?
 		&scene->of_section : &scene->of_frames;
 	int err;
@@ -342,7 +354,7 @@ static int read_observed(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
 	tally->bytes += len;
 	if (++scene->calls == scene->fail_at)
 		return -EFAULT;
-	err = scene->read(rd, dst, addr, len);
+	err = sfu_user_read_now(dst, addr, len, may_fault);
 	if (scene->after_read)
 		scene->after_read(scene);
 	return err;
@@ -351,8 +363,8 @@ static int read_observed(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
 /* Observes the reads of the walk that has begun. */
 void observe_reads(struct walk_scene *scene)
 {
-	scene->read = scene->walk.rd.read;
-	scene->walk.rd.read = read_observed;
+	kunit_activate_static_stub(scene->test, sfu_user_read, read_observed);
+	scene->is_observed = true;
 	scene->calls = 0;
 	scene->fail_at = 0;
 	scene->of_section = (struct tally){};

@@ -11,7 +11,7 @@
  *			is 0x10 into the stack; the frame pointer differs from
  *			that of the frame before and is 0x80 into the stack
  *	b10@30		in the code without a section
- *	lacking		another scan of the process might help
+ *	needs-scan	another scan of the process might help
  *
  * Facts of the architecture are in arch/.../walk_facts.h.
  */
@@ -38,8 +38,6 @@
 #define WALK_TEXT	1024
 #define MAX_FRAMES	40		/* in a text */
 
-typedef int read_fn(struct sframe_reader *rd, void *dst, u64 addr, u32 len);
-
 /**
  * struct walk_scene - the fixture of the tests of the walk
  * @walk: the walk
@@ -53,7 +51,8 @@ typedef int read_fn(struct sframe_reader *rd, void *dst, u64 addr, u32 len);
  * @b: the builder of the section
  * @random: random numbers of a fixed seed
  * @cache: the rule cache, if the test uses one
- * @read: the walk's own reader, while observe_reads() stands before it
+ * @test: the test
+ * @is_observed: observe_reads() has replaced the reader of the walk
  * @calls: reads since observe_reads()
  * @fail_at: the read that fails; 1 is the first, 0 is none
  * @after_read: runs after each read, if there is one
@@ -64,7 +63,6 @@ typedef int read_fn(struct sframe_reader *rd, void *dst, u64 addr, u32 len);
  * @len: bytes of @text
  * @len_frames: bytes of @text before the stop reason
  * @stop: why the walk ended
- * @needs_scan: another scan of the process might help
  * @utask: the pending uretprobes
  */
 struct walk_scene {
@@ -79,7 +77,8 @@ struct walk_scene {
 	struct build		b;
 	struct rnd_state	random;
 	struct sfu_cache	*cache;
-	read_fn			*read;
+	struct kunit		*test;
+	bool			is_observed;
 	u32			calls;
 	u32			fail_at;
 	void (*after_read)(struct walk_scene *scene);
@@ -92,7 +91,6 @@ struct walk_scene {
 	size_t			len;
 	size_t			len_frames;
 	enum sfu_stop		stop;
-	bool			needs_scan;
 #ifdef CONFIG_UPROBES
 	struct uprobe_task	utask;
 #endif
@@ -178,7 +176,7 @@ void flex_function(struct kunit *test, u32 off, u32 cfa, u32 ra, u32 fp);
 void sp_function(struct kunit *test, u32 off, u32 size);
 void fp_function(struct kunit *test, u32 off);
 void outermost_function(struct kunit *test, u32 off);
-struct sfu_region *code_range(struct kunit *test);
+struct sfu_range *code_range(struct kunit *test);
 void use_section(struct kunit *test);
 void build_again(struct kunit *test);
 void costly_section(struct kunit *test);

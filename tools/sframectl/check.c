@@ -111,7 +111,7 @@ static void check_row(void *arg, const struct scan_blob *blob,
 }
 
 static void check_defect(void *arg, const struct scan_place *place,
-			enum sframe_defect defect)
+			 enum sframe_defect defect)
 {
 	struct check *check = arg;
 

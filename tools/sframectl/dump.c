@@ -100,7 +100,7 @@ static void text_row(void *arg, const struct scan_blob *blob,
 }
 
 static void dump_defect(void *arg, const struct scan_place *place,
-		       enum sframe_defect defect)
+			enum sframe_defect defect)
 {
 	const struct dump *dump = arg;
 

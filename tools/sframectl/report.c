@@ -26,7 +26,7 @@ void complain(const char *format, ...)
  * @defect: what
  */
 void complain_defect(const struct object *obj, const char *name,
-		    const struct scan_place *place, enum sframe_defect defect)
+		     const struct scan_place *place, enum sframe_defect defect)
 {
 	bool guessed = !obj->is_elf && place->fde < 0;
 	char where[64];

@@ -9,7 +9,7 @@
 __printf(1, 2)
 void complain(const char *format, ...);
 void complain_defect(const struct object *obj, const char *name,
-		    const struct scan_place *place, enum sframe_defect defect);
+		     const struct scan_place *place, enum sframe_defect defect);
 bool complain_result(const char *name, const struct scan_result *result);
 
 #endif /* SFRAMECTL_REPORT_H */

@@ -96,7 +96,7 @@ static void scan_rows(struct scan_state *scan, const struct scan_blob *blob,
 
 /* Listing does not mind, but no look-up would follow such an entry. */
 static enum sframe_defect misplaced(const struct scan_blob *blob,
-				   const struct sframe_fde *fde, u64 last_start)
+				    const struct sframe_fde *fde, u64 last_start)
 {
 	if ((fde->start | (fde->start + fde->size)) >> 63)
 		return SFRAME_DEFECT_FDE_RANGE;
@@ -144,7 +144,7 @@ static u64 scan_blob(struct scan_state *scan, u64 off)
 
 	buffer_reader_refill(buf);
 	err = sframe_header_read(&blob.sec, &buf->rd, buf->addr + off,
-				  buf->size - off);
+				 buf->size - off);
 	if (err == -ENOENT)
 		return 0;
 	if (err) {

@@ -40,7 +40,7 @@ struct scan_ops {
 	void (*fde_end)(void *arg);
 	void (*blob_end)(void *arg);
 	void (*defect)(void *arg, const struct scan_place *place,
-		      enum sframe_defect defect);
+		       enum sframe_defect defect);
 };
 
 /**

@@ -31,7 +31,7 @@
 #define RING_SIZE	0x100000
 #define MAX_IDS		16384
 
-/* What the program leaves behind at each event. */
+/* The record that the program writes at each event. */
 struct record {
 	int64_t		id;		/* of the stack, or an error */
 	int64_t		size;		/* of ips in bytes, or an error */

@@ -251,7 +251,7 @@ static LINK long recurse(long n)
 	return recurse(n - 1) + a;
 }
 
-/* A call that never returns comes last: its return address is behind the function. */
+/* A call that never returns comes last: its return address lies after the function. */
 static LINK __attribute__((noreturn)) void noreturn_callee(long x)
 {
 	sink = recurse(x);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the links of the known chain share. See chain.c.
+ * Declarations that the links of the known chain share, see chain.c.
  */
 #ifndef CHAIN_H
 #define CHAIN_H

@@ -101,7 +101,7 @@ static void header_gone(struct image *image, int fd)
 	usleep(3000);
 }
 
-/* The pages behind the mapping are cut off the file: to touch them is SIGBUS. */
+/* The mapped pages are cut off the file: to touch them is SIGBUS. */
 static void truncated(struct image *image, int fd)
 {
 	static char saved[PAGE];
@@ -293,7 +293,7 @@ static long bomb(long depth)
 	return (2L << depth) - 1;
 }
 
-/* Processes are killed at any time while they begin, when they are being learned. */
+/* Kills processes at any time while they begin and the module scans them. */
 static long killed(long ms)
 {
 	long turns = 0, end = now_ms() + ms;
@@ -302,7 +302,7 @@ static long killed(long ms)
 	for (; now_ms() < end; turns++) {
 		pid_t pid = turns % 2 ? start("10000") : fork_or_end();
 
-		/* Takes longer to learn. */
+		/* A scan of it takes longer. */
 		for (int i = 0; pid == 0; i++) {
 			struct image image = map_image(fd);
 

@@ -34,7 +34,7 @@ static void attributes(fuse_ino_t ino, struct stat *st)
 static void init(void *data, struct fuse_conn_info *conn)
 {
 	(void)data;
-	/* What is not answered must not keep other pages from being asked for. */
+	/* A page that is never answered must not block requests for other pages. */
 	conn->max_background = 1000;
 	conn->congestion_threshold = 1000;
 	conn->max_read = PAGE;

@@ -109,7 +109,7 @@ static void drop(void)
 	close(fd);
 }
 
-/* Missing, and whoever touches it waits for this process to answer, which it does not. */
+/* Missing: a task that touches it waits for an answer of this process, which never comes. */
 static void never(void)
 {
 	struct uffdio_api api = { .api = UFFD_API };

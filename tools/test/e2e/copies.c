@@ -11,7 +11,7 @@
  *	moved:   to a marker, two words further up, as the changed row says;
  *	garbage: nowhere.
  *
- * A stack may be cut short behind the sampled address, for others come and go
+ * A stack may be cut short after the sampled address, for others come and go
  * with the module meanwhile. But the second frame must never be another
  * process's. The frame pointer is 0 in all of this, so that the kernel's own
  * unwinder finds no second frame.
@@ -108,7 +108,7 @@ __asm__(".text\n"
 	"1:		stp	x20, x20, [sp, #-16]!\n"
 	"		stp	x22, x22, [sp, #-16]!\n"
 	"		mov	x0, #7\n"
-	"		mov	x30, x22\n"	/* not behind a call: it alone leads nowhere */
+	"		mov	x30, x22\n"	/* not after a call: it alone leads nowhere */
 	"		br	x19\n"
 	".globl leaf_returns\n"		/* else ld 2.44 takes another address */
 	"leaf_returns:	add	sp, sp, #32\n"

@@ -39,7 +39,7 @@ def elf(code, section):
 
 def code_rows(code):
     """The row of each address of hostile-ARCH.S: its info byte and its words."""
-    # The function has three: at its start, as all others; behind push or stp; and behind mov, to pop or ldp.
+    # The function has three: at its start, as all others; after push or stp; and after mov, up to pop or ldp.
     (_, usual), (pushed, at_pushed), (moved, at_moved) = ((row[0], row[1:]) for row in hostile.arch.rows)
     ret, milliseconds = (code.index(c) for c in MARKS[hostile.arch.machine])
     rows = [usual] * len(code)
@@ -90,7 +90,7 @@ def many_functions(code, flags=5, known=True, size=16):
 
 
 def same_starts(code):
-    """A million empty functions where the code starts: the last of them is found, and the others behind it."""
+    """A million empty functions where the code starts: a search finds the last of them, then steps back over the others."""
     fdes = b''.join(struct.pack('<qII', CODE - (SECTION + 28 + 16 * i), 0, 0) for i in range(NR_FDES))
     return elf(code.ljust(PAGE, b'\xcc'), header(3, 5, NR_FDES, 7) + fdes + attribute(1) + b'\x00' + ROW_OUTERMOST)
 

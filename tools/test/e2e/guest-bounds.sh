@@ -16,7 +16,7 @@ time_of_sample() {	# time_of_sample NAME
 }
 
 # The reasons for which walks ended, since the snapshot, but for those at the start of a program.
-reasons() { grown '^stop[.]' | sed 's/^stop[.]//; s/ .*//' | grep -vxE 'exec|unlearned|section-fault' | sort | xargs; }
+reasons() { grown '^stop[.]' | sed 's/^stop[.]//; s/ .*//' | grep -vxE 'exec|unscanned|section-fault' | sort | xargs; }
 
 bounds() {	# bounds MOST: instructions
 	local name expected got off on cost least
@@ -37,7 +37,7 @@ bounds() {	# bounds MOST: instructions
 		cost=$(((on - off) / ns_per_instruction))
 		echo "     $name: a walk costs $cost instructions"
 		check "$name: walks end as $expected ($got)" test "$got" = "$expected"
-		check "$name: nothing is wrong with the section" test -z "$(grown '^fault')"
+		check "$name: nothing is wrong with the section" no_defect
 		# Where most walks find in the cache what there is, next to nothing.
 		least=-1000
 		[[ $expected != budget ]] || least=1000

@@ -25,8 +25,8 @@ mappings() {
 	done <"/proc/$pid/maps"
 }
 
-# Whoever removes a uretprobe waits until none is pending that has not been so for a tenth of a second in which its task
-# hit no other (ri_timer() in 7.2's kernel/events/uprobes.c): with twelve of them that is a turn of the program, again and
+# Removing a uretprobe waits until each pending one has been pending for a tenth of a second in which its task hit no
+# other (ri_timer() in 7.2's kernel/events/uprobes.c): with twelve of them that is a turn of the program, again and
 # again. So what takes stacks ends while the program is stopped.
 #
 # All that perf can sample, in one recording: so all uretprobes are pending in all of them. At some thousands of samples a
@@ -39,7 +39,7 @@ by_perf() {	# by_perf WAY
 	keep_recording "$data/$version.$1.data"
 	{
 		printf '%s=50\n' cpu-clock sched:sched_switch syscalls:sys_enter_nanosleep sfu:leaf
-		# What is left by longjmp() does not return.
+		# A function that longjmp() leaves does not return.
 		printf 'sfu:%s_return=50\n' "${returning[@]}" | grep -v noreturn
 	} >"$data/$version.$1.events"
 }

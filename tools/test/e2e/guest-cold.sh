@@ -27,7 +27,7 @@ sample_cold() {
 		END { judge(); print full + 0, cut + 0, wrong + 0 }')
 	read -r whole short wrong <<<"$counts"
 	echo "     $way $mode${5:+ ($5)}: $turns turns; $whole stacks whole, $short short, $wrong wrong"
-	show_grown "$mode" '^(stop|fault|map)'
+	show_grown "$mode" '^(stop|defect|scan|section|map)'
 }
 
 unaffected() {	# unaffected WHAT
@@ -35,7 +35,7 @@ unaffected() {	# unaffected WHAT
 	check "$1: no wrong stack" test "$wrong" = 0
 }
 
-# A turn takes the pages away, and a sample that misses one asks for it. If it has to be read, learning looks again after
+# A turn takes the pages away, and a sample that misses one requests it. If it has to be read, the scan is repeated after
 # a tick or two, of 4 ms: at 2000 Hz, eight samples each.
 costs_few() {	# costs_few WHAT SAMPLES: at most so many short stacks a turn
 	check "$1: most stacks are whole" test "$whole" -gt "$short"
@@ -46,7 +46,7 @@ cold_way() {	# cold_way WAY
 	local way=$1 library=$scratch/libcold.so first size
 	cp ./libcold.so "$library"
 	cp ./libcold.so /dev/shm/libcold.so
-	# What has to be written first is not taken away.
+	# The kernel does not reclaim a page that it has to write first.
 	sync
 
 	sample_cold "$way" plain 1000 "$library"
@@ -65,7 +65,7 @@ cold_way() {	# cold_way WAY
 	unaffected "$way stack in secret memory"
 	check "$way stack in secret memory: all stacks are whole" test "$whole" -gt 30 -a "$short" = 0
 
-	# What waits for memory itself can only be killed: that is the deferred way.
+	# The deferred way reads memory in the task itself, which then waits and can only be killed.
 	[ "$way" = sync ] || return 0
 	sample_cold "$way" never 1500 /dev/shm/libcold.so
 	unaffected "$way userfaultfd that never answers"
@@ -92,7 +92,7 @@ cold() {	# cold "START SIZE": the whole pages of libcold.so's section
 	for way in $(ways); do
 		cold_way "$way"
 	done
-	# Nobody learns any more, whatever has not been answered.
+	# No scan is running any more, although some pages were never answered.
 	check 'module unloads' timeout 20 rmmod sframe_unwind
 	pkill cold-fs
 	check 'kernel log' log_is_clean

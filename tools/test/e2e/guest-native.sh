@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# guest-native.sh - part of guest.sh: this machine's own compiler and kernel headers, and what README.md tells to do
+# guest-native.sh - part of guest.sh: this machine's own compiler and kernel headers, and the steps of README.md
 #
 # shellcheck disable=SC2154 # guest.sh sets what is not set here
 
@@ -10,7 +10,7 @@ native() {
 	mkdir "$project"
 	tar -C "$project" -xf project.tar
 	cd "$project" || exit
-	# What the laboratory has brought.
+	# The laboratory has installed the module and the tools.
 	check 'make uninstall' make -s uninstall
 	check 'nothing is left of it' test "$(modprobe -n sframe_unwind 2>&1; command -v sframectl)" = \
 		"modprobe: FATAL: Module sframe_unwind not found in directory /lib/modules/$(uname -r)"

@@ -76,8 +76,8 @@ nmi_of_pmu() {	# nmi_of_pmu SECONDS DATA
 
 # ---- at any time: from another processor ------------------------------------------------------------------------
 
-# A process that nobody told about, sampled by nothing but NMIs. If one hits user code, the process learns itself, before
-# another instruction of it runs; else a worker does.
+# A process of which the module has seen no event, sampled only by NMIs. If an NMI hits user code, the process itself is
+# made to scan, before its next instruction; else a worker scans.
 nmi_learns() {	# nmi_learns user|kernel FILTER PID
 	snapshot
 	trace_walks 1
@@ -88,7 +88,7 @@ nmi_learns() {	# nmi_learns user|kernel FILTER PID
 	check "$1 mode hit: walks in NMIs" test "$(nr_walks_in nmi)" -gt 100
 	check "$1 mode hit: no other walk" test "$(nr_walks_in irq switch task)" = 0
 	check "$1 mode hit: no other hit" test "$(hits "$scratch/$1" | cut -d ' ' -f 1)" = "$1"
-	check "$1 mode hit: asked, and learned" test "$(grown '^map[.](asked|learned)' | wc -l)" = 2
+	check "$1 mode hit: a scan was requested, and ran" test "$(grown '^scan[.](requests|runs)' | wc -l)" = 2
 	check "$1 mode hit: frames were found" test -n "$(grown '^frames.sframe')"
 }
 

@@ -5,7 +5,7 @@
 # guest-signals.sh - stacks through signal handlers, the vDSO and libraries that come and go (signals.c): recorded here,
 # judged on the host
 
-# What sets up a handler: "setup START END", of each of the kernel's functions.
+# Prints "setup START END" of each kernel function that sets up a handler.
 setup_functions() {
 	sort /proc/kallsyms | awk 'found { print "setup", found, $1; found = "" }
 		$3 ~ /^(x64_setup_rt_frame|setup_rt_frame|handle_signal|do_signal|arch_do_signal_or_restart)$/ { found = $1 }'

@@ -15,7 +15,7 @@ progress() { printf '     %4d s: %s\n' "$SECONDS" "$*"; }
 # Samples a second on each processor, all the time. At some thousands more an emulated one does nothing else: see burst().
 rate() { if [ -e $kmemleak ]; then echo 1000; else echo 3000; fi; }
 
-# What samples. On arm64 it is the PMU's interrupt that may be an NMI, of the debug kernel: Debian's kernels have none.
+# The event that samples. On arm64 the PMU's interrupt is an NMI on the debug kernel; Debian's kernels have no NMIs.
 has_nmis() { grep -q 'gicv3_pseudo_nmi=1' /proc/cmdline; }
 event() { if has_nmis; then echo cycles; else echo cpu-clock; fi; }
 
@@ -145,7 +145,7 @@ all_ran() {	# each of them, to its end
 	[ "$(sort -u "$storm_dir/done" | wc -l)" = ${#load[@]} ]
 }
 
-# What nobody points to any more. An address without a name is that of a module which has gone.
+# kmemleak lists memory that has no pointer to it. An address without a name belongs to a module that was unloaded.
 nothing_leaked() {
 	echo scan >$kmemleak
 	# Only what is older than five seconds counts, and only what is found twice.
@@ -174,7 +174,7 @@ quiet() {	# quiet WAY: after the storm, with nothing sampled
 }
 
 # Threads that map, unmap, move and protect code, fork, execute, exit, and load and unload libraries; processes that are
-# killed while they are learned, with differing copies of one section, in namespaces; all sampled on every processor,
+# killed while they are scanned, with differing copies of one section, in namespaces; all sampled on every processor,
 # while the module comes and goes.
 storm() {	# storm SECONDS
 	local way walks frames load sampler

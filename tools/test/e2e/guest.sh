@@ -42,7 +42,12 @@ grown() {
 		$1 ~ pattern && $2 > before[$1] { print $1, $2 - before[$1] }' "$scratch/stats.before" "$stats"
 }
 
-show_grown() { echo "     $1: $(grown "${2:-^(walks|stop|frames|declined|fault)}" | tr '\n' ';' | sed 's/;$//; s/;/, /g')"; }
+# A counter that does not exist never grows.
+is_counted() { [ "$(value "$1")" != missing ]; }
+
+no_defect() { is_counted defect.magic && [ -z "$(grown '^defect')" ]; }
+
+show_grown() { echo "     $1: $(grown "${2:-^(walks|stop|frames|declined|defect)}" | tr '\n' ';' | sed 's/;$//; s/;/, /g')"; }
 
 # While nothing is sampled, every walk has one reason to have stopped.
 reasons_sum_to_walks() {
@@ -126,7 +131,7 @@ chains() {	# chains SECONDS DATA
 	done
 	check 'stop reasons sum to walks' reasons_sum_to_walks
 	if [ "$(uname -m)" = aarch64 ]; then
-		# What our wrapper is for, too: perf's own guess of a caller.
+		# The wrapper also prevents perf's own guess of a caller.
 		check 'record without the wrapper' /usr/bin/perf record -q -B -e cycles -F 3989 --call-graph=fp \
 			-o "$scratch/data" ./v3-pac/chain -s 1
 		keep_recording "$data-guessed"
@@ -146,10 +151,10 @@ chains() {	# chains SECONDS DATA
 
 own_counter_grew() {	# own_counter_grew EXPECTED
 	case $1 in
-	frames) [ -z "$(grown '^fault')" ] && [ -n "$(grown '^frames.sframe')" ] ;;
-	sound) [ -z "$(grown '^fault')" ] ;;
+	frames) no_defect && [ -n "$(grown '^frames.sframe')" ] ;;
+	sound) no_defect ;;
 	stop) [ -n "$(grown '^stop[.]bad-cfa')" ] ;;
-	fault.*) [ -n "$(grown "^fault[.](${1#fault.})\$" | sed 's/,/|/g')" ] ;;
+	defect.*) [ -n "$(grown "^defect[.](${1#defect.})\$" | sed 's/,/|/g')" ] ;;
 	*) echo "     '$1' is no expectation"; false ;;
 	esac
 }
@@ -169,7 +174,7 @@ hostile() {	# hostile WAY
 		check "$1 hostile $name: program unaffected" test $status = 42
 		[ "$expected" = any ] ||
 			check "$1 hostile $name: ${expected//,/ or } counted" own_counter_grew "${expected//,/|}"
-		show_grown "$name" '^(fault|stop)'
+		show_grown "$name" '^(defect|stop)'
 	done <hostile/table
 	check "$1 hostile: at least 120 programs ($nr)" test $nr -ge 120
 	for name in protnone unmapped dropped scribble truncated header-gone; do
@@ -186,11 +191,11 @@ hostile() {	# hostile WAY
 
 # ---- processes, libraries and mappings that come and go ---------------------------------------------------------
 
-# New code is learned before it is sampled; it was one sample in three when that was left to the first sample.
-few_unlearned() {	# one in 50, since the snapshot
-	grown '^(walks|declined|stop[.]unlearned)' | awk '
-		$1 == "stop.unlearned" { lost = $2; next } { all += $2 }
-		END { print "     " lost + 0 " of " all + 0 " samples were not learned"; exit !(all > 100 && lost * 50 <= all) }'
+# New code is scanned before it is sampled. If the first sample had to request the scan, one sample in three would be lost.
+few_unscanned() {	# one in 50, since the snapshot
+	is_counted stop.unscanned && grown '^(walks|declined|stop[.]unscanned)' | awk '
+		$1 == "stop.unscanned" { lost = $2; next } { all += $2 }
+		END { print "     " lost + 0 " of " all + 0 " samples met code that was not scanned"; exit !(all > 100 && lost * 50 <= all) }'
 }
 
 # Only what still runs may be remembered: this shell and what it is child of.
@@ -202,7 +207,7 @@ churn() {	# churn WAY PROCESSES
 	check "$1 $2 short-lived processes" ./churn spawn "$2" hostile/good
 	check "$1 200 forks" ./churn fork 200 hostile/good
 	check "$1 dlopen and dlclose" ./churn dlopen 2000 ./v3/libchain.so
-	check "$1 new code is learned before it is sampled" few_unlearned
+	check "$1 new code is scanned before it is sampled" few_unscanned
 	check "$1 mmap and munmap" ./churn remap 2000 hostile/good
 	if [ -e ./compat ]; then
 		check "$1 32-bit task" test "$(./compat >/dev/null; echo $?)" = 42

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The code that hostile.py puts behind a section: it is loaded 0x1000 bytes after the section's start, where the
- * sections of the corpus say that two functions are, at +0 and +0x40. No libc, no data; runs for as many
+ * The code that hostile.py puts after a section: it is loaded 0x1000 bytes after the section's start, where the
+ * sections of section_cases.c describe two functions, at +0 and +0x40. No libc, no data; runs for as many
  * milliseconds of processor time as the first argument says, and exits with status 42 if all went well.
  */
 	.text
 	.globl	_start
 	.org	0
-function:				/* rows at 0, 1 and 4, as in the corpus */
+function:				/* rows at 0, 1 and 4 */
 	push	%rbp
 	mov	%rsp, %rbp
 	lea	(%rdi, %rdi), %rax

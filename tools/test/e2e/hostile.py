@@ -8,12 +8,12 @@ Each program is a static PIE of three pages: the ELF header, the section, and th
 the section. In the file the code comes before the section, so that a test can cut the section off and keep the code.
 OUTDIR/table has a line "NAME EXPECTED" for each program. EXPECTED is seen while the program is sampled:
 
-  fault.NAME[,NAME...]   one of these counters grows
+  defect.NAME[,NAME...]  one of these counters grows
   frames                 no such counter grows, and frames are found by SFrame
   sound                  no such counter grows
   stop                   the walk itself stops at a wrong CFA
   any                    only the program must survive
-  map                    likewise, and the kernel does not execute it: churn maps it
+  map                    the same; churn maps it, because the kernel does not execute it
 """
 import collections
 import os
@@ -106,7 +106,7 @@ def good_section(order=(0, 1), leaf_row=None):
 def expected_of(name, defect):
     if name in IN_A_PROCESS:
         return IN_A_PROCESS[name]
-    return 'sound' if defect == 'none' else f'fault.{defect}'
+    return 'sound' if defect == 'none' else f'defect.{defect}'
 
 
 def built_sections(directory):
@@ -127,20 +127,20 @@ def segments(section):
     def named(address, length, flags=R):
         return segment(PT_GNU_SFRAME, flags, SECTION_AT, address, length)
 
-    segment_fault, short, magic = 'fault.segment', 'fault.short', 'fault.magic'
-    yield 'segment-unmapped', segment_fault, named(0x700000, size), ()
-    yield 'segment-in-gap', segment_fault, named(64 * PAGE, size), ()
-    yield 'segment-kernel', segment_fault, named(0xffff888000000000, size), ()
-    yield 'segment-wraps', segment_fault, named(2**64 - 8, size), ()
-    yield 'segment-noncanonical', segment_fault, named(1 << 47, size), ()
-    yield 'segment-huge', segment_fault, named(SECTION, 2**63), ()
-    yield 'segment-size-max', segment_fault, named(SECTION, 2**64 - 1), ()
+    segment_defect, short, magic = 'defect.segment', 'defect.short', 'defect.magic'
+    yield 'segment-unmapped', segment_defect, named(0x700000, size), ()
+    yield 'segment-in-gap', segment_defect, named(64 * PAGE, size), ()
+    yield 'segment-kernel', segment_defect, named(0xffff888000000000, size), ()
+    yield 'segment-wraps', segment_defect, named(2**64 - 8, size), ()
+    yield 'segment-noncanonical', segment_defect, named(1 << 47, size), ()
+    yield 'segment-huge', segment_defect, named(SECTION, 2**63), ()
+    yield 'segment-size-max', segment_defect, named(SECTION, 2**64 - 1), ()
     yield 'segment-past-load', 'any', named(SECTION, 2 * PAGE), ()
     yield 'segment-empty', short, named(SECTION, 0), ()
     yield 'segment-27-bytes', short, named(SECTION, 27), ()
     yield 'segment-unaligned', magic, named(SECTION + 1, size - 1), ()
     yield 'segment-is-code', magic, named(CODE, 0x80), ()
-    yield 'segment-at-end', segment_fault, named(SECTION + PAGE - 20, 4096), ()
+    yield 'segment-at-end', segment_defect, named(SECTION + PAGE - 20, 4096), ()
     yield 'segment-twice', 'any', None, (named(CODE, 64),)
     yield 'segment-60-times', 'any', None, tuple(named(SECTION + 8 * i, size) for i in range(60))
     yield 'segment-1000-times', 'map', None, tuple(named(SECTION + 8 * i, size) for i in range(1000))
@@ -156,9 +156,9 @@ def main():
     good = good_section()
     programs = {'good': (elf(code, good), 'frames'),
                 'copied': (elf(code, good_section(leaf_row=arch.saved_row)), 'any'),
-                'zeros': (elf(code, bytes(28)), 'fault.empty'),
+                'zeros': (elf(code, bytes(28)), 'defect.empty'),
                 'noise': (elf(code, struct.pack('<64I', *(((i + 1) * 2654435761) % 2**32 for i in range(64)))),
-                          'fault.magic')}
+                          'defect.magic')}
     for name, expected, section in built_sections(sections):
         programs[name] = elf(code, section), expected
     for name, expected, sframe, extra in segments(good):
@@ -166,7 +166,7 @@ def main():
     # Cut short: at each 6th byte, because each takes the time of a program.
     for size in range(28, len(good), 6):
         programs[f'cut-at-{size}'] = elf(code, good[:size] + bytes(4), segment(
-            PT_GNU_SFRAME, R, SECTION_AT, SECTION, size)), 'fault.num-fdes,freoff,fre-len'
+            PT_GNU_SFRAME, R, SECTION_AT, SECTION, size)), 'defect.num-fdes,freoff,fre-len'
     os.makedirs(out, exist_ok=True)
     with open(os.path.join(out, 'table'), 'w') as table:
         for name, (image, expected) in sorted(programs.items()):

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# What gdb says: every chain of one turn of ./chain
+# Lists every chain of one turn of ./chain, as gdb finds it
 #
 # gdb -batch -x oracle.py -ex 'python oracle("OUT")' --args ./chain -n 3
 #
 # Of another architecture: gdb-multiarch, and oracle("OUT", "QEMU", "ROOT"), by which and in which the program runs.
 #
 # Steps through one turn and asks gdb (DWARF) for the backtrace at each instruction. A stack of return
-# addresses kept while stepping tells when the same instruction is reached another way, and checks gdb: where
+# addresses kept while stepping shows when the same instruction is reached another way, and checks gdb: where
 # the two disagree, the line is marked. Output: one line for each chain,
 #
 #   FUNCTION STEPS SETUP AGREES OBJECT+0xOFFSET...      leaf first
@@ -94,7 +94,7 @@ class Arm64:
         return struct.unpack('<I', self.memory(pc, 4))[0]
 
     def step(self, pc):
-        # QEMU does not stop behind a system call, but one instruction later.
+        # QEMU does not stop after a system call, but one instruction later.
         gdb.execute(f'advance *{pc + 4}' if self.code(pc) == 0xd4000001 else 'stepi', to_string=True)
 
     def called(self, before, pc, old_sp, sp):

@@ -9,9 +9,9 @@
  * with ROOM defined, which is where they differ. Prints what guest-signals.sh
  * judges by, and what nobody had to unwind for:
  *
- *	returns FUNCTION ADDRESS	as its caller told it
- *	interrupted ADDRESS		as the kernel told a handler
- *	trampoline ADDRESS		in what a handler returns to, or just behind it
+ *	returns FUNCTION ADDRESS	as its caller passed it
+ *	interrupted ADDRESS		as the kernel passed it to a handler
+ *	trampoline ADDRESS		in the code that a handler returns to, or just after it
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tests of the judge of signals in verify.py: made-up stacks and what it must say of each."""
+"""Tests of the judge of signals in verify.py: made-up stacks and its verdict on each."""
 import unittest
 
 import verify

@@ -9,7 +9,7 @@ perf script --no-inline -F comm,tid,ip,sym,dso | verify.py --name NAME --signals
 
 With --events samples are judged that are not spread over the turn but taken at something that happens in it: for each
 line EVENT=LEAST so many whole ones, and next to none outside. The kernel's part of a sample, if it sleeps, must begin at
-the system call's entry, and the user's part behind a system call instruction. --kallsyms is the kernel's.
+the system call's entry, and the user's part after a system call instruction. --kallsyms is the kernel's.
 
 DIR holds `oracle` (oracle.py) and a `*.sframe` (readelf --sframe) for each object with SFrame data. Of arm64 also a
 `*.plt`: where its PLT slots are, in which the link register stands for the data that linkers do not write. From
@@ -18,10 +18,10 @@ these alone, so not from our decoder, follows what each sample must look like:
   whole      the exact chain from the sampled address to main and its caller in libc
   gap        an address on the way has no SFrame data: exact up to there. The frame pointer may have found the rest
              of the true chain (right), or the chain ends on the way (short); any other frame is wrong
-  early      short, and among a process's first samples: its sections were not learned yet
+  early      short, and among a process's first samples: its sections were not scanned yet
   outside    the sampled address is no part of the turn (start-up code, libc)
   between    sampled where the kernel sets a uretprobe or takes it away, and keeps the return address only in a variable, or
-             tries one that longjmp() left behind: what can be read is not the truth
+             tries one that longjmp() left: the stack does not hold the true return address
   unmerged   sampled while the deferred stack it belongs to was being delivered: perf finds none for it
   short      ends before main although all is covered: an error
   wrong      anything else: an error
@@ -38,13 +38,13 @@ import re
 import sys
 
 EARLY = 0.2                 # seconds of a process in which its sections may not be known yet
-MAX_EARLY = 5               # places at which samples may be short for that; while the kernel learns, the place stays
+MAX_EARLY = 5               # places at which samples may be short for that; while the module scans, the place stays
 MIN_WHOLE = 1000            # samples; with V1 and V2 all below the first realigned function is a gap
 MIN_ADDRESSES = 0.9         # share of the turn's addresses that were sampled
 MAX_OUTSIDE = 0.05          # share of a recording's samples at events
 # The end of handling a breakpoint may be called in place of returning to the first of them.
 BETWEEN = {'uprobe_notify_resume', '__x64_sys_uretprobe', 'rcu_read_unlock_trace_special'}
-# What uprobe_handle_trampoline() calls, and little else does.
+# Functions that few others than uprobe_handle_trampoline() call.
 CALLED_THERE = {'arch_uretprobe_is_alive', 'put_uprobe'}
 MAX_UNMERGED = 0.15         # share of samples whose deferred stack perf did not find
 MIN_IN_SLOTS = 10           # samples, where there are slots
@@ -84,7 +84,7 @@ class Oracle:
     def in_slot(self, address):
         name, offset = address.split('+')
         start, size = self.slots.get(name, (0, 0))
-        # Ahead of the slots is the code that looks functions up.
+        # The code before the slots looks functions up.
         return start + 32 <= int(offset, 16) < start + size
 
     def covered(self, address, is_return):
@@ -210,7 +210,7 @@ def verify(oracle, lines, args):
     for what, holds in (
             ('no wrong chain', not count['wrong']),
             ('no short chain', not count['short']),
-            (f'at most {MAX_EARLY} places before the sections were learned', len(early) <= MAX_EARLY),
+            (f'at most {MAX_EARLY} places before the sections were scanned', len(early) <= MAX_EARLY),
             (f'at least {args.whole} whole', count['whole'] >= args.whole),
             (f'{args.addresses:.0%} of the addresses met', len(met) >= args.addresses * len(oracle.chains)),
             (f'{args.setup:.0%} of their part in prologues and epilogues', share >= args.setup * oracle.setup_share)):
@@ -269,7 +269,7 @@ class SignalJudge:
 
     `between`: while the kernel sets up a handler or returns from it, it changes the registers one by one, so that for some
     instructions they are of neither frame. Of what a handler interrupts, the first frames may be right then: those for
-    which the registers that have not changed yet suffice. The kernel's innermost function tells; some are inlined. Sampling
+    which the registers that have not changed yet suffice. The kernel's innermost function shows it; some are inlined. Sampling
     user mode only would avoid these samples, but lose all the others that interrupt the kernel: those in system calls,
     page faults and on the way back to a handler.
     """
@@ -380,7 +380,7 @@ def hides_trampoline(functions):
 
 
 def excuse(verdict, chain, functions, deferred):
-    # What stands for the stack then is a number, in no mapping.
+    # Instead of the stack there is a number then, in no mapping.
     if len(chain) == 1 and (any('unwind_deferred' in f for f in functions) or
                             deferred and chain[0].startswith('?')):
         return 'unmerged'
@@ -424,7 +424,7 @@ def verify_events(oracle, directory, name, least, kernel, lines):
         print(f'{name} {event}: ' + (', '.join(f'{v} {c[v]}' for v in ORDER if c[v]) or 'no samples'))
         yield f'{name} {event}: no wrong or short chain', not c['wrong'] and not c['short']
         yield f'{name} {event}: at least {least[event]} whole', c['whole'] >= least[event]
-        yield f'{name} {event}: at most {MAX_EARLY} before the sections were learned', c['early'] <= MAX_EARLY
+        yield f'{name} {event}: at most {MAX_EARLY} before the sections were scanned', c['early'] <= MAX_EARLY
     # Of all events, because there are some hundreds of one: chance would decide.
     c = sum(count.values(), collections.Counter())
     yield f'{name}: few outside or between', c['outside'] + c['between'] <= MAX_OUTSIDE * sum(c.values())

@@ -19,9 +19,15 @@
 
 #include "fuzz.h"
 
-/* The walk, as it stands. The parts of the kernel are in shim/kernel.h. */
-#include "../../../sframe_cache.c"
-#include "../../../sframe_walk.c"
+/* The sample side, as it stands. The parts of the kernel are in shim/kernel.h. */
+#include "../../../sample/sframe_cache.c"
+#include "../../../sample/sframe_map.c"
+#include "../../../sample/sframe_section.c"
+#include "../../../sample/sframe_signal.c"
+#include "../../../sample/sframe_user.c"
+#include "../../../sample/sframe_walk.c"
+#include "../../../sample/sframe_fallback.c"
+#include "../../../arch/x86/sframe_arch.c"
 #include "../../../sframe_unwind.c"
 
 #define SECTION		0x10000UL
@@ -60,7 +66,7 @@ struct setting {
 	u16	ip;			/* offset in the code */
 	u16	section_size;
 	u16	absent;			/* bytes of it that are not in memory */
-	u16	change_at;		/* this byte changes once it was learned */
+	u16	change_at;		/* this byte changes after the scan */
 	u8	change;
 	u8	flags;
 	u8	max_stack;
@@ -92,13 +98,11 @@ static struct mm_struct mm;
 struct task_struct shim_task;
 
 struct sfu_counters sfu_counters;
+struct sfu_held sfu_held;
 const char *const sfu_stop_names[NR_SFU_STOPS];
 
-static union {
-	struct sfu_map	map;
-	u8		room[sizeof(struct sfu_map) + 2 * sizeof(struct sfu_region)];
-} map;
-static struct sfu_map *map_known;
+static struct sfu_map *map;		/* two ranges: code that has the section, and bare code */
+static struct sfu_map *map_known;	/* the map, or NULL: the process has not been scanned */
 
 long copy_from_user_nofault(void *dst, const void *src, size_t len)
 {
@@ -125,80 +129,62 @@ unsigned long copy_from_user(void *dst, const void *src, unsigned long len)
 	return copy_from_user_nofault(dst, src, len) ? len : 0;
 }
 
-struct sfu_region *sfu_map_find(struct sfu_map *map, unsigned long addr)
-{
-	unsigned int i;
-
-	for (i = 0; i < map->nr_regions; i++) {
-		struct sfu_region *region = &map->regions[i];
-
-		if (addr >= region->start && addr < region->end)
-			return region->state.counter == SFU_REGION_GONE ?
-				NULL : region;
-	}
-	return NULL;
-}
-
-void sfu_region_retire(struct sfu_region *region, enum sframe_defect defect)
-{
-	require(fuzz_is_defect(defect));
-	require(region->state.counter == SFU_REGION_COVERED);
-	region->state.counter = SFU_REGION_RETIRED;
-}
-
-struct sfu_map *sfu_map_lookup(struct mm_struct *mm)
+struct sfu_map *sfu_process_map(struct mm_struct *mm)
 {
 	require(mm == shim_task.mm);
 	return map_known;
 }
 
-struct sfu_map *sfu_map_get(struct mm_struct *mm)
+struct sfu_map *sfu_process_get_map(struct mm_struct *mm)
 {
-	return sfu_map_lookup(mm);
+	if (map_known)
+		map_known->refs.refs++;
+	return sfu_process_map(mm);
 }
 
-void sfu_map_put(struct sfu_map *map)
+void sfu_process_exit(void)
 {
-	require(map == map_known);
 }
 
-void sfu_map_ask(struct mm_struct *mm, const struct sfu_map *seen)
+void sfu_request_for_sample(struct mm_struct *mm, const struct sfu_map *seen)
 {
 	require(mm == shim_task.mm && seen == map_known);
 }
 
-int sfu_map_learn(struct mm_struct *mm, const struct sfu_map *seen)
+int sfu_request_init(void)
+{
+	return 0;
+}
+
+void sfu_request_exit(void)
+{
+}
+
+int sfu_scan_mm(struct mm_struct *mm, const struct sfu_map *seen)
 {
 	require(mm == shim_task.mm && seen == map_known);
 	return 0;
 }
 
-void sfu_map_note_profiler(void)
+void sfu_event_profiled(void)
 {
 }
 
-void sfu_map_on_mmap(struct vm_area_struct *vma)
-{
-}
-
-void sfu_map_on_unmap(struct vm_area_struct *vma)
-{
-}
-
-void sfu_map_on_fork(struct task_struct *child)
-{
-}
-
-void sfu_map_on_exit(struct mm_struct *mm)
-{
-}
-
-int sfu_map_init(void)
+int sfu_event_init(void)
 {
 	return 0;
 }
 
-void sfu_map_exit(void)
+void sfu_event_exit(void)
+{
+}
+
+int sfu_hook(struct ftrace_ops *ops, const char *function)
+{
+	return 0;
+}
+
+void sfu_unhook(struct ftrace_ops *ops)
 {
 }
 
@@ -222,31 +208,31 @@ static const u8 *take(u8 *to, size_t room, size_t want, const u8 *from,
 	return from + n;
 }
 
-/* As check_section() of sframe_map.c. */
-static bool learn_section(struct sframe_header *sec, u32 size)
+/* What a scan finds. */
+static void scan(const struct setting *setting, u32 size)
 {
-	struct sframe_reader rd = { .read = read_mayfault, .budget = SFU_BUDGET_TASK };
+	struct sfu_section *section;
+	enum sframe_defect defect;
 
-	return !sframe_header_read(sec, &rd, SECTION, size) && !sec->swapped &&
-	       sec->abi == SFU_ARCH_ABI && sec->num_fdes;
-}
-
-static void learn(const struct setting *setting, u32 size)
-{
-	struct sfu_region *code = &map.map.regions[0];
-	struct sfu_region *plain = &map.map.regions[1];
-
-	memset(&map, 0, sizeof(map));
-	map.map.nr_regions = 2;
-	*code = (struct sfu_region){ .start = CODE, .end = PLAIN };
-	*plain = (struct sfu_region){ .start = PLAIN, .end = CODE_END };
-	if (setting->flags & SETTING_GONE)
-		plain->state.counter = SFU_REGION_GONE;
-	if (learn_section(&code->sec, size)) {
-		code->state.counter = SFU_REGION_COVERED;
-		map.map.nr_sections = 1;
+	if (!map)
+		map = sfu_map_alloc(2, GFP_KERNEL);
+	require(map->refs.refs == 1);
+	map->ranges[0] = (struct sfu_range){ .start = CODE, .end = PLAIN };
+	map->ranges[1] = (struct sfu_range){
+		.start = PLAIN,
+		.end = CODE_END,
+		.unmapped = setting->flags & SETTING_GONE,
+	};
+	section = &map->ranges[0].section;
+	section->start = SECTION;
+	section->end = SECTION + size;
+	section->source = SFU_SOURCE_MAPPED;
+	sfu_map_set_sections(map, 0);
+	if (!sfu_section_check(section, &defect)) {
+		section->state.counter = SFU_SECTION_READY;
+		sfu_map_set_sections(map, 1);
 	}
-	map_known = setting->flags & SETTING_NO_MAP ? NULL : &map.map;
+	map_known = setting->flags & SETTING_NO_MAP ? NULL : map;
 }
 
 static void set_registers(const struct setting *setting, struct pt_regs *regs)
@@ -293,7 +279,7 @@ static void set_memory(const struct setting *setting, const u8 *from, const u8 *
 		    setting->plain_size, from, end);
 	take(memory_stack, sizeof(memory_stack), sizeof(memory_stack), from, end);
 
-	learn(setting, size);
+	scan(setting, size);
 	section_present = size - min_t(u32, size, setting->absent);
 	if (setting->change_at < size)
 		memory_section[setting->change_at] ^= setting->change;
@@ -322,11 +308,11 @@ static void check_step(const struct sfu_walk *walk, const struct sfu_walk *last)
 {
 	const struct sfu_frame *frame = &walk->frame;
 
-	require(sfu_map_find(walk->map, lookup_ip(frame)));
+	require(sfu_map_find(walk->map, sfu_walk_lookup_ip(frame)));
 	if (walk->nr_signals != last->nr_signals) {
 		require(walk->nr_signals == last->nr_signals + 1);
 		require(walk->nr_signals <= SFU_MAX_SIGNALS);
-		require(frame->sigcontext && frame->exact);
+		require(frame->sigcontext && frame->is_activation);
 		return;
 	}
 	require(frame->sp > last->frame.sp ||
@@ -336,14 +322,15 @@ static void check_step(const struct sfu_walk *walk, const struct sfu_walk *last)
 	require(!frame->regs && !frame->sigcontext);
 }
 
-static void check_stop(const struct sfu_walk *walk, const struct sfu_walk *last)
+static void check_stop(const struct sfu_walk *walk, const struct sfu_walk *last,
+		       enum sfu_stop stop)
 {
-	require(walk->stop < NR_SFU_STOPS && walk->stop != SFU_STOP_FULL);
+	require(stop > SFU_STOP_NONE && stop < NR_SFU_STOPS && stop != SFU_STOP_FULL);
 	require(!memcmp(&walk->frame, &last->frame, sizeof(walk->frame)));
 	require(!memcmp(walk->nr_frames, last->nr_frames, sizeof(walk->nr_frames)));
-	if (walk->stop == SFU_STOP_BAD || walk->stop == SFU_STOP_REFUSED)
-		require(fuzz_is_defect(walk->rd.defect));
-	if (walk->stop == SFU_STOP_EXEC)
+	if (stop == SFU_STOP_BAD || stop == SFU_STOP_REFUSED)
+		require(fuzz_is_defect(walk->lookup.rd.defect));
+	if (stop == SFU_STOP_EXEC)
 		require(shim_task.in_execve);
 }
 
@@ -354,7 +341,7 @@ static void check_stop(const struct sfu_walk *walk, const struct sfu_walk *last)
  */
 static void check_bounds(const struct sfu_walk *walk)
 {
-	u64 spent = SFU_BUDGET_SAMPLE - walk->rd.budget;
+	u64 spent = SFU_BUDGET_SAMPLE - walk->lookup.rd.budget;
 	u64 words = (CODE_END - SECTION + STACK_SIZE) / sizeof(long);
 	u64 steps = walk->nr_frames[SFU_METHOD_SFRAME] +
 		walk->nr_frames[SFU_METHOD_FP] + walk->nr_frames[SFU_METHOD_SIGNAL];
@@ -373,6 +360,8 @@ static void check_bounds(const struct sfu_walk *walk)
 static void walk_freely(struct pt_regs *regs)
 {
 	struct sfu_walk walk, last;
+	enum sfu_stop stop;
+	unsigned int nr;
 	u64 ip;
 
 	nr_reads = 0;
@@ -382,12 +371,14 @@ static void walk_freely(struct pt_regs *regs)
 		if (nr_found < MAX_STACK)
 			found[nr_found++] = walk.frame.ip;
 		last = walk;
-		if (!sfu_walk_callers(&walk, &ip, 1))
+		stop = sfu_walk_callers(&walk, &ip, 1, &nr);
+		require(nr == (stop == SFU_STOP_NONE));
+		if (stop)
 			break;
 		check_step(&walk, &last);
 		check_bounds(&walk);
 	}
-	check_stop(&walk, &last);
+	check_stop(&walk, &last, stop);
 	check_bounds(&walk);
 }
 
@@ -439,29 +430,30 @@ static void enter_unwind_user(const struct setting *setting, u32 max)
 	require(nr_stops() == stops + (max > 0));
 }
 
-/* The first walk may have retired the section: not for the next. */
-static void restore(const struct sfu_region *code)
+/* The first walk may have marked the section as bad: not for the next one. */
+static void restore(const struct sfu_section *section)
 {
-	map.map.regions[0].state = code->state;
+	map->ranges[0].section.state = section->state;
 }
 
 /* From now on rows are remembered; not those of the input before. */
 static void use_cache(void)
 {
+	struct sfu_section *section = &map->ranges[0].section;
 	static struct sfu_cache *cache;
 	static u64 key = 1;
 
 	if (!cache)
 		cache = sfu_cache_alloc();
-	map.map.cache = cache;
-	map.map.regions[0].key = key;
-	map.map.regions[1].key = key + PLAIN - CODE;
-	key += CODE_END - CODE;
+	section->cache = cache;
+	section->has_keys = true;
+	section->key_base = key - CODE;
+	key += PLAIN - CODE;
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
-	struct sfu_region code;
+	struct sfu_section section;
 	struct setting setting;
 	struct pt_regs regs = {};
 	int i;
@@ -473,14 +465,14 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	set_memory(&setting, data + sizeof(setting), data + size);
 	set_task(&setting, &regs);
 
-	code = map.map.regions[0];
+	section = map->ranges[0].section;
 	walk_freely(&regs);
 	use_cache();
 	for (i = 0; i < 2; i++) {
-		restore(&code);
+		restore(&section);
 		enter_callchain(&setting, &regs, setting.max_stack % MAX_STACK);
 	}
-	restore(&code);
+	restore(&section);
 	if (setting.flags & SETTING_TASK)
 		enter_unwind_user(&setting, setting.max_stack * 2);
 	return 0;

@@ -67,7 +67,7 @@ static void look_at_end(void *arg)
 }
 
 static void look_at_defect(void *arg, const struct scan_place *place,
-			  enum sframe_defect defect)
+			   enum sframe_defect defect)
 {
 	struct scanned *scanned = arg;
 	char text[64];

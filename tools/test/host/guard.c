@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Copies of test data that end at a page nobody may touch. */
+/* Copies of test data that end at a page that is not accessible. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>

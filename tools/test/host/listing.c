@@ -63,7 +63,7 @@ static void list_row(void *arg, const struct scan_blob *blob,
 }
 
 static void list_defect(void *arg, const struct scan_place *place,
-		       enum sframe_defect defect)
+			enum sframe_defect defect)
 {
 	struct listing *list = arg;
 	char where[64];

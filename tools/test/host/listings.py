@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Reads what others say of a file's SFrame data, in one form for all.
+"""Reads other programs' listings of a file's SFrame data into one form.
 
 A listing is a list of (start, size, mask, rows), where rows is a list of
 (offset, cfa, fp, ra, mangled) and the rules are written as sframectl does.

@@ -30,7 +30,7 @@ static unsigned int failed_checks;
 		}							\
 	} while (0)
 
-/* A reader that watches how it is used, and fails when it is told to. */
+/* A reader that watches how it is used, and can be made to fail. */
 struct watched_reader {
 	struct sframe_reader	rd;
 	const u8		*data;
@@ -117,7 +117,7 @@ static void test_listing(const struct build *b, const char *name,
 
 /* Look-up of every address, and of those around. */
 
-/* What a look-up adds to a listing: FDEs without rows, and erratum E6. */
+/* A look-up also handles FDEs without rows, and erratum E6. */
 static int expected_row(const struct listing *list, u64 pc,
 			struct sframe_row *row)
 {
@@ -412,7 +412,7 @@ static void find_fde_falsely_sorted(void)
 	expect_row_in(&b, 0x1000, -EBADMSG, NULL);
 }
 
-/* What lies on the next page need not be there if it is not needed. */
+/* The next page may be absent if no row on it is needed. */
 static void rows_next_stops_at_page(void)
 {
 	const u32 page = 4096, row_size = 10, before = 5;
@@ -422,7 +422,7 @@ static void rows_next_stops_at_page(void)
 	u8 *bytes;
 	u32 pad;
 
-	/* Padding ahead of the FREs moves row 5 across the page boundary. */
+	/* Padding before the FREs moves row 5 across the page boundary. */
 	make_named(&b, "ok-v3-window");
 	pad = page - (28 + 16 + 5 + before * row_size) - row_size / 2;
 	bytes = calloc(1, b.len + pad);
@@ -441,7 +441,7 @@ static void rows_next_stops_at_page(void)
 	free(bytes);
 }
 
-/* A section with @more zero bytes behind what the builder made. */
+/* A section with @more zero bytes after the builder's. */
 static u8 *enlarge(const struct build *b, u32 more)
 {
 	u8 *bytes = calloc(1, b->len + more);
@@ -551,7 +551,7 @@ static void scan_finds_all_blobs(void)
 	check(!list.result.leftover, "something left");
 }
 
-static void scan_tells_leftover(void)
+static void scan_reports_leftover(void)
 {
 	struct listing list;
 	struct build b;
@@ -604,7 +604,7 @@ static const struct {
 	{ "find_fde_same_starts_is_bounded", find_fde_same_starts_is_bounded },
 	{ "rows_next_is_bounded", rows_next_is_bounded },
 	{ "scan_finds_all_blobs", scan_finds_all_blobs },
-	{ "scan_tells_leftover", scan_tells_leftover },
+	{ "scan_reports_leftover", scan_reports_leftover },
 	{ "scan_gives_up_on_shared_rows", scan_gives_up_on_shared_rows },
 };
 

@@ -16,7 +16,7 @@
 #define MAX_SIZE	65536
 
 static void look_at_defect(void *arg, const struct scan_place *place,
-			  enum sframe_defect defect)
+			   enum sframe_defect defect)
 {
 	bool *all_named = arg;
 

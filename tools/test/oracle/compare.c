@@ -225,7 +225,7 @@ static void end_function(void *arg)
 
 /* A row with an unknown register is compared. Any other defect ends the comparison. */
 static void take_defect(void *arg, const struct scan_place *place,
-		       enum sframe_defect defect)
+			enum sframe_defect defect)
 {
 	struct comparison *cmp = arg;
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The few names of the kernel that sframe_walk.c and sframe_unwind.c use, so
- * that they can be compiled on the host as they stand. All headers of the
- * kernel that they include lead here, see the Makefile. fuzz_walk.c defines
- * what is behind it.
+ * The few names of the kernel that the sample side and sframe_unwind.c use, so that
+ * they compile on the host unchanged. All kernel headers that they include lead here,
+ * see the Makefile. fuzz_walk.c defines the functions.
  */
 #ifndef FUZZ_SHIM_KERNEL_H
 #define FUZZ_SHIM_KERNEL_H
@@ -18,8 +17,16 @@
 #define __exit
 #define notrace
 #define __counted_by(member)
+#define __rcu
 #define __aligned(n)		__attribute__((__aligned__(n)))
 #define READ_ONCE(x)		(x)
+#define noinline		__attribute__((__noinline__))
+#undef __always_inline
+#define __always_inline	inline __attribute__((__always_inline__))
+#define container_of(ptr, type, member)					\
+	((type *)((char *)(ptr) - offsetof(type, member)))
+#define struct_size(p, member, n) (sizeof(*(p)) + (n) * sizeof((p)->member[0]))
+#define KUNIT_STATIC_STUB_REDIRECT(...) ((void)0)
 #define IS_ENABLED(option)	0
 #define IS_ALIGNED(x, a)	(((x) & ((a) - 1)) == 0)
 #define PAGE_ALIGNED(addr)	IS_ALIGNED(addr, 4096)
@@ -126,7 +133,17 @@ struct rcu_head {
 	int	dummy;
 };
 
+struct hlist_node {
+	int	dummy;
+};
+
+struct mutex {
+	int	dummy;
+};
+
 #define atomic_read(v)		((v)->counter)
+#define refcount_set(r, n)	((r)->refs = (n))
+#define refcount_dec_and_test(r) (--(r)->refs == 0)
 #define atomic_read_acquire(v)	((v)->counter)
 #define atomic_set_release(v, i) ((v)->counter = (i))
 #define atomic_long_add(i, v)	((v)->counter += (i))
@@ -163,9 +180,26 @@ static inline u32 hash_64(u64 val, unsigned int bits)
 #define this_cpu_add(var, n)	((void)((var) += (n)))
 
 /* Memory. */
+typedef unsigned int gfp_t;
+
+#define GFP_KERNEL		0
 #define GFP_KERNEL_ACCOUNT	0
-#define kvzalloc(size, gfp)	memset(aligned_alloc(4096, size), 0, size)
+#define gfpflags_allow_blocking(gfp) ((void)(gfp), true)
+#define kzalloc(size, gfp)	kvzalloc(size, gfp)
 #define kvfree(ptr)		free(ptr)
+#define kvfree_rcu(ptr, rcu)	free(ptr)
+
+/* Whole pages, as for the largest user. */
+static inline void *kvzalloc(size_t size, gfp_t gfp)
+{
+	size_t room = (size + 4095) & ~(size_t)4095;
+	void *ptr = aligned_alloc(4096, room);
+
+	(void)gfp;
+	if (!ptr)
+		abort();
+	return memset(ptr, 0, room);
+}
 
 struct task_struct;
 struct vm_area_struct;
@@ -208,10 +242,6 @@ struct ftrace_ops {
 
 #define ftrace_regs_get_argument(fregs, n)	((fregs)->args[n])
 #define ftrace_regs_set_instruction_pointer(fregs, to) ((fregs)->ip = (to))
-#define ftrace_set_filter(ops, buf, len, reset)	((void)(ops), (void)(buf), 0)
-#define ftrace_free_filter(ops)		((void)(ops))
-#define register_ftrace_function(ops)	((void)(ops), 0)
-#define unregister_ftrace_function(ops)	((void)(ops))
 
 #define TP_PROTO(...)		__VA_ARGS__
 #define TP_ARGS(...)		__VA_ARGS__

@@ -2,10 +2,10 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2016,SC2154 # what make expands; guest.sh sets scratch
 #
-# guest-births.sh - machines full of processes that have just begun
+# guest-events.sh - machines full of processes that have just begun
 
-# Each process gets a library with a section: else there would be nothing to learn of Debian's programs.
-births_preload=$PWD/v3/libchain.so
+# Each process gets a library with a section, because Debian's programs have none to scan.
+events_preload=$PWD/v3/libchain.so
 walk_event=/sys/kernel/tracing/events/sframe_unwind/sfu_walk
 
 compile_job() {
@@ -30,19 +30,19 @@ shell_script() {
 	echo "     $n characters"
 }
 
-# Samples that a process loses because nobody knows its code yet: of those in user mode, for there are no others to lose.
+# Samples that a process loses because its code is not scanned yet. Only samples in user mode can be lost.
 few_are_lost() {	# few_are_lost WHAT LIMIT: one in LIMIT at most
-	grown '^(walks|stop[.]unlearned)' | awk -v what="$1" -v limit="$2" '
-		$1 == "walks" { walks = $2 } $1 == "stop.unlearned" { lost = $2 }
-		END { printf "     %s: %d of %d walks ended for want of learning: %.2f %%\n", what, lost, walks, 100 * lost / (walks ? walks : 1)
+	is_counted stop.unscanned && grown '^(walks|stop[.]unscanned)' | awk -v what="$1" -v limit="$2" '
+		$1 == "walks" { walks = $2 } $1 == "stop.unscanned" { lost = $2 }
+		END { printf "     %s: %d of %d walks ended in code that was not scanned: %.2f %%\n", what, lost, walks, 100 * lost / (walks ? walks : 1)
 			exit !(walks > 500 && lost * limit <= walks) }'
 }
 
-record_births() {	# record_births WAY JOB
+record_events() {	# record_events WAY JOB
 	snapshot
-	check "$1 $2: done" env LD_PRELOAD="$births_preload" perf record -q -B -e cpu-clock -F 3000 \
+	check "$1 $2: done" env LD_PRELOAD="$events_preload" perf record -q -B -e cpu-clock -F 3000 \
 		--call-graph="sframe,$1" -o "$scratch/data" bash ./guest.sh "$2"
-	show_grown "$1 $2" '^(walks|stop|declined|map)'
+	show_grown "$1 $2" '^(walks|stop|declined|scan|section|map)'
 }
 
 # By the traced walks, of which there are LEAST; shows them if that is not so. A timer that is late takes two samples in
@@ -53,8 +53,8 @@ one_each() {	# one_each LEAST
 		END { exit n < least || twice }' $trace || { grep -v '^#' $trace; false; }
 }
 
-# Nobody has seen them before; each has one thread, which is sampled in user mode, and a program that is in memory. One
-# processor: of two, one may hold a page of the section, with a fault there, which learning on the other does not wait for.
+# The module has not seen them before. Each has one thread, which is sampled in user mode, and a program that is in memory. One
+# processor: of two, one may hold a page of the section, with a fault there, for which a scan on the other does not wait.
 already_running() {	# already_running WAY
 	local i pids=()
 	rmmod sframe_unwind
@@ -64,7 +64,7 @@ already_running() {	# already_running WAY
 	done
 	sleep 0.5
 	modprobe sframe_unwind
-	echo 'reason == "unlearned" || reason == "section-fault"' >$walk_event/filter
+	echo 'reason == "unscanned" || reason == "section-fault"' >$walk_event/filter
 	echo >/sys/kernel/tracing/trace
 	echo 1 >$walk_event/enable
 	snapshot
@@ -72,7 +72,7 @@ already_running() {	# already_running WAY
 		-o "$scratch/data" sleep 1
 	kill "${pids[@]}"
 	wait "${pids[@]}" 2>/dev/null
-	show_grown "$1 already running" '^(walks|stop|map)'
+	show_grown "$1 already running" '^(walks|stop|scan|section|map)'
 	check "$1 already running: each process loses one walk at most" \
 		one_each "$([ "$1" = defer ] && echo 0 || echo 1)"
 	echo 0 >$walk_event/enable
@@ -90,13 +90,13 @@ running() {
 	check 'kernel log' log_is_clean
 }
 
-births() {
+events() {
 	local way
 	check 'module loads' modprobe sframe_unwind || exit
 	for way in $(ways); do
-		record_births "$way" compile_job
+		record_events "$way" compile_job
 		check "$way compile job: one walk in 200 is lost at most" few_are_lost "$way compile job" 200
-		record_births "$way" shell_script
+		record_events "$way" shell_script
 		check "$way shell script: one walk in 200 is lost at most" few_are_lost "$way shell script" 200
 	done
 	check 'module unloads' rmmod sframe_unwind

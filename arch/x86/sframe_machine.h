@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Facts about x86_64: registers, the ABI, and what its code looks like.
+ * Facts about x86_64: registers, the ABI, and the form of its code. See
+ * include/sframe_arch.h for the meaning of each name.
  */
-#ifndef SFU_ARCH_H
-#define SFU_ARCH_H
+#ifndef SFU_MACHINE_H
+#define SFU_MACHINE_H
 
 #include <linux/ptrace.h>
 #include <linux/sched/task_stack.h>
 
 #include <asm/unistd.h>
 
-#include "sframe_core.h"
+#include "sframe_format.h"
 
 #define SFU_ARCH_ABI		SFRAME_ABI_AMD64_LE
 #define SFU_ARCH_REG_SP		SFRAME_AMD64_REG_SP
 #define SFU_ARCH_REG_FP		SFRAME_AMD64_REG_FP
-#define SFU_ARCH_REG_RA		(-1)		/* calls leave it in memory */
+#define SFU_ARCH_REG_RA		(-1)		/* calls push it */
 #define SFU_ARCH_NR_REGS	SFRAME_AMD64_NR_REGS
 #define SFU_ARCH_CFA_ALIGN	8
 #define SFU_ARCH_PUSHED_BY_CALL	8		/* bytes */
@@ -28,19 +29,12 @@
 	.fp = { .how = SFRAME_RULE_CFA_MEM, .off = -16 },		\
 }
 
-/* 64-bit code; neither 32-bit tasks nor VM86. */
+/* Not the code of 32-bit tasks, and not VM86. */
 static inline bool sfu_arch_unwindable(struct pt_regs *regs)
 {
 	return user_64bit_mode(regs);
 }
 
-/**
- * sfu_arch_reg() - a register of the interrupted code
- * @regs: its registers
- * @reg: DWARF number, below SFU_ARCH_NR_REGS
- *
- * Return: The register's value.
- */
 static inline unsigned long sfu_arch_reg(struct pt_regs *regs, unsigned int reg)
 {
 	static const u8 offsets[SFU_ARCH_NR_REGS] = {
@@ -57,15 +51,15 @@ static inline unsigned long sfu_arch_reg(struct pt_regs *regs, unsigned int reg)
 	return *(unsigned long *)((char *)regs + offsets[reg]);
 }
 
-/* As it is. */
+/* x86_64 has no authentication codes. */
 static inline unsigned long sfu_arch_strip_ra(unsigned long ra)
 {
 	return ra;
 }
 
 /*
- * In an NMI: did it interrupt user code? The entry code then moved to the
- * task's own stack; otherwise it stays on the NMI stack.
+ * If the NMI has interrupted user mode, the entry code has moved to the task's own
+ * stack. Otherwise it stays on the NMI stack.
  */
 static inline bool sfu_arch_nmi_from_user(void)
 {
@@ -74,24 +68,9 @@ static inline bool sfu_arch_nmi_from_user(void)
 	return object_is_on_stack(&here);
 }
 
-/*
- * The code ahead of a return address, and what it may be: a call to a known
- * place, either direct or through a slot in memory.
- */
 #define SFU_ARCH_CALL_BYTES	6
 
-enum sfu_call { SFU_CALL_NONE, SFU_CALL_DIRECT, SFU_CALL_SLOT };
-
-/**
- * sfu_arch_decode_call() - the call that left a return address
- * @code: the SFU_ARCH_CALL_BYTES bytes ahead of @ra
- * @ra: the return address
- * @where: the function called, or the address of the slot that names it
- *
- * A call through a register has no known target and counts as none.
- *
- * Return: What @where is.
- */
+/* A call through a register does not have one length: it counts as none. */
 static inline enum sfu_call sfu_arch_decode_call(const u8 *code, unsigned long ra,
 						 unsigned long *where)
 {
@@ -106,21 +85,9 @@ static inline enum sfu_call sfu_arch_decode_call(const u8 *code, unsigned long r
 	return SFU_CALL_NONE;
 }
 
-/*
- * A PLT slot, from where it is called to its jump through memory: with or
- * without endbr64 and a bnd prefix.
- */
+/* A PLT slot, up to and with its jump: with or without endbr64 and a bnd prefix. */
 #define SFU_ARCH_PLT_BYTES	11
-#define SFU_ARCH_INSN_ALIGN	1
 
-/**
- * sfu_arch_decode_plt() - the jump that a PLT slot makes
- * @code: its first SFU_ARCH_PLT_BYTES bytes
- * @addr: its address
- * @where: set to the address of the word that names the function
- *
- * Return: How many bytes the slot has, up to and with the jump; 0: it is none.
- */
 static inline unsigned int sfu_arch_decode_plt(const u8 *code, unsigned long addr,
 					       unsigned long *where)
 {
@@ -140,14 +107,8 @@ static inline unsigned int sfu_arch_decode_plt(const u8 *code, unsigned long add
 	return i;
 }
 
-/*
- * A signal handler returns to a stub that restores the context, which then is
- * at the stack pointer: a struct ucontext, of which sigcontext is the fifth
- * member (asm/ucontext.h, asm/sigcontext.h).
- */
 #define SFU_ARCH_SIGRETURN_BYTES	9
-
-#define SFU_ARCH_SIGRETURN_CALL		7	/* where its system call is */
+#define SFU_ARCH_SIGRETURN_CALL		7
 
 static inline bool sfu_arch_is_sigreturn(const u8 *code)
 {
@@ -159,15 +120,14 @@ static inline bool sfu_arch_is_sigreturn(const u8 *code)
 	return !memcmp(code, stub, sizeof(stub));
 }
 
-/* With these registers, will the system call restore a context, or does it already? */
 static inline bool sfu_arch_calls_sigreturn(const struct pt_regs *regs)
 {
 	return regs->ax == __NR_rt_sigreturn || regs->orig_ax == __NR_rt_sigreturn;
 }
 
 /*
- * Is it restoring? So many registers, from DWARF number 0 on, precede the stack
- * pointer; of those the last is ax, in which entry code has left -ENOSYS.
+ * The last register restored before the stack pointer is ax. Until then it holds the
+ * -ENOSYS of the entry code.
  */
 #define SFU_ARCH_RESTORED_FIRST		7
 #define SFU_ARCH_NO_RESULT		(-38L)
@@ -177,20 +137,20 @@ static inline bool sfu_arch_restores(const struct pt_regs *regs)
 	return regs->orig_ax == __NR_rt_sigreturn && regs->ax != SFU_ARCH_NO_RESULT;
 }
 
-#define SFU_ARCH_SIGCONTEXT_OFFSET	40	/* in struct ucontext */
-#define SFU_ARCH_SIGCONTEXT_IP		16	/* in words */
+/*
+ * The stack pointer points to a struct ucontext, in which sigcontext is the fifth
+ * member (asm/ucontext.h, asm/sigcontext.h).
+ */
+#define SFU_ARCH_SIGCONTEXT_OFFSET	40
+#define SFU_ARCH_SIGCONTEXT_IP		16
 #define SFU_ARCH_SIGCONTEXT_MARK	18
 
-/*
- * Is this word of a saved context? It has cs, gs, fs and ss of user mode, in that
- * order, two of them 0.
- */
+/* This word has cs, gs, fs and ss of user mode, in that order; gs and fs are 0. */
 static inline bool sfu_arch_is_sigcontext(unsigned long mark)
 {
 	return (mark & 0x0003ffffffff0003) == 0x0003000000000003;
 }
 
-/* Where in the saved context a register is, in words; by DWARF number. */
 static inline unsigned int sfu_arch_sigcontext_word(unsigned int reg)
 {
 	static const u8 words[SFU_ARCH_NR_REGS] = {
@@ -200,17 +160,17 @@ static inline unsigned int sfu_arch_sigcontext_word(unsigned int reg)
 	return words[reg];
 }
 
-/* A breakpoint of a uprobe leaves the ip behind it. */
+/* int3 */
 #define SFU_ARCH_BREAKPOINT_BYTES	1
 #define SFU_ARCH_BREAKPOINT		0xcc
 
 /*
- * The trampoline of a uretprobe, with which a page begins: push %rax; push %rcx;
- * push %r11; mov $..., %rax; syscall; pop %r11; pop %rcx; ret. The system call
- * puts the return address where %rax was.
+ * The trampoline: push %rax; push %rcx; push %r11; mov $..., %rax; syscall;
+ * pop %r11; pop %rcx; ret. The system call stores the return address where %rax was
+ * pushed.
  */
 #define SFU_ARCH_TRAMPOLINE_BYTES	17
-#define SFU_ARCH_TRAMPOLINE_PUSHES	24	/* bytes */
+#define SFU_ARCH_TRAMPOLINE_PUSHES	24
 
 static inline bool sfu_arch_is_trampoline(const struct pt_regs *regs,
 					  unsigned long page, const u8 *code)
@@ -222,13 +182,6 @@ static inline bool sfu_arch_is_trampoline(const struct pt_regs *regs,
 	       !memcmp(code + sizeof(start) + 4, end, sizeof(end));
 }
 
-/**
- * sfu_arch_trampoline_pops() - what it still takes off the stack
- * @off: where in it we are, bytes
- *
- * Return: How many words, the return address being the last, when that is where
- * %rax was; else 0.
- */
 static inline unsigned int sfu_arch_trampoline_pops(unsigned int off)
 {
 	if (off == SFU_ARCH_TRAMPOLINE_BYTES - 4)
@@ -238,4 +191,4 @@ static inline unsigned int sfu_arch_trampoline_pops(unsigned int off)
 	return off == SFU_ARCH_TRAMPOLINE_BYTES - 1;
 }
 
-#endif /* SFU_ARCH_H */
+#endif /* SFU_MACHINE_H */

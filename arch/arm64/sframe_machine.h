@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Facts about arm64: registers, the ABI, and what its code looks like.
+ * Facts about arm64: registers, the ABI, and the form of its code. See
+ * include/sframe_arch.h for the meaning of each name.
  */
-#ifndef SFU_ARCH_H
-#define SFU_ARCH_H
+#ifndef SFU_MACHINE_H
+#define SFU_MACHINE_H
 
 #include <linux/bitops.h>
 #include <linux/ptrace.h>
@@ -14,7 +15,7 @@
 #include <asm/sigcontext.h>
 #include <asm/unistd.h>
 
-#include "sframe_core.h"
+#include "sframe_format.h"
 
 #define SFU_ARCH_ABI		SFRAME_ABI_AARCH64_LE
 #define SFU_ARCH_REG_SP		SFRAME_AARCH64_REG_SP
@@ -25,8 +26,8 @@
 #define SFU_ARCH_PUSHED_BY_CALL	0		/* bytes */
 
 /*
- * The frame record, which may be anywhere in its frame: the stack pointer that
- * follows from it is the least that there may be.
+ * The frame record may be anywhere in its frame. So the stack pointer that follows
+ * from it is the lowest possible one.
  */
 #define SFU_ARCH_FP_ROW {						\
 	.cfa = { .how = SFRAME_RULE_REG, .reg = SFRAME_AARCH64_REG_FP,	\
@@ -35,34 +36,26 @@
 	.fp = { .how = SFRAME_RULE_CFA_MEM, .off = -16 },		\
 }
 
-/* 64-bit code. */
 static inline bool sfu_arch_unwindable(struct pt_regs *regs)
 {
 	return !compat_user_mode(regs);
 }
 
-/**
- * sfu_arch_reg() - a register of the interrupted code
- * @regs: its registers
- * @reg: DWARF number, below SFU_ARCH_NR_REGS
- *
- * Return: The register's value.
- */
 static inline unsigned long sfu_arch_reg(struct pt_regs *regs, unsigned int reg)
 {
 	return regs_get_register(regs, reg * sizeof(u64));
 }
 
 /*
- * Without its pointer authentication code, of either key. It may be there
- * whatever the row says, for a frame record has none.
+ * The authentication code may be of either key. It may be there whatever the row
+ * says: a frame record has no row.
  */
 static inline unsigned long sfu_arch_strip_ra(unsigned long ra)
 {
 	return ra & ~ptrauth_user_pac_mask();
 }
 
-/* In an NMI: did it interrupt user code? It is entered as interrupts are. */
+/* NMIs are entered as interrupts are. */
 static inline bool sfu_arch_nmi_from_user(void)
 {
 	struct pt_regs *regs = get_irq_regs();
@@ -70,19 +63,8 @@ static inline bool sfu_arch_nmi_from_user(void)
 	return regs && user_mode(regs);
 }
 
-/* The code ahead of a return address, and what it may be. */
 #define SFU_ARCH_CALL_BYTES	4
 
-enum sfu_call { SFU_CALL_NONE, SFU_CALL_REGISTER, SFU_CALL_DIRECT, SFU_CALL_SLOT };
-
-/**
- * sfu_arch_decode_call() - the call that left a return address
- * @code: the SFU_ARCH_CALL_BYTES bytes ahead of @ra
- * @ra: the return address
- * @where: the function called
- *
- * Return: What @where is; SFU_CALL_REGISTER: it is not known.
- */
 static inline enum sfu_call sfu_arch_decode_call(const u8 *code, unsigned long ra,
 						 unsigned long *where)
 {
@@ -96,21 +78,10 @@ static inline enum sfu_call sfu_arch_decode_call(const u8 *code, unsigned long r
 	return SFU_CALL_DIRECT;
 }
 
-/*
- * A PLT slot, from where it is called to its jump through memory: with or
- * without bti.
- */
+/* A PLT slot, up to and with its jump: with or without bti. */
 #define SFU_ARCH_PLT_BYTES	20
 #define SFU_ARCH_INSN_ALIGN	4
 
-/**
- * sfu_arch_decode_plt() - the jump that a PLT slot makes
- * @code: its first SFU_ARCH_PLT_BYTES bytes
- * @addr: its address
- * @where: set to the address of the word that names the function
- *
- * Return: How many bytes the slot has, up to and with the jump; 0: it is none.
- */
 static inline unsigned int sfu_arch_decode_plt(const u8 *code, unsigned long addr,
 					       unsigned long *where)
 {
@@ -123,7 +94,7 @@ static inline unsigned int sfu_arch_decode_plt(const u8 *code, unsigned long add
 	adrp = get_unaligned_le32(code + i);
 	ldr = get_unaligned_le32(code + i + 4);
 	add = get_unaligned_le32(code + i + 8);
-	/* binutils 2.46 adds no 0: it leaves a nop there. */
+	/* binutils 2.46 writes a nop instead of adding 0. */
 	if (add == 0xd503201f && !(ldr & 0x3ffc00))
 		add = 0x91000210;
 	if ((adrp & 0x9f00001f) != 0x90000010 ||	/* adrp x16, pages */
@@ -137,15 +108,9 @@ static inline unsigned int sfu_arch_decode_plt(const u8 *code, unsigned long add
 	return i + 16;
 }
 
-/*
- * A signal handler returns to code of the vDSO that restores the context. The
- * stack pointer then is at a struct rt_sigframe: 128 bytes of siginfo, and a
- * struct ucontext, in which sigcontext is 176 bytes in (asm/ucontext.h,
- * asm/sigcontext.h).
- */
+/* The stub is in the vDSO. */
 #define SFU_ARCH_SIGRETURN_BYTES	8
-
-#define SFU_ARCH_SIGRETURN_CALL		4	/* where its system call is */
+#define SFU_ARCH_SIGRETURN_CALL		4
 
 static inline bool sfu_arch_is_sigreturn(const u8 *code)
 {
@@ -157,7 +122,6 @@ static inline bool sfu_arch_is_sigreturn(const u8 *code)
 	return !memcmp(code, stub, sizeof(stub));
 }
 
-/* With these registers, will the system call restore a context, or does it already? */
 static inline bool sfu_arch_calls_sigreturn(const struct pt_regs *regs)
 {
 	return regs->regs[8] == __NR_rt_sigreturn ||
@@ -165,8 +129,8 @@ static inline bool sfu_arch_calls_sigreturn(const struct pt_regs *regs)
 }
 
 /*
- * Is it restoring? So many registers, from DWARF number 0 on, precede the stack
- * pointer, and more do; the last of these had the system call's number.
+ * More registers are restored before the stack pointer. x8 is the last one compared:
+ * until it is restored, it holds the number of the system call.
  */
 #define SFU_ARCH_RESTORED_FIRST		9
 
@@ -176,33 +140,36 @@ static inline bool sfu_arch_restores(const struct pt_regs *regs)
 	       regs->regs[8] != __NR_rt_sigreturn;
 }
 
+/*
+ * The stack pointer points to a struct rt_sigframe: 128 bytes of siginfo, and a struct
+ * ucontext, in which sigcontext begins at byte 176 (asm/ucontext.h, asm/sigcontext.h).
+ */
 #define SFU_ARCH_SIGCONTEXT_OFFSET	304
-#define SFU_ARCH_SIGCONTEXT_IP		33	/* in words */
+#define SFU_ARCH_SIGCONTEXT_IP		33
 #define SFU_ARCH_SIGCONTEXT_MARK	36
 
-/* Is this word of a saved context? The first record behind it has FP registers. */
+/* This word is the head of the first record after the registers: FP registers. */
 static inline bool sfu_arch_is_sigcontext(unsigned long mark)
 {
 	return mark == (FPSIMD_MAGIC | sizeof(struct fpsimd_context) << 32);
 }
 
-/* Where in the saved context a register is, in words; by DWARF number. */
 static inline unsigned int sfu_arch_sigcontext_word(unsigned int reg)
 {
-	return 1 + reg;				/* behind the fault address */
+	return 1 + reg;				/* after the fault address */
 }
 
-/* A breakpoint of a uprobe leaves the ip at it. */
+/* A breakpoint leaves the ip at itself. */
 #define SFU_ARCH_BREAKPOINT_BYTES	0
 #define SFU_ARCH_BREAKPOINT		0
 
 /*
- * The trampoline of a uretprobe: a breakpoint, with which a page begins that may
- * be executed, not read. It was returned to, and its address still is where calls
- * leave it: a function that begins a page was not.
+ * The trampoline is one breakpoint, in a page that may be executable and not readable.
+ * The probed function has returned to it, so the link register holds its address. The
+ * link register of a function that begins a page does not hold its own address.
  */
 #define SFU_ARCH_TRAMPOLINE_BYTES	4
-#define SFU_ARCH_TRAMPOLINE_PUSHES	0	/* bytes */
+#define SFU_ARCH_TRAMPOLINE_PUSHES	0
 
 static inline bool sfu_arch_is_trampoline(const struct pt_regs *regs,
 					  unsigned long page, const u8 *code)
@@ -210,10 +177,10 @@ static inline bool sfu_arch_is_trampoline(const struct pt_regs *regs,
 	return regs->regs[30] == page;
 }
 
-/* It does not return by itself. */
+/* The trampoline does not return by itself. */
 static inline unsigned int sfu_arch_trampoline_pops(unsigned int off)
 {
 	return 0;
 }
 
-#endif /* SFU_ARCH_H */
+#endif /* SFU_MACHINE_H */

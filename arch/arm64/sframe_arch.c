@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The fallback of arm64: calls leave the return address in the link register, so a
+ * function may have no frame, or none yet. The frame pointer then is that of an older
+ * frame, and following it skips the caller.
+ *
+ * The link register is known in the sampled frame, and in one that a signal has
+ * interrupted. The function's own calls leave addresses of its own file there. The
+ * table shows what follows:
+ *
+ *	link register leads to		caller
+ *	-------------------------	------------------------------------------
+ *	(in a PLT slot) anything	by the link register: slots have no frame
+ *	another file			by the link register
+ *	a row of the same file		none: it may be another part of the function
+ *	code without a row		by the frame pointer, if it is proved
+ *	the frame pointer's caller	by the frame pointer, if it is proved
+ *	not known, or no code		by the frame pointer, if it is proved
+ */
+#include "sframe_arch.h"
+#include "sframe_walk.h"
+
+enum link {
+	LINK_UNKNOWN,		/* or no code, or the caller that the frame pointer finds */
+	LINK_FROM_PLT,
+	LINK_TO_OTHER_FILE,
+	LINK_TO_ROW,
+	LINK_TO_NO_ROW,
+};
+
+/* The caller by the link register. Its ip is 0 if the register is not known. */
+static enum sfu_stop find_linked(struct sfu_walk *walk, struct sfu_frame *linked)
+{
+	enum sfu_stop stop;
+
+	*linked = (struct sfu_frame){
+		.sp = walk->frame.sp,
+		.fp = walk->frame.fp,
+	};
+	if (!sfu_walk_has_registers(&walk->frame))
+		return SFU_STOP_NONE;
+	stop = sfu_walk_read_register(walk, SFU_ARCH_REG_RA, &linked->ip);
+	linked->ip = sfu_arch_strip_ra(linked->ip);
+	return stop;
+}
+
+/* Linkers write no rows for PLT slots, but the code of a slot is known. */
+static bool is_in_plt(struct sfu_walk *walk)
+{
+	unsigned long slot, addr = walk->frame.ip - SFU_ARCH_PLT_BYTES;
+	u8 code[2 * SFU_ARCH_PLT_BYTES];
+	unsigned int off;
+
+	if (!sfu_walk_read_code(walk, code, addr, sizeof(code)))
+		return false;
+	/* Each place where a slot would have to begin to reach the ip. */
+	for (off = 0; off <= SFU_ARCH_PLT_BYTES; off += SFU_ARCH_INSN_ALIGN)
+		if (off + sfu_arch_decode_plt(code + off, addr + off, &slot) >
+		    SFU_ARCH_PLT_BYTES)
+			return true;
+	return false;
+}
+
+/* Where does the link register lead, if not to @by_fp? */
+static enum link classify_link(struct sfu_walk *walk, const struct sfu_frame *linked,
+			       const struct sfu_frame *by_fp)
+{
+	const struct sfu_range *here, *there;
+	unsigned long addr = sfu_walk_lookup_ip(linked);
+
+	if (!linked->ip || linked->ip == by_fp->ip)
+		return LINK_UNKNOWN;
+	here = sfu_walk_find_range(walk, walk->frame.ip);
+	there = sfu_walk_find_range(walk, addr);
+	if (!here || !there)
+		return LINK_UNKNOWN;
+	if (there->vma.file != here->vma.file)
+		return LINK_TO_OTHER_FILE;
+	return sfu_fallback_lacks_row(walk, addr) ? LINK_TO_NO_ROW : LINK_TO_ROW;
+}
+
+static bool follows_call(struct sfu_walk *walk, unsigned long ra)
+{
+	u8 call[SFU_ARCH_CALL_BYTES];
+	unsigned long func;
+
+	return sfu_walk_read_code(walk, call, ra - sizeof(call), sizeof(call)) &&
+	       sfu_arch_decode_call(call, ra, &func) != SFU_CALL_NONE;
+}
+
+/* May the link register be followed? */
+static bool is_linked_sound(struct sfu_walk *walk, const struct sfu_frame *linked)
+{
+	return IS_ALIGNED(linked->sp, SFU_ARCH_CFA_ALIGN) &&
+	       sfu_walk_find_range(walk, sfu_walk_lookup_ip(linked)) &&
+	       follows_call(walk, linked->ip);
+}
+
+enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller)
+{
+	struct sfu_frame linked, by_fp;
+	enum sfu_stop stop = find_linked(walk, &linked);
+	enum link link = LINK_FROM_PLT;
+	bool has_record;
+
+	if (stop)
+		return stop;
+	if (!linked.ip || !is_in_plt(walk)) {
+		has_record = sfu_fallback_find_record(walk, &by_fp);
+		if (!has_record)
+			by_fp = (struct sfu_frame){};
+		link = classify_link(walk, &linked, &by_fp);
+	}
+
+	switch (link) {
+	case LINK_FROM_PLT:
+	case LINK_TO_OTHER_FILE:
+		*caller = linked;
+		/* A slot has no frame. Other code may have one, and changed the stack pointer. */
+		caller->sp_unverified = link == LINK_TO_OTHER_FILE;
+		return is_linked_sound(walk, caller) ? SFU_STOP_NONE : SFU_STOP_NODATA;
+	case LINK_TO_ROW:
+		return SFU_STOP_NODATA;
+	default:
+		if (!has_record || !sfu_fallback_is_proved(walk, &by_fp))
+			return SFU_STOP_NODATA;
+		*caller = by_fp;
+		caller->sp_unverified = true;
+		return SFU_STOP_NONE;
+	}
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * All that an architecture provides: arch/ARCH/sframe_machine.h has its facts, and
+ * arch/ARCH/sframe_arch.c its fallback. To add an architecture, add both files.
+ *
+ * Registers and the ABI
+ *
+ * SFU_ARCH_ABI: SFRAME_ABI_* of its sections.
+ * SFU_ARCH_REG_SP, SFU_ARCH_REG_FP: DWARF numbers of stack and frame pointer.
+ * SFU_ARCH_REG_RA: DWARF number of the register that calls leave the return address
+ * in; -1 if they push it.
+ * SFU_ARCH_NR_REGS: DWARF numbers below this one are known in pt_regs.
+ * SFU_ARCH_CFA_ALIGN: bytes that a CFA is aligned to.
+ * SFU_ARCH_PUSHED_BY_CALL: bytes that a call pushes.
+ * SFU_ARCH_FP_ROW: initializer of the row of a function that has a frame record.
+ *
+ * Code
+ *
+ * SFU_ARCH_CALL_BYTES: bytes before a return address that sfu_arch_decode_call() needs.
+ * SFU_ARCH_PLT_BYTES: bytes of the longest PLT slot, up to and with its jump.
+ *
+ * Signal frames. A handler returns to a stub that calls rt_sigreturn(). A context
+ * saved by the kernel then lies at the stack pointer.
+ *
+ * SFU_ARCH_SIGRETURN_BYTES: bytes of the stub.
+ * SFU_ARCH_SIGRETURN_CALL: offset of its system call in bytes.
+ * SFU_ARCH_SIGCONTEXT_OFFSET: bytes from the stack pointer to struct sigcontext.
+ * SFU_ARCH_SIGCONTEXT_IP: word of struct sigcontext that has the ip.
+ * SFU_ARCH_SIGCONTEXT_MARK: word for sfu_arch_is_sigcontext().
+ * SFU_ARCH_RESTORED_FIRST: registers with lower DWARF numbers are restored before
+ * the stack pointer.
+ *
+ * Uprobes
+ *
+ * SFU_ARCH_BREAKPOINT_BYTES: bytes between a breakpoint and the ip it leaves; 0: none.
+ * SFU_ARCH_BREAKPOINT: the byte of such a breakpoint.
+ * SFU_ARCH_TRAMPOLINE_BYTES: bytes of the trampoline of uretprobes, which begins a page.
+ * SFU_ARCH_TRAMPOLINE_PUSHES: bytes that it pushes at most.
+ */
+#ifndef SFU_ARCH_H
+#define SFU_ARCH_H
+
+#include <linux/ptrace.h>
+
+#include "sframe_core.h"
+#include "sframe_stats.h"
+
+struct sfu_frame;
+struct sfu_walk;
+
+/* How a call names the function that it enters. */
+enum sfu_call {
+	SFU_CALL_NONE,		/* no call is known */
+	SFU_CALL_REGISTER,	/* by a register: the function is not known */
+	SFU_CALL_DIRECT,	/* by its address */
+	SFU_CALL_SLOT,		/* by a word in memory */
+};
+
+/**
+ * sfu_arch_unwindable() - is this code that has SFrame sections?
+ * @regs: registers of user mode
+ *
+ * Return: true for 64-bit code.
+ */
+static inline bool sfu_arch_unwindable(struct pt_regs *regs);
+
+/**
+ * sfu_arch_reg() - a register of the interrupted code
+ * @regs: its registers
+ * @reg: DWARF number, below SFU_ARCH_NR_REGS
+ *
+ * Return: The value of the register.
+ */
+static inline unsigned long sfu_arch_reg(struct pt_regs *regs, unsigned int reg);
+
+/**
+ * sfu_arch_strip_ra() - remove the authentication code of a return address
+ * @ra: the return address, with or without the code
+ *
+ * Return: The address.
+ */
+static inline unsigned long sfu_arch_strip_ra(unsigned long ra);
+
+/**
+ * sfu_arch_nmi_from_user() - has this NMI interrupted user mode?
+ *
+ * Context: NMI.
+ * Return: true only if the task returns to user mode next.
+ */
+static inline bool sfu_arch_nmi_from_user(void);
+
+/**
+ * sfu_arch_decode_call() - decode the call that left a return address
+ * @code: the SFU_ARCH_CALL_BYTES bytes before @ra
+ * @ra: the return address
+ * @where: set to the function with SFU_CALL_DIRECT, to the address of the word that
+ *	names it with SFU_CALL_SLOT
+ *
+ * Return: The kind of the call.
+ */
+static inline enum sfu_call sfu_arch_decode_call(const u8 *code, unsigned long ra,
+						 unsigned long *where);
+
+/**
+ * sfu_arch_decode_plt() - decode the jump of a PLT slot
+ * @code: SFU_ARCH_PLT_BYTES bytes at the start of the slot
+ * @addr: its address
+ * @where: set to the address of the word that names the function
+ *
+ * Return: Bytes of the slot up to and with the jump; 0: it is no slot.
+ */
+static inline unsigned int sfu_arch_decode_plt(const u8 *code, unsigned long addr,
+					       unsigned long *where);
+
+/**
+ * sfu_arch_is_sigreturn() - is this the stub that signal handlers return to?
+ * @code: SFU_ARCH_SIGRETURN_BYTES bytes
+ */
+static inline bool sfu_arch_is_sigreturn(const u8 *code);
+
+/**
+ * sfu_arch_calls_sigreturn() - is the code about to call rt_sigreturn(), or in it?
+ * @regs: registers of user mode
+ */
+static inline bool sfu_arch_calls_sigreturn(const struct pt_regs *regs);
+
+/**
+ * sfu_arch_restores() - has rt_sigreturn() begun to restore the registers?
+ * @regs: registers of user mode
+ */
+static inline bool sfu_arch_restores(const struct pt_regs *regs);
+
+/**
+ * sfu_arch_is_sigcontext() - does this word belong to a saved context?
+ * @mark: word SFU_ARCH_SIGCONTEXT_MARK of it
+ */
+static inline bool sfu_arch_is_sigcontext(unsigned long mark);
+
+/**
+ * sfu_arch_sigcontext_word() - where a saved context has a register
+ * @reg: DWARF number, below SFU_ARCH_NR_REGS
+ *
+ * Return: The index of the word in struct sigcontext.
+ */
+static inline unsigned int sfu_arch_sigcontext_word(unsigned int reg);
+
+/**
+ * sfu_arch_is_trampoline() - is this the trampoline of uretprobes?
+ * @regs: registers of user mode
+ * @page: address of the page that may begin with it
+ * @code: its first SFU_ARCH_TRAMPOLINE_BYTES bytes; zero if they cannot be read
+ */
+static inline bool sfu_arch_is_trampoline(const struct pt_regs *regs,
+					  unsigned long page, const u8 *code);
+
+/**
+ * sfu_arch_trampoline_pops() - what the trampoline still takes off the stack
+ * @off: offset of the ip in it, in bytes
+ *
+ * Return: Words, of which the last is the return address. 0: the stack does not have
+ * the return address.
+ */
+static inline unsigned int sfu_arch_trampoline_pops(unsigned int off);
+
+/**
+ * sfu_arch_fallback() - find the caller of code without a row
+ * @walk: the walk; not at the stub of a signal handler
+ * @caller: set with SFU_STOP_NONE
+ *
+ * Context: As that of sfu_walk_init().
+ * Return: SFU_STOP_NONE; SFU_STOP_NODATA if no caller is proved; SFU_STOP_STACK.
+ */
+enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller);
+
+#include "sframe_machine.h"
+
+#endif /* SFU_ARCH_H */

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Hooks: a callback at the entry of a kernel function. See sframe_hook.c.
+ */
+#ifndef SFU_HOOK_H
+#define SFU_HOOK_H
+
+struct ftrace_ops;
+
+int sfu_hook(struct ftrace_ops *ops, const char *function);
+void sfu_unhook(struct ftrace_ops *ops);
+
+#endif /* SFU_HOOK_H */

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * An SFrame section of a process: from an address to its row. See
+ * sample/sframe_section.c.
+ */
+#ifndef SFU_SECTION_H
+#define SFU_SECTION_H
+
+#include <linux/atomic.h>
+
+#include "sframe_cache.h"
+#include "sframe_core.h"
+
+/* Where the bytes of a section are. */
+enum sfu_source {
+	SFU_SOURCE_MAPPED,	/* in the memory of the process */
+};
+
+enum sfu_section_state {
+	SFU_SECTION_NONE,	/* there is no usable section */
+	SFU_SECTION_PENDING,	/* a page that decides is not in memory yet */
+	SFU_SECTION_READY,	/* the header has been checked */
+	SFU_SECTION_BAD,	/* the section contradicts itself: never used again */
+};
+
+/**
+ * struct sfu_section - a section that describes code of one process
+ * @start: address of its first byte, 0 if there is none
+ * @end: one past its last byte
+ * @source: where its bytes are
+ * @hdr: its header, checked, if @state is READY or BAD
+ * @cache: rows that have been found, or NULL
+ * @has_keys: the rows have keys
+ * @key_base: the key of a row in @cache is this plus its address
+ * @state: enum sfu_section_state. Any context may change READY to BAD; the rest is
+ *	constant once the map is published
+ */
+struct sfu_section {
+	unsigned long		start;
+	unsigned long		end;
+	enum sfu_source		source;
+	struct sframe_header	hdr;
+	struct sfu_cache	*cache;
+	bool			has_keys;
+	u64			key_base;
+	atomic_t		state;
+};
+
+/**
+ * struct sfu_lookup - what the look-ups of one walk share
+ * @rd: the decoder's reader; its budget is that of all look-ups of the walk
+ * @may_fault: wait for pages that are not present
+ * @nr_cached: rows found in the rule cache
+ * @nr_missed: rows found by decoding
+ */
+struct sfu_lookup {
+	struct sframe_reader	rd;
+	bool			may_fault;
+	unsigned int		nr_cached;
+	unsigned int		nr_missed;
+};
+
+/**
+ * struct sfu_fast_rows - rows that the fast path may use, from an address on
+ * @half: of the rule cache
+ * @first_key: the key of the first address
+ */
+struct sfu_fast_rows {
+	const struct sfu_cache_entry	*half;
+	u64				first_key;
+};
+
+static inline bool sfu_section_is(const struct sfu_section *section,
+				  enum sfu_section_state state)
+{
+	return atomic_read(&section->state) == state;
+}
+
+/* May the fast path use this section? */
+static inline bool sfu_section_has_fast_rows(const struct sfu_section *section)
+{
+	return section->cache && sfu_section_is(section, SFU_SECTION_READY);
+}
+
+/* The rows of a section from @first on. */
+static inline struct sfu_fast_rows sfu_section_fast_rows(const struct sfu_section *section,
+							 unsigned long first,
+							 bool is_activation)
+{
+	return (struct sfu_fast_rows){
+		.half = sfu_cache_half(section->cache, is_activation),
+		.first_key = section->key_base + first,
+	};
+}
+
+/* The row at @off from the first address if it is of the most common kind and known, else 0. */
+static __always_inline union sfu_fast_row
+sfu_section_fast_row(const struct sfu_fast_rows *rows, unsigned long off)
+{
+	return sfu_cache_fast_row(rows->half, rows->first_key + off);
+}
+
+int sfu_section_check(struct sfu_section *section, enum sframe_defect *defect);
+int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
+			 unsigned long addr, bool is_activation, struct sframe_row *row);
+void sfu_section_mark_bad(struct sfu_section *section, enum sframe_defect defect);
+
+#endif /* SFU_SECTION_H */

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reads the user memory of the current process. See sample/sframe_user.c.
+ */
+#ifndef SFU_USER_H
+#define SFU_USER_H
+
+#include <linux/uaccess.h>
+
+#include "sframe_core.h"
+
+int sfu_user_read(void *dst, unsigned long addr, size_t len, bool may_fault);
+int sfu_user_read_now(void *dst, unsigned long addr, size_t len, bool may_fault);
+
+/* The same for the decoder, as &sframe_reader.read. */
+int sfu_user_reader_nofault(struct sframe_reader *rd, void *dst, u64 addr, u32 len);
+int sfu_user_reader_mayfault(struct sframe_reader *rd, void *dst, u64 addr, u32 len);
+
+/**
+ * sfu_user_open() - open a window of user memory to inline reads
+ * @addr: first address
+ * @len: bytes
+ *
+ * Between this and sfu_user_close() only sfu_user_get_word() may be used, and no
+ * function may be called.
+ *
+ * Context: Any, once sfu_user_read() has succeeded in this context: in an NMI it
+ * checks that user memory is not being switched.
+ * Return: Whether the window is open.
+ */
+static __always_inline bool sfu_user_open(unsigned long addr, unsigned long len)
+{
+	pagefault_disable();
+	if (user_read_access_begin((void __user *)addr, len))
+		return true;
+	pagefault_enable();
+	return false;
+}
+
+/* Closes the window that sfu_user_open() has opened. */
+static __always_inline void sfu_user_close(void)
+{
+	user_read_access_end();
+	pagefault_enable();
+}
+
+/* Reads the word at @addr, inside the window, to @val. Jumps to @failed if it is absent. */
+#define sfu_user_get_word(val, addr, failed)				\
+	unsafe_get_user(val, (unsigned long __user *)(addr), failed)
+
+#endif /* SFU_USER_H */

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The fallback: a step from code without a row, by the frame pointer.
+ *
+ * Such code may use the frame pointer as it likes. So a frame that the frame pointer
+ * leads to has to be proved: the code at its return address must call the function
+ * that we are in. That function has no row. If the called function has one, it is
+ * another function, and the frame belongs to somebody further up the stack.
+ *
+ * The stack pointer that follows from such a step is unverified. A wrong frame is
+ * worse than a short stack: without a proof the walk ends.
+ *
+ * sfu_arch_fallback() decides with these parts, for the calls of one architecture.
+ */
+#include "sframe_arch.h"
+#include "sframe_walk.h"
+
+/* The frame pointer is a row for the same step. */
+static const struct sframe_row fp_row = SFU_ARCH_FP_ROW;
+
+/**
+ * sfu_fallback_find_record() - find the caller that the frame pointer leads to
+ * @walk: the walk
+ * @caller: set if it returns true
+ *
+ * Context: As that of sfu_walk_init().
+ * Return: Whether the frame pointer points to a frame record whose return address
+ * lies in code. That is no proof yet.
+ */
+bool sfu_fallback_find_record(struct sfu_walk *walk, struct sfu_frame *caller)
+{
+	return walk->frame.fp >= walk->frame.sp &&
+	       !sfu_walk_find_caller(walk, &fp_row, caller);
+}
+
+/**
+ * sfu_fallback_find_callee() - find the function that a call has entered
+ * @walk: the walk
+ * @ra: the return address of the call
+ * @func: set to the address of the function if it returns true
+ *
+ * The call may be direct, or go through a word in memory, or through a PLT slot that
+ * has been resolved.
+ *
+ * Context: As that of sfu_walk_init().
+ * Return: Whether the function can be known.
+ */
+bool sfu_fallback_find_callee(struct sfu_walk *walk, unsigned long ra, unsigned long *func)
+{
+	u8 call[SFU_ARCH_CALL_BYTES], plt[SFU_ARCH_PLT_BYTES];
+	unsigned long slot;
+
+	if (!sfu_walk_read_code(walk, call, ra - sizeof(call), sizeof(call)))
+		return false;
+	switch (sfu_arch_decode_call(call, ra, func)) {
+	case SFU_CALL_SLOT:
+		return !sfu_walk_read_word(walk, *func, func);
+	case SFU_CALL_DIRECT:
+		break;
+	default:
+		return false;
+	}
+	if (!sfu_walk_read_code(walk, plt, *func, sizeof(plt)))
+		return false;
+	if (!sfu_arch_decode_plt(plt, *func, &slot))
+		return true;
+	return !sfu_walk_read_word(walk, slot, func);
+}
+
+/* Is it certain that no row holds at @func? Then it may be the function that we are in. */
+bool sfu_fallback_lacks_row(struct sfu_walk *walk, unsigned long func)
+{
+	struct sfu_range *range = sfu_map_find(walk->map, func);
+	struct sframe_row row;
+
+	return range && sfu_walk_find_row(walk, range, func, true, &row) == -ENOENT;
+}
+
+/**
+ * sfu_fallback_is_proved() - does the code of @caller call the function that we are in?
+ * @walk: the walk
+ * @caller: from sfu_fallback_find_record()
+ *
+ * Context: As that of sfu_walk_init().
+ */
+bool sfu_fallback_is_proved(struct sfu_walk *walk, const struct sfu_frame *caller)
+{
+	unsigned long func;
+
+	return sfu_fallback_find_callee(walk, caller->ip, &func) &&
+	       sfu_fallback_lacks_row(walk, func);
+}
+
+/**
+ * sfu_fallback_step() - one step from code without a row
+ * @walk: the walk
+ *
+ * Context: As that of sfu_walk_init().
+ * Return: SFU_STOP_NONE; SFU_STOP_NODATA if nothing is proved; else as
+ * sfu_signal_step().
+ */
+enum sfu_stop sfu_fallback_step(struct sfu_walk *walk)
+{
+	struct sfu_frame caller;
+	enum sfu_stop stop;
+
+	if (sfu_signal_is_at_return(walk))
+		return sfu_signal_step(walk);
+	stop = sfu_arch_fallback(walk, &caller);
+	if (!stop)
+		sfu_walk_enter(walk, &caller, SFU_METHOD_FP);
+	return stop;
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A section: from an address to the row that holds there.
+ *
+ * A row that was found once is in the rule cache. Otherwise the decoder finds it
+ * in the bytes of the section, and the cache remembers it. The cache also
+ * remembers that an address has no row: the end of a stack is looked up in each
+ * walk. A section that contradicts itself is marked as bad and never used again.
+ */
+#include "sframe_arch.h"
+#include "sframe_section.h"
+#include "sframe_stats.h"
+#include "sframe_user.h"
+
+/* Lets the decoder read the section where its bytes are. */
+static void set_reader(struct sfu_lookup *lookup, const struct sfu_section *section)
+{
+	switch (section->source) {
+	case SFU_SOURCE_MAPPED:
+		lookup->rd.read = lookup->may_fault ? sfu_user_reader_mayfault :
+						      sfu_user_reader_nofault;
+		break;
+	}
+}
+
+/**
+ * sfu_section_check() - read and check the header of a section
+ * @section: its start, end and source are set; sets the header
+ * @defect: set to the defect with -EBADMSG
+ *
+ * Only sections for this machine are of use. The decoder knows more of them.
+ *
+ * Context: Any; does not wait for pages.
+ * Return: 0; -ENOENT if the section describes no function; -EBADMSG if it has a
+ * defect; -EFAULT if the header is not present.
+ */
+int sfu_section_check(struct sfu_section *section, enum sframe_defect *defect)
+{
+	struct sfu_lookup lookup = {
+		.rd.budget = SFRAME_READ_COST + sizeof(struct sframe_raw_header),
+	};
+	struct sframe_header *hdr = &section->hdr;
+	int err;
+
+	set_reader(&lookup, section);
+	err = sframe_header_read(hdr, &lookup.rd, section->start,
+				 section->end - section->start);
+	*defect = lookup.rd.defect;
+	if (err == -EFAULT)
+		return err;
+	if (!err && hdr->swapped)
+		*defect = SFRAME_DEFECT_ENDIAN;
+	else if (!err && hdr->abi != SFU_ARCH_ABI)
+		*defect = SFRAME_DEFECT_FOREIGN;
+	if (*defect)
+		return -EBADMSG;
+	return hdr->num_fdes ? 0 : -ENOENT;
+}
+
+/**
+ * sfu_section_mark_bad() - use a section no more: it contradicts itself
+ * @section: the section
+ * @defect: its defect; counted once, by the first caller
+ *
+ * Context: Any, NMI included.
+ */
+void sfu_section_mark_bad(struct sfu_section *section, enum sframe_defect defect)
+{
+	if (atomic_cmpxchg(&section->state, SFU_SECTION_READY,
+			   SFU_SECTION_BAD) != SFU_SECTION_READY)
+		return;
+	sfu_count(bad_sections);
+	sfu_count(defects[defect]);
+}
+
+static int decode_row(struct sfu_section *section, struct sfu_lookup *lookup,
+		      unsigned long addr, struct sframe_row *row)
+{
+	int err;
+
+	set_reader(lookup, section);
+	err = sframe_find_row(&section->hdr, &lookup->rd, addr, row);
+	if (err == -EBADMSG)
+		sfu_section_mark_bad(section, lookup->rd.defect);
+	else if (err == -EOPNOTSUPP)
+		sfu_count(defects[lookup->rd.defect]);
+	return err;
+}
+
+/**
+ * sfu_section_find_row() - find the row that holds at an address
+ * @section: the section that describes the code
+ * @lookup: what the look-ups of this walk share
+ * @addr: address of an instruction
+ * @is_activation: @addr is the next instruction, not that of a call
+ * @row: set with 0
+ *
+ * Context: Any, NMI included; with &sfu_lookup.may_fault task context that may
+ * sleep.
+ * Return: 0; -ENOENT if no row holds there; -EFAULT if the section is not present;
+ * -E2BIG if the budget is spent; -EOPNOTSUPP if the row must not be followed;
+ * -EBADMSG if the section contradicts itself, which marks it as bad.
+ */
+int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
+			 unsigned long addr, bool is_activation, struct sframe_row *row)
+{
+	u64 key = section->key_base + addr;
+	struct sfu_cache_entry *half = NULL;
+	bool has_row;
+	int err;
+
+	if (sfu_section_is(section, SFU_SECTION_PENDING))
+		return -EFAULT;
+	if (!sfu_section_is(section, SFU_SECTION_READY))
+		return -ENOENT;
+
+	if (section->cache) {
+		half = sfu_cache_half(section->cache, is_activation);
+		if (sfu_cache_find(half, key, row, &has_row)) {
+			lookup->nr_cached++;
+			return has_row ? 0 : -ENOENT;
+		}
+	}
+	err = decode_row(section, lookup, addr, row);
+	if (err && err != -ENOENT)
+		return err;
+	lookup->nr_missed++;
+	if (half)
+		sfu_cache_add(half, key, err ? NULL : row);
+	return err;
+}

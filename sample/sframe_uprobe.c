@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Uprobes: where the sampled code and its return addresses would be without them.
+ *
+ * A pending uretprobe has replaced a return address on the stack. While the kernel
+ * handles a breakpoint, a copied instruction or a trampoline, the saved ip is in a
+ * place that no row describes. The walk begins where the program would be without
+ * uprobes.
+ */
+#include <linux/sched.h>
+#include <linux/uaccess.h>
+#include <linux/uprobes.h>
+
+#include "sframe_arch.h"
+#include "sframe_walk.h"
+
+/*
+ * Finds the pending uretprobe of the function whose frame ends at @cfa, or at most
+ * @room above it. The list has the innermost function first. Functions that jump to
+ * each other at their end have entries with the same return address, so the first
+ * entry that fits is right. Entries of functions that longjmp() has left stay for a
+ * while, but they lie below the stack pointer.
+ *
+ * The list belongs to current. The walk has interrupted current, or runs in it, so
+ * the list does not change meanwhile. But 6.12 frees some entries before it unlinks
+ * them: reading such an entry must do no harm.
+ */
+static bool find_return(unsigned long cfa, unsigned long room,
+			struct return_instance *entry)
+{
+	struct uprobe_task *utask = current->utask;
+	unsigned int nr;
+
+	entry->next = utask ? utask->return_instances : NULL;
+	for (nr = 0; entry->next && nr < MAX_URETPROBE_DEPTH; nr++) {
+		if (get_kernel_nofault(*entry, entry->next))
+			return false;
+		if (entry->stack + SFU_ARCH_PUSHED_BY_CALL - cfa <= room)
+			return true;
+	}
+	return false;
+}
+
+/**
+ * sfu_uprobe_real_ra() - the return address, if a uretprobe has replaced it
+ * @cfa: the CFA of the frame
+ * @ra: the return address as stored, the start of a page
+ *
+ * Context: Any, NMI included.
+ * Return: The address that the function was called from.
+ */
+unsigned long sfu_uprobe_real_ra(unsigned long cfa, unsigned long ra)
+{
+	struct return_instance entry;
+
+	return find_return(cfa, 0, &entry) ? entry.orig_ret_vaddr : ra;
+}
+
+/* Returns the function that is called at the return address the row finds, or 0. */
+static unsigned long find_called(struct sfu_walk *walk, const struct sframe_row *row)
+{
+	struct sfu_frame caller;
+	unsigned long callee;
+
+	return !sfu_walk_find_caller(walk, row, &caller) &&
+	       sfu_fallback_find_callee(walk, caller.ip, &callee) ? callee : 0;
+}
+
+/* Does the row at @ip lead to a caller that calls a known function? */
+static bool row_finds_call(struct sfu_walk *walk, struct sfu_range *range,
+			   unsigned long ip)
+{
+	struct sframe_row row;
+
+	return !sfu_walk_find_row(walk, range, ip, true, &row) && find_called(walk, &row);
+}
+
+/* Does the kernel show that it handles a breakpoint of current? */
+static bool is_in_breakpoint(void)
+{
+	if (test_thread_flag(TIF_UPROBE))
+		return true;
+#ifdef CONFIG_TASKS_TRACE_RCU
+	return current->trc_reader_nesting;
+#else
+	return false;
+#endif
+}
+
+/* Is the ip after a breakpoint, which is not at the start of a function? */
+static bool follows_breakpoint(struct sfu_walk *walk, struct sfu_range *range,
+			       struct sframe_row *here)
+{
+	u8 code[SFU_ARCH_BREAKPOINT_BYTES + 1];
+	unsigned long ip = walk->frame.ip;
+
+	if (!SFU_ARCH_BREAKPOINT_BYTES || !range ||
+	    !sfu_walk_read_code(walk, code, ip - SFU_ARCH_BREAKPOINT_BYTES, sizeof(code)))
+		return false;
+	/* While it is handled, the ip is at it. Several breakpoints may be padding. */
+	if (code[0] != SFU_ARCH_BREAKPOINT ||
+	    code[SFU_ARCH_BREAKPOINT_BYTES] == SFU_ARCH_BREAKPOINT)
+		return false;
+	return !sfu_walk_find_row(walk, range, ip, true, here) && here->func != ip;
+}
+
+/*
+ * Has a breakpoint been hit, and has the kernel not set the ip back to it yet? At
+ * first a flag shows that, later a lock that is held. For a few instructions between
+ * the two only the stack can show whether the instruction under the breakpoint is
+ * still to come. The return address belongs to a call of this function; or, if the
+ * function was jumped to, to a call of any function.
+ */
+static bool is_after_breakpoint(struct sfu_walk *walk)
+{
+	struct sfu_frame *frame = &walk->frame;
+	struct sfu_range *range = sfu_walk_find_range(walk, frame->ip);
+	struct sframe_row here;
+	bool is_before;
+
+	if (!follows_breakpoint(walk, range, &here))
+		return false;
+	if (is_in_breakpoint())
+		return true;
+	if (find_called(walk, &here) == here.func)
+		return false;
+	frame->ip -= SFU_ARCH_BREAKPOINT_BYTES;
+	is_before = row_finds_call(walk, range, frame->ip);
+	frame->ip += SFU_ARCH_BREAKPOINT_BYTES;
+	return is_before;
+}
+
+/* Finds where the trampoline of a uretprobe returns to, and the stack pointer there. */
+static bool find_trampoline_caller(struct sfu_walk *walk, unsigned int off,
+				   unsigned long *ra, unsigned long *sp)
+{
+	struct return_instance entry;
+	unsigned int pops;
+
+	/* Before the probe is handled the list has the address, after that the stack. */
+	if (find_return(*sp, SFU_ARCH_TRAMPOLINE_PUSHES, &entry)) {
+		*sp = entry.stack + SFU_ARCH_PUSHED_BY_CALL;
+		*ra = entry.orig_ret_vaddr;
+		return true;
+	}
+	pops = sfu_arch_trampoline_pops(off);
+	*sp += pops * sizeof(*ra);
+	return pops && !sfu_walk_read_word(walk, *sp - sizeof(*ra), ra);
+}
+
+/* Leaves the trampoline of a uretprobe for the code that called the function. */
+static void leave_trampoline(struct sfu_walk *walk)
+{
+	struct sfu_frame *frame = &walk->frame;
+	unsigned int off = offset_in_page(frame->ip);
+	u8 code[SFU_ARCH_TRAMPOLINE_BYTES] = {};
+	unsigned long sp = frame->sp, ra;
+
+	if (off >= sizeof(code))
+		return;
+	/* The page may be executable and not readable. Then the registers decide. */
+	sfu_walk_read_code(walk, code, frame->ip - off, sizeof(code));
+	if (!sfu_arch_is_trampoline(frame->regs, frame->ip - off, code))
+		return;
+	if (!find_trampoline_caller(walk, off, &ra, &sp) || !sfu_walk_find_range(walk, ra))
+		return;
+	frame->ip = ra;
+	frame->sp = sp;
+}
+
+/**
+ * sfu_uprobe_undo() - put the sampled frame where it would be without uprobes
+ * @walk: the walk, which has just begun and has a map
+ *
+ * Context: As that of sfu_walk_init().
+ */
+void sfu_uprobe_undo(struct sfu_walk *walk)
+{
+	struct uprobe_task *utask = current->utask;
+	struct sfu_frame *frame = &walk->frame;
+
+	/* In a copy of the instruction, or just after it. */
+	if (utask && utask->xol_vaddr &&
+	    frame->ip - utask->xol_vaddr <= UPROBE_XOL_SLOT_BYTES)
+		frame->ip += utask->vaddr - utask->xol_vaddr;
+	else if (is_after_breakpoint(walk))
+		frame->ip -= SFU_ARCH_BREAKPOINT_BYTES;
+	else
+		leave_trampoline(walk);
+}

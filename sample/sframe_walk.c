@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The walk: from a frame to its caller, by SFrame data.
+ *
+ * A step finds the range of the address, asks its section for the row, and applies
+ * the row. Code without a row is left to sframe_fallback.c, signal frames to
+ * sframe_signal.c. Each function returns the reason why it cannot go on, or
+ * SFU_STOP_NONE.
+ *
+ * Termination. Each step does one of three things: it raises the stack pointer; it
+ * crosses one of at most SFU_MAX_SIGNALS signal frames; or it leaves the sampled
+ * frame, or a frame that such a signal interrupted. Work: all look-ups are charged
+ * to one budget for the walk. Each frame reads a few words more.
+ *
+ * Nothing here takes a lock, allocates or sleeps. A read may fault if the walk was
+ * begun with may_fault.
+ */
+#include <linux/nospec.h>
+#include <linux/ptrace.h>
+#include <linux/sched.h>
+
+#include "sframe_arch.h"
+#include "sframe_user.h"
+#include "sframe_walk.h"
+
+/**
+ * sfu_walk_read_word() - read a word of the stack
+ * @walk: the walk
+ * @addr: user address
+ * @val: set with SFU_STOP_NONE
+ *
+ * Once copy_from_user_nofault() has succeeded, inline reads are allowed for the
+ * rest of the walk: it checks that an NMI did not interrupt a switch of user memory.
+ *
+ * Context: As that of sfu_walk_init().
+ * Return: SFU_STOP_NONE or SFU_STOP_STACK.
+ */
+enum sfu_stop sfu_walk_read_word(struct sfu_walk *walk, unsigned long addr,
+				 unsigned long *val)
+{
+	bool may_fault = walk->lookup.may_fault;
+
+	if (sfu_user_read(val, addr, sizeof(*val), may_fault))
+		return SFU_STOP_STACK;
+	walk->may_read_inline = !may_fault;
+	return SFU_STOP_NONE;
+}
+
+/* Reads @len bytes of code; returns whether they are there. */
+bool sfu_walk_read_code(const struct sfu_walk *walk, void *code, unsigned long addr,
+			size_t len)
+{
+	return !sfu_user_read(code, addr, len, walk->lookup.may_fault);
+}
+
+/**
+ * sfu_walk_read_register() - read a register of the current frame
+ * @walk: the walk
+ * @reg: DWARF number, below SFU_ARCH_NR_REGS
+ * @val: set with SFU_STOP_NONE
+ *
+ * Context: As that of sfu_walk_init().
+ * Return: SFU_STOP_NONE; SFU_STOP_REGISTER if the register is not known in this
+ * frame; SFU_STOP_STACK.
+ */
+enum sfu_stop sfu_walk_read_register(struct sfu_walk *walk, unsigned int reg,
+				     unsigned long *val)
+{
+	const struct sfu_frame *frame = &walk->frame;
+
+	if (reg == SFU_ARCH_REG_SP)
+		*val = frame->sp;
+	else if (reg == SFU_ARCH_REG_FP)
+		*val = frame->fp;
+	else if (frame->regs)
+		*val = sfu_arch_reg(frame->regs, reg);
+	else if (frame->sigcontext)
+		return sfu_walk_read_word(walk, frame->sigcontext + sizeof(*val) *
+					  sfu_arch_sigcontext_word(reg), val);
+	else
+		return SFU_STOP_REGISTER;
+	return SFU_STOP_NONE;
+}
+
+/* Computes the value that a rule describes; SFRAME_RULE_SAME is the caller's case. */
+static enum sfu_stop compute_rule(struct sfu_walk *walk, const struct sframe_rule *rule,
+				  unsigned long cfa, unsigned long *val)
+{
+	unsigned long base = cfa;
+	enum sfu_stop stop;
+
+	if (rule->how == SFRAME_RULE_REG || rule->how == SFRAME_RULE_REG_MEM) {
+		stop = sfu_walk_read_register(walk, rule->reg, &base);
+		if (stop)
+			return stop;
+	}
+	if (rule->how == SFRAME_RULE_CFA || rule->how == SFRAME_RULE_REG) {
+		*val = base + rule->off;
+		return SFU_STOP_NONE;
+	}
+	return sfu_walk_read_word(walk, base + rule->off, val);
+}
+
+/**
+ * sfu_walk_find_range() - find the range of an address
+ * @walk: the walk
+ * @addr: user address
+ *
+ * A caller mostly lies in the range of its callee, so the last range is tried first.
+ *
+ * Context: As that of sfu_walk_init().
+ * Return: The range, or NULL.
+ */
+struct sfu_range *sfu_walk_find_range(struct sfu_walk *walk, unsigned long addr)
+{
+	struct sfu_range *last = walk->last;
+
+	if (last && addr >= last->start && addr < last->end)
+		return READ_ONCE(last->unmapped) ? NULL : last;
+	walk->last = sfu_map_find(walk->map, addr);
+	return walk->last;
+}
+
+/* The look-up of a walk: as sfu_section_find_row(), in the section of @range. */
+int sfu_walk_find_row(struct sfu_walk *walk, struct sfu_range *range, unsigned long addr,
+		      bool is_activation, struct sframe_row *row)
+{
+	return sfu_section_find_row(&range->section, &walk->lookup, addr, is_activation,
+				    row);
+}
+
+/*
+ * CFA == SP is allowed only in a frame that was interrupted (sampled, or hit by a
+ * signal): it may not have pushed anything yet.
+ */
+static bool moves_up(const struct sfu_frame *frame, unsigned long cfa)
+{
+	if (!IS_ALIGNED(cfa, SFU_ARCH_CFA_ALIGN))
+		return false;
+	return cfa > frame->sp || (sfu_walk_has_registers(frame) && cfa == frame->sp);
+}
+
+static enum sfu_stop find_ra(struct sfu_walk *walk, const struct sframe_rule *rule,
+			     unsigned long cfa, unsigned long *ra)
+{
+	/* A call has pushed nothing below the stack pointer. */
+	if (rule->how == SFRAME_RULE_CFA_MEM && cfa + rule->off < walk->frame.sp)
+		return SFU_STOP_CFA;
+	if (rule->how != SFRAME_RULE_SAME)
+		return compute_rule(walk, rule, cfa, ra);
+	/* The return address is still in the register that calls leave it in. */
+	if (SFU_ARCH_REG_RA < 0)
+		return SFU_STOP_RA;
+	return sfu_walk_read_register(walk, SFU_ARCH_REG_RA, ra);
+}
+
+/*
+ * Finds the caller's frame pointer. A rule that loads it relative to our own frame
+ * pointer is stale at the end of a realigned function, where our own has been
+ * popped: compilers do not describe that. The slot then lies outside of the frame,
+ * and the register already holds the caller's frame pointer.
+ */
+static enum sfu_stop find_fp(struct sfu_walk *walk, const struct sframe_rule *rule,
+			     unsigned long cfa, unsigned long *fp)
+{
+	unsigned long slot = walk->frame.fp + rule->off;
+
+	*fp = walk->frame.fp;
+	if (rule->how == SFRAME_RULE_SAME)
+		return SFU_STOP_NONE;
+	if (rule->how == SFRAME_RULE_REG_MEM && rule->reg == SFU_ARCH_REG_FP &&
+	    (slot < walk->frame.sp || slot >= cfa))
+		return SFU_STOP_NONE;
+	return compute_rule(walk, rule, cfa, fp);
+}
+
+/**
+ * sfu_walk_find_caller() - compute and check the caller's frame
+ * @walk: the walk; its frame stays as it is
+ * @row: the row that holds in the frame
+ * @caller: set with SFU_STOP_NONE
+ *
+ * Context: As that of sfu_walk_init().
+ * Return: SFU_STOP_NONE, or why there is no caller that can be trusted.
+ */
+enum sfu_stop sfu_walk_find_caller(struct sfu_walk *walk, const struct sframe_row *row,
+				   struct sfu_frame *caller)
+{
+	unsigned long cfa, ra, fp;
+	enum sfu_stop stop;
+
+	stop = compute_rule(walk, &row->cfa, 0, &cfa);
+	if (stop)
+		return stop;
+	if (!moves_up(&walk->frame, cfa))
+		return SFU_STOP_CFA;
+
+	stop = find_ra(walk, &row->ra, cfa, &ra) ?: find_fp(walk, &row->fp, cfa, &fp);
+	if (stop)
+		return stop;
+	ra = sfu_arch_strip_ra(ra);
+	/* The trampoline of uretprobes begins a page. Few other return addresses do. */
+	if (PAGE_ALIGNED(ra))
+		ra = sfu_uprobe_real_ra(cfa, ra);
+
+	*caller = (struct sfu_frame){
+		.ip = ra,
+		.sp = cfa,
+		.fp = fp,
+		.is_activation = row->signal,
+	};
+	/* The code that starts a thread leaves no return address. */
+	if (!ra)
+		return SFU_STOP_COMPLETE;
+	if (!sfu_walk_find_range(walk, sfu_walk_lookup_ip(caller)))
+		return SFU_STOP_RA;
+	return SFU_STOP_NONE;
+}
+
+/* Moves the walk to @caller, which @method has found. */
+void sfu_walk_enter(struct sfu_walk *walk, const struct sfu_frame *caller,
+		    enum sfu_method method)
+{
+	walk->frame = *caller;
+	walk->nr_frames[method]++;
+}
+
+static bool is_sp_based(const struct sframe_rule *rule)
+{
+	return (rule->how == SFRAME_RULE_REG || rule->how == SFRAME_RULE_REG_MEM) &&
+	       rule->reg == SFU_ARCH_REG_SP;
+}
+
+/* Does the row use a stack pointer that no row vouches for? */
+static bool uses_unverified_sp(const struct sfu_walk *walk, const struct sframe_row *row)
+{
+	return walk->frame.sp_unverified &&
+	       (is_sp_based(&row->cfa) || is_sp_based(&row->ra) || is_sp_based(&row->fp));
+}
+
+/* Does the code before @ra call @func? */
+static bool calls(struct sfu_walk *walk, unsigned long ra, unsigned long func)
+{
+	unsigned long callee;
+
+	return sfu_fallback_find_callee(walk, ra, &callee) && callee == func;
+}
+
+static enum sfu_stop step_by_row(struct sfu_walk *walk, const struct sframe_row *row)
+{
+	struct sfu_frame caller;
+	enum sfu_stop stop = sfu_walk_find_caller(walk, row, &caller);
+
+	/* If the stack pointer is unverified, the section need not be at fault. */
+	if (stop)
+		return walk->frame.sp_unverified ? SFU_STOP_NODATA : stop;
+	if (uses_unverified_sp(walk, row) && !calls(walk, caller.ip, row->func))
+		return SFU_STOP_NODATA;
+	sfu_walk_enter(walk, &caller, SFU_METHOD_SFRAME);
+	return SFU_STOP_NONE;
+}
+
+/* One step by any row, or by the fallback. Inlined, it would slow the fast path down. */
+static noinline enum sfu_stop walk_slow(struct sfu_walk *walk, struct sfu_range *range)
+{
+	const struct sfu_frame *frame = &walk->frame;
+	struct sframe_row row;
+
+	switch (sfu_walk_find_row(walk, range, sfu_walk_lookup_ip(frame),
+				  frame->is_activation, &row)) {
+	case 0:
+		if (row.outermost)
+			return SFU_STOP_COMPLETE;
+		if (row.cfa.how == SFRAME_RULE_SAME)
+			return sfu_signal_step(walk);
+		return step_by_row(walk, &row);
+	case -ENOENT:
+		return sfu_fallback_step(walk);
+	case -EFAULT:
+		return SFU_STOP_SECTION;
+	case -E2BIG:
+		return SFU_STOP_BUDGET;
+	case -EOPNOTSUPP:
+		return SFU_STOP_REFUSED;
+	default:
+		return SFU_STOP_BAD;
+	}
+}
+
+/*
+ * Returns the frame pointer as the base of a row, or 0 if it does not point into
+ * the stack above @sp. Speculation cannot take the base elsewhere, such as into
+ * the kernel.
+ */
+static __always_inline unsigned long fast_base(unsigned long fp, unsigned long sp,
+					       unsigned long end)
+{
+	if (fp < sp || fp >= end || !IS_ALIGNED(fp, SFU_ARCH_CFA_ALIGN))
+		return 0;
+	return sp + array_index_nospec(fp - sp, end - sp);
+}
+
+/*
+ * One step by a row of the most common kind, from the frame of @sp and @fp. Returns
+ * false if there is no such row, or the step fails. The window of user memory is open
+ * from @sp to @end.
+ *
+ * make_fast_row() of the cache has checked that such a row leads up the stack, and
+ * reads only between the base and the CFA. So one check of the CFA is left. A wrong
+ * guess of the processor leads a few frames up, still to user memory.
+ */
+static __always_inline bool step_fast(union sfu_fast_row row, unsigned long sp,
+				      unsigned long fp, unsigned long end,
+				      unsigned long *cfa, unsigned long *ra,
+				      unsigned long *caller_fp)
+{
+	unsigned long base = sp, val;
+
+	if (!(row.how & SFU_FAST_SP)) {
+		if (!(row.how & SFU_FAST_FP))
+			return false;
+		base = fast_base(fp, sp, end);
+		if (!base)
+			return false;
+	}
+	*cfa = base + row.cfa;
+	if (*cfa > end)
+		return false;
+	sfu_user_get_word(val, base + row.ra, absent);
+	*ra = sfu_arch_strip_ra(val);
+	if (row.how & SFU_FAST_FP_SAVED)
+		sfu_user_get_word(fp, base + row.fp, absent);
+	*caller_fp = fp;
+	return true;
+absent:
+	return false;
+}
+
+static bool can_walk_fast(const struct sfu_walk *walk, const struct sfu_range *range)
+{
+	return walk->may_read_inline && !walk->frame.sp_unverified &&
+	       IS_ALIGNED(walk->frame.sp, SFU_ARCH_CFA_ALIGN) &&
+	       walk->frame.sp < TASK_SIZE_MAX &&
+	       sfu_section_has_fast_rows(&range->section);
+}
+
+/* Moves the walk over @nr frames. The registers are those of the last one. */
+static void enter_fast(struct sfu_walk *walk, unsigned long ip, unsigned long sp,
+		       unsigned long fp, unsigned int nr)
+{
+	struct sfu_frame *frame = &walk->frame;
+
+	frame->ip = ip;
+	frame->sp = sp;
+	frame->fp = fp;
+	frame->is_activation = false;
+	frame->regs = NULL;
+	frame->sigcontext = 0;
+	walk->nr_frames[SFU_METHOD_SFRAME] += nr;
+	walk->lookup.nr_cached += nr;
+}
+
+/*
+ * The fast path: steps by cached rows of the most common kind, inside one range.
+ * Each step does the same as step_by_row(), in a few registers. Anything else ends
+ * the fast path and is left to walk_slow(), to do it or to find the reason.
+ *
+ * Sets @nr to the number of frames entered. Returns SFU_STOP_COMPLETE if the stack
+ * ends after them, else SFU_STOP_NONE.
+ */
+static enum sfu_stop walk_fast(struct sfu_walk *walk, struct sfu_range *range,
+			       u64 *ips, unsigned int max, unsigned int *nr)
+{
+	unsigned long start = range->start, size = range->end - start;
+	unsigned long off = sfu_walk_lookup_ip(&walk->frame) - start;
+	unsigned long first_ra = start + 1;	/* the return address that is looked up at 0 */
+	unsigned long sp = walk->frame.sp, fp = walk->frame.fp, cfa, ra, caller_fp;
+	unsigned long end = TASK_SIZE_MAX;
+	unsigned long outer_sp = 0, outer_fp = 0;	/* of a caller outside of the range */
+	enum sfu_stop stop = SFU_STOP_NONE;
+	struct sfu_fast_rows rows, callers;
+	u64 *next = ips, *last = ips + max;
+
+	if (!can_walk_fast(walk, range))
+		return SFU_STOP_NONE;
+	rows = sfu_section_fast_rows(&range->section, start, walk->frame.is_activation);
+	callers = sfu_section_fast_rows(&range->section, start, false);
+	if (!sfu_user_open(sp, end - sp))
+		return SFU_STOP_NONE;
+	do {
+		if (!step_fast(sfu_section_fast_row(&rows, off), sp, fp, end, &cfa, &ra,
+			       &caller_fp))
+			break;
+		*next = ra;
+		off = ra - first_ra;
+		if (off >= size) {
+			outer_sp = cfa;
+			outer_fp = caller_fp;
+			break;
+		}
+		sp = cfa;
+		fp = caller_fp;
+		rows = callers;
+	} while (++next < last);
+	sfu_user_close();
+
+	/* The last step leads to other code, to the end of the stack, or to a trampoline. */
+	if (outer_sp && !*next) {
+		stop = SFU_STOP_COMPLETE;
+		walk->lookup.nr_cached++;
+	} else if (outer_sp && !PAGE_ALIGNED(*next) && sfu_walk_find_range(walk, *next - 1)) {
+		sp = outer_sp;
+		fp = outer_fp;
+		next++;
+	}
+	*nr = next - ips;
+	if (*nr)
+		enter_fast(walk, ips[*nr - 1], sp, fp, *nr);
+	return stop;
+}
+
+/**
+ * sfu_walk_callers() - go to the caller's frame, or several frames on
+ * @walk: the walk
+ * @ips: set to the addresses of the frames that were entered, in their order
+ * @max: enter at most this many frames; at least 1
+ * @nr: set to the number of frames entered
+ *
+ * &sfu_walk.frame is the last frame that was entered. If none was, it is unchanged.
+ *
+ * Context: As that of sfu_walk_init().
+ * Return: SFU_STOP_NONE if the walk can go on, and at least one frame was entered;
+ * else the reason why the walk ends after these frames.
+ */
+enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max,
+			       unsigned int *nr)
+{
+	struct sfu_range *range = NULL;
+	enum sfu_stop stop;
+
+	*nr = 0;
+	/* The registers are those of the old program, the memory is not. */
+	if (current->in_execve)
+		return SFU_STOP_EXEC;
+	if (walk->map)
+		range = sfu_walk_find_range(walk, sfu_walk_lookup_ip(&walk->frame));
+	if (!range)
+		return SFU_STOP_UNSCANNED;
+
+	stop = walk_fast(walk, range, ips, max, nr);
+	if (stop || *nr)
+		return stop;
+	stop = walk_slow(walk, range);
+	if (!stop)
+		ips[(*nr)++] = walk->frame.ip;
+	return stop;
+}
+
+/**
+ * sfu_walk_init() - begin a walk in the frame of a sample
+ * @walk: initialized
+ * @map: the map of the process current, which the caller holds until the end of
+ *	the walk; NULL if there is none yet
+ * @regs: registers of user mode, of code that sfu_arch_unwindable() allows
+ * @may_fault: wait for memory that is not present
+ *
+ * Context: Any, NMI included, in the address space of current. With @may_fault:
+ * task context that may sleep.
+ */
+void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map,
+		   struct pt_regs *regs, bool may_fault)
+{
+	*walk = (struct sfu_walk){
+		.map = map,
+		.lookup.rd.budget = may_fault ? SFU_BUDGET_TASK : SFU_BUDGET_SAMPLE,
+		.lookup.may_fault = may_fault,
+		.may_read_inline = !may_fault && !in_nmi(),
+		.frame = {
+			.ip = instruction_pointer(regs),
+			.sp = user_stack_pointer(regs),
+			.fp = frame_pointer(regs),
+			.is_activation = true,
+			.regs = regs,
+		},
+	};
+	if (map && sfu_uprobe_is_used())
+		sfu_uprobe_undo(walk);
+}
