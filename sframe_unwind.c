@@ -6,8 +6,8 @@
  * only: hook -> process map -> section -> row -> step -> callchain.
  *
  * perf and BPF take user stacks in one of two ways. perf_callchain_user() runs with the
- * sample, in NMI, interrupt or task context. The module enters it by ftrace and stores
- * its frames; nothing that the original then stores has room. unwind_user(), if the
+ * sample, in NMI, interrupt or task context. The module enters it by ftrace, stores its
+ * frames and leaves the original no room for its own. unwind_user(), if the
  * kernel has it, runs on the way back to user mode and may sleep. The module replaces
  * it. Both use the same walk; in the second a read may fault.
  */
@@ -127,7 +127,7 @@ static void store_frames(struct perf_callchain_entry_ctx *ctx,
 	if (sfu_stop_needs_scan(stop))
 		sfu_request_for_sample(current->mm, map);
 
-	/* The original finds no room for its own frames. */
+	/* Leaves the original no room for its own frames. */
 	ctx->nr = ctx->max_stack;
 }
 
@@ -155,7 +155,7 @@ static struct ftrace_ops callchain_ops = {
 
 /* ---- the deferred hook: task context, may sleep ---- */
 
-/* The tasks in replace_unwind_user(): ftrace does not wait for tasks that sleep. */
+/* Protects replace_unwind_user(): ftrace does not wait for tasks that sleep in it. */
 DEFINE_STATIC_SRCU(deferred_srcu);
 
 static enum sfu_stop trace_frames(struct unwind_stacktrace *trace, unsigned int max,
@@ -246,7 +246,7 @@ static int hook_callchain(void)
 	return err;
 }
 
-/* Not all kernels can defer. The module works without it. */
+/* Not all kernels have unwind_user(). Without it the module takes synchronous stacks only. */
 static void hook_unwind_user(void)
 {
 	static const char function[] = "unwind_user";
@@ -332,6 +332,7 @@ err_request:
  * second synchronize_rcu_tasks() waits for a task after srcu_read_unlock().
  *
  * From then on no walk runs: no walk requests a scan or takes a reference on a map.
+ * sfu_event_exit() removes the hooks of events; after that nothing requests a scan.
  * Requests under way, and the processes, are the arguments of sfu_request_exit() and
  * sfu_process_exit(). The removal of debugfs files waits for their readers. Module
  * parameters are sysfs files, which pin the module.

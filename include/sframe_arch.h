@@ -57,7 +57,7 @@ enum sfu_call {
 };
 
 /**
- * sfu_arch_unwindable() - is this code that has SFrame sections?
+ * sfu_arch_unwindable() - can the module unwind this code?
  * @regs: registers of user mode
  *
  * Return: true for 64-bit code.
@@ -77,9 +77,10 @@ static inline unsigned long sfu_arch_reg(struct pt_regs *regs, unsigned int reg)
  * sfu_arch_strip_ra() - remove the authentication code of a return address
  * @ra: the return address, with or without the code
  *
+ * Context: Any, also while a window of user memory is open.
  * Return: The address.
  */
-static inline unsigned long sfu_arch_strip_ra(unsigned long ra);
+static __always_inline unsigned long sfu_arch_strip_ra(unsigned long ra);
 
 /**
  * sfu_arch_nmi_from_user() - has this NMI interrupted user mode?
@@ -115,24 +116,32 @@ static inline unsigned int sfu_arch_decode_plt(const u8 *code, unsigned long add
 /**
  * sfu_arch_is_sigreturn() - is this the stub that signal handlers return to?
  * @code: SFU_ARCH_SIGRETURN_BYTES bytes
+ *
+ * Return: true if it is.
  */
 static inline bool sfu_arch_is_sigreturn(const u8 *code);
 
 /**
  * sfu_arch_calls_sigreturn() - is the code about to call rt_sigreturn(), or in it?
  * @regs: registers of user mode
+ *
+ * Return: true if it may be.
  */
 static inline bool sfu_arch_calls_sigreturn(const struct pt_regs *regs);
 
 /**
  * sfu_arch_restores() - has rt_sigreturn() begun to restore the registers?
  * @regs: registers of user mode
+ *
+ * Return: true if it has.
  */
 static inline bool sfu_arch_restores(const struct pt_regs *regs);
 
 /**
  * sfu_arch_is_sigcontext() - does this word belong to a saved context?
  * @mark: word SFU_ARCH_SIGCONTEXT_MARK of it
+ *
+ * Return: true if it may.
  */
 static inline bool sfu_arch_is_sigcontext(unsigned long mark);
 
@@ -149,6 +158,8 @@ static inline unsigned int sfu_arch_sigcontext_word(unsigned int reg);
  * @regs: registers of user mode
  * @page: address of the page that may begin with it
  * @code: its first SFU_ARCH_TRAMPOLINE_BYTES bytes; zero if they cannot be read
+ *
+ * Return: true if it is.
  */
 static inline bool sfu_arch_is_trampoline(const struct pt_regs *regs,
 					  unsigned long page, const u8 *code);

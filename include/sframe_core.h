@@ -52,7 +52,7 @@ extern const char *const sframe_defect_names[NR_SFRAME_DEFECTS];
 extern const char *const sframe_defect_texts[NR_SFRAME_DEFECTS];
 
 /**
- * struct sframe_reader - the one way the decoder reads, good for one look-up
+ * struct sframe_reader - the one way the decoder reads; its budget may cover several look-ups
  * @read: copies @len bytes at @addr to @dst. Returns 0, or -EFAULT if they are
  *	not readable now
  * @budget: what the look-up may still cost. Each read costs its bytes plus

@@ -34,8 +34,8 @@ struct sfu_vma_id {
  * @vma: the VMA that the code lies in
  * @section: the section that describes the code
  * @rescan: a later scan may find more
- * @unmapped: the code or its section has been unmapped. Set once, in task context;
- *	read in any context
+ * @unmapped: the code or its section has been unmapped. Set in task context, read in
+ *	any context, never cleared
  */
 struct sfu_range {
 	unsigned long		start;
@@ -49,7 +49,7 @@ struct sfu_range {
 /**
  * struct sfu_map - the executable ranges of a process, as one scan found them
  * @rcu: frees the map
- * @refs: one reference of the process, and one of each walk in task context
+ * @refs: one reference of the process, and one of each walk of the deferred hook
  * @nr_ranges: in @ranges
  * @nr_sections: ranges that had a usable section when they were scanned, or may
  *	have one
@@ -66,6 +66,13 @@ struct sfu_map {
 
 /* Any context, while the map is held by RCU or a reference. */
 struct sfu_range *sfu_map_find(struct sfu_map *map, unsigned long addr);
+
+/* Ends the use of a range and of its section, also by walks that already have the range. */
+static inline void sfu_range_mark_unmapped(struct sfu_range *range)
+{
+	WRITE_ONCE(range->unmapped, true);
+	atomic_set(&range->section.state, SFU_SECTION_NONE);
+}
 
 /* Task context. */
 struct sfu_map *sfu_map_alloc(unsigned int nr_ranges, gfp_t gfp);

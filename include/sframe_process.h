@@ -25,8 +25,8 @@ struct sfu_map;
  * @map: its map; replaced under @lock
  * @cache: rows of its sections; made for the first section, under @lock
  * @next_key: for the rows of the next new range; under @lock
- * @rescan_needed: a section was not in memory, or some code or a section has been
- *	unmapped while other code of that range remains
+ * @rescan_needed: a range has &sfu_range.rescan, or code of a range that was marked as
+ *	unmapped is still mapped
  * @scanned_at: end of the last scan, in jiffies; under @lock
  * @wait: jiffies from @scanned_at until the next scan; under @lock
  * @rcu: frees the process

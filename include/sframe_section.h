@@ -17,33 +17,33 @@ enum sfu_source {
 };
 
 enum sfu_section_state {
-	SFU_SECTION_NONE,	/* there is no usable section */
-	SFU_SECTION_PENDING,	/* a page that decides is not in memory yet */
+	SFU_SECTION_NONE,	/* there is no usable section, or it has been unmapped */
+	SFU_SECTION_PENDING,	/* a page that the scan must read, or memory, was not there */
 	SFU_SECTION_READY,	/* the header has been checked */
-	SFU_SECTION_BAD,	/* the section contradicts itself: never used again */
+	SFU_SECTION_BAD,	/* the section contradicts itself: no walk uses it any more */
 };
 
 /**
  * struct sfu_section - a section that describes code of one process
  * @start: address of its first byte, 0 if there is none
  * @end: one past its last byte
- * @source: where its bytes are
  * @hdr: its header, checked, if @state is READY or BAD
- * @cache: rows that have been found, or NULL
- * @has_keys: the rows have keys
+ * @cache: the rule cache of the process, which owns it; NULL: rows are not remembered
  * @key_base: the key of a row in @cache is this plus its address
- * @state: enum sfu_section_state. Any context may change READY to BAD; the rest is
- *	constant once the map is published
+ * @state: enum sfu_section_state. Any context may change READY to BAD, and task context
+ *	any state to NONE. The rest is constant once the map is published
+ * @source: enum sfu_source
+ * @has_keys: @key_base is set; false: the process has no keys left
  */
 struct sfu_section {
 	unsigned long		start;
 	unsigned long		end;
-	enum sfu_source		source;
 	struct sframe_header	hdr;
 	struct sfu_cache	*cache;
-	bool			has_keys;
 	u64			key_base;
 	atomic_t		state;
+	u8			source;
+	bool			has_keys;
 };
 
 /**

@@ -35,7 +35,6 @@ enum sfu_stop {
 
 extern const char *const sfu_stop_names[];
 extern const char *const sfu_method_names[];
-extern const char *const sfu_decline_names[];
 
 /* How the caller's frame was found. */
 enum sfu_method {

@@ -26,9 +26,9 @@ struct pt_regs;
  * @fp: frame pointer
  * @is_activation: @ip is the next instruction of this frame. Otherwise @ip is a
  *	return address, after a call
- * @sp_unverified: @sp follows from a frame pointer that no row vouches for. It is
- *	wrong if that frame was realigned: some functions then store a copy of the
- *	return address
+ * @sp_unverified: no row vouches for @sp. It follows from a frame pointer, and is wrong
+ *	if that function was realigned and has pushed a copy of its return address. Or
+ *	(arm64) it is that of a callee, which may have moved it
  * @regs: all registers, in the sampled frame, else NULL
  * @sigcontext: user address of all registers, in a frame that a signal interrupted,
  *	else 0
@@ -77,8 +77,9 @@ static inline bool sfu_stop_needs_scan(enum sfu_stop stop)
 }
 
 /*
- * The parts of the walk use the functions below. Each of them leaves the walk as
- * it is, except for sfu_walk_enter() and what look-ups and reads cost.
+ * The parts of the walk use the functions below. Only sfu_walk_enter(), the two steps and
+ * sfu_uprobe_undo() change the frame. The others change at most the budget, the counters,
+ * @last and @may_read_inline.
  */
 
 /*

@@ -64,7 +64,7 @@ void mark_as_bad(struct sfu_range *range)
 
 void mark_as_unmapped(struct sfu_range *range)
 {
-	range->unmapped = true;
+	sfu_range_mark_unmapped(range);
 }
 
 /* The state of the range, read once: another thread may change it. */

@@ -119,6 +119,36 @@ static void stop_bad_when_gone(struct kunit *test)
 	mark_as_unmapped(code_range(test));
 	sfu_section_mark_bad(&code_range(test)->section, SFRAME_DEFECT_WORD_SIZE);
 	KUNIT_EXPECT_TRUE(test, is_unmapped(code_range(test)));
+	KUNIT_EXPECT_FALSE(test, is_bad(code_range(test)));
+}
+
+/* A walk that holds the range of code that is unmapped meanwhile finds no rows there. */
+static void stop_unmapped_meanwhile(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+	struct sframe_row row;
+
+	call_scene(test);
+	begin_walk(scene);
+	mark_as_unmapped(code_range(test));
+	KUNIT_EXPECT_EQ(test, -ENOENT, sfu_walk_find_row(&scene->walk, code_range(test),
+							 code(test, 4), true, &row));
+}
+
+/* A look-up that only proves a frame pointer marks a bad section as well. */
+static void stop_bad_callee(struct kunit *test)
+{
+	struct sfu_counters since;
+	char counted[COUNTERS_TEXT];
+
+	build_row(build_function(test, 0x80, 0, 0), 0, 0x61, 16);
+	fallback_scene(test);
+	store_call(test, plain_call(), bare(test, 0x210), code(test, 0x80));
+	counters_read(&since);
+	expect_walk(test, "b10@0 nodata");
+	counters_text(&since, counted);
+	KUNIT_EXPECT_STREQ(test, counted, "defect.word-size section.bad");
+	KUNIT_EXPECT_TRUE(test, is_bad(code_range(test)));
 }
 
 /* Refused rows are counted each time, and the section stays ready. */
@@ -232,6 +262,8 @@ static struct kunit_case stop_tests[] = {
 	KUNIT_CASE(stop_exec),
 	KUNIT_CASE(stop_bad),
 	KUNIT_CASE(stop_bad_when_gone),
+	KUNIT_CASE(stop_unmapped_meanwhile),
+	KUNIT_CASE(stop_bad_callee),
 	KUNIT_CASE(stop_refused_register),
 	KUNIT_CASE(stop_refused_type),
 	KUNIT_CASE(stop_budget_sample),

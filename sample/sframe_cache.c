@@ -3,9 +3,9 @@
  * The rule cache: from an address to its decoded row, without reading the
  * section.
  *
- * Each process has its own cache. A process can write what it likes to its own
- * copy of a section, and so it can spoil its own stacks only. The cache is a fixed
- * array. Each key has one place in it, and a new row replaces the old one.
+ * Each process has its own cache: a process that writes garbage into its copy of a
+ * section spoils only its own stacks. The cache is a fixed array. Each key has one place
+ * in it, and a new row replaces the old one.
  *
  * An entry is written and read from any context on any CPU, NMI included, without
  * waiting. Its sequence number is odd while the entry is written. A writer takes
@@ -29,6 +29,7 @@ static bool is_in_frame(s64 off, s64 cfa)
 	return off >= 0 && off + (s64)sizeof(long) <= cfa;
 }
 
+/* Returns the row in one word, or 0 if it is not of the most common kind. */
 static union sfu_fast_row make_fast_row(const struct sframe_row *row)
 {
 	s64 cfa = row->cfa.off, ra = cfa + row->ra.off, fp = cfa + row->fp.off;

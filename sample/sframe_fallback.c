@@ -3,9 +3,9 @@
  * The fallback: a step from code without a row, by the frame pointer.
  *
  * Such code may use the frame pointer as it likes. So a frame that the frame pointer
- * leads to has to be proved: the code at its return address must call the function
- * that we are in. That function has no row. If the called function has one, it is
- * another function, and the frame belongs to somebody further up the stack.
+ * leads to has to be proved: the code at its return address must call a function that has
+ * no row. If the called function has a row, it is not the present one, and the frame
+ * belongs to a function further up the stack.
  *
  * The stack pointer that follows from such a step is unverified. A wrong frame is
  * worse than a short stack: without a proof the walk ends.
@@ -21,7 +21,7 @@ static const struct sframe_row fp_row = SFU_ARCH_FP_ROW;
 /**
  * sfu_fallback_find_record() - find the caller that the frame pointer leads to
  * @walk: the walk
- * @caller: set if it returns true
+ * @caller: set if it returns true, else undefined
  *
  * Context: As that of sfu_walk_init().
  * Return: Whether the frame pointer points to a frame record whose return address
@@ -77,11 +77,12 @@ bool sfu_fallback_lacks_row(struct sfu_walk *walk, unsigned long func)
 }
 
 /**
- * sfu_fallback_is_proved() - does the code of @caller call the function that we are in?
+ * sfu_fallback_is_proved() - does the code of @caller call a function without a row?
  * @walk: the walk
  * @caller: from sfu_fallback_find_record()
  *
  * Context: As that of sfu_walk_init().
+ * Return: true if it is certain.
  */
 bool sfu_fallback_is_proved(struct sfu_walk *walk, const struct sfu_frame *caller)
 {

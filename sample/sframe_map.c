@@ -2,13 +2,14 @@
 /*
  * The process map: which section describes an address of a process.
  *
- * A map is an array of ranges of executable code. A scan builds it once. After
- * that the map is constant, except for two things. A section that contradicts
- * itself is marked as bad, from any context, by one atomic operation. A range is
- * marked as unmapped, in task context, by one store; so munmap() needs no memory.
+ * A map is an array of ranges of executable code. A scan, or a fork, builds it once.
+ * After that the map is constant, except for two things. A section that contradicts
+ * itself is marked as bad, from any context, by one atomic operation. A range is marked
+ * as unmapped, in task context, by two stores; so the hook of munmap() allocates nothing.
  *
- * The process and each walk in task context hold a reference. A walk in any other
- * context holds RCU. The map is freed an RCU grace period after the last reference.
+ * The process holds a reference, and so does each walk of the deferred hook, which may
+ * sleep. A walk of the synchronous hook holds RCU. The map is freed an RCU grace period
+ * after the last reference.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -121,7 +122,7 @@ bool sfu_map_unmap(struct sfu_map *map, unsigned long start, unsigned long end)
 
 		if (!code && !section)
 			continue;
-		WRITE_ONCE(range->unmapped, true);
+		sfu_range_mark_unmapped(range);
 		remains |= range->start < start || end < range->end;
 	}
 	return remains;

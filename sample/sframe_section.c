@@ -28,9 +28,9 @@ static void set_reader(struct sfu_lookup *lookup, const struct sfu_section *sect
  * @section: its start, end and source are set; sets the header
  * @defect: set to the defect with -EBADMSG
  *
- * Only sections for this machine are of use. The decoder knows more of them.
+ * The decoder also reads sections of other machines. Here they are a defect.
  *
- * Context: Any; does not wait for pages.
+ * Context: Any, in the address space of the section; does not wait for pages.
  * Return: 0; -ENOENT if the section describes no function; -EBADMSG if it has a
  * defect; -EFAULT if the header is not present.
  */
@@ -46,7 +46,7 @@ int sfu_section_check(struct sfu_section *section, enum sframe_defect *defect)
 	err = sframe_header_read(hdr, &lookup.rd, section->start,
 				 section->end - section->start);
 	*defect = lookup.rd.defect;
-	if (err == -EFAULT)
+	if (err && !*defect)
 		return err;
 	if (!err && hdr->swapped)
 		*defect = SFRAME_DEFECT_ENDIAN;
@@ -58,7 +58,7 @@ int sfu_section_check(struct sfu_section *section, enum sframe_defect *defect)
 }
 
 /**
- * sfu_section_mark_bad() - use a section no more: it contradicts itself
+ * sfu_section_mark_bad() - stop using a section that contradicts itself
  * @section: the section
  * @defect: its defect; counted once, by the first caller
  *
@@ -82,8 +82,6 @@ static int decode_row(struct sfu_section *section, struct sfu_lookup *lookup,
 	err = sframe_find_row(&section->hdr, &lookup->rd, addr, row);
 	if (err == -EBADMSG)
 		sfu_section_mark_bad(section, lookup->rd.defect);
-	else if (err == -EOPNOTSUPP)
-		sfu_count(defects[lookup->rd.defect]);
 	return err;
 }
 
@@ -98,8 +96,8 @@ static int decode_row(struct sfu_section *section, struct sfu_lookup *lookup,
  * Context: Any, NMI included; with &sfu_lookup.may_fault task context that may
  * sleep.
  * Return: 0; -ENOENT if no row holds there; -EFAULT if the section is not present;
- * -E2BIG if the budget is spent; -EOPNOTSUPP if the row must not be followed;
- * -EBADMSG if the section contradicts itself, which marks it as bad.
+ * -E2BIG if the budget is spent; -EOPNOTSUPP if the row must not be followed, see
+ * &sframe_reader.defect; -EBADMSG if the section contradicts itself: it is marked as bad.
  */
 int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 			 unsigned long addr, bool is_activation, struct sframe_row *row)

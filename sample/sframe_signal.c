@@ -60,11 +60,12 @@ static enum sfu_stop check_context(struct sfu_walk *walk, unsigned long sigconte
 
 /**
  * sfu_signal_step() - go from a signal frame to the frame that was interrupted
- * @walk: the walk, where sfu_signal_is_at_return() or a row says so
+ * @walk: the walk, in a frame that sfu_signal_is_at_return() or a row identifies
  *
  * Context: As that of sfu_walk_init().
- * Return: SFU_STOP_NONE; SFU_STOP_SIGNAL if the walk has crossed SFU_MAX_SIGNALS
- * frames, or the context is none, or leads to no code; SFU_STOP_STACK.
+ * Return: SFU_STOP_NONE; SFU_STOP_SIGNAL if the walk has already crossed
+ * SFU_MAX_SIGNALS signal frames, there is no valid context, or the context leads to no
+ * code; SFU_STOP_STACK.
  */
 enum sfu_stop sfu_signal_step(struct sfu_walk *walk)
 {
@@ -104,11 +105,12 @@ static bool is_sigreturn(const struct sfu_walk *walk, unsigned long addr)
  * @walk: the walk
  *
  * There are three such places. A handler returns to the start of the stub. The stub
- * may have been sampled, or interrupted by another signal, at its system call. Or it
- * was sampled after the system call, while the kernel still is in it. The stack
- * pointer is the same in all of them.
+ * may have been sampled, or interrupted by another signal, at its system call. Or the
+ * saved ip is after the system call instruction, because the kernel is still in that
+ * call. The stack pointer is the same in all of them.
  *
  * Context: As that of sfu_walk_init().
+ * Return: true if it is.
  */
 bool sfu_signal_is_at_return(const struct sfu_walk *walk)
 {

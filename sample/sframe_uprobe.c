@@ -75,7 +75,7 @@ static bool row_finds_call(struct sfu_walk *walk, struct sfu_range *range,
 	return !sfu_walk_find_row(walk, range, ip, true, &row) && find_called(walk, &row);
 }
 
-/* Does the kernel show that it handles a breakpoint of current? */
+/* Is the kernel known to be handling a breakpoint of current? */
 static bool is_in_breakpoint(void)
 {
 	if (test_thread_flag(TIF_UPROBE))
@@ -97,7 +97,7 @@ static bool follows_breakpoint(struct sfu_walk *walk, struct sfu_range *range,
 	if (!SFU_ARCH_BREAKPOINT_BYTES || !range ||
 	    !sfu_walk_read_code(walk, code, ip - SFU_ARCH_BREAKPOINT_BYTES, sizeof(code)))
 		return false;
-	/* While it is handled, the ip is at it. Several breakpoints may be padding. */
+	/* While the kernel handles a breakpoint, the ip is at it. Two in a row may be padding. */
 	if (code[0] != SFU_ARCH_BREAKPOINT ||
 	    code[SFU_ARCH_BREAKPOINT_BYTES] == SFU_ARCH_BREAKPOINT)
 		return false;
@@ -105,11 +105,11 @@ static bool follows_breakpoint(struct sfu_walk *walk, struct sfu_range *range,
 }
 
 /*
- * Has a breakpoint been hit, and has the kernel not set the ip back to it yet? At
- * first a flag shows that, later a lock that is held. For a few instructions between
- * the two only the stack can show whether the instruction under the breakpoint is
- * still to come. The return address belongs to a call of this function; or, if the
- * function was jumped to, to a call of any function.
+ * Has a breakpoint been hit, and has the kernel not set the ip back to it yet? At first
+ * TIF_UPROBE shows that, later the RCU tasks trace lock that is held. For a few
+ * instructions between the two only the stack can show whether the replaced instruction
+ * is still to come: the row that holds finds a return address after a call of this
+ * function; or, if the function was jumped to, after a call of any function.
  */
 static bool is_after_breakpoint(struct sfu_walk *walk)
 {

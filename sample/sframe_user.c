@@ -33,6 +33,9 @@ int sfu_user_read_now(void *dst, unsigned long addr, size_t len, bool may_fault)
  * @len: bytes
  * @may_fault: wait for memory that is not present
  *
+ * If KUnit is configured, a test may replace this function in its own task. A sample
+ * never comes here in such a task: kernel threads are declined.
+ *
  * Context: Any, NMI included, in the address space of current. With @may_fault:
  * task context that may sleep.
  * Return: 0; -EFAULT if a byte is not readable, or not present and @may_fault is

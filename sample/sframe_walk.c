@@ -4,13 +4,12 @@
  *
  * A step finds the range of the address, asks its section for the row, and applies
  * the row. Code without a row is left to sframe_fallback.c, signal frames to
- * sframe_signal.c. Each function returns the reason why it cannot go on, or
- * SFU_STOP_NONE.
+ * sframe_signal.c. Each step returns the reason why it cannot go on, or SFU_STOP_NONE.
  *
  * Termination. Each step does one of three things: it raises the stack pointer; it
  * crosses one of at most SFU_MAX_SIGNALS signal frames; or it leaves the sampled
- * frame, or a frame that such a signal interrupted. Work: all look-ups are charged
- * to one budget for the walk. Each frame reads a few words more.
+ * frame, or a frame that such a signal interrupted. Work: all look-ups are charged to
+ * one budget for the walk. Besides, each frame reads a few words and instructions.
  *
  * Nothing here takes a lock, allocates or sleeps. A read may fault if the walk was
  * begun with may_fault.
@@ -29,8 +28,9 @@
  * @addr: user address
  * @val: set with SFU_STOP_NONE
  *
- * Once copy_from_user_nofault() has succeeded, inline reads are allowed for the
- * rest of the walk: it checks that an NMI did not interrupt a switch of user memory.
+ * In an NMI copy_from_user_nofault() fails if the NMI came while the kernel was switching
+ * user memory. One success holds for the whole walk, so inline reads are allowed from
+ * then on.
  *
  * Context: As that of sfu_walk_init().
  * Return: SFU_STOP_NONE or SFU_STOP_STACK.
@@ -82,7 +82,7 @@ enum sfu_stop sfu_walk_read_register(struct sfu_walk *walk, unsigned int reg,
 	return SFU_STOP_NONE;
 }
 
-/* Computes the value that a rule describes; SFRAME_RULE_SAME is the caller's case. */
+/* Computes the value that a rule describes. The calling function handles SFRAME_RULE_SAME. */
 static enum sfu_stop compute_rule(struct sfu_walk *walk, const struct sframe_rule *rule,
 				  unsigned long cfa, unsigned long *val)
 {
@@ -121,7 +121,7 @@ struct sfu_range *sfu_walk_find_range(struct sfu_walk *walk, unsigned long addr)
 	return walk->last;
 }
 
-/* The look-up of a walk: as sfu_section_find_row(), in the section of @range. */
+/* Finds a row in the section of @range, on the budget of the walk, as sfu_section_find_row(). */
 int sfu_walk_find_row(struct sfu_walk *walk, struct sfu_range *range, unsigned long addr,
 		      bool is_activation, struct sframe_row *row)
 {
@@ -155,10 +155,10 @@ static enum sfu_stop find_ra(struct sfu_walk *walk, const struct sframe_rule *ru
 }
 
 /*
- * Finds the caller's frame pointer. A rule that loads it relative to our own frame
- * pointer is stale at the end of a realigned function, where our own has been
- * popped: compilers do not describe that. The slot then lies outside of the frame,
- * and the register already holds the caller's frame pointer.
+ * Finds the caller's frame pointer. A rule that loads it relative to the frame pointer
+ * of this frame is stale at the end of a realigned function, where that one has been
+ * popped: compilers do not describe that. The slot then lies outside of the frame, and
+ * the register already holds the caller's frame pointer.
  */
 static enum sfu_stop find_fp(struct sfu_walk *walk, const struct sframe_rule *rule,
 			     unsigned long cfa, unsigned long *fp)
@@ -178,7 +178,7 @@ static enum sfu_stop find_fp(struct sfu_walk *walk, const struct sframe_rule *ru
  * sfu_walk_find_caller() - compute and check the caller's frame
  * @walk: the walk; its frame stays as it is
  * @row: the row that holds in the frame
- * @caller: set with SFU_STOP_NONE
+ * @caller: set with SFU_STOP_NONE, else undefined
  *
  * Context: As that of sfu_walk_init().
  * Return: SFU_STOP_NONE, or why there is no caller that can be trusted.
@@ -251,7 +251,7 @@ static enum sfu_stop step_by_row(struct sfu_walk *walk, const struct sframe_row 
 	struct sfu_frame caller;
 	enum sfu_stop stop = sfu_walk_find_caller(walk, row, &caller);
 
-	/* If the stack pointer is unverified, the section need not be at fault. */
+	/* If the stack pointer is unverified, the row may be right all the same. */
 	if (stop)
 		return walk->frame.sp_unverified ? SFU_STOP_NODATA : stop;
 	if (uses_unverified_sp(walk, row) && !calls(walk, caller.ip, row->func))
@@ -281,6 +281,7 @@ static noinline enum sfu_stop walk_slow(struct sfu_walk *walk, struct sfu_range 
 	case -E2BIG:
 		return SFU_STOP_BUDGET;
 	case -EOPNOTSUPP:
+		sfu_count(defects[walk->lookup.rd.defect]);
 		return SFU_STOP_REFUSED;
 	default:
 		return SFU_STOP_BAD;
@@ -288,9 +289,9 @@ static noinline enum sfu_stop walk_slow(struct sfu_walk *walk, struct sfu_range 
 }
 
 /*
- * Returns the frame pointer as the base of a row, or 0 if it does not point into
- * the stack above @sp. Speculation cannot take the base elsewhere, such as into
- * the kernel.
+ * Returns the frame pointer as the base of a row, or 0 if it does not point into the
+ * stack above @sp. array_index_nospec() keeps the base in user memory under speculation,
+ * too.
  */
 static __always_inline unsigned long fast_base(unsigned long fp, unsigned long sp,
 					       unsigned long end)
@@ -305,9 +306,10 @@ static __always_inline unsigned long fast_base(unsigned long fp, unsigned long s
  * false if there is no such row, or the step fails. The window of user memory is open
  * from @sp to @end.
  *
- * make_fast_row() of the cache has checked that such a row leads up the stack, and
- * reads only between the base and the CFA. So one check of the CFA is left. A wrong
- * guess of the processor leads a few frames up, still to user memory.
+ * make_fast_row() accepts only rows whose CFA is above the base, and whose reads lie
+ * between the two. can_walk_fast() has checked the first stack pointer. So each step
+ * checks only its CFA. If the processor mispredicts that check, it reads a few frames too
+ * far up, still in user memory.
  */
 static __always_inline bool step_fast(union sfu_fast_row row, unsigned long sp,
 				      unsigned long fp, unsigned long end,
@@ -373,10 +375,10 @@ static enum sfu_stop walk_fast(struct sfu_walk *walk, struct sfu_range *range,
 {
 	unsigned long start = range->start, size = range->end - start;
 	unsigned long off = sfu_walk_lookup_ip(&walk->frame) - start;
-	unsigned long first_ra = start + 1;	/* the return address that is looked up at 0 */
+	unsigned long first_ra = start + 1;	/* a return address here is looked up at 0 */
 	unsigned long sp = walk->frame.sp, fp = walk->frame.fp, cfa, ra, caller_fp;
 	unsigned long end = TASK_SIZE_MAX;
-	unsigned long outer_sp = 0, outer_fp = 0;	/* of a caller outside of the range */
+	unsigned long outer_sp = 0, outer_fp = 0;	/* of a caller outside; 0: none */
 	enum sfu_stop stop = SFU_STOP_NONE;
 	struct sfu_fast_rows rows, callers;
 	u64 *next = ips, *last = ips + max;
@@ -429,8 +431,9 @@ static enum sfu_stop walk_fast(struct sfu_walk *walk, struct sfu_range *range,
  * &sfu_walk.frame is the last frame that was entered. If none was, it is unchanged.
  *
  * Context: As that of sfu_walk_init().
- * Return: SFU_STOP_NONE if the walk can go on, and at least one frame was entered;
- * else the reason why the walk ends after these frames.
+ * Return: SFU_STOP_NONE if the walk can go on, and at least one frame was entered; else
+ * the reason why the walk ends after these frames. With @max 1 either a frame is entered
+ * or a reason is returned.
  */
 enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max,
 			       unsigned int *nr)

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Events: what happens to processes, and what follows for their maps.
+ * Events: a process maps or unmaps code, forks, or ends.
  *
- * The module hooks the kernel functions that do it. New code is scanned before its first
- * instruction. Removed code is marked as unmapped. A child gets a copy of the map of its
- * parent. A process that ends leaves the table.
+ * This file hooks the kernel functions where that happens, and updates the maps. New code
+ * is scanned before its first instruction. Removed code is marked as unmapped. A child
+ * gets a copy of the map of its parent. A process that ends leaves the table.
  *
  * mmu notifiers would report some of this. But a process that has one waits for a grace
  * period at its end.
  *
- * New code is scanned only while somebody profiles. Otherwise a scan waits until a
- * sample requests it.
+ * New code and new children are handled only while somebody profiles. Otherwise a later
+ * sample requests the scan.
  */
 #define pr_fmt(fmt) "sframe_unwind: " fmt
 
@@ -65,7 +65,7 @@ void sfu_event_mmap(struct vm_area_struct *vma)
 		return;
 	rcu_read_lock();
 	process = sfu_process_find(mm);
-	/* Before the first instruction of the new program there is no stack to unwind. */
+	/* execve(): the new program has no code yet, so an empty map is complete. */
 	if (!process && current->in_execve)
 		sfu_process_begin(mm, sfu_map_alloc(0, SFU_GFP_HOOK), PAGE_SIZE);
 	if (vma->vm_flags & VM_EXEC)
@@ -105,6 +105,8 @@ void sfu_event_fork(struct task_struct *child)
 	struct mm_struct *mm = child->mm;
 	struct sfu_map *from, *map = NULL;
 	struct sfu_process *parent;
+	bool needs_scan = true;
+	u64 next_key;
 
 	if (!mm || mm == current->mm || !is_profiled())
 		return;
@@ -115,10 +117,15 @@ void sfu_event_fork(struct task_struct *child)
 		map = sfu_scan_inherit(from, mm);
 		mmap_read_unlock(mm);
 	}
-	if (map)
-		sfu_process_begin(mm, map, READ_ONCE(parent->next_key));
-	/* The page tables of the child are empty: the scan fills them for its sections. */
-	if (!map || map->nr_sections)
+	if (map) {
+		/* Without a section the child needs no scan, else its page tables are empty. */
+		needs_scan = map->nr_sections;
+		/* Not before the map: pairs with sfu_process_publish(). */
+		smp_rmb();
+		next_key = READ_ONCE(parent->next_key);
+		sfu_process_begin(mm, map, next_key);
+	}
+	if (needs_scan)
 		sfu_request_for_process(child, mm);
 	rcu_read_unlock();
 }

@@ -34,7 +34,12 @@
 #define UNTIMED_BYTES	SZ_1M			/* examined however long it takes */
 #define TIME_MAX	DIV_ROUND_UP(HZ, 20)
 
-/* Returns the budget of a scan that begins now. */
+/**
+ * sfu_prefault_budget() - the budget of a scan that begins now
+ *
+ * Context: Any.
+ * Return: The budget.
+ */
 struct sfu_prefault_budget sfu_prefault_budget(void)
 {
 	return (struct sfu_prefault_budget){
@@ -52,6 +57,7 @@ struct sfu_prefault_budget sfu_prefault_budget(void)
  * either, such as that of memfd_secret().
  *
  * Context: Any.
+ * Return: true if it may.
  */
 bool sfu_prefault_can_read(struct file *file)
 {

@@ -33,7 +33,7 @@ static DEFINE_SPINLOCK(processes_lock);
  * sfu_process_find() - find a process
  * @mm: its memory
  *
- * Context: Any, under rcu_read_lock(). If the caller keeps the memory in use, the
+ * Context: Any, under rcu_read_lock() or processes_lock. If the caller keeps the memory in use, the
  * process stays in the table after rcu_read_unlock() as well.
  * Return: The process, or NULL if it is not known.
  */
@@ -81,7 +81,13 @@ struct sfu_map *sfu_process_get_map(struct mm_struct *mm)
 	return map;
 }
 
-/* Returns the map of a process. The caller holds &sfu_process.lock. */
+/**
+ * sfu_process_locked_map() - the map of a process
+ * @process: the process
+ *
+ * Context: &sfu_process.lock held.
+ * Return: The map, or NULL if the process has not been scanned.
+ */
 struct sfu_map *sfu_process_locked_map(const struct sfu_process *process)
 {
 	return rcu_dereference_protected(process->map, lockdep_is_held(&process->lock));
@@ -198,7 +204,7 @@ void sfu_process_end(struct mm_struct *mm)
 	rcu_read_lock();
 	process = sfu_process_find(mm);
 	rcu_read_unlock();
-	/* Memory without users is not added to the table any more. */
+	/* Only callers that keep the memory in use add a process, so none is added any more. */
 	if (!process)
 		return;
 	spin_lock(&processes_lock);
@@ -243,7 +249,7 @@ u64 sfu_process_new_keys(struct sfu_process *process, u64 size)
 	lockdep_assert_held(&process->lock);
 	if (size >= KEY_MAX - key)
 		return 0;
-	process->next_key += size;
+	WRITE_ONCE(process->next_key, key + size);
 	return key;
 }
 
@@ -258,7 +264,8 @@ void sfu_process_publish(struct sfu_process *process, struct sfu_map *map)
 {
 	struct sfu_map *old;
 
-	/* Pairs with sfu_process_map() and sfu_event_unmap(). */
+	mmap_assert_locked(process->mm);
+	/* Pairs with rcu_dereference() in sfu_process_map() and in sframe_event.c. */
 	old = rcu_replace_pointer(process->map, map, lockdep_is_held(&process->lock));
 	sfu_map_put(old);
 }

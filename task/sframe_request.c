@@ -3,10 +3,12 @@
  * Requests: who scans a process, and when.
  *
  * A sample requests a scan if the map has missed something. An event (new code, a new
- * process) requests one before the code runs. Both use the same carrier. The task itself
- * scans, as task work, if it is certain to return to user mode soon. Otherwise a worker
- * scans. Task work cannot be cancelled: in a task that sleeps in a system call, it
- * would keep the module from being unloaded.
+ * process) requests one before the code runs. Both use the same carrier.
+ *
+ * For a sample, the task itself scans, as task work, only if the sample has interrupted
+ * user mode. Otherwise the task may sleep in its system call; task work cannot be
+ * cancelled, and would keep the module from being unloaded. For an event, the task scans
+ * when its system call returns, unless it is traced. In all other cases a worker scans.
  *
  * The sample side must not allocate. It claims a request from a fixed array. Events
  * allocate theirs.
@@ -31,7 +33,7 @@
 enum request_source {
 	FROM_SAMPLE,
 	FROM_NEW_CODE,
-	FROM_NEW_PROCESS,	/* or one whose old code changes */
+	FROM_NEW_PROCESS,	/* or one with &sfu_process.rescan_needed */
 };
 
 /**
@@ -41,7 +43,7 @@ enum request_source {
  * @seen: FROM_SAMPLE: the map that has missed something; only compared
  * @start: FROM_NEW_CODE: first address
  * @end: FROM_NEW_CODE: one past the last address
- * @by_task: the task itself scans, else a worker
+ * @by_task: FROM_SAMPLE: the task itself scans, else a worker
  * @task_work: runs in the task
  * @irq_work: from NMI to @work
  * @work: runs in a worker
@@ -72,7 +74,10 @@ static bool knows_code(const struct sfu_process *process,
 	return range && range->start == request->start && range->end == request->end;
 }
 
-/* A task that maps code pays for the scan at once. A worker has others to serve. */
+/*
+ * The task that causes an event scans at once. A worker has others to serve, and scans
+ * only if a scan is due.
+ */
 static void scan_for_event(const struct sfu_request *request)
 {
 	struct sfu_process *process = sfu_process_get(request->mm);
@@ -84,7 +89,7 @@ static void scan_for_event(const struct sfu_request *request)
 	mutex_lock(&process->lock);
 	if (!(is_new_code && knows_code(process, request)) &&
 	    (in_task || sfu_scan_is_due(process)))
-		/* The page tables of a new process are empty. */
+		/* A new process has empty page tables: check its known sections, too. */
 		sfu_scan_process(process, !is_new_code);
 	mutex_unlock(&process->lock);
 }
@@ -229,7 +234,7 @@ static void request_for_event(struct task_struct *task, const struct sfu_request
  * @task: a task of the process
  * @code: the VMA of the code
  *
- * If there is no memory, the scan waits until a sample requests it.
+ * If there is no memory, nothing is requested. A later sample requests the scan.
  *
  * Context: Task, mmap_lock held; does not sleep.
  */
@@ -248,7 +253,7 @@ void sfu_request_for_code(struct task_struct *task, const struct vm_area_struct 
  * @task: a task of the process
  * @mm: its memory
  *
- * If there is no memory, the scan waits until a sample requests it.
+ * If there is no memory, nothing is requested. A later sample requests the scan.
  *
  * Context: Task; does not sleep.
  */

@@ -13,8 +13,9 @@
  * either the scan does not see the VMA any more, or the hook finds the new map.
  *
  * A scan runs in one of three ways:
- *   - in the process itself, on its way back to user mode, if the sample that requested
- *     it has interrupted user mode: before another instruction of the process runs;
+ *   - in the process itself, on its way back to user mode, before another instruction of
+ *     it runs: for a sample that has interrupted user mode, or for an event (new code, a
+ *     new process);
  *   - in a worker, which borrows the memory of the process;
  *   - directly, where the unwinder itself may sleep.
  *
@@ -27,6 +28,7 @@
 #include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include <linux/uaccess.h>
 
 #include "sframe_elf.h"
 #include "sframe_map.h"
@@ -52,7 +54,8 @@ struct found_vma {
  * struct sfu_scan - the state of one scan
  * @process: the process
  * @last: its map so far, or NULL
- * @recheck: examine known sections, too: a sample or an event has missed something
+ * @recheck: check known sections again, and make their pages present: a sample has
+ *	missed something, or the process is new and its page tables are empty
  * @has_news: the scan has found or brought in something that @last does not have
  * @budget: for pages of sections
  */
@@ -64,7 +67,7 @@ struct sfu_scan {
 	struct sfu_prefault_budget	budget;
 };
 
-/* The range has a section, but it is of no use, or not yet. */
+/* Counts a defect, and lets a later scan examine the range again. */
 static int count_defect(struct sfu_range *range, enum sframe_defect defect)
 {
 	range->rescan = true;
@@ -129,8 +132,10 @@ static int locate_section(struct sfu_range *range, struct file *file)
 static struct vm_area_struct *find_file_vma(struct mm_struct *mm, unsigned long addr,
 					    const struct file *file)
 {
-	struct vm_area_struct *vma = find_vma(mm, addr);
+	struct vm_area_struct *vma;
 
+	mmap_assert_locked(mm);
+	vma = find_vma(mm, addr);
 	return vma && vma->vm_start <= addr && vma->vm_file == file ? vma : NULL;
 }
 
@@ -141,7 +146,10 @@ static bool section_is_mapped(struct mm_struct *mm, const struct sfu_range *rang
 	       find_file_vma(mm, range->section.end - 1, range->vma.file);
 }
 
-/* Something else may be mapped at the place. Then publish() would never agree. */
+/*
+ * Another file may be mapped where the section should be. A section that is READY would
+ * then fail is_still_mapped() in every publish().
+ */
 static int check_mapping(struct mm_struct *mm, struct sfu_range *range)
 {
 	bool is_mapped;
@@ -321,9 +329,8 @@ static bool is_still_mapped(struct mm_struct *mm, const struct sfu_range *range)
 /* May the range have a section that is of use? */
 static bool may_have_section(const struct sfu_range *range)
 {
-	return !range->unmapped &&
-	       (sfu_section_is(&range->section, SFU_SECTION_READY) ||
-		sfu_section_is(&range->section, SFU_SECTION_PENDING));
+	return sfu_section_is(&range->section, SFU_SECTION_READY) ||
+	       sfu_section_is(&range->section, SFU_SECTION_PENDING);
 }
 
 /*
@@ -344,7 +351,7 @@ static int publish(struct sfu_scan *scan, struct sfu_map *map,
 
 		if (!is_still_mapped(process->mm, range) ||
 		    (found[i].is_known && !find_known(scan->last, &range->vma))) {
-			range->unmapped = true;
+			sfu_range_mark_unmapped(range);
 			err = -EAGAIN;
 		}
 		nr_sections += may_have_section(range);
@@ -435,9 +442,16 @@ static int scan_once(struct sfu_scan *scan)
 	return err;
 }
 
-/* May a process be scanned again? The caller holds &sfu_process.lock. */
+/**
+ * sfu_scan_is_due() - may a process be scanned again?
+ * @process: the process
+ *
+ * Context: &sfu_process.lock held.
+ * Return: false while the process has to wait.
+ */
 bool sfu_scan_is_due(const struct sfu_process *process)
 {
+	lockdep_assert_held(&process->lock);
 	return time_after_eq(jiffies, process->scanned_at + process->wait);
 }
 
@@ -474,12 +488,13 @@ int sfu_scan_process(struct sfu_process *process, bool recheck)
 }
 
 /**
- * sfu_scan_mm() - scan a process for a sample, unless somebody else just did
+ * sfu_scan_mm() - scan a process for a sample, if a scan is due
  * @mm: memory of the process, which is current's, or borrowed by current
- * @seen: the map in which the sample has missed something, or NULL; only compared
+ * @seen: the map in which the sample has missed something, or NULL; only compared, for
+ *	it may have been freed
  *
  * Context: Task. May sleep, takes mmap_lock.
- * Return: 0; -EAGAIN if the mappings keep changing (the last map is in use); -ENOMEM.
+ * Return: 0, also if another scan has replaced @seen or none is due yet; -EAGAIN if the mappings keep changing (the last map is in use); -ENOMEM.
  */
 int sfu_scan_mm(struct mm_struct *mm, const struct sfu_map *seen)
 {
@@ -521,7 +536,7 @@ struct sfu_map *sfu_scan_inherit(const struct sfu_map *parent, struct mm_struct 
 		/* The next scan gives the child a cache of its own. */
 		range->section.cache = NULL;
 		if (!is_still_mapped(mm, range))
-			range->unmapped = true;
+			sfu_range_mark_unmapped(range);
 	}
 	sfu_map_set_sections(map, parent->nr_sections);
 	return map;

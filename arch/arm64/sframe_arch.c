@@ -12,10 +12,12 @@
  *	-------------------------	------------------------------------------
  *	(in a PLT slot) anything	by the link register: slots have no frame
  *	another file			by the link register
- *	a row of the same file		none: it may be another part of the function
+ *	the same file, maybe a row	none: it may be another part of the function
  *	code without a row		by the frame pointer, if it is proved
  *	the frame pointer's caller	by the frame pointer, if it is proved
  *	not known, or no code		by the frame pointer, if it is proved
+ *
+ * A caller by the link register must be code after a call instruction, else there is none.
  */
 #include "sframe_arch.h"
 #include "sframe_walk.h"
@@ -24,9 +26,10 @@ enum link {
 	LINK_UNKNOWN,		/* or no code, or the caller that the frame pointer finds */
 	LINK_FROM_PLT,
 	LINK_TO_OTHER_FILE,
-	LINK_TO_ROW,
-	LINK_TO_NO_ROW,
+	LINK_TO_SAME_FILE,
 };
+
+#define INSN_ALIGN	4
 
 /* The caller by the link register. Its ip is 0 if the register is not known. */
 static enum sfu_stop find_linked(struct sfu_walk *walk, struct sfu_frame *linked)
@@ -54,7 +57,7 @@ static bool is_in_plt(struct sfu_walk *walk)
 	if (!sfu_walk_read_code(walk, code, addr, sizeof(code)))
 		return false;
 	/* Each place where a slot would have to begin to reach the ip. */
-	for (off = 0; off <= SFU_ARCH_PLT_BYTES; off += SFU_ARCH_INSN_ALIGN)
+	for (off = 0; off <= SFU_ARCH_PLT_BYTES; off += INSN_ALIGN)
 		if (off + sfu_arch_decode_plt(code + off, addr + off, &slot) >
 		    SFU_ARCH_PLT_BYTES)
 			return true;
@@ -66,17 +69,16 @@ static enum link classify_link(struct sfu_walk *walk, const struct sfu_frame *li
 			       const struct sfu_frame *by_fp)
 {
 	const struct sfu_range *here, *there;
-	unsigned long addr = sfu_walk_lookup_ip(linked);
 
 	if (!linked->ip || linked->ip == by_fp->ip)
 		return LINK_UNKNOWN;
 	here = sfu_walk_find_range(walk, walk->frame.ip);
-	there = sfu_walk_find_range(walk, addr);
-	if (!here || !there)
+	there = sfu_walk_find_range(walk, sfu_walk_lookup_ip(linked));
+	if (!there)
 		return LINK_UNKNOWN;
-	if (there->vma.file != here->vma.file)
+	if (here && there->vma.file != here->vma.file)
 		return LINK_TO_OTHER_FILE;
-	return sfu_fallback_lacks_row(walk, addr) ? LINK_TO_NO_ROW : LINK_TO_ROW;
+	return LINK_TO_SAME_FILE;
 }
 
 static bool follows_call(struct sfu_walk *walk, unsigned long ra)
@@ -116,13 +118,14 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller)
 	case LINK_FROM_PLT:
 	case LINK_TO_OTHER_FILE:
 		*caller = linked;
-		/* A slot has no frame. Other code may have one, and changed the stack pointer. */
+		/* A PLT slot has no frame. Other code may have moved the stack pointer already. */
 		caller->sp_unverified = link == LINK_TO_OTHER_FILE;
 		return is_linked_sound(walk, caller) ? SFU_STOP_NONE : SFU_STOP_NODATA;
-	case LINK_TO_ROW:
-		return SFU_STOP_NODATA;
 	default:
 		if (!has_record || !sfu_fallback_is_proved(walk, &by_fp))
+			return SFU_STOP_NODATA;
+		if (link == LINK_TO_SAME_FILE &&
+		    !sfu_fallback_lacks_row(walk, sfu_walk_lookup_ip(&linked)))
 			return SFU_STOP_NODATA;
 		*caller = by_fp;
 		caller->sp_unverified = true;

@@ -50,7 +50,7 @@ static inline unsigned long sfu_arch_reg(struct pt_regs *regs, unsigned int reg)
  * The authentication code may be of either key. It may be there whatever the row
  * says: a frame record has no row.
  */
-static inline unsigned long sfu_arch_strip_ra(unsigned long ra)
+static __always_inline unsigned long sfu_arch_strip_ra(unsigned long ra)
 {
 	return ra & ~ptrauth_user_pac_mask();
 }
@@ -80,7 +80,6 @@ static inline enum sfu_call sfu_arch_decode_call(const u8 *code, unsigned long r
 
 /* A PLT slot, up to and with its jump: with or without bti. */
 #define SFU_ARCH_PLT_BYTES	20
-#define SFU_ARCH_INSN_ALIGN	4
 
 static inline unsigned int sfu_arch_decode_plt(const u8 *code, unsigned long addr,
 					       unsigned long *where)

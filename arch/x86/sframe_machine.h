@@ -52,7 +52,7 @@ static inline unsigned long sfu_arch_reg(struct pt_regs *regs, unsigned int reg)
 }
 
 /* x86_64 has no authentication codes. */
-static inline unsigned long sfu_arch_strip_ra(unsigned long ra)
+static __always_inline unsigned long sfu_arch_strip_ra(unsigned long ra)
 {
 	return ra;
 }
@@ -130,11 +130,11 @@ static inline bool sfu_arch_calls_sigreturn(const struct pt_regs *regs)
  * -ENOSYS of the entry code.
  */
 #define SFU_ARCH_RESTORED_FIRST		7
-#define SFU_ARCH_NO_RESULT		(-38L)
+#define SFU_NO_RESULT		(-38L)
 
 static inline bool sfu_arch_restores(const struct pt_regs *regs)
 {
-	return regs->orig_ax == __NR_rt_sigreturn && regs->ax != SFU_ARCH_NO_RESULT;
+	return regs->orig_ax == __NR_rt_sigreturn && regs->ax != SFU_NO_RESULT;
 }
 
 /*
