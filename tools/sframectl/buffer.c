@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The decoder's reader over a plain buffer. */
+/* A reader for the decoder that reads from a plain buffer. */
 #include <stdint.h>
 
 #include "buffer.h"
@@ -28,7 +28,7 @@ void buffer_reader_init(struct buffer_reader *buf, const void *data, u64 addr,
 	buffer_reader_refill(buf);
 }
 
-/* A tool reads all there is: its time is bounded by the size of the file. */
+/* A tool has no budget: the size of the file bounds its time. */
 void buffer_reader_refill(struct buffer_reader *buf)
 {
 	buf->rd.budget = UINT32_MAX;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The decoder's reader over a plain buffer. */
+/* A reader for the decoder that reads from a plain buffer. */
 #ifndef SFRAMECTL_BUFFER_H
 #define SFRAMECTL_BUFFER_H
 
@@ -9,8 +9,8 @@
  * struct buffer_reader - bytes that stand for the memory at an address
  * @rd: the decoder's reader
  * @data: the bytes
- * @addr: the address of the first
- * @size: how many
+ * @addr: the address of the first byte
+ * @size: number of bytes
  */
 struct buffer_reader {
 	struct sframe_reader	rd;

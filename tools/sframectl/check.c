@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* sframectl check: which objects carry SFrame data, and is it sound. */
+/* sframectl check: reports which objects have SFrame data, and whether that data is sound. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -15,23 +15,24 @@
 static const char usage[] =
 "Usage: sframectl check [--json] FILE...|PID...\n"
 "\n"
-"Tells for each FILE, or for each file that process PID has mapped as code,\n"
-"whether it carries SFrame data, verifies all of it (every FDE, every row, the\n"
-"order in which they stand), and tells how much of the code it covers. A name\n"
-"that is all digits is a PID; write ./123 for a file of such a name.\n"
+"Checks each FILE, or each file that process PID has mapped as code. Reports\n"
+"whether the file has SFrame data, and how much of the code the data covers.\n"
+"Verifies all of the data: every FDE, every row, and their order. A name that\n"
+"has only digits is a PID; write ./123 for a file of such a name.\n"
 "\n"
 "Columns:\n"
-"  VERSION  1, 2 or 3; - if there is no SFrame data, \"empty\" if there is but\n"
-"           it describes nothing\n"
+"  VERSION  1, 2 or 3; - if there is no SFrame data; \"empty\" if the data\n"
+"           describes no function\n"
 "  FLAGS    sorted: FDEs ascend, so look-ups are fast; pcrel: each start field\n"
 "           is relative to itself; fp: all functions keep a frame pointer\n"
-"  SEGMENT  is there a PT_GNU_SFRAME, by which the kernel module finds the data\n"
+"  SEGMENT  yes if there is a PT_GNU_SFRAME: the kernel module needs it to find\n"
+"           the data\n"
 "  FDES     functions described\n"
 "  ROWS     rows that describe them\n"
-"  COVERED  how much of the bytes of code they describe; functions that the\n"
-"           assembler cannot express and objects built without SFrame are\n"
-"           missing\n"
-"  FAULTS   what is wrong; each is told on standard error\n"
+"  COVERED  bytes of code that the FDEs describe, of all bytes of code;\n"
+"           functions that the assembler cannot express and objects built\n"
+"           without SFrame are missing\n"
+"  DEFECTS  number of defects; each is reported on standard error\n"
 "\n"
 "Options:\n"
 "  --json   one JSON object\n"
@@ -41,23 +42,23 @@ static const char usage[] =
 "file or process cannot be read or has bad data; 2 if the command line is\n"
 "wrong.\n";
 
-/* A garbage file has a defect in every row. */
+/* A file of garbage has a defect in every row: the rest is only counted. */
 #define DEFECTS_SHOWN	10
 
 /**
  * struct check - the findings on one file
  * @obj: the file
- * @name: what to call it
- * @error: why there are no findings, else NULL
- * @sec: the first sound header, if @result.nr_blobs
- * @result: of the scan
- * @fdes: FDEs of all blobs
- * @rows: rows of all blobs
- * @described: the bytes that FDEs describe
- * @code: executable bytes
- * @covered: bytes in both
- * @outside: bytes described that are not executable
- * @told: defects that came up; only the first ones are told
+ * @name: the name of @obj in reports
+ * @error: the reason why there are no findings, else NULL
+ * @sec: the first sound header, if @result.nr_blobs is not 0
+ * @result: the result of the scan
+ * @fdes: number of FDEs in all blobs
+ * @rows: number of rows in all blobs
+ * @described: the addresses that FDEs describe
+ * @code: number of executable bytes
+ * @covered: number of executable bytes that FDEs describe
+ * @outside: number of bytes that FDEs describe and that are not executable
+ * @told: number of defects found; the first DEFECTS_SHOWN are reported one by one
  */
 struct check {
 	struct object		obj;
@@ -126,7 +127,7 @@ static const struct scan_ops check_ops = {
 	.defect = check_defect,
 };
 
-/* Sections are exact; segments may hold headers and padding besides code. */
+/* Sections have exact bounds; segments may contain headers and padding besides code. */
 static void add_code(const struct elf *elf, struct ranges *code)
 {
 	struct elf_section sec;
@@ -143,7 +144,7 @@ static void add_code(const struct elf *elf, struct ranges *code)
 			ranges_add(code, seg.addr, seg.memsz);
 }
 
-/* Where functions are is known once they are linked, not before. */
+/* The addresses of functions are known only after linking. */
 static bool coverage_known(const struct check *check)
 {
 	return check->obj.is_elf && !object_is_relocatable(&check->obj);
@@ -177,7 +178,7 @@ static void examine(struct check *check, const char *path)
 	measure(check);
 }
 
-/* What is not wrong but keeps the data from being used. */
+/* Returns the note number @index on data that is sound but cannot be used fully; NULL: no more. */
 static const char *note(const struct check *check, unsigned int index)
 {
 	const struct object *obj = &check->obj;
@@ -193,11 +194,11 @@ static const char *note(const struct check *check, unsigned int index)
 		{ check->result.nr_blobs > 1,
 		  "not merged by the linker: the first header is of the first input only" },
 		{ check->result.leftover,
-		  "bytes behind the data are neither padding nor SFrame" },
+		  "bytes after the data are neither padding nor SFrame" },
 		{ check->outside,
 		  "describes addresses that are not code of this file" },
 		{ object_is_relocatable(obj),
-		  "not linked: how much code is covered is known afterwards" },
+		  "not linked: the covered code is known only after linking" },
 	};
 	unsigned int i;
 
@@ -236,8 +237,8 @@ static const char *segment_text(const struct object *obj)
 
 static void print_head(void)
 {
-	printf("%-7s %-13s %-13s %-7s %7s %8s %22s %6s  %s\n", "VERSION", "ABI",
-	       "FLAGS", "SEGMENT", "FDES", "ROWS", "COVERED", "FAULTS", "FILE");
+	printf("%-7s %-13s %-13s %-7s %7s %8s %22s %7s  %s\n", "VERSION", "ABI",
+	       "FLAGS", "SEGMENT", "FDES", "ROWS", "COVERED", "DEFECTS", "FILE");
 }
 
 static void print_text(const struct check *check)
@@ -247,7 +248,7 @@ static void print_text(const struct check *check)
 	const char *text;
 	unsigned int i;
 
-	printf("%-7s %-13s %-13s %-7s %7" PRIu64 " %8" PRIu64 " %22s %6" PRIu64 "  %s\n",
+	printf("%-7s %-13s %-13s %-7s %7" PRIu64 " %8" PRIu64 " %22s %7" PRIu64 "  %s\n",
 	       version_text(check, version), sound ? abi_text(check->sec.abi) : "-",
 	       sound ? flags_text(check->sec.flags, flags) : "-",
 	       segment_text(&check->obj), check->fdes, check->rows,

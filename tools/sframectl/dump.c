@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* sframectl dump: all of the SFrame data of a file. */
+/* sframectl dump: shows all SFrame data of a file. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -19,21 +19,21 @@ static const char usage[] =
 "FILE is an ELF file with a section .sframe or a segment PT_GNU_SFRAME, or a\n"
 "bare section, as objcopy -O binary makes it. In a file whose linker does not\n"
 "merge SFrame data (lld), each input's data is a blob of its own. In an\n"
-"unlinked file, relocations are applied; its addresses are offsets in the\n"
-"sections that the functions are in.\n"
+"unlinked file, relocations are applied; an address is then the offset in the\n"
+"section of the function.\n"
 "\n"
 "A row holds from its offset in the function, +0x6, to the next row. Offsets\n"
 "of a repetitive function (\"mask 16\") are taken in each block of that size.\n"
-"A row tells where the caller's frame is:\n"
+"A row describes the caller's frame:\n"
 "  cfa=  the canonical frame address, which is the caller's stack pointer\n"
 "  fp=   the caller's frame pointer\n"
 "  ra=   the return address\n"
-"and the rules read:\n"
+"The rules are written like this:\n"
 "  sp+16   the stack pointer plus 16      fp+16  the frame pointer plus 16\n"
-"  (c-8)   what memory holds at CFA - 8   r10+0  DWARF register 10\n"
+"  (c-8)   the word in memory at CFA - 8  r10+0  DWARF register 10\n"
 "  u       unchanged, still in its register\n"
 "  [s]     the return address is signed (AArch64 pointer authentication)\n"
-"  ra=undefined  the outermost frame: nobody called it\n"
+"  ra=undefined  the outermost frame: it has no caller\n"
 "\n"
 "Options:\n"
 "  --json   one JSON object; addresses are decimal, and relative to the\n"
@@ -41,8 +41,8 @@ static const char usage[] =
 "  --help   this text\n"
 "\n"
 "Exit status: 0 if all was decoded; 1 if FILE cannot be read, has no SFrame\n"
-"data or bad data: each defect is told on standard error, and what is sound is\n"
-"shown; 2 if the command line is wrong.\n";
+"data or bad data; 2 if the command line is wrong. Each defect is reported on\n"
+"standard error, and the sound data is shown.\n";
 
 struct dump {
 	const struct object	*obj;
@@ -185,7 +185,7 @@ static void json_row(void *arg, const struct scan_blob *blob,
 	json_close('}');
 }
 
-/* Behind an FDE's rows, and behind a blob's FDEs. */
+/* Called after the rows of an FDE, and after the FDEs of a blob. */
 static void json_end(void *arg)
 {
 	(void)arg;
@@ -228,17 +228,17 @@ static enum status dump_object(const struct dump *dump, bool json)
 	struct scan_result result;
 
 	if (!dump->obj->place) {
-		complain("%s: no .sframe: nothing to show", dump->path);
+		complain("%s: no .sframe", dump->path);
 		return STATUS_BAD;
 	}
 	result = json ? dump_json(dump) : dump_text(dump);
 	if (complain_result(dump->path, &result))
 		return STATUS_BAD;
 	if (!result.nr_blobs)
-		complain("%s: the section is empty: nothing is described",
+		complain("%s: the section is empty: it describes no function",
 			 dump->path);
 	if (result.leftover)
-		complain("%s: what follows offset 0x%" PRIx64 " is no SFrame data",
+		complain("%s: the bytes after offset 0x%" PRIx64 " are no SFrame data",
 			 dump->path, result.used);
 	return STATUS_OK;
 }

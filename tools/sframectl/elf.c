@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Reading ELF with libelf: headers, sections, segments, and the relocations of
- * one section. libelf checks what it reads itself. Ranges that a header names
- * are checked by elf_bytes().
+ * Reads ELF with libelf: headers, sections, segments, and the relocations of one
+ * section. libelf checks the structures that it reads. elf_bytes() checks the
+ * ranges of the file that a header names.
  */
 #include "elf.h"
 
-/* NULL: that is not in the file. */
+/* Return: NULL if the file does not contain all @len bytes from @off. */
 const void *elf_bytes(const struct elf *elf, u64 off, u64 len)
 {
 	if (off > elf->size || len > elf->size - off)
@@ -19,7 +19,7 @@ bool elf_magic(const void *data, u64 size)
 	return size >= SELFMAG && !memcmp(data, ELFMAG, SELFMAG);
 }
 
-/* libelf has one error for all of these. Return: NULL, or what is wrong. */
+/* libelf has one error for all of these. Return: NULL, or the error as a text. */
 static const char *check_ident(const u8 *ident, u64 size)
 {
 	if (size < EI_NIDENT || !elf_magic(ident, size))
@@ -50,9 +50,9 @@ static u64 find_names(const struct elf *elf)
  * elf_init - read the ELF header
  * @elf: filled in
  * @data: the file
- * @size: its bytes
+ * @size: bytes of the file
  *
- * Return: NULL, or what is wrong with it. elf_close() is due either way.
+ * Return: NULL, or the error as a text. The caller calls elf_close() in both cases.
  */
 const char *elf_init(struct elf *elf, const void *data, u64 size)
 {
@@ -65,7 +65,7 @@ const char *elf_init(struct elf *elf, const void *data, u64 size)
 		return error;
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		return elf_errmsg(-1);
-	/* libelf does not write into the bytes of a file that is only read. */
+	/* libelf does not write to the buffer as long as the file is only read. */
 	elf->handle = elf_memory((char *)data, size);
 	if (!elf->handle || !gelf_getehdr(elf->handle, &ehdr))
 		return elf_errmsg(-1);
@@ -84,10 +84,10 @@ void elf_close(struct elf *elf)
 	elf->handle = NULL;
 }
 
-/* Longer names than any .sframe has are no names: they could cost time. */
+/* A longer name is treated as missing: no .sframe needs it, and its search costs time. */
 #define NAME_MAX_LEN	256
 
-/* elf_strptr() may search the whole table for the end of one name. */
+/* elf_strptr() is not used: it may search the whole table for the end of one name. */
 static const char *section_name(const struct elf *elf, u64 name)
 {
 	const char *string;
@@ -104,10 +104,10 @@ static const char *section_name(const struct elf *elf, u64 name)
 /**
  * elf_get_section - read a section header
  * @elf: the file
- * @index: which
- * @sec: filled in; nothing in it has been checked
+ * @index: index of the section
+ * @sec: filled in, unchecked
  *
- * Return: is there such a section header?
+ * Return: true if there is such a section header.
  */
 bool elf_get_section(const struct elf *elf, u32 index, struct elf_section *sec)
 {
@@ -131,10 +131,10 @@ bool elf_get_section(const struct elf *elf, u32 index, struct elf_section *sec)
 /**
  * elf_get_segment - read a program header
  * @elf: the file
- * @index: which
- * @seg: filled in; nothing in it has been checked
+ * @index: index of the segment
+ * @seg: filled in, unchecked
  *
- * Return: is there such a program header?
+ * Return: true if there is such a program header.
  */
 bool elf_get_segment(const struct elf *elf, u32 index, struct elf_segment *seg)
 {
@@ -153,7 +153,7 @@ bool elf_get_segment(const struct elf *elf, u32 index, struct elf_segment *seg)
 	return true;
 }
 
-/* Bytes that a PC-relative relocation writes; 0: not a relocation we know. */
+/* Return: number of bytes that a PC-relative relocation writes; 0: the type is unknown. */
 static u8 pc_relative_size(u16 machine, u32 type)
 {
 	switch (machine) {
@@ -199,7 +199,7 @@ static Elf_Data *section_data(const struct elf *elf, u32 index)
 	return elf_getdata(elf_getscn(elf->handle, index), NULL);
 }
 
-/* The first will do: assemblers write one, and more could cost time. */
+/* Only the first table is used: assemblers write one, and more tables could cost time. */
 static Elf_Data *find_relocations(const struct elf *elf, u32 index, Elf_Data **symbols)
 {
 	struct elf_section sec;
@@ -217,17 +217,17 @@ static Elf_Data *find_relocations(const struct elf *elf, u32 index, Elf_Data **s
 /**
  * elf_relocate_starts - apply the relocations of an unlinked .sframe
  * @elf: the file, of type ET_REL
- * @index: the section
+ * @index: index of the section
  * @bytes: a copy of its bytes
- * @size: how many
+ * @size: number of bytes
  * @pcrel: the header says that start fields are relative to themselves
  *
- * What the assembler asks for is always relative to the field. Where @pcrel is
- * false, ld then makes it relative to the section, and so does this function.
- * The section stands at address 0 and the symbols at their offsets in their
- * own sections, as in all of ET_REL.
+ * The relocations of the assembler are always relative to the field. Where
+ * @pcrel is false, ld makes the value relative to the section, and so does this
+ * function. As in all files of ET_REL, the section has address 0, and the value
+ * of a symbol is the offset in its own section.
  *
- * Return: how many start fields got their value.
+ * Return: number of start fields that a relocation filled in.
  */
 u64 elf_relocate_starts(const struct elf *elf, u32 index, u8 *bytes, u64 size,
 			bool pcrel)

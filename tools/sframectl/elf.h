@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * An ELF file in a buffer, of either class and byte order, read by libelf. The
- * bytes may be anything. What libelf refuses, or what lies outside of the
- * buffer, is reported as missing.
+ * file may contain any bytes. A header or range is reported as missing if libelf
+ * refuses it or if it lies outside of the buffer.
  */
 #ifndef SFRAMECTL_ELF_H
 #define SFRAMECTL_ELF_H
@@ -13,13 +13,13 @@
 
 /**
  * struct elf - an ELF file whose header has been read
- * @handle: libelf's; NULL if the file was refused
+ * @handle: libelf's handle; NULL if libelf refused the file
  * @data: the file
- * @size: its bytes
- * @swapped: stored in the byte order that is not this machine's
+ * @size: bytes of the file
+ * @swapped: the byte order of the file is not that of this machine
  * @type: ET_*
  * @machine: EM_*
- * @names: where in the file the sections' names begin; past its end if nowhere
+ * @names: file offset of the section names; after the end of the file if there are none
  */
 struct elf {
 	Elf		*handle;
@@ -32,7 +32,7 @@ struct elf {
 };
 
 struct elf_section {
-	const char	*name;	/* in the buffer, "" if it has none */
+	const char	*name;	/* in the buffer; "" if the section has none */
 	u32		type;
 	u32		link;
 	u32		info;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Writing JSON to standard output. */
+/* Writes JSON to standard output. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -8,7 +8,7 @@
 static unsigned int depth;
 static bool need_comma;
 
-/* Bytes of the UTF-8 sequence at @s; 0 if it is none (RFC 3629). */
+/* Return: bytes of the UTF-8 sequence at @s; 0 if there is no valid sequence (RFC 3629). */
 static unsigned int utf8_length(const u8 *s)
 {
 	static const struct {

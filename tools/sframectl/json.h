@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Writing JSON to standard output. */
+/* Writes JSON to standard output. */
 #ifndef SFRAMECTL_JSON_H
 #define SFRAMECTL_JSON_H
 
 #include "sframe_types.h"
 
 /*
- * @key is NULL in an array and at the top. Objects and arrays are closed with
- * the bracket that fits; after the outermost one the line ends.
+ * @key is NULL in an array and for the outermost value. The caller closes an
+ * object or array with the matching bracket. The outermost one ends the line.
  */
 void json_open(const char *key, char bracket);
 void json_close(char bracket);

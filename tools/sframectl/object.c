@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A file and the .sframe in it: an ELF file with the section or, where the
- * section headers are stripped, the segment; or a file that is the section.
+ * Finds the .sframe in a file. An ELF file has the section or, where the section
+ * headers are stripped, the segment. Any other file is taken for a bare section.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -33,7 +33,7 @@ static const char *use(struct object *obj, const char *place, u64 addr, u64 off,
 	return obj->data ? NULL : "its .sframe runs past the end of the file";
 }
 
-/* ld writes starts relative to the section where this flag is not set. */
+/* Without this flag ld writes starts that are relative to the section. */
 static bool starts_are_pcrel(const struct object *obj)
 {
 	struct sframe_raw_header raw;
@@ -78,7 +78,7 @@ static const char *find_section(struct object *obj)
 	u32 i;
 
 	for (i = 0; elf_get_section(&obj->elf, i, &sec); i++) {
-		/* A file of debug information has the header and no bytes. */
+		/* A file of debug information has the section header, but not the bytes. */
 		if (!is_sframe(&sec) || sec.type == SHT_NOBITS)
 			continue;
 		error = use(obj, ".sframe", sec.addr, sec.off, sec.size);
@@ -91,11 +91,11 @@ static const char *find_section(struct object *obj)
 
 /**
  * object_init - find the .sframe in the bytes of a file
- * @obj: filled in; on success its place is NULL if there is none
- * @file: the bytes, which stay with the caller
- * @size: how many
+ * @obj: filled in; on success @obj->place is NULL if there is no .sframe
+ * @file: the bytes, which the caller owns
+ * @size: number of bytes
  *
- * Return: NULL, or what is wrong. object_close() is due either way.
+ * Return: NULL, or the error as a text. The caller calls object_close() in both cases.
  */
 const char *object_init(struct object *obj, const void *file, u64 size)
 {
@@ -113,7 +113,7 @@ const char *object_init(struct object *obj, const void *file, u64 size)
 	error = elf_init(&obj->elf, file, size);
 	if (error)
 		return error;
-	/* The segment may be longer than its data: a section goes before it. */
+	/* Section headers are preferred: the segment may be longer than its data. */
 	return find_segment(obj) ?: find_section(obj);
 }
 
@@ -139,10 +139,10 @@ static const char *map_file(int fd, const void **file, u64 *size)
 
 /**
  * object_open - map a file and find its .sframe
- * @obj: filled in; on success its place is NULL if there is none
+ * @obj: filled in; on success @obj->place is NULL if there is no .sframe
  * @path: the file
  *
- * Return: NULL, or what is wrong. object_close() is due either way.
+ * Return: NULL, or the error as a text. The caller calls object_close() in both cases.
  */
 const char *object_open(struct object *obj, const char *path)
 {
@@ -152,7 +152,7 @@ const char *object_open(struct object *obj, const char *path)
 	int fd;
 
 	*obj = (struct object){};
-	/* Not to hang on a FIFO. */
+	/* O_NONBLOCK: open() of a FIFO must not wait for a writer. */
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return strerror(errno);
@@ -173,13 +173,13 @@ void object_close(struct object *obj)
 	free(obj->copy);
 }
 
-/* In a bare section, addresses are told relative to its start. */
+/* Addresses of a bare section are shown relative to its start. */
 s64 object_shown_addr(const struct object *obj, u64 addr)
 {
 	return obj->is_elf ? addr : addr - OBJECT_BARE_ADDR;
 }
 
-/* @text: TEXT_SIZE bytes. */
+/* @text has TEXT_SIZE bytes. */
 const char *object_addr_text(const struct object *obj, u64 addr, char *text)
 {
 	s64 off = object_shown_addr(obj, addr);

@@ -7,26 +7,26 @@
 #include "text.h"
 
 /*
- * A bare section does not say where it stands. Half-way up user memory it has
- * room for what it describes on both sides.
+ * The address of a bare section is unknown. In the middle of user memory there is
+ * room on both sides for the code that the section describes.
  */
 #define OBJECT_BARE_ADDR	0x400000000000ull
 
 /**
- * struct object - a file and where its .sframe is
- * @file: all of its bytes
- * @file_size: how many
- * @elf: its headers, if @is_elf
- * @is_elf: else the file is a bare section
- * @place: how the data was found, NULL if there is none
- * @data: the data: in @file, or @copy
+ * struct object - a file and its .sframe
+ * @file: the bytes of the file
+ * @file_size: number of bytes
+ * @elf: the ELF headers, if @is_elf
+ * @is_elf: true for an ELF file, false for a bare section
+ * @place: the place of the data in words, NULL if there is no data
+ * @data: the data, in @file or in @copy
  * @size: bytes of @data
- * @addr: the address at which they stand
- * @copy: the data with its relocations applied, if there were any
- * @nr_starts: start fields that a relocation filled in
+ * @addr: the address of @data in the process
+ * @copy: the data with its relocations applied, if there are any
+ * @nr_starts: number of start fields that a relocation filled in
  * @has_segment: there is a PT_GNU_SFRAME
- * @segment_addr: its address
- * @mapped: @file is to be unmapped
+ * @segment_addr: the address of PT_GNU_SFRAME
+ * @mapped: object_close() has to unmap @file
  */
 struct object {
 	const u8	*file;

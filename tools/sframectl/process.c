@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The files that a process runs: its executable file mappings. */
+/* Lists the files that a process has mapped as code. */
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -27,7 +27,7 @@ struct mapping {
 	const char	*name;		/* in the line */
 };
 
-/* A file may have several mappings with code. Out of memory: tell it again. */
+/* A file may have several mappings of code. Out of memory: the file is reported again. */
 static bool seen_before(struct seen *seen, const struct file_id *id)
 {
 	struct file_id *all;
@@ -59,8 +59,8 @@ static bool parse_mapping(char *line, struct mapping *map)
 }
 
 /*
- * map_files is the mapped file itself, deleted or replaced meanwhile, but only
- * root may open it; what stands under its name will do for everybody else.
+ * An entry of map_files opens the mapped file itself, even if the file has been
+ * deleted or replaced. Only root may open it; other users open the file by name.
  */
 static void visit(const char *pid, const struct mapping *map, process_file_fn fn,
 		  void *arg)
@@ -76,11 +76,11 @@ static void visit(const char *pid, const struct mapping *map, process_file_fn fn
 
 /**
  * process_each_code_file - call a function for each file mapped as code
- * @pid: the process, as digits
+ * @pid: the PID, as digits
  * @fn: the function
- * @arg: for it
+ * @arg: first argument of @fn
  *
- * Return: NULL, or what is wrong.
+ * Return: NULL, or the error as a text.
  */
 const char *process_each_code_file(const char *pid, process_file_fn fn,
 				   void *arg)

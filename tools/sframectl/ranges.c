@@ -6,7 +6,7 @@
 
 #include "ranges.h"
 
-/* What would wrap around ends at the last address. Out of memory: exit. */
+/* A range that would wrap around ends at the last address. Out of memory: the program exits. */
 void ranges_add(struct ranges *ranges, u64 start, u64 size)
 {
 	u64 end;

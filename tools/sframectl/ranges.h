@@ -7,10 +7,10 @@
 
 struct range {
 	u64 start;
-	u64 end;		/* the first address behind it */
+	u64 end;		/* the first address after the range */
 };
 
-/* In the order in which they were added; apart and ascending once merged. */
+/* Ranges are in the order of ranges_add(); after the merge they ascend and are disjoint. */
 struct ranges {
 	struct range	*all;
 	size_t		nr;

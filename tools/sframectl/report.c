@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What is wrong, told on standard error, a line each. */
+/* Reports errors and defects on standard error, one per line. */
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "report.h"
 
-/* What came out on standard output so far stays ahead of it. */
+/* Standard output is flushed first: its lines then come before this one. */
 void complain(const char *format, ...)
 {
 	va_list args;
@@ -19,11 +19,11 @@ void complain(const char *format, ...)
 }
 
 /**
- * complain_defect - tell a defect
- * @obj: the file it is in
- * @name: what to call that
- * @place: where in its SFrame data
- * @defect: what
+ * complain_defect - report a defect
+ * @obj: the file with the defect
+ * @name: the name of @obj in the report
+ * @place: the place of the defect in the SFrame data
+ * @defect: the defect
  */
 void complain_defect(const struct object *obj, const char *name,
 		     const struct scan_place *place, enum sframe_defect defect)
@@ -38,11 +38,11 @@ void complain_defect(const struct object *obj, const char *name,
 }
 
 /**
- * complain_result - tell what a scan says of the whole
- * @name: what to call the file
- * @result: what the scan found
+ * complain_result - report the result of a scan
+ * @name: the name of the file in the report
+ * @result: the result
  *
- * Return: is the data bad?
+ * Return: true if the data is bad.
  */
 bool complain_result(const char *name, const struct scan_result *result)
 {

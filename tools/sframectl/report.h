@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What is wrong, told on standard error, a line each. */
+/* Reports errors and defects on standard error, one per line. */
 #ifndef SFRAMECTL_REPORT_H
 #define SFRAMECTL_REPORT_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Walk a whole section: each blob, each of its FDEs, each of their rows. A
- * linker that does not merge leaves the sections of its inputs one behind the
- * other, each 8-byte aligned: those are the blobs.
+ * Scans a whole section: each blob, each FDE of a blob, each row of an FDE. A
+ * linker that does not merge puts the sections of its inputs one after the
+ * other, each 8-byte aligned. Each of these sections is a blob.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static void report(struct scan_state *scan, enum sframe_defect defect)
 		scan->ops->defect(scan->arg, &scan->place, defect);
 }
 
-/* The fields that the decoder does not keep. */
+/* Copies the header as stored: the decoder drops some of its fields. */
 static void read_raw_header(struct scan_state *scan, struct scan_blob *blob)
 {
 	struct sframe_raw_header *raw = &blob->raw;
@@ -46,8 +46,9 @@ static void read_raw_header(struct scan_state *scan, struct scan_blob *blob)
 }
 
 /*
- * A row has two bytes at least. A blob with more rows than bytes has FDEs that
- * share them, again and again: that much work its size does not warrant.
+ * A row has at least two bytes. A blob with more rows than bytes has FDEs that
+ * share rows many times over. The scan gives up there, because its time must stay
+ * in proportion to the size of the file.
  */
 static bool worn_out(struct scan_state *scan)
 {
@@ -58,7 +59,7 @@ static bool worn_out(struct scan_state *scan)
 	return scan->result.gave_up;
 }
 
-/* 0: another row; else this function is done with. */
+/* Return: 0 to go on with the next row; else the scan of this function ends. */
 static int scan_row(struct scan_state *scan, const struct scan_blob *blob,
 		    const struct sframe_fde *fde, struct sframe_rows *rows)
 {
@@ -77,7 +78,7 @@ static int scan_row(struct scan_state *scan, const struct scan_blob *blob,
 	else if (scan->ops->row)
 		scan->ops->row(scan->arg, blob, &row);
 
-	/* A row that cannot be followed says nothing against the next. */
+	/* The rows after a row that cannot be followed may still be sound. */
 	return err == -EOPNOTSUPP ? 0 : err;
 }
 
@@ -94,7 +95,7 @@ static void scan_rows(struct scan_state *scan, const struct scan_blob *blob,
 	scan->place.row = -1;
 }
 
-/* Listing does not mind, but no look-up would follow such an entry. */
+/* The scan can list such an entry, but a look-up does not follow it. */
 static enum sframe_defect misplaced(const struct scan_blob *blob,
 				    const struct sframe_fde *fde, u64 last_start)
 {
@@ -113,7 +114,7 @@ static void scan_fdes(struct scan_state *scan, const struct scan_blob *blob)
 	u64 last_start = 0;
 	u32 i;
 
-	/* Each FDE needs a look for the end of its rows, too. */
+	/* Each FDE costs one more: the look for the end of its rows. */
 	scan->rows_left = (u64)blob->sec.fre_len + blob->sec.num_fdes;
 	for (i = 0; i < blob->sec.num_fdes && !scan->result.gave_up; i++) {
 		scan->place.fde = i;
@@ -135,7 +136,7 @@ static void scan_fdes(struct scan_state *scan, const struct scan_blob *blob)
 	scan->place.fde = -1;
 }
 
-/* Return: where the next blob may begin, 0 if there can be none. */
+/* Return: the offset of a possible next blob; 0 if there can be none. */
 static u64 scan_blob(struct scan_state *scan, u64 off)
 {
 	struct buffer_reader *buf = &scan->buf;
@@ -166,7 +167,7 @@ static u64 scan_blob(struct scan_state *scan, u64 off)
 	return (scan->result.used + BLOB_ALIGN - 1) & ~(u64)(BLOB_ALIGN - 1);
 }
 
-/* Padding and whatever else lies behind a blob must not pass for the next. */
+/* Padding or other bytes after a blob must not be taken for the next blob. */
 static bool has_magic(const struct buffer_reader *buf, u64 off)
 {
 	u16 magic;
@@ -187,14 +188,14 @@ static bool all_zero(const u8 *bytes, u64 size)
 }
 
 /**
- * scan - walk a whole section
- * @data: its bytes
- * @addr: the address at which they stand
- * @size: how many
- * @ops: what to do on the way
- * @arg: for @ops
+ * scan - scan a whole section
+ * @data: the bytes of the section
+ * @addr: the address of @data
+ * @size: number of bytes
+ * @ops: functions to call during the scan
+ * @arg: first argument of each function in @ops
  *
- * Return: what was found. No blobs and no defects: the section is empty.
+ * Return: the result. A section without blobs and without defects is empty.
  */
 struct scan_result scan(const u8 *data, u64 addr, u64 size,
 			const struct scan_ops *ops, void *arg)

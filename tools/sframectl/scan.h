@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* All of a section, in the order in which it is stored. */
+/* Scans a whole section, in the order in which it is stored. */
 #ifndef SFRAMECTL_SCAN_H
 #define SFRAMECTL_SCAN_H
 
 #include "sframe_core.h"
 
-/* What a scan is looking at. */
+/* The current place of a scan. */
 struct scan_place {
 	u32	blob;
 	s64	fde;		/* -1: the header */
@@ -13,9 +13,9 @@ struct scan_place {
 };
 
 /**
- * struct scan_blob - one header with what belongs to it
- * @sec: as the decoder sees it
- * @raw: the header in this machine's byte order, for what @sec leaves out
+ * struct scan_blob - the header of one blob
+ * @sec: the header as decoded
+ * @raw: the header as stored, in this machine's byte order; has fields that @sec lacks
  */
 struct scan_blob {
 	struct sframe_header		sec;
@@ -23,13 +23,13 @@ struct scan_blob {
 };
 
 /**
- * struct scan_ops - what to do with what a scan comes across; each is optional
- * @blob: a header, ahead of its FDEs
- * @fde: an FDE, ahead of its rows
- * @row: a row
- * @fde_end: behind the rows of an FDE
- * @blob_end: behind the FDEs of a blob
- * @defect: something is wrong here; the scan goes on with the next FDE
+ * struct scan_ops - functions that a scan calls; each is optional
+ * @blob: called for each blob, before its FDEs
+ * @fde: called for each FDE, before its rows
+ * @row: called for each row
+ * @fde_end: called after the rows of an FDE
+ * @blob_end: called after the FDEs of a blob
+ * @defect: called for each defect; the scan goes on with the next FDE
  */
 struct scan_ops {
 	void (*blob)(void *arg, const struct scan_blob *blob, u32 index);
@@ -44,12 +44,12 @@ struct scan_ops {
 };
 
 /**
- * struct scan_result - what a scan found
- * @nr_blobs: sound headers
- * @defects: what was wrong
+ * struct scan_result - the result of a scan
+ * @nr_blobs: number of sound headers
+ * @defects: number of defects
  * @used: bytes up to the end of the last sound blob
- * @gave_up: there was no end to it: FDEs share their rows many times over
- * @leftover: behind those are bytes that are not zero and no header
+ * @gave_up: FDEs share their rows many times over, so the scan ended early
+ * @leftover: the bytes after @used are neither zero nor a header
  */
 struct scan_result {
 	u32	nr_blobs;

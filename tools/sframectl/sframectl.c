@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* sframectl: look at SFrame data and at the module that unwinds by it. */
+/* sframectl: shows SFrame data, and the counters of the module that unwinds by it. */
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,19 +10,19 @@
 static const char usage[] =
 "Usage: sframectl COMMAND [OPTION...] [ARGUMENT...]\n"
 "\n"
-"Looks at SFrame stack trace data (.sframe) and at the kernel module\n"
-"sframe_unwind, which unwinds the stacks of programs by it.\n"
+"Shows SFrame stack trace data (.sframe), and the counters of the kernel module\n"
+"sframe_unwind, which unwinds the stacks of programs by such data.\n"
 "\n"
 "Commands:\n"
 "  dump FILE            show all of the SFrame data of a file\n"
-"  check FILE...|PID    which objects carry SFrame data, is it sound, and how\n"
-"                       much of their code does it cover\n"
-"  status               what the module has done so far\n"
+"  check FILE...|PID    report whether objects have SFrame data, whether it is\n"
+"                       sound, and how much of their code it covers\n"
+"  status               show the counters of the module\n"
 "\n"
 "Each command takes --json for output to be read by programs, and --help.\n"
 "\n"
-"Exit status: 0 if all is well; 1 if a file, a process or the data is bad, or\n"
-"the module is not there; 2 if the command line is wrong.\n";
+"Exit status: 0 on success; 1 if a file, a process or the data is bad, or the\n"
+"module is not loaded; 2 if the command line is wrong.\n";
 
 static const struct command *const commands[] = {
 	&dump_command,
@@ -30,7 +30,7 @@ static const struct command *const commands[] = {
 	&status_command,
 };
 
-/* @command: NULL ahead of one. */
+/* @command is NULL if the command line names no command. */
 static enum status usage_error(const struct command *command)
 {
 	fprintf(stderr, "Try 'sframectl %s%s--help'.\n",
@@ -38,7 +38,7 @@ static enum status usage_error(const struct command *command)
 	return STATUS_USAGE;
 }
 
-/* A full disk must not pass for success. */
+/* A write error, such as a full disk, makes the command fail. */
 static enum status finish(enum status status)
 {
 	if (fflush(stdout) || ferror(stdout)) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What the subcommands of sframectl have in common. */
+/* Types that the subcommands of sframectl share. */
 #ifndef SFRAMECTL_H
 #define SFRAMECTL_H
 
@@ -13,7 +13,7 @@ enum status {
 
 struct arguments {
 	bool		json;
-	const char	*stats;		/* --stats, where a command takes it */
+	const char	*stats;		/* --stats, for commands that take it */
 	char		**names;
 	int		nr_names;
 };

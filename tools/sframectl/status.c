@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* sframectl status: the counters of the kernel module. */
+/* sframectl status: shows the counters of the kernel module. */
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/magic.h>
@@ -20,16 +20,16 @@
 static const char usage[] =
 "Usage: sframectl status [--json] [--stats FILE]\n"
 "\n"
-"Shows what the kernel module sframe_unwind has counted since it was loaded.\n"
+"Shows the counters of the kernel module sframe_unwind since it was loaded.\n"
 "\n"
-"  walks    user stacks unwound; each ended for exactly one reason:\n"
+"  walks    user stacks unwound; each walk ends for exactly one reason:\n"
 "  stop     the reasons, with their share of all walks\n"
 "  frames   frames found, by the method that found them\n"
 "  declined walks left to the kernel's own code\n"
-"  defect   what was wrong with SFrame data that was not followed\n"
+"  defect   defects of SFrame data that the module did not follow\n"
 "  scan     scans of processes: requests, and runs\n"
-"  section  sections that contradict themselves, and are not used any more\n"
-"  map      what is held of the running processes\n"
+"  section  bad sections: they contradict themselves and are not used any more\n"
+"  map      process maps of running processes: their number and memory\n"
 "\n"
 "Options:\n"
 "  --json        one JSON object\n"
@@ -37,8 +37,8 @@ static const char usage[] =
 "                " STATS "\n"
 "  --help        this text\n"
 "\n"
-"Exit status: 0 if the counters could be read, 1 if not, 2 if the command line\n"
-"is wrong.\n";
+"Exit status: 0 if the counters can be read, 1 if they cannot, 2 if the command\n"
+"line is wrong.\n";
 
 /* One line of the file: "stop.complete 100". */
 struct counter {
@@ -58,7 +58,7 @@ static size_t group_length(const char *name)
 	return dot ? dot - name : 0;
 }
 
-/* A counter without a group is a group by itself. */
+/* A counter whose name has no group forms its own group. */
 static bool same_group(const struct counter *a, const struct counter *b)
 {
 	size_t len = group_length(a->name);
@@ -67,7 +67,7 @@ static bool same_group(const struct counter *a, const struct counter *b)
 	       !memcmp(a->name, b->name, len);
 }
 
-/* Are the counters of this group parts of one whole? */
+/* Return: true if the counters of this group are shares of one sum. */
 static bool has_shares(const struct counter *counter)
 {
 	return !strncmp(counter->name, "stop.", 5) ||
@@ -95,7 +95,7 @@ static void print_member(const struct counter *counter, u64 sum)
 	putchar('\n');
 }
 
-/* Names a group where its first counter stands, and puts the others there. */
+/* Prints the name of a group and all of its counters, if @first is its first counter. */
 static void print_group(const struct counters *counters, size_t first)
 {
 	const struct counter *counter = &counters->all[first];
@@ -185,7 +185,7 @@ static bool debugfs_is_mounted(void)
 	return !statfs(DEBUGFS, &fs) && fs.f_type == DEBUGFS_MAGIC;
 }
 
-/* Say what to type, for the first thing that is missing. */
+/* Reports the first missing precondition, and the command that provides it. */
 static void explain(int error)
 {
 	const char *sudo = geteuid() ? "sudo " : "";

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * SFrame's numbers as words. Rules read like this:
+ * Turns the numbers of SFrame into text. Rules are written like this:
  *
  *	sp+16	the stack pointer plus 16
- *	(c-8)	what memory holds at CFA - 8
+ *	(c-8)	the word in memory at CFA - 8
  *	r10+0	DWARF register 10
  *	u	unchanged: still in its register
  *
- * An outermost frame has no caller, so there is nothing to say but that.
+ * An outermost frame has no caller: its CFA and FP are "-", its RA is "undefined".
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,13 +21,13 @@ static const char *const abis[] = {
 	[SFRAME_ABI_S390X_BE] = "s390x",
 };
 
-/* What the decoder has let pass is in the table. */
+/* The table has each ABI that the decoder accepts. */
 const char *abi_text(u8 abi)
 {
 	return abis[abi];
 }
 
-/* @text: TEXT_SIZE bytes. */
+/* @text has TEXT_SIZE bytes. */
 const char *flags_text(u8 flags, char *text)
 {
 	snprintf(text, TEXT_SIZE, "%s%s%s",
@@ -37,7 +37,7 @@ const char *flags_text(u8 flags, char *text)
 	return *text ? text + 1 : "none";
 }
 
-/* @text: TEXT_SIZE bytes, for a register without a name. */
+/* @text has TEXT_SIZE bytes, for a register without a name. */
 static const char *register_text(u8 abi, u32 reg, char *text)
 {
 	static const u8 named[][2] = {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* SFrame's numbers as words. */
+/* Turns the numbers of SFrame into text. */
 #ifndef SFRAMECTL_TEXT_H
 #define SFRAMECTL_TEXT_H
 
 #include "sframe_core.h"
 
-/* The kernel's name for it. */
+/* The kernel has a macro of this name. */
 #define __printf(string, first)	__attribute__((__format__(printf, string, first)))
 
-/* Room for any text made here. */
+/* Room for any text of text.c. */
 #define TEXT_SIZE	32
 
 struct row_text {
