@@ -11,7 +11,7 @@ void fuzz_fail(const char *file, int line, const char *condition)
 	abort();
 }
 
-/* Checks that @seen does not exceed @bound, and keeps the most of it for the report. */
+/* Checks that @seen does not exceed @bound, and keeps the largest @seen for the report. */
 void fuzz_note(struct fuzz_most *most, u64 seen, u64 bound)
 {
 	require(seen <= bound);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Functions that all fuzz targets use. A target is a program of libFuzzer. Linked
- * with replay.c instead, it runs the inputs in the files that are its arguments.
+ * Functions that all fuzz targets use. A target is linked with libFuzzer, or with
+ * replay.c. With replay.c it runs the inputs in the files that are its arguments.
  */
 #ifndef FUZZ_H
 #define FUZZ_H
@@ -26,8 +26,8 @@ void fuzz_fail(const char *file, int line, const char *condition)
  * struct fuzz_most - the largest amount of something in all inputs
  * @what: name and unit
  * @seen: the largest amount
- * @bound: the bound of the input with that amount
- * @share: the largest share of its own bound that an input used, in percent
+ * @bound: the bound for the input with the largest amount
+ * @share: the largest amount of an input in percent of the bound for that input
  */
 struct fuzz_most {
 	const char	*what;

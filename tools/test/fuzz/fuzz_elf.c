@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The ELF reader of sframectl: what it finds in a file lies in the file. */
+/* Fuzzes the ELF reader of sframectl: all data that it finds lies within the file. */
 #include "fuzz.h"
 #include "object.h"
 #include "scanned.h"
@@ -17,14 +17,14 @@ static void look_at(const struct object *obj, const u8 *file, u64 size)
 	scan_checked(obj->data, obj->addr, obj->size);
 }
 
-/* All of its headers, be there .sframe or not. */
+/* Reads all headers of the file, with or without .sframe. */
 static void read_headers(const struct elf *elf, u64 size)
 {
 	struct elf_section sec;
 	struct elf_segment seg;
 	u32 i;
 
-	/* Each has bytes of its own in the file. */
+	/* Headers do not overlap: together they are no larger than the file. */
 	for (i = 0; elf_get_section(elf, i, &sec); i++)
 		require(strlen(sec.name) < size);
 	require(i * sizeof(Elf32_Shdr) <= size);

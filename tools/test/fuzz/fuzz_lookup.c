@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Fuzzes the header and the look-up. Bytes may also change, be absent, or fail
- * to be read. Each result must be a documented one. No byte outside of the
- * section may be read. The work must stay within the budget, and within a bound
- * that follows from the size of the section.
+ * to be read. Each result must be a documented one. The decoder must not read
+ * outside of the section. The work must stay within the budget, and within a
+ * bound that follows from the size of the section.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ struct setting {
 	u16	absent;		/* bytes at the end that are not in memory */
 	u16	change_at;	/* this byte changes after the header's check */
 	u8	change;		/* xor that changes it */
-	u8	fail_at;	/* number of the read that fails, 0: none */
+	u8	fail_at;	/* number of the read that fails; 0: none */
 } __packed;
 
 struct fuzz_reader {
@@ -52,7 +52,7 @@ static int fuzz_read(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
 	u64 off = addr - ADDR;
 
 	require(off <= reader->size && len <= reader->size - off);
-	/* The reader is charged before the read: for all reads exactly, and for rows. */
+	/* The decoder pays before each read: exactly for all reads, and also for rows. */
 	reader->cost += len + SFRAME_READ_COST;
 	require(reader->cost <= spent_budget(reader));
 	require((spent_budget(reader) - reader->cost) % SFRAME_ROW_COST == 0);
@@ -98,10 +98,11 @@ static void check_error(const struct fuzz_reader *reader, int err)
 }
 
 /*
- * Return: the most that a look-up may cost in a section of this size, with any
- * content. It reads each FDE once, a binary search, the attribute, and each byte
- * of rows once, through the window. The window is refilled when it has less than
- * a row's words left. A row has at least two bytes, and one more row is tried.
+ * Return: the largest cost of a look-up in a section of this size, with any
+ * content. The look-up reads each FDE once, the FDEs of a binary search, the
+ * attribute, and each byte of rows once. Rows are read through a window, which is
+ * refilled when it has less left than the words of a row. A row has at least two
+ * bytes. The look-up tries one row more than the section has.
  */
 static u64 lookup_bound(const struct sframe_header *sec)
 {
@@ -121,7 +122,7 @@ static bool is_known(const struct sframe_header *sec, u32 reg)
 		      SFRAME_AARCH64_NR_REGS);
 }
 
-/* The walk uses a rule's register as an index of an array. */
+/* The walk uses the register of a rule as an array index. */
 static void check_rule(const struct sframe_header *sec,
 		       const struct sframe_rule *rule)
 {

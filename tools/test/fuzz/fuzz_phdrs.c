@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The module's reading of ELF headers. Each answer is compared with what the
- * headers say, in arithmetic of 128 bits, where no sum wraps around.
+ * Fuzzes the ELF reader of the module. Each answer is checked against the headers
+ * in arithmetic of 128 bits, where no sum wraps around.
  *
- * An input is struct setting and the beginning of a file.
+ * An input is struct setting, then the beginning of a file.
  */
 #include <stdlib.h>
 
@@ -17,7 +17,7 @@ struct setting {
 	u8	page_shift;	/* modulo 3: 4, 16 and 64 KiB */
 } __packed;
 
-/* What is asked, and the answer to check. */
+/* A query of the ELF reader, and its answer: @start and @end. */
 struct query {
 	const struct elf64_phdr	*phdrs;
 	unsigned int		nr;
@@ -35,7 +35,7 @@ static u128 page_start(u128 off, u64 page_size)
 	return off / page_size * page_size;
 }
 
-/* The linker's address of the mapping's first byte, if @ph is its segment. */
+/* Stores the link-time address of the first mapped byte, if @ph is the mapped segment. */
 static bool code_addr(const struct query *q, const struct elf64_phdr *ph, u64 *addr)
 {
 	u128 first = page_start(ph->p_offset, q->page_size);
@@ -48,7 +48,7 @@ static bool code_addr(const struct query *q, const struct elf64_phdr *ph, u64 *a
 	return true;
 }
 
-/* Does the answer lie within the readable segment @ph, in a mapping at @bias? */
+/* Return: true if the answer lies within the readable segment @ph, mapped at @bias. */
 static bool holds(const struct elf64_phdr *ph, u64 bias, u64 start, u64 size)
 {
 	u64 into = start - (bias + ph->p_vaddr);
@@ -116,7 +116,7 @@ static void check_answer(const struct query *q, int err)
 	require(any_holds(q, bias, q->start, q->end - q->start));
 }
 
-/* Program headers of their own size, so that ASan sees each byte beyond them. */
+/* Copies the program headers to a buffer of their size: ASan reports a read past its end. */
 static struct elf64_phdr *read_phdrs(const struct elf64_hdr *ehdr, const u8 *file, size_t size)
 {
 	u64 len = ehdr->e_phnum * sizeof(struct elf64_phdr);

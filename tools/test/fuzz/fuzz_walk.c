@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A whole walk, by the code of the module itself, over a section, code, a
- * stack and registers that all come from the input. Memory is small:
+ * Fuzzes a whole walk and both hooks, with the sources of the module. Section,
+ * code, stack and registers all come from the input. User memory is small:
  *
  *	0x10000	.sframe
- *	0x11000	code that it describes, where the addresses of seeds lie
- *	0x13000	code of which nothing is known
+ *	0x11000	code that the section describes; seeds refer to addresses here
+ *	0x13000	code without a section
  *	0x20000	stack
  *
- * Whatever is read elsewhere is not there. Proved for each input: the walk
- * ends, with a reason; each step moves up the stack or crosses one of few
- * signal frames; each caller lies in known code; look-ups keep to the budget
- * and the rest to a few words for each frame; a step that fails changes
- * nothing; and both hooks find the same frames, with the rule cache empty or
- * filled.
+ * A read of any other address fails. For each input the target checks that:
+ *
+ * - the walk ends, with a reason;
+ * - each step moves up the stack or crosses one of a few signal frames;
+ * - each caller lies in known code;
+ * - look-ups stay within the budget, and a frame reads only a few words more;
+ * - a step that fails leaves the walk unchanged;
+ * - both hooks find the same frames, with the rule cache empty or filled.
  */
 #include <stdlib.h>
 
 #include "fuzz.h"
 
-/* The sample side, as it stands. The parts of the kernel are in shim/kernel.h. */
+/* The unchanged sources of the sample side. shim/kernel.h replaces the kernel headers. */
 #include "../../../sample/sframe_cache.c"
 #include "../../../sample/sframe_map.c"
 #include "../../../sample/sframe_section.c"
@@ -40,10 +42,10 @@
 #define MAX_STACK	127		/* kernel.perf_event_max_stack */
 #define MAX_DEFERRED	510
 
-/* The least that a look-up costs that finds a row: an FDE, and a row or none. */
+/* The lowest cost of a look-up that finds a row. A function without rows needs the FDE only. */
 #define LEAST_LOOK_UP	(sizeof(struct sframe_raw_fde_v3) + SFRAME_READ_COST)
 
-/* Words and pieces of code that a step reads beside the look-ups. */
+/* Reads of a step outside of look-ups: words of the stack and pieces of code. */
 #define STEP_READS	12
 
 #define SETTING_TASK		0x01
@@ -52,7 +54,7 @@
 #define SETTING_PLAIN		0x08	/* the sample lies in unknown code */
 #define SETTING_GONE		0x10	/* the unknown code has been unmapped */
 
-/* Why the hooks may leave a stack alone. */
+/* The reasons for which the hooks leave a stack to the kernel. */
 #define DECLINED_DISABLED	0x01
 #define DECLINED_KTHREAD	0x02
 #define DECLINED_GUEST		0x04
@@ -60,12 +62,12 @@
 #define DECLINED_NO_MM		0x10
 #define DECLINED_ANY		0x1f
 
-/* Ahead of: the section, two pieces of code, and the stack up to the end. */
+/* An input begins with this. Then come the section, two pieces of code, and the stack. */
 struct setting {
 	u16	regs[16];		/* by DWARF number; offsets in the stack */
 	u16	ip;			/* offset in the code */
 	u16	section_size;
-	u16	absent;			/* bytes of it that are not in memory */
+	u16	absent;			/* bytes at the end of the section that are not in memory */
 	u16	change_at;		/* this byte changes after the scan */
 	u8	change;
 	u8	flags;
@@ -208,7 +210,7 @@ static const u8 *take(u8 *to, size_t room, size_t want, const u8 *from,
 	return from + n;
 }
 
-/* What a scan finds. */
+/* Builds the process map as a scan does. */
 static void scan(const struct setting *setting, u32 size)
 {
 	struct sfu_section *section;
@@ -285,7 +287,7 @@ static void set_memory(const struct setting *setting, const u8 *from, const u8 *
 		memory_section[setting->change_at] ^= setting->change;
 }
 
-/* ---- the proofs ---- */
+/* ---- the checks ---- */
 
 static struct fuzz_most most_work = { .what = "work of a walk's look-ups" };
 static struct fuzz_most most_reads = { .what = "reads of a walk" };
@@ -335,9 +337,9 @@ static void check_stop(const struct sfu_walk *walk, const struct sfu_walk *last,
 }
 
 /*
- * Frames found by a row each cost a look-up. Those found by the frame pointer
- * each have a return address of their own in memory, once between two signal
- * frames, for the stack pointer is above it then.
+ * A frame found by a row costs a look-up. A frame found by the frame pointer has a
+ * word of memory as its return address. The walk uses this word only once between
+ * two signal frames, because the stack pointer is above the word afterwards.
  */
 static void check_bounds(const struct sfu_walk *walk)
 {
@@ -356,7 +358,7 @@ static void check_bounds(const struct sfu_walk *walk)
 		  words * (SFU_MAX_SIGNALS + 1) + SFU_MAX_SIGNALS);
 }
 
-/* To its end, with no limit on the frames but what the walk has by itself. */
+/* Walks to the end of the stack. Only the limits of the walk itself apply. */
 static void walk_freely(struct pt_regs *regs)
 {
 	struct sfu_walk walk, last;
@@ -430,13 +432,13 @@ static void enter_unwind_user(const struct setting *setting, u32 max)
 	require(nr_stops() == stops + (max > 0));
 }
 
-/* The first walk may have marked the section as bad: not for the next one. */
+/* Restores the state of the section: an earlier walk may have marked it as bad. */
 static void restore(const struct sfu_section *section)
 {
 	map->ranges[0].section.state = section->state;
 }
 
-/* From now on rows are remembered; not those of the input before. */
+/* From now on the walk uses a rule cache. New keys hide the rows of earlier inputs. */
 static void use_cache(void)
 {
 	struct sfu_section *section = &map->ranges[0].section;

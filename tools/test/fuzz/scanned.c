@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A scan of whatever bytes, as sframectl makes it: every FDE and row becomes
- * text, every defect has a name and a place, and the work ends with the bytes.
+ * Scans arbitrary bytes as sframectl does. Every FDE and row is turned into text,
+ * every defect must have a name and a place, and the size of the input must bound
+ * the work.
  */
 #include "fuzz.h"
 #include "scan.h"
@@ -10,11 +11,11 @@
 
 struct scanned {
 	u64		size;
-	u64		rows;		/* of this blob */
+	u64		rows;		/* in the current blob */
 	u64		defects;
 	u32		blobs;
 	struct sframe_header sec;
-	s64		last_start;	/* of the row before, -1: none */
+	s64		last_start;	/* start of the row before; -1: none */
 	bool		in_fde;
 };
 

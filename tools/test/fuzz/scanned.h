@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A scan of whatever bytes, as sframectl makes it, with its promises checked. */
+/* Scans arbitrary bytes as sframectl does, and checks the results. */
 #ifndef FUZZ_SCANNED_H
 #define FUZZ_SCANNED_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The few names of the kernel that the sample side and sframe_unwind.c use, so that
- * they compile on the host unchanged. All kernel headers that they include lead here,
- * see the Makefile. fuzz_walk.c defines the functions.
+ * The kernel names that the sample side and sframe_unwind.c use. With this header
+ * their sources compile on the host unchanged. The Makefile replaces each kernel
+ * header that they include with this one. fuzz_walk.c defines the functions.
  */
 #ifndef FUZZ_SHIM_KERNEL_H
 #define FUZZ_SHIM_KERNEL_H
@@ -67,7 +67,7 @@ struct kernel_param_ops {
 #define MODULE_AUTHOR(text)		static_assert(sizeof(text))
 #define MODULE_LICENSE(text)		static_assert(sizeof(text))
 
-/* A task that was interrupted. */
+/* An interrupted task. */
 struct pt_regs {
 	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8;
 	unsigned long ax, cx, dx, si, di, orig_ax, ip, cs, sp;
@@ -99,7 +99,7 @@ extern struct task_struct shim_task;
 #define user_64bit_mode(regs)	((regs)->cs == 0x33)
 #define object_is_on_stack(obj)	((obj) != NULL)
 
-/* Of the one CPU's memory; it is either there or not. */
+/* User memory. A page is either present or absent, and faults do not change that. */
 #define in_nmi()		false
 #define pagefault_disable()	((void)0)
 #define pagefault_enable()	((void)0)
@@ -116,7 +116,7 @@ extern struct task_struct shim_task;
 unsigned long copy_from_user(void *dst, const void *src, unsigned long len);
 long copy_from_user_nofault(void *dst, const void *src, size_t len);
 
-/* One CPU, and nothing else going on. */
+/* There is one CPU and one thread, so plain integers are atomic. */
 typedef struct {
 	int	counter;
 } atomic_t;
@@ -189,7 +189,7 @@ typedef unsigned int gfp_t;
 #define kvfree(ptr)		free(ptr)
 #define kvfree_rcu(ptr, rcu)	free(ptr)
 
-/* Whole pages, as for the largest user. */
+/* Returns whole pages, as the kernel does for a large size. */
 static inline void *kvzalloc(size_t size, gfp_t gfp)
 {
 	size_t room = (size + 4095) & ~(size_t)4095;
