@@ -5,7 +5,7 @@
 
 #include "sframe_types.h"
 
-/* One copy at a time: the next call takes the place of the last one's. */
+/* There is one copy at a time: each call replaces the copy of the call before. */
 u8 *guard_copy(const void *data, u64 size);
 
 #endif /* TEST_GUARD_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A section as a text that tests compare, and as a table to search by hand. */
+/* Lists a section as a text that tests compare, and as a table of FDEs and rows. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -97,8 +97,8 @@ static const struct listed_fde *covering(const struct listing *list, u64 pc)
 }
 
 /*
- * What sframe_find_row() is to find, by the plainest of all searches; but as
- * it stands in the section, erratum E6 and all.
+ * Finds the row for @pc by a linear search, to check sframe_find_row(). The row is
+ * as stored in the section: erratum E6 is not corrected.
  */
 int listing_find_row(const struct listing *list, u64 pc, struct sframe_row *row)
 {

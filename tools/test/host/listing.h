@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A section as a text that tests compare:
+ * A section is listed as a text that tests compare:
  *
  *	blob VERSION FLAGS
  *	fde START SIZE [maskN] [flex] [signal] [key-b]
  *	  OFFSET CFA FP RA [[s]]
- *	! PLACE FAULT
+ *	! PLACE DEFECT
  *
  * Starts are relative to the section; offsets and flags are hexadecimal.
  */
@@ -27,12 +27,12 @@ struct listing {
 	struct scan_result	result;
 	char			text[LISTING_SIZE];
 	u32			len;
-	struct sframe_header	sec;		/* of the last blob */
+	struct sframe_header	sec;		/* FDEs of the last blob */
 	struct listed_fde	fdes[32];
 	u32			nr_fdes;
 	struct sframe_row	rows[LISTING_ROWS];
 	u32			nr_rows;
-	u32			unnamed;	/* defects without a name */
+	u32			unnamed;	/* number of defects without a name */
 };
 
 void listing_make(struct listing *list, const u8 *data, u64 addr, u64 size);

@@ -21,14 +21,14 @@ def machine(elf_path):
 
 
 def saved(text):
-    """binutils writes c-16 for what memory holds at CFA - 16."""
+    """Returns the rule as sframectl writes it: binutils writes c-16 for the word at CFA - 16."""
     return f"({text})" if re.match(r"c[+-]", text) else text
 
 
 def return_address(text, fixed):
-    """u: no rule; f: fixed offset; U: flexible row without a rule for RA.
+    """Returns the rule for RA. In readelf, u means no rule, f a fixed offset, and U a flexible row without a rule.
 
-    Only 2.47 knows f and U; on a machine with a fixed offset, u is that too.
+    Only binutils 2.47 writes f and U. Older versions write u for a fixed offset, too.
     """
     if text in ("u", "f", "U"):
         return fixed
@@ -44,10 +44,9 @@ def parse_row(match, pcmask, start, fixed_ra):
 
 
 def readelf(path, elf_path):
-    """The output of readelf --sframe, of binutils 2.40 to 2.47.
+    """Parses the output of readelf --sframe, of binutils 2.40 to 2.47.
 
-    Which version of the format it was is said in the text; how big a block of
-    repetitive code is, is not: mask is a bool here.
+    The output lacks the block size of repetitive code, so mask is a bool here.
     """
     fixed_ra = "(c-8)" if machine(elf_path) == EM_X86_64 else "u"
     listing, func, pcmask = [], None, False
@@ -71,7 +70,7 @@ DECODED = re.compile(r"\s+([0-9a-f]+) cfa=(\S+) fp=(\S+) ra=(\S+)( \[s\])?$")
 
 
 def independent(path):
-    """The rows.txt of tools/test/data."""
+    """Parses a rows.txt of tools/test/data."""
     listing = []
     with open(path) as text:
         for line in text:
@@ -87,7 +86,7 @@ def independent(path):
 
 
 def sframectl(dump):
-    """sframectl dump --json, of all blobs."""
+    """Converts the output of sframectl dump --json, with all blobs."""
     return [(fde["start"], fde["size"], fde["pcmask"],
              [(row["off"], row["cfa"], row["fp"], row["ra"], row["ra_mangled"])
               for row in fde["rows"]])

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Asks sframe_find_row() for every address that the FDEs of a file cover and
- * for some around them, and prints the answers, a line per run of equal ones:
+ * Calls sframe_find_row() for every address that the FDEs of a file cover, and for
+ * some before and after. Prints one line for each run of equal answers:
  *
  *	FIRST LAST OFFSET CFA FP RA [[s]]
  *	FIRST LAST -ERRNO
@@ -15,7 +15,7 @@
 #include "object.h"
 #include "scan.h"
 
-/* Addresses asked for on either side of a function. */
+/* Number of addresses to look up before a function and after it. */
 #define MARGIN	32
 
 struct lookup {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* ELF headers by hand, each with where the module sees the section. */
+/* ELF headers by hand, each with the place of the section that the module must find. */
 #include <stdio.h>
 
 #include "guard.h"
@@ -14,12 +14,12 @@
 #define MAX_PHDRS	4
 
 /**
- * struct header_case - an ELF header and whether it is read
- * @name: what is special
- * @err: what is returned
+ * struct header_case - an ELF header, and the result of the check
+ * @name: name of the case
+ * @err: the expected return value
  * @ident: magic, class and byte order
- * @phentsize: of the program headers
- * @phnum: their number
+ * @phentsize: size of a program header
+ * @phnum: number of program headers
  */
 struct header_case {
 	const char	*name;
@@ -48,15 +48,15 @@ static const struct header_case header_cases[] = {
 };
 
 /**
- * struct phdr_case - program headers and where they put the section
- * @name: what is special
- * @err: what is returned
- * @page_size: of the machine
- * @map_start: where the code is mapped
- * @map_offset: from which offset of the file
- * @start: of the section, if @err is 0
- * @end: likewise
- * @phdrs: up to the first with p_type 0
+ * struct phdr_case - program headers, and the place of the section
+ * @name: name of the case
+ * @err: the expected return value
+ * @page_size: page size of the machine
+ * @map_start: address of the code mapping
+ * @map_offset: file offset of the code mapping
+ * @start: start of the section, if @err is 0
+ * @end: end of the section, if @err is 0
+ * @phdrs: the program headers; the first with p_type 0 ends them
  */
 struct phdr_case {
 	const char	*name;
@@ -76,7 +76,7 @@ struct phdr_case {
 #define CODE(...)	PHDR(PT_LOAD, PF_R | PF_X, __VA_ARGS__)
 #define SFRAME(...)	PHDR(SFRAME_PT_GNU_SFRAME, PF_R, __VA_ARGS__)
 
-/* A library as ld lays it out: its code is mapped from 0x2000. */
+/* A library in the layout of ld, with code that is mapped from offset 0x2000. */
 #define OUR_DATA	DATA(0, 0, 0x1800, 0x1800)
 #define OUR_CODE	CODE(0x2000, 0x2000, 0x3000, 0x3000)
 #define OUR_SFRAME	SFRAME(0x1000, 0x1000, 0x200, 0x200)

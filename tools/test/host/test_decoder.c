@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Tests of the decoder with the sections of section_cases.c. Prints a line per
- * test, as TAP. With --write DIR [MACHINE] it writes the sections into files
- * instead, NAME.sframe.bin each. With MACHINE (x86_64 or arm64) they are for that
- * machine, and DIR/table has a line "NAME DEFECT" for each: what the module
- * counts there. "any" is the same with what sframectl finds.
+ * Tests of the decoder with the sections of section_cases.c. Prints one line of
+ * TAP for each test.
+ *
+ * test_decoder --write DIR [MACHINE] writes each section to DIR/NAME.sframe.bin
+ * instead. MACHINE is x86_64, arm64 or any. With MACHINE, DIR/table has a line
+ * "NAME DEFECT" for each section. For x86_64 and arm64 the sections are built for
+ * that machine, and DEFECT is the defect that the module counts there. For any,
+ * DEFECT is the defect that sframectl finds.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +17,7 @@
 #include "guard.h"
 #include "listing.h"
 
-/* Where the sections are mapped, in the tests' imagination. */
+/* The address of the sections, as far as the decoder knows. */
 #define ADDR	(UINT64_C(1) << 46)
 
 static unsigned int failed_checks;
@@ -30,15 +33,15 @@ static unsigned int failed_checks;
 		}							\
 	} while (0)
 
-/* A reader that watches how it is used, and can be made to fail. */
+/* A reader that records its calls, and fails on request. */
 struct watched_reader {
 	struct sframe_reader	rd;
 	const u8		*data;
 	u64			size;
-	u64			present;	/* bytes, of @size */
+	u64			present;	/* bytes of @size that can be read */
 	u32			calls;
-	u32			fail_at;	/* 1: the first call */
-	bool			outside;	/* asked for what is not there */
+	u32			fail_at;	/* the call that fails; 1 is the first, 0 is none */
+	bool			outside;	/* a read was outside of @data */
 };
 
 static int watched_read(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
@@ -68,7 +71,7 @@ static struct watched_reader watch(const u8 *data, u64 size)
 	};
 }
 
-/* Header, then look-up, as a walk does it for the first time. */
+/* Reads the header, then looks up the row, as the first walk in a section does. */
 static int find(struct watched_reader *w, u64 pc, struct sframe_row *row)
 {
 	struct sframe_header sec;
@@ -78,7 +81,7 @@ static int find(struct watched_reader *w, u64 pc, struct sframe_row *row)
 	return err ? err : sframe_find_row(&sec, &w->rd, pc, row);
 }
 
-/* Is this an answer that the decoder may give for arbitrary bytes? */
+/* The decoder may give these answers for arbitrary bytes, and no others. */
 static void check_answer(const struct watched_reader *w, int err,
 			 const char *name)
 {
@@ -115,9 +118,9 @@ static void test_listing(const struct build *b, const char *name,
 	check(!list.unnamed, "%s: defects without names", name);
 }
 
-/* Look-up of every address, and of those around. */
+/* Look-up of every address of a function, and of some before and after. */
 
-/* A look-up also handles FDEs without rows, and erratum E6. */
+/* The row of the listing, corrected for erratum E6 as sframe_find_row() does. */
 static int expected_row(const struct listing *list, u64 pc,
 			struct sframe_row *row)
 {
@@ -177,7 +180,7 @@ static void test_lookup(const struct build *b, const char *name)
 
 /* Malformed on purpose. */
 
-/* Addresses worth asking for: in the functions of most cases, and beside. */
+/* Addresses in the functions of most cases, and outside of them. */
 static const u64 some_pcs[] = {
 	ADDR + 0xfff, ADDR + 0x1000, ADDR + 0x1001, ADDR + 0x1004, ADDR + 0x103f,
 	ADDR + 0x1040, ADDR + 0x2000, ADDR + 0x300000, 0, UINT64_MAX,
@@ -201,7 +204,7 @@ static void check_hostile(const u8 *bytes, u32 len, const char *name)
 	}
 }
 
-/* A byte of data less must be noticed, a byte of padding less must not. */
+/* A section without its last byte of data has a defect. Missing padding is no defect. */
 static void test_truncated(const struct build *b, const char *name)
 {
 	u32 used = b->len - b->tail;
@@ -229,7 +232,7 @@ static void test_flipped(const struct build *b, const char *name)
 	}
 }
 
-/* Every byte, thus every 1-byte field and either end of the others. */
+/* Every byte gets extreme values: every 1-byte field, and each byte of the larger fields. */
 static void test_extremes(const struct build *b, const char *name)
 {
 	static const u8 values[] = { 0x00, 0x01, 0x7f, 0x80, 0xff };
@@ -249,7 +252,7 @@ static void test_extremes(const struct build *b, const char *name)
 	}
 }
 
-/* The n-th read fails: so does the look-up, at once and with that word. */
+/* The n-th read fails. The look-up fails at once, with the same error. */
 static void check_failing_reads(const u8 *data, u32 len, u64 pc,
 				const char *name)
 {
@@ -272,7 +275,7 @@ static void check_failing_reads(const u8 *data, u32 len, u64 pc,
 	}
 }
 
-/* One unit less than a look-up costs is too little, and is never overdrawn. */
+/* A budget that is too small by one fails. The decoder never exceeds the budget. */
 static void check_budgets(const u8 *data, u32 len, u64 pc, const char *name)
 {
 	struct watched_reader whole = watch(data, len);
@@ -310,7 +313,7 @@ static void test_interrupted(const struct build *b, const char *name)
 	}
 }
 
-/* By themselves. */
+/* Single tests. */
 
 static void make_named(struct build *b, const char *name)
 {
@@ -381,7 +384,7 @@ static void find_row_refuses(void)
 	expect_row("ok-empty", 0x1000, -ENOENT, NULL);
 }
 
-/* The last entry that begins at or below an address has the word. */
+/* Functions overlap: the last entry that starts at or before the address decides. */
 static void find_fde_overlapping(void)
 {
 	struct sframe_row outer = { .cfa = SP_PLUS(8), .ra = AT_CFA(-8) };
@@ -433,7 +436,7 @@ static void rows_next_stops_at_page(void)
 	memcpy(bytes + 28 + 16 + pad, b.bytes + 28 + 16, b.len - 28 - 16);
 	w = watch(guard_copy(bytes, b.len + pad), b.len + pad);
 	w.present = page;
-	/* To see that row 3 holds, row 4 is read; row 5 begins on this page. */
+	/* The look-up reads row 4 to find that row 3 holds. Row 5 begins on this page, too. */
 	check(!find(&w, ADDR + 0x1000 + 3 * 6, &row) && row.cfa.off == 24, "row 3");
 	check(find(&w, ADDR + 0x1000 + 5 * 6, &row) == -EFAULT, "row 5");
 	w.present = w.size;
@@ -441,7 +444,7 @@ static void rows_next_stops_at_page(void)
 	free(bytes);
 }
 
-/* A section with @more zero bytes after the builder's. */
+/* Returns a copy of the section with @more zero bytes after it. */
 static u8 *enlarge(const struct build *b, u32 more)
 {
 	u8 *bytes = calloc(1, b->len + more);
@@ -451,7 +454,7 @@ static u8 *enlarge(const struct build *b, u32 more)
 	return memcpy(bytes, b->bytes, b->len);
 }
 
-/* @nr functions, all of this size and with the same start; no rows. */
+/* Returns a section of @nr functions of the same size and start, without rows. */
 static u8 *make_many_fdes(u8 flags, u32 nr, u32 func_size, u32 *len)
 {
 	const u32 fde_size = sizeof(struct sframe_raw_fde_v2);
@@ -501,7 +504,7 @@ static void find_fde_same_starts_is_bounded(void)
 	free(bytes);
 }
 
-/* One function of, so it says, 2^32 - 1 rows; as many as there are ascend. */
+/* The entry promises 2^32 - 1 rows. There are 100000, and their starts ascend. */
 static void rows_next_is_bounded(void)
 {
 	const u32 nr = 100000, row_size = 6;
@@ -526,7 +529,7 @@ static void rows_next_is_bounded(void)
 	free(bytes);
 }
 
-/* Linkers that do not merge: each blob counts from its own start. */
+/* A linker that does not merge makes several blobs. Offsets are relative to the blob. */
 static void scan_finds_all_blobs(void)
 {
 	struct listing list;
@@ -564,7 +567,7 @@ static void scan_reports_leftover(void)
 	check(list.result.leftover && !list.result.defects, "not zeros");
 }
 
-/* FDEs may share rows, but not so as to make a small file cost hours. */
+/* FDEs may share rows, but a small file must not cost hours. */
 static void scan_gives_up_on_shared_rows(void)
 {
 	struct listing list;
@@ -670,8 +673,9 @@ static void first_defect(const char *listing, char *defect)
 }
 
 /*
- * Copies the name of the defect that the module counts for a section on a
- * machine: a header's own, or else that the section is another machine's.
+ * Copies the name of the defect that the module counts for a section on @machine.
+ * A defect of the header comes first; then a section of another machine has the
+ * defect "endian" or "foreign".
  */
 static void expected_defect(const struct build *b, const struct machine *machine,
 			    const char *expect, char *defect)
@@ -687,7 +691,7 @@ static void expected_defect(const struct build *b, const struct machine *machine
 		snprintf(defect, DEFECT_SIZE, "foreign");
 }
 
-/* Made for another ABI, a section has the same defect. */
+/* A section that is built for another ABI has the same defect. */
 static void test_other_abi(const struct build *b, const char *name,
 			   const char *expect)
 {
@@ -723,7 +727,7 @@ static void close_written(FILE *file, const char *name)
 	}
 }
 
-/* @table: NULL to write the section only */
+/* @table is NULL to write the section only. */
 static void write_section(const struct build *b, const char *name,
 			  const char *expect, const char *dir,
 			  const struct machine *machine, FILE *table)
@@ -758,7 +762,7 @@ static void write_sections(const char *dir, const struct machine *machine,
 	}
 }
 
-/* For a named machine, what it finds is written, too. */
+/* With @name of a machine, the table of defects is written, too. */
 static int write_for(const char *dir, const char *name)
 {
 	FILE *table;

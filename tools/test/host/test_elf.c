@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Reading ELF: test_elf FILE...
+ * Tests of both ELF readers: test_elf FILE...
  *
- * First come the module's cases. Then each file is damaged in every small way
- * and read as sframectl reads it. No byte outside of the file is touched, and
- * each defect has a name.
+ * First the module's reader runs phdr_cases.c. Then each FILE is damaged in many
+ * small ways, and the reader of sframectl reads each damaged copy. The reader must
+ * not touch bytes outside of the file, and each defect must have a name.
  */
 #include <stdio.h>
 
@@ -24,7 +24,7 @@ static void look_at_defect(void *arg, const struct scan_place *place,
 	*all_named &= defect != SFRAME_DEFECT_NONE;
 }
 
-/* Return: is all well? */
+/* Return: true if all checks hold. */
 static bool read_damaged(const u8 *bytes, u64 size)
 {
 	static const struct scan_ops ops = { .defect = look_at_defect };
@@ -60,7 +60,7 @@ static bool flipped(u8 *bytes, u64 size)
 	return ok;
 }
 
-/* Runs of @len bytes, all of which are @value. */
+/* Overwrites @len bytes with @value, at each place of the file. */
 static bool overwritten(u8 *bytes, u64 size, u8 value, u64 len)
 {
 	bool ok = true;
