@@ -7,10 +7,10 @@
  *	uretprobe FILE OFFSET	at each return from the function there
  *	clock HZ
  *
- * At each of COUNT events, a program of a few instructions takes the stack
- * twice, by bpf_get_stack() and by bpf_get_stackid(). Both are printed as perf
- * script does; the event is then named EVENT:get_stack or EVENT:get_stackid.
- * The process is left stopped.
+ * At each of COUNT events, a short BPF program takes the stack twice, by
+ * bpf_get_stack() and by bpf_get_stackid(). Both stacks are printed in the format
+ * of perf script, with the event EVENT:get_stack or EVENT:get_stackid. At the end
+ * bpf-stacks stops the process.
  */
 #include <err.h>
 #include <linux/bpf.h>
@@ -31,10 +31,10 @@
 #define RING_SIZE	0x100000
 #define MAX_IDS		16384
 
-/* The record that the program writes at each event. */
+/* The record that the BPF program writes at each event. */
 struct record {
 	int64_t		id;		/* of the stack, or an error */
-	int64_t		size;		/* of ips in bytes, or an error */
+	int64_t		size;		/* bytes of ips, or an error */
 	int64_t		kernel_size;	/* likewise */
 	uint64_t	time;
 	uint64_t	ips[MAX_DEPTH];
@@ -183,7 +183,7 @@ static void attach(int pid, int ring, int stacks, char **event)
 		err(1, "attaching the program");
 }
 
-/* ---- what is printed ---- */
+/* ---- the output ---- */
 
 static void print_ips(const uint64_t *ips, int64_t size)
 {
@@ -208,7 +208,7 @@ static void print_record(int pid, const struct record *record, const char *event
 	};
 
 	print_stack(pid, record, event, "get_stack", record->ips, record->size);
-	/* Another stack may have the same hash: it is in the map then, this one is not. */
+	/* If another stack has the same hash, the map has that stack and this one is missing. */
 	if (record->id >= 0 && !syscall(SYS_bpf, BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr)))
 		print_stack(pid, record, event, "get_stackid", ips, sizeof(ips));
 }
@@ -219,8 +219,9 @@ static void *map_ring(int ring, int protection, size_t len, off_t at)
 }
 
 /*
- * A page with our position, one with the program's, and the bytes, which are
- * there twice so that no record is cut.
+ * Reads the ring buffer. Its first page has the position of the reader, the second
+ * page that of the BPF program. The bytes follow, mapped twice so that no record is
+ * cut.
  */
 static int read_ring(int pid, int ring, int stacks, int count, const char *event)
 {
@@ -258,7 +259,7 @@ int main(int argc, char **argv)
 	stacks = make_map(BPF_MAP_TYPE_STACK_TRACE, 4, MAX_DEPTH * 8, MAX_IDS);
 	attach(pid, ring, stacks, argv + 3);
 	nr = read_ring(pid, ring, stacks, count, argv[3]);
-	/* A uretprobe may not go while its task hits others: see guest-bpf.sh. */
+	/* A uretprobe cannot be removed while its task hits other uretprobes: see guest-bpf.sh. */
 	kill(pid, SIGSTOP);
 	if (nr < count)
 		errx(1, "no event in twenty seconds, after less than %d", count);

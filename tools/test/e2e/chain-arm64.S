@@ -3,7 +3,7 @@
  * long catches(void (*fn)(long), long x): call fn, which does not return
  * void leaves(void): return from the last catches() instead
  *
- * As those of chain-x86_64.S.
+ * The same functions as in chain-x86_64.S.
  */
 #ifdef __ARM_FEATURE_BTI_DEFAULT
 #define LANDING		bti	c
@@ -58,7 +58,7 @@ catches:
 	.cfi_endproc
 	.size	catches, . - catches
 
-/* Follows at once: a return address into catches() belongs to it only when looked up as a call's. */
+/* catches() ends with a call: its return address is here, and belongs to catches() only by the call before. */
 	.globl	leaves
 	.type	leaves, %function
 leaves:
@@ -102,7 +102,7 @@ leaves:
 	.comm	catches_sp, 8, 8
 	.section .note.GNU-stack, "", %progbits
 #ifdef SIGN
-/* The program is what all of its parts are: see the ABI's GNU_PROPERTY_AARCH64_FEATURE_1_AND. */
+/* A program has a property only if all of its parts do: see GNU_PROPERTY_AARCH64_FEATURE_1_AND in the ABI. */
 	.section .note.gnu.property, "a"
 	.balign	8
 	.long	4, 16, 5

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The part of the chain that lives in a shared library: entered through the
- * PLT, left through a pointer.
+ * The part of the chain that lives in a shared library. The program calls it
+ * through the PLT, and it calls back through a pointer.
  */
 #include "chain.h"
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The link that is built with -fstack-clash-protection where the assembler
- * can describe it: while the large frame is being probed its CFA is in r11
- * (V3 only; binutils 2.40 writes wrong V1 rows for it). On arm64 it is in x12
- * where it is so large that it is probed in a loop; no assembler describes it.
+ * A link of the chain with a large frame. The Makefile adds
+ * -fstack-clash-protection for V2 and V3, as binutils 2.40 writes wrong V1 rows. On
+ * x86_64 the CFA is in r11 during the probes, which only V3 can describe. On arm64
+ * the CFA is in x12 if the frame is so large that a loop probes it. No assembler
+ * describes that.
  */
 #include "chain.h"
 

@@ -3,7 +3,7 @@
  * long catches(void (*fn)(long), long x): call fn, which does not return
  * void leaves(void): return from the last catches() instead
  *
- * As __builtin_setjmp() and __builtin_longjmp(), but the call frame information is right at every instruction.
+ * Like __builtin_setjmp() and __builtin_longjmp(), but with correct call frame information at every instruction.
  */
 	.text
 	.globl	catches
@@ -32,7 +32,7 @@ catches:
 	.cfi_endproc
 	.size	catches, . - catches
 
-/* Follows at once: a return address into catches() belongs to it only when looked up as a call's. */
+/* catches() ends with a call: its return address is here, and belongs to catches() only by the call before. */
 	.globl	leaves
 	.type	leaves, @function
 leaves:

@@ -2,15 +2,14 @@
 /*
  * chain - a program whose every stack is known
  *
- * One turn goes down a chain of functions, each of another shape, and back
- * up. Each turn takes the same way and calls no libc, so an address has one
- * chain, or one for each depth of the recursion. There is next to no other
- * work: samples spread over all instructions, prologues and epilogues
- * included.
+ * One turn goes down a chain of functions, each of another shape, and back up.
+ * Each turn takes the same way and calls no libc. So each address has one chain,
+ * or one for each depth of the recursion. The functions do little other work, so
+ * samples spread over all instructions, prologues and epilogues included.
  *
- * Shapes that only SFrame V3 can describe (realigned stacks with their CFA in
- * another register) come last, so that with V1 and V2 all the links above
- * them are still part of whole chains.
+ * Only SFrame V3 can describe realigned stacks with the CFA in another register.
+ * Such functions are the innermost, so that with V1 and V2 the other functions
+ * still have whole chains.
  *
  * chain -n TURNS | -s SECONDS | -p SECONDS	(-p: with a pause in each turn)
  */
@@ -24,7 +23,7 @@
 
 static volatile long sink;
 
-/* ---- the far end: only V3 describes these ---- */
+/* ---- the inner end: only V3 describes these functions ---- */
 
 static LINK long leaf_redzone(long x)
 {
@@ -71,11 +70,10 @@ static LINK long realigned_stack_args(long a, long b, long c, long d, long e,
 }
 
 /*
- * The compiler reaches the arguments of such a frame, realigned and otherwise
- * odd, through r10 first and then through a slot. In its last two
- * instructions .eh_frame and so SFrame still say where the caller's rbp was
- * saved, although it is back already. The caller therefore saves rbp itself,
- * so that no chain depends on it.
+ * The frame is realigned and has variable arguments: the compiler reaches them
+ * through r10 first, and then through a slot. In the last two instructions rbp is
+ * already restored, but .eh_frame, and so SFrame, still name its saved place. The
+ * caller therefore saves rbp itself, so that no chain depends on that rule.
  */
 static LINK long realigned_varargs(long n, ...)
 {
@@ -141,7 +139,7 @@ static LINK long realigned(long x)
 	return x + v[5];
 }
 
-/* The rarely taken part of a function, moved away from it by the compiler. */
+/* The compiler moves the call of this cold function to a cold part of the caller. */
 static LINK __attribute__((cold)) long cold_callee(long x)
 {
 	return 5 + realigned(x + 1);
@@ -156,7 +154,7 @@ static LINK long with_cold_part(long x)
 	return leaf(a) + b;
 }
 
-/* Whether it sleeps or not, the way there and back is the same. */
+/* With -p the system call sleeps. Both calls take the same path in user mode. */
 static long syscall_number = SYS_getppid;
 
 static LINK long enters_kernel(long x)
@@ -251,7 +249,7 @@ static LINK long recurse(long n)
 	return recurse(n - 1) + a;
 }
 
-/* A call that never returns comes last: its return address lies after the function. */
+/* A call that never returns is the last instruction: its return address lies after the function. */
 static LINK __attribute__((noreturn)) void noreturn_callee(long x)
 {
 	sink = recurse(x);
@@ -383,9 +381,8 @@ static unsigned long ticks_per_second(void)
 
 /* Both ways to end take the same instructions, so that a few turns show all there is to see. */
 /*
- * Where time is counted in instructions, a timer keeps step with turns of equal
- * length and strikes at the same few of them again and again. This gets it out
- * of step.
+ * Waits for a different time in each turn. If time is counted in instructions and
+ * all turns are equally long, a timer may hit the same few instructions each time.
  */
 static LINK void idle(unsigned long turn)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Declarations that the links of the known chain share, see chain.c.
+ * Declarations that the functions of the known chain share, see chain.c.
  */
 #ifndef CHAIN_H
 #define CHAIN_H
 
-/* A function of its own for the compiler, whatever it could prove about it. */
+/* The compiler must not inline, clone or analyze the function. */
 #define LINK __attribute__((noipa))
 
 typedef long link_fn(long x);
@@ -20,14 +20,14 @@ extern link_fn after_lib, after_probe;
 long catches(link_end_fn *fn, long x);		/* chain-ARCH.S */
 _Noreturn void leaves(void);
 
-/* A value the compiler knows nothing about, so that work is really done. */
+/* Hides the value from the compiler, so that the program really computes with it. */
 static inline long opaque(long x)
 {
 	__asm__ volatile("" : "+r" (x));
 	return x;
 }
 
-/* What time is kept by: read in a few instructions. */
+/* The time in ticks, which takes only a few instructions to read. */
 static inline unsigned long ticks(void)
 {
 #ifdef __aarch64__
@@ -40,7 +40,7 @@ static inline unsigned long ticks(void)
 #endif
 }
 
-/* With a second argument of 0. What it returns is of no interest. */
+/* Makes a system call with a second argument of 0, and ignores the result. */
 static inline void system_call(long number, const void *argument)
 {
 #ifdef __aarch64__
@@ -56,7 +56,7 @@ static inline void system_call(long number, const void *argument)
 #endif
 }
 
-/* Memory that must exist: the frame cannot be optimised away. */
+/* Forces the memory at @p to exist: the compiler cannot optimise the frame away. */
 static inline void keep(void *p)
 {
 	__asm__ volatile("" : : "r" (p) : "memory");

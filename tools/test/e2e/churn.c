@@ -4,9 +4,9 @@
  *
  * churn MODE COUNT FILE [LIBRARY]: FILE is a program made by hostile.py
  * (libchain.so for `dlopen`), LIBRARY is libchain.so, for `storm`. COUNT is
- * milliseconds, for `spawn` and `fork` a number of processes, for `bomb` the
- * depth of a tree of them. Prints what was done; status 0 if the code computed
- * what it should.
+ * milliseconds. For `spawn` and `fork` it is a number of processes, for `bomb` the
+ * depth of a tree of processes. Prints the number of turns or processes. The status
+ * is 0 if the code computed the right results.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -50,7 +50,7 @@ static void *worker(void *image)
 	return NULL;
 }
 
-/* The section changes under code that runs in other threads. */
+/* Changes of the section while other threads run the code. */
 
 static void protnone(struct image *image, int fd)
 {
@@ -89,7 +89,7 @@ static void scribble(struct image *image, int fd)
 		image->section[seed % 96] ^= 1 << (seed >> 32) % 8;
 	}
 	usleep(500);
-	madvise(image->section, PAGE, MADV_DONTNEED);	/* as in the file again */
+	madvise(image->section, PAGE, MADV_DONTNEED);	/* restores the bytes of the file */
 	usleep(1000);
 }
 
@@ -101,7 +101,7 @@ static void header_gone(struct image *image, int fd)
 	usleep(3000);
 }
 
-/* The mapped pages are cut off the file: to touch them is SIGBUS. */
+/* Cuts the mapped pages off the file: an access to them then raises SIGBUS. */
 static void truncated(struct image *image, int fd)
 {
 	static char saved[PAGE];
@@ -124,7 +124,7 @@ static long change_section(long ms, void (*change)(struct image *, int))
 	long turns = 0, end = now_ms() + ms;
 	ssize_t len;
 
-	/* A copy, for one of the changes is to the file itself. */
+	/* Map a copy, because truncated() changes the file itself. */
 	while ((len = read(from, buf, sizeof(buf))) > 0)
 		if (write(fd, buf, len) != len)
 			err(1, "%s", copy);
@@ -141,7 +141,7 @@ static long change_section(long ms, void (*change)(struct image *, int))
 	return turns;
 }
 
-/* Code comes and goes. */
+/* Mappings of code come and go. */
 
 static void *map_loop(void *nr_turns)
 {
@@ -266,7 +266,7 @@ static long forks(long count)
 	return count;
 }
 
-/* A tree of processes, each with two children, all there at the same time. */
+/* Grows a tree of processes, each with two children. All exist at the same time. */
 static void grow(const struct image *image, long depth)
 {
 	pid_t children[2];
@@ -293,7 +293,7 @@ static long bomb(long depth)
 	return (2L << depth) - 1;
 }
 
-/* Kills processes at any time while they begin and the module scans them. */
+/* Kills processes at any time: while they begin, and while the module scans them. */
 static long killed(long ms)
 {
 	long turns = 0, end = now_ms() + ms;
@@ -302,7 +302,7 @@ static long killed(long ms)
 	for (; now_ms() < end; turns++) {
 		pid_t pid = turns % 2 ? start("10000") : fork_or_end();
 
-		/* A scan of it takes longer. */
+		/* Many mappings make a scan of the child longer. */
 		for (int i = 0; pid == 0; i++) {
 			struct image image = map_image(fd);
 
@@ -316,7 +316,7 @@ static long killed(long ms)
 	return turns;
 }
 
-/* All of it by the threads of one process, which ends in the middle of it. */
+/* All these changes by the threads of one process, which ends in the middle of them. */
 
 static void *move_loop(void *unused)
 {

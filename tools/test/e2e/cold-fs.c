@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * cold-fs - a file system with one file, of which some pages come late, or never
+ * cold-fs - a file system with one file; reads of some of its pages end late, or never
  *
- * cold-fs FILE START SIZE MS MOUNTPOINT: MOUNTPOINT/file is FILE, but that
- * what is read of SIZE bytes from START comes after MS milliseconds; 0: never.
+ * cold-fs FILE START SIZE MS MOUNTPOINT: MOUNTPOINT/file has the bytes of FILE. A
+ * read of the SIZE bytes from START ends after MS milliseconds. MS 0: it never ends.
  */
 #define _GNU_SOURCE
 #define FUSE_USE_VERSION 35
@@ -34,7 +34,7 @@ static void attributes(fuse_ino_t ino, struct stat *st)
 static void init(void *data, struct fuse_conn_info *conn)
 {
 	(void)data;
-	/* A page that is never answered must not block requests for other pages. */
+	/* Requests without an answer must not block requests for other pages. */
 	conn->max_background = 1000;
 	conn->congestion_threshold = 1000;
 	conn->max_read = PAGE;

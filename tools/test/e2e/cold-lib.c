@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Two thousand functions for a section of many pages, made by the Makefile: each has its turn. */
+/* Calls two thousand generated functions in turn. Their section has many pages. */
 
 __attribute__((noinline)) static long cold_leaf(long x)
 {
@@ -14,7 +14,7 @@ __attribute__((noinline, visibility("default"))) long cold_run(long x)
 {
 	static unsigned int next;
 
-	/* 2000 and 619 have no common divisor: each has its turn. */
+	/* 2000 and 619 have no common divisor, so all functions are called in turn. */
 	next = (next + 619) % 2000;
 	return cold_functions[next](x) + 1;
 }

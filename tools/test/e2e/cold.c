@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * cold - run code whose SFrame section is not in memory, or whose stack is odd memory
+ * cold - run code whose SFrame section is not in memory, or whose stack is special memory
  *
- * cold MODE MS LIBRARY: LIBRARY is libcold.so, or a copy that may be written.
- * Its stacks are cold_leaf, cold_N for some N, cold_run, worker, in each mode.
- * Prints how often the mode did what it does.
+ * cold MODE MS LIBRARY: LIBRARY is libcold.so, or a writable copy of it. In each
+ * mode the stacks are: cold_leaf, cold_N for some N, cold_run, worker. Prints the
+ * number of turns; a turn removes the pages again, in the modes that do so.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -36,7 +36,7 @@ static const char *path;
 static run_fn *run;
 static volatile bool stop;
 
-/* The whole pages of the library's section, and where they are in its file. */
+/* The pages that belong to the section of the library as a whole, and their file offset. */
 static struct {
 	char *start;
 	size_t size;
@@ -70,7 +70,7 @@ static int note_section(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-/* On a stack of its own. */
+/* Runs on a stack of its own, see thread(). */
 static void worker(void)
 {
 	volatile long x = 5;
@@ -98,7 +98,7 @@ static void pageout(void)
 		err(1, "MADV_PAGEOUT");
 }
 
-/* Out of the page tables, and out of the page cache, too. */
+/* Drops the section from the page tables and from the page cache. */
 static void drop(void)
 {
 	int fd = open(path, O_RDONLY);
@@ -109,7 +109,7 @@ static void drop(void)
 	close(fd);
 }
 
-/* Missing: a task that touches it waits for an answer of this process, which never comes. */
+/* Makes the section missing: a task that touches it waits for this process, without end. */
 static void never(void)
 {
 	struct uffdio_api api = { .api = UFFD_API };

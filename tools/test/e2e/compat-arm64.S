@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * As compat-x86_64.S: a 32-bit task that is busy for a while, then exit status 42. A whole file, ELF header first, for the
- * assembler of arm64 knows no 32-bit instructions.
+ * A 32-bit task that is busy for a while and exits with status 42, as compat-x86_64.S. The assembler of arm64 knows no
+ * 32-bit instructions, so this is the whole file as data, ELF header first.
  */
 	.set	ADDRESS, 0x10000
 	.text

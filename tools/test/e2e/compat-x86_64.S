@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A 32-bit task that is busy for a while: a chain of two calls, then exit status 42.
+ * A 32-bit task that is busy for a while, within two calls, and exits with status 42.
  */
 	.code32
 	.text

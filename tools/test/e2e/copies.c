@@ -3,22 +3,21 @@
  * copies - processes with private copies of one file, whose SFrame sections differ
  *
  * copies [-a] sync|defer MS FILE: FILE is the program `copied` of hostile.py. One
- * process keeps the section as it is in the file, and forks others that change
- * their own copy of it. Each samples itself while it runs the function `leaf`,
- * whose one row leads
+ * process keeps the section of the file, and forks others that change their own
+ * copy. Each process samples itself while it runs the function `leaf`. The only row
+ * of leaf leads:
  *
- *	intact:  to the place that it was called from;
- *	moved:   to a marker, two words further up, as the changed row says;
- *	garbage: nowhere.
+ *	intact:  to the caller of leaf;
+ *	moved:   to a marker two words further up: the row has been changed;
+ *	garbage: nowhere: the row has been overwritten.
  *
- * A stack may be cut short after the sampled address, for others come and go
- * with the module meanwhile. But the second frame must never be another
- * process's. The frame pointer is 0 in all of this, so that the kernel's own
- * unwinder finds no second frame.
+ * A stack may end after the sampled address, because the module may be unloaded
+ * meanwhile. But the second frame must never be that of another process. The frame
+ * pointer is always 0, so that the kernel's own unwinder finds no second frame.
  *
- * Prints how many stacks were whole and short, for each. Status 0 if none was
- * wrong, and each of the first two had some that were whole; or none of them,
- * if the module may be absent all the time (-a).
+ * Prints the number of whole and short stacks of each kind. The status is 0 if no
+ * stack was wrong, and if intact and moved both had whole stacks. With -a the module
+ * may be absent all the time, and no whole stack is needed.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -44,8 +43,8 @@ enum kind { INTACT, MOVED, GARBAGE, NR_KINDS };
 static const char *const names[] = { "intact", "moved", "garbage" };
 
 /*
- * The row of leaf, as hostile.py writes it: start, info, words, of which the first says
- * where the CFA is. On arm64 leaf is said to have saved its return address.
+ * The row of leaf, as hostile.py writes it: start, info, words. The first word is the CFA
+ * offset. On arm64 the row has a saved return address, although leaf saves none.
  */
 #ifdef __x86_64__
 static const size_t row_at = 28 + 2 * 16 + 16 + 5;
@@ -57,7 +56,7 @@ static const unsigned char leaf_row[] = { 0, 5, 16, 0xf8 };
 static const unsigned char moved_cfa = 32;
 #endif
 
-/* Of all processes. */
+/* The results of all processes, in shared memory. */
 static struct tally {
 	unsigned long	whole, shorter;
 } *tally;
@@ -67,8 +66,8 @@ static bool deferred;
 static struct perf_event_mmap_page *ring;
 
 /*
- * Calls leaf(7) NR times with the frame pointer 0 and the marker in the two words above the
- * return address, which is leaf_returns.
+ * Calls leaf(7) NR times with the frame pointer 0. The return address is leaf_returns, and
+ * the two words above it are the marker.
  */
 long call_leaf(code_fn *leaf, const void *marker, long nr);
 extern const char leaf_returns[];
@@ -108,7 +107,7 @@ __asm__(".text\n"
 	"1:		stp	x20, x20, [sp, #-16]!\n"
 	"		stp	x22, x22, [sp, #-16]!\n"
 	"		mov	x0, #7\n"
-	"		mov	x30, x22\n"	/* not after a call: it alone leads nowhere */
+	"		mov	x30, x22\n"	/* not after a call: proves nothing */
 	"		br	x19\n"
 	".globl leaf_returns\n"		/* else ld 2.44 takes another address */
 	"leaf_returns:	add	sp, sp, #32\n"
@@ -130,7 +129,7 @@ static void sample_me(void)
 		.sample_type = PERF_SAMPLE_CALLCHAIN,
 		.exclude_kernel = 1,
 		.exclude_callchain_kernel = 1,
-		/* defer_callchain and defer_output; older headers do not know them. */
+		/* Sets defer_callchain and defer_output, which older headers lack. */
 		.__reserved_1 = deferred ? 3 : 0,
 	};
 	int fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
@@ -183,10 +182,10 @@ static void judge_all(enum kind kind)
 			errx(1, "a record of %d bytes", header.size);
 		copy_out(record, at, header.size);
 		at += header.size;
-		/* The number of frames is followed by a mark, unless they were deferred, */
+		/* A stack of a sample is: number of entries, PERF_CONTEXT_USER, frames. */
 		if (header.type == PERF_RECORD_SAMPLE && body[0] && body[1] == PERF_CONTEXT_USER)
 			judge(kind, body + 2, body[0] - 1);
-		/* or comes after a cookie. */
+		/* A deferred stack is: cookie, number of frames, frames. */
 		if (header.type == CALLCHAIN_DEFERRED)
 			judge(kind, body + 2, body[1]);
 	}
@@ -207,7 +206,7 @@ static long now_ms(void)
 	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Before leaf runs in here: rows that have been looked up are cached. */
+/* Called before leaf runs in this process: rows that were looked up are cached. */
 static void change_copy(enum kind kind)
 {
 	if (mprotect(image.section, PAGE, PROT_READ | PROT_WRITE))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The code that hostile.py puts after a section: it is loaded 0x1000 bytes after the section's start, where the
- * sections of section_cases.c describe two functions, at +0 and +0x40. No libc, no data; runs for as many
- * milliseconds of processor time as the first argument says, and exits with status 42 if all went well.
+ * The code of the programs of hostile.py. It is loaded 0x1000 bytes after the start of the section. The sections of
+ * section_cases.c describe two functions there, at +0 and +0x40. The code needs no libc and no data. It runs for
+ * argv[1] milliseconds of processor time, and exits with status 42 on success.
  */
 	.text
 	.globl	_start

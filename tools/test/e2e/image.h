@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The programs that hostile.py writes, mapped: three pages, with code that can be called.
+ * Maps a program of hostile.py: three pages, with code that can be called.
  */
 #ifndef IMAGE_H
 #define IMAGE_H
@@ -21,13 +21,13 @@ struct image {
 	char *code;
 };
 
-/* Maps a page of a file at an address, privately; ends the program if it cannot. */
+/* Maps a page of a file privately at an address. Ends the program on failure. */
 void place(int fd, char *at, int prot, long offset);
 
 struct image map_image(int fd);
 void unmap_image(const struct image *image);
 
-/* Calls the code; ends the program if it computes something else than it did. */
+/* Calls the code. Ends the program if the result is not the expected one. */
 void call_image(const struct image *image, int turns);
 
 #endif /* IMAGE_H */

@@ -4,14 +4,14 @@
  *
  * signals MS LIBRARY OTHER
  *
- * Each function is called from one place. Some call libc or the vDSO, some are
- * in one of two libraries, which come and go at the same addresses: this file
- * with ROOM defined, which is where they differ. Prints what guest-signals.sh
- * judges by, and what nobody had to unwind for:
+ * Each function is called from one place. Some functions call libc or the vDSO.
+ * Others are in two libraries that are loaded in turn at the same addresses. Both
+ * libraries are this file, with different values of ROOM. The program prints facts
+ * by which verify.py judges the stacks. None of them comes from an unwinder:
  *
- *	returns FUNCTION ADDRESS	as its caller passed it
- *	interrupted ADDRESS		as the kernel passed it to a handler
- *	trampoline ADDRESS		in the code that a handler returns to, or just after it
+ *	returns FUNCTION ADDRESS	the return address that the caller passed
+ *	interrupted ADDRESS		the address that the kernel passed to a handler
+ *	trampoline ADDRESS		an address of the code that a handler returns to, or its end
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -27,7 +27,7 @@
 #include <unistd.h>
 #include "chain.h"
 
-/* Above them arm64 has the signature of a return address. */
+/* On arm64 the higher bits have the signature of a return address. */
 #define ADDRESS(ra) ((ra) & ((1UL << 48) - 1))
 
 struct function {
@@ -35,10 +35,10 @@ struct function {
 	volatile unsigned long returns;
 };
 
-/* The linker calls the ends of the section so. */
+/* The linker defines these names for the start and the end of the section. */
 extern struct function __start_functions[], __stop_functions[];
 
-/* On arm64 the builtin would give leaf functions a frame, which are not to have one. */
+/* On arm64 the builtin would give a frame to leaf functions, which must have none. */
 #ifdef __aarch64__
 #define RETURNS() ({ unsigned long ra; __asm__ volatile("mov %0, x30" : "=r" (ra)); ra; })
 #else
@@ -51,7 +51,7 @@ extern struct function __start_functions[], __stop_functions[];
 	this.returns = RETURNS();					\
 } while (0)
 
-/* Where the functions of this program, or library, return to. */
+/* Prints the return addresses of the functions of this program or library. */
 LINK void tell(void)
 {
 	struct function *f;
@@ -158,7 +158,7 @@ static LINK long no_frame(long x)
 	return opaque(x) * 3;
 }
 
-/* A frame, but no call: on arm64 the return address stays in its register. */
+/* Has a frame, but makes no call: on arm64 the return address stays in its register. */
 static LINK long no_call(long x)
 {
 	volatile long a[40];
@@ -328,7 +328,7 @@ int main(int argc, char **argv)
 		pthread_t one = threads[random() % NR_THREADS];
 		int which = random() % 3;
 
-		/* With both, one handler interrupts the other in its first instruction. */
+		/* With both signals, one handler interrupts the other at its first instruction. */
 		if (which != 0)
 			pthread_kill(one, SIGUSR1);
 		if (which != 1)
