@@ -1,10 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Make programs whose SFrame section is right, or nearly, and as costly to search as can be: costly.py ARCH CODE OUTDIR
+"""Make programs whose SFrame section is as costly to search as possible: costly.py ARCH CODE OUTDIR
 
-The code is that of hostile-ARCH.S, of which every instruction is described. OUTDIR/table lists the programs, one a line:
-NAME REASON..., with the reasons for which its walks end, sorted, and no others. A row that was found is found at once
-the next time, so each address of `rows-12288` is looked up at full cost, once; what is not found, each time.
+The sections are sound, or nearly. The code is that of hostile-ARCH.S, with a row for every instruction.
+
+OUTDIR/table has a line "NAME REASON..." for each program: all reasons for which its walks end, sorted. The rule
+cache keeps a row that was found. So each address of `rows-12288` is looked up at full cost only once. An address without
+a row is looked up at full cost each time.
 """
 import os
 import struct
@@ -13,17 +15,17 @@ import sys
 import hostile
 from hostile import CODE, CODE_AT, PAGE, PT_GNU_SFRAME, PT_GNU_STACK, PT_LOAD, R, X, attribute, segment
 
-MOST_ROWS = 65535                       # that V3 can say
+MOST_ROWS = 65535                       # the most that V3 can express
 NR_FDES = 1000000
-START = 0x80                            # in the code: its entry point, the outermost function
+START = 0x80                            # offset in the code of the entry point, the outermost function
 SECTION = 0x100000                      # address, above the code
 ROW_OUTERMOST = b'\x00'
-# Of ELF's machine: the function's return, and the first instruction of `milliseconds`
+# By ELF machine: the return of the function, and the first instruction of `milliseconds`
 MARKS = {62: (b'\xc3', b'\xb8\xe4\0\0\0'), 183: (b'\xc0\x03\x5f\xd6', b'\x28\x0e\x80\xd2')}
 
 
 def elf(code, section):
-    """CODE is at CODE, with hostile-ARCH.S at its end."""
+    """The program: @code is loaded at CODE; its last page is hostile-ARCH.S."""
     section_at = (CODE_AT + len(code) + PAGE - 1) // PAGE * PAGE
     headers = [
         segment(PT_LOAD, R, 0, 0, PAGE),
@@ -39,7 +41,7 @@ def elf(code, section):
 
 def code_rows(code):
     """The row of each address of hostile-ARCH.S: its info byte and its words."""
-    # The function has three: at its start, as all others; after push or stp; and after mov, up to pop or ldp.
+    # The function has three rows: at its start, as all functions; after push or stp; and from mov to pop or ldp.
     (_, usual), (pushed, at_pushed), (moved, at_moved) = ((row[0], row[1:]) for row in hostile.arch.rows)
     ret, milliseconds = (code.index(c) for c in MARKS[hostile.arch.machine])
     rows = [usual] * len(code)
@@ -56,7 +58,7 @@ def header(version, flags, nr_fdes, fre_len):
 
 
 def one_function(code, version, nr_rows):
-    """One function with a row for each address, as small as rows are; hostile-ARCH.S is described by the last of them."""
+    """One function with a row for each address. Rows are as small as can be. The last ones describe hostile-ARCH.S."""
     last = code_rows(code)
     first = (nr_rows - 1) // PAGE * PAGE
     rows = [ROW_OUTERMOST] * first + last + [ROW_OUTERMOST] * (PAGE - len(last))
@@ -70,14 +72,14 @@ def one_function(code, version, nr_rows):
 
 
 def functions_of(code):
-    """(start, size, rows) of a few functions that describe hostile-ARCH.S: of each change of its rows"""
+    """(start, size, row) of functions that describe hostile-ARCH.S; each change of the row begins a function"""
     rows = code_rows(code)
     starts = [i for i in range(len(rows)) if i == 0 or rows[i] != rows[i - 1]]
     return [(start, end - start, rows[start]) for start, end in zip(starts, starts[1:] + [len(rows)])]
 
 
 def many_functions(code, flags=5, known=True, size=16):
-    """A million functions, half of them below the code and half above; KNOWN: and those of the code"""
+    """A million functions, half of them before the code and half after it. With KNOWN, the code is described, too."""
     fres = attribute(1) + b'\x00' + ROW_OUTERMOST
     functions = [(CODE - 16 * i, size, 0) for i in range(NR_FDES // 2, 0, -1)]
     for start, length, row in functions_of(code) if known else ():
@@ -90,14 +92,14 @@ def many_functions(code, flags=5, known=True, size=16):
 
 
 def same_starts(code):
-    """A million empty functions where the code starts: a search finds the last of them, then steps back over the others."""
+    """A million empty functions at the start of the code: a search finds the last, then steps back over the others."""
     fdes = b''.join(struct.pack('<qII', CODE - (SECTION + 28 + 16 * i), 0, 0) for i in range(NR_FDES))
     return elf(code.ljust(PAGE, b'\xcc'), header(3, 5, NR_FDES, 7) + fdes + attribute(1) + b'\x00' + ROW_OUTERMOST)
 
 
 def programs(code):
     for version in 2, 3:
-        # The budget pays for the rows of one look-up, but not of two; and not for all that a function can have.
+        # The budget pays for 12288 rows in one look-up, but not in two. It does not pay for 65535 rows.
         yield f'rows-12288-v{version}', 'budget complete', one_function(code, version, 3 * PAGE)
         yield f'rows-65535-v{version}', 'budget', one_function(code, version, MOST_ROWS)
     yield 'fdes-million', 'complete', many_functions(code)

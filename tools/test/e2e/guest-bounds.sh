@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# shellcheck disable=SC2154 # what guest.sh sets
+# shellcheck disable=SC2154 # guest.sh sets the variables
 #
-# guest-bounds.sh - part of guest.sh: what a walk costs at most, with sections made to cost much (costly.py)
+# guest-bounds.sh - part of guest.sh: the largest cost of a walk, with costly sections (costly.py)
 
 ns_per_instruction=2		# tools/vm --icount
 
-# The program calls the kernel every so many instructions, always the same: the time between two samples, in ns.
+# Prints the median time between two samples, in ns. The program makes system calls at equal distances in instructions.
 time_of_sample() {	# time_of_sample NAME
 	perf record -q -B -e raw_syscalls:sys_enter --call-graph=fp -o "$scratch/data" "$scratch/costly/$1" 200 >&2
 	[ $? = 42 ] || return
@@ -15,16 +15,16 @@ time_of_sample() {	# time_of_sample NAME
 		sort -n | awk '{ all[NR] = $1 } END { print all[int((NR + 1) / 2)] }'
 }
 
-# The reasons for which walks ended, since the snapshot, but for those at the start of a program.
+# Prints the stop reasons since the snapshot, except those at the start of a program.
 reasons() { grown '^stop[.]' | sed 's/^stop[.]//; s/ .*//' | grep -vxE 'exec|unscanned|section-fault' | sort | xargs; }
 
 bounds() {	# bounds MOST: instructions
 	local name expected got off on cost least
 	check 'module loads' modprobe sframe_unwind || exit
-	# On a disk of its own, and read: a look-up touches twenty pages, and each may be late on a host that is busy.
+	# Copy the programs to the guest's disk and read them: a busy host may bring in the pages of a section late.
 	cp -r costly "$scratch/"
 	cat "$scratch/costly"/* >/dev/null
-	# Once for nothing: the first run of everything in a fresh machine is not like the others.
+	# One run is not measured: the first run in a fresh machine differs from later runs.
 	time_of_sample fdes-million >/dev/null
 	while read -r name expected; do
 		echo 0 >"$parameters/enabled"
@@ -38,7 +38,7 @@ bounds() {	# bounds MOST: instructions
 		echo "     $name: a walk costs $cost instructions"
 		check "$name: walks end as $expected ($got)" test "$got" = "$expected"
 		check "$name: nothing is wrong with the section" no_defect
-		# Where most walks find in the cache what there is, next to nothing.
+		# If rows are found, most walks find them in the cache and cost little: only a lower bound for noise.
 		least=-1000
 		[[ $expected != budget ]] || least=1000
 		check "$name: at most $1 instructions" test "$cost" -gt $least -a "$cost" -le "$1"

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# guest-bpf.sh - stacks taken by BPF programs, and at tracepoints, uprobes and uretprobes, of the program with a known
-# chain: recorded here, judged on the host; part of guest.sh
+# guest-bpf.sh - part of guest.sh: stacks of ./chain taken by BPF programs, and at tracepoints, uprobes and uretprobes.
+# The guest records them, and the host judges them.
 #
-# shellcheck disable=SC2154 # scratch is guest.sh's
+# shellcheck disable=SC2154 # guest.sh sets scratch
 
-# All are on the stack at the system call, or up to it. recurse calls itself; tail_calls ends by jumping to tail_called,
-# which so returns for both; what noreturn_callee calls never returns to it.
+# These functions are on the stack at the system call or before it. recurse calls itself. tail_calls ends with a jump to
+# tail_called, which then returns for both. No call returns to noreturn_callee.
 returning=(first frame_over_64k all_pushes after_lib tail_calls tail_called noreturn_callee recurse nested_parent
 	frame_pointer shrink_wrapped enters_kernel)
 
@@ -15,7 +15,7 @@ offset_of() {	# offset_of FUNCTION
 	nm "$dir/chain" | awk -v name="$1" '$3 == name { print "0x" $1 }'
 }
 
-# The process's mappings, as perf script prints them.
+# Prints the mappings of the process in the format of perf script.
 mappings() {
 	local span access offset path
 	while read -r span access offset _ _ path; do
@@ -25,12 +25,12 @@ mappings() {
 	done <"/proc/$pid/maps"
 }
 
-# Removing a uretprobe waits until each pending one has been pending for a tenth of a second in which its task hit no
-# other (ri_timer() in 7.2's kernel/events/uprobes.c): with twelve of them that is a turn of the program, again and
-# again. So what takes stacks ends while the program is stopped.
+# The kernel removes a uretprobe only after each pending one has been pending for a tenth of a second in which its task
+# hit no other (ri_timer() in kernel/events/uprobes.c of 7.2). With twelve uretprobes that may take many turns of the
+# program. So the program is stopped before perf or the BPF program ends.
 #
-# All that perf can sample, in one recording: so all uretprobes are pending in all of them. At some thousands of samples a
-# second an emulated processor on a busy host has time for nothing else.
+# One recording has all events that perf can sample, so that all uretprobes are pending in all samples. The rate is low,
+# because some thousand samples a second fill an emulated processor on a busy host.
 by_perf() {	# by_perf WAY
 	check "$version $1: perf record" perf record -q -B -p "$pid" --call-graph="sframe,$1" -m 4M -o "$scratch/data" \
 		-e cpu-clock/freq=599/ -e sched:sched_switch -e syscalls:sys_enter_nanosleep -e 'sfu:*' -- \
@@ -39,12 +39,12 @@ by_perf() {	# by_perf WAY
 	keep_recording "$data/$version.$1.data"
 	{
 		printf '%s=50\n' cpu-clock sched:sched_switch syscalls:sys_enter_nanosleep sfu:leaf
-		# A function that longjmp() leaves does not return.
+		# longjmp() leaves noreturn_callee, which never returns.
 		printf 'sfu:%s_return=50\n' "${returning[@]}" | grep -v noreturn
 	} >"$data/$version.$1.events"
 }
 
-# By both helpers, from each kind of program.
+# Takes stacks by both BPF helpers, in each kind of BPF program.
 by_bpf() {
 	local event name=$data/$version.bpf
 	mappings >"$name.txt"
@@ -65,10 +65,10 @@ by_bpf() {
 		{tracepoint,uprobe,uretprobe,clock}{,} >"$name.events"
 }
 
-# A program of bpftrace that interrupts another one spoils its stack: those that could are apart.
+# A bpftrace program that interrupts another one spoils the stack of the other. Such programs run one after the other.
 by_bpftrace() {
 	local name=$data/$version.bpftrace take probes
-	# shellcheck disable=SC2016 # not ours
+	# shellcheck disable=SC2016 # bpftrace expands these names
 	take='/pid == '$pid'/ { printf("chain %d/%d %llu.%09llu: %s:\n%s%s\n", pid, tid, nsecs / 1000000000,
 		nsecs % 1000000000, probe, kstack(raw), ustack(raw)); @n++ }'
 	mappings >"$name.txt"
@@ -107,7 +107,7 @@ bpf() {	# bpf DATA
 		for way in $(ways); do
 			by_perf "$way"
 		done
-		# From here on it is this that keeps the uretprobes pending.
+		# From here on perf stat keeps the uretprobes pending.
 		perf stat -p "$pid" -e 'sfu:*' sleep 1000 2>/dev/null &
 		stat=$!
 		by_bpf

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # guest.sh sets scratch
 #
-# guest-cold.sh - sections whose pages are not in memory, and stacks in odd memory; see cold.c
+# guest-cold.sh - part of guest.sh: sections whose pages are not in memory, and stacks in special memory; see cold.c
 
 # sample_cold WAY MODE MS LIBRARY: sets turns, whole, short and wrong
 sample_cold() {
@@ -35,9 +35,9 @@ unaffected() {	# unaffected WHAT
 	check "$1: no wrong stack" test "$wrong" = 0
 }
 
-# A turn takes the pages away, and a sample that misses one requests it. If it has to be read, the scan is repeated after
-# a tick or two, of 4 ms: at 2000 Hz, eight samples each.
-costs_few() {	# costs_few WHAT SAMPLES: at most so many short stacks a turn
+# Each turn removes the pages. A sample that misses a page requests a scan, which brings the page in. If the page has to
+# be read, the scan is repeated after one or two ticks of 4 ms. At 2000 Hz a tick has eight samples.
+costs_few() {	# costs_few WHAT SAMPLES: at most SAMPLES short stacks a turn
 	check "$1: most stacks are whole" test "$whole" -gt "$short"
 	check "$1: at most $2 samples each time" test "$short" -le $(($2 * turns))
 }
@@ -46,7 +46,7 @@ cold_way() {	# cold_way WAY
 	local way=$1 library=$scratch/libcold.so first size
 	cp ./libcold.so "$library"
 	cp ./libcold.so /dev/shm/libcold.so
-	# The kernel does not reclaim a page that it has to write first.
+	# The kernel does not reclaim dirty pages, so write them first.
 	sync
 
 	sample_cold "$way" plain 1000 "$library"
@@ -65,7 +65,7 @@ cold_way() {	# cold_way WAY
 	unaffected "$way stack in secret memory"
 	check "$way stack in secret memory: all stacks are whole" test "$whole" -gt 30 -a "$short" = 0
 
-	# The deferred way reads memory in the task itself, which then waits and can only be killed.
+	# Deferred stacks are not tested here: the task itself would read the memory, and wait without end.
 	[ "$way" = sync ] || return 0
 	sample_cold "$way" never 1500 /dev/shm/libcold.so
 	unaffected "$way userfaultfd that never answers"
@@ -92,7 +92,7 @@ cold() {	# cold "START SIZE": the whole pages of libcold.so's section
 	for way in $(ways); do
 		cold_way "$way"
 	done
-	# No scan is running any more, although some pages were never answered.
+	# No scan may still run, although some reads of pages never ended.
 	check 'module unloads' timeout 20 rmmod sframe_unwind
 	pkill cold-fs
 	check 'kernel log' log_is_clean

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
-# shellcheck disable=SC2016,SC2154 # what make expands; guest.sh sets scratch
+# shellcheck disable=SC2016,SC2154 # make expands these names; guest.sh sets scratch
 #
-# guest-events.sh - machines full of processes that have just begun
+# guest-events.sh - part of guest.sh: new processes, and processes that run when the module is loaded
 
 # Each process gets a library with a section, because Debian's programs have none to scan.
 events_preload=$PWD/v3/libchain.so
@@ -30,8 +30,8 @@ shell_script() {
 	echo "     $n characters"
 }
 
-# Samples that a process loses because its code is not scanned yet. Only samples in user mode can be lost.
-few_are_lost() {	# few_are_lost WHAT LIMIT: one in LIMIT at most
+# Limits the walks that end in code that is not scanned yet. Only samples in user mode can end there.
+few_are_lost() {	# few_are_lost WHAT LIMIT: at most one walk in LIMIT
 	is_counted stop.unscanned && grown '^(walks|stop[.]unscanned)' | awk -v what="$1" -v limit="$2" '
 		$1 == "walks" { walks = $2 } $1 == "stop.unscanned" { lost = $2 }
 		END { printf "     %s: %d of %d walks ended in code that was not scanned: %.2f %%\n", what, lost, walks, 100 * lost / (walks ? walks : 1)
@@ -45,16 +45,17 @@ record_events() {	# record_events WAY JOB
 	show_grown "$1 $2" '^(walks|stop|declined|scan|section|map)'
 }
 
-# By the traced walks, of which there are LEAST; shows them if that is not so. A timer that is late takes two samples in
-# one interrupt, of the same instruction.
+# Checks that at least LEAST walks were traced, and that each process has them at one instruction only: a late timer takes
+# two samples in one interrupt. Prints the trace on failure.
 one_each() {	# one_each LEAST
 	local trace=/sys/kernel/tracing/trace
 	awk -v least="$1" '/sfu_walk/ { n++; if ($1 in at && at[$1] != $6) twice++; at[$1] = $6 }
 		END { exit n < least || twice }' $trace || { grep -v '^#' $trace; false; }
 }
 
-# The module has not seen them before. Each has one thread, which is sampled in user mode, and a program that is in memory. One
-# processor: of two, one may hold a page of the section, with a fault there, for which a scan on the other does not wait.
+# The processes start before the module is loaded. Each has one thread, and its program is in memory. Only user mode is
+# sampled. The machine has one processor: on two, a page fault on one processor may hold a page of the section, and a
+# scan on the other processor does not wait for the page.
 already_running() {	# already_running WAY
 	local i pids=()
 	rmmod sframe_unwind

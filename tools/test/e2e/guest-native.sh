@@ -1,16 +1,16 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# guest-native.sh - part of guest.sh: this machine's own compiler and kernel headers, and the steps of README.md
+# guest-native.sh - part of guest.sh: the steps of README.md, with this machine's own compiler and kernel headers
 #
-# shellcheck disable=SC2154 # guest.sh sets what is not set here
+# shellcheck disable=SC2154 # guest.sh sets the variables
 
 native() {
 	local share=$PWD project=$scratch/project
 	mkdir "$project"
 	tar -C "$project" -xf project.tar
 	cd "$project" || exit
-	# The laboratory has installed the module and the tools.
+	# The laboratory has already installed the module and the tools: uninstall them first.
 	check 'make uninstall' make -s uninstall
 	check 'nothing is left of it' test "$(modprobe -n sframe_unwind 2>&1; command -v sframectl)" = \
 		"modprobe: FATAL: Module sframe_unwind not found in directory /lib/modules/$(uname -r)"

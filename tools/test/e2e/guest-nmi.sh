@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# shellcheck disable=SC2154 # what guest.sh sets
+# shellcheck disable=SC2154 # guest.sh sets the variables
 #
-# guest-nmi.sh - part of guest.sh: stacks taken in NMIs, which tools/test/nmi makes
+# guest-nmi.sh - part of guest.sh: stacks taken in NMIs; tools/test/nmi sends the NMIs
 
 nmi_module=./nmi_sampler-$(uname -r).ko
 tracing=/sys/kernel/tracing
 
-# Where the user's registers or memory are not to be had (see nmi_sampler.c), nothing can be expected.
+# If the registers or the memory of user mode are not available (see nmi_sampler.c), the hit says nothing about a stack.
 known='hit < 2'
 
 sample_nmis() {	# sample_nmis FILTER DATA ARG...
@@ -16,18 +16,18 @@ sample_nmis() {	# sample_nmis FILTER DATA ARG...
 	perf record -q -B -m 4M -e nmi_sampler:nmi --filter "$filter" --call-graph=sframe,sync -o "$data" "$@"
 }
 
-hits() {	# hits DATA: "user|kernel|... NUMBER" of each kind, of the program
+hits() {	# hits DATA: prints "user|kernel|... NUMBER", the hits of each kind in ./chain
 	perf script -i "$1" -F comm,trace 2>/dev/null |
 		awk '$1 == "chain" { sub(/.*hit=/, ""); count[$1]++ } END { for (kind in count) print kind, count[kind] }'
 }
 
-# The tracepoint's own record says in which context the walk was.
+# The flags of a trace record give the context of the walk.
 trace_walks() {	# trace_walks 1|0
 	[ "$1" = 0 ] || echo >"$tracing/trace"
 	echo "$1" >"$tracing/events/sframe_unwind/sfu_walk/enable"
 }
 
-# switch: the scheduler's, with interrupts off; task: on the way back to user mode
+# switch: in the scheduler, with interrupts off; task: on the way back to user mode
 nr_walks_in() {	# nr_walks_in nmi|irq|switch|task...
 	awk -v wanted=" $* " '/ sfu_walk: / {
 			match($0, /\] [^ ]+ /)
@@ -38,7 +38,7 @@ nr_walks_in() {	# nr_walks_in nmi|irq|switch|task...
 		END { print count + 0 }' "$tracing/trace"
 }
 
-# ---- at every instruction: instructions are time, and the timer's NMI strikes where the timer does -------------
+# ---- at every instruction: time is counted in instructions, and the timer's NMI may come at any of them ---------
 
 nmi_everywhere() {	# nmi_everywhere SECONDS DATA
 	check 'module loads' modprobe sframe_unwind || exit
@@ -53,7 +53,7 @@ nmi_everywhere() {	# nmi_everywhere SECONDS DATA
 	check 'kernel log' log_is_clean
 }
 
-# Likewise, without that module: by the PMU of arm64.
+# The same with the NMIs of arm64's PMU, without nmi_sampler.
 nmi_of_pmu() {	# nmi_of_pmu SECONDS DATA
 	local version
 	check "the PMU's interrupts are NMIs" sh -c 'dmesg | grep -q "hw perfevents: .*using NMIs"'
@@ -76,8 +76,8 @@ nmi_of_pmu() {	# nmi_of_pmu SECONDS DATA
 
 # ---- at any time: from another processor ------------------------------------------------------------------------
 
-# A process of which the module has seen no event, sampled only by NMIs. If an NMI hits user code, the process itself is
-# made to scan, before its next instruction; else a worker scans.
+# Samples a process only by NMIs, without an event before. If an NMI hits user code, the process itself scans before its
+# next instruction; else a worker scans.
 nmi_learns() {	# nmi_learns user|kernel FILTER PID
 	snapshot
 	trace_walks 1
@@ -92,7 +92,7 @@ nmi_learns() {	# nmi_learns user|kernel FILTER PID
 	check "$1 mode hit: frames were found" test -n "$(grown '^frames.sframe')"
 }
 
-start_load() {	# programs to sample, and what makes maps come and go; perf and the module go first
+start_load() {	# programs to sample, and programs that change maps; perf and the module have a higher priority
 	load=()
 	for _ in 1 2; do
 		nice -n 5 ./v3/chain -s 100000 >/dev/null &
@@ -124,7 +124,7 @@ hits_of_both() {	# hits_of_both DATA: more than a hundred in each mode
 	hits "$1" | awk '{ print "     hit " $0; count[$1] = $2 } END { exit !(count["user"] > 100 && count["kernel"] > 100) }'
 }
 
-# The same processes by interrupt, at each switch, deferred, and, once all of these have begun, by NMI for SECONDS.
+# Samples processes by interrupt, at each switch and deferred. Once all of these have walks, samples by NMI, too.
 nmi_busy() {	# nmi_busy SECONDS DATA
 	local samplers=() contexts=(irq switch) dir=$scratch/busy way
 	mkdir -p "$dir"
@@ -159,7 +159,7 @@ nmi_busy() {	# nmi_busy SECONDS DATA
 	check 'busy: stop reasons sum to walks' reasons_sum_to_walks
 }
 
-# The module goes while NMIs come.
+# Unloads and loads the module while NMIs come.
 nmi_cycles() {	# nmi_cycles COUNT
 	local i sampler failed=0 walked=0
 	start_load

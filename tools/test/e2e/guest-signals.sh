@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # guest.sh sets scratch
 #
-# guest-signals.sh - stacks through signal handlers, the vDSO and libraries that come and go (signals.c): recorded here,
-# judged on the host
+# guest-signals.sh - part of guest.sh: stacks through signal handlers, the vDSO and libraries that come and go, see
+# signals.c. The guest records them, and the host judges them.
 
 # Prints "setup START END" of each kernel function that sets up a handler.
 setup_functions() {
@@ -19,7 +19,7 @@ record_signals() {	# record_signals WAY DIR DATA
 	check "record $dir $1" test $? = 0
 	show_grown "$dir $1" '^(walks|stop|frames)'
 	setup_functions >>"$name.facts"
-	# The symbols are those of this machine's objects.
+	# Only this machine has the objects with the symbols.
 	perf script -i "$scratch/data" --no-inline -F comm,tid,ip,sym,dso >"$name.stacks" 2>/dev/null
 }
 
@@ -30,7 +30,7 @@ signals() {	# signals MS DATA
 	for way in $(ways); do
 		for dir in v*/signals; do
 			dir=${dir%/signals}
-			# Libraries come and go: not from the host's disk, which may be slow.
+			# Copy the libraries, which are loaded again and again: the host's disk may be slow.
 			mkdir -p "$scratch/$dir"
 			cp "$dir"/{signals,library.so,other-library.so} "$scratch/$dir/"
 			record_signals "$way" "$dir" "$2"

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# guest-storm.sh - everything at the same time, sampled without a pause: see storm, at the end
+# guest-storm.sh - part of guest.sh: all operations at the same time, sampled without a pause; see storm() at the end
 #
-# shellcheck disable=SC2154 # guest.sh sets what is not set here
+# shellcheck disable=SC2154 # guest.sh sets the variables
 
 storm_dir=/var/tmp/storm
 kmemleak=/sys/kernel/debug/kmemleak
@@ -12,10 +12,10 @@ progress() { printf '     %4d s: %s\n' "$SECONDS" "$*"; }
 
 # ---- sampling -------------------------------------------------------------------------------------------------
 
-# Samples a second on each processor, all the time. At some thousands more an emulated one does nothing else: see burst().
+# Prints the samples per second on each processor. Some thousands more would fill an emulated processor: see burst().
 rate() { if [ -e $kmemleak ]; then echo 1000; else echo 3000; fi; }
 
-# The event that samples. On arm64 the PMU's interrupt is an NMI on the debug kernel; Debian's kernels have no NMIs.
+# Prints the event to sample by. On arm64 the debug kernel has NMIs by the PMU; Debian's kernels have no NMIs.
 has_nmis() { grep -q 'gicv3_pseudo_nmi=1' /proc/cmdline; }
 event() { if has_nmis; then echo cycles; else echo cpu-clock; fi; }
 
@@ -27,7 +27,7 @@ stacks_in_nmis() {
 	[ "$(nr_walks_in nmi)" -gt 100 ]
 }
 
-# Our wrapper wants the module to be there.
+# Prints the kernel's own mode: the perf wrapper needs the module for sframe.
 kernels_way() { if [ "$1" = sync ]; then echo fp; else echo fp,defer; fi; }
 
 record() {	# record WAY: all processors, whether the module is there or not
@@ -35,18 +35,18 @@ record() {	# record WAY: all processors, whether the module is there or not
 	sampler=$!
 }
 
-# More of them, for a moment: as long as an emulated processor stands it. At `-F max`, which is 100,000, it stands still.
+# Samples at a higher rate for a moment. At `-F max`, which is 100,000, an emulated processor makes no progress.
 burst() {	# burst WAY
 	perf record -q -B -a -e "$(event)" -F $((5 * $(rate))) -m 4M --call-graph="$(kernels_way "$1")" -o /dev/null -- sleep 0.5 &&
 		sleep 5.5
 }
 
-# ---- what is going on -----------------------------------------------------------------------------------------
+# ---- the load --------------------------------------------------------------------------------------------------
 
-# keep COMMAND...: over and over until the storm is over; it must succeed
+# keep COMMAND...: runs COMMAND again and again until the storm is over; COMMAND must succeed each time
 keep() {
 	local output=$storm_dir/output.$BASHPID
-	# The module has to come and go, too.
+	# A lower priority leaves time to load and unload the module.
 	renice -n 10 $BASHPID >/dev/null
 	while [ ! -e "$storm_dir/over" ]; do
 		"$@" >"$output" 2>&1 || echo "$* ended with status $?: $(cat "$output")" >>"$storm_dir/failed"
@@ -54,7 +54,7 @@ keep() {
 	done
 }
 
-# The same path is another file in here; the processes end with the first of them.
+# In the mount namespace a path is another file. The first process of the PID namespace ends the others.
 in_namespaces() {
 	unshare --mount --pid --fork --mount-proc bash -c '
 		mount --bind v3/libchain.so v2/libchain.so &&
@@ -66,7 +66,7 @@ all_at_once() {	# all_at_once WAY
 	load=()
 	rm -f "$storm_dir"/{over,failed,done,output.*}
 	while read -r command; do
-		# shellcheck disable=SC2086 # its words
+		# shellcheck disable=SC2086 # words of a command
 		keep $command &
 		load+=($!)
 	done <<-END
@@ -92,7 +92,7 @@ over() {
 
 now_ms() { echo $((${EPOCHREALTIME/./} / 1000)); }
 
-# timed COMMAND...: what it took is in $ms
+# timed COMMAND...: stores the time of COMMAND in $ms
 timed() {
 	local began status=0
 	began=$(now_ms)
@@ -101,7 +101,7 @@ timed() {
 	return $status
 }
 
-# Loads, disables and unloads the module for that long, and twice at least; leaves it loaded.
+# Loads, disables and unloads the module for SECONDS, and at least twice. At the end the module is loaded.
 reload() {	# reload WAY SECONDS
 	local end=$((SECONDS + $2)) nr=0 failed=0 ms loading=0 unloading=0 told=$SECONDS
 	while
@@ -113,7 +113,7 @@ reload() {	# reload WAY SECONDS
 		echo N >"$parameters/enabled"
 		sleep "0.$((nr % 3))"
 		echo Y >"$parameters/enabled"
-		# Every fourth has the time to know everybody.
+		# Every fourth time the module stays long enough to scan all processes.
 		sleep $((nr % 4 == 3 ? 5 : 0)).3
 		add_up
 		timed rmmod sframe_unwind || failed=$((failed + 1))
@@ -128,19 +128,19 @@ reload() {	# reload WAY SECONDS
 	check "$1: the module comes and goes" test $failed = 0
 }
 
-# The counters go with the module.
+# Adds up the counters before the module is unloaded: the next module begins at 0.
 add_up() {
 	walks=$((walks + $(value walks)))
 	frames=$((frames + $(value frames.sframe)))
 }
 
-# ---- and what is left of it -----------------------------------------------------------------------------------
+# ---- after the storm -------------------------------------------------------------------------------------------
 
 nobody_failed() {
 	[ ! -e "$storm_dir/failed" ] || { head -n 5 "$storm_dir/failed"; return 1; }
 }
 
-all_ran() {	# each of them, to its end
+all_ran() {	# each command has ended at least once
 	sort "$storm_dir/done" | uniq -c | awk '{ $1 = $1; printf "%s%s", (NR > 1 ? ", " : "     "), $0 } END { print "" }'
 	[ "$(sort -u "$storm_dir/done" | wc -l)" = ${#load[@]} ]
 }
@@ -148,7 +148,7 @@ all_ran() {	# each of them, to its end
 # kmemleak lists memory that has no pointer to it. An address without a name belongs to a module that was unloaded.
 nothing_leaked() {
 	echo scan >$kmemleak
-	# Only what is older than five seconds counts, and only what is found twice.
+	# kmemleak reports memory that is older than five seconds, and that two scans find.
 	sleep 6
 	echo scan >$kmemleak
 	if grep -qE 'sfu_|sframe|\] 0x' $kmemleak; then
@@ -157,7 +157,7 @@ nothing_leaked() {
 	fi
 }
 
-# lockdep stops looking at the first complaint, and when it has no room left.
+# lockdep turns itself off after a report, and when its tables are full.
 lockdep_works() { grep -q '^ *debug_locks: *1' /proc/lockdep_stats; }
 
 quiet() {	# quiet WAY: after the storm, with nothing sampled
@@ -173,13 +173,13 @@ quiet() {	# quiet WAY: after the storm, with nothing sampled
 	check "$1: kernel log" log_is_clean
 }
 
-# Threads that map, unmap, move and protect code, fork, execute, exit, and load and unload libraries; processes that are
-# killed while they are scanned, with differing copies of one section, in namespaces; all sampled on every processor,
-# while the module comes and goes.
+# Threads map, unmap, move and protect code, fork, execute, exit, and load and unload libraries. Processes are killed
+# while they are scanned, have different copies of one section, and run in namespaces. perf samples all processors, and
+# the module is loaded and unloaded meanwhile.
 storm() {	# storm SECONDS
 	local way walks frames load sampler
 	mkdir -p "$storm_dir/programs"
-	# A file that is mapped here is on a disk of our own, not on the host's.
+	# Copy the programs: the files that the storm maps must be on the guest's own disk.
 	cp -a churn copies hostile v2 v3 "$storm_dir/programs/"
 	cd "$storm_dir/programs" || exit
 	sysctl -q -w kernel.panic_on_warn=1 kernel.panic_on_oops=1

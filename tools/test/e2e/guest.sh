@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# guest.sh - the half of the end-to-end tests that runs in the virtual machine, in the directory with their programs
+# guest.sh - the part of the end-to-end tests that runs in the virtual machine, in the directory of the test programs
 #
-# guest.sh PART [ARG...]: runs the function PART, from here or from one of guest-*.sh, which prints a line `ok ...` or
-# `FAIL ...` for each test
+# guest.sh PART [ARG...]: runs the function PART of this file or of guest-*.sh. PART prints a line `ok ...` or
+# `FAIL ...` for each test.
 
 set -u
 
@@ -25,7 +25,7 @@ value() {	# value NAME
 	awk -v name="$1" '$1 == name { sum += $2; found = 1 } END { print found ? sum : "missing" }' "$stats"
 }
 
-# For ten seconds at most, however slow the machine is.
+# Waits until a walk is counted, for ten seconds at most.
 wait_for_walks() {
 	local tries
 	for ((tries = 0; tries < 100; tries++)); do
@@ -42,20 +42,20 @@ grown() {
 		$1 ~ pattern && $2 > before[$1] { print $1, $2 - before[$1] }' "$scratch/stats.before" "$stats"
 }
 
-# A counter that does not exist never grows.
+# Checks that the counter exists: a missing counter would never grow.
 is_counted() { [ "$(value "$1")" != missing ]; }
 
 no_defect() { is_counted defect.magic && [ -z "$(grown '^defect')" ]; }
 
 show_grown() { echo "     $1: $(grown "${2:-^(walks|stop|frames|declined|defect)}" | tr '\n' ';' | sed 's/;$//; s/;/, /g')"; }
 
-# While nothing is sampled, every walk has one reason to have stopped.
+# Every walk counts one stop reason. Sampling must have stopped, because the counters are not read at one time.
 reasons_sum_to_walks() {
 	awk '$1 == "walks" { walks = $2 } $1 ~ /^stop[.]/ { stops += $2 }
 		END { if (walks == stops) exit 0; print "     walks " walks ", stops " stops; exit 1 }' "$stats"
 }
 
-# Maps are freed after a grace period: wait two seconds at most.
+# Maps are freed after a grace period: waits two seconds at most.
 maps_at_most() {	# maps_at_most PROCESSES
 	local tries
 	for ((tries = 0; tries < 20; tries++)); do
@@ -77,10 +77,10 @@ ways() {
 	case $(cat "$parameters/hooks") in *deferred*) echo defer ;; esac
 }
 
-start_sampling() {	# start_sampling WAY: everything that runs, until stop_sampling
+start_sampling() {	# start_sampling WAY: samples all processes until stop_sampling
 	perf record -q -B -a -e cpu-clock -F 3000 -m 4M --call-graph="sframe,$1" -o "$scratch/all.data" &
 	sampler=$!
-	# Nothing may be tested before it samples.
+	# Wait for the first sample: the tests must run while perf samples.
 	snapshot
 	for _ in {1..200}; do
 		[ -z "$(grown '^(walks|declined)')" ] || break
@@ -96,7 +96,7 @@ stop_sampling() {
 
 # ---- chains: recorded here, judged on the host ----------------------------------------------------------------
 
-# clock CHAIN: what strikes. Of those with signed return addresses, which are arm64's, the PMU: QEMU has one there.
+# clock CHAIN: prints the event to sample by. Chains with signed return addresses are arm64's, where QEMU has a PMU.
 clock() {
 	case $1 in
 	*-pac) echo cycles ;;
@@ -104,7 +104,7 @@ clock() {
 	esac
 }
 
-# keep_recording FILE: what was recorded. On arm64 perf's reports are a matter of their own, so there it is one.
+# keep_recording FILE: saves the recording. On arm64 it saves the output of the guest's own perf script instead.
 keep_recording() {
 	case $(uname -m) in
 	aarch64) perf script -i "$scratch/data" --no-inline -F comm,pid,tid,time,event,ip \
@@ -122,7 +122,7 @@ chains() {	# chains SECONDS DATA
 			snapshot
 			check "record $version $way" perf record -q -B -e "$(clock "$version")" -F 3989 \
 				--call-graph="sframe,$way" -o "$scratch/data" "./$version/chain" -s "$seconds"
-			# perf takes the clock where it finds no PMU.
+			# perf falls back to the clock if there is no PMU.
 			check "recorded by $(clock "$version")" \
 				test "$(perf evlist -i "$scratch/data" 2>/dev/null | head -n 1)" = "$(clock "$version")"
 			show_grown "$version $way"
@@ -131,7 +131,7 @@ chains() {	# chains SECONDS DATA
 	done
 	check 'stop reasons sum to walks' reasons_sum_to_walks
 	if [ "$(uname -m)" = aarch64 ]; then
-		# The wrapper also prevents perf's own guess of a caller.
+		# perf guesses a caller on arm64. The wrapper prevents the guess, so record without the wrapper, too.
 		check 'record without the wrapper' /usr/bin/perf record -q -B -e cycles -F 3989 --call-graph=fp \
 			-o "$scratch/data" ./v3-pac/chain -s 1
 		keep_recording "$data-guessed"
@@ -164,7 +164,7 @@ hostile() {	# hostile WAY
 	start_sampling "$1"
 	while read -r name expected; do
 		[ "$expected" != map ] || continue
-		# Nothing has to be found in a sound section: a few samples are enough.
+		# A sound section needs only a few samples, because no counter has to grow.
 		ms=120
 		[ "$expected" != sound ] || ms=40
 		snapshot
@@ -192,13 +192,13 @@ hostile() {	# hostile WAY
 # ---- processes, libraries and mappings that come and go ---------------------------------------------------------
 
 # New code is scanned before it is sampled. If the first sample had to request the scan, one sample in three would be lost.
-few_unscanned() {	# one in 50, since the snapshot
+few_unscanned() {	# at most one sample in 50, since the snapshot
 	is_counted stop.unscanned && grown '^(walks|declined|stop[.]unscanned)' | awk '
 		$1 == "stop.unscanned" { lost = $2; next } { all += $2 }
 		END { print "     " lost + 0 " of " all + 0 " samples met code that was not scanned"; exit !(all > 100 && lost * 50 <= all) }'
 }
 
-# Only what still runs may be remembered: this shell and what it is child of.
+# Prints the number of running processes: no other process may have a map.
 maps_allowed() { pgrep -c .; }
 
 churn() {	# churn WAY PROCESSES
@@ -222,7 +222,7 @@ churn() {	# churn WAY PROCESSES
 
 # ---- loading and unloading under load ---------------------------------------------------------------------------
 
-# kB of memory that an unloaded module could have kept: what others hold for a moment goes and comes, so the least of it.
+# Prints kB of kernel memory of the kinds that a module can leak. Other users vary, so the least of three values counts.
 kernel_memory() {
 	for _ in 1 2 3; do
 		sync
@@ -255,13 +255,13 @@ cycles() {	# cycles COUNT
 	perf record -q -B -a -e cpu-clock -F 3000 -m 4M --call-graph=fp -o /dev/null &
 	sampler=$!
 	sleep 1
-	# The first rounds let the kernel's own caches grow.
+	# The first cycles make the kernel's own caches grow.
 	for i in 1 2 3; do modprobe sframe_unwind && sleep 0.2 && rmmod sframe_unwind; done
 	before=$(kernel_memory)
 	started=$SECONDS
 	for ((i = 0; i < $1; i++)); do
 		modprobe sframe_unwind || { failed=$((failed + 1)); continue; }
-		# From at once to some hundred samples later.
+		# Unload the module at different times: at once, or up to some hundred samples later.
 		[ $((i % 2)) = 0 ] || wait_for_walks
 		sleep "0.$((i % 3))$((i % 7))"
 		[ "$(value walks)" = 0 ] || walked=$((walked + 1))
@@ -275,7 +275,7 @@ cycles() {	# cycles COUNT
 	echo "     $1 cycles in $((SECONDS - started)) s, $walked of them with walks; kernel memory $before kB, then $after kB"
 	check "$1 cycles of modprobe and rmmod under load" test "$failed" = 0
 	check "half of the cycles saw walks" test "$walked" -ge $(($1 / 2))
-	# Other users of the kernel's memory come and go. A map is about 4 kB: one kept by each cycle shows.
+	# Other users of kernel memory vary. A map has about 4 kB: one leaked map per cycle exceeds the limit.
 	check "memory is given back (within 512 kB + 2 kB a cycle)" test $((after - before)) -le $((512 + 2 * $1))
 	check 'module is gone' test ! -e /sys/module/sframe_unwind
 	check 'kernel log' log_is_clean
@@ -292,7 +292,7 @@ load() {	# load PROCESSES
 	check 'kernel log' log_is_clean
 }
 
-# perf must not be slowed down because an emulated machine takes its time.
+# perf must not lower its rate because an emulated machine is slow.
 sysctl -q -w kernel.perf_cpu_time_max_percent=0
 for more in ./guest-*.sh; do
 	# shellcheck source=/dev/null

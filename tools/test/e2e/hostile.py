@@ -2,18 +2,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Make programs whose SFrame section is hostile: hostile.py ARCH CODE OUTDIR SECTIONS
 
-SECTIONS holds what test_decoder --write made for ARCH from kunit/section_cases.c: sections and a table of their defects.
+SECTIONS has the output of test_decoder --write for ARCH: the sections of kunit/section_cases.c and a table of defects.
 
 Each program is a static PIE of three pages: the ELF header, the section, and the code (hostile-ARCH.S) 0x1000 bytes after
 the section. In the file the code comes before the section, so that a test can cut the section off and keep the code.
-OUTDIR/table has a line "NAME EXPECTED" for each program. EXPECTED is seen while the program is sampled:
+OUTDIR/table has a line "NAME EXPECTED" for each program. While the program is sampled, EXPECTED holds:
 
   defect.NAME[,NAME...]  one of these counters grows
   frames                 no such counter grows, and frames are found by SFrame
   sound                  no such counter grows
   stop                   the walk itself stops at a wrong CFA
   any                    only the program must survive
-  map                    the same; churn maps it, because the kernel does not execute it
+  map                    the same; churn maps the program, because the kernel refuses to execute it
 """
 import collections
 import os
@@ -26,8 +26,8 @@ PAGE = 0x1000
 SECTION, CODE = PAGE, 2 * PAGE              # addresses
 CODE_AT, SECTION_AT = PAGE, 2 * PAGE        # in the file
 
-# The rows of the function, and of the leaf: start, info, words. ELF's machine, SFrame's ABI, where RA always is. As if
-# the leaf had its return address in memory is what copies.c wants of it.
+# ELF machine, SFrame ABI, fixed offset of RA; rows of the function and of the leaf: start, info, words. copies.c needs
+# saved_row for the leaf: a row with the return address in memory.
 Arch = collections.namedtuple('Arch', 'machine abi fixed_ra rows leaf_row saved_row')
 ARCHS = {
     # push %rbp; mov %rsp, %rbp
@@ -41,10 +41,10 @@ arch = ARCHS['x86_64']
 
 MIN_SECTIONS = 100
 
-# The decoder accepts or refuses these sections; in a process something else, or nothing, is sure to be seen.
+# For these sections the result of the decoder on the host is not the effect in a process.
 IN_A_PROCESS = {
     'weird-cfa-shrinks': 'stop',        # the walk checks where a CFA lies, not the decoder
-    'bad-size-wrap': 'any',             # out of user memory only if the section is mapped at 1 << 46, as it is on the host
+    'bad-size-wrap': 'any',             # outside of user memory only if the section is at 1 << 46, as on the host
     'bad-flex-cfa-reg16': 'any',        # only the row of the first instruction is bad: few samples are taken there
 }
 
@@ -59,7 +59,7 @@ def file_header(entry, phoff, nr_phdrs):
 
 
 def elf(code, section, sframe=None, extra=()):
-    """The program; SFRAME and EXTRA replace and add to the segment that names the section."""
+    """The program. SFRAME replaces the segment that names the section, EXTRA adds segments."""
     headers = [
         segment(PT_LOAD, R, 0, 0, PAGE),
         segment(PT_LOAD, R, SECTION_AT, SECTION, PAGE),
@@ -87,7 +87,7 @@ def header(nr_fdes, nr_rows, fre_len):
 
 
 def fde(index, function, size, fre_off):
-    """FDE number INDEX: its function begins FUNCTION bytes into the code."""
+    """FDE number INDEX; its function begins FUNCTION bytes into the code"""
     return struct.pack('<qII', PAGE + function - (28 + 16 * index), size, fre_off)
 
 
@@ -96,7 +96,7 @@ def attribute(nr_rows, info=0, info2=0, rep_size=0):
 
 
 def good_section(order=(0, 1), leaf_row=None):
-    """V3: a function with three rows, and a leaf; ORDER of their FDEs"""
+    """V3 section of a function with three rows, and a leaf. ORDER is that of their FDEs."""
     fres = attribute(3) + b''.join(arch.rows)
     functions = (0, 0x40, 0), (0x40, 0x40, len(fres))
     fres += attribute(1) + (leaf_row or arch.leaf_row)
@@ -110,7 +110,7 @@ def expected_of(name, defect):
 
 
 def built_sections(directory):
-    """NAME, what is expected, and the bytes of each section of kunit/section_cases.c"""
+    """(name, EXPECTED, bytes) of each section of kunit/section_cases.c"""
     with open(os.path.join(directory, 'table')) as table:
         defects = dict(line.split() for line in table)
     assert len(defects) >= MIN_SECTIONS, f'{directory}: only {len(defects)} sections'
@@ -121,7 +121,7 @@ def built_sections(directory):
 
 
 def segments(section):
-    """A sound section and wrong segments: name, what is expected, the segment, more segments"""
+    """(name, EXPECTED, segment, more segments): wrong segments for a sound section"""
     size = len(section)
 
     def named(address, length, flags=R):
@@ -163,7 +163,7 @@ def main():
         programs[name] = elf(code, section), expected
     for name, expected, sframe, extra in segments(good):
         programs[name] = elf(code, good, sframe, extra), expected
-    # Cut short: at each 6th byte, because each takes the time of a program.
+    # Sections that are cut. Only each 6th size is tried, because each one needs a program.
     for size in range(28, len(good), 6):
         programs[f'cut-at-{size}'] = elf(code, good[:size] + bytes(4), segment(
             PT_GNU_SFRAME, R, SECTION_AT, SECTION, size)), 'defect.num-fdes,freoff,fre-len'

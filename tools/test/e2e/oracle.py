@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# Lists every chain of one turn of ./chain, as gdb finds it
+# Lists every chain of one turn of ./chain, as found by gdb
 #
 # gdb -batch -x oracle.py -ex 'python oracle("OUT")' --args ./chain -n 3
 #
-# Of another architecture: gdb-multiarch, and oracle("OUT", "QEMU", "ROOT"), by which and in which the program runs.
+# For another architecture, gdb-multiarch runs oracle("OUT", "QEMU", "ROOT"): QEMU emulates the program in ROOT.
 #
-# Steps through one turn and asks gdb (DWARF) for the backtrace at each instruction. A stack of return
-# addresses kept while stepping shows when the same instruction is reached another way, and checks gdb: where
-# the two disagree, the line is marked. Output: one line for each chain,
+# The script steps through one turn and gets the backtrace of gdb (DWARF) at each instruction. It also records the
+# return addresses of all calls. These distinguish different ways to the same instruction, and check the backtrace.
+# Output: one line for each chain,
 #
 #   FUNCTION STEPS SETUP AGREES OBJECT+0xOFFSET...      leaf first
 #
-# STEPS is how often the turn comes to that instruction by that chain. SETUP is 1 while the function's frame is not
-# yet, or no longer, as large as it gets.
+# STEPS is the number of times that the turn is at that instruction with that chain. SETUP is 1 while the frame of the
+# function is smaller than its largest size. AGREES is 1 if the recorded calls match the backtrace.
 import collections
 import os
 import shlex
@@ -26,7 +26,7 @@ import gdb
 
 
 def mappings():
-    """Start, end and path of each that is a file's; of an emulated program, too, where its own addresses count"""
+    """Start, end and path of each mapping of a file. An emulated program has its own addresses here."""
     for line in gdb.execute('info proc mappings', to_string=True).splitlines():
         fields = line.split()
         if fields and fields[-1].startswith('/'):
@@ -34,7 +34,7 @@ def mappings():
 
 
 class Names:
-    """Addresses as OBJECT+OFFSET; the first mapping of a file is where its address 0 is."""
+    """Addresses as OBJECT+OFFSET. Address 0 of an object is at its first mapping."""
 
     def __init__(self):
         self.spans = []
@@ -57,14 +57,14 @@ def register(name):
 def backtrace():
     frame = gdb.newest_frame()
     while frame is not None:
-        # Inlined and tail called functions are inventions of the debug information: no frame is theirs.
+        # Inlined and tail called functions exist only in the debug information and have no frame.
         if frame.type() in (gdb.NORMAL_FRAME, gdb.SIGTRAMP_FRAME):
             yield frame.pc()
         frame = frame.older()
 
 
 class X86:
-    """A call pushes the return address. What is below the stack pointer has been returned from."""
+    """A call pushes the return address. A call whose return address is below the stack pointer has returned."""
 
     def __init__(self, memory):
         self.memory = memory
@@ -73,7 +73,7 @@ class X86:
         gdb.execute('stepi', to_string=True)
 
     def called(self, before, pc, old_sp, sp):
-        """The return address, and where the stack pointer was, if the step made a call"""
+        """(stack pointer, return address) if the step made a call, else None"""
         if sp == old_sp - 8:
             address, = struct.unpack('<Q', self.memory(sp, 8))
             if 2 <= address - before <= 7 and pc != address:
@@ -94,7 +94,7 @@ class Arm64:
         return struct.unpack('<I', self.memory(pc, 4))[0]
 
     def step(self, pc):
-        # QEMU does not stop after a system call, but one instruction later.
+        # After a system call QEMU stops one instruction too late.
         gdb.execute(f'advance *{pc + 4}' if self.code(pc) == 0xd4000001 else 'stepi', to_string=True)
 
     def called(self, before, pc, old_sp, sp):
@@ -115,7 +115,7 @@ def physical_function():
 
 
 def emulate(qemu, root):
-    """Begins the program, which waits for us before its first instruction"""
+    """Starts the program in QEMU, which waits for gdb before the first instruction"""
     program = gdb.current_progspace().filename
     socket = os.path.join(tempfile.mkdtemp(), 'gdb')
     for setting in (f'sysroot {root}', f'debug-file-directory {root}/usr/lib/debug',
@@ -146,7 +146,7 @@ def oracle(path, *emulator):
     machine = (Arm64 if arm64 else X86)(gdb.selected_inferior().read_memory)
     names = Names()
     begin, pc, sp = register('pc'), register('pc'), register('sp')
-    # (stack pointer, return address), innermost last; what is above the turn is gdb's word alone
+    # (stack pointer, return address), innermost last. The frames above the turn come only from gdb.
     outer = list(backtrace())[1:]
     calls = [(sp, outer[0])]
     found, largest, times, steps = {}, {}, collections.Counter(), 0
@@ -154,7 +154,7 @@ def oracle(path, *emulator):
         key = pc, tuple(calls)
         if key not in found:
             function = physical_function()
-            size = calls[-1][0] - sp if calls else 0    # main's own is of no interest
+            size = calls[-1][0] - sp if calls else 0    # the size of main does not matter
             largest[function] = max(largest.get(function, 0), size)
             chain = list(backtrace())
             truth = [pc] + [address for _, address in reversed(calls)]

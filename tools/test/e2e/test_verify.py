@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tests of the judge of signals in verify.py: made-up stacks and its verdict on each."""
+"""Tests of SignalJudge in verify.py: made-up stacks, and the expected verdict on each."""
 import unittest
 
 import verify
@@ -24,7 +24,7 @@ TRAMPOLINE, STRUCK = '9000 __restore_rt /p', '2250 leaf /p'
 VDSO = '7000 clock_gettime ([vdso])'
 LIBC = '8000 qsort /l/libc.so.6'
 
-# What is tested, the frames from the innermost outwards, the verdict
+# Name of the case, frames from the innermost outwards, verdict
 STACKS = (
     ('whole to the start', (LEAF, WORKER, THREAD, START), 'whole'),
     ('whole from the kernel', (ELSEWHERE, LEAF, WORKER, THREAD, START), 'whole'),
@@ -55,7 +55,7 @@ STACKS = (
     ('ends at the trampoline', (TRAMPOLINE,), 'short'),
     ('a number in no mapping', ('5 [unknown] ([unknown])',), 'unknown'),
 )
-# Where functions return to, in addition to FACTS: of those that have several callers.
+# More return addresses than in FACTS, for functions with several callers.
 MORE_FACTS = 'returns leaf 2200\nreturns calls_vdso 2400\nreturns calls_libc 2300\nreturns worker 2100\n'
 
 
@@ -90,7 +90,7 @@ class Signals(unittest.TestCase):
         self.assertEqual((count['in_vdso'], count['calls_vdso'], count['worker']), (1, 1, 0))
 
     def test_signals_are_counted(self):
-        # The handler is entered at `worker`, which the second signal interrupts where the kernel says, 2250.
+        # The second signal interrupts the handler at 2250, which FACTS list as interrupted.
         once = (TRAMPOLINE, STRUCK, WORKER, THREAD, START)
         twice = ('2250 leaf /p', '9000 __restore_rt /p', STRUCK, WORKER, THREAD, START)
         more = verify.Facts((FACTS + 'returns leaf 9000\n').splitlines())

@@ -1,29 +1,29 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Are the chains that perf recorded of ./chain the ones that gdb found?
+"""Check the chains of ./chain that perf recorded against the chains that gdb found
 
 perf script -F comm,pid,tid,time,event,ip --show-mmap-events | verify.py [--name NAME] [--whole N] ... DIR
 ... | verify.py --name NAME --events FILE --kallsyms FILE DIR
 verify.py --selftest DIR
 perf script --no-inline -F comm,tid,ip,sym,dso | verify.py --name NAME --signals FACTS
 
-With --events samples are judged that are not spread over the turn but taken at something that happens in it: for each
-line EVENT=LEAST so many whole ones, and next to none outside. The kernel's part of a sample, if it sleeps, must begin at
-the system call's entry, and the user's part after a system call instruction. --kallsyms is the kernel's.
+With --events the samples were taken at events of the turn. FILE has lines EVENT=LEAST: the least number of whole
+samples of each event. Few samples may be outside. If the kernel sleeps, its part of a sample must begin at the entry of
+the system call, and the user part after a system call instruction. --kallsyms names /proc/kallsyms of that kernel.
 
-DIR holds `oracle` (oracle.py) and a `*.sframe` (readelf --sframe) for each object with SFrame data. Of arm64 also a
-`*.plt`: where its PLT slots are, in which the link register stands for the data that linkers do not write. From
-these alone, so not from our decoder, follows what each sample must look like:
+DIR has `oracle` (oracle.py) and a `*.sframe` (readelf --sframe) for each object with SFrame data. On arm64 it also has
+a `*.plt` with the place of the PLT slots. Linkers write no data for these slots; the link register leads to the caller.
+The verdict on a sample depends only on these files, and not on our decoder:
 
   whole      the exact chain from the sampled address to main and its caller in libc
-  gap        an address on the way has no SFrame data: exact up to there. The frame pointer may have found the rest
-             of the true chain (right), or the chain ends on the way (short); any other frame is wrong
-  early      short, and among a process's first samples: its sections were not scanned yet
-  outside    the sampled address is no part of the turn (start-up code, libc)
-  between    sampled where the kernel sets a uretprobe or takes it away, and keeps the return address only in a variable, or
-             tries one that longjmp() left: the stack does not hold the true return address
-  unmerged   sampled while the deferred stack it belongs to was being delivered: perf finds none for it
-  short      ends before main although all is covered: an error
+  gap        exact up to an address without SFrame data. After it the frame pointer has found the rest of the true
+             chain (right), or the chain ends early (short); any other frame is wrong
+  early      short, and among the first samples of a process: its sections were not scanned yet
+  outside    the sampled address is not in the turn (start-up code, libc)
+  between    sampled while the kernel sets or removes a uretprobe, or tries one that longjmp() left: the true return
+             address is only in a variable of the kernel, and not on the stack
+  unmerged   sampled while the kernel delivered the deferred stack of the sample: perf cannot merge the two
+  short      ends before main although all addresses have data: an error
   wrong      anything else: an error
 
 `between` and `unmerged` are samples that interrupt the kernel. Recording user mode only would avoid them, but it would
@@ -37,23 +37,23 @@ import os
 import re
 import sys
 
-EARLY = 0.2                 # seconds of a process in which its sections may not be known yet
-MAX_EARLY = 5               # places at which samples may be short for that; while the module scans, the place stays
-MIN_WHOLE = 1000            # samples; with V1 and V2 all below the first realigned function is a gap
+EARLY = 0.2                 # seconds after the start of a process in which its sections may be unscanned
+MAX_EARLY = 5               # different places of such samples; during one scan the place stays the same
+MIN_WHOLE = 1000            # samples; with V1 and V2 all samples from the first realigned function on are gaps
 MIN_ADDRESSES = 0.9         # share of the turn's addresses that were sampled
 MAX_OUTSIDE = 0.05          # share of a recording's samples at events
-# The end of handling a breakpoint may be called in place of returning to the first of them.
+# rcu_read_unlock_trace_special() may be the tail call of the first function, which handles a breakpoint.
 BETWEEN = {'uprobe_notify_resume', '__x64_sys_uretprobe', 'rcu_read_unlock_trace_special'}
-# Functions that few others than uprobe_handle_trampoline() call.
+# Functions with few callers besides uprobe_handle_trampoline().
 CALLED_THERE = {'arch_uretprobe_is_alive', 'put_uprobe'}
 MAX_UNMERGED = 0.15         # share of samples whose deferred stack perf did not find
 MIN_IN_SLOTS = 10           # samples, where there are slots
 MIN_ENTERED = 30            # samples with the kernel's and the user's part of a system call
-# Of ./signals: how often a signal strikes at a place that must then be found, and some quarter of what there is of each.
+# For ./signals: a place that signals hit this often must be found; a quarter of the usual number of each kind.
 OFTEN = 20
 ENOUGH_SIGNALS = {'whole': 4000, 'signal': 400, 'nested': 250, 'on_other_stack': 300, 'no_frame': 40, 'no_call': 100,
                   'saves_registers': 200, 'in_vdso': 500, 'above_libc': 300, 'library_inner': 60, 'loaded': 50, 'met': 15}
-MIN_SETUP = 0.5             # of the samples that prologues, epilogues and argument pushing get if all steps get as many
+MIN_SETUP = 0.5             # share of prologues, epilogues and argument pushing in samples, by their share in steps
 
 
 class Oracle:
@@ -218,7 +218,7 @@ def verify(oracle, lines, args):
 
 
 class Facts:
-    """What ./signals itself and its kernel say, a line each: returns FUNCTION ADDRESS, trampoline ADDRESS,
+    """Facts from ./signals itself and from its kernel, one per line: returns FUNCTION ADDRESS, trampoline ADDRESS,
     interrupted ADDRESS, loaded TIMES, and setup START END for each kernel function that sets up a handler"""
 
     def __init__(self, lines):
@@ -245,7 +245,7 @@ Frame = collections.namedtuple('Frame', 'ip symbol object')
 
 
 def signal_stacks(lines, comm):
-    """(kernel's frames, user's frames) of each sample of COMM, in the text of perf script; a kernel address has 16 digits"""
+    """(kernel frames, user frames) of each sample of COMM from perf script; kernel addresses have 16 digits"""
     current, kernel, user = None, [], []
     for line in lines:
         fields = line.split()
@@ -259,19 +259,21 @@ def signal_stacks(lines, comm):
 
 
 class SignalJudge:
-    """Each frame must be followed by where its function returns to, by the program's own word: a handler's trampoline by
-    where the kernel says that the signal struck. Of code without SFrame data, in which a stack may end, the symbols say
-    who calls it: libc calls the vDSO, some functions call libc, one calls the vDSO. The frame that a thread's function
-    returns to is the last that is judged: the stack is whole.
+    """Judges stacks of ./signals by the facts.
 
-    A function that is called through a pointer, as by libc, may be the end after such code: the frame pointer's guess
-    cannot be proved there.
+    The frame after a function must be a return address of that function. The frame after a trampoline must be an
+    address at which a signal struck. Code without SFrame data may end a stack. Its callers are judged by symbol: libc
+    calls the vDSO, some functions call libc, and one calls the vDSO. The return address of a thread's function is the last frame
+    that is judged: the stack is whole.
 
-    `between`: while the kernel sets up a handler or returns from it, it changes the registers one by one, so that for some
-    instructions they are of neither frame. Of what a handler interrupts, the first frames may be right then: those for
-    which the registers that have not changed yet suffice. The kernel's innermost function shows it; some are inlined. Sampling
-    user mode only would avoid these samples, but lose all the others that interrupt the kernel: those in system calls,
-    page faults and on the way back to a handler.
+    A stack may also end one frame after code without data. libc calls through pointers, so that no call proves the next
+    frame.
+
+    `between`: while the kernel sets up a handler or returns from it, it changes the registers one by one. For some
+    instructions the registers then belong to neither frame. The first frames may be right, as far as unchanged
+    registers lead to them. The innermost kernel function identifies such samples; some functions are inlined.
+    Recording user mode only would avoid these samples. But it would also lose all samples in system calls, in page
+    faults and on the way back to a handler.
     """
 
     def __init__(self, facts):
@@ -321,7 +323,7 @@ class SignalJudge:
         raise AssertionError('a stack without frames')
 
     def count(self, stacks):
-        """How many there were of each verdict and kind, and up to four stacks of each bad verdict"""
+        """(number of stacks of each verdict and kind, up to four stacks of each bad verdict)"""
         count, bad = collections.Counter(loaded=self.facts.loaded), []
         for kernel, user in stacks:
             verdict, signals, kinds = self.judge(kernel, user)
@@ -355,7 +357,7 @@ def verify_signals(lines, facts, name):
 
 
 class Kernel:
-    """Functions of the kernel the samples were taken in, from its /proc/kallsyms"""
+    """The functions of the sampled kernel, from its /proc/kallsyms"""
 
     def __init__(self, path):
         with open(path) as lines:
@@ -374,17 +376,17 @@ def behind_system_call(directory, address):
 
 
 def hides_trampoline(functions):
-    """In arm64's kernel stacks the innermost function may hide its caller, which is called by uprobe_notify_resume()."""
+    """On arm64, kernel stacks may lack the caller of the innermost function: here uprobe_handle_trampoline()."""
     return CALLED_THERE & set(functions[:1]) or (
         functions[1:2] == ['uprobe_notify_resume'] and functions[-1].startswith('el0t_64_sync'))
 
 
 def excuse(verdict, chain, functions, deferred):
-    # Instead of the stack there is a number then, in no mapping.
+    # An unmerged sample has a number instead of the stack, which is in no mapping.
     if len(chain) == 1 and (any('unwind_deferred' in f for f in functions) or
                             deferred and chain[0].startswith('?')):
         return 'unmerged'
-    # Not within a probe's handler: there all is in order.
+    # Within the handler of a probe the stack is intact.
     if any('dispatcher' in f for f in functions):
         return verdict
     if verdict in ('short', 'outside') and BETWEEN & set(functions):
@@ -425,7 +427,7 @@ def verify_events(oracle, directory, name, least, kernel, lines):
         yield f'{name} {event}: no wrong or short chain', not c['wrong'] and not c['short']
         yield f'{name} {event}: at least {least[event]} whole', c['whole'] >= least[event]
         yield f'{name} {event}: at most {MAX_EARLY} before the sections were scanned', c['early'] <= MAX_EARLY
-    # Of all events, because there are some hundreds of one: chance would decide.
+    # The shares are those of all events together: a single event has too few samples.
     c = sum(count.values(), collections.Counter())
     yield f'{name}: few outside or between', c['outside'] + c['between'] <= MAX_OUTSIDE * sum(c.values())
     yield f'{name}: few that perf could not merge', c['unmerged'] <= MAX_UNMERGED * sum(c.values())
@@ -434,7 +436,7 @@ def verify_events(oracle, directory, name, least, kernel, lines):
 
 
 def mutations(chain, end):
-    """The ways to be wrong: a frame lost, doubled, off by one, foreign; two swapped; the end cut off."""
+    """Wrong chains: a frame is lost, doubled, off by one or foreign; two are swapped; the end is cut off."""
     for i in range(1, end):
         yield chain[:i] + chain[i + 1:]
         yield chain[:i] + chain[i - 1:]
@@ -446,14 +448,14 @@ def mutations(chain, end):
 
 
 def selftest(oracle):
-    """Each chain of the oracle passes, each damaged one does not."""
+    """Checks that each chain of the oracle passes, and that each damaged chain fails."""
     chains = [chain for chains in oracle.chains.values() for chain in chains]
     good = all(oracle.judge(chain)[0] in ('whole', 'gap-right') for chain in chains)
     damaged = missed = 0
     for chain in chains:
         known = oracle.first_uncovered(chain) + 1
         for mutant in mutations(chain, known):
-            # A recursion, one level less of it, is another true chain; a repeated one is its own swap.
+            # Skip mutants that are true chains: one level less of a recursion is another chain.
             if any(mutant[:len(c)] == c[:oracle.libc_index(c)] or mutant == c for c in oracle.chains[chain[0]]):
                 continue
             damaged += 1
