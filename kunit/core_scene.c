@@ -47,7 +47,7 @@ void place_section(struct core_scene *scene, const void *bytes, u32 len)
 	memcpy(scene->page + PAGE_SIZE - len, bytes, len);
 }
 
-/* Finishes the section that has been built, and places it. */
+/* Finishes the section of the builder, and places it. */
 void place_built(struct core_scene *scene)
 {
 	build_finish(&scene->b);

@@ -2,12 +2,12 @@
 /*
  * The scene in which the suites of the decoder run, sframe_core_*_kunit.c.
  *
- * What is expected is written out from the specification, never computed by the
- * code under test. Nearly all sections end where a page ends, and
- * the next page is not mapped: a read after the end is an oops.
+ * Expected values are written out from the specification, never computed by the
+ * code under test. Nearly all sections end at the end of a page, and the next page
+ * is not mapped: a read after the end is an oops.
  *
- * An answer of the decoder is compared as a text: the row as section_text.h has
- * it, or "none", "unreadable", "budget", "bad DEFECT" or "refused DEFECT".
+ * An answer of the decoder is compared as a text: the row in the format of
+ * section_text.h, or "none", "unreadable", "budget", "bad DEFECT" or "refused DEFECT".
  */
 #ifndef CORE_SCENE_H
 #define CORE_SCENE_H
@@ -31,7 +31,7 @@
  * @calls: calls of @rd
  * @fail_at: the call that fails; 1 is the first, 0 is none
  * @trusting: @rd does not check addresses
- * @outside: a read was outside of the section
+ * @outside: true if a read was outside of the section
  * @page: the page after it is not mapped
  * @b: the builder
  * @text: the listing

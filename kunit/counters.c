@@ -33,7 +33,7 @@ static void add(struct seq_buf *s, const char *group, const char *name,
 		seq_buf_printf(s, "=%lu", now - since);
 }
 
-/* What has been counted since @since, into @text of COUNTERS_TEXT bytes. */
+/* Writes the counters that grew after @since to @text, which has COUNTERS_TEXT bytes. */
 void counters_text(const struct sfu_counters *since, char *text)
 {
 	struct sfu_counters now;
@@ -60,7 +60,7 @@ void counters_text(const struct sfu_counters *since, char *text)
 	seq_buf_str(&s);
 }
 
-/* Waits up to 5 seconds: workers and RCU callbacks run meanwhile. */
+/* Waits up to 5 seconds for the condition: workers and RCU callbacks run meanwhile. */
 bool comes_true(bool (*condition)(void))
 {
 	unsigned long give_up = jiffies + 5 * HZ;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A bound, stated from both sides: a value that was never measured is no success. */
+/* Checks a lower and an upper bound: a value that was never measured must not pass. */
 #ifndef EXPECT_WITHIN_H
 #define EXPECT_WITHIN_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The reads of the image's file, observed. See file_watch.h. */
+/* Observes the reads of the image's file. See file_watch.h. */
 #include <kunit/test.h>
 #include <linux/delay.h>
 #include <linux/fs.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Observes the reads of the file of the scene's image. An action runs before
- * each of them: a scan has then listed the mappings and published nothing.
+ * Observes the reads of the file of the scene's image. An action runs before each
+ * read. At that time a scan has listed the mappings, but not published a map.
  */
 #ifndef FILE_WATCH_H
 #define FILE_WATCH_H
@@ -13,10 +13,10 @@ struct kunit;
 /**
  * struct file_watch - the watch of one file; there is one at a time
  * @original: the file's own operations
- * @fops: in their place
+ * @fops: the operations that replace @original
  * @test: the test
- * @act: runs before each read, if there is one
- * @reads: so far
+ * @act: runs before each read, if not NULL
+ * @reads: number of reads so far
  * @fail_at: the read that fails; 1 is the first
  * @nap: how long a read sleeps, in us
  */

@@ -20,7 +20,7 @@ struct sfu_map *build_map(struct kunit *test, unsigned int nr)
 	return map;
 }
 
-/* Range @i of the map. Ranges have to ascend. */
+/* Sets range @i of the map. Ranges must ascend. */
 void build_range(struct sfu_map *map, unsigned int i, unsigned long start,
 		 unsigned long len)
 {
@@ -28,20 +28,20 @@ void build_range(struct sfu_map *map, unsigned int i, unsigned long start,
 	map->ranges[i].end = start + len;
 }
 
-/* The file that the range maps; only compared. */
+/* Sets the file that the range maps. The file is only compared, never read. */
 void build_file(struct sfu_range *range, const struct file *file)
 {
 	range->vma.file = file;
 }
 
-/* Keys for the rule cache: one for each byte of the range, from @first on. */
+/* Sets the keys for the rule cache: one for each byte of the range, from @first on. */
 void build_keys(struct sfu_range *range, u64 first)
 {
 	range->section.has_keys = true;
 	range->section.key_base = first - range->start;
 }
 
-/* Section at @addr: its header is read, and the section is ready for look-ups. */
+/* Reads the header of the section at @addr. The section is then ready for look-ups. */
 int read_header(struct sfu_range *range, unsigned long addr, u32 len)
 {
 	struct sframe_reader rd = { .read = read_user, .budget = U32_MAX };
@@ -79,7 +79,7 @@ const char *state_text(const struct sfu_range *range)
 	return states[atomic_read(&range->section.state)];
 }
 
-/* Ready for look-ups, or not yet, or not any more. */
+/* Return: true if the range has a section in any state: pending, ready or bad. */
 bool has_section(const struct sfu_range *range)
 {
 	return atomic_read(&range->section.state) != SFU_SECTION_NONE;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Builds process maps by hand. Tests get at the state of a range only here, too.
+ * Builds process maps by hand. Tests also read the state of a range by these functions.
  */
 #ifndef MAP_BUILDER_H
 #define MAP_BUILDER_H

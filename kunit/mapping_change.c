@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* What a process does to its mappings. See mapping_change.h. */
+/* Changes the mappings of a process. See mapping_change.h. */
 #include <kunit/test.h>
 #include <linux/mm.h>
 #include <linux/mman.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a process does to its mappings, in pages of the scene's area, and to
- * those of the scene's image, see scan_scene.h.
+ * Changes the mappings of a process. Arguments are pages of the scene's area, see
+ * scan_scene.h. Functions without page arguments change the scene's image.
  */
 #ifndef MAPPING_CHANGE_H
 #define MAPPING_CHANGE_H
@@ -15,7 +15,7 @@ void move_to(struct kunit *test, unsigned int from, unsigned int nr, unsigned in
 void map_anonymous(struct kunit *test, unsigned int first, unsigned int nr,
 		   unsigned long prot);
 
-/* The image is mapped at the beginning of the area. */
+/* For these functions the image is at the beginning of the area. */
 void unmap_section(struct kunit *test);
 void unmap_last_byte(struct kunit *test);
 void unmap_first_byte(struct kunit *test);

@@ -6,7 +6,7 @@
 #include <kunit/test.h>
 #include <linux/string.h>
 
-/* which_gen_params() for the table which_cases[] of struct which_case. */
+/* Defines which_gen_params() for the table which_cases[] of struct which_case. */
 #define NAMED_CASES(which)						\
 	static void which##_desc(const struct which##_case *c, char *desc) \
 	{								\

@@ -54,7 +54,7 @@ void text_of_map(struct kunit *test, struct sfu_map *map, char *text)
 	text[0] = '\0';
 	if (!map)
 		seq_buf_puts(&s, "unknown");
-	/* A range after all addresses was counted, but unmapped before it was listed. */
+	/* A range that was counted, but unmapped before it was listed, starts at ULONG_MAX. */
 	for (i = 0; map && i < map->nr_ranges; i++)
 		if (map->ranges[i].start != ULONG_MAX)
 			range_text(test, &map->ranges[i], &s);
@@ -122,7 +122,7 @@ void expect_map(struct kunit *test, const char *want)
 	sfu_map_put(map);
 }
 
-/* Scans the current mappings as soon as that is allowed. */
+/* Scans the current mappings as soon as a scan is allowed. */
 int scan_now(struct kunit *test)
 {
 	struct sfu_map *seen = sfu_process_get_map(current->mm), *now;

@@ -4,10 +4,9 @@
  * sframe_request_kunit.c and sframe_event_kunit.c. Real mappings of real files
  * are scanned in a process that changes them.
  *
- * A process map is compared as a text, in pages of the area in which the test
- * maps: "1-3 ready by 3-60" is code on pages 1 and 2 with a section that
- * begins 60 bytes before page 3. Counters are another text, see counters.h: a
- * counter that has not changed is not in it.
+ * A process map is compared as a text. Numbers are pages of the area in which the
+ * test maps. "1-3 ready by 3-60" is code on pages 1 and 2 with a section that begins
+ * 60 bytes before page 3. Counters are another text, see counters.h.
  */
 #ifndef SCAN_SCENE_H
 #define SCAN_SCENE_H
@@ -40,8 +39,8 @@ struct sfu_map;
 /**
  * struct scan_scene - the fixture of the task side's tests
  * @area: AREA_PAGES pages of the process to map in
- * @image: an image, not written or mapped yet
- * @since: the counters, as expect_counted() last read them
+ * @image: the image; the test writes and maps it
+ * @since: the counters at the last call of expect_counted()
  */
 struct scan_scene {
 	unsigned long		area;

@@ -5,7 +5,7 @@
 #ifdef __KERNEL__
 #include <linux/panic.h>
 
-/* The mistake is the test's, and nothing after it would mean anything. */
+/* A failure is a mistake in the test, so the test cannot go on. */
 #define assert(condition)					\
 	do {							\
 		if (!(condition))				\
@@ -42,7 +42,7 @@ static u32 add(struct build *b, u64 value, u32 len)
 	return len;
 }
 
-/* @info2: V3; @rep_size: V2 and V3 */
+/* @info2 is used by V3 only, @rep_size by V2 and V3. */
 void build_fde(struct build *b, s64 start, u32 size, u8 info, u8 info2,
 	       u8 rep_size)
 {
@@ -68,7 +68,7 @@ void build_words(struct build *b, u32 start, u8 info, const s32 *words,
 	struct build_fde *fde = &b->fdes[b->raw.num_fdes - 1];
 	unsigned int i;
 
-	/* The types that are undefined have to have some size, too. */
+	/* Undefined types have a size of 4. */
 	add(b, start, min_t(u32, 1u << SFRAME_FDE_FRE_TYPE(fde->info), 4));
 	add(b, info, 1);
 	for (i = 0; i < nr; i++)

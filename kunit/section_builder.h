@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Builds SFrame sections, FDE by FDE and row by row, as the specification
- * reads; and lets a test then write what no assembler would. For KUnit and for
- * the host's tests.
+ * Builds SFrame sections as the specification says, FDE by FDE and row by row. A
+ * test can then overwrite fields with values that no assembler writes. KUnit and
+ * the host tests use this builder.
  */
 #ifndef SECTION_BUILDER_H
 #define SECTION_BUILDER_H
 
 #include "sframe_core.h"
 
-/* The words of the format, short, for tables: flags, ABIs, and info bytes. */
+/* Short names for tables: flags, ABIs, and info bytes of the format. */
 #define SORTED		SFRAME_F_FDE_SORTED
 #define PCREL		SFRAME_F_FDE_FUNC_START_PCREL
 #define BOTH		(SORTED | PCREL)
@@ -44,10 +44,10 @@ struct build_fde {
  * @big: store big-endian
  * @gap: bytes between the header (with the auxiliary one) and the FDEs
  * @tail: zero bytes after the FREs
- * @cut_to: if not 0, all that is left of the section
- * @fdes: @raw.num_fdes of them
- * @fres: @raw.fre_len bytes
- * @bytes: the section, @len bytes, after build_finish()
+ * @cut_to: if not 0, the section is cut to this number of bytes
+ * @fdes: the FDEs, @raw.num_fdes of them
+ * @fres: the rows, @raw.fre_len bytes
+ * @bytes: the section after build_finish(), @len bytes
  */
 struct build {
 	struct sframe_raw_header raw;
@@ -69,7 +69,7 @@ void build_words(struct build *b, u32 start, u8 info, const s32 *words,
 void build_finish(struct build *b);
 void build_patch(struct build *b, u32 off, u64 value, u32 len);
 
-/* A row; what @info says of its words need not be so. */
+/* Adds a row. The words need not match @info. */
 #define build_row(b, start, info, ...)					\
 	build_words(b, start, info, (const s32[]){ 0, ##__VA_ARGS__ } + 1, \
 		    sizeof((const s32[]){ 0, ##__VA_ARGS__ }) / 4 - 1)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Sections by hand. The rows that they must decode to are taken from the
- * specification and written out, never computed.
+ * Sections by hand. The expected rows are taken from the specification and written
+ * out, never computed.
  *
- * The info byte of a row, in hexadecimal: 1 = based on SP, 2 per word, 20 and
- * 40 = words of 2 and 4 bytes, 80 = signed RA. So 3 is SP with one word, 5 SP
- * with two, 4 FP with two.
+ * The info byte of a row is a sum, in hexadecimal: 1 = based on SP, else FP; 2 for
+ * each word; 20 or 40 = words of 2 or 4 bytes; 80 = signed RA. So 3 is SP with one
+ * word, 5 SP with two words, 4 FP with two words.
  *
- * The control word of a flexible rule: 8 per register number, 2 = dereference,
- * 1 = a register, else CFA.
+ * The control word of a flexible rule is a sum: 8 times the register number, 2 =
+ * dereference, 1 = based on the register, else on the CFA.
  */
 #include "section_cases.h"
 
@@ -174,7 +174,7 @@ static void unsorted_same_start(struct build *b)
 	one_function(b);
 }
 
-/* Rows lie in another order than the functions they describe. */
+/* The rows are in another order than their functions. */
 static void crossed(struct build *b)
 {
 	two_functions(b);
@@ -195,7 +195,7 @@ static void window(struct build *b)
 
 /* PLT. */
 
-/* V1 has no field for the 16. */
+/* The block size is 16, for which V1 has no field. */
 static void pcmask(struct build *b)
 {
 	build_fde(b, 0x1000, 48, PCMASK, 0, 16);
@@ -203,7 +203,7 @@ static void pcmask(struct build *b)
 	build_row(b, 11, 0x03, 16);
 }
 
-/* Blocks count from the function's start, wherever that is. */
+/* Blocks begin at the start of the function, which need not be aligned. */
 static void pcmask_odd(struct build *b)
 {
 	build_fde(b, 0x1003, 50, PCMASK, 0, 7);
@@ -240,7 +240,7 @@ static void flex_ra(struct build *b)
 	build_row(b, 5, 0x0c, 7 << 3 | 1, 16, 2, -16, 12 << 3 | 1, 0);
 }
 
-/* Not only *(CFA + n) but also CFA + n; and the highest register. */
+/* Rules of the forms *(CFA + n) and CFA + n, and the highest register. */
 static void flex_forms(struct build *b)
 {
 	flex_function(b);
@@ -346,7 +346,7 @@ static void bad_pcmask_rep0(struct build *b)
 	three_rows(b);
 }
 
-/* V1 stores no block size, and only AMD64 has a usual one. */
+/* V1 stores no block size, and only AMD64 has a default. */
 static void bad_aarch64_pcmask(struct build *b)
 {
 	build_fde(b, 0x1000, 48, PCMASK, 0, 0);
@@ -399,7 +399,7 @@ static void bad_flex_half_rule(struct build *b)
 	build_row(b, 0, 0x08, 7 << 3 | 1, 8, 0, 6 << 3 | 3);
 }
 
-/* And here a word is left. */
+/* One word is left after the last rule. */
 static void bad_flex_odd_word(struct build *b)
 {
 	flex_function(b);
@@ -477,7 +477,7 @@ static void bad_be_amd64(struct build *b)
 	b->big = true;
 }
 
-/* Well-formed, but not what any producer writes. */
+/* Well-formed sections that no producer writes. */
 
 static void weird_cfa_shrinks(struct build *b)
 {
@@ -855,7 +855,7 @@ const struct section_patch section_patches[] = {
 
 static_assert(ARRAY_SIZE(section_patches) == NR_SECTION_PATCHES);
 
-/* For AARCH64 these would have another defect, or none. */
+/* Built for AARCH64, these sections would have another defect, or none. */
 static const char *const amd64_only[] = {
 	"ok-v1-pcmask", "bad-default-3words", "bad-flex-cfa-reg16", "weird-amd64-fra0",
 };

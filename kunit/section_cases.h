@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Sections by hand: ok-*, bad-* and weird-*, each with what it decodes to. */
+/* Sections by hand, ok-*, bad-* and weird-*, each with its listing. */
 #ifndef SECTION_CASES_H
 #define SECTION_CASES_H
 
 #include "section_builder.h"
 
 /**
- * struct section_case - a section and its meaning
- * @name: ok-, bad- (refused, as a whole or in part) or weird-
- * @version: of the format
+ * struct section_case - a section and its listing
+ * @name: begins with ok-, bad- (refused, as a whole or in part) or weird-
+ * @version: version of the format
  * @flags: SFRAME_F_*
  * @abi: SFRAME_ABI_*
- * @make: adds what is in it, if anything is
- * @expect: its listing, see listing.h
+ * @make: adds FDEs and rows; NULL: there are none
+ * @expect: the listing, see listing.h
  */
 struct section_case {
 	const char *name;
@@ -28,10 +28,10 @@ extern const struct section_case section_cases[NR_SECTION_CASES];
 
 /**
  * struct section_patch - one field of the smallest section, overwritten
- * @name: as above
+ * @name: as in struct section_case
  * @off: offset of the field in the section
- * @len: its bytes
- * @value: what is written
+ * @len: bytes of the field
+ * @value: the value to write
  * @expect: the listing
  */
 struct section_patch {
@@ -49,8 +49,8 @@ void make_section_case(struct build *b, const struct section_case *test);
 void make_section_patch(struct build *b, const struct section_patch *patch);
 
 /*
- * The same for @abi: an AMD64 section has the same defect, or none, when it is
- * built for AARCH64. A section that means this for its own ABI only is unchanged.
+ * Builds the section for @abi. An AMD64 section has the same defect, or none, when it
+ * is built for AARCH64. A few sections depend on their own ABI and are unchanged.
  */
 void make_section_case_for(struct build *b, const struct section_case *test,
 			   u8 abi);

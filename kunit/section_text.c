@@ -42,7 +42,7 @@ static int rule_text(u8 abi, const struct sframe_rule *rule, char *text,
 	}
 }
 
-/* @text: SECTION_ROW_TEXT bytes */
+/* @text has SECTION_ROW_TEXT bytes. */
 void section_row_text(u8 abi, const struct sframe_row *row, char *text)
 {
 	const struct sframe_rule *rules[] = { &row->cfa, &row->fp, &row->ra };
@@ -75,7 +75,7 @@ static __printf(2, 3) void append(struct listing *list, const char *format, ...)
 	va_end(args);
 }
 
-/* 0: another row; else this function is done with. */
+/* Return: 0 to go on with the next row; else the listing of this function ends. */
 static int list_row(struct listing *list, const struct sframe_fde *fde,
 		    struct sframe_rows *rows, u32 index, u32 nr)
 {
@@ -92,7 +92,7 @@ static int list_row(struct listing *list, const struct sframe_fde *fde,
 	if (err) {
 		append(list, "! fde %u row %u %s\n", index, nr,
 		       sframe_defect_names[list->rd->defect]);
-		/* A row that cannot be followed says nothing against the next. */
+		/* The rows after a row that cannot be followed may still be sound. */
 		return err == -EOPNOTSUPP ? 0 : err;
 	}
 	section_row_text(list->hdr.abi, &row, text);
@@ -132,9 +132,9 @@ static void list_fde(struct listing *list, const struct sframe_fde *fde,
 
 /**
  * section_text() - list a section
- * @rd: the reader; its budget must do for the whole
+ * @rd: the reader; its budget must suffice for the whole section
  * @addr: address of the section
- * @len: its bytes
+ * @len: bytes of the section
  * @text: SECTION_TEXT bytes
  */
 void section_text(struct sframe_reader *rd, u64 addr, u64 len, char *text)

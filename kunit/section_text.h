@@ -4,11 +4,11 @@
  * "CFA FP RA":
  *
  *	sp+16	the stack pointer plus 16
- *	(c-8)	what memory holds at CFA - 8
+ *	(c-8)	the word in memory at CFA - 8
  *	r10+0	DWARF register 10
  *	u	unchanged: still in its register
  *
- * A whole section is listed as the host's tests list it, see section_cases.c.
+ * A whole section has the format of listing.h of the host tests, see section_cases.c.
  */
 #ifndef SECTION_TEXT_H
 #define SECTION_TEXT_H

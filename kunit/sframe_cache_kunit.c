@@ -2,8 +2,8 @@
 /*
  * KUnit tests of the rule cache, sample/sframe_cache.c.
  *
- * Tests choose keys that share an entry or that do not. The offsets of a row
- * follow from its key, so that a test recognizes the row.
+ * Tests choose keys with the same entry or with different entries. The offsets of a
+ * row follow from its key, so that a test recognizes the row.
  */
 #include <kunit/test.h>
 #include <linux/kthread.h>
@@ -74,7 +74,7 @@ static void add(struct sfu_cache_entry *half, u64 key)
 	sfu_cache_add(half, key, &row);
 }
 
-/* Another key with the same entry. */
+/* Return: another key with the same entry. */
 static u64 rival(u64 key)
 {
 	u64 other = key;

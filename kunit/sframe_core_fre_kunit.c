@@ -201,7 +201,7 @@ static void find_row_of_words(struct kunit *test)
 	expect_at(test, 0x1000, c->want);
 }
 
-/* Control words: 8 per register number, 2 = dereference, 1 = register. */
+/* A control word is a sum: 8 times the register number, 2 = dereference, 1 = register. */
 #define FLEX_ROW(name, info, nr, words, want) \
 	{ name, 3, AMD64, ADDR1, FLEX, info, nr, words, want }
 #define WORDS(...)	{ __VA_ARGS__ }
@@ -324,8 +324,8 @@ struct pcmask_case {
 	u8		version;
 	u8		abi;
 	u32		start;
-	u8		rep_size;	/* as stored */
-	u8		block;		/* as meant; 0: refused */
+	u8		rep_size;	/* block size as stored */
+	u8		block;		/* block size as decoded; 0: refused */
 	u8		second;		/* start of the second row */
 };
 
@@ -368,7 +368,7 @@ static void find_row_in_blocks(struct kunit *test)
 	expect_at(test, c->start + 3 * c->block, "none");
 }
 
-/* Erratum E6: the linker says 16; at the first byte of a slot it is 8. */
+/* Erratum E6: the linker writes CFA offset 16; at the first byte of a slot 8 is correct. */
 static void find_row_mends_plt_got(struct kunit *test)
 {
 	struct build *b = build_anew(test, 3, SORTED, AMD64);

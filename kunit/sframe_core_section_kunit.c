@@ -159,7 +159,7 @@ static void find_row_cost(struct kunit *test)
 	smallest_section(test, 3, SORTED);
 	renew(scene);
 	KUNIT_EXPECT_EQ(test, 0, decode_row(scene, ADDR + 0x1000, &hdr, &row));
-	/* The least: the header, the entry and the row of 3 bytes, in one read. */
+	/* Lower bound: the header, the entry and the row of 3 bytes, in one read. */
 	expect_within(test, "units of cost", U32_MAX - scene->rd.budget, 28 + 16 + 3 + 32,
 		      28 + 16 + 5 + 11 + 4 * 32 + 2 * 16);
 	expect_within(test, "reads", scene->calls, 1, 4);
@@ -215,8 +215,8 @@ static struct kunit_case budget_tests[] = {
 };
 
 /*
- * Here the reader checks nothing. A read after the end of the section would
- * touch the page after it, and be an oops.
+ * This reader checks no addresses. A read after the end of the section would touch
+ * the page after it, and be an oops.
  */
 static void find_row_truncated(struct kunit *test)
 {

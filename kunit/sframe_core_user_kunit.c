@@ -42,7 +42,7 @@ static const struct user_case user_cases[] = {
 
 NAMED_CASES(user);
 
-/* Writes the section that has been built to user memory. */
+/* Writes the section of the builder to user memory. */
 static void store_built(struct kunit *test, unsigned long addr)
 {
 	struct core_scene *scene = test->priv;
@@ -122,9 +122,9 @@ static void find_row_user_crosses_pages(struct kunit *test)
 }
 
 /*
- * Only the first @present bytes are there, fewer than 60: 28 of header, 16 of
- * entry, 5 of attribute, and rows of 3, 4 and 4. A row ends where the next one
- * begins, so a look-up reads that one, too.
+ * Only the first @present bytes can be read, of 60: 28 of header, 16 of entry, 5 of
+ * attribute, and rows of 3, 4 and 4. A row ends at the start of the next row, so a
+ * look-up reads the next row, too.
  */
 static void expect_half(struct kunit *test, unsigned long addr, u32 present)
 {
@@ -187,7 +187,7 @@ static void find_row_user_not_users(struct kunit *test)
 	expect_user(test, 0, 0x1000, "unreadable");
 }
 
-/* The page is mapped, but nobody has touched it yet. */
+/* The page is mapped, but not touched yet. */
 static void find_row_user_not_present(struct kunit *test)
 {
 	const struct user_case *c = test->param_value;
@@ -200,7 +200,7 @@ static void find_row_user_not_present(struct kunit *test)
 	expect_user(test, addr, 0x1000, "none");
 }
 
-/* The bounds of the header hold, whatever the bytes become later. */
+/* The header was checked: its bounds hold even if the bytes change later. */
 static void find_row_user_changes(struct kunit *test)
 {
 	unsigned long addr = user_map(test, 1) + PAGE_SIZE - 60;

@@ -13,7 +13,7 @@
 #include "sframe_map.h"
 #include "sframe_process.h"
 
-/* The kernel reports in a task of the process. The test's kernel thread acts as one. */
+/* The kernel reports mappings in a task of the process: here in the test's kernel thread. */
 static void report_mmap(struct kunit *test, unsigned int nr)
 {
 	mmap_read_lock(current->mm);

@@ -30,7 +30,7 @@
 
 #define AREA_PAGES	32
 #define STACK_PAGE	8
-#define OTHER_PAGE	16	/* another image, if there is one */
+#define OTHER_PAGE	16	/* another image, in some tests */
 #define NO_PAGE		30	/* PROT_NONE */
 
 #define MAX_FRAMES	16
@@ -45,10 +45,10 @@
  * @image: mapped at the beginning of @area
  * @other: an image without a section
  * @regs: registers of the sample, in the image's code
- * @since: the counters, as last read
- * @counted: what was counted from then to the end of the sample, as a text
+ * @since: the counters at the last reading
+ * @counted: the counters that grew from @since to the end of the sample, as a text
  * @entry: perf_callchain_user() stores here; room for MAX_FRAMES
- * @traced: the events of the tracepoint since expect_traced(), as a text
+ * @traced: the trace events since the last expect_traced(), as a text
  */
 struct hooks_scene {
 	unsigned long			area;
@@ -190,7 +190,7 @@ static void expect_traced(struct kunit *test, const char *want)
 
 #define POISON	0xdeadULL
 
-/* @frames: MAX_FRAMES of u64 or unsigned long, of which @nr were stored */
+/* @frames has MAX_FRAMES entries of u64 or unsigned long; @nr of them were stored. */
 static void expect_frames(struct kunit *test, const void *frames, u64 nr, const char *want)
 {
 	const u64 *ips = frames;
@@ -325,7 +325,7 @@ static void have_no_section_in_compat(struct kunit *test)
 #define GUEST	"declined.guest"
 #define COMPAT	"declined.compat"
 
-/* Where there are several reasons, the first in this order is counted. */
+/* If there are several reasons, only the first in this order is counted. */
 static const struct decline_case decline_cases[] = {
 	{ "disabled", true, 0, NULL, BY_FP, BY_FP, "declined.disabled" },
 	{ "kernel thread", false, PF_KTHREAD, NULL, BY_FP, "", KTHREAD },
@@ -342,7 +342,7 @@ static const struct decline_case decline_cases[] = {
 
 NAMED_CASES(decline);
 
-/* As root writes it to /sys/module/sframe_unwind/parameters/enabled. */
+/* Writes the module parameter "enabled", as root does in /sys/module/.../parameters. */
 static void enable(void *value)
 {
 	const struct kernel_param *param;
@@ -514,7 +514,7 @@ struct stop_case {
 	const char	*traced;
 };
 
-/* A page has 0x1000 bytes. The action runs after a scan. */
+/* Addresses are hexadecimal; a page has 0x1000 bytes. The action runs after a scan. */
 static const struct stop_case stop_cases[] = {
 	{ "complete", nothing, BY_SFRAME, "walks stop.complete frames.sframe=2",
 	  "10 to 200, 3 frames, complete;" },
@@ -650,7 +650,7 @@ static void defer_stop(struct kunit *test)
 
 	map_other(test, OTHER_PAGE);
 	scan_now(test);
-	/* A scan may take long, and the next one then waits as long. */
+	/* The next scan has to wait as long as the last scan took. */
 	schedule_timeout_uninterruptible(jiffies - start + HZ / 10);
 	c->act(test);
 	defer_all(test, c->want, c->counted);

@@ -36,7 +36,7 @@ static void request_in_interrupt(struct pt_regs *interrupted)
 	local_irq_enable();
 }
 
-/* The interrupt hit user mode: the task scans when it returns there. */
+/* The interrupt hit user mode: the task scans when it returns to user mode. */
 static void request_task(struct kunit *test)
 {
 	struct pt_regs regs;

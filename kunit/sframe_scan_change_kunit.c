@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* KUnit tests of a scan: what the process map knows of mappings that do not stay. */
+/* KUnit tests of a scan: the process map when mappings change. */
 #include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <linux/mm.h>
@@ -138,7 +138,7 @@ static void mark_section_as_bad(struct kunit *test, enum sframe_defect defect)
 	sfu_map_put(map);
 }
 
-/* Likewise, with a section that has been marked as bad. */
+/* The same change, with a section that is marked as bad. */
 static void forget_bad_after(struct kunit *test)
 {
 	const struct change_case *c = test->param_value;
@@ -167,7 +167,7 @@ static void forget_one_of_two(struct kunit *test)
 	expect_scanned(test, "1-3 ready by 3", "scan.runs");
 }
 
-/* An old map that is still held has the unmapped range removed, too. */
+/* An old map that is still held loses the unmapped range, too. */
 static void forget_while_held(struct kunit *test)
 {
 	struct sfu_map *old;
@@ -207,7 +207,7 @@ static void bad_plain(struct kunit *test)
 	expect_counted(test, "");
 }
 
-/* A bad section stays bad while it is mapped. Another mapping of it starts anew. */
+/* A bad section stays bad while it is mapped. Another mapping of the section is not bad. */
 static void bad_stays_so(struct kunit *test)
 {
 	struct scan_scene *scene = test->priv;
@@ -271,7 +271,7 @@ static void section_changes(struct kunit *test)
 	expect_scanned(test, SAME, "scan.runs");
 }
 
-/* Scan number n without news comes after 1 + 2 + ... + 2^(n-2) jiffies, not earlier. */
+/* Scan number n that changes nothing runs after 1 + 2 + ... + 2^(n-2) jiffies, not earlier. */
 static void scan_in_vain(struct kunit *test)
 {
 	unsigned long start;
@@ -289,8 +289,8 @@ static void scan_in_vain(struct kunit *test)
 }
 
 /*
- * The wait between scans without news ends at one second. If it doubled on, it
- * would be four.
+ * The wait between scans that change nothing is at most one second. Without this limit
+ * it would be four seconds here.
  */
 static void scan_in_vain_long(struct kunit *test)
 {
@@ -417,7 +417,7 @@ static void forget_process(struct kunit *test)
 	expect_map(test, "nothing");
 }
 
-/* A map outlives its process while somebody holds it. */
+/* A map that is held outlives its process. */
 static void hold_map_of_ended_process(struct kunit *test)
 {
 	struct mm_struct *first = current->mm, *second = new_process(test);

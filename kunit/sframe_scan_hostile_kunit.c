@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* KUnit tests of a scan: files that lie, are cut, or change while they are read. */
+/* KUnit tests of a scan: files that have wrong headers, are cut, or change during the read. */
 #include <linux/fs.h>
 #include <linux/mman.h>
 
@@ -9,7 +9,7 @@
 #include "scan_scene.h"
 #include "sframe_map.h"
 
-/* The offset of a field in the file: of the ELF header, or of a program header. */
+/* The file offset of a field of the ELF header, or of a program header. */
 #define EH(field)	offsetof(struct elf64_hdr, field)
 #define PH(nr, field)	(64 + 56 * IMAGE_PH_##nr + offsetof(struct elf64_phdr, field))
 

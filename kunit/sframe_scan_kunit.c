@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* KUnit tests of a scan: what the process map knows of mappings that stay. */
+/* KUnit tests of a scan: the process map of mappings that do not change. */
 #include <linux/fs.h>
 #include <linux/jiffies.h>
 #include <linux/mm.h>
@@ -344,10 +344,10 @@ static void scan_prefaults_section(struct kunit *test)
 
 struct budget_case {
 	const char	*name;
-	unsigned int	pages;		/* that the budget allows */
+	unsigned int	pages;		/* pages that the budget allows */
 	unsigned int	timed;		/* the last of these: not after the deadline */
 	bool		late;
-	unsigned int	looked_at;	/* of ten pages */
+	unsigned int	looked_at;	/* number of pages, of ten */
 };
 
 static const struct budget_case budget_cases[] = {
@@ -497,7 +497,7 @@ static void scan_segment(struct kunit *test)
 	expect_scanned(test, "1-3 none", "defect.segment scan.runs");
 }
 
-/* A loader first reserves addresses, and may map the code before the section. */
+/* A loader reserves addresses first, and may then map the code before the section. */
 static void scan_section_that_comes_late(struct kunit *test)
 {
 	struct scan_scene *scene = test->priv;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* KUnit tests of a scan: other threads change the process, or scan it, too. */
+/* KUnit tests of a scan: other threads change the process meanwhile, or scan it, too. */
 #include <linux/jiffies.h>
 #include <linux/kthread.h>
 #include <linux/mm.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* KUnit tests of the walk: the reads that Documentation/design.rst allows it. */
+/* KUnit tests of the walk: the limits on reads in Documentation/design.rst. */
 #include <linux/minmax.h>
 #include <linux/vmalloc.h>
 
@@ -17,9 +17,9 @@ static void begin_counting(struct walk_scene *scene)
 }
 
 /*
- * Reads of the next step, without those of the section. The promise for any
- * step holds, and so does the smaller one for this step. The step needs @least
- * bytes.
+ * Checks the reads of the next step, except those of the section. The limit for any
+ * step holds, and so do the lower limits @reads and @bytes for this step. The step
+ * needs at least @least bytes.
  */
 static void expect_costly_step(struct kunit *test, u32 least, u32 reads, u32 bytes)
 {
@@ -52,7 +52,7 @@ static void bounds_step_by_registers(struct kunit *test)
 	word(test, 0x58, stack(test, 0xc0));
 	begin_counting(scene);
 	KUNIT_EXPECT_TRUE(test, next_frame(test));
-	/* The least: one word of the context names three words of the stack. */
+	/* Lower bound: one word of the context, which leads to three words of the stack. */
 	expect_costly_step(test, 4 * 8, 6, 6 * 8);
 }
 
@@ -77,14 +77,14 @@ static void bounds_step_past_plt(struct kunit *test)
 	word(test, CONTEXT + context_register(R_B), bare(test, 0x300));
 	begin_counting(scene);
 	KUNIT_EXPECT_TRUE(test, next_frame(test));
-	/* The least: IP, RA and FP, a call, the slot, and the word that the slot names. */
+	/* Lower bound: IP, RA and FP, a call, the slot, and the word that the slot names. */
 	expect_costly_step(test, 3 * 8 + 4 + 4 + 8, MOST_FRAME_READS, MOST_FRAME_BYTES);
 }
 
 /*
- * Returns a section that is too large for the builder: a header, @nr_fdes
- * entries and @fre_len bytes of rows, all of them 0. store_large_section() puts
- * it into memory.
+ * Returns a section that is too large for the builder: a header, @nr_fdes entries
+ * and @fre_len bytes of rows. Entries and rows are all 0. store_large_section() puts
+ * the section into memory.
  */
 static u8 *large_section(struct kunit *test, u32 nr_fdes, u32 fre_len)
 {
@@ -114,9 +114,9 @@ static void store_large_section(struct kunit *test, u8 *bytes)
 }
 
 /*
- * The walk uses up its budget. It reads the section at most @reads times and
- * @bytes bytes, and not much less: the walk is a costly one. Returns the number
- * of callers found.
+ * Checks a walk that uses up its budget. The walk makes at most @reads reads of the
+ * section with at most @bytes bytes, and not much less. Returns the number of callers
+ * found.
  */
 static u32 expect_bounded(struct kunit *test, u32 reads, u32 bytes)
 {

@@ -48,7 +48,7 @@ static void fallback_call(struct kunit *test)
 	expect_call(test, code(test, 0x3c), "nodata");
 	expect_call(test, code(test, 0x40), "nodata");
 	expect_call(test, code(test, 0x80), FOLLOWED);
-	/* The target is no code. */
+	/* The target is not code. */
 	expect_call(test, stack(test, 0), "nodata");
 	expect_call(test, code(test, CODE_SIZE), "nodata");
 }
@@ -176,7 +176,7 @@ static void fallback_fp_anything(struct kunit *test)
 	}
 }
 
-/* Where a call leaves the return address in a register, that may name a nearer caller. */
+/* If a call leaves the return address in a register, the register may name a nearer caller. */
 static void fallback_link(struct kunit *test)
 {
 	const char *nearer = PUSHED_BY_CALL ? FOLLOWED : "nodata";
@@ -196,7 +196,7 @@ static void fallback_link(struct kunit *test)
 	expect_step(test, FOLLOWED, "it is no code");
 }
 
-/* Likewise, in another file. A function's own calls return to its own file. */
+/* The link register leads to another file. A function's own calls return to its own file. */
 static void fallback_link_elsewhere(struct kunit *test)
 {
 	const struct call_case *c = test->param_value;
@@ -316,7 +316,7 @@ static void fallback_in_plt_anything(struct kunit *test)
 	expect_step(test, "nodata", "at the beginning");
 }
 
-/* A frame record that leads to no code is other data. */
+/* If a frame record does not lead to code, it is other data. */
 static void fallback_ra_anything(struct kunit *test)
 {
 	const unsigned long values[] = {
@@ -393,7 +393,7 @@ static void fallback_doubt(struct kunit *test)
 		expect_walk(test, call->calls ? VINDICATED : doubted, "by %s",
 			    call->name);
 	}
-	/* The call has to name this very function. */
+	/* The call must name exactly this function. */
 	store_call(test, plain_call(), code(test, 0x90), code(test, 4));
 	expect_walk(test, doubted, "into it");
 	store_call(test, plain_call(), code(test, 0x90), code(test, 0x40));
@@ -405,7 +405,7 @@ static void fallback_doubt(struct kunit *test)
 	expect_walk(test, VINDICATED, "through a PLT slot");
 }
 
-/* An unverified SP that leads nowhere is wrong itself; the row is not bad. */
+/* If an unverified SP leads nowhere, SP is wrong, and the row is not bad. */
 static void fallback_unverified_sp_leads_nowhere(struct kunit *test)
 {
 	static const s32 cfas[] = { 0, -16, 1, 4, 0x4000 };

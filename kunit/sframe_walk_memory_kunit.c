@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* KUnit tests of the walk: memory that is not there, with both ways to read. */
+/* KUnit tests of the walk: memory that cannot be read, with both ways to read. */
 #include "walk_scene.h"
 
 struct fault_case {
@@ -57,7 +57,7 @@ static void memory_stack_forbidden(struct kunit *test)
 	expect_walk(test, "c4@ff0 c44@1000 stack-fault");
 }
 
-/* Nobody has touched the page yet. A read that may fault finds zeros. */
+/* The page is not touched yet. A read that may fault finds zeros. */
 static void memory_stack_not_present(struct kunit *test)
 {
 	const struct fault_case *c = fault_scene(test);
@@ -110,7 +110,7 @@ static void memory_section_unmapped(struct kunit *test)
 	expect_walk(test, "c4@0 section-fault needs-scan");
 }
 
-/* The section is half there: the walk keeps the frames that it has found. */
+/* Only part of the section can be read: the walk keeps the frames that it has found. */
 static void memory_section_half_there(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
@@ -118,7 +118,7 @@ static void memory_section_half_there(struct kunit *test)
 	scene->section = map_present(test, 2) + PAGE_SIZE - 28 - 16;
 	fault_scene(test);
 	user_forbid(test, scene->section + 28 + 16);
-	/* The entry of the first function is there, but its rows are not. */
+	/* The entry of the first function can be read, but its rows cannot. */
 	expect_walk(test, "c4@0 section-fault needs-scan");
 	sample(test, code(test, 0x44), stack(test, 0), 0);
 	expect_walk(test, "c44@0 section-fault needs-scan");
@@ -139,7 +139,7 @@ static void memory_code_forbidden(struct kunit *test)
 	expect_step(test, "nodata");
 }
 
-/* The callee may be a PLT slot. As long as that is unknown, nothing is proved. */
+/* The callee may be a PLT slot. If its code cannot be read, the call proves nothing. */
 static void memory_callee_forbidden(struct kunit *test)
 {
 	fault_scene(test);

@@ -167,7 +167,7 @@ static void random_walks(struct kunit *test)
 		   nr_frames[0], nr_frames[1], nr_frames[2]);
 }
 
-/* The frames of a walk, and its end. */
+/* The frames of a walk, and its stop reason. */
 struct trail {
 	u64		frames;		/* a hash of all addresses */
 	u32		nr;
@@ -295,7 +295,7 @@ static void every_read_fails(struct kunit *test)
 				      "read %u: %s", n, scene->text);
 		nr_differ += !!strcmp(scene->text, whole);
 	}
-	/* A failure may be without effect, but not each one. */
+	/* Some failures have no effect, but several must have one. */
 	KUNIT_EXPECT_GE(test, nr_differ, 4);
 }
 

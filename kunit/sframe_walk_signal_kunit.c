@@ -162,8 +162,8 @@ static void signal_stub_at_end(struct kunit *test)
 }
 
 /*
- * The function was interrupted at its first instruction. The function before it
- * is another one.
+ * The function was interrupted at its first instruction. The byte before belongs to
+ * another function.
  */
 static void signal_interrupted_at_first(struct kunit *test)
 {
@@ -284,7 +284,7 @@ static void signal_broken_sp(struct kunit *test)
 	}
 }
 
-/* Each word of the context that the walk needs is once the first that is not there. */
+/* Each word of the context that the walk needs is once the first that cannot be read. */
 static void signal_context_cut(struct kunit *test)
 {
 	const u32 needed[] = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* KUnit tests of the walk: each reason to stop, and what is counted for it. */
+/* KUnit tests of the walk: each stop reason, and its counters. */
 #include <linux/sched.h>
 
 #include "counters.h"

@@ -241,7 +241,7 @@ static void uretprobe_sampled_after_trampoline(struct kunit *test)
 	}
 	sample(test, bare(test, 0x0b), stack(test, 0) - 8, 0);
 	expect_probed(test, "bb@? nodata");
-	/* The return address is no code. */
+	/* The return address is not code. */
 	word(test, 0x08, stack(test, 0));
 	sample(test, bare(test, 0x10), stack(test, 0x08), 0);
 	expect_probed(test, "b10@8 nodata");
@@ -300,12 +300,12 @@ static void uretprobe_after_breakpoint(struct kunit *test)
 	/* The instruction has been executed meanwhile. */
 	sample(test, code(test, 1), stack(test, 0), 0);
 	expect_probed(test, "c1@0 c44@10 c84@20 complete");
-	/* Likewise where the called function jumped here. */
+	/* The same if the called function jumped here. */
 	store_call(test, plain_call(), code(test, 0x44), code(test, 0x40));
 	expect_probed(test, "c1@0 c44@10 c84@20 complete");
 	sample(test, code(test, 1), stack(test, 0x08), 0);
 	expect_probed(test, "c0@8 c44@10 c84@20 complete");
-	/* Another breakpoint is handled: this byte is none, or is before the function. */
+	/* The task handles another breakpoint: this byte is no breakpoint, or is before the function. */
 	sample(test, code(test, 2), stack(test, 0), 0);
 	expect_at_breakpoint(test, "c2@0 c44@10 c84@20 complete");
 	user_store(test, code(test, 0x3f), "\xcc\xcc", 2);

@@ -15,7 +15,7 @@ static void put_file(void *file)
 	fput(file);
 }
 
-/* @at: where the section begins, in the file and in the image */
+/* @at is the offset of the section in the file and in the image. */
 void image_section(struct image *image, u8 version, u8 flags, unsigned long at)
 {
 	struct elf64_phdr *ph = &image->phdrs[IMAGE_PH_SFRAME];
@@ -116,7 +116,7 @@ void image_map(struct kunit *test, const struct image *image, unsigned long addr
 		      PROT_READ, IMAGE_SECTION);
 }
 
-/* @nr pages, all PROT_NONE, in which the test may map. */
+/* Return: the address of @nr pages, all PROT_NONE, in which the test may map. */
 unsigned long user_area(struct kunit *test, unsigned int nr)
 {
 	unsigned long addr;
@@ -128,7 +128,7 @@ unsigned long user_area(struct kunit *test, unsigned int nr)
 	return addr;
 }
 
-/* The system calls of a process. */
+/* These functions make the system calls of a process. */
 long user_madvise(unsigned long addr, unsigned long len, int advice)
 {
 	return USER_SYSCALL(madvise, addr, len, advice, 0, 0);
@@ -139,7 +139,7 @@ long user_mprotect(unsigned long addr, unsigned long len, unsigned long prot)
 	return USER_SYSCALL(mprotect, addr, len, prot, 0, 0);
 }
 
-/* @to: 0 to stay where it is */
+/* @to is 0 if the mapping may stay at its address. */
 long user_mremap(unsigned long addr, unsigned long len, unsigned long new_len,
 		 unsigned long to)
 {

@@ -32,13 +32,13 @@ struct kunit;
 enum { IMAGE_PH_HEADERS, IMAGE_PH_CODE, IMAGE_PH_DATA, IMAGE_PH_SFRAME, IMAGE_PHDRS };
 
 /**
- * struct image - such a file; a test may change all of it before image_write()
+ * struct image - the file; a test may change all of it before image_write()
  * @file: the file, closed after the test
  * @ehdr: written at the beginning of the file
  * @phdrs: program headers, IMAGE_PHDRS of them unless @ehdr says more
- * @phdrs_at: where @phdrs are written, whatever @ehdr says
+ * @phdrs_at: file offset of @phdrs; independent of @ehdr
  * @section: the section
- * @section_at: where @section is written, whatever its program header says
+ * @section_at: file offset of @section; independent of its program header
  */
 struct image {
 	struct file		*file;

@@ -8,7 +8,7 @@
 #include "sframe_user.h"
 #include "user_memory.h"
 
-/* @nr pages that nobody has touched yet. The page after them is not mapped. */
+/* Return: the address of @nr new, untouched pages. The page after them is not mapped. */
 unsigned long user_map(struct kunit *test, u32 nr)
 {
 	unsigned long addr;
@@ -29,13 +29,13 @@ static void remap(struct kunit *test, unsigned long page, unsigned long prot)
 				MAP_ANONYMOUS | MAP_PRIVATE | MAP_FIXED, 0));
 }
 
-/* Make this page of a mapping a new one. */
+/* Replaces this page of a mapping with a new page. */
 void user_allow(struct kunit *test, unsigned long page)
 {
 	remap(test, page, PROT_READ | PROT_WRITE);
 }
 
-/* Make this page of a mapping PROT_NONE. */
+/* Makes this page of a mapping PROT_NONE. */
 void user_forbid(struct kunit *test, unsigned long page)
 {
 	remap(test, page, PROT_NONE);

@@ -21,7 +21,7 @@
 #define LEFT_OUT		1	/* a single word 0 */
 
 /**
- * struct rule_case - a row, and the caller that step_row_sampled() finds by it
+ * struct rule_case - a row, and the caller that step_row_sampled() finds by the row
  * @name: the row in words
  * @info: info byte of the row; FLEXIBLE: follows from @rules
  * @rules: CFA, RA and FP of a flexible row, else the row's words
@@ -51,8 +51,8 @@ struct ra_case {
 enum refers { TO_NOTHING, TO_FUNCTION, TO_SLOT };
 
 /*
- * The code before a return address: what it refers to, and whether it calls
- * that (@calls) or another function (@calls_other).
+ * The code before a return address refers to an address (@refers). It calls that
+ * address (@calls), another function (@calls_other), or nothing.
  */
 struct call_case {
 	const char	*name;

@@ -128,7 +128,7 @@ struct sfu_range *code_range(struct kunit *test)
 	return &((struct walk_scene *)test->priv)->map->ranges[0];
 }
 
-/* The section that has been built describes the code from now on. */
+/* From now on the section of the builder describes the code. */
 void use_section(struct kunit *test)
 {
 	struct sfu_range *range = code_range(test);
@@ -141,7 +141,7 @@ void use_section(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, read_header(range, scene->section, scene->b.len));
 }
 
-/* Discards what has been built so far. */
+/* Discards all functions and rows of the builder. */
 void build_again(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
@@ -164,7 +164,7 @@ void costly_section(struct kunit *test)
 	use_section(test);
 }
 
-/* c4 is called from c44. The test chooses the caller of c44. */
+/* c4 is called by c44. The test chooses the caller of c44. */
 void call_scene(struct kunit *test)
 {
 	sp_function(test, 0, 16);
@@ -174,7 +174,7 @@ void call_scene(struct kunit *test)
 	word(test, 0x08, code(test, 0x44));
 }
 
-/* The stack of a function that has called itself @nr times. */
+/* Writes the stack of a function that has called itself @nr times. */
 void recursion_scene(struct kunit *test, u32 nr)
 {
 	u32 i;
@@ -267,7 +267,7 @@ static __printf(2, 3) void append(struct walk_scene *scene, const char *format, 
 	va_end(args);
 }
 
-/* @on_stack is the prefix of a value that is no code address. */
+/* Appends a value as an offset. @on_stack is the prefix if the value is not a code address. */
 static void append_value(struct walk_scene *scene, const char *on_stack,
 			 unsigned long value)
 {
@@ -301,8 +301,8 @@ static void append_stop(struct walk_scene *scene)
 }
 
 /*
- * The one place that asks a walk for frames. After the last one @scene->stop says
- * why the walk ended.
+ * The only place that calls sfu_walk_callers(). After the last frame @scene->stop has
+ * the stop reason.
  */
 unsigned int next_frames(struct walk_scene *scene, u64 *ips, unsigned int max)
 {
@@ -321,7 +321,7 @@ static void start_walk(struct walk_scene *scene)
 	scene->stop = SFU_STOP_NONE;
 }
 
-/* Starts at the sampled frame. The cache holds the rows of this very walk. */
+/* Starts at the sampled frame. The cache has exactly the rows of this walk. */
 void begin_walk(struct walk_scene *scene)
 {
 	u64 ips[16];
@@ -340,8 +340,8 @@ void begin_walk(struct walk_scene *scene)
 }
 
 /*
- * The one place between a walk and user memory. It counts each read, fails the
- * read that the test has chosen, and then lets the test act.
+ * The only reader of user memory in a walk. It counts each read, fails the read that
+ * the test has chosen, and then runs the action of the test.
  */
 static int read_observed(void *dst, unsigned long addr, size_t len, bool may_fault)
 {
@@ -360,7 +360,7 @@ static int read_observed(void *dst, unsigned long addr, size_t len, bool may_fau
 	return err;
 }
 
-/* Observes the reads of the walk that has begun. */
+/* Observes the reads of the current walk. */
 void observe_reads(struct walk_scene *scene)
 {
 	kunit_activate_static_stub(scene->test, sfu_user_read, read_observed);
@@ -371,7 +371,7 @@ void observe_reads(struct walk_scene *scene)
 	scene->of_frames = (struct tally){};
 }
 
-/* A step that fails leaves the walk as it is. */
+/* Takes one step. A step that fails leaves the walk unchanged. */
 bool next_frame(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
@@ -405,7 +405,7 @@ const char *last_text(struct kunit *test)
 	return ((struct walk_scene *)test->priv)->text;
 }
 
-/* The first step of a walk. */
+/* Return: the text of the first step of a walk. */
 const char *step_text(struct kunit *test)
 {
 	begin_walk(test->priv);
@@ -413,7 +413,7 @@ const char *step_text(struct kunit *test)
 	return last_text(test);
 }
 
-/* The second step of a walk. */
+/* Return: the text of the second step of a walk. */
 const char *second_step_text(struct kunit *test)
 {
 	begin_walk(test->priv);
@@ -422,7 +422,7 @@ const char *second_step_text(struct kunit *test)
 	return last_text(test);
 }
 
-/* From the current frame to the end. */
+/* Appends the walk from the current frame to its end. */
 void append_walk(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
@@ -446,7 +446,7 @@ const char *walk_text(struct kunit *test)
 	return last_text(test);
 }
 
-/* From here to the end: the number of callers found. */
+/* Return: the number of callers from the current frame to the end. */
 u32 count_to_end(struct kunit *test)
 {
 	u32 nr = 0;
@@ -457,7 +457,7 @@ u32 count_to_end(struct kunit *test)
 	return nr;
 }
 
-/* From the sampled frame to the end: the number of callers found. */
+/* Return: the number of callers from the sampled frame to the end. */
 u32 count_callers(struct kunit *test)
 {
 	begin_walk(test->priv);

@@ -2,10 +2,10 @@
 /*
  * The scene in which the suites of the walk run, sframe_walk_*_kunit.c.
  *
- * Section, code and stack lie in real mappings, and each is followed by a page
- * that is not mapped; the process map and the registers are the test's. A walk
- * is compared as a text, written out from the specification and the ABI: the
- * frames, and why there are no more of them.
+ * Section, code and stack are in real mappings, and the page after each of them is
+ * not mapped. The test makes the process map and the registers. A walk is compared
+ * as a text: the frames, then the stop reason. Expected texts are written out from
+ * the specification and the ABI.
  *
  *	c40@10,fp80	in the code with a section, at 0x40; the stack pointer
  *			is 0x10 into the stack; the frame pointer differs from
@@ -44,25 +44,25 @@
  * @regs: the sampled frame
  * @may_fault: the walk may wait for memory
  * @code: address of the code with a section, CODE_SIZE bytes
- * @bare: address of the code without, BARE_SIZE bytes, somewhere above
+ * @bare: address of the code without a section, BARE_SIZE bytes, higher than @code
  * @section: address of the section
  * @stack: address of the stack, STACK_SIZE bytes
- * @map: both pieces of code
+ * @map: the process map, with both pieces of code
  * @b: the builder of the section
- * @random: random numbers of a fixed seed
+ * @random: the random number generator, with a fixed seed
  * @cache: the rule cache, if the test uses one
  * @test: the test
  * @is_observed: observe_reads() has replaced the reader of the walk
  * @calls: reads since observe_reads()
  * @fail_at: the read that fails; 1 is the first, 0 is none
- * @after_read: runs after each read, if there is one
+ * @after_read: runs after each read, if not NULL
  * @section_size: bytes from @section on that count as the section's
  * @of_section: reads of the section
  * @of_frames: all other reads
  * @text: the text of a walk
  * @len: bytes of @text
  * @len_frames: bytes of @text before the stop reason
- * @stop: why the walk ended
+ * @stop: the stop reason
  * @utask: the pending uretprobes
  */
 struct walk_scene {
@@ -100,7 +100,7 @@ int walk_scene_init(struct kunit *test);
 int walk_scene_init_cached(struct kunit *test);
 void walk_scene_exit_cached(struct kunit *test);
 
-/* The suite of which_tests[]. */
+/* Defines the suite of which_tests[]. */
 #define WALK_SUITE(which)						\
 	static struct kunit_suite which##_suite = {			\
 		.name = "sframe_walk_" #which,				\
@@ -109,7 +109,7 @@ void walk_scene_exit_cached(struct kunit *test);
 	};								\
 	kunit_test_suite(which##_suite)
 
-/* Likewise, and the same tests again by rows of the rule cache. */
+/* Defines the suite, and a second suite that runs the tests with the rule cache. */
 #define WALK_SUITE_AND_CACHED(which)					\
 	WALK_SUITE(which);						\
 	static struct kunit_suite which##_cached_suite = {		\
@@ -140,13 +140,13 @@ static inline void store_word(struct kunit *test, unsigned long addr, u64 value)
 	user_store(test, addr, &value, sizeof(value));
 }
 
-/* A word of the stack. */
+/* Writes a word of the stack. */
 static inline void word(struct kunit *test, u32 off, u64 value)
 {
 	store_word(test, stack(test, off), value);
 }
 
-/* A frame record, to which a frame pointer points. */
+/* Writes a frame record, to which a frame pointer points. */
 static inline void record(struct kunit *test, u32 off, unsigned long fp,
 			  unsigned long ra)
 {
@@ -154,7 +154,7 @@ static inline void record(struct kunit *test, u32 off, unsigned long fp,
 	word(test, off + 8, ra);
 }
 
-/* The sampled frame. */
+/* Sets the registers of the sampled frame. */
 static inline void sample(struct kunit *test, unsigned long ip, unsigned long sp,
 			  unsigned long fp)
 {
@@ -214,7 +214,7 @@ const char *step_text(struct kunit *test);
 const char *second_step_text(struct kunit *test);
 const char *walk_text(struct kunit *test);
 
-/* The arguments after @want name the case, if there are any. */
+/* Optional arguments after @want name the case. */
 #define expect_text(test, text, want, ...)				\
 do {									\
 	struct kunit *of = (test);					\

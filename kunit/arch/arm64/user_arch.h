@@ -6,7 +6,7 @@
 #include <linux/linkage.h>
 #include <linux/ptrace.h>
 
-/* 64-bit code, interrupted. */
+/* Sets the registers of interrupted 64-bit code. */
 static inline void user_regs(struct pt_regs *regs, unsigned long ip,
 			     unsigned long sp, unsigned long fp)
 {

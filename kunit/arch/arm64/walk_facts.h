@@ -74,7 +74,7 @@ static inline void set_register(struct pt_regs *regs, unsigned int reg,
 		regs->regs[reg] = value;
 }
 
-/* The current system call, as the entry code stores it. */
+/* Sets the current system call as the entry code does. */
 static inline void set_syscall(struct pt_regs *regs, unsigned int nr)
 {
 	regs->syscallno = nr;
@@ -92,11 +92,11 @@ struct signal_frame {
 
 #define CONTEXT_IP	offsetof(struct signal_frame, uc.uc_mcontext.pc)
 
-/* The head of the record with FP registers. */
+/* The header of the record with FP registers. */
 #define CONTEXT_MARK	offsetof(struct signal_frame, uc.uc_mcontext.__reserved)
 #define CONTEXT_MARK_WORD	(0x46508001 | 528ULL << 32)
 
-/* The offset from the stack pointer at the stub. */
+/* Return: the offset of a saved register from the stack pointer at the stub. */
 static inline unsigned long context_register(unsigned int reg)
 {
 	if (reg == R_SP)
@@ -159,7 +159,7 @@ static const struct plt_case plt_cases[] __maybe_unused = {
 	  .insns = { 0x10000010, LDR_X17, ADD_X16, BR_X17 }, 0, false },
 };
 
-/* The most that a step reads, without the section: see bounds_step_past_plt(). */
+/* The limit on reads of a step, except those of the section: see bounds_step_past_plt(). */
 #define MOST_FRAME_READS 9
 #define MOST_FRAME_BYTES (2 * 8 + 8 + 40 + 2 * 8 + 4 + 20 + 8)
 

@@ -79,7 +79,7 @@ static inline void set_register(struct pt_regs *regs, unsigned int reg,
 	*(unsigned long *)((char *)regs + where[reg]) = value;
 }
 
-/* The current system call, as the entry code stores it: ax is -ENOSYS. */
+/* Sets the current system call as the entry code does: ax is -ENOSYS. */
 static inline void set_syscall(struct pt_regs *regs, unsigned int nr)
 {
 	regs->orig_ax = nr;
@@ -97,7 +97,7 @@ static inline void set_syscall(struct pt_regs *regs, unsigned int nr)
 #define CONTEXT_MARK (CONTEXT_AT + offsetof(struct sigcontext, cs))
 #define CONTEXT_MARK_WORD	(__USER_CS | (u64)__USER_DS << 48)
 
-/* The offset from the stack pointer at the stub. */
+/* Return: the offset of a saved register from the stack pointer at the stub. */
 static inline unsigned long context_register(unsigned int reg)
 {
 	static const u16 where[NR_REGS] = REGISTERS(struct sigcontext);
@@ -144,7 +144,7 @@ static const struct plt_case plt_cases[] __maybe_unused = {
 	  .code = { 0xf2, 0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25 }, 5, false },
 };
 
-/* The most that a step reads, without the section: see bounds_step_past_plt(). */
+/* The limit on reads of a step, except those of the section: see bounds_step_past_plt(). */
 #define MOST_FRAME_READS 7
 #define MOST_FRAME_BYTES (2 * 9 + 2 * 8 + 6 + 11 + 8)
 
