@@ -79,7 +79,7 @@ const char *state_text(const struct sfu_range *range)
 	return states[atomic_read(&range->section.state)];
 }
 
-/* Return: true if the range has a section in any state: pending, ready or bad. */
+/* Return: true if the range has a section: pending, ready or bad. */
 bool has_section(const struct sfu_range *range)
 {
 	return atomic_read(&range->section.state) != SFU_SECTION_NONE;

@@ -208,7 +208,7 @@ static void expect_frames(struct kunit *test, const void *frames, u64 nr, const 
 		KUNIT_EXPECT_EQ(test, ips[i], POISON);
 }
 
-/* The test's thread is a task with @flags. */
+/* Makes the test's thread a task with @flags. Return: its flags before. */
 static unsigned int become(unsigned int flags)
 {
 	unsigned int mask = PF_KTHREAD | PF_USER_WORKER | PF_VCPU;
@@ -377,7 +377,7 @@ static void sample_declined(struct kunit *test)
 	expect_traced(test, "");
 }
 
-/* The thread has no memory of its own any more. */
+/* The thread does not have its own memory any more. */
 static void sample_without_mm(struct kunit *test)
 {
 	struct mm_struct *mm = current->mm;

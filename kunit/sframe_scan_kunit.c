@@ -345,7 +345,7 @@ static void scan_prefaults_section(struct kunit *test)
 struct budget_case {
 	const char	*name;
 	unsigned int	pages;		/* pages that the budget allows */
-	unsigned int	timed;		/* the last of these: not after the deadline */
+	unsigned int	timed;		/* the last of these pages; not read after the deadline */
 	bool		late;
 	unsigned int	looked_at;	/* number of pages, of ten */
 };

@@ -272,7 +272,7 @@ static void fallback_in_plt(struct kunit *test)
 			bool is_in = c->jumps && off < end;
 			char want[48];
 
-			/* A slot that begins with other code does not end earlier either. */
+			/* A slot that begins with other code has its end at the same place. */
 			if (!c->jumps && off >= c->at && c->at)
 				is_in = off < end;
 			sample(test, bare(test, 0x400 + off), stack(test, 0), stack(test, 0x20));

@@ -305,7 +305,7 @@ static void uretprobe_after_breakpoint(struct kunit *test)
 	expect_probed(test, "c1@0 c44@10 c84@20 complete");
 	sample(test, code(test, 1), stack(test, 0x08), 0);
 	expect_probed(test, "c0@8 c44@10 c84@20 complete");
-	/* The task handles another breakpoint: this byte is no breakpoint, or is before the function. */
+	/* The task is at another breakpoint: this byte is none, or is before the function. */
 	sample(test, code(test, 2), stack(test, 0), 0);
 	expect_at_breakpoint(test, "c2@0 c44@10 c84@20 complete");
 	user_store(test, code(test, 0x3f), "\xcc\xcc", 2);
