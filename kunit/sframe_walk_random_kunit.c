@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* KUnit tests of the walk: it ends, whatever the stack and the registers say. */
+/* KUnit tests of the walk: it ends with any contents of stack and registers. */
 #include <linux/hash.h>
 #include <linux/uaccess.h>
 

@@ -6,7 +6,7 @@
 #include "sframe_core.h"
 
 /**
- * struct buffer_reader - bytes that stand for the memory at an address
+ * struct buffer_reader - a buffer that the decoder reads as memory
  * @rd: the decoder's reader
  * @data: the bytes
  * @addr: the address of the first byte

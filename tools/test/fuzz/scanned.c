@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Scans arbitrary bytes as sframectl does. Every FDE and row is turned into text,
- * every defect must have a name and a place, and the size of the input must bound
- * the work.
+ * Scans arbitrary bytes as sframectl does, and turns every FDE and row into text.
+ * Every defect must have a name and a place. The size of the input must bound the
+ * work.
  */
 #include "fuzz.h"
 #include "scan.h"

@@ -2,7 +2,7 @@
 """Reads other programs' listings of a file's SFrame data into one form.
 
 A listing is a list of (start, size, mask, rows), where rows is a list of
-(offset, cfa, fp, ra, mangled) and the rules are written as sframectl does.
+(offset, cfa, fp, ra, mangled). Rules have the format of sframectl.
 """
 
 import re
