@@ -58,7 +58,7 @@ catches:
 	.cfi_endproc
 	.size	catches, . - catches
 
-/* catches() ends with a call: its return address is here, and belongs to catches() only by the call before. */
+/* catches() ends with a call, whose return address is here: only the call is in catches(). */
 	.globl	leaves
 	.type	leaves, %function
 leaves:
@@ -102,7 +102,7 @@ leaves:
 	.comm	catches_sp, 8, 8
 	.section .note.GNU-stack, "", %progbits
 #ifdef SIGN
-/* A program has a property only if all of its parts do: see GNU_PROPERTY_AARCH64_FEATURE_1_AND in the ABI. */
+/* A program is protected only if all of its parts are: ABI, GNU_PROPERTY_AARCH64_FEATURE_1_AND. */
 	.section .note.gnu.property, "a"
 	.balign	8
 	.long	4, 16, 5

@@ -3,7 +3,8 @@
  * long catches(void (*fn)(long), long x): call fn, which does not return
  * void leaves(void): return from the last catches() instead
  *
- * Like __builtin_setjmp() and __builtin_longjmp(), but with correct call frame information at every instruction.
+ * Like __builtin_setjmp() and __builtin_longjmp(), but with correct call frame information at
+ * every instruction.
  */
 	.text
 	.globl	catches
@@ -32,7 +33,7 @@ catches:
 	.cfi_endproc
 	.size	catches, . - catches
 
-/* catches() ends with a call: its return address is here, and belongs to catches() only by the call before. */
+/* catches() ends with a call, whose return address is here: only the call is in catches(). */
 	.globl	leaves
 	.type	leaves, @function
 leaves:

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A 32-bit task that is busy for a while and exits with status 42, as compat-x86_64.S. The assembler of arm64 knows no
- * 32-bit instructions, so this is the whole file as data, ELF header first.
+ * A 32-bit task that is busy for a while and exits with status 42, as compat-x86_64.S. The
+ * assembler of arm64 knows no 32-bit instructions, so this is the whole file as data, ELF header
+ * first.
  */
 	.set	ADDRESS, 0x10000
 	.text

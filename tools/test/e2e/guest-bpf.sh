@@ -25,8 +25,8 @@ mappings() {
 	done <"/proc/$pid/maps"
 }
 
-# The kernel removes a uretprobe only after each pending one has been pending for a tenth of a second in which its task
-# hit no other (ri_timer() in kernel/events/uprobes.c of 7.2). With twelve uretprobes that may take many turns of the
+# A uretprobe is removed only after a timer of each task with pending ones has run out. The timer takes a tenth of a
+# second and starts again at each hit (ri_timer() in kernel/events/uprobes.c of 7.2). With twelve uretprobes that may take many turns of the
 # program. So the program is stopped before perf or the BPF program ends.
 #
 # One recording has all events that perf can sample, so that all uretprobes are pending in all samples. The rate is low,

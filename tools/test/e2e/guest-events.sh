@@ -54,8 +54,8 @@ one_each() {	# one_each LEAST
 }
 
 # The processes start before the module is loaded. Each has one thread, and its program is in memory. Only user mode is
-# sampled. The machine has one processor: on two, a page fault on one processor may hold a page of the section, and a
-# scan on the other processor does not wait for the page.
+# sampled. The machine has one processor. With two, a page fault on one processor may hold a page of the section. A scan
+# on the other processor does not wait for that page.
 already_running() {	# already_running WAY
 	local i pids=()
 	rmmod sframe_unwind

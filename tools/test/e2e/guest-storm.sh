@@ -30,7 +30,7 @@ stacks_in_nmis() {
 # Prints the kernel's own mode: the perf wrapper needs the module for sframe.
 kernels_way() { if [ "$1" = sync ]; then echo fp; else echo fp,defer; fi; }
 
-record() {	# record WAY: all processors, whether the module is there or not
+record() {	# record WAY: samples all processors, with or without the module
 	perf record -q -B -a -e "$(event)" -F "$(rate)" -m 4M --call-graph="$(kernels_way "$1")" -o /dev/null &
 	sampler=$!
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The same functions as in hostile-x86_64.S, at the same places, with the same arguments and status.
+ * The same functions as in hostile-x86_64.S, at the same places, with the same argument and status.
  */
 	.text
 	.globl	_start

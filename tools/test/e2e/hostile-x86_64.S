@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The code of the programs of hostile.py. It is loaded 0x1000 bytes after the start of the section. The sections of
- * section_cases.c describe two functions there, at +0 and +0x40. The code needs no libc and no data. It runs for
- * argv[1] milliseconds of processor time, and exits with status 42 on success.
+ * The code of the programs of hostile.py. It is loaded 0x1000 bytes after the start of the
+ * section. The sections of section_cases.c describe two functions there, at +0 and +0x40. The
+ * code needs no libc and no data. It runs for argv[1] milliseconds of processor time, and exits
+ * with status 42 on success.
  */
 	.text
 	.globl	_start

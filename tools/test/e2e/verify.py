@@ -9,7 +9,7 @@ perf script --no-inline -F comm,tid,ip,sym,dso | verify.py --name NAME --signals
 
 With --events the samples were taken at events of the turn. FILE has lines EVENT=LEAST: the least number of whole
 samples of each event. Few samples may be outside. If the kernel sleeps, its part of a sample must begin at the entry of
-the system call, and the user part after a system call instruction. --kallsyms names /proc/kallsyms of that kernel.
+the system call. The user part must begin after a system call instruction. --kallsyms names /proc/kallsyms of that kernel.
 
 DIR has `oracle` (oracle.py) and a `*.sframe` (readelf --sframe) for each object with SFrame data. On arm64 it also has
 a `*.plt` with the place of the PLT slots. Linkers write no data for these slots; the link register leads to the caller.
@@ -26,8 +26,8 @@ The verdict on a sample depends only on these files, and not on our decoder:
   short      ends before main although all addresses have data: an error
   wrong      anything else: an error
 
-`between` and `unmerged` are samples that interrupt the kernel. Recording user mode only would avoid them, but it would
-also avoid every stack at a tracepoint, at a probe and in a system call, which these recordings are for.
+`between` and `unmerged` are samples that interrupt the kernel. Recording user mode only would avoid them. But then the
+stacks at tracepoints, at probes and in system calls would be missing, too, for which these recordings are made.
 """
 import argparse
 import bisect
