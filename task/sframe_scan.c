@@ -494,7 +494,8 @@ int sfu_scan_process(struct sfu_process *process, bool recheck)
  *	it may have been freed
  *
  * Context: Task. May sleep, takes mmap_lock.
- * Return: 0, also if another scan has replaced @seen or none is due yet; -EAGAIN if the mappings keep changing (the last map is in use); -ENOMEM.
+ * Return: 0, also if another scan has replaced @seen or none is due yet; -EAGAIN if the
+ * mappings keep changing (the last map is in use); -ENOMEM.
  */
 int sfu_scan_mm(struct mm_struct *mm, const struct sfu_map *seen)
 {
