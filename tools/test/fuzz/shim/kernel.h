@@ -142,6 +142,7 @@ struct mutex {
 };
 
 #define atomic_read(v)		((v)->counter)
+#define atomic_set(v, i)	((v)->counter = (i))
 #define refcount_set(r, n)	((r)->refs = (n))
 #define refcount_dec_and_test(r) (--(r)->refs == 0)
 #define atomic_read_acquire(v)	((v)->counter)
