@@ -108,6 +108,7 @@ static int place_section(struct sfu_range *range, const struct elf64_phdr *phdrs
 		return count_defect(range, SFRAME_DEFECT_SEGMENT);
 	range->section.start = start;
 	range->section.end = end;
+	range->section.source = SFU_SOURCE_MAPPED;
 	return 0;
 }
 
