@@ -267,5 +267,6 @@ static enum status run(const struct arguments *args)
 const struct command dump_command = {
 	.name = "dump",
 	.usage = usage,
+	.options = "",
 	.run = run,
 };

@@ -48,35 +48,62 @@ static enum status finish(enum status status)
 	return status;
 }
 
+static const struct option options[] = {
+	{ "all", no_argument, NULL, 'a' },
+	{ "help", no_argument, NULL, 'h' },
+	{ "json", no_argument, NULL, 'j' },
+	{ "require", no_argument, NULL, 'r' },
+	{ "stats", required_argument, NULL, 's' },
+	{ "verbose", no_argument, NULL, 'v' },
+	{}
+};
+
+static const char *option_name(int letter)
+{
+	const struct option *option = options;
+
+	while (option->val != letter)
+		option++;
+	return option->name;
+}
+
+static bool takes(const struct command *command, int letter)
+{
+	return strchr("hj?", letter) || strchr(command->options, letter);
+}
+
 static enum status run(const struct command *command, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },
-		{ "stats", required_argument, NULL, 's' },
-		{}
-	};
 	struct arguments args = {};
 	int opt;
 
-	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "hv", options, NULL)) != -1) {
+		if (!takes(command, opt)) {
+			complain("%s: takes no --%s", command->name, option_name(opt));
+			return STATUS_USAGE;
+		}
 		switch (opt) {
+		case 'a':
+			args.all = true;
+			break;
 		case 'h':
 			fputs(command->usage, stdout);
 			return STATUS_OK;
 		case 'j':
 			args.json = true;
 			break;
+		case 'r':
+			args.require = true;
+			break;
 		case 's':
 			args.stats = optarg;
+			break;
+		case 'v':
+			args.verbose = true;
 			break;
 		default:
 			return STATUS_USAGE;
 		}
-	}
-	if (args.stats && !command->takes_stats) {
-		complain("%s: takes no --stats", command->name);
-		return STATUS_USAGE;
 	}
 	args.names = argv + optind;
 	args.nr_names = argc - optind;

@@ -13,7 +13,10 @@ enum status {
 
 struct arguments {
 	bool		json;
-	const char	*stats;		/* --stats, for commands that take it */
+	bool		all;
+	bool		require;
+	bool		verbose;
+	const char	*stats;
 	char		**names;
 	int		nr_names;
 };
@@ -21,7 +24,7 @@ struct arguments {
 struct command {
 	const char	*name;
 	const char	*usage;
-	bool		takes_stats;
+	const char	*options;	/* letters of those it takes besides --json and --help */
 	enum status (*run)(const struct arguments *args);
 };
 

@@ -236,6 +236,6 @@ static enum status run(const struct arguments *args)
 const struct command status_command = {
 	.name = "status",
 	.usage = usage,
-	.takes_stats = true,
+	.options = "s",
 	.run = run,
 };
