@@ -80,6 +80,10 @@ static int stats_show(struct seq_file *m, void *unused)
 	show_sum(m, "walks", walks);
 	show_group(m, "stop", sfu_stop_names + 1, NR_SFU_STOPS - 1,
 		   offsetof(struct sfu_counters, stops[1]));
+	show_group(m, "first", sfu_stop_names + 1, NR_SFU_STOPS - 1,
+		   offsetof(struct sfu_counters, firsts[1]));
+	show_group(m, "depth", sfu_stop_names + 1, NR_SFU_STOPS - 1,
+		   offsetof(struct sfu_counters, depths[1]));
 	show_group(m, "frames", sfu_method_names, NR_SFU_METHODS,
 		   offsetof(struct sfu_counters, frames));
 	show_sum(m, "cache.hits", cache_hits);

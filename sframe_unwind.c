@@ -44,11 +44,14 @@ static void report_walk(const struct sfu_walk *walk, struct pt_regs *regs,
 {
 	unsigned int i, nr_frames = 1;
 
-	sfu_count(stops[stop]);
 	for (i = 0; i < NR_SFU_METHODS; i++) {
 		sfu_count_many(frames[i], walk->nr_frames[i]);
 		nr_frames += walk->nr_frames[i];
 	}
+	sfu_count(stops[stop]);
+	if (nr_frames == 1)
+		sfu_count(firsts[stop]);
+	sfu_count_many(depths[stop], nr_frames);
 	sfu_count_many(cache_hits, walk->lookup.nr_cached);
 	sfu_count_many(cache_misses, walk->lookup.nr_missed);
 	trace_sfu_walk(instruction_pointer(regs), walk->frame.ip, nr_frames,

@@ -56,9 +56,26 @@ enum sfu_decline {
 
 extern const char *const sfu_decline_names[];
 
+/**
+ * struct sfu_counters - the counters of one processor; all are unsigned longs
+ * @walks: walks that began
+ * @stops: walks that ended, by reason
+ * @firsts: of these, walks that ended in the sampled frame
+ * @depths: frames that these walks found, the sampled frames included
+ * @frames: callers that walks found, by method
+ * @cache_hits: look-ups that the rule cache answered
+ * @cache_misses: look-ups that read a section
+ * @declined: stacks that were left to the kernel
+ * @defects: defects of sections, and of rows that were refused
+ * @scan_requests: scans that were requested
+ * @scans: scans that ran
+ * @bad_sections: sections that were marked as bad
+ */
 struct sfu_counters {
 	unsigned long	walks;
 	unsigned long	stops[NR_SFU_STOPS];
+	unsigned long	firsts[NR_SFU_STOPS];
+	unsigned long	depths[NR_SFU_STOPS];
 	unsigned long	frames[NR_SFU_METHODS];
 	unsigned long	cache_hits;
 	unsigned long	cache_misses;

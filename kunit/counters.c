@@ -46,6 +46,10 @@ void counters_text(const struct sfu_counters *since, char *text)
 	add(&s, "", "walks", now.walks, since->walks);
 	for (i = 0; i < NR_SFU_STOPS; i++)
 		add(&s, "stop.", sfu_stop_names[i], now.stops[i], since->stops[i]);
+	for (i = 0; i < NR_SFU_STOPS; i++)
+		add(&s, "first.", sfu_stop_names[i], now.firsts[i], since->firsts[i]);
+	for (i = 0; i < NR_SFU_STOPS; i++)
+		add(&s, "depth.", sfu_stop_names[i], now.depths[i], since->depths[i]);
 	for (i = 0; i < NR_SFU_METHODS; i++)
 		add(&s, "frames.", sfu_method_names[i], now.frames[i], since->frames[i]);
 	for (i = 0; i < NR_SFU_DECLINES; i++)

@@ -39,6 +39,10 @@
 #define BY_SFRAME	"10 100 200"
 #define BY_FP		"10 500 600"
 
+/* What a walk counts that finds BY_SFRAME, and one that ends in the sampled frame. */
+#define WHOLE		"walks stop.complete depth.complete=3 frames.sframe=2"
+#define FIRST(reason)	"walks stop." reason " first." reason " depth." reason
+
 /**
  * struct hooks_scene - the fixture of the hooks' tests
  * @area: AREA_PAGES pages of the process
@@ -387,7 +391,7 @@ static void sample_without_mm(struct kunit *test)
 	kthread_unuse_mm(mm);
 	sample(test, "10", KTHREAD);
 	kthread_use_mm(mm);
-	sample(test, BY_SFRAME, "walks stop.complete frames.sframe=2");
+	sample(test, BY_SFRAME, WHOLE);
 }
 
 /* New code may have a section. */
@@ -414,22 +418,20 @@ struct full_case {
 };
 
 static const struct full_case full_cases[] = {
-	{ "0", 0, 0, false, "", "walks stop.full", "10 to 10, 1 frames, full;" },
-	{ "1", 1, 0, false, "10", "walks stop.full frames.sframe",
+	{ "0", 0, 0, false, "", FIRST("full"), "10 to 10, 1 frames, full;" },
+	{ "1", 1, 0, false, "10", "walks stop.full depth.full=2 frames.sframe",
 	  "10 to 100, 2 frames, full;" },
-	{ "2", 2, 0, false, "10 100", "walks stop.full frames.sframe=2",
+	{ "2", 2, 0, false, "10 100", "walks stop.full depth.full=3 frames.sframe=2",
 	  "10 to 200, 3 frames, full;" },
-	{ "3", 3, 0, false, BY_SFRAME, "walks stop.complete frames.sframe=2",
-	  "10 to 200, 3 frames, complete;" },
-	{ "4", 4, 0, false, BY_SFRAME, "walks stop.complete frames.sframe=2",
-	  "10 to 200, 3 frames, complete;" },
-	{ "6, of which 4 are taken", 6, 4, false, "10 100", "walks stop.full frames.sframe=2",
-	  "10 to 200, 3 frames, full;" },
+	{ "3", 3, 0, false, BY_SFRAME, WHOLE, "10 to 200, 3 frames, complete;" },
+	{ "4", 4, 0, false, BY_SFRAME, WHOLE, "10 to 200, 3 frames, complete;" },
+	{ "6, of which 4 are taken", 6, 4, false, "10 100",
+	  "walks stop.full depth.full=3 frames.sframe=2", "10 to 200, 3 frames, full;" },
 	{ "6, of which 3 are taken", 6, 3, false, BY_SFRAME,
-	  "walks stop.complete frames.sframe=2", "10 to 200, 3 frames, complete;" },
-	{ "6, of which all are taken", 6, 6, false, "", "walks stop.full",
+	  WHOLE, "10 to 200, 3 frames, complete;" },
+	{ "6, of which all are taken", 6, 6, false, "", FIRST("full"),
 	  "10 to 10, 1 frames, full;" },
-	{ "no room for contexts", 6, 0, true, "", "walks stop.full",
+	{ "no room for contexts", 6, 0, true, "", FIRST("full"),
 	  "10 to 10, 1 frames, full;" },
 };
 
@@ -516,21 +518,20 @@ struct stop_case {
 
 /* Addresses are hexadecimal; a page has 0x1000 bytes. The action runs after a scan. */
 static const struct stop_case stop_cases[] = {
-	{ "complete", nothing, BY_SFRAME, "walks stop.complete frames.sframe=2",
-	  "10 to 200, 3 frames, complete;" },
-	{ "stack-fault", lose_stack, "10", "walks stop.stack-fault",
+	{ "complete", nothing, BY_SFRAME, WHOLE, "10 to 200, 3 frames, complete;" },
+	{ "stack-fault", lose_stack, "10", FIRST("stack-fault"),
 	  "10 to 10, 1 frames, stack-fault;" },
-	{ "nodata", enter_plain_code, "10000", "walks stop.nodata",
+	{ "nodata", enter_plain_code, "10000", FIRST("nodata"),
 	  "10000 to 10000, 1 frames, nodata;" },
-	{ "unscanned", enter_no_code, "1d000", "walks stop.unscanned scan.requests",
+	{ "unscanned", enter_no_code, "1d000", FIRST("unscanned") " scan.requests",
 	  "1d000 to 1d000, 1 frames, unscanned;" },
-	{ "bad-ra", return_to_no_code, "10", "walks stop.bad-ra scan.requests",
+	{ "bad-ra", return_to_no_code, "10", FIRST("bad-ra") " scan.requests",
 	  "10 to 10, 1 frames, bad-ra;" },
-	{ "section-fault", drop_section, "10", "walks stop.section-fault scan.requests",
+	{ "section-fault", drop_section, "10", FIRST("section-fault") " scan.requests",
 	  "10 to 10, 1 frames, section-fault;" },
-	{ "bad-section", spoil_section, "10", "walks stop.bad-section defect.fre-off section.bad",
+	{ "bad-section", spoil_section, "10", FIRST("bad-section") " defect.fre-off section.bad",
 	  "10 to 10, 1 frames, bad-section;" },
-	{ "exec", begin_exec, "10", "walks stop.exec", "10 to 10, 1 frames, exec;" },
+	{ "exec", begin_exec, "10", FIRST("exec"), "10 to 10, 1 frames, exec;" },
 };
 
 NAMED_CASES(stop);
@@ -565,10 +566,19 @@ static void sample_first(struct kunit *test)
 {
 	struct hooks_scene *scene = test->priv;
 
-	sample(test, "10", "walks stop.unscanned scan.requests");
+	sample(test, "10", FIRST("unscanned") " scan.requests");
 	KUNIT_EXPECT_TRUE(test, comes_true(is_scanned));
 	counters_read(&scene->since);
-	sample(test, BY_SFRAME, "walks stop.complete frames.sframe=2");
+	sample(test, BY_SFRAME, WHOLE);
+}
+
+/* The caller's code has no row: the walk ends there, and not in the sampled frame. */
+static void sample_nodata_in_caller(struct kunit *test)
+{
+	map_other(test, OTHER_PAGE);
+	put_words(test, page(test, STACK_PAGE), 0, page(test, OTHER_PAGE + IMAGE_CODE) + 0x10);
+	scan_now(test);
+	sample(test, "10 10010", "walks stop.nodata depth.nodata=2 frames.sframe");
 }
 
 /* A bad section is counted once. */
@@ -576,8 +586,8 @@ static void sample_after_bad_section(struct kunit *test)
 {
 	scan_now(test);
 	spoil_section(test);
-	sample(test, "10", "walks stop.bad-section defect.fre-off section.bad");
-	sample(test, "10", "walks stop.nodata");
+	sample(test, "10", FIRST("bad-section") " defect.fre-off section.bad");
+	sample(test, "10", FIRST("nodata"));
 }
 
 #if SFU_HAVE_UNWIND_USER
@@ -602,13 +612,11 @@ struct max_case {
 
 static const struct max_case max_cases[] = {
 	{ "0", 0, -EINVAL, "", "", "" },
-	{ "1", 1, 0, "10", "walks stop.full frames.sframe", "10 to 100, 2 frames, full;" },
-	{ "2", 2, 0, "10 100", "walks stop.full frames.sframe=2",
+	{ "1", 1, 0, "10", "walks stop.full depth.full=2 frames.sframe", "10 to 100, 2 frames, full;" },
+	{ "2", 2, 0, "10 100", "walks stop.full depth.full=3 frames.sframe=2",
 	  "10 to 200, 3 frames, full;" },
-	{ "3", 3, 0, BY_SFRAME, "walks stop.complete frames.sframe=2",
-	  "10 to 200, 3 frames, complete;" },
-	{ "4", 4, 0, BY_SFRAME, "walks stop.complete frames.sframe=2",
-	  "10 to 200, 3 frames, complete;" },
+	{ "3", 3, 0, BY_SFRAME, WHOLE, "10 to 200, 3 frames, complete;" },
+	{ "4", 4, 0, BY_SFRAME, WHOLE, "10 to 200, 3 frames, complete;" },
 };
 
 NAMED_CASES(max);
@@ -625,19 +633,18 @@ static void defer_max_entries(struct kunit *test)
 
 /* A deferred walk scans and faults pages in at once, but only one time. */
 static const struct stop_case deferred_cases[] = {
-	{ "complete", nothing, BY_SFRAME, "walks stop.complete frames.sframe=2",
-	  "10 to 200, 3 frames, complete;" },
-	{ "stack-fault", lose_stack, "10", "walks stop.stack-fault",
+	{ "complete", nothing, BY_SFRAME, WHOLE, "10 to 200, 3 frames, complete;" },
+	{ "stack-fault", lose_stack, "10", FIRST("stack-fault"),
 	  "10 to 10, 1 frames, stack-fault;" },
-	{ "nodata", enter_plain_code, "10000", "walks stop.nodata",
+	{ "nodata", enter_plain_code, "10000", FIRST("nodata"),
 	  "10000 to 10000, 1 frames, nodata;" },
-	{ "unscanned", enter_no_code, "1d000", "walks stop.unscanned scan.runs",
+	{ "unscanned", enter_no_code, "1d000", FIRST("unscanned") " scan.runs",
 	  "1d000 to 1d000, 1 frames, unscanned;" },
-	{ "bad-ra", return_to_no_code, "10", "walks stop.bad-ra scan.runs",
+	{ "bad-ra", return_to_no_code, "10", FIRST("bad-ra") " scan.runs",
 	  "10 to 10, 1 frames, bad-ra;" },
 	{ "section not present", drop_section, BY_SFRAME,
-	  "walks stop.complete frames.sframe=2", "10 to 200, 3 frames, complete;" },
-	{ "bad-section", spoil_section, "10", "walks stop.bad-section defect.fre-off section.bad",
+	  WHOLE, "10 to 200, 3 frames, complete;" },
+	{ "bad-section", spoil_section, "10", FIRST("bad-section") " defect.fre-off section.bad",
 	  "10 to 10, 1 frames, bad-section;" },
 };
 
@@ -659,8 +666,8 @@ static void defer_stop(struct kunit *test)
 
 static void defer_first(struct kunit *test)
 {
-	defer_all(test, BY_SFRAME, "walks stop.complete frames.sframe=2 scan.runs");
-	defer_all(test, BY_SFRAME, "walks stop.complete frames.sframe=2");
+	defer_all(test, BY_SFRAME, WHOLE " scan.runs");
+	defer_all(test, BY_SFRAME, WHOLE);
 }
 #endif
 
@@ -671,6 +678,7 @@ static struct kunit_case sync_tests[] = {
 	KUNIT_CASE_PARAM(sample_max_stack, full_gen_params),
 	KUNIT_CASE_PARAM(sample_stop, stop_gen_params),
 	KUNIT_CASE(sample_first),
+	KUNIT_CASE(sample_nodata_in_caller),
 	KUNIT_CASE(sample_after_bad_section),
 	{}
 };
