@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The counters, and /sys/kernel/debug/sframe_unwind/stats: a line per counter,
- * "name value".
+ * The counters, /sys/kernel/debug/sframe_unwind/stats, and the module parameter
+ * `summary`: a line per counter, "name value".
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
+#include <linux/sysfs.h>
 
 #include "sframe_stats.h"
 
@@ -62,8 +63,9 @@ static unsigned long sum_counter(size_t offset)
 	return total;
 }
 
-#define show_sum(m, name, field)					\
-	seq_printf(m, "%s %lu\n", name, sum_counter(offsetof(struct sfu_counters, field)))
+#define sum(field)	sum_counter(offsetof(struct sfu_counters, field))
+
+#define show_sum(m, name, field)	seq_printf(m, "%s %lu\n", name, sum(field))
 
 static void show_group(struct seq_file *m, const char *group,
 		       const char *const *names, unsigned int nr, size_t offset)
@@ -101,6 +103,43 @@ static int stats_show(struct seq_file *m, void *unused)
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(stats);
+
+/* Nothing is left that SFrame data could have added to such a stack. */
+static bool is_whole(enum sfu_stop stop)
+{
+	return stop == SFU_STOP_COMPLETE || stop == SFU_STOP_FULL;
+}
+
+/**
+ * sfu_stats_summary() - what became of the stacks: a line per number, "NAME VALUE"
+ * @buf: a page
+ *
+ * The numbers are sums of the counters of debugfs, which only root may read:
+ *
+ *	walks		stacks that were unwound
+ *	whole		of these, walks that had nothing more to find
+ *	first		of the others, walks that ended in the sampled frame
+ *	sframe, fp	callers that were found by SFrame, by the frame pointer
+ *	declined	stacks of processes that have no section
+ *
+ * Context: Any.
+ * Return: The length of the text.
+ */
+int sfu_stats_summary(char *buf)
+{
+	unsigned long whole = 0, first = 0;
+	enum sfu_stop stop;
+
+	for (stop = SFU_STOP_NONE + 1; stop < NR_SFU_STOPS; stop++) {
+		if (is_whole(stop))
+			whole += sum(stops[stop]);
+		else
+			first += sum(firsts[stop]);
+	}
+	return sysfs_emit(buf, "walks %lu\nwhole %lu\nfirst %lu\nsframe %lu\nfp %lu\ndeclined %lu\n",
+			  sum(walks), whole, first, sum(frames[SFU_METHOD_SFRAME]),
+			  sum(frames[SFU_METHOD_FP]), sum(declined[SFU_DECLINE_NOSECTION]));
+}
 
 /**
  * sfu_stats_init() - create the debugfs files

@@ -283,17 +283,29 @@ static int hooks_get(char *buf, const struct kernel_param *kp)
 	return sysfs_emit(buf, "%s\n", hooked_deferred ? "sync,deferred" : "sync");
 }
 
-static int hooks_set(const char *val, const struct kernel_param *kp)
+static int summary_get(char *buf, const struct kernel_param *kp)
+{
+	return sfu_stats_summary(buf);
+}
+
+static int refuse_set(const char *val, const struct kernel_param *kp)
 {
 	return -EPERM;
 }
 
 static const struct kernel_param_ops hooks_ops = {
 	.get	= hooks_get,
-	.set	= hooks_set,
+	.set	= refuse_set,
 };
 module_param_cb(hooks, &hooks_ops, NULL, 0444);
 MODULE_PARM_DESC(hooks, "hooks that are set: sync, or sync,deferred (read only)");
+
+static const struct kernel_param_ops summary_ops = {
+	.get	= summary_get,
+	.set	= refuse_set,
+};
+module_param_cb(summary, &summary_ops, NULL, 0444);
+MODULE_PARM_DESC(summary, "what became of the stacks, a few counters (read only)");
 
 static int __init sframe_unwind_init(void)
 {
@@ -338,7 +350,9 @@ err_request:
  * sfu_event_exit() removes the hooks of events; after that nothing requests a scan.
  * Requests under way, and the processes, are the arguments of sfu_request_exit() and
  * sfu_process_exit(). The removal of debugfs files waits for their readers. Module
- * parameters are sysfs files, which pin the module.
+ * parameters, `summary` too, are sysfs files. A read of such a file keeps it active, and
+ * the kernel removes it before it frees the module: the removal waits for the read. So the
+ * counters, which go with the module, outlive all who read them.
  */
 static void __exit sframe_unwind_exit(void)
 {

@@ -346,14 +346,22 @@ static const struct decline_case decline_cases[] = {
 
 NAMED_CASES(decline);
 
-/* Writes the module parameter "enabled", as root does in /sys/module/.../parameters. */
-static void enable(void *value)
+static const struct kernel_param *find_parameter(const char *name)
 {
 	const struct kernel_param *param;
 
 	for (param = __start___param; param < __stop___param; param++)
-		if (!strcmp(param->name, "sframe_unwind.enabled"))
-			param->ops->set(value, param);
+		if (!strcmp(param->name, name))
+			return param;
+	return NULL;
+}
+
+/* Writes the module parameter "enabled", as root does in /sys/module/.../parameters. */
+static void enable(void *value)
+{
+	const struct kernel_param *param = find_parameter("sframe_unwind.enabled");
+
+	param->ops->set(value, param);
 }
 
 static void prepare(struct kunit *test)
@@ -590,6 +598,119 @@ static void sample_after_bad_section(struct kunit *test)
 	sample(test, "10", FIRST("nodata"));
 }
 
+/* ---- the parameter `summary` ---- */
+
+struct summary {
+	unsigned long	values[6];
+};
+
+static const char *const summary_names[] = {
+	"walks", "whole", "first", "sframe", "fp", "declined",
+};
+
+static void read_summary(struct kunit *test, struct summary *summary)
+{
+	const struct kernel_param *param = find_parameter("sframe_unwind.summary");
+	char *text = kunit_kzalloc(test, PAGE_SIZE, GFP_KERNEL), *line, *rest = text;
+	unsigned int i;
+	char name[16];
+
+	KUNIT_ASSERT_NOT_NULL(test, param);
+	KUNIT_ASSERT_NOT_NULL(test, text);
+	KUNIT_EXPECT_EQ(test, param->ops->get(text, param), strlen(text));
+	for (i = 0; i < ARRAY_SIZE(summary_names); i++) {
+		line = strsep(&rest, "\n");
+		KUNIT_EXPECT_EQ(test, 2, sscanf(line ?: "", "%15s %lu", name,
+						&summary->values[i]));
+		KUNIT_EXPECT_STREQ(test, name, summary_names[i]);
+	}
+	KUNIT_EXPECT_STREQ(test, rest, "");
+	kunit_kfree(test, text);
+}
+
+/* The numbers grow by @want, in the order of the names, since @since. */
+static void expect_summary(struct kunit *test, struct summary *since,
+			   const struct summary *want, const char *name)
+{
+	struct summary now;
+	unsigned int i;
+
+	read_summary(test, &now);
+	for (i = 0; i < ARRAY_SIZE(summary_names); i++)
+		KUNIT_EXPECT_EQ_MSG(test, now.values[i] - since->values[i], want->values[i],
+				    "%s of %s", summary_names[i], name);
+	*since = now;
+}
+
+struct counted_case {
+	const char	*name;
+	size_t		offset;		/* of the counter */
+	struct summary	want;		/* what a count of 1 adds */
+};
+
+#define COUNTER(field, ...)						\
+	{ #field, offsetof(struct sfu_counters, field), { { __VA_ARGS__ } } }
+
+static const struct counted_case counted_cases[] = {
+	COUNTER(walks, 1),
+	COUNTER(frames[SFU_METHOD_SFRAME], 0, 0, 0, 1),
+	COUNTER(frames[SFU_METHOD_FP], 0, 0, 0, 0, 1),
+	COUNTER(frames[SFU_METHOD_SIGNAL], 0),
+	COUNTER(declined[SFU_DECLINE_DISABLED], 0),
+	COUNTER(declined[SFU_DECLINE_KTHREAD], 0),
+	COUNTER(declined[SFU_DECLINE_GUEST], 0),
+	COUNTER(declined[SFU_DECLINE_COMPAT], 0),
+	COUNTER(declined[SFU_DECLINE_NOSECTION], 0, 0, 0, 0, 0, 1),
+	COUNTER(depths[SFU_STOP_COMPLETE], 0),
+	COUNTER(depths[SFU_STOP_NODATA], 0),
+	COUNTER(bad_sections, 0),
+};
+
+NAMED_CASES(counted);
+
+static void count_one(size_t offset)
+{
+	this_cpu_inc(*(unsigned long __percpu *)((void __percpu *)&sfu_counters + offset));
+}
+
+static void summary_adds(struct kunit *test)
+{
+	const struct counted_case *c = test->param_value;
+	struct summary since;
+
+	read_summary(test, &since);
+	count_one(c->offset);
+	expect_summary(test, &since, &c->want, c->name);
+}
+
+/* A walk is whole, or ended in the sampled frame, or neither. */
+static void summary_adds_stop(struct kunit *test)
+{
+	static const struct summary none, whole = { { 0, 1 } }, first = { { 0, 0, 1 } };
+	struct summary since;
+	enum sfu_stop stop;
+
+	read_summary(test, &since);
+	for (stop = SFU_STOP_COMPLETE; stop < NR_SFU_STOPS; stop++) {
+		const char *name = sfu_stop_names[stop];
+		bool is_whole = !strcmp(name, "complete") || !strcmp(name, "full");
+
+		sfu_count(stops[stop]);
+		expect_summary(test, &since, is_whole ? &whole : &none, name);
+		sfu_count(firsts[stop]);
+		expect_summary(test, &since, is_whole ? &none : &first, name);
+	}
+}
+
+static void summary_is_read_only(struct kunit *test)
+{
+	const struct kernel_param *param = find_parameter("sframe_unwind.summary");
+
+	KUNIT_ASSERT_NOT_NULL(test, param);
+	KUNIT_EXPECT_EQ(test, 0444, param->perm);
+	KUNIT_EXPECT_EQ(test, -EPERM, param->ops->set("0", param));
+}
+
 #if SFU_HAVE_UNWIND_USER
 static void defer_declined(struct kunit *test)
 {
@@ -680,6 +801,9 @@ static struct kunit_case sync_tests[] = {
 	KUNIT_CASE(sample_first),
 	KUNIT_CASE(sample_nodata_in_caller),
 	KUNIT_CASE(sample_after_bad_section),
+	KUNIT_CASE_PARAM(summary_adds, counted_gen_params),
+	KUNIT_CASE(summary_adds_stop),
+	KUNIT_CASE(summary_is_read_only),
 	{}
 };
 

@@ -190,6 +190,11 @@ void sfu_unhook(struct ftrace_ops *ops)
 {
 }
 
+int sfu_stats_summary(char *buf)
+{
+	return 0;
+}
+
 void sfu_stats_init(void)
 {
 }
