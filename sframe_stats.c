@@ -104,6 +104,17 @@ static int stats_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(stats);
 
+/**
+ * sfu_stats_walks() - the number of stacks that were unwound
+ *
+ * Context: Any.
+ * Return: Walks that began, since the module was loaded.
+ */
+unsigned long sfu_stats_walks(void)
+{
+	return sum(walks);
+}
+
 /* Nothing is left that SFrame data could have added to such a stack. */
 static bool is_whole(enum sfu_stop stop)
 {

@@ -101,6 +101,7 @@ struct sfu_held {
 
 extern struct sfu_held sfu_held;
 
+unsigned long sfu_stats_walks(void);
 int sfu_stats_summary(char *buf);
 void sfu_stats_init(void);
 void sfu_stats_exit(void);

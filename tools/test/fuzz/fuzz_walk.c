@@ -190,6 +190,11 @@ void sfu_unhook(struct ftrace_ops *ops)
 {
 }
 
+unsigned long sfu_stats_walks(void)
+{
+	return sfu_counters.walks;
+}
+
 int sfu_stats_summary(char *buf)
 {
 	return 0;
