@@ -4,11 +4,11 @@
 #include <inttypes.h>
 #include <linux/magic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "counters.h"
 #include "json.h"
 #include "report.h"
 #include "sframectl.h"
@@ -39,17 +39,6 @@ static const char usage[] =
 "\n"
 "Exit status: 0 if the counters can be read, 1 if they cannot, 2 if the command\n"
 "line is wrong.\n";
-
-/* One line of the file: "stop.complete 100". */
-struct counter {
-	char	name[64];
-	u64	value;
-};
-
-struct counters {
-	struct counter	*all;
-	size_t		nr;
-};
 
 static size_t group_length(const char *name)
 {
@@ -138,46 +127,6 @@ static void print_json(const struct counters *counters)
 	json_close('}');
 }
 
-static bool parse_counter(const char *line, struct counter *counter)
-{
-	char value[24], *end, rest;
-
-	if (sscanf(line, "%63s %23s %c", counter->name, value, &rest) != 2)
-		return false;
-	errno = 0;
-	counter->value = strtoull(value, &end, 10);
-	return !errno && !*end && *value != '-';
-}
-
-static enum status read_counters(struct counters *counters, FILE *file,
-				 const char *path)
-{
-	struct counter counter;
-	size_t room = 0;
-	char *line = NULL;
-	enum status status = STATUS_OK;
-
-	while (getline(&line, &room, file) > 0) {
-		if (!parse_counter(line, &counter)) {
-			complain("%s: line %zu: is not a name and a number",
-				 path, counters->nr + 1);
-			status = STATUS_BAD;
-			break;
-		}
-		counters->all = reallocarray(counters->all, counters->nr + 1,
-					     sizeof(*counters->all));
-		if (!counters->all)
-			abort();
-		counters->all[counters->nr++] = counter;
-	}
-	if (ferror(file)) {
-		complain("%s: %s", path, strerror(errno));
-		status = STATUS_BAD;
-	}
-	free(line);
-	return status;
-}
-
 static bool debugfs_is_mounted(void)
 {
 	struct statfs fs;
@@ -202,35 +151,35 @@ static void explain(int error)
 		complain("%s: %s", STATS, strerror(error));
 }
 
+/* The counters of the running module are read unless the command line names a file. */
+static enum status read_counters(struct counters *counters, const char *stats)
+{
+	int error = -counters_read(counters, stats ? stats : STATS);
+
+	if (error && error != EBADMSG) {
+		if (stats)
+			complain("%s: %s", stats, strerror(error));
+		else
+			explain(error);
+	}
+	return error ? STATUS_BAD : STATUS_OK;
+}
+
 static enum status run(const struct arguments *args)
 {
-	const char *path = args->stats ? args->stats : STATS;
-	struct counters counters = {};
-	enum status status;
-	FILE *file;
+	struct counters counters;
 
 	if (args->nr_names) {
 		complain("status: takes no names");
 		return STATUS_USAGE;
 	}
-	file = fopen(path, "re");
-	if (!file) {
-		if (args->stats)
-			complain("%s: %s", path, strerror(errno));
-		else
-			explain(errno);
+	if (read_counters(&counters, args->stats))
 		return STATUS_BAD;
-	}
-	status = read_counters(&counters, file, path);
-	fclose(file);
-	if (status == STATUS_OK) {
-		if (args->json)
-			print_json(&counters);
-		else
-			print_text(&counters);
-	}
-	free(counters.all);
-	return status;
+	if (args->json)
+		print_json(&counters);
+	else
+		print_text(&counters);
+	return STATUS_OK;
 }
 
 const struct command status_command = {
