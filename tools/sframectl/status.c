@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* sframectl status: shows the counters of the kernel module. */
+/* sframectl status: says how the stacks ended that the kernel module unwound. */
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/magic.h>
@@ -12,27 +12,23 @@
 #include "json.h"
 #include "report.h"
 #include "sframectl.h"
+#include "summary.h"
 
 #define DEBUGFS	"/sys/kernel/debug"
 #define STATS	DEBUGFS "/sframe_unwind/stats"
 #define MODULE	"/sys/module/sframe_unwind"
 
 static const char usage[] =
-"Usage: sframectl status [--json] [--stats FILE]\n"
+"Usage: sframectl status [--all|--json] [--stats FILE]\n"
 "\n"
-"Shows the counters of the kernel module sframe_unwind since it was loaded.\n"
-"\n"
-"  walks    user stacks unwound; each walk ends for exactly one reason:\n"
-"  stop     the reasons, with their share of all walks\n"
-"  frames   frames found, by the method that found them\n"
-"  declined walks left to the kernel's own code\n"
-"  defect   defects of SFrame data that the module did not follow\n"
-"  scan     scans of processes: requests, and runs\n"
-"  section  bad sections: they contradict themselves and are not used any more\n"
-"  map      process maps of running processes: their number and memory\n"
+"Says how the stacks ended that the kernel module sframe_unwind has unwound since\n"
+"it was loaded, why, and what to do about it. The first frame of a stack is the\n"
+"sampled one. Reasons that ended less than 1 % of all stacks are rare; --all says\n"
+"what they mean.\n"
 "\n"
 "Options:\n"
-"  --json        one JSON object\n"
+"  --all         explain what is rare, and list all counters, 0 included\n"
+"  --json        all counters as one JSON object\n"
 "  --stats FILE  read the counters from FILE; default:\n"
 "                " STATS "\n"
 "  --help        this text\n"
@@ -100,7 +96,7 @@ static void print_group(const struct counters *counters, size_t first)
 			print_member(&counters->all[i], sum);
 }
 
-static void print_text(const struct counters *counters)
+static void print_list(const struct counters *counters)
 {
 	const struct counter *counter;
 	size_t i;
@@ -165,6 +161,19 @@ static enum status read_counters(struct counters *counters, const char *stats)
 	return error ? STATUS_BAD : STATUS_OK;
 }
 
+static void show(const struct arguments *args, const struct counters *counters)
+{
+	if (args->json) {
+		print_json(counters);
+		return;
+	}
+	summary_print(counters, args->all);
+	if (args->all) {
+		putchar('\n');
+		print_list(counters);
+	}
+}
+
 static enum status run(const struct arguments *args)
 {
 	struct counters counters;
@@ -173,18 +182,19 @@ static enum status run(const struct arguments *args)
 		complain("status: takes no names");
 		return STATUS_USAGE;
 	}
+	if (args->json && args->all) {
+		complain("status: --json has all counters; omit --all");
+		return STATUS_USAGE;
+	}
 	if (read_counters(&counters, args->stats))
 		return STATUS_BAD;
-	if (args->json)
-		print_json(&counters);
-	else
-		print_text(&counters);
+	show(args, &counters);
 	return STATUS_OK;
 }
 
 const struct command status_command = {
 	.name = "status",
 	.usage = usage,
-	.options = "s",
+	.options = "as",
 	.run = run,
 };

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Says in words what the counters of the module mean. */
+#ifndef SFRAMECTL_SUMMARY_H
+#define SFRAMECTL_SUMMARY_H
+
+#include "counters.h"
+
+void summary_print(const struct counters *counters, bool all);
+
+#endif /* SFRAMECTL_SUMMARY_H */
