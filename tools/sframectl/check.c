@@ -197,6 +197,7 @@ static const char *note(const struct check *check, unsigned int index)
 		  "bytes after the data are neither padding nor SFrame" },
 		{ check->outside,
 		  "describes addresses that are not code of this file" },
+		{ obj->debug_only, OBJECT_DEBUG_ONLY },
 		{ object_is_relocatable(obj),
 		  "not linked: the covered code is known only after linking" },
 	};

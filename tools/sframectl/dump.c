@@ -228,7 +228,8 @@ static enum status dump_object(const struct dump *dump, bool json)
 	struct scan_result result;
 
 	if (!dump->obj->place) {
-		complain("%s: no .sframe", dump->path);
+		complain("%s: %s", dump->path,
+			 dump->obj->debug_only ? OBJECT_DEBUG_ONLY : "no .sframe");
 		return STATUS_BAD;
 	}
 	result = json ? dump_json(dump) : dump_text(dump);

@@ -1,37 +1,49 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Reads ELF with libelf: headers, sections, segments, and the relocations of one
- * section. libelf checks the structures that it reads. elf_bytes() checks the
- * ranges of the file that a header names.
+ * Reads ELF with libelf: headers, sections, segments, symbols, and the relocations
+ * of one section. libelf reads by pread(), so a file that shrinks is an error and no
+ * signal. It copies each table to memory, as large as the headers say: their numbers
+ * are checked before.
  */
 #include "elf.h"
 
-/* Return: NULL if the file does not contain all @len bytes from @off. */
-const void *elf_bytes(const struct elf *elf, u64 off, u64 len)
+/* Return: true if the file begins as an ELF file does. */
+bool elf_magic(const struct file *file)
 {
-	if (off > elf->size || len > elf->size - off)
-		return NULL;
-	return elf->data + off;
-}
+	char magic[SELFMAG];
 
-bool elf_magic(const void *data, u64 size)
-{
-	return size >= SELFMAG && !memcmp(data, ELFMAG, SELFMAG);
+	return !file_read(file, 0, magic, sizeof(magic)) &&
+	       !memcmp(magic, ELFMAG, sizeof(magic));
 }
 
 /* libelf has one error for all of these. Return: NULL, or the error as a text. */
-static const char *check_ident(const u8 *ident, u64 size)
+static const char *check_ident(const struct elf *elf)
 {
-	if (size < EI_NIDENT || !elf_magic(ident, size))
-		return "not an ELF file";
+	const u8 *ident = elf->ident;
+
 	if (ident[EI_CLASS] != ELFCLASS32 && ident[EI_CLASS] != ELFCLASS64)
 		return "ELF class is neither 32 nor 64 bit";
 	if (ident[EI_DATA] != ELFDATA2LSB && ident[EI_DATA] != ELFDATA2MSB)
 		return "ELF byte order is neither little nor big endian";
 	if (ident[EI_VERSION] != EV_CURRENT)
 		return "ELF version is not 1";
-	if (size < (ident[EI_CLASS] == ELFCLASS64 ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr)))
+	if (elf->file.size < (ident[EI_CLASS] == ELFCLASS64 ? sizeof(Elf64_Ehdr) :
+							      sizeof(Elf32_Ehdr)))
 		return "ends inside the ELF header";
+	return NULL;
+}
+
+/* libelf has not read the tables yet: it does so when the first header is asked for. */
+static const char *check_numbers(const struct elf *elf)
+{
+	size_t nr;
+
+	if (elf_getshdrnum(elf->handle, &nr))
+		return elf_errmsg(-1);
+	if (nr <= ELF_MAX_HEADERS && elf_getphdrnum(elf->handle, &nr))
+		return elf_errmsg(-1);
+	if (nr > ELF_MAX_HEADERS)
+		return "has more headers than any program; it is damaged";
 	return NULL;
 }
 
@@ -42,63 +54,55 @@ static u64 find_names(const struct elf *elf)
 
 	if (elf_getshdrstrndx(elf->handle, &index) ||
 	    !gelf_getshdr(elf_getscn(elf->handle, index), &shdr))
-		return elf->size;
+		return elf->file.size;
 	return shdr.sh_offset;
+}
+
+static Elf *open_handle(const struct file *file)
+{
+	if (file->fd >= 0)
+		return elf_begin(file->fd, ELF_C_READ, NULL);
+	/* libelf does not write to the buffer as long as the file is only read. */
+	return elf_memory((char *)file->bytes, file->size);
 }
 
 /**
  * elf_init - read the ELF header
  * @elf: filled in
- * @data: the file
- * @size: bytes of the file
+ * @file: the file, open for as long as @elf is used
  *
  * Return: NULL, or the error as a text. The caller calls elf_close() in both cases.
  */
-const char *elf_init(struct elf *elf, const void *data, u64 size)
+const char *elf_init(struct elf *elf, const struct file *file)
 {
-	const char *error = check_ident(data, size);
-	const u8 *ident = data;
+	const char *error;
 	GElf_Ehdr ehdr;
 
-	*elf = (struct elf){ .data = data, .size = size };
+	*elf = (struct elf){ .file = *file };
+	if (!elf_magic(file) || file_read(file, 0, elf->ident, EI_NIDENT))
+		return "not an ELF file";
+	error = check_ident(elf);
 	if (error)
 		return error;
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		return elf_errmsg(-1);
-	/* libelf does not write to the buffer as long as the file is only read. */
-	elf->handle = elf_memory((char *)data, size);
+	elf->handle = open_handle(file);
 	if (!elf->handle || !gelf_getehdr(elf->handle, &ehdr))
 		return elf_errmsg(-1);
-
-	elf->swapped = (ident[EI_DATA] == ELFDATA2MSB) ==
+	elf->swapped = (elf->ident[EI_DATA] == ELFDATA2MSB) ==
 		       (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
 	elf->type = ehdr.e_type;
 	elf->machine = ehdr.e_machine;
-	elf->names = find_names(elf);
-	return NULL;
+	error = check_numbers(elf);
+	if (!error)
+		elf->names = find_names(elf);
+	return error;
 }
 
 void elf_close(struct elf *elf)
 {
 	elf_end(elf->handle);
 	elf->handle = NULL;
-}
-
-/* A longer name is treated as missing: no .sframe needs it, and its search costs time. */
-#define NAME_MAX_LEN	256
-
-/* elf_strptr() is not used: it may search the whole table for the end of one name. */
-static const char *section_name(const struct elf *elf, u64 name)
-{
-	const char *string;
-	u64 off;
-
-	if (__builtin_add_overflow(elf->names, name, &off))
-		return "";
-	string = elf_bytes(elf, off, 1);
-	if (!string || !memchr(string, 0, min_t(u64, elf->size - off, NAME_MAX_LEN)))
-		return "";
-	return string;
 }
 
 /**
@@ -116,7 +120,8 @@ bool elf_get_section(const struct elf *elf, u32 index, struct elf_section *sec)
 	if (!gelf_getshdr(elf_getscn(elf->handle, index), &shdr))
 		return false;
 	*sec = (struct elf_section){
-		.name	= section_name(elf, shdr.sh_name),
+		.index	= index,
+		.name	= shdr.sh_name,
 		.type	= shdr.sh_type,
 		.link	= shdr.sh_link,
 		.info	= shdr.sh_info,
@@ -126,6 +131,28 @@ bool elf_get_section(const struct elf *elf, u32 index, struct elf_section *sec)
 		.size	= shdr.sh_size,
 	};
 	return true;
+}
+
+/**
+ * elf_is_named - compare the name of a section
+ * @elf: the file
+ * @sec: the section
+ * @name: the name, shorter than 32 bytes
+ *
+ * elf_strptr() is not used: it may search the whole table for the end of one name.
+ *
+ * Return: true if the section has this name.
+ */
+bool elf_is_named(const struct elf *elf, const struct elf_section *sec,
+		  const char *name)
+{
+	size_t len = strlen(name) + 1;
+	char found[32];
+	u64 off;
+
+	assert(len <= sizeof(found));
+	return !__builtin_add_overflow(elf->names, (u64)sec->name, &off) &&
+	       !file_read(&elf->file, off, found, len) && !memcmp(found, name, len);
 }
 
 /**
@@ -149,6 +176,40 @@ bool elf_get_segment(const struct elf *elf, u32 index, struct elf_segment *seg)
 		.addr	= phdr.p_vaddr,
 		.filesz	= phdr.p_filesz,
 		.memsz	= phdr.p_memsz,
+	};
+	return true;
+}
+
+/* Reads a table of symbols or relocations, once. Return: NULL if that is impossible. */
+static Elf_Data *get_table(const struct elf *elf, const struct elf_section *sec)
+{
+	if (sec->size > FILE_COPY_MAX)
+		return NULL;
+	return elf_getdata(elf_getscn(elf->handle, sec->index), NULL);
+}
+
+/**
+ * elf_get_symbol - read a symbol
+ * @elf: the file
+ * @table: the section of the symbols
+ * @index: index of the symbol
+ * @sym: filled in, unchecked
+ *
+ * Return: true if there is such a symbol.
+ */
+bool elf_get_symbol(const struct elf *elf, const struct elf_section *table,
+		    u32 index, struct elf_symbol *sym)
+{
+	GElf_Sym raw;
+
+	if (!gelf_getsym(get_table(elf, table), index, &raw))
+		return false;
+	*sym = (struct elf_symbol){
+		.name	 = raw.st_name,
+		.type	 = GELF_ST_TYPE(raw.st_info),
+		.section = raw.st_shndx,
+		.value	 = raw.st_value,
+		.size	 = raw.st_size,
 	};
 	return true;
 }
@@ -177,41 +238,33 @@ static void put(const struct elf *elf, u8 *to, u64 value, u8 len)
 	memcpy(to, len == sizeof(v64) ? (void *)&v64 : (void *)&v32, len);
 }
 
-static bool relocate_one(const struct elf *elf, const GElf_Rela *rela, Elf_Data *symbols,
-			 u8 *bytes, u64 size, bool pcrel)
+static bool relocate_one(const struct elf *elf, const GElf_Rela *rela,
+			 const struct elf_section *symbols, u8 *bytes, u64 size,
+			 bool pcrel)
 {
 	u8 len = pc_relative_size(elf->machine, GELF_R_TYPE(rela->r_info));
 	u64 off = rela->r_offset;
-	GElf_Sym sym;
-	u64 value;
+	struct elf_symbol sym;
 
 	if (!len || off > size || len > size - off)
 		return false;
-	if (!gelf_getsym(symbols, GELF_R_SYM(rela->r_info), &sym))
-		sym.st_value = 0;
-	value = sym.st_value + rela->r_addend;
-	put(elf, bytes + off, value - (pcrel ? off : 0), len);
+	if (!elf_get_symbol(elf, symbols, GELF_R_SYM(rela->r_info), &sym))
+		sym.value = 0;
+	put(elf, bytes + off, sym.value + rela->r_addend - (pcrel ? off : 0), len);
 	return true;
 }
 
-static Elf_Data *section_data(const struct elf *elf, u32 index)
-{
-	return elf_getdata(elf_getscn(elf->handle, index), NULL);
-}
-
 /* Only the first table is used: assemblers write one, and more tables could cost time. */
-static Elf_Data *find_relocations(const struct elf *elf, u32 index, Elf_Data **symbols)
+static bool find_relocations(const struct elf *elf, u32 index,
+			     struct elf_section *relocations,
+			     struct elf_section *symbols)
 {
-	struct elf_section sec;
 	u32 i;
 
-	for (i = 0; elf_get_section(elf, i, &sec); i++) {
-		if (sec.type != SHT_RELA || sec.info != index)
-			continue;
-		*symbols = section_data(elf, sec.link);
-		return section_data(elf, i);
-	}
-	return NULL;
+	for (i = 0; elf_get_section(elf, i, relocations); i++)
+		if (relocations->type == SHT_RELA && relocations->info == index)
+			return elf_get_section(elf, relocations->link, symbols);
+	return false;
 }
 
 /**
@@ -232,13 +285,16 @@ static Elf_Data *find_relocations(const struct elf *elf, u32 index, Elf_Data **s
 u64 elf_relocate_starts(const struct elf *elf, u32 index, u8 *bytes, u64 size,
 			bool pcrel)
 {
-	Elf_Data *symbols = NULL;
-	Elf_Data *relocations = find_relocations(elf, index, &symbols);
+	struct elf_section relocations, symbols;
+	Elf_Data *table;
 	GElf_Rela rela;
 	u64 done = 0;
 	int i;
 
-	for (i = 0; gelf_getrela(relocations, i, &rela); i++)
-		done += relocate_one(elf, &rela, symbols, bytes, size, pcrel);
+	if (!find_relocations(elf, index, &relocations, &symbols))
+		return 0;
+	table = get_table(elf, &relocations);
+	for (i = 0; gelf_getrela(table, i, &rela); i++)
+		done += relocate_one(elf, &rela, &symbols, bytes, size, pcrel);
 	return done;
 }

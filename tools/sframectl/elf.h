@@ -1,30 +1,33 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An ELF file in a buffer, of either class and byte order, read by libelf. The
- * file may contain any bytes. A header or range is reported as missing if libelf
- * refuses it or if it lies outside of the buffer.
+ * An ELF file of either class and byte order, read by libelf. The file may contain
+ * any bytes, and may change at any time. A header that libelf refuses is reported as
+ * missing. What the headers refer to may lie outside of the file.
  */
 #ifndef SFRAMECTL_ELF_H
 #define SFRAMECTL_ELF_H
 
 #include <gelf.h>
 
-#include "sframe_types.h"
+#include "file.h"
+
+/* A file with more sections, or more segments, is refused. */
+#define ELF_MAX_HEADERS	262144
 
 /**
  * struct elf - an ELF file whose header has been read
+ * @file: the file; its owner closes it
  * @handle: libelf's handle; NULL if libelf refused the file
- * @data: the file
- * @size: bytes of the file
+ * @ident: the first bytes of the file
  * @swapped: the byte order of the file is not that of this machine
  * @type: ET_*
  * @machine: EM_*
  * @names: file offset of the section names; after the end of the file if there are none
  */
 struct elf {
+	struct file	file;
 	Elf		*handle;
-	const u8	*data;
-	u64		size;
+	u8		ident[EI_NIDENT];
 	bool		swapped;
 	u16		type;
 	u16		machine;
@@ -32,14 +35,15 @@ struct elf {
 };
 
 struct elf_section {
-	const char	*name;	/* in the buffer; "" if the section has none */
-	u32		type;
-	u32		link;
-	u32		info;
-	u64		flags;
-	u64		addr;
-	u64		off;
-	u64		size;
+	u32	index;
+	u32	name;
+	u32	type;
+	u32	link;
+	u32	info;
+	u64	flags;
+	u64	addr;
+	u64	off;
+	u64	size;
 };
 
 struct elf_segment {
@@ -51,12 +55,23 @@ struct elf_segment {
 	u64	memsz;
 };
 
-bool elf_magic(const void *data, u64 size);
-const char *elf_init(struct elf *elf, const void *data, u64 size);
+struct elf_symbol {
+	u32	name;
+	u8	type;		/* STT_* */
+	u16	section;	/* SHN_UNDEF: defined elsewhere */
+	u64	value;
+	u64	size;
+};
+
+bool elf_magic(const struct file *file);
+const char *elf_init(struct elf *elf, const struct file *file);
 void elf_close(struct elf *elf);
-const void *elf_bytes(const struct elf *elf, u64 off, u64 len);
 bool elf_get_section(const struct elf *elf, u32 index, struct elf_section *sec);
+bool elf_is_named(const struct elf *elf, const struct elf_section *sec,
+		  const char *name);
 bool elf_get_segment(const struct elf *elf, u32 index, struct elf_segment *seg);
+bool elf_get_symbol(const struct elf *elf, const struct elf_section *table,
+		    u32 index, struct elf_symbol *sym);
 u64 elf_relocate_starts(const struct elf *elf, u32 index, u8 *bytes, u64 size,
 			bool pcrel);
 

@@ -3,13 +3,9 @@
  * Finds the .sframe in a file. An ELF file has the section or, where the section
  * headers are stripped, the segment. Any other file is taken for a bare section.
  */
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "object.h"
 
@@ -18,19 +14,28 @@ bool object_is_relocatable(const struct object *obj)
 	return obj->is_elf && obj->elf.type == ET_REL;
 }
 
-static bool is_sframe(const struct elf_section *sec)
+static bool is_sframe(const struct elf *elf, const struct elf_section *sec)
 {
-	return sec->type == SFRAME_SHT_GNU_SFRAME || !strcmp(sec->name, ".sframe");
+	return sec->type == SFRAME_SHT_GNU_SFRAME ||
+	       elf_is_named(elf, sec, ".sframe");
 }
 
 static const char *use(struct object *obj, const char *place, u64 addr, u64 off,
 		       u64 size)
 {
+	const char *error;
+
+	if (!file_has(&obj->file, off, size))
+		return "its .sframe runs past the end of the file";
+	if (size > FILE_COPY_MAX)
+		return "its .sframe is larger than 128 MiB: no program needs so much";
+	error = file_copy(&obj->file, off, size, &obj->data);
+	if (error)
+		return error;
 	obj->place = place;
 	obj->addr = addr;
 	obj->size = size;
-	obj->data = elf_bytes(&obj->elf, off, size);
-	return obj->data ? NULL : "its .sframe runs past the end of the file";
+	return NULL;
 }
 
 /* Without this flag ld writes starts that are relative to the section. */
@@ -44,18 +49,29 @@ static bool starts_are_pcrel(const struct object *obj)
 	return raw.flags & SFRAME_F_FDE_FUNC_START_PCREL;
 }
 
-static const char *relocate(struct object *obj, u32 index)
+static const char *find_section(struct object *obj)
 {
-	obj->copy = malloc(obj->size ? obj->size : 1);
-	if (!obj->copy)
-		return "out of memory";
-	memcpy(obj->copy, obj->data, obj->size);
-	obj->nr_starts = elf_relocate_starts(&obj->elf, index, obj->copy,
-					     obj->size, starts_are_pcrel(obj));
-	obj->data = obj->copy;
+	struct elf_section sec;
+	const char *error;
+	u32 i;
+
+	for (i = 0; elf_get_section(&obj->elf, i, &sec); i++) {
+		if (!is_sframe(&obj->elf, &sec))
+			continue;
+		/* A file of debug information has the section header, but not the bytes. */
+		obj->debug_only = sec.type == SHT_NOBITS;
+		if (obj->debug_only)
+			continue;
+		error = use(obj, ".sframe", sec.addr, sec.off, sec.size);
+		if (!error && object_is_relocatable(obj))
+			obj->nr_starts = elf_relocate_starts(&obj->elf, i, obj->data, obj->size,
+							     starts_are_pcrel(obj));
+		return error;
+	}
 	return NULL;
 }
 
+/* Notes where the segment is. Its data is used if no section was found. */
 static const char *find_segment(struct object *obj)
 {
 	struct elf_segment seg;
@@ -64,81 +80,47 @@ static const char *find_segment(struct object *obj)
 	for (i = 0; elf_get_segment(&obj->elf, i, &seg); i++) {
 		if (seg.type != SFRAME_PT_GNU_SFRAME)
 			continue;
+		if (!file_has(&obj->file, seg.off, seg.filesz))
+			return "its PT_GNU_SFRAME runs past the end of the file";
 		obj->has_segment = true;
 		obj->segment_addr = seg.addr;
-		return use(obj, "PT_GNU_SFRAME", seg.addr, seg.off, seg.filesz);
+		return obj->place ? NULL : use(obj, "PT_GNU_SFRAME", seg.addr,
+					       seg.off, seg.filesz);
 	}
 	return NULL;
 }
 
-static const char *find_section(struct object *obj)
+static const char *find_sframe(struct object *obj)
 {
-	struct elf_section sec;
-	const char *error;
-	u32 i;
+	const char *error = elf_init(&obj->elf, &obj->file);
 
-	for (i = 0; elf_get_section(&obj->elf, i, &sec); i++) {
-		/* A file of debug information has the section header, but not the bytes. */
-		if (!is_sframe(&sec) || sec.type == SHT_NOBITS)
-			continue;
-		error = use(obj, ".sframe", sec.addr, sec.off, sec.size);
-		if (!error && object_is_relocatable(obj))
-			error = relocate(obj, i);
+	if (error)
 		return error;
-	}
-	return NULL;
+	obj->is_elf = true;
+	/* Section headers are preferred: the segment may be longer than its data. */
+	error = find_section(obj);
+	return error || obj->debug_only ? error : find_segment(obj);
 }
 
 /**
- * object_init - find the .sframe in the bytes of a file
+ * object_init - find the .sframe in an open file
  * @obj: filled in; on success @obj->place is NULL if there is no .sframe
- * @file: the bytes, which the caller owns
- * @size: number of bytes
+ * @file: the file; @obj is its owner from now on
  *
  * Return: NULL, or the error as a text. The caller calls object_close() in both cases.
  */
-const char *object_init(struct object *obj, const void *file, u64 size)
+const char *object_init(struct object *obj, const struct file *file)
 {
-	const char *error;
-
-	*obj = (struct object){ .file = file, .file_size = size };
-	if (!elf_magic(file, size)) {
-		obj->place = "bare section";
-		obj->data = file;
-		obj->size = size;
-		obj->addr = OBJECT_BARE_ADDR;
-		return NULL;
-	}
-	obj->is_elf = true;
-	error = elf_init(&obj->elf, file, size);
-	if (error)
-		return error;
-	/* Section headers are preferred: the segment may be longer than its data. */
-	return find_segment(obj) ?: find_section(obj);
-}
-
-static const char *map_file(int fd, const void **file, u64 *size)
-{
-	struct stat st;
-	void *map;
-
-	if (fstat(fd, &st))
-		return strerror(errno);
-	if (!S_ISREG(st.st_mode))
-		return "not a regular file";
-	*size = st.st_size;
-	*file = "";
-	if (st.st_size == 0)
-		return NULL;
-	map = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (map == MAP_FAILED)
-		return strerror(errno);
-	*file = map;
-	return NULL;
+	*obj = (struct object){ .file = *file };
+	if (elf_magic(&obj->file))
+		return find_sframe(obj);
+	if (file->size > FILE_COPY_MAX)
+		return "no ELF file, and too large for a bare section";
+	return use(obj, "bare section", OBJECT_BARE_ADDR, 0, file->size);
 }
 
 /**
- * object_open - map a file and find its .sframe
+ * object_open - open a file and find its .sframe
  * @obj: filled in; on success @obj->place is NULL if there is no .sframe
  * @path: the file
  *
@@ -146,31 +128,20 @@ static const char *map_file(int fd, const void **file, u64 *size)
  */
 const char *object_open(struct object *obj, const char *path)
 {
-	const void *file;
-	const char *error;
-	u64 size = 0;
-	int fd;
+	struct file file;
+	const char *error = file_open(&file, path);
 
-	*obj = (struct object){};
-	/* O_NONBLOCK: open() of a FIFO must not wait for a writer. */
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return strerror(errno);
-	error = map_file(fd, &file, &size);
-	close(fd);
-	if (error)
-		return error;
-	error = object_init(obj, file, size);
-	obj->mapped = size > 0;
+	if (!error)
+		return object_init(obj, &file);
+	*obj = (struct object){ .file = file };
 	return error;
 }
 
 void object_close(struct object *obj)
 {
 	elf_close(&obj->elf);
-	if (obj->mapped)
-		munmap((void *)obj->file, obj->file_size);
-	free(obj->copy);
+	file_close(&obj->file);
+	free(obj->data);
 }
 
 /* Addresses of a bare section are shown relative to its start. */

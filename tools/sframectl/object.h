@@ -12,39 +12,38 @@
  */
 #define OBJECT_BARE_ADDR	0x400000000000ull
 
+#define OBJECT_DEBUG_ONLY \
+	"debug information only; its .sframe is in the program itself"
+
 /**
  * struct object - a file and its .sframe
- * @file: the bytes of the file
- * @file_size: number of bytes
+ * @file: the file
  * @elf: the ELF headers, if @is_elf
  * @is_elf: true for an ELF file, false for a bare section
+ * @debug_only: a file of debug information: it has the header of .sframe without the data
  * @place: the place of the data in words, NULL if there is no data
- * @data: the data, in @file or in @copy
+ * @data: a copy of the data, with its relocations applied
  * @size: bytes of @data
- * @addr: the address of @data in the process
- * @copy: the data with its relocations applied, if there are any
+ * @addr: the address of the data in the process
  * @nr_starts: number of start fields that a relocation filled in
  * @has_segment: there is a PT_GNU_SFRAME
  * @segment_addr: the address of PT_GNU_SFRAME
- * @mapped: object_close() has to unmap @file
  */
 struct object {
-	const u8	*file;
-	u64		file_size;
+	struct file	file;
 	struct elf	elf;
 	bool		is_elf;
+	bool		debug_only;
 	const char	*place;
-	const u8	*data;
+	u8		*data;
 	u64		size;
 	u64		addr;
-	u8		*copy;
 	u64		nr_starts;
 	bool		has_segment;
 	u64		segment_addr;
-	bool		mapped;
 };
 
-const char *object_init(struct object *obj, const void *file, u64 size);
+const char *object_init(struct object *obj, const struct file *file);
 const char *object_open(struct object *obj, const char *path);
 void object_close(struct object *obj);
 bool object_is_relocatable(const struct object *obj);

@@ -29,9 +29,10 @@ static bool read_damaged(const u8 *bytes, u64 size)
 {
 	static const struct scan_ops ops = { .defect = look_at_defect };
 	bool all_named = true;
+	struct file file = file_of_bytes(guard_copy(bytes, size), size);
 	struct object obj;
 
-	if (!object_init(&obj, guard_copy(bytes, size), size) && obj.place)
+	if (!object_init(&obj, &file) && obj.place)
 		scan(obj.data, obj.addr, obj.size, &ops, &all_named);
 	object_close(&obj);
 	return all_named;

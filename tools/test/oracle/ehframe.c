@@ -36,7 +36,7 @@ const char *ehframe_open(struct ehframe *eh, const struct object *obj)
 	if (!get_registers(&eh->regs, obj->elf.machine))
 		return "neither amd64 nor arm64";
 	elf_version(EV_CURRENT);
-	eh->elf = elf_memory((char *)obj->file, obj->file_size);
+	eh->elf = elf_begin(obj->file.fd, ELF_C_READ, NULL);
 	if (!eh->elf)
 		return elf_errmsg(-1);
 	eh->cfi = dwarf_getcfi_elf(eh->elf);

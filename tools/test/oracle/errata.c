@@ -114,7 +114,7 @@ static bool get_section(const struct finding *found, const char *name,
 	u32 i;
 
 	for (i = 0; elf_get_section(&found->obj->elf, i, sec); i++)
-		if (!strcmp(sec->name, name))
+		if (elf_is_named(&found->obj->elf, sec, name))
 			return true;
 	return false;
 }

@@ -122,7 +122,7 @@ static bool find_section(const struct object *obj, struct elf_section *sec)
 	u32 i;
 
 	for (i = 0; elf_get_section(&obj->elf, i, sec); i++)
-		if (!strcmp(sec->name, ".eh_frame") && sec->type != SHT_NOBITS)
+		if (elf_is_named(&obj->elf, sec, ".eh_frame") && sec->type != SHT_NOBITS)
 			return true;
 	return false;
 }
@@ -139,18 +139,18 @@ const char *functions_read(struct functions *functions, const struct object *obj
 	*functions = (struct functions){};
 	if (!find_section(obj, &sec))
 		return "no .eh_frame";
-	data.d_buf = (void *)elf_bytes(&obj->elf, sec.off, sec.size);
+	if (file_copy(&obj->file, sec.off, sec.size, &functions->data))
+		return "its .eh_frame cannot be read";
+	data.d_buf = functions->data;
 	data.d_size = sec.size;
-	if (!data.d_buf)
-		return "its .eh_frame runs past the end of the file";
 
-	for (; !(status = dwarf_next_cfi(obj->file, &data, true, off, &next, &entry));
+	for (; !(status = dwarf_next_cfi(obj->elf.ident, &data, true, off, &next, &entry));
 	     off = next) {
 		struct function func;
 
 		if (dwarf_cfi_cie_p(&entry))
 			continue;
-		if (dwarf_next_cfi(obj->file, &data, true, entry.fde.CIE_pointer,
+		if (dwarf_next_cfi(obj->elf.ident, &data, true, entry.fde.CIE_pointer,
 				   &unused, &cie) ||
 		    !read_function(&func, &cie.cie, &entry.fde, data.d_buf, sec.addr))
 			return "its .eh_frame has an entry that is not understood";
@@ -182,4 +182,5 @@ const struct function *functions_find(const struct functions *functions, u64 add
 void functions_free(struct functions *functions)
 {
 	free(functions->all);
+	free(functions->data);
 }

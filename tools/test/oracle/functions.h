@@ -29,8 +29,9 @@ struct function {
 	s64		data_factor;
 };
 
-/* Sorted by address. */
+/* Sorted by address. @data is a copy of .eh_frame, with the instructions. */
 struct functions {
+	u8		*data;
 	struct function	*all;
 	size_t		nr;
 };

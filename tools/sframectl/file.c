@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Reads files by pread(), and copies pieces of bounded size. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "file.h"
+
+static const char *open_regular(struct file *file, const char *path)
+{
+	struct stat st;
+
+	/* Opening a device may have effects: its type is asked for first. */
+	if (stat(path, &st))
+		return strerror(errno);
+	if (!S_ISREG(st.st_mode))
+		return "not a regular file";
+	/* O_NONBLOCK: the open() of a FIFO that has taken its place must not wait. */
+	file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (file->fd < 0 || fstat(file->fd, &st))
+		return strerror(errno);
+	if (!S_ISREG(st.st_mode))
+		return "not a regular file";
+	file->size = st.st_size;
+	return NULL;
+}
+
+/**
+ * file_open - open a regular file
+ * @file: filled in; after an error there is nothing to close
+ * @path: the file
+ *
+ * Return: NULL, or the error as a text.
+ */
+const char *file_open(struct file *file, const char *path)
+{
+	const char *error;
+
+	*file = (struct file){ .fd = -1 };
+	error = open_regular(file, path);
+	if (error)
+		file_close(file);
+	return error;
+}
+
+/* The caller owns the bytes. */
+struct file file_of_bytes(const void *bytes, u64 size)
+{
+	return (struct file){ .fd = -1, .bytes = bytes, .size = size };
+}
+
+/* Return: true if the file had all @len bytes from @off when it was opened. */
+bool file_has(const struct file *file, u64 off, u64 len)
+{
+	return off <= file->size && len <= file->size - off;
+}
+
+/**
+ * file_read - read bytes of a file
+ * @file: the file
+ * @off: offset of the first byte
+ * @dst: the place for the bytes; undefined after an error
+ * @len: number of bytes
+ *
+ * Return: NULL, or the error as a text.
+ */
+const char *file_read(const struct file *file, u64 off, void *dst, u64 len)
+{
+	ssize_t part;
+	u64 done;
+
+	if (!file_has(file, off, len))
+		return "ends too early";
+	if (file->fd < 0) {
+		memcpy(dst, file->bytes + off, len);
+		return NULL;
+	}
+	for (done = 0; done < len; done += part) {
+		part = pread(file->fd, (u8 *)dst + done, len - done, off + done);
+		if (part == 0)
+			return "became shorter while it was read; try again";
+		if (part < 0 && errno != EINTR)
+			return strerror(errno);
+		if (part < 0)
+			part = 0;
+	}
+	return NULL;
+}
+
+/**
+ * file_copy - copy bytes of a file to memory
+ * @file: the file
+ * @off: offset of the first byte
+ * @len: number of bytes, at most FILE_COPY_MAX
+ * @copy: set to the bytes, which the caller frees; NULL after an error
+ *
+ * Return: NULL, or the error as a text.
+ */
+const char *file_copy(const struct file *file, u64 off, u64 len, u8 **copy)
+{
+	const char *error;
+
+	*copy = NULL;
+	if (!file_has(file, off, len))
+		return "ends too early";
+	if (len > FILE_COPY_MAX)
+		return "too large to be read";
+	*copy = malloc(len ? len : 1);
+	if (!*copy)
+		return "out of memory";
+	error = file_read(file, off, *copy, len);
+	if (error) {
+		free(*copy);
+		*copy = NULL;
+	}
+	return error;
+}
+
+void file_close(struct file *file)
+{
+	if (file->fd >= 0)
+		close(file->fd);
+	*file = (struct file){ .fd = -1 };
+}

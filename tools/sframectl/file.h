@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A file of anybody, read piece by piece. Nothing of it is mapped: the file may
+ * shrink or change at any time, and the bytes that were read stay as they are.
+ */
+#ifndef SFRAMECTL_FILE_H
+#define SFRAMECTL_FILE_H
+
+#include "sframe_types.h"
+
+/* No piece of a file that is copied to memory is larger. */
+#define FILE_COPY_MAX	(128u << 20)
+
+/**
+ * struct file - a file that is open, or bytes that stand for one
+ * @fd: the open file; -1: none
+ * @bytes: the bytes, if @fd is -1
+ * @size: number of bytes when the file was opened
+ */
+struct file {
+	int		fd;
+	const u8	*bytes;
+	u64		size;
+};
+
+const char *file_open(struct file *file, const char *path);
+struct file file_of_bytes(const void *bytes, u64 size);
+bool file_has(const struct file *file, u64 off, u64 len);
+const char *file_read(const struct file *file, u64 off, void *dst, u64 len);
+const char *file_copy(const struct file *file, u64 off, u64 len, u8 **copy);
+void file_close(struct file *file);
+
+#endif /* SFRAMECTL_FILE_H */

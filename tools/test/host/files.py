@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Tests of sframectl with files that lie about their size, change, or have no data."""
+
+import fcntl
+import os
+import resource
+import struct
+import subprocess
+
+PIPE_SIZE = 4096
+SHT_PROGBITS, SHT_STRTAB = 1, 3
+NAMES = b"\0.sframe\0.shstrtab\0"
+SPARSE_SIZE = 1 << 40
+
+# A file that costs more fails the test: its sparse parts have hundreds of gigabytes.
+MAX_SECONDS = 20
+MAX_MEMORY = 1 << 30
+
+
+def sframe_header(num_fdes, fre_len):
+    """A sound header of version 3 for amd64. Each FDE has 16 bytes."""
+    return struct.pack("<HBBBbbBIIIII", 0xdee2, 3, 4, 3, 0, -8, 0, num_fdes, 1, fre_len,
+                       0, 16 * num_fdes)
+
+
+def section_header(name, kind, off, size, link=0, info=0):
+    return struct.pack("<IIQQQQIIQQ", NAMES.find(name), kind, 2, off, off, size, link,
+                       info, 1, 0)
+
+
+def sparse_elf(path, data, size, sections=3):
+    """Writes an ELF file of 1 TiB whose .sframe has this size and begins with data.
+    More than 3 sections: section 0 has their number, as the ELF header has no room for it."""
+    extended = sections > 3
+    ident = b"\x7fELF\2\1\1" + bytes(9)
+    ehdr = struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 0, 64, 0, 64, 56, 0, 64,
+                       0 if extended else 3, 2)
+    table = (section_header(b"\0", 0, 0, sections if extended else 0),
+             section_header(b".sframe", SHT_PROGBITS, 4096, size),
+             section_header(b".shstrtab", SHT_STRTAB, 256, len(NAMES)))
+    with open(path, "wb") as file:
+        file.write(ident + ehdr + b"".join(table))
+        file.seek(256)
+        file.write(NAMES)
+        file.seek(4096)
+        file.write(data)
+        file.truncate(SPARSE_SIZE)
+
+
+def costs(program, *args):
+    """Runs a program. Returns what it cost too much, as strings."""
+    limit = (MAX_SECONDS, MAX_SECONDS)
+    with subprocess.Popen([program, *args], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, limit)
+                          ) as process:
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    errors = []
+    if process.returncode not in (0, 1):
+        errors.append(f"status {process.returncode}")
+    if used.ru_maxrss > MAX_MEMORY >> 10:
+        errors.append(f"{used.ru_maxrss >> 10} MiB of memory")
+    return errors
+
+
+def sparse(cli, tmp):
+    path = tmp / "sparse"
+    huge = sframe_header((1 << 28) - 1, 1 << 30)
+    sparse_elf(path, huge, 6 << 30)
+    for command in ("check", "dump"):
+        cli(f"{command} sparse", command, path, status=1, err="larger than 128 MiB")
+    cli.end("cost of 6 GiB of .sframe", costs(cli.program, "check", path))
+
+    # The largest .sframe that is read: its FDEs have no rows.
+    size = 128 << 20
+    sparse_elf(path, sframe_header((size - 28) // 16, 0), size)
+    cli.end("cost of the largest .sframe", costs(cli.program, "check", path))
+
+    sparse_elf(path, huge, 4096, sections=(1 << 32) - 1)
+    cli("check sparse section table", "check", path, status=1, err="out of memory")
+    sparse_elf(path, sframe_header(0, 0), 28, sections=(1 << 18) + 1)
+    cli("check large section table", "check", path, status=1, err="more headers than any program")
+    sparse_elf(path, sframe_header(0, 0), 28, sections=1 << 18)
+    cli.end("cost of the largest section table", costs(cli.program, "check", path))
+
+    path.write_bytes(b"")
+    os.truncate(path, SPARSE_SIZE)
+    cli("check sparse without ELF", "check", path, status=1, err="too large for a bare section")
+    path.unlink()
+
+
+def shrinking(cli, tmp, blob):
+    """The dump is complete, though the file becomes empty after the first byte of output:
+    the pipe is full then, and dump waits."""
+    path = tmp / "shrinking"
+    path.write_bytes((blob + bytes(-len(blob) % 8)) * 4000)
+    whole = subprocess.run([cli.program, "dump", path], capture_output=True, check=True).stdout
+    with subprocess.Popen([cli.program, "dump", path], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT) as process:
+        fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, PIPE_SIZE)
+        output = process.stdout.read(1)
+        os.truncate(path, 0)
+        output += process.stdout.read()
+    errors = [f"status {process.returncode}"] if process.returncode else []
+    if output != whole:
+        errors.append(f"{len(output)} bytes, not {len(whole)}: {output[-200:]}")
+    cli.end("dump of a file that shrinks", errors)
+
+    # sysfs says 4096 for all of its files, and gives fewer bytes.
+    cli("dump became shorter", "dump", "/sys/kernel/uevent_seqnum", status=1,
+        err="uevent_seqnum: became shorter while it was read")
+
+
+def debug_file(cli, tmp, good):
+    """The debug file of a program has all headers of .sframe, but not its bytes."""
+    path = tmp / "good.debug"
+    subprocess.run(["objcopy", "--only-keep-debug", good, path], check=True)
+    cli("check debug file", "check", path, err=None,
+        out="^- .*\n *note: debug information only; its .sframe is in the program itself$")
+    cli("dump debug file", "dump", path, status=1,
+        err="debug information only; its .sframe is in the program itself")
+
+
+def tests(cli, tmp, good, blob):
+    shrinking(cli, tmp, blob)
+    sparse(cli, tmp)
+    debug_file(cli, tmp, good)
