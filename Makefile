@@ -79,6 +79,7 @@ bench:	## measure samples, look-ups and memory beside fp, dwarf, libsframe ... (
 
 fuzz:	## fuzz the decoder, the walk and sframectl, each for SECONDS=60
 	tools/lab clang-run make -s --no-print-directory -C tools/test/fuzz fuzz SECONDS=$(or $(SECONDS),60)
+	tools/lab run make -s --no-print-directory -C tools/test/fuzz mutations SECONDS=$(or $(SECONDS),60)
 
 fuzz-coverage:	## report which code all inputs of the fuzzers together reach
 	tools/lab clang-run make -s --no-print-directory -C tools/test/fuzz coverage
