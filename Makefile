@@ -12,6 +12,9 @@ VERSION	:= $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf 2>/dev/nu
 release	= $(shell cat $(KDIR)/include/config/kernel.release)
 depmod	= $(if $(DESTDIR),,depmod -a $(release))
 
+# The oldest kernel on which the module is tested; BUILD_EXCLUSIVE_KERNEL in dkms.conf says the same.
+OLDEST_KERNEL := 6.12
+
 NEEDED_OPTIONS := MODULES PERF_EVENTS DYNAMIC_FTRACE_WITH_ARGS \
 		  IRQ_WORK
 
@@ -31,6 +34,10 @@ check-kdir:
 		exit 1; }
 	@command -v $(CC) >/dev/null || { \
 		echo "The compiler $(CC) is missing: install the package gcc." >&2; \
+		exit 1; }
+	@release=$(release) && printf '%s\n' $(OLDEST_KERNEL) "$$release" | sort -VC || { \
+		echo "The kernel of $(KDIR) is $$release, and sframe_unwind" \
+		     "needs $(OLDEST_KERNEL) or later: use a newer kernel." >&2; \
 		exit 1; }
 	@grep -qE '^CONFIG_(X86_64|ARM64)=y' $(KDIR)/include/config/auto.conf || { \
 		echo "The kernel of $(KDIR) is for another architecture:" \
