@@ -9,8 +9,11 @@ DESTDIR	?=
 CC	?= gcc
 VERSION	:= $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf 2>/dev/null)
 
-release	= $(shell cat $(KDIR)/include/config/kernel.release)
-depmod	= $(if $(DESTDIR),,depmod -a $(release))
+# Paths may have any character. So their values are taken as they were given, without expansion by make, and recipes read
+# them from the environment.
+PATHS	:= KDIR PREFIX DESTDIR
+$(foreach path,$(PATHS),$(if $(filter-out file,$(origin $(path))),$(eval override $(path) := $$(value $(path)))))
+export $(PATHS)
 
 # The oldest kernel on which the module is tested; BUILD_EXCLUSIVE_KERNEL in dkms.conf says the same.
 OLDEST_KERNEL := 6.12
@@ -21,53 +24,70 @@ NEEDED_OPTIONS := MODULES PERF_EVENTS DYNAMIC_FTRACE_WITH_ARGS \
 help:	## show this list
 	@echo "sframe_unwind $(VERSION): make TARGET [VARIABLE=value...]"
 	@sed -n 's/^\([a-z-]*\):.*##/  \1\t/p' $(MAKEFILE_LIST) | expand -t 17
-	@echo "KDIR=DIR     kernel headers to build against ($(KDIR))"
-	@echo "PREFIX=DIR   where the tools are installed ($(PREFIX)); DESTDIR is honoured"
+	@printf 'KDIR=DIR     kernel headers to build against (%s)\n' "$$KDIR"
+	@printf 'PREFIX=DIR   where the tools are installed (%s); DESTDIR is honoured\n' "$$PREFIX"
 
 all: modules tools	## the module and the tools
 
-# Checks the headers, the compiler and the kernel's options. The first one missing is reported in one sentence.
+# Checks the headers, the compiler, the kernel and both paths. The first fault is reported in one sentence.
 check-kdir:
-	@test -f $(KDIR)/Makefile || { \
-		echo "No kernel headers in $(KDIR): install the package" \
+	@test -f "$$KDIR/include/config/kernel.release" || { \
+		echo "No kernel headers in $$KDIR: install the package" \
 		     "linux-headers-$(KVER), or say KDIR=/path/to/headers." >&2; \
 		exit 1; }
 	@command -v $(CC) >/dev/null || { \
 		echo "The compiler $(CC) is missing: install the package gcc." >&2; \
 		exit 1; }
-	@release=$(release) && printf '%s\n' $(OLDEST_KERNEL) "$$release" | sort -VC || { \
-		echo "The kernel of $(KDIR) is $$release, and sframe_unwind" \
+	@release=$$(cat "$$KDIR/include/config/kernel.release") && \
+		printf '%s\n' $(OLDEST_KERNEL) "$$release" | sort -VC || { \
+		echo "The kernel of $$KDIR is $$release, and sframe_unwind" \
 		     "needs $(OLDEST_KERNEL) or later: use a newer kernel." >&2; \
 		exit 1; }
-	@grep -qE '^CONFIG_(X86_64|ARM64)=y' $(KDIR)/include/config/auto.conf || { \
-		echo "The kernel of $(KDIR) is for another architecture:" \
+	@grep -qE '^CONFIG_(X86_64|ARM64)=y' "$$KDIR/include/config/auto.conf" || { \
+		echo "The kernel of $$KDIR is for another architecture:" \
 		     "sframe_unwind knows x86_64 and arm64." >&2; \
 		exit 1; }
 	@for option in $(NEEDED_OPTIONS); do \
-		grep -q "^CONFIG_$$option=y" $(KDIR)/include/config/auto.conf || { \
-		echo "The kernel of $(KDIR) is built without CONFIG_$$option," \
+		grep -q "^CONFIG_$$option=y" "$$KDIR/include/config/auto.conf" || { \
+		echo "The kernel of $$KDIR is built without CONFIG_$$option," \
 		     "which sframe_unwind needs: use another kernel." >&2; \
 		exit 1; }; \
 	done
+	@for dir in "$$KDIR" .; do \
+		dir=$$(cd "$$dir" && pwd -P); \
+		case $$dir in *[[:space:]:%\$$\'\"\\\`\(\)\&\;\|\<\>,]*) \
+			echo "The kernel's build does not work in $$dir," \
+			     "because of a special character: use another path." >&2; \
+			exit 1; \
+		esac; \
+	done
 
 modules: check-kdir	## build sframe_unwind.ko against KDIR
-	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
+	$(MAKE) -C "$$KDIR" M="$$(pwd -P)" modules
 
-tools:	## build sframectl for this machine
+tools:	## build sframectl and the wrapper perf for this machine, in build/host
 	$(MAKE) -C tools/sframectl
+	install -D -m 755 tools/perf build/host/perf
 
-# modules_install calls depmod only if it finds a System.map, and Debian's headers have none: depmod is called here.
-# With DESTDIR it is not called: a staging area has no other modules to index.
-install: all	## install the module (depmod included) and the tools
-	$(MAKE) -C $(KDIR) M=$(CURDIR) INSTALL_MOD_PATH=$(DESTDIR) modules_install
-	$(depmod)
-	install -D -m 755 tools/perf $(DESTDIR)$(PREFIX)/bin/perf
-	install -D -m 755 build/host/sframectl $(DESTDIR)$(PREFIX)/bin/sframectl
+# modules_install cannot install into every path, and makes directories by the umask. So it installs into build/stage.
+# cmd_depmod is kbuild's: it would only warn that depmod is skipped. tools/install calls depmod.
+stage: modules
+	rm -rf build/stage
+	$(MAKE) -C "$$KDIR" M="$$(pwd -P)" INSTALL_MOD_PATH="$$(pwd -P)/build/stage" INSTALL_MOD_DIR=updates cmd_depmod=: \
+		modules_install
 
-uninstall:	## remove what install installed
-	rm -f $(DESTDIR)/lib/modules/$(release)/updates/sframe_unwind.ko*
-	$(depmod)
-	rm -f $(DESTDIR)$(PREFIX)/bin/perf $(DESTDIR)$(PREFIX)/bin/sframectl
+# Refuses a PREFIX before the build, which may take a minute.
+check-prefix:
+	@tools/install check
+
+install: check-prefix stage tools	## install the module (depmod included) and the tools
+	@tools/install all
+
+install-tools: check-prefix tools	## install the tools alone, for instance where DKMS installs the module
+	@tools/install tools
+
+uninstall:	## remove what install installed, for all kernels
+	@tools/install remove
 
 demo:	## profile SQLite on two stock kernels; compare fp, dwarf and sframe (ARCH=x86_64|arm64)
 	tools/demo --arch $(or $(ARCH),x86_64)
@@ -103,10 +123,11 @@ clean:	## remove what was built here; downloads stay (see distclean)
 	find . \( -name .git -o -path ./build -o -path ./out -o -path ./tools \) -prune -o -type f \
 		\( -name '*.[ios]' -o -name '*.ko' -o -name '*.mod' -o -name '*.mod.c' -o -name '.*.cmd' \
 		-o -name '.*.d' -o -name '.*.tmp' -o -name modules.order -o -name Module.symvers \) -exec rm -f {} +
-	rm -rf build/host out
+	rm -rf build/host build/stage out
 
 distclean: clean	## remove the laboratory as well
 	tools/lab clean
 	rm -rf build
 
-.PHONY: help all check-kdir modules tools install uninstall demo check kunit oracle bench fuzz fuzz-coverage stress vm clean distclean
+.PHONY: help all check-kdir modules tools stage check-prefix install install-tools uninstall demo check kunit oracle bench fuzz \
+	fuzz-coverage stress vm clean distclean
