@@ -25,15 +25,13 @@ static const struct meaning meanings[] = {
 		.name = "stop.full",
 		.text = "perf has no room for more frames",
 		.advice =
-			"For more: sysctl kernel.perf_event_max_stack=512, while no perf "
-			"runs.",
+			"For more: sysctl kernel.perf_event_max_stack=512, while no perf runs.",
 		.whole = true,
 	}, {
 		.name = "stop.nodata",
 		.text = "no .sframe covers the code, no frame pointer is proved",
 		.advice =
-			"Build it with -Wa,--gsframe; `sframectl check PID` names objects "
-			"without. Distributions' libraries have none yet.",
+			"Build it with -Wa,--gsframe; `sframectl check PID` names objects without. Distributions' libraries have none yet.",
 	}, {
 		.name = "stop.unscanned",
 		.text = "the code was not known yet; a scan was requested",
@@ -41,8 +39,7 @@ static const struct meaning meanings[] = {
 	}, {
 		.name = "stop.exec",
 		.text =
-			"sampled in execve(): the old program's stack is gone, the new one "
-			"has none",
+			"sampled in execve(): the old program's stack is gone, the new one has none",
 		.advice = "This is normal.",
 	}, {
 		.name = "stop.stack-fault",
@@ -64,8 +61,7 @@ static const struct meaning meanings[] = {
 		.name = "stop.budget",
 		.text = "the walk would have cost more work than one walk may",
 		.advice =
-			"`sframectl check PID` shows objects whose FLAGS lack \"sorted\": "
-			"link them with GNU ld.",
+			"`sframectl check PID` shows objects whose FLAGS lack \"sorted\": link them with GNU ld.",
 	}, {
 		.name = "stop.bad-cfa",
 		.text = "the row leads down the stack",
@@ -110,8 +106,7 @@ static const struct meaning meanings[] = {
 		.name = "declined.no-section",
 		.text = "processes in which no object has .sframe",
 		.advice =
-			"Build the program with -Wa,--gsframe; `sframectl check PID` shows "
-			"what has it.",
+			"Build the program with -Wa,--gsframe; `sframectl check PID` shows what has it.",
 	}, {
 		.name = "section.bad",
 		.text = "sections that contradict themselves and are not used any more",
