@@ -7,6 +7,13 @@
 
 static unsigned int depth;
 static bool need_comma;
+static bool one_line;
+
+/* Each outermost value takes one line from now on. */
+void json_use_one_line(void)
+{
+	one_line = true;
+}
 
 /* Return: bytes of the UTF-8 sequence at @s; 0 if there is no valid sequence (RFC 3629). */
 static unsigned int utf8_length(const u8 *s)
@@ -60,13 +67,22 @@ static void put_string(const char *string)
 	putchar('"');
 }
 
+/* Separates values, and indents the next one. */
+static void put_space(void)
+{
+	if (one_line)
+		putchar(' ');
+	else
+		printf("\n%*s", 2 * depth, "");
+}
+
 static void put_key(const char *key)
 {
 	if (need_comma)
 		putchar(',');
 	need_comma = true;
 	if (depth)
-		printf("\n%*s", 2 * depth, "");
+		put_space();
 	if (key) {
 		put_string(key);
 		fputs(": ", stdout);
@@ -85,7 +101,7 @@ void json_close(char bracket)
 {
 	depth--;
 	if (need_comma)
-		printf("\n%*s", 2 * depth, "");
+		put_space();
 	putchar(bracket);
 	need_comma = depth;
 	if (!depth)

@@ -9,6 +9,7 @@
  * @key is NULL in an array and for the outermost value. The caller closes an
  * object or array with the matching bracket. The outermost one ends the line.
  */
+void json_use_one_line(void);
 void json_open(const char *key, char bracket);
 void json_close(char bracket);
 void json_string(const char *key, const char *value);
