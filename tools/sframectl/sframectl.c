@@ -17,7 +17,7 @@ static const char usage[] =
 "  dump FILE            show all of the SFrame data of a file\n"
 "  check FILE...|PID    report whether objects have SFrame data, whether it is\n"
 "                       sound, and how much of their code it covers\n"
-"  status               show the counters of the module\n"
+"  status [SECONDS]     say how the stacks ended that the module unwound, and why\n"
 "\n"
 "Each command takes --json for output to be read by programs, and --help.\n"
 "\n"

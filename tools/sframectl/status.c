@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* sframectl status: says how the stacks ended that the kernel module unwound. */
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/magic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -18,17 +20,34 @@
 #define STATS	DEBUGFS "/sframe_unwind/stats"
 #define MODULE	"/sys/module/sframe_unwind"
 
+#define SECONDS_MAX	86400u
+#define ROWS		20	/* rows between two lines of titles */
+
 static const char usage[] =
-"Usage: sframectl status [--all|--json] [--stats FILE]\n"
+"Usage: sframectl status [--all|--json] [--stats FILE] [SECONDS]\n"
 "\n"
 "Says how the stacks ended that the kernel module sframe_unwind has unwound since\n"
 "it was loaded, why, and what to do about it. The first frame of a stack is the\n"
 "sampled one. Reasons that ended less than 1 % of all stacks are rare; --all says\n"
 "what they mean.\n"
 "\n"
+"With SECONDS it reports each interval of that length from now on, until it is\n"
+"interrupted:\n"
+"\n"
+"  STACKS    stacks that were unwound in the interval\n"
+"  WHOLE     share of those that are whole\n"
+"  ON-WAY    share of those that ended on the way\n"
+"  FIRST     share of those that ended in the first frame\n"
+"  SFRAME    share of the callers that were found by SFrame\n"
+"  LEFT      stacks left to the kernel's own code\n"
+"  ENDED-BY  the most common reason of stacks that are not whole\n"
+"\n"
+"With --all or --json the counters of an interval are the differences, except\n"
+"map.*, which is what the module holds at its end.\n"
+"\n"
 "Options:\n"
 "  --all         explain what is rare, and list all counters, 0 included\n"
-"  --json        all counters as one JSON object\n"
+"  --json        all counters as one JSON object; with SECONDS, one on each line\n"
 "  --stats FILE  read the counters from FILE; default:\n"
 "                " STATS "\n"
 "  --help        this text\n"
@@ -174,12 +193,64 @@ static void show(const struct arguments *args, const struct counters *counters)
 	}
 }
 
+static void show_interval(const struct arguments *args, const struct counters *counters)
+{
+	if (args->json) {
+		print_json(counters);
+	} else if (args->all) {
+		print_list(counters);
+		putchar('\n');
+	} else {
+		summary_print_row(counters);
+	}
+}
+
+/* Shows the differences to @before and then from one interval to the next. */
+static enum status show_intervals(const struct arguments *args, struct counters *before,
+				  unsigned int seconds)
+{
+	struct counters now, difference;
+	unsigned int row;
+
+	if (args->json)
+		json_use_one_line();
+	for (row = 0;; row++) {
+		if (row % ROWS == 0 && !args->json && !args->all)
+			summary_print_columns();
+		/* main() reports that the output cannot be written. */
+		if (fflush(stdout))
+			return STATUS_OK;
+		sleep(seconds);
+		if (read_counters(&now, args->stats))
+			return STATUS_BAD;
+		difference = now;
+		if (!counters_subtract(&difference, before))
+			complain("the module was loaded again; these numbers count from then");
+		show_interval(args, &difference);
+		*before = now;
+	}
+}
+
+/* Return: the interval of the command line; 0 if it is none. */
+static unsigned int parse_seconds(const char *text)
+{
+	char *rest;
+	unsigned long seconds = strtoul(text, &rest, 10);
+
+	if (!isdigit((unsigned char)*text) || *rest || seconds > SECONDS_MAX)
+		return 0;
+	return seconds;
+}
+
 static enum status run(const struct arguments *args)
 {
 	struct counters counters;
+	unsigned int seconds = 0;
 
-	if (args->nr_names) {
-		complain("status: takes no names");
+	if (args->nr_names)
+		seconds = parse_seconds(args->names[0]);
+	if (args->nr_names > 1 || (args->nr_names && !seconds)) {
+		complain("status: takes one interval, in seconds from 1 to %u", SECONDS_MAX);
 		return STATUS_USAGE;
 	}
 	if (args->json && args->all) {
@@ -188,6 +259,8 @@ static enum status run(const struct arguments *args)
 	}
 	if (read_counters(&counters, args->stats))
 		return STATUS_BAD;
+	if (seconds)
+		return show_intervals(args, &counters, seconds);
 	show(args, &counters);
 	return STATUS_OK;
 }

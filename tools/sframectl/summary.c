@@ -401,3 +401,43 @@ void summary_print(const struct counters *counters, bool all)
 	print_counts(&sum.trouble, 0);
 	print_counts(&sum.others, 0);
 }
+
+/* Prints the titles of summary_print_row(). */
+void summary_print_columns(void)
+{
+	printf("%12s %8s %8s %8s %8s %8s  %s\n", "STACKS", "WHOLE", "ON-WAY", "FIRST",
+	       "SFRAME", "LEFT", "ENDED-BY");
+}
+
+/* Return: the most common reason of stacks that are not whole, or "-". */
+static const char *main_reason(const struct summary *sum)
+{
+	const struct line *way = sum->way.lines, *first = sum->first.lines;
+
+	if (!sum->way.nr && !sum->first.nr)
+		return "-";
+	if (!sum->first.nr || (sum->way.nr && way->count >= first->count))
+		return way->name;
+	return first->name;
+}
+
+/**
+ * summary_print_row() - say in one line what the counters mean
+ * @counters: the counters of an interval
+ */
+void summary_print_row(const struct counters *counters)
+{
+	char whole[SHARE_SIZE], way[SHARE_SIZE], first[SHARE_SIZE], sframe[SHARE_SIZE];
+	struct shares shares, callers;
+	struct summary sum;
+
+	summarize(&sum, counters);
+	shares = (struct shares){ .sum = sum.stacks };
+	callers = (struct shares){ .sum = sum.methods.count };
+	printf("%12" PRIu64, sum.stacks);
+	printf(" %8s", next_share(&shares, sum.whole.count, whole));
+	printf(" %8s", next_share(&shares, sum.way.count, way));
+	printf(" %8s", next_share(&shares, sum.first.count, first));
+	printf(" %8s", next_share(&callers, value_of(counters, "frames", "sframe"), sframe));
+	printf(" %8" PRIu64 "  %s\n", sum.declined.count, main_reason(&sum));
+}
