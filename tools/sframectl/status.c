@@ -19,6 +19,7 @@
 #define DEBUGFS	"/sys/kernel/debug"
 #define STATS	DEBUGFS "/sframe_unwind/stats"
 #define MODULE	"/sys/module/sframe_unwind"
+#define ENABLED	MODULE "/parameters/enabled"
 
 #define SECONDS_MAX	86400u
 #define ROWS		20	/* rows between two lines of titles */
@@ -154,10 +155,11 @@ static void explain(int error)
 {
 	const char *sudo = geteuid() ? "sudo " : "";
 
-	if (access(MODULE, F_OK))
+	/* While the module is unloaded, its files vanish before MODULE does. */
+	if (access(MODULE, F_OK) || (error == ENOENT && debugfs_is_mounted()))
 		complain("the module is not loaded; type: %smodprobe sframe_unwind",
 			 sudo);
-	else if (error == EACCES || error == EPERM)
+	else if (geteuid() && (error == EACCES || error == EPERM))
 		complain("only root may read the counters; type: sudo sframectl status");
 	else if (!debugfs_is_mounted())
 		complain("debugfs is not mounted; type: %smount -t debugfs none " DEBUGFS,
@@ -231,6 +233,16 @@ static enum status show_intervals(const struct arguments *args, struct counters 
 	}
 }
 
+static bool is_switched_off(void)
+{
+	FILE *file = fopen(ENABLED, "re");
+	bool off = file && getc(file) == 'N';
+
+	if (file)
+		fclose(file);
+	return off;
+}
+
 /* Return: the interval of the command line; 0 if it is none. */
 static unsigned int parse_seconds(const char *text)
 {
@@ -259,6 +271,9 @@ static enum status run(const struct arguments *args)
 	}
 	if (read_counters(&counters, args->stats))
 		return STATUS_BAD;
+	if (!args->stats && is_switched_off())
+		complain("the module is switched off, and takes no stack; type: echo Y > %s",
+			 ENABLED);
 	if (seconds)
 		return show_intervals(args, &counters, seconds);
 	show(args, &counters);
