@@ -18,6 +18,7 @@ static struct dentry *debugfs_dir;
 const char *const sfu_stop_names[] = {
 	[SFU_STOP_NONE] = "none",
 	[SFU_STOP_COMPLETE] = "complete",
+	[SFU_STOP_START] = "start",
 	[SFU_STOP_FULL] = "full",
 	[SFU_STOP_NODATA] = "nodata",
 	[SFU_STOP_UNSCANNED] = "unscanned",
@@ -118,7 +119,7 @@ unsigned long sfu_stats_walks(void)
 /* Nothing is left that SFrame data could have added to such a stack. */
 static bool is_whole(enum sfu_stop stop)
 {
-	return stop == SFU_STOP_COMPLETE || stop == SFU_STOP_FULL;
+	return stop == SFU_STOP_COMPLETE || stop == SFU_STOP_START || stop == SFU_STOP_FULL;
 }
 
 /**

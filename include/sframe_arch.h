@@ -18,6 +18,9 @@
  *
  * SFU_ARCH_CALL_BYTES: bytes before a return address that sfu_arch_decode_call() needs.
  * SFU_ARCH_PLT_BYTES: bytes of the longest PLT slot, up to and with its jump.
+ * SFU_ARCH_START_BEFORE: bytes before a return address that the functions below need.
+ * SFU_ARCH_START_AFTER: bytes from the return address on that they need.
+ * SFU_ARCH_EXIT_BYTES: bytes that sfu_arch_exits_thread() needs.
  *
  * Signal frames. A handler returns to a stub that calls rt_sigreturn(). A context
  * saved by the kernel then lies at the stack pointer.
@@ -112,6 +115,56 @@ static inline enum sfu_call sfu_arch_decode_call(const u8 *code, unsigned long r
  */
 static inline unsigned int sfu_arch_decode_plt(const u8 *code, unsigned long addr,
 					       unsigned long *where);
+
+/**
+ * sfu_arch_calls_main() - is this libc's code that calls main(), and exit() after it?
+ * @ra: the code at a return address, SFU_ARCH_START_BEFORE bytes into a buffer
+ *
+ * Other code may look the same: ``f(callback())``. Its place in the stack differs.
+ *
+ * Return: true if it may be.
+ */
+static inline bool sfu_arch_calls_main(const u8 *ra);
+
+/**
+ * sfu_arch_is_entry() - is this _start, after its call of libc?
+ * @ra: the code at a return address, SFU_ARCH_START_BEFORE bytes into a buffer
+ *
+ * Other code may look the same, but its frame pointer or its place in the stack differ.
+ *
+ * Return: true if it may be.
+ */
+static inline bool sfu_arch_is_entry(const u8 *ra);
+
+/**
+ * sfu_arch_starts_thread() - is this musl's code that calls a thread's function?
+ * @ra: the code at a return address, SFU_ARCH_START_BEFORE bytes into a buffer
+ *
+ * Return: true if it is.
+ */
+static inline bool sfu_arch_starts_thread(const u8 *ra);
+
+/**
+ * sfu_arch_thread_exit() - where glibc's code goes on after a thread's function
+ * @code: the code at the return address, SFU_ARCH_START_AFTER bytes
+ * @ra: the return address
+ *
+ * glibc calls two kinds of functions. The code after both calls is the same.
+ *
+ * Return: The address at which sfu_arch_exits_thread() may be true.
+ */
+static inline unsigned long sfu_arch_thread_exit(const u8 *code, unsigned long ra);
+
+/**
+ * sfu_arch_exits_thread() - is this glibc's code after a thread's function?
+ * @code: SFU_ARCH_EXIT_BYTES bytes
+ *
+ * It stores the result in the thread's descriptor and makes three calls without
+ * arguments, which release what belongs to the thread.
+ *
+ * Return: true if it is.
+ */
+static inline bool sfu_arch_exits_thread(const u8 *code);
 
 /**
  * sfu_arch_is_sigreturn() - is this the stub that signal handlers return to?

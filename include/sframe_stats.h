@@ -17,6 +17,7 @@
 enum sfu_stop {
 	SFU_STOP_NONE,			/* it can go on */
 	SFU_STOP_COMPLETE,		/* outermost frame reached */
+	SFU_STOP_START,			/* code that starts a program or thread */
 	SFU_STOP_FULL,			/* no room for more frames */
 	SFU_STOP_NODATA,		/* no section, no provable fp */
 	SFU_STOP_UNSCANNED,		/* code not in the map yet */

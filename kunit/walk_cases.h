@@ -80,4 +80,33 @@ struct plt_case {
 	bool		names_page;
 };
 
+#define START_CODE	48	/* bytes */
+#define START_BEFORE	16	/* of these, before the return address */
+
+/* What tells the code of libc that starts a program or thread from other code. */
+enum start {
+	CALLS_MAIN,		/* the code, and its place in the stack */
+	IS_ENTRY,		/* these, and that the frame pointer is 0 */
+	CALLS_THREAD,		/* the code */
+};
+
+/*
+ * The code around a return address, of a libc that exists. The bits of @any, which begin
+ * at @at, may have any value. No other bit may differ from @at to @end.
+ */
+struct start_case {
+	const char	*name;
+	enum start	start;
+	u8		at;
+	u8		end;
+	union {
+		u8	code[START_CODE];
+		u32	insns[START_CODE / 4];
+	};
+	union {
+		u8	any[START_CODE];
+		u32	any_insns[START_CODE / 4];
+	};
+};
+
 #endif /* WALK_CASES_H */

@@ -11,9 +11,18 @@
  * worse than a short stack: without a proof the walk ends.
  *
  * sfu_arch_fallback() decides with these parts, for the calls of one architecture.
+ *
+ * The outermost code of most stacks has no row: it belongs to libc. It is recognised by
+ * its instructions, and the walk then ends as SFU_STOP_START. Nothing follows such code.
  */
 #include "sframe_arch.h"
 #include "sframe_walk.h"
+
+/*
+ * Bytes of the stack above the frame that calls main(): at most 450 in glibc of Debian 12
+ * and 13 and of unstable, dynamic and static, and 48 in musl.
+ */
+#define MAX_START_STACK		768
 
 /* The frame pointer is a row for the same step. */
 static const struct sframe_row fp_row = SFU_ARCH_FP_ROW;
@@ -92,12 +101,49 @@ bool sfu_fallback_is_proved(struct sfu_walk *walk, const struct sfu_frame *calle
 	       sfu_fallback_lacks_row(walk, func);
 }
 
+/*
+ * Is the frame in the code that starts a program? The process begins with the stack
+ * pointer at start_stack. The frames of _start and of libc's functions are next to it.
+ */
+static bool starts_program(const struct sfu_frame *frame, const u8 *ra)
+{
+	if (READ_ONCE(current->mm->start_stack) - frame->sp > MAX_START_STACK)
+		return false;
+	return sfu_arch_calls_main(ra) || (!frame->fp && sfu_arch_is_entry(ra));
+}
+
+static bool exits_thread(const struct sfu_walk *walk, unsigned long addr)
+{
+	u8 code[SFU_ARCH_EXIT_BYTES];
+
+	return sfu_walk_read_code(walk, code, addr, sizeof(code)) &&
+	       sfu_arch_exits_thread(code);
+}
+
+/*
+ * Is the frame in the code of libc that starts a program or a thread? What is not
+ * recognised is honestly reported as nodata, so this is strict.
+ */
+static bool is_start(const struct sfu_walk *walk)
+{
+	const struct sfu_frame *frame = &walk->frame;
+	u8 code[SFU_ARCH_START_BEFORE + SFU_ARCH_START_AFTER];
+	const u8 *ra = code + SFU_ARCH_START_BEFORE;
+
+	if (frame->is_activation ||
+	    !sfu_walk_read_code(walk, code, frame->ip - SFU_ARCH_START_BEFORE, sizeof(code)))
+		return false;
+	return starts_program(frame, ra) || sfu_arch_starts_thread(ra) ||
+	       exits_thread(walk, sfu_arch_thread_exit(ra, frame->ip));
+}
+
 /**
  * sfu_fallback_step() - one step from code without a row
  * @walk: the walk
  *
  * Context: As that of sfu_walk_init().
- * Return: SFU_STOP_NONE; SFU_STOP_NODATA if nothing is proved; else as
+ * Return: SFU_STOP_NONE; SFU_STOP_START if nothing is proved, and the code is that of
+ * libc which starts a program or a thread; SFU_STOP_NODATA if it is other code; else as
  * sfu_signal_step().
  */
 enum sfu_stop sfu_fallback_step(struct sfu_walk *walk)
@@ -110,5 +156,7 @@ enum sfu_stop sfu_fallback_step(struct sfu_walk *walk)
 	stop = sfu_arch_fallback(walk, &caller);
 	if (!stop)
 		sfu_walk_enter(walk, &caller, SFU_METHOD_FP);
+	else if (stop == SFU_STOP_NODATA && is_start(walk))
+		return SFU_STOP_START;
 	return stop;
 }

@@ -107,6 +107,85 @@ static inline unsigned int sfu_arch_decode_plt(const u8 *code, unsigned long add
 	return i + 16;
 }
 
+#define SFU_ARCH_START_BEFORE	12
+#define SFU_ARCH_START_AFTER	4
+
+static inline bool sfu_is_bl(u32 insn)
+{
+	return (insn & 0xfc000000) == 0x94000000;
+}
+
+/* blr */
+static inline bool sfu_is_register_call(u32 insn)
+{
+	return (insn & 0xfffffc1f) == 0xd63f0000;
+}
+
+/* ldr w0, [sp, imm12], or mov w0, wN */
+static inline bool sfu_sets_argc(u32 insn)
+{
+	return (insn & 0xffc003ff) == 0xb94003e0 || (insn & 0xffe0ffff) == 0x2a0003e0;
+}
+
+/* argc in w0, not more than one instruction before; blr main; bl exit */
+static inline bool sfu_arch_calls_main(const u8 *ra)
+{
+	return (sfu_sets_argc(get_unaligned_le32(ra - 12)) ||
+		sfu_sets_argc(get_unaligned_le32(ra - 8))) &&
+	       sfu_is_register_call(get_unaligned_le32(ra - 4)) &&
+	       sfu_is_bl(get_unaligned_le32(ra));
+}
+
+/* bl __libc_start_main; bl abort */
+static inline bool sfu_arch_is_entry(const u8 *ra)
+{
+	return sfu_is_bl(get_unaligned_le32(ra - 4)) && sfu_is_bl(get_unaligned_le32(ra));
+}
+
+/* start() of musl: svc #0; ldp x1, x0, [reg]; blr x1; bl __pthread_exit */
+static inline bool sfu_arch_starts_thread(const u8 *ra)
+{
+	return get_unaligned_le32(ra - 12) == 0xd4000001 &&
+	       (get_unaligned_le32(ra - 8) & 0xfffffc1f) == 0xa9400001 &&
+	       get_unaligned_le32(ra - 4) == 0xd63f0020 &&
+	       sfu_is_bl(get_unaligned_le32(ra));
+}
+
+static inline unsigned long sfu_arch_thread_exit(const u8 *code, unsigned long ra)
+{
+	u32 insn = get_unaligned_le32(code);
+
+	if (insn == 0x93407c00)			/* sxtw x0, w0: the result is an int */
+		return ra + 4;
+	if ((insn & 0xfc000000) != 0x14000000)	/* b imm26 */
+		return ra;
+	return ra + 4 * sign_extend64(insn, 25);
+}
+
+/* Does this instruction compute or load x1 from x29, or from x1 itself? */
+static inline bool sfu_finds_x1(u32 insn)
+{
+	return (insn & 0x3ff) == 0x3a1 || (insn & 0x3ff) == 0x021;
+}
+
+/*
+ * At most two instructions that find x1; str x0, [x1, #1024 to #2040], which is in the
+ * descriptor of the thread; and three times bl
+ */
+#define SFU_ARCH_EXIT_BYTES	24
+
+static inline bool sfu_arch_exits_thread(const u8 *code)
+{
+	unsigned int i = 0;
+
+	while (i < 8 && sfu_finds_x1(get_unaligned_le32(code + i)))
+		i += 4;
+	return (get_unaligned_le32(code + i) & 0xfffe03ff) == 0xf9020020 &&
+	       sfu_is_bl(get_unaligned_le32(code + i + 4)) &&
+	       sfu_is_bl(get_unaligned_le32(code + i + 8)) &&
+	       sfu_is_bl(get_unaligned_le32(code + i + 12));
+}
+
 /* The stub is in the vDSO. */
 #define SFU_ARCH_SIGRETURN_BYTES	8
 #define SFU_ARCH_SIGRETURN_CALL		4

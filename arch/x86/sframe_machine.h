@@ -107,6 +107,73 @@ static inline unsigned int sfu_arch_decode_plt(const u8 *code, unsigned long add
 	return i;
 }
 
+#define SFU_ARCH_START_BEFORE	9
+#define SFU_ARCH_START_AFTER	5
+
+/* call *%reg, or call *disp(%rsp) */
+static inline bool sfu_is_register_call(const u8 *ra)
+{
+	return (ra[-2] == 0xff && (ra[-1] & 0xf8) == 0xd0) ||
+	       (ra[-4] == 0xff && ra[-3] == 0x54 && ra[-2] == 0x24);
+}
+
+static inline bool sfu_arch_calls_main(const u8 *ra)
+{
+	static const u8 exits[] = { 0x89, 0xc7, 0xe8 };	/* mov %eax,%edi; call exit */
+
+	return sfu_is_register_call(ra) && !memcmp(ra, exits, sizeof(exits));
+}
+
+/* call *__libc_start_main(%rip), or call __libc_start_main; hlt */
+static inline bool sfu_arch_is_entry(const u8 *ra)
+{
+	return ra[0] == 0xf4 && ((ra[-6] == 0xff && ra[-5] == 0x15) || ra[-5] == 0xe8);
+}
+
+/*
+ * start() of musl: syscall; mov 8(%reg),%rdi; call *(%reg); mov %rax,%rdi;
+ * call __pthread_exit. From r8 on, the register needs a prefix.
+ */
+static inline bool sfu_arch_starts_thread(const u8 *ra)
+{
+	static const u8 exits[] = { 0x48, 0x89, 0xc7, 0xe8 };
+	const unsigned int rex = ra[-3] == 0x41;
+	const u8 *code = ra - 8 - rex, *call = ra - 2;
+	const u8 reg = call[1] & 7;
+
+	return code[0] == 0x0f && code[1] == 0x05 &&
+	       code[2] == 0x48 + rex && code[3] == 0x8b && code[4] == (0x78 | reg) &&
+	       code[5] == 8 &&
+	       call[0] == 0xff && call[1] == (0x10 | reg) &&
+	       !memcmp(ra, exits, sizeof(exits));
+}
+
+static inline unsigned long sfu_arch_thread_exit(const u8 *code, unsigned long ra)
+{
+	s32 disp;
+
+	if (code[0] == 0x48 && code[1] == 0x98)		/* cltq: the result is an int */
+		return ra + 2;
+	if (code[0] != 0xe9)				/* jmp disp */
+		return ra;
+	memcpy(&disp, code + 1, sizeof(disp));
+	return ra + 5 + disp;
+}
+
+/*
+ * mov %rax,%fs:disp, and three times call disp. The descriptor of a thread begins at %fs.
+ * Variables of programs and libraries lie below it.
+ */
+#define SFU_ARCH_EXIT_BYTES	20
+
+static inline bool sfu_arch_exits_thread(const u8 *code)
+{
+	static const u8 stores[] = { 0x64, 0x48, 0x89, 0x04, 0x25 };
+
+	return !memcmp(code, stores, sizeof(stores)) && !code[7] && !code[8] &&
+	       code[9] == 0xe8 && code[14] == 0xe8 && code[19] == 0xe8;
+}
+
 #define SFU_ARCH_SIGRETURN_BYTES	9
 #define SFU_ARCH_SIGRETURN_CALL		7
 

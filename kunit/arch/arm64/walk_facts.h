@@ -159,6 +159,38 @@ static const struct plt_case plt_cases[] __maybe_unused = {
 	  .insns = { 0x10000010, LDR_X17, ADD_X16, BR_X17 }, 0, false },
 };
 
+#define BL		0x94000010
+#define ANY_BL		0x03ffffff
+
+/*
+ * From objdump of libc.so.6 and libc.a of Debian; the calls lead elsewhere. A branch may
+ * also lead to the instruction after the first one that loads x1.
+ */
+static const struct start_case start_cases[] __maybe_unused = {
+	{ "glibc 2.36 to 2.43: main", CALLS_MAIN, 4, 20,
+	  .insns = { [1] = 0xb94017e0, 0x3c8d83e0, 0xd63f0060, BL },
+	  .any_insns = { [1] = 0x003ffc00, -1, 0x000003e0, ANY_BL } },
+	{ "musl: main", CALLS_MAIN, 8, 20,
+	  .insns = { [1] = 0xaa1403e1, 0x2a1303e0, 0xd63f02a0, BL },
+	  .any_insns = { [2] = 0x001f0000, 0x000003e0, ANY_BL } },
+	{ "glibc: _start", IS_ENTRY, 12, 20,
+	  .insns = { [3] = BL, BL }, .any_insns = { [3] = ANY_BL, ANY_BL } },
+	{ "glibc 2.36: thread", CALLS_THREAD, 16, 44,
+	  .insns = { [3] = 0xd63f0020, 0x14000002, NOP, 0xf85183a1, 0xf9021420, BL, BL, BL },
+	  .any_insns = { [4] = 1, -1, 0xfffffc00, 0x0001fc00, ANY_BL, ANY_BL, ANY_BL } },
+	{ "glibc 2.36: thread of C11", CALLS_THREAD, 16, 40,
+	  .insns = { [3] = 0xd63f0020, 0x93407c00, 0xf85183a1, 0xf9021420, BL, BL, BL },
+	  .any_insns = { [5] = 0xfffffc00, 0x0001fc00, ANY_BL, ANY_BL, ANY_BL } },
+	{ "glibc 2.41: thread", CALLS_THREAD, 16, 48,
+	  .insns = { [3] = 0xd63f0040, 0x14000002, NOP, 0xd14013a1, 0xf95f6421, 0xf9021420,
+		     BL, BL, BL },
+	  .any_insns = { [4] = 1, -1, 0xfffffc00, 0xfffffc00, 0x0001fc00, ANY_BL, ANY_BL,
+			 ANY_BL } },
+	{ "musl: thread", CALLS_THREAD, 4, 20,
+	  .insns = { [1] = 0xd4000001, 0xa9400281, 0xd63f0020, BL },
+	  .any_insns = { [2] = 0x000003e0, [4] = ANY_BL } },
+};
+
 /* The limit on reads of a step, except those of the section: see bounds_step_past_plt(). */
 #define MOST_FRAME_READS 9
 #define MOST_FRAME_BYTES (2 * 8 + 8 + 40 + 2 * 8 + 4 + 20 + 8)

@@ -96,7 +96,7 @@ static const struct area {
 static unsigned long section_present;
 static u64 nr_reads;
 
-static struct mm_struct mm;
+static struct mm_struct mm = { .start_stack = STACK + STACK_SIZE };
 struct task_struct shim_task;
 
 struct sfu_counters sfu_counters;
@@ -267,7 +267,7 @@ static void set_registers(const struct setting *setting, struct pt_regs *regs)
 static void set_task(const struct setting *setting, struct pt_regs *regs)
 {
 	shim_task = (struct task_struct){
-		.mm = setting->declined & DECLINED_NO_MM ? NULL : &mm,
+		.mm = &mm,
 		.regs = regs,
 		.in_execve = setting->flags & SETTING_EXEC,
 	};
@@ -479,6 +479,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 
 	section = map->ranges[0].section;
 	walk_freely(&regs);
+	if (setting.declined & DECLINED_NO_MM)
+		shim_task.mm = NULL;
 	use_cache();
 	for (i = 0; i < 2; i++) {
 		restore(&section);

@@ -74,7 +74,7 @@ struct pt_regs {
 };
 
 struct mm_struct {
-	int	dummy;
+	unsigned long	start_stack;
 };
 
 struct task_struct {

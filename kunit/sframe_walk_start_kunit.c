@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* KUnit tests of the walk: it ends at the code of libc that starts programs and threads. */
+#include <linux/sched.h>
+
+#include "walk_scene.h"
+
+#define RA		0x210		/* in the code without a section */
+#define RECORD		0x400		/* in the stack: a frame record that leads nowhere */
+#define MAX_DISTANCE	768		/* from the stack pointer to the start of the stack */
+
+NAMED_CASES(start);
+
+static void store_start(struct kunit *test, const u8 *code, unsigned long ra)
+{
+	user_store(test, ra - START_BEFORE, code, START_CODE);
+}
+
+/* The frame is @distance bytes below the stack pointer that the process began with. */
+static void set_distance(unsigned long sp, unsigned long distance)
+{
+	current->mm->start_stack = sp + distance;
+}
+
+/* c4 is called by the code of the case, at b210, whose frame is 0x10 into the stack. */
+static void start_scene(struct kunit *test, const struct start_case *c)
+{
+	sp_function(test, 0, 16);
+	sp_function(test, 0x40, 16);
+	use_section(test);
+	sample(test, code(test, 4), stack(test, 0),
+	       c->start == IS_ENTRY ? 0 : stack(test, RECORD));
+	word(test, 8, bare(test, RA));
+	store_start(test, c->code, bare(test, RA));
+	set_distance(stack(test, 0x10), c->start == CALLS_THREAD ? -1UL : 256);
+}
+
+#define STARTED		"c4@0 b210@10 start"
+#define NOT_STARTED	"c4@0 b210@10 nodata"
+
+/* Each bit of the code is changed, one at a time. */
+static void start_code(struct kunit *test)
+{
+	const struct start_case *c = test->param_value;
+	u8 code[START_CODE];
+	u32 i, bit;
+
+	start_scene(test, c);
+	expect_walk(test, STARTED);
+	for (i = c->at; i < c->end; i++) {
+		for (bit = 1; bit < 0x100; bit <<= 1) {
+			memcpy(code, c->code, sizeof(code));
+			code[i] ^= bit;
+			store_start(test, code, bare(test, RA));
+			expect_walk(test, c->any[i] & bit ? STARTED : NOT_STARTED,
+				    "byte %u, bit 0x%x", i, bit);
+		}
+	}
+}
+
+/* The frame of main() is near the start of the stack. That of a thread may be anywhere. */
+static void start_distance(struct kunit *test)
+{
+	static const struct {
+		unsigned long	distance;
+		bool		is_near;
+	} distances[] = {
+		{ 0, true }, { 8, true }, { 256, true }, { MAX_DISTANCE, true },
+		{ MAX_DISTANCE + 1, false }, { MAX_DISTANCE + 16, false },
+		{ 0x100000, false }, { LONG_MAX, false }, { -1UL, false }, { -16UL, false },
+	};
+	const struct start_case *c = test->param_value;
+	u32 i;
+
+	start_scene(test, c);
+	for (i = 0; i < ARRAY_SIZE(distances); i++) {
+		set_distance(stack(test, 0x10), distances[i].distance);
+		expect_walk(test, distances[i].is_near || c->start == CALLS_THREAD ?
+			    STARTED : NOT_STARTED, "%lu", distances[i].distance);
+	}
+	current->mm->start_stack = 0;
+	expect_walk(test, c->start == CALLS_THREAD ? STARTED : NOT_STARTED);
+}
+
+/* The outermost frame is marked by a frame pointer of 0. Only _start is one. */
+static void start_fp(struct kunit *test)
+{
+	const struct start_case *c = test->param_value;
+
+	start_scene(test, c);
+	sample(test, code(test, 4), stack(test, 0), 0);
+	expect_walk(test, STARTED);
+	sample(test, code(test, 4), stack(test, 0), stack(test, RECORD));
+	expect_walk(test, c->start == IS_ENTRY ? NOT_STARTED : STARTED);
+}
+
+/* The code itself was interrupted: it has called nothing yet, or has been returned to. */
+static void start_sampled(struct kunit *test)
+{
+	start_scene(test, test->param_value);
+	sample(test, bare(test, RA), stack(test, 0x10), 0);
+	set_register(&((struct walk_scene *)test->priv)->regs, R_B, 0);
+	expect_walk(test, "b210@10 nodata");
+}
+
+static void start_interrupted(struct kunit *test)
+{
+	const struct start_case *c = test->param_value;
+
+	signal_scene(test, bare(test, 0x100));
+	store_context(test, CONTEXT, bare(test, RA), stack(test, 0x100), 0);
+	word(test, CONTEXT + context_register(R_B), 0);
+	store_start(test, c->code, bare(test, RA));
+	set_distance(stack(test, 0x100), 256);
+	expect_walk(test, "c4@ff0 b100@1000 b210@100 nodata");
+}
+
+/* The section of a static program covers libc, but has no rows for it. */
+static void start_in_covered_code(struct kunit *test)
+{
+	const struct start_case *c = test->param_value;
+
+	start_scene(test, c);
+	word(test, 8, code(test, 0x1210));
+	store_start(test, c->code, code(test, 0x1210));
+	expect_walk(test, "c4@0 c1210@10 start");
+}
+
+/* If the code has a row, or the frame pointer is proved, the walk goes on. */
+static void start_has_caller(struct kunit *test)
+{
+	const struct start_case *c = test->param_value;
+
+	start_scene(test, c);
+	word(test, 8, code(test, 0x50));
+	store_start(test, c->code, code(test, 0x50));
+	word(test, 0x18, 0);
+	expect_walk(test, "c4@0 c50@10 complete");
+
+	word(test, 8, bare(test, RA));
+	sample(test, code(test, 4), stack(test, 0), stack(test, 0x20));
+	record(test, 0x20, 0, bare(test, 0x610));
+	store_call(test, plain_call(), bare(test, 0x610), bare(test, 0));
+	expect_walk(test, "c4@0 b210@10 b610@30,fp? nodata");
+}
+
+/* The code ends where its mapping ends: too few bytes follow the return address. */
+static void start_at_end(struct kunit *test)
+{
+	const struct start_case *c = test->param_value;
+
+	start_scene(test, c);
+	word(test, 8, bare(test, BARE_SIZE));
+	user_store(test, bare(test, BARE_SIZE - START_BEFORE), c->code, START_BEFORE);
+	expect_walk(test, "c4@0 b1000@10 nodata");
+	word(test, 8, bare(test, 1));
+	user_store(test, bare(test, 0), c->code + START_BEFORE - 1, START_CODE - START_BEFORE);
+	expect_walk(test, "c4@0 b1@10 nodata");
+}
+
+static struct kunit_case start_tests[] = {
+	KUNIT_CASE_PARAM(start_code, start_gen_params),
+	KUNIT_CASE_PARAM(start_distance, start_gen_params),
+	KUNIT_CASE_PARAM(start_fp, start_gen_params),
+	KUNIT_CASE_PARAM(start_sampled, start_gen_params),
+	KUNIT_CASE_PARAM(start_interrupted, start_gen_params),
+	KUNIT_CASE_PARAM(start_in_covered_code, start_gen_params),
+	KUNIT_CASE_PARAM(start_has_caller, start_gen_params),
+	KUNIT_CASE_PARAM(start_at_end, start_gen_params),
+	{}
+};
+
+WALK_SUITE_AND_CACHED(start);
