@@ -80,7 +80,7 @@ struct plt_case {
 	bool		names_page;
 };
 
-#define START_CODE	48	/* bytes */
+#define START_CODE	64	/* bytes */
 #define START_BEFORE	16	/* of these, before the return address */
 
 /* What tells the code of libc that starts a program or thread from other code. */

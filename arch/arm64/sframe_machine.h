@@ -170,9 +170,10 @@ static inline bool sfu_finds_x1(u32 insn)
 
 /*
  * At most two instructions that find x1; str x0, [x1, #1024 to #2040], which is in the
- * descriptor of the thread; and three times bl
+ * descriptor of the thread; and three times bl. In static programs the first call depends
+ * on adrp xN; ldr xN; cbz xN.
  */
-#define SFU_ARCH_EXIT_BYTES	24
+#define SFU_ARCH_EXIT_BYTES	36
 
 static inline bool sfu_arch_exits_thread(const u8 *code)
 {
@@ -180,10 +181,14 @@ static inline bool sfu_arch_exits_thread(const u8 *code)
 
 	while (i < 8 && sfu_finds_x1(get_unaligned_le32(code + i)))
 		i += 4;
-	return (get_unaligned_le32(code + i) & 0xfffe03ff) == 0xf9020020 &&
+	if ((get_unaligned_le32(code + i) & 0xfffe03ff) != 0xf9020020)
+		return false;
+	i += 4;
+	if ((get_unaligned_le32(code + i + 8) & 0xffffffe0) == 0xb4000040)
+		i += 12;
+	return sfu_is_bl(get_unaligned_le32(code + i)) &&
 	       sfu_is_bl(get_unaligned_le32(code + i + 4)) &&
-	       sfu_is_bl(get_unaligned_le32(code + i + 8)) &&
-	       sfu_is_bl(get_unaligned_le32(code + i + 12));
+	       sfu_is_bl(get_unaligned_le32(code + i + 8));
 }
 
 /* The stub is in the vDSO. */

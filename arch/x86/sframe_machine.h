@@ -162,16 +162,22 @@ static inline unsigned long sfu_arch_thread_exit(const u8 *code, unsigned long r
 
 /*
  * mov %rax,%fs:disp, and three times call disp. The descriptor of a thread begins at %fs.
- * Variables of programs and libraries lie below it.
+ * Variables of programs and libraries lie below it. In static programs the first call
+ * depends on cmpq $0,disp(%rip); je.
  */
-#define SFU_ARCH_EXIT_BYTES	20
+#define SFU_ARCH_EXIT_BYTES	30
 
 static inline bool sfu_arch_exits_thread(const u8 *code)
 {
 	static const u8 stores[] = { 0x64, 0x48, 0x89, 0x04, 0x25 };
+	static const u8 compares[] = { 0x48, 0x83, 0x3d }, skips[] = { 0x00, 0x74, 0x05 };
 
-	return !memcmp(code, stores, sizeof(stores)) && !code[7] && !code[8] &&
-	       code[9] == 0xe8 && code[14] == 0xe8 && code[19] == 0xe8;
+	if (memcmp(code, stores, sizeof(stores)) || code[7] || code[8])
+		return false;
+	code += 9;
+	if (!memcmp(code, compares, sizeof(compares)) && !memcmp(code + 7, skips, sizeof(skips)))
+		code += 10;
+	return code[0] == 0xe8 && code[5] == 0xe8 && code[10] == 0xe8;
 }
 
 #define SFU_ARCH_SIGRETURN_BYTES	9
