@@ -49,10 +49,13 @@ no_defect() { is_counted defect.magic && [ -z "$(grown '^defect')" ]; }
 
 show_grown() { echo "     $1: $(grown "${2:-^(walks|stop|frames|declined|defect)}" | tr '\n' ';' | sed 's/;$//; s/;/, /g')"; }
 
-# Every walk counts one stop reason. Sampling must have stopped, because the counters are not read at one time.
+# Every walk counts one stop reason, and its frames: the sampled one and its callers. Sampling must have stopped, because
+# the counters are not read at one time.
 reasons_sum_to_walks() {
-	awk '$1 == "walks" { walks = $2 } $1 ~ /^stop[.]/ { stops += $2 }
-		END { if (walks == stops) exit 0; print "     walks " walks ", stops " stops; exit 1 }' "$stats"
+	awk '$1 == "walks" { walks = $2 } $1 ~ /^stop[.]/ { stops += $2 } $1 ~ /^depth[.]/ { depths += $2 }
+		$1 ~ /^frames[.]/ { frames += $2 }
+		END { if (walks == stops && depths == walks + frames) exit 0
+			print "     walks " walks ", stops " stops ", depths " depths ", frames " frames; exit 1 }' "$stats"
 }
 
 # Maps are freed after a grace period: waits two seconds at most.
@@ -94,6 +97,53 @@ stop_sampling() {
 	rm -f "$scratch/all.data"
 }
 
+# ---- how far walks come ---------------------------------------------------------------------------------------
+
+# grown_summary: "NAME BY" of each line of the parameter `summary` since the snapshot
+snapshot_summary() { cp "$parameters/summary" "$scratch/summary.before"; }
+
+grown_summary() {
+	awk 'NR == FNR { before[$1] = $2; next } { print $1, $2 - before[$1] }' "$scratch/summary.before" "$parameters/summary"
+}
+
+# most_are NAME: 99 of 100 walks since the snapshots are NAME, by `summary` or, as stop.NAME, by the counters
+most_are() {
+	{ grown_summary; grown '^stop'; } | awk -v name="$1" '{ by[$1] = $2 }
+		END { exit !(by["walks"] >= 500 && by[name] >= 0.99 * by["walks"]) }'
+}
+
+none_is_whole() { grown_summary | awk '{ by[$1] = $2 } END { exit !(by["walks"] >= 500 && by["whole"] <= 0.01 * by["walks"]) }'; }
+
+starts() {	# starts WAY PROGRAM MODE
+	snapshot
+	snapshot_summary
+	check "$1 $2 $3: record" perf record -q -B -e cpu-clock -F 3989 --call-graph="sframe,$1" -o "$scratch/data" "./$2" "$3" 1
+	echo "     $2 $3: $(grown_summary | tr '\n' ';'); $(grown '^(stop|first|depth)' | tr '\n' ';')"
+}
+
+# The stacks of a program with SFrame data, in a libc without, are whole. Stacks that begin in a callback of libc are not.
+all_starts() {	# all_starts WAY
+	local program mode
+	for program in starts starts-static; do
+		for mode in main threads; do
+			starts "$1" "$program" "$mode"
+			check "$1 $program $mode: whole, by the summary" most_are whole
+			check "$1 $program $mode: they end at the code that starts it" most_are stop.start
+		done
+	done
+	starts "$1" starts callback
+	check "$1 starts callback: not whole" none_is_whole
+	check "$1 starts callback: they end in libc" most_are stop.nodata
+}
+
+summary_is_for_all() {
+	[ "$(stat -c %a "$parameters/summary")" = 444 ] &&
+		setpriv --reuid 65534 --clear-groups cat "$parameters/summary" | cut -d ' ' -f 1 | tr '\n' ' ' |
+			grep -qx 'walks whole first sframe fp declined '
+}
+
+says_unloaded() { dmesg | grep -q "sframe_unwind: unloaded: .*; [1-9][0-9]* stacks were unwound"; }
+
 # ---- chains: recorded here, judged on the host ----------------------------------------------------------------
 
 # clock CHAIN: prints the event to sample by. Chains with signed return addresses are arm64's, where QEMU has a PMU.
@@ -128,7 +178,9 @@ chains() {	# chains SECONDS DATA
 			show_grown "$version $way"
 			keep_recording "$data/$version.$way"
 		done
+		all_starts "$way"
 	done
+	check 'all users may read the summary' summary_is_for_all
 	check 'stop reasons sum to walks' reasons_sum_to_walks
 	if [ "$(uname -m)" = aarch64 ]; then
 		# perf guesses a caller on arm64. The wrapper prevents the guess, so record without the wrapper, too.
@@ -144,6 +196,7 @@ chains() {	# chains SECONDS DATA
 	echo 1 >"$parameters/enabled"
 	check 'no map is left' maps_at_most "$(maps_allowed)"
 	check 'module unloads' rmmod sframe_unwind
+	check 'the kernel log says so' says_unloaded
 	check 'kernel log' log_is_clean
 }
 
