@@ -20,6 +20,11 @@ static const char usage[] =
 "  status [SECONDS]     say how the stacks ended that the module unwound, and why\n"
 "\n"
 "Each command takes --json for output to be read by programs, and --help.\n"
+"Options may be before the command, too. --version prints the version.\n"
+"\n"
+"Names of files and functions may be any bytes. In text, a byte that is not\n"
+"UTF-8 and an invisible character are printed as \\xff, \\u202e or \\U000e0041, and\n"
+"a backslash is doubled. In JSON, a byte that is not UTF-8 becomes U+FFFD.\n"
 "\n"
 "Exit status: 0 on success; 1 if a file, a process or the data is bad, or the\n"
 "module is not loaded; 2 if the command line is wrong.\n";
@@ -48,6 +53,9 @@ static enum status finish(enum status status)
 	return status;
 }
 
+/* Of options that have no letter for the command line. */
+enum { OPTION_VERSION = 1 };
+
 static const struct option options[] = {
 	{ "all", no_argument, NULL, 'a' },
 	{ "help", no_argument, NULL, 'h' },
@@ -55,7 +63,22 @@ static const struct option options[] = {
 	{ "require", no_argument, NULL, 'r' },
 	{ "stats", required_argument, NULL, 's' },
 	{ "verbose", no_argument, NULL, 'v' },
+	{ "version", no_argument, NULL, OPTION_VERSION },
 	{}
+};
+
+/**
+ * struct line - the command line, as far as it is parsed
+ * @args: the arguments of the command
+ * @given: letters of the options that were given, each once
+ * @help: --help was given
+ * @version: --version was given
+ */
+struct line {
+	struct arguments	args;
+	char			given[ARRAY_SIZE(options)];
+	bool			help;
+	bool			version;
 };
 
 static const char *option_name(int letter)
@@ -67,71 +90,129 @@ static const char *option_name(int letter)
 	return option->name;
 }
 
-static bool takes(const struct command *command, int letter)
+static void apply(struct line *line, int letter)
 {
-	return strchr("hj?", letter) || strchr(command->options, letter);
-}
-
-static enum status run(const struct command *command, int argc, char **argv)
-{
-	struct arguments args = {};
-	int opt;
-
-	while ((opt = getopt_long(argc, argv, "hv", options, NULL)) != -1) {
-		if (!takes(command, opt)) {
-			complain("%s: takes no --%s", command->name, option_name(opt));
-			return STATUS_USAGE;
-		}
-		switch (opt) {
-		case 'a':
-			args.all = true;
-			break;
-		case 'h':
-			fputs(command->usage, stdout);
-			return STATUS_OK;
-		case 'j':
-			args.json = true;
-			break;
-		case 'r':
-			args.require = true;
-			break;
-		case 's':
-			args.stats = optarg;
-			break;
-		case 'v':
-			args.verbose = true;
-			break;
-		default:
-			return STATUS_USAGE;
-		}
+	switch (letter) {
+	case 'a':
+		line->args.all = true;
+		break;
+	case 'h':
+		line->help = true;
+		break;
+	case 'j':
+		line->args.json = true;
+		break;
+	case 'r':
+		line->args.require = true;
+		break;
+	case 's':
+		line->args.stats = optarg;
+		break;
+	case 'v':
+		line->args.verbose = true;
+		break;
+	case OPTION_VERSION:
+		line->version = true;
+		break;
 	}
-	args.names = argv + optind;
-	args.nr_names = argc - optind;
-	return command->run(&args);
 }
 
-int main(int argc, char **argv)
+/* @argv is that of getopt_long() after it has refused an option. */
+static void complain_option(char **argv)
 {
-	enum status status;
+	const char *word = argv[optind - 1];
+
+	if (optopt && !strncmp(word, "--", 2))
+		complain("%s: takes %s value", word, strchr(word, '=') ? "no" : "a");
+	else if (optopt)
+		complain("-%c: no such option", optopt);
+	else
+		complain("%s: no such option", word);
+}
+
+/* With "+" first in @letters, the parser stops at the first word that is no option. */
+static bool parse_options(struct line *line, int argc, char **argv, const char *letters)
+{
+	int letter;
+
+	opterr = 0;
+	optind = 0;
+	while ((letter = getopt_long(argc, argv, letters, options, NULL)) != -1) {
+		if (letter == '?') {
+			complain_option(argv);
+			return false;
+		}
+		apply(line, letter);
+		if (!strchr(line->given, letter))
+			line->given[strlen(line->given)] = letter;
+	}
+	return true;
+}
+
+static const struct command *find_command(const char *name)
+{
 	size_t i;
 
-	if (argc < 2) {
-		complain("no command given");
-		return usage_error(NULL);
+	for (i = 0; i < ARRAY_SIZE(commands); i++)
+		if (!strcmp(name, commands[i]->name))
+			return commands[i];
+	complain("%s: no such command", name);
+	return NULL;
+}
+
+static bool takes_all(const struct command *command, const char *given)
+{
+	for (; *given; given++) {
+		if (strchr("hj", *given) || strchr(command->options, *given))
+			continue;
+		complain("%s: takes no --%s", command->name, option_name(*given));
+		return false;
 	}
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
-	    !strcmp(argv[1], "help")) {
+	return true;
+}
+
+static enum status run(struct line *line, const struct command *command, int argc,
+		       char **argv)
+{
+	enum status status = STATUS_USAGE;
+
+	if (!parse_options(line, argc, argv, "hv"))
+		return usage_error(command);
+	if (line->help) {
+		fputs(command->usage, stdout);
+		return STATUS_OK;
+	}
+	line->args.names = argv + optind;
+	line->args.nr_names = argc - optind;
+	if (takes_all(command, line->given))
+		status = command->run(&line->args);
+	return status == STATUS_USAGE ? usage_error(command) : status;
+}
+
+/* Options may be before the command and after it. */
+int main(int argc, char **argv)
+{
+	const struct command *command;
+	struct line line = {};
+	int at;
+
+	if (!parse_options(&line, argc, argv, "+hv"))
+		return usage_error(NULL);
+	at = optind;
+	if (line.version) {
+		puts("sframectl " VERSION);
+		return finish(STATUS_OK);
+	}
+	if (at < argc ? !strcmp(argv[at], "help") : line.help) {
 		fputs(usage, stdout);
 		return finish(STATUS_OK);
 	}
-	for (i = 0; i < ARRAY_SIZE(commands); i++) {
-		if (strcmp(argv[1], commands[i]->name))
-			continue;
-		status = run(commands[i], argc - 1, argv + 1);
-		if (status != STATUS_USAGE)
-			return finish(status);
-		return usage_error(commands[i]);
+	if (at == argc) {
+		complain("no command given");
+		return usage_error(NULL);
 	}
-	complain("%s: no such command", argv[1]);
-	return usage_error(NULL);
+	command = find_command(argv[at]);
+	if (!command)
+		return usage_error(NULL);
+	return finish(run(&line, command, argc - at, argv + at));
 }
