@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "json.h"
+#include "name.h"
 #include "object.h"
 #include "report.h"
 #include "scan.h"
@@ -119,12 +120,21 @@ static struct scan_result dump_text(const struct dump *dump)
 	const struct object *obj = dump->obj;
 	char addr[TEXT_SIZE];
 
-	printf("%s: %s at %s, %" PRIu64 " bytes\n", dump->path, obj->place,
+	name_print(stdout, dump->path);
+	printf(": %s at %s, %" PRIu64 " bytes\n", obj->place,
 	       object_addr_text(obj, obj->addr, addr), obj->size);
 	if (object_is_relocatable(obj))
 		printf("not linked: %" PRIu64 " starts relocated; addresses are in sections\n",
 		       obj->nr_starts);
 	return scan(obj->data, obj->addr, obj->size, &text_ops, (void *)dump);
+}
+
+static void json_addr(const struct object *obj, const char *key, u64 addr)
+{
+	if (obj->is_elf)
+		json_count(key, addr);
+	else
+		json_number(key, object_bare_off(addr));
 }
 
 static void json_blob(void *arg, const struct scan_blob *blob, u32 index)
@@ -134,7 +144,7 @@ static void json_blob(void *arg, const struct scan_blob *blob, u32 index)
 
 	(void)index;
 	json_open(NULL, '{');
-	json_number("addr", object_shown_addr(dump->obj, sec->addr));
+	json_addr(dump->obj, "addr", sec->addr);
 	json_count("version", sec->version);
 	json_count("flags", sec->flags);
 	json_count("abi", sec->abi);
@@ -157,7 +167,7 @@ static void json_fde(void *arg, const struct scan_blob *blob, u32 index,
 	(void)blob;
 	json_open(NULL, '{');
 	json_count("index", index);
-	json_number("start", object_shown_addr(dump->obj, fde->start));
+	json_addr(dump->obj, "start", fde->start);
 	json_count("size", fde->size);
 	json_count("num_fres", fde->num_fres);
 	json_count("addr_size", 1u << fde->fre_type);
@@ -211,7 +221,7 @@ static struct scan_result dump_json(const struct dump *dump)
 	json_string("file", dump->path);
 	json_string("place", obj->place);
 	json_bool("relative", !obj->is_elf);
-	json_number("addr", object_shown_addr(obj, obj->addr));
+	json_addr(obj, "addr", obj->addr);
 	json_count("size", obj->size);
 	json_bool("relocatable", object_is_relocatable(obj));
 	json_count("relocated", obj->nr_starts);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "json.h"
+#include "name.h"
 
 static unsigned int depth;
 static bool need_comma;
@@ -15,54 +16,31 @@ void json_use_one_line(void)
 	one_line = true;
 }
 
-/* Return: bytes of the UTF-8 sequence at @s; 0 if there is no valid sequence (RFC 3629). */
-static unsigned int utf8_length(const u8 *s)
+/* An invisible character is written as UTF-16, as JSON has it. */
+static void put_escape(u32 code)
 {
-	static const struct {
-		u8 first, last;		/* of the leading byte */
-		u8 low, high;		/* of the second byte */
-		u8 len;
-	} forms[] = {
-		{ 0x01, 0x7f, 0x00, 0xff, 1 }, { 0xc2, 0xdf, 0x80, 0xbf, 2 },
-		{ 0xe0, 0xe0, 0xa0, 0xbf, 3 }, { 0xe1, 0xec, 0x80, 0xbf, 3 },
-		{ 0xed, 0xed, 0x80, 0x9f, 3 }, { 0xee, 0xef, 0x80, 0xbf, 3 },
-		{ 0xf0, 0xf0, 0x90, 0xbf, 4 }, { 0xf1, 0xf3, 0x80, 0xbf, 4 },
-		{ 0xf4, 0xf4, 0x80, 0x8f, 4 },
-	};
-	unsigned int i, k;
-
-	for (i = 0; i < ARRAY_SIZE(forms); i++) {
-		if (*s < forms[i].first || *s > forms[i].last)
-			continue;
-		if (forms[i].len == 1)
-			return 1;
-		if (s[1] < forms[i].low || s[1] > forms[i].high)
-			return 0;
-		for (k = 2; k < forms[i].len; k++)
-			if ((s[k] & 0xc0) != 0x80)
-				return 0;
-		return forms[i].len;
-	}
-	return 0;
+	if (code >> 16)
+		printf("\\u%04x\\u%04x", 0xd7c0 + (code >> 10), 0xdc00 + (code & 0x3ff));
+	else
+		printf("\\u%04x", code);
 }
 
-static void put_string(const char *string)
+static void put_string(const char *s)
 {
-	const u8 *s = (const u8 *)string;
 	unsigned int len;
+	u32 code;
 
 	putchar('"');
-	while (*s) {
-		len = utf8_length(s);
+	for (; *s; s += len ? len : 1) {
+		len = name_decode(s, &code);
 		if (len == 0)
-			fputs("\\ufffd", stdout);
-		else if (*s == '"' || *s == '\\')
-			printf("\\%c", *s);
-		else if (*s < 0x20)
-			printf("\\u%04x", *s);
+			put_escape(0xfffd);
+		else if (name_must_escape(code))
+			put_escape(code);
+		else if (code == '"' || code == '\\')
+			printf("\\%c", (char)code);
 		else
 			fwrite(s, 1, len, stdout);
-		s += len ? len : 1;
 	}
 	putchar('"');
 }

@@ -6,6 +6,9 @@
 #include "sframe_types.h"
 
 /*
+ * Strings are UTF-8. A byte that is not becomes U+FFFD: JSON cannot have it. An
+ * invisible character, which could control a terminal, becomes \uXXXX.
+ *
  * @key is NULL in an array and for the outermost value. The caller closes an
  * object or array with the matching bracket. The outermost one ends the line.
  */

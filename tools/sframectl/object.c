@@ -133,7 +133,7 @@ const char *object_open(struct object *obj, const char *path)
 
 	if (!error)
 		return object_init(obj, &file);
-	*obj = (struct object){ .file = file };
+	*obj = (struct object){};
 	return error;
 }
 
@@ -144,16 +144,16 @@ void object_close(struct object *obj)
 	free(obj->data);
 }
 
-/* Addresses of a bare section are shown relative to its start. */
-s64 object_shown_addr(const struct object *obj, u64 addr)
+/* Return: the place in a bare section, whose address is unknown; it may lie before the section. */
+s64 object_bare_off(u64 addr)
 {
-	return obj->is_elf ? addr : addr - OBJECT_BARE_ADDR;
+	return addr - OBJECT_BARE_ADDR;
 }
 
 /* @text has TEXT_SIZE bytes. */
 const char *object_addr_text(const struct object *obj, u64 addr, char *text)
 {
-	s64 off = object_shown_addr(obj, addr);
+	s64 off = object_bare_off(addr);
 
 	if (obj->is_elf)
 		snprintf(text, TEXT_SIZE, "0x%" PRIx64, addr);

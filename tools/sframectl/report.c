@@ -2,20 +2,29 @@
 /* Reports errors and defects on standard error, one per line. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "name.h"
 #include "report.h"
 
-/* Standard output is flushed first: its lines then come before this one. */
+/*
+ * Standard output is flushed first: its lines then come before this one. The line
+ * may have names that others chose in any place, so all of it is printed as a name.
+ */
 void complain(const char *format, ...)
 {
 	va_list args;
+	char *line;
 
 	fflush(stdout);
-	fputs("sframectl: ", stderr);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	if (vasprintf(&line, format, args) < 0)
+		line = NULL;
 	va_end(args);
+	fputs("sframectl: ", stderr);
+	name_print(stderr, line ? line : "out of memory");
 	fputc('\n', stderr);
+	free(line);
 }
 
 /**
