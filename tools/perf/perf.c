@@ -9,13 +9,55 @@
  *	perf record -e EVENT/call-graph=sframe/ ...	for this event
  *
  * All other words reach the real perf unchanged, and so does the environment. A command line
- * without the value sframe is executed at once, in this process. This program stays only for a
- * real perf that is a script, so that it can notice a script that runs it again.
+ * without the value sframe is executed at once, in this process. This program stays in three cases:
+ *
+ * - for a recording with the value sframe: at its end, one line says what became of the stacks;
+ * - for perf's help, to which it adds the value sframe;
+ * - for a real perf that is a script, so that it can notice a script that runs it again.
  *
  * PERF_REAL=FILE names the real perf. Tests set SFU_SYSFS=DIR instead of /sys, and SFU_MACHINE
  * instead of `uname -m`.
  */
+#include <stdio.h>
+#include <string.h>
+
 #include "wrapper.h"
+
+/* asks_help: is this `perf record -h`, `perf help record` or the like? */
+static bool asks_help(char *const argv[])
+{
+	if (!argv[1] || !argv[2])
+		return false;
+	if (!strcmp(argv[1], "help"))
+		return has_call_graph(argv[2]);
+	return has_call_graph(argv[1]) && (!strcmp(argv[2], "-h") || !strcmp(argv[2], "--help"));
+}
+
+static int run_with_help(const char *real, char *const argv[])
+{
+	int status = run_child(real, argv);
+
+	fputs("\n"
+	      "sframe_unwind adds:\n"
+	      "        --call-graph=sframe        stacks from SFrame: deferred where perf and the kernel can\n"
+	      "        --call-graph=sframe,sync   unwind while the sample is taken\n"
+	      "        --call-graph=sframe,defer  unwind on the way back to user space\n"
+	      "        -e EVENT/call-graph=sframe/\n"
+	      "                                   the same for one event\n", stderr);
+	return status;
+}
+
+static int run_recording(const struct command *command)
+{
+	struct summary before;
+	int status;
+
+	read_summary(&before);
+	status = run_child(command->real, command->words.word);
+	if (!command->quiet)
+		print_summary(&before, command, status);
+	return status;
+}
 
 int main(int argc, char *argv[])
 {
@@ -26,10 +68,15 @@ int main(int argc, char *argv[])
 		return 1;
 	if (script)
 		refuse_loop(command.real);
+	explain_config();
+	if (asks_help(argv))
+		end_like(run_with_help(command.real, argv));
 	if (may_ask(argv)) {
 		rewrite_command(&command, argv);
 		argv = command.words.word;
 	}
+	if (command.records)
+		end_like(run_recording(&command));
 	if (script)
 		end_like(run_child(command.real, argv));
 	exec_real(command.real, argv);

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "wrapper.h"
@@ -91,6 +92,8 @@ bool resembles_sframe(const char *value, size_t len)
 
 	for (; value < end; value += n + 1) {
 		n = word_length(value, end);
+		if (!strncasecmp(value, "sframe", strlen("sframe")))
+			return true;
 		if (n && n < LONGEST_WORD && edits(value, n) <= 2)
 			return true;
 	}

@@ -97,4 +97,24 @@ struct command {
 bool may_ask(char *const argv[]);
 void rewrite_command(struct command *command, char *const argv[]);
 
+/* ---- config.c: perf's configuration ---- */
+
+void explain_config(void);
+
+/* ---- summary.c: the module's counters ---- */
+
+/* struct summary - the module's counters at one time. The names are those of the file. */
+struct summary {
+	bool known;		/* the module has the file */
+	uint64_t walks;
+	uint64_t whole;
+	uint64_t first;
+	uint64_t sframe;
+	uint64_t fp;
+	uint64_t declined;
+};
+
+void read_summary(struct summary *summary);
+void print_summary(const struct summary *before, const struct command *command, int status);
+
 #endif
