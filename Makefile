@@ -67,7 +67,7 @@ modules: check-kdir	## build sframe_unwind.ko against KDIR
 
 tools:	## build sframectl and the wrapper perf for this machine, in build/host
 	$(MAKE) -C tools/sframectl
-	install -D -m 755 tools/perf build/host/perf
+	$(MAKE) -C tools/perf
 
 # modules_install cannot install into every path, and makes directories by the umask. So it installs into build/stage.
 # cmd_depmod is kbuild's: it would only warn that depmod is skipped. tools/install calls depmod.
