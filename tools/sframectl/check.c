@@ -2,8 +2,11 @@
 /* sframectl check: reports which objects have SFrame data, and whether that data is sound. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "functions.h"
 #include "json.h"
+#include "name.h"
 #include "object.h"
 #include "process.h"
 #include "ranges.h"
@@ -13,12 +16,16 @@
 #include "text.h"
 
 static const char usage[] =
-"Usage: sframectl check [--json] FILE...|PID...\n"
+"Usage: sframectl check [--json] [--require] [-v] FILE...|PID...\n"
 "\n"
 "Checks each FILE, or each file that process PID has mapped as code. Reports\n"
 "whether the file has SFrame data, and how much of the code the data covers.\n"
 "Verifies all of the data: every FDE, every row, and their order. A name that\n"
 "has only digits is a PID; write ./123 for a file of such a name.\n"
+"\n"
+"Code of a process that is in no ELF file, such as that of a JIT compiler, is no\n"
+"fault: a note says how much there is. Only root can read a file that was deleted\n"
+"or replaced after the process had mapped it.\n"
 "\n"
 "Columns:\n"
 "  VERSION  1, 2 or 3; - if there is no SFrame data; \"empty\" if the data\n"
@@ -35,12 +42,16 @@ static const char usage[] =
 "  DEFECTS  number of defects; each is reported on standard error\n"
 "\n"
 "Options:\n"
-"  --json   one JSON object\n"
-"  --help   this text\n"
+"  --json         one JSON object; its strings are UTF-8: any other byte of a\n"
+"                 name becomes U+FFFD\n"
+"  --require      fail if a file with code has no data that can be used\n"
+"  -v, --verbose  name the functions that are not covered, by the symbols of the\n"
+"                 file itself; a stripped file has few\n"
+"  --help         this text\n"
 "\n"
 "Exit status: 0 if the data of all files is sound, or they have none; 1 if a\n"
-"file or process cannot be read or has bad data; 2 if the command line is\n"
-"wrong.\n";
+"file or process cannot be read or has bad data, or lacks what --require wants;\n"
+"2 if the command line is wrong.\n";
 
 /* A file of garbage has a defect in every row: the rest is only counted. */
 #define DEFECTS_SHOWN	10
@@ -49,13 +60,16 @@ static const char usage[] =
  * struct check - the findings on one file
  * @obj: the file
  * @name: the name of @obj in reports
+ * @pid: the process that has mapped @obj, as digits, else NULL
  * @error: the reason why there are no findings, else NULL
  * @sec: the first sound header, if @result.nr_blobs is not 0
  * @result: the result of the scan
  * @fdes: number of FDEs in all blobs
  * @rows: number of rows in all blobs
  * @described: the addresses that FDEs describe
- * @code: number of executable bytes
+ * @code_ranges: the addresses of executable bytes
+ * @has_code: there is at least one executable byte
+ * @code: number of executable bytes of a linked file
  * @covered: number of executable bytes that FDEs describe
  * @outside: number of bytes that FDEs describe and that are not executable
  * @told: number of defects found; the first DEFECTS_SHOWN are reported one by one
@@ -63,20 +77,34 @@ static const char usage[] =
 struct check {
 	struct object		obj;
 	const char		*name;
+	const char		*pid;
 	const char		*error;
 	struct sframe_header	sec;
 	struct scan_result	result;
 	u64			fdes;
 	u64			rows;
 	struct ranges		described;
+	struct ranges		code_ranges;
+	bool			has_code;
 	u64			code;
 	u64			covered;
 	u64			outside;
 	u64			told;
 };
 
+/**
+ * struct totals - the findings on all objects
+ * @args: the command line
+ * @processes: the processes of the command line
+ * @nr_processes: their number
+ * @objects: number of objects
+ * @with_sframe: number of objects with SFrame data
+ * @status: the result of the command
+ */
 struct totals {
-	bool		json;
+	const struct arguments	*args;
+	struct process	*processes;
+	size_t		nr_processes;
 	u64		objects;
 	u64		with_sframe;
 	enum status	status;
@@ -152,26 +180,24 @@ static bool coverage_known(const struct check *check)
 
 static void measure(struct check *check)
 {
-	struct ranges code = {};
+	struct ranges *code = &check->code_ranges;
 
+	if (check->obj.is_elf)
+		add_code(&check->obj.elf, code);
+	ranges_merge(code);
+	check->has_code = ranges_bytes(code);
 	if (!coverage_known(check))
 		return;
-	add_code(&check->obj.elf, &code);
-	ranges_merge(&code);
 	ranges_merge(&check->described);
-	check->code = ranges_bytes(&code);
-	check->covered = ranges_common_bytes(&code, &check->described);
+	check->code = ranges_bytes(code);
+	check->covered = ranges_common_bytes(code, &check->described);
 	check->outside = ranges_bytes(&check->described) - check->covered;
-	ranges_free(&code);
 }
 
-static void examine(struct check *check, const char *path)
+static void examine(struct check *check)
 {
 	const struct object *obj = &check->obj;
 
-	check->error = object_open(&check->obj, path);
-	if (check->error)
-		return;
 	if (obj->place)
 		check->result = scan(obj->data, obj->addr, obj->size, &check_ops,
 				     check);
@@ -242,35 +268,100 @@ static void print_head(void)
 	       "FLAGS", "SEGMENT", "FDES", "ROWS", "COVERED", "DEFECTS", "FILE");
 }
 
-static void print_text(const struct check *check)
+/* Without any data, all functions are missing: a list of them says no more. */
+static bool lists_uncovered(const struct check *check)
+{
+	return coverage_known(check) && check->result.nr_blobs;
+}
+
+/* The reader of a report wants the first functions; all of a hostile file have no end. */
+#define FUNCTIONS_SHOWN	100000
+
+static void print_function(const struct function *func, const char *name)
+{
+	printf("        not covered: 0x%" PRIx64 ", ", func->addr);
+	if (func->missing != func->size)
+		printf("%" PRIu64 " of ", func->missing);
+	printf("%" PRIu64 " bytes: ", func->size);
+	name_print(stdout, name);
+	putchar('\n');
+}
+
+static void print_function_json(const struct function *func, const char *name)
+{
+	json_open(NULL, '{');
+	json_string("name", name);
+	json_count("addr", func->addr);
+	json_count("size", func->size);
+	json_count("missing", func->missing);
+	json_close('}');
+}
+
+/* Return: number of bytes of code that are neither covered nor in a function of the list. */
+static u64 nameless_bytes(struct check *check, const struct functions *functions)
+{
+	struct ranges *known = &check->described;
+	size_t i;
+
+	for (i = 0; i < functions->nr; i++)
+		ranges_add(known, functions->all[i].addr, functions->all[i].size);
+	ranges_merge(known);
+	return check->code - ranges_common_bytes(&check->code_ranges, known);
+}
+
+/* Changes @check->described: it is the last to use it. */
+static void print_uncovered(struct check *check, bool json)
+{
+	const struct elf *elf = &check->obj.elf;
+	struct functions functions;
+	char name[FUNCTION_NAME_SIZE];
+	bool symbols;
+	size_t i, nr;
+	u64 rest;
+
+	symbols = functions_read_uncovered(&functions, elf, &check->described);
+	nr = min_t(size_t, functions.nr, FUNCTIONS_SHOWN);
+	for (i = 0; i < nr; i++)
+		(json ? print_function_json : print_function)(&functions.all[i],
+			functions_name(&functions, elf, &functions.all[i], name));
+	rest = nameless_bytes(check, &functions);
+	if (!json && nr < functions.nr)
+		printf("        not covered: %zu more functions\n", functions.nr - nr);
+	if (!json && rest)
+		printf("        not covered: %" PRIu64 " bytes %s\n", rest, symbols ?
+		       "outside of functions: padding, PLT, code without symbols" :
+		       "of code; the file has no symbols that could name it");
+	functions_free(&functions);
+}
+
+static void print_text(struct check *check, bool verbose)
 {
 	char version[TEXT_SIZE], flags[TEXT_SIZE], covered[TEXT_SIZE];
 	bool sound = check->result.nr_blobs;
 	const char *text;
 	unsigned int i;
 
-	printf("%-7s %-13s %-13s %-7s %7" PRIu64 " %8" PRIu64 " %22s %7" PRIu64 "  %s\n",
+	printf("%-7s %-13s %-13s %-7s %7" PRIu64 " %8" PRIu64 " %22s %7" PRIu64 "  ",
 	       version_text(check, version), sound ? abi_text(check->sec.abi) : "-",
 	       sound ? flags_text(check->sec.flags, flags) : "-",
 	       segment_text(&check->obj), check->fdes, check->rows,
-	       covered_text(check, covered), check->result.defects, check->name);
+	       covered_text(check, covered), check->result.defects);
+	name_print(stdout, check->name);
+	putchar('\n');
 	for (i = 0; (text = note(check, i)); i++)
 		printf("        note: %s\n", text);
+	if (verbose && lists_uncovered(check))
+		print_uncovered(check, false);
+	else if (verbose && coverage_known(check))
+		printf("        not covered: all of its functions, as it has no SFrame data\n");
 }
 
-static void print_json(const struct check *check)
+static void print_json(struct check *check, bool verbose)
 {
 	bool sound = check->result.nr_blobs;
 	const char *text;
 	unsigned int i;
 
-	json_open(NULL, '{');
-	json_string("file", check->name);
-	if (check->error) {
-		json_string("error", check->error);
-		json_close('}');
-		return;
-	}
 	json_bool("elf", check->obj.is_elf);
 	json_bool("sframe", check->obj.place);
 	json_bool("segment", check->obj.has_segment);
@@ -291,39 +382,154 @@ static void print_json(const struct check *check)
 	for (i = 0; (text = note(check, i)); i++)
 		json_string(NULL, text);
 	json_close(']');
+	if (verbose && lists_uncovered(check)) {
+		json_open("uncovered", '[');
+		print_uncovered(check, true);
+		json_close(']');
+	}
+}
+
+/* Return: what --require misses, else NULL. */
+static const char *lacks(const struct check *check)
+{
+	const struct object *obj = &check->obj;
+
+	if (obj->debug_only)
+		return OBJECT_DEBUG_ONLY;
+	if (obj->is_elf && !check->has_code)
+		return NULL;
+	if (!check->result.nr_blobs)
+		return "no SFrame data; build it with -Wa,--gsframe";
+	if (obj->is_elf && !object_is_relocatable(obj) && !obj->has_segment)
+		return "no PT_GNU_SFRAME, so the kernel module finds no data; link it with GNU ld";
+	return NULL;
+}
+
+static void print(struct check *check, const struct arguments *args, const char *lacking)
+{
+	if (!args->json) {
+		if (!check->error)
+			print_text(check, args->verbose);
+		return;
+	}
+	json_open(NULL, '{');
+	json_string("file", check->name);
+	if (check->pid)
+		json_count("pid", strtoull(check->pid, NULL, 10));
+	if (check->error)
+		json_string("error", check->error);
+	else
+		print_json(check, args->verbose);
+	if (lacking)
+		json_string("lacks", lacking);
 	json_close('}');
 }
 
-static void count(struct totals *totals, const struct check *check)
+/* Reports on an object and closes it. */
+static void check_object(struct totals *totals, struct check *check)
 {
+	const struct arguments *args = totals->args;
+	const char *lacking = NULL;
+
+	if (!check->error)
+		examine(check);
+	if (!check->error && args->require)
+		lacking = lacks(check);
+	if (check->error)
+		complain("%s: %s", check->name, check->error);
+	else if (check->result.defects > DEFECTS_SHOWN)
+		complain("%s: and %" PRIu64 " more defects", check->name,
+			 check->result.defects - DEFECTS_SHOWN);
+	print(check, args, lacking);
+	if (lacking)
+		complain("%s: %s", check->name, lacking);
 	totals->objects++;
 	totals->with_sframe += check->result.nr_blobs > 0;
-	if (check->error || complain_result(check->name, &check->result))
+	if (check->error || lacking || complain_result(check->name, &check->result))
 		totals->status = STATUS_BAD;
+	ranges_free(&check->described);
+	ranges_free(&check->code_ranges);
+	object_close(&check->obj);
 }
 
-static void check_file(struct totals *totals, const char *path, const char *name)
+static void check_file(struct totals *totals, const char *path)
 {
-	struct check check = { .name = name };
+	struct check check = { .name = path };
 
-	examine(&check, path);
-	if (check.error)
-		complain("%s: %s", name, check.error);
-	else if (check.result.defects > DEFECTS_SHOWN)
-		complain("%s: and %" PRIu64 " more defects", name,
-			 check.result.defects - DEFECTS_SHOWN);
-	if (totals->json)
-		print_json(&check);
-	else if (!check.error)
-		print_text(&check);
-	count(totals, &check);
-	ranges_free(&check.described);
-	object_close(&check.obj);
+	check.error = object_open(&check.obj, path);
+	check_object(totals, &check);
 }
 
-static void check_mapped(void *arg, const char *path, const char *name)
+static void check_code(struct totals *totals, struct process *process, struct code *code)
 {
-	check_file(arg, path, name);
+	struct check check = { .name = code->name, .pid = process->pid };
+	struct file file = {};
+
+	check.error = process_open(process, code, &file);
+	if (!check.error && !code->no_elf && !elf_magic(&file)) {
+		code->no_elf = true;
+		file_close(&file);
+	}
+	if (code->no_elf)
+		return;
+	if (!check.error)
+		check.error = object_init(&check.obj, &file);
+	check_object(totals, &check);
+}
+
+static void note_code_without_elf(const struct process *process)
+{
+	const struct code *code;
+	bool first = true;
+
+	for (code = process->code; code < process->code + process->nr; code++) {
+		if (!code->no_elf)
+			continue;
+		if (first)
+			printf("        note: process %s has code in no ELF file, so without SFrame data:\n",
+			       process->pid);
+		first = false;
+		printf("%22" PRIu64 " bytes  ", code->bytes);
+		name_print(stdout, code->name);
+		putchar('\n');
+	}
+}
+
+static void check_process(struct totals *totals, const char *pid)
+{
+	struct process *process = &totals->processes[totals->nr_processes++];
+	size_t i;
+
+	if (!process_read(process, pid)) {
+		complain("process %s: %s", pid, process->error);
+		totals->status = STATUS_BAD;
+		return;
+	}
+	for (i = 0; i < process->nr; i++)
+		check_code(totals, process, &process->code[i]);
+	if (!totals->args->json)
+		note_code_without_elf(process);
+}
+
+static void print_process_json(const struct process *process)
+{
+	const struct code *code;
+
+	json_open(NULL, '{');
+	json_count("pid", strtoull(process->pid, NULL, 10));
+	if (!process->readable)
+		json_string("error", process->error);
+	json_open("no_elf", '[');
+	for (code = process->code; code < process->code + process->nr; code++) {
+		if (!code->no_elf)
+			continue;
+		json_open(NULL, '{');
+		json_string("name", code->name);
+		json_count("bytes", code->bytes);
+		json_close('}');
+	}
+	json_close(']');
+	json_close('}');
 }
 
 static bool is_pid(const char *name)
@@ -331,51 +537,69 @@ static bool is_pid(const char *name)
 	return *name && !name[strspn(name, "0123456789")];
 }
 
-static void check_name(struct totals *totals, const char *name)
+static void check_all(struct totals *totals)
 {
-	const char *error;
+	const struct arguments *args = totals->args;
+	int i;
 
-	if (!is_pid(name)) {
-		check_file(totals, name, name);
-		return;
+	for (i = 0; i < args->nr_names; i++) {
+		if (is_pid(args->names[i]))
+			check_process(totals, args->names[i]);
+		else
+			check_file(totals, args->names[i]);
 	}
-	error = process_each_code_file(name, check_mapped, totals);
-	if (error) {
-		complain("process %s: %s", name, error);
-		totals->status = STATUS_BAD;
-	}
+}
+
+static void report_text(struct totals *totals)
+{
+	print_head();
+	check_all(totals);
+	printf("%" PRIu64 " of %" PRIu64 " objects carry SFrame data\n",
+	       totals->with_sframe, totals->objects);
+}
+
+static void report_json(struct totals *totals)
+{
+	size_t i;
+
+	json_open(NULL, '{');
+	json_open("objects", '[');
+	check_all(totals);
+	json_close(']');
+	json_open("processes", '[');
+	for (i = 0; i < totals->nr_processes; i++)
+		print_process_json(&totals->processes[i]);
+	json_close(']');
+	json_close('}');
 }
 
 static enum status run(const struct arguments *args)
 {
-	struct totals totals = { .json = args->json };
-	int i;
+	struct totals totals = { .args = args };
+	size_t i;
 
 	if (!args->nr_names) {
 		complain("check: give a FILE or a PID");
 		return STATUS_USAGE;
 	}
-	if (totals.json) {
-		json_open(NULL, '{');
-		json_open("objects", '[');
-	} else {
-		print_head();
+	totals.processes = calloc(args->nr_names, sizeof(*totals.processes));
+	if (!totals.processes) {
+		complain("out of memory");
+		return STATUS_BAD;
 	}
-	for (i = 0; i < args->nr_names; i++)
-		check_name(&totals, args->names[i]);
-	if (totals.json) {
-		json_close(']');
-		json_close('}');
-	} else {
-		printf("%" PRIu64 " of %" PRIu64 " objects carry SFrame data\n",
-		       totals.with_sframe, totals.objects);
-	}
+	if (args->json)
+		report_json(&totals);
+	else
+		report_text(&totals);
+	for (i = 0; i < totals.nr_processes; i++)
+		process_free(&totals.processes[i]);
+	free(totals.processes);
 	return totals.status;
 }
 
 const struct command check_command = {
 	.name = "check",
 	.usage = usage,
-	.options = "",
+	.options = "rv",
 	.run = run,
 };

@@ -18,7 +18,8 @@ static const char *open_regular(struct file *file, const char *path)
 		return "not a regular file";
 	/* O_NONBLOCK: the open() of a FIFO that has taken its place must not wait. */
 	file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (file->fd < 0 || fstat(file->fd, &st))
+	file->is_open = file->fd >= 0;
+	if (!file->is_open || fstat(file->fd, &st))
 		return strerror(errno);
 	if (!S_ISREG(st.st_mode))
 		return "not a regular file";
@@ -37,7 +38,7 @@ const char *file_open(struct file *file, const char *path)
 {
 	const char *error;
 
-	*file = (struct file){ .fd = -1 };
+	*file = (struct file){};
 	error = open_regular(file, path);
 	if (error)
 		file_close(file);
@@ -47,7 +48,7 @@ const char *file_open(struct file *file, const char *path)
 /* The caller owns the bytes. */
 struct file file_of_bytes(const void *bytes, u64 size)
 {
-	return (struct file){ .fd = -1, .bytes = bytes, .size = size };
+	return (struct file){ .bytes = bytes, .size = size };
 }
 
 /* Return: true if the file had all @len bytes from @off when it was opened. */
@@ -72,7 +73,7 @@ const char *file_read(const struct file *file, u64 off, void *dst, u64 len)
 
 	if (!file_has(file, off, len))
 		return "ends too early";
-	if (file->fd < 0) {
+	if (!file->is_open) {
 		memcpy(dst, file->bytes + off, len);
 		return NULL;
 	}
@@ -119,7 +120,7 @@ const char *file_copy(const struct file *file, u64 off, u64 len, u8 **copy)
 
 void file_close(struct file *file)
 {
-	if (file->fd >= 0)
+	if (file->is_open)
 		close(file->fd);
-	*file = (struct file){ .fd = -1 };
+	*file = (struct file){};
 }

@@ -13,11 +13,13 @@
 
 /**
  * struct file - a file that is open, or bytes that stand for one
- * @fd: the open file; -1: none
- * @bytes: the bytes, if @fd is -1
+ * @is_open: there is a file
+ * @fd: the file
+ * @bytes: the bytes, if there is no file
  * @size: number of bytes when the file was opened
  */
 struct file {
+	bool		is_open;
 	int		fd;
 	const u8	*bytes;
 	u64		size;

@@ -1,106 +1,363 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Lists the files that a process has mapped as code. */
-#include <errno.h>
+/*
+ * Lists the code of a process, and opens the files that it has mapped as code.
+ *
+ * Only /proc/PID/map_files leads to a mapped file itself, and only root may use it.
+ * Other users open the file by its name, where another file may be by now: the file
+ * was replaced, or the name belongs to another root. So a file that was opened by
+ * name has to be the one of the mapping.
+ */
+#include <inttypes.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "process.h"
 
-struct file_id {
-	unsigned int	major, minor;
-	unsigned long	inode;
-};
+static const char deleted[] = " (deleted)";
 
-struct seen {
-	struct file_id	*all;
-	size_t		nr;
-};
-
-struct mapping {
-	unsigned long	start, end;
-	char		perms[5];
-	struct file_id	id;
-	const char	*name;		/* in the line */
-};
-
-/* A file may have several mappings of code. Out of memory: the file is reported again. */
-static bool seen_before(struct seen *seen, const struct file_id *id)
+static bool has_prefix(const char *name, const char *prefix)
 {
-	struct file_id *all;
-	size_t i;
-
-	for (i = 0; i < seen->nr; i++)
-		if (!memcmp(&seen->all[i], id, sizeof(*id)))
-			return true;
-	all = reallocarray(seen->all, seen->nr + 1, sizeof(*all));
-	if (all) {
-		seen->all = all;
-		seen->all[seen->nr++] = *id;
-	}
-	return false;
+	return !strncmp(name, prefix, strlen(prefix));
 }
 
-static bool parse_mapping(char *line, struct mapping *map)
+/* In maps, the kernel writes a newline in a name as "\012". */
+static void restore_newlines(char *name)
+{
+	char *to = name;
+
+	while (*name) {
+		if (has_prefix(name, "\\012")) {
+			*to++ = '\n';
+			name += 4;
+		} else {
+			*to++ = *name++;
+		}
+	}
+	*to = 0;
+}
+
+/* Return: true if the line is understood. @code->name is in @line. */
+static bool parse_mapping(char *line, struct code *code, char *perms)
 {
 	int name = 0;
 
 	line[strcspn(line, "\n")] = 0;
-	memset(map, 0, sizeof(*map));
-	if (sscanf(line, "%lx-%lx %4s %*x %x:%x %lu %n", &map->start, &map->end,
-		   map->perms, &map->id.major, &map->id.minor, &map->id.inode,
-		   &name) < 6 || !name)
+	*code = (struct code){};
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*x %x:%x %" SCNu64 " %n",
+		   &code->start, &code->end, perms, &code->major, &code->minor,
+		   &code->inode, &name) < 6 || !name)
 		return false;
-	map->name = line + name;
-	return map->perms[2] == 'x' && *map->name == '/';
+	code->bytes = code->end - code->start;
+	code->name = line + name;
+	restore_newlines(code->name);
+	return true;
 }
 
-/*
- * An entry of map_files opens the mapped file itself, even if the file has been
- * deleted or replaced. Only root may open it; other users open the file by name.
- */
-static void visit(const char *pid, const struct mapping *map, process_file_fn fn,
-		  void *arg)
+/* The kernel maps code of its own into each process. */
+static bool is_of_kernel(const char *name)
 {
-	char path[PATH_MAX + 64];
+	return !strcmp(name, "[vdso]") || !strcmp(name, "[vsyscall]") ||
+	       !strcmp(name, "[uprobes]");
+}
 
-	snprintf(path, sizeof(path), "/proc/%s/map_files/%lx-%lx", pid,
-		 map->start, map->end);
-	if (access(path, R_OK))
-		snprintf(path, sizeof(path), "/proc/%s/root%s", pid, map->name);
-	fn(arg, path, map->name);
+static bool add(struct process *process, const struct code *code)
+{
+	/* The array grows to the next power of two when it is full. */
+	if ((process->nr & (process->nr - 1)) == 0) {
+		size_t room = process->nr ? 2 * process->nr : 1;
+		struct code *all = reallocarray(process->code, room, sizeof(*all));
+
+		if (!all)
+			return false;
+		process->code = all;
+	}
+	process->code[process->nr] = *code;
+	process->code[process->nr].name = strdup(*code->name ? code->name : "[anonymous]");
+	return process->code[process->nr++].name;
+}
+
+/* Return: NULL, or the error as a text. */
+static const char *read_maps(struct process *process, FILE *maps)
+{
+	const char *error = NULL;
+	char *line = NULL, perms[5];
+	size_t room = 0;
+	struct code code;
+
+	errno = 0;
+	while (!error && getline(&line, &room, maps) > 0) {
+		if (!parse_mapping(line, &code, perms))
+			error = "the kernel's list of its mappings is not understood";
+		else if (perms[2] == 'x' && !is_of_kernel(code.name) &&
+			 !add(process, &code))
+			error = "out of memory";
+	}
+	if (!error && !feof(maps))
+		error = errno == ESRCH ? "it ended while its mappings were read" :
+					 strerror(errno);
+	free(line);
+	return error;
+}
+
+static int compare(u64 a, u64 b)
+{
+	return (a > b) - (a < b);
+}
+
+/* Memory without a file is told apart by its name only. */
+static int compare_identity(const void *a, const void *b)
+{
+	const struct code *c1 = a, *c2 = b;
+
+	return compare(c1->major, c2->major) ?: compare(c1->minor, c2->minor) ?:
+	       compare(c1->inode, c2->inode) ?:
+	       (c1->inode ? 0 : strcmp(c1->name, c2->name));
+}
+
+static int compare_identity_and_start(const void *a, const void *b)
+{
+	const struct code *c1 = a, *c2 = b;
+
+	return compare_identity(a, b) ?: compare(c1->start, c2->start);
+}
+
+static int compare_start(const void *a, const void *b)
+{
+	const struct code *c1 = a, *c2 = b;
+
+	return compare(c1->start, c2->start);
+}
+
+/* A file may have several mappings of code. Sorting keeps the time in bounds. */
+static void merge(struct process *process)
+{
+	struct code *all = process->code;
+	size_t i, nr = 0;
+
+	qsort(all, process->nr, sizeof(*all), compare_identity_and_start);
+	for (i = 0; i < process->nr; i++) {
+		if (nr && !compare_identity(&all[nr - 1], &all[i])) {
+			all[nr - 1].bytes += all[i].bytes;
+			free(all[i].name);
+		} else {
+			all[nr++] = all[i];
+		}
+	}
+	process->nr = nr;
+	qsort(all, nr, sizeof(*all), compare_start);
+}
+
+static void set_error(struct process *process, const char *what)
+{
+	snprintf(process->error, sizeof(process->error), "%s", what);
+}
+
+static void needs_root(struct process *process, const char *what)
+{
+	if (geteuid())
+		snprintf(process->error, sizeof(process->error),
+			 "%s; type: sudo sframectl check %.20s", what, process->pid);
+	else
+		snprintf(process->error, sizeof(process->error),
+			 "%s; it needs CAP_SYS_ADMIN outside of all containers", what);
+}
+
+static void cannot_open_maps(struct process *process, int error)
+{
+	if (error == ENOENT)
+		set_error(process, "no such process");
+	else if (error == EACCES || error == EPERM)
+		needs_root(process, "only its user and root may see its mappings");
+	else
+		set_error(process, strerror(error));
 }
 
 /**
- * process_each_code_file - call a function for each file mapped as code
+ * process_read - list the code of a process
+ * @process: filled in
  * @pid: the PID, as digits
- * @fn: the function
- * @arg: first argument of @fn
  *
- * Return: NULL, or the error as a text.
+ * Return: true, or false with a text in @process->error. The caller calls
+ * process_free() in both cases.
  */
-const char *process_each_code_file(const char *pid, process_file_fn fn,
-				   void *arg)
+bool process_read(struct process *process, const char *pid)
 {
-	struct mapping map;
-	struct seen seen = {};
+	const char *error;
 	char path[64];
-	char *line = NULL;
-	size_t room = 0;
 	FILE *maps;
 
+	*process = (struct process){ .pid = pid };
 	snprintf(path, sizeof(path), "/proc/%s/maps", pid);
 	maps = fopen(path, "re");
-	if (!maps)
-		return errno == ENOENT ? "no such process" : strerror(errno);
-	while (getline(&line, &room, maps) > 0)
-		if (parse_mapping(line, &map) && !seen_before(&seen, &map.id))
-			visit(pid, &map, fn, arg);
+	/* A kernel that reports missing memory so early says ESRCH. */
+	if (!maps && errno != ESRCH) {
+		cannot_open_maps(process, errno);
+		return false;
+	}
+	error = maps ? read_maps(process, maps) : NULL;
+	if (maps)
+		fclose(maps);
+	if (!error && !process->nr)
+		error = "has no code: it is a kernel thread, or has ended";
+	if (error) {
+		set_error(process, error);
+		return false;
+	}
+	merge(process);
+	process->readable = true;
+	return true;
+}
+
+/*
+ * The device in maps is that of the file system. On btrfs and overlayfs, stat()
+ * reports others. So this process maps the file, too, and compares what the kernel
+ * reports for both mappings. The page is never touched.
+ */
+static bool is_mapped_as(int fd, const struct code *code)
+{
+	char *line = NULL, perms[5];
+	struct code own;
+	bool same = false;
+	size_t room = 0;
+	FILE *maps;
+	void *page;
+
+	page = mmap(NULL, getpagesize(), PROT_NONE, MAP_PRIVATE, fd, 0);
+	if (page == MAP_FAILED)
+		return false;
+	maps = fopen("/proc/self/maps", "re");
+	while (maps && getline(&line, &room, maps) > 0)
+		if (parse_mapping(line, &own, perms) && own.start == (uintptr_t)page)
+			same = own.inode && !compare_identity(&own, code);
+	if (maps)
+		fclose(maps);
 	free(line);
-	free(seen.all);
-	fclose(maps);
-	return NULL;
+	munmap(page, getpagesize());
+	return same;
+}
+
+static bool is_same_file(const struct stat *st, const struct code *code)
+{
+	return st->st_ino == code->inode && major(st->st_dev) == code->major &&
+	       minor(st->st_dev) == code->minor;
+}
+
+/* Opens the file at @path if it is the one that is mapped. A device sets @code->no_elf. */
+static bool open_by_name(struct code *code, const char *path, struct file *file)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return false;
+	if (!S_ISREG(st.st_mode)) {
+		code->no_elf |= is_same_file(&st, code);
+		return false;
+	}
+	if (file_open(file, path))
+		return false;
+	if (!fstat(file->fd, &st) &&
+	    (is_same_file(&st, code) || is_mapped_as(file->fd, code)))
+		return true;
+	file_close(file);
+	return false;
+}
+
+/*
+ * The name in maps is seen from this process: for a chroot it begins with the path
+ * of the new root. In another mount namespace it is seen from the root there, and
+ * begins with the path of a chroot inside. So beginnings of the name are left out.
+ */
+static bool open_by_any_name(const struct process *process, struct code *code,
+			     struct file *file)
+{
+	const char *name = *code->name == '/' ? code->name : NULL;
+	char path[PATH_MAX + 64];
+
+	if (name && open_by_name(code, name, file))
+		return true;
+	for (; name; name = strchr(name + 1, '/')) {
+		snprintf(path, sizeof(path), "/proc/%s/root%s", process->pid, name);
+		if (open_by_name(code, path, file))
+			return true;
+	}
+	/* The program itself can be opened even if it has no name any more. */
+	snprintf(path, sizeof(path), "/proc/%s/exe", process->pid);
+	return open_by_name(code, path, file);
+}
+
+/* Memory that the kernel keeps in files without a place: shared memory, GPU buffers. */
+static bool is_memory(const char *name)
+{
+	static const char *const prefixes[] = {
+		"/memfd:", "/dev/zero (deleted)", "/dev/dri/", "/SYSV", "/anon_hugepage",
+		"/[aio]", "/drm mm object", "/i915", "anon_inode:", "socket:",
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(prefixes); i++)
+		if (has_prefix(name, prefixes[i]))
+			return true;
+	return false;
+}
+
+static bool is_deleted(const char *name)
+{
+	size_t len = strlen(name), end = sizeof(deleted) - 1;
+
+	return len >= end && !strcmp(name + len - end, deleted);
+}
+
+/**
+ * process_open - open the file of a mapping
+ * @process: the process
+ * @code: the mapping; @no_elf is set if it is memory without a file
+ * @file: filled in if there is a file
+ *
+ * Return: NULL, or the error as a text. On success without @no_elf the caller closes
+ * @file.
+ */
+const char *process_open(struct process *process, struct code *code,
+			 struct file *file)
+{
+	char path[128];
+	struct stat st;
+	int error;
+
+	code->no_elf = !code->inode;
+	if (code->no_elf)
+		return NULL;
+	snprintf(path, sizeof(path), "/proc/%s/map_files/%" PRIx64 "-%" PRIx64,
+		 process->pid, code->start, code->end);
+	if (!stat(path, &st)) {
+		code->no_elf = !S_ISREG(st.st_mode);
+		return code->no_elf ? NULL : file_open(file, path);
+	}
+	error = errno;
+	if (open_by_any_name(process, code, file) || code->no_elf)
+		return NULL;
+	code->no_elf = is_memory(code->name);
+	if (code->no_elf)
+		return NULL;
+	if (error != EACCES && error != EPERM)
+		set_error(process, "its mapping is gone: the process changed or ended meanwhile");
+	else if (is_deleted(code->name))
+		needs_root(process, "deleted: only root can still read it");
+	else
+		needs_root(process, "another file has this name now, or it cannot be read");
+	return process->error;
+}
+
+void process_free(struct process *process)
+{
+	size_t i;
+
+	for (i = 0; i < process->nr; i++)
+		free(process->code[i].name);
+	free(process->code);
+	*process = (struct process){};
 }

@@ -1,12 +1,51 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Lists the files that a process has mapped as code. */
+/* The code of a process: the files, and the memory without a file. */
 #ifndef SFRAMECTL_PROCESS_H
 #define SFRAMECTL_PROCESS_H
 
-/* @path opens the file in this process; @name is its name in the other process. */
-typedef void (*process_file_fn)(void *arg, const char *path, const char *name);
+#include "file.h"
 
-const char *process_each_code_file(const char *pid, process_file_fn fn,
-				   void *arg);
+/**
+ * struct code - executable mappings of one file, or of one kind of memory
+ * @start: address of the first mapping
+ * @end: the first address after it
+ * @bytes: number of bytes of all its mappings
+ * @major: device of the file, as the kernel reports it in maps
+ * @minor: likewise
+ * @inode: inode of the file; 0: there is no file
+ * @name: name in the process; of memory, what the kernel calls it
+ * @no_elf: memory without a file, or a file that is no ELF file
+ */
+struct code {
+	u64		start;
+	u64		end;
+	u64		bytes;
+	unsigned int	major;
+	unsigned int	minor;
+	u64		inode;
+	char		*name;
+	bool		no_elf;
+};
+
+/**
+ * struct process - the code of a process
+ * @pid: the PID, as digits
+ * @readable: its mappings could be read
+ * @error: the last error
+ * @code: each file and each kind of memory once, by address
+ * @nr: number of entries in @code
+ */
+struct process {
+	const char	*pid;
+	bool		readable;
+	char		error[160];
+	struct code	*code;
+	size_t		nr;
+};
+
+bool process_read(struct process *process, const char *pid);
+const char *process_open(struct process *process, struct code *code,
+			 struct file *file);
+void process_free(struct process *process);
 
 #endif /* SFRAMECTL_PROCESS_H */

@@ -22,7 +22,7 @@ void ranges_add(struct ranges *ranges, u64 start, u64 size)
 			exit(1);
 		}
 	}
-	ranges->all[ranges->nr++] = (struct range){ start, end };
+	ranges->all[ranges->nr++] = (struct range){ .start = start, .end = end };
 }
 
 static int compare(const void *a, const void *b)
@@ -40,6 +40,7 @@ void ranges_merge(struct ranges *ranges)
 	if (!ranges->nr)
 		return;
 	qsort(all, ranges->nr, sizeof(*all), compare);
+	all[0].before = 0;
 	for (i = 1; i < ranges->nr; i++) {
 		if (all[i].start > all[last].end)
 			all[++last] = all[i];
@@ -47,6 +48,8 @@ void ranges_merge(struct ranges *ranges)
 			all[last].end = all[i].end;
 	}
 	ranges->nr = last + 1;
+	for (i = 1; i <= last; i++)
+		all[i].before = all[i - 1].before + all[i - 1].end - all[i - 1].start;
 }
 
 u64 ranges_bytes(const struct ranges *merged)
@@ -79,6 +82,35 @@ u64 ranges_common_bytes(const struct ranges *merged1,
 			k++;
 	}
 	return bytes;
+}
+
+/* Return: number of bytes in @merged below @addr. */
+static u64 bytes_below(const struct ranges *merged, u64 addr)
+{
+	const struct range *range = merged->all;
+	size_t lo = 0, hi = merged->nr, mid;
+
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		if (range[mid].start < addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo)
+		return 0;
+	range += lo - 1;
+	return range->before + (addr < range->end ? addr : range->end) - range->start;
+}
+
+/* Return: number of bytes from @start, at most @size, that are in @merged. */
+u64 ranges_bytes_within(const struct ranges *merged, u64 start, u64 size)
+{
+	u64 end;
+
+	if (__builtin_add_overflow(start, size, &end))
+		end = UINT64_MAX;
+	return bytes_below(merged, end) - bytes_below(merged, start);
 }
 
 void ranges_free(struct ranges *ranges)

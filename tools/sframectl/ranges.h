@@ -8,6 +8,7 @@
 struct range {
 	u64 start;
 	u64 end;		/* the first address after the range */
+	u64 before;		/* bytes in the ranges before, after the merge */
 };
 
 /* Ranges are in the order of ranges_add(); after the merge they ascend and are disjoint. */
@@ -22,6 +23,7 @@ void ranges_merge(struct ranges *ranges);
 u64 ranges_bytes(const struct ranges *merged);
 u64 ranges_common_bytes(const struct ranges *merged1,
 			const struct ranges *merged2);
+u64 ranges_bytes_within(const struct ranges *merged, u64 start, u64 size);
 void ranges_free(struct ranges *ranges);
 
 #endif /* SFRAMECTL_RANGES_H */

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Tests of `sframectl check -v` and `check --require`, with objects that gcc makes here."""
+
+import json
+import subprocess
+
+WITH = "int with_data(int x) { return x + 1; }\n"
+# The middle of half() has data of its own; alias and plain are one function with two names.
+WITHOUT = """
+int plain(int x) { return x + 2; }
+int alias(int x) __attribute__((alias("plain")));
+int second(int x) { return x + 3; }
+"""
+HALF = """
+	.text
+	.globl	half
+	.type	half, @function
+half:
+	.cfi_startproc
+	ret
+	.cfi_endproc
+	nop
+	nop
+	nop
+	.size	half, 4
+	.section .note.GNU-stack,"",@progbits
+"""
+
+
+def gcc(*args, text=None):
+    subprocess.run(["gcc", "-O1", "-fPIC", *args], input=text, text=True, check=True)
+
+
+def objects(tmp):
+    """Makes with.o, without.o, half.o, and libraries and a data file of them."""
+    for name, text, kind, flag in (("with", WITH, "c", "-Wa,--gsframe"), ("without", WITHOUT, "c", "-O1"),
+                                   ("half", HALF, "assembler", "-Wa,--gsframe"),
+                                   ("data", "int data = 1;\n", "c", "-Wa,--gsframe")):
+        gcc(flag, "-c", "-x", kind, "-", "-o", tmp / f"{name}.o", text=text)
+    mixed = [tmp / f"{name}.o" for name in ("with", "without", "half")]
+    gcc("-nostdlib", "-shared", *mixed, "-o", tmp / "mixed.so")
+    gcc("-nostdlib", "-shared", "-s", *mixed, "-o", tmp / "stripped.so")
+    gcc("-nostdlib", "-shared", tmp / "with.o", "-o", tmp / "with.so")
+    gcc("-nostdlib", "-shared", tmp / "without.o", "-o", tmp / "without.so")
+
+
+def symbols(path):
+    """Returns the functions that nm lists, from name to (address, size)."""
+    ran = subprocess.run(["nm", "-D", "-S", path], capture_output=True, text=True, check=True)
+    words = [line.split() for line in ran.stdout.splitlines()]
+    return {line[3]: (int(line[0], 16), int(line[1], 16)) for line in words if len(line) == 4}
+
+
+def verbose(cli, tmp):
+    want = symbols(tmp / "mixed.so")
+    for name in ("mixed.so", "stripped.so"):
+        ran = subprocess.run([cli.program, "check", "--json", "-v", tmp / name],
+                             capture_output=True, check=True)
+        got = {entry["name"]: entry for entry in json.loads(ran.stdout)["objects"][0]["uncovered"]}
+        errors = [] if {*got} in ({"plain", "second", "half"}, {"alias", "second", "half"}) else [
+            f"{sorted(got)}"]
+        errors += [f"{entry}, nm has {want[key]}" for key, entry in got.items()
+                   if (entry["addr"], entry["size"]) != want[key]]
+        if not errors and (got["half"]["missing"], got["second"]["missing"]) != (3, want["second"][1]):
+            errors.append(f"{got}")
+        cli.end(f"check -v --json {name}", errors)
+    addr, size = want["second"]
+    cli("check -v", "check", "-v", tmp / "mixed.so",
+        out=rf"^ *not covered: 0x{addr:x}, {size} bytes: second$")
+    cli("check -v half", "check", "--verbose", tmp / "mixed.so",
+        out=rf"^ *not covered: 0x{want['half'][0]:x}, 3 of 4 bytes: half$")
+    cli("check without -v", "check", tmp / "mixed.so", out=r"\A(?!(.|\n)*not covered)")
+    cli("check -v without data", "check", "-v", tmp / "without.so",
+        out=r"\A(?!(.|\n)*bytes: )(.|\n)*not covered: all of its functions")
+
+
+def require(cli, tmp):
+    for name, lacking in (("with.o", None), ("with.so", None), ("mixed.so", None), ("data.o", None),
+                          ("without.o", "no SFrame data; build it with -Wa,--gsframe"),
+                          ("without.so", "no SFrame data; build it with -Wa,--gsframe")):
+        status, err = (1, f"{name}: {lacking}") if lacking else (0, None)
+        cli(f"check --require {name}", "check", "--require", tmp / name, status=status, err=err)
+        cli(f"check --require --json {name}", "check", "--require", "--json", tmp / name,
+            status=status, err=err, as_json=lambda value, lacking=lacking:
+            value["objects"][0].get("lacks") == lacking)
+        cli(f"check {name}", "check", tmp / name)
+    cli("check --require several", "check", "--require", tmp / "with.o", tmp / "without.o",
+        tmp / "with.so", status=1, err="without.o: no SFrame data", out="^2 of 3 objects")
+
+    # As lld links it: the section is there, and nothing leads to it.
+    data = bytearray((tmp / "with.so").read_bytes())
+    data[data.index(bytes.fromhex("54 e5 74 64 04"))] = 0x50
+    (tmp / "no-segment.so").write_bytes(data)
+    cli("check --require without segment", "check", "--require", tmp / "no-segment.so", status=1,
+        err="no-segment.so: no PT_GNU_SFRAME")
+
+
+def tests(cli, tmp):
+    place = tmp / "uncovered"
+    place.mkdir()
+    objects(place)
+    verbose(cli, place)
+    require(cli, place)
