@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""perf-wrapper-terminal.py - record in a terminal: Ctrl-Z, fg and Ctrl-C reach the wrapper and perf, as if it were one"""
+import os
+import select
+import sys
+import time
+
+seen = b""
+
+
+def expect(text, seconds=15):
+    """Read the terminal until TEXT has appeared in it."""
+    global seen
+    end = time.monotonic() + seconds
+    while text not in seen:
+        left = end - time.monotonic()
+        if left <= 0 or not select.select([terminal], [], [], left)[0]:
+            sys.exit(f"no {text!r} in {seen!r}")
+        seen += os.read(terminal, 4096)
+    seen = seen[seen.index(text) + len(text):]
+
+
+def type_in(text):
+    os.write(terminal, text)
+
+
+pid, terminal = os.forkpty()
+if not pid:
+    os.execvp("bash", ["bash", "--norc", "--noprofile", "-i"])
+type_in(b"PS1='ready''> '; stty -echo\n")
+expect(b"ready> ")
+settings = os.popen(f"stty -g </proc/{pid}/fd/0").read()
+type_in(b"perf record --call-graph=sframe x\n")
+expect(b"started")
+type_in(b"\x1a")
+expect(b"Stopped")
+expect(b"ready> ")
+type_in(b"fg\n")
+expect(b"perf record")
+# perf has continued, or it would not see this.
+type_in(b"\x03")
+expect(b"interrupted")
+expect(b"ready> ")
+if b"interrupted" in seen:
+    sys.exit("interrupted twice")
+type_in(b"echo status=$?\n")
+expect(b"status=7")
+if settings != os.popen(f"stty -g </proc/{pid}/fd/0").read():
+    sys.exit("the terminal's settings have changed")
+type_in(b"exit\n")
