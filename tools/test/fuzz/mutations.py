@@ -217,9 +217,21 @@ def dig_hole(rng, mutant):
             mutant.set(record[size], mutant.hole)
 
 
+def many_sections(rng, mutant):
+    """Makes a table of sections that reaches into a hole. Section 0 has their number."""
+    layout = mutant.layout()
+    if "section" in layout.records:
+        mutant.set(layout.records["file header"][0]["shnum"], 0)
+        mutant.set(layout.records["section"][0]["size"],
+                   rng.choice((100, 1 << 12, 1 << 14, 1 << 16, 1 << 16, 1 << 20,
+                               1 << 32, 1 << 63)))
+        mutant.hole = 1 << 40
+
+
 FILE_MUTATIONS = (set_field, set_field, set_field, copy_field, turn_field, set_ident,
                   translate, set_names, set_rows, overlap, move_sframe, swap_sections,
-                  cut, extend, set_bytes, turn_bits, delete_bytes, copy_bytes, dig_hole)
+                  cut, extend, set_bytes, turn_bits, delete_bytes, copy_bytes, dig_hole,
+                  many_sections)
 
 
 # ---- counter files -----------------------------------------------------------------
