@@ -148,7 +148,8 @@ int sfu_stats_summary(char *buf)
 		else
 			first += sum(firsts[stop]);
 	}
-	return sysfs_emit(buf, "walks %lu\nwhole %lu\nfirst %lu\nsframe %lu\nfp %lu\ndeclined %lu\n",
+	return sysfs_emit(buf, "walks %lu\nwhole %lu\nfirst %lu\n"
+			  "sframe %lu\nfp %lu\ndeclined %lu\n",
 			  sum(walks), whole, first, sum(frames[SFU_METHOD_SFRAME]),
 			  sum(frames[SFU_METHOD_FP]), sum(declined[SFU_DECLINE_NOSECTION]));
 }

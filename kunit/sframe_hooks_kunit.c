@@ -39,9 +39,8 @@
 #define BY_SFRAME	"10 100 200"
 #define BY_FP		"10 500 600"
 
-/* What a walk counts that finds BY_SFRAME, and one that ends in the sampled frame. */
+/* What a walk counts that finds BY_SFRAME. */
 #define WHOLE		"walks stop.complete depth.complete=3 frames.sframe=2"
-#define FIRST(reason)	"walks stop." reason " first." reason " depth." reason
 
 /**
  * struct hooks_scene - the fixture of the hooks' tests
@@ -426,7 +425,8 @@ struct full_case {
 };
 
 static const struct full_case full_cases[] = {
-	{ "0", 0, 0, false, "", FIRST("full"), "10 to 10, 1 frames, full;" },
+	{ "0", 0, 0, false, "",
+	  "walks stop.full first.full depth.full", "10 to 10, 1 frames, full;" },
 	{ "1", 1, 0, false, "10", "walks stop.full depth.full=2 frames.sframe",
 	  "10 to 100, 2 frames, full;" },
 	{ "2", 2, 0, false, "10 100", "walks stop.full depth.full=3 frames.sframe=2",
@@ -437,9 +437,9 @@ static const struct full_case full_cases[] = {
 	  "walks stop.full depth.full=3 frames.sframe=2", "10 to 200, 3 frames, full;" },
 	{ "6, of which 3 are taken", 6, 3, false, BY_SFRAME,
 	  WHOLE, "10 to 200, 3 frames, complete;" },
-	{ "6, of which all are taken", 6, 6, false, "", FIRST("full"),
+	{ "6, of which all are taken", 6, 6, false, "", "walks stop.full first.full depth.full",
 	  "10 to 10, 1 frames, full;" },
-	{ "no room for contexts", 6, 0, true, "", FIRST("full"),
+	{ "no room for contexts", 6, 0, true, "", "walks stop.full first.full depth.full",
 	  "10 to 10, 1 frames, full;" },
 };
 
@@ -527,19 +527,25 @@ struct stop_case {
 /* Addresses are hexadecimal; a page has 0x1000 bytes. The action runs after a scan. */
 static const struct stop_case stop_cases[] = {
 	{ "complete", nothing, BY_SFRAME, WHOLE, "10 to 200, 3 frames, complete;" },
-	{ "stack-fault", lose_stack, "10", FIRST("stack-fault"),
+	{ "stack-fault", lose_stack, "10",
+	  "walks stop.stack-fault first.stack-fault depth.stack-fault",
 	  "10 to 10, 1 frames, stack-fault;" },
-	{ "nodata", enter_plain_code, "10000", FIRST("nodata"),
+	{ "nodata", enter_plain_code, "10000", "walks stop.nodata first.nodata depth.nodata",
 	  "10000 to 10000, 1 frames, nodata;" },
-	{ "unscanned", enter_no_code, "1d000", FIRST("unscanned") " scan.requests",
+	{ "unscanned", enter_no_code, "1d000",
+	  "walks stop.unscanned first.unscanned depth.unscanned scan.requests",
 	  "1d000 to 1d000, 1 frames, unscanned;" },
-	{ "bad-ra", return_to_no_code, "10", FIRST("bad-ra") " scan.requests",
+	{ "bad-ra", return_to_no_code, "10",
+	  "walks stop.bad-ra first.bad-ra depth.bad-ra scan.requests",
 	  "10 to 10, 1 frames, bad-ra;" },
-	{ "section-fault", drop_section, "10", FIRST("section-fault") " scan.requests",
+	{ "section-fault", drop_section, "10",
+	  "walks stop.section-fault first.section-fault depth.section-fault scan.requests",
 	  "10 to 10, 1 frames, section-fault;" },
-	{ "bad-section", spoil_section, "10", FIRST("bad-section") " defect.fre-off section.bad",
+	{ "bad-section", spoil_section, "10",
+	  "walks stop.bad-section first.bad-section depth.bad-section defect.fre-off section.bad",
 	  "10 to 10, 1 frames, bad-section;" },
-	{ "exec", begin_exec, "10", FIRST("exec"), "10 to 10, 1 frames, exec;" },
+	{ "exec", begin_exec, "10",
+	  "walks stop.exec first.exec depth.exec", "10 to 10, 1 frames, exec;" },
 };
 
 NAMED_CASES(stop);
@@ -574,7 +580,7 @@ static void sample_first(struct kunit *test)
 {
 	struct hooks_scene *scene = test->priv;
 
-	sample(test, "10", FIRST("unscanned") " scan.requests");
+	sample(test, "10", "walks stop.unscanned first.unscanned depth.unscanned scan.requests");
 	KUNIT_EXPECT_TRUE(test, comes_true(is_scanned));
 	counters_read(&scene->since);
 	sample(test, BY_SFRAME, WHOLE);
@@ -594,8 +600,9 @@ static void sample_after_bad_section(struct kunit *test)
 {
 	scan_now(test);
 	spoil_section(test);
-	sample(test, "10", FIRST("bad-section") " defect.fre-off section.bad");
-	sample(test, "10", FIRST("nodata"));
+	sample(test, "10",
+	       "walks stop.bad-section first.bad-section depth.bad-section defect.fre-off section.bad");
+	sample(test, "10", "walks stop.nodata first.nodata depth.nodata");
 }
 
 /* ---- the parameter `summary` ---- */
@@ -613,16 +620,14 @@ static void read_summary(struct kunit *test, struct summary *summary)
 	const struct kernel_param *param = find_parameter("sframe_unwind.summary");
 	char *text = kunit_kzalloc(test, PAGE_SIZE, GFP_KERNEL), *line, *rest = text;
 	unsigned int i;
-	char name[16];
 
 	KUNIT_ASSERT_NOT_NULL(test, param);
 	KUNIT_ASSERT_NOT_NULL(test, text);
 	KUNIT_EXPECT_EQ(test, param->ops->get(text, param), strlen(text));
 	for (i = 0; i < ARRAY_SIZE(summary_names); i++) {
 		line = strsep(&rest, "\n");
-		KUNIT_EXPECT_EQ(test, 2, sscanf(line ?: "", "%15s %lu", name,
-						&summary->values[i]));
-		KUNIT_EXPECT_STREQ(test, name, summary_names[i]);
+		KUNIT_EXPECT_STREQ(test, strsep(&line, " "), summary_names[i]);
+		KUNIT_EXPECT_EQ(test, 0, kstrtoul(line ?: "", 10, &summary->values[i]));
 	}
 	KUNIT_EXPECT_STREQ(test, rest, "");
 	kunit_kfree(test, text);
@@ -734,7 +739,8 @@ struct max_case {
 
 static const struct max_case max_cases[] = {
 	{ "0", 0, -EINVAL, "", "", "" },
-	{ "1", 1, 0, "10", "walks stop.full depth.full=2 frames.sframe", "10 to 100, 2 frames, full;" },
+	{ "1", 1, 0, "10",
+	  "walks stop.full depth.full=2 frames.sframe", "10 to 100, 2 frames, full;" },
 	{ "2", 2, 0, "10 100", "walks stop.full depth.full=3 frames.sframe=2",
 	  "10 to 200, 3 frames, full;" },
 	{ "3", 3, 0, BY_SFRAME, WHOLE, "10 to 200, 3 frames, complete;" },
@@ -756,17 +762,21 @@ static void defer_max_entries(struct kunit *test)
 /* A deferred walk scans and faults pages in at once, but only one time. */
 static const struct stop_case deferred_cases[] = {
 	{ "complete", nothing, BY_SFRAME, WHOLE, "10 to 200, 3 frames, complete;" },
-	{ "stack-fault", lose_stack, "10", FIRST("stack-fault"),
+	{ "stack-fault", lose_stack, "10",
+	  "walks stop.stack-fault first.stack-fault depth.stack-fault",
 	  "10 to 10, 1 frames, stack-fault;" },
-	{ "nodata", enter_plain_code, "10000", FIRST("nodata"),
+	{ "nodata", enter_plain_code, "10000", "walks stop.nodata first.nodata depth.nodata",
 	  "10000 to 10000, 1 frames, nodata;" },
-	{ "unscanned", enter_no_code, "1d000", FIRST("unscanned") " scan.runs",
+	{ "unscanned", enter_no_code, "1d000",
+	  "walks stop.unscanned first.unscanned depth.unscanned scan.runs",
 	  "1d000 to 1d000, 1 frames, unscanned;" },
-	{ "bad-ra", return_to_no_code, "10", FIRST("bad-ra") " scan.runs",
+	{ "bad-ra", return_to_no_code, "10",
+	  "walks stop.bad-ra first.bad-ra depth.bad-ra scan.runs",
 	  "10 to 10, 1 frames, bad-ra;" },
 	{ "section not present", drop_section, BY_SFRAME,
 	  WHOLE, "10 to 200, 3 frames, complete;" },
-	{ "bad-section", spoil_section, "10", FIRST("bad-section") " defect.fre-off section.bad",
+	{ "bad-section", spoil_section, "10",
+	  "walks stop.bad-section first.bad-section depth.bad-section defect.fre-off section.bad",
 	  "10 to 10, 1 frames, bad-section;" },
 };
 
