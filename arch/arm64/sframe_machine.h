@@ -171,12 +171,13 @@ static inline bool sfu_finds_x1(u32 insn)
 /*
  * At most two instructions that find x1; str x0, [x1, #1024 to #2040], which is in the
  * descriptor of the thread; and three times bl. In static programs the first call depends
- * on adrp xN; ldr xN; cbz xN.
+ * on adrp xN; ldr xN; cbz xN, and is a nop if nothing defines the function.
  */
 #define SFU_ARCH_EXIT_BYTES	36
 
 static inline bool sfu_arch_exits_thread(const u8 *code)
 {
+	bool is_weak = false;
 	unsigned int i = 0;
 
 	while (i < 8 && sfu_finds_x1(get_unaligned_le32(code + i)))
@@ -184,9 +185,12 @@ static inline bool sfu_arch_exits_thread(const u8 *code)
 	if ((get_unaligned_le32(code + i) & 0xfffe03ff) != 0xf9020020)
 		return false;
 	i += 4;
-	if ((get_unaligned_le32(code + i + 8) & 0xffffffe0) == 0xb4000040)
+	if ((get_unaligned_le32(code + i + 8) & 0xffffffe0) == 0xb4000040) {
+		is_weak = true;
 		i += 12;
-	return sfu_is_bl(get_unaligned_le32(code + i)) &&
+	}
+	return (sfu_is_bl(get_unaligned_le32(code + i)) ||
+		(is_weak && get_unaligned_le32(code + i) == 0xd503201f)) &&
 	       sfu_is_bl(get_unaligned_le32(code + i + 4)) &&
 	       sfu_is_bl(get_unaligned_le32(code + i + 8));
 }
