@@ -103,7 +103,8 @@ stop_sampling() {
 snapshot_summary() { cp "$parameters/summary" "$scratch/summary.before"; }
 
 grown_summary() {
-	awk 'NR == FNR { before[$1] = $2; next } { print $1, $2 - before[$1] }' "$scratch/summary.before" "$parameters/summary"
+	awk 'NR == FNR { before[$1] = $2; next } { print $1, $2 - before[$1] }' \
+		"$scratch/summary.before" "$parameters/summary"
 }
 
 # most_are NAME: 99 of 100 walks since the snapshots are NAME, by `summary` or, as stop.NAME, by the counters
@@ -112,12 +113,16 @@ most_are() {
 		END { exit !(by["walks"] >= 500 && by[name] >= 0.99 * by["walks"]) }'
 }
 
-none_is_whole() { grown_summary | awk '{ by[$1] = $2 } END { exit !(by["walks"] >= 500 && by["whole"] <= 0.01 * by["walks"]) }'; }
+none_is_whole() {
+	grown_summary | awk '{ by[$1] = $2 }
+		END { exit !(by["walks"] >= 500 && by["whole"] <= 0.01 * by["walks"]) }'
+}
 
 starts() {	# starts WAY PROGRAM MODE
 	snapshot
 	snapshot_summary
-	check "$1 $2 $3: record" perf record -q -B -e cpu-clock -F 3989 --call-graph="sframe,$1" -o "$scratch/data" "./$2" "$3" 1
+	check "$1 $2 $3: record" perf record -q -B -e cpu-clock -F 3989 --call-graph="sframe,$1" \
+		-o "$scratch/data" "./$2" "$3" 1
 	echo "     $2 $3: $(grown_summary | tr '\n' ';'); $(grown '^(stop|first|depth)' | tr '\n' ';')"
 }
 
@@ -125,7 +130,7 @@ starts() {	# starts WAY PROGRAM MODE
 all_starts() {	# all_starts WAY
 	local program mode
 	for program in starts starts-static; do
-		for mode in main threads; do
+		for mode in program threads; do
 			starts "$1" "$program" "$mode"
 			check "$1 $program $mode: whole, by the summary" most_are whole
 			check "$1 $program $mode: they end at the code that starts it" most_are stop.start
@@ -328,6 +333,7 @@ cycles() {	# cycles COUNT
 	echo "     $1 cycles in $((SECONDS - started)) s, $walked of them with walks; kernel memory $before kB, then $after kB"
 	check "$1 cycles of modprobe and rmmod under load" test "$failed" = 0
 	check "half of the cycles saw walks" test "$walked" -ge $(($1 / 2))
+	check 'the kernel log says that it was unloaded in the middle of a recording' says_unloaded
 	# Other users of kernel memory vary. A map has about 4 kB: one leaked map per cycle exceeds the limit.
 	check "memory is given back (within 512 kB + 2 kB a cycle)" test $((after - before)) -le $((512 + 2 * $1))
 	check 'module is gone' test ! -e /sys/module/sframe_unwind

@@ -5,7 +5,7 @@
  * Only this program has SFrame data. So its stacks end at the code of libc that calls
  * it: the code that starts the program, or a thread, or qsort().
  *
- * starts main|threads|callback SECONDS
+ * starts program|threads|callback SECONDS
  */
 #include <pthread.h>
 #include <signal.h>
@@ -66,7 +66,7 @@ int main(int argc, char **argv)
 	int numbers[] = { 2, 1 };
 
 	if (argc != 3) {
-		fprintf(stderr, "usage: starts main|threads|callback SECONDS\n");
+		fprintf(stderr, "usage: starts program|threads|callback SECONDS\n");
 		return 2;
 	}
 	signal(SIGALRM, on_alarm);
