@@ -110,7 +110,7 @@ class Layout:
             self.strings.append((at, size))
 
     def add_carriers(self, at):
-        """The headers of SFrame data are a kind of their own, and its relocations: few others are read."""
+        """The headers of SFrame data, and its relocations, are kinds of their own: few others are read."""
         for kind in ("section", "segment"):
             for index, record in enumerate(self.records.get(kind, ())):
                 if self.get(record["offset"]) != at:

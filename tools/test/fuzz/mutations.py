@@ -130,6 +130,15 @@ def set_rows(rng, mutant):
                                                             rng.getrandbits(8)))
 
 
+def set_relocation(rng, mutant):
+    """A relocation of the SFrame data, which makes a reader write to its copy of the data."""
+    layout = mutant.layout()
+    if relocations := layout.records.get("sframe relocation"):
+        field = rng.choice(list(rng.choice(relocations).values()))
+        mutant.set(field, boundary(rng, layout.get(field), 8 * field.width,
+                                   mutant.size()))
+
+
 # ---- sections ----------------------------------------------------------------------
 
 def overlap(rng, mutant):
@@ -229,9 +238,9 @@ def many_sections(rng, mutant):
 
 
 FILE_MUTATIONS = (set_field, set_field, set_field, copy_field, turn_field, set_ident,
-                  translate, set_names, set_rows, overlap, move_sframe, swap_sections,
-                  cut, extend, set_bytes, turn_bits, delete_bytes, copy_bytes, dig_hole,
-                  many_sections)
+                  translate, set_names, set_rows, set_relocation, overlap, move_sframe,
+                  swap_sections, many_sections, cut, extend, set_bytes, turn_bits,
+                  delete_bytes, copy_bytes, dig_hole)
 
 
 # ---- counter files -----------------------------------------------------------------
