@@ -7,6 +7,8 @@
  */
 #include "elf.h"
 
+static const char too_many[] = "has more headers than any program; it is damaged";
+
 /* Return: true if the file begins as an ELF file does. */
 bool elf_magic(const struct file *file)
 {
@@ -33,18 +35,59 @@ static const char *check_ident(const struct elf *elf)
 	return NULL;
 }
 
-/* libelf has not read the tables yet: it does so when the first header is asked for. */
-static const char *check_numbers(const struct elf *elf)
+/* The ELF header has no room for a large number of sections: section 0 has it then. */
+static u64 number_in_section_0(const struct elf *elf, Elf *handle, u64 off)
+{
+	union {
+		Elf32_Shdr narrow;
+		Elf64_Shdr wide;
+	} shdr;
+	u8 raw[sizeof(shdr)];
+	Elf_Data from = { .d_buf = raw, .d_type = ELF_T_SHDR, .d_version = EV_CURRENT };
+	Elf_Data to = { .d_buf = &shdr, .d_size = sizeof(shdr), .d_version = EV_CURRENT };
+
+	from.d_size = gelf_fsize(handle, ELF_T_SHDR, 1, EV_CURRENT);
+	if (file_read(&elf->file, off, raw, from.d_size) ||
+	    !gelf_xlatetom(handle, &to, &from, elf->ident[EI_DATA]))
+		return 0;
+	return gelf_getclass(handle) == ELFCLASS64 ? shdr.wide.sh_size :
+						     shdr.narrow.sh_size;
+}
+
+/*
+ * libelf allocates 200 bytes for each section as soon as it opens the file. So it reads
+ * a copy of the ELF header first, which has no sections.
+ */
+static const char *check_nr_sections(const struct elf *elf)
+{
+	u8 header[sizeof(Elf64_Ehdr)];
+	u64 len = min_t(u64, sizeof(header), elf->file.size);
+	const char *error = file_read(&elf->file, 0, header, len);
+	GElf_Ehdr ehdr;
+	Elf *handle;
+	u64 nr;
+
+	if (error)
+		return error;
+	handle = elf_memory((char *)header, len);
+	if (!handle || !gelf_getehdr(handle, &ehdr)) {
+		elf_end(handle);
+		return elf_errmsg(-1);
+	}
+	nr = ehdr.e_shnum || !ehdr.e_shoff ? ehdr.e_shnum :
+		number_in_section_0(elf, handle, ehdr.e_shoff);
+	elf_end(handle);
+	return nr > ELF_MAX_HEADERS ? too_many : NULL;
+}
+
+/* libelf has not read the program headers yet: it does so when the first is asked for. */
+static const char *check_nr_segments(const struct elf *elf)
 {
 	size_t nr;
 
-	if (elf_getshdrnum(elf->handle, &nr))
+	if (elf_getphdrnum(elf->handle, &nr))
 		return elf_errmsg(-1);
-	if (nr <= ELF_MAX_HEADERS && elf_getphdrnum(elf->handle, &nr))
-		return elf_errmsg(-1);
-	if (nr > ELF_MAX_HEADERS)
-		return "has more headers than any program; it is damaged";
-	return NULL;
+	return nr > ELF_MAX_HEADERS ? too_many : NULL;
 }
 
 static u64 find_names(const struct elf *elf)
@@ -86,6 +129,9 @@ const char *elf_init(struct elf *elf, const struct file *file)
 		return error;
 	if (elf_version(EV_CURRENT) == EV_NONE)
 		return elf_errmsg(-1);
+	error = check_nr_sections(elf);
+	if (error)
+		return error;
 	elf->handle = open_handle(file);
 	if (!elf->handle || !gelf_getehdr(elf->handle, &ehdr))
 		return elf_errmsg(-1);
@@ -93,7 +139,7 @@ const char *elf_init(struct elf *elf, const struct file *file)
 		       (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
 	elf->type = ehdr.e_type;
 	elf->machine = ehdr.e_machine;
-	error = check_numbers(elf);
+	error = check_nr_segments(elf);
 	if (!error)
 		elf->names = find_names(elf);
 	return error;
