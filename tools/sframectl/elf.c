@@ -103,7 +103,7 @@ static u64 find_names(const struct elf *elf)
 
 static Elf *open_handle(const struct file *file)
 {
-	if (file->fd >= 0)
+	if (file->is_open)
 		return elf_begin(file->fd, ELF_C_READ, NULL);
 	/* libelf does not write to the buffer as long as the file is only read. */
 	return elf_memory((char *)file->bytes, file->size);

@@ -24,6 +24,18 @@ static void look_at_defect(void *arg, const struct scan_place *place,
 	*all_named &= defect != SFRAME_DEFECT_NONE;
 }
 
+/* Without this, a reader that finds nothing would pass all other tests. */
+static bool read_undamaged(const u8 *bytes, u64 size)
+{
+	struct file file = file_of_bytes(bytes, size);
+	struct object obj;
+	bool found;
+
+	found = !object_init(&obj, &file) && obj.place && obj.size;
+	object_close(&obj);
+	return found;
+}
+
 /* Return: true if all checks hold. */
 static bool read_damaged(const u8 *bytes, u64 size)
 {
@@ -89,6 +101,7 @@ static void test(const char *path)
 	}
 	size = fread(bytes, 1, sizeof(bytes), file);
 	fclose(file);
+	printf("%s - undamaged %s\n", read_undamaged(bytes, size) ? "ok" : "not ok", path);
 	printf("%s - truncated %s\n", truncated(bytes, size) ? "ok" : "not ok", path);
 	printf("%s - flipped %s\n", flipped(bytes, size) ? "ok" : "not ok", path);
 	printf("%s - overwritten %s\n",
@@ -104,6 +117,6 @@ int main(int argc, char **argv)
 
 	for (i = 1; i < argc; i++)
 		test(argv[i]);
-	printf("1..%d\n", nr + 3 * (argc - 1));
+	printf("1..%d\n", nr + 4 * (argc - 1));
 	return 0;
 }
