@@ -78,7 +78,7 @@ char *output_of(char *const argv[])
 	int ends[2];
 	pid_t pid;
 
-	if (pipe2(ends, O_CLOEXEC))
+	if (pipe(ends))
 		die(1, "cannot create a pipe: %s", strerror(errno));
 	pid = fork();
 	if (pid < 0)

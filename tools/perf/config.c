@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "wrapper.h"
 
@@ -53,8 +54,13 @@ static bool sets_sframe(char *config)
 
 static void explain_file(const char *path)
 {
-	char *config = read_file(path);
+	struct stat file;
+	char *config;
 
+	/* What is read from a pipe would be missing for perf. */
+	if (stat(path, &file) || !S_ISREG(file.st_mode))
+		return;
+	config = read_file(path);
 	if (config && sets_sframe(config))
 		say("%s: perf itself reads call-graph.record-mode there, and has no sframe. Write\n"
 		    "    record-mode = fp\n"

@@ -115,7 +115,8 @@ static char *in_path(const char *program)
 		char *candidate;
 
 		end = strchrnul(path, ':');
-		candidate = text("%.*s/%s", (int)(end - path), path, program);
+		candidate = text("%.*s/%s", end > path ? (int)(end - path) : 1, end > path ? path : ".",
+				 program);
 		if (!stat(candidate, &file) && S_ISREG(file.st_mode) && !access(candidate, X_OK))
 			return candidate;
 		free(candidate);
