@@ -486,7 +486,7 @@ static void note_code_without_elf(const struct process *process)
 		if (!code->no_elf)
 			continue;
 		if (first)
-			printf("        note: process %s has code in no ELF file, so without SFrame data:\n",
+			printf("        note: process %s has code in no ELF file, without data:\n",
 			       process->pid);
 		first = false;
 		printf("%22" PRIu64 " bytes  ", code->bytes);
