@@ -280,9 +280,12 @@ static bool lists_uncovered(const struct check *check)
 static void print_function(const struct function *func, const char *name)
 {
 	printf("        not covered: 0x%" PRIx64 ", ", func->addr);
-	if (func->missing != func->size)
+	if (func->size && func->missing != func->size)
 		printf("%" PRIu64 " of ", func->missing);
-	printf("%" PRIu64 " bytes: ", func->size);
+	if (func->size)
+		printf("%" PRIu64 " bytes: ", func->size);
+	else
+		printf("size unknown: ");
 	name_print(stdout, name);
 	putchar('\n');
 }

@@ -52,7 +52,7 @@ static void add_if_uncovered(struct functions *functions, const struct elf_symbo
 	u64 size = sym->size ? sym->size : 1;
 	struct function func = {
 		.addr = sym->value,
-		.size = size,
+		.size = sym->size,
 		.missing = size - ranges_bytes_within(covered, sym->value, size),
 		.name = sym->name,
 	};

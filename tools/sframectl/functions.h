@@ -12,8 +12,8 @@
 /**
  * struct function - a function
  * @addr: its address
- * @size: its bytes
- * @missing: how many of them are not covered
+ * @size: its bytes; 0 if its author did not say
+ * @missing: how many of them are not covered; 1 if @size is 0
  * @name: the place of its name in the table of names
  */
 struct function {

@@ -23,6 +23,10 @@ half:
 	nop
 	nop
 	.size	half, 4
+	.globl	sizeless
+	.type	sizeless, @function
+sizeless:
+	ret
 	.section .note.GNU-stack,"",@progbits
 """
 
@@ -57,10 +61,11 @@ def verbose(cli, tmp):
         ran = subprocess.run([cli.program, "check", "--json", "-v", tmp / name],
                              capture_output=True, check=True)
         got = {entry["name"]: entry for entry in json.loads(ran.stdout)["objects"][0]["uncovered"]}
-        errors = [] if {*got} in ({"plain", "second", "half"}, {"alias", "second", "half"}) else [
+        errors = [] if {*got} in ({"plain", "second", "half", "sizeless"},
+                                    {"alias", "second", "half", "sizeless"}) else [
             f"{sorted(got)}"]
         errors += [f"{entry}, nm has {want[key]}" for key, entry in got.items()
-                   if (entry["addr"], entry["size"]) != want[key]]
+                   if key != "sizeless" and (entry["addr"], entry["size"]) != want[key]]
         if not errors and (got["half"]["missing"], got["second"]["missing"]) != (3, want["second"][1]):
             errors.append(f"{got}")
         cli.end(f"check -v --json {name}", errors)
@@ -69,6 +74,8 @@ def verbose(cli, tmp):
         out=rf"^ *not covered: 0x{addr:x}, {size} bytes: second$")
     cli("check -v half", "check", "--verbose", tmp / "mixed.so",
         out=rf"^ *not covered: 0x{want['half'][0]:x}, 3 of 4 bytes: half$")
+    cli("check -v without size", "check", "-v", tmp / "mixed.so",
+        out="^ *not covered: 0x[0-9a-f]+, size unknown: sizeless$")
     cli("check without -v", "check", tmp / "mixed.so", out=r"\A(?!(.|\n)*not covered)")
     cli("check -v without data", "check", "-v", tmp / "without.so",
         out=r"\A(?!(.|\n)*bytes: )(.|\n)*not covered: all of its functions")
