@@ -164,7 +164,7 @@ static const struct plt_case plt_cases[] __maybe_unused = {
 
 /*
  * From objdump of libc.so.6 and libc.a of Debian; the calls lead elsewhere. A branch may
- * also lead to the instruction after the first one that loads x1.
+ * also lead to the instruction after the first one that loads x1. One bit makes a nop a bl.
  */
 static const struct start_case start_cases[] __maybe_unused = {
 	{ "glibc 2.36 to 2.43: main", CALLS_MAIN, 4, 20,
@@ -194,7 +194,8 @@ static const struct start_case start_cases[] __maybe_unused = {
 	{ "glibc 2.41, static and linked: thread", CALLS_THREAD, 16, 56,
 	  .insns = { [3] = 0xd63f0040, 0x93407c00, 0xd14013a1, 0xf95f6421, 0xf9021420,
 		     0xf0000520, 0xf947c400, 0xb4000040, NOP, BL, BL },
-	  .any_insns = { [5] = 0xfffffc00, 0xfffffc00, 0x0001fc00, -1, -1, 0x1f, 0, ANY_BL,
+	  .any_insns = { [5] = 0xfffffc00, 0xfffffc00, 0x0001fc00, -1, -1, 0x1f,
+			 0xd503201f ^ 0x9503201f, ANY_BL,
 			 ANY_BL } },
 	{ "musl: thread", CALLS_THREAD, 4, 20,
 	  .insns = { [1] = 0xd4000001, 0xa9400281, 0xd63f0020, BL },
