@@ -112,11 +112,13 @@ static char *in_path(const char *program)
 	struct stat file;
 
 	for (; path && *path; path = *end ? end + 1 : end) {
+		const char *dir;
 		char *candidate;
 
 		end = strchrnul(path, ':');
-		candidate = text("%.*s/%s", end > path ? (int)(end - path) : 1, end > path ? path : ".",
-				 program);
+		/* An empty entry is the current directory. */
+		dir = end > path ? text_n(path, end - path) : ".";
+		candidate = text("%s/%s", dir, program);
 		if (!stat(candidate, &file) && S_ISREG(file.st_mode) && !access(candidate, X_OK))
 			return candidate;
 		free(candidate);
