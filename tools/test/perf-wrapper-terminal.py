@@ -10,7 +10,7 @@ seen = b""
 
 
 def expect(text, seconds=15):
-    """Read the terminal until TEXT has appeared in it."""
+    """Read the terminal until TEXT has appeared in it; return what comes before."""
     global seen
     end = time.monotonic() + seconds
     while text not in seen:
@@ -18,11 +18,21 @@ def expect(text, seconds=15):
         if left <= 0 or not select.select([terminal], [], [], left)[0]:
             sys.exit(f"no {text!r} in {seen!r}")
         seen += os.read(terminal, 4096)
-    seen = seen[seen.index(text) + len(text):]
+    before, _, seen = seen.partition(text)
+    return before
 
 
 def type_in(text):
     os.write(terminal, text)
+
+
+def terminal_settings():
+    """The settings while a command runs. At its prompt, the shell has others."""
+    type_in(b"echo settings=$(stty -g)=end\n")
+    expect(b"settings=")
+    settings_seen = expect(b"=end")
+    expect(b"ready> ")
+    return settings_seen
 
 
 pid, terminal = os.forkpty()
@@ -30,7 +40,7 @@ if not pid:
     os.execvp("bash", ["bash", "--norc", "--noprofile", "-i"])
 type_in(b"PS1='ready''> '; stty -echo\n")
 expect(b"ready> ")
-settings = os.popen(f"stty -g </proc/{pid}/fd/0").read()
+settings = terminal_settings()
 type_in(b"perf record --call-graph=sframe x\n")
 expect(b"started")
 type_in(b"\x1a")
@@ -46,6 +56,6 @@ if b"interrupted" in seen:
     sys.exit("interrupted twice")
 type_in(b"echo status=$?\n")
 expect(b"status=7")
-if settings != os.popen(f"stty -g </proc/{pid}/fd/0").read():
+if settings != terminal_settings():
     sys.exit("the terminal's settings have changed")
 type_in(b"exit\n")
