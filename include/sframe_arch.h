@@ -167,6 +167,17 @@ static inline unsigned long sfu_arch_thread_exit(const u8 *code, unsigned long r
 static inline bool sfu_arch_exits_thread(const u8 *code);
 
 /**
+ * sfu_arch_cxx_thread() - is this libstdc++'s code that calls a std::thread's function?
+ * @ra: the code at a return address, SFU_ARCH_START_BEFORE bytes into a buffer
+ *
+ * libc calls that code as the thread's function. Other code may look the same.
+ *
+ * Return: Bytes from the stack pointer to the return address in libc, if it may be;
+ * else 0.
+ */
+static inline unsigned int sfu_arch_cxx_thread(const u8 *ra);
+
+/**
  * sfu_arch_is_sigreturn() - is this the stub that signal handlers return to?
  * @code: SFU_ARCH_SIGRETURN_BYTES bytes
  *

@@ -6,6 +6,8 @@
 
 #define RA		0x210		/* in the code without a section */
 #define RECORD		0x400		/* in the stack: a frame record that leads nowhere */
+#define OUTER_RA	0x810		/* likewise: of the frame of libstdc++ */
+#define OUTER		0x28		/* in the stack: the place of that address */
 #define MAX_DISTANCE	768		/* from the stack pointer to the start of the stack */
 
 NAMED_CASES(start);
@@ -21,6 +23,22 @@ static void set_distance(unsigned long sp, unsigned long distance)
 	current->mm->start_stack = sp + distance;
 }
 
+/* libstdc++ is called by the first code here that calls a thread's function. */
+static void store_outer(struct kunit *test)
+{
+	const struct start_case *c = start_cases;
+
+	while (c->start != CALLS_THREAD)
+		c++;
+	store_start(test, c->code, bare(test, OUTER_RA));
+	word(test, OUTER, bare(test, OUTER_RA));
+}
+
+static bool is_thread(const struct start_case *c)
+{
+	return c->start == CALLS_THREAD || c->start == CALLS_CXX_THREAD;
+}
+
 /* c4 is called by the code of the case, at b210, whose frame is 0x10 into the stack. */
 static void start_scene(struct kunit *test, const struct start_case *c)
 {
@@ -31,7 +49,9 @@ static void start_scene(struct kunit *test, const struct start_case *c)
 	       c->start == IS_ENTRY ? 0 : stack(test, RECORD));
 	word(test, 8, bare(test, RA));
 	store_start(test, c->code, bare(test, RA));
-	set_distance(stack(test, 0x10), c->start == CALLS_THREAD ? -1UL : 256);
+	set_distance(stack(test, 0x10), is_thread(c) ? -1UL : 256);
+	if (c->start == CALLS_CXX_THREAD)
+		store_outer(test);
 }
 
 #define STARTED		"c4@0 b210@10 start"
@@ -74,11 +94,11 @@ static void start_distance(struct kunit *test)
 	start_scene(test, c);
 	for (i = 0; i < ARRAY_SIZE(distances); i++) {
 		set_distance(stack(test, 0x10), distances[i].distance);
-		expect_walk(test, distances[i].is_near || c->start == CALLS_THREAD ?
+		expect_walk(test, distances[i].is_near || is_thread(c) ?
 			    STARTED : NOT_STARTED, "%lu", distances[i].distance);
 	}
 	current->mm->start_stack = 0;
-	expect_walk(test, c->start == CALLS_THREAD ? STARTED : NOT_STARTED);
+	expect_walk(test, is_thread(c) ? STARTED : NOT_STARTED);
 }
 
 /* The outermost frame is marked by a frame pointer of 0. Only _start is one. */
@@ -157,6 +177,21 @@ static void start_at_end(struct kunit *test)
 	expect_walk(test, "c4@0 b1@10 nodata");
 }
 
+/* libstdc++ has to be called by libc. The caller of other code does not matter. */
+static void start_outer(struct kunit *test)
+{
+	const struct start_case *c = test->param_value;
+	const char *want = c->start == CALLS_CXX_THREAD ? NOT_STARTED : STARTED;
+
+	start_scene(test, c);
+	word(test, OUTER, bare(test, 0xa10));
+	expect_walk(test, want, "other code");
+	word(test, OUTER, stack(test, 0x100));
+	expect_walk(test, want, "no code");
+	word(test, OUTER, 0);
+	expect_walk(test, want, "nothing");
+}
+
 static struct kunit_case start_tests[] = {
 	KUNIT_CASE_PARAM(start_code, start_gen_params),
 	KUNIT_CASE_PARAM(start_distance, start_gen_params),
@@ -166,6 +201,7 @@ static struct kunit_case start_tests[] = {
 	KUNIT_CASE_PARAM(start_in_covered_code, start_gen_params),
 	KUNIT_CASE_PARAM(start_has_caller, start_gen_params),
 	KUNIT_CASE_PARAM(start_at_end, start_gen_params),
+	KUNIT_CASE_PARAM(start_outer, start_gen_params),
 	{}
 };
 

@@ -88,6 +88,7 @@ enum start {
 	CALLS_MAIN,		/* the code, and its place in the stack */
 	IS_ENTRY,		/* these, and that the frame pointer is 0 */
 	CALLS_THREAD,		/* the code */
+	CALLS_CXX_THREAD,	/* the code, and that of its caller, which CALLS_THREAD */
 };
 
 /*

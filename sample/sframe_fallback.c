@@ -112,29 +112,56 @@ static bool starts_program(const struct sfu_frame *frame, const u8 *ra)
 	return sfu_arch_calls_main(ra) || (!frame->fp && sfu_arch_is_entry(ra));
 }
 
-static bool exits_thread(const struct sfu_walk *walk, unsigned long addr)
+/* The code around a return address; @ra points to that address. */
+struct call_site {
+	u8		code[SFU_ARCH_START_BEFORE + SFU_ARCH_START_AFTER];
+	const u8	*ra;
+	unsigned long	addr;
+};
+
+static bool read_call_site(const struct sfu_walk *walk, struct call_site *site,
+			   unsigned long addr)
 {
+	site->ra = site->code + SFU_ARCH_START_BEFORE;
+	site->addr = addr;
+	return sfu_walk_read_code(walk, site->code, addr - SFU_ARCH_START_BEFORE,
+				  sizeof(site->code));
+}
+
+static bool starts_thread(const struct sfu_walk *walk, const struct call_site *site)
+{
+	unsigned long after = sfu_arch_thread_exit(site->ra, site->addr);
 	u8 code[SFU_ARCH_EXIT_BYTES];
 
-	return sfu_walk_read_code(walk, code, addr, sizeof(code)) &&
-	       sfu_arch_exits_thread(code);
+	return sfu_arch_starts_thread(site->ra) ||
+	       (sfu_walk_read_code(walk, code, after, sizeof(code)) &&
+		sfu_arch_exits_thread(code));
+}
+
+/* Between libc and the function of a std::thread there is a frame of libstdc++. */
+static bool starts_cxx_thread(struct sfu_walk *walk, const struct call_site *site)
+{
+	unsigned int off = sfu_arch_cxx_thread(site->ra);
+	struct call_site outer;
+	unsigned long ra;
+
+	return off && !sfu_walk_read_word(walk, walk->frame.sp + off, &ra) &&
+	       read_call_site(walk, &outer, ra) && starts_thread(walk, &outer);
 }
 
 /*
  * Is the frame in the code of libc that starts a program or a thread? What is not
  * recognised is honestly reported as nodata, so this is strict.
  */
-static bool is_start(const struct sfu_walk *walk)
+static bool is_start(struct sfu_walk *walk)
 {
 	const struct sfu_frame *frame = &walk->frame;
-	u8 code[SFU_ARCH_START_BEFORE + SFU_ARCH_START_AFTER];
-	const u8 *ra = code + SFU_ARCH_START_BEFORE;
+	struct call_site site;
 
-	if (frame->is_activation ||
-	    !sfu_walk_read_code(walk, code, frame->ip - SFU_ARCH_START_BEFORE, sizeof(code)))
+	if (frame->is_activation || !read_call_site(walk, &site, frame->ip))
 		return false;
-	return starts_program(frame, ra) || sfu_arch_starts_thread(ra) ||
-	       exits_thread(walk, sfu_arch_thread_exit(ra, frame->ip));
+	return starts_program(frame, site.ra) || starts_thread(walk, &site) ||
+	       starts_cxx_thread(walk, &site);
 }
 
 /**

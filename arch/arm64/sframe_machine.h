@@ -195,6 +195,12 @@ static inline bool sfu_arch_exits_thread(const u8 *code)
 	       sfu_is_bl(get_unaligned_le32(code + i + 8));
 }
 
+/* libstdc++ has frame pointers, which lead on to libc. */
+static inline unsigned int sfu_arch_cxx_thread(const u8 *ra)
+{
+	return 0;
+}
+
 /* The stub is in the vDSO. */
 #define SFU_ARCH_SIGRETURN_BYTES	8
 #define SFU_ARCH_SIGRETURN_CALL		4

@@ -108,7 +108,7 @@ static inline unsigned int sfu_arch_decode_plt(const u8 *code, unsigned long add
 }
 
 #define SFU_ARCH_START_BEFORE	9
-#define SFU_ARCH_START_AFTER	5
+#define SFU_ARCH_START_AFTER	9
 
 /* call *%reg, or call *disp(%rsp) */
 static inline bool sfu_is_register_call(const u8 *ra)
@@ -178,6 +178,19 @@ static inline bool sfu_arch_exits_thread(const u8 *code)
 	if (!memcmp(code, compares, sizeof(compares)) && !memcmp(code + 7, skips, sizeof(skips)))
 		code += 10;
 	return code[0] == 0xe8 && code[5] == 0xe8 && code[10] == 0xe8;
+}
+
+/*
+ * libstdc++ calls the function of the thread's object and then its destructor, both
+ * virtual: call *0x10(%rax); mov (%rbx),%rax; mov %rbx,%rdi; call *8(%rax). It has
+ * pushed two registers and aligned the stack.
+ */
+static inline unsigned int sfu_arch_cxx_thread(const u8 *ra)
+{
+	static const u8 code[] = { 0xff, 0x50, 0x10, 0x48, 0x8b, 0x03, 0x48, 0x89, 0xdf,
+				   0xff, 0x50, 0x08 };
+
+	return memcmp(ra - 3, code, sizeof(code)) ? 0 : 24;
 }
 
 #define SFU_ARCH_SIGRETURN_BYTES	9

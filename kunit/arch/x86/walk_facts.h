@@ -190,6 +190,9 @@ static const struct start_case start_cases[] __maybe_unused = {
 	{ "musl 1.2.6: thread", CALLS_THREAD, 7, 20,
 	  .code = { [7] = 0x0f, 0x05, 0x49, 0x8b, 0x78, 0x08, 0x41, 0xff, 0x10,
 		    0x48, 0x89, 0xc7, 0xe8 } },
+	{ "libstdc++ of GCC 12 and 14: std::thread", CALLS_CXX_THREAD, 13, 25,
+	  .code = { [13] = 0xff, 0x50, 0x10, 0x48, 0x8b, 0x03, 0x48, 0x89, 0xdf,
+		    0xff, 0x50, 0x08 } },
 };
 
 /* The limit on reads of a step, except those of the section: see bounds_step_past_plt(). */
