@@ -26,6 +26,12 @@ def type_in(text):
     os.write(terminal, text)
 
 
+def await_foreground():
+    """Wait until the shell has given the terminal to a command: before, Ctrl-C would reach the shell."""
+    while os.tcgetpgrp(terminal) == pid:
+        time.sleep(0.01)
+
+
 def terminal_settings():
     """The settings while a command runs. At its prompt, the shell has others."""
     type_in(b"echo settings=$(stty -g)=end\n")
@@ -48,6 +54,7 @@ expect(b"Stopped")
 expect(b"ready> ")
 type_in(b"fg\n")
 expect(b"perf record")
+await_foreground()
 # perf has continued, or it would not see this.
 type_in(b"\x03")
 expect(b"interrupted")
