@@ -129,6 +129,8 @@ static bool is_for_group(const siginfo_t *info)
 		return false;
 	switch (info->si_signo) {
 	case SIGHUP:
+		/* When a terminal hangs up, only the leader of its session gets this. */
+		return getsid(0) != getpid();
 	case SIGINT:
 	case SIGQUIT:
 	case SIGTSTP:
