@@ -83,19 +83,21 @@ static bool stat_self(struct stat *self)
 }
 
 /*
- * split_path: the candidates in PATH, in order; a relative one begins with "./", never with a
- * dash
+ * split_path: the places in PATH where @program may be, in order; a relative one begins with "./",
+ * never with a dash
  */
-static void split_path(struct words *candidates)
+static void split_path(struct words *candidates, const char *program)
 {
-	const char *path = getenv("PATH"), *end;
+	const char *path = getenv("PATH"), *end, *dot;
 
 	if (!path)
 		path = "/usr/local/bin:/usr/bin:/bin";
 	for (;; path = end + 1) {
 		end = strchrnul(path, ':');
-		add_word(candidates, text("%s%.*s/perf", *path == '/' ? "" : "./",
-					  (int)(end - path), path));
+		/* An empty entry is the current directory. */
+		dot = end == path ? "." : "./";
+		add_word(candidates, text("%s%.*s/%s", *path == '/' ? "" : dot,
+					  (int)(end - path), path, program));
 		if (!*end)
 			return;
 	}
@@ -145,6 +147,39 @@ static bool is_program(const char *path)
 }
 
 /**
+ * find_in_path() - find a program as the shell does
+ * @program: its name
+ *
+ * Return: its path, or NULL.
+ */
+char *find_in_path(const char *program)
+{
+	struct words candidates = { };
+	size_t i;
+
+	split_path(&candidates, program);
+	for (i = 0; i < candidates.nr; i++) {
+		if (is_program(candidates.word[i]))
+			return candidates.word[i];
+	}
+	return NULL;
+}
+
+/* named_perf: the perf that PERF_REAL names; a name without a slash is searched in PATH */
+static char *named_perf(char *name)
+{
+	char *found = strchr(name, '/') ? name : find_in_path(name);
+
+	if (!found)
+		die(127, "PERF_REAL=%s is not in PATH", name);
+	if (is_wrapper(found))
+		die(1,
+		    "PERF_REAL=%s is sframe_unwind's wrapper itself, which would run itself without end: name the real perf, or unset PERF_REAL",
+		    name);
+	return found;
+}
+
+/**
  * find_real_perf() - find the perf to run; ends the program if there is none
  *
  * Return: its path.
@@ -155,14 +190,9 @@ char *find_real_perf(void)
 	struct words candidates = { };
 	size_t i, first;
 
-	if (real && *real) {
-		if (is_wrapper(real))
-			die(1,
-			    "PERF_REAL=%s is sframe_unwind's wrapper itself, which would run itself without end: name the real perf, or unset PERF_REAL",
-			    real);
-		return real;
-	}
-	split_path(&candidates);
+	if (real && *real)
+		return named_perf(real);
+	split_path(&candidates, "perf");
 	first = after_self(&candidates);
 	for (i = first; i < candidates.nr; i++) {
 		if (is_program(candidates.word[i]) && !is_wrapper(candidates.word[i]))

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -105,34 +104,13 @@ static bool is_plain(const char *word)
 	return *word && *word != '-' && !*c;
 }
 
-/* in_path: where the shell finds a program, or NULL */
-static char *in_path(const char *program)
-{
-	const char *path = getenv("PATH"), *end;
-	struct stat file;
-
-	for (; path && *path; path = *end ? end + 1 : end) {
-		const char *dir;
-		char *candidate;
-
-		end = strchrnul(path, ':');
-		/* An empty entry is the current directory. */
-		dir = end > path ? text_n(path, end - path) : ".";
-		candidate = text("%s/%s", dir, program);
-		if (!stat(candidate, &file) && S_ISREG(file.st_mode) && !access(candidate, X_OK))
-			return candidate;
-		free(candidate);
-	}
-	return NULL;
-}
-
 /* subject: what the user should give to `sframectl check` */
 static const char *subject(const struct command *command)
 {
 	const char *file = command->workload;
 
 	if (file && !strchr(file, '/'))
-		file = in_path(file);
+		file = find_in_path(file);
 	if (file && is_plain(file))
 		return file;
 	return command->pid && is_plain(command->pid) ? command->pid : "PROGRAM";

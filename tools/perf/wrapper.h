@@ -33,6 +33,7 @@ char *read_file(const char *path);
 
 /* ---- real.c: the perf that this program runs ---- */
 
+char *find_in_path(const char *program);
 char *find_real_perf(void);
 bool is_script(const char *path);
 void refuse_loop(const char *real);
