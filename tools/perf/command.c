@@ -5,7 +5,6 @@
  * Only a value that perf itself reads as one is replaced. Reading stops where perf stops: at "--"
  * or at the first word of the workload.
  */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -78,25 +77,34 @@ static const char *skip_blanks(const char *text)
 }
 
 /*
- * term_value: find the value of the next term call-graph in @event, such as "fp" in
+ * term_value: find the value of the next term call-graph at @events, such as "fp" in
  * "cycles/call-graph=fp,freq=99/u". The value may be in single quotes, which it needs if it has a
- * comma. Sets @len to its length, without the quotes.
+ * comma; what is in the quotes of another term's value is no term. Sets @len to the length of the
+ * value, without the quotes, and moves @events after them.
  */
-static const char *term_value(const char *event, size_t *len)
+static const char *term_value(const char **events, size_t *len)
 {
-	const char *name = event, *value;
+	const char *value;
 
-	for (; (name = strstr(name, TERM)); name++) {
-		const char *before = name;
-
-		while (before > event && isblank((unsigned char)before[-1]))
-			before--;
-		value = skip_blanks(name + strlen(TERM));
-		if (before == event || !strchr("/,", before[-1]) || *value != '=')
+	for (; **events; (*events)++) {
+		if (**events == '\'') {
+			*events = strchrnul(*events + 1, '\'');
+			if (!**events)
+				return NULL;
+		}
+		if (**events != '/' && **events != ',')
+			continue;
+		value = skip_blanks(*events + 1);
+		if (!starts_with(value, TERM))
+			continue;
+		value = skip_blanks(value + strlen(TERM));
+		if (*value != '=')
 			continue;
 		value = skip_blanks(value + 1);
-		*len = *value == '\'' ? strcspn(value + 1, "'") : strcspn(value, " \t,/");
-		return *value == '\'' ? value + 1 : value;
+		*len = *value == '\'' ? strcspn(++value, "'") : strcspn(value, " \t,/");
+		*events = value + *len;
+		*events += **events == '\'';
+		return value;
 	}
 	return NULL;
 }
@@ -110,7 +118,7 @@ static const char *replace_in_event(struct reader *reader, const char *events)
 	char *result = "";
 	size_t len;
 
-	while ((value = term_value(rest, &len))) {
+	while ((value = term_value(&events, &len))) {
 		result = text("%s%.*s%s", result, (int)(value - rest), rest,
 			      replace_value(reader, value, len, true));
 		rest = value + len;
@@ -408,7 +416,7 @@ void rewrite_command(struct command *command, char *const argv[])
  */
 bool may_ask(char *const argv[])
 {
-	const char *term, *value;
+	const char *events, *value;
 	size_t len;
 
 	for (argv++; *argv; argv++) {
@@ -418,8 +426,9 @@ bool may_ask(char *const argv[])
 			if (value && resembles_sframe(value, strlen(value)))
 				return true;
 		}
-		for (term = *argv; (term = term_value(term, &len)); term += len) {
-			if (resembles_sframe(term, len))
+		events = *argv;
+		while ((value = term_value(&events, &len))) {
+			if (resembles_sframe(value, len))
 				return true;
 		}
 	}

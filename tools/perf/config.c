@@ -6,7 +6,6 @@
  * know. Only a variable of the environment names another file, and the workload would inherit it.
  * So the value cannot be replaced, only explained.
  */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
