@@ -67,22 +67,38 @@ void read_summary(struct summary *summary)
 	free(path);
 }
 
-/* since: the difference of a counter. If the module was loaded again in between, it began again. */
-static uint64_t since(uint64_t before, uint64_t now)
+static uint64_t min(uint64_t one, uint64_t other)
 {
-	return now >= before ? now - before : now;
+	return one < other ? one : other;
 }
 
+/* began_again: was the module loaded again in between? Then its counters began at 0. */
+static bool began_again(const struct summary *before, const struct summary *now)
+{
+	return now->walks < before->walks || now->whole < before->whole ||
+	       now->first < before->first || now->sframe < before->sframe ||
+	       now->fp < before->fp || now->declined < before->declined;
+}
+
+/*
+ * difference: what was counted in between. The module reads its counters one after the other while
+ * they rise: some more whole stacks than stacks may result.
+ */
 static struct summary difference(const struct summary *before, const struct summary *now)
 {
+	static const struct summary zero;
+	uint64_t walks;
+
+	if (began_again(before, now))
+		before = &zero;
+	walks = now->walks - before->walks;
 	return (struct summary){
-		.known = before->known && now->known,
-		.walks = since(before->walks, now->walks),
-		.whole = since(before->whole, now->whole),
-		.first = since(before->first, now->first),
-		.sframe = since(before->sframe, now->sframe),
-		.fp = since(before->fp, now->fp),
-		.declined = since(before->declined, now->declined),
+		.walks = walks,
+		.whole = min(now->whole - before->whole, walks),
+		.first = min(now->first - before->first, walks),
+		.sframe = now->sframe - before->sframe,
+		.fp = now->fp - before->fp,
+		.declined = now->declined - before->declined,
 	};
 }
 
@@ -173,7 +189,7 @@ void print_summary(const struct summary *before, const struct command *command, 
 		return;
 	read_summary(&now);
 	stacks = difference(before, &now);
-	if (stacks.known)
+	if (before->known && now.known)
 		line = describe(&stacks, command, failed);
 	switch (module_state()) {
 	case MODULE_ON:
