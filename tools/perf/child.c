@@ -40,14 +40,14 @@ void exec_real(const char *real, char *const argv[])
 	_exit(error == ENOENT ? 127 : 126);
 }
 
-static void run_for_output(char *const argv[], int output)
+static void run_for_output(const char *real, char *const argv[], int output)
 {
 	int null = open("/dev/null", O_RDONLY);
 
 	dup2(null, STDIN_FILENO);
 	dup2(output, STDOUT_FILENO);
 	dup2(output, STDERR_FILENO);
-	exec_real(argv[0], argv);
+	exec_real(real, argv);
 }
 
 static char *read_all(int fd)
@@ -69,11 +69,15 @@ static char *read_all(int fd)
 }
 
 /**
- * output_of() - run a program, and return what it writes to stdout and stderr
- * @argv: its command line
+ * output_of() - run the real perf, and return what it writes to stdout and stderr
+ * @real: its path
+ * @command: a command of perf, such as record
+ * @option: an option of the command
  */
-char *output_of(char *const argv[])
+char *output_of(const char *real, const char *command, const char *option)
 {
+	/* Called by another name, such as perf-6.19, perf would take the name for a command. */
+	char *const argv[] = { "perf", (char *)command, (char *)option, NULL };
 	char *output;
 	int ends[2];
 	pid_t pid;
@@ -84,7 +88,7 @@ char *output_of(char *const argv[])
 	if (pid < 0)
 		die(1, "cannot start a process: %s", strerror(errno));
 	if (!pid)
-		run_for_output(argv, ends[1]);
+		run_for_output(real, argv, ends[1]);
 	close(ends[1]);
 	output = read_all(ends[0]);
 	close(ends[0]);

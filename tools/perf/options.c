@@ -106,9 +106,8 @@ static void add_help(struct options *options, char *help)
  */
 void read_options(struct options *options, const char *real, const char *command)
 {
-	char *const argv[] = { (char *)real, (char *)command, "-h", NULL };
 	bool needed = has_call_graph(command);
-	char *help = output_of(argv), *kept = text("%s", help);
+	char *help = output_of(real, command, "-h"), *kept = text("%s", help);
 
 	*options = (struct options){ };
 	add_help(options, help);

@@ -176,8 +176,7 @@ static bool kernel_defers(void)
  */
 static bool perf_defers(const char *real)
 {
-	char *const argv[] = { (char *)real, "script", "--list-opts", NULL };
-	char *output = output_of(argv), *rest = output, *word;
+	char *output = output_of(real, "script", "--list-opts"), *rest = output, *word;
 	bool defers = false;
 
 	while ((word = strsep(&rest, "\n ")))

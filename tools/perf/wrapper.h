@@ -40,7 +40,7 @@ void refuse_loop(const char *real);
 
 /* ---- child.c: the real perf as a child ---- */
 
-char *output_of(char *const argv[]);
+char *output_of(const char *real, const char *command, const char *option);
 int run_child(const char *real, char *const argv[]);
 void end_like(int status) __attribute__((noreturn));
 void exec_real(const char *real, char *const argv[]) __attribute__((noreturn));
