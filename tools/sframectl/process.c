@@ -4,8 +4,8 @@
  *
  * Only /proc/PID/map_files leads to a mapped file itself, and only root may use it.
  * Other users open the file by its name, where another file may be by now: the file
- * was replaced, or the name belongs to another root. So a file that was opened by
- * name has to be the one of the mapping.
+ * was replaced, or the name belongs to another root. The process may also map other
+ * files meanwhile. So each file that was opened has to be the one that was listed.
  */
 #include <inttypes.h>
 #include <limits.h>
@@ -247,6 +247,13 @@ static bool is_same_file(const struct stat *st, const struct code *code)
 	       minor(st->st_dev) == code->minor;
 }
 
+static bool is_mapped_file(int fd, const struct code *code)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && (is_same_file(&st, code) || is_mapped_as(fd, code));
+}
+
 /* Opens the file at @path if it is the one that is mapped. A device sets @code->no_elf. */
 static bool open_by_name(struct code *code, const char *path, struct file *file)
 {
@@ -260,8 +267,7 @@ static bool open_by_name(struct code *code, const char *path, struct file *file)
 	}
 	if (file_open(file, path))
 		return false;
-	if (!fstat(file->fd, &st) &&
-	    (is_same_file(&st, code) || is_mapped_as(file->fd, code)))
+	if (is_mapped_file(file->fd, code))
 		return true;
 	file_close(file);
 	return false;
@@ -312,6 +318,24 @@ static bool is_deleted(const char *name)
 	return len >= end && !strcmp(name + len - end, deleted);
 }
 
+static void mapping_is_gone(struct process *process)
+{
+	set_error(process, "its mapping is gone: the process changed or ended meanwhile");
+}
+
+/* By now another file may be mapped at the same addresses, for instance after execve(). */
+static const char *open_mapping(struct process *process, const struct code *code,
+				const char *path, struct file *file)
+{
+	const char *error = file_open(file, path);
+
+	if (error || is_mapped_file(file->fd, code))
+		return error;
+	file_close(file);
+	mapping_is_gone(process);
+	return process->error;
+}
+
 /**
  * process_open - open the file of a mapping
  * @process: the process
@@ -335,7 +359,7 @@ const char *process_open(struct process *process, struct code *code,
 		 process->pid, code->start, code->end);
 	if (!stat(path, &st)) {
 		code->no_elf = !S_ISREG(st.st_mode);
-		return code->no_elf ? NULL : file_open(file, path);
+		return code->no_elf ? NULL : open_mapping(process, code, path, file);
 	}
 	error = errno;
 	if (open_by_any_name(process, code, file) || code->no_elf)
@@ -344,7 +368,7 @@ const char *process_open(struct process *process, struct code *code,
 	if (code->no_elf)
 		return NULL;
 	if (error != EACCES && error != EPERM)
-		set_error(process, "its mapping is gone: the process changed or ended meanwhile");
+		mapping_is_gone(process);
 	else if (is_deleted(code->name))
 		needs_root(process, "deleted: only root can still read it");
 	else

@@ -9,6 +9,7 @@ import ctypes
 import json
 import mmap
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -202,8 +203,10 @@ def other_roots(cli, tmp, good):
         map_code(root / "file")
         call("mount", bytes(root / "other"), bytes(root / "file"), None, MS_BIND, None)
 
-    with Child(overlay) as pid:
-        expect(cli, "file of an overlay", pid, user=NOBODY, objects=("/merged/layered",))
+    for user in (0, NOBODY):
+        with Child(overlay) as pid:
+            expect(cli, f"file of an overlay, user {user}", pid, user=user,
+                   objects=("/merged/layered",))
     with Child(covered) as pid:
         expect(cli, "file that another covers, root", pid, objects=("/root/file",))
         expect(cli, "file that another covers", pid, user=NOBODY, status=1,
@@ -215,6 +218,22 @@ def other_roots(cli, tmp, good):
         with Child(in_own_namespace) as pid:
             expect(cli, f"file in a mount namespace, user {user}", pid, user=user,
                    objects=("/root/mounted",))
+
+
+def another_mapping(cli, tmp, good):
+    """After its mappings were listed, the process maps another file at the same address."""
+    listed, mapped, maps = tmp / "listed", tmp / "mapped", tmp / "maps"
+    shutil.copyfile(good, mapped)
+    with Child(lambda: map_code(mapped)) as pid:
+        with open(f"/proc/{pid}/maps", encoding="utf-8") as file:
+            text = re.sub(rf" [0-9]+ +{mapped}$", f" 1 {listed}", file.read(), flags=re.MULTILINE)
+        maps.write_text(text)
+        script = f'mount --bind {maps} /proc/{pid}/maps && exec "$0" check {pid}'
+        ran = subprocess.run(["unshare", "-m", "sh", "-c", script, cli.program],
+                             capture_output=True, text=True, check=False)
+        cli.end("another file at the same address", [] if ran.returncode == 1 and
+                f"{listed}: its mapping is gone: the process changed" in ran.stderr else
+                [str(ran.returncode), ran.stdout + ran.stderr])
 
 
 def is_zombie(pid):
@@ -267,5 +286,6 @@ def tests(cli, tmp, good):
     odd_files(cli, place, good)
     deleted_program(cli, place)
     other_roots(cli, place, good)
+    another_mapping(cli, place, good)
     without_code(cli)
     unreadable(cli)
