@@ -46,7 +46,8 @@ static const char usage[] =
 "                 name becomes U+FFFD\n"
 "  --require      fail if a file with code has no data that can be used\n"
 "  -v, --verbose  name the functions that are not covered, by the symbols of the\n"
-"                 file itself; a stripped file has few\n"
+"                 file itself; a stripped file has few. At most 100000 are named;\n"
+"                 \"uncovered_functions\" of --json counts all of them\n"
 "  --help         this text\n"
 "\n"
 "Exit status: 0 if the data of all files is sound, or they have none; 1 if a\n"
@@ -312,28 +313,48 @@ static u64 nameless_bytes(struct check *check, const struct functions *functions
 	return check->code - ranges_common_bytes(&check->code_ranges, known);
 }
 
+static void print_functions(const struct functions *functions, const struct elf *elf,
+			    void (*print_one)(const struct function *func, const char *name))
+{
+	size_t i, nr = min_t(size_t, functions->nr, FUNCTIONS_SHOWN);
+	char name[FUNCTION_NAME_SIZE];
+
+	for (i = 0; i < nr; i++)
+		print_one(&functions->all[i],
+			  functions_name(functions, elf, &functions->all[i], name));
+}
+
 /* Changes @check->described: it is the last to use it. */
-static void print_uncovered(struct check *check, bool json)
+static void print_uncovered(struct check *check)
 {
 	const struct elf *elf = &check->obj.elf;
 	struct functions functions;
-	char name[FUNCTION_NAME_SIZE];
 	bool symbols;
-	size_t i, nr;
 	u64 rest;
 
 	symbols = functions_read_uncovered(&functions, elf, &check->described);
-	nr = min_t(size_t, functions.nr, FUNCTIONS_SHOWN);
-	for (i = 0; i < nr; i++)
-		(json ? print_function_json : print_function)(&functions.all[i],
-			functions_name(&functions, elf, &functions.all[i], name));
+	print_functions(&functions, elf, print_function);
+	if (functions.nr > FUNCTIONS_SHOWN)
+		printf("        not covered: %zu more functions\n",
+		       functions.nr - FUNCTIONS_SHOWN);
 	rest = nameless_bytes(check, &functions);
-	if (!json && nr < functions.nr)
-		printf("        not covered: %zu more functions\n", functions.nr - nr);
-	if (!json && rest)
+	if (rest)
 		printf("        not covered: %" PRIu64 " bytes %s\n", rest, symbols ?
 		       "outside of functions: padding, PLT, code without symbols" :
 		       "of code; the file has no symbols that could name it");
+	functions_free(&functions);
+}
+
+static void print_uncovered_json(const struct check *check)
+{
+	const struct elf *elf = &check->obj.elf;
+	struct functions functions;
+
+	functions_read_uncovered(&functions, elf, &check->described);
+	json_open("uncovered", '[');
+	print_functions(&functions, elf, print_function_json);
+	json_close(']');
+	json_count("uncovered_functions", functions.nr);
 	functions_free(&functions);
 }
 
@@ -354,12 +375,12 @@ static void print_text(struct check *check, bool verbose)
 	for (i = 0; (text = note(check, i)); i++)
 		printf("        note: %s\n", text);
 	if (verbose && lists_uncovered(check))
-		print_uncovered(check, false);
+		print_uncovered(check);
 	else if (verbose && coverage_known(check))
 		printf("        not covered: all of its functions, as it has no SFrame data\n");
 }
 
-static void print_json(struct check *check, bool verbose)
+static void print_json(const struct check *check, bool verbose)
 {
 	bool sound = check->result.nr_blobs;
 	const char *text;
@@ -385,11 +406,8 @@ static void print_json(struct check *check, bool verbose)
 	for (i = 0; (text = note(check, i)); i++)
 		json_string(NULL, text);
 	json_close(']');
-	if (verbose && lists_uncovered(check)) {
-		json_open("uncovered", '[');
-		print_uncovered(check, true);
-		json_close(']');
-	}
+	if (verbose && lists_uncovered(check))
+		print_uncovered_json(check);
 }
 
 /* Return: what --require misses, else NULL. */

@@ -80,6 +80,16 @@ def verbose(cli, tmp):
     cli("check -v without data", "check", "-v", tmp / "without.so",
         out=r"\A(?!(.|\n)*bytes: )(.|\n)*not covered: all of its functions")
 
+    # A file may have more functions than a report names.
+    many = ".rept 100002\n.byte 0xc3\n.endr\n" + "".join(
+        f".globl f{i}\n.type f{i}, @function\n.set f{i}, start + {i}\n.size f{i}, 1\n" for i in range(100002))
+    gcc("-c", "-x", "assembler", "-", "-o", tmp / "many.o", text=f"start:\n{many}")
+    gcc("-nostdlib", "-shared", tmp / "with.o", tmp / "many.o", "-o", tmp / "many.so")
+    cli("check -v many", "check", "-v", tmp / "many.so", out="^ *not covered: 2 more functions$")
+    cli("check -v --json many", "check", "-v", "--json", tmp / "many.so", as_json=lambda value:
+        len(value["objects"][0]["uncovered"]) == 100000 and
+        value["objects"][0]["uncovered_functions"] == 100002)
+
 
 def require(cli, tmp):
     for name, lacking in (("with.o", None), ("with.so", None), ("mixed.so", None), ("data.o", None),
