@@ -12,8 +12,9 @@
  *
  * sfu_arch_fallback() decides with these parts, for the calls of one architecture.
  *
- * The outermost code of most stacks has no row: it belongs to libc. It is recognised by
- * its instructions, and the walk then ends as SFU_STOP_START. Nothing follows such code.
+ * The outermost code of most stacks has no row: it belongs to libc, or to libstdc++. It
+ * is recognised by its instructions, and the walk then ends as SFU_STOP_START. Nothing
+ * follows such code.
  */
 #include "sframe_arch.h"
 #include "sframe_walk.h"
@@ -150,8 +151,8 @@ static bool starts_cxx_thread(struct sfu_walk *walk, const struct call_site *sit
 }
 
 /*
- * Is the frame in the code of libc that starts a program or a thread? What is not
- * recognised is honestly reported as nodata, so this is strict.
+ * Is the frame in the code of libc or libstdc++ that starts a program or a thread? What
+ * is not recognised is honestly reported as nodata, so this is strict.
  */
 static bool is_start(struct sfu_walk *walk)
 {
@@ -170,8 +171,8 @@ static bool is_start(struct sfu_walk *walk)
  *
  * Context: As that of sfu_walk_init().
  * Return: SFU_STOP_NONE; SFU_STOP_START if nothing is proved, and the code is that of
- * libc which starts a program or a thread; SFU_STOP_NODATA if it is other code; else as
- * sfu_signal_step().
+ * libc or libstdc++ which starts a program or a thread; SFU_STOP_NODATA if it is other
+ * code; else as sfu_signal_step().
  */
 enum sfu_stop sfu_fallback_step(struct sfu_walk *walk)
 {
