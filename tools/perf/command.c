@@ -180,6 +180,8 @@ static const char *read_long(struct reader *reader, const char *word)
 		reader->has_event = true;
 	if (abbreviates(name, "quiet", strlen("q")))
 		reader->command->quiet = true;
+	if (abbreviates(name, "all-cpus", strlen("all-c")))
+		reader->command->all = true;
 	if (equals)
 		word = text("--%s=%s", name, read_value(reader, kind, equals + 1));
 	else if (kind == KIND_CALL_GRAPH || long_takes_word(&reader->options, name))
@@ -213,6 +215,8 @@ static const char *read_letters(struct reader *reader, const char *word)
 
 		if (*letter == 'q')
 			reader->command->quiet = true;
+		if (*letter == 'a')
+			reader->command->all = true;
 		if (argument == ARGUMENT_ATTACHED)
 			break;
 		if (argument != ARGUMENT_WORD)

@@ -120,16 +120,21 @@ static bool is_plain(const char *word)
 	return *word && *word != '-' && !*c;
 }
 
-/* subject: what the user should give to `sframectl check` */
+/*
+ * subject: what the user should give to `sframectl check`. If others than the workload are
+ * sampled, the workload only says for how long.
+ */
 static const char *subject(const struct command *command)
 {
 	const char *file = command->workload;
 
+	if (command->pid)
+		return is_plain(command->pid) ? command->pid : "PID";
+	if (command->all)
+		return "PID";
 	if (file && !strchr(file, '/'))
 		file = find_in_path(file);
-	if (file && is_plain(file))
-		return file;
-	return command->pid && is_plain(command->pid) ? command->pid : "PROGRAM";
+	return file && is_plain(file) ? file : "PROGRAM";
 }
 
 /* no_sframe: the line if none of the stacks is from SFrame */
@@ -154,12 +159,13 @@ static char *some_sframe(const struct summary *stacks, const struct command *com
 	if (stacks->first)
 		first = text("; %s of the stacks have only their first frame",
 			     percent(stacks->first, stacks->walks));
-	if (stacks->declined)
+	/* A few are of perf itself, before it has become the workload. */
+	if (stacks->declined && stacks->declined >= stacks->walks / 100)
 		declined = text("; %" PRIu64 " more, without .sframe, follow frame pointers",
 				stacks->declined);
 	if (stacks->whole < stacks->walks)
 		next = text(". Why: %ssframectl status", geteuid() ? "sudo " : "");
-	else if (stacks->declined)
+	else if (*declined)
 		next = text(". See: sframectl check %s", subject(command));
 	return text("%" PRIu64 " stacks, %s whole; %s%s%s%s", stacks->walks,
 		    percent(stacks->whole, stacks->walks), frames, first, declined, next);

@@ -195,7 +195,8 @@ static const char *why_not_deferred(const char *real, const char *command, bool 
 		return text("perf %s shows samples as they come and cannot merge deferred ones",
 			    command);
 	if (!kernel_defers())
-		return "this kernel has no deferred unwinding (before 6.17; arm64), or no hook";
+		return "this kernel has no deferred unwinding, as those before 6.17 and arm64's; "
+		       "if it should, its log says why the module cannot use it";
 	if (!perf_defers(real))
 		return text("%s is too old for deferred stacks (6.19 is the first that can)", real);
 	return NULL;

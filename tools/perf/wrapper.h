@@ -93,6 +93,7 @@ struct command {
 	bool quiet;		/* perf's -q */
 	const char *workload;	/* the program that perf starts, or NULL */
 	const char *pid;	/* the process that perf attaches to, or NULL */
+	bool all;		/* it samples all processors, whatever runs there */
 };
 
 bool may_ask(char *const argv[]);
