@@ -110,6 +110,10 @@ static const struct meaning meanings[] = {
 	}, {
 		.name = "section.bad",
 		.text = "sections that contradict themselves and are not used any more",
+	}, {
+		.name = "defect.segment",
+		.text = "the segment was not in readable, loaded memory",
+		.advice = "Normal now and then: the process was just being loaded.",
 	},
 };
 
