@@ -66,15 +66,7 @@ static enum kind long_kind(const struct reader *reader, const char *name)
 	return KIND_OTHER;
 }
 
-/*
- * ---- terms of events
- * ---------------------------------------------------------------------------------------
- */
-
-static const char *skip_blanks(const char *text)
-{
-	return text + strspn(text, " \t");
-}
+/* ---- terms of events ---- */
 
 /*
  * term_value: find the value of the next term call-graph at @events, such as "fp" in
@@ -126,10 +118,7 @@ static const char *replace_in_event(struct reader *reader, const char *events)
 	return text("%s%s", result, rest);
 }
 
-/*
- * ---- values
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- values ---- */
 
 /* replace_value: the real perf's value for a value of --call-graph or of a term */
 static char *replace_value(struct reader *reader, const char *value, size_t len, bool of_event)
@@ -164,10 +153,7 @@ static const char *read_value(struct reader *reader, enum kind kind, const char 
 	}
 }
 
-/*
- * ---- options
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- options ---- */
 
 /* read_long: read "--NAME" or "--NAME=VALUE"; returns the word for the real perf */
 static const char *read_long(struct reader *reader, const char *word)
@@ -233,10 +219,7 @@ static const char *read_letters(struct reader *reader, const char *word)
 	return word;
 }
 
-/*
- * ---- levels
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- levels ---- */
 
 static enum level level_of_command(struct reader *reader, const char *word)
 {
@@ -321,10 +304,7 @@ static void end_options(struct reader *reader, const char *next)
 	reader->level = LEVEL_OVER;
 }
 
-/*
- * ---- arm64
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- arm64 ---- */
 
 static bool is_arm64(void)
 {
@@ -360,10 +340,7 @@ static void add_arm64_event(struct reader *reader)
 	add_word(words, "dummy/call-graph=dwarf/u");
 }
 
-/*
- * ---- the command line
- * --------------------------------------------------------------------------------------
- */
+/* ---- the command line ---- */
 
 /* read_word: read one word; returns the word for the real perf */
 static const char *read_word(struct reader *reader, const char *word, const char *next)

@@ -13,11 +13,6 @@
 
 #include "wrapper.h"
 
-static char *skip_blanks(char *line)
-{
-	return line + strspn(line, " \t");
-}
-
 /* value_of: the value if @line is "KEY = VALUE", else NULL */
 static char *value_of(char *line, const char *key)
 {

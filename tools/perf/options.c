@@ -144,7 +144,7 @@ bool add_own_options(struct options *options, const char *command)
 	return true;
 }
 
-static bool abbreviates(const struct words *names, const char *name)
+static bool begins_one_of(const struct words *names, const char *name)
 {
 	size_t i;
 
@@ -166,5 +166,5 @@ bool long_takes_word(const struct options *options, const char *name)
 		return true;
 	if (has_name(&options->long_other, name))
 		return false;
-	return abbreviates(&options->long_word, name);
+	return begins_one_of(&options->long_word, name);
 }

@@ -86,6 +86,12 @@ bool starts_with(const char *string, const char *prefix)
 	return !strncmp(string, prefix, strlen(prefix));
 }
 
+/* skip_blanks: like strchr(), for constant strings and others */
+char *skip_blanks(const char *string)
+{
+	return (char *)string + strspn(string, " \t");
+}
+
 /*
  * read_file: the contents of a small text file, or NULL. Files in /sys and /proc have no size:
  * read until the end.

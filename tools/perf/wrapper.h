@@ -9,10 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * ---- text.c: messages, strings and lists of words. All of them end the program if memory runs
- * out. ----
- */
+/* ---- text.c: messages, strings and lists of words; if memory runs out, the program ends ---- */
 
 /*
  * struct words - a growing list of strings, ended by NULL as exec wants it; it starts as all
@@ -29,6 +26,7 @@ char *text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 char *text_n(const char *start, size_t len);
 void add_word(struct words *words, const char *word);
 bool starts_with(const char *string, const char *prefix);
+char *skip_blanks(const char *string);
 char *read_file(const char *path);
 
 /* ---- real.c: the perf that this program runs ---- */
