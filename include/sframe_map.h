@@ -53,6 +53,9 @@ struct sfu_range {
  * @nr_ranges: in @ranges
  * @nr_sections: ranges that had a usable section when they were scanned, or may
  *	have one
+ * @main_ra: where the code that calls main() was found, a return address; 0: nowhere yet.
+ *	Set by any walk
+ * @thread_ra: likewise for the code that calls the function of a thread
  * @ranges: ascending, disjoint. Constant once published, except for
  *	&sfu_range.unmapped and &sfu_section.state
  */
@@ -61,6 +64,8 @@ struct sfu_map {
 	refcount_t		refs;
 	unsigned int		nr_ranges;
 	unsigned int		nr_sections;
+	unsigned long		main_ra;
+	unsigned long		thread_ra;
 	struct sfu_range	ranges[] __counted_by(nr_ranges);
 };
 

@@ -39,6 +39,24 @@ static bool is_thread(const struct start_case *c)
 	return c->start == CALLS_THREAD || c->start == CALLS_CXX_THREAD;
 }
 
+static void forget_start(struct kunit *test)
+{
+	struct sfu_map *map = ((struct walk_scene *)test->priv)->map;
+
+	map->main_ra = 0;
+	map->thread_ra = 0;
+}
+
+/* A walk that knows of no start yet. */
+static const char *first_walk_text(struct kunit *test)
+{
+	forget_start(test);
+	return walk_text(test);
+}
+
+#define expect_first_walk(test, want, ...)				\
+	expect_text(test, first_walk_text, want, ##__VA_ARGS__)
+
 /* c4 is called by the code of the case, at b210, whose frame is 0x10 into the stack. */
 static void start_scene(struct kunit *test, const struct start_case *c)
 {
@@ -65,13 +83,13 @@ static void start_code(struct kunit *test)
 	u32 i, bit;
 
 	start_scene(test, c);
-	expect_walk(test, STARTED);
+	expect_first_walk(test, STARTED);
 	for (i = c->at; i < c->end; i++) {
 		for (bit = 1; bit < 0x100; bit <<= 1) {
 			memcpy(code, c->code, sizeof(code));
 			code[i] ^= bit;
 			store_start(test, code, bare(test, RA));
-			expect_walk(test, c->any[i] & bit ? STARTED : NOT_STARTED,
+			expect_first_walk(test, c->any[i] & bit ? STARTED : NOT_STARTED,
 				    "byte %u, bit 0x%x", i, bit);
 		}
 	}
@@ -94,11 +112,11 @@ static void start_distance(struct kunit *test)
 	start_scene(test, c);
 	for (i = 0; i < ARRAY_SIZE(distances); i++) {
 		set_distance(stack(test, 0x10), distances[i].distance);
-		expect_walk(test, distances[i].is_near || is_thread(c) ?
+		expect_first_walk(test, distances[i].is_near || is_thread(c) ?
 			    STARTED : NOT_STARTED, "%lu", distances[i].distance);
 	}
 	current->mm->start_stack = 0;
-	expect_walk(test, is_thread(c) ? STARTED : NOT_STARTED);
+	expect_first_walk(test, is_thread(c) ? STARTED : NOT_STARTED);
 }
 
 /* The outermost frame is marked by a frame pointer of 0. Only _start is one. */
@@ -108,9 +126,9 @@ static void start_fp(struct kunit *test)
 
 	start_scene(test, c);
 	sample(test, code(test, 4), stack(test, 0), 0);
-	expect_walk(test, STARTED);
+	expect_first_walk(test, STARTED);
 	sample(test, code(test, 4), stack(test, 0), stack(test, RECORD));
-	expect_walk(test, c->start == IS_ENTRY ? NOT_STARTED : STARTED);
+	expect_first_walk(test, c->start == IS_ENTRY ? NOT_STARTED : STARTED);
 }
 
 /* The code itself was interrupted: it has called nothing yet, or has been returned to. */
@@ -119,7 +137,7 @@ static void start_sampled(struct kunit *test)
 	start_scene(test, test->param_value);
 	sample(test, bare(test, RA), stack(test, 0x10), 0);
 	set_register(&((struct walk_scene *)test->priv)->regs, R_B, 0);
-	expect_walk(test, "b210@10 nodata");
+	expect_first_walk(test, "b210@10 nodata");
 }
 
 static void start_interrupted(struct kunit *test)
@@ -131,7 +149,7 @@ static void start_interrupted(struct kunit *test)
 	word(test, CONTEXT + context_register(R_B), 0);
 	store_start(test, c->code, bare(test, RA));
 	set_distance(stack(test, 0x100), 256);
-	expect_walk(test, "c4@ff0 b100@1000 b210@100 nodata");
+	expect_first_walk(test, "c4@ff0 b100@1000 b210@100 nodata");
 }
 
 /* The section of a static program covers libc, but has no rows for it. */
@@ -142,7 +160,7 @@ static void start_in_covered_code(struct kunit *test)
 	start_scene(test, c);
 	word(test, 8, code(test, 0x1210));
 	store_start(test, c->code, code(test, 0x1210));
-	expect_walk(test, "c4@0 c1210@10 start");
+	expect_first_walk(test, "c4@0 c1210@10 start");
 }
 
 /* If the code has a row, or the frame pointer is proved, the walk goes on. */
@@ -154,13 +172,13 @@ static void start_has_caller(struct kunit *test)
 	word(test, 8, code(test, 0x50));
 	store_start(test, c->code, code(test, 0x50));
 	word(test, 0x18, 0);
-	expect_walk(test, "c4@0 c50@10 complete");
+	expect_first_walk(test, "c4@0 c50@10 complete");
 
 	word(test, 8, bare(test, RA));
 	sample(test, code(test, 4), stack(test, 0), stack(test, 0x20));
 	record(test, 0x20, 0, bare(test, 0x610));
 	store_call(test, plain_call(), bare(test, 0x610), bare(test, 0));
-	expect_walk(test, "c4@0 b210@10 b610@30,fp? nodata");
+	expect_first_walk(test, "c4@0 b210@10 b610@30,fp? nodata");
 }
 
 /* The code ends where its mapping ends: too few bytes follow the return address. */
@@ -171,10 +189,10 @@ static void start_at_end(struct kunit *test)
 	start_scene(test, c);
 	word(test, 8, bare(test, BARE_SIZE));
 	user_store(test, bare(test, BARE_SIZE - START_BEFORE), c->code, START_BEFORE);
-	expect_walk(test, "c4@0 b1000@10 nodata");
+	expect_first_walk(test, "c4@0 b1000@10 nodata");
 	word(test, 8, bare(test, 1));
 	user_store(test, bare(test, 0), c->code + START_BEFORE - 1, START_CODE - START_BEFORE);
-	expect_walk(test, "c4@0 b1@10 nodata");
+	expect_first_walk(test, "c4@0 b1@10 nodata");
 }
 
 /* libstdc++ has to be called by libc. The caller of other code does not matter. */
@@ -185,11 +203,34 @@ static void start_outer(struct kunit *test)
 
 	start_scene(test, c);
 	word(test, OUTER, bare(test, 0xa10));
-	expect_walk(test, want, "other code");
+	expect_first_walk(test, want, "other code");
 	word(test, OUTER, stack(test, 0x100));
-	expect_walk(test, want, "no code");
+	expect_first_walk(test, want, "no code");
 	word(test, OUTER, 0);
-	expect_walk(test, want, "nothing");
+	expect_first_walk(test, want, "nothing");
+}
+
+/* Later walks compare the address only, and the distance. The sampled frame is no start. */
+static void start_known(struct kunit *test)
+{
+	static const u8 nothing[START_CODE];
+	const struct start_case *c = test->param_value;
+
+	start_scene(test, c);
+	expect_first_walk(test, STARTED);
+	expect_walk(test, STARTED, "again");
+	store_start(test, nothing, bare(test, RA));
+	expect_walk(test, STARTED, "without the code");
+
+	set_distance(stack(test, 0x10), MAX_DISTANCE + 1);
+	expect_walk(test, is_thread(c) ? STARTED : NOT_STARTED, "too far");
+	set_distance(stack(test, 0x10), MAX_DISTANCE);
+	expect_walk(test, STARTED, "near");
+	word(test, 8, bare(test, RA + 1));
+	expect_walk(test, "c4@0 b211@10 nodata", "elsewhere");
+	sample(test, bare(test, RA), stack(test, 0x10), 0);
+	expect_walk(test, "b210@10 nodata", "sampled");
+	forget_start(test);
 }
 
 static struct kunit_case start_tests[] = {
@@ -202,6 +243,7 @@ static struct kunit_case start_tests[] = {
 	KUNIT_CASE_PARAM(start_has_caller, start_gen_params),
 	KUNIT_CASE_PARAM(start_at_end, start_gen_params),
 	KUNIT_CASE_PARAM(start_outer, start_gen_params),
+	KUNIT_CASE_PARAM(start_known, start_gen_params),
 	{}
 };
 

@@ -103,14 +103,18 @@ bool sfu_fallback_is_proved(struct sfu_walk *walk, const struct sfu_frame *calle
 }
 
 /*
- * Is the frame in the code that starts a program? The process begins with the stack
- * pointer at start_stack. The frames of _start and of libc's functions are next to it.
+ * The process begins with the stack pointer at start_stack. The frames of _start and of
+ * libc's functions are next to it.
  */
+static bool is_near_start(const struct sfu_frame *frame)
+{
+	return READ_ONCE(current->mm->start_stack) - frame->sp <= MAX_START_STACK;
+}
+
 static bool starts_program(const struct sfu_frame *frame, const u8 *ra)
 {
-	if (READ_ONCE(current->mm->start_stack) - frame->sp > MAX_START_STACK)
-		return false;
-	return sfu_arch_calls_main(ra) || (!frame->fp && sfu_arch_is_entry(ra));
+	return is_near_start(frame) &&
+	       (sfu_arch_calls_main(ra) || (!frame->fp && sfu_arch_is_entry(ra)));
 }
 
 /* The code around a return address; @ra points to that address. */
@@ -161,8 +165,27 @@ static bool is_start(struct sfu_walk *walk)
 
 	if (frame->is_activation || !read_call_site(walk, &site, frame->ip))
 		return false;
-	return starts_program(frame, site.ra) || starts_thread(walk, &site) ||
-	       starts_cxx_thread(walk, &site);
+	if (starts_program(frame, site.ra))
+		WRITE_ONCE(walk->map->main_ra, frame->ip);
+	else if (starts_thread(walk, &site) || starts_cxx_thread(walk, &site))
+		WRITE_ONCE(walk->map->thread_ra, frame->ip);
+	else
+		return false;
+	return true;
+}
+
+/*
+ * Has a walk found such code at this address? Most stacks end there, so it is read once
+ * only. A process that puts other code there deceives nobody but itself.
+ */
+static bool is_known_start(const struct sfu_walk *walk)
+{
+	const struct sfu_frame *frame = &walk->frame;
+
+	if (frame->is_activation)
+		return false;
+	return frame->ip == READ_ONCE(walk->map->thread_ra) ||
+	       (frame->ip == READ_ONCE(walk->map->main_ra) && is_near_start(frame));
 }
 
 /**
@@ -179,6 +202,8 @@ enum sfu_stop sfu_fallback_step(struct sfu_walk *walk)
 	struct sfu_frame caller;
 	enum sfu_stop stop;
 
+	if (is_known_start(walk))
+		return SFU_STOP_START;
 	if (sfu_signal_is_at_return(walk))
 		return sfu_signal_step(walk);
 	stop = sfu_arch_fallback(walk, &caller);
