@@ -90,7 +90,7 @@ static void start_code(struct kunit *test)
 			code[i] ^= bit;
 			store_start(test, code, bare(test, RA));
 			expect_first_walk(test, c->any[i] & bit ? STARTED : NOT_STARTED,
-				    "byte %u, bit 0x%x", i, bit);
+					  "byte %u, bit 0x%x", i, bit);
 		}
 	}
 }
@@ -113,7 +113,7 @@ static void start_distance(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(distances); i++) {
 		set_distance(stack(test, 0x10), distances[i].distance);
 		expect_first_walk(test, distances[i].is_near || is_thread(c) ?
-			    STARTED : NOT_STARTED, "%lu", distances[i].distance);
+				  STARTED : NOT_STARTED, "%lu", distances[i].distance);
 	}
 	current->mm->start_stack = 0;
 	expect_first_walk(test, is_thread(c) ? STARTED : NOT_STARTED);
