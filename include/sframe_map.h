@@ -53,8 +53,8 @@ struct sfu_range {
  * @nr_ranges: in @ranges
  * @nr_sections: ranges that had a usable section when they were scanned, or may
  *	have one
- * @main_ra: where the code that calls main() was found, a return address; 0: nowhere yet.
- *	Set by any walk
+ * @main_ra: the return address in the code that calls main(), once a walk has found it,
+ *	else 0. Written and read by walks in any context, without a lock
  * @thread_ra: likewise for the code that calls the function of a thread
  * @ranges: ascending, disjoint. Constant once published, except for
  *	&sfu_range.unmapped and &sfu_section.state

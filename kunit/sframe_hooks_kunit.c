@@ -39,7 +39,7 @@
 #define BY_SFRAME	"10 100 200"
 #define BY_FP		"10 500 600"
 
-/* What a walk counts that finds BY_SFRAME. */
+/* The counters of a walk that finds BY_SFRAME. */
 #define WHOLE		"walks stop.complete depth.complete=3 frames.sframe=2"
 
 /**

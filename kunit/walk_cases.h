@@ -83,7 +83,7 @@ struct plt_case {
 #define START_CODE	64	/* bytes */
 #define START_BEFORE	16	/* of these, before the return address */
 
-/* What tells the code of libc that starts a program or thread from other code. */
+/* The facts by which the walk knows libc's code that starts a program or thread. */
 enum start {
 	CALLS_MAIN,		/* the code, and its place in the stack */
 	IS_ENTRY,		/* these, and that the frame pointer is 0 */

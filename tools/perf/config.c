@@ -51,7 +51,7 @@ static void explain_file(const char *path)
 	struct stat file;
 	char *config;
 
-	/* What is read from a pipe would be missing for perf. */
+	/* Bytes that the wrapper reads from a pipe would be missing for perf. */
 	if (stat(path, &file) || !S_ISREG(file.st_mode))
 		return;
 	config = read_file(path);

@@ -125,7 +125,7 @@ const char *counter_member(const struct counter *counter, const char *group)
 	return counter->name + len + 1;
 }
 
-/* What the module holds at the moment goes up and down. */
+/* The counters map.* say how much the module holds: they go up and down. */
 static bool only_grows(const struct counter *counter)
 {
 	return !counter_member(counter, "map");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What each counter of the module means, and what to do about it. */
+/* The meaning of each counter of the module, and the advice that goes with it. */
 #ifndef SFRAMECTL_MEANING_H
 #define SFRAMECTL_MEANING_H
 

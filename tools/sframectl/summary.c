@@ -231,7 +231,7 @@ static const char *next_share(struct shares *shares, u64 count, char *text)
 	share = tenths(shares->before, shares->sum) - share;
 	if (!shares->sum)
 		return "-";
-	/* What is small looks small even if the rounding gives it the next tenth. */
+	/* A small share looks small even if the rounding gives it the next tenth. */
 	if (count && (!share || !tenths(count, shares->sum)))
 		return "<0.1 %";
 	snprintf(text, SHARE_SIZE, "%u.%u %%", share / 10, share % 10);
