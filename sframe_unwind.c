@@ -9,7 +9,8 @@
  * sample, in NMI, interrupt or task context. The module enters it by ftrace, stores its
  * frames and leaves the original no room for its own. unwind_user(), if the
  * kernel has it, runs on the way back to user mode and may sleep. The module replaces
- * it. Both use the same walk; in the second a read may fault.
+ * it. Both use the same walk, which waits for nothing. In the second the task scans at once
+ * if the walk misses something.
  */
 #define pr_fmt(fmt) "sframe_unwind: " fmt
 
@@ -116,14 +117,14 @@ static enum sfu_stop store_callers(struct perf_callchain_entry_ctx *ctx,
 	return nr ? SFU_STOP_FULL : stop;
 }
 
-static void store_frames(struct perf_callchain_entry_ctx *ctx,
-			 struct sfu_map *map, struct pt_regs *regs)
+static void store_frames(struct perf_callchain_entry_ctx *ctx, struct sfu_map *map,
+			 struct sfu_cache *cache, struct pt_regs *regs)
 {
 	enum sfu_stop stop = SFU_STOP_FULL;
 	struct sfu_walk walk;
 
 	sfu_count(walks);
-	sfu_walk_init(&walk, map, regs, false);
+	sfu_walk_init(&walk, map, cache, regs, false);
 	if (!perf_callchain_store(ctx, walk.frame.ip))
 		stop = store_callers(ctx, &walk);
 	report_walk(&walk, regs, stop);
@@ -141,14 +142,16 @@ static void notrace on_callchain_user(unsigned long ip, unsigned long parent_ip,
 	struct perf_callchain_entry_ctx *ctx =
 		(void *)ftrace_regs_get_argument(fregs, 0);
 	struct pt_regs *regs = (void *)ftrace_regs_get_argument(fregs, 1);
+	struct sfu_process *process;
 	struct sfu_map *map;
 
 	if (!may_walk(regs))
 		return;
 	rcu_read_lock();
-	map = sfu_process_map(current->mm);
+	process = sfu_process_find(current->mm);
+	map = sfu_process_map(process);
 	if (has_sections(map, regs))
-		store_frames(ctx, map, regs);
+		store_frames(ctx, map, sfu_process_cache(process), regs);
 	rcu_read_unlock();
 }
 
@@ -156,19 +159,20 @@ static struct ftrace_ops callchain_ops = {
 	.func	= on_callchain_user,
 };
 
-/* ---- the deferred hook: task context, may sleep ---- */
+/* ---- the deferred hook: task context ---- */
 
-/* Protects replace_unwind_user(): ftrace does not wait for tasks that sleep in it. */
+/* Protects replace_unwind_user(), which may scan: ftrace does not wait for tasks that sleep. */
 DEFINE_STATIC_SRCU(deferred_srcu);
 
 static enum sfu_stop trace_frames(struct unwind_stacktrace *trace, unsigned int max,
-				  struct sfu_map *map, struct sfu_walk *walk)
+				  const struct sfu_process *process, struct sfu_walk *walk)
 {
 	enum sfu_stop stop = SFU_STOP_NONE;
 	unsigned int nr;
 	u64 ip;
 
-	sfu_walk_init(walk, map, task_pt_regs(current), true);
+	sfu_walk_init(walk, sfu_process_map(process), sfu_process_cache(process),
+		      task_pt_regs(current), true);
 	trace->nr = 0;
 	while (!stop && trace->nr < max) {
 		trace->entries[trace->nr++] = walk->frame.ip;
@@ -183,17 +187,16 @@ static void trace_and_scan(struct unwind_stacktrace *trace, unsigned int max)
 	struct mm_struct *mm = current->mm;
 	bool has_scanned = false;
 	struct sfu_walk walk;
-	struct sfu_map *map;
 	enum sfu_stop stop;
 
 	sfu_count(walks);
 	for (;;) {
-		map = sfu_process_get_map(mm);
-		stop = trace_frames(trace, max, map, &walk);
-		sfu_map_put(map);
+		rcu_read_lock();
+		stop = trace_frames(trace, max, sfu_process_find(mm), &walk);
+		rcu_read_unlock();
 		if (!sfu_stop_needs_scan(stop) || has_scanned)
 			break;
-		sfu_scan_mm(mm, map);
+		sfu_scan_mm(mm, walk.map);
 		has_scanned = true;
 	}
 	report_walk(&walk, task_pt_regs(current), stop);
@@ -221,7 +224,7 @@ static void notrace on_unwind_user(unsigned long ip, unsigned long parent_ip,
 	if (!may_walk(regs))
 		return;
 	rcu_read_lock();
-	ours = has_sections(sfu_process_map(current->mm), regs);
+	ours = has_sections(sfu_process_map(sfu_process_find(current->mm)), regs);
 	rcu_read_unlock();
 	if (ours)
 		ftrace_regs_set_instruction_pointer(fregs, target);

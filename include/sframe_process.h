@@ -46,10 +46,20 @@ struct sfu_process {
 
 /* Any context, under rcu_read_lock(). */
 struct sfu_process *sfu_process_find(struct mm_struct *mm);
-struct sfu_map *sfu_process_map(struct mm_struct *mm);
+
+/* The map of a process, or NULL if it has not been scanned. @process may be NULL. */
+static inline struct sfu_map *sfu_process_map(const struct sfu_process *process)
+{
+	return process ? rcu_dereference(process->map) : NULL;
+}
+
+/* Its rule cache, or NULL. */
+static inline struct sfu_cache *sfu_process_cache(const struct sfu_process *process)
+{
+	return process ? READ_ONCE(process->cache) : NULL;
+}
 
 /* Task context. */
-struct sfu_map *sfu_process_get_map(struct mm_struct *mm);
 struct sfu_process *sfu_process_get(struct mm_struct *mm);
 void sfu_process_begin(struct mm_struct *mm, struct sfu_map *map, u64 next_key);
 void sfu_process_end(struct mm_struct *mm);
@@ -57,7 +67,7 @@ void sfu_process_exit(void);
 
 /* Under &sfu_process.lock. */
 struct sfu_map *sfu_process_locked_map(const struct sfu_process *process);
-struct sfu_cache *sfu_process_cache(struct sfu_process *process);
+void sfu_process_add_cache(struct sfu_process *process);
 u64 sfu_process_new_keys(struct sfu_process *process, u64 size);
 void sfu_process_publish(struct sfu_process *process, struct sfu_map *map);
 

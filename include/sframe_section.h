@@ -28,8 +28,7 @@ enum sfu_section_state {
  * @start: address of its first byte, 0 if there is none
  * @end: one past its last byte
  * @hdr: its header, checked, if @state is READY or BAD
- * @cache: the rule cache of the process, which owns it; NULL: rows are not remembered
- * @key_base: the key of a row in @cache is this plus its address
+ * @key_base: the key of a row in the rule cache is this plus its address
  * @state: enum sfu_section_state. Any context may change READY to BAD, and task context
  *	any state to NONE. The rest is constant once the map is published
  * @source: enum sfu_source
@@ -39,7 +38,6 @@ struct sfu_section {
 	unsigned long		start;
 	unsigned long		end;
 	struct sframe_header	hdr;
-	struct sfu_cache	*cache;
 	u64			key_base;
 	atomic_t		state;
 	u8			source;
@@ -49,13 +47,13 @@ struct sfu_section {
 /**
  * struct sfu_lookup - what the look-ups of one walk share
  * @rd: the decoder's reader; its budget is that of all look-ups of the walk
- * @may_fault: wait for pages that are not present
+ * @cache: the rule cache of the process, which owns it; NULL: rows are not remembered
  * @nr_cached: rows found in the rule cache
  * @nr_missed: rows found by decoding
  */
 struct sfu_lookup {
 	struct sframe_reader	rd;
-	bool			may_fault;
+	struct sfu_cache	*cache;
 	unsigned int		nr_cached;
 	unsigned int		nr_missed;
 };
@@ -79,16 +77,17 @@ static inline bool sfu_section_is(const struct sfu_section *section,
 /* May the fast path use this section? */
 static inline bool sfu_section_has_fast_rows(const struct sfu_section *section)
 {
-	return section->cache && sfu_section_is(section, SFU_SECTION_READY);
+	return section->has_keys && sfu_section_is(section, SFU_SECTION_READY);
 }
 
-/* The rows of a section from @first on. */
+/* The rows of a section in @cache, from @first on. */
 static inline struct sfu_fast_rows sfu_section_fast_rows(const struct sfu_section *section,
+							 struct sfu_cache *cache,
 							 unsigned long first,
 							 bool is_activation)
 {
 	return (struct sfu_fast_rows){
-		.half = sfu_cache_half(section->cache, is_activation),
+		.half = sfu_cache_half(cache, is_activation),
 		.first_key = section->key_base + first,
 	};
 }

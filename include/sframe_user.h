@@ -9,12 +9,11 @@
 
 #include "sframe_core.h"
 
-int sfu_user_read(void *dst, unsigned long addr, size_t len, bool may_fault);
-int sfu_user_read_now(void *dst, unsigned long addr, size_t len, bool may_fault);
+int sfu_user_read(void *dst, unsigned long addr, size_t len);
+int sfu_user_read_now(void *dst, unsigned long addr, size_t len);
 
 /* The same for the decoder, as &sframe_reader.read. */
-int sfu_user_reader_nofault(struct sframe_reader *rd, void *dst, u64 addr, u32 len);
-int sfu_user_reader_mayfault(struct sframe_reader *rd, void *dst, u64 addr, u32 len);
+int sfu_user_reader(struct sframe_reader *rd, void *dst, u64 addr, u32 len);
 
 /**
  * sfu_user_open() - open a window of user memory to inline reads

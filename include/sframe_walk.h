@@ -63,8 +63,8 @@ struct sfu_walk {
 	unsigned int		nr_frames[NR_SFU_METHODS];
 };
 
-void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map,
-		   struct pt_regs *regs, bool may_fault);
+void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, struct sfu_cache *cache,
+		   struct pt_regs *regs, bool in_task);
 enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max,
 			       unsigned int *nr);
 

@@ -196,7 +196,7 @@ static void find_row_user_not_present(struct kunit *test)
 
 	smallest_section(test, 3, SORTED | PCREL);
 	expect_user(test, addr, 0x1000, c->read == read_user ? "none" : "unreadable");
-	KUNIT_ASSERT_EQ(test, 0, sfu_user_read_now(&byte, addr, 1, true));
+	KUNIT_ASSERT_EQ(test, 0, copy_from_user(&byte, (void __user *)addr, 1));
 	expect_user(test, addr, 0x1000, "none");
 }
 

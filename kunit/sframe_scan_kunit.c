@@ -315,7 +315,7 @@ static bool is_present(unsigned long addr)
 {
 	u8 byte;
 
-	return !sfu_user_read_now(&byte, addr, 1, false);
+	return !sfu_user_read_now(&byte, addr, 1);
 }
 
 /* A sample may not wait for a page. After a scan all pages of the section are present. */

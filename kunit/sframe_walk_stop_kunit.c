@@ -196,7 +196,7 @@ static void stop_budget_task(struct kunit *test)
 	u32 i;
 
 	scene->stack = user_map(test, nr * 16 / PAGE_SIZE + 1);
-	scene->may_fault = true;
+	scene->in_task = true;
 	costly_section(test);
 	for (i = 0; i <= nr; i++)
 		word(test, 16 * i + 8, code(test, 4));

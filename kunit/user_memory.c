@@ -50,11 +50,11 @@ void user_store(struct kunit *test, unsigned long addr, const void *bytes,
 /* A reader that may fault. */
 int read_user(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
 {
-	return sfu_user_read_now(dst, addr, len, true);
+	return copy_from_user(dst, (void __user *)addr, len) ? -EFAULT : 0;
 }
 
 /* A reader that must not fault. */
 int read_user_nofault(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
 {
-	return sfu_user_read_now(dst, addr, len, false);
+	return sfu_user_read_now(dst, addr, len);
 }

@@ -51,13 +51,14 @@ void use_cache(struct kunit *test)
 
 void show_cache(struct walk_scene *scene, bool show)
 {
-	scene->map->ranges[0].section.cache = show ? scene->cache : NULL;
+	scene->shown_cache = show ? scene->cache : NULL;
 }
 
 void free_cache(struct walk_scene *scene)
 {
 	sfu_cache_free(scene->cache);
 	scene->cache = NULL;
+	scene->shown_cache = NULL;
 }
 
 int walk_scene_init_cached(struct kunit *test)
@@ -317,7 +318,7 @@ unsigned int next_frames(struct walk_scene *scene, u64 *ips, unsigned int max)
 
 static void start_walk(struct walk_scene *scene)
 {
-	sfu_walk_init(&scene->walk, scene->map, &scene->regs, scene->may_fault);
+	sfu_walk_init(&scene->walk, scene->map, scene->shown_cache, &scene->regs, scene->in_task);
 	scene->stop = SFU_STOP_NONE;
 }
 
@@ -343,7 +344,7 @@ void begin_walk(struct walk_scene *scene)
  * The only reader of user memory in a walk. It counts each read, fails the read that
  * the test has chosen, and then runs the action of the test.
  */
-static int read_observed(void *dst, unsigned long addr, size_t len, bool may_fault)
+static int read_observed(void *dst, unsigned long addr, size_t len)
 {
 	struct walk_scene *scene = kunit_get_current_test()->priv;
 	struct tally *tally = addr - scene->section < scene->section_size ?
@@ -354,7 +355,7 @@ static int read_observed(void *dst, unsigned long addr, size_t len, bool may_fau
 	tally->bytes += len;
 	if (++scene->calls == scene->fail_at)
 		return -EFAULT;
-	err = sfu_user_read_now(dst, addr, len, may_fault);
+	err = sfu_user_read_now(dst, addr, len);
 	if (scene->after_read)
 		scene->after_read(scene);
 	return err;

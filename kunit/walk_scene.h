@@ -42,7 +42,7 @@
  * struct walk_scene - the fixture of the tests of the walk
  * @walk: the walk
  * @regs: the sampled frame
- * @may_fault: the walk may wait for memory
+ * @in_task: the walk runs in task context
  * @code: address of the code with a section, CODE_SIZE bytes
  * @bare: address of the code without a section, BARE_SIZE bytes, higher than @code
  * @section: address of the section
@@ -51,6 +51,7 @@
  * @b: the builder of the section
  * @random: the random number generator, with a fixed seed
  * @cache: the rule cache, if the test uses one
+ * @shown_cache: what walks use: @cache, or NULL
  * @test: the test
  * @is_observed: observe_reads() has replaced the reader of the walk
  * @calls: reads since observe_reads()
@@ -68,7 +69,7 @@
 struct walk_scene {
 	struct sfu_walk		walk;
 	struct pt_regs		regs;
-	bool			may_fault;
+	bool			in_task;
 	unsigned long		code;
 	unsigned long		bare;
 	unsigned long		section;
@@ -77,6 +78,7 @@ struct walk_scene {
 	struct build		b;
 	struct rnd_state	random;
 	struct sfu_cache	*cache;
+	struct sfu_cache	*shown_cache;
 	struct kunit		*test;
 	bool			is_observed;
 	u32			calls;

@@ -17,8 +17,7 @@ static void set_reader(struct sfu_lookup *lookup, const struct sfu_section *sect
 {
 	switch (section->source) {
 	case SFU_SOURCE_MAPPED:
-		lookup->rd.read = lookup->may_fault ? sfu_user_reader_mayfault :
-						      sfu_user_reader_nofault;
+		lookup->rd.read = sfu_user_reader;
 		break;
 	}
 }
@@ -93,8 +92,7 @@ static int decode_row(struct sfu_section *section, struct sfu_lookup *lookup,
  * @is_activation: @addr is the next instruction, not that of a call
  * @row: set with 0
  *
- * Context: Any, NMI included; with &sfu_lookup.may_fault task context that may
- * sleep.
+ * Context: Any, NMI included.
  * Return: 0; -ENOENT if no row holds there; -EFAULT if the section is not present;
  * -E2BIG if the budget is spent; -EOPNOTSUPP if the row must not be followed, see
  * &sframe_reader.defect; -EBADMSG if the section contradicts itself: it is marked as bad.
@@ -112,8 +110,8 @@ int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 	if (!sfu_section_is(section, SFU_SECTION_READY))
 		return -ENOENT;
 
-	if (section->cache) {
-		half = sfu_cache_half(section->cache, is_activation);
+	if (lookup->cache && section->has_keys) {
+		half = sfu_cache_half(lookup->cache, is_activation);
 		if (sfu_cache_find(half, key, row, &has_row)) {
 			lookup->nr_cached++;
 			return has_row ? 0 : -ENOENT;

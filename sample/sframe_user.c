@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Reads user memory: the stack, the code and mapped tables of the current
- * process. The module reads user memory nowhere else.
+ * process. No read waits for memory that is not present. The module reads user memory nowhere
+ * else.
  */
 #include <kunit/static_stub.h>
 
@@ -12,18 +13,13 @@
  * @dst: where the bytes go
  * @addr: user address
  * @len: bytes
- * @may_fault: as for sfu_user_read()
  *
  * Context: As for sfu_user_read().
  * Return: As sfu_user_read().
  */
-int sfu_user_read_now(void *dst, unsigned long addr, size_t len, bool may_fault)
+int sfu_user_read_now(void *dst, unsigned long addr, size_t len)
 {
-	const void __user *from = (const void __user *)addr;
-
-	if (may_fault)
-		return copy_from_user(dst, from, len) ? -EFAULT : 0;
-	return copy_from_user_nofault(dst, from, len) ? -EFAULT : 0;
+	return copy_from_user_nofault(dst, (const void __user *)addr, len) ? -EFAULT : 0;
 }
 
 /**
@@ -31,30 +27,21 @@ int sfu_user_read_now(void *dst, unsigned long addr, size_t len, bool may_fault)
  * @dst: where the bytes go; undefined after an error
  * @addr: user address; any value is safe
  * @len: bytes
- * @may_fault: wait for memory that is not present
  *
  * If KUnit is configured, a test may replace this function in its own task. A sample
  * never comes here in such a task: kernel threads are declined.
  *
- * Context: Any, NMI included, in the address space of current. With @may_fault:
- * task context that may sleep.
- * Return: 0; -EFAULT if a byte is not readable, or not present and @may_fault is
- * false.
+ * Context: Any, NMI included, in the address space of current.
+ * Return: 0; -EFAULT if a byte is not readable, or not present.
  */
-int sfu_user_read(void *dst, unsigned long addr, size_t len, bool may_fault)
+int sfu_user_read(void *dst, unsigned long addr, size_t len)
 {
-	KUNIT_STATIC_STUB_REDIRECT(sfu_user_read, dst, addr, len, may_fault);
-	return sfu_user_read_now(dst, addr, len, may_fault);
+	KUNIT_STATIC_STUB_REDIRECT(sfu_user_read, dst, addr, len);
+	return sfu_user_read_now(dst, addr, len);
 }
 
-/* Reads for the decoder, without waiting for memory that is not present. */
-int sfu_user_reader_nofault(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
+/* sfu_user_read() for the decoder. */
+int sfu_user_reader(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
 {
-	return sfu_user_read(dst, addr, len, false);
-}
-
-/* Reads for the decoder, and waits for memory that is not present. */
-int sfu_user_reader_mayfault(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
-{
-	return sfu_user_read(dst, addr, len, true);
+	return sfu_user_read(dst, addr, len);
 }

@@ -11,8 +11,7 @@
  * frame, or a frame that such a signal interrupted. Work: all look-ups are charged to
  * one budget for the walk. Besides, each frame reads a few words and instructions.
  *
- * Nothing here takes a lock, allocates or sleeps. A read may fault if the walk was
- * begun with may_fault.
+ * Nothing here takes a lock, allocates, sleeps, or waits for memory.
  */
 #include <linux/nospec.h>
 #include <linux/ptrace.h>
@@ -38,11 +37,9 @@
 enum sfu_stop sfu_walk_read_word(struct sfu_walk *walk, unsigned long addr,
 				 unsigned long *val)
 {
-	bool may_fault = walk->lookup.may_fault;
-
-	if (sfu_user_read(val, addr, sizeof(*val), may_fault))
+	if (sfu_user_read(val, addr, sizeof(*val)))
 		return SFU_STOP_STACK;
-	walk->may_read_inline = !may_fault;
+	walk->may_read_inline = true;
 	return SFU_STOP_NONE;
 }
 
@@ -50,7 +47,7 @@ enum sfu_stop sfu_walk_read_word(struct sfu_walk *walk, unsigned long addr,
 bool sfu_walk_read_code(const struct sfu_walk *walk, void *code, unsigned long addr,
 			size_t len)
 {
-	return !sfu_user_read(code, addr, len, walk->lookup.may_fault);
+	return !sfu_user_read(code, addr, len);
 }
 
 /**
@@ -340,7 +337,7 @@ absent:
 
 static bool can_walk_fast(const struct sfu_walk *walk, const struct sfu_range *range)
 {
-	return walk->may_read_inline && !walk->frame.sp_unverified &&
+	return walk->lookup.cache && walk->may_read_inline && !walk->frame.sp_unverified &&
 	       IS_ALIGNED(walk->frame.sp, SFU_ARCH_CFA_ALIGN) &&
 	       walk->frame.sp < TASK_SIZE_MAX &&
 	       sfu_section_has_fast_rows(&range->section);
@@ -385,8 +382,9 @@ static enum sfu_stop walk_fast(struct sfu_walk *walk, struct sfu_range *range,
 
 	if (!can_walk_fast(walk, range))
 		return SFU_STOP_NONE;
-	rows = sfu_section_fast_rows(&range->section, start, walk->frame.is_activation);
-	callers = sfu_section_fast_rows(&range->section, start, false);
+	rows = sfu_section_fast_rows(&range->section, walk->lookup.cache, start,
+				     walk->frame.is_activation);
+	callers = sfu_section_fast_rows(&range->section, walk->lookup.cache, start, false);
 	if (!sfu_user_open(sp, end - sp))
 		return SFU_STOP_NONE;
 	do {
@@ -464,20 +462,21 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
  * @walk: initialized
  * @map: the map of the process current, which the caller holds until the end of
  *	the walk; NULL if there is none yet
+ * @cache: its rule cache, held likewise, or NULL
  * @regs: registers of user mode, of code that sfu_arch_unwindable() allows
- * @may_fault: wait for memory that is not present
+ * @in_task: the walk runs in task context, with interrupts and preemption enabled: it may
+ *	cost more
  *
- * Context: Any, NMI included, in the address space of current. With @may_fault:
- * task context that may sleep.
+ * Context: Any, NMI included, in the address space of current.
  */
-void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map,
-		   struct pt_regs *regs, bool may_fault)
+void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, struct sfu_cache *cache,
+		   struct pt_regs *regs, bool in_task)
 {
 	*walk = (struct sfu_walk){
 		.map = map,
-		.lookup.rd.budget = may_fault ? SFU_BUDGET_TASK : SFU_BUDGET_SAMPLE,
-		.lookup.may_fault = may_fault,
-		.may_read_inline = !may_fault && !in_nmi(),
+		.lookup.rd.budget = in_task ? SFU_BUDGET_TASK : SFU_BUDGET_SAMPLE,
+		.lookup.cache = cache,
+		.may_read_inline = !in_nmi(),
 		.frame = {
 			.ip = instruction_pointer(regs),
 			.sp = user_stack_pointer(regs),

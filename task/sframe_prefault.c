@@ -157,7 +157,7 @@ static bool is_present(unsigned long addr)
 {
 	u8 byte;
 
-	return !sfu_user_read(&byte, addr, sizeof(byte), false);
+	return !sfu_user_read(&byte, addr, sizeof(byte));
 }
 
 /* Does what a page fault would do, if nothing has to be waited for. Under mmap_lock. */

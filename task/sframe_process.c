@@ -49,39 +49,6 @@ struct sfu_process *sfu_process_find(struct mm_struct *mm)
 }
 
 /**
- * sfu_process_map() - the map of a process
- * @mm: its memory
- *
- * Context: Any, under rcu_read_lock(), which also protects the map.
- * Return: The map, or NULL if the process has not been scanned.
- */
-struct sfu_map *sfu_process_map(struct mm_struct *mm)
-{
-	struct sfu_process *process = sfu_process_find(mm);
-
-	return process ? rcu_dereference(process->map) : NULL;
-}
-
-/**
- * sfu_process_get_map() - the map of a process, for a walk that may sleep
- * @mm: its memory
- *
- * Context: Task.
- * Return: The map with a reference, or NULL if the process has not been scanned.
- */
-struct sfu_map *sfu_process_get_map(struct mm_struct *mm)
-{
-	struct sfu_map *map;
-
-	rcu_read_lock();
-	map = sfu_process_map(mm);
-	if (map && !refcount_inc_not_zero(&map->refs))
-		map = NULL;
-	rcu_read_unlock();
-	return map;
-}
-
-/**
  * sfu_process_locked_map() - the map of a process
  * @process: the process
  *
@@ -214,21 +181,26 @@ void sfu_process_end(struct mm_struct *mm)
 }
 
 /**
- * sfu_process_cache() - the rule cache of a process, made if need be
+ * sfu_process_add_cache() - give a process a rule cache, if it has none
  * @process: the process
  *
+ * If there is no memory, the process goes on without one.
+ *
  * Context: May sleep, &sfu_process.lock held.
- * Return: The cache, or NULL if there is no memory.
  */
-struct sfu_cache *sfu_process_cache(struct sfu_process *process)
+void sfu_process_add_cache(struct sfu_process *process)
 {
+	struct sfu_cache *cache;
+
 	lockdep_assert_held(&process->lock);
 	if (process->cache)
-		return process->cache;
-	process->cache = sfu_cache_alloc();
-	if (process->cache)
-		atomic_long_add(sizeof(*process->cache), &sfu_held.bytes);
-	return process->cache;
+		return;
+	cache = sfu_cache_alloc();
+	if (!cache)
+		return;
+	atomic_long_add(sizeof(*cache), &sfu_held.bytes);
+	/* Pairs with READ_ONCE() in sfu_process_cache(): the cache is empty. */
+	smp_store_release(&process->cache, cache);
 }
 
 /**

@@ -411,7 +411,7 @@ static void scan_range(struct sfu_scan *scan, struct sfu_range *range,
 		prefault_section(scan, range, found->file);
 	if (!found->is_known)
 		assign_keys(scan, range);
-	section->cache = section->has_keys ? sfu_process_cache(scan->process) : NULL;
+	sfu_process_add_cache(scan->process);
 }
 
 static int scan_once(struct sfu_scan *scan)
@@ -535,8 +535,6 @@ struct sfu_map *sfu_scan_inherit(const struct sfu_map *parent, struct mm_struct 
 		struct sfu_range *range = &map->ranges[i];
 
 		*range = parent->ranges[i];
-		/* The next scan gives the child a cache of its own. */
-		range->section.cache = NULL;
 		if (!is_still_mapped(mm, range))
 			sfu_range_mark_unmapped(range);
 	}

@@ -103,6 +103,7 @@ struct sfu_counters sfu_counters;
 struct sfu_held sfu_held;
 const char *const sfu_stop_names[NR_SFU_STOPS];
 
+static struct sfu_process process;
 static struct sfu_map *map;		/* two ranges: code that has the section, and bare code */
 static struct sfu_map *map_known;	/* the map, or NULL: the process has not been scanned */
 
@@ -126,22 +127,11 @@ long copy_from_user_nofault(void *dst, const void *src, size_t len)
 	return -EFAULT;
 }
 
-unsigned long copy_from_user(void *dst, const void *src, unsigned long len)
-{
-	return copy_from_user_nofault(dst, src, len) ? len : 0;
-}
-
-struct sfu_map *sfu_process_map(struct mm_struct *mm)
+struct sfu_process *sfu_process_find(struct mm_struct *mm)
 {
 	require(mm == shim_task.mm);
-	return map_known;
-}
-
-struct sfu_map *sfu_process_get_map(struct mm_struct *mm)
-{
-	if (map_known)
-		map_known->refs.refs++;
-	return sfu_process_map(mm);
+	process.map = map_known;
+	return map_known ? &process : NULL;
 }
 
 void sfu_process_exit(void)
@@ -378,7 +368,7 @@ static void walk_freely(struct pt_regs *regs)
 
 	nr_reads = 0;
 	nr_found = 0;
-	sfu_walk_init(&walk, map_known, regs, false);
+	sfu_walk_init(&walk, map_known, NULL, regs, false);
 	for (;;) {
 		if (nr_found < MAX_STACK)
 			found[nr_found++] = walk.frame.ip;
@@ -457,7 +447,7 @@ static void use_cache(void)
 
 	if (!cache)
 		cache = sfu_cache_alloc();
-	section->cache = cache;
+	process.cache = cache;
 	section->has_keys = true;
 	section->key_base = key - CODE;
 	key += PLAIN - CODE;

@@ -113,7 +113,6 @@ extern struct task_struct shim_task;
 			goto failed;					\
 	} while (0)
 
-unsigned long copy_from_user(void *dst, const void *src, unsigned long len);
 long copy_from_user_nofault(void *dst, const void *src, size_t len);
 
 /* There is one CPU and one thread, so plain integers are atomic. */
