@@ -7,6 +7,16 @@
 
 #include "sframe_hook.h"
 
+/* 6.12 leaves a pointer to the filter that it has freed: the next hook begins anew. */
+static void forget_filter(struct ftrace_ops *ops)
+{
+	ftrace_free_filter(ops);
+	*ops = (struct ftrace_ops){
+		.func = ops->func,
+		.flags = ops->flags & FTRACE_OPS_FL_IPMODIFY,
+	};
+}
+
 /**
  * sfu_hook() - call back at the entry of a kernel function
  * @ops: the callback. The hook is permanent: kernel.ftrace_enabled=0 is refused while
@@ -27,7 +37,7 @@ int sfu_hook(struct ftrace_ops *ops, const char *function)
 	err = ftrace_set_filter(ops, filter, strlen(filter), 1);
 	err = err ? -ENODEV : register_ftrace_function(ops);
 	if (err)
-		ftrace_free_filter(ops);
+		forget_filter(ops);
 	return err;
 }
 
@@ -40,5 +50,10 @@ int sfu_hook(struct ftrace_ops *ops, const char *function)
 void sfu_unhook(struct ftrace_ops *ops)
 {
 	unregister_ftrace_function(ops);
-	ftrace_free_filter(ops);
+	forget_filter(ops);
+}
+
+bool sfu_hook_is_alive(void)
+{
+	return true;
 }

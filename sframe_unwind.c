@@ -84,12 +84,14 @@ static bool may_walk(struct pt_regs *regs)
  * A process without any section is left to the kernel, which follows frame pointers
  * itself. Code that the map does not have may bring a section.
  */
-static bool has_sections(struct sfu_map *map, struct pt_regs *regs)
+static bool has_sections(struct sfu_process *process, struct pt_regs *regs)
 {
+	struct sfu_map *map = sfu_process_map(process);
+
 	if (!map || map->nr_sections)
 		return true;
-	if (!sfu_map_find(map, instruction_pointer(regs)))
-		sfu_request_for_sample(current->mm, map);
+	if (map->is_incomplete || !sfu_map_find(map, instruction_pointer(regs)))
+		sfu_request_for_sample(process);
 	return decline(SFU_DECLINE_NOSECTION);
 }
 
@@ -117,19 +119,20 @@ static enum sfu_stop store_callers(struct perf_callchain_entry_ctx *ctx,
 	return nr ? SFU_STOP_FULL : stop;
 }
 
-static void store_frames(struct perf_callchain_entry_ctx *ctx, struct sfu_map *map,
-			 struct sfu_cache *cache, struct pt_regs *regs)
+static void store_frames(struct perf_callchain_entry_ctx *ctx,
+			 struct sfu_process *process, struct pt_regs *regs)
 {
+	struct sfu_cache *cache = sfu_process_cache(process);
 	enum sfu_stop stop = SFU_STOP_FULL;
 	struct sfu_walk walk;
 
 	sfu_count(walks);
-	sfu_walk_init(&walk, map, cache, regs, false);
+	sfu_walk_init(&walk, sfu_process_map(process), cache, regs, false);
 	if (!perf_callchain_store(ctx, walk.frame.ip))
 		stop = store_callers(ctx, &walk);
 	report_walk(&walk, regs, stop);
-	if (sfu_stop_needs_scan(stop))
-		sfu_request_for_sample(current->mm, map);
+	if (sfu_stop_needs_scan(stop) || !cache)
+		sfu_request_for_sample(process);
 
 	/* Leaves the original no room for its own frames. */
 	ctx->nr = ctx->max_stack;
@@ -143,15 +146,13 @@ static void notrace on_callchain_user(unsigned long ip, unsigned long parent_ip,
 		(void *)ftrace_regs_get_argument(fregs, 0);
 	struct pt_regs *regs = (void *)ftrace_regs_get_argument(fregs, 1);
 	struct sfu_process *process;
-	struct sfu_map *map;
 
 	if (!may_walk(regs))
 		return;
 	rcu_read_lock();
 	process = sfu_process_find(current->mm);
-	map = sfu_process_map(process);
-	if (has_sections(map, regs))
-		store_frames(ctx, map, sfu_process_cache(process), regs);
+	if (has_sections(process, regs))
+		store_frames(ctx, process, regs);
 	rcu_read_unlock();
 }
 
@@ -194,10 +195,12 @@ static void trace_and_scan(struct unwind_stacktrace *trace, unsigned int max)
 		rcu_read_lock();
 		stop = trace_frames(trace, max, sfu_process_find(mm), &walk);
 		rcu_read_unlock();
-		if (!sfu_stop_needs_scan(stop) || has_scanned)
+		if (has_scanned || (!sfu_stop_needs_scan(stop) && walk.lookup.cache))
 			break;
-		sfu_scan_mm(mm, walk.map);
+		sfu_scan_mm(mm);
 		has_scanned = true;
+		if (!sfu_stop_needs_scan(stop))
+			break;
 	}
 	report_walk(&walk, task_pt_regs(current), stop);
 }
@@ -224,7 +227,7 @@ static void notrace on_unwind_user(unsigned long ip, unsigned long parent_ip,
 	if (!may_walk(regs))
 		return;
 	rcu_read_lock();
-	ours = has_sections(sfu_process_map(sfu_process_find(current->mm)), regs);
+	ours = has_sections(sfu_process_find(current->mm), regs);
 	rcu_read_unlock();
 	if (ours)
 		ftrace_regs_set_instruction_pointer(fregs, target);
@@ -314,12 +317,11 @@ static int __init sframe_unwind_init(void)
 {
 	int err;
 
-	err = sfu_request_init();
+	err = sfu_process_init();
+	if (!err)
+		err = sfu_event_init();
 	if (err)
-		return err;
-	err = sfu_event_init();
-	if (err)
-		goto err_request;
+		goto err_process;
 	err = hook_callchain();
 	if (err)
 		goto err_event;
@@ -331,8 +333,8 @@ static int __init sframe_unwind_init(void)
 
 err_event:
 	sfu_event_exit();
-err_request:
 	sfu_request_exit();
+err_process:
 	sfu_process_exit();
 	return err;
 }

@@ -86,14 +86,6 @@ static inline unsigned long sfu_arch_reg(struct pt_regs *regs, unsigned int reg)
 static __always_inline unsigned long sfu_arch_strip_ra(unsigned long ra);
 
 /**
- * sfu_arch_nmi_from_user() - has this NMI interrupted user mode?
- *
- * Context: NMI.
- * Return: true only if the task returns to user mode next.
- */
-static inline bool sfu_arch_nmi_from_user(void);
-
-/**
  * sfu_arch_decode_call() - decode the call that left a return address
  * @code: the SFU_ARCH_CALL_BYTES bytes before @ra
  * @ra: the return address

@@ -12,7 +12,7 @@ struct vm_area_struct;
 /* Any context, NMI included. */
 void sfu_event_profiled(void);
 
-/* The events, also for tests. Task context, preemption disabled. */
+/* The events, also for tests. Task context; preemption may be disabled. */
 void sfu_event_mmap(struct vm_area_struct *vma);
 void sfu_event_unmap(struct vm_area_struct *vma);
 void sfu_event_fork(struct task_struct *child);

@@ -5,9 +5,12 @@
 #ifndef SFU_HOOK_H
 #define SFU_HOOK_H
 
+#include <linux/types.h>
+
 struct ftrace_ops;
 
 int sfu_hook(struct ftrace_ops *ops, const char *function);
 void sfu_unhook(struct ftrace_ops *ops);
+bool sfu_hook_is_alive(void);
 
 #endif /* SFU_HOOK_H */

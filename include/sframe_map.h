@@ -33,29 +33,33 @@ struct sfu_vma_id {
  * @end: one past its last address
  * @vma: the VMA that the code lies in
  * @section: the section that describes the code
- * @rescan: a later scan may find more
- * @unmapped: the code or its section has been unmapped. Set in task context, read in
- *	any context, never cleared
+ * @unmapped: the code or its section has been unmapped. Read in any context, never cleared
  */
 struct sfu_range {
 	unsigned long		start;
 	unsigned long		end;
 	struct sfu_vma_id	vma;
 	struct sfu_section	section;
-	bool			rescan;
 	bool			unmapped;
 };
+
+/* The ranges of a process beyond this number are not in its map. */
+#define SFU_MAX_RANGES	8192
 
 /**
  * struct sfu_map - the executable ranges of a process, as one scan found them
  * @rcu: frees the map
- * @refs: one reference of the process, and one of each walk of the deferred hook
+ * @refs: one reference of each process that has the map, and one of a scan that copies it
  * @nr_ranges: in @ranges
+ * @nr_placed: in @by_section
  * @nr_sections: ranges that had a usable section when they were scanned, or may
  *	have one
+ * @is_incomplete: the headers of a file were not in memory: there may be more sections
  * @main_ra: the return address in the code that calls main(), once a walk has found it,
  *	else 0. Written and read by walks in any context, without a lock
  * @thread_ra: likewise for the code that calls the function of a thread
+ * @by_section: indices of the ranges whose sections have a place, in the order of the
+ *	sections; after @ranges. Two sections are the same or disjoint
  * @ranges: ascending, disjoint. Constant once published, except for
  *	&sfu_range.unmapped and &sfu_section.state
  */
@@ -63,14 +67,18 @@ struct sfu_map {
 	struct rcu_head		rcu;
 	refcount_t		refs;
 	unsigned int		nr_ranges;
+	unsigned int		nr_placed;
 	unsigned int		nr_sections;
+	bool			is_incomplete;
 	unsigned long		main_ra;
 	unsigned long		thread_ra;
+	u32			*by_section;
 	struct sfu_range	ranges[] __counted_by(nr_ranges);
 };
 
 /* Any context, while the map is held by RCU or a reference. */
 struct sfu_range *sfu_map_find(struct sfu_map *map, unsigned long addr);
+bool sfu_map_covers(const struct sfu_map *map, unsigned long start, unsigned long end);
 
 /* Ends the use of a range and of its section, also by walks that already have the range. */
 static inline void sfu_range_mark_unmapped(struct sfu_range *range)
@@ -79,10 +87,14 @@ static inline void sfu_range_mark_unmapped(struct sfu_range *range)
 	atomic_set(&range->section.state, SFU_SECTION_NONE);
 }
 
-/* Task context. */
+/* Any context but NMI; do not sleep. */
+bool sfu_map_unmap(struct sfu_map *map, unsigned long start, unsigned long end);
+struct sfu_map *sfu_map_get_empty(void);
+void sfu_map_put(struct sfu_map *map);
+
+/* Task context, before the map is published. */
 struct sfu_map *sfu_map_alloc(unsigned int nr_ranges, gfp_t gfp);
 void sfu_map_set_sections(struct sfu_map *map, unsigned int nr);
-bool sfu_map_unmap(struct sfu_map *map, unsigned long start, unsigned long end);
-void sfu_map_put(struct sfu_map *map);
+void sfu_map_order_sections(struct sfu_map *map);
 
 #endif /* SFU_MAP_H */

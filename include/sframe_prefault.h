@@ -10,26 +10,43 @@
 struct file;
 struct mm_struct;
 
+#define SFU_MAX_COLD	8
+
 /**
- * struct sfu_prefault_budget - what one scan may spend on making pages present
- * @bytes: bytes that may still be examined
- * @timed_bytes: the last of @bytes, for which @deadline holds
- * @deadline: in jiffies
- * @nr_pages: pages that the scan has made present
+ * struct sfu_cold_file - a part of a file that is not in the page cache
+ * @file: the file; referenced
+ * @pos: offset of the part, in bytes
+ * @len: its bytes
  */
-struct sfu_prefault_budget {
-	unsigned long	bytes;
-	unsigned long	timed_bytes;
-	unsigned long	deadline;
-	unsigned int	nr_pages;
+struct sfu_cold_file {
+	struct file	*file;
+	loff_t		pos;
+	loff_t		len;
 };
 
-#define SFU_PREFAULT_MAX	(64UL << 20)	/* bytes examined in one scan */
+/**
+ * struct sfu_prefault - what one scan does to make pages present
+ * @bytes: bytes that may still be examined
+ * @nr_examined: pages that the scan has examined
+ * @nr_mapped: pages that the scan has made present
+ * @nr_cold: in @cold
+ * @cold: what sfu_prefault_finish() asks file systems to read
+ */
+struct sfu_prefault {
+	unsigned long		bytes;
+	unsigned int		nr_examined;
+	unsigned int		nr_mapped;
+	unsigned int		nr_cold;
+	struct sfu_cold_file	cold[SFU_MAX_COLD];
+};
 
-struct sfu_prefault_budget sfu_prefault_budget(void);
-bool sfu_prefault_can_read(struct file *file);
-int sfu_prefault_read(struct file *file, void *buf, size_t len, u64 pos);
-int sfu_prefault_map(struct mm_struct *mm, struct file *file, unsigned long start,
-		     unsigned long end, struct sfu_prefault_budget *budget);
+/* Under mmap_lock. */
+int sfu_prefault_read(struct sfu_prefault *prefault, struct file *file, void *buf,
+		      size_t len, loff_t pos);
+int sfu_prefault_map(struct sfu_prefault *prefault, struct mm_struct *mm,
+		     const struct file *file, unsigned long start, unsigned long end);
+
+/* Without it. */
+void sfu_prefault_finish(struct sfu_prefault *prefault);
 
 #endif /* SFU_PREFAULT_H */

@@ -9,43 +9,59 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
+#include <linux/refcount.h>
+
+#include "sframe_request.h"
 
 struct mm_struct;
 struct sfu_cache;
 struct sfu_map;
 
-/* For allocations in the hooks, where preemption is off. */
-#define SFU_GFP_HOOK	(GFP_NOWAIT | __GFP_ACCOUNT | __GFP_NOWARN)
+/*
+ * For allocations of a task on its way to user mode: on its own account. Without memory
+ * they fail. They do not call the OOM killer.
+ */
+#define SFU_GFP_TASK	(GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
 
 /**
  * struct sfu_process - a process whose mappings are known
- * @node: in the table of processes, until the process ends
- * @mm: its memory; pinned
- * @lock: held by the scanner
- * @map: its map; replaced under @lock
- * @cache: rows of its sections; made for the first section, under @lock
+ * @node: in the table of processes, or in the list of spare ones
+ * @mm: its memory; only compared
+ * @refs: one of the table, and one of each request and scan that is under way
+ * @lock: held by the scanner. It is only tried, so nobody waits for it
+ * @map: its map. Set by the scanner, removed by any context but NMI
+ * @cache: rows of its sections; made by the first scan for a sample, under @lock
  * @next_key: for the rows of the next new range; under @lock
- * @rescan_needed: a range has &sfu_range.rescan, or code of a range that was marked as
- *	unmapped is still mapped
- * @scanned_at: end of the last scan, in jiffies; under @lock
- * @wait: jiffies from @scanned_at until the next scan; under @lock
+ * @scan_at: no scan is due before this time, in ns of ktime_get_mono_fast_ns(); written
+ *	under @lock
+ * @wait: ns that the last scan for a sample has added to @scan_at because it has found
+ *	nothing new; under @lock
+ * @awaited_start: sections that are not mapped yet begin here; written under @lock
+ * @awaited_end: and end here
+ * @request: who scans next
  * @rcu: frees the process
  */
 struct sfu_process {
 	struct hlist_node	node;
 	struct mm_struct	*mm;
-	struct mutex		lock;		/* one scanner at a time */
+	refcount_t		refs;
+	struct mutex		lock;
 	struct sfu_map __rcu	*map;
 	struct sfu_cache	*cache;
 	u64			next_key;
-	bool			rescan_needed;
-	unsigned long		scanned_at;
-	unsigned long		wait;
+	s64			scan_at;
+	s64			wait;
+	unsigned long		awaited_start;
+	unsigned long		awaited_end;
+	struct sfu_request	request;
 	struct rcu_head		rcu;
 };
 
+#define SFU_FIRST_KEY	PAGE_SIZE	/* of a process without a parent; not 0 */
+
 /* Any context, under rcu_read_lock(). */
 struct sfu_process *sfu_process_find(struct mm_struct *mm);
+struct sfu_process *sfu_process_try_add(struct mm_struct *mm);
 
 /* The map of a process, or NULL if it has not been scanned. @process may be NULL. */
 static inline struct sfu_map *sfu_process_map(const struct sfu_process *process)
@@ -59,14 +75,22 @@ static inline struct sfu_cache *sfu_process_cache(const struct sfu_process *proc
 	return process ? READ_ONCE(process->cache) : NULL;
 }
 
+/* Any context but NMI; do not sleep. */
+struct sfu_process *sfu_process_add(struct mm_struct *mm, struct sfu_map *map, u64 next_key);
+bool sfu_process_unmap(struct sfu_process *process, unsigned long start, unsigned long end);
+void sfu_process_end(struct mm_struct *mm);
+void sfu_process_put(struct sfu_process *process);
+
 /* Task context. */
 struct sfu_process *sfu_process_get(struct mm_struct *mm);
-void sfu_process_begin(struct mm_struct *mm, struct sfu_map *map, u64 next_key);
-void sfu_process_end(struct mm_struct *mm);
+struct sfu_map *sfu_process_get_map(struct sfu_process *process);
+void sfu_process_refill(void);
+void sfu_process_open(void);
+void sfu_process_close(void);
+int sfu_process_init(void);
 void sfu_process_exit(void);
 
 /* Under &sfu_process.lock. */
-struct sfu_map *sfu_process_locked_map(const struct sfu_process *process);
 void sfu_process_add_cache(struct sfu_process *process);
 u64 sfu_process_new_keys(struct sfu_process *process, u64 size);
 void sfu_process_publish(struct sfu_process *process, struct sfu_map *map);

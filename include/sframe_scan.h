@@ -8,17 +8,20 @@
 #include <linux/types.h>
 
 struct mm_struct;
-struct sfu_map;
 struct sfu_process;
 
-/* Task context: may sleep, takes mmap_lock. */
-int sfu_scan_mm(struct mm_struct *mm, const struct sfu_map *seen);
+/* Why a process is scanned; a later reason asks for more. */
+enum sfu_scan_reason {
+	SFU_SCAN_NEW_CODE,	/* code, or a section that is awaited, has been mapped */
+	SFU_SCAN_NEW_PROCESS,	/* its page tables are empty */
+	SFU_SCAN_SAMPLE,	/* a sample has missed something, or is about to */
+};
 
-/* Likewise, under &sfu_process.lock. */
+/* Any context, NMI included. */
 bool sfu_scan_is_due(const struct sfu_process *process);
-int sfu_scan_process(struct sfu_process *process, bool recheck);
 
-/* Task context: does not sleep. */
-struct sfu_map *sfu_scan_inherit(const struct sfu_map *parent, struct mm_struct *mm);
+/* Task context: may sleep, and tries mmap_lock. */
+int sfu_scan(struct sfu_process *process, enum sfu_scan_reason reason);
+int sfu_scan_mm(struct mm_struct *mm);
 
 #endif /* SFU_SCAN_H */

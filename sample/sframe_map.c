@@ -2,47 +2,67 @@
 /*
  * The process map: which section describes an address of a process.
  *
- * A map is an array of ranges of executable code. A scan, or a fork, builds it once.
- * After that the map is constant, except for two things. A section that contradicts
- * itself is marked as bad, from any context, by one atomic operation. A range is marked
- * as unmapped, in task context, by two stores; so the hook of munmap() allocates nothing.
+ * A map is an array of ranges of executable code. A scan builds it once. After that the map
+ * is constant, except for two things. A section that contradicts itself is marked as bad,
+ * from any context, by one atomic operation. A range is marked as unmapped, by two stores;
+ * so the hook of munmap() allocates nothing.
  *
- * The process holds a reference, and so does each walk of the deferred hook, which may
- * sleep. A walk of the synchronous hook holds RCU. The map is freed an RCU grace period
- * after the last reference.
+ * munmap() calls that hook for each VMA, maybe with preemption disabled. Both the ranges and
+ * their sections are found by binary search, and the hook marks at most MAX_MARKED of each.
+ * If there are more, the process drops the map.
+ *
+ * A process holds a reference. A child shares the map of its parent. A walk holds RCU. The
+ * map is freed an RCU grace period after the last reference.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include <linux/sort.h>
 
 #include "sframe_map.h"
 #include "sframe_stats.h"
 
-static size_t map_size(const struct sfu_map *map)
+#define MAX_MARKED	64
+
+/* The map of a process that has no code. It is never freed. */
+static struct sfu_map empty_map = { .refs = REFCOUNT_INIT(1) };
+
+static size_t map_size(unsigned int nr_ranges)
 {
-	return struct_size(map, ranges, map->nr_ranges);
+	return struct_size_t(struct sfu_map, ranges, nr_ranges) + nr_ranges * sizeof(u32);
 }
 
 /**
  * sfu_map_alloc() - allocate a map
  * @nr_ranges: how many ranges it has; all of them are empty
- * @gfp: how to allocate
+ * @gfp: how to allocate; may sleep
  *
- * Context: As @gfp says.
+ * Context: May sleep.
  * Return: The map with one reference, or NULL if there is no memory.
  */
 struct sfu_map *sfu_map_alloc(unsigned int nr_ranges, gfp_t gfp)
 {
-	struct sfu_map *map;
-	size_t size = struct_size(map, ranges, nr_ranges);
+	size_t size = map_size(nr_ranges);
+	struct sfu_map *map = kvzalloc(size, gfp);
 
-	/* kvzalloc() may sleep. */
-	map = gfpflags_allow_blocking(gfp) ? kvzalloc(size, gfp) : kzalloc(size, gfp);
 	if (!map)
 		return NULL;
 	map->nr_ranges = nr_ranges;
+	map->by_section = (u32 *)&map->ranges[nr_ranges];
 	refcount_set(&map->refs, 1);
 	atomic_long_add(size, &sfu_held.bytes);
 	return map;
+}
+
+/**
+ * sfu_map_get_empty() - the map of a process that has no code
+ *
+ * Context: Any.
+ * Return: The map with a reference.
+ */
+struct sfu_map *sfu_map_get_empty(void)
+{
+	refcount_inc(&empty_map.refs);
+	return &empty_map;
 }
 
 /**
@@ -58,19 +78,79 @@ void sfu_map_set_sections(struct sfu_map *map, unsigned int nr)
 	map->nr_sections = nr;
 }
 
+static int compare_sections(const void *a, const void *b, const void *priv)
+{
+	const struct sfu_map *map = priv;
+	const struct sfu_section *one = &map->ranges[*(const u32 *)a].section;
+	const struct sfu_section *other = &map->ranges[*(const u32 *)b].section;
+
+	if (one->start != other->start)
+		return one->start < other->start ? -1 : 1;
+	if (one->end != other->end)
+		return one->end < other->end ? -1 : 1;
+	return 0;
+}
+
+/* No linker makes sections that overlap. The hook of munmap() could not find them fast. */
+static void refuse_section(struct sfu_section *section)
+{
+	section->start = 0;
+	section->end = 0;
+	atomic_set(&section->state, SFU_SECTION_BAD);
+	sfu_count(bad_sections);
+	sfu_count(defects[SFRAME_DEFECT_SEGMENT]);
+}
+
+/**
+ * sfu_map_order_sections() - make the sections of a map searchable by their addresses
+ * @map: the map, complete and not published yet
+ *
+ * If two sections overlap and are not the same, the second is refused.
+ *
+ * Context: Task.
+ */
+void sfu_map_order_sections(struct sfu_map *map)
+{
+	struct sfu_section *last = NULL;
+	unsigned int i, nr = 0;
+
+	for (i = 0; i < map->nr_ranges; i++)
+		if (map->ranges[i].section.start)
+			map->by_section[nr++] = i;
+	sort_r(map->by_section, nr, sizeof(u32), compare_sections, NULL, map);
+
+	map->nr_placed = 0;
+	for (i = 0; i < nr; i++) {
+		struct sfu_section *section = &map->ranges[map->by_section[i]].section;
+
+		if (last && section->start < last->end &&
+		    (section->start != last->start || section->end != last->end)) {
+			refuse_section(section);
+			continue;
+		}
+		last = section;
+		map->by_section[map->nr_placed++] = map->by_section[i];
+	}
+}
+
+static void free_map(struct rcu_head *rcu)
+{
+	kvfree(container_of(rcu, struct sfu_map, rcu));
+}
+
 /**
  * sfu_map_put() - drop a reference
  * @map: the map; may be NULL
  *
- * Context: Task; does not sleep.
+ * Context: Any but NMI.
  */
 void sfu_map_put(struct sfu_map *map)
 {
 	if (!map || !refcount_dec_and_test(&map->refs))
 		return;
 	sfu_map_set_sections(map, 0);
-	atomic_long_sub(map_size(map), &sfu_held.bytes);
-	kvfree_rcu(map, rcu);
+	atomic_long_sub(map_size(map->nr_ranges), &sfu_held.bytes);
+	call_rcu(&map->rcu, free_map);
 }
 
 /**
@@ -99,6 +179,62 @@ struct sfu_range *sfu_map_find(struct sfu_map *map, unsigned long addr)
 	return NULL;
 }
 
+/* The first range that ends after @addr, or &sfu_map.nr_ranges. */
+static unsigned int first_range_after(const struct sfu_map *map, unsigned long addr)
+{
+	unsigned int lo = 0, hi = map->nr_ranges;
+
+	while (lo < hi) {
+		unsigned int mid = lo + (hi - lo) / 2;
+
+		if (map->ranges[mid].end > addr)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo;
+}
+
+static const struct sfu_range *placed(const struct sfu_map *map, unsigned int i)
+{
+	return &map->ranges[map->by_section[i]];
+}
+
+/* The first of @by_section whose section ends after @addr, or &sfu_map.nr_placed. */
+static unsigned int first_section_after(const struct sfu_map *map, unsigned long addr)
+{
+	unsigned int lo = 0, hi = map->nr_placed;
+
+	while (lo < hi) {
+		unsigned int mid = lo + (hi - lo) / 2;
+
+		if (placed(map, mid)->section.end > addr)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return lo;
+}
+
+/**
+ * sfu_map_covers() - does the map have code or sections at these addresses?
+ * @map: the map
+ * @start: first address
+ * @end: one past the last address
+ *
+ * Context: Any, while the map is held by RCU or a reference.
+ * Return: true if it has some, also if they are marked as unmapped.
+ */
+bool sfu_map_covers(const struct sfu_map *map, unsigned long start, unsigned long end)
+{
+	unsigned int i = first_range_after(map, start);
+
+	if (i < map->nr_ranges && map->ranges[i].start < end)
+		return true;
+	i = first_section_after(map, start);
+	return i < map->nr_placed && placed(map, i)->section.start < end;
+}
+
 /**
  * sfu_map_unmap() - addresses of the process have been unmapped
  * @map: its map
@@ -107,23 +243,24 @@ struct sfu_range *sfu_map_find(struct sfu_map *map, unsigned long addr)
  *
  * A range that has lost code or its section, even in part, is unmapped as a whole.
  *
- * Context: Task; does not sleep. The map is held by RCU or a reference.
- * Return: Whether code of such a range is still mapped, so that a scan finds it.
+ * Context: Any but NMI, while the map is held by RCU or a reference. Does not sleep.
+ * Return: false if there are more ranges than may be marked at once. Then the caller must
+ * not use the map any more.
  */
 bool sfu_map_unmap(struct sfu_map *map, unsigned long start, unsigned long end)
 {
-	bool remains = false;
-	unsigned int i;
+	unsigned int first = first_range_after(map, start), i;
 
-	for (i = 0; i < map->nr_ranges; i++) {
-		struct sfu_range *range = &map->ranges[i];
-		bool code = start < range->end && range->start < end;
-		bool section = start < range->section.end && range->section.start < end;
-
-		if (!code && !section)
-			continue;
-		sfu_range_mark_unmapped(range);
-		remains |= range->start < start || end < range->end;
+	for (i = first; i < map->nr_ranges && map->ranges[i].start < end; i++) {
+		if (i - first == MAX_MARKED)
+			return false;
+		sfu_range_mark_unmapped(&map->ranges[i]);
 	}
-	return remains;
+	first = first_section_after(map, start);
+	for (i = first; i < map->nr_placed && placed(map, i)->section.start < end; i++) {
+		if (i - first == MAX_MARKED)
+			return false;
+		sfu_range_mark_unmapped(&map->ranges[map->by_section[i]]);
+	}
+	return true;
 }

@@ -4,74 +4,85 @@
  *
  * This file hooks the kernel functions where that happens, and updates the maps. New code
  * is scanned before its first instruction. Removed code is marked as unmapped. A child
- * gets a copy of the map of its parent. A process that ends leaves the table.
+ * shares the map of its parent. A process that ends leaves the table.
+ *
+ * The hooks are set only while somebody profiles, so that nobody else pays for them. A
+ * profiler that asks for call chains returns from its system call when they are set. A
+ * sample of an older profiler sets them a moment later. They are removed, and all maps with
+ * them, when no sample has come for PROFILED_FOR.
+ *
+ * The hooks may run with preemption disabled. They allocate nothing and take raw spinlocks
+ * only, and their work does not grow with what a process has mapped.
  *
  * mmu notifiers would report some of this. But a process that has one waits for a grace
  * period at its end.
- *
- * New code and new children are handled only while somebody profiles. Otherwise a later
- * sample requests the scan.
  */
 #define pr_fmt(fmt) "sframe_unwind: " fmt
 
 #include <linux/ftrace.h>
+#include <linux/irq_work.h>
 #include <linux/jiffies.h>
 #include <linux/mm.h>
-#include <linux/sched/mm.h>
+#include <linux/task_work.h>
+#include <linux/workqueue.h>
 
 #include "sframe_event.h"
 #include "sframe_hook.h"
 #include "sframe_map.h"
 #include "sframe_process.h"
 #include "sframe_request.h"
-#include "sframe_scan.h"
 
-#define PROFILED_FOR	(600 * HZ)	/* after the last sample */
+#define PROFILED_FOR	(10 * HZ)	/* after the last sample */
 
 static unsigned long profiled_at;	/* in jiffies */
-
-/**
- * sfu_event_profiled() - somebody profiles, or is about to
- *
- * Context: Any, NMI included.
- */
-void sfu_event_profiled(void)
-{
-	unsigned long now = jiffies;
-
-	/* Samples come on all CPUs: most of them do not write. */
-	if (now - READ_ONCE(profiled_at) > HZ)
-		WRITE_ONCE(profiled_at, now);
-}
 
 static bool is_profiled(void)
 {
 	return time_before(jiffies, READ_ONCE(profiled_at) + PROFILED_FOR);
 }
 
+/* ---- the events ---- */
+
+/* Does the mapping have code, or is it where a section should be? */
+static bool needs_scan(const struct sfu_process *process, const struct vm_area_struct *vma)
+{
+	return vma->vm_flags & VM_EXEC ||
+	       (vma->vm_start < READ_ONCE(process->awaited_end) &&
+		vma->vm_end > READ_ONCE(process->awaited_start));
+}
+
+/* execve(): the new program has no code yet, so an empty map is complete. */
+static struct sfu_process *add_new_program(struct mm_struct *mm)
+{
+	struct sfu_map *map = sfu_map_get_empty();
+	struct sfu_process *process = sfu_process_add(mm, map, SFU_FIRST_KEY);
+
+	if (!process)
+		sfu_map_put(map);
+	return process;
+}
+
 /**
  * sfu_event_mmap() - current has a new mapping, or one that has changed
  * @vma: the mapping
  *
- * Context: Task, mmap_lock held, preemption disabled.
+ * A process that is not known and runs already is left to its first sample.
+ *
+ * Context: Task, mmap_lock held; preemption may be disabled.
  */
 void sfu_event_mmap(struct vm_area_struct *vma)
 {
 	struct mm_struct *mm = vma->vm_mm;
 	struct sfu_process *process;
 
-	if (!vma->vm_file || mm != current->mm || current->flags & PF_KTHREAD ||
-	    !is_profiled())
+	if (!vma->vm_file || mm != current->mm || current->flags & PF_KTHREAD)
 		return;
 	rcu_read_lock();
 	process = sfu_process_find(mm);
-	/* execve(): the new program has no code yet, so an empty map is complete. */
 	if (!process && current->in_execve)
-		sfu_process_begin(mm, sfu_map_alloc(0, SFU_GFP_HOOK), PAGE_SIZE);
-	if (vma->vm_flags & VM_EXEC)
-		sfu_request_for_code(current, vma);
-	else if (process && READ_ONCE(process->rescan_needed))
-		sfu_request_for_process(current, mm);
+		process = add_new_program(mm);
+	if (process && needs_scan(process, vma))
+		sfu_request_for_event(process, current, SFU_SCAN_NEW_CODE);
 	rcu_read_unlock();
 }
 
@@ -79,54 +90,58 @@ void sfu_event_mmap(struct vm_area_struct *vma)
  * sfu_event_unmap() - a mapping has been removed
  * @vma: the mapping
  *
- * Context: Task, mmap_lock held, preemption disabled.
+ * Context: Task, mmap_lock held; preemption may be disabled.
  */
 void sfu_event_unmap(struct vm_area_struct *vma)
 {
 	struct sfu_process *process;
-	struct sfu_map *map;
 
 	rcu_read_lock();
 	process = sfu_process_find(vma->vm_mm);
-	map = process ? rcu_dereference(process->map) : NULL;
-	if (map && sfu_map_unmap(map, vma->vm_start, vma->vm_end))
-		WRITE_ONCE(process->rescan_needed, true);
+	if (process && !sfu_process_unmap(process, vma->vm_start, vma->vm_end) &&
+	    vma->vm_mm == current->mm)
+		sfu_request_for_event(process, current, SFU_SCAN_NEW_CODE);
 	rcu_read_unlock();
+}
+
+/* Lets a child go on with the map of its parent. Under RCU. */
+static struct sfu_process *add_child(struct mm_struct *mm, struct sfu_process *parent)
+{
+	struct sfu_map *map = sfu_process_map(parent);
+	struct sfu_process *process;
+
+	if (!map || !refcount_inc_not_zero(&map->refs))
+		return NULL;
+	/* Not before the map: pairs with xchg() in sfu_process_publish(). */
+	smp_rmb();
+	process = sfu_process_add(mm, map, READ_ONCE(parent->next_key));
+	if (!process)
+		sfu_map_put(map);
+	return process;
 }
 
 /**
  * sfu_event_fork() - current has a new child, which has not run yet
  * @child: the child; it may share its memory with current
  *
- * Context: Task, preemption disabled.
+ * The parent's other threads may have changed its mappings since the child's were copied.
+ * The child's scan finds out, before the child enters user mode.
+ *
+ * Context: Task; preemption may be disabled.
  */
 void sfu_event_fork(struct task_struct *child)
 {
 	struct mm_struct *mm = child->mm;
-	struct sfu_map *from, *map = NULL;
-	struct sfu_process *parent;
-	bool needs_scan = true;
-	u64 next_key;
+	struct sfu_process *process;
 
-	if (!mm || mm == current->mm || !is_profiled())
+	if (!mm || mm == current->mm)
 		return;
 	rcu_read_lock();
-	parent = sfu_process_find(current->mm);
-	from = parent ? rcu_dereference(parent->map) : NULL;
-	if (from && mmap_read_trylock(mm)) {
-		map = sfu_scan_inherit(from, mm);
-		mmap_read_unlock(mm);
-	}
-	if (map) {
-		/* Without a section the child needs no scan, else its page tables are empty. */
-		needs_scan = map->nr_sections;
-		/* Not before the map: pairs with sfu_process_publish(). */
-		smp_rmb();
-		next_key = READ_ONCE(parent->next_key);
-		sfu_process_begin(mm, map, next_key);
-	}
-	if (needs_scan)
-		sfu_request_for_process(child, mm);
+	process = sfu_process_find(current->mm);
+	if (process)
+		process = add_child(mm, process);
+	if (process)
+		sfu_request_for_event(process, child, SFU_SCAN_NEW_PROCESS);
 	rcu_read_unlock();
 }
 
@@ -134,7 +149,7 @@ void sfu_event_fork(struct task_struct *child)
  * sfu_event_end() - a process ends: its memory has no users any more
  * @mm: the memory
  *
- * Context: Task, preemption disabled.
+ * Context: Task; preemption may be disabled.
  */
 void sfu_event_end(struct mm_struct *mm)
 {
@@ -165,11 +180,7 @@ static void notrace on_process_end(unsigned long ip, unsigned long parent_ip,
 	sfu_event_end((void *)ftrace_regs_get_argument(fregs, 0));
 }
 
-static void notrace on_profiler(unsigned long ip, unsigned long parent_ip,
-				struct ftrace_ops *ops, struct ftrace_regs *fregs)
-{
-	sfu_event_profiled();
-}
+/* ---- the hooks of the events ---- */
 
 /**
  * struct event_hook - a kernel function that reports an event
@@ -192,7 +203,6 @@ static struct event_hook event_hooks[] = {
 	{ "exit_mmap", true, { .func = on_process_end } },
 	{ "perf_event_mmap", false, { .func = on_mmap } },
 	{ "perf_event_fork", false, { .func = on_fork } },
-	{ "get_callchain_buffers", false, { .func = on_profiler } },
 };
 
 /* These hooks are the first to be set, so they are the first to find ftrace turned off. */
@@ -205,17 +215,21 @@ static void report_required(const char *function, int err)
 		       function, err);
 }
 
-/**
- * sfu_event_init() - hook the events
- *
- * Context: May sleep.
- * Return: 0, or the error of a required hook, which has been reported.
- */
-int sfu_event_init(void)
+static void remove_hooks(void)
 {
 	unsigned int i;
 
-	sfu_event_profiled();
+	for (i = 0; i < ARRAY_SIZE(event_hooks); i++) {
+		if (event_hooks[i].is_hooked)
+			sfu_unhook(&event_hooks[i].ops);
+		event_hooks[i].is_hooked = false;
+	}
+}
+
+static int set_hooks(void)
+{
+	unsigned int i;
+
 	for (i = 0; i < ARRAY_SIZE(event_hooks); i++) {
 		struct event_hook *hook = &event_hooks[i];
 		int err = sfu_hook(&hook->ops, hook->function);
@@ -225,27 +239,184 @@ int sfu_event_init(void)
 			continue;
 		if (hook->is_required) {
 			report_required(hook->function, err);
-			sfu_event_exit();
+			remove_hooks();
 			return err;
 		}
-		pr_info("%s() cannot be traced by ftrace (error %d): new code may lose its first sample\n",
-			hook->function, err);
+		pr_info_once("%s() cannot be traced by ftrace (error %d): new code may lose its first sample\n",
+			     hook->function, err);
 	}
 	return 0;
 }
 
+/* ---- the watch: the time during which the hooks are set ---- */
+
+static DEFINE_MUTEX(watch_lock);
+static bool is_watching;	/* written under watch_lock */
+static bool is_over;		/* the module goes, or ftrace has died; likewise */
+
+static void check_watch(struct work_struct *work);
+static DECLARE_DELAYED_WORK(watch_check, check_watch);
+
+static int start_watch(void)
+{
+	int err = 0;
+
+	mutex_lock(&watch_lock);
+	if (!is_watching && !is_over) {
+		err = set_hooks();
+		if (!err) {
+			sfu_process_open();
+			WRITE_ONCE(is_watching, true);
+			schedule_delayed_work(&watch_check, PROFILED_FOR);
+		}
+	}
+	mutex_unlock(&watch_lock);
+	return err;
+}
+
+/* Under watch_lock. */
+static void stop_watch(void)
+{
+	if (!is_watching)
+		return;
+	WRITE_ONCE(is_watching, false);
+	sfu_process_close();
+	remove_hooks();
+}
+
+/* Without ftrace nothing reports that code is unmapped, so no map can be trusted. */
+static void check_watch(struct work_struct *work)
+{
+	mutex_lock(&watch_lock);
+	if (!is_over && !sfu_hook_is_alive()) {
+		pr_err("ftrace has ended for good, after a fault of its own: user stacks are the kernel's again, by frame pointers, until the next boot\n");
+		is_over = true;
+	}
+	if (is_over || !is_profiled())
+		stop_watch();
+	else
+		schedule_delayed_work(&watch_check, PROFILED_FOR);
+	mutex_unlock(&watch_lock);
+}
+
+static void start_in_worker(struct work_struct *work)
+{
+	start_watch();
+}
+
+static DECLARE_WORK(start_work, start_in_worker);
+
+static void queue_start(struct irq_work *irq_work)
+{
+	schedule_work(&start_work);
+}
+
+static struct irq_work start_irq_work = IRQ_WORK_INIT_HARD(queue_start);
+
 /**
- * sfu_event_exit() - take all hooks of events off
+ * sfu_event_profiled() - a sample has been taken
+ *
+ * Context: Any, NMI included.
+ */
+void sfu_event_profiled(void)
+{
+	unsigned long now = jiffies;
+
+	/* Samples come on all CPUs: most of them do not write. */
+	if (now - READ_ONCE(profiled_at) > HZ)
+		WRITE_ONCE(profiled_at, now);
+	if (!READ_ONCE(is_watching) && !READ_ONCE(is_over))
+		irq_work_queue(&start_irq_work);
+}
+
+/* The task that asks for call chains, and has not set the hooks yet. Under starter_lock. */
+static struct task_struct *starter;
+static DEFINE_RAW_SPINLOCK(starter_lock);
+static atomic_t nr_starting;
+
+static void start_in_task(struct callback_head *head)
+{
+	raw_spin_lock_irq(&starter_lock);
+	starter = NULL;
+	raw_spin_unlock_irq(&starter_lock);
+	start_watch();
+	/* Pairs with sfu_event_exit(). */
+	atomic_dec_return_release(&nr_starting);
+}
+
+static struct callback_head start_task_work = { .func = start_in_task };
+
+/* perf_event_open() or bpf() asks for call chains. */
+static void notrace on_profiler(unsigned long ip, unsigned long parent_ip,
+				struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	unsigned long flags;
+
+	WRITE_ONCE(profiled_at, jiffies);
+	if (READ_ONCE(is_watching))
+		return;
+	raw_spin_lock_irqsave(&starter_lock, flags);
+	if (!starter && !task_work_add(current, &start_task_work, TWA_RESUME)) {
+		starter = current;
+		atomic_inc(&nr_starting);
+	}
+	raw_spin_unlock_irqrestore(&starter_lock, flags);
+}
+
+static struct ftrace_ops profiler_ops = { .func = on_profiler };
+static bool hooked_profiler;
+
+static void cancel_starter(void)
+{
+	raw_spin_lock_irq(&starter_lock);
+	if (starter && sfu_cancel_task_work(starter, &start_task_work)) {
+		starter = NULL;
+		atomic_dec(&nr_starting);
+	}
+	raw_spin_unlock_irq(&starter_lock);
+}
+
+/**
+ * sfu_event_init() - hook the events
+ *
+ * Somebody may profile already.
+ *
+ * Context: May sleep.
+ * Return: 0, or the error of a required hook, which has been reported.
+ */
+int sfu_event_init(void)
+{
+	int err;
+
+	profiled_at = jiffies;
+	err = start_watch();
+	if (!err)
+		hooked_profiler = !sfu_hook(&profiler_ops, "get_callchain_buffers");
+	return err;
+}
+
+/**
+ * sfu_event_exit() - take all hooks of events off, and forget all processes
+ *
+ * No sample comes any more. A starter is cancelled, or waits for nothing but ftrace. After
+ * synchronize_rcu_tasks() no task is left in the tail of start_in_task().
  *
  * Context: May sleep.
  */
 void sfu_event_exit(void)
 {
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(event_hooks); i++) {
-		if (event_hooks[i].is_hooked)
-			sfu_unhook(&event_hooks[i].ops);
-		event_hooks[i].is_hooked = false;
-	}
+	if (hooked_profiler)
+		sfu_unhook(&profiler_ops);
+	irq_work_sync(&start_irq_work);
+	mutex_lock(&watch_lock);
+	WRITE_ONCE(is_over, true);
+	stop_watch();
+	mutex_unlock(&watch_lock);
+	cancel_work_sync(&start_work);
+	cancel_delayed_work_sync(&watch_check);
+	cancel_starter();
+	/* Pairs with start_in_task(). */
+	while (atomic_read_acquire(&nr_starting))
+		schedule_timeout_uninterruptible(1);
+	synchronize_rcu_tasks();
 }

@@ -2,149 +2,130 @@
 /*
  * Pages of mapped files, without waiting for them.
  *
- * A file may be slow. A process may also hold up everybody who waits for its memory,
- * for ever: by a file system of its own, or by a userfaultfd that does not answer. A
- * scan waits for neither. It runs in the process itself, which would stop because it
- * is profiled, or in a worker, which has other processes to scan. So a scan uses what
- * the page cache has, and asks the file system to read ahead what it does not have.
- * The next scan finds it.
+ * A file may be slow, and a process may serve a file system itself. If a scan waited for a
+ * file, the process would stop because it is profiled, with its mmap_lock held, and the
+ * module could not be unloaded. So a scan uses what the page cache has.
  *
- * Even the request to read ahead may wait, if a file system is full of requests that
- * nobody answers. Any user may serve FUSE, so a worker sends no request to FUSE. The
- * process does, when it is sampled in user mode.
+ * The pages of a section must be in the page tables of the process, for a sample reads them
+ * there. vm_ops->map_pages() puts pages of the page cache there and does nothing else:
+ * page faults call it for the pages around the one that is missing. It needs an existing
+ * page table, and leaves pages out that are marked for read-ahead. A page fault would start
+ * that read-ahead, so the mark is removed instead.
  *
- * The budget bounds one scan in bytes and in time. Time also passes while the scan is
- * not running, so the first bytes are examined however late it is. mmap_lock is held
- * for reading, for one page at a time, as by a page fault.
+ * A page fault makes a page table that does not exist. If the page leaves the page cache at
+ * that moment, the fault reads it. So only files of the file systems that
+ * has_trusted_io() names get page faults, and only their files are read ahead.
+ *
+ * Reading ahead waits for a disk at times, as the process does for its own pages. It is done
+ * last, without any lock.
  */
 #include <linux/backing-dev.h>
 #include <linux/fadvise.h>
+#include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/highmem.h>
-#include <linux/jiffies.h>
+#include <linux/hugetlb.h>
 #include <linux/magic.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 #include <linux/sched/signal.h>
-#include <linux/sizes.h>
+#include <linux/userfaultfd_k.h>
 
 #include "sframe_prefault.h"
+#include "sframe_process.h"
 #include "sframe_user.h"
 
-#define UNTIMED_BYTES	SZ_1M			/* examined however long it takes */
-#define TIME_MAX	DIV_ROUND_UP(HZ, 20)
+#define PAGES_AT_ONCE	64UL		/* that map_pages() maps, with preemption disabled */
 
-/**
- * sfu_prefault_budget() - the budget of a scan that begins now
- *
- * Context: Any.
- * Return: The budget.
- */
-struct sfu_prefault_budget sfu_prefault_budget(void)
+/* Files that are memory: what the page cache does not have was never written, or swapped. */
+static bool is_memory(const struct file *file)
 {
-	return (struct sfu_prefault_budget){
-		.bytes = SFU_PREFAULT_MAX,
-		.timed_bytes = SFU_PREFAULT_MAX - UNTIMED_BYTES,
-		.deadline = jiffies + TIME_MAX,
-	};
+	return inode_to_bdi(file_inode(file)) == &noop_backing_dev_info;
 }
 
-/**
- * sfu_prefault_can_read() - may the page cache of a file be read?
- * @file: the file
- *
- * If a file has no read(), its page cache may hold memory that the kernel cannot read
- * either, such as that of memfd_secret().
- *
- * Context: Any.
- * Return: true if it may.
+/*
+ * May a page fault, or read-ahead, wait for this file system? It has a disk, and the
+ * kernel itself reads that disk. Any user may serve FUSE, also for a block device. Servers
+ * on a network may never answer.
  */
-bool sfu_prefault_can_read(struct file *file)
+static bool has_trusted_io(const struct file *file)
 {
-	return S_ISREG(file_inode(file)->i_mode) &&
+	const struct super_block *sb = file_inode(file)->i_sb;
+
+	return sb->s_type->fs_flags & FS_REQUIRES_DEV && sb->s_magic != FUSE_SUPER_MAGIC;
+}
+
+/*
+ * May the page cache of a file be read? If a file has no read(), its page cache may hold
+ * memory that the kernel cannot read either, such as that of memfd_secret(). A file in
+ * persistent memory (DAX) has no page cache.
+ */
+static bool can_read(struct file *file)
+{
+	return S_ISREG(file_inode(file)->i_mode) && !IS_DAX(file_inode(file)) &&
 	       (file->f_mode & FMODE_READ) && (file->f_mode & FMODE_CAN_READ) &&
 	       file->f_op->read_iter && !file->f_op->read;
 }
 
-/* Is the file memory? Then a read waits for nobody, and there is nothing to read ahead. */
-static bool is_memory(const struct file *file)
+static struct folio *get_cached(const struct file *file, pgoff_t index)
 {
-	struct inode *inode = file_inode(file);
-
-	return IS_DAX(inode) || inode_to_bdi(inode) == &noop_backing_dev_info;
-}
-
-static struct folio *get_cached(const struct file *file, u64 pos)
-{
-	struct folio *folio = filemap_get_folio(file->f_mapping, pos >> PAGE_SHIFT);
+	struct folio *folio = filemap_get_folio(file->f_mapping, index);
 
 	if (IS_ERR(folio))
 		return NULL;
-	if (folio_test_uptodate(folio) && !folio_test_hwpoison(folio))
+	if (folio_test_uptodate(folio) && !PageHWPoison(folio_file_page(folio, index)))
 		return folio;
 	folio_put(folio);
 	return NULL;
 }
 
-static bool is_cached(const struct file *file, u64 pos)
+/* Remembers that @file is to be read ahead. */
+static void add_cold(struct sfu_prefault *prefault, const struct file *file, loff_t pos,
+		     loff_t len)
 {
-	struct folio *folio = get_cached(file, pos);
-
-	if (!folio)
-		return false;
-	folio_put(folio);
-	return true;
+	if (prefault->nr_cold == SFU_MAX_COLD || !has_trusted_io(file))
+		return;
+	prefault->cold[prefault->nr_cold++] = (struct sfu_cold_file){
+		.file = get_file((struct file *)file), .pos = pos, .len = len,
+	};
 }
 
-static void read_ahead(struct file *file, u64 pos, u64 len)
+static void copy_from_folio(void *buf, struct folio *folio, loff_t pos, size_t len)
 {
-	bool in_worker = current->flags & PF_KTHREAD;
+	void *page = kmap_local_folio(folio, offset_in_folio(folio, pos));
 
-	if (!in_worker || file_inode(file)->i_sb->s_magic != FUSE_SUPER_MAGIC)
-		vfs_fadvise(file, pos, len, POSIX_FADV_WILLNEED);
-}
-
-static int read_memory(struct file *file, void *buf, size_t len, u64 pos)
-{
-	loff_t at = pos;
-
-	return kernel_read(file, buf, len, &at) == len ? 0 : -ENOEXEC;
+	memcpy(buf, page, len);
+	kunmap_local(page);
 }
 
 /**
  * sfu_prefault_read() - read a file, if the page cache has it
- * @file: the file; sfu_prefault_can_read()
+ * @prefault: what the scan does
+ * @file: the file, which is mapped
  * @buf: set to the bytes
  * @len: bytes
  * @pos: offset in the file, in bytes
  *
- * Context: Task. Sleeps, but does not wait for the answer of a file system.
- * Return: 0; -EAGAIN if the file system was asked to read it; -ENOEXEC if the file is
- * shorter.
+ * Context: Task, under mmap_lock. Waits for nothing.
+ * Return: 0; -EAGAIN if the page cache does not have it; -ENOEXEC if the file is shorter,
+ * or cannot be read so.
  */
-int sfu_prefault_read(struct file *file, void *buf, size_t len, u64 pos)
+int sfu_prefault_read(struct sfu_prefault *prefault, struct file *file, void *buf,
+		      size_t len, loff_t pos)
 {
-	u64 size = i_size_read(file_inode(file));
+	loff_t size = i_size_read(file_inode(file));
 
-	if (pos > size || len > size - pos)
+	if (!can_read(file) || pos < 0 || pos > size || len > size - pos)
 		return -ENOEXEC;
-	if (is_memory(file))
-		return read_memory(file, buf, len, pos);
-
 	while (len) {
 		size_t n = min_t(size_t, len, PAGE_SIZE - offset_in_page(pos));
-		struct folio *folio = get_cached(file, pos);
-		void *page;
+		struct folio *folio = get_cached(file, pos >> PAGE_SHIFT);
 
 		if (!folio) {
-			read_ahead(file, pos, len);
-			folio = get_cached(file, pos);
-		}
-		if (!folio)
+			add_cold(prefault, file, pos, len);
 			return -EAGAIN;
-		page = kmap_local_folio(folio, offset_in_folio(folio, pos));
-		memcpy(buf, page, n);
-		kunmap_local(page);
+		}
+		copy_from_folio(buf, folio, pos, n);
 		folio_put(folio);
 		buf += n;
 		pos += n;
@@ -160,88 +141,190 @@ static bool is_present(unsigned long addr)
 	return !sfu_user_read(&byte, addr, sizeof(byte));
 }
 
-/* Does what a page fault would do, if nothing has to be waited for. Under mmap_lock. */
-static int fault_in_nowait(struct vm_area_struct *vma, unsigned long addr)
+/* May pages of the page cache be put into the page tables of this mapping? */
+static bool can_map(const struct vm_area_struct *vma)
 {
-	vm_fault_t result;
-
-	result = handle_mm_fault(vma, addr, FAULT_FLAG_REMOTE | FAULT_FLAG_ALLOW_RETRY |
-				 FAULT_FLAG_RETRY_NOWAIT, NULL);
-	if (result & (VM_FAULT_RETRY | VM_FAULT_OOM))
-		return -EAGAIN;
-	return result & VM_FAULT_ERROR ? -EFAULT : 0;
+	return vma->vm_flags & VM_READ && vma->vm_ops &&
+	       !(vma->vm_flags & (VM_IO | VM_PFNMAP | VM_MIXEDMAP)) &&
+	       !is_vm_hugetlb_page((struct vm_area_struct *)vma) &&
+	       !userfaultfd_armed((struct vm_area_struct *)vma);
 }
 
-/* Sets @missing to the offset in the file if the page cache does not have the page. */
-static int map_page(struct mm_struct *mm, const struct file *file,
-		    unsigned long addr, loff_t *missing)
+/* The page table entry above the page table of an address, or NULL. Under mmap_lock. */
+static pmd_t *find_pmd(struct mm_struct *mm, unsigned long addr)
 {
-	struct vm_area_struct *vma;
-	int err = -EFAULT;
-	loff_t pos;
+	pgd_t *pgd = pgd_offset(mm, addr);
+	p4d_t *p4d;
+	pud_t *pud;
+	pmd_t *pmd;
 
-	mmap_read_lock(mm);
-	vma = find_vma(mm, addr);
-	if (vma && vma->vm_start <= addr && vma->vm_file == file &&
-	    vma->vm_flags & VM_READ) {
-		pos = ((loff_t)vma->vm_pgoff << PAGE_SHIFT) + addr - vma->vm_start;
-		if (is_memory(file) || is_cached(file, pos)) {
-			err = fault_in_nowait(vma, addr);
-		} else {
-			*missing = pos;
-			err = -EAGAIN;
-		}
+	if (pgd_none(*pgd))
+		return NULL;
+	p4d = p4d_offset(pgd, addr);
+	if (p4d_none(*p4d))
+		return NULL;
+	pud = pud_offset(p4d, addr);
+	if (pud_none(*pud) || pud_leaf(*pud))
+		return NULL;
+	pmd = pmd_offset(pud, addr);
+	return pmd_none(*pmd) ? NULL : pmd;
+}
+
+/*
+ * Puts what the page cache has of these pages into the page table, which exists. The caller
+ * has checked can_map(). The pages lie in one page table and in @vma.
+ */
+static void map_cached(struct vm_area_struct *vma, unsigned long start, unsigned long end)
+{
+	pgoff_t first = linear_page_index(vma, start);
+	struct vm_fault vmf = {
+		.vma = vma,
+		.gfp_mask = GFP_NOWAIT,
+		.pgoff = first,
+		.address = start,
+		.real_address = start,
+		.pmd = find_pmd(vma->vm_mm, start),
+	};
+
+	if (!vmf.pmd || !vma->vm_ops->map_pages)
+		return;
+	rcu_read_lock();
+	vma->vm_ops->map_pages(&vmf, first, first + ((end - start) >> PAGE_SHIFT) - 1);
+	rcu_read_unlock();
+}
+
+/*
+ * Is there a page of memory for current? Its control group keeps what was freed last for the
+ * next allocation of this CPU, so a page table will not be the one that hits the limit.
+ */
+static bool has_memory(void)
+{
+	struct page *page = alloc_page(SFU_GFP_TASK);
+
+	if (page)
+		__free_page(page);
+	return page;
+}
+
+/* Makes the page table, with a page that the page cache has. */
+static void fault_in_nowait(struct vm_area_struct *vma, unsigned long addr)
+{
+	if (has_memory())
+		handle_mm_fault(vma, addr, FAULT_FLAG_REMOTE | FAULT_FLAG_ALLOW_RETRY |
+				FAULT_FLAG_RETRY_NOWAIT, NULL);
+}
+
+/*
+ * Maps a page that map_cached() has left out. @end is that of the section, up to which a
+ * file that is not cached is read ahead.
+ */
+static void map_page(struct sfu_prefault *prefault, struct vm_area_struct *vma,
+		     unsigned long addr, unsigned long end)
+{
+	pgoff_t index = linear_page_index(vma, addr);
+	struct file *file = vma->vm_file;
+	struct folio *folio = get_cached(file, index);
+
+	if (!folio) {
+		add_cold(prefault, file, (loff_t)index << PAGE_SHIFT, end - addr);
+		return;
 	}
-	mmap_read_unlock(mm);
-	return err;
+	/* In a folio under writeback the bit has another meaning. */
+	if (folio_test_readahead(folio) && !folio_test_writeback(folio))
+		folio_clear_readahead(folio);
+	folio_put(folio);
+	map_cached(vma, addr, addr + PAGE_SIZE);
+	if (!is_present(addr) && (is_memory(file) || has_trusted_io(file)))
+		fault_in_nowait(vma, addr);
 }
 
-static bool is_spent(const struct sfu_prefault_budget *budget)
+/* The end of the pages from @addr on that map_cached() may map at once. */
+static unsigned long chunk_end(const struct vm_area_struct *vma, unsigned long addr,
+			       unsigned long end)
 {
-	return !budget->bytes ||
-	       (budget->bytes <= budget->timed_bytes &&
-		time_after(jiffies, budget->deadline)) ||
-	       fatal_signal_pending(current);
+	end = min3(end, vma->vm_end, addr + PAGES_AT_ONCE * PAGE_SIZE);
+	return min(PAGE_ALIGN(end), ALIGN(addr + 1, PMD_SIZE));
+}
+
+/* Maps the pages of a part of a section, which lies in @vma. */
+static bool map_part(struct sfu_prefault *prefault, struct vm_area_struct *vma,
+		     unsigned long addr, unsigned long end)
+{
+	unsigned long tried = addr;
+	bool is_whole = true;
+
+	for (; addr < end; addr += PAGE_SIZE) {
+		prefault->nr_examined++;
+		prefault->bytes -= min(prefault->bytes, PAGE_SIZE);
+		if (is_present(addr))
+			continue;
+		if (addr >= tried) {
+			tried = chunk_end(vma, addr, end);
+			map_cached(vma, addr, tried);
+		}
+		if (!is_present(addr))
+			map_page(prefault, vma, addr, end);
+		if (is_present(addr))
+			prefault->nr_mapped++;
+		else
+			is_whole = false;
+		if (!prefault->bytes || fatal_signal_pending(current))
+			return false;
+		cond_resched();
+	}
+	return is_whole;
 }
 
 /**
  * sfu_prefault_map() - make pages of a mapping present, if the page cache has them
+ * @prefault: what the scan does, and how much it may do. One page is examined in any case
  * @mm: memory of current, or borrowed by current
  * @file: the file that is mapped
  * @start: first address
  * @end: one past the last address
- * @budget: what may still be spent; reduced. One page is examined in any case
  *
- * Context: Task. Sleeps and takes mmap_lock, but waits for no file system and no
- * userfaultfd.
- * Return: 0 if all pages are present. Else the error of the first that is not: -EAGAIN
- * if another scan may find it, -EFAULT if it cannot be read.
+ * Context: Task, under mmap_lock. May sleep, but waits for no file system that a user
+ * serves, and for no userfaultfd.
+ * Return: 0 if all pages are present; -EAGAIN if another scan may find more; -EFAULT if
+ * there is no such mapping.
  */
-int sfu_prefault_map(struct mm_struct *mm, struct file *file, unsigned long start,
-		     unsigned long end, struct sfu_prefault_budget *budget)
+int sfu_prefault_map(struct sfu_prefault *prefault, struct mm_struct *mm,
+		     const struct file *file, unsigned long start, unsigned long end)
 {
-	bool has_asked = false;
-	loff_t missing = -1;
-	int err, first = 0;
+	bool is_whole = true;
 
+	mmap_assert_locked(mm);
+	start &= PAGE_MASK;
 	while (start < end) {
-		if (!is_present(start)) {
-			err = map_page(mm, file, start, &missing);
-			if (missing >= 0 && !has_asked) {
-				has_asked = true;
-				read_ahead(file, missing, end - start);
-				err = map_page(mm, file, start, &missing);
-			}
-			if (!err)
-				budget->nr_pages++;
-			else if (!first)
-				first = err;
-		}
-		start = (start & PAGE_MASK) + PAGE_SIZE;
-		budget->bytes -= min(budget->bytes, PAGE_SIZE);
-		if (start < end && is_spent(budget))
-			return first ?: -EAGAIN;
-		cond_resched();
+		struct vm_area_struct *vma = find_vma(mm, start);
+		unsigned long part_end;
+
+		if (!vma || vma->vm_start > start || vma->vm_file != file || !can_map(vma))
+			return -EFAULT;
+		part_end = min(end, vma->vm_end);
+		is_whole &= map_part(prefault, vma, start, part_end);
+		if (!prefault->bytes)
+			return -EAGAIN;
+		start = part_end;
 	}
-	return first;
+	return is_whole ? 0 : -EAGAIN;
+}
+
+/**
+ * sfu_prefault_finish() - ask file systems to read what a scan has missed
+ * @prefault: what the scan has done
+ *
+ * Context: Task, without mmap_lock. May wait for a disk.
+ */
+void sfu_prefault_finish(struct sfu_prefault *prefault)
+{
+	unsigned int i;
+
+	for (i = 0; i < prefault->nr_cold; i++) {
+		struct sfu_cold_file *cold = &prefault->cold[i];
+
+		vfs_fadvise(cold->file, cold->pos, cold->len, POSIX_FADV_WILLNEED);
+		fput(cold->file);
+	}
+	prefault->nr_cold = 0;
 }

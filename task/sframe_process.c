@@ -2,17 +2,25 @@
 /*
  * The processes: from an mm to its map and its rule cache.
  *
- * A sample looks the process up by its mm in a hash table, under RCU. A struct
- * sfu_process pins the mm_struct, so an mm in the table is never mistaken for a later
- * one at the same address. The end of the process, or the end of the module, takes the
- * process out of the table. The process and its cache are freed an RCU grace period
- * later.
+ * A sample looks the process up by its mm in a hash table, under RCU. Processes are in the
+ * table only while the hooks of events are set: sfu_process_open() and sfu_process_close().
+ * The hook of exit_mmap() takes a process out before its mm is freed. So an mm in the table
+ * is never mistaken for a later one at the same address. A process is freed an RCU grace
+ * period after its last reference.
  *
- * Memory: each process has a map and, if it has a section, one rule cache. Both are
- * charged to the memory control group of the process if the process itself scans.
+ * Samples and hooks add processes, and must not allocate: an NMI may come anywhere, and
+ * hooks may run with preemption disabled. They take a spare one. The task that scans the
+ * new process allocates the next spare one, in place of what it has used.
+ *
+ * Locks. processes_lock protects the chains of the table, spares, and is_open. It is a raw
+ * spinlock, held for a few instructions with interrupts disabled. A sample only tries it,
+ * for it may have interrupted the holder.
+ *
+ * Memory: each process has a map and, once it is sampled and has a section, a rule cache.
+ * Processes share the map of their parent until one of them changes its mappings. All of
+ * it is charged to the memory control group of the task that scans.
  */
 #include <linux/hashtable.h>
-#include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -24,17 +32,22 @@
 #include "sframe_stats.h"
 
 #define KEY_MAX		BIT_ULL(63)
+#define SPARES_MAX	64
 
 /* Read under RCU, written under processes_lock. */
 static DEFINE_HASHTABLE(processes, 12);
-static DEFINE_SPINLOCK(processes_lock);
+static DEFINE_RAW_SPINLOCK(processes_lock);
+
+/* Under processes_lock. */
+static HLIST_HEAD(spares);
+static unsigned int nr_spares;
+static bool is_open;
 
 /**
  * sfu_process_find() - find a process
  * @mm: its memory
  *
- * Context: Any, under rcu_read_lock() or processes_lock. If the caller keeps the memory in use, the
- * process stays in the table after rcu_read_unlock() as well.
+ * Context: Any, under rcu_read_lock() or processes_lock.
  * Return: The process, or NULL if it is not known.
  */
 struct sfu_process *sfu_process_find(struct mm_struct *mm)
@@ -48,36 +61,73 @@ struct sfu_process *sfu_process_find(struct mm_struct *mm)
 	return NULL;
 }
 
-/**
- * sfu_process_locked_map() - the map of a process
- * @process: the process
- *
- * Context: &sfu_process.lock held.
- * Return: The map, or NULL if the process has not been scanned.
- */
-struct sfu_map *sfu_process_locked_map(const struct sfu_process *process)
+/* Under processes_lock. */
+static struct sfu_process *take_spare(void)
 {
-	return rcu_dereference_protected(process->map, lockdep_is_held(&process->lock));
+	struct sfu_process *process;
+
+	if (!nr_spares)
+		return NULL;
+	process = hlist_entry(spares.first, struct sfu_process, node);
+	hlist_del(&process->node);
+	nr_spares--;
+	return process;
 }
 
-static size_t process_size(const struct sfu_process *process)
+/* Under processes_lock. */
+static struct sfu_process *add_spare_for(struct mm_struct *mm, struct sfu_map *map,
+					 u64 next_key)
 {
-	return sizeof(*process) + (process->cache ? sizeof(*process->cache) : 0);
-}
+	struct sfu_process *process;
 
-static struct sfu_process *process_alloc(struct mm_struct *mm, gfp_t gfp)
-{
-	struct sfu_process *process = kzalloc_obj(*process, gfp);
-
+	process = is_open && !sfu_process_find(mm) ? take_spare() : NULL;
 	if (!process)
 		return NULL;
-	mmgrab(mm);
 	process->mm = mm;
-	mutex_init(&process->lock);
-	process->next_key = PAGE_SIZE;
-	process->scanned_at = jiffies;
-	atomic_long_add(sizeof(*process), &sfu_held.bytes);
+	RCU_INIT_POINTER(process->map, map);
+	process->next_key = next_key;
+	hash_add_rcu(processes, &process->node, (unsigned long)mm);
 	atomic_long_inc(&sfu_held.processes);
+	return process;
+}
+
+/**
+ * sfu_process_add() - a new process is known from now on
+ * @mm: its memory, which has users
+ * @map: its map; this takes the reference of the caller, unless it fails
+ * @next_key: for its new ranges
+ *
+ * Context: Any but NMI, under rcu_read_lock(). Does not sleep.
+ * Return: The process. NULL: it is known already, there is no spare one, or the table is
+ * closed.
+ */
+struct sfu_process *sfu_process_add(struct mm_struct *mm, struct sfu_map *map, u64 next_key)
+{
+	struct sfu_process *process;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&processes_lock, flags);
+	process = add_spare_for(mm, map, next_key);
+	raw_spin_unlock_irqrestore(&processes_lock, flags);
+	return process;
+}
+
+/**
+ * sfu_process_try_add() - add the process of a sample, which has no map yet
+ * @mm: its memory, which has users
+ *
+ * Context: Any, NMI included, under rcu_read_lock().
+ * Return: The process. NULL: as sfu_process_add(), or a CPU holds processes_lock.
+ */
+struct sfu_process *sfu_process_try_add(struct mm_struct *mm)
+{
+	struct sfu_process *process;
+	unsigned long flags;
+
+	if (!raw_spin_trylock_irqsave(&processes_lock, flags))
+		return NULL;
+	process = add_spare_for(mm, NULL, SFU_FIRST_KEY);
+	raw_spin_unlock_irqrestore(&processes_lock, flags);
 	return process;
 }
 
@@ -85,84 +135,50 @@ static void process_free_rcu(struct rcu_head *rcu)
 {
 	struct sfu_process *process = container_of(rcu, struct sfu_process, rcu);
 
+	sfu_map_put(rcu_dereference_protected(process->map, true));
+	if (process->cache)
+		atomic_long_sub(sizeof(*process->cache), &sfu_held.bytes);
 	sfu_cache_free(process->cache);
+	atomic_long_sub(sizeof(*process), &sfu_held.bytes);
+	atomic_long_dec(&sfu_held.processes);
 	kfree(process);
 }
 
-/* The process is not in the table any more, but a sample may still use it. */
-static void process_free(struct sfu_process *process)
-{
-	sfu_map_put(rcu_dereference_protected(process->map, true));
-	mmdrop(process->mm);
-	atomic_long_dec(&sfu_held.processes);
-	atomic_long_sub(process_size(process), &sfu_held.bytes);
-	call_rcu(&process->rcu, process_free_rcu);
-}
-
-/* Adds a process to the table. If another one has the mm, returns that instead. */
-static struct sfu_process *process_add(struct sfu_process *process)
-{
-	struct sfu_process *found;
-
-	spin_lock(&processes_lock);
-	found = sfu_process_find(process->mm);
-	if (!found)
-		hash_add_rcu(processes, &process->node, (unsigned long)process->mm);
-	spin_unlock(&processes_lock);
-
-	if (found)
-		process_free(process);
-	return found ?: process;
-}
-
 /**
- * sfu_process_get() - find a process, or add it to the table
- * @mm: its memory, which the caller keeps in use
+ * sfu_process_put() - drop a reference
+ * @process: the process
  *
- * Context: May sleep.
- * Return: The process, or NULL if there is no memory.
+ * Context: Any but NMI.
  */
-struct sfu_process *sfu_process_get(struct mm_struct *mm)
+void sfu_process_put(struct sfu_process *process)
 {
-	struct sfu_process *process;
-
-	rcu_read_lock();
-	process = sfu_process_find(mm);
-	rcu_read_unlock();
-	if (process)
-		return process;
-	process = process_alloc(mm, GFP_KERNEL_ACCOUNT);
-	return process ? process_add(process) : NULL;
+	if (refcount_dec_and_test(&process->refs))
+		call_rcu(&process->rcu, process_free_rcu);
 }
 
-/**
- * sfu_process_begin() - a new process is known from now on
- * @mm: its memory
- * @map: its map, or NULL; this takes the reference of the caller
- * @next_key: for its new ranges
- *
- * If there is no memory, the process is not known until it is scanned.
- *
- * Context: Task; does not sleep.
- */
-void sfu_process_begin(struct mm_struct *mm, struct sfu_map *map, u64 next_key)
+/* Takes a process out of the table, unless another context has just done so. */
+static void remove_process(struct sfu_process *process)
 {
-	struct sfu_process *process = process_alloc(mm, SFU_GFP_HOOK);
+	unsigned long flags;
+	bool was_known;
 
-	if (!process) {
-		sfu_map_put(map);
+	raw_spin_lock_irqsave(&processes_lock, flags);
+	was_known = hash_hashed(&process->node);
+	hash_del_rcu(&process->node);
+	raw_spin_unlock_irqrestore(&processes_lock, flags);
+	if (!was_known)
 		return;
-	}
-	RCU_INIT_POINTER(process->map, map);
-	process->next_key = next_key;
-	process_add(process);
+	sfu_request_close(process);
+	sfu_process_put(process);
 }
 
 /**
  * sfu_process_end() - a process has ended
  * @mm: its memory, which has no users any more
  *
- * Context: Task; does not sleep.
+ * Only tasks that use the memory add a process, so none is added any more.
+ *
+ * Context: Any but NMI; does not sleep.
  */
 void sfu_process_end(struct mm_struct *mm)
 {
@@ -170,14 +186,74 @@ void sfu_process_end(struct mm_struct *mm)
 
 	rcu_read_lock();
 	process = sfu_process_find(mm);
+	if (process)
+		remove_process(process);
 	rcu_read_unlock();
-	/* Only callers that keep the memory in use add a process, so none is added any more. */
-	if (!process)
-		return;
-	spin_lock(&processes_lock);
-	hash_del_rcu(&process->node);
-	spin_unlock(&processes_lock);
-	process_free(process);
+}
+
+/**
+ * sfu_process_get() - the process of current, for a scan
+ * @mm: its memory, which current keeps in use
+ *
+ * Context: Task.
+ * Return: The process with a reference, or NULL if it is not known and cannot be added.
+ */
+struct sfu_process *sfu_process_get(struct mm_struct *mm)
+{
+	struct sfu_process *process;
+
+	rcu_read_lock();
+	process = sfu_process_find(mm) ?: sfu_process_try_add(mm);
+	if (process && !refcount_inc_not_zero(&process->refs))
+		process = NULL;
+	rcu_read_unlock();
+	return process;
+}
+
+/**
+ * sfu_process_get_map() - the map of a process, with a reference
+ * @process: the process
+ *
+ * Context: Task.
+ * Return: The map, or NULL if the process has not been scanned.
+ */
+struct sfu_map *sfu_process_get_map(struct sfu_process *process)
+{
+	struct sfu_map *map;
+
+	rcu_read_lock();
+	map = sfu_process_map(process);
+	if (map && !refcount_inc_not_zero(&map->refs))
+		map = NULL;
+	rcu_read_unlock();
+	return map;
+}
+
+/**
+ * sfu_process_unmap() - addresses of a process have been unmapped
+ * @process: the process
+ * @start: first address
+ * @end: one past the last address
+ *
+ * A map that processes share is not changed: the process goes on without one until the next
+ * scan. So does a process that unmaps very many ranges at once.
+ *
+ * Context: Any but NMI, under rcu_read_lock(). Does not sleep.
+ * Return: false if the process has no map any more, and needs a scan.
+ */
+bool sfu_process_unmap(struct sfu_process *process, unsigned long start, unsigned long end)
+{
+	struct sfu_map *map = sfu_process_map(process);
+
+	if (!map || !sfu_map_covers(map, start, end))
+		return true;
+	if (refcount_read(&map->refs) == 1 && sfu_map_unmap(map, start, end))
+		return true;
+	/* If a scan has published another map meanwhile, that one is without these addresses. */
+	if (unrcu_pointer(cmpxchg(&process->map, RCU_INITIALIZER(map), NULL)) != map)
+		return true;
+	sfu_map_put(map);
+	return false;
 }
 
 /**
@@ -234,33 +310,141 @@ u64 sfu_process_new_keys(struct sfu_process *process, u64 size)
  */
 void sfu_process_publish(struct sfu_process *process, struct sfu_map *map)
 {
-	struct sfu_map *old;
+	lockdep_assert_held(&process->lock);
+	/* Pairs with rcu_dereference() in sfu_process_map(). */
+	sfu_map_put(unrcu_pointer(xchg(&process->map, RCU_INITIALIZER(map))));
+}
 
-	mmap_assert_locked(process->mm);
-	/* Pairs with rcu_dereference() in sfu_process_map() and in sframe_event.c. */
-	old = rcu_replace_pointer(process->map, map, lockdep_is_held(&process->lock));
-	sfu_map_put(old);
+static struct sfu_process *process_alloc(void)
+{
+	struct sfu_process *process = kzalloc_obj(*process, SFU_GFP_TASK);
+
+	if (!process)
+		return NULL;
+	refcount_set(&process->refs, 1);
+	mutex_init(&process->lock);
+	sfu_request_init(&process->request);
+	return process;
+}
+
+/* Returns false if there are enough. */
+static bool put_spare(struct sfu_process *process)
+{
+	bool has_room;
+
+	raw_spin_lock_irq(&processes_lock);
+	has_room = nr_spares < SPARES_MAX;
+	if (has_room) {
+		hlist_add_head(&process->node, &spares);
+		nr_spares++;
+	}
+	raw_spin_unlock_irq(&processes_lock);
+	return has_room;
 }
 
 /**
- * sfu_process_exit() - forget all processes
+ * sfu_process_refill() - allocate what the caller has used of the spare processes
  *
- * No hook, walk, request or scan is left, so nobody uses or changes the table.
- * rcu_barrier() waits for process_free_rcu(). Memory in kvfree_rcu() does not need the
- * module.
+ * Two at a time, so that the number recovers after a shortage of memory.
+ *
+ * Context: May sleep.
+ */
+void sfu_process_refill(void)
+{
+	struct sfu_process *process;
+	unsigned int i;
+
+	for (i = 0; i < 2 && READ_ONCE(nr_spares) < SPARES_MAX; i++) {
+		process = process_alloc();
+		if (!process)
+			return;
+		if (!put_spare(process)) {
+			kfree(process);
+			return;
+		}
+		atomic_long_add(sizeof(*process), &sfu_held.bytes);
+	}
+}
+
+static void set_open(bool open)
+{
+	raw_spin_lock_irq(&processes_lock);
+	is_open = open;
+	raw_spin_unlock_irq(&processes_lock);
+}
+
+/**
+ * sfu_process_open() - processes may be added from now on
+ *
+ * The caller has set the hooks of events.
+ *
+ * Context: May sleep.
+ */
+void sfu_process_open(void)
+{
+	set_open(true);
+}
+
+/**
+ * sfu_process_close() - forget all processes, and add none
+ *
+ * The caller removes the hooks of events after this.
+ *
+ * Context: May sleep.
+ */
+void sfu_process_close(void)
+{
+	struct sfu_process *process;
+	unsigned int i;
+
+	set_open(false);
+	for (i = 0; i < HASH_SIZE(processes); i++) {
+		rcu_read_lock();
+		/* A process that is removed stays in the grace period, with its next one. */
+		hlist_for_each_entry_rcu(process, &processes[i], node)
+			remove_process(process);
+		rcu_read_unlock();
+		cond_resched();
+	}
+}
+
+/**
+ * sfu_process_init() - allocate the spare processes
+ *
+ * Context: May sleep.
+ * Return: 0, or -ENOMEM if there is none.
+ */
+int sfu_process_init(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < SPARES_MAX; i += 2)
+		sfu_process_refill();
+	return nr_spares ? 0 : -ENOMEM;
+}
+
+/**
+ * sfu_process_exit() - free the spare processes, and wait for all that are being freed
+ *
+ * No hook, walk, request or scan is left, and the table is closed. The first rcu_barrier()
+ * waits for process_free_rcu(), the second for the maps that it frees.
  *
  * Context: May sleep.
  */
 void sfu_process_exit(void)
 {
 	struct sfu_process *process;
-	struct hlist_node *next;
-	unsigned int i;
 
-	hash_for_each_safe(processes, i, next, process, node) {
-		hash_del_rcu(&process->node);
-		process_free(process);
+	for (;;) {
+		raw_spin_lock_irq(&processes_lock);
+		process = take_spare();
+		raw_spin_unlock_irq(&processes_lock);
+		if (!process)
+			break;
+		atomic_long_sub(sizeof(*process), &sfu_held.bytes);
+		kfree(process);
 	}
+	rcu_barrier();
 	rcu_barrier();
 	WARN_ON_ONCE(atomic_long_read(&sfu_held.processes));
 	WARN_ON_ONCE(atomic_long_read(&sfu_held.bytes));

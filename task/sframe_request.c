@@ -1,320 +1,260 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Requests: who scans a process, and when.
+ * Requests: a task of the process is to scan it, on its next way to user mode.
  *
  * A sample requests a scan if the map has missed something. An event (new code, a new
- * process) requests one before the code runs. Both use the same carrier.
+ * process) requests one before the code runs. The task scans as task work: so the process
+ * itself pays for the scan, with its own priority and in its own control group. No worker
+ * takes part.
  *
- * For a sample, the task itself scans, as task work, only if the sample has interrupted
- * user mode. Otherwise the task may sleep in its system call; task work cannot be
- * cancelled, and would keep the module from being unloaded. For an event, the task scans
- * when its system call returns, unless it is traced. In all other cases a worker scans.
+ * A process has one request, which is part of struct sfu_process: nothing is allocated, and
+ * processes do not compete for requests. Task work of a task that sleeps may be pending for
+ * ever. So a later request of another task takes it away from there. The end of the process
+ * or of the module cancels it.
  *
- * The sample side must not allocate. It claims a request from a fixed array. Events
- * allocate theirs.
+ * A sample may come in an NMI, or under any lock of the scheduler. It only starts an irq
+ * work, which adds the task work. If the sample has interrupted user mode, the irq work
+ * runs before the next instruction there.
  */
-#include <linux/irq_work.h>
-#include <linux/kthread.h>
-#include <linux/mm.h>
-#include <linux/sched/mm.h>
-#include <linux/slab.h>
+#include <linux/atomic.h>
+#include <linux/sched.h>
+#include <linux/sched/task.h>
 #include <linux/task_work.h>
-#include <linux/workqueue.h>
 
-#include <asm/irq_regs.h>
-
-#include "sframe_arch.h"
-#include "sframe_map.h"
 #include "sframe_process.h"
 #include "sframe_request.h"
 #include "sframe_scan.h"
 #include "sframe_stats.h"
 
-enum request_source {
-	FROM_SAMPLE,
-	FROM_NEW_CODE,
-	FROM_NEW_PROCESS,	/* or one with &sfu_process.rescan_needed */
-};
+/* References to processes that irq works and task works hold. */
+static atomic_t nr_held;
+
+static bool hold_process(struct sfu_process *process)
+{
+	if (!refcount_inc_not_zero(&process->refs))
+		return false;
+	atomic_inc(&nr_held);
+	return true;
+}
+
+static void release_process(struct sfu_process *process)
+{
+	sfu_process_put(process);
+	/* Pairs with sfu_request_exit(). */
+	atomic_dec_return_release(&nr_held);
+}
 
 /**
- * struct sfu_request - a request to scan a process
- * @mm: its memory; pinned. A claimed request is in use while this is set
- * @source: the source of the request
- * @seen: FROM_SAMPLE: the map that has missed something; only compared
- * @start: FROM_NEW_CODE: first address
- * @end: FROM_NEW_CODE: one past the last address
- * @by_task: FROM_SAMPLE: the task itself scans, else a worker
- * @task_work: runs in the task
- * @irq_work: from NMI to @work
- * @work: runs in a worker
+ * sfu_cancel_task_work() - take back task work that is pending
+ * @task: the task, which has not run the work yet, or runs it now
+ * @work: the work
+ *
+ * The kernel does not export task_work_cancel(). A task takes its works out of the list
+ * without a lock, and then takes and drops pi_lock before it runs them. So while this
+ * function holds pi_lock, no entry of the list goes away.
+ *
+ * Context: Any but NMI. The caller holds no lock under which pi_lock cannot be taken.
+ * Return: Whether the work will not run. Else the task runs it now, or is about to.
  */
-struct sfu_request {
-	struct mm_struct	*mm;
-	enum request_source	source;
-	const struct sfu_map	*seen;
-	unsigned long		start;
-	unsigned long		end;
-	bool			by_task;
-	struct callback_head	task_work;
-	struct irq_work		irq_work;
-	struct work_struct	work;
-};
-
-static struct sfu_request claimable[64];	/* FROM_SAMPLE */
-static atomic_t nr_allocated;
-static struct workqueue_struct *scanners;
-
-/* Has another scan found the new code already? The caller holds &sfu_process.lock. */
-static bool knows_code(const struct sfu_process *process,
-		       const struct sfu_request *request)
+bool sfu_cancel_task_work(struct task_struct *task, struct callback_head *work)
 {
-	struct sfu_map *map = sfu_process_locked_map(process);
-	struct sfu_range *range = map ? sfu_map_find(map, request->start) : NULL;
+	struct callback_head **link = &task->task_works, *entry;
+	unsigned long flags;
 
-	return range && range->start == request->start && range->end == request->end;
-}
-
-/*
- * The task that causes an event scans at once. A worker has others to serve, and scans
- * only if a scan is due.
- */
-static void scan_for_event(const struct sfu_request *request)
-{
-	struct sfu_process *process = sfu_process_get(request->mm);
-	bool is_new_code = request->source == FROM_NEW_CODE;
-	bool in_task = !(current->flags & PF_KTHREAD);
-
-	if (!process)
-		return;
-	mutex_lock(&process->lock);
-	if (!(is_new_code && knows_code(process, request)) &&
-	    (in_task || sfu_scan_is_due(process)))
-		/* A new process has empty page tables: check its known sections, too. */
-		sfu_scan_process(process, !is_new_code);
-	mutex_unlock(&process->lock);
-}
-
-static void serve_request(const struct sfu_request *request)
-{
-	if (request->source == FROM_SAMPLE)
-		sfu_scan_mm(request->mm, request->seen);
-	else
-		scan_for_event(request);
-}
-
-static void finish_request(struct sfu_request *request)
-{
-	struct mm_struct *mm = request->mm;
-
-	if (request->source == FROM_SAMPLE) {
-		/* Pairs with the cmpxchg() in claim_request(), and no_request_is_left(). */
-		smp_store_release(&request->mm, NULL);
-		mmdrop(mm);
-		return;
+	raw_spin_lock_irqsave(&task->pi_lock, flags);
+	entry = READ_ONCE(*link);
+	while (entry) {
+		if (entry != work) {
+			link = &entry->next;
+			entry = READ_ONCE(*link);
+		} else if (try_cmpxchg(link, &entry, work->next)) {
+			break;
+		}
 	}
-	mmdrop(mm);
-	kfree(request);
-	/* Pairs with no_request_is_left(). */
-	atomic_dec_return_release(&nr_allocated);
+	raw_spin_unlock_irqrestore(&task->pi_lock, flags);
+	return entry == work;
 }
 
-static void serve_in_task(struct callback_head *head)
+/* Takes the request back from its holder. Under &sfu_request.lock. */
+static bool take_back(struct sfu_request *request)
 {
-	struct sfu_request *request =
-		container_of(head, struct sfu_request, task_work);
-
-	/* An exiting task may have given up its memory. */
-	if (current->mm == request->mm)
-		serve_request(request);
-	finish_request(request);
-}
-
-static void serve_in_worker(struct work_struct *work)
-{
-	struct sfu_request *request = container_of(work, struct sfu_request, work);
-	struct mm_struct *mm = request->mm;
-
-	/* A process that has ended needs no scan. */
-	if (mmget_not_zero(mm)) {
-		kthread_use_mm(mm);
-		serve_request(request);
-		kthread_unuse_mm(mm);
-		mmput(mm);
-	}
-	finish_request(request);
-}
-
-static void queue_request(struct irq_work *irq_work)
-{
-	struct sfu_request *request =
-		container_of(irq_work, struct sfu_request, irq_work);
-
-	queue_work(scanners, &request->work);
-}
-
-/* A pending worker request does not block a task-work request for the same mm. */
-static struct sfu_request *claim_request(struct mm_struct *mm, bool by_task)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(claimable); i++)
-		if (READ_ONCE(claimable[i].mm) == mm &&
-		    READ_ONCE(claimable[i].by_task) >= by_task)
-			return NULL;
-	for (i = 0; i < ARRAY_SIZE(claimable); i++)
-		if (!READ_ONCE(claimable[i].mm) && !cmpxchg(&claimable[i].mm, NULL, mm))
-			return &claimable[i];
-	return NULL;
-}
-
-/*
- * Is current certain to return to user mode next? A task in a system call may first
- * sleep for ever, and task work cannot be cancelled.
- */
-static bool returns_to_user(void)
-{
-	struct pt_regs *regs;
-
-	if (in_nmi())
-		return sfu_arch_nmi_from_user();
-	if (!in_hardirq())
+	lockdep_assert_held(&request->lock);
+	if (!sfu_cancel_task_work(request->holder, &request->work))
 		return false;
-	regs = get_irq_regs();
-	return regs && user_mode(regs);
+	request->holder = NULL;
+	return true;
+}
+
+/*
+ * Makes @task the holder of the request. If the last holder is about to serve it, nothing
+ * is to be done. Under &sfu_request.lock, and returns whether a reference is left over.
+ */
+static bool give_to(struct sfu_request *request, struct task_struct *task)
+{
+	bool has_reference = request->holder;
+
+	if (request->holder == task || (request->holder && !take_back(request)))
+		return false;
+	if (request->is_closed || task_work_add(task, &request->work, TWA_RESUME))
+		return has_reference;
+	request->holder = task;
+	if (!has_reference) {
+		refcount_inc(&container_of(request, struct sfu_process, request)->refs);
+		atomic_inc(&nr_held);
+	}
+	return false;
+}
+
+static void give_request(struct sfu_process *process, struct task_struct *task,
+			 enum sfu_scan_reason reason)
+{
+	struct sfu_request *request = &process->request;
+	unsigned long flags;
+	bool is_left;
+
+	raw_spin_lock_irqsave(&request->lock, flags);
+	request->reason = max(request->reason, reason);
+	is_left = give_to(request, task);
+	raw_spin_unlock_irqrestore(&request->lock, flags);
+	if (is_left)
+		release_process(process);
+}
+
+/* Removes the holder; returns whether the scan is still wanted, and why. */
+static bool begin_to_serve(struct sfu_request *request, enum sfu_scan_reason *reason)
+{
+	bool is_wanted;
+
+	raw_spin_lock_irq(&request->lock);
+	request->holder = NULL;
+	*reason = request->reason;
+	request->reason = SFU_SCAN_NEW_CODE;
+	is_wanted = !request->is_closed;
+	raw_spin_unlock_irq(&request->lock);
+	return is_wanted;
+}
+
+static void serve_in_task(struct callback_head *work)
+{
+	struct sfu_process *process =
+		container_of(work, struct sfu_process, request.work);
+	enum sfu_scan_reason reason;
+
+	/* An exiting task has given up its memory; after execve() a task has another one. */
+	if (begin_to_serve(&process->request, &reason) && current->mm == process->mm)
+		sfu_scan(process, reason);
+	sfu_process_refill();
+	release_process(process);
+}
+
+static void give_to_sampled(struct irq_work *irq_work)
+{
+	struct sfu_process *process =
+		container_of(irq_work, struct sfu_process, request.irq_work);
+	struct task_struct *task = process->request.sampled;
+
+	give_request(process, task, SFU_SCAN_SAMPLE);
+	/* Pairs with cmpxchg() in sfu_request_for_sample(). */
+	smp_store_release(&process->request.sampled, NULL);
+	put_task_struct(task);
+	release_process(process);
+}
+
+/**
+ * sfu_request_init() - prepare the request of a process
+ * @request: the request
+ *
+ * Context: Any.
+ */
+void sfu_request_init(struct sfu_request *request)
+{
+	raw_spin_lock_init(&request->lock);
+	init_task_work(&request->work, serve_in_task);
+	request->irq_work = IRQ_WORK_INIT_HARD(give_to_sampled);
 }
 
 /**
  * sfu_request_for_sample() - request a scan of the current process
- * @mm: current->mm
- * @seen: the map that has missed something, or NULL; only compared
+ * @process: the process of current, or NULL if it is not known
  *
- * Nothing happens if a scan has already been requested, or all requests are in use.
- * The next sample tries again.
+ * Nothing happens if current is about to scan already, no scan is due, or there is no room
+ * for a new process. The next sample tries again.
  *
- * Context: Any, NMI included.
+ * Context: Any, NMI included, under rcu_read_lock().
  */
-void sfu_request_for_sample(struct mm_struct *mm, const struct sfu_map *seen)
+void sfu_request_for_sample(struct sfu_process *process)
 {
-	bool by_task = returns_to_user();
-	struct sfu_request *request = claim_request(mm, by_task);
+	struct sfu_request *request;
 
-	if (!request)
+	if (!process)
+		process = sfu_process_try_add(current->mm);
+	if (!process || !sfu_scan_is_due(process))
 		return;
+	request = &process->request;
+	if (READ_ONCE(request->holder) == current || READ_ONCE(request->sampled) ||
+	    cmpxchg(&request->sampled, NULL, current))
+		return;
+	if (!hold_process(process)) {
+		WRITE_ONCE(request->sampled, NULL);
+		return;
+	}
+	get_task_struct(current);
 	sfu_count(scan_requests);
-	mmgrab(mm);
-	request->seen = seen;
-	WRITE_ONCE(request->by_task, by_task);
-	if (by_task && !task_work_add(current, &request->task_work,
-				      in_nmi() ? TWA_NMI_CURRENT : TWA_RESUME))
-		return;
 	irq_work_queue(&request->irq_work);
 }
 
-/*
- * Lets @task scan on its next way to user mode. A traced task may be stopped on that way
- * for as long as the tracer likes, so a worker scans for it.
+/**
+ * sfu_request_for_event() - request a scan before a task enters user mode again
+ * @process: the process
+ * @task: a task of it
+ * @reason: why
+ *
+ * Context: Any but NMI, under rcu_read_lock(). Does not sleep; preemption may be disabled.
  */
-static void request_for_event(struct task_struct *task, const struct sfu_request *values)
+void sfu_request_for_event(struct sfu_process *process, struct task_struct *task,
+			   enum sfu_scan_reason reason)
 {
-	struct sfu_request *request = kmalloc(sizeof(*request), SFU_GFP_HOOK);
-
-	if (!request)
-		return;
-	*request = *values;
-	mmgrab(request->mm);
-	init_task_work(&request->task_work, serve_in_task);
-	INIT_WORK(&request->work, serve_in_worker);
-	atomic_inc(&nr_allocated);
-	if (task->ptrace || task_work_add(task, &request->task_work, TWA_RESUME))
-		queue_work(scanners, &request->work);
+	if (sfu_scan_is_due(process))
+		give_request(process, task, reason);
 }
 
 /**
- * sfu_request_for_code() - request a scan of new code, before it runs
- * @task: a task of the process
- * @code: the VMA of the code
+ * sfu_request_close() - cancel the request of a process, and refuse more
+ * @process: the process
  *
- * If there is no memory, nothing is requested. A later sample requests the scan.
- *
- * Context: Task, mmap_lock held; does not sleep.
+ * Context: Any but NMI. Does not sleep; preemption may be disabled.
  */
-void sfu_request_for_code(struct task_struct *task, const struct vm_area_struct *code)
+void sfu_request_close(struct sfu_process *process)
 {
-	request_for_event(task, &(struct sfu_request){
-		.mm = code->vm_mm,
-		.source = FROM_NEW_CODE,
-		.start = code->vm_start,
-		.end = code->vm_end,
-	});
+	struct sfu_request *request = &process->request;
+	bool is_left = false;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&request->lock, flags);
+	request->is_closed = true;
+	if (request->holder)
+		is_left = take_back(request);
+	raw_spin_unlock_irqrestore(&request->lock, flags);
+	if (is_left)
+		release_process(process);
 }
 
 /**
- * sfu_request_for_process() - request a scan of all of a process
- * @task: a task of the process
- * @mm: its memory
+ * sfu_request_exit() - wait for the requests that are being served
  *
- * If there is no memory, nothing is requested. A later sample requests the scan.
- *
- * Context: Task; does not sleep.
- */
-void sfu_request_for_process(struct task_struct *task, struct mm_struct *mm)
-{
-	request_for_event(task, &(struct sfu_request){
-		.mm = mm,
-		.source = FROM_NEW_PROCESS,
-	});
-}
-
-static bool no_request_is_left(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(claimable); i++)
-		/* Pairs with finish_request(). */
-		if (smp_load_acquire(&claimable[i].mm))
-			return false;
-	/* Pairs with finish_request(). */
-	return !atomic_read_acquire(&nr_allocated);
-}
-
-/**
- * sfu_request_init() - get ready to scan
- *
- * Context: May sleep.
- * Return: 0, or -ENOMEM.
- */
-int sfu_request_init(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(claimable); i++) {
-		claimable[i].source = FROM_SAMPLE;
-		init_task_work(&claimable[i].task_work, serve_in_task);
-		claimable[i].irq_work = IRQ_WORK_INIT_HARD(queue_request);
-		INIT_WORK(&claimable[i].work, serve_in_worker);
-	}
-	scanners = alloc_workqueue("sframe_unwind", WQ_UNBOUND | WQ_HIGHPRI, 0);
-	return scanners ? 0 : -ENOMEM;
-}
-
-/**
- * sfu_request_exit() - wait for all requests
- *
- * No hook and no walk is left, so no new request can come. Each request ends: task work
- * is pending only in a task that returns to user mode or exits; irq work and workers run
- * by themselves. After synchronize_rcu_tasks() no task is left in the tail of
- * serve_in_task(), where it does not sleep.
+ * No hook and no walk is left, and sfu_process_close() has closed all requests. So no task
+ * work is pending any more: some may still run, and irq works may be on their way. Both
+ * wait for nothing that a process controls. After synchronize_rcu_tasks() no task is left
+ * in the tail of serve_in_task(), where it does not sleep; after synchronize_rcu() no CPU
+ * is left in that of give_to_sampled(), which runs with interrupts disabled.
  *
  * Context: May sleep.
  */
 void sfu_request_exit(void)
 {
-	unsigned int i;
-
-	while (!no_request_is_left())
+	/* Pairs with release_process(). */
+	while (atomic_read_acquire(&nr_held))
 		schedule_timeout_uninterruptible(1);
-	for (i = 0; i < ARRAY_SIZE(claimable); i++)
-		irq_work_sync(&claimable[i].irq_work);
-	destroy_workqueue(scanners);
 	synchronize_rcu_tasks();
+	synchronize_rcu();
 }

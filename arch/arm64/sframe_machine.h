@@ -55,14 +55,6 @@ static __always_inline unsigned long sfu_arch_strip_ra(unsigned long ra)
 	return ra & ~ptrauth_user_pac_mask();
 }
 
-/* NMIs are entered as interrupts are. */
-static inline bool sfu_arch_nmi_from_user(void)
-{
-	struct pt_regs *regs = get_irq_regs();
-
-	return regs && user_mode(regs);
-}
-
 #define SFU_ARCH_CALL_BYTES	4
 
 static inline enum sfu_call sfu_arch_decode_call(const u8 *code, unsigned long ra,

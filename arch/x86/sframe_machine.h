@@ -7,7 +7,6 @@
 #define SFU_MACHINE_H
 
 #include <linux/ptrace.h>
-#include <linux/sched/task_stack.h>
 
 #include <asm/unistd.h>
 
@@ -55,17 +54,6 @@ static inline unsigned long sfu_arch_reg(struct pt_regs *regs, unsigned int reg)
 static __always_inline unsigned long sfu_arch_strip_ra(unsigned long ra)
 {
 	return ra;
-}
-
-/*
- * If the NMI has interrupted user mode, the entry code has moved to the task's own
- * stack. Otherwise it stays on the NMI stack.
- */
-static inline bool sfu_arch_nmi_from_user(void)
-{
-	unsigned long here;
-
-	return object_is_on_stack(&here);
 }
 
 #define SFU_ARCH_CALL_BYTES	6
