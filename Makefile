@@ -19,7 +19,7 @@ export $(PATHS)
 OLDEST_KERNEL := 6.12
 
 NEEDED_OPTIONS := MODULES PERF_EVENTS DYNAMIC_FTRACE_WITH_ARGS \
-		  IRQ_WORK
+		  IRQ_WORK KPROBES
 
 help:	## show this list
 	@echo "sframe_unwind $(VERSION): make TARGET [VARIABLE=value...]"

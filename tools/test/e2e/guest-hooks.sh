@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck disable=SC2154 # guest.sh sets the variables
+#
+# guest-hooks.sh - part of guest.sh: which functions are hooked; the module is tools/test/ftrace
+
+hooked=/sys/kernel/tracing/enabled_functions
+
+# Some hooks are set only while somebody profiles.
+start_profiling() {
+	perf record -q -B -a -e cpu-clock -F 500 -m 4M --call-graph=fp -o /dev/null &
+	sampler=$!
+	wait_for_samples
+}
+
+# Waits until a stack is counted, for 20 seconds at most.
+wait_for_samples() {
+	local tries
+	snapshot
+	for ((tries = 0; tries < 200; tries++)); do
+		[ -z "$(grown '^(walks|declined)')" ] || return 0
+		sleep 0.1
+	done
+	return 1
+}
+
+stop_profiling() {
+	kill -INT "$sampler"
+	wait "$sampler"
+}
+
+hooks_function() {	# hooks_function NAME: the kernel's function of this name is hooked by sframe_unwind
+	grep -q "^$1 (.*sframe_unwind" "$hooked"
+}
+
+# Static functions of a module have the names of the functions that are hooked. The module is there first.
+hooks_namesakes() {
+	local name
+	check 'a module has functions of these names' insmod "./namesakes-$(uname -r).ko"
+	check 'module loads' modprobe sframe_unwind || exit
+	start_profiling
+	for name in perf_callchain_user unlink_anon_vmas exit_mmap perf_event_mmap perf_event_fork get_callchain_buffers; do
+		check "the kernel's $name() is hooked" hooks_function "$name"
+	done
+	case $(cat "$parameters/hooks") in
+	*deferred*) check "the kernel's unwind_user() is hooked" hooks_function unwind_user ;;
+	esac
+	check 'no function of a module is hooked' test -z "$(grep -F '[namesakes]' "$hooked" | tee /dev/stderr)"
+	check 'the functions of the module can be called' sh -c 'echo 1 >/sys/module/namesakes/parameters/call'
+	stop_profiling
+	check 'module unloads' rmmod sframe_unwind
+	check 'no hook is left' test -z "$(grep -F sframe_unwind "$hooked")"
+	check 'it loads again' modprobe sframe_unwind
+	check 'and unloads' rmmod sframe_unwind
+	check 'kernel log' log_is_clean
+}
