@@ -3,13 +3,25 @@
  * Hooks: a callback at the entry of a kernel function, by ftrace.
  *
  * A hook is set by address. A name would also match static functions of modules.
+ *
+ * ftrace_kill(): if ftrace finds that something is wrong with the code that it patches, it
+ * shuts itself down until the next boot. It says so by a warning of its own. From then on
+ * it changes no code: a hook that is set stays, and the kernel goes on to call it. No hook
+ * can be set or taken off. So the module has to stay in memory, too.
  */
+#define pr_fmt(fmt) "sframe_unwind: " fmt
+
+#include <linux/atomic.h>
 #include <linux/ftrace.h>
 #include <linux/kallsyms.h>
 #include <linux/kprobes.h>
+#include <linux/module.h>
+#include <linux/sched.h>
 #include <linux/string.h>
 
 #include "sframe_hook.h"
+
+static bool is_abandoned;
 
 /*
  * The kernel exports no look-up of names. A kprobe does it, and this one is disabled: it
@@ -43,11 +55,24 @@ static int set_filter(struct ftrace_ops *ops, const char *function)
 	unsigned long addr = (unsigned long)ops->private ?: find_function(function);
 	int err;
 
+	if (!sfu_hook_is_alive())
+		return -ESHUTDOWN;
 	if (!addr || is_of_module(addr))
 		return -ENODEV;
 	ops->private = (void *)addr;
 	err = ftrace_set_filter_ip(ops, addr, 0, 1);
 	return err == -EINVAL ? -ENODEV : err;
+}
+
+/* 6.12 leaves a pointer to the filter that it has freed: the next hook begins anew. */
+static void forget_filter(struct ftrace_ops *ops)
+{
+	ftrace_free_filter(ops);
+	*ops = (struct ftrace_ops){
+		.func = ops->func,
+		.private = ops->private,
+		.flags = ops->flags & FTRACE_OPS_FL_IPMODIFY,
+	};
 }
 
 /**
@@ -58,8 +83,8 @@ static int set_filter(struct ftrace_ops *ops, const char *function)
  *
  * Context: May sleep.
  * Return: 0; -ENODEV if the kernel has no such function, or ftrace cannot trace it; -EBUSY
- * if ftrace is turned off, or another user of ftrace owns the function; another error of
- * ftrace.
+ * if ftrace is turned off, or another user of ftrace owns the function; -ESHUTDOWN if
+ * ftrace has shut itself down; another error of ftrace.
  */
 int sfu_hook(struct ftrace_ops *ops, const char *function)
 {
@@ -69,19 +94,74 @@ int sfu_hook(struct ftrace_ops *ops, const char *function)
 		return err;
 	ops->flags |= FTRACE_OPS_FL_PERMANENT;
 	err = register_ftrace_function(ops);
+	if (!sfu_hook_is_alive()) {
+		/* It died over this hook: the function may call it. */
+		sfu_hook_abandon();
+		return -ESHUTDOWN;
+	}
 	if (err)
-		ftrace_free_filter(ops);
+		forget_filter(ops);
 	return err;
 }
 
 /**
  * sfu_unhook() - call back no more
- * @ops: the callback; no CPU runs it when this returns
+ * @ops: the callback; no CPU runs it when this returns, unless ftrace has shut itself
+ *	down. Then all CPUs may run it for ever
  *
  * Context: May sleep.
  */
 void sfu_unhook(struct ftrace_ops *ops)
 {
-	unregister_ftrace_function(ops);
-	ftrace_free_filter(ops);
+	int err = unregister_ftrace_function(ops);
+
+	if (err || !sfu_hook_is_alive())
+		sfu_hook_abandon();
+	else
+		forget_filter(ops);
+}
+
+/**
+ * sfu_hook_is_alive() - does ftrace work?
+ *
+ * Context: May sleep.
+ * Return: false if ftrace has shut itself down.
+ */
+bool sfu_hook_is_alive(void)
+{
+	/* Never registered. ftrace looks at its own state first, then at the address. */
+	static struct ftrace_ops spare;
+
+	return ftrace_set_filter_ip(&spare, 0, 0, 0) != -ENODEV;
+}
+
+/**
+ * sfu_hook_abandon() - ftrace has shut itself down: leave the hooks as they are
+ *
+ * The hooks may be called for ever, so the module cannot be unloaded from now on. This is
+ * logged once.
+ *
+ * Context: Any but NMI.
+ */
+void sfu_hook_abandon(void)
+{
+	if (xchg(&is_abandoned, true))
+		return;
+	__module_get(THIS_MODULE);
+	pr_err("ftrace has shut itself down after an error (see its warning in this log): stacks are left to the kernel until the next boot, and the module cannot be unloaded\n");
+}
+
+/**
+ * sfu_hook_exit() - the module is about to go: no hook may be left
+ *
+ * All hooks have been taken off by sfu_unhook(). If ftrace refused one, this never
+ * returns: the function would call memory that is free. Unloading has begun, so it cannot
+ * be refused any more. The kernel itself stays usable.
+ *
+ * Context: May sleep.
+ */
+void sfu_hook_exit(void)
+{
+	while (READ_ONCE(is_abandoned))
+		schedule_timeout_idle(MAX_SCHEDULE_TIMEOUT);
 }

@@ -70,7 +70,8 @@ static bool may_walk(struct pt_regs *regs)
 {
 	if (!READ_ONCE(enabled))
 		return decline(SFU_DECLINE_DISABLED);
-	sfu_event_profiled();
+	if (!sfu_event_profiled())
+		return decline(SFU_DECLINE_DISABLED);
 	if (!current->mm || (current->flags & (PF_KTHREAD | PF_USER_WORKER)))
 		return decline(SFU_DECLINE_KTHREAD);
 	if (current->flags & PF_VCPU)
@@ -333,6 +334,7 @@ static int __init sframe_unwind_init(void)
 
 err_event:
 	sfu_event_exit();
+	sfu_hook_exit();
 	sfu_request_exit();
 err_process:
 	sfu_process_exit();
@@ -351,6 +353,8 @@ err_process:
  * synchronize_rcu_tasks() waits for it. synchronize_srcu() waits for a task inside. The
  * second synchronize_rcu_tasks() waits for a task after srcu_read_unlock().
  *
+ * sfu_hook_exit() does not return if ftrace has shut itself down and a hook is still set.
+ *
  * From then on no walk runs: no walk requests a scan or takes a reference on a map.
  * sfu_event_exit() removes the hooks of events; after that nothing requests a scan.
  * Requests under way, and the processes, are the arguments of sfu_request_exit() and
@@ -365,6 +369,7 @@ static void __exit sframe_unwind_exit(void)
 	unhook_unwind_user();
 	sfu_unhook(&callchain_ops);
 	sfu_event_exit();
+	sfu_hook_exit();
 	sfu_request_exit();
 	sfu_process_exit();
 	pr_info("unloaded: user stacks are the kernel's own again, by frame pointers; %lu stacks were unwound\n",

@@ -5,12 +5,14 @@
 #ifndef SFU_EVENT_H
 #define SFU_EVENT_H
 
+#include <linux/types.h>
+
 struct mm_struct;
 struct task_struct;
 struct vm_area_struct;
 
 /* Any context, NMI included. */
-void sfu_event_profiled(void);
+bool sfu_event_profiled(void);
 
 /* The events, also for tests. Task context; preemption may be disabled. */
 void sfu_event_mmap(struct vm_area_struct *vma);

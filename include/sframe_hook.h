@@ -11,6 +11,10 @@ struct ftrace_ops;
 
 int sfu_hook(struct ftrace_ops *ops, const char *function);
 void sfu_unhook(struct ftrace_ops *ops);
+void sfu_hook_exit(void);
+
+/* ftrace may shut itself down. */
 bool sfu_hook_is_alive(void);
+void sfu_hook_abandon(void);
 
 #endif /* SFU_HOOK_H */

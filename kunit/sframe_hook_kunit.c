@@ -95,6 +95,7 @@ static void hook_refused(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, -ENODEV, sfu_hook(&ops, c->name));
 	expect_calls(test, 0);
+	KUNIT_EXPECT_TRUE(test, sfu_hook_is_alive());
 	/* Nothing of the failure stays. */
 	ops = (struct ftrace_ops) { .func = on_call };
 	KUNIT_EXPECT_EQ(test, 0, sfu_hook(&ops, "sfu_hook_target"));
@@ -118,11 +119,24 @@ static void hook_owned(struct kunit *test)
 	expect_calls(test, 1);
 }
 
+/* The death of ftrace is the subject of an end-to-end test: nothing revives it. */
+static void hook_is_alive(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_TRUE(test, sfu_hook_is_alive());
+	KUNIT_ASSERT_EQ(test, 0, sfu_hook(&ops, "sfu_hook_target"));
+	KUNIT_EXPECT_TRUE(test, sfu_hook_is_alive());
+	expect_calls(test, 1);
+}
+
 static struct kunit_case hook_tests[] = {
 	KUNIT_CASE(hook_calls_back),
 	KUNIT_CASE(hook_is_permanent),
 	KUNIT_CASE_PARAM(hook_refused, refused_gen_params),
 	KUNIT_CASE(hook_owned),
+	KUNIT_CASE(hook_is_alive),
 	{}
 };
 

@@ -210,6 +210,8 @@ static void report_required(const char *function, int err)
 {
 	if (err == -EBUSY)
 		pr_err("ftrace is turned off, and without it no stack can be unwound: turn it on (sysctl kernel.ftrace_enabled=1) and load the module again\n");
+	else if (err == -ESHUTDOWN)
+		pr_err("ftrace has shut itself down after an error (see its warning in this log), and without it no stack can be unwound: reboot, then load the module again\n");
 	else
 		pr_err("this kernel's %s() cannot be traced by ftrace (error %d), so nothing reports when code is unmapped, and stacks might be wrong\n",
 		       function, err);
@@ -289,8 +291,8 @@ static void check_watch(struct work_struct *work)
 {
 	mutex_lock(&watch_lock);
 	if (!is_over && !sfu_hook_is_alive()) {
-		pr_err("ftrace has ended for good, after a fault of its own: user stacks are the kernel's again, by frame pointers, until the next boot\n");
-		is_over = true;
+		sfu_hook_abandon();
+		WRITE_ONCE(is_over, true);
 	}
 	if (is_over || !is_profiled())
 		stop_watch();
@@ -317,16 +319,21 @@ static struct irq_work start_irq_work = IRQ_WORK_INIT_HARD(queue_start);
  * sfu_event_profiled() - a sample has been taken
  *
  * Context: Any, NMI included.
+ * Return: false if maps cannot be trusted any more, and the kernel has to walk.
  */
-void sfu_event_profiled(void)
+bool sfu_event_profiled(void)
 {
 	unsigned long now = jiffies;
 
 	/* Samples come on all CPUs: most of them do not write. */
 	if (now - READ_ONCE(profiled_at) > HZ)
 		WRITE_ONCE(profiled_at, now);
-	if (!READ_ONCE(is_watching) && !READ_ONCE(is_over))
-		irq_work_queue(&start_irq_work);
+	if (READ_ONCE(is_watching))
+		return true;
+	if (READ_ONCE(is_over))
+		return false;
+	irq_work_queue(&start_irq_work);
+	return true;
 }
 
 /* The task that asks for call chains, and has not set the hooks yet. Under starter_lock. */

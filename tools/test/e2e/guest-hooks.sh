@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC2154 # guest.sh sets the variables
 #
-# guest-hooks.sh - part of guest.sh: which functions are hooked; the module is tools/test/ftrace
+# guest-hooks.sh - part of guest.sh: which functions are hooked, and the end of ftrace; the modules are tools/test/ftrace
 
 hooked=/sys/kernel/tracing/enabled_functions
 
@@ -52,5 +52,47 @@ hooks_namesakes() {
 	check 'no hook is left' test -z "$(grep -F sframe_unwind "$hooked")"
 	check 'it loads again' modprobe sframe_unwind
 	check 'and unloads' rmmod sframe_unwind
+	check 'kernel log' log_is_clean
+}
+
+# After ftrace_kill() the kernel goes on to call hooks, and none of them can be taken off.
+kill_ftrace() {
+	check 'ftrace dies' insmod "./ftrace_killer-$(uname -r).ko" || exit
+}
+
+machine_works() {
+	local pid
+	for _ in {1..50}; do sh -c ':' || return; done
+	sh -c 'exit 42' &
+	pid=$!
+	wait $pid
+	[ $? = 42 ] && perf record -q -B -a -e cpu-clock -F 500 --call-graph=fp -o /dev/null sleep 1
+}
+
+logged() { dmesg | grep -c "sframe_unwind: $1"; }
+
+# ftrace dies, and the module is unloaded at once. Unloading cannot be refused any more.
+hooks_killed_unnoticed() {
+	check 'module loads' modprobe sframe_unwind || exit
+	start_profiling
+	kill_ftrace
+	# The virtual machine ends while this waits: it must not use the shared directory.
+	(cd / && exec rmmod sframe_unwind) </dev/null >/dev/null 2>&1 &
+	sleep 5
+	check 'the module is not freed: its hooks may be called' test -e /sys/module/sframe_unwind
+	check 'the kernel log says once why' test "$(logged 'ftrace has shut itself down')" = 1
+	check 'the module does not say that it was unloaded' test "$(logged 'unloaded')" = 0
+	stop_profiling
+	check 'the machine works' machine_works
+	check 'other modules load and unload' sh -c "rmmod ftrace_killer && insmod './namesakes-$(uname -r).ko' && rmmod namesakes"
+	check 'kernel log' log_is_clean
+}
+
+# Where ftrace is dead, the module does not load, and nothing of it stays.
+hooks_of_dead_ftrace() {
+	kill_ftrace
+	check 'the module does not load' test "$(modprobe sframe_unwind 2>/dev/null || echo refused)" = refused
+	check 'and says that ftrace has shut itself down' test "$(logged 'ftrace has shut itself down')" = 1
+	check 'nothing of it stays' test ! -e /sys/module/sframe_unwind
 	check 'kernel log' log_is_clean
 }

@@ -158,8 +158,9 @@ int sfu_scan_mm(struct mm_struct *mm, const struct sfu_map *seen)
 	return 0;
 }
 
-void sfu_event_profiled(void)
+bool sfu_event_profiled(void)
 {
+	return true;
 }
 
 int sfu_event_init(void)
@@ -177,6 +178,10 @@ int sfu_hook(struct ftrace_ops *ops, const char *function)
 }
 
 void sfu_unhook(struct ftrace_ops *ops)
+{
+}
+
+void sfu_hook_exit(void)
 {
 }
 
