@@ -68,6 +68,15 @@ enum sfu_call {
 static inline bool sfu_arch_unwindable(struct pt_regs *regs);
 
 /**
+ * sfu_arch_has_user_memory() - is the user memory in place that of current?
+ *
+ * Context: Any, NMI included. Current has memory of its own.
+ * Return: Whether user addresses lead to the memory of current. If they do, they do so
+ * whenever the code that asks runs, until it returns to what it has interrupted.
+ */
+static inline bool sfu_arch_has_user_memory(void);
+
+/**
  * sfu_arch_reg() - a register of the interrupted code
  * @regs: its registers
  * @reg: DWARF number, below SFU_ARCH_NR_REGS

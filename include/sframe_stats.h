@@ -22,6 +22,7 @@ enum sfu_stop {
 	SFU_STOP_NODATA,		/* no section, no provable fp */
 	SFU_STOP_UNSCANNED,		/* code not in the map yet */
 	SFU_STOP_EXEC,			/* in execve(): no stack yet */
+	SFU_STOP_SWITCH,		/* the memory is not that of the task */
 	SFU_STOP_STACK,			/* stack word not present */
 	SFU_STOP_SECTION,		/* .sframe not present */
 	SFU_STOP_BAD,			/* see the defect counters */

@@ -23,8 +23,7 @@ int sfu_user_reader(struct sframe_reader *rd, void *dst, u64 addr, u32 len);
  * Between this and sfu_user_close() only sfu_user_get_word() may be used, and no
  * function may be called.
  *
- * Context: Any. In an NMI only after a sfu_user_read() of the same walk has succeeded:
- * it fails if the NMI came while the kernel was switching user memory.
+ * Context: Any, NMI included, in the address space of current.
  * Return: Whether the window is open.
  */
 static __always_inline bool sfu_user_open(unsigned long addr, unsigned long len)

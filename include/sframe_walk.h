@@ -48,7 +48,7 @@ struct sfu_frame {
  * @map: the map of the process, held by the caller; NULL if there is none yet
  * @last: the range that was found last, or NULL
  * @lookup: what the look-ups of the walk share
- * @may_read_inline: sfu_user_open() may be used
+ * @has_memory: user addresses lead to the memory of current. Else nothing is read
  * @frame: the frame that the walk has reached
  * @nr_signals: signal frames that the walk has crossed
  * @nr_frames: callers found, by method
@@ -57,7 +57,7 @@ struct sfu_walk {
 	struct sfu_map		*map;
 	struct sfu_range	*last;
 	struct sfu_lookup	lookup;
-	bool			may_read_inline;
+	bool			has_memory;
 	struct sfu_frame	frame;
 	unsigned int		nr_signals;
 	unsigned int		nr_frames[NR_SFU_METHODS];
@@ -78,8 +78,8 @@ static inline bool sfu_stop_needs_scan(enum sfu_stop stop)
 
 /*
  * The parts of the walk use the functions below. Only sfu_walk_enter(), the two steps and
- * sfu_uprobe_undo() change the frame. The others change at most the budget, the counters,
- * @last and @may_read_inline.
+ * sfu_uprobe_undo() change the frame. The others change at most the budget, the counters
+ * and @last.
  */
 
 /*

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* KUnit tests of the walk: each stop reason, and its counters. */
+#include <linux/mm.h>
 #include <linux/sched.h>
 
 #include "counters.h"
@@ -95,6 +96,28 @@ static void stop_exec(struct kunit *test)
 }
 
 /* A section that contradicts itself is marked as bad, counted once, and not used again. */
+/* The memory in place is not that of current: nothing may be read. */
+static void stop_switch(struct kunit *test)
+{
+	struct mm_struct *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
+	struct walk_scene *scene = test->priv;
+	struct mm_struct *mm = current->mm;
+
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	call_scene(test);
+	other->pgd = mm->pgd + PTRS_PER_PGD;
+	preempt_disable();
+	current->mm = other;
+	begin_walk(scene);
+	current->mm = mm;
+	preempt_enable();
+	observe_reads(scene);
+	append_step(test);
+	KUNIT_EXPECT_STREQ(test, last_text(test), "task-switch");
+	KUNIT_EXPECT_EQ(test, scene->calls, 0);
+	expect_walk(test, "c4@0 c44@10 complete");
+}
+
 static void stop_bad(struct kunit *test)
 {
 	struct build *b = build_function(test, 0x80, 0, 0);
@@ -260,6 +283,7 @@ static struct kunit_case stop_tests[] = {
 	KUNIT_CASE(stop_unscanned_address),
 	KUNIT_CASE(stop_unscanned_gone),
 	KUNIT_CASE(stop_exec),
+	KUNIT_CASE(stop_switch),
 	KUNIT_CASE(stop_bad),
 	KUNIT_CASE(stop_bad_when_gone),
 	KUNIT_CASE(stop_unmapped_meanwhile),

@@ -27,20 +27,13 @@
  * @addr: user address
  * @val: set with SFU_STOP_NONE
  *
- * In an NMI copy_from_user_nofault() fails if the NMI came while the kernel was switching
- * user memory. One success holds for the whole walk, so inline reads are allowed from
- * then on.
- *
  * Context: As that of sfu_walk_init().
  * Return: SFU_STOP_NONE or SFU_STOP_STACK.
  */
 enum sfu_stop sfu_walk_read_word(struct sfu_walk *walk, unsigned long addr,
 				 unsigned long *val)
 {
-	if (sfu_user_read(val, addr, sizeof(*val)))
-		return SFU_STOP_STACK;
-	walk->may_read_inline = true;
-	return SFU_STOP_NONE;
+	return sfu_user_read(val, addr, sizeof(*val)) ? SFU_STOP_STACK : SFU_STOP_NONE;
 }
 
 /* Reads @len bytes of code; returns whether they are there. */
@@ -337,7 +330,7 @@ absent:
 
 static bool can_walk_fast(const struct sfu_walk *walk, const struct sfu_range *range)
 {
-	return walk->lookup.cache && walk->may_read_inline && !walk->frame.sp_unverified &&
+	return walk->lookup.cache && !walk->frame.sp_unverified &&
 	       IS_ALIGNED(walk->frame.sp, SFU_ARCH_CFA_ALIGN) &&
 	       walk->frame.sp < TASK_SIZE_MAX &&
 	       sfu_section_has_fast_rows(&range->section);
@@ -445,6 +438,8 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 		return SFU_STOP_EXEC;
 	if (walk->map)
 		range = sfu_walk_find_range(walk, sfu_walk_lookup_ip(&walk->frame));
+	if (!walk->has_memory)
+		return SFU_STOP_SWITCH;
 	if (!range)
 		return SFU_STOP_UNSCANNED;
 
@@ -467,7 +462,15 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
  * @in_task: the walk runs in task context, with interrupts and preemption enabled: it may
  *	cost more
  *
- * Context: Any, NMI included, in the address space of current.
+ * Some samples come while user addresses lead to the memory of another process: in a task
+ * switch, where the memory is that of the next task before current is the next task, and
+ * in calls of the firmware and writes to kernel code, which have page tables of their own.
+ * A task switch runs with interrupts off, but tracepoints, kprobes, traced functions and
+ * NMIs come there, and a call of the firmware may even be interrupted. So no context
+ * vouches for the memory, and each walk asks for it, once: what a walk has interrupted does
+ * not go on before the walk ends.
+ *
+ * Context: Any, NMI included.
  */
 void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, struct sfu_cache *cache,
 		   struct pt_regs *regs, bool in_task)
@@ -476,7 +479,7 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, struct sfu_cache 
 		.map = map,
 		.lookup.rd.budget = in_task ? SFU_BUDGET_TASK : SFU_BUDGET_SAMPLE,
 		.lookup.cache = cache,
-		.may_read_inline = !in_nmi(),
+		.has_memory = sfu_arch_has_user_memory(),
 		.frame = {
 			.ip = instruction_pointer(regs),
 			.sp = user_stack_pointer(regs),
@@ -485,6 +488,6 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, struct sfu_cache 
 			.regs = regs,
 		},
 	};
-	if (map && sfu_uprobe_is_used())
+	if (map && walk->has_memory && sfu_uprobe_is_used())
 		sfu_uprobe_undo(walk);
 }

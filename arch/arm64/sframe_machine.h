@@ -7,12 +7,16 @@
 #define SFU_MACHINE_H
 
 #include <linux/bitops.h>
+#include <linux/mm.h>
 #include <linux/ptrace.h>
+#include <linux/sched.h>
 #include <linux/unaligned.h>
 
+#include <asm/cpufeature.h>
 #include <asm/irq_regs.h>
 #include <asm/pointer_auth.h>
 #include <asm/sigcontext.h>
+#include <asm/sysreg.h>
 #include <asm/unistd.h>
 
 #include "sframe_format.h"
@@ -39,6 +43,29 @@
 static inline bool sfu_arch_unwindable(struct pt_regs *regs)
 {
 	return !compat_user_mode(regs);
+}
+
+/*
+ * The register that holds the table of user memory. If the kernel emulates PAN, each
+ * access loads it from the task that is current, and switch_mm() has written that value.
+ */
+static inline u64 sfu_user_ttbr(void)
+{
+#ifdef CONFIG_ARM64_SW_TTBR0_PAN
+	if (system_uses_ttbr0_pan())
+		return READ_ONCE(current_thread_info()->ttbr0);
+#endif
+	return read_sysreg(ttbr0_el1);
+}
+
+/* The address of the table; the other bits are the ASID and TTBR_CNP_BIT. */
+#define SFU_TTBR_TABLE	GENMASK_ULL(47, 1)
+
+static inline bool sfu_arch_has_user_memory(void)
+{
+	u64 table = phys_to_ttbr(virt_to_phys(current->mm->pgd));
+
+	return !((sfu_user_ttbr() ^ table) & SFU_TTBR_TABLE);
 }
 
 static inline unsigned long sfu_arch_reg(struct pt_regs *regs, unsigned int reg)

@@ -6,7 +6,9 @@
 #ifndef SFU_MACHINE_H
 #define SFU_MACHINE_H
 
+#include <linux/mm.h>
 #include <linux/ptrace.h>
+#include <linux/sched.h>
 
 #include <asm/unistd.h>
 
@@ -32,6 +34,15 @@
 static inline bool sfu_arch_unwindable(struct pt_regs *regs)
 {
 	return user_64bit_mode(regs);
+}
+
+/*
+ * nmi_uaccess_okay() compares the process that switch_mm_irqs_off() has noted; modules
+ * cannot call it. This compares what it stands for, as its comment says.
+ */
+static inline bool sfu_arch_has_user_memory(void)
+{
+	return __va(read_cr3_pa()) == current->mm->pgd;
 }
 
 static inline unsigned long sfu_arch_reg(struct pt_regs *regs, unsigned int reg)

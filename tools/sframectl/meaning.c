@@ -42,6 +42,11 @@ static const struct meaning meanings[] = {
 			"sampled in execve(): the old program's stack is gone, the new one has none",
 		.advice = "This is normal.",
 	}, {
+		.name = "stop.task-switch",
+		.text =
+			"sampled in a task switch: the memory was not that of the task any more",
+		.advice = "This is normal.",
+	}, {
 		.name = "stop.stack-fault",
 		.text = "a word of the stack was not in memory",
 		.advice = "Does the machine swap? `vmstat 5` shows it.",

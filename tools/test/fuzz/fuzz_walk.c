@@ -53,6 +53,7 @@
 #define SETTING_NO_MAP		0x04
 #define SETTING_PLAIN		0x08	/* the sample lies in unknown code */
 #define SETTING_GONE		0x10	/* the unknown code has been unmapped */
+#define SETTING_SWITCH		0x20	/* user memory is that of another process */
 
 /* The reasons for which the hooks leave a stack to the kernel. */
 #define DECLINED_DISABLED	0x01
@@ -98,6 +99,7 @@ static u64 nr_reads;
 
 static struct mm_struct mm = { .start_stack = STACK + STACK_SIZE };
 struct task_struct shim_task;
+unsigned long shim_table;
 
 struct sfu_counters sfu_counters;
 struct sfu_held sfu_held;
@@ -266,6 +268,7 @@ static void set_task(const struct setting *setting, struct pt_regs *regs)
 		.regs = regs,
 		.in_execve = setting->flags & SETTING_EXEC,
 	};
+	shim_table = setting->flags & SETTING_SWITCH ? 0x1000 : 0;
 	enabled = !(setting->declined & DECLINED_DISABLED);
 	if (setting->declined & DECLINED_KTHREAD)
 		shim_task.flags |= PF_KTHREAD;
@@ -339,6 +342,9 @@ static void check_stop(const struct sfu_walk *walk, const struct sfu_walk *last,
 		require(fuzz_is_defect(walk->lookup.rd.defect));
 	if (stop == SFU_STOP_EXEC)
 		require(shim_task.in_execve);
+	if (shim_table != (unsigned long)shim_task.mm->pgd)
+		require(nr_reads == 0 && nr_found == 1 &&
+			(stop == SFU_STOP_EXEC || stop == SFU_STOP_SWITCH));
 }
 
 /*

@@ -75,6 +75,7 @@ struct pt_regs {
 
 struct mm_struct {
 	unsigned long	start_stack;
+	void		*pgd;
 };
 
 struct task_struct {
@@ -90,6 +91,9 @@ struct task_struct {
 
 extern struct task_struct shim_task;
 
+/* The page table of user memory that is in place. */
+extern unsigned long shim_table;
+
 #define current			(&shim_task)
 #define task_pt_regs(task)	((task)->regs)
 #define instruction_pointer(regs) ((regs)->ip)
@@ -100,7 +104,8 @@ extern struct task_struct shim_task;
 #define object_is_on_stack(obj)	((obj) != NULL)
 
 /* User memory. A page is either present or absent, and faults do not change that. */
-#define in_nmi()		false
+#define __va(pa)		((void *)(pa))
+#define read_cr3_pa()		shim_table
 #define pagefault_disable()	((void)0)
 #define pagefault_enable()	((void)0)
 #define user_read_access_begin(ptr, len) ((void)(ptr), true)
