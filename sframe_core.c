@@ -11,6 +11,9 @@
  * One read may bring many rows, so each row that is examined is charged as well.
  * The budget bounds the work; no count in the section does.
  *
+ * A value of the section that indexes a table is masked as well as checked: the processor
+ * may mispredict the check.
+ *
  * This file uses no locks, no allocation, no logging and no kernel interface. It
  * compiles unchanged in the module, in tests and in host programs. It is safe in
  * any context in which the reader is.
@@ -209,6 +212,7 @@ static int check_preamble(struct sframe_header *hdr, struct sframe_reader *rd,
 		[SFRAME_VERSION_2] = sizeof(struct sframe_raw_fde_v2),
 		[SFRAME_VERSION_3] = sizeof(struct sframe_raw_fde_v3),
 	};
+	u8 version;
 
 	if (raw->magic == 0) {
 		rd->defect = SFRAME_DEFECT_EMPTY;
@@ -216,15 +220,16 @@ static int check_preamble(struct sframe_header *hdr, struct sframe_reader *rd,
 	}
 	if (raw->magic != SFRAME_MAGIC && raw->magic != SFRAME_MAGIC_SWAPPED)
 		return malformed(rd, SFRAME_DEFECT_MAGIC);
+	version = array_index_nospec(raw->version, ARRAY_SIZE(fde_sizes));
 	if (raw->version < SFRAME_VERSION_1 || raw->version > SFRAME_VERSION_3)
 		return malformed(rd, SFRAME_DEFECT_VERSION);
-	if (raw->flags & ~known_flags[raw->version])
+	if (raw->flags & ~known_flags[version])
 		return malformed(rd, SFRAME_DEFECT_FLAGS);
 
 	hdr->swapped = raw->magic == SFRAME_MAGIC_SWAPPED;
-	hdr->version = raw->version;
+	hdr->version = version;
 	hdr->flags = raw->flags;
-	hdr->fde_size = fde_sizes[raw->version];
+	hdr->fde_size = fde_sizes[version];
 	return 0;
 }
 
@@ -232,16 +237,17 @@ static int check_abi(struct sframe_header *hdr, struct sframe_reader *rd,
 		     const struct sframe_raw_header *raw)
 {
 	bool big_endian = *(const u8 *)&raw->magic == (SFRAME_MAGIC >> 8);
+	u8 abi = array_index_nospec(raw->abi_arch, ARRAY_SIZE(abis));
 
 	if (raw->abi_arch == 0 || raw->abi_arch >= ARRAY_SIZE(abis))
 		return malformed(rd, SFRAME_DEFECT_ABI);
-	if (abis[raw->abi_arch].big_endian != big_endian)
+	if (abis[abi].big_endian != big_endian)
 		return malformed(rd, SFRAME_DEFECT_ABI);
 	if (raw->cfa_fixed_fp_offset != 0 ||
-	    raw->cfa_fixed_ra_offset != abis[raw->abi_arch].fixed_ra)
+	    raw->cfa_fixed_ra_offset != abis[abi].fixed_ra)
 		return malformed(rd, SFRAME_DEFECT_FIXED);
 
-	hdr->abi = raw->abi_arch;
+	hdr->abi = abi;
 	return 0;
 }
 

@@ -77,6 +77,15 @@ static inline bool sfu_arch_unwindable(struct pt_regs *regs);
 static inline bool sfu_arch_has_user_memory(void);
 
 /**
+ * sfu_arch_mask_user() - make an address safe to read from under speculation
+ * @addr: any value
+ *
+ * Return: @addr if it is a user address. Else an address that copy_from_user_nofault()
+ * refuses, or that leads to no kernel memory even if the processor mispredicts its checks.
+ */
+static inline unsigned long sfu_arch_mask_user(unsigned long addr);
+
+/**
  * sfu_arch_reg() - a register of the interrupted code
  * @regs: its registers
  * @reg: DWARF number, below SFU_ARCH_NR_REGS

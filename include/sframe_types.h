@@ -12,6 +12,7 @@
 #include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/minmax.h>
+#include <linux/nospec.h>
 #include <linux/string.h>
 #include <linux/swab.h>
 #include <linux/types.h>
@@ -38,6 +39,7 @@ typedef __INT64_TYPE__ s64;
 #define swab32		bswap_32
 #define swab64		bswap_64
 #define min_t(type, a, b) ((type)(a) < (type)(b) ? (type)(a) : (type)(b))
+#define array_index_nospec(index, size) ((void)(size), (index))	/* no secret is near */
 #endif
 
 #endif /* SFRAME_TYPES_H */

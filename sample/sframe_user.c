@@ -6,6 +6,7 @@
  */
 #include <kunit/static_stub.h>
 
+#include "sframe_arch.h"
 #include "sframe_user.h"
 
 /**
@@ -19,7 +20,10 @@
  */
 int sfu_user_read_now(void *dst, unsigned long addr, size_t len)
 {
-	return copy_from_user_nofault(dst, (const void __user *)addr, len) ? -EFAULT : 0;
+	/* Without the mask a mispredicted check would let a process choose kernel memory to load. */
+	const void __user *from = (const void __user *)sfu_arch_mask_user(addr);
+
+	return copy_from_user_nofault(dst, from, len) ? -EFAULT : 0;
 }
 
 /**

@@ -280,15 +280,16 @@ static noinline enum sfu_stop walk_slow(struct sfu_walk *walk, struct sfu_range 
 
 /*
  * Returns the frame pointer as the base of a row, or 0 if it does not point into the
- * stack above @sp. array_index_nospec() keeps the base in user memory under speculation,
- * too.
+ * stack above @sp. If the processor mispredicts the checks, @fp may be any value, and @sp
+ * be above @end. The mask compares with @end alone, which no process chooses: so the base
+ * is a user address, or 0.
  */
 static __always_inline unsigned long fast_base(unsigned long fp, unsigned long sp,
 					       unsigned long end)
 {
 	if (fp < sp || fp >= end || !IS_ALIGNED(fp, SFU_ARCH_CFA_ALIGN))
 		return 0;
-	return sp + array_index_nospec(fp - sp, end - sp);
+	return array_index_nospec(fp, end);
 }
 
 /*
@@ -297,9 +298,10 @@ static __always_inline unsigned long fast_base(unsigned long fp, unsigned long s
  * from @sp to @end.
  *
  * make_fast_row() accepts only rows whose CFA is above the base, and whose reads lie
- * between the two. can_walk_fast() has checked the first stack pointer. So each step
- * checks only its CFA. If the processor mispredicts that check, it reads a few frames too
- * far up, still in user memory.
+ * between the two. sfu_user_open() has checked the first stack pointer, for the processor,
+ * too: it is a barrier, or each read masks its address. So each step checks only its CFA.
+ * If the processor mispredicts that check, it reads a few frames too far up. Each is at most
+ * 64 KiB. Above user addresses is a hole of 2^47 bytes at least, which such reads do not cross.
  */
 static __always_inline bool step_fast(union sfu_fast_row row, unsigned long sp,
 				      unsigned long fp, unsigned long end,
@@ -436,10 +438,10 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 	/* The registers are those of the old program, the memory is not. */
 	if (current->in_execve)
 		return SFU_STOP_EXEC;
-	if (walk->map)
-		range = sfu_walk_find_range(walk, sfu_walk_lookup_ip(&walk->frame));
 	if (!walk->has_memory)
 		return SFU_STOP_SWITCH;
+	if (walk->map)
+		range = sfu_walk_find_range(walk, sfu_walk_lookup_ip(&walk->frame));
 	if (!range)
 		return SFU_STOP_UNSCANNED;
 

@@ -8,6 +8,7 @@
 
 #include <linux/bitops.h>
 #include <linux/mm.h>
+#include <linux/nospec.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
 #include <linux/unaligned.h>
@@ -68,8 +69,16 @@ static inline bool sfu_arch_has_user_memory(void)
 	return !((sfu_user_ttbr() ^ table) & SFU_TTBR_TABLE);
 }
 
+/* raw_copy_from_user() clears bit 55, without a branch. So each address is one of user memory. */
+static inline unsigned long sfu_arch_mask_user(unsigned long addr)
+{
+	return addr;
+}
+
 static inline unsigned long sfu_arch_reg(struct pt_regs *regs, unsigned int reg)
 {
+	/* The decoder has checked the number, by a branch. */
+	reg = array_index_nospec(reg, SFU_ARCH_NR_REGS);
 	return regs_get_register(regs, reg * sizeof(u64));
 }
 

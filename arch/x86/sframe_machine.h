@@ -7,6 +7,7 @@
 #define SFU_MACHINE_H
 
 #include <linux/mm.h>
+#include <linux/nospec.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
 
@@ -45,6 +46,17 @@ static inline bool sfu_arch_has_user_memory(void)
 	return __va(read_cr3_pa()) == current->mm->pgd;
 }
 
+/*
+ * copy_from_user_nofault() checks the address by a branch only. The mask depends on the
+ * address and on no branch: it makes an address that is too high all ones, which the
+ * check refuses, and where nothing is mapped. No read is longer than the hole above user
+ * addresses.
+ */
+static inline unsigned long sfu_arch_mask_user(unsigned long addr)
+{
+	return addr | ~array_index_mask_nospec(addr, TASK_SIZE_MAX);
+}
+
 static inline unsigned long sfu_arch_reg(struct pt_regs *regs, unsigned int reg)
 {
 	static const u8 offsets[SFU_ARCH_NR_REGS] = {
@@ -58,7 +70,9 @@ static inline unsigned long sfu_arch_reg(struct pt_regs *regs, unsigned int reg)
 		offsetof(struct pt_regs, r14), offsetof(struct pt_regs, r15),
 	};
 
-	return *(unsigned long *)((char *)regs + offsets[reg]);
+	/* The decoder has checked the number, by a branch. */
+	return *(unsigned long *)((char *)regs +
+				  offsets[array_index_nospec(reg, SFU_ARCH_NR_REGS)]);
 }
 
 /* x86_64 has no authentication codes. */
@@ -242,7 +256,7 @@ static inline unsigned int sfu_arch_sigcontext_word(unsigned int reg)
 		13, 12, 14, 11, 9, 8, 10, 15, 0, 1, 2, 3, 4, 5, 6, 7,
 	};
 
-	return words[reg];
+	return words[array_index_nospec(reg, SFU_ARCH_NR_REGS)];	/* as sfu_arch_reg() */
 }
 
 /* int3 */

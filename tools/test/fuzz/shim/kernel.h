@@ -110,7 +110,7 @@ extern unsigned long shim_table;
 #define pagefault_enable()	((void)0)
 #define user_read_access_begin(ptr, len) ((void)(ptr), true)
 #define TASK_SIZE_MAX		0x7ffffffff000ul
-#define array_index_nospec(index, size)	((void)(size), (index))
+#define array_index_mask_nospec(index, size) ((index) < (size) ? ~0ul : 0)
 #define user_read_access_end()	((void)0)
 #define unsafe_get_user(val, ptr, failed)				\
 	do {								\
