@@ -104,6 +104,10 @@ oracle:	## compare the decoder with readelf and .eh_frame on real programs (FIXE
 bench:	## measure samples, look-ups and memory beside fp, dwarf, libsframe ... (PART=samples, ARCH=)
 	tools/bench/run --arch $(or $(ARCH),x86_64) $(if $(PART),--only $(PART)) $(or $(KERNEL),6.12)
 
+harm:	## measure what the module costs mmap, exec, fork, a build ... (KERNEL=, ARCH=, LINES=mmap,fork)
+	tools/bench/harm --arch $(or $(ARCH),x86_64) $(if $(LINES),--only $(LINES)) $(if $(ROUNDS),--rounds $(ROUNDS)) \
+		$(or $(KERNEL),6.12)
+
 fuzz:	## fuzz the decoder, the walk and sframectl, each for SECONDS=60
 	tools/lab clang-run make -s --no-print-directory -C tools/test/fuzz fuzz SECONDS=$(or $(SECONDS),60)
 	tools/lab run make -s --no-print-directory -C tools/test/fuzz mutations SECONDS=$(or $(SECONDS),60)
@@ -129,5 +133,5 @@ distclean: clean	## remove the laboratory as well
 	tools/lab clean
 	rm -rf build
 
-.PHONY: help all check-kdir modules tools stage check-prefix install install-tools uninstall demo check kunit oracle bench fuzz \
-	fuzz-coverage stress vm clean distclean
+.PHONY: help all check-kdir modules tools stage check-prefix install install-tools uninstall demo check kunit oracle bench harm \
+	fuzz fuzz-coverage stress vm clean distclean

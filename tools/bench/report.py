@@ -2,14 +2,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Tables of the benchmarks' figures.
 
-report.py FIGURES JSON    print the tables, and write the same to JSON
+report.py FIGURES JSON    print the tables, and write the same to JSON; other parts of the same kernel stay there
 report.py --rst JSON      print the tables of Documentation/measurements.rst, each between two comments
 
 FIGURES has a line for each figure: see guest.sh and lookups in run.
 """
 
 import json
+import os
 import sys
+
+import harm
 
 NS_PER_INSTRUCTION = 2      # tools/vm --icount
 WAYS = ("fp", "sframe", "sframe-cold", "dwarf")
@@ -198,8 +201,12 @@ def rst_memory(part):
     return rst_table(["processes sampled", "bytes for each"], rows)
 
 
+def rst_harm(part):
+    return rst_table(*harm.rst_rows(part))
+
+
 RST = {"samples": rst_samples, "lookups": rst_lookups, "slowdown": rst_slowdown,
-       "memory": rst_memory}
+       "memory": rst_memory, "harm": rst_harm}
 
 
 def print_rst(path):
@@ -212,7 +219,17 @@ def print_rst(path):
 
 
 PARTS = {"samples": (samples, show_samples), "lookups": (lookups, show_lookups),
-         "slowdown": (slowdown, show_slowdown), "memory": (memory, show_memory)}
+         "slowdown": (slowdown, show_slowdown), "memory": (memory, show_memory),
+         "harm": (harm.summarize, harm.show)}
+
+
+def other_parts(path, kernel):
+    """The parts in the file at path, if they are of the same kernel."""
+    if not os.path.exists(path):
+        return {}
+    with open(path) as file:
+        result = json.load(file)
+    return result if result["kernel"] == kernel else {}
 
 
 def main():
@@ -222,7 +239,8 @@ def main():
         print_rst(sys.argv[2])
         return
     lines = read(sys.argv[1])
-    result = {"kernel": lines.pop("kernel")[0][0]}
+    kernel = lines.pop("kernel")[0][0]
+    result = other_parts(sys.argv[2], kernel) | {"kernel": kernel}
     for name, words in lines.items():
         make, show = PARTS[name]
         result[name] = make(words)
