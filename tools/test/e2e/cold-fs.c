@@ -3,7 +3,12 @@
  * cold-fs - a file system with one file; reads of some of its pages end late, or never
  *
  * cold-fs FILE START SIZE MS MOUNTPOINT: MOUNTPOINT/file has the bytes of FILE. A
- * read of the SIZE bytes from START ends after MS milliseconds. MS 0: it never ends.
+ * read of the SIZE bytes from START ends after MS milliseconds. MS 0: once somebody has
+ * looked up MOUNTPOINT/silent, it never ends. MOUNTPOINT/direct has the same bytes, and
+ * mmap() of it drops its cached pages (FOPEN_DIRECT_IO).
+ *
+ * Whoever reads waits for the answer, even if it only reads ahead (no FUSE_ASYNC_READ).
+ * The kernel sends no other request in the background until one is answered.
  */
 #define _GNU_SOURCE
 #define FUSE_USE_VERSION 35
@@ -12,44 +17,53 @@
 #include <fcntl.h>
 #include <fuse3/fuse_lowlevel.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, INODE = 2 };
+enum { PAGE = 4096 };
+
+static const char *const names[] = { NULL, NULL, "file", "direct" };	/* by inode */
+enum { DIR_INODE = 1, FILE_INODE = 2, DIRECT_INODE = 3 };
 
 static int fd;
 static off_t late_start, late_end;
 static long late_ms;
+static volatile bool is_silent;
 
 static void attributes(fuse_ino_t ino, struct stat *st)
 {
 	fstat(fd, st);
 	st->st_ino = ino;
-	if (ino != INODE)
+	if (ino == DIR_INODE)
 		st->st_mode = S_IFDIR | 0755;
 }
 
 static void init(void *data, struct fuse_conn_info *conn)
 {
 	(void)data;
-	/* Requests without an answer must not block requests for other pages. */
-	conn->max_background = 1000;
-	conn->congestion_threshold = 1000;
+	conn->want &= ~FUSE_CAP_ASYNC_READ;
+	conn->max_background = 1;
+	conn->congestion_threshold = 1;
 	conn->max_read = PAGE;
 }
 
 static void lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
-	struct fuse_entry_param entry = { .ino = INODE, .attr_timeout = 1e6, .entry_timeout = 1e6 };
+	struct fuse_entry_param entry = { .attr_timeout = 1e6, .entry_timeout = 1e6 };
 
 	(void)parent;
-	if (strcmp(name, "file")) {
+	is_silent |= !strcmp(name, "silent");
+	for (fuse_ino_t ino = FILE_INODE; ino <= DIRECT_INODE; ino++)
+		if (!strcmp(name, names[ino]))
+			entry.ino = ino;
+	if (!entry.ino) {
 		fuse_reply_err(req, ENOENT);
 		return;
 	}
-	attributes(INODE, &entry.attr);
+	attributes(entry.ino, &entry.attr);
 	fuse_reply_entry(req, &entry);
 }
 
@@ -64,8 +78,8 @@ static void get_attributes(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info
 
 static void open_file(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
-	(void)ino;
 	fi->keep_cache = 1;
+	fi->direct_io = ino == DIRECT_INODE;
 	fuse_reply_open(req, fi);
 }
 
@@ -104,7 +118,7 @@ static void read_file(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 		fuse_reply_err(req, EIO);
 		return;
 	}
-	if (off < late_start || off >= late_end) {
+	if (off < late_start || off >= late_end || (!late_ms && !is_silent)) {
 		reply(req, off);
 		return;
 	}

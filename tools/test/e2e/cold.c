@@ -70,6 +70,25 @@ static int note_section(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
+/* Makes all pages of the library present. */
+static int populate(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	(void)size;
+	(void)arg;
+	if (strcmp(info->dlpi_name, path))
+		return 0;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const Elf64_Phdr *ph = &info->dlpi_phdr[i];
+		unsigned long start = (info->dlpi_addr + ph->p_vaddr) & -PAGE;
+
+		if (ph->p_type == PT_LOAD &&
+		    madvise((void *)start, info->dlpi_addr + ph->p_vaddr + ph->p_memsz - start,
+			    MADV_POPULATE_READ))
+			err(1, "MADV_POPULATE_READ");
+	}
+	return 1;
+}
+
 /* Runs on a stack of its own, see thread(). */
 static void worker(void)
 {
@@ -107,6 +126,58 @@ static void drop(void)
 	    posix_fadvise(fd, section.offset, section.size, POSIX_FADV_DONTNEED))
 		err(1, "DONTNEED");
 	close(fd);
+}
+
+/* From now on, the file system (cold-fs) answers no read of the section. */
+static void silence(void)
+{
+	char name[256];
+
+	snprintf(name, sizeof(name), "%.*s/silent", (int)(strrchr(path, '/') - path), path);
+	access(name, F_OK);
+}
+
+static void silent(void)
+{
+	dl_iterate_phdr(populate, NULL);
+	drop();
+	silence();
+}
+
+static void read_page(int fd, int nr)
+{
+	char page[PAGE];
+
+	if (pread(fd, page, PAGE, section.offset + nr * PAGE) != PAGE)
+		err(1, "%s", path);
+}
+
+/*
+ * The same, but the first pages of the section are cached. One of them, when it is used,
+ * makes the kernel read the next ones (PG_readahead).
+ */
+static void marked(void)
+{
+	size_t nr = 0, nr_pages = section.size / PAGE;
+	int fd = open(path, O_RDONLY), alone = open(path, O_RDONLY);
+	unsigned char cached[nr_pages];
+
+	dl_iterate_phdr(populate, NULL);
+	drop();
+	/* Two pages after one that is missing: the kernel reads a few more, and marks one. */
+	read_page(fd, 1);
+	read_page(fd, 2);
+	posix_fadvise(alone, 0, 0, POSIX_FADV_RANDOM);
+	read_page(alone, 0);
+	close(alone);
+	close(fd);
+	if (mincore(section.start, section.size, cached))
+		err(1, "mincore");
+	while (nr < nr_pages && cached[nr] & 1)
+		nr++;
+	if (nr <= 3 || nr == nr_pages)
+		errx(1, "%zu of %zu pages of the section were read ahead", nr, nr_pages);
+	silence();
 }
 
 /* Makes the section missing: a task that touches it waits for this process, without end. */
@@ -156,6 +227,8 @@ static const struct {
 	{ .name = "pageout",	.often = pageout },
 	{ .name = "drop",	.often = drop },
 	{ .name = "never",	.once = never },
+	{ .name = "silent",	.once = silent },
+	{ .name = "marked",	.once = marked },
 	{ .name = "secret",	.once = secret },
 	{ .name = "secret-stack", .secret_stack = true },
 };

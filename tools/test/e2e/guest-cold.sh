@@ -4,14 +4,23 @@
 #
 # guest-cold.sh - part of guest.sh: sections whose pages are not in memory, and stacks in special memory; see cold.c
 
-# sample_cold WAY MODE MS LIBRARY: sets turns, whole, short and wrong
+cold_data=$scratch/data
+
+# sample_cold WAY MODE MS LIBRARY [WHAT]: sets turns, whole, short and wrong
 sample_cold() {
-	local way=$1 mode=$2 ms=$3 library=$4 counts
+	record_cold "$@"
+	judge_cold "$@"
+}
+
+record_cold() {
 	snapshot
-	turns=$(perf record -q -B -e cpu-clock -F 2000 --call-graph="sframe,$way" -o "$scratch/data" \
-		./cold "$mode" "$ms" "$library")
+	turns=$(perf record -q -B -e cpu-clock -F 2000 --call-graph="sframe,$1" -o "$cold_data" ./cold "$2" "$3" "$4")
 	cold_status=$?
-	counts=$(perf script -i "$scratch/data" -F comm,ip,sym 2>/dev/null | awk '
+}
+
+judge_cold() {
+	local counts
+	counts=$(perf script -i "$cold_data" -F comm,ip,sym 2>/dev/null | awk '
 		function judge(    i) {
 			if (stack[1] != "cold_leaf")
 				return
@@ -26,8 +35,8 @@ sample_cold() {
 		{ n = 0; stack[1] = ""; text = "" }
 		END { judge(); print full + 0, cut + 0, wrong + 0 }')
 	read -r whole short wrong <<<"$counts"
-	echo "     $way $mode${5:+ ($5)}: $turns turns; $whole stacks whole, $short short, $wrong wrong"
-	show_grown "$mode" '^(stop|defect|scan|section|map)'
+	echo "     $1 $2${5:+ ($5)}: $turns turns; $whole stacks whole, $short short, $wrong wrong"
+	show_grown "$2" '^(stop|defect|scan|section|map)'
 }
 
 unaffected() {	# unaffected WHAT
@@ -43,7 +52,7 @@ costs_few() {	# costs_few WHAT SAMPLES: at most SAMPLES short stacks a turn
 }
 
 cold_way() {	# cold_way WAY
-	local way=$1 library=$scratch/libcold.so first size
+	local way=$1 library=$scratch/libcold.so
 	cp ./libcold.so "$library"
 	cp ./libcold.so /dev/shm/libcold.so
 	# The kernel does not reclaim dirty pages, so write them first.
@@ -71,29 +80,98 @@ cold_way() {	# cold_way WAY
 	unaffected "$way userfaultfd that never answers"
 	check "$way userfaultfd that never answers: counted" test -n "$(grown '^stop.section')"
 
-	read -r first size <<<"$cold_section"
-	mkdir -p "$scratch/fs"
-	./cold-fs ./libcold.so "$first" "$size" 700 "$scratch/fs"
-	sample_cold "$way" plain 3000 "$scratch/fs/file" 'file system answers late'
-	unaffected "$way file system that answers late"
-	check "$way file system that answers late: whole at last" test "$whole" -gt "$short"
-	umount "$scratch/fs"
-	./cold-fs ./libcold.so "$first" "$size" 0 "$scratch/fs"
-	sample_cold "$way" plain 1500 "$scratch/fs/file" 'file system never answers'
-	unaffected "$way file system that never answers"
-	check "$way file system that never answers: counted" test -n "$(grown '^stop.section')"
-	umount -l "$scratch/fs"
+	slow_file_system "$way"
+}
+
+mount_cold() {	# mount_cold MS: the section is late by MS; 0: it never comes, once it is `silent`
+	mkdir -p "$fs"
+	# shellcheck disable=SC2086 # two words
+	./cold-fs ./libcold.so $cold_section "$1" "$fs"
+}
+
+# Ends all FUSE file systems: all who wait for them go on. pkill would wait for a process that waits in mmap().
+abort_fuse() {
+	local connection
+	mountpoint -q /sys/fs/fuse/connections || mount -t fusectl fusectl /sys/fs/fuse/connections
+	for connection in /sys/fs/fuse/connections/*/abort; do
+		[ ! -e "$connection" ] || echo 1 >"$connection"
+	done
+	umount -l "$fs" 2>/dev/null
+}
+
+# perf finds the symbols in a copy.
+unmount_cold() {
+	abort_fuse
+	cp ./libcold.so "$fs/file"
+}
+
+# The module asks no file system of a user for a page. It takes those that somebody else has read.
+slow_file_system() {	# slow_file_system WAY
+	local mode reader watchdog
+	mount_cold 100
+	(sleep 1; cat "$fs/file" >/dev/null) &
+	reader=$!
+	record_cold "$1" plain 5000 "$fs/file"
+	wait $reader
+	unmount_cold
+	judge_cold "$1" plain 5000 "$fs/file" 'file system answers late'
+	unaffected "$1 file system that answers late"
+	check "$1 file system that answers late: whole once somebody has read the section" test "$whole" -gt 100
+
+	for mode in silent marked; do
+		mount_cold 0
+		cat "$fs/file" >/dev/null
+		(sleep 40; abort_fuse) &
+		watchdog=$!
+		record_cold "$1" $mode 1500 "$fs/file"
+		check "$1 file system that never answers, $mode: the program runs on" kill $watchdog
+		unmount_cold
+		judge_cold "$1" $mode 1500 "$fs/file"
+		unaffected "$1 file system that never answers, $mode"
+		check "$1 file system that never answers, $mode: counted" test -n "$(grown '^stop.section')"
+	done
+}
+
+# The module is unloaded while the program runs, and after samples have met the pages that are missing.
+unload_while_silent() {	# unload_while_silent MODE
+	local sampled unloading
+	mount_cold 0
+	cat "$fs/file" >/dev/null
+	snapshot
+	perf record -q -B -e cpu-clock -F 2000 --call-graph=fp -o "$cold_data" ./cold "$1" 60000 "$fs/file" >/dev/null &
+	sampled=$!
+	for _ in {1..200}; do
+		[ -z "$(grown '^stop.section')" ] || break
+		sleep 0.1
+	done
+	sleep 1
+	check "$1: another program's stacks are whole" another_is_whole
+	rmmod sframe_unwind &
+	unloading=$!
+	check "$1: module unloads" ends_within 20 $unloading
+	kill $sampled
+	unmount_cold
+	wait $unloading $sampled
+	check "$1: module is gone" test ! -e /sys/module/sframe_unwind
+}
+
+another_is_whole() {
+	local cold_data=$scratch/another turns whole short wrong
+	sample_cold sync plain 1000 "$scratch/libcold.so" 'another program'
+	[ "$whole" -gt 30 ] && [ "$short" = 0 ]
 }
 
 cold() {	# cold "START SIZE": the whole pages of libcold.so's section
-	local way
+	local way mode fs=$scratch/fs
 	cold_section=$1
-	check 'module loads' modprobe sframe_unwind || exit
-	for way in $(ways); do
+	for way in $(modprobe sframe_unwind; ways; rmmod sframe_unwind); do
+		check 'module loads' modprobe sframe_unwind || exit
 		cold_way "$way"
+		check 'module unloads' timeout 20 rmmod sframe_unwind
 	done
-	# No scan may still run, although some reads of pages never ended.
-	check 'module unloads' timeout 20 rmmod sframe_unwind
-	pkill cold-fs
+	for mode in silent marked; do
+		check 'module loads' modprobe sframe_unwind || exit
+		unload_while_silent $mode
+	done
 	check 'kernel log' log_is_clean
 }

@@ -19,6 +19,15 @@ check() {	# check WHAT COMMAND [ARG...]
 	if "$@"; then echo "ok   $what"; else echo "FAIL $what"; fi
 }
 
+ends_within() {	# ends_within SECONDS PID: does this background process end?
+	local tries
+	for ((tries = 0; tries < 10 * $1; tries++)); do
+		kill -0 "$2" 2>/dev/null || return 0
+		sleep 0.1
+	done
+	return 1
+}
+
 # ---- the module's counters ------------------------------------------------------------------------------------
 
 value() {	# value NAME
