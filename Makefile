@@ -115,8 +115,9 @@ fuzz:	## fuzz the decoder, the walk and sframectl, each for SECONDS=60
 fuzz-coverage:	## report which code all inputs of the fuzzers together reach
 	tools/lab clang-run make -s --no-print-directory -C tools/test/fuzz coverage
 
-stress:	## run all loads that may race at once, on a debug kernel (KERNEL=6.12|7.2, ARCH=, SECONDS=600)
-	tools/test/e2e/run --stress $(or $(SECONDS),600) --arch $(or $(ARCH),x86_64) $(or $(KERNEL),6.12)
+stress:	## run all loads that may race at once, on a debug kernel (KERNEL=6.12|7.2, ARCH=, SECONDS=600, RT=1, KCSAN=1)
+	tools/test/e2e/run --stress $(or $(SECONDS),600) --arch $(or $(ARCH),x86_64) \
+		$(or $(KERNEL),6.12)$(if $(RT),-rt)$(if $(KCSAN),-kcsan)
 
 vm:	## open a shell on a stock kernel with the module (ARCH=, KERNEL=)
 	tools/vm --arch $(or $(ARCH),x86_64) --kernel $(or $(KERNEL),6.12)
