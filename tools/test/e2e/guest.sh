@@ -334,6 +334,7 @@ cycles() {	# cycles COUNT
 		sleep "0.$((i % 3))$((i % 7))"
 		[ "$(value walks)" = 0 ] || walked=$((walked + 1))
 		rmmod sframe_unwind || failed=$((failed + 1))
+		[ $(((i + 1) % 50)) != 0 ] || echo "     $((i + 1)) cycles in $((SECONDS - started)) s, $failed of them failed"
 	done
 	after=$(kernel_memory)
 	kill -INT "$sampler"
