@@ -6,6 +6,7 @@
 # shellcheck disable=SC2154 # guest.sh sets the variables
 
 storm_dir=/var/tmp/storm
+tracing=/sys/kernel/tracing
 kmemleak=/sys/kernel/debug/kmemleak
 
 progress() { printf '     %4d s: %s\n' "$SECONDS" "$*"; }
@@ -90,6 +91,21 @@ over() {
 	wait "$sampler"
 }
 
+# With another tracer on the functions that the module hooks, ftrace calls the module with preemption off. If the module is
+# alone there, it may be preempted. The tracer records nothing.
+trace_hooked() {	# trace_hooked 0|1
+	local functions
+	functions=$(cut -d ' ' -f 1 $tracing/enabled_functions)
+	if [ "$1" = 0 ]; then
+		echo nop >$tracing/current_tracer
+	elif [ -n "$functions" ]; then	# an empty filter would be all functions
+		echo 0 >$tracing/tracing_on
+		echo "$functions" >$tracing/set_ftrace_filter
+		echo function >$tracing/current_tracer
+		hooks_shared=$(grep -c '([2-9])' $tracing/enabled_functions)
+	fi
+}
+
 now_ms() { echo $((${EPOCHREALTIME/./} / 1000)); }
 
 # timed COMMAND...: stores the time of COMMAND in $ms
@@ -103,10 +119,11 @@ timed() {
 
 # Loads, disables and unloads the module for SECONDS, and at least twice. At the end the module is loaded.
 reload() {	# reload WAY SECONDS
-	local end=$((SECONDS + $2)) nr=0 failed=0 ms loading=0 unloading=0 told=$SECONDS
+	local end=$((SECONDS + $2)) nr=0 failed=0 ms loading=0 unloading=0 told=$SECONDS hooks_shared=0
 	while
 		timed modprobe sframe_unwind || failed=$((failed + 1))
 		[ "$ms" -lt $loading ] || loading=$ms
+		trace_hooked $((nr % 2))
 		[ $SECONDS -lt $end ] || [ $nr -lt 2 ]
 	do
 		sleep "0.$((nr % 10))"
@@ -125,7 +142,9 @@ reload() {	# reload WAY SECONDS
 		fi
 	done
 	progress "$1: $nr times loaded (in $loading ms at most), disabled, unloaded (in $unloading ms)"
+	trace_hooked 0
 	check "$1: the module comes and goes" test $failed = 0
+	check "$1: another tracer was on its hooks ($hooks_shared of them)" test "$hooks_shared" -ge 4
 }
 
 # Adds up the counters before the module is unloaded: the next module begins at 0.
