@@ -345,8 +345,8 @@ err_process:
  * Why nobody is left in the module, or comes back, when it goes:
  *
  * Samples, in NMI, interrupt or task context, run on_callchain_user() or
- * on_unwind_user() with preemption disabled. unregister_ftrace_function() waits for all
- * of them, and for all that are on their way through the trampoline of ftrace.
+ * on_unwind_user(), which do not sleep. unregister_ftrace_function() waits for all of
+ * them, and for all that are on their way through the trampoline of ftrace.
  *
  * Tasks that on_unwind_user() has sent to replace_unwind_user() may be preempted or
  * asleep. A task before srcu_read_lock() has not slept since the hook: the first

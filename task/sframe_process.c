@@ -10,7 +10,9 @@
  *
  * Samples and hooks add processes, and must not allocate: an NMI may come anywhere, and
  * hooks may run with preemption disabled. They take a spare one. The task that scans the
- * new process allocates the next spare one, in place of what it has used.
+ * new process allocates the next spare one, in place of what it has used. It may sleep for
+ * ever before it does. So if few are left, a worker allocates some: that is all that a
+ * worker does.
  *
  * Locks. processes_lock protects the chains of the table, spares, and is_open. It is a raw
  * spinlock, held for a few instructions with interrupts disabled. A sample only tries it,
@@ -21,9 +23,11 @@
  * it is charged to the memory control group of the task that scans.
  */
 #include <linux/hashtable.h>
+#include <linux/irq_work.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 
 #include "compat.h"
 #include "sframe_cache.h"
@@ -33,6 +37,7 @@
 
 #define KEY_MAX		BIT_ULL(63)
 #define SPARES_MAX	64
+#define SPARES_LOW	16
 
 /* Read under RCU, written under processes_lock. */
 static DEFINE_HASHTABLE(processes, 12);
@@ -61,6 +66,23 @@ struct sfu_process *sfu_process_find(struct mm_struct *mm)
 	return NULL;
 }
 
+static void refill_in_worker(struct work_struct *work)
+{
+	unsigned int i;
+
+	for (i = 0; i < SPARES_MAX; i += 2)
+		sfu_process_refill();
+}
+
+static DECLARE_WORK(refill_work, refill_in_worker);
+
+static void queue_refill(struct irq_work *irq_work)
+{
+	schedule_work(&refill_work);
+}
+
+static struct irq_work refill_irq_work = IRQ_WORK_INIT_HARD(queue_refill);
+
 /* Under processes_lock. */
 static struct sfu_process *take_spare(void)
 {
@@ -80,7 +102,11 @@ static struct sfu_process *add_spare_for(struct mm_struct *mm, struct sfu_map *m
 {
 	struct sfu_process *process;
 
-	process = is_open && !sfu_process_find(mm) ? take_spare() : NULL;
+	if (!is_open || sfu_process_find(mm))
+		return NULL;
+	process = take_spare();
+	if (nr_spares < SPARES_LOW)
+		irq_work_queue(&refill_irq_work);
 	if (!process)
 		return NULL;
 	process->mm = mm;
@@ -426,8 +452,9 @@ int sfu_process_init(void)
 /**
  * sfu_process_exit() - free the spare processes, and wait for all that are being freed
  *
- * No hook, walk, request or scan is left, and the table is closed. The first rcu_barrier()
- * waits for process_free_rcu(), the second for the maps that it frees.
+ * No hook, walk, request or scan is left, and the table is closed, so nothing queues
+ * refill_irq_work. The first rcu_barrier() waits for process_free_rcu(), the second for the
+ * maps that it frees.
  *
  * Context: May sleep.
  */
@@ -435,6 +462,8 @@ void sfu_process_exit(void)
 {
 	struct sfu_process *process;
 
+	irq_work_sync(&refill_irq_work);
+	cancel_work_sync(&refill_work);
 	for (;;) {
 		raw_spin_lock_irq(&processes_lock);
 		process = take_spare();
