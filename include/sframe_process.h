@@ -34,8 +34,8 @@ struct sfu_map;
  * @next_key: for the rows of the next new range; under @lock
  * @scan_at: no scan is due before this time, in ns of ktime_get_mono_fast_ns(); written
  *	under @lock
- * @wait: ns that the last scan for a sample has added to @scan_at because it has found
- *	nothing new; under @lock
+ * @sample_at: likewise for scans that samples request
+ * @wait: ns from the last of these to @sample_at, if it has found nothing new; under @lock
  * @awaited_start: sections that are not mapped yet begin here; written under @lock
  * @awaited_end: and end here
  * @request: who scans next
@@ -50,6 +50,7 @@ struct sfu_process {
 	struct sfu_cache	*cache;
 	u64			next_key;
 	s64			scan_at;
+	s64			sample_at;
 	s64			wait;
 	unsigned long		awaited_start;
 	unsigned long		awaited_end;

@@ -18,7 +18,7 @@ enum sfu_scan_reason {
 };
 
 /* Any context, NMI included. */
-bool sfu_scan_is_due(const struct sfu_process *process);
+bool sfu_scan_is_due(const struct sfu_process *process, enum sfu_scan_reason reason);
 
 /* Task context: may sleep, and tries mmap_lock. */
 int sfu_scan(struct sfu_process *process, enum sfu_scan_reason reason);

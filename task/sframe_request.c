@@ -188,7 +188,7 @@ void sfu_request_for_sample(struct sfu_process *process)
 
 	if (!process)
 		process = sfu_process_try_add(current->mm);
-	if (!process || !sfu_scan_is_due(process))
+	if (!process || !sfu_scan_is_due(process, SFU_SCAN_SAMPLE))
 		return;
 	request = &process->request;
 	if (READ_ONCE(request->holder) == current || READ_ONCE(request->sampled) ||
@@ -214,7 +214,7 @@ void sfu_request_for_sample(struct sfu_process *process)
 void sfu_request_for_event(struct sfu_process *process, struct task_struct *task,
 			   enum sfu_scan_reason reason)
 {
-	if (sfu_scan_is_due(process))
+	if (sfu_scan_is_due(process, reason))
 		give_request(process, task, reason);
 }
 

@@ -347,25 +347,28 @@ static void charge_scan(const struct sfu_scan *scan)
 	s64 now = ktime_get_mono_fast_ns();
 	s64 at = max(process->scan_at, now - SHARE * BURST) + SHARE * scan->cost;
 
+	WRITE_ONCE(process->scan_at, at);
 	if (scan->has_news)
 		process->wait = 0;
 	else if (scan->reason == SFU_SCAN_SAMPLE)
 		process->wait = clamp(2 * process->wait, WAIT_MIN, WAIT_MAX);
-	if (process->wait)
-		at = max(at, now + process->wait);
-	WRITE_ONCE(process->scan_at, at);
+	WRITE_ONCE(process->sample_at, now + process->wait);
 }
 
 /**
  * sfu_scan_is_due() - may a process be scanned again?
  * @process: the process
+ * @reason: why
  *
  * Context: Any, NMI included.
  * Return: false while the process has to wait.
  */
-bool sfu_scan_is_due(const struct sfu_process *process)
+bool sfu_scan_is_due(const struct sfu_process *process, enum sfu_scan_reason reason)
 {
-	return (s64)ktime_get_mono_fast_ns() >= READ_ONCE(process->scan_at);
+	s64 now = ktime_get_mono_fast_ns();
+
+	return now >= READ_ONCE(process->scan_at) &&
+	       (reason != SFU_SCAN_SAMPLE || now >= READ_ONCE(process->sample_at));
 }
 
 static int scan_locked(struct sfu_process *process, enum sfu_scan_reason reason)
@@ -381,7 +384,7 @@ static int scan_locked(struct sfu_process *process, enum sfu_scan_reason reason)
 	int err;
 
 	if (!mmap_read_trylock(scan.mm)) {
-		WRITE_ONCE(process->scan_at, (s64)ktime_get_mono_fast_ns() + WAIT_MIN);
+		WRITE_ONCE(process->sample_at, (s64)ktime_get_mono_fast_ns() + WAIT_MIN);
 		return -EAGAIN;
 	}
 	err = make_map(&scan);
@@ -407,7 +410,7 @@ int sfu_scan(struct sfu_process *process, enum sfu_scan_reason reason)
 
 	if (!mutex_trylock(&process->lock))
 		return -EAGAIN;
-	if (sfu_scan_is_due(process))
+	if (sfu_scan_is_due(process, reason))
 		err = scan_locked(process, reason);
 	mutex_unlock(&process->lock);
 	return err;
