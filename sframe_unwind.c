@@ -334,9 +334,9 @@ static int __init sframe_unwind_init(void)
 
 err_event:
 	sfu_event_exit();
-	sfu_hook_exit();
 	sfu_request_exit();
 err_process:
+	sfu_hook_exit();
 	sfu_process_exit();
 	return err;
 }

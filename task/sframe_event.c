@@ -301,9 +301,20 @@ static void check_watch(struct work_struct *work)
 	mutex_unlock(&watch_lock);
 }
 
+/* The hooks of samples are set already, so the module has to stay if ftrace has died. */
+static void start_watch_late(void)
+{
+	if (start_watch() != -ESHUTDOWN)
+		return;
+	sfu_hook_abandon();
+	mutex_lock(&watch_lock);
+	WRITE_ONCE(is_over, true);
+	mutex_unlock(&watch_lock);
+}
+
 static void start_in_worker(struct work_struct *work)
 {
-	start_watch();
+	start_watch_late();
 }
 
 static DECLARE_WORK(start_work, start_in_worker);
@@ -346,7 +357,7 @@ static void start_in_task(struct callback_head *head)
 	raw_spin_lock_irq(&starter_lock);
 	starter = NULL;
 	raw_spin_unlock_irq(&starter_lock);
-	start_watch();
+	start_watch_late();
 	/* Pairs with sfu_event_exit(). */
 	atomic_dec_return_release(&nr_starting);
 }

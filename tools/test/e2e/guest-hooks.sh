@@ -88,6 +88,29 @@ hooks_killed_unnoticed() {
 	check 'kernel log' log_is_clean
 }
 
+# ftrace dies, and the module has the time to notice it.
+hooks_killed() {
+	local tries
+	check 'module loads' modprobe sframe_unwind || exit
+	start_profiling
+	kill_ftrace
+	for ((tries = 0; tries < 300; tries++)); do
+		[ "$(logged 'ftrace has shut itself down')" = 0 ] || break
+		sleep 0.1
+	done
+	check 'the kernel log says it once' test "$(logged 'ftrace has shut itself down')" = 1
+	snapshot
+	machine_works
+	check 'no stack is unwound any more' test -z "$(grown '^walks')"
+	check 'they are left to the kernel' test -n "$(grown '^declined.disabled')"
+	check 'no process is known any more' maps_at_most 0
+	check 'the module cannot be unloaded' test "$(rmmod sframe_unwind 2>/dev/null || echo refused)" = refused
+	stop_profiling
+	check 'the machine works' machine_works
+	check 'the kernel log still says it once' test "$(logged 'ftrace has shut itself down')" = 1
+	check 'kernel log' log_is_clean
+}
+
 # Where ftrace is dead, the module does not load, and nothing of it stays.
 hooks_of_dead_ftrace() {
 	kill_ftrace
