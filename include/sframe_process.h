@@ -30,6 +30,7 @@ struct sfu_map;
  * @refs: one of the table, and one of each request and scan that is under way
  * @lock: held by the scanner. It is only tried, so nobody waits for it
  * @map: its map. Set by the scanner, removed by any context but NMI
+ * @inherited: the map of the parent, for the first scan; or NULL
  * @cache: rows of its sections; made by the first scan for a sample, under @lock
  * @next_key: for the rows of the next new range; under @lock
  * @scan_at: no scan is due before this time, in ns of ktime_get_mono_fast_ns(); written
@@ -47,6 +48,7 @@ struct sfu_process {
 	refcount_t		refs;
 	struct mutex		lock;
 	struct sfu_map __rcu	*map;
+	struct sfu_map		*inherited;
 	struct sfu_cache	*cache;
 	u64			next_key;
 	s64			scan_at;
@@ -57,8 +59,6 @@ struct sfu_process {
 	struct sfu_request	request;
 	struct rcu_head		rcu;
 };
-
-#define SFU_FIRST_KEY	PAGE_SIZE	/* of a process without a parent; not 0 */
 
 /* Any context, under rcu_read_lock(). */
 struct sfu_process *sfu_process_find(struct mm_struct *mm);
@@ -77,7 +77,8 @@ static inline struct sfu_cache *sfu_process_cache(const struct sfu_process *proc
 }
 
 /* Any context but NMI; do not sleep. */
-struct sfu_process *sfu_process_add(struct mm_struct *mm, struct sfu_map *map, u64 next_key);
+struct sfu_process *sfu_process_add(struct mm_struct *mm, struct sfu_map *map);
+struct sfu_process *sfu_process_add_child(struct mm_struct *mm, struct sfu_process *parent);
 bool sfu_process_unmap(struct sfu_process *process, unsigned long start, unsigned long end);
 void sfu_process_end(struct mm_struct *mm);
 void sfu_process_put(struct sfu_process *process);
@@ -85,6 +86,7 @@ void sfu_process_put(struct sfu_process *process);
 /* Task context. */
 struct sfu_process *sfu_process_get(struct mm_struct *mm);
 struct sfu_map *sfu_process_get_map(struct sfu_process *process);
+struct sfu_map *sfu_process_take_inherited(struct sfu_process *process);
 void sfu_process_refill(void);
 void sfu_process_open(void);
 void sfu_process_close(void);

@@ -9,7 +9,8 @@
  * The hooks are set only while somebody profiles, so that nobody else pays for them. A
  * profiler that asks for call chains returns from its system call when they are set. A
  * sample of an older profiler sets them a moment later. They are removed, and all maps with
- * them, when no sample has come for PROFILED_FOR.
+ * them, when there is no profiler and no sample has come for PROFILED_FOR. Samples that
+ * come without the hooks are left to the kernel.
  *
  * The hooks may run with preemption disabled. They allocate nothing and take raw spinlocks
  * only, and their work does not grow with what a process has mapped.
@@ -35,10 +36,12 @@
 #define PROFILED_FOR	(10 * HZ)	/* after the last sample */
 
 static unsigned long profiled_at;	/* in jiffies */
+static atomic_t nr_profilers;		/* that have begun since the module was loaded */
 
 static bool is_profiled(void)
 {
-	return time_before(jiffies, READ_ONCE(profiled_at) + PROFILED_FOR);
+	return atomic_read(&nr_profilers) ||
+	       time_before(jiffies, READ_ONCE(profiled_at) + PROFILED_FOR);
 }
 
 /* ---- the events ---- */
@@ -49,17 +52,6 @@ static bool needs_scan(const struct sfu_process *process, const struct vm_area_s
 	return vma->vm_flags & VM_EXEC ||
 	       (vma->vm_start < READ_ONCE(process->awaited_end) &&
 		vma->vm_end > READ_ONCE(process->awaited_start));
-}
-
-/* execve(): the new program has no code yet, so an empty map is complete. */
-static struct sfu_process *add_new_program(struct mm_struct *mm)
-{
-	struct sfu_map *map = sfu_map_get_empty();
-	struct sfu_process *process = sfu_process_add(mm, map, SFU_FIRST_KEY);
-
-	if (!process)
-		sfu_map_put(map);
-	return process;
 }
 
 /**
@@ -79,8 +71,9 @@ void sfu_event_mmap(struct vm_area_struct *vma)
 		return;
 	rcu_read_lock();
 	process = sfu_process_find(mm);
+	/* execve(): the new program has no code yet, so an empty map is complete. */
 	if (!process && current->in_execve)
-		process = add_new_program(mm);
+		process = sfu_process_add(mm, sfu_map_get_empty());
 	if (process && needs_scan(process, vma))
 		sfu_request_for_event(process, current, SFU_SCAN_NEW_CODE);
 	rcu_read_unlock();
@@ -104,28 +97,9 @@ void sfu_event_unmap(struct vm_area_struct *vma)
 	rcu_read_unlock();
 }
 
-/* Lets a child go on with the map of its parent. Under RCU. */
-static struct sfu_process *add_child(struct mm_struct *mm, struct sfu_process *parent)
-{
-	struct sfu_map *map = sfu_process_map(parent);
-	struct sfu_process *process;
-
-	if (!map || !refcount_inc_not_zero(&map->refs))
-		return NULL;
-	/* Not before the map: pairs with xchg() in sfu_process_publish(). */
-	smp_rmb();
-	process = sfu_process_add(mm, map, READ_ONCE(parent->next_key));
-	if (!process)
-		sfu_map_put(map);
-	return process;
-}
-
 /**
  * sfu_event_fork() - current has a new child, which has not run yet
  * @child: the child; it may share its memory with current
- *
- * The parent's other threads may have changed its mappings since the child's were copied.
- * The child's scan finds out, before the child enters user mode.
  *
  * Context: Task; preemption may be disabled.
  */
@@ -139,7 +113,7 @@ void sfu_event_fork(struct task_struct *child)
 	rcu_read_lock();
 	process = sfu_process_find(current->mm);
 	if (process)
-		process = add_child(mm, process);
+		process = sfu_process_add_child(mm, process);
 	if (process)
 		sfu_request_for_event(process, child, SFU_SCAN_NEW_PROCESS);
 	rcu_read_unlock();
@@ -255,6 +229,7 @@ static int set_hooks(void)
 static DEFINE_MUTEX(watch_lock);
 static bool is_watching;	/* written under watch_lock */
 static bool is_over;		/* the module goes, or ftrace has died; likewise */
+static unsigned long start_at;	/* after an error: no other attempt before; in jiffies */
 
 static void check_watch(struct work_struct *work);
 static DECLARE_DELAYED_WORK(watch_check, check_watch);
@@ -266,6 +241,7 @@ static int start_watch(void)
 	mutex_lock(&watch_lock);
 	if (!is_watching && !is_over) {
 		err = set_hooks();
+		WRITE_ONCE(start_at, jiffies + (err ? PROFILED_FOR : 0));
 		if (!err) {
 			sfu_process_open();
 			WRITE_ONCE(is_watching, true);
@@ -283,6 +259,8 @@ static void stop_watch(void)
 		return;
 	WRITE_ONCE(is_watching, false);
 	sfu_process_close();
+	/* A walk may still use a map: its process must not unmap code unnoticed. */
+	synchronize_rcu();
 	remove_hooks();
 }
 
@@ -330,7 +308,7 @@ static struct irq_work start_irq_work = IRQ_WORK_INIT_HARD(queue_start);
  * sfu_event_profiled() - a sample has been taken
  *
  * Context: Any, NMI included.
- * Return: false if maps cannot be trusted any more, and the kernel has to walk.
+ * Return: false if the hooks are not set, and the kernel has to walk.
  */
 bool sfu_event_profiled(void)
 {
@@ -341,10 +319,9 @@ bool sfu_event_profiled(void)
 		WRITE_ONCE(profiled_at, now);
 	if (READ_ONCE(is_watching))
 		return true;
-	if (READ_ONCE(is_over))
-		return false;
-	irq_work_queue(&start_irq_work);
-	return true;
+	if (!READ_ONCE(is_over) && time_after_eq(now, READ_ONCE(start_at)))
+		irq_work_queue(&start_irq_work);
+	return false;
 }
 
 /* The task that asks for call chains, and has not set the hooks yet. Under starter_lock. */
@@ -370,9 +347,14 @@ static void notrace on_profiler(unsigned long ip, unsigned long parent_ip,
 {
 	unsigned long flags;
 
-	WRITE_ONCE(profiled_at, jiffies);
+	atomic_inc(&nr_profilers);
 	if (READ_ONCE(is_watching))
 		return;
+	/* Kernel threads do not return to user mode. */
+	if (current->flags & PF_KTHREAD) {
+		irq_work_queue(&start_irq_work);
+		return;
+	}
 	raw_spin_lock_irqsave(&starter_lock, flags);
 	if (!starter && !task_work_add(current, &start_task_work, TWA_RESUME)) {
 		starter = current;
@@ -381,8 +363,17 @@ static void notrace on_profiler(unsigned long ip, unsigned long parent_ip,
 	raw_spin_unlock_irqrestore(&starter_lock, flags);
 }
 
+/* A profiler needs no more call chains. It may be older than the module. */
+static void notrace on_profiler_end(unsigned long ip, unsigned long parent_ip,
+				    struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	WRITE_ONCE(profiled_at, jiffies);
+	atomic_dec_if_positive(&nr_profilers);
+}
+
 static struct ftrace_ops profiler_ops = { .func = on_profiler };
-static bool hooked_profiler;
+static struct ftrace_ops profiler_end_ops = { .func = on_profiler_end };
+static bool hooked_profiler, hooked_profiler_end;
 
 static void cancel_starter(void)
 {
@@ -407,8 +398,11 @@ int sfu_event_init(void)
 	int err;
 
 	profiled_at = jiffies;
+	start_at = jiffies;
 	err = start_watch();
 	if (!err)
+		hooked_profiler_end = !sfu_hook(&profiler_end_ops, "put_callchain_buffers");
+	if (hooked_profiler_end)
 		hooked_profiler = !sfu_hook(&profiler_ops, "get_callchain_buffers");
 	return err;
 }
@@ -425,6 +419,8 @@ void sfu_event_exit(void)
 {
 	if (hooked_profiler)
 		sfu_unhook(&profiler_ops);
+	if (hooked_profiler_end)
+		sfu_unhook(&profiler_end_ops);
 	irq_work_sync(&start_irq_work);
 	mutex_lock(&watch_lock);
 	WRITE_ONCE(is_over, true);

@@ -20,7 +20,6 @@
  * last, without any lock.
  */
 #include <linux/backing-dev.h>
-#include <linux/fadvise.h>
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/highmem.h>
@@ -36,6 +35,13 @@
 #include "sframe_user.h"
 
 #define PAGES_AT_ONCE	64UL		/* that map_pages() maps, with preemption disabled */
+#define PAGES_AHEAD	512UL		/* that are read ahead at once */
+
+/* <linux/magic.h> has only those of file systems that user space asks for. */
+#define GFS2_MAGIC		0x01161970
+#ifndef OCFS2_SUPER_MAGIC
+#define OCFS2_SUPER_MAGIC	0x7461636f
+#endif
 
 /* Files that are memory: what the page cache does not have was never written, or swapped. */
 static bool is_memory(const struct file *file)
@@ -46,13 +52,22 @@ static bool is_memory(const struct file *file)
 /*
  * May a page fault, or read-ahead, wait for this file system? It has a disk, and the
  * kernel itself reads that disk. Any user may serve FUSE, also for a block device. Servers
- * on a network may never answer.
+ * on a network, and the other machines of a cluster, may never answer.
  */
 static bool has_trusted_io(const struct file *file)
 {
 	const struct super_block *sb = file_inode(file)->i_sb;
 
-	return sb->s_type->fs_flags & FS_REQUIRES_DEV && sb->s_magic != FUSE_SUPER_MAGIC;
+	switch (sb->s_magic) {
+	case BTRFS_SUPER_MAGIC:		/* has disks, but no s_bdev */
+		return true;
+	case FUSE_SUPER_MAGIC:
+	case GFS2_MAGIC:
+	case OCFS2_SUPER_MAGIC:
+		return false;
+	default:
+		return sb->s_type->fs_flags & FS_REQUIRES_DEV && sb->s_bdev;
+	}
 }
 
 /*
@@ -83,8 +98,17 @@ static struct folio *get_cached(const struct file *file, pgoff_t index)
 static void add_cold(struct sfu_prefault *prefault, const struct file *file, loff_t pos,
 		     loff_t len)
 {
+	unsigned int i;
+
 	if (prefault->nr_cold == SFU_MAX_COLD || !has_trusted_io(file))
 		return;
+	/* A section is added from its first missing page to its end. */
+	for (i = 0; i < prefault->nr_cold; i++) {
+		const struct sfu_cold_file *cold = &prefault->cold[i];
+
+		if (cold->file == file && pos >= cold->pos && pos - cold->pos < cold->len)
+			return;
+	}
 	prefault->cold[prefault->nr_cold++] = (struct sfu_cold_file){
 		.file = get_file((struct file *)file), .pos = pos, .len = len,
 	};
@@ -310,6 +334,27 @@ int sfu_prefault_map(struct sfu_prefault *prefault, struct mm_struct *mm,
 	return is_whole ? 0 : -EAGAIN;
 }
 
+/*
+ * Starts to read a part of a file. Not by ->fadvise(): some file systems take locks there
+ * that a writer holds while it waits for a user.
+ */
+static void read_ahead(const struct sfu_cold_file *cold)
+{
+	struct address_space *mapping = cold->file->f_mapping;
+	loff_t size = i_size_read(mapping->host);
+	pgoff_t index = cold->pos >> PAGE_SHIFT, end;
+	struct file_ra_state ra;
+
+	end = DIV_ROUND_UP(min(size, cold->pos + cold->len), PAGE_SIZE);
+	file_ra_state_init(&ra, mapping);
+	for (; index < end; index += PAGES_AHEAD) {
+		DEFINE_READAHEAD(request, cold->file, &ra, mapping, index);
+
+		page_cache_ra_unbounded(&request, min(end - index, PAGES_AHEAD), 0);
+		cond_resched();
+	}
+}
+
 /**
  * sfu_prefault_finish() - ask file systems to read what a scan has missed
  * @prefault: what the scan has done
@@ -321,10 +366,8 @@ void sfu_prefault_finish(struct sfu_prefault *prefault)
 	unsigned int i;
 
 	for (i = 0; i < prefault->nr_cold; i++) {
-		struct sfu_cold_file *cold = &prefault->cold[i];
-
-		vfs_fadvise(cold->file, cold->pos, cold->len, POSIX_FADV_WILLNEED);
-		fput(cold->file);
+		read_ahead(&prefault->cold[i]);
+		fput(prefault->cold[i].file);
 	}
 	prefault->nr_cold = 0;
 }

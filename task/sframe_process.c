@@ -19,8 +19,7 @@
  * for it may have interrupted the holder.
  *
  * Memory: each process has a map and, once it is sampled and has a section, a rule cache.
- * Processes share the map of their parent until one of them changes its mappings. All of
- * it is charged to the memory control group of the task that scans.
+ * Both are charged to the memory control group of the task that scans.
  */
 #include <linux/hashtable.h>
 #include <linux/irq_work.h>
@@ -35,6 +34,7 @@
 #include "sframe_process.h"
 #include "sframe_stats.h"
 
+#define KEY_FIRST	PAGE_SIZE	/* 0 is no key */
 #define KEY_MAX		BIT_ULL(63)
 #define SPARES_MAX	64
 #define SPARES_LOW	16
@@ -98,7 +98,7 @@ static struct sfu_process *take_spare(void)
 
 /* Under processes_lock. */
 static struct sfu_process *add_spare_for(struct mm_struct *mm, struct sfu_map *map,
-					 u64 next_key)
+					 struct sfu_map *inherited, u64 next_key)
 {
 	struct sfu_process *process;
 
@@ -111,6 +111,7 @@ static struct sfu_process *add_spare_for(struct mm_struct *mm, struct sfu_map *m
 		return NULL;
 	process->mm = mm;
 	RCU_INIT_POINTER(process->map, map);
+	process->inherited = inherited;
 	process->next_key = next_key;
 	hash_add_rcu(processes, &process->node, (unsigned long)mm);
 	atomic_long_inc(&sfu_held.processes);
@@ -120,21 +121,52 @@ static struct sfu_process *add_spare_for(struct mm_struct *mm, struct sfu_map *m
 /**
  * sfu_process_add() - a new process is known from now on
  * @mm: its memory, which has users
- * @map: its map; this takes the reference of the caller, unless it fails
- * @next_key: for its new ranges
+ * @map: its map; this takes the reference of the caller
  *
  * Context: Any but NMI, under rcu_read_lock(). Does not sleep.
  * Return: The process. NULL: it is known already, there is no spare one, or the table is
  * closed.
  */
-struct sfu_process *sfu_process_add(struct mm_struct *mm, struct sfu_map *map, u64 next_key)
+struct sfu_process *sfu_process_add(struct mm_struct *mm, struct sfu_map *map)
 {
 	struct sfu_process *process;
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&processes_lock, flags);
-	process = add_spare_for(mm, map, next_key);
+	process = add_spare_for(mm, map, NULL, KEY_FIRST);
 	raw_spin_unlock_irqrestore(&processes_lock, flags);
+	if (!process)
+		sfu_map_put(map);
+	return process;
+}
+
+/**
+ * sfu_process_add_child() - a process has a new child
+ * @mm: memory of the child, which has not run yet
+ * @parent: the process
+ *
+ * The parent's other threads may have changed its mappings since the child's were copied.
+ * So no sample of the child uses the parent's map. The child's first scan copies from it
+ * what is right.
+ *
+ * Context: Any but NMI, under rcu_read_lock(). Does not sleep.
+ * Return: The process of the child. NULL: the parent has no map, or as sfu_process_add().
+ */
+struct sfu_process *sfu_process_add_child(struct mm_struct *mm, struct sfu_process *parent)
+{
+	struct sfu_map *map = sfu_process_map(parent);
+	struct sfu_process *process;
+	unsigned long flags;
+
+	if (!map || !refcount_inc_not_zero(&map->refs))
+		return NULL;
+	/* Not before the map: pairs with xchg() in sfu_process_publish(). */
+	smp_rmb();
+	raw_spin_lock_irqsave(&processes_lock, flags);
+	process = add_spare_for(mm, NULL, map, READ_ONCE(parent->next_key));
+	raw_spin_unlock_irqrestore(&processes_lock, flags);
+	if (!process)
+		sfu_map_put(map);
 	return process;
 }
 
@@ -152,7 +184,7 @@ struct sfu_process *sfu_process_try_add(struct mm_struct *mm)
 
 	if (!raw_spin_trylock_irqsave(&processes_lock, flags))
 		return NULL;
-	process = add_spare_for(mm, NULL, SFU_FIRST_KEY);
+	process = add_spare_for(mm, NULL, NULL, KEY_FIRST);
 	raw_spin_unlock_irqrestore(&processes_lock, flags);
 	return process;
 }
@@ -162,6 +194,7 @@ static void process_free_rcu(struct rcu_head *rcu)
 	struct sfu_process *process = container_of(rcu, struct sfu_process, rcu);
 
 	sfu_map_put(rcu_dereference_protected(process->map, true));
+	sfu_map_put(process->inherited);
 	if (process->cache)
 		atomic_long_sub(sizeof(*process->cache), &sfu_held.bytes);
 	sfu_cache_free(process->cache);
@@ -253,6 +286,18 @@ struct sfu_map *sfu_process_get_map(struct sfu_process *process)
 		map = NULL;
 	rcu_read_unlock();
 	return map;
+}
+
+/**
+ * sfu_process_take_inherited() - the map of the parent, for one scan
+ * @process: the process
+ *
+ * Context: Task.
+ * Return: The map; the caller takes over the reference. NULL if there is none any more.
+ */
+struct sfu_map *sfu_process_take_inherited(struct sfu_process *process)
+{
+	return xchg(&process->inherited, NULL);
 }
 
 /**

@@ -13,7 +13,8 @@
  *
  * munmap() removes a VMA under mmap_lock held for writing, and calls our hook later, maybe
  * with the lock held for reading only. So either the scan does not see the VMA any more, or
- * the hook finds the new map.
+ * the hook finds the new map. That holds for code and for sections: the scan looks at the
+ * VMAs of both.
  *
  * The task waits for nobody. If another thread scans, or holds mmap_lock for writing, the
  * scan is left to a later request.
@@ -246,6 +247,9 @@ static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma,
 	if (!vma->vm_file)
 		return;
 	state = atomic_read(&section->state);
+	/* The hook may still have to report that the section has been unmapped. */
+	if (state == SFU_SECTION_READY && !section_is_mapped(scan, range))
+		state = SFU_SECTION_PENDING;
 	if (!known || state == SFU_SECTION_PENDING) {
 		state = find_section(scan, range, vma->vm_file);
 		if (state == SFU_SECTION_READY)
@@ -328,13 +332,11 @@ static int make_map(struct sfu_scan *scan)
 	scan->map = sfu_map_alloc(nr, SFU_GFP_TASK);
 	if (!scan->map)
 		return -ENOMEM;
-	scan->last = sfu_process_get_map(scan->process);
 	scan->has_news = !scan->last || scan->last->nr_ranges != nr;
 	WRITE_ONCE(scan->process->awaited_start, 0);
 	WRITE_ONCE(scan->process->awaited_end, 0);
 	scan_vmas(scan);
 	publish(scan);
-	sfu_map_put(scan->last);
 	scan->has_news |= scan->prefault.nr_mapped;
 	scan->cost += (s64)COST_PAGE * scan->prefault.nr_examined;
 	return 0;
@@ -371,26 +373,23 @@ bool sfu_scan_is_due(const struct sfu_process *process, enum sfu_scan_reason rea
 	       (reason != SFU_SCAN_SAMPLE || now >= READ_ONCE(process->sample_at));
 }
 
-static int scan_locked(struct sfu_process *process, enum sfu_scan_reason reason)
+/* Under &sfu_process.lock. */
+static int scan_locked(struct sfu_scan *scan)
 {
-	struct sfu_scan scan = {
-		.process = process,
-		.mm = current->mm,
-		.reason = reason,
-		.cost = COST_SCAN,
-		.prefault.bytes = reason == SFU_SCAN_SAMPLE ? PREFAULT_SAMPLED :
-							      PREFAULT_UNSAMPLED,
-	};
+	struct sfu_process *process = scan->process;
 	int err;
 
-	if (!mmap_read_trylock(scan.mm)) {
+	if (!sfu_scan_is_due(process, scan->reason))
+		return 0;
+	if (!mmap_read_trylock(scan->mm)) {
 		WRITE_ONCE(process->sample_at, (s64)ktime_get_mono_fast_ns() + WAIT_MIN);
 		return -EAGAIN;
 	}
-	err = make_map(&scan);
-	mmap_read_unlock(scan.mm);
-	sfu_prefault_finish(&scan.prefault);
-	charge_scan(&scan);
+	scan->last = sfu_process_get_map(process) ?: sfu_process_take_inherited(process);
+	err = make_map(scan);
+	sfu_map_put(scan->last);
+	mmap_read_unlock(scan->mm);
+	charge_scan(scan);
 	sfu_count(scans);
 	return err;
 }
@@ -406,13 +405,24 @@ static int scan_locked(struct sfu_process *process, enum sfu_scan_reason reason)
  */
 int sfu_scan(struct sfu_process *process, enum sfu_scan_reason reason)
 {
-	int err = 0;
+	struct sfu_scan scan = {
+		.process = process,
+		.mm = current->mm,
+		.reason = reason,
+		.cost = COST_SCAN,
+		.prefault.bytes = reason == SFU_SCAN_SAMPLE ? PREFAULT_SAMPLED :
+							      PREFAULT_UNSAMPLED,
+	};
+	int err = -EAGAIN;
 
-	if (!mutex_trylock(&process->lock))
-		return -EAGAIN;
-	if (sfu_scan_is_due(process, reason))
-		err = scan_locked(process, reason);
-	mutex_unlock(&process->lock);
+	if (mutex_trylock(&process->lock)) {
+		err = scan_locked(&scan);
+		mutex_unlock(&process->lock);
+	}
+	/* From now on the child may change its mappings. */
+	if (reason == SFU_SCAN_NEW_PROCESS)
+		sfu_map_put(sfu_process_take_inherited(process));
+	sfu_prefault_finish(&scan.prefault);
 	return err;
 }
 
