@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The module's counters as a text. See counters.h. */
+#include <kunit/test.h>
 #include <linux/cpumask.h>
 #include <linux/jiffies.h>
 #include <linux/sched.h>
 #include <linux/seq_buf.h>
 
 #include "counters.h"
+#include "sframe_event.h"
+#include "sframe_process.h"
 
 /* The counters are all unsigned longs. */
 #define NR_COUNTERS	(sizeof(struct sfu_counters) / sizeof(unsigned long))
@@ -64,7 +67,7 @@ void counters_text(const struct sfu_counters *since, char *text)
 	seq_buf_str(&s);
 }
 
-/* Waits up to 5 seconds for the condition: workers and RCU callbacks run meanwhile. */
+/* Waits up to 5 seconds for the condition: RCU callbacks run meanwhile. */
 bool comes_true(bool (*condition)(void))
 {
 	unsigned long give_up = jiffies + 5 * HZ;
@@ -74,10 +77,40 @@ bool comes_true(bool (*condition)(void))
 	return condition();
 }
 
-/* The module holds nothing for any process. */
+/* The module holds nothing for any process. It has all its spare processes. */
 bool nothing_is_held(void)
 {
 	return !atomic_long_read(&sfu_held.processes) &&
 	       !atomic_long_read(&sfu_held.sections) &&
-	       !atomic_long_read(&sfu_held.bytes);
+	       atomic_long_read(&sfu_held.bytes) == SPARES * sizeof(struct sfu_process);
+}
+
+/* Allocates the spare processes that tests have used. */
+void refill_spares(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < SPARES; i++)
+		sfu_process_refill();
+}
+
+/* The hooks of events are set, so that processes may be added. */
+static bool is_watching(void)
+{
+	struct sfu_process *process = sfu_process_get(current->mm);
+
+	if (process)
+		sfu_process_put(process);
+	return process;
+}
+
+/* Somebody profiles: processes may be added for the next seconds. */
+void begin_to_profile(struct kunit *test)
+{
+	sfu_event_profiled();
+	KUNIT_ASSERT_TRUE(test, comes_true(is_watching));
+	sfu_process_end(current->mm);
+	refill_spares();
+	/* The processes of all earlier tests have ended. */
+	KUNIT_ASSERT_TRUE(test, comes_true(nothing_is_held));
 }

@@ -8,12 +8,18 @@
 
 #include "sframe_stats.h"
 
+struct kunit;
+
 #define COUNTERS_TEXT	256
+
+#define SPARES		64	/* processes that the module keeps ready */
 
 void counters_read(struct sfu_counters *counters);
 void counters_text(const struct sfu_counters *since, char *text);
 
 bool comes_true(bool (*condition)(void));
 bool nothing_is_held(void);
+void refill_spares(void);
+void begin_to_profile(struct kunit *test);
 
 #endif /* COUNTERS_H */

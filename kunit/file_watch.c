@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Observes the reads of the image's file. See file_watch.h. */
+/* Observes what is asked of the file of the scene's image. See file_watch.h. */
 #include <kunit/test.h>
-#include <linux/delay.h>
 #include <linux/fs.h>
+#include <linux/pagemap.h>
 #include <linux/uio.h>
 
 #include "file_watch.h"
@@ -12,15 +12,23 @@ struct file_watch watch;
 
 static ssize_t watched_read_iter(struct kiocb *iocb, struct iov_iter *to)
 {
-	if (++watch.reads == watch.fail_at)
-		return -EIO;
-	if (watch.act)
-		watch.act(watch.test);
-	if (watch.nap)
-		usleep_range(watch.nap, 2 * watch.nap);
-	return watch.original->read_iter(iocb, to);
+	watch.reads++;
+	return -EIO;
 }
 
+static int watched_read_folio(struct file *file, struct folio *folio)
+{
+	watch.reads++;
+	folio_unlock(folio);
+	return -EIO;
+}
+
+static void watched_readahead(struct readahead_control *rac)
+{
+	watch.reads++;
+}
+
+/* Which ways to read the file has: only kernel_read() and a scan ask for these. */
 void set_reads(const struct file_operations *original, struct file_operations *fops,
 	       bool read_iter, bool read)
 {
@@ -29,24 +37,33 @@ void set_reads(const struct file_operations *original, struct file_operations *f
 	fops->read = read ? (void *)watched_read_iter : NULL;
 }
 
-static void unwatch(void *file)
+static void unwatch(void *data)
 {
-	((struct file *)file)->f_op = watch.original;
+	struct file *file = data;
+
+	file->f_op = watch.original;
+	file->f_mapping->a_ops = watch.original_aops;
 }
 
-void watch_image(struct kunit *test, void (*act)(struct kunit *test))
+void watch_image(struct kunit *test)
 {
 	struct scan_scene *scene = test->priv;
 	struct file *file = scene->image.file;
+	struct address_space_operations *aops;
 
 	watch = (struct file_watch){
 		.original = file->f_op,
+		.original_aops = file->f_mapping->a_ops,
 		.fops = kunit_kmalloc(test, sizeof(*file->f_op), GFP_KERNEL),
-		.test = test,
-		.act = act,
 	};
 	KUNIT_ASSERT_NOT_NULL(test, watch.fops);
+	aops = kunit_kmalloc(test, sizeof(*aops), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, aops);
+	*aops = *watch.original_aops;
+	aops->read_folio = watched_read_folio;
+	aops->readahead = watched_readahead;
 	set_reads(watch.original, watch.fops, true, false);
 	file->f_op = watch.fops;
+	file->f_mapping->a_ops = aops;
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, unwatch, file));
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Observes the reads of the file of the scene's image. An action runs before each
- * read. At that time a scan has listed the mappings, but not published a map.
+ * Counts the reads of the file of the scene's image: by system calls, page faults and
+ * read-ahead. All of them fail. A scan uses the page cache, and reads nothing.
  */
 #ifndef FILE_WATCH_H
 #define FILE_WATCH_H
@@ -13,26 +13,20 @@ struct kunit;
 /**
  * struct file_watch - the watch of one file; there is one at a time
  * @original: the file's own operations
+ * @original_aops: those of its page cache
  * @fops: the operations that replace @original
- * @test: the test
- * @act: runs before each read, if not NULL
  * @reads: number of reads so far
- * @fail_at: the read that fails; 1 is the first
- * @nap: how long a read sleeps, in us
  */
 struct file_watch {
-	const struct file_operations	*original;
-	void				*fops;
-	struct kunit			*test;
-	void (*act)(struct kunit *test);
-	unsigned int			reads;
-	unsigned int			fail_at;
-	unsigned int			nap;
+	const struct file_operations		*original;
+	const struct address_space_operations	*original_aops;
+	void					*fops;
+	unsigned int				reads;
 };
 
 extern struct file_watch watch;
 
-void watch_image(struct kunit *test, void (*act)(struct kunit *test));
+void watch_image(struct kunit *test);
 void set_reads(const struct file_operations *original, struct file_operations *fops,
 	       bool read_iter, bool read);
 

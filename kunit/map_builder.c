@@ -79,12 +79,6 @@ const char *state_text(const struct sfu_range *range)
 	return states[atomic_read(&range->section.state)];
 }
 
-/* Return: true if the range has a section: pending, ready or bad. */
-bool has_section(const struct sfu_range *range)
-{
-	return atomic_read(&range->section.state) != SFU_SECTION_NONE;
-}
-
 bool is_ready(const struct sfu_range *range)
 {
 	return sfu_section_is(&range->section, SFU_SECTION_READY);

@@ -20,7 +20,6 @@ int read_header(struct sfu_range *range, unsigned long addr, u32 len);
 void mark_as_bad(struct sfu_range *range);
 void mark_as_unmapped(struct sfu_range *range);
 const char *state_text(const struct sfu_range *range);
-bool has_section(const struct sfu_range *range);
 bool is_ready(const struct sfu_range *range);
 bool is_bad(const struct sfu_range *range);
 bool is_unmapped(const struct sfu_range *range);

@@ -9,6 +9,7 @@
 
 #include "map_builder.h"
 #include "scan_scene.h"
+#include "sframe_event.h"
 #include "sframe_process.h"
 #include "sframe_scan.h"
 
@@ -54,18 +55,35 @@ void text_of_map(struct kunit *test, struct sfu_map *map, char *text)
 	text[0] = '\0';
 	if (!map)
 		seq_buf_puts(&s, "unknown");
-	/* A range that was counted, but unmapped before it was listed, starts at ULONG_MAX. */
 	for (i = 0; map && i < map->nr_ranges; i++)
-		if (map->ranges[i].start != ULONG_MAX)
-			range_text(test, &map->ranges[i], &s);
+		range_text(test, &map->ranges[i], &s);
 	if (!s.len)
 		seq_buf_puts(&s, "nothing");
 	seq_buf_str(&s);
 }
 
+/* The process of a memory that the test holds: it stays in the table. */
+struct sfu_process *process_of(struct mm_struct *mm)
+{
+	struct sfu_process *process;
+
+	rcu_read_lock();
+	process = sfu_process_find(mm);
+	rcu_read_unlock();
+	return process;
+}
+
+/* Return: the map of the process with a reference, or NULL. */
+struct sfu_map *map_of(struct mm_struct *mm)
+{
+	struct sfu_process *process = process_of(mm);
+
+	return process ? sfu_process_get_map(process) : NULL;
+}
+
 void map_text(struct kunit *test, char *text)
 {
-	struct sfu_map *map = sfu_process_get_map(current->mm);
+	struct sfu_map *map = map_of(current->mm);
 
 	text_of_map(test, map, text);
 	sfu_map_put(map);
@@ -112,7 +130,7 @@ static void expect_in_order(struct kunit *test, struct sfu_map *map)
 
 void expect_map(struct kunit *test, const char *want)
 {
-	struct sfu_map *map = sfu_process_get_map(current->mm);
+	struct sfu_map *map = map_of(current->mm);
 	char got[MAP_TEXT];
 
 	map_text(test, got);
@@ -125,13 +143,14 @@ void expect_map(struct kunit *test, const char *want)
 /* Scans the current mappings as soon as a scan is allowed. */
 int scan_now(struct kunit *test)
 {
-	struct sfu_map *seen = sfu_process_get_map(current->mm), *now;
+	struct sfu_map *seen = map_of(current->mm), *now;
 	unsigned long give_up = jiffies + 10 * HZ;
 	int err;
 
+	sfu_event_profiled();
 	for (;;) {
-		err = sfu_scan_mm(current->mm, seen);
-		now = sfu_process_get_map(current->mm);
+		err = sfu_scan_mm(current->mm);
+		now = map_of(current->mm);
 		sfu_map_put(now);
 		if (now != seen || time_after(jiffies, give_up))
 			break;
@@ -152,7 +171,7 @@ void expect_scanned(struct kunit *test, const char *want, const char *counted)
 /* Finds a row as a walk does; "uncovered" if no section describes the address. */
 void row_text(struct sframe_reader *rd, unsigned long addr, char *text)
 {
-	struct sfu_map *map = sfu_process_get_map(current->mm);
+	struct sfu_map *map = map_of(current->mm);
 	struct sfu_range *range = map ? sfu_map_find(map, addr) : NULL;
 	struct sframe_row row;
 	int err;
@@ -193,9 +212,8 @@ int scan_scene_init(struct kunit *test)
 	struct scan_scene *scene = kunit_kzalloc(test, sizeof(*scene), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, scene);
-	/* The processes of all earlier tests have ended. */
-	KUNIT_ASSERT_TRUE(test, comes_true(nothing_is_held));
 	scene->area = user_area(test, AREA_PAGES);
+	begin_to_profile(test);
 	image_init(test, &scene->image);
 	counters_read(&scene->since);
 	test->priv = scene;
@@ -245,12 +263,4 @@ void switch_process(struct mm_struct *mm)
 {
 	kthread_unuse_mm(current->mm);
 	kthread_use_mm(mm);
-}
-
-bool is_known(void)
-{
-	struct sfu_map *map = sfu_process_get_map(current->mm);
-
-	sfu_map_put(map);
-	return map;
 }

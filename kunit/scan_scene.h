@@ -27,6 +27,8 @@
 /* Texts of a map with the image at the beginning of the area. */
 #define SAME	"1-3 ready by 3"
 #define PLAIN	"1-3 none"
+#define LATE	"1-3 pending"
+#define BAD	"1-3 bad"
 #define GONE	"1-3 unmapped"
 
 /* 28 bytes of header, 16 of entry, 5 of attribute; a row's words are at 51. */
@@ -35,6 +37,7 @@
 struct mm_struct;
 struct sframe_reader;
 struct sfu_map;
+struct sfu_process;
 
 /**
  * struct scan_scene - the fixture of the task side's tests
@@ -82,6 +85,7 @@ void expect_rows(struct kunit *test, unsigned long image);
 
 struct mm_struct *new_process(struct kunit *test);
 void switch_process(struct mm_struct *mm);
-bool is_known(void);
+struct sfu_process *process_of(struct mm_struct *mm);
+struct sfu_map *map_of(struct mm_struct *mm);
 
 #endif /* SCAN_SCENE_H */

@@ -2,7 +2,6 @@
 /* KUnit tests of the events: new mappings and new processes. */
 #include <linux/mm.h>
 #include <linux/mman.h>
-#include <linux/ptrace.h>
 #include <linux/sched/mm.h>
 #include <linux/task_work.h>
 
@@ -12,6 +11,7 @@
 #include "sframe_event.h"
 #include "sframe_map.h"
 #include "sframe_process.h"
+#include "sframe_request.h"
 
 /* The kernel reports mappings in a task of the process: here in the test's kernel thread. */
 static void report_mmap(struct kunit *test, unsigned int nr)
@@ -25,68 +25,94 @@ static void report_mmap(struct kunit *test, unsigned int nr)
 	mmap_read_unlock(current->mm);
 }
 
-static void return_to_user(void)
+/* execve() maps the new program. */
+static void report_exec(struct kunit *test, unsigned int nr)
 {
-	current->flags &= ~PF_KTHREAD;
+	current->in_execve = 1;
+	report_mmap(test, nr);
+	current->in_execve = 0;
+}
+
+/* A process that runs already is left to its first sample. */
+static void event_of_unknown_process(struct kunit *test)
+{
+	map_image(test);
+	report_mmap(test, 1);
 	task_work_run();
-	current->flags |= PF_KTHREAD;
+	expect_map(test, "unknown");
+	expect_counted(test, "");
+}
+
+/* A new program has no code yet, so its map is complete. */
+static void event_of_exec(struct kunit *test)
+{
+	map_image(test);
+	report_exec(test, 1);
+	expect_map(test, "nothing");
+	task_work_run();
+	expect_map(test, SAME);
+	expect_counted(test, "scan.runs");
+	KUNIT_EXPECT_NULL(test, process_of(current->mm)->cache);
 }
 
 static void event_of_code(struct kunit *test)
 {
+	expect_scanned(test, "nothing", "scan.runs");
 	map_image(test);
 	report_mmap(test, 1);
-	expect_map(test, "unknown");
-	return_to_user();
+	expect_map(test, "nothing");
+	task_work_run();
 	expect_map(test, SAME);
 	expect_counted(test, "scan.runs");
-	/* An event for a known range starts no scan. */
-	report_mmap(test, 1);
-	return_to_user();
-	expect_counted(test, "");
 }
 
 static void event_of_no_code(struct kunit *test)
 {
+	expect_scanned(test, "nothing", "scan.runs");
 	map_image(test);
 	map_anonymous(test, 8, 1, PROT_EXEC);
 	report_mmap(test, 3);
 	report_mmap(test, 8);
-	return_to_user();
-	expect_map(test, "unknown");
+	task_work_run();
+	expect_map(test, "nothing");
 	expect_counted(test, "");
 }
 
-/* A loader cuts the first mapping of a library. The rest of it is still code. */
+/* A loader maps the code of a file first, and the part with the section a moment later. */
+static void event_of_awaited_section(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+
+	map_image(test);
+	map_anonymous(test, 3, 2, PROT_NONE);
+	expect_scanned(test, LATE, "scan.runs");
+	user_map_file(test, scene->image.file, page(test, 8), 1, PROT_READ, IMAGE_SECTION);
+	report_mmap(test, 8);
+	task_work_run();
+	expect_counted(test, "");
+	map_section_again(test);
+	report_mmap(test, 3);
+	task_work_run();
+	expect_map(test, SAME);
+	expect_counted(test, "scan.runs");
+	/* It is not awaited any more. */
+	report_mmap(test, 3);
+	task_work_run();
+	expect_counted(test, "");
+}
+
+/* A loader cuts the first mapping of a library. The rest of it is left to the next sample. */
 static void event_beside_what_remains(struct kunit *test)
 {
 	map_image(test);
 	expect_scanned(test, SAME, "scan.runs");
-	report_mmap(test, 3);
-	return_to_user();
-	expect_counted(test, "");
 	unmap_code_first(test);
 	expect_map(test, GONE);
 	report_mmap(test, 3);
-	return_to_user();
-	expect_map(test, "2-3 ready by 3");
-	expect_counted(test, "scan.runs");
-	report_mmap(test, 3);
-	return_to_user();
+	task_work_run();
+	expect_map(test, GONE);
 	expect_counted(test, "");
-}
-
-/* A tracer may keep the task from returning to user mode. */
-static void event_traced(struct kunit *test)
-{
-	map_image(test);
-	current->ptrace = PT_PTRACED;
-	report_mmap(test, 1);
-	current->ptrace = 0;
-	KUNIT_EXPECT_TRUE(test, comes_true(is_known));
-	return_to_user();
-	expect_map(test, SAME);
-	expect_counted(test, "scan.runs");
+	expect_scanned(test, "2-3 ready by 3", "scan.runs");
 }
 
 static void keep_all(struct kunit *test)
@@ -96,76 +122,152 @@ static void keep_all(struct kunit *test)
 /**
  * struct fork_case - other threads of the parent change mappings during a fork
  * @name: of the case
- * @change: the change, made before the child has its copy
- * @inherited: text of the child's map before it runs
- * @scanned: text of its map after a scan
- * @counted: what the scan has counted
+ * @change: makes the child's mappings different from those in the parent's map
+ * @scanned: text of the child's map after its scan
  */
 struct fork_case {
 	const char	*name;
 	void (*change)(struct kunit *test);
-	const char	*inherited;
 	const char	*scanned;
-	const char	*counted;
 };
 
 static const struct fork_case fork_cases[] = {
-	{ "nothing changed", keep_all, SAME, SAME, "scan.runs" },
-	{ "code unmapped", unmap_code, GONE, "nothing", "scan.runs" },
-	{ "code cut", unmap_code_last, GONE, "1-2 ready by 3", "scan.runs" },
-	{ "code replaced", map_over_code, GONE, PLAIN, "scan.runs" },
-	{ "section unmapped", unmap_section, GONE, PLAIN, "defect.segment scan.runs" },
-	{ "parent unknown", NULL, "unknown", SAME, "scan.runs" },
+	{ "nothing changed", keep_all, SAME },
+	{ "code unmapped", unmap_code, "nothing" },
+	{ "code cut", unmap_code_last, "1-2 ready by 3" },
+	{ "code replaced", map_over_code, PLAIN },
 };
 
 NAMED_CASES(fork);
 
-static struct mm_struct *born;
-static struct sfu_map *born_with;
-
-static bool child_is_scanned(void)
-{
-	struct sfu_map *map = sfu_process_get_map(born);
-
-	sfu_map_put(map);
-	return map != born_with;
-}
-
-/* The child never runs here. It is traced, so that a worker scans it. */
-static void event_by_fork(struct kunit *test)
+/* A child with mappings like those of the image. It never runs. */
+static struct task_struct *make_child(struct kunit *test, void (*change)(struct kunit *test))
 {
 	struct task_struct *child = kunit_kzalloc(test, sizeof(*child), GFP_KERNEL);
-	const struct fork_case *c = test->param_value;
 	struct mm_struct *parent = current->mm;
 	struct scan_scene *scene = test->priv;
-	char inherited[MAP_TEXT];
 
 	KUNIT_ASSERT_NOT_NULL(test, child);
-	map_image(test);
-	if (c->change)
-		expect_scanned(test, SAME, "scan.runs");
-	born = new_process(test);
-	switch_process(born);
+	raw_spin_lock_init(&child->pi_lock);
+	child->mm = new_process(test);
+	switch_process(child->mm);
 	image_map(test, &scene->image, scene->area);
-	if (c->change)
-		c->change(test);
+	change(test);
 	switch_process(parent);
-	child->mm = born;
-	child->ptrace = PT_PTRACED;
+	return child;
+}
 
+static void report_fork(struct task_struct *child)
+{
 	preempt_disable();
 	sfu_event_fork(child);
-	born_with = sfu_process_get_map(born);
 	preempt_enable();
-	text_of_map(test, born_with, inherited);
-	KUNIT_EXPECT_STREQ(test, inherited, c->inherited);
-	KUNIT_EXPECT_TRUE(test, comes_true(child_is_scanned));
-	sfu_map_put(born_with);
-	switch_process(born);
-	expect_map(test, c->scanned);
+}
+
+/* Lets current do what the child would do on its way to user mode. */
+static void return_to_user_in(struct task_struct *child)
+{
+	struct mm_struct *parent = current->mm;
+
+	switch_process(child->mm);
+	rcu_read_lock();
+	sfu_request_for_event(sfu_process_find(child->mm), current, SFU_SCAN_NEW_CODE);
+	rcu_read_unlock();
+	task_work_run();
 	switch_process(parent);
-	expect_counted(test, c->counted);
-	mmput(born);
+}
+
+static void expect_map_in(struct kunit *test, struct mm_struct *mm, const char *want)
+{
+	struct mm_struct *old = current->mm;
+
+	switch_process(mm);
+	expect_map(test, want);
+	switch_process(old);
+}
+
+/* The child shares the map of its parent, until it finds its own mappings. */
+static void event_by_fork(struct kunit *test)
+{
+	const struct fork_case *c = test->param_value;
+	struct mm_struct *parent = current->mm;
+	struct sfu_process *process;
+	struct task_struct *child;
+
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	child = make_child(test, c->change);
+	report_fork(child);
+	process = process_of(child->mm);
+	KUNIT_ASSERT_NOT_NULL(test, process);
+	KUNIT_EXPECT_PTR_EQ(test, rcu_access_pointer(process->map),
+			    rcu_access_pointer(process_of(parent)->map));
+	KUNIT_EXPECT_NULL(test, process->cache);
+	KUNIT_EXPECT_PTR_EQ(test, process->request.holder, child);
+	return_to_user_in(child);
+	expect_map_in(test, child->mm, c->scanned);
+	expect_map(test, SAME);
+	expect_counted(test, "scan.runs");
+	mmput(child->mm);
+}
+
+static void event_by_fork_of_unknown(struct kunit *test)
+{
+	struct task_struct *child;
+
+	map_image(test);
+	child = make_child(test, keep_all);
+	report_fork(child);
+	KUNIT_EXPECT_NULL(test, process_of(child->mm));
+	expect_counted(test, "");
+	mmput(child->mm);
+}
+
+/* What one of two processes unmaps stays in the map of the other. */
+static void event_unmap_in_parent(struct kunit *test)
+{
+	struct task_struct *child;
+
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	child = make_child(test, keep_all);
+	report_fork(child);
+	unmap_code(test);
+	expect_map(test, "unknown");
+	expect_map_in(test, child->mm, SAME);
+	mmput(child->mm);
+	expect_scanned(test, "nothing", "scan.runs");
+}
+
+static void event_unmap_in_child(struct kunit *test)
+{
+	struct mm_struct *parent = current->mm;
+	struct task_struct *child;
+
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	child = make_child(test, keep_all);
+	report_fork(child);
+	switch_process(child->mm);
+	unmap_section(test);
+	expect_map(test, "unknown");
+	switch_process(parent);
+	expect_map(test, SAME);
+	expect_rows(test, page(test, 0));
+	mmput(child->mm);
+	/* The map is the parent's alone again: it is marked, and not dropped. */
+	unmap_code(test);
+	expect_map(test, GONE);
+}
+
+/* A new program unmaps what its map does not have yet. */
+static void event_unmap_without_code(struct kunit *test)
+{
+	map_image(test);
+	report_exec(test, 1);
+	unmap_at(test, 0, AREA_PAGES);
+	expect_map(test, "nothing");
+	expect_counted(test, "");
 }
 
 /* A new thread shares the memory of its process: no scan is needed. */
@@ -179,17 +281,23 @@ static void event_of_thread(struct kunit *test)
 	preempt_disable();
 	sfu_event_fork(thread);
 	preempt_enable();
-	return_to_user();
+	task_work_run();
 	expect_map(test, "unknown");
 	expect_counted(test, "");
 }
 
 static struct kunit_case event_tests[] = {
+	KUNIT_CASE(event_of_unknown_process),
+	KUNIT_CASE(event_of_exec),
 	KUNIT_CASE(event_of_code),
 	KUNIT_CASE(event_of_no_code),
+	KUNIT_CASE(event_of_awaited_section),
 	KUNIT_CASE(event_beside_what_remains),
-	KUNIT_CASE(event_traced),
 	KUNIT_CASE_PARAM(event_by_fork, fork_gen_params),
+	KUNIT_CASE(event_by_fork_of_unknown),
+	KUNIT_CASE(event_unmap_in_parent),
+	KUNIT_CASE(event_unmap_in_child),
+	KUNIT_CASE(event_unmap_without_code),
 	KUNIT_CASE(event_of_thread),
 	{}
 };

@@ -1,208 +1,323 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* KUnit tests of requests to scan: the task or the worker that scans, and when. */
-#include <linux/delay.h>
-#include <linux/hardirq.h>
+/* KUnit tests of requests to scan, and of the processes: the task that scans, and when. */
 #include <linux/kthread.h>
+#include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/task_work.h>
-#include <asm/irq_regs.h>
 
-#include "file_watch.h"
 #include "scan_scene.h"
+#include "sframe_event.h"
 #include "sframe_map.h"
+#include "sframe_process.h"
 #include "sframe_request.h"
-#include "user_arch.h"
 
-/* Outside of interrupts it is unknown when the task returns to user mode: a worker scans. */
-static void request_worker(struct kunit *test)
+/* A sample of current misses something. Its irq work has run at the end. */
+static void request_by_sample(void)
 {
-	map_image(test);
-	sfu_request_for_sample(current->mm, NULL);
-	KUNIT_EXPECT_TRUE(test, comes_true(is_known));
-	expect_map(test, SAME);
-	expect_counted(test, "scan.runs scan.requests");
+	struct sfu_process *process;
+
+	rcu_read_lock();
+	sfu_request_for_sample(sfu_process_find(current->mm));
+	rcu_read_unlock();
+	process = process_of(current->mm);
+	if (process)
+		irq_work_sync(&process->request.irq_work);
 }
 
-static void request_in_interrupt(struct pt_regs *interrupted)
+static void request_by_event(struct task_struct *task)
 {
-	struct pt_regs *old;
-
-	local_irq_disable();
-	__irq_enter_raw();
-	old = set_irq_regs(interrupted);
-	sfu_request_for_sample(current->mm, NULL);
-	set_irq_regs(old);
-	__irq_exit_raw();
-	local_irq_enable();
+	rcu_read_lock();
+	sfu_request_for_event(process_of(current->mm), task, SFU_SCAN_NEW_CODE);
+	rcu_read_unlock();
 }
 
-/* The interrupt hit user mode: the task scans when it returns to user mode. */
-static void request_task(struct kunit *test)
+static void request(struct kunit *test)
 {
-	struct pt_regs regs;
+	struct sfu_process *process;
 
 	map_image(test);
-	user_regs(&regs, page(test, 1), 0, 0);
-	request_in_interrupt(&regs);
+	request_by_sample();
+	process = process_of(current->mm);
+	KUNIT_ASSERT_NOT_NULL(test, process);
+	KUNIT_EXPECT_PTR_EQ(test, process->request.holder, current);
 	expect_map(test, "unknown");
 	expect_counted(test, "scan.requests");
 	task_work_run();
 	expect_map(test, SAME);
 	expect_counted(test, "scan.runs");
-}
-
-/* The interrupt hit the kernel, where the task may sleep first: a worker scans. */
-static void request_interrupted_kernel(struct kunit *test)
-{
-	struct pt_regs regs;
-
-	map_image(test);
-	user_regs(&regs, page(test, 1), 0, 0);
-	user_regs_make_kernel(&regs);
-	request_in_interrupt(&regs);
-	KUNIT_EXPECT_TRUE(test, comes_true(is_known));
-	expect_counted(test, "scan.runs scan.requests");
-}
-
-/* A task that exits runs its last task work without its memory. */
-static void request_task_that_exits(struct kunit *test)
-{
-	struct mm_struct *first = current->mm;
-	struct pt_regs regs;
-
-	map_image(test);
-	user_regs(&regs, page(test, 1), 0, 0);
-	request_in_interrupt(&regs);
-	kthread_unuse_mm(first);
-	task_work_run();
-	kthread_use_mm(first);
-	expect_map(test, "unknown");
-	expect_counted(test, "scan.requests");
+	KUNIT_EXPECT_NULL(test, process->request.holder);
+	KUNIT_EXPECT_NOT_NULL(test, process->cache);
+	KUNIT_EXPECT_EQ(test, 1, refcount_read(&process->refs));
 }
 
 /* A second request changes nothing while the first is pending. */
 static void request_twice(struct kunit *test)
 {
-	struct pt_regs regs;
-
 	map_image(test);
-	user_regs(&regs, page(test, 1), 0, 0);
 	local_irq_disable();
-	sfu_request_for_sample(current->mm, NULL);
-	sfu_request_for_sample(current->mm, NULL);
+	rcu_read_lock();
+	sfu_request_for_sample(NULL);
+	sfu_request_for_sample(sfu_process_find(current->mm));
+	rcu_read_unlock();
 	local_irq_enable();
-	KUNIT_EXPECT_TRUE(test, comes_true(is_known));
-	expect_counted(test, "scan.runs scan.requests");
-}
-
-static void request_task_twice(struct kunit *test)
-{
-	struct pt_regs regs;
-
-	map_image(test);
-	user_regs(&regs, page(test, 1), 0, 0);
-	request_in_interrupt(&regs);
-	request_in_interrupt(&regs);
-	sfu_request_for_sample(current->mm, NULL);
+	request_by_sample();
+	request_by_sample();
 	expect_counted(test, "scan.requests");
-	task_work_run();
-	expect_counted(test, "scan.runs");
-}
-
-static void request_worker_then_task(struct kunit *test)
-{
-	struct pt_regs regs;
-
-	map_image(test);
-	user_regs(&regs, page(test, 1), 0, 0);
-	watch_image(test, NULL);
-	watch.nap = 20000;
-	sfu_request_for_sample(current->mm, NULL);
-	request_in_interrupt(&regs);
-	expect_counted(test, "scan.requests=2");
 	task_work_run();
 	expect_map(test, SAME);
 	expect_counted(test, "scan.runs");
+	KUNIT_EXPECT_EQ(test, 1, refcount_read(&process_of(current->mm)->refs));
 }
 
-#define REQUESTS	64
-
-static bool all_are_scanned(void)
+/* A task that exits runs its last task work without its memory. */
+static void request_task_that_exits(struct kunit *test)
 {
-	return atomic_long_read(&sfu_held.processes) == REQUESTS;
+	struct mm_struct *mm = current->mm;
+
+	map_image(test);
+	request_by_sample();
+	kthread_unuse_mm(mm);
+	task_work_run();
+	kthread_use_mm(mm);
+	expect_map(test, "unknown");
+	expect_counted(test, "scan.requests");
+	KUNIT_EXPECT_NULL(test, process_of(mm)->request.holder);
 }
 
-/*
- * At most 64 requests are pending at a time. Further ones are dropped, and may
- * be made again.
- */
-static void request_too_much(struct kunit *test)
+/* After execve() a task has another memory. */
+static void request_task_with_another_mm(struct kunit *test)
 {
-	struct mm_struct **mms = kunit_kcalloc(test, REQUESTS + 8, sizeof(*mms), GFP_KERNEL);
-	unsigned int i;
+	struct mm_struct *first = current->mm, *second = new_process(test);
 
-	KUNIT_ASSERT_NOT_NULL(test, mms);
-	for (i = 0; i < REQUESTS + 8; i++)
-		mms[i] = new_process(test);
-	local_irq_disable();
-	for (i = 0; i < REQUESTS + 8; i++)
-		sfu_request_for_sample(mms[i], NULL);
-	local_irq_enable();
-	KUNIT_EXPECT_TRUE(test, comes_true(all_are_scanned));
-	msleep(20);
-	expect_counted(test, "scan.runs=64 scan.requests=64");
-	for (i = 0; i < REQUESTS + 8; i++)
-		mmput(mms[i]);
-	KUNIT_EXPECT_TRUE(test, comes_true(nothing_is_held));
-	sfu_request_for_sample(current->mm, NULL);
-	KUNIT_EXPECT_TRUE(test, comes_true(is_known));
+	map_image(test);
+	request_by_sample();
+	switch_process(second);
+	task_work_run();
+	expect_map(test, "unknown");
+	switch_process(first);
+	expect_map(test, "unknown");
+	expect_counted(test, "scan.requests");
+	mmput(second);
+}
+
+static void request_not_due(struct kunit *test)
+{
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	process_of(current->mm)->scan_at = S64_MAX;
+	request_by_sample();
+	request_by_event(current);
+	KUNIT_EXPECT_NULL(test, process_of(current->mm)->request.holder);
+	expect_counted(test, "");
+}
+
+/* A thread of the process that sleeps, and never goes to user mode. */
+static int sleeping_thread(void *unused)
+{
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(HZ);
+	return 0;
+}
+
+static struct task_struct *start_sleeper(struct kunit *test)
+{
+	struct task_struct *task = kthread_run(sleeping_thread, NULL, "sframe_sleeper");
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	return task;
+}
+
+/* A task that sleeps does not keep a request from another task. */
+static void request_moves(struct kunit *test)
+{
+	struct task_struct *sleeper;
+	struct sfu_process *process;
+
+	expect_scanned(test, "nothing", "scan.runs");
+	process = process_of(current->mm);
+	map_image(test);
+	sleeper = start_sleeper(test);
+	request_by_event(sleeper);
+	KUNIT_EXPECT_PTR_EQ(test, process->request.holder, sleeper);
+	KUNIT_EXPECT_NOT_NULL(test, READ_ONCE(sleeper->task_works));
+	KUNIT_EXPECT_EQ(test, 2, refcount_read(&process->refs));
+	request_by_sample();
+	KUNIT_EXPECT_PTR_EQ(test, process->request.holder, current);
+	KUNIT_EXPECT_NULL(test, READ_ONCE(sleeper->task_works));
+	KUNIT_EXPECT_EQ(test, 2, refcount_read(&process->refs));
+	task_work_run();
+	expect_map(test, SAME);
 	expect_counted(test, "scan.runs scan.requests");
+	KUNIT_EXPECT_EQ(test, 1, refcount_read(&process->refs));
+	kthread_stop(sleeper);
 }
 
-static struct mm_struct *ended[REQUESTS];
-
-/* Only the test still holds the processes. */
-static bool all_are_over(void)
+/* A process that ends takes its request back, from a task that sleeps as well. */
+static void request_closed(struct kunit *test)
 {
-	unsigned int i;
+	struct task_struct *sleeper;
+	struct sfu_process *process;
 
-	for (i = 0; i < REQUESTS; i++)
-		if (atomic_read(&ended[i]->mm_count) > 1)
-			return false;
-	return true;
+	expect_scanned(test, "nothing", "scan.runs");
+	process = process_of(current->mm);
+	map_image(test);
+	sleeper = start_sleeper(test);
+	request_by_event(sleeper);
+	sfu_request_close(process);
+	KUNIT_EXPECT_NULL(test, process->request.holder);
+	KUNIT_EXPECT_NULL(test, READ_ONCE(sleeper->task_works));
+	KUNIT_EXPECT_EQ(test, 1, refcount_read(&process->refs));
+	/* It refuses further ones. */
+	request_by_event(current);
+	request_by_sample();
+	KUNIT_EXPECT_NULL(test, process->request.holder);
+	KUNIT_EXPECT_EQ(test, 1, refcount_read(&process->refs));
+	task_work_run();
+	expect_map(test, "nothing");
+	expect_counted(test, "scan.requests");
+	kthread_stop(sleeper);
 }
 
-/* A process that ends before its scan is not scanned, and its request ends. */
 static void request_for_ended_process(struct kunit *test)
 {
-	unsigned int i, round;
+	struct mm_struct *first = current->mm, *second;
+	unsigned int i;
 
-	for (round = 0; round < 2; round++) {
-		for (i = 0; i < REQUESTS; i++) {
-			ended[i] = new_process(test);
-			mmgrab(ended[i]);
-			mmput(ended[i]);
-			sfu_request_for_sample(ended[i], NULL);
-		}
-		KUNIT_EXPECT_TRUE(test, comes_true(all_are_over));
-		for (i = 0; i < REQUESTS; i++)
-			mmdrop(ended[i]);
+	for (i = 0; i < 2 * SPARES; i++) {
+		second = new_process(test);
+		switch_process(second);
+		request_by_sample();
+		KUNIT_EXPECT_NOT_NULL(test, process_of(second));
+		switch_process(first);
+		mmput(second);
+		task_work_run();
+		refill_spares();
 	}
 	expect_counted(test, "scan.requests=128");
-	KUNIT_EXPECT_TRUE(test, nothing_is_held());
+	KUNIT_EXPECT_TRUE(test, comes_true(nothing_is_held));
+}
+
+/* ---- task work that is taken back ---- */
+
+static unsigned int works_run;
+
+static void run_work(struct callback_head *work)
+{
+	works_run++;
+}
+
+static void cancel_one_of(struct kunit *test, unsigned int nr)
+{
+	struct callback_head works[4];
+	unsigned int i;
+
+	works_run = 0;
+	for (i = 0; i < ARRAY_SIZE(works); i++) {
+		init_task_work(&works[i], run_work);
+		KUNIT_ASSERT_EQ(test, 0, task_work_add(current, &works[i], TWA_RESUME));
+	}
+	KUNIT_EXPECT_TRUE(test, sfu_cancel_task_work(current, &works[nr]));
+	KUNIT_EXPECT_FALSE(test, sfu_cancel_task_work(current, &works[nr]));
+	task_work_run();
+	KUNIT_EXPECT_EQ_MSG(test, works_run, ARRAY_SIZE(works) - 1, "work %u", nr);
+	for (i = 0; i < ARRAY_SIZE(works); i++)
+		KUNIT_EXPECT_FALSE(test, sfu_cancel_task_work(current, &works[i]));
+}
+
+static void cancel_each_work(struct kunit *test)
+{
+	unsigned int nr;
+
+	for (nr = 0; nr < 4; nr++)
+		cancel_one_of(test, nr);
+}
+
+/* ---- spare processes ---- */
+
+/* An address that no mm_struct has. The table only compares it. */
+static struct mm_struct *no_mm(struct kunit *test, unsigned int nr)
+{
+	return test->priv + nr;
+}
+
+static struct sfu_process *add(struct mm_struct *mm)
+{
+	struct sfu_process *process;
+
+	rcu_read_lock();
+	process = sfu_process_add(mm, NULL, SFU_FIRST_KEY);
+	rcu_read_unlock();
+	return process;
+}
+
+static void spares_run_out(struct kunit *test)
+{
+	struct sfu_process *process;
+	unsigned int i, nr = 0;
+
+	/* The worker that makes spare ones does not run meanwhile. */
+	local_irq_disable();
+	for (i = 0; i < SPARES; i++)
+		nr += !!add(no_mm(test, i));
+	process = add(no_mm(test, SPARES));
+	local_irq_enable();
+	KUNIT_EXPECT_EQ(test, SPARES, nr);
+	KUNIT_EXPECT_NULL(test, process);
+	sfu_process_refill();
+	KUNIT_EXPECT_NOT_NULL(test, add(no_mm(test, SPARES)));
+	KUNIT_EXPECT_EQ(test, SPARES + 1, atomic_long_read(&sfu_held.processes));
+	for (i = 0; i <= SPARES; i++)
+		sfu_process_end(no_mm(test, i));
+	refill_spares();
+	KUNIT_EXPECT_TRUE(test, comes_true(nothing_is_held));
+}
+
+static void add_known(struct kunit *test)
+{
+	struct sfu_process *process = add(current->mm);
+
+	KUNIT_EXPECT_NOT_NULL(test, process);
+	KUNIT_EXPECT_NULL(test, add(current->mm));
+	KUNIT_EXPECT_PTR_EQ(test, process, process_of(current->mm));
+	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&sfu_held.processes));
+}
+
+/* While the hooks of events are not set, no process is known. */
+static void add_while_closed(struct kunit *test)
+{
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	sfu_process_close();
+	KUNIT_EXPECT_NULL(test, process_of(current->mm));
+	KUNIT_EXPECT_NULL(test, add(current->mm));
+	request_by_sample();
+	KUNIT_EXPECT_EQ(test, -ENOMEM, sfu_scan_mm(current->mm));
+	sfu_process_open();
+	expect_counted(test, "");
+	refill_spares();
+	KUNIT_EXPECT_TRUE(test, comes_true(nothing_is_held));
+	expect_scanned(test, SAME, "scan.runs");
 }
 
 static struct kunit_case request_tests[] = {
-	KUNIT_CASE(request_worker),
-	KUNIT_CASE(request_task),
-	KUNIT_CASE(request_interrupted_kernel),
-	KUNIT_CASE(request_task_that_exits),
+	KUNIT_CASE(request),
 	KUNIT_CASE(request_twice),
-	KUNIT_CASE(request_task_twice),
-	KUNIT_CASE(request_worker_then_task),
-	KUNIT_CASE(request_too_much),
+	KUNIT_CASE(request_task_that_exits),
+	KUNIT_CASE(request_task_with_another_mm),
+	KUNIT_CASE(request_not_due),
+	KUNIT_CASE(request_moves),
+	KUNIT_CASE(request_closed),
 	KUNIT_CASE(request_for_ended_process),
+	KUNIT_CASE(cancel_each_work),
+	{}
+};
+
+static struct kunit_case process_tests[] = {
+	KUNIT_CASE(spares_run_out),
+	KUNIT_CASE(add_known),
+	KUNIT_CASE(add_while_closed),
 	{}
 };
 
 SCAN_SUITE(sframe_request, request_tests);
+SCAN_SUITE(sframe_process, process_tests);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* KUnit tests of a scan: the process map when mappings change. */
-#include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
 #include <linux/sched/mm.h>
+#include <linux/timekeeping.h>
 
 #include "mapping_change.h"
 #include "named_cases.h"
@@ -81,31 +81,31 @@ struct change_case {
 
 /*
  * A range is unmapped when any page of its code or its section is. mprotect()
- * keeps the bytes, and the map keeps the range.
+ * keeps the bytes, and the map keeps the range. A section that is not where it should
+ * be may come later.
  */
 static const struct change_case change_cases[] = {
 	{ "unmap code", unmap_code, GONE, "nothing", "scan.runs" },
 	{ "unmap first of code", unmap_code_first, GONE, "2-3 ready by 3", "scan.runs" },
 	{ "unmap last of code", unmap_code_last, GONE, "1-2 ready by 3", "scan.runs" },
-	{ "unmap section", unmap_section, GONE, "1-3 none", "defect.segment scan.runs" },
-	{ "unmap first of section", unmap_first_byte, GONE, "1-3 none",
-	  "defect.segment scan.runs" },
+	{ "unmap section", unmap_section, GONE, LATE, "scan.runs" },
+	{ "unmap first of section", unmap_first_byte, GONE, LATE, "scan.runs" },
 	{ "unmap after section", unmap_last_byte, SAME, SAME, "scan.runs" },
 	{ "unmap headers", unmap_headers, SAME, SAME, "scan.runs" },
 	{ "unmap all", unmap_all, GONE, "nothing", "scan.runs" },
 	{ "map over code", map_over_code, GONE, "1-3 none", "scan.runs" },
-	{ "map over section", map_over_section, GONE, "1-3 none", "defect.segment scan.runs" },
+	{ "map over section", map_over_section, GONE, LATE, "scan.runs" },
 	{ "map code again", map_code_again, GONE, SAME, "scan.runs" },
 	{ "map section again", map_section_again, GONE, SAME, "scan.runs" },
 	{ "map elsewhere", map_elsewhere, SAME,
 	  "1-3 ready by 3, 9-11 ready by 11", "scan.runs" },
-	{ "move code", move_code, GONE, "9-11 none", "defect.segment scan.runs" },
-	{ "move section", move_section, GONE, "1-3 none", "defect.segment scan.runs" },
+	{ "move code", move_code, GONE, "9-11 pending", "scan.runs" },
+	{ "move section", move_section, GONE, LATE, "scan.runs" },
 	{ "move image", move_image, GONE, "9-11 ready by 11", "scan.runs" },
 	{ "move over code", move_over_code, GONE, "1-3 none", "scan.runs" },
-	{ "move over section", move_over_section, GONE, "1-3 none", "defect.segment scan.runs" },
+	{ "move over section", move_over_section, GONE, LATE, "scan.runs" },
 	{ "shrink code", shrink_code, GONE, "1-2 ready by 3", "scan.runs" },
-	{ "forbid section", forbid_section, SAME, "1-3 none", "defect.segment scan.runs" },
+	{ "forbid section", forbid_section, SAME, SAME, "scan.runs" },
 	{ "code not executable", no_exec, SAME, "nothing", "scan.runs" },
 	{ "last of code not executable", no_exec_last, SAME, "1-2 ready by 3", "scan.runs" },
 	{ "data executable", exec_data, SAME, "1-5 ready by 3", "scan.runs" },
@@ -129,7 +129,7 @@ static void forget_after(struct kunit *test)
 /* Marks the section of the image's code as bad, as a walk does. */
 static void mark_section_as_bad(struct kunit *test, enum sframe_defect defect)
 {
-	struct sfu_map *map = sfu_process_get_map(current->mm);
+	struct sfu_map *map = map_of(current->mm);
 	struct sfu_range *range = sfu_map_find(map, page(test, 1));
 
 	KUNIT_EXPECT_NOT_NULL(test, range);
@@ -149,7 +149,7 @@ static void forget_bad_after(struct kunit *test)
 	mark_section_as_bad(test, SFRAME_DEFECT_FDE_ORDER);
 	expect_counted(test, "defect.fde-order section.bad");
 	c->act(test);
-	expect_map(test, stays ? "1-3 bad" : GONE);
+	expect_map(test, stays ? BAD : GONE);
 }
 
 /* Unmapping one image does not affect the other. */
@@ -167,19 +167,73 @@ static void forget_one_of_two(struct kunit *test)
 	expect_scanned(test, "1-3 ready by 3", "scan.runs");
 }
 
-/* An old map that is still held loses the unmapped range, too. */
+/* A map that is held by another, too, is not changed. The process goes on without it. */
 static void forget_while_held(struct kunit *test)
+{
+	char text[MAP_TEXT];
+	struct sfu_map *old;
+
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	old = map_of(current->mm);
+	unmap_at(test, 3, 2);
+	expect_map(test, "unknown");
+	text_of_map(test, old, text);
+	KUNIT_EXPECT_STREQ(test, text, SAME);
+	sfu_map_put(old);
+	expect_scanned(test, LATE, "scan.runs");
+}
+
+/* Other addresses do not matter to a map that is held. */
+static void keep_while_held(struct kunit *test)
 {
 	struct sfu_map *old;
 
 	map_image(test);
 	expect_scanned(test, SAME, "scan.runs");
-	old = sfu_process_get_map(current->mm);
-	unmap_at(test, 3, 2);
-	KUNIT_EXPECT_NULL(test, sfu_map_find(old, page(test, 1)));
-	expect_scanned(test, "1-3 none", "defect.segment scan.runs");
-	KUNIT_EXPECT_NULL(test, sfu_map_find(old, page(test, 1)));
+	old = map_of(current->mm);
+	unmap_headers(test);
+	unmap_last_byte(test);
+	unmap_at(test, 5, 100);
+	KUNIT_EXPECT_PTR_EQ(test, old, rcu_access_pointer(process_of(current->mm)->map));
 	sfu_map_put(old);
+}
+
+/*
+ * After mprotect() one VMA may have the place of many ranges. If it has that of more
+ * than 64, the process drops its map.
+ */
+static void forget_many(struct kunit *test, unsigned int nr, bool is_kept)
+{
+	struct sfu_process *process;
+	unsigned int i;
+
+	map_image(test);
+	for (i = 0; i < nr; i++)
+		map_anonymous(test, 5 + i, 1, i % 2 ? PROT_EXEC : PROT_READ | PROT_EXEC);
+	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
+	process = process_of(current->mm);
+	rcu_read_lock();
+	KUNIT_EXPECT_EQ(test, is_kept,
+			sfu_process_unmap(process, page(test, 5), page(test, 5 + nr)));
+	KUNIT_EXPECT_EQ(test, is_kept, !!rcu_access_pointer(process->map));
+	rcu_read_unlock();
+	expect_row(test, page(test, 1), is_kept ? ROW : "uncovered");
+	for (i = 0; i < nr; i++)
+		expect_row(test, page(test, 5 + i), "uncovered");
+	unmap_at(test, 5, nr);
+	counters_read(&((struct scan_scene *)test->priv)->since);
+	expect_scanned(test, SAME, "scan.runs");
+}
+
+static void forget_64(struct kunit *test)
+{
+	forget_many(test, 64, true);
+}
+
+static void forget_65(struct kunit *test)
+{
+	forget_many(test, 65, false);
 }
 
 /* Only the first defect of a section is counted. */
@@ -188,7 +242,7 @@ static void bad_once(struct kunit *test)
 	map_image(test);
 	expect_scanned(test, SAME, "scan.runs");
 	mark_section_as_bad(test, SFRAME_DEFECT_FRE_CUT);
-	expect_map(test, "1-3 bad");
+	expect_map(test, BAD);
 	expect_counted(test, "defect.fre-cut section.bad");
 	mark_section_as_bad(test, SFRAME_DEFECT_REP_SIZE);
 	expect_counted(test, "");
@@ -216,11 +270,11 @@ static void bad_stays_so(struct kunit *test)
 	expect_scanned(test, SAME, "scan.runs");
 	mark_section_as_bad(test, SFRAME_DEFECT_FRE_CUT);
 	expect_counted(test, "defect.fre-cut section.bad");
-	expect_scanned(test, "1-3 bad", "scan.runs");
-	expect_scanned(test, "1-3 bad", "scan.runs");
+	expect_scanned(test, BAD, "scan.runs");
+	expect_scanned(test, BAD, "scan.runs");
 	KUNIT_EXPECT_EQ(test, 0, atomic_long_read(&sfu_held.sections));
 	image_map(test, &scene->image, page(test, 8));
-	expect_scanned(test, "1-3 bad, 9-11 ready by 11", "scan.runs");
+	expect_scanned(test, BAD ", 9-11 ready by 11", "scan.runs");
 	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&sfu_held.sections));
 }
 
@@ -241,7 +295,7 @@ static void bad_is_replaced(struct kunit *test)
 	expect_rows(test, page(test, 0));
 }
 
-/* A section that cannot be read is not a bad one. */
+/* mprotect() keeps the bytes: a bad section is not examined again. */
 static void bad_is_forbidden(struct kunit *test)
 {
 	map_image(test);
@@ -249,12 +303,12 @@ static void bad_is_forbidden(struct kunit *test)
 	mark_section_as_bad(test, SFRAME_DEFECT_FRE_CUT);
 	expect_counted(test, "defect.fre-cut section.bad");
 	forbid_section(test);
-	expect_scanned(test, PLAIN, "defect.segment scan.runs");
+	expect_scanned(test, BAD, "scan.runs");
 	protect_at(test, 3, 2, PROT_READ);
-	expect_scanned(test, SAME, "scan.runs");
+	expect_scanned(test, BAD, "scan.runs");
 }
 
-/* A scan reads the header; look-ups read the rest each time. */
+/* The first scan reads the header; look-ups read the rest each time. */
 static void section_changes(struct kunit *test)
 {
 	map_image(test);
@@ -265,24 +319,28 @@ static void section_changes(struct kunit *test)
 	expect_row(test, page(test, 1), ROW);
 	patch_file(test, 3 * PAGE_SIZE, 0xffff, 2);
 	expect_row(test, page(test, 1), ROW);
-	expect_map(test, SAME);
-	expect_scanned(test, "1-3 none", "defect.magic scan.runs");
+	expect_scanned(test, SAME, "scan.runs");
+	map_section_again(test);
+	expect_scanned(test, BAD, "defect.magic scan.runs");
 	patch_file(test, 3 * PAGE_SIZE, 0xdee2, 2);
+	expect_scanned(test, BAD, "scan.runs");
+	map_section_again(test);
 	expect_scanned(test, SAME, "scan.runs");
 }
 
-/* Scan number n that changes nothing runs after 1 + 2 + ... + 2^(n-2) jiffies, not earlier. */
+/* Scan number n that changes nothing runs after 1 + 2 + ... + 2^(n-2) ms, not earlier. */
 static void scan_in_vain(struct kunit *test)
 {
-	unsigned long start;
 	unsigned int n;
+	u64 start;
 
 	map_image(test);
 	expect_scanned(test, SAME, "scan.runs");
-	start = jiffies;
+	start = ktime_get_mono_fast_ns();
 	for (n = 1; n <= 7; n++) {
 		KUNIT_EXPECT_EQ(test, 0, scan_now(test));
-		KUNIT_EXPECT_GE_MSG(test, jiffies - start, BIT(n - 1) - 1, "time %u", n);
+		KUNIT_EXPECT_GE_MSG(test, ktime_get_mono_fast_ns() - start,
+				    (BIT(n - 1) - 1) * NSEC_PER_MSEC, "time %u", n);
 	}
 	expect_counted(test, "scan.runs=7");
 	expect_map(test, SAME);
@@ -303,10 +361,11 @@ static void scan_in_vain_long(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, 0, scan_now(test));
 		KUNIT_EXPECT_LE(test, jiffies - last, 3 * HZ);
 	}
-	KUNIT_EXPECT_GE(test, jiffies - last, HZ);
+	/* The wait began a moment before the measured time. The last one was half as long. */
+	KUNIT_EXPECT_GE(test, jiffies - last, HZ * 3 / 4);
 }
 
-/* A new mapping ends the wait. */
+/* A scan that finds something new ends the waits. */
 static void scan_after_event(struct kunit *test)
 {
 	struct scan_scene *scene = test->priv;
@@ -317,30 +376,84 @@ static void scan_after_event(struct kunit *test)
 	for (i = 0; i < 5; i++)
 		expect_scanned(test, SAME, "scan.runs");
 	image_map(test, &scene->image, page(test, 8));
-	scan_now(test);
+	/* Events do not wait. */
+	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process_of(current->mm), SFU_SCAN_NEW_CODE));
 	unmap_at(test, 8, 5);
 	expect_counted(test, "scan.runs");
 	/* From here on the waits are as at the beginning. */
 	scan_in_vain(test);
 }
 
-/* A scan for an old map is not needed when there is a newer map. */
-static void scan_for_old_map(struct kunit *test)
+static void scan_not_due(struct kunit *test)
 {
-	struct sfu_map *old;
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	process_of(current->mm)->scan_at = S64_MAX;
+	KUNIT_EXPECT_EQ(test, 0, sfu_scan_mm(current->mm));
+	expect_counted(test, "");
+}
+
+/* Moves the time of the next scan by the cost of one. Return: 32 times that cost, in ns. */
+static s64 charge_one(struct kunit *test, s64 scan_at, enum sfu_scan_reason reason)
+{
+	struct sfu_process *process = process_of(current->mm);
+
+	process->scan_at = scan_at;
+	process->wait = 0;
+	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process, reason));
+	return process->scan_at - scan_at;
+}
+
+/* Scans get one part in 32 of the time. The process has saved up 20 ms for them at most. */
+static void scan_share(struct kunit *test)
+{
+	s64 now, charge;
 
 	map_image(test);
-	KUNIT_EXPECT_EQ(test, 0, sfu_scan_mm(current->mm, NULL));
-	expect_counted(test, "scan.runs");
-	KUNIT_EXPECT_EQ(test, 0, sfu_scan_mm(current->mm, NULL));
+	expect_scanned(test, SAME, "scan.runs");
+	now = ktime_get_mono_fast_ns();
+	charge = charge_one(test, now, SFU_SCAN_NEW_CODE);
+	/* At least the scan itself, and each VMA; at most a hundred times as much. */
+	KUNIT_EXPECT_GT(test, charge, 32 * (2000 + 4 * 50));
+	KUNIT_EXPECT_LT(test, charge, 32 * 200000);
+	/* The cost does not depend on the clock. */
+	now = ktime_get_mono_fast_ns();
+	KUNIT_EXPECT_EQ(test, charge, charge_one(test, now, SFU_SCAN_NEW_CODE));
+	/* The process has not been scanned for a long time. */
+	charge_one(test, ktime_get_mono_fast_ns() - 100LL * NSEC_PER_SEC, SFU_SCAN_NEW_CODE);
+	now = ktime_get_mono_fast_ns();
+	KUNIT_EXPECT_LE(test, process_of(current->mm)->scan_at,
+			now - 32 * 20 * (s64)NSEC_PER_MSEC + charge);
+	KUNIT_EXPECT_GE(test, process_of(current->mm)->scan_at, now - 2 * (s64)NSEC_PER_SEC);
+}
+
+/*
+ * A process that drops its pages again and again gets news from each scan. Each of them
+ * costs what it examines, and soon the next one is not due.
+ */
+static void scan_share_of_dropped_pages(struct kunit *test)
+{
+	struct sfu_process *process;
+	unsigned int i;
+
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	process = process_of(current->mm);
+	for (i = 0; i < 100; i++) {
+		drop_pages(test);
+		process->scan_at = ktime_get_mono_fast_ns();
+		KUNIT_EXPECT_EQ(test, 0, sfu_scan_mm(current->mm));
+		KUNIT_EXPECT_EQ(test, 0, process->wait);
+		KUNIT_EXPECT_GT(test, process->scan_at,
+				(s64)ktime_get_mono_fast_ns() - (s64)NSEC_PER_SEC);
+	}
+	expect_counted(test, "scan.runs=100");
+	process->scan_at = ktime_get_mono_fast_ns() + 10LL * NSEC_PER_SEC;
+	for (i = 0; i < 100; i++) {
+		drop_pages(test);
+		KUNIT_EXPECT_EQ(test, 0, sfu_scan_mm(current->mm));
+	}
 	expect_counted(test, "");
-	old = sfu_process_get_map(current->mm);
-	scan_now(test);
-	expect_counted(test, "scan.runs");
-	msleep(20);
-	KUNIT_EXPECT_EQ(test, 0, sfu_scan_mm(current->mm, old));
-	expect_counted(test, "");
-	sfu_map_put(old);
 }
 
 /* Two processes have different mappings at the same addresses. */
@@ -376,12 +489,12 @@ static void scan_many_processes(struct kunit *test)
 		mms[i] = new_process(test);
 	for (i = 0; i < PROCESSES; i++) {
 		switch_process(mms[i]);
-		KUNIT_EXPECT_EQ(test, 0, sfu_scan_mm(mms[i], NULL));
+		KUNIT_EXPECT_EQ(test, 0, sfu_scan_mm(mms[i]));
 	}
 	switch_process(first);
 	KUNIT_EXPECT_EQ(test, PROCESSES, atomic_long_read(&sfu_held.processes));
 	for (i = 0; i < 2 * PROCESSES; i++) {
-		struct sfu_map *map = sfu_process_get_map(mms[i]);
+		struct sfu_map *map = map_of(mms[i]);
 
 		KUNIT_EXPECT_EQ_MSG(test, !map, i >= PROCESSES, "process %u", i);
 		sfu_map_put(map);
@@ -389,19 +502,21 @@ static void scan_many_processes(struct kunit *test)
 	}
 }
 
+static long held_by_one;
+
 static bool one_is_held(void)
 {
-	return atomic_long_read(&sfu_held.processes) == 1;
+	return atomic_long_read(&sfu_held.processes) == 1 &&
+	       atomic_long_read(&sfu_held.bytes) == held_by_one;
 }
 
 /* The map of a process that ends is freed, even while its mm_struct is held. */
 static void forget_process(struct kunit *test)
 {
 	struct mm_struct *first = current->mm, *second = new_process(test);
-	long bytes;
 
 	expect_scanned(test, "nothing", "scan.runs");
-	bytes = atomic_long_read(&sfu_held.bytes);
+	held_by_one = atomic_long_read(&sfu_held.bytes);
 	switch_process(second);
 	map_image(test);
 	expect_scanned(test, SAME, "scan.runs");
@@ -409,9 +524,9 @@ static void forget_process(struct kunit *test)
 	switch_process(first);
 	mmgrab(second);
 	mmput(second);
-	KUNIT_EXPECT_NULL(test, sfu_process_get_map(second));
+	KUNIT_EXPECT_NULL(test, map_of(second));
 	KUNIT_EXPECT_TRUE(test, comes_true(one_is_held));
-	KUNIT_EXPECT_EQ(test, bytes, atomic_long_read(&sfu_held.bytes));
+	KUNIT_EXPECT_EQ(test, held_by_one, atomic_long_read(&sfu_held.bytes));
 	KUNIT_EXPECT_EQ(test, 0, atomic_long_read(&sfu_held.sections));
 	mmdrop(second);
 	expect_map(test, "nothing");
@@ -426,7 +541,7 @@ static void hold_map_of_ended_process(struct kunit *test)
 	switch_process(second);
 	map_image(test);
 	expect_scanned(test, SAME, "scan.runs");
-	map = sfu_process_get_map(second);
+	map = map_of(second);
 	switch_process(first);
 	mmput(second);
 	KUNIT_EXPECT_EQ(test, 1, map->nr_ranges);
@@ -439,6 +554,9 @@ static struct kunit_case change_tests[] = {
 	KUNIT_CASE_PARAM(forget_bad_after, change_gen_params),
 	KUNIT_CASE(forget_one_of_two),
 	KUNIT_CASE(forget_while_held),
+	KUNIT_CASE(keep_while_held),
+	KUNIT_CASE(forget_64),
+	KUNIT_CASE(forget_65),
 	KUNIT_CASE(bad_once),
 	KUNIT_CASE(bad_plain),
 	KUNIT_CASE(bad_stays_so),
@@ -448,7 +566,9 @@ static struct kunit_case change_tests[] = {
 	KUNIT_CASE(scan_in_vain),
 	KUNIT_CASE_SLOW(scan_in_vain_long),
 	KUNIT_CASE(scan_after_event),
-	KUNIT_CASE(scan_for_old_map),
+	KUNIT_CASE(scan_not_due),
+	KUNIT_CASE(scan_share),
+	KUNIT_CASE(scan_share_of_dropped_pages),
 	KUNIT_CASE(scan_two_processes),
 	KUNIT_CASE(scan_many_processes),
 	KUNIT_CASE(forget_process),

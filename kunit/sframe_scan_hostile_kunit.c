@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* KUnit tests of a scan: files that have wrong headers, are cut, or change during the read. */
+/* KUnit tests of a scan: files that have wrong headers, are cut, or cannot be read now. */
 #include <linux/fs.h>
+#include <linux/mm.h>
 #include <linux/mman.h>
+#include <linux/pagemap.h>
 
 #include "file_watch.h"
 #include "mapping_change.h"
 #include "named_cases.h"
 #include "scan_scene.h"
 #include "sframe_map.h"
+#include "sframe_process.h"
+#include "sframe_scan.h"
+#include "sframe_user.h"
 
 /* The file offset of a field of the ELF header, or of a program header. */
 #define EH(field)	offsetof(struct elf64_hdr, field)
@@ -22,7 +27,8 @@ struct elf_case {
 	const char	*counted;
 };
 
-#define SEGMENT	"1-3 none", "defect.segment scan.runs"
+/* The section cannot be where the file says. It is examined once. */
+#define SEGMENT	BAD, "defect.segment scan.runs"
 
 static const struct elf_case elf_cases[] = {
 	{ "as it is", EH(e_ident), 1, 0x7f, SAME },
@@ -59,14 +65,14 @@ static const struct elf_case elf_cases[] = {
 
 	{ "code: no segment to load", PH(CODE, p_type), 4, PT_NOTE, PLAIN },
 	{ "code: not executable", PH(CODE, p_flags), 4, PF_R, PLAIN },
-	{ "code: p_offset 0", PH(CODE, p_offset), 8, 0, PLAIN, "defect.empty scan.runs" },
+	{ "code: p_offset 0", PH(CODE, p_offset), 8, 0, BAD, "defect.empty scan.runs" },
 	{ "code: p_offset after the code", PH(CODE, p_offset), 8, 2 * PAGE_SIZE, PLAIN },
 	{ "code: p_offset 2^64-1", PH(CODE, p_offset), 8, -1, PLAIN },
 	{ "code: p_offset in page", PH(CODE, p_offset), 8, PAGE_SIZE + 1,
-	  PLAIN, "defect.magic scan.runs" },
-	{ "code: p_vaddr 0", PH(CODE, p_vaddr), 8, 0, PLAIN, "defect.empty scan.runs" },
+	  BAD, "defect.magic scan.runs" },
+	{ "code: p_vaddr 0", PH(CODE, p_vaddr), 8, 0, BAD, "defect.empty scan.runs" },
 	{ "code: p_vaddr a page on", PH(CODE, p_vaddr), 8, 2 * PAGE_SIZE,
-	  PLAIN, "defect.empty scan.runs" },
+	  BAD, "defect.empty scan.runs" },
 	{ "code: p_vaddr 2^62", PH(CODE, p_vaddr), 8, BIT_ULL(62), SEGMENT },
 	{ "code: p_vaddr 2^63", PH(CODE, p_vaddr), 8, BIT_ULL(63), SEGMENT },
 	{ "code: p_filesz 0", PH(CODE, p_filesz), 8, 0, PLAIN },
@@ -92,21 +98,21 @@ static const struct elf_case elf_cases[] = {
 	{ "section: p_offset 2^64-1", PH(SFRAME, p_offset), 8, -1, SAME },
 	{ "section: p_memsz 0", PH(SFRAME, p_memsz), 8, 0, SAME },
 	{ "section: p_vaddr of the headers", PH(SFRAME, p_vaddr), 8, 0,
-	  PLAIN, "defect.magic scan.runs" },
+	  BAD, "defect.magic scan.runs" },
 	{ "section: p_vaddr of the code", PH(SFRAME, p_vaddr), 8, PAGE_SIZE,
-	  PLAIN, "defect.empty scan.runs" },
+	  BAD, "defect.empty scan.runs" },
 	{ "section: p_vaddr to the end", PH(SFRAME, p_vaddr), 8, 5 * PAGE_SIZE - 60,
-	  PLAIN, "defect.empty scan.runs" },
+	  BAD, "defect.empty scan.runs" },
 	{ "section: p_vaddr beyond the end", PH(SFRAME, p_vaddr), 8, 5 * PAGE_SIZE - 59, SEGMENT },
 	{ "section: p_vaddr 2^63", PH(SFRAME, p_vaddr), 8, BIT_ULL(63), SEGMENT },
 	{ "section: p_vaddr 2^64-60", PH(SFRAME, p_vaddr), 8, -60, SEGMENT },
 	{ "section: p_vaddr 2^64-1", PH(SFRAME, p_vaddr), 8, -1, SEGMENT },
-	{ "section: p_filesz 0", PH(SFRAME, p_filesz), 8, 0, PLAIN, "defect.short scan.runs" },
-	{ "section: p_filesz 27", PH(SFRAME, p_filesz), 8, 27, PLAIN, "defect.short scan.runs" },
-	{ "section: p_filesz 28", PH(SFRAME, p_filesz), 8, 28, PLAIN, "defect.freoff scan.runs" },
-	{ "section: p_filesz 44", PH(SFRAME, p_filesz), 8, 44, PLAIN, "defect.fre-len scan.runs" },
+	{ "section: p_filesz 0", PH(SFRAME, p_filesz), 8, 0, BAD, "defect.short scan.runs" },
+	{ "section: p_filesz 27", PH(SFRAME, p_filesz), 8, 27, BAD, "defect.short scan.runs" },
+	{ "section: p_filesz 28", PH(SFRAME, p_filesz), 8, 28, BAD, "defect.freoff scan.runs" },
+	{ "section: p_filesz 44", PH(SFRAME, p_filesz), 8, 44, BAD, "defect.fre-len scan.runs" },
 	{ "section: p_filesz less one", PH(SFRAME, p_filesz), 8, 52,
-	  PLAIN, "defect.fre-len scan.runs" },
+	  BAD, "defect.fre-len scan.runs" },
 	{ "section: p_filesz all there is", PH(SFRAME, p_filesz), 8, 2 * PAGE_SIZE, SAME },
 	{ "section: p_filesz and one more", PH(SFRAME, p_filesz), 8, 2 * PAGE_SIZE + 1, SEGMENT },
 	{ "section: p_filesz 2^64-1", PH(SFRAME, p_filesz), 8, -1, SEGMENT },
@@ -139,7 +145,8 @@ static void scan_elf_wraps(struct kunit *test)
 	patch_file(test, PH(SFRAME, p_vaddr), -61, 8);
 	patch_file(test, PH(SFRAME, p_filesz), 60, 8);
 	map_code_again(test);
-	expect_scanned(test, SEGMENT);
+	/* These addresses are before the image: another mapping may come there. */
+	expect_scanned(test, LATE, "scan.runs");
 }
 
 /* The section's program header is the last one that a scan reads, or comes after it. */
@@ -214,37 +221,163 @@ static void scan_bit_flipped(struct kunit *test)
 		map_code_again(test);
 		KUNIT_EXPECT_EQ(test, 0, scan_now(test));
 		map_text(test, got);
-		KUNIT_EXPECT_TRUE_MSG(test, !strcmp(got, SAME) || !strcmp(got, PLAIN),
+		KUNIT_EXPECT_TRUE_MSG(test, !strcmp(got, SAME) || !strcmp(got, PLAIN) ||
+				      !strcmp(got, BAD) || !strcmp(got, LATE),
 				      "bit %u: %s", bit, got);
 		patch_file(test, bit / 8, headers[bit / 8], 1);
 	}
 }
 
-/* The read of the ELF header fails, then that of the program headers. */
-static void scan_unreadable(struct kunit *test)
+/* The folio of a page of the file, which is in the page cache. */
+static struct folio *get_folio(struct kunit *test, unsigned int nr)
 {
-	map_image(test);
-	watch_image(test, NULL);
-	watch.fail_at = 1;
-	expect_scanned(test, PLAIN, "scan.runs");
-	KUNIT_EXPECT_EQ(test, 1, watch.reads);
-	map_code_again(test);
-	watch.reads = 0;
-	watch.fail_at = 2;
-	expect_scanned(test, PLAIN, "scan.runs");
-	KUNIT_EXPECT_EQ(test, 2, watch.reads);
-	map_code_again(test);
-	expect_scanned(test, SAME, "scan.runs");
-	KUNIT_EXPECT_EQ(test, 4, watch.reads);
+	struct scan_scene *scene = test->priv;
+	struct folio *folio = filemap_get_folio(scene->image.file->f_mapping, nr);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR_OR_NULL(folio));
+	return folio;
 }
 
-/* A scan does not read a file for which kernel_read() would warn. */
+static void drop_from_cache(struct kunit *test, unsigned int first, unsigned int nr)
+{
+	struct scan_scene *scene = test->priv;
+
+	truncate_inode_pages_range(scene->image.file->f_mapping, first * PAGE_SIZE,
+				   (first + nr) * PAGE_SIZE - 1);
+}
+
+static void load_again(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+
+	image_write(test, &scene->image);
+}
+
+struct cold_case {
+	const char	*name;
+	unsigned int	page;		/* that is not in the page cache */
+	const char	*want;
+};
+
+/* Headers on page 0, section on page 3. */
+static const struct cold_case cold_cases[] = {
+	{ "headers", 0, LATE },
+	{ "code", 1, SAME },
+	{ "section", 3, LATE },
+};
+
+NAMED_CASES(cold);
+
+/* A file system without a disk may be served by a user: a scan asks it for nothing. */
+static void scan_cold(struct kunit *test)
+{
+	const struct cold_case *c = test->param_value;
+
+	map_image(test);
+	watch_image(test);
+	drop_from_cache(test, c->page, 1);
+	expect_scanned(test, c->want, "scan.runs");
+	expect_scanned(test, c->want, "scan.runs");
+	KUNIT_EXPECT_EQ(test, 0, watch.reads);
+	load_again(test);
+	expect_scanned(test, SAME, "scan.runs");
+	KUNIT_EXPECT_EQ(test, 0, watch.reads);
+}
+
+/* The read of a page is under way, or has failed. */
+static void scan_not_uptodate(struct kunit *test)
+{
+	struct folio *folio;
+
+	map_image(test);
+	watch_image(test);
+	folio = get_folio(test, 0);
+	folio_clear_uptodate(folio);
+	expect_scanned(test, LATE, "scan.runs");
+	folio_mark_uptodate(folio);
+	folio_put(folio);
+	expect_scanned(test, SAME, "scan.runs");
+	KUNIT_EXPECT_EQ(test, 0, watch.reads);
+}
+
+/* A page fault of such a page starts read-ahead. */
+static void scan_marked_for_readahead(struct kunit *test)
+{
+	struct folio *folio;
+
+	map_image(test);
+	watch_image(test);
+	folio = get_folio(test, 3);
+	folio_set_readahead(folio);
+	expect_scanned(test, SAME, "scan.runs");
+	expect_rows(test, page(test, 0));
+	KUNIT_EXPECT_FALSE(test, folio_test_readahead(folio));
+	KUNIT_EXPECT_EQ(test, 0, watch.reads);
+	folio_put(folio);
+}
+
+/* A page whose lock is held by another: a scan does not wait for it. */
+static void scan_locked_page(struct kunit *test)
+{
+	struct folio *folio;
+
+	map_image(test);
+	watch_image(test);
+	folio = get_folio(test, 3);
+	folio_lock(folio);
+	expect_scanned(test, LATE, "scan.runs");
+	folio_unlock(folio);
+	folio_put(folio);
+	expect_scanned(test, SAME, "scan.runs");
+}
+
+/* No page is news that cannot be mapped: the waits grow, whatever the process forbids. */
+static void scan_forbidden_is_no_news(struct kunit *test)
+{
+	struct sfu_process *process;
+	s64 wait = 0;
+	int i;
+
+	map_image(test);
+	forbid_section(test);
+	expect_scanned(test, LATE, "scan.runs");
+	process = process_of(current->mm);
+	for (i = 0; i < 5; i++) {
+		KUNIT_EXPECT_EQ(test, 0, scan_now(test));
+		KUNIT_EXPECT_GT(test, process->wait, wait);
+		wait = process->wait;
+	}
+	expect_map(test, LATE);
+	expect_counted(test, "scan.runs=5");
+}
+
+/* Whatever a userfaultfd may have to serve is left alone. */
+static void scan_with_userfaultfd(struct kunit *test)
+{
+	struct vm_area_struct *vma;
+	u8 byte;
+
+	map_image(test);
+	mmap_write_lock(current->mm);
+	vma = find_vma(current->mm, page(test, 3));
+	vm_flags_set(vma, VM_UFFD_MISSING);
+	mmap_write_unlock(current->mm);
+	expect_scanned(test, IS_ENABLED(CONFIG_USERFAULTFD) ? LATE : SAME, "scan.runs");
+	if (IS_ENABLED(CONFIG_USERFAULTFD))
+		KUNIT_EXPECT_NE(test, 0, sfu_user_read(&byte, page(test, 3), 1));
+	mmap_write_lock(current->mm);
+	vm_flags_clear(vma, VM_UFFD_MISSING);
+	mmap_write_unlock(current->mm);
+	expect_scanned(test, SAME, "scan.runs");
+}
+
+/* A scan does not read a file that cannot be read by system calls. */
 static void scan_not_for_kernel_read(struct kunit *test)
 {
 	struct scan_scene *scene = test->priv;
 
 	map_image(test);
-	watch_image(test, NULL);
+	watch_image(test);
 	set_reads(watch.original, watch.fops, false, false);
 	expect_scanned(test, PLAIN, "scan.runs");
 
@@ -257,97 +390,29 @@ static void scan_not_for_kernel_read(struct kunit *test)
 	scene->image.file->f_mode &= ~FMODE_READ;
 	expect_scanned(test, PLAIN, "scan.runs");
 	scene->image.file->f_mode |= FMODE_READ;
-	KUNIT_EXPECT_EQ(test, 0, watch.reads);
 	map_code_again(test);
 	expect_scanned(test, SAME, "scan.runs");
+	KUNIT_EXPECT_EQ(test, 0, watch.reads);
 }
 
-/* A page of code is removed in the first attempt, restored in the next, and so on. */
-static void unsettle_code(struct kunit *test)
+/* Two files claim places for their sections that overlap: the second is refused. */
+static void scan_sections_that_overlap(struct kunit *test)
 {
-	if (watch.reads % 2)
-		protect_at(test, 2, 1, watch.reads % 4 == 1 ? PROT_READ :
-							   PROT_READ | PROT_EXEC);
-}
-
-static void map_code_of_another(struct kunit *test)
-{
-	struct image *image = another_image(test);
-
-	image_write(test, image);
-	user_map_file(test, image->file, page(test, 1), 2, PROT_READ | PROT_EXEC,
-		      IMAGE_CODE);
-}
-
-struct race_case {
-	const char	*name;
-	void (*act)(struct kunit *test);
-	int		err;
-	const char	*want;
-	const char	*counted;
-};
-
-/* The action runs twice in each attempt. A scan makes at most three. */
-static const struct race_case race_cases[] = {
-	{ "nothing", NULL, 0, SAME, "scan.runs" },
-	{ "unmap headers", unmap_headers, 0, SAME, "scan.runs" },
-	{ "unmap code", unmap_code, 0, "nothing", "scan.runs=2" },
-	{ "unmap last of code", unmap_code_last, 0, "1-2 ready by 3", "scan.runs=2" },
-	{ "unmap section", unmap_section, 0, PLAIN, "defect.segment scan.runs" },
-	{ "map over code", map_over_code, 0, PLAIN, "scan.runs=2" },
-	{ "map code again", map_code_again, 0, SAME, "scan.runs" },
-	{ "map code of another", map_code_of_another, 0, PLAIN,
-	  "defect.segment scan.runs=2" },
-	{ "code not executable", no_exec, 0, "nothing", "scan.runs=2" },
-	{ "last of code not executable", no_exec_last, 0, "1-2 ready by 3", "scan.runs=2" },
-	{ "all the time", unsettle_code, -EAGAIN, GONE, "scan.runs=3" },
-};
-
-NAMED_CASES(race);
-
-#define SECOND	"9-11 ready by 11"
-
-static const struct race_case first_cases[] = {
-	{ "nothing", NULL, 0, "1-3 ready by 3, " SECOND, "scan.runs" },
-	{ "unmap code", unmap_code, 0, SECOND, "scan.runs=2" },
-	{ "unmap section", unmap_section, 0, "1-3 none, " SECOND, "defect.segment scan.runs=2" },
-	{ "unmap first of section", unmap_first_byte, 0, "1-3 none, " SECOND,
-	  "defect.segment scan.runs=2" },
-	{ "map over section", map_over_section, 0, "1-3 none, " SECOND,
-	  "defect.segment scan.runs=2" },
-	{ "map over code", map_over_code, 0, "1-3 none, " SECOND, "scan.runs=2" },
-	{ "forbid section", forbid_section, 0, "1-3 ready by 3, " SECOND, "scan.runs" },
-};
-
-KUNIT_ARRAY_PARAM(first, first_cases, race_desc);
-
-/* The process changes its mappings while its files are read. */
-static void scan_during(struct kunit *test)
-{
-	const struct race_case *c = test->param_value;
-
-	map_image(test);
-	watch_image(test, c->act);
-	KUNIT_EXPECT_EQ(test, c->err, scan_now(test));
-	expect_map(test, c->want);
-	expect_counted(test, c->counted);
-}
-
-/* The scan has already read the first image's file while it reads the second. */
-static void scan_during_another(struct kunit *test)
-{
-	const struct race_case *c = test->param_value;
-	struct image *first = another_image(test);
 	struct scan_scene *scene = test->priv;
+	struct image *other = another_image(test);
 
-	image_write(test, first);
-	image_map(test, first, page(test, 0));
-	image_write(test, &scene->image);
-	image_map(test, &scene->image, page(test, 8));
-	watch_image(test, c->act);
-	KUNIT_EXPECT_EQ(test, c->err, scan_now(test));
-	expect_map(test, c->want);
-	expect_counted(test, c->counted);
+	/* The first page of the other's section is the last one of the image's. */
+	scene->image.phdrs[IMAGE_PH_SFRAME].p_filesz = 2 * PAGE_SIZE;
+	other->phdrs[IMAGE_PH_SFRAME].p_filesz = 2 * PAGE_SIZE;
+	map_image(test);
+	image_write(test, other);
+	image_map(test, other, page(test, 8));
+	user_map_file(test, other->file, page(test, 2), 1, PROT_READ | PROT_EXEC, IMAGE_CODE);
+	expect_scanned(test, "1-2 ready by 3, 2-3 bad, 9-11 ready by 11",
+		       "defect.segment scan.runs section.bad");
+	/* It has no place any more: nothing that happens there is of its business. */
+	unmap_at(test, 4, 1);
+	expect_map(test, "1-2 unmapped, 2-3 bad, 9-11 ready by 11");
 }
 
 static struct kunit_case hostile_tests[] = {
@@ -358,10 +423,14 @@ static struct kunit_case hostile_tests[] = {
 	KUNIT_CASE(scan_truncated),
 	KUNIT_CASE(scan_truncated_ehdr),
 	KUNIT_CASE_SLOW(scan_bit_flipped),
-	KUNIT_CASE(scan_unreadable),
+	KUNIT_CASE_PARAM(scan_cold, cold_gen_params),
+	KUNIT_CASE(scan_not_uptodate),
+	KUNIT_CASE(scan_marked_for_readahead),
+	KUNIT_CASE(scan_locked_page),
+	KUNIT_CASE(scan_forbidden_is_no_news),
+	KUNIT_CASE(scan_with_userfaultfd),
 	KUNIT_CASE(scan_not_for_kernel_read),
-	KUNIT_CASE_PARAM(scan_during, race_gen_params),
-	KUNIT_CASE_PARAM(scan_during_another, first_gen_params),
+	KUNIT_CASE(scan_sections_that_overlap),
 	{}
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* KUnit tests of a scan: the process map of mappings that do not change. */
 #include <linux/fs.h>
-#include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
 
@@ -262,7 +261,7 @@ static void scan_segment_longer_than_section(struct kunit *test)
 	expect_rows(test, scene->area);
 }
 
-/* ld leaves 28 zero bytes if there is nothing to merge. */
+/* ld leaves 28 zero bytes if there is nothing to merge. Such a section is examined once. */
 static void scan_segment_all_zero(struct kunit *test)
 {
 	struct scan_scene *scene = test->priv;
@@ -271,7 +270,8 @@ static void scan_segment_all_zero(struct kunit *test)
 	scene->image.section.len = 28;
 	scene->image.phdrs[IMAGE_PH_SFRAME].p_filesz = 28;
 	map_image(test);
-	expect_scanned(test, "1-3 none", "defect.empty scan.runs");
+	expect_scanned(test, BAD, "defect.empty scan.runs");
+	expect_scanned(test, BAD, "scan.runs");
 }
 
 /* A header without functions is sound, but of no use. */
@@ -308,7 +308,8 @@ static void scan_section_of(struct kunit *test)
 	build_row(&scene->image.section, 0, 0x03, 8);
 	build_finish(&scene->image.section);
 	map_image(test);
-	expect_scanned(test, "1-3 none", c->counted);
+	expect_scanned(test, BAD, c->counted);
+	expect_scanned(test, BAD, "scan.runs");
 }
 
 static bool is_present(unsigned long addr)
@@ -318,24 +319,30 @@ static bool is_present(unsigned long addr)
 	return !sfu_user_read_now(&byte, addr, 1);
 }
 
-/* A sample may not wait for a page. After a scan all pages of the section are present. */
+/* A section of LONG_PAGES pages. The page cache has all of them. */
 #define LONG_PAGES	100
 
-static void scan_prefaults_section(struct kunit *test)
+static void map_long_section(struct kunit *test)
 {
 	unsigned long len = LONG_PAGES * PAGE_SIZE;
 	struct scan_scene *scene = test->priv;
-	unsigned int i;
 
 	scene->image.phdrs[IMAGE_PH_DATA].p_memsz = len;
 	scene->image.phdrs[IMAGE_PH_SFRAME].p_filesz = len;
 	image_write(test, &scene->image);
 	/* The header has 28 bytes and the entry 16; the rest is rows. */
 	patch_file(test, 3 * PAGE_SIZE + 16, len - 44, 4);
-	KUNIT_ASSERT_EQ(test, 0, vfs_truncate(&scene->image.file->f_path,
-					      3 * PAGE_SIZE + len));
+	image_fill(test, &scene->image, IMAGE_PAGES, LONG_PAGES - 2);
 	image_map(test, &scene->image, scene->area);
 	user_map_file(test, scene->image.file, page(test, 3), LONG_PAGES, PROT_READ, 3);
+}
+
+/* A sample may not wait for a page. After a scan all pages of the section are present. */
+static void scan_prefaults_section(struct kunit *test)
+{
+	unsigned int i;
+
+	map_long_section(test);
 	KUNIT_EXPECT_FALSE(test, is_present(page(test, 3)));
 	expect_scanned(test, "1-3 ready by 3", "scan.runs");
 	for (i = 0; i < LONG_PAGES; i++)
@@ -345,56 +352,62 @@ static void scan_prefaults_section(struct kunit *test)
 struct budget_case {
 	const char	*name;
 	unsigned int	pages;		/* pages that the budget allows */
-	unsigned int	timed;		/* the last of these pages; not read after the deadline */
-	bool		late;
-	unsigned int	looked_at;	/* number of pages, of ten */
+	unsigned int	examined;	/* number of pages, of ten */
 };
 
 static const struct budget_case budget_cases[] = {
-	{ "enough", 16, 8, false, 10 },
-	{ "too many", 4, 0, false, 4 },
-	{ "late", 16, 10, true, 6 },
-	{ "late, but enough", 16, 4, true, 10 },
-	{ "late at once", 16, 16, true, 1 },
+	{ "enough", 16, 10 },
+	{ "one page", 1, 1 },
+	{ "nothing left", 0, 1 },
 };
 
 NAMED_CASES(budget);
 
-/* Pages beyond the prefault budget are left to the next scan. */
+/* Pages beyond the budget are left to the next scan. */
 static void scan_keeps_prefault_budget(struct kunit *test)
 {
 	const struct budget_case *c = test->param_value;
-	struct sfu_prefault_budget budget = {
-		.bytes = c->pages * PAGE_SIZE,
-		.timed_bytes = c->timed * PAGE_SIZE,
-		.deadline = c->late ? jiffies - 1 : jiffies + HZ * 100,
-	};
+	struct sfu_prefault prefault = { .bytes = c->pages * PAGE_SIZE };
 	struct scan_scene *scene = test->priv;
 
 	image_write(test, &scene->image);
-	KUNIT_ASSERT_EQ(test, 0, vfs_truncate(&scene->image.file->f_path, 10 * PAGE_SIZE));
+	image_fill(test, &scene->image, 0, 10);
 	user_map_file(test, scene->image.file, page(test, 3), 10, PROT_READ, 0);
-	KUNIT_EXPECT_EQ(test, sfu_prefault_map(current->mm, scene->image.file, page(test, 3),
-					       page(test, 13), &budget),
-			c->looked_at < 10 ? -EAGAIN : 0);
-	KUNIT_EXPECT_EQ(test, budget.bytes, (c->pages - c->looked_at) * PAGE_SIZE);
+	mmap_read_lock(current->mm);
+	KUNIT_EXPECT_EQ(test, sfu_prefault_map(&prefault, current->mm, scene->image.file,
+					       page(test, 3), page(test, 13)),
+			c->examined < 10 ? -EAGAIN : 0);
+	mmap_read_unlock(current->mm);
+	KUNIT_EXPECT_EQ(test, prefault.nr_examined, c->examined);
+	KUNIT_EXPECT_EQ(test, prefault.bytes,
+			(c->pages - min(c->pages, c->examined)) * PAGE_SIZE);
 }
 
-/* Every other page is executable: more ranges than any real process has. */
+/* Makes every other page of an area executable. */
+static unsigned long map_many(struct kunit *test, unsigned int nr)
+{
+	unsigned long many = user_area(test, 2 * nr);
+	unsigned int i;
+
+	for (i = 0; i < nr; i++)
+		KUNIT_ASSERT_EQ(test, 0, user_mprotect(many + 2 * i * PAGE_SIZE,
+						       PAGE_SIZE, PROT_EXEC));
+	return many;
+}
+
+/* More ranges than any real process has. */
 #define MANY	8000
 
 static void scan_many_mappings(struct kunit *test)
 {
-	unsigned long many = user_area(test, 2 * MANY);
+	unsigned long many;
 	struct sfu_map *map;
 	unsigned int i;
 
 	map_image(test);
-	for (i = 0; i < MANY; i++)
-		KUNIT_ASSERT_EQ(test, 0, user_mprotect(many + 2 * i * PAGE_SIZE,
-						       PAGE_SIZE, PROT_EXEC));
+	many = map_many(test, MANY);
 	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
-	map = sfu_process_get_map(current->mm);
+	map = map_of(current->mm);
 	KUNIT_ASSERT_NOT_NULL(test, map);
 	KUNIT_EXPECT_EQ(test, map->nr_ranges, MANY + 1);
 	KUNIT_EXPECT_EQ(test, map->nr_sections, 1);
@@ -408,6 +421,61 @@ static void scan_many_mappings(struct kunit *test)
 	}
 	sfu_map_put(map);
 	expect_rows(test, page(test, 0));
+}
+
+/* The map of a process that has more is not larger. */
+static void scan_too_many_mappings(struct kunit *test)
+{
+	struct sfu_map *map;
+
+	map_many(test, SFU_MAX_RANGES + 10);
+	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
+	map = map_of(current->mm);
+	KUNIT_ASSERT_NOT_NULL(test, map);
+	KUNIT_EXPECT_EQ(test, map->nr_ranges, SFU_MAX_RANGES);
+	sfu_map_put(map);
+}
+
+/* A scan waits for nobody. */
+static void scan_without_mmap_lock(struct kunit *test)
+{
+	map_image(test);
+	mmap_write_lock(current->mm);
+	KUNIT_EXPECT_EQ(test, -EAGAIN, sfu_scan_mm(current->mm));
+	mmap_write_unlock(current->mm);
+	expect_map(test, "unknown");
+	expect_counted(test, "");
+	expect_scanned(test, SAME, "scan.runs");
+}
+
+static void scan_while_another_scans(struct kunit *test)
+{
+	struct sfu_process *process;
+
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	process = process_of(current->mm);
+	mutex_lock(&process->lock);
+	KUNIT_EXPECT_EQ(test, -EAGAIN, sfu_scan_mm(current->mm));
+	mutex_unlock(&process->lock);
+	expect_counted(test, "");
+}
+
+/* Only a process that is sampled needs a rule cache, and only if it has a section. */
+static void scan_makes_cache(struct kunit *test)
+{
+	struct sfu_process *process;
+
+	expect_scanned(test, "nothing", "scan.runs");
+	process = process_of(current->mm);
+	KUNIT_EXPECT_NULL(test, process->cache);
+	map_image(test);
+	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process, SFU_SCAN_NEW_CODE));
+	expect_map(test, SAME);
+	KUNIT_EXPECT_NULL(test, process->cache);
+	expect_counted(test, "scan.runs");
+	expect_scanned(test, SAME, "scan.runs");
+	KUNIT_EXPECT_NOT_NULL(test, process->cache);
 }
 
 static struct kunit_case scan_tests[] = {
@@ -430,6 +498,10 @@ static struct kunit_case scan_tests[] = {
 	KUNIT_CASE(scan_prefaults_section),
 	KUNIT_CASE_PARAM(scan_keeps_prefault_budget, budget_gen_params),
 	KUNIT_CASE_SLOW(scan_many_mappings),
+	KUNIT_CASE_SLOW(scan_too_many_mappings),
+	KUNIT_CASE(scan_without_mmap_lock),
+	KUNIT_CASE(scan_while_another_scans),
+	KUNIT_CASE(scan_makes_cache),
 	{}
 };
 
@@ -485,7 +557,7 @@ static const struct segment_case segment_cases[] = {
 
 NAMED_CASES(segment);
 
-/* The map still has the range, and the defect is counted once. */
+/* The section may be mapped later. Nothing is wrong with it, so no defect is counted. */
 static void scan_segment(struct kunit *test)
 {
 	const struct segment_case *c = test->param_value;
@@ -494,7 +566,7 @@ static void scan_segment(struct kunit *test)
 	image_section(&scene->image, SFRAME_VERSION_3, BOTH, c->at);
 	map_image(test);
 	c->act(test);
-	expect_scanned(test, "1-3 none", "defect.segment scan.runs");
+	expect_scanned(test, LATE, "scan.runs");
 }
 
 /* A loader reserves addresses first, and may then map the code before the section. */
@@ -506,7 +578,7 @@ static void scan_section_that_comes_late(struct kunit *test)
 	image_write(test, &scene->image);
 	user_map_file(test, scene->image.file, page(test, 1), 2, PROT_EXEC, IMAGE_CODE);
 	for (i = 0; i < 3; i++)
-		expect_scanned(test, "1-3 none", "defect.segment scan.runs");
+		expect_scanned(test, LATE, "scan.runs");
 	user_map_file(test, scene->image.file, page(test, 3), 2, PROT_READ, IMAGE_SECTION);
 	expect_map(test, "1-3 unmapped");
 	expect_scanned(test, "1-3 ready by 3", "scan.runs");

@@ -84,12 +84,22 @@ static void write_at(struct kunit *test, const struct image *image, loff_t pos,
 	KUNIT_ASSERT_EQ(test, len, kernel_write(image->file, bytes, len, &pos));
 }
 
+/* Writes zero bytes, so that the page cache has these pages of the file. */
+void image_fill(struct kunit *test, const struct image *image, unsigned int first,
+		unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = first; i < first + nr; i++)
+		write_at(test, image, (i + 1) * PAGE_SIZE - 1, "", 1);
+}
+
 /* Writes IMAGE_PHDRS program headers, or more if @image->ehdr says so. */
 void image_write(struct kunit *test, const struct image *image)
 {
 	size_t nr = max_t(size_t, IMAGE_PHDRS, image->ehdr.e_phnum);
 
-	write_at(test, image, IMAGE_PAGES * PAGE_SIZE - 1, "", 1);
+	image_fill(test, image, 0, IMAGE_PAGES);
 	write_at(test, image, 0, &image->ehdr, sizeof(image->ehdr));
 	write_at(test, image, image->phdrs_at, image->phdrs,
 		 min_t(size_t, nr, IMAGE_MAX_PHDRS) * sizeof(image->phdrs[0]));

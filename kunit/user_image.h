@@ -51,6 +51,8 @@ struct image {
 
 void image_init(struct kunit *test, struct image *image);
 void image_section(struct image *image, u8 version, u8 flags, unsigned long at);
+void image_fill(struct kunit *test, const struct image *image, unsigned int first,
+		unsigned int nr);
 void image_write(struct kunit *test, const struct image *image);
 void image_map(struct kunit *test, const struct image *image, unsigned long addr);
 
