@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* KUnit tests of the process map, built by hand: ranges and sections found by their addresses. */
+#include <kunit/test.h>
+
+#include "counters.h"
+#include "map_builder.h"
+#include "named_cases.h"
+
+#define CODE		0x100000UL	/* ranges have 0x1000 bytes, and as many lie between them */
+#define SECTIONS	0x40000000UL	/* likewise */
+
+static unsigned long code_addr(unsigned int nr)
+{
+	return CODE + nr * 0x2000UL;
+}
+
+static unsigned long section_addr(unsigned int nr)
+{
+	return SECTIONS + nr * 0x2000UL;
+}
+
+static void build_section(struct sfu_map *map, unsigned int i, unsigned long start,
+			  unsigned long end)
+{
+	struct sfu_section *section = &map->ranges[i].section;
+
+	section->start = start;
+	section->end = end;
+	atomic_set(&section->state, SFU_SECTION_READY);
+}
+
+#define MANY	SFU_MAX_RANGES
+
+/* The section of range i has place 5 * i, modulo the number of ranges. */
+static struct sfu_map *build_many(struct kunit *test)
+{
+	struct sfu_map *map = build_map(test, MANY);
+	unsigned int i;
+
+	for (i = 0; i < MANY; i++) {
+		unsigned long start = section_addr(5 * i % MANY);
+
+		build_range(map, i, code_addr(i), 0x1000);
+		build_section(map, i, start, start + 0x1000);
+	}
+	sfu_map_order_sections(map);
+	KUNIT_EXPECT_EQ(test, map->nr_placed, MANY);
+	return map;
+}
+
+/* One more range than before is unmapped: this one. */
+static void expect_next_unmapped(struct kunit *test, struct sfu_map *map, unsigned int i)
+{
+	KUNIT_EXPECT_TRUE_MSG(test, is_unmapped(&map->ranges[i]), "range %u", i);
+	KUNIT_EXPECT_NULL(test, sfu_map_find(map, code_addr(i)));
+	if (i + 1 < MANY)
+		KUNIT_EXPECT_FALSE_MSG(test, is_unmapped(&map->ranges[i + 1]), "range %u", i);
+}
+
+static void map_unmaps_code(struct kunit *test)
+{
+	struct sfu_map *map = build_many(test);
+	unsigned int i;
+
+	for (i = 0; i < MANY; i++) {
+		unsigned long start = code_addr(i);
+
+		KUNIT_EXPECT_FALSE(test, sfu_map_covers(map, start - 0x1000, start));
+		KUNIT_EXPECT_TRUE(test, sfu_map_covers(map, start, start + 1));
+		KUNIT_EXPECT_TRUE(test, sfu_map_unmap(map, start + 0xfff, start + 0x2000));
+		expect_next_unmapped(test, map, i);
+	}
+}
+
+static void map_unmaps_sections(struct kunit *test)
+{
+	struct sfu_map *map = build_many(test);
+	unsigned int i;
+
+	for (i = 0; i < MANY; i++) {
+		unsigned long start = section_addr(5 * i % MANY);
+
+		KUNIT_EXPECT_FALSE(test, sfu_map_covers(map, start - 0x1000, start));
+		KUNIT_EXPECT_TRUE(test, sfu_map_covers(map, start + 0xfff, start + 0x1000));
+		KUNIT_EXPECT_TRUE(test, sfu_map_unmap(map, start - 0x1000, start + 1));
+		expect_next_unmapped(test, map, i);
+	}
+}
+
+/* 64 ranges are marked at once, and 64 sections. If there are more, the map is of no use. */
+static void map_unmaps_at_most(struct kunit *test)
+{
+	KUNIT_EXPECT_TRUE(test, sfu_map_unmap(build_many(test), code_addr(7), code_addr(71)));
+	KUNIT_EXPECT_FALSE(test, sfu_map_unmap(build_many(test), code_addr(7), code_addr(72)));
+	KUNIT_EXPECT_TRUE(test, sfu_map_unmap(build_many(test), section_addr(7),
+					      section_addr(71)));
+	KUNIT_EXPECT_FALSE(test, sfu_map_unmap(build_many(test), section_addr(7),
+					       section_addr(72)));
+	KUNIT_EXPECT_FALSE(test, sfu_map_unmap(build_many(test), 0, ULONG_MAX));
+}
+
+struct places_case {
+	const char	*name;
+	unsigned long	first[2];	/* start and end of the section of the first range */
+	unsigned long	second[2];
+	const char	*states[2];
+};
+
+static const struct places_case places_cases[] = {
+	{ "the same", { 100, 200 }, { 100, 200 }, { "ready", "ready" } },
+	{ "one after the other", { 100, 200 }, { 200, 300 }, { "ready", "ready" } },
+	{ "one before the other", { 200, 300 }, { 100, 200 }, { "ready", "ready" } },
+	{ "overlap by a byte", { 100, 200 }, { 199, 300 }, { "ready", "bad" } },
+	{ "overlap, the first later", { 199, 300 }, { 100, 200 }, { "bad", "ready" } },
+	{ "one inside the other", { 100, 200 }, { 150, 160 }, { "ready", "bad" } },
+	{ "same start", { 100, 200 }, { 100, 201 }, { "ready", "bad" } },
+	{ "same end", { 100, 200 }, { 101, 200 }, { "ready", "bad" } },
+};
+
+NAMED_CASES(places);
+
+/* Sections are the same or disjoint: else the second in their order is refused. */
+static void map_refuses_overlap(struct kunit *test)
+{
+	const struct places_case *c = test->param_value;
+	struct sfu_map *map = build_map(test, 3);
+	bool is_refused = strcmp(c->states[0], c->states[1]);
+	char counted[COUNTERS_TEXT];
+	struct sfu_counters since;
+
+	counters_read(&since);
+	build_range(map, 0, code_addr(0), 0x1000);
+	build_range(map, 1, code_addr(1), 0x1000);
+	build_range(map, 2, code_addr(2), 0x1000);
+	build_section(map, 0, c->first[0], c->first[1]);
+	build_section(map, 1, c->second[0], c->second[1]);
+	sfu_map_order_sections(map);
+	KUNIT_EXPECT_STREQ(test, state_text(&map->ranges[0]), c->states[0]);
+	KUNIT_EXPECT_STREQ(test, state_text(&map->ranges[1]), c->states[1]);
+	KUNIT_EXPECT_STREQ(test, state_text(&map->ranges[2]), "none");
+	KUNIT_EXPECT_EQ(test, map->nr_placed, is_refused ? 1 : 2);
+	counters_text(&since, counted);
+	KUNIT_EXPECT_STREQ(test, counted, is_refused ? "defect.segment section.bad" : "");
+}
+
+/* Ranges that share a section lose it together. */
+static void map_unmaps_shared_section(struct kunit *test)
+{
+	struct sfu_map *map = build_map(test, 3);
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		build_range(map, i, code_addr(i), 0x1000);
+		build_section(map, i, section_addr(i == 1), section_addr(i == 1) + 0x1000);
+	}
+	sfu_map_order_sections(map);
+	KUNIT_EXPECT_TRUE(test, sfu_map_unmap(map, section_addr(0), section_addr(0) + 1));
+	KUNIT_EXPECT_STREQ(test, state_text(&map->ranges[0]), "unmapped");
+	KUNIT_EXPECT_STREQ(test, state_text(&map->ranges[1]), "ready");
+	KUNIT_EXPECT_STREQ(test, state_text(&map->ranges[2]), "unmapped");
+}
+
+static struct kunit_case map_tests[] = {
+	KUNIT_CASE(map_unmaps_code),
+	KUNIT_CASE(map_unmaps_sections),
+	KUNIT_CASE(map_unmaps_at_most),
+	KUNIT_CASE_PARAM(map_refuses_overlap, places_gen_params),
+	KUNIT_CASE(map_unmaps_shared_section),
+	{}
+};
+
+static struct kunit_suite map_suite = {
+	.name = "sframe_map",
+	.test_cases = map_tests,
+};
+
+kunit_test_suite(map_suite);
