@@ -140,12 +140,12 @@ void sfu_process_exit(void)
 {
 }
 
-void sfu_request_for_sample(struct mm_struct *mm, const struct sfu_map *seen)
+void sfu_request_for_sample(struct sfu_process *sampled)
 {
-	require(mm == shim_task.mm && seen == map_known);
+	require(sampled == (map_known ? &process : NULL));
 }
 
-int sfu_request_init(void)
+int sfu_process_init(void)
 {
 	return 0;
 }
@@ -154,9 +154,9 @@ void sfu_request_exit(void)
 {
 }
 
-int sfu_scan_mm(struct mm_struct *mm, const struct sfu_map *seen)
+int sfu_scan_mm(struct mm_struct *mm)
 {
-	require(mm == shim_task.mm && seen == map_known);
+	require(mm == shim_task.mm);
 	return 0;
 }
 
@@ -241,6 +241,8 @@ static void scan(const struct setting *setting, u32 size)
 		section->state.counter = SFU_SECTION_READY;
 		sfu_map_set_sections(map, 1);
 	}
+	sfu_map_order_sections(map);
+	require(map->nr_placed == 1);
 	map_known = setting->flags & SETTING_NO_MAP ? NULL : map;
 }
 

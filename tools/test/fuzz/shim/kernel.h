@@ -26,6 +26,7 @@
 #define container_of(ptr, type, member)					\
 	((type *)((char *)(ptr) - offsetof(type, member)))
 #define struct_size(p, member, n) (sizeof(*(p)) + (n) * sizeof((p)->member[0]))
+#define struct_size_t(type, member, n) struct_size((type *)NULL, member, n)
 #define KUNIT_STATIC_STUB_REDIRECT(...) ((void)0)
 #define IS_ENABLED(option)	0
 #define IS_ALIGNED(x, a)	(((x) & ((a) - 1)) == 0)
@@ -133,9 +134,19 @@ typedef struct {
 	int	refs;
 } refcount_t;
 
-struct rcu_head {
+struct callback_head {
 	int	dummy;
 };
+
+#define rcu_head		callback_head
+
+struct irq_work {
+	int	dummy;
+};
+
+typedef struct {
+	int	dummy;
+} raw_spinlock_t;
 
 struct hlist_node {
 	int	dummy;
@@ -147,7 +158,9 @@ struct mutex {
 
 #define atomic_read(v)		((v)->counter)
 #define atomic_set(v, i)	((v)->counter = (i))
+#define REFCOUNT_INIT(n)	{ n }
 #define refcount_set(r, n)	((r)->refs = (n))
+#define refcount_inc(r)		((void)++(r)->refs)
 #define refcount_dec_and_test(r) (--(r)->refs == 0)
 #define atomic_read_acquire(v)	((v)->counter)
 #define atomic_set_release(v, i) ((v)->counter = (i))
@@ -173,6 +186,8 @@ static inline u32 hash_64(u64 val, unsigned int bits)
 	return val * 0x61c8864680b583ebull >> (64 - bits);
 }
 
+#define rcu_dereference(p)	(p)
+#define call_rcu(head, free)	((free)(head))
 #define rcu_read_lock()		((void)0)
 #define rcu_read_unlock()	((void)0)
 #define synchronize_rcu_tasks()	((void)0)
@@ -192,7 +207,6 @@ typedef unsigned int gfp_t;
 #define gfpflags_allow_blocking(gfp) ((void)(gfp), true)
 #define kzalloc(size, gfp)	kvzalloc(size, gfp)
 #define kvfree(ptr)		free(ptr)
-#define kvfree_rcu(ptr, rcu)	free(ptr)
 
 /* Returns whole pages, as the kernel does for a large size. */
 static inline void *kvzalloc(size_t size, gfp_t gfp)
@@ -208,6 +222,25 @@ static inline void *kvzalloc(size_t size, gfp_t gfp)
 
 struct task_struct;
 struct vm_area_struct;
+
+/* An insertion sort: the map of the target has two ranges. */
+static inline void sort_r(void *base, size_t nr, size_t size,
+			  int (*compare)(const void *a, const void *b, const void *priv),
+			  const void *swap, const void *priv)
+{
+	u32 *items = base;
+	size_t i, j;
+
+	(void)size;
+	(void)swap;
+	for (i = 1; i < nr; i++)
+		for (j = i; j && compare(&items[j], &items[j - 1], priv) < 0; j--) {
+			u32 item = items[j];
+
+			items[j] = items[j - 1];
+			items[j - 1] = item;
+		}
+}
 
 /* perf. */
 struct perf_callchain_entry {
