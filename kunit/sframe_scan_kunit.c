@@ -357,6 +357,7 @@ struct budget_case {
 
 static const struct budget_case budget_cases[] = {
 	{ "enough", 16, 10 },
+	{ "too little", 4, 4 },
 	{ "one page", 1, 1 },
 	{ "nothing left", 0, 1 },
 };

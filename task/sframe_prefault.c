@@ -262,6 +262,18 @@ static void map_page(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 		fault_in_nowait(vma, addr);
 }
 
+/* map_cached() has been tried. Returns whether the page is present now. */
+static bool make_present(struct sfu_prefault *prefault, struct vm_area_struct *vma,
+			 unsigned long addr, unsigned long end)
+{
+	if (!is_present(addr))
+		map_page(prefault, vma, addr, end);
+	if (!is_present(addr))
+		return false;
+	prefault->nr_mapped++;
+	return true;
+}
+
 /* The end of the pages from @addr on that map_cached() may map at once. */
 static unsigned long chunk_end(const struct vm_area_struct *vma, unsigned long addr,
 			       unsigned long end)
@@ -280,18 +292,13 @@ static bool map_part(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 	for (; addr < end; addr += PAGE_SIZE) {
 		prefault->nr_examined++;
 		prefault->bytes -= min(prefault->bytes, PAGE_SIZE);
-		if (is_present(addr))
-			continue;
-		if (addr >= tried) {
-			tried = chunk_end(vma, addr, end);
-			map_cached(vma, addr, tried);
+		if (!is_present(addr)) {
+			if (addr >= tried) {
+				tried = chunk_end(vma, addr, end);
+				map_cached(vma, addr, tried);
+			}
+			is_whole &= make_present(prefault, vma, addr, end);
 		}
-		if (!is_present(addr))
-			map_page(prefault, vma, addr, end);
-		if (is_present(addr))
-			prefault->nr_mapped++;
-		else
-			is_whole = false;
 		if (!prefault->bytes || fatal_signal_pending(current))
 			return false;
 		cond_resched();
