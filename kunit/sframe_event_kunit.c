@@ -136,6 +136,8 @@ static const struct fork_case fork_cases[] = {
 	{ "code unmapped", unmap_code, "nothing" },
 	{ "code cut", unmap_code_last, "1-2 ready by 3" },
 	{ "code replaced", map_over_code, PLAIN },
+	{ "section unmapped", unmap_section, LATE },
+	{ "section replaced", map_over_section, LATE },
 };
 
 NAMED_CASES(fork);

@@ -231,6 +231,17 @@ static struct sfu_range *find_known(struct sfu_map *last, const struct sfu_vma_i
 	return range && is_same_vma(&range->vma, vma) ? range : NULL;
 }
 
+/*
+ * The map of the parent may have a section that the parent has mapped after the child's
+ * mappings were copied. In the child no hook reports that it is not there.
+ */
+static bool has_lost_section(const struct sfu_scan *scan, const struct sfu_range *range)
+{
+	return scan->reason != SFU_SCAN_NEW_CODE &&
+	       sfu_section_is(&range->section, SFU_SECTION_READY) &&
+	       !section_is_mapped(scan, range);
+}
+
 /* Fills a range of the new map: its last state, and what the scan finds. */
 static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma,
 		     struct sfu_range *range)
@@ -247,10 +258,7 @@ static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma,
 	if (!vma->vm_file)
 		return;
 	state = atomic_read(&section->state);
-	/* The hook may still have to report that the section has been unmapped. */
-	if (state == SFU_SECTION_READY && !section_is_mapped(scan, range))
-		state = SFU_SECTION_PENDING;
-	if (!known || state == SFU_SECTION_PENDING) {
+	if (!known || state == SFU_SECTION_PENDING || has_lost_section(scan, range)) {
 		state = find_section(scan, range, vma->vm_file);
 		if (state == SFU_SECTION_READY)
 			assign_keys(scan, range);
