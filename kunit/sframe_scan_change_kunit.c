@@ -384,6 +384,22 @@ static void scan_after_event(struct kunit *test)
 	scan_in_vain(test);
 }
 
+/* Events without news do not make samples wait longer. */
+static void scan_between_events(struct kunit *test)
+{
+	struct sfu_process *process;
+	s64 sample_at;
+
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	expect_scanned(test, SAME, "scan.runs");
+	process = process_of(current->mm);
+	sample_at = process->sample_at;
+	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process, SFU_SCAN_NEW_CODE));
+	expect_counted(test, "scan.runs");
+	KUNIT_EXPECT_EQ(test, sample_at, process->sample_at);
+}
+
 static void scan_not_due(struct kunit *test)
 {
 	map_image(test);
@@ -566,6 +582,7 @@ static struct kunit_case change_tests[] = {
 	KUNIT_CASE(scan_in_vain),
 	KUNIT_CASE_SLOW(scan_in_vain_long),
 	KUNIT_CASE(scan_after_event),
+	KUNIT_CASE(scan_between_events),
 	KUNIT_CASE(scan_not_due),
 	KUNIT_CASE(scan_share),
 	KUNIT_CASE(scan_share_of_dropped_pages),

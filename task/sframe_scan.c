@@ -362,6 +362,8 @@ static void charge_scan(const struct sfu_scan *scan)
 		process->wait = 0;
 	else if (scan->reason == SFU_SCAN_SAMPLE)
 		process->wait = clamp(2 * process->wait, WAIT_MIN, WAIT_MAX);
+	else
+		return;
 	WRITE_ONCE(process->sample_at, now + process->wait);
 }
 
