@@ -56,6 +56,7 @@ const char *const sframe_defect_names[] = {
 	[SFRAME_DEFECT_FLEX_CFA] = "flex-cfa",
 	[SFRAME_DEFECT_REGNUM] = "regnum",
 	[SFRAME_DEFECT_OFFSET] = "offset",
+	[SFRAME_DEFECT_COSTLY] = "costly",
 };
 
 const char *const sframe_defect_texts[] = {
@@ -115,6 +116,8 @@ const char *const sframe_defect_texts[] = {
 		"row names a register that cannot be known",
 	[SFRAME_DEFECT_OFFSET] =
 		"row's CFA offset does not fit 32 bits",
+	[SFRAME_DEFECT_COSTLY] =
+		"look-ups cost too much, again and again",
 };
 
 static_assert(ARRAY_SIZE(sframe_defect_names) == NR_SFRAME_DEFECTS);
@@ -167,17 +170,9 @@ static int unsupported(struct sframe_reader *rd, enum sframe_defect defect)
 	return -EOPNOTSUPP;
 }
 
-static int charge_budget(struct sframe_reader *rd, u32 cost)
-{
-	if (rd->budget < cost)
-		return -E2BIG;
-	rd->budget -= cost;
-	return 0;
-}
-
 static int read_bytes(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
 {
-	int err = charge_budget(rd, len + SFRAME_READ_COST);
+	int err = sframe_charge(rd, sframe_read_cost(len));
 
 	return err ?: rd->read(rd, dst, addr, len);
 }
@@ -346,40 +341,76 @@ static u64 fde_start(const struct sframe_header *hdr, u64 field_addr, s64 start)
 	return hdr->addr + start;
 }
 
-/* Reads the entry of the FDE table. In V3 the attribute holds the other fields. */
-static int read_entry(const struct sframe_header *hdr, struct sframe_reader *rd,
-		      u32 index, struct sframe_fde *fde)
-{
-	u64 addr = hdr->fde_addr + (u64)index * hdr->fde_size;
-	union {
-		struct sframe_raw_fde_v1 v1;
-		struct sframe_raw_fde_v2 v2;
-		struct sframe_raw_fde_v3 v3;
-	} raw;
-	int err;
+union raw_fde {
+	struct sframe_raw_fde_v1 v1;
+	struct sframe_raw_fde_v2 v2;
+	struct sframe_raw_fde_v3 v3;
+};
 
-	err = read_bytes(rd, &raw, addr, hdr->fde_size);
-	if (err)
-		return err;
+static u64 entry_addr(const struct sframe_header *hdr, u32 index)
+{
+	return hdr->fde_addr + (u64)index * hdr->fde_size;
+}
+
+/* Decodes the entry at @index of the FDE table. In V3 the attribute holds the other fields. */
+static void decode_entry(const struct sframe_header *hdr, u32 index,
+			 const union raw_fde *raw, struct sframe_fde *fde)
+{
+	u64 addr = entry_addr(hdr, index);
 
 	*fde = (struct sframe_fde){};
 	if (hdr->version == SFRAME_VERSION_3) {
-		fde->start = fde_start(hdr, addr, get64(hdr, raw.v3.start));
-		fde->size = get32(hdr, raw.v3.size);
-		fde->fre_off = get32(hdr, raw.v3.fre_off);
-		return 0;
+		fde->start = fde_start(hdr, addr, get64(hdr, raw->v3.start));
+		fde->size = get32(hdr, raw->v3.size);
+		fde->fre_off = get32(hdr, raw->v3.fre_off);
+		return;
 	}
 
 	/* V2 begins with the fields of V1. */
-	fde->start = fde_start(hdr, addr, (s32)get32(hdr, raw.v1.start));
-	fde->size = get32(hdr, raw.v1.size);
-	fde->fre_off = get32(hdr, raw.v1.fre_off);
-	fde->num_fres = get32(hdr, raw.v1.num_fres);
-	set_fde_info(fde, raw.v1.info);
+	fde->start = fde_start(hdr, addr, (s32)get32(hdr, raw->v1.start));
+	fde->size = get32(hdr, raw->v1.size);
+	fde->fre_off = get32(hdr, raw->v1.fre_off);
+	fde->num_fres = get32(hdr, raw->v1.num_fres);
+	set_fde_info(fde, raw->v1.info);
 	if (hdr->version == SFRAME_VERSION_2)
-		fde->rep_size = raw.v2.rep_size;
+		fde->rep_size = raw->v2.rep_size;
 	else if (hdr->abi == SFRAME_ABI_AMD64_LE)
 		fde->rep_size = SFRAME_V1_AMD64_REP_SIZE;
+}
+
+static int read_entry(const struct sframe_header *hdr, struct sframe_reader *rd,
+		      u32 index, struct sframe_fde *fde)
+{
+	union raw_fde raw;
+	int err;
+
+	err = read_bytes(rd, &raw, entry_addr(hdr, index), hdr->fde_size);
+	if (!err)
+		decode_entry(hdr, index, &raw, fde);
+	return err;
+}
+
+/* Does the attribute lie in the section? In V3 it comes directly before the rows. */
+static int check_attr(const struct sframe_header *hdr, struct sframe_reader *rd,
+		      const struct sframe_fde *fde)
+{
+	if ((u64)fde->fre_off + sizeof(struct sframe_raw_attr_v3) > hdr->fre_len)
+		return malformed(rd, SFRAME_DEFECT_FRE_OFF);
+	return 0;
+}
+
+static int set_attr(const struct sframe_header *hdr, struct sframe_reader *rd,
+		    const struct sframe_raw_attr_v3 *raw, struct sframe_fde *fde)
+{
+	if (SFRAME_FDE_TYPE(raw->info2) > SFRAME_FDE_TYPE_FLEX)
+		return unsupported(rd, SFRAME_DEFECT_FDE_TYPE);
+
+	fde->fre_off += sizeof(*raw);
+	fde->num_fres = get16(hdr, raw->num_fres);
+	fde->rep_size = raw->rep_size;
+	fde->flex = SFRAME_FDE_TYPE(raw->info2) == SFRAME_FDE_TYPE_FLEX;
+	fde->signal = SFRAME_FDE_SIGNAL(raw->info);
+	set_fde_info(fde, raw->info);
 	return 0;
 }
 
@@ -387,36 +418,17 @@ static int read_attr(const struct sframe_header *hdr, struct sframe_reader *rd,
 		     struct sframe_fde *fde)
 {
 	struct sframe_raw_attr_v3 raw;
-	int err;
+	int err = check_attr(hdr, rd, fde);
 
-	if ((u64)fde->fre_off + sizeof(raw) > hdr->fre_len)
-		return malformed(rd, SFRAME_DEFECT_FRE_OFF);
-	err = read_bytes(rd, &raw, hdr->fre_addr + fde->fre_off, sizeof(raw));
 	if (err)
 		return err;
-	if (SFRAME_FDE_TYPE(raw.info2) > SFRAME_FDE_TYPE_FLEX)
-		return unsupported(rd, SFRAME_DEFECT_FDE_TYPE);
-
-	fde->fre_off += sizeof(raw);
-	fde->num_fres = get16(hdr, raw.num_fres);
-	fde->rep_size = raw.rep_size;
-	fde->flex = SFRAME_FDE_TYPE(raw.info2) == SFRAME_FDE_TYPE_FLEX;
-	fde->signal = SFRAME_FDE_SIGNAL(raw.info);
-	set_fde_info(fde, raw.info);
-	return 0;
+	err = read_bytes(rd, &raw, hdr->fre_addr + fde->fre_off, sizeof(raw));
+	return err ?: set_attr(hdr, rd, &raw, fde);
 }
 
-/* The second half of decoding: only the entry that is wanted needs it. */
-static int complete_fde(const struct sframe_header *hdr,
-			struct sframe_reader *rd, struct sframe_fde *fde)
+static int check_fde(const struct sframe_header *hdr, struct sframe_reader *rd,
+		     const struct sframe_fde *fde)
 {
-	int err;
-
-	if (hdr->version == SFRAME_VERSION_3) {
-		err = read_attr(hdr, rd, fde);
-		if (err)
-			return err;
-	}
 	if (fde->fre_type > SFRAME_FRE_TYPE_ADDR4)
 		return malformed(rd, SFRAME_DEFECT_FRE_TYPE);
 	if (fde->pcmask && fde->rep_size == 0)
@@ -424,6 +436,15 @@ static int complete_fde(const struct sframe_header *hdr,
 	if (fde->num_fres && fde->fre_off >= hdr->fre_len)
 		return malformed(rd, SFRAME_DEFECT_FRE_OFF);
 	return 0;
+}
+
+/* The second half of decoding: only the entry that is wanted needs it. */
+static int complete_fde(const struct sframe_header *hdr,
+			struct sframe_reader *rd, struct sframe_fde *fde)
+{
+	int err = hdr->version == SFRAME_VERSION_3 ? read_attr(hdr, rd, fde) : 0;
+
+	return err ?: check_fde(hdr, rd, fde);
 }
 
 /**
@@ -455,17 +476,19 @@ static bool covers_pc(const struct sframe_fde *fde, u64 pc)
 	return pc - fde->start < fde->size;
 }
 
-/* read_entry() for a search: user code begins and ends in the lower half. */
-static int read_search_entry(const struct sframe_header *hdr, struct sframe_reader *rd,
-			     u32 index, struct sframe_fde *fde)
+/* User code begins and ends in the lower half. */
+static int check_range(struct sframe_reader *rd, const struct sframe_fde *fde)
 {
-	int err = read_entry(hdr, rd, index, fde);
-
-	if (err)
-		return err;
 	if ((fde->start | (fde->start + fde->size)) >> 63)
 		return malformed(rd, SFRAME_DEFECT_FDE_RANGE);
 	return 0;
+}
+
+/* read_entry() for a search */
+static int read_search_entry(const struct sframe_header *hdr, struct sframe_reader *rd,
+			     u32 index, struct sframe_fde *fde)
+{
+	return read_entry(hdr, rd, index, fde) ?: check_range(rd, fde);
 }
 
 /*
@@ -492,8 +515,9 @@ static int step_back(const struct sframe_header *hdr, struct sframe_reader *rd,
 	return 0;
 }
 
-static int search_sorted(const struct sframe_header *hdr,
-			 struct sframe_reader *rd, u64 pc, struct sframe_fde *fde)
+/* Bisects by reads. Sets @fde to the last entry that starts at or below @pc, if there is one. */
+static int bisect_entries(const struct sframe_header *hdr, struct sframe_reader *rd,
+			  u64 pc, u32 *nr, struct sframe_fde *fde)
 {
 	u32 lo = 0, hi = hdr->num_fdes;
 	struct sframe_fde probed;
@@ -512,26 +536,95 @@ static int search_sorted(const struct sframe_header *hdr,
 			hi = mid;
 		}
 	}
-	if (lo == 0)
+	*nr = lo;
+	return 0;
+}
+
+/* Bisects by the reader's own search, as bisect_entries(). It may be wrong if entries change. */
+static int bisect_by_reader(const struct sframe_header *hdr, struct sframe_reader *rd,
+			    u64 pc, u32 *nr, struct sframe_fde *fde)
+{
+	int err = sframe_charge(rd, sframe_bisect_cost()) ?: rd->bisect(hdr, pc, nr);
+
+	if (err || *nr == 0)
+		return err;
+	err = read_search_entry(hdr, rd, *nr - 1, fde);
+	if (!err && fde->start > pc)
+		return malformed(rd, SFRAME_DEFECT_FDE_ORDER);
+	return err;
+}
+
+static int search_sorted(const struct sframe_header *hdr,
+			 struct sframe_reader *rd, u64 pc, struct sframe_fde *fde)
+{
+	int err = -ENOENT;
+	u32 nr;
+
+	if (rd->bisect)
+		err = bisect_by_reader(hdr, rd, pc, &nr, fde);
+	if (err == -ENOENT)
+		err = bisect_entries(hdr, rd, pc, &nr, fde);
+	if (err)
+		return err;
+	if (nr == 0)
 		return -ENOENT;
-	return step_back(hdr, rd, pc, lo - 1, fde);
+	return step_back(hdr, rd, pc, nr - 1, fde);
+}
+
+/* The number of entries to read at once: those of one page, as the next one may be absent. */
+static u32 block_size(const struct sframe_header *hdr, u32 index, u32 room)
+{
+	u32 in_page = WINDOW_ALIGN - entry_addr(hdr, index) % WINDOW_ALIGN;
+	u32 nr = min_t(u32, room, in_page) / hdr->fde_size;
+
+	return min_t(u32, nr ? nr : 1, hdr->num_fdes - index);
+}
+
+/* Finds the entry that covers @pc among the @nr entries at @bytes. -ENOENT: there is none. */
+static int search_block(const struct sframe_header *hdr, struct sframe_reader *rd, u64 pc,
+			u32 index, u32 nr, const u8 *bytes, struct sframe_fde *fde)
+{
+	union raw_fde raw;
+	u32 i;
+	int err;
+
+	for (i = 0; i < nr; i++) {
+		memcpy(&raw, bytes + i * hdr->fde_size, hdr->fde_size);
+		decode_entry(hdr, index + i, &raw, fde);
+		err = check_range(rd, fde);
+		if (err || covers_pc(fde, pc))
+			return err;
+	}
+	return -ENOENT;
 }
 
 static int search_unsorted(const struct sframe_header *hdr,
 			   struct sframe_reader *rd, u64 pc,
 			   struct sframe_fde *fde)
 {
-	u32 i;
+	u8 block[SFRAME_WINDOW];
+	u32 i, nr;
 	int err;
 
-	for (i = 0; i < hdr->num_fdes; i++) {
-		err = read_search_entry(hdr, rd, i, fde);
+	for (i = 0; i < hdr->num_fdes; i += nr) {
+		nr = block_size(hdr, i, sizeof(block));
+		err = sframe_charge(rd, nr * SFRAME_ENTRY_COST) ?:
+		      read_bytes(rd, block, entry_addr(hdr, i), nr * hdr->fde_size);
 		if (err)
 			return err;
-		if (covers_pc(fde, pc))
-			return 0;
+		err = search_block(hdr, rd, pc, i, nr, block, fde);
+		if (err != -ENOENT)
+			return err;
 	}
 	return -ENOENT;
+}
+
+/* Finds the entry that covers @pc. It still has to be completed. */
+static int search_entries(const struct sframe_header *hdr, struct sframe_reader *rd,
+			  u64 pc, struct sframe_fde *fde)
+{
+	return hdr->flags & SFRAME_F_FDE_SORTED ? search_sorted(hdr, rd, pc, fde) :
+						  search_unsorted(hdr, rd, pc, fde);
 }
 
 /**
@@ -551,13 +644,7 @@ static int search_unsorted(const struct sframe_header *hdr,
 int sframe_find_fde(const struct sframe_header *hdr, struct sframe_reader *rd,
 		    u64 pc, struct sframe_fde *fde)
 {
-	int err;
-
-	if (hdr->flags & SFRAME_F_FDE_SORTED)
-		err = search_sorted(hdr, rd, pc, fde);
-	else
-		err = search_unsorted(hdr, rd, pc, fde);
-	return err ?: complete_fde(hdr, rd, fde);
+	return search_entries(hdr, rd, pc, fde) ?: complete_fde(hdr, rd, fde);
 }
 
 /**
@@ -578,6 +665,7 @@ void sframe_rows_init(struct sframe_rows *rows, const struct sframe_header *hdr,
 	rows->last = -1;
 	rows->pos = 0;
 	rows->len = 0;
+	rows->room = SFRAME_FIRST_WINDOW;
 }
 
 /* Makes @need bytes available at rows->pos. No byte of the section is read twice. */
@@ -594,7 +682,7 @@ static int fill_window(struct sframe_rows *rows, struct sframe_reader *rd, u32 n
 
 	while (rows->len < need) {
 		u64 addr = hdr->fre_addr + rows->next;
-		u32 n = sizeof(rows->buf) - rows->len;
+		u32 n = rows->room - rows->len;
 		int err;
 
 		n = min_t(u32, n, hdr->fre_len - rows->next);
@@ -607,33 +695,66 @@ static int fill_window(struct sframe_rows *rows, struct sframe_reader *rd, u32 n
 		rows->next += n;
 		rows->len += n;
 	}
+	rows->room = SFRAME_WINDOW;
 	return 0;
 }
 
-static u32 row_start(const struct sframe_rows *rows)
+/* In the kernel, memcpy() would check the size of the window for each row. */
+struct any_u16 {
+	u16 v;
+} __packed __attribute__((__may_alias__));
+
+struct any_u32 {
+	u32 v;
+} __packed __attribute__((__may_alias__));
+
+static __always_inline u32 get_start(const u8 *p, u32 addr_size, bool swapped)
 {
-	const u8 *p = rows->buf + rows->pos;
 	u16 v16;
 	u32 v32;
 
-	switch (rows->fde->fre_type) {
-	case SFRAME_FRE_TYPE_ADDR1:
+	switch (addr_size) {
+	case 1:
 		return *p;
-	case SFRAME_FRE_TYPE_ADDR2:
-		memcpy(&v16, p, sizeof(v16));
-		return get16(rows->hdr, v16);
+	case 2:
+		v16 = ((const struct any_u16 *)p)->v;
+		return swapped ? swab16(v16) : v16;
 	default:
-		memcpy(&v32, p, sizeof(v32));
-		return get32(rows->hdr, v32);
+		v32 = ((const struct any_u32 *)p)->v;
+		return swapped ? swab32(v32) : v32;
 	}
 }
+
+/* The info word is a byte: no index of this table is out of its bounds. */
+#define NO_SIZE		0x8000
+#define TWO(n)		(n), (n)
+#define SIZES(shift)	TWO(0), TWO(1 << (shift)), TWO(2 << (shift)), TWO(3 << (shift)),	\
+			TWO(4 << (shift)), TWO(5 << (shift)), TWO(6 << (shift)),		\
+			TWO(7 << (shift)), TWO(8 << (shift)), TWO(9 << (shift)),		\
+			TWO(10 << (shift)), TWO(11 << (shift)), TWO(12 << (shift)),		\
+			TWO(13 << (shift)), TWO(14 << (shift)), TWO(15 << (shift))
+#define NO_SIZES	[0x60 ... 0x7f] = NO_SIZE, [0xe0 ... 0xff] = NO_SIZE
+
+/* Bytes of the data words, by the info word; NO_SIZE if the word size is undefined. */
+static const u16 words_sizes[256] = {
+	[0x00] = SIZES(0), SIZES(1), SIZES(2),
+	[0x80] = SIZES(0), SIZES(1), SIZES(2),
+	NO_SIZES
+};
 
 /* Returns the bytes of the data words, or -EBADMSG. */
 static int words_size(struct sframe_reader *rd, u8 info)
 {
-	if (SFRAME_FRE_WORD_SIZE(info) > 2)
-		return malformed(rd, SFRAME_DEFECT_WORD_SIZE);
-	return SFRAME_FRE_NR_WORDS(info) << SFRAME_FRE_WORD_SIZE(info);
+	u16 size = words_sizes[info];
+
+	/* The mask bounds the size if the processor mispredicts the check. */
+	return size == NO_SIZE ? malformed(rd, SFRAME_DEFECT_WORD_SIZE) : size & 0x3f;
+}
+
+/* Bytes of a row's start offset. The mask is as that of words_size(). */
+static u32 start_size(const struct sframe_rows *rows)
+{
+	return 1u << (rows->fde->fre_type & 3);
 }
 
 /**
@@ -650,16 +771,16 @@ static int words_size(struct sframe_reader *rd, u8 info)
 int sframe_rows_next(struct sframe_rows *rows, struct sframe_reader *rd,
 		     struct sframe_raw_row *raw)
 {
-	u32 addr_size = 1u << rows->fde->fre_type;
+	u32 addr_size = start_size(rows);
 	int size, err;
 
 	if (rows->left == 0)
 		return -ENOENT;
-	err = charge_budget(rd, SFRAME_ROW_COST) ?: fill_window(rows, rd, addr_size + 1);
+	err = sframe_charge(rd, SFRAME_ROW_COST) ?: fill_window(rows, rd, addr_size + 1);
 	if (err)
 		return err;
 
-	raw->start = row_start(rows);
+	raw->start = get_start(rows->buf + rows->pos, addr_size, rows->hdr->swapped);
 	raw->info = rows->buf[rows->pos + addr_size];
 	if ((s64)raw->start <= rows->last)
 		return malformed(rd, SFRAME_DEFECT_FRE_ORDER);
@@ -676,6 +797,81 @@ int sframe_rows_next(struct sframe_rows *rows, struct sframe_reader *rd,
 	rows->last = raw->start;
 	rows->left--;
 	return 0;
+}
+
+/*
+ * Skips the rows of the window that start at or below @off. Stops before a row that starts
+ * above @off, is out of order, or is not whole in the window. Returns the last row that was
+ * skipped, or NULL.
+ *
+ * A function may have thousands of rows, so this loop decides what a look-up costs. It
+ * does not check the word size of each row: a row of NO_SIZE is not whole. At the end of the
+ * window it may take a row from unfilled bytes: that row is not whole, either.
+ */
+static __always_inline const u8 *skip_in_window(struct sframe_rows *rows, u32 off,
+						u32 addr_size, bool swapped, u32 *nr)
+{
+	const u8 *p = rows->buf + rows->pos;
+	const u8 *end = rows->buf + rows->len;
+	const u8 *skipped = NULL;
+	u64 least = rows->last + 1;
+	u32 left = rows->left;
+
+	while (left) {
+		u64 start = get_start(p, addr_size, swapped);
+		const u8 *next = p + addr_size + 1 + words_sizes[p[addr_size]];
+
+		if (start > off || start < least || next > end)
+			break;
+		skipped = p;
+		least = start + 1;
+		p = next;
+		left--;
+	}
+	*nr = rows->left - left;
+	rows->left = left;
+	rows->last = (s64)least - 1;
+	rows->pos = p - rows->buf;
+	return skipped;
+}
+
+/* Keeps a copy of the row at @p, of which all is in the window. */
+static int copy_row(struct sframe_reader *rd, struct sframe_raw_row *raw, const u8 *p,
+		    u32 addr_size, bool swapped)
+{
+	int size;
+
+	raw->start = get_start(p, addr_size, swapped);
+	raw->info = p[addr_size];
+	size = words_size(rd, raw->info);
+	if (size < 0)
+		return size;
+	memcpy(raw->words, p + addr_size + 1, size);
+	return 0;
+}
+
+/* Skips rows of one window; sets @raw to the last of them, and @nr to their number. */
+static int skip_rows(struct sframe_rows *rows, struct sframe_reader *rd, u32 off,
+		     struct sframe_raw_row *raw, u32 *nr)
+{
+	u32 addr_size = start_size(rows);
+	bool swapped = rows->hdr->swapped;
+	const u8 *skipped;
+	int err;
+
+	*nr = 0;
+	if (swapped)
+		skipped = skip_in_window(rows, off, addr_size, true, nr);
+	else if (addr_size == 1)
+		skipped = skip_in_window(rows, off, 1, false, nr);
+	else if (addr_size == 2)
+		skipped = skip_in_window(rows, off, 2, false, nr);
+	else
+		skipped = skip_in_window(rows, off, 4, false, nr);
+	if (!skipped)
+		return 0;
+	err = sframe_charge(rd, *nr * SFRAME_ROW_COST);
+	return err ?: copy_row(rd, raw, skipped, addr_size, swapped);
 }
 
 static u32 get_word(const struct sframe_header *hdr,
@@ -904,6 +1100,56 @@ static void mend_plt_row(const struct sframe_header *hdr, struct sframe_row *row
 		row->cfa.off = -SFRAME_AMD64_FIXED_RA_OFFSET;
 }
 
+/*
+ * Completes @fde and begins to walk over its rows. In V3 the attribute and the first rows
+ * come with one read.
+ */
+static int begin_rows(const struct sframe_header *hdr, struct sframe_reader *rd,
+		      struct sframe_fde *fde, struct sframe_rows *rows)
+{
+	struct sframe_raw_attr_v3 attr;
+	int err;
+
+	sframe_rows_init(rows, hdr, fde);
+	if (hdr->version == SFRAME_VERSION_3) {
+		err = check_attr(hdr, rd, fde) ?: fill_window(rows, rd, sizeof(attr));
+		if (err)
+			return err;
+		memcpy(&attr, rows->buf, sizeof(attr));
+		err = set_attr(hdr, rd, &attr, fde);
+		if (err)
+			return err;
+		rows->pos = sizeof(attr);
+		rows->left = fde->num_fres;
+	}
+	return check_fde(hdr, rd, fde);
+}
+
+/* Finds the last row that starts at or below @off. -ENOENT: there is none. */
+static int find_raw_row(struct sframe_rows *rows, struct sframe_reader *rd, u32 off,
+			struct sframe_raw_row *raw)
+{
+	bool is_found = false;
+	struct sframe_raw_row next;
+	u32 nr;
+	int err;
+
+	for (;;) {
+		err = skip_rows(rows, rd, off, raw, &nr);
+		if (err)
+			return err;
+		is_found |= nr;
+		/* The next row is out of order, above @off, or the window has to move for it. */
+		err = sframe_rows_next(rows, rd, &next);
+		if (err && err != -ENOENT)
+			return err;
+		if (err || next.start > off)
+			return is_found ? 0 : -ENOENT;
+		*raw = next;
+		is_found = true;
+	}
+}
+
 /**
  * sframe_find_row() - find and decode the row that holds at an address
  * @hdr: the section
@@ -922,14 +1168,13 @@ static void mend_plt_row(const struct sframe_header *hdr, struct sframe_row *row
 int sframe_find_row(const struct sframe_header *hdr, struct sframe_reader *rd,
 		    u64 pc, struct sframe_row *row)
 {
-	struct sframe_raw_row raws[2];
+	struct sframe_raw_row raw;
 	struct sframe_rows rows;
 	struct sframe_fde fde;
-	unsigned int nr = 0;
 	u32 off;
 	int err;
 
-	err = sframe_find_fde(hdr, rd, pc, &fde);
+	err = search_entries(hdr, rd, pc, &fde) ?: begin_rows(hdr, rd, &fde, &rows);
 	if (err)
 		return err;
 	if (fde.num_fres == 0)
@@ -938,20 +1183,8 @@ int sframe_find_row(const struct sframe_header *hdr, struct sframe_reader *rd,
 	off = pc - fde.start;
 	if (fde.pcmask)
 		off %= fde.rep_size;
-
-	/* raws[nr & 1] is the next row; the other element is the last that may hold. */
-	sframe_rows_init(&rows, hdr, &fde);
-	while (!(err = sframe_rows_next(&rows, rd, &raws[nr & 1]))) {
-		if (raws[nr & 1].start > off)
-			break;
-		nr++;
-	}
-	if (err && err != -ENOENT)
-		return err;
-	if (nr == 0)
-		return -ENOENT;
-
-	err = sframe_decode_row(hdr, &fde, rd, &raws[(nr - 1) & 1], row);
+	err = find_raw_row(&rows, rd, off, &raw) ?:
+	      sframe_decode_row(hdr, &fde, rd, &raw, row);
 	if (err)
 		return err;
 	row->func = fde.start;

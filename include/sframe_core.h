@@ -45,18 +45,26 @@ enum sframe_defect {
 	SFRAME_DEFECT_FLEX_CFA,
 	SFRAME_DEFECT_REGNUM,
 	SFRAME_DEFECT_OFFSET,
+	/* section */
+	SFRAME_DEFECT_COSTLY,
 	NR_SFRAME_DEFECTS
 };
 
 extern const char *const sframe_defect_names[NR_SFRAME_DEFECTS];
 extern const char *const sframe_defect_texts[NR_SFRAME_DEFECTS];
 
+struct sframe_header;
+
 /**
  * struct sframe_reader - the one way the decoder reads; its budget may cover several look-ups
  * @read: copies @len bytes at @addr to @dst. Returns 0, or -EFAULT if they are
  *	not readable now
- * @budget: what the look-up may still cost. Each read costs its bytes plus
- *	SFRAME_READ_COST, each row that is examined costs SFRAME_ROW_COST
+ * @bisect: optional, faster than reads: sets @nr to the number of entries of a sorted
+ *	table that start at or below @pc. Returns 0; -EFAULT as @read; -ENOENT if the
+ *	reader cannot do it now, and the decoder shall read
+ * @budget: what the look-up may still cost, in instructions, about. Each read costs
+ *	sframe_read_cost(), a search by @bisect sframe_bisect_cost(), and each row that is
+ *	examined SFRAME_ROW_COST. 0 after -E2BIG
  * @defect: set with -EBADMSG and -EOPNOTSUPP
  *
  * Embed it in a larger structure if @read needs more than the address. The
@@ -64,12 +72,43 @@ extern const char *const sframe_defect_texts[NR_SFRAME_DEFECTS];
  */
 struct sframe_reader {
 	int (*read)(struct sframe_reader *rd, void *dst, u64 addr, u32 len);
+	int (*bisect)(const struct sframe_header *hdr, u64 pc, u32 *nr);
 	u32			budget;
 	enum sframe_defect	defect;
 };
 
-#define SFRAME_READ_COST	32
+/* With what the decoder does with the bytes. */
+#define SFRAME_READ_COST	256
 #define SFRAME_ROW_COST		16
+#define SFRAME_ENTRY_COST	80	/* of a search in an unsorted table */
+
+static inline u32 sframe_read_cost(u32 len)
+{
+	return SFRAME_READ_COST + len / 4;
+}
+
+/* A table of 2^32 entries takes 32 steps. */
+static inline u32 sframe_bisect_cost(void)
+{
+	return SFRAME_READ_COST + 32 * SFRAME_ROW_COST;
+}
+
+/**
+ * sframe_charge() - take what some work costs from the budget
+ * @rd: the reader
+ * @cost: of the work, in instructions, about
+ *
+ * Return: 0; -E2BIG if the budget is too small. It is empty then.
+ */
+static inline int sframe_charge(struct sframe_reader *rd, u32 cost)
+{
+	if (rd->budget < cost) {
+		rd->budget = 0;
+		return -E2BIG;
+	}
+	rd->budget -= cost;
+	return 0;
+}
 
 /**
  * struct sframe_header - a section whose header has been checked
@@ -173,6 +212,9 @@ struct sframe_row {
 	bool	pcmask;
 };
 
+#define SFRAME_FIRST_WINDOW	128	/* bytes */
+#define SFRAME_WINDOW		512
+
 /**
  * struct sframe_rows - a walk over the rows of one function
  * @hdr: the section
@@ -182,7 +224,9 @@ struct sframe_row {
  * @last: start of the row before, -1 before the first
  * @pos: parsed bytes of @buf
  * @len: filled bytes of @buf
- * @buf: a window on the rows; each byte of a section enters it once
+ * @room: bytes of @buf to fill. The first read is small: most functions have few rows
+ * @buf: a window on the rows; each byte of a section enters it once. If the processor
+ *	mispredicts a check, it parses a row after the filled bytes: @buf ends a row later
  */
 struct sframe_rows {
 	const struct sframe_header	*hdr;
@@ -192,7 +236,8 @@ struct sframe_rows {
 	s64	last;
 	u32	pos;
 	u32	len;
-	u8	buf[128];
+	u32	room;
+	u8	buf[SFRAME_WINDOW + SFRAME_FRE_MAX_SIZE];
 };
 
 /**

@@ -33,6 +33,8 @@ enum sfu_section_state {
  *	any state to NONE. The rest is constant once the map is published
  * @source: enum sfu_source
  * @has_keys: @key_base is set; false: the process has no keys left
+ * @nr_strikes: look-ups that cost too much, at most SFU_MAX_STRIKES. Any context counts
+ *	them, without a lock: some may be lost
  */
 struct sfu_section {
 	unsigned long		start;
@@ -42,7 +44,21 @@ struct sfu_section {
 	atomic_t		state;
 	u8			source;
 	bool			has_keys;
+	u8			nr_strikes;
 };
+
+/*
+ * A section is retired after so many look-ups that each found no end within half the budget of
+ * a walk. A look-up in the largest function known costs less (cc1: 6942 rows).
+ */
+#define SFU_MAX_STRIKES		8
+
+/*
+ * The budget of one walk, in instructions, about: in any context, and in task context. No
+ * walk in any context may take more than 200,000 instructions.
+ */
+#define SFU_BUDGET_SAMPLE	160000U
+#define SFU_BUDGET_TASK		(16U << 20)
 
 /**
  * struct sfu_lookup - what the look-ups of one walk share

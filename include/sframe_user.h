@@ -12,7 +12,10 @@
 int sfu_user_read(void *dst, unsigned long addr, size_t len);
 int sfu_user_read_now(void *dst, unsigned long addr, size_t len);
 
-/* The same for the decoder, as &sframe_reader.read. */
+/* For the decoder, as &sframe_reader.bisect. */
+int sfu_user_bisect(const struct sframe_header *hdr, u64 pc, u32 *nr);
+
+/* sfu_user_read() for the decoder, as &sframe_reader.read. */
 int sfu_user_reader(struct sframe_reader *rd, void *dst, u64 addr, u32 len);
 
 /**

@@ -15,9 +15,11 @@ struct pt_regs;
 
 #define SFU_MAX_SIGNALS		8		/* signal frames in one walk */
 
-/* The budget of all look-ups of one walk: in any context, and in task context. */
-#define SFU_BUDGET_SAMPLE	(256U << 10)
-#define SFU_BUDGET_TASK		(16U << 20)
+/* What a walk takes from its budget besides its look-ups, likewise in instructions, about. */
+#define SFU_STEP_COST		400	/* a step by walk_slow(), with what precedes it */
+#define SFU_FAST_COST		64	/* a frame of the fast path */
+#define SFU_READ_COST		200	/* a word, or a piece of code */
+#define SFU_RETURN_COST		100	/* an entry of the list of pending returns */
 
 /**
  * struct sfu_frame - one frame of a walk
@@ -47,7 +49,7 @@ struct sfu_frame {
  * struct sfu_walk - a walk up the user stack of current
  * @map: the map of the process, held by the caller; NULL if there is none yet
  * @last: the range that was found last, or NULL
- * @lookup: what the look-ups of the walk share
+ * @lookup: what the look-ups of the walk share. Its budget is that of the whole walk
  * @has_memory: user addresses lead to the memory of current. Else nothing is read
  * @frame: the frame that the walk has reached
  * @nr_signals: signal frames that the walk has crossed
@@ -97,6 +99,7 @@ static inline bool sfu_walk_has_registers(const struct sfu_frame *frame)
 	return frame->regs || frame->sigcontext;
 }
 
+int sfu_walk_charge(const struct sfu_walk *walk, unsigned int cost);
 enum sfu_stop sfu_walk_read_word(struct sfu_walk *walk, unsigned long addr,
 				 unsigned long *val);
 enum sfu_stop sfu_walk_read_register(struct sfu_walk *walk, unsigned int reg,
@@ -124,7 +127,8 @@ enum sfu_stop sfu_fallback_step(struct sfu_walk *walk);
 
 /* sample/sframe_uprobe.c */
 #ifdef CONFIG_UPROBES
-unsigned long sfu_uprobe_real_ra(unsigned long cfa, unsigned long ra);
+unsigned long sfu_uprobe_real_ra(const struct sfu_walk *walk, unsigned long cfa,
+				 unsigned long ra);
 void sfu_uprobe_undo(struct sfu_walk *walk);
 
 /* Has current uprobes, or is it about to handle one? */
@@ -133,7 +137,8 @@ static inline bool sfu_uprobe_is_used(void)
 	return current->utask || test_thread_flag(TIF_UPROBE);
 }
 #else
-static inline unsigned long sfu_uprobe_real_ra(unsigned long cfa, unsigned long ra)
+static inline unsigned long sfu_uprobe_real_ra(const struct sfu_walk *walk,
+					       unsigned long cfa, unsigned long ra)
 {
 	return ra;
 }

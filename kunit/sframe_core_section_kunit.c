@@ -122,7 +122,7 @@ static struct kunit_case reader_fault_tests[] = {
 	{}
 };
 
-/* A read costs its bytes and 32, a row 16. A budget that is too small by one fails. */
+/* A read costs 256 and a fourth of its bytes, a row 16. A budget that is too small by one fails. */
 static void find_row_budget(struct kunit *test)
 {
 	struct core_scene *scene = place_case(test);
@@ -135,21 +135,21 @@ static void find_row_budget(struct kunit *test)
 	want = decode_row(scene, ADDR + 0x1004, &hdr, &row);
 	cost = U32_MAX - scene->rd.budget;
 	if (scene->len >= HEADER_LEN)
-		KUNIT_EXPECT_GE(test, cost, HEADER_LEN + 32);
+		KUNIT_EXPECT_GE(test, cost, HEADER_LEN / 4 + 256);
 	for (budget = 0; budget <= cost; budget++) {
 		renew(scene);
 		scene->rd.budget = budget;
 		err = decode_row(scene, ADDR + 0x1004, &hdr, &row);
 		if (err != (budget < cost ? -E2BIG : want))
 			KUNIT_FAIL(test, "budget %u of %u: %d", budget, cost, err);
-		if (scene->calls * 32 > budget)
+		if (scene->calls * 256 > budget)
 			KUNIT_FAIL(test, "%u reads for %u", scene->calls, budget);
 		if (err == -E2BIG && scene->rd.defect)
 			KUNIT_FAIL(test, "budget %u: blames the section", budget);
 	}
 }
 
-/* Smallest V3 section: header 28, entry 16, attribute 5, rows 11 bytes; 4 reads, 2 rows. */
+/* Smallest V3 section: header 28, entry 16, attribute and rows 16 bytes; 3 reads, 2 rows. */
 static void find_row_cost(struct kunit *test)
 {
 	struct core_scene *scene = test->priv;
@@ -160,9 +160,9 @@ static void find_row_cost(struct kunit *test)
 	renew(scene);
 	KUNIT_EXPECT_EQ(test, 0, decode_row(scene, ADDR + 0x1000, &hdr, &row));
 	/* Lower bound: the header, the entry and the row of 3 bytes, in one read. */
-	expect_within(test, "units of cost", U32_MAX - scene->rd.budget, 28 + 16 + 3 + 32,
-		      28 + 16 + 5 + 11 + 4 * 32 + 2 * 16);
-	expect_within(test, "reads", scene->calls, 1, 4);
+	expect_within(test, "units of cost", U32_MAX - scene->rd.budget, (28 + 16 + 3) / 4 + 256,
+		      (28 + 16 + 16) / 4 + 3 * 256 + 2 * 16);
+	expect_within(test, "reads", scene->calls, 1, 3);
 }
 
 /* The section has many entries of the same start and size, in a buffer of its own. */
@@ -190,9 +190,9 @@ static void find_among_many(struct kunit *test, u8 flags, u32 func_size, u64 off
 	renew(scene);
 	scene->rd.budget = 16384;
 	KUNIT_EXPECT_EQ(test, -E2BIG, decode_row(scene, ADDR + off, &hdr, &row));
-	/* A read brings at most 128 bytes. */
-	expect_within(test, "reads", scene->calls, 16384 / (32 + 128),
-		      16384 / (32 + fde_size) + 1);
+	/* A read brings at most 512 bytes, and each entry may cost 80. */
+	expect_within(test, "reads", scene->calls, 16384 / (256 + 128 + 512 / fde_size * 80),
+		      16384 / (256 + fde_size / 4) + 1);
 	vfree(bytes);
 }
 

@@ -3,12 +3,13 @@
 #include <linux/minmax.h>
 #include <linux/vmalloc.h>
 
+#include "counters.h"
 #include "expect_within.h"
 #include "walk_scene.h"
 
-/* The budget of sections is 262,144. A read costs its bytes and 32, a row costs 16. */
-#define MOST_READS	7943		/* one byte each */
-#define MOST_BYTES	209715		/* 128 bytes each */
+/* The budget is 160,000. A read costs 256 and a fourth of its bytes, a row costs 16. */
+#define MOST_READS	625		/* one byte each */
+#define MOST_BYTES	213333		/* 512 bytes each */
 
 static void begin_counting(struct walk_scene *scene)
 {
@@ -139,12 +140,10 @@ static u32 expect_bounded(struct kunit *test, u32 reads, u32 bytes)
 }
 
 /*
- * One function has 65,535 rows of 4 bytes; the walk needs row 57,348. The entry
- * (16 + 32) and the attribute (5 + 32) leave 262,059 of the budget. The rows
- * begin 49 bytes into a page. 31 reads of 128 bytes and one of 79, up to the
- * end of the page, bring the first 1011 rows and leave 240,812. From there on a
- * read of 128 bytes with 32 rows costs 672. The budget pays for 358 of them;
- * the rest, 236, pays for one more read and some rows.
+ * One function has 65,535 rows of 4 bytes; the walk needs row 57,348. The step (400), the
+ * search (768), the entry (260) and the first read of rows (288) leave 158,284 of the budget.
+ * From there on the 1024 rows of a page cost 16,384, and its 9 reads 3328: no read crosses
+ * the end of a page. The budget pays for 8.03 pages, in 73 reads.
  */
 static void bounds_walk_rows(struct kunit *test)
 {
@@ -160,29 +159,65 @@ static void bounds_walk_rows(struct kunit *test)
 		memcpy(bytes + 49 + 4 * i, (u8[]){ i, i >> 8, 0x03, 16 }, 4);
 	store_large_section(test, bytes);
 	recursion_scene(test, 16);
-	expect_bounded(test, 2 + 32 + 359, 21 + 31 * 128 + 79 + 359 * 128);
+	expect_bounded(test, 2 + 74, 16 + 128 + 33000);
 }
 
-/* The entries are not sorted and cover nothing: a walk reads 262,144 / (16 + 32). */
+/* The entries are not sorted and cover nothing: 32 of them cost 2944, and a page of them 23,650. */
 static void bounds_walk_unsorted(struct kunit *test)
 {
 	store_large_section(test, large_section(test, 6000, 0));
 	recursion_scene(test, 16);
-	expect_bounded(test, 5461, 5461 * 16);
+	expect_bounded(test, 9 * 7, 4096 * 7);
 }
 
-/* Each look-up reads 16 entries, an attribute and a row, 271 bytes in 18 reads. */
+/* Each look-up reads 16 entries, and an attribute with a row, 271 bytes in 2 reads. */
 static void bounds_walk_many_frames(struct kunit *test)
 {
-	const u32 nr = 262144 / 863;
+	const u32 nr = 160000 / COSTLY_STEP;
 	struct walk_scene *scene = test->priv;
 
 	costly_section(test);
 	scene->section_size = PAGE_SIZE;
 	recursion_scene(test, STACK_SIZE / 16);
-	/* The rest of the budget, 655, pays for 13 entries of the last look-up. */
-	expect_within(test, "callers", expect_bounded(test, 18 * nr + 13, 271 * nr + 13 * 16),
-		      240, nr);
+	/* The rest of the budget pays for a part of the last look-up. */
+	expect_within(test, "callers", expect_bounded(test, 2 * nr + 2, 271 * nr + 271),
+		      60, nr);
+}
+
+/* A section whose look-ups find no end within the budget is used eight times. */
+static void bounds_retired(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+	struct sfu_counters since;
+	char counted[COUNTERS_TEXT];
+	u32 i;
+
+	store_large_section(test, large_section(test, 60000, 0));
+	recursion_scene(test, 16);
+	counters_read(&since);
+	for (i = 0; i < 8; i++) {
+		KUNIT_EXPECT_TRUE_MSG(test, is_ready(code_range(test)), "walk %u", i);
+		expect_walk(test, "c4@0 budget");
+	}
+	KUNIT_EXPECT_FALSE(test, is_ready(code_range(test)));
+	expect_walk(test, "c4@0 nodata");
+	counters_text(&since, counted);
+	KUNIT_EXPECT_STREQ(test, counted, "defect.costly section.bad");
+	KUNIT_EXPECT_EQ(test, scene->walk.lookup.rd.defect, SFRAME_DEFECT_NONE);
+}
+
+/* A walk of many frames uses up its budget, and no section is to blame. */
+static void bounds_not_retired(struct kunit *test)
+{
+	u32 i;
+
+	costly_section(test);
+	recursion_scene(test, STACK_SIZE / 16);
+	for (i = 0; i < 20; i++) {
+		count_callers(test);
+		expect_end(test, "budget");
+	}
+	KUNIT_EXPECT_TRUE(test, is_ready(code_range(test)));
 }
 
 /* The second walk of the same stack reads no section, with or without a row. */
@@ -222,6 +257,8 @@ static struct kunit_case bounds_tests[] = {
 	KUNIT_CASE(bounds_walk_rows),
 	KUNIT_CASE(bounds_walk_unsorted),
 	KUNIT_CASE(bounds_walk_many_frames),
+	KUNIT_CASE(bounds_retired),
+	KUNIT_CASE(bounds_not_retired),
 	{}
 };
 

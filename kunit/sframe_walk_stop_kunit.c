@@ -95,7 +95,6 @@ static void stop_exec(struct kunit *test)
 	expect_walk(test, "c4@0 unscanned needs-scan");
 }
 
-/* A section that contradicts itself is marked as bad, counted once, and not used again. */
 /* The memory in place is not that of current: nothing may be read. */
 static void stop_switch(struct kunit *test)
 {
@@ -118,6 +117,7 @@ static void stop_switch(struct kunit *test)
 	expect_walk(test, "c4@0 c44@10 complete");
 }
 
+/* A section that contradicts itself is marked as bad, counted once, and not used again. */
 static void stop_bad(struct kunit *test)
 {
 	struct build *b = build_function(test, 0x80, 0, 0);
@@ -208,13 +208,13 @@ static void stop_budget_sample(struct kunit *test)
 {
 	costly_section(test);
 	recursion_scene(test, STACK_SIZE / 16);
-	expect_within(test, "callers", count_callers(test), 240, 262144 / 863);
+	expect_within(test, "callers", count_callers(test), 60, 160000 / COSTLY_STEP);
 	expect_end(test, "budget");
 }
 
 static void stop_budget_task(struct kunit *test)
 {
-	const u32 nr = 16777216 / 863;
+	const u32 nr = 16777216 / COSTLY_STEP;
 	struct walk_scene *scene = test->priv;
 	u32 i;
 

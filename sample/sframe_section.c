@@ -18,6 +18,7 @@ static void set_reader(struct sfu_lookup *lookup, const struct sfu_section *sect
 	switch (section->source) {
 	case SFU_SOURCE_MAPPED:
 		lookup->rd.read = sfu_user_reader;
+		lookup->rd.bisect = sfu_user_bisect;
 		break;
 	}
 }
@@ -36,7 +37,7 @@ static void set_reader(struct sfu_lookup *lookup, const struct sfu_section *sect
 int sfu_section_check(struct sfu_section *section, enum sframe_defect *defect)
 {
 	struct sfu_lookup lookup = {
-		.rd.budget = SFRAME_READ_COST + sizeof(struct sframe_raw_header),
+		.rd.budget = sframe_read_cost(sizeof(struct sframe_raw_header)),
 	};
 	struct sframe_header *hdr = &section->hdr;
 	int err;
@@ -72,15 +73,36 @@ void sfu_section_mark_bad(struct sfu_section *section, enum sframe_defect defect
 	sfu_count(defects[defect]);
 }
 
+/*
+ * Counts a look-up that has used up the budget. If it began with a small rest of it, other
+ * look-ups of the walk have spent the budget, and the section is not to blame. Sections with
+ * an unsorted table of many functions end like this, and hostile ones: each sample would cost
+ * all that a walk may.
+ */
+static void count_strike(struct sfu_section *section, u32 budget)
+{
+	u8 nr = READ_ONCE(section->nr_strikes);
+
+	if (budget < SFU_BUDGET_SAMPLE / 2)
+		return;
+	if (nr < SFU_MAX_STRIKES)
+		WRITE_ONCE(section->nr_strikes, nr + 1);
+	if (nr + 1 >= SFU_MAX_STRIKES)
+		sfu_section_mark_bad(section, SFRAME_DEFECT_COSTLY);
+}
+
 static int decode_row(struct sfu_section *section, struct sfu_lookup *lookup,
 		      unsigned long addr, struct sframe_row *row)
 {
+	u32 budget = lookup->rd.budget;
 	int err;
 
 	set_reader(lookup, section);
 	err = sframe_find_row(&section->hdr, &lookup->rd, addr, row);
 	if (err == -EBADMSG)
 		sfu_section_mark_bad(section, lookup->rd.defect);
+	else if (err == -E2BIG)
+		count_strike(section, budget);
 	return err;
 }
 

@@ -25,15 +25,16 @@
  * the list does not change meanwhile. But 6.12 frees some entries before it unlinks
  * them: reading such an entry must do no harm.
  */
-static bool find_return(unsigned long cfa, unsigned long room,
-			struct return_instance *entry)
+static bool find_return(const struct sfu_walk *walk, unsigned long cfa,
+			unsigned long room, struct return_instance *entry)
 {
 	struct uprobe_task *utask = current->utask;
 	unsigned int nr;
 
 	entry->next = utask ? utask->return_instances : NULL;
 	for (nr = 0; entry->next && nr < MAX_URETPROBE_DEPTH; nr++) {
-		if (get_kernel_nofault(*entry, entry->next))
+		if (sfu_walk_charge(walk, SFU_RETURN_COST) ||
+		    get_kernel_nofault(*entry, entry->next))
 			return false;
 		if (entry->stack + SFU_ARCH_PUSHED_BY_CALL - cfa <= room)
 			return true;
@@ -43,17 +44,19 @@ static bool find_return(unsigned long cfa, unsigned long room,
 
 /**
  * sfu_uprobe_real_ra() - the return address, if a uretprobe has replaced it
+ * @walk: the walk
  * @cfa: the CFA of the frame
  * @ra: the return address as stored, the start of a page
  *
  * Context: Any, NMI included.
  * Return: The address that the function was called from.
  */
-unsigned long sfu_uprobe_real_ra(unsigned long cfa, unsigned long ra)
+unsigned long sfu_uprobe_real_ra(const struct sfu_walk *walk, unsigned long cfa,
+				 unsigned long ra)
 {
 	struct return_instance entry;
 
-	return find_return(cfa, 0, &entry) ? entry.orig_ret_vaddr : ra;
+	return find_return(walk, cfa, 0, &entry) ? entry.orig_ret_vaddr : ra;
 }
 
 /* Returns the function that is called at the return address the row finds, or 0. */
@@ -138,7 +141,7 @@ static bool find_trampoline_caller(struct sfu_walk *walk, unsigned int off,
 	unsigned int pops;
 
 	/* Before the probe is handled the list has the address, after that the stack. */
-	if (find_return(*sp, SFU_ARCH_TRAMPOLINE_PUSHES, &entry)) {
+	if (find_return(walk, *sp, SFU_ARCH_TRAMPOLINE_PUSHES, &entry)) {
 		*sp = entry.stack + SFU_ARCH_PUSHED_BY_CALL;
 		*ra = entry.orig_ret_vaddr;
 		return true;

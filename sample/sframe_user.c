@@ -44,6 +44,61 @@ int sfu_user_read(void *dst, unsigned long addr, size_t len)
 	return sfu_user_read_now(dst, addr, len);
 }
 
+/*
+ * The start of the entry at @addr. The table is that of the section of this machine, so
+ * no field has to be swapped.
+ */
+#define get_entry_start(start, hdr, addr, failed)			\
+do {									\
+	s32 narrow;							\
+									\
+	if ((hdr)->version == SFRAME_VERSION_3) {			\
+		unsafe_get_user(start, (u64 __user *)(addr), failed);	\
+	} else {							\
+		unsafe_get_user(narrow, (s32 __user *)(addr), failed);	\
+		start = (s64)narrow;					\
+	}								\
+	start += (hdr)->flags & SFRAME_F_FDE_FUNC_START_PCREL ? (addr) : (hdr)->addr; \
+} while (0)
+
+/**
+ * sfu_user_bisect() - search a sorted table of entries, as &sframe_reader.bisect
+ * @hdr: the section, of this machine
+ * @pc: address of an instruction
+ * @nr: set to the number of entries that start at or below @pc
+ *
+ * Inside of one window of user memory a step takes some 15 instructions. The bounds of the
+ * header keep it in the table, and sfu_user_open() is a barrier for the table as a whole.
+ *
+ * Context: As for sfu_user_read().
+ * Return: 0; -EFAULT if an entry is not present.
+ */
+int sfu_user_bisect(const struct sframe_header *hdr, u64 pc, u32 *nr)
+{
+	u32 lo = 0, hi = hdr->num_fdes;
+
+	KUNIT_STATIC_STUB_REDIRECT(sfu_user_bisect, hdr, pc, nr);
+	if (!sfu_user_open(hdr->fde_addr, (u64)hi * hdr->fde_size))
+		return -EFAULT;
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+		unsigned long addr = hdr->fde_addr + (u64)mid * hdr->fde_size;
+		u64 start;
+
+		get_entry_start(start, hdr, addr, absent);
+		if (start <= pc)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	sfu_user_close();
+	*nr = lo;
+	return 0;
+absent:
+	sfu_user_close();
+	return -EFAULT;
+}
+
 /* sfu_user_read() for the decoder. */
 int sfu_user_reader(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
 {

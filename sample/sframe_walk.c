@@ -8,11 +8,12 @@
  *
  * Termination. Each step does one of three things: it raises the stack pointer; it
  * crosses one of at most SFU_MAX_SIGNALS signal frames; or it leaves the sampled
- * frame, or a frame that such a signal interrupted. Work: all look-ups are charged to
- * one budget for the walk. Besides, each frame reads a few words and instructions.
+ * frame, or a frame that such a signal interrupted. Work: all that a walk does is charged
+ * to one budget: look-ups, steps, reads, and the list of pending uretprobes.
  *
  * Nothing here takes a lock, allocates, sleeps, or waits for memory.
  */
+#include <linux/minmax.h>
 #include <linux/nospec.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
@@ -22,25 +23,40 @@
 #include "sframe_walk.h"
 
 /**
+ * sfu_walk_charge() - take what some work costs from the budget of the walk
+ * @walk: the walk; nothing but the budget changes, also where the walk is constant for the caller
+ * @cost: in instructions, about
+ *
+ * Context: As that of sfu_walk_init().
+ * Return: 0; -E2BIG if the budget is spent.
+ */
+int sfu_walk_charge(const struct sfu_walk *walk, unsigned int cost)
+{
+	return sframe_charge((struct sframe_reader *)&walk->lookup.rd, cost);
+}
+
+/**
  * sfu_walk_read_word() - read a word of the stack
  * @walk: the walk
  * @addr: user address
  * @val: set with SFU_STOP_NONE
  *
  * Context: As that of sfu_walk_init().
- * Return: SFU_STOP_NONE or SFU_STOP_STACK.
+ * Return: SFU_STOP_NONE, SFU_STOP_STACK, or SFU_STOP_BUDGET.
  */
 enum sfu_stop sfu_walk_read_word(struct sfu_walk *walk, unsigned long addr,
 				 unsigned long *val)
 {
+	if (sfu_walk_charge(walk, SFU_READ_COST))
+		return SFU_STOP_BUDGET;
 	return sfu_user_read(val, addr, sizeof(*val)) ? SFU_STOP_STACK : SFU_STOP_NONE;
 }
 
-/* Reads @len bytes of code; returns whether they are there. */
+/* Reads @len bytes of code; returns whether they are there, and the budget pays for the read. */
 bool sfu_walk_read_code(const struct sfu_walk *walk, void *code, unsigned long addr,
 			size_t len)
 {
-	return !sfu_user_read(code, addr, len);
+	return !sfu_walk_charge(walk, SFU_READ_COST) && !sfu_user_read(code, addr, len);
 }
 
 /**
@@ -191,7 +207,7 @@ enum sfu_stop sfu_walk_find_caller(struct sfu_walk *walk, const struct sframe_ro
 	ra = sfu_arch_strip_ra(ra);
 	/* The trampoline of uretprobes begins a page. Few other return addresses do. */
 	if (PAGE_ALIGNED(ra))
-		ra = sfu_uprobe_real_ra(cfa, ra);
+		ra = sfu_uprobe_real_ra(walk, cfa, ra);
 
 	*caller = (struct sfu_frame){
 		.ip = ra,
@@ -250,8 +266,7 @@ static enum sfu_stop step_by_row(struct sfu_walk *walk, const struct sframe_row 
 	return SFU_STOP_NONE;
 }
 
-/* One step by any row, or by the fallback. Inlined, it would slow the fast path down. */
-static noinline enum sfu_stop walk_slow(struct sfu_walk *walk, struct sfu_range *range)
+static enum sfu_stop step(struct sfu_walk *walk, struct sfu_range *range)
 {
 	const struct sfu_frame *frame = &walk->frame;
 	struct sframe_row row;
@@ -276,6 +291,18 @@ static noinline enum sfu_stop walk_slow(struct sfu_walk *walk, struct sfu_range 
 	default:
 		return SFU_STOP_BAD;
 	}
+}
+
+/* One step by any row, or by the fallback. Inlined, it would slow the fast path down. */
+static noinline enum sfu_stop walk_slow(struct sfu_walk *walk, struct sfu_range *range)
+{
+	enum sfu_stop stop;
+
+	if (sfu_walk_charge(walk, SFU_STEP_COST))
+		return SFU_STOP_BUDGET;
+	stop = step(walk, range);
+	/* For want of budget a part of the step may have found nothing, and another reason. */
+	return stop && !walk->lookup.rd.budget ? SFU_STOP_BUDGET : stop;
 }
 
 /*
@@ -352,6 +379,7 @@ static void enter_fast(struct sfu_walk *walk, unsigned long ip, unsigned long sp
 	frame->sigcontext = 0;
 	walk->nr_frames[SFU_METHOD_SFRAME] += nr;
 	walk->lookup.nr_cached += nr;
+	sfu_walk_charge(walk, nr * SFU_FAST_COST);
 }
 
 /*
@@ -373,9 +401,9 @@ static enum sfu_stop walk_fast(struct sfu_walk *walk, struct sfu_range *range,
 	unsigned long outer_sp = 0, outer_fp = 0;	/* of a caller outside; 0: none */
 	enum sfu_stop stop = SFU_STOP_NONE;
 	struct sfu_fast_rows rows, callers;
-	u64 *next = ips, *last = ips + max;
+	u64 *next = ips, *last = ips + min_t(u32, max, walk->lookup.rd.budget / SFU_FAST_COST);
 
-	if (!can_walk_fast(walk, range))
+	if (!can_walk_fast(walk, range) || next == last)
 		return SFU_STOP_NONE;
 	rows = sfu_section_fast_rows(&range->section, walk->lookup.cache, start,
 				     walk->frame.is_activation);

@@ -11,9 +11,8 @@
 #include "fuzz.h"
 
 #define ADDR		(UINT64_C(1) << 46)	/* of the section */
-#define BUDGET		(256u << 10)		/* for all look-ups of a walk */
+#define BUDGET		160000u			/* of a walk */
 #define NR_ASKED	8			/* functions looked up */
-#define WINDOW		128			/* sframe_rows.buf */
 #define PAGE		4096
 
 /* The first bytes of an input; the bytes of the section follow. */
@@ -53,7 +52,7 @@ static int fuzz_read(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
 
 	require(off <= reader->size && len <= reader->size - off);
 	/* The decoder pays before each read: exactly for all reads, and also for rows. */
-	reader->cost += len + SFRAME_READ_COST;
+	reader->cost += sframe_read_cost(len);
 	require(reader->cost <= spent_budget(reader));
 	require((spent_budget(reader) - reader->cost) % SFRAME_ROW_COST == 0);
 	reader->reads++;
@@ -87,7 +86,7 @@ static void check_error(const struct fuzz_reader *reader, int err)
 		require(fuzz_is_defect(rd->defect));
 		break;
 	case -E2BIG:
-		require(rd->budget < WINDOW + SFRAME_READ_COST);
+		require(rd->budget == 0);
 		require(rd->defect == SFRAME_DEFECT_NONE);
 		break;
 	default:
@@ -101,18 +100,18 @@ static void check_error(const struct fuzz_reader *reader, int err)
  * Return: the largest cost of a look-up in a section of this size, with any
  * content. The look-up reads each FDE once, the FDEs of a binary search, the
  * attribute, and each byte of rows once. Rows are read through a window, which is
- * refilled when it has less left than the words of a row. A row has at least two
+ * refilled when it has less left than a row. A row has at least two
  * bytes. The look-up tries one row more than the section has.
  */
 static u64 lookup_bound(const struct sframe_header *sec)
 {
 	u64 entries = (u64)sec->num_fdes + 33;
-	u64 refills = sec->fre_len / (WINDOW - SFRAME_FRE_MAX_WORDS_SIZE) +
-		2 * (sec->fre_len / PAGE) + 4;
+	u64 refills = sec->fre_len / (SFRAME_WINDOW - SFRAME_FRE_MAX_SIZE) +
+		2 * (sec->fre_len / PAGE) + 5;
 
-	return entries * (sec->fde_size + SFRAME_READ_COST) +
-	       sizeof(struct sframe_raw_attr_v3) + SFRAME_READ_COST +
-	       sec->fre_len + refills * SFRAME_READ_COST +
+	return entries * (sframe_read_cost(sec->fde_size) + SFRAME_ENTRY_COST) +
+	       sframe_read_cost(sizeof(struct sframe_raw_attr_v3)) +
+	       sec->fre_len / 4 + refills * sframe_read_cost(0) +
 	       ((u64)sec->fre_len / 2 + 1) * SFRAME_ROW_COST;
 }
 
@@ -197,7 +196,7 @@ static void look_up(const struct sframe_header *sec, struct fuzz_reader *reader,
 	else
 		fuzz_note(&most_work, spent_budget(reader), reader->budget);
 	fuzz_note(&most_reads, reader->reads,
-		  reader->budget / (SFRAME_READ_COST + 1));
+		  reader->budget / SFRAME_READ_COST);
 	if (err)
 		return;
 	check_row(sec, pc, &row);

@@ -43,10 +43,7 @@
 #define MAX_DEFERRED	510
 
 /* The lowest cost of a look-up that finds a row. A function without rows needs the FDE only. */
-#define LEAST_LOOK_UP	(sizeof(struct sframe_raw_fde_v3) + SFRAME_READ_COST)
-
-/* Reads of a step outside of look-ups: words of the stack and pieces of code. */
-#define STEP_READS	12
+#define LEAST_LOOK_UP	SFRAME_READ_COST
 
 #define SETTING_TASK		0x01
 #define SETTING_EXEC		0x02
@@ -365,10 +362,9 @@ static void check_bounds(const struct sfu_walk *walk)
 	require(walk->nr_frames[SFU_METHOD_SFRAME] <= spent / LEAST_LOOK_UP);
 	require(walk->nr_frames[SFU_METHOD_FP] <= words * (SFU_MAX_SIGNALS + 1));
 	fuzz_note(&most_work, spent, SFU_BUDGET_SAMPLE);
-	fuzz_note(&most_reads, nr_reads,
-		  spent / SFRAME_READ_COST + STEP_READS * (steps + 1));
-	fuzz_note(&most_frames, steps, SFU_BUDGET_SAMPLE / LEAST_LOOK_UP +
-		  words * (SFU_MAX_SIGNALS + 1) + SFU_MAX_SIGNALS);
+	/* The cheapest reads are those of a search: each examines an entry. */
+	fuzz_note(&most_reads, nr_reads, spent / SFRAME_ROW_COST);
+	fuzz_note(&most_frames, steps, SFU_BUDGET_SAMPLE / SFU_FAST_COST);
 }
 
 /* Walks to the end of the stack. Only the limits of the walk itself apply. */
