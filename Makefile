@@ -104,8 +104,8 @@ oracle:	## compare the decoder with readelf and .eh_frame on real programs (FIXE
 bench:	## measure samples, look-ups and memory beside fp, dwarf, libsframe ... (PART=samples, ARCH=)
 	tools/bench/run --arch $(or $(ARCH),x86_64) $(if $(PART),--only $(PART)) $(or $(KERNEL),6.12)
 
-harm:	## measure what the module costs mmap, exec, fork, a build ... (KERNEL=, ARCH=, LINES=mmap,fork)
-	tools/bench/harm --arch $(or $(ARCH),x86_64) $(if $(LINES),--only $(LINES)) $(if $(ROUNDS),--rounds $(ROUNDS)) \
+harm:	## measure what the module costs mmap, exec, fork, a build ... (KERNEL=, ARCH=, ONLY=mmap,fork)
+	tools/bench/harm --arch $(or $(ARCH),x86_64) $(if $(ONLY),--only $(ONLY)) $(if $(ROUNDS),--rounds $(ROUNDS)) \
 		$(or $(KERNEL),6.12)
 
 fuzz:	## fuzz the decoder, the walk and sframectl, each for SECONDS=60

@@ -48,14 +48,20 @@ operation() {
 # The stacks that the module has unwound
 walks() { sed -n 's/^walks //p' /sys/kernel/debug/sframe_unwind/stats; }
 
-# measure COLUMN [COMMAND...]: measure all lines under COMMAND
+# measure COLUMN LINE [COMMAND...]: measure a line under COMMAND
 measure() {
-	local column=$1 line arguments
-	shift
+	local column=$1 line=$2 arguments
+	shift 2
+	read -ra arguments < <(operation "$line")
+	"$@" ./harm "${arguments[@]}" >/tmp/ns 2>/tmp/errors || { cat /tmp/errors >&2; exit 1; }
+	echo "harm $line $column $(tail -n 1 /tmp/ns)"
+}
+
+# measure_all COLUMN [COMMAND...]: measure all lines under COMMAND
+measure_all() {
+	local line
 	for line in "${lines[@]}"; do
-		read -ra arguments < <(operation "$line")
-		"$@" ./harm "${arguments[@]}" >/tmp/ns 2>/tmp/errors || { cat /tmp/errors >&2; exit 1; }
-		echo "harm $line $column $(tail -n 1 /tmp/ns)"
+		measure "$1" "$line" "${@:2}"
 	done
 }
 
@@ -65,25 +71,29 @@ profiled() { echo "perf record -q -a -B -N -e cpu-clock -F $1 --call-graph $2 -o
 set_up
 for ((round = 1; round <= rounds; round++)); do
 	say "round $round of $rounds, without the module"
-	[ $round != 1 ] || measure warm-up >/dev/null
-	measure none
+	[ $round != 1 ] || measure_all warm-up >/dev/null
+	measure_all none
 	for hz in 99 999; do
 		say "round $round of $rounds, without the module, $hz Hz"
 		# shellcheck disable=SC2046 # words
-		measure fp-$hz $(profiled $hz fp)
+		measure_all fp-$hz $(profiled $hz fp)
 	done
 	modprobe sframe_unwind
 	for hz in 99 999; do
 		say "round $round of $rounds, with the module, $hz Hz"
 		# shellcheck disable=SC2046 # words
-		measure sframe-$hz $(profiled $hz sframe)
+		measure_all sframe-$hz $(profiled $hz sframe)
 		[ "$(walks)" != 0 ] || { say "the module has unwound no stack"; exit 1; }
 	done
 	say "round $round of $rounds, with the module, a moment after samples"
-	measure recent
+	for line in "${lines[@]}"; do
+		# shellcheck disable=SC2046 # words
+		$(profiled 99 sframe) ./harm jobs 4 ./small >/dev/null
+		measure recent "$line"
+	done
 	# The machine is idle meanwhile: its time jumps.
 	sleep 700
 	say "round $round of $rounds, with the module, long after samples"
-	measure nobody
+	measure_all nobody
 	rmmod sframe_unwind
 done
