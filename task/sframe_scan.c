@@ -232,13 +232,12 @@ static struct sfu_range *find_known(struct sfu_map *last, const struct sfu_vma_i
 }
 
 /*
- * The map of the parent may have a section that the parent has mapped after the child's
- * mappings were copied. In the child no hook reports that it is not there.
+ * Is the section of a known range not mapped any more? The hook may be about to report
+ * that. Or the parent has mapped it after the child's mappings were copied.
  */
 static bool has_lost_section(const struct sfu_scan *scan, const struct sfu_range *range)
 {
-	return scan->reason != SFU_SCAN_NEW_CODE &&
-	       sfu_section_is(&range->section, SFU_SECTION_READY) &&
+	return sfu_section_is(&range->section, SFU_SECTION_READY) &&
 	       !section_is_mapped(scan, range);
 }
 
