@@ -201,7 +201,7 @@ nr_whole() {	# stacks of readers that reach main()
 sleeping_readers() {	# sleeping_readers COUNT
 	local nr_readers=$1 wake another readers whole
 	[ -e "$scratch/wake" ] || mkfifo "$scratch/wake"
-	./harm readers $nr_readers <"$scratch/wake" &
+	./harm readers "$nr_readers" <"$scratch/wake" &
 	readers=$!
 	exec {wake}>"$scratch/wake"
 	"$scratch/starts" program 1000 &
@@ -239,7 +239,7 @@ sleeping_readers() {	# sleeping_readers COUNT
 stopped_task() {
 	modprobe sframe_unwind
 	sample_all
-	start_harm stopped stopped hostile/good
+	start_harm ready stopped hostile/good
 	unloads 'a traced task is stopped at the end of mmap()'
 	release
 }
@@ -248,7 +248,7 @@ populating_task() {
 	modprobe sframe_unwind
 	sample_all
 	mount_silent
-	start_harm populate populate "$fs/file"
+	start_harm ready populate "$fs/file"
 	sleep 1
 	unloads 'a task waits in mmap(MAP_POPULATE)'
 	release

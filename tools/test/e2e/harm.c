@@ -134,7 +134,8 @@ static void readers(char **argv)
 static char *map_regions(int count, const char *file)
 {
 	int fd = open_or_end(file, O_RDONLY);
-	char *base = mmap(NULL, (size_t)count * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *base = mmap(NULL, (size_t)count * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
+			  -1, 0);
 
 	if (base == MAP_FAILED)
 		err(1, "mmap");
@@ -249,7 +250,7 @@ static void stopped(char **argv)
 		ptrace(PTRACE_SYSCALL, pid, 0, 0);
 		waitpid(pid, &status, 0);
 	}
-	say("stopped\n");
+	say("ready\n");
 	pause();
 }
 
@@ -261,7 +262,7 @@ static void populate(char **argv)
 	struct stat st;
 
 	fstat(fd, &st);
-	say("populate\n");
+	say("ready\n");
 	mmap(NULL, st.st_size, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_POPULATE, fd, 0);
 }
 
