@@ -105,7 +105,7 @@ start_perf() {
 	perf record -q -B --delay=-1 --control="fifo:$scratch/control,$scratch/acknowledged" "$@" &
 	sampler=$!
 	echo enable >&"$control"
-	read -r -t 30 answer <&"$acknowledged"
+	read -r -t 120 answer <&"$acknowledged"
 	exec {control}>&- {acknowledged}>&-
 	[ -n "$answer" ] || echo 'FAIL perf does not sample'
 }
@@ -266,6 +266,7 @@ sibling_task() {
 	mount_silent
 	sample_all
 	start_harm turn sibling "$fs" "${cold_section% *}" hostile/good
+	until_true 20 has_said 3 turn || echo 'FAIL sibling: it does not run without the module either'
 	modprobe sframe_unwind
 	wait_for_walks
 	check 'a thread waits in mmap(): its sibling runs on' until_true 30 has_said $(($(grep -c turn "$scratch/said") + 3)) turn

@@ -392,7 +392,7 @@ static void sibling(char **argv)
 
 	direct.dir = argv[0];
 	direct.late = atol(argv[1]);
-	call_image(&image, 1);
+	run_image(&image, 1, NULL, NULL);
 	if (pipe(ready))
 		err(1, "pipe");
 	pid = fork_or_end();
@@ -401,6 +401,9 @@ static void sibling(char **argv)
 	if (read(ready[0], &byte, 1) != 1)
 		err(1, "read");
 	wait_for_state(pid, "SD");
+	/* A page fault of this thread would wait for mmap_lock, too. */
+	if (mlockall(MCL_CURRENT))
+		err(1, "mlockall");
 	pthread_create(&thread, NULL, map_late_page, NULL);
 	while (!direct.pid)
 		usleep(10000);
