@@ -113,11 +113,18 @@ void sfu_map_order_sections(struct sfu_map *map)
 {
 	struct sfu_section *last = NULL;
 	unsigned int i, nr = 0;
+	bool is_sorted = true;
 
-	for (i = 0; i < map->nr_ranges; i++)
-		if (map->ranges[i].section.start)
-			map->by_section[nr++] = i;
-	sort_r(map->by_section, nr, sizeof(u32), compare_sections, NULL, map);
+	for (i = 0; i < map->nr_ranges; i++) {
+		if (!map->ranges[i].section.start)
+			continue;
+		map->by_section[nr++] = i;
+		is_sorted &= nr == 1 || compare_sections(&map->by_section[nr - 2],
+							 &map->by_section[nr - 1], map) <= 0;
+	}
+	/* Sections mostly lie beside their code. sort_r() is slow, also if nothing is to do. */
+	if (!is_sorted)
+		sort_r(map->by_section, nr, sizeof(u32), compare_sections, NULL, map);
 
 	map->nr_placed = 0;
 	for (i = 0; i < nr; i++) {

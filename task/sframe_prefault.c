@@ -32,7 +32,6 @@
 
 #include "sframe_prefault.h"
 #include "sframe_process.h"
-#include "sframe_user.h"
 
 #define PAGES_AT_ONCE	64UL		/* that map_pages() maps, with preemption disabled */
 #define PAGES_AHEAD	512UL		/* that are read ahead at once */
@@ -158,13 +157,6 @@ int sfu_prefault_read(struct sfu_prefault *prefault, struct file *file, void *bu
 	return 0;
 }
 
-static bool is_present(unsigned long addr)
-{
-	u8 byte;
-
-	return !sfu_user_read(&byte, addr, sizeof(byte));
-}
-
 /* May pages of the page cache be put into the page tables of this mapping? */
 static bool can_map(const struct vm_area_struct *vma)
 {
@@ -192,6 +184,25 @@ static pmd_t *find_pmd(struct mm_struct *mm, unsigned long addr)
 		return NULL;
 	pmd = pmd_offset(pud, addr);
 	return pmd_none(*pmd) ? NULL : pmd;
+}
+
+/*
+ * Is the page in the page table? A read would tell, too, but one that fails costs an
+ * exception. The page table may be freed meanwhile, after a grace period of RCU.
+ */
+static bool is_present(struct mm_struct *mm, unsigned long addr)
+{
+	pmd_t *pmd = find_pmd(mm, addr), entry;
+	bool is_present;
+
+	if (!pmd)
+		return false;
+	rcu_read_lock();
+	entry = pmdp_get_lockless(pmd);
+	is_present = pmd_present(entry) &&
+		     (pmd_leaf(entry) || pte_present(ptep_get(pte_offset_kernel(&entry, addr))));
+	rcu_read_unlock();
+	return is_present;
 }
 
 /*
@@ -258,7 +269,7 @@ static void map_page(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 		folio_clear_readahead(folio);
 	folio_put(folio);
 	map_cached(vma, addr, addr + PAGE_SIZE);
-	if (!is_present(addr) && (is_memory(file) || has_trusted_io(file)))
+	if (!is_present(vma->vm_mm, addr) && (is_memory(file) || has_trusted_io(file)))
 		fault_in_nowait(vma, addr);
 }
 
@@ -266,9 +277,9 @@ static void map_page(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 static bool make_present(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 			 unsigned long addr, unsigned long end)
 {
-	if (!is_present(addr))
+	if (!is_present(vma->vm_mm, addr))
 		map_page(prefault, vma, addr, end);
-	if (!is_present(addr))
+	if (!is_present(vma->vm_mm, addr))
 		return false;
 	prefault->nr_mapped++;
 	return true;
@@ -292,7 +303,7 @@ static bool map_part(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 	for (; addr < end; addr += PAGE_SIZE) {
 		prefault->nr_examined++;
 		prefault->bytes -= min(prefault->bytes, PAGE_SIZE);
-		if (!is_present(addr)) {
+		if (!is_present(vma->vm_mm, addr)) {
 			if (addr >= tried) {
 				tried = chunk_end(vma, addr, end);
 				map_cached(vma, addr, tried);

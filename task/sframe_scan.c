@@ -39,13 +39,14 @@
 #include "sframe_stats.h"
 
 #define SHARE		32
-#define BURST		(20LL * NSEC_PER_MSEC)
+#define BURST		(5LL * NSEC_PER_MSEC)
 #define WAIT_MIN	((s64)NSEC_PER_MSEC)
 #define WAIT_MAX	((s64)NSEC_PER_SEC)
 
 /* What parts of a scan cost, in ns. */
 #define COST_SCAN	2000
 #define COST_VMA	50
+#define COST_RANGE	500
 #define COST_FILE	2000
 #define COST_PAGE	200
 
@@ -296,7 +297,7 @@ static void scan_vmas(struct sfu_scan *scan)
 		if (nr == scan->map->nr_ranges)
 			break;
 		scan_vma(scan, vma, &scan->map->ranges[nr++]);
-		scan->cost += COST_VMA;
+		scan->cost += COST_RANGE;
 		cond_resched();
 	}
 }
