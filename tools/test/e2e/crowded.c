@@ -60,7 +60,8 @@ int main(int argc, char **argv)
 	if (fd < 0)
 		err(1, "%s", argv[3]);
 	do {
-		room = mmap(NULL, 2 * nr_mappings * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		room = mmap(NULL, 2 * nr_mappings * PAGE, PROT_NONE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (room == MAP_FAILED)
 			err(1, "mmap");
 		turn(room, nr_mappings, fd);

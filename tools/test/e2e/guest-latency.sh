@@ -60,7 +60,7 @@ round() {	# round NAME SECONDS: adds the latest wake-up to the list NAME
 	start_programs
 	perf record -q -B -a -e cpu-clock -F 999 -m 4M --call-graph=fp -o /dev/null &
 	sampler=$!
-	# Everything is on its way: and the module has scanned the first processes.
+	# Everything is on its way, and the module has scanned the first processes.
 	sleep 1
 	wake_up "$2" "$latency_dir/histogram"
 	kill -INT "$sampler"
