@@ -420,7 +420,7 @@ static s64 charge_one(struct kunit *test, s64 scan_at, enum sfu_scan_reason reas
 	return process->scan_at - scan_at;
 }
 
-/* Scans get one part in 32 of the time. The process has saved up 5 ms for them at most. */
+/* Scans get one part in 32 of the time. The process has saved up 3 ms for them at most. */
 static void scan_share(struct kunit *test)
 {
 	s64 now, charge;
@@ -439,7 +439,7 @@ static void scan_share(struct kunit *test)
 	charge_one(test, ktime_get_mono_fast_ns() - 100LL * NSEC_PER_SEC, SFU_SCAN_NEW_CODE);
 	now = ktime_get_mono_fast_ns();
 	KUNIT_EXPECT_LE(test, process_of(current->mm)->scan_at,
-			now - 32 * 5 * (s64)NSEC_PER_MSEC + charge);
+			now - 32 * 3 * (s64)NSEC_PER_MSEC + charge);
 	KUNIT_EXPECT_GE(test, process_of(current->mm)->scan_at, now - 2 * (s64)NSEC_PER_SEC);
 }
 

@@ -34,6 +34,7 @@
 #include "sframe_request.h"
 
 #define PROFILED_FOR	(10 * HZ)	/* after the last sample */
+#define SCAN_CHILD_MAX	256		/* ranges of a child that is scanned at once */
 
 static unsigned long profiled_at;	/* in jiffies */
 static atomic_t nr_profilers;		/* that have begun since the module was loaded */
@@ -97,9 +98,18 @@ void sfu_event_unmap(struct vm_area_struct *vma)
 	rcu_read_unlock();
 }
 
+static bool has_many_ranges(const struct sfu_process *process)
+{
+	const struct sfu_map *map = sfu_process_map(process);
+
+	return map && map->nr_ranges > SCAN_CHILD_MAX;
+}
+
 /**
  * sfu_event_fork() - current has a new child, which has not run yet
  * @child: the child; it may share its memory with current
+ *
+ * A child that has very much code is left to its first sample.
  *
  * Context: Task; preemption may be disabled.
  */
@@ -112,8 +122,10 @@ void sfu_event_fork(struct task_struct *child)
 		return;
 	rcu_read_lock();
 	process = sfu_process_find(current->mm);
-	if (process)
+	if (process && !has_many_ranges(process))
 		process = sfu_process_add_child(mm, process);
+	else
+		process = NULL;
 	if (process)
 		sfu_request_for_event(process, child, SFU_SCAN_NEW_PROCESS);
 	rcu_read_unlock();

@@ -316,9 +316,10 @@ bool sfu_process_unmap(struct sfu_process *process, unsigned long start, unsigne
 {
 	struct sfu_map *map = sfu_process_map(process);
 
-	if (!map || !sfu_map_covers(map, start, end))
+	if (!map)
 		return true;
-	if (refcount_read(&map->refs) == 1 && sfu_map_unmap(map, start, end))
+	if (refcount_read(&map->refs) == 1 ? sfu_map_unmap(map, start, end) :
+					     !sfu_map_covers(map, start, end))
 		return true;
 	/* If a scan has published another map meanwhile, that one is without these addresses. */
 	if (unrcu_pointer(cmpxchg(&process->map, RCU_INITIALIZER(map), NULL)) != map)

@@ -81,7 +81,7 @@ static bool take_back(struct sfu_request *request)
 	lockdep_assert_held(&request->lock);
 	if (!sfu_cancel_task_work(request->holder, &request->work))
 		return false;
-	request->holder = NULL;
+	WRITE_ONCE(request->holder, NULL);
 	return true;
 }
 
@@ -97,7 +97,7 @@ static bool give_to(struct sfu_request *request, struct task_struct *task)
 		return false;
 	if (request->is_closed || task_work_add(task, &request->work, TWA_RESUME))
 		return has_reference;
-	request->holder = task;
+	WRITE_ONCE(request->holder, task);
 	if (!has_reference) {
 		refcount_inc(&container_of(request, struct sfu_process, request)->refs);
 		atomic_inc(&nr_held);
@@ -113,7 +113,7 @@ static void give_request(struct sfu_process *process, struct task_struct *task,
 	bool is_left;
 
 	raw_spin_lock_irqsave(&request->lock, flags);
-	request->reason = max(request->reason, reason);
+	WRITE_ONCE(request->reason, max(request->reason, reason));
 	is_left = give_to(request, task);
 	raw_spin_unlock_irqrestore(&request->lock, flags);
 	if (is_left)
@@ -126,9 +126,9 @@ static bool begin_to_serve(struct sfu_request *request, enum sfu_scan_reason *re
 	bool is_wanted;
 
 	raw_spin_lock_irq(&request->lock);
-	request->holder = NULL;
+	WRITE_ONCE(request->holder, NULL);
 	*reason = request->reason;
-	request->reason = SFU_SCAN_NEW_CODE;
+	WRITE_ONCE(request->reason, SFU_SCAN_NEW_CODE);
 	is_wanted = !request->is_closed;
 	raw_spin_unlock_irq(&request->lock);
 	return is_wanted;
@@ -214,6 +214,10 @@ void sfu_request_for_sample(struct sfu_process *process)
 void sfu_request_for_event(struct sfu_process *process, struct task_struct *task,
 			   enum sfu_scan_reason reason)
 {
+	/* A system call may change thousands of mappings. */
+	if (READ_ONCE(process->request.holder) == task &&
+	    READ_ONCE(process->request.reason) >= reason)
+		return;
 	if (sfu_scan_is_due(process, reason))
 		give_request(process, task, reason);
 }

@@ -39,7 +39,7 @@
 #include "sframe_stats.h"
 
 #define SHARE		32
-#define BURST		(5LL * NSEC_PER_MSEC)
+#define BURST		(3LL * NSEC_PER_MSEC)
 #define WAIT_MIN	((s64)NSEC_PER_MSEC)
 #define WAIT_MAX	((s64)NSEC_PER_SEC)
 
@@ -52,7 +52,7 @@
 
 /* Bytes of sections that one scan examines. A process that nobody samples needs few. */
 #define PREFAULT_SAMPLED	SZ_64M
-#define PREFAULT_UNSAMPLED	SZ_1M
+#define PREFAULT_UNSAMPLED	SZ_128K
 
 /**
  * struct sfu_scan - the state of one scan
@@ -64,6 +64,10 @@
  * @has_news: the scan has found or brought in something that @last does not have
  * @cost: so far, in ns
  * @prefault: pages of sections
+ * @file: whose program headers the scan has read last
+ * @phdrs: the program headers; NULL with @phdrs_err
+ * @nr_phdrs: how many
+ * @phdrs_err: why there are none
  */
 struct sfu_scan {
 	struct sfu_process	*process;
@@ -74,11 +78,15 @@ struct sfu_scan {
 	bool			has_news;
 	s64			cost;
 	struct sfu_prefault	prefault;
+	const struct file	*file;
+	struct elf64_phdr	*phdrs;
+	unsigned int		nr_phdrs;
+	int			phdrs_err;
 };
 
-static int read_phdrs(struct sfu_scan *scan, struct file *file, struct elf64_phdr **phdrs,
-		      unsigned int *nr)
+static int read_phdrs(struct sfu_scan *scan, struct file *file)
 {
+	struct elf64_phdr *phdrs;
 	struct elf64_hdr ehdr;
 	int err;
 
@@ -86,32 +94,42 @@ static int read_phdrs(struct sfu_scan *scan, struct file *file, struct elf64_phd
 	      sframe_elf_check_header(&ehdr);
 	if (err)
 		return err;
-	*nr = ehdr.e_phnum;
-	*phdrs = kmalloc_array(*nr, sizeof(**phdrs), SFU_GFP_TASK);
-	if (!*phdrs)
+	phdrs = kmalloc_array(ehdr.e_phnum, sizeof(*phdrs), SFU_GFP_TASK);
+	if (!phdrs)
 		return -ENOMEM;
-	err = sfu_prefault_read(&scan->prefault, file, *phdrs, *nr * sizeof(**phdrs),
+	err = sfu_prefault_read(&scan->prefault, file, phdrs, ehdr.e_phnum * sizeof(*phdrs),
 				ehdr.e_phoff);
-	if (err)
-		kfree(*phdrs);
-	return err;
+	if (err) {
+		kfree(phdrs);
+		return err;
+	}
+	scan->phdrs = phdrs;
+	scan->nr_phdrs = ehdr.e_phnum;
+	return 0;
+}
+
+/* A file may be mapped many times, mostly side by side. */
+static int get_phdrs(struct sfu_scan *scan, struct file *file)
+{
+	if (scan->file != file) {
+		kfree(scan->phdrs);
+		scan->phdrs = NULL;
+		scan->file = file;
+		scan->phdrs_err = read_phdrs(scan, file);
+		scan->cost += COST_FILE;
+	}
+	return scan->phdrs_err;
 }
 
 /* Finds the place of the section that describes the range. */
 static int locate_section(struct sfu_scan *scan, struct sfu_range *range, struct file *file)
 {
-	struct elf64_phdr *phdrs;
 	u64 start, end;
-	unsigned int nr;
 	int err;
 
-	scan->cost += COST_FILE;
-	err = read_phdrs(scan, file, &phdrs, &nr);
-	if (err)
-		return err;
-	err = sframe_elf_find_section(phdrs, nr, PAGE_SIZE, range->vma.start,
+	err = get_phdrs(scan, file) ?:
+	      sframe_elf_find_section(scan->phdrs, scan->nr_phdrs, PAGE_SIZE, range->vma.start,
 				      range->vma.offset, &start, &end);
-	kfree(phdrs);
 	if (err)
 		return err;
 	if (!access_ok((void __user *)start, end - start))
@@ -397,6 +415,7 @@ static int scan_locked(struct sfu_scan *scan)
 	}
 	scan->last = sfu_process_get_map(process) ?: sfu_process_take_inherited(process);
 	err = make_map(scan);
+	kfree(scan->phdrs);
 	sfu_map_put(scan->last);
 	mmap_read_unlock(scan->mm);
 	charge_scan(scan);
