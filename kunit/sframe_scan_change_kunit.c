@@ -395,6 +395,8 @@ static void scan_between_events(struct kunit *test)
 	expect_scanned(test, SAME, "scan.runs");
 	process = process_of(current->mm);
 	sample_at = process->sample_at;
+	/* The clock may be no finer than a jiffy. */
+	schedule_timeout_uninterruptible(2);
 	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process, SFU_SCAN_NEW_CODE));
 	expect_counted(test, "scan.runs");
 	KUNIT_EXPECT_EQ(test, sample_at, process->sample_at);
