@@ -99,7 +99,15 @@ static inline bool sfu_walk_has_registers(const struct sfu_frame *frame)
 	return frame->regs || frame->sigcontext;
 }
 
-int sfu_walk_charge(const struct sfu_walk *walk, unsigned int cost);
+/*
+ * Takes what some work costs from the budget of the walk. Nothing else changes, also where
+ * the walk is constant for the caller. Returns -E2BIG if the budget is spent.
+ */
+static inline int sfu_walk_charge(const struct sfu_walk *walk, unsigned int cost)
+{
+	return sframe_charge((struct sframe_reader *)&walk->lookup.rd, cost);
+}
+
 enum sfu_stop sfu_walk_read_word(struct sfu_walk *walk, unsigned long addr,
 				 unsigned long *val);
 enum sfu_stop sfu_walk_read_register(struct sfu_walk *walk, unsigned int reg,

@@ -23,19 +23,6 @@
 #include "sframe_walk.h"
 
 /**
- * sfu_walk_charge() - take what some work costs from the budget of the walk
- * @walk: the walk; nothing but the budget changes, also where the walk is constant for the caller
- * @cost: in instructions, about
- *
- * Context: As that of sfu_walk_init().
- * Return: 0; -E2BIG if the budget is spent.
- */
-int sfu_walk_charge(const struct sfu_walk *walk, unsigned int cost)
-{
-	return sframe_charge((struct sframe_reader *)&walk->lookup.rd, cost);
-}
-
-/**
  * sfu_walk_read_word() - read a word of the stack
  * @walk: the walk
  * @addr: user address
@@ -379,7 +366,7 @@ static void enter_fast(struct sfu_walk *walk, unsigned long ip, unsigned long sp
 	frame->sigcontext = 0;
 	walk->nr_frames[SFU_METHOD_SFRAME] += nr;
 	walk->lookup.nr_cached += nr;
-	sfu_walk_charge(walk, nr * SFU_FAST_COST);
+	walk->lookup.rd.budget -= nr * SFU_FAST_COST;	/* walk_fast() takes no more than it pays for */
 }
 
 /*
