@@ -188,7 +188,7 @@ static void expect_map_in(struct kunit *test, struct mm_struct *mm, const char *
 	switch_process(old);
 }
 
-/* The child shares the map of its parent, until it finds its own mappings. */
+/* No sample of the child uses the map of its parent. The child's scan copies what is right. */
 static void event_by_fork(struct kunit *test)
 {
 	const struct fork_case *c = test->param_value;
@@ -202,11 +202,13 @@ static void event_by_fork(struct kunit *test)
 	report_fork(child);
 	process = process_of(child->mm);
 	KUNIT_ASSERT_NOT_NULL(test, process);
-	KUNIT_EXPECT_PTR_EQ(test, rcu_access_pointer(process->map),
+	KUNIT_EXPECT_NULL(test, rcu_access_pointer(process->map));
+	KUNIT_EXPECT_PTR_EQ(test, process->inherited,
 			    rcu_access_pointer(process_of(parent)->map));
 	KUNIT_EXPECT_NULL(test, process->cache);
 	KUNIT_EXPECT_PTR_EQ(test, process->request.holder, child);
 	return_to_user_in(child);
+	KUNIT_EXPECT_NULL(test, process->inherited);
 	expect_map_in(test, child->mm, c->scanned);
 	expect_map(test, SAME);
 	expect_counted(test, "scan.runs");
@@ -236,8 +238,10 @@ static void event_unmap_in_parent(struct kunit *test)
 	report_fork(child);
 	unmap_code(test);
 	expect_map(test, "unknown");
+	return_to_user_in(child);
 	expect_map_in(test, child->mm, SAME);
 	mmput(child->mm);
+	expect_counted(test, "scan.runs");
 	expect_scanned(test, "nothing", "scan.runs");
 }
 

@@ -245,7 +245,7 @@ static struct sfu_process *add(struct mm_struct *mm)
 	struct sfu_process *process;
 
 	rcu_read_lock();
-	process = sfu_process_add(mm, NULL, SFU_FIRST_KEY);
+	process = sfu_process_try_add(mm);
 	rcu_read_unlock();
 	return process;
 }

@@ -215,6 +215,18 @@ void sfu_process_put(struct sfu_process *process)
 		call_rcu(&process->rcu, process_free_rcu);
 }
 
+/**
+ * sfu_process_take_inherited() - the map of the parent, for one scan
+ * @process: the process
+ *
+ * Context: Task.
+ * Return: The map; the caller takes over the reference. NULL if there is none any more.
+ */
+struct sfu_map *sfu_process_take_inherited(struct sfu_process *process)
+{
+	return xchg(&process->inherited, NULL);
+}
+
 /* Takes a process out of the table, unless another context has just done so. */
 static void remove_process(struct sfu_process *process)
 {
@@ -228,6 +240,8 @@ static void remove_process(struct sfu_process *process)
 	if (!was_known)
 		return;
 	sfu_request_close(process);
+	/* A map that is shared no more can be changed again. */
+	sfu_map_put(sfu_process_take_inherited(process));
 	sfu_process_put(process);
 }
 
@@ -286,18 +300,6 @@ struct sfu_map *sfu_process_get_map(struct sfu_process *process)
 		map = NULL;
 	rcu_read_unlock();
 	return map;
-}
-
-/**
- * sfu_process_take_inherited() - the map of the parent, for one scan
- * @process: the process
- *
- * Context: Task.
- * Return: The map; the caller takes over the reference. NULL if there is none any more.
- */
-struct sfu_map *sfu_process_take_inherited(struct sfu_process *process)
-{
-	return xchg(&process->inherited, NULL);
 }
 
 /**
