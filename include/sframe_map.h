@@ -55,6 +55,9 @@ struct sfu_range {
  * @nr_sections: ranges that had a usable section when they were scanned, or may
  *	have one
  * @is_incomplete: the headers of a file were not in memory: there may be more sections
+ * @next_range: the first range after the addresses that were unmapped last. A process often
+ *	unmaps one mapping after the other
+ * @next_placed: likewise in @by_section
  * @main_ra: the return address in the code that calls main(), once a walk has found it,
  *	else 0. Written and read by walks in any context, without a lock
  * @thread_ra: likewise for the code that calls the function of a thread
@@ -70,6 +73,8 @@ struct sfu_map {
 	unsigned int		nr_placed;
 	unsigned int		nr_sections;
 	bool			is_incomplete;
+	unsigned int		next_range;
+	unsigned int		next_placed;
 	unsigned long		main_ra;
 	unsigned long		thread_ra;
 	u32			*by_section;

@@ -432,7 +432,7 @@ static void scan_share(struct kunit *test)
 	now = ktime_get_mono_fast_ns();
 	charge = charge_one(test, now, SFU_SCAN_NEW_CODE);
 	/* At least the scan itself, and each VMA; at most a hundred times as much. */
-	KUNIT_EXPECT_GE(test, charge, 32 * (2000 + 4 * 50 + 500));
+	KUNIT_EXPECT_GE(test, charge, 32 * (2000 + 2 * 100 + 1500));
 	KUNIT_EXPECT_LT(test, charge, 32 * 200000);
 	/* The cost does not depend on the clock. */
 	now = ktime_get_mono_fast_ns();

@@ -186,11 +186,19 @@ struct sfu_range *sfu_map_find(struct sfu_map *map, unsigned long addr)
 	return NULL;
 }
 
+static bool range_ends_after(const struct sfu_map *map, unsigned int i, unsigned long addr)
+{
+	return i >= map->nr_ranges || map->ranges[i].end > addr;
+}
+
 /* The first range that ends after @addr, or &sfu_map.nr_ranges. */
 static unsigned int first_range_after(const struct sfu_map *map, unsigned long addr)
 {
-	unsigned int lo = 0, hi = map->nr_ranges;
+	unsigned int lo = READ_ONCE(map->next_range), hi = map->nr_ranges;
 
+	if (lo && range_ends_after(map, lo, addr) && !range_ends_after(map, lo - 1, addr))
+		return lo;
+	lo = 0;
 	while (lo < hi) {
 		unsigned int mid = lo + (hi - lo) / 2;
 
@@ -207,11 +215,19 @@ static const struct sfu_range *placed(const struct sfu_map *map, unsigned int i)
 	return &map->ranges[map->by_section[i]];
 }
 
+static bool section_ends_after(const struct sfu_map *map, unsigned int i, unsigned long addr)
+{
+	return i >= map->nr_placed || placed(map, i)->section.end > addr;
+}
+
 /* The first of @by_section whose section ends after @addr, or &sfu_map.nr_placed. */
 static unsigned int first_section_after(const struct sfu_map *map, unsigned long addr)
 {
-	unsigned int lo = 0, hi = map->nr_placed;
+	unsigned int lo = READ_ONCE(map->next_placed), hi = map->nr_placed;
 
+	if (lo && section_ends_after(map, lo, addr) && !section_ends_after(map, lo - 1, addr))
+		return lo;
+	lo = 0;
 	while (lo < hi) {
 		unsigned int mid = lo + (hi - lo) / 2;
 
@@ -263,11 +279,13 @@ bool sfu_map_unmap(struct sfu_map *map, unsigned long start, unsigned long end)
 			return false;
 		sfu_range_mark_unmapped(&map->ranges[i]);
 	}
+	WRITE_ONCE(map->next_range, i);
 	first = first_section_after(map, start);
 	for (i = first; i < map->nr_placed && placed(map, i)->section.start < end; i++) {
 		if (i - first == MAX_MARKED)
 			return false;
 		sfu_range_mark_unmapped(&map->ranges[map->by_section[i]]);
 	}
+	WRITE_ONCE(map->next_placed, i);
 	return true;
 }

@@ -45,10 +45,13 @@
 
 /* What parts of a scan cost, in ns. */
 #define COST_SCAN	2000
-#define COST_VMA	50
-#define COST_RANGE	500
+#define COST_VMA	100
+#define COST_RANGE	1500
 #define COST_FILE	2000
 #define COST_PAGE	200
+
+/* Ranges of which a scan that no sample has requested looks for the section. */
+#define EXAMINED_UNSAMPLED	256
 
 /* Bytes of sections that one scan examines. A process that nobody samples needs few. */
 #define PREFAULT_SAMPLED	SZ_64M
@@ -62,6 +65,7 @@
  * @map: its new map
  * @reason: why the process is scanned
  * @has_news: the scan has found or brought in something that @last does not have
+ * @nr_examined: ranges of which the scan has looked for the section
  * @cost: so far, in ns
  * @prefault: pages of sections
  * @file: whose program headers the scan has read last
@@ -76,6 +80,7 @@ struct sfu_scan {
 	struct sfu_map		*map;
 	enum sfu_scan_reason	reason;
 	bool			has_news;
+	unsigned int		nr_examined;
 	s64			cost;
 	struct sfu_prefault	prefault;
 	const struct file	*file;
@@ -194,8 +199,11 @@ static enum sfu_section_state check_section(struct sfu_scan *scan, struct sfu_ra
 static enum sfu_section_state find_section(struct sfu_scan *scan, struct sfu_range *range,
 					   struct file *file)
 {
-	int err = range->section.start ? 0 : locate_section(scan, range, file);
+	int err;
 
+	if (scan->nr_examined++ >= EXAMINED_UNSAMPLED && scan->reason != SFU_SCAN_SAMPLE)
+		return SFU_SECTION_PENDING;
+	err = range->section.start ? 0 : locate_section(scan, range, file);
 	switch (err) {
 	case 0:
 		break;
