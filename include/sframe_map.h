@@ -9,6 +9,7 @@
 #include <linux/rcupdate.h>
 #include <linux/refcount.h>
 
+#include "sframe_habit.h"
 #include "sframe_section.h"
 
 struct file;
@@ -33,6 +34,7 @@ struct sfu_vma_id {
  * @end: one past its last address
  * @vma: the VMA that the code lies in
  * @section: the section that describes the code
+ * @habit: enum sframe_habit of the code
  * @unmapped: the code or its section has been unmapped. Read in any context, never cleared
  */
 struct sfu_range {
@@ -40,6 +42,7 @@ struct sfu_range {
 	unsigned long		end;
 	struct sfu_vma_id	vma;
 	struct sfu_section	section;
+	u8			habit;
 	bool			unmapped;
 };
 

@@ -8,6 +8,7 @@
 #include <linux/types.h>
 
 struct file;
+struct folio;
 struct mm_struct;
 
 #define SFU_MAX_COLD	8
@@ -43,6 +44,7 @@ struct sfu_prefault {
 /* Under mmap_lock. */
 int sfu_prefault_read(struct sfu_prefault *prefault, struct file *file, void *buf,
 		      size_t len, loff_t pos);
+struct folio *sfu_prefault_get_folio(struct file *file, pgoff_t index);
 int sfu_prefault_map(struct sfu_prefault *prefault, struct mm_struct *mm,
 		     const struct file *file, unsigned long start, unsigned long end);
 

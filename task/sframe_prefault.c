@@ -93,6 +93,22 @@ static struct folio *get_cached(const struct file *file, pgoff_t index)
 	return NULL;
 }
 
+/**
+ * sfu_prefault_get_folio() - find a page of a file, if the page cache has it
+ * @file: the file, which is mapped
+ * @index: the page
+ *
+ * Context: Task, under mmap_lock. Waits for nothing, and reads nothing ahead.
+ * Return: The folio, referenced; ERR_PTR(-EAGAIN) if the page cache does not have the page;
+ * ERR_PTR(-ENOEXEC) if the file cannot be read so.
+ */
+struct folio *sfu_prefault_get_folio(struct file *file, pgoff_t index)
+{
+	if (!can_read(file))
+		return ERR_PTR(-ENOEXEC);
+	return get_cached(file, index) ?: ERR_PTR(-EAGAIN);
+}
+
 /* Remembers that @file is to be read ahead. */
 static void add_cold(struct sfu_prefault *prefault, const struct file *file, loff_t pos,
 		     loff_t len)

@@ -8,8 +8,9 @@
  *
  * The scan lists the executable VMAs. For each that is new it finds PT_GNU_SFRAME in the ELF
  * headers of the file, checks the header of the section, and makes pages of the section
- * present, so that samples find them. Ranges that the last map knows are copied. It reads
- * only what is in memory: see sframe_prefault.c.
+ * present, so that samples find them. If there is a section, it also finds out which code
+ * keeps frame pointers: see sframe_text.c. Ranges that the last map knows are copied. It
+ * reads only what is in memory: see sframe_prefault.c.
  *
  * munmap() removes a VMA under mmap_lock held for writing, and calls our hook later, maybe
  * with the lock held for reading only. So either the scan does not see the VMA any more, or
@@ -37,6 +38,7 @@
 #include "sframe_process.h"
 #include "sframe_scan.h"
 #include "sframe_stats.h"
+#include "sframe_text.h"
 
 #define SHARE		32
 #define BURST		(3LL * NSEC_PER_MSEC)
@@ -49,6 +51,7 @@
 #define COST_RANGE	1500
 #define COST_FILE	2000
 #define COST_PAGE	200
+#define COST_TEXT	300
 
 /* Ranges of which a scan that no sample has requested looks for the section. */
 #define EXAMINED_UNSAMPLED	256
@@ -56,6 +59,10 @@
 /* Bytes of sections that one scan examines. A process that nobody samples needs few. */
 #define PREFAULT_SAMPLED	SZ_64M
 #define PREFAULT_UNSAMPLED	SZ_128K
+
+/* Pieces of code that one scan reads. Most files need 10, and none more than 32. */
+#define TEXT_SAMPLED		1024
+#define TEXT_UNSAMPLED		64
 
 /**
  * struct sfu_scan - the state of one scan
@@ -72,6 +79,7 @@
  * @phdrs: the program headers; NULL with @phdrs_err
  * @nr_phdrs: how many
  * @phdrs_err: why there are none
+ * @nr_pieces: pieces of code that the scan has read
  */
 struct sfu_scan {
 	struct sfu_process	*process;
@@ -87,6 +95,7 @@ struct sfu_scan {
 	struct elf64_phdr	*phdrs;
 	unsigned int		nr_phdrs;
 	int			phdrs_err;
+	unsigned int		nr_pieces;
 };
 
 static int read_phdrs(struct sfu_scan *scan, struct file *file)
@@ -342,6 +351,36 @@ static bool may_have_section(const struct sfu_range *range)
 		range->section.start);
 }
 
+/*
+ * May the scan look for the habit of this range? Anonymous code, of which there may be much,
+ * is looked at again in each scan: it leaves half of the pieces to files.
+ */
+static bool can_read_text(const struct sfu_scan *scan, const struct sfu_range *range)
+{
+	unsigned int most = scan->reason == SFU_SCAN_SAMPLE ? TEXT_SAMPLED : TEXT_UNSAMPLED;
+
+	return range->habit == SFRAME_HABIT_UNKNOWN &&
+	       scan->nr_pieces < (range->vma.file ? most : most / 2);
+}
+
+/* Finds the habit of ranges whose habit is not known yet. */
+static void find_habits(struct sfu_scan *scan)
+{
+	struct sfu_map *map = scan->map;
+	unsigned int i;
+
+	for (i = 0; i < map->nr_ranges; i++) {
+		struct sfu_range *range = &map->ranges[i];
+
+		if (!can_read_text(scan, range))
+			continue;
+		range->habit = sfu_text_habit(range, find_vma(scan->mm, range->start)->vm_file,
+					      &scan->nr_pieces);
+		scan->has_news |= range->habit != SFRAME_HABIT_UNKNOWN;
+		cond_resched();
+	}
+}
+
 static void publish(struct sfu_scan *scan)
 {
 	struct sfu_map *map = scan->map;
@@ -352,6 +391,9 @@ static void publish(struct sfu_scan *scan)
 		nr_sections += may_have_section(&map->ranges[i]);
 		map->is_incomplete |= is_unplaced(&map->ranges[i]);
 	}
+	/* A process without a section is left to the kernel: nobody asks for a habit. */
+	if (nr_sections)
+		find_habits(scan);
 	sfu_map_set_sections(map, nr_sections);
 	sfu_process_publish(scan->process, map);
 	if (nr_sections && scan->reason == SFU_SCAN_SAMPLE)
@@ -372,7 +414,8 @@ static int make_map(struct sfu_scan *scan)
 	scan_vmas(scan);
 	publish(scan);
 	scan->has_news |= scan->prefault.nr_mapped;
-	scan->cost += (s64)COST_PAGE * scan->prefault.nr_examined;
+	scan->cost += (s64)COST_PAGE * scan->prefault.nr_examined +
+		      (s64)COST_TEXT * scan->nr_pieces;
 	return 0;
 }
 

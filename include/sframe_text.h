@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Reads the code of a range, to find out its habit. See task/sframe_text.c.
+ */
+#ifndef SFU_TEXT_H
+#define SFU_TEXT_H
+
+#include "sframe_habit.h"
+
+struct file;
+struct sfu_range;
+
+enum sframe_habit sfu_text_habit(const struct sfu_range *range, struct file *file,
+				 unsigned int *nr_pieces);
+
+#endif /* SFU_TEXT_H */

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* How functions of arm64 begin, from the architecture's manual. */
+#ifndef HABIT_CASES_H
+#define HABIT_CASES_H
+
+#include "sframe_habit.h"
+
+#define PADDING		0
+
+struct start_case {
+	const char		*name;
+	enum sframe_start	want;
+	u8			len;
+	u8			before;
+	u32			code[9];
+};
+
+#define INSNS(name, want, ...)	\
+	{ name, want, sizeof((u32 []){ __VA_ARGS__ }), 0, { __VA_ARGS__ } }
+
+#define NOP		0xd503201f
+#define PUSH_RECORD	0xa9be7bfd	/* stp x29, x30, [sp, #-32]! */
+#define SET_X29		0x910003fd	/* mov x29, sp */
+
+static const struct start_case start_cases[] = {
+	INSNS("stp; mov", SFRAME_START_FP, PUSH_RECORD, SET_X29),
+	INSNS("stp by 512; mov", SFRAME_START_FP, 0xa9a07bfd, SET_X29),
+	INSNS("paciasp; stp; mov", SFRAME_START_FP, 0xd503233f, PUSH_RECORD, SET_X29),
+	INSNS("stp; two others; mov", SFRAME_START_FP, PUSH_RECORD, NOP, NOP, SET_X29),
+	INSNS("stp; seven others; mov", SFRAME_START_FP,
+	      PUSH_RECORD, NOP, NOP, NOP, NOP, NOP, NOP, NOP, SET_X29),
+	INSNS("sub; stp; add", SFRAME_START_FP,
+	      0xd10103ff, 0xa9027bfd, 0x910083fd),		/* stp and add at sp + 32 */
+	INSNS("stp, no mov", SFRAME_START_OTHER, PUSH_RECORD, NOP, NOP),
+	INSNS("sub; stp, no add", SFRAME_START_OTHER, 0xd10103ff, 0xa9027bfd),
+	INSNS("str x30", SFRAME_START_OTHER, 0xf81f0ffe, NOP),	/* [sp, #-16]! */
+	INSNS("stp x30, x19", SFRAME_START_OTHER, 0xa9be4ffe, NOP),	/* [sp, #-32]! */
+	INSNS("ldp x29, x30", SFRAME_START_NONE, 0xa8c27bfd, SET_X29),
+	INSNS("stp x29, x30 elsewhere", SFRAME_START_NONE, 0xa9017c1d, SET_X29),	/* [x0] */
+	INSNS("stp x19, x20", SFRAME_START_NONE, 0xa90153f3, SET_X29),
+	INSNS("no frame", SFRAME_START_NONE, 0x8b000400, 0xd65f03c0),
+};
+
+#endif /* HABIT_CASES_H */
