@@ -38,6 +38,7 @@ const char *const sfu_stop_names[] = {
 const char *const sfu_method_names[] = {
 	[SFU_METHOD_SFRAME] = "sframe",
 	[SFU_METHOD_FP] = "fp",
+	[SFU_METHOD_FP_HABIT] = "fp-habit",
 	[SFU_METHOD_SIGNAL] = "signal",
 };
 
@@ -152,7 +153,8 @@ int sfu_stats_summary(char *buf)
 	return sysfs_emit(buf, "walks %lu\nwhole %lu\nfirst %lu\n"
 			  "sframe %lu\nfp %lu\ndeclined %lu\n",
 			  sum(walks), whole, first, sum(frames[SFU_METHOD_SFRAME]),
-			  sum(frames[SFU_METHOD_FP]), sum(declined[SFU_DECLINE_NOSECTION]));
+			  sum(frames[SFU_METHOD_FP]) + sum(frames[SFU_METHOD_FP_HABIT]),
+			  sum(declined[SFU_DECLINE_NOSECTION]));
 }
 
 /**

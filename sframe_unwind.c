@@ -132,7 +132,7 @@ static void store_frames(struct perf_callchain_entry_ctx *ctx,
 	if (!perf_callchain_store(ctx, walk.frame.ip))
 		stop = store_callers(ctx, &walk);
 	report_walk(&walk, regs, stop);
-	if (sfu_stop_needs_scan(stop) || !cache)
+	if (sfu_walk_needs_scan(&walk, stop) || !cache)
 		sfu_request_for_sample(process);
 
 	/* Leaves the original no room for its own frames. */
@@ -196,11 +196,11 @@ static void trace_and_scan(struct unwind_stacktrace *trace, unsigned int max)
 		rcu_read_lock();
 		stop = trace_frames(trace, max, sfu_process_find(mm), &walk);
 		rcu_read_unlock();
-		if (has_scanned || (!sfu_stop_needs_scan(stop) && walk.lookup.cache))
+		if (has_scanned || (!sfu_walk_needs_scan(&walk, stop) && walk.lookup.cache))
 			break;
 		sfu_scan_mm(mm);
 		has_scanned = true;
-		if (!sfu_stop_needs_scan(stop))
+		if (!sfu_walk_needs_scan(&walk, stop))
 			break;
 	}
 	report_walk(&walk, task_pt_regs(current), stop);

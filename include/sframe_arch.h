@@ -12,11 +12,16 @@
  * SFU_ARCH_NR_REGS: DWARF numbers below this one are known in pt_regs.
  * SFU_ARCH_CFA_ALIGN: bytes that a CFA is aligned to.
  * SFU_ARCH_PUSHED_BY_CALL: bytes that a call pushes.
+ * SFU_ARCH_RECORD_IS_TOP: a frame record is the top of its frame, unless the function has
+ * realigned the stack.
  * SFU_ARCH_FP_ROW: initializer of the row of a function that has a frame record.
  *
  * Code
  *
  * SFU_ARCH_CALL_BYTES: bytes before a return address that sfu_arch_decode_call() needs.
+ * SFU_ARCH_CALL_SITE: bytes before a return address that sfu_arch_follows_*_call() needs.
+ * SFU_ARCH_CODE_BEFORE: bytes before the ip that sfu_arch_row_of_code() needs.
+ * SFU_ARCH_CODE_AFTER: bytes from the ip on that it needs.
  * SFU_ARCH_PLT_BYTES: bytes of the longest PLT slot, up to and with its jump.
  * SFU_ARCH_START_BEFORE: bytes before a return address that the functions below need.
  * SFU_ARCH_START_AFTER: bytes from the return address on that they need.
@@ -114,6 +119,34 @@ static __always_inline unsigned long sfu_arch_strip_ra(unsigned long ra);
  */
 static inline enum sfu_call sfu_arch_decode_call(const u8 *code, unsigned long ra,
 						 unsigned long *where);
+
+/**
+ * sfu_arch_follows_direct_call() - may the instruction before be a call by address?
+ * @ra: the code at a return address, SFU_ARCH_CALL_SITE bytes into a buffer
+ *
+ * Return: true if it may.
+ */
+static inline bool sfu_arch_follows_direct_call(const u8 *ra);
+
+/**
+ * sfu_arch_follows_indirect_call() - may the instruction before be any other call?
+ * @ra: the code at a return address, SFU_ARCH_CALL_SITE bytes into a buffer
+ *
+ * Return: true if it may.
+ */
+static inline bool sfu_arch_follows_indirect_call(const u8 *ra);
+
+/**
+ * sfu_arch_row_of_code() - the row of an instruction that tells it by itself
+ * @ip: the code that was interrupted, SFU_ARCH_CODE_BEFORE bytes into a buffer
+ * @addr: the ip
+ * @row: set if it returns true, else undefined
+ *
+ * The instruction returns; or it begins a function, or is part of a PLT slot.
+ *
+ * Return: Whether the instruction is one of these.
+ */
+static inline bool sfu_arch_row_of_code(const u8 *ip, unsigned long addr, struct sframe_row *row);
 
 /**
  * sfu_arch_decode_plt() - decode the jump of a PLT slot
@@ -251,11 +284,13 @@ static inline unsigned int sfu_arch_trampoline_pops(unsigned int off);
  * sfu_arch_fallback() - find the caller of code without a row
  * @walk: the walk; not at the stub of a signal handler
  * @caller: set with SFU_STOP_NONE
+ * @method: set with SFU_STOP_NONE: how the caller was found
  *
  * Context: As that of sfu_walk_init().
- * Return: SFU_STOP_NONE; SFU_STOP_NODATA if no caller is proved; SFU_STOP_STACK.
+ * Return: SFU_STOP_NONE; SFU_STOP_NODATA if nothing leads to a caller; SFU_STOP_STACK.
  */
-enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller);
+enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller,
+				enum sfu_method *method);
 
 #include "sframe_machine.h"
 

@@ -41,7 +41,8 @@ extern const char *const sfu_method_names[];
 /* How the caller's frame was found. */
 enum sfu_method {
 	SFU_METHOD_SFRAME,
-	SFU_METHOD_FP,
+	SFU_METHOD_FP,			/* without a row: proved by instructions */
+	SFU_METHOD_FP_HABIT,		/* without a proof: the code keeps frame pointers */
 	SFU_METHOD_SIGNAL,
 	NR_SFU_METHODS
 };

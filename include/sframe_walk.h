@@ -31,6 +31,7 @@ struct pt_regs;
  * @sp_unverified: no row vouches for @sp. It follows from a frame pointer, and is wrong
  *	if that function was realigned and has pushed a copy of its return address. Or
  *	(arm64) it is that of a callee, which may have moved it
+ * @by_habit: the frame pointer led here, and only the habit of the code says that it is one
  * @regs: all registers, in the sampled frame, else NULL
  * @sigcontext: user address of all registers, in a frame that a signal interrupted,
  *	else 0
@@ -41,6 +42,7 @@ struct sfu_frame {
 	unsigned long	fp;
 	bool		is_activation;
 	bool		sp_unverified;
+	bool		by_habit;
 	struct pt_regs	*regs;
 	unsigned long	sigcontext;
 };
@@ -51,6 +53,7 @@ struct sfu_frame {
  * @last: the range that was found last, or NULL
  * @lookup: what the look-ups of the walk share. Its budget is that of the whole walk
  * @has_memory: user addresses lead to the memory of current. Else nothing is read
+ * @wants_habit: the walk needed the habit of a range that no scan knows yet
  * @frame: the frame that the walk has reached
  * @nr_signals: signal frames that the walk has crossed
  * @nr_frames: callers found, by method
@@ -60,6 +63,7 @@ struct sfu_walk {
 	struct sfu_range	*last;
 	struct sfu_lookup	lookup;
 	bool			has_memory;
+	bool			wants_habit;
 	struct sfu_frame	frame;
 	unsigned int		nr_signals;
 	unsigned int		nr_frames[NR_SFU_METHODS];
@@ -70,12 +74,18 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, struct sfu_cache 
 enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max,
 			       unsigned int *nr);
 
-/* Can a scan of the process help the next walk that would end like this one? */
+/* Can a scan of the process help the next walk that would end for this reason? */
 static inline bool sfu_stop_needs_scan(enum sfu_stop stop)
 {
 	/* Code that has been mapped since the last scan looks like no code. */
 	return stop == SFU_STOP_UNSCANNED || stop == SFU_STOP_SECTION ||
 	       stop == SFU_STOP_RA;
+}
+
+/* Can a scan of the process help the next walk that would end like this one? */
+static inline bool sfu_walk_needs_scan(const struct sfu_walk *walk, enum sfu_stop stop)
+{
+	return sfu_stop_needs_scan(stop) || (stop == SFU_STOP_NODATA && walk->wants_habit);
 }
 
 /*
@@ -131,6 +141,10 @@ bool sfu_fallback_find_callee(struct sfu_walk *walk, unsigned long ra, unsigned 
 bool sfu_fallback_find_record(struct sfu_walk *walk, struct sfu_frame *caller);
 bool sfu_fallback_is_proved(struct sfu_walk *walk, const struct sfu_frame *caller);
 bool sfu_fallback_lacks_row(struct sfu_walk *walk, unsigned long func);
+bool sfu_fallback_is_habitual(struct sfu_walk *walk, struct sfu_frame *caller);
+bool sfu_fallback_by_code(struct sfu_walk *walk, struct sfu_frame *caller);
+bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
+			 struct sfu_frame *caller);
 enum sfu_stop sfu_fallback_step(struct sfu_walk *walk);
 
 /* sample/sframe_uprobe.c */

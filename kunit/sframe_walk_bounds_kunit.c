@@ -83,6 +83,28 @@ static void bounds_step_past_plt(struct kunit *test)
 }
 
 /*
+ * Nothing proves the frame, and the file keeps frame pointers. The step checks for a signal
+ * stub, and reads RA, FP and the call.
+ */
+static void bounds_step_by_habit(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+
+	fallback_scene(test);
+	scene->section_size = PAGE_SIZE;
+	scene->map->ranges[1].habit = SFRAME_HABIT_FP;
+	record(test, 0x20, stack(test, 0x40), bare(test, 0x210));
+	record(test, 0x40, stack(test, 0x100), bare(test, 0x310));
+	store_call(test, by_pointer(), bare(test, 0x210), 0);
+	store_call(test, by_pointer(), bare(test, 0x310), 0);
+	begin_counting(scene);
+	KUNIT_EXPECT_TRUE(test, next_frame(test));
+	/* Lower bound: RA and FP, and a call. */
+	expect_costly_step(test, 2 * 8 + 2, 4, MOST_FRAME_BYTES);
+	KUNIT_EXPECT_EQ(test, scene->walk.nr_frames[SFU_METHOD_FP_HABIT], 2);
+}
+
+/*
  * Returns a section that is too large for the builder: a header, @nr_fdes entries
  * and @fre_len bytes of rows. Entries and rows are all 0. store_large_section() puts
  * the section into memory.
@@ -254,6 +276,7 @@ static void bounds_walk_again(struct kunit *test)
 static struct kunit_case bounds_tests[] = {
 	KUNIT_CASE(bounds_step_by_registers),
 	KUNIT_CASE(bounds_step_past_plt),
+	KUNIT_CASE(bounds_step_by_habit),
 	KUNIT_CASE(bounds_walk_again),
 	KUNIT_CASE(bounds_walk_rows),
 	KUNIT_CASE(bounds_walk_unsorted),

@@ -428,7 +428,228 @@ static void fallback_unverified_sp_leads_nowhere(struct kunit *test)
 	expect_walk(test, DOUBTED, "no return address");
 }
 
+NAMED_CASES(sampled);
+
+/* Where a function begins or ends, the instruction tells where the return address is. */
+static void fallback_by_code(struct kunit *test)
+{
+	const struct sampled_case *c = test->param_value;
+	struct walk_scene *scene = test->priv;
+	/* Not aligned to 16 in the stack, so that an unaligned CFA would be refused. */
+	const unsigned long words[] = { bare(test, 0x210), bare(test, 0x310), bare(test, 0x410) };
+	u32 i;
+
+	fallback_scene(test);
+	for (i = 0; i < ARRAY_SIZE(words); i++)
+		store_call(test, plain_call(), words[i], code(test, 0));
+	user_store(test, bare(test, 0x620), c->code, sizeof(c->code));
+	sample(test, bare(test, 0x620 + c->at), stack(test, 0), 0);
+	set_register(&scene->regs, R_B, SIGN(words[0]));
+	if (PUSHED_BY_CALL) {
+		word(test, 0, words[0]);
+		word(test, 8, words[1]);
+	} else {
+		record(test, 0, words[1], words[2]);
+	}
+	expect_step(test, c->want);
+	KUNIT_EXPECT_EQ(test, scene->walk.nr_frames[SFU_METHOD_FP_HABIT], 0);
+	/* Nothing has called: another word of the stack, another use of the register. */
+	for (i = 0; i < ARRAY_SIZE(words); i++)
+		store_call(test, &call_cases[ARRAY_SIZE(call_cases) - 1], words[i], 0);
+	expect_step(test, "nodata", "no call");
+}
+
+static struct sfu_range *bare_range(struct kunit *test)
+{
+	return &((struct walk_scene *)test->priv)->map->ranges[1];
+}
+
+/* Nothing proves the frame; the record is followed only if the file keeps frame pointers. */
+static void fallback_habit(struct kunit *test)
+{
+	const struct call_case *c = test->param_value;
+	struct walk_scene *scene = test->priv;
+	bool is_call = c->calls || c->calls_other || strstarts(c->name, "call");
+
+	fallback_scene(test);
+	record(test, 0x20, stack(test, 0x100), bare(test, 0x210));
+	/* The called function has a row, if it can be known. */
+	store_word(test, bare(test, 0x800), code(test, 0));
+	store_call(test, c, bare(test, 0x210),
+		   c->refers == TO_SLOT ? bare(test, 0x800) : code(test, 0));
+	bare_range(test)->habit = SFRAME_HABIT_OTHER;
+	expect_step(test, "nodata");
+	bare_range(test)->habit = SFRAME_HABIT_FP;
+	expect_step(test, is_call ? "b210@30,fp100" : "nodata");
+	KUNIT_EXPECT_EQ(test, scene->walk.nr_frames[SFU_METHOD_FP_HABIT], is_call);
+	KUNIT_EXPECT_EQ(test, scene->walk.nr_frames[SFU_METHOD_FP], 0);
+	/* The outermost frame may have been called by nothing. */
+	record(test, 0x20, 0, bare(test, 0x210));
+	expect_step(test, FOLLOWED);
+}
+
+/* The habit is asked first, for it costs less. A proof needs no next link. */
+static void fallback_habit_and_proof(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+
+	fallback_scene(test);
+	bare_range(test)->habit = SFRAME_HABIT_FP;
+	store_call(test, plain_call(), bare(test, 0x210), bare(test, 0));
+	expect_step(test, FOLLOWED);
+	KUNIT_EXPECT_EQ(test, scene->walk.nr_frames[SFU_METHOD_FP_HABIT], 1);
+	record(test, 0x20, stack(test, 0x10), bare(test, 0x210));
+	expect_step(test, "b210@30,fp10");
+	KUNIT_EXPECT_EQ(test, scene->walk.nr_frames[SFU_METHOD_FP], 1);
+}
+
+/* perf takes 127 frames, and the kernel's own walk finds them: the budget is enough. */
+static void fallback_habit_deep(struct kunit *test)
+{
+	const struct call_case *calls[] = { plain_call(), by_pointer() };
+	u32 i, k;
+
+	for (i = 0; i < ARRAY_SIZE(calls); i++) {
+		fallback_scene(test);
+		bare_range(test)->habit = SFRAME_HABIT_FP;
+		store_call(test, calls[i], bare(test, 0x210), bare(test, 0));
+		for (k = 1; k <= 126; k++)
+			record(test, 0x20 * k, k < 126 ? stack(test, 0x20 * (k + 1)) : 0,
+			       bare(test, 0x210));
+		KUNIT_EXPECT_EQ(test, count_callers(test), 126);
+		expect_end(test, "nodata", "%s", calls[i]->name);
+	}
+}
+
+/* A handler returns to a stub. */
+static void fallback_habit_in_handler(struct kunit *test)
+{
+	fallback_scene(test);
+	bare_range(test)->habit = SFRAME_HABIT_FP;
+	record(test, 0x20, stack(test, 0x100), bare(test, 0x210));
+	expect_step(test, "nodata");
+	user_store(test, bare(test, 0x210), sigreturn_stub, sizeof(sigreturn_stub));
+	expect_step(test, "b210@30,fp100");
+}
+
+struct link_case {
+	const char	*name;
+	s32		fp;
+	bool		is_sound;
+};
+
+/* The record is 0x20 into the stack. */
+static const struct link_case link_cases[] = {
+	{ "next to it", 0x30, true },
+	{ "further up", 0x800, true },
+	{ "the same", 0x20, false },
+	{ "in it", 0x28, false },
+	{ "down the stack", 0x10, false },
+	{ "not aligned", 0x104, false },
+	{ "far down", -0x10000, false },
+};
+
+NAMED_CASES(link);
+
+/* The next link of the chain counts if the caller's file keeps frame pointers, too. */
+static void fallback_habit_of_next(struct kunit *test)
+{
+	const struct link_case *c = test->param_value;
+
+	fallback_scene(test);
+	bare_range(test)->habit = SFRAME_HABIT_FP;
+	store_call(test, plain_call(), bare(test, 0x210), code(test, 0));
+	store_call(test, plain_call(), code(test, 0x1210), code(test, 0));
+	record(test, 0x20, stack(test, 0) + c->fp, bare(test, 0x210));
+	begin_walk(test->priv);
+	KUNIT_EXPECT_EQ(test, next_frame(test), c->is_sound);
+	record(test, 0x20, stack(test, 0) + c->fp, code(test, 0x1210));
+	begin_walk(test->priv);
+	KUNIT_EXPECT_TRUE(test, next_frame(test));
+}
+
+/* A later scan may find the habit of a file. Of other memory it may not. */
+static void fallback_habit_unknown(struct kunit *test)
+{
+	fallback_scene(test);
+	store_call(test, plain_call(), bare(test, 0x210), code(test, 0));
+	expect_step(test, "nodata");
+	build_file(bare_range(test), (const struct file *)test);
+	expect_step(test, "nodata needs-scan");
+	bare_range(test)->habit = SFRAME_HABIT_OTHER;
+	expect_step(test, "nodata");
+}
+
+/* c90 has a frame record and a row by SP, and only the habit led to it. */
+static void fallback_doubt_of_record(struct kunit *test)
+{
+	const struct call_case *c = plain_call();
+
+	flex_function(test, 0x80, AT_REG(R_SP, 32), IN_CFA(-24), IN_CFA(-32));
+	outermost_function(test, 0xc0);
+	use_section(test);
+	sample(test, bare(test, 0x10), stack(test, 0), stack(test, 0x20));
+	record(test, 0x20, stack(test, 0x60), code(test, 0x90));
+	store_call(test, c, code(test, 0x90), bare(test, 0));
+	record(test, 0x60, stack(test, 0x100), code(test, 0xc4));
+	expect_walk(test, "b10@0 c90@30,fp60 nodata");
+	code_range(test)->habit = SFRAME_HABIT_FP;
+	expect_walk(test, "b10@0 c90@30,fp60 nodata", "no call");
+	store_call(test, c, code(test, 0xc4), code(test, 0x40));
+	expect_walk(test, "b10@0 c90@30,fp60 cc4@80,fp100 complete");
+	record(test, 0x60, stack(test, 0x100), stack(test, 0));
+	expect_walk(test, "b10@0 c90@30,fp60 nodata", "no code");
+}
+
+/*
+ * The habit led to c10, which has a row by SP, and was called through a pointer. The stack
+ * pointer is right if the sampled function has not realigned the stack.
+ */
+static void fallback_doubt_of_sp(struct kunit *test)
+{
+	const char *want = PUSHED_BY_CALL ? "b10@0 c10@30,fp60 c90@50 cc4@70 complete" :
+			   "b10@0 c10@30,fp60 nodata";
+	const struct call_case *call = by_pointer();
+	u32 i;
+
+	sp_function(test, 0, 32);
+	sp_function(test, 0x80, 32);
+	outermost_function(test, 0xc0);
+	use_section(test);
+	sample(test, bare(test, 0x10), stack(test, 0), stack(test, 0x20));
+	record(test, 0x20, stack(test, 0x60), code(test, 0x10));
+	store_call(test, call, code(test, 0x10), 0);
+	word(test, 0x48, code(test, 0x90));
+	word(test, 0x68, code(test, 0xc4));
+	expect_walk(test, "b10@0 nodata");
+	bare_range(test)->habit = SFRAME_HABIT_FP;
+	expect_walk(test, "b10@0 c10@30,fp60 nodata", "no call");
+	store_call(test, call, code(test, 0x90), 0);
+	expect_walk(test, want);
+	/* Only the address of another function: the call is not the one. */
+	store_call(test, plain_call(), code(test, 0x90), code(test, 0x40));
+	expect_walk(test, "b10@0 c10@30,fp60 nodata", "of another");
+	store_call(test, call, code(test, 0x90), 0);
+	for (i = 0x30; i < 0x70; i += 8) {
+		if (i == 0x48 || i == 0x68)
+			continue;
+		word(test, i, code(test, 0x10));
+		expect_walk(test, "b10@0 c10@30,fp60 nodata", "realigned by %u", i - 0x28);
+		word(test, i, 0);
+	}
+	expect_walk(test, want, "again");
+}
+
 static struct kunit_case fallback_tests[] = {
+	KUNIT_CASE_PARAM(fallback_by_code, sampled_gen_params),
+	KUNIT_CASE_PARAM(fallback_habit, call_gen_params),
+	KUNIT_CASE(fallback_habit_and_proof),
+	KUNIT_CASE(fallback_habit_deep),
+	KUNIT_CASE(fallback_habit_in_handler),
+	KUNIT_CASE_PARAM(fallback_habit_of_next, link_gen_params),
+	KUNIT_CASE(fallback_habit_unknown),
+	KUNIT_CASE(fallback_doubt_of_record),
+	KUNIT_CASE(fallback_doubt_of_sp),
 	KUNIT_CASE(fallback_chain),
 	KUNIT_CASE_PARAM(fallback_call, call_gen_params),
 	KUNIT_CASE_PARAM(fallback_plt, plt_gen_params),

@@ -95,6 +95,12 @@ static void every_function(struct kunit *test)
 			   i % 2 ? bare(test, 0) : code(test, 64 * (i % 14)));
 }
 
+static void set_habits(struct walk_scene *scene, enum sframe_habit habit)
+{
+	scene->map->ranges[0].habit = habit;
+	scene->map->ranges[1].habit = habit;
+}
+
 static void expect_frame(struct kunit *test, const struct sfu_walk *last)
 {
 	struct walk_scene *scene = test->priv;
@@ -153,6 +159,7 @@ static void random_walks(struct kunit *test)
 		if (i % 40 == 0)
 			random_stack(test);
 		random_registers(scene);
+		set_habits(scene, i % 2 ? SFRAME_HABIT_FP : SFRAME_HABIT_OTHER);
 		expect_sound(test, NULL);
 		nr_stops[scene->stop]++;
 		for (k = 0; k < NR_SFU_METHODS; k++)
@@ -163,8 +170,8 @@ static void random_walks(struct kunit *test)
 		KUNIT_EXPECT_GT_MSG(test, nr_frames[i], 100, "method %u", i);
 	for (i = 0; i < NR_SFU_STOPS; i++)
 		kunit_info(test, "%s: %u", sfu_stop_names[i], nr_stops[i]);
-	kunit_info(test, "frames: %u by rows, %u by fp, %u by signals",
-		   nr_frames[0], nr_frames[1], nr_frames[2]);
+	for (i = 0; i < NR_SFU_METHODS; i++)
+		kunit_info(test, "frames by %s: %u", sfu_method_names[i], nr_frames[i]);
 }
 
 /* The frames of a walk, and its stop reason. */
@@ -223,6 +230,7 @@ static void random_walks_cached(struct kunit *test)
 		if (i % 40 == 0)
 			random_stack(test);
 		random_registers(scene);
+		set_habits(scene, i % 2 ? SFRAME_HABIT_FP : SFRAME_HABIT_OTHER);
 		expect_same_with_cache(test);
 		nr_cached += scene->walk.lookup.nr_cached;
 		nr_frames += scene->walk.nr_frames[SFU_METHOD_SFRAME];
@@ -249,6 +257,7 @@ static void random_stack_changes(struct kunit *test)
 
 	every_function(test);
 	random_stack(test);
+	set_habits(scene, SFRAME_HABIT_FP);
 	for (i = 0; i < 2000; i++) {
 		random_registers(scene);
 		nr_frames += expect_sound(test, write_to_stack);

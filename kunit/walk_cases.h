@@ -80,6 +80,23 @@ struct plt_case {
 	bool		names_page;
 };
 
+#define SAMPLED_CODE	40	/* bytes */
+
+/*
+ * The code of a function, from its first byte on, and the step from the instruction @at. The
+ * first words of the stack are b210 (or the register that calls leave it in has it), b310 and
+ * b410; the code before each of them calls.
+ */
+struct sampled_case {
+	const char	*name;
+	union {
+		u8	code[SAMPLED_CODE];
+		u32	insns[SAMPLED_CODE / 4];
+	};
+	u8		at;
+	const char	*want;
+};
+
 #define START_CODE	64	/* bytes */
 #define START_BEFORE	16	/* of these, before the return address */
 

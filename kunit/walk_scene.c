@@ -190,6 +190,18 @@ const struct call_case *plain_call(void)
 	return &call_cases[0];
 }
 
+/* A call through a register. */
+const struct call_case *by_pointer(void)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(call_cases); i++)
+		if (!strcmp(call_cases[i].name, "call *%rax") ||
+		    !strcmp(call_cases[i].name, "blr x1"))
+			return &call_cases[i];
+	return NULL;
+}
+
 /* Writes the code before @ra. It refers to @to. */
 void store_call(struct kunit *test, const struct call_case *c,
 		unsigned long ra, unsigned long to)
@@ -298,7 +310,7 @@ static void append_stop(struct walk_scene *scene)
 {
 	scene->len_frames = scene->len;
 	append(scene, "%s%s", sfu_stop_names[scene->stop],
-	       sfu_stop_needs_scan(scene->stop) ? " needs-scan" : "");
+	       sfu_walk_needs_scan(&scene->walk, scene->stop) ? " needs-scan" : "");
 }
 
 /*

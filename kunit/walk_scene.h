@@ -185,6 +185,7 @@ void build_again(struct kunit *test);
 void costly_section(struct kunit *test);
 
 const struct call_case *plain_call(void);
+const struct call_case *by_pointer(void);
 void store_call(struct kunit *test, const struct call_case *c, unsigned long ra,
 		unsigned long to);
 unsigned long slot_of(const struct plt_case *c, unsigned long slot);

@@ -3,12 +3,23 @@
  * The fallback: a step from code without a row, by the frame pointer.
  *
  * Such code may use the frame pointer as it likes. So a frame that the frame pointer
- * leads to has to be proved: the code at its return address must call a function that has
- * no row. If the called function has a row, it is not the present one, and the frame
- * belongs to a function further up the stack.
+ * leads to needs a reason to be believed. There are two:
  *
- * The stack pointer that follows from such a step is unverified. A wrong frame is
- * worse than a short stack: without a proof the walk ends.
+ *   - A proof: the code at its return address calls a function that has no row. If the
+ *     called function has a row, it is not the present one, and the frame belongs to a
+ *     function further up the stack.
+ *   - The habit of the file: its functions keep frame pointers (task/sframe_habit.c).
+ *     Then the frame is one of those that the kernel's own walk finds. Like that walk it
+ *     may skip the caller of a function that has no frame. The frame must also look like
+ *     one: its return address follows a call, and its own frame pointer leads on. This is
+ *     asked first, for it costs less: a walk has the budget for perf's 127 such frames.
+ *
+ * Where a function begins or ends, the instruction itself tells where the return address
+ * is. That is exact, and needs no frame pointer.
+ *
+ * The stack pointer that follows from a frame pointer is unverified. A wrong frame is
+ * worse than a short stack: in a file that does not keep frame pointers the walk ends
+ * without a proof.
  *
  * sfu_arch_fallback() decides with these parts, for the calls of one architecture.
  *
@@ -16,8 +27,14 @@
  * is recognised by its instructions, and the walk then ends as SFU_STOP_START. Nothing
  * follows such code.
  */
+#include <linux/moduleparam.h>
+
 #include "sframe_arch.h"
 #include "sframe_walk.h"
+
+static bool proved_only;
+module_param(proved_only, bool, 0644);
+MODULE_PARM_DESC(proved_only, "follow a frame pointer only where a call proves it: Y leaves out frames that only the habit of a file speaks for (default N)");
 
 /*
  * Bytes of the stack above the frame that calls main(): at most 450 in glibc of Debian 12
@@ -102,6 +119,161 @@ bool sfu_fallback_is_proved(struct sfu_walk *walk, const struct sfu_frame *calle
 	       sfu_fallback_lacks_row(walk, func);
 }
 
+/* What speaks for a return address. */
+enum call_site {
+	SITE_NONE,
+	SITE_OF_DIRECT_CALL,
+	SITE_OF_INDIRECT_CALL,
+};
+
+static enum call_site classify_site(struct sfu_walk *walk, unsigned long ra)
+{
+	u8 code[SFU_ARCH_CALL_SITE];
+
+	if (!sfu_walk_read_code(walk, code, ra - sizeof(code), sizeof(code)))
+		return SITE_NONE;
+	if (sfu_arch_follows_direct_call(code + sizeof(code)))
+		return SITE_OF_DIRECT_CALL;
+	if (sfu_arch_follows_indirect_call(code + sizeof(code)))
+		return SITE_OF_INDIRECT_CALL;
+	return SITE_NONE;
+}
+
+/* Do the functions around the frame keep frame pointers? */
+static bool has_habit(struct sfu_walk *walk, const struct sfu_frame *frame)
+{
+	struct sfu_range *range = sfu_walk_find_range(walk, sfu_walk_lookup_ip(frame));
+
+	return range && range->habit == SFRAME_HABIT_FP;
+}
+
+/* A handler returns to a stub that nothing has called. */
+static bool returns_to_stub(struct sfu_walk *walk, unsigned long ra)
+{
+	u8 code[SFU_ARCH_SIGRETURN_BYTES];
+
+	return sfu_walk_read_code(walk, code, ra, sizeof(code)) && sfu_arch_is_sigreturn(code);
+}
+
+/* Is the next link of the chain sound, too? The outermost one has no frame pointer. */
+static bool leads_on(struct sfu_walk *walk, const struct sfu_frame *caller)
+{
+	if (!caller->fp || !has_habit(walk, caller))
+		return true;
+	return caller->fp >= caller->sp && IS_ALIGNED(caller->fp, SFU_ARCH_CFA_ALIGN);
+}
+
+/**
+ * sfu_fallback_is_habitual() - does the habit of the code speak for a caller?
+ * @walk: the walk
+ * @caller: from sfu_fallback_find_record(); marked if it returns true
+ *
+ * Context: As that of sfu_walk_init().
+ * Return: true if the file of the present frame keeps frame pointers, and the record looks
+ * like one.
+ */
+bool sfu_fallback_is_habitual(struct sfu_walk *walk, struct sfu_frame *caller)
+{
+	if (READ_ONCE(proved_only))
+		return false;
+	if (!has_habit(walk, &walk->frame) || !leads_on(walk, caller))
+		return false;
+	if (caller->fp && classify_site(walk, caller->ip) == SITE_NONE &&
+	    !returns_to_stub(walk, caller->ip))
+		return false;
+	caller->by_habit = true;
+	return true;
+}
+
+/**
+ * sfu_fallback_by_code() - find the caller by the instruction that was interrupted
+ * @walk: the walk
+ * @caller: set if it returns true, else undefined
+ *
+ * Context: As that of sfu_walk_init().
+ * Return: Whether sfu_arch_row_of_code() knows the instruction, and the row leads to the
+ * site of a call.
+ */
+bool sfu_fallback_by_code(struct sfu_walk *walk, struct sfu_frame *caller)
+{
+	u8 code[SFU_ARCH_CODE_BEFORE + SFU_ARCH_CODE_AFTER];
+	const struct sfu_frame *frame = &walk->frame;
+	struct sframe_row row;
+
+	if (!frame->is_activation ||
+	    !sfu_walk_read_code(walk, code, frame->ip - SFU_ARCH_CODE_BEFORE, sizeof(code)) ||
+	    !sfu_arch_row_of_code(code + SFU_ARCH_CODE_BEFORE, frame->ip, &row))
+		return false;
+	return !sfu_walk_find_caller(walk, &row, caller) &&
+	       classify_site(walk, caller->ip) != SITE_NONE;
+}
+
+/* Bytes that a function may realign its stack by, and still be recognised. */
+#define MAX_REALIGNED	64
+
+/*
+ * Has the callee realigned the stack? Then it has pushed a copy of its return address, and
+ * the address itself is a little further up.
+ */
+static bool may_be_realigned(struct sfu_walk *walk)
+{
+	unsigned long words[MAX_REALIGNED / sizeof(long)];
+	unsigned int i;
+
+	if (!sfu_walk_read_code(walk, words, walk->frame.sp, sizeof(words)))
+		return true;
+	for (i = 0; i < ARRAY_SIZE(words); i++)
+		if (sfu_arch_strip_ra(words[i]) == walk->frame.ip)
+			return true;
+	return false;
+}
+
+/* Sets @by_fp to a row that finds the same frame record by the frame pointer. */
+static bool row_of_record(const struct sframe_row *row, struct sframe_row *by_fp)
+{
+	if (row->ra.how != SFRAME_RULE_CFA_MEM || row->fp.how != SFRAME_RULE_CFA_MEM ||
+	    row->ra.off != row->fp.off + (int)sizeof(long))
+		return false;
+	*by_fp = *row;
+	by_fp->cfa = (struct sframe_rule){
+		.how = SFRAME_RULE_REG,
+		.reg = SFU_ARCH_REG_FP,
+		.off = -row->fp.off,
+	};
+	return true;
+}
+
+/**
+ * sfu_fallback_by_row() - find the caller by a row that an unverified SP makes doubtful
+ * @walk: the walk
+ * @row: the row
+ * @caller: set if it returns true, else undefined
+ *
+ * There are two ways. The stack pointer may be right after all: it came from code that
+ * keeps frame pointers, and that code has not realigned the stack. Or the row describes a
+ * frame record, and its code keeps frame pointers. Then the frame pointer points to the
+ * record, and the CFA follows from that.
+ *
+ * Context: As that of sfu_walk_init().
+ * Return: Whether there is such a caller, at the site of a call.
+ */
+bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
+			 struct sfu_frame *caller)
+{
+	struct sframe_row by_fp;
+
+	if (READ_ONCE(proved_only))
+		return false;
+	if (SFU_ARCH_RECORD_IS_TOP && walk->frame.by_habit && !may_be_realigned(walk) &&
+	    !sfu_walk_find_caller(walk, row, caller) &&
+	    classify_site(walk, caller->ip) == SITE_OF_INDIRECT_CALL)
+		return true;
+	return has_habit(walk, &walk->frame) && walk->frame.fp >= walk->frame.sp &&
+	       row_of_record(row, &by_fp) &&
+	       !sfu_walk_find_caller(walk, &by_fp, caller) &&
+	       classify_site(walk, caller->ip) != SITE_NONE;
+}
+
 /*
  * The process begins with the stack pointer at start_stack. The frames of _start and of
  * libc's functions are next to it.
@@ -118,13 +290,13 @@ static bool starts_program(const struct sfu_frame *frame, const u8 *ra)
 }
 
 /* The code around a return address; @ra points to that address. */
-struct call_site {
+struct call_code {
 	u8		code[SFU_ARCH_START_BEFORE + SFU_ARCH_START_AFTER];
 	const u8	*ra;
 	unsigned long	addr;
 };
 
-static bool read_call_site(const struct sfu_walk *walk, struct call_site *site,
+static bool read_call_site(const struct sfu_walk *walk, struct call_code *site,
 			   unsigned long addr)
 {
 	site->ra = site->code + SFU_ARCH_START_BEFORE;
@@ -133,7 +305,7 @@ static bool read_call_site(const struct sfu_walk *walk, struct call_site *site,
 				  sizeof(site->code));
 }
 
-static bool starts_thread(const struct sfu_walk *walk, const struct call_site *site)
+static bool starts_thread(const struct sfu_walk *walk, const struct call_code *site)
 {
 	unsigned long after = sfu_arch_thread_exit(site->ra, site->addr);
 	u8 code[SFU_ARCH_EXIT_BYTES];
@@ -144,10 +316,10 @@ static bool starts_thread(const struct sfu_walk *walk, const struct call_site *s
 }
 
 /* Between libc and the function of a std::thread there is a frame of libstdc++. */
-static bool starts_cxx_thread(struct sfu_walk *walk, const struct call_site *site)
+static bool starts_cxx_thread(struct sfu_walk *walk, const struct call_code *site)
 {
 	unsigned int off = sfu_arch_cxx_thread(site->ra);
-	struct call_site outer;
+	struct call_code outer;
 	unsigned long ra;
 
 	return off && !sfu_walk_read_word(walk, walk->frame.sp + off, &ra) &&
@@ -161,7 +333,7 @@ static bool starts_cxx_thread(struct sfu_walk *walk, const struct call_site *sit
 static bool is_start(struct sfu_walk *walk)
 {
 	const struct sfu_frame *frame = &walk->frame;
-	struct call_site site;
+	struct call_code site;
 
 	if (frame->is_activation || !read_call_site(walk, &site, frame->ip))
 		return false;
@@ -188,6 +360,15 @@ static bool is_known_start(const struct sfu_walk *walk)
 	       (frame->ip == READ_ONCE(walk->map->main_ra) && is_near_start(frame));
 }
 
+/* Could the habit of the file help, if a scan found it? */
+static bool lacks_habit(struct sfu_walk *walk)
+{
+	struct sfu_range *range = sfu_walk_find_range(walk, sfu_walk_lookup_ip(&walk->frame));
+
+	return !READ_ONCE(proved_only) && range && range->vma.file &&
+	       range->habit == SFRAME_HABIT_UNKNOWN;
+}
+
 /**
  * sfu_fallback_step() - one step from code without a row
  * @walk: the walk
@@ -199,6 +380,7 @@ static bool is_known_start(const struct sfu_walk *walk)
  */
 enum sfu_stop sfu_fallback_step(struct sfu_walk *walk)
 {
+	enum sfu_method method;
 	struct sfu_frame caller;
 	enum sfu_stop stop;
 
@@ -206,10 +388,11 @@ enum sfu_stop sfu_fallback_step(struct sfu_walk *walk)
 		return SFU_STOP_START;
 	if (sfu_signal_is_at_return(walk))
 		return sfu_signal_step(walk);
-	stop = sfu_arch_fallback(walk, &caller);
+	stop = sfu_arch_fallback(walk, &caller, &method);
 	if (!stop)
-		sfu_walk_enter(walk, &caller, SFU_METHOD_FP);
+		sfu_walk_enter(walk, &caller, method);
 	else if (stop == SFU_STOP_NODATA && is_start(walk))
 		return SFU_STOP_START;
+	walk->wants_habit = stop == SFU_STOP_NODATA && lacks_habit(walk);
 	return stop;
 }

@@ -244,12 +244,16 @@ static enum sfu_stop step_by_row(struct sfu_walk *walk, const struct sframe_row 
 	struct sfu_frame caller;
 	enum sfu_stop stop = sfu_walk_find_caller(walk, row, &caller);
 
+	if (stop && !walk->frame.sp_unverified)
+		return stop;
 	/* If the stack pointer is unverified, the row may be right all the same. */
-	if (stop)
-		return walk->frame.sp_unverified ? SFU_STOP_NODATA : stop;
-	if (uses_unverified_sp(walk, row) && !calls(walk, caller.ip, row->func))
+	if (!stop && (!uses_unverified_sp(walk, row) || calls(walk, caller.ip, row->func))) {
+		sfu_walk_enter(walk, &caller, SFU_METHOD_SFRAME);
+		return SFU_STOP_NONE;
+	}
+	if (!sfu_fallback_by_row(walk, row, &caller))
 		return SFU_STOP_NODATA;
-	sfu_walk_enter(walk, &caller, SFU_METHOD_SFRAME);
+	sfu_walk_enter(walk, &caller, SFU_METHOD_FP_HABIT);
 	return SFU_STOP_NONE;
 }
 

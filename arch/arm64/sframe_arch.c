@@ -12,12 +12,14 @@
  *	-------------------------	------------------------------------------
  *	(in a PLT slot) anything	by the link register: slots have no frame
  *	another file			by the link register
- *	the same file, maybe a row	none: it may be another part of the function
- *	code without a row		by the frame pointer, if it is proved
- *	the frame pointer's caller	by the frame pointer, if it is proved
- *	not known, or no code		by the frame pointer, if it is proved
+ *	the same file, maybe a row	by the frame pointer, by habit. It may be
+ *					another part of the function: no proof
+ *	code without a row		by the frame pointer, proved or by habit
+ *	the frame pointer's caller	by the frame pointer, proved or by habit
+ *	not known, or no code		by the frame pointer, proved or by habit
  *
- * A caller by the link register must be code after a call instruction, else there is none.
+ * A caller by the link register must be code after a call instruction. In another file
+ * there may still be one by habit, else there is none.
  */
 #include "sframe_arch.h"
 #include "sframe_walk.h"
@@ -98,13 +100,32 @@ static bool is_linked_sound(struct sfu_walk *walk, const struct sfu_frame *linke
 	       follows_call(walk, linked->ip);
 }
 
-enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller)
+/* Follows the frame pointer to @caller, if there is a reason to. */
+static enum sfu_stop follow_fp(struct sfu_walk *walk, struct sfu_frame *caller, bool may_be_proved,
+			       enum sfu_method *method)
+{
+	if (sfu_fallback_is_habitual(walk, caller))
+		*method = SFU_METHOD_FP_HABIT;
+	else if (may_be_proved && sfu_fallback_is_proved(walk, caller))
+		*method = SFU_METHOD_FP;
+	else
+		return SFU_STOP_NODATA;
+	caller->sp_unverified = true;
+	return SFU_STOP_NONE;
+}
+
+enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller,
+				enum sfu_method *method)
 {
 	struct sfu_frame linked, by_fp;
-	enum sfu_stop stop = find_linked(walk, &linked);
 	enum link link = LINK_FROM_PLT;
-	bool has_record;
+	bool has_record = false;
+	enum sfu_stop stop;
 
+	*method = SFU_METHOD_FP;
+	if (sfu_fallback_by_code(walk, caller))
+		return SFU_STOP_NONE;
+	stop = find_linked(walk, &linked);
 	if (stop)
 		return stop;
 	if (!linked.ip || !is_in_plt(walk)) {
@@ -114,21 +135,26 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller)
 		link = classify_link(walk, &linked, &by_fp);
 	}
 
+	if (has_record)
+		*caller = by_fp;
 	switch (link) {
 	case LINK_FROM_PLT:
 	case LINK_TO_OTHER_FILE:
+		if (!is_linked_sound(walk, &linked))
+			break;
 		*caller = linked;
 		/* A PLT slot has no frame. Other code may have moved the stack pointer already. */
 		caller->sp_unverified = link == LINK_TO_OTHER_FILE;
-		return is_linked_sound(walk, caller) ? SFU_STOP_NONE : SFU_STOP_NODATA;
-	default:
-		if (!has_record || !sfu_fallback_is_proved(walk, &by_fp))
-			return SFU_STOP_NODATA;
-		if (link == LINK_TO_SAME_FILE &&
-		    !sfu_fallback_lacks_row(walk, sfu_walk_lookup_ip(&linked)))
-			return SFU_STOP_NODATA;
-		*caller = by_fp;
-		caller->sp_unverified = true;
 		return SFU_STOP_NONE;
+	case LINK_TO_SAME_FILE:
+		if (has_record)
+			return follow_fp(walk, caller, sfu_fallback_lacks_row(walk,
+					 sfu_walk_lookup_ip(&linked)), method);
+		break;
+	case LINK_UNKNOWN:
+		if (has_record)
+			return follow_fp(walk, caller, true, method);
+		break;
 	}
+	return has_record ? follow_fp(walk, caller, false, method) : SFU_STOP_NODATA;
 }

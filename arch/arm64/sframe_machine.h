@@ -20,7 +20,9 @@
 #include <asm/sysreg.h>
 #include <asm/unistd.h>
 
+#include "sframe_core.h"
 #include "sframe_format.h"
+#include "sframe_prologue.h"
 
 #define SFU_ARCH_ABI		SFRAME_ABI_AARCH64_LE
 #define SFU_ARCH_REG_SP		SFRAME_AARCH64_REG_SP
@@ -29,6 +31,7 @@
 #define SFU_ARCH_NR_REGS	SFRAME_AARCH64_NR_REGS
 #define SFU_ARCH_CFA_ALIGN	16
 #define SFU_ARCH_PUSHED_BY_CALL	0		/* bytes */
+#define SFU_ARCH_RECORD_IS_TOP	0
 
 /*
  * The frame record may be anywhere in its frame. So the stack pointer that follows
@@ -106,6 +109,20 @@ static inline enum sfu_call sfu_arch_decode_call(const u8 *code, unsigned long r
 	return SFU_CALL_DIRECT;
 }
 
+#define SFU_ARCH_CALL_SITE	4
+
+/* blr, blraa, ... */
+static inline bool sfu_arch_follows_indirect_call(const u8 *ra)
+{
+	return (get_unaligned_le32(ra - 4) & 0xfefff000) == 0xd63f0000;
+}
+
+/* bl */
+static inline bool sfu_arch_follows_direct_call(const u8 *ra)
+{
+	return (get_unaligned_le32(ra - 4) & 0xfc000000) == 0x94000000;
+}
+
 /* A PLT slot, up to and with its jump: with or without bti. */
 #define SFU_ARCH_PLT_BYTES	20
 
@@ -133,6 +150,47 @@ static inline unsigned int sfu_arch_decode_plt(const u8 *code, unsigned long add
 	*where = ((addr + i) & ~0xfffUL) + 4096 * sign_extend64(pages, 20) +
 		 8 * (ldr >> 10 & 0xfff);
 	return i + 16;
+}
+
+/* What sfu_arch_row_of_code() needs before and from the ip on. */
+#define SFU_ARCH_CODE_BEFORE	4
+#define SFU_ARCH_CODE_AFTER	4
+
+/* ret, retaa, retab */
+static inline bool sfu_is_ret(u32 insn)
+{
+	return insn == 0xd65f03c0 || insn == 0xd65f0bff || insn == 0xd65f0fff;
+}
+
+/* paciasp, pacibsp */
+static inline bool sfu_signs_ra(u32 insn)
+{
+	return insn == 0xd503233f || insn == 0xd503237f;
+}
+
+/* Bytes that stp x29, x30, [sp, #-imm]! moves the stack pointer by */
+static inline int sfu_record_push(u32 insn)
+{
+	return -8 * sign_extend32(insn >> 15, 6);
+}
+
+static inline bool sfu_arch_row_of_code(const u8 *ip, unsigned long addr, struct sframe_row *row)
+{
+	u32 insn = get_unaligned_le32(ip), before = get_unaligned_le32(ip - 4);
+	int size;
+
+	*row = (struct sframe_row){
+		.cfa = { .how = SFRAME_RULE_REG, .reg = SFRAME_AARCH64_REG_SP },
+	};
+	if (sfu_is_ret(insn) || sfu_signs_ra(insn) || sframe_pushes_record(insn))
+		return true;
+	if (!sframe_pushes_record(before) || insn != 0x910003fd)	/* mov x29, sp */
+		return false;
+	size = sfu_record_push(before);
+	row->cfa.off = size;
+	row->ra = (struct sframe_rule){ .how = SFRAME_RULE_CFA_MEM, .off = 8 - size };
+	row->fp = (struct sframe_rule){ .how = SFRAME_RULE_CFA_MEM, .off = -size };
+	return true;
 }
 
 #define SFU_ARCH_START_BEFORE	12

@@ -13,7 +13,9 @@
 
 #include <asm/unistd.h>
 
+#include "sframe_core.h"
 #include "sframe_format.h"
+#include "sframe_prologue.h"
 
 #define SFU_ARCH_ABI		SFRAME_ABI_AMD64_LE
 #define SFU_ARCH_REG_SP		SFRAME_AMD64_REG_SP
@@ -22,6 +24,7 @@
 #define SFU_ARCH_NR_REGS	SFRAME_AMD64_NR_REGS
 #define SFU_ARCH_CFA_ALIGN	8
 #define SFU_ARCH_PUSHED_BY_CALL	8		/* bytes */
+#define SFU_ARCH_RECORD_IS_TOP	1
 
 /* push %rbp; mov %rsp,%rbp */
 #define SFU_ARCH_FP_ROW {						\
@@ -98,6 +101,40 @@ static inline enum sfu_call sfu_arch_decode_call(const u8 *code, unsigned long r
 	return SFU_CALL_NONE;
 }
 
+/* call *reg, or call *disp(reg): bytes of the longest, without prefixes */
+#define SFU_ARCH_CALL_SITE	7
+
+/* Bytes of call *operand by its second byte, which names the operand; 0: it is no call. */
+static inline unsigned int sfu_indirect_call_bytes(u8 modrm, u8 sib)
+{
+	unsigned int mode = modrm >> 6, base = modrm & 7;
+
+	if ((modrm & 0x38) != 0x10)
+		return 0;
+	if (mode == 3)
+		return 2;
+	if (base != 4)
+		return mode == 1 ? 3 : mode == 2 || base == 5 ? 6 : 2;
+	return mode == 1 ? 4 : mode == 2 || (sib & 7) == 5 ? 7 : 3;
+}
+
+static inline bool sfu_arch_follows_indirect_call(const u8 *ra)
+{
+	unsigned int bytes;
+
+	for (bytes = 2; bytes <= SFU_ARCH_CALL_SITE; bytes++)
+		if (ra[-(int)bytes] == 0xff &&
+		    sfu_indirect_call_bytes(ra[1 - (int)bytes],
+					    bytes > 2 ? ra[2 - (int)bytes] : 0) == bytes)
+			return true;
+	return false;
+}
+
+static inline bool sfu_arch_follows_direct_call(const u8 *ra)
+{
+	return ra[-5] == 0xe8;
+}
+
 /* A PLT slot, up to and with its jump: with or without endbr64 and a bnd prefix. */
 #define SFU_ARCH_PLT_BYTES	11
 
@@ -118,6 +155,85 @@ static inline unsigned int sfu_arch_decode_plt(const u8 *code, unsigned long add
 	i += 6;
 	*where = addr + i + disp;
 	return i;
+}
+
+/* What sfu_arch_row_of_code() needs before and from the ip on. */
+#define SFU_ARCH_CODE_BEFORE	24
+#define SFU_ARCH_CODE_AFTER	24
+
+/* Before a function has pushed anything, and at its ret. */
+#define SFU_ROW_AT_ENTRY {						\
+	.cfa = { .how = SFRAME_RULE_REG, .reg = SFRAME_AMD64_REG_SP,	\
+		 .off = 8 },						\
+	.ra = { .how = SFRAME_RULE_CFA_MEM, .off = -8 },		\
+}
+
+/* After push %rbp */
+#define SFU_ROW_AFTER_PUSH {						\
+	.cfa = { .how = SFRAME_RULE_REG, .reg = SFRAME_AMD64_REG_SP,	\
+		 .off = 16 },						\
+	.ra = { .how = SFRAME_RULE_CFA_MEM, .off = -8 },		\
+	.fp = { .how = SFRAME_RULE_CFA_MEM, .off = -16 },		\
+}
+
+/* ret, repz ret, or bnd ret */
+static inline bool sfu_is_ret(const u8 *code)
+{
+	if (code[0] == 0xf3 || code[0] == 0xf2)
+		code++;
+	return code[0] == 0xc3;
+}
+
+/* Is the ip before push %rbp, or after it and before mov %rsp,%rbp? */
+enum sfu_progress {
+	SFU_PROGRESS_OTHER,
+	SFU_PROGRESS_ENTRY,
+	SFU_PROGRESS_PUSHED,
+};
+
+/* The same, if a function begins @off bytes before the ip. */
+static inline enum sfu_progress sfu_progress_from(const u8 *ip, unsigned int off)
+{
+	const u8 *code = ip - off;
+	unsigned int bytes;
+
+	if (!sframe_ends_function(code[-1]))
+		return SFU_PROGRESS_OTHER;
+	if (sframe_is_endbr64(code))
+		code += 4;
+	if (code[0] != PUSH_RBP)
+		return SFU_PROGRESS_OTHER;
+	bytes = sframe_rbp_is_set_at(code + 1);
+	if (!bytes || ip >= code + 1 + bytes)
+		return SFU_PROGRESS_OTHER;
+	return ip > code ? SFU_PROGRESS_PUSHED : SFU_PROGRESS_ENTRY;
+}
+
+static inline enum sfu_progress sfu_progress(const u8 *ip, unsigned long addr)
+{
+	unsigned int off = addr % SFRAME_TEXT_STEP;
+	enum sfu_progress progress = sfu_progress_from(ip, off);
+
+	off += SFRAME_TEXT_STEP;
+	if (!progress && off < SFU_ARCH_CODE_BEFORE)
+		progress = sfu_progress_from(ip, off);
+	return progress;
+}
+
+static inline bool sfu_arch_row_of_code(const u8 *ip, unsigned long addr, struct sframe_row *row)
+{
+	static const struct sframe_row at_entry = SFU_ROW_AT_ENTRY;
+	static const struct sframe_row after_push = SFU_ROW_AFTER_PUSH;
+	enum sfu_progress progress;
+	unsigned long slot;
+
+	*row = at_entry;
+	if (sfu_is_ret(ip) || sfu_arch_decode_plt(ip, addr, &slot))
+		return true;
+	progress = sfu_progress(ip, addr);
+	if (progress == SFU_PROGRESS_PUSHED)
+		*row = after_push;
+	return progress != SFU_PROGRESS_OTHER;
 }
 
 #define SFU_ARCH_START_BEFORE	9

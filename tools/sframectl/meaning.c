@@ -92,6 +92,9 @@ static const struct meaning meanings[] = {
 		.name = "frames.fp",
 		.text = "frame pointer",
 	}, {
+		.name = "frames.fp-habit",
+		.text = "frame pointer by habit",
+	}, {
 		.name = "frames.signal",
 		.text = "signal frame",
 	}, {

@@ -159,6 +159,20 @@ static const struct plt_case plt_cases[] __maybe_unused = {
 	  .insns = { 0x10000010, LDR_X17, ADD_X16, BR_X17 }, 0, false },
 };
 
+static const struct sampled_case sampled_cases[] __maybe_unused = {
+	{ "stp", .insns = { 0xa9be7bfd, 0x910003fd }, 0, "b210@0" },
+	{ "mov x29, sp", .insns = { 0xa9be7bfd, 0x910003fd }, 4, "b410@20,fpb310" },
+	{ "mov x29, sp alone", .insns = { NOP, 0x910003fd }, 4, "nodata" },
+	{ "after mov x29, sp", .insns = { 0xa9be7bfd, 0x910003fd, NOP }, 8, "nodata" },
+	{ "paciasp", .insns = { 0xd503233f, 0xa9be7bfd, 0x910003fd }, 0, "b210@0" },
+	{ "pacibsp", .insns = { 0xd503237f, 0xa9be7bfd, 0x910003fd }, 0, "b210@0" },
+	{ "stp [sp]", .insns = { 0xa9017bfd, 0x910043fd }, 0, "nodata" },
+	{ "ret", .insns = { NOP, 0xd65f03c0 }, 4, "b210@0" },
+	{ "retaa", .insns = { NOP, 0xd65f0bff }, 4, "b210@0" },
+	{ "ret x1", .insns = { NOP, 0xd65f0020 }, 4, "nodata" },
+	{ "nop", .insns = { NOP, NOP }, 0, "nodata" },
+};
+
 #define BL		0x94000010
 #define ANY_BL		0x03ffffff
 
@@ -202,9 +216,12 @@ static const struct start_case start_cases[] __maybe_unused = {
 	  .any_insns = { [2] = 0x000003e0, [4] = ANY_BL } },
 };
 
-/* The limit on reads of a step, except those of the section: see bounds_step_past_plt(). */
-#define MOST_FRAME_READS 9
-#define MOST_FRAME_BYTES (2 * 8 + 8 + 40 + 2 * 8 + 4 + 20 + 8)
+/*
+ * The limit on reads of a step, except those of the section: see bounds_step_past_plt(). The
+ * last one is that of the instruction that was interrupted.
+ */
+#define MOST_FRAME_READS (9 + 1)
+#define MOST_FRAME_BYTES (2 * 8 + 8 + 40 + 2 * 8 + 4 + 20 + 8 + 8)
 
 static inline void put_slot(u8 *code, unsigned long addr, unsigned long to)
 {

@@ -144,6 +144,28 @@ static const struct plt_case plt_cases[] __maybe_unused = {
 	  .code = { 0xf2, 0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25 }, 5, false },
 };
 
+static const struct sampled_case sampled_cases[] __maybe_unused = {
+	{ "push %rbp", .code = { 0x55, 0x48, 0x89, 0xe5 }, 0, "b210@8" },
+	{ "mov %rsp,%rbp", .code = { 0x55, 0x48, 0x89, 0xe5 }, 1, "b310@10,fpb210" },
+	{ "after mov %rsp,%rbp", .code = { 0x55, 0x48, 0x89, 0xe5 }, 4, "nodata" },
+	{ "endbr64", .code = { 0xf3, 0x0f, 0x1e, 0xfa, 0x55, 0x48, 0x89, 0xe5 }, 0, "b210@8" },
+	{ "push %rbp after endbr64", .code = { 0xf3, 0x0f, 0x1e, 0xfa, 0x55, 0x48, 0x89, 0xe5 },
+	  4, "b210@8" },
+	{ "mov %rsp,%rbp after endbr64",
+	  .code = { 0xf3, 0x0f, 0x1e, 0xfa, 0x55, 0x48, 0x89, 0xe5 }, 5, "b310@10,fpb210" },
+	{ "lea between the two", .code = { 0x55, 0x48, 0x8d, 0x47, 0x01, 0x48, 0x89, 0xe5 }, 1,
+	  "b310@10,fpb210" },
+	{ "mov %rsp,%rbp after lea", .code = { 0x55, 0x48, 0x8d, 0x47, 0x01, 0x48, 0x89, 0xe5 },
+	  5, "b310@10,fpb210" },
+	{ "push %rbp; push %rbx", .code = { 0x55, 0x53, 0x48, 0x89, 0xe5 }, 0, "nodata" },
+	{ "push %rbp alone", .code = { 0x55, 0x90, 0x90 }, 0, "nodata" },
+	{ "ret", .code = { 0x90, 0xc3 }, 1, "b210@8" },
+	{ "repz ret", .code = { 0x90, 0xf3, 0xc3 }, 1, "b210@8" },
+	{ "before ret", .code = { 0x90, 0xc3 }, 0, "nodata" },
+	{ "jmp *slot(%rip)", .code = { 0xff, 0x25, 0x10, 0, 0, 0 }, 0, "b210@8" },
+	{ "nop", .code = { 0x90 }, 0, "nodata" },
+};
+
 /* From objdump of libc.so.6 and libc.a of Debian; the calls lead elsewhere. */
 static const struct start_case start_cases[] __maybe_unused = {
 	{ "glibc 2.36 and 2.41: main", CALLS_MAIN, 14, 19,
@@ -195,9 +217,12 @@ static const struct start_case start_cases[] __maybe_unused = {
 		    0xff, 0x50, 0x08 } },
 };
 
-/* The limit on reads of a step, except those of the section: see bounds_step_past_plt(). */
-#define MOST_FRAME_READS 7
-#define MOST_FRAME_BYTES (2 * 9 + 2 * 8 + 6 + 11 + 8)
+/*
+ * The limit on reads of a step, except those of the section: see bounds_step_past_plt(). The
+ * last one is that of the instruction that was interrupted.
+ */
+#define MOST_FRAME_READS (7 + 1)
+#define MOST_FRAME_BYTES (2 * 9 + 2 * 8 + 6 + 11 + 8 + 48)
 
 static inline void put_slot(u8 *code, unsigned long addr, unsigned long to)
 {

@@ -51,6 +51,8 @@
 #define SETTING_PLAIN		0x08	/* the sample lies in unknown code */
 #define SETTING_GONE		0x10	/* the unknown code has been unmapped */
 #define SETTING_SWITCH		0x20	/* user memory is that of another process */
+#define SETTING_CODE_FP		0x40	/* the described code keeps frame pointers */
+#define SETTING_PLAIN_FP	0x80	/* so does the other code */
 
 /* The reasons for which the hooks leave a stack to the kernel. */
 #define DECLINED_DISABLED	0x01
@@ -223,10 +225,15 @@ static void scan(const struct setting *setting, u32 size)
 	if (!map)
 		map = sfu_map_alloc(2, GFP_KERNEL);
 	require(map->refs.refs == 1);
-	map->ranges[0] = (struct sfu_range){ .start = CODE, .end = PLAIN };
+	map->ranges[0] = (struct sfu_range){
+		.start = CODE,
+		.end = PLAIN,
+		.habit = setting->flags & SETTING_CODE_FP ? SFRAME_HABIT_FP : SFRAME_HABIT_OTHER,
+	};
 	map->ranges[1] = (struct sfu_range){
 		.start = PLAIN,
 		.end = CODE_END,
+		.habit = setting->flags & SETTING_PLAIN_FP ? SFRAME_HABIT_FP : SFRAME_HABIT_OTHER,
 		.unmapped = setting->flags & SETTING_GONE,
 	};
 	section = &map->ranges[0].section;
@@ -355,12 +362,13 @@ static void check_bounds(const struct sfu_walk *walk)
 {
 	u64 spent = SFU_BUDGET_SAMPLE - walk->lookup.rd.budget;
 	u64 words = (CODE_END - SECTION + STACK_SIZE) / sizeof(long);
-	u64 steps = walk->nr_frames[SFU_METHOD_SFRAME] +
-		walk->nr_frames[SFU_METHOD_FP] + walk->nr_frames[SFU_METHOD_SIGNAL];
+	u64 by_fp = walk->nr_frames[SFU_METHOD_FP] + walk->nr_frames[SFU_METHOD_FP_HABIT];
+	u64 steps = walk->nr_frames[SFU_METHOD_SFRAME] + by_fp +
+		walk->nr_frames[SFU_METHOD_SIGNAL];
 
 	require(walk->nr_frames[SFU_METHOD_SIGNAL] <= SFU_MAX_SIGNALS);
 	require(walk->nr_frames[SFU_METHOD_SFRAME] <= spent / LEAST_LOOK_UP);
-	require(walk->nr_frames[SFU_METHOD_FP] <= words * (SFU_MAX_SIGNALS + 1));
+	require(by_fp <= words * (SFU_MAX_SIGNALS + 1));
 	fuzz_note(&most_work, spent, SFU_BUDGET_SAMPLE);
 	/* The cheapest reads are those of a search: each examines an entry. */
 	fuzz_note(&most_reads, nr_reads, spent / SFRAME_ROW_COST);
