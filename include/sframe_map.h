@@ -96,7 +96,8 @@ static inline void sfu_range_mark_unmapped(struct sfu_range *range)
 }
 
 /* Any context but NMI; do not sleep. */
-bool sfu_map_unmap(struct sfu_map *map, unsigned long start, unsigned long end);
+bool sfu_map_unmap(struct sfu_map *map, unsigned long start, unsigned long end,
+		   bool *code_remains);
 struct sfu_map *sfu_map_get_empty(void);
 void sfu_map_put(struct sfu_map *map);
 

@@ -37,7 +37,7 @@ struct sfu_map;
  *	under @lock
  * @sample_at: likewise for scans that samples request
  * @wait: ns from the last of these to @sample_at, if it has found nothing new; under @lock
- * @awaited_start: sections that are not mapped yet begin here; written under @lock
+ * @awaited_start: sections that are not mapped yet, or not any more, begin here
  * @awaited_end: and end here
  * @request: who scans next
  * @rcu: frees the process
@@ -79,6 +79,7 @@ static inline struct sfu_cache *sfu_process_cache(const struct sfu_process *proc
 /* Any context but NMI; do not sleep. */
 struct sfu_process *sfu_process_add(struct mm_struct *mm, struct sfu_map *map);
 struct sfu_process *sfu_process_add_child(struct mm_struct *mm, struct sfu_process *parent);
+void sfu_process_await(struct sfu_process *process, unsigned long start, unsigned long end);
 bool sfu_process_unmap(struct sfu_process *process, unsigned long start, unsigned long end);
 void sfu_process_end(struct mm_struct *mm);
 void sfu_process_put(struct sfu_process *process);

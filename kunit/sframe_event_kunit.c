@@ -102,6 +102,22 @@ static void event_of_awaited_section(struct kunit *test)
 }
 
 /* A loader cuts the first mapping of a library. The rest of it is left to the next sample. */
+/* A loader maps a whole file, and then its parts over it. */
+static void event_over_section(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	unmap_section(test);
+	expect_map(test, GONE);
+	image_map(test, &scene->image, scene->area);
+	report_mmap(test, 3);
+	task_work_run();
+	expect_map(test, SAME);
+	expect_counted(test, "scan.runs");
+}
+
 static void event_beside_what_remains(struct kunit *test)
 {
 	map_image(test);
@@ -298,6 +314,7 @@ static struct kunit_case event_tests[] = {
 	KUNIT_CASE(event_of_code),
 	KUNIT_CASE(event_of_no_code),
 	KUNIT_CASE(event_of_awaited_section),
+	KUNIT_CASE(event_over_section),
 	KUNIT_CASE(event_beside_what_remains),
 	KUNIT_CASE_PARAM(event_by_fork, fork_gen_params),
 	KUNIT_CASE(event_by_fork_of_unknown),

@@ -9,6 +9,13 @@
 #define CODE		0x100000UL	/* ranges have 0x1000 bytes, and as many lie between them */
 #define SECTIONS	0x40000000UL	/* likewise */
 
+static bool unmap(struct sfu_map *map, unsigned long start, unsigned long end)
+{
+	bool code_remains = false;
+
+	return sfu_map_unmap(map, start, end, &code_remains);
+}
+
 static unsigned long code_addr(unsigned int nr)
 {
 	return CODE + nr * 0x2000UL;
@@ -67,7 +74,7 @@ static void map_unmaps_code(struct kunit *test)
 
 		KUNIT_EXPECT_FALSE(test, sfu_map_covers(map, start - 0x1000, start));
 		KUNIT_EXPECT_TRUE(test, sfu_map_covers(map, start, start + 1));
-		KUNIT_EXPECT_TRUE(test, sfu_map_unmap(map, start + 0xfff, start + 0x2000));
+		KUNIT_EXPECT_TRUE(test, unmap(map, start + 0xfff, start + 0x2000));
 		expect_next_unmapped(test, map, i);
 	}
 }
@@ -82,7 +89,7 @@ static void map_unmaps_sections(struct kunit *test)
 
 		KUNIT_EXPECT_FALSE(test, sfu_map_covers(map, start - 0x1000, start));
 		KUNIT_EXPECT_TRUE(test, sfu_map_covers(map, start + 0xfff, start + 0x1000));
-		KUNIT_EXPECT_TRUE(test, sfu_map_unmap(map, start - 0x1000, start + 1));
+		KUNIT_EXPECT_TRUE(test, unmap(map, start - 0x1000, start + 1));
 		expect_next_unmapped(test, map, i);
 	}
 }
@@ -90,13 +97,13 @@ static void map_unmaps_sections(struct kunit *test)
 /* 64 ranges are marked at once, and 64 sections. If there are more, the map is of no use. */
 static void map_unmaps_at_most(struct kunit *test)
 {
-	KUNIT_EXPECT_TRUE(test, sfu_map_unmap(build_many(test), code_addr(7), code_addr(71)));
-	KUNIT_EXPECT_FALSE(test, sfu_map_unmap(build_many(test), code_addr(7), code_addr(72)));
-	KUNIT_EXPECT_TRUE(test, sfu_map_unmap(build_many(test), section_addr(7),
+	KUNIT_EXPECT_TRUE(test, unmap(build_many(test), code_addr(7), code_addr(71)));
+	KUNIT_EXPECT_FALSE(test, unmap(build_many(test), code_addr(7), code_addr(72)));
+	KUNIT_EXPECT_TRUE(test, unmap(build_many(test), section_addr(7),
 					      section_addr(71)));
-	KUNIT_EXPECT_FALSE(test, sfu_map_unmap(build_many(test), section_addr(7),
+	KUNIT_EXPECT_FALSE(test, unmap(build_many(test), section_addr(7),
 					       section_addr(72)));
-	KUNIT_EXPECT_FALSE(test, sfu_map_unmap(build_many(test), 0, ULONG_MAX));
+	KUNIT_EXPECT_FALSE(test, unmap(build_many(test), 0, ULONG_MAX));
 }
 
 struct places_case {
@@ -154,7 +161,7 @@ static void map_unmaps_shared_section(struct kunit *test)
 		build_section(map, i, section_addr(i == 1), section_addr(i == 1) + 0x1000);
 	}
 	sfu_map_order_sections(map);
-	KUNIT_EXPECT_TRUE(test, sfu_map_unmap(map, section_addr(0), section_addr(0) + 1));
+	KUNIT_EXPECT_TRUE(test, unmap(map, section_addr(0), section_addr(0) + 1));
 	KUNIT_EXPECT_STREQ(test, state_text(&map->ranges[0]), "unmapped");
 	KUNIT_EXPECT_STREQ(test, state_text(&map->ranges[1]), "ready");
 	KUNIT_EXPECT_STREQ(test, state_text(&map->ranges[2]), "unmapped");

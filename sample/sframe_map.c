@@ -258,11 +258,19 @@ bool sfu_map_covers(const struct sfu_map *map, unsigned long start, unsigned lon
 	return i < map->nr_placed && placed(map, i)->section.start < end;
 }
 
+static void mark_unmapped(struct sfu_range *range, unsigned long start, unsigned long end,
+			  bool *code_remains)
+{
+	sfu_range_mark_unmapped(range);
+	*code_remains |= range->start < start || end < range->end;
+}
+
 /**
  * sfu_map_unmap() - addresses of the process have been unmapped
  * @map: its map
  * @start: first address
  * @end: one past the last address
+ * @code_remains: set if code of a range that was marked is mapped outside of these addresses
  *
  * A range that has lost code or its section, even in part, is unmapped as a whole.
  *
@@ -270,21 +278,22 @@ bool sfu_map_covers(const struct sfu_map *map, unsigned long start, unsigned lon
  * Return: false if there are more ranges than may be marked at once. Then the caller must
  * not use the map any more.
  */
-bool sfu_map_unmap(struct sfu_map *map, unsigned long start, unsigned long end)
+bool sfu_map_unmap(struct sfu_map *map, unsigned long start, unsigned long end,
+		   bool *code_remains)
 {
 	unsigned int first = first_range_after(map, start), i;
 
 	for (i = first; i < map->nr_ranges && map->ranges[i].start < end; i++) {
 		if (i - first == MAX_MARKED)
 			return false;
-		sfu_range_mark_unmapped(&map->ranges[i]);
+		mark_unmapped(&map->ranges[i], start, end, code_remains);
 	}
 	WRITE_ONCE(map->next_range, i);
 	first = first_section_after(map, start);
 	for (i = first; i < map->nr_placed && placed(map, i)->section.start < end; i++) {
 		if (i - first == MAX_MARKED)
 			return false;
-		sfu_range_mark_unmapped(&map->ranges[map->by_section[i]]);
+		mark_unmapped(&map->ranges[map->by_section[i]], start, end, code_remains);
 	}
 	WRITE_ONCE(map->next_placed, i);
 	return true;

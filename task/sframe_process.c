@@ -303,6 +303,24 @@ struct sfu_map *sfu_process_get_map(struct sfu_process *process)
 }
 
 /**
+ * sfu_process_await() - scan the process when something is mapped at these addresses
+ * @process: the process
+ * @start: first address
+ * @end: one past the last address
+ *
+ * A scan forgets this. If the process is scanned at this moment, it may be lost.
+ *
+ * Context: Any but NMI.
+ */
+void sfu_process_await(struct sfu_process *process, unsigned long start, unsigned long end)
+{
+	unsigned long first = READ_ONCE(process->awaited_start);
+
+	WRITE_ONCE(process->awaited_start, first ? min(first, start) : start);
+	WRITE_ONCE(process->awaited_end, max(READ_ONCE(process->awaited_end), end));
+}
+
+/**
  * sfu_process_unmap() - addresses of a process have been unmapped
  * @process: the process
  * @start: first address
@@ -317,12 +335,18 @@ struct sfu_map *sfu_process_get_map(struct sfu_process *process)
 bool sfu_process_unmap(struct sfu_process *process, unsigned long start, unsigned long end)
 {
 	struct sfu_map *map = sfu_process_map(process);
+	bool code_remains = false;
 
 	if (!map)
 		return true;
-	if (refcount_read(&map->refs) == 1 ? sfu_map_unmap(map, start, end) :
-					     !sfu_map_covers(map, start, end))
+	if (refcount_read(&map->refs) > 1) {
+		if (!sfu_map_covers(map, start, end))
+			return true;
+	} else if (sfu_map_unmap(map, start, end, &code_remains)) {
+		if (code_remains)
+			sfu_process_await(process, start, end);
 		return true;
+	}
 	/* If a scan has published another map meanwhile, that one is without these addresses. */
 	if (unrcu_pointer(cmpxchg(&process->map, RCU_INITIALIZER(map), NULL)) != map)
 		return true;

@@ -168,15 +168,6 @@ static bool section_is_mapped(const struct sfu_scan *scan, const struct sfu_rang
 	       is_mapped(scan->mm, range->section.end - 1, range->vma.file);
 }
 
-/* A loader maps the code of a file first, and the part with the section a moment later. */
-static void await_section(struct sfu_process *process, const struct sfu_section *section)
-{
-	unsigned long start = process->awaited_start, end = process->awaited_end;
-
-	WRITE_ONCE(process->awaited_start, start ? min(start, section->start) : section->start);
-	WRITE_ONCE(process->awaited_end, max(end, section->end));
-}
-
 static void prefault(struct sfu_scan *scan, const struct sfu_range *range, unsigned long size)
 {
 	const struct sfu_section *section = &range->section;
@@ -227,7 +218,8 @@ static enum sfu_section_state find_section(struct sfu_scan *scan, struct sfu_ran
 	}
 	if (section_is_mapped(scan, range))
 		return check_section(scan, range);
-	await_section(scan->process, &range->section);
+	/* A loader maps the code of a file first, and the part with the section a moment later. */
+	sfu_process_await(scan->process, range->section.start, range->section.end);
 	return SFU_SECTION_PENDING;
 }
 
