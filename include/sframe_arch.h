@@ -18,6 +18,7 @@
  *
  * Code
  *
+ * SFU_ARCH_FOLLOWS_HABIT: frame pointers are followed by the habit of a file.
  * SFU_ARCH_CALL_BYTES: bytes before a return address that sfu_arch_decode_call() needs.
  * SFU_ARCH_CALL_SITE: bytes before a return address that sfu_arch_follows_*_call() needs.
  * SFU_ARCH_CODE_BEFORE: bytes before the ip that sfu_arch_row_of_code() needs.

@@ -94,6 +94,8 @@ static __always_inline unsigned long sfu_arch_strip_ra(unsigned long ra)
 	return ra & ~ptrauth_user_pac_mask();
 }
 
+/* Not yet: sframe_prologue.h does not know all forms of functions that save LR alone. */
+#define SFU_ARCH_FOLLOWS_HABIT	0
 #define SFU_ARCH_CALL_BYTES	4
 
 static inline enum sfu_call sfu_arch_decode_call(const u8 *code, unsigned long ra,

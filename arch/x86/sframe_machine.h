@@ -84,6 +84,7 @@ static __always_inline unsigned long sfu_arch_strip_ra(unsigned long ra)
 	return ra;
 }
 
+#define SFU_ARCH_FOLLOWS_HABIT	1
 #define SFU_ARCH_CALL_BYTES	6
 
 /* A call through a register does not have one length: it counts as none. */
