@@ -30,7 +30,7 @@ struct sfu_map;
  * @refs: one of the table, and one of each request and scan that is under way
  * @lock: held by the scanner. It is only tried, so nobody waits for it
  * @map: its map. Set by the scanner, removed by any context but NMI
- * @inherited: the map of the parent, for the first scan; or NULL
+ * @inherited: @map, as long as it is that of the parent, else NULL; only compared
  * @cache: rows of its sections; made by the first scan for a sample, under @lock
  * @next_key: for the rows of the next new range; under @lock
  * @scan_at: no scan is due before this time, in ns of ktime_get_mono_fast_ns(); written
@@ -87,7 +87,7 @@ void sfu_process_put(struct sfu_process *process);
 /* Task context. */
 struct sfu_process *sfu_process_get(struct mm_struct *mm);
 struct sfu_map *sfu_process_get_map(struct sfu_process *process);
-struct sfu_map *sfu_process_take_inherited(struct sfu_process *process);
+void sfu_process_drop_inherited(struct sfu_process *process);
 void sfu_process_refill(void);
 void sfu_process_open(void);
 void sfu_process_close(void);

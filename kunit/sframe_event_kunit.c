@@ -204,7 +204,7 @@ static void expect_map_in(struct kunit *test, struct mm_struct *mm, const char *
 	switch_process(old);
 }
 
-/* No sample of the child uses the map of its parent. The child's scan copies what is right. */
+/* The child shares the map of its parent, until it finds its own mappings. */
 static void event_by_fork(struct kunit *test)
 {
 	const struct fork_case *c = test->param_value;
@@ -218,8 +218,7 @@ static void event_by_fork(struct kunit *test)
 	report_fork(child);
 	process = process_of(child->mm);
 	KUNIT_ASSERT_NOT_NULL(test, process);
-	KUNIT_EXPECT_NULL(test, rcu_access_pointer(process->map));
-	KUNIT_EXPECT_PTR_EQ(test, process->inherited,
+	KUNIT_EXPECT_PTR_EQ(test, rcu_access_pointer(process->map),
 			    rcu_access_pointer(process_of(parent)->map));
 	KUNIT_EXPECT_NULL(test, process->cache);
 	KUNIT_EXPECT_PTR_EQ(test, process->request.holder, child);

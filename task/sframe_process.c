@@ -98,7 +98,7 @@ static struct sfu_process *take_spare(void)
 
 /* Under processes_lock. */
 static struct sfu_process *add_spare_for(struct mm_struct *mm, struct sfu_map *map,
-					 struct sfu_map *inherited, u64 next_key)
+					 u64 next_key)
 {
 	struct sfu_process *process;
 
@@ -111,7 +111,6 @@ static struct sfu_process *add_spare_for(struct mm_struct *mm, struct sfu_map *m
 		return NULL;
 	process->mm = mm;
 	RCU_INIT_POINTER(process->map, map);
-	process->inherited = inherited;
 	process->next_key = next_key;
 	hash_add_rcu(processes, &process->node, (unsigned long)mm);
 	atomic_long_inc(&sfu_held.processes);
@@ -133,7 +132,7 @@ struct sfu_process *sfu_process_add(struct mm_struct *mm, struct sfu_map *map)
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&processes_lock, flags);
-	process = add_spare_for(mm, map, NULL, KEY_FIRST);
+	process = add_spare_for(mm, map, KEY_FIRST);
 	raw_spin_unlock_irqrestore(&processes_lock, flags);
 	if (!process)
 		sfu_map_put(map);
@@ -145,9 +144,10 @@ struct sfu_process *sfu_process_add(struct mm_struct *mm, struct sfu_map *map)
  * @mm: memory of the child, which has not run yet
  * @parent: the process
  *
- * The parent's other threads may have changed its mappings since the child's were copied.
- * So no sample of the child uses the parent's map. The child's first scan copies from it
- * what is right.
+ * The child goes on with the map of its parent until its first scan, which takes place
+ * before it enters user mode. The parent's other threads may have changed its mappings since
+ * the child's were copied. The scan finds that out. Until then the stack of the child is that
+ * of the parent's call, and leads to code that both have.
  *
  * Context: Any but NMI, under rcu_read_lock(). Does not sleep.
  * Return: The process of the child. NULL: the parent has no map, or as sfu_process_add().
@@ -163,7 +163,9 @@ struct sfu_process *sfu_process_add_child(struct mm_struct *mm, struct sfu_proce
 	/* Not before the map: pairs with xchg() in sfu_process_publish(). */
 	smp_rmb();
 	raw_spin_lock_irqsave(&processes_lock, flags);
-	process = add_spare_for(mm, NULL, map, READ_ONCE(parent->next_key));
+	process = add_spare_for(mm, map, READ_ONCE(parent->next_key));
+	if (process)
+		process->inherited = map;
 	raw_spin_unlock_irqrestore(&processes_lock, flags);
 	if (!process)
 		sfu_map_put(map);
@@ -184,7 +186,7 @@ struct sfu_process *sfu_process_try_add(struct mm_struct *mm)
 
 	if (!raw_spin_trylock_irqsave(&processes_lock, flags))
 		return NULL;
-	process = add_spare_for(mm, NULL, NULL, KEY_FIRST);
+	process = add_spare_for(mm, NULL, KEY_FIRST);
 	raw_spin_unlock_irqrestore(&processes_lock, flags);
 	return process;
 }
@@ -194,7 +196,6 @@ static void process_free_rcu(struct rcu_head *rcu)
 	struct sfu_process *process = container_of(rcu, struct sfu_process, rcu);
 
 	sfu_map_put(rcu_dereference_protected(process->map, true));
-	sfu_map_put(process->inherited);
 	if (process->cache)
 		atomic_long_sub(sizeof(*process->cache), &sfu_held.bytes);
 	sfu_cache_free(process->cache);
@@ -216,15 +217,19 @@ void sfu_process_put(struct sfu_process *process)
 }
 
 /**
- * sfu_process_take_inherited() - the map of the parent, for one scan
+ * sfu_process_drop_inherited() - the first scan is over: use the map of the parent no more
  * @process: the process
  *
+ * The scan has published another one, or has failed.
+ *
  * Context: Task.
- * Return: The map; the caller takes over the reference. NULL if there is none any more.
  */
-struct sfu_map *sfu_process_take_inherited(struct sfu_process *process)
+void sfu_process_drop_inherited(struct sfu_process *process)
 {
-	return xchg(&process->inherited, NULL);
+	struct sfu_map *map = xchg(&process->inherited, NULL);
+
+	if (map && unrcu_pointer(cmpxchg(&process->map, RCU_INITIALIZER(map), NULL)) == map)
+		sfu_map_put(map);
 }
 
 /* Takes a process out of the table, unless another context has just done so. */
@@ -241,7 +246,7 @@ static void remove_process(struct sfu_process *process)
 		return;
 	sfu_request_close(process);
 	/* A map that is shared no more can be changed again. */
-	sfu_map_put(sfu_process_take_inherited(process));
+	sfu_map_put(unrcu_pointer(xchg(&process->map, NULL)));
 	sfu_process_put(process);
 }
 

@@ -456,7 +456,7 @@ static int scan_locked(struct sfu_scan *scan)
 		WRITE_ONCE(process->sample_at, (s64)ktime_get_mono_fast_ns() + WAIT_MIN);
 		return -EAGAIN;
 	}
-	scan->last = sfu_process_get_map(process) ?: sfu_process_take_inherited(process);
+	scan->last = sfu_process_get_map(process);
 	err = make_map(scan);
 	kfree(scan->phdrs);
 	sfu_map_put(scan->last);
@@ -492,8 +492,7 @@ int sfu_scan(struct sfu_process *process, enum sfu_scan_reason reason)
 		mutex_unlock(&process->lock);
 	}
 	/* From now on the child may change its mappings. */
-	if (reason == SFU_SCAN_NEW_PROCESS)
-		sfu_map_put(sfu_process_take_inherited(process));
+	sfu_process_drop_inherited(process);
 	sfu_prefault_finish(&scan.prefault);
 	return err;
 }
