@@ -725,21 +725,29 @@ static __always_inline u32 get_start(const u8 *p, u32 addr_size, bool swapped)
 	}
 }
 
-/* The info word is a byte: no index of this table is out of its bounds. */
 #define NO_SIZE		0x8000
-#define TWO(n)		(n), (n)
-#define SIZES(shift)	TWO(0), TWO(1 << (shift)), TWO(2 << (shift)), TWO(3 << (shift)),	\
-			TWO(4 << (shift)), TWO(5 << (shift)), TWO(6 << (shift)),		\
-			TWO(7 << (shift)), TWO(8 << (shift)), TWO(9 << (shift)),		\
-			TWO(10 << (shift)), TWO(11 << (shift)), TWO(12 << (shift)),		\
-			TWO(13 << (shift)), TWO(14 << (shift)), TWO(15 << (shift))
-#define NO_SIZES	[0x60 ... 0x7f] = NO_SIZE, [0xe0 ... 0xff] = NO_SIZE
 
-/* Bytes of the data words, by the info word; NO_SIZE if the word size is undefined. */
+/*
+ * Bytes of the data words, by the info word; NO_SIZE if the word size is undefined. Bit 0 of
+ * the info word is the base of the CFA, bits 1 to 4 are the number of words, bits 5 and 6
+ * their size, and bit 7 says that the RA is mangled. The info word is a byte: no index of this
+ * table is out of its bounds.
+ */
 static const u16 words_sizes[256] = {
-	[0x00] = SIZES(0), SIZES(1), SIZES(2),
-	[0x80] = SIZES(0), SIZES(1), SIZES(2),
-	NO_SIZES
+	[0x00] = 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7,
+	[0x10] = 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13, 14, 14, 15, 15,
+	[0x20] = 0, 0, 2, 2, 4, 4, 6, 6, 8, 8, 10, 10, 12, 12, 14, 14,
+	[0x30] = 16, 16, 18, 18, 20, 20, 22, 22, 24, 24, 26, 26, 28, 28, 30, 30,
+	[0x40] = 0, 0, 4, 4, 8, 8, 12, 12, 16, 16, 20, 20, 24, 24, 28, 28,
+	[0x50] = 32, 32, 36, 36, 40, 40, 44, 44, 48, 48, 52, 52, 56, 56, 60, 60,
+	[0x60 ... 0x7f] = NO_SIZE,
+	[0x80] = 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7,
+	[0x90] = 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13, 14, 14, 15, 15,
+	[0xa0] = 0, 0, 2, 2, 4, 4, 6, 6, 8, 8, 10, 10, 12, 12, 14, 14,
+	[0xb0] = 16, 16, 18, 18, 20, 20, 22, 22, 24, 24, 26, 26, 28, 28, 30, 30,
+	[0xc0] = 0, 0, 4, 4, 8, 8, 12, 12, 16, 16, 20, 20, 24, 24, 28, 28,
+	[0xd0] = 32, 32, 36, 36, 40, 40, 44, 44, 48, 48, 52, 52, 56, 56, 60, 60,
+	[0xe0 ... 0xff] = NO_SIZE,
 };
 
 /* Returns the bytes of the data words, or -EBADMSG. */

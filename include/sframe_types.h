@@ -34,8 +34,9 @@ typedef __INT32_TYPE__ s32;
 typedef __INT64_TYPE__ s64;
 
 #define __packed	__attribute__((__packed__))
+/* glibc has its own. On the host it is only for speed. */
 #ifndef __always_inline
-#define __always_inline	inline __attribute__((__always_inline__))
+#define __always_inline	inline
 #endif
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define swab16		bswap_16
