@@ -46,7 +46,7 @@ struct sfu_process {
 	struct hlist_node	node;
 	struct mm_struct	*mm;
 	refcount_t		refs;
-	struct mutex		lock;
+	struct mutex		lock;	/* of the scanner; only tried */
 	struct sfu_map __rcu	*map;
 	struct sfu_map		*inherited;
 	struct sfu_cache	*cache;

@@ -37,6 +37,20 @@ void set_reads(const struct file_operations *original, struct file_operations *f
 	fops->read = read ? (void *)watched_read_iter : NULL;
 }
 
+/* The page cache can be written as before. */
+static void set_page_reads(const struct address_space_operations *original, void *aops)
+{
+	const struct address_space_operations watched = {
+		.read_folio = watched_read_folio,
+		.readahead = watched_readahead,
+		.write_begin = original->write_begin,
+		.write_end = original->write_end,
+		.dirty_folio = original->dirty_folio,
+	};
+
+	memcpy(aops, &watched, sizeof(watched));
+}
+
 static void unwatch(void *data)
 {
 	struct file *file = data;
@@ -49,7 +63,7 @@ void watch_image(struct kunit *test)
 {
 	struct scan_scene *scene = test->priv;
 	struct file *file = scene->image.file;
-	struct address_space_operations *aops;
+	void *aops;
 
 	watch = (struct file_watch){
 		.original = file->f_op,
@@ -57,11 +71,9 @@ void watch_image(struct kunit *test)
 		.fops = kunit_kmalloc(test, sizeof(*file->f_op), GFP_KERNEL),
 	};
 	KUNIT_ASSERT_NOT_NULL(test, watch.fops);
-	aops = kunit_kmalloc(test, sizeof(*aops), GFP_KERNEL);
+	aops = kunit_kmalloc(test, sizeof(*watch.original_aops), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, aops);
-	*aops = *watch.original_aops;
-	aops->read_folio = watched_read_folio;
-	aops->readahead = watched_readahead;
+	set_page_reads(watch.original_aops, aops);
 	set_reads(watch.original, watch.fops, true, false);
 	file->f_op = watch.fops;
 	file->f_mapping->a_ops = aops;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Reads user memory: the stack, the code and mapped tables of the current
- * process. No read waits for memory that is not present. The module reads user memory nowhere
- * else.
+ * process. No read waits for memory that is not present. The module reads user
+ * memory nowhere else.
  */
 #include <kunit/static_stub.h>
 
@@ -20,7 +20,10 @@
  */
 int sfu_user_read_now(void *dst, unsigned long addr, size_t len)
 {
-	/* Without the mask a mispredicted check would let a process choose kernel memory to load. */
+	/*
+	 * Without the mask a mispredicted check would let a process choose kernel
+	 * memory to load.
+	 */
 	const void __user *from = (const void __user *)sfu_arch_mask_user(addr);
 
 	return copy_from_user_nofault(dst, from, len) ? -EFAULT : 0;
@@ -45,21 +48,27 @@ int sfu_user_read(void *dst, unsigned long addr, size_t len)
 }
 
 /*
- * The start of the entry at @addr. The table is that of the section of this machine, so
- * no field has to be swapped.
+ * Sets @start to the start of the entry at @addr; false if the entry is not present. The
+ * table is that of the section of this machine, so no field has to be swapped. Called inside
+ * of a window of user memory.
  */
-#define get_entry_start(start, hdr, addr, failed)			\
-do {									\
-	s32 narrow;							\
-									\
-	if ((hdr)->version == SFRAME_VERSION_3) {			\
-		unsafe_get_user(start, (u64 __user *)(addr), failed);	\
-	} else {							\
-		unsafe_get_user(narrow, (s32 __user *)(addr), failed);	\
-		start = (s64)narrow;					\
-	}								\
-	start += (hdr)->flags & SFRAME_F_FDE_FUNC_START_PCREL ? (addr) : (hdr)->addr; \
-} while (0)
+static __always_inline bool get_entry_start(const struct sframe_header *hdr, unsigned long addr,
+					    u64 *start)
+{
+	s32 narrow;
+	u64 val;
+
+	if (hdr->version == SFRAME_VERSION_3) {
+		unsafe_get_user(val, (u64 __user *)addr, absent);
+	} else {
+		unsafe_get_user(narrow, (s32 __user *)addr, absent);
+		val = (s64)narrow;
+	}
+	*start = val + (hdr->flags & SFRAME_F_FDE_FUNC_START_PCREL ? addr : hdr->addr);
+	return true;
+absent:
+	return false;
+}
 
 /**
  * sfu_user_bisect() - search a sorted table of entries, as &sframe_reader.bisect
@@ -85,7 +94,8 @@ int sfu_user_bisect(const struct sframe_header *hdr, u64 pc, u32 *nr)
 		unsigned long addr = hdr->fde_addr + (u64)mid * hdr->fde_size;
 		u64 start;
 
-		get_entry_start(start, hdr, addr, absent);
+		if (!get_entry_start(hdr, addr, &start))
+			goto absent;
 		if (start <= pc)
 			lo = mid + 1;
 		else

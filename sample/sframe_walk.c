@@ -370,7 +370,8 @@ static void enter_fast(struct sfu_walk *walk, unsigned long ip, unsigned long sp
 	frame->sigcontext = 0;
 	walk->nr_frames[SFU_METHOD_SFRAME] += nr;
 	walk->lookup.nr_cached += nr;
-	walk->lookup.rd.budget -= nr * SFU_FAST_COST;	/* walk_fast() takes no more than it pays for */
+	/* walk_fast() enters no more frames than the budget pays for. */
+	walk->lookup.rd.budget -= nr * SFU_FAST_COST;
 }
 
 /*

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * siblings - two processes with the same addresses and different stacks, which take turns on one processor
+ * siblings - two processes with the same addresses and different stacks, which take turns on
+ * one processor
  *
- * siblings SECONDS: The program forks. Each process has a name and functions of its own, and goes down its functions to
- * its own depth. There it calls sched_yield() again and again, by an instruction of its own and not by libc.
+ * siblings SECONDS: The program forks. Each process has a name and functions of its own, and
+ * goes down its functions to its own depth. There it calls sched_yield() again and again, by an
+ * instruction of its own and not by libc.
  */
 #define _GNU_SOURCE
 #include <err.h>

@@ -160,7 +160,7 @@ struct mutex {
 #define atomic_set(v, i)	((v)->counter = (i))
 #define REFCOUNT_INIT(n)	{ n }
 #define refcount_set(r, n)	((r)->refs = (n))
-#define refcount_inc(r)		((void)++(r)->refs)
+#define refcount_inc(r)		((void)(r)->refs++)
 #define refcount_dec_and_test(r) (--(r)->refs == 0)
 #define atomic_read_acquire(v)	((v)->counter)
 #define atomic_set_release(v, i) ((v)->counter = (i))
