@@ -12,7 +12,7 @@ struct kunit;
 
 #define COUNTERS_TEXT	256
 
-#define SPARES		64	/* processes that the module keeps ready */
+#define SPARES		128	/* processes that the module keeps ready */
 
 void counters_read(struct sfu_counters *counters);
 void counters_text(const struct sfu_counters *since, char *text);

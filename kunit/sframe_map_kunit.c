@@ -99,10 +99,8 @@ static void map_unmaps_at_most(struct kunit *test)
 {
 	KUNIT_EXPECT_TRUE(test, unmap(build_many(test), code_addr(7), code_addr(71)));
 	KUNIT_EXPECT_FALSE(test, unmap(build_many(test), code_addr(7), code_addr(72)));
-	KUNIT_EXPECT_TRUE(test, unmap(build_many(test), section_addr(7),
-					      section_addr(71)));
-	KUNIT_EXPECT_FALSE(test, unmap(build_many(test), section_addr(7),
-					       section_addr(72)));
+	KUNIT_EXPECT_TRUE(test, unmap(build_many(test), section_addr(7), section_addr(71)));
+	KUNIT_EXPECT_FALSE(test, unmap(build_many(test), section_addr(7), section_addr(72)));
 	KUNIT_EXPECT_FALSE(test, unmap(build_many(test), 0, ULONG_MAX));
 }
 

@@ -80,7 +80,8 @@ absent:
  * header keep it in the table, and sfu_user_open() is a barrier for the table as a whole.
  *
  * Context: As for sfu_user_read().
- * Return: 0; -EFAULT if an entry is not present.
+ * Return: 0; -EFAULT if an entry is not present; -ENOENT if one starts beyond user memory:
+ * the decoder's own search finds the defect.
  */
 int sfu_user_bisect(const struct sframe_header *hdr, u64 pc, u32 *nr)
 {
@@ -96,6 +97,8 @@ int sfu_user_bisect(const struct sframe_header *hdr, u64 pc, u32 *nr)
 
 		if (!get_entry_start(hdr, addr, &start))
 			goto absent;
+		if (start >> 63)
+			goto malformed;
 		if (start <= pc)
 			lo = mid + 1;
 		else
@@ -107,6 +110,9 @@ int sfu_user_bisect(const struct sframe_header *hdr, u64 pc, u32 *nr)
 absent:
 	sfu_user_close();
 	return -EFAULT;
+malformed:
+	sfu_user_close();
+	return -ENOENT;
 }
 
 /* sfu_user_read() for the decoder. */

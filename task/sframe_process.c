@@ -36,8 +36,8 @@
 
 #define KEY_FIRST	PAGE_SIZE	/* 0 is no key */
 #define KEY_MAX		BIT_ULL(63)
-#define SPARES_MAX	64
-#define SPARES_LOW	16
+#define SPARES_MAX	128
+#define SPARES_LOW	64
 
 /* Read under RCU, written under processes_lock. */
 static DEFINE_HASHTABLE(processes, 12);
