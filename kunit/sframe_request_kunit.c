@@ -193,7 +193,7 @@ static void request_for_ended_process(struct kunit *test)
 		task_work_run();
 		refill_spares();
 	}
-	expect_counted(test, "scan.requests=128");
+	expect_counted(test, "scan.requests=256");
 	KUNIT_EXPECT_TRUE(test, comes_true(nothing_is_held));
 }
 
