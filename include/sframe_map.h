@@ -47,7 +47,7 @@ struct sfu_range {
 };
 
 /* The ranges of a process beyond this number are not in its map. */
-#define SFU_MAX_RANGES	8192
+#define SFU_MAX_RANGES	2048
 
 /**
  * struct sfu_map - the executable ranges of a process, as one scan found them

@@ -397,7 +397,7 @@ static unsigned long map_many(struct kunit *test, unsigned int nr)
 }
 
 /* More ranges than any real process has. */
-#define MANY	8000
+#define MANY	2000
 
 static void scan_many_mappings(struct kunit *test)
 {

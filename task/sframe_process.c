@@ -38,6 +38,7 @@
 #define KEY_MAX		BIT_ULL(63)
 #define SPARES_MAX	128
 #define SPARES_LOW	64
+#define LOCK_TRIES	200	/* of a sample */
 
 /* Read under RCU, written under processes_lock. */
 static DEFINE_HASHTABLE(processes, 12);
@@ -183,12 +184,19 @@ struct sfu_process *sfu_process_try_add(struct mm_struct *mm)
 {
 	struct sfu_process *process;
 	unsigned long flags;
+	unsigned int i;
 
-	if (!raw_spin_trylock_irqsave(&processes_lock, flags))
-		return NULL;
-	process = add_spare_for(mm, NULL, KEY_FIRST);
-	raw_spin_unlock_irqrestore(&processes_lock, flags);
-	return process;
+	/* Another CPU holds the lock for a moment only, this one until the sample is over. */
+	for (i = 0; i < LOCK_TRIES; i++) {
+		if (!raw_spin_trylock_irqsave(&processes_lock, flags)) {
+			cpu_relax();
+			continue;
+		}
+		process = add_spare_for(mm, NULL, KEY_FIRST);
+		raw_spin_unlock_irqrestore(&processes_lock, flags);
+		return process;
+	}
+	return NULL;
 }
 
 static void process_free_rcu(struct rcu_head *rcu)
