@@ -35,6 +35,7 @@
 
 #define PROFILED_FOR	(10 * HZ)	/* after the last sample */
 #define SCAN_CHILD_MAX	256		/* ranges of a child that is scanned at once */
+#define SCAN_EVENT_MAX	1024		/* ranges of a process that is scanned for new code */
 
 static unsigned long profiled_at;	/* in jiffies */
 static atomic_t nr_profilers;		/* that have begun since the module was loaded */
@@ -46,6 +47,14 @@ static bool is_profiled(void)
 }
 
 /* ---- the events ---- */
+
+/* A scan of so many ranges takes long. It is left to a sample. */
+static bool has_many_ranges(const struct sfu_process *process, unsigned int max)
+{
+	const struct sfu_map *map = sfu_process_map(process);
+
+	return map && map->nr_ranges > max;
+}
 
 /* Does the mapping have code, or is it where a section should be? */
 static bool needs_scan(const struct sfu_process *process, const struct vm_area_struct *vma)
@@ -75,7 +84,7 @@ void sfu_event_mmap(struct vm_area_struct *vma)
 	/* execve(): the new program has no code yet, so an empty map is complete. */
 	if (!process && current->in_execve)
 		process = sfu_process_add(mm, sfu_map_get_empty());
-	if (process && needs_scan(process, vma))
+	if (process && needs_scan(process, vma) && !has_many_ranges(process, SCAN_EVENT_MAX))
 		sfu_request_for_event(process, current, SFU_SCAN_NEW_CODE);
 	rcu_read_unlock();
 }
@@ -98,13 +107,6 @@ void sfu_event_unmap(struct vm_area_struct *vma)
 	rcu_read_unlock();
 }
 
-static bool has_many_ranges(const struct sfu_process *process)
-{
-	const struct sfu_map *map = sfu_process_map(process);
-
-	return map && map->nr_ranges > SCAN_CHILD_MAX;
-}
-
 /**
  * sfu_event_fork() - current has a new child, which has not run yet
  * @child: the child; it may share its memory with current
@@ -122,7 +124,7 @@ void sfu_event_fork(struct task_struct *child)
 		return;
 	rcu_read_lock();
 	process = sfu_process_find(current->mm);
-	if (process && !has_many_ranges(process))
+	if (process && !has_many_ranges(process, SCAN_CHILD_MAX))
 		process = sfu_process_add_child(mm, process);
 	else
 		process = NULL;
