@@ -15,7 +15,7 @@ struct pt_regs;
 
 #define SFU_MAX_SIGNALS		8		/* signal frames in one walk */
 
-/* What a walk takes from its budget besides its look-ups, likewise in instructions, about. */
+/* The costs of a walk besides its look-ups, in instructions, about. */
 #define SFU_STEP_COST		400	/* a step by walk_slow(), with what precedes it */
 #define SFU_FAST_COST		64	/* a frame of the fast path */
 #define SFU_READ_COST		200	/* a word, or a piece of code */

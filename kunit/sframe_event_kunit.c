@@ -242,7 +242,7 @@ static void event_by_fork_of_unknown(struct kunit *test)
 	mmput(child->mm);
 }
 
-/* What one of two processes unmaps stays in the map of the other. */
+/* munmap() in one of two processes leaves the map of the other as it is. */
 static void event_unmap_in_parent(struct kunit *test)
 {
 	struct task_struct *child;

@@ -119,7 +119,7 @@ bool sfu_fallback_is_proved(struct sfu_walk *walk, const struct sfu_frame *calle
 	       sfu_fallback_lacks_row(walk, func);
 }
 
-/* What speaks for a return address. */
+/* The evidence for a return address. */
 enum call_site {
 	SITE_NONE,
 	SITE_OF_DIRECT_CALL,

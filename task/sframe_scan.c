@@ -44,7 +44,7 @@
 #define WAIT_MIN	((s64)NSEC_PER_MSEC)
 #define WAIT_MAX	((s64)NSEC_PER_SEC)
 
-/* What parts of a scan cost, in ns. */
+/* The estimated costs of the parts of a scan, in ns. */
 #define COST_SCAN	2000
 #define COST_VMA	100
 #define COST_RANGE	1500

@@ -158,7 +158,7 @@ static inline unsigned int sfu_arch_decode_plt(const u8 *code, unsigned long add
 	return i;
 }
 
-/* What sfu_arch_row_of_code() needs before and from the ip on. */
+/* Bytes of code that sfu_arch_row_of_code() needs before the ip, and from it on. */
 #define SFU_ARCH_CODE_BEFORE	24
 #define SFU_ARCH_CODE_AFTER	24
 

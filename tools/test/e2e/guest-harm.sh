@@ -203,7 +203,7 @@ nr_whole() {	# readers with a stack that reaches main()
 		END { for (pid in whole) n++; print n + 0 }'
 }
 
-# The module has room for 64 processes at a time that it has not scanned yet. Those beyond are scanned a round later.
+# The module has room for 128 processes at a time that it has not scanned yet. Those beyond are scanned a round later.
 sleeping_readers() {	# sleeping_readers COUNT ROUNDS: they return from read() so often
 	local nr_readers=$1 wake another readers whole i
 	[ -e "$scratch/wake" ] || mkfifo "$scratch/wake"

@@ -77,7 +77,7 @@ nmi_of_pmu() {	# nmi_of_pmu SECONDS DATA
 # ---- at any time: from another processor ------------------------------------------------------------------------
 
 # Samples a process only by NMIs, without an event before. If an NMI hits user code, the process itself scans before its
-# next instruction; else a worker scans.
+# next instruction; else when its system call returns.
 nmi_learns() {	# nmi_learns user|kernel FILTER PID
 	snapshot
 	trace_walks 1
