@@ -99,7 +99,7 @@ static const struct meaning meanings[] = {
 		.text = "signal frame",
 	}, {
 		.name = "declined.disabled",
-		.text = "the module was turned off (`enabled` is N), or not ready yet",
+		.text = "the module was off, or not ready yet",
 		.advice = "Type: echo Y > /sys/module/sframe_unwind/parameters/enabled",
 	}, {
 		.name = "declined.kthread",
