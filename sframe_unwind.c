@@ -128,7 +128,7 @@ static void store_frames(struct perf_callchain_entry_ctx *ctx,
 	struct sfu_walk walk;
 
 	sfu_count(walks);
-	sfu_walk_init(&walk, sfu_process_map(process), cache, regs, false);
+	sfu_walk_init(&walk, sfu_process_map(process), cache, regs);
 	if (!perf_callchain_store(ctx, walk.frame.ip))
 		stop = store_callers(ctx, &walk);
 	report_walk(&walk, regs, stop);
@@ -174,7 +174,7 @@ static enum sfu_stop trace_frames(struct unwind_stacktrace *trace, unsigned int 
 	u64 ip;
 
 	sfu_walk_init(walk, sfu_process_map(process), sfu_process_cache(process),
-		      task_pt_regs(current), true);
+		      task_pt_regs(current));
 	trace->nr = 0;
 	while (!stop && trace->nr < max) {
 		trace->entries[trace->nr++] = walk->frame.ip;

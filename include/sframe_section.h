@@ -53,12 +53,8 @@ struct sfu_section {
  */
 #define SFU_MAX_STRIKES		8
 
-/*
- * The budget of one walk, in instructions, about: in any context, and in task context. No
- * walk in any context may take more than 200,000 instructions.
- */
-#define SFU_BUDGET_SAMPLE	160000U
-#define SFU_BUDGET_TASK		(16U << 20)
+/* The budget of one walk, in instructions, about. No walk may take more than 200,000. */
+#define SFU_BUDGET		160000U
 
 /**
  * struct sfu_lookup - what the look-ups of one walk share

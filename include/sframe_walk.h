@@ -70,7 +70,7 @@ struct sfu_walk {
 };
 
 void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, struct sfu_cache *cache,
-		   struct pt_regs *regs, bool in_task);
+		   struct pt_regs *regs);
 enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max,
 			       unsigned int *nr);
 

@@ -1,32 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* KUnit tests of the walk: memory that cannot be read, for both hooks. */
+/* KUnit tests of the walk: memory that cannot be read. */
 #include "walk_scene.h"
-
-struct fault_case {
-	const char	*name;
-	bool		in_task;
-};
-
-static const struct fault_case fault_cases[] = {
-	{ "in a sample", false },
-	{ "in a task", true },
-};
-
-NAMED_CASES(fault);
-
-static void fault_scene(struct kunit *test)
-{
-	const struct fault_case *c = test->param_value;
-	struct walk_scene *scene = test->priv;
-
-	scene->in_task = c->in_task;
-	call_scene(test);
-}
 
 static void memory_whole_walk(struct kunit *test)
 {
 	outermost_function(test, 0x80);
-	fault_scene(test);
+	call_scene(test);
 	word(test, 0x18, code(test, 0x84));
 	expect_walk(test, "c4@0 c44@10 c84@20 complete");
 }
@@ -36,7 +15,7 @@ static void memory_stack_ends(struct kunit *test)
 {
 	u32 cut;
 
-	fault_scene(test);
+	call_scene(test);
 	for (cut = 1; cut <= 8; cut++) {
 		build_again(test);
 		flex_function(test, 0, AT_REG(R_SP, 16), IN_REG(R_A, 0), 0);
@@ -49,7 +28,7 @@ static void memory_stack_ends(struct kunit *test)
 
 static void memory_stack_forbidden(struct kunit *test)
 {
-	fault_scene(test);
+	call_scene(test);
 	sample(test, code(test, 4), stack(test, PAGE_SIZE - 16), 0);
 	word(test, PAGE_SIZE - 8, code(test, 0x44));
 	user_forbid(test, stack(test, PAGE_SIZE));
@@ -59,7 +38,7 @@ static void memory_stack_forbidden(struct kunit *test)
 /* The page is not touched yet. No walk waits for it. */
 static void memory_stack_not_present(struct kunit *test)
 {
-	fault_scene(test);
+	call_scene(test);
 	sample(test, code(test, 4), stack(test, PAGE_SIZE - 16), 0);
 	word(test, PAGE_SIZE - 8, code(test, 0x44));
 	user_allow(test, stack(test, PAGE_SIZE));
@@ -70,7 +49,7 @@ static void memory_stack_in_kernel(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
 
-	fault_scene(test);
+	call_scene(test);
 	sample(test, code(test, 4), (unsigned long)scene->text & ~15UL, 0);
 	expect_step(test, "stack-fault");
 }
@@ -79,7 +58,7 @@ static void memory_section_forbidden(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
 
-	fault_scene(test);
+	call_scene(test);
 	user_forbid(test, scene->section);
 	expect_walk(test, "c4@0 section-fault needs-scan");
 	KUNIT_EXPECT_TRUE(test, is_ready(code_range(test)));
@@ -90,7 +69,7 @@ static void memory_section_not_present(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
 
-	fault_scene(test);
+	call_scene(test);
 	user_allow(test, scene->section);
 	expect_walk(test, "c4@0 section-fault needs-scan");
 	user_store(test, scene->section, scene->b.bytes, scene->b.len);
@@ -101,7 +80,7 @@ static void memory_section_unmapped(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
 
-	fault_scene(test);
+	call_scene(test);
 	KUNIT_ASSERT_EQ(test, 0, vm_munmap(scene->section, PAGE_SIZE));
 	expect_walk(test, "c4@0 section-fault needs-scan");
 }
@@ -112,7 +91,7 @@ static void memory_section_half_there(struct kunit *test)
 	struct walk_scene *scene = test->priv;
 
 	scene->section = map_present(test, 2) + PAGE_SIZE - 28 - 16;
-	fault_scene(test);
+	call_scene(test);
 	user_forbid(test, scene->section + 28 + 16);
 	/* The entry of the first function can be read, but its rows cannot. */
 	expect_walk(test, "c4@0 section-fault needs-scan");
@@ -123,7 +102,7 @@ static void memory_section_half_there(struct kunit *test)
 /* Code that cannot be read proves nothing. */
 static void memory_code_forbidden(struct kunit *test)
 {
-	fault_scene(test);
+	call_scene(test);
 	record(test, 0x20, 0, bare(test, 0x210));
 	store_call(test, plain_call(), bare(test, 0x210), code(test, 0x1000));
 	sample(test, code(test, 0x1010), stack(test, 0), stack(test, 0x20));
@@ -138,7 +117,7 @@ static void memory_code_forbidden(struct kunit *test)
 /* The callee may be a PLT slot. If its code cannot be read, the call proves nothing. */
 static void memory_callee_forbidden(struct kunit *test)
 {
-	fault_scene(test);
+	call_scene(test);
 	record(test, 0x20, 0, bare(test, 0x210));
 	store_call(test, plain_call(), bare(test, 0x210), code(test, 0x1000));
 	sample(test, code(test, 0x1010), stack(test, 0), stack(test, 0x20));
@@ -147,17 +126,17 @@ static void memory_callee_forbidden(struct kunit *test)
 }
 
 static struct kunit_case memory_tests[] = {
-	KUNIT_CASE_PARAM(memory_whole_walk, fault_gen_params),
-	KUNIT_CASE_PARAM(memory_stack_ends, fault_gen_params),
-	KUNIT_CASE_PARAM(memory_stack_forbidden, fault_gen_params),
-	KUNIT_CASE_PARAM(memory_stack_not_present, fault_gen_params),
-	KUNIT_CASE_PARAM(memory_stack_in_kernel, fault_gen_params),
-	KUNIT_CASE_PARAM(memory_section_forbidden, fault_gen_params),
-	KUNIT_CASE_PARAM(memory_section_not_present, fault_gen_params),
-	KUNIT_CASE_PARAM(memory_section_unmapped, fault_gen_params),
-	KUNIT_CASE_PARAM(memory_section_half_there, fault_gen_params),
-	KUNIT_CASE_PARAM(memory_code_forbidden, fault_gen_params),
-	KUNIT_CASE_PARAM(memory_callee_forbidden, fault_gen_params),
+	KUNIT_CASE(memory_whole_walk),
+	KUNIT_CASE(memory_stack_ends),
+	KUNIT_CASE(memory_stack_forbidden),
+	KUNIT_CASE(memory_stack_not_present),
+	KUNIT_CASE(memory_stack_in_kernel),
+	KUNIT_CASE(memory_section_forbidden),
+	KUNIT_CASE(memory_section_not_present),
+	KUNIT_CASE(memory_section_unmapped),
+	KUNIT_CASE(memory_section_half_there),
+	KUNIT_CASE(memory_code_forbidden),
+	KUNIT_CASE(memory_callee_forbidden),
 	{}
 };
 

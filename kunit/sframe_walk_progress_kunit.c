@@ -73,8 +73,8 @@ static void progress_every_depth(struct kunit *test)
 	struct walk_scene *scene = test->priv;
 	u32 i, nr;
 
-	/* All look-ups miss: only the budget of a task pays for that many. */
-	scene->in_task = true;
+	/* All look-ups miss: the budget of a sample does not pay for that many. */
+	scene->budget = SFU_BUDGET * 16;
 	sp_function(test, 0, 16);
 	outermost_function(test, 0x40);
 	use_section(test);
@@ -92,7 +92,7 @@ static void progress_every_depth(struct kunit *test)
 /* The walk goes on up to the end of the stack. */
 static void progress_to_end_of_stack(struct kunit *test)
 {
-	((struct walk_scene *)test->priv)->in_task = true;
+	((struct walk_scene *)test->priv)->budget = SFU_BUDGET * 16;
 	sp_function(test, 0, 16);
 	use_section(test);
 	recursion_scene(test, STACK_SIZE / 16);

@@ -204,27 +204,11 @@ static void stop_refused_type(struct kunit *test)
 	expect_refused(test, "defect.fde-type=2");
 }
 
-static void stop_budget_sample(struct kunit *test)
+static void stop_budget(struct kunit *test)
 {
 	costly_section(test);
 	recursion_scene(test, STACK_SIZE / 16);
 	expect_within(test, "callers", count_callers(test), 60, 160000 / COSTLY_STEP);
-	expect_end(test, "budget");
-}
-
-static void stop_budget_task(struct kunit *test)
-{
-	const u32 nr = 16777216 / COSTLY_STEP;
-	struct walk_scene *scene = test->priv;
-	u32 i;
-
-	scene->stack = user_map(test, nr * 16 / PAGE_SIZE + 1);
-	scene->in_task = true;
-	costly_section(test);
-	for (i = 0; i <= nr; i++)
-		word(test, 16 * i + 8, code(test, 4));
-	sample(test, code(test, 4), stack(test, 0), 0);
-	expect_within(test, "callers", count_callers(test), nr / 5 * 4, nr);
 	expect_end(test, "budget");
 }
 
@@ -290,8 +274,7 @@ static struct kunit_case stop_tests[] = {
 	KUNIT_CASE(stop_bad_callee),
 	KUNIT_CASE(stop_refused_register),
 	KUNIT_CASE(stop_refused_type),
-	KUNIT_CASE(stop_budget_sample),
-	KUNIT_CASE(stop_budget_task),
+	KUNIT_CASE(stop_budget),
 	KUNIT_CASE(stop_cfa),
 	KUNIT_CASE(stop_ra),
 	KUNIT_CASE(stop_ra_gone),

@@ -42,7 +42,7 @@
  * struct walk_scene - the fixture of the tests of the walk
  * @walk: the walk
  * @regs: the sampled frame
- * @in_task: the walk runs in task context
+ * @budget: of each walk; 0: that of a sample
  * @code: address of the code with a section, CODE_SIZE bytes
  * @bare: address of the code without a section, BARE_SIZE bytes, higher than @code
  * @section: address of the section
@@ -69,7 +69,7 @@
 struct walk_scene {
 	struct sfu_walk		walk;
 	struct pt_regs		regs;
-	bool			in_task;
+	u32			budget;
 	unsigned long		code;
 	unsigned long		bare;
 	unsigned long		section;

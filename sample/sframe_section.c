@@ -83,7 +83,7 @@ static void count_strike(struct sfu_section *section, u32 budget)
 {
 	u8 nr = READ_ONCE(section->nr_strikes);
 
-	if (budget < SFU_BUDGET_SAMPLE / 2)
+	if (budget < SFU_BUDGET / 2)
 		return;
 	if (nr < SFU_MAX_STRIKES)
 		WRITE_ONCE(section->nr_strikes, nr + 1);

@@ -481,8 +481,6 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
  *	the walk; NULL if there is none yet
  * @cache: its rule cache, held likewise, or NULL
  * @regs: registers of user mode, of code that sfu_arch_unwindable() allows
- * @in_task: the walk runs in task context, with interrupts and preemption enabled: it may
- *	cost more
  *
  * Some samples come while user addresses lead to the memory of another process: in a task
  * switch, where the memory is that of the next task before current is the next task, and
@@ -495,11 +493,11 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
  * Context: Any, NMI included.
  */
 void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, struct sfu_cache *cache,
-		   struct pt_regs *regs, bool in_task)
+		   struct pt_regs *regs)
 {
 	*walk = (struct sfu_walk){
 		.map = map,
-		.lookup.rd.budget = in_task ? SFU_BUDGET_TASK : SFU_BUDGET_SAMPLE,
+		.lookup.rd.budget = SFU_BUDGET,
 		.lookup.cache = cache,
 		.has_memory = sfu_arch_has_user_memory(),
 		.frame = {

@@ -360,7 +360,7 @@ static void check_stop(const struct sfu_walk *walk, const struct sfu_walk *last,
  */
 static void check_bounds(const struct sfu_walk *walk)
 {
-	u64 spent = SFU_BUDGET_SAMPLE - walk->lookup.rd.budget;
+	u64 spent = SFU_BUDGET - walk->lookup.rd.budget;
 	u64 words = (CODE_END - SECTION + STACK_SIZE) / sizeof(long);
 	u64 by_fp = walk->nr_frames[SFU_METHOD_FP] + walk->nr_frames[SFU_METHOD_FP_HABIT];
 	u64 steps = walk->nr_frames[SFU_METHOD_SFRAME] + by_fp +
@@ -369,10 +369,10 @@ static void check_bounds(const struct sfu_walk *walk)
 	require(walk->nr_frames[SFU_METHOD_SIGNAL] <= SFU_MAX_SIGNALS);
 	require(walk->nr_frames[SFU_METHOD_SFRAME] <= spent / LEAST_LOOK_UP);
 	require(by_fp <= words * (SFU_MAX_SIGNALS + 1));
-	fuzz_note(&most_work, spent, SFU_BUDGET_SAMPLE);
+	fuzz_note(&most_work, spent, SFU_BUDGET);
 	/* The cheapest reads are those of a search: each examines an entry. */
 	fuzz_note(&most_reads, nr_reads, spent / SFRAME_ROW_COST);
-	fuzz_note(&most_frames, steps, SFU_BUDGET_SAMPLE / SFU_FAST_COST);
+	fuzz_note(&most_frames, steps, SFU_BUDGET / SFU_FAST_COST);
 }
 
 /* Walks to the end of the stack. Only the limits of the walk itself apply. */
@@ -385,7 +385,7 @@ static void walk_freely(struct pt_regs *regs)
 
 	nr_reads = 0;
 	nr_found = 0;
-	sfu_walk_init(&walk, map_known, NULL, regs, false);
+	sfu_walk_init(&walk, map_known, NULL, regs);
 	for (;;) {
 		if (nr_found < MAX_STACK)
 			found[nr_found++] = walk.frame.ip;
