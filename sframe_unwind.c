@@ -23,6 +23,7 @@
 
 #include "compat.h"
 #include "sframe_arch.h"
+#include "sframe_dev.h"
 #include "sframe_event.h"
 #include "sframe_hook.h"
 #include "sframe_map.h"
@@ -30,6 +31,7 @@
 #include "sframe_request.h"
 #include "sframe_scan.h"
 #include "sframe_stats.h"
+#include "sframe_table.h"
 #include "sframe_walk.h"
 
 #define CREATE_TRACE_POINTS
@@ -91,7 +93,8 @@ static bool has_sections(struct sfu_process *process, struct pt_regs *regs)
 
 	if (!map || map->nr_sections)
 		return true;
-	if (map->is_incomplete || !sfu_map_find(map, instruction_pointer(regs)))
+	if (map->is_incomplete || sfu_map_lacks_tables(map) ||
+	    !sfu_map_find(map, instruction_pointer(regs)))
 		sfu_request_for_sample(process);
 	return decline(SFU_DECLINE_NOSECTION);
 }
@@ -318,6 +321,9 @@ static int __init sframe_unwind_init(void)
 {
 	int err;
 
+	err = sfu_table_init();
+	if (err)
+		return err;
 	err = sfu_process_init();
 	if (!err)
 		err = sfu_event_init();
@@ -326,18 +332,24 @@ static int __init sframe_unwind_init(void)
 	err = hook_callchain();
 	if (err)
 		goto err_event;
+	err = sfu_dev_init();
+	if (err)
+		goto err_callchain;
 	hook_unwind_user();
 	sfu_stats_init();
 	pr_info("user stacks are unwound from SFrame (%s)\n",
 		hooked_deferred ? "synchronous and deferred" : "synchronous");
 	return 0;
 
+err_callchain:
+	sfu_unhook(&callchain_ops);
 err_event:
 	sfu_event_exit();
 	sfu_request_exit();
 err_process:
 	sfu_hook_exit();
 	sfu_process_exit();
+	sfu_table_exit();
 	return err;
 }
 
@@ -365,6 +377,7 @@ err_process:
  */
 static void __exit sframe_unwind_exit(void)
 {
+	sfu_dev_exit();
 	sfu_stats_exit();
 	unhook_unwind_user();
 	sfu_unhook(&callchain_ops);
@@ -372,6 +385,7 @@ static void __exit sframe_unwind_exit(void)
 	sfu_hook_exit();
 	sfu_request_exit();
 	sfu_process_exit();
+	sfu_table_exit();
 	pr_info("unloaded: user stacks are the kernel's own again, by frame pointers; %lu stacks were unwound\n",
 		sfu_stats_walks());
 }

@@ -11,6 +11,7 @@
 
 #include "sframe_habit.h"
 #include "sframe_section.h"
+#include "sframe_table.h"
 
 struct file;
 
@@ -57,6 +58,7 @@ struct sfu_range {
  * @nr_placed: in @by_section
  * @nr_sections: ranges that had a usable section when they were scanned, or may
  *	have one
+ * @generation: sfu_table_generation before the map was scanned
  * @is_incomplete: the headers of a file were not in memory: there may be more sections
  * @next_range: the first range after the addresses that were unmapped last. A process often
  *	unmaps one mapping after the other
@@ -75,6 +77,7 @@ struct sfu_map {
 	unsigned int		nr_ranges;
 	unsigned int		nr_placed;
 	unsigned int		nr_sections;
+	unsigned int		generation;
 	bool			is_incomplete;
 	unsigned int		next_range;
 	unsigned int		next_placed;
@@ -83,6 +86,12 @@ struct sfu_map {
 	u32			*by_section;
 	struct sfu_range	ranges[] __counted_by(nr_ranges);
 };
+
+/* Have tables been loaded since the scan, or is there somebody now who loads them? */
+static inline bool sfu_map_lacks_tables(const struct sfu_map *map)
+{
+	return map->generation != READ_ONCE(sfu_table_generation);
+}
 
 /* Any context, while the map is held by RCU or a reference. */
 struct sfu_range *sfu_map_find(struct sfu_map *map, unsigned long addr);

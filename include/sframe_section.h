@@ -11,9 +11,12 @@
 #include "sframe_cache.h"
 #include "sframe_core.h"
 
+struct sfu_table;
+
 /* Where the bytes of a section are. */
 enum sfu_source {
 	SFU_SOURCE_MAPPED,	/* in the memory of the process */
+	SFU_SOURCE_RESIDENT,	/* in a table of the kernel */
 };
 
 enum sfu_section_state {
@@ -25,8 +28,11 @@ enum sfu_section_state {
 
 /**
  * struct sfu_section - a section that describes code of one process
- * @start: address of its first byte, 0 if there is none
+ * @start: address of its first byte, if it is mapped; else 0
  * @end: one past its last byte
+ * @table: the table, if it is resident; the map has a reference
+ * @bytes: its bytes
+ * @len: how many
  * @hdr: its header, checked, if @state is READY or BAD
  * @key_base: the key of a row in the rule cache is this plus its address
  * @state: enum sfu_section_state. Any context may change READY to BAD, and task context
@@ -39,6 +45,9 @@ enum sfu_section_state {
 struct sfu_section {
 	unsigned long		start;
 	unsigned long		end;
+	struct sfu_table	*table;
+	const u8		*bytes;
+	u32			len;
 	struct sframe_header	hdr;
 	u64			key_base;
 	atomic_t		state;
@@ -57,14 +66,28 @@ struct sfu_section {
 #define SFU_BUDGET		160000U
 
 /**
+ * struct sfu_resident - where the bytes of a resident table are
+ * @bytes: in the kernel
+ * @addr: the address that the header has for the first of them
+ * @len: how many
+ */
+struct sfu_resident {
+	const u8	*bytes;
+	u64		addr;
+	u32		len;
+};
+
+/**
  * struct sfu_lookup - what the look-ups of one walk share
  * @rd: the decoder's reader; its budget is that of all look-ups of the walk
+ * @resident: what @rd reads, if the source is SFU_SOURCE_RESIDENT
  * @cache: the rule cache of the process, which owns it; NULL: rows are not remembered
  * @nr_cached: rows found in the rule cache
  * @nr_missed: rows found by decoding
  */
 struct sfu_lookup {
 	struct sframe_reader	rd;
+	struct sfu_resident	resident;
 	struct sfu_cache	*cache;
 	unsigned int		nr_cached;
 	unsigned int		nr_missed;
@@ -111,6 +134,7 @@ sfu_section_fast_row(const struct sfu_fast_rows *rows, unsigned long off)
 	return sfu_cache_fast_row(rows->half, rows->first_key + off);
 }
 
+int sfu_section_read_resident(struct sframe_reader *rd, void *dst, u64 addr, u32 len);
 int sfu_section_check(struct sfu_section *section, enum sframe_defect *defect);
 int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 			 unsigned long addr, bool is_activation, struct sframe_row *row);

@@ -100,6 +100,7 @@ struct sfu_held {
 	atomic_long_t	processes;
 	atomic_long_t	sections;
 	atomic_long_t	bytes;
+	atomic_long_t	tables;		/* bytes of resident tables */
 };
 
 extern struct sfu_held sfu_held;

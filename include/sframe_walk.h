@@ -85,7 +85,9 @@ static inline bool sfu_stop_needs_scan(enum sfu_stop stop)
 /* Can a scan of the process help the next walk that would end like this one? */
 static inline bool sfu_walk_needs_scan(const struct sfu_walk *walk, enum sfu_stop stop)
 {
-	return sfu_stop_needs_scan(stop) || (stop == SFU_STOP_NODATA && walk->wants_habit);
+	return sfu_stop_needs_scan(stop) ||
+	       (stop == SFU_STOP_NODATA &&
+		(walk->wants_habit || sfu_map_lacks_tables(walk->map)));
 }
 
 /*

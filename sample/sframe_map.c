@@ -20,6 +20,7 @@
 
 #include "sframe_map.h"
 #include "sframe_stats.h"
+#include "sframe_table.h"
 
 #define MAX_MARKED	64
 
@@ -142,7 +143,12 @@ void sfu_map_order_sections(struct sfu_map *map)
 
 static void free_map(struct rcu_head *rcu)
 {
-	kvfree(container_of(rcu, struct sfu_map, rcu));
+	struct sfu_map *map = container_of(rcu, struct sfu_map, rcu);
+	unsigned int i;
+
+	for (i = 0; i < map->nr_ranges; i++)
+		sfu_table_put(map->ranges[i].section.table);
+	kvfree(map);
 }
 
 /**

@@ -7,10 +7,36 @@
  * remembers that an address has no row: the end of a stack is looked up in each
  * walk. A section that contradicts itself is marked as bad and never used again.
  */
+#include <linux/nospec.h>
+
 #include "sframe_arch.h"
 #include "sframe_section.h"
 #include "sframe_stats.h"
 #include "sframe_user.h"
+
+/**
+ * sfu_section_read_resident() - read a resident table, as &sframe_reader.read
+ * @rd: that of a &struct sfu_lookup
+ * @dst: where the bytes go
+ * @addr: address of the first byte
+ * @len: bytes
+ *
+ * A table holds what a program's file says, so a mispredicted check must not choose what
+ * is loaded: the offset is masked.
+ *
+ * Context: Any, NMI included.
+ * Return: 0; -EFAULT if a byte is not of the table.
+ */
+int sfu_section_read_resident(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
+{
+	const struct sfu_resident *resident = &container_of(rd, struct sfu_lookup, rd)->resident;
+	u64 off = addr - resident->addr;
+
+	if (len > resident->len || off > resident->len - len)
+		return -EFAULT;
+	memcpy(dst, resident->bytes + array_index_nospec(off, resident->len - len + 1), len);
+	return 0;
+}
 
 /* Lets the decoder read the section where its bytes are. */
 static void set_reader(struct sfu_lookup *lookup, const struct sfu_section *section)
@@ -19,6 +45,15 @@ static void set_reader(struct sfu_lookup *lookup, const struct sfu_section *sect
 	case SFU_SOURCE_MAPPED:
 		lookup->rd.read = sfu_user_reader;
 		lookup->rd.bisect = sfu_user_bisect;
+		break;
+	case SFU_SOURCE_RESIDENT:
+		lookup->rd.read = sfu_section_read_resident;
+		lookup->rd.bisect = NULL;
+		lookup->resident = (struct sfu_resident){
+			.bytes = section->bytes,
+			.addr = section->hdr.addr,
+			.len = section->len,
+		};
 		break;
 	}
 }

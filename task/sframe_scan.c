@@ -37,7 +37,9 @@
 #include "sframe_process.h"
 #include "sframe_scan.h"
 #include "sframe_stats.h"
+#include "sframe_table.h"
 #include "sframe_text.h"
+#include "sframe_wanted.h"
 
 #define SHARE		32
 #define BURST		(3LL * NSEC_PER_MSEC)
@@ -266,7 +268,65 @@ static struct sfu_range *find_known(struct sfu_map *last, const struct sfu_vma_i
 static bool has_lost_section(const struct sfu_scan *scan, const struct sfu_range *range)
 {
 	return sfu_section_is(&range->section, SFU_SECTION_READY) &&
-	       !section_is_mapped(scan, range);
+	       range->section.source == SFU_SOURCE_MAPPED && !section_is_mapped(scan, range);
+}
+
+/* Is this the same table at the same place? */
+static bool is_same_table(const struct sfu_section *a, const struct sfu_section *b)
+{
+	return a->table == b->table && a->hdr.addr == b->hdr.addr;
+}
+
+/*
+ * Finds the resident table of a range. Tables that were loaded since the last scan are
+ * found, and a file that has changed loses its table. Returns false if there is none.
+ */
+static bool find_table(struct sfu_scan *scan, struct sfu_range *range, const struct file *file)
+{
+	struct sfu_section *section = &range->section;
+	struct sfu_section found = {};
+	int err;
+
+	err = sfu_table_find(file, range->vma.start, range->vma.offset, &found);
+	if (err == -ENOENT)
+		sfu_want(file, range->vma.start);
+	if (!err && is_same_table(section, &found))
+		return true;
+	/* Without the table of the last map, the file's own section counts. */
+	if (section->source == SFU_SOURCE_RESIDENT)
+		*section = (struct sfu_section){ .state = ATOMIC_INIT(SFU_SECTION_PENDING) };
+	if (err)
+		return false;
+	*section = found;
+	atomic_set(&section->state, SFU_SECTION_READY);
+	assign_keys(scan, range);
+	scan->has_news = true;
+	return true;
+}
+
+/* Finds the section of the file itself. */
+static void find_mapped(struct sfu_scan *scan, struct sfu_range *range, struct file *file,
+			const struct sfu_range *known)
+{
+	struct sfu_section *section = &range->section;
+	enum sfu_section_state state = atomic_read(&section->state);
+
+	if (!known || state == SFU_SECTION_PENDING || has_lost_section(scan, range)) {
+		state = find_section(scan, range, file);
+		if (state == SFU_SECTION_READY)
+			assign_keys(scan, range);
+	}
+	if (state == SFU_SECTION_READY)
+		prefault(scan, range, sframe_header_span(&section->hdr));
+	scan->has_news |= !known || state != atomic_read(&known->section.state);
+	atomic_set(&section->state, state);
+}
+
+/* Is there nothing to find out about this range of the last map? */
+static bool is_settled(const struct sfu_scan *scan, const struct sfu_range *range)
+{
+	return scan->reason == SFU_SCAN_NEW_CODE && !has_lost_section(scan, range) &&
+	       !sfu_section_is(&range->section, SFU_SECTION_PENDING);
 }
 
 /* Fills a range of the new map: its last state, and what the scan finds. */
@@ -275,8 +335,6 @@ static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma,
 {
 	struct sfu_vma_id id = vma_id(vma);
 	const struct sfu_range *known = find_known(scan->last, &id);
-	struct sfu_section *section = &range->section;
-	enum sfu_section_state state;
 
 	if (known)
 		*range = *known;
@@ -284,18 +342,10 @@ static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma,
 		*range = (struct sfu_range){ .start = id.start, .end = id.end, .vma = id };
 	if (!vma->vm_file)
 		return;
-	state = atomic_read(&section->state);
-	if (!known || state == SFU_SECTION_PENDING || has_lost_section(scan, range)) {
-		state = find_section(scan, range, vma->vm_file);
-		if (state == SFU_SECTION_READY)
-			assign_keys(scan, range);
-	} else if (scan->reason == SFU_SCAN_NEW_CODE) {
-		return;
-	}
-	if (state == SFU_SECTION_READY)
-		prefault(scan, range, sframe_header_span(&section->hdr));
-	scan->has_news |= !known || state != atomic_read(&known->section.state);
-	atomic_set(&section->state, state);
+	if (known && is_settled(scan, range))
+		sfu_table_get(range->section.table);
+	else if (!find_table(scan, range, vma->vm_file))
+		find_mapped(scan, range, vma->vm_file, known);
 }
 
 static unsigned int count_ranges(struct sfu_scan *scan)
@@ -400,6 +450,7 @@ static int make_map(struct sfu_scan *scan)
 	scan->map = sfu_map_alloc(nr, SFU_GFP_TASK);
 	if (!scan->map)
 		return -ENOMEM;
+	scan->map->generation = READ_ONCE(sfu_table_generation);
 	scan->has_news = !scan->last || scan->last->nr_ranges != nr;
 	WRITE_ONCE(scan->process->awaited_start, 0);
 	WRITE_ONCE(scan->process->awaited_end, 0);

@@ -164,6 +164,30 @@ bool sfu_event_profiled(void)
 	return true;
 }
 
+unsigned int sfu_table_generation;
+
+void sfu_table_put(struct sfu_table *table)
+{
+}
+
+int sfu_table_init(void)
+{
+	return 0;
+}
+
+void sfu_table_exit(void)
+{
+}
+
+int sfu_dev_init(void)
+{
+	return 0;
+}
+
+void sfu_dev_exit(void)
+{
+}
+
 int sfu_event_init(void)
 {
 	return 0;

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Resident tables: SFrame sections in kernel memory, for files that have none of their
+ * own. See task/sframe_table.c.
+ */
+#ifndef SFU_TABLE_H
+#define SFU_TABLE_H
+
+#include "sframe_file.h"
+
+struct file;
+struct inode;
+struct sframe_file;
+struct sframe_segment;
+struct sfu_section;
+struct sfu_table;
+
+/**
+ * struct sfu_table_source - what user space gives for a table
+ * @inode: of the file, the one that holds the bytes
+ * @id: what the file was when user space read it; dev, ino and generation need not be set
+ * @bytes: the section, allocated by kvmalloc(). The table takes it, and sets NULL here. NULL:
+ *	there is no table for this file
+ * @len: its bytes
+ * @addr: address that it was linked at
+ * @segments: executable segments of the file
+ * @nr_segments: how many
+ * @message: set to a text if the table is refused
+ */
+struct sfu_table_source {
+	const struct inode		*inode;
+	struct sfu_file_id		id;
+	void				*bytes;
+	u64				len;
+	u64				addr;
+	const struct sframe_segment	*segments;
+	unsigned int			nr_segments;
+	char				message[200];
+};
+
+/* Limits of what one call may give. */
+#define SFU_TABLE_MAX_SIZE	(256U << 20)
+#define SFU_TABLE_MAX_SEGMENTS	128
+
+/* Increases when a process may find tables that it had not found before. */
+extern unsigned int sfu_table_generation;
+
+/* The parameter: MiB that tables may take, or 0. */
+extern unsigned int sfu_table_memory;
+
+/* Task context; may sleep. */
+int sfu_table_load(struct sfu_table_source *source);
+int sfu_table_drop(const struct inode *inode);
+void sfu_table_drop_all(void);
+int sfu_table_list(struct sframe_file *entry);
+int sfu_table_init(void);
+void sfu_table_exit(void);
+
+/* Of a scan. */
+int sfu_table_find(const struct file *file, u64 map_start, u64 map_offset,
+		   struct sfu_section *section);
+void sfu_table_get(struct sfu_table *table);
+
+/* Any context but NMI. */
+void sfu_table_put(struct sfu_table *table);
+
+#endif /* SFU_TABLE_H */

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Files that are wanted: a sampled process has mapped them, and there is no table. See
+ * task/sframe_wanted.c.
+ */
+#ifndef SFU_WANTED_H
+#define SFU_WANTED_H
+
+#include <linux/list.h>
+#include <linux/wait.h>
+
+#include "sframe_file.h"
+
+struct file;
+
+/**
+ * struct sfu_wanted_reader - somebody who makes tables
+ * @given: what the reader has got and not answered
+ */
+struct sfu_wanted_reader {
+	struct list_head	given;
+};
+
+extern wait_queue_head_t sfu_wanted_wait;
+
+/* Task context; may sleep. */
+void sfu_want(const struct file *file, unsigned long addr);
+void sfu_wanted_answer(const struct sfu_file_id *id);
+void sfu_wanted_open(struct sfu_wanted_reader *reader);
+void sfu_wanted_close(struct sfu_wanted_reader *reader);
+bool sfu_wanted_is_empty(void);
+struct file *sfu_wanted_take(struct sfu_wanted_reader *reader, pid_t *pid);
+
+#endif /* SFU_WANTED_H */

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later WITH Linux-syscall-note */
+/*
+ * /dev/sframe_unwind: SFrame tables for files that were built without .sframe.
+ *
+ * Each structure begins with its size. A program that knows fewer members than the module
+ * passes the smaller size; the module takes what is missing as zero. A program that knows
+ * more members gets E2BIG, unless what the module does not know is zero.
+ *
+ * A command that is refused returns -1 with errno. If @message is set, it also stores a text there,
+ * terminated by a zero byte: why, and what to do.
+ */
+#ifndef _UAPI_SFRAME_UNWIND_H
+#define _UAPI_SFRAME_UNWIND_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+/**
+ * struct sframe_segment - a part of the file that is loaded
+ * @offset: in the file, in bytes: p_offset of a PT_LOAD
+ * @size: bytes in the file: p_filesz
+ * @addr: address that it was linked at: p_vaddr
+ */
+struct sframe_segment {
+	__u64	offset;
+	__u64	size;
+	__u64	addr;
+};
+
+/**
+ * struct sframe_load - load the table of a file
+ * @size: sizeof(struct sframe_load)
+ * @fd: the file, open for reading
+ * @section: pointer to the .sframe section: native byte order, sorted
+ * @section_size: its bytes; 0: the file has no table, and nobody shall be asked for one again
+ * @section_addr: address that the section was linked at, in the address space of the file
+ * @segments: pointer to the file's executable segments, struct sframe_segment
+ * @nr_segments: how many: 1 to 128; 0 without a section
+ * @reserved: 0
+ * @file_size: of the file, as fstat() gave it before the file was read
+ * @ctime: its st_ctim.tv_sec, from the same fstat()
+ * @ctime_nsec: its st_ctim.tv_nsec
+ * @message_size: bytes of @message
+ * @message: pointer to room for a text, or 0
+ */
+struct sframe_load {
+	__u32	size;
+	__s32	fd;
+	__u64	section;
+	__u64	section_size;
+	__u64	section_addr;
+	__u64	segments;
+	__u32	nr_segments;
+	__u32	reserved;
+	__u64	file_size;
+	__s64	ctime;
+	__u32	ctime_nsec;
+	__u32	message_size;
+	__u64	message;
+};
+
+/**
+ * struct sframe_drop - forget the table of a file
+ * @size: sizeof(struct sframe_drop)
+ * @fd: the file; -1: forget all tables
+ *
+ * Processes that have mapped the file use the table until they are scanned again.
+ */
+struct sframe_drop {
+	__u32	size;
+	__s32	fd;
+};
+
+/**
+ * struct sframe_wanted - a file that a sampled process has mapped, without a table: read()
+ * @size: bytes of this structure; read() returns a multiple of it
+ * @fd: the file, open for reading; the reader closes it
+ * @pid: a process that has mapped it
+ * @reserved: 0
+ *
+ * read() returns at least one of them, or waits; poll() reports POLLIN. Each file is
+ * reported once, to one reader, and again after a reader has closed the device without
+ * an answer: see &sframe_load.
+ */
+struct sframe_wanted {
+	__u32	size;
+	__s32	fd;
+	__s32	pid;
+	__u32	reserved;
+};
+
+/**
+ * struct sframe_file - a file that has a table: SFRAME_LIST
+ * @size: sizeof(struct sframe_file)
+ * @nr_functions: of its table; 0: it is known to have none
+ * @next: in: 0, or what the last call has set; out: for the next call; 0: this was the last
+ * @dev_major: of the device with the file system
+ * @dev_minor: likewise
+ * @ino: inode number
+ * @table_size: bytes of the table
+ * @nr_users: ranges of code of processes that use the table
+ * @nr_files: files that share the table
+ */
+struct sframe_file {
+	__u32	size;
+	__u32	nr_functions;
+	__u64	next;
+	__u32	dev_major;
+	__u32	dev_minor;
+	__u64	ino;
+	__u64	table_size;
+	__u32	nr_users;
+	__u32	nr_files;
+};
+
+#define SFRAME_LOAD	_IOW(0xb7, 1, struct sframe_load)
+#define SFRAME_DROP	_IOW(0xb7, 2, struct sframe_drop)
+#define SFRAME_LIST	_IOWR(0xb7, 3, struct sframe_file)
+
+#endif /* _UAPI_SFRAME_UNWIND_H */

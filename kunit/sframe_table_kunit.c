@@ -1,0 +1,554 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * KUnit tests of resident tables: loaded for real files, found by scans of real mappings. The
+ * image has no section of its own, unless a test says so; its table was linked at page 16.
+ */
+#include <linux/fs.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include <uapi/sframe_unwind.h>
+
+#include "map_builder.h"
+#include "named_cases.h"
+#include "scan_scene.h"
+#include "section_cases.h"
+#include "sframe_arch.h"
+#include "sframe_process.h"
+#include "sframe_table.h"
+
+#define LINKED_AT	(16 * PAGE_SIZE)
+
+#define TABLE		"1-3 ready by 16"
+
+static void drop_tables(void *unused)
+{
+	sfu_table_memory = 0;
+	sfu_table_drop_all();
+}
+
+/* As if the file had been written long ago. */
+static void age(const struct image *image)
+{
+	inode_set_ctime(file_inode(image->file), 1000, 1);
+}
+
+static int table_scene_init(struct kunit *test)
+{
+	struct scan_scene *scene;
+	int err = scan_scene_init(test);
+
+	if (err)
+		return err;
+	scene = test->priv;
+	scene->image.ehdr.e_phnum = 3;	/* no PT_GNU_SFRAME */
+	image_write(test, &scene->image);
+	image_map(test, &scene->image, scene->area);
+	age(&scene->image);
+	return kunit_add_action_or_reset(test, drop_tables, NULL);
+}
+
+static const struct sframe_segment code_segment = {
+	.offset = PAGE_SIZE,
+	.size = 2 * PAGE_SIZE,
+	.addr = PAGE_SIZE,
+};
+
+/* A table of @len bytes for the file of @image as it is now. */
+static struct sfu_table_source source_of(struct kunit *test, const struct image *image,
+					 const void *bytes, u32 len)
+{
+	struct sfu_table_source source = {
+		.inode = file_inode(image->file),
+		.id = sfu_file_id(file_inode(image->file)),
+		.len = len,
+		.addr = LINKED_AT,
+		.segments = &code_segment,
+		.nr_segments = 1,
+	};
+
+	if (bytes) {
+		source.bytes = kvmalloc(len, GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, source.bytes);
+		memcpy(source.bytes, bytes, len);
+	}
+	return source;
+}
+
+/* The section of the image, at the address of a table. */
+static const struct build *good_table(struct kunit *test)
+{
+	struct image *image = another_image(test);
+
+	image_section(image, SFRAME_VERSION_3, BOTH, LINKED_AT);
+	return &image->section;
+}
+
+static struct sfu_table_source good_source(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+	const struct build *b = good_table(test);
+
+	return source_of(test, &scene->image, b->bytes, b->len);
+}
+
+/* Loads a table. Returns the error. The message is not empty exactly if there is one. */
+static int load(struct kunit *test, struct sfu_table_source *source)
+{
+	int err = sfu_table_load(source);
+
+	KUNIT_EXPECT_EQ_MSG(test, !err, !source->message[0], "error %d: %s", err, source->message);
+	kvfree(source->bytes);
+	source->bytes = NULL;
+	return err;
+}
+
+static void load_good(struct kunit *test)
+{
+	struct sfu_table_source source = good_source(test);
+
+	KUNIT_EXPECT_EQ(test, 0, load(test, &source));
+}
+
+static void expect_resident_row(struct kunit *test, unsigned long addr, const char *want)
+{
+	struct sfu_lookup lookup = { .rd.budget = SFU_BUDGET };
+	struct sfu_map *map = map_of(current->mm);
+	struct sfu_range *range = sfu_map_find(map, addr);
+	char got[SECTION_ROW_TEXT] = "uncovered";
+	struct sframe_row row;
+	int err;
+
+	if (range) {
+		err = sfu_section_find_row(&range->section, &lookup, addr, true, &row);
+		if (err)
+			scnprintf(got, sizeof(got), "error %d", err);
+		else
+			section_row_text(SFU_ARCH_ABI, &row, got);
+	}
+	KUNIT_EXPECT_STREQ_MSG(test, got, want, "at 0x%lx", addr);
+	sfu_map_put(map);
+}
+
+static void expect_resident_rows(struct kunit *test, unsigned long image)
+{
+	expect_resident_row(test, image + PAGE_SIZE - 1, "uncovered");
+	expect_resident_row(test, image + PAGE_SIZE, ROW);
+	expect_resident_row(test, image + 3 * PAGE_SIZE - 1, ROW);
+	expect_resident_row(test, image + 3 * PAGE_SIZE, "uncovered");
+}
+
+static void table_found(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+
+	load_good(test);
+	expect_scanned(test, TABLE, "scan.runs");
+	expect_resident_rows(test, scene->area);
+	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&sfu_held.sections));
+}
+
+static void table_at_every_page(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+	unsigned int i;
+
+	load_good(test);
+	for (i = 0; i <= AREA_PAGES - IMAGE_PAGES; i++) {
+		KUNIT_ASSERT_EQ(test, 0, vm_munmap(scene->area, AREA_PAGES * PAGE_SIZE));
+		image_map(test, &scene->image, page(test, i));
+		KUNIT_EXPECT_EQ(test, 0, scan_now(test));
+		expect_resident_rows(test, page(test, i));
+	}
+}
+
+/* The address of a segment is not its place in the file. */
+static void table_linked_elsewhere(struct kunit *test)
+{
+	const u64 bias = SZ_4M;
+	struct sframe_segment segment = code_segment;
+	struct sfu_table_source source = good_source(test);
+	struct scan_scene *scene = test->priv;
+
+	segment.addr += bias;
+	source.addr += bias;
+	source.segments = &segment;
+	KUNIT_EXPECT_EQ(test, 0, load(test, &source));
+	expect_scanned(test, TABLE, "scan.runs");
+	expect_resident_rows(test, scene->area);
+}
+
+/* A part of the code is mapped: from its second page on. */
+static void table_of_part(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+
+	load_good(test);
+	KUNIT_ASSERT_EQ(test, 0, vm_munmap(page(test, 1), PAGE_SIZE));
+	expect_scanned(test, "2-3 ready by 16", "scan.runs");
+	expect_resident_row(test, scene->area + 2 * PAGE_SIZE, ROW);
+}
+
+static void table_outside_of_segments(struct kunit *test)
+{
+	struct sframe_segment segment = code_segment;
+	struct sfu_table_source source = good_source(test);
+
+	segment.offset += 4 * PAGE_SIZE;
+	source.segments = &segment;
+	KUNIT_EXPECT_EQ(test, 0, load(test, &source));
+	expect_scanned(test, PLAIN, "scan.runs");
+}
+
+static void table_before_own_section(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+
+	scene->image.ehdr.e_phnum = IMAGE_PHDRS;
+	image_write(test, &scene->image);
+	age(&scene->image);
+	load_good(test);
+	expect_scanned(test, TABLE, "scan.runs");
+	expect_resident_rows(test, scene->area);
+	/* Without its table it is as it was. */
+	sfu_table_drop_all();
+	expect_scanned(test, SAME, "scan.runs");
+}
+
+static void table_loaded_later(struct kunit *test)
+{
+	struct sfu_map *map;
+
+	expect_scanned(test, PLAIN, "scan.runs");
+	map = map_of(current->mm);
+	KUNIT_EXPECT_FALSE(test, sfu_map_lacks_tables(map));
+	load_good(test);
+	KUNIT_EXPECT_TRUE(test, sfu_map_lacks_tables(map));
+	sfu_map_put(map);
+	expect_scanned(test, TABLE, "scan.runs");
+}
+
+/* A range keeps its table until the next scan, and its keys as long as it has the table. */
+static void table_dropped(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+	struct sfu_map *map;
+	u64 key;
+
+	load_good(test);
+	expect_scanned(test, TABLE, "scan.runs");
+	map = map_of(current->mm);
+	key = map->ranges[0].section.key_base;
+	sfu_map_put(map);
+	expect_scanned(test, TABLE, "scan.runs");
+	map = map_of(current->mm);
+	KUNIT_EXPECT_EQ(test, key, map->ranges[0].section.key_base);
+	KUNIT_EXPECT_TRUE(test, map->ranges[0].section.has_keys);
+	sfu_map_put(map);
+
+	KUNIT_EXPECT_EQ(test, 0, sfu_table_drop(scene->image.file->f_inode));
+	KUNIT_EXPECT_EQ(test, -ENOENT, sfu_table_drop(scene->image.file->f_inode));
+	expect_resident_rows(test, scene->area);
+	expect_scanned(test, PLAIN, "scan.runs");
+}
+
+static bool holds_no_table(void)
+{
+	return !atomic_long_read(&sfu_held.tables);
+}
+
+static void table_freed(struct kunit *test)
+{
+	load_good(test);
+	expect_scanned(test, TABLE, "scan.runs");
+	sfu_table_drop_all();
+	KUNIT_EXPECT_FALSE(test, holds_no_table());
+	sfu_process_end(current->mm);
+	KUNIT_EXPECT_TRUE(test, comes_true(holds_no_table));
+}
+
+/* ---- files that change ---- */
+
+struct change_case {
+	const char	*name;
+	bool		size;
+	s64		seconds;
+	u32		ns;
+};
+
+static const struct change_case change_cases[] = {
+	{ "nothing", false, 1000, 1 },
+	{ "a later second", false, 1001, 1 },
+	{ "an earlier second", false, 999, 1 },
+	{ "a nanosecond", false, 1000, 2 },
+	{ "the size", true, 1000, 1 },
+};
+
+NAMED_CASES(change);
+
+/* Returns whether the change is one. */
+static bool change_file(struct kunit *test)
+{
+	const struct change_case *c = test->param_value;
+	struct scan_scene *scene = test->priv;
+	struct inode *inode = file_inode(scene->image.file);
+
+	if (c->size)
+		i_size_write(inode, i_size_read(inode) + 1);
+	inode_set_ctime(inode, c->seconds, c->ns);
+	return c != &change_cases[0];
+}
+
+static void table_of_changed_file(struct kunit *test)
+{
+	bool has_changed;
+
+	load_good(test);
+	has_changed = change_file(test);
+	expect_scanned(test, has_changed ? PLAIN : TABLE, "scan.runs");
+}
+
+static void table_changed_after_scan(struct kunit *test)
+{
+	bool has_changed;
+
+	load_good(test);
+	expect_scanned(test, TABLE, "scan.runs");
+	has_changed = change_file(test);
+	expect_scanned(test, has_changed ? PLAIN : TABLE, "scan.runs");
+}
+
+static void table_changed_before_load(struct kunit *test)
+{
+	struct sfu_table_source source = good_source(test);
+	bool has_changed = change_file(test);
+
+	KUNIT_EXPECT_EQ(test, has_changed ? -ESTALE : 0, load(test, &source));
+}
+
+/* A later change in the same moment could not be told from this one. */
+static void table_of_file_written_now(struct kunit *test)
+{
+	struct sfu_table_source source;
+	struct scan_scene *scene = test->priv;
+
+	inode_set_ctime(file_inode(scene->image.file), ktime_get_real_seconds() + 1, 0);
+	source = good_source(test);
+	KUNIT_EXPECT_EQ(test, -EAGAIN, load(test, &source));
+}
+
+/* Another file has the same bytes, and not the same identity. */
+static void table_of_another_file(struct kunit *test)
+{
+	struct image *image = another_image(test);
+
+	load_good(test);
+	image->ehdr.e_phnum = 3;
+	image_write(test, image);
+	age(image);
+	image_map(test, image, page(test, 8));
+	expect_scanned(test, TABLE ", 9-11 none", "scan.runs");
+}
+
+/* ---- what is refused ---- */
+
+static void table_refused(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+	struct sframe_segment segment = code_segment;
+	struct sfu_table_source source = good_source(test);
+
+	source.nr_segments = 0;
+	KUNIT_EXPECT_EQ(test, -EINVAL, load(test, &source));
+	source = good_source(test);
+	segment.addr = TASK_SIZE_MAX;
+	source.segments = &segment;
+	KUNIT_EXPECT_EQ(test, -EINVAL, load(test, &source));
+	source = good_source(test);
+	source.addr = TASK_SIZE_MAX;
+	KUNIT_EXPECT_EQ(test, -EINVAL, load(test, &source));
+	KUNIT_EXPECT_EQ(test, -ENOENT, sfu_table_drop(file_inode(scene->image.file)));
+	expect_scanned(test, PLAIN, "scan.runs");
+}
+
+/* Sections that a converter never writes: they are sound, and refused all the same. */
+static const char *const odd_sections[] = {
+	"ok-v3-far-start",	/* a function in kernel memory */
+	"ok-v3-rows-at-size",	/* a row after the end of its function */
+	"ok-v3-same-start",	/* an empty function */
+};
+
+static bool is_odd(const char *name)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(odd_sections); i++)
+		if (!strcmp(name, odd_sections[i]))
+			return true;
+	return false;
+}
+
+/* Is it a sorted section of this machine? */
+static bool is_native(const struct build *b)
+{
+	return b->raw.flags & SORTED && b->raw.abi_arch == SFU_ARCH_ABI;
+}
+
+/*
+ * All sections that the decoder is tested with: what has a defect is not loaded, and what
+ * is loaded has none.
+ */
+static void expect_case(struct kunit *test, const char *name, const struct build *b, bool want)
+{
+	struct scan_scene *scene = test->priv;
+	struct sfu_table_source source = source_of(test, &scene->image, b->bytes, b->len);
+
+	want &= !is_odd(name);
+	KUNIT_EXPECT_EQ_MSG(test, want, !load(test, &source), "%s: %s", name, source.message);
+}
+
+static void table_section_cases(struct kunit *test)
+{
+	struct build *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, b);
+	for (i = 0; i < NR_SECTION_CASES; i++) {
+		const struct section_case *c = &section_cases[i];
+
+		make_section_case_for(b, c, SFU_ARCH_ABI);
+		expect_case(test, c->name, b, !strchr(c->expect, '!') && is_native(b));
+	}
+	for (i = 0; i < NR_SECTION_PATCHES; i++) {
+		make_section_patch_for(b, &section_patches[i], SFU_ARCH_ABI);
+		expect_case(test, section_patches[i].name, b,
+			    !strchr(section_patches[i].expect, '!'));
+	}
+}
+
+/* Cut at each byte, the table is refused. */
+static void table_cut(struct kunit *test)
+{
+	const struct build *b = good_table(test);
+	struct scan_scene *scene = test->priv;
+	/* The one row ends at this byte. Zero bytes follow. */
+	const u32 row = SFU_ARCH_ABI == SFRAME_ABI_AMD64_LE ? 4 : 5, needed = 49 + row;
+	u32 len;
+
+	for (len = 1; len <= b->len; len++) {
+		struct sfu_table_source source = source_of(test, &scene->image, b->bytes, len);
+
+		KUNIT_EXPECT_EQ_MSG(test, len < needed, !!load(test, &source), "%u bytes", len);
+	}
+}
+
+/* ---- many ---- */
+
+static void table_shared(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+	struct image *image = another_image(test);
+	struct sfu_table_source source;
+	struct sframe_file entry = {};
+	long one;
+
+	load_good(test);
+	one = atomic_long_read(&sfu_held.tables);
+	image_write(test, image);
+	age(image);
+	source = source_of(test, image, good_table(test)->bytes, good_table(test)->len);
+	KUNIT_EXPECT_EQ(test, 0, load(test, &source));
+	KUNIT_EXPECT_LE(test, atomic_long_read(&sfu_held.tables) + IMAGE_SECTION_LEN, 2 * one);
+	expect_scanned(test, TABLE, "scan.runs");
+
+	KUNIT_EXPECT_EQ(test, 0, sfu_table_list(&entry));
+	KUNIT_EXPECT_EQ(test, entry.ino, file_inode(scene->image.file)->i_ino);
+	KUNIT_EXPECT_EQ(test, entry.nr_functions, 1);
+	KUNIT_EXPECT_EQ(test, entry.nr_files, 2);
+	KUNIT_EXPECT_EQ(test, entry.nr_users, 1);
+	KUNIT_EXPECT_EQ(test, entry.table_size, IMAGE_SECTION_LEN);
+	KUNIT_EXPECT_EQ(test, 0, sfu_table_list(&entry));
+	KUNIT_EXPECT_EQ(test, entry.ino, file_inode(image->file)->i_ino);
+	KUNIT_EXPECT_EQ(test, -ENOENT, sfu_table_list(&entry));
+}
+
+/* The file is known to have none: nobody is asked, and its own section is used. */
+static void table_none(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+	struct sfu_table_source source = source_of(test, &scene->image, NULL, 0);
+	struct sfu_section section = {};
+
+	KUNIT_EXPECT_EQ(test, -ENOENT, sfu_table_find(scene->image.file, 0, 0, &section));
+	source.nr_segments = 0;
+	KUNIT_EXPECT_EQ(test, 0, load(test, &source));
+	KUNIT_EXPECT_EQ(test, -ENODATA, sfu_table_find(scene->image.file, 0, 0, &section));
+	expect_scanned(test, PLAIN, "scan.runs");
+}
+
+/* A table of so many bytes: rows come first, and zero bytes follow. */
+static int load_large(struct kunit *test, const struct image *image, u32 len, u8 last)
+{
+	const struct build *b = good_table(test);
+	struct sfu_table_source source = source_of(test, image, NULL, len);
+	u8 *bytes = kvzalloc(len, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, bytes);
+	memcpy(bytes, b->bytes, b->len);
+	bytes[len - 1] = last;
+	source.bytes = bytes;
+	return load(test, &source);
+}
+
+static void table_limit(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+	struct image *image = another_image(test);
+
+	image_write(test, image);
+	age(image);
+	sfu_table_memory = 1;
+	KUNIT_EXPECT_EQ(test, -ENOSPC, load_large(test, image, SZ_1M + 1, 1));
+	/* Two do not fit: the first one has no users and is forgotten. */
+	KUNIT_EXPECT_EQ(test, 0, load_large(test, image, SZ_512K, 1));
+	KUNIT_EXPECT_EQ(test, 0, load_large(test, &scene->image, SZ_512K, 2));
+	KUNIT_EXPECT_EQ(test, -ENOENT, sfu_table_drop(file_inode(image->file)));
+	/* The other one has a user, and stays. */
+	expect_scanned(test, TABLE, "scan.runs");
+	KUNIT_EXPECT_EQ(test, -ENOSPC, load_large(test, image, SZ_512K, 1));
+	expect_resident_rows(test, scene->area);
+	sfu_table_memory = 2;
+	KUNIT_EXPECT_EQ(test, 0, load_large(test, image, SZ_512K, 1));
+}
+
+static struct kunit_case table_tests[] = {
+	KUNIT_CASE(table_found),
+	KUNIT_CASE(table_at_every_page),
+	KUNIT_CASE(table_linked_elsewhere),
+	KUNIT_CASE(table_of_part),
+	KUNIT_CASE(table_outside_of_segments),
+	KUNIT_CASE(table_before_own_section),
+	KUNIT_CASE(table_loaded_later),
+	KUNIT_CASE(table_dropped),
+	KUNIT_CASE(table_freed),
+	KUNIT_CASE_PARAM(table_of_changed_file, change_gen_params),
+	KUNIT_CASE_PARAM(table_changed_after_scan, change_gen_params),
+	KUNIT_CASE_PARAM(table_changed_before_load, change_gen_params),
+	KUNIT_CASE(table_of_file_written_now),
+	KUNIT_CASE(table_of_another_file),
+	KUNIT_CASE(table_refused),
+	KUNIT_CASE(table_section_cases),
+	KUNIT_CASE(table_cut),
+	KUNIT_CASE(table_shared),
+	KUNIT_CASE(table_none),
+	KUNIT_CASE(table_limit),
+	{}
+};
+
+static struct kunit_suite table_suite = {
+	.name = "sframe_table",
+	.init = table_scene_init,
+	.test_cases = table_tests,
+};
+
+kunit_test_suite(table_suite);

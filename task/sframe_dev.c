@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * /dev/sframe_unwind: root loads tables, and is told of files that have none. The interface is
+ * described in include/uapi/sframe_unwind.h.
+ */
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/dcache.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/miscdevice.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/poll.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include <uapi/sframe_unwind.h>
+
+#include "compat.h"
+#include "sframe_dev.h"
+#include "sframe_table.h"
+#include "sframe_wanted.h"
+
+/* Sizes of the first version of each structure. */
+#define LOAD_SIZE_VER0	80
+#define DROP_SIZE_VER0	8
+#define FILE_SIZE_VER0	48
+
+static_assert(sizeof(struct sframe_load) == LOAD_SIZE_VER0);
+static_assert(sizeof(struct sframe_drop) == DROP_SIZE_VER0);
+static_assert(sizeof(struct sframe_file) == FILE_SIZE_VER0);
+
+/* ---- structures of user space ---- */
+
+/* Copies a structure that begins with its size, at least @least bytes. */
+static int copy_sized(void *dst, size_t size, const void __user *src, size_t least)
+{
+	u32 user_size;
+
+	if (get_user(user_size, (const u32 __user *)src))
+		return -EFAULT;
+	if (user_size < least || user_size > PAGE_SIZE)
+		return -EINVAL;
+	return copy_struct_from_user(dst, size, src, user_size);
+}
+
+/* Returns the file of @fd that has the bytes: not that of an overlay. */
+static const struct inode *real_inode(const struct file *file)
+{
+	return d_real_inode(file->f_path.dentry);
+}
+
+static void put_message(const struct sframe_load *load, const struct sfu_table_source *source)
+{
+	size_t len = min_t(size_t, strlen(source->message) + 1, load->message_size);
+
+	/* The command fails in any case: a text that cannot be stored changes nothing. */
+	if (load->message && len &&
+	    copy_to_user(u64_to_user_ptr(load->message), source->message, len - 1) == 0)
+		put_user('\0', (char __user *)u64_to_user_ptr(load->message) + len - 1);
+}
+
+/* ---- commands ---- */
+
+static void *copy_section(const struct sframe_load *load)
+{
+	void *bytes;
+
+	if (!load->section_size)
+		return NULL;
+	if (load->section_size > SFU_TABLE_MAX_SIZE)
+		return ERR_PTR(-EFBIG);
+	bytes = kvmalloc(load->section_size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!bytes)
+		return ERR_PTR(-ENOMEM);
+	if (copy_from_user(bytes, u64_to_user_ptr(load->section), load->section_size)) {
+		kvfree(bytes);
+		return ERR_PTR(-EFAULT);
+	}
+	return bytes;
+}
+
+static struct sframe_segment *copy_segments(const struct sframe_load *load)
+{
+	if (!load->nr_segments)
+		return NULL;
+	if (load->nr_segments > SFU_TABLE_MAX_SEGMENTS)
+		return ERR_PTR(-EINVAL);
+	return memdup_user(u64_to_user_ptr(load->segments),
+			   load->nr_segments * sizeof(struct sframe_segment));
+}
+
+static int load_table(const struct sframe_load *load, const struct file *file)
+{
+	struct sfu_table_source source = {
+		.inode = real_inode(file),
+		.id.size = load->file_size,
+		.id.ctime = load->ctime,
+		.id.ctime_nsec = load->ctime_nsec,
+		.addr = load->section_addr,
+		.len = load->section_size,
+		.nr_segments = load->nr_segments,
+	};
+	struct sframe_segment *segments = copy_segments(load);
+	int err;
+
+	if (IS_ERR(segments))
+		return PTR_ERR(segments);
+	source.segments = segments;
+	source.bytes = copy_section(load);
+	if (IS_ERR(source.bytes)) {
+		err = PTR_ERR(source.bytes);
+	} else {
+		err = sfu_table_load(&source);
+		kvfree(source.bytes);
+	}
+	kfree(segments);
+	if (err)
+		put_message(load, &source);
+	return err;
+}
+
+static long dev_load(void __user *arg)
+{
+	struct sframe_load load;
+	struct file *file;
+	int err;
+
+	err = copy_sized(&load, sizeof(load), arg, LOAD_SIZE_VER0);
+	if (err)
+		return err;
+	if (load.reserved)
+		return -EINVAL;
+	file = fget(load.fd);
+	if (!file)
+		return -EBADF;
+	err = load_table(&load, file);
+	fput(file);
+	return err;
+}
+
+static long dev_drop(void __user *arg)
+{
+	struct sframe_drop drop;
+	struct file *file;
+	int err;
+
+	err = copy_sized(&drop, sizeof(drop), arg, DROP_SIZE_VER0);
+	if (err)
+		return err;
+	if (drop.fd == -1) {
+		sfu_table_drop_all();
+		return 0;
+	}
+	file = fget(drop.fd);
+	if (!file)
+		return -EBADF;
+	err = sfu_table_drop(real_inode(file));
+	fput(file);
+	return err;
+}
+
+static long dev_list(void __user *arg)
+{
+	struct sframe_file entry;
+	int err;
+
+	err = copy_sized(&entry, sizeof(entry), arg, FILE_SIZE_VER0) ?: sfu_table_list(&entry);
+	if (err)
+		return err;
+	return copy_to_user(arg, &entry, sizeof(entry)) ? -EFAULT : 0;
+}
+
+static long dev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	void __user *user = (void __user *)arg;
+
+	if (_IOC_TYPE(cmd) != _IOC_TYPE(SFRAME_LOAD))
+		return -ENOTTY;
+	switch (_IOC_NR(cmd)) {
+	case _IOC_NR(SFRAME_LOAD):
+		return dev_load(user);
+	case _IOC_NR(SFRAME_DROP):
+		return dev_drop(user);
+	case _IOC_NR(SFRAME_LIST):
+		return dev_list(user);
+	default:
+		return -ENOTTY;
+	}
+}
+
+/* ---- wanted files ---- */
+
+/* Opens the file once more, for reading: the process may have it open for writing, too. */
+static int install_fd(struct file *mapped, struct sframe_wanted __user *buf, pid_t pid)
+{
+	struct sframe_wanted wanted = { .size = sizeof(wanted), .pid = pid };
+	struct file *file;
+	int fd = get_unused_fd_flags(O_CLOEXEC);
+
+	if (fd < 0)
+		return fd;
+	file = dentry_open(&mapped->f_path, O_RDONLY | O_LARGEFILE, current_cred());
+	if (IS_ERR(file)) {
+		put_unused_fd(fd);
+		return PTR_ERR(file);
+	}
+	wanted.fd = fd;
+	if (copy_to_user(buf, &wanted, sizeof(wanted))) {
+		put_unused_fd(fd);
+		fput(file);
+		return -EFAULT;
+	}
+	fd_install(fd, file);
+	return 0;
+}
+
+static ssize_t read_wanted(struct sfu_wanted_reader *reader, char __user *buf, size_t size)
+{
+	size_t done = 0;
+
+	while (size - done >= sizeof(struct sframe_wanted)) {
+		struct file *mapped;
+		pid_t pid;
+		int err;
+
+		mapped = sfu_wanted_take(reader, &pid);
+		if (!mapped)
+			break;
+		err = install_fd(mapped, (void __user *)(buf + done), pid);
+		fput(mapped);
+		if (err == -EFAULT || err == -EMFILE || err == -ENFILE)
+			return done ?: err;
+		/* A file that cannot be opened gets no table. */
+		if (!err)
+			done += sizeof(struct sframe_wanted);
+	}
+	return done;
+}
+
+static ssize_t dev_read(struct file *file, char __user *buf, size_t size, loff_t *pos)
+{
+	struct sfu_wanted_reader *reader = file->private_data;
+	ssize_t done;
+	int err;
+
+	if (size < sizeof(struct sframe_wanted))
+		return -EINVAL;
+	for (;;) {
+		done = read_wanted(reader, buf, size);
+		if (done)
+			return done;
+		if (file->f_flags & O_NONBLOCK)
+			return -EAGAIN;
+		err = wait_event_interruptible(sfu_wanted_wait, !sfu_wanted_is_empty());
+		if (err)
+			return err;
+	}
+}
+
+static __poll_t dev_poll(struct file *file, struct poll_table_struct *table)
+{
+	poll_wait(file, &sfu_wanted_wait, table);
+	return sfu_wanted_is_empty() ? 0 : EPOLLIN | EPOLLRDNORM;
+}
+
+static int dev_open(struct inode *inode, struct file *file)
+{
+	struct sfu_wanted_reader *reader = NULL;
+
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	/* A program that only loads tables opens the device for writing only. */
+	if (file->f_mode & FMODE_READ) {
+		reader = kzalloc_obj(*reader, GFP_KERNEL_ACCOUNT);
+		if (!reader)
+			return -ENOMEM;
+		sfu_wanted_open(reader);
+	}
+	file->private_data = reader;
+	return 0;
+}
+
+static int dev_release(struct inode *inode, struct file *file)
+{
+	if (file->private_data)
+		sfu_wanted_close(file->private_data);
+	kfree(file->private_data);
+	return 0;
+}
+
+static const struct file_operations dev_fops = {
+	.owner		= THIS_MODULE,
+	.open		= dev_open,
+	.release	= dev_release,
+	.read		= dev_read,
+	.poll		= dev_poll,
+	.unlocked_ioctl	= dev_ioctl,
+	.compat_ioctl	= compat_ptr_ioctl,
+};
+
+static struct miscdevice dev = {
+	.minor	= MISC_DYNAMIC_MINOR,
+	.name	= "sframe_unwind",
+	.fops	= &dev_fops,
+	.mode	= 0600,
+};
+
+/**
+ * sfu_dev_init() - make the device
+ *
+ * Context: May sleep.
+ * Return: 0, or an error of misc_register().
+ */
+int sfu_dev_init(void)
+{
+	return misc_register(&dev);
+}
+
+/**
+ * sfu_dev_exit() - remove the device
+ *
+ * The module is not unloaded while the device is open: the file holds a reference of it.
+ *
+ * Context: May sleep.
+ */
+void sfu_dev_exit(void)
+{
+	misc_deregister(&dev);
+}

@@ -1,0 +1,661 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Resident tables: from the identity of a file to an SFrame section in kernel memory.
+ *
+ * Root loads the section of a file that was built without one: see sframe_dev.c. It is checked
+ * as a whole, each function and each row, and never changes. Files with the same section
+ * share one copy. A scan finds the table of a file by its identity, under RCU, and waits for
+ * nobody. Samples read the table by its address, as long as they hold the map.
+ *
+ * Each range of a map that uses a table holds a reference, and so does each file. A file that
+ * no range uses is forgotten when memory is short, or when the limit is reached. Its
+ * next process makes it wanted again.
+ *
+ * Locks. tables_mutex is held by all who load or forget. A scan does not take it.
+ */
+#include <linux/fs.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/random.h>
+#include <linux/rhashtable.h>
+#include <linux/sched/signal.h>
+#include <linux/shrinker.h>
+#include <linux/siphash.h>
+#include <linux/slab.h>
+#include <linux/xarray.h>
+
+#include <uapi/sframe_unwind.h>
+
+#include "compat.h"
+#include "sframe_arch.h"
+#include "sframe_section.h"
+#include "sframe_stats.h"
+#include "sframe_table.h"
+#include "sframe_verify.h"
+#include "sframe_wanted.h"
+
+/* Tables may take one part in so many of the memory, unless the parameter says otherwise. */
+#define MEMORY_SHARE	8
+
+/* Rows of a table, each function by itself: functions may share rows. libxul has 20 million. */
+#define MAX_ROWS	(256U << 20)
+
+unsigned int sfu_table_memory;
+module_param_named(table_memory, sfu_table_memory, uint, 0644);
+MODULE_PARM_DESC(table_memory, "MiB that tables may take; 0: an eighth of the memory (default)");
+
+/**
+ * struct sfu_table - a section in kernel memory, checked; constant
+ * @key: in the set of tables
+ * @node: likewise
+ * @refs: one of each file, and one of each range of a map
+ * @nr_files: files that have this table; under tables_mutex
+ * @hdr: its header, at the address that it was linked at
+ * @bytes: the section, &sfu_table_key.len of them
+ * @rcu: frees the table
+ */
+struct sfu_table {
+	struct sfu_table_key {
+		u64		hash;
+		u64		addr;
+		u64		len;
+	} key;
+	struct rhash_head	node;
+	refcount_t		refs;
+	unsigned int		nr_files;
+	struct sframe_header	hdr;
+	void			*bytes;
+	struct rcu_head		rcu;
+};
+
+/**
+ * struct sfu_table_file - a file whose table is known
+ * @id: its identity
+ * @node: in @files
+ * @nr: in @files_by_nr
+ * @table: its table; NULL: there is none for this file
+ * @nr_segments: in @segments
+ * @rcu: frees the file
+ * @segments: executable segments
+ */
+struct sfu_table_file {
+	struct sfu_file_id	id;
+	struct rhash_head	node;
+	u32			nr;
+	struct sfu_table	*table;
+	unsigned int		nr_segments;
+	struct rcu_head		rcu;
+	struct sframe_segment	segments[] __counted_by(nr_segments);
+};
+
+static DEFINE_MUTEX(tables_mutex);
+static struct rhashtable tables;		/* read and written under tables_mutex */
+static struct rhashtable files;			/* read under RCU */
+static DEFINE_XARRAY_ALLOC1(files_by_nr);	/* likewise */
+static siphash_key_t hash_key;
+
+unsigned int sfu_table_generation;
+
+static const struct rhashtable_params table_params = {
+	.key_offset = offsetof(struct sfu_table, key),
+	.key_len = sizeof(struct sfu_table_key),
+	.head_offset = offsetof(struct sfu_table, node),
+	.automatic_shrinking = true,
+};
+
+static const struct rhashtable_params file_params = {
+	.key_offset = offsetof(struct sfu_table_file, id),
+	.key_len = sizeof(struct sfu_file_id),
+	.head_offset = offsetof(struct sfu_table_file, node),
+	.automatic_shrinking = true,
+};
+
+/* ---- tables ---- */
+
+static unsigned long table_size(const struct sfu_table *table)
+{
+	return sizeof(*table) + table->key.len;
+}
+
+static void free_table(struct rcu_head *rcu)
+{
+	struct sfu_table *table = container_of(rcu, struct sfu_table, rcu);
+
+	kvfree(table->bytes);
+	kfree(table);
+}
+
+/**
+ * sfu_table_get() - take one more reference
+ * @table: the table, of which the caller has a reference; may be NULL
+ *
+ * Context: Any.
+ */
+void sfu_table_get(struct sfu_table *table)
+{
+	if (table)
+		refcount_inc(&table->refs);
+}
+
+/**
+ * sfu_table_put() - drop a reference
+ * @table: the table; may be NULL
+ *
+ * Context: Any but NMI.
+ */
+void sfu_table_put(struct sfu_table *table)
+{
+	if (!table || !refcount_dec_and_test(&table->refs))
+		return;
+	atomic_long_sub(table_size(table), &sfu_held.tables);
+	call_rcu(&table->rcu, free_table);
+}
+
+/* Ranges that use the table. Under tables_mutex; scans may change it meanwhile. */
+static unsigned int nr_users(const struct sfu_table *table)
+{
+	return refcount_read(&table->refs) - table->nr_files;
+}
+
+/* Writes the reason why a table is refused, and returns @err. */
+#define refuse(source, err, ...)							\
+({											\
+	snprintf((source)->message, sizeof((source)->message), __VA_ARGS__);		\
+	err;										\
+})
+
+static struct sfu_lookup lookup_in(const struct sfu_table_source *source)
+{
+	return (struct sfu_lookup){
+		.rd.read = sfu_section_read_resident,
+		.rd.budget = U32_MAX,
+		.resident = {
+			.bytes = source->bytes,
+			.addr = source->addr,
+			.len = source->len,
+		},
+	};
+}
+
+static int check_functions(struct sfu_table_source *source, const struct sframe_header *hdr)
+{
+	struct sframe_verify verify = {
+		.budget = SFU_BUDGET / 2,
+		.rows_left = MAX_ROWS,
+	};
+	struct sfu_lookup lookup = lookup_in(source);
+	u32 i;
+
+	for (i = 0; i < hdr->num_fdes; i++) {
+		if (sframe_verify_function(&verify, hdr, &lookup.rd, i))
+			return refuse(source, -EBADMSG, "function %u of the table: %s", i,
+				      sframe_defect_texts[lookup.rd.defect]);
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
+	}
+	return 0;
+}
+
+static int check_header(struct sfu_table_source *source, struct sframe_header *hdr)
+{
+	struct sfu_lookup lookup = lookup_in(source);
+
+	if (sframe_header_read(hdr, &lookup.rd, source->addr, source->len))
+		return refuse(source, -EBADMSG, "the header of the table: %s",
+			      sframe_defect_texts[lookup.rd.defect]);
+	if (hdr->swapped || hdr->abi != SFU_ARCH_ABI)
+		return refuse(source, -EBADMSG, "the table is for another machine");
+	if (!(hdr->flags & SFRAME_F_FDE_SORTED))
+		return refuse(source, -EBADMSG, "the functions of the table are not sorted");
+	if (!hdr->num_fdes)
+		return refuse(source, -EBADMSG, "the table describes no function");
+	return 0;
+}
+
+static struct sfu_table *make_table(struct sfu_table_source *source,
+				    const struct sfu_table_key *key)
+{
+	struct sfu_table *table;
+	struct sframe_header hdr;
+	int err;
+
+	err = check_header(source, &hdr) ?: check_functions(source, &hdr);
+	if (err)
+		return ERR_PTR(err);
+	table = kzalloc_obj(*table, GFP_KERNEL_ACCOUNT);
+	if (!table)
+		return ERR_PTR(refuse(source, -ENOMEM, "no memory for the table"));
+	table->key = *key;
+	refcount_set(&table->refs, 1);
+	table->hdr = hdr;
+	table->bytes = source->bytes;
+	err = rhashtable_insert_fast(&tables, &table->node, table_params);
+	if (err) {
+		kfree(table);
+		return ERR_PTR(refuse(source, err, "no memory for the table"));
+	}
+	source->bytes = NULL;
+	atomic_long_add(table_size(table), &sfu_held.tables);
+	return table;
+}
+
+/* Returns the table with these bytes, with a reference; a new one unless there is one. */
+static struct sfu_table *get_table(struct sfu_table_source *source)
+{
+	struct sfu_table_key key = {
+		.hash = siphash(source->bytes, source->len, &hash_key),
+		.addr = source->addr,
+		.len = source->len,
+	};
+	struct sfu_table *table = rhashtable_lookup_fast(&tables, &key, table_params);
+
+	if (!table)
+		return make_table(source, &key);
+	if (memcmp(table->bytes, source->bytes, source->len))
+		return ERR_PTR(refuse(source, -EEXIST, "another table has the same hash"));
+	sfu_table_get(table);
+	return table;
+}
+
+/* The file has given up its reference. */
+static void leave_table(struct sfu_table *table)
+{
+	if (!table)
+		return;
+	if (!--table->nr_files)
+		rhashtable_remove_fast(&tables, &table->node, table_params);
+	sfu_table_put(table);
+}
+
+/* ---- files ---- */
+
+static void forget_file(struct sfu_table_file *file)
+{
+	rhashtable_remove_fast(&files, &file->node, file_params);
+	xa_erase(&files_by_nr, file->nr);
+	leave_table(file->table);
+	atomic_long_sub(struct_size(file, segments, file->nr_segments), &sfu_held.tables);
+	kfree_rcu(file, rcu);
+}
+
+static bool is_unused(const struct sfu_table_file *file)
+{
+	return !file->table || !nr_users(file->table);
+}
+
+/* Forgets files that no range uses, until tables take @most bytes. Returns how many it forgot. */
+static unsigned long forget_unused(unsigned long most)
+{
+	struct sfu_table_file *file;
+	unsigned long nr, count = 0;
+
+	xa_for_each(&files_by_nr, nr, file) {
+		if (atomic_long_read(&sfu_held.tables) <= most)
+			break;
+		if (!is_unused(file))
+			continue;
+		forget_file(file);
+		count++;
+	}
+	return count;
+}
+
+static unsigned long memory_limit(void)
+{
+	unsigned long mib = READ_ONCE(sfu_table_memory);
+
+	return mib ? mib << 20 : (totalram_pages() / MEMORY_SHARE) << PAGE_SHIFT;
+}
+
+static int make_room(struct sfu_table_source *source)
+{
+	unsigned long limit = memory_limit();
+
+	if (source->len > limit)
+		return refuse(source, -ENOSPC,
+			      "larger than all tables may be, %lu MiB: raise table_memory",
+			      limit >> 20);
+	forget_unused(limit - source->len);
+	if (atomic_long_read(&sfu_held.tables) + source->len > limit)
+		return refuse(source, -ENOSPC,
+			      "tables take all of %lu MiB, and are in use: raise table_memory",
+			      limit >> 20);
+	return 0;
+}
+
+static int check_segments(struct sfu_table_source *source)
+{
+	unsigned int i;
+
+	if (source->bytes && !source->nr_segments)
+		return refuse(source, -EINVAL, "a table needs the executable segments of the file");
+	for (i = 0; i < source->nr_segments; i++) {
+		const struct sframe_segment *segment = &source->segments[i];
+
+		if (segment->addr >= TASK_SIZE_MAX || segment->size > TASK_SIZE_MAX ||
+		    segment->offset > TASK_SIZE_MAX)
+			return refuse(source, -EINVAL, "segment %u lies beyond user memory", i);
+	}
+	if (source->addr >= TASK_SIZE_MAX)
+		return refuse(source, -EINVAL, "the table lies beyond user memory");
+	return 0;
+}
+
+/* Is the file still what user space has read? */
+static int check_identity(struct sfu_table_source *source, const struct sfu_file_id *id)
+{
+	if (id->size != source->id.size || id->ctime != source->id.ctime ||
+	    id->ctime_nsec != source->id.ctime_nsec)
+		return refuse(source, -ESTALE,
+			      "the file has changed since it was read: convert it again");
+	/* A later change within the same tick of the clock would not be seen. */
+	if (ktime_get_real_seconds() - id->ctime < 1)
+		return refuse(source, -EAGAIN,
+			      "the file has changed a moment ago: load the table in a second");
+	return 0;
+}
+
+static struct sfu_table_file *make_file(struct sfu_table_source *source,
+					const struct sfu_file_id *id)
+{
+	struct sfu_table_file *file;
+
+	file = kzalloc(struct_size(file, segments, source->nr_segments), GFP_KERNEL_ACCOUNT);
+	if (!file)
+		return NULL;
+	file->id = *id;
+	file->nr_segments = source->nr_segments;
+	memcpy(file->segments, source->segments,
+	       source->nr_segments * sizeof(*source->segments));
+	return file;
+}
+
+static int publish_file(struct sfu_table_file *file)
+{
+	struct sfu_table_file *old;
+	int err;
+
+	err = xa_alloc(&files_by_nr, &file->nr, file, xa_limit_32b, GFP_KERNEL_ACCOUNT);
+	if (err)
+		return err;
+	/* A scan in between finds nothing, and asks for the table again. */
+	old = rhashtable_lookup_fast(&files, &file->id, file_params);
+	if (old)
+		forget_file(old);
+	err = rhashtable_insert_fast(&files, &file->node, file_params);
+	if (err)
+		xa_erase(&files_by_nr, file->nr);
+	return err;
+}
+
+static int add_file(struct sfu_table_source *source, const struct sfu_file_id *id)
+{
+	struct sfu_table_file *file = make_file(source, id);
+	int err;
+
+	if (!file)
+		return refuse(source, -ENOMEM, "no memory for the table");
+	if (source->bytes) {
+		file->table = get_table(source);
+		if (IS_ERR(file->table)) {
+			err = PTR_ERR(file->table);
+			kfree(file);
+			return err;
+		}
+		file->table->nr_files++;
+	}
+	err = publish_file(file);
+	if (err) {
+		leave_table(file->table);
+		kfree(file);
+		return refuse(source, err, "no memory for the table");
+	}
+	atomic_long_add(struct_size(file, segments, file->nr_segments), &sfu_held.tables);
+	return 0;
+}
+
+/**
+ * sfu_table_load() - load the table of a file, in place of one that it has
+ * @source: what user space gives
+ *
+ * Context: May sleep. The caller holds a reference of the inode.
+ * Return: 0; -ESTALE or -EAGAIN if the file has changed; -EBADMSG if the section has a
+ * defect; -EINVAL; -ENOSPC; -ENOMEM; -EINTR. With a message.
+ */
+int sfu_table_load(struct sfu_table_source *source)
+{
+	struct sfu_file_id id = sfu_file_id(source->inode);
+	int err;
+
+	err = check_segments(source) ?: check_identity(source, &id);
+	if (err)
+		return err;
+	mutex_lock(&tables_mutex);
+	err = make_room(source) ?: add_file(source, &id);
+	mutex_unlock(&tables_mutex);
+	if (err)
+		return err;
+	sfu_wanted_answer(&id);
+	WRITE_ONCE(sfu_table_generation, sfu_table_generation + 1);
+	return 0;
+}
+
+/**
+ * sfu_table_drop() - forget the table of a file
+ * @inode: of the file
+ *
+ * Context: May sleep.
+ * Return: 0; -ENOENT if it has none.
+ */
+int sfu_table_drop(const struct inode *inode)
+{
+	struct sfu_file_id id = sfu_file_id(inode);
+	struct sfu_table_file *file;
+
+	guard(mutex)(&tables_mutex);
+	file = rhashtable_lookup_fast(&files, &id, file_params);
+	if (!file)
+		return -ENOENT;
+	forget_file(file);
+	return 0;
+}
+
+/**
+ * sfu_table_drop_all() - forget the tables of all files
+ *
+ * Context: May sleep.
+ */
+void sfu_table_drop_all(void)
+{
+	struct sfu_table_file *file;
+	unsigned long nr;
+
+	guard(mutex)(&tables_mutex);
+	xa_for_each(&files_by_nr, nr, file)
+		forget_file(file);
+}
+
+/**
+ * sfu_table_list() - one of the files that have a table
+ * @entry: its @next says which; all of it is set
+ *
+ * Context: May sleep.
+ * Return: 0; -ENOENT if there are no more.
+ */
+int sfu_table_list(struct sframe_file *entry)
+{
+	const struct sfu_table_file *file;
+	const struct sfu_table *table;
+	unsigned long nr = entry->next;
+
+	guard(mutex)(&tables_mutex);
+	file = xa_find(&files_by_nr, &nr, ULONG_MAX, XA_PRESENT);
+	if (!file)
+		return -ENOENT;
+	table = file->table;
+	*entry = (struct sframe_file){
+		.size = sizeof(*entry),
+		.next = nr + 1,
+		.dev_major = MAJOR(file->id.dev),
+		.dev_minor = MINOR(file->id.dev),
+		.ino = file->id.ino,
+	};
+	if (table) {
+		entry->nr_functions = table->hdr.num_fdes;
+		entry->table_size = table->key.len;
+		entry->nr_users = nr_users(table);
+		entry->nr_files = table->nr_files;
+	}
+	return 0;
+}
+
+/* ---- scans ---- */
+
+static const struct sframe_segment *find_segment(const struct sfu_table_file *file, u64 offset)
+{
+	unsigned int i;
+
+	/* Files are mapped in whole pages: a mapping may begin before its segment. */
+	for (i = 0; i < file->nr_segments; i++) {
+		const struct sframe_segment *segment = &file->segments[i];
+		u64 first = round_down(segment->offset, PAGE_SIZE);
+
+		if (offset >= first && offset < segment->offset + segment->size)
+			return segment;
+	}
+	return NULL;
+}
+
+/* Sets the section for code of the file that is mapped at @map_start. */
+static int place_table(const struct sfu_table_file *file, u64 map_start, u64 map_offset,
+		       struct sfu_section *section)
+{
+	const struct sframe_segment *segment = find_segment(file, map_offset);
+	struct sfu_table *table = file->table;
+	u64 bias;
+
+	if (!table || !segment)
+		return -ENODATA;
+	/* What to add to each address that was linked. Modulo 2^64 it may be negative. */
+	bias = map_start - map_offset - (segment->addr - segment->offset);
+	if ((table->hdr.addr + bias) >> 63)
+		return -ENODATA;
+	if (!refcount_inc_not_zero(&table->refs))
+		return -ENOENT;
+	section->source = SFU_SOURCE_RESIDENT;
+	section->table = table;
+	section->bytes = table->bytes;
+	section->len = table->key.len;
+	section->hdr = table->hdr;
+	section->hdr.addr += bias;
+	section->hdr.fde_addr += bias;
+	section->hdr.fre_addr += bias;
+	return 0;
+}
+
+/**
+ * sfu_table_find() - find the table for code of a mapped file
+ * @file: the file
+ * @map_start: address of the mapping
+ * @map_offset: where in the file it begins
+ * @section: set with 0, to a section with a reference of the table
+ *
+ * Context: Task; does not sleep.
+ * Return: 0; -ENODATA if there is none for this file; -ENOENT if the file is not known.
+ */
+int sfu_table_find(const struct file *file, u64 map_start, u64 map_offset,
+		   struct sfu_section *section)
+{
+	const struct sfu_table_file *known;
+	struct sfu_file_id id;
+
+	if (!atomic_read(&files.nelems))
+		return -ENOENT;
+	id = sfu_file_id(file_inode(file));
+	guard(rcu)();
+	known = rhashtable_lookup(&files, &id, file_params);
+	return known ? place_table(known, map_start, map_offset, section) : -ENOENT;
+}
+
+/* ---- init and exit ---- */
+
+static unsigned long count_unused(struct shrinker *shrinker, struct shrink_control *sc)
+{
+	/* The number is only an estimate: how many files are in use is not known here. */
+	return atomic_read(&files.nelems) ?: SHRINK_EMPTY;
+}
+
+static unsigned long shrink(struct shrinker *shrinker, struct shrink_control *sc)
+{
+	struct sfu_table_file *file;
+	unsigned long nr, count = 0;
+
+	if (!mutex_trylock(&tables_mutex))
+		return SHRINK_STOP;
+	xa_for_each(&files_by_nr, nr, file) {
+		if (count == sc->nr_to_scan)
+			break;
+		if (!is_unused(file))
+			continue;
+		forget_file(file);
+		count++;
+	}
+	mutex_unlock(&tables_mutex);
+	return count ?: SHRINK_STOP;
+}
+
+static struct shrinker *shrinker;
+
+/**
+ * sfu_table_init() - there are no tables yet
+ *
+ * Context: May sleep.
+ * Return: 0, or -ENOMEM.
+ */
+int sfu_table_init(void)
+{
+	int err;
+
+	get_random_bytes(&hash_key, sizeof(hash_key));
+	err = rhashtable_init(&tables, &table_params);
+	if (err)
+		return err;
+	err = rhashtable_init(&files, &file_params);
+	if (err)
+		goto err_tables;
+	shrinker = shrinker_alloc(0, "sframe_unwind");
+	err = -ENOMEM;
+	if (!shrinker)
+		goto err_files;
+	shrinker->count_objects = count_unused;
+	shrinker->scan_objects = shrink;
+	shrinker_register(shrinker);
+	return 0;
+
+err_files:
+	rhashtable_destroy(&files);
+err_tables:
+	rhashtable_destroy(&tables);
+	return err;
+}
+
+/**
+ * sfu_table_exit() - free all tables
+ *
+ * The device is gone, and so are all maps: only files have tables. rcu_barrier() waits for
+ * free_table().
+ *
+ * Context: May sleep.
+ */
+void sfu_table_exit(void)
+{
+	shrinker_free(shrinker);
+	sfu_table_drop_all();
+	xa_destroy(&files_by_nr);
+	rcu_barrier();
+	rhashtable_destroy(&files);
+	rhashtable_destroy(&tables);
+	WARN_ON_ONCE(atomic_long_read(&sfu_held.tables));
+}

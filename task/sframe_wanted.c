@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Files that are wanted: processes have mapped their code, and there is no table.
+ *
+ * A scan adds the file to a queue, if the device has a reader. The queue holds no file and no
+ * memory of a process: that would keep a file system from being unmounted. It remembers
+ * a process and an address. The reader looks there for the file. If the process has
+ * ended, or has mapped another file there, the next process that maps the file adds it again.
+ */
+#include <linux/fs.h>
+#include <linux/hashtable.h>
+#include <linux/jhash.h>
+#include <linux/mm.h>
+#include <linux/pid.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+
+#include "compat.h"
+#include "sframe_process.h"
+#include "sframe_table.h"
+#include "sframe_wanted.h"
+
+/* More are not remembered. */
+#define MAX_WANTED	4096
+
+/**
+ * struct wanted - a file that is wanted
+ * @node: in @all
+ * @list: in @queue, or &sfu_wanted_reader.given
+ * @id: identity of the file
+ * @pid: a process that had mapped it
+ * @addr: where
+ */
+struct wanted {
+	struct hlist_node	node;
+	struct list_head	list;
+	struct sfu_file_id	id;
+	struct pid		*pid;
+	unsigned long		addr;
+};
+
+DECLARE_WAIT_QUEUE_HEAD(sfu_wanted_wait);
+
+/* All of these are protected by wanted_lock. */
+static DEFINE_SPINLOCK(wanted_lock);
+static DEFINE_HASHTABLE(all, 8);
+static LIST_HEAD(queue);
+static unsigned int nr_wanted;
+static unsigned int nr_readers;
+
+static u32 hash_of(const struct sfu_file_id *id)
+{
+	return jhash(id, sizeof(*id), 0);
+}
+
+static struct wanted *find_wanted(const struct sfu_file_id *id)
+{
+	struct wanted *wanted;
+
+	hash_for_each_possible(all, wanted, node, hash_of(id))
+		if (!memcmp(&wanted->id, id, sizeof(*id)))
+			return wanted;
+	return NULL;
+}
+
+/* Under wanted_lock. */
+static void forget(struct wanted *wanted)
+{
+	hash_del(&wanted->node);
+	list_del(&wanted->list);
+	nr_wanted--;
+	put_pid(wanted->pid);
+	kfree(wanted);
+}
+
+static bool add_wanted(struct wanted *wanted)
+{
+	bool is_new;
+
+	spin_lock(&wanted_lock);
+	is_new = nr_readers && nr_wanted < MAX_WANTED && !find_wanted(&wanted->id);
+	if (is_new) {
+		hash_add(all, &wanted->node, hash_of(&wanted->id));
+		list_add_tail(&wanted->list, &queue);
+		nr_wanted++;
+	}
+	spin_unlock(&wanted_lock);
+	return is_new;
+}
+
+/*
+ * Would reading the file wait for a program that the owner of the file chooses? The reader
+ * of the device serves the whole machine.
+ */
+static bool is_served_by_user(const struct file *file)
+{
+	const char *type = file_inode(file)->i_sb->s_type->name;
+
+	return !strcmp(type, "fuse") || !strcmp(type, "fuseblk");
+}
+
+/**
+ * sfu_want() - there is no table for code that current has mapped
+ * @file: the mapped file
+ * @addr: where it is mapped
+ *
+ * Context: Task; may sleep.
+ */
+void sfu_want(const struct file *file, unsigned long addr)
+{
+	struct wanted *wanted;
+
+	if (!READ_ONCE(nr_readers) || is_served_by_user(file))
+		return;
+	wanted = kzalloc_obj(*wanted, SFU_GFP_TASK);
+	if (!wanted)
+		return;
+	wanted->id = sfu_file_id(file_inode(file));
+	wanted->addr = addr;
+	wanted->pid = get_pid(task_tgid(current));
+	if (add_wanted(wanted)) {
+		wake_up_interruptible(&sfu_wanted_wait);
+		return;
+	}
+	put_pid(wanted->pid);
+	kfree(wanted);
+}
+
+/**
+ * sfu_wanted_answer() - a file is wanted no more
+ * @id: its identity
+ *
+ * Context: Task.
+ */
+void sfu_wanted_answer(const struct sfu_file_id *id)
+{
+	struct wanted *wanted;
+
+	spin_lock(&wanted_lock);
+	wanted = find_wanted(id);
+	if (wanted)
+		forget(wanted);
+	spin_unlock(&wanted_lock);
+}
+
+/**
+ * sfu_wanted_open() - there is one more reader
+ * @reader: the reader, initialized by this
+ *
+ * What processes have mapped before is wanted after their next scan.
+ *
+ * Context: Task.
+ */
+void sfu_wanted_open(struct sfu_wanted_reader *reader)
+{
+	INIT_LIST_HEAD(&reader->given);
+	spin_lock(&wanted_lock);
+	nr_readers++;
+	spin_unlock(&wanted_lock);
+	WRITE_ONCE(sfu_table_generation, sfu_table_generation + 1);
+}
+
+/**
+ * sfu_wanted_close() - a reader has gone
+ * @reader: what it has not answered, another one gets
+ *
+ * Context: Task.
+ */
+void sfu_wanted_close(struct sfu_wanted_reader *reader)
+{
+	struct wanted *wanted, *next;
+
+	spin_lock(&wanted_lock);
+	list_splice_tail(&reader->given, &queue);
+	nr_readers--;
+	list_for_each_entry_safe(wanted, next, &queue, list)
+		if (!nr_readers)
+			forget(wanted);
+	spin_unlock(&wanted_lock);
+	wake_up_interruptible(&sfu_wanted_wait);
+}
+
+/**
+ * sfu_wanted_is_empty() - is no file wanted?
+ *
+ * Context: Any.
+ */
+bool sfu_wanted_is_empty(void)
+{
+	return list_empty_careful(&queue);
+}
+
+/* Returns the file if it is still mapped there, with a reference. */
+static struct file *get_mapped(struct mm_struct *mm, const struct wanted *wanted)
+{
+	struct vm_area_struct *vma;
+	struct sfu_file_id id;
+	struct file *file = NULL;
+
+	/* Its holder may be anybody. */
+	if (!mmap_read_trylock(mm))
+		return ERR_PTR(-EAGAIN);
+	vma = find_vma(mm, wanted->addr);
+	if (vma && vma->vm_start <= wanted->addr && vma->vm_file) {
+		id = sfu_file_id(file_inode(vma->vm_file));
+		if (!memcmp(&id, &wanted->id, sizeof(id)))
+			file = get_file(vma->vm_file);
+	}
+	mmap_read_unlock(mm);
+	return file;
+}
+
+static struct file *find_file(const struct wanted *wanted)
+{
+	struct task_struct *task = get_pid_task(wanted->pid, PIDTYPE_TGID);
+	struct mm_struct *mm = task ? get_task_mm(task) : NULL;
+	struct file *file = NULL;
+
+	if (mm) {
+		file = get_mapped(mm, wanted);
+		mmput(mm);
+	}
+	if (task)
+		put_task_struct(task);
+	return file;
+}
+
+/* Takes the first of the queue; false if there is none. */
+static bool take_first(struct sfu_wanted_reader *reader, struct wanted *copy)
+{
+	struct wanted *wanted;
+
+	spin_lock(&wanted_lock);
+	wanted = list_first_entry_or_null(&queue, struct wanted, list);
+	if (wanted) {
+		list_move_tail(&wanted->list, &reader->given);
+		*copy = *wanted;
+		get_pid(copy->pid);
+	}
+	spin_unlock(&wanted_lock);
+	return wanted;
+}
+
+/* The file is not there now: it is wanted again when a process maps it, or at once. */
+static void give_back(const struct wanted *copy, bool again)
+{
+	struct wanted *wanted;
+
+	spin_lock(&wanted_lock);
+	wanted = find_wanted(&copy->id);
+	if (wanted && again)
+		list_move_tail(&wanted->list, &queue);
+	else if (wanted)
+		forget(wanted);
+	spin_unlock(&wanted_lock);
+}
+
+/**
+ * sfu_wanted_take() - take a file that is wanted
+ * @reader: who takes it
+ * @pid: set to the process that has mapped it, as current numbers them
+ *
+ * Context: Task; may sleep.
+ * Return: The file with a reference; NULL if there is none.
+ */
+struct file *sfu_wanted_take(struct sfu_wanted_reader *reader, pid_t *pid)
+{
+	struct wanted copy;
+	struct file *file;
+	unsigned int i;
+
+	for (i = 0; i < MAX_WANTED && take_first(reader, &copy); i++) {
+		file = find_file(&copy);
+		if (IS_ERR_OR_NULL(file))
+			give_back(&copy, IS_ERR(file));
+		*pid = pid_vnr(copy.pid);
+		put_pid(copy.pid);
+		if (!IS_ERR_OR_NULL(file))
+			return file;
+	}
+	return NULL;
+}
