@@ -98,12 +98,16 @@ def shrinking(cli, tmp, blob):
     path = tmp / "shrinking"
     path.write_bytes((blob + bytes(-len(blob) % 8)) * 4000)
     whole = subprocess.run([cli.program, "dump", path], capture_output=True, check=True).stdout
-    with subprocess.Popen([cli.program, "dump", path], stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT) as process:
-        fcntl.fcntl(process.stdout, fcntl.F_SETPIPE_SZ, PIPE_SIZE)
-        output = process.stdout.read(1)
+    output, into = os.pipe()
+    # Before dump writes: a pipe does not become smaller than what is in it.
+    fcntl.fcntl(into, fcntl.F_SETPIPE_SZ, PIPE_SIZE)
+    with (open(output, "rb") as pipe,
+          subprocess.Popen([cli.program, "dump", path], stdout=into,
+                           stderr=subprocess.STDOUT) as process):
+        os.close(into)
+        output = pipe.read(1)
         os.truncate(path, 0)
-        output += process.stdout.read()
+        output += pipe.read()
     errors = [f"status {process.returncode}"] if process.returncode else []
     if output != whole:
         errors.append(f"{len(output)} bytes, not {len(whole)}: {output[-200:]}")
