@@ -33,4 +33,16 @@ struct unwind_stacktrace {
 #define kzalloc_obj(obj, gfp)	kzalloc(sizeof(obj), gfp)
 #endif
 
+/*
+ * With KASAN, task_work_add() allocates memory, which nobody may do under a raw spinlock.
+ * 73ab05aa46b0 ("sched/core: Disable page allocation in task_tick_mm_cid()"), 6.12: a flag
+ * prevents it. d40797d6720e ("kasan: make kasan_record_aux_stack_noalloc() the default
+ * behaviour"), 6.14: it does not allocate, and there is no flag. Kbuild finds the flag.
+ */
+#ifdef SFU_HAVE_TWAF_NO_ALLOC
+#define SFU_TWA_RESUME	((enum task_work_notify_mode)(TWA_RESUME | TWAF_NO_ALLOC))
+#else
+#define SFU_TWA_RESUME	TWA_RESUME
+#endif
+
 #endif /* SFU_COMPAT_H */

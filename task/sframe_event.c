@@ -27,6 +27,7 @@
 #include <linux/task_work.h>
 #include <linux/workqueue.h>
 
+#include "compat.h"
 #include "sframe_event.h"
 #include "sframe_hook.h"
 #include "sframe_map.h"
@@ -370,7 +371,7 @@ static void notrace on_profiler(unsigned long ip, unsigned long parent_ip,
 		return;
 	}
 	raw_spin_lock_irqsave(&starter_lock, flags);
-	if (!starter && !task_work_add(current, &start_task_work, TWA_RESUME)) {
+	if (!starter && !task_work_add(current, &start_task_work, SFU_TWA_RESUME)) {
 		starter = current;
 		atomic_inc(&nr_starting);
 	}

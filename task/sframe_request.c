@@ -21,6 +21,7 @@
 #include <linux/sched/task.h>
 #include <linux/task_work.h>
 
+#include "compat.h"
 #include "sframe_process.h"
 #include "sframe_request.h"
 #include "sframe_scan.h"
@@ -95,7 +96,7 @@ static bool give_to(struct sfu_request *request, struct task_struct *task)
 
 	if (request->holder == task || (request->holder && !take_back(request)))
 		return false;
-	if (request->is_closed || task_work_add(task, &request->work, TWA_RESUME))
+	if (request->is_closed || task_work_add(task, &request->work, SFU_TWA_RESUME))
 		return has_reference;
 	WRITE_ONCE(request->holder, task);
 	if (!has_reference) {
