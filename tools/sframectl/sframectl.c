@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* sframectl: shows SFrame data, and the counters of the module that unwinds by it. */
+/* sframectl: shows and makes SFrame data, and shows the counters of the module that uses it. */
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,13 +10,14 @@
 static const char usage[] =
 "Usage: sframectl COMMAND [OPTION...] [ARGUMENT...]\n"
 "\n"
-"Shows SFrame stack trace data (.sframe), and the counters of the kernel module\n"
-"sframe_unwind, which unwinds the stacks of programs by such data.\n"
+"Shows and makes SFrame stack trace data (.sframe), and shows the counters of the\n"
+"kernel module sframe_unwind, which unwinds the stacks of programs by such data.\n"
 "\n"
 "Commands:\n"
 "  dump FILE            show all of the SFrame data of a file\n"
 "  check FILE...|PID    report whether objects have SFrame data, whether it is\n"
 "                       sound, and how much of their code it covers\n"
+"  convert FILE...      make SFrame data of the .eh_frame that programs have\n"
 "  status [SECONDS]     say how the stacks ended that the module unwound, and why\n"
 "\n"
 "Each command takes --json for output to be read by programs, and --help.\n"
@@ -32,6 +33,7 @@ static const char usage[] =
 static const struct command *const commands[] = {
 	&dump_command,
 	&check_command,
+	&convert_command,
 	&status_command,
 };
 
@@ -60,6 +62,7 @@ static const struct option options[] = {
 	{ "all", no_argument, NULL, 'a' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "json", no_argument, NULL, 'j' },
+	{ "output", required_argument, NULL, 'o' },
 	{ "require", no_argument, NULL, 'r' },
 	{ "stats", required_argument, NULL, 's' },
 	{ "verbose", no_argument, NULL, 'v' },
@@ -102,6 +105,9 @@ static void apply(struct line *line, int letter)
 	case 'j':
 		line->args.json = true;
 		break;
+	case 'o':
+		line->args.output = optarg;
+		break;
 	case 'r':
 		line->args.require = true;
 		break;
@@ -124,6 +130,8 @@ static void complain_option(char **argv)
 
 	if (optopt && !strncmp(word, "--", 2))
 		complain("%s: takes %s value", word, strchr(word, '=') ? "no" : "a");
+	else if (optopt == 'o')
+		complain("-o: takes a value");
 	else if (optopt)
 		complain("-%c: no such option", optopt);
 	else
@@ -176,7 +184,7 @@ static enum status run(struct line *line, const struct command *command, int arg
 {
 	enum status status = STATUS_USAGE;
 
-	if (!parse_options(line, argc, argv, "hv"))
+	if (!parse_options(line, argc, argv, "hvo:"))
 		return usage_error(command);
 	if (line->help) {
 		fputs(command->usage, stdout);
@@ -196,7 +204,7 @@ int main(int argc, char **argv)
 	struct line line = {};
 	int at;
 
-	if (!parse_options(&line, argc, argv, "+hv"))
+	if (!parse_options(&line, argc, argv, "+hvo:"))
 		return usage_error(NULL);
 	at = optind;
 	if (line.version) {

@@ -16,6 +16,7 @@ struct arguments {
 	bool		all;
 	bool		require;
 	bool		verbose;
+	const char	*output;
 	const char	*stats;
 	char		**names;
 	int		nr_names;
@@ -30,6 +31,7 @@ struct command {
 
 extern const struct command dump_command;
 extern const struct command check_command;
+extern const struct command convert_command;
 extern const struct command status_command;
 
 #endif /* SFRAMECTL_H */

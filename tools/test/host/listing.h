@@ -14,8 +14,8 @@
 
 #include "scan.h"
 
-#define LISTING_SIZE	8192
-#define LISTING_ROWS	128
+#define LISTING_SIZE	32768
+#define LISTING_ROWS	640
 
 struct listed_fde {
 	struct sframe_fde	fde;

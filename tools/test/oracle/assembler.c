@@ -284,6 +284,32 @@ static void write_row(struct reading *rd)
 }
 
 /**
+ * assembler_row_until - find a row as assembler_row() does, and how far it holds
+ * @as: the assembler
+ * @func: the function
+ * @addr: the address in it
+ * @row: filled on success with the row at @addr; without the mark of a signal frame
+ * @end: set to the first address after @addr at which instructions change a rule
+ *
+ * Return: false if the instructions are not understood.
+ */
+bool assembler_row_until(const struct assembler *as, const struct function *func,
+			 u64 addr, struct sframe_row *row, u64 *end)
+{
+	struct reading rd = {
+		.as = as, .func = func, .loc = func->start, .target = addr,
+	};
+
+	run_program(&rd, func->initial);
+	rd.initial = rd.row;
+	run_program(&rd, func->own);
+	write_row(&rd);
+	*row = rd.row;
+	*end = rd.loc > addr && rd.loc < func->end ? rd.loc : func->end;
+	return !rd.bad;
+}
+
+/**
  * assembler_row - find the row that an assembler makes from a function's instructions
  * @as: the assembler
  * @func: the function
@@ -295,14 +321,7 @@ static void write_row(struct reading *rd)
 bool assembler_row(const struct assembler *as, const struct function *func,
 		   u64 addr, struct sframe_row *row)
 {
-	struct reading rd = {
-		.as = as, .func = func, .loc = func->start, .target = addr,
-	};
+	u64 end;
 
-	run_program(&rd, func->initial);
-	rd.initial = rd.row;
-	run_program(&rd, func->own);
-	write_row(&rd);
-	*row = rd.row;
-	return !rd.bad;
+	return assembler_row_until(as, func, addr, row, &end);
 }

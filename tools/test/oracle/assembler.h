@@ -32,6 +32,8 @@ struct assembler {
 	bool		remembers_last_row;
 };
 
+bool assembler_row_until(const struct assembler *as, const struct function *func,
+			 u64 addr, struct sframe_row *row, u64 *end);
 bool assembler_row(const struct assembler *as, const struct function *func,
 		   u64 addr, struct sframe_row *row);
 

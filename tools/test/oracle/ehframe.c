@@ -124,3 +124,26 @@ bool ehframe_row(struct ehframe *eh, u64 addr, struct sframe_row *row)
 	row->fp = register_rule(eh, addr, eh->regs.fp, &lost);
 	return true;
 }
+
+/**
+ * ehframe_sp_is_cfa - find out whether the caller's stack pointer is the CFA
+ * @eh: the .eh_frame
+ * @addr: an address for which ehframe_row() has found a row
+ * @row: that row
+ *
+ * Return: false if .eh_frame has another rule for the stack pointer. SFrame has no such rule.
+ */
+bool ehframe_sp_is_cfa(struct ehframe *eh, u64 addr, const struct sframe_row *row)
+{
+	struct sframe_rule sp;
+	bool undefined;
+
+	sp = register_rule(eh, addr, eh->regs.sp, &undefined);
+	if (undefined || rule_is_odd(&sp))
+		return false;
+	if (sp.how == SFRAME_RULE_SAME)
+		return eh->regs.pc < 0;
+	if (sp.how == SFRAME_RULE_CFA)
+		return sp.off == 0;
+	return sp.how == row->cfa.how && sp.reg == row->cfa.reg && sp.off == row->cfa.off;
+}

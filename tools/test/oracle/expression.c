@@ -139,6 +139,8 @@ static void execute_operation(struct stack *stack, const struct expression *expr
 	case DW_OP_deref:
 		dereference(stack);
 		break;
+	case DW_OP_nop:
+		break;
 	default:
 		execute_binary(stack, op->atom);
 	}

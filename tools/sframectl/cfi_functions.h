@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The functions that a section of call frame information describes, in the order of addresses. */
+#ifndef CFI_FUNCTIONS_H
+#define CFI_FUNCTIONS_H
+
+#include "cfi_entry.h"
+#include "ranges.h"
+
+#define CFI_NR_CIES	64
+
+/**
+ * struct cfi_cies - the CIEs that were used last
+ * @all: each at the place that its offset gives
+ * @known: for each place, whether there is one
+ */
+struct cfi_cies {
+	struct cfi_cie	all[CFI_NR_CIES];
+	bool		known[CFI_NR_CIES];
+};
+
+/**
+ * struct cfi_function - where a function is, and what is said about it
+ * @start: its address
+ * @size: its bytes
+ * @off: offset of its entry
+ */
+struct cfi_function {
+	u64	start;
+	u32	size;
+	u32	off;
+};
+
+/**
+ * struct cfi_functions - the functions
+ * @sec: the section
+ * @machine: its architecture
+ * @cies: CIEs
+ * @all: the functions; none is empty
+ * @nr: number of functions
+ * @odd: number of entries that do not say which code they are for
+ * @outside: bytes of functions that are not in executable code
+ */
+struct cfi_functions {
+	struct cfi_section		sec;
+	const struct cfi_machine	*machine;
+	struct cfi_cies			cies;
+	struct cfi_function		*all;
+	u32				nr;
+	u64				odd;
+	u64				outside;
+};
+
+const char *cfi_functions_read(struct cfi_functions *functions, const struct cfi_section *sec,
+			       const struct cfi_machine *machine, const struct ranges *code);
+const struct cfi_cie *cfi_functions_get(struct cfi_functions *functions, u32 off,
+					struct cfi_fde *fde);
+void cfi_functions_free(struct cfi_functions *functions);
+
+#endif /* CFI_FUNCTIONS_H */

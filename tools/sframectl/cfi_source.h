@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Where the call frame information of a file is. */
+#ifndef CFI_SOURCE_H
+#define CFI_SOURCE_H
+
+#include "cfi_entry.h"
+#include "elf.h"
+#include "ranges.h"
+
+/**
+ * struct cfi_source - the call frame information of a file
+ * @machine: the architecture
+ * @sec: the bytes
+ * @data: the same bytes, to be freed
+ * @header_size: bytes of .eh_frame_hdr, 0 if there is none
+ * @code: addresses of executable bytes, merged
+ * @end: an address after all that the file loads
+ */
+struct cfi_source {
+	const struct cfi_machine	*machine;
+	struct cfi_section		sec;
+	u8				*data;
+	u64				header_size;
+	struct ranges			code;
+	u64				end;
+};
+
+const char *cfi_source_open(struct cfi_source *source, const struct elf *elf);
+void cfi_source_close(struct cfi_source *source);
+
+#endif /* CFI_SOURCE_H */

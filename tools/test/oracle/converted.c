@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Compares table files, which sframectl convert has made, with the .eh_frame of the programs,
+ * as libdw interprets it.
+ *
+ * A row holds up to the next one, in both. So the two agree at every address if they agree
+ * wherever a row begins in either of them. In repetitive code each address is compared.
+ *
+ * Code that .eh_frame describes and the table does not is a hole. It is justified if SFrame
+ * has no form for what libdw reports there. For each file it prints a line for each difference
+ * and each hole without a reason, then
+ *
+ *	FILE: ARCH functions F rows R comparisons C differences D code B holes H unjustified U
+ *
+ * Lines that begin with "#" are for people. The exit status is 1 if there was a difference or
+ * an unjustified hole, and 2 if a file could not be compared.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "assembler.h"
+#include "buffer.h"
+#include "expression.h"
+#include "functions.h"
+#include "ranges.h"
+#include "scan.h"
+
+#define NR_SHOWN	5
+
+enum status {
+	STATUS_EQUAL = 0,
+	STATUS_DIFFERENT = 1,
+	STATUS_UNREADABLE = 2,
+};
+
+/**
+ * struct comparison - the comparison of one table
+ * @name: name of the program
+ * @program: the program
+ * @eh: its .eh_frame as libdw interprets it
+ * @functions: the functions of its .eh_frame, with their instructions
+ * @table: the table file
+ * @buf: its .sframe
+ * @sec: its header
+ * @fde: the function that is being compared
+ * @covered: ranges of all functions of the table
+ * @rows: number of rows
+ * @comparisons: number of addresses at which rows were compared
+ * @differences: number of addresses at which they differ
+ * @holes: bytes of code that only .eh_frame describes
+ * @unjustified: of these, the bytes that SFrame could describe
+ * @defect: the table cannot be read
+ */
+struct comparison {
+	const char		*name;
+	struct object		program;
+	struct ehframe		eh;
+	struct functions	functions;
+	struct object		table;
+	struct buffer_reader	buf;
+	struct sframe_header	sec;
+	struct sframe_fde	fde;
+	struct ranges		covered;
+	u64			nr_functions;
+	u64			rows;
+	u64			comparisons;
+	u64			differences;
+	u64			code;
+	u64			holes;
+	u64			unjustified;
+	bool			is_defect;
+};
+
+static void print_row(const struct comparison *cmp, const char *who, const struct sframe_row *row)
+{
+	struct row_text text;
+
+	row_to_text(cmp->sec.abi, row, &text);
+	printf(" %s: cfa %s fp %s ra %s%s%s%s", who,
+	       rule_is_odd(&row->cfa) ? "exp" : text.cfa,
+	       rule_is_odd(&row->fp) ? "exp" : text.fp,
+	       rule_is_odd(&row->ra) ? "exp" : text.ra,
+	       row->ra_mangled ? " [s]" : "", row->signal ? " signal" : "",
+	       row->outermost ? " outermost" : "");
+}
+
+/* What .eh_frame says at an address, and up to which address it says so. */
+struct described {
+	struct sframe_row	row;
+	bool			sp_is_cfa;
+	u64			end;
+};
+
+/* libdw ignores the instruction that signs the return address: a second interpreter reports it. */
+static bool describe(struct comparison *cmp, u64 addr, struct described *desc)
+{
+	const struct assembler faultless = { .eh = &cmp->eh };
+	const struct function *func;
+	struct sframe_row row;
+	u64 end;
+
+	if (!ehframe_row(&cmp->eh, addr, &desc->row))
+		return false;
+	desc->sp_is_cfa = ehframe_sp_is_cfa(&cmp->eh, addr, &desc->row);
+	desc->end = cmp->eh.end;
+	if (cmp->program.elf.machine != EM_AARCH64)
+		return true;
+	func = functions_find(&cmp->functions, addr);
+	if (!func || !assembler_row_until(&faultless, func, addr, &row, &end))
+		return false;
+	desc->row.ra_mangled = row.ra_mangled;
+	desc->end = end < desc->end ? end : desc->end;
+	return true;
+}
+
+/* CFA + offset has no form in SFrame: the register of the CFA + another offset is the same. */
+static struct sframe_rule comparable(const struct sframe_row *row, struct sframe_rule rule)
+{
+	if (rule.how == SFRAME_RULE_CFA && row->cfa.how == SFRAME_RULE_REG) {
+		rule.how = SFRAME_RULE_REG;
+		rule.reg = row->cfa.reg;
+		rule.off += row->cfa.off;
+	}
+	return rule;
+}
+
+static bool rules_equal(struct sframe_rule a, struct sframe_rule b)
+{
+	return a.how == b.how && a.reg == b.reg && a.off == b.off;
+}
+
+static bool rows_agree(const struct sframe_row *sframe, const struct described *desc)
+{
+	const struct sframe_row *dwarf = &desc->row;
+
+	if (sframe->signal != dwarf->signal)
+		return false;
+	if (sframe->outermost || dwarf->outermost)
+		return sframe->outermost && dwarf->outermost;
+	return desc->sp_is_cfa && sframe->ra_mangled == dwarf->ra_mangled &&
+	       rules_equal(sframe->cfa, dwarf->cfa) &&
+	       rules_equal(sframe->ra, comparable(dwarf, dwarf->ra)) &&
+	       rules_equal(sframe->fp, comparable(dwarf, dwarf->fp));
+}
+
+static void count_difference(struct comparison *cmp, u64 addr, int err,
+			     const struct sframe_row *sframe,
+			     const struct described *desc)
+{
+	if (cmp->differences++ >= NR_SHOWN)
+		return;
+	printf("# %s: 0x%" PRIx64 ":", cmp->name, addr);
+	if (err)
+		printf(" sframe: error %d", err);
+	else
+		print_row(cmp, "sframe", sframe);
+	if (desc) {
+		print_row(cmp, "eh_frame", &desc->row);
+		puts(desc->sp_is_cfa ? "" : ", SP is not CFA");
+	} else {
+		puts(" eh_frame: nothing");
+	}
+}
+
+/* Return: the next address to compare. */
+static u64 compare_address(struct comparison *cmp, u64 addr, u64 next_row)
+{
+	struct described desc;
+	struct sframe_row sframe;
+	bool has_row = describe(cmp, addr, &desc);
+	int err;
+
+	buffer_reader_refill(&cmp->buf);
+	err = sframe_find_row(&cmp->sec, &cmp->buf.rd, addr, &sframe);
+	cmp->comparisons++;
+	if (err || !has_row || !rows_agree(&sframe, &desc))
+		count_difference(cmp, addr, err, &sframe, has_row ? &desc : NULL);
+	if (cmp->fde.pcmask || !has_row || desc.end <= addr)
+		return addr + 1;
+	return desc.end < next_row ? desc.end : next_row;
+}
+
+static void compare_span(struct comparison *cmp, u64 start, u64 end)
+{
+	u64 addr = start;
+
+	while (addr < end)
+		addr = compare_address(cmp, addr, end);
+}
+
+static void begin_blob(void *arg, const struct scan_blob *blob, u32 index)
+{
+	struct comparison *cmp = arg;
+
+	cmp->sec = blob->sec;
+	cmp->is_defect |= index;
+}
+
+/* The rows are read here: each span between two of them is compared. */
+static void take_function(void *arg, const struct scan_blob *blob, u32 index,
+			  const struct sframe_fde *fde)
+{
+	struct comparison *cmp = arg;
+	u64 start = fde->start, end = fde->start + fde->size;
+	struct sframe_raw_row raw;
+	struct buffer_reader buf;
+	struct sframe_rows rows;
+
+	(void)blob;
+	(void)index;
+	cmp->fde = *fde;
+	cmp->nr_functions++;
+	ranges_add(&cmp->covered, fde->start, fde->size);
+	buffer_reader_init(&buf, cmp->table.data, cmp->table.addr, cmp->table.size);
+	sframe_rows_init(&rows, &cmp->sec, fde);
+	while (!fde->pcmask && !sframe_rows_next(&rows, &buf.rd, &raw)) {
+		buffer_reader_refill(&buf);
+		cmp->rows++;
+		if (fde->start + raw.start >= end)
+			cmp->is_defect = true;
+		else if (raw.start)
+			compare_span(cmp, start, fde->start + raw.start);
+		start = fde->start + raw.start;
+	}
+	compare_span(cmp, start, end);
+}
+
+static void take_defect(void *arg, const struct scan_place *place, enum sframe_defect defect)
+{
+	struct comparison *cmp = arg;
+
+	printf("# %s: fde %" PRId64 ": %s\n", cmp->name, place->fde, sframe_defect_names[defect]);
+	cmp->is_defect = true;
+}
+
+static bool can_follow(const struct comparison *cmp, const struct sframe_rule *rule)
+{
+	bool is_amd64 = cmp->program.elf.machine == EM_X86_64;
+	u8 nr_regs = is_amd64 ? SFRAME_AMD64_NR_REGS : SFRAME_AARCH64_NR_REGS;
+
+	return !rule_is_odd(rule) && rule->reg < nr_regs;
+}
+
+/* Is there a form in SFrame for what libdw reports? */
+static bool is_expressible(const struct comparison *cmp, const struct described *desc)
+{
+	const struct sframe_row *row = &desc->row;
+	struct sframe_rule ra = comparable(row, row->ra), fp = comparable(row, row->fp);
+	bool is_amd64 = cmp->program.elf.machine == EM_X86_64;
+
+	if (row->outermost)
+		return true;
+	return desc->sp_is_cfa && can_follow(cmp, &row->cfa) &&
+	       (row->cfa.how == SFRAME_RULE_REG || row->cfa.how == SFRAME_RULE_REG_MEM) &&
+	       can_follow(cmp, &ra) && ra.how != SFRAME_RULE_CFA &&
+	       !(is_amd64 && ra.how == SFRAME_RULE_SAME) &&
+	       can_follow(cmp, &fp) && fp.how != SFRAME_RULE_CFA;
+}
+
+static void judge_hole(struct comparison *cmp, u64 start, u64 end)
+{
+	struct described desc;
+	u64 addr, next;
+
+	for (addr = start; addr < end; addr = next) {
+		next = addr + 1;
+		if (!describe(cmp, addr, &desc))
+			continue;
+		if (desc.end > addr)
+			next = desc.end < end ? desc.end : end;
+		cmp->holes += next - addr;
+		if (!is_expressible(cmp, &desc))
+			continue;
+		if (!cmp->unjustified) {
+			printf("# %s: hole at 0x%" PRIx64 ":", cmp->name, addr);
+			print_row(cmp, "eh_frame", &desc.row);
+			putchar('\n');
+		}
+		cmp->unjustified += next - addr;
+	}
+}
+
+/* Functions of one address are described once. */
+static void judge_holes(struct comparison *cmp)
+{
+	const struct range *covered;
+	struct ranges code = {};
+	size_t i, k = 0;
+	u64 addr;
+
+	for (i = 0; i < cmp->functions.nr; i++)
+		ranges_add(&code, cmp->functions.all[i].start,
+			   cmp->functions.all[i].end - cmp->functions.all[i].start);
+	ranges_merge(&code);
+	ranges_merge(&cmp->covered);
+	cmp->code = ranges_bytes(&code);
+	for (i = 0; i < code.nr; i++) {
+		for (addr = code.all[i].start; addr < code.all[i].end; addr = covered->end) {
+			while (k < cmp->covered.nr && cmp->covered.all[k].end <= addr)
+				k++;
+			covered = &cmp->covered.all[k];
+			if (k == cmp->covered.nr || covered->start >= code.all[i].end) {
+				judge_hole(cmp, addr, code.all[i].end);
+				break;
+			}
+			if (covered->start > addr)
+				judge_hole(cmp, addr, covered->start);
+		}
+	}
+	ranges_free(&code);
+}
+
+static void print_summary(const struct comparison *cmp)
+{
+	printf("%s: %s functions %" PRIu64 " rows %" PRIu64 " comparisons %" PRIu64
+	       " differences %" PRIu64 " code %" PRIu64 " holes %" PRIu64 " unjustified %" PRIu64 "\n",
+	       cmp->name, cmp->program.elf.machine == EM_AARCH64 ? "arm64" : "amd64",
+	       cmp->nr_functions, cmp->rows, cmp->comparisons, cmp->differences, cmp->code,
+	       cmp->holes, cmp->unjustified);
+}
+
+static const char *compare_sections(struct comparison *cmp)
+{
+	static const struct scan_ops ops = {
+		.blob = begin_blob,
+		.fde = take_function,
+		.defect = take_defect,
+	};
+	struct scan_result result;
+
+	buffer_reader_init(&cmp->buf, cmp->table.data, cmp->table.addr, cmp->table.size);
+	result = scan(cmp->table.data, cmp->table.addr, cmp->table.size, &ops, cmp);
+	if (cmp->is_defect || result.defects || result.leftover || result.nr_blobs != 1)
+		return "its table is not sound";
+	if (result.gave_up)
+		return "the scan of its table gave up";
+	judge_holes(cmp);
+	print_summary(cmp);
+	return NULL;
+}
+
+static const char *compare_opened(struct comparison *cmp)
+{
+	const char *error;
+
+	if (!cmp->table.place)
+		return "its table file has no .sframe";
+	error = functions_read(&cmp->functions, &cmp->program);
+	if (!error)
+		error = ehframe_open(&cmp->eh, &cmp->program);
+	if (!error) {
+		error = compare_sections(cmp);
+		ehframe_close(&cmp->eh);
+	}
+	functions_free(&cmp->functions);
+	ranges_free(&cmp->covered);
+	return error;
+}
+
+static enum status compare_file(const char *table, const char *name)
+{
+	struct comparison cmp = { .name = name };
+	const char *error;
+
+	error = object_open(&cmp.program, name) ?: object_open(&cmp.table, table) ?:
+		compare_opened(&cmp);
+	object_close(&cmp.program);
+	object_close(&cmp.table);
+	if (error) {
+		fflush(stdout);
+		fprintf(stderr, "%s: %s\n", name, error);
+		return STATUS_UNREADABLE;
+	}
+	return cmp.differences || cmp.unjustified ? STATUS_DIFFERENT : STATUS_EQUAL;
+}
+
+int main(int argc, char **argv)
+{
+	enum status status = STATUS_EQUAL;
+	int i;
+
+	if (argc < 3 || argc % 2 == 0) {
+		fputs("Usage: converted TABLE FILE [TABLE FILE]...\n", stderr);
+		return STATUS_UNREADABLE;
+	}
+	for (i = 1; i < argc; i += 2) {
+		enum status file = compare_file(argv[i], argv[i + 1]);
+
+		fflush(stdout);
+		if (file > status)
+			status = file;
+	}
+	return status;
+}
