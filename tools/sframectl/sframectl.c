@@ -18,6 +18,7 @@ static const char usage[] =
 "  check FILE...|PID    report whether objects have SFrame data, whether it is\n"
 "                       sound, and how much of their code it covers\n"
 "  convert FILE...      make SFrame data of the .eh_frame that programs have\n"
+"  load PID|FILE...     convert files, and load the result into the module\n"
 "  status [SECONDS]     say how the stacks ended that the module unwound, and why\n"
 "\n"
 "Each command takes --json for output to be read by programs, and --help.\n"
@@ -34,6 +35,7 @@ static const struct command *const commands[] = {
 	&dump_command,
 	&check_command,
 	&convert_command,
+	&load_command,
 	&status_command,
 };
 

@@ -45,7 +45,21 @@ static void put_fdes(FILE *out, const struct table *table, u64 addr)
 	}
 }
 
-static void put_sframe(FILE *out, const struct table *table, u64 addr)
+/* The address of the section, for a program that loads nothing from @end on. */
+u64 table_file_addr(u64 end)
+{
+	return (end + 0xfff) & ~0xfffull;
+}
+
+/**
+ * table_file_write_section - write the section alone
+ * @out: the file
+ * @table: the table
+ * @addr: address that the section is made for
+ *
+ * Return: false if a write failed.
+ */
+bool table_file_write_section(FILE *out, const struct table *table, u64 addr)
 {
 	struct sframe_raw_header header = {
 		.magic = SFRAME_MAGIC,
@@ -62,6 +76,7 @@ static void put_sframe(FILE *out, const struct table *table, u64 addr)
 	put(out, &header, sizeof(header));
 	put_fdes(out, table, addr + sizeof(header));
 	put(out, table->rows, table->rows_len);
+	return !fflush(out) && !ferror(out);
 }
 
 /**
@@ -77,7 +92,7 @@ static void put_sframe(FILE *out, const struct table *table, u64 addr)
 bool table_file_write(FILE *out, const struct table *table, const struct table_note *note,
 		      u16 type, u64 addr)
 {
-	u64 sframe_addr = (addr + 0xfff) & ~0xfffull;
+	u64 sframe_addr = table_file_addr(addr);
 	u64 note_off = sizeof(Elf64_Ehdr);
 	u64 sframe_off = note_off + padded(note->len);
 	u64 names_off = sframe_off + padded(table_size(table));
@@ -108,7 +123,7 @@ bool table_file_write(FILE *out, const struct table *table, const struct table_n
 	put(out, &ehdr, sizeof(ehdr));
 	put(out, note->bytes, note->len);
 	put_padding(out, note->len);
-	put_sframe(out, table, sframe_addr);
+	table_file_write_section(out, table, sframe_addr);
 	put_padding(out, table_size(table));
 	put(out, names, sizeof(names));
 	put_padding(out, sizeof(names));

@@ -21,6 +21,8 @@ struct table_note {
 	u32	len;
 };
 
+u64 table_file_addr(u64 end);
+bool table_file_write_section(FILE *out, const struct table *table, u64 addr);
 void table_note_find(struct table_note *note, const struct elf *elf);
 bool table_file_write(FILE *out, const struct table *table, const struct table_note *note,
 		      u16 type, u64 addr);

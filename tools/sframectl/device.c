@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Talks to the module by its device. */
+#include <fcntl.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
+
+#include "device.h"
+
+/**
+ * device_open - open the device of the module
+ * @device: set to the file descriptor
+ * @flags: O_WRONLY, to load tables; O_RDWR, to be told of files as well
+ *
+ * Return: NULL, or the error as a text.
+ */
+const char *device_open(int *device, int flags)
+{
+	*device = open(DEVICE, flags | O_CLOEXEC | O_NONBLOCK);
+	if (*device >= 0)
+		return NULL;
+	if (errno == ENOENT || errno == ENODEV || errno == ENXIO)
+		return "the module is not loaded; type: sudo modprobe sframe_unwind";
+	if (errno == EACCES || errno == EPERM)
+		return "only root may load tables; put sudo before the command";
+	return strerror(errno);
+}
+
+/**
+ * device_load - load the table that a worker has made
+ * @device: the device
+ * @worker: the worker, which has ended; without a section the file is known to have none
+ * @message: room for a text
+ * @size: its bytes
+ *
+ * Return: NULL, or the error as a text, maybe in @message. errno is set.
+ */
+const char *device_load(int device, const struct worker *worker, char *message, u32 size)
+{
+	const struct worker_result *result = &worker->result;
+	struct sframe_load load = {
+		.size = sizeof(load),
+		.fd = worker->fd,
+		.section_size = result->size,
+		.section_addr = result->addr,
+		.segments = (uintptr_t)result->segments,
+		.nr_segments = result->nr_segments,
+		.file_size = worker->stat.st_size,
+		.ctime = worker->stat.st_ctim.tv_sec,
+		.ctime_nsec = worker->stat.st_ctim.tv_nsec,
+		.message = (uintptr_t)message,
+		.message_size = size,
+	};
+
+	if (worker->section)
+		load.section = (uintptr_t)worker->section + sizeof(*result);
+	*message = 0;
+	if (!ioctl(device, SFRAME_LOAD, &load))
+		return NULL;
+	return *message ? message : strerror(errno);
+}

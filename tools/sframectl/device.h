@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* /dev/sframe_unwind: the tables that the module holds. */
+#ifndef SFRAMECTL_DEVICE_H
+#define SFRAMECTL_DEVICE_H
+
+#include "worker.h"
+
+#define DEVICE	"/dev/sframe_unwind"
+
+const char *device_open(int *device, int flags);
+const char *device_load(int device, const struct worker *worker, char *message, u32 size);
+
+#endif /* SFRAMECTL_DEVICE_H */

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* sframectl load: converts files, and gives their tables to the module. */
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "device.h"
+#include "name.h"
+#include "process.h"
+#include "report.h"
+#include "sframectl.h"
+
+static const char usage[] =
+"Usage: sframectl load [-v] --all|PID...|FILE...\n"
+"\n"
+"Makes SFrame tables for programs that were built without .sframe, and gives them\n"
+"to the kernel module: from then on the stacks of these programs are unwound. The\n"
+"tables are made from the call frame information in each file (.eh_frame), by a\n"
+"child process without privileges. Only root may load tables.\n"
+"\n"
+"Options:\n"
+"  --all          all files that are mapped as code now, by any process\n"
+"  PID            all files that this process has mapped as code\n"
+"  FILE           this file, and no other: not the libraries that it needs\n"
+"  -v, --verbose  say for each file what was loaded, or why nothing was\n"
+"  --help         this text\n"
+"\n"
+"Exit status: 0 if at least one table was loaded; 1 if none was; 2 if the command\n"
+"line is wrong.\n";
+
+/**
+ * struct loading - a run of the command
+ * @device: the device
+ * @verbose: report each file
+ * @seen: the files so far
+ * @nr_seen: how many
+ * @nr_loaded: files that have a table now
+ * @nr_without: files that cannot have one
+ * @bytes: of these tables
+ */
+struct loading {
+	int		device;
+	bool		verbose;
+	struct seen {
+		dev_t	dev;
+		ino_t	ino;
+	}		*seen;
+	size_t		nr_seen;
+	size_t		nr_loaded;
+	size_t		nr_without;
+	u64		bytes;
+};
+
+static bool has_seen(struct loading *loading, const struct stat *st)
+{
+	struct seen *all = loading->seen;
+	size_t i;
+
+	for (i = 0; i < loading->nr_seen; i++)
+		if (all[i].dev == st->st_dev && all[i].ino == st->st_ino)
+			return true;
+	/* The array grows to the next power of two when it is full. */
+	if ((loading->nr_seen & (loading->nr_seen - 1)) == 0) {
+		all = reallocarray(all, loading->nr_seen ? 2 * loading->nr_seen : 1, sizeof(*all));
+		if (!all)
+			return false;
+		loading->seen = all;
+	}
+	all[loading->nr_seen++] = (struct seen){ st->st_dev, st->st_ino };
+	return false;
+}
+
+static void report_file(const struct loading *loading, const char *name, u64 size,
+			const char *error)
+{
+	if (!loading->verbose)
+		return;
+	if (error)
+		printf("%9s  ", "-");
+	else
+		printf("%9llu  ", (unsigned long long)size);
+	name_print(stdout, name);
+	printf("%s%s\n", error ? ": " : "", error ?: "");
+}
+
+/* Converts a file and loads its table. Takes @fd. */
+static void load_fd(struct loading *loading, int fd, const char *name)
+{
+	char message[256];
+	struct worker worker;
+	const char *error;
+
+	error = worker_begin(&worker, fd);
+	if (!error) {
+		worker_end(&worker);
+		error = *worker.result.error ? worker.result.error : NULL;
+	}
+	if (!error)
+		error = device_load(loading->device, &worker, message, sizeof(message));
+	if (error)
+		loading->nr_without++;
+	else
+		loading->nr_loaded++;
+	loading->bytes += error ? 0 : worker.result.size;
+	report_file(loading, name, worker.result.size, error);
+	worker_free(&worker);
+}
+
+static void load_file(struct loading *loading, struct file *file, const char *name)
+{
+	struct stat st;
+	int fd;
+
+	if (fstat(file->fd, &st) || has_seen(loading, &st))
+		return;
+	fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+	if (fd >= 0)
+		load_fd(loading, fd, name);
+}
+
+static void load_path(struct loading *loading, const char *path)
+{
+	struct file file;
+	const char *error = file_open(&file, path);
+
+	if (error) {
+		complain("%s: %s", path, error);
+		loading->nr_without++;
+		return;
+	}
+	load_file(loading, &file, path);
+	file_close(&file);
+}
+
+/* Processes may end meanwhile: errors are no failure, unless the user has named the process. */
+static void load_process(struct loading *loading, const char *pid, bool is_named)
+{
+	struct process process;
+	struct file file;
+	size_t i;
+
+	if (!process_read(&process, pid) && is_named)
+		complain("%s: %s", pid, process.error);
+	for (i = 0; i < process.nr; i++) {
+		struct code *code = &process.code[i];
+
+		if (process_open(&process, code, &file) || code->no_elf)
+			continue;
+		load_file(loading, &file, code->name);
+		file_close(&file);
+	}
+	process_free(&process);
+}
+
+static bool is_number(const char *name)
+{
+	return *name && !name[strspn(name, "0123456789")];
+}
+
+static void load_all(struct loading *loading)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+
+	if (!proc) {
+		complain("/proc: %s", strerror(errno));
+		return;
+	}
+	while ((entry = readdir(proc)))
+		if (is_number(entry->d_name))
+			load_process(loading, entry->d_name, false);
+	closedir(proc);
+}
+
+static void load_named(struct loading *loading, const struct arguments *args)
+{
+	int i;
+
+	for (i = 0; i < args->nr_names; i++)
+		if (is_number(args->names[i]))
+			load_process(loading, args->names[i], true);
+		else
+			load_path(loading, args->names[i]);
+}
+
+static enum status run(const struct arguments *args)
+{
+	struct loading loading = { .verbose = args->verbose };
+	const char *error;
+
+	if (args->all == !!args->nr_names) {
+		complain("load needs either --all, or a PID or FILE");
+		return STATUS_USAGE;
+	}
+	error = device_open(&loading.device, O_WRONLY);
+	if (error) {
+		complain("%s: %s", DEVICE, error);
+		return STATUS_BAD;
+	}
+	if (args->all)
+		load_all(&loading);
+	else
+		load_named(&loading, args);
+	printf("%zu tables loaded, %llu KiB; %zu files without one\n", loading.nr_loaded,
+	       (unsigned long long)(loading.bytes + 1023) / 1024, loading.nr_without);
+	close(loading.device);
+	free(loading.seen);
+	return loading.nr_loaded ? STATUS_OK : STATUS_BAD;
+}
+
+const struct command load_command = {
+	.name = "load",
+	.usage = usage,
+	.options = "av",
+	.run = run,
+};

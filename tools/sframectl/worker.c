@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Converts a file in a child. The child has no privileges: nobody's IDs, no new files, and
+ * only the system calls that reading, computing and writing need. Its time and memory are
+ * limited. What it writes is checked: sizes here, the section by the kernel.
+ */
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "conversion.h"
+#include "worker.h"
+
+#define NOBODY		65534
+#define MEMORY_MAX	(2ul << 30)
+#define OUTPUT_MAX	(192ul << 20)
+#define SECONDS_MAX	20
+
+#if defined(__x86_64__)
+#define AUDIT_OF_MACHINE	AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define AUDIT_OF_MACHINE	AUDIT_ARCH_AARCH64
+#endif
+
+/* Where the child finds its files. */
+enum { CHILD_FILE = 3, CHILD_OUTPUT };
+
+/* ---- the child ---- */
+
+#define ALLOW(name)							\
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##name, 0, 1),		\
+	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+
+static bool forbid_system_calls(void)
+{
+	static struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_OF_MACHINE, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		ALLOW(brk), ALLOW(close), ALLOW(exit_group), ALLOW(fcntl), ALLOW(fstat), ALLOW(futex),
+		ALLOW(getrandom), ALLOW(lseek), ALLOW(madvise), ALLOW(mmap), ALLOW(mprotect),
+		ALLOW(mremap), ALLOW(munmap), ALLOW(newfstatat), ALLOW(pread64), ALLOW(read),
+		ALLOW(rt_sigreturn), ALLOW(write),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	};
+	struct sock_fprog program = { .len = ARRAY_SIZE(filter), .filter = filter };
+
+	return !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+static bool limit(int resource, rlim_t most)
+{
+	return !setrlimit(resource, &(struct rlimit){ most, most });
+}
+
+static bool give_up_privileges(void)
+{
+	if (!geteuid() && (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
+			   setresuid(NOBODY, NOBODY, NOBODY)))
+		return false;
+	return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && limit(RLIMIT_CORE, 0) &&
+	       limit(RLIMIT_AS, MEMORY_MAX) && limit(RLIMIT_FSIZE, OUTPUT_MAX) &&
+	       limit(RLIMIT_CPU, SECONDS_MAX) && limit(RLIMIT_NOFILE, 16) &&
+	       forbid_system_calls();
+}
+
+/* Moves the two files to their numbers and closes all others, standard error too. */
+static bool keep_two_files(int file, int output)
+{
+	int high = fcntl(file, F_DUPFD, 64), other = fcntl(output, F_DUPFD, 64);
+
+	if (high < 0 || other < 0 || dup2(high, CHILD_FILE) < 0 || dup2(other, CHILD_OUTPUT) < 0)
+		return false;
+	return !close_range(0, 2, 0) && !close_range(CHILD_OUTPUT + 1, ~0u, 0);
+}
+
+static void list_segments(struct worker_result *result, const struct elf *elf)
+{
+	struct elf_segment seg;
+	u32 i;
+
+	for (i = 0; elf_get_segment(elf, i, &seg) && result->nr_segments < WORKER_SEGMENTS; i++)
+		if (seg.type == PT_LOAD && seg.flags & PF_X)
+			result->segments[result->nr_segments++] = (struct sframe_segment){
+				.offset = seg.off,
+				.size = seg.filesz,
+				.addr = seg.addr,
+			};
+}
+
+static void write_section(struct worker_result *result, const struct conversion *conv, FILE *out)
+{
+	result->addr = table_file_addr(conv->end);
+	result->size = table_size(&conv->table);
+	fseek(out, sizeof(*result), SEEK_SET);
+	table_file_write_section(out, &conv->table, result->addr);
+}
+
+static const char *convert(struct worker_result *result, FILE *out, u64 size)
+{
+	struct file file = { .is_open = true, .fd = CHILD_FILE, .size = size };
+	struct conversion conv = {};
+	const char *error;
+	struct elf elf;
+
+	error = elf_init(&elf, &file);
+	if (error)
+		return error;
+	error = conversion_make(&conv, &elf);
+	if (error)
+		return error;
+	list_segments(result, &elf);
+	if (!result->nr_segments)
+		return "has no code";
+	write_section(result, &conv, out);
+	return NULL;
+}
+
+__attribute__((__noreturn__))
+static void child(u64 size)
+{
+	static struct worker_result result;
+	FILE *out = fdopen(CHILD_OUTPUT, "w");
+	const char *error;
+
+	if (!out || !give_up_privileges())
+		_exit(2);
+	error = convert(&result, out, size);
+	if (error)
+		result = (struct worker_result){};
+	snprintf(result.error, sizeof(result.error), "%s", error ?: "");
+	fseek(out, 0, SEEK_SET);
+	fwrite(&result, sizeof(result), 1, out);
+	_exit(fflush(out) || ferror(out) ? 2 : 0);
+}
+
+/* ---- the parent ---- */
+
+static const char *fork_child(struct worker *worker)
+{
+	pid_t parent = getpid();
+
+	worker->pid = fork();
+	if (worker->pid < 0)
+		return strerror(errno);
+	if (worker->pid == 0) {
+		/* The child does not outlive its parent. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent || !keep_two_files(worker->fd, worker->output))
+			_exit(2);
+		child(worker->stat.st_size);
+	}
+	worker->pidfd = syscall(SYS_pidfd_open, worker->pid, 0);
+	return worker->pidfd < 0 ? strerror(errno) : NULL;
+}
+
+/**
+ * worker_begin - begin to convert a file
+ * @worker: filled in
+ * @fd: the file; the worker closes it
+ *
+ * Return: NULL, or the error as a text. The caller calls worker_free() in both cases.
+ */
+const char *worker_begin(struct worker *worker, int fd)
+{
+	*worker = (struct worker){ .fd = fd, .pidfd = -1, .output = -1 };
+	if (fstat(fd, &worker->stat))
+		return strerror(errno);
+	if (!S_ISREG(worker->stat.st_mode))
+		return "not a regular file";
+	worker->output = memfd_create("sframectl", MFD_CLOEXEC);
+	if (worker->output < 0)
+		return strerror(errno);
+	return fork_child(worker);
+}
+
+static const char *describe_end(int status)
+{
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
+		return "takes too long to convert";
+	if (WIFSIGNALED(status) || WEXITSTATUS(status))
+		return "cannot be converted: the converter was stopped by what the file says";
+	return NULL;
+}
+
+/* Maps the section that the child has written, if the sizes that it names are right. */
+static const char *read_output(struct worker *worker)
+{
+	struct worker_result *result = &worker->result;
+	struct stat st;
+	void *all;
+
+	if (pread(worker->output, result, sizeof(*result), 0) != sizeof(*result) ||
+	    fstat(worker->output, &st))
+		return "cannot be converted: the converter has written nothing";
+	result->error[sizeof(result->error) - 1] = 0;
+	if (*result->error)
+		return NULL;
+	if (result->nr_segments > WORKER_SEGMENTS || !result->size ||
+	    result->size > (u64)st.st_size - sizeof(*result))
+		return "cannot be converted: the converter has written something else";
+	all = mmap(NULL, st.st_size, PROT_READ, MAP_SHARED, worker->output, 0);
+	if (all == MAP_FAILED)
+		return strerror(errno);
+	worker->section = all;
+	return NULL;
+}
+
+/**
+ * worker_end - wait for the child, and take its result
+ * @worker: the worker; sets @result and @section
+ */
+void worker_end(struct worker *worker)
+{
+	const char *error;
+	int status;
+
+	while (waitpid(worker->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	worker->pid = 0;
+	error = describe_end(status) ?: read_output(worker);
+	if (!error)
+		return;
+	worker->result = (struct worker_result){};
+	snprintf(worker->result.error, sizeof(worker->result.error), "%s", error);
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Ends the child, unless it has ended, and gives everything back. */
+void worker_free(struct worker *worker)
+{
+	if (worker->pid > 0) {
+		kill(worker->pid, SIGKILL);
+		waitpid(worker->pid, NULL, 0);
+	}
+	if (worker->section)
+		munmap(worker->section, sizeof(worker->result) + worker->result.size);
+	close_fd(worker->output);
+	close_fd(worker->pidfd);
+	close_fd(worker->fd);
+	*worker = (struct worker){ .fd = -1, .pidfd = -1, .output = -1 };
+}
