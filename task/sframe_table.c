@@ -346,10 +346,17 @@ static int check_segments(struct sfu_table_source *source)
 /* Is the file still what user space has read? */
 static int check_identity(struct sfu_table_source *source, const struct sfu_file_id *id)
 {
-	if (id->size != source->id.size || id->ctime != source->id.ctime ||
-	    id->ctime_nsec != source->id.ctime_nsec)
+	struct sfu_file_id then = *id;
+
+	then.size = source->id.size;
+	then.ctime = source->id.ctime;
+	then.ctime_nsec = source->id.ctime_nsec;
+	if (memcmp(&then, id, sizeof(then))) {
+		/* Nobody has that file any more. */
+		sfu_wanted_answer(&then);
 		return refuse(source, -ESTALE,
 			      "the file has changed since it was read: convert it again");
+	}
 	/* A later change within the same tick of the clock would not be seen. */
 	if (ktime_get_real_seconds() - id->ctime < 1)
 		return refuse(source, -EAGAIN,

@@ -19,6 +19,7 @@ static const char usage[] =
 "                       sound, and how much of their code it covers\n"
 "  convert FILE...      make SFrame data of the .eh_frame that programs have\n"
 "  load PID|FILE...     convert files, and load the result into the module\n"
+"  serve                make and load the tables that the module asks for\n"
 "  status [SECONDS]     say how the stacks ended that the module unwound, and why\n"
 "\n"
 "Each command takes --json for output to be read by programs, and --help.\n"
@@ -36,6 +37,7 @@ static const struct command *const commands[] = {
 	&check_command,
 	&convert_command,
 	&load_command,
+	&serve_command,
 	&status_command,
 };
 

@@ -33,6 +33,7 @@ extern const struct command dump_command;
 extern const struct command check_command;
 extern const struct command convert_command;
 extern const struct command load_command;
+extern const struct command serve_command;
 extern const struct command status_command;
 
 #endif /* SFRAMECTL_H */

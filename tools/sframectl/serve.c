@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * sframectl serve: makes tables for the files that the module asks for, one child for each
+ * file. It can end at any time, and start again: the module remembers what it has, and asks
+ * another reader for what this one has not answered.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "device.h"
+#include "name.h"
+#include "report.h"
+#include "sframectl.h"
+
+static const char usage[] =
+"Usage: sframectl serve [-v]\n"
+"\n"
+"Makes SFrame tables for programs that were built without .sframe, as soon as they\n"
+"are profiled, until it is stopped (by Ctrl-C, or SIGTERM). The kernel module asks\n"
+"for the files that sampled processes have mapped. A child process without\n"
+"privileges converts each of them. Only root may do this.\n"
+"\n"
+"Run it as a service, or while you profile. Two of them share the work.\n"
+"\n"
+"Options:\n"
+"  -v, --verbose  report each file\n"
+"  --help         this text\n"
+"\n"
+"Exit status: 0 if it was stopped; 1 if the module is not loaded, or not answered;\n"
+"2 if the command line is wrong.\n";
+
+#define JOBS		4	/* at the same time */
+#define RETRY_MS	1100	/* after which a file that has just changed is loaded */
+#define WORK_MS		60000	/* after which a child is ended that has not even used its time */
+
+enum job_state {
+	JOB_FREE,
+	JOB_RUNS,		/* the child converts */
+	JOB_WAITS,		/* the file has changed a moment ago */
+};
+
+/**
+ * struct job - a file on its way
+ * @state: what happens with it
+ * @until: of JOB_RUNS, when the child is ended; of JOB_WAITS, when the table is loaded; in ms
+ * @worker: the conversion
+ * @name: of the file
+ */
+struct job {
+	enum job_state	state;
+	u64		until;
+	struct worker	worker;
+	char		name[512];
+};
+
+/**
+ * struct serving - a run of the command
+ * @device: the device
+ * @signals: readable when somebody ends this
+ * @verbose: report each file
+ * @jobs: the files
+ */
+struct serving {
+	int		device;
+	int		signals;
+	bool		verbose;
+	struct job	jobs[JOBS];
+};
+
+static u64 now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000ull + now.tv_nsec / 1000000;
+}
+
+static void report_job(const struct serving *serving, const struct job *job, const char *error)
+{
+	if (!serving->verbose)
+		return;
+	if (error)
+		printf("%9s  ", "-");
+	else
+		printf("%9llu  ", (unsigned long long)job->worker.result.size);
+	name_print(stdout, job->name);
+	printf("%s%s\n", error ? ": " : "", error ?: "");
+	fflush(stdout);
+}
+
+static void end_job(struct job *job)
+{
+	worker_free(&job->worker);
+	job->state = JOB_FREE;
+}
+
+/* The module shall not ask for this file again, as it is now. */
+static void answer_none(const struct serving *serving, struct job *job)
+{
+	char message[256];
+
+	job->worker.result = (struct worker_result){};
+	device_load(serving->device, &job->worker, message, sizeof(message));
+}
+
+static void load_job(const struct serving *serving, struct job *job)
+{
+	const char *error = *job->worker.result.error ? job->worker.result.error : NULL;
+	char message[256];
+
+	errno = 0;
+	if (!error)
+		error = device_load(serving->device, &job->worker, message, sizeof(message));
+	if (error && errno == EAGAIN) {
+		job->state = JOB_WAITS;
+		job->until = now_ms() + RETRY_MS;
+		return;
+	}
+	report_job(serving, job, error);
+	if (error)
+		answer_none(serving, job);
+	end_job(job);
+}
+
+/* Takes @fd. */
+static void begin_job(const struct serving *serving, struct job *job, int fd)
+{
+	char path[64];
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	len = readlink(path, job->name, sizeof(job->name) - 1);
+	job->name[len < 0 ? 0 : len] = 0;
+	if (worker_begin(&job->worker, fd)) {
+		report_job(serving, job, "cannot be converted: no child can be started");
+		end_job(job);
+		return;
+	}
+	job->state = JOB_RUNS;
+	job->until = now_ms() + WORK_MS;
+}
+
+static struct job *free_job(struct serving *serving)
+{
+	int i;
+
+	for (i = 0; i < JOBS; i++)
+		if (serving->jobs[i].state == JOB_FREE)
+			return &serving->jobs[i];
+	return NULL;
+}
+
+/* Begins jobs for what is wanted. Return: false if the device fails. */
+static bool take_wanted(struct serving *serving)
+{
+	struct sframe_wanted wanted;
+	struct job *job;
+
+	while ((job = free_job(serving))) {
+		ssize_t len = read(serving->device, &wanted, sizeof(wanted));
+
+		if (len < 0)
+			return errno == EAGAIN || errno == EINTR || errno == EMFILE;
+		if (len != sizeof(wanted))
+			return false;
+		begin_job(serving, job, wanted.fd);
+	}
+	return true;
+}
+
+/* What time does to a job. */
+static void check_time(const struct serving *serving, struct job *job)
+{
+	if (job->state == JOB_FREE || now_ms() < job->until)
+		return;
+	if (job->state == JOB_RUNS)
+		kill(job->worker.pid, SIGKILL);
+	else
+		load_job(serving, job);
+}
+
+/* The first of the files is that of signals, the second the device. */
+enum { POLL_SIGNALS, POLL_DEVICE, POLL_JOBS };
+
+static int fill_polls(struct serving *serving, struct pollfd *polls)
+{
+	int timeout = -1, i;
+
+	polls[POLL_SIGNALS] = (struct pollfd){ .fd = serving->signals, .events = POLLIN };
+	polls[POLL_DEVICE] = (struct pollfd){
+		.fd = free_job(serving) ? serving->device : -1,
+		.events = POLLIN,
+	};
+	for (i = 0; i < JOBS; i++) {
+		const struct job *job = &serving->jobs[i];
+
+		polls[POLL_JOBS + i] = (struct pollfd){
+			.fd = job->state == JOB_RUNS ? job->worker.pidfd : -1,
+			.events = POLLIN,
+		};
+		if (job->state != JOB_FREE)
+			timeout = 200;
+	}
+	return timeout;
+}
+
+/* Return: false if the device fails. */
+static bool serve(struct serving *serving)
+{
+	struct pollfd polls[POLL_JOBS + JOBS];
+	int i;
+
+	for (;;) {
+		int timeout = fill_polls(serving, polls);
+
+		if (poll(polls, ARRAY_SIZE(polls), timeout) < 0 && errno != EINTR)
+			return false;
+		if (polls[POLL_SIGNALS].revents)
+			return true;
+		for (i = 0; i < JOBS; i++) {
+			if (polls[POLL_JOBS + i].revents) {
+				worker_end(&serving->jobs[i].worker);
+				load_job(serving, &serving->jobs[i]);
+			}
+			check_time(serving, &serving->jobs[i]);
+		}
+		if (polls[POLL_DEVICE].revents && !take_wanted(serving))
+			return false;
+	}
+}
+
+static const char *begin_serving(struct serving *serving)
+{
+	const char *error;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	error = device_open(&serving->device, O_RDWR);
+	if (error)
+		return error;
+	serving->signals = signalfd(-1, &set, SFD_CLOEXEC);
+	return serving->signals < 0 ? strerror(errno) : NULL;
+}
+
+static enum status run(const struct arguments *args)
+{
+	struct serving serving = { .verbose = args->verbose };
+	enum status status = STATUS_OK;
+	const char *error;
+	int i;
+
+	if (args->nr_names) {
+		complain("serve takes no FILE; try: sframectl load");
+		return STATUS_USAGE;
+	}
+	error = begin_serving(&serving);
+	if (error) {
+		complain("%s: %s", DEVICE, error);
+		return STATUS_BAD;
+	}
+	if (!serve(&serving)) {
+		complain("%s: %s", DEVICE, strerror(errno));
+		status = STATUS_BAD;
+	}
+	for (i = 0; i < JOBS; i++)
+		if (serving.jobs[i].state != JOB_FREE)
+			end_job(&serving.jobs[i]);
+	close(serving.device);
+	return status;
+}
+
+const struct command serve_command = {
+	.name = "serve",
+	.usage = usage,
+	.options = "v",
+	.run = run,
+};
