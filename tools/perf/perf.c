@@ -11,7 +11,8 @@
  * All other words reach the real perf unchanged, and so does the environment. A command line
  * without the value sframe is executed at once, in this process. This program stays in three cases:
  *
- * - for a recording with the value sframe: at its end, one line says what became of the stacks;
+ * - for a recording with the value sframe: tables of programs without .sframe are loaded before
+ *   and meanwhile, and at its end, one line says what became of the stacks;
  * - for perf's help, to which it adds the value sframe;
  * - for a real perf that is a script, so that it can notice a script that runs it again.
  *
@@ -49,11 +50,13 @@ static int run_with_help(const char *real, char *const argv[])
 
 static int run_recording(const struct command *command)
 {
+	pid_t tables = begin_tables(command);
 	struct summary before;
 	int status;
 
 	read_summary(&before);
 	status = run_child(command->real, command->words.word);
+	end_tables(tables);
 	if (!command->quiet)
 		print_summary(&before, command, status);
 	return status;

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* ---- text.c: messages, strings and lists of words; if memory runs out, the program ends ---- */
 
@@ -100,6 +101,11 @@ void rewrite_command(struct command *command, char *const argv[]);
 /* ---- config.c: perf's configuration ---- */
 
 void explain_config(void);
+
+/* ---- tables.c: tables of programs without .sframe ---- */
+
+pid_t begin_tables(const struct command *command);
+void end_tables(pid_t pid);
 
 /* ---- summary.c: the module's counters ---- */
 

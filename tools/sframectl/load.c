@@ -8,13 +8,14 @@
 #include <unistd.h>
 
 #include "device.h"
+#include "linked.h"
 #include "name.h"
 #include "process.h"
 #include "report.h"
 #include "sframectl.h"
 
 static const char usage[] =
-"Usage: sframectl load [-v] --all|PID...|FILE...\n"
+"Usage: sframectl load [-v] [--linked] --all|PID...|FILE...\n"
 "\n"
 "Makes SFrame tables for programs that were built without .sframe, and gives them\n"
 "to the kernel module: from then on the stacks of these programs are unwound. The\n"
@@ -24,7 +25,8 @@ static const char usage[] =
 "Options:\n"
 "  --all          all files that are mapped as code now, by any process\n"
 "  PID            all files that this process has mapped as code\n"
-"  FILE           this file, and no other: not the libraries that it needs\n"
+"  FILE           this file, and no other\n"
+"  --linked       each FILE, and the libraries that its loader would map\n"
 "  -v, --verbose  say for each file what was loaded, or why nothing was\n"
 "  --help         this text\n"
 "\n"
@@ -135,6 +137,19 @@ static void load_path(struct loading *loading, const char *path)
 	file_close(&file);
 }
 
+static void load_linked(struct loading *loading, const char *program)
+{
+	struct linked linked;
+	const char *error = linked_find(&linked, program);
+	size_t i;
+
+	if (error)
+		complain("%s: %s", program, error);
+	for (i = 0; i < linked.nr; i++)
+		load_path(loading, linked.paths[i]);
+	linked_free(&linked);
+}
+
 /* Processes may end meanwhile: errors are no failure, unless the user has named the process. */
 static void load_process(struct loading *loading, const char *pid, bool is_named)
 {
@@ -182,6 +197,8 @@ static void load_named(struct loading *loading, const struct arguments *args)
 	for (i = 0; i < args->nr_names; i++)
 		if (is_number(args->names[i]))
 			load_process(loading, args->names[i], true);
+		else if (args->linked)
+			load_linked(loading, args->names[i]);
 		else
 			load_path(loading, args->names[i]);
 }
@@ -214,6 +231,6 @@ static enum status run(const struct arguments *args)
 const struct command load_command = {
 	.name = "load",
 	.usage = usage,
-	.options = "av",
+	.options = "alv",
 	.run = run,
 };

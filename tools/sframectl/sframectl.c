@@ -66,6 +66,7 @@ static const struct option options[] = {
 	{ "all", no_argument, NULL, 'a' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "json", no_argument, NULL, 'j' },
+	{ "linked", no_argument, NULL, 'l' },
 	{ "output", required_argument, NULL, 'o' },
 	{ "require", no_argument, NULL, 'r' },
 	{ "stats", required_argument, NULL, 's' },
@@ -111,6 +112,9 @@ static void apply(struct line *line, int letter)
 		break;
 	case 'o':
 		line->args.output = optarg;
+		break;
+	case 'l':
+		line->args.linked = true;
 		break;
 	case 'r':
 		line->args.require = true;

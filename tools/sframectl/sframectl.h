@@ -13,6 +13,7 @@ enum status {
 
 struct arguments {
 	bool		json;
+	bool		linked;
 	bool		all;
 	bool		require;
 	bool		verbose;

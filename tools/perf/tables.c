@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * tables.c - bring the SFrame tables of what is recorded: load those of what runs already, or of
+ * the program and its libraries, and serve those of what starts while perf records
+ *
+ * sframectl does the work. Only root may load tables: for others a service may do so.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "wrapper.h"
+
+#define DEVICE	"/dev/sframe_unwind"
+
+/* start_sframectl: it writes to @output, or nowhere if that is below 0; 0 if it cannot start */
+static pid_t start_sframectl(char *const argv[], int output)
+{
+	pid_t parent = getpid(), pid = fork();
+	int null;
+
+	if (pid)
+		return pid < 0 ? 0 : pid;
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(1);
+	null = open("/dev/null", O_RDWR);
+	dup2(null, STDIN_FILENO);
+	dup2(output < 0 ? null : output, STDOUT_FILENO);
+	if (output < 0)
+		dup2(null, STDERR_FILENO);
+	/* A signal of the terminal is for the program that is recorded. */
+	setpgid(0, 0);
+	execv(argv[0], argv);
+	_exit(127);
+}
+
+static void load_tables(char *sframectl, const struct command *command)
+{
+	char *argv[] = { sframectl, "load", NULL, NULL, NULL };
+	pid_t pid;
+
+	if (command->all || (!command->pid && !command->workload)) {
+		argv[2] = "--all";
+	} else if (command->pid) {
+		argv[2] = (char *)command->pid;
+	} else {
+		argv[2] = "--linked";
+		argv[3] = (char *)command->workload;
+		if (!strchr(command->workload, '/'))
+			argv[3] = find_in_path(command->workload);
+		if (!argv[3])
+			return;
+	}
+	pid = start_sframectl(argv, command->quiet ? -1 : STDERR_FILENO);
+	if (pid)
+		waitpid(pid, NULL, 0);
+}
+
+/**
+ * begin_tables() - load tables, and serve those that will be wanted
+ * @command: what is recorded
+ *
+ * Return: the process that serves, for end_tables(); 0 if there is none.
+ */
+pid_t begin_tables(const struct command *command)
+{
+	char *sframectl;
+
+	if (access(DEVICE, R_OK | W_OK) || module_state() != MODULE_ON)
+		return 0;
+	sframectl = find_in_path("sframectl");
+	if (!sframectl) {
+		if (!command->quiet)
+			say("sframectl is not in PATH: programs without .sframe get no tables");
+		return 0;
+	}
+	load_tables(sframectl, command);
+	return start_sframectl((char *[]){ sframectl, "serve", NULL }, -1);
+}
+
+/**
+ * end_tables() - end what begin_tables() has started
+ * @pid: the process, or 0
+ */
+void end_tables(pid_t pid)
+{
+	if (!pid)
+		return;
+	kill(pid, SIGTERM);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
