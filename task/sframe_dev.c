@@ -94,7 +94,7 @@ static struct sframe_segment *copy_segments(const struct sframe_load *load)
 static int load_table(const struct sframe_load *load, const struct file *file)
 {
 	struct sfu_table_source source = {
-		.inode = real_inode(file),
+		.inode = file ? real_inode(file) : NULL,
 		.id.size = load->file_size,
 		.id.ctime = load->ctime,
 		.id.ctime_nsec = load->ctime_nsec,
@@ -130,8 +130,10 @@ static long dev_load(void __user *arg)
 	err = copy_sized(&load, sizeof(load), arg, LOAD_SIZE_VER0);
 	if (err)
 		return err;
-	if (load.reserved)
+	if (load.flags & ~SFRAME_LOAD_VDSO)
 		return -EINVAL;
+	if (load.flags & SFRAME_LOAD_VDSO)
+		return load_table(&load, NULL);
 	file = fget(load.fd);
 	if (!file)
 		return -EBADF;

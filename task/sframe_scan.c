@@ -288,7 +288,7 @@ static bool find_table(struct sfu_scan *scan, struct sfu_range *range, const str
 	int err;
 
 	err = sfu_table_find(file, range->vma.start, range->vma.offset, &found);
-	if (err == -ENOENT)
+	if (err == -ENOENT && file)
 		sfu_want(file, range->vma.start);
 	if (!err && is_same_table(section, &found))
 		return true;
@@ -329,6 +329,16 @@ static bool is_settled(const struct sfu_scan *scan, const struct sfu_range *rang
 	       !sfu_section_is(&range->section, SFU_SECTION_PENDING);
 }
 
+/* The code that the kernel has mapped into the process. */
+static bool is_vdso(struct vm_area_struct *vma)
+{
+	const char *name = NULL;
+
+	if (vma->vm_ops && vma->vm_ops->name)
+		name = vma->vm_ops->name(vma);
+	return name && !strcmp(name, "[vdso]");
+}
+
 /* Fills a range of the new map: its last state, and what the scan finds. */
 static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma,
 		     struct sfu_range *range)
@@ -340,11 +350,11 @@ static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma,
 		*range = *known;
 	else
 		*range = (struct sfu_range){ .start = id.start, .end = id.end, .vma = id };
-	if (!vma->vm_file)
+	if (!vma->vm_file && !is_vdso(vma))
 		return;
 	if (known && is_settled(scan, range))
 		sfu_table_get(range->section.table);
-	else if (!find_table(scan, range, vma->vm_file))
+	else if (!find_table(scan, range, vma->vm_file) && vma->vm_file)
 		find_mapped(scan, range, vma->vm_file, known);
 }
 

@@ -89,6 +89,9 @@ struct sfu_table_file {
 	struct sframe_segment	segments[] __counted_by(nr_segments);
 };
 
+/* The vDSO is no file. No file system has this device number. */
+static const struct sfu_file_id vdso_id;
+
 static DEFINE_MUTEX(tables_mutex);
 static struct rhashtable tables;		/* read and written under tables_mutex */
 static struct rhashtable files;			/* read under RCU */
@@ -427,16 +430,18 @@ static int add_file(struct sfu_table_source *source, const struct sfu_file_id *i
  * sfu_table_load() - load the table of a file, in place of one that it has
  * @source: what user space gives
  *
- * Context: May sleep. The caller holds a reference of the inode.
+ * Context: May sleep. The caller holds a reference of the inode, if there is one.
  * Return: 0; -ESTALE or -EAGAIN if the file has changed; -EBADMSG if the section has a
  * defect; -EINVAL; -ENOSPC; -ENOMEM; -EINTR. With a message.
  */
 int sfu_table_load(struct sfu_table_source *source)
 {
-	struct sfu_file_id id = sfu_file_id(source->inode);
+	struct sfu_file_id id = source->inode ? sfu_file_id(source->inode) : vdso_id;
 	int err;
 
-	err = check_segments(source) ?: check_identity(source, &id);
+	err = check_segments(source);
+	if (!err && source->inode)
+		err = check_identity(source, &id);
 	if (err)
 		return err;
 	mutex_lock(&tables_mutex);
@@ -564,7 +569,7 @@ static int place_table(const struct sfu_table_file *file, u64 map_start, u64 map
 
 /**
  * sfu_table_find() - find the table for code of a mapped file
- * @file: the file
+ * @file: the file; NULL: the vDSO
  * @map_start: address of the mapping
  * @map_offset: where in the file it begins
  * @section: set with 0, to a section with a reference of the table
@@ -580,7 +585,7 @@ int sfu_table_find(const struct file *file, u64 map_start, u64 map_offset,
 
 	if (!atomic_read(&files.nelems))
 		return -ENOENT;
-	id = sfu_file_id(file_inode(file));
+	id = file ? sfu_file_id(file_inode(file)) : vdso_id;
 	guard(rcu)();
 	known = rhashtable_lookup(&files, &id, file_params);
 	return known ? place_table(known, map_start, map_offset, section) : -ENOENT;

@@ -30,13 +30,13 @@ struct sframe_segment {
 /**
  * struct sframe_load - load the table of a file
  * @size: sizeof(struct sframe_load)
- * @fd: the file, open for reading
+ * @fd: the file, open for reading; -1 with SFRAME_LOAD_VDSO
  * @section: pointer to the .sframe section: native byte order, sorted
  * @section_size: its bytes; 0: the file has no table, and nobody shall be asked for one again
  * @section_addr: address that the section was linked at, in the address space of the file
  * @segments: pointer to the file's executable segments, struct sframe_segment
  * @nr_segments: how many: 1 to 128; 0 without a section
- * @reserved: 0
+ * @flags: SFRAME_LOAD_VDSO, or 0
  * @file_size: of the file, as fstat() gave it before the file was read
  * @ctime: its st_ctim.tv_sec, from the same fstat()
  * @ctime_nsec: its st_ctim.tv_nsec
@@ -51,13 +51,16 @@ struct sframe_load {
 	__u64	section_addr;
 	__u64	segments;
 	__u32	nr_segments;
-	__u32	reserved;
+	__u32	flags;
 	__u64	file_size;
 	__s64	ctime;
 	__u32	ctime_nsec;
 	__u32	message_size;
 	__u64	message;
 };
+
+/* The table is for the code that the kernel maps into each process, and not for a file. */
+#define SFRAME_LOAD_VDSO	1
 
 /**
  * struct sframe_drop - forget the table of a file

@@ -39,7 +39,8 @@ const char *device_load(int device, const struct worker *worker, char *message, 
 	const struct worker_result *result = &worker->result;
 	struct sframe_load load = {
 		.size = sizeof(load),
-		.fd = worker->fd,
+		.fd = worker->is_vdso ? -1 : worker->fd,
+		.flags = worker->is_vdso ? SFRAME_LOAD_VDSO : 0,
 		.section_size = result->size,
 		.section_addr = result->addr,
 		.segments = (uintptr_t)result->segments,

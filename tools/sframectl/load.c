@@ -88,27 +88,43 @@ static void report_file(const struct loading *loading, const char *name, u64 siz
 	printf("%s%s\n", error ? ": " : "", error ?: "");
 }
 
-/* Converts a file and loads its table. Takes @fd. */
-static void load_fd(struct loading *loading, int fd, const char *name)
+/* Waits for the worker, and loads its table. @error: why it could not begin, or NULL. */
+static void load_worker(struct loading *loading, struct worker *worker, const char *name,
+			const char *error)
 {
 	char message[256];
-	struct worker worker;
-	const char *error;
 
-	error = worker_begin(&worker, fd);
 	if (!error) {
-		worker_end(&worker);
-		error = *worker.result.error ? worker.result.error : NULL;
+		worker_end(worker);
+		error = *worker->result.error ? worker->result.error : NULL;
 	}
 	if (!error)
-		error = device_load(loading->device, &worker, message, sizeof(message));
+		error = device_load(loading->device, worker, message, sizeof(message));
 	if (error)
 		loading->nr_without++;
 	else
 		loading->nr_loaded++;
-	loading->bytes += error ? 0 : worker.result.size;
-	report_file(loading, name, worker.result.size, error);
-	worker_free(&worker);
+	loading->bytes += error ? 0 : worker->result.size;
+	report_file(loading, name, worker->result.size, error);
+	worker_free(worker);
+}
+
+/* Each process has it. */
+static void load_vdso(struct loading *loading)
+{
+	struct worker worker;
+	const char *error = worker_begin_vdso(&worker);
+
+	load_worker(loading, &worker, "[vdso]", error);
+}
+
+/* Converts a file and loads its table. Takes @fd. */
+static void load_fd(struct loading *loading, int fd, const char *name)
+{
+	struct worker worker;
+	const char *error = worker_begin(&worker, fd);
+
+	load_worker(loading, &worker, name, error);
 }
 
 static void load_file(struct loading *loading, struct file *file, const char *name)
@@ -217,6 +233,7 @@ static enum status run(const struct arguments *args)
 		complain("%s: %s", DEVICE, error);
 		return STATUS_BAD;
 	}
+	load_vdso(&loading);
 	if (args->all)
 		load_all(&loading);
 	else

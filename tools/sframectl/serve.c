@@ -127,6 +127,18 @@ static void load_job(const struct serving *serving, struct job *job)
 	end_job(job);
 }
 
+/* @error: why the worker could not begin, or NULL */
+static void begin_worker(const struct serving *serving, struct job *job, const char *error)
+{
+	if (error) {
+		report_job(serving, job, error);
+		end_job(job);
+		return;
+	}
+	job->state = JOB_RUNS;
+	job->until = now_ms() + WORK_MS;
+}
+
 /* Takes @fd. */
 static void begin_job(const struct serving *serving, struct job *job, int fd)
 {
@@ -136,13 +148,7 @@ static void begin_job(const struct serving *serving, struct job *job, int fd)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	len = readlink(path, job->name, sizeof(job->name) - 1);
 	job->name[len < 0 ? 0 : len] = 0;
-	if (worker_begin(&job->worker, fd)) {
-		report_job(serving, job, "cannot be converted: no child can be started");
-		end_job(job);
-		return;
-	}
-	job->state = JOB_RUNS;
-	job->until = now_ms() + WORK_MS;
+	begin_worker(serving, job, worker_begin(&job->worker, fd));
 }
 
 static struct job *free_job(struct serving *serving)
@@ -234,6 +240,13 @@ static bool serve(struct serving *serving)
 	}
 }
 
+/* Each process has it. */
+static void begin_vdso(const struct serving *serving, struct job *job)
+{
+	strcpy(job->name, "[vdso]");
+	begin_worker(serving, job, worker_begin_vdso(&job->worker));
+}
+
 static const char *begin_serving(struct serving *serving)
 {
 	const char *error;
@@ -267,6 +280,7 @@ static enum status run(const struct arguments *args)
 		complain("%s: %s", DEVICE, error);
 		return STATUS_BAD;
 	}
+	begin_vdso(&serving, &serving.jobs[0]);
 	if (!serve(&serving)) {
 		complain("%s: %s", DEVICE, strerror(errno));
 		status = STATUS_BAD;

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -185,6 +186,41 @@ const char *worker_begin(struct worker *worker, int fd)
 	if (worker->output < 0)
 		return strerror(errno);
 	return fork_child(worker);
+}
+
+/* The last byte of the vDSO is that of its section headers. */
+static size_t vdso_size(const Elf64_Ehdr *ehdr)
+{
+	return ehdr->e_shoff + ehdr->e_shnum * (size_t)ehdr->e_shentsize;
+}
+
+/**
+ * worker_begin_vdso - begin to convert the code that the kernel maps into each process
+ * @worker: filled in
+ *
+ * Return: As worker_begin().
+ */
+const char *worker_begin_vdso(struct worker *worker)
+{
+	const Elf64_Ehdr *vdso = (void *)getauxval(AT_SYSINFO_EHDR);
+	const char *error;
+	ssize_t size;
+	int fd;
+
+	*worker = (struct worker){ .fd = -1, .pidfd = -1, .output = -1 };
+	if (!vdso)
+		return "the kernel maps none";
+	fd = memfd_create("vdso", MFD_CLOEXEC);
+	if (fd < 0)
+		return strerror(errno);
+	size = vdso_size(vdso);
+	if (write(fd, vdso, size) != size) {
+		close(fd);
+		return "cannot be copied";
+	}
+	error = worker_begin(worker, fd);
+	worker->is_vdso = true;
+	return error;
 }
 
 static const char *describe_end(int status)

@@ -35,6 +35,7 @@ struct worker_result {
  * @pid: of the child
  * @pidfd: readable when the child has ended
  * @fd: the file; the worker owns it
+ * @is_vdso: the file is a copy of the vDSO
  * @output: what the child writes
  * @stat: of the file, before the child read it
  * @result: set by worker_end()
@@ -44,6 +45,7 @@ struct worker {
 	pid_t			pid;
 	int			pidfd;
 	int			fd;
+	bool			is_vdso;
 	int			output;
 	struct stat		stat;
 	struct worker_result	result;
@@ -51,6 +53,7 @@ struct worker {
 };
 
 const char *worker_begin(struct worker *worker, int fd);
+const char *worker_begin_vdso(struct worker *worker);
 void worker_end(struct worker *worker);
 void worker_free(struct worker *worker);
 
