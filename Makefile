@@ -98,8 +98,9 @@ check:	## run the tests: style, builds, decoder, both kernels end to end (LONG=1
 kunit:	## run the KUnit tests in QEMU (ARCH=x86_64|arm64, KERNEL=6.12|7.2, KASAN=1)
 	tools/kunit --arch $(or $(ARCH),x86_64) --kernel $(or $(KERNEL),6.12) $(if $(KASAN),--kasan)
 
-oracle:	## compare the decoder with readelf and .eh_frame on real programs (FIXED=1: few)
+oracle:	## compare decoder and converter with readelf and .eh_frame on real programs (FIXED=1: few)
 	tools/oracle $(if $(FIXED),--fixed)
+	tools/converter $(if $(FIXED),--fixed)
 
 bench:	## measure samples, look-ups and memory beside fp, dwarf, libsframe ... (PART=samples, ARCH=)
 	tools/bench/run --arch $(or $(ARCH),x86_64) $(if $(PART),--only $(PART)) $(or $(KERNEL),6.12)

@@ -63,7 +63,8 @@ enum {
  * @state: the rules at @loc
  * @loc: offset in the function
  * @size: bytes of the function
- * @rows: takes the rows; NULL in a CIE, which has no advances
+ * @fde: NULL in a CIE, which has no advances
+ * @rows: takes the rows; NULL in a CIE
  * @is_full: there was no memory for a row
  * @failure: not CFI_HOLE_NONE: the program cannot be followed beyond @loc
  */
@@ -158,9 +159,10 @@ static void advance_by(struct run *run, u64 units)
 
 static void set_loc(struct run *run)
 {
-	u64 off = cfi_encoded(run->sec, &run->cur, run->cie->encoding) - run->fde->start;
+	u64 addr = cfi_encoded(run->sec, &run->cur, run->cie->encoding);
+	u64 off = run->fde ? addr - run->fde->start : 0;
 
-	if (!run->rows || off < run->loc)
+	if (!run->fde || off < run->loc)
 		fail(run, CFI_HOLE_MALFORMED);
 	else
 		advance_to(run, off < run->size ? off : run->size);

@@ -154,8 +154,13 @@ static const char *find(struct cfi_source *source, const struct elf *elf)
  */
 const char *cfi_source_open(struct cfi_source *source, const struct elf *elf)
 {
+	const char *error;
+
 	*source = (struct cfi_source){};
-	return find(source, elf);
+	error = find(source, elf);
+	if (!error)
+		plts_find(&source->plts, elf, source->machine);
+	return error;
 }
 
 void cfi_source_close(struct cfi_source *source)

@@ -5,6 +5,7 @@
 
 #include "cfi_entry.h"
 #include "elf.h"
+#include "plt.h"
 #include "ranges.h"
 
 /**
@@ -14,6 +15,7 @@
  * @data: the same bytes, to be freed
  * @header_size: bytes of .eh_frame_hdr, 0 if there is none
  * @code: addresses of executable bytes, merged
+ * @plts: PLTs, which call frame information may not describe
  * @end: an address after all that the file loads
  */
 struct cfi_source {
@@ -22,6 +24,7 @@ struct cfi_source {
 	u8				*data;
 	u64				header_size;
 	struct ranges			code;
+	struct plts			plts;
 	u64				end;
 };
 

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "cfi_functions.h"
-#include "cfi_source.h"
 #include "conversion.h"
 
 /* Do two entries of one address say the same? */
@@ -39,15 +38,48 @@ static void convert_function(struct table *table, struct cfi_functions *function
 		table_add(table, cie, function->start, size, rows->all, rows->nr);
 }
 
-static void convert_functions(struct table *table, struct cfi_functions *functions)
+/* @index is the first function that does not begin before @plt. */
+static bool is_described(const struct cfi_functions *functions, u32 index, const struct plt *plt)
+{
+	const struct cfi_function *all = functions->all;
+
+	if (index < functions->nr && all[index].start - plt->start < plt->size)
+		return true;
+	return index > 0 && plt->start - all[index - 1].start < all[index - 1].size;
+}
+
+/* Adds the PLTs that begin before the function @index, and that no function describes. */
+static void convert_plts(struct table *table, const struct cfi_source *source,
+			 const struct cfi_functions *functions, u32 index, u32 *nr_done)
+{
+	static const struct cfi_cie plain;
+	const struct plts *plts = &source->plts;
+
+	for (; *nr_done < plts->nr; (*nr_done)++) {
+		const struct plt *plt = &plts->all[*nr_done];
+
+		if (index < functions->nr && plt->start > functions->all[index].start)
+			return;
+		if (is_described(functions, index, plt) || plt->start < table_end(table) ||
+		    ranges_bytes_within(&source->code, plt->start, plt->size) != plt->size)
+			continue;
+		table_add(table, &plain, plt->start, plt->size, plt->rows, plt->nr);
+		table->counts.recognised += plt->size;
+	}
+}
+
+static void convert_functions(struct table *table, const struct cfi_source *source,
+			      struct cfi_functions *functions)
 {
 	const struct cfi_function *all = functions->all;
 	struct cfi_rows rows = {};
+	u32 nr_plts = 0;
 	bool agree;
 	u32 i, next;
 	u64 size;
 
 	for (i = 0; i < functions->nr && !table->error; i = next) {
+		convert_plts(table, source, functions, i, &nr_plts);
 		agree = true;
 		size = all[i].size;
 		for (next = i + 1; next < functions->nr &&
@@ -63,13 +95,20 @@ static void convert_functions(struct table *table, struct cfi_functions *functio
 		else
 			table->counts.holes[CFI_HOLE_OVERLAP] += size;
 	}
+	convert_plts(table, source, functions, functions->nr, &nr_plts);
 	free(rows.all);
 }
 
-static const char *convert_source(struct conversion *conv, const struct cfi_source *source)
+/**
+ * conversion_fill - convert call frame information
+ * @table: a new table, with the machine of @source; the functions are added
+ * @source: the call frame information
+ *
+ * Return: NULL, or the error as a text.
+ */
+const char *conversion_fill(struct table *table, const struct cfi_source *source)
 {
 	struct cfi_functions *functions = malloc(sizeof(*functions));
-	struct table *table = &conv->table;
 	const char *error;
 
 	if (!functions)
@@ -78,7 +117,7 @@ static const char *convert_source(struct conversion *conv, const struct cfi_sour
 	if (!error) {
 		table->counts.odd = functions->odd;
 		table->counts.holes[CFI_HOLE_OUTSIDE] = functions->outside;
-		convert_functions(table, functions);
+		convert_functions(table, source, functions);
 		error = table->error;
 	}
 	cfi_functions_free(functions);
@@ -108,7 +147,7 @@ const char *conversion_make(struct conversion *conv, const struct elf *elf)
 		conv->header_size = source.header_size;
 		table_init(&conv->table, source.machine);
 		table_note_find(&conv->note, elf);
-		error = convert_source(conv, &source);
+		error = conversion_fill(&conv->table, &source);
 	}
 	if (!error && !conv->table.nr_fdes)
 		error = "its .eh_frame describes no function";

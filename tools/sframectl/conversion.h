@@ -3,6 +3,7 @@
 #ifndef CONVERSION_H
 #define CONVERSION_H
 
+#include "cfi_source.h"
 #include "elf.h"
 #include "table.h"
 #include "table_file.h"
@@ -25,6 +26,7 @@ struct conversion {
 	u64			header_size;
 };
 
+const char *conversion_fill(struct table *table, const struct cfi_source *source);
 const char *conversion_make(struct conversion *conv, const struct elf *elf);
 bool conversion_write(const struct conversion *conv, FILE *out);
 void conversion_free(struct conversion *conv);

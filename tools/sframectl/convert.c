@@ -26,7 +26,7 @@ static const char usage[] =
 "Code that SFrame cannot describe exactly is left out, and counted.\n"
 "\n"
 "Columns:\n"
-"  CODE      bytes of code that .eh_frame describes\n"
+"  CODE      bytes of code that .eh_frame describes, and of PLTs that it does not\n"
 "  COVERED   how much of it the table describes\n"
 "  FDES      functions, or parts of functions, in the table\n"
 "  SIZE      bytes of the table\n"
@@ -173,6 +173,8 @@ static void print_details(const struct table_counts *counts)
 	print_detail(counts->plain, "default", "described by DEFAULT rows");
 	print_detail(counts->flex, "flex", "described by FLEX rows");
 	print_detail(counts->plt, "plt", "slots of a PLT, described by rows for each slot");
+	print_detail(counts->recognised, "recognised",
+		     "of these, PLTs that .eh_frame does not describe, by their code");
 	for (i = 0; i < NR_CFI_HOLES; i++)
 		print_detail(counts->holes[i], cfi_hole_names[i], cfi_hole_texts[i]);
 	if (counts->odd)
@@ -218,6 +220,7 @@ static void print_json(const struct conversion *conv, const char *name, const ch
 	json_count("default_bytes", counts->plain);
 	json_count("flex_bytes", counts->flex);
 	json_count("plt_bytes", counts->plt);
+	json_count("recognised_bytes", counts->recognised);
 	json_count("functions", counts->functions);
 	json_count("fdes", conv->table.nr_fdes);
 	json_count("rows", counts->rows);

@@ -50,8 +50,6 @@ static void read_raw_header(struct scan_state *scan, struct scan_blob *blob)
  * in proportion to the size of the file, so the scan gives up where FDEs have more rows on
  * average than those of any program, and more than the blob has bytes.
  */
-#define SHARED_ROWS_MAX	64
-
 static bool worn_out(struct scan_state *scan)
 {
 	if (!scan->rows_left)
@@ -117,7 +115,7 @@ static void scan_fdes(struct scan_state *scan, const struct scan_blob *blob)
 	u32 i;
 
 	/* Each FDE costs one more: the look for the end of its rows. */
-	scan->rows_left = (u64)blob->sec.fre_len + (u64)blob->sec.num_fdes * (SHARED_ROWS_MAX + 1);
+	scan->rows_left = scan_rows_max(&blob->sec) + blob->sec.num_fdes;
 	for (i = 0; i < blob->sec.num_fdes && !scan->result.gave_up; i++) {
 		scan->place.fde = i;
 		buffer_reader_refill(&scan->buf);

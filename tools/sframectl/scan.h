@@ -59,6 +59,12 @@ struct scan_result {
 	bool	leftover;
 };
 
+/* Of a blob, including rows that several FDEs share. */
+static inline u64 scan_rows_max(const struct sframe_header *sec)
+{
+	return (u64)sec->fre_len + (u64)sec->num_fdes * 64;
+}
+
 struct scan_result scan(const u8 *data, u64 addr, u64 size,
 			const struct scan_ops *ops, void *arg);
 const char *scan_place_text(const struct scan_place *place, char *text,

@@ -59,6 +59,17 @@ void table_free(struct table *table)
 	free(table->lists);
 }
 
+/* Return: the first address after all functions so far; 0: there are none. */
+u64 table_end(const struct table *table)
+{
+	const struct table_fde *last;
+
+	if (!table->nr_fdes)
+		return 0;
+	last = &table->fdes[table->nr_fdes - 1];
+	return last->start + last->size;
+}
+
 /* Return: the bytes of the section. */
 u64 table_size(const struct table *table)
 {

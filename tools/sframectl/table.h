@@ -28,6 +28,7 @@ struct table_fde {
  * @plain: bytes of code that DEFAULT rows describe
  * @flex: that FLEX rows describe
  * @plt: that rows for each slot of a PLT describe
+ * @recognised: of these three, the bytes of PLTs that call frame information does not describe
  * @holes: that nothing describes, by reason
  * @odd: entries that do not say which code they are for
  */
@@ -37,6 +38,7 @@ struct table_counts {
 	u64	plain;
 	u64	flex;
 	u64	plt;
+	u64	recognised;
 	u64	holes[NR_CFI_HOLES];
 	u64	odd;
 };
@@ -76,6 +78,7 @@ struct table {
 void table_init(struct table *table, const struct cfi_machine *machine);
 void table_add(struct table *table, const struct cfi_cie *cie, u64 start, u32 size,
 	       const struct cfi_row *rows, u32 nr);
+u64 table_end(const struct table *table);
 u64 table_size(const struct table *table);
 void table_free(struct table *table);
 

@@ -55,8 +55,7 @@ static void look_at_row(void *arg, const struct scan_blob *blob,
 	row_to_text(blob->sec.abi, row, &text);
 	require(*text.cfa && strlen(text.cfa) < TEXT_SIZE);
 	scanned->rows++;
-	fuzz_note(&most_rows, scanned->rows,
-		  (u64)blob->sec.fre_len + blob->sec.num_fdes);
+	fuzz_note(&most_rows, scanned->rows, scan_rows_max(&blob->sec) + blob->sec.num_fdes);
 }
 
 static void look_at_end(void *arg)
@@ -79,7 +78,8 @@ static void look_at_defect(void *arg, const struct scan_place *place,
 	scanned->defects++;
 }
 
-void scan_checked(const u8 *data, u64 addr, u64 size)
+/* Return: number of defects. */
+u64 scan_checked(const u8 *data, u64 addr, u64 size)
 {
 	static const struct scan_ops ops = {
 		.blob = look_at_blob,
@@ -95,6 +95,7 @@ void scan_checked(const u8 *data, u64 addr, u64 size)
 	require(result.nr_blobs == scanned.blobs);
 	require(result.defects == scanned.defects);
 	require(result.used <= size);
+	return result.defects;
 }
 
 static void __attribute__((__destructor__)) tell(void)

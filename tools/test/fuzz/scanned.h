@@ -5,6 +5,6 @@
 
 #include "sframe_types.h"
 
-void scan_checked(const u8 *data, u64 addr, u64 size);
+u64 scan_checked(const u8 *data, u64 addr, u64 size);
 
 #endif /* FUZZ_SCANNED_H */

@@ -12,6 +12,7 @@ EM_X86_64 = 62
 FUNC = re.compile(r"\s*func idx \[(\d+)\]: pc = 0x([0-9a-f]+), size = (\d+) bytes")
 HEAD = re.compile(r"\s*STARTPC(\[m\])?\s+CFA\s+FP\s+RA")
 ROW = re.compile(r"\s*([0-9a-f]{16})\s+(\S+)\s+(\S+)\s+(\S+)\s*$")
+OUTERMOST = re.compile(r"\s*([0-9a-f]{16})\s+RA undefined\s*$")
 
 
 def machine(elf_path):
@@ -40,6 +41,7 @@ def parse_row(match, pcmask, start, fixed_ra):
     mangled = ra.endswith("[s]")
     ra = ra.removesuffix("[s]")
     off = int(pc, 16) - (0 if pcmask else start)
+    cfa = cfa.replace("+-", "-")
     return (off, cfa, saved(fp), return_address(ra, fixed_ra), mangled)
 
 
@@ -58,6 +60,8 @@ def readelf(path, elf_path):
                 listing.append(func)
             elif match := HEAD.match(line):
                 pcmask = func[2] = match[1] is not None
+            elif match := OUTERMOST.match(line):
+                func[3].append((int(match[1], 16) - func[0], "-", "-", "undefined", False))
             elif match := ROW.match(line):
                 func[3].append(parse_row(match, pcmask, func[0], fixed_ra))
             elif func and line.strip():

@@ -6,11 +6,14 @@
  * A row holds up to the next one, in both. So the two agree at every address if they agree
  * wherever a row begins in either of them. In repetitive code each address is compared.
  *
+ * A PLT may be in the table only: sframectl has recognised its code. Its rows are not compared.
+ *
  * Code that .eh_frame describes and the table does not is a hole. It is justified if SFrame
  * has no form for what libdw reports there. For each file it prints a line for each difference
  * and each hole without a reason, then
  *
- *	FILE: ARCH functions F rows R comparisons C differences D code B holes H unjustified U
+ *	FILE: ARCH functions F rows R comparisons C differences D code B holes H \
+ *		unjustified U plts P
  *
  * Lines that begin with "#" are for people. The exit status is 1 if there was a difference or
  * an unjustified hole, and 2 if a file could not be compared.
@@ -49,7 +52,8 @@ enum status {
  * @differences: number of addresses at which they differ
  * @holes: bytes of code that only .eh_frame describes
  * @unjustified: of these, the bytes that SFrame could describe
- * @defect: the table cannot be read
+ * @plts: bytes of PLTs that only the table describes
+ * @is_defect: the table cannot be read
  */
 struct comparison {
 	const char		*name;
@@ -68,6 +72,7 @@ struct comparison {
 	u64			code;
 	u64			holes;
 	u64			unjustified;
+	u64			plts;
 	bool			is_defect;
 };
 
@@ -196,6 +201,29 @@ static void begin_blob(void *arg, const struct scan_blob *blob, u32 index)
 	cmp->is_defect |= index;
 }
 
+/* No byte of it is in .eh_frame, and all are in a section with the name of a PLT. */
+static bool is_only_in_table(struct comparison *cmp, const struct sframe_fde *fde)
+{
+	static const char *const names[] = { ".plt", ".plt.got", ".plt.sec", ".iplt" };
+	const struct elf *elf = &cmp->program.elf;
+	struct elf_section sec;
+	u32 i, k;
+
+	for (i = 0; i < fde->size; i++)
+		if (functions_find(&cmp->functions, fde->start + i))
+			return false;
+	for (i = 0; elf_get_section(elf, i, &sec); i++) {
+		u64 off = fde->start - sec.addr;
+
+		if (off >= sec.size || fde->size > sec.size - off)
+			continue;
+		for (k = 0; k < ARRAY_SIZE(names); k++)
+			if (elf_is_named(elf, &sec, names[k]))
+				return true;
+	}
+	return false;
+}
+
 /* The rows are read here: each span between two of them is compared. */
 static void take_function(void *arg, const struct scan_blob *blob, u32 index,
 			  const struct sframe_fde *fde)
@@ -210,6 +238,10 @@ static void take_function(void *arg, const struct scan_blob *blob, u32 index,
 	(void)index;
 	cmp->fde = *fde;
 	cmp->nr_functions++;
+	if (!functions_find(&cmp->functions, fde->start) && is_only_in_table(cmp, fde)) {
+		cmp->plts += fde->size;
+		return;
+	}
 	ranges_add(&cmp->covered, fde->start, fde->size);
 	buffer_reader_init(&buf, cmp->table.data, cmp->table.addr, cmp->table.size);
 	sframe_rows_init(&rows, &cmp->sec, fde);
@@ -313,10 +345,11 @@ static void judge_holes(struct comparison *cmp)
 static void print_summary(const struct comparison *cmp)
 {
 	printf("%s: %s functions %" PRIu64 " rows %" PRIu64 " comparisons %" PRIu64
-	       " differences %" PRIu64 " code %" PRIu64 " holes %" PRIu64 " unjustified %" PRIu64 "\n",
+	       " differences %" PRIu64 " code %" PRIu64 " holes %" PRIu64 " unjustified %" PRIu64
+	       " plts %" PRIu64 "\n",
 	       cmp->name, cmp->program.elf.machine == EM_AARCH64 ? "arm64" : "amd64",
 	       cmp->nr_functions, cmp->rows, cmp->comparisons, cmp->differences, cmp->code,
-	       cmp->holes, cmp->unjustified);
+	       cmp->holes, cmp->unjustified, cmp->plts);
 }
 
 static const char *compare_sections(struct comparison *cmp)
