@@ -14,6 +14,7 @@
 #include "name.h"
 #include "report.h"
 #include "sframectl.h"
+#include "vdso.h"
 
 static const char usage[] =
 "Usage: sframectl convert [-o DIR] [--json] [-v] FILE...\n"
@@ -22,6 +23,7 @@ static const char usage[] =
 "library for x86_64 or arm64, to SFrame. Writes the table file NAME.sframe, where\n"
 "NAME is the name of FILE without its directories. A table file is an ELF file\n"
 "with the build-id of FILE and a section .sframe, version 3. FILE is only read.\n"
+"The FILE [vdso] is the vDSO of the running kernel.\n"
 "\n"
 "Code that SFrame cannot describe exactly is left out, and counted.\n"
 "\n"
@@ -130,7 +132,7 @@ static const char *convert_path(struct conversion *conv, const char *name)
 	struct file file;
 
 	*conv = (struct conversion){};
-	error = file_open(&file, name);
+	error = strcmp(name, VDSO_NAME) ? file_open(&file, name) : vdso_open(&file);
 	if (error)
 		return error;
 	error = convert_elf(conv, &file);
