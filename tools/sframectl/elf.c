@@ -139,6 +139,7 @@ const char *elf_init(struct elf *elf, const struct file *file)
 		       (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
 	elf->type = ehdr.e_type;
 	elf->machine = ehdr.e_machine;
+	elf->entry = ehdr.e_entry;
 	error = check_nr_segments(elf);
 	if (!error)
 		elf->names = find_names(elf);

@@ -22,6 +22,7 @@
  * @swapped: the byte order of the file is not that of this machine
  * @type: ET_*
  * @machine: EM_*
+ * @entry: address at which the kernel starts the program
  * @names: file offset of the section names; after the end of the file if there are none
  */
 struct elf {
@@ -31,6 +32,7 @@ struct elf {
 	bool		swapped;
 	u16		type;
 	u16		machine;
+	u64		entry;
 	u64		names;
 };
 

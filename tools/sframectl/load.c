@@ -13,6 +13,7 @@
 #include "process.h"
 #include "report.h"
 #include "sframectl.h"
+#include "vdso.h"
 
 static const char usage[] =
 "Usage: sframectl load [-v] [--linked] --all|PID...|FILE...\n"
@@ -115,7 +116,7 @@ static void load_vdso(struct loading *loading)
 	struct worker worker;
 	const char *error = worker_begin_vdso(&worker);
 
-	load_worker(loading, &worker, "[vdso]", error);
+	load_worker(loading, &worker, VDSO_NAME, error);
 }
 
 /* Converts a file and loads its table. Takes @fd. */

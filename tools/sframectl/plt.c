@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Recognises the code of PLTs. lld and mold write no call frame information for a PLT, and no
+ * Recognises code that no call frame information describes: that of PLTs, and that at which
+ * a loader starts. lld and mold write no call frame information for a PLT, and no
  * linker does for AArch64.
  *
  * Each instruction is compared, so a section that only has the name of a PLT gets no rows.
@@ -8,6 +9,7 @@
 #include <stdlib.h>
 
 #include "plt.h"
+#include "start.h"
 #include "sframe_format.h"
 
 /* A PLT of 16 bytes for each symbol of the largest program is smaller. */
@@ -247,6 +249,18 @@ static bool is_plt(const struct elf *elf, const struct elf_section *sec)
 	return false;
 }
 
+/* The kernel starts the loader there: there is no caller. */
+static void add_start(struct plts *plts, const struct elf *elf)
+{
+	struct plt *plt = add_part(plts, elf->entry, start_size(elf));
+
+	if (plt)
+		plt->rows[plt->nr++] = (struct cfi_row){
+			.state.sp.how = CFI_CFA,
+			.state.ra.how = CFI_UNDEFINED,
+		};
+}
+
 static int compare(const void *a, const void *b)
 {
 	const struct plt *one = a, *two = b;
@@ -278,5 +292,6 @@ void plts_find(struct plts *plts, const struct elf *elf, const struct cfi_machin
 			recognise_aarch64(plts, machine, sec.addr, bytes, sec.size);
 		free(bytes);
 	}
+	add_start(plts, elf);
 	qsort(plts->all, plts->nr, sizeof(*plts->all), compare);
 }

@@ -16,6 +16,7 @@
 #include "name.h"
 #include "report.h"
 #include "sframectl.h"
+#include "vdso.h"
 
 static const char usage[] =
 "Usage: sframectl serve [-v]\n"
@@ -243,7 +244,7 @@ static bool serve(struct serving *serving)
 /* Each process has it. */
 static void begin_vdso(const struct serving *serving, struct job *job)
 {
-	strcpy(job->name, "[vdso]");
+	strcpy(job->name, VDSO_NAME);
 	begin_worker(serving, job, worker_begin_vdso(&job->worker));
 }
 

@@ -13,7 +13,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -22,6 +21,7 @@
 #include <unistd.h>
 
 #include "conversion.h"
+#include "vdso.h"
 #include "worker.h"
 
 #define NOBODY		65534
@@ -188,12 +188,6 @@ const char *worker_begin(struct worker *worker, int fd)
 	return fork_child(worker);
 }
 
-/* The last byte of the vDSO is that of its section headers. */
-static size_t vdso_size(const Elf64_Ehdr *ehdr)
-{
-	return ehdr->e_shoff + ehdr->e_shnum * (size_t)ehdr->e_shentsize;
-}
-
 /**
  * worker_begin_vdso - begin to convert the code that the kernel maps into each process
  * @worker: filled in
@@ -202,19 +196,18 @@ static size_t vdso_size(const Elf64_Ehdr *ehdr)
  */
 const char *worker_begin_vdso(struct worker *worker)
 {
-	const Elf64_Ehdr *vdso = (void *)getauxval(AT_SYSINFO_EHDR);
+	struct file vdso;
 	const char *error;
-	ssize_t size;
 	int fd;
 
 	*worker = (struct worker){ .fd = -1, .pidfd = -1, .output = -1 };
-	if (!vdso)
-		return "the kernel maps none";
+	error = vdso_open(&vdso);
+	if (error)
+		return error;
 	fd = memfd_create("vdso", MFD_CLOEXEC);
 	if (fd < 0)
 		return strerror(errno);
-	size = vdso_size(vdso);
-	if (write(fd, vdso, size) != size) {
+	if (write(fd, vdso.bytes, vdso.size) != (ssize_t)vdso.size) {
 		close(fd);
 		return "cannot be copied";
 	}
