@@ -202,23 +202,48 @@ static pmd_t *find_pmd(struct mm_struct *mm, unsigned long addr)
 	return pmd_none(*pmd) ? NULL : pmd;
 }
 
+/* What the page table has at an address: nothing, a page, or a page that is elsewhere. */
+enum page_state {
+	SFU_PAGE_NONE,
+	SFU_PAGE_PRESENT,
+	SFU_PAGE_AWAY,	/* swapped, or being moved */
+};
+
+static enum page_state pte_state(pte_t pte)
+{
+	if (pte_present(pte))
+		return SFU_PAGE_PRESENT;
+	return pte_none(pte) ? SFU_PAGE_NONE : SFU_PAGE_AWAY;
+}
+
 /*
- * Is the page in the page table? A read would tell, too, but one that fails costs an
- * exception. The page table may be freed meanwhile, after a grace period of RCU.
+ * A read would tell whether the page is present, too, but one that fails costs an exception.
+ * The page table may be freed meanwhile, after a grace period of RCU.
  */
-static bool is_present(struct mm_struct *mm, unsigned long addr)
+static enum page_state page_state(struct mm_struct *mm, unsigned long addr)
 {
 	pmd_t *pmd = find_pmd(mm, addr), entry;
-	bool is_present;
+	enum page_state state;
 
 	if (!pmd)
-		return false;
+		return SFU_PAGE_NONE;
 	rcu_read_lock();
 	entry = pmdp_get_lockless(pmd);
-	is_present = pmd_present(entry) &&
-		     (pmd_leaf(entry) || pte_present(ptep_get(pte_offset_kernel(&entry, addr))));
+	if (pmd_none(entry))
+		state = SFU_PAGE_NONE;
+	else if (!pmd_present(entry))
+		state = SFU_PAGE_AWAY;
+	else if (pmd_leaf(entry))
+		state = SFU_PAGE_PRESENT;
+	else
+		state = pte_state(ptep_get(pte_offset_kernel(&entry, addr)));
 	rcu_read_unlock();
-	return is_present;
+	return state;
+}
+
+static bool is_present(struct mm_struct *mm, unsigned long addr)
+{
+	return page_state(mm, addr) == SFU_PAGE_PRESENT;
 }
 
 /*
@@ -285,7 +310,9 @@ static void map_page(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 		folio_clear_readahead(folio);
 	folio_put(folio);
 	map_cached(vma, addr, addr + PAGE_SIZE);
-	if (!is_present(vma->vm_mm, addr) && (is_memory(file) || has_trusted_io(file)))
+	/* A fault of a page that is away would read it, or wait for the one that moves it. */
+	if (page_state(vma->vm_mm, addr) == SFU_PAGE_NONE &&
+	    (is_memory(file) || has_trusted_io(file)))
 		fault_in_nowait(vma, addr);
 }
 

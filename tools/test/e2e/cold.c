@@ -117,6 +117,17 @@ static void pageout(void)
 		err(1, "MADV_PAGEOUT");
 }
 
+/* The process gets pages of its own: what is reclaimed of them is not in the file's cache. */
+static void copy(void)
+{
+	if (mprotect(section.start, section.size, PROT_READ | PROT_WRITE))
+		err(1, "mprotect");
+	for (volatile char *page = section.start; page < section.start + section.size; page += PAGE)
+		*page = *page;
+	if (mprotect(section.start, section.size, PROT_READ))
+		err(1, "mprotect");
+}
+
 /* Drops the section from the page tables and from the page cache. */
 static void drop(void)
 {
@@ -225,6 +236,7 @@ static const struct {
 } modes[] = {
 	{ .name = "plain" },
 	{ .name = "pageout",	.often = pageout },
+	{ .name = "pageout-copy", .once = copy, .often = pageout },
 	{ .name = "drop",	.often = drop },
 	{ .name = "never",	.once = never },
 	{ .name = "silent",	.once = silent },

@@ -80,7 +80,30 @@ cold_way() {	# cold_way WAY
 	unaffected "$way userfaultfd that never answers"
 	check "$way userfaultfd that never answers: counted" test -n "$(grown '^stop.section')"
 
+	swapped "$way"
 	slow_file_system "$way"
+}
+
+vm_counter() { awk -v name="$1" '$1 == name { print $2 }' /proc/vmstat; }
+
+# Pages of memory files, and pages that the process has changed, are reclaimed to the swap file. The program does not touch
+# them: whoever does so, reads them in. A scan leaves them there.
+swapped() {	# swapped WAY
+	local library=/dev/shm/libswapped.so mode out in
+	(umask 077 && fallocate -l 64M "$scratch/swap") && mkswap -q "$scratch/swap" && swapon "$scratch/swap"
+	for mode in pageout pageout-copy; do
+		[ $mode = pageout ] || library=$scratch/libcold.so
+		cp ./libcold.so $library
+		sync
+		out=$(vm_counter pswpout) in=$(vm_counter pswpin)
+		record_cold "$1" $mode 1500 $library
+		out=$(($(vm_counter pswpout) - out)) in=$(($(vm_counter pswpin) - in))
+		judge_cold "$1" $mode 1500 $library swapped
+		unaffected "$1 $mode to swap"
+		check "$1 $mode to swap: counted" test -n "$(grown '^stop.section')"
+		check "$1 $mode to swap: nothing is read in ($out pages out, $in in)" test "$out" -ge 8 -a "$in" = 0
+	done
+	swapoff "$scratch/swap"
 }
 
 mount_cold() {	# mount_cold MS: the section is late by MS; 0: it never comes, once it is `silent`
