@@ -18,6 +18,12 @@ static inline void user_regs(struct pt_regs *regs, unsigned long ip,
 	};
 }
 
+/* Sets the register that DWARF numbers 0. */
+static inline void user_regs_set_first(struct pt_regs *regs, unsigned long val)
+{
+	regs->regs[0] = val;
+}
+
 static inline void user_regs_make_compat(struct pt_regs *regs)
 {
 	regs->pstate |= PSR_MODE32_BIT;

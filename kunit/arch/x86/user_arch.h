@@ -20,6 +20,12 @@ static inline void user_regs(struct pt_regs *regs, unsigned long ip,
 	};
 }
 
+/* Sets the register that DWARF numbers 0. */
+static inline void user_regs_set_first(struct pt_regs *regs, unsigned long val)
+{
+	regs->ax = val;
+}
+
 static inline void user_regs_make_compat(struct pt_regs *regs)
 {
 	regs->cs = __USER32_CS;
