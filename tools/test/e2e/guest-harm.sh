@@ -43,7 +43,7 @@ scans_at_most() {	# scans_at_most MOST, since the snapshot
 	[ "${2:-0}" -le "$1" ]
 }
 
-turns_of() {	# turns_of MODE MS IMAGE: prints how often it has run its code in that time
+turns_of() {	# turns_of MODE MS ARG...: prints how often it has run its code in that time
 	perf record -q -B -a -e cpu-clock -F 3000 --call-graph=fp -o /dev/null ./harm "$@" | cut -d ' ' -f 1
 }
 
@@ -68,7 +68,7 @@ harm_costs() {
 		set -- $mode
 		cost "$scratch/without.$1.$2" "$@"
 	done
-	turns=$(turns_of dontneed 500 hostile/good)
+	turns=$(turns_of dontneed 500 1500 hostile/good)
 	check 'module loads' modprobe sframe_unwind || exit
 
 	many_mappings
@@ -84,11 +84,19 @@ harm_costs() {
 	check 'workers do nothing for a traced process' test $((20 * with)) -le "$(cut -d ' ' -f 2 "$scratch/with")"
 
 	before=$(workers_time)
-	with=$(turns_of dontneed 500 hostile/good)
+	with=$(turns_of dontneed 500 1500 hostile/good)
 	before=$((($(workers_time) - before) / 1000))
 	echo "     $turns turns without the module, $with with it; workers ran $before of 500000 us"
 	check 'a process that drops its section goes on' test $((100 * with)) -ge $((90 * turns))
 	check 'workers do nothing for it' test $before -le 25000
+
+	snapshot
+	before=$(workers_time)
+	perf record -q -B -e raw_syscalls:sys_enter -c 10 --call-graph=fp -o /dev/null ./harm dontneed-own 500 1500 hostile/good
+	before=$((($(workers_time) - before) / 1000))
+	echo "     $(grown '^scan' | tr '\n' ' '); workers ran $before of 500000 us"
+	check 'its system calls are sampled, and miss the section' test -n "$(grown '^stop.section-fault')"
+	check 'workers do nothing for it either' test $before -le 25000
 
 	check 'no allocation has failed' sh -c '! dmesg | grep -m 1 -i "allocation failure"'
 	check 'module unloads' rmmod sframe_unwind

@@ -8,6 +8,7 @@
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <signal.h>
@@ -27,6 +28,10 @@
 #include <unistd.h>
 
 #include "image.h"
+
+#ifndef PT_GNU_SFRAME
+#define PT_GNU_SFRAME 0x6474e554
+#endif
 
 static long now_us(void)
 {
@@ -266,7 +271,9 @@ static void populate(char **argv)
 	mmap(NULL, st.st_size, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_POPULATE, fd, 0);
 }
 
-/* ---- dontneed MS IMAGE: drops the section from the page table before each turn ---- */
+/* ---- dontneed MS COUNT IMAGE: many mappings of code, which make scans long. Drops the section
+ * from the page table before each turn ----
+ */
 
 static void drop_section(void *section)
 {
@@ -275,9 +282,72 @@ static void drop_section(void *section)
 
 static void dontneed(char **argv)
 {
-	struct image image = map_image(open_or_end(argv[1], O_RDONLY));
+	struct image image = map_image(open_or_end(argv[2], O_RDONLY));
+	int count = atoi(argv[1]);
 
+	protect(map_regions(count, argv[2]), (size_t)count * PAGE, PROT_READ | PROT_EXEC);
 	run_image(&image, atol(argv[0]), drop_section, image.section);
+}
+
+/* ---- dontneed-own MS COUNT FILE: the same with the program's own section. A sample of its system
+ * calls misses the section, and the task is in the kernel ----
+ */
+
+static struct {
+	char *start;
+	size_t size;
+} own_section;
+
+/* The first object is the program. */
+static int find_own_section(struct dl_phdr_info *info, size_t size, void *unused)
+{
+	(void)size;
+	(void)unused;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const Elf64_Phdr *ph = &info->dlpi_phdr[i];
+		unsigned long start = info->dlpi_addr + ph->p_vaddr;
+
+		if (ph->p_type != PT_GNU_SFRAME)
+			continue;
+		own_section.start = (char *)(start & -PAGE);
+		own_section.size = start + ph->p_memsz - (start & -PAGE);
+	}
+	return 1;
+}
+
+/*
+ * madvise() at a thousand places, with a row for each instruction. The rule cache has no room
+ * for so many, so each sample has to read the section.
+ */
+static __attribute__((noinline)) void drop_own_section(void)
+{
+#ifdef __x86_64__
+	__asm__ volatile(".rept 1000; mov %0, %%eax; syscall; .endr"
+			 : : "i" (SYS_madvise), "D" (own_section.start), "S" (own_section.size),
+			   "d" ((long)MADV_DONTNEED) : "rax", "rcx", "r11", "memory");
+#else
+	register size_t size __asm__("x1") = own_section.size;
+	register long advice __asm__("x2") = MADV_DONTNEED;
+	register long nr __asm__("x8") = SYS_madvise;
+
+	__asm__ volatile(".rept 1000; mov x0, %0; svc 0; .endr"
+			 : : "r" (own_section.start), "r" (size), "r" (advice), "r" (nr)
+			 : "x0", "memory");
+#endif
+}
+
+static void dontneed_own(char **argv)
+{
+	long turns = 0, end = now_us() + atol(argv[0]) * 1000;
+	int count = atoi(argv[1]);
+
+	protect(map_regions(count, argv[2]), (size_t)count * PAGE, PROT_READ | PROT_EXEC);
+	dl_iterate_phdr(find_own_section, NULL);
+	if (!own_section.size)
+		errx(1, "the program has no section");
+	for (; now_us() < end; turns++)
+		drop_own_section();
+	printf("%ld turns\n", turns);
 }
 
 /* ---- pkey MS IMAGE: nobody may read the section ---- */
@@ -505,7 +575,8 @@ static const struct {
 	{ "traced",	2, traced },
 	{ "stopped",	1, stopped },
 	{ "populate",	1, populate },
-	{ "dontneed",	2, dontneed },
+	{ "dontneed",	3, dontneed },
+	{ "dontneed-own", 3, dontneed_own },
 	{ "pkey",	2, pkey },
 	{ "limit",	4, limit },
 	{ "sibling",	3, sibling },
