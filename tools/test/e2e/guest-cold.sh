@@ -93,12 +93,12 @@ swapped() {	# swapped WAY
 	(umask 077 && fallocate -l 64M "$scratch/swap") && mkswap -q "$scratch/swap" && swapon "$scratch/swap"
 	for mode in pageout pageout-copy; do
 		[ $mode = pageout ] || library=$scratch/libcold.so
-		cp ./libcold.so $library
+		cp ./libcold.so "$library"
 		sync
 		out=$(vm_counter pswpout) in=$(vm_counter pswpin)
-		record_cold "$1" $mode 1500 $library
+		record_cold "$1" $mode 1500 "$library"
 		out=$(($(vm_counter pswpout) - out)) in=$(($(vm_counter pswpin) - in))
-		judge_cold "$1" $mode 1500 $library swapped
+		judge_cold "$1" $mode 1500 "$library" swapped
 		unaffected "$1 $mode to swap"
 		check "$1 $mode to swap: counted" test -n "$(grown '^stop.section')"
 		check "$1 $mode to swap: nothing is read in ($out pages out, $in in)" test "$out" -ge 8 -a "$in" = 0
