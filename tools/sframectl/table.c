@@ -10,9 +10,6 @@
 #include "table.h"
 #include "table_row.h"
 
-/* Room for the longest row: a start, the info word, six words. */
-#define ROW_ROOM	32
-
 /*
  * A look-up examines the rows of an FDE one by one, and a sample may not do that for ever. 424
  * of 1.76 million functions have more rows; they become several FDEs. cc1 has one of 6942.
@@ -213,7 +210,7 @@ static u8 *begin_list(struct table *table, const struct sframe_raw_attr_v3 *attr
 	u8 *pos;
 
 	if (!make_room(table, (void **)&table->rows, &table->rows_room, table->rows_len,
-		       sizeof(*attr) + attr->num_fres * ROW_ROOM, 1))
+		       sizeof(*attr) + attr->num_fres * TABLE_ROW_ROOM, 1))
 		return NULL;
 	pos = table->rows + table->rows_len;
 	memcpy(pos, attr, sizeof(*attr));

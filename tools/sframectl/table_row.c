@@ -201,15 +201,16 @@ static void add_flex_words(struct words *words, const struct cfi_machine *machin
 		add_flex_rule(words, &fp);
 }
 
-static u8 *put(u8 *to, u64 value, u32 size)
+/* Writes four bytes whatever @size is: the next value replaces the rest. */
+static u8 *put(u8 *to, u32 value, u32 size)
 {
-	memcpy(to, &value, size);
+	memcpy(to, &value, sizeof(value));
 	return to + size;
 }
 
 /**
  * table_row_put - store a row
- * @to: the place, of at least SFRAME_FRE_MAX_SIZE bytes
+ * @to: the place, of at least TABLE_ROW_ROOM bytes
  * @machine: the architecture
  * @row: a row that is no hole
  * @start: offset from the start of the function, or of the slot
@@ -222,11 +223,13 @@ u32 table_row_put(u8 *to, const struct cfi_machine *machine, const struct cfi_ro
 		  u32 start, u8 addr_type, bool flex)
 {
 	const struct cfi_state *state = &row->state;
-	struct words words = {};
+	struct words words;
 	u8 *pos = to;
 	u8 info;
 	u32 i;
 
+	words.nr = 0;
+	words.size_code = 0;
 	/* A row without words: there is no caller. */
 	if (state->ra.how == CFI_UNDEFINED)
 		;
