@@ -205,6 +205,12 @@ static void examine(struct check *check)
 	measure(check);
 }
 
+/* As "sframectl convert" makes them: nothing of it is loaded. */
+static bool is_table_file(const struct check *check)
+{
+	return coverage_known(check) && check->obj.place && !check->has_code;
+}
+
 /* Returns the note number @index on data that is sound but cannot be used fully; NULL: no more. */
 static const char *note(const struct check *check, unsigned int index)
 {
@@ -213,7 +219,7 @@ static const char *note(const struct check *check, unsigned int index)
 		bool holds;
 		const char *text;
 	} notes[] = {
-		{ obj->is_elf && obj->place && !obj->has_segment &&
+		{ obj->is_elf && obj->place && !obj->has_segment && check->has_code &&
 		  !object_is_relocatable(obj),
 		  "no PT_GNU_SFRAME (lld makes none): the kernel module finds no data" },
 		{ obj->has_segment && obj->place && obj->segment_addr != obj->addr,
@@ -222,7 +228,9 @@ static const char *note(const struct check *check, unsigned int index)
 		  "not merged by the linker: the first header is of the first input only" },
 		{ check->result.leftover,
 		  "bytes after the data are neither padding nor SFrame" },
-		{ check->outside,
+		{ is_table_file(check),
+		  "a table file: it describes the code of another file" },
+		{ check->outside && check->has_code,
 		  "describes addresses that are not code of this file" },
 		{ obj->debug_only, OBJECT_DEBUG_ONLY },
 		{ object_is_relocatable(obj),
