@@ -328,12 +328,13 @@ static bool make_present(struct sfu_prefault *prefault, struct vm_area_struct *v
 	return true;
 }
 
-/* The end of the pages from @addr on that map_cached() may map at once. */
+/* The end of the pages from @addr on that map_cached() may map at once, of @size bytes. */
 static unsigned long chunk_end(const struct vm_area_struct *vma, unsigned long addr,
-			       unsigned long end)
+			       unsigned long size)
 {
-	end = min3(end, vma->vm_end, addr + PAGES_AT_ONCE * PAGE_SIZE);
-	return min(PAGE_ALIGN(end), ALIGN(addr + 1, PMD_SIZE));
+	unsigned long end = addr + min(size, PAGES_AT_ONCE * PAGE_SIZE);
+
+	return min3(PAGE_ALIGN(end), vma->vm_end, ALIGN(addr + 1, PMD_SIZE));
 }
 
 /* Maps the pages of a part of a section, which lies in @vma. */
@@ -344,11 +345,13 @@ static bool map_part(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 	bool is_whole = true;
 
 	for (; addr < end; addr += PAGE_SIZE) {
+		unsigned long most = max(prefault->bytes, PAGE_SIZE);
+
 		prefault->nr_examined++;
 		prefault->bytes -= min(prefault->bytes, PAGE_SIZE);
 		if (!is_present(vma->vm_mm, addr)) {
 			if (addr >= tried) {
-				tried = chunk_end(vma, addr, end);
+				tried = chunk_end(vma, addr, min(end - addr, most));
 				map_cached(vma, addr, tried);
 			}
 			is_whole &= make_present(prefault, vma, addr, end);
