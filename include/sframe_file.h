@@ -1,37 +1,71 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The identity of a file: what a table was made of. See task/sframe_file.c.
+ * The identity of files, and what scans have found out about their code. See
+ * task/sframe_file.c.
  */
 #ifndef SFU_FILE_H
 #define SFU_FILE_H
 
 #include <linux/types.h>
 
+struct file;
 struct inode;
+struct super_block;
 
 /**
- * struct sfu_file_id - the identity of a file and of its content
- * @ino: inode number
- * @size: bytes
- * @ctime: seconds of the last change of the inode
- * @ctime_nsec: and nanoseconds
- * @dev: device number of the file system
- * @generation: of the inode: its number may be used again
- * @zero: no padding, for the structure is hashed
+ * struct sfu_file_id - the identity of a file and its content
+ * @sb: its super block; only compared, never used
+ * @ino: number of its inode
+ * @size: its bytes
+ * @changed: time of the last change of the inode, which follows each write, in ns
+ * @generation: of the inode: numbers of inodes are used again
+ * @dev: device number of the super block: its address may be used again
  *
- * A table belongs to an identity, never to a name or a build-id: nobody can choose what the
- * stacks of other users look like. No program can set the time of the last change.
+ * All members are values. So an identity keeps neither an inode nor a file system alive. There is
+ * no padding: identities are hashed.
  */
 struct sfu_file_id {
-	u64	ino;
-	u64	size;
-	s64	ctime;
-	u32	ctime_nsec;
-	u32	dev;
-	u32	generation;
-	u32	zero;
+	const struct super_block	*sb;
+	u64				ino;
+	s64				size;
+	s64				changed;
+	u32				generation;
+	u32				dev;
 };
 
+/**
+ * struct sfu_code_id - a part of a file that is mapped as code
+ * @file: the file
+ * @offset: of the first byte of the mapping in the file
+ * @size: bytes of the mapping
+ */
+struct sfu_code_id {
+	struct sfu_file_id	file;
+	u64			offset;
+	u64			size;
+};
+
+/**
+ * struct sfu_code_facts - what is known about such a part
+ * @section_off: from the beginning of the mapping to the section, modulo 2^64
+ * @section_size: bytes of the section
+ * @err: 0, or why there is no section: an error of sframe_elf_find_section() or
+ *	sframe_elf_check_header()
+ * @habit: enum sframe_habit
+ */
+struct sfu_code_facts {
+	u64	section_off;
+	u64	section_size;
+	int	err;
+	u8	habit;
+};
+
+/* Any context. */
 struct sfu_file_id sfu_file_id(const struct inode *inode);
+
+/* Task context. */
+bool sfu_file_identify(struct file *file, struct sfu_file_id *id);
+bool sfu_file_find(const struct sfu_code_id *code, struct sfu_code_facts *facts);
+void sfu_file_remember(const struct sfu_code_id *code, const struct sfu_code_facts *facts);
 
 #endif /* SFU_FILE_H */

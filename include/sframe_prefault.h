@@ -42,6 +42,7 @@ struct sfu_prefault {
 };
 
 /* Under mmap_lock. */
+bool sfu_prefault_is_trusted(struct file *file);
 int sfu_prefault_read(struct sfu_prefault *prefault, struct file *file, void *buf,
 		      size_t len, loff_t pos);
 struct folio *sfu_prefault_get_folio(struct file *file, pgoff_t index);

@@ -18,7 +18,7 @@ struct sfu_table;
 /**
  * struct sfu_table_source - what user space gives for a table
  * @inode: of the file, the one that holds the bytes; NULL: the table is for the vDSO
- * @id: what the file was when user space read it; dev, ino and generation need not be set
+ * @id: what the file was when user space read it: its size and time of change
  * @bytes: the section, allocated by kvmalloc(). The table takes it, and sets NULL here. NULL:
  *	there is no table for this file
  * @len: its bytes

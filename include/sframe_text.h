@@ -7,10 +7,10 @@
 
 #include "sframe_habit.h"
 
-struct file;
 struct sfu_range;
+struct vm_area_struct;
 
-enum sframe_habit sfu_text_habit(const struct sfu_range *range, struct file *file,
-				 unsigned int *nr_pieces);
+enum sframe_habit sfu_text_habit(const struct sfu_range *range,
+				 const struct vm_area_struct *vma, unsigned int *nr_pieces);
 
 #endif /* SFU_TEXT_H */

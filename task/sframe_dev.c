@@ -96,8 +96,7 @@ static int load_table(const struct sframe_load *load, const struct file *file)
 	struct sfu_table_source source = {
 		.inode = file ? real_inode(file) : NULL,
 		.id.size = load->file_size,
-		.id.ctime = load->ctime,
-		.id.ctime_nsec = load->ctime_nsec,
+		.id.changed = load->ctime * NSEC_PER_SEC + load->ctime_nsec,
 		.addr = load->section_addr,
 		.len = load->section_size,
 		.nr_segments = load->nr_segments,

@@ -1,9 +1,61 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The identity of a file. */
+/*
+ * What scans have found out about files, for all processes that map them.
+ *
+ * Where the section of a program is, and whether its code keeps frame pointers, depends on
+ * the file alone. So one process finds it out, and the next ones that run the same program
+ * look it up here.
+ *
+ * The keys are values, see struct sfu_file_id: no inode and no file system is kept alive. A
+ * file that is written gets another time of change, so its facts are not found any more.
+ * Some file systems count that time in steps of up to two seconds. So a file that has
+ * changed a moment ago has no identity yet.
+ *
+ * Facts may be wrong all the same: a user can set a clock back, or write a block device.
+ * They are used as the headers of a file are, which may say anything: addresses are checked
+ * again in each process, and so is the header of the section. A wrong habit harms the
+ * processes that run this file, and whoever can write the file can harm them anyway.
+ *
+ * The table has a fixed size. Facts that are new replace others of the same set.
+ */
 #include <linux/fs.h>
+#include <linux/hash.h>
+#include <linux/spinlock.h>
+#include <linux/time64.h>
+#include <linux/timekeeping.h>
 
-#include "compat.h"
 #include "sframe_file.h"
+#include "sframe_prefault.h"
+
+#define SET_BITS	7
+#define NR_WAYS		4
+
+/* A file keeps its identity from so many seconds after its last change on. */
+#define MIN_AGE		3
+
+/**
+ * struct entry - the facts about one part of a file
+ * @code: the part; &sfu_file_id.sb is NULL in an entry that is not used
+ * @facts: the facts
+ */
+struct entry {
+	struct sfu_code_id	code;
+	struct sfu_code_facts	facts;
+};
+
+/**
+ * struct entry_set - the entries that a part of a file may be in
+ * @ways: the entries
+ * @next: the one that is replaced next
+ */
+struct entry_set {
+	struct entry	ways[NR_WAYS];
+	unsigned int	next;
+};
+
+/* Held for the comparison of one set. */
+static DEFINE_SPINLOCK(entries_lock);
+static struct entry_set sets[1 << SET_BITS];
 
 /**
  * sfu_file_id() - the identity of a file at this moment
@@ -14,14 +66,95 @@
  */
 struct sfu_file_id sfu_file_id(const struct inode *inode)
 {
-	struct timespec64 ctime = inode_get_ctime(inode);
+	struct timespec64 changed = inode_get_ctime(inode);
 
 	return (struct sfu_file_id){
+		.sb = inode->i_sb,
 		.ino = inode->i_ino,
 		.size = i_size_read(inode),
-		.ctime = ctime.tv_sec,
-		.ctime_nsec = ctime.tv_nsec,
-		.dev = inode->i_sb->s_dev,
+		.changed = timespec64_to_ns(&changed),
 		.generation = inode->i_generation,
+		.dev = inode->i_sb->s_dev,
 	};
+}
+
+/**
+ * sfu_file_identify() - find out the identity of a file
+ * @file: the file, which is mapped
+ * @id: set to its identity
+ *
+ * Context: Task, under mmap_lock. Waits for nothing.
+ * Return: false if the file has none: it is too new, or a user may serve its file system.
+ */
+bool sfu_file_identify(struct file *file, struct sfu_file_id *id)
+{
+	*id = sfu_file_id(file_inode(file));
+	return sfu_prefault_is_trusted(file) &&
+	       ktime_get_real_seconds() - id->changed / NSEC_PER_SEC >= MIN_AGE;
+}
+
+static bool is_same_file(const struct sfu_file_id *a, const struct sfu_file_id *b)
+{
+	return a->sb == b->sb && a->ino == b->ino && a->size == b->size &&
+	       a->changed == b->changed && a->generation == b->generation && a->dev == b->dev;
+}
+
+static bool is_same_code(const struct sfu_code_id *a, const struct sfu_code_id *b)
+{
+	return a->offset == b->offset && a->size == b->size && is_same_file(&a->file, &b->file);
+}
+
+static struct entry_set *find_set(const struct sfu_code_id *code)
+{
+	return &sets[hash_64(code->file.ino ^ code->file.changed ^ code->offset, SET_BITS)];
+}
+
+/* Under entries_lock. */
+static struct entry *find_entry(struct entry_set *set, const struct sfu_code_id *code)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_WAYS; i++)
+		if (is_same_code(&set->ways[i].code, code))
+			return &set->ways[i];
+	return NULL;
+}
+
+/**
+ * sfu_file_find() - look up what is known about a part of a file
+ * @code: the part
+ * @facts: set to the facts
+ *
+ * Context: Task. Does not sleep.
+ * Return: Whether facts are known.
+ */
+bool sfu_file_find(const struct sfu_code_id *code, struct sfu_code_facts *facts)
+{
+	struct entry *entry;
+
+	spin_lock(&entries_lock);
+	entry = find_entry(find_set(code), code);
+	if (entry)
+		*facts = entry->facts;
+	spin_unlock(&entries_lock);
+	return entry;
+}
+
+/**
+ * sfu_file_remember() - remember facts about a part of a file
+ * @code: the part
+ * @facts: the facts; they replace older ones
+ *
+ * Context: Task. Does not sleep.
+ */
+void sfu_file_remember(const struct sfu_code_id *code, const struct sfu_code_facts *facts)
+{
+	struct entry_set *set = find_set(code);
+	struct entry *entry;
+
+	spin_lock(&entries_lock);
+	entry = find_entry(set, code) ?: &set->ways[set->next++ % NR_WAYS];
+	entry->code = *code;
+	entry->facts = *facts;
+	spin_unlock(&entries_lock);
 }

@@ -81,6 +81,18 @@ static bool can_read(struct file *file)
 	       file->f_op->read_iter && !file->f_op->read;
 }
 
+/**
+ * sfu_prefault_is_trusted() - may what the page cache says about a file be remembered?
+ * @file: the file, which is mapped
+ *
+ * Context: Task.
+ * Return: true if the file can be read, and the kernel alone keeps its inode.
+ */
+bool sfu_prefault_is_trusted(struct file *file)
+{
+	return can_read(file) && (is_memory(file) || has_trusted_io(file));
+}
+
 static struct folio *get_cached(const struct file *file, pgoff_t index)
 {
 	struct folio *folio = filemap_get_folio(file->f_mapping, index);

@@ -32,6 +32,7 @@
 #include <linux/timekeeping.h>
 
 #include "sframe_elf.h"
+#include "sframe_file.h"
 #include "sframe_map.h"
 #include "sframe_prefault.h"
 #include "sframe_process.h"
@@ -64,6 +65,9 @@
 /* Pieces of code that one scan reads. Most files need 10, and none more than 32. */
 #define TEXT_SAMPLED		1024
 #define TEXT_UNSAMPLED		64
+
+/* The address of code for which the place of its section is remembered. */
+#define FACTS_BASE		BIT_ULL(62)
 
 /**
  * struct sfu_scan - the state of one scan
@@ -136,17 +140,49 @@ static int get_phdrs(struct sfu_scan *scan, struct file *file)
 	return scan->phdrs_err;
 }
 
-/* Finds the place of the section that describes the range. */
+/* Which part of which file is this range? False: nothing can be remembered about it. */
+static bool identify_code(const struct sfu_range *range, struct file *file,
+			  struct sfu_code_id *code)
+{
+	code->offset = range->vma.offset;
+	code->size = range->vma.end - range->vma.start;
+	return sfu_file_identify(file, &code->file);
+}
+
+/*
+ * Reads the headers of the file to find the section that describes the range. The facts may
+ * not depend on the address that one process has chosen, so another one is used here.
+ */
+static void read_facts(struct sfu_scan *scan, const struct sfu_range *range,
+		       struct file *file, struct sfu_code_facts *facts)
+{
+	u64 start = 0, end = 0;
+
+	facts->err = get_phdrs(scan, file) ?:
+		     sframe_elf_find_section(scan->phdrs, scan->nr_phdrs, PAGE_SIZE, FACTS_BASE,
+					     range->vma.offset, &start, &end);
+	facts->section_off = start - FACTS_BASE;
+	facts->section_size = end - start;
+}
+
+/* Finds the place of the section that describes the range, and the habit if it is known. */
 static int locate_section(struct sfu_scan *scan, struct sfu_range *range, struct file *file)
 {
+	struct sfu_code_facts facts = {};
+	struct sfu_code_id code;
+	bool has_id = identify_code(range, file, &code);
 	u64 start, end;
-	int err;
 
-	err = get_phdrs(scan, file) ?:
-	      sframe_elf_find_section(scan->phdrs, scan->nr_phdrs, PAGE_SIZE, range->vma.start,
-				      range->vma.offset, &start, &end);
-	if (err)
-		return err;
+	if (!has_id || !sfu_file_find(&code, &facts)) {
+		read_facts(scan, range, file, &facts);
+		if (has_id && facts.err != -EAGAIN && facts.err != -ENOMEM)
+			sfu_file_remember(&code, &facts);
+	}
+	range->habit = facts.habit ?: range->habit;
+	if (facts.err)
+		return facts.err;
+	start = range->vma.start + facts.section_off;
+	end = start + facts.section_size;
 	/* Not access_ok(): on arm64 it accepts tagged addresses in some tasks. */
 	if (start > end || end > TASK_SIZE_MAX)
 		return -EBADMSG;
@@ -405,14 +441,33 @@ static bool may_have_section(const struct sfu_range *range)
 
 /*
  * May the scan look for the habit of this range? Anonymous code, of which there may be much,
- * is looked at again in each scan: it leaves half of the pieces to files.
+ * is looked at again in each scan for a sample: it leaves half of the pieces to files.
  */
 static bool can_read_text(const struct sfu_scan *scan, const struct sfu_range *range)
 {
-	unsigned int most = scan->reason == SFU_SCAN_SAMPLE ? TEXT_SAMPLED : TEXT_UNSAMPLED;
+	if (range->habit != SFRAME_HABIT_UNKNOWN)
+		return false;
+	if (!range->vma.file)
+		return scan->reason == SFU_SCAN_SAMPLE && scan->nr_pieces < TEXT_SAMPLED / 2;
+	return scan->nr_pieces <
+	       (scan->reason == SFU_SCAN_SAMPLE ? TEXT_SAMPLED : TEXT_UNSAMPLED);
+}
 
-	return range->habit == SFRAME_HABIT_UNKNOWN &&
-	       scan->nr_pieces < (range->vma.file ? most : most / 2);
+static void find_habit(struct sfu_scan *scan, struct sfu_range *range)
+{
+	struct vm_area_struct *vma = find_vma(scan->mm, range->start);
+	struct sfu_code_facts facts;
+	struct sfu_code_id code;
+
+	range->habit = sfu_text_habit(range, vma, &scan->nr_pieces);
+	if (range->habit == SFRAME_HABIT_UNKNOWN)
+		return;
+	scan->has_news = true;
+	if (vma->vm_file && identify_code(range, vma->vm_file, &code) &&
+	    sfu_file_find(&code, &facts)) {
+		facts.habit = range->habit;
+		sfu_file_remember(&code, &facts);
+	}
 }
 
 /* Finds the habit of ranges whose habit is not known yet. */
@@ -422,13 +477,9 @@ static void find_habits(struct sfu_scan *scan)
 	unsigned int i;
 
 	for (i = 0; i < map->nr_ranges; i++) {
-		struct sfu_range *range = &map->ranges[i];
-
-		if (!can_read_text(scan, range))
+		if (!can_read_text(scan, &map->ranges[i]))
 			continue;
-		range->habit = sfu_text_habit(range, find_vma(scan->mm, range->start)->vm_file,
-					      &scan->nr_pieces);
-		scan->has_news |= range->habit != SFRAME_HABIT_UNKNOWN;
+		find_habit(scan, &map->ranges[i]);
 		cond_resched();
 	}
 }

@@ -352,8 +352,7 @@ static int check_identity(struct sfu_table_source *source, const struct sfu_file
 	struct sfu_file_id then = *id;
 
 	then.size = source->id.size;
-	then.ctime = source->id.ctime;
-	then.ctime_nsec = source->id.ctime_nsec;
+	then.changed = source->id.changed;
 	if (memcmp(&then, id, sizeof(then))) {
 		/* Nobody has that file any more. */
 		sfu_wanted_answer(&then);
@@ -361,7 +360,7 @@ static int check_identity(struct sfu_table_source *source, const struct sfu_file
 			      "the file has changed since it was read: convert it again");
 	}
 	/* A later change within the same tick of the clock would not be seen. */
-	if (ktime_get_real_seconds() - id->ctime < 1)
+	if (ktime_get_real_seconds() - id->changed / NSEC_PER_SEC < 1)
 		return refuse(source, -EAGAIN,
 			      "the file has changed a moment ago: load the table in a second");
 	return 0;

@@ -9,6 +9,7 @@
  */
 #include <linux/fs.h>
 #include <linux/highmem.h>
+#include <linux/mm.h>
 #include <linux/pagemap.h>
 
 #include "sframe_arch.h"
@@ -57,18 +58,28 @@ static int count_in_memory(struct sframe_starts *starts, unsigned long addr,
 	return 0;
 }
 
+/*
+ * Is this code of the kernel's, such as the vDSO? It stays as it is, unless a debugger sets
+ * a breakpoint.
+ */
+static bool is_special(const struct vm_area_struct *vma)
+{
+	return !vma->vm_file && vma->vm_ops;
+}
+
 /**
  * sfu_text_habit() - find out the habit of a range
  * @range: the range, of current's memory, or of memory that current has borrowed
- * @file: the file of its VMA, or NULL
+ * @vma: its VMA
  * @nr_pieces: raised by the number of pieces of code that it reads, at most 32
  *
  * Context: Task, under mmap_lock. Waits for nothing. Reads at most 16 KiB.
  * Return: The habit; SFRAME_HABIT_UNKNOWN if it is not clear, and code is not in memory.
  */
-enum sframe_habit sfu_text_habit(const struct sfu_range *range, struct file *file,
-				 unsigned int *nr_pieces)
+enum sframe_habit sfu_text_habit(const struct sfu_range *range,
+				 const struct vm_area_struct *vma, unsigned int *nr_pieces)
 {
+	struct file *file = vma->vm_file;
 	unsigned long nr_pages = (range->end - range->start) >> PAGE_SHIFT;
 	bool is_whole = range->end - range->start <= WHOLE;
 	unsigned int len = is_whole ? PAGE_SIZE : PIECE;
@@ -98,5 +109,7 @@ enum sframe_habit sfu_text_habit(const struct sfu_range *range, struct file *fil
 		if (habit != SFRAME_HABIT_UNKNOWN)
 			return habit;
 	}
+	if (is_special(vma))
+		return SFRAME_HABIT_OTHER;
 	return is_complete ? sframe_habit_final(&starts) : SFRAME_HABIT_UNKNOWN;
 }

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* KUnit tests of what is remembered about files, and of scans that use it. */
+#include <linux/fs.h>
+#include <linux/mm.h>
+#include <linux/mman.h>
+#include <linux/sched/mm.h>
+
+#include "mapping_change.h"
+#include "named_cases.h"
+#include "scan_scene.h"
+#include "sframe_file.h"
+#include "sframe_habit.h"
+#include "sframe_map.h"
+#include "sframe_process.h"
+
+/* Lets the file of the image look as if it had changed @ago seconds before. */
+static void set_age(struct kunit *test, time64_t ago)
+{
+	struct scan_scene *scene = test->priv;
+
+	inode_set_ctime(file_inode(scene->image.file), ktime_get_real_seconds() - ago, 0);
+}
+
+/* Like set_age(), but for the same time whenever it is called. */
+static void set_changed(struct kunit *test, time64_t at)
+{
+	struct scan_scene *scene = test->priv;
+
+	inode_set_ctime(file_inode(scene->image.file), at, 0);
+}
+
+static bool identify(struct kunit *test, struct sfu_file_id *id)
+{
+	struct scan_scene *scene = test->priv;
+
+	return sfu_file_identify(scene->image.file, id);
+}
+
+struct age_case {
+	const char	*name;
+	time64_t	ago;
+	bool		has_id;
+};
+
+static const struct age_case age_cases[] = {
+	{ "of tomorrow", -86400, false },
+	{ "of this moment", 0, false },
+	{ "of two seconds ago", 2, false },
+	{ "of four seconds ago", 4, true },
+	{ "of yesterday", 86400, true },
+};
+
+NAMED_CASES(age);
+
+/* Some file systems count the time of a change in steps of two seconds. */
+static void file_identify_aged(struct kunit *test)
+{
+	const struct age_case *c = test->param_value;
+	struct sfu_file_id id;
+
+	map_image(test);
+	set_age(test, c->ago);
+	KUNIT_EXPECT_EQ(test, identify(test, &id), c->has_id);
+}
+
+/* An identity ends with each change of the content. */
+static void file_identify_changed(struct kunit *test)
+{
+	time64_t before = ktime_get_real_seconds() - 1000;
+	struct sfu_code_id code = { .size = PAGE_SIZE }, other;
+	struct sfu_code_facts facts = { .section_off = 7 }, found;
+	struct scan_scene *scene = test->priv;
+
+	map_image(test);
+	set_changed(test, before);
+	KUNIT_ASSERT_TRUE(test, identify(test, &code.file));
+	sfu_file_remember(&code, &facts);
+	KUNIT_EXPECT_TRUE(test, sfu_file_find(&code, &found));
+	KUNIT_EXPECT_EQ(test, found.section_off, 7);
+
+	other = code;
+	other.offset = PAGE_SIZE;
+	KUNIT_EXPECT_FALSE_MSG(test, sfu_file_find(&other, &found), "offset");
+	other = code;
+	other.size = 2 * PAGE_SIZE;
+	KUNIT_EXPECT_FALSE_MSG(test, sfu_file_find(&other, &found), "size of the code");
+
+	set_changed(test, before + 1);
+	KUNIT_ASSERT_TRUE(test, identify(test, &code.file));
+	KUNIT_EXPECT_FALSE_MSG(test, sfu_file_find(&code, &found), "time of the change");
+	image_fill(test, &scene->image, IMAGE_PAGES, 1);
+	set_changed(test, before);
+	KUNIT_ASSERT_TRUE(test, identify(test, &code.file));
+	KUNIT_EXPECT_FALSE_MSG(test, sfu_file_find(&code, &found), "size of the file");
+}
+
+/* The table has a fixed size. It always has what was remembered last. */
+static void file_remember_many(struct kunit *test)
+{
+	struct sfu_code_id code = { .file.ino = 1 };
+	struct sfu_code_facts found;
+	unsigned int i, nr_found = 0;
+
+	for (i = 0; i < 10000; i++) {
+		struct sfu_code_facts facts = { .section_off = i };
+
+		code.offset = i * PAGE_SIZE;
+		sfu_file_remember(&code, &facts);
+		KUNIT_EXPECT_TRUE_MSG(test, sfu_file_find(&code, &found), "%u", i);
+		KUNIT_EXPECT_EQ(test, found.section_off, i);
+	}
+	for (i = 0; i < 10000; i++) {
+		code.offset = i * PAGE_SIZE;
+		nr_found += sfu_file_find(&code, &found) && found.section_off == i;
+	}
+	/* Some sets get few of them. */
+	KUNIT_EXPECT_LE(test, nr_found, 512);
+	KUNIT_EXPECT_GE(test, nr_found, 400);
+}
+
+/* Facts that are remembered again replace the old ones. */
+static void file_remember_again(struct kunit *test)
+{
+	struct sfu_code_id code = { .file.ino = 2 };
+	struct sfu_code_facts facts = {}, found;
+	unsigned int i;
+
+	for (i = 0; i < 10; i++) {
+		facts.habit = i;
+		sfu_file_remember(&code, &facts);
+		KUNIT_EXPECT_TRUE(test, sfu_file_find(&code, &found));
+		KUNIT_EXPECT_EQ(test, found.habit, i);
+	}
+}
+
+/*
+ * The file changes, and its time of change is set back. So a second process finds what the
+ * first one has remembered. Its headers are not read again.
+ */
+static void scan_with_facts(struct kunit *test)
+{
+	time64_t at = ktime_get_real_seconds() - 1000;
+	struct mm_struct *first = current->mm, *second;
+	struct scan_scene *scene = test->priv;
+
+	map_image(test);
+	set_changed(test, at);
+	expect_scanned(test, SAME, "scan.runs");
+	patch_file(test, offsetof(struct elf64_hdr, e_phnum), 0, 2);
+	set_changed(test, at);
+	second = new_process(test);
+	switch_process(second);
+	image_map(test, &scene->image, scene->area);
+	expect_scanned(test, SAME, "scan.runs");
+	expect_rows(test, scene->area);
+	/* At another time it is another file. */
+	set_changed(test, at + 1);
+	unmap_at(test, 0, IMAGE_PAGES);
+	image_map(test, &scene->image, scene->area);
+	expect_scanned(test, PLAIN, "scan.runs");
+	switch_process(first);
+	mmput(second);
+}
+
+/* A section is checked in each process, whatever is remembered about the file. */
+static void scan_with_facts_checks_section(struct kunit *test)
+{
+	time64_t at = ktime_get_real_seconds() - 1000;
+	struct scan_scene *scene = test->priv;
+
+	map_image(test);
+	set_changed(test, at);
+	expect_scanned(test, SAME, "scan.runs");
+	unmap_at(test, 0, IMAGE_PAGES);
+	patch_file(test, IMAGE_SECTION * PAGE_SIZE, 0xdead, 2);
+	set_changed(test, at);
+	image_map(test, &scene->image, scene->area);
+	expect_scanned(test, BAD, "defect.magic scan.runs");
+}
+
+/* So is where it is mapped. */
+static void scan_with_facts_checks_mapping(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+
+	map_image(test);
+	set_age(test, 1000);
+	expect_scanned(test, SAME, "scan.runs");
+	unmap_at(test, 0, IMAGE_PAGES);
+	user_map_file(test, scene->image.file, page(test, 1), 2, PROT_EXEC, IMAGE_CODE);
+	expect_scanned(test, LATE, "scan.runs");
+	map_over_section(test);
+	expect_scanned(test, LATE, "scan.runs");
+	map_section_again(test);
+	expect_scanned(test, SAME, "scan.runs");
+}
+
+/* The addresses of a section follow the mapping of the code. */
+static void scan_with_facts_elsewhere(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+
+	map_image(test);
+	set_age(test, 1000);
+	expect_scanned(test, SAME, "scan.runs");
+	image_map(test, &scene->image, page(test, 8));
+	expect_scanned(test, "1-3 ready by 3, 9-11 ready by 11", "scan.runs");
+	expect_rows(test, page(test, 8));
+}
+
+/*
+ * A process maps code so low that the section would begin below address 0. Others who map
+ * the same file do not suffer.
+ */
+static void scan_with_facts_of_low_code(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+	struct elf64_phdr *ph = scene->image.phdrs;
+	unsigned long low = SZ_1M;
+
+	ph[IMAGE_PH_CODE].p_vaddr += SZ_1G;
+	ph[IMAGE_PH_DATA].p_memsz = 2ULL * SZ_1G;
+	ph[IMAGE_PH_SFRAME].p_filesz = SZ_1G - SZ_64K;
+	image_write(test, &scene->image);
+	set_age(test, 1000);
+	user_map_file(test, scene->image.file, low, 2, PROT_EXEC, IMAGE_CODE);
+	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
+	KUNIT_ASSERT_EQ(test, 0, vm_munmap(low, 2 * PAGE_SIZE));
+	counters_read(&scene->since);
+	user_map_file(test, scene->image.file, page(test, 1), 2, PROT_EXEC, IMAGE_CODE);
+	expect_scanned(test, LATE, "scan.runs");
+}
+
+/* That a file has no section is remembered, too. */
+static void scan_with_facts_of_no_section(struct kunit *test)
+{
+	time64_t at = ktime_get_real_seconds() - 1000;
+	struct scan_scene *scene = test->priv;
+
+	scene->image.ehdr.e_phnum = IMAGE_PH_SFRAME;
+	map_image(test);
+	set_changed(test, at);
+	expect_scanned(test, PLAIN, "scan.runs");
+	patch_file(test, offsetof(struct elf64_hdr, e_phnum), IMAGE_PHDRS, 2);
+	set_changed(test, at);
+	unmap_at(test, 0, IMAGE_PAGES);
+	image_map(test, &scene->image, scene->area);
+	expect_scanned(test, PLAIN, "scan.runs");
+	set_changed(test, at + 1);
+	unmap_at(test, 0, IMAGE_PAGES);
+	image_map(test, &scene->image, scene->area);
+	expect_scanned(test, SAME, "scan.runs");
+}
+
+static struct kunit_case file_tests[] = {
+	KUNIT_CASE_PARAM(file_identify_aged, age_gen_params),
+	KUNIT_CASE(file_identify_changed),
+	KUNIT_CASE(file_remember_many),
+	KUNIT_CASE(file_remember_again),
+	KUNIT_CASE(scan_with_facts),
+	KUNIT_CASE(scan_with_facts_checks_section),
+	KUNIT_CASE(scan_with_facts_checks_mapping),
+	KUNIT_CASE(scan_with_facts_elsewhere),
+	KUNIT_CASE(scan_with_facts_of_low_code),
+	KUNIT_CASE(scan_with_facts_of_no_section),
+	{}
+};
+
+SCAN_SUITE(sframe_file, file_tests);
