@@ -69,6 +69,9 @@
 /* The address of code for which the place of its section is remembered. */
 #define FACTS_BASE		BIT_ULL(62)
 
+/* Executable VMAs that a scan lists. If there are more, it looks at all VMAs twice. */
+#define MAX_LISTED		48
+
 /**
  * struct sfu_scan - the state of one scan
  * @process: the process
@@ -85,6 +88,8 @@
  * @nr_phdrs: how many
  * @phdrs_err: why there are none
  * @nr_pieces: pieces of code that the scan has read
+ * @nr_listed: executable VMAs, of which @listed has the first
+ * @listed: under mmap_lock
  */
 struct sfu_scan {
 	struct sfu_process	*process;
@@ -101,6 +106,8 @@ struct sfu_scan {
 	unsigned int		nr_phdrs;
 	int			phdrs_err;
 	unsigned int		nr_pieces;
+	unsigned int		nr_listed;
+	struct vm_area_struct	*listed[MAX_LISTED];
 };
 
 static int read_phdrs(struct sfu_scan *scan, struct file *file)
@@ -192,18 +199,22 @@ static int locate_section(struct sfu_scan *scan, struct sfu_range *range, struct
 	return 0;
 }
 
-/* Is this address in a mapping of @file? */
-static bool is_mapped(struct mm_struct *mm, unsigned long addr, const struct file *file)
+/* The mapping of @file that has this address, or NULL. */
+static struct vm_area_struct *find_mapping(struct mm_struct *mm, unsigned long addr,
+					   const struct file *file)
 {
 	struct vm_area_struct *vma = find_vma(mm, addr);
 
-	return vma && vma->vm_start <= addr && vma->vm_file == file;
+	return vma && vma->vm_start <= addr && vma->vm_file == file ? vma : NULL;
 }
 
 static bool section_is_mapped(const struct sfu_scan *scan, const struct sfu_range *range)
 {
-	return is_mapped(scan->mm, range->section.start, range->vma.file) &&
-	       is_mapped(scan->mm, range->section.end - 1, range->vma.file);
+	const struct file *file = range->vma.file;
+	unsigned long last = range->section.end - 1;
+	struct vm_area_struct *vma = find_mapping(scan->mm, range->section.start, file);
+
+	return vma && (last < vma->vm_end || find_mapping(scan->mm, last, file));
 }
 
 static void prefault(struct sfu_scan *scan, const struct sfu_range *range, unsigned long size)
@@ -394,21 +405,62 @@ static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma,
 		find_mapped(scan, range, vma->vm_file, known);
 }
 
-static unsigned int count_ranges(struct sfu_scan *scan)
+/*
+ * Lists the ranges of the last map, if they are all the code that there is. A child has the
+ * mappings that its parent had, unless another thread has changed them meanwhile.
+ */
+static bool list_inherited(struct sfu_scan *scan)
+{
+	struct sfu_map *last = scan->last;
+	unsigned int i;
+
+	if (scan->reason != SFU_SCAN_NEW_PROCESS || !last ||
+	    last->nr_vmas != scan->mm->map_count || last->nr_ranges > MAX_LISTED)
+		return false;
+	for (i = 0; i < last->nr_ranges; i++) {
+		struct sfu_range *range = &last->ranges[i];
+		struct vm_area_struct *vma = find_vma(scan->mm, range->vma.start);
+		struct sfu_vma_id id;
+
+		if (!vma || !(vma->vm_flags & VM_EXEC) || READ_ONCE(range->unmapped))
+			return false;
+		id = vma_id(vma);
+		if (!is_same_vma(&range->vma, &id))
+			return false;
+		scan->listed[i] = vma;
+	}
+	scan->nr_listed = last->nr_ranges;
+	return true;
+}
+
+static void list_code(struct sfu_scan *scan)
 {
 	VMA_ITERATOR(vmi, scan->mm, 0);
 	struct vm_area_struct *vma;
-	unsigned int nr = 0;
 
 	for_each_vma(vmi, vma) {
-		nr += !!(vma->vm_flags & VM_EXEC);
 		scan->cost += COST_VMA;
 		cond_resched();
+		if (!(vma->vm_flags & VM_EXEC))
+			continue;
+		if (scan->nr_listed < MAX_LISTED)
+			scan->listed[scan->nr_listed] = vma;
+		scan->nr_listed++;
 	}
-	return min(nr, SFU_MAX_RANGES);
 }
 
-static void scan_vmas(struct sfu_scan *scan)
+static void scan_listed(struct sfu_scan *scan)
+{
+	unsigned int i;
+
+	for (i = 0; i < scan->map->nr_ranges; i++) {
+		scan_vma(scan, scan->listed[i], &scan->map->ranges[i]);
+		scan->cost += COST_RANGE;
+		cond_resched();
+	}
+}
+
+static void scan_all(struct sfu_scan *scan)
 {
 	VMA_ITERATOR(vmi, scan->mm, 0);
 	struct vm_area_struct *vma;
@@ -506,16 +558,23 @@ static void publish(struct sfu_scan *scan)
 /* Under mmap_lock. */
 static int make_map(struct sfu_scan *scan)
 {
-	unsigned int nr = count_ranges(scan);
+	unsigned int nr;
 
+	if (!list_inherited(scan))
+		list_code(scan);
+	nr = min(scan->nr_listed, SFU_MAX_RANGES);
 	scan->map = sfu_map_alloc(nr, SFU_GFP_TASK);
 	if (!scan->map)
 		return -ENOMEM;
 	scan->map->generation = READ_ONCE(sfu_table_generation);
+	scan->map->nr_vmas = scan->mm->map_count;
 	scan->has_news = !scan->last || scan->last->nr_ranges != nr;
 	WRITE_ONCE(scan->process->awaited_start, 0);
 	WRITE_ONCE(scan->process->awaited_end, 0);
-	scan_vmas(scan);
+	if (nr <= MAX_LISTED)
+		scan_listed(scan);
+	else
+		scan_all(scan);
 	publish(scan);
 	scan->has_news |= scan->prefault.nr_mapped;
 	scan->cost += (s64)COST_PAGE * scan->prefault.nr_examined +
