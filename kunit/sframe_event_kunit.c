@@ -2,6 +2,7 @@
 /* KUnit tests of the events: new mappings and new processes. */
 #include <linux/mm.h>
 #include <linux/mman.h>
+#include <linux/perf_event.h>
 #include <linux/sched/mm.h>
 #include <linux/task_work.h>
 
@@ -230,6 +231,26 @@ static void event_by_fork(struct kunit *test)
 	mmput(child->mm);
 }
 
+/* The child has as many mappings as its parent had. That does not prove that they are the same. */
+static void event_by_fork_with_as_many(struct kunit *test)
+{
+	const struct fork_case *c = test->param_value;
+	struct task_struct *child;
+	struct sfu_map *map;
+
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	child = make_child(test, c->change);
+	map = map_of(current->mm);
+	map->nr_vmas = child->mm->map_count;
+	sfu_map_put(map);
+	report_fork(child);
+	return_to_user_in(child);
+	expect_map_in(test, child->mm, c->scanned);
+	expect_counted(test, "scan.runs");
+	mmput(child->mm);
+}
+
 static void event_by_fork_of_unknown(struct kunit *test)
 {
 	struct task_struct *child;
@@ -307,6 +328,31 @@ static void event_of_thread(struct kunit *test)
 	expect_counted(test, "");
 }
 
+/* The last profiler has ended: the maps are kept right, but nothing is scanned. */
+static void event_after_profiler(struct kunit *test)
+{
+	map_image(test);
+	report_exec(test, 1);
+	task_work_run();
+	expect_map(test, SAME);
+	expect_counted(test, "scan.runs");
+
+	KUNIT_ASSERT_EQ(test, 0, get_callchain_buffers(PERF_MAX_STACK_DEPTH));
+	put_callchain_buffers();
+	image_map(test, &((struct scan_scene *)test->priv)->image, page(test, 8));
+	report_mmap(test, 9);
+	unmap_code(test);
+	task_work_run();
+	expect_map(test, GONE);
+	expect_counted(test, "");
+
+	sfu_event_profiled();
+	report_mmap(test, 9);
+	task_work_run();
+	expect_map(test, "9-11 ready by 11");
+	expect_counted(test, "scan.runs");
+}
+
 static struct kunit_case event_tests[] = {
 	KUNIT_CASE(event_of_unknown_process),
 	KUNIT_CASE(event_of_exec),
@@ -316,7 +362,9 @@ static struct kunit_case event_tests[] = {
 	KUNIT_CASE(event_over_section),
 	KUNIT_CASE(event_beside_what_remains),
 	KUNIT_CASE_PARAM(event_by_fork, fork_gen_params),
+	KUNIT_CASE_PARAM(event_by_fork_with_as_many, fork_gen_params),
 	KUNIT_CASE(event_by_fork_of_unknown),
+	KUNIT_CASE(event_after_profiler),
 	KUNIT_CASE(event_unmap_in_parent),
 	KUNIT_CASE(event_unmap_in_child),
 	KUNIT_CASE(event_unmap_without_code),

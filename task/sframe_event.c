@@ -40,11 +40,22 @@
 
 static unsigned long profiled_at;	/* in jiffies */
 static atomic_t nr_profilers;		/* that have begun since the module was loaded */
+static bool is_sampled;			/* since a profiler has ended */
 
 static bool is_profiled(void)
 {
 	return atomic_read(&nr_profilers) ||
 	       time_before(jiffies, READ_ONCE(profiled_at) + PROFILED_FOR);
+}
+
+/*
+ * May samples come? If not, the hooks are still set for a while, and keep the maps right. But
+ * no process is scanned for an event. A profiler that is older than the module shows itself
+ * by its samples.
+ */
+static bool expects_samples(void)
+{
+	return READ_ONCE(is_sampled) || atomic_read(&nr_profilers);
 }
 
 /* ---- the events ---- */
@@ -78,7 +89,8 @@ void sfu_event_mmap(struct vm_area_struct *vma)
 	struct mm_struct *mm = vma->vm_mm;
 	struct sfu_process *process;
 
-	if (!vma->vm_file || mm != current->mm || current->flags & PF_KTHREAD)
+	if (!vma->vm_file || mm != current->mm || current->flags & PF_KTHREAD ||
+	    !expects_samples())
 		return;
 	rcu_read_lock();
 	process = sfu_process_find(mm);
@@ -103,7 +115,7 @@ void sfu_event_unmap(struct vm_area_struct *vma)
 	rcu_read_lock();
 	process = sfu_process_find(vma->vm_mm);
 	if (process && !sfu_process_unmap(process, vma->vm_start, vma->vm_end) &&
-	    vma->vm_mm == current->mm)
+	    vma->vm_mm == current->mm && expects_samples())
 		sfu_request_for_event(process, current, SFU_SCAN_NEW_CODE);
 	rcu_read_unlock();
 }
@@ -121,7 +133,7 @@ void sfu_event_fork(struct task_struct *child)
 	struct mm_struct *mm = child->mm;
 	struct sfu_process *process;
 
-	if (!mm || mm == current->mm)
+	if (!mm || mm == current->mm || !expects_samples())
 		return;
 	rcu_read_lock();
 	process = sfu_process_find(current->mm);
@@ -332,6 +344,8 @@ bool sfu_event_profiled(void)
 	/* Samples come on all CPUs: most of them do not write. */
 	if (now - READ_ONCE(profiled_at) > HZ)
 		WRITE_ONCE(profiled_at, now);
+	if (!READ_ONCE(is_sampled))
+		WRITE_ONCE(is_sampled, true);
 	if (READ_ONCE(is_watching))
 		return true;
 	if (!READ_ONCE(is_over) && time_after_eq(now, READ_ONCE(start_at)))
@@ -383,7 +397,9 @@ static void notrace on_profiler_end(unsigned long ip, unsigned long parent_ip,
 				    struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 	WRITE_ONCE(profiled_at, jiffies);
-	atomic_dec_if_positive(&nr_profilers);
+	/* It takes no more samples. Those of others set this again. */
+	if (atomic_dec_if_positive(&nr_profilers) <= 0)
+		WRITE_ONCE(is_sampled, false);
 }
 
 static struct ftrace_ops profiler_ops = { .func = on_profiler };
