@@ -36,6 +36,10 @@ struct sfu_map;
  * @scan_at: no scan is due before this time, in ns of ktime_get_mono_fast_ns(); written
  *	under @lock
  * @sample_at: likewise for scans that samples request
+ * @event_at: likewise for all other scans; under @lock
+ * @event_due: the next jiffy after that
+ * @began_at: when an event has reported the process, in ns; 0: it ran before
+ * @nr_sample_scans: scans that samples have requested; under @lock
  * @wait: ns from the last of these to @sample_at, if it has found nothing new; under @lock
  * @awaited_start: sections that are not mapped yet, or not any more, begin here
  * @awaited_end: and end here
@@ -53,6 +57,10 @@ struct sfu_process {
 	u64			next_key;
 	s64			scan_at;
 	s64			sample_at;
+	s64			event_at;
+	unsigned long		event_due;
+	s64			began_at;
+	u8			nr_sample_scans;
 	s64			wait;
 	unsigned long		awaited_start;
 	unsigned long		awaited_end;

@@ -33,6 +33,7 @@
 #include "sframe_map.h"
 #include "sframe_process.h"
 #include "sframe_request.h"
+#include "sframe_scan.h"
 
 #define PROFILED_FOR	(10 * HZ)	/* after the last sample */
 #define SCAN_CHILD_MAX	256		/* ranges of a child that is scanned at once */
@@ -97,7 +98,9 @@ void sfu_event_mmap(struct vm_area_struct *vma)
 	/* execve(): the new program has no code yet, so an empty map is complete. */
 	if (!process && current->in_execve)
 		process = sfu_process_add(mm, sfu_map_get_empty());
-	if (process && needs_scan(process, vma) && !has_many_ranges(process, SCAN_EVENT_MAX))
+	if (process && needs_scan(process, vma) &&
+	    sfu_scan_is_due(process, SFU_SCAN_NEW_CODE) &&
+	    !has_many_ranges(process, SCAN_EVENT_MAX))
 		sfu_request_for_event(process, current, SFU_SCAN_NEW_CODE);
 	rcu_read_unlock();
 }

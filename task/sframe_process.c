@@ -23,9 +23,11 @@
  */
 #include <linux/hashtable.h>
 #include <linux/irq_work.h>
+#include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/timekeeping.h>
 #include <linux/workqueue.h>
 
 #include "compat.h"
@@ -111,6 +113,9 @@ static struct sfu_process *add_spare_for(struct mm_struct *mm, struct sfu_map *m
 	if (!process)
 		return NULL;
 	process->mm = mm;
+	/* A process without a map was sampled before an event has reported it. */
+	process->began_at = map ? ktime_get_mono_fast_ns() : 0;
+	process->event_due = jiffies;
 	RCU_INIT_POINTER(process->map, map);
 	process->next_key = next_key;
 	hash_add_rcu(processes, &process->node, (unsigned long)mm);

@@ -20,12 +20,18 @@
  * The task waits for nobody. If another thread scans, or holds mmap_lock for writing, the
  * scan is left to a later request.
  *
- * Limits. The cost of each scan is estimated: by the number of VMAs, files and pages, not by
- * a clock, so that the result does not depend on the load of the machine. A process may
- * spend BURST on scans, and then one part in SHARE of its time. If a scan for a sample finds
+ * Limits. A process may spend BURST on scans, and then one part in SHARE of its time. Scans
+ * that no sample has requested are a guess that one will come: for them, EVENT_BURST and one
+ * part in EVENT_SHARE are the limits. A scan costs the time that it takes. The cost is also
+ * estimated, from the number of VMAs, files and pages. A scan that takes many times as long
+ * was interrupted: the process pays for some of that only. If a scan for a sample finds
  * nothing new, the process waits before the next one, twice as long each time.
+ *
+ * A new process may end before its first sample. Until then, only short sections are made
+ * present. After its first samples, the older it is the more pages a scan examines.
  */
 #include <linux/fs.h>
+#include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
@@ -43,24 +49,29 @@
 #include "sframe_wanted.h"
 
 #define SHARE		32
-#define BURST		(3LL * NSEC_PER_MSEC)
+#define BURST		(3 * (s64)NSEC_PER_MSEC)
+#define EVENT_SHARE	512
+#define EVENT_BURST	((s64)NSEC_PER_MSEC)
 #define WAIT_MIN	((s64)NSEC_PER_MSEC)
 #define WAIT_MAX	((s64)NSEC_PER_SEC)
 
-/* The estimated costs of the parts of a scan, in ns. */
+/* How many times as long as estimated a scan may take for its process to pay all of it. */
+#define MAX_SLOWNESS	16
+
+/* The estimated costs of the parts of a scan, in ns; of a page also that of its removal. */
 #define COST_SCAN	2000
 #define COST_VMA	100
 #define COST_RANGE	1500
 #define COST_FILE	2000
-#define COST_PAGE	200
+#define COST_PAGE	1000
 #define COST_TEXT	300
 
 /* Ranges of which a scan that no sample has requested looks for the section. */
 #define EXAMINED_UNSAMPLED	256
 
-/* Bytes of sections that one scan examines. A process that nobody samples needs few. */
-#define PREFAULT_SAMPLED	SZ_64M
-#define PREFAULT_UNSAMPLED	SZ_128K
+/* Bytes of sections that one scan examines. */
+#define PREFAULT_MAX	((unsigned long)SZ_64M)
+#define PREFAULT_MIN	((unsigned long)SZ_64K)
 
 /* Pieces of code that one scan reads. Most files need 10, and none more than 32. */
 #define TEXT_SAMPLED		1024
@@ -79,10 +90,13 @@
  * @last: its map so far, or NULL
  * @map: its new map
  * @reason: why the process is scanned
- * @has_news: the scan has found or brought in something that @last does not have
+ * @has_news: the scan has found or brought in something that @last does not have, or would
+ *	bring it in if the process were older
+ * @started: when the scan has begun, in ns
  * @nr_examined: ranges of which the scan has looked for the section
  * @cost: so far, in ns
  * @prefault: pages of sections
+ * @may_examine_parts: also those of sections that are larger than the limit
  * @file: whose program headers the scan has read last
  * @phdrs: the program headers; NULL with @phdrs_err
  * @nr_phdrs: how many
@@ -98,9 +112,11 @@ struct sfu_scan {
 	struct sfu_map		*map;
 	enum sfu_scan_reason	reason;
 	bool			has_news;
+	s64			started;
 	unsigned int		nr_examined;
 	s64			cost;
 	struct sfu_prefault	prefault;
+	bool			may_examine_parts;
 	const struct file	*file;
 	struct elf64_phdr	*phdrs;
 	unsigned int		nr_phdrs;
@@ -225,6 +241,20 @@ static void prefault(struct sfu_scan *scan, const struct sfu_range *range, unsig
 			 section->start + min(size, section->end - section->start));
 }
 
+/*
+ * Makes a section present. A search reads pages all over it, so a part of it is of little
+ * use.
+ */
+static void prefault_section(struct sfu_scan *scan, const struct sfu_range *range)
+{
+	unsigned long size = sframe_header_span(&range->section.hdr);
+
+	if (size > scan->prefault.bytes && !scan->may_examine_parts)
+		scan->has_news |= scan->reason == SFU_SCAN_SAMPLE;
+	else
+		prefault(scan, range, size);
+}
+
 /* Returns the state of a section that is mapped. */
 static enum sfu_section_state check_section(struct sfu_scan *scan, struct sfu_range *range)
 {
@@ -242,6 +272,16 @@ static enum sfu_section_state check_section(struct sfu_scan *scan, struct sfu_ra
 	default:
 		return SFU_SECTION_NONE;
 	}
+}
+
+/*
+ * A long section would not be made present without a sample, so that its header is not
+ * examined either.
+ */
+static bool is_left_to_sample(const struct sfu_scan *scan, const struct sfu_range *range)
+{
+	return scan->reason != SFU_SCAN_SAMPLE &&
+	       range->section.end - range->section.start > PREFAULT_MIN;
 }
 
 /* Returns the state of the section that describes a range, after a look at it. */
@@ -266,7 +306,8 @@ static enum sfu_section_state find_section(struct sfu_scan *scan, struct sfu_ran
 		return SFU_SECTION_NONE;
 	}
 	if (section_is_mapped(scan, range))
-		return check_section(scan, range);
+		return is_left_to_sample(scan, range) ? SFU_SECTION_PENDING :
+							check_section(scan, range);
 	/* A loader maps the code of a file first, and the part with the section a moment later. */
 	sfu_process_await(scan->process, range->section.start, range->section.end);
 	return SFU_SECTION_PENDING;
@@ -364,7 +405,7 @@ static void find_mapped(struct sfu_scan *scan, struct sfu_range *range, struct f
 			assign_keys(scan, range);
 	}
 	if (state == SFU_SECTION_READY)
-		prefault(scan, range, sframe_header_span(&section->hdr));
+		prefault_section(scan, range);
 	scan->has_news |= !known || state != atomic_read(&known->section.state);
 	atomic_set(&section->state, state);
 }
@@ -536,6 +577,13 @@ static void find_habits(struct sfu_scan *scan)
 	}
 }
 
+/* A new process that is sampled once does not need a rule cache. */
+static bool needs_cache(const struct sfu_scan *scan)
+{
+	return scan->reason == SFU_SCAN_SAMPLE &&
+	       (!scan->process->began_at || scan->process->nr_sample_scans);
+}
+
 static void publish(struct sfu_scan *scan)
 {
 	struct sfu_map *map = scan->map;
@@ -551,7 +599,7 @@ static void publish(struct sfu_scan *scan)
 		find_habits(scan);
 	sfu_map_set_sections(map, nr_sections);
 	sfu_process_publish(scan->process, map);
-	if (nr_sections && scan->reason == SFU_SCAN_SAMPLE)
+	if (nr_sections && needs_cache(scan))
 		sfu_process_add_cache(scan->process);
 }
 
@@ -582,14 +630,51 @@ static int make_map(struct sfu_scan *scan)
 	return 0;
 }
 
+/*
+ * The bytes of sections that a scan may examine. The limit of a new process grows with its
+ * age, and with the number of samples that have requested a scan.
+ */
+static unsigned long prefault_limit(const struct sfu_process *process,
+				    enum sfu_scan_reason reason)
+{
+	/* This clock may go back a little. */
+	s64 age = max((s64)ktime_get_mono_fast_ns() - process->began_at, 0);
+
+	if (reason != SFU_SCAN_SAMPLE)
+		return PREFAULT_MIN;
+	if (!process->began_at)
+		return PREFAULT_MAX;
+	return clamp(age / SHARE / COST_PAGE * PAGE_SIZE,
+		     PREFAULT_MIN << min(2 * process->nr_sample_scans, 10), PREFAULT_MAX);
+}
+
+/* The time from which on a process may be scanned again, which has spent @cost on a scan. */
+static s64 due_after(s64 at, s64 now, unsigned int share, s64 burst, s64 cost)
+{
+	return max(at, now - share * burst) + share * cost;
+}
+
+/* Each event looks at this time: in jiffies, for a clock costs more. */
+static void charge_event(struct sfu_process *process, s64 now, s64 cost)
+{
+	process->event_at = due_after(process->event_at, now, EVENT_SHARE, EVENT_BURST, cost);
+	if (process->event_at > now)
+		WRITE_ONCE(process->event_due,
+			   jiffies + nsecs_to_jiffies(process->event_at - now) + 1);
+}
+
 /* Sets when the next scan is due. Times are signed: at first they are before the boot. */
 static void charge_scan(const struct sfu_scan *scan)
 {
 	struct sfu_process *process = scan->process;
 	s64 now = ktime_get_mono_fast_ns();
-	s64 at = max(process->scan_at, now - SHARE * BURST) + SHARE * scan->cost;
+	s64 cost = clamp(now - scan->started, COST_SCAN, MAX_SLOWNESS * scan->cost);
 
-	WRITE_ONCE(process->scan_at, at);
+	WRITE_ONCE(process->scan_at, due_after(process->scan_at, now, SHARE, BURST, cost));
+	if (scan->reason == SFU_SCAN_SAMPLE)
+		process->nr_sample_scans += process->nr_sample_scans < U8_MAX;
+	else
+		charge_event(process, now, cost);
 	if (scan->has_news)
 		process->wait = 0;
 	else if (scan->reason == SFU_SCAN_SAMPLE)
@@ -609,8 +694,11 @@ static void charge_scan(const struct sfu_scan *scan)
  */
 bool sfu_scan_is_due(const struct sfu_process *process, enum sfu_scan_reason reason)
 {
-	s64 now = ktime_get_mono_fast_ns();
+	s64 now;
 
+	if (reason != SFU_SCAN_SAMPLE && time_before(jiffies, READ_ONCE(process->event_due)))
+		return false;
+	now = ktime_get_mono_fast_ns();
 	return now >= READ_ONCE(process->scan_at) &&
 	       (reason != SFU_SCAN_SAMPLE || now >= READ_ONCE(process->sample_at));
 }
@@ -627,7 +715,10 @@ static int scan_locked(struct sfu_scan *scan)
 		WRITE_ONCE(process->sample_at, (s64)ktime_get_mono_fast_ns() + WAIT_MIN);
 		return -EAGAIN;
 	}
+	scan->started = ktime_get_mono_fast_ns();
 	scan->last = sfu_process_get_map(process);
+	scan->prefault.bytes = prefault_limit(process, scan->reason);
+	scan->may_examine_parts = scan->prefault.bytes == PREFAULT_MAX;
 	err = make_map(scan);
 	kfree(scan->phdrs);
 	sfu_map_put(scan->last);
@@ -653,8 +744,6 @@ int sfu_scan(struct sfu_process *process, enum sfu_scan_reason reason)
 		.mm = current->mm,
 		.reason = reason,
 		.cost = COST_SCAN,
-		.prefault.bytes = reason == SFU_SCAN_SAMPLE ? PREFAULT_SAMPLED :
-							      PREFAULT_UNSAMPLED,
 	};
 	int err = -EAGAIN;
 
