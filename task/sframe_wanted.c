@@ -75,19 +75,29 @@ static void forget(struct wanted *wanted)
 	kfree(wanted);
 }
 
-static bool add_wanted(struct wanted *wanted)
+static bool is_new(const struct sfu_file_id *id)
 {
-	bool is_new;
+	bool is_wanted;
 
 	spin_lock(&wanted_lock);
-	is_new = nr_readers && nr_wanted < MAX_WANTED && !find_wanted(&wanted->id);
-	if (is_new) {
+	is_wanted = find_wanted(id);
+	spin_unlock(&wanted_lock);
+	return !is_wanted;
+}
+
+static bool add_wanted(struct wanted *wanted)
+{
+	bool is_added;
+
+	spin_lock(&wanted_lock);
+	is_added = nr_readers && nr_wanted < MAX_WANTED && !find_wanted(&wanted->id);
+	if (is_added) {
 		hash_add(all, &wanted->node, hash_of(&wanted->id));
 		list_add_tail(&wanted->list, &queue);
 		nr_wanted++;
 	}
 	spin_unlock(&wanted_lock);
-	return is_new;
+	return is_added;
 }
 
 /*
@@ -111,13 +121,17 @@ static bool is_served_by_user(const struct file *file)
 void sfu_want(const struct file *file, unsigned long addr)
 {
 	struct wanted *wanted;
+	struct sfu_file_id id;
 
 	if (!READ_ONCE(nr_readers) || is_served_by_user(file))
+		return;
+	id = sfu_file_id(file_inode(file));
+	if (!is_new(&id))
 		return;
 	wanted = kzalloc_obj(*wanted, SFU_GFP_TASK);
 	if (!wanted)
 		return;
-	wanted->id = sfu_file_id(file_inode(file));
+	wanted->id = id;
 	wanted->addr = addr;
 	wanted->pid = get_pid(task_tgid(current));
 	if (add_wanted(wanted)) {
