@@ -39,10 +39,45 @@ static inline bool sframe_stores_record(u32 insn)
 	return (insn & 0xffe07fff) == 0xa9007bfd;
 }
 
-/* str x30, [sp, #-imm]!; or stp x30, xN, [sp, #-imm]! */
-static inline bool sframe_pushes_x30(u32 insn)
+/*
+ * str x30 on the stack; or stp of x30 and another register but x29. The first slot of a PLT
+ * stores x16 and x30.
+ */
+static inline bool sframe_stores_x30(u32 insn)
 {
-	return (insn & 0xfff00fff) == 0xf8100ffe || (insn & 0xffe083ff) == 0xa9a003fe;
+	u32 first = insn & 0x1f, second = insn >> 10 & 0x1f;
+
+	if ((insn & 0xfff00fff) == 0xf8100ffe ||	/* str x30, [sp, #-imm]! */
+	    (insn & 0xffc003ff) == 0xf90003fe)		/* str x30, [sp, #imm] */
+		return true;
+	if ((insn & 0xffe003e0) != 0xa9a003e0 &&	/* stp [sp, #-imm]! */
+	    (insn & 0xffe003e0) != 0xa90003e0)		/* stp [sp, #imm] */
+		return false;
+	return first == 30 || (second == 30 && first != 29 && first != 16);
+}
+
+/* _init and _fini: a record, and maybe one call. They are the same in every file. */
+static inline bool sframe_is_empty(const u8 *code)
+{
+	u32 insn = sframe_insn(code + 8);
+
+	if (sframe_insn(code) != 0xa9bf7bfd || sframe_insn(code + 4) != 0x910003fd)
+		return false;
+	if ((insn & 0xfc000000) == 0x94000000)		/* bl */
+		insn = sframe_insn(code + 12);
+	return insn == 0xa8c17bfd;			/* ldp x29, x30, [sp], #16 */
+}
+
+/*
+ * __do_global_dtors_aux is the same in every file, too: stp x29, x30, [sp, #-32]!; mov x29, sp;
+ * str x19, [sp, #16]; adrp x19; ldrb w0, [x19, #imm]
+ */
+static inline bool sframe_is_of_runtime(const u8 *code)
+{
+	return sframe_insn(code) == 0xa9be7bfd && sframe_insn(code + 4) == 0x910003fd &&
+	       sframe_insn(code + 8) == 0xf9000bf3 &&
+	       (sframe_insn(code + 12) & 0x9f00001f) == 0x90000013 &&
+	       (sframe_insn(code + 16) & 0xffc003ff) == 0x39400260;
 }
 
 static inline enum sframe_start sframe_text_start(const u8 *code)
@@ -50,9 +85,11 @@ static inline enum sframe_start sframe_text_start(const u8 *code)
 	u32 insn = sframe_insn(code);
 	unsigned int i;
 
-	if (sframe_pushes_x30(insn))
+	if (sframe_stores_x30(insn))
 		return SFRAME_START_OTHER;
 	if (!sframe_pushes_record(insn) && !sframe_stores_record(insn))
+		return SFRAME_START_NONE;
+	if (sframe_is_empty(code) || sframe_is_of_runtime(code))
 		return SFRAME_START_NONE;
 	/* The compiler may have moved a few instructions between the two. */
 	for (i = 4; i < SFRAME_TEXT_AFTER; i += 4)

@@ -35,6 +35,22 @@ static const struct start_case start_cases[] = {
 	INSNS("sub; stp, no add", SFRAME_START_OTHER, 0xd10103ff, 0xa9027bfd),
 	INSNS("str x30", SFRAME_START_OTHER, 0xf81f0ffe, NOP),	/* [sp, #-16]! */
 	INSNS("stp x30, x19", SFRAME_START_OTHER, 0xa9be4ffe, NOP),	/* [sp, #-32]! */
+	INSNS("sub; str x30", SFRAME_START_OTHER, 0xd10103ff, 0xf90007fe),	/* at sp + 8 */
+	INSNS("sub; stp x30, x19", SFRAME_START_OTHER, 0xd10103ff, 0xa9014ffe),	/* at sp + 16 */
+	INSNS("sub; stp x19, x30", SFRAME_START_OTHER, 0xd10103ff, 0xa9017bf3),
+	INSNS("stp x19, x30, [sp, #-16]!", SFRAME_START_OTHER, 0xa9bf7bf3, NOP),
+	INSNS("str x30 elsewhere", SFRAME_START_NONE, 0xf900041e, NOP),		/* at x0 + 8 */
+	/* In every file: _fini, _init, __do_global_dtors_aux, and the first slot of a PLT. */
+	INSNS("stp; mov; ldp", SFRAME_START_NONE,
+	      0xd503233f, 0xa9bf7bfd, SET_X29, 0xa8c17bfd, 0xd50323bf, 0xd65f03c0),
+	INSNS("stp; mov; bl; ldp", SFRAME_START_NONE,
+	      0xa9bf7bfd, SET_X29, 0x94000017, 0xa8c17bfd, 0xd65f03c0),
+	INSNS("stp; mov; bl; nop", SFRAME_START_FP, 0xa9bf7bfd, SET_X29, 0x94000017, NOP),
+	INSNS("stp; mov; str; adrp; ldrb", SFRAME_START_NONE,
+	      0xa9be7bfd, SET_X29, 0xf9000bf3, 0x90000113, 0x39406260, 0x37000140),
+	INSNS("stp; mov; str; adrp; ldr", SFRAME_START_FP,
+	      0xa9be7bfd, SET_X29, 0xf9000bf3, 0x90000113, 0xf9406260),
+	INSNS("stp x16, x30", SFRAME_START_NONE, 0xa9bf7bf0, 0xf00000f0),
 	INSNS("ldp x29, x30", SFRAME_START_NONE, 0xa8c27bfd, SET_X29),
 	INSNS("stp x29, x30 elsewhere", SFRAME_START_NONE, 0xa9017c1d, SET_X29),	/* [x0] */
 	INSNS("stp x19, x20", SFRAME_START_NONE, 0xa90153f3, SET_X29),
