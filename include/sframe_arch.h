@@ -18,7 +18,6 @@
  *
  * Code
  *
- * SFU_ARCH_FOLLOWS_HABIT: frame pointers are followed by the habit of a file.
  * SFU_ARCH_CALL_BYTES: bytes before a return address that sfu_arch_decode_call() needs.
  * SFU_ARCH_CALL_SITE: bytes before a return address that sfu_arch_follows_*_call() needs.
  * SFU_ARCH_CODE_BEFORE: bytes before the ip that sfu_arch_row_of_code() needs.
@@ -181,7 +180,7 @@ static inline bool sfu_arch_calls_main(const u8 *ra);
 static inline bool sfu_arch_is_entry(const u8 *ra);
 
 /**
- * sfu_arch_starts_thread() - is this musl's code that calls a thread's function?
+ * sfu_arch_starts_thread() - is this libc's code that calls a thread's function?
  * @ra: the code at a return address, SFU_ARCH_START_BEFORE bytes into a buffer
  *
  * Return: true if it is.

@@ -125,6 +125,18 @@ static void fallback_in_covered_code(struct kunit *test)
 	expect_step(test, FOLLOWED);
 }
 
+/* A function of another file is not this one. It may have called any number of functions. */
+static void fallback_call_into_other_file(struct kunit *test)
+{
+	fallback_scene(test);
+	store_call(test, plain_call(), bare(test, 0x210), code(test, 0x1000));
+	expect_step(test, FOLLOWED);
+	build_file(code_range(test), (const struct file *)test);
+	expect_step(test, "nodata", "another file");
+	store_call(test, plain_call(), bare(test, 0x210), bare(test, 0));
+	expect_step(test, FOLLOWED, "this file");
+}
+
 struct fp_case {
 	const char	*name;
 	s32		fp;
@@ -219,7 +231,8 @@ static void fallback_link_elsewhere(struct kunit *test)
 	expect_step(test, PUSHED_BY_CALL ? FOLLOWED : is_call ? "c1020@0" : "nodata",
 		    "has no row");
 	record(test, 0x20, 0, code(test, 0x1020));
-	expect_step(test, c->calls ? "c1020@30,fp?" : "nodata", "it is the same");
+	expect_step(test, is_call && !PUSHED_BY_CALL ? "c1020@30,fp?" : "nodata",
+		    "it is the same");
 	record(test, 0x20, 0, 0);
 	expect_step(test, is_call && !PUSHED_BY_CALL ? "c1020@0" : "nodata", "alone");
 }
@@ -464,6 +477,46 @@ static struct sfu_range *bare_range(struct kunit *test)
 	return &((struct walk_scene *)test->priv)->map->ranges[1];
 }
 
+/* A function ends with a call of another one, which is a PLT slot: a branch. */
+static void fallback_branch_to_plt(struct kunit *test)
+{
+	const struct call_case *branch = &call_cases[1];
+	struct walk_scene *scene = test->priv;
+
+	if (PUSHED_BY_CALL)
+		kunit_skip(test, "the code does not tell where the return address is");
+	fallback_scene(test);
+	sample(test, bare(test, 0x620), stack(test, 0), 0);
+	set_register(&scene->regs, R_B, bare(test, 0x210));
+	store_call(test, plain_call(), bare(test, 0x210), code(test, 0));
+	store_call(test, branch, bare(test, 0x624), bare(test, 0x400));
+	expect_step(test, "nodata", "no slot");
+	store_plt(test, &plt_cases[0], bare(test, 0x400), bare(test, 0x800));
+	expect_step(test, "b210@0");
+	/* A loop without an end */
+	store_call(test, branch, bare(test, 0x624), bare(test, 0x620));
+	expect_step(test, "nodata", "loop");
+}
+
+/* x29 gets the address of a frame record, or of other data. */
+static void fallback_record_not_set(struct kunit *test)
+{
+	const struct sampled_case *c = sampled_cases;
+
+	if (PUSHED_BY_CALL)
+		kunit_skip(test, "the first two instructions make a record");
+	while (strcmp(c->name, "mov x29, sp later"))
+		c++;
+	fallback_scene(test);
+	user_store(test, bare(test, 0x620), c->code, sizeof(c->code));
+	sample(test, bare(test, 0x620 + c->at), stack(test, 0), stack(test, 0x60));
+	record(test, 0, stack(test, 0x40), bare(test, 0x210));
+	store_call(test, plain_call(), bare(test, 0x210), code(test, 0));
+	expect_step(test, "nodata");
+	bare_range(test)->habit = SFRAME_HABIT_FP;
+	expect_step(test, "b210@10,fp40");
+}
+
 /* Nothing proves the frame; the record is followed only if the file keeps frame pointers. */
 static void fallback_habit(struct kunit *test)
 {
@@ -642,6 +695,8 @@ static void fallback_doubt_of_sp(struct kunit *test)
 
 static struct kunit_case fallback_tests[] = {
 	KUNIT_CASE_PARAM(fallback_by_code, sampled_gen_params),
+	KUNIT_CASE(fallback_branch_to_plt),
+	KUNIT_CASE(fallback_record_not_set),
 	KUNIT_CASE_PARAM(fallback_habit, call_gen_params),
 	KUNIT_CASE(fallback_habit_and_proof),
 	KUNIT_CASE(fallback_habit_deep),
@@ -655,6 +710,7 @@ static struct kunit_case fallback_tests[] = {
 	KUNIT_CASE_PARAM(fallback_plt, plt_gen_params),
 	KUNIT_CASE(fallback_code_at_ends),
 	KUNIT_CASE(fallback_in_covered_code),
+	KUNIT_CASE(fallback_call_into_other_file),
 	KUNIT_CASE_PARAM(fallback_fp, fp_gen_params),
 	KUNIT_CASE(fallback_fp_anything),
 	KUNIT_CASE(fallback_link),

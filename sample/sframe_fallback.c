@@ -5,9 +5,9 @@
  * Such code may use the frame pointer as it likes. So a frame that the frame pointer
  * leads to needs a reason to be believed. There are two:
  *
- *   - A proof: the code at its return address calls a function that has no row. If the
- *     called function has a row, it is not the present one, and the frame belongs to a
- *     function further up the stack.
+ *   - A proof: the code at its return address calls a function of the same file that has no
+ *     row. If the called function has a row, or is in another file, it is not the present
+ *     one, and the frame belongs to a function further up the stack.
  *   - The habit of the file: its functions keep frame pointers (task/sframe_habit.c).
  *     Then the frame is one of those that the kernel's own walk finds. Like that walk it
  *     may skip the caller of a function that has no frame. The frame must also look like
@@ -103,20 +103,33 @@ bool sfu_fallback_lacks_row(struct sfu_walk *walk, unsigned long func)
 	return range && sfu_walk_find_row(walk, range, func, true, &row) == -ENOENT;
 }
 
+/*
+ * May @func be the function that we are in, or one that has gone on to it? If it is in
+ * another file, it may have called any number of functions since, which have left the
+ * frame pointer alone.
+ */
+static bool is_in_same_file(struct sfu_walk *walk, unsigned long func)
+{
+	const struct sfu_range *here, *there = sfu_map_find(walk->map, func);
+
+	here = sfu_walk_find_range(walk, sfu_walk_lookup_ip(&walk->frame));
+	return here && there && here->vma.file == there->vma.file;
+}
+
 /**
  * sfu_fallback_is_proved() - does the code of @caller call a function without a row?
  * @walk: the walk
  * @caller: from sfu_fallback_find_record()
  *
  * Context: As that of sfu_walk_init().
- * Return: true if it is certain.
+ * Return: true if it is certain, and the function is in the file of the present frame.
  */
 bool sfu_fallback_is_proved(struct sfu_walk *walk, const struct sfu_frame *caller)
 {
 	unsigned long func;
 
 	return sfu_fallback_find_callee(walk, caller->ip, &func) &&
-	       sfu_fallback_lacks_row(walk, func);
+	       is_in_same_file(walk, func) && sfu_fallback_lacks_row(walk, func);
 }
 
 /* The evidence for a return address. */
@@ -326,6 +339,15 @@ static bool starts_cxx_thread(struct sfu_walk *walk, const struct call_code *sit
 	       read_call_site(walk, &outer, ra) && starts_thread(walk, &outer);
 }
 
+/* Could the habit of the file help, if a scan found it? */
+static bool lacks_habit(struct sfu_walk *walk)
+{
+	struct sfu_range *range = sfu_walk_find_range(walk, sfu_walk_lookup_ip(&walk->frame));
+
+	return !READ_ONCE(proved_only) && range && range->vma.file &&
+	       range->habit == SFRAME_HABIT_UNKNOWN;
+}
+
 /*
  * Is the frame in the code of libc or libstdc++ that starts a program or a thread? What
  * is not recognised is honestly reported as nodata, so this is strict.
@@ -334,15 +356,19 @@ static bool is_start(struct sfu_walk *walk)
 {
 	const struct sfu_frame *frame = &walk->frame;
 	struct call_code site;
+	unsigned long *known;
 
 	if (frame->is_activation || !read_call_site(walk, &site, frame->ip))
 		return false;
 	if (starts_program(frame, site.ra))
-		WRITE_ONCE(walk->map->main_ra, frame->ip);
+		known = &walk->map->main_ra;
 	else if (starts_thread(walk, &site) || starts_cxx_thread(walk, &site))
-		WRITE_ONCE(walk->map->thread_ra, frame->ip);
+		known = &walk->map->thread_ra;
 	else
 		return false;
+	/* Once the habit is known, walks may go on from here. */
+	if (!lacks_habit(walk))
+		WRITE_ONCE(*known, frame->ip);
 	return true;
 }
 
@@ -358,15 +384,6 @@ static bool is_known_start(const struct sfu_walk *walk)
 		return false;
 	return frame->ip == READ_ONCE(walk->map->thread_ra) ||
 	       (frame->ip == READ_ONCE(walk->map->main_ra) && is_near_start(frame));
-}
-
-/* Could the habit of the file help, if a scan found it? */
-static bool lacks_habit(struct sfu_walk *walk)
-{
-	struct sfu_range *range = sfu_walk_find_range(walk, sfu_walk_lookup_ip(&walk->frame));
-
-	return !READ_ONCE(proved_only) && range && range->vma.file &&
-	       range->habit == SFRAME_HABIT_UNKNOWN;
 }
 
 /**

@@ -12,7 +12,6 @@
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 
-#include "sframe_arch.h"
 #include "sframe_map.h"
 #include "sframe_prefault.h"
 #include "sframe_text.h"
@@ -89,8 +88,6 @@ enum sframe_habit sfu_text_habit(const struct sfu_range *range,
 	enum sframe_habit habit;
 	int err;
 
-	if (!SFU_ARCH_FOLLOWS_HABIT)
-		return SFRAME_HABIT_OTHER;
 	for (i = 0; i < nr; i++) {
 		unsigned int place = i * STRIDE % NR_PIECES;
 		unsigned long off = is_whole ? i * PAGE_SIZE :

@@ -5,13 +5,17 @@
  * frame, and following it skips the caller.
  *
  * The link register is known in the sampled frame, and in one that a signal has
- * interrupted. The function's own calls leave addresses of its own file there. The
- * table shows what follows:
+ * interrupted. There the code up to the end of the function often tells where the return
+ * address is (sframe_path.h). It is tried first.
+ *
+ * If it does not, the link register decides. The function's own calls leave addresses of
+ * its own file there. The table shows what follows:
  *
  *	link register leads to		caller
  *	-------------------------	------------------------------------------
  *	(in a PLT slot) anything	by the link register: slots have no frame
- *	another file			by the link register
+ *	another file			by the link register, or by the frame pointer
+ *					if both lead there
  *	the same file, maybe a row	by the frame pointer, by habit. It may be
  *					another part of the function: no proof
  *	code without a row		by the frame pointer, proved or by habit
@@ -22,10 +26,11 @@
  * there may still be one by habit, else there is none.
  */
 #include "sframe_arch.h"
+#include "sframe_path.h"
 #include "sframe_walk.h"
 
 enum link {
-	LINK_UNKNOWN,		/* or no code, or the caller that the frame pointer finds */
+	LINK_UNKNOWN,		/* or no code, or, in the same file, what the frame pointer finds */
 	LINK_FROM_PLT,
 	LINK_TO_OTHER_FILE,
 	LINK_TO_SAME_FILE,
@@ -66,13 +71,13 @@ static bool is_in_plt(struct sfu_walk *walk)
 	return false;
 }
 
-/* Where does the link register lead, if not to @by_fp? */
+/* Where does the link register lead? */
 static enum link classify_link(struct sfu_walk *walk, const struct sfu_frame *linked,
 			       const struct sfu_frame *by_fp)
 {
 	const struct sfu_range *here, *there;
 
-	if (!linked->ip || linked->ip == by_fp->ip)
+	if (!linked->ip)
 		return LINK_UNKNOWN;
 	here = sfu_walk_find_range(walk, walk->frame.ip);
 	there = sfu_walk_find_range(walk, sfu_walk_lookup_ip(linked));
@@ -80,7 +85,7 @@ static enum link classify_link(struct sfu_walk *walk, const struct sfu_frame *li
 		return LINK_UNKNOWN;
 	if (here && there->vma.file != here->vma.file)
 		return LINK_TO_OTHER_FILE;
-	return LINK_TO_SAME_FILE;
+	return linked->ip == by_fp->ip ? LINK_UNKNOWN : LINK_TO_SAME_FILE;
 }
 
 static bool follows_call(struct sfu_walk *walk, unsigned long ra)
@@ -90,6 +95,99 @@ static bool follows_call(struct sfu_walk *walk, unsigned long ra)
 
 	return sfu_walk_read_code(walk, call, ra - sizeof(call), sizeof(call)) &&
 	       sfu_arch_decode_call(call, ra, &func) != SFU_CALL_NONE;
+}
+
+/* What the search for the end of a function may cost. */
+#define PATH_INSNS	64
+#define PATH_READS	8
+#define PATH_PIECE	64	/* bytes of a read */
+#define PATH_COST	24	/* instructions for each one that it follows */
+
+/* A part of the code on a path. */
+struct path_piece {
+	unsigned long	start;
+	unsigned int	nr_reads;
+	u8		code[PATH_PIECE];
+};
+
+static bool read_piece(struct sfu_walk *walk, struct path_piece *piece, unsigned long addr)
+{
+	piece->start = addr;
+	return piece->nr_reads++ < PATH_READS &&
+	       sfu_walk_read_code(walk, piece->code, addr, PATH_PIECE);
+}
+
+/* Follows the code from the ip to the first instruction that tells where the return address is. */
+static enum sframe_path_at follow_path(struct sfu_walk *walk, struct sframe_path *path)
+{
+	struct path_piece piece = { .start = walk->frame.ip - PATH_PIECE };
+	unsigned long slot, addr = walk->frame.ip;
+	enum sframe_path_at at;
+	unsigned int i;
+
+	for (i = 0; i < PATH_INSNS; i++) {
+		if (addr - piece.start >= PATH_PIECE &&
+		    !read_piece(walk, &piece, addr))
+			return SFRAME_PATH_LOST;
+		if (sfu_walk_charge(walk, PATH_COST))
+			return SFRAME_PATH_LOST;
+		at = sframe_path_step(path, sframe_insn(piece.code + (addr - piece.start)));
+		if (at == SFRAME_PATH_ON) {
+			addr += INSN_ALIGN;
+			continue;
+		}
+		if (at != SFRAME_PATH_JUMP)
+			return at;
+		addr += path->jump;
+		if (!read_piece(walk, &piece, addr))
+			return SFRAME_PATH_LOST;
+		/* A function may end with the call of another one, which then returns for it. */
+		if (sfu_arch_decode_plt(piece.code, addr, &slot)) {
+			path->is_top = true;
+			return SFRAME_PATH_RETURN;
+		}
+	}
+	return SFRAME_PATH_LOST;
+}
+
+/*
+ * Finds the caller by the code up to the end of the function. A record that x29 does not
+ * point to yet counts only if the file keeps frame pointers: else x29 may be about to hold
+ * other data.
+ */
+static bool find_on_path(struct sfu_walk *walk, struct sfu_frame *caller,
+			 enum sfu_method *method)
+{
+	struct sframe_row row = {
+		.cfa = { .how = SFRAME_RULE_REG, .reg = SFU_ARCH_REG_SP },
+	};
+	struct sframe_path path = {};
+	enum sframe_path_at at;
+
+	at = follow_path(walk, &path);
+	if (at == SFRAME_PATH_LOST)
+		return false;
+	/* The lowest stack pointer that the caller may have, or the right one. */
+	row.cfa.off = max(path.sp, 0);
+	if (path.has_ra)
+		row.ra = (struct sframe_rule){ .how = SFRAME_RULE_REG_MEM,
+			.reg = SFU_ARCH_REG_SP, .off = path.ra_off };
+	if (path.has_fp)
+		row.fp = (struct sframe_rule){ .how = SFRAME_RULE_REG_MEM,
+			.reg = SFU_ARCH_REG_SP, .off = path.fp_off };
+	if (at == SFRAME_PATH_RECORD)
+		row.cfa.off = path.ra_off + 8;
+	if (sfu_walk_find_caller(walk, &row, caller))
+		return false;
+	if (at == SFRAME_PATH_RECORD) {
+		if (!sfu_fallback_is_habitual(walk, caller))
+			return false;
+		*method = SFU_METHOD_FP_HABIT;
+	} else if (!follows_call(walk, caller->ip)) {
+		return false;
+	}
+	caller->sp_unverified = !path.is_top;
+	return true;
 }
 
 /* May the link register be followed? */
@@ -123,7 +221,8 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller,
 	enum sfu_stop stop;
 
 	*method = SFU_METHOD_FP;
-	if (sfu_fallback_by_code(walk, caller))
+	if (sfu_fallback_by_code(walk, caller) ||
+	    (sfu_walk_has_registers(&walk->frame) && find_on_path(walk, caller, method)))
 		return SFU_STOP_NONE;
 	stop = find_linked(walk, &linked);
 	if (stop)
@@ -142,7 +241,9 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller,
 	case LINK_TO_OTHER_FILE:
 		if (!is_linked_sound(walk, &linked))
 			break;
-		*caller = linked;
+		/* If both lead there, the frame record is that of this function. */
+		if (!has_record || by_fp.ip != linked.ip)
+			*caller = linked;
 		/* A PLT slot has no frame. Other code may have moved the stack pointer already. */
 		caller->sp_unverified = link == LINK_TO_OTHER_FILE;
 		return SFU_STOP_NONE;

@@ -94,8 +94,6 @@ static __always_inline unsigned long sfu_arch_strip_ra(unsigned long ra)
 	return ra & ~ptrauth_user_pac_mask();
 }
 
-/* Not yet: sframe_prologue.h does not know all forms of functions that save LR alone. */
-#define SFU_ARCH_FOLLOWS_HABIT	0
 #define SFU_ARCH_CALL_BYTES	4
 
 static inline enum sfu_call sfu_arch_decode_call(const u8 *code, unsigned long ra,
@@ -196,7 +194,7 @@ static inline bool sfu_arch_row_of_code(const u8 *ip, unsigned long addr, struct
 }
 
 #define SFU_ARCH_START_BEFORE	12
-#define SFU_ARCH_START_AFTER	4
+#define SFU_ARCH_START_AFTER	8
 
 static inline bool sfu_is_bl(u32 insn)
 {
@@ -231,12 +229,21 @@ static inline bool sfu_arch_is_entry(const u8 *ra)
 }
 
 /* start() of musl: svc #0; ldp x1, x0, [reg]; blr x1; bl __pthread_exit */
-static inline bool sfu_arch_starts_thread(const u8 *ra)
+static inline bool sfu_starts_thread_of_musl(const u8 *ra)
 {
 	return get_unaligned_le32(ra - 12) == 0xd4000001 &&
 	       (get_unaligned_le32(ra - 8) & 0xfffffc1f) == 0xa9400001 &&
 	       get_unaligned_le32(ra - 4) == 0xd63f0020 &&
 	       sfu_is_bl(get_unaligned_le32(ra));
+}
+
+/* thread_start() of glibc, to which start_thread() returns: blr; mov x8, #__NR_exit; svc #0 */
+static inline bool sfu_arch_starts_thread(const u8 *ra)
+{
+	return sfu_starts_thread_of_musl(ra) ||
+	       (sfu_is_register_call(get_unaligned_le32(ra - 4)) &&
+		get_unaligned_le32(ra) == 0xd2800ba8 &&
+		get_unaligned_le32(ra + 4) == 0xd4000001);
 }
 
 static inline unsigned long sfu_arch_thread_exit(const u8 *code, unsigned long ra)

@@ -166,7 +166,19 @@ static const struct sampled_case sampled_cases[] __maybe_unused = {
 	{ "after mov x29, sp", .insns = { 0xa9be7bfd, 0x910003fd, NOP }, 8, "nodata" },
 	{ "paciasp", .insns = { 0xd503233f, 0xa9be7bfd, 0x910003fd }, 0, "b210@0" },
 	{ "pacibsp", .insns = { 0xd503237f, 0xa9be7bfd, 0x910003fd }, 0, "b210@0" },
-	{ "stp [sp]", .insns = { 0xa9017bfd, 0x910043fd }, 0, "nodata" },
+	{ "mov x29, sp later", .insns = { 0xa9be7bfd, NOP, NOP, 0x910003fd }, 4, "nodata" },
+	{ "stp [sp]", .insns = { 0xa9017bfd, 0x910043fd }, 0, "b210@0" },
+	{ "stp later", .insns = { NOP, NOP, 0xa9be7bfd, 0x910003fd }, 0, "b210@0" },
+	{ "ret later", .insns = { NOP, NOP, NOP, 0xd65f03c0 }, 4, "b210@0" },
+	{ "branch over ret", .insns = { NOP, 0x54000040, 0xd65f03c0 }, 0, "b210@0" },
+	{ "add sp; ret", .insns = { 0x910043ff, 0xd65f03c0 }, 0, "b210@10" },
+	{ "ldp; ret", .insns = { NOP, 0xa8c27bfd, 0xd65f03c0 }, 0, "b410@20,fpb310" },
+	{ "ldp; autiasp; ret", .insns = { 0xa8c27bfd, 0xd50323bf, 0xd65f03c0 }, 0,
+	  "b410@20,fpb310" },
+	{ "ldr x30; add sp; ret", .insns = { 0xf94007fe, 0x910083ff, 0xd65f03c0 }, 0, "b410@20" },
+	{ "bl; ret", .insns = { NOP, 0x94000010, 0xd65f03c0 }, 0, "nodata" },
+	{ "mov sp, x29; ret", .insns = { 0x910003bf, 0xd65f03c0 }, 0, "nodata" },
+	{ "brk; ret", .insns = { 0xd4200000, 0xd65f03c0 }, 0, "nodata" },
 	{ "ret", .insns = { NOP, 0xd65f03c0 }, 4, "b210@0" },
 	{ "retaa", .insns = { NOP, 0xd65f0bff }, 4, "b210@0" },
 	{ "ret x1", .insns = { NOP, 0xd65f0020 }, 4, "nodata" },
@@ -189,6 +201,9 @@ static const struct start_case start_cases[] __maybe_unused = {
 	  .any_insns = { [2] = 0x001f0000, 0x000003e0, ANY_BL } },
 	{ "glibc: _start", IS_ENTRY, 12, 20,
 	  .insns = { [3] = BL, BL }, .any_insns = { [3] = ANY_BL, ANY_BL } },
+	{ "glibc: thread_start", CALLS_THREAD, 12, 24,
+	  .insns = { [3] = 0xd63f0140, 0xd2800ba8, 0xd4000001 },
+	  .any_insns = { [3] = 0x000003e0 } },
 	{ "glibc 2.36: thread", CALLS_THREAD, 16, 44,
 	  .insns = { [3] = 0xd63f0020, 0x14000002, NOP, 0xf85183a1, 0xf9021420, BL, BL, BL },
 	  .any_insns = { [4] = 1, -1, 0xfffffc00, 0x0001fc00, ANY_BL, ANY_BL, ANY_BL } },
@@ -218,10 +233,10 @@ static const struct start_case start_cases[] __maybe_unused = {
 
 /*
  * The limit on reads of a step, except those of the section: see bounds_step_past_plt(). The
- * last one is that of the instruction that was interrupted.
+ * last two are of the instruction that was interrupted, and of the code after it.
  */
-#define MOST_FRAME_READS (9 + 1)
-#define MOST_FRAME_BYTES (2 * 8 + 8 + 40 + 2 * 8 + 4 + 20 + 8 + 8)
+#define MOST_FRAME_READS (9 + 1 + 1)
+#define MOST_FRAME_BYTES (2 * 8 + 8 + 40 + 2 * 8 + 4 + 20 + 8 + 8 + 64)
 
 static inline void put_slot(u8 *code, unsigned long addr, unsigned long to)
 {
