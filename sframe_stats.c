@@ -24,6 +24,7 @@ const char *const sfu_stop_names[] = {
 	[SFU_STOP_UNSCANNED] = "unscanned",
 	[SFU_STOP_EXEC] = "exec",
 	[SFU_STOP_SWITCH] = "task-switch",
+	[SFU_STOP_ENTRY] = "entry",
 	[SFU_STOP_STACK] = "stack-fault",
 	[SFU_STOP_SECTION] = "section-fault",
 	[SFU_STOP_BAD] = "bad-section",

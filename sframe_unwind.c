@@ -132,7 +132,9 @@ static void store_frames(struct perf_callchain_entry_ctx *ctx,
 
 	sfu_count(walks);
 	sfu_walk_init(&walk, sfu_process_map(process), cache, regs);
-	if (!perf_callchain_store(ctx, walk.frame.ip))
+	if (!sfu_arch_has_user_registers(regs))
+		stop = SFU_STOP_ENTRY;
+	else if (!perf_callchain_store(ctx, walk.frame.ip))
 		stop = store_callers(ctx, &walk);
 	report_walk(&walk, regs, stop);
 	if (sfu_walk_needs_scan(&walk, stop) || !cache)

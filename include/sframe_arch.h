@@ -82,6 +82,17 @@ static inline bool sfu_arch_unwindable(struct pt_regs *regs);
 static inline bool sfu_arch_has_user_memory(void);
 
 /**
+ * sfu_arch_has_user_registers() - are these the present registers of user mode?
+ * @regs: what a sample takes for them
+ *
+ * An NMI may interrupt code that enters the kernel and has not stored them yet.
+ *
+ * Context: Any, NMI included.
+ * Return: false if they are those of an earlier entry.
+ */
+static inline bool sfu_arch_has_user_registers(const struct pt_regs *regs);
+
+/**
  * sfu_arch_mask_user() - make an address safe to read from under speculation
  * @addr: any value
  *

@@ -23,6 +23,7 @@ enum sfu_stop {
 	SFU_STOP_UNSCANNED,		/* code not in the map yet */
 	SFU_STOP_EXEC,			/* in execve(): no stack yet */
 	SFU_STOP_SWITCH,		/* the memory is not that of the task */
+	SFU_STOP_ENTRY,			/* the registers are not stored yet: no frame at all */
 	SFU_STOP_STACK,			/* stack word not present */
 	SFU_STOP_SECTION,		/* .sframe not present */
 	SFU_STOP_BAD,			/* see the defect counters */

@@ -72,6 +72,15 @@ static inline bool sfu_arch_has_user_memory(void)
 	return !((sfu_user_ttbr() ^ table) & SFU_TTBR_TABLE);
 }
 
+/*
+ * The processor masks all interrupts when it enters the kernel, also those that the kernel
+ * uses as NMIs, and the entry code has stored the registers before it unmasks them.
+ */
+static inline bool sfu_arch_has_user_registers(const struct pt_regs *regs)
+{
+	return true;
+}
+
 /* raw_copy_from_user() clears bit 55, without a branch. So each address is one of user memory. */
 static inline unsigned long sfu_arch_mask_user(unsigned long addr)
 {

@@ -8,9 +8,15 @@
 
 #include <linux/mm.h>
 #include <linux/nospec.h>
+#include <linux/preempt.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
+#include <linux/sched/task_stack.h>
 
+#include <asm/asm.h>
+#include <asm/msr.h>
+#include <asm/page_types.h>
+#include <asm/processor.h>
 #include <asm/unistd.h>
 
 #include "sframe_core.h"
@@ -50,6 +56,60 @@ static inline bool sfu_arch_has_user_memory(void)
 }
 
 /*
+ * Bytes of entry_SYSCALL_64() until all registers are stored, at least. It then leaves SP alone
+ * until it calls do_syscall_64(), after 170 bytes (6.12, 7.2).
+ */
+#define SFU_ENTRY_BYTES		128
+
+/* The whole of entry_SYSCALL_64() is shorter. */
+#define SFU_ENTRY_AND_EXIT	1024
+
+/*
+ * Is @kernel code that has not stored the registers of user mode at @user yet? Then @user has
+ * those of an earlier entry. @entry is the code that system calls enter. Interrupts from user
+ * mode store the registers at @trampoline first, on a stack of one page, and copy them.
+ */
+static inline bool sfu_is_entering(const struct pt_regs *kernel, const struct pt_regs *user,
+				   unsigned long entry, const struct pt_regs *trampoline)
+{
+	unsigned long off = kernel->ip - entry;
+
+	if (off < SFU_ENTRY_BYTES)
+		return kernel->sp != (unsigned long)user;
+	/* A return to user mode uses that stack, too, and its first word differs. */
+	if (off < SFU_ENTRY_AND_EXIT ||
+	    (unsigned long)(trampoline + 1) - kernel->sp - 1 >= PAGE_SIZE)
+		return false;
+	return trampoline->ip != user->ip || trampoline->sp != user->sp;
+}
+
+/*
+ * Bytes of an NMI's stack above its pt_regs: three copies of what the processor has pushed, of
+ * which one is the end of pt_regs; a temporary word, and a flag. See asm_exc_nmi().
+ */
+#define SFU_NMI_ABOVE_REGS	(2 * 5 * 8 + 2 * 8)
+
+/*
+ * Only NMIs, and what is as urgent, come to code that enters the kernel. From kernel mode they
+ * use their own stack, which begins with the registers that they have interrupted. (With
+ * FRED there is no such stack, and the processor itself stores ip and SP.)
+ */
+static inline bool sfu_arch_has_user_registers(const struct pt_regs *regs)
+{
+	unsigned long top = this_cpu_read(cpu_tss_rw.x86_tss.ist[IST_INDEX_NMI]);
+	unsigned long entry_top = this_cpu_read(cpu_tss_rw.x86_tss.sp0);
+	const struct pt_regs *kernel = (void *)(top - SFU_NMI_ABOVE_REGS);
+	u32 low, high;
+
+	if (!in_nmi() || top - current_stack_pointer >= EXCEPTION_STKSZ ||
+	    regs != task_pt_regs(current))
+		return true;
+	rdmsr(MSR_LSTAR, low, high);
+	return !sfu_is_entering(kernel - 1, regs, (u64)high << 32 | low,
+				(struct pt_regs *)entry_top - 1);
+}
+
+/*
  * copy_from_user_nofault() checks the address by a branch only. The mask depends on the
  * address and on no branch: it makes an address that is too high all ones, which the
  * check refuses, and where nothing is mapped. No read is longer than the hole above user
@@ -84,7 +144,6 @@ static __always_inline unsigned long sfu_arch_strip_ra(unsigned long ra)
 	return ra;
 }
 
-#define SFU_ARCH_FOLLOWS_HABIT	1
 #define SFU_ARCH_CALL_BYTES	6
 
 /* A call through a register does not have one length: it counts as none. */

@@ -47,6 +47,11 @@ static const struct meaning meanings[] = {
 			"sampled in a task switch: the memory was not that of the task any more",
 		.advice = "This is normal.",
 	}, {
+		.name = "stop.entry",
+		.text =
+			"sampled where the kernel is entered: the registers were not stored yet, no frame",
+		.advice = "This is normal.",
+	}, {
 		.name = "stop.stack-fault",
 		.text = "a word of the stack was not in memory",
 		.advice = "Does the machine swap? `vmstat 5` shows it.",

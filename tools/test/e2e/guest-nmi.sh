@@ -92,6 +92,36 @@ nmi_learns() {	# nmi_learns user|kernel FILTER PID
 	check "$1 mode hit: frames were found" test -n "$(grown '^frames.sframe')"
 }
 
+# ---- before the registers are stored ----------------------------------------------------------------------------
+
+# Prints "own NUMBER", "foreign NUMBER" and "none NUMBER": the stacks with a frame of the function that made the system call,
+# of the function that made the one before, and of neither. A stack may count as both of the first.
+frames_of_entries() {	# frames_of_entries DATA
+	perf script -i "$1" --no-inline -F comm,trace,ip,sym 2>/dev/null | awk '
+		function count() {
+			own += has[call]; foreign += has[call == "first" ? "second" : "first"]
+			none += call && !has["first"] && !has["second"]
+			delete has; call = ""
+		}
+		/ ax=/ { count(); call = / ax=102 / ? "first" : "second"; next }
+		$2 ~ /^(first|second)_level/ { sub(/_level.*/, "", $2); has[$2] = 1 }
+		END { count(); print "own", own + 0; print "foreign", foreign + 0; print "none", none + 0 }'
+}
+
+nmi_entries() {	# nmi_entries SECONDS
+	snapshot
+	check 'entries: record' sample_nmis 'hit == 2 && (ax == 102 || ax == 104)' "$scratch/entries" ./entries "$1"
+	show_grown entries
+	frames_of_entries "$scratch/entries" >"$scratch/frames"
+	echo "     entries: stacks by their frames: $(tr '\n' ' ' <"$scratch/frames")"
+	check 'entries: no stack has frames of the entry before' grep -qx 'foreign 0' "$scratch/frames"
+	check 'entries: they are counted' test "$(grown '^stop.entry' | awk '{ print $2 }')" -gt 20
+	snapshot
+	check 'entries: record the others' sample_nmis 'hit < 2' "$scratch/others" ./entries "$1"
+	show_grown 'entries, others'
+	check 'entries, others: registers are there' test -z "$(grown '^stop.entry')"
+}
+
 start_load() {	# programs to sample, and programs that change maps; perf and the module have a higher priority
 	load=()
 	for _ in 1 2; do
@@ -194,6 +224,7 @@ nmi() {	# nmi SECONDS DATA CYCLES
 	nmi_learns kernel 'hit == 1' "${old[1]}"
 	kill "${old[@]}"
 	wait "${old[@]}" 2>/dev/null
+	nmi_entries "$1"
 	nmi_busy "$1" "$2"
 	nmi_cycles "$3"
 	check 'no map is left' maps_at_most "$(maps_allowed)"

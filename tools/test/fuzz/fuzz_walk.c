@@ -97,6 +97,7 @@ static unsigned long section_present;
 static u64 nr_reads;
 
 static struct mm_struct mm = { .start_stack = STACK + STACK_SIZE };
+struct shim_tss cpu_tss_rw;
 struct task_struct shim_task;
 unsigned long shim_table;
 

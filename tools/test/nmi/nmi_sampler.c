@@ -77,7 +77,7 @@ static unsigned int find_hit(struct pt_regs *regs)
  */
 static int on_nmi(unsigned int type, struct pt_regs *regs)
 {
-	trace_nmi(find_hit(regs));
+	trace_nmi(find_hit(regs), regs->ax);
 	return NMI_HANDLED;
 }
 

@@ -13,27 +13,31 @@
 /* The code that an NMI interrupted. */
 #define HIT_USER	0
 #define HIT_KERNEL	1
-#define HIT_ENTRY	2	/* kernel, before the user's registers are stored */
+#define HIT_ENTRY	2	/* kernel, before the user's registers are stored, or after their return */
 #define HIT_SWITCH	3	/* kernel, while the memory is not that of current */
 
 TRACE_EVENT(nmi,
 
-	TP_PROTO(unsigned int hit),
+	TP_PROTO(unsigned int hit, unsigned long ax),
 
-	TP_ARGS(hit),
+	TP_ARGS(hit, ax),
 
 	TP_STRUCT__entry(
 		__field(unsigned int, hit)
+		__field(unsigned long, ax)
 	),
 
 	TP_fast_assign(
 		__entry->hit = hit;
+		__entry->ax = ax;
 	),
 
-	TP_printk("hit=%s", __print_symbolic(__entry->hit, { HIT_USER, "user" },
-					     { HIT_KERNEL, "kernel" },
-					     { HIT_ENTRY, "entry" },
-					     { HIT_SWITCH, "switch" }))
+	/* Where a system call enters, ax is its number. */
+	TP_printk("ax=%ld hit=%s", __entry->ax,
+		  __print_symbolic(__entry->hit, { HIT_USER, "user" },
+				   { HIT_KERNEL, "kernel" },
+				   { HIT_ENTRY, "entry" },
+				   { HIT_SWITCH, "switch" }))
 );
 
 #endif /* NMI_SAMPLER_H */

@@ -104,6 +104,24 @@ extern unsigned long shim_table;
 #define user_64bit_mode(regs)	((regs)->cs == 0x33)
 #define object_is_on_stack(obj)	((obj) != NULL)
 
+/* Nothing is an NMI. */
+struct shim_tss {
+	struct {
+		unsigned long ist[2], sp0;
+	} x86_tss;
+};
+
+extern struct shim_tss cpu_tss_rw;
+
+#define this_cpu_read(var)	(var)
+#define IST_INDEX_NMI		1
+#define EXCEPTION_STKSZ		4096
+#define PAGE_SIZE		4096
+#define in_nmi()		false
+#define current_stack_pointer	0ul
+#define MSR_LSTAR		0
+#define rdmsr(msr, low, high)	((low) = (high) = (msr))
+
 /* User memory. A page is either present or absent, and faults do not change that. */
 #define __va(pa)		((void *)(pa))
 #define read_cr3_pa()		shim_table
