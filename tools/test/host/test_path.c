@@ -22,7 +22,8 @@ struct path_case {
 #define ON(name, insn)		{ name, SFRAME_PATH_RETURN, { .is_top = true }, { insn, RET } }
 #define LOST(name, insn)	{ name, SFRAME_PATH_LOST, {}, { insn, RET } }
 /* SP moves. */
-#define MOVES(name, by, insn)	{ name, SFRAME_PATH_RETURN, { .sp = by, .is_top = true }, { insn, RET } }
+#define MOVES(name, by, insn)	\
+	{ name, SFRAME_PATH_RETURN, { .sp = by, .is_top = true }, { insn, RET } }
 /* Both are loaded, or x30 alone. */
 #define LOADS(name, by, ra, fp, ...) \
 	{ name, SFRAME_PATH_RETURN, { .sp = by, .ra_off = ra, .fp_off = fp, .has_ra = true, \

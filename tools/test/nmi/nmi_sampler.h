@@ -13,7 +13,7 @@
 /* The code that an NMI interrupted. */
 #define HIT_USER	0
 #define HIT_KERNEL	1
-#define HIT_ENTRY	2	/* kernel, before the user's registers are stored, or after their return */
+#define HIT_ENTRY	2	/* kernel, where the user's registers are stored or loaded */
 #define HIT_SWITCH	3	/* kernel, while the memory is not that of current */
 
 TRACE_EVENT(nmi,
