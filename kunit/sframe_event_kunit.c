@@ -353,6 +353,28 @@ static void event_after_profiler(struct kunit *test)
 	expect_counted(test, "scan.runs");
 }
 
+/* A look at very many mappings takes long. New code of such a process is left to its samples. */
+static void event_of_many_mappings(struct kunit *test)
+{
+	unsigned long many = user_area(test, 2 * 1100);
+	unsigned int i;
+
+	expect_scanned(test, "nothing", "scan.runs");
+	map_image(test);
+	for (i = 0; i < 1100; i++)
+		KUNIT_ASSERT_EQ(test, 0, user_mprotect(many + 2 * i * PAGE_SIZE, PAGE_SIZE,
+						       PROT_READ));
+	report_mmap(test, 1);
+	task_work_run();
+	expect_map(test, "nothing");
+	expect_counted(test, "");
+	KUNIT_ASSERT_EQ(test, 0, vm_munmap(many, 2 * 1100 * PAGE_SIZE));
+	report_mmap(test, 1);
+	task_work_run();
+	expect_map(test, SAME);
+	expect_counted(test, "scan.runs");
+}
+
 static struct kunit_case event_tests[] = {
 	KUNIT_CASE(event_of_unknown_process),
 	KUNIT_CASE(event_of_exec),
@@ -365,6 +387,7 @@ static struct kunit_case event_tests[] = {
 	KUNIT_CASE_PARAM(event_by_fork_with_as_many, fork_gen_params),
 	KUNIT_CASE(event_by_fork_of_unknown),
 	KUNIT_CASE(event_after_profiler),
+	KUNIT_CASE(event_of_many_mappings),
 	KUNIT_CASE(event_unmap_in_parent),
 	KUNIT_CASE(event_unmap_in_child),
 	KUNIT_CASE(event_unmap_without_code),

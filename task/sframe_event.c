@@ -37,7 +37,7 @@
 
 #define PROFILED_FOR	(10 * HZ)	/* after the last sample */
 #define SCAN_CHILD_MAX	256		/* ranges of a child that is scanned at once */
-#define SCAN_EVENT_MAX	1024		/* ranges of a process that is scanned for new code */
+#define SCAN_EVENT_MAX	1024		/* mappings of a process that is scanned for an event */
 
 static unsigned long profiled_at;	/* in jiffies */
 static atomic_t nr_profilers;		/* that have begun since the module was loaded */
@@ -61,12 +61,17 @@ static bool expects_samples(void)
 
 /* ---- the events ---- */
 
-/* A scan of so many ranges takes long. It is left to a sample. */
-static bool has_many_ranges(const struct sfu_process *process, unsigned int max)
+/* A scan that looks at so many mappings takes long. It is left to a sample. */
+static bool has_many_mappings(const struct mm_struct *mm)
+{
+	return READ_ONCE(mm->map_count) > SCAN_EVENT_MAX;
+}
+
+static bool has_many_ranges(const struct sfu_process *process)
 {
 	const struct sfu_map *map = sfu_process_map(process);
 
-	return map && map->nr_ranges > max;
+	return map && map->nr_ranges > SCAN_CHILD_MAX;
 }
 
 /* Does the mapping have code, or is it where a section should be? */
@@ -99,8 +104,7 @@ void sfu_event_mmap(struct vm_area_struct *vma)
 	if (!process && current->in_execve)
 		process = sfu_process_add(mm, sfu_map_get_empty());
 	if (process && needs_scan(process, vma) &&
-	    sfu_scan_is_due(process, SFU_SCAN_NEW_CODE) &&
-	    !has_many_ranges(process, SCAN_EVENT_MAX))
+	    sfu_scan_is_due(process, SFU_SCAN_NEW_CODE) && !has_many_mappings(mm))
 		sfu_request_for_event(process, current, SFU_SCAN_NEW_CODE);
 	rcu_read_unlock();
 }
@@ -118,7 +122,7 @@ void sfu_event_unmap(struct vm_area_struct *vma)
 	rcu_read_lock();
 	process = sfu_process_find(vma->vm_mm);
 	if (process && !sfu_process_unmap(process, vma->vm_start, vma->vm_end) &&
-	    vma->vm_mm == current->mm && expects_samples())
+	    vma->vm_mm == current->mm && expects_samples() && !has_many_mappings(current->mm))
 		sfu_request_for_event(process, current, SFU_SCAN_NEW_CODE);
 	rcu_read_unlock();
 }
@@ -140,7 +144,7 @@ void sfu_event_fork(struct task_struct *child)
 		return;
 	rcu_read_lock();
 	process = sfu_process_find(current->mm);
-	if (process && !has_many_ranges(process, SCAN_CHILD_MAX))
+	if (process && !has_many_mappings(mm) && !has_many_ranges(process))
 		process = sfu_process_add_child(mm, process);
 	else
 		process = NULL;
