@@ -3,7 +3,8 @@
  * tables.c - bring the SFrame tables of what is recorded: load those of what runs already, or of
  * the program and its libraries, and serve those of what starts while perf records
  *
- * sframectl does the work. Only root may load tables: for others a service may do so.
+ * sframectl does the work. Only root may load tables: for others a service may do so. With
+ * SFU_TABLES=no in the environment, none are brought.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -72,7 +73,10 @@ pid_t begin_tables(const struct command *command)
 {
 	char *sframectl;
 
-	if (access(DEVICE, R_OK | W_OK) || module_state() != MODULE_ON)
+	const char *choice = getenv("SFU_TABLES");
+
+	if ((choice && !strcmp(choice, "no")) || access(DEVICE, R_OK | W_OK) ||
+	    module_state() != MODULE_ON)
 		return 0;
 	sframectl = find_in_path("sframectl");
 	if (!sframectl) {

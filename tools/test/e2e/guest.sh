@@ -11,6 +11,8 @@ set -u
 stats=/sys/kernel/debug/sframe_unwind/stats
 parameters=/sys/module/sframe_unwind/parameters
 scratch=/var/tmp/e2e
+# Most parts test the .sframe sections of programs: the wrapper shall bring no tables in their place.
+export SFU_TABLES=no
 mkdir -p "$scratch"
 
 check() {	# check WHAT COMMAND [ARG...]

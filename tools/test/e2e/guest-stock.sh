@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # guest.sh sets scratch and parameters
+#
+# guest-stock.sh - part of guest.sh: programs that nobody has rebuilt, by tables made of their .eh_frame
+
+# What a shell script and a few programs of the distribution do.
+stock_work() {
+	local i
+	for ((i = 0; i < 2; i++)); do
+		bash -c 'f() { local i; for ((i = 0; i < 8000; i++)); do :; done; }; g() { f; }; g'
+		# shellcheck disable=SC2016 # perl expands it
+		perl -e 'sub f { my $x = 0; $x += $_ for 1 .. 100000; } f() for 1 .. 5;'
+		date
+		ls -lR /usr/share/doc
+		echo 'int main(void) { return 0; }' | gcc -O2 -x c -c -o "$scratch/stock.o" -
+	done >/dev/null
+}
+
+# Prints how many of 1000 stacks are whole, since the snapshot. A task in execve() has no stack.
+whole_of_1000() {
+	grown '^(walks|stop[.](complete|start|full|exec))' | awk '
+		{ if ($1 == "walks") all += $2; else if ($1 == "stop.exec") all -= $2; else whole += $2 }
+		END { print (all >= 500 ? int(whole * 1000 / all) : 0) }'
+}
+
+has_tables() { [ "$(value table.bytes)" -gt "$1" ]; }
+
+stock() {	# stock SECONDS DATA
+	local seconds=$1 data=$2 way share
+	unset SFU_TABLES
+	check 'module loads' modprobe sframe_unwind || exit
+	for way in $(ways); do
+		for version in v3*/chain; do
+			version=${version%/chain}
+			# The wrapper loads the tables of the program and of what it links.
+			check "record $version $way" perf record -B -e "$(clock "$version")" -F 3989 \
+				--call-graph="sframe,$way" -o "$scratch/data" "./$version/chain" -s "$seconds" 2>"$scratch/said"
+			check "the wrapper has loaded tables ($(grep 'tables loaded' "$scratch/said"))" \
+				grep -qE '^[4-9] tables loaded' "$scratch/said"
+			keep_recording "$data/$version.$way"
+		done
+	done
+	# These run already when the recording begins, or start while it runs.
+	check 'record everything' perf record -q -a -e cpu-clock -F 999 --call-graph=sframe -o "$scratch/data" \
+		"$0" stock_work
+	check 'tables are held' has_tables 1000000
+	sframectl serve &
+	for way in $(ways); do
+		# The first run brings tables, the second one finds them.
+		perf record -q -a -e cpu-clock -F 999 --call-graph="sframe,$way" -o "$scratch/data" "$0" stock_work >/dev/null
+		snapshot
+		perf record -q -a -e cpu-clock -F 999 --call-graph="sframe,$way" -o "$scratch/data" "$0" stock_work >/dev/null
+		show_grown "$way"
+		share=$(whole_of_1000)
+		check "$way: of 1000 stacks of the distribution's programs $share are whole" test "$share" -ge 990
+		check "$way: no defect" no_defect
+	done
+	kill %1
+	wait %1
+	check 'sframectl serve ends by SIGTERM' test $? = 0
+	check 'stop reasons sum to walks' reasons_sum_to_walks
+	check 'module unloads' rmmod sframe_unwind
+	check 'kernel log' log_is_clean
+}
