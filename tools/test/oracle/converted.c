@@ -7,6 +7,7 @@
  * wherever a row begins in either of them. In repetitive code each address is compared.
  *
  * A PLT may be in the table only: sframectl has recognised its code. Its rows are not compared.
+ * So may the code at which a loader starts, which has no caller.
  *
  * Code that .eh_frame describes and the table does not is a hole. It is justified if SFrame
  * has no form for what libdw reports there. For each file it prints a line for each difference
@@ -52,7 +53,7 @@ enum status {
  * @differences: number of addresses at which they differ
  * @holes: bytes of code that only .eh_frame describes
  * @unjustified: of these, the bytes that SFrame could describe
- * @plts: bytes of PLTs that only the table describes
+ * @plts: bytes of PLTs and starts that only the table describes
  * @is_defect: the table cannot be read
  */
 struct comparison {
@@ -201,7 +202,17 @@ static void begin_blob(void *arg, const struct scan_blob *blob, u32 index)
 	cmp->is_defect |= index;
 }
 
-/* No byte of it is in .eh_frame, and all are in a section with the name of a PLT. */
+/* The kernel enters a loader there. A program is entered by its loader, and has .eh_frame there. */
+static bool is_start(struct comparison *cmp, const struct sframe_fde *fde)
+{
+	struct sframe_row row;
+
+	buffer_reader_refill(&cmp->buf);
+	return fde->start == cmp->program.elf.entry && fde->num_fres == 1 &&
+	       !sframe_find_row(&cmp->sec, &cmp->buf.rd, fde->start, &row) && row.outermost;
+}
+
+/* No byte of it is in .eh_frame. All are in a section with the name of a PLT, or start a loader. */
 static bool is_only_in_table(struct comparison *cmp, const struct sframe_fde *fde)
 {
 	static const char *const names[] = { ".plt", ".plt.got", ".plt.sec", ".iplt" };
@@ -212,6 +223,8 @@ static bool is_only_in_table(struct comparison *cmp, const struct sframe_fde *fd
 	for (i = 0; i < fde->size; i++)
 		if (functions_find(&cmp->functions, fde->start + i))
 			return false;
+	if (is_start(cmp, fde))
+		return true;
 	for (i = 0; elf_get_section(elf, i, &sec); i++) {
 		u64 off = fde->start - sec.addr;
 
