@@ -57,9 +57,9 @@ quantile() {
 
 round() {	# round NAME SECONDS: adds the latest wake-up to the list NAME
 	local us
+	# Among the programs, perf would need more time to begin than the round has.
+	start_perf -a -e cpu-clock -F 999 -m 4M --call-graph=fp -o /dev/null
 	start_programs
-	perf record -q -B -a -e cpu-clock -F 999 -m 4M --call-graph=fp -o /dev/null &
-	sampler=$!
 	# Everything is on its way, and the module has scanned the first processes.
 	sleep 1
 	wake_up "$2" "$latency_dir/histogram"
