@@ -65,6 +65,11 @@ class Code:
 class Files:
     def __init__(self, root, share):
         self.root, self.share, self.known = root, share, {}
+        self.is_arm64 = (root / "usr/lib/aarch64-linux-gnu").exists()
+
+    def address(self, address):
+        """perf adds callers of its own on arm64: by LR, less one, and maybe signed."""
+        return (address & (1 << 48) - 1) + 1 if self.is_arm64 and address & 3 == 3 else address
 
     def get(self, path):
         if path not in self.known:
@@ -122,7 +127,7 @@ class Figures:
                     if "x" in rights:
                         maps[int(owner)].append((int(start, 16), int(size, 16), int(offset, 16), name))
                 elif address:
-                    value = int(address[1], 16)
+                    value = self.files.address(int(address[1], 16))
                     if value < KERNEL:
                         stack.append(value)
                 else:
