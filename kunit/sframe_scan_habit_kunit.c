@@ -189,4 +189,5 @@ static struct kunit_suite habit_suite = {
 	.init = init_habit,
 	.test_cases = habit_tests,
 };
+
 kunit_test_suite(habit_suite);
