@@ -125,10 +125,10 @@ const char *counter_member(const struct counter *counter, const char *group)
 	return counter->name + len + 1;
 }
 
-/* The counters map.* say how much the module holds: they go up and down. */
+/* The counters map.* and table.* say how much the module holds: they go up and down. */
 static bool only_grows(const struct counter *counter)
 {
-	return !counter_member(counter, "map");
+	return !counter_member(counter, "map") && !counter_member(counter, "table");
 }
 
 /**
@@ -136,7 +136,7 @@ static bool only_grows(const struct counter *counter)
  * @counters: the later counters; set to the difference
  * @before: the earlier ones
  *
- * Counters of the group "map" stay as they are: they are no sums.
+ * Counters of the groups "map" and "table" stay as they are: they are no sums.
  *
  * Return: false if a counter has become smaller. Then the module was loaded again in
  * between, and @counters is left as it is.

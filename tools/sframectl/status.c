@@ -44,7 +44,7 @@ static const char usage[] =
 "  ENDED-BY  the most common reason of stacks that are not whole\n"
 "\n"
 "With --all or --json the counters of an interval are the differences, except\n"
-"map.*, which is what the module holds at its end.\n"
+"map.* and table.*, which are what the module holds at its end.\n"
 "\n"
 "Options:\n"
 "  --all         explain what is rare, and list all counters, 0 included\n"

@@ -137,7 +137,7 @@ static void add_stop(struct summary *sum, const struct counters *counters,
 /* Return: true if the summary shows @counter together with others, or not at all. */
 static bool is_detail(const struct counter *counter)
 {
-	static const char *const groups[] = { "first", "depth", "cache", "scan", "map" };
+	static const char *const groups[] = { "first", "depth", "cache", "scan", "map", "table" };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(groups); i++)
