@@ -192,7 +192,7 @@ static enum sfu_stop trace_frames(struct unwind_stacktrace *trace, unsigned int 
 static void trace_and_scan(struct unwind_stacktrace *trace, unsigned int max)
 {
 	struct mm_struct *mm = current->mm;
-	bool has_scanned = false;
+	bool has_scanned = false, needs_scan;
 	struct sfu_walk walk;
 	enum sfu_stop stop;
 
@@ -200,12 +200,14 @@ static void trace_and_scan(struct unwind_stacktrace *trace, unsigned int max)
 	for (;;) {
 		rcu_read_lock();
 		stop = trace_frames(trace, max, sfu_process_find(mm), &walk);
+		/* The map of the walk may be freed from rcu_read_unlock() on. */
+		needs_scan = sfu_walk_needs_scan(&walk, stop);
 		rcu_read_unlock();
-		if (has_scanned || (!sfu_walk_needs_scan(&walk, stop) && walk.lookup.cache))
+		if (has_scanned || (!needs_scan && walk.lookup.cache))
 			break;
 		sfu_scan_mm(mm);
 		has_scanned = true;
-		if (!sfu_walk_needs_scan(&walk, stop))
+		if (!needs_scan)
 			break;
 	}
 	report_walk(&walk, task_pt_regs(current), stop);
