@@ -56,13 +56,6 @@ static int habit_of_range(struct kunit *test, unsigned int nr)
 	return habit;
 }
 
-static int init_habit(struct kunit *test)
-{
-	if (!SFU_ARCH_FOLLOWS_HABIT)
-		kunit_skip(test, "this architecture follows no habit");
-	return scan_scene_init(test);
-}
-
 struct habit_case {
 	const char	*name;
 	const u8	*first;
@@ -186,7 +179,7 @@ static struct kunit_case habit_tests[] = {
 
 static struct kunit_suite habit_suite = {
 	.name = "sframe_scan_habit",
-	.init = init_habit,
+	.init = scan_scene_init,
 	.test_cases = habit_tests,
 };
 
