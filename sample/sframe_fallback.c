@@ -241,11 +241,14 @@ static bool may_be_realigned(struct sfu_walk *walk)
 	return false;
 }
 
-/* Sets @by_fp to a row that finds the same frame record by the frame pointer. */
+/*
+ * Sets @by_fp to a row that finds the same frame record by the frame pointer. A record is below the
+ * CFA; a row with a return address above it has a CFA that is not the caller's stack pointer.
+ */
 static bool row_of_record(const struct sframe_row *row, struct sframe_row *by_fp)
 {
 	if (row->ra.how != SFRAME_RULE_CFA_MEM || row->fp.how != SFRAME_RULE_CFA_MEM ||
-	    row->ra.off != row->fp.off + (int)sizeof(long))
+	    row->ra.off != row->fp.off + (int)sizeof(long) || row->ra.off >= 0)
 		return false;
 	*by_fp = *row;
 	by_fp->cfa = (struct sframe_rule){

@@ -167,6 +167,20 @@ static enum sfu_stop find_fp(struct sfu_walk *walk, const struct sframe_rule *ru
 	return compute_rule(walk, rule, cfa, fp);
 }
 
+/*
+ * The caller's stack pointer is the CFA. SFrame has no form for a CFA of a saved stack pointer
+ * plus an offset, *(reg + n) + c. "sframectl convert" leaves out c, so the return address is at
+ * this CFA or above it, which is true of no other frame where calls push it: the caller's stack
+ * begins after it.
+ */
+static unsigned long find_sp(const struct sframe_row *row, unsigned long cfa)
+{
+	if (SFU_ARCH_REG_RA >= 0 || row->signal || row->cfa.how != SFRAME_RULE_REG_MEM ||
+	    row->ra.how != SFRAME_RULE_CFA_MEM || row->ra.off < 0)
+		return cfa;
+	return cfa + row->ra.off + sizeof(long);
+}
+
 /**
  * sfu_walk_find_caller() - compute and check the caller's frame
  * @walk: the walk; its frame stays as it is
@@ -179,7 +193,7 @@ static enum sfu_stop find_fp(struct sfu_walk *walk, const struct sframe_rule *ru
 enum sfu_stop sfu_walk_find_caller(struct sfu_walk *walk, const struct sframe_row *row,
 				   struct sfu_frame *caller)
 {
-	unsigned long cfa, ra, fp;
+	unsigned long cfa, sp, ra, fp;
 	enum sfu_stop stop;
 
 	stop = compute_rule(walk, &row->cfa, 0, &cfa);
@@ -192,13 +206,14 @@ enum sfu_stop sfu_walk_find_caller(struct sfu_walk *walk, const struct sframe_ro
 	if (stop)
 		return stop;
 	ra = sfu_arch_strip_ra(ra);
+	sp = find_sp(row, cfa);
 	/* The trampoline of uretprobes begins a page. Few other return addresses do. */
 	if (PAGE_ALIGNED(ra))
-		ra = sfu_uprobe_real_ra(walk, cfa, ra);
+		ra = sfu_uprobe_real_ra(walk, sp, ra);
 
 	*caller = (struct sfu_frame){
 		.ip = ra,
-		.sp = cfa,
+		.sp = sp,
 		.fp = fp,
 		.is_activation = row->signal,
 	};

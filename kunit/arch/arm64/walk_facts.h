@@ -49,6 +49,8 @@ static const struct rule_case default_rows[] __maybe_unused = {
 	{ "flexible, without RA", FLEXIBLE, { AT_REG(R_SP, 16) }, "ca00@30", "register" },
 	{ "flexible, RA left out", FLEXIBLE, { AT_REG(R_SP, 112), LEFT_OUT, IN_CFA(-16) },
 	  "ca00@90,fp100", "register" },
+	/* Calls push nothing. */
+	{ "CFA *(sp+96), RA at it", FLEXIBLE, { IN_REG(R_SP, 96), IN_CFA(0) }, "c900@100" },
 };
 
 /* User addresses have up to 52 bits. A signed one has bit 55 clear. */

@@ -51,6 +51,10 @@ static const struct rule_case default_rows[] __maybe_unused = {
 	{ "flexible, without RA", FLEXIBLE, { AT_REG(R_SP, 16) }, "c828@30" },
 	{ "flexible, RA left out", FLEXIBLE, { AT_REG(R_SP, 176), LEFT_OUT, IN_CFA(-80) },
 	  "c8c8@d0,fp100" },
+	/* A saved SP below the CFA: the caller's SP follows from the place of RA. */
+	{ "CFA *(sp+96), RA at it", FLEXIBLE, { IN_REG(R_SP, 96), IN_CFA(0) }, "c900@108" },
+	{ "CFA *(sp+96), RA above it, FP saved",
+	  FLEXIBLE, { IN_REG(R_SP, 96), IN_CFA(24), IN_CFA(-96) }, "c918@120,fp140" },
 };
 
 static const struct ra_case ra_cases[] __maybe_unused = {
