@@ -6,6 +6,8 @@
  *
  * The CFA in a PLT depends on the address of the instruction. It is known by its bytes.
  */
+#include <stdint.h>
+
 #include "cfi_expression.h"
 
 enum {
@@ -36,9 +38,10 @@ enum {
 
 #define STACK_SIZE	8
 
-/* @off wraps as the 64-bit arithmetic of DWARF does. */
+/* Numbers wrap as the 64-bit arithmetic of DWARF does. @sum is added to a word in memory. */
 struct value {
 	u64	off;
+	u64	sum;
 	u64	reg;
 	u8	how;	/* NUMBER, CFI_CFA, CFI_CFA_MEM, CFI_REG, CFI_REG_MEM */
 };
@@ -78,9 +81,10 @@ static struct value pop(struct stack *stack)
 
 static void add(struct stack *stack, struct value value, u64 number)
 {
-	if (number && (value.how == CFI_CFA_MEM || value.how == CFI_REG_MEM))
-		stack->is_bad = true;
-	value.off += number;
+	if (value.how == CFI_CFA_MEM || value.how == CFI_REG_MEM)
+		value.sum += number;
+	else
+		value.off += number;
 	push(stack, value);
 }
 
@@ -173,8 +177,20 @@ static void execute_operation(struct stack *stack, struct cfi_cursor *cur, u8 op
 	}
 }
 
+/* SFrame has no form for the word in memory plus a number. Only that of a CFA is kept. */
+static struct cfi_rule add_sum(struct cfi_rule rule, u64 sum, bool is_cfa)
+{
+	if (!sum)
+		return rule;
+	if (!is_cfa || rule.how != CFI_REG_MEM || sum > INT16_MAX)
+		return cfi_hole_rule(CFI_HOLE_EXPRESSION);
+	rule.sum = sum;
+	return rule;
+}
+
 /* @deref: the result of the expression is an address, and the value is there. */
-static struct cfi_rule evaluate(struct stack *stack, struct cfi_cursor block, bool deref)
+static struct cfi_rule evaluate(struct stack *stack, struct cfi_cursor block, bool deref,
+				bool is_cfa)
 {
 	struct value value;
 
@@ -187,7 +203,7 @@ static struct cfi_rule evaluate(struct stack *stack, struct cfi_cursor block, bo
 		return cfi_hole_rule(CFI_HOLE_MALFORMED);
 	if (stack->is_bad || value.how == NUMBER)
 		return cfi_hole_rule(CFI_HOLE_EXPRESSION);
-	return cfi_make_rule(value.how, value.reg, value.off);
+	return add_sum(cfi_make_rule(value.how, value.reg, value.off), value.sum, is_cfa);
 }
 
 /* Return: true if the next operation is DW_OP_litN. Sets @number to N. */
@@ -217,7 +233,7 @@ struct cfi_rule cfi_cfa_expression(struct cfi_cursor block)
 
 	if (is_plt(block, &plt))
 		return (struct cfi_rule){ .how = CFI_PLT, .plt = plt };
-	return evaluate(&stack, block, false);
+	return evaluate(&stack, block, false, true);
 }
 
 /* Return: the rule of a register that is saved at the address that the expression @block gives. */
@@ -225,7 +241,7 @@ struct cfi_rule cfi_location_expression(struct cfi_cursor block)
 {
 	struct stack stack = { .values[0].how = CFI_CFA, .nr = 1 };
 
-	return evaluate(&stack, block, true);
+	return evaluate(&stack, block, true, false);
 }
 
 /* Return: the rule of a register whose value the expression @block gives. */
@@ -233,5 +249,5 @@ struct cfi_rule cfi_value_expression(struct cfi_cursor block)
 {
 	struct stack stack = { .values[0].how = CFI_CFA, .nr = 1 };
 
-	return evaluate(&stack, block, false);
+	return evaluate(&stack, block, false, false);
 }

@@ -65,6 +65,7 @@ struct cfi_plt {
  * @how: enum cfi_how
  * @reg: DWARF register number of the REG forms, else 0
  * @hole: of CFI_HOLE, enum cfi_hole
+ * @sum: of a CFA of CFI_REG_MEM: bytes added to the word in memory; SFrame has no such form
  *
  * There is no padding: rules are compared by memcmp().
  */
@@ -75,7 +76,10 @@ struct cfi_rule {
 	};
 	u8	how;
 	u8	reg;
-	u16	hole;
+	union {
+		u16	hole;
+		u16	sum;
+	};
 };
 
 /**

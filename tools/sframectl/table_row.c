@@ -3,6 +3,8 @@
  * Turns rules of call frame information into rows of SFrame version 3, in the DEFAULT form or
  * the FLEX form ("Flexible FDE type"). A rule that neither form says exactly makes a hole.
  */
+#include <stdint.h>
+
 #include "table_row.h"
 
 /* The control word of a FLEX rule */
@@ -89,6 +91,32 @@ static bool is_plt(const struct cfi_machine *machine, const struct cfi_state *st
 	       plt->shift <= 6;
 }
 
+/*
+ * A CFA of *(reg + n) + c has no form in SFrame. Where the return address is at CFA - 8, the row
+ * says CFA' = *(reg + n), and has its offsets from CFA'. A call has pushed the return address, so
+ * the caller's stack begins after it. The reader knows such rows: in no others is the return
+ * address at the CFA or above it. It must not take CFA' for the caller's stack pointer.
+ */
+static bool has_form_without_sum(const struct cfi_machine *machine, const struct cfi_state *state)
+{
+	return machine->fixed_ra && is_default_ra(machine, &state->ra) &&
+	       state->cfa.sum >= -machine->fixed_ra &&
+	       state->fp.how != CFI_CFA && state->fp.off <= INT32_MAX - INT16_MAX;
+}
+
+static struct cfi_state without_sum(const struct cfi_state *state)
+{
+	struct cfi_state stored = *state;
+
+	if (state->cfa.how != CFI_REG_MEM || !state->cfa.sum)
+		return stored;
+	stored.cfa.sum = 0;
+	stored.ra.off += state->cfa.sum;
+	if (stored.fp.how == CFI_CFA_MEM)
+		stored.fp.off += state->cfa.sum;
+	return stored;
+}
+
 /**
  * table_row_hole - find out whether SFrame can say what a row says
  * @machine: the architecture
@@ -119,6 +147,9 @@ enum cfi_hole table_row_hole(const struct cfi_machine *machine, const struct cfi
 	default:
 		hole = CFI_HOLE_EXPRESSION;
 	}
+	if (!hole && state->cfa.how == CFI_REG_MEM && state->cfa.sum &&
+	    !has_form_without_sum(machine, state))
+		hole = CFI_HOLE_EXPRESSION;
 	if (!hole && !sp_is_cfa(state))
 		hole = CFI_HOLE_SP;
 	if (!hole && !is_default_ra(machine, &state->ra))
@@ -223,6 +254,7 @@ u32 table_row_put(u8 *to, const struct cfi_machine *machine, const struct cfi_ro
 		  u32 start, u8 addr_type, bool flex)
 {
 	const struct cfi_state *state = &row->state;
+	struct cfi_state stored;
 	struct words words;
 	u8 *pos = to;
 	u8 info;
@@ -231,12 +263,14 @@ u32 table_row_put(u8 *to, const struct cfi_machine *machine, const struct cfi_ro
 	words.nr = 0;
 	words.size_code = 0;
 	/* A row without words: there is no caller. */
-	if (state->ra.how == CFI_UNDEFINED)
+	if (state->ra.how == CFI_UNDEFINED) {
 		;
-	else if (flex)
-		add_flex_words(&words, machine, state);
-	else
+	} else if (flex) {
+		stored = without_sum(state);
+		add_flex_words(&words, machine, &stored);
+	} else {
 		add_plain_words(&words, machine, state);
+	}
 
 	info = words.nr << 1 | words.size_code << 5;
 	if (words.nr && (flex || state->cfa.reg == machine->sp))

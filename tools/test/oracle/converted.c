@@ -97,6 +97,26 @@ struct described {
 	u64			end;
 };
 
+/*
+ * A CFA of *(reg + n) + c, with the return address directly below it: the table has
+ * CFA' = *(reg + n), and offsets from CFA'. The return address is then at CFA' or above it. From
+ * this the walk knows that the caller's stack pointer is the address after it, which is CFA' + c.
+ */
+static void take_saved_sp(struct comparison *cmp, u64 addr, struct sframe_row *row)
+{
+	struct sframe_rule word;
+	s64 sum;
+
+	if (cmp->program.elf.machine != EM_X86_64 || !rule_is_odd(&row->cfa) ||
+	    row->ra.how != SFRAME_RULE_CFA_MEM || row->ra.off != -8 ||
+	    !ehframe_saved_sp(&cmp->eh, addr, &word, &sum) || sum < 8)
+		return;
+	row->cfa = word;
+	row->ra.off += sum;
+	if (row->fp.how == SFRAME_RULE_CFA_MEM)
+		row->fp.off += sum;
+}
+
 /* libdw ignores the instruction that signs the return address: a second interpreter reports it. */
 static bool describe(struct comparison *cmp, u64 addr, struct described *desc)
 {
@@ -108,6 +128,7 @@ static bool describe(struct comparison *cmp, u64 addr, struct described *desc)
 	if (!ehframe_row(&cmp->eh, addr, &desc->row))
 		return false;
 	desc->sp_is_cfa = ehframe_sp_is_cfa(&cmp->eh, addr, &desc->row);
+	take_saved_sp(cmp, addr, &desc->row);
 	desc->end = cmp->eh.end;
 	if (cmp->program.elf.machine != EM_AARCH64)
 		return true;

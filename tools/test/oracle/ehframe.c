@@ -4,6 +4,7 @@
  * mistakes would write. libdw interprets .eh_frame. Each call of libdw starts at
  * the beginning of the function, so the last result is kept while it is valid.
  */
+#include <dwarf.h>
 #include <stdlib.h>
 
 #include "ehframe.h"
@@ -123,6 +124,50 @@ bool ehframe_row(struct ehframe *eh, u64 addr, struct sframe_row *row)
 	row->ra = register_rule(eh, addr, eh->regs.ra, &row->outermost);
 	row->fp = register_rule(eh, addr, eh->regs.fp, &lost);
 	return true;
+}
+
+/* Takes the addition of a number from the end of @ops. Return: false if they end otherwise. */
+static bool take_addition(const Dwarf_Op *ops, size_t *nr, s64 *sum)
+{
+	const Dwarf_Op *last = &ops[*nr - 1];
+
+	if (*nr > 1 && last->atom == DW_OP_plus_uconst) {
+		*sum = last->number;
+		*nr -= 1;
+		return true;
+	}
+	if (*nr < 3 || last->atom != DW_OP_plus)
+		return false;
+	last--;
+	*nr -= 2;
+	*sum = last->number;
+	if (last->atom >= DW_OP_lit0 && last->atom <= DW_OP_lit31)
+		*sum = last->atom - DW_OP_lit0;
+	else if (last->atom < DW_OP_const1u || last->atom > DW_OP_consts)
+		return false;
+	return true;
+}
+
+/**
+ * ehframe_saved_sp - recognise a CFA that is a word in memory plus a number
+ * @eh: the .eh_frame
+ * @addr: an address for which ehframe_row() has found a row
+ * @word: set to the word, without the number
+ * @sum: set to the number
+ *
+ * Return: false if the CFA has another form.
+ */
+bool ehframe_saved_sp(struct ehframe *eh, u64 addr, struct sframe_rule *word, s64 *sum)
+{
+	struct expression expr = { .pc = addr, .pc_reg = eh->regs.pc };
+	Dwarf_Op *ops;
+
+	if (dwarf_frame_cfa(eh->frame, &ops, &expr.nr) || !expr.nr ||
+	    !take_addition(ops, &expr.nr, sum))
+		return false;
+	expr.ops = ops;
+	*word = expression_value(&expr);
+	return !rule_is_odd(word) && word->how == SFRAME_RULE_REG_MEM;
 }
 
 /**

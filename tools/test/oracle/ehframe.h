@@ -38,6 +38,7 @@ struct ehframe {
 const char *ehframe_open(struct ehframe *eh, const struct object *obj);
 void ehframe_close(struct ehframe *eh);
 bool ehframe_row(struct ehframe *eh, u64 addr, struct sframe_row *row);
+bool ehframe_saved_sp(struct ehframe *eh, u64 addr, struct sframe_rule *word, s64 *sum);
 bool ehframe_sp_is_cfa(struct ehframe *eh, u64 addr, const struct sframe_row *row);
 
 #endif /* ORACLE_EHFRAME_H */
