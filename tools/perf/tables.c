@@ -43,7 +43,7 @@ static pid_t start_sframectl(char *const argv[], int output)
 
 static void load_tables(char *sframectl, const struct command *command)
 {
-	char *argv[] = { sframectl, "load", NULL, NULL, NULL };
+	char *argv[5] = { sframectl, "load" };
 	pid_t pid;
 
 	if (command->all || (!command->pid && !command->workload)) {
