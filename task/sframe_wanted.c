@@ -25,6 +25,9 @@
 /* More are not remembered. */
 #define MAX_WANTED	4096
 
+/* How often a reader looks into a process whose mmap_lock is held. */
+#define MAX_TRIES	8
+
 /**
  * struct wanted - a file that is wanted
  * @node: in @all
@@ -32,6 +35,7 @@
  * @id: identity of the file
  * @pid: a process that had mapped it
  * @addr: where
+ * @nr_tries: how often mmap_lock was held
  */
 struct wanted {
 	struct hlist_node	node;
@@ -39,6 +43,7 @@ struct wanted {
 	struct sfu_file_id	id;
 	struct pid		*pid;
 	unsigned long		addr;
+	unsigned int		nr_tries;
 };
 
 DECLARE_WAIT_QUEUE_HEAD(sfu_wanted_wait);
@@ -234,7 +239,8 @@ static struct file *find_file(const struct wanted *wanted)
 
 	if (mm) {
 		file = get_mapped(mm, wanted);
-		mmput(mm);
+		/* If the process has just ended, its files may be anybody's to close. */
+		mmput_async(mm);
 	}
 	if (task)
 		put_task_struct(task);
@@ -257,14 +263,17 @@ static bool take_first(struct sfu_wanted_reader *reader, struct wanted *copy)
 	return wanted;
 }
 
-/* The file is not there now: it is wanted again when a process maps it, or at once. */
-static void give_back(const struct wanted *copy, bool again)
+/*
+ * The file cannot be had now. If mmap_lock was held, the reader tries again later. Else the
+ * file is wanted again when a process maps it.
+ */
+static void give_back(const struct wanted *copy, bool was_locked)
 {
 	struct wanted *wanted;
 
 	spin_lock(&wanted_lock);
 	wanted = find_wanted(&copy->id);
-	if (wanted && again)
+	if (wanted && was_locked && ++wanted->nr_tries < MAX_TRIES)
 		list_move_tail(&wanted->list, &queue);
 	else if (wanted)
 		forget(wanted);
@@ -281,18 +290,15 @@ static void give_back(const struct wanted *copy, bool again)
  */
 struct file *sfu_wanted_take(struct sfu_wanted_reader *reader, pid_t *pid)
 {
+	struct file *file = NULL;
 	struct wanted copy;
-	struct file *file;
-	unsigned int i;
 
-	for (i = 0; i < MAX_WANTED && take_first(reader, &copy); i++) {
+	while (!file && take_first(reader, &copy)) {
 		file = find_file(&copy);
 		if (IS_ERR_OR_NULL(file))
 			give_back(&copy, IS_ERR(file));
 		*pid = pid_vnr(copy.pid);
 		put_pid(copy.pid);
-		if (!IS_ERR_OR_NULL(file))
-			return file;
 	}
-	return NULL;
+	return IS_ERR(file) ? NULL : file;
 }
