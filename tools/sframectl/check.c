@@ -629,6 +629,6 @@ static enum status run(const struct arguments *args)
 const struct command check_command = {
 	.name = "check",
 	.usage = usage,
-	.options = "rv",
+	.options = "jrv",
 	.run = run,
 };

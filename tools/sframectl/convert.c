@@ -321,6 +321,6 @@ static enum status run(const struct arguments *args)
 const struct command convert_command = {
 	.name = "convert",
 	.usage = usage,
-	.options = "ov",
+	.options = "jov",
 	.run = run,
 };

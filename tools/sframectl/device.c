@@ -59,3 +59,27 @@ const char *device_load(int device, const struct worker *worker, char *message, 
 		return NULL;
 	return *message ? message : strerror(errno);
 }
+
+/**
+ * device_next - the next file that has a table
+ * @device: the device
+ * @file: the last one, or zeros to begin; its size is 0 after the last
+ *
+ * Return: NULL, or the error as a text.
+ */
+const char *device_next(int device, struct sframe_file *file)
+{
+	file->size = sizeof(*file);
+	if (!ioctl(device, SFRAME_LIST, file))
+		return NULL;
+	file->size = 0;
+	return errno == ENOENT ? NULL : strerror(errno);
+}
+
+/* Return: NULL, or the error as a text. */
+const char *device_drop_all(int device)
+{
+	struct sframe_drop drop = { .size = sizeof(drop), .fd = -1 };
+
+	return ioctl(device, SFRAME_DROP, &drop) ? strerror(errno) : NULL;
+}

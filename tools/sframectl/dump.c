@@ -278,6 +278,6 @@ static enum status run(const struct arguments *args)
 const struct command dump_command = {
 	.name = "dump",
 	.usage = usage,
-	.options = "",
+	.options = "j",
 	.run = run,
 };

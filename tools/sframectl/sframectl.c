@@ -21,8 +21,10 @@ static const char usage[] =
 "  load PID|FILE...     convert files, and load the result into the module\n"
 "  serve                make and load the tables that the module asks for\n"
 "  status [SECONDS]     say how the stacks ended that the module unwound, and why\n"
+"  tables               list the tables that the module holds, or drop them\n"
 "\n"
-"Each command takes --json for output to be read by programs, and --help.\n"
+"Each command takes --help, and those that show something take --json, for output\n"
+"to be read by programs.\n"
 "Options may be before the command, too. --version prints the version.\n"
 "\n"
 "Names of files and functions may be any bytes. In text, a byte that is not\n"
@@ -39,6 +41,7 @@ static const struct command *const commands[] = {
 	&load_command,
 	&serve_command,
 	&status_command,
+	&tables_command,
 };
 
 /* @command is NULL if the command line names no command. */
@@ -64,6 +67,7 @@ enum { OPTION_VERSION = 1 };
 
 static const struct option options[] = {
 	{ "all", no_argument, NULL, 'a' },
+	{ "drop", no_argument, NULL, 'd' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "json", no_argument, NULL, 'j' },
 	{ "linked", no_argument, NULL, 'l' },
@@ -103,6 +107,9 @@ static void apply(struct line *line, int letter)
 	switch (letter) {
 	case 'a':
 		line->args.all = true;
+		break;
+	case 'd':
+		line->args.drop = true;
 		break;
 	case 'h':
 		line->help = true;
@@ -179,7 +186,7 @@ static const struct command *find_command(const char *name)
 static bool takes_all(const struct command *command, const char *given)
 {
 	for (; *given; given++) {
-		if (strchr("hj", *given) || strchr(command->options, *given))
+		if (*given == 'h' || strchr(command->options, *given))
 			continue;
 		complain("%s: takes no --%s", command->name, option_name(*given));
 		return false;

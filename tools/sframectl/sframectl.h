@@ -15,6 +15,7 @@ struct arguments {
 	bool		json;
 	bool		linked;
 	bool		all;
+	bool		drop;
 	bool		require;
 	bool		verbose;
 	const char	*output;
@@ -26,7 +27,7 @@ struct arguments {
 struct command {
 	const char	*name;
 	const char	*usage;
-	const char	*options;	/* letters of those it takes besides --json and --help */
+	const char	*options;	/* letters of those it takes besides --help */
 	enum status (*run)(const struct arguments *args);
 };
 
@@ -36,5 +37,6 @@ extern const struct command convert_command;
 extern const struct command load_command;
 extern const struct command serve_command;
 extern const struct command status_command;
+extern const struct command tables_command;
 
 #endif /* SFRAMECTL_H */

@@ -283,6 +283,6 @@ static enum status run(const struct arguments *args)
 const struct command status_command = {
 	.name = "status",
 	.usage = usage,
-	.options = "as",
+	.options = "jas",
 	.run = run,
 };

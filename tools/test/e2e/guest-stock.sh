@@ -56,6 +56,9 @@ stock() {	# stock SECONDS DATA
 		check "$way: of 1000 stacks of the distribution's programs $share are whole" test "$share" -ge 990
 		check "$way: no defect" no_defect
 	done
+	check 'sframectl tables lists as many as there are' test "$(sframectl tables | grep -c ' [0-9]*:[0-9]')" -ge 30
+	check 'sframectl tables --drop' sframectl tables --drop
+	check 'no table is listed any more' test "$(sframectl tables | wc -l)" = 1
 	kill %1
 	wait %1
 	check 'sframectl serve ends by SIGTERM' test $? = 0
