@@ -11,33 +11,29 @@
 #include "sframe_arch.h"
 #include "sframe_map.h"
 #include "sframe_process.h"
+#include "user_arch.h"
 
-/* How functions of 16 bytes begin; nop fills the rest. */
-static const u8 with_record[] = { 0x55, 0x48, 0x89, 0xe5 };	/* push %rbp; mov %rsp,%rbp */
-static const u8 with_frame[] = { 0x48, 0x83, 0xec, 0x18 };	/* sub $24,%rsp */
-static const u8 without_frame[] = { 0x31, 0xc0, 0xc3, 0x90 };	/* xor %eax,%eax; ret; nop */
-
+/* Bytes of a function. How it begins is in user_arch.h; instructions that do nothing follow. */
 #define FUNCTION	16
-#define NOP		0x90
 
-static void write_functions(u8 *code, const u8 *start, unsigned int nr)
+static void write_functions(u8 *code, u64 start, unsigned int nr)
 {
 	unsigned int i;
 
 	for (i = 0; i < nr; i++)
-		memcpy(code + i * FUNCTION, start, 4);
+		memcpy(code + i * FUNCTION, &start, sizeof(start));
 }
 
 /* Gives the first page of the image's code so many functions of two kinds. */
-static void write_code(struct kunit *test, const u8 *first, unsigned int nr_first,
-		       const u8 *second, unsigned int nr_second)
+static void write_code(struct kunit *test, u64 first, unsigned int nr_first, u64 second,
+		       unsigned int nr_second)
 {
 	struct scan_scene *scene = test->priv;
 	loff_t at = IMAGE_CODE * PAGE_SIZE;
 	u8 *code = kunit_kzalloc(test, PAGE_SIZE, GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, code);
-	memset(code, NOP, PAGE_SIZE);
+	memset64((u64 *)code, CODE_NOPS, PAGE_SIZE / 8);
 	/* Of the first function of a page nothing precedes: it is not counted. */
 	write_functions(code + FUNCTION, first, nr_first);
 	write_functions(code + FUNCTION * (1 + nr_first), second, nr_second);
@@ -58,23 +54,23 @@ static int habit_of_range(struct kunit *test, unsigned int nr)
 
 struct habit_case {
 	const char	*name;
-	const u8	*first;
+	u64		first;
 	unsigned int	nr_first;
-	const u8	*second;
+	u64		second;
 	unsigned int	nr_second;
 	int		habit;
 };
 
 static const struct habit_case habit_cases[] = {
-	{ "no functions", with_record, 0, with_frame, 0, SFRAME_HABIT_OTHER },
-	{ "one with a record", with_record, 1, with_frame, 0, SFRAME_HABIT_FP },
-	{ "one with another frame", with_record, 0, with_frame, 1, SFRAME_HABIT_OTHER },
-	{ "all with records", with_record, 200, with_frame, 0, SFRAME_HABIT_FP },
-	{ "all with other frames", with_record, 0, with_frame, 200, SFRAME_HABIT_OTHER },
-	{ "most without a frame", with_record, 1, without_frame, 200, SFRAME_HABIT_FP },
-	{ "four to one", with_record, 4, with_frame, 1, SFRAME_HABIT_FP },
-	{ "three to one", with_record, 3, with_frame, 1, SFRAME_HABIT_OTHER },
-	{ "as many", with_record, 100, with_frame, 100, SFRAME_HABIT_OTHER },
+	{ "no functions", CODE_WITH_RECORD, 0, CODE_WITH_FRAME, 0, SFRAME_HABIT_OTHER },
+	{ "one with a record", CODE_WITH_RECORD, 1, CODE_WITH_FRAME, 0, SFRAME_HABIT_FP },
+	{ "one with another frame", CODE_WITH_RECORD, 0, CODE_WITH_FRAME, 1, SFRAME_HABIT_OTHER },
+	{ "all with records", CODE_WITH_RECORD, 200, CODE_WITH_FRAME, 0, SFRAME_HABIT_FP },
+	{ "all with other frames", CODE_WITH_RECORD, 0, CODE_WITH_FRAME, 200, SFRAME_HABIT_OTHER },
+	{ "most without a frame", CODE_WITH_RECORD, 1, CODE_WITHOUT_FRAME, 200, SFRAME_HABIT_FP },
+	{ "four to one", CODE_WITH_RECORD, 4, CODE_WITH_FRAME, 1, SFRAME_HABIT_FP },
+	{ "three to one", CODE_WITH_RECORD, 3, CODE_WITH_FRAME, 1, SFRAME_HABIT_OTHER },
+	{ "as many", CODE_WITH_RECORD, 100, CODE_WITH_FRAME, 100, SFRAME_HABIT_OTHER },
 };
 
 NAMED_CASES(habit);
@@ -98,7 +94,7 @@ static void scan_leaves_habit_without_section(struct kunit *test)
 
 	scene->image.ehdr.e_phnum = IMAGE_PH_SFRAME;
 	image_write(test, &scene->image);
-	write_code(test, with_record, 200, with_frame, 0);
+	write_code(test, CODE_WITH_RECORD, 200, CODE_WITH_FRAME, 0);
 	image_map(test, &scene->image, scene->area);
 	expect_scanned(test, PLAIN, "scan.runs");
 	KUNIT_EXPECT_EQ(test, habit_of_range(test, 0), SFRAME_HABIT_UNKNOWN);
@@ -136,11 +132,11 @@ static void scan_remembers_habits(struct kunit *test)
 	unsigned int i;
 
 	image_write(test, &scene->image);
-	write_code(test, with_record, 200, with_frame, 0);
+	write_code(test, CODE_WITH_RECORD, 200, CODE_WITH_FRAME, 0);
 	inode_set_ctime(file_inode(scene->image.file), at, 0);
 	image_map(test, &scene->image, scene->area);
 	expect_scanned(test, SAME, "scan.runs");
-	write_code(test, with_frame, 200, with_record, 0);
+	write_code(test, CODE_WITH_FRAME, 200, CODE_WITH_RECORD, 0);
 	inode_set_ctime(file_inode(scene->image.file), at, 0);
 	for (i = 1; i < 8; i++)
 		image_map(test, &scene->image, page(test, 8 * i));
@@ -153,13 +149,13 @@ static void scan_remembers_habits(struct kunit *test)
 /* Anonymous code may be written at any time. It is read for samples only. */
 static void scan_finds_habit_of_anonymous_code(struct kunit *test)
 {
-	u8 code[20 * FUNCTION];
+	u64 code[20 * FUNCTION / sizeof(u64)];
 
 	expect_scanned(test, "nothing", "scan.runs");
 	map_image(test);
 	map_anonymous(test, 8, 1, PROT_READ | PROT_WRITE | PROT_EXEC);
-	memset(code, NOP, sizeof(code));
-	write_functions(code + FUNCTION, with_record, 10);
+	memset64(code, CODE_NOPS, ARRAY_SIZE(code));
+	write_functions((u8 *)code + FUNCTION, CODE_WITH_RECORD, 10);
 	KUNIT_ASSERT_EQ(test, 0, copy_to_user((void __user *)page(test, 8), code, sizeof(code)));
 	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process_of(current->mm), SFU_SCAN_NEW_CODE));
 	expect_map(test, SAME ", 8-9 none");

@@ -30,7 +30,7 @@ static void drop_tables(void *unused)
 /* As if the file had been written long ago. */
 static void age(const struct image *image)
 {
-	inode_set_ctime(file_inode(image->file), 1000, 1);
+	inode_set_ctime(file_inode(image->file), -1000, 1);
 }
 
 static int table_scene_init(struct kunit *test)
@@ -277,11 +277,11 @@ struct change_case {
 };
 
 static const struct change_case change_cases[] = {
-	{ "nothing", false, 1000, 1 },
-	{ "a later second", false, 1001, 1 },
-	{ "an earlier second", false, 999, 1 },
-	{ "a nanosecond", false, 1000, 2 },
-	{ "the size", true, 1000, 1 },
+	{ "nothing", false, -1000, 1 },
+	{ "a later second", false, -999, 1 },
+	{ "an earlier second", false, -1001, 1 },
+	{ "a nanosecond", false, -1000, 2 },
+	{ "the size", true, -1000, 1 },
 };
 
 NAMED_CASES(change);

@@ -359,8 +359,8 @@ static int check_identity(struct sfu_table_source *source, const struct sfu_file
 		return refuse(source, -ESTALE,
 			      "the file has changed since it was read: convert it again");
 	}
-	/* A later change within the same tick of the clock would not be seen. */
-	if (ktime_get_real_seconds() - id->changed / NSEC_PER_SEC < 1)
+	/* A later change within the same moment would not be seen. */
+	if (abs(ktime_get_real_seconds() - id->changed / NSEC_PER_SEC) <= 1)
 		return refuse(source, -EAGAIN,
 			      "the file has changed a moment ago: load the table in a second");
 	return 0;

@@ -41,4 +41,10 @@ asmlinkage long __arm64_sys_mremap(const struct pt_regs *regs);
 #define USER_SYSCALL(name, a, b, c, d, e)				\
 	__arm64_sys_##name(&(struct pt_regs){ .regs = { (a), (b), (c), (d), (e) } })
 
+/* How functions begin, in 8 bytes: with a frame record, with another frame, without one. */
+#define CODE_WITH_RECORD	0x910003fda9bd7bfd	/* stp x29, x30, [sp, #-48]!; mov x29, sp */
+#define CODE_WITH_FRAME		0xf90007fed10083ff	/* sub sp, sp, #32; str x30, [sp, #8] */
+#define CODE_WITHOUT_FRAME	0xd65f03c052800000	/* mov w0, #0; ret */
+#define CODE_NOPS		0xd503201fd503201f
+
 #endif /* USER_ARCH_H */

@@ -45,4 +45,10 @@ asmlinkage long __x64_sys_mremap(const struct pt_regs *regs);
 	__x64_sys_##name(&(struct pt_regs){ .di = (a), .si = (b),	\
 			 .dx = (c), .r10 = (d), .r8 = (e) })
 
+/* How functions begin, in 8 bytes: with a frame record, with another frame, without one. */
+#define CODE_WITH_RECORD	0x90909090e5894855	/* push %rbp; mov %rsp, %rbp */
+#define CODE_WITH_FRAME		0x9090909018ec8348	/* sub $24, %rsp */
+#define CODE_WITHOUT_FRAME	0x9090909090c3c031	/* xor %eax, %eax; ret */
+#define CODE_NOPS		0x9090909090909090
+
 #endif /* USER_ARCH_H */
