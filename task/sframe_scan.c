@@ -21,11 +21,14 @@
  * scan is left to a later request.
  *
  * Limits. A process may spend BURST on scans, and then one part in SHARE of its time. Scans
- * that no sample has requested are a guess that one will come: for them, EVENT_BURST and one
- * part in EVENT_SHARE are the limits. A scan costs the time that it takes. The cost is also
- * estimated, from the number of VMAs, files and pages. A scan that takes many times as long
- * was interrupted: the process pays for some of that only. If a scan for a sample finds
- * nothing new, the process waits before the next one, twice as long each time.
+ * that no sample has requested are a guess that one will come. For them, the limits are
+ * EVENT_BURST, and then SAMPLE_WORTH for each sample that this processor takes, between one
+ * part in EVENT_SHARE and one in SHARE: the more samples, the more of them would be lost.
+ *
+ * A scan costs the time that it takes. The cost is also estimated, from the number of VMAs,
+ * files and pages. A scan that takes many times as long was interrupted: the process pays for
+ * some of that only. If a scan for a sample finds nothing new, the process waits before the
+ * next one, twice as long each time.
  *
  * A new process may end before its first sample. Until then, only short sections are made
  * present. After its first samples, the older it is the more pages a scan examines.
@@ -52,6 +55,7 @@
 #define BURST		(3 * (s64)NSEC_PER_MSEC)
 #define EVENT_SHARE	512
 #define EVENT_BURST	((s64)NSEC_PER_MSEC)
+#define SAMPLE_WORTH	(10 * (s64)NSEC_PER_USEC)
 #define WAIT_MIN	((s64)NSEC_PER_MSEC)
 #define WAIT_MAX	((s64)NSEC_PER_SEC)
 
@@ -654,10 +658,44 @@ static s64 due_after(s64 at, s64 now, unsigned int share, s64 burst, s64 cost)
 	return max(at, now - share * burst) + share * cost;
 }
 
-/* Each event looks at this time: in jiffies, for a clock costs more. */
+/**
+ * struct sample_rate - how often a processor takes samples
+ * @then: when that was found out, in jiffies
+ * @walks: its counter of walks at that time
+ * @hz: samples a second
+ */
+struct sample_rate {
+	unsigned long	then;
+	unsigned long	walks;
+	unsigned long	hz;
+};
+
+static DEFINE_PER_CPU(struct sample_rate, sample_rates);
+
+/* How often does this processor take samples? Found out once in a tenth of a second. */
+static unsigned long samples_per_second(void)
+{
+	struct sample_rate *rate = get_cpu_ptr(&sample_rates);
+	unsigned long passed = jiffies - rate->then;
+	unsigned long walks = this_cpu_read(sfu_counters.walks), hz;
+
+	if (passed >= HZ / 10) {
+		rate->hz = (walks - rate->walks) * HZ / passed;
+		rate->then = jiffies;
+		rate->walks = walks;
+	}
+	hz = rate->hz;
+	put_cpu_ptr(&sample_rates);
+	return hz;
+}
+
+/* Each event looks at the time that this sets: in jiffies, for a clock costs more. */
 static void charge_event(struct sfu_process *process, s64 now, s64 cost)
 {
-	process->event_at = due_after(process->event_at, now, EVENT_SHARE, EVENT_BURST, cost);
+	s64 worth = max(samples_per_second(), 1UL) * SAMPLE_WORTH;
+	s64 share = clamp((s64)NSEC_PER_SEC / worth, SHARE, EVENT_SHARE);
+
+	process->event_at = due_after(process->event_at, now, share, EVENT_BURST, cost);
 	if (process->event_at > now)
 		WRITE_ONCE(process->event_due,
 			   jiffies + nsecs_to_jiffies(process->event_at - now) + 1);
