@@ -54,13 +54,13 @@
 #define SHARE		32
 #define BURST		(3 * (s64)NSEC_PER_MSEC)
 #define EVENT_SHARE	512
-#define EVENT_BURST	((s64)NSEC_PER_MSEC)
-#define SAMPLE_WORTH	(10 * (s64)NSEC_PER_USEC)
+#define EVENT_BURST	(3 * (s64)NSEC_PER_MSEC)
+#define SAMPLE_WORTH	(20 * (s64)NSEC_PER_USEC)
 #define WAIT_MIN	((s64)NSEC_PER_MSEC)
 #define WAIT_MAX	((s64)NSEC_PER_SEC)
 
 /* How many times as long as estimated a scan may take for its process to pay all of it. */
-#define MAX_SLOWNESS	16
+#define MAX_SLOWNESS	4
 
 /* The estimated costs of the parts of a scan, in ns; of a page also that of its removal. */
 #define COST_SCAN	2000
