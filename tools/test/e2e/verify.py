@@ -293,6 +293,9 @@ class SignalJudge:
         if caller.symbol in self.facts.known:
             if in_vdso:
                 return caller.symbol == 'calls_vdso'
+            # GCC calls these functions of its own, without SFrame data, for note_interrupted(), which is inlined.
+            if frame.symbol.startswith('__aarch64_'):
+                return caller.symbol in ('on_this_stack', 'on_other_stack')
             return caller.symbol in ('calls_libc', 'loads', 'tell', 'thread', 'main')
         return not in_vdso or 'libc' in caller.object
 
