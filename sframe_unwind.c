@@ -369,18 +369,18 @@ err_process:
  * synchronize_rcu_tasks() waits for it. synchronize_srcu() waits for a task inside. The
  * second synchronize_rcu_tasks() waits for a task after srcu_read_unlock().
  *
- * sfu_dev_exit() comes first: no table is loaded any more. An open device holds a reference of the
- * module, so nobody is in its functions.
+ * sfu_dev_exit() comes first: no table is loaded any more. An open device holds a reference
+ * of the module, so nobody is in its functions.
  *
  * sfu_hook_exit() does not return if ftrace has shut itself down and a hook is still set.
  *
  * From then on no walk runs: no walk requests a scan or takes a reference on a map.
  * sfu_event_exit() removes the hooks of events; after that nothing requests a scan.
  * Requests under way, the processes and the tables are the arguments of sfu_request_exit(),
- * sfu_process_exit() and sfu_table_exit(). The removal of debugfs files waits for their readers. Module
- * parameters, `summary` too, are sysfs files. A read of such a file keeps it active, and
- * the kernel removes it before it frees the module: the removal waits for the read. So the
- * counters, which go with the module, outlive all who read them.
+ * sfu_process_exit() and sfu_table_exit(). The removal of debugfs files waits for their
+ * readers. Module parameters, `summary` too, are sysfs files. A read of such a file keeps it
+ * active, and the kernel removes it before it frees the module: the removal waits for the
+ * read. So the counters, which go with the module, outlive all who read them.
  */
 static void __exit sframe_unwind_exit(void)
 {
