@@ -25,10 +25,9 @@
  * EVENT_BURST, and then SAMPLE_WORTH for each sample that this processor takes, between one
  * part in EVENT_SHARE and one in SHARE: the more samples, the more of them would be lost.
  *
- * A scan costs the time that it takes. The cost is also estimated, from the number of VMAs,
- * files and pages. A scan that takes many times as long was interrupted: the process pays for
- * some of that only. If a scan for a sample finds nothing new, the process waits before the
- * next one, twice as long each time.
+ * A scan costs the time that it takes, but no more than an estimate from the number of VMAs,
+ * files and pages: a busy machine may stop the task meanwhile. If a scan for a sample finds
+ * nothing new, the process waits before the next one, twice as long each time.
  *
  * A new process may end before its first sample. Until then, only short sections are made
  * present. After its first samples, the older it is the more pages a scan examines.
@@ -58,9 +57,6 @@
 #define SAMPLE_WORTH	(20 * (s64)NSEC_PER_USEC)
 #define WAIT_MIN	((s64)NSEC_PER_MSEC)
 #define WAIT_MAX	((s64)NSEC_PER_SEC)
-
-/* How many times as long as estimated a scan may take for its process to pay all of it. */
-#define MAX_SLOWNESS	4
 
 /* The estimated costs of the parts of a scan, in ns; of a page also that of its removal. */
 #define COST_SCAN	2000
@@ -706,7 +702,7 @@ static void charge_scan(const struct sfu_scan *scan)
 {
 	struct sfu_process *process = scan->process;
 	s64 now = ktime_get_mono_fast_ns();
-	s64 cost = clamp(now - scan->started, COST_SCAN, MAX_SLOWNESS * scan->cost);
+	s64 cost = clamp(now - scan->started, COST_SCAN, scan->cost);
 
 	WRITE_ONCE(process->scan_at, due_after(process->scan_at, now, SHARE, BURST, cost));
 	if (scan->reason == SFU_SCAN_SAMPLE)
