@@ -16,7 +16,7 @@ $(foreach path,$(PATHS),$(if $(filter-out file,$(origin $(path))),$(eval overrid
 export $(PATHS)
 
 # The oldest kernel on which the module is tested; BUILD_EXCLUSIVE_KERNEL in dkms.conf says the same.
-OLDEST_KERNEL := 6.12
+OLDEST_KERNEL := 6.1
 
 NEEDED_OPTIONS := MODULES PERF_EVENTS DYNAMIC_FTRACE_WITH_ARGS \
 		  IRQ_WORK KPROBES

@@ -10,6 +10,9 @@
 
 #include <linux/ftrace.h>
 #include <linux/kconfig.h>
+#include <linux/overflow.h>
+#include <linux/sched.h>
+#include <linux/shrinker.h>
 #include <linux/slab.h>
 
 /*
@@ -33,6 +36,11 @@ struct unwind_stacktrace {
 #define kzalloc_obj(obj, gfp)	kzalloc(sizeof(obj), gfp)
 #endif
 
+/* fd7eea27a3ae ("Compiler Attributes: Add __uninitialized macro"), 6.9. It is for speed. */
+#ifndef __uninitialized
+#define __uninitialized
+#endif
+
 /*
  * With KASAN, task_work_add() allocates memory, which nobody may do under a raw spinlock.
  * 73ab05aa46b0 ("sched/core: Disable page allocation in task_tick_mm_cid()"), 6.12: a flag
@@ -43,6 +51,65 @@ struct unwind_stacktrace {
 #define SFU_TWA_RESUME	((enum task_work_notify_mode)(TWA_RESUME | TWAF_NO_ALLOC))
 #else
 #define SFU_TWA_RESUME	TWA_RESUME
+#endif
+
+/*
+ * 94d095ffa0e1 ("ftrace: abstract DYNAMIC_FTRACE_WITH_ARGS accesses") and 0ef86097f127 ("ftrace:
+ * rename ftrace_instruction_pointer_set() -> ftrace_regs_set_instruction_pointer()"), 6.2. The
+ * struct has the registers of the call before, too. Kbuild finds the function.
+ */
+#ifndef SFU_HAVE_FTRACE_ARGUMENT
+#define ftrace_regs_get_argument(fregs, n) regs_get_kernel_argument(&(fregs)->regs, n)
+#define ftrace_regs_set_instruction_pointer(fregs, ip) ftrace_instruction_pointer_set(fregs, ip)
+#endif
+
+/* c42d9eeef8e5 ("mm: shrinker: add infrastructure for dynamically allocating shrinker"), 6.7. */
+#ifndef SFU_HAVE_SHRINKER_ALLOC
+static inline struct shrinker *shrinker_alloc(unsigned int flags, const char *name)
+{
+	struct shrinker *shrinker = kzalloc(sizeof(*shrinker), GFP_KERNEL);
+
+	if (shrinker) {
+		shrinker->flags = flags;
+		shrinker->seeks = DEFAULT_SEEKS;
+	}
+	return shrinker;
+}
+
+/* Without memory for it, the shrinker is not asked. unregister_shrinker() knows. */
+static inline void shrinker_register(struct shrinker *shrinker)
+{
+	if (register_shrinker(shrinker, "sframe_unwind"))
+		pr_warn("no memory for the shrinker: tables that nothing uses stay until they are dropped\n");
+}
+
+static inline void shrinker_free(struct shrinker *shrinker)
+{
+	unregister_shrinker(shrinker);
+	kfree(shrinker);
+}
+#endif
+
+/* c8248faf3ca2 ("Compiler Attributes: counted_by: Adjust name and identifier expansion"), 6.6. */
+#ifndef __counted_by
+#define __counted_by(...)
+#endif
+
+/* d67790ddf021 ("overflow: Add struct_size_t() helper"), 6.5. */
+#ifndef struct_size_t
+#define struct_size_t(type, member, count) struct_size((type *)NULL, member, count)
+#endif
+
+/* 54e6842d0775 ("fork/vm: Move common PF_IO_WORKER behavior to new flag"), 6.4. */
+#ifndef PF_USER_WORKER
+#define PF_USER_WORKER	PF_IO_WORKER
+#endif
+
+/* e047c5eaa763 ("kunit: Expose 'static stub' API to redirect functions"), 6.3. */
+#ifdef SFU_HAVE_STATIC_STUB
+#include <kunit/static_stub.h>
+#else
+#define KUNIT_STATIC_STUB_REDIRECT(...) do { } while (0)
 #endif
 
 #endif /* SFU_COMPAT_H */

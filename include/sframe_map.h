@@ -9,6 +9,7 @@
 #include <linux/rcupdate.h>
 #include <linux/refcount.h>
 
+#include "compat.h"
 #include "sframe_habit.h"
 #include "sframe_section.h"
 #include "sframe_table.h"

@@ -29,7 +29,7 @@ TRACE_EVENT(sfu_walk,
 		__entry->ip = ip;
 		__entry->stop_ip = stop_ip;
 		__entry->nr_frames = nr_frames;
-		__assign_str(reason);
+		memcpy(__get_str(reason), reason, __get_dynamic_array_len(reason));
 	),
 
 	TP_printk("ip=%lx stop_ip=%lx frames=%u reason=%s", __entry->ip,

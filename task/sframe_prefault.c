@@ -97,7 +97,7 @@ static struct folio *get_cached(const struct file *file, pgoff_t index)
 {
 	struct folio *folio = filemap_get_folio(file->f_mapping, index);
 
-	if (IS_ERR(folio))
+	if (IS_ERR_OR_NULL(folio))
 		return NULL;
 	if (folio_test_uptodate(folio) && !PageHWPoison(folio_file_page(folio, index)))
 		return folio;
@@ -240,7 +240,7 @@ static enum page_state page_state(struct mm_struct *mm, unsigned long addr)
 	if (!pmd)
 		return SFU_PAGE_NONE;
 	rcu_read_lock();
-	entry = pmdp_get_lockless(pmd);
+	entry = READ_ONCE(*pmd);
 	if (pmd_none(entry))
 		state = SFU_PAGE_NONE;
 	else if (!pmd_present(entry))

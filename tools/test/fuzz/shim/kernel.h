@@ -28,11 +28,18 @@
 #define struct_size(p, member, n) (sizeof(*(p)) + (n) * sizeof((p)->member[0]))
 #define struct_size_t(type, member, n) struct_size((type *)NULL, member, n)
 #define KUNIT_STATIC_STUB_REDIRECT(...) ((void)0)
+/* This kernel has what the newest one has; see compat.h. */
+#define SFU_HAVE_FTRACE_ARGUMENT
+#define SFU_HAVE_SHRINKER_ALLOC
+#define SFU_HAVE_STATIC_STUB
 #define IS_ENABLED(option)	0
 #define IS_ALIGNED(x, a)	(((x) & ((a) - 1)) == 0)
 #define PAGE_ALIGNED(addr)	IS_ALIGNED(addr, 4096)
+#define round_down(x, y)	((x) & ~((__typeof__(x))(y) - 1))
 #define KSYM_NAME_LEN		512
-#define __NR_rt_sigreturn	15
+#define jiffies			0ul
+#define MAX_JIFFY_OFFSET	((~0ul >> 2) - 1)
+#define time_after(a, b)	((long)((b) - (a)) < 0)
 #define U16_MAX			0xffff
 #define clamp_t(type, val, lo, hi)					\
 	((type)(val) < (type)(lo) ? (type)(lo) :			\
