@@ -26,6 +26,7 @@
  *   -EOPNOTSUPP	well-formed, but the decoder does not follow it, likewise
  */
 #include "sframe_core.h"
+#include "sframe_quick.h"
 
 const char *const sframe_defect_names[] = {
 	[SFRAME_DEFECT_NONE] = "none",
@@ -177,12 +178,12 @@ static int read_bytes(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
 	return err ?: rd->read(rd, dst, addr, len);
 }
 
-static u16 get16(const struct sframe_header *hdr, u16 v)
+static __always_inline u16 get16(const struct sframe_header *hdr, u16 v)
 {
 	return hdr->swapped ? swab16(v) : v;
 }
 
-static u32 get32(const struct sframe_header *hdr, u32 v)
+static __always_inline u32 get32(const struct sframe_header *hdr, u32 v)
 {
 	return hdr->swapped ? swab32(v) : v;
 }
@@ -515,7 +516,7 @@ static int step_back(const struct sframe_header *hdr, struct sframe_reader *rd,
 	return 0;
 }
 
-/* Bisects by reads. Sets @fde to the last entry that starts at or below @pc, if there is one. */
+/* Sets @fde to the last entry that starts at or below @pc, if there is one. */
 static int bisect_entries(const struct sframe_header *hdr, struct sframe_reader *rd,
 			  u64 pc, u32 *nr, struct sframe_fde *fde)
 {
@@ -540,30 +541,12 @@ static int bisect_entries(const struct sframe_header *hdr, struct sframe_reader 
 	return 0;
 }
 
-/* Bisects by the reader's own search, as bisect_entries(). It may be wrong if entries change. */
-static int bisect_by_reader(const struct sframe_header *hdr, struct sframe_reader *rd,
-			    u64 pc, u32 *nr, struct sframe_fde *fde)
-{
-	int err = sframe_charge(rd, sframe_bisect_cost()) ?: rd->bisect(hdr, pc, nr);
-
-	if (err || *nr == 0)
-		return err;
-	err = read_search_entry(hdr, rd, *nr - 1, fde);
-	if (!err && fde->start > pc)
-		return malformed(rd, SFRAME_DEFECT_FDE_ORDER);
-	return err;
-}
-
 static int search_sorted(const struct sframe_header *hdr,
 			 struct sframe_reader *rd, u64 pc, struct sframe_fde *fde)
 {
-	int err = -ENOENT;
 	u32 nr;
+	int err = bisect_entries(hdr, rd, pc, &nr, fde);
 
-	if (rd->bisect)
-		err = bisect_by_reader(hdr, rd, pc, &nr, fde);
-	if (err == -ENOENT)
-		err = bisect_entries(hdr, rd, pc, &nr, fde);
 	if (err)
 		return err;
 	if (nr == 0)
@@ -699,15 +682,6 @@ static int fill_window(struct sframe_rows *rows, struct sframe_reader *rd, u32 n
 	return 0;
 }
 
-/* In the kernel, memcpy() would check the size of the window for each row. */
-struct any_u16 {
-	u16 v;
-} __packed __attribute__((__may_alias__));
-
-struct any_u32 {
-	u32 v;
-} __packed __attribute__((__may_alias__));
-
 static __always_inline u32 get_start(const u8 *p, u32 addr_size, bool swapped)
 {
 	u16 v16;
@@ -717,46 +691,44 @@ static __always_inline u32 get_start(const u8 *p, u32 addr_size, bool swapped)
 	case 1:
 		return *p;
 	case 2:
-		v16 = ((const struct any_u16 *)p)->v;
+		v16 = ((const struct sframe_any_u16 *)p)->v;
 		return swapped ? swab16(v16) : v16;
 	default:
-		v32 = ((const struct any_u32 *)p)->v;
+		v32 = ((const struct sframe_any_u32 *)p)->v;
 		return swapped ? swab32(v32) : v32;
 	}
 }
 
-#define NO_SIZE		0x8000
-
 /*
- * Bytes of the data words, by the info word; NO_SIZE if the word size is undefined. Bit 0 of
- * the info word is the base of the CFA, bits 1 to 4 are the number of words, bits 5 and 6
+ * Bytes of the data words, by the info word; SFRAME_NO_SIZE if the word size is undefined. Bit 0
+ * of the info word is the base of the CFA, bits 1 to 4 are the number of words, bits 5 and 6
  * their size, and bit 7 says that the RA is mangled. The info word is a byte: no index of this
  * table is out of its bounds.
  */
-static const u16 words_sizes[256] = {
+const u16 sframe_words_sizes[256] = {
 	[0x00] = 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7,
 	[0x10] = 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13, 14, 14, 15, 15,
 	[0x20] = 0, 0, 2, 2, 4, 4, 6, 6, 8, 8, 10, 10, 12, 12, 14, 14,
 	[0x30] = 16, 16, 18, 18, 20, 20, 22, 22, 24, 24, 26, 26, 28, 28, 30, 30,
 	[0x40] = 0, 0, 4, 4, 8, 8, 12, 12, 16, 16, 20, 20, 24, 24, 28, 28,
 	[0x50] = 32, 32, 36, 36, 40, 40, 44, 44, 48, 48, 52, 52, 56, 56, 60, 60,
-	[0x60 ... 0x7f] = NO_SIZE,
+	[0x60 ... 0x7f] = SFRAME_NO_SIZE,
 	[0x80] = 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7,
 	[0x90] = 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13, 14, 14, 15, 15,
 	[0xa0] = 0, 0, 2, 2, 4, 4, 6, 6, 8, 8, 10, 10, 12, 12, 14, 14,
 	[0xb0] = 16, 16, 18, 18, 20, 20, 22, 22, 24, 24, 26, 26, 28, 28, 30, 30,
 	[0xc0] = 0, 0, 4, 4, 8, 8, 12, 12, 16, 16, 20, 20, 24, 24, 28, 28,
 	[0xd0] = 32, 32, 36, 36, 40, 40, 44, 44, 48, 48, 52, 52, 56, 56, 60, 60,
-	[0xe0 ... 0xff] = NO_SIZE,
+	[0xe0 ... 0xff] = SFRAME_NO_SIZE,
 };
 
 /* Returns the bytes of the data words, or -EBADMSG. */
 static int words_size(struct sframe_reader *rd, u8 info)
 {
-	u16 size = words_sizes[info];
+	u16 size = sframe_words_sizes[info];
 
 	/* The mask bounds the size if the processor mispredicts the check. */
-	return size == NO_SIZE ? malformed(rd, SFRAME_DEFECT_WORD_SIZE) : size & 0x3f;
+	return size == SFRAME_NO_SIZE ? malformed(rd, SFRAME_DEFECT_WORD_SIZE) : size & 0x3f;
 }
 
 /* Bytes of a row's start offset. The mask is as that of words_size(). */
@@ -813,7 +785,7 @@ int sframe_rows_next(struct sframe_rows *rows, struct sframe_reader *rd,
  * skipped, or NULL.
  *
  * A function may have thousands of rows, so this loop decides what a look-up costs. It
- * does not check the word size of each row: a row of NO_SIZE is not whole. At the end of the
+ * does not check the word size of each row: a row of SFRAME_NO_SIZE is not whole. At the end of the
  * window it may take a row from unfilled bytes: that row is not whole, either.
  */
 static __always_inline const u8 *skip_in_window(struct sframe_rows *rows, u32 off,
@@ -827,7 +799,7 @@ static __always_inline const u8 *skip_in_window(struct sframe_rows *rows, u32 of
 
 	while (left) {
 		u64 start = get_start(p, addr_size, swapped);
-		const u8 *next = p + addr_size + 1 + words_sizes[p[addr_size]];
+		const u8 *next = p + addr_size + 1 + sframe_words_sizes[p[addr_size]];
 
 		if (start > off || start < least || next > end)
 			break;
@@ -882,42 +854,37 @@ static int skip_rows(struct sframe_rows *rows, struct sframe_reader *rd, u32 off
 	return err ?: copy_row(rd, raw, skipped, addr_size, swapped);
 }
 
-static u32 get_word(const struct sframe_header *hdr,
-		    const struct sframe_raw_row *raw, u32 i)
+/* Decoding is most of a quick look-up: the functions of the common case are inlined. */
+static __always_inline u32 get_word(const struct sframe_header *hdr,
+				    const struct sframe_raw_row *raw, u32 i)
 {
-	u16 v16;
-	u32 v32;
-
 	switch (SFRAME_FRE_WORD_SIZE(raw->info)) {
 	case 0:
 		return raw->words[i];
 	case 1:
-		memcpy(&v16, raw->words + 2 * i, sizeof(v16));
-		return get16(hdr, v16);
+		return get16(hdr, ((const struct sframe_any_u16 *)raw->words)[i].v);
 	default:
-		memcpy(&v32, raw->words + 4 * i, sizeof(v32));
-		return get32(hdr, v32);
+		return get32(hdr, ((const struct sframe_any_u32 *)raw->words)[i].v);
 	}
 }
 
-static s32 get_signed_word(const struct sframe_header *hdr,
-			   const struct sframe_raw_row *raw, u32 i)
+static __always_inline s32 get_signed_word(const struct sframe_header *hdr,
+					   const struct sframe_raw_row *raw, u32 i)
 {
-	u32 word = get_word(hdr, raw, i);
-
 	switch (SFRAME_FRE_WORD_SIZE(raw->info)) {
 	case 0:
-		return (s8)word;
+		return (s8)raw->words[i];
 	case 1:
-		return (s16)word;
+		return (s16)get16(hdr, ((const struct sframe_any_u16 *)raw->words)[i].v);
 	default:
-		return (s32)word;
+		return (s32)get32(hdr, ((const struct sframe_any_u32 *)raw->words)[i].v);
 	}
 }
 
 /* Sets the offset of the CFA. s390x stores it scaled, so it may not fit. */
-static int set_cfa_offset(const struct sframe_header *hdr, struct sframe_reader *rd,
-			  struct sframe_rule *cfa, s64 off)
+static __always_inline int set_cfa_offset(const struct sframe_header *hdr,
+					  struct sframe_reader *rd, struct sframe_rule *cfa,
+					  s64 off)
 {
 	if (hdr->abi == SFRAME_ABI_S390X_BE)
 		off = off * SFRAME_S390X_CFA_SCALE + SFRAME_S390X_CFA_BIAS;
@@ -936,7 +903,7 @@ static int set_register(const struct sframe_header *hdr, struct sframe_reader *r
 	return 0;
 }
 
-static struct sframe_rule default_ra(const struct abi *abi)
+static __always_inline struct sframe_rule default_ra(const struct abi *abi)
 {
 	if (abi->fixed_ra)
 		return (struct sframe_rule){ .how = SFRAME_RULE_CFA_MEM,
@@ -945,8 +912,9 @@ static struct sframe_rule default_ra(const struct abi *abi)
 }
 
 /* RA or FP. s390x stores "no rule" as 0, and its V2 a register as an odd word. */
-static int decode_saved(const struct sframe_header *hdr, struct sframe_reader *rd,
-			s32 word, struct sframe_rule *rule)
+static __always_inline int decode_saved(const struct sframe_header *hdr,
+					struct sframe_reader *rd, s32 word,
+					struct sframe_rule *rule)
 {
 	bool is_s390x = hdr->abi == SFRAME_ABI_S390X_BE;
 
@@ -963,9 +931,10 @@ static int decode_saved(const struct sframe_header *hdr, struct sframe_reader *r
 	return 0;
 }
 
-static int decode_default(const struct sframe_header *hdr,
-			  struct sframe_reader *rd,
-			  const struct sframe_raw_row *raw, struct sframe_row *row)
+static __always_inline int decode_default(const struct sframe_header *hdr,
+					  struct sframe_reader *rd,
+					  const struct sframe_raw_row *raw,
+					  struct sframe_row *row)
 {
 	const struct abi *abi = &abis[hdr->abi];
 	u32 nr = SFRAME_FRE_NR_WORDS(raw->info);
@@ -1018,8 +987,8 @@ static int decode_flex_rule(const struct sframe_header *hdr,
 	return set_register(hdr, rd, rule, SFRAME_FLEX_REGNUM(control));
 }
 
-static int decode_flex(const struct sframe_header *hdr, struct sframe_reader *rd,
-		       const struct sframe_raw_row *raw, struct sframe_row *row)
+static noinline int decode_flex(const struct sframe_header *hdr, struct sframe_reader *rd,
+				const struct sframe_raw_row *raw, struct sframe_row *row)
 {
 	u32 nr = SFRAME_FRE_NR_WORDS(raw->info);
 	u32 i = 0;
@@ -1108,6 +1077,30 @@ static void mend_plt_row(const struct sframe_header *hdr, struct sframe_row *row
 		row->cfa.off = -SFRAME_AMD64_FIXED_RA_OFFSET;
 }
 
+/**
+ * sframe_decode_found() - the meaning of the row that a look-up has found
+ * @hdr: the section
+ * @fde: the function that the row belongs to
+ * @rd: takes the defect; nothing is read
+ * @raw: the row as it is stored
+ * @row: filled on success
+ *
+ * Context: Any.
+ * Return: As sframe_decode_row().
+ */
+int sframe_decode_found(const struct sframe_header *hdr, const struct sframe_fde *fde,
+			struct sframe_reader *rd, const struct sframe_raw_row *raw,
+			struct sframe_row *row)
+{
+	int err = sframe_decode_row(hdr, fde, rd, raw, row);
+
+	if (err)
+		return err;
+	row->func = fde->start;
+	mend_plt_row(hdr, row);
+	return 0;
+}
+
 /*
  * Completes @fde and begins to walk over its rows. In V3 the attribute and the first rows
  * come with one read.
@@ -1191,11 +1184,55 @@ int sframe_find_row(const struct sframe_header *hdr, struct sframe_reader *rd,
 	off = pc - fde.start;
 	if (fde.pcmask)
 		off %= fde.rep_size;
-	err = find_raw_row(&rows, rd, off, &raw) ?:
-	      sframe_decode_row(hdr, &fde, rd, &raw, row);
-	if (err)
-		return err;
-	row->func = fde.start;
-	mend_plt_row(hdr, row);
-	return 0;
+	return find_raw_row(&rows, rd, off, &raw) ?:
+	       sframe_decode_found(hdr, &fde, rd, &raw, row);
+}
+
+/* A read of a quick look-up. If the processor mispredicts the check, the mask bounds the offset. */
+static __always_inline bool get_memory(const struct sframe_memory *mem, u64 addr, u32 size,
+				       u64 *val)
+{
+	u64 off = addr - mem->addr, nr = mem->len - size + 1;
+	const u8 *p = mem->bytes + array_index_nospec(off, nr);
+
+	if (off >= nr)
+		return false;
+	switch (size) {
+	case 1:
+		*val = *p;
+		break;
+	case 2:
+		*val = ((const struct sframe_any_u16 *)p)->v;
+		break;
+	case 4:
+		*val = ((const struct sframe_any_u32 *)p)->v;
+		break;
+	default:
+		*val = ((const struct sframe_any_u64 *)p)->v;
+		break;
+	}
+	return true;
+}
+
+/**
+ * sframe_memory_find() - find the row of an address in a section that is in memory
+ * @hdr: the section, one that sframe_quick_can_search()
+ * @mem: its bytes, those of the header at least
+ * @index: of the section, or NULL
+ * @pc: address of an instruction; for a return address, one less
+ * @rows: examine at most so many rows; those that were examined are subtracted
+ * @fde: set to the function with 0
+ * @raw: set to the row with 0
+ *
+ * Context: Any.
+ * Return: As sframe_quick_find().
+ */
+int sframe_memory_find(const struct sframe_header *hdr, const struct sframe_memory *mem,
+		       const struct sframe_index *index, u64 pc, u32 *rows,
+		       struct sframe_fde *fde, struct sframe_raw_row *raw)
+{
+	struct sframe_quick quick = { .hdr = hdr, .mem = mem, .get = get_memory, .pc = pc };
+	struct sframe_span span = sframe_index_span(index, hdr, pc);
+
+	return sframe_quick_find(&quick, &span, rows, fde, raw);
 }

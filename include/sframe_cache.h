@@ -15,7 +15,7 @@
  * @cfa: bytes from the base register to the CFA, a multiple of SFU_ARCH_CFA_ALIGN
  * @ra: bytes from the base to the stored return address; all of it is below the CFA
  * @fp: likewise for the caller's frame pointer, if it is saved
- * @how: SFU_FAST_*: which register is the base; 0: the row is of another kind
+ * @how: SFU_FAST_*: which register is the base
  * @word: all of it, read and written at once
  */
 union sfu_fast_row {
@@ -31,13 +31,14 @@ union sfu_fast_row {
 #define SFU_FAST_SP		0x01
 #define SFU_FAST_FP		0x02
 #define SFU_FAST_FP_SAVED	0x04
+#define SFU_FAST_OTHER		0x08	/* and nothing else: the row is of another kind */
 
 /**
  * struct sfu_cache_entry - one cache line
  * @key: names the address and its mapping; 0 while the entry is written
  * @seq: odd while the entry is written
  * @has_row: false: the section has no row for the address
- * @fast: the row once more, if it is of the most common kind
+ * @fast: the row once more, in one word; 0: there is none
  * @row: the row
  */
 struct sfu_cache_entry {
@@ -122,32 +123,31 @@ static __always_inline bool sfu_cache_find(const struct sfu_cache_entry *half, u
 }
 
 /**
- * sfu_cache_fast_row() - look up a row of the most common kind
+ * sfu_cache_fast_row() - look up a row in one word
  * @half: of the cache
  * @key: names the address and its mapping; not 0
+ * @fast: set to the row, which may be of another kind
  *
  * The key is the same before and after one read of one word. So the word is that
  * of this key, even if other rows were written to the entry in between.
  *
  * Context: Any, NMI included.
- * Return: The row, or 0 if the cache has no such row.
+ * Return: Whether the cache knows the row.
  */
-static __always_inline union sfu_fast_row
-sfu_cache_fast_row(const struct sfu_cache_entry *half, u64 key)
+static __always_inline bool sfu_cache_fast_row(const struct sfu_cache_entry *half, u64 key,
+					       union sfu_fast_row *fast)
 {
 	const struct sfu_cache_entry *entry = &half[hash_64(key, SFU_CACHE_BITS)];
-	union sfu_fast_row fast;
 
 	/* Pairs with the barriers of sfu_cache_add(). */
 	if (smp_load_acquire(&entry->key) != key)
-		return (union sfu_fast_row){};
-	fast.word = READ_ONCE(entry->fast.word);
+		return false;
+	fast->word = READ_ONCE(entry->fast.word);
 	smp_rmb();	/* pairs with the barriers of sfu_cache_add() */
-	if (READ_ONCE(entry->key) != key)
-		return (union sfu_fast_row){};
-	return fast;
+	return READ_ONCE(entry->key) == key;
 }
 
-void sfu_cache_add(struct sfu_cache_entry *half, u64 key, const struct sframe_row *row);
+union sfu_fast_row sfu_cache_add(struct sfu_cache_entry *half, u64 key,
+				 const struct sframe_row *row);
 
 #endif /* SFU_CACHE_H */

@@ -33,6 +33,7 @@ enum sfu_section_state {
  * @table: the table, if it is resident; the map has a reference
  * @bytes: its bytes
  * @len: how many
+ * @index: of its functions, or NULL; @table has it
  * @hdr: its header, checked, if @state is READY or BAD
  * @key_base: the key of a row in the rule cache is this plus its address
  * @state: enum sfu_section_state. Any context may change READY to BAD, and task context
@@ -48,6 +49,7 @@ struct sfu_section {
 	struct sfu_table	*table;
 	const u8		*bytes;
 	u32			len;
+	const struct sframe_index *index;
 	struct sframe_header	hdr;
 	u64			key_base;
 	atomic_t		state;
@@ -66,29 +68,19 @@ struct sfu_section {
 #define SFU_BUDGET		160000U
 
 /**
- * struct sfu_resident - where the bytes of a resident table are
- * @bytes: in the kernel
- * @addr: the address that the header has for the first of them
- * @len: how many
- */
-struct sfu_resident {
-	const u8	*bytes;
-	u64		addr;
-	u32		len;
-};
-
-/**
  * struct sfu_lookup - what the look-ups of one walk share
  * @rd: the decoder's reader; its budget is that of all look-ups of the walk
  * @resident: what @rd reads, if the source is SFU_SOURCE_RESIDENT
  * @cache: the rule cache of the process, which owns it; NULL: rows are not remembered
+ * @bad: the section that this walk has found to contradict itself, or NULL
  * @nr_cached: rows found in the rule cache
  * @nr_missed: rows found by decoding
  */
 struct sfu_lookup {
 	struct sframe_reader	rd;
-	struct sfu_resident	resident;
+	struct sframe_memory	resident;
 	struct sfu_cache	*cache;
+	const struct sfu_section *bad;
 	unsigned int		nr_cached;
 	unsigned int		nr_missed;
 };
@@ -127,15 +119,18 @@ static inline struct sfu_fast_rows sfu_section_fast_rows(const struct sfu_sectio
 	};
 }
 
-/* The row at @off from the first address if it is of the most common kind and known, else 0. */
-static __always_inline union sfu_fast_row
-sfu_section_fast_row(const struct sfu_fast_rows *rows, unsigned long off)
+/* Sets @fast to the row at @off from the first address; false: it is not known. */
+static __always_inline bool sfu_section_fast_row(const struct sfu_fast_rows *rows,
+						 unsigned long off, union sfu_fast_row *fast)
 {
-	return sfu_cache_fast_row(rows->half, rows->first_key + off);
+	return sfu_cache_fast_row(rows->half, rows->first_key + off, fast);
 }
 
 int sfu_section_read_resident(struct sframe_reader *rd, void *dst, u64 addr, u32 len);
 int sfu_section_check(struct sfu_section *section, enum sframe_defect *defect);
+union sfu_fast_row sfu_section_add_fast_row(struct sfu_section *section,
+					    struct sfu_lookup *lookup, unsigned long addr,
+					    bool is_activation);
 int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 			 unsigned long addr, bool is_activation, struct sframe_row *row);
 void sfu_section_mark_bad(struct sfu_section *section, enum sframe_defect defect);

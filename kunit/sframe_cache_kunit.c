@@ -170,6 +170,7 @@ static void written_while_read(struct kunit *test)
 #define BY_SP		SFU_FAST_SP
 #define BY_FP		SFU_FAST_FP
 #define SAVED		SFU_FAST_FP_SAVED
+#define OTHER_KIND	{ { 0, 0, 0, SFU_FAST_OTHER } }
 
 /* The largest CFA offset that fits. */
 #define CFA_MAX		(0x10000 - SFU_ARCH_CFA_ALIGN)
@@ -189,44 +190,62 @@ static const struct fast_case {
 	  { { 96, 8, 0, BY_SP | SAVED } } },
 	{ "largest", { SP_PLUS(CFA_MAX), AT_CFA(-8), AT_CFA(-16) },
 	  { { CFA_MAX, CFA_MAX - 8, CFA_MAX - 16, BY_SP | SAVED } } },
-	{ "too large", { SP_PLUS(0x10000), AT_CFA(-8), SAME }, },
-	{ "off by one", { SP_PLUS(17), AT_CFA(-8), SAME }, },
-	{ "off by half", { SP_PLUS(16 + SFU_ARCH_CFA_ALIGN / 2), AT_CFA(-8), SAME }, },
-	{ "empty", { SP_PLUS(0), AT_CFA(-8), SAME }, },
-	{ "cfa below", { SP_PLUS(-16), AT_CFA(-8), SAME }, },
-	{ "cfa far below", { SP_PLUS(S32_MIN), AT_CFA(-8), SAME }, },
+	{ "too large", { SP_PLUS(0x10000), AT_CFA(-8), SAME }, OTHER_KIND },
+	{ "off by one", { SP_PLUS(17), AT_CFA(-8), SAME }, OTHER_KIND },
+	{ "off by half", { SP_PLUS(16 + SFU_ARCH_CFA_ALIGN / 2), AT_CFA(-8), SAME }, OTHER_KIND },
+	{ "empty", { SP_PLUS(0), AT_CFA(-8), SAME }, OTHER_KIND },
+	{ "cfa below", { SP_PLUS(-16), AT_CFA(-8), SAME }, OTHER_KIND },
+	{ "cfa far below", { SP_PLUS(S32_MIN), AT_CFA(-8), SAME }, OTHER_KIND },
 	{ "ra lowest", { SP_PLUS(16), AT_CFA(-16), SAME }, { { 16, 0, 0, BY_SP } } },
-	{ "ra below", { SP_PLUS(16), AT_CFA(-17), SAME }, },
-	{ "ra across cfa", { SP_PLUS(16), AT_CFA(-7), SAME }, },
-	{ "ra above", { SP_PLUS(16), AT_CFA(8), SAME }, },
-	{ "ra far above", { SP_PLUS(16), AT_CFA(S32_MAX), SAME }, },
+	{ "ra below", { SP_PLUS(16), AT_CFA(-17), SAME }, OTHER_KIND },
+	{ "ra across cfa", { SP_PLUS(16), AT_CFA(-7), SAME }, OTHER_KIND },
+	{ "ra above", { SP_PLUS(16), AT_CFA(8), SAME }, OTHER_KIND },
+	{ "ra far above", { SP_PLUS(16), AT_CFA(S32_MAX), SAME }, OTHER_KIND },
 	{ "fp lowest", { SP_PLUS(32), AT_CFA(-8), AT_CFA(-32) },
 	  { { 32, 24, 0, BY_SP | SAVED } } },
-	{ "fp below", { SP_PLUS(32), AT_CFA(-8), AT_CFA(-33) }, },
-	{ "fp across cfa", { SP_PLUS(32), AT_CFA(-8), AT_CFA(-7) }, },
-	{ "cfa in memory", { AT_SP(16), AT_CFA(-8), SAME }, },
+	{ "fp below", { SP_PLUS(32), AT_CFA(-8), AT_CFA(-33) }, OTHER_KIND },
+	{ "fp across cfa", { SP_PLUS(32), AT_CFA(-8), AT_CFA(-7) }, OTHER_KIND },
+	{ "cfa in memory", { AT_SP(16), AT_CFA(-8), SAME }, OTHER_KIND },
 	{ "cfa of another register",
-	  { { .how = SFRAME_RULE_REG, .reg = 0, .off = 16 }, AT_CFA(-8), SAME }, },
-	{ "no cfa", { SAME, SAME, SAME, .signal = true }, },
-	{ "ra same", { SP_PLUS(16), SAME, SAME }, },
-	{ "ra is an address", { SP_PLUS(16), CFA_PLUS(-8), SAME }, },
-	{ "ra by sp", { SP_PLUS(16), AT_SP(8), SAME }, },
-	{ "fp is an address", { SP_PLUS(16), AT_CFA(-8), CFA_PLUS(-16) }, },
-	{ "fp by sp", { SP_PLUS(16), AT_CFA(-8), AT_SP(8) }, },
-	{ "outermost", { SP_PLUS(16), AT_CFA(-8), SAME, .outermost = true }, },
-	{ "signal", { SP_PLUS(16), AT_CFA(-8), SAME, .signal = true }, },
+	  { { .how = SFRAME_RULE_REG, .reg = 0, .off = 16 }, AT_CFA(-8), SAME }, OTHER_KIND },
+	{ "no cfa", { SAME, SAME, SAME, .signal = true }, OTHER_KIND },
+	{ "ra same", { SP_PLUS(16), SAME, SAME }, OTHER_KIND },
+	{ "ra is an address", { SP_PLUS(16), CFA_PLUS(-8), SAME }, OTHER_KIND },
+	{ "ra by sp", { SP_PLUS(16), AT_SP(8), SAME }, OTHER_KIND },
+	{ "fp is an address", { SP_PLUS(16), AT_CFA(-8), CFA_PLUS(-16) }, OTHER_KIND },
+	{ "fp by sp", { SP_PLUS(16), AT_CFA(-8), AT_SP(8) }, OTHER_KIND },
+	{ "outermost", { SP_PLUS(16), AT_CFA(-8), SAME, .outermost = true }, OTHER_KIND },
+	{ "signal", { SP_PLUS(16), AT_CFA(-8), SAME, .signal = true }, OTHER_KIND },
 };
 
 NAMED_CASES(fast);
+
+/* The row in one word; 0: the cache does not know it. */
+static union sfu_fast_row fast_row(const struct sfu_cache_entry *half, u64 key)
+{
+	union sfu_fast_row fast;
+
+	if (!sfu_cache_fast_row(half, key, &fast))
+		return (union sfu_fast_row){};
+	return fast;
+}
 
 static void add_fast(struct kunit *test)
 {
 	const struct fast_case *c = test->param_value;
 
-	sfu_cache_add(half(test, false), KEY, &c->row);
-	KUNIT_EXPECT_EQ(test, c->want.word, sfu_cache_fast_row(half(test, false), KEY).word);
-	KUNIT_EXPECT_EQ(test, 0, sfu_cache_fast_row(half(test, false), rival(KEY)).word);
-	KUNIT_EXPECT_EQ(test, 0, sfu_cache_fast_row(half(test, true), KEY).word);
+	KUNIT_EXPECT_EQ(test, c->want.word,
+			sfu_cache_add(half(test, false), KEY, &c->row).word);
+	KUNIT_EXPECT_EQ(test, c->want.word, fast_row(half(test, false), KEY).word);
+	KUNIT_EXPECT_EQ(test, 0, fast_row(half(test, false), rival(KEY)).word);
+	KUNIT_EXPECT_EQ(test, 0, fast_row(half(test, true), KEY).word);
+}
+
+/* The fast path does not look for a row where there is none. */
+static void add_fast_absence(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, SFU_FAST_OTHER, sfu_cache_add(half(test, false), KEY, NULL).how);
+	KUNIT_EXPECT_EQ(test, SFU_FAST_OTHER, fast_row(half(test, false), KEY).how);
 }
 
 /* An NMI has interrupted the writer of the entry. */
@@ -237,9 +256,9 @@ static void fast_being_written(struct kunit *test)
 	const struct sframe_row row = { SP_PLUS(16), AT_CFA(-8), SAME };
 
 	sfu_cache_add(half(test, false), KEY, &row);
-	KUNIT_EXPECT_NE(test, 0, sfu_cache_fast_row(half(test, false), KEY).word);
+	KUNIT_EXPECT_NE(test, 0, fast_row(half(test, false), KEY).word);
 	entry->key = 0;
-	KUNIT_EXPECT_EQ(test, 0, sfu_cache_fast_row(half(test, false), KEY).word);
+	KUNIT_EXPECT_EQ(test, 0, fast_row(half(test, false), KEY).word);
 }
 
 static void add_keeps_all(struct kunit *test)
@@ -368,7 +387,7 @@ static void fast_is_whole(struct kunit *test)
 		KUNIT_ASSERT_FALSE(test, IS_ERR(tasks[i]));
 	}
 	while (reads_on(begin, found)) {
-		union sfu_fast_row fast = sfu_cache_fast_row(half(test, false), KEY);
+		union sfu_fast_row fast = fast_row(half(test, false), KEY);
 
 		if (fast.word) {
 			found++;
@@ -389,6 +408,7 @@ static struct kunit_case cache_tests[] = {
 	KUNIT_CASE(being_written),
 	KUNIT_CASE(written_while_read),
 	KUNIT_CASE_PARAM(add_fast, fast_gen_params),
+	KUNIT_CASE(add_fast_absence),
 	KUNIT_CASE(fast_being_written),
 	KUNIT_CASE(add_keeps_all),
 	KUNIT_CASE(found_is_whole),

@@ -3,6 +3,8 @@
 #include <linux/mm.h>
 
 #include "core_scene.h"
+#include "section_cases.h"
+#include "sframe_quick.h"
 #include "sframe_user.h"
 #include "user_memory.h"
 
@@ -30,14 +32,24 @@ static int read_user_then_change(struct sframe_reader *rd, void *dst, u64 addr,
 	return err;
 }
 
+/*
+ * The smallest section has 28 bytes of header, 16 of entry, 5 of attribute, and rows of 3, 4 and
+ * 4. How many of these bytes each kind of look-up needs. A row ends at the start of the next
+ * row, so a look-up reads the next row, too: the plain one all of it, the quick one two bytes.
+ */
 struct user_case {
 	const char	*name;
 	int (*read)(struct sframe_reader *rd, void *dst, u64 addr, u32 len);
+	bool		is_quick;
+	u32		for_none;
+	u32		for_row_0;
+	u32		for_row_1;
 };
 
 static const struct user_case user_cases[] = {
-	{ "may fault", read_user },
-	{ "must not fault", read_user_nofault },
+	{ "may fault", read_user, false, 44, 56, 60 },
+	{ "must not fault", read_user_nofault, false, 44, 56, 60 },
+	{ "quick", read_user_nofault, true, 36, 54, 58 },
 };
 
 NAMED_CASES(user);
@@ -50,8 +62,19 @@ static void store_built(struct kunit *test, unsigned long addr)
 	user_store(test, addr, scene->b.bytes, scene->b.len);
 }
 
+static int find_quick(const struct sframe_header *hdr, struct sframe_reader *rd, u64 pc,
+		      struct sframe_row *row)
+{
+	struct sframe_raw_row raw;
+	struct sframe_fde fde;
+	u32 rows = U32_MAX;
+
+	return sfu_user_find(hdr, NULL, pc, &rows, &fde, &raw) ?:
+	       sframe_decode_found(hdr, &fde, rd, &raw, row);
+}
+
 static void user_text(struct sframe_reader *rd, unsigned long addr, u32 len,
-		      u64 pc, char *text)
+		      u64 pc, bool is_quick, char *text)
 {
 	struct sframe_header hdr;
 	struct sframe_row row;
@@ -61,7 +84,8 @@ static void user_text(struct sframe_reader *rd, unsigned long addr, u32 len,
 	rd->defect = SFRAME_DEFECT_NONE;
 	err = sframe_header_read(&hdr, rd, addr, len);
 	if (!err)
-		err = sframe_find_row(&hdr, rd, pc, &row);
+		err = is_quick ? find_quick(&hdr, rd, pc, &row) :
+				 sframe_find_row(&hdr, rd, pc, &row);
 	if (err)
 		error_text(rd, err, text);
 	else
@@ -76,7 +100,7 @@ static void expect_user(struct kunit *test, unsigned long addr, u64 off,
 	struct core_scene *scene = test->priv;
 	char got[SECTION_ROW_TEXT];
 
-	user_text(&rd, addr, scene->b.len, addr + off, got);
+	user_text(&rd, addr, scene->b.len, addr + off, c->is_quick, got);
 	KUNIT_EXPECT_STREQ_MSG(test, got, want, "section at 0x%lx, 0x%llx",
 			       addr, off);
 }
@@ -121,18 +145,17 @@ static void find_row_user_crosses_pages(struct kunit *test)
 	}
 }
 
-/*
- * Only the first @present bytes can be read, of 60: 28 of header, 16 of entry, 5 of
- * attribute, and rows of 3, 4 and 4. A row ends at the start of the next row, so a
- * look-up reads the next row, too.
- */
+/* Only the first @present bytes can be read, of 60. */
 static void expect_half(struct kunit *test, unsigned long addr, u32 present)
 {
+	const struct user_case *c = test->param_value;
 	u32 off;
 
-	expect_user(test, addr, 0xfff, present >= 44 ? "none" : "unreadable");
-	expect_user(test, addr, 0x1000, present >= 56 ? ROW_0 : "unreadable");
-	for (off = 0x1001; off < 0x1040; off++)
+	expect_user(test, addr, 0xfff, present >= c->for_none ? "none" : "unreadable");
+	expect_user(test, addr, 0x1000, present >= c->for_row_0 ? ROW_0 : "unreadable");
+	for (off = 0x1001; off < 0x1004; off++)
+		expect_user(test, addr, off, present >= c->for_row_1 ? ROW_1 : "unreadable");
+	for (off = 0x1004; off < 0x1040; off++)
 		expect_user(test, addr, off, "unreadable");
 }
 
@@ -214,7 +237,7 @@ static void find_row_user_changes(struct kunit *test)
 		store_built(test, addr);
 		user.change = addr + i;
 		user.changed = false;
-		user_text(&user.rd, addr, scene->b.len, addr + 0x1000, got);
+		user_text(&user.rd, addr, scene->b.len, addr + 0x1000, false, got);
 		KUNIT_EXPECT_STRNEQ_MSG(test, got, "unreadable", "byte %u", i);
 		/* The header is not read again. */
 		if (i < 28)
@@ -235,8 +258,73 @@ static void find_row_user_goes_away(struct kunit *test)
 
 	smallest_section(test, 3, SORTED | PCREL);
 	store_built(test, page - 28);
-	user_text(&user.rd, page - 28, scene->b.len, page - 28 + 0x1000, got);
+	user_text(&user.rd, page - 28, scene->b.len, page - 28 + 0x1000,
+		  false, got);
 	KUNIT_EXPECT_STREQ(test, got, "unreadable");
+}
+
+static bool is_same_row(const struct sframe_row *a, const struct sframe_row *b)
+{
+	char text_a[SECTION_ROW_TEXT], text_b[SECTION_ROW_TEXT];
+
+	section_row_text(AMD64, a, text_a);
+	section_row_text(AMD64, b, text_b);
+	return !strcmp(text_a, text_b) && a->func == b->func && a->start == b->start &&
+	       a->pcmask == b->pcmask;
+}
+
+/* The quick look-up leaves an address to the plain one, or finds the same. */
+static bool expect_as_plain(struct kunit *test, const struct sframe_header *hdr, u64 pc,
+			    const char *name)
+{
+	struct sframe_reader rd = { .read = read_user_nofault, .budget = U32_MAX };
+	struct sframe_row plain = {}, quick = {};
+	int quick_err = find_quick(hdr, &rd, pc, &quick);
+	int err;
+
+	if (quick_err == -EAGAIN)
+		return false;
+	err = sframe_find_row(hdr, &rd, pc, &plain);
+	KUNIT_EXPECT_EQ_MSG(test, quick_err, err, "%s at 0x%llx", name, pc - hdr->addr);
+	KUNIT_EXPECT_TRUE_MSG(test, err || is_same_row(&plain, &quick), "%s at 0x%llx", name,
+			      pc - hdr->addr);
+	return true;
+}
+
+/* Compares the addresses of each function, and those before and after. Returns their number. */
+static u32 expect_case_as_plain(struct kunit *test, const struct build *b, unsigned long addr,
+				const char *name)
+{
+	struct sframe_reader rd = { .read = read_user_nofault, .budget = U32_MAX };
+	struct sframe_header hdr;
+	u32 i, off, nr = 0;
+
+	user_store(test, addr, b->bytes, b->len);
+	if (sframe_header_read(&hdr, &rd, addr, b->len) || !sframe_quick_can_search(&hdr))
+		return 0;
+	for (i = 0; i < b->raw.num_fdes && i < BUILD_MAX_FDES; i++)
+		for (off = 0; off < 260; off++)
+			nr += expect_as_plain(test, &hdr, addr + b->fdes[i].start + off - 2, name);
+	return nr;
+}
+
+static void quick_finds_as_plain(struct kunit *test)
+{
+	struct build *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
+	unsigned long addr = user_map(test, 2);
+	u32 i, nr = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, b);
+	for (i = 0; i < NR_SECTION_CASES; i++) {
+		make_section_case(b, &section_cases[i]);
+		nr += expect_case_as_plain(test, b, addr, section_cases[i].name);
+	}
+	for (i = 0; i < NR_SECTION_PATCHES; i++) {
+		make_section_patch(b, &section_patches[i]);
+		nr += expect_case_as_plain(test, b, addr, section_patches[i].name);
+	}
+	/* Most of the cases have a defect. */
+	KUNIT_EXPECT_GT(test, nr, 2000);
 }
 
 static struct kunit_case user_memory_tests[] = {
@@ -250,6 +338,7 @@ static struct kunit_case user_memory_tests[] = {
 	KUNIT_CASE_PARAM(find_row_user_not_present, user_gen_params),
 	KUNIT_CASE(find_row_user_changes),
 	KUNIT_CASE(find_row_user_goes_away),
+	KUNIT_CASE(quick_finds_as_plain),
 	{}
 };
 

@@ -148,6 +148,88 @@ static void table_found(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&sfu_held.sections));
 }
 
+/* Sixteen functions of unequal sizes; between them are gaps. The CFA tells them apart. */
+static const u32 many_starts[] = {
+	0, 3, 16, 100, 256, 257, 700, 1500, 1531, 3000, 4095, 4096, 5000, 8000, 8100, 8191,
+};
+
+#define NR_MANY		ARRAY_SIZE(many_starts)
+#define MANY_GAP	2	/* bytes */
+
+static void make_many(struct build *b)
+{
+	u32 i, end;
+
+	build_start(b, SFRAME_VERSION_3, BOTH, SFU_ARCH_ABI);
+	for (i = 0; i < NR_MANY; i++) {
+		end = i + 1 < NR_MANY ? many_starts[i + 1] : 2 * PAGE_SIZE;
+		build_fde(b, (s64)PAGE_SIZE + many_starts[i] - LINKED_AT,
+			  end - many_starts[i] > MANY_GAP ? end - many_starts[i] - MANY_GAP : 1,
+			  ADDR1, 0, 0);
+		if (SFU_ARCH_ABI == SFRAME_ABI_AMD64_LE)
+			build_row(b, 0, 0x03, (s32)i * 4);
+		else
+			build_row(b, 0, 0x07, (s32)i * 4, -8, -16);
+	}
+	build_finish(b);
+}
+
+/* The function of an address, by trying each; NR_MANY: there is none. */
+static u32 function_of(const struct build *b, u64 addr)
+{
+	u32 i;
+
+	for (i = 0; i < NR_MANY; i++)
+		if (addr - (LINKED_AT + b->fdes[i].start) < b->fdes[i].size)
+			return i;
+	return NR_MANY;
+}
+
+/* Looks up each address of the code, and some before and after it. */
+static void expect_many(struct kunit *test, const struct build *b, struct sfu_section *section)
+{
+	struct sfu_lookup lookup = {};
+	struct scan_scene *scene = test->priv;
+	struct sframe_row row;
+	u64 addr;
+	u32 nr;
+	int err;
+
+	for (addr = PAGE_SIZE - 300; addr < 3 * PAGE_SIZE + 300; addr++) {
+		nr = function_of(b, addr);
+		lookup.rd.budget = SFU_BUDGET;
+		err = sfu_section_find_row(section, &lookup, scene->area + addr, true, &row);
+		KUNIT_ASSERT_EQ_MSG(test, nr < NR_MANY ? 0 : -ENOENT, err, "at 0x%llx", addr);
+		if (!err)
+			KUNIT_ASSERT_EQ_MSG(test, 4 * nr, row.cfa.off, "at 0x%llx", addr);
+	}
+}
+
+static void table_with_index(struct kunit *test)
+{
+	struct build *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
+	struct scan_scene *scene = test->priv;
+	struct sfu_table_source source;
+	struct sfu_range *range;
+	struct sfu_map *map;
+
+	KUNIT_ASSERT_NOT_NULL(test, b);
+	make_many(b);
+	source = source_of(test, &scene->image, b->bytes, b->len);
+	KUNIT_ASSERT_EQ_MSG(test, 0, load(test, &source), "%s", source.message);
+	/* The index is part of what tables hold. */
+	KUNIT_EXPECT_GT(test, atomic_long_read(&sfu_held.tables), b->len + 5 * sizeof(u32));
+	expect_scanned(test, TABLE, "scan.runs");
+	map = map_of(current->mm);
+	range = sfu_map_find(map, scene->area + PAGE_SIZE);
+	KUNIT_EXPECT_NOT_NULL(test, range);
+	if (range) {
+		KUNIT_EXPECT_NOT_NULL(test, range->section.index);
+		expect_many(test, b, &range->section);
+	}
+	sfu_map_put(map);
+}
+
 static void table_at_every_page(struct kunit *test)
 {
 	struct scan_scene *scene = test->priv;
@@ -523,6 +605,7 @@ static void table_limit(struct kunit *test)
 
 static struct kunit_case table_tests[] = {
 	KUNIT_CASE(table_found),
+	KUNIT_CASE(table_with_index),
 	KUNIT_CASE(table_at_every_page),
 	KUNIT_CASE(table_linked_elsewhere),
 	KUNIT_CASE(table_of_part),

@@ -343,7 +343,7 @@ void begin_walk(struct walk_scene *scene)
 
 	if (scene->is_observed) {
 		kunit_deactivate_static_stub(scene->test, sfu_user_read);
-		kunit_deactivate_static_stub(scene->test, sfu_user_bisect);
+		kunit_deactivate_static_stub(scene->test, sfu_user_find);
 	}
 	scene->is_observed = false;
 	if (scene->map && scene->cache) {
@@ -377,17 +377,18 @@ static int read_observed(void *dst, unsigned long addr, size_t len)
 	return err;
 }
 
-/* The reader of observed walks bisects by reads. */
-static int bisect_nothing(const struct sframe_header *hdr, u64 pc, u32 *nr)
+/* All look-ups of observed walks go by the reader. */
+static int find_nothing(const struct sframe_header *hdr, const struct sframe_index *index, u64 pc,
+			u32 *rows, struct sframe_fde *fde, struct sframe_raw_row *raw)
 {
-	return -ENOENT;
+	return -EAGAIN;
 }
 
 /* Observes the reads of the current walk. */
 void observe_reads(struct walk_scene *scene)
 {
 	kunit_activate_static_stub(scene->test, sfu_user_read, read_observed);
-	kunit_activate_static_stub(scene->test, sfu_user_bisect, bisect_nothing);
+	kunit_activate_static_stub(scene->test, sfu_user_find, find_nothing);
 	scene->is_observed = true;
 	scene->calls = 0;
 	scene->fail_at = 0;

@@ -29,27 +29,28 @@ static bool is_in_frame(s64 off, s64 cfa)
 	return off >= 0 && off + (s64)sizeof(long) <= cfa;
 }
 
-/* Returns the row in one word, or 0 if it is not of the most common kind. */
+/* Returns the row in one word. */
 static union sfu_fast_row make_fast_row(const struct sframe_row *row)
 {
+	const union sfu_fast_row other = { .how = SFU_FAST_OTHER };
 	s64 cfa = row->cfa.off, ra = cfa + row->ra.off, fp = cfa + row->fp.off;
 	union sfu_fast_row fast = { .cfa = cfa, .ra = ra };
 
 	if (row->outermost || row->signal || row->cfa.how != SFRAME_RULE_REG ||
 	    row->ra.how != SFRAME_RULE_CFA_MEM)
-		return (union sfu_fast_row){};
+		return other;
 	if (!IS_ALIGNED(cfa, SFU_ARCH_CFA_ALIGN) || cfa > U16_MAX || !is_in_frame(ra, cfa))
-		return (union sfu_fast_row){};
+		return other;
 	if (row->cfa.reg == SFU_ARCH_REG_SP)
 		fast.how = SFU_FAST_SP;
 	else if (row->cfa.reg == SFU_ARCH_REG_FP)
 		fast.how = SFU_FAST_FP;
 	else
-		return (union sfu_fast_row){};
+		return other;
 	if (row->fp.how == SFRAME_RULE_SAME)
 		return fast;
 	if (row->fp.how != SFRAME_RULE_CFA_MEM || !is_in_frame(fp, cfa))
-		return (union sfu_fast_row){};
+		return other;
 	fast.fp = fp;
 	fast.how |= SFU_FAST_FP_SAVED;
 	return fast;
@@ -62,24 +63,29 @@ static union sfu_fast_row make_fast_row(const struct sframe_row *row)
  * @row: the row; NULL: the section has none there
  *
  * Context: Any, NMI included.
+ * Return: The row in one word, also if another context is writing the entry.
  */
-void sfu_cache_add(struct sfu_cache_entry *half, u64 key, const struct sframe_row *row)
+union sfu_fast_row sfu_cache_add(struct sfu_cache_entry *half, u64 key,
+				 const struct sframe_row *row)
 {
 	struct sfu_cache_entry *entry = &half[hash_64(key, SFU_CACHE_BITS)];
+	union sfu_fast_row fast = row ? make_fast_row(row) :
+				  (union sfu_fast_row){ .how = SFU_FAST_OTHER };
 	int seq = atomic_read(&entry->seq);
 
 	/* A full barrier: a reader that sees any later write also sees seq odd. */
 	if (seq & 1 || atomic_cmpxchg(&entry->seq, seq, seq + 1) != seq)
-		return;
+		return fast;
 	WRITE_ONCE(entry->key, 0);
 	smp_wmb();	/* sfu_cache_fast_row(): the key is cleared before the word changes */
-	WRITE_ONCE(entry->fast.word, row ? make_fast_row(row).word : 0);
+	WRITE_ONCE(entry->fast.word, fast.word);
 	entry->has_row = row;
 	if (row)
 		entry->row = *row;
 	/* sfu_cache_fast_row(): the word is written before its key. */
 	smp_store_release(&entry->key, key);
 	atomic_set_release(&entry->seq, seq + 2);
+	return fast;
 }
 
 /**

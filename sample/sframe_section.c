@@ -9,7 +9,9 @@
  */
 #include <linux/nospec.h>
 
+#include "compat.h"
 #include "sframe_arch.h"
+#include "sframe_quick.h"
 #include "sframe_section.h"
 #include "sframe_stats.h"
 #include "sframe_user.h"
@@ -29,7 +31,7 @@
  */
 int sfu_section_read_resident(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
 {
-	const struct sfu_resident *resident = &container_of(rd, struct sfu_lookup, rd)->resident;
+	const struct sframe_memory *resident = &container_of(rd, struct sfu_lookup, rd)->resident;
 	u64 off = addr - resident->addr;
 
 	if (len > resident->len || off > resident->len - len)
@@ -44,12 +46,10 @@ static void set_reader(struct sfu_lookup *lookup, const struct sfu_section *sect
 	switch (section->source) {
 	case SFU_SOURCE_MAPPED:
 		lookup->rd.read = sfu_user_reader;
-		lookup->rd.bisect = sfu_user_bisect;
 		break;
 	case SFU_SOURCE_RESIDENT:
 		lookup->rd.read = sfu_section_read_resident;
-		lookup->rd.bisect = NULL;
-		lookup->resident = (struct sfu_resident){
+		lookup->resident = (struct sframe_memory){
 			.bytes = section->bytes,
 			.addr = section->hdr.addr,
 			.len = section->len,
@@ -126,19 +126,95 @@ static void count_strike(struct sfu_section *section, u32 budget)
 		sfu_section_mark_bad(section, SFRAME_DEFECT_COSTLY);
 }
 
-static int decode_row(struct sfu_section *section, struct sfu_lookup *lookup,
-		      unsigned long addr, struct sframe_row *row)
+/* Finds the row as it is stored, where the bytes are. Returns as sframe_quick_find(). */
+static __always_inline int find_stored(const struct sfu_section *section, u64 addr, u32 *rows,
+				       struct sframe_fde *fde, struct sframe_raw_row *raw)
 {
-	u32 budget = lookup->rd.budget;
+	struct sframe_memory mem __uninitialized;
+
+	switch (section->source) {
+	case SFU_SOURCE_MAPPED:
+		return sfu_user_find(&section->hdr, section->index, addr, rows, fde, raw);
+	case SFU_SOURCE_RESIDENT:
+		mem.bytes = section->bytes;
+		mem.addr = section->hdr.addr;
+		mem.len = section->len;
+		return sframe_memory_find(&section->hdr, &mem, section->index, addr, rows, fde,
+					  raw);
+	default:
+		return -EAGAIN;
+	}
+}
+
+/* The quick look-up, on the budget of the walk. -EAGAIN: sframe_find_row() finds out. */
+static __always_inline int find_quick(const struct sfu_section *section,
+				      struct sfu_lookup *lookup, unsigned long addr,
+				      struct sframe_row *row)
+{
+	struct sframe_reader *rd = &lookup->rd;
+	/* The look-up sets all that is used: to clear them first would cost as much as a search. */
+	struct sframe_raw_row raw __uninitialized;
+	struct sframe_fde fde __uninitialized;
+	u32 most, rows;
 	int err;
 
-	set_reader(lookup, section);
-	err = sframe_find_row(&section->hdr, &lookup->rd, addr, row);
-	if (err == -EBADMSG)
+	if (!sframe_quick_can_search(&section->hdr))
+		return -EAGAIN;
+	err = sframe_charge(rd, SFRAME_QUICK_COST);
+	if (err)
+		return err;
+	most = rd->budget / SFRAME_QUICK_ROW_COST;
+	rows = most;
+	err = find_stored(section, addr, &rows, &fde, &raw);
+	rd->budget -= (most - rows) * SFRAME_QUICK_ROW_COST;
+	if (err == -E2BIG)
+		rd->budget = 0;
+	return err ?: sframe_decode_found(&section->hdr, &fde, rd, &raw, row);
+}
+
+static __always_inline int find_decoded(struct sfu_section *section,
+					struct sfu_lookup *lookup, unsigned long addr,
+					struct sframe_row *row)
+{
+	u32 budget = lookup->rd.budget;
+	int err = find_quick(section, lookup, addr, row);
+
+	if (err == -EAGAIN) {
+		set_reader(lookup, section);
+		err = sframe_find_row(&section->hdr, &lookup->rd, addr, row);
+	}
+	if (err == -EBADMSG) {
 		sfu_section_mark_bad(section, lookup->rd.defect);
-	else if (err == -E2BIG)
+		lookup->bad = section;
+	} else if (err == -E2BIG) {
 		count_strike(section, budget);
+	}
 	return err;
+}
+
+/**
+ * sfu_section_add_fast_row() - add a row to the rule cache, for the fast path
+ * @section: the section; sfu_section_has_fast_rows()
+ * @lookup: what the look-ups of this walk share; it has a cache
+ * @addr: address of an instruction, whose row is not in the cache
+ * @is_activation: @addr is the next instruction, not that of a call
+ *
+ * Context: Any, NMI included.
+ * Return: The row. If it is of another kind, or there is none, sfu_section_find_row() finds it, or
+ * the reason.
+ */
+union sfu_fast_row sfu_section_add_fast_row(struct sfu_section *section,
+					    struct sfu_lookup *lookup, unsigned long addr,
+					    bool is_activation)
+{
+	struct sframe_row row __uninitialized;
+	int err = find_decoded(section, lookup, addr, &row);
+
+	if (err && err != -ENOENT)
+		return (union sfu_fast_row){ .how = SFU_FAST_OTHER };
+	lookup->nr_missed++;
+	return sfu_cache_add(sfu_cache_half(lookup->cache, is_activation),
+			     section->key_base + addr, err ? NULL : &row);
 }
 
 /**
@@ -164,8 +240,9 @@ int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 
 	if (sfu_section_is(section, SFU_SECTION_PENDING))
 		return -EFAULT;
+	/* The fast path may have found that it contradicts itself, and has no word for it. */
 	if (!sfu_section_is(section, SFU_SECTION_READY))
-		return -ENOENT;
+		return section == lookup->bad ? -EBADMSG : -ENOENT;
 
 	if (lookup->cache && section->has_keys) {
 		half = sfu_cache_half(lookup->cache, is_activation);
@@ -174,7 +251,7 @@ int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 			return has_row ? 0 : -ENOENT;
 		}
 	}
-	err = decode_row(section, lookup, addr, row);
+	err = find_decoded(section, lookup, addr, row);
 	if (err && err != -ENOENT)
 		return err;
 	lookup->nr_missed++;

@@ -4,9 +4,9 @@
  * process. No read waits for memory that is not present. The module reads user
  * memory nowhere else.
  */
-#include <kunit/static_stub.h>
-
+#include "compat.h"
 #include "sframe_arch.h"
+#include "sframe_quick.h"
 #include "sframe_user.h"
 
 /**
@@ -47,72 +47,67 @@ int sfu_user_read(void *dst, unsigned long addr, size_t len)
 	return sfu_user_read_now(dst, addr, len);
 }
 
-/*
- * Sets @start to the start of the entry at @addr; false if the entry is not present. The
- * table is that of the section of this machine, so no field has to be swapped. Called inside
- * of a window of user memory.
- */
-static __always_inline bool get_entry_start(const struct sframe_header *hdr, unsigned long addr,
-					    u64 *start)
+/* A read of a quick look-up, inside of a window of user memory. */
+static __always_inline bool get_user_now(const struct sframe_memory *mem, u64 addr, u32 size,
+					 u64 *val)
 {
-	s32 narrow;
-	u64 val;
+	u8 val8;
+	u16 val16;
+	u32 val32;
 
-	if (hdr->version == SFRAME_VERSION_3) {
-		unsafe_get_user(val, (u64 __user *)addr, absent);
-	} else {
-		unsafe_get_user(narrow, (s32 __user *)addr, absent);
-		val = (s64)narrow;
+	switch (size) {
+	case 1:
+		unsafe_get_user(val8, (u8 __user *)addr, absent);
+		*val = val8;
+		break;
+	case 2:
+		unsafe_get_user(val16, (u16 __user *)addr, absent);
+		*val = val16;
+		break;
+	case 4:
+		unsafe_get_user(val32, (u32 __user *)addr, absent);
+		*val = val32;
+		break;
+	default:
+		unsafe_get_user(*val, (u64 __user *)addr, absent);
+		break;
 	}
-	*start = val + (hdr->flags & SFRAME_F_FDE_FUNC_START_PCREL ? addr : hdr->addr);
 	return true;
 absent:
 	return false;
 }
 
 /**
- * sfu_user_bisect() - search a sorted table of entries, as &sframe_reader.bisect
- * @hdr: the section, of this machine
- * @pc: address of an instruction
- * @nr: set to the number of entries that start at or below @pc
+ * sfu_user_find() - find the row of an address in a mapped section
+ * @hdr: the section, one that sframe_quick_can_search()
+ * @index: of the section, or NULL; a hint
+ * @pc: address of an instruction; for a return address, one less
+ * @rows: examine at most so many rows; those that were examined are subtracted
+ * @fde: set to the function with 0
+ * @raw: set to the row with 0
  *
- * Inside of one window of user memory a step takes some 15 instructions. The bounds of the
- * header keep it in the table, and sfu_user_open() is a barrier for the table as a whole.
+ * All reads are made inside of one window of user memory. The bounds of the header keep them in
+ * the section, and sfu_user_open() is a barrier for the section as a whole. If the processor
+ * mispredicts a check, it reads up to 8 GiB above the section. Above user addresses is a hole of
+ * 2^47 bytes at least, which such reads do not cross.
  *
  * Context: As for sfu_user_read().
- * Return: 0; -EFAULT if an entry is not present; -ENOENT if one starts beyond user memory:
- * the decoder's own search finds the defect.
+ * Return: As sframe_quick_find().
  */
-int sfu_user_bisect(const struct sframe_header *hdr, u64 pc, u32 *nr)
+int sfu_user_find(const struct sframe_header *hdr, const struct sframe_index *index, u64 pc,
+		  u32 *rows, struct sframe_fde *fde, struct sframe_raw_row *raw)
 {
-	u32 lo = 0, hi = hdr->num_fdes;
+	struct sframe_quick quick = { .hdr = hdr, .get = get_user_now, .pc = pc };
+	struct sframe_span span;
+	int err;
 
-	KUNIT_STATIC_STUB_REDIRECT(sfu_user_bisect, hdr, pc, nr);
-	if (!sfu_user_open(hdr->fde_addr, (u64)hi * hdr->fde_size))
+	KUNIT_STATIC_STUB_REDIRECT(sfu_user_find, hdr, index, pc, rows, fde, raw);
+	span = sframe_index_span(index, hdr, pc);
+	if (!sfu_user_open(hdr->addr, sframe_header_span(hdr)))
 		return -EFAULT;
-	while (lo < hi) {
-		u32 mid = lo + (hi - lo) / 2;
-		unsigned long addr = hdr->fde_addr + (u64)mid * hdr->fde_size;
-		u64 start;
-
-		if (!get_entry_start(hdr, addr, &start))
-			goto absent;
-		if (start >> 63)
-			goto malformed;
-		if (start <= pc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	err = sframe_quick_find(&quick, &span, rows, fde, raw);
 	sfu_user_close();
-	*nr = lo;
-	return 0;
-absent:
-	sfu_user_close();
-	return -EFAULT;
-malformed:
-	sfu_user_close();
-	return -ENOENT;
+	return err;
 }
 
 /* sfu_user_read() for the decoder. */

@@ -384,15 +384,34 @@ static void enter_fast(struct sfu_walk *walk, unsigned long ip, unsigned long sp
 	frame->regs = NULL;
 	frame->sigcontext = 0;
 	walk->nr_frames[SFU_METHOD_SFRAME] += nr;
-	walk->lookup.nr_cached += nr;
-	/* walk_fast() enters no more frames than the budget pays for. */
-	walk->lookup.rd.budget -= nr * SFU_FAST_COST;
 }
 
 /*
- * The fast path: steps by cached rows of the most common kind, inside one range.
- * Each step does the same as step_by_row(), in a few registers. Anything else ends
- * the fast path and is left to walk_slow(), to do it or to find the reason.
+ * Counts the rows that the fast path has found in the rule cache: of @nr steps, and @nr_missed of
+ * their rows were not there. One more may be missed, whose step fails.
+ */
+static void count_cached(struct sfu_walk *walk, unsigned int nr, unsigned int nr_missed)
+{
+	walk->lookup.nr_cached += nr - min_t(unsigned int, nr, nr_missed);
+}
+
+/*
+ * Finds a row that the rule cache does not know. The window of user memory is closed. Its
+ * arguments are few: they would not fit in the registers of the loop.
+ */
+static noinline union sfu_fast_row find_fast_row(struct sfu_walk *walk, unsigned long off,
+						 bool is_activation)
+{
+	struct sfu_range *range = walk->last;
+
+	return sfu_section_add_fast_row(&range->section, &walk->lookup, range->start + off,
+					is_activation);
+}
+
+/*
+ * The fast path: steps by rows of the most common kind, inside one range. It looks up rows
+ * that are not cached. Each step does the same as step_by_row(), in a few registers. Anything
+ * else ends the fast path and is left to walk_slow(), to do it or to find the reason.
  *
  * Sets @nr to the number of frames entered. Returns SFU_STOP_COMPLETE if the stack
  * ends after them, else SFU_STOP_NONE.
@@ -405,10 +424,12 @@ static enum sfu_stop walk_fast(struct sfu_walk *walk, struct sfu_range *range,
 	unsigned long first_ra = start + 1;	/* a return address here is looked up at 0 */
 	unsigned long sp = walk->frame.sp, fp = walk->frame.fp, cfa, ra, caller_fp;
 	unsigned long end = TASK_SIZE_MAX;
-	unsigned long outer_sp = 0, outer_fp = 0;	/* of a caller outside; 0: none */
+	unsigned long outer_sp = 0, outer_fp = 0, outer_ra = 0;	/* of a caller outside; 0: none */
 	enum sfu_stop stop = SFU_STOP_NONE;
 	struct sfu_fast_rows rows, callers;
 	u64 *next = ips, *last = ips + min_t(u32, max, walk->lookup.rd.budget / SFU_FAST_COST);
+	unsigned int nr_missed = walk->lookup.nr_missed;
+	union sfu_fast_row row;
 
 	if (!can_walk_fast(walk, range) || next == last)
 		return SFU_STOP_NONE;
@@ -417,33 +438,49 @@ static enum sfu_stop walk_fast(struct sfu_walk *walk, struct sfu_range *range,
 	callers = sfu_section_fast_rows(&range->section, walk->lookup.cache, start, false);
 	if (!sfu_user_open(sp, end - sp))
 		return SFU_STOP_NONE;
+	/* The walk pays for all frames before it looks up any row. */
+	walk->lookup.rd.budget -= (last - next) * SFU_FAST_COST;
 	do {
-		if (!step_fast(sfu_section_fast_row(&rows, off), sp, fp, end, &cfa, &ra,
-			       &caller_fp))
+		if (unlikely(!sfu_section_fast_row(&rows, off, &row))) {
+			sfu_user_close();
+			row = find_fast_row(walk, off, next == ips && walk->frame.is_activation);
+			/* The walk is over: nothing is paid back. */
+			if (!walk->lookup.rd.budget)
+				last = next;
+			if (!sfu_user_open(sp, end - sp))
+				goto closed;
+		}
+		if (!step_fast(row, sp, fp, end, &cfa, &ra, &caller_fp))
 			break;
-		*next = ra;
 		off = ra - first_ra;
 		if (off >= size) {
 			outer_sp = cfa;
 			outer_fp = caller_fp;
+			outer_ra = ra;
 			break;
 		}
+		*next = ra;
 		sp = cfa;
 		fp = caller_fp;
 		rows = callers;
 	} while (++next < last);
 	sfu_user_close();
+closed:
+	if (next < last)
+		walk->lookup.rd.budget += (last - next) * SFU_FAST_COST;
 
 	/* The last step leads to other code, to the end of the stack, or to a trampoline. */
-	if (outer_sp && !*next) {
+	if (outer_sp && !outer_ra) {
 		stop = SFU_STOP_COMPLETE;
-		walk->lookup.nr_cached++;
-	} else if (outer_sp && !PAGE_ALIGNED(*next) && sfu_walk_find_range(walk, *next - 1)) {
+	} else if (outer_sp && !PAGE_ALIGNED(outer_ra) &&
+		   sfu_walk_find_range(walk, outer_ra - 1)) {
 		sp = outer_sp;
 		fp = outer_fp;
-		next++;
+		walk->lookup.rd.budget -= SFU_FAST_COST;
+		*next++ = outer_ra;
 	}
 	*nr = next - ips;
+	count_cached(walk, *nr + (stop == SFU_STOP_COMPLETE), walk->lookup.nr_missed - nr_missed);
 	if (*nr)
 		enter_fast(walk, ips[*nr - 1], sp, fp, *nr);
 	return stop;

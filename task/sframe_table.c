@@ -29,6 +29,7 @@
 
 #include "compat.h"
 #include "sframe_arch.h"
+#include "sframe_index.h"
 #include "sframe_section.h"
 #include "sframe_stats.h"
 #include "sframe_table.h"
@@ -53,6 +54,7 @@ MODULE_PARM_DESC(table_memory, "MiB that tables may take; 0: an eighth of the me
  * @nr_files: files that have this table; under tables_mutex
  * @hdr: its header, at the address that it was linked at
  * @bytes: the section, &sfu_table_key.len of them
+ * @index: of its functions, or NULL if they are few
  * @rcu: frees the table
  */
 struct sfu_table {
@@ -66,6 +68,7 @@ struct sfu_table {
 	unsigned int		nr_files;
 	struct sframe_header	hdr;
 	void			*bytes;
+	struct sframe_index	*index;
 	struct rcu_head		rcu;
 };
 
@@ -118,13 +121,17 @@ static const struct rhashtable_params file_params = {
 
 static unsigned long table_size(const struct sfu_table *table)
 {
-	return sizeof(*table) + table->key.len;
+	const struct sframe_index *index = table->index;
+
+	return sizeof(*table) + table->key.len +
+	       (index ? struct_size(index, starts, index->nr + 1) : 0);
 }
 
 static void free_table(struct rcu_head *rcu)
 {
 	struct sfu_table *table = container_of(rcu, struct sfu_table, rcu);
 
+	kvfree(table->index);
 	kvfree(table->bytes);
 	kfree(table);
 }
@@ -201,6 +208,52 @@ static int check_functions(struct sfu_table_source *source, const struct sframe_
 	return 0;
 }
 
+/* Allocates an index of a section. Returns NULL if the section needs none, or an error. */
+static struct sframe_index *alloc_index(struct sfu_table_source *source,
+					const struct sframe_header *hdr)
+{
+	struct sfu_lookup lookup = lookup_in(source);
+	struct sframe_index form, *index;
+	struct sframe_fde first, last;
+	u32 nr;
+
+	if (sframe_get_fde(hdr, &lookup.rd, 0, &first) ||
+	    sframe_get_fde(hdr, &lookup.rd, hdr->num_fdes - 1, &last))
+		return NULL;
+	nr = sframe_index_form(&form, hdr, first.start, last.start);
+	if (!nr)
+		return NULL;
+	index = kvzalloc(struct_size(index, starts, nr), GFP_KERNEL_ACCOUNT);
+	if (!index)
+		return ERR_PTR(refuse(source, -ENOMEM, "no memory for the table"));
+	*index = form;
+	return index;
+}
+
+/* Makes the index of a section whose functions have been checked. */
+static struct sframe_index *make_index(struct sfu_table_source *source,
+				       const struct sframe_header *hdr)
+{
+	struct sframe_index *index = alloc_index(source, hdr);
+	struct sfu_lookup lookup = lookup_in(source);
+	struct sframe_fde fde;
+	u32 i;
+
+	if (IS_ERR_OR_NULL(index))
+		return index;
+	for (i = 0; i < hdr->num_fdes; i++) {
+		lookup.rd.budget = U32_MAX;
+		if (sframe_get_fde(hdr, &lookup.rd, i, &fde) ||
+		    !sframe_index_add(index, hdr, i, fde.start)) {
+			kvfree(index);
+			return ERR_PTR(refuse(source, -EBADMSG, "function %u of the table", i));
+		}
+		cond_resched();
+	}
+	sframe_index_end(index, hdr);
+	return index;
+}
+
 static int check_header(struct sfu_table_source *source, struct sframe_header *hdr)
 {
 	struct sfu_lookup lookup = lookup_in(source);
@@ -221,21 +274,29 @@ static struct sfu_table *make_table(struct sfu_table_source *source,
 				    const struct sfu_table_key *key)
 {
 	struct sfu_table *table;
+	struct sframe_index *index;
 	struct sframe_header hdr;
 	int err;
 
 	err = check_header(source, &hdr) ?: check_functions(source, &hdr);
 	if (err)
 		return ERR_PTR(err);
+	index = make_index(source, &hdr);
+	if (IS_ERR(index))
+		return ERR_CAST(index);
 	table = kzalloc_obj(*table, GFP_KERNEL_ACCOUNT);
-	if (!table)
+	if (!table) {
+		kvfree(index);
 		return ERR_PTR(refuse(source, -ENOMEM, "no memory for the table"));
+	}
 	table->key = *key;
 	refcount_set(&table->refs, 1);
 	table->hdr = hdr;
 	table->bytes = source->bytes;
+	table->index = index;
 	err = rhashtable_insert_fast(&tables, &table->node, table_params);
 	if (err) {
+		kvfree(index);
 		kfree(table);
 		return ERR_PTR(refuse(source, err, "no memory for the table"));
 	}
@@ -559,6 +620,7 @@ static int place_table(const struct sfu_table_file *file, u64 map_start, u64 map
 	section->table = table;
 	section->bytes = table->bytes;
 	section->len = table->key.len;
+	section->index = table->index;
 	section->hdr = table->hdr;
 	section->hdr.addr += bias;
 	section->hdr.fde_addr += bias;

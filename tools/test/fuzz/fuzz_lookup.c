@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Fuzzes the header and the look-up. Bytes may also change, be absent, or fail
- * to be read. Each result must be a documented one. The decoder must not read
- * outside of the section. The work must stay within the budget, and within a
- * bound that follows from the size of the section.
+ * Fuzzes the header and the look-up, and compares the quick look-up with the plain one. Bytes
+ * may also change, be absent, or fail to be read. Each result must be a documented one. The
+ * decoder must not read outside of the section. The work must stay within the budget, and
+ * within a bound that follows from the size of the section.
  */
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "fuzz.h"
+#include "sframe_quick.h"
 
 #define ADDR		(UINT64_C(1) << 46)	/* of the section */
 #define BUDGET		160000u			/* of a walk */
 #define NR_ASKED	8			/* functions looked up */
 #define PAGE		4096
+
+#define QUICK_BUDGET	0x40000000u		/* no limit */
 
 /* The first bytes of an input; the bytes of the section follow. */
 struct setting {
@@ -35,9 +38,13 @@ struct fuzz_reader {
 	u32			reads;
 	u64			cost;
 	bool			failed;
+	bool			is_sound;	/* all functions */
+	u8			hints[4];	/* garbage */
+	struct sframe_index	*index;		/* may be NULL */
 };
 
 static struct fuzz_most most_work = { .what = "work of a look-up" };
+static struct fuzz_most most_rows = { .what = "rows of a quick look-up" };
 static struct fuzz_most most_reads = { .what = "reads of a look-up" };
 
 static u32 spent_budget(const struct fuzz_reader *reader)
@@ -189,11 +196,155 @@ static void check_listed(const struct sframe_header *sec,
 		require(same_rule(&decoded.cfa, &row->cfa));
 }
 
+/* ---- the quick look-up ---- */
+
+/* Sets @fde to the function at @index, of which only start and size are read. */
+static void read_bounds(const struct sframe_header *sec, const struct fuzz_reader *reader,
+			u32 index, struct sframe_fde *fde)
+{
+	u64 addr = sec->fde_addr + (u64)index * sec->fde_size;
+	const u8 *bytes = reader->data + (addr - ADDR);
+	bool is_v3 = sec->version == SFRAME_VERSION_3;
+	s64 wide;
+	s32 narrow;
+
+	memcpy(&wide, bytes, sizeof(wide));
+	memcpy(&narrow, bytes, sizeof(narrow));
+	memcpy(&fde->size, bytes + (is_v3 ? sizeof(wide) : sizeof(narrow)), sizeof(fde->size));
+	fde->start = (is_v3 ? wide : narrow) +
+		     (sec->flags & SFRAME_F_FDE_FUNC_START_PCREL ? addr : sec->addr);
+}
+
+/* Are all functions sorted, and in user memory? Then the search sees the same from all sides. */
+static bool is_sound(const struct sframe_header *sec, const struct fuzz_reader *reader)
+{
+	struct sframe_fde fde;
+	u64 last = 0;
+	u32 i;
+
+	for (i = 0; i < sec->num_fdes; i++) {
+		read_bounds(sec, reader, i, &fde);
+		if ((fde.start | (fde.start + fde.size)) >> 63 || fde.start < last)
+			return false;
+		last = fde.start;
+	}
+	return true;
+}
+
+/* Makes the index of a section. Returns NULL if it has none. */
+static struct sframe_index *make_index(const struct sframe_header *sec,
+				       const struct fuzz_reader *reader)
+{
+	struct sframe_index form, *index;
+	struct sframe_fde first, last, fde;
+	u32 i, nr;
+
+	if (!sec->num_fdes)
+		return NULL;
+	read_bounds(sec, reader, 0, &first);
+	read_bounds(sec, reader, sec->num_fdes - 1, &last);
+	nr = sframe_index_form(&form, sec, first.start, last.start);
+	if (!nr)
+		return NULL;
+	require(nr == form.nr + 1 && form.nr <= sec->num_fdes / SFRAME_INDEX_FUNCTIONS);
+	index = malloc(sizeof(*index) + nr * sizeof(*index->starts));
+	require(index);
+	*index = form;
+	for (i = 0; i < sec->num_fdes; i++) {
+		read_bounds(sec, reader, i, &fde);
+		if (!sframe_index_add(index, sec, i, fde.start)) {
+			require(!reader->is_sound);
+			free(index);
+			return NULL;
+		}
+	}
+	sframe_index_end(index, sec);
+	require(index->nr_set == nr);
+	return index;
+}
+
+static bool same_row(const struct sframe_row *a, const struct sframe_row *b)
+{
+	return same_rule(&a->cfa, &b->cfa) && same_rule(&a->ra, &b->ra) &&
+	       same_rule(&a->fp, &b->fp) && a->func == b->func && a->start == b->start &&
+	       a->outermost == b->outermost && a->signal == b->signal &&
+	       a->ra_mangled == b->ra_mangled && a->pcmask == b->pcmask;
+}
+
+/* The quick look-up by @index. It must find what the plain one finds, or leave it to that. */
+static void look_up_by(const struct sframe_header *sec, const struct fuzz_reader *reader,
+		       const struct sframe_index *index, u64 pc, int want,
+		       const struct sframe_row *want_row)
+{
+	const struct sframe_memory mem = {
+		.bytes = reader->data, .addr = ADDR, .len = reader->size,
+	};
+	struct sframe_reader rd = {};
+	struct sframe_raw_row raw;
+	struct sframe_row row;
+	struct sframe_fde fde;
+	u32 rows = QUICK_BUDGET / SFRAME_ROW_COST;
+	int err;
+
+	err = sframe_memory_find(sec, &mem, index, pc, &rows, &fde, &raw);
+	if (!err)
+		err = sframe_decode_found(sec, &fde, &rd, &raw, &row);
+	/* All of the section is in memory. */
+	require(err != -EFAULT && err != -E2BIG);
+	if (!err)
+		check_row(sec, pc, &row);
+	if (err == -EAGAIN || !reader->is_sound)
+		return;
+	require(err == want);
+	require(err || same_row(&row, want_row));
+	fuzz_note(&most_rows, QUICK_BUDGET / SFRAME_ROW_COST - rows, sec->fre_len / 2);
+}
+
+/* A hint may be wrong: the functions from one of two bytes of the input to the other. */
+static void look_up_misled(const struct sframe_header *sec, const struct fuzz_reader *reader,
+			   const u8 *bytes, u64 pc, int want, const struct sframe_row *want_row)
+{
+	struct sframe_index *index = malloc(sizeof(*index) + 2 * sizeof(*index->starts));
+	u32 a = bytes[0] % (sec->num_fdes + 1), b = bytes[1] % (sec->num_fdes + 1);
+
+	require(index);
+	*index = (struct sframe_index){ .first = pc - sec->addr, .nr = 1 };
+	index->starts[0] = min_t(u32, a, b);
+	index->starts[1] = a + b - index->starts[0];
+	look_up_by(sec, reader, index, pc, want, want_row);
+	free(index);
+}
+
+/* Compares the quick look-up with the plain one, where no read fails. */
+static void look_up_quickly(const struct sframe_header *sec,
+			    const struct fuzz_reader *found_by, u64 pc)
+{
+	struct fuzz_reader whole = *found_by;
+	struct sframe_row row;
+	u32 i;
+	int err;
+
+	if (!sframe_quick_can_search(sec))
+		return;
+	whole.budget = QUICK_BUDGET;
+	whole.fail_at = 0;
+	whole.present = whole.size;
+	refill_reader(&whole);
+	err = sframe_find_row(sec, &whole.rd, pc, &row);
+	look_up_by(sec, &whole, NULL, pc, err, &row);
+	if (whole.index)
+		look_up_by(sec, &whole, whole.index, pc, err, &row);
+	for (i = 0; i + 1 < sizeof(whole.hints); i++)
+		look_up_misled(sec, &whole, &whole.hints[i], pc, err, &row);
+}
+
 static void look_up(const struct sframe_header *sec, struct fuzz_reader *reader,
 		    u64 pc)
 {
 	struct sframe_row row;
 	int err;
+
+	look_up_quickly(sec, reader, pc);
 
 	refill_reader(reader);
 	err = sframe_find_row(sec, &reader->rd, pc, &row);
@@ -271,6 +422,9 @@ static void fuzz_section(const struct setting *setting, u8 *bytes, u64 size)
 
 	if (setting->change_at < size)
 		bytes[setting->change_at] ^= setting->change;
+	reader.is_sound = is_sound(&sec, &reader);
+	reader.index = make_index(&sec, &reader);
+	memcpy(reader.hints, setting->pc, sizeof(reader.hints));
 	look_up(&sec, &reader, ADDR + pc_offset(setting));
 	for (i = 0; i < NR_ASKED && i < sec.num_fdes; i++)
 		look_up_function(&sec, &reader, (u64)i * sec.num_fdes /
@@ -278,6 +432,7 @@ static void fuzz_section(const struct setting *setting, u8 *bytes, u64 size)
 	refill_reader(&reader);
 	require(sframe_get_fde(&sec, &reader.rd, sec.num_fdes,
 			       &(struct sframe_fde){}) == -ENOENT);
+	free(reader.index);
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
@@ -300,5 +455,6 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 static void __attribute__((__destructor__)) report_most(void)
 {
 	fuzz_tell(&most_work);
+	fuzz_tell(&most_rows);
 	fuzz_tell(&most_reads);
 }

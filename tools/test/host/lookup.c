@@ -5,7 +5,11 @@
  *
  *	FIRST LAST OFFSET CFA FP RA [[s]]
  *	FIRST LAST -ERRNO
+ *
+ * Makes each look-up also as a quick one, with an index and without, and fails if the answer is
+ * another.
  */
+#include <err.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +18,7 @@
 #include "guard.h"
 #include "object.h"
 #include "scan.h"
+#include "sframe_quick.h"
 
 /* Number of addresses to look up before a function and after it. */
 #define MARGIN	32
@@ -21,19 +26,82 @@
 struct lookup {
 	struct buffer_reader	buf;
 	struct sframe_header	sec;
+	struct sframe_index	*index;		/* of @sec, or NULL */
+	u64			nr_quick;	/* answers of quick look-ups */
 	u64			first;
 	u64			last;
 	char			answer[128];
 };
 
+static u64 start_of(struct lookup *lookup, u32 nr)
+{
+	struct sframe_fde fde;
+	int err;
+
+	buffer_reader_refill(&lookup->buf);
+	err = sframe_get_fde(&lookup->sec, &lookup->buf.rd, nr, &fde);
+	if (err)
+		errx(1, "function %u: error %d", nr, err);
+	return fde.start;
+}
+
+static void make_index(struct lookup *lookup)
+{
+	const struct sframe_header *sec = &lookup->sec;
+	struct sframe_index form;
+	u32 nr, i;
+
+	free(lookup->index);
+	lookup->index = NULL;
+	if (!sframe_quick_can_search(sec))
+		return;
+	nr = sframe_index_form(&form, sec, start_of(lookup, 0),
+			       start_of(lookup, sec->num_fdes - 1));
+	if (!nr)
+		return;
+	lookup->index = malloc(sizeof(form) + nr * sizeof(u32));
+	if (!lookup->index)
+		err(1, NULL);
+	*lookup->index = form;
+	for (i = 0; i < sec->num_fdes; i++)
+		if (!sframe_index_add(lookup->index, sec, i, start_of(lookup, i)))
+			errx(1, "function %u is not sorted", i);
+	sframe_index_end(lookup->index, sec);
+}
+
+static void ask_quickly(struct lookup *lookup, const struct sframe_index *index, u64 pc,
+			int want, const struct sframe_row *want_row)
+{
+	struct buffer_reader *buf = &lookup->buf;
+	struct sframe_memory mem = { .bytes = buf->data, .addr = buf->addr, .len = buf->size };
+	struct sframe_row row = {};
+	struct sframe_raw_row raw;
+	struct sframe_fde fde;
+	u32 rows = UINT32_MAX;
+	int err;
+
+	err = sframe_memory_find(&lookup->sec, &mem, index, pc, &rows, &fde, &raw) ?:
+	      sframe_decode_found(&lookup->sec, &fde, &buf->rd, &raw, &row);
+	if (err == -EAGAIN)
+		return;
+	lookup->nr_quick++;
+	if (err != want || (!err && memcmp(&row, want_row, sizeof(row))))
+		errx(1, "%" PRIx64 ": a quick look-up %s index: error %d, not %d, or another row",
+		     pc, index ? "with an" : "without", err, want);
+}
+
 static void ask(struct lookup *lookup, u64 pc, char *answer, size_t size)
 {
-	struct sframe_row row;
+	struct sframe_row row = {};
 	struct row_text text;
 	int err;
 
 	buffer_reader_refill(&lookup->buf);
 	err = sframe_find_row(&lookup->sec, &lookup->buf.rd, pc, &row);
+	if (sframe_quick_can_search(&lookup->sec)) {
+		ask_quickly(lookup, NULL, pc, err, &row);
+		ask_quickly(lookup, lookup->index, pc, err, &row);
+	}
 	if (err) {
 		snprintf(answer, size, "%d", err);
 		return;
@@ -74,8 +142,9 @@ static void lookup_fde(void *arg, const struct scan_blob *blob, u32 index,
 {
 	struct lookup *lookup = arg;
 
-	(void)index;
 	lookup->sec = blob->sec;
+	if (index == 0)
+		make_index(lookup);
 	lookup_range(lookup, fde->start - MARGIN, fde->start + fde->size + MARGIN);
 }
 
@@ -97,5 +166,9 @@ int main(int argc, char **argv)
 			   obj.size);
 	scan(obj.data, obj.addr, obj.size, &ops, &lookup);
 	object_close(&obj);
+	/* Files of toolchains are sound: quick look-ups answer for all but a few functions. */
+	if (sframe_quick_can_search(&lookup.sec) && !lookup.nr_quick)
+		errx(1, "no quick look-up has an answer");
+	free(lookup.index);
 	return 0;
 }
