@@ -303,6 +303,19 @@ static inline unsigned int sfu_arch_trampoline_pops(unsigned int off);
 enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller,
 				enum sfu_method *method);
 
+/**
+ * sfu_arch_find_binding() - find the caller of the loader's code that binds a function
+ * @walk: the walk, which has come to a row that needs a register that is not known
+ * @row: the row
+ * @caller: set if it returns true, else undefined
+ *
+ * Context: As that of sfu_walk_init().
+ * Return: true if the row is that of such code, and the stack has the return address of a call
+ * of a function that is not bound yet.
+ */
+bool sfu_arch_find_binding(struct sfu_walk *walk, const struct sframe_row *row,
+			   struct sfu_frame *caller);
+
 #include "sframe_machine.h"
 
 #endif /* SFU_ARCH_H */

@@ -137,6 +137,108 @@ static void fallback_call_into_other_file(struct kunit *test)
 	expect_step(test, FOLLOWED, "this file");
 }
 
+#define BOUND_AT	0x7d0	/* the address of the function, in the slot's word */
+#define SLOT_CODE	0x410
+#define SLOT_INDEX	7
+
+/* What a call of the slot leaves on the stack: link map, index, return address. */
+static void store_binding(struct kunit *test, u32 cfa, u32 index)
+{
+	word(test, cfa - 24, stack(test, 0x3000));
+	word(test, cfa - 16, index);
+	word(test, cfa - 8, bare(test, 0x210));
+}
+
+/*
+ * c84 keeps its CFA in a register that is not known. The code before b210 calls the slot at
+ * b400, which is not bound: its word leads to b410, where the index is pushed.
+ */
+static void binding_scene(struct kunit *test)
+{
+	static const u8 push[] = { 0x68, SLOT_INDEX, 0, 0, 0, 0xe9 };
+
+	flex_function(test, 0x80, AT_REG(3, 32), IN_CFA(-8), 0);
+	call_scene(test);
+	word(test, 0x18, code(test, 0x84));
+	store_plt(test, &plt_cases[0], bare(test, 0x400), bare(test, BOUND_AT));
+	store_word(test, bare(test, BOUND_AT), bare(test, SLOT_CODE));
+	user_store(test, bare(test, SLOT_CODE), push, sizeof(push));
+	store_call(test, plain_call(), bare(test, 0x210), bare(test, 0x400));
+}
+
+#define BINDING_ENDS	"c4@0 c44@10 c84@20 register"
+
+/* Calls of other machines push no return address, and their loaders keep the CFA. */
+static void expect_binding(struct kunit *test, const char *want, const char *what)
+{
+	expect_walk(test, PUSHED_BY_CALL ? want : BINDING_ENDS, "%s", what);
+}
+
+static void fallback_binding(struct kunit *test)
+{
+	static const u8 endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0x68, SLOT_INDEX, 0, 0, 0 };
+
+	binding_scene(test);
+	expect_binding(test, BINDING_ENDS, "nothing on the stack");
+	store_binding(test, 0xd0, SLOT_INDEX);
+	expect_binding(test, "c4@0 c44@10 c84@20 b210@d0 nodata", "a call");
+	store_binding(test, 0x80, SLOT_INDEX + 1);
+	expect_binding(test, "c4@0 c44@10 c84@20 b210@d0 nodata", "another index below");
+	word(test, 0x78, bare(test, 0x310));
+	word(test, 0x70, SLOT_INDEX);
+	expect_binding(test, "c4@0 c44@10 c84@20 b210@d0 nodata", "no call below");
+	store_binding(test, 0x60, SLOT_INDEX);
+	expect_binding(test, "c4@0 c44@10 c84@20 b210@60 nodata", "two");
+	store_word(test, bare(test, BOUND_AT), bare(test, 0x10));
+	expect_binding(test, BINDING_ENDS, "the slot is bound");
+	store_word(test, bare(test, BOUND_AT), bare(test, SLOT_CODE));
+	user_store(test, bare(test, SLOT_CODE), endbr, sizeof(endbr));
+	expect_binding(test, "c4@0 c44@10 c84@20 b210@60 nodata", "endbr64; push");
+}
+
+/* Not every CFA in such a register is the loader's. */
+static void fallback_binding_of_row(struct kunit *test)
+{
+	static const u32 rows[][3] = {
+		{ AT_REG(3, 24), IN_CFA(-8), 0 },
+		{ AT_REG(3, 32), IN_CFA(-16), 0 },
+		{ AT_REG(3, 32), IN_CFA(-8), IN_CFA(-16) },
+		{ AT_REG(12, 32), IN_CFA(-8), 0 },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		build_again(test);
+		flex_function(test, 0xc0, rows[i][0], rows[i][1], rows[i][2]);
+		binding_scene(test);
+		word(test, 0x18, code(test, 0xc4));
+		store_binding(test, 0xd0, SLOT_INDEX);
+		expect_walk(test, "c4@0 c44@10 cc4@20 register", "row %u", i);
+	}
+}
+
+/* The search ends 4096 bytes above the stack pointer, or with the stack. */
+static void fallback_binding_bounds(struct kunit *test)
+{
+	binding_scene(test);
+	store_binding(test, 0x1100, SLOT_INDEX);
+	expect_binding(test, "c4@0 c44@10 c84@20 b210@1100 nodata", "at the end");
+	store_binding(test, 0x1100, 0);
+	store_binding(test, 0x1110, SLOT_INDEX);
+	expect_binding(test, BINDING_ENDS, "after the end");
+	store_binding(test, 0x1110, 0);
+	word(test, 0x10, SLOT_INDEX);
+	store_call(test, plain_call(), code(test, 0x84), bare(test, 0x400));
+	expect_binding(test, BINDING_ENDS, "below the stack pointer");
+	sample(test, code(test, 4), stack(test, STACK_SIZE - 0x80), 0);
+	word(test, STACK_SIZE - 0x78, code(test, 0x44));
+	word(test, STACK_SIZE - 0x68, code(test, 0x84));
+	expect_walk(test, "c4@3f80 c44@3f90 c84@3fa0 register", "at the end of the stack");
+	store_binding(test, STACK_SIZE, SLOT_INDEX);
+	expect_walk(test, PUSHED_BY_CALL ? "c4@3f80 c44@3f90 c84@3fa0 b210@4000 nodata" :
+		    "c4@3f80 c44@3f90 c84@3fa0 register", "the last words");
+}
+
 struct fp_case {
 	const char	*name;
 	s32		fp;
@@ -711,6 +813,9 @@ static struct kunit_case fallback_tests[] = {
 	KUNIT_CASE(fallback_code_at_ends),
 	KUNIT_CASE(fallback_in_covered_code),
 	KUNIT_CASE(fallback_call_into_other_file),
+	KUNIT_CASE(fallback_binding),
+	KUNIT_CASE(fallback_binding_of_row),
+	KUNIT_CASE(fallback_binding_bounds),
 	KUNIT_CASE_PARAM(fallback_fp, fp_gen_params),
 	KUNIT_CASE(fallback_fp_anything),
 	KUNIT_CASE(fallback_link),

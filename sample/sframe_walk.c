@@ -259,6 +259,9 @@ static enum sfu_stop step_by_row(struct sfu_walk *walk, const struct sframe_row 
 	struct sfu_frame caller;
 	enum sfu_stop stop = sfu_walk_find_caller(walk, row, &caller);
 
+	if (stop == SFU_STOP_REGISTER && !walk->frame.sp_unverified &&
+	    sfu_arch_find_binding(walk, row, &caller))
+		stop = SFU_STOP_NONE;
 	if (stop && !walk->frame.sp_unverified)
 		return stop;
 	/* If the stack pointer is unverified, the row may be right all the same. */

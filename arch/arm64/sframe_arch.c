@@ -259,3 +259,10 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller,
 	}
 	return has_record ? follow_fp(walk, caller, false, method) : SFU_STOP_NODATA;
 }
+
+/* Here the loader's code keeps its CFA in the stack pointer. */
+bool sfu_arch_find_binding(struct sfu_walk *walk, const struct sframe_row *row,
+			   struct sfu_frame *caller)
+{
+	return false;
+}
