@@ -31,7 +31,9 @@ struct sframe_starts {
 };
 
 void sframe_habit_count(struct sframe_starts *starts, const u8 *text, size_t len);
+void sframe_habit_count_jit(struct sframe_starts *starts, const u8 *text, size_t len);
 enum sframe_habit sframe_habit_early(const struct sframe_starts *starts);
 enum sframe_habit sframe_habit_final(const struct sframe_starts *starts);
+enum sframe_habit sframe_habit_of_jit(const struct sframe_starts *starts);
 
 #endif /* SFRAME_HABIT_H */

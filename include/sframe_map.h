@@ -37,6 +37,11 @@ struct sfu_vma_id {
  * @vma: the VMA that the code lies in
  * @section: the section that describes the code
  * @habit: enum sframe_habit of the code
+ * @asked: address in anonymous code at which a walk needed the habit, else 0. Written in any
+ *	context, without a lock
+ * @starts: functions seen in anonymous code
+ * @nr_read: pages of it that were read for them, from its start on
+ * @was_read: all of it was
  * @unmapped: the code or its section has been unmapped. Read in any context, never cleared
  */
 struct sfu_range {
@@ -44,7 +49,11 @@ struct sfu_range {
 	unsigned long		end;
 	struct sfu_vma_id	vma;
 	struct sfu_section	section;
+	unsigned long		asked;
+	struct sframe_starts	starts;
+	unsigned int		nr_read;
 	u8			habit;
+	bool			was_read;
 	bool			unmapped;
 };
 

@@ -10,7 +10,7 @@
 struct sfu_range;
 struct vm_area_struct;
 
-enum sframe_habit sfu_text_habit(const struct sfu_range *range,
-				 const struct vm_area_struct *vma, unsigned int *nr_pieces);
+enum sframe_habit sfu_text_habit(struct sfu_range *range, const struct vm_area_struct *vma,
+				 unsigned int *nr_pieces);
 
 #endif /* SFU_TEXT_H */

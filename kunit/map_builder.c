@@ -22,12 +22,13 @@ struct sfu_map *build_map(struct kunit *test, unsigned int nr)
 	return map;
 }
 
-/* Sets range @i of the map. Ranges must ascend. */
+/* Sets range @i of the map, of code that keeps no frame pointers. Ranges must ascend. */
 void build_range(struct sfu_map *map, unsigned int i, unsigned long start,
 		 unsigned long len)
 {
 	map->ranges[i].start = start;
 	map->ranges[i].end = start + len;
+	map->ranges[i].habit = SFRAME_HABIT_OTHER;
 }
 
 /* Sets the file that the range maps. The file is only compared, never read. */

@@ -146,7 +146,17 @@ static void scan_remembers_habits(struct kunit *test)
 				    i);
 }
 
-/* Anonymous code may be written at any time. It is read for samples only. */
+/* What a walk does that needs the habit of anonymous code. */
+static void ask_for_habit(struct kunit *test, unsigned int nr)
+{
+	struct sfu_map *map = map_of(current->mm);
+
+	KUNIT_ASSERT_NOT_NULL(test, map);
+	WRITE_ONCE(map->ranges[nr].asked, map->ranges[nr].start + 0x180);
+	sfu_map_put(map);
+}
+
+/* Anonymous code may be written at any time. It is read for samples only, if a walk asks. */
 static void scan_finds_habit_of_anonymous_code(struct kunit *test)
 {
 	u64 code[20 * FUNCTION / sizeof(u64)];
@@ -161,6 +171,59 @@ static void scan_finds_habit_of_anonymous_code(struct kunit *test)
 	expect_map(test, SAME ", 8-9 none");
 	KUNIT_EXPECT_EQ(test, habit_of_range(test, 1), SFRAME_HABIT_UNKNOWN);
 	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
+	KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, 1), SFRAME_HABIT_UNKNOWN, "not asked");
+	ask_for_habit(test, 1);
+	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process_of(current->mm), SFU_SCAN_NEW_CODE));
+	KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, 1), SFRAME_HABIT_UNKNOWN, "no sample");
+	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
+	KUNIT_EXPECT_EQ(test, habit_of_range(test, 1), SFRAME_HABIT_FP);
+}
+
+/* A JIT changes the mappings of its code all the time. */
+static void scan_keeps_habit_of_anonymous_code(struct kunit *test)
+{
+	u64 code[20 * FUNCTION / sizeof(u64)];
+
+	expect_scanned(test, "nothing", "scan.runs");
+	map_image(test);
+	map_anonymous(test, 8, 2, PROT_READ | PROT_WRITE | PROT_EXEC);
+	memset64(code, CODE_NOPS, ARRAY_SIZE(code));
+	write_functions((u8 *)code + FUNCTION, CODE_WITH_RECORD, 10);
+	KUNIT_ASSERT_EQ(test, 0, copy_to_user((void __user *)page(test, 8), code, sizeof(code)));
+	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
+	ask_for_habit(test, 1);
+	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
+	KUNIT_EXPECT_EQ(test, habit_of_range(test, 1), SFRAME_HABIT_FP);
+	map_anonymous(test, 10, 1, PROT_READ | PROT_WRITE | PROT_EXEC);
+	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process_of(current->mm), SFU_SCAN_NEW_CODE));
+	expect_map(test, SAME ", 8-11 none");
+	KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, 1), SFRAME_HABIT_FP, "it has grown");
+	KUNIT_ASSERT_EQ(test, 0, vm_munmap(page(test, 8), PAGE_SIZE));
+	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process_of(current->mm), SFU_SCAN_NEW_CODE));
+	expect_map(test, SAME ", 9-11 none");
+	KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, 1), SFRAME_HABIT_FP, "its rest");
+}
+
+/* An interpreter's few functions may be far from its instructions: parts of 8 pages are read. */
+static void scan_reads_anonymous_code_in_parts(struct kunit *test)
+{
+	u64 code[20 * FUNCTION / sizeof(u64)];
+	unsigned int i;
+
+	expect_scanned(test, "nothing", "scan.runs");
+	map_image(test);
+	map_anonymous(test, 8, 24, PROT_READ | PROT_WRITE | PROT_EXEC);
+	memset64(code, CODE_NOPS, ARRAY_SIZE(code));
+	write_functions((u8 *)code + FUNCTION, CODE_WITH_RECORD, 10);
+	KUNIT_ASSERT_EQ(test, 0, copy_to_user((void __user *)page(test, 8 + 17), code,
+					      sizeof(code)));
+	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, 1), SFRAME_HABIT_UNKNOWN,
+				    "part %u", i);
+		ask_for_habit(test, 1);
+		KUNIT_EXPECT_EQ(test, 0, scan_now(test));
+	}
 	KUNIT_EXPECT_EQ(test, habit_of_range(test, 1), SFRAME_HABIT_FP);
 }
 
@@ -170,6 +233,8 @@ static struct kunit_case habit_tests[] = {
 	KUNIT_CASE(scan_limits_habits),
 	KUNIT_CASE(scan_remembers_habits),
 	KUNIT_CASE(scan_finds_habit_of_anonymous_code),
+	KUNIT_CASE(scan_keeps_habit_of_anonymous_code),
+	KUNIT_CASE(scan_reads_anonymous_code_in_parts),
 	{}
 };
 

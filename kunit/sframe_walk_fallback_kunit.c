@@ -723,16 +723,34 @@ static void fallback_habit_of_next(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, next_frame(test));
 }
 
-/* A later scan may find the habit of a file. Of other memory it may not. */
+/* An interpreter pushes the return address and jumps. The next link must lead to code. */
+static void fallback_habit_pushed_return(struct kunit *test)
+{
+	fallback_scene(test);
+	bare_range(test)->habit = SFRAME_HABIT_FP;
+	record(test, 0x20, stack(test, 0x60), bare(test, 0x210));
+	record(test, 0x60, 0, bare(test, 0x310));
+	expect_step(test, "b210@30,fp60", "no call");
+	record(test, 0x60, 0, stack(test, 0));
+	expect_step(test, "nodata", "the next link leads to no code");
+	record(test, 0x60, 0, bare(test, 0x310));
+	build_file(bare_range(test), (const struct file *)test);
+	expect_step(test, "nodata", "in a file");
+	build_file(bare_range(test), NULL);
+	record(test, 0x20, stack(test, 0x60), code(test, 0x1210));
+	expect_step(test, "nodata", "code of another habit");
+}
+
+/* A later scan may find the habit, of the code of a JIT, too. */
 static void fallback_habit_unknown(struct kunit *test)
 {
 	fallback_scene(test);
 	store_call(test, plain_call(), bare(test, 0x210), code(test, 0));
 	expect_step(test, "nodata");
+	bare_range(test)->habit = SFRAME_HABIT_UNKNOWN;
+	expect_step(test, "nodata needs-scan");
 	build_file(bare_range(test), (const struct file *)test);
 	expect_step(test, "nodata needs-scan");
-	bare_range(test)->habit = SFRAME_HABIT_OTHER;
-	expect_step(test, "nodata");
 }
 
 /* c90 has a frame record and a row by SP, and only the habit led to it. */
@@ -804,6 +822,7 @@ static struct kunit_case fallback_tests[] = {
 	KUNIT_CASE(fallback_habit_deep),
 	KUNIT_CASE(fallback_habit_in_handler),
 	KUNIT_CASE_PARAM(fallback_habit_of_next, link_gen_params),
+	KUNIT_CASE(fallback_habit_pushed_return),
 	KUNIT_CASE(fallback_habit_unknown),
 	KUNIT_CASE(fallback_doubt_of_record),
 	KUNIT_CASE(fallback_doubt_of_sp),

@@ -176,6 +176,21 @@ static bool leads_on(struct sfu_walk *walk, const struct sfu_frame *caller)
 	return caller->fp >= caller->sp && IS_ALIGNED(caller->fp, SFU_ARCH_CFA_ALIGN);
 }
 
+/*
+ * An interpreter may push the address that a function returns to, and jump. Nothing calls at such
+ * an address. It counts in anonymous code that keeps frame pointers, if the next link of the
+ * chain leads to code, too.
+ */
+static bool is_pushed_return(struct sfu_walk *walk, const struct sfu_frame *caller)
+{
+	struct sfu_range *range = sfu_walk_find_range(walk, sfu_walk_lookup_ip(caller));
+	unsigned long ra;
+
+	return range && !range->vma.file && range->habit == SFRAME_HABIT_FP &&
+	       !sfu_walk_read_word(walk, caller->fp + sizeof(ra), &ra) &&
+	       sfu_walk_find_range(walk, sfu_arch_strip_ra(ra) - 1);
+}
+
 /**
  * sfu_fallback_is_habitual() - does the habit of the code speak for a caller?
  * @walk: the walk
@@ -192,7 +207,7 @@ bool sfu_fallback_is_habitual(struct sfu_walk *walk, struct sfu_frame *caller)
 	if (!has_habit(walk, &walk->frame) || !leads_on(walk, caller))
 		return false;
 	if (caller->fp && classify_site(walk, caller->ip) == SITE_NONE &&
-	    !returns_to_stub(walk, caller->ip))
+	    !returns_to_stub(walk, caller->ip) && !is_pushed_return(walk, caller))
 		return false;
 	caller->by_habit = true;
 	return true;
@@ -342,13 +357,16 @@ static bool starts_cxx_thread(struct sfu_walk *walk, const struct call_code *sit
 	       read_call_site(walk, &outer, ra) && starts_thread(walk, &outer);
 }
 
-/* Could the habit of the file help, if a scan found it? */
+/* Could the habit of the code help, if a scan found it? Of much anonymous code, it reads this. */
 static bool lacks_habit(struct sfu_walk *walk)
 {
 	struct sfu_range *range = sfu_walk_find_range(walk, sfu_walk_lookup_ip(&walk->frame));
 
-	return !READ_ONCE(proved_only) && range && range->vma.file &&
-	       range->habit == SFRAME_HABIT_UNKNOWN;
+	if (READ_ONCE(proved_only) || !range || range->habit != SFRAME_HABIT_UNKNOWN)
+		return false;
+	if (!range->vma.file)
+		WRITE_ONCE(range->asked, sfu_walk_lookup_ip(&walk->frame));
+	return true;
 }
 
 /*

@@ -20,6 +20,23 @@
 /* The least that says something about a file that has been seen to its end. */
 #define MIN_STARTS	1
 
+/* The least that says something about the code of a JIT. */
+#define MIN_JIT_STARTS	1
+
+static void count_start(struct sframe_starts *starts, enum sframe_start start)
+{
+	switch (start) {
+	case SFRAME_START_FP:
+		starts->fp++;
+		break;
+	case SFRAME_START_OTHER:
+		starts->other++;
+		break;
+	case SFRAME_START_NONE:
+		break;
+	}
+}
+
 /**
  * sframe_habit_count() - count how functions begin
  * @starts: added to
@@ -30,17 +47,29 @@ void sframe_habit_count(struct sframe_starts *starts, const u8 *text, size_t len
 {
 	size_t i;
 
-	for (i = SFRAME_TEXT_FIRST; i + SFRAME_TEXT_AFTER <= len; i += SFRAME_TEXT_STEP) {
-		switch (sframe_text_start(text + i)) {
-		case SFRAME_START_FP:
-			starts->fp++;
-			break;
-		case SFRAME_START_OTHER:
-			starts->other++;
-			break;
-		case SFRAME_START_NONE:
-			break;
-		}
+	for (i = SFRAME_TEXT_FIRST; i + SFRAME_TEXT_AFTER <= len; i += SFRAME_TEXT_STEP)
+		count_start(starts, sframe_text_start(text + i));
+}
+
+/**
+ * sframe_habit_count_jit() - count how functions of a JIT begin
+ * @starts: added to
+ * @text: code; begins at a multiple of SFRAME_TEXT_STEP
+ * @len: bytes of it; a function at either end may be missed
+ *
+ * A frame without a record is looked for where compilers begin functions, too.
+ */
+void sframe_habit_count_jit(struct sframe_starts *starts, const u8 *text, size_t len)
+{
+	size_t i;
+
+	for (i = SFRAME_TEXT_FIRST; i + SFRAME_TEXT_AFTER <= len; i += SFRAME_JIT_STEP) {
+		enum sframe_start start = sframe_jit_start(text + i);
+
+		if (start == SFRAME_START_NONE && i % SFRAME_TEXT_STEP == 0 &&
+		    sframe_text_start(text + i) == SFRAME_START_OTHER)
+			start = SFRAME_START_OTHER;
+		count_start(starts, start);
 	}
 }
 
@@ -70,4 +99,19 @@ enum sframe_habit sframe_habit_final(const struct sframe_starts *starts)
 	if (starts->fp >= MIN_STARTS && starts->fp >= 4 * starts->other)
 		return SFRAME_HABIT_FP;
 	return SFRAME_HABIT_OTHER;
+}
+
+/**
+ * sframe_habit_of_jit() - the habit of the code of a JIT, from a part of it
+ * @starts: the functions seen, by sframe_habit_count_jit()
+ *
+ * There may be few functions. They are told by more bytes than those of files.
+ *
+ * Return: The habit if it is clear, else SFRAME_HABIT_UNKNOWN: other code may follow.
+ */
+enum sframe_habit sframe_habit_of_jit(const struct sframe_starts *starts)
+{
+	if (starts->fp >= MIN_JIT_STARTS && starts->fp >= 4 * starts->other)
+		return SFRAME_HABIT_FP;
+	return sframe_habit_early(starts);
 }

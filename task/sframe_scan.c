@@ -285,8 +285,8 @@ static bool is_left_to_sample(const struct sfu_scan *scan, const struct sfu_rang
 }
 
 /* Returns the state of the section that describes a range, after a look at it. */
-static enum sfu_section_state find_section(struct sfu_scan *scan, struct sfu_range *range,
-					   struct file *file)
+static enum sfu_section_state look_up_section(struct sfu_scan *scan, struct sfu_range *range,
+					      struct file *file)
 {
 	int err;
 
@@ -400,7 +400,7 @@ static void find_mapped(struct sfu_scan *scan, struct sfu_range *range, struct f
 	enum sfu_section_state state = atomic_read(&section->state);
 
 	if (!known || state == SFU_SECTION_PENDING || has_lost_section(scan, range)) {
-		state = find_section(scan, range, file);
+		state = look_up_section(scan, range, file);
 		if (state == SFU_SECTION_READY)
 			assign_keys(scan, range);
 	}
@@ -427,6 +427,31 @@ static bool is_vdso(struct vm_area_struct *vma)
 	return name && !strcmp(name, "[vdso]");
 }
 
+/*
+ * The habit that anonymous code had here at the last scan. A JIT changes its mappings again and
+ * again: they grow, and parts become writable for a moment. What was marked as unmapped counts.
+ */
+static u8 find_last_habit(const struct sfu_map *last, const struct sfu_vma_id *vma)
+{
+	unsigned int low = 0, high = last ? last->nr_ranges : 0;
+	const struct sfu_range *range;
+
+	while (low < high) {
+		unsigned int middle = (low + high) / 2;
+
+		if (last->ranges[middle].vma.end <= vma->start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!last || low == last->nr_ranges)
+		return SFRAME_HABIT_UNKNOWN;
+	range = &last->ranges[low];
+	if (range->vma.start >= vma->end || range->vma.file)
+		return SFRAME_HABIT_UNKNOWN;
+	return range->habit;
+}
+
 /* Fills a range of the new map: its last state, and what the scan finds. */
 static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma,
 		     struct sfu_range *range)
@@ -438,8 +463,10 @@ static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma,
 		*range = *known;
 	else
 		*range = (struct sfu_range){ .start = id.start, .end = id.end, .vma = id };
-	if (!vma->vm_file && !is_vdso(vma))
+	if (!vma->vm_file && !is_vdso(vma)) {
+		range->habit = range->habit ?: find_last_habit(scan->last, &id);
 		return;
+	}
 	if (known && is_settled(scan, range))
 		sfu_table_get(range->section.table);
 	else if (!find_table(scan, range, vma->vm_file) && vma->vm_file)
@@ -533,15 +560,15 @@ static bool may_have_section(const struct sfu_range *range)
 }
 
 /*
- * May the scan look for the habit of this range? Anonymous code, of which there may be much,
- * is looked at again in each scan for a sample: it leaves half of the pieces to files.
+ * May the scan look for the habit of this range? Of anonymous code, of which there may be much,
+ * it looks at what a walk has asked for.
  */
 static bool can_read_text(const struct sfu_scan *scan, const struct sfu_range *range)
 {
 	if (range->habit != SFRAME_HABIT_UNKNOWN)
 		return false;
-	if (!range->vma.file)
-		return scan->reason == SFU_SCAN_SAMPLE && scan->nr_pieces < TEXT_SAMPLED / 2;
+	if (!range->vma.file && (!range->asked || scan->reason != SFU_SCAN_SAMPLE))
+		return false;
 	return scan->nr_pieces <
 	       (scan->reason == SFU_SCAN_SAMPLE ? TEXT_SAMPLED : TEXT_UNSAMPLED);
 }
@@ -553,8 +580,11 @@ static void find_habit(struct sfu_scan *scan, struct sfu_range *range)
 	struct sfu_code_id code;
 
 	range->habit = sfu_text_habit(range, vma, &scan->nr_pieces);
-	if (range->habit == SFRAME_HABIT_UNKNOWN)
+	range->asked = 0;
+	if (range->habit == SFRAME_HABIT_UNKNOWN) {
+		scan->has_news |= !vma->vm_file && !range->was_read;
 		return;
+	}
 	scan->has_news = true;
 	if (vma->vm_file && identify_code(range, vma->vm_file, &code) &&
 	    sfu_file_find(&code, &facts)) {

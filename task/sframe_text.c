@@ -21,6 +21,12 @@
 #define NR_PIECES	32		/* read of one range, at most */
 #define STRIDE		13		/* the order of the pieces: far apart, each of them once */
 
+/* A function of a JIT may begin at any byte: a piece costs as much as so many of a file. */
+#define JIT_PIECES	4
+
+/* Pages of anonymous code that one scan reads of each range, beside those that a walk asks for. */
+#define NR_PAGES	8U
+
 /* A range of so many bytes is read whole. */
 #define WHOLE		(NR_PIECES * PIECE)
 
@@ -52,7 +58,7 @@ static int count_in_memory(struct sframe_starts *starts, unsigned long addr,
 	for (i = 0; i + PIECE <= len; i += PIECE) {
 		if (sfu_user_read(text, addr + i, PIECE))
 			return -EAGAIN;
-		sframe_habit_count(starts, text, PIECE);
+		sframe_habit_count_jit(starts, text, PIECE);
 	}
 	return 0;
 }
@@ -66,17 +72,64 @@ static bool is_special(const struct vm_area_struct *vma)
 	return !vma->vm_file && vma->vm_ops;
 }
 
+/* Counts functions in @nr pages of anonymous code. A page that is not there has none. */
+static void count_pages(struct sframe_starts *starts, unsigned long addr, unsigned int nr,
+			unsigned int *nr_pieces)
+{
+	*nr_pieces += nr * JIT_PIECES * (PAGE_SIZE / PIECE);
+	for (; nr; nr--, addr += PAGE_SIZE)
+		count_in_memory(starts, addr, PAGE_SIZE);
+}
+
+/*
+ * The habit of the code before the address at which a walk needed it. There may be one function in
+ * it. Functions of a JIT are told by more bytes than those of files.
+ */
+static enum sframe_habit habit_nearby(const struct sfu_range *range, unsigned int *nr_pieces)
+{
+	unsigned long asked = range->asked, end, start;
+	struct sframe_starts starts = {};
+
+	if (asked < range->start || asked >= range->end)
+		return SFRAME_HABIT_UNKNOWN;
+	end = PAGE_ALIGN(asked + 1);
+	start = end - min(end - range->start, (unsigned long)WHOLE);
+	count_pages(&starts, start, (end - start) >> PAGE_SHIFT, nr_pieces);
+	return sframe_habit_of_jit(&starts);
+}
+
+/* The habit of all anonymous code of the range. Each scan reads some of it, again and again. */
+static enum sframe_habit habit_of_all(struct sfu_range *range, unsigned int *nr_pieces)
+{
+	unsigned int nr_pages = (range->end - range->start) >> PAGE_SHIFT;
+	unsigned int nr = min(nr_pages - range->nr_read, NR_PAGES);
+	unsigned long addr = range->start + (unsigned long)range->nr_read * PAGE_SIZE;
+	enum sframe_habit habit;
+
+	count_pages(&range->starts, addr, nr, nr_pieces);
+	range->nr_read += nr;
+	habit = sframe_habit_early(&range->starts);
+	if (range->nr_read == nr_pages) {
+		range->nr_read = 0;
+		range->was_read = true;
+		range->starts = (struct sframe_starts){};
+	}
+	return habit;
+}
+
 /**
  * sfu_text_habit() - find out the habit of a range
- * @range: the range, of current's memory, or of memory that current has borrowed
+ * @range: the range, of current's memory, or of memory that current has borrowed; what has been
+ *	read of anonymous code is noted in it
  * @vma: its VMA
- * @nr_pieces: raised by the number of pieces of code that it reads, at most 32
+ * @nr_pieces: raised by the number of pieces of code that it reads, at most 32; by four for
+ *	each piece of anonymous code
  *
  * Context: Task, under mmap_lock. Waits for nothing. Reads at most 16 KiB.
  * Return: The habit; SFRAME_HABIT_UNKNOWN if it is not clear, and code is not in memory.
  */
-enum sframe_habit sfu_text_habit(const struct sfu_range *range,
-				 const struct vm_area_struct *vma, unsigned int *nr_pieces)
+enum sframe_habit sfu_text_habit(struct sfu_range *range, const struct vm_area_struct *vma,
+				 unsigned int *nr_pieces)
 {
 	struct file *file = vma->vm_file;
 	unsigned long nr_pages = (range->end - range->start) >> PAGE_SHIFT;
@@ -84,20 +137,20 @@ enum sframe_habit sfu_text_habit(const struct sfu_range *range,
 	unsigned int len = is_whole ? PAGE_SIZE : PIECE;
 	unsigned int i, nr = is_whole ? nr_pages : NR_PIECES;
 	struct sframe_starts starts = {};
-	bool is_complete = file;	/* anonymous code may still be written */
+	bool is_complete = true;
 	enum sframe_habit habit;
 	int err;
 
+	if (!file)
+		return is_special(vma) ? SFRAME_HABIT_OTHER :
+		       habit_nearby(range, nr_pieces) ?: habit_of_all(range, nr_pieces);
 	for (i = 0; i < nr; i++) {
 		unsigned int place = i * STRIDE % NR_PIECES;
 		unsigned long off = is_whole ? i * PAGE_SIZE :
 				    nr_pages * place / NR_PIECES * PAGE_SIZE +
 				    i % (PAGE_SIZE / PIECE) * PIECE;
 
-		if (file)
-			err = count_in_file(&starts, file, off + range->vma.offset, len);
-		else
-			err = count_in_memory(&starts, range->start + off, len);
+		err = count_in_file(&starts, file, off + range->vma.offset, len);
 		if (err == -ENOEXEC)
 			return SFRAME_HABIT_OTHER;
 		*nr_pieces += len / PIECE;
@@ -106,7 +159,5 @@ enum sframe_habit sfu_text_habit(const struct sfu_range *range,
 		if (habit != SFRAME_HABIT_UNKNOWN)
 			return habit;
 	}
-	if (is_special(vma))
-		return SFRAME_HABIT_OTHER;
 	return is_complete ? sframe_habit_final(&starts) : SFRAME_HABIT_UNKNOWN;
 }

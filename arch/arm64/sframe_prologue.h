@@ -5,6 +5,7 @@
  * SFRAME_TEXT_STEP: bytes from a place where a function may begin to the next one.
  * SFRAME_TEXT_FIRST: offset of the first such place in a piece of code.
  * SFRAME_TEXT_AFTER: bytes from such a place on that sframe_text_start() needs.
+ * SFRAME_JIT_STEP: bytes from a place where a function of a JIT may begin to the next one.
  */
 #ifndef SFRAME_PROLOGUE_H
 #define SFRAME_PROLOGUE_H
@@ -15,6 +16,7 @@
 #define SFRAME_TEXT_STEP	4
 #define SFRAME_TEXT_FIRST	0
 #define SFRAME_TEXT_AFTER	36
+#define SFRAME_JIT_STEP		SFRAME_TEXT_STEP
 
 static inline u32 sframe_insn(const u8 *code)
 {
@@ -96,6 +98,12 @@ static inline enum sframe_start sframe_text_start(const u8 *code)
 		if (sframe_sets_x29(sframe_insn(code + i)))
 			return SFRAME_START_FP;
 	return SFRAME_START_OTHER;
+}
+
+/* The same for code of a JIT. */
+static inline enum sframe_start sframe_jit_start(const u8 *code)
+{
+	return sframe_text_start(code);
 }
 
 #endif /* SFRAME_PROLOGUE_H */

@@ -5,6 +5,7 @@
  * SFRAME_TEXT_STEP: bytes from a place where a function may begin to the next one.
  * SFRAME_TEXT_FIRST: offset of the first such place in a piece of code.
  * SFRAME_TEXT_AFTER: bytes from such a place on that sframe_text_start() needs.
+ * SFRAME_JIT_STEP: bytes from a place where a function of a JIT may begin to the next one.
  */
 #ifndef SFRAME_PROLOGUE_H
 #define SFRAME_PROLOGUE_H
@@ -15,6 +16,7 @@
 #define SFRAME_TEXT_STEP	16
 #define SFRAME_TEXT_FIRST	16
 #define SFRAME_TEXT_AFTER	36
+#define SFRAME_JIT_STEP		1
 
 #define PUSH_RBP		0x55
 #define MOVED_BETWEEN		16	/* bytes that a compiler moves into a prologue, at most */
@@ -89,6 +91,20 @@ static inline enum sframe_start sframe_text_start(const u8 *code)
 		return sframe_rbp_is_set_at(code + 1) ? SFRAME_START_FP : SFRAME_START_OTHER;
 	return sframe_makes_room(code) && !sframe_is_empty(code) ? SFRAME_START_OTHER :
 								   SFRAME_START_NONE;
+}
+
+/*
+ * The same for code of a JIT: its functions begin anywhere, and checks may come first. These four
+ * bytes together hardly mean anything else. OpenJDK makes room at once unless it keeps frame
+ * pointers.
+ */
+static inline enum sframe_start sframe_jit_start(const u8 *code)
+{
+	if (code[0] != PUSH_RBP)
+		return SFRAME_START_NONE;
+	if (sframe_sets_rbp(code + 1))
+		return SFRAME_START_FP;
+	return sframe_makes_room(code + 1) ? SFRAME_START_OTHER : SFRAME_START_NONE;
 }
 
 #endif /* SFRAME_PROLOGUE_H */

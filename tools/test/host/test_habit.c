@@ -25,8 +25,10 @@ static void end(const char *what, const char *name, bool passed)
 	printf("%s %u - habit: %s %s\n", passed ? "ok" : "not ok", ++nr_tests, what, name);
 }
 
+typedef void (*count_fn)(struct sframe_starts *starts, const u8 *text, size_t len);
+
 /* The function stands among padding. */
-static void test_start(const struct start_case *c)
+static void test_start(const char *what, const struct start_case *c, count_fn count)
 {
 	struct sframe_starts starts = {};
 	u8 text[SFRAME_TEXT_FIRST + 2 * SFRAME_TEXT_AFTER];
@@ -35,28 +37,30 @@ static void test_start(const struct start_case *c)
 	if (SFRAME_TEXT_FIRST && c->before)
 		text[SFRAME_TEXT_FIRST - 1] = c->before;
 	memcpy(text + SFRAME_TEXT_FIRST, c->code, c->len);
-	sframe_habit_count(&starts, guard_copy(text, sizeof(text)), sizeof(text));
-	end("begins with", c->name, starts.fp == (c->want == SFRAME_START_FP) &&
+	count(&starts, guard_copy(text, sizeof(text)), sizeof(text));
+	end(what, c->name, starts.fp == (c->want == SFRAME_START_FP) &&
 	    starts.other == (c->want == SFRAME_START_OTHER));
 }
 
 static const struct {
 	struct sframe_starts	starts;
-	enum sframe_habit	early, final;
+	enum sframe_habit	early, final, jit;
 } judged[] = {
-	{ { 0, 0 }, SFRAME_HABIT_UNKNOWN, SFRAME_HABIT_OTHER },
-	{ { 1, 0 }, SFRAME_HABIT_UNKNOWN, SFRAME_HABIT_FP },
-	{ { 1, 1 }, SFRAME_HABIT_UNKNOWN, SFRAME_HABIT_OTHER },
-	{ { 3, 1 }, SFRAME_HABIT_UNKNOWN, SFRAME_HABIT_OTHER },
-	{ { 4, 1 }, SFRAME_HABIT_UNKNOWN, SFRAME_HABIT_FP },
-	{ { 4, 0 }, SFRAME_HABIT_UNKNOWN, SFRAME_HABIT_FP },
-	{ { 5, 0 }, SFRAME_HABIT_FP, SFRAME_HABIT_FP },
-	{ { 5, 1 }, SFRAME_HABIT_UNKNOWN, SFRAME_HABIT_FP },
-	{ { 6, 1 }, SFRAME_HABIT_FP, SFRAME_HABIT_FP },
-	{ { 0, 4 }, SFRAME_HABIT_UNKNOWN, SFRAME_HABIT_OTHER },
-	{ { 0, 5 }, SFRAME_HABIT_OTHER, SFRAME_HABIT_OTHER },
-	{ { 20, 24 }, SFRAME_HABIT_UNKNOWN, SFRAME_HABIT_OTHER },
-	{ { 20, 25 }, SFRAME_HABIT_OTHER, SFRAME_HABIT_OTHER },
+	{ { 0, 0 }, SFRAME_HABIT_UNKNOWN, SFRAME_HABIT_OTHER, SFRAME_HABIT_UNKNOWN },
+	{ { 1, 0 }, SFRAME_HABIT_UNKNOWN, SFRAME_HABIT_FP, SFRAME_HABIT_FP },
+	{ { 2, 0 }, SFRAME_HABIT_UNKNOWN, SFRAME_HABIT_FP, SFRAME_HABIT_FP },
+	{ { 2, 1 }, SFRAME_HABIT_UNKNOWN, SFRAME_HABIT_OTHER, SFRAME_HABIT_UNKNOWN },
+	{ { 1, 1 }, SFRAME_HABIT_UNKNOWN, SFRAME_HABIT_OTHER, SFRAME_HABIT_UNKNOWN },
+	{ { 3, 1 }, SFRAME_HABIT_UNKNOWN, SFRAME_HABIT_OTHER, SFRAME_HABIT_UNKNOWN },
+	{ { 4, 1 }, SFRAME_HABIT_UNKNOWN, SFRAME_HABIT_FP, SFRAME_HABIT_FP },
+	{ { 4, 0 }, SFRAME_HABIT_UNKNOWN, SFRAME_HABIT_FP, SFRAME_HABIT_FP },
+	{ { 5, 0 }, SFRAME_HABIT_FP, SFRAME_HABIT_FP, SFRAME_HABIT_FP },
+	{ { 5, 1 }, SFRAME_HABIT_UNKNOWN, SFRAME_HABIT_FP, SFRAME_HABIT_FP },
+	{ { 6, 1 }, SFRAME_HABIT_FP, SFRAME_HABIT_FP, SFRAME_HABIT_FP },
+	{ { 0, 4 }, SFRAME_HABIT_UNKNOWN, SFRAME_HABIT_OTHER, SFRAME_HABIT_UNKNOWN },
+	{ { 0, 5 }, SFRAME_HABIT_OTHER, SFRAME_HABIT_OTHER, SFRAME_HABIT_OTHER },
+	{ { 20, 24 }, SFRAME_HABIT_UNKNOWN, SFRAME_HABIT_OTHER, SFRAME_HABIT_UNKNOWN },
+	{ { 20, 25 }, SFRAME_HABIT_OTHER, SFRAME_HABIT_OTHER, SFRAME_HABIT_OTHER },
 };
 
 static void test_judgement(void)
@@ -68,7 +72,8 @@ static void test_judgement(void)
 		snprintf(name, sizeof(name), "%u to %u", judged[i].starts.fp,
 			 judged[i].starts.other);
 		end("judges", name, sframe_habit_early(&judged[i].starts) == judged[i].early &&
-		    sframe_habit_final(&judged[i].starts) == judged[i].final);
+		    sframe_habit_final(&judged[i].starts) == judged[i].final &&
+		    sframe_habit_of_jit(&judged[i].starts) == judged[i].jit);
 	}
 }
 
@@ -85,6 +90,7 @@ static void test_anything(void)
 		for (i = 0; i < len; i++)
 			text[i] = random();
 		sframe_habit_count(&starts, guard_copy(text, len), len);
+		sframe_habit_count_jit(&starts, guard_copy(text, len), len);
 	}
 	end("reads", "any bytes, and none after them", true);
 }
@@ -110,7 +116,9 @@ int main(int argc, char **argv)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(start_cases); i++)
-		test_start(&start_cases[i]);
+		test_start("begins with", &start_cases[i], sframe_habit_count);
+	for (i = 0; i < ARRAY_SIZE(jit_cases); i++)
+		test_start("of a JIT begins with", &jit_cases[i], sframe_habit_count_jit);
 	test_judgement();
 	test_anything();
 	while (--argc)

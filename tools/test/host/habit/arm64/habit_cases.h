@@ -57,4 +57,11 @@ static const struct start_case start_cases[] = {
 	INSNS("no frame", SFRAME_START_NONE, 0x8b000400, 0xd65f03c0),
 };
 
+/* As the disassembly of V8's and OpenJDK's code has them. */
+static const struct start_case jit_cases[] = {
+	INSNS("stp by 16; mov", SFRAME_START_FP, 0xa9bf7bfd, SET_X29, NOP, NOP),
+	INSNS("sub; stp, no mov", SFRAME_START_OTHER, 0xd10103ff, 0xa9027bfd, NOP),
+	INSNS("no frame", SFRAME_START_NONE, 0x8b000400, 0xd65f03c0),
+};
+
 #endif /* HABIT_CASES_H */
