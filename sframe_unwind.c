@@ -99,6 +99,13 @@ static bool has_sections(struct sfu_process *process, struct pt_regs *regs)
 	return decline(SFU_DECLINE_NOSECTION);
 }
 
+/* Can a scan help the next walk? It finds files that have changed, too. */
+static bool needs_scan(const struct sfu_walk *walk, enum sfu_stop stop)
+{
+	return sfu_walk_needs_scan(walk, stop) ||
+	       (walk->map && time_after(jiffies, walk->map->valid_until));
+}
+
 /* ---- the synchronous hook: any context ---- */
 
 /* Stores the addresses of the callers where perf_callchain_store() would. */
@@ -137,7 +144,7 @@ static void store_frames(struct perf_callchain_entry_ctx *ctx,
 	else if (!perf_callchain_store(ctx, walk.frame.ip))
 		stop = store_callers(ctx, &walk);
 	report_walk(&walk, regs, stop);
-	if (sfu_walk_needs_scan(&walk, stop) || !cache)
+	if (needs_scan(&walk, stop) || !cache)
 		sfu_request_for_sample(process);
 
 	/* Leaves the original no room for its own frames. */
@@ -192,7 +199,7 @@ static enum sfu_stop trace_frames(struct unwind_stacktrace *trace, unsigned int 
 static void trace_and_scan(struct unwind_stacktrace *trace, unsigned int max)
 {
 	struct mm_struct *mm = current->mm;
-	bool has_scanned = false, needs_scan;
+	bool has_scanned = false, is_scan_needed;
 	struct sfu_walk walk;
 	enum sfu_stop stop;
 
@@ -201,13 +208,13 @@ static void trace_and_scan(struct unwind_stacktrace *trace, unsigned int max)
 		rcu_read_lock();
 		stop = trace_frames(trace, max, sfu_process_find(mm), &walk);
 		/* The map of the walk may be freed from rcu_read_unlock() on. */
-		needs_scan = sfu_walk_needs_scan(&walk, stop);
+		is_scan_needed = needs_scan(&walk, stop);
 		rcu_read_unlock();
-		if (has_scanned || (!needs_scan && walk.lookup.cache))
+		if (has_scanned || (!is_scan_needed && walk.lookup.cache))
 			break;
 		sfu_scan_mm(mm);
 		has_scanned = true;
-		if (!needs_scan)
+		if (!is_scan_needed)
 			break;
 	}
 	report_walk(&walk, task_pt_regs(current), stop);

@@ -70,6 +70,7 @@ struct sfu_range {
  * @nr_sections: ranges that had a usable section when they were scanned, or may
  *	have one
  * @generation: sfu_table_generation before the map was scanned
+ * @valid_until: after that, a file may have changed whose table the map uses; in jiffies
  * @is_incomplete: the headers of a file were not in memory: there may be more sections
  * @next_range: the first range after the addresses that were unmapped last. A process often
  *	unmaps one mapping after the other
@@ -90,6 +91,7 @@ struct sfu_map {
 	unsigned int		nr_placed;
 	unsigned int		nr_sections;
 	unsigned int		generation;
+	unsigned long		valid_until;
 	bool			is_incomplete;
 	unsigned int		next_range;
 	unsigned int		next_placed;

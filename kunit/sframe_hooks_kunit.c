@@ -578,6 +578,18 @@ static void sample_first(struct kunit *test)
 	sample(test, BY_SFRAME, WHOLE);
 }
 
+/* The process has no map yet, and the walk ends for another reason. */
+static void sample_first_in_exec(struct kunit *test)
+{
+	struct perf_callchain_entry_ctx ctx = { .max_stack = MAX_FRAMES };
+
+	begin_exec(test);
+	sample_ctx(test, 0, &ctx);
+	current->in_execve = 0;
+	expect_stored(test, "10");
+	expect_counted(test, "walks stop.exec first.exec depth.exec scan.requests");
+}
+
 /* The caller's code has no row: the walk ends there, and not in the sampled frame. */
 static void sample_nodata_in_caller(struct kunit *test)
 {
@@ -799,6 +811,7 @@ static struct kunit_case sync_tests[] = {
 	KUNIT_CASE_PARAM(sample_max_stack, full_gen_params),
 	KUNIT_CASE_PARAM(sample_stop, stop_gen_params),
 	KUNIT_CASE(sample_first),
+	KUNIT_CASE(sample_first_in_exec),
 	KUNIT_CASE(sample_nodata_in_caller),
 	KUNIT_CASE(sample_after_bad_section),
 	KUNIT_CASE_PARAM(summary_adds, counted_gen_params),

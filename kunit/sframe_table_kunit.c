@@ -310,6 +310,29 @@ static void table_loaded_later(struct kunit *test)
 	expect_scanned(test, TABLE, "scan.runs");
 }
 
+static unsigned long valid_until(void)
+{
+	struct sfu_map *map = map_of(current->mm);
+	unsigned long until = map->valid_until;
+
+	sfu_map_put(map);
+	return until;
+}
+
+/* A file may change: its processes are scanned again after a second. Others are not. */
+static void table_valid_for_a_second(struct kunit *test)
+{
+	unsigned long before;
+
+	expect_scanned(test, PLAIN, "scan.runs");
+	KUNIT_EXPECT_TRUE(test, time_after(valid_until(), jiffies + 1000 * HZ));
+	load_good(test);
+	before = jiffies;
+	expect_scanned(test, TABLE, "scan.runs");
+	KUNIT_EXPECT_TRUE(test, time_after_eq(valid_until(), before + HZ));
+	KUNIT_EXPECT_TRUE(test, time_before_eq(valid_until(), jiffies + HZ));
+}
+
 /* A range keeps its table until the next scan, and its keys as long as it has the table. */
 static void table_dropped(struct kunit *test)
 {
@@ -612,6 +635,7 @@ static struct kunit_case table_tests[] = {
 	KUNIT_CASE(table_outside_of_segments),
 	KUNIT_CASE(table_before_own_section),
 	KUNIT_CASE(table_loaded_later),
+	KUNIT_CASE(table_valid_for_a_second),
 	KUNIT_CASE(table_dropped),
 	KUNIT_CASE(table_freed),
 	KUNIT_CASE_PARAM(table_of_changed_file, change_gen_params),

@@ -48,6 +48,7 @@ struct sfu_map *sfu_map_alloc(unsigned int nr_ranges, gfp_t gfp)
 	if (!map)
 		return NULL;
 	map->nr_ranges = nr_ranges;
+	map->valid_until = jiffies + MAX_JIFFY_OFFSET;
 	map->by_section = (u32 *)&map->ranges[nr_ranges];
 	refcount_set(&map->refs, 1);
 	atomic_long_add(size, &sfu_held.bytes);

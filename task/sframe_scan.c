@@ -58,6 +58,9 @@
 #define WAIT_MIN	((s64)NSEC_PER_MSEC)
 #define WAIT_MAX	((s64)NSEC_PER_SEC)
 
+/* How long a map is valid that uses tables of files, which may change. */
+#define VALID_TIME	HZ
+
 /* The estimated costs of the parts of a scan, in ns; of a page also that of its removal. */
 #define COST_SCAN	2000
 #define COST_VMA	100
@@ -90,6 +93,7 @@
  * @last: its map so far, or NULL
  * @map: its new map
  * @reason: why the process is scanned
+ * @was_outdated: @last was not valid any more
  * @has_news: the scan has found or brought in something that @last does not have, or would
  *	bring it in if the process were older
  * @started: when the scan has begun, in ns
@@ -111,6 +115,7 @@ struct sfu_scan {
 	struct sfu_map		*last;
 	struct sfu_map		*map;
 	enum sfu_scan_reason	reason;
+	bool			was_outdated;
 	bool			has_news;
 	s64			started;
 	unsigned int		nr_examined;
@@ -614,6 +619,20 @@ static bool needs_cache(const struct sfu_scan *scan)
 	       (!scan->process->began_at || scan->process->nr_sample_scans);
 }
 
+/*
+ * Until when is the map valid? Tables belong to files that do not change. A scan for new code
+ * does not look at files that are known.
+ */
+static unsigned long valid_until(const struct sfu_scan *scan)
+{
+	unsigned long until = jiffies + VALID_TIME;
+
+	if (scan->reason == SFU_SCAN_NEW_CODE && scan->last &&
+	    time_before(scan->last->valid_until, until))
+		return scan->last->valid_until;
+	return until;
+}
+
 static void publish(struct sfu_scan *scan)
 {
 	struct sfu_map *map = scan->map;
@@ -622,6 +641,8 @@ static void publish(struct sfu_scan *scan)
 	sfu_map_order_sections(map);
 	for (i = 0; i < map->nr_ranges; i++) {
 		nr_sections += may_have_section(&map->ranges[i]);
+		if (map->ranges[i].section.table)
+			map->valid_until = valid_until(scan);
 		map->is_incomplete |= is_unplaced(&map->ranges[i]);
 	}
 	/* A process without a section is left to the kernel: nobody asks for a habit. */
@@ -741,7 +762,7 @@ static void charge_scan(const struct sfu_scan *scan)
 		charge_event(process, now, cost);
 	if (scan->has_news)
 		process->wait = 0;
-	else if (scan->reason == SFU_SCAN_SAMPLE)
+	else if (scan->reason == SFU_SCAN_SAMPLE && !scan->was_outdated)
 		process->wait = clamp(2 * process->wait, WAIT_MIN, WAIT_MAX);
 	else
 		return;
@@ -781,6 +802,7 @@ static int scan_locked(struct sfu_scan *scan)
 	}
 	scan->started = ktime_get_mono_fast_ns();
 	scan->last = sfu_process_get_map(process);
+	scan->was_outdated = scan->last && time_after(jiffies, scan->last->valid_until);
 	scan->prefault.bytes = prefault_limit(process, scan->reason);
 	scan->may_examine_parts = scan->prefault.bytes == PREFAULT_MAX;
 	err = make_map(scan);
