@@ -62,6 +62,8 @@ struct sfu_code_facts {
 
 /* Any context. */
 struct sfu_file_id sfu_file_id(const struct inode *inode);
+bool sfu_file_is_served_by_user(const struct inode *inode);
+bool sfu_file_has_just_changed(const struct sfu_file_id *id);
 
 /* Task context. */
 bool sfu_file_identify(struct file *file, struct sfu_file_id *id);

@@ -52,6 +52,7 @@ extern unsigned int sfu_table_memory;
 int sfu_table_load(struct sfu_table_source *source);
 int sfu_table_drop(const struct inode *inode);
 void sfu_table_drop_all(void);
+void sfu_table_drop_none(void);
 int sfu_table_list(struct sframe_file *entry);
 int sfu_table_init(void);
 void sfu_table_exit(void);

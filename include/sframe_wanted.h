@@ -21,6 +21,18 @@ struct sfu_wanted_reader {
 	struct list_head	given;
 };
 
+/**
+ * struct sfu_wanted_file - a file that a reader takes
+ * @file: the file, with a reference
+ * @id: its identity
+ * @pid: a process that has mapped it, as current numbers them; 0: current cannot see it
+ */
+struct sfu_wanted_file {
+	struct file		*file;
+	struct sfu_file_id	id;
+	pid_t			pid;
+};
+
 extern wait_queue_head_t sfu_wanted_wait;
 
 /* Task context; may sleep. */
@@ -29,6 +41,7 @@ void sfu_wanted_answer(const struct sfu_file_id *id);
 void sfu_wanted_open(struct sfu_wanted_reader *reader);
 void sfu_wanted_close(struct sfu_wanted_reader *reader);
 bool sfu_wanted_is_empty(void);
-struct file *sfu_wanted_take(struct sfu_wanted_reader *reader, pid_t *pid);
+bool sfu_wanted_take(struct sfu_wanted_reader *reader, struct sfu_wanted_file *taken);
+void sfu_wanted_give_back(const struct sfu_file_id *id);
 
 #endif /* SFU_WANTED_H */

@@ -150,8 +150,12 @@ static long dev_drop(void __user *arg)
 	err = copy_sized(&drop, sizeof(drop), arg, DROP_SIZE_VER0);
 	if (err)
 		return err;
-	if (drop.fd == -1) {
+	switch (drop.fd) {
+	case SFRAME_DROP_ALL:
 		sfu_table_drop_all();
+		return 0;
+	case SFRAME_DROP_NONE:
+		sfu_table_drop_none();
 		return 0;
 	}
 	file = fget(drop.fd);
@@ -194,15 +198,15 @@ static long dev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 /* ---- wanted files ---- */
 
 /* Opens the file once more, for reading: the process may have it open for writing, too. */
-static int install_fd(struct file *mapped, struct sframe_wanted __user *buf, pid_t pid)
+static int install_fd(const struct sfu_wanted_file *taken, struct sframe_wanted __user *buf)
 {
-	struct sframe_wanted wanted = { .size = sizeof(wanted), .pid = pid };
+	struct sframe_wanted wanted = { .size = sizeof(wanted), .pid = taken->pid };
 	struct file *file;
 	int fd = get_unused_fd_flags(O_CLOEXEC);
 
 	if (fd < 0)
 		return fd;
-	file = dentry_open(&mapped->f_path, O_RDONLY | O_LARGEFILE, current_cred());
+	file = dentry_open(&taken->file->f_path, O_RDONLY | O_LARGEFILE, current_cred());
 	if (IS_ERR(file)) {
 		put_unused_fd(fd);
 		return PTR_ERR(file);
@@ -217,27 +221,58 @@ static int install_fd(struct file *mapped, struct sframe_wanted __user *buf, pid
 	return 0;
 }
 
+/* Is it the reader that lacks something, and not the file that cannot be opened? */
+static bool is_error_of_reader(int err)
+{
+	switch (err) {
+	case -EFAULT:
+	case -EINTR:
+	case -EMFILE:
+	case -ENFILE:
+	case -ENOMEM:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* A file that cannot be opened has no table. A file that has just changed is wanted again. */
+static void answer_none(const struct sfu_wanted_file *taken)
+{
+	struct sfu_table_source source = { .inode = file_inode(taken->file), .id = taken->id };
+
+	sfu_table_load(&source);
+	sfu_wanted_answer(&taken->id);
+}
+
+/* The reader does not get the file. Returns whether it may get the next one. */
+static bool answer_error(const struct sfu_wanted_file *taken, int err)
+{
+	if (is_error_of_reader(err)) {
+		sfu_wanted_give_back(&taken->id);
+		return false;
+	}
+	answer_none(taken);
+	return true;
+}
+
 static ssize_t read_wanted(struct sfu_wanted_reader *reader, char __user *buf, size_t size)
 {
+	struct sfu_wanted_file taken;
+	bool goes_on = true;
 	size_t done = 0;
+	int err = 0;
 
-	while (size - done >= sizeof(struct sframe_wanted)) {
-		struct file *mapped;
-		pid_t pid;
-		int err;
-
-		mapped = sfu_wanted_take(reader, &pid);
-		if (!mapped)
-			break;
-		err = install_fd(mapped, (void __user *)(buf + done), pid);
-		fput(mapped);
-		if (err == -EFAULT || err == -EMFILE || err == -ENFILE)
-			return done ?: err;
-		/* A file that cannot be opened gets no table. */
-		if (!err)
+	while (goes_on && size - done >= sizeof(struct sframe_wanted) &&
+	       sfu_wanted_take(reader, &taken)) {
+		err = install_fd(&taken, (void __user *)(buf + done));
+		if (err)
+			goes_on = answer_error(&taken, err);
+		else
 			done += sizeof(struct sframe_wanted);
+		fput(taken.file);
 	}
-	return done;
+	return done || goes_on ? done : err;
 }
 
 static ssize_t dev_read(struct file *file, char __user *buf, size_t size, loff_t *pos)

@@ -79,6 +79,37 @@ struct sfu_file_id sfu_file_id(const struct inode *inode)
 }
 
 /**
+ * sfu_file_is_served_by_user() - does a program of some user serve the file system?
+ * @inode: of a file
+ *
+ * That program chooses what the file says of itself, and how long an answer takes.
+ *
+ * Context: Any.
+ */
+bool sfu_file_is_served_by_user(const struct inode *inode)
+{
+	const char *type = inode->i_sb->s_type->name;
+
+	return !strcmp(type, "fuse") || !strcmp(type, "fuseblk");
+}
+
+/**
+ * sfu_file_has_just_changed() - has a file changed within the last second?
+ * @id: its identity
+ *
+ * A later change within the same moment would leave the identity as it is. Some file systems
+ * count the time of a change in seconds, and some in steps of two, from the even ones on.
+ *
+ * Context: Any.
+ */
+bool sfu_file_has_just_changed(const struct sfu_file_id *id)
+{
+	s64 changed = div_s64(id->changed, NSEC_PER_SEC);
+
+	return abs(ktime_get_real_seconds() - changed) <= 1;
+}
+
+/**
  * sfu_file_identify() - find out the identity of a file
  * @file: the file, which is mapped
  * @id: set to its identity

@@ -412,6 +412,9 @@ static int check_identity(struct sfu_table_source *source, const struct sfu_file
 {
 	struct sfu_file_id then = *id;
 
+	if (sfu_file_is_served_by_user(source->inode))
+		return refuse(source, -EOPNOTSUPP,
+			      "a program serves its file system (FUSE), and may change it unseen");
 	then.size = source->id.size;
 	then.changed = source->id.changed;
 	if (memcmp(&then, id, sizeof(then))) {
@@ -420,8 +423,7 @@ static int check_identity(struct sfu_table_source *source, const struct sfu_file
 		return refuse(source, -ESTALE,
 			      "the file has changed since it was read: convert it again");
 	}
-	/* A later change within the same moment would not be seen. */
-	if (abs(ktime_get_real_seconds() - id->changed / NSEC_PER_SEC) <= 1)
+	if (sfu_file_has_just_changed(id))
 		return refuse(source, -EAGAIN,
 			      "the file has changed a moment ago: load the table in a second");
 	return 0;
@@ -491,8 +493,9 @@ static int add_file(struct sfu_table_source *source, const struct sfu_file_id *i
  * @source: what user space gives
  *
  * Context: May sleep. The caller holds a reference of the inode, if there is one.
- * Return: 0; -ESTALE or -EAGAIN if the file has changed; -EBADMSG if the section has a
- * defect; -EINVAL; -ENOSPC; -ENOMEM; -EINTR. With a message.
+ * Return: 0; -ESTALE or -EAGAIN if the file has changed; -EOPNOTSUPP if a program of some user
+ * serves it; -EBADMSG if the section has a defect; -EINVAL; -ENOSPC; -ENOMEM; -EINTR. With
+ * a message.
  */
 int sfu_table_load(struct sfu_table_source *source)
 {
@@ -547,6 +550,26 @@ void sfu_table_drop_all(void)
 	guard(mutex)(&tables_mutex);
 	xa_for_each(&files_by_nr, nr, file)
 		forget_file(file);
+}
+
+/**
+ * sfu_table_drop_none() - forget which files are known to have no table
+ *
+ * They are wanted again: whoever makes tables now may make more than the one before.
+ *
+ * Context: May sleep.
+ */
+void sfu_table_drop_none(void)
+{
+	struct sfu_table_file *file;
+	unsigned long nr;
+
+	mutex_lock(&tables_mutex);
+	xa_for_each(&files_by_nr, nr, file)
+		if (!file->table)
+			forget_file(file);
+	mutex_unlock(&tables_mutex);
+	WRITE_ONCE(sfu_table_generation, sfu_table_generation + 1);
 }
 
 /**

@@ -16,6 +16,7 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 
 #include "compat.h"
 #include "sframe_process.h"
@@ -28,10 +29,13 @@
 /* How often a reader looks into a process whose mmap_lock is held. */
 #define MAX_TRIES	8
 
+/* After this time a reader tries again. */
+#define RETRY_MS	20
+
 /**
  * struct wanted - a file that is wanted
  * @node: in @all
- * @list: in @queue, or &sfu_wanted_reader.given
+ * @list: in @queue, @later, or &sfu_wanted_reader.given
  * @id: identity of the file
  * @pid: a process that had mapped it
  * @addr: where
@@ -52,6 +56,7 @@ DECLARE_WAIT_QUEUE_HEAD(sfu_wanted_wait);
 static DEFINE_SPINLOCK(wanted_lock);
 static DEFINE_HASHTABLE(all, 8);
 static LIST_HEAD(queue);
+static LIST_HEAD(later);
 static unsigned int nr_wanted;
 static unsigned int nr_readers;
 
@@ -69,6 +74,23 @@ static struct wanted *find_wanted(const struct sfu_file_id *id)
 			return wanted;
 	return NULL;
 }
+
+/* Processes whose stacks end for want of a table are scanned once more. */
+static void ask_again(void)
+{
+	WRITE_ONCE(sfu_table_generation, sfu_table_generation + 1);
+}
+
+/* The files of @later are looked into again, before the others that are wanted. */
+static void retry(struct work_struct *work)
+{
+	spin_lock(&wanted_lock);
+	list_splice_init(&later, &queue);
+	spin_unlock(&wanted_lock);
+	wake_up_interruptible(&sfu_wanted_wait);
+}
+
+static DECLARE_DELAYED_WORK(retry_work, retry);
 
 /* Under wanted_lock. */
 static void forget(struct wanted *wanted)
@@ -105,21 +127,13 @@ static bool add_wanted(struct wanted *wanted)
 	return is_added;
 }
 
-/*
- * Would reading the file wait for a program that the owner of the file chooses? The reader
- * of the device serves the whole machine.
- */
-static bool is_served_by_user(const struct file *file)
-{
-	const char *type = file_inode(file)->i_sb->s_type->name;
-
-	return !strcmp(type, "fuse") || !strcmp(type, "fuseblk");
-}
-
 /**
  * sfu_want() - there is no table for code that current has mapped
  * @file: the mapped file
  * @addr: where it is mapped
+ *
+ * If a program of some user serves the file system, the reader of the device would wait for
+ * that program. The reader serves the whole machine.
  *
  * Context: Task; may sleep.
  */
@@ -128,7 +142,7 @@ void sfu_want(const struct file *file, unsigned long addr)
 	struct wanted *wanted;
 	struct sfu_file_id id;
 
-	if (!READ_ONCE(nr_readers) || is_served_by_user(file))
+	if (!READ_ONCE(nr_readers) || sfu_file_is_served_by_user(file_inode(file)))
 		return;
 	id = sfu_file_id(file_inode(file));
 	if (!is_new(&id))
@@ -177,28 +191,32 @@ void sfu_wanted_open(struct sfu_wanted_reader *reader)
 	INIT_LIST_HEAD(&reader->given);
 	spin_lock(&wanted_lock);
 	nr_readers++;
+	ask_again();
 	spin_unlock(&wanted_lock);
-	WRITE_ONCE(sfu_table_generation, sfu_table_generation + 1);
 }
 
 /**
  * sfu_wanted_close() - a reader has gone
  * @reader: what it has not answered, another one gets
  *
- * Context: Task.
+ * Context: Task; may sleep.
  */
 void sfu_wanted_close(struct sfu_wanted_reader *reader)
 {
-	struct wanted *wanted, *next;
-
 	spin_lock(&wanted_lock);
 	list_splice_tail(&reader->given, &queue);
+	list_splice_tail_init(&later, &queue);
 	nr_readers--;
-	list_for_each_entry_safe(wanted, next, &queue, list)
-		if (!nr_readers)
-			forget(wanted);
+	/* The queue may be long. A reader that opens the device meanwhile gets the rest. */
+	while (!nr_readers && !list_empty(&queue)) {
+		forget(list_first_entry(&queue, struct wanted, list));
+		cond_resched_lock(&wanted_lock);
+	}
 	spin_unlock(&wanted_lock);
 	wake_up_interruptible(&sfu_wanted_wait);
+	/* The module may be unloaded after the last reader has gone. */
+	cancel_delayed_work_sync(&retry_work);
+	retry(NULL);
 }
 
 /**
@@ -247,13 +265,33 @@ static struct file *find_file(const struct wanted *wanted)
 	return file;
 }
 
+/* Under wanted_lock. */
+static void retry_later(struct wanted *wanted)
+{
+	list_move_tail(&wanted->list, &later);
+	schedule_delayed_work(&retry_work, msecs_to_jiffies(RETRY_MS));
+}
+
+/* The first of the queue whose table would be accepted now. Under wanted_lock. */
+static struct wanted *first_of_queue(void)
+{
+	struct wanted *wanted, *next;
+
+	list_for_each_entry_safe(wanted, next, &queue, list) {
+		if (!sfu_file_has_just_changed(&wanted->id))
+			return wanted;
+		retry_later(wanted);
+	}
+	return NULL;
+}
+
 /* Takes the first of the queue; false if there is none. */
 static bool take_first(struct sfu_wanted_reader *reader, struct wanted *copy)
 {
 	struct wanted *wanted;
 
 	spin_lock(&wanted_lock);
-	wanted = list_first_entry_or_null(&queue, struct wanted, list);
+	wanted = first_of_queue();
 	if (wanted) {
 		list_move_tail(&wanted->list, &reader->given);
 		*copy = *wanted;
@@ -264,31 +302,34 @@ static bool take_first(struct sfu_wanted_reader *reader, struct wanted *copy)
 }
 
 /*
- * The file cannot be had now. If mmap_lock was held, the reader tries again later. Else the
- * file is wanted again when a process maps it.
+ * The file cannot be had now. If mmap_lock was held, a reader tries again a little later. Else
+ * the process has ended, or has unmapped the file. Others that have mapped it want it
+ * again after their next scan.
  */
-static void give_back(const struct wanted *copy, bool was_locked)
+static void postpone(const struct wanted *copy, bool was_locked)
 {
 	struct wanted *wanted;
 
 	spin_lock(&wanted_lock);
 	wanted = find_wanted(&copy->id);
-	if (wanted && was_locked && ++wanted->nr_tries < MAX_TRIES)
-		list_move_tail(&wanted->list, &queue);
-	else if (wanted)
+	if (wanted && was_locked && ++wanted->nr_tries < MAX_TRIES) {
+		retry_later(wanted);
+	} else if (wanted) {
 		forget(wanted);
+		ask_again();
+	}
 	spin_unlock(&wanted_lock);
 }
 
 /**
  * sfu_wanted_take() - take a file that is wanted
  * @reader: who takes it
- * @pid: set to the process that has mapped it, as current numbers them
+ * @taken: set to the file, with a reference
  *
  * Context: Task; may sleep.
- * Return: The file with a reference; NULL if there is none.
+ * Return: Whether there is one.
  */
-struct file *sfu_wanted_take(struct sfu_wanted_reader *reader, pid_t *pid)
+bool sfu_wanted_take(struct sfu_wanted_reader *reader, struct sfu_wanted_file *taken)
 {
 	struct file *file = NULL;
 	struct wanted copy;
@@ -296,9 +337,31 @@ struct file *sfu_wanted_take(struct sfu_wanted_reader *reader, pid_t *pid)
 	while (!file && take_first(reader, &copy)) {
 		file = find_file(&copy);
 		if (IS_ERR_OR_NULL(file))
-			give_back(&copy, IS_ERR(file));
-		*pid = pid_vnr(copy.pid);
+			postpone(&copy, IS_ERR(file));
+		*taken = (struct sfu_wanted_file){
+			.file = file,
+			.id = copy.id,
+			.pid = pid_vnr(copy.pid),
+		};
 		put_pid(copy.pid);
 	}
-	return IS_ERR(file) ? NULL : file;
+	return !IS_ERR_OR_NULL(file);
+}
+
+/**
+ * sfu_wanted_give_back() - the reader could not be given a file that it has taken
+ * @id: identity of the file; it is the next one that a reader gets
+ *
+ * Context: Task.
+ */
+void sfu_wanted_give_back(const struct sfu_file_id *id)
+{
+	struct wanted *wanted;
+
+	spin_lock(&wanted_lock);
+	wanted = find_wanted(id);
+	if (wanted)
+		list_move(&wanted->list, &queue);
+	spin_unlock(&wanted_lock);
+	wake_up_interruptible(&sfu_wanted_wait);
 }

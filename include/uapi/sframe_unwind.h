@@ -65,7 +65,8 @@ struct sframe_load {
 /**
  * struct sframe_drop - forget the table of a file
  * @size: sizeof(struct sframe_drop)
- * @fd: the file; -1: forget all tables
+ * @fd: the file; SFRAME_DROP_ALL: forget all tables; SFRAME_DROP_NONE: forget which files are
+ *	known to have no table
  *
  * Processes that have mapped the file use the table until they are scanned again.
  */
@@ -73,6 +74,9 @@ struct sframe_drop {
 	__u32	size;
 	__s32	fd;
 };
+
+#define SFRAME_DROP_ALL		(-1)
+#define SFRAME_DROP_NONE	(-2)
 
 /**
  * struct sframe_wanted - a file that a sampled process has mapped, without a table: read()

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* KUnit tests of the files that are wanted: who asks for them, and who gets them. */
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+
+#include "scan_scene.h"
+#include "sframe_table.h"
+#include "sframe_wanted.h"
+
+/* As MAX_TRIES and MAX_WANTED of sframe_wanted.c. */
+#define TRIES	8
+#define LIMIT	4096
+
+/* A reader that closes the device at the end of the test, unless the test has closed it. */
+struct test_reader {
+	struct sfu_wanted_reader	reader;
+	bool				is_open;
+};
+
+static void close_reader(void *data)
+{
+	struct test_reader *r = data;
+
+	if (r->is_open)
+		sfu_wanted_close(&r->reader);
+	r->is_open = false;
+}
+
+static struct test_reader *open_reader(struct kunit *test)
+{
+	struct test_reader *r = kunit_kzalloc(test, sizeof(*r), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, r);
+	sfu_wanted_open(&r->reader);
+	r->is_open = true;
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, close_reader, r));
+	return r;
+}
+
+/* The reader looks into the process that has mapped the file: here into the test's own. */
+static bool take(struct test_reader *r, struct sfu_wanted_file *taken)
+{
+	bool is_taken;
+
+	current->flags &= ~PF_KTHREAD;
+	is_taken = sfu_wanted_take(&r->reader, taken);
+	current->flags |= PF_KTHREAD;
+	return is_taken;
+}
+
+static struct file *image_file(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+
+	return scene->image.file;
+}
+
+/* As if the file had been written long ago: its table would be accepted. */
+static void map_old_image(struct kunit *test)
+{
+	map_image(test);
+	inode_set_ctime(file_inode(image_file(test)), -1000, 0);
+}
+
+/* A scan of current has found no table for the code of the image. */
+static void want(struct kunit *test)
+{
+	sfu_want(image_file(test), page(test, 1));
+}
+
+static void expect_taken(struct kunit *test, struct test_reader *r)
+{
+	struct sfu_wanted_file taken = {};
+
+	KUNIT_EXPECT_FALSE(test, sfu_wanted_is_empty());
+	KUNIT_ASSERT_TRUE(test, take(r, &taken));
+	KUNIT_EXPECT_PTR_EQ(test, taken.file, image_file(test));
+	KUNIT_EXPECT_EQ(test, taken.id.ino, file_inode(image_file(test))->i_ino);
+	KUNIT_EXPECT_EQ(test, taken.pid, task_tgid_vnr(current));
+	fput(taken.file);
+}
+
+static void expect_none(struct kunit *test, struct test_reader *r)
+{
+	struct sfu_wanted_file taken;
+
+	KUNIT_EXPECT_FALSE(test, take(r, &taken));
+	KUNIT_EXPECT_TRUE(test, sfu_wanted_is_empty());
+}
+
+static struct sfu_file_id image_id(struct kunit *test)
+{
+	return sfu_file_id(file_inode(image_file(test)));
+}
+
+/* Has the module asked processes to be scanned again since the last call? */
+static bool has_asked(void)
+{
+	static unsigned int then;
+	bool has_changed = then != sfu_table_generation;
+
+	then = sfu_table_generation;
+	return has_changed;
+}
+
+static void wanted_without_reader(struct kunit *test)
+{
+	map_old_image(test);
+	want(test);
+	KUNIT_EXPECT_TRUE(test, sfu_wanted_is_empty());
+	expect_none(test, open_reader(test));
+}
+
+static void wanted_by_scan(struct kunit *test)
+{
+	struct test_reader *r = open_reader(test);
+
+	map_old_image(test);
+	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
+	expect_taken(test, r);
+	expect_none(test, r);
+}
+
+/* One that is queued, or that a reader has, is not queued again; one that is answered is. */
+static void wanted_again(struct kunit *test)
+{
+	struct test_reader *r = open_reader(test);
+	struct sfu_file_id id;
+
+	map_old_image(test);
+	id = image_id(test);
+	want(test);
+	want(test);
+	expect_taken(test, r);
+	want(test);
+	expect_none(test, r);
+	sfu_wanted_answer(&id);
+	want(test);
+	expect_taken(test, r);
+	sfu_wanted_answer(&id);
+	sfu_wanted_answer(&id);
+	want(test);
+	sfu_wanted_answer(&id);
+	expect_none(test, r);
+}
+
+/* A load is an answer, also one that says that there is no table. */
+static void wanted_until_load(struct kunit *test)
+{
+	struct test_reader *r = open_reader(test);
+	struct sfu_table_source source = {};
+
+	map_old_image(test);
+	want(test);
+	source.inode = file_inode(image_file(test));
+	source.id = image_id(test);
+	KUNIT_EXPECT_EQ(test, 0, sfu_table_load(&source));
+	expect_none(test, r);
+	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
+	expect_none(test, r);
+	KUNIT_EXPECT_EQ(test, 0, sfu_table_drop(source.inode));
+}
+
+/* The reader could not be given the file: it lacked memory, or file descriptors. */
+static void wanted_given_back(struct kunit *test)
+{
+	struct test_reader *r = open_reader(test);
+	struct sfu_file_id id;
+
+	map_old_image(test);
+	id = image_id(test);
+	want(test);
+	expect_taken(test, r);
+	sfu_wanted_give_back(&id);
+	expect_taken(test, r);
+	sfu_wanted_answer(&id);
+	sfu_wanted_give_back(&id);
+	expect_none(test, r);
+}
+
+static void wanted_from_two_readers(struct kunit *test)
+{
+	struct test_reader *a = open_reader(test), *b = open_reader(test);
+
+	map_old_image(test);
+	want(test);
+	expect_taken(test, a);
+	expect_none(test, b);
+	/* What the first one has not answered, the second one gets. */
+	close_reader(a);
+	expect_taken(test, b);
+	close_reader(b);
+	KUNIT_EXPECT_TRUE(test, sfu_wanted_is_empty());
+	/* Without a reader all is forgotten, and asked for again by the next one. */
+	has_asked();
+	b = open_reader(test);
+	KUNIT_EXPECT_TRUE(test, has_asked());
+	expect_none(test, b);
+	want(test);
+	expect_taken(test, b);
+}
+
+/* The process has unmapped the file. Another one that has mapped it is to ask for it. */
+static void wanted_unmapped(struct kunit *test)
+{
+	struct test_reader *r = open_reader(test);
+
+	map_old_image(test);
+	want(test);
+	KUNIT_ASSERT_EQ(test, 0, vm_munmap(page(test, 1), PAGE_SIZE));
+	has_asked();
+	expect_none(test, r);
+	KUNIT_EXPECT_TRUE(test, has_asked());
+	want(test);
+	KUNIT_EXPECT_FALSE(test, sfu_wanted_is_empty());
+}
+
+static void wanted_replaced(struct kunit *test)
+{
+	struct test_reader *r = open_reader(test);
+	struct image *other = another_image(test);
+
+	map_old_image(test);
+	want(test);
+	image_write(test, other);
+	image_map(test, other, page(test, 0));
+	expect_none(test, r);
+}
+
+static void wanted_changed(struct kunit *test)
+{
+	struct test_reader *r = open_reader(test);
+
+	map_old_image(test);
+	want(test);
+	inode_set_ctime(file_inode(image_file(test)), -1000, 1);
+	expect_none(test, r);
+	want(test);
+	expect_taken(test, r);
+}
+
+/* A kernel thread has no memory of its own, as a process that has ended. */
+static void wanted_by_ended(struct kunit *test)
+{
+	struct test_reader *r = open_reader(test);
+	struct sfu_wanted_file taken;
+
+	map_old_image(test);
+	want(test);
+	has_asked();
+	KUNIT_EXPECT_FALSE(test, sfu_wanted_take(&r->reader, &taken));
+	KUNIT_EXPECT_TRUE(test, has_asked());
+	KUNIT_EXPECT_TRUE(test, sfu_wanted_is_empty());
+}
+
+static bool is_wanted(void)
+{
+	return !sfu_wanted_is_empty();
+}
+
+/* Another file stays first while the lock of one process is held. */
+static void wanted_from_locked(struct kunit *test)
+{
+	struct test_reader *r = open_reader(test);
+	unsigned int i;
+
+	map_old_image(test);
+	want(test);
+	for (i = 1; i < TRIES; i++) {
+		mmap_write_lock(current->mm);
+		expect_none(test, r);
+		mmap_write_unlock(current->mm);
+		KUNIT_EXPECT_TRUE(test, comes_true(is_wanted));
+	}
+	expect_taken(test, r);
+}
+
+/* A process may hold its lock for ever. */
+static void wanted_from_locked_for_ever(struct kunit *test)
+{
+	struct test_reader *r = open_reader(test);
+	unsigned int i;
+
+	map_old_image(test);
+	want(test);
+	mmap_write_lock(current->mm);
+	for (i = 1; i < TRIES; i++) {
+		expect_none(test, r);
+		KUNIT_EXPECT_TRUE(test, comes_true(is_wanted));
+	}
+	has_asked();
+	expect_none(test, r);
+	KUNIT_EXPECT_TRUE(test, has_asked());
+	mmap_write_unlock(current->mm);
+	want(test);
+	expect_taken(test, r);
+}
+
+/* Its table would be refused now. So the reader gets it when a second has passed. */
+static void wanted_young(struct kunit *test)
+{
+	struct test_reader *r = open_reader(test);
+	unsigned long until = jiffies + 5 * HZ;
+	struct sfu_wanted_file taken = {};
+	time64_t now;
+
+	map_image(test);
+	now = ktime_get_real_seconds();
+	inode_set_ctime(file_inode(image_file(test)), now, 0);
+	want(test);
+	expect_none(test, r);
+	KUNIT_EXPECT_TRUE(test, comes_true(is_wanted));
+	while (!take(r, &taken) && time_before(jiffies, until))
+		schedule_timeout_uninterruptible(1);
+	KUNIT_EXPECT_GE(test, ktime_get_real_seconds(), now + 2);
+	KUNIT_ASSERT_PTR_EQ(test, taken.file, image_file(test));
+	fput(taken.file);
+}
+
+/* It waits for its next try when the last reader goes. */
+static void wanted_from_locked_without_reader(struct kunit *test)
+{
+	struct test_reader *r = open_reader(test);
+
+	map_old_image(test);
+	want(test);
+	mmap_write_lock(current->mm);
+	expect_none(test, r);
+	mmap_write_unlock(current->mm);
+	close_reader(r);
+	KUNIT_EXPECT_TRUE(test, sfu_wanted_is_empty());
+	r = open_reader(test);
+	schedule_timeout_uninterruptible(HZ / 10);
+	expect_none(test, r);
+}
+
+/* Each change of the file makes another identity. Those after the limit are not remembered. */
+static void wanted_many(struct kunit *test)
+{
+	struct test_reader *r = open_reader(test);
+	unsigned int i;
+
+	map_old_image(test);
+	for (i = 0; i < 2 * LIMIT; i++) {
+		inode_set_ctime(file_inode(image_file(test)), -1000, i);
+		want(test);
+	}
+	/* The last one that was remembered. */
+	inode_set_ctime(file_inode(image_file(test)), -1000, LIMIT - 1);
+	expect_taken(test, r);
+	expect_none(test, r);
+	/* The reader has one, so there is room for one less. */
+	for (i = 0; i < LIMIT; i++) {
+		inode_set_ctime(file_inode(image_file(test)), -2000, i);
+		want(test);
+	}
+	expect_none(test, r);
+	want(test);
+	expect_taken(test, r);
+}
+
+static struct kunit_case wanted_tests[] = {
+	KUNIT_CASE(wanted_without_reader),
+	KUNIT_CASE(wanted_by_scan),
+	KUNIT_CASE(wanted_again),
+	KUNIT_CASE(wanted_until_load),
+	KUNIT_CASE(wanted_given_back),
+	KUNIT_CASE(wanted_from_two_readers),
+	KUNIT_CASE(wanted_unmapped),
+	KUNIT_CASE(wanted_replaced),
+	KUNIT_CASE(wanted_changed),
+	KUNIT_CASE(wanted_by_ended),
+	KUNIT_CASE(wanted_from_locked),
+	KUNIT_CASE(wanted_from_locked_for_ever),
+	KUNIT_CASE(wanted_young),
+	KUNIT_CASE(wanted_from_locked_without_reader),
+	KUNIT_CASE(wanted_many),
+	{}
+};
+
+SCAN_SUITE(sframe_wanted, wanted_tests);
