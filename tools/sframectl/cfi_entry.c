@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Reads the entries of .eh_frame. The bytes may be anything; each entry is read within its own
- * bounds.
+ * Reads the entries of .eh_frame and .debug_frame. The bytes may be anything; each entry is read
+ * within its own bounds.
  *
- * The format is that of the Linux Standard Base, "Exception Frames".
+ * The format of .eh_frame is that of the Linux Standard Base, "Exception Frames"; that of
+ * .debug_frame is in DWARF 5, section 6.4.1.
  */
 #include "cfi_entry.h"
 
@@ -27,6 +28,24 @@ enum {
 	BASE_PCREL = 0x10,
 };
 
+/* Sets whether it is a CIE, or where its CIE is. Return: false if that is nowhere. */
+static bool find_cie(const struct cfi_section *sec, struct cfi_entry *entry)
+{
+	u32 at = entry->body.pos - sec->data;
+	u32 id = cfi_fixed(&entry->body, 4);
+
+	/* The FDE of .debug_frame has the offset of its CIE. */
+	if (sec->is_debug) {
+		entry->is_cie = id == 0xffffffff;
+		entry->cie = entry->is_cie ? entry->off : id;
+		return !entry->body.is_bad && entry->cie < sec->size;
+	}
+	/* That of .eh_frame says how far before this place its CIE is. */
+	entry->is_cie = id == 0;
+	entry->cie = at - id;
+	return !entry->body.is_bad && id <= at;
+}
+
 /**
  * cfi_find_entry - find the bounds of an entry
  * @sec: the section
@@ -38,9 +57,8 @@ enum {
 enum cfi_entry_kind cfi_find_entry(const struct cfi_section *sec, u32 off, struct cfi_entry *entry)
 {
 	struct cfi_cursor cur = { .pos = sec->data + off, .end = sec->data + sec->size };
-	const u8 *id_at;
 	bool is_long;
-	u64 len, id;
+	u64 len;
 
 	*entry = (struct cfi_entry){ .off = off };
 	len = cfi_fixed(&cur, 4);
@@ -53,15 +71,7 @@ enum cfi_entry_kind cfi_find_entry(const struct cfi_section *sec, u32 off, struc
 		return CFI_ENTRY_DAMAGED;
 	if (len == 0)
 		return CFI_ENTRY_TERMINATOR;
-
-	id_at = entry->body.pos;
-	id = cfi_fixed(&entry->body, 4);
-	entry->is_cie = id == 0;
-	/* An FDE says how far before this place its CIE is. */
-	if (entry->body.is_bad || is_long || id > (u64)(id_at - sec->data))
-		return CFI_ENTRY_ODD;
-	entry->cie = (u32)(id_at - sec->data) - id;
-	return CFI_ENTRY_FOUND;
+	return !is_long && find_cie(sec, entry) ? CFI_ENTRY_FOUND : CFI_ENTRY_ODD;
 }
 
 /**
@@ -161,7 +171,10 @@ static enum cfi_hole parse_cie(const struct cfi_machine *machine, struct cfi_cur
 		;
 	if (cur.is_bad)
 		return CFI_HOLE_MALFORMED;
-	if (version != 1 && version != 3)
+	if (version != 1 && version != 3 && version != 4)
+		return CFI_HOLE_UNKNOWN;
+	/* DWARF 4: addresses have 8 bytes, and segments do not exist. */
+	if (version == 4 && (cfi_byte(&cur) != 8 || cfi_byte(&cur) != 0))
 		return CFI_HOLE_UNKNOWN;
 	cie->code_factor = cfi_uleb(&cur);
 	cie->data_factor = cfi_sleb(&cur);

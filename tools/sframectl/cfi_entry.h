@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The entries of .eh_frame: CIEs, and the FDEs of functions. */
+/* The entries of .eh_frame and .debug_frame: CIEs, and the FDEs of functions. */
 #ifndef CFI_ENTRY_H
 #define CFI_ENTRY_H
 
@@ -7,15 +7,17 @@
 #include "cfi_row.h"
 
 /**
- * struct cfi_section - the bytes of .eh_frame
+ * struct cfi_section - the bytes of .eh_frame or .debug_frame
  * @data: the bytes
  * @size: number of bytes, less than 4 GiB
  * @addr: address of the first byte
+ * @is_debug: of .debug_frame, which has other identifiers
  */
 struct cfi_section {
 	const u8	*data;
 	u32		size;
 	u64		addr;
+	bool		is_debug;
 };
 
 /**

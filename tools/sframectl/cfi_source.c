@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Finds the call frame information of a file: the section .eh_frame or, where section headers
- * are stripped, what PT_GNU_EH_FRAME points to.
+ * are stripped, what PT_GNU_EH_FRAME points to. Without either, it is .debug_frame.
  */
 #include <stdlib.h>
 
@@ -43,7 +43,9 @@ static const char *copy(struct cfi_source *source, const struct elf *elf, u64 of
 		return "its .eh_frame is larger than 128 MiB: no program has so much";
 	error = file_copy(&elf->file, off, size, &source->data);
 	if (!error)
-		source->sec = (struct cfi_section){ source->data, size, addr };
+		source->sec = (struct cfi_section){
+			.data = source->data, .size = size, .addr = addr,
+		};
 	return error;
 }
 
@@ -101,7 +103,7 @@ static const char *find_header(struct cfi_source *source, const struct elf *elf)
 	len = min_t(u64, seg.filesz, sizeof(bytes));
 	if (len < HEADER_MIN || file_read(&elf->file, seg.off, bytes, len) || bytes[0] != 1)
 		return broken;
-	header = (struct cfi_section){ bytes, len, seg.addr };
+	header = (struct cfi_section){ .data = bytes, .size = len, .addr = seg.addr };
 	cur = (struct cfi_cursor){ .pos = bytes + 4, .end = bytes + len };
 	addr = cfi_encoded(&header, &cur, bytes[1]);
 	if (cur.is_bad || !find_bytes(elf, addr, &off, &len))
@@ -118,6 +120,27 @@ static void cut_at_terminator(struct cfi_section *sec)
 	while (off < sec->size && cfi_find_entry(sec, off, &entry) == CFI_ENTRY_FOUND)
 		off = entry.end;
 	sec->size = off;
+}
+
+/*
+ * Programs whose compiler was told to leave out .eh_frame have it if they were built for a
+ * debugger. A compressed section is not read.
+ */
+static const char *find_debug(struct cfi_source *source, const struct elf *elf)
+{
+	struct elf_section sec;
+	const char *error;
+	u32 i;
+
+	for (i = 0; elf_get_section(elf, i, &sec); i++) {
+		if (!sec.size || sec.type == SHT_NOBITS || sec.flags & SHF_COMPRESSED ||
+		    !elf_is_named(elf, &sec, ".debug_frame"))
+			continue;
+		error = copy(source, elf, sec.off, sec.size, 0);
+		source->sec.is_debug = true;
+		return error;
+	}
+	return "has no .eh_frame: nothing describes its stack frames";
 }
 
 static const char *find(struct cfi_source *source, const struct elf *elf)
@@ -140,7 +163,7 @@ static const char *find(struct cfi_source *source, const struct elf *elf)
 	if (error)
 		return error;
 	if (!source->data)
-		return "has no .eh_frame: nothing describes its stack frames";
+		return find_debug(source, elf);
 	cut_at_terminator(&source->sec);
 	return NULL;
 }

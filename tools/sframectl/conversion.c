@@ -4,6 +4,7 @@
 
 #include "cfi_functions.h"
 #include "conversion.h"
+#include "resolver.h"
 
 /* Do two entries of one address say the same? */
 static bool are_equal(struct cfi_functions *functions, const struct cfi_function *one,
@@ -32,10 +33,12 @@ static void convert_function(struct table *table, struct cfi_functions *function
 	if (!cie)
 		return;
 	fde.size = size;
-	if (!cfi_run_fde(&functions->sec, functions->machine, cie, &fde, rows))
+	if (!cfi_run_fde(&functions->sec, functions->machine, cie, &fde, rows)) {
 		table->error = "out of memory";
-	else
-		table_add(table, cie, function->start, size, rows->all, rows->nr);
+		return;
+	}
+	resolver_raise_cfa(functions->machine, rows->all, rows->nr);
+	table_add(table, cie, function->start, size, rows->all, rows->nr);
 }
 
 /* @index is the first function that does not begin before @plt. */

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Recognises code that no call frame information describes: that of PLTs, and that at which
- * a loader starts. lld and mold write no call frame information for a PLT, and no
- * linker does for AArch64.
+ * Recognises code that no call frame information describes: that of PLTs, that at which
+ * a loader starts, and a function of the vDSO. lld and mold write no call frame information
+ * for a PLT, and no linker does for AArch64.
  *
  * Each instruction is compared, so a section that only has the name of a PLT gets no rows.
  */
 #include <stdlib.h>
 
+#include "chacha.h"
 #include "plt.h"
 #include "start.h"
 #include "sframe_format.h"
@@ -261,6 +262,18 @@ static void add_start(struct plts *plts, const struct elf *elf)
 		};
 }
 
+/* The return address stays where the call has left it. */
+static void add_chacha(struct plts *plts, const struct elf *elf,
+		       const struct cfi_machine *machine)
+{
+	u64 start = 0;
+	u32 size = chacha_find(elf, &start);
+	struct plt *plt = add_part(plts, start, size);
+
+	if (plt)
+		add_row(plt, machine, 0, cfi_make_rule(CFI_REG, machine->sp, -machine->fixed_ra));
+}
+
 static int compare(const void *a, const void *b)
 {
 	const struct plt *one = a, *two = b;
@@ -293,5 +306,6 @@ void plts_find(struct plts *plts, const struct elf *elf, const struct cfi_machin
 		free(bytes);
 	}
 	add_start(plts, elf);
+	add_chacha(plts, elf, machine);
 	qsort(plts->all, plts->nr, sizeof(*plts->all), compare);
 }

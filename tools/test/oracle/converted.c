@@ -117,6 +117,36 @@ static void take_saved_sp(struct comparison *cmp, u64 addr, struct sframe_row *r
 		row->fp.off += sum;
 }
 
+/* A function that a PLT has pushed two words before has its return address above the CFA. */
+static bool has_pushed_ra(const struct assembler *faultless, const struct function *func)
+{
+	struct sframe_row row;
+	u64 addr, end;
+
+	for (addr = func->start; addr < func->end; addr = end) {
+		if (!assembler_row_until(faultless, func, addr, &row, &end))
+			return false;
+		if (row.ra.how == SFRAME_RULE_CFA_MEM && row.ra.off == 8 &&
+		    row.cfa.how == SFRAME_RULE_REG && row.cfa.reg == SFRAME_AARCH64_REG_SP)
+			return true;
+	}
+	return false;
+}
+
+/* .eh_frame of such a function is 16 bytes off. The table has the CFA that the caller has. */
+static void take_pushed_words(const struct assembler *faultless, const struct function *func,
+			      struct sframe_row *row)
+{
+	if (row->cfa.how != SFRAME_RULE_REG || row->cfa.reg != SFRAME_AARCH64_REG_SP ||
+	    !has_pushed_ra(faultless, func))
+		return;
+	row->cfa.off += 16;
+	if (row->ra.how == SFRAME_RULE_CFA_MEM)
+		row->ra.off -= 16;
+	if (row->fp.how == SFRAME_RULE_CFA_MEM)
+		row->fp.off -= 16;
+}
+
 /* libdw ignores the instruction that signs the return address: a second interpreter reports it. */
 static bool describe(struct comparison *cmp, u64 addr, struct described *desc)
 {
@@ -137,6 +167,7 @@ static bool describe(struct comparison *cmp, u64 addr, struct described *desc)
 		return false;
 	desc->row.ra_mangled = row.ra_mangled;
 	desc->end = end < desc->end ? end : desc->end;
+	take_pushed_words(&faultless, func, &desc->row);
 	return true;
 }
 
