@@ -14,10 +14,11 @@
 #include "name.h"
 #include "report.h"
 #include "sframectl.h"
+#include "store.h"
 #include "vdso.h"
 
 static const char usage[] =
-"Usage: sframectl convert [-o DIR] [--json] [-v] FILE...\n"
+"Usage: sframectl convert [-o DIR] [--by-content] [--json] [-v] FILE...\n"
 "\n"
 "Converts the call frame information (.eh_frame) of each FILE, a program or shared\n"
 "library for x86_64 or arm64, to SFrame. Writes the table file NAME.sframe, where\n"
@@ -37,10 +38,19 @@ static const char usage[] =
 "Options:\n"
 "  -o, --output DIR  write to DIR, which must exist; without it, to the current\n"
 "                    directory\n"
+"  --by-content      name each table file by the content of FILE: KEY.sframe, where\n"
+"                    KEY is the SHA-256 of FILE; for sframectl serve --from DIR\n"
 "  --json            one JSON object; its strings are UTF-8: any other byte of a\n"
 "                    name becomes U+FFFD\n"
 "  -v, --verbose     say in which form rows are stored, and why code is left out\n"
 "  --help            this text\n"
+"\n"
+"Examples:\n"
+"  sframectl convert /usr/bin/git && readelf --sframe git.sframe\n"
+"  sframectl convert -v -o /tmp /lib/x86_64-linux-gnu/libc.so.6\n"
+"                                   what of libc cannot be described, and why\n"
+"\n"
+"This only looks. To profile, use sframectl load, which needs no file.\n"
 "\n"
 "Exit status: 0 if all files were converted; 1 if one was not: for it, nothing is\n"
 "written; 2 if the command line is wrong.\n";
@@ -68,10 +78,10 @@ static void output_free(struct output *output)
 	free(output->temporary);
 }
 
+/* @name: without the end of a table file's name */
 static const char *output_init(struct output *output, const char *dir, const char *name)
 {
-	*output = (struct output){};
-	if (asprintf(&output->path, "%s/%s.sframe", dir, last_part(name)) < 0)
+	if (asprintf(&output->path, "%s/%s.sframe", dir, name) < 0)
 		output->path = NULL;
 	if (output->path && asprintf(&output->temporary, "%s.XXXXXX", output->path) < 0)
 		output->temporary = NULL;
@@ -126,7 +136,8 @@ static const char *convert_elf(struct conversion *conv, const struct file *file)
 	return error;
 }
 
-static const char *convert_path(struct conversion *conv, const char *name)
+/* @key: set to the key of the file, unless NULL */
+static const char *convert_path(struct conversion *conv, const char *name, char *key)
 {
 	const char *error;
 	struct file file;
@@ -136,6 +147,8 @@ static const char *convert_path(struct conversion *conv, const char *name)
 	if (error)
 		return error;
 	error = convert_elf(conv, &file);
+	if (!error && key)
+		error = store_key(&file, key);
 	file_close(&file);
 	return error;
 }
@@ -252,15 +265,17 @@ static bool is_repeated(const struct arguments *args, int index)
 static bool convert_one(const struct arguments *args, int index)
 {
 	const char *name = args->names[index];
+	char room[STORE_KEY] = "", *key = args->by_content ? room : NULL;
 	const char *error = NULL;
 	struct conversion conv = {};
-	struct output output;
+	struct output output = {};
 
-	error = output_init(&output, args->output ? args->output : ".", name);
-	if (!error && is_repeated(args, index))
+	if (!key && is_repeated(args, index))
 		error = "a file of the same name came before; convert it to another directory";
 	if (!error)
-		error = convert_path(&conv, name);
+		error = convert_path(&conv, name, key);
+	if (!error)
+		error = output_init(&output, args->output ?: ".", key ?: last_part(name));
 	if (error) {
 		complain("%s: %s", name, error);
 	} else {
@@ -321,6 +336,6 @@ static enum status run(const struct arguments *args)
 const struct command convert_command = {
 	.name = "convert",
 	.usage = usage,
-	.options = "jov",
+	.options = "cjov",
 	.run = run,
 };

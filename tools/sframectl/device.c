@@ -41,6 +41,7 @@ const char *device_load(int device, const struct worker *worker, char *message, 
 		.size = sizeof(load),
 		.fd = worker->is_vdso ? -1 : worker->fd,
 		.flags = worker->is_vdso ? SFRAME_LOAD_VDSO : 0,
+		.section = (uintptr_t)worker->section,
 		.section_size = result->size,
 		.section_addr = result->addr,
 		.segments = (uintptr_t)result->segments,
@@ -52,8 +53,6 @@ const char *device_load(int device, const struct worker *worker, char *message, 
 		.message_size = size,
 	};
 
-	if (worker->section)
-		load.section = (uintptr_t)worker->section + sizeof(*result);
 	*message = 0;
 	if (!ioctl(device, SFRAME_LOAD, &load))
 		return NULL;
@@ -76,10 +75,26 @@ const char *device_next(int device, struct sframe_file *file)
 	return errno == ENOENT ? NULL : strerror(errno);
 }
 
+static const char *drop(int device, int fd)
+{
+	struct sframe_drop drop = { .size = sizeof(drop), .fd = fd };
+
+	return ioctl(device, SFRAME_DROP, &drop) ? strerror(errno) : NULL;
+}
+
 /* Return: NULL, or the error as a text. */
 const char *device_drop_all(int device)
 {
-	struct sframe_drop drop = { .size = sizeof(drop), .fd = -1 };
+	return drop(device, SFRAME_DROP_ALL);
+}
 
-	return ioctl(device, SFRAME_DROP, &drop) ? strerror(errno) : NULL;
+/**
+ * device_drop_none - let the module ask again for files that are known to have no table
+ * @device: the device
+ *
+ * Return: NULL, or the error as a text.
+ */
+const char *device_drop_none(int device)
+{
+	return drop(device, SFRAME_DROP_NONE);
 }

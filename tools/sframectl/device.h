@@ -7,9 +7,13 @@
 
 #define DEVICE	"/dev/sframe_unwind"
 
+/* After this time the table of a file is accepted that has just changed. */
+#define DEVICE_RETRY_MS	2100
+
 const char *device_open(int *device, int flags);
 const char *device_next(int device, struct sframe_file *file);
 const char *device_drop_all(int device);
+const char *device_drop_none(int device);
 const char *device_load(int device, const struct worker *worker, char *message, u32 size);
 
 #endif /* SFRAMECTL_DEVICE_H */

@@ -16,7 +16,7 @@
 #include "vdso.h"
 
 static const char usage[] =
-"Usage: sframectl load [-v] [--linked] --all|PID...|FILE...\n"
+"Usage: sframectl load [-v] [--linked] [--all] [PID|FILE]...\n"
 "\n"
 "Makes SFrame tables for programs that were built without .sframe, and gives them\n"
 "to the kernel module: from then on the stacks of these programs are unwound. The\n"
@@ -30,6 +30,19 @@ static const char usage[] =
 "  --linked       each FILE, and the libraries that its loader would map\n"
 "  -v, --verbose  say for each file what was loaded, or why nothing was\n"
 "  --help         this text\n"
+"\n"
+"The table of the vDSO is loaded, too. Processes that run already use a table soon\n"
+"after it was loaded. It is kept until nothing maps the file and memory is short,\n"
+"the file changes, or the module is unloaded. A file that has changed within the\n"
+"last three seconds gets none: somebody may still write it.\n"
+"\n"
+"Examples:\n"
+"  sframectl load --all                        what runs on this machine\n"
+"  sframectl load --linked /usr/bin/python3    a program that will be started\n"
+"  sframectl load -v $(pidof postgres)         why does one file have no table?\n"
+"\n"
+"perf record --call-graph=sframe does this by itself, if root calls it. sframectl\n"
+"serve does it for what starts later, sframectl tables lists the result.\n"
 "\n"
 "Exit status: 0 if at least one table was loaded; 1 if none was; 2 if the command\n"
 "line is wrong.\n";
@@ -89,6 +102,18 @@ static void report_file(const struct loading *loading, const char *name, u64 siz
 	printf("%s%s\n", error ? ": " : "", error ?: "");
 }
 
+/* If a program was built a moment ago, the module cannot tell it from the next one yet. */
+static const char *give_table(const struct loading *loading, struct worker *worker,
+			      char *message, u32 size)
+{
+	const char *error = device_load(loading->device, worker, message, size);
+
+	if (!error || errno != EAGAIN)
+		return error;
+	usleep(DEVICE_RETRY_MS * 1000);
+	return device_load(loading->device, worker, message, size);
+}
+
 /* Waits for the worker, and loads its table. @error: why it could not begin, or NULL. */
 static void load_worker(struct loading *loading, struct worker *worker, const char *name,
 			const char *error)
@@ -100,7 +125,7 @@ static void load_worker(struct loading *loading, struct worker *worker, const ch
 		error = *worker->result.error ? worker->result.error : NULL;
 	}
 	if (!error)
-		error = device_load(loading->device, worker, message, sizeof(message));
+		error = give_table(loading, worker, message, sizeof(message));
 	if (error)
 		loading->nr_without++;
 	else
@@ -114,7 +139,7 @@ static void load_worker(struct loading *loading, struct worker *worker, const ch
 static void load_vdso(struct loading *loading)
 {
 	struct worker worker;
-	const char *error = worker_begin_vdso(&worker);
+	const char *error = worker_begin_vdso(&worker, WORKER_CONVERTS);
 
 	load_worker(loading, &worker, VDSO_NAME, error);
 }
@@ -123,7 +148,7 @@ static void load_vdso(struct loading *loading)
 static void load_fd(struct loading *loading, int fd, const char *name)
 {
 	struct worker worker;
-	const char *error = worker_begin(&worker, fd);
+	const char *error = worker_begin(&worker, fd, WORKER_CONVERTS);
 
 	load_worker(loading, &worker, name, error);
 }
@@ -225,8 +250,8 @@ static enum status run(const struct arguments *args)
 	struct loading loading = { .verbose = args->verbose };
 	const char *error;
 
-	if (args->all == !!args->nr_names) {
-		complain("load needs either --all, or a PID or FILE");
+	if (!args->all && !args->nr_names) {
+		complain("load needs --all, a PID or a FILE");
 		return STATUS_USAGE;
 	}
 	error = device_open(&loading.device, O_WRONLY);
@@ -237,8 +262,7 @@ static enum status run(const struct arguments *args)
 	load_vdso(&loading);
 	if (args->all)
 		load_all(&loading);
-	else
-		load_named(&loading, args);
+	load_named(&loading, args);
 	printf("%zu tables loaded, %llu KiB; %zu files without one\n", loading.nr_loaded,
 	       (unsigned long long)(loading.bytes + 1023) / 1024, loading.nr_without);
 	close(loading.device);

@@ -16,45 +16,61 @@
 #include "name.h"
 #include "report.h"
 #include "sframectl.h"
+#include "store.h"
 #include "vdso.h"
 
 static const char usage[] =
-"Usage: sframectl serve [-v]\n"
+"Usage: sframectl serve [-v] [--from DIR]\n"
 "\n"
 "Makes SFrame tables for programs that were built without .sframe, as soon as they\n"
 "are profiled, until it is stopped (by Ctrl-C, or SIGTERM). The kernel module asks\n"
 "for the files that sampled processes have mapped. A child process without\n"
 "privileges converts each of them. Only root may do this.\n"
 "\n"
-"Run it as a service, or while you profile. Two of them share the work.\n"
+"Run it as a service, or while you profile. It may be ended and started at any time:\n"
+"tables stay when a program ends, and files that had none are tried again. Two of\n"
+"them share the work. A program loses the samples that come before its tables are\n"
+"there.\n"
 "\n"
 "Options:\n"
+"  --from DIR     convert nothing: take the tables from DIR, where sframectl convert\n"
+"                 --by-content has written them. DIR and its files must be root's, and\n"
+"                 nobody else may write them\n"
 "  -v, --verbose  report each file\n"
 "  --help         this text\n"
+"\n"
+"Examples:\n"
+"  sframectl serve -v &                        while you profile\n"
+"  sframectl load --all; sframectl serve       begin with what runs already\n"
 "\n"
 "Exit status: 0 if it was stopped; 1 if the module is not loaded, or not answered;\n"
 "2 if the command line is wrong.\n";
 
 #define JOBS		4	/* at the same time */
-#define RETRY_MS	1100	/* after which a file that has just changed is loaded */
 #define WORK_MS		60000	/* after which a child is ended that has not even used its time */
+#define RESOURCE_MS	200	/* after which serve tries again what the system had no room for */
 
 enum job_state {
 	JOB_FREE,
-	JOB_RUNS,		/* the child converts */
+	JOB_BEGINS,		/* there was no room for a child */
+	JOB_RUNS,		/* the child works */
 	JOB_WAITS,		/* the file has changed a moment ago */
 };
 
 /**
  * struct job - a file on its way
  * @state: what happens with it
- * @until: of JOB_RUNS, when the child is ended; of JOB_WAITS, when the table is loaded; in ms
- * @worker: the conversion
+ * @until: of JOB_RUNS, when the child is ended; else when serve goes on; in ms
+ * @fd: of JOB_BEGINS: the file
+ * @is_vdso: it is the code that the kernel maps
+ * @worker: the child
  * @name: of the file
  */
 struct job {
 	enum job_state	state;
 	u64		until;
+	int		fd;
+	bool		is_vdso;
 	struct worker	worker;
 	char		name[512];
 };
@@ -64,12 +80,14 @@ struct job {
  * @device: the device
  * @signals: readable when somebody ends this
  * @verbose: report each file
+ * @store: the directory of table files; -1: files are converted
  * @jobs: the files
  */
 struct serving {
 	int		device;
 	int		signals;
 	bool		verbose;
+	int		store;
 	struct job	jobs[JOBS];
 };
 
@@ -94,10 +112,22 @@ static void report_job(const struct serving *serving, const struct job *job, con
 	fflush(stdout);
 }
 
+/* Does the system lack something for a moment, and not the file? */
+static bool is_short_of_resources(int error)
+{
+	return error == EAGAIN || error == ENOMEM || error == EMFILE || error == ENFILE;
+}
+
 static void end_job(struct job *job)
 {
 	worker_free(&job->worker);
 	job->state = JOB_FREE;
+}
+
+static void wait_until(struct job *job, enum job_state state, u64 ms)
+{
+	job->state = state;
+	job->until = now_ms() + ms;
 }
 
 /* The module shall not ask for this file again, as it is now. */
@@ -106,20 +136,29 @@ static void answer_none(const struct serving *serving, struct job *job)
 	char message[256];
 
 	job->worker.result = (struct worker_result){};
+	job->worker.section = NULL;
 	device_load(serving->device, &job->worker, message, sizeof(message));
+}
+
+static const char *find_table(const struct serving *serving, struct job *job)
+{
+	if (*job->worker.result.error)
+		return job->worker.result.error;
+	if (serving->store < 0 || job->worker.section)
+		return NULL;
+	return store_find(serving->store, &job->worker);
 }
 
 static void load_job(const struct serving *serving, struct job *job)
 {
-	const char *error = *job->worker.result.error ? job->worker.result.error : NULL;
+	const char *error = find_table(serving, job);
 	char message[256];
 
 	errno = 0;
 	if (!error)
 		error = device_load(serving->device, &job->worker, message, sizeof(message));
 	if (error && errno == EAGAIN) {
-		job->state = JOB_WAITS;
-		job->until = now_ms() + RETRY_MS;
+		wait_until(job, JOB_WAITS, DEVICE_RETRY_MS);
 		return;
 	}
 	report_job(serving, job, error);
@@ -128,20 +167,40 @@ static void load_job(const struct serving *serving, struct job *job)
 	end_job(job);
 }
 
-/* @error: why the worker could not begin, or NULL */
-static void begin_worker(const struct serving *serving, struct job *job, const char *error)
+static const char *begin_worker(const struct serving *serving, struct job *job)
 {
-	if (error) {
+	enum worker_task task = serving->store < 0 ? WORKER_CONVERTS : WORKER_FINDS_KEY;
+
+	return job->is_vdso ? worker_begin_vdso(&job->worker, task) :
+			      worker_begin(&job->worker, job->fd, task);
+}
+
+/* Under a fork bomb there is no room for a child: the file waits, and keeps its place. */
+static void postpone_job(struct job *job)
+{
+	if (!job->is_vdso)
+		job->worker.fd = -1;
+	worker_free(&job->worker);
+	wait_until(job, JOB_BEGINS, RESOURCE_MS);
+}
+
+static void begin_job(const struct serving *serving, struct job *job)
+{
+	const char *error = begin_worker(serving, job);
+
+	if (!error) {
+		wait_until(job, JOB_RUNS, WORK_MS);
+	} else if (is_short_of_resources(errno)) {
+		postpone_job(job);
+	} else {
 		report_job(serving, job, error);
+		answer_none(serving, job);
 		end_job(job);
-		return;
 	}
-	job->state = JOB_RUNS;
-	job->until = now_ms() + WORK_MS;
 }
 
 /* Takes @fd. */
-static void begin_job(const struct serving *serving, struct job *job, int fd)
+static void begin_file(const struct serving *serving, struct job *job, int fd)
 {
 	char path[64];
 	ssize_t len;
@@ -149,7 +208,9 @@ static void begin_job(const struct serving *serving, struct job *job, int fd)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	len = readlink(path, job->name, sizeof(job->name) - 1);
 	job->name[len < 0 ? 0 : len] = 0;
-	begin_worker(serving, job, worker_begin(&job->worker, fd));
+	job->fd = fd;
+	job->is_vdso = false;
+	begin_job(serving, job);
 }
 
 static struct job *free_job(struct serving *serving)
@@ -171,11 +232,13 @@ static bool take_wanted(struct serving *serving)
 	while ((job = free_job(serving))) {
 		ssize_t len = read(serving->device, &wanted, sizeof(wanted));
 
+		if (len < 0 && is_short_of_resources(errno) && errno != EAGAIN)
+			usleep(RESOURCE_MS * 1000);
 		if (len < 0)
-			return errno == EAGAIN || errno == EINTR || errno == EMFILE;
+			return is_short_of_resources(errno) || errno == EINTR;
 		if (len != sizeof(wanted))
 			return false;
-		begin_job(serving, job, wanted.fd);
+		begin_file(serving, job, wanted.fd);
 	}
 	return true;
 }
@@ -185,10 +248,16 @@ static void check_time(const struct serving *serving, struct job *job)
 {
 	if (job->state == JOB_FREE || now_ms() < job->until)
 		return;
-	if (job->state == JOB_RUNS)
+	switch (job->state) {
+	case JOB_BEGINS:
+		begin_job(serving, job);
+		break;
+	case JOB_RUNS:
 		kill(job->worker.pid, SIGKILL);
-	else
+		break;
+	default:
 		load_job(serving, job);
+	}
 }
 
 /* The first of the files is that of signals, the second the device. */
@@ -245,7 +314,8 @@ static bool serve(struct serving *serving)
 static void begin_vdso(const struct serving *serving, struct job *job)
 {
 	strcpy(job->name, VDSO_NAME);
-	begin_worker(serving, job, worker_begin_vdso(&job->worker));
+	job->is_vdso = true;
+	begin_job(serving, job);
 }
 
 static const char *begin_serving(struct serving *serving)
@@ -262,12 +332,15 @@ static const char *begin_serving(struct serving *serving)
 	if (error)
 		return error;
 	serving->signals = signalfd(-1, &set, SFD_CLOEXEC);
-	return serving->signals < 0 ? strerror(errno) : NULL;
+	if (serving->signals < 0)
+		return strerror(errno);
+	/* What an earlier run had no table for, this one may have. */
+	return device_drop_none(serving->device);
 }
 
 static enum status run(const struct arguments *args)
 {
-	struct serving serving = { .verbose = args->verbose };
+	struct serving serving = { .verbose = args->verbose, .store = -1 };
 	enum status status = STATUS_OK;
 	const char *error;
 	int i;
@@ -275,6 +348,11 @@ static enum status run(const struct arguments *args)
 	if (args->nr_names) {
 		complain("serve takes no FILE; try: sframectl load");
 		return STATUS_USAGE;
+	}
+	error = args->from ? store_open(&serving.store, args->from) : NULL;
+	if (error) {
+		complain("%s: %s", args->from, error);
+		return STATUS_BAD;
 	}
 	error = begin_serving(&serving);
 	if (error) {
@@ -296,6 +374,6 @@ static enum status run(const struct arguments *args)
 const struct command serve_command = {
 	.name = "serve",
 	.usage = usage,
-	.options = "v",
+	.options = "fv",
 	.run = run,
 };

@@ -67,7 +67,9 @@ enum { OPTION_VERSION = 1 };
 
 static const struct option options[] = {
 	{ "all", no_argument, NULL, 'a' },
+	{ "by-content", no_argument, NULL, 'c' },
 	{ "drop", no_argument, NULL, 'd' },
+	{ "from", required_argument, NULL, 'f' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "json", no_argument, NULL, 'j' },
 	{ "linked", no_argument, NULL, 'l' },
@@ -108,8 +110,14 @@ static void apply(struct line *line, int letter)
 	case 'a':
 		line->args.all = true;
 		break;
+	case 'c':
+		line->args.by_content = true;
+		break;
 	case 'd':
 		line->args.drop = true;
+		break;
+	case 'f':
+		line->args.from = optarg;
 		break;
 	case 'h':
 		line->help = true;

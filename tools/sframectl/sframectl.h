@@ -15,9 +15,11 @@ struct arguments {
 	bool		json;
 	bool		linked;
 	bool		all;
+	bool		by_content;
 	bool		drop;
 	bool		require;
 	bool		verbose;
+	const char	*from;
 	const char	*output;
 	const char	*stats;
 	char		**names;

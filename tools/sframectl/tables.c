@@ -28,6 +28,10 @@ static const char usage[] =
 "  --json  one JSON object\n"
 "  --help  this text\n"
 "\n"
+"Examples:\n"
+"  sframectl tables | sort -n | tail           the largest\n"
+"  sframectl tables --drop                     begin anew; sframectl load --all\n"
+"\n"
 "Exit status: 0 on success; 1 if the module is not loaded, or refuses; 2 if the\n"
 "command line is wrong.\n";
 

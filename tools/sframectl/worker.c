@@ -27,7 +27,12 @@
 #define NOBODY		65534
 #define MEMORY_MAX	(2ul << 30)
 #define OUTPUT_MAX	(192ul << 20)
+#define FILES_MAX	16
+
+/* A test has less time. */
+#ifndef SECONDS_MAX
 #define SECONDS_MAX	20
+#endif
 
 #if defined(__x86_64__)
 #define AUDIT_OF_MACHINE	AUDIT_ARCH_X86_64
@@ -74,15 +79,27 @@ static bool limit(int resource, rlim_t most)
 	return !setrlimit(resource, &(struct rlimit){ most, most });
 }
 
-static bool give_up_privileges(void)
+/* With a hard limit of the same time, the child would be killed as for any other reason. */
+static bool limit_time(void)
+{
+	return !setrlimit(RLIMIT_CPU, &(struct rlimit){ SECONDS_MAX, SECONDS_MAX + 1 });
+}
+
+/* The child does not outlive its parent. A change of the user ends such a wish. */
+static bool end_with(pid_t parent)
+{
+	return !prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent;
+}
+
+static bool give_up_privileges(pid_t parent)
 {
 	if (!geteuid() && (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
 			   setresuid(NOBODY, NOBODY, NOBODY)))
 		return false;
-	return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) && limit(RLIMIT_CORE, 0) &&
-	       limit(RLIMIT_AS, MEMORY_MAX) && limit(RLIMIT_FSIZE, OUTPUT_MAX) &&
-	       limit(RLIMIT_CPU, SECONDS_MAX) && limit(RLIMIT_NOFILE, 16) &&
-	       forbid_system_calls();
+	return end_with(parent) && !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
+	       limit(RLIMIT_CORE, 0) && limit(RLIMIT_AS, MEMORY_MAX) &&
+	       limit(RLIMIT_FSIZE, OUTPUT_MAX) && limit_time() &&
+	       limit(RLIMIT_NOFILE, FILES_MAX) && forbid_system_calls();
 }
 
 /* Moves the two files to their numbers and closes all others, standard error too. */
@@ -117,36 +134,44 @@ static void write_section(struct worker_result *result, const struct conversion 
 	table_file_write_section(out, &conv->table, result->addr);
 }
 
-static const char *convert(struct worker_result *result, FILE *out, u64 size)
+static const char *convert(struct worker_result *result, const struct elf *elf, FILE *out)
 {
-	struct file file = { .is_open = true, .fd = CHILD_FILE, .size = size };
 	struct conversion conv = {};
+	const char *error = conversion_make(&conv, elf);
+
+	if (!error)
+		write_section(result, &conv, out);
+	return error;
+}
+
+static const char *do_task(struct worker_result *result, FILE *out, const struct worker *worker)
+{
+	struct file file = {
+		.is_open = true, .fd = CHILD_FILE, .size = worker->stat.st_size,
+	};
 	const char *error;
 	struct elf elf;
 
 	error = elf_init(&elf, &file);
 	if (error)
 		return error;
-	error = conversion_make(&conv, &elf);
-	if (error)
-		return error;
 	list_segments(result, &elf);
 	if (!result->nr_segments)
 		return "has no code";
-	write_section(result, &conv, out);
-	return NULL;
+	return worker->task == WORKER_CONVERTS ? convert(result, &elf, out) :
+						 store_key(&file, result->key);
 }
 
 __attribute__((__noreturn__))
-static void child(u64 size)
+static void child(const struct worker *worker, pid_t parent)
 {
 	static struct worker_result result;
 	FILE *out = fdopen(CHILD_OUTPUT, "w");
 	const char *error;
 
-	if (!out || !give_up_privileges())
+	if (!out || !give_up_privileges(parent))
 		_exit(2);
-	error = convert(&result, out, size);
+	error = do_task(&result, out, worker);
 	if (error)
 		result = (struct worker_result){};
 	snprintf(result.error, sizeof(result.error), "%s", error ?: "");
@@ -165,26 +190,27 @@ static const char *fork_child(struct worker *worker)
 	if (worker->pid < 0)
 		return strerror(errno);
 	if (worker->pid == 0) {
-		/* The child does not outlive its parent. */
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() != parent || !keep_two_files(worker->fd, worker->output))
+		if (!keep_two_files(worker->fd, worker->output))
 			_exit(2);
-		child(worker->stat.st_size);
+		child(worker, parent);
 	}
 	worker->pidfd = syscall(SYS_pidfd_open, worker->pid, 0);
 	return worker->pidfd < 0 ? strerror(errno) : NULL;
 }
 
 /**
- * worker_begin - begin to convert a file
+ * worker_begin - begin to work on a file
  * @worker: filled in
  * @fd: the file; the worker closes it
+ * @task: what to do with it
  *
- * Return: NULL, or the error as a text. The caller calls worker_free() in both cases.
+ * Return: NULL, or the error as a text, with errno if the system is to blame. The caller
+ * calls worker_free() in both cases.
  */
-const char *worker_begin(struct worker *worker, int fd)
+const char *worker_begin(struct worker *worker, int fd, enum worker_task task)
 {
-	*worker = (struct worker){ .fd = fd, .pidfd = -1, .output = -1 };
+	*worker = (struct worker){ .task = task, .fd = fd, .pidfd = -1, .output = -1 };
+	errno = 0;
 	if (fstat(fd, &worker->stat))
 		return strerror(errno);
 	if (!S_ISREG(worker->stat.st_mode))
@@ -196,12 +222,13 @@ const char *worker_begin(struct worker *worker, int fd)
 }
 
 /**
- * worker_begin_vdso - begin to convert the code that the kernel maps into each process
+ * worker_begin_vdso - begin to work on the code that the kernel maps into each process
  * @worker: filled in
+ * @task: what to do with it
  *
  * Return: As worker_begin().
  */
-const char *worker_begin_vdso(struct worker *worker)
+const char *worker_begin_vdso(struct worker *worker, enum worker_task task)
 {
 	struct file vdso;
 	const char *error;
@@ -218,7 +245,7 @@ const char *worker_begin_vdso(struct worker *worker)
 		close(fd);
 		return "cannot be copied";
 	}
-	error = worker_begin(worker, fd);
+	error = worker_begin(worker, fd, task);
 	worker->is_vdso = true;
 	return error;
 }
@@ -232,12 +259,29 @@ static const char *describe_end(int status)
 	return NULL;
 }
 
-/* Maps the section that the child has written, if the sizes that it names are right. */
+/* Maps the section that the child has written, if the size that it names is right. */
+static const char *map_section(struct worker *worker, u64 output_size)
+{
+	const struct worker_result *result = &worker->result;
+	u64 size = sizeof(*result) + result->size;
+	void *all;
+
+	if (!result->size || result->size > output_size - sizeof(*result))
+		return "cannot be converted: the converter has written something else";
+	all = mmap(NULL, size, PROT_READ, MAP_SHARED, worker->output, 0);
+	if (all == MAP_FAILED)
+		return strerror(errno);
+	worker->mapped = all;
+	worker->mapped_size = size;
+	worker->section = (u8 *)all + sizeof(*result);
+	return NULL;
+}
+
+/* The child may have been taken over by what the file says: each number is checked. */
 static const char *read_output(struct worker *worker)
 {
 	struct worker_result *result = &worker->result;
 	struct stat st;
-	void *all;
 
 	if (pread(worker->output, result, sizeof(*result), 0) != sizeof(*result) ||
 	    fstat(worker->output, &st))
@@ -245,14 +289,15 @@ static const char *read_output(struct worker *worker)
 	result->error[sizeof(result->error) - 1] = 0;
 	if (*result->error)
 		return NULL;
-	if (result->nr_segments > WORKER_SEGMENTS || !result->size ||
-	    result->size > (u64)st.st_size - sizeof(*result))
+	if (result->nr_segments > WORKER_SEGMENTS)
 		return "cannot be converted: the converter has written something else";
-	all = mmap(NULL, st.st_size, PROT_READ, MAP_SHARED, worker->output, 0);
-	if (all == MAP_FAILED)
-		return strerror(errno);
-	worker->section = all;
-	return NULL;
+	if (worker->task == WORKER_CONVERTS)
+		return map_section(worker, st.st_size);
+	/* A key is a name of a file: nothing but digits. */
+	result->key[STORE_KEY - 1] = 0;
+	result->size = 0;
+	return strspn(result->key, "0123456789abcdef") == STORE_KEY - 1 ? NULL :
+		"cannot be looked up: the child has written something else";
 }
 
 /**
@@ -287,8 +332,9 @@ void worker_free(struct worker *worker)
 		kill(worker->pid, SIGKILL);
 		waitpid(worker->pid, NULL, 0);
 	}
-	if (worker->section)
-		munmap(worker->section, sizeof(worker->result) + worker->result.size);
+	if (worker->mapped)
+		munmap(worker->mapped, worker->mapped_size);
+	free(worker->copy);
 	close_fd(worker->output);
 	close_fd(worker->pidfd);
 	close_fd(worker->fd);

@@ -10,9 +10,15 @@
 #include <sys/types.h>
 
 #include "uapi/sframe_unwind.h"
-#include "sframe_types.h"
+#include "store.h"
 
 #define WORKER_SEGMENTS		128
+
+/* What a worker does with a file. */
+enum worker_task {
+	WORKER_CONVERTS,
+	WORKER_FINDS_KEY,	/* of the file in a store */
+};
 
 /**
  * struct worker_result - what the child gives back, at the beginning of its output
@@ -20,18 +26,21 @@
  * @size: bytes of the section, which follows; 0: there is none
  * @nr_segments: in @segments
  * @segments: executable segments of the file
- * @error: why there is no section
+ * @key: of WORKER_FINDS_KEY: the key of the file
+ * @error: why there is no section, or no key
  */
 struct worker_result {
 	u64			addr;
 	u64			size;
 	u32			nr_segments;
 	struct sframe_segment	segments[WORKER_SEGMENTS];
+	char			key[STORE_KEY];
 	char			error[200];
 };
 
 /**
- * struct worker - a conversion
+ * struct worker - a child and its file
+ * @task: what it does
  * @pid: of the child
  * @pidfd: readable when the child has ended
  * @fd: the file; the worker owns it
@@ -39,9 +48,13 @@ struct worker_result {
  * @output: what the child writes
  * @stat: of the file, before the child read it
  * @result: set by worker_end()
- * @section: likewise; mapped
+ * @section: the bytes of the section, by worker_end() or store_find(); NULL: there is none
+ * @mapped: the mapping that @section is in, or NULL
+ * @mapped_size: its bytes
+ * @copy: the allocated memory that @section is in, or NULL
  */
 struct worker {
+	enum worker_task	task;
 	pid_t			pid;
 	int			pidfd;
 	int			fd;
@@ -49,11 +62,14 @@ struct worker {
 	int			output;
 	struct stat		stat;
 	struct worker_result	result;
-	void			*section;
+	const void		*section;
+	void			*mapped;
+	size_t			mapped_size;
+	void			*copy;
 };
 
-const char *worker_begin(struct worker *worker, int fd);
-const char *worker_begin_vdso(struct worker *worker);
+const char *worker_begin(struct worker *worker, int fd, enum worker_task task);
+const char *worker_begin_vdso(struct worker *worker, enum worker_task task);
 void worker_end(struct worker *worker);
 void worker_free(struct worker *worker);
 

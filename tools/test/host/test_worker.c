@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Tests of worker.c with a converter that does what a hostile file might make it do: it stands
+ * in for conversion_make(). Each limit of the child must hold, and the parent must believe
+ * nothing that it has not checked. Runs as root: only root's child changes its user.
+ */
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "conversion.h"
+#include "vdso.h"
+#include "worker.h"
+
+#define MIB	1048576ul
+
+enum { CHILD_OUTPUT = 4 };
+
+static const char *(*hostile)(void);
+
+/* ---- the converter ---- */
+
+static const char *spins(void)
+{
+	for (;;)
+		__asm__ volatile("");
+	return NULL;
+}
+
+static const char *allocates(void)
+{
+	u64 mib = 0;
+
+	while (malloc(64 * MIB))
+		mib += 64;
+	return mib < 2048 && mib >= 1024 ? "no more memory" : "another limit";
+}
+
+static const char *duplicates(void)
+{
+	int fd;
+
+	do
+		fd = fcntl(CHILD_OUTPUT, F_DUPFD, 0);
+	while (fd >= 0 && fd < 100);
+	return fd < 0 && errno == EMFILE ? "no more files" : "another limit";
+}
+
+static const char *writes(void)
+{
+	static char piece[MIB];
+	int i;
+
+	for (i = 0; i < 200; i++)
+		if (write(CHILD_OUTPUT, piece, sizeof(piece)) < 0)
+			return "an error";
+	return "no limit";
+}
+
+static const char *opens(void)
+{
+	return open("/dev/null", O_RDONLY) < 0 ? "an error" : "no limit";
+}
+
+static const char *forks(void)
+{
+	return fork() < 0 ? "an error" : "no limit";
+}
+
+static const char *connects(void)
+{
+	return socket(AF_UNIX, SOCK_STREAM, 0) < 0 ? "an error" : "no limit";
+}
+
+static const char *kills(void)
+{
+	return kill(1, 0) ? "an error" : "no limit";
+}
+
+static const char *traps(void)
+{
+	__builtin_trap();
+}
+
+static const char *is_silent(void)
+{
+	syscall(SYS_exit_group, 0);
+	return NULL;
+}
+
+static void tell(const struct worker_result *result)
+{
+	lseek(CHILD_OUTPUT, 0, SEEK_SET);
+	if (write(CHILD_OUTPUT, result, sizeof(*result)) < 0)
+		abort();
+	syscall(SYS_exit_group, 0);
+}
+
+static const char *tells_of_much(void)
+{
+	tell(&(struct worker_result){ .size = 1 });
+	return NULL;
+}
+
+static const char *tells_of_more(void)
+{
+	tell(&(struct worker_result){ .size = ~0ull });
+	return NULL;
+}
+
+static const char *tells_of_nothing(void)
+{
+	tell(&(struct worker_result){});
+	return NULL;
+}
+
+static const char *tells_of_segments(void)
+{
+	struct worker_result result = { .size = 8, .nr_segments = WORKER_SEGMENTS + 1 };
+
+	/* The section is there. */
+	lseek(CHILD_OUTPUT, sizeof(result), SEEK_SET);
+	if (write(CHILD_OUTPUT, "section", 8) == 8)
+		tell(&result);
+	return NULL;
+}
+
+static const char *tells_without_end(void)
+{
+	struct worker_result result = {};
+
+	memset(result.error, 'x', sizeof(result.error));
+	tell(&result);
+	return NULL;
+}
+
+static const char *tells_a_path(void)
+{
+	struct worker_result result = { .key = "../../../../../etc/passwd" };
+
+	tell(&result);
+	return NULL;
+}
+
+const char *conversion_make(struct conversion *conv, const struct elf *elf)
+{
+	(void)conv;
+	(void)elf;
+	return hostile();
+}
+
+/* The key of a file in a store is the other thing that a worker makes. */
+const char *store_key(const struct file *file, char key[STORE_KEY])
+{
+	(void)file;
+	(void)key;
+	return hostile();
+}
+
+bool table_file_write_section(FILE *out, const struct table *table, u64 addr)
+{
+	(void)out;
+	(void)table;
+	(void)addr;
+	abort();
+}
+
+u64 table_size(const struct table *table)
+{
+	(void)table;
+	abort();
+}
+
+u64 table_file_addr(u64 end)
+{
+	return end;
+}
+
+const char *vdso_open(struct file *file)
+{
+	(void)file;
+	abort();
+}
+
+/* ---- the cases ---- */
+
+#define STOPPED	"cannot be converted: the converter was stopped by what the file says"
+#define LIES	"cannot be converted: the converter has written something else"
+
+struct worker_case {
+	const char		*name;
+	enum worker_task	task;
+	const char		*(*hostile)(void);
+	const char		*want;
+};
+
+static const struct worker_case cases[] = {
+	{ "computes for ever", WORKER_CONVERTS, spins, "takes too long to convert" },
+	{ "allocates all memory", WORKER_CONVERTS, allocates, "no more memory" },
+	{ "duplicates its files", WORKER_CONVERTS, duplicates, "no more files" },
+	{ "writes without end", WORKER_CONVERTS, writes, STOPPED },
+	{ "opens a file", WORKER_CONVERTS, opens, STOPPED },
+	{ "forks", WORKER_CONVERTS, forks, STOPPED },
+	{ "connects", WORKER_CONVERTS, connects, STOPPED },
+	{ "kills", WORKER_CONVERTS, kills, STOPPED },
+	{ "crashes", WORKER_CONVERTS, traps, STOPPED },
+	{ "writes nothing", WORKER_CONVERTS, is_silent,
+	  "cannot be converted: the converter has written nothing" },
+	{ "names one byte more", WORKER_CONVERTS, tells_of_much, LIES },
+	{ "names too many bytes", WORKER_CONVERTS, tells_of_more, LIES },
+	{ "names no section", WORKER_CONVERTS, tells_of_nothing, LIES },
+	{ "names too many segments", WORKER_CONVERTS, tells_of_segments, LIES },
+	{ "names a path as its key", WORKER_FINDS_KEY, tells_a_path,
+	  "cannot be looked up: the child has written something else" },
+	{ "names no key", WORKER_FINDS_KEY, tells_of_nothing,
+	  "cannot be looked up: the child has written something else" },
+};
+
+static bool all_passed = true;
+
+static void end_case(const char *name, bool passes, const char *got)
+{
+	printf("%sok - worker: %s\n", passes ? "" : "not ", name);
+	if (!passes)
+		printf("# %s\n", got);
+	fflush(stdout);
+	all_passed = all_passed && passes;
+}
+
+static const char *begin(struct worker *worker, enum worker_task task)
+{
+	return worker_begin(worker, open("/proc/self/exe", O_RDONLY | O_CLOEXEC), task);
+}
+
+static void run(const struct worker_case *c)
+{
+	struct worker worker;
+	const char *error;
+
+	hostile = c->hostile;
+	error = begin(&worker, c->task);
+	if (!error) {
+		worker_end(&worker);
+		error = worker.result.error;
+	}
+	end_case(c->name, !strcmp(error, c->want) && !worker.section, error);
+	worker_free(&worker);
+}
+
+/* The text of the child has no end. */
+static void ends_text(void)
+{
+	struct worker worker;
+
+	hostile = tells_without_end;
+	begin(&worker, WORKER_CONVERTS);
+	worker_end(&worker);
+	end_case("writes a text without end",
+		 strlen(worker.result.error) == sizeof(worker.result.error) - 1, "another length");
+	worker_free(&worker);
+}
+
+/* The line NAME of /proc/PID/status, which begins with @want. */
+static bool status_is(pid_t pid, const char *name, const char *want)
+{
+	char path[64], line[256];
+	bool found = false;
+	FILE *status;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	status = fopen(path, "r");
+	while (status && fgets(line, sizeof(line), status))
+		found = found || (!strncmp(line, name, strlen(name)) &&
+				  !strncmp(line + strlen(name), want, strlen(want)));
+	if (status)
+		fclose(status);
+	return found;
+}
+
+/* Its filter is the last thing that it sets. */
+static bool is_confined(pid_t pid)
+{
+	int tries;
+
+	for (tries = 0; tries < 1000; tries++) {
+		if (status_is(pid, "Seccomp:", "\t2"))
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
+static void has_no_privileges(void)
+{
+	static const char nobody[] = "\t65534\t65534\t65534\t65534";
+	struct worker worker;
+	pid_t pid;
+
+	hostile = spins;
+	begin(&worker, WORKER_CONVERTS);
+	pid = worker.pid;
+	end_case("is confined", is_confined(pid), "no filter of system calls");
+	end_case("is nobody", status_is(pid, "Uid:", nobody), "another user");
+	end_case("has nobody's group", status_is(pid, "Gid:", nobody), "another group");
+	end_case("has no other groups", !status_is(pid, "Groups:", "\t0"), "root's");
+	end_case("has no capabilities", status_is(pid, "CapEff:", "\t0000000000000000") &&
+		 status_is(pid, "CapPrm:", "\t0000000000000000"), "capabilities");
+	end_case("gets none", status_is(pid, "NoNewPrivs:", "\t1"), "no_new_privs is not set");
+	worker_free(&worker);
+	end_case("ends with its worker", kill(pid, 0) && errno == ESRCH, "it runs");
+}
+
+/* A process that begins a worker, tells its PID, and is killed. */
+static void begin_and_wait(int to)
+{
+	struct worker worker;
+
+	begin(&worker, WORKER_CONVERTS);
+	if (!is_confined(worker.pid) ||
+	    write(to, &worker.pid, sizeof(worker.pid)) != sizeof(worker.pid))
+		abort();
+	for (;;)
+		pause();
+}
+
+static void ends_with_parent(void)
+{
+	bool is_ended = false;
+	int pipes[2], tries;
+	pid_t parent, pid;
+
+	hostile = spins;
+	/* So this process, and no other, sees that the child has ended. */
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	if (pipe(pipes))
+		abort();
+	parent = fork();
+	if (!parent)
+		begin_and_wait(pipes[1]);
+	close(pipes[1]);
+	if (read(pipes[0], &pid, sizeof(pid)) != sizeof(pid))
+		abort();
+	kill(parent, SIGKILL);
+	waitpid(parent, NULL, 0);
+	/* It would end by itself, after a second of its own time. */
+	for (tries = 0; tries < 50 && !is_ended; tries++) {
+		int status = 0;
+
+		usleep(10000);
+		is_ended = waitpid(pid, &status, WNOHANG) == pid && WIFSIGNALED(status) &&
+			   WTERMSIG(status) == SIGKILL;
+	}
+	end_case("ends with its parent", is_ended, "it runs on");
+	if (!is_ended) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+}
+
+int main(void)
+{
+	const gid_t group = 0;
+	size_t i;
+
+	/* Something to give up. */
+	if (setgroups(1, &group))
+		abort();
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		run(&cases[i]);
+	ends_text();
+	has_no_privileges();
+	ends_with_parent();
+	printf("1..%zu\n", ARRAY_SIZE(cases) + 9);
+	return !all_passed;
+}
