@@ -41,23 +41,31 @@ static pid_t start_sframectl(char *const argv[], int output)
 	_exit(127);
 }
 
+/* The file of the program that perf will run, or NULL. */
+static char *workload_file(const struct command *command)
+{
+	if (!command->workload || strchr(command->workload, '/'))
+		return (char *)command->workload;
+	return find_in_path(command->workload);
+}
+
+/* Loads those of all that is sampled and known before perf begins. */
 static void load_tables(char *sframectl, const struct command *command)
 {
-	char *argv[5] = { sframectl, "load" };
+	char *argv[6] = { sframectl, "load" }, *file = workload_file(command);
+	unsigned int i = 2;
 	pid_t pid;
 
-	if (command->all || (!command->pid && !command->workload)) {
-		argv[2] = "--all";
-	} else if (command->pid) {
-		argv[2] = (char *)command->pid;
-	} else {
-		argv[2] = "--linked";
-		argv[3] = (char *)command->workload;
-		if (!strchr(command->workload, '/'))
-			argv[3] = find_in_path(command->workload);
-		if (!argv[3])
-			return;
+	if (command->all || (!command->pid && !command->workload))
+		argv[i++] = "--all";
+	else if (command->pid)
+		argv[i++] = (char *)command->pid;
+	if (file && !command->pid) {
+		argv[i++] = "--linked";
+		argv[i++] = file;
 	}
+	if (i == 2)
+		return;
 	pid = start_sframectl(argv, command->quiet ? -1 : STDERR_FILENO);
 	if (pid)
 		waitpid(pid, NULL, 0);
