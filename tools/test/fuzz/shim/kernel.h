@@ -76,11 +76,25 @@ struct kernel_param_ops {
 #define MODULE_AUTHOR(text)		static_assert(sizeof(text))
 #define MODULE_LICENSE(text)		static_assert(sizeof(text))
 
+/* With SHIM_ARM64 the names are those of arm64. */
+#ifdef SHIM_ARM64
+#include "shim/arm64.h"
+#else
+#define __NR_rt_sigreturn	15
+#define TASK_SIZE_MAX		0x7ffffffff000ul
+
 /* An interrupted task. */
 struct pt_regs {
 	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8;
 	unsigned long ax, cx, dx, si, di, orig_ax, ip, cs, sp;
 };
+
+#define instruction_pointer(regs) ((regs)->ip)
+#define user_stack_pointer(regs) ((regs)->sp)
+#define frame_pointer(regs)	((regs)->bp)
+#define user_mode(regs)		(((regs)->cs & 3) == 3)
+#define user_64bit_mode(regs)	((regs)->cs == 0x33)
+#endif
 
 struct mm_struct {
 	unsigned long	start_stack;
@@ -105,11 +119,6 @@ extern unsigned long shim_table;
 
 #define current			(&shim_task)
 #define task_pt_regs(task)	((task)->regs)
-#define instruction_pointer(regs) ((regs)->ip)
-#define user_stack_pointer(regs) ((regs)->sp)
-#define frame_pointer(regs)	((regs)->bp)
-#define user_mode(regs)		(((regs)->cs & 3) == 3)
-#define user_64bit_mode(regs)	((regs)->cs == 0x33)
 #define object_is_on_stack(obj)	((obj) != NULL)
 
 /* Nothing is an NMI. */
@@ -136,7 +145,6 @@ extern struct shim_tss cpu_tss_rw;
 #define pagefault_disable()	((void)0)
 #define pagefault_enable()	((void)0)
 #define user_read_access_begin(ptr, len) ((void)(ptr), true)
-#define TASK_SIZE_MAX		0x7ffffffff000ul
 #define array_index_mask_nospec(index, size) ((index) < (size) ? ~0ul : 0)
 #define user_read_access_end()	((void)0)
 #define unsafe_get_user(val, ptr, failed)				\

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The walk of the module, with its unchanged sources. fuzz/shim/kernel.h replaces the kernel
+ * headers, as for the fuzzers.
+ */
+#include <err.h>
+
+#include "walker.h"
+
+#include "../../../sample/sframe_cache.c"
+#include "../../../sample/sframe_map.c"
+#include "../../../sample/sframe_section.c"
+#include "../../../sample/sframe_signal.c"
+#include "../../../sample/sframe_user.c"
+#include "../../../sample/sframe_walk.c"
+#include "../../../sample/sframe_fallback.c"
+#include "sframe_arch.c"
+#include "../../../task/sframe_habit.c"
+
+/* The reasons by the names that sframe_stats.c has for them. */
+static const char *const stop_names[NR_SFU_STOPS] = {
+	[SFU_STOP_COMPLETE] = "complete",
+	[SFU_STOP_START] = "start",
+	[SFU_STOP_NODATA] = "nodata",
+	[SFU_STOP_UNSCANNED] = "unscanned",
+	[SFU_STOP_STACK] = "stack-fault",
+	[SFU_STOP_SECTION] = "section-fault",
+	[SFU_STOP_BAD] = "bad-section",
+	[SFU_STOP_REFUSED] = "refused",
+	[SFU_STOP_BUDGET] = "budget",
+	[SFU_STOP_CFA] = "bad-cfa",
+	[SFU_STOP_RA] = "bad-ra",
+	[SFU_STOP_REGISTER] = "register",
+	[SFU_STOP_SIGNAL] = "bad-signal",
+};
+
+/**
+ * struct walker - the walks over the stacks of one process
+ * @mem: its memory
+ * @map: its code
+ * @cache: its rule cache
+ * @next_key: of the rule cache
+ * @mm: as the walk sees it
+ * @regs: the registers of the present walk
+ * @walk: the present walk
+ */
+struct walker {
+	struct memory		*mem;
+	struct sfu_map		*map;
+	struct sfu_cache	*cache;
+	u64			next_key;
+	struct mm_struct	mm;
+	struct pt_regs		regs;
+	struct sfu_walk		walk;
+};
+
+struct sfu_counters sfu_counters;
+struct sfu_held sfu_held;
+struct task_struct shim_task;
+unsigned long shim_table;
+unsigned int sfu_table_generation;
+
+/* The process whose memory the walk reads. */
+static struct walker *walking;
+
+void sfu_table_put(struct sfu_table *table)
+{
+}
+
+long copy_from_user_nofault(void *dst, const void *src, size_t len)
+{
+	u64 addr = (unsigned long)src;
+	bool is_code = walking->map && sfu_map_find(walking->map, addr);
+
+	if (is_code)
+		return memory_read_code(walking->mem, dst, addr, len) ? 0 : -EFAULT;
+	return memory_read(walking->mem, dst, addr, len) ? 0 : -EFAULT;
+}
+
+struct walker *walker_open(struct memory *mem)
+{
+	struct walker *walker = calloc(1, sizeof(*walker));
+
+	if (!walker)
+		err(1, "walker");
+	walker->mem = mem;
+	walker->cache = sfu_cache_alloc();
+	walker->next_key = 1;
+	return walker;
+}
+
+void walker_close(struct walker *walker)
+{
+	sfu_map_put(walker->map);
+	sfu_cache_free(walker->cache);
+	free(walker);
+}
+
+/* Sets the section as place_table() of sframe_table.c does. */
+static void place_table(struct sfu_section *section, const struct walker_code *code)
+{
+	struct sfu_lookup lookup = {
+		.rd.read = sfu_section_read_resident,
+		.rd.budget = ~0u,
+		.resident = {
+			.bytes = code->table->bytes,
+			.addr = code->table->addr,
+			.len = code->table->len,
+		},
+	};
+
+	if (sframe_header_read(&section->hdr, &lookup.rd, code->table->addr, code->table->len))
+		errx(1, "the header of a table is malformed");
+	section->source = SFU_SOURCE_RESIDENT;
+	section->bytes = code->table->bytes;
+	section->len = code->table->len;
+	section->hdr.addr += code->bias;
+	section->hdr.fde_addr += code->bias;
+	section->hdr.fre_addr += code->bias;
+	atomic_set(&section->state, SFU_SECTION_READY);
+}
+
+/* The module reads less of the code, and finds the same habit. */
+static enum sframe_habit find_habit(struct memory *mem, const struct walker_code *code)
+{
+	struct sframe_starts starts = {};
+	u8 bytes[512];
+	u64 addr;
+
+	for (addr = code->start; addr + sizeof(bytes) <= code->end; addr += sizeof(bytes)) {
+		if (!memory_read_code(mem, bytes, addr, sizeof(bytes)))
+			continue;
+		sframe_habit_count(&starts, bytes, sizeof(bytes));
+		if (sframe_habit_early(&starts) != SFRAME_HABIT_UNKNOWN)
+			return sframe_habit_early(&starts);
+	}
+	return sframe_habit_final(&starts);
+}
+
+static void set_range(struct walker *walker, struct sfu_range *range,
+		      const struct walker_code *code)
+{
+	*range = (struct sfu_range){
+		.start = code->start,
+		.end = code->end,
+		.vma.file = (const struct file *)code->file,
+		.habit = find_habit(walker->mem, code),
+	};
+	if (!code->table)
+		return;
+	place_table(&range->section, code);
+	range->section.has_keys = true;
+	range->section.key_base = walker->next_key - range->start;
+	walker->next_key += range->end - range->start;
+}
+
+/**
+ * walker_set_code() - the process has mapped or unmapped code
+ * @walker: of the process
+ * @code: its code, ascending
+ * @nr: how many pieces
+ * @start_stack: where the stack of the program began
+ */
+void walker_set_code(struct walker *walker, const struct walker_code *code, unsigned int nr,
+		     u64 start_stack)
+{
+	unsigned int i;
+
+	sfu_map_put(walker->map);
+	walker->map = sfu_map_alloc(nr, GFP_KERNEL);
+	for (i = 0; i < nr; i++)
+		set_range(walker, &walker->map->ranges[i], &code[i]);
+	sfu_map_order_sections(walker->map);
+	walker->mm.start_stack = start_stack;
+}
+
+#ifdef TRUTH_ARM64
+static void set_registers(struct pt_regs *to, const struct registers *from)
+{
+	*to = (struct pt_regs){
+		.sp = from->by_number[REG_SP],
+		.pc = from->ip,
+		.syscallno = from->syscall,
+	};
+	memcpy(to->regs, from->by_number, sizeof(to->regs));
+}
+#else
+static void set_registers(struct pt_regs *to, const struct registers *from)
+{
+	const u64 *reg = from->by_number;
+
+	*to = (struct pt_regs){
+		.ax = reg[0], .dx = reg[1], .cx = reg[2], .bx = reg[3],
+		.si = reg[4], .di = reg[5], .bp = reg[6], .sp = reg[7],
+		.r8 = reg[8], .r9 = reg[9], .r10 = reg[10], .r11 = reg[11],
+		.r12 = reg[12], .r13 = reg[13], .r14 = reg[14], .r15 = reg[15],
+		.ip = from->ip,
+		.orig_ax = from->syscall,
+		.cs = 0x33,
+	};
+}
+#endif
+
+/**
+ * walker_begin() - begin a walk
+ * @walker: of the process
+ * @regs: registers of the thread
+ * @use_cache: use the rule cache, and with it the fast path
+ */
+void walker_begin(struct walker *walker, const struct registers *regs, bool use_cache)
+{
+	walking = walker;
+	set_registers(&walker->regs, regs);
+	shim_task = (struct task_struct){ .mm = &walker->mm, .regs = &walker->regs };
+	sfu_walk_init(&walker->walk, walker->map, use_cache ? walker->cache : NULL, &walker->regs);
+}
+
+/**
+ * walker_next() - go to the caller
+ * @walker: of the process
+ * @frame: set if NULL is returned
+ *
+ * Return: NULL, or the reason why the walk ends.
+ */
+const char *walker_next(struct walker *walker, struct walker_frame *frame)
+{
+	const struct sfu_frame *found = &walker->walk.frame;
+	enum sfu_stop stop;
+	unsigned int nr;
+	u64 ip;
+
+	walking = walker;
+	stop = sfu_walk_callers(&walker->walk, &ip, 1, &nr);
+	if (!nr)
+		return stop_names[stop];
+	*frame = (struct walker_frame){
+		.ip = found->ip,
+		.sp = found->sp,
+		.fp = found->fp,
+		.flags = found->sp_unverified ? WALKER_SP_UNVERIFIED : 0,
+	};
+	return NULL;
+}
