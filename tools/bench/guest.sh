@@ -18,21 +18,27 @@ take() {
 	local hits misses figures
 	echo "$2" >$enabled
 	hits=$(value cache.hits) misses=$(value cache.misses)
-	figures=$("./$3" "$4" "$5" 2000 ${6:+"$6"})
+	figures=$("$3" "$4" "$5" 2000 ${6:+"$6"})
 	echo "samples $1 $5 $figures $(($(value cache.hits) - hits)) $(($(value cache.misses) - misses))"
 }
 
 samples() {
-	local depth
+	local depth plain=/tmp/samples-plain
 	modprobe sframe_unwind
+	cp samples-plain $plain
+	# The time of its last change must be over.
+	sleep 3
+	sframectl load $plain >&2
 	for depth in 1 8 32 127; do
-		take none N samples-fp none "$depth"
-		take none-sframe N samples-sframe none "$depth"
-		take none-cold N samples-sframe none "$depth" cold
-		take fp N samples-fp chain "$depth"
-		take sframe Y samples-sframe chain "$depth"
-		take sframe-cold Y samples-sframe chain "$depth" cold
-		take dwarf N samples-sframe copy "$depth"
+		take none N ./samples-fp none "$depth"
+		take none-sframe N ./samples-sframe none "$depth"
+		take none-cold N ./samples-sframe none "$depth" cold
+		take fp N ./samples-fp chain "$depth"
+		take sframe Y ./samples-sframe chain "$depth"
+		take sframe-cold Y ./samples-sframe chain "$depth" cold
+		take none-resident N "$plain" none "$depth" cold
+		take sframe-resident Y "$plain" chain "$depth" cold
+		take dwarf N ./samples-sframe copy "$depth"
 	done
 }
 

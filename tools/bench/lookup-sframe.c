@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * lookup-sframe FILE ADDRESSES: measure the module's decoder on the .sframe of a file
+ * lookup-sframe FILE ADDRESSES: measure the module's look-ups in the .sframe of a file, as in a
+ * resident table
  * lookup-sframe --choose FILE: choose random addresses and print them
  *
  * Each address has a row whose CFA is relative to the stack pointer, so that
@@ -11,9 +12,11 @@
 #include "buffer.h"
 #include "lookup.h"
 #include "object.h"
+#include "sframe_index.h"
 
 static struct buffer_reader buf;
 static struct sframe_header sec;
+static struct sframe_index *section_index;	/* NULL: the functions are few */
 
 static int find(u64 addr, struct sframe_row *row)
 {
@@ -57,13 +60,53 @@ static void choose(void)
 	}
 }
 
+static u64 start_of(u32 index)
+{
+	struct sframe_fde fde;
+
+	buffer_reader_refill(&buf);
+	if (sframe_get_fde(&sec, &buf.rd, index, &fde))
+		errx(1, "cannot read an FDE");
+	return fde.start;
+}
+
+static void make_index(void)
+{
+	struct sframe_index form;
+	u32 nr, i;
+
+	nr = sframe_index_form(&form, &sec, start_of(0), start_of(sec.num_fdes - 1));
+	if (!nr)
+		return;
+	section_index = malloc(sizeof(*section_index) + nr * sizeof(*section_index->starts));
+	if (!section_index)
+		err(1, NULL);
+	*section_index = form;
+	for (i = 0; i < sec.num_fdes; i++)
+		if (!sframe_index_add(section_index, &sec, i, start_of(i)))
+			errx(1, "the functions are not sorted");
+	sframe_index_end(section_index, &sec);
+}
+
+static int find_quickly(const struct sframe_memory *mem, u64 addr, struct sframe_row *row)
+{
+	u32 rows = UINT32_MAX;
+	struct sframe_raw_row raw;
+	struct sframe_fde fde;
+
+	return sframe_memory_find(&sec, mem, section_index, addr, &rows, &fde, &raw) ?:
+	       sframe_decode_found(&sec, &fde, &buf.rd, &raw, row);
+}
+
 static void find_all(void)
 {
+	const struct sframe_memory mem = { .bytes = buf.data, .addr = buf.addr, .len = buf.size };
 	struct sframe_row row;
 	int i;
 
 	for (i = 0; i < LOOKUP_COUNT; i++)
-		if (find(addresses[i].addr, &row) || row.cfa.off != addresses[i].cfa)
+		if (find_quickly(&mem, addresses[i].addr, &row) ||
+		    row.cfa.off != addresses[i].cfa)
 			errx(1, "%" PRIx64 ": another row", addresses[i].addr);
 }
 
@@ -85,6 +128,7 @@ int main(int argc, char **argv)
 		choose();
 		return 0;
 	}
+	make_index();
 	read_addresses(argv[2]);
 	printf("fdes %u version %u bytes %" PRIu64 "\n", sec.num_fdes, sec.version,
 	       (uint64_t)obj.size);

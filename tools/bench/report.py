@@ -15,7 +15,7 @@ import sys
 import harm
 
 NS_PER_INSTRUCTION = 2      # tools/vm --icount
-WAYS = ("fp", "sframe", "sframe-cold", "dwarf")
+WAYS = ("fp", "sframe", "sframe-cold", "sframe-resident", "dwarf")
 
 
 def read(path):
@@ -37,7 +37,7 @@ def samples(lines):
     """Instructions per sample above those of a sample without a stack."""
     raw = {(way, int(depth)): (float(ns), float(size), int(hits), int(misses))
            for way, depth, ns, _, size, _, hits, misses in lines}
-    base = {"fp": "none", "sframe-cold": "none-cold"}
+    base = {"fp": "none", "sframe-cold": "none-cold", "sframe-resident": "none-resident"}
     rows = []
     for depth in sorted({depth for _, depth in raw}):
         row = {"depth": depth}
@@ -173,8 +173,10 @@ def rst_samples(part):
     frame = part["frame"]
     rows.append(["frame", grouped(frame["fp"]),
                  beside(frame["sframe"], frame["sframe"] / frame["fp"]),
-                 grouped(frame["sframe-cold"]), grouped(frame["dwarf"])])
-    return rst_table(["depth", "frame pointers", "sframe", "sframe, cold", "dwarf, copied"], rows)
+                 grouped(frame["sframe-cold"]), grouped(frame["sframe-resident"]),
+                 grouped(frame["dwarf"])])
+    return rst_table(["depth", "frame pointers", "sframe", "sframe, cold", "resident, cold",
+                      "dwarf, copied"], rows)
 
 
 def rst_lookups(part):
