@@ -89,7 +89,7 @@ install-tools: check-prefix tools	## install the tools alone, for instance where
 uninstall:	## remove what install installed, for all kernels
 	@tools/install remove
 
-demo:	## profile SQLite on two stock kernels; compare fp, dwarf and sframe (ARCH=x86_64|arm64)
+demo:	## profile Debian's programs and SQLite on two stock kernels; compare fp, dwarf and sframe (ARCH=x86_64|arm64)
 	tools/demo --arch $(or $(ARCH),x86_64)
 
 check:	## run the tests: style, builds, decoder, both kernels end to end (LONG=1: all of them)
@@ -101,6 +101,9 @@ kunit:	## run the KUnit tests in QEMU (ARCH=x86_64|arm64, KERNEL=6.12|7.2, KASAN
 oracle:	## compare decoder and converter with readelf and .eh_frame on real programs (FIXED=1: few)
 	tools/oracle $(if $(FIXED),--fixed)
 	tools/converter $(if $(FIXED),--fixed)
+
+truth:	## compare stacks with what programs do at each instruction (ARCH=, PROGRAM=), or with libdw (LIVE=1, KERNEL=)
+	tools/truth --arch $(or $(ARCH),x86_64) $(if $(LIVE),--live --kernel $(or $(KERNEL),6.12),$(PROGRAM))
 
 bench:	## measure samples, look-ups and memory beside fp, dwarf, libsframe ... (PART=samples, ARCH=)
 	tools/bench/run --arch $(or $(ARCH),x86_64) $(if $(PART),--only $(PART)) $(or $(KERNEL),6.12)
@@ -135,5 +138,5 @@ distclean: clean	## remove the laboratory as well
 	tools/lab clean
 	rm -rf build
 
-.PHONY: help all check-kdir modules tools stage check-prefix install install-tools uninstall demo check kunit oracle bench harm \
+.PHONY: help all check-kdir modules tools stage check-prefix install install-tools uninstall demo check kunit oracle truth bench harm \
 	fuzz fuzz-coverage stress vm clean distclean

@@ -24,6 +24,30 @@ whole_of_1000() {
 		END { print (all >= 500 ? int(whole * 1000 / all) : 0) }'
 }
 
+# Prints the stacks since the snapshot that ended for want of a table. The first one of a process may come before a scan: unscanned.
+wanting() { grown '^(stop[.](nodata|section-fault)|declined[.]no-section)' | awk '{ n += $2 } END { print n + 0 }'; }
+
+# Tables are there before the recording begins: of COMMAND and what it links, of a process, and of all that runs.
+stock_known() {	# stock_known WAY
+	local way=$1 pid
+	sframectl tables --drop
+	snapshot
+	# shellcheck disable=SC2016 # perl expands it
+	perf record -q -e cpu-clock:u -F 1999 --call-graph="sframe,$way" -o "$scratch/data" \
+		perl -e 'sub f { my $x = 0; $x += $_ for 1 .. 200000; } f() for 1 .. 5;' >/dev/null
+	check "$way: COMMAND loses no stack for want of a table, of $(grown '^walks' | awk '{ print $2 }')" test "$(wanting)" = 0
+	perl -e '1 while 1' &
+	pid=$!
+	sleep 1
+	sframectl tables --drop
+	snapshot
+	perf record -q -e cpu-clock:u -F 1999 --call-graph="sframe,$way" -o "$scratch/data" -p $pid sleep 1
+	check "$way: a process loses none" test "$(wanting)" = 0
+	show_grown "$way, known before"
+	kill $pid
+	wait $pid 2>/dev/null
+}
+
 has_tables() { [ "$(value table.bytes)" -gt "$1" ]; }
 
 stock() {	# stock SECONDS DATA
@@ -45,6 +69,9 @@ stock() {	# stock SECONDS DATA
 	check 'record everything' perf record -q -a -e cpu-clock -F 999 --call-graph=sframe -o "$scratch/data" \
 		"$0" stock_work
 	check 'tables are held' has_tables 1000000
+	for way in $(ways); do
+		stock_known "$way"
+	done
 	sframectl serve &
 	for way in $(ways); do
 		# The first run brings tables, the second one finds them.

@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # guest.sh sets scratch and parameters, guest-tables.sh dir
+#
+# guest-serve.sh - part of guest.sh: many tables, hostile files, and a `sframectl serve` that ends at any time
+
+files=/var/tmp/serve
+server=0
+
+start_server() {	# start_server [OPTION...]: its report is in $scratch/served
+	# A program that runs waits for the end of its input, which only this shell may hold open.
+	sframectl serve -v "$@" >>"$scratch/served" 2>"$scratch/server.errors" 9>&- &
+	server=$!
+	# The vDSO is the first that it has a table for.
+	says_within "$scratch/served" '[vdso]'
+}
+
+stop_server() {
+	kill "$server"
+	wait "$server"
+	check "$1: serve ends by SIGTERM" test $? = 0
+}
+
+no_child_is_left() {
+	local tries
+	for ((tries = 0; tries < 30; tries++)); do
+		pgrep -x sframectl >/dev/null || return 0
+		sleep 0.1
+	done
+	pgrep -ax sframectl
+	return 1
+}
+
+nr_tables() { sframectl tables | grep -c ' [0-9]*:[0-9]'; }
+
+# A program that nobody has seen before gets its table, whatever happened.
+new_program_is_served() {	# new_program_is_served WHAT
+	fresh
+	begin -- "$dir/files/one.so"
+	sample "$1, at first"
+	check "$1: a new program gets its table" gets_table "$dir/files/one.so"
+	all_are_right "$1, a new program"
+	end
+}
+
+# ---- many tables ----------------------------------------------------------------------------------------------------
+
+# Memory that the kernel holds, without what is being freed.
+held_memory() {
+	sleep 1
+	kernel_memory
+}
+
+many_tables() {	# many_tables NR BYTES
+	local user before began=$SECONDS all=$(($1 * $2)) listed
+	rm -rf "$files"
+	mkdir "$files"
+	before=$(held_memory)
+	echo 300 >"$parameters/table_memory"
+	check "$1 files get tables of $((all >> 20)) MiB" ./many fill "$files" "$1" "$2"
+	check 'as many are listed' test "$(nr_tables)" -ge "$1"
+	check 'they are counted' test "$(value table.bytes)" -ge "$all"
+	echo "     $1 tables in $((SECONDS - began)) s, $(value table.bytes) bytes"
+
+	# Two programs of the same files use the same tables.
+	./many use "$files" 500 &
+	user=$!
+	perf record -q -B -e cpu-clock:u -F 1000 --call-graph=sframe,sync -p $user -o "$scratch/data" -- sleep 1
+	listed=$(sframectl tables | awk '$4 > 0' | grep -c ' [0-9]*:[0-9]')
+	check "tables of 500 mapped files are in use ($listed)" test "$listed" = 500
+
+	echo 2 >/proc/sys/vm/drop_caches
+	listed=$(nr_tables)
+	check "the shrinker leaves those that are in use ($listed of $1)" test "$listed" -ge 500 -a "$listed" -le 600
+	check 'and frees the rest' test "$(value table.bytes)" -le $((600 * $2 + 1000000))
+
+	echo 1 >"$parameters/table_memory"
+	rm -f "$files/$1"
+	mkdir -p "$files/more"
+	! ./many fill "$files/more" 1 "$2" 2>"$scratch/said"
+	check "above the limit a table is refused: $(cat "$scratch/said")" grep -q 'in use: raise table_memory' "$scratch/said"
+	echo 0 >"$parameters/table_memory"
+	check 'with the limit raised it is loaded' ./many fill "$files/more" 1 "$2"
+	kill $user
+	wait $user 2>/dev/null
+	check 'sframectl tables --drop' sframectl tables --drop
+	check 'no table is listed' test "$(nr_tables)" = 0
+	rm -rf "$files"
+	for _ in {1..50}; do [ "$(value table.bytes)" != 0 ] || break; sleep 0.1; done
+	check 'none is held' test "$(value table.bytes)" = 0
+	local after
+	after=$(held_memory)
+	check "memory is given back ($before kB, then $after kB)" test $((after - before)) -le 4096
+}
+
+# ---- hostile files --------------------------------------------------------------------------------------------------
+
+hostile_files() {	# hostile_files NR
+	local seed=1 left=$1 some began=$SECONDS loaded=0 refused=0 status
+	mkdir -p "$files"
+	while [ "$left" -gt 0 ]; do
+		some=$((left < 500 ? left : 500))
+		./many mutate tables/one.so "$files" "$some" "$seed"
+		seed=$((seed + some)) left=$((left - some))
+		status=0
+		seq 0 $((some - 1)) | sed "s|^|$files/|" | xargs sframectl load -v >"$scratch/loaded" 2>&1 || status=$?
+		[ "$status" -le 1 ] || [ "$status" = 123 ] || check "load of hostile files: status $status" false
+		loaded=$((loaded + $(grep -c '^ *[0-9][0-9]*  /' "$scratch/loaded")))
+		refused=$((refused + $(grep -cE "^ *-  /|^sframectl: $files" "$scratch/loaded")))
+	done
+	echo "     $1 hostile files in $((SECONDS - began)) s: $loaded tables, $refused refused"
+	check 'hostile files: each is loaded, or refused in words' test $((loaded + refused)) = "$1"
+	check 'hostile files: both happen' test "$loaded" -ge 1 -a "$refused" -ge $(($1 / 10))
+	sed -E 's/^ *-  [^:]*: //; /^ *[0-9]+  /d' "$scratch/loaded" | sort | uniq -c | sort -rn | head -n 12
+
+	# The same for serve, of files that a program has mapped.
+	some=$(($1 < 1500 ? $1 : 1500))
+	./many mutate tables/one.so "$files" "$some" 77
+	let_it_age
+	: >"$scratch/served"
+	start_server
+	perf record -q -B -e cpu-clock:u -F 1000 --call-graph=sframe,sync -o "$scratch/data" -- ./many map "$files" "$some"
+	echo "     serve has answered for $(grep -c "$files" "$scratch/served") of $some files"
+	check 'hostile files: serve answers for them' test "$(grep -c "$files" "$scratch/served")" -ge $((some / 4))
+	check 'hostile files: serve runs on' kill -0 "$server"
+	new_program_is_served 'after hostile files'
+	stop_server 'hostile files'
+	rm -rf "$files"
+}
+
+# ---- a server that ends at any time ---------------------------------------------------------------------------------
+
+bombed() {	# bombed NR
+	: >"$scratch/served"
+	start_server
+	perf record -q -B -a -e cpu-clock:u -F 1000 --call-graph=sframe,sync -o "$scratch/all.data" -- ./many bomb ./many "$1"
+	check "$1 new programs, as fast as they come" test $? = 0
+	rm -f "$scratch/all.data"
+	check 'new programs: serve runs on' kill -0 "$server"
+	echo "     serve has answered for $(grep -c memfd:bomb "$scratch/served") of $1 new programs"
+	new_program_is_served 'after many new programs'
+	stop_server 'new programs'
+}
+
+# At each start the module asks again for what the one before has not answered.
+killed() {	# killed TIMES
+	local i bomb
+	: >"$scratch/served"
+	sframectl tables --drop
+	perf record -q -B -a -e cpu-clock:u -F 1000 --call-graph=sframe,sync -o "$scratch/all.data" -- ./many bomb ./many 1000000 &
+	bomb=$!
+	for ((i = 0; i < $1; i++)); do
+		sframectl serve >/dev/null &
+		server=$!
+		sleep "0.$((i % 4))$((i * 7 % 10))"
+		kill -KILL "$server"
+		wait "$server" 2>/dev/null
+	done
+	check "serve was killed $1 times: no child of it is left" no_child_is_left
+	start_server
+	new_program_is_served "serve was killed $1 times"
+	stop_server "killed $1 times"
+	pkill -x -INT perf
+	wait $bomb
+	pkill -x many
+	rm -f "$scratch/all.data"
+}
+
+# Two share the work: each file is converted once.
+two_servers() {
+	local first
+	sframectl tables --drop
+	rm -rf "$files"
+	mkdir "$files"
+	for i in {0..39}; do
+		cp tables/one.so "$files/$i"
+	done
+	let_it_age
+	: >"$scratch/served"
+	start_server
+	first=$server
+	sframectl serve -v >"$scratch/served.too" &
+	server=$!
+	says_within "$scratch/served.too" '[vdso]'
+	perf record -q -B -e cpu-clock:u -F 1000 --call-graph=sframe,sync -o "$scratch/data" -- ./many map "$files" 40
+	grep -h "$files" "$scratch/served" "$scratch/served.too" | sort >"$scratch/both"
+	echo "     the first made $(grep -c "$files" "$scratch/served"), the other $(grep -c "$files" "$scratch/served.too")"
+	check 'two servers: all files are served' test "$(sort -u "$scratch/both" | wc -l)" = 40
+	check 'two servers: each once' test "$(wc -l <"$scratch/both")" = 40
+	kill -KILL $first
+	wait $first 2>/dev/null
+	new_program_is_served 'one of two servers was killed'
+	stop_server 'one of two'
+	rm -rf "$files"
+}
+
+# A store has tables by content. What it does not have is not converted.
+from_store() {
+	local store=$dir/store
+	rm -rf "$store"
+	mkdir "$store"
+	fresh
+	sframectl tables --drop
+	check 'convert --by-content' sframectl convert --by-content -o "$store" '[vdso]' "$dir/files/one.so" "$dir/tables" \
+		/lib/*-linux-gnu/libc.so.6 >/dev/null
+	check 'each file has its key as its name' test -e "$store/$(sha256sum <"$dir/files/one.so" | cut -d ' ' -f 1).sframe"
+	: >"$scratch/served"
+	start_server --from "$store"
+	begin -- "$dir/files/one.so"
+	sample 'from a store, at first'
+	check 'from a store: a table is found by content' gets_table "$dir/files/one.so"
+	all_are_right 'from a store'
+	end
+	begin -- "$dir/files/two.so"
+	sample 'from a store, another file with the same build-id'
+	check 'from a store: nothing is converted' says_within "$scratch/served" 'two.so: has no table there'
+	none_is_right 'from a store, another file with the same build-id'
+	stop_server 'from a store'
+	# Another run asks again for what this one had nothing for.
+	start_server
+	sample 'without a store, at first'
+	check 'without a store: it is converted' gets_table "$dir/files/two.so"
+	all_are_right 'without a store'
+	end
+	stop_server 'without a store'
+	chmod 777 "$store"
+	! sframectl serve --from "$store" 2>"$scratch/said"
+	check "a store that others may write is refused: $(cat "$scratch/said")" grep -q 'may write it' "$scratch/said"
+	chmod 755 "$store"
+	chown 1 "$store"
+	! sframectl serve --from "$store" 2>"$scratch/said"
+	check "a store of another user is refused: $(cat "$scratch/said")" grep -q "is not root's" "$scratch/said"
+}
+
+# Whoever has the device open keeps the module. Nobody is in the way of anybody.
+many_readers() {
+	local i readers=()
+	: >"$scratch/served"
+	for ((i = 0; i < 200; i++)); do
+		exec {fd}</dev/sframe_unwind
+		readers+=("$fd")
+	done
+	start_server
+	new_program_is_served '200 others have the device open'
+	stop_server '200 others'
+	check 'the module is in use' test "$(rmmod sframe_unwind 2>&1 | grep -c 'in use')" = 1
+	for fd in "${readers[@]}"; do exec {fd}<&-; done
+}
+
+unloaded() {	# unloaded TIMES: under all of it
+	local i bomb
+	perf record -q -B -a -e cpu-clock:u -F 1000 --call-graph=sframe,sync -o "$scratch/all.data" -- ./many bomb ./many 1000000 &
+	bomb=$!
+	for ((i = 0; i < $1; i++)); do
+		modprobe sframe_unwind
+		sframectl serve >/dev/null &
+		server=$!
+		sleep "1.$((i * 3 % 10))"
+		check "unload $i: the module is in use while serve runs" test "$(rmmod sframe_unwind 2>&1 | grep -c 'in use')" = 1
+		kill -KILL "$server"
+		wait "$server" 2>/dev/null
+		check "unload $i" rmmod sframe_unwind
+	done
+	pkill -x -INT perf
+	wait $bomb
+	pkill -x many
+	rm -f "$scratch/all.data"
+}
+
+serve() {	# serve NR TIMES: as many hostile files and new programs; serve is killed so many times
+	mkdir -p "$dir"
+	cp tables/tables "$dir/"
+	let_it_age
+	check 'module loads' modprobe sframe_unwind || exit
+	many_tables 10000 26900
+	check 'load the program and its libraries' sframectl load --linked "$dir/tables"
+	hostile_files "$1"
+	bombed "$1"
+	two_servers
+	from_store
+	many_readers
+	killed "$2"
+	check 'stop reasons sum to walks' reasons_sum_to_walks
+	check 'module unloads' rmmod sframe_unwind
+	unloaded 3
+	check 'kernel log' log_is_clean
+}

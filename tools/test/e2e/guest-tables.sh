@@ -1,0 +1,376 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # guest.sh sets scratch and parameters
+#
+# guest-tables.sh - part of guest.sh: a table belongs to one file with one content, and nobody can give it to another. See
+# tables.c: its stacks are known, and the frames of its two libraries differ in nothing but their size.
+
+dir=/var/tmp/tables
+victim=0
+work_ms=120
+
+# ---- a program that works in a library when it is told to -----------------------------------------------------------
+
+begin() {	# begin [WRAPPER...] -- [memfd] LIBRARY
+	local wrapper=()
+	while [ "$1" != -- ]; do wrapper+=("$1"); shift; done
+	shift
+	rm -f "$dir/in"
+	mkfifo "$dir/in"
+	: >"$dir/facts"
+	"${wrapper[@]}" "$dir/tables" "$@" <"$dir/in" >"$dir/facts" 9>&- &
+	victim=$!
+	exec 9>"$dir/in"
+	until grep -q ready "$dir/facts"; do sleep 0.02; kill -0 "$victim" || return 1; done
+}
+
+end() {
+	exec 9>&-
+	wait "$victim"
+}
+
+# Tells the program to work so many milliseconds, and waits until it has.
+work() {
+	local nr
+	nr=$(grep -c '^done' "$dir/facts")
+	echo "$1" >"$dir/in"
+	until [ "$(grep -c '^done' "$dir/facts")" -gt "$nr" ]; do sleep 0.02; done
+}
+
+# Prints how many stacks are right, end too early, and have a frame that is not there.
+judge() {
+	perf script -i "$scratch/data" --no-inline -F ip 2>/dev/null | awk -v facts="$dir/facts" '
+		function is_in(i) { return stack[i] >= start[i] && stack[i] < end[i] }
+		function add(  i) {
+			if (!depth || !is_in(1)) return
+			for (i = 2; i <= nr; i++) {
+				if (i > depth) { short++; return }
+				if (!is_in(i)) { wrong++; return }
+			}
+			right++
+		}
+		BEGIN {
+			while ((getline line <facts) > 0)
+				if (split(line, word, " ") == 3) {
+					start[++nr] = sprintf("%16s", word[2])
+					end[nr] = sprintf("%16s", word[3])
+				}
+		}
+		NF { stack[++depth] = sprintf("%16s", $1); next }
+		{ add(); depth = 0 }
+		END { add(); print right + 0, short + 0, wrong + 0 }'
+}
+
+# Sets right, early and wrong.
+sample() {
+	perf record -q -B -e cpu-clock:u -F 2000 --call-graph=sframe,sync -p "$victim" -o "$scratch/data" \
+		-- "$0" work $work_ms
+	read -r right early wrong < <(judge)
+	echo "     $1: $right right, $early short, $wrong wrong"
+}
+
+all_are_right() {	# all_are_right WHAT
+	sample "$1"
+	check "$1: stacks are right" test "$right" -ge 30 -a $((early * 30)) -le "$right" -a "$wrong" = 0
+}
+
+none_is_right() {	# none_is_right WHAT
+	sample "$1"
+	check "$1: no table, and no frame that is not there" test "$early" -ge 30 -a "$right" = 0 -a "$wrong" = 0
+}
+
+# ---- tables ---------------------------------------------------------------------------------------------------------
+
+# A file that has changed a moment ago gets no table.
+let_it_age() { sleep 2.5; }
+
+fresh() {	# fresh FILE: one.so and two.so in an empty directory
+	rm -rf "${dir:?}/files"
+	mkdir "$dir/files"
+	cp tables/one.so tables/two.so "$dir/files"
+	let_it_age
+}
+
+loads() { check "$2: load" sframectl load "$1"; }	# loads FILE WHAT
+
+# has_table FILE: the module holds a table of this file
+has_table() {
+	sframectl tables | awk -v ino="$(stat -L -c %i "$1")" '$6 == ino && $2 { found = 1 } END { exit !found }'
+}
+
+# is_used FILE: a process uses the table of this file, whatever it was when the table was loaded
+is_used() {
+	sframectl tables | awk -v ino="$(stat -L -c %i "$1")" '$6 == ino && $4 { found = 1 } END { exit !found }'
+}
+
+# A map is valid for one second. The next sample requests a scan.
+loses_table() {	# loses_table FILE WHAT
+	sleep 1.2
+	sample "$2, at first"
+	! is_used "$1"
+}
+
+gets_table() {	# gets_table FILE
+	local tries
+	for ((tries = 0; tries < 100; tries++)); do
+		! has_table "$1" || return 0
+		sleep 0.1
+	done
+	return 1
+}
+
+# ---- the cases ------------------------------------------------------------------------------------------------------
+
+same_build_id() {
+	fresh
+	loads "$dir/files/one.so" 'build-id'
+	begin -- "$dir/files/two.so"
+	none_is_right 'another file with this build-id'
+	loads "$dir/files/two.so" 'build-id'
+	all_are_right 'another file with this build-id, loaded'
+	end
+	begin -- "$dir/files/one.so"
+	all_are_right 'the first file'
+	end
+}
+
+renamed_over() {
+	fresh
+	loads "$dir/files/one.so" rename
+	begin -- "$dir/files/one.so"
+	all_are_right 'before rename()'
+	mv "$dir/files/two.so" "$dir/files/one.so"
+	# To lose its name changes a file's time of change, as write() does. Its table has to be loaded again.
+	sleep 1.2
+	sample 'after rename(), at first'
+	check 'after rename(), at first: no frame that is not there' test "$wrong" = 0
+	none_is_right 'after rename(), the program that runs'
+	let_it_age
+	check 'after rename(): load of the process' sframectl load "$victim"
+	all_are_right 'after rename(), the program that runs, loaded'
+	end
+	begin -- "$dir/files/one.so"
+	none_is_right 'after rename(), the next program'
+	loads "$dir/files/one.so" rename
+	all_are_right 'after rename(), loaded'
+	end
+}
+
+# The next file often gets the number of the inode that was removed.
+inode_again() {
+	local ino
+	fresh
+	loads "$dir/files/one.so" 'inode'
+	ino=$(stat -c %i "$dir/files/one.so")
+	cp "$dir/files/two.so" "$dir/files/next.so"
+	rm "$dir/files/one.so"
+	cp "$dir/files/two.so" "$dir/files/one.so"
+	check "the new file has the old one's number ($ino)" test "$(stat -c %i "$dir/files/one.so")" = "$ino"
+	begin -- "$dir/files/one.so"
+	none_is_right 'a new file with an old number'
+	end
+}
+
+changed_in_place() {
+	fresh
+	loads "$dir/files/one.so" 'write()'
+	begin -- "$dir/files/one.so"
+	all_are_right 'before write()'
+	dd if="$dir/files/two.so" of="$dir/files/one.so" conv=notrunc status=none
+	check 'after write(): the table goes' loses_table "$dir/files/one.so" 'after write()'
+	none_is_right 'after write()'
+	let_it_age
+	loads "$dir/files/one.so" 'write()'
+	all_are_right 'after write(), loaded'
+	end
+}
+
+changed_by_mapping() {
+	fresh
+	loads "$dir/files/one.so" 'shared mapping'
+	begin -- "$dir/files/one.so"
+	all_are_right 'before a store by a shared mapping'
+	"$dir/tables" store "$dir/files/two.so" "$dir/files/one.so"
+	check 'after a store: the table goes' loses_table "$dir/files/one.so" 'after a store by a shared mapping'
+	none_is_right 'after a store by a shared mapping'
+	end
+}
+
+# The program works before and after the change, and perf samples it all the time.
+changed_under_perf() {
+	fresh
+	loads "$dir/files/one.so" 'write() under perf'
+	begin -- "$dir/files/one.so"
+	perf record -q -B -e cpu-clock:u -F 2000 --call-graph=sframe,sync -p "$victim" -o "$scratch/data" \
+		-- "$0" work_change_work
+	read -r right early wrong < <(judge)
+	echo "     write() under perf: $right right, $early short, $wrong wrong"
+	check 'write() under perf: stacks are right before' test "$right" -ge 30
+	check 'write() under perf: and end early after' test "$early" -ge 30
+	check "write() under perf: at most two with a frame that is not there" test "$wrong" -le 2
+	check 'write() under perf: the table has gone' test "$(is_used "$dir/files/one.so"; echo $?)" = 1
+	end
+}
+
+work_change_work() {
+	work 60
+	dd if="$dir/files/two.so" of="$dir/files/one.so" conv=notrunc status=none
+	sleep 1.2
+	work 60
+}
+
+# A program that serves a file system says what it likes about its files.
+on_fuse() {
+	mkdir -p "$dir/fuse"
+	./cold-fs tables/one.so 0 0 0 "$dir/fuse"
+	! sframectl load -v "$dir/fuse/file" >"$scratch/said"
+	check "FUSE is refused, in words: $(grep fuse/file "$scratch/said")" grep -q 'file: .*FUSE' "$scratch/said"
+	umount "$dir/fuse"
+}
+
+bind_mounted() {
+	fresh
+	loads "$dir/files/one.so" 'bind mount'
+	mount --bind "$dir/files/two.so" "$dir/files/one.so"
+	begin -- "$dir/files/one.so"
+	none_is_right 'a bind mount over the name'
+	loads "$dir/files/one.so" 'bind mount'
+	all_are_right 'a bind mount over the name, loaded'
+	end
+	umount "$dir/files/one.so"
+	begin -- "$dir/files/one.so"
+	all_are_right 'without the bind mount'
+	end
+}
+
+mount_overlay() {	# mount_overlay NAME OPTION...
+	mkdir -p "$dir/files/$1"/{upper,work,merged}
+	mount -t overlay overlay "$dir/files/$1/merged" \
+		-o "lowerdir=$dir/files/lower,upperdir=$dir/files/$1/upper,workdir=$dir/files/$1/work$2"
+}
+
+overlaid() {
+	local merged=$dir/files/a/merged
+	fresh
+	mkdir "$dir/files/lower"
+	cp "$dir/files/one.so" "$dir/files/lower/lib.so"
+	mount_overlay a ''
+	mount_overlay b ''
+	let_it_age
+	loads "$merged/lib.so" overlay
+	begin -- "$merged/lib.so"
+	all_are_right 'overlay, lower file'
+	# The program has mapped the lower file, which stays.
+	dd if="$dir/files/two.so" of="$merged/lib.so" conv=notrunc status=none
+	all_are_right 'overlay, copied up, the program that runs'
+	end
+	begin -- "$merged/lib.so"
+	none_is_right 'overlay, upper file'
+	let_it_age
+	loads "$merged/lib.so" overlay
+	all_are_right 'overlay, upper file, loaded'
+	end
+	begin -- "$dir/files/b/merged/lib.so"
+	all_are_right 'another overlay of the same lower file'
+	end
+	chmod 700 "$dir/files/b/merged/lib.so"
+	begin -- "$dir/files/b/merged/lib.so"
+	none_is_right 'overlay, copied up for its mode'
+	let_it_age
+	loads "$dir/files/b/merged/lib.so" overlay
+	all_are_right 'overlay, copied up for its mode, loaded'
+	end
+	umount "$dir/files/a/merged" "$dir/files/b/merged"
+}
+
+served() {
+	local server root=$dir/root
+	fresh
+	sframectl serve -v >"$scratch/served" &
+	server=$!
+	begin -- memfd "$dir/files/one.so"
+	sample 'memfd, at first'
+	check 'memfd: serve makes a table' says_within "$scratch/served" '/memfd:tables' 
+	all_are_right memfd
+	end
+	begin -- "$dir/files/one.so"
+	rm "$dir/files/one.so"
+	sample 'deleted, at first'
+	check 'deleted: serve makes a table' says_within "$scratch/served" 'one.so (deleted)'
+	all_are_right 'deleted file'
+	end
+	mkdir -p "$root"/{usr,lib,lib64,var/tmp}
+	for name in usr lib lib64; do mount --bind "/$name" "$root/$name"; done
+	fresh
+	mkdir -p "$root$dir/files"
+	cp "$dir/tables" "$root$dir/tables"
+	cp "$dir/files/two.so" "$root$dir/files/one.so"
+	loads "$dir/files/one.so" chroot
+	let_it_age
+	begin chroot "$root" -- "$dir/files/one.so"
+	sample 'chroot, at first'
+	check 'chroot: serve makes a table' gets_table "$root$dir/files/one.so"
+	all_are_right chroot
+	end
+	for name in usr lib lib64; do umount "$root/$name"; done
+	kill "$server"
+	wait "$server"
+	check 'serve ends by SIGTERM' test $? = 0
+	cat "$scratch/served"
+}
+
+says_within() {	# says_within FILE TEXT: ten seconds
+	local tries
+	for ((tries = 0; tries < 100; tries++)); do
+		! grep -qF "$2" "$1" || return 0
+		sleep 0.1
+	done
+	return 1
+}
+
+# ---- who may ask ----------------------------------------------------------------------------------------------------
+
+refused_to() {	# refused_to WHAT COMMAND...
+	local what=$1 status=0
+	shift
+	"$@" >"$scratch/said" 2>&1 || status=$?
+	check "$what is refused, in words" test "$status" = 1 -a "$(grep -c 'only root may' "$scratch/said")" = 1
+	check "$what: $(cat "$scratch/said")" true
+}
+
+unprivileged() {
+	local nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups) command
+	chmod 755 "$dir"
+	fresh
+	for command in "load $dir/files/one.so" tables 'tables --drop' serve; do
+		# shellcheck disable=SC2086 # words of a command
+		refused_to "nobody's sframectl $command" "${nobody[@]}" sframectl $command
+	done
+	chmod 666 /dev/sframe_unwind
+	refused_to 'with the right to open the device, it' "${nobody[@]}" sframectl load "$dir/files/one.so"
+	refused_to 'with a user namespace of its own, it' "${nobody[@]}" unshare -Ur sframectl load "$dir/files/one.so"
+	chmod 600 /dev/sframe_unwind
+	check 'nothing was loaded' test "$(sframectl tables | wc -l)" = 1
+}
+
+tables() {
+	mkdir -p "$dir"
+	cp tables/tables "$dir/"
+	let_it_age
+	check 'module loads' modprobe sframe_unwind || exit
+	unprivileged
+	check 'load the program and its libraries' sframectl load --linked "$dir/tables"
+	same_build_id
+	renamed_over
+	inode_again
+	changed_in_place
+	changed_by_mapping
+	changed_under_perf
+	on_fuse
+	bind_mounted
+	overlaid
+	served
+	check 'stop reasons sum to walks' reasons_sum_to_walks
+	check 'module unloads' rmmod sframe_unwind
+	check 'kernel log' log_is_clean
+}

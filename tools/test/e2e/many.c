@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * many - many files that want tables
+ *
+ * many fill DIR NR BYTES: makes NR files in DIR, and loads a table of BYTES bytes for each. No two
+ * are the same. many use DIR NR: maps the first NR of them as code, and computes for ever.
+ * many mutate FILE DIR NR SEED: writes NR files to DIR, which are FILE with some bytes changed.
+ * many map DIR NR: maps these as code, one after the other, and computes for a moment with each.
+ * many bomb FILE NR: NR times, executes a new copy of FILE with the argument "spin", 16 at a time.
+ * many spin: computes for 20 ms.
+ */
+#define _GNU_SOURCE
+#include <elf.h>
+#include <err.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sframe_format.h"
+#include "uapi/sframe_unwind.h"
+
+enum { PAGE = 4096, CODE = PAGE, TABLE = 16 * PAGE };
+
+static void spin(long ms)
+{
+	struct timespec now;
+	long until;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	until = now.tv_sec * 1000 + now.tv_nsec / 1000000 + ms;
+	do {
+		for (int i = 0; i < 10000; i++)
+			__asm__ volatile("");
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while (now.tv_sec * 1000 + now.tv_nsec / 1000000 < until);
+}
+
+static int open_numbered(const char *dir, long nr, int flags)
+{
+	char path[256];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%ld", dir, nr);
+	fd = open(path, flags | O_CLOEXEC, 0755);
+	if (fd < 0)
+		err(1, "%s", path);
+	return fd;
+}
+
+/* ---- tables ---- */
+
+/* One function of a page, with one row: CFA = SP + 16. A number makes each table another one. */
+static void make_table(char *bytes, size_t size, uint32_t nr)
+{
+	struct table {
+		struct sframe_raw_header	header;
+		struct sframe_raw_fde_v3	fde;
+		struct sframe_raw_attr_v3	attr;
+		u8				row[5];
+	} __packed table = {
+		.header = {
+			.magic = SFRAME_MAGIC,
+			.version = SFRAME_VERSION_3,
+			.flags = SFRAME_F_FDE_SORTED | SFRAME_F_FDE_FUNC_START_PCREL,
+			.num_fdes = 1,
+			.num_fres = 1,
+			.fre_len = size - sizeof(table.header) - sizeof(table.fde),
+			.freoff = sizeof(table.fde),
+		},
+		.fde = { .start = CODE - TABLE - (long)sizeof(table.header), .size = PAGE },
+		.attr.num_fres = 1,
+		.row = { 0, 0x03, 16 },		/* one word of one byte, from SP */
+	};
+
+#ifdef __x86_64__
+	table.header.abi_arch = SFRAME_ABI_AMD64_LE;
+	table.header.cfa_fixed_ra_offset = SFRAME_AMD64_FIXED_RA_OFFSET;
+#else
+	table.header.abi_arch = SFRAME_ABI_AARCH64_LE;
+	table.row[1] = 0x05;			/* two: the return address is at CFA - 8 */
+	table.row[3] = -8;
+#endif
+	memset(bytes, 0, size);
+	memcpy(bytes, &table, sizeof(table));
+	memcpy(bytes + size - sizeof(nr), &nr, sizeof(nr));
+}
+
+static void load(int device, int fd, const char *bytes, size_t size)
+{
+	const struct sframe_segment segment = { .offset = CODE, .size = PAGE, .addr = CODE };
+	char message[256] = "";
+	struct stat st;
+
+	fstat(fd, &st);
+	struct sframe_load arg = {
+		.size = sizeof(arg),
+		.fd = fd,
+		.section = (uintptr_t)bytes,
+		.section_size = size,
+		.section_addr = TABLE,
+		.segments = (uintptr_t)&segment,
+		.nr_segments = 1,
+		.file_size = st.st_size,
+		.ctime = st.st_ctim.tv_sec,
+		.ctime_nsec = st.st_ctim.tv_nsec,
+		.message_size = sizeof(message),
+		.message = (uintptr_t)message,
+	};
+	if (ioctl(device, SFRAME_LOAD, &arg))
+		err(1, "refused: %s", message);
+}
+
+static void fill(const char *dir, long nr, size_t size)
+{
+	int device = open("/dev/sframe_unwind", O_WRONLY | O_CLOEXEC);
+	char *bytes = malloc(size);
+	long i;
+
+	if (device < 0)
+		err(1, "/dev/sframe_unwind");
+	for (i = 0; i < nr; i++) {
+		int fd = open_numbered(dir, i, O_RDWR | O_CREAT);
+
+		if (ftruncate(fd, 2 * PAGE))
+			err(1, "ftruncate");
+		close(fd);
+	}
+	/* A file that has changed a moment ago gets no table. */
+	usleep(2100000);
+	for (i = 0; i < nr; i++) {
+		int fd = open_numbered(dir, i, O_RDONLY);
+
+		make_table(bytes, size, i);
+		load(device, fd, bytes, size);
+		close(fd);
+	}
+}
+
+static void use(const char *dir, long nr)
+{
+	for (long i = 0; i < nr; i++) {
+		int fd = open_numbered(dir, i, O_RDONLY);
+
+		if (mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, CODE) == MAP_FAILED)
+			err(1, "mmap");
+		close(fd);
+	}
+	for (;;)
+		spin(1000);
+}
+
+/* ---- hostile files ---- */
+
+static uint64_t random_state;
+
+static uint64_t random_number(uint64_t below)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state % below;
+}
+
+/* The value of a field next to which arithmetic goes wrong. */
+static uint64_t odd_value(size_t size)
+{
+	static const uint64_t values[] = {
+		0, 1, 2, -1, -2, 0x7f, 0x80, 0xff, 0xffff, 1u << 31, 1ul << 32, 1ul << 63, PAGE,
+	};
+	uint64_t value = values[random_number(sizeof(values) / sizeof(*values))];
+
+	switch (random_number(4)) {
+	case 0:
+		return size - value;
+	case 1:
+		return random_number(2 * size);
+	default:
+		return value;
+	}
+}
+
+/* Headers are changed as often as the rest: one time in two in the first 1024 bytes. */
+static void change(char *bytes, size_t size)
+{
+	static const size_t widths[] = { 1, 2, 4, 8 };
+	size_t width = widths[random_number(4)];
+	size_t room = random_number(2) && size > 1024 ? 1024 : size;
+	size_t at = random_number(room - 8) & -width;
+	uint64_t value = odd_value(size);
+
+	memcpy(bytes + at, &value, width);
+}
+
+static char *read_all(const char *path, size_t *size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	char *bytes;
+
+	if (fd < 0 || fstat(fd, &st))
+		err(1, "%s", path);
+	bytes = malloc(st.st_size);
+	if (!bytes || read(fd, bytes, st.st_size) != st.st_size)
+		err(1, "%s", path);
+	close(fd);
+	*size = st.st_size;
+	return bytes;
+}
+
+static void mutate(const char *path, const char *dir, long nr, uint64_t seed)
+{
+	size_t size;
+	char *original = read_all(path, &size), *mutant = malloc(size);
+
+	for (long i = 0; i < nr; i++) {
+		int fd = open_numbered(dir, i, O_WRONLY | O_CREAT | O_TRUNC);
+		size_t len = size;
+
+		random_state = (seed + i) * 0x9e3779b97f4a7c15 | 1;
+		random_number(2);
+		memcpy(mutant, original, size);
+		for (long n = random_number(12) + 1; n; n--)
+			change(mutant, size);
+		if (!random_number(8))
+			len = random_number(size);
+		if (write(fd, mutant, len) != (ssize_t)len)
+			err(1, "write");
+		close(fd);
+	}
+}
+
+static void map(const char *dir, long nr)
+{
+	for (long i = 0; i < nr; i++) {
+		int fd = open_numbered(dir, i, O_RDONLY);
+
+		/* An empty file cannot be mapped. */
+		mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+		close(fd);
+		spin(2);
+	}
+	spin(2000);
+}
+
+/* ---- new programs ---- */
+
+static void execute_copy(const char *bytes, size_t size, long nr)
+{
+	int fd = memfd_create("bomb", 0), reader;
+	char path[64];
+
+	/* Another number makes another program. */
+	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size ||
+	    write(fd, &nr, sizeof(nr)) != sizeof(nr))
+		_exit(1);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	reader = open(path, O_RDONLY | O_CLOEXEC);
+	close(fd);
+	fexecve(reader, (char *[]){ "bomb", "spin", NULL }, (char *[]){ NULL });
+	_exit(1);
+}
+
+static void bomb(const char *path, long nr)
+{
+	size_t size;
+	char *bytes = read_all(path, &size);
+	long running = 0, failed = 0;
+	int status;
+
+	for (long i = 0; i < nr || running; i++) {
+		if (i < nr && fork() == 0)
+			execute_copy(bytes, size, i);
+		running += i < nr;
+		if (running < 16 && i < nr)
+			continue;
+		wait(&status);
+		running--;
+		failed += status != 0;
+	}
+	if (failed)
+		errx(1, "%ld programs failed", failed);
+}
+
+int main(int argc, char **argv)
+{
+	const char *mode = argc > 1 ? argv[1] : "";
+
+	if (!strcmp(mode, "fill") && argc == 5)
+		fill(argv[2], atol(argv[3]), atol(argv[4]));
+	else if (!strcmp(mode, "use") && argc == 4)
+		use(argv[2], atol(argv[3]));
+	else if (!strcmp(mode, "mutate") && argc == 6)
+		mutate(argv[2], argv[3], atol(argv[4]), atol(argv[5]));
+	else if (!strcmp(mode, "map") && argc == 4)
+		map(argv[2], atol(argv[3]));
+	else if (!strcmp(mode, "bomb") && argc == 4)
+		bomb(argv[2], atol(argv[3]));
+	else if (!strcmp(mode, "spin"))
+		spin(20);
+	else
+		errx(2, "usage: see the head of many.c");
+	return 0;
+}
