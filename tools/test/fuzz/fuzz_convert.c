@@ -117,7 +117,9 @@ static void convert_section(const u8 *data, size_t size)
 	memcpy(&setting, data, sizeof(setting));
 	source.machine = cfi_find_machine(setting.machine & 1 ? EM_AARCH64 : EM_X86_64);
 	source.sec = (struct cfi_section){
-		data + sizeof(setting), size - sizeof(setting), EH_FRAME_ADDR,
+		.data = data + sizeof(setting),
+		.size = size - sizeof(setting),
+		.addr = EH_FRAME_ADDR,
 	};
 	ranges_add(&source.code, CODE_ADDR, CODE_SIZE);
 	ranges_merge(&source.code);

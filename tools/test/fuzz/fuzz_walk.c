@@ -22,6 +22,7 @@
 #include "fuzz.h"
 
 /* The unchanged sources of the sample side. shim/kernel.h replaces the kernel headers. */
+#include "../../../sframe_names.c"
 #include "../../../sample/sframe_cache.c"
 #include "../../../sample/sframe_map.c"
 #include "../../../sample/sframe_section.c"
@@ -103,7 +104,6 @@ unsigned long shim_table;
 
 struct sfu_counters sfu_counters;
 struct sfu_held sfu_held;
-const char *const sfu_stop_names[NR_SFU_STOPS];
 
 static struct sfu_process process;
 static struct sfu_map *map;		/* two ranges: code that has the section, and bare code */

@@ -7,6 +7,7 @@
 
 #include "walker.h"
 
+#include "../../../sframe_names.c"
 #include "../../../sample/sframe_cache.c"
 #include "../../../sample/sframe_map.c"
 #include "../../../sample/sframe_section.c"
@@ -16,23 +17,6 @@
 #include "../../../sample/sframe_fallback.c"
 #include "sframe_arch.c"
 #include "../../../task/sframe_habit.c"
-
-/* The reasons by the names that sframe_stats.c has for them. */
-static const char *const stop_names[NR_SFU_STOPS] = {
-	[SFU_STOP_COMPLETE] = "complete",
-	[SFU_STOP_START] = "start",
-	[SFU_STOP_NODATA] = "nodata",
-	[SFU_STOP_UNSCANNED] = "unscanned",
-	[SFU_STOP_STACK] = "stack-fault",
-	[SFU_STOP_SECTION] = "section-fault",
-	[SFU_STOP_BAD] = "bad-section",
-	[SFU_STOP_REFUSED] = "refused",
-	[SFU_STOP_BUDGET] = "budget",
-	[SFU_STOP_CFA] = "bad-cfa",
-	[SFU_STOP_RA] = "bad-ra",
-	[SFU_STOP_REGISTER] = "register",
-	[SFU_STOP_SIGNAL] = "bad-signal",
-};
 
 /**
  * struct walker - the walks over the stacks of one process
@@ -232,7 +216,7 @@ const char *walker_next(struct walker *walker, struct walker_frame *frame)
 	walking = walker;
 	stop = sfu_walk_callers(&walker->walk, &ip, 1, &nr);
 	if (!nr)
-		return stop_names[stop];
+		return sfu_stop_names[stop];
 	*frame = (struct walker_frame){
 		.ip = found->ip,
 		.sp = found->sp,
