@@ -60,6 +60,7 @@ static int stats_show(struct seq_file *m, void *unused)
 		   offsetof(struct sfu_counters, defects[1]));
 	show_sum(m, "scan.requests", scan_requests);
 	show_sum(m, "scan.runs", scans);
+	show_sum(m, "scan.lost", lost_scans);
 	show_sum(m, "section.bad", bad_sections);
 	seq_printf(m, "map.processes %ld\n", atomic_long_read(&sfu_held.processes));
 	seq_printf(m, "map.sections %ld\n", atomic_long_read(&sfu_held.sections));

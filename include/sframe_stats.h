@@ -73,6 +73,7 @@ extern const char *const sfu_decline_names[];
  * @defects: defects of sections, and of rows that were refused
  * @scan_requests: scans that were requested
  * @scans: scans that ran
+ * @lost_scans: scans that did not run: another task scanned, or mmap_lock was held
  * @bad_sections: sections that were marked as bad
  */
 struct sfu_counters {
@@ -87,6 +88,7 @@ struct sfu_counters {
 	unsigned long	defects[NR_SFRAME_DEFECTS];
 	unsigned long	scan_requests;
 	unsigned long	scans;
+	unsigned long	lost_scans;
 	unsigned long	bad_sections;
 };
 

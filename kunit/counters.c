@@ -62,6 +62,7 @@ void counters_text(const struct sfu_counters *since, char *text)
 		add(&s, "defect.", sframe_defect_names[i], now.defects[i],
 		    since->defects[i]);
 	add(&s, "", "scan.runs", now.scans, since->scans);
+	add(&s, "", "scan.lost", now.lost_scans, since->lost_scans);
 	add(&s, "", "scan.requests", now.scan_requests, since->scan_requests);
 	add(&s, "", "section.bad", now.bad_sections, since->bad_sections);
 	seq_buf_str(&s);

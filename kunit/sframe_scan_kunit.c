@@ -512,7 +512,7 @@ static void scan_without_mmap_lock(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EAGAIN, sfu_scan_mm(current->mm));
 	mmap_write_unlock(current->mm);
 	expect_map(test, "unknown");
-	expect_counted(test, "");
+	expect_counted(test, "scan.lost");
 	expect_scanned(test, SAME, "scan.runs");
 }
 
@@ -526,7 +526,7 @@ static void scan_while_another_scans(struct kunit *test)
 	mutex_lock(&process->lock);
 	KUNIT_EXPECT_EQ(test, -EAGAIN, sfu_scan_mm(current->mm));
 	mutex_unlock(&process->lock);
-	expect_counted(test, "");
+	expect_counted(test, "scan.lost");
 }
 
 /* Only a process that is sampled needs a rule cache, and only if it has a section. */

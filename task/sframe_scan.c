@@ -18,7 +18,7 @@
  * VMAs of both.
  *
  * The task waits for nobody. If another thread scans, or holds mmap_lock for writing, the
- * scan is left to a later request.
+ * scan is lost: it is counted, and left to a later request.
  *
  * Limits. A process may spend BURST on scans, and then one part in SHARE of its time. Scans
  * that no sample has requested are a guess that one will come. For them, the limits are
@@ -837,6 +837,8 @@ int sfu_scan(struct sfu_process *process, enum sfu_scan_reason reason)
 		err = scan_locked(&scan);
 		mutex_unlock(&process->lock);
 	}
+	if (err == -EAGAIN)
+		sfu_count(lost_scans);
 	/* From now on the child may change its mappings. */
 	sfu_process_drop_inherited(process);
 	sfu_prefault_finish(&scan.prefault);

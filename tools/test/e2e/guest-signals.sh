@@ -19,6 +19,7 @@ record_signals() {	# record_signals WAY DIR DATA
 	check "record $dir $1" test $? = 0
 	show_grown "$dir $1" '^(walks|stop|frames)'
 	setup_functions >>"$name.facts"
+	grown '^scan.lost' | sed 's/scan[.]//' >>"$name.facts"
 	# Only this machine has the objects with the symbols.
 	perf script -i "$scratch/data" --no-inline -F comm,tid,ip,sym,dso >"$name.stacks" 2>/dev/null
 }

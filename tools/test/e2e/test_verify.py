@@ -98,6 +98,24 @@ class Signals(unittest.TestCase):
         count, _ = verify.SignalJudge(more).count(verify.signal_stacks(text.splitlines(True), 'signals'))
         self.assertEqual((count['whole'], count['signal'], count['nested']), (2, 1, 1))
 
+    def test_late_by_lost_scans(self):
+        text = script(('2050 library_inner /p',))
+        more = 'returns library_inner 2100\nreturns thread 2000\n'
+        for lost, samples, verdict, holds in (0, 1, 'short', True), (1, 12, 'late', True), (1, 13, 'late', False):
+            with self.subTest(lost=lost, samples=samples):
+                lines, known = (text * samples).splitlines(True), verify.Facts((FACTS + more + f'lost {lost}').splitlines())
+                count, _ = verify.SignalJudge(known).count(verify.signal_stacks(lines, 'signals'))
+                self.assertEqual(count[verdict], samples)
+                results = dict(verify.verify_signals(lines, known, 'x'))
+                self.assertEqual(results['x: only lost scans make samples late'], holds)
+                self.assertEqual(results['x: no stack ends in code with data'], verdict != 'short')
+
+    def test_late_in_new_code_only(self):
+        lost = verify.Facts((FACTS + 'returns library_inner 2100\nlost 1\n').splitlines())
+        for frames in (LEAF,), ('2050 library_inner /p', '2100 library_inner /p'):
+            count, _ = verify.SignalJudge(lost).count(verify.signal_stacks(script(frames).splitlines(True), 'signals'))
+            self.assertEqual((count['short'], count['late']), (1, 0))
+
     def test_places_struck_often_must_be_met(self):
         often = verify.Facts((FACTS + 'interrupted 2250\n' * verify.OFTEN).splitlines())
         judge = verify.SignalJudge(often)

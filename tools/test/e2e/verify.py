@@ -49,6 +49,8 @@ CALLED_THERE = {'arch_uretprobe_is_alive', 'put_uprobe'}
 MAX_UNMERGED = 0.15         # share of samples whose deferred stack perf did not find
 MIN_IN_SLOTS = 10           # samples, where there are slots
 MIN_ENTERED = 30            # samples with the kernel's and the user's part of a system call
+# For ./signals: samples of new code, by each scan of it that was lost. The next scan may come a millisecond later.
+LATE_BY_LOST = 12
 # For ./signals: a place that signals hit this often must be found; a quarter of the usual number of each kind.
 OFTEN = 20
 ENOUGH_SIGNALS = {'whole': 4000, 'signal': 400, 'nested': 250, 'on_other_stack': 300, 'no_frame': 40, 'no_call': 100,
@@ -219,11 +221,11 @@ def verify(oracle, lines, args):
 
 class Facts:
     """Facts from ./signals itself and from its kernel, one per line: returns FUNCTION ADDRESS, trampoline ADDRESS,
-    interrupted ADDRESS, loaded TIMES, and setup START END for each kernel function that sets up a handler"""
+    interrupted ADDRESS, loaded TIMES, lost SCANS, and setup START END for each kernel function that sets up a handler"""
 
     def __init__(self, lines):
         self.known, self.returns, self.start, self.trampoline = set(), set(), set(), set()
-        self.interrupted, self.setup, self.loaded = collections.Counter(), [], 0
+        self.interrupted, self.setup, self.loaded, self.lost = collections.Counter(), [], 0, 0
         for kind, *rest in map(str.split, lines):
             if kind == 'returns':
                 function, address = rest
@@ -239,6 +241,8 @@ class Facts:
                 self.setup.append((rest[0], rest[1]))
             elif kind == 'loaded':
                 self.loaded = int(rest[0])
+            elif kind == 'lost':
+                self.lost = int(rest[0])
 
 
 Frame = collections.namedtuple('Frame', 'ip symbol object')
@@ -274,6 +278,9 @@ class SignalJudge:
     registers lead to them. The innermost kernel function identifies such samples; some functions are inlined.
     Recording user mode only would avoid these samples. But it would also lose all samples in system calls, in page
     faults and on the way back to a handler.
+
+    `late`: the task that has just loaded a library does not wait for mmap_lock, nor for another task that scans. The
+    module counts such lost scans. The first samples in the library then end there.
     """
 
     def __init__(self, facts):
@@ -313,8 +320,10 @@ class SignalJudge:
             if i == len(user) - 1:
                 if not self.has_data(frame) or i > 0 and not self.has_data(user[i - 1]):
                     return 'nodata', signals, kinds
-                between = i == 0 and kernel or self.is_set_up(kernel)
-                return 'between' if between else 'short', signals, kinds
+                if i == 0 and kernel or self.is_set_up(kernel):
+                    return 'between', signals, kinds
+                late = i == 0 and self.facts.lost and frame.symbol.startswith('library_')
+                return 'late' if late else 'short', signals, kinds
             if not self.follows(frame, user[i + 1]):
                 return 'between' if self.is_set_up(kernel) else 'wrong', signals, kinds
             if frame.symbol in self.facts.known:
@@ -335,7 +344,7 @@ class SignalJudge:
                 count.update(kinds)
                 if signals:
                     count['signal' if signals == 1 else 'nested'] += 1
-            if verdict in ('wrong', 'short') and count[verdict] <= 4:
+            if verdict in ('wrong', 'short', 'late') and count[verdict] <= 4:
                 bad.append((verdict, kernel, user))
         for place, times in self.facts.interrupted.items():
             if times >= OFTEN:
@@ -348,12 +357,13 @@ def verify_signals(lines, facts, name):
     for verdict, kernel, user in bad:
         print(f'     {verdict}, kernel: {" ".join(f.symbol for f in kernel)}, user: '
               f'{" ".join(f"{f.ip}:{f.symbol}" for f in user)}')
-    print('     ' + ', '.join(f'{what} {number}' for what, number in sorted(count.items())))
+    print('     ' + ', '.join(f'{what} {number}' for what, number in sorted(count.items())) + f', lost {facts.lost}')
     few = [f'{kind}={least}' for kind, least in ENOUGH_SIGNALS.items() if count[kind] < least]
     if few:
         print(f'     too few: {" ".join(few)}')
     yield f'{name}: no wrong stack', not count['wrong']
     yield f'{name}: no stack ends in code with data', not count['short']
+    yield f'{name}: only lost scans make samples late', count['late'] <= LATE_BY_LOST * facts.lost
     yield f'{name}: one in 500 at most where a signal begins or ends', count['between'] * 500 <= count['whole']
     yield f'{name}: found wherever signals struck often', not count['missed']
     yield f'{name}: enough of each kind', not few
