@@ -854,9 +854,8 @@ static int skip_rows(struct sframe_rows *rows, struct sframe_reader *rd, u32 off
 	return err ?: copy_row(rd, raw, skipped, addr_size, swapped);
 }
 
-/* Decoding is most of a quick look-up: the functions of the common case are inlined. */
-static __always_inline u32 get_word(const struct sframe_header *hdr,
-				    const struct sframe_raw_row *raw, u32 i)
+static u32 get_word(const struct sframe_header *hdr,
+		    const struct sframe_raw_row *raw, u32 i)
 {
 	switch (SFRAME_FRE_WORD_SIZE(raw->info)) {
 	case 0:
@@ -868,8 +867,8 @@ static __always_inline u32 get_word(const struct sframe_header *hdr,
 	}
 }
 
-static __always_inline s32 get_signed_word(const struct sframe_header *hdr,
-					   const struct sframe_raw_row *raw, u32 i)
+static s32 get_signed_word(const struct sframe_header *hdr,
+			   const struct sframe_raw_row *raw, u32 i)
 {
 	switch (SFRAME_FRE_WORD_SIZE(raw->info)) {
 	case 0:
@@ -882,9 +881,8 @@ static __always_inline s32 get_signed_word(const struct sframe_header *hdr,
 }
 
 /* Sets the offset of the CFA. s390x stores it scaled, so it may not fit. */
-static __always_inline int set_cfa_offset(const struct sframe_header *hdr,
-					  struct sframe_reader *rd, struct sframe_rule *cfa,
-					  s64 off)
+static int set_cfa_offset(const struct sframe_header *hdr, struct sframe_reader *rd,
+			  struct sframe_rule *cfa, s64 off)
 {
 	if (hdr->abi == SFRAME_ABI_S390X_BE)
 		off = off * SFRAME_S390X_CFA_SCALE + SFRAME_S390X_CFA_BIAS;
@@ -903,7 +901,7 @@ static int set_register(const struct sframe_header *hdr, struct sframe_reader *r
 	return 0;
 }
 
-static __always_inline struct sframe_rule default_ra(const struct abi *abi)
+static struct sframe_rule default_ra(const struct abi *abi)
 {
 	if (abi->fixed_ra)
 		return (struct sframe_rule){ .how = SFRAME_RULE_CFA_MEM,
@@ -912,9 +910,8 @@ static __always_inline struct sframe_rule default_ra(const struct abi *abi)
 }
 
 /* RA or FP. s390x stores "no rule" as 0, and its V2 a register as an odd word. */
-static __always_inline int decode_saved(const struct sframe_header *hdr,
-					struct sframe_reader *rd, s32 word,
-					struct sframe_rule *rule)
+static int decode_saved(const struct sframe_header *hdr, struct sframe_reader *rd,
+			s32 word, struct sframe_rule *rule)
 {
 	bool is_s390x = hdr->abi == SFRAME_ABI_S390X_BE;
 
@@ -931,10 +928,8 @@ static __always_inline int decode_saved(const struct sframe_header *hdr,
 	return 0;
 }
 
-static __always_inline int decode_default(const struct sframe_header *hdr,
-					  struct sframe_reader *rd,
-					  const struct sframe_raw_row *raw,
-					  struct sframe_row *row)
+static int decode_default(const struct sframe_header *hdr, struct sframe_reader *rd,
+			  const struct sframe_raw_row *raw, struct sframe_row *row)
 {
 	const struct abi *abi = &abis[hdr->abi];
 	u32 nr = SFRAME_FRE_NR_WORDS(raw->info);
@@ -987,7 +982,7 @@ static int decode_flex_rule(const struct sframe_header *hdr,
 	return set_register(hdr, rd, rule, SFRAME_FLEX_REGNUM(control));
 }
 
-static noinline int decode_flex(const struct sframe_header *hdr, struct sframe_reader *rd,
+static int decode_flex(const struct sframe_header *hdr, struct sframe_reader *rd,
 				const struct sframe_raw_row *raw, struct sframe_row *row)
 {
 	u32 nr = SFRAME_FRE_NR_WORDS(raw->info);
@@ -1077,18 +1072,8 @@ static void mend_plt_row(const struct sframe_header *hdr, struct sframe_row *row
 		row->cfa.off = -SFRAME_AMD64_FIXED_RA_OFFSET;
 }
 
-/**
- * sframe_decode_found() - the meaning of the row that a look-up has found
- * @hdr: the section
- * @fde: the function that the row belongs to
- * @rd: takes the defect; nothing is read
- * @raw: the row as it is stored
- * @row: filled on success
- *
- * Context: Any.
- * Return: As sframe_decode_row().
- */
-int sframe_decode_found(const struct sframe_header *hdr, const struct sframe_fde *fde,
+/* The meaning of the row that a look-up has found. */
+static int decode_found(const struct sframe_header *hdr, const struct sframe_fde *fde,
 			struct sframe_reader *rd, const struct sframe_raw_row *raw,
 			struct sframe_row *row)
 {
@@ -1099,6 +1084,28 @@ int sframe_decode_found(const struct sframe_header *hdr, const struct sframe_fde
 	row->func = fde->start;
 	mend_plt_row(hdr, row);
 	return 0;
+}
+
+/**
+ * sframe_decode_plain() - the meaning of the row that a quick look-up has found
+ * @hdr: the section
+ * @rd: takes the defect; nothing is read
+ * @plain: the row as it is stored
+ * @row: filled on success
+ *
+ * Context: Any.
+ * Return: As sframe_decode_row().
+ */
+int sframe_decode_plain(const struct sframe_header *hdr, struct sframe_reader *rd,
+			const struct sframe_plain_row *plain, struct sframe_row *row)
+{
+	const struct sframe_fde fde = { .start = plain->func, .pcmask = plain->pcmask };
+	struct sframe_raw_row raw;
+
+	raw.start = plain->start;
+	raw.info = plain->info;
+	memcpy(raw.words, &plain->words, sizeof(plain->words));
+	return decode_found(hdr, &fde, rd, &raw, row);
 }
 
 /*
@@ -1185,18 +1192,15 @@ int sframe_find_row(const struct sframe_header *hdr, struct sframe_reader *rd,
 	if (fde.pcmask)
 		off %= fde.rep_size;
 	return find_raw_row(&rows, rd, off, &raw) ?:
-	       sframe_decode_found(hdr, &fde, rd, &raw, row);
+	       decode_found(hdr, &fde, rd, &raw, row);
 }
 
-/* A read of a quick look-up. If the processor mispredicts the check, the mask bounds the offset. */
+/* A read of a quick look-up. */
 static __always_inline bool get_memory(const struct sframe_memory *mem, u64 addr, u32 size,
 				       u64 *val)
 {
-	u64 off = addr - mem->addr, nr = mem->len - size + 1;
-	const u8 *p = mem->bytes + array_index_nospec(off, nr);
+	const u8 *p = mem->bytes + (addr - mem->addr);
 
-	if (off >= nr)
-		return false;
 	switch (size) {
 	case 1:
 		*val = *p;
@@ -1221,18 +1225,18 @@ static __always_inline bool get_memory(const struct sframe_memory *mem, u64 addr
  * @index: of the section, or NULL
  * @pc: address of an instruction; for a return address, one less
  * @rows: examine at most so many rows; those that were examined are subtracted
- * @fde: set to the function with 0
- * @raw: set to the row with 0
+ * @row: set with 0
  *
  * Context: Any.
  * Return: As sframe_quick_find().
  */
 int sframe_memory_find(const struct sframe_header *hdr, const struct sframe_memory *mem,
 		       const struct sframe_index *index, u64 pc, u32 *rows,
-		       struct sframe_fde *fde, struct sframe_raw_row *raw)
+		       struct sframe_plain_row *row)
 {
-	struct sframe_quick quick = { .hdr = hdr, .mem = mem, .get = get_memory, .pc = pc };
+	const struct sframe_memory copy = *mem;		/* in registers */
+	struct sframe_quick quick = { .hdr = hdr, .mem = &copy, .get = get_memory, .pc = pc };
 	struct sframe_span span = sframe_index_span(index, hdr, pc);
 
-	return sframe_quick_find(&quick, &span, rows, fde, raw);
+	return sframe_quick_find(&quick, &span, rows, row);
 }

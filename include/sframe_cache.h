@@ -33,23 +33,29 @@ union sfu_fast_row {
 #define SFU_FAST_FP_SAVED	0x04
 #define SFU_FAST_OTHER		0x08	/* and nothing else: the row is of another kind */
 
+#define SFU_OTHER_ROW		((union sfu_fast_row){ .how = SFU_FAST_OTHER })
+
 /**
  * struct sfu_cache_entry - one cache line
  * @key: names the address and its mapping; 0 while the entry is written
  * @seq: odd while the entry is written
- * @has_row: false: the section has no row for the address
- * @fast: the row once more, in one word; 0: there is none
- * @row: the row
+ * @kind: SFU_CACHE_*
+ * @fast: the row in one word; SFU_OTHER_ROW if there is none
+ * @row: the row, of SFU_CACHE_ROW
  */
 struct sfu_cache_entry {
 	u64			key;
 	atomic_t		seq;
-	bool			has_row;
+	u8			kind;
 	union sfu_fast_row	fast;
 	struct sframe_row	row;
 } __aligned(64);
 
 static_assert(sizeof(struct sfu_cache_entry) == 64);
+
+#define SFU_CACHE_NONE		0	/* the section has no row for the address */
+#define SFU_CACHE_ROW		1
+#define SFU_CACHE_WORD		2	/* of the row, only @fast is known */
 
 #define SFU_CACHE_BITS	8
 
@@ -105,7 +111,7 @@ static __always_inline bool sfu_cache_is_same(const struct sfu_cache_entry *entr
  * @row: set to the row if there is one
  * @has_row: set to whether the section has a row there
  *
- * Both outputs are undefined if nothing was found.
+ * Both outputs are undefined if nothing was found. A row of which only one word is known is not.
  *
  * Context: Any, NMI included.
  * Return: Whether the cache knows the address.
@@ -114,12 +120,15 @@ static __always_inline bool sfu_cache_find(const struct sfu_cache_entry *half, u
 					   struct sframe_row *row, bool *has_row)
 {
 	const struct sfu_cache_entry *entry;
+	u8 kind;
 	int seq;
 
 	entry = sfu_cache_begin(half, key, &seq);
 	*row = entry->row;
-	*has_row = entry->has_row;
-	return READ_ONCE(entry->key) == key && sfu_cache_is_same(entry, seq);
+	kind = entry->kind;
+	*has_row = kind == SFU_CACHE_ROW;
+	return kind != SFU_CACHE_WORD && READ_ONCE(entry->key) == key &&
+	       sfu_cache_is_same(entry, seq);
 }
 
 /**
@@ -149,5 +158,7 @@ static __always_inline bool sfu_cache_fast_row(const struct sfu_cache_entry *hal
 
 union sfu_fast_row sfu_cache_add(struct sfu_cache_entry *half, u64 key,
 				 const struct sframe_row *row);
+union sfu_fast_row sfu_cache_add_plain(struct sfu_cache_entry *half, u64 key,
+				       const struct sframe_plain_row *row);
 
 #endif /* SFU_CACHE_H */

@@ -245,6 +245,24 @@ struct sframe_raw_row {
 };
 
 /**
+ * struct sframe_plain_row - a row of the most common kind, as it is stored
+ * @func: address of the function
+ * @words: its data words, the first in the lowest bits; what is above the last is undefined
+ * @start: offset from the function (or block) from which the row holds
+ * @info: the FRE info word
+ * @pcmask: from repetitive code, such as a PLT
+ *
+ * It is of the default form, of no signal frame, and has at least one word, and 8 bytes at most.
+ */
+struct sframe_plain_row {
+	u64	func;
+	u64	words;
+	u32	start;
+	u8	info;
+	bool	pcmask;
+};
+
+/**
  * struct sframe_memory - a section in memory that can be read at any time
  * @bytes: where it is
  * @addr: the address that its header has for the first byte
@@ -289,12 +307,11 @@ int sframe_rows_next(struct sframe_rows *rows, struct sframe_reader *rd,
 int sframe_decode_row(const struct sframe_header *hdr,
 		      const struct sframe_fde *fde, struct sframe_reader *rd,
 		      const struct sframe_raw_row *raw, struct sframe_row *row);
-int sframe_decode_found(const struct sframe_header *hdr, const struct sframe_fde *fde,
-			struct sframe_reader *rd, const struct sframe_raw_row *raw,
-			struct sframe_row *row);
+int sframe_decode_plain(const struct sframe_header *hdr, struct sframe_reader *rd,
+			const struct sframe_plain_row *plain, struct sframe_row *row);
 int sframe_memory_find(const struct sframe_header *hdr, const struct sframe_memory *mem,
 		       const struct sframe_index *index, u64 pc, u32 *rows,
-		       struct sframe_fde *fde, struct sframe_raw_row *raw);
+		       struct sframe_plain_row *row);
 int sframe_find_row(const struct sframe_header *hdr, struct sframe_reader *rd,
 		    u64 pc, struct sframe_row *row);
 

@@ -4,8 +4,11 @@
  * common form. It is inlined where the memory is: each user has its own way to read.
  *
  * It leaves everything else to sframe_find_row(), by -EAGAIN: an unsorted table, the other byte
- * order, and all that is malformed. What it finds in a sorted table is what
- * sframe_find_row() finds. The bytes may change meanwhile: each value is read once, and checked.
+ * order, rows of other kinds, and all that is malformed. What it finds in a sorted table is what
+ * sframe_find_row() finds. The bytes may change meanwhile: each value is checked after it is read.
+ *
+ * The bounds of the header hold for each read: the ways to read check nothing. If the processor
+ * mispredicts a check, it reads what comes after the section, by as many rows as it runs ahead.
  *
  * No function that is not inlined may be called here: the memory may be a window of user memory.
  */
@@ -76,37 +79,50 @@ static __always_inline bool sframe_quick_start(const struct sframe_quick *quick,
 	return true;
 }
 
-/* Sets @nr to the number of entries that start at or below the address, if @span is right. */
-static __always_inline int sframe_quick_bisect(const struct sframe_quick *quick,
+/* So few entries are searched one after the other. */
+#define SFRAME_QUICK_FEW	4
+
+/*
+ * Sets @nr to the number of entries that start at or below the address, if @span is right. Each
+ * step halves what is left of the span, whatever the processor predicts.
+ */
+static __always_inline int sframe_quick_search(const struct sframe_quick *quick,
 					       struct sframe_base base,
 					       const struct sframe_span *span, bool is_v3,
 					       u32 *nr)
 {
 	u64 fde_size = is_v3 ? sizeof(struct sframe_raw_fde_v3) : quick->hdr->fde_size;
-	u64 fde_addr = quick->hdr->fde_addr, pc = quick->pc, start, starts = 0;
-	u32 lo = span->first, hi = span->end;
+	u64 pc = quick->pc, addr, start, starts = 0;
+	u32 below = span->first, left = span->end - span->first;
 
-	while (lo < hi) {
-		u32 mid = lo + (hi - lo) / 2;
+	while (left > SFRAME_QUICK_FEW) {
+		u32 half = left / 2;
 
-		if (!sframe_quick_start(quick, base, fde_addr + mid * fde_size, is_v3, &start))
+		addr = quick->hdr->fde_addr + (below + half - 1) * fde_size;
+		if (!sframe_quick_start(quick, base, addr, is_v3, &start))
 			return -EFAULT;
 		starts |= start;
+		below += start <= pc ? half : 0;
+		left -= half;
+	}
+	addr = quick->hdr->fde_addr + below * fde_size;
+	for (; left; left--, below++, addr += fde_size) {
+		if (!sframe_quick_start(quick, base, addr, is_v3, &start))
+			return -EFAULT;
+		starts |= start;
+		if (start > pc)
+			break;
+	}
+	*nr = below;
+	/* The span says that the next entry, which was not read, starts above the address. */
+	if (!left && below != quick->hdr->num_fdes) {
+		if (!sframe_quick_start(quick, base, addr, is_v3, &start))
+			return -EFAULT;
 		if (start <= pc)
-			lo = mid + 1;
-		else
-			hi = mid;
+			return -EAGAIN;
 	}
 	/* No function starts in the upper half of all addresses. */
-	if (starts >> 63)
-		return -EAGAIN;
-	*nr = lo;
-	/* The span says that the next entry, which was not read, starts above the address. */
-	if (lo < span->end || lo == quick->hdr->num_fdes)
-		return 0;
-	if (!sframe_quick_start(quick, base, fde_addr + lo * fde_size, is_v3, &start))
-		return -EFAULT;
-	return start > pc ? 0 : -EAGAIN;
+	return starts >> 63 ? -EAGAIN : 0;
 }
 
 /* The address is not in the last function that starts at or below it. -ENOENT: nor in another. */
@@ -123,39 +139,46 @@ static __always_inline int sframe_quick_miss(const struct sframe_quick *quick,
 	return before < start ? -ENOENT : -EAGAIN;
 }
 
-static __always_inline void sframe_quick_set_info(struct sframe_fde *fde, u8 info)
-{
-	fde->fre_type = SFRAME_FDE_FRE_TYPE(info);
-	fde->pcmask = SFRAME_FDE_PCMASK(info);
-	fde->pauth_key_b = SFRAME_FDE_PAUTH_KEY_B(info);
-}
+/**
+ * struct sframe_quick_fde - what a quick look-up needs of a function
+ * @start: address
+ * @rows: address of its rows
+ * @nr_rows: how many
+ * @info: the info word
+ * @rep_size: size of the blocks, if the rows describe blocks
+ */
+struct sframe_quick_fde {
+	u64	start;
+	u64	rows;
+	u32	nr_rows;
+	u8	info;
+	u8	rep_size;
+};
 
 /* Reads what V3 stores before the rows. */
-static __always_inline int sframe_quick_attr(const struct sframe_quick *quick,
-					     struct sframe_fde *fde)
+static __always_inline int sframe_quick_attr(const struct sframe_quick *quick, u32 fre_off,
+					     struct sframe_quick_fde *fde)
 {
-	u64 addr = quick->hdr->fre_addr + fde->fre_off;
+	u64 addr = quick->hdr->fre_addr + fre_off;
 	u64 head, rep_size;
 
-	if ((u64)fde->fre_off + sizeof(struct sframe_raw_attr_v3) > quick->hdr->fre_len)
+	if ((u64)fre_off + sizeof(struct sframe_raw_attr_v3) > quick->hdr->fre_len)
 		return -EAGAIN;
 	if (!sframe_quick_get(quick, addr, 4, &head) ||
 	    !sframe_quick_get(quick, addr + 4, 1, &rep_size))
 		return -EFAULT;
-	if (SFRAME_FDE_TYPE(head >> 24) > SFRAME_FDE_TYPE_FLEX)
+	if (SFRAME_FDE_TYPE(head >> 24) || SFRAME_FDE_SIGNAL(head >> 16))
 		return -EAGAIN;
-	fde->fre_off += sizeof(struct sframe_raw_attr_v3);
-	fde->num_fres = (u16)head;
+	fde->rows = addr + sizeof(struct sframe_raw_attr_v3);
+	fde->nr_rows = (u16)head;
+	fde->info = head >> 16;
 	fde->rep_size = rep_size;
-	fde->flex = SFRAME_FDE_TYPE(head >> 24) == SFRAME_FDE_TYPE_FLEX;
-	fde->signal = SFRAME_FDE_SIGNAL(head >> 16);
-	sframe_quick_set_info(fde, head >> 16);
 	return 0;
 }
 
 /* Reads what V1 and V2 store in the entry. */
 static __always_inline int sframe_quick_tail(const struct sframe_quick *quick, u64 addr,
-					     struct sframe_fde *fde)
+					     u32 fre_off, struct sframe_quick_fde *fde)
 {
 	u64 num_fres, info, rep_size = 0;
 
@@ -170,104 +193,91 @@ static __always_inline int sframe_quick_tail(const struct sframe_quick *quick, u
 	} else if (quick->hdr->abi == SFRAME_ABI_AMD64_LE) {
 		rep_size = SFRAME_V1_AMD64_REP_SIZE;
 	}
-	fde->num_fres = num_fres;
+	fde->rows = quick->hdr->fre_addr + fre_off;
+	fde->nr_rows = num_fres;
+	fde->info = info;
 	fde->rep_size = rep_size;
-	fde->flex = false;
-	fde->signal = false;
-	sframe_quick_set_info(fde, info);
 	return 0;
 }
 
 /* Reads the entry at @index, which is not the first unless it is 0, and what belongs to it. */
 static __always_inline int sframe_quick_entry(const struct sframe_quick *quick,
 					      struct sframe_base base, u32 index, bool is_v3,
-					      struct sframe_fde *fde)
+					      struct sframe_quick_fde *fde)
 {
-	u64 addr = quick->hdr->fde_addr + (u64)index * quick->hdr->fde_size;
+	u64 fde_size = is_v3 ? sizeof(struct sframe_raw_fde_v3) : quick->hdr->fde_size;
+	u64 addr = quick->hdr->fde_addr + index * fde_size;
 	u64 size_addr = addr + (is_v3 ? offsetof(struct sframe_raw_fde_v3, size) :
 					offsetof(struct sframe_raw_fde_v1, size));
-	u64 size, fre_off;
+	u64 start, size;
+	u32 fre_off;
 
-	if (!sframe_quick_start(quick, base, addr, is_v3, &fde->start) ||
-	    !sframe_quick_get(quick, size_addr, 4, &size) ||
-	    !sframe_quick_get(quick, size_addr + 4, 4, &fre_off))
+	/* The size, and the offset of the rows. */
+	if (!sframe_quick_start(quick, base, addr, is_v3, &start) ||
+	    !sframe_quick_get(quick, size_addr, 8, &size))
 		return -EFAULT;
-	if (fde->start > quick->pc || (fde->start | (fde->start + size)) >> 63)
+	fre_off = size >> 32;
+	size = (u32)size;
+	if (start > quick->pc || (start | (start + size)) >> 63)
 		return -EAGAIN;
-	if (quick->pc - fde->start >= size)
-		return sframe_quick_miss(quick, base, addr, is_v3, index == 0, fde->start);
-	fde->size = size;
-	fde->fre_off = fre_off;
-	return is_v3 ? sframe_quick_attr(quick, fde) : sframe_quick_tail(quick, addr, fde);
+	if (quick->pc - start >= size)
+		return sframe_quick_miss(quick, base, addr, is_v3, index == 0, start);
+	if (fre_off >= quick->hdr->fre_len)
+		return -EAGAIN;
+	fde->start = start;
+	return is_v3 ? sframe_quick_attr(quick, fre_off, fde) :
+		       sframe_quick_tail(quick, addr, fre_off, fde);
 }
 
 static __always_inline int sframe_quick_function(const struct sframe_quick *quick,
 						 const struct sframe_span *span, bool is_v3,
-						 struct sframe_fde *fde)
+						 struct sframe_quick_fde *fde)
 {
 	struct sframe_base base = sframe_quick_base(quick->hdr);
 	u32 nr;
-	int err = sframe_quick_bisect(quick, base, span, is_v3, &nr);
+	int err = sframe_quick_search(quick, base, span, is_v3, &nr);
 
 	if (err)
 		return err;
 	return nr ? sframe_quick_entry(quick, base, nr - 1, is_v3, fde) : -ENOENT;
 }
 
-/* Copies the row at @addr, whose data words have @size bytes. */
-static __always_inline int sframe_quick_copy(const struct sframe_quick *quick, u64 addr,
-					     u32 size, u64 end, struct sframe_raw_row *raw)
+/* Reads @size bytes of data words, 8 at most; what is above them is undefined. */
+static __always_inline int sframe_quick_words(const struct sframe_quick *quick, u64 addr,
+					      u32 size, u64 end, u64 *words)
 {
-	u32 word = 1u << SFRAME_FRE_WORD_SIZE(raw->info), i;
-	u8 *words = raw->words;	/* a check of the array's bounds would call a function */
-	u64 val;
+	u64 val, i;
 
 	/* One read is enough for most rows. It must not touch a page that may be absent. */
-	if (size <= sizeof(val) && addr + sizeof(val) <= end && addr % 4096 <= 4096 - sizeof(val)) {
-		if (!sframe_quick_get(quick, addr, sizeof(val), &val))
+	if (addr + sizeof(val) <= end && addr % 4096 <= 4096 - sizeof(val))
+		return sframe_quick_get(quick, addr, sizeof(val), words) ? 0 : -EFAULT;
+	*words = 0;
+	for (i = 0; i < size; i++) {
+		if (!sframe_quick_get(quick, addr + i, 1, &val))
 			return -EFAULT;
-		*(struct sframe_any_u64 *)words = (struct sframe_any_u64){ val };
-		return 0;
-	}
-	for (i = 0; i < size; i += word) {
-		if (word == 1) {
-			if (!sframe_quick_get(quick, addr + i, 1, &val))
-				return -EFAULT;
-			words[i] = val;
-		} else if (word == 2) {
-			if (!sframe_quick_get(quick, addr + i, 2, &val))
-				return -EFAULT;
-			*(struct sframe_any_u16 *)(words + i) = (struct sframe_any_u16){ val };
-		} else {
-			if (!sframe_quick_get(quick, addr + i, 4, &val))
-				return -EFAULT;
-			*(struct sframe_any_u32 *)(words + i) = (struct sframe_any_u32){ val };
-		}
+		*words |= val << 8 * i;
 	}
 	return 0;
 }
-
-/* Rows of the flexible form have at most 6 words. */
-#define SFRAME_QUICK_MAX_SIZE	24
 
 /*
  * Finds the last row that starts at or below @off, among at most @rows rows. Takes the rows that
  * it has examined from @rows. The row after it is checked, too, as sframe_find_row() does.
  */
 static __always_inline int sframe_quick_row(const struct sframe_quick *quick,
-					    const struct sframe_fde *fde, u32 off,
+					    const struct sframe_quick_fde *fde, u32 off,
 					    u32 addr_size, u32 *rows,
-					    struct sframe_raw_row *raw)
+					    struct sframe_plain_row *row)
 {
-	u64 addr = quick->hdr->fre_addr + fde->fre_off;
 	u64 end = quick->hdr->fre_addr + quick->hdr->fre_len;
-	u32 left = min_t(u32, fde->num_fres, *rows), nr = left;
-	u64 start, info, found = 0, found_start = 0, found_info = 0, least = 0;
-	const u16 *size_of = sframe_words_sizes;	/* as in sframe_quick_copy() */
+	u64 last = end - addr_size - 1;		/* where a row may begin */
+	u32 left = min_t(u32, fde->nr_rows, *rows), nr = left;
+	u64 addr = fde->rows, start, info, found = 0, found_info = 0, least = 0;
+	const u16 *size_of = sframe_words_sizes;	/* a check of the bounds would call a function */
 	u32 size, sizes = 0;
 
 	while (left) {
-		if (addr + addr_size + 1 > end)
+		if (addr > last)
 			return -EAGAIN;
 		if (!sframe_quick_get(quick, addr, addr_size, &start) ||
 		    !sframe_quick_get(quick, addr + addr_size, 1, &info))
@@ -279,8 +289,7 @@ static __always_inline int sframe_quick_row(const struct sframe_quick *quick,
 		addr += addr_size + 1 + size;
 		if (start > off)
 			break;
-		found = addr - size;
-		found_start = start;
+		found = addr;
 		found_info = info;
 		least = start + 1;
 		left--;
@@ -288,25 +297,24 @@ static __always_inline int sframe_quick_row(const struct sframe_quick *quick,
 	*rows -= nr - left;
 	if (addr > end || sizes & SFRAME_NO_SIZE)
 		return -EAGAIN;
-	if (!left && nr < fde->num_fres)
+	if (!left && nr < fde->nr_rows)
 		return -E2BIG;
 	if (!found)
 		return -ENOENT;
 	size = size_of[(u8)found_info];
-	if (size > SFRAME_QUICK_MAX_SIZE)
+	if (!size || size > sizeof(row->words))
 		return -EAGAIN;
-	raw->start = found_start;
-	raw->info = found_info;
-	return sframe_quick_copy(quick, found, size, end, raw);
+	row->start = least - 1;
+	row->info = found_info;
+	return sframe_quick_words(quick, found - size, size, end, &row->words);
 }
 
 /**
- * sframe_quick_find() - find the row that holds at an address, as it is stored
+ * sframe_quick_find() - find the row that holds at an address, if it is of the plain kind
  * @quick: the look-up
  * @span: the entries among which the function is looked for
  * @rows: examine at most so many rows; those that were examined are subtracted
- * @fde: set to the function with 0
- * @raw: set to the row with 0
+ * @row: set with 0
  *
  * @span is a hint. If it is wrong, the look-up notices, and returns -EAGAIN.
  *
@@ -316,30 +324,32 @@ static __always_inline int sframe_quick_row(const struct sframe_quick *quick,
  */
 static __always_inline int sframe_quick_find(const struct sframe_quick *quick,
 					     const struct sframe_span *span, u32 *rows,
-					     struct sframe_fde *fde, struct sframe_raw_row *raw)
+					     struct sframe_plain_row *row)
 {
+	struct sframe_quick_fde fde;
 	u32 off;
 	int err;
 
 	if (quick->hdr->version == SFRAME_VERSION_3)
-		err = sframe_quick_function(quick, span, true, fde);
+		err = sframe_quick_function(quick, span, true, &fde);
 	else
-		err = sframe_quick_function(quick, span, false, fde);
+		err = sframe_quick_function(quick, span, false, &fde);
 	if (err)
 		return err;
-	if (!fde->num_fres || fde->fre_off >= quick->hdr->fre_len ||
-	    (fde->pcmask && !fde->rep_size))
+	row->func = fde.start;
+	row->pcmask = SFRAME_FDE_PCMASK(fde.info);
+	if (!fde.nr_rows || (row->pcmask && !fde.rep_size))
 		return -EAGAIN;
-	off = quick->pc - fde->start;
-	if (fde->pcmask)
-		off %= fde->rep_size;
-	switch (fde->fre_type) {
+	off = quick->pc - fde.start;
+	if (row->pcmask)
+		off %= fde.rep_size;
+	switch (SFRAME_FDE_FRE_TYPE(fde.info)) {
 	case SFRAME_FRE_TYPE_ADDR1:
-		return sframe_quick_row(quick, fde, off, 1, rows, raw);
+		return sframe_quick_row(quick, &fde, off, 1, rows, row);
 	case SFRAME_FRE_TYPE_ADDR2:
-		return sframe_quick_row(quick, fde, off, 2, rows, raw);
+		return sframe_quick_row(quick, &fde, off, 2, rows, row);
 	case SFRAME_FRE_TYPE_ADDR4:
-		return sframe_quick_row(quick, fde, off, 4, rows, raw);
+		return sframe_quick_row(quick, &fde, off, 4, rows, row);
 	default:
 		return -EAGAIN;
 	}

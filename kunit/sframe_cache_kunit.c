@@ -400,6 +400,48 @@ static void fast_is_whole(struct kunit *test)
 	KUNIT_EXPECT_GT(test, found, 0);
 }
 
+/* A stored row has the same word as the decoded row. Returns false if it is of another kind. */
+static bool expect_plain(struct kunit *test, u8 info, u64 words)
+{
+	const struct sframe_header hdr = { .abi = SFU_ARCH_ABI, .version = SFRAME_VERSION_3 };
+	const struct sframe_plain_row plain = { .info = info, .words = words };
+	union sfu_fast_row fast = sfu_cache_add_plain(half(test, false), KEY, &plain);
+	struct sframe_reader rd = {};
+	struct sframe_row row;
+	int err = sframe_decode_plain(&hdr, &rd, &plain, &row);
+	u64 want = err ? SFU_OTHER_ROW.word : sfu_cache_add(half(test, true), KEY, &row).word;
+
+	KUNIT_EXPECT_EQ_MSG(test, fast.word, want, "info 0x%02x, words 0x%llx", info, words);
+	return want != SFU_OTHER_ROW.word;
+}
+
+static void plain_rows(struct kunit *test)
+{
+	static const u8 interesting[] = { 0x00, 0x07, 0x08, 0x10, 0x20, 0x7f, 0x80, 0xe0, 0xf0, 0xf8, 0xff };
+	unsigned int info, i, j, nr = 0;
+	struct sframe_row row;
+	u64 words;
+
+	for (info = 0; info <= U8_MAX; info++) {
+		u16 size = sframe_words_sizes[info];
+
+		if (!size || size > sizeof(words))
+			continue;
+		/* Words of a few values: in each byte one of them, and another in the next. */
+		for (i = 0; i < ARRAY_SIZE(interesting); i++)
+			for (j = 0; j < ARRAY_SIZE(interesting); j++) {
+				words = 0x0001000100010001 * (interesting[i] + 256 * interesting[j]);
+				nr += expect_plain(test, info, words);
+				nr += expect_plain(test, info, words & U32_MAX);
+				nr += expect_plain(test, info, words & 0xffff0000ffff);
+			}
+	}
+	KUNIT_EXPECT_GT(test, nr, 200);
+	/* The rest of the row is not known. */
+	sfu_cache_add_plain(half(test, false), KEY, &(struct sframe_plain_row){ .info = 0x03 });
+	KUNIT_EXPECT_FALSE(test, find(half(test, false), KEY, &row));
+}
+
 static struct kunit_case cache_tests[] = {
 	KUNIT_CASE(empty),
 	KUNIT_CASE(each_key_alone),
@@ -409,6 +451,7 @@ static struct kunit_case cache_tests[] = {
 	KUNIT_CASE(written_while_read),
 	KUNIT_CASE_PARAM(add_fast, fast_gen_params),
 	KUNIT_CASE(add_fast_absence),
+	KUNIT_CASE(plain_rows),
 	KUNIT_CASE(fast_being_written),
 	KUNIT_CASE(add_keeps_all),
 	KUNIT_CASE(found_is_whole),

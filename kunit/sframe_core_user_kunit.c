@@ -65,12 +65,11 @@ static void store_built(struct kunit *test, unsigned long addr)
 static int find_quick(const struct sframe_header *hdr, struct sframe_reader *rd, u64 pc,
 		      struct sframe_row *row)
 {
-	struct sframe_raw_row raw;
-	struct sframe_fde fde;
+	struct sframe_plain_row plain;
 	u32 rows = U32_MAX;
 
-	return sfu_user_find(hdr, NULL, pc, &rows, &fde, &raw) ?:
-	       sframe_decode_found(hdr, &fde, rd, &raw, row);
+	return sfu_user_find(hdr, NULL, pc, &rows, &plain) ?:
+	       sframe_decode_plain(hdr, rd, &plain, row);
 }
 
 static void user_text(struct sframe_reader *rd, unsigned long addr, u32 len,

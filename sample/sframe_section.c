@@ -126,60 +126,71 @@ static void count_strike(struct sfu_section *section, u32 budget)
 		sfu_section_mark_bad(section, SFRAME_DEFECT_COSTLY);
 }
 
-/* Finds the row as it is stored, where the bytes are. Returns as sframe_quick_find(). */
+/* Finds a plain row, where the bytes are. Returns as sframe_quick_find(). */
 static __always_inline int find_stored(const struct sfu_section *section, u64 addr, u32 *rows,
-				       struct sframe_fde *fde, struct sframe_raw_row *raw)
+				       struct sframe_plain_row *row)
 {
 	struct sframe_memory mem __uninitialized;
 
 	switch (section->source) {
 	case SFU_SOURCE_MAPPED:
-		return sfu_user_find(&section->hdr, section->index, addr, rows, fde, raw);
+		return sfu_user_find(&section->hdr, section->index, addr, rows, row);
 	case SFU_SOURCE_RESIDENT:
 		mem.bytes = section->bytes;
 		mem.addr = section->hdr.addr;
 		mem.len = section->len;
-		return sframe_memory_find(&section->hdr, &mem, section->index, addr, rows, fde,
-					  raw);
+		return sframe_memory_find(&section->hdr, &mem, section->index, addr, rows, row);
 	default:
 		return -EAGAIN;
 	}
 }
 
-/* The quick look-up, on the budget of the walk. -EAGAIN: sframe_find_row() finds out. */
+/**
+ * struct found - what a quick look-up has found
+ * @err: 0: the row; -EAGAIN: sframe_find_row() finds out; else that of the look-up
+ * @budget: before it
+ * @row: set with 0
+ */
+struct found {
+	int			err;
+	u32			budget;
+	struct sframe_plain_row	row;
+};
+
+/* The quick look-up, on the budget of the walk. */
 static __always_inline int find_quick(const struct sfu_section *section,
 				      struct sfu_lookup *lookup, unsigned long addr,
-				      struct sframe_row *row)
+				      struct found *found)
 {
 	struct sframe_reader *rd = &lookup->rd;
-	/* The look-up sets all that is used: to clear them first would cost as much as a search. */
-	struct sframe_raw_row raw __uninitialized;
-	struct sframe_fde fde __uninitialized;
 	u32 most, rows;
-	int err;
 
+	found->budget = rd->budget;
+	found->err = -EAGAIN;
 	if (!sframe_quick_can_search(&section->hdr))
-		return -EAGAIN;
-	err = sframe_charge(rd, SFRAME_QUICK_COST);
-	if (err)
-		return err;
+		return found->err;
+	found->err = sframe_charge(rd, SFRAME_QUICK_COST);
+	if (found->err)
+		return found->err;
 	most = rd->budget / SFRAME_QUICK_ROW_COST;
 	rows = most;
-	err = find_stored(section, addr, &rows, &fde, &raw);
+	found->err = find_stored(section, addr, &rows, &found->row);
 	rd->budget -= (most - rows) * SFRAME_QUICK_ROW_COST;
-	if (err == -E2BIG)
+	if (found->err == -E2BIG)
 		rd->budget = 0;
-	return err ?: sframe_decode_found(&section->hdr, &fde, rd, &raw, row);
+	return found->err;
 }
 
-static __always_inline int find_decoded(struct sfu_section *section,
-					struct sfu_lookup *lookup, unsigned long addr,
-					struct sframe_row *row)
+/* The rest of a look-up: decodes the row, or finds it in another way. */
+static int find_decoded(struct sfu_section *section, struct sfu_lookup *lookup,
+			unsigned long addr, const struct found *found,
+			struct sframe_row *row)
 {
-	u32 budget = lookup->rd.budget;
-	int err = find_quick(section, lookup, addr, row);
+	int err = found->err;
 
-	if (err == -EAGAIN) {
+	if (!err) {
+		err = sframe_decode_plain(&section->hdr, &lookup->rd, &found->row, row);
+	} else if (err == -EAGAIN) {
 		set_reader(lookup, section);
 		err = sframe_find_row(&section->hdr, &lookup->rd, addr, row);
 	}
@@ -187,9 +198,24 @@ static __always_inline int find_decoded(struct sfu_section *section,
 		sfu_section_mark_bad(section, lookup->rd.defect);
 		lookup->bad = section;
 	} else if (err == -E2BIG) {
-		count_strike(section, budget);
+		count_strike(section, found->budget);
 	}
 	return err;
+}
+
+/* Adds a row that is not plain, or that there is none. */
+static noinline union sfu_fast_row add_decoded(struct sfu_section *section,
+					       struct sfu_lookup *lookup, unsigned long addr,
+					       bool is_activation, const struct found *found)
+{
+	struct sframe_row row __uninitialized;
+	int err = find_decoded(section, lookup, addr, found, &row);
+
+	if (err && err != -ENOENT)
+		return SFU_OTHER_ROW;
+	lookup->nr_missed++;
+	return sfu_cache_add(sfu_cache_half(lookup->cache, is_activation),
+			     section->key_base + addr, err ? NULL : &row);
 }
 
 /**
@@ -207,14 +233,18 @@ union sfu_fast_row sfu_section_add_fast_row(struct sfu_section *section,
 					    struct sfu_lookup *lookup, unsigned long addr,
 					    bool is_activation)
 {
-	struct sframe_row row __uninitialized;
-	int err = find_decoded(section, lookup, addr, &row);
+	/* The look-up sets all that is used: to clear it first would cost as much as a search. */
+	struct found found __uninitialized;
+	union sfu_fast_row fast;
 
-	if (err && err != -ENOENT)
-		return (union sfu_fast_row){ .how = SFU_FAST_OTHER };
+	if (find_quick(section, lookup, addr, &found) || found.row.pcmask)
+		return add_decoded(section, lookup, addr, is_activation, &found);
+	fast = sfu_cache_add_plain(sfu_cache_half(lookup->cache, is_activation),
+				   section->key_base + addr, &found.row);
+	if (fast.how == SFU_FAST_OTHER)
+		return add_decoded(section, lookup, addr, is_activation, &found);
 	lookup->nr_missed++;
-	return sfu_cache_add(sfu_cache_half(lookup->cache, is_activation),
-			     section->key_base + addr, err ? NULL : &row);
+	return fast;
 }
 
 /**
@@ -235,6 +265,7 @@ int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 {
 	u64 key = section->key_base + addr;
 	struct sfu_cache_entry *half = NULL;
+	struct found found __uninitialized;
 	bool has_row;
 	int err;
 
@@ -251,7 +282,8 @@ int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 			return has_row ? 0 : -ENOENT;
 		}
 	}
-	err = find_decoded(section, lookup, addr, row);
+	find_quick(section, lookup, addr, &found);
+	err = find_decoded(section, lookup, addr, &found, row);
 	if (err && err != -ENOENT)
 		return err;
 	lookup->nr_missed++;

@@ -83,8 +83,7 @@ absent:
  * @index: of the section, or NULL; a hint
  * @pc: address of an instruction; for a return address, one less
  * @rows: examine at most so many rows; those that were examined are subtracted
- * @fde: set to the function with 0
- * @raw: set to the row with 0
+ * @row: set with 0
  *
  * All reads are made inside of one window of user memory. The bounds of the header keep them in
  * the section, and sfu_user_open() is a barrier for the section as a whole. If the processor
@@ -95,17 +94,17 @@ absent:
  * Return: As sframe_quick_find().
  */
 int sfu_user_find(const struct sframe_header *hdr, const struct sframe_index *index, u64 pc,
-		  u32 *rows, struct sframe_fde *fde, struct sframe_raw_row *raw)
+		  u32 *rows, struct sframe_plain_row *row)
 {
 	struct sframe_quick quick = { .hdr = hdr, .get = get_user_now, .pc = pc };
 	struct sframe_span span;
 	int err;
 
-	KUNIT_STATIC_STUB_REDIRECT(sfu_user_find, hdr, index, pc, rows, fde, raw);
+	KUNIT_STATIC_STUB_REDIRECT(sfu_user_find, hdr, index, pc, rows, row);
 	span = sframe_index_span(index, hdr, pc);
 	if (!sfu_user_open(hdr->addr, sframe_header_span(hdr)))
 		return -EFAULT;
-	err = sframe_quick_find(&quick, &span, rows, fde, raw);
+	err = sframe_quick_find(&quick, &span, rows, row);
 	sfu_user_close();
 	return err;
 }

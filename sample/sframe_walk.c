@@ -399,16 +399,23 @@ static void count_cached(struct sfu_walk *walk, unsigned int nr, unsigned int nr
 }
 
 /*
- * Finds a row that the rule cache does not know. The window of user memory is closed. Its
- * arguments are few: they would not fit in the registers of the loop.
+ * Finds a row that the rule cache does not know. The window of user memory is closed. The walk has
+ * paid for @left frames that it may still enter. If the look-up needs this budget, they are fewer.
  */
 static noinline union sfu_fast_row find_fast_row(struct sfu_walk *walk, unsigned long off,
-						 bool is_activation)
+						 bool is_activation, unsigned int *left)
 {
 	struct sfu_range *range = walk->last;
+	u32 *budget = &walk->lookup.rd.budget;
+	union sfu_fast_row row;
 
-	return sfu_section_add_fast_row(&range->section, &walk->lookup, range->start + off,
-					is_activation);
+	*budget += *left * SFU_FAST_COST;
+	row = sfu_section_add_fast_row(&range->section, &walk->lookup, range->start + off,
+				       is_activation);
+	if (unlikely(*budget < *left * SFU_FAST_COST))
+		*left = *budget / SFU_FAST_COST;
+	*budget -= *left * SFU_FAST_COST;
+	return row;
 }
 
 /*
@@ -445,11 +452,12 @@ static enum sfu_stop walk_fast(struct sfu_walk *walk, struct sfu_range *range,
 	walk->lookup.rd.budget -= (last - next) * SFU_FAST_COST;
 	do {
 		if (unlikely(!sfu_section_fast_row(&rows, off, &row))) {
+			unsigned int left = last - next;
+
 			sfu_user_close();
-			row = find_fast_row(walk, off, next == ips && walk->frame.is_activation);
-			/* The walk is over: nothing is paid back. */
-			if (!walk->lookup.rd.budget)
-				last = next;
+			row = find_fast_row(walk, off, next == ips && walk->frame.is_activation,
+					    &left);
+			last = next + left;
 			if (!sfu_user_open(sp, end - sp))
 				goto closed;
 		}

@@ -91,11 +91,12 @@ static void make_index(void)
 static int find_quickly(const struct sframe_memory *mem, u64 addr, struct sframe_row *row)
 {
 	u32 rows = UINT32_MAX;
-	struct sframe_raw_row raw;
-	struct sframe_fde fde;
+	struct sframe_plain_row plain;
+	int err = sframe_memory_find(&sec, mem, section_index, addr, &rows, &plain);
 
-	return sframe_memory_find(&sec, mem, section_index, addr, &rows, &fde, &raw) ?:
-	       sframe_decode_found(&sec, &fde, &buf.rd, &raw, row);
+	if (!err)
+		return sframe_decode_plain(&sec, &buf.rd, &plain, row);
+	return err == -EAGAIN ? find(addr, row) : err;
 }
 
 static void find_all(void)

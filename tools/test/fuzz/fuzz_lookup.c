@@ -280,15 +280,14 @@ static void look_up_by(const struct sframe_header *sec, const struct fuzz_reader
 		.bytes = reader->data, .addr = ADDR, .len = reader->size,
 	};
 	struct sframe_reader rd = {};
-	struct sframe_raw_row raw;
+	struct sframe_plain_row plain;
 	struct sframe_row row;
-	struct sframe_fde fde;
 	u32 rows = QUICK_BUDGET / SFRAME_ROW_COST;
 	int err;
 
-	err = sframe_memory_find(sec, &mem, index, pc, &rows, &fde, &raw);
+	err = sframe_memory_find(sec, &mem, index, pc, &rows, &plain);
 	if (!err)
-		err = sframe_decode_found(sec, &fde, &rd, &raw, &row);
+		err = sframe_decode_plain(sec, &rd, &plain, &row);
 	/* All of the section is in memory. */
 	require(err != -EFAULT && err != -E2BIG);
 	if (!err)

@@ -75,13 +75,12 @@ static void ask_quickly(struct lookup *lookup, const struct sframe_index *index,
 	struct buffer_reader *buf = &lookup->buf;
 	struct sframe_memory mem = { .bytes = buf->data, .addr = buf->addr, .len = buf->size };
 	struct sframe_row row = {};
-	struct sframe_raw_row raw;
-	struct sframe_fde fde;
+	struct sframe_plain_row plain;
 	u32 rows = UINT32_MAX;
 	int err;
 
-	err = sframe_memory_find(&lookup->sec, &mem, index, pc, &rows, &fde, &raw) ?:
-	      sframe_decode_found(&lookup->sec, &fde, &buf->rd, &raw, &row);
+	err = sframe_memory_find(&lookup->sec, &mem, index, pc, &rows, &plain) ?:
+	      sframe_decode_plain(&lookup->sec, &buf->rd, &plain, &row);
 	if (err == -EAGAIN)
 		return;
 	lookup->nr_quick++;
