@@ -38,9 +38,6 @@ typedef __INT64_TYPE__ s64;
 #ifndef __always_inline
 #define __always_inline	inline
 #endif
-#ifndef noinline
-#define noinline	__attribute__((__noinline__))
-#endif
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define swab16		bswap_16
 #define swab32		bswap_32
