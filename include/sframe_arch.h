@@ -111,13 +111,13 @@ static inline unsigned long sfu_arch_mask_user(unsigned long addr);
 static inline unsigned long sfu_arch_reg(struct pt_regs *regs, unsigned int reg);
 
 /**
- * sfu_arch_strip_ra() - remove the authentication code of a return address
- * @ra: the return address, with or without the code
+ * sfu_arch_ra_mask() - the bits of a stored return address that are its address
  *
- * Context: Any, also while a window of user memory is open.
- * Return: The address.
+ * The others are those of an authentication code.
+ *
+ * Context: Any.
  */
-static __always_inline unsigned long sfu_arch_strip_ra(unsigned long ra);
+static __always_inline unsigned long sfu_arch_ra_mask(void);
 
 /**
  * sfu_arch_decode_call() - decode the call that left a return address
@@ -317,5 +317,11 @@ bool sfu_arch_find_binding(struct sfu_walk *walk, const struct sframe_row *row,
 			   struct sfu_frame *caller);
 
 #include "sframe_machine.h"
+
+/* Removes the authentication code of a return address. */
+static __always_inline unsigned long sfu_arch_strip_ra(unsigned long ra)
+{
+	return ra & sfu_arch_ra_mask();
+}
 
 #endif /* SFU_ARCH_H */

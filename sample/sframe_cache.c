@@ -66,9 +66,11 @@ static union sfu_fast_row make_fast_row(const struct sframe_row *row)
 	return pack_row(cfa, cfa + row->ra.off, cfa + row->fp.off, how);
 }
 
-/* A data word of a row, whose words have @bits bits. */
+/* A data word of a row, whose words have @bits bits. A plain row has 64 bits of words. */
 static __always_inline s64 get_word(const struct sframe_plain_row *row, u32 i, u32 bits)
 {
+	if (bits * (i + 1) > 64)
+		return 0;
 	return (s64)(row->words << (64 - bits * (i + 1))) >> (64 - bits);
 }
 
@@ -76,11 +78,10 @@ static __always_inline s64 get_word(const struct sframe_plain_row *row, u32 i, u
  * Likewise, of the words as they are stored: the CFA, the return address where a call leaves it in
  * a register, and the frame pointer if it is saved.
  */
-static __always_inline union sfu_fast_row make_plain_fast_row(const struct sframe_plain_row *row)
+static __always_inline union sfu_fast_row pack_words(const struct sframe_plain_row *row, u32 bits)
 {
 	const bool has_ra = SFU_ARCH_REG_RA >= 0;
 	u32 nr = SFRAME_FRE_NR_WORDS(row->info);
-	u32 bits = 8 << SFRAME_FRE_WORD_SIZE(row->info);
 	u16 how = SFRAME_FRE_BASE_SP(row->info) ? SFU_FAST_SP : SFU_FAST_FP;
 	s64 cfa = get_word(row, 0, bits), ra = cfa - sizeof(long), fp = 0;
 
@@ -93,6 +94,18 @@ static __always_inline union sfu_fast_row make_plain_fast_row(const struct sfram
 		how |= SFU_FAST_FP_SAVED;
 	}
 	return pack_row(cfa, ra, fp, how);
+}
+
+static union sfu_fast_row make_plain_fast_row(const struct sframe_plain_row *row)
+{
+	switch (SFRAME_FRE_WORD_SIZE(row->info)) {
+	case 0:
+		return pack_words(row, 8);
+	case 1:
+		return pack_words(row, 16);
+	default:
+		return pack_words(row, 32);
+	}
 }
 
 static __always_inline void add_entry(struct sfu_cache_entry *half, u64 key, u8 kind,

@@ -341,8 +341,8 @@ static __always_inline unsigned long fast_base(unsigned long fp, unsigned long s
  */
 static __always_inline bool step_fast(union sfu_fast_row row, unsigned long sp,
 				      unsigned long fp, unsigned long end,
-				      unsigned long *cfa, unsigned long *ra,
-				      unsigned long *caller_fp)
+				      unsigned long ra_mask, unsigned long *cfa,
+				      unsigned long *ra, unsigned long *caller_fp)
 {
 	unsigned long base = sp, val;
 
@@ -357,7 +357,7 @@ static __always_inline bool step_fast(union sfu_fast_row row, unsigned long sp,
 	if (*cfa > end)
 		return false;
 	sfu_user_get_word(val, base + row.ra, absent);
-	*ra = sfu_arch_strip_ra(val);
+	*ra = val & ra_mask;
 	if (row.how & SFU_FAST_FP_SAVED)
 		sfu_user_get_word(fp, base + row.fp, absent);
 	*caller_fp = fp;
@@ -433,7 +433,7 @@ static enum sfu_stop walk_fast(struct sfu_walk *walk, struct sfu_range *range,
 	unsigned long off = sfu_walk_lookup_ip(&walk->frame) - start;
 	unsigned long first_ra = start + 1;	/* a return address here is looked up at 0 */
 	unsigned long sp = walk->frame.sp, fp = walk->frame.fp, cfa, ra, caller_fp;
-	unsigned long end = TASK_SIZE_MAX;
+	const unsigned long end = TASK_SIZE_MAX, ra_mask = sfu_arch_ra_mask();
 	unsigned long outer_sp = 0, outer_fp = 0, outer_ra = 0;	/* of a caller outside; 0: none */
 	enum sfu_stop stop = SFU_STOP_NONE;
 	struct sfu_fast_rows rows, callers;
@@ -461,7 +461,7 @@ static enum sfu_stop walk_fast(struct sfu_walk *walk, struct sfu_range *range,
 			if (!sfu_user_open(sp, end - sp))
 				goto closed;
 		}
-		if (!step_fast(row, sp, fp, end, &cfa, &ra, &caller_fp))
+		if (!step_fast(row, sp, fp, end, ra_mask, &cfa, &ra, &caller_fp))
 			break;
 		off = ra - first_ra;
 		if (off >= size) {

@@ -98,9 +98,9 @@ static inline unsigned long sfu_arch_reg(struct pt_regs *regs, unsigned int reg)
  * The authentication code may be of either key. It may be there whatever the row
  * says: a frame record has no row.
  */
-static __always_inline unsigned long sfu_arch_strip_ra(unsigned long ra)
+static __always_inline unsigned long sfu_arch_ra_mask(void)
 {
-	return ra & ~ptrauth_user_pac_mask();
+	return ~ptrauth_user_pac_mask();
 }
 
 #define SFU_ARCH_CALL_BYTES	4

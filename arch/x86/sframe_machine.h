@@ -139,9 +139,9 @@ static inline unsigned long sfu_arch_reg(struct pt_regs *regs, unsigned int reg)
 }
 
 /* x86_64 has no authentication codes. */
-static __always_inline unsigned long sfu_arch_strip_ra(unsigned long ra)
+static __always_inline unsigned long sfu_arch_ra_mask(void)
 {
-	return ra;
+	return ~0ul;
 }
 
 #define SFU_ARCH_CALL_BYTES	6
