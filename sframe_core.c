@@ -983,7 +983,7 @@ static int decode_flex_rule(const struct sframe_header *hdr,
 }
 
 static int decode_flex(const struct sframe_header *hdr, struct sframe_reader *rd,
-				const struct sframe_raw_row *raw, struct sframe_row *row)
+		       const struct sframe_raw_row *raw, struct sframe_row *row)
 {
 	u32 nr = SFRAME_FRE_NR_WORDS(raw->info);
 	u32 i = 0;
@@ -1104,7 +1104,7 @@ int sframe_decode_plain(const struct sframe_header *hdr, struct sframe_reader *r
 
 	raw.start = plain->start;
 	raw.info = plain->info;
-	memcpy(raw.words, &plain->words, sizeof(plain->words));
+	memcpy(raw.words, plain->words, sizeof(plain->words));
 	return decode_found(hdr, &fde, rd, &raw, row);
 }
 

@@ -252,11 +252,12 @@ struct sframe_raw_row {
  * @info: the FRE info word
  * @pcmask: from repetitive code, such as a PLT
  *
- * It is of the default form, of no signal frame, and has at least one word, and 8 bytes at most.
+ * It is of the default form, and of no signal frame. Rows of this form have 12 bytes of words at
+ * most.
  */
 struct sframe_plain_row {
 	u64	func;
-	u64	words;
+	u64	words[2];
 	u32	start;
 	u8	info;
 	bool	pcmask;

@@ -242,20 +242,22 @@ static __always_inline int sframe_quick_function(const struct sframe_quick *quic
 	return nr ? sframe_quick_entry(quick, base, nr - 1, is_v3, fde) : -ENOENT;
 }
 
-/* Reads @size bytes of data words, 8 at most; what is above them is undefined. */
+/* Reads @size bytes of data words, 16 at most. */
 static __always_inline int sframe_quick_words(const struct sframe_quick *quick, u64 addr,
-					      u32 size, u64 end, u64 *words)
+					      u32 size, u64 end, struct sframe_plain_row *row)
 {
 	u64 val, i;
 
 	/* One read is enough for most rows. It must not touch a page that may be absent. */
-	if (addr + sizeof(val) <= end && addr % 4096 <= 4096 - sizeof(val))
-		return sframe_quick_get(quick, addr, sizeof(val), words) ? 0 : -EFAULT;
-	*words = 0;
+	if (size <= sizeof(val) && addr + sizeof(val) <= end &&
+	    addr % 4096 <= 4096 - sizeof(val))
+		return sframe_quick_get(quick, addr, sizeof(val), row->words) ? 0 : -EFAULT;
+	row->words[0] = 0;
+	row->words[1] = 0;
 	for (i = 0; i < size; i++) {
 		if (!sframe_quick_get(quick, addr + i, 1, &val))
 			return -EFAULT;
-		*words |= val << 8 * i;
+		row->words[i / 8] |= val << i % 8 * 8;
 	}
 	return 0;
 }
@@ -273,7 +275,7 @@ static __always_inline int sframe_quick_row(const struct sframe_quick *quick,
 	u64 last = end - addr_size - 1;		/* where a row may begin */
 	u32 left = min_t(u32, fde->nr_rows, *rows), nr = left;
 	u64 addr = fde->rows, start, info, found = 0, found_info = 0, least = 0;
-	const u16 *size_of = sframe_words_sizes;	/* a check of the bounds would call a function */
+	const u16 *size_of = sframe_words_sizes;	/* a check of bounds would be a call */
 	u32 size, sizes = 0;
 
 	while (left) {
@@ -302,11 +304,11 @@ static __always_inline int sframe_quick_row(const struct sframe_quick *quick,
 	if (!found)
 		return -ENOENT;
 	size = size_of[(u8)found_info];
-	if (!size || size > sizeof(row->words))
+	if (size > sizeof(row->words))
 		return -EAGAIN;
 	row->start = least - 1;
 	row->info = found_info;
-	return sframe_quick_words(quick, found - size, size, end, &row->words);
+	return sframe_quick_words(quick, found - size, size, end, row);
 }
 
 /**

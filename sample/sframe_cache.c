@@ -66,12 +66,12 @@ static union sfu_fast_row make_fast_row(const struct sframe_row *row)
 	return pack_row(cfa, cfa + row->ra.off, cfa + row->fp.off, how);
 }
 
-/* A data word of a row, whose words have @bits bits. A plain row has 64 bits of words. */
+/* One of the data words, which have @bits bits each. */
 static __always_inline s64 get_word(const struct sframe_plain_row *row, u32 i, u32 bits)
 {
-	if (bits * (i + 1) > 64)
-		return 0;
-	return (s64)(row->words << (64 - bits * (i + 1))) >> (64 - bits);
+	u32 end = bits * (i % (64 / bits) + 1);
+
+	return (s64)(row->words[bits * i / 64] << (64 - end)) >> (64 - bits);
 }
 
 /*
