@@ -246,18 +246,19 @@ static __always_inline int sframe_quick_function(const struct sframe_quick *quic
 static __always_inline int sframe_quick_words(const struct sframe_quick *quick, u64 addr,
 					      u32 size, u64 end, struct sframe_plain_row *row)
 {
+	u64 *words = row->words;	/* a check of the array's bounds would be a call */
 	u64 val, i;
 
 	/* One read is enough for most rows. It must not touch a page that may be absent. */
 	if (size <= sizeof(val) && addr + sizeof(val) <= end &&
 	    addr % 4096 <= 4096 - sizeof(val))
-		return sframe_quick_get(quick, addr, sizeof(val), row->words) ? 0 : -EFAULT;
-	row->words[0] = 0;
-	row->words[1] = 0;
+		return sframe_quick_get(quick, addr, sizeof(val), words) ? 0 : -EFAULT;
+	words[0] = 0;
+	words[1] = 0;
 	for (i = 0; i < size; i++) {
 		if (!sframe_quick_get(quick, addr + i, 1, &val))
 			return -EFAULT;
-		row->words[i / 8] |= val << i % 8 * 8;
+		words[i / 8] |= val << i % 8 * 8;
 	}
 	return 0;
 }
@@ -275,7 +276,7 @@ static __always_inline int sframe_quick_row(const struct sframe_quick *quick,
 	u64 last = end - addr_size - 1;		/* where a row may begin */
 	u32 left = min_t(u32, fde->nr_rows, *rows), nr = left;
 	u64 addr = fde->rows, start, info, found = 0, found_info = 0, least = 0;
-	const u16 *size_of = sframe_words_sizes;	/* a check of bounds would be a call */
+	const u16 *size_of = sframe_words_sizes;	/* as in sframe_quick_words() */
 	u32 size, sizes = 0;
 
 	while (left) {
