@@ -413,6 +413,7 @@ def verify_events(oracle, directory, name, least, kernel, lines):
     count = {event: collections.Counter() for event in least}
     entered = disagree = 0
     begin, bad = {}, []
+    early = {event: set() for event in least}
     for event, pid, time, kernel_part, chain in samples(lines, 'chain'):
         event = max((e for e in least if event and event.startswith(e)), key=len, default=None)
         if not event:
@@ -423,6 +424,7 @@ def verify_events(oracle, directory, name, least, kernel, lines):
         begin.setdefault(pid, time)
         if verdict == 'short' and time < begin[pid] + EARLY:
             verdict = 'early'
+            early[event].add(chain[0])
         count[event][verdict] += 1
         if verdict in ('short', 'wrong'):
             bad.append((verdict, event, tuple(functions) + chain, expected))
@@ -439,7 +441,8 @@ def verify_events(oracle, directory, name, least, kernel, lines):
         print(f'{name} {event}: ' + (', '.join(f'{v} {c[v]}' for v in ORDER if c[v]) or 'no samples'))
         yield f'{name} {event}: no wrong or short chain', not c['wrong'] and not c['short']
         yield f'{name} {event}: at least {least[event]} whole', c['whole'] >= least[event]
-        yield f'{name} {event}: at most {MAX_EARLY} before the sections were scanned', c['early'] <= MAX_EARLY
+        yield (f'{name} {event}: at most {MAX_EARLY} places before the sections were scanned',
+               len(early[event]) <= MAX_EARLY)
     # The shares are those of all events together: a single event has too few samples.
     c = sum(count.values(), collections.Counter())
     yield f'{name}: few outside or between', c['outside'] + c['between'] <= MAX_OUTSIDE * sum(c.values())
