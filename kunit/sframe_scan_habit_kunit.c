@@ -146,7 +146,7 @@ static void scan_remembers_habits(struct kunit *test)
 				    i);
 }
 
-/* What a walk does that needs the habit of anonymous code. */
+/* Asks for the habit of anonymous code, as a walk does that needs it. */
 static void ask_for_habit(struct kunit *test, unsigned int nr)
 {
 	struct sfu_map *map = map_of(current->mm);

@@ -141,7 +141,7 @@ static void fallback_call_into_other_file(struct kunit *test)
 #define SLOT_CODE	0x410
 #define SLOT_INDEX	7
 
-/* What a call of the slot leaves on the stack: link map, index, return address. */
+/* A call of the slot leaves on the stack: link map, index, return address. */
 static void store_binding(struct kunit *test, u32 cfa, u32 index)
 {
 	word(test, cfa - 24, stack(test, 0x3000));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* KUnit tests of the files that are wanted: who asks for them, and who gets them. */
+/* KUnit tests of sframe_wanted.c: processes ask for files, and readers get them. */
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/mm.h>
@@ -188,7 +188,7 @@ static void wanted_from_two_readers(struct kunit *test)
 	want(test);
 	expect_taken(test, a);
 	expect_none(test, b);
-	/* What the first one has not answered, the second one gets. */
+	/* The second reader gets the files that the first one has not answered. */
 	close_reader(a);
 	expect_taken(test, b);
 	close_reader(b);

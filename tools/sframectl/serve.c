@@ -334,7 +334,7 @@ static const char *begin_serving(struct serving *serving)
 	serving->signals = signalfd(-1, &set, SFD_CLOEXEC);
 	if (serving->signals < 0)
 		return strerror(errno);
-	/* What an earlier run had no table for, this one may have. */
+	/* This run may have a table for a file for which an earlier run had none. */
 	return device_drop_none(serving->device);
 }
 

@@ -41,7 +41,7 @@ const char *store_key(const struct file *file, char key[STORE_KEY])
 	return NULL;
 }
 
-/* Whoever can write a table file chooses what the stacks of a program look like. */
+/* A user who can write a table file chooses what the stacks of a program look like. */
 static const char *check_owner(int fd)
 {
 	struct stat st;

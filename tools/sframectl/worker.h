@@ -14,7 +14,7 @@
 
 #define WORKER_SEGMENTS		128
 
-/* What a worker does with a file. */
+/* The tasks of a worker: what the child does with the file. */
 enum worker_task {
 	WORKER_CONVERTS,
 	WORKER_FINDS_KEY,	/* of the file in a store */

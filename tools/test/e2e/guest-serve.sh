@@ -232,7 +232,7 @@ from_store() {
 	check "a store of another user is refused: $(cat "$scratch/said")" grep -q "is not root's" "$scratch/said"
 }
 
-# Whoever has the device open keeps the module. Nobody is in the way of anybody.
+# A program that has the device open keeps the module loaded. Several of them do not disturb each other.
 many_readers() {
 	local i readers=()
 	: >"$scratch/served"
