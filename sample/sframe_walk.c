@@ -133,6 +133,17 @@ static bool moves_up(const struct sfu_frame *frame, unsigned long cfa)
 	return cfa > frame->sp || (sfu_walk_has_registers(frame) && cfa == frame->sp);
 }
 
+/*
+ * Functions save below the CFA. The rows of setcontext() and longjmp() of glibc for AArch64 have
+ * their argument as the CFA, and what is saved in it above: it is no stack pointer.
+ */
+static bool cfa_is_argument(const struct sframe_row *row)
+{
+	return row->cfa.how == SFRAME_RULE_REG && row->cfa.reg != SFU_ARCH_REG_SP &&
+	       row->cfa.reg != SFU_ARCH_REG_FP && row->ra.how == SFRAME_RULE_CFA_MEM &&
+	       row->ra.off >= 0 && !row->signal;
+}
+
 static enum sfu_stop find_ra(struct sfu_walk *walk, const struct sframe_rule *rule,
 			     unsigned long cfa, unsigned long *ra)
 {
@@ -199,7 +210,7 @@ enum sfu_stop sfu_walk_find_caller(struct sfu_walk *walk, const struct sframe_ro
 	stop = compute_rule(walk, &row->cfa, 0, &cfa);
 	if (stop)
 		return stop;
-	if (!moves_up(&walk->frame, cfa))
+	if (cfa_is_argument(row) || !moves_up(&walk->frame, cfa))
 		return SFU_STOP_CFA;
 
 	stop = find_ra(walk, &row->ra, cfa, &ra) ?: find_fp(walk, &row->fp, cfa, &fp);
