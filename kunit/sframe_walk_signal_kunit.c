@@ -129,6 +129,16 @@ static void signal_by_mark_and_rows(struct kunit *test)
 	expect_walk(test, "c4@ff0 cd0@1000 c100@1040,fp300 c84@1060 complete");
 }
 
+/* At the stub, the context says more than rows: the interrupted stack may be below. */
+static void signal_by_stub_with_rows(struct kunit *test)
+{
+	build_flex_row(build_function(test, 0xc0, SIGNAL, FLEX), 0,
+		       AT_REG(R_SP, 64), IN_CFA(-8), IN_CFA(-16));
+	signal_scene(test, code(test, 0xd0));
+	user_store(test, code(test, 0xd0), sigreturn_stub, sizeof(sigreturn_stub));
+	expect_walk(test, CROSSED("cd0"));
+}
+
 /* The code differs from the stub in one bit. */
 static void signal_stub_altered(struct kunit *test)
 {
@@ -312,6 +322,7 @@ static struct kunit_case signal_tests[] = {
 	KUNIT_CASE(signal_stub_in_covered_code),
 	KUNIT_CASE(signal_by_mark),
 	KUNIT_CASE(signal_by_mark_and_rows),
+	KUNIT_CASE(signal_by_stub_with_rows),
 	KUNIT_CASE(signal_stub_altered),
 	KUNIT_CASE(signal_stub_at_end),
 	KUNIT_CASE(signal_interrupted_at_first),

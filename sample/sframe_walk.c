@@ -296,7 +296,9 @@ static enum sfu_stop step(struct sfu_walk *walk, struct sfu_range *range)
 	case 0:
 		if (row.outermost)
 			return SFU_STOP_COMPLETE;
-		if (row.cfa.how == SFRAME_RULE_SAME)
+		/* A row leads up the stack only, and gives no registers but SP and FP. */
+		if (row.cfa.how == SFRAME_RULE_SAME ||
+		    (row.signal && sfu_signal_is_at_return(walk)))
 			return sfu_signal_step(walk);
 		return step_by_row(walk, &row);
 	case -ENOENT:
