@@ -66,9 +66,8 @@ void sframe_habit_count_jit(struct sframe_starts *starts, const u8 *text, size_t
 	for (i = SFRAME_TEXT_FIRST; i + SFRAME_TEXT_AFTER <= len; i += SFRAME_JIT_STEP) {
 		enum sframe_start start = sframe_jit_start(text + i);
 
-		if (start == SFRAME_START_NONE && i % SFRAME_TEXT_STEP == 0 &&
-		    sframe_text_start(text + i) == SFRAME_START_OTHER)
-			start = SFRAME_START_OTHER;
+		if (start == SFRAME_START_NONE && i % SFRAME_TEXT_STEP == 0)
+			start = sframe_jit_text_start(text + i);
 		count_start(starts, start);
 	}
 }

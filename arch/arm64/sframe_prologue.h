@@ -106,4 +106,9 @@ static inline enum sframe_start sframe_jit_start(const u8 *code)
 	return sframe_text_start(code);
 }
 
+static inline enum sframe_start sframe_jit_text_start(const u8 *code)
+{
+	return sframe_text_start(code);
+}
+
 #endif /* SFRAME_PROLOGUE_H */

@@ -93,18 +93,79 @@ static inline enum sframe_start sframe_text_start(const u8 *code)
 								   SFRAME_START_NONE;
 }
 
+/* Bytes of sub $n,%rsp; 0: it is another instruction. */
+static inline unsigned int sframe_sub_rsp(const u8 *code)
+{
+	if (code[0] != 0x48 || code[2] != 0xec)
+		return 0;
+	if (code[1] == 0x83)
+		return 4;
+	return code[1] == 0x81 ? 7 : 0;
+}
+
+/* Bytes of mov %rbp,n(%rsp); 0: it is another instruction. */
+static inline unsigned int sframe_saves_rbp(const u8 *code)
+{
+	if (code[0] != 0x48 || code[1] != 0x89 || code[3] != 0x24)
+		return 0;
+	if (code[2] == 0x6c)
+		return 5;
+	return code[2] == 0xac ? 8 : 0;
+}
+
 /*
- * The same for code of a JIT: its functions begin anywhere, and checks may come first. These four
- * bytes together hardly mean anything else. OpenJDK makes room at once unless it keeps frame
- * pointers.
+ * The same for code of a JIT: its functions begin anywhere, and checks may come first. The bytes
+ * looked for hardly mean anything else together. OpenJDK makes room at once unless it keeps frame
+ * pointers, after push %rbp or before it stores %rbp in the frame. push %r13 ends with the byte
+ * of push %rbp.
  */
 static inline enum sframe_start sframe_jit_start(const u8 *code)
 {
+	unsigned int room = sframe_sub_rsp(code), save = room ? sframe_saves_rbp(code + room) : 0;
+
+	if (save)
+		return sframe_sets_rbp(code + room + save) ? SFRAME_START_FP : SFRAME_START_OTHER;
 	if (code[0] != PUSH_RBP)
 		return SFRAME_START_NONE;
 	if (sframe_sets_rbp(code + 1))
 		return SFRAME_START_FP;
-	return sframe_makes_room(code + 1) ? SFRAME_START_OTHER : SFRAME_START_NONE;
+	return sframe_makes_room(code + 1) && code[-1] != 0x41 ? SFRAME_START_OTHER :
+								 SFRAME_START_NONE;
+}
+
+/*
+ * Has a function ended before this place in code of a JIT? The 0 at the end of a long nop may as
+ * well end a jump. The interpreter of OpenJDK aligns the stack for calls after such jumps, with the
+ * instruction that functions begin with.
+ */
+static inline bool sframe_jit_ends_function(const u8 *code)
+{
+	static const struct {
+		u8	len;
+		u8	code[8];
+	} nops[] = {
+		{ 3, { 0x0f, 0x1f, 0x00 } },
+		{ 4, { 0x0f, 0x1f, 0x40 } },
+		{ 5, { 0x0f, 0x1f, 0x44 } },
+		{ 7, { 0x0f, 0x1f, 0x80 } },
+		{ 8, { 0x0f, 0x1f, 0x84 } },
+	};
+	unsigned int i;
+
+	if (code[-1])
+		return sframe_ends_function(code[-1]);
+	for (i = 0; i < ARRAY_SIZE(nops); i++)
+		if (!memcmp(code - nops[i].len, nops[i].code, nops[i].len))
+			return true;
+	return false;
+}
+
+/* Code of a JIT, where compilers begin functions: is there a frame without a record? */
+static inline enum sframe_start sframe_jit_text_start(const u8 *code)
+{
+	if (!sframe_jit_ends_function(code) || sframe_text_start(code) != SFRAME_START_OTHER)
+		return SFRAME_START_NONE;
+	return SFRAME_START_OTHER;
 }
 
 #endif /* SFRAME_PROLOGUE_H */
