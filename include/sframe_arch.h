@@ -191,7 +191,7 @@ static inline bool sfu_arch_calls_main(const u8 *ra);
 static inline bool sfu_arch_is_entry(const u8 *ra);
 
 /**
- * sfu_arch_starts_thread() - is this libc's code that calls a thread's function?
+ * sfu_arch_starts_thread() - does a thread's function, or a goroutine's, return here?
  * @ra: the code at a return address, SFU_ARCH_START_BEFORE bytes into a buffer
  *
  * Return: true if it is.

@@ -370,7 +370,7 @@ static bool lacks_habit(struct sfu_walk *walk)
 }
 
 /*
- * Is the frame in the code of libc or libstdc++ that starts a program or a thread? What
+ * Is the frame in the code of libc, libstdc++ or Go that starts a program or a thread? What
  * is not recognised is honestly reported as nodata, so this is strict.
  */
 static bool is_start(struct sfu_walk *walk)

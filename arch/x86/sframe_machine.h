@@ -323,7 +323,7 @@ static inline bool sfu_arch_is_entry(const u8 *ra)
  * start() of musl: syscall; mov 8(%reg),%rdi; call *(%reg); mov %rax,%rdi;
  * call __pthread_exit. From r8 on, the register needs a prefix.
  */
-static inline bool sfu_arch_starts_thread(const u8 *ra)
+static inline bool sfu_starts_thread_of_musl(const u8 *ra)
 {
 	static const u8 exits[] = { 0x48, 0x89, 0xc7, 0xe8 };
 	const unsigned int rex = ra[-3] == 0x41;
@@ -335,6 +335,20 @@ static inline bool sfu_arch_starts_thread(const u8 *ra)
 	       code[5] == 8 &&
 	       call[0] == 0xff && call[1] == (0x10 | reg) &&
 	       !memcmp(ra, exits, sizeof(exits));
+}
+
+/*
+ * runtime.goexit() of Go, after padding: nop; call; nop. Nothing has called it: the runtime leaves
+ * the address after the first nop where the function of a goroutine returns to.
+ */
+static inline bool sfu_starts_goroutine(const u8 *ra)
+{
+	return ra[-2] == 0xcc && ra[-1] == 0x90 && ra[0] == 0xe8 && ra[5] == 0x90;
+}
+
+static inline bool sfu_arch_starts_thread(const u8 *ra)
+{
+	return sfu_starts_thread_of_musl(ra) || sfu_starts_goroutine(ra);
 }
 
 static inline unsigned long sfu_arch_thread_exit(const u8 *code, unsigned long ra)

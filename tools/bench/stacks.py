@@ -95,6 +95,11 @@ class Code:
             at += 5 + struct.unpack_from("<i", self.data, at + 1)[0]
         return self.data[at:at + len(STORES_RESULT)] == STORES_RESULT
 
+    def is_goexit(self, at):
+        """Is this where goroutines of Go seem to come from? Nothing has called it: nop; call; nop, among int3."""
+        code = self.data[at - 2:at + 7]
+        return self.machine == X86_64 and (code[:3], code[7:8]) == (b"\xcc\x90\xe8", b"\x90")
+
     def is_sigreturn(self, at):
         return self.machine == X86_64 and self.data[at:at + len(SIGRETURN)] == SIGRETURN
 
@@ -172,9 +177,10 @@ class Figures:
         is_interrupted = True
         for address in stack:
             is_code, code, at, path = self.find(maps, address)
-            has_started |= bool(code and code.is_start(at))
+            is_goexit = bool(code and code.is_goexit(at))
+            has_started |= is_goexit or bool(code and code.is_start(at))
             is_stub = path == "[vdso]" if self.files.is_arm64 else bool(code and code.is_sigreturn(at))
-            if not is_code or not (is_interrupted or is_stub or not code or code.follows_call(at)):
+            if not is_code or not (is_interrupted or is_stub or is_goexit or not code or code.follows_call(at)):
                 self.wrong += 1
                 self.examples[f"{path}+{at or address:#x}"] += 1
             is_interrupted = is_stub
