@@ -129,13 +129,40 @@ static struct tally *find_tally(const struct trial *trial, enum verdict verdict,
 	return tally;
 }
 
+static bool is_same_function(const struct process *process, u64 one, u64 other)
+{
+	struct image_place a = image_find(&process->image, one);
+	struct image_place b = image_find(&process->image, other);
+	u64 start_a, start_b;
+
+	if (a.binary != b.binary || !a.binary)
+		return false;
+	binary_symbol(a.binary, a.addr, &start_a);
+	binary_symbol(b.binary, b.addr, &start_b);
+	return start_a == start_b;
+}
+
+/*
+ * Is the last frame that of a function which has begun on a stack of its own, by a jump? A
+ * function that has gone to the stack itself has a caller, which is on another one.
+ */
+static bool begins_stack(const struct trial *trial)
+{
+	const struct shadow *shadow = trial->at.shadow;
+
+	return !shadow_rest(&trial->at) && !shadow->is_whole && !shadow->interrupted &&
+	       !is_same_function(trial->thread->process, trial->last.ip - (trial->nr > 1),
+				 shadow->switched_at);
+}
+
 /* The walk has ended: what does the shadow stack say? */
 static struct tally *judge_end(const struct trial *trial, const char *reason)
 {
 	if (!shadow_rest(&trial->at) && trial->at.shadow->is_whole)
 		return find_tally(trial, VERDICT_WHOLE, reason);
 	if (!strcmp(reason, "complete"))
-		return find_tally(trial, VERDICT_SHORT, reason);
+		return find_tally(trial, begins_stack(trial) ? VERDICT_WHOLE : VERDICT_SHORT,
+				  reason);
 	return find_tally(trial, VERDICT_PREFIX, reason);
 }
 
@@ -216,7 +243,11 @@ static struct tally *walk(struct trial *trial)
 		truth = shadow_next(&trial->at);
 		if (!truth && trial->at.shadow->is_whole)
 			return find_tally(trial, VERDICT_LONG, "outermost frame");
-		/* What is above a stack that the program has switched to is not known. */
+		if (!truth && !thread_cross(trial->thread, frame.ip, frame.sp, &trial->at))
+			return find_tally(trial, VERDICT_WRONG, TALLY_WRONG_STACK);
+		if (!truth)
+			truth = shadow_next(&trial->at);
+		/* What the program has made itself, as the start of a coroutine, is not known. */
 		if (!truth)
 			return find_tally(trial, VERDICT_WHOLE, "stack of its own");
 		if (frame.ip != truth->ip)

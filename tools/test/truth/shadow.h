@@ -35,6 +35,7 @@ struct shadow_frame {
  * @start: of its memory
  * @end: of its memory
  * @interrupted: the stack that a signal has interrupted to use this one; or NULL
+ * @switched_at: the instruction that has gone to this stack, when it had no frames
  * @is_whole: the first frame is the first of the thread
  * @nr: frames, without the present one
  * @room: in @frames
@@ -45,6 +46,7 @@ struct shadow {
 	u64			start;
 	u64			end;
 	struct shadow		*interrupted;
+	u64			switched_at;
 	bool			is_whole;
 	unsigned int		nr;
 	unsigned int		room;

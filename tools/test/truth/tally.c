@@ -89,7 +89,7 @@ static const char *judge_wrong(const struct tally *tally)
 		return NULL;
 	if (!strcmp(tally->reason, TALLY_LOST_FP) || !strcmp(tally->reason, TALLY_BY_HAND))
 		return known_find(tally, "fp");
-	if (!strcmp(tally->reason, TALLY_WRONG_RA))
+	if (!strcmp(tally->reason, TALLY_WRONG_RA) || !strcmp(tally->reason, TALLY_WRONG_STACK))
 		return known_find(tally, "ra");
 	return tally->verdict == VERDICT_SHORT ? known_find(tally, "end") : NULL;
 }

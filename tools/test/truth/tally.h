@@ -12,6 +12,9 @@ struct binary;
 /* A return address is wrong: that of the function to which the frame is counted. */
 #define TALLY_WRONG_RA	"return address"
 
+/* The frame is on another stack of the thread, and is none of those that are there. */
+#define TALLY_WRONG_STACK	"frame of another stack"
+
 /* Reasons of wrong frames that come after something else, for which a function is to blame. */
 #define TALLY_LOST_FP	"after a wrong frame pointer"
 #define TALLY_BY_HAND	"after a caller that no call has made"

@@ -136,7 +136,7 @@ static bool has_grown(const struct thread *thread, struct shadow *shadow, u64 sp
 	return true;
 }
 
-static struct shadow *find_shadow(struct thread *thread, u64 sp)
+static struct shadow *find_shadow(const struct thread *thread, u64 sp)
 {
 	struct shadow *shadow;
 
@@ -154,10 +154,37 @@ static void switch_stack(struct thread *thread, u64 sp)
 	if (has_grown(thread, last, sp))
 		return;
 	thread->shadow = find_shadow(thread, sp) ?: add_shadow(thread, sp);
+	if (!thread->shadow->nr)
+		thread->shadow->switched_at = thread->regs.ip;
 	if (last->interrupted) {
 		last->interrupted = NULL;
 		last->nr = 0;
 	}
+}
+
+/**
+ * thread_cross() - go from the outermost frame of one stack to a frame of another
+ * @thread: the thread
+ * @ip: where that frame goes on
+ * @sp: its stack pointer
+ * @at: set to that frame, if it is there
+ *
+ * Return: false if the thread has another stack at @sp, and no call on it has left that frame.
+ */
+bool thread_cross(const struct thread *thread, u64 ip, u64 sp, struct shadow_cursor *at)
+{
+	struct shadow *shadow = find_shadow(thread, sp);
+	unsigned int i;
+
+	if (!shadow || shadow == at->shadow)
+		return true;
+	for (i = shadow->nr; i--;) {
+		if (shadow->frames[i].ip != ip || shadow->frames[i].sp != sp)
+			continue;
+		*at = (struct shadow_cursor){ shadow, i + 1 };
+		return true;
+	}
+	return false;
 }
 
 /* Has the thread arrived where a walk has claimed, or gone on without? */

@@ -78,6 +78,7 @@ void thread_free(struct thread *thread);
 void thread_begin(struct thread *thread, const struct registers *regs);
 void thread_move(struct thread *thread, const struct registers *regs);
 void thread_call(struct thread *thread, const struct shadow_frame *frame);
+bool thread_cross(const struct thread *thread, u64 ip, u64 sp, struct shadow_cursor *at);
 void thread_claim(struct thread *thread, const struct thread_claim *claim);
 void thread_interrupt(struct thread *thread, const struct registers *regs,
 		      const struct shadow_frame *stub, const struct shadow_frame *interrupted);

@@ -21,6 +21,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/personality.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -217,6 +218,15 @@ static bool comes_from_libgcc(const struct thread *thread, u64 from)
 	       now.binary != before.binary;
 }
 
+static bool comes_from_setcontext(const struct thread *thread, u64 from)
+{
+	struct image_place place = image_find(&thread->process->image, from);
+	u64 start;
+
+	return place.binary &&
+	       !strcmp(binary_symbol(place.binary, place.addr, &start), "setcontext");
+}
+
 /* A jump to another place with the stack pointer of a frame: what that frame has called is gone. */
 static void note_jump(struct thread *thread, u64 from, u32 insn)
 {
@@ -225,7 +235,8 @@ static void note_jump(struct thread *thread, u64 from, u32 insn)
 	u64 sp = regs_sp(&thread->regs);
 
 	/* Slots of PLTs, and the loader, go on to a function by x16 or x17. */
-	if (insn == BR_X16 || insn == BR_X17 || begins_function(next))
+	if (((insn == BR_X16 || insn == BR_X17) && !comes_from_setcontext(thread, from)) ||
+	    begins_function(next))
 		return;
 	if (!is_call(read_instruction(thread->process, thread->regs.ip - 4)) &&
 	    !comes_from_libgcc(thread, from))
@@ -320,6 +331,7 @@ static void run_qemu(const char *path, char **argv)
 		errx(2, "%s and %s must be set", ENV_ROOT, ENV_QEMU);
 	while (*argv && i < ARRAY_SIZE(args) - 1)
 		args[i++] = *argv++;
+	personality(ADDR_NO_RANDOMIZE);
 	execv(qemu, args);
 	err(2, "%s", qemu);
 }
