@@ -1195,29 +1195,6 @@ int sframe_find_row(const struct sframe_header *hdr, struct sframe_reader *rd,
 	       decode_found(hdr, &fde, rd, &raw, row);
 }
 
-/* A read of a quick look-up. */
-static __always_inline bool get_memory(const struct sframe_memory *mem, u64 addr, u32 size,
-				       u64 *val)
-{
-	const u8 *p = mem->bytes + (addr - mem->addr);
-
-	switch (size) {
-	case 1:
-		*val = *p;
-		break;
-	case 2:
-		*val = ((const struct sframe_any_u16 *)p)->v;
-		break;
-	case 4:
-		*val = ((const struct sframe_any_u32 *)p)->v;
-		break;
-	default:
-		*val = ((const struct sframe_any_u64 *)p)->v;
-		break;
-	}
-	return true;
-}
-
 /**
  * sframe_memory_find() - find the row of an address in a section that is in memory
  * @hdr: the section, one that sframe_quick_can_search()
@@ -1235,7 +1212,9 @@ int sframe_memory_find(const struct sframe_header *hdr, const struct sframe_memo
 		       struct sframe_plain_row *row)
 {
 	const struct sframe_memory copy = *mem;		/* in registers */
-	struct sframe_quick quick = { .hdr = hdr, .mem = &copy, .get = get_memory, .pc = pc };
+	const struct sframe_quick quick = {
+		.hdr = hdr, .mem = &copy, .get = sframe_memory_get, .pc = pc,
+	};
 	struct sframe_span span = sframe_index_span(index, hdr, pc);
 
 	return sframe_quick_find(&quick, &span, rows, row);

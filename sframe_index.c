@@ -5,10 +5,10 @@
  *
  * The number of functions bounds the size of an index, also where they are far apart.
  *
- * This file calls nothing of the kernel, and reads nothing: it compiles unchanged in the module
- * and on the host.
+ * This file calls nothing of the kernel: it compiles unchanged in the module and on the host.
  */
 #include "sframe_index.h"
+#include "sframe_quick.h"
 
 /**
  * sframe_index_form() - choose the form of an index
@@ -39,24 +39,47 @@ u32 sframe_index_form(struct sframe_index *index, const struct sframe_header *hd
 }
 
 /**
- * sframe_index_add() - add a function to an index
+ * sframe_index_start() - where a function starts
+ * @hdr: the section, one that sframe_quick_can_search()
+ * @mem: has the entry of the function
+ * @nr: of the function
+ *
+ * Context: Any.
+ * Return: Its address, which nobody has checked.
+ */
+u64 sframe_index_start(const struct sframe_header *hdr, const struct sframe_memory *mem, u32 nr)
+{
+	const struct sframe_quick quick = { .hdr = hdr, .mem = mem, .get = sframe_memory_get };
+	u64 addr = hdr->fde_addr + (u64)nr * hdr->fde_size, start;
+
+	sframe_quick_start(&quick, sframe_quick_base(hdr), addr,
+			   hdr->version == SFRAME_VERSION_3, &start);
+	return start;
+}
+
+/**
+ * sframe_index_add() - add functions to an index
  * @index: from sframe_index_form()
- * @hdr: the section
- * @nr: of the function; one more than in the last call, from 0 on
- * @start: where it starts
+ * @hdr: the section, one that sframe_quick_can_search()
+ * @mem: has the entries of these functions
+ * @nr: of the first; one more than the last in the call before, at first 0
+ * @end: one past the last
  *
  * Context: Any.
  * Return: Whether the functions are sorted so far, as an index needs.
  */
-bool sframe_index_add(struct sframe_index *index, const struct sframe_header *hdr, u32 nr,
-		      u64 start)
+bool sframe_index_add(struct sframe_index *index, const struct sframe_header *hdr,
+		      const struct sframe_memory *mem, u32 nr, u32 end)
 {
-	u64 slot = (start - hdr->addr - index->first) >> index->shift;
+	for (; nr < end; nr++) {
+		u64 start = sframe_index_start(hdr, mem, nr);
+		u64 slot = (start - hdr->addr - index->first) >> index->shift;
 
-	if (slot >= index->nr || slot + 1 < index->nr_set)
-		return false;
-	while (index->nr_set <= slot)
-		index->starts[index->nr_set++] = nr;
+		if (slot >= index->nr || slot + 1 < index->nr_set)
+			return false;
+		while (index->nr_set <= slot)
+			index->starts[index->nr_set++] = nr;
+	}
 	return true;
 }
 

@@ -61,8 +61,9 @@ sframe_index_span(const struct sframe_index *index, const struct sframe_header *
 
 u32 sframe_index_form(struct sframe_index *index, const struct sframe_header *hdr,
 		      u64 first, u64 last);
-bool sframe_index_add(struct sframe_index *index, const struct sframe_header *hdr, u32 nr,
-		      u64 start);
+u64 sframe_index_start(const struct sframe_header *hdr, const struct sframe_memory *mem, u32 nr);
+bool sframe_index_add(struct sframe_index *index, const struct sframe_header *hdr,
+		      const struct sframe_memory *mem, u32 nr, u32 end);
 void sframe_index_end(struct sframe_index *index, const struct sframe_header *hdr);
 
 #endif /* SFRAME_INDEX_H */

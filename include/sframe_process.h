@@ -103,7 +103,7 @@ int sfu_process_init(void);
 void sfu_process_exit(void);
 
 /* Under &sfu_process.lock. */
-void sfu_process_add_cache(struct sfu_process *process);
+void sfu_process_add_cache(struct sfu_process *process, bool has_words);
 u64 sfu_process_new_keys(struct sfu_process *process, u64 size);
 void sfu_process_publish(struct sfu_process *process, struct sfu_map *map);
 

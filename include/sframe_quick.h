@@ -25,6 +25,29 @@
  */
 typedef bool (*sframe_get_t)(const struct sframe_memory *mem, u64 addr, u32 size, u64 *val);
 
+/* A read of a section that is in memory; a sframe_get_t. */
+static __always_inline bool sframe_memory_get(const struct sframe_memory *mem, u64 addr,
+					      u32 size, u64 *val)
+{
+	const u8 *p = mem->bytes + (addr - mem->addr);
+
+	switch (size) {
+	case 1:
+		*val = *p;
+		break;
+	case 2:
+		*val = ((const struct sframe_any_u16 *)p)->v;
+		break;
+	case 4:
+		*val = ((const struct sframe_any_u32 *)p)->v;
+		break;
+	default:
+		*val = ((const struct sframe_any_u64 *)p)->v;
+		break;
+	}
+	return true;
+}
+
 /**
  * struct sframe_quick - one quick look-up
  * @hdr: the section

@@ -33,9 +33,11 @@ enum sfu_section_state {
  * @table: the table, if it is resident; the map has a reference
  * @bytes: its bytes
  * @len: how many
- * @index: of its functions, or NULL; @table has it
+ * @index: of its functions, or NULL. That of a resident section belongs to @table
+ * @words: rows in one word, of @table; nowhere: they are in the rule cache of the process
  * @hdr: its header, checked, if @state is READY or BAD
- * @key_base: the key of a row in the rule cache is this plus its address
+ * @word_base: the key of a row in @words is this plus its address
+ * @key_base: likewise in the rule cache of the process
  * @state: enum sfu_section_state. Any context may change READY to BAD, and task context
  *	any state to NONE. The rest is constant once the map is published
  * @source: enum sfu_source
@@ -50,7 +52,9 @@ struct sfu_section {
 	const u8		*bytes;
 	u32			len;
 	const struct sframe_index *index;
+	struct sfu_words	words;
 	struct sframe_header	hdr;
+	u64			word_base;
 	u64			key_base;
 	atomic_t		state;
 	u8			source;
@@ -87,12 +91,14 @@ struct sfu_lookup {
 
 /**
  * struct sfu_fast_rows - rows that the fast path may use, from an address on
- * @half: of the rule cache
+ * @words: where that of the first frame is remembered
+ * @callers: where those of its callers are; as many
  * @first_key: the key of the first address
  */
 struct sfu_fast_rows {
-	const struct sfu_cache_entry	*half;
-	u64				first_key;
+	struct sfu_words	words;
+	struct sfu_cache_word	*callers;
+	u64			first_key;
 };
 
 static inline bool sfu_section_is(const struct sfu_section *section,
@@ -101,29 +107,35 @@ static inline bool sfu_section_is(const struct sfu_section *section,
 	return atomic_read(&section->state) == state;
 }
 
-/* May the fast path use this section? */
-static inline bool sfu_section_has_fast_rows(const struct sfu_section *section)
+/*
+ * The rows of a section in one word, from @first on: those of its table, or else those of the
+ * process. Returns false if the fast path cannot use the section.
+ */
+static __always_inline bool sfu_section_fast_rows(const struct sfu_section *section,
+						  const struct sfu_cache *cache,
+						  unsigned long first, bool is_activation,
+						  struct sfu_fast_rows *rows)
 {
-	return section->has_keys && sfu_section_is(section, SFU_SECTION_READY);
-}
-
-/* The rows of a section in @cache, from @first on. */
-static inline struct sfu_fast_rows sfu_section_fast_rows(const struct sfu_section *section,
-							 struct sfu_cache *cache,
-							 unsigned long first,
-							 bool is_activation)
-{
-	return (struct sfu_fast_rows){
-		.half = sfu_cache_half(cache, is_activation),
-		.first_key = section->key_base + first,
-	};
+	if (!sfu_section_is(section, SFU_SECTION_READY))
+		return false;
+	rows->words = section->words;
+	rows->callers = rows->words.first;
+	rows->first_key = section->word_base + first;
+	if (rows->callers)
+		return true;
+	if (!cache || !section->has_keys)
+		return false;
+	rows->words = sfu_cache_words(cache, is_activation);
+	rows->callers = sfu_cache_words(cache, false).first;
+	rows->first_key = section->key_base + first;
+	return rows->callers;
 }
 
 /* Sets @fast to the row at @off from the first address; false: it is not known. */
 static __always_inline bool sfu_section_fast_row(const struct sfu_fast_rows *rows,
 						 unsigned long off, union sfu_fast_row *fast)
 {
-	return sfu_cache_fast_row(rows->half, rows->first_key + off, fast);
+	return sfu_words_find(rows->words, rows->first_key + off, fast);
 }
 
 int sfu_section_read_resident(struct sframe_reader *rd, void *dst, u64 addr, u32 len);
@@ -132,7 +144,7 @@ union sfu_fast_row sfu_section_add_fast_row(struct sfu_section *section,
 					    struct sfu_lookup *lookup, unsigned long addr,
 					    bool is_activation);
 int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
-			 unsigned long addr, bool is_activation, struct sframe_row *row);
+			 unsigned long addr, struct sframe_row *row);
 void sfu_section_mark_bad(struct sfu_section *section, enum sframe_defect defect);
 
 #endif /* SFU_SECTION_H */

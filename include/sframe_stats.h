@@ -108,6 +108,8 @@ struct sfu_held {
 
 extern struct sfu_held sfu_held;
 
+bool sfu_may_hold(size_t size);
+
 unsigned long sfu_stats_walks(void);
 int sfu_stats_summary(char *buf);
 void sfu_stats_init(void);

@@ -54,6 +54,7 @@ struct sfu_frame {
  * @lookup: what the look-ups of the walk share. Its budget is that of the whole walk
  * @has_memory: user addresses lead to the memory of current. Else nothing is read
  * @wants_habit: the walk needed the habit of a range that no scan knows yet
+ * @wants_words: the walk had no place to remember rows in one word
  * @frame: the frame that the walk has reached
  * @nr_signals: signal frames that the walk has crossed
  * @nr_frames: callers found, by method
@@ -64,6 +65,7 @@ struct sfu_walk {
 	struct sfu_lookup	lookup;
 	bool			has_memory;
 	bool			wants_habit;
+	bool			wants_words;
 	struct sfu_frame	frame;
 	unsigned int		nr_signals;
 	unsigned int		nr_frames[NR_SFU_METHODS];
@@ -85,7 +87,7 @@ static inline bool sfu_stop_needs_scan(enum sfu_stop stop)
 /* Can a scan of the process help the next walk that would end like this one? */
 static inline bool sfu_walk_needs_scan(const struct sfu_walk *walk, enum sfu_stop stop)
 {
-	return sfu_stop_needs_scan(stop) ||
+	return sfu_stop_needs_scan(stop) || walk->wants_words ||
 	       (stop == SFU_STOP_NODATA &&
 		(walk->wants_habit || sfu_map_lacks_tables(walk->map)));
 }
@@ -128,7 +130,7 @@ bool sfu_walk_read_code(const struct sfu_walk *walk, void *code, unsigned long a
 			size_t len);
 struct sfu_range *sfu_walk_find_range(struct sfu_walk *walk, unsigned long addr);
 int sfu_walk_find_row(struct sfu_walk *walk, struct sfu_range *range, unsigned long addr,
-		      bool is_activation, struct sframe_row *row);
+		      struct sframe_row *row);
 enum sfu_stop sfu_walk_find_caller(struct sfu_walk *walk, const struct sframe_row *row,
 				   struct sfu_frame *caller);
 void sfu_walk_enter(struct sfu_walk *walk, const struct sfu_frame *caller,

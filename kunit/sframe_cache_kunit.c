@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * KUnit tests of the rule cache, sample/sframe_cache.c.
+ * KUnit tests of the rule caches, sample/sframe_cache.c.
  *
- * Tests choose keys with the same entry or with different entries. The offsets of a
+ * Tests choose keys with the same place or with different places. The offsets of a
  * row follow from its key, so that a test recognizes the row.
  */
 #include <kunit/test.h>
@@ -17,8 +17,11 @@
 
 static int cache_init(struct kunit *test)
 {
-	test->priv = sfu_cache_alloc();
-	KUNIT_ASSERT_NOT_NULL(test, test->priv);
+	struct sfu_cache *cache = sfu_cache_alloc(GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, cache);
+	test->priv = cache;
+	KUNIT_ASSERT_TRUE(test, sfu_cache_add_words(cache, GFP_KERNEL));
 	return 0;
 }
 
@@ -27,9 +30,9 @@ static void cache_exit(struct kunit *test)
 	sfu_cache_free(test->priv);
 }
 
-static struct sfu_cache_entry *half(struct kunit *test, bool is_activation)
+static struct sfu_words words_of(struct kunit *test, bool is_activation)
 {
-	return sfu_cache_half(test->priv, is_activation);
+	return sfu_cache_words(test->priv, is_activation);
 }
 
 /* A row in which every field follows from the key. Tests compare its padding, too. */
@@ -53,35 +56,37 @@ static struct sframe_row row_of(u64 key)
 	return row;
 }
 
-static bool find(struct sfu_cache_entry *half, u64 key, struct sframe_row *row)
+static bool find(const struct sfu_cache *cache, u64 key, struct sframe_row *row)
 {
 	bool has_row;
 
-	return sfu_cache_find(half, key, row, &has_row) && has_row;
+	return sfu_cache_find(cache, key, row, &has_row) && has_row;
 }
 
-static bool is_known(struct sfu_cache_entry *half, u64 key)
+static bool is_known(const struct sfu_cache *cache, u64 key)
 {
 	struct sframe_row row, want = row_of(key);
 
-	return find(half, key, &row) && !memcmp(&row, &want, sizeof(row));
+	return find(cache, key, &row) && !memcmp(&row, &want, sizeof(row));
 }
 
-static void add(struct sfu_cache_entry *half, u64 key)
+static void add(struct sfu_cache *cache, u64 key)
 {
 	struct sframe_row row = row_of(key);
 
-	sfu_cache_add(half, key, &row);
+	sfu_cache_add(cache, key, &row);
 }
 
-/* Return: another key with the same entry. */
+/* Return: another key with the same place, among rows and among words. */
 static u64 rival(u64 key)
 {
+	struct sfu_words words = sfu_words(NULL, SFU_WORDS_BITS);
 	u64 other = key;
 
 	do {
 		other++;
-	} while (hash_64(other, SFU_CACHE_BITS) != hash_64(key, SFU_CACHE_BITS));
+	} while (sfu_words_place(words, other) != sfu_words_place(words, key) ||
+		 hash_64(other, SFU_CACHE_BITS) != hash_64(key, SFU_CACHE_BITS));
 	return other;
 }
 
@@ -90,10 +95,8 @@ static void empty(struct kunit *test)
 	struct sframe_row row;
 	u64 key;
 
-	for (key = 1; key <= 4096; key++) {
-		KUNIT_EXPECT_FALSE(test, find(half(test, false), key, &row));
-		KUNIT_EXPECT_FALSE(test, find(half(test, true), key, &row));
-	}
+	for (key = 1; key <= 4096; key++)
+		KUNIT_EXPECT_FALSE(test, find(test->priv, key, &row));
 }
 
 static void each_key_alone(struct kunit *test)
@@ -101,46 +104,46 @@ static void each_key_alone(struct kunit *test)
 	u64 key;
 
 	for (key = KEY; key < KEY + 4096; key++) {
-		add(half(test, false), key);
-		KUNIT_EXPECT_TRUE(test, is_known(half(test, false), key));
+		add(test->priv, key);
+		KUNIT_EXPECT_TRUE(test, is_known(test->priv, key));
 	}
 }
 
-static void halves_are_apart(struct kunit *test)
+/* An address without a row is known, too. */
+static void absence(struct kunit *test)
 {
 	struct sframe_row row;
+	bool has_row = true;
 
-	add(half(test, true), KEY);
-	KUNIT_EXPECT_FALSE(test, find(half(test, false), KEY, &row));
-	add(half(test, false), rival(KEY));
-	KUNIT_EXPECT_TRUE(test, is_known(half(test, true), KEY));
-	KUNIT_EXPECT_TRUE(test, is_known(half(test, false), rival(KEY)));
+	sfu_cache_add(test->priv, KEY, NULL);
+	KUNIT_EXPECT_TRUE(test, sfu_cache_find(test->priv, KEY, &row, &has_row));
+	KUNIT_EXPECT_FALSE(test, has_row);
 }
 
 static void last_one_stays(struct kunit *test)
 {
 	struct sframe_row row;
 
-	add(half(test, false), KEY);
-	add(half(test, false), rival(KEY));
-	KUNIT_EXPECT_FALSE(test, find(half(test, false), KEY, &row));
-	KUNIT_EXPECT_TRUE(test, is_known(half(test, false), rival(KEY)));
+	add(test->priv, KEY);
+	add(test->priv, rival(KEY));
+	KUNIT_EXPECT_FALSE(test, find(test->priv, KEY, &row));
+	KUNIT_EXPECT_TRUE(test, is_known(test->priv, rival(KEY)));
 }
 
 /* An NMI has interrupted the writer of the entry. */
 static void being_written(struct kunit *test)
 {
-	struct sfu_cache_entry *entry =
-		&half(test, false)[hash_64(KEY, SFU_CACHE_BITS)];
+	struct sfu_cache *cache = test->priv;
+	struct sfu_cache_entry *entry = &cache->entries[hash_64(KEY, SFU_CACHE_BITS)];
 	struct sframe_row row;
 
-	add(half(test, false), KEY);
+	add(test->priv, KEY);
 	atomic_inc(&entry->seq);
-	KUNIT_EXPECT_FALSE(test, find(half(test, false), KEY, &row));
-	add(half(test, false), rival(KEY));
+	KUNIT_EXPECT_FALSE(test, find(test->priv, KEY, &row));
+	add(test->priv, rival(KEY));
 	KUNIT_EXPECT_EQ(test, KEY, entry->key);
 	atomic_inc(&entry->seq);
-	KUNIT_EXPECT_TRUE(test, is_known(half(test, false), KEY));
+	KUNIT_EXPECT_TRUE(test, is_known(test->priv, KEY));
 }
 
 static void written_while_read(struct kunit *test)
@@ -148,12 +151,12 @@ static void written_while_read(struct kunit *test)
 	const struct sfu_cache_entry *entry;
 	int seq;
 
-	add(half(test, false), KEY);
-	entry = sfu_cache_begin(half(test, false), KEY, &seq);
+	add(test->priv, KEY);
+	entry = sfu_cache_begin(test->priv, KEY, &seq);
 	KUNIT_EXPECT_TRUE(test, sfu_cache_is_same(entry, seq));
 	/* The entry is replaced twice, so that it has the same key again. */
-	add(half(test, false), rival(KEY));
-	add(half(test, false), KEY);
+	add(test->priv, rival(KEY));
+	add(test->priv, KEY);
 	KUNIT_EXPECT_EQ(test, KEY, entry->key);
 	KUNIT_EXPECT_FALSE(test, sfu_cache_is_same(entry, seq));
 }
@@ -220,45 +223,88 @@ static const struct fast_case {
 
 NAMED_CASES(fast);
 
-/* The row in one word; 0: the cache does not know it. */
-static union sfu_fast_row fast_row(const struct sfu_cache_entry *half, u64 key)
+/* The row in one word, without its version; 0: it is not known. */
+static union sfu_fast_row fast_row(struct sfu_words words, u64 key)
 {
 	union sfu_fast_row fast;
 
-	if (!sfu_cache_fast_row(half, key, &fast))
+	if (!sfu_words_find(words, key, &fast))
 		return (union sfu_fast_row){};
+	fast.how &= ~SFU_FAST_VERSION;
 	return fast;
 }
 
 static void add_fast(struct kunit *test)
 {
 	const struct fast_case *c = test->param_value;
+	struct sfu_words words = words_of(test, false);
 
-	KUNIT_EXPECT_EQ(test, c->want.word,
-			sfu_cache_add(half(test, false), KEY, &c->row).word);
-	KUNIT_EXPECT_EQ(test, c->want.word, fast_row(half(test, false), KEY).word);
-	KUNIT_EXPECT_EQ(test, 0, fast_row(half(test, false), rival(KEY)).word);
-	KUNIT_EXPECT_EQ(test, 0, fast_row(half(test, true), KEY).word);
+	KUNIT_EXPECT_EQ(test, c->want.word, sfu_fast_row(&c->row).word);
+	sfu_words_add(words, KEY, sfu_fast_row(&c->row));
+	KUNIT_EXPECT_EQ(test, c->want.word, fast_row(words, KEY).word);
+	KUNIT_EXPECT_EQ(test, 0, fast_row(words, rival(KEY)).word);
+	KUNIT_EXPECT_EQ(test, 0, fast_row(words_of(test, true), KEY).word);
 }
 
-/* The fast path does not look for a row where there is none. */
-static void add_fast_absence(struct kunit *test)
+static void words_at_first(struct kunit *test)
 {
-	KUNIT_EXPECT_EQ(test, SFU_FAST_OTHER, sfu_cache_add(half(test, false), KEY, NULL).how);
-	KUNIT_EXPECT_EQ(test, SFU_FAST_OTHER, fast_row(half(test, false), KEY).how);
+	u64 key;
+
+	for (key = 1; key <= 4096; key++) {
+		KUNIT_EXPECT_EQ(test, 0, fast_row(words_of(test, false), key).word);
+		KUNIT_EXPECT_EQ(test, 0, fast_row(words_of(test, true), key).word);
+	}
 }
 
-/* An NMI has interrupted the writer of the entry. */
+/* A process without a mapped section has no words. */
+static void words_are_nowhere(struct kunit *test)
+{
+	struct sfu_cache *cache = sfu_cache_alloc(GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, cache);
+	KUNIT_EXPECT_NULL(test, sfu_cache_words(cache, false).first);
+	KUNIT_EXPECT_NULL(test, sfu_cache_words(cache, true).first);
+	KUNIT_EXPECT_LT(test, sfu_cache_size(cache), sfu_cache_size(test->priv));
+	sfu_cache_free(cache);
+}
+
+/* A sampled process holds 16 KiB at most, with all else that is held for it. */
+static void size_is_bounded(struct kunit *test)
+{
+	KUNIT_EXPECT_LE(test, sfu_cache_size(test->priv), SZ_4K + SZ_8K + 64);
+	KUNIT_EXPECT_EQ(test, 0, sfu_cache_size(NULL));
+}
+
+/* Each write has another version, so that a reader notices two of them. */
+static void versions_differ(struct kunit *test)
+{
+	const struct sframe_row row = { SP_PLUS(16), AT_CFA(-8), SAME };
+	struct sfu_words words = words_of(test, false);
+	union sfu_fast_row before, after;
+	unsigned int i;
+
+	for (i = 0; i < 5000; i++) {
+		before = sfu_words_place(words, KEY)->fast;
+		sfu_words_add(words, KEY, sfu_fast_row(&row));
+		after = sfu_words_place(words, KEY)->fast;
+		KUNIT_ASSERT_NE(test, before.word, after.word);
+		KUNIT_ASSERT_EQ(test, sfu_fast_row(&row).word, fast_row(words, KEY).word);
+	}
+}
+
+/* An NMI has interrupted the writer of the word. */
 static void fast_being_written(struct kunit *test)
 {
-	struct sfu_cache_entry *entry =
-		&half(test, false)[hash_64(KEY, SFU_CACHE_BITS)];
 	const struct sframe_row row = { SP_PLUS(16), AT_CFA(-8), SAME };
+	struct sfu_words words = words_of(test, false);
 
-	sfu_cache_add(half(test, false), KEY, &row);
-	KUNIT_EXPECT_NE(test, 0, fast_row(half(test, false), KEY).word);
-	entry->key = 0;
-	KUNIT_EXPECT_EQ(test, 0, fast_row(half(test, false), KEY).word);
+	sfu_words_add(words, KEY, sfu_fast_row(&row));
+	KUNIT_EXPECT_NE(test, 0, fast_row(words, KEY).word);
+	sfu_words_place(words, KEY)->key = SFU_KEY_WRITING;
+	KUNIT_EXPECT_EQ(test, 0, fast_row(words, KEY).word);
+	sfu_words_add(words, KEY, sfu_fast_row(&row));
+	sfu_words_add(words, rival(KEY), sfu_fast_row(&row));
+	KUNIT_EXPECT_EQ(test, SFU_KEY_WRITING, sfu_words_place(words, KEY)->key);
 }
 
 static void add_keeps_all(struct kunit *test)
@@ -273,8 +319,8 @@ static void add_keeps_all(struct kunit *test)
 	};
 	struct sframe_row row;
 
-	sfu_cache_add(half(test, false), KEY, &from);
-	KUNIT_ASSERT_TRUE(test, find(half(test, false), KEY, &row));
+	sfu_cache_add(test->priv, KEY, &from);
+	KUNIT_ASSERT_TRUE(test, find(test->priv, KEY, &row));
 	KUNIT_EXPECT_EQ(test, row.cfa.how, SFRAME_RULE_REG_MEM);
 	KUNIT_EXPECT_EQ(test, row.cfa.reg, 5);
 	KUNIT_EXPECT_EQ(test, row.cfa.off, S32_MIN);
@@ -291,18 +337,18 @@ static void add_keeps_all(struct kunit *test)
 /* ---- readers beside writers ---- */
 
 struct writer {
-	struct sfu_cache_entry	*half;
+	struct sfu_cache	*cache;
 	u64			key;
 	u32			nr;
 };
 
-/* Adds a row that differs from the last one. Every field follows from one number. */
+/* Adds a row that differs from the last one. Every field follows from one number, and fits. */
 static void add_next(struct writer *writer)
 {
-	s32 n = 8 * (1 + writer->nr++ % 512);
+	s32 n = 8 * (1 + writer->nr++ % 500);
 	const struct sframe_row row = { SP_PLUS(16 * n), AT_CFA(-8 * n), AT_CFA(-9 * n) };
 
-	sfu_cache_add(writer->half, writer->key, &row);
+	sfu_words_add(sfu_cache_words(writer->cache, false), writer->key, sfu_fast_row(&row));
 }
 
 static bool is_whole(union sfu_fast_row fast)
@@ -318,7 +364,7 @@ static int write_all_the_time(void *data)
 	struct writer *writer = data;
 
 	while (!kthread_should_stop()) {
-		add(writer->half, writer->key);
+		add(writer->cache, writer->key);
 		cond_resched();
 	}
 	return 0;
@@ -343,8 +389,8 @@ static bool reads_on(unsigned long begin, unsigned int found)
 static void found_is_whole(struct kunit *test)
 {
 	struct writer writers[2] = {
-		{ half(test, false), KEY },
-		{ half(test, false), rival(KEY) },
+		{ test->priv, KEY },
+		{ test->priv, rival(KEY) },
 	};
 	struct task_struct *tasks[2];
 	unsigned long begin = jiffies;
@@ -358,7 +404,7 @@ static void found_is_whole(struct kunit *test)
 		for (i = 0; i < 2; i++) {
 			struct sframe_row row, want = row_of(writers[i].key);
 
-			if (!find(writers[i].half, writers[i].key, &row))
+			if (!find(writers[i].cache, writers[i].key, &row))
 				continue;
 			found++;
 			KUNIT_ASSERT_MEMEQ(test, &row, &want, sizeof(row));
@@ -374,9 +420,9 @@ static void found_is_whole(struct kunit *test)
 static void fast_is_whole(struct kunit *test)
 {
 	struct writer writers[3] = {
-		{ half(test, false), KEY },
-		{ half(test, false), KEY, 100 },
-		{ half(test, false), rival(KEY) },
+		{ test->priv, KEY },
+		{ test->priv, KEY, 100 },
+		{ test->priv, rival(KEY) },
 	};
 	struct task_struct *tasks[3];
 	unsigned long begin = jiffies;
@@ -387,7 +433,7 @@ static void fast_is_whole(struct kunit *test)
 		KUNIT_ASSERT_FALSE(test, IS_ERR(tasks[i]));
 	}
 	while (reads_on(begin, found)) {
-		union sfu_fast_row fast = fast_row(half(test, false), KEY);
+		union sfu_fast_row fast = fast_row(words_of(test, false), KEY);
 
 		if (fast.word) {
 			found++;
@@ -405,11 +451,11 @@ static bool expect_plain(struct kunit *test, u8 info, u64 words)
 {
 	const struct sframe_header hdr = { .abi = SFU_ARCH_ABI, .version = SFRAME_VERSION_3 };
 	const struct sframe_plain_row plain = { .info = info, .words = { words, ~words } };
-	union sfu_fast_row fast = sfu_cache_add_plain(half(test, false), KEY, &plain);
+	union sfu_fast_row fast = sfu_fast_row_of_plain(&plain);
 	struct sframe_reader rd = {};
 	struct sframe_row row;
 	int err = sframe_decode_plain(&hdr, &rd, &plain, &row);
-	u64 want = err ? SFU_OTHER_ROW.word : sfu_cache_add(half(test, true), KEY, &row).word;
+	u64 want = err ? SFU_OTHER_ROW.word : sfu_fast_row(&row).word;
 
 	KUNIT_EXPECT_EQ_MSG(test, fast.word, want, "info 0x%02x, words 0x%llx", info, words);
 	return want != SFU_OTHER_ROW.word;
@@ -421,7 +467,6 @@ static void plain_rows(struct kunit *test)
 		0x00, 0x07, 0x08, 0x10, 0x20, 0x7f, 0x80, 0xe0, 0xf0, 0xf8, 0xff
 	};
 	unsigned int info, i, j, nr = 0;
-	struct sframe_row row;
 	u64 words;
 
 	for (info = 0; info <= U8_MAX; info++) {
@@ -437,21 +482,20 @@ static void plain_rows(struct kunit *test)
 			}
 	}
 	KUNIT_EXPECT_GT(test, nr, 50);
-	/* The rest of the row is not known. */
-	nr = expect_plain(test, 0x02 + 2 * (SFU_ARCH_REG_RA >= 0), 0xf010);
-	KUNIT_EXPECT_EQ(test, nr, 1);
-	KUNIT_EXPECT_FALSE(test, find(half(test, false), KEY, &row));
 }
 
 static struct kunit_case cache_tests[] = {
 	KUNIT_CASE(empty),
 	KUNIT_CASE(each_key_alone),
-	KUNIT_CASE(halves_are_apart),
+	KUNIT_CASE(absence),
 	KUNIT_CASE(last_one_stays),
 	KUNIT_CASE(being_written),
 	KUNIT_CASE(written_while_read),
 	KUNIT_CASE_PARAM(add_fast, fast_gen_params),
-	KUNIT_CASE(add_fast_absence),
+	KUNIT_CASE(words_at_first),
+	KUNIT_CASE(words_are_nowhere),
+	KUNIT_CASE(size_is_bounded),
+	KUNIT_CASE(versions_differ),
 	KUNIT_CASE(plain_rows),
 	KUNIT_CASE(fast_being_written),
 	KUNIT_CASE(add_keeps_all),

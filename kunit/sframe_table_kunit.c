@@ -14,6 +14,7 @@
 #include "scan_scene.h"
 #include "section_cases.h"
 #include "sframe_arch.h"
+#include "sframe_cache.h"
 #include "sframe_process.h"
 #include "sframe_table.h"
 
@@ -120,7 +121,7 @@ static void expect_resident_row(struct kunit *test, unsigned long addr, const ch
 	int err;
 
 	if (range) {
-		err = sfu_section_find_row(&range->section, &lookup, addr, true, &row);
+		err = sfu_section_find_row(&range->section, &lookup, addr, &row);
 		if (err)
 			scnprintf(got, sizeof(got), "error %d", err);
 		else
@@ -198,7 +199,7 @@ static void expect_many(struct kunit *test, const struct build *b, struct sfu_se
 	for (addr = PAGE_SIZE - 300; addr < 3 * PAGE_SIZE + 300; addr++) {
 		nr = function_of(b, addr);
 		lookup.rd.budget = SFU_BUDGET;
-		err = sfu_section_find_row(section, &lookup, scene->area + addr, true, &row);
+		err = sfu_section_find_row(section, &lookup, scene->area + addr, &row);
 		KUNIT_ASSERT_EQ_MSG(test, nr < NR_MANY ? 0 : -ENOENT, err, "at 0x%llx", addr);
 		if (!err)
 			KUNIT_ASSERT_EQ_MSG(test, 4 * nr, row.cfa.off, "at 0x%llx", addr);
@@ -626,6 +627,84 @@ static void table_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, load_large(test, image, SZ_512K, 1));
 }
 
+/* The section of the code at a page. The map of the process holds it until the next scan. */
+static struct sfu_section *section_at(struct kunit *test, unsigned int nr)
+{
+	struct sfu_map *map = map_of(current->mm);
+	struct sfu_range *range = sfu_map_find(map, page(test, nr));
+
+	sfu_map_put(map);
+	KUNIT_ASSERT_NOT_NULL(test, range);
+	return &range->section;
+}
+
+static bool fast_row_at(struct kunit *test, unsigned int nr, union sfu_fast_row *fast)
+{
+	struct sfu_fast_rows rows;
+
+	KUNIT_ASSERT_TRUE(test, sfu_section_fast_rows(section_at(test, nr), NULL, page(test, nr),
+						      false, &rows));
+	return sfu_section_fast_row(&rows, 0, fast);
+}
+
+/* What one walk has found, walks by other mappings of the table find, without a cache. */
+static void table_remembers_rows(struct kunit *test)
+{
+	struct sfu_lookup lookup = { .rd.budget = SFU_BUDGET };
+	struct scan_scene *scene = test->priv;
+	union sfu_fast_row first, second;
+
+	load_good(test);
+	image_map(test, &scene->image, page(test, 8));
+	expect_scanned(test, "1-3 ready by 16, 9-11 ready by 24", "scan.runs");
+	KUNIT_ASSERT_NOT_NULL(test, section_at(test, 1)->words.first);
+	KUNIT_EXPECT_PTR_EQ(test, section_at(test, 1)->words.first,
+			    section_at(test, 9)->words.first);
+	KUNIT_EXPECT_NE(test, section_at(test, 1)->key_base, section_at(test, 9)->key_base);
+	KUNIT_EXPECT_FALSE(test, fast_row_at(test, 1, &first));
+	first = sfu_section_add_fast_row(section_at(test, 1), &lookup, page(test, 1), false);
+	KUNIT_EXPECT_FALSE(test, first.how & SFU_FAST_OTHER);
+	KUNIT_EXPECT_EQ(test, 1, lookup.nr_missed);
+	KUNIT_EXPECT_TRUE(test, fast_row_at(test, 9, &second));
+	second.how &= ~SFU_FAST_VERSION;
+	KUNIT_EXPECT_EQ(test, first.word, second.word);
+	/* Another address has not been looked up. */
+	KUNIT_EXPECT_FALSE(test, fast_row_at(test, 10, &second));
+}
+
+/* Rows take memory of the tables: beyond the limit, the process remembers them. */
+static void table_without_room_for_rows(struct kunit *test)
+{
+	long held = atomic_long_read(&sfu_held.tables);
+
+	load_good(test);
+	sfu_table_memory = 1;
+	atomic_long_add(SZ_1M, &sfu_held.tables);
+	expect_scanned(test, TABLE, "scan.runs");
+	atomic_long_sub(SZ_1M, &sfu_held.tables);
+	KUNIT_EXPECT_NULL(test, section_at(test, 1)->words.first);
+	KUNIT_EXPECT_NOT_NULL(test, process_of(current->mm)->cache->words);
+	expect_resident_rows(test, page(test, 0));
+	/* Later there is room. */
+	expect_scanned(test, TABLE, "scan.runs");
+	KUNIT_EXPECT_NOT_NULL(test, section_at(test, 1)->words.first);
+	/* All of it is counted, and freed with the table. */
+	KUNIT_EXPECT_GT(test, atomic_long_read(&sfu_held.tables), held + 64 * 16);
+	sfu_table_drop_all();
+	expect_scanned(test, PLAIN, "scan.runs");
+	rcu_barrier();
+	KUNIT_EXPECT_EQ(test, held, atomic_long_read(&sfu_held.tables));
+}
+
+/* A process that has tables only needs no words of its own. */
+static void table_saves_words(struct kunit *test)
+{
+	load_good(test);
+	expect_scanned(test, TABLE, "scan.runs");
+	KUNIT_ASSERT_NOT_NULL(test, process_of(current->mm)->cache);
+	KUNIT_EXPECT_NULL(test, process_of(current->mm)->cache->words);
+}
+
 static struct kunit_case table_tests[] = {
 	KUNIT_CASE(table_found),
 	KUNIT_CASE(table_with_index),
@@ -649,6 +728,9 @@ static struct kunit_case table_tests[] = {
 	KUNIT_CASE(table_shared),
 	KUNIT_CASE(table_none),
 	KUNIT_CASE(table_limit),
+	KUNIT_CASE(table_remembers_rows),
+	KUNIT_CASE(table_without_room_for_rows),
+	KUNIT_CASE(table_saves_words),
 	{}
 };
 

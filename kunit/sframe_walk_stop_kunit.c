@@ -155,7 +155,7 @@ static void stop_unmapped_meanwhile(struct kunit *test)
 	begin_walk(scene);
 	mark_as_unmapped(code_range(test));
 	KUNIT_EXPECT_EQ(test, -ENOENT, sfu_walk_find_row(&scene->walk, code_range(test),
-							 code(test, 4), true, &row));
+							 code(test, 4), &row));
 }
 
 /* A look-up that only proves a frame pointer marks a bad section as well. */

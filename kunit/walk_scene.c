@@ -43,8 +43,9 @@ void use_cache(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
 
-	scene->cache = sfu_cache_alloc();
+	scene->cache = sfu_cache_alloc(GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, scene->cache);
+	KUNIT_ASSERT_TRUE(test, sfu_cache_add_words(scene->cache, GFP_KERNEL));
 	build_keys(code_range(test), PAGE_SIZE);
 	show_cache(scene, true);
 }

@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The rule cache: from an address to its decoded row, without reading the
- * section.
+ * The rule caches: from an address to its decoded row, without reading the section.
  *
- * Each process has its own cache: a process that writes garbage into its copy of a
- * section spoils only its own stacks. The cache is a fixed array. Each key has one place
- * in it, and a new row replaces the old one.
+ * Nearly all rows fit in one word. Those of a table are remembered with the table, for all
+ * processes: each reads the same table. Those of a mapped section are remembered with the
+ * process: one that writes garbage into its copy of a section spoils only its own stacks. The few
+ * rows that do not fit, and addresses that have no row, are remembered with the process, too.
  *
- * An entry is written and read from any context on any CPU, NMI included, without
- * waiting. Its sequence number is odd while the entry is written. A writer takes
- * the number from even to odd in one atomic operation, or leaves the entry alone.
- * A reader has found nothing if the number was odd, or changed while it read. So
- * an NMI that interrupts a writer finds nothing in that entry and adds nothing to
- * it.
- *
- * sfu_cache_fast_row() reads one word. For that word the key suffices: the key is
- * 0 while the entry is written.
+ * A cache is a fixed array. Each key has one place in it, and a new row replaces the old one. It is
+ * written and read from any context on any CPU, NMI included, without waiting. A writer claims
+ * the place in one atomic operation, or leaves it alone. A reader that another context disturbs
+ * has found nothing. So an NMI that interrupts a writer finds nothing in that place and adds
+ * nothing to it.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -44,8 +40,14 @@ static __always_inline union sfu_fast_row pack_row(s64 cfa, s64 ra, s64 fp, u16 
 	return (union sfu_fast_row){ .cfa = cfa, .ra = ra, .fp = fp, .how = how };
 }
 
-/* Returns the row in one word. */
-static union sfu_fast_row make_fast_row(const struct sframe_row *row)
+/**
+ * sfu_fast_row() - a row in one word
+ * @row: the row
+ *
+ * Context: Any.
+ * Return: The word, or SFU_OTHER_ROW if it does not fit.
+ */
+union sfu_fast_row sfu_fast_row(const struct sframe_row *row)
 {
 	s64 cfa = row->cfa.off;
 	u16 how;
@@ -96,7 +98,14 @@ static __always_inline union sfu_fast_row pack_words(const struct sframe_plain_r
 	return pack_row(cfa, ra, fp, how);
 }
 
-static union sfu_fast_row make_plain_fast_row(const struct sframe_plain_row *row)
+/**
+ * sfu_fast_row_of_plain() - the same, of a row as a quick look-up has found it
+ * @row: the row, not of repetitive code
+ *
+ * Context: Any.
+ * Return: As sfu_fast_row().
+ */
+union sfu_fast_row sfu_fast_row_of_plain(const struct sframe_plain_row *row)
 {
 	switch (SFRAME_FRE_WORD_SIZE(row->info)) {
 	case 0:
@@ -108,81 +117,94 @@ static union sfu_fast_row make_plain_fast_row(const struct sframe_plain_row *row
 	}
 }
 
-static __always_inline void add_entry(struct sfu_cache_entry *half, u64 key, u8 kind,
-				      union sfu_fast_row fast, const struct sframe_row *row)
+/**
+ * sfu_cache_add() - remember a row of any kind
+ * @cache: the cache
+ * @key: names the address and its mapping; not 0
+ * @row: the row; NULL: the section has none there
+ *
+ * Context: Any, NMI included.
+ */
+void sfu_cache_add(struct sfu_cache *cache, u64 key, const struct sframe_row *row)
 {
-	struct sfu_cache_entry *entry = &half[hash_64(key, SFU_CACHE_BITS)];
+	struct sfu_cache_entry *entry = &cache->entries[hash_64(key, SFU_CACHE_BITS)];
 	int seq = atomic_read(&entry->seq);
 
 	/* A full barrier: a reader that sees any later write also sees seq odd. */
 	if (seq & 1 || atomic_cmpxchg(&entry->seq, seq, seq + 1) != seq)
 		return;
-	WRITE_ONCE(entry->key, 0);
-	smp_wmb();	/* sfu_cache_fast_row(): the key is cleared before the word changes */
-	WRITE_ONCE(entry->fast.word, fast.word);
-	entry->kind = kind;
+	WRITE_ONCE(entry->key, key);
+	entry->has_row = row;
 	if (row)
 		entry->row = *row;
-	/* sfu_cache_fast_row(): the word is written before its key. */
-	smp_store_release(&entry->key, key);
 	atomic_set_release(&entry->seq, seq + 2);
 }
 
 /**
- * sfu_cache_add() - remember the row of an address
- * @half: of the cache
- * @key: names the address and its mapping; not 0
- * @row: the row; NULL: the section has none there
- *
- * Context: Any, NMI included.
- * Return: The row in one word, also if another context is writing the entry.
- */
-union sfu_fast_row sfu_cache_add(struct sfu_cache_entry *half, u64 key,
-				 const struct sframe_row *row)
-{
-	union sfu_fast_row fast = row ? make_fast_row(row) : SFU_OTHER_ROW;
-
-	add_entry(half, key, row ? SFU_CACHE_ROW : SFU_CACHE_NONE, fast, row);
-	return fast;
-}
-
-/**
- * sfu_cache_add_plain() - remember a row that a quick look-up has found
- * @half: of the cache
- * @key: names the address and its mapping; not 0
- * @row: the row, not of repetitive code
- *
- * Context: Any, NMI included.
- * Return: As sfu_cache_add(). SFU_OTHER_ROW is not remembered.
- */
-union sfu_fast_row sfu_cache_add_plain(struct sfu_cache_entry *half, u64 key,
-				       const struct sframe_plain_row *row)
-{
-	union sfu_fast_row fast = make_plain_fast_row(row);
-
-	if (fast.how != SFU_FAST_OTHER)
-		add_entry(half, key, SFU_CACHE_WORD, fast, NULL);
-	return fast;
-}
-
-/**
- * sfu_cache_alloc() - allocate an empty cache
+ * sfu_cache_alloc() - allocate the empty caches of a process, without words
+ * @gfp: how to allocate; may sleep
  *
  * Context: May sleep.
  * Return: The cache, or NULL if there is no memory.
  */
-struct sfu_cache *sfu_cache_alloc(void)
+struct sfu_cache *sfu_cache_alloc(gfp_t gfp)
 {
-	return kvzalloc(sizeof(struct sfu_cache), GFP_KERNEL_ACCOUNT);
+	struct sfu_cache *cache = kzalloc_obj(*cache, gfp);
+
+	if (!cache)
+		return NULL;
+	cache->entries = kcalloc(1 << SFU_CACHE_BITS, sizeof(*cache->entries), gfp);
+	if (!cache->entries) {
+		kfree(cache);
+		return NULL;
+	}
+	return cache;
 }
 
 /**
- * sfu_cache_free() - free a cache
+ * sfu_cache_add_words() - allocate the words of a process
+ * @cache: its cache, which has none
+ * @gfp: how to allocate; may sleep
+ *
+ * Context: May sleep. Nobody else adds words.
+ * Return: false if there is no memory.
+ */
+bool sfu_cache_add_words(struct sfu_cache *cache, gfp_t gfp)
+{
+	struct sfu_cache_word *words;
+
+	words = kcalloc(2 << SFU_WORDS_BITS, sizeof(*words), gfp);
+	/* Pairs with READ_ONCE() in sfu_cache_words(): the words are empty. */
+	smp_store_release(&cache->words, words);
+	return words;
+}
+
+/**
+ * sfu_cache_size() - bytes that the caches of a process take
+ * @cache: the cache; may be NULL
+ *
+ * Context: Any.
+ * Return: Its bytes.
+ */
+size_t sfu_cache_size(const struct sfu_cache *cache)
+{
+	if (!cache)
+		return 0;
+	return sizeof(*cache) + (sizeof(*cache->entries) << SFU_CACHE_BITS) +
+	       (cache->words ? 2 * sizeof(*cache->words) << SFU_WORDS_BITS : 0);
+}
+
+/**
+ * sfu_cache_free() - free the caches of a process
  * @cache: the cache, which has no users any more; may be NULL
  *
  * Context: Any but NMI.
  */
 void sfu_cache_free(struct sfu_cache *cache)
 {
-	kvfree(cache);
+	if (!cache)
+		return;
+	kfree(cache->words);
+	kfree(cache->entries);
+	kfree(cache);
 }

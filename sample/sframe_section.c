@@ -2,7 +2,7 @@
 /*
  * A section: from an address to the row that holds there.
  *
- * A row that was found once is in the rule cache. Otherwise the decoder finds it
+ * A row that was found once is in a rule cache. Otherwise the decoder finds it
  * in the bytes of the section, and the cache remembers it. The cache also
  * remembers that an address has no row: the end of a stack is looked up in each
  * walk. A section that contradicts itself is marked as bad and never used again.
@@ -203,26 +203,50 @@ static int find_decoded(struct sfu_section *section, struct sfu_lookup *lookup,
 	return err;
 }
 
+/* Remembers a row of any kind, or that there is none, with the process. */
+static void remember(const struct sfu_section *section, const struct sfu_lookup *lookup,
+		     unsigned long addr, const struct sframe_row *row)
+{
+	if (lookup->cache && section->has_keys)
+		sfu_cache_add(lookup->cache, section->key_base + addr, row);
+}
+
+/* Remembers a row in one word, for the fast path. */
+static __always_inline void remember_word(const struct sfu_section *section,
+					  const struct sfu_lookup *lookup, unsigned long addr,
+					  bool is_activation, union sfu_fast_row fast)
+{
+	struct sfu_fast_rows rows __uninitialized;
+
+	if (sfu_section_fast_rows(section, lookup->cache, addr, is_activation, &rows))
+		sfu_words_add(rows.words, rows.first_key, fast);
+}
+
 /* Adds a row that is not plain, or that there is none. */
 static noinline union sfu_fast_row add_decoded(struct sfu_section *section,
 					       struct sfu_lookup *lookup, unsigned long addr,
 					       bool is_activation, const struct found *found)
 {
+	union sfu_fast_row fast = SFU_OTHER_ROW;
 	struct sframe_row row __uninitialized;
 	int err = find_decoded(section, lookup, addr, found, &row);
 
 	if (err && err != -ENOENT)
-		return SFU_OTHER_ROW;
+		return fast;
 	lookup->nr_missed++;
-	return sfu_cache_add(sfu_cache_half(lookup->cache, is_activation),
-			     section->key_base + addr, err ? NULL : &row);
+	if (!err)
+		fast = sfu_fast_row(&row);
+	remember_word(section, lookup, addr, is_activation, fast);
+	if (fast.how & SFU_FAST_OTHER)
+		remember(section, lookup, addr, err ? NULL : &row);
+	return fast;
 }
 
 /**
- * sfu_section_add_fast_row() - add a row to the rule cache, for the fast path
- * @section: the section; sfu_section_has_fast_rows()
- * @lookup: what the look-ups of this walk share; it has a cache
- * @addr: address of an instruction, whose row is not in the cache
+ * sfu_section_add_fast_row() - find a row for the fast path, and remember it
+ * @section: the section; sfu_section_fast_rows()
+ * @lookup: what the look-ups of this walk share
+ * @addr: address of an instruction, whose row is not known
  * @is_activation: @addr is the next instruction, not that of a call
  *
  * Context: Any, NMI included.
@@ -239,10 +263,10 @@ union sfu_fast_row sfu_section_add_fast_row(struct sfu_section *section,
 
 	if (find_quick(section, lookup, addr, &found) || found.row.pcmask)
 		return add_decoded(section, lookup, addr, is_activation, &found);
-	fast = sfu_cache_add_plain(sfu_cache_half(lookup->cache, is_activation),
-				   section->key_base + addr, &found.row);
-	if (fast.how == SFU_FAST_OTHER)
+	fast = sfu_fast_row_of_plain(&found.row);
+	if (fast.how & SFU_FAST_OTHER)
 		return add_decoded(section, lookup, addr, is_activation, &found);
+	remember_word(section, lookup, addr, is_activation, fast);
 	lookup->nr_missed++;
 	return fast;
 }
@@ -252,7 +276,6 @@ union sfu_fast_row sfu_section_add_fast_row(struct sfu_section *section,
  * @section: the section that describes the code
  * @lookup: what the look-ups of this walk share
  * @addr: address of an instruction
- * @is_activation: @addr is the next instruction, not that of a call
  * @row: set with 0
  *
  * Context: Any, NMI included.
@@ -261,10 +284,8 @@ union sfu_fast_row sfu_section_add_fast_row(struct sfu_section *section,
  * &sframe_reader.defect; -EBADMSG if the section contradicts itself: it is marked as bad.
  */
 int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
-			 unsigned long addr, bool is_activation, struct sframe_row *row)
+			 unsigned long addr, struct sframe_row *row)
 {
-	u64 key = section->key_base + addr;
-	struct sfu_cache_entry *half = NULL;
 	struct found found __uninitialized;
 	bool has_row;
 	int err;
@@ -275,19 +296,16 @@ int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 	if (!sfu_section_is(section, SFU_SECTION_READY))
 		return section == lookup->bad ? -EBADMSG : -ENOENT;
 
-	if (lookup->cache && section->has_keys) {
-		half = sfu_cache_half(lookup->cache, is_activation);
-		if (sfu_cache_find(half, key, row, &has_row)) {
-			lookup->nr_cached++;
-			return has_row ? 0 : -ENOENT;
-		}
+	if (lookup->cache && section->has_keys &&
+	    sfu_cache_find(lookup->cache, section->key_base + addr, row, &has_row)) {
+		lookup->nr_cached++;
+		return has_row ? 0 : -ENOENT;
 	}
 	find_quick(section, lookup, addr, &found);
 	err = find_decoded(section, lookup, addr, &found, row);
 	if (err && err != -ENOENT)
 		return err;
 	lookup->nr_missed++;
-	if (half)
-		sfu_cache_add(half, key, err ? NULL : row);
+	remember(section, lookup, addr, err ? NULL : row);
 	return err;
 }

@@ -75,7 +75,7 @@ static bool row_finds_call(struct sfu_walk *walk, struct sfu_range *range,
 {
 	struct sframe_row row;
 
-	return !sfu_walk_find_row(walk, range, ip, true, &row) && find_called(walk, &row);
+	return !sfu_walk_find_row(walk, range, ip, &row) && find_called(walk, &row);
 }
 
 /* Is the kernel known to be handling a breakpoint of current? */
@@ -104,7 +104,7 @@ static bool follows_breakpoint(struct sfu_walk *walk, struct sfu_range *range,
 	if (code[0] != SFU_ARCH_BREAKPOINT ||
 	    code[SFU_ARCH_BREAKPOINT_BYTES] == SFU_ARCH_BREAKPOINT)
 		return false;
-	return !sfu_walk_find_row(walk, range, ip, true, here) && here->func != ip;
+	return !sfu_walk_find_row(walk, range, ip, here) && here->func != ip;
 }
 
 /*

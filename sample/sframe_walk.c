@@ -116,10 +116,9 @@ struct sfu_range *sfu_walk_find_range(struct sfu_walk *walk, unsigned long addr)
 
 /* Finds a row in the section of @range, on the budget of the walk, as sfu_section_find_row(). */
 int sfu_walk_find_row(struct sfu_walk *walk, struct sfu_range *range, unsigned long addr,
-		      bool is_activation, struct sframe_row *row)
+		      struct sframe_row *row)
 {
-	return sfu_section_find_row(&range->section, &walk->lookup, addr, is_activation,
-				    row);
+	return sfu_section_find_row(&range->section, &walk->lookup, addr, row);
 }
 
 /*
@@ -288,11 +287,9 @@ static enum sfu_stop step_by_row(struct sfu_walk *walk, const struct sframe_row 
 
 static enum sfu_stop step(struct sfu_walk *walk, struct sfu_range *range)
 {
-	const struct sfu_frame *frame = &walk->frame;
 	struct sframe_row row;
 
-	switch (sfu_walk_find_row(walk, range, sfu_walk_lookup_ip(frame),
-				  frame->is_activation, &row)) {
+	switch (sfu_walk_find_row(walk, range, sfu_walk_lookup_ip(&walk->frame), &row)) {
 	case 0:
 		if (row.outermost)
 			return SFU_STOP_COMPLETE;
@@ -359,7 +356,7 @@ static __always_inline bool step_fast(union sfu_fast_row row, unsigned long sp,
 {
 	unsigned long base = sp, val;
 
-	if (!(row.how & SFU_FAST_SP)) {
+	if (unlikely(!(row.how & SFU_FAST_SP))) {
 		if (!(row.how & SFU_FAST_FP))
 			return false;
 		base = fast_base(fp, sp, end);
@@ -371,7 +368,7 @@ static __always_inline bool step_fast(union sfu_fast_row row, unsigned long sp,
 		return false;
 	sfu_user_get_word(val, base + row.ra, absent);
 	*ra = val & ra_mask;
-	if (row.how & SFU_FAST_FP_SAVED)
+	if (unlikely(row.how & SFU_FAST_FP_SAVED))
 		sfu_user_get_word(fp, base + row.fp, absent);
 	*caller_fp = fp;
 	return true;
@@ -379,12 +376,23 @@ absent:
 	return false;
 }
 
-static bool can_walk_fast(const struct sfu_walk *walk, const struct sfu_range *range)
+static bool can_walk_fast(const struct sfu_walk *walk)
 {
-	return walk->lookup.cache && !walk->frame.sp_unverified &&
+	return !walk->frame.sp_unverified &&
 	       IS_ALIGNED(walk->frame.sp, SFU_ARCH_CFA_ALIGN) &&
-	       walk->frame.sp < TASK_SIZE_MAX &&
-	       sfu_section_has_fast_rows(&range->section);
+	       walk->frame.sp < TASK_SIZE_MAX;
+}
+
+/* The rows of @range for the fast path. Without them the walk asks for a scan, which makes room. */
+static bool get_fast_rows(struct sfu_walk *walk, const struct sfu_range *range,
+			  bool is_activation, struct sfu_fast_rows *rows)
+{
+	if (sfu_section_fast_rows(&range->section, walk->lookup.cache, range->start,
+				  is_activation, rows))
+		return true;
+	walk->wants_words |= sfu_section_is(&range->section, SFU_SECTION_READY) &&
+			     range->section.has_keys;
+	return false;
 }
 
 /* Moves the walk over @nr frames. The registers are those of the last one. */
@@ -449,16 +457,14 @@ static enum sfu_stop walk_fast(struct sfu_walk *walk, struct sfu_range *range,
 	const unsigned long end = TASK_SIZE_MAX, ra_mask = sfu_arch_ra_mask();
 	unsigned long outer_sp = 0, outer_fp = 0, outer_ra = 0;	/* of a caller outside; 0: none */
 	enum sfu_stop stop = SFU_STOP_NONE;
-	struct sfu_fast_rows rows, callers;
+	struct sfu_fast_rows rows;
 	u64 *next = ips, *last = ips + min_t(u32, max, walk->lookup.rd.budget / SFU_FAST_COST);
 	unsigned int nr_missed = walk->lookup.nr_missed;
 	union sfu_fast_row row;
 
-	if (!can_walk_fast(walk, range) || next == last)
+	if (!can_walk_fast(walk) || next == last ||
+	    !get_fast_rows(walk, range, walk->frame.is_activation, &rows))
 		return SFU_STOP_NONE;
-	rows = sfu_section_fast_rows(&range->section, walk->lookup.cache, start,
-				     walk->frame.is_activation);
-	callers = sfu_section_fast_rows(&range->section, walk->lookup.cache, start, false);
 	if (!sfu_user_open(sp, end - sp))
 		return SFU_STOP_NONE;
 	/* The walk pays for all frames before it looks up any row. */
@@ -486,7 +492,7 @@ static enum sfu_stop walk_fast(struct sfu_walk *walk, struct sfu_range *range,
 		*next = ra;
 		sp = cfa;
 		fp = caller_fp;
-		rows = callers;
+		rows.words.first = rows.callers;
 	} while (++next < last);
 	sfu_user_close();
 closed:

@@ -209,8 +209,7 @@ static void process_free_rcu(struct rcu_head *rcu)
 	struct sfu_process *process = container_of(rcu, struct sfu_process, rcu);
 
 	sfu_map_put(rcu_dereference_protected(process->map, true));
-	if (process->cache)
-		atomic_long_sub(sizeof(*process->cache), &sfu_held.bytes);
+	atomic_long_sub(sfu_cache_size(process->cache), &sfu_held.bytes);
 	sfu_cache_free(process->cache);
 	atomic_long_sub(sizeof(*process), &sfu_held.bytes);
 	atomic_long_dec(&sfu_held.processes);
@@ -373,24 +372,30 @@ bool sfu_process_unmap(struct sfu_process *process, unsigned long start, unsigne
 }
 
 /**
- * sfu_process_add_cache() - give a process a rule cache, if it has none
+ * sfu_process_add_cache() - give a process its rule cache, if it has none
  * @process: the process
+ * @has_words: the process has a mapped section, whose rows it remembers in words
  *
- * If there is no memory, the process goes on without one.
+ * If there is no memory, or processes have as much as they may, it goes on without one, or
+ * without words.
  *
  * Context: May sleep, &sfu_process.lock held.
  */
-void sfu_process_add_cache(struct sfu_process *process)
+void sfu_process_add_cache(struct sfu_process *process, bool has_words)
 {
-	struct sfu_cache *cache;
+	struct sfu_cache *cache = process->cache;
+	size_t size = sfu_cache_size(cache);
 
 	lockdep_assert_held(&process->lock);
-	if (process->cache)
+	if (!sfu_may_hold(SFU_CACHE_MOST))
 		return;
-	cache = sfu_cache_alloc();
+	if (!cache)
+		cache = sfu_cache_alloc(SFU_GFP_TASK);
 	if (!cache)
 		return;
-	atomic_long_add(sizeof(*cache), &sfu_held.bytes);
+	if (has_words && !cache->words)
+		sfu_cache_add_words(cache, SFU_GFP_TASK);
+	atomic_long_add(sfu_cache_size(cache) - size, &sfu_held.bytes);
 	/* Pairs with READ_ONCE() in sfu_process_cache(): the cache is empty. */
 	smp_store_release(&process->cache, cache);
 }

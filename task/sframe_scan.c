@@ -44,10 +44,12 @@
 #include "sframe_map.h"
 #include "sframe_prefault.h"
 #include "sframe_process.h"
+#include "sframe_quick.h"
 #include "sframe_scan.h"
 #include "sframe_stats.h"
 #include "sframe_table.h"
 #include "sframe_text.h"
+#include "sframe_user_index.h"
 #include "sframe_wanted.h"
 
 #define SHARE		32
@@ -68,6 +70,7 @@
 #define COST_FILE	2000
 #define COST_PAGE	1000
 #define COST_TEXT	300
+#define COST_FUNCTION	10
 
 /* Ranges of which a scan that no sample has requested looks for the section. */
 #define EXAMINED_UNSAMPLED	256
@@ -75,6 +78,9 @@
 /* Bytes of sections that one scan examines. */
 #define PREFAULT_MAX	((unsigned long)SZ_64M)
 #define PREFAULT_MIN	((unsigned long)SZ_64K)
+
+/* Bytes of the indices of all sections of a process. */
+#define INDEX_MAX	((size_t)SZ_1M)
 
 /* Pieces of code that one scan reads. Most files need 10, and none more than 32. */
 #define TEXT_SAMPLED		1024
@@ -106,6 +112,7 @@
  * @nr_phdrs: how many
  * @phdrs_err: why there are none
  * @nr_pieces: pieces of code that the scan has read
+ * @index_bytes: of the indices of sections that it has looked at
  * @nr_listed: executable VMAs, of which @listed has the first
  * @listed: under mmap_lock
  */
@@ -127,6 +134,7 @@ struct sfu_scan {
 	unsigned int		nr_phdrs;
 	int			phdrs_err;
 	unsigned int		nr_pieces;
+	size_t			index_bytes;
 	unsigned int		nr_listed;
 	struct vm_area_struct	*listed[MAX_LISTED];
 };
@@ -370,6 +378,13 @@ static bool is_same_table(const struct sfu_section *a, const struct sfu_section 
 	return a->table == b->table && a->hdr.addr == b->hdr.addr;
 }
 
+/* A new process that is sampled once needs no rule cache, and no index. */
+static bool is_worth_memory(const struct sfu_scan *scan)
+{
+	return scan->reason == SFU_SCAN_SAMPLE &&
+	       (!scan->process->began_at || scan->process->nr_sample_scans);
+}
+
 /*
  * Finds the resident table of a range. Tables that were loaded since the last scan are
  * found, and a file that has changed loses its table. Returns false if there is none.
@@ -383,8 +398,13 @@ static bool find_table(struct sfu_scan *scan, struct sfu_range *range, const str
 	err = sfu_table_find(file, range->vma.start, range->vma.offset, &found);
 	if (err == -ENOENT && file)
 		sfu_want(file, range->vma.start);
-	if (!err && is_same_table(section, &found))
+	if (!err && is_worth_memory(scan))
+		sfu_table_add_words(&found);
+	if (!err && is_same_table(section, &found)) {
+		scan->has_news |= found.words.first != section->words.first;
+		section->words = found.words;
 		return true;
+	}
 	/* Without the table of the last map, the file's own section counts. */
 	if (section->source == SFU_SOURCE_RESIDENT)
 		*section = (struct sfu_section){ .state = ATOMIC_INIT(SFU_SECTION_PENDING) };
@@ -397,6 +417,15 @@ static bool find_table(struct sfu_scan *scan, struct sfu_range *range, const str
 	return true;
 }
 
+/* Gives a section an index, if it can have one and has none. */
+static void add_index(struct sfu_scan *scan, struct sfu_section *section)
+{
+	if (!section->index && is_worth_memory(scan) && sframe_quick_can_search(&section->hdr) &&
+	    !sfu_user_index_add(section, INDEX_MAX - scan->index_bytes))
+		scan->cost += (s64)COST_FUNCTION * section->hdr.num_fdes;
+	scan->index_bytes += sfu_user_index_size(section);
+}
+
 /* Finds the section of the file itself. */
 static void find_mapped(struct sfu_scan *scan, struct sfu_range *range, struct file *file,
 			const struct sfu_range *known)
@@ -405,12 +434,16 @@ static void find_mapped(struct sfu_scan *scan, struct sfu_range *range, struct f
 	enum sfu_section_state state = atomic_read(&section->state);
 
 	if (!known || state == SFU_SECTION_PENDING || has_lost_section(scan, range)) {
+		section->index = NULL;
 		state = look_up_section(scan, range, file);
 		if (state == SFU_SECTION_READY)
 			assign_keys(scan, range);
 	}
-	if (state == SFU_SECTION_READY)
+	sfu_user_index_get(section);
+	if (state == SFU_SECTION_READY) {
 		prefault_section(scan, range);
+		add_index(scan, section);
+	}
 	scan->has_news |= !known || state != atomic_read(&known->section.state);
 	atomic_set(&section->state, state);
 }
@@ -472,9 +505,12 @@ static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma,
 		range->habit = range->habit ?: find_last_habit(scan->last, &id);
 		return;
 	}
-	if (known && is_settled(scan, range))
+	if (known && is_settled(scan, range)) {
 		sfu_table_get(range->section.table);
-	else if (!find_table(scan, range, vma->vm_file) && vma->vm_file)
+		sfu_user_index_get(&range->section);
+		return;
+	}
+	if (!find_table(scan, range, vma->vm_file) && vma->vm_file)
 		find_mapped(scan, range, vma->vm_file, known);
 }
 
@@ -612,13 +648,6 @@ static void find_habits(struct sfu_scan *scan)
 	}
 }
 
-/* A new process that is sampled once does not need a rule cache. */
-static bool needs_cache(const struct sfu_scan *scan)
-{
-	return scan->reason == SFU_SCAN_SAMPLE &&
-	       (!scan->process->began_at || scan->process->nr_sample_scans);
-}
-
 /*
  * Until when is the map valid? Tables belong to files that do not change. A scan for new code
  * does not look at files that are known.
@@ -631,6 +660,18 @@ static unsigned long valid_until(const struct sfu_scan *scan)
 	    time_before(scan->last->valid_until, until))
 		return scan->last->valid_until;
 	return until;
+}
+
+/* Is there a section whose rows no table remembers? */
+static bool needs_words(const struct sfu_map *map)
+{
+	unsigned int i;
+
+	for (i = 0; i < map->nr_ranges; i++)
+		if (sfu_section_is(&map->ranges[i].section, SFU_SECTION_READY) &&
+		    !map->ranges[i].section.words.first)
+			return true;
+	return false;
 }
 
 static void publish(struct sfu_scan *scan)
@@ -650,8 +691,8 @@ static void publish(struct sfu_scan *scan)
 		find_habits(scan);
 	sfu_map_set_sections(map, nr_sections);
 	sfu_process_publish(scan->process, map);
-	if (nr_sections && needs_cache(scan))
-		sfu_process_add_cache(scan->process);
+	if (nr_sections && is_worth_memory(scan))
+		sfu_process_add_cache(scan->process, needs_words(map));
 }
 
 /* Under mmap_lock. */

@@ -30,6 +30,7 @@
 #include "compat.h"
 #include "sframe_arch.h"
 #include "sframe_index.h"
+#include "sframe_process.h"
 #include "sframe_section.h"
 #include "sframe_stats.h"
 #include "sframe_table.h"
@@ -41,6 +42,16 @@
 
 /* Rows of a table, each function by itself: functions may share rows. libxul has 20 million. */
 #define MAX_ROWS	(256U << 20)
+
+/* The key of the row at an address is the address as it was linked, plus this: it is not 0. */
+#define WORD_KEYS	BIT_ULL(62)
+
+/* The number of rows that a table remembers in one word is 2 to the power of this. */
+#define WORDS_BITS_MIN	6
+#define WORDS_BITS_MAX	16
+
+/* Functions that are added to an index before other tasks may run. */
+#define INDEXED_AT_ONCE	4096U
 
 unsigned int sfu_table_memory;
 module_param_named(table_memory, sfu_table_memory, uint, 0644);
@@ -55,6 +66,7 @@ MODULE_PARM_DESC(table_memory, "MiB that tables may take; 0: an eighth of the me
  * @hdr: its header, at the address that it was linked at
  * @bytes: the section, &sfu_table_key.len of them
  * @index: of its functions, or NULL if they are few
+ * @words: its rows in one word, as far as walks have found them; NULL before the first sample
  * @rcu: frees the table
  */
 struct sfu_table {
@@ -69,6 +81,7 @@ struct sfu_table {
 	struct sframe_header	hdr;
 	void			*bytes;
 	struct sframe_index	*index;
+	struct sfu_cache_word	*words;
 	struct rcu_head		rcu;
 };
 
@@ -119,18 +132,31 @@ static const struct rhashtable_params file_params = {
 
 /* ---- tables ---- */
 
+/* A sampled program uses about one row of each function. */
+static unsigned int words_bits(const struct sfu_table *table)
+{
+	return clamp(order_base_2(table->hdr.num_fdes), WORDS_BITS_MIN, WORDS_BITS_MAX);
+}
+
+static unsigned long words_size(const struct sfu_table *table)
+{
+	return sizeof(*table->words) << words_bits(table);
+}
+
 static unsigned long table_size(const struct sfu_table *table)
 {
 	const struct sframe_index *index = table->index;
 
 	return sizeof(*table) + table->key.len +
-	       (index ? struct_size(index, starts, index->nr + 1) : 0);
+	       (index ? struct_size(index, starts, index->nr + 1) : 0) +
+	       (table->words ? words_size(table) : 0);
 }
 
 static void free_table(struct rcu_head *rcu)
 {
 	struct sfu_table *table = container_of(rcu, struct sfu_table, rcu);
 
+	kvfree(table->words);
 	kvfree(table->index);
 	kvfree(table->bytes);
 	kfree(table);
@@ -208,45 +234,35 @@ static int check_functions(struct sfu_table_source *source, const struct sframe_
 	return 0;
 }
 
-/* Allocates an index of a section. Returns NULL if the section needs none, or an error. */
-static struct sframe_index *alloc_index(struct sfu_table_source *source,
-					const struct sframe_header *hdr)
+/*
+ * Makes the index of a section whose functions have been checked. Returns NULL if it needs none,
+ * or an error.
+ */
+static struct sframe_index *make_index(struct sfu_table_source *source,
+				       const struct sframe_header *hdr)
 {
-	struct sfu_lookup lookup = lookup_in(source);
+	const struct sframe_memory mem = {
+		.bytes = source->bytes,
+		.addr = source->addr,
+		.len = source->len,
+	};
 	struct sframe_index form, *index;
-	struct sframe_fde first, last;
-	u32 nr;
+	u32 nr, i, end;
 
-	if (sframe_get_fde(hdr, &lookup.rd, 0, &first) ||
-	    sframe_get_fde(hdr, &lookup.rd, hdr->num_fdes - 1, &last))
-		return NULL;
-	nr = sframe_index_form(&form, hdr, first.start, last.start);
+	nr = sframe_index_form(&form, hdr, sframe_index_start(hdr, &mem, 0),
+			       sframe_index_start(hdr, &mem, hdr->num_fdes - 1));
 	if (!nr)
 		return NULL;
 	index = kvzalloc(struct_size(index, starts, nr), GFP_KERNEL_ACCOUNT);
 	if (!index)
 		return ERR_PTR(refuse(source, -ENOMEM, "no memory for the table"));
 	*index = form;
-	return index;
-}
-
-/* Makes the index of a section whose functions have been checked. */
-static struct sframe_index *make_index(struct sfu_table_source *source,
-				       const struct sframe_header *hdr)
-{
-	struct sframe_index *index = alloc_index(source, hdr);
-	struct sfu_lookup lookup = lookup_in(source);
-	struct sframe_fde fde;
-	u32 i;
-
-	if (IS_ERR_OR_NULL(index))
-		return index;
-	for (i = 0; i < hdr->num_fdes; i++) {
-		lookup.rd.budget = U32_MAX;
-		if (sframe_get_fde(hdr, &lookup.rd, i, &fde) ||
-		    !sframe_index_add(index, hdr, i, fde.start)) {
+	for (i = 0; i < hdr->num_fdes; i = end) {
+		end = min(i + INDEXED_AT_ONCE, hdr->num_fdes);
+		if (!sframe_index_add(index, hdr, &mem, i, end)) {
 			kvfree(index);
-			return ERR_PTR(refuse(source, -EBADMSG, "function %u of the table", i));
+			return ERR_PTR(refuse(source, -EBADMSG,
+					      "the functions of the table are not sorted"));
 		}
 		cond_resched();
 	}
@@ -623,6 +639,18 @@ static const struct sframe_segment *find_segment(const struct sfu_table_file *fi
 	return NULL;
 }
 
+/* Lets the section use the rows that its table remembers, if the table can remember any. */
+static void set_words(struct sfu_section *section)
+{
+	const struct sfu_table *table = section->table;
+	/* Pairs with cmpxchg() in sfu_table_add_words(): the words are empty. */
+	struct sfu_cache_word *words = READ_ONCE(table->words);
+
+	if (words)
+		section->words = sfu_words(words, words_bits(table));
+	section->word_base = WORD_KEYS + table->hdr.addr - section->hdr.addr;
+}
+
 /* Sets the section for code of the file that is mapped at @map_start. */
 static int place_table(const struct sfu_table_file *file, u64 map_start, u64 map_offset,
 		       struct sfu_section *section)
@@ -648,6 +676,7 @@ static int place_table(const struct sfu_table_file *file, u64 map_start, u64 map
 	section->hdr.addr += bias;
 	section->hdr.fde_addr += bias;
 	section->hdr.fre_addr += bias;
+	set_words(section);
 	return 0;
 }
 
@@ -673,6 +702,33 @@ int sfu_table_find(const struct file *file, u64 map_start, u64 map_offset,
 	guard(rcu)();
 	known = rhashtable_lookup(&files, &id, file_params);
 	return known ? place_table(known, map_start, map_offset, section) : -ENOENT;
+}
+
+/**
+ * sfu_table_add_words() - let the table of a section remember rows in one word
+ * @section: from sfu_table_find(); uses them from now on
+ *
+ * If there is no memory, or tables have reached their limit, processes remember the rows.
+ *
+ * Context: Task; may sleep.
+ */
+void sfu_table_add_words(struct sfu_section *section)
+{
+	struct sfu_table *table = section->table;
+	unsigned long size = words_size(table);
+	struct sfu_cache_word *words;
+
+	if (section->words.first ||
+	    atomic_long_read(&sfu_held.tables) + size > memory_limit())
+		return;
+	words = kvzalloc(size, SFU_GFP_TASK);
+	if (!words)
+		return;
+	if (cmpxchg(&table->words, NULL, words))
+		kvfree(words);
+	else
+		atomic_long_add(size, &sfu_held.tables);
+	set_words(section);
 }
 
 /* ---- init and exit ---- */

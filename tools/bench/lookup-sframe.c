@@ -60,31 +60,31 @@ static void choose(void)
 	}
 }
 
-static u64 start_of(u32 index)
+static struct sframe_memory memory(void)
 {
-	struct sframe_fde fde;
-
-	buffer_reader_refill(&buf);
-	if (sframe_get_fde(&sec, &buf.rd, index, &fde))
-		errx(1, "cannot read an FDE");
-	return fde.start;
+	return (struct sframe_memory){
+		.bytes = buf.data,
+		.addr = buf.addr,
+		.len = buf.size,
+	};
 }
 
 static void make_index(void)
 {
+	const struct sframe_memory mem = memory();
 	struct sframe_index form;
-	u32 nr, i;
+	u32 nr;
 
-	nr = sframe_index_form(&form, &sec, start_of(0), start_of(sec.num_fdes - 1));
+	nr = sframe_index_form(&form, &sec, sframe_index_start(&sec, &mem, 0),
+			       sframe_index_start(&sec, &mem, sec.num_fdes - 1));
 	if (!nr)
 		return;
 	section_index = malloc(sizeof(*section_index) + nr * sizeof(*section_index->starts));
 	if (!section_index)
 		err(1, NULL);
 	*section_index = form;
-	for (i = 0; i < sec.num_fdes; i++)
-		if (!sframe_index_add(section_index, &sec, i, start_of(i)))
-			errx(1, "the functions are not sorted");
+	if (!sframe_index_add(section_index, &sec, &mem, 0, sec.num_fdes))
+		errx(1, "the functions are not sorted");
 	sframe_index_end(section_index, &sec);
 }
 
@@ -101,7 +101,7 @@ static int find_quickly(const struct sframe_memory *mem, u64 addr, struct sframe
 
 static void find_all(void)
 {
-	const struct sframe_memory mem = { .bytes = buf.data, .addr = buf.addr, .len = buf.size };
+	const struct sframe_memory mem = memory();
 	struct sframe_row row;
 	int i;
 

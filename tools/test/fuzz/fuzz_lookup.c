@@ -235,28 +235,26 @@ static bool is_sound(const struct sframe_header *sec, const struct fuzz_reader *
 static struct sframe_index *make_index(const struct sframe_header *sec,
 				       const struct fuzz_reader *reader)
 {
+	const struct sframe_memory mem = {
+		.bytes = reader->data, .addr = ADDR, .len = reader->size,
+	};
 	struct sframe_index form, *index;
-	struct sframe_fde first, last, fde;
-	u32 i, nr;
+	u32 nr;
 
 	if (!sec->num_fdes)
 		return NULL;
-	read_bounds(sec, reader, 0, &first);
-	read_bounds(sec, reader, sec->num_fdes - 1, &last);
-	nr = sframe_index_form(&form, sec, first.start, last.start);
+	nr = sframe_index_form(&form, sec, sframe_index_start(sec, &mem, 0),
+			       sframe_index_start(sec, &mem, sec->num_fdes - 1));
 	if (!nr)
 		return NULL;
 	require(nr == form.nr + 1 && form.nr <= sec->num_fdes / SFRAME_INDEX_FUNCTIONS);
 	index = malloc(sizeof(*index) + nr * sizeof(*index->starts));
 	require(index);
 	*index = form;
-	for (i = 0; i < sec->num_fdes; i++) {
-		read_bounds(sec, reader, i, &fde);
-		if (!sframe_index_add(index, sec, i, fde.start)) {
-			require(!reader->is_sound);
-			free(index);
-			return NULL;
-		}
+	if (!sframe_index_add(index, sec, &mem, 0, sec->num_fdes)) {
+		require(!reader->is_sound);
+		free(index);
+		return NULL;
 	}
 	sframe_index_end(index, sec);
 	require(index->nr_set == nr);

@@ -171,6 +171,10 @@ void sfu_table_put(struct sfu_table *table)
 {
 }
 
+void sfu_user_index_put(struct sfu_section *section)
+{
+}
+
 int sfu_table_init(void)
 {
 	return 0;
@@ -488,8 +492,10 @@ static void use_cache(void)
 	static struct sfu_cache *cache;
 	static u64 key = 1;
 
-	if (!cache)
-		cache = sfu_cache_alloc();
+	if (!cache) {
+		cache = sfu_cache_alloc(GFP_KERNEL);
+		require(sfu_cache_add_words(cache, GFP_KERNEL));
+	}
 	process.cache = cache;
 	section->has_keys = true;
 	section->key_base = key - CODE;

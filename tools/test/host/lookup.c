@@ -33,39 +33,36 @@ struct lookup {
 	char			answer[128];
 };
 
-static u64 start_of(struct lookup *lookup, u32 nr)
+static struct sframe_memory memory_of(const struct lookup *lookup)
 {
-	struct sframe_fde fde;
-	int err;
-
-	buffer_reader_refill(&lookup->buf);
-	err = sframe_get_fde(&lookup->sec, &lookup->buf.rd, nr, &fde);
-	if (err)
-		errx(1, "function %u: error %d", nr, err);
-	return fde.start;
+	return (struct sframe_memory){
+		.bytes = lookup->buf.data,
+		.addr = lookup->buf.addr,
+		.len = lookup->buf.size,
+	};
 }
 
 static void make_index(struct lookup *lookup)
 {
+	const struct sframe_memory mem = memory_of(lookup);
 	const struct sframe_header *sec = &lookup->sec;
 	struct sframe_index form;
-	u32 nr, i;
+	u32 nr;
 
 	free(lookup->index);
 	lookup->index = NULL;
-	if (!sframe_quick_can_search(sec))
+	if (!sframe_quick_can_search(sec) || !sec->num_fdes)
 		return;
-	nr = sframe_index_form(&form, sec, start_of(lookup, 0),
-			       start_of(lookup, sec->num_fdes - 1));
+	nr = sframe_index_form(&form, sec, sframe_index_start(sec, &mem, 0),
+			       sframe_index_start(sec, &mem, sec->num_fdes - 1));
 	if (!nr)
 		return;
 	lookup->index = malloc(sizeof(form) + nr * sizeof(u32));
 	if (!lookup->index)
 		err(1, NULL);
 	*lookup->index = form;
-	for (i = 0; i < sec->num_fdes; i++)
-		if (!sframe_index_add(lookup->index, sec, i, start_of(lookup, i)))
-			errx(1, "function %u is not sorted", i);
+	if (!sframe_index_add(lookup->index, sec, &mem, 0, sec->num_fdes))
+		errx(1, "the functions are not sorted");
 	sframe_index_end(lookup->index, sec);
 }
 
@@ -73,7 +70,7 @@ static void ask_quickly(struct lookup *lookup, const struct sframe_index *index,
 			int want, const struct sframe_row *want_row)
 {
 	struct buffer_reader *buf = &lookup->buf;
-	struct sframe_memory mem = { .bytes = buf->data, .addr = buf->addr, .len = buf->size };
+	const struct sframe_memory mem = memory_of(lookup);
 	struct sframe_row row = {};
 	struct sframe_plain_row plain;
 	u32 rows = UINT32_MAX;

@@ -51,6 +51,10 @@ void sfu_table_put(struct sfu_table *table)
 {
 }
 
+void sfu_user_index_put(struct sfu_section *section)
+{
+}
+
 long copy_from_user_nofault(void *dst, const void *src, size_t len)
 {
 	u64 addr = (unsigned long)src;
@@ -68,7 +72,8 @@ struct walker *walker_open(struct memory *mem)
 	if (!walker)
 		err(1, "walker");
 	walker->mem = mem;
-	walker->cache = sfu_cache_alloc();
+	walker->cache = sfu_cache_alloc(GFP_KERNEL);
+	sfu_cache_add_words(walker->cache, GFP_KERNEL);
 	walker->next_key = 1;
 	return walker;
 }

@@ -19,7 +19,7 @@
 #define __counted_by(member)
 #define __rcu
 #define __aligned(n)		__attribute__((__aligned__(n)))
-#define READ_ONCE(x)		(x)
+#define READ_ONCE(x)		(*(const volatile __typeof__(x) *)&(x))
 #define noinline		__attribute__((__noinline__))
 #define unlikely(x)		__builtin_expect(!!(x), 0)
 #undef __always_inline
@@ -155,7 +155,10 @@ extern struct shim_tss cpu_tss_rw;
 
 long copy_from_user_nofault(void *dst, const void *src, size_t len);
 
-/* There is one CPU and one thread, so plain integers are atomic. */
+/*
+ * What the rule caches use is atomic: tools/test/host/test_cache.c runs them in several
+ * threads. All else runs in one, where plain integers are.
+ */
 typedef struct {
 	int	counter;
 } atomic_t;
@@ -190,34 +193,37 @@ struct mutex {
 	int	dummy;
 };
 
-#define atomic_read(v)		((v)->counter)
+#define atomic_read(v)		__atomic_load_n(&(v)->counter, __ATOMIC_RELAXED)
 #define atomic_set(v, i)	((v)->counter = (i))
 #define REFCOUNT_INIT(n)	{ n }
 #define refcount_set(r, n)	((r)->refs = (n))
 #define refcount_inc(r)		((void)(r)->refs++)
 #define refcount_dec_and_test(r) (--(r)->refs == 0)
-#define atomic_read_acquire(v)	((v)->counter)
-#define atomic_set_release(v, i) ((v)->counter = (i))
+#define atomic_read_acquire(v)	__atomic_load_n(&(v)->counter, __ATOMIC_ACQUIRE)
+#define atomic_set_release(v, i) __atomic_store_n(&(v)->counter, i, __ATOMIC_RELEASE)
 #define atomic_long_add(i, v)	((v)->counter += (i))
 #define atomic_long_sub(i, v)	((v)->counter -= (i))
-#define smp_rmb()		((void)0)
-#define smp_wmb()		((void)0)
-#define smp_load_acquire(p)	(*(p))
-#define smp_store_release(p, v)	(*(p) = (v))
-#define WRITE_ONCE(x, val)	((x) = (val))
+#define smp_rmb()		__atomic_thread_fence(__ATOMIC_ACQUIRE)
+#define smp_load_acquire(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define smp_store_release(p, v)	__atomic_store_n(p, v, __ATOMIC_RELEASE)
+#define WRITE_ONCE(x, val)	(*(volatile __typeof__(x) *)&(x) = (val))
 
-static inline int atomic_cmpxchg(atomic_t *v, int old, int new)
-{
-	int was = v->counter;
+#define cmpxchg(p, old, new)						\
+({									\
+	__typeof__(*(p)) cmpxchg_was = (old);				\
+									\
+	__atomic_compare_exchange_n(p, &cmpxchg_was, new, false,	\
+				    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
+	cmpxchg_was;							\
+})
 
-	if (was == old)
-		v->counter = new;
-	return was;
-}
+#define atomic_cmpxchg(v, old, new) cmpxchg(&(v)->counter, old, new)
+
+#define GOLDEN_RATIO_64		0x61c8864680b583ebull
 
 static inline u32 hash_64(u64 val, unsigned int bits)
 {
-	return val * 0x61c8864680b583ebull >> (64 - bits);
+	return val * GOLDEN_RATIO_64 >> (64 - bits);
 }
 
 #define rcu_dereference(p)	(p)
@@ -240,7 +246,10 @@ typedef unsigned int gfp_t;
 #define GFP_KERNEL_ACCOUNT	0
 #define gfpflags_allow_blocking(gfp) ((void)(gfp), true)
 #define kzalloc(size, gfp)	kvzalloc(size, gfp)
+#define kzalloc_obj(obj, gfp)	kvzalloc(sizeof(obj), gfp)
+#define kcalloc(nr, size, gfp)	kvzalloc((size_t)(nr) * (size), gfp)
 #define kvfree(ptr)		free(ptr)
+#define kfree(ptr)		free(ptr)
 
 /* Returns whole pages, as the kernel does for a large size. */
 static inline void *kvzalloc(size_t size, gfp_t gfp)

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* KUnit tests of the index of a section that is mapped. */
+#include <linux/mm.h>
+#include <linux/mman.h>
+
+#include "scan_scene.h"
+#include "sframe_arch.h"
+#include "sframe_index.h"
+#include "sframe_map.h"
+#include "sframe_process.h"
+#include "sframe_user_index.h"
+
+#define NR		16	/* functions; the fewest that have an index */
+#define SIZE		(2 * PAGE_SIZE / NR)
+
+/* The fields of an entry of V3, at its place in the section. */
+#define ENTRY(nr)	(28 + 16 * (nr))
+
+/* Writes an image with @NR functions. If @is_sorted is false, the section lies about that. */
+static void map_functions(struct kunit *test, bool is_sorted)
+{
+	struct scan_scene *scene = test->priv;
+	struct image *image = &scene->image;
+	struct build *b = &image->section;
+	unsigned int i;
+
+	build_start(b, SFRAME_VERSION_3, SORTED, SFU_ARCH_ABI);
+	for (i = 0; i < NR; i++) {
+		unsigned int nr = is_sorted ? i : NR - 1 - i;
+
+		build_fde(b, (IMAGE_CODE - IMAGE_SECTION) * (s64)PAGE_SIZE + nr * SIZE, SIZE,
+			  ADDR1, 0, 0);
+		if (SFU_ARCH_ABI == SFRAME_ABI_AMD64_LE)
+			build_row(b, 0, 0x05, 16, -16);
+		else
+			build_row(b, 0, 0x07, 16, -8, -16);
+	}
+	build_finish(b);
+	image->phdrs[IMAGE_PH_SFRAME].p_filesz = b->len;
+	image->phdrs[IMAGE_PH_SFRAME].p_memsz = b->len;
+	map_image(test);
+}
+
+/* The section of the image. The map of the process holds it until the next scan. */
+static struct sfu_section *section_of(struct kunit *test)
+{
+	struct sfu_map *map = map_of(current->mm);
+	struct sfu_range *range = map ? sfu_map_find(map, page(test, IMAGE_CODE)) : NULL;
+
+	sfu_map_put(map);
+	KUNIT_ASSERT_NOT_NULL(test, range);
+	return &range->section;
+}
+
+/* Looks the function of an address up; returns where it starts, from the first on, or an error. */
+static long find_function(struct kunit *test, struct sfu_section *section, unsigned long off)
+{
+	struct sfu_lookup lookup = { .rd.budget = SFU_BUDGET };
+	struct sframe_row row;
+	int err;
+
+	err = sfu_section_find_row(section, &lookup, page(test, IMAGE_CODE) + off, &row);
+	return err ?: row.func - page(test, IMAGE_CODE);
+}
+
+static void expect_functions(struct kunit *test, struct sfu_section *section)
+{
+	unsigned long off;
+
+	for (off = 0; off < NR * SIZE; off += SIZE / 4)
+		KUNIT_EXPECT_EQ(test, (long)rounddown(off, SIZE),
+				find_function(test, section, off));
+	KUNIT_EXPECT_EQ(test, -ENOENT, find_function(test, section, off));
+}
+
+static void index_of_section(struct kunit *test)
+{
+	struct sfu_section *section;
+
+	map_functions(test, true);
+	expect_scanned(test, SAME, "scan.runs");
+	section = section_of(test);
+	KUNIT_ASSERT_NOT_NULL(test, section->index);
+	KUNIT_EXPECT_EQ(test, NR / SFRAME_INDEX_FUNCTIONS, section->index->nr);
+	KUNIT_EXPECT_GT(test, sfu_user_index_size(section), 0);
+	expect_functions(test, section);
+}
+
+static void index_of_few_functions(struct kunit *test)
+{
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	KUNIT_EXPECT_NULL(test, section_of(test)->index);
+	KUNIT_EXPECT_EQ(test, 0, sfu_user_index_size(section_of(test)));
+}
+
+/* The next map takes the index over, and it remains when the first map is freed. */
+static void index_of_next_map(struct kunit *test)
+{
+	const struct sframe_index *index;
+
+	map_functions(test, true);
+	expect_scanned(test, SAME, "scan.runs");
+	index = section_of(test)->index;
+	KUNIT_ASSERT_NOT_NULL(test, index);
+	expect_scanned(test, SAME, "scan.runs");
+	rcu_barrier();
+	KUNIT_EXPECT_PTR_EQ(test, index, section_of(test)->index);
+	expect_functions(test, section_of(test));
+}
+
+static void index_of_unsorted_section(struct kunit *test)
+{
+	map_functions(test, false);
+	expect_scanned(test, SAME, "scan.runs");
+	KUNIT_EXPECT_NULL(test, section_of(test)->index);
+}
+
+/* The index says that a function starts which does not any more. */
+static void index_of_changed_section(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+	struct sfu_section *section;
+	s64 start = -2 * (s64)PAGE_SIZE + 5 * SIZE + SIZE / 2;
+
+	map_functions(test, true);
+	expect_scanned(test, SAME, "scan.runs");
+	section = section_of(test);
+	KUNIT_ASSERT_NOT_NULL(test, section->index);
+	patch_file(test, scene->image.section_at + ENTRY(5), start, sizeof(start));
+	KUNIT_EXPECT_EQ(test, (long)(4 * SIZE), find_function(test, section, 4 * SIZE + 1));
+	KUNIT_EXPECT_EQ(test, -ENOENT, find_function(test, section, 5 * SIZE + 1));
+	KUNIT_EXPECT_EQ(test, (long)(5 * SIZE + SIZE / 2),
+			find_function(test, section, 5 * SIZE + SIZE / 2));
+}
+
+/* Moves all functions by a number of functions, in the file and so in its mapping. */
+static void move_functions(struct kunit *test, int by)
+{
+	struct scan_scene *scene = test->priv;
+	int i;
+
+	for (i = 0; i < NR; i++)
+		patch_file(test, scene->image.section_at + ENTRY(i),
+			   (i + by) * (s64)SIZE - 2 * (s64)PAGE_SIZE, sizeof(s64));
+}
+
+/* All functions have moved: each answer of the index is wrong. */
+static void index_of_moved_functions(struct kunit *test)
+{
+	struct sfu_section *section;
+	unsigned int i;
+
+	map_functions(test, true);
+	expect_scanned(test, SAME, "scan.runs");
+	section = section_of(test);
+	KUNIT_ASSERT_NOT_NULL(test, section->index);
+	move_functions(test, 8);
+	KUNIT_EXPECT_EQ(test, -ENOENT, find_function(test, section, 7 * SIZE));
+	for (i = 8; i < NR; i++)
+		KUNIT_EXPECT_EQ(test, (long)(i * SIZE), find_function(test, section, i * SIZE + 1));
+	move_functions(test, -8);
+	for (i = 0; i < 8; i++)
+		KUNIT_EXPECT_EQ(test, (long)(i * SIZE), find_function(test, section, i * SIZE + 1));
+	KUNIT_EXPECT_EQ(test, -ENOENT, find_function(test, section, 8 * SIZE));
+}
+
+static void index_too_large(struct kunit *test)
+{
+	struct sfu_section copy;
+
+	map_functions(test, true);
+	expect_scanned(test, SAME, "scan.runs");
+	copy = *section_of(test);
+	copy.index = NULL;
+	KUNIT_EXPECT_EQ(test, -E2BIG,
+			sfu_user_index_add(&copy, sfu_user_index_size(section_of(test)) - 1));
+	KUNIT_EXPECT_NULL(test, copy.index);
+	KUNIT_EXPECT_EQ(test, 0, sfu_user_index_add(&copy, SZ_4K));
+	KUNIT_EXPECT_NOT_NULL(test, copy.index);
+	sfu_user_index_put(&copy);
+}
+
+/* The memory that all processes may have is used up: stacks are whole all the same. */
+static void index_without_room(struct kunit *test)
+{
+	long most = totalram_pages() << PAGE_SHIFT;
+	struct sfu_section *section;
+
+	map_functions(test, true);
+	atomic_long_add(most, &sfu_held.bytes);
+	expect_scanned(test, SAME, "scan.runs");
+	atomic_long_sub(most, &sfu_held.bytes);
+	section = section_of(test);
+	KUNIT_EXPECT_NULL(test, section->index);
+	KUNIT_EXPECT_NULL(test, process_of(current->mm)->cache);
+	expect_functions(test, section);
+	/* Later there is room. */
+	expect_scanned(test, SAME, "scan.runs");
+	KUNIT_EXPECT_NOT_NULL(test, section_of(test)->index);
+	KUNIT_EXPECT_NOT_NULL(test, process_of(current->mm)->cache);
+}
+
+static void index_of_absent_section(struct kunit *test)
+{
+	struct sfu_section copy;
+
+	map_functions(test, true);
+	expect_scanned(test, SAME, "scan.runs");
+	copy = *section_of(test);
+	copy.index = NULL;
+	copy.hdr.fde_addr = page(test, IMAGE_PAGES + 1);
+	KUNIT_EXPECT_EQ(test, -EFAULT, sfu_user_index_add(&copy, SZ_4K));
+	KUNIT_EXPECT_NULL(test, copy.index);
+}
+
+static struct kunit_case index_tests[] = {
+	KUNIT_CASE(index_of_section),
+	KUNIT_CASE(index_of_few_functions),
+	KUNIT_CASE(index_of_next_map),
+	KUNIT_CASE(index_of_unsorted_section),
+	KUNIT_CASE(index_of_changed_section),
+	KUNIT_CASE(index_of_moved_functions),
+	KUNIT_CASE(index_too_large),
+	KUNIT_CASE(index_without_room),
+	KUNIT_CASE(index_of_absent_section),
+	{}
+};
+
+SCAN_SUITE(sframe_user_index, index_tests);
