@@ -187,6 +187,8 @@ static enum sfu_stop trace_frames(struct unwind_stacktrace *trace, unsigned int 
 
 	sfu_walk_init(walk, sfu_process_map(process), sfu_process_cache(process),
 		      task_pt_regs(current));
+	/* Whoever waits for this task preempts it. */
+	walk->lookup.most = 0;
 	trace->nr = 0;
 	while (!stop && trace->nr < max) {
 		trace->entries[trace->nr++] = walk->frame.ip;

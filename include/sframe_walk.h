@@ -122,6 +122,9 @@ static inline int sfu_walk_charge(const struct sfu_walk *walk, unsigned int cost
 	return sframe_charge((struct sframe_reader *)&walk->lookup.rd, cost);
 }
 
+/* The parameter: rows that a walk may look up unless it may be preempted; 0: no limit. */
+extern unsigned int sfu_walk_lookups;
+
 enum sfu_stop sfu_walk_read_word(struct sfu_walk *walk, unsigned long addr,
 				 unsigned long *val);
 enum sfu_stop sfu_walk_read_register(struct sfu_walk *walk, unsigned int reg,

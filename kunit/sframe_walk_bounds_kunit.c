@@ -273,6 +273,33 @@ static void bounds_walk_again(struct kunit *test)
 	free_cache(scene);
 }
 
+/*
+ * A walk looks up as many rows as it may. The next one remembers them, and comes further. In a
+ * scene with a cache each text is that of a second walk.
+ */
+static void bounds_lookups(struct kunit *test)
+{
+	static const char *const want[] = {
+		"c4@0 c44@10 c84@20 budget", "c4@0 c44@10 c84@20 complete",
+		"c4@0 c44@10 c84@20 complete",
+	};
+	struct walk_scene *scene = test->priv;
+	unsigned int i;
+
+	use_cache(test);
+	call_scene(test);
+	sp_function(test, 0x80, 16);
+	use_section(test);
+	word(test, 0x18, code(test, 0x84));
+	word(test, 0x28, 0);
+	sfu_walk_lookups = 1;
+	for (i = 0; i < ARRAY_SIZE(want); i++)
+		expect_walk(test, want[i]);
+	sfu_walk_lookups = 0;
+	KUNIT_EXPECT_EQ(test, 0, code_range(test)->section.nr_strikes);
+	free_cache(scene);
+}
+
 static struct kunit_case bounds_tests[] = {
 	KUNIT_CASE(bounds_step_by_registers),
 	KUNIT_CASE(bounds_step_past_plt),
@@ -283,6 +310,7 @@ static struct kunit_case bounds_tests[] = {
 	KUNIT_CASE(bounds_walk_many_frames),
 	KUNIT_CASE(bounds_retired),
 	KUNIT_CASE(bounds_not_retired),
+	KUNIT_CASE(bounds_lookups),
 	{}
 };
 

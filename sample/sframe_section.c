@@ -167,6 +167,13 @@ static __always_inline int find_quick(const struct sfu_section *section,
 
 	found->budget = rd->budget;
 	found->err = -EAGAIN;
+	if (unlikely(lookup->most) && lookup->nr_begun++ >= lookup->most) {
+		/* The section is not to blame. */
+		found->budget = 0;
+		rd->budget = 0;
+		found->err = -E2BIG;
+		return found->err;
+	}
 	if (!sframe_quick_can_search(&section->hdr))
 		return found->err;
 	found->err = sframe_charge(rd, SFRAME_QUICK_COST);

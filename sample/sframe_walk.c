@@ -14,6 +14,7 @@
  * Nothing here takes a lock, allocates, sleeps, or waits for memory.
  */
 #include <linux/minmax.h>
+#include <linux/module.h>
 #include <linux/nospec.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
@@ -21,6 +22,14 @@
 #include "sframe_arch.h"
 #include "sframe_user.h"
 #include "sframe_walk.h"
+
+/*
+ * A look-up takes some 500 instructions, and the first walk of a stack needs one for each frame. In
+ * an interrupt of a real-time kernel a task may be waiting meanwhile.
+ */
+unsigned int sfu_walk_lookups = IS_ENABLED(CONFIG_PREEMPT_RT) ? 2 : 0;
+module_param_named(lookups, sfu_walk_lookups, uint, 0644);
+MODULE_PARM_DESC(lookups, "rows that a walk in an interrupt may look up; 0: as many as it needs (default 0; 2 on PREEMPT_RT)");
 
 /**
  * sfu_walk_read_word() - read a word of the stack
@@ -581,6 +590,7 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, struct sfu_cache 
 		.map = map,
 		.lookup.rd.budget = SFU_BUDGET,
 		.lookup.cache = cache,
+		.lookup.most = READ_ONCE(sfu_walk_lookups),
 		.has_memory = sfu_arch_has_user_memory(),
 		.frame = {
 			.ip = instruction_pointer(regs),

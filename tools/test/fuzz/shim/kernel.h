@@ -65,6 +65,7 @@ struct kernel_param_ops {
 
 #define sysfs_emit(buf, ...)	sprintf(buf, __VA_ARGS__)
 #define module_param(name, type, perm) static_assert(sizeof(name) == sizeof(type))
+#define module_param_named(name, value, type, perm) static_assert(sizeof(value))
 #define module_param_cb(name, ops, arg, perm)				\
 	static const void *const shim_##name __attribute__((__unused__)) = (ops)
 #define module_init(function)						\
