@@ -31,7 +31,7 @@ command() {
 	java) echo "$local/lib/jvm/java-21-openjdk-$arch/bin/java -XX:+UseSerialGC -Xmx256m $place/Work.java" ;;
 	java-fp) echo "$local/lib/jvm/java-21-openjdk-$arch/bin/java -XX:+UseSerialGC -Xmx256m -XX:+PreserveFramePointer $place/Work.java" ;;
 	hugo) again hugo --quiet --source "$place/site" --destination "$scratch/site" --cacheDir "$scratch/cache" --ignoreCache ;;
-	shellcheck) again shellcheck "$place/lab" ;;
+	shellcheck) again shellcheck "$place/vm" ;;
 	openssl) again openssl speed -seconds 1 sha256 aes-128-gcm rsa2048 ecdsap256 ;;
 	dav1d) again dav1d -q -i "$place/film.ivf" -o /dev/null --muxer null ;;
 	postgres) echo "$place/work-postgres" "$local/lib/postgresql/17/bin/postgres" "$scratch/data" ;;

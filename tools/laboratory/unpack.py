@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""From packages to directories: whole roots by mmdebstrap, programs with their libraries, and single packages."""
+
+import subprocess
+
+from .archive import KEYRING, source_line
+from .cache import remove
+from .host import need_program, run, say
+
+TRIPLETS = {"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}
+
+
+def strap(folder, suite, packages, *options, arches="amd64", backports=False):
+    """Fill the folder by mmdebstrap, with the settings that every use shares."""
+    need_program("mmdebstrap", "mmdebstrap")
+    suites = [suite, f"{suite}-backports"] if backports else [suite]
+    sources = "".join(f"{source_line(name)}\n" for name in suites)
+    # mmdebstrap gets a mount namespace: its mounts disappear with it, also after an error.
+    command = ["unshare", "--mount", "mmdebstrap", "--quiet", "--mode=root", f"--keyring={KEYRING}",
+               f"--architectures={arches}", f"--include={','.join(packages)}",
+               '--aptopt=Acquire::Check-Valid-Until "false"', '--aptopt=Acquire::Check-Date "false"',
+               '--aptopt=Acquire::Languages "none"', *options, suite, folder, "-"]
+    try:
+        run(*command, stdin=sources)
+    except subprocess.CalledProcessError:
+        # A download may have been broken.
+        say("mmdebstrap failed, see above: trying once more")
+        mode = folder.stat().st_mode
+        remove(folder)
+        folder.mkdir()
+        folder.chmod(mode)
+        run(*command, stdin=sources)
+
+
+def unpack_debs(folder, into):
+    """Unpack all packages that are in the folder, and remove them."""
+    for deb in sorted(folder.glob("*.deb")):
+        run("dpkg-deb", "-x", deb, into)
+        deb.unlink()
+
+
+def unpack_member(folder, member, *tar):
+    """Pass one file of the only package in the folder to the command tar, and remove the package."""
+    deb, = folder.glob("*.deb")
+    run("bash", "-euo", "pipefail", "-c", 'dpkg-deb --fsys-tarfile "$1" | tar -xO "$2" | "${@:3}"', "bash",
+        deb, member, *tar)
+    deb.unlink()
+
+
+def unpack_tools(folder, suite, arch, packages):
+    """Unpack packages with all that they need under folder/unpacked, and copy the libraries to folder/lib."""
+    unpacked, lib = folder / "unpacked", folder / "lib"
+    unpacked.mkdir()
+    lib.mkdir()
+    strap(unpacked, suite, packages, "--variant=extract", arches=arch)
+    drop(unpacked, "etc", "var", "dev", "usr/share")
+    libraries = [path for path in sorted(unpacked.rglob("*.so*")) if f"/{TRIPLETS[arch]}/" in str(path)]
+    run("cp", "-a", "-t", lib, *libraries)
+    run("cp", "-aL", "-t", lib, next(unpacked.rglob("ld-linux-*.so.?")))
+
+
+def drop(folder, *names):
+    for name in names:
+        remove(folder / name)
+
+
+def script(path, text):
+    """Write an executable script."""
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def link_programs(root, programs):
+    """Make the names in root/usr/bin that scripts of packages would have made. programs: name -> target."""
+    for name, target in programs.items():
+        link = root / "usr/bin" / name
+        if not link.exists() and not link.is_symlink():
+            link.symlink_to(target)
