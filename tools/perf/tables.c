@@ -49,24 +49,40 @@ static char *workload_file(const struct command *command)
 	return find_in_path(command->workload);
 }
 
+/* Adds each process of a list as perf takes it: "7,8". */
+static void add_pids(struct words *words, const char *list)
+{
+	size_t len;
+
+	for (; *list; list += len + (list[len] == ',')) {
+		len = strcspn(list, ",");
+		if (len)
+			add_word(words, text_n(list, len));
+	}
+}
+
 /* Loads those of all that is sampled and known before perf begins. */
 static void load_tables(char *sframectl, const struct command *command)
 {
-	char *argv[6] = { sframectl, "load" }, *file = workload_file(command);
-	unsigned int i = 2;
+	char *file = workload_file(command);
+	struct words words = {};
+	unsigned int nr;
 	pid_t pid;
 
+	add_word(&words, sframectl);
+	add_word(&words, "load");
+	nr = words.nr;
 	if (command->all || (!command->pid && !command->workload))
-		argv[i++] = "--all";
+		add_word(&words, "--all");
 	else if (command->pid)
-		argv[i++] = (char *)command->pid;
+		add_pids(&words, command->pid);
 	if (file && !command->pid) {
-		argv[i++] = "--linked";
-		argv[i++] = file;
+		add_word(&words, "--linked");
+		add_word(&words, file);
 	}
-	if (i == 2)
+	if (words.nr == nr)
 		return;
-	pid = start_sframectl(argv, command->quiet ? -1 : STDERR_FILENO);
+	pid = start_sframectl(words.word, command->quiet ? -1 : STDERR_FILENO);
 	if (pid)
 		waitpid(pid, NULL, 0);
 }

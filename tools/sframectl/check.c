@@ -4,8 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "color.h"
 #include "functions.h"
+#include "held.h"
 #include "json.h"
+#include "module.h"
 #include "name.h"
 #include "object.h"
 #include "process.h"
@@ -40,6 +43,9 @@ static const char usage[] =
 "           functions that the assembler cannot express and objects built\n"
 "           without SFrame are missing\n"
 "  DEFECTS  number of defects; each is reported on standard error\n"
+"  UNWOUND  what the module unwinds the code by: \"table\", one that it holds;\n"
+"           \"own\", the data of the file; \"none\"; or \"?\": only root may see\n"
+"           its tables\n"
 "\n"
 "Options:\n"
 "  --json         one JSON object; its strings are UTF-8: any other byte of a\n"
@@ -73,6 +79,8 @@ static const char usage[] =
  * @code: number of executable bytes of a linked file
  * @covered: number of executable bytes that FDEs describe
  * @outside: number of bytes that FDEs describe and that are not executable
+ * @is_held: @table is what the module has said
+ * @table: the table that the module holds, or NULL
  * @told: number of defects found; the first DEFECTS_SHOWN are reported one by one
  */
 struct check {
@@ -90,6 +98,8 @@ struct check {
 	u64			code;
 	u64			covered;
 	u64			outside;
+	bool			is_held;
+	const struct sframe_file *table;
 	u64			told;
 };
 
@@ -100,6 +110,8 @@ struct check {
  * @nr_processes: their number
  * @objects: number of objects
  * @with_sframe: number of objects with SFrame data
+ * @with_none: number of objects with code, and neither data nor a table
+ * @held: the tables of the module
  * @status: the result of the command
  */
 struct totals {
@@ -108,6 +120,8 @@ struct totals {
 	size_t		nr_processes;
 	u64		objects;
 	u64		with_sframe;
+	u64		with_none;
+	struct held	held;
 	enum status	status;
 };
 
@@ -211,6 +225,27 @@ static bool is_table_file(const struct check *check)
 	return coverage_known(check) && check->obj.place && !check->has_code;
 }
 
+static bool has_eh_frame(const struct elf *elf)
+{
+	struct elf_section sec;
+	struct elf_segment seg;
+	u32 i;
+
+	for (i = 0; elf_get_section(elf, i, &sec); i++)
+		if (elf_is_named(elf, &sec, ".eh_frame") && sec.size)
+			return true;
+	for (i = 0; elf_get_segment(elf, i, &seg); i++)
+		if (seg.type == PT_GNU_EH_FRAME)
+			return true;
+	return false;
+}
+
+static bool lacks_everything(const struct check *check)
+{
+	return coverage_known(check) && check->has_code && !check->obj.place &&
+	       !check->obj.debug_only && !has_eh_frame(&check->obj.elf);
+}
+
 /* Returns the note number @index on data that is sound but cannot be used fully; NULL: no more. */
 static const char *note(const struct check *check, unsigned int index)
 {
@@ -233,6 +268,8 @@ static const char *note(const struct check *check, unsigned int index)
 		{ check->outside && check->has_code,
 		  "describes addresses that are not code of this file" },
 		{ obj->debug_only, OBJECT_DEBUG_ONLY },
+		{ lacks_everything(check),
+		  "neither .sframe nor .eh_frame: no table can be made of it" },
 		{ object_is_relocatable(obj),
 		  "not linked: the covered code is known only after linking" },
 	};
@@ -271,10 +308,35 @@ static const char *segment_text(const struct object *obj)
 	return obj->has_segment ? "yes" : "no";
 }
 
+/* Can the module find the data of the file? */
+static bool has_own(const struct check *check)
+{
+	return check->result.nr_blobs && check->obj.has_segment;
+}
+
+/* Return: NULL for a file whose code nobody runs as it is. */
+static const char *unwound_by(const struct check *check)
+{
+	if (!coverage_known(check) || !check->has_code || check->obj.debug_only)
+		return NULL;
+	if (check->table)
+		return "table";
+	if (has_own(check))
+		return "own";
+	return check->is_held || !module_is_loaded() ? "none" : "?";
+}
+
+static enum color shade_of(const char *unwound)
+{
+	if (!unwound || *unwound == '?')
+		return COLOR_NONE;
+	return strcmp(unwound, "none") ? COLOR_GOOD : COLOR_BAD;
+}
+
 static void print_head(void)
 {
-	printf("%-7s %-13s %-13s %-7s %7s %8s %22s %7s  %s\n", "VERSION", "ABI",
-	       "FLAGS", "SEGMENT", "FDES", "ROWS", "COVERED", "DEFECTS", "FILE");
+	printf("%-7s %-13s %-13s %-7s %7s %8s %22s %7s %-7s  %s\n", "VERSION", "ABI",
+	       "FLAGS", "SEGMENT", "FDES", "ROWS", "COVERED", "DEFECTS", "UNWOUND", "FILE");
 }
 
 /* Without any data, all functions are missing: a list of them says no more. */
@@ -369,15 +431,16 @@ static void print_uncovered_json(const struct check *check)
 static void print_text(struct check *check, bool verbose)
 {
 	char version[TEXT_SIZE], flags[TEXT_SIZE], covered[TEXT_SIZE];
+	const char *text, *unwound = unwound_by(check);
 	bool sound = check->result.nr_blobs;
-	const char *text;
 	unsigned int i;
 
-	printf("%-7s %-13s %-13s %-7s %7" PRIu64 " %8" PRIu64 " %22s %7" PRIu64 "  ",
+	printf("%-7s %-13s %-13s %-7s %7" PRIu64 " %8" PRIu64 " %22s %7" PRIu64 " %s%-7s%s  ",
 	       version_text(check, version), sound ? abi_text(check->sec.abi) : "-",
 	       sound ? flags_text(check->sec.flags, flags) : "-",
 	       segment_text(&check->obj), check->fdes, check->rows,
-	       covered_text(check, covered), check->result.defects);
+	       covered_text(check, covered), check->result.defects, color(shade_of(unwound)),
+	       unwound ?: "-", color(COLOR_NONE));
 	name_print(stdout, check->name);
 	putchar('\n');
 	for (i = 0; (text = note(check, i)); i++)
@@ -390,8 +453,8 @@ static void print_text(struct check *check, bool verbose)
 
 static void print_json(const struct check *check, bool verbose)
 {
+	const char *text, *unwound = unwound_by(check);
 	bool sound = check->result.nr_blobs;
-	const char *text;
 	unsigned int i;
 
 	json_bool("elf", check->obj.is_elf);
@@ -410,6 +473,10 @@ static void print_json(const struct check *check, bool verbose)
 		json_count("code_bytes", check->code);
 		json_count("covered_bytes", check->covered);
 	}
+	if (unwound)
+		json_string("unwound_by", unwound);
+	if (check->table)
+		json_count("table_functions", check->table->nr_functions);
 	json_open("notes", '[');
 	for (i = 0; (text = note(check, i)); i++)
 		json_string(NULL, text);
@@ -454,11 +521,20 @@ static void print(struct check *check, const struct arguments *args, const char 
 	json_close('}');
 }
 
+/* Finds the table of the file that maps list as @code. One without functions stands for none. */
+static void find_table(const struct totals *totals, struct check *check, const struct code *code)
+{
+	const struct sframe_file *table = held_find(&totals->held, code);
+
+	check->is_held = totals->held.is_known;
+	check->table = table && table->nr_functions ? table : NULL;
+}
+
 /* Reports on an object and closes it. */
 static void check_object(struct totals *totals, struct check *check)
 {
 	const struct arguments *args = totals->args;
-	const char *lacking = NULL;
+	const char *lacking = NULL, *unwound;
 
 	if (!check->error)
 		examine(check);
@@ -474,6 +550,8 @@ static void check_object(struct totals *totals, struct check *check)
 		complain("%s: %s", check->name, lacking);
 	totals->objects++;
 	totals->with_sframe += check->result.nr_blobs > 0;
+	unwound = check->error ? NULL : unwound_by(check);
+	totals->with_none += unwound && !strcmp(unwound, "none");
 	if (check->error || lacking || complain_result(check->name, &check->result))
 		totals->status = STATUS_BAD;
 	ranges_free(&check->described);
@@ -484,8 +562,11 @@ static void check_object(struct totals *totals, struct check *check)
 static void check_file(struct totals *totals, const char *path)
 {
 	struct check check = { .name = path };
+	struct code code;
 
 	check.error = object_open(&check.obj, path);
+	if (!check.error && process_identify(check.obj.file.fd, &code))
+		find_table(totals, &check, &code);
 	check_object(totals, &check);
 }
 
@@ -503,6 +584,7 @@ static void check_code(struct totals *totals, struct process *process, struct co
 		return;
 	if (!check.error)
 		check.error = object_init(&check.obj, &file);
+	find_table(totals, &check, code);
 	check_object(totals, &check);
 }
 
@@ -585,6 +667,10 @@ static void report_text(struct totals *totals)
 	check_all(totals);
 	printf("%" PRIu64 " of %" PRIu64 " objects carry SFrame data\n",
 	       totals->with_sframe, totals->objects);
+	if (totals->held.is_known && totals->with_none)
+		printf("%" PRIu64
+		       " of them have neither data nor a table; type: sframectl load -v %s\n",
+		       totals->with_none, totals->nr_processes ? "PID" : "FILE");
 }
 
 static void report_json(struct totals *totals)
@@ -616,6 +702,8 @@ static enum status run(const struct arguments *args)
 		complain("out of memory");
 		return STATUS_BAD;
 	}
+	/* Without an answer, the report shows what is in the files. */
+	held_read(&totals.held);
 	if (args->json)
 		report_json(&totals);
 	else
@@ -623,6 +711,7 @@ static enum status run(const struct arguments *args)
 	for (i = 0; i < totals.nr_processes; i++)
 		process_free(&totals.processes[i]);
 	free(totals.processes);
+	held_free(&totals.held);
 	return totals.status;
 }
 

@@ -24,7 +24,7 @@ static const char usage[] =
 "child process without privileges. Only root may load tables.\n"
 "\n"
 "Options:\n"
-"  --all          all files that are mapped as code now, by any process\n"
+"  -a, --all      all files that are mapped as code now, by any process\n"
 "  PID            all files that this process has mapped as code\n"
 "  FILE           this file, and no other\n"
 "  --linked       each FILE, and the libraries that its loader would map\n"

@@ -8,7 +8,7 @@
 	"newer binutils."
 #define FIND_PLACE							\
 	"The data is wrong, or the program changes its stack by itself. " \
-	"`perf record -a -e sframe_unwind:sfu_walk` shows where."
+	"`sframectl why` shows where."
 #define SHOW_COURSE							\
 	"Normal at the beginning. `sframectl status 5` shows whether it goes on"
 
@@ -29,9 +29,9 @@ static const struct meaning meanings[] = {
 		.whole = true,
 	}, {
 		.name = "stop.nodata",
-		.text = "no .sframe covers the code, no frame pointer is proved",
+		.text = "no table or .sframe covers it, no frame pointer is proved",
 		.advice =
-			"Build it with -Wa,--gsframe; `sframectl check PID` names objects without. Distributions' libraries have none yet.",
+			"`sframectl why` names the objects, and says for each what can be done.",
 	}, {
 		.name = "stop.unscanned",
 		.text = "the code was not known yet; a scan was requested",
@@ -117,9 +117,9 @@ static const struct meaning meanings[] = {
 		.text = "32-bit programs",
 	}, {
 		.name = "declined.no-section",
-		.text = "processes in which no object has .sframe",
+		.text = "processes without any table or .sframe",
 		.advice =
-			"Build the program with -Wa,--gsframe; `sframectl check PID` shows what has it.",
+			"`sframectl load --all` loads tables of what runs; `sframectl why` names what has none.",
 	}, {
 		.name = "section.bad",
 		.text = "sections that contradict themselves and are not used any more",

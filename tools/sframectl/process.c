@@ -48,9 +48,9 @@ static bool parse_mapping(char *line, struct code *code, char *perms)
 
 	line[strcspn(line, "\n")] = 0;
 	*code = (struct code){};
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*x %x:%x %" SCNu64 " %n",
-		   &code->start, &code->end, perms, &code->major, &code->minor,
-		   &code->inode, &name) < 6 || !name)
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n",
+		   &code->start, &code->end, perms, &code->off, &code->major, &code->minor,
+		   &code->inode, &name) < 7 || !name)
 		return false;
 	code->bytes = code->end - code->start;
 	code->name = line + name;
@@ -65,6 +65,11 @@ static bool is_of_kernel(const char *name)
 	       !strcmp(name, "[uprobes]");
 }
 
+static const char *name_of(const struct code *code)
+{
+	return *code->name ? code->name : "[anonymous]";
+}
+
 static bool add(struct process *process, const struct code *code)
 {
 	/* The array grows to the next power of two when it is full. */
@@ -77,7 +82,7 @@ static bool add(struct process *process, const struct code *code)
 		process->code = all;
 	}
 	process->code[process->nr] = *code;
-	process->code[process->nr].name = strdup(*code->name ? code->name : "[anonymous]");
+	process->code[process->nr].name = strdup(name_of(code));
 	return process->code[process->nr++].name;
 }
 
@@ -213,16 +218,48 @@ bool process_read(struct process *process, const char *pid)
 	return true;
 }
 
-/*
- * The device in maps is that of the file system. On btrfs and overlayfs, stat()
- * reports others. So this process maps the file, too, and compares what the kernel
- * reports for both mappings. The page is never touched.
+/**
+ * process_find - find the mapping of an address
+ * @pid: the process, as digits
+ * @addr: the address
+ * @code: filled in, with that mapping alone; the kernel's own code counts, too
+ *
+ * Return: true, if the address is in memory that may be executed. The caller frees @code->name.
  */
-static bool is_mapped_as(int fd, const struct code *code)
+bool process_find(const char *pid, u64 addr, struct code *code)
+{
+	char path[64], *line = NULL, perms[5];
+	bool found = false;
+	size_t room = 0;
+	FILE *maps;
+
+	snprintf(path, sizeof(path), "/proc/%s/maps", pid);
+	maps = fopen(path, "re");
+	while (maps && !found && getline(&line, &room, maps) > 0)
+		found = parse_mapping(line, code, perms) && perms[2] == 'x' &&
+			addr >= code->start && addr < code->end;
+	if (found)
+		code->name = strdup(name_of(code));
+	if (maps)
+		fclose(maps);
+	free(line);
+	return found && code->name;
+}
+
+/**
+ * process_identify - find by which device and inode the kernel lists a file in maps
+ * @fd: the file
+ * @code: filled in; it has no name
+ *
+ * The device in maps is that of the file system. On btrfs and overlayfs, stat() reports
+ * others. So this process maps the file, too. The page is never touched.
+ *
+ * Return: true if it is known.
+ */
+bool process_identify(int fd, struct code *code)
 {
 	char *line = NULL, perms[5];
-	struct code own;
-	bool same = false;
+	bool found = false;
 	size_t room = 0;
 	FILE *maps;
 	void *page;
@@ -231,14 +268,21 @@ static bool is_mapped_as(int fd, const struct code *code)
 	if (page == MAP_FAILED)
 		return false;
 	maps = fopen("/proc/self/maps", "re");
-	while (maps && getline(&line, &room, maps) > 0)
-		if (parse_mapping(line, &own, perms) && own.start == (uintptr_t)page)
-			same = own.inode && !compare_identity(&own, code);
+	while (maps && !found && getline(&line, &room, maps) > 0)
+		found = parse_mapping(line, code, perms) && code->start == (uintptr_t)page;
 	if (maps)
 		fclose(maps);
 	free(line);
 	munmap(page, getpagesize());
-	return same;
+	code->name = NULL;
+	return found && code->inode;
+}
+
+static bool is_mapped_as(int fd, const struct code *code)
+{
+	struct code own;
+
+	return process_identify(fd, &own) && !compare_identity(&own, code);
 }
 
 static bool is_same_file(const struct stat *st, const struct code *code)

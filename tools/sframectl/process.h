@@ -9,6 +9,7 @@
  * struct code - executable mappings of one file, or of one kind of memory
  * @start: address of the first mapping
  * @end: the first address after it
+ * @off: offset in the file of @start
  * @bytes: number of bytes of all its mappings
  * @major: device of the file, as the kernel reports it in maps
  * @minor: likewise
@@ -19,6 +20,7 @@
 struct code {
 	u64		start;
 	u64		end;
+	u64		off;
 	u64		bytes;
 	unsigned int	major;
 	unsigned int	minor;
@@ -44,6 +46,8 @@ struct process {
 };
 
 bool process_read(struct process *process, const char *pid);
+bool process_identify(int fd, struct code *code);
+bool process_find(const char *pid, u64 addr, struct code *code);
 const char *process_open(struct process *process, struct code *code,
 			 struct file *file);
 void process_free(struct process *process);

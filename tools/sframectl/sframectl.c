@@ -21,15 +21,22 @@ static const char usage[] =
 "  load PID|FILE...     convert files, and load the result into the module\n"
 "  serve                make and load the tables that the module asks for\n"
 "  status [SECONDS]     say how the stacks ended that the module unwound, and why\n"
+"  why [PID] [SECONDS]  sample now, and say in which files stacks end, and what to\n"
+"                       do about it\n"
 "  tables               list the tables that the module holds, or drop them\n"
 "\n"
-"Each command takes --help, and those that show something take --json, for output\n"
-"to be read by programs.\n"
-"Options may be before the command, too. --version prints the version.\n"
+"Options:\n"
+"  --help     this text; after a command, that of the command\n"
+"  --version  print the version\n"
+"\n"
+"Commands that show something take --json, for output to be read by programs. The\n"
+"options of a command may be before it, too.\n"
 "\n"
 "Names of files and functions may be any bytes. In text, a byte that is not\n"
 "UTF-8 and an invisible character are printed as \\xff, \\u202e or \\U000e0041, and\n"
 "a backslash is doubled. In JSON, a byte that is not UTF-8 becomes U+FFFD.\n"
+"\n"
+"On a terminal there are colours, unless NO_COLOR is set in the environment.\n"
 "\n"
 "Exit status: 0 on success; 1 if a file, a process or the data is bad, or the\n"
 "module is not loaded; 2 if the command line is wrong.\n";
@@ -41,6 +48,7 @@ static const struct command *const commands[] = {
 	&load_command,
 	&serve_command,
 	&status_command,
+	&why_command,
 	&tables_command,
 };
 
@@ -207,7 +215,7 @@ static enum status run(struct line *line, const struct command *command, int arg
 {
 	enum status status = STATUS_USAGE;
 
-	if (!parse_options(line, argc, argv, "hvo:"))
+	if (!parse_options(line, argc, argv, "ahvo:"))
 		return usage_error(command);
 	if (line->help) {
 		fputs(command->usage, stdout);
@@ -227,7 +235,7 @@ int main(int argc, char **argv)
 	struct line line = {};
 	int at;
 
-	if (!parse_options(&line, argc, argv, "+hvo:"))
+	if (!parse_options(&line, argc, argv, "+ahvo:"))
 		return usage_error(NULL);
 	at = optind;
 	if (line.version) {

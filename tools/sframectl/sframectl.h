@@ -40,5 +40,6 @@ extern const struct command load_command;
 extern const struct command serve_command;
 extern const struct command status_command;
 extern const struct command tables_command;
+extern const struct command why_command;
 
 #endif /* SFRAMECTL_H */

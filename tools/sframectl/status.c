@@ -12,14 +12,13 @@
 
 #include "counters.h"
 #include "json.h"
+#include "module.h"
 #include "report.h"
 #include "sframectl.h"
 #include "summary.h"
 
 #define DEBUGFS	"/sys/kernel/debug"
 #define STATS	DEBUGFS "/sframe_unwind/stats"
-#define MODULE	"/sys/module/sframe_unwind"
-#define ENABLED	MODULE "/parameters/enabled"
 
 #define SECONDS_MAX	86400u
 #define ROWS		20	/* rows between two lines of titles */
@@ -47,7 +46,7 @@ static const char usage[] =
 "map.* and table.*, which are what the module holds at its end.\n"
 "\n"
 "Options:\n"
-"  --all         explain what is rare, and list all counters, 0 included\n"
+"  -a, --all     explain what is rare, and list all counters, 0 included\n"
 "  --json        all counters as one JSON object; with SECONDS, one on each line\n"
 "  --stats FILE  read the counters from FILE; default:\n"
 "                " STATS "\n"
@@ -155,10 +154,9 @@ static void explain(int error)
 {
 	const char *sudo = geteuid() ? "sudo " : "";
 
-	/* While the module is unloaded, its files vanish before MODULE does. */
-	if (access(MODULE, F_OK) || (error == ENOENT && debugfs_is_mounted()))
-		complain("the module is not loaded; type: %smodprobe sframe_unwind",
-			 sudo);
+	/* While the module is unloaded, its files vanish before its directory does. */
+	if (!module_is_loaded() || (error == ENOENT && debugfs_is_mounted()))
+		module_complain_missing();
 	else if (geteuid() && (error == EACCES || error == EPERM))
 		complain("only root may read the counters; type: sudo sframectl status");
 	else if (!debugfs_is_mounted())
@@ -233,16 +231,6 @@ static enum status show_intervals(const struct arguments *args, struct counters 
 	}
 }
 
-static bool is_switched_off(void)
-{
-	FILE *file = fopen(ENABLED, "re");
-	bool off = file && getc(file) == 'N';
-
-	if (file)
-		fclose(file);
-	return off;
-}
-
 /* Return: the interval of the command line; 0 if it is none. */
 static unsigned int parse_seconds(const char *text)
 {
@@ -271,9 +259,8 @@ static enum status run(const struct arguments *args)
 	}
 	if (read_counters(&counters, args->stats))
 		return STATUS_BAD;
-	if (!args->stats && is_switched_off())
-		complain("the module is switched off, and takes no stack; type: echo Y > %s",
-			 ENABLED);
+	if (!args->stats)
+		module_complain_if_off();
 	if (seconds)
 		return show_intervals(args, &counters, seconds);
 	show(args, &counters);

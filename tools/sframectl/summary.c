@@ -8,10 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "color.h"
 #include "meaning.h"
 #include "summary.h"
+#include "text.h"
 
-#define WIDTH		80	/* columns of a line */
 #define INDENT		18	/* column of the names of counters */
 #define SHARE_SIZE	16
 
@@ -32,6 +33,7 @@ struct line {
 /**
  * struct part - lines that belong together
  * @title: what they have in common
+ * @shade: the colour of their share
  * @told: the part before, which explains the same reasons; or NULL
  * @lines: the largest counts first, after summarize()
  * @nr: number of lines
@@ -40,6 +42,7 @@ struct line {
  */
 struct part {
 	const char		*title;
+	enum color		shade;
 	const struct part	*told;
 	struct line		lines[COUNTERS_MAX];
 	size_t			nr;
@@ -182,11 +185,16 @@ static void summarize(struct summary *sum, const struct counters *counters)
 
 	*sum = (struct summary){
 		.whole.title = "whole",
+		.whole.shade = COLOR_GOOD,
 		.way.title = "ended early",
+		.way.shade = COLOR_POOR,
 		.first.title = "ended in the first frame",
+		.first.shade = COLOR_POOR,
 		.first.told = &sum->way,
 		.declined.title = "stacks left to the kernel's own code",
+		.declined.shade = COLOR_POOR,
 		.trouble.title = "defects of .sframe; `sframectl check PID` names the objects",
+		.trouble.shade = COLOR_BAD,
 		.others.title = "counters that this sframectl does not know",
 	};
 	for (i = 0; i < counters->nr; i++) {
@@ -245,26 +253,6 @@ static const char *group_share(const struct shares *shares, u64 count, char *tex
 	return next_share(&copy, count, text);
 }
 
-/* Prints words from @column on. Lines that follow begin in column INDENT. */
-static void print_words(const char *words, unsigned int column)
-{
-	int len;
-
-	for (; *words; words += len + strspn(words + len, " ")) {
-		len = strcspn(words, " ");
-		if (column + 1 + len > WIDTH) {
-			printf("\n%*s", INDENT, "");
-			column = INDENT;
-		} else if (column > INDENT) {
-			putchar(' ');
-			column++;
-		}
-		printf("%.*s", len, words);
-		column += len;
-	}
-	putchar('\n');
-}
-
 static void print_line(const struct line *line, const char *amount, bool explain,
 		       bool advise)
 {
@@ -274,10 +262,10 @@ static void print_line(const struct line *line, const char *amount, bool explain
 		return;
 	}
 	putchar(':');
-	print_words(line->meaning.text, INDENT + strlen(line->name) + 1);
+	print_words(line->meaning.text, INDENT + strlen(line->name) + 1, INDENT);
 	if (advise && line->meaning.advice) {
 		printf("%*s", INDENT, "");
-		print_words(line->meaning.advice, INDENT);
+		print_words(line->meaning.advice, INDENT, INDENT);
 	}
 }
 
@@ -331,7 +319,8 @@ static void print_stacks(const struct part *part, struct shares *shares, bool al
 
 	if (!part->nr)
 		return;
-	printf("%8s  %s", group_share(shares, part->count, text), part->title);
+	printf("%s%8s%s  %s", color(part->shade), group_share(shares, part->count, text),
+	       color(COLOR_NONE), part->title);
 	if (part->frames)
 		printf(", %.1f frames on average", 1.0 * part->frames / part->count);
 	putchar('\n');
@@ -370,7 +359,7 @@ static void print_counts(const struct part *part, u64 sum)
 	size_t i;
 
 	if (part->nr)
-		puts(part->title);
+		printf("%s%s%s\n", color(part->shade), part->title, color(COLOR_NONE));
 	for (i = 0; i < part->nr; i++) {
 		line = &part->lines[i];
 		snprintf(text, sizeof(text), "%" PRIu64, line->count);
@@ -387,17 +376,24 @@ void summary_print(const struct counters *counters, bool all)
 {
 	struct shares shares;
 	struct summary sum;
+	u64 declined_sum;
 
 	summarize(&sum, counters);
 	shares = (struct shares){ .sum = sum.stacks };
+	/* None is rare if all are shown. */
+	declined_sum = all ? 0 : add(sum.stacks, sum.declined.count);
 	printf("stacks since the module was loaded: %" PRIu64 "\n", sum.stacks);
 	if (!sum.stacks && !sum.declined.nr)
 		puts("No stack has been taken yet; type: perf record --call-graph=sframe ./app");
+	/* What most stacks met comes first. */
+	if (sum.declined.count > sum.stacks)
+		print_counts(&sum.declined, declined_sum);
 	print_stacks(&sum.whole, &shares, all);
 	print_stacks(&sum.way, &shares, all);
 	print_stacks(&sum.first, &shares, all);
 	print_methods(&sum.methods);
-	print_counts(&sum.declined, all ? 0 : add(sum.stacks, sum.declined.count));
+	if (sum.declined.count <= sum.stacks)
+		print_counts(&sum.declined, declined_sum);
 	print_counts(&sum.trouble, 0);
 	print_counts(&sum.others, 0);
 }

@@ -93,3 +93,25 @@ void row_to_text(u8 abi, const struct sframe_row *row, struct row_text *text)
 	rule_to_text(abi, &row->fp, text->fp);
 	rule_to_text(abi, &row->ra, text->ra);
 }
+
+#define WIDTH	80	/* columns of a line */
+
+/* Prints words from @column on. Lines that follow begin in column @indent. */
+void print_words(const char *words, unsigned int column, unsigned int indent)
+{
+	int len;
+
+	for (; *words; words += len + strspn(words + len, " ")) {
+		len = strcspn(words, " ");
+		if (column + 1 + len > WIDTH) {
+			printf("\n%*s", indent, "");
+			column = indent;
+		} else if (column > indent) {
+			putchar(' ');
+			column++;
+		}
+		printf("%.*s", len, words);
+		column += len;
+	}
+	putchar('\n');
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Turns the numbers of SFrame into text. */
+/* Turns the numbers of SFrame into text, and text into lines. */
 #ifndef SFRAMECTL_TEXT_H
 #define SFRAMECTL_TEXT_H
 
@@ -19,6 +19,7 @@ struct row_text {
 
 const char *abi_text(u8 abi);
 const char *flags_text(u8 flags, char *text);
+void print_words(const char *words, unsigned int column, unsigned int indent);
 void row_to_text(u8 abi, const struct sframe_row *row, struct row_text *text);
 
 #endif /* SFRAMECTL_TEXT_H */

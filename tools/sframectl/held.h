@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The files whose tables the module holds. */
+#ifndef SFRAMECTL_HELD_H
+#define SFRAMECTL_HELD_H
+
+#include <stddef.h>
+
+#include "uapi/sframe_unwind.h"
+#include "process.h"
+
+/**
+ * struct held - the files whose tables the module holds, or that it knows to have none
+ * @is_known: the module was asked; it answers root only
+ * @all: the files, by device and inode
+ * @nr: their number
+ */
+struct held {
+	bool			is_known;
+	struct sframe_file	*all;
+	size_t			nr;
+};
+
+const char *held_read(struct held *held);
+const struct sframe_file *held_find(const struct held *held, const struct code *code);
+void held_free(struct held *held);
+
+#endif /* SFRAMECTL_HELD_H */

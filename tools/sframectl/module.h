@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Whether the module is there, and takes stacks. */
+#ifndef SFRAMECTL_MODULE_H
+#define SFRAMECTL_MODULE_H
+
+#include <stdbool.h>
+
+bool module_is_loaded(void);
+void module_complain_missing(void);
+void module_complain_if_off(void);
+
+#endif /* SFRAMECTL_MODULE_H */

@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* sframectl why: samples, and says where stacks end and what to do about it. */
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "color.h"
+#include "json.h"
+#include "module.h"
+#include "name.h"
+#include "remedy.h"
+#include "report.h"
+#include "sframectl.h"
+#include "text.h"
+
+#define SECONDS_DEFAULT	10
+#define SECONDS_MAX	3600
+#define SECONDS_ALONE	60	/* a larger number alone is a PID */
+#define PAUSE_MS	10	/* after which records are read again */
+#define INDENT		11	/* column of the texts */
+
+static const char usage[] =
+"Usage: sframectl why [-v] [--json] [-a|PID] [SECONDS]\n"
+"\n"
+"Samples all processes, or process PID, for SECONDS (10 if none are given), and says\n"
+"in which files stacks end that are not whole, why, and what can be done about it. No\n"
+"perf need run; the stacks that others take meanwhile count, too. Ctrl-C ends it\n"
+"early, with what it has seen. Only root may do this.\n"
+"\n"
+"One number alone is SECONDS up to 60, and a PID above that. Give both, or -a, to be\n"
+"exact. A process that does not run has no samples: give it something to do.\n"
+"\n"
+"Options:\n"
+"  -a, --all      all processes, as without PID\n"
+"  -v, --verbose  explain what is rare, too: less than 1 % of the stacks\n"
+"  --json         one JSON object\n"
+"  --help         this text\n"
+"\n"
+"Examples:\n"
+"  sframectl why 5                             what runs now, for five seconds\n"
+"  sframectl why $(pidof -s postgres) 30       one process, for half a minute\n"
+"\n"
+"Exit status: 0 if samples could be taken; 1 if not; 2 if the command line is wrong.\n";
+
+/**
+ * struct ending - stacks that ended in the same object, for the same cause
+ * @object: as that of places
+ * @reason: likewise
+ * @cause: the cause
+ * @count: number of stacks
+ * @off: the offset at which most of them ended
+ * @off_count: and how many that were
+ */
+struct ending {
+	u16			object;
+	u16			reason;
+	enum remedy_cause	cause;
+	u64			count;
+	u64			off;
+	u64			off_count;
+};
+
+/**
+ * struct why - a run of the command
+ * @args: the command line
+ * @pid: the process; 0: all
+ * @seconds: how long to sample
+ * @places: where stacks ended
+ * @stacks: number of stacks
+ * @whole: of these, whole ones
+ * @endings: the others, the most first
+ * @nr_endings: how many
+ */
+struct why {
+	const struct arguments	*args;
+	u32			pid;
+	u32			seconds;
+	struct places		*places;
+	u64			stacks;
+	u64			whole;
+	struct ending		*endings;
+	size_t			nr_endings;
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int signal)
+{
+	(void)signal;
+	interrupted = 1;
+}
+
+static void take(void *arg, const struct sampler_end *end)
+{
+	struct why *why = arg;
+
+	if (end->pid == (u32)getpid() || (why->pid && end->pid != why->pid))
+		return;
+	why->stacks++;
+	if (remedy_is_whole(end->reason))
+		why->whole++;
+	else
+		places_add(why->places, end, remedy_is_anywhere(end->reason));
+}
+
+static bool has_ended(u32 pid)
+{
+	return pid && kill(pid, 0);
+}
+
+/* Samples until the time is over, the process has ended, or somebody interrupts. */
+static void sample(struct why *why, struct sampler *sampler)
+{
+	const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000 };
+	struct timespec begin, now;
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	do {
+		nanosleep(&pause, NULL);
+		sampler_read(sampler);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		now.tv_sec -= begin.tv_sec + (now.tv_nsec < begin.tv_nsec);
+	} while (now.tv_sec < why->seconds && !interrupted && !has_ended(why->pid));
+	why->seconds = now.tv_sec;
+}
+
+/* Stacks that end in the same object for the same cause are told together. */
+static void add_ending(struct why *why, const struct place *place, enum remedy_cause cause)
+{
+	struct ending *ending = why->endings;
+
+	while (ending->count && (ending->object != place->object ||
+				 ending->reason != place->reason || ending->cause != cause))
+		ending++;
+	if (!ending->count) {
+		*ending = (struct ending){
+			.object = place->object, .reason = place->reason, .cause = cause,
+		};
+		why->nr_endings++;
+	}
+	ending->count += place->count;
+	if (place->count > ending->off_count) {
+		ending->off = place->off;
+		ending->off_count = place->count;
+	}
+}
+
+static enum remedy_cause cause_elsewhere(u16 object)
+{
+	switch (object) {
+	case PLACE_GONE:
+		return REMEDY_GONE;
+	case PLACE_MORE:
+		return REMEDY_MORE;
+	default:
+		return REMEDY_BY_REASON;
+	}
+}
+
+/* Finds the causes of all places in @object, so that its file is converted once. */
+static void explain_object(struct why *why, const struct held *held, u16 object)
+{
+	struct places *places = why->places;
+	const struct place_object *where = &places->objects[object];
+	struct holding holding;
+	const struct place *place;
+	enum remedy_cause cause;
+
+	holding_find(&holding, where, held);
+	for (place = places->all; place < places->all + PLACES_MAX; place++) {
+		if (!place->count || place->object != object)
+			continue;
+		cause = remedy_cause(places->reasons[place->reason], where, &holding,
+				     place->off);
+		add_ending(why, place, cause);
+	}
+	holding_free(&holding);
+}
+
+static int compare_endings(const void *a, const void *b)
+{
+	const struct ending *ending1 = a, *ending2 = b;
+
+	if (ending1->count != ending2->count)
+		return ending1->count < ending2->count ? 1 : -1;
+	return ending1->object - ending2->object;
+}
+
+static void explain(struct why *why)
+{
+	const struct place *place;
+	struct held held;
+	u16 i;
+
+	/* Without an answer, tables count as not loaded. */
+	held_read(&held);
+	for (i = 0; i < why->places->nr_objects; i++)
+		explain_object(why, &held, i);
+	for (place = why->places->all; place < why->places->all + PLACES_MAX; place++)
+		if (place->count && place->object >= PLACE_OBJECTS)
+			add_ending(why, place, cause_elsewhere(place->object));
+	qsort(why->endings, why->nr_endings, sizeof(*why->endings), compare_endings);
+	held_free(&held);
+}
+
+static const char *object_name(const struct why *why, const struct ending *ending)
+{
+	return ending->object < PLACE_OBJECTS ?
+		why->places->objects[ending->object].code.name : NULL;
+}
+
+static void print_share(const struct why *why, u64 count, enum color shade)
+{
+	double share = 100.0 * count / why->stacks;
+
+	fputs(color(shade), stdout);
+	if (share < 0.05)
+		printf("  <0.1 %%");
+	else
+		printf("%6.1f %%", share);
+	printf("%s  ", color(COLOR_NONE));
+}
+
+static void print_indented(const char *words)
+{
+	printf("%*s", INDENT, "");
+	print_words(words, INDENT, INDENT);
+}
+
+/* Stacks that did not end in an object: the reason begins the text. */
+static void print_reason(const char *reason, const char *text)
+{
+	printf("%s%s", reason, text ? ":" : "\n");
+	if (text)
+		print_words(text, INDENT + strlen(reason) + 1, INDENT);
+}
+
+static void print_ending(const struct why *why, const struct ending *ending)
+{
+	const char *reason = why->places->reasons[ending->reason], *name = object_name(why, ending);
+	struct remedy remedy = remedy_of(ending->cause, reason);
+
+	print_share(why, ending->count, COLOR_POOR);
+	if (name) {
+		fputs("end in ", stdout);
+		name_print(stdout, name);
+		printf(" (%s)\n", reason);
+		if (remedy.text)
+			print_indented(remedy.text);
+	} else {
+		print_reason(reason, remedy.text);
+	}
+	if (remedy.advice)
+		print_indented(remedy.advice);
+}
+
+/* Less than one percent needs no explanation. */
+static bool is_rare(const struct why *why, const struct ending *ending)
+{
+	return !why->args->verbose && ending->count < why->stacks / 100;
+}
+
+static void print_rare(const struct why *why)
+{
+	size_t i, nr = 0;
+	u64 count = 0;
+
+	for (i = 0; i < why->nr_endings; i++) {
+		if (!is_rare(why, &why->endings[i]))
+			continue;
+		count += why->endings[i].count;
+		nr++;
+	}
+	if (!nr)
+		return;
+	print_share(why, count, COLOR_NONE);
+	printf("rare: %zu other %s, which -v names\n", nr, nr > 1 ? "causes" : "cause");
+}
+
+static void print_text(const struct why *why, u64 lost)
+{
+	size_t i;
+
+	printf("%" PRIu64 " stacks in %" PRIu32 " seconds\n", why->stacks, why->seconds);
+	if (!why->stacks) {
+		puts(why->pid ? "The process did not run in this time: give it something to do." :
+				"No program ran in this time: start what you want to know about.");
+		return;
+	}
+	print_share(why, why->whole, COLOR_GOOD);
+	puts("whole");
+	for (i = 0; i < why->nr_endings; i++)
+		if (!is_rare(why, &why->endings[i]))
+			print_ending(why, &why->endings[i]);
+	print_rare(why);
+	if (lost)
+		printf("%" PRIu64 " more are not counted: they came too fast\n", lost);
+}
+
+static void json_text(const char *key, const char *text)
+{
+	if (text)
+		json_string(key, text);
+	else
+		json_null(key);
+}
+
+static void print_ending_json(const struct why *why, const struct ending *ending)
+{
+	const char *reason = why->places->reasons[ending->reason];
+	struct remedy remedy = remedy_of(ending->cause, reason);
+
+	json_open(NULL, '{');
+	json_count("stacks", ending->count);
+	json_text("object", object_name(why, ending));
+	if (ending->object < PLACE_OBJECTS)
+		json_count("offset", ending->off);
+	json_string("reason", reason);
+	json_string("cause", remedy.name);
+	json_text("text", remedy.text);
+	json_text("advice", remedy.advice);
+	json_close('}');
+}
+
+static void print_json(const struct why *why, u64 lost)
+{
+	size_t i;
+
+	json_open(NULL, '{');
+	if (why->pid)
+		json_count("pid", why->pid);
+	json_count("seconds", why->seconds);
+	json_count("stacks", why->stacks);
+	json_count("whole", why->whole);
+	json_count("lost", lost);
+	json_open("endings", '[');
+	for (i = 0; i < why->nr_endings; i++)
+		print_ending_json(why, &why->endings[i]);
+	json_close(']');
+	json_close('}');
+}
+
+static enum status run_sampler(struct why *why)
+{
+	struct sampler sampler = { .take = take, .arg = why };
+	const char *error = sampler_open(&sampler);
+
+	if (error) {
+		complain("%s", error);
+	} else {
+		module_complain_if_off();
+		sample(why, &sampler);
+	}
+	sampler_close(&sampler);
+	if (error)
+		return STATUS_BAD;
+	explain(why);
+	(why->args->json ? print_json : print_text)(why, sampler.lost);
+	return STATUS_OK;
+}
+
+/* Return: the number, or 0 if the text is none that fits. */
+static u32 parse_number(const char *text, u32 max)
+{
+	unsigned long number;
+	char *rest;
+
+	number = strtoul(text, &rest, 10);
+	return *text < '0' || *text > '9' || *rest || number > max ? 0 : number;
+}
+
+static bool parse(struct why *why, const struct arguments *args)
+{
+	int nr = args->nr_names;
+	u32 first = nr ? parse_number(args->names[0], INT32_MAX) : 0;
+	bool has_pid = !args->all && (nr == 2 || first > SECONDS_ALONE);
+
+	why->seconds = SECONDS_DEFAULT;
+	if (has_pid)
+		why->pid = first;
+	if (nr > has_pid)
+		why->seconds = parse_number(args->names[nr - 1], SECONDS_MAX);
+	if (nr <= 1 + has_pid && why->seconds && (why->pid || !has_pid))
+		return true;
+	complain("why: takes -a or a PID, and SECONDS from 1 to %u", SECONDS_MAX);
+	return false;
+}
+
+/* Return: whether there is something to sample; else it is said what is missing. */
+static bool is_ready(const struct why *why)
+{
+	if (!module_is_loaded())
+		module_complain_missing();
+	else if (geteuid())
+		complain("only root may sample all processes; type: sudo sframectl why");
+	else if (has_ended(why->pid))
+		complain("%" PRIu32 ": no such process", why->pid);
+	else
+		return true;
+	return false;
+}
+
+static enum status run(const struct arguments *args)
+{
+	struct why why = { .args = args };
+	enum status status = STATUS_BAD;
+
+	if (!parse(&why, args))
+		return STATUS_USAGE;
+	if (!is_ready(&why))
+		return STATUS_BAD;
+	why.places = calloc(1, sizeof(*why.places));
+	why.endings = calloc(PLACES_MAX + 1, sizeof(*why.endings));
+	signal(SIGINT, on_signal);
+	signal(SIGTERM, on_signal);
+	if (why.places && why.endings)
+		status = run_sampler(&why);
+	else
+		complain("out of memory");
+	if (why.places)
+		places_free(why.places);
+	free(why.endings);
+	return status;
+}
+
+const struct command why_command = {
+	.name = "why",
+	.usage = usage,
+	.options = "ajv",
+	.run = run,
+};

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # guest.sh sets scratch and parameters
+#
+# guest-why.sh - part of guest.sh: does `sframectl why` name the cause where it is known? See ends.c.
+
+# most_end PID CAUSE OBJECT: do most of the stacks of the process end in OBJECT, for this cause?
+most_end() {
+	sframectl why --json "$1" 4 >"$scratch/why.json" || return
+	python3 - "$@" "$scratch/why.json" <<'END'
+import json, sys
+pid, cause, name, path = sys.argv[1:]
+why = json.load(open(path))
+most = why["endings"][0] if why["endings"] else {}
+if not (why["pid"] == int(pid) and why["stacks"] >= 50 and most.get("cause") == cause and name in most["object"] and
+        most["stacks"] >= 0.9 * why["stacks"] and most["advice"]):
+    print("    ", json.dumps(why))
+    sys.exit(1)
+END
+}
+
+# nearly_whole PID: and are they whole?
+nearly_whole() {
+	sframectl why --json "$1" 4 >"$scratch/why.json" || return
+	python3 -c 'import json, sys; why = json.load(sys.stdin); sys.exit(why["whole"] < 0.95 * max(why["stacks"], 50))' \
+		<"$scratch/why.json" || { cat "$scratch/why.json"; return 1; }
+}
+
+# unwound_by WHAT PID|FILE: what does sframectl check say of ends/ends?
+unwound_by() {
+	sframectl check "$2" | tee "$scratch/check.txt" | awk -v what="$1" '$NF ~ /ends\/ends$/ && $(NF - 1) == what { found = 1 }
+		END { exit !found }' || { cat "$scratch/check.txt"; return 1; }
+}
+
+# why_of MODE CAUSE OBJECT: of ./ends/ends MODE
+why_of() {
+	local pid
+	./ends/ends "$1" 1000 &
+	pid=$!
+	check "$1: $2, in $3" most_end $pid "$2" "$3"
+	kill $pid
+	wait $pid 2>/dev/null
+}
+
+# Ended by a signal, it says what it has seen, and leaves nothing.
+why_interrupted() {
+	local pid busy
+	./ends/ends plain 1000 &
+	busy=$!
+	sframectl why -a 1000 >"$scratch/why.txt" &
+	pid=$!
+	sleep 3
+	kill -TERM $pid
+	check 'SIGTERM ends it' ends_within 5 $pid
+	wait $pid
+	check 'with status 0' test $? = 0
+	kill $busy
+	wait $busy 2>/dev/null
+	check 'and it says what it has seen' grep -qE '^[1-9][0-9]* stacks in [0-9]+ seconds$' "$scratch/why.txt"
+	# The kernel closes its events; then the module has no work.
+	check 'module unloads at once' rmmod sframe_unwind
+	modprobe sframe_unwind
+}
+
+# A program that has no right name does nothing to the terminal.
+why_of_hostile_name() {
+	local pid name
+	name=$scratch/$'a\e[31m\nb'
+	cp ends/ends "$name"
+	LD_LIBRARY_PATH=ends "$name" asm 1000 &
+	pid=$!
+	sframectl why $pid 2 >"$scratch/why.txt"
+	check 'a hostile name is escaped' grep -qF 'a\x1b[31m\x0ab' "$scratch/why.txt"
+	kill $pid
+	wait $pid 2>/dev/null
+}
+
+why() {
+	local pid
+	check 'without the module: says so' \
+		grep -q 'the module is not loaded; type: modprobe sframe_unwind' <<<"$(sframectl why 1 2>&1)"
+	check 'module loads' modprobe sframe_unwind || exit
+	./ends/ends plain 1000 &
+	pid=$!
+	check 'plain, no table in the process: not-loaded' most_end $pid not-loaded ends/ends
+	check 'sframectl check: none' unwound_by none $pid
+	sframectl load --linked "$PWD/ends/ends"
+	check 'sframectl check: table' unwound_by table $pid
+	check 'the same of the file' unwound_by table ends/ends
+	check 'plain, after sframectl load: whole' nearly_whole $pid
+	kill $pid
+	wait $pid 2>/dev/null
+	why_of asm not-described ends/ends
+	why_of jit no-file '[anonymous]'
+	why_of lib no-table ends/libends.so
+	why_of_hostile_name
+	sleep 1000 &
+	# Before, it starts.
+	sleep 2
+	check 'a process that sleeps: says so' \
+		grep -q '^The process did not run' <<<"$(sframectl why $! 1)"
+	kill $!
+	# Processes that end before they can be named are counted, too.
+	(while :; do ./ends/ends plain 0; done) &
+	pid=$!
+	check 'of processes that end at once' sframectl why -v 5
+	kill $pid
+	why_interrupted
+	check 'module unloads' rmmod sframe_unwind
+	check 'kernel log' log_is_clean
+}
