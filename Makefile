@@ -89,6 +89,12 @@ install-tools: check-prefix tools	## install the tools alone, for instance where
 uninstall:	## remove what install installed, for all kernels
 	@tools/install remove
 
+dist:	## write the sources to build/dist/sframe-unwind-VERSION.tar.xz
+	tools/package dist
+
+deb:	## build Debian packages of the module and the tools in build/dist
+	tools/package deb
+
 demo:	## profile Debian's programs and SQLite on two stock kernels; compare fp, dwarf and sframe (ARCH=x86_64|arm64)
 	tools/demo --arch $(or $(ARCH),x86_64)
 
@@ -132,11 +138,11 @@ clean:	## remove what was built here; downloads stay (see distclean)
 	find . \( -name .git -o -path ./build -o -path ./out -o -path ./tools \) -prune -o -type f \
 		\( -name '*.[ios]' -o -name '*.ko' -o -name '*.mod' -o -name '*.mod.c' -o -name '.*.cmd' \
 		-o -name '.*.d' -o -name '.*.tmp' -o -name modules.order -o -name Module.symvers \) -exec rm -f {} +
-	rm -rf build/host build/stage out
+	rm -rf build/dist build/host build/stage out
 
 distclean: clean	## remove the laboratory as well
 	tools/lab clean
 	rm -rf build
 
-.PHONY: help all check-kdir modules tools stage check-prefix install install-tools uninstall demo check kunit oracle truth bench harm \
+.PHONY: help all check-kdir modules tools stage check-prefix install install-tools uninstall dist deb demo check kunit oracle truth bench harm \
 	fuzz fuzz-coverage stress vm clean distclean

@@ -1,0 +1,109 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# guest.sh - what tools/test/package/run tests in its machine, as root, when systemd has started everything else
+#
+# The kernel's command line names the start: package_test=installs or package_test=upgraded. The results go to the host by a
+# virtio port.
+
+exec >/dev/virtio-ports/out 2>&1 </dev/null
+cd /root || exit
+export HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive
+PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+
+# expect WHAT CMD...: in this shell, so that it knows what it has run
+expect() {
+	local what=$1
+	shift
+	if "$@" >/tmp/output 2>&1; then
+		echo "ok: $what"
+	else
+		echo "FAILED: $what"
+		cat /tmp/output
+	fi
+}
+
+# serves: systemctl returns before the service has opened the device
+serves() {
+	local try
+	for ((try = 0; try < 100; try++)); do
+		! systemctl is-active --quiet sframe-unwind.service || [ ! -e /sys/module/sframe_unwind/refcnt ] ||
+			[ "$(</sys/module/sframe_unwind/refcnt)" = 0 ] || return 0
+		sleep 0.2
+	done
+	systemctl --no-pager status sframe-unwind.service
+	return 1
+}
+
+# records: stacks of Debian's own programs, whole. Its line after a recording says how many are.
+records() {
+	perf record -o /tmp/perf.data -e cpu-clock -F 499 --call-graph=sframe \
+		bash -c 'for ((i = 0; i < 200000; i++)); do :; done; gzip -9 </bin/bash | sha256sum' || return 1
+	perf record -o /tmp/perf.data -e cpu-clock -F 499 --call-graph=sframe \
+		bash -c 'for ((i = 0; i < 200000; i++)); do :; done; gzip -9 </bin/bash | sha256sum' 2>/tmp/summary || return 1
+	cat /tmp/summary
+	[[ $(</tmp/summary) =~ ([0-9]+)\ stacks,\ ([0-9]+)\ %\ whole ]] && ((BASH_REMATCH[1] >= 50 && BASH_REMATCH[2] >= 80)) &&
+		perf script -i /tmp/perf.data -F ip,sym | grep -q __libc_start
+}
+
+unloads() {
+	systemctl stop sframe-unwind.service && rmmod sframe_unwind
+}
+
+# starts_by_trigger: the service starts when DKMS has built the module after it
+starts_by_trigger() {
+	unloads && dpkg-trigger --by-package=sframe-unwind-dkms --no-await /usr/src && dpkg --triggers-only --pending && serves
+}
+
+is_rejected() {
+	local output
+	! output=$(modprobe sframe_unwind 2>&1) && [[ $output = *'Key was rejected by service'* ]]
+}
+
+# is_skipped: without the module, the service has not failed
+is_skipped() {
+	systemctl start sframe-unwind.service && ! systemctl is-active --quiet sframe-unwind.service &&
+		! systemctl is-failed --quiet sframe-unwind.service
+}
+
+kernel_is_quiet() {
+	! dmesg | grep -E '\bBUG\b|WARNING:|Oops|Call Trace|general protection|Kernel panic|detected stall|blocked for more'
+}
+
+# nothing_is_left: but what perf keeps in /root of its recordings. Of the packages, of what DKMS has built, and of the running service
+nothing_is_left() {
+	local left
+	left=$(find / -xdev \( -path /debs -o -path /root -o -path /tmp -o -path /var/log -o -path /var/cache -o -path /var/lib/apt \) -prune -o \
+		\( -name '*sframe[-_]unwind*' -o -name '*sframectl*' \) -print; find /lib/modules -name dkms; systemctl list-unit-files --no-legend '*sframe*'
+		grep -rlIE 'sframe[-_]unwind|sframectl' /etc /var/lib --exclude-dir=apt --exclude='*-old'; find /usr/sbin/perf 2>/dev/null)
+	[ -z "$left$(grep sframe /proc/modules)" ] || { echo "$left"; return 1; }
+}
+
+installs() {
+	expect 'apt installs the tools' apt-get -qq -y install /debs/sframe-unwind_*.deb
+	expect 'the service has loaded the module' serves
+	expect 'perf record works in the same shell' records
+	expect 'the service starts when the module comes later' starts_by_trigger
+	expect 'the module is unloaded' unloads
+	# From here on, and until the machine ends, only modules with a known key.
+	echo 1 >/sys/module/module/parameters/sig_enforce
+	expect 'a kernel that does not know the key of DKMS rejects the module' is_rejected
+	expect 'the service is skipped then' is_skipped
+	expect 'the kernel is quiet' kernel_is_quiet
+}
+
+upgraded() {
+	expect 'the machine has Secure Boot on' grep -q '\[integrity\]' /sys/kernel/security/lockdown
+	expect 'the service runs after the upgrade, with the key of DKMS' serves
+	expect 'perf record works after the upgrade' records
+	expect 'the kernel is quiet' kernel_is_quiet
+	expect 'apt purges both while the module is in use' apt-get -qq -y purge sframe-unwind sframe-unwind-dkms
+	expect 'nothing is left' nothing_is_left
+	hash -r
+	expect "perf is the distribution's" perf --version
+}
+
+read -r words </proc/cmdline
+[[ $words =~ package_test=([a-z]+) ]] && "${BASH_REMATCH[1]}"
+echo end
+systemctl poweroff
