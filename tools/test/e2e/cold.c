@@ -13,6 +13,7 @@
 #include <link.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,9 +118,21 @@ static void pageout(void)
 		err(1, "MADV_PAGEOUT");
 }
 
+/* New pages wait in a list of the processor for a while, and only that one reclaims them. */
+static void stay_on_processor(void)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	if (sched_setaffinity(0, sizeof(one), &one))
+		err(1, "sched_setaffinity");
+}
+
 /* The process gets pages of its own: what is reclaimed of them is not in the file's cache. */
 static void copy(void)
 {
+	stay_on_processor();
 	if (mprotect(section.start, section.size, PROT_READ | PROT_WRITE))
 		err(1, "mprotect");
 	for (volatile char *page = section.start; page < section.start + section.size; page += PAGE)

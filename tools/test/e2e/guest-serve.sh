@@ -95,7 +95,7 @@ many_tables() {	# many_tables NR BYTES
 
 # ---- hostile files --------------------------------------------------------------------------------------------------
 
-hostile_files() {	# hostile_files NR
+hostile_loaded() {	# hostile_loaded NR
 	local seed=1 left=$1 some began=$SECONDS loaded=0 refused=0 status
 	mkdir -p "$files"
 	while [ "$left" -gt 0 ]; do
@@ -112,20 +112,47 @@ hostile_files() {	# hostile_files NR
 	check 'hostile files: each is loaded, or refused in words' test $((loaded + refused)) = "$1"
 	check 'hostile files: both happen' test "$loaded" -ge 1 -a "$refused" -ge $(($1 / 10))
 	sed -E 's/^ *-  [^:]*: //; /^ *[0-9]+  /d' "$scratch/loaded" | sort | uniq -c | sort -rn | head -n 12
+	rm -rf "$files"
+}
 
-	# The same for serve, of files that a program has mapped.
-	some=$(($1 < 1500 ? $1 : 1500))
-	./many mutate tables/one.so "$files" "$some" 77
-	let_it_age
+# A program maps them as code, and is sampled: so the module wants tables for them.
+hostile_served() {	# hostile_served NR
+	local seed=77 left=$1 some began=$SECONDS answered
+	mkdir -p "$files"
 	: >"$scratch/served"
 	start_server
-	perf record -q -B -e cpu-clock:u -F 1000 --call-graph=sframe,sync -o "$scratch/data" -- ./many map "$files" "$some"
-	echo "     serve has answered for $(grep -c "$files" "$scratch/served") of $some files"
-	check 'hostile files: serve answers for them' test "$(grep -c "$files" "$scratch/served")" -ge $((some / 4))
+	while [ "$left" -gt 0 ]; do
+		some=$((left < 2000 ? left : 2000))
+		./many mutate tables/one.so "$files" "$some" "$seed"
+		seed=$((seed + some)) left=$((left - some))
+		let_it_age
+		perf record -q -B -e cpu-clock:u -F 1000 --call-graph=sframe,sync -o "$scratch/data" -- ./many map "$files" "$some"
+	done
+	answered=$(grep -c "$files" "$scratch/served")
+	echo "     serve has answered for $answered of $1 in $((SECONDS - began)) s"
+	check 'hostile files: serve answers for them' test "$answered" -ge $(($1 / 4))
 	check 'hostile files: serve runs on' kill -0 "$server"
 	new_program_is_served 'after hostile files'
 	stop_server 'hostile files'
 	rm -rf "$files"
+}
+
+# The module, and the program that judges.
+prepare_service() {
+	mkdir -p "$dir"
+	cp tables/tables "$dir/"
+	let_it_age
+	check 'module loads' modprobe sframe_unwind || exit
+}
+
+hostile() {	# hostile NR: as many files are served; load is slow, so it gets a part of them
+	prepare_service
+	check 'load the program and its libraries' sframectl load --linked "$dir/tables"
+	hostile_loaded $(($1 < 1000 ? 100 : $1 / 10))
+	hostile_served "$1"
+	check 'stop reasons sum to walks' reasons_sum_to_walks
+	check 'module unloads' rmmod sframe_unwind
+	check 'kernel log' log_is_clean
 }
 
 # ---- a server that ends at any time ---------------------------------------------------------------------------------
@@ -267,14 +294,10 @@ unloaded() {	# unloaded TIMES: under all of it
 	rm -f "$scratch/all.data"
 }
 
-serve() {	# serve NR TIMES: as many hostile files and new programs; serve is killed so many times
-	mkdir -p "$dir"
-	cp tables/tables "$dir/"
-	let_it_age
-	check 'module loads' modprobe sframe_unwind || exit
+serve() {	# serve NR TIMES: as many new programs; serve is killed so many times
+	prepare_service
 	many_tables 10000 26900
 	check 'load the program and its libraries' sframectl load --linked "$dir/tables"
-	hostile_files "$1"
 	bombed "$1"
 	two_servers
 	from_store

@@ -229,7 +229,7 @@ own_counter_grew() {	# own_counter_grew EXPECTED
 	esac
 }
 
-hostile() {	# hostile WAY
+hostile_sections() {	# hostile_sections WAY
 	local name expected status ms nr=0
 	start_sampling "$1"
 	while read -r name expected; do
@@ -363,7 +363,7 @@ load() {	# load PROCESSES
 	local way
 	check 'module loads' modprobe sframe_unwind || exit
 	for way in $(ways); do
-		hostile "$way"
+		hostile_sections "$way"
 		churn "$way" "$1"
 	done
 	check 'module unloads' rmmod sframe_unwind
