@@ -17,6 +17,8 @@ static const struct rule_case flex_rows[] = {
 	{ "CFA A+16", FLEXIBLE, { AT_REG(R_A, 16), IN_CFA(-8) }, "c848@50", "register" },
 	{ "CFA A+16, RA above it", FLEXIBLE, { AT_REG(R_A, 16), IN_CFA(8) }, "bad-cfa",
 	  "register" },
+	{ "CFA A+16, RA in B", FLEXIBLE, { AT_REG(R_A, 16), AT_REG(R_B, 0) }, "bad-cfa",
+	  "register" },
 	{ "CFA *(sp+96)", FLEXIBLE, { IN_REG(R_SP, 96), IN_CFA(-8) }, "c8f8@100" },
 	{ "CFA *(fp+40)", FLEXIBLE, { IN_REG(R_FP, 40), IN_CFA(-8) }, "c908@110" },
 	{ "CFA *(A+80)", FLEXIBLE, { IN_REG(R_A, 80), IN_CFA(-8) }, "c918@120", "register" },

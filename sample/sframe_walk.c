@@ -142,14 +142,15 @@ static bool moves_up(const struct sfu_frame *frame, unsigned long cfa)
 }
 
 /*
- * Functions save below the CFA. The rows of setcontext() and longjmp() of glibc for AArch64 have
- * their argument as the CFA, and what is saved in it above: it is no stack pointer.
+ * Functions save below the CFA. The rows of setcontext() and longjmp() of glibc have their argument
+ * as the CFA, with the return address in it, above, or in a register: it is no stack pointer.
  */
 static bool cfa_is_argument(const struct sframe_row *row)
 {
-	return row->cfa.how == SFRAME_RULE_REG && row->cfa.reg != SFU_ARCH_REG_SP &&
-	       row->cfa.reg != SFU_ARCH_REG_FP && row->ra.how == SFRAME_RULE_CFA_MEM &&
-	       row->ra.off >= 0 && !row->signal;
+	if (row->cfa.how != SFRAME_RULE_REG || row->cfa.reg == SFU_ARCH_REG_SP ||
+	    row->cfa.reg == SFU_ARCH_REG_FP || row->signal)
+		return false;
+	return row->ra.how != SFRAME_RULE_CFA_MEM || row->ra.off >= 0;
 }
 
 static enum sfu_stop find_ra(struct sfu_walk *walk, const struct sframe_rule *rule,
