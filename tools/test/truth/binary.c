@@ -255,15 +255,8 @@ u64 binary_bias(const struct binary *binary, u64 map_start, u64 map_off)
 	return map_start - map_off - (segment ? segment->addr - segment->off : 0);
 }
 
-/**
- * binary_symbol() - the name of a function
- * @binary: the file
- * @addr: an address, as it was linked
- * @start: set to the address of the symbol
- *
- * Return: The name of the last symbol before the address, or "?".
- */
-const char *binary_symbol(const struct binary *binary, u64 addr, u64 *start)
+/* The last symbol at or before an address; NULL: there is none. */
+static const struct symbol *find_symbol(const struct binary *binary, u64 addr)
 {
 	unsigned int lo = 0, hi = binary->nr_symbols;
 
@@ -275,6 +268,38 @@ const char *binary_symbol(const struct binary *binary, u64 addr, u64 *start)
 		else
 			hi = mid;
 	}
-	*start = lo ? binary->symbols[lo - 1].addr : 0;
-	return lo ? binary->symbols[lo - 1].name : "?";
+	return lo ? &binary->symbols[lo - 1] : NULL;
+}
+
+/**
+ * binary_symbol() - the name of a function
+ * @binary: the file
+ * @addr: an address, as it was linked
+ * @start: set to the address of the symbol
+ *
+ * Return: The name of the last symbol before the address, or "?".
+ */
+const char *binary_symbol(const struct binary *binary, u64 addr, u64 *start)
+{
+	const struct symbol *symbol = find_symbol(binary, addr);
+
+	*start = symbol ? symbol->addr : 0;
+	return symbol ? symbol->name : "?";
+}
+
+/**
+ * binary_function() - tell functions apart
+ * @binary: the file
+ * @addr: an address, as it was linked
+ *
+ * Return: Where the function begins. Functions between two symbols are one: they begin at the end
+ * of the first.
+ */
+u64 binary_function(const struct binary *binary, u64 addr)
+{
+	const struct symbol *symbol = find_symbol(binary, addr);
+
+	if (!symbol)
+		return 0;
+	return addr - symbol->addr < symbol->size ? symbol->addr : symbol->addr + symbol->size;
 }

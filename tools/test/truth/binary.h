@@ -38,5 +38,6 @@ struct binary *binary_get(const char *name, struct memory *mem, u64 start, u64 e
 bool binary_has_code(const struct binary *binary, u64 off);
 u64 binary_bias(const struct binary *binary, u64 map_start, u64 map_off);
 const char *binary_symbol(const struct binary *binary, u64 addr, u64 *start);
+u64 binary_function(const struct binary *binary, u64 addr);
 
 #endif /* TRUTH_BINARY_H */

@@ -133,13 +133,9 @@ static bool is_same_function(const struct process *process, u64 one, u64 other)
 {
 	struct image_place a = image_find(&process->image, one);
 	struct image_place b = image_find(&process->image, other);
-	u64 start_a, start_b;
 
-	if (a.binary != b.binary || !a.binary)
-		return false;
-	binary_symbol(a.binary, a.addr, &start_a);
-	binary_symbol(b.binary, b.addr, &start_b);
-	return start_a == start_b;
+	return a.binary && a.binary == b.binary &&
+	       binary_function(a.binary, a.addr) == binary_function(b.binary, b.addr);
 }
 
 /*

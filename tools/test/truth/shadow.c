@@ -58,6 +58,16 @@ void shadow_pop(struct shadow *shadow, u64 sp)
 		shadow->nr--;
 }
 
+/*
+ * The thread comes from another stack to @sp: what has been left with it there, or below, is gone.
+ * A call on arm64 leaves nothing at the stack pointer, so shadow_pop() cannot know.
+ */
+void shadow_leave(struct shadow *shadow, u64 sp)
+{
+	while (shadow->nr && shadow->frames[shadow->nr - 1].sp <= sp)
+		shadow->nr--;
+}
+
 /* Goes to the caller. Returns NULL after the last one. */
 struct shadow_frame *shadow_next(struct shadow_cursor *cursor)
 {

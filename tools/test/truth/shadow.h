@@ -64,6 +64,7 @@ struct shadow *shadow_copy(const struct shadow *shadow);
 void shadow_free(struct shadow *shadow);
 void shadow_push(struct shadow *shadow, const struct shadow_frame *frame);
 void shadow_pop(struct shadow *shadow, u64 sp);
+void shadow_leave(struct shadow *shadow, u64 sp);
 struct shadow_frame *shadow_next(struct shadow_cursor *cursor);
 unsigned int shadow_rest(const struct shadow_cursor *cursor);
 

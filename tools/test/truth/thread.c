@@ -154,6 +154,7 @@ static void switch_stack(struct thread *thread, u64 sp)
 	if (has_grown(thread, last, sp))
 		return;
 	thread->shadow = find_shadow(thread, sp) ?: add_shadow(thread, sp);
+	shadow_leave(thread->shadow, sp);
 	if (!thread->shadow->nr)
 		thread->shadow->switched_at = thread->regs.ip;
 	if (last->interrupted) {
