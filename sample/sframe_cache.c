@@ -16,6 +16,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
+#include "compat.h"
 #include "sframe_arch.h"
 #include "sframe_cache.h"
 
@@ -100,7 +101,7 @@ static __always_inline union sfu_fast_row pack_words(const struct sframe_plain_r
 
 /**
  * sfu_fast_row_of_plain() - the same, of a row as a quick look-up has found it
- * @row: the row, not of repetitive code
+ * @row: the row, of the default form
  *
  * Context: Any.
  * Return: As sfu_fast_row().
