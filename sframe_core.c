@@ -1099,7 +1099,12 @@ static int decode_found(const struct sframe_header *hdr, const struct sframe_fde
 int sframe_decode_plain(const struct sframe_header *hdr, struct sframe_reader *rd,
 			const struct sframe_plain_row *plain, struct sframe_row *row)
 {
-	const struct sframe_fde fde = { .start = plain->func, .pcmask = plain->pcmask };
+	const struct sframe_fde fde = {
+		.start = plain->func,
+		.pcmask = plain->form & SFRAME_PLAIN_PCMASK,
+		.flex = plain->form & SFRAME_PLAIN_FLEX,
+		.signal = plain->form & SFRAME_PLAIN_SIGNAL,
+	};
 	struct sframe_raw_row raw;
 
 	raw.start = plain->start;

@@ -244,23 +244,27 @@ struct sframe_raw_row {
 	u8	words[SFRAME_FRE_MAX_WORDS_SIZE];
 };
 
+/* The form of a row; 0: the default form. */
+#define SFRAME_PLAIN_PCMASK	0x01	/* of repetitive code, such as a PLT */
+#define SFRAME_PLAIN_FLEX	0x02
+#define SFRAME_PLAIN_SIGNAL	0x04	/* of a signal frame */
+
 /**
- * struct sframe_plain_row - a row of the most common kind, as it is stored
+ * struct sframe_plain_row - a sound row, as it is stored
  * @func: address of the function
  * @words: its data words, the first in the lowest bits; what is above the last is undefined
  * @start: offset from the function (or block) from which the row holds
  * @info: the FRE info word
- * @pcmask: from repetitive code, such as a PLT
+ * @form: SFRAME_PLAIN_*
  *
- * It is of the default form, and of no signal frame. Rows of this form have 12 bytes of words at
- * most.
+ * A sound row has six words at most, of 4 bytes.
  */
 struct sframe_plain_row {
 	u64	func;
-	u64	words[2];
+	u64	words[3];
 	u32	start;
 	u8	info;
-	bool	pcmask;
+	u8	form;
 };
 
 /**

@@ -4,7 +4,7 @@
  * common form. It is inlined where the memory is: each user has its own way to read.
  *
  * It leaves everything else to sframe_find_row(), by -EAGAIN: an unsorted table, the other byte
- * order, rows of other kinds, and all that is malformed. What it finds in a sorted table is what
+ * order, functions without rows, and all that is malformed. What it finds in a sorted table is what
  * sframe_find_row() finds. The bytes may change meanwhile: each value is checked after it is read.
  *
  * The bounds of the header hold for each read: the ways to read check nothing. If the processor
@@ -169,6 +169,7 @@ static __always_inline int sframe_quick_miss(const struct sframe_quick *quick,
  * @nr_rows: how many
  * @info: the info word
  * @rep_size: size of the blocks, if the rows describe blocks
+ * @form: SFRAME_PLAIN_*, without SFRAME_PLAIN_PCMASK
  */
 struct sframe_quick_fde {
 	u64	start;
@@ -176,6 +177,7 @@ struct sframe_quick_fde {
 	u32	nr_rows;
 	u8	info;
 	u8	rep_size;
+	u8	form;
 };
 
 /* Reads what V3 stores before the rows. */
@@ -190,8 +192,10 @@ static __always_inline int sframe_quick_attr(const struct sframe_quick *quick, u
 	if (!sframe_quick_get(quick, addr, 4, &head) ||
 	    !sframe_quick_get(quick, addr + 4, 1, &rep_size))
 		return -EFAULT;
-	if (SFRAME_FDE_TYPE(head >> 24) || SFRAME_FDE_SIGNAL(head >> 16))
+	if (SFRAME_FDE_TYPE(head >> 24) > SFRAME_FDE_TYPE_FLEX)
 		return -EAGAIN;
+	fde->form = (SFRAME_FDE_TYPE(head >> 24) ? SFRAME_PLAIN_FLEX : 0) |
+		    (SFRAME_FDE_SIGNAL(head >> 16) ? SFRAME_PLAIN_SIGNAL : 0);
 	fde->rows = addr + sizeof(struct sframe_raw_attr_v3);
 	fde->nr_rows = (u16)head;
 	fde->info = head >> 16;
@@ -220,6 +224,7 @@ static __always_inline int sframe_quick_tail(const struct sframe_quick *quick, u
 	fde->nr_rows = num_fres;
 	fde->info = info;
 	fde->rep_size = rep_size;
+	fde->form = 0;
 	return 0;
 }
 
@@ -265,7 +270,7 @@ static __always_inline int sframe_quick_function(const struct sframe_quick *quic
 	return nr ? sframe_quick_entry(quick, base, nr - 1, is_v3, fde) : -ENOENT;
 }
 
-/* Reads @size bytes of data words, 16 at most. */
+/* Reads @size bytes of data words, 24 at most. */
 static __always_inline int sframe_quick_words(const struct sframe_quick *quick, u64 addr,
 					      u32 size, u64 end, struct sframe_plain_row *row)
 {
@@ -278,6 +283,7 @@ static __always_inline int sframe_quick_words(const struct sframe_quick *quick, 
 		return sframe_quick_get(quick, addr, sizeof(val), words) ? 0 : -EFAULT;
 	words[0] = 0;
 	words[1] = 0;
+	words[2] = 0;
 	for (i = 0; i < size; i++) {
 		if (!sframe_quick_get(quick, addr + i, 1, &val))
 			return -EFAULT;
@@ -336,7 +342,7 @@ static __always_inline int sframe_quick_row(const struct sframe_quick *quick,
 }
 
 /**
- * sframe_quick_find() - find the row that holds at an address, if it is of the plain kind
+ * sframe_quick_find() - find the row that holds at an address
  * @quick: the look-up
  * @span: the entries among which the function is looked for
  * @rows: examine at most so many rows; those that were examined are subtracted
@@ -363,12 +369,16 @@ static __always_inline int sframe_quick_find(const struct sframe_quick *quick,
 	if (err)
 		return err;
 	row->func = fde.start;
-	row->pcmask = SFRAME_FDE_PCMASK(fde.info);
-	if (!fde.nr_rows || (row->pcmask && !fde.rep_size))
+	row->form = fde.form;
+	if (!fde.nr_rows)
 		return -EAGAIN;
 	off = quick->pc - fde.start;
-	if (row->pcmask)
+	if (SFRAME_FDE_PCMASK(fde.info)) {
+		row->form |= SFRAME_PLAIN_PCMASK;
+		if (!fde.rep_size)
+			return -EAGAIN;
 		off %= fde.rep_size;
+	}
 	switch (SFRAME_FDE_FRE_TYPE(fde.info)) {
 	case SFRAME_FRE_TYPE_ADDR1:
 		return sframe_quick_row(quick, &fde, off, 1, rows, row);

@@ -268,7 +268,7 @@ union sfu_fast_row sfu_section_add_fast_row(struct sfu_section *section,
 	struct found found __uninitialized;
 	union sfu_fast_row fast;
 
-	if (find_quick(section, lookup, addr, &found) || found.row.pcmask)
+	if (find_quick(section, lookup, addr, &found) || found.row.form)
 		return add_decoded(section, lookup, addr, is_activation, &found);
 	fast = sfu_fast_row_of_plain(&found.row);
 	if (fast.how & SFU_FAST_OTHER)
