@@ -329,12 +329,12 @@ static noinline void contexts(void)
 
 /* ---- out of handlers ---- */
 
-static sigjmp_buf *env;
+static struct __jmp_buf_tag *env;	/* of the frame that is returned to */
 
 static void leave(long n)
 {
 	sink += work(n);
-	siglongjmp(*env, 1);
+	siglongjmp(env, 1);
 }
 
 /* Leaves a handler, its stack, and one more. */
@@ -357,7 +357,7 @@ static noinline void handlers(void)
 	sigjmp_buf above;
 	volatile int i;
 
-	env = &above;
+	env = above;
 	sigaltstack(&stack, NULL);
 	sigaction(SIGUSR1, &action, NULL);
 	for (i = 0; i < 2; i++)
