@@ -16,21 +16,22 @@ struct super_block;
  * struct sfu_file_id - the identity of a file and its content
  * @sb: its super block; only compared, never used
  * @ino: number of its inode
- * @size: its bytes
- * @changed: time of the last change of the inode, which follows each write, in ns
  * @generation: of the inode: numbers of inodes are used again
  * @dev: device number of the super block: its address may be used again
+ * @size: its bytes
+ * @changed: time of the last change of the inode, which follows each write, in ns
  *
+ * The members before @size name the inode, the others its content.
  * All members are values. So an identity keeps neither an inode nor a file system alive. There is
  * no padding: identities are hashed.
  */
 struct sfu_file_id {
 	const struct super_block	*sb;
 	u64				ino;
-	s64				size;
-	s64				changed;
 	u32				generation;
 	u32				dev;
+	s64				size;
+	s64				changed;
 };
 
 /**

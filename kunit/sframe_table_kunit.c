@@ -424,6 +424,23 @@ static void table_changed_after_scan(struct kunit *test)
 	expect_scanned(test, has_changed ? PLAIN : TABLE, "scan.runs");
 }
 
+/* The new table takes the place of the one of the file as it was. */
+static void table_changed_between_loads(struct kunit *test)
+{
+	struct sframe_file entry = {};
+	long held;
+
+	load_good(test);
+	held = atomic_long_read(&sfu_held.tables);
+	change_file(test);
+	load_good(test);
+	KUNIT_EXPECT_EQ(test, held, atomic_long_read(&sfu_held.tables));
+	expect_scanned(test, TABLE, "scan.runs");
+	KUNIT_EXPECT_EQ(test, 0, sfu_table_list(&entry));
+	KUNIT_EXPECT_EQ(test, entry.nr_files, 1);
+	KUNIT_EXPECT_EQ(test, -ENOENT, sfu_table_list(&entry));
+}
+
 static void table_changed_before_load(struct kunit *test)
 {
 	struct sfu_table_source source = good_source(test);
@@ -719,6 +736,7 @@ static struct kunit_case table_tests[] = {
 	KUNIT_CASE(table_freed),
 	KUNIT_CASE_PARAM(table_of_changed_file, change_gen_params),
 	KUNIT_CASE_PARAM(table_changed_after_scan, change_gen_params),
+	KUNIT_CASE_PARAM(table_changed_between_loads, change_gen_params),
 	KUNIT_CASE_PARAM(table_changed_before_load, change_gen_params),
 	KUNIT_CASE(table_of_file_written_now),
 	KUNIT_CASE(table_of_another_file),

@@ -125,7 +125,7 @@ static const struct rhashtable_params table_params = {
 
 static const struct rhashtable_params file_params = {
 	.key_offset = offsetof(struct sfu_table_file, id),
-	.key_len = sizeof(struct sfu_file_id),
+	.key_len = offsetof(struct sfu_file_id, size),	/* the inode, whatever its content */
 	.head_offset = offsetof(struct sfu_table_file, node),
 	.automatic_shrinking = true,
 };
@@ -534,7 +534,7 @@ int sfu_table_load(struct sfu_table_source *source)
 }
 
 /**
- * sfu_table_drop() - forget the table of a file
+ * sfu_table_drop() - forget the table of a file, even if the file has changed
  * @inode: of the file
  *
  * Context: May sleep.
@@ -701,7 +701,9 @@ int sfu_table_find(const struct file *file, u64 map_start, u64 map_offset,
 	id = file ? sfu_file_id(file_inode(file)) : vdso_id;
 	guard(rcu)();
 	known = rhashtable_lookup(&files, &id, file_params);
-	return known ? place_table(known, map_start, map_offset, section) : -ENOENT;
+	if (!known || memcmp(&known->id, &id, sizeof(id)))
+		return -ENOENT;
+	return place_table(known, map_start, map_offset, section);
 }
 
 /**
