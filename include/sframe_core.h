@@ -250,14 +250,15 @@ struct sframe_raw_row {
 #define SFRAME_PLAIN_SIGNAL	0x04	/* of a signal frame */
 
 /**
- * struct sframe_plain_row - a sound row, as it is stored
+ * struct sframe_plain_row - a row that a quick look-up has found, as it is stored
  * @func: address of the function
  * @words: its data words, the first in the lowest bits; what is above the last is undefined
  * @start: offset from the function (or block) from which the row holds
  * @info: the FRE info word
  * @form: SFRAME_PLAIN_*
  *
- * A sound row has six words at most, of 4 bytes.
+ * No form has more than six words, of 4 bytes each. Whether the words fit the form is for
+ * sframe_decode_plain() to say.
  */
 struct sframe_plain_row {
 	u64	func;
