@@ -95,7 +95,7 @@ static bool has_sections(struct sfu_process *process, struct pt_regs *regs)
 		return true;
 	if (map->is_incomplete || sfu_map_lacks_tables(map) ||
 	    !sfu_map_find(map, instruction_pointer(regs)))
-		sfu_request_for_sample(process);
+		sfu_request_for_sample(process, SFU_SCAN_SAMPLE);
 	return decline(SFU_DECLINE_NOSECTION);
 }
 
@@ -145,7 +145,9 @@ static void store_frames(struct perf_callchain_entry_ctx *ctx,
 		stop = store_callers(ctx, &walk);
 	report_walk(&walk, regs, stop);
 	if (needs_scan(&walk, stop) || !cache)
-		sfu_request_for_sample(process);
+		sfu_request_for_sample(process, SFU_SCAN_SAMPLE);
+	else if (sfu_walk_lacks_rows(&walk))
+		sfu_request_for_sample(process, SFU_SCAN_NONE);
 
 	/* Leaves the original no room for its own frames. */
 	ctx->nr = ctx->max_stack;

@@ -75,6 +75,7 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, struct sfu_cache 
 		   struct pt_regs *regs);
 enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max,
 			       unsigned int *nr);
+void sfu_walk_ahead(struct sfu_map *map, struct sfu_cache *cache, struct pt_regs *regs);
 
 /* Can a scan of the process help the next walk that would end for this reason? */
 static inline bool sfu_stop_needs_scan(enum sfu_stop stop)
@@ -90,6 +91,12 @@ static inline bool sfu_walk_needs_scan(const struct sfu_walk *walk, enum sfu_sto
 	return sfu_stop_needs_scan(stop) || walk->wants_words ||
 	       (stop == SFU_STOP_NODATA &&
 		(walk->wants_habit || sfu_map_lacks_tables(walk->map)));
+}
+
+/* Has the walk ended because it may look up no more rows? */
+static inline bool sfu_walk_lacks_rows(const struct sfu_walk *walk)
+{
+	return walk->lookup.nr_begun > walk->lookup.most;
 }
 
 /*

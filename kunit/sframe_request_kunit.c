@@ -17,7 +17,7 @@ static void request_by_sample(void)
 	struct sfu_process *process;
 
 	rcu_read_lock();
-	sfu_request_for_sample(sfu_process_find(current->mm));
+	sfu_request_for_sample(sfu_process_find(current->mm), SFU_SCAN_SAMPLE);
 	rcu_read_unlock();
 	process = process_of(current->mm);
 	if (process)
@@ -56,8 +56,8 @@ static void request_twice(struct kunit *test)
 	map_image(test);
 	local_irq_disable();
 	rcu_read_lock();
-	sfu_request_for_sample(NULL);
-	sfu_request_for_sample(sfu_process_find(current->mm));
+	sfu_request_for_sample(NULL, SFU_SCAN_SAMPLE);
+	sfu_request_for_sample(sfu_process_find(current->mm), SFU_SCAN_SAMPLE);
 	rcu_read_unlock();
 	local_irq_enable();
 	request_by_sample();
@@ -98,6 +98,23 @@ static void request_task_with_another_mm(struct kunit *test)
 	expect_map(test, "unknown");
 	expect_counted(test, "scan.requests");
 	mmput(second);
+}
+
+/* Rows that a sample has left are looked up by the task, without a scan. */
+static void request_rows(struct kunit *test)
+{
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	process_of(current->mm)->scan_at = S64_MAX;
+	rcu_read_lock();
+	sfu_request_for_sample(process_of(current->mm), SFU_SCAN_NONE);
+	rcu_read_unlock();
+	irq_work_sync(&process_of(current->mm)->request.irq_work);
+	KUNIT_EXPECT_PTR_EQ(test, process_of(current->mm)->request.holder, current);
+	task_work_run();
+	KUNIT_EXPECT_NULL(test, process_of(current->mm)->request.holder);
+	expect_counted(test, "");
+	KUNIT_EXPECT_EQ(test, 1, refcount_read(&process_of(current->mm)->refs));
 }
 
 static void request_not_due(struct kunit *test)
@@ -304,6 +321,7 @@ static struct kunit_case request_tests[] = {
 	KUNIT_CASE(request_twice),
 	KUNIT_CASE(request_task_that_exits),
 	KUNIT_CASE(request_task_with_another_mm),
+	KUNIT_CASE(request_rows),
 	KUNIT_CASE(request_not_due),
 	KUNIT_CASE(request_moves),
 	KUNIT_CASE(request_closed),

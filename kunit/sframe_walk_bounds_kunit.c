@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* KUnit tests of the walk: the limits on reads in Documentation/design.rst. */
 #include <linux/minmax.h>
+#include <linux/ptrace.h>
 #include <linux/vmalloc.h>
 
 #include "counters.h"
 #include "expect_within.h"
+#include "user_arch.h"
 #include "walk_scene.h"
 
 /* The budget is 160,000. A read costs 256 and a fourth of its bytes, a row costs 16. */
@@ -300,6 +302,31 @@ static void bounds_lookups(struct kunit *test)
 	free_cache(scene);
 }
 
+/* The task walks ahead, without a limit: then a sample needs no look-up. */
+static void bounds_walk_ahead(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+	struct pt_regs *regs = &scene->regs;
+
+	call_scene(test);
+	/* Of 64-bit code. */
+	user_regs(regs, instruction_pointer(regs), user_stack_pointer(regs), frame_pointer(regs));
+	sp_function(test, 0x80, 16);
+	use_section(test);
+	word(test, 0x18, code(test, 0x84));
+	word(test, 0x28, 0);
+	sfu_walk_lookups = 1;
+	expect_walk(test, "c4@0 c44@10 budget");
+	KUNIT_EXPECT_TRUE(test, sfu_walk_lacks_rows(&scene->walk));
+	use_cache(test);
+	sfu_walk_ahead(scene->map, scene->cache, regs);
+	expect_walk(test, "c4@0 c44@10 c84@20 complete");
+	KUNIT_EXPECT_EQ(test, scene->walk.lookup.nr_missed, 0);
+	KUNIT_EXPECT_FALSE(test, sfu_walk_lacks_rows(&scene->walk));
+	sfu_walk_lookups = 0;
+	free_cache(scene);
+}
+
 static struct kunit_case bounds_tests[] = {
 	KUNIT_CASE(bounds_step_by_registers),
 	KUNIT_CASE(bounds_step_past_plt),
@@ -311,6 +338,7 @@ static struct kunit_case bounds_tests[] = {
 	KUNIT_CASE(bounds_retired),
 	KUNIT_CASE(bounds_not_retired),
 	KUNIT_CASE(bounds_lookups),
+	KUNIT_CASE(bounds_walk_ahead),
 	{}
 };
 

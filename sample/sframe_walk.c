@@ -23,6 +23,8 @@
 #include "sframe_user.h"
 #include "sframe_walk.h"
 
+#define AHEAD_MAX	127	/* frames: as many as perf takes by default */
+
 /*
  * A look-up takes some 500 instructions, and the first walk of a stack needs one for each frame. In
  * an interrupt of a real-time kernel a task may be waiting meanwhile.
@@ -603,4 +605,29 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, struct sfu_cache 
 	};
 	if (map && walk->has_memory && sfu_uprobe_is_used())
 		sfu_uprobe_undo(walk);
+}
+
+/**
+ * sfu_walk_ahead() - walk a stack for the sake of later walks
+ * @map: as for sfu_walk_init()
+ * @cache: as for sfu_walk_init()
+ * @regs: registers of user mode
+ *
+ * All rows that the walk needs are looked up and remembered, whatever the limit of a sample is.
+ *
+ * Context: Task, on its way to user mode.
+ */
+void sfu_walk_ahead(struct sfu_map *map, struct sfu_cache *cache, struct pt_regs *regs)
+{
+	unsigned int depth, nr;
+	struct sfu_walk walk;
+	u64 ips[16];
+
+	if (!sfu_arch_unwindable(regs))
+		return;
+	sfu_walk_init(&walk, map, cache, regs);
+	walk.lookup.most = 0;
+	for (depth = 1; depth < AHEAD_MAX; depth += nr)
+		if (sfu_walk_callers(&walk, ips, ARRAY_SIZE(ips), &nr))
+			return;
 }

@@ -12,6 +12,9 @@
  * ever. So a later request of another task takes it away from there. The end of the process
  * or of the module cancels it.
  *
+ * A sample that may not look up all of its rows (on a real-time kernel) requests that the task
+ * does it: it walks its stack once, before it runs on, and the next sample finds the rows.
+ *
  * A sample may come in an NMI, or under any lock of the scheduler. It only starts an irq
  * work, which adds the task work. If the sample has interrupted user mode, the irq work
  * runs before the next instruction there.
@@ -19,6 +22,7 @@
 #include <linux/atomic.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
+#include <linux/sched/task_stack.h>
 #include <linux/task_work.h>
 
 #include "compat.h"
@@ -26,6 +30,7 @@
 #include "sframe_request.h"
 #include "sframe_scan.h"
 #include "sframe_stats.h"
+#include "sframe_walk.h"
 
 /* References to processes that irq works and task works hold. */
 static atomic_t nr_held;
@@ -129,10 +134,28 @@ static bool begin_to_serve(struct sfu_request *request, enum sfu_scan_reason *re
 	raw_spin_lock_irq(&request->lock);
 	WRITE_ONCE(request->holder, NULL);
 	*reason = request->reason;
-	WRITE_ONCE(request->reason, SFU_SCAN_NEW_CODE);
+	WRITE_ONCE(request->reason, SFU_SCAN_NONE);
 	is_wanted = !request->is_closed;
 	raw_spin_unlock_irq(&request->lock);
 	return is_wanted;
+}
+
+/* Walks the stack of current for the next samples: the rows of its frames are remembered. */
+static void look_rows_up(struct sfu_process *process)
+{
+	rcu_read_lock();
+	sfu_walk_ahead(sfu_process_map(process), sfu_process_cache(process),
+		       task_pt_regs(current));
+	rcu_read_unlock();
+}
+
+static void serve(struct sfu_process *process, enum sfu_scan_reason reason)
+{
+	if (reason != SFU_SCAN_NONE)
+		sfu_scan(process, reason);
+	if (READ_ONCE(sfu_walk_lookups) &&
+	    (reason == SFU_SCAN_NONE || reason == SFU_SCAN_SAMPLE))
+		look_rows_up(process);
 }
 
 static void serve_in_task(struct callback_head *work)
@@ -143,7 +166,7 @@ static void serve_in_task(struct callback_head *work)
 
 	/* An exiting task has given up its memory; after execve() a task has another one. */
 	if (begin_to_serve(&process->request, &reason) && current->mm == process->mm)
-		sfu_scan(process, reason);
+		serve(process, reason);
 	sfu_process_refill();
 	release_process(process);
 }
@@ -154,7 +177,7 @@ static void give_to_sampled(struct irq_work *irq_work)
 		container_of(irq_work, struct sfu_process, request.irq_work);
 	struct task_struct *task = process->request.sampled;
 
-	give_request(process, task, SFU_SCAN_SAMPLE);
+	give_request(process, task, process->request.sampled_for);
 	/* Pairs with cmpxchg() in sfu_request_for_sample(). */
 	smp_store_release(&process->request.sampled, NULL);
 	put_task_struct(task);
@@ -175,21 +198,22 @@ void sfu_request_init(struct sfu_request *request)
 }
 
 /**
- * sfu_request_for_sample() - request a scan of the current process
+ * sfu_request_for_sample() - request a scan of the current process, or a look-up of its rows
  * @process: the process of current, or NULL if it is not known
+ * @reason: SFU_SCAN_SAMPLE; or SFU_SCAN_NONE: the map is good, but rows are left to look up
  *
  * Nothing happens if current is about to scan already, no scan is due, or there is no room
  * for a new process. The next sample tries again.
  *
  * Context: Any, NMI included, under rcu_read_lock().
  */
-void sfu_request_for_sample(struct sfu_process *process)
+void sfu_request_for_sample(struct sfu_process *process, enum sfu_scan_reason reason)
 {
 	struct sfu_request *request;
 
 	if (!process)
 		process = sfu_process_try_add(current->mm);
-	if (!process || !sfu_scan_is_due(process, SFU_SCAN_SAMPLE))
+	if (!process || (reason != SFU_SCAN_NONE && !sfu_scan_is_due(process, reason)))
 		return;
 	request = &process->request;
 	if (READ_ONCE(request->holder) == current || READ_ONCE(request->sampled) ||
@@ -200,7 +224,9 @@ void sfu_request_for_sample(struct sfu_process *process)
 		return;
 	}
 	get_task_struct(current);
-	sfu_count(scan_requests);
+	request->sampled_for = reason;
+	if (reason != SFU_SCAN_NONE)
+		sfu_count(scan_requests);
 	irq_work_queue(&request->irq_work);
 }
 

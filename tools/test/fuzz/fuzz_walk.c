@@ -140,7 +140,7 @@ void sfu_process_exit(void)
 {
 }
 
-void sfu_request_for_sample(struct sfu_process *sampled)
+void sfu_request_for_sample(struct sfu_process *sampled, enum sfu_scan_reason reason)
 {
 	require(sampled == (map_known ? &process : NULL));
 }
