@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The Debian archive: package lists, versions and downloads.
 
-The laboratory has an apt of its own, for Debian 13 with backports and for the kernels of Debian 12. apt/versions
-records the kernels that it found. They stay the same until tools/lab update fetches newer lists.
+The laboratory has an apt of its own, for Debian 13 with backports and for the kernels of Debian 12. The kernels of unstable
+have another: its libraries must not get into a root of Debian 13. apt/versions records the kernels that were found. They
+stay the same until tools/lab update fetches newer lists.
 """
 
 import fcntl
@@ -157,12 +158,16 @@ class Archive:
         raise Failed(f"the archive has no kernel {kernel} for Debian 13 any more: choose another, or set SFU_MIRROR "
                      "and run tools/lab update")
 
+    def of(self, series):
+        """Return the archive with the packages of that series."""
+        return Archive(self.cache.place / "unstable") if series == "unstable" else self
+
     def kernels(self):
         """Return the names of all kernels that the archive has, with their releases."""
-        known = set(self._ask("pkgnames", "linux-image-").split())
         series = {record.series: record for record in self.records()}
         newest = self.newest()
         for record in {**series, newest.series: newest}.values():
+            known = set(self.of(record.series)._ask("pkgnames", "linux-image-").split())
             for arch in ARCHES:
                 for flavour in FLAVOURS:
                     release = record.release_of(arch, flavour)
@@ -179,7 +184,9 @@ class Archive:
         say("fetching package lists")
         self.configure([source_line(suite) for suite in ("trixie", "trixie-backports", "bookworm")]
                        + [source_line("trixie", "deb-src")])
-        if not self._do("update"):
+        unstable = self.of("unstable")
+        unstable.configure([source_line("sid")])
+        if not self._do("update") or not unstable._do("update"):
             raise Failed(f"the package lists of {uri} cannot be fetched, see above: is the network there? "
                          "SFU_MIRROR=URI names another archive")
         kernels = [self._find(name) for name in NAMES if name != "newest"]
@@ -201,7 +208,7 @@ class Archive:
 
     def _find(self, series):
         """Return the record of that series, for apt/versions."""
-        release = self.newest_release(f"{series}.")
+        release = self.of(series).newest_release("" if series == "unstable" else f"{series}.")
         # When backports moves on to the next series, this one leaves the archive.
         if not release:
             release = self.newest_release()
@@ -214,9 +221,9 @@ class Archive:
         return record
 
     def _record(self, series, release):
-        version, perfs = self.version_of(f"linux-image-{release}"), self.versions_of("linux-perf")
+        version, perfs = self.of(series).version_of(f"linux-image-{release}"), self.versions_of("linux-perf")
         # The archive keeps a superseded kernel longer than its perf. A newer perf works with that kernel as well. The
-        # perf of Debian 12 does not run in a root of Debian 13.
+        # perf of Debian 12, or of unstable, does not run in a root of Debian 13.
         perf = version if "+deb13-" in release and version in perfs else max(perfs, key=version_key, default=version)
         return Record(series, release, version, perf)
 
@@ -224,10 +231,10 @@ class Archive:
 
     def newest_release(self, prefix=""):
         """Return the newest release of Debian's kernels, among those that begin with the prefix. Debian 12 writes
-        6.1.0-1-amd64, Debian 13 6.12.1+deb13-amd64."""
+        6.1.0-1-amd64, Debian 13 6.12.1+deb13-amd64, unstable 7.2.13+deb14-amd64."""
         names = self._ask("pkgnames", f"linux-image-{prefix}").split()
         releases = [name.removeprefix("linux-image-") for name in names]
-        releases = [release for release in releases if re.fullmatch(r"[0-9.]+(-[0-9]+|\+deb13)-amd64", release)]
+        releases = [release for release in releases if re.fullmatch(r"[0-9.]+(-[0-9]+|\+deb[0-9]+)-amd64", release)]
         return max(releases, key=version_key, default="")
 
     def versions_of(self, package):

@@ -34,6 +34,8 @@
   clang-run CMD...       run CMD as "run" does, inside a third root, which has clang and its sanitizers
   oracle-run CMD...      run CMD as "run" does, inside a fourth root, which has compilers for amd64 and arm64
   oracle-root            print the path of that root
+  module-run 6.12|7.2 CMD...
+                         run CMD as "run" does, inside the root with the compiler for that kernel's modules
   bench-run CMD...       run CMD as "run" does, inside a fifth root, which has libsframe and libunwind
   truth-run CMD...       run CMD as "run" does, inside a sixth root, which has libdw and programs to be stepped
   truth-root [arm64]     print the path of that root; the programs of the arm64 root run with qemu-user
@@ -48,9 +50,9 @@
   clean                  remove build/lab
 
 release, kdir, kernel, module, image, additions and machine accept all names that "kernels" prints: with arm64-, and
-with -cloud or -rt (PREEMPT_RT), such as arm64-6.12-rt; "newest" is the newest of backports. A name with debug-, such
-as debug-6.12 or arm64-debug-6.12, is a kernel built from that source with the kernel's debug checks
-(tools/debug*.config): debug-6.12-rt with PREEMPT_RT, debug-6.12-kcsan with KCSAN.
+with -cloud or -rt (PREEMPT_RT), such as arm64-6.12-rt; "newest" is the newest of backports, "unstable" that of
+unstable. A name with debug-, such as debug-6.12 or arm64-debug-6.12, is a kernel built from that source with the kernel's
+debug checks (tools/debug*.config): debug-6.12-rt with PREEMPT_RT, debug-6.12-kcsan with KCSAN.
 
 Progress goes to stderr, the answer to stdout. SFU_MIRROR=URI names the Debian archive when apt does not.
 """
@@ -83,6 +85,10 @@ def run_in(root):
 def package_run(debian="", *command):
     debians.suite_of(debian)
     run_in(lambda: debians.package_root(debian))(*command)
+
+
+def module_run(kernel="", *command):
+    run_in(module.root_of_module(archive.kernel(kernel)))(*command)
 
 
 def root(arch=""):
@@ -135,6 +141,7 @@ COMMANDS = {
     "clang-run": run_in(roots.clang_root),
     "oracle-run": run_in(roots.oracle_root),
     "oracle-root": roots.oracle_root,
+    "module-run": module_run,
     "bench-run": run_in(roots.bench_root),
     "truth-run": run_in(roots.truth_root),
     "truth-root": truth_root,

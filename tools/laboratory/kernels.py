@@ -29,17 +29,17 @@ def kdir(kernel):
     if kernel.arch == "amd64" and not kernel.flavour and record.is_of_root():
         return f"/usr/src/{name}"
     path = cache.made(f"headers-{kernel}", f"3 {name.removeprefix('linux-headers-')} {record.version}",
-                      lambda folder: make_headers(folder, name, kernel.arch, record.version))
+                      lambda folder: make_headers(folder, name, kernel.arch, record))
     return path / "usr/src" / name
 
 
-def make_headers(folder, name, arch, version):
+def make_headers(folder, name, arch, record):
     """Unpack the headers, with kbuild's programs for amd64 beside them."""
-    package = f"{name}:{arch}"
+    package, version, packages_of = f"{name}:{arch}", record.version, archive.of(record.series)
     # These are the common headers and kbuild.
-    more = [f"{other}={version}" for other in archive.depends_of(package, version)
+    more = [f"{other}={version}" for other in packages_of.depends_of(package, version)
             if other.startswith(("linux-headers-", "linux-kbuild-"))]
-    archive.download(folder, f"{package}={version}", *more)
+    packages_of.download(folder, f"{package}={version}", *more)
     unpack_debs(folder, folder)
     # Without a vmlinux, the build skips the module's BTF, and needs no pahole.
     for vmlinux in folder.glob("usr/src/*/vmlinux"):
@@ -75,8 +75,10 @@ def packages(kernel):
 def make_kernel(folder, name, arch, record):
     # In newer kernels linux-image-* is empty and depends on the other packages.
     wanted = [f"{package}-{name}:{arch}" for package in ("linux-image", "linux-binary", "linux-modules", "linux-base")]
-    wanted = [f"{package}={record.version}" for package in wanted if archive.version_of(package)]
-    archive.download(folder, *wanted, f"linux-perf:{arch}={record.perf}")
+    packages_of = archive.of(record.series)
+    wanted = [f"{package}={record.version}" for package in wanted if packages_of.version_of(package)]
+    packages_of.download(folder, *wanted)
+    archive.download(folder, f"linux-perf:{arch}={record.perf}")
     unpack_debs(folder, folder)
     merge_lib(folder)
     (folder / "lib").symlink_to("usr/lib")

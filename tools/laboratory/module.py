@@ -9,7 +9,7 @@ import sys
 from .archive import cache
 from .host import LAB, TREE, Failed, run, say
 from .kernels import kdir
-from .roots import build_inside, oracle_root, root
+from .roots import build_inside, oracle_root, root, unstable_root
 
 # Tools, tests, documents and results of builds are no part of the module.
 NO_SOURCES = {"build", "out", "tools", "kunit", "Documentation", "debian"}
@@ -17,9 +17,14 @@ SOURCES = re.compile(r"Kbuild|Makefile|.*\.([chS]|lds)")
 TOOLS = ("Makefile", "dkms.conf", "sframe_core.c", "include", "tools/perf", "tools/sframectl")
 
 
-def root_for(kernel):
-    """The root that has the compiler for that kernel's architecture."""
-    return root if kernel.arch == "amd64" else oracle_root
+def root_for(arch):
+    """The root that has the compiler for that architecture."""
+    return root if arch == "amd64" else oracle_root
+
+
+def root_of_module(kernel):
+    """The root that has the compiler for that kernel's modules."""
+    return unstable_root if kernel.series == "unstable" else root_for(kernel.arch)
 
 
 def files(*names):
@@ -57,7 +62,7 @@ def module(kernel):
         raise Failed("there is no module to build yet: the project has no Makefile or no Kbuild")
     headers, names = kdir(kernel), module_sources()
     path = cache.made(f"module-{kernel}",
-                      f"1 {root_for(kernel)().name} {str(headers).removeprefix(f'{LAB}/')} {sums(names)}",
+                      f"1 {root_of_module(kernel)().name} {str(headers).removeprefix(f'{LAB}/')} {sums(names)}",
                       lambda folder: make_module(folder, kernel, headers, names))
     return path / "sframe_unwind.ko"
 
@@ -66,7 +71,7 @@ def make_module(folder, kernel, headers, names):
     say(f"building the module for {kernel}")
     copy(names, folder)
     log = folder / "make.log"
-    build_inside(root_for(kernel), log, "make", "-C", folder, f"KDIR={headers}", "modules")
+    build_inside(root_of_module(kernel), log, "make", "-C", folder, f"KDIR={headers}", "modules")
     lines = log.read_text(errors="replace").splitlines()
     for nr, line in enumerate(lines):
         if re.search("warning[: ]", line, re.IGNORECASE):
@@ -79,11 +84,12 @@ def tools(kernel):
     """Return the directory with sframectl and perf, the wrapper, for that kernel's architecture."""
     names = files(*TOOLS)
     return cache.made("tools" if kernel.arch == "amd64" else "tools-arm64",
-                      f"1 {root_for(kernel)().name} {sums(names)}", lambda folder: make_tools(folder, kernel, names))
+                      f"1 {root_for(kernel.arch)().name} {sums(names)}",
+                      lambda folder: make_tools(folder, kernel, names))
 
 
 def make_tools(folder, kernel, names):
     copy(names, folder)
     say("building the tools")
     cc = "gcc" if kernel.arch == "amd64" else "aarch64-linux-gnu-gcc"
-    build_inside(root_for(kernel), folder / "make.log", "make", "-C", folder, f"CC={cc}", "tools")
+    build_inside(root_for(kernel.arch), folder / "make.log", "make", "-C", folder, f"CC={cc}", "tools")

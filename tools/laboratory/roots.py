@@ -24,6 +24,7 @@ CLANG_ROOT = "bash clang gcc libc6-dev libclang-rt-dev libelf-dev make python3".
 ORACLE_ROOT = """bash binutils g++ g++-aarch64-linux-gnu gcc gcc-aarch64-linux-gnu libc6-dev libdw-dev libelf-dev
     gdb-multiarch libelf-dev:arm64 make python3 tcl""".split()
 BENCH_ROOT = "bash binutils-dev gcc libc6-dev libelf-dev libunwind-dev make python3".split()
+UNSTABLE_ROOT = "bash gcc gcc-aarch64-linux-gnu kmod libc6-dev libelf-dev make".split()
 TRUTH_ROOT = "bash g++ gcc gdb git libdw-dev libelf-dev make mawk openssl perl python3 sqlite3 xz-utils".split()
 
 NOT_UNPACKED = [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("doc", "man", "locale", "info")]
@@ -70,6 +71,11 @@ def bench_root():
     return made("bench-root", BENCH_ROOT, key="2")
 
 
+def unstable_root():
+    """The root of unstable: modules for its kernels want its compiler."""
+    return made("unstable-root", UNSTABLE_ROOT, key=f"1 {archive.stamp()}", suite="sid")
+
+
 def truth_root():
     """The root with the programs that tools/truth steps."""
     return made("truth-root", TRUTH_ROOT)
@@ -83,16 +89,16 @@ def truth_arm64_root():
 
 # ---- making one ----------------------------------------------------------------------------------------------
 
-def made(noun, packages, arches="amd64", key=None):
+def made(noun, packages, arches="amd64", key=None, suite="trixie"):
     """Return the path of that root. A key that is given has to change with the packages."""
     archive.need_lists()
-    return cache.made(noun, key or f"1 {','.join(packages)}", lambda folder: make_root(folder, packages, arches))
+    return cache.made(noun, key or f"1 {','.join(packages)}", lambda folder: make_root(folder, packages, arches, suite))
 
 
-def make_root(folder, packages, arches):
-    say("making the Debian 13 root")
+def make_root(folder, packages, arches, suite):
+    say(f"making the root of {suite}")
     folder.chmod(0o755)
-    strap(folder, "trixie", packages, "--variant=minbase", *NOT_UNPACKED, arches=arches, backports=True)
+    strap(folder, suite, packages, "--variant=minbase", *NOT_UNPACKED, arches=arches, backports=suite == "trixie")
     name_host(folder)
 
 

@@ -21,6 +21,8 @@ SERIES = (
     Series("7.2", "trixie-backports", is_in_root=True),
     # The newest of all, on the day when the package lists were fetched.
     Series("newest", "trixie-backports"),
+    # That of Debian unstable, with package lists of its own.
+    Series("unstable", "sid"),
 )
 NAMES = tuple(series.name for series in SERIES)
 ARCHES = ("amd64", "arm64")
