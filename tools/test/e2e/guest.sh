@@ -319,7 +319,7 @@ without_ftrace() {
 	check 'module unloads' rmmod sframe_unwind
 }
 
-cycles() {	# cycles COUNT
+cycles() {	# cycles COUNT HZ
 	local i load=() failed=0 walked=0 before after started
 	without_ftrace
 	for i in 1 2; do
@@ -328,7 +328,7 @@ cycles() {	# cycles COUNT
 	done
 	nice ./churn remap 100000000 hostile/good >/dev/null &
 	load+=($!)
-	perf record -q -B -a -e cpu-clock -F 3000 -m 4M --call-graph=fp -o /dev/null &
+	perf record -q -B -a -e cpu-clock -F "$2" -m 4M --call-graph=fp -o /dev/null &
 	sampler=$!
 	sleep 1
 	# The first cycles make the kernel's own caches grow.
