@@ -68,6 +68,30 @@ measure_all() {
 # profiled HZ VALUE: the command that samples the whole machine
 profiled() { echo "perf record -q -a -B -N -e cpu-clock -F $1 --call-graph $2 -o /tmp/perf.data --"; }
 
+# Starts what the package's service runs. Each file is converted once in its life: that is done before anything is measured.
+start_server() {
+	sframectl serve >/tmp/served 2>&1 &
+	server=$!
+	# shellcheck disable=SC2046 # words
+	measure_all warm-up $(profiled 99 sframe) >/dev/null
+	wait_for_server
+}
+
+# Waits until the server has had no child for a second.
+wait_for_server() {
+	local quiet=0
+	while [ $quiet -lt 10 ]; do
+		quiet=$((quiet + 1))
+		! pgrep -P $server >/dev/null || quiet=0
+		sleep 0.1
+	done
+}
+
+stop_server() {
+	kill $server
+	wait $server || { cat /tmp/served >&2; say "sframectl serve ended with status $?"; exit 1; }
+}
+
 set_up
 for ((round = 1; round <= rounds; round++)); do
 	say "round $round of $rounds, without the module"
@@ -79,6 +103,7 @@ for ((round = 1; round <= rounds; round++)); do
 		measure_all fp-$hz $(profiled $hz fp)
 	done
 	modprobe sframe_unwind
+	start_server
 	for hz in 99 999; do
 		say "round $round of $rounds, with the module, $hz Hz"
 		# shellcheck disable=SC2046 # words
@@ -95,5 +120,6 @@ for ((round = 1; round <= rounds; round++)); do
 	sleep 700
 	say "round $round of $rounds, with the module, long after samples"
 	measure_all nobody
+	stop_server
 	rmmod sframe_unwind
 done
