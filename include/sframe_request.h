@@ -19,7 +19,7 @@ struct task_struct;
  * @work: task work of @holder
  * @irq_work: from a sample in any context to @work
  * @sampled: the task of that sample; referenced. NULL: @irq_work is not in use
- * @sampled_for: why; written by whoever has set @sampled
+ * @sampled_for: what that sample wants; the sample writes it after it has set @sampled
  * @lock: protects the members below. May be taken with interrupts disabled
  * @holder: the task that will scan; NULL: nothing is pending. It has not run @work yet,
  *	so it exists

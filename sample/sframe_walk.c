@@ -614,8 +614,9 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, struct sfu_cache 
  * @regs: registers of user mode
  *
  * All rows that the walk needs are looked up and remembered, whatever the limit of a sample is.
+ * The walk ends after AHEAD_MAX frames, or when its budget is spent, which is that of a sample.
  *
- * Context: Task, on its way to user mode.
+ * Context: Task, on its way to user mode, under rcu_read_lock(). Does not sleep.
  */
 void sfu_walk_ahead(struct sfu_map *map, struct sfu_cache *cache, struct pt_regs *regs)
 {

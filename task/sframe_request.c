@@ -140,7 +140,10 @@ static bool begin_to_serve(struct sfu_request *request, enum sfu_scan_reason *re
 	return is_wanted;
 }
 
-/* Walks the stack of current for the next samples: the rows of its frames are remembered. */
+/*
+ * Walks the stack of current for the next samples: the rows of its frames are remembered. A sample
+ * requests one such walk at most. The task may be preempted meanwhile, where the kernel allows that.
+ */
 static void look_rows_up(struct sfu_process *process)
 {
 	rcu_read_lock();
