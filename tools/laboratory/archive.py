@@ -209,8 +209,8 @@ class Archive:
     def _find(self, series):
         """Return the record of that series, for apt/versions."""
         release = self.of(series).newest_release("" if series == "unstable" else f"{series}.")
-        # When backports moves on to the next series, this one leaves the archive.
-        if not release:
+        # When backports moves on to the next series, this one leaves the archive. Nothing takes the place of unstable's.
+        if not release and series != "unstable":
             release = self.newest_release()
             say(f"the archive has no kernel {series} any more: taking {release} in its place")
         if not release:
