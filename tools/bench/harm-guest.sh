@@ -10,6 +10,9 @@ rounds=$1 mappings=$2
 shift 2
 lines=("$@")
 
+# shellcheck source=tools/test/e2e/guest-idle.sh
+. ./guest-idle.sh
+
 say() { printf 'harm: %s\n' "$*" >&2; }
 
 # Programs and sources are on the disk, as usual, and all of it is in the page cache after the first use. Nothing is read
@@ -74,17 +77,7 @@ start_server() {
 	server=$!
 	# shellcheck disable=SC2046 # words
 	measure_all warm-up $(profiled 99 sframe) >/dev/null
-	wait_for_server
-}
-
-# Waits until the server has had no child for a second.
-wait_for_server() {
-	local quiet=0
-	while [ $quiet -lt 10 ]; do
-		quiet=$((quiet + 1))
-		! pgrep -P $server >/dev/null || quiet=0
-		sleep 0.1
-	done
+	wait_for_serve $server
 }
 
 stop_server() {

@@ -48,16 +48,6 @@ stock_known() {	# stock_known WAY
 	wait $pid 2>/dev/null
 }
 
-# Waits until serve has had nothing to convert for a second: each file has a child of its own.
-wait_for_serve() {	# wait_for_serve PID
-	local quiet=0
-	while [ $quiet -lt 10 ]; do
-		quiet=$((quiet + 1))
-		! pgrep -P "$1" >/dev/null || quiet=0
-		sleep 0.1
-	done
-}
-
 has_tables() { [ "$(value table.bytes)" -gt "$1" ]; }
 
 stock() {	# stock SECONDS DATA
