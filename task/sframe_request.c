@@ -142,7 +142,7 @@ static bool begin_to_serve(struct sfu_request *request, enum sfu_scan_reason *re
 
 /*
  * Walks the stack of current for the next samples: the rows of its frames are remembered. A sample
- * requests one such walk at most. The task may be preempted meanwhile, where the kernel allows that.
+ * requests one such walk at most. The task may be preempted, where the kernel allows that.
  */
 static void look_rows_up(struct sfu_process *process)
 {

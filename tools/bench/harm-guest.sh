@@ -10,7 +10,7 @@ rounds=$1 mappings=$2
 shift 2
 lines=("$@")
 
-# shellcheck source=tools/test/e2e/guest-idle.sh
+# shellcheck source=/dev/null
 . ./guest-idle.sh
 
 say() { printf 'harm: %s\n' "$*" >&2; }
