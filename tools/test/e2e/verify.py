@@ -42,8 +42,10 @@ MAX_EARLY = 5               # different places of such samples; during one scan 
 MIN_WHOLE = 1000            # samples; with V1 and V2 all samples from the first realigned function on are gaps
 MIN_ADDRESSES = 0.9         # share of the turn's addresses that were sampled
 MAX_OUTSIDE = 0.05          # share of a recording's samples at events
-# rcu_read_unlock_trace_special() may be the tail call of the first function, which handles a breakpoint.
-BETWEEN = {'uprobe_notify_resume', '__x64_sys_uretprobe', 'rcu_read_unlock_trace_special'}
+# rcu_read_unlock_trace_special() may be the tail call of the first function, which handles a breakpoint. That one also calls
+# arch_uretprobe_hijack_return_addr(), and then the real return address is in no list for a moment. On arm64 the stack of such
+# a sample lacks the caller.
+BETWEEN = {'uprobe_notify_resume', '__x64_sys_uretprobe', 'rcu_read_unlock_trace_special', 'arch_uretprobe_hijack_return_addr'}
 # Functions with few callers besides uprobe_handle_trampoline().
 CALLED_THERE = {'arch_uretprobe_is_alive', 'put_uprobe'}
 MAX_UNMERGED = 0.15         # share of samples whose deferred stack perf did not find
