@@ -408,6 +408,9 @@ def excuse(verdict, chain, functions, deferred):
         return 'between'
     if verdict in ('short', 'wrong') and ('uprobe_handle_trampoline' in functions or hides_trampoline(functions)):
         return 'between'
+    # It sets the stack pointer of its own call before the ip.
+    if verdict == 'wrong' and functions[:1] == ['__x64_sys_uretprobe']:
+        return 'between'
     return verdict
 
 
