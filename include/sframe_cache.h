@@ -13,11 +13,11 @@
 
 /**
  * union sfu_fast_row - a row of the most common kind, in one word
- * @cfa: bytes from the base register to the CFA, a multiple of SFU_ARCH_CFA_ALIGN
+ * @cfa: bytes from the base register to the CFA, a multiple of SFU_ARCH_CFA_ALIGN. The bits of
+ *	SFU_FAST_HOW say what the base is, and whether the frame pointer is saved
  * @ra: bytes from the base to the stored return address; all of it is below the CFA
  * @fp: likewise for the caller's frame pointer, if it is saved
- * @how: SFU_FAST_*: which register is the base. The bits of SFU_FAST_VERSION count how often its
- *	place was written
+ * @version: counts how often its place was written
  * @word: all of it, read and written at once
  */
 union sfu_fast_row {
@@ -25,19 +25,19 @@ union sfu_fast_row {
 		u16	cfa;
 		u16	ra;
 		u16	fp;
-		u16	how;
+		u16	version;
 	};
 	u64	word;
 };
 
-#define SFU_FAST_SP		0x01
-#define SFU_FAST_FP		0x02
-#define SFU_FAST_FP_SAVED	0x04
-#define SFU_FAST_OTHER		0x08	/* and nothing else: the row is of another kind */
-#define SFU_FAST_VERSION	0xfff0
-#define SFU_FAST_VERSION_STEP	0x0010
+/* None of them: the base is SP, and the frame pointer is not saved. That is the commonest row. */
+#define SFU_FAST_FP		0x01	/* the base is FP */
+#define SFU_FAST_FP_SAVED	0x02
+#define SFU_FAST_OTHER		0x04	/* and nothing else: the row is of another kind */
+#define SFU_FAST_HOW		0x07
+#define SFU_FAST_CFA		0xfff8
 
-#define SFU_OTHER_ROW		((union sfu_fast_row){ .how = SFU_FAST_OTHER })
+#define SFU_OTHER_ROW		((union sfu_fast_row){ .cfa = SFU_FAST_OTHER })
 
 /**
  * struct sfu_cache_word - a row in one word
@@ -221,7 +221,7 @@ static __always_inline void sfu_words_add(struct sfu_words words, u64 key,
 	/* A full barrier: a reader that sees the new word does not see the old key. */
 	if (old == SFU_KEY_WRITING || cmpxchg(&word->key, old, SFU_KEY_WRITING) != old)
 		return;
-	fast.how |= (word->fast.how + SFU_FAST_VERSION_STEP) & SFU_FAST_VERSION;
+	fast.version = word->fast.version + 1;
 	WRITE_ONCE(word->fast.word, fast.word);
 	/* sfu_words_find(): the word is written before its key. */
 	smp_store_release(&word->key, key);

@@ -680,10 +680,10 @@ static void table_remembers_rows(struct kunit *test)
 	KUNIT_EXPECT_NE(test, section_at(test, 1)->key_base, section_at(test, 9)->key_base);
 	KUNIT_EXPECT_FALSE(test, fast_row_at(test, 1, &first));
 	first = sfu_section_add_fast_row(section_at(test, 1), &lookup, page(test, 1), false);
-	KUNIT_EXPECT_FALSE(test, first.how & SFU_FAST_OTHER);
+	KUNIT_EXPECT_FALSE(test, first.cfa & SFU_FAST_OTHER);
 	KUNIT_EXPECT_EQ(test, 1, lookup.nr_missed);
 	KUNIT_EXPECT_TRUE(test, fast_row_at(test, 9, &second));
-	second.how &= ~SFU_FAST_VERSION;
+	second.version = 0;
 	KUNIT_EXPECT_EQ(test, first.word, second.word);
 	/* Another address has not been looked up. */
 	KUNIT_EXPECT_FALSE(test, fast_row_at(test, 10, &second));

@@ -26,19 +26,24 @@ static __always_inline bool is_in_frame(s64 off, s64 cfa)
 	return off >= 0 && off + (s64)sizeof(long) <= cfa;
 }
 
+/* The bits of SFU_FAST_HOW are free. */
+static_assert(SFU_ARCH_CFA_ALIGN > SFU_FAST_HOW);
+
 /*
  * Returns a row in one word. The offsets are those from the base; @how says what the base is, and
- * whether the frame pointer is saved.
+ * whether the frame pointer is saved. Where calls push the return address, it is next to the CFA.
  */
 static __always_inline union sfu_fast_row pack_row(s64 cfa, s64 ra, s64 fp, u16 how)
 {
 	if (!IS_ALIGNED(cfa, SFU_ARCH_CFA_ALIGN) || cfa > U16_MAX || !is_in_frame(ra, cfa))
 		return SFU_OTHER_ROW;
+	if (SFU_ARCH_REG_RA < 0 && ra != cfa - (s64)sizeof(long))
+		return SFU_OTHER_ROW;
 	if (!(how & SFU_FAST_FP_SAVED))
 		fp = 0;
 	else if (!is_in_frame(fp, cfa))
 		return SFU_OTHER_ROW;
-	return (union sfu_fast_row){ .cfa = cfa, .ra = ra, .fp = fp, .how = how };
+	return (union sfu_fast_row){ .cfa = cfa | how, .ra = ra, .fp = fp };
 }
 
 /**
@@ -51,16 +56,14 @@ static __always_inline union sfu_fast_row pack_row(s64 cfa, s64 ra, s64 fp, u16 
 union sfu_fast_row sfu_fast_row(const struct sframe_row *row)
 {
 	s64 cfa = row->cfa.off;
-	u16 how;
+	u16 how = 0;
 
 	if (row->outermost || row->signal || row->cfa.how != SFRAME_RULE_REG ||
 	    row->ra.how != SFRAME_RULE_CFA_MEM)
 		return SFU_OTHER_ROW;
-	if (row->cfa.reg == SFU_ARCH_REG_SP)
-		how = SFU_FAST_SP;
-	else if (row->cfa.reg == SFU_ARCH_REG_FP)
+	if (row->cfa.reg == SFU_ARCH_REG_FP)
 		how = SFU_FAST_FP;
-	else
+	else if (row->cfa.reg != SFU_ARCH_REG_SP)
 		return SFU_OTHER_ROW;
 	if (row->fp.how == SFRAME_RULE_CFA_MEM)
 		how |= SFU_FAST_FP_SAVED;
@@ -85,7 +88,7 @@ static __always_inline union sfu_fast_row pack_words(const struct sframe_plain_r
 {
 	const bool has_ra = SFU_ARCH_REG_RA >= 0;
 	u32 nr = SFRAME_FRE_NR_WORDS(row->info);
-	u16 how = SFRAME_FRE_BASE_SP(row->info) ? SFU_FAST_SP : SFU_FAST_FP;
+	u16 how = SFRAME_FRE_BASE_SP(row->info) ? 0 : SFU_FAST_FP;
 	s64 cfa = get_word(row, 0, bits), ra = cfa - sizeof(long), fp = 0;
 
 	if (nr < 1 + has_ra || nr > 2 + has_ra)

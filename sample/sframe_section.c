@@ -244,7 +244,7 @@ static noinline union sfu_fast_row add_decoded(struct sfu_section *section,
 	if (!err)
 		fast = sfu_fast_row(&row);
 	remember_word(section, lookup, addr, is_activation, fast);
-	if (fast.how & SFU_FAST_OTHER)
+	if (fast.cfa & SFU_FAST_OTHER)
 		remember(section, lookup, addr, err ? NULL : &row);
 	return fast;
 }
@@ -271,7 +271,7 @@ union sfu_fast_row sfu_section_add_fast_row(struct sfu_section *section,
 	if (find_quick(section, lookup, addr, &found) || found.row.form)
 		return add_decoded(section, lookup, addr, is_activation, &found);
 	fast = sfu_fast_row_of_plain(&found.row);
-	if (fast.how & SFU_FAST_OTHER)
+	if (fast.cfa & SFU_FAST_OTHER)
 		return add_decoded(section, lookup, addr, is_activation, &found);
 	remember_word(section, lookup, addr, is_activation, fast);
 	lookup->nr_missed++;

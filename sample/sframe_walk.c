@@ -351,36 +351,37 @@ static __always_inline unsigned long fast_base(unsigned long fp, unsigned long s
 }
 
 /*
- * One step by a row of the most common kind, from the frame of @sp and @fp. Returns
- * false if there is no such row, or the step fails. The window of user memory is open
- * from @sp to @end.
+ * One step by a row of one of the most common kinds, from the frame of @sp and @fp. @is_plain:
+ * no bit of SFU_FAST_HOW is set. Returns false if the row is of another kind, or the step fails.
+ * The window of user memory is open from @sp to @end.
  *
- * make_fast_row() accepts only rows whose CFA is above the base, and whose reads lie
+ * pack_row() accepts only rows whose CFA is above the base, and whose reads lie
  * between the two. sfu_user_open() has checked the first stack pointer, for the processor,
  * too: it is a barrier, or each read masks its address. So each step checks only its CFA.
  * If the processor mispredicts that check, it reads a few frames too far up. Each is at most
  * 64 KiB. Above user addresses is a hole of 2^47 bytes at least, which such reads do not cross.
  */
-static __always_inline bool step_fast(union sfu_fast_row row, unsigned long sp,
+static __always_inline bool step_fast(union sfu_fast_row row, bool is_plain, unsigned long sp,
 				      unsigned long fp, unsigned long end,
 				      unsigned long ra_mask, unsigned long *cfa,
 				      unsigned long *ra, unsigned long *caller_fp)
 {
 	unsigned long base = sp, val;
 
-	if (unlikely(!(row.how & SFU_FAST_SP))) {
-		if (!(row.how & SFU_FAST_FP))
-			return false;
+	if (!is_plain && row.word & SFU_FAST_OTHER)
+		return false;
+	if (!is_plain && row.word & SFU_FAST_FP) {
 		base = fast_base(fp, sp, end);
 		if (!base)
 			return false;
 	}
-	*cfa = base + row.cfa;
+	*cfa = base + (is_plain ? row.cfa : row.word & SFU_FAST_CFA);
 	if (*cfa > end)
 		return false;
-	sfu_user_get_word(val, base + row.ra, absent);
+	/* A call that pushes the return address pushes it last. */
+	sfu_user_get_word(val, SFU_ARCH_REG_RA < 0 ? *cfa - sizeof(val) : base + row.ra, absent);
 	*ra = val & ra_mask;
-	if (unlikely(row.how & SFU_FAST_FP_SAVED))
+	if (!is_plain && row.word & SFU_FAST_FP_SAVED)
 		sfu_user_get_word(fp, base + row.fp, absent);
 	*caller_fp = fp;
 	return true;
@@ -431,100 +432,175 @@ static void count_cached(struct sfu_walk *walk, unsigned int nr, unsigned int nr
 	walk->lookup.nr_cached += nr - min_t(unsigned int, nr, nr_missed);
 }
 
-/*
- * Finds a row that the rule cache does not know. The window of user memory is closed. The walk has
- * paid for @left frames that it may still enter. If the look-up needs this budget, they are fewer.
+/**
+ * struct fast_walk - the fast path, while it is not in registers
+ * @sp: stack pointer of the last frame that was entered
+ * @fp: its frame pointer
+ * @row: its row
+ * @last: one past the place of the address of the last frame that the walk has paid for
+ * @left: frames until then
+ * @minus_first_ra: the return address that is looked up at the start of the range, negated
+ * @size: of the range
+ * @key_of_ra: the key of a return address is this plus the address
+ * @words: the rows of callers
+ * @outer_sp: CFA of the last frame, if its caller is outside of the range; else 0
+ * @outer_fp: frame pointer of that caller
+ * @outer_ra: its address
  */
-static noinline union sfu_fast_row find_fast_row(struct sfu_walk *walk, unsigned long off,
-						 bool is_activation, unsigned int *left)
+struct fast_walk {
+	unsigned long		sp;
+	unsigned long		fp;
+	union sfu_fast_row	row;
+	u64			*last;
+	long			left;
+	unsigned long		minus_first_ra;
+	unsigned long		size;
+	u64			key_of_ra;
+	struct sfu_words	words;
+	unsigned long		outer_sp;
+	unsigned long		outer_fp;
+	unsigned long		outer_ra;
+};
+
+/*
+ * Finds the row of the last frame, at @addr, which the rule cache does not know. The walk has paid
+ * for the frames that it may still enter. If the look-up needs this budget, they are fewer.
+ */
+static noinline void find_fast_row(struct sfu_walk *walk, struct fast_walk *fast,
+				   unsigned long addr, bool is_activation)
 {
 	struct sfu_range *range = walk->last;
 	u32 *budget = &walk->lookup.rd.budget;
-	union sfu_fast_row row;
+	u32 left = fast->left;
 
-	*budget += *left * SFU_FAST_COST;
-	row = sfu_section_add_fast_row(&range->section, &walk->lookup, range->start + off,
-				       is_activation);
-	if (unlikely(*budget < *left * SFU_FAST_COST))
-		*left = *budget / SFU_FAST_COST;
-	*budget -= *left * SFU_FAST_COST;
-	return row;
+	*budget += left * SFU_FAST_COST;
+	fast->row = sfu_section_add_fast_row(&range->section, &walk->lookup, addr, is_activation);
+	if (unlikely(*budget < left * SFU_FAST_COST)) {
+		fast->last -= left;
+		left = *budget / SFU_FAST_COST;
+		fast->last += left;
+		fast->left = left;
+	}
+	*budget -= left * SFU_FAST_COST;
 }
 
 /*
- * The fast path: steps by rows of the most common kind, inside one range. It looks up rows
+ * Steps by rows that the rule cache knows, inside one range. The first is &fast_walk.row. Returns
+ * true if it has entered a frame whose row is not known. Else the fast path is at its end.
+ *
+ * All values that the loop needs are copied to registers, of which there are just enough: so
+ * nothing is called in it, and nothing else is used after it.
+ */
+static __always_inline bool follow_words(struct fast_walk *fast)
+{
+	const unsigned long end = TASK_SIZE_MAX, ra_mask = sfu_arch_ra_mask();
+	const unsigned long size = fast->size, minus_first_ra = fast->minus_first_ra;
+	const u64 key_of_ra = fast->key_of_ra;
+	const struct sfu_words words = fast->words;
+	unsigned long sp = fast->sp, fp = fast->fp, cfa, ra, caller_fp;
+	union sfu_fast_row row = fast->row;
+	u64 *last = fast->last;
+	long i = -fast->left;
+	bool is_missed = false;
+
+	if (!sfu_user_open(sp, end - sp))
+		return false;
+	for (;;) {
+		if (likely(!(row.word & SFU_FAST_HOW))) {
+			if (!step_fast(row, true, sp, fp, end, ra_mask, &cfa, &ra, &caller_fp))
+				break;
+			if (unlikely(ra + minus_first_ra >= size))
+				goto outside;
+		} else {
+			if (!step_fast(row, false, sp, fp, end, ra_mask, &cfa, &ra, &caller_fp))
+				break;
+			if (unlikely(ra + minus_first_ra >= size))
+				goto outside;
+			fp = caller_fp;
+		}
+		sp = cfa;
+		last[i] = ra;
+		if (unlikely(++i >= 0))
+			break;
+		if (unlikely(!sfu_words_find(words, key_of_ra + ra, &row))) {
+			is_missed = true;
+			break;
+		}
+	}
+	goto close;
+outside:
+	fast->outer_sp = cfa;
+	fast->outer_fp = caller_fp;
+	fast->outer_ra = ra;
+close:
+	sfu_user_close();
+	fast->sp = sp;
+	fast->fp = fp;
+	fast->left = -i;
+	return is_missed;
+}
+
+/* Steps by rows that the rule cache knows, or will know. */
+static noinline void follow_rows(struct sfu_walk *walk, struct fast_walk *fast)
+{
+	while (follow_words(fast))
+		find_fast_row(walk, fast, fast->last[-fast->left - 1] - 1, false);
+}
+
+/*
+ * The fast path: steps by rows of the most common kinds, inside one range. It looks up rows
  * that are not cached. Each step does the same as step_by_row(), in a few registers. Anything
  * else ends the fast path and is left to walk_slow(), to do it or to find the reason.
  *
  * Sets @nr to the number of frames entered. Returns SFU_STOP_COMPLETE if the stack
  * ends after them, else SFU_STOP_NONE.
  */
-static enum sfu_stop walk_fast(struct sfu_walk *walk, struct sfu_range *range,
+static __always_inline enum sfu_stop walk_fast(struct sfu_walk *walk, struct sfu_range *range,
 			       u64 *ips, unsigned int max, unsigned int *nr)
 {
-	unsigned long start = range->start, size = range->end - start;
-	unsigned long off = sfu_walk_lookup_ip(&walk->frame) - start;
-	unsigned long first_ra = start + 1;	/* a return address here is looked up at 0 */
-	unsigned long sp = walk->frame.sp, fp = walk->frame.fp, cfa, ra, caller_fp;
-	const unsigned long end = TASK_SIZE_MAX, ra_mask = sfu_arch_ra_mask();
-	unsigned long outer_sp = 0, outer_fp = 0, outer_ra = 0;	/* of a caller outside; 0: none */
-	enum sfu_stop stop = SFU_STOP_NONE;
-	struct sfu_fast_rows rows;
-	u64 *next = ips, *last = ips + min_t(u32, max, walk->lookup.rd.budget / SFU_FAST_COST);
+	struct fast_walk fast __uninitialized;
 	unsigned int nr_missed = walk->lookup.nr_missed;
-	union sfu_fast_row row;
+	unsigned long addr = sfu_walk_lookup_ip(&walk->frame);
+	enum sfu_stop stop = SFU_STOP_NONE;
+	struct sfu_fast_rows rows __uninitialized;
+	u64 *next;
 
-	if (!can_walk_fast(walk) || next == last ||
+	fast.left = min_t(u32, max, walk->lookup.rd.budget / SFU_FAST_COST);
+	if (!can_walk_fast(walk) || !fast.left ||
 	    !get_fast_rows(walk, range, walk->frame.is_activation, &rows))
 		return SFU_STOP_NONE;
-	if (!sfu_user_open(sp, end - sp))
-		return SFU_STOP_NONE;
+	fast.sp = walk->frame.sp;
+	fast.fp = walk->frame.fp;
+	fast.last = ips + fast.left;
+	fast.minus_first_ra = -(range->start + 1);
+	fast.size = range->end - range->start;
+	fast.words = rows.words;
+	fast.words.first = rows.callers;
+	fast.key_of_ra = rows.first_key - range->start - 1;
+	fast.outer_sp = 0;
 	/* The walk pays for all frames before it looks up any row. */
-	walk->lookup.rd.budget -= (last - next) * SFU_FAST_COST;
-	do {
-		if (unlikely(!sfu_section_fast_row(&rows, off, &row))) {
-			unsigned int left = last - next;
-
-			sfu_user_close();
-			row = find_fast_row(walk, off, next == ips && walk->frame.is_activation,
-					    &left);
-			last = next + left;
-			if (!sfu_user_open(sp, end - sp))
-				goto closed;
-		}
-		if (!step_fast(row, sp, fp, end, ra_mask, &cfa, &ra, &caller_fp))
-			break;
-		off = ra - first_ra;
-		if (off >= size) {
-			outer_sp = cfa;
-			outer_fp = caller_fp;
-			outer_ra = ra;
-			break;
-		}
-		*next = ra;
-		sp = cfa;
-		fp = caller_fp;
-		rows.words.first = rows.callers;
-	} while (++next < last);
-	sfu_user_close();
-closed:
-	if (next < last)
-		walk->lookup.rd.budget += (last - next) * SFU_FAST_COST;
+	walk->lookup.rd.budget -= fast.left * SFU_FAST_COST;
+	if (!sfu_section_fast_row(&rows, addr - range->start, &fast.row))
+		find_fast_row(walk, &fast, addr, walk->frame.is_activation);
+	follow_rows(walk, &fast);
+	next = fast.last - fast.left;
+	if (fast.left > 0)
+		walk->lookup.rd.budget += fast.left * SFU_FAST_COST;
 
 	/* The last step leads to other code, to the end of the stack, or to a trampoline. */
-	if (outer_sp && !outer_ra) {
+	if (fast.outer_sp && !fast.outer_ra) {
 		stop = SFU_STOP_COMPLETE;
-	} else if (outer_sp && !PAGE_ALIGNED(outer_ra) &&
-		   sfu_walk_find_range(walk, outer_ra - 1)) {
-		sp = outer_sp;
-		fp = outer_fp;
+	} else if (fast.outer_sp && !PAGE_ALIGNED(fast.outer_ra) &&
+		   sfu_walk_find_range(walk, fast.outer_ra - 1)) {
+		fast.sp = fast.outer_sp;
+		fast.fp = fast.outer_fp;
 		walk->lookup.rd.budget -= SFU_FAST_COST;
-		*next++ = outer_ra;
+		*next++ = fast.outer_ra;
 	}
 	*nr = next - ips;
 	count_cached(walk, *nr + (stop == SFU_STOP_COMPLETE), walk->lookup.nr_missed - nr_missed);
 	if (*nr)
-		enter_fast(walk, ips[*nr - 1], sp, fp, *nr);
+		enter_fast(walk, ips[*nr - 1], fast.sp, fast.fp, *nr);
 	return stop;
 }
 

@@ -21,6 +21,7 @@
 #define __aligned(n)		__attribute__((__aligned__(n)))
 #define READ_ONCE(x)		(*(const volatile __typeof__(x) *)&(x))
 #define noinline		__attribute__((__noinline__))
+#define likely(x)		__builtin_expect(!!(x), 1)
 #define unlikely(x)		__builtin_expect(!!(x), 0)
 #undef __always_inline
 #define __always_inline	inline __attribute__((__always_inline__))
