@@ -48,15 +48,18 @@ static void report_walk(const struct sfu_walk *walk, struct pt_regs *regs,
 	unsigned int i, nr_frames = 1;
 
 	for (i = 0; i < NR_SFU_METHODS; i++) {
-		sfu_count_many(frames[i], walk->nr_frames[i]);
+		if (walk->nr_frames[i])
+			sfu_count_many(frames[i], walk->nr_frames[i]);
 		nr_frames += walk->nr_frames[i];
 	}
 	sfu_count(stops[stop]);
 	if (nr_frames == 1)
 		sfu_count(firsts[stop]);
 	sfu_count_many(depths[stop], nr_frames);
-	sfu_count_many(cache_hits, walk->lookup.nr_cached);
-	sfu_count_many(cache_misses, walk->lookup.nr_missed);
+	if (walk->lookup.nr_cached)
+		sfu_count_many(cache_hits, walk->lookup.nr_cached);
+	if (walk->lookup.nr_missed)
+		sfu_count_many(cache_misses, walk->lookup.nr_missed);
 	trace_sfu_walk(instruction_pointer(regs), walk->frame.ip, nr_frames,
 		       sfu_stop_names[stop]);
 }
@@ -135,7 +138,8 @@ static void store_frames(struct perf_callchain_entry_ctx *ctx,
 {
 	struct sfu_cache *cache = sfu_process_cache(process);
 	enum sfu_stop stop = SFU_STOP_FULL;
-	struct sfu_walk walk;
+	/* sfu_walk_init() sets all of it: to clear it first would take longer than a frame. */
+	struct sfu_walk walk __uninitialized;
 
 	sfu_count(walks);
 	sfu_walk_init(&walk, sfu_process_map(process), cache, regs);

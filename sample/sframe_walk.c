@@ -665,20 +665,25 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, struct sfu_cache *cache,
 		   struct pt_regs *regs)
 {
-	*walk = (struct sfu_walk){
-		.map = map,
-		.lookup.rd.budget = SFU_BUDGET,
-		.lookup.cache = cache,
-		.lookup.most = READ_ONCE(sfu_walk_lookups),
-		.has_memory = sfu_arch_has_user_memory(),
-		.frame = {
-			.ip = instruction_pointer(regs),
-			.sp = user_stack_pointer(regs),
-			.fp = frame_pointer(regs),
-			.is_activation = true,
-			.regs = regs,
-		},
+	walk->map = map;
+	walk->last = NULL;
+	walk->lookup = (struct sfu_lookup){
+		.rd.budget = SFU_BUDGET,
+		.cache = cache,
+		.most = READ_ONCE(sfu_walk_lookups),
 	};
+	walk->has_memory = sfu_arch_has_user_memory();
+	walk->wants_habit = false;
+	walk->wants_words = false;
+	walk->frame = (struct sfu_frame){
+		.ip = instruction_pointer(regs),
+		.sp = user_stack_pointer(regs),
+		.fp = frame_pointer(regs),
+		.is_activation = true,
+		.regs = regs,
+	};
+	walk->nr_signals = 0;
+	memset(walk->nr_frames, 0, sizeof(walk->nr_frames));
 	if (map && walk->has_memory && sfu_uprobe_is_used())
 		sfu_uprobe_undo(walk);
 }
@@ -697,7 +702,7 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, struct sfu_cache 
 void sfu_walk_ahead(struct sfu_map *map, struct sfu_cache *cache, struct pt_regs *regs)
 {
 	unsigned int depth, nr;
-	struct sfu_walk walk;
+	struct sfu_walk walk __uninitialized;
 	u64 ips[16];
 
 	if (!sfu_arch_unwindable(regs))
