@@ -72,9 +72,9 @@ struct sfu_range {
  * @generation: sfu_table_generation before the map was scanned
  * @valid_until: after that, a file may have changed whose table the map uses; in jiffies
  * @is_incomplete: the headers of a file were not in memory: there may be more sections
- * @next_range: the first range after the addresses that were unmapped last. A process often
- *	unmaps one mapping after the other
- * @next_placed: likewise in @by_section
+ * @last_range: the first range at the addresses that were unmapped last, or after them. A process
+ *	often unmaps one mapping after the other
+ * @last_placed: likewise in @by_section
  * @main_ra: the return address in the code that calls main(), once a walk has found it,
  *	else 0. Written and read by walks in any context, without a lock
  * @thread_ra: likewise for the code that calls the function of a thread
@@ -93,8 +93,8 @@ struct sfu_map {
 	unsigned int		generation;
 	unsigned long		valid_until;
 	bool			is_incomplete;
-	unsigned int		next_range;
-	unsigned int		next_placed;
+	unsigned int		last_range;
+	unsigned int		last_placed;
 	unsigned long		main_ra;
 	unsigned long		thread_ra;
 	u32			*by_section;

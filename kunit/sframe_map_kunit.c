@@ -94,6 +94,31 @@ static void map_unmaps_sections(struct kunit *test)
 	}
 }
 
+/* Each of them is odd, so each range comes once. */
+static const unsigned int steps[] = { 1, 3, 1023, MANY - 3, MANY - 1 };
+
+/* Whatever was unmapped last, the next is found: beside it, or far away. */
+static void map_unmaps_in_any_order(struct kunit *test)
+{
+	unsigned int s, i;
+
+	for (s = 0; s < ARRAY_SIZE(steps); s++) {
+		struct sfu_map *code = build_many(test), *sections = build_many(test);
+
+		for (i = 0; i < MANY; i++) {
+			unsigned int k = i * steps[s] % MANY, of_section = 5 * k % MANY;
+			unsigned long section = section_addr(5 * of_section % MANY);
+
+			KUNIT_EXPECT_FALSE(test, is_unmapped(&code->ranges[k]));
+			KUNIT_EXPECT_TRUE(test, unmap(code, code_addr(k), code_addr(k) + 1));
+			KUNIT_EXPECT_TRUE(test, is_unmapped(&code->ranges[k]));
+			KUNIT_EXPECT_FALSE(test, is_unmapped(&sections->ranges[of_section]));
+			KUNIT_EXPECT_TRUE(test, unmap(sections, section, section + 1));
+			KUNIT_EXPECT_TRUE(test, is_unmapped(&sections->ranges[of_section]));
+		}
+	}
+}
+
 /* 64 ranges are marked at once, and 64 sections. If there are more, the map is of no use. */
 static void map_unmaps_at_most(struct kunit *test)
 {
@@ -168,6 +193,7 @@ static void map_unmaps_shared_section(struct kunit *test)
 static struct kunit_case map_tests[] = {
 	KUNIT_CASE(map_unmaps_code),
 	KUNIT_CASE(map_unmaps_sections),
+	KUNIT_CASE(map_unmaps_in_any_order),
 	KUNIT_CASE(map_unmaps_at_most),
 	KUNIT_CASE_PARAM(map_refuses_overlap, places_gen_params),
 	KUNIT_CASE(map_unmaps_shared_section),

@@ -204,10 +204,17 @@ static bool range_ends_after(const struct sfu_map *map, unsigned int i, unsigned
 /* The first range that ends after @addr, or &sfu_map.nr_ranges. */
 static unsigned int first_range_after(const struct sfu_map *map, unsigned long addr)
 {
-	unsigned int lo = READ_ONCE(map->next_range), hi = map->nr_ranges;
+	unsigned int lo = READ_ONCE(map->last_range), hi = map->nr_ranges;
 
-	if (lo && range_ends_after(map, lo, addr) && !range_ends_after(map, lo - 1, addr))
+	/* It is the one that was found last, or is beside it, whichever way a process goes. */
+	if (!range_ends_after(map, lo, addr)) {
+		if (range_ends_after(map, lo + 1, addr))
+			return lo + 1;
+	} else if (!lo || !range_ends_after(map, lo - 1, addr)) {
 		return lo;
+	} else if (lo == 1 || !range_ends_after(map, lo - 2, addr)) {
+		return lo - 1;
+	}
 	lo = 0;
 	while (lo < hi) {
 		unsigned int mid = lo + (hi - lo) / 2;
@@ -233,10 +240,16 @@ static bool section_ends_after(const struct sfu_map *map, unsigned int i, unsign
 /* The first of @by_section whose section ends after @addr, or &sfu_map.nr_placed. */
 static unsigned int first_section_after(const struct sfu_map *map, unsigned long addr)
 {
-	unsigned int lo = READ_ONCE(map->next_placed), hi = map->nr_placed;
+	unsigned int lo = READ_ONCE(map->last_placed), hi = map->nr_placed;
 
-	if (lo && section_ends_after(map, lo, addr) && !section_ends_after(map, lo - 1, addr))
+	if (!section_ends_after(map, lo, addr)) {
+		if (section_ends_after(map, lo + 1, addr))
+			return lo + 1;
+	} else if (!lo || !section_ends_after(map, lo - 1, addr)) {
 		return lo;
+	} else if (lo == 1 || !section_ends_after(map, lo - 2, addr)) {
+		return lo - 1;
+	}
 	lo = 0;
 	while (lo < hi) {
 		unsigned int mid = lo + (hi - lo) / 2;
@@ -271,7 +284,8 @@ bool sfu_map_covers(const struct sfu_map *map, unsigned long start, unsigned lon
 static void mark_unmapped(struct sfu_range *range, unsigned long start, unsigned long end,
 			  bool *code_remains)
 {
-	sfu_range_mark_unmapped(range);
+	if (!READ_ONCE(range->unmapped))
+		sfu_range_mark_unmapped(range);
 	*code_remains |= range->start < start || end < range->end;
 }
 
@@ -298,13 +312,13 @@ bool sfu_map_unmap(struct sfu_map *map, unsigned long start, unsigned long end,
 			return false;
 		mark_unmapped(&map->ranges[i], start, end, code_remains);
 	}
-	WRITE_ONCE(map->next_range, i);
+	WRITE_ONCE(map->last_range, first);
 	first = first_section_after(map, start);
 	for (i = first; i < map->nr_placed && placed(map, i)->section.start < end; i++) {
 		if (i - first == MAX_MARKED)
 			return false;
 		mark_unmapped(&map->ranges[map->by_section[i]], start, end, code_remains);
 	}
-	WRITE_ONCE(map->next_placed, i);
+	WRITE_ONCE(map->last_placed, first);
 	return true;
 }
