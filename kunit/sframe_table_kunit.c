@@ -334,6 +334,24 @@ static void table_valid_for_a_second(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, time_before_eq(valid_until(), jiffies + HZ));
 }
 
+/* The first map of a new program is valid as long, though it follows one without code. */
+static void table_valid_in_new_program(struct kunit *test)
+{
+	unsigned long before = jiffies;
+	struct sfu_process *process;
+
+	load_good(test);
+	sfu_process_end(current->mm);
+	rcu_read_lock();
+	process = sfu_process_add(current->mm, sfu_map_get_empty());
+	rcu_read_unlock();
+	KUNIT_ASSERT_NOT_NULL(test, process);
+	KUNIT_ASSERT_EQ(test, 0, sfu_scan(process, SFU_SCAN_NEW_CODE));
+	expect_map(test, TABLE);
+	expect_counted(test, "scan.runs");
+	KUNIT_EXPECT_TRUE(test, time_after_eq(valid_until(), before + HZ));
+}
+
 /* A range keeps its table until the next scan, and its keys as long as it has the table. */
 static void table_dropped(struct kunit *test)
 {
@@ -732,6 +750,7 @@ static struct kunit_case table_tests[] = {
 	KUNIT_CASE(table_before_own_section),
 	KUNIT_CASE(table_loaded_later),
 	KUNIT_CASE(table_valid_for_a_second),
+	KUNIT_CASE(table_valid_in_new_program),
 	KUNIT_CASE(table_dropped),
 	KUNIT_CASE(table_freed),
 	KUNIT_CASE_PARAM(table_of_changed_file, change_gen_params),

@@ -656,7 +656,8 @@ static unsigned long valid_until(const struct sfu_scan *scan)
 {
 	unsigned long until = jiffies + VALID_TIME;
 
-	if (scan->reason == SFU_SCAN_NEW_CODE && scan->last &&
+	/* The empty map of a new program knows no file. */
+	if (scan->reason == SFU_SCAN_NEW_CODE && scan->last && scan->last->nr_ranges &&
 	    time_before(scan->last->valid_until, until))
 		return scan->last->valid_until;
 	return until;
