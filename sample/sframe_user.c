@@ -9,24 +9,53 @@
 #include "sframe_quick.h"
 #include "sframe_user.h"
 
+/* Reads a number of @type, inside a window, and goes on to the next one. Jumps to @failed. */
+#define read_next(dst, addr, type, failed)				\
+do {									\
+	type val;							\
+									\
+	unsafe_get_user(val, (type __user *)(addr), failed);		\
+	((struct { type word; } __packed *)(dst))->word = val;		\
+	(dst) += sizeof(val);						\
+	(addr) += sizeof(val);						\
+} while (0)
+
 /**
  * sfu_user_read_now() - sfu_user_read(), which a test cannot replace
  * @dst: where the bytes go
  * @addr: user address
  * @len: bytes
  *
+ * Most reads are of a word, or of a few bytes of code. copy_from_user_nofault() takes some 130
+ * instructions for one, this 40.
+ *
  * Context: As for sfu_user_read().
  * Return: As sfu_user_read().
  */
 int sfu_user_read_now(void *dst, unsigned long addr, size_t len)
 {
+	unsigned long end;
+	u8 *to = dst;
+
 	/*
 	 * Without the mask a mispredicted check would let a process choose kernel
 	 * memory to load.
 	 */
-	const void __user *from = (const void __user *)sfu_arch_mask_user(addr);
-
-	return copy_from_user_nofault(dst, from, len) ? -EFAULT : 0;
+	addr = sfu_arch_mask_user(addr);
+	if (!sfu_user_open(addr, len))
+		return -EFAULT;
+	end = addr + len;
+	while (end - addr >= sizeof(u64))
+		read_next(to, addr, u64, absent);
+	if (end - addr >= sizeof(u32))
+		read_next(to, addr, u32, absent);
+	while (addr != end)
+		read_next(to, addr, u8, absent);
+	sfu_user_close();
+	return 0;
+absent:
+	sfu_user_close();
+	return -EFAULT;
 }
 
 /**
