@@ -12,12 +12,13 @@
  * ever. So a later request of another task takes it away from there. The end of the process
  * or of the module cancels it.
  *
- * A sample that may not look up all of its rows (on a real-time kernel) requests that the task
- * does it: it walks its stack once, before it runs on, and the next sample finds the rows.
+ * A sample whose walk is limited (on a real-time kernel) may leave rows. Then it requests that the
+ * task walks its stack once, before it runs on, and the next sample finds the rows.
  *
- * A sample may come in an NMI, or under any lock of the scheduler. It only starts an irq
- * work, which adds the task work. If the sample has interrupted user mode, the irq work
- * runs before the next instruction there.
+ * A sample may come in an NMI, or under any lock of the scheduler. It adds the task work if no
+ * other task has it, and the lock of the request is free. This takes no other lock. Otherwise, and
+ * in an NMI, it starts an irq work, which adds the task work. If the sample has interrupted user
+ * mode, the irq work runs before the next instruction there.
  */
 #include <linux/atomic.h>
 #include <linux/sched.h>
@@ -126,6 +127,29 @@ static void give_request(struct sfu_process *process, struct task_struct *task,
 		release_process(process);
 }
 
+/*
+ * Gives the request to current without an irq work, which would be an interrupt of its own, right
+ * after that of the sample. task_work_add() takes no lock. The sample may have interrupted a holder
+ * of the request's lock, so that is only tried. Returns false in an NMI, and if another task is the
+ * holder: to take the work back takes pi_lock, which may be held here.
+ */
+static bool give_now(struct sfu_process *process, enum sfu_scan_reason reason)
+{
+	struct sfu_request *request = &process->request;
+	unsigned long flags;
+	bool is_done;
+
+	if (in_nmi() || !raw_spin_trylock_irqsave(&request->lock, flags))
+		return false;
+	is_done = !request->holder;
+	if (is_done) {
+		WRITE_ONCE(request->reason, max(request->reason, reason));
+		give_to(request, current);
+	}
+	raw_spin_unlock_irqrestore(&request->lock, flags);
+	return is_done;
+}
+
 /* Removes the holder; returns whether the scan is still wanted, and why. */
 static bool begin_to_serve(struct sfu_request *request, enum sfu_scan_reason *reason)
 {
@@ -187,6 +211,23 @@ static void give_to_sampled(struct irq_work *irq_work)
 	release_process(process);
 }
 
+/* The irq work takes the request from its holder. Returns false if it is on its way already. */
+static bool give_later(struct sfu_process *process, enum sfu_scan_reason reason)
+{
+	struct sfu_request *request = &process->request;
+
+	if (cmpxchg(&request->sampled, NULL, current))
+		return false;
+	if (!hold_process(process)) {
+		WRITE_ONCE(request->sampled, NULL);
+		return false;
+	}
+	get_task_struct(current);
+	request->sampled_for = reason;
+	irq_work_queue(&request->irq_work);
+	return true;
+}
+
 /**
  * sfu_request_init() - prepare the request of a process
  * @request: the request
@@ -219,18 +260,12 @@ void sfu_request_for_sample(struct sfu_process *process, enum sfu_scan_reason re
 	if (!process || (reason != SFU_SCAN_NONE && !sfu_scan_is_due(process, reason)))
 		return;
 	request = &process->request;
-	if (READ_ONCE(request->holder) == current || READ_ONCE(request->sampled) ||
-	    cmpxchg(&request->sampled, NULL, current))
+	if (READ_ONCE(request->holder) == current || READ_ONCE(request->sampled))
 		return;
-	if (!hold_process(process)) {
-		WRITE_ONCE(request->sampled, NULL);
+	if (!give_now(process, reason) && !give_later(process, reason))
 		return;
-	}
-	get_task_struct(current);
-	request->sampled_for = reason;
 	if (reason != SFU_SCAN_NONE)
 		sfu_count(scan_requests);
-	irq_work_queue(&request->irq_work);
 }
 
 /**
