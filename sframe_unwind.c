@@ -143,6 +143,7 @@ static void store_frames(struct perf_callchain_entry_ctx *ctx,
 
 	sfu_count(walks);
 	sfu_walk_init(&walk, sfu_process_map(process), cache, regs);
+	sfu_walk_limit(&walk, ctx->nr);
 	if (!sfu_arch_has_user_registers(regs))
 		stop = SFU_STOP_ENTRY;
 	else if (!perf_callchain_store(ctx, walk.frame.ip))
@@ -150,7 +151,7 @@ static void store_frames(struct perf_callchain_entry_ctx *ctx,
 	report_walk(&walk, regs, stop);
 	if (needs_scan(&walk, stop) || !cache)
 		sfu_request_for_sample(process, SFU_SCAN_SAMPLE);
-	else if (sfu_walk_lacks_rows(&walk))
+	else if (sfu_walk_is_limited(&walk, stop))
 		sfu_request_for_sample(process, SFU_SCAN_NONE);
 
 	/* Leaves the original no room for its own frames. */
@@ -193,8 +194,6 @@ static enum sfu_stop trace_frames(struct unwind_stacktrace *trace, unsigned int 
 
 	sfu_walk_init(walk, sfu_process_map(process), sfu_process_cache(process),
 		      task_pt_regs(current));
-	/* Whoever waits for this task preempts it. */
-	walk->lookup.most = 0;
 	trace->nr = 0;
 	while (!stop && trace->nr < max) {
 		trace->entries[trace->nr++] = walk->frame.ip;

@@ -21,6 +21,16 @@ struct pt_regs;
 #define SFU_READ_COST		200	/* a word, or a piece of code */
 #define SFU_RETURN_COST		100	/* an entry of the list of pending returns */
 
+/*
+ * The budget of a walk that a real-time task may be waiting for. Frames whose rows are remembered are
+ * free, and so are those by habit: the kernel's own walk finds these, too. The budget pays for two
+ * look-ups and the end of a stack, or for a proof. It is less after frames of the kernel, which take
+ * perf some 300 instructions each.
+ */
+#define SFU_LIMITED_BUDGET	6000U
+#define SFU_LEAST_BUDGET	2000U
+#define SFU_KERNEL_FRAME_COST	200U
+
 /**
  * struct sfu_frame - one frame of a walk
  * @ip: the address to report
@@ -75,6 +85,7 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, struct sfu_cache 
 		   struct pt_regs *regs);
 enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max,
 			       unsigned int *nr);
+void sfu_walk_limit(struct sfu_walk *walk, unsigned int nr_before);
 void sfu_walk_ahead(struct sfu_map *map, struct sfu_cache *cache, struct pt_regs *regs);
 
 /* Can a scan of the process help the next walk that would end for this reason? */
@@ -93,10 +104,10 @@ static inline bool sfu_walk_needs_scan(const struct sfu_walk *walk, enum sfu_sto
 		(walk->wants_habit || sfu_map_lacks_tables(walk->map)));
 }
 
-/* Has the walk ended because it may look up no more rows? */
-static inline bool sfu_walk_lacks_rows(const struct sfu_walk *walk)
+/* Has the walk ended because of limits that a walk of the task does not have? */
+static inline bool sfu_walk_is_limited(const struct sfu_walk *walk, enum sfu_stop stop)
 {
-	return walk->lookup.nr_begun > walk->lookup.most;
+	return stop == SFU_STOP_BUDGET && walk->lookup.most;
 }
 
 /*

@@ -6,6 +6,7 @@
 
 #include "counters.h"
 #include "expect_within.h"
+#include "named_cases.h"
 #include "user_arch.h"
 #include "walk_scene.h"
 
@@ -317,14 +318,108 @@ static void bounds_walk_ahead(struct kunit *test)
 	word(test, 0x28, 0);
 	sfu_walk_lookups = 1;
 	expect_walk(test, "c4@0 c44@10 budget");
-	KUNIT_EXPECT_TRUE(test, sfu_walk_lacks_rows(&scene->walk));
+	KUNIT_EXPECT_TRUE(test, sfu_walk_is_limited(&scene->walk, scene->stop));
 	use_cache(test);
 	sfu_walk_ahead(scene->map, scene->cache, regs);
 	expect_walk(test, "c4@0 c44@10 c84@20 complete");
 	KUNIT_EXPECT_EQ(test, scene->walk.lookup.nr_missed, 0);
-	KUNIT_EXPECT_FALSE(test, sfu_walk_lacks_rows(&scene->walk));
+	KUNIT_EXPECT_FALSE(test, sfu_walk_is_limited(&scene->walk, scene->stop));
 	sfu_walk_lookups = 0;
 	free_cache(scene);
+}
+
+struct limited_case {
+	const char	*name;
+	unsigned int	lookups;
+	unsigned int	nr_before;
+	u32		budget;
+};
+
+static const struct limited_case limited_cases[] = {
+	{ "no limit", 0, 0, 160000 },
+	{ "no limit, 127 frames of the kernel", 0, 127, 160000 },
+	{ "no frame of the kernel", 1, 0, 6000 },
+	{ "10 frames of the kernel", 1, 10, 4000 },
+	{ "19 frames of the kernel", 1, 19, 2200 },
+	{ "20 frames of the kernel", 1, 20, 2000 },
+	{ "21 frames of the kernel", 1, 21, 2000 },
+	{ "very many", 1, UINT_MAX, 2000 },
+};
+
+NAMED_CASES(limited);
+
+static void bounds_limited(struct kunit *test)
+{
+	const struct limited_case *c = test->param_value;
+	struct walk_scene *scene = test->priv;
+
+	call_scene(test);
+	scene->nr_before = c->nr_before;
+	sfu_walk_lookups = c->lookups;
+	begin_walk(scene);
+	sfu_walk_lookups = 0;
+	KUNIT_EXPECT_EQ(test, c->budget, scene->walk.lookup.rd.budget);
+}
+
+/* The limits concern no frame whose row is remembered. */
+static void bounds_limited_remembered(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+	u32 all;
+
+	use_cache(test);
+	sp_function(test, 0, 16);
+	use_section(test);
+	recursion_scene(test, STACK_SIZE / 16);
+	all = count_callers(test);
+	KUNIT_EXPECT_GE(test, all, 510);
+	scene->nr_before = 127;
+	sfu_walk_lookups = 1;
+	KUNIT_EXPECT_EQ(test, all, count_callers(test));
+	sfu_walk_lookups = 0;
+	free_cache(scene);
+}
+
+/* Nor a frame that the habit of the code leads to. The kernel finds it, too. */
+static void bounds_limited_habit(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+	u32 i, nr = 127;
+
+	fallback_scene(test);
+	scene->map->ranges[1].habit = SFRAME_HABIT_FP;
+	store_call(test, by_pointer(), bare(test, 0x210), 0);
+	for (i = 1; i <= nr; i++)
+		record(test, 0x20 * i, i < nr ? stack(test, 0x20 * (i + 1)) : 0, bare(test, 0x210));
+	scene->nr_before = 127;
+	sfu_walk_lookups = 1;
+	KUNIT_EXPECT_EQ(test, nr, count_callers(test));
+	sfu_walk_lookups = 0;
+	KUNIT_EXPECT_EQ(test, nr, scene->walk.nr_frames[SFU_METHOD_FP_HABIT]);
+}
+
+/*
+ * Of other frames, only as many as the budget pays for: each costs a step, 400, a look-up, 768, and
+ * the read of a word, 200. The task's walk is not limited.
+ */
+static void bounds_limited_slow(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+	u32 all;
+
+	sp_function(test, 0, 16);
+	use_section(test);
+	recursion_scene(test, STACK_SIZE / 16);
+	/* Without a cache each frame is looked up: another limit. Let it not be the first. */
+	sfu_walk_lookups = 1000;
+	all = count_callers(test);
+	expect_end(test, "budget");
+	KUNIT_EXPECT_TRUE(test, sfu_walk_is_limited(&scene->walk, scene->stop));
+	expect_within(test, "callers", all, 3, 10);
+	scene->nr_before = 23;
+	expect_within(test, "callers", count_callers(test), 1, 2);
+	sfu_walk_lookups = 0;
+	KUNIT_EXPECT_GT(test, count_callers(test), 10 * all);
 }
 
 static struct kunit_case bounds_tests[] = {
@@ -339,6 +434,10 @@ static struct kunit_case bounds_tests[] = {
 	KUNIT_CASE(bounds_not_retired),
 	KUNIT_CASE(bounds_lookups),
 	KUNIT_CASE(bounds_walk_ahead),
+	KUNIT_CASE_PARAM(bounds_limited, limited_gen_params),
+	KUNIT_CASE(bounds_limited_remembered),
+	KUNIT_CASE(bounds_limited_habit),
+	KUNIT_CASE(bounds_limited_slow),
 	{}
 };
 

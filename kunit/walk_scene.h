@@ -43,6 +43,7 @@
  * @walk: the walk
  * @regs: the sampled frame
  * @budget: of each walk; 0: that of a sample
+ * @nr_before: frames of the kernel before each walk
  * @code: address of the code with a section, CODE_SIZE bytes
  * @bare: address of the code without a section, BARE_SIZE bytes, higher than @code
  * @section: address of the section
@@ -70,6 +71,7 @@ struct walk_scene {
 	struct sfu_walk		walk;
 	struct pt_regs		regs;
 	u32			budget;
+	unsigned int		nr_before;
 	unsigned long		code;
 	unsigned long		bare;
 	unsigned long		section;

@@ -27,7 +27,8 @@
 
 /*
  * A look-up takes some 500 instructions, and the first walk of a stack needs one for each frame. In
- * an interrupt of a real-time kernel a task may be waiting meanwhile.
+ * an interrupt of a real-time kernel a task may be waiting meanwhile. What else such a walk does is
+ * limited, too: sfu_walk_limit().
  */
 unsigned int sfu_walk_lookups = IS_ENABLED(CONFIG_PREEMPT_RT) ? 2 : 0;
 module_param_named(lookups, sfu_walk_lookups, uint, 0644);
@@ -324,14 +325,24 @@ static enum sfu_stop step(struct sfu_walk *walk, struct sfu_range *range)
 	}
 }
 
+/* Gives back what frames have cost that the limits of a walk do not concern. */
+static void give_back(struct sfu_walk *walk, u32 cost)
+{
+	if (walk->lookup.most)
+		walk->lookup.rd.budget += cost;
+}
+
 /* One step by any row, or by the fallback. Inlined, it would slow the fast path down. */
 static noinline enum sfu_stop walk_slow(struct sfu_walk *walk, struct sfu_range *range)
 {
+	const u32 budget = walk->lookup.rd.budget;
 	enum sfu_stop stop;
 
 	if (sfu_walk_charge(walk, SFU_STEP_COST))
 		return SFU_STOP_BUDGET;
 	stop = step(walk, range);
+	if (!stop && walk->frame.by_habit)
+		give_back(walk, budget - walk->lookup.rd.budget);
 	/* For want of budget a part of the step may have found nothing, and another reason. */
 	return stop && !walk->lookup.rd.budget ? SFU_STOP_BUDGET : stop;
 }
@@ -636,8 +647,10 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 		return SFU_STOP_UNSCANNED;
 
 	stop = walk_fast(walk, range, ips, max, nr);
-	if (stop || *nr)
+	if (stop || *nr) {
+		give_back(walk, *nr * SFU_FAST_COST);
 		return stop;
+	}
 	stop = walk_slow(walk, range);
 	if (!stop)
 		ips[(*nr)++] = walk->frame.ip;
@@ -670,7 +683,6 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, struct sfu_cache 
 	walk->lookup = (struct sfu_lookup){
 		.rd.budget = SFU_BUDGET,
 		.cache = cache,
-		.most = READ_ONCE(sfu_walk_lookups),
 	};
 	walk->has_memory = sfu_arch_has_user_memory();
 	walk->wants_habit = false;
@@ -689,13 +701,35 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, struct sfu_cache 
 }
 
 /**
+ * sfu_walk_limit() - limit a walk that a real-time task may be waiting for
+ * @walk: the walk, which has just begun
+ * @nr_before: frames of the kernel that perf has found before
+ *
+ * Nothing changes if the parameter ``lookups`` is 0. If the limits end a walk, sfu_walk_ahead()
+ * looks up what it has left, and the next one finds that in the cache.
+ *
+ * Context: As that of sfu_walk_init().
+ */
+void sfu_walk_limit(struct sfu_walk *walk, unsigned int nr_before)
+{
+	const u32 most_before = (SFU_LIMITED_BUDGET - SFU_LEAST_BUDGET) / SFU_KERNEL_FRAME_COST;
+	struct sfu_lookup *lookup = &walk->lookup;
+
+	lookup->most = READ_ONCE(sfu_walk_lookups);
+	if (lookup->most)
+		lookup->rd.budget = min_t(u32, lookup->rd.budget, SFU_LIMITED_BUDGET -
+					  min_t(u32, nr_before, most_before) *
+					  SFU_KERNEL_FRAME_COST);
+}
+
+/**
  * sfu_walk_ahead() - walk a stack for the sake of later walks
  * @map: as for sfu_walk_init()
  * @cache: as for sfu_walk_init()
  * @regs: registers of user mode
  *
- * All rows that the walk needs are looked up and remembered, whatever the limit of a sample is.
- * The walk ends after AHEAD_MAX frames, or when its budget is spent, which is that of a sample.
+ * All rows that the walk needs are looked up and remembered, whatever the limits of a sample are.
+ * The walk ends after AHEAD_MAX frames, or when its budget is spent, which is that of any walk.
  *
  * Context: Task, on its way to user mode, under rcu_read_lock(). Does not sleep.
  */
@@ -708,7 +742,6 @@ void sfu_walk_ahead(struct sfu_map *map, struct sfu_cache *cache, struct pt_regs
 	if (!sfu_arch_unwindable(regs))
 		return;
 	sfu_walk_init(&walk, map, cache, regs);
-	walk.lookup.most = 0;
 	for (depth = 1; depth < AHEAD_MAX; depth += nr)
 		if (sfu_walk_callers(&walk, ips, ARRAY_SIZE(ips), &nr))
 			return;

@@ -39,37 +39,93 @@ stop_programs() {
 	wait "${load[@]}"
 }
 
-# Wakes up every millisecond, 1000 * SECONDS times, by the highest priority that is not the kernel's own. The file gets a
-# histogram of the microseconds from the timer's time to user mode.
-wake_up() {	# wake_up SECONDS FILE
-	LD_LIBRARY_PATH=. ./cyclictest --quiet --mlockall --priority=90 --interval=1000 --loops=$(($1 * 1000)) \
-		--histogram=5000 >"$2"
+# perf samples each 1001 us. That and the tick, each 4 ms, meet in all ways.
+sample_us=1001
+
+# Wakes up by the highest priority that is not the kernel's own, and adds the histogram of the microseconds from the
+# timer's time to user mode to FILE.
+wake_up() {	# wake_up SECONDS INTERVAL FILE OPTION...
+	LD_LIBRARY_PATH=. ./cyclictest --quiet --mlockall --priority=90 --interval="$2" --loops=$(($1 * 1000000 / $2)) \
+		--histogram=5000 "${@:4}" >>"$3"
+}
+
+# timers FUNCTION: the time now, and when each timer of this function expires, in ns
+timers() {
+	awk -v function_name=" $1," '/^now at / { print $3 }
+		index($0, function_name) { getline; sub(/.* expires at /, ""); sub(/-.*/, ""); print }' /proc/timer_list
+}
+
+# follows SAMPLE: does a timer of a task always expire 1 to 2 us after one of the samples, of which one comes at SAMPLE?
+follows() {
+	timers hrtimer_wakeup | awk -v sample="$1" -v period=$((sample_us * 1000)) 'NR > 1 {
+		after = ($1 - sample) % period
+		if (after < 0) after += period
+		if (after >= 1000 && after <= 2000) found = 1
+	} END { exit !found }'
+}
+
+# Each wake-up comes 1 to 2 us after a sample, so it waits for all that the interrupt of the sample does.
+wake_up_with_samples() {	# wake_up_with_samples SECONDS FILE
+	local at sample full pid tries status
+	# The programs shall not keep this from starting in time.
+	chrt -f -p 50 $BASHPID
+	for ((tries = 0; tries < 5; tries++)); do
+		mapfile -t at < <(timers perf_swevent_hrtimer)
+		# cyclictest begins with the next full second, plus an offset.
+		if [ $((at[0] % 1000000000)) -gt 500000000 ]; then
+			sleep 0.6
+			continue
+		fi
+		sample=${at[1]} full=$(((at[0] / 1000000000 + 1) * 1000000000))
+		sample=$((sample + (full - sample + sample_us * 1000 - 1) / (sample_us * 1000) * sample_us * 1000))
+		: >"$2.new"
+		wake_up "$1" $sample_us "$2.new" --secaligned=$(((sample - full + 999) / 1000 + 1)) &
+		pid=$!
+		sleep 1.5
+		follows "$sample"
+		status=$?
+		wait $pid
+		[ $status != 0 ] || break
+	done
+	cat "$2.new" >>"$2"
+	return $status
 }
 
 # latest FILE: the latest wake-up, in us. Wake-ups beyond the histogram are there, too.
-latest() { awk '/^# Max Latencies:/ { print $4 + 0 }' "$1"; }
+latest() { awk '/^# Max Latencies:/ && $4 + 0 > most { most = $4 + 0 } END { print most }' "$1"; }
+
+# latest_few FILE: the wake-ups that follow the latest one
+latest_few() {
+	sort -rn "$1" | awk '/^[0-9]/ { for (i = $2 + 0; i > 0 && nr < 8; i--) printf "%s%d", nr++ ? " " : "", $1 }'
+}
 
 # 99.9 of 100 wake-ups are not later.
 quantile() {
-	awk '/^# Total:/ { all = $3 + 0 } /^[0-9]/ { us[++nr] = $1 + 0; by[nr] = $2 + 0 }
-		END { for (i = 1; i <= nr; i++) if ((sum += by[i]) >= 0.999 * all) { print us[i]; exit } }' "$1"
+	sort -n "$1" | awk '/^[0-9]/ { us[++nr] = $1 + 0; by[nr] = $2 + 0; all += $2 }
+		END { for (i = 1; i <= nr; i++) if ((sum += by[i]) >= 0.999 * all) { print us[i]; exit } }'
 }
 
 round() {	# round NAME SECONDS: adds the latest wake-up to the list NAME
-	local us
+	local kind status=0
+	rm -f "$latency_dir"/histogram*
 	# Among the programs, perf would need more time to begin than the round has.
-	start_perf -a -e cpu-clock -F 999 -m 4M --call-graph=fp -o /dev/null
+	start_perf -a -e cpu-clock -c $((sample_us * 1000)) -m 4M --call-graph=fp -o /dev/null
 	start_programs
 	# Everything is on its way, and the module has scanned the first processes.
 	sleep 1
-	wake_up "$2" "$latency_dir/histogram"
+	# These come at any time: 1 us earlier from sample to sample.
+	wake_up "$2" $((sample_us - 1)) "$latency_dir/histogram-any"
+	(wake_up_with_samples "$2" "$latency_dir/histogram-sample") || status=1
 	kill -INT "$sampler"
 	wait "$sampler"
 	stop_programs
-	us=$(latest "$latency_dir/histogram")
-	echo "     $1: $2 s; $(quantile "$latency_dir/histogram") us (99.9 %), $us us at most; $(wc -l <"$latency_dir/done") programs"
+	for kind in any sample; do
+		echo "     $1: $2 s, wake-ups at $kind time: $(quantile "$latency_dir/histogram-$kind") us (99.9 %), $(latest "$latency_dir/histogram-$kind") us at most: $(latest_few "$latency_dir/histogram-$kind")"
+		latest "$latency_dir/histogram-$kind" >>"$latency_dir/$1"
+	done
+	echo "     $1: $(wc -l <"$latency_dir/done") programs"
 	[ ! -e "$latency_dir/failed" ] || { head -n 5 "$latency_dir/failed"; return 1; }
-	echo "$us" >>"$latency_dir/$1"
+	[ $status = 0 ] || { echo '     no wake-ups at the time of samples'; return 1; }
 }
 
 most() { sort -n "$latency_dir/$1" | tail -n 1; }
