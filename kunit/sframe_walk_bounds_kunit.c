@@ -303,6 +303,31 @@ static void bounds_lookups(struct kunit *test)
 	free_cache(scene);
 }
 
+/*
+ * The caller is in other code, and the look-up of the first row leaves no budget for another frame: the
+ * walk must not go there on credit. One of the budgets pays for just that look-up.
+ */
+static void bounds_caller_outside(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+	struct sfu_walk *walk = &scene->walk;
+	unsigned int nr;
+	u64 ips[16];
+	u32 budget;
+
+	use_cache(test);
+	call_scene(test);
+	word(test, 0x08, bare(test, 0x210));
+	for (budget = 0; !walk->lookup.nr_missed && budget < 10000; budget++) {
+		sfu_walk_init(walk, scene->map, scene->shown_cache, &scene->regs);
+		walk->lookup.rd.budget = budget;
+		sfu_walk_callers(walk, ips, ARRAY_SIZE(ips), &nr);
+		KUNIT_EXPECT_LE(test, walk->lookup.rd.budget, budget);
+	}
+	KUNIT_EXPECT_EQ(test, walk->lookup.nr_missed, 1);
+	free_cache(scene);
+}
+
 /* The task walks ahead, without a limit: then a sample needs no look-up. */
 static void bounds_walk_ahead(struct kunit *test)
 {
@@ -433,6 +458,7 @@ static struct kunit_case bounds_tests[] = {
 	KUNIT_CASE(bounds_retired),
 	KUNIT_CASE(bounds_not_retired),
 	KUNIT_CASE(bounds_lookups),
+	KUNIT_CASE(bounds_caller_outside),
 	KUNIT_CASE(bounds_walk_ahead),
 	KUNIT_CASE_PARAM(bounds_limited, limited_gen_params),
 	KUNIT_CASE(bounds_limited_remembered),

@@ -551,10 +551,10 @@ close:
 	return is_missed;
 }
 
-/* Steps by rows that the rule cache knows, or will know. */
+/* Steps by rows that the rule cache knows, or will know, to as many frames as the walk can pay for. */
 static noinline void follow_rows(struct sfu_walk *walk, struct fast_walk *fast)
 {
-	while (follow_words(fast))
+	while (fast->left > 0 && follow_words(fast))
 		find_fast_row(walk, fast, fast->last[-fast->left - 1] - 1, false);
 }
 
