@@ -22,10 +22,10 @@ struct pt_regs;
 #define SFU_RETURN_COST		100	/* an entry of the list of pending returns */
 
 /*
- * The budget of a walk that a real-time task may be waiting for. Frames whose rows are remembered are
- * free, and so are those by habit: the kernel's own walk finds these, too. The budget pays for two
- * look-ups and the end of a stack, or for a proof. It is less after frames of the kernel, which take
- * perf some 300 instructions each.
+ * The budget of a walk that a real-time task may be waiting for. Frames whose rows are remembered
+ * are free, and so are those by habit: the kernel's own walk finds these, too. The budget pays for
+ * two look-ups and the end of a stack, or for a proof. It is less after frames of the kernel, which
+ * take perf some 300 instructions each.
  */
 #define SFU_LIMITED_BUDGET	6000U
 #define SFU_LEAST_BUDGET	2000U

@@ -304,8 +304,8 @@ static void bounds_lookups(struct kunit *test)
 }
 
 /*
- * The caller is in other code, and the look-up of the first row leaves no budget for another frame: the
- * walk must not go there on credit. One of the budgets pays for just that look-up.
+ * The caller is in other code, and the look-up of the first row leaves no budget for another frame:
+ * the walk must not go there on credit. One of the budgets pays for just that look-up.
  */
 static void bounds_caller_outside(struct kunit *test)
 {

@@ -9,16 +9,14 @@
 #include "sframe_quick.h"
 #include "sframe_user.h"
 
-/* Reads a number of @type, inside a window, and goes on to the next one. Jumps to @failed. */
-#define read_next(dst, addr, type, failed)				\
-do {									\
-	type val;							\
-									\
-	unsafe_get_user(val, (type __user *)(addr), failed);		\
-	((struct { type word; } __packed *)(dst))->word = val;		\
-	(dst) += sizeof(val);						\
-	(addr) += sizeof(val);						\
-} while (0)
+/* Numbers at any address. */
+struct any_u64 {
+	u64	val;
+} __packed;
+
+struct any_u32 {
+	u32	val;
+} __packed;
 
 /**
  * sfu_user_read_now() - sfu_user_read(), which a test cannot replace
@@ -34,8 +32,10 @@ do {									\
  */
 int sfu_user_read_now(void *dst, unsigned long addr, size_t len)
 {
+	u8 *to = dst, val8;
 	unsigned long end;
-	u8 *to = dst;
+	u64 val64;
+	u32 val32;
 
 	/*
 	 * Without the mask a mispredicted check would let a process choose kernel
@@ -44,13 +44,22 @@ int sfu_user_read_now(void *dst, unsigned long addr, size_t len)
 	addr = sfu_arch_mask_user(addr);
 	if (!sfu_user_open(addr, len))
 		return -EFAULT;
-	end = addr + len;
-	while (end - addr >= sizeof(u64))
-		read_next(to, addr, u64, absent);
-	if (end - addr >= sizeof(u32))
-		read_next(to, addr, u32, absent);
-	while (addr != end)
-		read_next(to, addr, u8, absent);
+	/* In the window no function may be called, not even memcpy(). */
+	for (end = addr + len; end - addr >= sizeof(val64); addr += sizeof(val64)) {
+		unsafe_get_user(val64, (u64 __user *)addr, absent);
+		((struct any_u64 *)to)->val = val64;
+		to += sizeof(val64);
+	}
+	if (end - addr >= sizeof(val32)) {
+		unsafe_get_user(val32, (u32 __user *)addr, absent);
+		((struct any_u32 *)to)->val = val32;
+		to += sizeof(val32);
+		addr += sizeof(val32);
+	}
+	for (; addr != end; addr++) {
+		unsafe_get_user(val8, (u8 __user *)addr, absent);
+		*to++ = val8;
+	}
 	sfu_user_close();
 	return 0;
 absent:

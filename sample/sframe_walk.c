@@ -551,7 +551,7 @@ close:
 	return is_missed;
 }
 
-/* Steps by rows that the rule cache knows, or will know, to as many frames as the walk can pay for. */
+/* Steps by rows that the rule cache knows, or will know, as far as the walk can pay. */
 static noinline void follow_rows(struct sfu_walk *walk, struct fast_walk *fast)
 {
 	while (fast->left > 0 && follow_words(fast))
@@ -567,7 +567,7 @@ static noinline void follow_rows(struct sfu_walk *walk, struct fast_walk *fast)
  * ends after them, else SFU_STOP_NONE.
  */
 static __always_inline enum sfu_stop walk_fast(struct sfu_walk *walk, struct sfu_range *range,
-			       u64 *ips, unsigned int max, unsigned int *nr)
+					       u64 *ips, unsigned int max, unsigned int *nr)
 {
 	struct fast_walk fast __uninitialized;
 	unsigned int nr_missed = walk->lookup.nr_missed;
