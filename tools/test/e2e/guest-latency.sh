@@ -66,18 +66,22 @@ follows() {
 
 # Each wake-up comes 1 to 2 us after a sample, so it waits for all that the interrupt of the sample does.
 wake_up_with_samples() {	# wake_up_with_samples SECONDS FILE
-	local at sample full pid tries status
+	local at sample full pid tries status=1 period=$((sample_us * 1000))
+	: >"$2"
 	# The programs shall not keep this from starting in time.
 	chrt -f -p 50 $BASHPID
 	for ((tries = 0; tries < 5; tries++)); do
 		mapfile -t at < <(timers perf_swevent_hrtimer)
+		# perf does not sample: start_perf has said so.
+		[ ${#at[@]} = 2 ] || return 1
 		# cyclictest begins with the next full second, plus an offset.
 		if [ $((at[0] % 1000000000)) -gt 500000000 ]; then
 			sleep 0.6
 			continue
 		fi
-		sample=${at[1]} full=$(((at[0] / 1000000000 + 1) * 1000000000))
-		sample=$((sample + (full - sample + sample_us * 1000 - 1) / (sample_us * 1000) * sample_us * 1000))
+		full=$(((at[0] / 1000000000 + 1) * 1000000000))
+		# The first sample from then on.
+		sample=$((full + period - 1 - (full - at[1] + period - 1) % period))
 		: >"$2.new"
 		wake_up "$1" $sample_us "$2.new" --secaligned=$(((sample - full + 999) / 1000 + 1)) &
 		pid=$!
@@ -94,7 +98,7 @@ wake_up_with_samples() {	# wake_up_with_samples SECONDS FILE
 # latest FILE: the latest wake-up, in us. Wake-ups beyond the histogram are there, too.
 latest() { awk '/^# Max Latencies:/ && $4 + 0 > most { most = $4 + 0 } END { print most }' "$1"; }
 
-# latest_few FILE: the wake-ups that follow the latest one
+# latest_few FILE: the eight latest wake-ups, in us
 latest_few() {
 	sort -rn "$1" | awk '/^[0-9]/ { for (i = $2 + 0; i > 0 && nr < 8; i--) printf "%s%d", nr++ ? " " : "", $1 }'
 }
@@ -106,7 +110,7 @@ quantile() {
 }
 
 round() {	# round NAME SECONDS: adds the latest wake-up to the list NAME
-	local kind status=0
+	local kind file status=0
 	rm -f "$latency_dir"/histogram*
 	# Among the programs, perf would need more time to begin than the round has.
 	start_perf -a -e cpu-clock -c $((sample_us * 1000)) -m 4M --call-graph=fp -o /dev/null
@@ -120,8 +124,9 @@ round() {	# round NAME SECONDS: adds the latest wake-up to the list NAME
 	wait "$sampler"
 	stop_programs
 	for kind in any sample; do
-		echo "     $1: $2 s, wake-ups at $kind time: $(quantile "$latency_dir/histogram-$kind") us (99.9 %), $(latest "$latency_dir/histogram-$kind") us at most: $(latest_few "$latency_dir/histogram-$kind")"
-		latest "$latency_dir/histogram-$kind" >>"$latency_dir/$1"
+		file=$latency_dir/histogram-$kind
+		echo "     $1: $2 s, wake-ups at $kind time: $(quantile "$file") us (99.9 %); the latest: $(latest_few "$file") us"
+		latest "$file" >>"$latency_dir/$1"
 	done
 	echo "     $1: $(wc -l <"$latency_dir/done") programs"
 	[ ! -e "$latency_dir/failed" ] || { head -n 5 "$latency_dir/failed"; return 1; }
