@@ -491,6 +491,9 @@ static noinline void find_fast_row(struct sfu_walk *walk, struct fast_walk *fast
 		left = *budget / SFU_FAST_COST;
 		fast->last += left;
 		fast->left = left;
+		/* The loop ends at such a row, and needs no test of its own for this. */
+		if (!left)
+			fast->row = SFU_OTHER_ROW;
 	}
 	*budget -= left * SFU_FAST_COST;
 }
@@ -551,10 +554,10 @@ close:
 	return is_missed;
 }
 
-/* Steps by rows that the rule cache knows, or will know, as far as the walk can pay. */
+/* Steps by rows that the rule cache knows, or will know. */
 static noinline void follow_rows(struct sfu_walk *walk, struct fast_walk *fast)
 {
-	while (fast->left > 0 && follow_words(fast))
+	while (follow_words(fast))
 		find_fast_row(walk, fast, fast->last[-fast->left - 1] - 1, false);
 }
 
