@@ -80,6 +80,7 @@ static u64 found[MAX_FRAMES];
 static bool found_activation[MAX_FRAMES];
 static u32 nr_found;
 static bool needs_more;			/* of the stack than was copied */
+static u64 unreadable;			/* below the copy, or far above: what libdw wants; 0: nothing */
 
 /* ---- what libdw asks for ---- */
 
@@ -104,6 +105,8 @@ static bool read_memory(Dwfl *dwfl, Dwarf_Addr addr, Dwarf_Word *word, void *arg
 	}
 	if (off < 1u << 26)
 		needs_more = true;
+	else
+		unreadable = addr;
 	return false;
 }
 
@@ -273,6 +276,11 @@ static void print_example(Dwfl *dwfl)
 	u64 i, most = now->nr > nr_found ? now->nr : nr_found;
 	char *ours, *theirs;
 
+	printf("      sp %" PRIx64 ", fp %" PRIx64 ", stack copied %" PRIu64 " bytes", regs_sp(&now->regs),
+	       regs_fp(&now->regs), (u64)now->stack_size);
+	if (unreadable)
+		printf(", libdw wants %" PRIx64, unreadable);
+	puts("");
 	for (i = 0; i < most && i < 40; i++) {
 		ours = i < now->nr ? describe(dwfl, now->chain[i]) : strdup("-");
 		theirs = i < nr_found ? describe(dwfl, found[i]) : strdup("-");
@@ -348,6 +356,10 @@ static u64 nr_equal(void)
 	return i;
 }
 
+/*
+ * After a register is popped, .eh_frame still names the word below the stack pointer that held it. The copy begins at
+ * the stack pointer, so libdw does not know the register, and ends at a frame that needs it.
+ */
 static enum outcome compare(bool is_whole, u64 equal)
 {
 	if (equal < now->nr && equal < nr_found)
@@ -356,7 +368,7 @@ static enum outcome compare(bool is_whole, u64 equal)
 		return OUTCOME_EXACT;
 	if (equal < nr_found)
 		return OUTCOME_SHORT;
-	if (is_whole)
+	if (is_whole && !unreadable)
 		return OUTCOME_LONG;
 	return needs_more ? OUTCOME_COPY : OUTCOME_UNJUDGED;
 }
@@ -370,6 +382,7 @@ static void judge(const struct sample *sample)
 	now = sample;
 	nr_found = 0;
 	needs_more = false;
+	unreadable = 0;
 	if (!dwfl || !sample->has_regs || !sample->nr) {
 		nr_without++;
 		return;
