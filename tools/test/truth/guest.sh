@@ -11,16 +11,20 @@ set -euo pipefail
 period=$1
 shift
 
-# record NAME COMMAND...: twice, for the first run brings the tables and the second one finds them
+# record NAME COMMAND...: again as long as there are new tables. A program that ends before its file is opened brings none.
 record() {
-	local name=$1
+	local name=$1 nr=-1 round
 	shift
-	./sampler "$name.data" vdso.so "$period" "$@" >/dev/null 2>&1
-	./sampler "$name.data" vdso.so "$period" "$@" >"$name.log" 2>&1
+	for round in {1..8}; do
+		./sampler "$name.data" vdso.so "$period" "$@" >"$name.log" 2>&1
+		[ "$(sframectl tables | wc -l)" != "$nr" ] || break
+		nr=$(sframectl tables | wc -l)
+	done
+	echo "$name: $round rounds"
 }
 
 modprobe sframe_unwind
-sframectl serve >serve.log 2>&1 &
+sframectl serve -v >serve.log 2>&1 &
 serve=$!
 record sframe "$@"
 sframectl status >status.log
