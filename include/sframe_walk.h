@@ -65,6 +65,7 @@ struct sfu_frame {
  * @has_memory: user addresses lead to the memory of current. Else nothing is read
  * @wants_habit: the walk needed the habit of a range that no scan knows yet
  * @wants_words: the walk had no place to remember rows in one word
+ * @spare: budget that frames may still get back, in a walk with limits
  * @frame: the frame that the walk has reached
  * @nr_signals: signal frames that the walk has crossed
  * @nr_frames: callers found, by method
@@ -76,6 +77,7 @@ struct sfu_walk {
 	bool			has_memory;
 	bool			wants_habit;
 	bool			wants_words;
+	u32			spare;
 	struct sfu_frame	frame;
 	unsigned int		nr_signals;
 	unsigned int		nr_frames[NR_SFU_METHODS];

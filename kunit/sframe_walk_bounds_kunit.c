@@ -423,6 +423,25 @@ static void bounds_limited_habit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, nr, scene->walk.nr_frames[SFU_METHOD_FP_HABIT]);
 }
 
+/* All the same such a walk costs no more than one without limits. */
+static void bounds_limited_in_all(struct kunit *test)
+{
+	u32 i, nr = STACK_SIZE / 0x10 - 2, all;
+
+	fallback_scene(test);
+	((struct walk_scene *)test->priv)->map->ranges[1].habit = SFRAME_HABIT_FP;
+	store_call(test, by_pointer(), bare(test, 0x210), 0);
+	for (i = 2; i <= nr; i++)
+		record(test, 0x10 * i, stack(test, 0x10 * (i + 1)), bare(test, 0x210));
+	all = count_callers(test);
+	expect_end(test, "budget");
+	sfu_walk_lookups = 1;
+	expect_within(test, "callers", count_callers(test), all - 2, all);
+	sfu_walk_lookups = 0;
+	expect_end(test, "budget");
+	KUNIT_EXPECT_GT(test, all, 127);
+}
+
 /*
  * Of other frames, only as many as the budget pays for: each costs a step, 400, a look-up, 768, and
  * the read of a word, 200. The task's walk is not limited.
@@ -463,6 +482,7 @@ static struct kunit_case bounds_tests[] = {
 	KUNIT_CASE_PARAM(bounds_limited, limited_gen_params),
 	KUNIT_CASE(bounds_limited_remembered),
 	KUNIT_CASE(bounds_limited_habit),
+	KUNIT_CASE(bounds_limited_in_all),
 	KUNIT_CASE(bounds_limited_slow),
 	{}
 };

@@ -325,11 +325,17 @@ static enum sfu_stop step(struct sfu_walk *walk, struct sfu_range *range)
 	}
 }
 
-/* Gives back what frames have cost that the limits of a walk do not concern. */
+/*
+ * Gives back what frames have cost that the limits of a walk do not concern. In all, such a walk
+ * never costs more than one without limits.
+ */
 static void give_back(struct sfu_walk *walk, u32 cost)
 {
-	if (walk->lookup.most)
-		walk->lookup.rd.budget += cost;
+	if (!walk->lookup.most)
+		return;
+	cost = min_t(u32, cost, walk->spare);
+	walk->spare -= cost;
+	walk->lookup.rd.budget += cost;
 }
 
 /* One step by any row, or by the fallback. Inlined, it would slow the fast path down. */
@@ -719,6 +725,7 @@ void sfu_walk_limit(struct sfu_walk *walk, unsigned int nr_before)
 	struct sfu_lookup *lookup = &walk->lookup;
 
 	lookup->most = READ_ONCE(sfu_walk_lookups);
+	walk->spare = SFU_BUDGET - SFU_LIMITED_BUDGET;
 	if (lookup->most)
 		lookup->rd.budget = min_t(u32, lookup->rd.budget, SFU_LIMITED_BUDGET -
 					  min_t(u32, nr_before, most_before) *
