@@ -109,6 +109,31 @@ static bool needs_scan(const struct sfu_walk *walk, enum sfu_stop stop)
 	       (walk->map && time_after(jiffies, walk->map->valid_until));
 }
 
+/* Begins the walk of current. @process is NULL if it is not known yet. */
+static void begin_walk(struct sfu_walk *walk, struct sfu_process *process,
+		       struct pt_regs *regs)
+{
+	bool is_borrowed;
+	struct sfu_map *map = sfu_process_walk_map(process, &is_borrowed);
+
+	sfu_walk_init(walk, map, is_borrowed, sfu_process_cache(process), regs);
+}
+
+/*
+ * Should a scan give the process a rule cache? The first sample of a new process does not ask for
+ * memory.
+ */
+static bool lacks_cache(struct sfu_process *process, struct sfu_walk *walk)
+{
+	if (!process)
+		return true;
+	sfu_process_count_sample(process);
+	if (sfu_process_is_worth_memory(process))
+		return !walk->lookup.cache;
+	walk->wants_words = false;
+	return false;
+}
+
 /* ---- the synchronous hook: any context ---- */
 
 /* Stores the addresses of the callers where perf_callchain_store() would. */
@@ -136,20 +161,21 @@ static enum sfu_stop store_callers(struct perf_callchain_entry_ctx *ctx,
 static void store_frames(struct perf_callchain_entry_ctx *ctx,
 			 struct sfu_process *process, struct pt_regs *regs)
 {
-	struct sfu_cache *cache = sfu_process_cache(process);
 	enum sfu_stop stop = SFU_STOP_FULL;
 	/* sfu_walk_init() sets all of it: to clear it first would take longer than a frame. */
 	struct sfu_walk walk __uninitialized;
+	bool wants_cache;
 
 	sfu_count(walks);
-	sfu_walk_init(&walk, sfu_process_map(process), cache, regs);
+	begin_walk(&walk, process, regs);
 	sfu_walk_limit(&walk, ctx->nr);
 	if (!sfu_arch_has_user_registers(regs))
 		stop = SFU_STOP_ENTRY;
 	else if (!perf_callchain_store(ctx, walk.frame.ip))
 		stop = store_callers(ctx, &walk);
 	report_walk(&walk, regs, stop);
-	if (needs_scan(&walk, stop) || !cache)
+	wants_cache = lacks_cache(process, &walk);
+	if (needs_scan(&walk, stop) || wants_cache)
 		sfu_request_for_sample(process, SFU_SCAN_SAMPLE);
 	else if (sfu_walk_is_limited(&walk, stop))
 		sfu_request_for_sample(process, SFU_SCAN_NONE);
@@ -186,14 +212,13 @@ static struct ftrace_ops callchain_ops = {
 DEFINE_STATIC_SRCU(deferred_srcu);
 
 static enum sfu_stop trace_frames(struct unwind_stacktrace *trace, unsigned int max,
-				  const struct sfu_process *process, struct sfu_walk *walk)
+				  struct sfu_process *process, struct sfu_walk *walk)
 {
 	enum sfu_stop stop = SFU_STOP_NONE;
 	unsigned int nr;
 	u64 ip;
 
-	sfu_walk_init(walk, sfu_process_map(process), sfu_process_cache(process),
-		      task_pt_regs(current));
+	begin_walk(walk, process, task_pt_regs(current));
 	trace->nr = 0;
 	while (!stop && trace->nr < max) {
 		trace->entries[trace->nr++] = walk->frame.ip;
@@ -206,18 +231,21 @@ static enum sfu_stop trace_frames(struct unwind_stacktrace *trace, unsigned int 
 static void trace_and_scan(struct unwind_stacktrace *trace, unsigned int max)
 {
 	struct mm_struct *mm = current->mm;
-	bool has_scanned = false, is_scan_needed;
+	bool has_scanned = false, is_scan_needed, wants_cache;
+	struct sfu_process *process;
 	struct sfu_walk walk;
 	enum sfu_stop stop;
 
 	sfu_count(walks);
 	for (;;) {
 		rcu_read_lock();
-		stop = trace_frames(trace, max, sfu_process_find(mm), &walk);
+		process = sfu_process_find(mm);
+		stop = trace_frames(trace, max, process, &walk);
+		wants_cache = !has_scanned && lacks_cache(process, &walk);
 		/* The map of the walk may be freed from rcu_read_unlock() on. */
 		is_scan_needed = needs_scan(&walk, stop);
 		rcu_read_unlock();
-		if (has_scanned || (!is_scan_needed && walk.lookup.cache))
+		if (has_scanned || !(is_scan_needed || wants_cache))
 			break;
 		sfu_scan_mm(mm);
 		has_scanned = true;

@@ -16,12 +16,16 @@
 struct mm_struct;
 struct sfu_cache;
 struct sfu_map;
+struct vm_area_struct;
 
 /*
  * For allocations of a task on its way to user mode: on its own account. Without memory
  * they fail. They do not call the OOM killer.
  */
 #define SFU_GFP_TASK	(GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
+
+/* New mappings that a process remembers. More are seldom reported between two scans. */
+#define SFU_MAX_NEW	3
 
 /**
  * struct sfu_process - a process whose mappings are known
@@ -31,6 +35,8 @@ struct sfu_map;
  * @lock: held by the scanner. It is only tried, so nobody waits for it
  * @map: its map. Set by the scanner, removed by any context but NMI
  * @inherited: @map, as long as it is that of the parent, else NULL; only compared
+ * @is_right: @inherited has been found to be right for this process, too. Else the first scan
+ *	finds that out, before the process enters user mode
  * @cache: rows of its sections; made by the first scan for a sample, under @lock
  * @next_key: for the rows of the next new range; under @lock
  * @scan_at: no scan is due before this time, in ns of ktime_get_mono_fast_ns(); written
@@ -39,8 +45,18 @@ struct sfu_map;
  * @event_at: likewise for all other scans; under @lock
  * @event_due: the next jiffy after that
  * @began_at: when an event has reported the process, in ns; 0: it ran before
+ * @nr_samples: samples, up to SFU_SAMPLES_ENOUGH. Any context counts them, without a lock:
+ *	some may be lost
  * @nr_sample_scans: scans that samples have requested; under @lock
  * @wait: ns from the last of these to @sample_at, if it has found nothing new; under @lock
+ * @new: first addresses of mappings that events have reported since the last scan. Written by
+ *	events, which hold mmap_lock for writing, and by scans, which hold it for reading.
+ *	(Before 6.5 a stack that grows is reported under mmap_lock held for reading. Only
+ *	@has_other_code is written then, and a scan may forget it.)
+ * @nr_new: how many
+ * @has_other_code: there may be new code elsewhere: the next scan looks at all mappings. Written
+ *	likewise
+ * @nr_gaps: the count of sfu_process_count_gap() at the last scan
  * @awaited_start: sections that are not mapped yet, or not any more, begin here
  * @awaited_end: and end here
  * @request: who scans next
@@ -53,6 +69,7 @@ struct sfu_process {
 	struct mutex		lock;	/* of the scanner; only tried */
 	struct sfu_map __rcu	*map;
 	struct sfu_map		*inherited;
+	bool			is_right;
 	struct sfu_cache	*cache;
 	u64			next_key;
 	s64			scan_at;
@@ -60,13 +77,22 @@ struct sfu_process {
 	s64			event_at;
 	unsigned long		event_due;
 	s64			began_at;
+	u8			nr_samples;
 	u8			nr_sample_scans;
 	s64			wait;
+	unsigned long		new[SFU_MAX_NEW];
+	u8			nr_new;
+	bool			has_other_code;
+	unsigned int		nr_gaps;
 	unsigned long		awaited_start;
 	unsigned long		awaited_end;
 	struct sfu_request	request;
 	struct rcu_head		rcu;
 };
+
+/* Any context. */
+bool sfu_process_may_be_known(const struct mm_struct *mm);
+void sfu_process_count_gap(void);
 
 /* Any context, under rcu_read_lock(). */
 struct sfu_process *sfu_process_find(struct mm_struct *mm);
@@ -84,9 +110,56 @@ static inline struct sfu_cache *sfu_process_cache(const struct sfu_process *proc
 	return process ? READ_ONCE(process->cache) : NULL;
 }
 
+/* A process that was sampled so often is worth memory of its own: more samples may follow. */
+#define SFU_SAMPLES_ENOUGH	2
+
+/* A sample of the process is taken. */
+static inline void sfu_process_count_sample(struct sfu_process *process)
+{
+	u8 nr = READ_ONCE(process->nr_samples);
+
+	if (nr < SFU_SAMPLES_ENOUGH)
+		WRITE_ONCE(process->nr_samples, nr + 1);
+}
+
+/*
+ * Is the process worth a rule cache and an index? A new process that is sampled once may end
+ * before the next sample.
+ */
+static inline bool sfu_process_is_worth_memory(const struct sfu_process *process)
+{
+	return !process->began_at || READ_ONCE(process->nr_sample_scans) ||
+	       READ_ONCE(process->nr_samples) >= SFU_SAMPLES_ENOUGH;
+}
+
+/*
+ * The map of a process for a walk, or NULL. If it is borrowed from the parent, what the walk finds
+ * out about it must not be written to it.
+ */
+static inline struct sfu_map *sfu_process_walk_map(const struct sfu_process *process,
+						   bool *is_borrowed)
+{
+	const struct sfu_map *inherited;
+	struct sfu_map *map;
+
+	/* Before the map: pairs with xchg() in sfu_process_publish(), which clears it later. */
+	inherited = process ? smp_load_acquire(&process->inherited) : NULL;
+	map = sfu_process_map(process);
+	*is_borrowed = map && map == inherited;
+	return map;
+}
+
+/* Does the map of a process have all code that events have reported? */
+static inline bool sfu_process_is_complete(const struct sfu_process *process)
+{
+	return !READ_ONCE(process->nr_new) && !READ_ONCE(process->has_other_code);
+}
+
 /* Any context but NMI; do not sleep. */
 struct sfu_process *sfu_process_add(struct mm_struct *mm, struct sfu_map *map);
-struct sfu_process *sfu_process_add_child(struct mm_struct *mm, struct sfu_process *parent);
+struct sfu_process *sfu_process_add_child(struct mm_struct *mm, struct sfu_process *parent,
+					  struct sfu_map *map, bool is_right);
+void sfu_process_add_mapping(struct sfu_process *process, const struct vm_area_struct *vma);
 void sfu_process_await(struct sfu_process *process, unsigned long start, unsigned long end);
 bool sfu_process_unmap(struct sfu_process *process, unsigned long start, unsigned long end);
 void sfu_process_end(struct mm_struct *mm);
@@ -106,5 +179,7 @@ void sfu_process_exit(void);
 void sfu_process_add_cache(struct sfu_process *process, bool has_words);
 u64 sfu_process_new_keys(struct sfu_process *process, u64 size);
 void sfu_process_publish(struct sfu_process *process, struct sfu_map *map);
+bool sfu_process_knows_new(const struct sfu_process *process);
+void sfu_process_forget_new(struct sfu_process *process);
 
 #endif /* SFU_PROCESS_H */

@@ -8,7 +8,9 @@
 #include <linux/types.h>
 
 struct mm_struct;
+struct sfu_map;
 struct sfu_process;
+struct vm_area_struct;
 
 /* Why a process is scanned; a later reason asks for more. */
 enum sfu_scan_reason {
@@ -18,7 +20,12 @@ enum sfu_scan_reason {
 	SFU_SCAN_SAMPLE,	/* a sample has missed something, or is about to */
 };
 
+/* Under mmap_lock. */
+bool sfu_scan_has_code(struct sfu_map *map, const struct vm_area_struct *vma);
+bool sfu_scan_is_right(const struct sfu_map *map, struct mm_struct *mm);
+
 /* Any context, NMI included. */
+bool sfu_scan_may_be_due(const struct sfu_process *process);
 bool sfu_scan_is_due(const struct sfu_process *process, enum sfu_scan_reason reason);
 
 /* Task context: may sleep, and tries mmap_lock. */

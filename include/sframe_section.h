@@ -77,6 +77,8 @@ struct sfu_section {
  * @resident: what @rd reads, if the source is SFU_SOURCE_RESIDENT
  * @cache: the rule cache of the process, which owns it; NULL: rows are not remembered
  * @bad: the section that this walk has found to contradict itself, or NULL
+ * @is_borrowed: the map is the one of the parent: what is found out about a section is not noted
+ *	there. The process may write to its own copy of the section
  * @most: look up so many rows that are not remembered; 0: as many as the budget pays for
  * @nr_begun: look-ups so far, counted if @most is not 0
  * @nr_cached: rows found in the rule cache
@@ -87,6 +89,7 @@ struct sfu_lookup {
 	struct sframe_memory	resident;
 	struct sfu_cache	*cache;
 	const struct sfu_section *bad;
+	bool			is_borrowed;
 	unsigned int		most;
 	unsigned int		nr_begun;
 	unsigned int		nr_cached;

@@ -83,12 +83,13 @@ struct sfu_walk {
 	unsigned int		nr_frames[NR_SFU_METHODS];
 };
 
-void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, struct sfu_cache *cache,
-		   struct pt_regs *regs);
+void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_borrowed,
+		   struct sfu_cache *cache, struct pt_regs *regs);
 enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max,
 			       unsigned int *nr);
 void sfu_walk_limit(struct sfu_walk *walk, unsigned int nr_before);
-void sfu_walk_ahead(struct sfu_map *map, struct sfu_cache *cache, struct pt_regs *regs);
+void sfu_walk_ahead(struct sfu_map *map, bool is_borrowed, struct sfu_cache *cache,
+		    struct pt_regs *regs);
 
 /* Can a scan of the process help the next walk that would end for this reason? */
 static inline bool sfu_stop_needs_scan(enum sfu_stop stop)
@@ -102,6 +103,7 @@ static inline bool sfu_stop_needs_scan(enum sfu_stop stop)
 static inline bool sfu_walk_needs_scan(const struct sfu_walk *walk, enum sfu_stop stop)
 {
 	return sfu_stop_needs_scan(stop) || walk->wants_words ||
+	       (walk->lookup.is_borrowed && walk->lookup.bad) ||
 	       (stop == SFU_STOP_NODATA &&
 		(walk->wants_habit || sfu_map_lacks_tables(walk->map)));
 }

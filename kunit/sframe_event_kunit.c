@@ -149,7 +149,6 @@ struct fork_case {
 };
 
 static const struct fork_case fork_cases[] = {
-	{ "nothing changed", keep_all, SAME },
 	{ "code unmapped", unmap_code, "nothing" },
 	{ "code cut", unmap_code_last, "1-2 ready by 3" },
 	{ "code replaced", map_over_code, PLAIN },
@@ -205,7 +204,7 @@ static void expect_map_in(struct kunit *test, struct mm_struct *mm, const char *
 	switch_process(old);
 }
 
-/* The child shares the map of its parent, until it finds its own mappings. */
+/* The child has not all code of the map. It shares the map until it finds its own mappings. */
 static void event_by_fork(struct kunit *test)
 {
 	const struct fork_case *c = test->param_value;
@@ -248,6 +247,192 @@ static void event_by_fork_with_as_many(struct kunit *test)
 	return_to_user_in(child);
 	expect_map_in(test, child->mm, c->scanned);
 	expect_counted(test, "scan.runs");
+	mmput(child->mm);
+}
+
+/* A child with the mappings of its parent needs no scan. */
+static struct task_struct *fork_same(struct kunit *test)
+{
+	struct task_struct *child = make_child(test, keep_all);
+
+	report_fork(child);
+	return child;
+}
+
+static bool has_borrowed(const struct sfu_process *process)
+{
+	bool is_borrowed;
+
+	rcu_read_lock();
+	sfu_process_walk_map(process, &is_borrowed);
+	rcu_read_unlock();
+	return is_borrowed;
+}
+
+static void event_by_fork_of_same(struct kunit *test)
+{
+	struct mm_struct *parent = current->mm;
+	struct sfu_process *process;
+	struct task_struct *child;
+	struct sfu_map *map;
+
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	child = fork_same(test);
+	process = process_of(child->mm);
+	KUNIT_ASSERT_NOT_NULL(test, process);
+	map = rcu_access_pointer(process->map);
+	KUNIT_EXPECT_PTR_EQ(test, map, rcu_access_pointer(process_of(parent)->map));
+	KUNIT_EXPECT_NULL(test, process->request.holder);
+	KUNIT_EXPECT_TRUE(test, has_borrowed(process));
+	KUNIT_EXPECT_FALSE(test, has_borrowed(process_of(parent)));
+
+	/* A scan that fails leaves it the map. */
+	switch_process(child->mm);
+	mutex_lock(&process->lock);
+	KUNIT_EXPECT_EQ(test, -EAGAIN, sfu_scan_mm(child->mm));
+	mutex_unlock(&process->lock);
+	expect_map(test, SAME);
+	expect_counted(test, "scan.lost");
+
+	/* Once it is scanned for a sample, it has one of its own. */
+	expect_scanned(test, SAME, "scan.runs");
+	KUNIT_EXPECT_PTR_NE(test, map, rcu_access_pointer(process->map));
+	KUNIT_EXPECT_FALSE(test, has_borrowed(process));
+	switch_process(parent);
+	expect_map(test, SAME);
+	mmput(child->mm);
+}
+
+static void keep_lock(struct task_struct *child)
+{
+}
+
+/* Another thread of the parent unmaps code after the child's mappings were copied. */
+static void mark_in_parent(struct task_struct *child)
+{
+	struct sfu_map *map = map_of(current->mm);
+
+	sfu_range_mark_unmapped(&map->ranges[0]);
+	sfu_map_put(map);
+}
+
+/* An event has reported code of the parent, which has not been scanned yet. */
+static void report_to_parent(struct task_struct *child)
+{
+	process_of(current->mm)->nr_new = 1;
+}
+
+static void report_much_to_parent(struct task_struct *child)
+{
+	process_of(current->mm)->has_other_code = true;
+}
+
+static void forget_code_of_parent(struct task_struct *child)
+{
+	struct sfu_process *process = process_of(current->mm);
+
+	rcu_assign_pointer(process->map, sfu_map_get_empty());
+}
+
+static void lock_child(struct task_struct *child)
+{
+	mmap_write_lock(child->mm);
+}
+
+static void unlock_child(struct task_struct *child)
+{
+	mmap_write_unlock(child->mm);
+}
+
+/**
+ * struct doubt_case - the child has the mappings of its parent, but that is not known
+ * @name: of the case
+ * @begin: makes that so
+ * @end: after the event
+ */
+struct doubt_case {
+	const char	*name;
+	void (*begin)(struct task_struct *child);
+	void (*end)(struct task_struct *child);
+};
+
+static const struct doubt_case doubt_cases[] = {
+	{ "code is marked in the map of the parent", mark_in_parent, keep_lock },
+	{ "new code of the parent is reported", report_to_parent, keep_lock },
+	{ "very much new code of the parent is reported", report_much_to_parent, keep_lock },
+	{ "the map of the parent has no code", forget_code_of_parent, keep_lock },
+	{ "the mappings of the child are locked", lock_child, unlock_child },
+};
+
+NAMED_CASES(doubt);
+
+static void event_by_fork_in_doubt(struct kunit *test)
+{
+	const struct doubt_case *c = test->param_value;
+	struct sfu_map *map;
+	struct task_struct *child;
+
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	map = map_of(current->mm);
+	child = make_child(test, keep_all);
+	c->begin(child);
+	report_fork(child);
+	c->end(child);
+	KUNIT_EXPECT_PTR_EQ(test, process_of(child->mm)->request.holder, child);
+	return_to_user_in(child);
+	expect_map_in(test, child->mm, SAME);
+	expect_counted(test, "scan.runs");
+	mmput(child->mm);
+	/* One reference is the test's, one is that of the process. */
+	if (rcu_access_pointer(process_of(current->mm)->map) != map)
+		sfu_map_put(map);
+	sfu_map_put(map);
+}
+
+/* A child that has changed its code has a child, and that one another. */
+static void event_by_forks(struct kunit *test)
+{
+	struct mm_struct *parent = current->mm;
+	struct task_struct *child, *grandchild;
+
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	child = fork_same(test);
+	switch_process(child->mm);
+	grandchild = fork_same(test);
+	unmap_code(test);
+	expect_map(test, "unknown");
+	switch_process(parent);
+	expect_map(test, SAME);
+	mmput(child->mm);
+	expect_map_in(test, grandchild->mm, SAME);
+	switch_process(grandchild->mm);
+	unmap_code(test);
+	expect_map(test, "unknown");
+	switch_process(parent);
+	mmput(grandchild->mm);
+	/* The map is the parent's alone again. */
+	unmap_code(test);
+	expect_map(test, GONE);
+}
+
+/* The memory of a process that no sample has hit: all of it, if it shares the map. */
+static void event_by_fork_takes_little(struct kunit *test)
+{
+	struct task_struct *child;
+	long bytes;
+
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	refill_spares();
+	bytes = atomic_long_read(&sfu_held.bytes);
+	child = fork_same(test);
+	KUNIT_EXPECT_NULL(test, process_of(child->mm)->request.holder);
+	sfu_process_refill();
+	KUNIT_EXPECT_EQ(test, 2, atomic_long_read(&sfu_held.processes));
+	KUNIT_EXPECT_LE(test, atomic_long_read(&sfu_held.bytes) - bytes, 512);
 	mmput(child->mm);
 }
 
@@ -375,7 +560,152 @@ static void event_of_many_mappings(struct kunit *test)
 	expect_counted(test, "scan.runs");
 }
 
+/* ---- which mappings a scan for new code looks at ---- */
+
+static void map_image_at(struct kunit *test, unsigned int nr)
+{
+	image_map(test, &((struct scan_scene *)test->priv)->image, page(test, nr));
+}
+
+/* Code that was reported is found, without a look at all mappings. */
+static void event_looks_where_code_is_new(struct kunit *test)
+{
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	map_image_at(test, 20);
+	map_image_at(test, 10);
+	report_mmap(test, 11);
+	task_work_run();
+	expect_map(test, SAME ", 11-13 ready by 13");
+	expect_counted(test, "scan.runs");
+	report_mmap(test, 21);
+	task_work_run();
+	expect_map(test, SAME ", 11-13 ready by 13, 21-23 ready by 23");
+	expect_counted(test, "scan.runs");
+}
+
+/* Code that the map has already needs no scan. */
+static void event_of_known_code(struct kunit *test)
+{
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	no_exec(test);
+	report_mmap(test, 1);
+	protect_at(test, 1, 2, PROT_READ | PROT_EXEC);
+	report_mmap(test, 1);
+	task_work_run();
+	expect_map(test, SAME);
+	expect_counted(test, "");
+}
+
+static void report_nothing(struct kunit *test)
+{
+}
+
+static void report_anonymous(struct kunit *test)
+{
+	map_anonymous(test, 40, 1, PROT_EXEC);
+	report_mmap(test, 40);
+}
+
+/* Events are not reported for a time. */
+static void pause_events(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, 0, get_callchain_buffers(PERF_MAX_STACK_DEPTH));
+	put_callchain_buffers();
+	sfu_event_profiled();
+}
+
+/* The account allows no scan for these. */
+static void report_many(struct kunit *test)
+{
+	struct sfu_process *process = process_of(current->mm);
+	unsigned int i;
+
+	WRITE_ONCE(process->event_due, jiffies + HZ);
+	for (i = 0; i < 4; i++) {
+		map_image_at(test, 50 + 10 * i);
+		report_mmap(test, 51 + 10 * i);
+		unmap_at(test, 50 + 10 * i, 5);
+	}
+	WRITE_ONCE(process->event_due, jiffies);
+}
+
+static void protect_a_part(struct kunit *test)
+{
+	no_exec_last(test);
+}
+
+static void unmap_a_part(struct kunit *test)
+{
+	unmap_code_first(test);
+}
+
+/**
+ * struct look_case - the mappings have changed in a way that no event has said in full
+ * @name: of the case
+ * @change: what happens before new code is reported
+ * @found: text of the map after the scan
+ */
+struct look_case {
+	const char	*name;
+	void (*change)(struct kunit *test);
+	const char	*found;
+};
+
+#define NEW	", 11-13 ready by 13"
+#define SILENT	", 21-23 ready by 23"	/* not reported */
+
+static const struct look_case look_cases[] = {
+	{ "nothing else", report_nothing, SAME NEW },
+	{ "anonymous code", report_anonymous, SAME NEW SILENT ", 40-41 none" },
+	{ "events were not reported", pause_events, SAME NEW SILENT },
+	{ "very many mappings", report_many, SAME NEW SILENT },
+	{ "code has become another mapping", protect_a_part, "1-2 ready by 3" NEW SILENT },
+	{ "a part of the code is unmapped", unmap_a_part, "2-3 ready by 3" NEW SILENT },
+	{ "code is unmapped", unmap_code, "11-13 ready by 13" },
+};
+
+NAMED_CASES(look);
+
+/* In all of these the scan looks at all mappings, but not if all that has happened is known. */
+static void event_looks_everywhere(struct kunit *test)
+{
+	const struct look_case *c = test->param_value;
+
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	map_image_at(test, 20);
+	map_image_at(test, 10);
+	c->change(test);
+	report_mmap(test, 11);
+	task_work_run();
+	expect_map(test, c->found);
+	expect_counted(test, "scan.runs");
+}
+
+/* What was reported may be gone when the scan looks. */
+static void event_of_code_that_is_gone(struct kunit *test)
+{
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	map_image_at(test, 10);
+	report_mmap(test, 11);
+	unmap_at(test, 10, 5);
+	task_work_run();
+	expect_map(test, SAME);
+	expect_counted(test, "scan.runs");
+}
+
 static struct kunit_case event_tests[] = {
+	KUNIT_CASE(event_by_fork_of_same),
+	KUNIT_CASE_PARAM(event_by_fork_in_doubt, doubt_gen_params),
+	KUNIT_CASE(event_by_forks),
+	KUNIT_CASE(event_by_fork_takes_little),
+	KUNIT_CASE(event_looks_where_code_is_new),
+	KUNIT_CASE(event_of_known_code),
+	KUNIT_CASE_PARAM(event_looks_everywhere, look_gen_params),
+	KUNIT_CASE(event_of_code_that_is_gone),
 	KUNIT_CASE(event_of_unknown_process),
 	KUNIT_CASE(event_of_exec),
 	KUNIT_CASE(event_of_code),

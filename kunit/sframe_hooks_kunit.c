@@ -21,6 +21,8 @@
 #include "compat.h"
 #include "counters.h"
 #include "named_cases.h"
+#include "sframe_map.h"
+#include "sframe_process.h"
 #include "sframe_scan.h"
 #include "sframe_trace.h"
 #include "sframe_walk.h"
@@ -618,6 +620,50 @@ static void sample_first(struct kunit *test)
 	sample(test, BY_SFRAME, WHOLE);
 }
 
+/* A new process may end before its second sample, so the first asks for no memory. */
+static void sample_new_process(struct kunit *test)
+{
+	struct hooks_scene *scene = test->priv;
+	struct sfu_process *process;
+
+	rcu_read_lock();
+	process = sfu_process_add(current->mm, sfu_map_get_empty());
+	rcu_read_unlock();
+	KUNIT_ASSERT_NOT_NULL(test, process);
+	KUNIT_ASSERT_EQ(test, 0, sfu_scan(process, SFU_SCAN_NEW_CODE));
+	counters_read(&scene->since);
+	sample(test, BY_SFRAME, WHOLE);
+	sample(test, BY_SFRAME, WHOLE " scan.requests");
+	task_work_run();
+	KUNIT_EXPECT_NOT_NULL(test, process->cache);
+	counters_read(&scene->since);
+	sample(test, BY_SFRAME, WHOLE);
+}
+
+/* A child finds that its own copy of a section is bad. That says nothing about its parent's. */
+static void sample_with_borrowed_map(struct kunit *test)
+{
+	struct hooks_scene *scene = test->priv;
+	struct sfu_process *process;
+	struct sfu_map *map;
+
+	scan_now(test);
+	process = sfu_process_get(current->mm);
+	map = sfu_process_get_map(process);
+	process->inherited = map;
+	spoil_section(test);
+	sample(test, "10",
+	       "walks stop.bad-section first.bad-section depth.bad-section scan.requests");
+	KUNIT_EXPECT_TRUE(test, sfu_section_is(&map->ranges[0].section, SFU_SECTION_READY));
+	task_work_run();
+	counters_read(&scene->since);
+	sample(test, "10",
+	       "walks stop.bad-section first.bad-section depth.bad-section defect.fre-off section.bad");
+	KUNIT_EXPECT_TRUE(test, sfu_section_is(&map->ranges[0].section, SFU_SECTION_READY));
+	sfu_map_put(map);
+	sfu_process_put(process);
+}
+
 /* The process has no map yet, and the walk ends for another reason. */
 static void sample_first_in_exec(struct kunit *test)
 {
@@ -852,6 +898,8 @@ static struct kunit_case sync_tests[] = {
 	KUNIT_CASE_PARAM(sample_max_stack, full_gen_params),
 	KUNIT_CASE_PARAM(sample_stop, stop_gen_params),
 	KUNIT_CASE(sample_first),
+	KUNIT_CASE(sample_new_process),
+	KUNIT_CASE(sample_with_borrowed_map),
 	KUNIT_CASE(sample_first_in_exec),
 	KUNIT_CASE(sample_nodata_in_caller),
 	KUNIT_CASE(sample_after_bad_section),

@@ -319,7 +319,7 @@ static void bounds_caller_outside(struct kunit *test)
 	call_scene(test);
 	word(test, 0x08, bare(test, 0x210));
 	for (budget = 0; !walk->lookup.nr_missed && budget < 10000; budget++) {
-		sfu_walk_init(walk, scene->map, scene->shown_cache, &scene->regs);
+		sfu_walk_init(walk, scene->map, false, scene->shown_cache, &scene->regs);
 		walk->lookup.rd.budget = budget;
 		sfu_walk_callers(walk, ips, ARRAY_SIZE(ips), &nr);
 		KUNIT_EXPECT_LE(test, walk->lookup.rd.budget, budget);
@@ -345,7 +345,7 @@ static void bounds_walk_ahead(struct kunit *test)
 	expect_walk(test, "c4@0 c44@10 budget");
 	KUNIT_EXPECT_TRUE(test, sfu_walk_is_limited(&scene->walk, scene->stop));
 	use_cache(test);
-	sfu_walk_ahead(scene->map, scene->cache, regs);
+	sfu_walk_ahead(scene->map, false, scene->cache, regs);
 	expect_walk(test, "c4@0 c44@10 c84@20 complete");
 	KUNIT_EXPECT_EQ(test, scene->walk.lookup.nr_missed, 0);
 	KUNIT_EXPECT_FALSE(test, sfu_walk_is_limited(&scene->walk, scene->stop));

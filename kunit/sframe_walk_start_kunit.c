@@ -95,6 +95,26 @@ static void start_code(struct kunit *test)
 	}
 }
 
+/* A child does not rely on what its parent's walks have noted, and notes nothing. */
+static void start_borrowed(struct kunit *test)
+{
+	const struct start_case *c = test->param_value;
+	struct walk_scene *scene = test->priv;
+	u8 nothing[START_CODE] = {};
+
+	start_scene(test, c);
+	scene->is_borrowed = true;
+	expect_first_walk(test, STARTED);
+	KUNIT_EXPECT_EQ(test, 0, scene->map->main_ra | scene->map->thread_ra);
+	scene->is_borrowed = false;
+	expect_first_walk(test, STARTED);
+	KUNIT_EXPECT_EQ(test, bare(test, RA), scene->map->main_ra | scene->map->thread_ra);
+	store_start(test, nothing, bare(test, RA));
+	expect_text(test, walk_text, STARTED);
+	scene->is_borrowed = true;
+	expect_text(test, walk_text, NOT_STARTED);
+}
+
 /* The frame of main() is near the start of the stack. That of a thread may be anywhere. */
 static void start_distance(struct kunit *test)
 {
@@ -235,6 +255,7 @@ static void start_known(struct kunit *test)
 
 static struct kunit_case start_tests[] = {
 	KUNIT_CASE_PARAM(start_code, start_gen_params),
+	KUNIT_CASE_PARAM(start_borrowed, start_gen_params),
 	KUNIT_CASE_PARAM(start_distance, start_gen_params),
 	KUNIT_CASE_PARAM(start_fp, start_gen_params),
 	KUNIT_CASE_PARAM(start_sampled, start_gen_params),

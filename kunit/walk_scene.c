@@ -331,7 +331,8 @@ unsigned int next_frames(struct walk_scene *scene, u64 *ips, unsigned int max)
 
 static void start_walk(struct walk_scene *scene)
 {
-	sfu_walk_init(&scene->walk, scene->map, scene->shown_cache, &scene->regs);
+	sfu_walk_init(&scene->walk, scene->map, scene->is_borrowed, scene->shown_cache,
+		      &scene->regs);
 	sfu_walk_limit(&scene->walk, scene->nr_before);
 	if (scene->budget)
 		scene->walk.lookup.rd.budget = scene->budget;

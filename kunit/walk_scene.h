@@ -53,6 +53,7 @@
  * @random: the random number generator, with a fixed seed
  * @cache: the rule cache, if the test uses one
  * @shown_cache: what walks use: @cache, or NULL
+ * @is_borrowed: walks take the map for that of the parent
  * @test: the test
  * @is_observed: observe_reads() has replaced the reader of the walk
  * @calls: reads since observe_reads()
@@ -81,6 +82,7 @@ struct walk_scene {
 	struct rnd_state	random;
 	struct sfu_cache	*cache;
 	struct sfu_cache	*shown_cache;
+	bool			is_borrowed;
 	struct kunit		*test;
 	bool			is_observed;
 	u32			calls;

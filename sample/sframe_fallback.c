@@ -387,21 +387,22 @@ static bool is_start(struct sfu_walk *walk)
 		known = &walk->map->thread_ra;
 	else
 		return false;
-	/* Once the habit is known, walks may go on from here. */
-	if (!lacks_habit(walk))
+	/* Once the habit is known, walks may go on from here. The parent may have other code. */
+	if (!lacks_habit(walk) && !walk->lookup.is_borrowed)
 		WRITE_ONCE(*known, frame->ip);
 	return true;
 }
 
 /*
  * Has a walk found such code at this address? Most stacks end there, so it is read once
- * only. A process that puts other code there deceives nobody but itself.
+ * only. A process that puts other code there deceives nobody but itself: a child that has the map
+ * of its parent does not rely on it.
  */
 static bool is_known_start(const struct sfu_walk *walk)
 {
 	const struct sfu_frame *frame = &walk->frame;
 
-	if (frame->is_activation)
+	if (frame->is_activation || walk->lookup.is_borrowed)
 		return false;
 	return frame->ip == READ_ONCE(walk->map->thread_ra) ||
 	       (frame->ip == READ_ONCE(walk->map->main_ra) && is_near_start(frame));

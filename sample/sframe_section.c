@@ -114,11 +114,11 @@ void sfu_section_mark_bad(struct sfu_section *section, enum sframe_defect defect
  * an unsorted table of many functions end like this, and hostile ones: each sample would cost
  * all that a walk may.
  */
-static void count_strike(struct sfu_section *section, u32 budget)
+static void count_strike(struct sfu_section *section, const struct sfu_lookup *lookup, u32 budget)
 {
 	u8 nr = READ_ONCE(section->nr_strikes);
 
-	if (budget < SFU_BUDGET / 2)
+	if (lookup->is_borrowed || budget < SFU_BUDGET / 2)
 		return;
 	if (nr < SFU_MAX_STRIKES)
 		WRITE_ONCE(section->nr_strikes, nr + 1);
@@ -202,10 +202,11 @@ static int find_decoded(struct sfu_section *section, struct sfu_lookup *lookup,
 		err = sframe_find_row(&section->hdr, &lookup->rd, addr, row);
 	}
 	if (err == -EBADMSG) {
-		sfu_section_mark_bad(section, lookup->rd.defect);
+		if (!lookup->is_borrowed)
+			sfu_section_mark_bad(section, lookup->rd.defect);
 		lookup->bad = section;
 	} else if (err == -E2BIG) {
-		count_strike(section, found->budget);
+		count_strike(section, lookup, found->budget);
 	}
 	return err;
 }

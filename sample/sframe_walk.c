@@ -671,6 +671,7 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
  * @walk: initialized
  * @map: the map of the process current, which the caller holds until the end of
  *	the walk; NULL if there is none yet
+ * @is_borrowed: the map is the one of the parent: the walk notes nothing in it
  * @cache: its rule cache, held likewise, or NULL
  * @regs: registers of user mode, of code that sfu_arch_unwindable() allows
  *
@@ -684,14 +685,15 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
  *
  * Context: Any, NMI included.
  */
-void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, struct sfu_cache *cache,
-		   struct pt_regs *regs)
+void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_borrowed,
+		   struct sfu_cache *cache, struct pt_regs *regs)
 {
 	walk->map = map;
 	walk->last = NULL;
 	walk->lookup = (struct sfu_lookup){
 		.rd.budget = SFU_BUDGET,
 		.cache = cache,
+		.is_borrowed = is_borrowed,
 	};
 	walk->has_memory = sfu_arch_has_user_memory();
 	walk->wants_habit = false;
@@ -735,6 +737,7 @@ void sfu_walk_limit(struct sfu_walk *walk, unsigned int nr_before)
 /**
  * sfu_walk_ahead() - walk a stack for the sake of later walks
  * @map: as for sfu_walk_init()
+ * @is_borrowed: as for sfu_walk_init()
  * @cache: as for sfu_walk_init()
  * @regs: registers of user mode
  *
@@ -743,7 +746,8 @@ void sfu_walk_limit(struct sfu_walk *walk, unsigned int nr_before)
  *
  * Context: Task, on its way to user mode, under rcu_read_lock(). Does not sleep.
  */
-void sfu_walk_ahead(struct sfu_map *map, struct sfu_cache *cache, struct pt_regs *regs)
+void sfu_walk_ahead(struct sfu_map *map, bool is_borrowed, struct sfu_cache *cache,
+		    struct pt_regs *regs)
 {
 	unsigned int depth, nr;
 	struct sfu_walk walk __uninitialized;
@@ -751,7 +755,7 @@ void sfu_walk_ahead(struct sfu_map *map, struct sfu_cache *cache, struct pt_regs
 
 	if (!sfu_arch_unwindable(regs))
 		return;
-	sfu_walk_init(&walk, map, cache, regs);
+	sfu_walk_init(&walk, map, is_borrowed, cache, regs);
 	for (depth = 1; depth < AHEAD_MAX; depth += nr)
 		if (sfu_walk_callers(&walk, ips, ARRAY_SIZE(ips), &nr))
 			return;

@@ -12,8 +12,9 @@
  * them, when there is no profiler and no sample has come for PROFILED_FOR. Samples that
  * come without the hooks are left to the kernel.
  *
- * The hooks may run with preemption disabled. They allocate nothing and take raw spinlocks
- * only, and their work does not grow with what a process has mapped.
+ * The hooks may run with preemption disabled. They allocate nothing, and take raw spinlocks
+ * only. They try the mmap_lock of a child that has not run yet. Their work does not grow with what
+ * a process has mapped.
  *
  * mmu notifiers would report some of this. But a process that has one waits for a grace
  * period at its end.
@@ -36,6 +37,7 @@
 #include "sframe_scan.h"
 
 #define PROFILED_FOR	(10 * HZ)	/* after the last sample */
+#define LOOK_MAX	64		/* ranges of a map that is compared with a child */
 #define SCAN_CHILD_MAX	256		/* ranges of a child that is scanned at once */
 #define SCAN_EVENT_MAX	1024		/* mappings of a process that is scanned for an event */
 
@@ -67,19 +69,28 @@ static bool has_many_mappings(const struct mm_struct *mm)
 	return READ_ONCE(mm->map_count) > SCAN_EVENT_MAX;
 }
 
-static bool has_many_ranges(const struct sfu_process *process)
-{
-	const struct sfu_map *map = sfu_process_map(process);
-
-	return map && map->nr_ranges > SCAN_CHILD_MAX;
-}
-
 /* Does the mapping have code, or is it where a section should be? */
 static bool needs_scan(const struct sfu_process *process, const struct vm_area_struct *vma)
 {
 	return vma->vm_flags & VM_EXEC ||
 	       (vma->vm_start < READ_ONCE(process->awaited_end) &&
 		vma->vm_end > READ_ONCE(process->awaited_start));
+}
+
+/*
+ * Remembers a mapping of code, or of what may be a section. Returns whether a scan is due that
+ * looks at it now. Anonymous code is left to a sample.
+ */
+static bool is_scan_due(struct sfu_process *process, const struct vm_area_struct *vma)
+{
+	bool is_due = vma->vm_file && sfu_scan_may_be_due(process);
+
+	/* A loader protects code, and protects it again: nothing is new then. */
+	if (is_due && vma->vm_flags & VM_EXEC &&
+	    sfu_scan_has_code(sfu_process_map(process), vma))
+		return false;
+	sfu_process_add_mapping(process, vma);
+	return is_due && !has_many_mappings(vma->vm_mm);
 }
 
 /**
@@ -95,16 +106,15 @@ void sfu_event_mmap(struct vm_area_struct *vma)
 	struct mm_struct *mm = vma->vm_mm;
 	struct sfu_process *process;
 
-	if (!vma->vm_file || mm != current->mm || current->flags & PF_KTHREAD ||
-	    !expects_samples())
+	if (!(vma->vm_file || vma->vm_flags & VM_EXEC) || mm != current->mm ||
+	    current->flags & PF_KTHREAD || !expects_samples())
 		return;
 	rcu_read_lock();
 	process = sfu_process_find(mm);
 	/* execve(): the new program has no code yet, so an empty map is complete. */
-	if (!process && current->in_execve)
+	if (!process && current->in_execve && vma->vm_file)
 		process = sfu_process_add(mm, sfu_map_get_empty());
-	if (process && needs_scan(process, vma) &&
-	    sfu_scan_is_due(process, SFU_SCAN_NEW_CODE) && !has_many_mappings(mm))
+	if (process && needs_scan(process, vma) && is_scan_due(process, vma))
 		sfu_request_for_event(process, current, SFU_SCAN_NEW_CODE);
 	rcu_read_unlock();
 }
@@ -119,6 +129,8 @@ void sfu_event_unmap(struct vm_area_struct *vma)
 {
 	struct sfu_process *process;
 
+	if (!sfu_process_may_be_known(vma->vm_mm))
+		return;
 	rcu_read_lock();
 	process = sfu_process_find(vma->vm_mm);
 	if (process && !sfu_process_unmap(process, vma->vm_start, vma->vm_end) &&
@@ -127,29 +139,61 @@ void sfu_event_unmap(struct vm_area_struct *vma)
 	rcu_read_unlock();
 }
 
+/*
+ * Is the map of the parent right for its child, too? Other threads may have changed it since the
+ * child's mappings were copied, and MADV_DONTFORK leaves some out. So this looks at the mappings
+ * of the child. Nobody changes these yet.
+ */
+static bool is_right_for(struct mm_struct *child, const struct sfu_process *parent,
+			 const struct sfu_map *map)
+{
+	bool is_right;
+
+	if (!map->nr_ranges || map->nr_ranges > LOOK_MAX || !sfu_process_is_complete(parent) ||
+	    !mmap_read_trylock(child))
+		return false;
+	is_right = sfu_scan_is_right(map, child);
+	mmap_read_unlock(child);
+	return is_right;
+}
+
+/* Adds the child of a process, which has this map. Takes the reference of the caller to it. */
+static void add_child(struct task_struct *child, struct sfu_process *parent, struct sfu_map *map)
+{
+	bool is_right = is_right_for(child->mm, parent, map);
+	struct sfu_process *process;
+
+	if (!is_right && (has_many_mappings(child->mm) || map->nr_ranges > SCAN_CHILD_MAX)) {
+		sfu_map_put(map);
+		return;
+	}
+	process = sfu_process_add_child(child->mm, parent, map, is_right);
+	if (process && !is_right)
+		sfu_request_for_event(process, child, SFU_SCAN_NEW_PROCESS);
+}
+
 /**
  * sfu_event_fork() - current has a new child, which has not run yet
  * @child: the child; it may share its memory with current
  *
- * A child that has very much code is left to its first sample.
+ * A child that has all code of its parent's map needs no scan. One that may not, and has very much
+ * code, is left to its first sample.
  *
  * Context: Task; preemption may be disabled.
  */
 void sfu_event_fork(struct task_struct *child)
 {
 	struct mm_struct *mm = child->mm;
-	struct sfu_process *process;
+	struct sfu_process *parent;
+	struct sfu_map *map;
 
 	if (!mm || mm == current->mm || !expects_samples())
 		return;
 	rcu_read_lock();
-	process = sfu_process_find(current->mm);
-	if (process && !has_many_mappings(mm) && !has_many_ranges(process))
-		process = sfu_process_add_child(mm, process);
-	else
-		process = NULL;
-	if (process)
-		sfu_request_for_event(process, child, SFU_SCAN_NEW_PROCESS);
+	parent = sfu_process_find(current->mm);
+	map = parent ? sfu_process_get_map(parent) : NULL;
+	if (map)
+		add_child(child, parent, map);
 	rcu_read_unlock();
 }
 
@@ -351,8 +395,10 @@ bool sfu_event_profiled(void)
 	/* Samples come on all CPUs: most of them do not write. */
 	if (now - READ_ONCE(profiled_at) > HZ)
 		WRITE_ONCE(profiled_at, now);
-	if (!READ_ONCE(is_sampled))
+	if (!READ_ONCE(is_sampled)) {
 		WRITE_ONCE(is_sampled, true);
+		sfu_process_count_gap();
+	}
 	if (READ_ONCE(is_watching))
 		return true;
 	if (!READ_ONCE(is_over) && time_after_eq(now, READ_ONCE(start_at)))
@@ -384,6 +430,7 @@ static void notrace on_profiler(unsigned long ip, unsigned long parent_ip,
 	unsigned long flags;
 
 	atomic_inc(&nr_profilers);
+	sfu_process_count_gap();
 	if (READ_ONCE(is_watching))
 		return;
 	/* Kernel threads do not return to user mode. */
@@ -404,6 +451,7 @@ static void notrace on_profiler_end(unsigned long ip, unsigned long parent_ip,
 				    struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 	WRITE_ONCE(profiled_at, jiffies);
+	sfu_process_count_gap();
 	/* It takes no more samples. Those of others set this again. */
 	if (atomic_dec_if_positive(&nr_profilers) <= 0)
 		WRITE_ONCE(is_sampled, false);

@@ -51,6 +51,25 @@ static HLIST_HEAD(spares);
 static unsigned int nr_spares;
 static bool is_open;
 
+/* The processes: of kmalloc() they would take half as much again. */
+static struct kmem_cache *process_cache;
+
+/* How often events may have begun or ended to be reported. */
+static atomic_t nr_gaps;
+
+/**
+ * sfu_process_may_be_known() - is there any process that sfu_process_find() might find?
+ * @mm: its memory
+ *
+ * Mostly the answer is no, and costs one load.
+ *
+ * Context: Any.
+ */
+bool sfu_process_may_be_known(const struct mm_struct *mm)
+{
+	return !hlist_empty(&processes[hash_min((unsigned long)mm, HASH_BITS(processes))]);
+}
+
 /**
  * sfu_process_find() - find a process
  * @mm: its memory
@@ -149,29 +168,36 @@ struct sfu_process *sfu_process_add(struct mm_struct *mm, struct sfu_map *map)
  * sfu_process_add_child() - a process has a new child
  * @mm: memory of the child, which has not run yet
  * @parent: the process
+ * @map: its map; this takes the reference of the caller
+ * @is_right: the child has been found to have all mappings of @map
  *
- * The child goes on with the map of its parent until its first scan, which takes place
- * before it enters user mode. The parent's other threads may have changed its mappings since
- * the child's were copied. The scan finds that out. Until then the stack of the child is that
- * of the parent's call, and leads to code that both have.
+ * The child goes on with the map of its parent until its first scan. If the map is right, that is
+ * when a sample or new code needs a scan. Else the scan takes place before the child enters user
+ * mode: the parent's other threads may have changed its mappings since the child's were copied.
+ * The scan finds that out. Until then the stack of the child is that of the parent's call, and
+ * leads to code that both have.
  *
  * Context: Any but NMI, under rcu_read_lock(). Does not sleep.
- * Return: The process of the child. NULL: the parent has no map, or as sfu_process_add().
+ * Return: The process of the child, or NULL: as sfu_process_add().
  */
-struct sfu_process *sfu_process_add_child(struct mm_struct *mm, struct sfu_process *parent)
+struct sfu_process *sfu_process_add_child(struct mm_struct *mm, struct sfu_process *parent,
+					  struct sfu_map *map, bool is_right)
 {
-	struct sfu_map *map = sfu_process_map(parent);
 	struct sfu_process *process;
 	unsigned long flags;
 
-	if (!map || !refcount_inc_not_zero(&map->refs))
-		return NULL;
 	/* Not before the map: pairs with xchg() in sfu_process_publish(). */
 	smp_rmb();
 	raw_spin_lock_irqsave(&processes_lock, flags);
 	process = add_spare_for(mm, map, READ_ONCE(parent->next_key));
-	if (process)
+	if (process) {
 		process->inherited = map;
+		process->is_right = is_right;
+		process->has_other_code = !sfu_process_is_complete(parent);
+		process->nr_gaps = READ_ONCE(parent->nr_gaps);
+		process->awaited_start = READ_ONCE(parent->awaited_start);
+		process->awaited_end = READ_ONCE(parent->awaited_end);
+	}
 	raw_spin_unlock_irqrestore(&processes_lock, flags);
 	if (!process)
 		sfu_map_put(map);
@@ -213,7 +239,7 @@ static void process_free_rcu(struct rcu_head *rcu)
 	sfu_cache_free(process->cache);
 	atomic_long_sub(sizeof(*process), &sfu_held.bytes);
 	atomic_long_dec(&sfu_held.processes);
-	kfree(process);
+	kmem_cache_free(process_cache, process);
 }
 
 /**
@@ -232,14 +258,18 @@ void sfu_process_put(struct sfu_process *process)
  * sfu_process_drop_inherited() - the first scan is over: use the map of the parent no more
  * @process: the process
  *
- * The scan has published another one, or has failed.
+ * The scan has published another one, or has failed. If it has failed, the process keeps the map
+ * of its parent only if that is known to be right.
  *
  * Context: Task.
  */
 void sfu_process_drop_inherited(struct sfu_process *process)
 {
-	struct sfu_map *map = xchg(&process->inherited, NULL);
+	struct sfu_map *map;
 
+	if (process->is_right)
+		return;
+	map = xchg(&process->inherited, NULL);
 	if (map && unrcu_pointer(cmpxchg(&process->map, RCU_INITIALIZER(map), NULL)) == map)
 		sfu_map_put(map);
 }
@@ -320,6 +350,82 @@ struct sfu_map *sfu_process_get_map(struct sfu_process *process)
 }
 
 /**
+ * sfu_process_count_gap() - events may not have been reported until now, or from now on
+ *
+ * Called before events are reported no more, and after they are reported again. A scan that looks
+ * only where events were reported must not miss what they have not reported.
+ *
+ * Context: Any, NMI included.
+ */
+void sfu_process_count_gap(void)
+{
+	atomic_inc(&nr_gaps);
+	/*
+	 * Whoever maps code and sees that events are not reported drops mmap_lock after that. A
+	 * scan takes it, and so sees the count.
+	 */
+	smp_mb__after_atomic();
+}
+
+/**
+ * sfu_process_add_mapping() - new code, or what may have a section, has been mapped
+ * @process: the process
+ * @vma: the mapping
+ *
+ * The next scan for new code looks there. It looks everywhere if there are very many, or if the
+ * code is anonymous: a JIT changes its mappings in ways that no event reports.
+ *
+ * Context: Task of the process, mmap_lock held for writing. Does not sleep.
+ */
+void sfu_process_add_mapping(struct sfu_process *process, const struct vm_area_struct *vma)
+{
+	unsigned int i;
+
+	if (process->has_other_code)
+		return;
+	if (!vma->vm_file) {
+		WRITE_ONCE(process->has_other_code, true);
+		return;
+	}
+	for (i = 0; i < process->nr_new; i++)
+		if (process->new[i] == vma->vm_start)
+			return;
+	if (i == SFU_MAX_NEW) {
+		WRITE_ONCE(process->has_other_code, true);
+		return;
+	}
+	process->new[i] = vma->vm_start;
+	WRITE_ONCE(process->nr_new, i + 1);
+}
+
+/**
+ * sfu_process_knows_new() - is new code where events say, and nowhere else?
+ * @process: the process
+ *
+ * Context: Task of the process, mmap_lock and &sfu_process.lock held.
+ */
+bool sfu_process_knows_new(const struct sfu_process *process)
+{
+	lockdep_assert_held(&process->lock);
+	return process->nr_new && !process->has_other_code &&
+	       process->nr_gaps == atomic_read(&nr_gaps);
+}
+
+/**
+ * sfu_process_forget_new() - a scan looks at all code now
+ * @process: the process
+ *
+ * Context: Task of the process, mmap_lock and &sfu_process.lock held.
+ */
+void sfu_process_forget_new(struct sfu_process *process)
+{
+	lockdep_assert_held(&process->lock);
+	WRITE_ONCE(process->nr_new, 0);
+	WRITE_ONCE(process->has_other_code, false);
+	WRITE_ONCE(process->nr_gaps, atomic_read(&nr_gaps));
+}
+
+/**
  * sfu_process_await() - scan the process when something is mapped at these addresses
  * @process: the process
  * @start: first address
@@ -367,6 +473,7 @@ bool sfu_process_unmap(struct sfu_process *process, unsigned long start, unsigne
 	/* If a scan has published another map meanwhile, that one is without these addresses. */
 	if (unrcu_pointer(cmpxchg(&process->map, RCU_INITIALIZER(map), NULL)) != map)
 		return true;
+	WRITE_ONCE(process->inherited, NULL);
 	sfu_map_put(map);
 	return false;
 }
@@ -431,14 +538,18 @@ u64 sfu_process_new_keys(struct sfu_process *process, u64 size)
  */
 void sfu_process_publish(struct sfu_process *process, struct sfu_map *map)
 {
+	struct sfu_map *last;
+
 	lockdep_assert_held(&process->lock);
 	/* Pairs with rcu_dereference() in sfu_process_map(). */
-	sfu_map_put(unrcu_pointer(xchg(&process->map, RCU_INITIALIZER(map))));
+	last = unrcu_pointer(xchg(&process->map, RCU_INITIALIZER(map)));
+	WRITE_ONCE(process->inherited, NULL);
+	sfu_map_put(last);
 }
 
 static struct sfu_process *process_alloc(void)
 {
-	struct sfu_process *process = kzalloc_obj(*process, SFU_GFP_TASK);
+	struct sfu_process *process = kmem_cache_zalloc(process_cache, SFU_GFP_TASK);
 
 	if (!process)
 		return NULL;
@@ -480,7 +591,7 @@ void sfu_process_refill(void)
 		if (!process)
 			return;
 		if (!put_spare(process)) {
-			kfree(process);
+			kmem_cache_free(process_cache, process);
 			return;
 		}
 		atomic_long_add(sizeof(*process), &sfu_held.bytes);
@@ -539,6 +650,9 @@ int sfu_process_init(void)
 {
 	unsigned int i;
 
+	process_cache = KMEM_CACHE(sfu_process, 0);
+	if (!process_cache)
+		return -ENOMEM;
 	for (i = 0; i < SPARES_MAX; i += 2)
 		sfu_process_refill();
 	return nr_spares ? 0 : -ENOMEM;
@@ -566,10 +680,11 @@ void sfu_process_exit(void)
 		if (!process)
 			break;
 		atomic_long_sub(sizeof(*process), &sfu_held.bytes);
-		kfree(process);
+		kmem_cache_free(process_cache, process);
 	}
 	rcu_barrier();
 	rcu_barrier();
+	kmem_cache_destroy(process_cache);
 	WARN_ON_ONCE(atomic_long_read(&sfu_held.processes));
 	WARN_ON_ONCE(atomic_long_read(&sfu_held.bytes));
 	WARN_ON_ONCE(atomic_long_read(&sfu_held.sections));

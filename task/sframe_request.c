@@ -170,9 +170,12 @@ static bool begin_to_serve(struct sfu_request *request, enum sfu_scan_reason *re
  */
 static void look_rows_up(struct sfu_process *process)
 {
+	struct sfu_map *map;
+	bool is_borrowed;
+
 	rcu_read_lock();
-	sfu_walk_ahead(sfu_process_map(process), sfu_process_cache(process),
-		       task_pt_regs(current));
+	map = sfu_process_walk_map(process, &is_borrowed);
+	sfu_walk_ahead(map, is_borrowed, sfu_process_cache(process), task_pt_regs(current));
 	rcu_read_unlock();
 }
 

@@ -237,13 +237,13 @@ static struct vm_area_struct *find_mapping(struct mm_struct *mm, unsigned long a
 	return vma && vma->vm_start <= addr && vma->vm_file == file ? vma : NULL;
 }
 
-static bool section_is_mapped(const struct sfu_scan *scan, const struct sfu_range *range)
+static bool section_is_mapped(struct mm_struct *mm, const struct sfu_range *range)
 {
 	const struct file *file = range->vma.file;
 	unsigned long last = range->section.end - 1;
-	struct vm_area_struct *vma = find_mapping(scan->mm, range->section.start, file);
+	struct vm_area_struct *vma = find_mapping(mm, range->section.start, file);
 
-	return vma && (last < vma->vm_end || find_mapping(scan->mm, last, file));
+	return vma && (last < vma->vm_end || find_mapping(mm, last, file));
 }
 
 static void prefault(struct sfu_scan *scan, const struct sfu_range *range, unsigned long size)
@@ -318,7 +318,7 @@ static enum sfu_section_state look_up_section(struct sfu_scan *scan, struct sfu_
 	default:
 		return SFU_SECTION_NONE;
 	}
-	if (section_is_mapped(scan, range))
+	if (section_is_mapped(scan->mm, range))
 		return is_left_to_sample(scan, range) ? SFU_SECTION_PENDING :
 							check_section(scan, range);
 	/* A loader maps the code of a file first, and the part with the section a moment later. */
@@ -362,14 +362,71 @@ static struct sfu_range *find_known(struct sfu_map *last, const struct sfu_vma_i
 	return range && is_same_vma(&range->vma, vma) ? range : NULL;
 }
 
+/**
+ * sfu_scan_has_code() - does a map have this mapping of code, as it is?
+ * @map: the map of the process; may be NULL
+ * @vma: the mapping
+ *
+ * Context: Any, under rcu_read_lock() and mmap_lock.
+ */
+bool sfu_scan_has_code(struct sfu_map *map, const struct vm_area_struct *vma)
+{
+	struct sfu_vma_id id = vma_id(vma);
+
+	return find_known(map, &id);
+}
+
 /*
  * Is the section of a known range not mapped any more? The hook may be about to report
  * that. Or the parent has mapped it after the child's mappings were copied.
  */
-static bool has_lost_section(const struct sfu_scan *scan, const struct sfu_range *range)
+static bool has_lost_section(struct mm_struct *mm, const struct sfu_range *range)
 {
 	return sfu_section_is(&range->section, SFU_SECTION_READY) &&
-	       range->section.source == SFU_SOURCE_MAPPED && !section_is_mapped(scan, range);
+	       range->section.source == SFU_SOURCE_MAPPED && !section_is_mapped(mm, range);
+}
+
+/* The mapping that has code where this range has, or NULL. */
+static struct vm_area_struct *find_code(struct mm_struct *mm, const struct sfu_range *range)
+{
+	struct vm_area_struct *vma = find_vma(mm, range->vma.start);
+
+	return vma && vma->vm_start < range->vma.end && vma->vm_flags & VM_EXEC ? vma : NULL;
+}
+
+/* Does find_code(), which has found @vma, find what the last scan has found, or an event said? */
+static bool is_unchanged(const struct sfu_range *range, const struct vm_area_struct *vma)
+{
+	struct sfu_vma_id id;
+
+	if (READ_ONCE(range->unmapped))
+		return !vma;
+	if (!vma)
+		return false;
+	id = vma_id(vma);
+	return is_same_vma(&range->vma, &id);
+}
+
+/**
+ * sfu_scan_is_right() - does a process have the code and the sections that a map has?
+ * @map: the map; it is held by the caller
+ * @mm: memory of the process
+ *
+ * The process may have other code, too. This looks at each range.
+ *
+ * Context: Any but NMI, mmap_lock held. Does not sleep.
+ */
+bool sfu_scan_is_right(const struct sfu_map *map, struct mm_struct *mm)
+{
+	unsigned int i;
+
+	for (i = 0; i < map->nr_ranges; i++) {
+		const struct sfu_range *range = &map->ranges[i];
+
+		if (!is_unchanged(range, find_code(mm, range)) || has_lost_section(mm, range))
+			return false;
+	}
+	return true;
 }
 
 /* Is this the same table at the same place? */
@@ -378,11 +435,9 @@ static bool is_same_table(const struct sfu_section *a, const struct sfu_section 
 	return a->table == b->table && a->hdr.addr == b->hdr.addr;
 }
 
-/* A new process that is sampled once needs no rule cache, and no index. */
 static bool is_worth_memory(const struct sfu_scan *scan)
 {
-	return scan->reason == SFU_SCAN_SAMPLE &&
-	       (!scan->process->began_at || scan->process->nr_sample_scans);
+	return scan->reason == SFU_SCAN_SAMPLE && sfu_process_is_worth_memory(scan->process);
 }
 
 /*
@@ -433,7 +488,8 @@ static void find_mapped(struct sfu_scan *scan, struct sfu_range *range, struct f
 	struct sfu_section *section = &range->section;
 	enum sfu_section_state state = atomic_read(&section->state);
 
-	if (!known || state == SFU_SECTION_PENDING || has_lost_section(scan, range)) {
+	if (!known || state == SFU_SECTION_PENDING ||
+	    has_lost_section(scan->mm, range)) {
 		section->index = NULL;
 		state = look_up_section(scan, range, file);
 		if (state == SFU_SECTION_READY)
@@ -451,7 +507,7 @@ static void find_mapped(struct sfu_scan *scan, struct sfu_range *range, struct f
 /* Is there nothing to find out about this range of the last map? */
 static bool is_settled(const struct sfu_scan *scan, const struct sfu_range *range)
 {
-	return scan->reason == SFU_SCAN_NEW_CODE && !has_lost_section(scan, range) &&
+	return scan->reason == SFU_SCAN_NEW_CODE && !has_lost_section(scan->mm, range) &&
 	       !sfu_section_is(&range->section, SFU_SECTION_PENDING);
 }
 
@@ -514,6 +570,24 @@ static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma,
 		find_mapped(scan, range, vma->vm_file, known);
 }
 
+/* Lists the ranges of the last map that are still mapped. Returns false if one has changed. */
+static bool list_last(struct sfu_scan *scan)
+{
+	const struct sfu_map *last = scan->last;
+	unsigned int i;
+
+	for (i = 0; i < last->nr_ranges; i++) {
+		struct vm_area_struct *vma = find_code(scan->mm, &last->ranges[i]);
+
+		scan->cost += COST_VMA;
+		if (!is_unchanged(&last->ranges[i], vma))
+			return false;
+		if (vma)
+			scan->listed[scan->nr_listed++] = vma;
+	}
+	return true;
+}
+
 /*
  * Lists the ranges of the last map, if they are all the code that there is. A child has the
  * mappings that its parent had, unless another thread has changed them meanwhile.
@@ -521,24 +595,48 @@ static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma,
 static bool list_inherited(struct sfu_scan *scan)
 {
 	struct sfu_map *last = scan->last;
+
+	return scan->reason == SFU_SCAN_NEW_PROCESS && last &&
+	       last->nr_vmas == scan->mm->map_count && last->nr_ranges <= MAX_LISTED &&
+	       list_last(scan) && scan->nr_listed == last->nr_ranges;
+}
+
+/* Adds a mapping to the list, in its place. */
+static void list_in_order(struct sfu_scan *scan, struct vm_area_struct *vma)
+{
+	unsigned int i = scan->nr_listed;
+
+	while (i && scan->listed[i - 1]->vm_start > vma->vm_start)
+		i--;
+	if (i && scan->listed[i - 1] == vma)
+		return;
+	memmove(&scan->listed[i + 1], &scan->listed[i],
+		(scan->nr_listed - i) * sizeof(scan->listed[0]));
+	scan->listed[i] = vma;
+	scan->nr_listed++;
+}
+
+/*
+ * Lists the ranges of the last map, and the code that events have reported since. A program that
+ * begins has no map yet, and code that no event reports: that of the kernel.
+ */
+static bool list_reported(struct sfu_scan *scan)
+{
+	const struct sfu_process *process = scan->process;
 	unsigned int i;
 
-	if (scan->reason != SFU_SCAN_NEW_PROCESS || !last ||
-	    last->nr_vmas != scan->mm->map_count || last->nr_ranges > MAX_LISTED)
+	if (scan->reason != SFU_SCAN_NEW_CODE || !sfu_process_knows_new(process) ||
+	    !scan->last || !scan->last->nr_ranges ||
+	    scan->last->nr_ranges + process->nr_new > MAX_LISTED || !list_last(scan))
 		return false;
-	for (i = 0; i < last->nr_ranges; i++) {
-		struct sfu_range *range = &last->ranges[i];
-		struct vm_area_struct *vma = find_vma(scan->mm, range->vma.start);
-		struct sfu_vma_id id;
+	for (i = 0; i < process->nr_new; i++) {
+		struct vm_area_struct *vma = find_vma(scan->mm, process->new[i]);
 
-		if (!vma || !(vma->vm_flags & VM_EXEC) || READ_ONCE(range->unmapped))
-			return false;
-		id = vma_id(vma);
-		if (!is_same_vma(&range->vma, &id))
-			return false;
-		scan->listed[i] = vma;
+		scan->cost += COST_VMA;
+		/* It may be gone again. */
+		if (vma && vma->vm_start <= process->new[i] && vma->vm_flags & VM_EXEC)
+			list_in_order(scan, vma);
 	}
-	scan->nr_listed = last->nr_ranges;
 	return true;
 }
 
@@ -547,6 +645,7 @@ static void list_code(struct sfu_scan *scan)
 	VMA_ITERATOR(vmi, scan->mm, 0);
 	struct vm_area_struct *vma;
 
+	scan->nr_listed = 0;
 	for_each_vma(vmi, vma) {
 		scan->cost += COST_VMA;
 		cond_resched();
@@ -701,7 +800,7 @@ static int make_map(struct sfu_scan *scan)
 {
 	unsigned int nr;
 
-	if (!list_inherited(scan))
+	if (!list_inherited(scan) && !list_reported(scan))
 		list_code(scan);
 	nr = min(scan->nr_listed, SFU_MAX_RANGES);
 	scan->map = sfu_map_alloc(nr, SFU_GFP_TASK);
@@ -710,6 +809,7 @@ static int make_map(struct sfu_scan *scan)
 	scan->map->generation = READ_ONCE(sfu_table_generation);
 	scan->map->nr_vmas = scan->mm->map_count;
 	scan->has_news = !scan->last || scan->last->nr_ranges != nr;
+	sfu_process_forget_new(scan->process);
 	WRITE_ONCE(scan->process->awaited_start, 0);
 	WRITE_ONCE(scan->process->awaited_end, 0);
 	if (nr <= MAX_LISTED)
@@ -812,6 +912,19 @@ static void charge_scan(const struct sfu_scan *scan)
 }
 
 /**
+ * sfu_scan_may_be_due() - may sfu_scan_is_due() be true of a scan that no sample requests?
+ * @process: the process
+ *
+ * This asks no clock: most events come when the process has to wait.
+ *
+ * Context: Any, NMI included.
+ */
+bool sfu_scan_may_be_due(const struct sfu_process *process)
+{
+	return !time_before(jiffies, READ_ONCE(process->event_due));
+}
+
+/**
  * sfu_scan_is_due() - may a process be scanned again?
  * @process: the process
  * @reason: why
@@ -823,7 +936,7 @@ bool sfu_scan_is_due(const struct sfu_process *process, enum sfu_scan_reason rea
 {
 	s64 now;
 
-	if (reason != SFU_SCAN_SAMPLE && time_before(jiffies, READ_ONCE(process->event_due)))
+	if (reason != SFU_SCAN_SAMPLE && !sfu_scan_may_be_due(process))
 		return false;
 	now = ktime_get_mono_fast_ns();
 	return now >= READ_ONCE(process->scan_at) &&

@@ -418,7 +418,7 @@ static void walk_freely(struct pt_regs *regs)
 
 	nr_reads = 0;
 	nr_found = 0;
-	sfu_walk_init(&walk, map_known, NULL, regs);
+	sfu_walk_init(&walk, map_known, false, NULL, regs);
 	for (;;) {
 		if (nr_found < MAX_STACK)
 			found[nr_found++] = walk.frame.ip;

@@ -201,7 +201,8 @@ void walker_begin(struct walker *walker, const struct registers *regs, bool use_
 	walking = walker;
 	set_registers(&walker->regs, regs);
 	shim_task = (struct task_struct){ .mm = &walker->mm, .regs = &walker->regs };
-	sfu_walk_init(&walker->walk, walker->map, use_cache ? walker->cache : NULL, &walker->regs);
+	sfu_walk_init(&walker->walk, walker->map, false, use_cache ? walker->cache : NULL,
+		      &walker->regs);
 }
 
 /**
