@@ -13,7 +13,7 @@ value() { sed -n "s/^$1 //p" $stats; }
 
 # ---- samples: "samples WAY DEPTH NS ns BYTES bytes HITS MISSES" --------------------------------------------------
 
-# take WAY Y|N PROGRAM HOW DEPTH [cold]: print one figure, with the module enabled (Y) or not (N)
+# take WAY Y|N PROGRAM HOW DEPTH [cold|first]: print one figure, with the module enabled (Y) or not (N)
 take() {
 	local hits misses figures
 	echo "$2" >$enabled
@@ -22,13 +22,24 @@ take() {
 	echo "samples $1 $5 $figures $(($(value cache.hits) - hits)) $(($(value cache.misses) - misses))"
 }
 
+# renew_table PROGRAM: the program's table remembers nothing
+renew_table() {
+	sframectl tables --drop >&2
+	sframectl load "$1" >&2
+}
+
 samples() {
 	local depth plain=/tmp/samples-plain
 	modprobe sframe_unwind
 	cp samples-plain $plain
 	# The time of its last change must be over.
 	sleep 3
-	sframectl load $plain >&2
+	for depth in 1 8 32 127; do
+		take none-first N $plain none "$depth" first
+		renew_table $plain
+		take sframe-resident-first Y $plain chain "$depth" first
+	done
+	renew_table $plain
 	for depth in 1 8 32 127; do
 		take none N ./samples-fp none "$depth"
 		take none-sframe N ./samples-sframe none "$depth"

@@ -15,7 +15,7 @@ import sys
 import harm
 
 NS_PER_INSTRUCTION = 2      # tools/vm --icount
-WAYS = ("fp", "sframe", "sframe-cold", "sframe-resident", "dwarf")
+WAYS = ("fp", "sframe", "sframe-cold", "sframe-resident-first", "sframe-resident", "dwarf")
 
 
 def read(path):
@@ -37,7 +37,8 @@ def samples(lines):
     """Instructions per sample above those of a sample without a stack."""
     raw = {(way, int(depth)): (float(ns), float(size), int(hits), int(misses))
            for way, depth, ns, _, size, _, hits, misses in lines}
-    base = {"fp": "none", "sframe-cold": "none-cold", "sframe-resident": "none-resident"}
+    base = {"fp": "none", "sframe-cold": "none-cold", "sframe-resident": "none-resident",
+            "sframe-resident-first": "none-first"}
     rows = []
     for depth in sorted({depth for _, depth in raw}):
         row = {"depth": depth}
@@ -61,12 +62,12 @@ def samples(lines):
 
 def show_samples(part):
     print("A sample, in instructions above one without a stack; frame pointers = 1")
-    print(f"{'depth':>5}" + "".join(f"{way:>18}" for way in WAYS) + f"{'missed':>8}")
+    print(f"{'depth':>5}" + "".join(f"{way:>22}" for way in WAYS) + f"{'missed':>8}")
     for row in part["depths"]:
         print(f"{row['depth']:5}" + "".join(
-            f"{row[way]['instructions']:10} = {row[way]['ratio']:5.2f}" for way in WAYS) +
+            f"{row[way]['instructions']:14} = {row[way]['ratio']:5.2f}" for way in WAYS) +
             f"{row['sframe-cold']['missed']:8.0%}")
-    print("frame" + "".join(f"{part['frame'][way]:18}" for way in WAYS) + "\n")
+    print("frame" + "".join(f"{part['frame'][way]:22}" for way in WAYS) + "\n")
 
 
 def lookups(lines):
@@ -173,10 +174,9 @@ def rst_samples(part):
     frame = part["frame"]
     rows.append(["frame", grouped(frame["fp"]),
                  beside(frame["sframe"], frame["sframe"] / frame["fp"]),
-                 grouped(frame["sframe-cold"]), grouped(frame["sframe-resident"]),
-                 grouped(frame["dwarf"])])
-    return rst_table(["depth", "frame pointers", "sframe", "sframe, cold", "resident, cold",
-                      "dwarf, copied"], rows)
+                 *(grouped(frame[way]) for way in WAYS[2:])])
+    return rst_table(["depth", "frame pointers", "sframe", "sframe, cold", "resident, first",
+                      "resident, cold", "dwarf, copied"], rows)
 
 
 def rst_lookups(part):

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * samples none|chain|copy DEPTH COUNT [cold]: measure the cost of one sample of
- * this program's stack
+ * samples none|chain|copy DEPTH COUNT [cold|first]: measure the cost of one sample
+ * of this program's stack
  *
  * The program makes COUNT system calls from a stack of DEPTH frames. Each call is
  * sampled: "none" without the stack, "chain" with a call chain, "copy" with the
  * registers and 8 KiB of stack as in perf's dwarf mode. All stacks have the same
  * functions. With "cold", each stack has the next DEPTH functions, and after the
- * last function the first follows again: a smaller cache never hits.
+ * last function the first follows again: a smaller cache never hits. With "first",
+ * the program ends before that: no call is made from a function for the second time.
  *
  * Prints nanoseconds for a call and bytes of a sample. In a virtual machine with
  * -icount, the nanoseconds are instructions.
@@ -66,7 +67,7 @@ static double now(void)
 static void sample(unsigned long count, unsigned long depth, unsigned long stride)
 {
 	static char stack[1 << 20] __attribute__((__aligned__(16)));
-	unsigned long first = 0;
+	unsigned long first = stride;
 
 	while (count--) {
 		enter_chain(stack + sizeof(stack), depth, chain[first]);
@@ -82,10 +83,12 @@ int main(int argc, char **argv)
 	double start;
 
 	if (argc < 4 || argc > 5)
-		errx(2, "usage: samples none|chain|copy DEPTH COUNT [cold]");
+		errx(2, "usage: samples none|chain|copy DEPTH COUNT [cold|first]");
 	depth = strtoul(argv[2], NULL, 0);
 	count = strtoul(argv[3], NULL, 0);
 	stride = argc == 5 ? depth : 0;
+	if (argc == 5 && !strcmp(argv[4], "first"))
+		count = CHAIN_FUNCTIONS / depth - 1;	/* the samples before have the first ones */
 
 	/* Touch all of the code and the stack before the measurement, so that no page is absent. */
 	ring = &unsampled;
