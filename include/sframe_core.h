@@ -244,10 +244,11 @@ struct sframe_raw_row {
 	u8	words[SFRAME_FRE_MAX_WORDS_SIZE];
 };
 
-/* The form of a row; 0: the default form. */
-#define SFRAME_PLAIN_PCMASK	0x01	/* of repetitive code, such as a PLT */
-#define SFRAME_PLAIN_FLEX	0x02
-#define SFRAME_PLAIN_SIGNAL	0x04	/* of a signal frame */
+/* The form of a row, by the bits of the two info words of V3; 0: the default form. */
+#define SFRAME_PLAIN_PCMASK	0x0010	/* of repetitive code, such as a PLT */
+#define SFRAME_PLAIN_SIGNAL	0x0080	/* of a signal frame */
+#define SFRAME_PLAIN_FLEX	0x0100
+#define SFRAME_PLAIN_FORM	0x0190
 
 /**
  * struct sframe_plain_row - a row that a quick look-up has found, as it is stored
@@ -265,7 +266,7 @@ struct sframe_plain_row {
 	u64	words[3];
 	u32	start;
 	u8	info;
-	u8	form;
+	u16	form;
 };
 
 /**

@@ -169,7 +169,7 @@ static __always_inline int sframe_quick_miss(const struct sframe_quick *quick,
  * @nr_rows: how many
  * @info: the info word
  * @rep_size: size of the blocks, if the rows describe blocks
- * @form: SFRAME_PLAIN_*, without SFRAME_PLAIN_PCMASK
+ * @form: SFRAME_PLAIN_*
  */
 struct sframe_quick_fde {
 	u64	start;
@@ -177,7 +177,7 @@ struct sframe_quick_fde {
 	u32	nr_rows;
 	u8	info;
 	u8	rep_size;
-	u8	form;
+	u16	form;
 };
 
 /* Reads what V3 stores before the rows. */
@@ -194,8 +194,7 @@ static __always_inline int sframe_quick_attr(const struct sframe_quick *quick, u
 		return -EFAULT;
 	if (SFRAME_FDE_TYPE(head >> 24) > SFRAME_FDE_TYPE_FLEX)
 		return -EAGAIN;
-	fde->form = (SFRAME_FDE_TYPE(head >> 24) ? SFRAME_PLAIN_FLEX : 0) |
-		    (SFRAME_FDE_SIGNAL(head >> 16) ? SFRAME_PLAIN_SIGNAL : 0);
+	fde->form = head >> 16 & SFRAME_PLAIN_FORM;
 	fde->rows = addr + sizeof(struct sframe_raw_attr_v3);
 	fde->nr_rows = (u16)head;
 	fde->info = head >> 16;
@@ -224,17 +223,20 @@ static __always_inline int sframe_quick_tail(const struct sframe_quick *quick, u
 	fde->nr_rows = num_fres;
 	fde->info = info;
 	fde->rep_size = rep_size;
-	fde->form = 0;
+	fde->form = info & SFRAME_PLAIN_PCMASK;
 	return 0;
 }
 
-/* Reads the entry at @index, which is not the first unless it is 0, and what belongs to it. */
+/*
+ * Reads the @nr-th entry, and what belongs to it. If the processor mispredicts that @nr is not 0,
+ * it reads the end of the header.
+ */
 static __always_inline int sframe_quick_entry(const struct sframe_quick *quick,
-					      struct sframe_base base, u32 index, bool is_v3,
+					      struct sframe_base base, u32 nr, bool is_v3,
 					      struct sframe_quick_fde *fde)
 {
 	u64 fde_size = is_v3 ? sizeof(struct sframe_raw_fde_v3) : quick->hdr->fde_size;
-	u64 addr = quick->hdr->fde_addr + index * fde_size;
+	u64 addr = quick->hdr->fde_addr + nr * fde_size - fde_size;
 	u64 size_addr = addr + (is_v3 ? offsetof(struct sframe_raw_fde_v3, size) :
 					offsetof(struct sframe_raw_fde_v1, size));
 	u64 start, size;
@@ -249,7 +251,7 @@ static __always_inline int sframe_quick_entry(const struct sframe_quick *quick,
 	if (start > quick->pc || (start | (start + size)) >> 63)
 		return -EAGAIN;
 	if (quick->pc - start >= size)
-		return sframe_quick_miss(quick, base, addr, is_v3, index == 0, start);
+		return sframe_quick_miss(quick, base, addr, is_v3, nr == 1, start);
 	if (fre_off >= quick->hdr->fre_len)
 		return -EAGAIN;
 	fde->start = start;
@@ -267,7 +269,7 @@ static __always_inline int sframe_quick_function(const struct sframe_quick *quic
 
 	if (err)
 		return err;
-	return nr ? sframe_quick_entry(quick, base, nr - 1, is_v3, fde) : -ENOENT;
+	return nr ? sframe_quick_entry(quick, base, nr, is_v3, fde) : -ENOENT;
 }
 
 /* Reads @size bytes of data words, 24 at most. */
@@ -373,8 +375,7 @@ static __always_inline int sframe_quick_find(const struct sframe_quick *quick,
 	if (!fde.nr_rows)
 		return -EAGAIN;
 	off = quick->pc - fde.start;
-	if (SFRAME_FDE_PCMASK(fde.info)) {
-		row->form |= SFRAME_PLAIN_PCMASK;
+	if (fde.form & SFRAME_PLAIN_PCMASK) {
 		if (!fde.rep_size)
 			return -EAGAIN;
 		off %= fde.rep_size;
