@@ -38,8 +38,8 @@ struct sframe_index {
 };
 
 #define SFRAME_INDEX_LEAST	16	/* functions of a section that has an index */
-#define SFRAME_INDEX_FUNCTIONS	4	/* for each slot, at least */
-#define SFRAME_INDEX_MIN_SHIFT	8
+#define SFRAME_INDEX_FUNCTIONS	2	/* for each slot, at least */
+#define SFRAME_INDEX_MIN_SHIFT	6
 
 /* The entries that start in the slot of @pc; without an index, all entries. */
 static __always_inline struct sframe_span
