@@ -10,6 +10,8 @@
 
 #include "sframe_cache.h"
 #include "sframe_core.h"
+#include "sframe_pack.h"
+#include "sframe_verified.h"
 
 struct sfu_table;
 
@@ -34,6 +36,8 @@ enum sfu_section_state {
  * @bytes: its bytes
  * @len: how many
  * @index: of its functions, or NULL. That of a resident section belongs to @table
+ * @verified: for look-ups by the keys of @words, of @table; NULL: the table is of another form,
+ *	or has no words
  * @words: rows in one word, of @table; nowhere: they are in the rule cache of the process
  * @hdr: its header, checked, if @state is READY or BAD
  * @word_base: the key of a row in @words is this plus its address
@@ -52,6 +56,7 @@ struct sfu_section {
 	const u8		*bytes;
 	u32			len;
 	const struct sframe_index *index;
+	const struct sframe_verified *verified;
 	struct sfu_words	words;
 	struct sframe_header	hdr;
 	u64			word_base;
@@ -143,6 +148,46 @@ static __always_inline bool sfu_section_fast_row(const struct sfu_fast_rows *row
 						 unsigned long off, union sfu_fast_row *fast)
 {
 	return sfu_words_find(rows->words, rows->first_key + off, fast);
+}
+
+/**
+ * sfu_section_add_table_row() - find a row in a table that remembers rows, and remember it
+ * @section: the section
+ * @lookup: what the look-ups of this walk share
+ * @addr: address of an instruction, whose row is not known
+ *
+ * Most look-ups in tables end here. It charges nothing if it does not find the row.
+ *
+ * Context: Any, NMI included.
+ * Return: The row. If the word is 0, sfu_section_add_fast_row() finds it.
+ */
+static __always_inline union sfu_fast_row
+sfu_section_add_table_row(const struct sfu_section *section, struct sfu_lookup *lookup,
+			  unsigned long addr)
+{
+	const struct sframe_verified *table = section->verified;
+	const union sfu_fast_row none = { .word = 0 };
+	u32 budget = lookup->rd.budget, rows;
+	u64 key = section->word_base + addr;
+	union sfu_fast_row fast;
+	const u8 *row;
+
+	if (!table || lookup->most || budget < SFRAME_QUICK_COST)
+		return none;
+	budget -= SFRAME_QUICK_COST;
+	/* A division would cost as much as a row does. */
+	static_assert(SFRAME_QUICK_ROW_COST <= 32);
+	rows = budget / 32;
+	row = sframe_verified_find(table, key, &rows);
+	if (!row)
+		return none;
+	fast = sfu_pack_stored(*row, row + 1);
+	if (fast.word & SFU_FAST_OTHER)
+		return none;
+	lookup->rd.budget = budget - rows * SFRAME_QUICK_ROW_COST;
+	lookup->nr_missed++;
+	sfu_words_add(section->words, key, fast);
+	return fast;
 }
 
 int sfu_section_read_resident(struct sframe_reader *rd, void *dst, u64 addr, u32 len);

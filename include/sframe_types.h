@@ -39,6 +39,7 @@ typedef __INT64_TYPE__ s64;
 #define __always_inline	inline
 #endif
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+#define U32_MAX		(~(u32)0)
 #define swab16		bswap_16
 #define swab32		bswap_32
 #define swab64		bswap_64

@@ -186,6 +186,27 @@ static u32 function_of(const struct build *b, u64 addr)
 	return NR_MANY;
 }
 
+/* The look-up of the fast path finds rows that fit in one word, and leaves all else to others. */
+static void expect_table_row(struct kunit *test, const struct sfu_section *section, u64 addr,
+			     const struct sframe_row *row)
+{
+	struct sfu_lookup lookup = { .rd.budget = SFU_BUDGET };
+	union sfu_fast_row want = row ? sfu_fast_row(row) : SFU_OTHER_ROW;
+	bool is_found = !(want.word & SFU_FAST_OTHER);
+	struct scan_scene *scene = test->priv;
+	union sfu_fast_row got;
+
+	got = sfu_section_add_table_row(section, &lookup, scene->area + addr);
+	KUNIT_ASSERT_EQ_MSG(test, got.word, is_found ? want.word : 0, "at 0x%llx", addr);
+	KUNIT_ASSERT_EQ_MSG(test, SFU_BUDGET - lookup.rd.budget,
+			    is_found ? SFRAME_QUICK_COST + SFRAME_QUICK_ROW_COST : 0,
+			    "at 0x%llx", addr);
+	/* Without budget for the row of this function it is left to others, too. */
+	lookup.rd.budget = SFRAME_QUICK_COST + SFRAME_QUICK_ROW_COST - 1;
+	got = sfu_section_add_table_row(section, &lookup, scene->area + addr);
+	KUNIT_ASSERT_EQ_MSG(test, got.word, 0, "at 0x%llx", addr);
+}
+
 /* Looks up each address of the code, and some before and after it. */
 static void expect_many(struct kunit *test, const struct build *b, struct sfu_section *section)
 {
@@ -203,6 +224,7 @@ static void expect_many(struct kunit *test, const struct build *b, struct sfu_se
 		KUNIT_ASSERT_EQ_MSG(test, nr < NR_MANY ? 0 : -ENOENT, err, "at 0x%llx", addr);
 		if (!err)
 			KUNIT_ASSERT_EQ_MSG(test, 4 * nr, row.cfa.off, "at 0x%llx", addr);
+		expect_table_row(test, section, addr, err ? NULL : &row);
 	}
 }
 
@@ -226,6 +248,7 @@ static void table_with_index(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, range);
 	if (range) {
 		KUNIT_EXPECT_NOT_NULL(test, range->section.index);
+		KUNIT_EXPECT_NOT_NULL(test, range->section.verified);
 		expect_many(test, b, &range->section);
 	}
 	sfu_map_put(map);
@@ -696,6 +719,7 @@ static void table_remembers_rows(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, section_at(test, 1)->words.first,
 			    section_at(test, 9)->words.first);
 	KUNIT_EXPECT_NE(test, section_at(test, 1)->key_base, section_at(test, 9)->key_base);
+	KUNIT_EXPECT_NOT_NULL(test, section_at(test, 1)->verified);
 	KUNIT_EXPECT_FALSE(test, fast_row_at(test, 1, &first));
 	first = sfu_section_add_fast_row(section_at(test, 1), &lookup, page(test, 1), false);
 	KUNIT_EXPECT_FALSE(test, first.cfa & SFU_FAST_OTHER);

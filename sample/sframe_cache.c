@@ -19,32 +19,7 @@
 #include "compat.h"
 #include "sframe_arch.h"
 #include "sframe_cache.h"
-
-/* Is the word at @off from the base inside the frame, below the CFA? */
-static __always_inline bool is_in_frame(s64 off, s64 cfa)
-{
-	return off >= 0 && off + (s64)sizeof(long) <= cfa;
-}
-
-/* The bits of SFU_FAST_HOW are free. */
-static_assert(SFU_ARCH_CFA_ALIGN > SFU_FAST_HOW);
-
-/*
- * Returns a row in one word. The offsets are those from the base; @how says what the base is, and
- * whether the frame pointer is saved. Where calls push the return address, it is next to the CFA.
- */
-static __always_inline union sfu_fast_row pack_row(s64 cfa, s64 ra, s64 fp, u16 how)
-{
-	if (!IS_ALIGNED(cfa, SFU_ARCH_CFA_ALIGN) || cfa > U16_MAX || !is_in_frame(ra, cfa))
-		return SFU_OTHER_ROW;
-	if (SFU_ARCH_REG_RA < 0 && ra != cfa - (s64)sizeof(long))
-		return SFU_OTHER_ROW;
-	if (!(how & SFU_FAST_FP_SAVED))
-		fp = 0;
-	else if (!is_in_frame(fp, cfa))
-		return SFU_OTHER_ROW;
-	return (union sfu_fast_row){ .cfa = cfa | how, .ra = ra, .fp = fp };
-}
+#include "sframe_pack.h"
 
 /**
  * sfu_fast_row() - a row in one word
@@ -69,37 +44,7 @@ union sfu_fast_row sfu_fast_row(const struct sframe_row *row)
 		how |= SFU_FAST_FP_SAVED;
 	else if (row->fp.how != SFRAME_RULE_SAME)
 		return SFU_OTHER_ROW;
-	return pack_row(cfa, cfa + row->ra.off, cfa + row->fp.off, how);
-}
-
-/* One of the data words, which have @bits bits each. */
-static __always_inline s64 get_word(const struct sframe_plain_row *row, u32 i, u32 bits)
-{
-	u32 end = bits * (i % (64 / bits) + 1);
-
-	return (s64)(row->words[bits * i / 64] << (64 - end)) >> (64 - bits);
-}
-
-/*
- * Likewise, of the words as they are stored: the CFA, the return address where a call leaves it in
- * a register, and the frame pointer if it is saved.
- */
-static __always_inline union sfu_fast_row pack_words(const struct sframe_plain_row *row, u32 bits)
-{
-	const bool has_ra = SFU_ARCH_REG_RA >= 0;
-	u32 nr = SFRAME_FRE_NR_WORDS(row->info);
-	u16 how = SFRAME_FRE_BASE_SP(row->info) ? 0 : SFU_FAST_FP;
-	s64 cfa = get_word(row, 0, bits), ra = cfa - sizeof(long), fp = 0;
-
-	if (nr < 1 + has_ra || nr > 2 + has_ra)
-		return SFU_OTHER_ROW;
-	if (has_ra)
-		ra = cfa + get_word(row, 1, bits);
-	if (nr == 2 + has_ra) {
-		fp = cfa + get_word(row, 1 + has_ra, bits);
-		how |= SFU_FAST_FP_SAVED;
-	}
-	return pack_row(cfa, ra, fp, how);
+	return sfu_pack_row(cfa, cfa + row->ra.off, cfa + row->fp.off, how);
 }
 
 /**
@@ -111,14 +56,7 @@ static __always_inline union sfu_fast_row pack_words(const struct sframe_plain_r
  */
 union sfu_fast_row sfu_fast_row_of_plain(const struct sframe_plain_row *row)
 {
-	switch (SFRAME_FRE_WORD_SIZE(row->info)) {
-	case 0:
-		return pack_words(row, 8);
-	case 1:
-		return pack_words(row, 16);
-	default:
-		return pack_words(row, 32);
-	}
+	return sfu_pack_stored(row->info, (const u8 *)row->words);
 }
 
 /**

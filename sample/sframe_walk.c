@@ -451,6 +451,7 @@ static void count_cached(struct sfu_walk *walk, unsigned int nr, unsigned int nr
 
 /**
  * struct fast_walk - the fast path, while it is not in registers
+ * @walk: the walk; for look-ups. Kept here: the loop has no register for it
  * @sp: stack pointer of the last frame that was entered
  * @fp: its frame pointer
  * @row: its row
@@ -465,6 +466,7 @@ static void count_cached(struct sfu_walk *walk, unsigned int nr, unsigned int nr
  * @outer_ra: its address
  */
 struct fast_walk {
+	struct sfu_walk		*walk;
 	unsigned long		sp;
 	unsigned long		fp;
 	union sfu_fast_row	row;
@@ -480,11 +482,11 @@ struct fast_walk {
 };
 
 /*
- * Finds the row of the last frame, at @addr, which the rule cache does not know. The walk has paid
- * for the frames that it may still enter. If the look-up needs this budget, they are fewer.
+ * Finds the row of the last frame by any look-up. The walk has paid for the frames that it may
+ * still enter. If the look-up needs this budget, they are fewer.
  */
-static noinline void find_fast_row(struct sfu_walk *walk, struct fast_walk *fast,
-				   unsigned long addr, bool is_activation)
+static noinline void find_any_row(struct sfu_walk *walk, struct fast_walk *fast,
+				  unsigned long addr, bool is_activation)
 {
 	struct sfu_range *range = walk->last;
 	u32 *budget = &walk->lookup.rd.budget;
@@ -502,6 +504,20 @@ static noinline void find_fast_row(struct sfu_walk *walk, struct fast_walk *fast
 			fast->row = SFU_OTHER_ROW;
 	}
 	*budget -= left * SFU_FAST_COST;
+}
+
+/* Finds the row of the last frame, at @addr, which the rule cache does not know. */
+static __always_inline void find_fast_row(struct fast_walk *fast, unsigned long addr,
+					  bool is_activation)
+{
+	struct sfu_walk *walk = fast->walk;
+	const struct sfu_section *section = &walk->last->section;
+	union sfu_fast_row row = sfu_section_add_table_row(section, &walk->lookup, addr);
+
+	if (likely(row.word))
+		fast->row = row;
+	else
+		find_any_row(walk, fast, addr, is_activation);
 }
 
 /*
@@ -560,11 +576,20 @@ close:
 	return is_missed;
 }
 
-/* Steps by rows that the rule cache knows, or will know. */
-static noinline void follow_rows(struct sfu_walk *walk, struct fast_walk *fast)
+/*
+ * Steps by rows that the rule cache knows, or will know. The first is &fast_walk.row, or that at
+ * @addr, if it is not 0.
+ */
+static noinline void follow_rows(struct fast_walk *fast, unsigned long addr, bool is_activation)
 {
-	while (follow_words(fast))
-		find_fast_row(walk, fast, fast->last[-fast->left - 1] - 1, false);
+	for (;;) {
+		if (addr)
+			find_fast_row(fast, addr, is_activation);
+		if (!follow_words(fast))
+			return;
+		addr = fast->last[-fast->left - 1] - 1;
+		is_activation = false;
+	}
 }
 
 /*
@@ -589,6 +614,7 @@ static __always_inline enum sfu_stop walk_fast(struct sfu_walk *walk, struct sfu
 	if (!can_walk_fast(walk) || !fast.left ||
 	    !get_fast_rows(walk, range, walk->frame.is_activation, &rows))
 		return SFU_STOP_NONE;
+	fast.walk = walk;
 	fast.sp = walk->frame.sp;
 	fast.fp = walk->frame.fp;
 	fast.last = ips + fast.left;
@@ -600,9 +626,9 @@ static __always_inline enum sfu_stop walk_fast(struct sfu_walk *walk, struct sfu
 	fast.outer_sp = 0;
 	/* The walk pays for all frames before it looks up any row. */
 	walk->lookup.rd.budget -= fast.left * SFU_FAST_COST;
-	if (!sfu_section_fast_row(&rows, addr - range->start, &fast.row))
-		find_fast_row(walk, &fast, addr, walk->frame.is_activation);
-	follow_rows(walk, &fast);
+	if (sfu_section_fast_row(&rows, addr - range->start, &fast.row))
+		addr = 0;
+	follow_rows(&fast, addr, walk->frame.is_activation);
 	next = fast.last - fast.left;
 	if (fast.left > 0)
 		walk->lookup.rd.budget += fast.left * SFU_FAST_COST;

@@ -34,6 +34,7 @@
 #include "sframe_section.h"
 #include "sframe_stats.h"
 #include "sframe_table.h"
+#include "sframe_verified.h"
 #include "sframe_verify.h"
 #include "sframe_wanted.h"
 
@@ -66,6 +67,8 @@ MODULE_PARM_DESC(table_memory, "MiB that tables may take; 0: an eighth of the me
  * @hdr: its header, at the address that it was linked at
  * @bytes: the section, &sfu_table_key.len of them
  * @index: of its functions, or NULL if they are few
+ * @verified: for look-ups by key
+ * @can_search: @verified can be used
  * @words: its rows in one word, as far as walks have found them; NULL before the first sample
  * @rcu: frees the table
  */
@@ -81,6 +84,8 @@ struct sfu_table {
 	struct sframe_header	hdr;
 	void			*bytes;
 	struct sframe_index	*index;
+	struct sframe_verified	verified;
+	bool			can_search;
 	struct sfu_cache_word	*words;
 	struct rcu_head		rcu;
 };
@@ -310,6 +315,8 @@ static struct sfu_table *make_table(struct sfu_table_source *source,
 	table->hdr = hdr;
 	table->bytes = source->bytes;
 	table->index = index;
+	table->can_search = sframe_verified_init(&table->verified, &hdr, source->bytes, index,
+						 WORD_KEYS);
 	err = rhashtable_insert_fast(&tables, &table->node, table_params);
 	if (err) {
 		kvfree(index);
@@ -646,8 +653,10 @@ static void set_words(struct sfu_section *section)
 	/* Pairs with cmpxchg() in sfu_table_add_words(): the words are empty. */
 	struct sfu_cache_word *words = READ_ONCE(table->words);
 
-	if (words)
+	if (words) {
 		section->words = sfu_words(words, words_bits(table));
+		section->verified = table->can_search ? &table->verified : NULL;
+	}
 	section->word_base = WORD_KEYS + table->hdr.addr - section->hdr.addr;
 }
 

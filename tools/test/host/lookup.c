@@ -6,8 +6,8 @@
  *	FIRST LAST OFFSET CFA FP RA [[s]]
  *	FIRST LAST -ERRNO
  *
- * Makes each look-up also as a quick one, with an index and without, and fails if the answer is
- * another.
+ * Makes each look-up also as a quick one, with an index and without, and as that of a table if the
+ * section can be one, and fails if the answer is another.
  */
 #include <err.h>
 #include <inttypes.h>
@@ -19,6 +19,8 @@
 #include "object.h"
 #include "scan.h"
 #include "sframe_quick.h"
+#include "sframe_verified.h"
+#include "sframe_verify.h"
 
 /* Number of addresses to look up before a function and after it. */
 #define MARGIN	32
@@ -27,7 +29,11 @@ struct lookup {
 	struct buffer_reader	buf;
 	struct sframe_header	sec;
 	struct sframe_index	*index;		/* of @sec, or NULL */
+	struct sframe_verified	table;
+	bool			is_table;	/* @table can be searched */
 	u64			nr_quick;	/* answers of quick look-ups */
+	u64			nr_table;	/* rows found in a table */
+	u64			nr_rows;
 	u64			nr_left;	/* rows that they have left to sframe_find_row() */
 	u64			first;
 	u64			last;
@@ -89,6 +95,37 @@ static void ask_quickly(struct lookup *lookup, const struct sframe_index *index,
 		     pc, index ? "with an" : "without", err, want);
 }
 
+static void make_table(struct lookup *lookup)
+{
+	struct sframe_verify verify = { .budget = UINT32_MAX, .rows_left = UINT32_MAX };
+	const struct sframe_header *sec = &lookup->sec;
+	u32 i;
+
+	lookup->is_table = sframe_verified_init(&lookup->table, sec, lookup->buf.data,
+						lookup->index, 0);
+	for (i = 0; lookup->is_table && i < sec->num_fdes; i++)
+		lookup->is_table = !sframe_verify_function(&verify, sec, &lookup->buf.rd, i);
+}
+
+/* Checks what a look-up in a table finds, which need not be all. */
+static void ask_table(struct lookup *lookup, u64 pc, const struct sframe_row *want)
+{
+	struct sframe_plain_row plain = { .func = want ? want->func : 0 };
+	u32 rows = UINT32_MAX;
+	const u8 *found = sframe_verified_find(&lookup->table, pc, &rows);
+	struct sframe_row row;
+
+	if (!found)
+		return;
+	plain.info = *found;
+	memcpy(plain.words, found + 1, sframe_words_sizes[*found]);
+	plain.start = want ? want->start : 0;
+	if (!want || sframe_decode_plain(&lookup->sec, &lookup->buf.rd, &plain, &row) ||
+	    memcmp(&row, want, sizeof(row)))
+		errx(1, "%" PRIx64 ": another row by a look-up in a table", pc);
+	lookup->nr_table++;
+}
+
 static void ask(struct lookup *lookup, u64 pc, char *answer, size_t size)
 {
 	struct sframe_row row = {};
@@ -101,6 +138,9 @@ static void ask(struct lookup *lookup, u64 pc, char *answer, size_t size)
 		ask_quickly(lookup, NULL, pc, err, &row);
 		ask_quickly(lookup, lookup->index, pc, err, &row);
 	}
+	lookup->nr_rows += !err;
+	if (lookup->is_table)
+		ask_table(lookup, pc, err ? NULL : &row);
 	if (err) {
 		snprintf(answer, size, "%d", err);
 		return;
@@ -142,8 +182,10 @@ static void lookup_fde(void *arg, const struct scan_blob *blob, u32 index,
 	struct lookup *lookup = arg;
 
 	lookup->sec = blob->sec;
-	if (index == 0)
+	if (index == 0) {
 		make_index(lookup);
+		make_table(lookup);
+	}
 	lookup_range(lookup, fde->start - MARGIN, fde->start + fde->size + MARGIN);
 }
 
@@ -169,6 +211,10 @@ int main(int argc, char **argv)
 	if (sframe_quick_can_search(&lookup.sec) && lookup.nr_left >= 1 + lookup.nr_quick / 100)
 		errx(1, "quick look-ups leave %" PRIu64 " rows, and find %" PRIu64,
 		     lookup.nr_left, lookup.nr_quick);
+	/* Of tables, all but PLTs and the like. */
+	if (lookup.is_table && lookup.nr_table < lookup.nr_rows / 2)
+		errx(1, "look-ups in a table find %" PRIu64 " of %" PRIu64 " rows",
+		     lookup.nr_table, lookup.nr_rows);
 	free(lookup.index);
 	return 0;
 }
