@@ -80,7 +80,7 @@ static u64 found[MAX_FRAMES];
 static bool found_activation[MAX_FRAMES];
 static u32 nr_found;
 static bool needs_more;			/* of the stack than was copied */
-static u64 unreadable;			/* below the copy, or far above: what libdw wants; 0: nothing */
+static u64 unreadable;			/* libdw wants this word, below the copy or far above */
 
 /* ---- what libdw asks for ---- */
 
@@ -276,8 +276,8 @@ static void print_example(Dwfl *dwfl)
 	u64 i, most = now->nr > nr_found ? now->nr : nr_found;
 	char *ours, *theirs;
 
-	printf("      sp %" PRIx64 ", fp %" PRIx64 ", stack copied %" PRIu64 " bytes", regs_sp(&now->regs),
-	       regs_fp(&now->regs), (u64)now->stack_size);
+	printf("      sp %" PRIx64 ", fp %" PRIx64 ", stack copied %" PRIu64 " bytes",
+	       regs_sp(&now->regs), regs_fp(&now->regs), (u64)now->stack_size);
 	if (unreadable)
 		printf(", libdw wants %" PRIx64, unreadable);
 	puts("");
@@ -357,8 +357,9 @@ static u64 nr_equal(void)
 }
 
 /*
- * After a register is popped, .eh_frame still names the word below the stack pointer that held it. The copy begins at
- * the stack pointer, so libdw does not know the register, and ends at a frame that needs it.
+ * After a register is popped, .eh_frame still names the word below the stack pointer that held it.
+ * The copy begins at the stack pointer, so libdw does not know the register, and ends at a frame
+ * that needs it.
  */
 static enum outcome compare(bool is_whole, u64 equal)
 {
