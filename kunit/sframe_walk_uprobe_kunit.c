@@ -224,6 +224,29 @@ static void uretprobe_sampled_in_trampoline(struct kunit *test)
 	expect_probed(test, "b0@10 nodata");
 }
 
+/* Before 6.11 the trampoline is a breakpoint. The sample is at it, or after it. */
+static void uretprobe_sampled_at_old_trampoline(struct kunit *test)
+{
+	unsigned long off;
+
+	if (!IS_ENABLED(CONFIG_X86_64))
+		kunit_skip(test, "the trampoline has always been a breakpoint");
+	uretprobe_scene(test);
+	word(test, 0x18, TRAMPOLINE);
+	pend(test, 0x20, code(test, 0x84));
+	pend(test, 0x10, code(test, 0x44));
+	user_store(test, bare(test, 0), "\xcc\x90\x90", 3);
+	for (off = 0; off <= 1; off++) {
+		sample(test, bare(test, off), stack(test, 0x10), 0);
+		expect_probed(test, "c44@10 c84@20 complete", "at 0x%lx", off);
+	}
+	/* After another instruction; then no function has returned to it. */
+	sample(test, bare(test, 2), stack(test, 0x10), 0);
+	expect_probed(test, "b2@10 nodata");
+	sample(test, bare(test, 1), stack(test, 0x28), 0);
+	expect_probed(test, "b1@28 nodata");
+}
+
 /* The probe has been handled: the return address is on the stack. */
 static void uretprobe_sampled_after_trampoline(struct kunit *test)
 {
@@ -326,6 +349,7 @@ static struct kunit_case uretprobe_tests[] = {
 	KUNIT_CASE(uretprobe_by_fp),
 	KUNIT_CASE(uretprobe_list),
 	KUNIT_CASE(uretprobe_sampled_in_trampoline),
+	KUNIT_CASE(uretprobe_sampled_at_old_trampoline),
 	KUNIT_CASE(uretprobe_sampled_after_trampoline),
 	KUNIT_CASE(uretprobe_sampled_in_copy),
 	KUNIT_CASE(uretprobe_after_breakpoint),

@@ -456,7 +456,8 @@ static inline unsigned int sfu_arch_sigcontext_word(unsigned int reg)
 /*
  * The trampoline: push %rax; push %rcx; push %r11; mov $..., %rax; syscall;
  * pop %r11; pop %rcx; ret. The system call stores the return address where %rax was
- * pushed.
+ * pushed. Before ff474a78cef5 ("uprobe: Add uretprobe syscall to speed up return probe",
+ * 6.11) it is one breakpoint.
  */
 #define SFU_ARCH_TRAMPOLINE_BYTES	17
 #define SFU_ARCH_TRAMPOLINE_PUSHES	24
@@ -467,6 +468,8 @@ static inline bool sfu_arch_is_trampoline(const struct pt_regs *regs,
 	static const u8 start[] = { 0x50, 0x51, 0x41, 0x53, 0x48, 0xc7, 0xc0 };
 	static const u8 end[] = { 0x0f, 0x05, 0x41, 0x5b, 0x59, 0xc3 };
 
+	if (code[0] == SFU_ARCH_BREAKPOINT)
+		return regs->ip - page <= SFU_ARCH_BREAKPOINT_BYTES;
 	return !memcmp(code, start, sizeof(start)) &&
 	       !memcmp(code + sizeof(start) + 4, end, sizeof(end));
 }
