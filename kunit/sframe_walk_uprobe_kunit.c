@@ -338,6 +338,29 @@ static void uretprobe_after_breakpoint(struct kunit *test)
 	expect_at_breakpoint(test, "c40@10 c84@20 complete");
 }
 
+/*
+ * A breakpoint has replaced the first byte of an instruction that does not move the stack
+ * pointer. The task has no flag. Both rows find the call of this function.
+ */
+static void uretprobe_after_breakpoint_without_flag(struct kunit *test)
+{
+	if (!IS_ENABLED(CONFIG_X86_64))
+		kunit_skip(test, "a breakpoint leaves the ip at it");
+	sp_function(test, 0, 16);
+	outermost_function(test, 0x40);
+	use_section(test);
+	word(test, 0x08, code(test, 0x44));
+	user_store(test, code(test, 0), "\xcc\x83", 2);
+	store_call(test, plain_call(), code(test, 0x44), code(test, 0));
+	sample(test, code(test, 1), stack(test, 0), 0);
+	expect_probed(test, "c0@0 c44@10 complete");
+	/* In the middle of a function, such an instruction may have one byte. */
+	user_store(test, code(test, 0), "\x90", 1);
+	user_store(test, code(test, 1), "\xcc\x83", 2);
+	sample(test, code(test, 2), stack(test, 0), 0);
+	expect_probed(test, "c2@0 c44@10 complete");
+}
+
 static struct kunit_case uretprobe_tests[] = {
 	KUNIT_CASE(uretprobe_each_frame),
 	KUNIT_CASE(uretprobe_recursion),
@@ -353,6 +376,7 @@ static struct kunit_case uretprobe_tests[] = {
 	KUNIT_CASE(uretprobe_sampled_after_trampoline),
 	KUNIT_CASE(uretprobe_sampled_in_copy),
 	KUNIT_CASE(uretprobe_after_breakpoint),
+	KUNIT_CASE(uretprobe_after_breakpoint_without_flag),
 	{}
 };
 

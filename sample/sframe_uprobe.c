@@ -69,13 +69,18 @@ static unsigned long find_called(struct sfu_walk *walk, const struct sframe_row 
 	       sfu_fallback_find_callee(walk, caller.ip, &callee) ? callee : 0;
 }
 
-/* Does the row at @ip lead to a caller that calls a known function? */
-static bool row_finds_call(struct sfu_walk *walk, struct sfu_range *range,
-			   unsigned long ip)
+/* The same by the row of the instruction before a breakpoint that @walk is after. */
+static unsigned long find_called_before(struct sfu_walk *walk, struct sfu_range *range)
 {
+	struct sfu_frame *frame = &walk->frame;
+	unsigned long called = 0;
 	struct sframe_row row;
 
-	return !sfu_walk_find_row(walk, range, ip, &row) && find_called(walk, &row);
+	frame->ip -= SFU_ARCH_BREAKPOINT_BYTES;
+	if (!sfu_walk_find_row(walk, range, frame->ip, &row))
+		called = find_called(walk, &row);
+	frame->ip += SFU_ARCH_BREAKPOINT_BYTES;
+	return called;
 }
 
 /* Is the kernel known to be handling a breakpoint of current? */
@@ -112,25 +117,30 @@ static bool follows_breakpoint(struct sfu_walk *walk, struct sfu_range *range,
  * TIF_UPROBE shows that, later the RCU tasks trace lock that is held. For a few
  * instructions between the two only the stack can show whether the replaced instruction
  * is still to come: the row that holds finds a return address after a call of this
- * function; or, if the function was jumped to, after a call of any function.
+ * function; or, if the function was jumped to, after a call of any function. 6.1 has no
+ * such lock, and these instructions are all of its handling.
  */
 static bool is_after_breakpoint(struct sfu_walk *walk)
 {
 	struct sfu_frame *frame = &walk->frame;
 	struct sfu_range *range = sfu_walk_find_range(walk, frame->ip);
+	unsigned long called_before;
 	struct sframe_row here;
-	bool is_before;
+	bool is_called;
 
 	if (!follows_breakpoint(walk, range, &here))
 		return false;
 	if (is_in_breakpoint())
 		return true;
-	if (find_called(walk, &here) == here.func)
+	is_called = find_called(walk, &here) == here.func;
+	if (is_called && frame->ip - SFU_ARCH_BREAKPOINT_BYTES != here.func)
 		return false;
-	frame->ip -= SFU_ARCH_BREAKPOINT_BYTES;
-	is_before = row_finds_call(walk, range, frame->ip);
-	frame->ip += SFU_ARCH_BREAKPOINT_BYTES;
-	return is_before;
+	/*
+	 * Both rows may find that call. Then the instruction does not move the stack pointer. As
+	 * the first of a function it has more than one byte, and the ip is in the middle of it.
+	 */
+	called_before = find_called_before(walk, range);
+	return is_called ? called_before == here.func : called_before;
 }
 
 /* Finds where the trampoline of a uretprobe returns to, and the stack pointer there. */
