@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tests of SignalJudge in verify.py: made-up stacks, and the expected verdict on each."""
+"""Tests of verify.py, mostly of SignalJudge: made-up stacks, and the expected verdict on each."""
 import unittest
 
 import verify
@@ -54,6 +54,12 @@ STACKS = (
     ('a signal elsewhere', (TRAMPOLINE, LEAF, WORKER, THREAD, START), 'wrong'),
     ('ends at the trampoline', (TRAMPOLINE,), 'short'),
     ('a number in no mapping', ('5 [unknown] ([unknown])',), 'unknown'),
+)
+# Names of the case, verdict before, kernel functions, second frame, verdict after
+PROBED = (
+    ('a mix of two addresses', 'wrong', ('_copy_to_user', 'arch_uretprobe_hijack_return_addr'), 'p+0x1200', 'between'),
+    ('another address', 'wrong', ('_copy_to_user', 'arch_uretprobe_hijack_return_addr'), 'p+0x1201', 'wrong'),
+    ('elsewhere', 'wrong', ('_copy_to_user', 'uprobe_notify_resume'), 'p+0x1200', 'wrong'),
 )
 # More return addresses than in FACTS, for functions with several callers.
 MORE_FACTS = 'returns leaf 2200\nreturns calls_vdso 2400\nreturns calls_libc 2300\nreturns worker 2100\n'
@@ -127,6 +133,13 @@ class Signals(unittest.TestCase):
     def test_nothing_recorded_fails(self):
         results = dict(verify.verify_signals([], facts(), 'none'))
         self.assertFalse(results['none: enough of each kind'])
+
+
+class Probes(unittest.TestCase):
+    def test_half_of_a_trampoline(self):
+        for what, before, functions, caller, after in PROBED:
+            with self.subTest(what):
+                self.assertEqual(verify.excuse(before, ('p+0x1444', caller), functions, False), after)
 
 
 VERDICTS = ('whole', 'nodata', 'between', 'short', 'wrong', 'unknown')
