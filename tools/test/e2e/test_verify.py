@@ -47,6 +47,8 @@ STACKS = (
     ('vDSO with another caller', (VDSO, '2400 worker /p', THREAD, START), 'wrong'),
     ('vDSO called by libc', (VDSO, LIBC), 'nodata'),
     ('vDSO called by nobody', (VDSO, '7777 other /p', THREAD), 'wrong'),
+    ('vDSO called by itself', ('7050 [unknown] ([vdso])', VDSO, '2400 calls_vdso /p', '2400 thread /p', START), 'whole'),
+    ('vDSO with a frame doubled', (VDSO, VDSO, '2400 calls_vdso /p', '2400 thread /p', START), 'wrong'),
     ('libc called by who may', (LIBC, '2300 calls_libc /p', '2300 thread /p', START), 'whole'),
     ('libc called by who may not', (LIBC, '2300 leaf /p', THREAD, START), 'wrong'),
     ('a function that does not return to a trampoline', (LEAF, TRAMPOLINE, STRUCK, WORKER, THREAD, START), 'wrong'),

@@ -299,6 +299,9 @@ class SignalJudge:
         if frame.symbol in self.facts.known:
             return (frame.symbol, caller.ip) in self.facts.returns
         in_vdso = frame.object == '([vdso])'
+        # 6.1 has functions there that only those with a name call.
+        if in_vdso and caller.object == '([vdso])':
+            return frame.symbol == '[unknown]' != caller.symbol
         if caller.symbol in self.facts.known:
             if in_vdso:
                 return caller.symbol == 'calls_vdso'
