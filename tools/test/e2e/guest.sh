@@ -161,6 +161,11 @@ summary_is_for_all() {
 
 says_unloaded() { dmesg | grep -q "sframe_unwind: unloaded: .*; [1-9][0-9]* stacks were unwound"; }
 
+# ---- real-time kernels ----------------------------------------------------------------------------------------
+
+# Samples come there while a task may be waiting. So the module limits walks in interrupts, by its parameter `lookups`.
+is_real_time() { [[ $(uname -v) == *PREEMPT_RT* ]]; }
+
 # ---- chains: recorded here, judged on the host ----------------------------------------------------------------
 
 # clock CHAIN: prints the event to sample by. Chains with signed return addresses are arm64's, where QEMU has a PMU.
@@ -180,10 +185,25 @@ keep_recording() {
 	esac
 }
 
+# limited SECONDS DATA: a stack may be short within the limit. Then it counts as `budget`.
+limited() {
+	snapshot
+	check 'record v3 sync, limited' perf record -q -B -e cpu-clock -F 3989 --call-graph=sframe,sync \
+		-o "$scratch/data" ./v3/chain -s "$1"
+	show_grown 'v3 sync, limited'
+	keep_recording "$2/v3.sync"
+	grown '^stop[.]budget' | awk '{ n += $2 } END { print n + 0 }' >"$2.budget"
+}
+
 chains() {	# chains SECONDS DATA
-	local seconds=$1 data=$2 way version
+	local seconds=$1 data=$2 way version limit
 	check 'module loads' modprobe sframe_unwind || exit
+	limit=$(cat "$parameters/lookups")
+	check "walks in interrupts look up $limit rows (0: all)" test "$limit" = "$(is_real_time && echo 2 || echo 0)"
+	[ "$limit" = 0 ] || limited "$seconds" "$data-limited"
 	for way in $(ways); do
+		# Deferred stacks are whole, whatever the limit is.
+		[ "$way" = sync ] && echo 0 >"$parameters/lookups" || echo "$limit" >"$parameters/lookups"
 		for version in v*/chain; do
 			version=${version%/chain}
 			snapshot
@@ -370,6 +390,11 @@ load() {	# load PROCESSES
 	check 'kernel log' log_is_clean
 }
 
+# `chains` tests the limit of a real-time kernel, and `latency` what it is for. The other parts want whole stacks.
+case $1 in
+chains | latency | storm) ;;
+*) ! is_real_time || echo 'options sframe_unwind lookups=0' >/etc/modprobe.d/e2e.conf ;;
+esac
 # perf must not lower its rate because an emulated machine is slow.
 sysctl -q -w kernel.perf_cpu_time_max_percent=0
 for more in ./guest-*.sh; do
