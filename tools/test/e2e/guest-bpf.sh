@@ -91,6 +91,7 @@ bpf() {	# bpf DATA
 	local data=$1 version versions=(v3 v2) way function dir pid stat probes
 	[ "$(uname -m)" != aarch64 ] || versions=(v3-pac v2-pac)
 	check 'module loads' modprobe sframe_unwind || exit
+	snapshot
 	tar -C "$scratch" -xf "$data/bpftrace.tar"
 	grep ' [tTwW] ' /proc/kallsyms >"$data/kallsyms"
 	for version in "${versions[@]}"; do
