@@ -4,7 +4,7 @@
 # guest-bpf.sh - part of guest.sh: stacks of ./chain taken by BPF programs, and at tracepoints, uprobes and uretprobes.
 # The guest records them, and the host judges them.
 #
-# shellcheck disable=SC2154 # guest.sh sets scratch
+# shellcheck disable=SC2154 # guest.sh sets scratch and short
 
 # These functions are on the stack at the system call or before it. recurse calls itself. tail_calls ends with a jump to
 # tail_called, which then returns for both. No call returns to noreturn_callee.
@@ -34,7 +34,7 @@ mappings() {
 by_perf() {	# by_perf WAY
 	check "$version $1: perf record" perf record -q -B -p "$pid" --call-graph="sframe,$1" -m 4M -o "$scratch/data" \
 		-e cpu-clock/freq=599/ -e sched:sched_switch -e syscalls:sys_enter_nanosleep -e 'sfu:*' -- \
-		sh -c "sleep 4; kill -STOP $pid"
+		sh -c "sleep $((short ? 1 : 4)); kill -STOP $pid"
 	kill -CONT "$pid"
 	keep_recording "$data/$version.$1.data"
 	{
@@ -90,6 +90,7 @@ by_bpftrace() {
 bpf() {	# bpf DATA
 	local data=$1 version versions=(v3 v2) way function dir pid stat probes
 	[ "$(uname -m)" != aarch64 ] || versions=(v3-pac v2-pac)
+	[ "$short" = 0 ] || versions=("${versions[0]}")
 	check 'module loads' modprobe sframe_unwind || exit
 	snapshot
 	tar -C "$scratch" -xf "$data/bpftrace.tar"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
-# shellcheck disable=SC2154 # guest.sh sets scratch
+# shellcheck disable=SC2154 # guest.sh sets scratch and programs
 #
 # guest-signals.sh - part of guest.sh: stacks through signal handlers, the vDSO and libraries that come and go, see
 # signals.c. The guest records them, and the host judges them.
@@ -29,7 +29,7 @@ signals() {	# signals MS DATA
 	signals_ms=$1
 	check 'module loads' modprobe sframe_unwind || exit
 	for way in $(ways); do
-		for dir in v*/signals; do
+		for dir in $programs/signals; do
 			dir=${dir%/signals}
 			# Copy the libraries, which are loaded again and again: the host's disk may be slow.
 			mkdir -p "$scratch/$dir"

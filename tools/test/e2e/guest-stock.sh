@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
-# shellcheck disable=SC2154 # guest.sh sets scratch and parameters
+# shellcheck disable=SC2154 # guest.sh sets scratch, parameters and short
 #
 # guest-stock.sh - part of guest.sh: programs that nobody has rebuilt, by tables made of their .eh_frame
 
 # What a shell script and a few programs of the distribution do.
-stock_work() {
+stock_work() {	# stock_work TIMES
 	local i
-	for ((i = 0; i < 2; i++)); do
+	for ((i = 0; i < $1; i++)); do
 		bash -c 'f() { local i; for ((i = 0; i < 8000; i++)); do :; done; }; g() { f; }; g'
 		# shellcheck disable=SC2016 # perl expands it
 		perl -e 'sub f { my $x = 0; $x += $_ for 1 .. 100000; } f() for 1 .. 5;'
@@ -51,11 +51,13 @@ stock_known() {	# stock_known WAY
 has_tables() { [ "$(value table.bytes)" -gt "$1" ]; }
 
 stock() {	# stock SECONDS DATA
-	local seconds=$1 data=$2 way share server
+	local seconds=$1 data=$2 way share server work
+	work=("$0" stock_work $((short ? 1 : 2)))
+	[ "$short" = 1 ] || programs='v3*'
 	unset SFU_TABLES
 	check 'module loads' modprobe sframe_unwind || exit
 	for way in $(ways); do
-		for version in v3*/chain; do
+		for version in $programs/chain; do
 			version=${version%/chain}
 			# The wrapper loads the tables of the program and of what it links.
 			check "record $version $way" perf record -B -e "$(clock "$version")" -F 3989 \
@@ -67,7 +69,7 @@ stock() {	# stock SECONDS DATA
 	done
 	# These run already when the recording begins, or start while it runs.
 	check 'record everything' perf record -q -a -e cpu-clock -F 999 --call-graph=sframe -o "$scratch/data" \
-		"$0" stock_work
+		"${work[@]}"
 	check 'tables are held' has_tables 1000000
 	for way in $(ways); do
 		stock_known "$way"
@@ -78,11 +80,11 @@ stock() {	# stock SECONDS DATA
 		# The first run brings tables. Then perf links the files that it has sampled into its cache, which changes their
 		# times: the second run brings tables of these once more, and the third one finds them.
 		for _ in 1 2; do
-			perf record -q -a -e cpu-clock -F 999 --call-graph="sframe,$way" -o "$scratch/data" "$0" stock_work >/dev/null
+			perf record -q -a -e cpu-clock -F 999 --call-graph="sframe,$way" -o "$scratch/data" "${work[@]}" >/dev/null
 			wait_for_serve $server
 		done
 		snapshot
-		perf record -q -a -e cpu-clock -F 999 --call-graph="sframe,$way" -o "$scratch/data" "$0" stock_work >/dev/null
+		perf record -q -a -e cpu-clock -F 999 --call-graph="sframe,$way" -o "$scratch/data" "${work[@]}" >/dev/null
 		show_grown "$way"
 		share=$(whole_of_1000)
 		check "$way: of 1000 stacks of the distribution's programs $share are whole" test "$share" -ge 990
