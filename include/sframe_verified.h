@@ -29,7 +29,7 @@
  * @all: instead of an index: one slot with all functions
  * @beside: added to an address, is where the code would be if it lay beside the section in memory.
  *	A start is relative to where it is stored, so it leads there
- * @first: where the first slot would be
+ * @first: where the first function, with which the first slot begins, would be
  */
 struct sframe_verified {
 	const struct sframe_raw_fde_v3	*entries;
@@ -50,24 +50,31 @@ struct sframe_verified {
  * @index: of the section, or NULL
  * @base: look-ups add this to each address
  *
- * Return: Whether it is of the form that "sframectl convert" writes. No look-up is possible else.
+ * Return: Whether it is of the form that "sframectl convert" writes, and its index reaches over
+ * 4 GiB at most. No look-up is possible else.
  */
 static inline bool sframe_verified_init(struct sframe_verified *table,
 					const struct sframe_header *hdr, const u8 *bytes,
 					const struct sframe_index *index, u64 base)
 {
+	const u8 *first = bytes + (hdr->fde_addr - hdr->addr);
+	const struct sframe_raw_fde_v3 *entries = (const void *)first;
+
+	if (!hdr->num_fdes || hdr->version != SFRAME_VERSION_3 || hdr->swapped ||
+	    hdr->flags != (SFRAME_F_FDE_SORTED | SFRAME_F_FDE_FUNC_START_PCREL))
+		return false;
 	*table = (struct sframe_verified){
-		.entries = (const void *)(bytes + (hdr->fde_addr - hdr->addr)),
+		.entries = entries,
 		.rows = bytes + (hdr->fre_addr - hdr->addr),
 		.starts = index ? index->starts : table->all,
 		.nr = index ? index->nr : 1,
-		.shift = index ? index->shift : 63,
+		.shift = index ? index->shift : 32,
 		.all = { 0, hdr->num_fdes },
 		.beside = (unsigned long)bytes - hdr->addr - base,
-		.first = (unsigned long)bytes + (index ? (u64)index->first : -hdr->addr),
+		.first = (unsigned long)entries + entries->start,
 	};
-	return hdr->version == SFRAME_VERSION_3 && !hdr->swapped &&
-	       hdr->flags == (SFRAME_F_FDE_SORTED | SFRAME_F_FDE_FUNC_START_PCREL);
+	/* An offset in a function has 32 bits then. */
+	return (u64)table->nr << table->shift <= 1ull << 32;
 }
 
 /* So few entries are searched one after the other. */
@@ -135,8 +142,8 @@ static __always_inline const u8 *sframe_verified_find(const struct sframe_verifi
 	const struct sframe_raw_fde_v3 *entry;
 	const struct sframe_raw_attr_v3 *attr;
 	const u8 *first, *found;
-	u64 slot, off;
-	u32 left;
+	u32 left, off;
+	u64 slot;
 
 	pc += table->beside;
 	slot = (pc - table->first) >> table->shift;
