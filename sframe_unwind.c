@@ -120,10 +120,10 @@ static void begin_walk(struct sfu_walk *walk, struct sfu_process *process,
 }
 
 /*
- * Should a scan give the process a rule cache? The first sample of a new process does not ask for
- * memory.
+ * Counts a sample of the process, which @walk has walked. Returns whether a scan should give the
+ * process a rule cache. The first sample of a new process does not ask for memory.
  */
-static bool lacks_cache(struct sfu_process *process, struct sfu_walk *walk)
+static bool count_sample(struct sfu_process *process, struct sfu_walk *walk)
 {
 	if (!process)
 		return true;
@@ -174,7 +174,7 @@ static void store_frames(struct perf_callchain_entry_ctx *ctx,
 	else if (!perf_callchain_store(ctx, walk.frame.ip))
 		stop = store_callers(ctx, &walk);
 	report_walk(&walk, regs, stop);
-	wants_cache = lacks_cache(process, &walk);
+	wants_cache = count_sample(process, &walk);
 	if (needs_scan(&walk, stop) || wants_cache)
 		sfu_request_for_sample(process, SFU_SCAN_SAMPLE);
 	else if (sfu_walk_is_limited(&walk, stop))
@@ -241,7 +241,7 @@ static void trace_and_scan(struct unwind_stacktrace *trace, unsigned int max)
 		rcu_read_lock();
 		process = sfu_process_find(mm);
 		stop = trace_frames(trace, max, process, &walk);
-		wants_cache = !has_scanned && lacks_cache(process, &walk);
+		wants_cache = !has_scanned && count_sample(process, &walk);
 		/* The map of the walk may be freed from rcu_read_unlock() on. */
 		is_scan_needed = needs_scan(&walk, stop);
 		rcu_read_unlock();

@@ -248,7 +248,7 @@ struct sframe_raw_row {
 #define SFRAME_PLAIN_PCMASK	0x0010	/* of repetitive code, such as a PLT */
 #define SFRAME_PLAIN_SIGNAL	0x0080	/* of a signal frame */
 #define SFRAME_PLAIN_FLEX	0x0100
-#define SFRAME_PLAIN_FORM	0x0190
+#define SFRAME_PLAIN_FORM	(SFRAME_PLAIN_PCMASK | SFRAME_PLAIN_SIGNAL | SFRAME_PLAIN_FLEX)
 
 /**
  * struct sframe_plain_row - a row that a quick look-up has found, as it is stored

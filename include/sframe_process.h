@@ -133,8 +133,8 @@ static inline bool sfu_process_is_worth_memory(const struct sfu_process *process
 }
 
 /*
- * The map of a process for a walk, or NULL. If it is borrowed from the parent, what the walk finds
- * out about it must not be written to it.
+ * The map of a process for a walk, or NULL. Sets @is_borrowed if it is that of the parent: the walk
+ * must not write to it then. Any context, under rcu_read_lock().
  */
 static inline struct sfu_map *sfu_process_walk_map(const struct sfu_process *process,
 						   bool *is_borrowed)

@@ -684,7 +684,7 @@ static void event_looks_everywhere(struct kunit *test)
 	expect_counted(test, "scan.runs");
 }
 
-/* What was reported may be gone when the scan looks. */
+/* A mapping that an event has reported may be gone when the scan looks for it. */
 static void event_of_code_that_is_gone(struct kunit *test)
 {
 	map_image(test);

@@ -361,8 +361,8 @@ void sfu_process_count_gap(void)
 {
 	atomic_inc(&nr_gaps);
 	/*
-	 * Whoever maps code and sees that events are not reported drops mmap_lock after that. A
-	 * scan takes it, and so sees the count.
+	 * A task that maps code holds mmap_lock while its hook finds that no event is reported. A
+	 * later scan of this process takes the lock after it, and so sees the count.
 	 */
 	smp_mb__after_atomic();
 }
