@@ -68,10 +68,10 @@ void counters_text(const struct sfu_counters *since, char *text)
 	seq_buf_str(&s);
 }
 
-/* Waits up to 5 seconds for the condition: RCU callbacks run meanwhile. */
+/* Waits up to a minute for the condition: RCU callbacks run meanwhile. */
 bool comes_true(bool (*condition)(void))
 {
-	unsigned long give_up = jiffies + 5 * HZ;
+	unsigned long give_up = jiffies + 60 * HZ;
 
 	while (!condition() && time_before(jiffies, give_up))
 		schedule_timeout_uninterruptible(1);

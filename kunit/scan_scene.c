@@ -144,7 +144,7 @@ void expect_map(struct kunit *test, const char *want)
 int scan_now(struct kunit *test)
 {
 	struct sfu_map *seen = map_of(current->mm), *now;
-	unsigned long give_up = jiffies + 10 * HZ;
+	unsigned long give_up = jiffies + 60 * HZ;
 	int err;
 
 	sfu_event_profiled();

@@ -622,7 +622,7 @@ static void report_many(struct kunit *test)
 	struct sfu_process *process = process_of(current->mm);
 	unsigned int i;
 
-	WRITE_ONCE(process->event_due, jiffies + HZ);
+	WRITE_ONCE(process->event_due, jiffies + 1000 * HZ);
 	for (i = 0; i < 4; i++) {
 		map_image_at(test, 50 + 10 * i);
 		report_mmap(test, 51 + 10 * i);

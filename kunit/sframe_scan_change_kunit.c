@@ -346,23 +346,26 @@ static void scan_in_vain(struct kunit *test)
 	expect_map(test, SAME);
 }
 
-/*
- * The wait between scans that change nothing is at most one second. Without this limit
- * it would be four seconds here.
- */
+/* The wait between scans that change nothing is at most one second. */
 static void scan_in_vain_long(struct kunit *test)
 {
-	unsigned long start = jiffies, last = jiffies;
+	struct sfu_process *process;
+	unsigned int n;
+	s64 before;
 
 	map_image(test);
 	expect_scanned(test, SAME, "scan.runs");
-	while (time_before(jiffies, start + 5 * HZ)) {
-		last = jiffies;
-		KUNIT_EXPECT_EQ(test, 0, scan_now(test));
-		KUNIT_EXPECT_LE(test, jiffies - last, 3 * HZ);
+	process = process_of(current->mm);
+	for (n = 0; n < 15; n++) {
+		process->scan_at = 0;
+		process->sample_at = 0;
+		before = ktime_get_mono_fast_ns();
+		KUNIT_EXPECT_EQ(test, 0, sfu_scan_mm(current->mm));
+		KUNIT_EXPECT_EQ(test, process->wait,
+				min(BIT(n) * NSEC_PER_MSEC, NSEC_PER_SEC));
+		KUNIT_EXPECT_GE(test, process->sample_at, before + process->wait);
 	}
-	/* The wait began a moment before the measured time. The last one was half as long. */
-	KUNIT_EXPECT_GE(test, jiffies - last, HZ * 3 / 4);
+	expect_counted(test, "scan.runs=15");
 }
 
 /* A scan that finds something new ends the waits. */
@@ -433,56 +436,89 @@ static s64 charge_one(struct kunit *test, s64 scan_at, enum sfu_scan_reason reas
 /* Scans get one part in 32 of the time. The process has saved up 3 ms for them at most. */
 static void scan_share(struct kunit *test)
 {
-	s64 now, charge, taken;
+	const s64 saved = 32 * 3 * (s64)NSEC_PER_MSEC, long_ago = 100LL * NSEC_PER_SEC;
+	s64 before, after, charge, taken;
 
 	map_image(test);
 	expect_scanned(test, SAME, "scan.runs");
-	now = ktime_get_mono_fast_ns();
-	charge = charge_one(test, now, SFU_SCAN_NEW_CODE);
-	taken = ktime_get_mono_fast_ns() - now;
+	before = ktime_get_mono_fast_ns();
+	charge = charge_one(test, before, SFU_SCAN_NEW_CODE);
+	taken = ktime_get_mono_fast_ns() - before;
 	/* The time that it takes, but for a scan that is interrupted for long a part of it. */
 	KUNIT_EXPECT_GE(test, charge, 32 * 2000);
 	KUNIT_EXPECT_LE(test, charge, 32 * max(taken, 2000));
-	KUNIT_EXPECT_LT(test, charge, 32 * 200000);
+	/* A process that has waited for longer than it can save up begins with what it has saved. */
+	KUNIT_EXPECT_LT(test, charge, 32 * 200000 + max(taken - saved, 0));
 	/* The process has not been scanned for a long time. */
-	charge_one(test, ktime_get_mono_fast_ns() - 100LL * NSEC_PER_SEC, SFU_SCAN_NEW_CODE);
-	now = ktime_get_mono_fast_ns();
-	KUNIT_EXPECT_LE(test, process_of(current->mm)->scan_at,
-			now - 32 * 3 * (s64)NSEC_PER_MSEC + 32 * 200000);
-	KUNIT_EXPECT_GE(test, process_of(current->mm)->scan_at, now - 2 * (s64)NSEC_PER_SEC);
+	before = ktime_get_mono_fast_ns();
+	charge_one(test, before - long_ago, SFU_SCAN_NEW_CODE);
+	after = ktime_get_mono_fast_ns();
+	KUNIT_EXPECT_GE(test, process_of(current->mm)->scan_at, before - saved + 32 * 2000);
+	KUNIT_EXPECT_LE(test, process_of(current->mm)->scan_at, after - saved + 32 * 200000);
+}
+
+/* Charges one event. Return: the time from which on another may be. */
+static s64 charge_one_event(struct kunit *test, struct sfu_process *process, s64 event_at)
+{
+	process->scan_at = 0;
+	process->event_at = event_at;
+	process->event_due = jiffies;
+	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process, SFU_SCAN_NEW_CODE));
+	return process->event_at;
 }
 
 /*
- * Scans for events get one part in 512 of the time, and 3 ms at first. Each is charged 2 us
- * at least. A scan for a sample does not wait for that.
+ * Scans for events get one part in 512 of the time, where few samples are taken. The process
+ * has saved up 3 ms for them at most. Each is charged 2 us at least.
  */
 static void scan_share_of_events(struct kunit *test)
 {
+	const s64 saved = 512 * 3 * (s64)NSEC_PER_MSEC;
 	struct sfu_process *process;
-	s64 began, elapsed;
-	unsigned int i;
+	s64 before, after, due;
 
 	map_image(test);
-	began = ktime_get_mono_fast_ns();
 	expect_scanned(test, SAME, "scan.runs");
 	process = process_of(current->mm);
-	for (i = 0; i < 2000 && sfu_scan_is_due(process, SFU_SCAN_NEW_CODE); i++) {
-		process->scan_at = 0;
-		KUNIT_EXPECT_EQ(test, 0, sfu_scan(process, SFU_SCAN_NEW_CODE));
-	}
-	/* The part of the time that passes meanwhile, which is counted in jiffies, counts too. */
-	elapsed = ktime_get_mono_fast_ns() - began + TICK_NSEC;
-	KUNIT_EXPECT_LE(test, i, 1500 + 1 + elapsed / 512 / 2000);
-	KUNIT_EXPECT_FALSE(test, sfu_scan_is_due(process, SFU_SCAN_NEW_CODE));
-	KUNIT_EXPECT_FALSE(test, sfu_scan_is_due(process, SFU_SCAN_NEW_PROCESS));
-	/* Within the next jiffies they are due again: the last scan has cost a part of 3 ms. */
-	KUNIT_EXPECT_TRUE(test, time_before(process->event_due, jiffies + 10 * HZ));
+	/* What was sampled before this test no longer counts. */
+	migrate_disable();
+	charge_one_event(test, process, 0);
+	schedule_timeout_uninterruptible(HZ / 10 + 1);
+	before = ktime_get_mono_fast_ns();
+	due = charge_one_event(test, process, 0);
+	after = ktime_get_mono_fast_ns();
+	migrate_enable();
+	KUNIT_EXPECT_GE(test, due, before - saved + 512 * 2000);
+	KUNIT_EXPECT_LE(test, due, after - saved + 512 * 200000);
+	expect_counted(test, "scan.runs=2");
+}
+
+/* A process that has no time left waits, but not for a scan that a sample requests. */
+static void scan_share_of_events_is_used_up(struct kunit *test)
+{
+	const s64 wait = 1000LL * NSEC_PER_SEC;
+	struct sfu_process *process;
+	unsigned long before;
+	s64 event_at, due;
+
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	process = process_of(current->mm);
+	before = jiffies;
+	event_at = ktime_get_mono_fast_ns() + wait;
+	due = charge_one_event(test, process, event_at);
+	KUNIT_EXPECT_GE(test, due, event_at + 32 * 2000);
+	KUNIT_EXPECT_LE(test, due, event_at + 512 * 200000);
+	KUNIT_EXPECT_TRUE(test, time_after(process->event_due, before + 990 * HZ));
+	KUNIT_EXPECT_TRUE(test, time_before(process->event_due, jiffies + 1010 * HZ));
 	process->scan_at = 0;
 	process->sample_at = 0;
+	KUNIT_EXPECT_FALSE(test, sfu_scan_is_due(process, SFU_SCAN_NEW_CODE));
+	KUNIT_EXPECT_FALSE(test, sfu_scan_is_due(process, SFU_SCAN_NEW_PROCESS));
 	KUNIT_EXPECT_TRUE(test, sfu_scan_is_due(process, SFU_SCAN_SAMPLE));
 	process->event_due = jiffies;
 	KUNIT_EXPECT_TRUE(test, sfu_scan_is_due(process, SFU_SCAN_NEW_CODE));
-	counters_read(&((struct scan_scene *)test->priv)->since);
+	expect_counted(test, "scan.runs");
 }
 
 /*
@@ -493,20 +529,21 @@ static void scan_share_of_dropped_pages(struct kunit *test)
 {
 	struct sfu_process *process;
 	unsigned int i;
+	s64 before;
 
 	map_image(test);
 	expect_scanned(test, SAME, "scan.runs");
 	process = process_of(current->mm);
 	for (i = 0; i < 100; i++) {
 		drop_pages(test);
-		process->scan_at = ktime_get_mono_fast_ns();
+		before = ktime_get_mono_fast_ns();
+		process->scan_at = before;
 		KUNIT_EXPECT_EQ(test, 0, sfu_scan_mm(current->mm));
 		KUNIT_EXPECT_EQ(test, 0, process->wait);
-		KUNIT_EXPECT_GT(test, process->scan_at,
-				(s64)ktime_get_mono_fast_ns() - (s64)NSEC_PER_SEC);
+		KUNIT_EXPECT_GT(test, process->scan_at, before - (s64)NSEC_PER_SEC);
 	}
 	expect_counted(test, "scan.runs=100");
-	process->scan_at = ktime_get_mono_fast_ns() + 10LL * NSEC_PER_SEC;
+	process->scan_at = ktime_get_mono_fast_ns() + 1000LL * NSEC_PER_SEC;
 	for (i = 0; i < 100; i++) {
 		drop_pages(test);
 		KUNIT_EXPECT_EQ(test, 0, sfu_scan_mm(current->mm));
@@ -627,6 +664,7 @@ static struct kunit_case change_tests[] = {
 	KUNIT_CASE(scan_between_events),
 	KUNIT_CASE(scan_not_due),
 	KUNIT_CASE(scan_share_of_events),
+	KUNIT_CASE(scan_share_of_events_is_used_up),
 	KUNIT_CASE(scan_share),
 	KUNIT_CASE(scan_share_of_dropped_pages),
 	KUNIT_CASE(scan_two_processes),

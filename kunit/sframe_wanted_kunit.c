@@ -302,7 +302,7 @@ static void wanted_from_locked_for_ever(struct kunit *test)
 static void wanted_young(struct kunit *test)
 {
 	struct test_reader *r = open_reader(test);
-	unsigned long until = jiffies + 5 * HZ;
+	unsigned long until = jiffies + 60 * HZ;
 	struct sfu_wanted_file taken = {};
 	time64_t now;
 
