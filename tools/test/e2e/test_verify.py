@@ -60,6 +60,8 @@ STACKS = (
 # Names of the case, verdict before, kernel functions, second frame, verdict after
 PROBED = (
     ('a mix of two addresses', 'wrong', ('_copy_to_user', 'arch_uretprobe_hijack_return_addr'), 'p+0x1200', 'between'),
+    ('the same by a function of its own', 'wrong', ('rep_movs_alternative', '_copy_to_user', 'arch_uretprobe_hijack_return_addr'),
+     'p+0x1200', 'between'),
     ('another address', 'wrong', ('_copy_to_user', 'arch_uretprobe_hijack_return_addr'), 'p+0x1201', 'wrong'),
     ('elsewhere', 'wrong', ('_copy_to_user', 'uprobe_notify_resume'), 'p+0x1200', 'wrong'),
 )

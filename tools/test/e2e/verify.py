@@ -419,7 +419,7 @@ def excuse(verdict, chain, functions, deferred):
     if verdict in ('short', 'wrong') and ('uprobe_handle_trampoline' in functions or hides_trampoline(functions)):
         return 'between'
     # The processor may copy the trampoline's address byte by byte. Its lowest byte, of the start of a page, comes first.
-    if verdict == 'wrong' and 'arch_uretprobe_hijack_return_addr' in functions[:2] and chain[1].endswith('00'):
+    if verdict == 'wrong' and 'arch_uretprobe_hijack_return_addr' in functions[:3] and chain[1].endswith('00'):
         return 'between'
     # It sets the stack pointer of its own call before the ip.
     if verdict == 'wrong' and functions[:1] == ['__x64_sys_uretprobe']:
