@@ -747,6 +747,7 @@ static void table_without_room_for_rows(struct kunit *test)
 	/* Later there is room. */
 	expect_scanned(test, TABLE, "scan.runs");
 	KUNIT_EXPECT_NOT_NULL(test, section_at(test, 1)->words.first);
+	KUNIT_EXPECT_NOT_NULL(test, section_at(test, 1)->verified);
 	/* All of it is counted, and freed with the table. */
 	KUNIT_EXPECT_GT(test, atomic_long_read(&sfu_held.tables), held + 64 * 16);
 	sfu_table_drop_all();

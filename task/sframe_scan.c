@@ -461,6 +461,7 @@ static bool find_table(struct sfu_scan *scan, struct sfu_range *range, const str
 		return true;
 	}
 	/* Without the table of the last map, the file's own section counts. */
+		section->verified = found.verified;
 	if (section->source == SFU_SOURCE_RESIDENT)
 		*section = (struct sfu_section){ .state = ATOMIC_INIT(SFU_SECTION_PENDING) };
 	if (err)
