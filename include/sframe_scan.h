@@ -26,6 +26,8 @@ bool sfu_scan_is_right(const struct sfu_map *map, struct mm_struct *mm);
 
 /* Any context, NMI included. */
 bool sfu_scan_may_be_due(const struct sfu_process *process);
+extern size_t sfu_index_memory;
+
 bool sfu_scan_is_due(const struct sfu_process *process, enum sfu_scan_reason reason);
 
 /* Task context: may sleep, and tries mmap_lock. */

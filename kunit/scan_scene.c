@@ -229,6 +229,12 @@ void map_image(struct kunit *test)
 	image_map(test, &scene->image, scene->area);
 }
 
+/* Maps the image, which has been written, at a page of the area. */
+void map_image_at(struct kunit *test, unsigned int nr)
+{
+	image_map(test, &((struct scan_scene *)test->priv)->image, page(test, nr));
+}
+
 struct image *another_image(struct kunit *test)
 {
 	struct image *image = kunit_kzalloc(test, sizeof(*image), GFP_KERNEL);

@@ -70,6 +70,7 @@ static inline unsigned long page(struct kunit *test, unsigned int nr)
 }
 
 void map_image(struct kunit *test);
+void map_image_at(struct kunit *test, unsigned int nr);
 struct image *another_image(struct kunit *test);
 void patch_file(struct kunit *test, loff_t at, u64 value, unsigned int len);
 

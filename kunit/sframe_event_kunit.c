@@ -562,11 +562,6 @@ static void event_of_many_mappings(struct kunit *test)
 
 /* ---- which mappings a scan for new code looks at ---- */
 
-static void map_image_at(struct kunit *test, unsigned int nr)
-{
-	image_map(test, &((struct scan_scene *)test->priv)->image, page(test, nr));
-}
-
 /* Code that was reported is found, without a look at all mappings. */
 static void event_looks_where_code_is_new(struct kunit *test)
 {

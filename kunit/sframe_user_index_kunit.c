@@ -3,11 +3,13 @@
 #include <linux/mm.h>
 #include <linux/mman.h>
 
+#include "mapping_change.h"
 #include "scan_scene.h"
 #include "sframe_arch.h"
 #include "sframe_index.h"
 #include "sframe_map.h"
 #include "sframe_process.h"
+#include "sframe_scan.h"
 #include "sframe_user_index.h"
 
 #define NR		16	/* functions; the fewest that have an index */
@@ -16,8 +18,8 @@
 /* The fields of an entry of V3, at its place in the section. */
 #define ENTRY(nr)	(28 + 16 * (nr))
 
-/* Writes an image with @NR functions. If @is_sorted is false, the section lies about that. */
-static void map_functions(struct kunit *test, bool is_sorted)
+/* Maps an image with @NR functions. Unless @flip is 0, they are not sorted, as the section says. */
+static void map_functions(struct kunit *test, unsigned int flip)
 {
 	struct scan_scene *scene = test->priv;
 	struct image *image = &scene->image;
@@ -26,10 +28,8 @@ static void map_functions(struct kunit *test, bool is_sorted)
 
 	build_start(b, SFRAME_VERSION_3, SORTED, SFU_ARCH_ABI);
 	for (i = 0; i < NR; i++) {
-		unsigned int nr = is_sorted ? i : NR - 1 - i;
-
-		build_fde(b, (IMAGE_CODE - IMAGE_SECTION) * (s64)PAGE_SIZE + nr * SIZE, SIZE,
-			  ADDR1, 0, 0);
+		build_fde(b, (IMAGE_CODE - IMAGE_SECTION) * (s64)PAGE_SIZE + (i ^ flip) * SIZE,
+			  SIZE, ADDR1, 0, 0);
 		if (SFU_ARCH_ABI == SFRAME_ABI_AMD64_LE)
 			build_row(b, 0, 0x05, 16, -16);
 		else
@@ -77,7 +77,7 @@ static void index_of_section(struct kunit *test)
 {
 	struct sfu_section *section;
 
-	map_functions(test, true);
+	map_functions(test, 0);
 	expect_scanned(test, SAME, "scan.runs");
 	section = section_of(test);
 	KUNIT_ASSERT_NOT_NULL(test, section->index);
@@ -99,7 +99,7 @@ static void index_of_next_map(struct kunit *test)
 {
 	const struct sframe_index *index;
 
-	map_functions(test, true);
+	map_functions(test, 0);
 	expect_scanned(test, SAME, "scan.runs");
 	index = section_of(test)->index;
 	KUNIT_ASSERT_NOT_NULL(test, index);
@@ -109,11 +109,55 @@ static void index_of_next_map(struct kunit *test)
 	expect_functions(test, section_of(test));
 }
 
+/* The first function is not at the lowest address. */
 static void index_of_unsorted_section(struct kunit *test)
 {
-	map_functions(test, false);
+	map_functions(test, NR - 1);
 	expect_scanned(test, SAME, "scan.runs");
 	KUNIT_EXPECT_NULL(test, section_of(test)->index);
+}
+
+/* To find out that functions are out of order takes long. It is not tried again. */
+static void index_of_unordered_section(struct kunit *test)
+{
+	map_functions(test, 2);
+	expect_scanned(test, SAME, "scan.runs");
+	KUNIT_EXPECT_NULL(test, section_of(test)->index);
+	KUNIT_EXPECT_TRUE(test, section_of(test)->is_unordered);
+	expect_scanned(test, SAME, "scan.runs");
+	KUNIT_EXPECT_TRUE(test, section_of(test)->is_unordered);
+	/* The next section at these addresses may be better. */
+	unmap_at(test, 0, IMAGE_PAGES);
+	map_functions(test, 0);
+	expect_scanned(test, SAME, "scan.runs");
+	KUNIT_EXPECT_NOT_NULL(test, section_of(test)->index);
+}
+
+/* Indices at higher addresses than the new one count, too. */
+static void index_of_lower_section(struct kunit *test)
+{
+	const size_t memory = sfu_index_memory;
+	struct sfu_map *map;
+	size_t size;
+
+	map_functions(test, 0);
+	unmap_at(test, 0, IMAGE_PAGES);
+	map_image_at(test, 50);
+	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
+	map = map_of(current->mm);
+	size = sfu_user_index_size(&map->ranges[0].section);
+	sfu_map_put(map);
+	KUNIT_EXPECT_GT(test, size, 0);
+	sfu_index_memory = size + size / 2;
+	map_image_at(test, 0);
+	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
+	KUNIT_EXPECT_NULL(test, section_of(test)->index);
+	/* What is unmapped makes room for it. */
+	unmap_at(test, 50, IMAGE_PAGES);
+	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
+	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
+	KUNIT_EXPECT_NOT_NULL(test, section_of(test)->index);
+	sfu_index_memory = memory;
 }
 
 /* The index says that a function starts which does not any more. */
@@ -123,7 +167,7 @@ static void index_of_changed_section(struct kunit *test)
 	struct sfu_section *section;
 	s64 start = -2 * (s64)PAGE_SIZE + 5 * SIZE + SIZE / 2;
 
-	map_functions(test, true);
+	map_functions(test, 0);
 	expect_scanned(test, SAME, "scan.runs");
 	section = section_of(test);
 	KUNIT_ASSERT_NOT_NULL(test, section->index);
@@ -151,7 +195,7 @@ static void index_of_moved_functions(struct kunit *test)
 	struct sfu_section *section;
 	unsigned int i;
 
-	map_functions(test, true);
+	map_functions(test, 0);
 	expect_scanned(test, SAME, "scan.runs");
 	section = section_of(test);
 	KUNIT_ASSERT_NOT_NULL(test, section->index);
@@ -169,7 +213,7 @@ static void index_too_large(struct kunit *test)
 {
 	struct sfu_section copy;
 
-	map_functions(test, true);
+	map_functions(test, 0);
 	expect_scanned(test, SAME, "scan.runs");
 	copy = *section_of(test);
 	copy.index = NULL;
@@ -187,7 +231,7 @@ static void index_without_room(struct kunit *test)
 	long most = totalram_pages() << PAGE_SHIFT;
 	struct sfu_section *section;
 
-	map_functions(test, true);
+	map_functions(test, 0);
 	atomic_long_add(most, &sfu_held.bytes);
 	expect_scanned(test, SAME, "scan.runs");
 	atomic_long_sub(most, &sfu_held.bytes);
@@ -205,7 +249,7 @@ static void index_of_absent_section(struct kunit *test)
 {
 	struct sfu_section copy;
 
-	map_functions(test, true);
+	map_functions(test, 0);
 	expect_scanned(test, SAME, "scan.runs");
 	copy = *section_of(test);
 	copy.index = NULL;
@@ -219,6 +263,8 @@ static struct kunit_case index_tests[] = {
 	KUNIT_CASE(index_of_few_functions),
 	KUNIT_CASE(index_of_next_map),
 	KUNIT_CASE(index_of_unsorted_section),
+	KUNIT_CASE(index_of_unordered_section),
+	KUNIT_CASE(index_of_lower_section),
 	KUNIT_CASE(index_of_changed_section),
 	KUNIT_CASE(index_of_moved_functions),
 	KUNIT_CASE(index_too_large),

@@ -79,9 +79,6 @@
 #define PREFAULT_MAX	((unsigned long)SZ_64M)
 #define PREFAULT_MIN	((unsigned long)SZ_64K)
 
-/* Bytes of the indices of all sections of a process. */
-#define INDEX_MAX	((size_t)SZ_1M)
-
 /* Pieces of code that one scan reads. Most files need 10, and none more than 32. */
 #define TEXT_SAMPLED		1024
 #define TEXT_UNSAMPLED		64
@@ -112,7 +109,7 @@
  * @nr_phdrs: how many
  * @phdrs_err: why there are none
  * @nr_pieces: pieces of code that the scan has read
- * @index_bytes: of the indices of sections that it has looked at
+ * @index_bytes: of the indices that the last map has, and of new ones
  * @nr_listed: executable VMAs, of which @listed has the first
  * @listed: under mmap_lock
  */
@@ -138,6 +135,9 @@ struct sfu_scan {
 	unsigned int		nr_listed;
 	struct vm_area_struct	*listed[MAX_LISTED];
 };
+
+/* Bytes of the indices of all sections of a process. Tests lower it. */
+size_t sfu_index_memory = SZ_1M;
 
 static int read_phdrs(struct sfu_scan *scan, struct file *file)
 {
@@ -476,13 +476,34 @@ static bool find_table(struct sfu_scan *scan, struct sfu_range *range, const str
 /* Gives a section an index, if it can have one and has none. */
 static void add_index(struct sfu_scan *scan, struct sfu_section *section)
 {
-	if (!section->index && is_worth_memory(scan) && sframe_quick_can_search(&section->hdr) &&
-	    !sfu_user_index_add(section, INDEX_MAX - scan->index_bytes))
-		scan->cost += (s64)COST_FUNCTION * section->hdr.num_fdes;
+	int err;
+
+	if (section->index || section->is_unordered || !is_worth_memory(scan) ||
+	    !sframe_quick_can_search(&section->hdr))
+		return;
+	err = sfu_user_index_add(section, sfu_index_memory -
+				 min(scan->index_bytes, sfu_index_memory));
+	/* It may have read all functions, and found the last one out of order. */
+	scan->cost += (s64)COST_FUNCTION * section->hdr.num_fdes;
+	section->is_unordered = err == -EBADMSG;
 	scan->index_bytes += sfu_user_index_size(section);
 }
 
-/* Finds the section of the file itself. */
+/* The bytes of the indices that the last map has. */
+static size_t index_bytes_of(const struct sfu_map *last)
+{
+	size_t bytes = 0;
+	unsigned int i;
+
+	for (i = 0; last && i < last->nr_ranges; i++)
+		bytes += sfu_user_index_size(&last->ranges[i].section);
+	return bytes;
+}
+
+/*
+ * Finds the section of the file itself. The one of the parent may be bad because the parent has
+ * written to its copy.
+ */
 static void find_mapped(struct sfu_scan *scan, struct sfu_range *range, struct file *file,
 			const struct sfu_range *known)
 {
@@ -495,6 +516,8 @@ static void find_mapped(struct sfu_scan *scan, struct sfu_range *range, struct f
 		state = look_up_section(scan, range, file);
 		if (state == SFU_SECTION_READY)
 			assign_keys(scan, range);
+		section->is_unordered = false;
+		section->nr_strikes = 0;
 	}
 	sfu_user_index_get(section);
 	if (state == SFU_SECTION_READY) {
@@ -813,6 +836,7 @@ static int make_map(struct sfu_scan *scan)
 	sfu_process_forget_new(scan->process);
 	WRITE_ONCE(scan->process->awaited_start, 0);
 	WRITE_ONCE(scan->process->awaited_end, 0);
+	scan->index_bytes = index_bytes_of(scan->last);
 	if (nr <= MAX_LISTED)
 		scan_listed(scan);
 	else
