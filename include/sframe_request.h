@@ -20,6 +20,7 @@ struct task_struct;
  * @irq_work: from a sample in any context to @work
  * @sampled: the task of that sample; referenced. NULL: @irq_work is not in use
  * @sampled_for: what that sample wants; the sample writes it after it has set @sampled
+ * @looking: a task that looks rows up, or NULL. If two do, this forgets one
  * @lock: protects the members below. May be taken with interrupts disabled
  * @holder: the task that will scan; NULL: nothing is pending. It has not run @work yet,
  *	so it exists
@@ -31,6 +32,7 @@ struct sfu_request {
 	struct irq_work		irq_work;
 	struct task_struct	*sampled;
 	enum sfu_scan_reason	sampled_for;
+	struct task_struct	*looking;
 	raw_spinlock_t		lock;
 	struct task_struct	*holder;
 	enum sfu_scan_reason	reason;

@@ -10,6 +10,7 @@
 #include "sframe_map.h"
 #include "sframe_process.h"
 #include "sframe_request.h"
+#include "sframe_walk.h"
 
 /* A sample of current misses something. Its irq work has run at the end. */
 static void request_by_sample(void)
@@ -115,6 +116,33 @@ static void request_rows(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, process_of(current->mm)->request.holder);
 	expect_counted(test, "");
 	KUNIT_EXPECT_EQ(test, 1, refcount_read(&process_of(current->mm)->refs));
+}
+
+/* A sample of the look-up itself requests none, or it would go on for ever. */
+static void request_rows_while_looking(struct kunit *test)
+{
+	const unsigned int lookups = sfu_walk_lookups;
+	struct sfu_process *process;
+
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	process = process_of(current->mm);
+	process->request.looking = current;
+	rcu_read_lock();
+	sfu_request_for_sample(process, SFU_SCAN_NONE);
+	rcu_read_unlock();
+	irq_work_sync(&process->request.irq_work);
+	KUNIT_EXPECT_NULL(test, process->request.holder);
+	/* It may still find that a scan is needed. That ends, for soon no scan is due. */
+	process->scan_at = 0;
+	process->sample_at = 0;
+	request_by_sample();
+	KUNIT_EXPECT_PTR_EQ(test, process->request.holder, current);
+	sfu_walk_lookups = 2;
+	task_work_run();
+	sfu_walk_lookups = lookups;
+	KUNIT_EXPECT_NULL(test, process->request.looking);
+	expect_counted(test, "scan.runs scan.requests");
 }
 
 static void request_not_due(struct kunit *test)
@@ -322,6 +350,7 @@ static struct kunit_case request_tests[] = {
 	KUNIT_CASE(request_task_that_exits),
 	KUNIT_CASE(request_task_with_another_mm),
 	KUNIT_CASE(request_rows),
+	KUNIT_CASE(request_rows_while_looking),
 	KUNIT_CASE(request_not_due),
 	KUNIT_CASE(request_moves),
 	KUNIT_CASE(request_closed),

@@ -166,17 +166,20 @@ static bool begin_to_serve(struct sfu_request *request, enum sfu_scan_reason *re
 
 /*
  * Walks the stack of current for the next samples: the rows of its frames are remembered. A sample
- * requests one such walk at most. The task may be preempted, where the kernel allows that.
+ * requests one such walk at most; one of the walk itself requests none, or the task might never
+ * return to user mode. The task may be preempted, where the kernel allows that.
  */
 static void look_rows_up(struct sfu_process *process)
 {
 	struct sfu_map *map;
 	bool is_borrowed;
 
+	WRITE_ONCE(process->request.looking, current);
 	rcu_read_lock();
 	map = sfu_process_walk_map(process, &is_borrowed);
 	sfu_walk_ahead(map, is_borrowed, sfu_process_cache(process), task_pt_regs(current));
 	rcu_read_unlock();
+	cmpxchg(&process->request.looking, current, NULL);
 }
 
 static void serve(struct sfu_process *process, enum sfu_scan_reason reason)
@@ -264,6 +267,8 @@ void sfu_request_for_sample(struct sfu_process *process, enum sfu_scan_reason re
 		return;
 	request = &process->request;
 	if (READ_ONCE(request->holder) == current || READ_ONCE(request->sampled))
+		return;
+	if (reason == SFU_SCAN_NONE && READ_ONCE(request->looking) == current)
 		return;
 	if (!give_now(process, reason) && !give_later(process, reason))
 		return;
