@@ -13,6 +13,7 @@ struct vm_area_struct;
 
 /* Any context, NMI included. */
 bool sfu_event_profiled(void);
+bool sfu_event_is_idle(unsigned long now);
 
 /* The events, also for tests. Task context; preemption may be disabled. */
 void sfu_event_mmap(struct vm_area_struct *vma);

@@ -132,6 +132,20 @@ static void event_beside_what_remains(struct kunit *test)
 	expect_scanned(test, "2-3 ready by 3", "scan.runs");
 }
 
+/* perf_event_open() asks for call chains, and then fails. It is forgotten in the end. */
+static void event_of_profiler_that_failed(struct kunit *test)
+{
+	sfu_event_profiled();
+	KUNIT_EXPECT_EQ(test, -EOVERFLOW, get_callchain_buffers(U16_MAX));
+	KUNIT_EXPECT_FALSE(test, sfu_event_is_idle(jiffies));
+	KUNIT_EXPECT_FALSE(test, sfu_event_is_idle(jiffies + 500 * HZ));
+	KUNIT_EXPECT_TRUE(test, sfu_event_is_idle(jiffies + 601 * HZ));
+	KUNIT_EXPECT_TRUE(test, sfu_event_is_idle(jiffies + 500 * HZ));
+	/* A sample shows that somebody profiles. */
+	KUNIT_EXPECT_TRUE(test, sfu_event_profiled());
+	KUNIT_EXPECT_FALSE(test, sfu_event_is_idle(jiffies));
+}
+
 static void keep_all(struct kunit *test)
 {
 }
@@ -712,6 +726,7 @@ static struct kunit_case event_tests[] = {
 	KUNIT_CASE_PARAM(event_by_fork_with_as_many, fork_gen_params),
 	KUNIT_CASE(event_by_fork_of_unknown),
 	KUNIT_CASE(event_after_profiler),
+	KUNIT_CASE(event_of_profiler_that_failed),
 	KUNIT_CASE(event_of_many_mappings),
 	KUNIT_CASE(event_unmap_in_parent),
 	KUNIT_CASE(event_unmap_in_child),

@@ -37,18 +37,35 @@
 #include "sframe_scan.h"
 
 #define PROFILED_FOR	(10 * HZ)	/* after the last sample */
+#define FORGOTTEN_AFTER	(600 * HZ)	/* without a sample */
 #define LOOK_MAX	64		/* ranges of a map that is compared with a child */
 #define SCAN_CHILD_MAX	256		/* ranges of a child that is scanned at once */
 #define SCAN_EVENT_MAX	1024		/* mappings of a process that is scanned for an event */
 
 static unsigned long profiled_at;	/* in jiffies */
-static atomic_t nr_profilers;		/* that have begun since the module was loaded */
+static atomic_t nr_profilers;		/* that have begun since the module was loaded, at most */
 static bool is_sampled;			/* since a profiler has ended */
 
-static bool is_profiled(void)
+/**
+ * sfu_event_is_idle() - does nobody profile any more?
+ * @now: the time, in jiffies
+ *
+ * perf_event_open() may fail after it has asked for call chains, and does not take that back. So
+ * profilers that do not sample for long are forgotten. The next sample shows that there is one.
+ *
+ * Context: Any but NMI.
+ * Return: Whether the hooks are of no use.
+ */
+bool sfu_event_is_idle(unsigned long now)
 {
-	return atomic_read(&nr_profilers) ||
-	       time_before(jiffies, READ_ONCE(profiled_at) + PROFILED_FOR);
+	unsigned long quiet = now - READ_ONCE(profiled_at);
+
+	if (atomic_read(&nr_profilers) && quiet >= FORGOTTEN_AFTER) {
+		sfu_process_count_gap();
+		WRITE_ONCE(is_sampled, false);
+		atomic_set(&nr_profilers, 0);
+	}
+	return !atomic_read(&nr_profilers) && quiet >= PROFILED_FOR;
 }
 
 /*
@@ -350,7 +367,7 @@ static void check_watch(struct work_struct *work)
 		sfu_hook_abandon();
 		WRITE_ONCE(is_over, true);
 	}
-	if (is_over || !is_profiled())
+	if (is_over || sfu_event_is_idle(jiffies))
 		stop_watch();
 	else
 		schedule_delayed_work(&watch_check, PROFILED_FOR);
@@ -429,6 +446,7 @@ static void notrace on_profiler(unsigned long ip, unsigned long parent_ip,
 {
 	unsigned long flags;
 
+	WRITE_ONCE(profiled_at, jiffies);
 	atomic_inc(&nr_profilers);
 	sfu_process_count_gap();
 	if (READ_ONCE(is_watching))
