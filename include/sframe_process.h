@@ -149,17 +149,12 @@ static inline struct sfu_map *sfu_process_walk_map(const struct sfu_process *pro
 	return map;
 }
 
-/* Does the map of a process have all code that events have reported? */
-static inline bool sfu_process_is_complete(const struct sfu_process *process)
-{
-	return !READ_ONCE(process->nr_new) && !READ_ONCE(process->has_other_code);
-}
-
 /* Any context but NMI; do not sleep. */
 struct sfu_process *sfu_process_add(struct mm_struct *mm, struct sfu_map *map);
 struct sfu_process *sfu_process_add_child(struct mm_struct *mm, struct sfu_process *parent,
 					  struct sfu_map *map, bool is_right);
 void sfu_process_add_mapping(struct sfu_process *process, const struct vm_area_struct *vma);
+void sfu_process_lose_code(struct sfu_process *process);
 void sfu_process_await(struct sfu_process *process, unsigned long start, unsigned long end);
 bool sfu_process_unmap(struct sfu_process *process, unsigned long start, unsigned long end);
 void sfu_process_end(struct mm_struct *mm);

@@ -132,6 +132,38 @@ static void event_beside_what_remains(struct kunit *test)
 	expect_scanned(test, "2-3 ready by 3", "scan.runs");
 }
 
+/* Other data takes the place of a part of the code. The rest of the code remains. */
+static void event_over_a_part_of_code(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	user_map_file(test, scene->image.file, page(test, 1), 1, PROT_READ, IMAGE_CODE);
+	report_mmap(test, 1);
+	task_work_run();
+	expect_map(test, "2-3 ready by 3");
+	expect_counted(test, "scan.runs");
+}
+
+/* New code is cut after it was reported, and before the scan. */
+static void event_of_code_that_is_cut(struct kunit *test)
+{
+	struct sfu_map *map;
+
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	map_image_at(test, 50);
+	report_mmap(test, 51);
+	unmap_at(test, 51, 1);
+	task_work_run();
+	map = map_of(current->mm);
+	KUNIT_EXPECT_NOT_NULL(test, sfu_map_find(map, page(test, 52)));
+	KUNIT_EXPECT_NOT_NULL(test, sfu_map_find(map, page(test, 1)));
+	sfu_map_put(map);
+	expect_counted(test, "scan.runs");
+}
+
 /* perf_event_open() asks for call chains, and then fails. It is forgotten in the end. */
 static void event_of_profiler_that_failed(struct kunit *test)
 {
@@ -318,6 +350,32 @@ static void event_by_fork_of_same(struct kunit *test)
 	mmput(child->mm);
 }
 
+/* The parent has written garbage into its copy of the section. The child has one of its own. */
+static void event_by_fork_of_bad(struct kunit *test)
+{
+	struct sfu_lookup lookup = { .rd.budget = SFU_BUDGET, .is_borrowed = true };
+	struct mm_struct *parent = current->mm;
+	struct sfu_section *section;
+	struct task_struct *child;
+	struct sframe_row row;
+	struct sfu_map *map;
+
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	child = fork_same(test);
+	map = map_of(parent);
+	section = &map->ranges[0].section;
+	atomic_set(&section->state, SFU_SECTION_BAD);
+	switch_process(child->mm);
+	KUNIT_EXPECT_EQ(test, -EBADMSG, sfu_section_find_row(section, &lookup, page(test, 1), &row));
+	KUNIT_EXPECT_PTR_EQ(test, lookup.bad, section);
+	expect_scanned(test, SAME, "scan.runs");
+	switch_process(parent);
+	expect_map(test, BAD);
+	sfu_map_put(map);
+	mmput(child->mm);
+}
+
 static void keep_lock(struct task_struct *child)
 {
 }
@@ -359,6 +417,17 @@ static void unlock_child(struct task_struct *child)
 	mmap_write_unlock(child->mm);
 }
 
+/* The scan has forgotten what events have reported, and has not published its map yet. */
+static void begin_scan_of_parent(struct task_struct *child)
+{
+	mutex_lock(&process_of(current->mm)->lock);
+}
+
+static void end_scan_of_parent(struct task_struct *child)
+{
+	mutex_unlock(&process_of(current->mm)->lock);
+}
+
 /**
  * struct doubt_case - the child has the mappings of its parent, but that is not known
  * @name: of the case
@@ -377,6 +446,7 @@ static const struct doubt_case doubt_cases[] = {
 	{ "very much new code of the parent is reported", report_much_to_parent, keep_lock },
 	{ "the map of the parent has no code", forget_code_of_parent, keep_lock },
 	{ "the mappings of the child are locked", lock_child, unlock_child },
+	{ "another thread of the parent scans", begin_scan_of_parent, end_scan_of_parent },
 };
 
 NAMED_CASES(doubt);
@@ -708,6 +778,7 @@ static void event_of_code_that_is_gone(struct kunit *test)
 
 static struct kunit_case event_tests[] = {
 	KUNIT_CASE(event_by_fork_of_same),
+	KUNIT_CASE(event_by_fork_of_bad),
 	KUNIT_CASE_PARAM(event_by_fork_in_doubt, doubt_gen_params),
 	KUNIT_CASE(event_by_forks),
 	KUNIT_CASE(event_by_fork_takes_little),
@@ -722,6 +793,8 @@ static struct kunit_case event_tests[] = {
 	KUNIT_CASE(event_of_awaited_section),
 	KUNIT_CASE(event_over_section),
 	KUNIT_CASE(event_beside_what_remains),
+	KUNIT_CASE(event_over_a_part_of_code),
+	KUNIT_CASE(event_of_code_that_is_cut),
 	KUNIT_CASE_PARAM(event_by_fork, fork_gen_params),
 	KUNIT_CASE_PARAM(event_by_fork_with_as_many, fork_gen_params),
 	KUNIT_CASE(event_by_fork_of_unknown),

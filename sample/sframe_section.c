@@ -300,6 +300,9 @@ int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 
 	if (sfu_section_is(section, SFU_SECTION_PENDING))
 		return -EFAULT;
+	/* That of the parent does. A scan finds out whether that of this process does, too. */
+	if (lookup->is_borrowed && sfu_section_is(section, SFU_SECTION_BAD))
+		lookup->bad = section;
 	/* The fast path may have found that it contradicts itself, and has no word for it. */
 	if (!sfu_section_is(section, SFU_SECTION_READY))
 		return section == lookup->bad ? -EBADMSG : -ENOENT;

@@ -150,6 +150,8 @@ void sfu_event_unmap(struct vm_area_struct *vma)
 		return;
 	rcu_read_lock();
 	process = sfu_process_find(vma->vm_mm);
+	if (process && vma->vm_flags & VM_EXEC)
+		sfu_process_lose_code(process);
 	if (process && !sfu_process_unmap(process, vma->vm_start, vma->vm_end) &&
 	    vma->vm_mm == current->mm && expects_samples() && !has_many_mappings(current->mm))
 		sfu_request_for_event(process, current, SFU_SCAN_NEW_CODE);
@@ -161,23 +163,40 @@ void sfu_event_unmap(struct vm_area_struct *vma)
  * child's mappings were copied, and MADV_DONTFORK leaves some out. So this looks at the mappings
  * of the child. Nobody changes these yet.
  */
-static bool is_right_for(struct mm_struct *child, const struct sfu_process *parent,
-			 const struct sfu_map *map)
+static bool is_right_for(struct mm_struct *child, const struct sfu_map *map)
 {
 	bool is_right;
 
-	if (!map->nr_ranges || map->nr_ranges > LOOK_MAX || !sfu_process_is_complete(parent) ||
-	    !mmap_read_trylock(child))
+	if (!map->nr_ranges || map->nr_ranges > LOOK_MAX || !mmap_read_trylock(child))
 		return false;
 	is_right = sfu_scan_is_right(map, child);
 	mmap_read_unlock(child);
 	return is_right;
 }
 
-/* Adds the child of a process, which has this map. Takes the reference of the caller to it. */
-static void add_child(struct task_struct *child, struct sfu_process *parent, struct sfu_map *map)
+/*
+ * Does the map of a process, which the caller reads next, have all code that events have reported?
+ * A scan, which holds the lock, forgets the events before it publishes the map.
+ */
+static bool is_map_complete(struct sfu_process *process)
 {
-	bool is_right = is_right_for(child->mm, parent, map);
+	bool is_complete = !READ_ONCE(process->nr_new) && !READ_ONCE(process->has_other_code);
+
+	smp_rmb();
+	is_complete &= !mutex_is_locked(&process->lock);
+	/* If a scan has released the lock, its map is there. */
+	smp_rmb();
+	return is_complete;
+}
+
+/*
+ * Adds the child of a process, which has this map. Takes the reference of the caller to it. If
+ * the map is not complete, the parent may have code that the map does not have.
+ */
+static void add_child(struct task_struct *child, struct sfu_process *parent, struct sfu_map *map,
+		      bool is_complete)
+{
+	bool is_right = is_complete && is_right_for(child->mm, map);
 	struct sfu_process *process;
 
 	if (!is_right && (has_many_mappings(child->mm) || map->nr_ranges > SCAN_CHILD_MAX)) {
@@ -203,14 +222,16 @@ void sfu_event_fork(struct task_struct *child)
 	struct mm_struct *mm = child->mm;
 	struct sfu_process *parent;
 	struct sfu_map *map;
+	bool is_complete;
 
 	if (!mm || mm == current->mm || !expects_samples())
 		return;
 	rcu_read_lock();
 	parent = sfu_process_find(current->mm);
+	is_complete = parent && is_map_complete(parent);
 	map = parent ? sfu_process_get_map(parent) : NULL;
 	if (map)
-		add_child(child, parent, map);
+		add_child(child, parent, map, is_complete);
 	rcu_read_unlock();
 }
 

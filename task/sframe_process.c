@@ -193,7 +193,7 @@ struct sfu_process *sfu_process_add_child(struct mm_struct *mm, struct sfu_proce
 	if (process) {
 		process->inherited = map;
 		process->is_right = is_right;
-		process->has_other_code = !sfu_process_is_complete(parent);
+		process->has_other_code = !is_right;
 		process->nr_gaps = READ_ONCE(parent->nr_gaps);
 		process->awaited_start = READ_ONCE(parent->awaited_start);
 		process->awaited_end = READ_ONCE(parent->awaited_end);
@@ -396,6 +396,20 @@ void sfu_process_add_mapping(struct sfu_process *process, const struct vm_area_s
 	}
 	process->new[i] = vma->vm_start;
 	WRITE_ONCE(process->nr_new, i + 1);
+}
+
+/**
+ * sfu_process_lose_code() - a mapping of code, or a part of one, has been unmapped
+ * @process: the process
+ *
+ * What is left of a mapping that an event has reported may not be where the event said.
+ *
+ * Context: Any but NMI, mmap_lock held. Does not sleep.
+ */
+void sfu_process_lose_code(struct sfu_process *process)
+{
+	if (READ_ONCE(process->nr_new))
+		WRITE_ONCE(process->has_other_code, true);
 }
 
 /**

@@ -386,22 +386,25 @@ static bool has_lost_section(struct mm_struct *mm, const struct sfu_range *range
 	       range->section.source == SFU_SOURCE_MAPPED && !section_is_mapped(mm, range);
 }
 
-/* The mapping that has code where this range has, or NULL. */
-static struct vm_area_struct *find_code(struct mm_struct *mm, const struct sfu_range *range)
+/* The first mapping where this range is, or NULL. */
+static struct vm_area_struct *find_first(struct mm_struct *mm, const struct sfu_range *range)
 {
 	struct vm_area_struct *vma = find_vma(mm, range->vma.start);
 
-	return vma && vma->vm_start < range->vma.end && vma->vm_flags & VM_EXEC ? vma : NULL;
+	return vma && vma->vm_start < range->vma.end ? vma : NULL;
 }
 
-/* Does find_code(), which has found @vma, find what the last scan has found, or an event said? */
+/*
+ * Is @vma, from find_first(), what the last scan has found, or an event said? Where a range has
+ * been unmapped, there may be other code behind any other mapping.
+ */
 static bool is_unchanged(const struct sfu_range *range, const struct vm_area_struct *vma)
 {
 	struct sfu_vma_id id;
 
 	if (READ_ONCE(range->unmapped))
 		return !vma;
-	if (!vma)
+	if (!vma || !(vma->vm_flags & VM_EXEC))
 		return false;
 	id = vma_id(vma);
 	return is_same_vma(&range->vma, &id);
@@ -423,7 +426,7 @@ bool sfu_scan_is_right(const struct sfu_map *map, struct mm_struct *mm)
 	for (i = 0; i < map->nr_ranges; i++) {
 		const struct sfu_range *range = &map->ranges[i];
 
-		if (!is_unchanged(range, find_code(mm, range)) || has_lost_section(mm, range))
+		if (!is_unchanged(range, find_first(mm, range)) || has_lost_section(mm, range))
 			return false;
 	}
 	return true;
@@ -458,10 +461,10 @@ static bool find_table(struct sfu_scan *scan, struct sfu_range *range, const str
 	if (!err && is_same_table(section, &found)) {
 		scan->has_news |= found.words.first != section->words.first;
 		section->words = found.words;
+		section->verified = found.verified;
 		return true;
 	}
 	/* Without the table of the last map, the file's own section counts. */
-		section->verified = found.verified;
 	if (section->source == SFU_SOURCE_RESIDENT)
 		*section = (struct sfu_section){ .state = ATOMIC_INIT(SFU_SECTION_PENDING) };
 	if (err)
@@ -510,14 +513,14 @@ static void find_mapped(struct sfu_scan *scan, struct sfu_range *range, struct f
 	struct sfu_section *section = &range->section;
 	enum sfu_section_state state = atomic_read(&section->state);
 
-	if (!known || state == SFU_SECTION_PENDING ||
-	    has_lost_section(scan->mm, range)) {
+	if (!known || state == SFU_SECTION_PENDING || has_lost_section(scan->mm, range) ||
+	    (state == SFU_SECTION_BAD && scan->last == READ_ONCE(scan->process->inherited))) {
 		section->index = NULL;
+		section->is_unordered = false;
+		section->nr_strikes = 0;
 		state = look_up_section(scan, range, file);
 		if (state == SFU_SECTION_READY)
 			assign_keys(scan, range);
-		section->is_unordered = false;
-		section->nr_strikes = 0;
 	}
 	sfu_user_index_get(section);
 	if (state == SFU_SECTION_READY) {
@@ -601,7 +604,7 @@ static bool list_last(struct sfu_scan *scan)
 	unsigned int i;
 
 	for (i = 0; i < last->nr_ranges; i++) {
-		struct vm_area_struct *vma = find_code(scan->mm, &last->ranges[i]);
+		struct vm_area_struct *vma = find_first(scan->mm, &last->ranges[i]);
 
 		scan->cost += COST_VMA;
 		if (!is_unchanged(&last->ranges[i], vma))
@@ -833,10 +836,10 @@ static int make_map(struct sfu_scan *scan)
 	scan->map->generation = READ_ONCE(sfu_table_generation);
 	scan->map->nr_vmas = scan->mm->map_count;
 	scan->has_news = !scan->last || scan->last->nr_ranges != nr;
+	scan->index_bytes = index_bytes_of(scan->last);
 	sfu_process_forget_new(scan->process);
 	WRITE_ONCE(scan->process->awaited_start, 0);
 	WRITE_ONCE(scan->process->awaited_end, 0);
-	scan->index_bytes = index_bytes_of(scan->last);
 	if (nr <= MAX_LISTED)
 		scan_listed(scan);
 	else
