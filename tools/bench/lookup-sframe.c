@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * lookup-sframe FILE ADDRESSES: measure the module's look-ups in the .sframe of a file, as in a
- * resident table
+ * lookup-sframe FILE ADDRESSES: measure the module's look-ups in the .sframe of a file
+ * lookup-sframe --table TABLE ADDRESSES: likewise in a table file, as in a resident table
  * lookup-sframe --choose FILE: choose random addresses and print them
  *
  * Each address has a row whose CFA is relative to the stack pointer, so that
@@ -13,10 +13,13 @@
 #include "lookup.h"
 #include "object.h"
 #include "sframe_index.h"
+#include "sframe_verified.h"
+#include "sframe_verify.h"
 
 static struct buffer_reader buf;
 static struct sframe_header sec;
 static struct sframe_index *section_index;	/* NULL: the functions are few */
+static struct sframe_verified table;
 
 static int find(u64 addr, struct sframe_row *row)
 {
@@ -99,6 +102,12 @@ static int find_quickly(const struct sframe_memory *mem, u64 addr, struct sframe
 	return err == -EAGAIN ? find(addr, row) : err;
 }
 
+static void expect_row(int i, int err, const struct sframe_row *row)
+{
+	if (err || row->cfa.off != addresses[i].cfa)
+		errx(1, "%" PRIx64 ": another row", addresses[i].addr);
+}
+
 static void find_all(void)
 {
 	const struct sframe_memory mem = memory();
@@ -106,20 +115,56 @@ static void find_all(void)
 	int i;
 
 	for (i = 0; i < LOOKUP_COUNT; i++)
-		if (find_quickly(&mem, addresses[i].addr, &row) ||
-		    row.cfa.off != addresses[i].cfa)
-			errx(1, "%" PRIx64 ": another row", addresses[i].addr);
+		expect_row(i, find_quickly(&mem, addresses[i].addr, &row), &row);
+}
+
+static int find_in_table(const struct sframe_memory *mem, u64 addr, struct sframe_row *row)
+{
+	struct sframe_plain_row plain = {};
+	u32 rows = UINT32_MAX;
+	const u8 *found = sframe_verified_find(&table, addr, &rows);
+
+	if (!found)
+		return find_quickly(mem, addr, row);
+	plain.info = *found;
+	/* A row of this form has three words at most. The headers of the sections are at the end. */
+	memcpy(plain.words, found + 1, 3 * sizeof(u32));
+	return sframe_decode_plain(&sec, &buf.rd, &plain, row);
+}
+
+static void find_all_in_table(void)
+{
+	const struct sframe_memory mem = memory();
+	struct sframe_row row;
+	int i;
+
+	for (i = 0; i < LOOKUP_COUNT; i++)
+		expect_row(i, find_in_table(&mem, addresses[i].addr, &row), &row);
+}
+
+/* As when the module loads a table. */
+static void open_table(void)
+{
+	struct sframe_verify verify = { .budget = UINT32_MAX, .rows_left = UINT32_MAX };
+	u32 i;
+
+	if (!sframe_verified_init(&table, &sec, buf.data, section_index, 0))
+		errx(1, "the table is of another form");
+	for (i = 0; i < sec.num_fdes; i++)
+		if (sframe_verify_function(&verify, &sec, &buf.rd, i))
+			errx(1, "function %u is malformed", i);
 }
 
 int main(int argc, char **argv)
 {
+	bool is_table = argc == 4 && !strcmp(argv[1], "--table");
 	bool choosing = argc == 3 && !strcmp(argv[1], "--choose");
 	const char *error;
 	struct object obj;
 
-	if (argc != 3)
-		errx(2, "usage: lookup-sframe FILE ADDRESSES");
-	error = object_open(&obj, argv[choosing ? 2 : 1]);
+	if (argc != 3 + is_table)
+		errx(2, "usage: lookup-sframe [--table] FILE ADDRESSES");
+	error = object_open(&obj, argv[1 + (choosing || is_table)]);
 	if (error || !obj.place)
 		errx(1, "%s", error ? error : "no .sframe");
 	buffer_reader_init(&buf, obj.data, obj.addr, obj.size);
@@ -130,7 +175,12 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	make_index();
-	read_addresses(argv[2]);
+	read_addresses(argv[argc - 1]);
+	if (is_table) {
+		open_table();
+		measure("resident", find_all_in_table);
+		return 0;
+	}
 	printf("fdes %u version %u bytes %" PRIu64 "\n", sec.num_fdes, sec.version,
 	       (uint64_t)obj.size);
 	measure("sframe", find_all);

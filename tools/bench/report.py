@@ -89,8 +89,8 @@ def lookups(lines):
 
 
 def show_lookups(part):
-    peers = ("sframe", "libsframe", "libgcc", "libunwind", "libunwind-cached")
-    print("A look-up, in ns; behind it: ours to that one")
+    peers = ("sframe", "resident", "libsframe", "libgcc", "libunwind", "libunwind-cached")
+    print("A look-up, in ns; behind it: that in the mapped section to that one")
     print(f"{'':12}{'FDEs':>8}" + "".join(f"{peer:>18}" for peer in peers))
     for name, file in part["files"].items():
         print(f"{name:12}{file['fdes']:8}" + "".join(
@@ -182,10 +182,11 @@ def rst_samples(part):
 def rst_lookups(part):
     names = {"zstd": "libzstd", "sqlite3": "SQLite", "million": "made up"}
     peers = ["libsframe", "libgcc", "libunwind"]
-    rows = [[names.get(name, name), grouped(file["fdes"]), grouped(file["sframe"]["ns"])] +
+    rows = [[names.get(name, name), grouped(file["fdes"]), grouped(file["sframe"]["ns"]),
+             grouped(file["resident"]["ns"])] +
             [beside(file[peer]["ns"], file[peer]["ratio"]) for peer in peers]
             for name, file in part["files"].items()]
-    return rst_table(["section", "functions", "sframe"] + peers, rows)
+    return rst_table(["section", "functions", "sframe", "resident"] + peers, rows)
 
 
 def rst_slowdown(part):
