@@ -643,18 +643,13 @@ static void print_process_json(const struct process *process)
 	json_close('}');
 }
 
-static bool is_pid(const char *name)
-{
-	return *name && !name[strspn(name, "0123456789")];
-}
-
 static void check_all(struct totals *totals)
 {
 	const struct arguments *args = totals->args;
 	int i;
 
 	for (i = 0; i < args->nr_names; i++) {
-		if (is_pid(args->names[i]))
+		if (process_is_pid(args->names[i]))
 			check_process(totals, args->names[i]);
 		else
 			check_file(totals, args->names[i]);

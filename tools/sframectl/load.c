@@ -34,7 +34,7 @@ static const char usage[] =
 "The table of the vDSO is loaded, too. Processes that run already use a table soon\n"
 "after it was loaded. It is kept until nothing maps the file and memory is short,\n"
 "the file changes, or the module is unloaded. A file that has changed within the\n"
-"last three seconds gets none: somebody may still write it.\n"
+"last two seconds is tried again two seconds later: somebody may still write it.\n"
 "\n"
 "Examples:\n"
 "  sframectl load --all                        what runs on this machine\n"
@@ -44,8 +44,8 @@ static const char usage[] =
 "perf record --call-graph=sframe does this by itself, if root calls it. sframectl\n"
 "serve does it for what starts later, sframectl tables lists the result.\n"
 "\n"
-"Exit status: 0 if at least one table was loaded; 1 if none was; 2 if the command\n"
-"line is wrong.\n";
+"Exit status: 0 if each PID and FILE was found, and each FILE has a table now; 1 if\n"
+"not, or if no table could be loaded; 2 if the command line is wrong.\n";
 
 /**
  * struct loading - a run of the command
@@ -55,6 +55,7 @@ static const char usage[] =
  * @nr_seen: how many
  * @nr_loaded: files that have a table now
  * @nr_without: files that cannot have one
+ * @has_failed: a PID or FILE that the user has named was not found, or has none
  * @bytes: of these tables
  */
 struct loading {
@@ -67,6 +68,7 @@ struct loading {
 	size_t		nr_seen;
 	size_t		nr_loaded;
 	size_t		nr_without;
+	bool		has_failed;
 	u64		bytes;
 };
 
@@ -185,8 +187,10 @@ static void load_linked(struct loading *loading, const char *program)
 	const char *error = linked_find(&linked, program);
 	size_t i;
 
-	if (error)
+	if (error) {
 		complain("%s: %s", program, error);
+		loading->has_failed = true;
+	}
 	for (i = 0; i < linked.nr; i++)
 		load_path(loading, linked.paths[i]);
 	linked_free(&linked);
@@ -199,8 +203,10 @@ static void load_process(struct loading *loading, const char *pid, bool is_named
 	struct file file;
 	size_t i;
 
-	if (!process_read(&process, pid) && is_named)
+	if (!process_read(&process, pid) && is_named) {
 		complain("%s: %s", pid, process.error);
+		loading->has_failed = true;
+	}
 	for (i = 0; i < process.nr; i++) {
 		struct code *code = &process.code[i];
 
@@ -210,11 +216,6 @@ static void load_process(struct loading *loading, const char *pid, bool is_named
 		file_close(&file);
 	}
 	process_free(&process);
-}
-
-static bool is_number(const char *name)
-{
-	return *name && !name[strspn(name, "0123456789")];
 }
 
 static void load_all(struct loading *loading)
@@ -227,9 +228,17 @@ static void load_all(struct loading *loading)
 		return;
 	}
 	while ((entry = readdir(proc)))
-		if (is_number(entry->d_name))
+		if (process_is_pid(entry->d_name))
 			load_process(loading, entry->d_name, false);
 	closedir(proc);
+}
+
+static void load_named_file(struct loading *loading, const char *path)
+{
+	size_t nr_without = loading->nr_without;
+
+	load_path(loading, path);
+	loading->has_failed |= loading->nr_without > nr_without;
 }
 
 static void load_named(struct loading *loading, const struct arguments *args)
@@ -237,12 +246,12 @@ static void load_named(struct loading *loading, const struct arguments *args)
 	int i;
 
 	for (i = 0; i < args->nr_names; i++)
-		if (is_number(args->names[i]))
+		if (process_is_pid(args->names[i]))
 			load_process(loading, args->names[i], true);
 		else if (args->linked)
 			load_linked(loading, args->names[i]);
 		else
-			load_path(loading, args->names[i]);
+			load_named_file(loading, args->names[i]);
 }
 
 static enum status run(const struct arguments *args)
@@ -267,7 +276,7 @@ static enum status run(const struct arguments *args)
 	       (unsigned long long)(loading.bytes + 1023) / 1024, loading.nr_without);
 	close(loading.device);
 	free(loading.seen);
-	return loading.nr_loaded ? STATUS_OK : STATUS_BAD;
+	return loading.nr_loaded && !loading.has_failed ? STATUS_OK : STATUS_BAD;
 }
 
 const struct command load_command = {

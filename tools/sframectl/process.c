@@ -183,6 +183,15 @@ static void cannot_open_maps(struct process *process, int error)
 }
 
 /**
+ * process_is_pid - is this a PID?
+ * @name: a name
+ */
+bool process_is_pid(const char *name)
+{
+	return *name && !name[strspn(name, "0123456789")];
+}
+
+/**
  * process_read - list the code of a process
  * @process: filled in
  * @pid: the PID, as digits

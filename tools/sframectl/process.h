@@ -45,6 +45,7 @@ struct process {
 	size_t		nr;
 };
 
+bool process_is_pid(const char *name);
 bool process_read(struct process *process, const char *pid);
 bool process_identify(int fd, struct code *code);
 bool process_find(const char *pid, u64 addr, struct code *code);

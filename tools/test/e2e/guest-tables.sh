@@ -221,9 +221,11 @@ work_change_work() {
 
 # A program that serves a file system says what it likes about its files.
 on_fuse() {
+	local status=0
 	mkdir -p "$dir/fuse"
 	./cold-fs tables/one.so 0 0 0 "$dir/fuse"
-	! sframectl load -v "$dir/fuse/file" >"$scratch/said"
+	sframectl load -v "$dir/fuse/file" >"$scratch/said" || status=$?
+	check 'load says by its status that it has failed' test "$status" = 1
 	check "FUSE is refused, in words: $(grep fuse/file "$scratch/said")" grep -q 'file: .*FUSE' "$scratch/said"
 	umount "$dir/fuse"
 }
