@@ -301,7 +301,8 @@ static int hook_callchain(void)
 		pr_err("this kernel's %s() cannot be traced by ftrace, so no stack can be unwound; a kernel with CONFIG_PERF_EVENTS and CONFIG_DYNAMIC_FTRACE_WITH_ARGS is needed\n",
 		       function);
 	else if (err)
-		pr_err("ftrace refused to hook %s(): error %d\n", function, err);
+		pr_err("ftrace refused to hook %s() (error %d), so no stack can be unwound; another user of ftrace, such as a live patch, may hold the function\n",
+		       function, err);
 	return err;
 }
 

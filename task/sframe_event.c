@@ -182,9 +182,10 @@ static bool is_map_complete(struct sfu_process *process)
 {
 	bool is_complete = !READ_ONCE(process->nr_new) && !READ_ONCE(process->has_other_code);
 
+	/* A scan that has forgotten the events has the lock, or had it. */
 	smp_rmb();
 	is_complete &= !mutex_is_locked(&process->lock);
-	/* If a scan has released the lock, its map is there. */
+	/* If it has released the lock, its map is there. */
 	smp_rmb();
 	return is_complete;
 }
@@ -303,7 +304,7 @@ static void report_required(const char *function, int err)
 	else if (err == -ESHUTDOWN)
 		pr_err("ftrace has shut itself down after an error (see its warning in this log), and without it no stack can be unwound: reboot, then load the module again\n");
 	else
-		pr_err("this kernel's %s() cannot be traced by ftrace (error %d), so nothing reports when code is unmapped, and stacks might be wrong\n",
+		pr_err("this kernel's %s() cannot be traced by ftrace (error %d), so nothing reports when code is unmapped, and stacks might be wrong: none is unwound; use another kernel, and report this one\n",
 		       function, err);
 }
 

@@ -94,7 +94,7 @@ bool sfu_file_is_served_by_user(const struct inode *inode)
 }
 
 /**
- * sfu_file_has_just_changed() - has a file changed within the last second?
+ * sfu_file_has_just_changed() - has a file changed within the last two seconds?
  * @id: its identity
  *
  * A later change within the same moment would leave the identity as it is. Some file systems

@@ -448,7 +448,7 @@ static int check_identity(struct sfu_table_source *source, const struct sfu_file
 	}
 	if (sfu_file_has_just_changed(id))
 		return refuse(source, -EAGAIN,
-			      "the file has changed a moment ago: load the table in a second");
+			      "the file has changed a moment ago: load the table in two seconds");
 	return 0;
 }
 

@@ -145,7 +145,7 @@ static char *no_sframe(const struct summary *stacks, const struct command *comma
 	char *how = text("%s, which code built without them does not keep", followed);
 
 	return text("none of %" PRIu64 " stacks is from SFrame: %s. %s: sframectl check %s",
-		    stacks->walks + stacks->declined, how, "Build with -Wa,--gsframe, and see",
+		    stacks->walks + stacks->declined, how, "As root, load tables (sframectl load --all), and see",
 		    subject(command));
 }
 
@@ -161,7 +161,7 @@ static char *some_sframe(const struct summary *stacks, const struct command *com
 			     percent(stacks->first, stacks->walks));
 	/* A few are of perf itself, before it has become the workload. */
 	if (stacks->declined && stacks->declined >= stacks->walks / 100)
-		declined = text("; %" PRIu64 " more, without .sframe, follow frame pointers",
+		declined = text("; %" PRIu64 " more, without a table, follow frame pointers",
 				stacks->declined);
 	if (stacks->whole < stacks->walks)
 		next = text(". Why: %ssframectl status", geteuid() ? "sudo " : "");

@@ -105,7 +105,7 @@ pid_t begin_tables(const struct command *command)
 	sframectl = find_in_path("sframectl");
 	if (!sframectl) {
 		if (!command->quiet)
-			say("sframectl is not in PATH: programs without .sframe get no tables");
+			say("sframectl is not in PATH, so no tables are loaded, and programs without .sframe have short stacks; install it (make install-tools, or the package sframe-unwind)");
 		return 0;
 	}
 	load_tables(sframectl, command);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "device.h"
 
@@ -19,9 +20,10 @@ const char *device_open(int *device, int flags)
 	if (*device >= 0)
 		return NULL;
 	if (errno == ENOENT || errno == ENODEV || errno == ENXIO)
-		return "the module is not loaded; type: sudo modprobe sframe_unwind";
+		return geteuid() ? "the module is not loaded; type: sudo modprobe sframe_unwind" :
+				   "the module is not loaded; type: modprobe sframe_unwind";
 	if (errno == EACCES || errno == EPERM)
-		return "only root may load tables; put sudo before the command";
+		return "only root may load, list or drop tables; put sudo before the command";
 	return strerror(errno);
 }
 

@@ -69,9 +69,10 @@ static const struct meaning meanings[] = {
 		.advice = CHECK_OBJECT,
 	}, {
 		.name = "stop.budget",
-		.text = "the walk would have cost more work than one walk may",
+		.text =
+			"the walk would have cost more work, or looked up more rows, than one walk may",
 		.advice =
-			"`sframectl check PID` shows objects whose FLAGS lack \"sorted\": link them with GNU ld.",
+			"On a real-time kernel this is normal for new code (parameter lookups). Elsewhere `sframectl check PID` shows objects whose FLAGS lack \"sorted\": link them with GNU ld.",
 	}, {
 		.name = "stop.bad-cfa",
 		.text = "the row leads down the stack",
@@ -83,7 +84,7 @@ static const struct meaning meanings[] = {
 	}, {
 		.name = "stop.register",
 		.text =
-			"the row needs a register that is known only in the sampled frame",
+			"the row needs a register that is known only in the sampled frame, or where a signal struck",
 		.advice = "This is normal where functions realign the stack.",
 	}, {
 		.name = "stop.bad-signal",

@@ -147,7 +147,7 @@ static void raise_file_limit(void)
 static const char *explain_event(int error)
 {
 	if (error == EACCES || error == EPERM)
-		return "only root may sample all processes; put sudo before the command";
+		return "only root may sample; put sudo before the command";
 	return strerror(error);
 }
 

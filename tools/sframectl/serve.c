@@ -43,8 +43,8 @@ static const char usage[] =
 "  sframectl serve -v &                        while you profile\n"
 "  sframectl load --all; sframectl serve       begin with what runs already\n"
 "\n"
-"Exit status: 0 if it was stopped; 1 if the module is not loaded, or not answered;\n"
-"2 if the command line is wrong.\n";
+"Exit status: 0 if it was stopped; 1 if the module is not loaded, DIR cannot be\n"
+"used, or the device fails; 2 if the command line is wrong.\n";
 
 #define JOBS		4	/* at the same time */
 #define WORK_MS		60000	/* after which a child is ended that has not even used its time */

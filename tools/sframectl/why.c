@@ -395,7 +395,7 @@ static bool is_ready(const struct why *why)
 	if (!module_is_loaded())
 		module_complain_missing();
 	else if (geteuid())
-		complain("only root may sample all processes; type: sudo sframectl why");
+		complain("only root may sample; put sudo before the command");
 	else if (has_ended(why->pid))
 		complain("%" PRIu32 ": no such process", why->pid);
 	else
