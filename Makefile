@@ -98,7 +98,7 @@ deb:	## build Debian packages of the module and the tools in build/dist
 demo:	## profile Debian's programs and SQLite on two stock kernels; compare fp, dwarf and sframe (ARCH=x86_64|arm64)
 	tools/demo --arch $(or $(ARCH),x86_64)
 
-check:	## run the tests: style, builds, decoder, both kernels end to end (LONG=1: all of them)
+check:	## run the tests: style, builds, decoder, stock kernels end to end (LONG=1: more parts, on more kernels)
 	tools/check $(if $(LONG),--long)
 
 kunit:	## run the KUnit tests in QEMU (ARCH=x86_64|arm64, KERNEL=6.12|7.2, KASAN=1)

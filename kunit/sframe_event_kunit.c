@@ -367,7 +367,8 @@ static void event_by_fork_of_bad(struct kunit *test)
 	section = &map->ranges[0].section;
 	atomic_set(&section->state, SFU_SECTION_BAD);
 	switch_process(child->mm);
-	KUNIT_EXPECT_EQ(test, -EBADMSG, sfu_section_find_row(section, &lookup, page(test, 1), &row));
+	KUNIT_EXPECT_EQ(test, -EBADMSG,
+			sfu_section_find_row(section, &lookup, page(test, 1), &row));
 	KUNIT_EXPECT_PTR_EQ(test, lookup.bad, section);
 	expect_scanned(test, SAME, "scan.runs");
 	switch_process(parent);

@@ -447,7 +447,7 @@ static void scan_share(struct kunit *test)
 	/* The time that it takes, but for a scan that is interrupted for long a part of it. */
 	KUNIT_EXPECT_GE(test, charge, 32 * 2000);
 	KUNIT_EXPECT_LE(test, charge, 32 * max(taken, 2000));
-	/* A process that has waited for longer than it can save up begins with what it has saved. */
+	/* A process that has waited for long begins with what it can save up. */
 	KUNIT_EXPECT_LT(test, charge, 32 * 200000 + max(taken - saved, 0));
 	/* The process has not been scanned for a long time. */
 	before = ktime_get_mono_fast_ns();

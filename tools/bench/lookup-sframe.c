@@ -127,7 +127,7 @@ static int find_in_table(const struct sframe_memory *mem, u64 addr, struct sfram
 	if (!found)
 		return find_quickly(mem, addr, row);
 	plain.info = *found;
-	/* A row of this form has three words at most. The headers of the sections are at the end. */
+	/* A row of this form has three words at most. The section headers come last. */
 	memcpy(plain.words, found + 1, 3 * sizeof(u32));
 	return sframe_decode_plain(&sec, &buf.rd, &plain, row);
 }
