@@ -145,8 +145,8 @@ static char *no_sframe(const struct summary *stacks, const struct command *comma
 	char *how = text("%s, which code built without them does not keep", followed);
 
 	return text("none of %" PRIu64 " stacks is from SFrame: %s. %s: sframectl check %s",
-		    stacks->walks + stacks->declined, how, "As root, load tables (sframectl load --all), and see",
-		    subject(command));
+		    stacks->walks + stacks->declined, how,
+		    "As root, load tables (sframectl load --all), and see", subject(command));
 }
 
 /* some_sframe: the line if some are: how many, from where, and what to type next */

@@ -105,7 +105,7 @@ pid_t begin_tables(const struct command *command)
 	sframectl = find_in_path("sframectl");
 	if (!sframectl) {
 		if (!command->quiet)
-			say("sframectl is not in PATH, so no tables are loaded, and programs without .sframe have short stacks; install it (make install-tools, or the package sframe-unwind)");
+			say("sframectl is not in PATH, so no tables are loaded: install it");
 		return 0;
 	}
 	load_tables(sframectl, command);

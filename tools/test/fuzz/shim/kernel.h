@@ -38,14 +38,10 @@
 #define IS_ALIGNED(x, a)	(((x) & ((a) - 1)) == 0)
 #define PAGE_ALIGNED(addr)	IS_ALIGNED(addr, 4096)
 #define round_down(x, y)	((x) & ~((__typeof__(x))(y) - 1))
-#define KSYM_NAME_LEN		512
 #define jiffies			0ul
 #define MAX_JIFFY_OFFSET	((~0ul >> 2) - 1)
 #define time_after(a, b)	((long)((b) - (a)) < 0)
 #define U16_MAX			0xffff
-#define clamp_t(type, val, lo, hi)					\
-	((type)(val) < (type)(lo) ? (type)(lo) :			\
-	 (type)(val) > (type)(hi) ? (type)(hi) : (type)(val))
 #define strscpy(dst, src)	snprintf(dst, sizeof(dst), "%s", src)
 
 static inline void __attribute__((__format__(printf, 1, 2)))
@@ -121,7 +117,6 @@ extern unsigned long shim_table;
 
 #define current			(&shim_task)
 #define task_pt_regs(task)	((task)->regs)
-#define object_is_on_stack(obj)	((obj) != NULL)
 
 /* Nothing is an NMI. */
 struct shim_tss {
@@ -246,7 +241,6 @@ typedef unsigned int gfp_t;
 
 #define GFP_KERNEL		0
 #define GFP_KERNEL_ACCOUNT	0
-#define gfpflags_allow_blocking(gfp) ((void)(gfp), true)
 #define kzalloc(size, gfp)	kvzalloc(size, gfp)
 #define kzalloc_obj(obj, gfp)	kvzalloc(sizeof(obj), gfp)
 #define kcalloc(nr, size, gfp)	kvzalloc((size_t)(nr) * (size), gfp)
