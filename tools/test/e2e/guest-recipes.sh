@@ -135,11 +135,11 @@ promise_trace() {
 
 promise_lock() {
 	check 'lock: which' grep -qE '^ +[0-9].* ms .*rwsem:W' output
-	check 'lock: who waits' in_turn output main handle_request map_buffer mmap
+	check 'lock: who waits' in_turn output main handle_request map_buffer m?map
 }
 
 promise_sched() {
-	check 'sched: how long' grep -qE '^  app:.* avg: .*ms' output
+	check 'sched: how long' grep -qE '^  app:.*\| +(avg: +)?[0-9.]+ [mu]s \|' output
 	check 'sched: where it gave the processor up' in_turn output save_reply handle_request main
 }
 
