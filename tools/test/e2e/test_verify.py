@@ -139,6 +139,26 @@ class Signals(unittest.TestCase):
         self.assertFalse(results['none: enough of each kind'])
 
 
+class Beginnings(unittest.TestCase):
+    def test_one_place_until_the_scan_has_ended(self):
+        beginnings = verify.Beginnings()
+        for time, verdict, place, early in (
+                (1.0, 'short', 'a', True),
+                (1.1, 'short', 'b', True),
+                (1.3, 'short', 'b', True),
+                (1.4, 'short', 'c', False),
+                (1.5, 'short', 'c', False)):
+            with self.subTest(time):
+                self.assertEqual(beginnings.has(1, time, verdict, place), early)
+
+    def test_a_whole_stack_ends_it(self):
+        beginnings = verify.Beginnings()
+        self.assertTrue(beginnings.has(1, 1.0, 'short', 'a'))
+        self.assertFalse(beginnings.has(1, 1.1, 'whole', 'a'))
+        self.assertFalse(beginnings.has(1, 1.3, 'short', 'a'))
+        self.assertTrue(beginnings.has(2, 1.3, 'short', 'a'))
+
+
 class Probes(unittest.TestCase):
     def test_half_of_a_trampoline(self):
         for what, before, functions, caller, after in PROBED:

@@ -39,7 +39,7 @@ import os
 import re
 import sys
 
-EARLY = 0.2                 # seconds after the start of a process in which its sections may be unscanned
+EARLY = 0.2                 # seconds after the start of a process, in which its first scan begins
 MAX_EARLY = 5               # different places of such samples; during one scan the place stays the same
 MIN_WHOLE = 1000            # samples; with V1 and V2 all samples from the first realigned function on are gaps
 MIN_ADDRESSES = 0.9         # share of the turn's addresses that were sampled
@@ -175,17 +175,29 @@ def samples(lines, comm):
     yield from finish()
 
 
+class Beginnings:
+    """Samples before the first scan of a process has ended. However long it takes, the process stays at one place."""
+
+    def __init__(self):
+        self.first, self.place = {}, {}
+
+    def has(self, pid, time, verdict, place):
+        first = self.first.setdefault(pid, time)
+        early = verdict == 'short' and (time < first + EARLY or place == self.place.get(pid))
+        self.place[pid] = place if early else None
+        return early
+
+
 def verify(oracle, lines, args):
     name = args.name if args.budget is None else f'{args.name}, limited'
     count = collections.Counter()
-    begin, last_early, early = {}, 0, set()
+    beginnings, last_early, early = Beginnings(), 0, set()
     met, setup, in_slots, bad = set(), 0, 0, []
     for _, pid, time, _, chain in samples(lines, 'chain'):
         verdict, expected = oracle.judge(chain)
-        begin.setdefault(pid, time)
-        if verdict == 'short' and time < begin[pid] + EARLY:
+        if beginnings.has(pid, time, verdict, chain[0]):
             verdict = 'early'
-            last_early = time - begin[pid]
+            last_early = time - beginnings.first[pid]
             early.add(chain[0])
         count[verdict] += 1
         if verdict == 'outside':
@@ -430,7 +442,7 @@ def excuse(verdict, chain, functions, deferred):
 def verify_events(oracle, directory, name, least, kernel, lines):
     count = {event: collections.Counter() for event in least}
     entered = disagree = 0
-    begin, bad = {}, []
+    beginnings, bad = Beginnings(), []
     early = {event: set() for event in least}
     for event, pid, time, kernel_part, chain in samples(lines, 'chain'):
         event = max((e for e in least if event and event.startswith(e)), key=len, default=None)
@@ -439,8 +451,7 @@ def verify_events(oracle, directory, name, least, kernel, lines):
         functions = kernel.functions(kernel_part)
         verdict, expected = oracle.judge(chain)
         verdict = excuse(verdict, chain, functions, 'defer' in name)
-        begin.setdefault(pid, time)
-        if verdict == 'short' and time < begin[pid] + EARLY:
+        if beginnings.has(pid, time, verdict, chain[0]):
             verdict = 'early'
             early[event].add(chain[0])
         count[event][verdict] += 1
