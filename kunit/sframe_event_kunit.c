@@ -170,6 +170,8 @@ static void event_of_profiler_that_failed(struct kunit *test)
 	sfu_event_profiled();
 	KUNIT_EXPECT_EQ(test, -EOVERFLOW, get_callchain_buffers(U16_MAX));
 	KUNIT_EXPECT_FALSE(test, sfu_event_is_idle(jiffies));
+	/* The time was read before the profiler came. */
+	KUNIT_EXPECT_FALSE(test, sfu_event_is_idle(jiffies - HZ));
 	KUNIT_EXPECT_FALSE(test, sfu_event_is_idle(jiffies + 500 * HZ));
 	KUNIT_EXPECT_TRUE(test, sfu_event_is_idle(jiffies + 601 * HZ));
 	KUNIT_EXPECT_TRUE(test, sfu_event_is_idle(jiffies + 500 * HZ));

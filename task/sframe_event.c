@@ -58,7 +58,8 @@ static bool is_sampled;			/* since a profiler has ended */
  */
 bool sfu_event_is_idle(unsigned long now)
 {
-	unsigned long quiet = now - READ_ONCE(profiled_at);
+	/* A sample may have come after @now: then this is negative. */
+	long quiet = now - READ_ONCE(profiled_at);
 
 	if (atomic_read(&nr_profilers) && quiet >= FORGOTTEN_AFTER) {
 		sfu_process_count_gap();
