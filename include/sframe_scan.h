@@ -24,10 +24,11 @@ enum sfu_scan_reason {
 bool sfu_scan_has_code(struct sfu_map *map, const struct vm_area_struct *vma);
 bool sfu_scan_is_right(const struct sfu_map *map, struct mm_struct *mm);
 
-/* Any context, NMI included. */
-bool sfu_scan_may_be_due(const struct sfu_process *process);
+/* Bytes of the indices of all sections of a process. Only tests change it. */
 extern size_t sfu_index_memory;
 
+/* Any context, NMI included. */
+bool sfu_scan_may_be_due(const struct sfu_process *process);
 bool sfu_scan_is_due(const struct sfu_process *process, enum sfu_scan_reason reason);
 
 /* Task context: may sleep, and tries mmap_lock. */

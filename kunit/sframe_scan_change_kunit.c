@@ -480,7 +480,7 @@ static void scan_share_of_events(struct kunit *test)
 	map_image(test);
 	expect_scanned(test, SAME, "scan.runs");
 	process = process_of(current->mm);
-	/* What was sampled before this test no longer counts. */
+	/* The second scan is charged by the samples of the wait between both: there are none. */
 	migrate_disable();
 	charge_one_event(test, process, 0);
 	schedule_timeout_uninterruptible(HZ / 10 + 1);

@@ -152,7 +152,7 @@ static void index_of_lower_section(struct kunit *test)
 	map_image_at(test, 0);
 	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
 	KUNIT_EXPECT_NULL(test, section_of(test)->index);
-	/* What is unmapped makes room for it. */
+	/* The index of the unmapped section leaves room for this one. */
 	unmap_at(test, 50, IMAGE_PAGES);
 	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
 	KUNIT_EXPECT_EQ(test, 0, scan_now(test));

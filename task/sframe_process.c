@@ -402,7 +402,7 @@ void sfu_process_add_mapping(struct sfu_process *process, const struct vm_area_s
  * sfu_process_lose_code() - a mapping of code, or a part of one, has been unmapped
  * @process: the process
  *
- * What is left of a mapping that an event has reported may not be where the event said.
+ * An event has reported where a new mapping begins. The rest of it may begin elsewhere now.
  *
  * Context: Any but NMI, mmap_lock held. Does not sleep.
  */
