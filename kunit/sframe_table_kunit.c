@@ -17,6 +17,7 @@
 #include "sframe_cache.h"
 #include "sframe_process.h"
 #include "sframe_table.h"
+#include "user_arch.h"
 
 #define LINKED_AT	(16 * PAGE_SIZE)
 
@@ -137,6 +138,39 @@ static void expect_resident_rows(struct kunit *test, unsigned long image)
 	expect_resident_row(test, image + PAGE_SIZE, ROW);
 	expect_resident_row(test, image + 3 * PAGE_SIZE - 1, ROW);
 	expect_resident_row(test, image + 3 * PAGE_SIZE, "uncovered");
+}
+
+static int habit_at(struct kunit *test, unsigned long addr)
+{
+	struct sfu_map *map = map_of(current->mm);
+	struct sfu_range *range = sfu_map_find(map, addr);
+	int habit = range ? range->habit : -ENOENT;
+
+	sfu_map_put(map);
+	return habit;
+}
+
+/* The next process does not read the code of a file again. */
+static void table_remembers_habit(struct kunit *test)
+{
+	loff_t at = IMAGE_CODE * PAGE_SIZE;
+	struct scan_scene *scene = test->priv;
+
+	load_good(test);
+	expect_scanned(test, TABLE, "scan.runs");
+	KUNIT_EXPECT_EQ(test, SFRAME_HABIT_OTHER, habit_at(test, scene->area + PAGE_SIZE));
+	patch_file(test, at + 8, CODE_NOPS, 8);
+	patch_file(test, at + 16, CODE_WITH_RECORD, 8);
+	age(&scene->image);
+	image_map(test, &scene->image, page(test, 8));
+	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
+	KUNIT_EXPECT_EQ(test, SFRAME_HABIT_OTHER, habit_at(test, page(test, 9)));
+	/* A file that has changed is read again. */
+	inode_set_ctime(file_inode(scene->image.file), -1000, 2);
+	image_map(test, &scene->image, page(test, 16));
+	load_good(test);
+	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
+	KUNIT_EXPECT_EQ(test, SFRAME_HABIT_FP, habit_at(test, page(test, 17)));
 }
 
 static void table_found(struct kunit *test)
@@ -767,6 +801,7 @@ static void table_saves_words(struct kunit *test)
 
 static struct kunit_case table_tests[] = {
 	KUNIT_CASE(table_found),
+	KUNIT_CASE(table_remembers_habit),
 	KUNIT_CASE(table_with_index),
 	KUNIT_CASE(table_at_every_page),
 	KUNIT_CASE(table_linked_elsewhere),

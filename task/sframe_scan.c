@@ -201,19 +201,32 @@ static void read_facts(struct sfu_scan *scan, const struct sfu_range *range,
 	facts->section_size = end - start;
 }
 
+/*
+ * Finds the facts about the code of a range: those that are remembered, or those in the headers of
+ * the file, which are then remembered. Returns false if nothing can be remembered about it.
+ */
+static bool find_facts(struct sfu_scan *scan, const struct sfu_range *range, struct file *file,
+		       struct sfu_code_id *code, struct sfu_code_facts *facts)
+{
+	bool has_id = identify_code(range, file, code);
+
+	if (has_id && sfu_file_find(code, facts))
+		return true;
+	read_facts(scan, range, file, facts);
+	if (!has_id || facts->err == -EAGAIN || facts->err == -ENOMEM)
+		return false;
+	sfu_file_remember(code, facts);
+	return true;
+}
+
 /* Finds the place of the section that describes the range, and the habit if it is known. */
 static int locate_section(struct sfu_scan *scan, struct sfu_range *range, struct file *file)
 {
 	struct sfu_code_facts facts = {};
 	struct sfu_code_id code;
-	bool has_id = identify_code(range, file, &code);
 	u64 start, end;
 
-	if (!has_id || !sfu_file_find(&code, &facts)) {
-		read_facts(scan, range, file, &facts);
-		if (has_id && facts.err != -EAGAIN && facts.err != -ENOMEM)
-			sfu_file_remember(&code, &facts);
-	}
+	find_facts(scan, range, file, &code, &facts);
 	range->habit = facts.habit ?: range->habit;
 	if (facts.err)
 		return facts.err;
@@ -727,34 +740,47 @@ static bool may_have_section(const struct sfu_range *range)
 }
 
 /*
- * May the scan look for the habit of this range? Of anonymous code, of which there may be much,
- * it looks at what a walk has asked for.
+ * Is the habit of this range to be found? Of anonymous code, of which there may be much, a scan
+ * looks at what a walk has asked for.
  */
-static bool can_read_text(const struct sfu_scan *scan, const struct sfu_range *range)
+static bool needs_habit(const struct sfu_scan *scan, const struct sfu_range *range)
 {
 	if (range->habit != SFRAME_HABIT_UNKNOWN)
 		return false;
-	if (!range->vma.file && (!range->asked || scan->reason != SFU_SCAN_SAMPLE))
-		return false;
+	return range->vma.file || (range->asked && scan->reason == SFU_SCAN_SAMPLE);
+}
+
+static bool can_read_text(const struct sfu_scan *scan)
+{
 	return scan->nr_pieces <
 	       (scan->reason == SFU_SCAN_SAMPLE ? TEXT_SAMPLED : TEXT_UNSAMPLED);
 }
 
+static void read_habit(struct sfu_scan *scan, struct sfu_range *range,
+		       const struct vm_area_struct *vma)
+{
+	range->habit = sfu_text_habit(range, vma, &scan->nr_pieces);
+	range->asked = 0;
+	if (range->habit == SFRAME_HABIT_UNKNOWN)
+		scan->has_news |= !vma->vm_file && !range->was_read;
+}
+
+/* Finds the habit of a range: that of its file, which may be known, or that of its code. */
 static void find_habit(struct sfu_scan *scan, struct sfu_range *range)
 {
 	struct vm_area_struct *vma = find_vma(scan->mm, range->start);
-	struct sfu_code_facts facts;
+	struct sfu_code_facts facts = {};
 	struct sfu_code_id code;
+	bool is_known;
 
-	range->habit = sfu_text_habit(range, vma, &scan->nr_pieces);
-	range->asked = 0;
-	if (range->habit == SFRAME_HABIT_UNKNOWN) {
-		scan->has_news |= !vma->vm_file && !range->was_read;
+	is_known = vma->vm_file && find_facts(scan, range, vma->vm_file, &code, &facts);
+	range->habit = facts.habit;
+	if (range->habit == SFRAME_HABIT_UNKNOWN && can_read_text(scan))
+		read_habit(scan, range, vma);
+	if (range->habit == SFRAME_HABIT_UNKNOWN)
 		return;
-	}
 	scan->has_news = true;
-	if (vma->vm_file && identify_code(range, vma->vm_file, &code) &&
-	    sfu_file_find(&code, &facts)) {
+	if (is_known && range->habit != facts.habit) {
 		facts.habit = range->habit;
 		sfu_file_remember(&code, &facts);
 	}
@@ -767,7 +793,7 @@ static void find_habits(struct sfu_scan *scan)
 	unsigned int i;
 
 	for (i = 0; i < map->nr_ranges; i++) {
-		if (!can_read_text(scan, &map->ranges[i]))
+		if (!needs_habit(scan, &map->ranges[i]))
 			continue;
 		find_habit(scan, &map->ranges[i]);
 		cond_resched();
