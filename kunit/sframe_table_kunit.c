@@ -140,6 +140,30 @@ static void expect_resident_rows(struct kunit *test, unsigned long image)
 	expect_resident_row(test, image + 3 * PAGE_SIZE, "uncovered");
 }
 
+/* Of a mapping that may be of either segment, nobody knows where its code was linked. */
+static void table_with_common_page(struct kunit *test)
+{
+	struct sframe_segment segments[] = {
+		{ .offset = PAGE_SIZE, .size = PAGE_SIZE / 2, .addr = PAGE_SIZE },
+		{ .offset = PAGE_SIZE + PAGE_SIZE / 2, .size = PAGE_SIZE,
+		  .addr = 3 * PAGE_SIZE + PAGE_SIZE / 2 },
+	};
+	struct sfu_table_source source = good_source(test);
+
+	source.segments = segments;
+	source.nr_segments = ARRAY_SIZE(segments);
+	KUNIT_EXPECT_EQ(test, 0, load(test, &source));
+	expect_scanned(test, PLAIN, "scan.runs");
+	/* If they are linked at the same distance, it does not matter. */
+	segments[1].addr = segments[1].offset;
+	source = good_source(test);
+	source.segments = segments;
+	source.nr_segments = ARRAY_SIZE(segments);
+	KUNIT_EXPECT_EQ(test, 0, load(test, &source));
+	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
+	expect_map(test, TABLE);
+}
+
 static int habit_at(struct kunit *test, unsigned long addr)
 {
 	struct sfu_map *map = map_of(current->mm);
@@ -802,6 +826,7 @@ static void table_saves_words(struct kunit *test)
 static struct kunit_case table_tests[] = {
 	KUNIT_CASE(table_found),
 	KUNIT_CASE(table_remembers_habit),
+	KUNIT_CASE(table_with_common_page),
 	KUNIT_CASE(table_with_index),
 	KUNIT_CASE(table_at_every_page),
 	KUNIT_CASE(table_linked_elsewhere),

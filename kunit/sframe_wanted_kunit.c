@@ -202,6 +202,42 @@ static void wanted_from_two_readers(struct kunit *test)
 	expect_taken(test, b);
 }
 
+/* A file that changes while a reader has it is wanted again after an answer, as it is then. */
+static void wanted_changed_later(struct kunit *test)
+{
+	struct test_reader *r = open_reader(test);
+	struct sfu_file_id id;
+
+	map_old_image(test);
+	want(test);
+	expect_taken(test, r);
+	inode_set_ctime(file_inode(image_file(test)), -1000, 1);
+	want(test);
+	expect_none(test, r);
+	id = image_id(test);
+	sfu_wanted_answer(&id);
+	want(test);
+	expect_taken(test, r);
+}
+
+/* The reader has no table for a file that changes all the time, and does not come again. */
+static void wanted_without_table_while_young(struct kunit *test)
+{
+	struct test_reader *r = open_reader(test);
+	struct sfu_table_source source = {};
+
+	map_old_image(test);
+	want(test);
+	expect_taken(test, r);
+	inode_set_ctime(file_inode(image_file(test)), ktime_get_real_seconds(), 0);
+	source.inode = file_inode(image_file(test));
+	source.id = image_id(test);
+	KUNIT_EXPECT_EQ(test, -EAGAIN, sfu_table_load(&source));
+	inode_set_ctime(source.inode, -1000, 2);
+	want(test);
+	expect_taken(test, r);
+}
+
 /* The process has unmapped the file. Another one that has mapped it is to ask for it. */
 static void wanted_unmapped(struct kunit *test)
 {
@@ -336,7 +372,7 @@ static void wanted_from_locked_without_reader(struct kunit *test)
 	expect_none(test, r);
 }
 
-/* Each change of the file makes another identity. Those after the limit are not remembered. */
+/* Each number makes the inode another one. Those after the limit are not remembered. */
 static void wanted_many(struct kunit *test)
 {
 	struct test_reader *r = open_reader(test);
@@ -344,16 +380,16 @@ static void wanted_many(struct kunit *test)
 
 	map_old_image(test);
 	for (i = 0; i < 2 * LIMIT; i++) {
-		inode_set_ctime(file_inode(image_file(test)), -1000, i);
+		file_inode(image_file(test))->i_generation = i;
 		want(test);
 	}
 	/* The last one that was remembered. */
-	inode_set_ctime(file_inode(image_file(test)), -1000, LIMIT - 1);
+	file_inode(image_file(test))->i_generation = LIMIT - 1;
 	expect_taken(test, r);
 	expect_none(test, r);
 	/* The reader has one, so there is room for one less. */
 	for (i = 0; i < LIMIT; i++) {
-		inode_set_ctime(file_inode(image_file(test)), -2000, i);
+		file_inode(image_file(test))->i_generation = 2 * LIMIT + i;
 		want(test);
 	}
 	expect_none(test, r);
@@ -371,6 +407,8 @@ static struct kunit_case wanted_tests[] = {
 	KUNIT_CASE(wanted_unmapped),
 	KUNIT_CASE(wanted_replaced),
 	KUNIT_CASE(wanted_changed),
+	KUNIT_CASE(wanted_changed_later),
+	KUNIT_CASE(wanted_without_table_while_young),
 	KUNIT_CASE(wanted_by_ended),
 	KUNIT_CASE(wanted_from_locked),
 	KUNIT_CASE(wanted_from_locked_for_ever),

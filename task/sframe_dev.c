@@ -197,7 +197,10 @@ static long dev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 
 /* ---- wanted files ---- */
 
-/* Opens the file once more, for reading: the process may have it open for writing, too. */
+/*
+ * Opens the file once more, for reading: the process may have it open for writing, too. Whoever has
+ * a lease on the file is not waited for.
+ */
 static int install_fd(const struct sfu_wanted_file *taken, struct sframe_wanted __user *buf)
 {
 	struct sframe_wanted wanted = { .size = sizeof(wanted), .pid = taken->pid };
@@ -206,7 +209,8 @@ static int install_fd(const struct sfu_wanted_file *taken, struct sframe_wanted 
 
 	if (fd < 0)
 		return fd;
-	file = dentry_open(&taken->file->f_path, O_RDONLY | O_LARGEFILE, current_cred());
+	file = dentry_open(&taken->file->f_path, O_RDONLY | O_LARGEFILE | O_NONBLOCK,
+			   current_cred());
 	if (IS_ERR(file)) {
 		put_unused_fd(fd);
 		return PTR_ERR(file);
@@ -236,12 +240,16 @@ static bool is_error_of_reader(int err)
 	}
 }
 
-/* A file that cannot be opened has no table. A file that has just changed is wanted again. */
-static void answer_none(const struct sfu_wanted_file *taken)
+/*
+ * A file that cannot be opened has no table. A file that has just changed is wanted again, and so
+ * is one whose lease is about to end.
+ */
+static void answer_none(const struct sfu_wanted_file *taken, int err)
 {
 	struct sfu_table_source source = { .inode = file_inode(taken->file), .id = taken->id };
 
-	sfu_table_load(&source);
+	if (err != -EWOULDBLOCK)
+		sfu_table_load(&source);
 	sfu_wanted_answer(&taken->id);
 }
 
@@ -252,7 +260,7 @@ static bool answer_error(const struct sfu_wanted_file *taken, int err)
 		sfu_wanted_give_back(&taken->id);
 		return false;
 	}
-	answer_none(taken);
+	answer_none(taken, err);
 	return true;
 }
 

@@ -442,13 +442,17 @@ static int check_identity(struct sfu_table_source *source, const struct sfu_file
 	then.changed = source->id.changed;
 	if (memcmp(&then, id, sizeof(then))) {
 		/* Nobody has that file any more. */
-		sfu_wanted_answer(&then);
+		sfu_wanted_answer(id);
 		return refuse(source, -ESTALE,
 			      "the file has changed since it was read: convert it again");
 	}
-	if (sfu_file_has_just_changed(id))
+	if (sfu_file_has_just_changed(id)) {
+		/* A reader that has no table does not come again: the next scan wants the file. */
+		if (!source->bytes)
+			sfu_wanted_answer(id);
 		return refuse(source, -EAGAIN,
 			      "the file has changed a moment ago: load the table in two seconds");
+	}
 	return 0;
 }
 
@@ -631,19 +635,26 @@ int sfu_table_list(struct sframe_file *entry)
 
 /* ---- scans ---- */
 
+/*
+ * Files are mapped in whole pages: a mapping may begin before its segment. If it may be one of two
+ * segments that share a page, and they are linked at different distances, it is none.
+ */
 static const struct sframe_segment *find_segment(const struct sfu_table_file *file, u64 offset)
 {
+	const struct sframe_segment *found = NULL;
 	unsigned int i;
 
-	/* Files are mapped in whole pages: a mapping may begin before its segment. */
 	for (i = 0; i < file->nr_segments; i++) {
 		const struct sframe_segment *segment = &file->segments[i];
 		u64 first = round_down(segment->offset, PAGE_SIZE);
 
-		if (offset >= first && offset < segment->offset + segment->size)
-			return segment;
+		if (offset < first || offset >= segment->offset + segment->size)
+			continue;
+		if (found && found->addr - found->offset != segment->addr - segment->offset)
+			return NULL;
+		found = segment;
 	}
-	return NULL;
+	return found;
 }
 
 /* Lets the section use the rows that its table remembers, if the table can remember any. */

@@ -60,9 +60,15 @@ static LIST_HEAD(later);
 static unsigned int nr_wanted;
 static unsigned int nr_readers;
 
+/*
+ * The inode, whatever its content. A file may change while a reader has it: what the reader says of
+ * it answers the file that was taken.
+ */
+#define INODE_SIZE	offsetof(struct sfu_file_id, size)
+
 static u32 hash_of(const struct sfu_file_id *id)
 {
-	return jhash(id, sizeof(*id), 0);
+	return jhash(id, INODE_SIZE, 0);
 }
 
 static struct wanted *find_wanted(const struct sfu_file_id *id)
@@ -70,7 +76,7 @@ static struct wanted *find_wanted(const struct sfu_file_id *id)
 	struct wanted *wanted;
 
 	hash_for_each_possible(all, wanted, node, hash_of(id))
-		if (!memcmp(&wanted->id, id, sizeof(*id)))
+		if (!memcmp(&wanted->id, id, INODE_SIZE))
 			return wanted;
 	return NULL;
 }
@@ -163,7 +169,9 @@ void sfu_want(const struct file *file, unsigned long addr)
 
 /**
  * sfu_wanted_answer() - a file is wanted no more
- * @id: its identity
+ * @id: its identity; that of another content is as good
+ *
+ * If processes map another content meanwhile, they want it after their next scan.
  *
  * Context: Task.
  */

@@ -291,7 +291,7 @@ overlaid() {
 }
 
 served() {
-	local server root=$dir/root
+	local server leased root=$dir/root
 	fresh
 	sframectl serve -v >"$scratch/served" &
 	server=$!
@@ -320,6 +320,18 @@ served() {
 	all_are_right chroot
 	end
 	for name in usr lib lib64; do umount "$root/$name"; done
+	fresh
+	echo 600 >/proc/sys/fs/lease-break-time
+	./many lease "$dir/files/two.so" >"$scratch/leased" &
+	leased=$!
+	perf record -q -B -e cpu-clock:u -F 1000 --call-graph=sframe,sync -p $leased -o "$scratch/data" sleep 1
+	check 'lease: serve has asked for the file' says_within "$scratch/leased" asked
+	begin -- "$dir/files/one.so"
+	sample 'lease on another file, at first'
+	check 'lease: nobody waits for it, and another file gets its table' gets_table "$dir/files/one.so"
+	all_are_right 'lease on another file'
+	end
+	kill $leased
 	kill "$server"
 	wait "$server"
 	check 'serve ends by SIGTERM' test $? = 0

@@ -8,11 +8,14 @@
  * many map DIR NR: maps these as code, one after the other, and computes for a moment with each.
  * many bomb FILE NR: NR times, executes a new copy of FILE with the argument "spin", 16 at a time.
  * many spin: computes for 20 ms.
+ * many lease FILE: maps FILE as code, and computes with a lease on it. Says "asked" when somebody is to
+ * wait for the lease, and keeps it.
  */
 #define _GNU_SOURCE
 #include <elf.h>
 #include <err.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -289,6 +292,29 @@ static void bomb(const char *path, long nr)
 		errx(1, "%ld programs failed", failed);
 }
 
+static volatile sig_atomic_t is_asked;
+
+static void note_question(int nr)
+{
+	(void)nr;
+	is_asked = 1;
+}
+
+static void lease(const char *path)
+{
+	int fd = open(path, O_RDONLY);
+
+	signal(SIGIO, note_question);
+	if (fd < 0 || mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED ||
+	    fcntl(fd, F_SETLEASE, F_WRLCK))
+		err(1, "%s", path);
+	while (!is_asked)
+		spin(10);
+	puts("asked");
+	fflush(stdout);
+	pause();
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
@@ -303,6 +329,8 @@ int main(int argc, char **argv)
 		map(argv[2], atol(argv[3]));
 	else if (!strcmp(mode, "bomb") && argc == 4)
 		bomb(argv[2], atol(argv[3]));
+	else if (!strcmp(mode, "lease") && argc == 3)
+		lease(argv[2]);
 	else if (!strcmp(mode, "spin"))
 		spin(20);
 	else

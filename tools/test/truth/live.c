@@ -13,7 +13,6 @@
 #include "records.h"
 
 #define MAX_FRAMES	512
-#define PAC_MASK	0x007f000000000000ull
 #define MAX_PIDS	65536
 #define SHARED		"/mnt"
 
@@ -124,7 +123,7 @@ static bool set_registers(Dwfl_Thread *thread, void *arg)
 	for (i = 0; i < nr; i++)
 		words[i] = i == 16 && nr == 17 ? now->regs.ip : now->regs.by_number[i];
 #ifdef TRUTH_ARM64
-	/* What return addresses have besides the address; -2 names this mask. */
+	/* -2 names this mask. */
 	words[0] = PAC_MASK;
 	dwfl_thread_state_registers(thread, -2, 1, words);
 	words[0] = now->regs.by_number[0];

@@ -23,6 +23,9 @@ struct registers {
 #define REG_FP	29
 #define REG_RA	30
 #define REG_SP	31
+
+/* What return addresses may have besides the address */
+#define PAC_MASK	0x007f000000000000ull
 #else
 #define REG_AX	0
 #define REG_FP	6

@@ -269,10 +269,10 @@ static bool is_signal_frame(struct thread *thread, u64 sp, struct shadow_frame *
 	       interrupted->ip == thread->regs.ip && interrupted->sp == regs_sp(&thread->regs);
 }
 
-/* The thread has executed the first instruction of a handler. */
+/* The thread has executed the first instruction of a handler, which may have signed x30. */
 static bool note_signal(struct thread *thread, const struct registers *regs)
 {
-	struct shadow_frame stub = { .ip = regs->by_number[REG_RA] }, interrupted = {};
+	struct shadow_frame stub = { .ip = regs->by_number[REG_RA] & ~PAC_MASK }, interrupted = {};
 	u64 sp;
 
 	for (sp = regs_sp(regs); sp < regs_sp(regs) + HANDLER_PUSH; sp += 16) {
