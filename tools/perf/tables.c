@@ -37,6 +37,8 @@ static pid_t start_sframectl(char *const argv[], int output)
 		dup2(null, STDERR_FILENO);
 	/* A signal of the terminal is for the program that is recorded. */
 	setpgid(0, 0);
+	/* It may write to the terminal all the same: see `stty tostop`. */
+	signal(SIGTTOU, SIG_IGN);
 	execv(argv[0], argv);
 	_exit(127);
 }

@@ -92,7 +92,8 @@ static bool take_entry(struct cfi_functions *functions, u32 *room, const struct 
 		functions->odd++;
 		return true;
 	}
-	if (fde.size == 0)
+	/* What a linker has thrown away begins at 0 in .debug_frame. */
+	if (fde.size == 0 || (functions->sec.is_debug && fde.start == 0))
 		return true;
 	/* A linker has thrown away the function, and not the entry. */
 	if (fde.size > UINT32_MAX || ranges_bytes_within(code, fde.start, fde.size) != fde.size) {

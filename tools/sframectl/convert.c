@@ -146,7 +146,9 @@ static const char *convert_path(struct conversion *conv, const char *name, char 
 	error = strcmp(name, VDSO_NAME) ? file_open(&file, name) : vdso_open(&file);
 	if (error)
 		return error;
-	error = convert_elf(conv, &file);
+	/* The key has to be that of the bytes that were converted: they may change. */
+	error = key ? file_keep(&file) : NULL;
+	error = error ?: convert_elf(conv, &file);
 	if (!error && key)
 		error = store_key(&file, key);
 	file_close(&file);

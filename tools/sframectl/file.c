@@ -2,6 +2,7 @@
 /* Reads files by pread(), and copies pieces of bounded size. */
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -116,6 +117,50 @@ const char *file_copy(const struct file *file, u64 off, u64 len, u8 **copy)
 		*copy = NULL;
 	}
 	return error;
+}
+
+static const char *copy_to(int fd, const struct file *file)
+{
+	u8 piece[65536];
+	u64 off, len;
+
+	for (off = 0; off < file->size; off += len) {
+		const char *error;
+
+		len = min_t(u64, file->size - off, sizeof(piece));
+		error = file_read(file, off, piece, len);
+		if (error)
+			return error;
+		if (write(fd, piece, len) != (ssize_t)len)
+			return "cannot be copied to memory";
+	}
+	return NULL;
+}
+
+/**
+ * file_keep - go on with a copy of a file in memory, which nobody changes
+ * @file: the file
+ *
+ * Return: NULL, or the error as a text.
+ */
+const char *file_keep(struct file *file)
+{
+	const char *error;
+	int fd;
+
+	if (!file->is_open)
+		return NULL;
+	fd = memfd_create("copy", MFD_CLOEXEC);
+	if (fd < 0)
+		return strerror(errno);
+	error = copy_to(fd, file);
+	if (error) {
+		close(fd);
+		return error;
+	}
+	close(file->fd);
+	file->fd = fd;
+	return NULL;
 }
 
 void file_close(struct file *file)

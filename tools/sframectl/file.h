@@ -29,6 +29,7 @@ const char *file_open(struct file *file, const char *path);
 struct file file_of_bytes(const void *bytes, u64 size);
 bool file_has(const struct file *file, u64 off, u64 len);
 const char *file_read(const struct file *file, u64 off, void *dst, u64 len);
+const char *file_keep(struct file *file);
 const char *file_copy(const struct file *file, u64 off, u64 len, u8 **copy);
 void file_close(struct file *file);
 

@@ -9,7 +9,6 @@
 
 #include "device.h"
 #include "linked.h"
-#include "name.h"
 #include "process.h"
 #include "report.h"
 #include "sframectl.h"
@@ -91,19 +90,6 @@ static bool has_seen(struct loading *loading, const struct stat *st)
 	return false;
 }
 
-static void report_file(const struct loading *loading, const char *name, u64 size,
-			const char *error)
-{
-	if (!loading->verbose)
-		return;
-	if (error)
-		printf("%9s  ", "-");
-	else
-		printf("%9llu  ", (unsigned long long)size);
-	name_print(stdout, name);
-	printf("%s%s\n", error ? ": " : "", error ?: "");
-}
-
 /* If a program was built a moment ago, the module cannot tell it from the next one yet. */
 static const char *give_table(const struct loading *loading, struct worker *worker,
 			      char *message, u32 size)
@@ -133,7 +119,8 @@ static void load_worker(struct loading *loading, struct worker *worker, const ch
 	else
 		loading->nr_loaded++;
 	loading->bytes += error ? 0 : worker->result.size;
-	report_file(loading, name, worker->result.size, error);
+	if (loading->verbose)
+		print_table(name, worker->result.size, error);
 	worker_free(worker);
 }
 

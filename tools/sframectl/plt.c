@@ -292,12 +292,12 @@ static int compare(const void *a, const void *b)
 void plts_find(struct plts *plts, const struct elf *elf, const struct cfi_machine *machine)
 {
 	struct elf_section sec;
+	u32 i, nr_read = 0;
 	u8 *bytes;
-	u32 i;
 
 	plts->nr = 0;
 	for (i = 0; elf_get_section(elf, i, &sec) && plts->nr < PLT_NR_PARTS; i++) {
-		if (!is_plt(elf, &sec) || file_copy(&elf->file, sec.off, sec.size, &bytes))
+		if (!is_plt(elf, &sec) || nr_read++ >= PLT_NR_PARTS || file_copy(&elf->file, sec.off, sec.size, &bytes))
 			continue;
 		if (machine->abi == SFRAME_ABI_AMD64_LE)
 			recognise_x86_64(plts, machine, sec.addr, bytes, sec.size);

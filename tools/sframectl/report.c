@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Reports errors and defects on standard error, one per line. */
+/* Reports errors and defects on standard error, and tables on standard output, one per line. */
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,4 +59,25 @@ bool complain_result(const char *name, const struct scan_result *result)
 	if (result->gave_up)
 		complain("%s: its FDEs share rows many times over: gave up", name);
 	return result->defects || result->gave_up;
+}
+
+/**
+ * print_table - report what has become of the table of a file
+ * @name: the file
+ * @size: bytes of the table
+ * @error: why there is none, or NULL; it may have words of a child that has been taken over
+ */
+void print_table(const char *name, u64 size, const char *error)
+{
+	if (error)
+		printf("%9s  ", "-");
+	else
+		printf("%9" PRIu64 "  ", size);
+	name_print(stdout, name);
+	if (error) {
+		fputs(": ", stdout);
+		name_print(stdout, error);
+	}
+	putchar('\n');
+	fflush(stdout);
 }

@@ -27,11 +27,16 @@ static bool is_resolver(const struct cfi_machine *machine, const struct cfi_row 
 	return false;
 }
 
+static void add_offset(struct cfi_rule *rule, s64 off)
+{
+	*rule = cfi_make_rule(rule->how, rule->reg, rule->off + off);
+}
+
 /* Of what is found relative to the CFA. */
 static void lower_offset(struct cfi_rule *rule)
 {
 	if (rule->how == CFI_CFA || rule->how == CFI_CFA_MEM)
-		rule->off -= PUSHED;
+		add_offset(rule, -PUSHED);
 }
 
 /**
@@ -49,7 +54,7 @@ void resolver_raise_cfa(const struct cfi_machine *machine, struct cfi_row *rows,
 	for (i = 0; i < nr; i++) {
 		if (!is_on_stack(machine, &rows[i]))
 			continue;
-		rows[i].state.cfa.off += PUSHED;
+		add_offset(&rows[i].state.cfa, PUSHED);
 		lower_offset(&rows[i].state.ra);
 		lower_offset(&rows[i].state.fp);
 	}

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "device.h"
-#include "name.h"
 #include "report.h"
 #include "sframectl.h"
 #include "store.h"
@@ -101,15 +100,8 @@ static u64 now_ms(void)
 
 static void report_job(const struct serving *serving, const struct job *job, const char *error)
 {
-	if (!serving->verbose)
-		return;
-	if (error)
-		printf("%9s  ", "-");
-	else
-		printf("%9llu  ", (unsigned long long)job->worker.result.size);
-	name_print(stdout, job->name);
-	printf("%s%s\n", error ? ": " : "", error ?: "");
-	fflush(stdout);
+	if (serving->verbose)
+		print_table(job->name, job->worker.result.size, error);
 }
 
 /* Does the system lack something for a moment, and not the file? */

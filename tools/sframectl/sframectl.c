@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* sframectl: shows and makes SFrame data, and shows the counters of the module that uses it. */
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -235,6 +236,8 @@ int main(int argc, char **argv)
 	struct line line = {};
 	int at;
 
+	/* A parent that ignores it passes that on, and nobody could wait for a child. */
+	signal(SIGCHLD, SIG_DFL);
 	if (!parse_options(&line, argc, argv, "+ahvo:"))
 		return usage_error(NULL);
 	at = optind;

@@ -78,15 +78,28 @@ static bool forbid_system_calls(void)
 	return !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
+/* A limit that is lower already stays as it is: nobody may raise it. */
+static bool limit_softly(int resource, rlim_t most, rlim_t hard)
+{
+	struct rlimit now;
+
+	if (getrlimit(resource, &now))
+		return false;
+	return !setrlimit(resource, &(struct rlimit){
+		.rlim_cur = most < now.rlim_max ? most : now.rlim_max,
+		.rlim_max = hard < now.rlim_max ? hard : now.rlim_max,
+	});
+}
+
 static bool limit(int resource, rlim_t most)
 {
-	return !setrlimit(resource, &(struct rlimit){ most, most });
+	return limit_softly(resource, most, most);
 }
 
 /* With a hard limit of the same time, the child would be killed as for any other reason. */
 static bool limit_time(void)
 {
-	return !setrlimit(RLIMIT_CPU, &(struct rlimit){ SECONDS_MAX, SECONDS_MAX + 1 });
+	return limit_softly(RLIMIT_CPU, SECONDS_MAX, SECONDS_MAX + 1);
 }
 
 /* The child does not outlive its parent. A change of the user ends such a wish. */
@@ -109,7 +122,8 @@ static bool give_up_privileges(pid_t parent)
 /* Moves the two files to their numbers and closes all others, standard error too. */
 static bool keep_two_files(int file, int output)
 {
-	int high = fcntl(file, F_DUPFD, 64), other = fcntl(output, F_DUPFD, 64);
+	int high = fcntl(file, F_DUPFD, CHILD_OUTPUT + 1);
+	int other = fcntl(output, F_DUPFD, CHILD_OUTPUT + 1);
 
 	if (high < 0 || other < 0 || dup2(high, CHILD_FILE) < 0 || dup2(other, CHILD_OUTPUT) < 0)
 		return false;
@@ -263,7 +277,10 @@ static const char *describe_end(int status)
 	return NULL;
 }
 
-/* Maps the section that the child has written, if the size that it names is right. */
+/*
+ * Maps the section that the child has written, if the size that it names is right. The mapping is
+ * private: the next child inherits it.
+ */
 static const char *map_section(struct worker *worker, u64 output_size)
 {
 	const struct worker_result *result = &worker->result;
@@ -272,7 +289,7 @@ static const char *map_section(struct worker *worker, u64 output_size)
 
 	if (!result->size || result->size > output_size - sizeof(*result))
 		return "cannot be converted: the converter has written something else";
-	all = mmap(NULL, size, PROT_READ, MAP_SHARED, worker->output, 0);
+	all = mmap(NULL, size, PROT_READ, MAP_PRIVATE, worker->output, 0);
 	if (all == MAP_FAILED)
 		return strerror(errno);
 	worker->mapped = all;
@@ -311,12 +328,14 @@ static const char *read_output(struct worker *worker)
 void worker_end(struct worker *worker)
 {
 	const char *error;
-	int status;
+	int status = 0;
+	pid_t ended;
 
-	while (waitpid(worker->pid, &status, 0) < 0 && errno == EINTR)
-		;
+	do
+		ended = waitpid(worker->pid, &status, 0);
+	while (ended < 0 && errno == EINTR);
 	worker->pid = 0;
-	error = describe_end(status) ?: read_output(worker);
+	error = ended < 0 ? strerror(errno) : describe_end(status) ?: read_output(worker);
 	if (!error)
 		return;
 	worker->result = (struct worker_result){};
