@@ -297,7 +297,12 @@ void plts_find(struct plts *plts, const struct elf *elf, const struct cfi_machin
 
 	plts->nr = 0;
 	for (i = 0; elf_get_section(elf, i, &sec) && plts->nr < PLT_NR_PARTS; i++) {
-		if (!is_plt(elf, &sec) || nr_read++ >= PLT_NR_PARTS || file_copy(&elf->file, sec.off, sec.size, &bytes))
+		if (!is_plt(elf, &sec))
+			continue;
+		/* A file of nothing but PLTs would cost time without end. */
+		if (nr_read++ == PLT_NR_PARTS)
+			break;
+		if (file_copy(&elf->file, sec.off, sec.size, &bytes))
 			continue;
 		if (machine->abi == SFRAME_ABI_AMD64_LE)
 			recognise_x86_64(plts, machine, sec.addr, bytes, sec.size);

@@ -25,6 +25,8 @@ wait_for_stacks() {	# wait_for_stacks PID
 	return 1
 }
 
+has_functions() { grep -qaE 'parse_request|fill_cache' "$1"; }	# has_functions FILE: those of the program
+
 # until_key COMMAND: on a terminal. Ten seconds after the first stacks somebody presses the key.
 until_key() {
 	local key=$'\003' pid status=0
@@ -37,6 +39,8 @@ until_key() {
 	pid=$!
 	wait_for_stacks $pid || status=1
 	sleep 10
+	# The screen has room for what counts most. On a slow machine, that is the work of perf itself at first.
+	[ "$key" != q ] || until_true 120 has_functions screen
 	printf %s "$key" >&4
 	ends_within 120 $pid || { kill $pid; status=1; }
 	wait $pid || status=1
@@ -114,7 +118,7 @@ promise_cpu() {
 }
 
 promise_top() {
-	check 'top: functions of the program' grep -qE 'parse_request|fill_cache' output
+	check 'top: functions of the program' has_functions output
 }
 
 promise_off_cpu() {

@@ -372,12 +372,22 @@ unprivileged() {
 	check 'nothing was loaded' test "$(sframectl tables | wc -l)" = 1
 }
 
+# Whatever runs sframectl passes limits and ignored signals on.
+limited() {
+	fresh
+	check 'load, with low limits' bash -c "ulimit -v 1000000; ulimit -n 40; ulimit -t 10; exec sframectl load $dir/files/one.so"
+	check 'load, with SIGCHLD ignored' bash -c "trap '' CHLD; exec sframectl load $dir/files/two.so"
+	check 'low limits: the table is there' has_table "$dir/files/one.so"
+	check 'SIGCHLD ignored: the table is there' has_table "$dir/files/two.so"
+}
+
 tables() {
 	mkdir -p "$dir"
 	cp tables/tables "$dir/"
 	let_it_age
 	check 'module loads' modprobe sframe_unwind || exit
 	unprivileged
+	limited
 	check 'load the program and its libraries' sframectl load --linked "$dir/tables"
 	same_build_id
 	renamed_over

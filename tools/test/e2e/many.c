@@ -8,8 +8,8 @@
  * many map DIR NR: maps these as code, one after the other, and computes for a moment with each.
  * many bomb FILE NR: NR times, executes a new copy of FILE with the argument "spin", 16 at a time.
  * many spin: computes for 20 ms.
- * many lease FILE: maps FILE as code, and computes with a lease on it. Says "asked" when somebody is to
- * wait for the lease, and keeps it.
+ * many lease FILE: maps FILE as code, and computes with a lease on it. Says "asked" when somebody
+ * is to wait for the lease, and keeps it.
  */
 #define _GNU_SOURCE
 #include <elf.h>
