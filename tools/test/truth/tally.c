@@ -91,6 +91,8 @@ static const char *judge_wrong(const struct tally *tally)
 		return known_find(tally, "fp");
 	if (!strcmp(tally->reason, TALLY_WRONG_RA) || !strcmp(tally->reason, TALLY_WRONG_STACK))
 		return known_find(tally, "ra");
+	if (tally->verdict == VERDICT_LONG)
+		return known_find(tally, "long");
 	return tally->verdict == VERDICT_SHORT ? known_find(tally, "end") : NULL;
 }
 

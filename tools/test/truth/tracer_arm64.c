@@ -288,14 +288,34 @@ static bool note_signal(struct thread *thread, const struct registers *regs)
 	return false;
 }
 
-/* Where has the system call returned to? A signal's stub returns to what was interrupted. */
-static u64 after_syscall(const struct thread *thread)
+/*
+ * A signal's stub returns to what was interrupted, at @ip. That frame is gone: the stack pointer alone
+ * need not tell, for the step goes on with one instruction. Nothing else on that stack is gone.
+ */
+static void leave_signal(struct thread *thread, u64 ip)
 {
-	const struct shadow *shadow = thread->shadow;
+	struct shadow *shadow = thread->shadow;
 
-	if (thread->regs.by_number[8] == NR_RT_SIGRETURN && shadow->nr)
-		return shadow->frames[shadow->nr - 1].ip;
-	return thread->regs.ip + 4;
+	if (!shadow->nr || shadow->frames[shadow->nr - 1].ip != ip ||
+	    shadow->frames[shadow->nr - 1].last_sp != regs_sp(&thread->regs))
+		return;
+	shadow->nr--;
+	if (!shadow->nr && shadow->interrupted) {
+		thread->shadow = shadow->interrupted;
+		shadow->interrupted = NULL;
+	}
+}
+
+/* Where has the system call returned to? */
+static u64 leave_syscall(struct thread *thread)
+{
+	u64 sp = regs_sp(&thread->regs), ip;
+
+	if (thread->regs.by_number[8] != NR_RT_SIGRETURN ||
+	    !memory_word(thread->process->mem, sp + CONTEXT_PC, &ip))
+		return thread->regs.ip + 4;
+	leave_signal(thread, ip);
+	return ip;
 }
 
 static void note_step(struct thread *thread, const struct registers *regs)
@@ -305,11 +325,15 @@ static void note_step(struct thread *thread, const struct registers *regs)
 	u32 insn = read_instruction(process, ip);
 
 	memory_moved_on(process->mem);
+	/* QEMU has stopped before the system call, and will make it. */
+	if (insn == SVC && regs->ip == ip)
+		return;
 	if (insn == SVC) {
 		if (changes_mappings(thread->regs.by_number[8]))
 			process_scan(process);
-		ip = after_syscall(thread);
-		insn = read_instruction(process, ip);
+		ip = leave_syscall(thread);
+		/* If a signal has come at once, the step has ended there. */
+		insn = regs->ip == ip ? 0 : read_instruction(process, ip);
 	}
 	thread_move(thread, regs);
 	if (is_call(insn) && regs->by_number[REG_RA] == ip + 4)
