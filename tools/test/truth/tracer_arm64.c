@@ -289,8 +289,9 @@ static bool note_signal(struct thread *thread, const struct registers *regs)
 }
 
 /*
- * A signal's stub returns to what was interrupted, at @ip. That frame is gone: the stack pointer alone
- * need not tell, for the step goes on with one instruction. Nothing else on that stack is gone.
+ * A signal's stub returns to what was interrupted, at @ip. That frame is gone: the stack
+ * pointer alone need not tell, for the step goes on with one instruction. Nothing else on that
+ * stack is gone.
  */
 static void leave_signal(struct thread *thread, u64 ip)
 {
