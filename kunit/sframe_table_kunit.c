@@ -15,7 +15,9 @@
 #include "section_cases.h"
 #include "sframe_arch.h"
 #include "sframe_cache.h"
+#include "sframe_file.h"
 #include "sframe_process.h"
+#include "sframe_scan.h"
 #include "sframe_table.h"
 #include "user_arch.h"
 
@@ -195,6 +197,47 @@ static void table_remembers_habit(struct kunit *test)
 	load_good(test);
 	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
 	KUNIT_EXPECT_EQ(test, SFRAME_HABIT_FP, habit_at(test, page(test, 17)));
+}
+
+static bool has_facts(const struct image *image)
+{
+	struct sfu_code_id code = {
+		.file = sfu_file_id(file_inode(image->file)),
+		.offset = PAGE_SIZE,
+		.size = 2 * PAGE_SIZE,
+	};
+	struct sfu_code_facts facts;
+
+	return sfu_file_find(&code, &facts);
+}
+
+/*
+ * A scan that no sample has requested reads the code of four ranges of two pages. Of the others it
+ * does not read the headers of the files either.
+ */
+static void table_limits_headers(struct kunit *test)
+{
+	unsigned int i, nr = 0;
+	struct image *images[8];
+
+	load_good(test);
+	expect_scanned(test, TABLE, "scan.runs");
+	for (i = 0; i < ARRAY_SIZE(images); i++) {
+		const struct build *b = good_table(test);
+		struct sfu_table_source source;
+
+		images[i] = another_image(test);
+		images[i]->ehdr.e_phnum = 3;
+		image_write(test, images[i]);
+		image_map(test, images[i], page(test, 8 * (i + 1)));
+		age(images[i]);
+		source = source_of(test, images[i], b->bytes, b->len);
+		KUNIT_EXPECT_EQ(test, 0, load(test, &source));
+	}
+	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process_of(current->mm), SFU_SCAN_NEW_CODE));
+	for (i = 0; i < ARRAY_SIZE(images); i++)
+		nr += has_facts(images[i]);
+	KUNIT_EXPECT_EQ(test, 4, nr);
 }
 
 static void table_found(struct kunit *test)
@@ -826,6 +869,7 @@ static void table_saves_words(struct kunit *test)
 static struct kunit_case table_tests[] = {
 	KUNIT_CASE(table_found),
 	KUNIT_CASE(table_remembers_habit),
+	KUNIT_CASE(table_limits_headers),
 	KUNIT_CASE(table_with_common_page),
 	KUNIT_CASE(table_with_index),
 	KUNIT_CASE(table_at_every_page),

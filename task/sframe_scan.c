@@ -765,22 +765,27 @@ static void read_habit(struct sfu_scan *scan, struct sfu_range *range,
 		scan->has_news |= !vma->vm_file && !range->was_read;
 }
 
-/* Finds the habit of a range: that of its file, which may be known, or that of its code. */
+/*
+ * Finds the habit of a range: that which is remembered of its file, or that of its code. The
+ * headers of the file are read only with its code, which is limited.
+ */
 static void find_habit(struct sfu_scan *scan, struct sfu_range *range)
 {
 	struct vm_area_struct *vma = find_vma(scan->mm, range->start);
 	struct sfu_code_facts facts = {};
 	struct sfu_code_id code;
-	bool is_known;
+	bool has_id = vma->vm_file && identify_code(range, vma->vm_file, &code);
 
-	is_known = vma->vm_file && find_facts(scan, range, vma->vm_file, &code, &facts);
+	if (has_id)
+		sfu_file_find(&code, &facts);
 	range->habit = facts.habit;
 	if (range->habit == SFRAME_HABIT_UNKNOWN && can_read_text(scan))
 		read_habit(scan, range, vma);
 	if (range->habit == SFRAME_HABIT_UNKNOWN)
 		return;
 	scan->has_news = true;
-	if (is_known && range->habit != facts.habit) {
+	if (has_id && range->habit != facts.habit &&
+	    find_facts(scan, range, vma->vm_file, &code, &facts)) {
 		facts.habit = range->habit;
 		sfu_file_remember(&code, &facts);
 	}
