@@ -92,7 +92,7 @@ static bool take_entry(struct cfi_functions *functions, u32 *room, const struct 
 		functions->odd++;
 		return true;
 	}
-	/* What a linker has thrown away begins at 0 in .debug_frame. */
+	/* In .debug_frame, the entry of a function that the linker has thrown away begins at 0. */
 	if (fde.size == 0 || (functions->sec.is_debug && fde.start == 0))
 		return true;
 	/* A linker has thrown away the function, and not the entry. */

@@ -13,6 +13,9 @@
 #define TEXT_MAX	(16u << 10)
 #define CHACHA_MAX	1024
 
+/* Code sections that are searched. A vDSO has one or two. */
+#define NR_TEXTS	16
+
 /* movups (%rsi), %xmm6; movups 0x10(%rsi), %xmm7; movq (%rdx), %xmm8; mov $1, %rax */
 static const u8 begin_x86_64[] = {
 	0x0f, 0x10, 0x36, 0x0f, 0x10, 0x7e, 0x10, 0xf3, 0x44, 0x0f, 0x7e, 0x02,
@@ -92,12 +95,16 @@ static u32 find_in_text(const struct elf *elf, const struct elf_section *sec, co
 u32 chacha_find(const struct elf *elf, u64 *start)
 {
 	struct elf_section sec;
-	u32 i, size = 0;
+	u32 i, nr_read = 0, size = 0;
 	u8 *code;
 
 	for (i = 0; !size && elf_get_section(elf, i, &sec); i++) {
 		if (!(sec.flags & SHF_EXECINSTR) || sec.type != SHT_PROGBITS ||
-		    sec.size > TEXT_MAX || file_copy(&elf->file, sec.off, sec.size, &code))
+		    sec.size > TEXT_MAX)
+			continue;
+		if (nr_read++ == NR_TEXTS)
+			break;
+		if (file_copy(&elf->file, sec.off, sec.size, &code))
 			continue;
 		size = find_in_text(elf, &sec, code, start);
 		free(code);

@@ -150,6 +150,8 @@ const char *file_keep(struct file *file)
 
 	if (!file->is_open)
 		return NULL;
+	if (file->size > FILE_KEEP_MAX)
+		return "larger than 1 GiB: it is not converted by content";
 	fd = memfd_create("copy", MFD_CLOEXEC);
 	if (fd < 0)
 		return strerror(errno);

@@ -11,6 +11,9 @@
 /* No piece of a file that is copied to memory is larger. */
 #define FILE_COPY_MAX	(128u << 20)
 
+/* No larger file is kept in memory. It may have holes, which cost nothing where they are. */
+#define FILE_KEEP_MAX	(1024u << 20)
+
 /**
  * struct file - a file that is open, or bytes that stand for one
  * @is_open: there is a file
