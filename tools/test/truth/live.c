@@ -123,7 +123,7 @@ static bool set_registers(Dwfl_Thread *thread, void *arg)
 	for (i = 0; i < nr; i++)
 		words[i] = i == 16 && nr == 17 ? now->regs.ip : now->regs.by_number[i];
 #ifdef TRUTH_ARM64
-	/* -2 names this mask. */
+	/* libdw takes the mask of signatures as register -2. */
 	words[0] = PAC_MASK;
 	dwfl_thread_state_registers(thread, -2, 1, words);
 	words[0] = now->regs.by_number[0];

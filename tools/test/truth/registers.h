@@ -24,7 +24,7 @@ struct registers {
 #define REG_RA	30
 #define REG_SP	31
 
-/* What return addresses may have besides the address */
+/* The bits of a return address that may hold its signature, see pointer authentication */
 #define PAC_MASK	0x007f000000000000ull
 #else
 #define REG_AX	0
