@@ -31,6 +31,7 @@ struct sfu_cold_file {
  * @nr_examined: pages that the scan has examined
  * @nr_mapped: pages that the scan has made present
  * @nr_cold: in @cold
+ * @bytes_cold: bytes of the parts in @cold
  * @cold: what sfu_prefault_finish() asks file systems to read
  */
 struct sfu_prefault {
@@ -38,6 +39,7 @@ struct sfu_prefault {
 	unsigned int		nr_examined;
 	unsigned int		nr_mapped;
 	unsigned int		nr_cold;
+	loff_t			bytes_cold;
 	struct sfu_cold_file	cold[SFU_MAX_COLD];
 };
 

@@ -2,6 +2,7 @@
 /* Observes what is asked of the file of the scene's image. See file_watch.h. */
 #include <kunit/test.h>
 #include <linux/fs.h>
+#include <linux/magic.h>
 #include <linux/pagemap.h>
 #include <linux/uio.h>
 
@@ -23,9 +24,12 @@ static int watched_read_folio(struct file *file, struct folio *folio)
 	return -EIO;
 }
 
+/* As a file system may: it has the lock that keeps the file from being truncated. */
 static void watched_readahead(struct readahead_control *rac)
 {
 	watch.reads++;
+	watch.bytes_ahead += readahead_length(rac);
+	watch.unlocked_reads += !rwsem_is_locked(&rac->mapping->invalidate_lock);
 }
 
 /* Which ways to read the file has: only kernel_read() and a scan ask for these. */
@@ -55,6 +59,7 @@ static void unwatch(void *data)
 {
 	struct file *file = data;
 
+	file_inode(file)->i_sb->s_magic = watch.original_magic;
 	file->f_op = watch.original;
 	file->f_mapping->a_ops = watch.original_aops;
 }
@@ -68,6 +73,7 @@ void watch_image(struct kunit *test)
 	watch = (struct file_watch){
 		.original = file->f_op,
 		.original_aops = file->f_mapping->a_ops,
+		.original_magic = file_inode(file)->i_sb->s_magic,
 		.fops = kunit_kmalloc(test, sizeof(*file->f_op), GFP_KERNEL),
 	};
 	KUNIT_ASSERT_NOT_NULL(test, watch.fops);
@@ -78,4 +84,12 @@ void watch_image(struct kunit *test)
 	file->f_op = watch.fops;
 	file->f_mapping->a_ops = aops;
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, unwatch, file));
+}
+
+/* Only files of a file system with a disk are read ahead. */
+void pretend_disk(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+
+	file_inode(scene->image.file)->i_sb->s_magic = BTRFS_SUPER_MAGIC;
 }

@@ -4,12 +4,14 @@
 #include <linux/mm.h>
 #include <linux/mman.h>
 #include <linux/pagemap.h>
+#include <linux/sizes.h>
 
 #include "file_watch.h"
 #include "mapping_change.h"
 #include "named_cases.h"
 #include "scan_scene.h"
 #include "sframe_map.h"
+#include "sframe_prefault.h"
 #include "sframe_process.h"
 #include "sframe_scan.h"
 #include "sframe_user.h"
@@ -284,6 +286,42 @@ static void scan_cold(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, watch.reads);
 }
 
+/* What a disk has is read ahead, as the kernel would: locked against truncation. */
+static void scan_reads_ahead(struct kunit *test)
+{
+	map_image(test);
+	watch_image(test);
+	pretend_disk(test);
+	drop_from_cache(test, 3, 1);
+	expect_scanned(test, LATE, "scan.runs");
+	KUNIT_EXPECT_EQ(test, 1, watch.reads);
+	KUNIT_EXPECT_EQ(test, PAGE_SIZE, watch.bytes_ahead);
+	KUNIT_EXPECT_EQ(test, 0, watch.unlocked_reads);
+}
+
+/* One scan asks for 8 MiB at most, however large the section says it is. */
+static void scan_reads_ahead_bounded(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+	struct file *file = scene->image.file;
+	struct sfu_prefault prefault = {};
+	loff_t size = i_size_read(file_inode(file));
+	unsigned int i;
+	char byte;
+
+	map_image(test);
+	watch_image(test);
+	pretend_disk(test);
+	i_size_write(file_inode(file), SZ_1G);
+	for (i = 1; i <= 4; i++)
+		KUNIT_EXPECT_EQ(test, -EAGAIN, sfu_prefault_read(&prefault, file, &byte,
+								 SZ_64M, i * (loff_t)SZ_128M));
+	sfu_prefault_finish(&prefault);
+	i_size_write(file_inode(file), size);
+	KUNIT_EXPECT_EQ(test, SZ_8M, watch.bytes_ahead);
+	KUNIT_EXPECT_EQ(test, 0, watch.unlocked_reads);
+}
+
 /* The read of a page is under way, or has failed. */
 static void scan_not_uptodate(struct kunit *test)
 {
@@ -424,6 +462,8 @@ static struct kunit_case hostile_tests[] = {
 	KUNIT_CASE(scan_truncated_ehdr),
 	KUNIT_CASE_SLOW(scan_bit_flipped),
 	KUNIT_CASE_PARAM(scan_cold, cold_gen_params),
+	KUNIT_CASE(scan_reads_ahead),
+	KUNIT_CASE(scan_reads_ahead_bounded),
 	KUNIT_CASE(scan_not_uptodate),
 	KUNIT_CASE(scan_marked_for_readahead),
 	KUNIT_CASE(scan_locked_page),

@@ -17,7 +17,7 @@
  * has_trusted_io() names get page faults, and only their files are read ahead.
  *
  * Reading ahead waits for a disk at times, as the process does for its own pages. It is done
- * last, without any lock.
+ * last, without any lock, and one scan asks for no more than AHEAD_MAX.
  */
 #include <linux/backing-dev.h>
 #include <linux/file.h>
@@ -28,6 +28,7 @@
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 #include <linux/sched/signal.h>
+#include <linux/sizes.h>
 #include <linux/userfaultfd_k.h>
 
 #include "sframe_prefault.h"
@@ -35,6 +36,7 @@
 
 #define PAGES_AT_ONCE	64UL		/* that map_pages() maps, with preemption disabled */
 #define PAGES_AHEAD	512UL		/* that are read ahead at once */
+#define AHEAD_MAX	((loff_t)SZ_8M)	/* bytes that one scan asks for */
 
 /* <linux/magic.h> has only those of file systems that user space asks for. */
 #define GFS2_MAGIC		0x01161970
@@ -121,7 +123,7 @@ struct folio *sfu_prefault_get_folio(struct file *file, pgoff_t index)
 	return get_cached(file, index) ?: ERR_PTR(-EAGAIN);
 }
 
-/* Remembers that @file is to be read ahead. */
+/* Remembers that @file is to be read ahead, as far as this scan may. */
 static void add_cold(struct sfu_prefault *prefault, const struct file *file, loff_t pos,
 		     loff_t len)
 {
@@ -136,6 +138,10 @@ static void add_cold(struct sfu_prefault *prefault, const struct file *file, lof
 		if (cold->file == file && pos >= cold->pos && pos - cold->pos < cold->len)
 			return;
 	}
+	len = min(len, AHEAD_MAX - prefault->bytes_cold);
+	if (len <= 0)
+		return;
+	prefault->bytes_cold += len;
 	prefault->cold[prefault->nr_cold++] = (struct sfu_cold_file){
 		.file = get_file((struct file *)file), .pos = pos, .len = len,
 	};
@@ -282,22 +288,39 @@ static void map_cached(struct vm_area_struct *vma, unsigned long start, unsigned
 }
 
 /*
- * Is there a page of memory for current? Its control group keeps what was freed last for the
- * next allocation of this CPU, so a page table will not be the one that hits the limit.
+ * Is there memory for current's page tables, of all levels? Its control group keeps what was
+ * freed last for the next allocations of this CPU, so no page table will be the one that hits
+ * the limit.
  */
 static bool has_memory(void)
 {
-	struct page *page = alloc_page(SFU_GFP_TASK);
+	struct page *pages[CONFIG_PGTABLE_LEVELS - 1];
+	unsigned int nr = 0;
+	bool is_enough;
 
-	if (page)
-		__free_page(page);
-	return page;
+	while (nr < ARRAY_SIZE(pages) && (pages[nr] = alloc_page(SFU_GFP_TASK)))
+		nr++;
+	is_enough = nr == ARRAY_SIZE(pages);
+	while (nr)
+		__free_page(pages[--nr]);
+	return is_enough;
+}
+
+/*
+ * May a page fault bring in a page of this file? tmpfs lets faults wait while a hole is punched
+ * into the file, which then has i_private.
+ */
+static bool can_fault(const struct file *file)
+{
+	if (is_memory(file))
+		return !READ_ONCE(file_inode(file)->i_private);
+	return has_trusted_io(file);
 }
 
 /* Makes the page table, with a page that the page cache has. */
 static void fault_in_nowait(struct vm_area_struct *vma, unsigned long addr)
 {
-	if (has_memory())
+	if (can_fault(vma->vm_file) && has_memory())
 		handle_mm_fault(vma, addr, FAULT_FLAG_REMOTE | FAULT_FLAG_ALLOW_RETRY |
 				FAULT_FLAG_RETRY_NOWAIT, NULL);
 }
@@ -323,8 +346,7 @@ static void map_page(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 	folio_put(folio);
 	map_cached(vma, addr, addr + PAGE_SIZE);
 	/* A fault of a page that is away would read it, or wait for the one that moves it. */
-	if (page_state(vma->vm_mm, addr) == SFU_PAGE_NONE &&
-	    (is_memory(file) || has_trusted_io(file)))
+	if (page_state(vma->vm_mm, addr) == SFU_PAGE_NONE)
 		fault_in_nowait(vma, addr);
 }
 
@@ -412,21 +434,21 @@ int sfu_prefault_map(struct sfu_prefault *prefault, struct mm_struct *mm,
 
 /*
  * Starts to read a part of a file. Not by ->fadvise(): some file systems take locks there
- * that a writer holds while it waits for a user.
+ * that a writer holds while it waits for a user. Nor by page_cache_ra_unbounded(), whose
+ * callers have to hold the lock against truncation on some kernels and must not on others.
  */
 static void read_ahead(const struct sfu_cold_file *cold)
 {
 	struct address_space *mapping = cold->file->f_mapping;
 	loff_t size = i_size_read(mapping->host);
 	pgoff_t index = cold->pos >> PAGE_SHIFT, end;
-	struct file_ra_state ra;
 
 	end = DIV_ROUND_UP(min(size, cold->pos + cold->len), PAGE_SIZE);
-	file_ra_state_init(&ra, mapping);
-	for (; index < end; index += PAGES_AHEAD) {
-		DEFINE_READAHEAD(request, cold->file, &ra, mapping, index);
+	for (; index < end && !fatal_signal_pending(current); index += PAGES_AHEAD) {
+		struct file_ra_state ra = { .ra_pages = PAGES_AHEAD, .prev_pos = -1 };
 
-		page_cache_ra_unbounded(&request, min(end - index, PAGES_AHEAD), 0);
+		page_cache_sync_readahead(mapping, &ra, cold->file, index,
+					  min(end - index, PAGES_AHEAD));
 		cond_resched();
 	}
 }
