@@ -25,9 +25,10 @@
  * EVENT_BURST, and then SAMPLE_WORTH for each sample that this processor takes, between one
  * part in EVENT_SHARE and one in SHARE: the more samples, the more of them would be lost.
  *
- * A scan costs the time that it takes, but no more than an estimate from the number of VMAs,
- * files and pages: a busy machine may stop the task meanwhile. If a scan for a sample finds
- * nothing new, the process waits before the next one, twice as long each time.
+ * A scan costs the time that it takes, but no more than COST_MOST times an estimate from the
+ * number of VMAs, files and pages: a busy machine may stop the task meanwhile. What it asks file
+ * systems to read is estimated, for that comes after it. If a scan for a sample finds nothing
+ * new, the process waits before the next one, twice as long each time.
  *
  * A new process may end before its first sample. Until then, only short sections are made
  * present. After its first samples, the older it is the more pages a scan examines.
@@ -63,7 +64,11 @@
 /* How long a map is valid that uses tables of files, which may change. */
 #define VALID_TIME	HZ
 
-/* The estimated costs of the parts of a scan, in ns; of a page also that of its removal. */
+/*
+ * The estimated costs of the parts of a scan, in ns; of a page also that of its removal. A slow
+ * processor may take COST_MOST times as long.
+ */
+#define COST_MOST	5
 #define COST_SCAN	2000
 #define COST_VMA	100
 #define COST_RANGE	1500
@@ -954,8 +959,9 @@ static void charge_scan(const struct sfu_scan *scan)
 {
 	struct sfu_process *process = scan->process;
 	s64 now = ktime_get_mono_fast_ns();
-	s64 cost = clamp(now - scan->started, COST_SCAN, scan->cost);
+	s64 cost = clamp(now - scan->started, COST_SCAN, COST_MOST * scan->cost);
 
+	cost += scan->prefault.bytes_cold / (s64)PAGE_SIZE * COST_PAGE;
 	WRITE_ONCE(process->scan_at, due_after(process->scan_at, now, SHARE, BURST, cost));
 	if (scan->reason == SFU_SCAN_SAMPLE)
 		process->nr_sample_scans += process->nr_sample_scans < U8_MAX;
