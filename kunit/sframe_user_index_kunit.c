@@ -209,20 +209,29 @@ static void index_of_moved_functions(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ENOENT, find_function(test, section, 8 * SIZE));
 }
 
+/* Less memory makes an index coarser, and its answers are the same. */
 static void index_too_large(struct kunit *test)
 {
+	const struct sframe_index *fine;
 	struct sfu_section copy;
 
 	map_functions(test, 0);
 	expect_scanned(test, SAME, "scan.runs");
 	copy = *section_of(test);
+	fine = copy.index;
+	KUNIT_ASSERT_NOT_NULL(test, fine);
 	copy.index = NULL;
-	KUNIT_EXPECT_EQ(test, -E2BIG,
-			sfu_user_index_add(&copy, sfu_user_index_size(section_of(test)) - 1));
+	KUNIT_EXPECT_EQ(test, -E2BIG, sfu_user_index_add(&copy, 2 * sizeof(u32)));
 	KUNIT_EXPECT_NULL(test, copy.index);
-	KUNIT_EXPECT_EQ(test, 0, sfu_user_index_add(&copy, SZ_4K));
-	KUNIT_EXPECT_NOT_NULL(test, copy.index);
+	KUNIT_EXPECT_EQ(test, 0,
+			sfu_user_index_add(&copy, sfu_user_index_size(section_of(test)) - 1));
+	KUNIT_ASSERT_NOT_NULL(test, copy.index);
+	KUNIT_EXPECT_GT(test, copy.index->shift, fine->shift);
+	expect_functions(test, &copy);
 	sfu_user_index_put(&copy);
+	copy.index = NULL;
+	copy.hdr.num_fdes = SZ_4M + 1;
+	KUNIT_EXPECT_EQ(test, -E2BIG, sfu_user_index_add(&copy, SZ_1G));
 }
 
 /* The memory that all processes may have is used up: stacks are whole all the same. */

@@ -8,7 +8,8 @@
  */
 #include <linux/mm.h>
 #include <linux/refcount.h>
-#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 
 #include "sframe_index.h"
@@ -20,6 +21,12 @@
 
 /* Entries that are read at once. */
 #define CHUNK	32
+
+/* Functions of a section that has an index: a scan reads them all. */
+#define FUNCTIONS_MAX	SZ_4M
+
+/* Functions for each slot, at most: an index with more of them is hardly of use. */
+#define FUNCTIONS_OF_SLOT	32
 
 /**
  * struct user_index - an index that maps share
@@ -119,6 +126,18 @@ static int choose_form(const struct sframe_header *hdr, struct sframe_index *for
 				 sframe_index_start(hdr, &mem, hdr->num_fdes - 1));
 }
 
+/* Makes the slots of an index larger until it takes @most bytes. Returns its starts, or an error. */
+static int make_coarser(struct sframe_index *form, const struct sframe_header *hdr, size_t most)
+{
+	while (size_of(form->nr + 1) > most) {
+		if (form->nr == 1 || form->nr <= hdr->num_fdes / FUNCTIONS_OF_SLOT)
+			return -E2BIG;
+		form->nr = (form->nr - 1) / 2 + 1;
+		form->shift++;
+	}
+	return form->nr + 1;
+}
+
 /* Adds all functions to the index. */
 static int fill_index(struct sframe_index *index, const struct sframe_header *hdr)
 {
@@ -132,6 +151,8 @@ static int fill_index(struct sframe_index *index, const struct sframe_header *hd
 			return -EFAULT;
 		if (!sframe_index_add(index, hdr, &mem, nr, nr + count))
 			return -EBADMSG;
+		if (fatal_signal_pending(current))
+			return -EINTR;
 		cond_resched();
 	}
 	sframe_index_end(index, hdr);
@@ -145,7 +166,8 @@ static int fill_index(struct sframe_index *index, const struct sframe_header *hd
  *
  * Context: Task, in the address space of the section; may sleep, and does not wait for pages.
  * Return: 0, also if the section needs no index; -EFAULT if a part of it is not present;
- * -EBADMSG if it is not sorted; -E2BIG; -ENOMEM.
+ * -EBADMSG if it is not sorted; -E2BIG if it has too many functions; -ENOMEM; -EINTR if the task
+ * is being killed.
  */
 int sfu_user_index_add(struct sfu_section *section, size_t most)
 {
@@ -156,11 +178,15 @@ int sfu_user_index_add(struct sfu_section *section, size_t most)
 
 	if (hdr->num_fdes < SFRAME_INDEX_LEAST)
 		return 0;
+	if (hdr->num_fdes > FUNCTIONS_MAX)
+		return -E2BIG;
 	nr = choose_form(hdr, &form);
+	if (nr > 0)
+		nr = make_coarser(&form, hdr, most);
 	if (nr <= 0)
 		return nr;
-	if (size_of(nr) > most || !sfu_may_hold(size_of(nr)))
-		return -E2BIG;
+	if (!sfu_may_hold(size_of(nr)))
+		return -ENOMEM;
 	user = kvzalloc(size_of(nr), SFU_GFP_TASK);
 	if (!user)
 		return -ENOMEM;
