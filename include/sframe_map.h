@@ -111,6 +111,24 @@ static inline bool sfu_map_lacks_tables(const struct sfu_map *map)
 struct sfu_range *sfu_map_find(struct sfu_map *map, unsigned long addr);
 bool sfu_map_covers(const struct sfu_map *map, unsigned long start, unsigned long end);
 
+/*
+ * Has the map nothing at these addresses? False: perhaps it has. They are compared with what lies
+ * beside the addresses that were unmapped last, for a process often unmaps one mapping after the
+ * other.
+ */
+static inline bool sfu_map_is_clear(const struct sfu_map *map, unsigned long start,
+				    unsigned long end)
+{
+	unsigned int range = READ_ONCE(map->last_range), placed = READ_ONCE(map->last_placed);
+	const u32 *by_section = map->by_section;
+
+	return (range == map->nr_ranges || map->ranges[range].start >= end) &&
+	       (!range || map->ranges[range - 1].end <= start) &&
+	       (placed == map->nr_placed ||
+		map->ranges[by_section[placed]].section.start >= end) &&
+	       (!placed || map->ranges[by_section[placed - 1]].section.end <= start);
+}
+
 /* Ends the use of a range and of its section, also by walks that already have the range. */
 static inline void sfu_range_mark_unmapped(struct sfu_range *range)
 {

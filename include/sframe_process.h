@@ -91,7 +91,6 @@ struct sfu_process {
 };
 
 /* Any context. */
-bool sfu_process_may_be_known(const struct mm_struct *mm);
 void sfu_process_count_gap(void);
 
 /* Any context, under rcu_read_lock(). */

@@ -9,10 +9,14 @@
 #define CODE		0x100000UL	/* ranges have 0x1000 bytes, and as many lie between them */
 #define SECTIONS	0x40000000UL	/* likewise */
 
+/* As sfu_process_unmap() does. */
 static bool unmap(struct sfu_map *map, unsigned long start, unsigned long end)
 {
 	bool code_remains = false;
 
+	/* Never true where sfu_map_covers() is. */
+	if (sfu_map_is_clear(map, start, end))
+		return true;
 	return sfu_map_unmap(map, start, end, &code_remains);
 }
 

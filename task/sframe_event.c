@@ -147,7 +147,8 @@ void sfu_event_unmap(struct vm_area_struct *vma)
 {
 	struct sfu_process *process;
 
-	if (!sfu_process_may_be_known(vma->vm_mm))
+	/* Nothing in a map is such memory. */
+	if (!vma->vm_file && !(vma->vm_flags & VM_EXEC))
 		return;
 	rcu_read_lock();
 	process = sfu_process_find(vma->vm_mm);

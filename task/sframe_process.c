@@ -58,21 +58,10 @@ static struct kmem_cache *process_cache;
 static atomic_t nr_gaps;
 
 /**
- * sfu_process_may_be_known() - is there any process that sfu_process_find() might find?
- * @mm: its memory
- *
- * Mostly the answer is no, and costs one load.
- *
- * Context: Any.
- */
-bool sfu_process_may_be_known(const struct mm_struct *mm)
-{
-	return !hlist_empty(&processes[hash_min((unsigned long)mm, HASH_BITS(processes))]);
-}
-
-/**
  * sfu_process_find() - find a process
  * @mm: its memory
+ *
+ * Mostly there is none, and that costs one load.
  *
  * Context: Any, under rcu_read_lock() or processes_lock.
  * Return: The process, or NULL if it is not known.
@@ -474,7 +463,7 @@ bool sfu_process_unmap(struct sfu_process *process, unsigned long start, unsigne
 	struct sfu_map *map = sfu_process_map(process);
 	bool code_remains = false;
 
-	if (!map)
+	if (!map || sfu_map_is_clear(map, start, end))
 		return true;
 	if (refcount_read(&map->refs) > 1) {
 		if (!sfu_map_covers(map, start, end))
