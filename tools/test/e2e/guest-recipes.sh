@@ -90,7 +90,7 @@ recipe() {	# recipe NAME
 	(
 		cd "$place" || exit
 		set -o pipefail
-		ln -s "$share/tools" tools
+		PATH=$share/tools:$PATH
 		steps "$1"
 		check "$1: has commands" test -s output
 		"$promise"

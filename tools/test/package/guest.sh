@@ -46,6 +46,12 @@ records() {
 		perf script -i /tmp/perf.data -F ip,sym | grep -q __libc_start
 }
 
+# draws: a flame graph of what has been recorded, as the manual says
+draws() {
+	perf script -i /tmp/perf.data | sframe-flamegraph --fold >/tmp/folded && sframe-flamegraph /tmp/folded >/tmp/graph.html &&
+		grep -q __libc_start /tmp/graph.html
+}
+
 unloads() {
 	systemctl stop sframe-unwind.service && rmmod sframe_unwind
 }
@@ -83,6 +89,7 @@ installs() {
 	expect 'apt installs the tools' apt-get -qq -y install /debs/sframe-unwind_*.deb
 	expect 'the service has loaded the module' serves
 	expect 'perf record works in the same shell' records
+	expect 'sframe-flamegraph draws what it has recorded' draws
 	expect 'the service starts when the module comes later' starts_by_trigger
 	expect 'the module is unloaded' unloads
 	# From here on, and until the machine ends, only modules with a known key.
