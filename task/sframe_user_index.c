@@ -126,7 +126,7 @@ static int choose_form(const struct sframe_header *hdr, struct sframe_index *for
 				 sframe_index_start(hdr, &mem, hdr->num_fdes - 1));
 }
 
-/* Makes the slots of an index larger until it takes @most bytes. Returns its starts, or an error. */
+/* Makes the slots larger until the index takes @most bytes. Returns its starts, or an error. */
 static int make_coarser(struct sframe_index *form, const struct sframe_header *hdr, size_t most)
 {
 	while (size_of(form->nr + 1) > most) {
