@@ -147,9 +147,6 @@ void sfu_event_unmap(struct vm_area_struct *vma)
 {
 	struct sfu_process *process;
 
-	/* Nothing in a map is such memory. */
-	if (!vma->vm_file && !(vma->vm_flags & VM_EXEC))
-		return;
 	rcu_read_lock();
 	process = sfu_process_find(vma->vm_mm);
 	if (process && vma->vm_flags & VM_EXEC)
