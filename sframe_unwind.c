@@ -99,6 +99,7 @@ static bool has_sections(struct sfu_process *process, struct pt_regs *regs)
 	if (map->is_incomplete || sfu_map_lacks_tables(map) ||
 	    !sfu_map_find(map, instruction_pointer(regs)))
 		sfu_request_for_sample(process, SFU_SCAN_SAMPLE);
+	sfu_process_count_sample(process);
 	return decline(SFU_DECLINE_NOSECTION);
 }
 

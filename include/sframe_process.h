@@ -45,8 +45,8 @@ struct vm_area_struct;
  * @event_at: likewise for all other scans; under @lock
  * @event_due: the next jiffy after that
  * @began_at: when an event has reported the process, in ns; 0: it ran before
- * @nr_samples: samples, up to SFU_SAMPLES_ENOUGH. Any context counts them, without a lock:
- *	some may be lost
+ * @nr_samples: samples since memory was short, up to SFU_SAMPLES_ENOUGH. Any context counts
+ *	them, without a lock: some may be lost
  * @nr_sample_scans: scans that samples have requested; under @lock
  * @wait: ns from the last of these to @sample_at, if it has found nothing new; under @lock
  * @new: first addresses of mappings that events have reported since the last scan. Written by
@@ -166,6 +166,7 @@ void sfu_process_drop_inherited(struct sfu_process *process);
 void sfu_process_refill(void);
 void sfu_process_open(void);
 void sfu_process_close(void);
+unsigned long sfu_process_shrink(unsigned long nr);
 int sfu_process_init(void);
 void sfu_process_exit(void);
 

@@ -344,6 +344,79 @@ static void add_while_closed(struct kunit *test)
 	expect_scanned(test, SAME, "scan.runs");
 }
 
+/* ---- processes when memory is short ---- */
+
+/* Twice: the first time, all might have been sampled. */
+static unsigned long shrink_twice(void)
+{
+	return sfu_process_shrink(ULONG_MAX) + sfu_process_shrink(ULONG_MAX);
+}
+
+/* A process that was sampled since memory was short stays, and goes if that is not repeated. */
+static void shrink_sampled(struct kunit *test)
+{
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	sfu_process_count_sample(process_of(current->mm));
+	sfu_process_shrink(ULONG_MAX);
+	expect_map(test, SAME);
+	sfu_process_count_sample(process_of(current->mm));
+	sfu_process_shrink(ULONG_MAX);
+	expect_map(test, SAME);
+	KUNIT_EXPECT_EQ(test, 1, sfu_process_shrink(ULONG_MAX));
+	expect_map(test, "unknown");
+}
+
+/* It is known again as any process is that ran before. */
+static void shrink_and_scan_again(struct kunit *test)
+{
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	KUNIT_EXPECT_EQ(test, 1, shrink_twice());
+	expect_map(test, "unknown");
+	expect_scanned(test, SAME, "scan.runs");
+	expect_rows(test, page(test, 0));
+}
+
+/* Who looks at few processes goes on with others the next time. */
+static void shrink_few(struct kunit *test)
+{
+	unsigned int i;
+
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	KUNIT_EXPECT_EQ(test, 0, sfu_process_shrink(0));
+	expect_map(test, SAME);
+	for (i = 0; i < 2 && process_of(current->mm); i++)
+		sfu_process_shrink(1);
+	expect_map(test, "unknown");
+}
+
+/* The task that was to scan the process does nothing. */
+static void shrink_requested(struct kunit *test)
+{
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	process_of(current->mm)->scan_at = 0;
+	request_by_sample();
+	expect_counted(test, "scan.requests");
+	KUNIT_EXPECT_EQ(test, 1, shrink_twice());
+	task_work_run();
+	expect_map(test, "unknown");
+	expect_counted(test, "");
+	KUNIT_EXPECT_TRUE(test, comes_true(nothing_is_held));
+}
+
+/* The kernel asks, in the end for all that can be freed. */
+static void shrink_by_kernel(struct kunit *test)
+{
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	drop_slab();
+	drop_slab();
+	expect_map(test, "unknown");
+}
+
 static struct kunit_case request_tests[] = {
 	KUNIT_CASE(request),
 	KUNIT_CASE(request_twice),
@@ -363,6 +436,11 @@ static struct kunit_case process_tests[] = {
 	KUNIT_CASE(spares_run_out),
 	KUNIT_CASE(add_known),
 	KUNIT_CASE(add_while_closed),
+	KUNIT_CASE(shrink_sampled),
+	KUNIT_CASE(shrink_and_scan_again),
+	KUNIT_CASE(shrink_few),
+	KUNIT_CASE(shrink_requested),
+	KUNIT_CASE_SLOW(shrink_by_kernel),
 	{}
 };
 
