@@ -26,9 +26,9 @@
  * part in EVENT_SHARE and one in SHARE: the more samples, the more of them would be lost.
  *
  * A scan costs the time that it takes, but no more than COST_MOST times an estimate from the
- * number of VMAs, files and pages: a busy machine may stop the task meanwhile. What it asks file
- * systems to read is estimated, for that comes after it. If a scan for a sample finds nothing
- * new, the process waits before the next one, twice as long each time.
+ * number of VMAs, files and pages. If other tasks have run meanwhile, it costs the estimate at
+ * most. What it asks file systems to read is estimated, for that comes after it. If a scan for a
+ * sample finds nothing new, the process waits before the next one, twice as long each time.
  *
  * A new process may end before its first sample. Until then, only short sections are made
  * present. After its first samples, the older it is the more pages a scan examines.
@@ -56,8 +56,8 @@
 #define SHARE		32
 #define BURST		(3 * (s64)NSEC_PER_MSEC)
 #define EVENT_SHARE	512
-#define EVENT_BURST	(3 * (s64)NSEC_PER_MSEC)
-#define SAMPLE_WORTH	(10 * (s64)NSEC_PER_USEC)
+#define EVENT_BURST	(1 * (s64)NSEC_PER_MSEC)
+#define SAMPLE_WORTH	(5 * (s64)NSEC_PER_USEC)
 #define WAIT_MIN	((s64)NSEC_PER_MSEC)
 #define WAIT_MAX	((s64)NSEC_PER_SEC)
 
@@ -88,6 +88,9 @@
 #define TEXT_SAMPLED		1024
 #define TEXT_UNSAMPLED		64
 
+/* Functions that one scan reads for indices. A large browser has a million. */
+#define FUNCTIONS_MAX		SZ_2M
+
 /* The address of code for which the place of its section is remembered. */
 #define FACTS_BASE		BIT_ULL(62)
 
@@ -105,6 +108,7 @@
  * @has_news: the scan has found or brought in something that @last does not have, or would
  *	bring it in if the process were older
  * @started: when the scan has begun, in ns
+ * @switches: how often other tasks had run in place of this one by then
  * @nr_examined: ranges of which the scan has looked for the section
  * @cost: so far, in ns
  * @prefault: pages of sections
@@ -114,6 +118,7 @@
  * @nr_phdrs: how many
  * @phdrs_err: why there are none
  * @nr_pieces: pieces of code that the scan has read
+ * @nr_functions: that the scan has read for indices
  * @index_bytes: of the indices that the last map has, and of new ones
  * @nr_listed: executable VMAs, of which @listed has the first
  * @listed: under mmap_lock
@@ -127,6 +132,7 @@ struct sfu_scan {
 	bool			was_outdated;
 	bool			has_news;
 	s64			started;
+	unsigned long		switches;
 	unsigned int		nr_examined;
 	s64			cost;
 	struct sfu_prefault	prefault;
@@ -136,6 +142,7 @@ struct sfu_scan {
 	unsigned int		nr_phdrs;
 	int			phdrs_err;
 	unsigned int		nr_pieces;
+	unsigned int		nr_functions;
 	size_t			index_bytes;
 	unsigned int		nr_listed;
 	struct vm_area_struct	*listed[MAX_LISTED];
@@ -497,15 +504,17 @@ static bool find_table(struct sfu_scan *scan, struct sfu_range *range, const str
 /* Gives a section an index, if it can have one and has none. */
 static void add_index(struct sfu_scan *scan, struct sfu_section *section)
 {
+	unsigned int nr = section->hdr.num_fdes;
 	int err;
 
 	if (section->index || section->is_unordered || !is_worth_memory(scan) ||
-	    !sframe_quick_can_search(&section->hdr))
+	    !sframe_quick_can_search(&section->hdr) || nr > FUNCTIONS_MAX - scan->nr_functions)
 		return;
+	scan->nr_functions += nr;
 	err = sfu_user_index_add(section, sfu_index_memory -
 				 min(scan->index_bytes, sfu_index_memory));
 	/* It may have read all functions, and found the last one out of order. */
-	scan->cost += (s64)COST_FUNCTION * section->hdr.num_fdes;
+	scan->cost += (s64)COST_FUNCTION * nr;
 	section->is_unordered = err == -EBADMSG;
 	scan->index_bytes += sfu_user_index_size(section);
 }
@@ -925,7 +934,10 @@ struct sample_rate {
 
 static DEFINE_PER_CPU(struct sample_rate, sample_rates);
 
-/* How often does this processor take samples? Found out once in a tenth of a second. */
+/*
+ * How often does this processor take samples? Found out once in a tenth of a second. Before that,
+ * at least as often as this tenth has shown: a profiler may just have begun.
+ */
 static unsigned long samples_per_second(void)
 {
 	struct sample_rate *rate = get_cpu_ptr(&sample_rates);
@@ -937,7 +949,7 @@ static unsigned long samples_per_second(void)
 		rate->then = jiffies;
 		rate->walks = walks;
 	}
-	hz = rate->hz;
+	hz = max(rate->hz, 10 * (walks - rate->walks));
 	put_cpu_ptr(&sample_rates);
 	return hz;
 }
@@ -954,14 +966,21 @@ static void charge_event(struct sfu_process *process, s64 now, s64 cost)
 			   jiffies + nsecs_to_jiffies(process->event_at - now) + 1);
 }
 
+/* How often have other tasks run in place of this one? */
+static unsigned long count_switches(void)
+{
+	return current->nvcsw + current->nivcsw;
+}
+
 /* Sets when the next scan is due. Times are signed: at first they are before the boot. */
 static void charge_scan(const struct sfu_scan *scan)
 {
 	struct sfu_process *process = scan->process;
 	s64 now = ktime_get_mono_fast_ns();
-	s64 cost = clamp(now - scan->started, COST_SCAN, COST_MOST * scan->cost);
+	s64 most = scan->cost * (count_switches() == scan->switches ? COST_MOST : 1);
+	s64 cost = clamp(now - scan->started, COST_SCAN, most);
 
-	cost += scan->prefault.bytes_cold / (s64)PAGE_SIZE * COST_PAGE;
+	cost += scan->prefault.bytes_cold / SZ_4K * COST_PAGE;
 	WRITE_ONCE(process->scan_at, due_after(process->scan_at, now, SHARE, BURST, cost));
 	if (scan->reason == SFU_SCAN_SAMPLE)
 		process->nr_sample_scans += process->nr_sample_scans < U8_MAX;
@@ -1021,6 +1040,7 @@ static int scan_locked(struct sfu_scan *scan)
 		return -EAGAIN;
 	}
 	scan->started = ktime_get_mono_fast_ns();
+	scan->switches = count_switches();
 	scan->last = sfu_process_get_map(process);
 	scan->was_outdated = scan->last && time_after(jiffies, scan->last->valid_until);
 	scan->prefault.bytes = prefault_limit(process, scan->reason);

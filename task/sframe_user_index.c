@@ -9,7 +9,6 @@
 #include <linux/mm.h>
 #include <linux/refcount.h>
 #include <linux/sched/signal.h>
-#include <linux/sizes.h>
 #include <linux/slab.h>
 
 #include "sframe_index.h"
@@ -22,10 +21,7 @@
 /* Entries that are read at once. */
 #define CHUNK	32
 
-/* Functions of a section that has an index: a scan reads them all. */
-#define FUNCTIONS_MAX	SZ_4M
-
-/* Functions for each slot, at most: an index with more of them is hardly of use. */
+/* Functions of a slot, on average, at which an index gets no coarser: it is hardly of use then. */
 #define FUNCTIONS_OF_SLOT	32
 
 /**
@@ -130,7 +126,8 @@ static int choose_form(const struct sframe_header *hdr, struct sframe_index *for
 static int make_coarser(struct sframe_index *form, const struct sframe_header *hdr, size_t most)
 {
 	while (size_of(form->nr + 1) > most) {
-		if (form->nr == 1 || form->nr <= hdr->num_fdes / FUNCTIONS_OF_SLOT)
+		if (form->nr == 1 || form->shift == 63 ||
+		    form->nr <= hdr->num_fdes / FUNCTIONS_OF_SLOT)
 			return -E2BIG;
 		form->nr = (form->nr - 1) / 2 + 1;
 		form->shift++;
@@ -166,7 +163,7 @@ static int fill_index(struct sframe_index *index, const struct sframe_header *hd
  *
  * Context: Task, in the address space of the section; may sleep, and does not wait for pages.
  * Return: 0, also if the section needs no index; -EFAULT if a part of it is not present;
- * -EBADMSG if it is not sorted; -E2BIG if it has too many functions; -ENOMEM; -EINTR if the task
+ * -EBADMSG if it is not sorted; -E2BIG if @most is too little; -ENOMEM; -EINTR if the task
  * is being killed.
  */
 int sfu_user_index_add(struct sfu_section *section, size_t most)
@@ -178,8 +175,6 @@ int sfu_user_index_add(struct sfu_section *section, size_t most)
 
 	if (hdr->num_fdes < SFRAME_INDEX_LEAST)
 		return 0;
-	if (hdr->num_fdes > FUNCTIONS_MAX)
-		return -E2BIG;
 	nr = choose_form(hdr, &form);
 	if (nr > 0)
 		nr = make_coarser(&form, hdr, most);
