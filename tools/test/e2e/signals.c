@@ -276,7 +276,7 @@ static LINK void loads(void)
 		void *lib = dlopen(libraries[turn & 1], RTLD_NOW);
 		enter_fn enter = dlsym(lib, "library_enter");
 
-		for (int i = 0; i < 3000; i++)
+		for (int i = 0; i < 6000; i++)
 			sink += calls_library(enter);
 		((void (*)(void))dlsym(lib, "tell"))();
 		tell();
@@ -309,10 +309,17 @@ static long now_ms(void)
 	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+/*
+ * The last thread loads libraries. At first the module does not know how often samples come, and scans
+ * less for new code than later. Then it does so for a 32nd of the time at most, which is enough here.
+ */
+#define LOADS_AFTER_MS	200
+
 int main(int argc, char **argv)
 {
 	pthread_t threads[NR_THREADS];
-	long end;
+	int nr = 0;
+	long begin;
 
 	KNOWN();
 	if (argc != 4)
@@ -321,13 +328,14 @@ int main(int argc, char **argv)
 	handle(SIGUSR1, on_this_stack, 0);
 	handle(SIGUSR2, on_other_stack, SA_ONSTACK);
 	libraries = argv + 2;
-	for (int i = 0; i < NR_THREADS; i++)
-		if (pthread_create(&threads[i], NULL, thread, (void *)&bodies[i]))
-			errx(1, "no thread");
-	for (end = now_ms() + atoi(argv[1]); now_ms() < end; usleep(50 + random() % 150)) {
-		pthread_t one = threads[random() % NR_THREADS];
+	for (begin = now_ms(); now_ms() < begin + atoi(argv[1]); usleep(50 + random() % 150)) {
 		int which = random() % 3;
+		pthread_t one;
 
+		for (; nr < NR_THREADS - 1 || (nr < NR_THREADS && now_ms() >= begin + LOADS_AFTER_MS); nr++)
+			if (pthread_create(&threads[nr], NULL, thread, (void *)&bodies[nr]))
+				errx(1, "no thread");
+		one = threads[random() % nr];
 		/* With both signals, one handler interrupts the other at its first instruction. */
 		if (which != 0)
 			pthread_kill(one, SIGUSR1);
@@ -335,7 +343,7 @@ int main(int argc, char **argv)
 			pthread_kill(one, SIGUSR2);
 	}
 	stop = true;
-	for (int i = 0; i < NR_THREADS; i++)
+	for (int i = 0; i < nr; i++)
 		pthread_join(threads[i], NULL);
 	tell();
 	for (unsigned int i = 0; i < nr_interrupted % (1 << 17); i++)
