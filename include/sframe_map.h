@@ -112,12 +112,12 @@ struct sfu_range *sfu_map_find(struct sfu_map *map, unsigned long addr);
 bool sfu_map_covers(const struct sfu_map *map, unsigned long start, unsigned long end);
 
 /*
- * Has the map nothing at these addresses? False: perhaps it has. They are compared with what lies
- * beside the addresses that were unmapped last, for a process often unmaps one mapping after the
- * other.
+ * Has the map nothing at these addresses, for certain? They are compared with what lies beside the
+ * addresses that were unmapped last: a process often unmaps one mapping after the other. Whatever
+ * the two indices say, what holds for the neighbours of any place holds for all. Any context.
  */
-static inline bool sfu_map_is_clear(const struct sfu_map *map, unsigned long start,
-				    unsigned long end)
+static inline bool sfu_map_is_clear_of(const struct sfu_map *map, unsigned long start,
+				       unsigned long end)
 {
 	unsigned int range = READ_ONCE(map->last_range), placed = READ_ONCE(map->last_placed);
 	const u32 *by_section = map->by_section;

@@ -14,9 +14,10 @@ static bool unmap(struct sfu_map *map, unsigned long start, unsigned long end)
 {
 	bool code_remains = false;
 
-	/* Never true where sfu_map_covers() is. */
-	if (sfu_map_is_clear(map, start, end))
+	if (sfu_map_is_clear_of(map, start, end)) {
+		WARN_ON(sfu_map_covers(map, start, end));
 		return true;
+	}
 	return sfu_map_unmap(map, start, end, &code_remains);
 }
 

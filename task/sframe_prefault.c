@@ -7,14 +7,14 @@
  * module could not be unloaded. So a scan uses what the page cache has.
  *
  * The pages of a section must be in the page tables of the process, for a sample reads them
- * there. vm_ops->map_pages() puts pages of the page cache there and does nothing else:
+ * there. filemap_map_pages() puts pages of the page cache there and does nothing else:
  * page faults call it for the pages around the one that is missing. It needs an existing
  * page table, and leaves pages out that are marked for read-ahead. A page fault would start
  * that read-ahead, so the mark is removed instead.
  *
  * A page fault makes a page table that does not exist. If the page leaves the page cache at
  * that moment, the fault reads it. So only files of the file systems that
- * has_trusted_io() names get page faults, and only their files are read ahead.
+ * has_trusted_io() names, and memory files, get page faults; only the former are read ahead.
  *
  * Reading ahead waits for a disk at times, as the process does for its own pages. It is done
  * last, without any lock, and one scan asks for no more than AHEAD_MAX.
@@ -40,6 +40,9 @@
 
 /* <linux/magic.h> has only those of file systems that user space asks for. */
 #define GFS2_MAGIC		0x01161970
+#ifndef BCACHEFS_SUPER_MAGIC
+#define BCACHEFS_SUPER_MAGIC	0xca451a4e
+#endif
 #ifndef OCFS2_SUPER_MAGIC
 #define OCFS2_SUPER_MAGIC	0x7461636f
 #endif
@@ -53,7 +56,8 @@ static bool is_memory(const struct file *file)
 /*
  * May a page fault, or read-ahead, wait for this file system? It has a disk, and the
  * kernel itself reads that disk. Any user may serve FUSE, also for a block device. Servers
- * on a network, and the other machines of a cluster, may never answer.
+ * on a network, and the other machines of a cluster, may never answer. A fault of bcachefs
+ * waits for a direct write, which may wait for memory that a user serves.
  */
 static bool has_trusted_io(const struct file *file)
 {
@@ -62,6 +66,7 @@ static bool has_trusted_io(const struct file *file)
 	switch (sb->s_magic) {
 	case BTRFS_SUPER_MAGIC:		/* has disks, but no s_bdev */
 		return true;
+	case BCACHEFS_SUPER_MAGIC:
 	case FUSE_SUPER_MAGIC:
 	case GFS2_MAGIC:
 	case OCFS2_SUPER_MAGIC:
@@ -129,7 +134,8 @@ static void add_cold(struct sfu_prefault *prefault, const struct file *file, lof
 {
 	unsigned int i;
 
-	if (prefault->nr_cold == SFU_MAX_COLD || !has_trusted_io(file))
+	if (prefault->nr_cold == SFU_MAX_COLD || !has_trusted_io(file) ||
+	    IS_DAX(file_inode(file)))
 		return;
 	/* A section is added from its first missing page to its end. */
 	for (i = 0; i < prefault->nr_cold; i++) {
@@ -265,6 +271,16 @@ static bool is_present(struct mm_struct *mm, unsigned long addr)
 }
 
 /*
+ * May filemap_map_pages() map pages of this file? Before 6.5, xfs wraps it in a lock, which it does
+ * not need, and which sleeps. afs has to ask its server first.
+ */
+static bool may_map_cached(const struct vm_area_struct *vma)
+{
+	return vma->vm_ops->map_pages == filemap_map_pages ||
+	       (vma->vm_ops->map_pages && has_trusted_io(vma->vm_file));
+}
+
+/*
  * Puts what the page cache has of these pages into the page table, which exists. The caller
  * has checked can_map(). The pages lie in one page table and in @vma.
  */
@@ -280,17 +296,17 @@ static void map_cached(struct vm_area_struct *vma, unsigned long start, unsigned
 		.pmd = find_pmd(vma->vm_mm, start),
 	};
 
-	if (!vmf.pmd || !vma->vm_ops->map_pages)
+	if (!vmf.pmd || !may_map_cached(vma))
 		return;
 	rcu_read_lock();
-	vma->vm_ops->map_pages(&vmf, first, first + ((end - start) >> PAGE_SHIFT) - 1);
+	filemap_map_pages(&vmf, first, first + ((end - start) >> PAGE_SHIFT) - 1);
 	rcu_read_unlock();
 }
 
 /*
  * Is there memory for current's page tables, of all levels? Its control group keeps what was
- * freed last for the next allocations of this CPU, so no page table will be the one that hits
- * the limit.
+ * freed last for the next allocations of this CPU. So it is very unlikely that a page table is
+ * what hits the limit.
  */
 static bool has_memory(void)
 {
@@ -308,7 +324,8 @@ static bool has_memory(void)
 
 /*
  * May a page fault bring in a page of this file? tmpfs lets faults wait while a hole is punched
- * into the file, which then has i_private.
+ * into the file, which then has i_private. It may get that only now: then the fault waits for as
+ * long as the kernel punches.
  */
 static bool can_fault(const struct file *file)
 {
@@ -317,10 +334,13 @@ static bool can_fault(const struct file *file)
 	return has_trusted_io(file);
 }
 
-/* Makes the page table, with a page that the page cache has. */
-static void fault_in_nowait(struct vm_area_struct *vma, unsigned long addr)
+/*
+ * Makes the page table, with a page that the page cache has, and keeps: the caller has a reference.
+ * tmpfs waits for whoever has locked it: migration, for instance.
+ */
+static void fault_in_nowait(struct vm_area_struct *vma, unsigned long addr, struct folio *folio)
 {
-	if (can_fault(vma->vm_file) && has_memory())
+	if (can_fault(vma->vm_file) && has_memory() && !folio_test_locked(folio))
 		handle_mm_fault(vma, addr, FAULT_FLAG_REMOTE | FAULT_FLAG_ALLOW_RETRY |
 				FAULT_FLAG_RETRY_NOWAIT, NULL);
 }
@@ -343,11 +363,11 @@ static void map_page(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 	/* In a folio under writeback the bit has another meaning. */
 	if (folio_test_readahead(folio) && !folio_test_writeback(folio))
 		folio_clear_readahead(folio);
-	folio_put(folio);
 	map_cached(vma, addr, addr + PAGE_SIZE);
 	/* A fault of a page that is away would read it, or wait for the one that moves it. */
 	if (page_state(vma->vm_mm, addr) == SFU_PAGE_NONE)
-		fault_in_nowait(vma, addr);
+		fault_in_nowait(vma, addr, folio);
+	folio_put(folio);
 }
 
 /* map_cached() has been tried. Returns whether the page is present now. */
@@ -445,10 +465,11 @@ static void read_ahead(const struct sfu_cold_file *cold)
 
 	end = DIV_ROUND_UP(min(size, cold->pos + cold->len), PAGE_SIZE);
 	for (; index < end && !fatal_signal_pending(current); index += PAGES_AHEAD) {
-		struct file_ra_state ra = { .ra_pages = PAGES_AHEAD, .prev_pos = -1 };
+		unsigned long nr = min(end - index, PAGES_AHEAD);
+		/* It reads no more than ra_pages. */
+		struct file_ra_state ra = { .ra_pages = nr, .prev_pos = -1 };
 
-		page_cache_sync_readahead(mapping, &ra, cold->file, index,
-					  min(end - index, PAGES_AHEAD));
+		page_cache_sync_readahead(mapping, &ra, cold->file, index, nr);
 		cond_resched();
 	}
 }

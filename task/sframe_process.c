@@ -465,7 +465,7 @@ bool sfu_process_unmap(struct sfu_process *process, unsigned long start, unsigne
 	struct sfu_map *map = sfu_process_map(process);
 	bool code_remains = false;
 
-	if (!map || sfu_map_is_clear(map, start, end))
+	if (!map || sfu_map_is_clear_of(map, start, end))
 		return true;
 	if (refcount_read(&map->refs) > 1) {
 		if (!sfu_map_covers(map, start, end))
