@@ -310,8 +310,8 @@ static long now_ms(void)
 }
 
 /*
- * The last thread loads libraries. At first the module does not know how often samples come, and scans
- * less for new code than later. Then it does so for a 32nd of the time at most, which is enough here.
+ * The last thread loads libraries. At first the module does not know how often samples come, and
+ * scans less for new code than later. Then it does so for a 32nd of the time at most: enough here.
  */
 #define LOADS_AFTER_MS	200
 
@@ -332,9 +332,12 @@ int main(int argc, char **argv)
 		int which = random() % 3;
 		pthread_t one;
 
-		for (; nr < NR_THREADS - 1 || (nr < NR_THREADS && now_ms() >= begin + LOADS_AFTER_MS); nr++)
+		for (; nr < NR_THREADS; nr++) {
+			if (bodies[nr] == loads && now_ms() < begin + LOADS_AFTER_MS)
+				break;
 			if (pthread_create(&threads[nr], NULL, thread, (void *)&bodies[nr]))
 				errx(1, "no thread");
+		}
 		one = threads[random() % nr];
 		/* With both signals, one handler interrupts the other at its first instruction. */
 		if (which != 0)
