@@ -101,7 +101,7 @@ demo:	## profile Debian's programs and SQLite on two stock kernels; compare fp, 
 check:	## run the tests: style, builds, decoder, stock kernels end to end (LONG=1: more parts, on more kernels)
 	tools/check $(if $(LONG),--long)
 
-kunit:	## run the KUnit tests in QEMU (ARCH=x86_64|arm64, KERNEL=6.12|7.2, KASAN=1)
+kunit:	## run the KUnit tests in QEMU (ARCH=x86_64|arm64, KERNEL=7.2, KASAN=1)
 	tools/kunit --arch $(or $(ARCH),x86_64) --kernel $(or $(KERNEL),6.12) $(if $(KASAN),--kasan)
 
 oracle:	## compare decoder and converter with readelf and .eh_frame on real programs (FIXED=1: few)
@@ -125,7 +125,10 @@ fuzz:	## fuzz the decoder, the walk and sframectl, each for SECONDS=60
 fuzz-coverage:	## report which code all inputs of the fuzzers together reach
 	tools/lab clang-run make -s --no-print-directory -C tools/test/fuzz coverage
 
-stress:	## run all loads that may race at once, on a debug kernel (KERNEL=6.12|7.2, ARCH=, SECONDS=600, RT=1, KCSAN=1)
+readme:	## record the tables and examples of README.md again, in a quarter of an hour, and write them there
+	tools/readme --run
+
+stress:	## run all loads that may race at once, on a debug kernel (KERNEL=7.2, ARCH=, SECONDS=600, RT=1, KCSAN=1)
 	tools/test/e2e/run --stress $(or $(SECONDS),600) --arch $(or $(ARCH),x86_64) \
 		$(or $(KERNEL),6.12)$(if $(RT),-rt)$(if $(KCSAN),-kcsan)
 

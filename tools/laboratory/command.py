@@ -4,13 +4,14 @@
   root [arm64]           print the path of the Debian 13 root; the arm64 root is for virtual machines only
   run [--] CMD [ARG...]  run CMD inside the root; the project is at the same path there
   kernels                print the names of all kernels that the commands below accept, each with its release
-  release 6.1|6.12|7.2   print the kernel release, such as 6.12.107+deb13-amd64
-  kdir 6.12|7.2          print the kernel headers' directory as seen inside the root
-  kernel 6.12|7.2        print the directory with that kernel's unpacked packages: vmlinuz, modules, perf
-  module 6.12|7.2        build sframe_unwind.ko against that kernel's headers, print its path
-  image 6.12|7.2         print the directory with vmlinuz, initrd and disk for tools/vm
-  additions 6.12|7.2     print the directory with the files added to that disk: the module, perf, sframectl
-  machine 6.12|7.2       print the directories for tools/vm: those of qemu, image and additions, and that of virtiofsd
+  matrix                 print which test runs on which of them: KERNEL TEST MARK; tools/test/e2e/matrix says what that means
+  release KERNEL         print the kernel release, such as 6.12.107+deb13-amd64
+  kdir KERNEL            print the kernel headers' directory as seen inside the root
+  kernel KERNEL          print the directory with that kernel's unpacked packages: vmlinuz, modules, perf
+  module KERNEL          build sframe_unwind.ko against that kernel's headers, print its path
+  image KERNEL           print the directory with vmlinuz, initrd and disk for tools/vm
+  additions KERNEL       print the directory with the files added to that disk: the module, perf, sframectl
+  machine KERNEL         print the directories for tools/vm: those of qemu, image and additions, and that of virtiofsd
                          for the cloud kernels, which have no 9p
   toolchain v1|v2|v3 [amd64|arm64]
                          print a directory for `gcc -B<dir>/ -Wa,--gsframe` whose assembler writes that version
@@ -30,14 +31,14 @@
   qemu-user              print the directory of Debian 13's qemu-aarch64, which runs single programs of arm64
   checkpatch             print a directory with the kernel's scripts/checkpatch.pl
   dkms                   print a directory with DKMS of Debian 12 and 13: bookworm/usr/sbin/dkms, trixie/usr/sbin/dkms
-  linux 6.12|7.2         print the directory of that kernel's source, as in the package linux-source-*
-  kunit 6.12|7.2         print a directory for tools/kunit: linux/ has that source, with the project in it
+  linux KERNEL           print the directory of that kernel's source, as in the package linux-source-*
+  kunit KERNEL           print a directory for tools/kunit: linux/ has that source, with the project in it
   kernel-run CMD...      run CMD as "run" does, inside a second root, which can build kernels and boot arm64
   kernel-root            print the path of that root
   clang-run CMD...       run CMD as "run" does, inside a third root, which has clang and its sanitizers
   oracle-run CMD...      run CMD as "run" does, inside a fourth root, which has compilers for amd64 and arm64
   oracle-root            print the path of that root
-  module-run 6.12|7.2 CMD...
+  module-run KERNEL CMD...
                          run CMD as "run" does, inside the root with the compiler for that kernel's modules
   bench-run CMD...       run CMD as "run" does, inside a fifth root, which has libsframe and libunwind
   truth-run CMD...       run CMD as "run" does, inside a sixth root, which has libdw and programs to be stepped
@@ -52,10 +53,10 @@
   update                 fetch the package lists again: parts made later use the newer packages
   clean                  remove build/lab
 
-release, kdir, kernel, module, image, additions and machine accept all names that "kernels" prints: with arm64-, and
-with -cloud or -rt (PREEMPT_RT), such as arm64-6.12-rt; "newest" is the newest of backports, "unstable" that of
-unstable. A name with debug-, such as debug-6.12 or arm64-debug-6.12, is a kernel built from that source with the kernel's
-debug checks (tools/debug*.config): debug-6.12-rt with PREEMPT_RT, debug-6.12-kcsan with KCSAN.
+KERNEL is a name that "kernels" prints: with arm64-, and with -cloud or -rt (PREEMPT_RT), such as arm64-6.12-rt; "newest"
+is the newest of backports, "unstable" that of unstable. A name with debug-, such as debug-6.12 or arm64-debug-6.12, is a
+kernel built from that source with the kernel's debug checks (tools/debug*.config): debug-6.12-rt with PREEMPT_RT,
+debug-6.12-kcsan with KCSAN.
 
 Progress goes to stderr, the answer to stdout. SFU_MIRROR=URI names the Debian archive when apt does not.
 """
@@ -65,7 +66,7 @@ import os
 import signal
 import sys
 
-from . import debians, images, kernels, machine, module, programs, roots, sources, sqlite, toolchains
+from . import debians, images, kernels, machine, matrix, module, programs, roots, sources, sqlite, toolchains
 from .archive import archive
 from .cache import NotMade, remove
 from .host import LAB, Failed, need_root, say
@@ -121,6 +122,7 @@ COMMANDS = {
     "root": root,
     "run": run_in(roots.root),
     "kernels": lambda: tuple(archive.kernels()),
+    "matrix": matrix.lines,
     "release": of_kernel(kernels.release),
     "kdir": of_kernel(kernels.kdir),
     "kernel": of_kernel(kernels.packages),

@@ -143,7 +143,7 @@ def make_cyclictest(folder, arch):
 def perf(debian):
     """Return the directory with the perf of that Debian. The root has the libraries of Debian 13's and of
     backports'."""
-    suites, kernels = {"12": "bookworm", "sid": "sid"}, {"13": "6.12", "backports": "7.2"}
+    suites, kernels = {"12": "bookworm", "sid": "sid"}, {"13": "6.12", "backports": "newest"}
     if debian in kernels:
         return packages(archive.kernel(kernels[debian])) / "usr/bin"
     if debian not in suites:
