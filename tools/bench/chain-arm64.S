@@ -11,9 +11,18 @@
 	mov	x29, sp
 	.cfi_def_cfa_register x29
 	.endm
+	.macro after_prologue
+	.cfi_def_cfa x29, 16
+	.cfi_offset x29, -16
+	.cfi_offset x30, -8
+	.endm
 #else
 	.macro prologue
 	str	x30, [sp, #-16]!
+	.cfi_def_cfa_offset 16
+	.cfi_offset x30, -16
+	.endm
+	.macro after_prologue
 	.cfi_def_cfa_offset 16
 	.cfi_offset x30, -16
 	.endm
@@ -32,14 +41,25 @@ chain:
 	b.eq	2f
 	bl	1f
 2:
-	mov	x8, #172		/* SYS_getpid */
-	svc	#0
-	b	leave_chain
+	br	x3
 	.cfi_endproc
 	.endr
 	.p2align 5
 1:
 	b	chain
+
+	.p2align 5
+	.globl	leaves
+leaves:
+	.rept	CHAIN_FUNCTIONS
+	.p2align 5
+	.cfi_startproc
+	after_prologue
+	mov	x8, #172		/* SYS_getpid */
+	svc	#0
+	b	leave_chain
+	.cfi_endproc
+	.endr
 
 	.globl	enter_chain
 	.type	enter_chain, %function

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * CHAIN_FUNCTIONS functions of CHAIN_SIZE bytes each. Each one calls the next,
- * until the requested depth is reached, and the last makes a system call. They
- * are built twice: with frame pointers and without.
+ * until the requested depth is reached, and the last goes on in one of as many
+ * leaves, which makes a system call. They are built twice: with frame pointers and
+ * without.
  */
 #include "chain.h"
 
@@ -14,9 +15,16 @@
 	mov	%rsp, %rbp
 	.cfi_def_cfa_register %rbp
 	.endm
+	.macro after_prologue
+	.cfi_def_cfa %rbp, 16
+	.cfi_offset %rbp, -16
+	.endm
 #else
 	.macro prologue
 	sub	$8, %rsp
+	.cfi_def_cfa_offset 16
+	.endm
+	.macro after_prologue
 	.cfi_def_cfa_offset 16
 	.endm
 #endif
@@ -34,20 +42,32 @@ chain:
 	jz	2f
 	call	1f
 2:
-	mov	$39, %eax		/* SYS_getpid */
-	syscall
-	jmp	leave_chain
+	jmp	*%rcx
 	.cfi_endproc
 	.endr
 	.p2align 5
 1:
 	jmp	chain
 
+	.p2align 5
+	.globl	leaves
+leaves:
+	.rept	CHAIN_FUNCTIONS
+	.p2align 5
+	.cfi_startproc
+	after_prologue
+	mov	$39, %eax		/* SYS_getpid */
+	syscall
+	jmp	leave_chain
+	.cfi_endproc
+	.endr
+
 /*
- * void enter_chain(void *top, unsigned long depth, void *first): calls the
- * functions on another stack, beginning with @first. The return address and the
- * frame pointer of @first are 0, so that every method of unwinding finds the same
- * frames. No function returns: the last one jumps to leave_chain.
+ * void enter_chain(void *top, unsigned long depth, void *first, void *leaf): calls
+ * the functions on another stack, beginning with @first, and goes on in @leaf. The
+ * return address and the frame pointer of @first are 0, so that every method of
+ * unwinding finds the same frames. No function returns: the leaf jumps to
+ * leave_chain.
  */
 	.globl	enter_chain
 	.type	enter_chain, @function

@@ -7,9 +7,9 @@
 #define CHAIN_SIZE	32
 
 #ifndef __ASSEMBLER__
-extern char chain[CHAIN_FUNCTIONS][CHAIN_SIZE];
+extern char chain[CHAIN_FUNCTIONS][CHAIN_SIZE], leaves[CHAIN_FUNCTIONS][CHAIN_SIZE];
 
-void enter_chain(void *top, unsigned long depth, void *first);
+void enter_chain(void *top, unsigned long depth, void *first, void *leaf);
 #endif
 
 #endif /* BENCH_CHAIN_H */

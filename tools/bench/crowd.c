@@ -38,7 +38,7 @@ static void be_sampled(void)
 
 	/* The first sample may only request a scan of the process. */
 	for (i = 0; i < 3; i++)
-		enter_chain(stack + sizeof(stack), 3, chain);
+		enter_chain(stack + sizeof(stack), 3, chain, leaves);
 }
 
 int main(int argc, char **argv)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# guest.sh samples|slowdown|memory - the part of the benchmark in the virtual machine; prints a line for each figure
+# guest.sh samples|slowdown|large|memory - the part of the benchmark in the virtual machine; prints a line for each figure
 
 set -eu
 stats=/sys/kernel/debug/sframe_unwind/stats
@@ -13,7 +13,7 @@ value() { sed -n "s/^$1 //p" $stats; }
 
 # ---- samples: "samples WAY DEPTH NS ns BYTES bytes HITS MISSES" --------------------------------------------------
 
-# take WAY Y|N PROGRAM HOW DEPTH [cold|first]: print one figure, with the module enabled (Y) or not (N)
+# take WAY Y|N PROGRAM HOW DEPTH [cold|first|new]: print one figure, with the module enabled (Y) or not (N)
 take() {
 	local hits misses figures
 	echo "$2" >$enabled
@@ -40,6 +40,10 @@ samples() {
 		take sframe-resident-first Y $plain chain "$depth" first
 	done
 	renew_table $plain
+	take none-new N ./samples-sframe none 20 new
+	take fp-new N ./samples-fp chain 20 new
+	take sframe-new Y ./samples-sframe chain 20 new
+	take sframe-resident-new Y $plain chain 20 new
 	for depth in 1 8 32 127; do
 		take none N ./samples-fp none "$depth"
 		take none-sframe N ./samples-sframe none "$depth"
@@ -91,6 +95,54 @@ slowdown() {
 	modprobe sframe_unwind
 	for hz in 99 999 9999; do
 		run_one sframe $hz speedtest1-sframe --call-graph sframe
+	done
+}
+
+# ---- large: "large PROGRAM WAY HZ SECONDS STACKS FRAMES HITS MISSES" ---------------------------------------------
+
+# No table is made while a program runs.
+export SFU_TABLES=no
+
+# run_large PROGRAM WAY HZ COMMAND...: print its run time, and what the module counted. Only the program is sampled.
+run_large() {
+	local name=$1 way=$2 hz=$3 perf=() key keys=(walks frames.sframe cache.hits cache.misses)
+	local -A before=()
+	shift 3
+	[ "$way" = none ] || perf=(perf record -q -e "$event" -F "$hz" --call-graph "$way" -o /tmp/perf.data --)
+	for key in "${keys[@]}"; do
+		before[$key]=$(value "$key")
+	done
+	# shellcheck disable=SC2016 # the other shell expands them
+	"${perf[@]}" bash -c 'TIMEFORMAT=%3R; time "$@" >/dev/null 2>&1' bash "$@" 2>/tmp/seconds
+	for key in "${keys[@]}"; do
+		before[$key]=$(($(value "$key") - ${before[$key]}))
+	done
+	echo "large $name $way $hz $(tail -n 1 /tmp/seconds) ${before[walks]} ${before[frames.sframe]} ${before[cache.hits]}" \
+		"${before[cache.misses]}"
+}
+
+large() {
+	local hz name cc1 event=cpu-clock:u
+	[ "$(uname -m)" = x86_64 ] || event=cycles:u
+	echo 100000 >/proc/sys/kernel/perf_event_max_sample_rate
+	cc1=$(gcc -print-prog-name=cc1)
+	modprobe sframe_unwind
+	sframectl load --linked "$cc1" "$(type -P gdb)" >&2
+	local -A commands=([cc1]="$cc1 -quiet -O2 -o /dev/null speedtest1.i"
+		[gdb]='gdb -nx -batch -x large.py')
+	for name in cc1 gdb; do
+		# shellcheck disable=SC2086 # the words of the command
+		run_large $name none 0 ${commands[$name]} >/dev/null
+		# shellcheck disable=SC2086
+		run_large $name none 0 ${commands[$name]}
+		for hz in 999 9999; do
+			echo N >$enabled
+			# shellcheck disable=SC2086
+			run_large $name fp $hz ${commands[$name]}
+			echo Y >$enabled
+			# shellcheck disable=SC2086
+			run_large $name sframe $hz ${commands[$name]}
+		done
 	done
 }
 

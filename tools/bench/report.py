@@ -40,7 +40,7 @@ def samples(lines):
     base = {"fp": "none", "sframe-cold": "none-cold", "sframe-resident": "none-resident",
             "sframe-resident-first": "none-first"}
     rows = []
-    for depth in sorted({depth for _, depth in raw}):
+    for depth in sorted({depth for way, depth in raw if way == "fp"}):
         row = {"depth": depth}
         for way in WAYS:
             ns, size, hits, misses = raw[way, depth]
@@ -57,7 +57,17 @@ def samples(lines):
     frame = {way: round((last[way]["instructions"] - first[way]["instructions"]) /
                         (last["depth"] - first["depth"]), 1) for way in WAYS}
     return {"unit": "guest instructions per sample, above a sample without a stack",
-            "depths": rows, "frame": frame}
+            "depths": rows, "frame": frame, "new": new_samples(raw)}
+
+
+def new_samples(raw):
+    """Stacks of which only the sampled address is new."""
+    (depth, base), = ((depth, figures[0]) for (way, depth), figures in raw.items() if way == "none-new")
+    new = {way: {"instructions": round((raw[f"{way}-new", depth][0] - base) / NS_PER_INSTRUCTION)}
+           for way in ("fp", "sframe", "sframe-resident")}
+    for figure in new.values():
+        figure["ratio"] = ratio(figure["instructions"], new["fp"]["instructions"])
+    return {"depth": depth, **new}
 
 
 def show_samples(part):
@@ -67,7 +77,10 @@ def show_samples(part):
         print(f"{row['depth']:5}" + "".join(
             f"{row[way]['instructions']:14} = {row[way]['ratio']:5.2f}" for way in WAYS) +
             f"{row['sframe-cold']['missed']:8.0%}")
-    print("frame" + "".join(f"{part['frame'][way]:22}" for way in WAYS) + "\n")
+    print("frame" + "".join(f"{part['frame'][way]:22}" for way in WAYS))
+    new = part["new"]
+    print(f"{new['depth']} frames, the sampled address new: " + ", ".join(
+        f"{way} {figure['instructions']} = {figure['ratio']:.2f}" for way, figure in new.items() if way != "depth") + "\n")
 
 
 def lookups(lines):
@@ -123,6 +136,27 @@ def show_slowdown(part):
     print()
 
 
+def large(lines):
+    alone = {name: float(seconds) for name, way, _, seconds, *_ in lines if way == "none"}
+    rows = []
+    for name, way, hz, seconds, stacks, frames, hits, misses in lines:
+        if way != "none":
+            row = {"program": name, "way": way, "hz": int(hz), "ratio": round(float(seconds) / alone[name], 4)}
+            if way == "sframe":
+                row |= {"stacks": int(stacks), "depth": ratio(int(frames), int(stacks)),
+                        "hits": round(int(hits) / (int(hits) + int(misses)), 4)}
+            rows.append(row)
+    return {"unit": "run time with perf record / without; hits: of all rows", "alone": alone, "runs": rows}
+
+
+def show_large(part):
+    print("Large programs from resident tables; the run time alone = 1")
+    for row in part["runs"]:
+        more = f"{row['stacks']:8} stacks {row['depth']:6.1f} frames {row['hits']:8.2%} hits" if "hits" in row else ""
+        print(f"{row['program']:6}{row['hz']:6}  {row['way']:8}{row['ratio']:9.4f}{more}")
+    print()
+
+
 def memory(lines):
     rows = []
     for libraries, count, processes, _, sections, _, size, _ in lines:
@@ -175,6 +209,9 @@ def rst_samples(part):
     rows.append(["frame", grouped(frame["fp"]),
                  beside(frame["sframe"], frame["sframe"] / frame["fp"]),
                  *(grouped(frame[way]) for way in WAYS[2:])])
+    new = {way: beside(figure["instructions"], figure["ratio"]) for way, figure in part["new"].items() if way != "depth"}
+    rows.append([f"{part['new']['depth']}, new", grouped(part["new"]["fp"]["instructions"]), "", new["sframe"],
+                 new["sframe-resident"], "", ""])
     return rst_table(["depth", "frame pointers", "sframe", "sframe, cold", "resident, first",
                       "resident, cold", "dwarf, copied"], rows)
 
@@ -197,6 +234,13 @@ def rst_slowdown(part):
     return rst_table(["Hz", "way", "run time", "samples", "bytes", "lost"], rows)
 
 
+def rst_large(part):
+    rows = [[row["program"], str(row["hz"]), "frame pointers" if row["way"] == "fp" else row["way"], f"{row['ratio']:.3f}",
+             grouped(row["stacks"]) if "hits" in row else "", f"{row['depth']:.1f}" if "hits" in row else "",
+             f"{row['hits']:.2%}".replace("%", " %") if "hits" in row else ""] for row in part["runs"]]
+    return rst_table(["program", "Hz", "way", "run time", "stacks", "depth", "hits"], rows)
+
+
 def rst_memory(part):
     rows = [[grouped(row["sampled"]), grouped(row["bytes_per_process"])]
             for row in part["crowds"] if not row["libraries"]]
@@ -209,7 +253,7 @@ def rst_harm(part):
 
 
 RST = {"samples": rst_samples, "lookups": rst_lookups, "slowdown": rst_slowdown,
-       "memory": rst_memory, "harm": rst_harm}
+       "large": rst_large, "memory": rst_memory, "harm": rst_harm}
 
 
 def print_rst(path):

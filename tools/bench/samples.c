@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * samples none|chain|copy DEPTH COUNT [cold|first]: measure the cost of one sample
- * of this program's stack
+ * samples none|chain|copy DEPTH COUNT [cold|first|new]: measure the cost of one
+ * sample of this program's stack
  *
  * The program makes COUNT system calls from a stack of DEPTH frames. Each call is
  * sampled: "none" without the stack, "chain" with a call chain, "copy" with the
  * registers and 8 KiB of stack as in perf's dwarf mode. All stacks have the same
- * functions. With "cold", each stack has the next DEPTH functions, and after the
- * last function the first follows again: a smaller cache never hits. With "first",
- * the program ends before that: no call is made from a function for the second time.
+ * functions. With "new", the sampled address is another one in each stack, and is
+ * sampled once. With "cold", so are the others: each stack has the next DEPTH
+ * functions, and after the last function the first follows again: a smaller cache
+ * never hits. With "first", the program ends before that: no call is made from a
+ * function for the second time.
  *
  * Prints nanoseconds for a call and bytes of a sample. In a virtual machine with
  * -icount, the nanoseconds are instructions.
@@ -64,40 +66,48 @@ static double now(void)
 	return t.tv_sec * 1e9 + t.tv_nsec;
 }
 
-static void sample(unsigned long count, unsigned long depth, unsigned long stride)
+/* The stacks go on by @stride functions and @leaf_stride leaves. */
+static void sample(unsigned long count, unsigned long depth, unsigned long stride,
+		   unsigned long leaf_stride)
 {
 	static char stack[1 << 20] __attribute__((__aligned__(16)));
-	unsigned long first = stride;
+	unsigned long first = stride, leaf = leaf_stride;
 
 	while (count--) {
-		enter_chain(stack + sizeof(stack), depth, chain[first]);
+		enter_chain(stack + sizeof(stack), depth, chain[first], leaves[leaf]);
 		ring->data_tail = ring->data_head;
 		first = (first + stride) % CHAIN_FUNCTIONS;
+		leaf = (leaf + leaf_stride) % CHAIN_FUNCTIONS;
 	}
 }
 
 int main(int argc, char **argv)
 {
 	static struct perf_event_mmap_page unsampled;
-	unsigned long depth, count, stride, from;
+	unsigned long depth, count, stride = 0, leaf_stride = 0, from;
 	double start;
 
 	if (argc < 4 || argc > 5)
-		errx(2, "usage: samples none|chain|copy DEPTH COUNT [cold|first]");
+		errx(2, "usage: samples none|chain|copy DEPTH COUNT [cold|first|new]");
 	depth = strtoul(argv[2], NULL, 0);
 	count = strtoul(argv[3], NULL, 0);
-	stride = argc == 5 ? depth : 0;
+	if (argc == 5) {
+		leaf_stride = 1;
+		stride = strcmp(argv[4], "new") ? depth : 0;
+	}
 	if (argc == 5 && !strcmp(argv[4], "first"))
 		count = CHAIN_FUNCTIONS / depth - 1;	/* the samples before have the first ones */
+	if (argc == 5 && count >= CHAIN_FUNCTIONS)
+		errx(2, "there are only %d leaves", CHAIN_FUNCTIONS);
 
 	/* Touch all of the code and the stack before the measurement, so that no page is absent. */
 	ring = &unsampled;
-	sample(CHAIN_FUNCTIONS, depth, depth);
+	sample(CHAIN_FUNCTIONS, depth, depth, 1);
 	open_ring(argv[1]);
-	sample(10, depth, 0);
+	sample(10, depth, 0, 0);
 	from = ring->data_head;
 	start = now();
-	sample(count, depth, stride);
+	sample(count, depth, stride, leaf_stride);
 	printf("%.1f ns %.1f bytes\n", (now() - start) / count,
 	       (double)(ring->data_head - from) / count);
 	return 0;
