@@ -68,6 +68,7 @@ struct sfu_frame {
  * @spare: budget that frames may still get back, in a walk with limits
  * @frame: the frame that the walk has reached
  * @nr_signals: signal frames that the walk has crossed
+ * @nr_switches: how often it went on further down, on another stack
  * @nr_frames: callers found, by method
  */
 struct sfu_walk {
@@ -80,6 +81,7 @@ struct sfu_walk {
 	u32			spare;
 	struct sfu_frame	frame;
 	unsigned int		nr_signals;
+	unsigned int		nr_switches;
 	unsigned int		nr_frames[NR_SFU_METHODS];
 };
 

@@ -723,6 +723,51 @@ static void fallback_habit_of_next(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, next_frame(test));
 }
 
+/*
+ * b210 has called on another stack, further up, and its frame pointer leads to the record of
+ * its caller.
+ */
+static void fallback_habit_on_other_stack(struct kunit *test)
+{
+	const char *want = "b10@0 b210@830,fp20 b310@30,fp60 b410@70,fp? nodata";
+
+	fallback_scene(test);
+	sample(test, bare(test, 0x10), stack(test, 0x800), stack(test, 0x820));
+	store_call(test, plain_call(), bare(test, 0x210), code(test, 0));
+	store_call(test, plain_call(), bare(test, 0x310), code(test, 0));
+	store_call(test, plain_call(), bare(test, 0x410), code(test, 0));
+	record(test, 0x820, stack(test, 0x20), bare(test, 0x210));
+	record(test, 0x20, stack(test, 0x60), bare(test, 0x310));
+	record(test, 0x60, 0, bare(test, 0x410));
+	bare_range(test)->habit = SFRAME_HABIT_FP;
+	expect_walk(test, want);
+	record(test, 0x20, stack(test, 0x60), bare(test, 0x318));
+	expect_walk(test, "b10@0 nodata", "no call");
+	record(test, 0x20, stack(test, 0x60), code(test, 0x1210));
+	store_call(test, plain_call(), code(test, 0x1210), code(test, 0));
+	expect_walk(test, "b10@0 nodata", "code without the habit");
+	record(test, 0x20, stack(test, 0x10), bare(test, 0x310));
+	expect_walk(test, "b10@0 nodata", "two switches at once");
+	record(test, 0x20, stack(test, 0x60), bare(test, 0x310));
+	expect_walk(test, want, "again");
+	/* The sampled function may be in the middle of the switch. */
+	sample(test, bare(test, 0x10), stack(test, 0x800), stack(test, 0x20));
+	expect_walk(test, "b10@0 nodata", "sampled");
+}
+
+/* Records that lead up and down for ever end the walk. */
+static void fallback_habit_to_and_fro(struct kunit *test)
+{
+	fallback_scene(test);
+	sample(test, bare(test, 0x10), stack(test, 0x800), stack(test, 0x820));
+	store_call(test, plain_call(), bare(test, 0x210), code(test, 0));
+	record(test, 0x820, stack(test, 0x20), bare(test, 0x210));
+	record(test, 0x20, stack(test, 0x820), bare(test, 0x210));
+	bare_range(test)->habit = SFRAME_HABIT_FP;
+	KUNIT_EXPECT_EQ(test, count_callers(test), 9);
+	expect_end(test, "nodata");
+}
+
 /* An interpreter pushes the return address and jumps. The next link must lead to code. */
 static void fallback_habit_pushed_return(struct kunit *test)
 {
@@ -822,6 +867,8 @@ static struct kunit_case fallback_tests[] = {
 	KUNIT_CASE(fallback_habit_deep),
 	KUNIT_CASE(fallback_habit_in_handler),
 	KUNIT_CASE_PARAM(fallback_habit_of_next, link_gen_params),
+	KUNIT_CASE(fallback_habit_on_other_stack),
+	KUNIT_CASE(fallback_habit_to_and_fro),
 	KUNIT_CASE(fallback_habit_pushed_return),
 	KUNIT_CASE(fallback_habit_unknown),
 	KUNIT_CASE(fallback_doubt_of_record),

@@ -168,12 +168,37 @@ static bool returns_to_stub(struct sfu_walk *walk, unsigned long ra)
 	return sfu_walk_read_code(walk, code, ra, sizeof(code)) && sfu_arch_is_sigreturn(code);
 }
 
+static bool links_up(const struct sfu_frame *frame)
+{
+	return frame->fp >= frame->sp && IS_ALIGNED(frame->fp, SFU_ARCH_CFA_ALIGN);
+}
+
+/*
+ * Code that keeps frame pointers may call on another stack: Go runs C, and parts of its own
+ * runtime, on the stack of the thread. The frame pointer of @frame, which has called, then leads to
+ * the record of its caller, though that stack may be further down.
+ */
+static bool find_on_other_stack(struct sfu_walk *walk, const struct sfu_frame *frame,
+				struct sfu_frame *caller)
+{
+	const struct sfu_frame present = walk->frame;
+	bool found;
+
+	walk->frame = *frame;
+	walk->frame.sp = frame->fp;
+	found = sfu_fallback_find_record(walk, caller);
+	walk->frame = present;
+	return found && has_habit(walk, caller) && (!caller->fp || links_up(caller)) &&
+	       classify_site(walk, caller->ip) != SITE_NONE;
+}
+
 /* Is the next link of the chain sound, too? The outermost one has no frame pointer. */
 static bool leads_on(struct sfu_walk *walk, const struct sfu_frame *caller)
 {
-	if (!caller->fp || !has_habit(walk, caller))
-		return true;
-	return caller->fp >= caller->sp && IS_ALIGNED(caller->fp, SFU_ARCH_CFA_ALIGN);
+	struct sfu_frame next;
+
+	return !caller->fp || !has_habit(walk, caller) || links_up(caller) ||
+	       find_on_other_stack(walk, caller, &next);
 }
 
 /*
@@ -210,6 +235,24 @@ bool sfu_fallback_is_habitual(struct sfu_walk *walk, struct sfu_frame *caller)
 	    !returns_to_stub(walk, caller->ip) && !is_pushed_return(walk, caller))
 		return false;
 	caller->by_habit = true;
+	return true;
+}
+
+/* How often a walk may go on further down. Go that calls C that calls Go does so twice. */
+#define MAX_SWITCHES	4
+
+/* A sampled function may be in the middle of a switch, so only a caller is left like this. */
+static bool leaves_stack(struct sfu_walk *walk, struct sfu_frame *caller)
+{
+	const struct sfu_frame *frame = &walk->frame;
+
+	if (READ_ONCE(proved_only) || frame->is_activation || frame->fp >= frame->sp ||
+	    walk->nr_switches == MAX_SWITCHES || !has_habit(walk, frame) ||
+	    !find_on_other_stack(walk, frame, caller))
+		return false;
+	caller->by_habit = true;
+	caller->sp_unverified = true;
+	walk->nr_switches++;
 	return true;
 }
 
@@ -428,6 +471,10 @@ enum sfu_stop sfu_fallback_step(struct sfu_walk *walk)
 	if (sfu_signal_is_at_return(walk))
 		return sfu_signal_step(walk);
 	stop = sfu_arch_fallback(walk, &caller, &method);
+	if (stop == SFU_STOP_NODATA && leaves_stack(walk, &caller)) {
+		method = SFU_METHOD_FP_HABIT;
+		stop = SFU_STOP_NONE;
+	}
 	if (!stop)
 		sfu_walk_enter(walk, &caller, method);
 	else if (stop == SFU_STOP_NODATA && is_start(walk))

@@ -732,6 +732,7 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_borrowed,
 		.regs = regs,
 	};
 	walk->nr_signals = 0;
+	walk->nr_switches = 0;
 	memset(walk->nr_frames, 0, sizeof(walk->nr_frames));
 	if (map && walk->has_memory && sfu_uprobe_is_used())
 		sfu_uprobe_undo(walk);
