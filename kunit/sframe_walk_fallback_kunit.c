@@ -723,47 +723,66 @@ static void fallback_habit_of_next(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, next_frame(test));
 }
 
-/*
- * b210 has called on another stack, further up, and its frame pointer leads to the record of
- * its caller.
- */
-static void fallback_habit_on_other_stack(struct kunit *test)
+/* Stores a record anywhere. */
+static void store_record(struct kunit *test, unsigned long at, unsigned long fp, unsigned long ra)
 {
-	const char *want = "b10@0 b210@830,fp20 b310@30,fp60 b410@70,fp? nodata";
+	store_word(test, at, fp);
+	store_word(test, at + 8, ra);
+}
+
+/*
+ * b210 has called on another stack, and its frame pointer leads to the record of its caller,
+ * which is further down. Returns the place of that record.
+ */
+static unsigned long switched_scene(struct kunit *test)
+{
+	unsigned long other = user_map(test, SZ_128K / PAGE_SIZE) + 0x20;
 
 	fallback_scene(test);
-	sample(test, bare(test, 0x10), stack(test, 0x800), stack(test, 0x820));
+	KUNIT_ASSERT_LT(test, other + SZ_64K, stack(test, 0));
+	sample(test, bare(test, 0x10), stack(test, 0), stack(test, 0x20));
 	store_call(test, plain_call(), bare(test, 0x210), code(test, 0));
 	store_call(test, plain_call(), bare(test, 0x310), code(test, 0));
-	store_call(test, plain_call(), bare(test, 0x410), code(test, 0));
-	record(test, 0x820, stack(test, 0x20), bare(test, 0x210));
-	record(test, 0x20, stack(test, 0x60), bare(test, 0x310));
-	record(test, 0x60, 0, bare(test, 0x410));
-	bare_range(test)->habit = SFRAME_HABIT_FP;
-	expect_walk(test, want);
-	record(test, 0x20, stack(test, 0x60), bare(test, 0x318));
-	expect_walk(test, "b10@0 nodata", "no call");
-	record(test, 0x20, stack(test, 0x60), code(test, 0x1210));
 	store_call(test, plain_call(), code(test, 0x1210), code(test, 0));
+	record(test, 0x20, other, bare(test, 0x210));
+	store_record(test, other, other + 0x40, bare(test, 0x310));
+	store_record(test, other + 0x40, 0, bare(test, 0x310));
+	bare_range(test)->habit = SFRAME_HABIT_FP;
+	return other;
+}
+
+static void fallback_habit_on_other_stack(struct kunit *test)
+{
+	const char *want = "b10@0 b210@30,fp? b310@?,fp? b310@?,fp? nodata";
+	const unsigned long other = switched_scene(test);
+	struct walk_scene *scene = test->priv;
+
+	expect_walk(test, want);
+	KUNIT_EXPECT_EQ(test, scene->walk.nr_frames[SFU_METHOD_FP_HABIT], 3);
+	store_record(test, other, other + 0x40, bare(test, 0x318));
+	expect_walk(test, "b10@0 nodata", "no call");
+	store_record(test, other, other + 0x40, code(test, 0x1210));
 	expect_walk(test, "b10@0 nodata", "code without the habit");
-	record(test, 0x20, stack(test, 0x10), bare(test, 0x310));
-	expect_walk(test, "b10@0 nodata", "two switches at once");
-	record(test, 0x20, stack(test, 0x60), bare(test, 0x310));
+	store_record(test, other, other - 0x10, bare(test, 0x310));
+	expect_walk(test, "b10@0 nodata", "the next link leads down, too");
+	store_record(test, other, other + 0x40, bare(test, 0x310));
 	expect_walk(test, want, "again");
+	/* What is just below the stack pointer was left there by functions that have returned. */
+	sample(test, bare(test, 0x10), stack(test, 0x800), stack(test, 0x820));
+	record(test, 0x820, stack(test, 0x20), bare(test, 0x210));
+	record(test, 0x20, 0, bare(test, 0x310));
+	expect_walk(test, "b10@0 nodata", "on the same stack");
 	/* The sampled function may be in the middle of the switch. */
-	sample(test, bare(test, 0x10), stack(test, 0x800), stack(test, 0x20));
+	sample(test, bare(test, 0x10), stack(test, 0), other);
 	expect_walk(test, "b10@0 nodata", "sampled");
 }
 
 /* Records that lead up and down for ever end the walk. */
 static void fallback_habit_to_and_fro(struct kunit *test)
 {
-	fallback_scene(test);
-	sample(test, bare(test, 0x10), stack(test, 0x800), stack(test, 0x820));
-	store_call(test, plain_call(), bare(test, 0x210), code(test, 0));
-	record(test, 0x820, stack(test, 0x20), bare(test, 0x210));
-	record(test, 0x20, stack(test, 0x820), bare(test, 0x210));
-	bare_range(test)->habit = SFRAME_HABIT_FP;
+	const unsigned long other = switched_scene(test);
+
+	store_record(test, other, stack(test, 0x20), bare(test, 0x310));
 	KUNIT_EXPECT_EQ(test, count_callers(test), 9);
 	expect_end(test, "nodata");
 }

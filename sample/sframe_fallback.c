@@ -173,6 +173,9 @@ static bool links_up(const struct sfu_frame *frame)
 	return frame->fp >= frame->sp && IS_ALIGNED(frame->fp, SFU_ARCH_CFA_ALIGN);
 }
 
+/* What is nearer below the stack pointer was left there by functions that have returned. */
+#define MIN_STACK_DISTANCE	0x10000
+
 /*
  * Code that keeps frame pointers may call on another stack: Go runs C, and parts of its own
  * runtime, on the stack of the thread. The frame pointer of @frame, which has called, then leads to
@@ -184,6 +187,8 @@ static bool find_on_other_stack(struct sfu_walk *walk, const struct sfu_frame *f
 	const struct sfu_frame present = walk->frame;
 	bool found;
 
+	if (frame->fp >= frame->sp || frame->sp - frame->fp < MIN_STACK_DISTANCE)
+		return false;
 	walk->frame = *frame;
 	walk->frame.sp = frame->fp;
 	found = sfu_fallback_find_record(walk, caller);
@@ -246,7 +251,7 @@ static bool leaves_stack(struct sfu_walk *walk, struct sfu_frame *caller)
 {
 	const struct sfu_frame *frame = &walk->frame;
 
-	if (READ_ONCE(proved_only) || frame->is_activation || frame->fp >= frame->sp ||
+	if (READ_ONCE(proved_only) || frame->is_activation ||
 	    walk->nr_switches == MAX_SWITCHES || !has_habit(walk, frame) ||
 	    !find_on_other_stack(walk, frame, caller))
 		return false;

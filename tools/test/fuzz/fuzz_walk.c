@@ -11,7 +11,8 @@
  * A read of any other address fails. For each input the target checks that:
  *
  * - the walk ends, with a reason;
- * - each step moves up the stack or crosses one of a few signal frames;
+ * - each step moves up the stack, crosses one of a few signal frames, or leads to another
+ *   stack, which is allowed a few times;
  * - each caller lies in known code;
  * - look-ups stay within the budget, and a frame reads only a few words more;
  * - a step that fails leaves the walk unchanged;
@@ -363,6 +364,14 @@ static void check_step(const struct sfu_walk *walk, const struct sfu_walk *last)
 		require(frame->sigcontext && frame->is_activation);
 		return;
 	}
+	if (walk->nr_switches != last->nr_switches) {
+		require(walk->nr_switches == last->nr_switches + 1);
+		require(walk->nr_switches <= MAX_SWITCHES);
+		require(frame->by_habit && !last->frame.is_activation);
+		require(last->frame.sp - last->frame.fp >= MIN_STACK_DISTANCE);
+		require(!frame->regs && !frame->sigcontext);
+		return;
+	}
 	require(frame->sp > last->frame.sp ||
 		(frame->sp == last->frame.sp &&
 		 (last->frame.regs || last->frame.sigcontext)));
@@ -388,7 +397,7 @@ static void check_stop(const struct sfu_walk *walk, const struct sfu_walk *last,
 /*
  * A frame found by a row costs a look-up. A frame found by the frame pointer has a
  * word of memory as its return address. The walk uses this word only once between
- * two signal frames, because the stack pointer is above the word afterwards.
+ * two signal frames or switches, because the stack pointer is above the word afterwards.
  */
 static void check_bounds(const struct sfu_walk *walk)
 {
@@ -400,7 +409,7 @@ static void check_bounds(const struct sfu_walk *walk)
 
 	require(walk->nr_frames[SFU_METHOD_SIGNAL] <= SFU_MAX_SIGNALS);
 	require(walk->nr_frames[SFU_METHOD_SFRAME] <= spent / LEAST_LOOK_UP);
-	require(by_fp <= words * (SFU_MAX_SIGNALS + 1));
+	require(by_fp <= words * (SFU_MAX_SIGNALS + MAX_SWITCHES + 1));
 	fuzz_note(&most_work, spent, SFU_BUDGET);
 	/* The cheapest reads are those of a search: each examines an entry. */
 	/* A quick look-up makes two reads for a row. */
