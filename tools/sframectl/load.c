@@ -90,6 +90,18 @@ static bool has_seen(struct loading *loading, const struct stat *st)
 	return false;
 }
 
+/* Only where a line can be overwritten, and -v does not say more. @is_last: the result follows. */
+static void show_progress(const struct loading *loading, bool is_last)
+{
+	if (loading->verbose || !isatty(STDERR_FILENO))
+		return;
+	if (is_last)
+		fputs("\r\33[K", stderr);
+	else
+		fprintf(stderr, "\r%zu tables loaded; %zu files without one", loading->nr_loaded,
+			loading->nr_without);
+}
+
 /* If a program was built a moment ago, the module cannot tell it from the next one yet. */
 static const char *give_table(const struct loading *loading, struct worker *worker,
 			      char *message, u32 size)
@@ -121,6 +133,7 @@ static void load_worker(struct loading *loading, struct worker *worker, const ch
 	loading->bytes += error ? 0 : worker->result.size;
 	if (loading->verbose)
 		print_table(name, worker->result.size, error);
+	show_progress(loading, false);
 	worker_free(worker);
 }
 
@@ -259,6 +272,7 @@ static enum status run(const struct arguments *args)
 	if (args->all)
 		load_all(&loading);
 	load_named(&loading, args);
+	show_progress(&loading, true);
 	printf("%zu tables loaded, %llu KiB; %zu files without one\n", loading.nr_loaded,
 	       (unsigned long long)(loading.bytes + 1023) / 1024, loading.nr_without);
 	close(loading.device);

@@ -376,6 +376,10 @@ unprivileged() {
 limited() {
 	fresh
 	check 'load, with low limits' bash -c "ulimit -v 1000000; ulimit -n 40; ulimit -t 10; exec sframectl load $dir/files/one.so"
+	script -qec "sframectl load --linked $dir/files/one.so" /dev/null >"$scratch/said"
+	check 'load, on a terminal: shows progress' grep -qE $'\r[1-9][0-9]* tables loaded; 0 files without one' "$scratch/said"
+	check 'load, on a terminal: and says the result at the end' \
+		grep -qE $'\x1b\\[K[1-9][0-9]* tables loaded, [0-9]+ KiB' "$scratch/said"
 	check 'load, with SIGCHLD ignored' bash -c "trap '' CHLD; exec sframectl load $dir/files/two.so"
 	check 'low limits: the table is there' has_table "$dir/files/one.so"
 	check 'SIGCHLD ignored: the table is there' has_table "$dir/files/two.so"
