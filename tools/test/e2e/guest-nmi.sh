@@ -154,6 +154,16 @@ hits_of_both() {	# hits_of_both DATA: more than a hundred in each mode
 	hits "$1" | awk '{ print "     hit " $0; count[$1] = $2 } END { exit !(count["user"] > 100 && count["kernel"] > 100) }'
 }
 
+# On a slow host NMIs come seldom: record for twice as long until there are enough.
+sample_until_hits_of_both() {	# sample_until_hits_of_both SECONDS DATA
+	local seconds=$1
+	while sample_nmis "$known" "$2" -a -- sleep "$seconds"; do
+		[ "$seconds" -lt 60 ] && ! hits_of_both "$2" >/dev/null || return 0
+		seconds=$((seconds * 2))
+	done
+	return 1
+}
+
 # Samples processes by interrupt, at each switch and deferred. Once all of these have walks, samples by NMI, too.
 nmi_busy() {	# nmi_busy SECONDS DATA
 	local samplers=() contexts=(irq switch) dir=$scratch/busy way
@@ -174,7 +184,7 @@ nmi_busy() {	# nmi_busy SECONDS DATA
 		! have_walks_in "${contexts[@]}" || break
 		sleep 1
 	done
-	check 'busy: record' sample_nmis "$known" "$dir/v3.nmi" -a -- sleep "$1"
+	check 'busy: record' sample_until_hits_of_both "$1" "$dir/v3.nmi"
 	trace_walks 0
 	kill -INT "${samplers[@]}"
 	wait "${samplers[@]}"
@@ -212,6 +222,9 @@ nmi_cycles() {	# nmi_cycles COUNT
 
 nmi() {	# nmi SECONDS DATA CYCLES
 	local old=()
+	# khugepaged has the lowest priority. Where the load leaves it no time for 21 s inside of an RCU section, the kernel
+	# reports a stall.
+	echo never >/sys/kernel/mm/transparent_hugepage/enabled
 	for _ in 1 2; do
 		nice -n 5 ./v3/chain -s 100000 >/dev/null &
 		old+=($!)
