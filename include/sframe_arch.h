@@ -15,6 +15,8 @@
  * SFU_ARCH_RECORD_IS_TOP: a frame record is the top of its frame, unless the function has
  * realigned the stack.
  * SFU_ARCH_FP_ROW: initializer of the row of a function that has a frame record.
+ * SFU_ARCH_LOW_FP_ROW: the same of a record that is not aligned as the CFA is.
+ * SFU_ARCH_LOW_RECORD: bytes that such a record may be below the stack pointer.
  *
  * Code
  *

@@ -805,6 +805,37 @@ static void fallback_habit_pushed_return(struct kunit *test)
 	expect_step(test, "nodata", "code of another habit");
 }
 
+/* The records of Go on arm64: that of the sampled function is below its stack pointer. */
+static void fallback_habit_low_record(struct kunit *test)
+{
+	const char *want = "b10@100 b210@110,fp138 b310@150,fp? nodata";
+
+	if (!SFU_ARCH_LOW_RECORD)
+		kunit_skip(test, "all records are above the stack pointer");
+	fallback_scene(test);
+	sample(test, bare(test, 0x10), stack(test, 0x100), stack(test, 0xf8));
+	store_call(test, plain_call(), bare(test, 0x210), code(test, 0));
+	store_call(test, plain_call(), bare(test, 0x310), code(test, 0));
+	record(test, 0xf8, stack(test, 0x138), bare(test, 0x210));
+	record(test, 0x138, 0, bare(test, 0x310));
+	expect_walk(test, "b10@100 nodata", "no habit");
+	bare_range(test)->habit = SFRAME_HABIT_FP;
+	expect_walk(test, want);
+	record(test, 0xf8, stack(test, 0xf8), bare(test, 0x210));
+	expect_walk(test, "b10@100 b210@110 nodata", "it links to itself");
+	record(test, 0xf8, stack(test, 0xe8), bare(test, 0x210));
+	expect_walk(test, "b10@100 nodata", "it links down");
+	record(test, 0xe8, stack(test, 0x138), bare(test, 0x210));
+	sample(test, bare(test, 0x10), stack(test, 0x100), stack(test, 0xe8));
+	expect_walk(test, "b10@100 b210@100,fp138 b310@150,fp? nodata", "24 bytes below");
+	record(test, 0xf0, stack(test, 0x138), bare(test, 0x210));
+	sample(test, bare(test, 0x10), stack(test, 0x100), stack(test, 0xf0));
+	expect_walk(test, "b10@100 nodata", "aligned, and below");
+	record(test, 0xd8, stack(test, 0x138), bare(test, 0x210));
+	sample(test, bare(test, 0x10), stack(test, 0x100), stack(test, 0xd8));
+	expect_walk(test, "b10@100 nodata", "40 bytes below");
+}
+
 /* A later scan may find the habit, of the code of a JIT, too. */
 static void fallback_habit_unknown(struct kunit *test)
 {
@@ -888,6 +919,7 @@ static struct kunit_case fallback_tests[] = {
 	KUNIT_CASE_PARAM(fallback_habit_of_next, link_gen_params),
 	KUNIT_CASE(fallback_habit_on_other_stack),
 	KUNIT_CASE(fallback_habit_to_and_fro),
+	KUNIT_CASE(fallback_habit_low_record),
 	KUNIT_CASE(fallback_habit_pushed_return),
 	KUNIT_CASE(fallback_habit_unknown),
 	KUNIT_CASE(fallback_doubt_of_record),

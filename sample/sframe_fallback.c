@@ -43,7 +43,19 @@ MODULE_PARM_DESC(proved_only, "follow a frame pointer only where a call proves i
 #define MAX_START_STACK		768
 
 /* The frame pointer is a row for the same step. */
-static const struct sframe_row fp_row = SFU_ARCH_FP_ROW;
+static const struct sframe_row fp_row = SFU_ARCH_FP_ROW, low_fp_row = SFU_ARCH_LOW_FP_ROW;
+
+static bool is_low(const struct sfu_frame *frame)
+{
+	return !IS_ALIGNED(frame->fp, SFU_ARCH_CFA_ALIGN);
+}
+
+/* Does the frame pointer lead up the stack? */
+static bool links_up(const struct sfu_frame *frame)
+{
+	return IS_ALIGNED(frame->fp, sizeof(long)) &&
+	       frame->fp + (is_low(frame) ? SFU_ARCH_LOW_RECORD : 0) >= frame->sp;
+}
 
 /**
  * sfu_fallback_find_record() - find the caller that the frame pointer leads to
@@ -56,8 +68,9 @@ static const struct sframe_row fp_row = SFU_ARCH_FP_ROW;
  */
 bool sfu_fallback_find_record(struct sfu_walk *walk, struct sfu_frame *caller)
 {
-	return walk->frame.fp >= walk->frame.sp &&
-	       !sfu_walk_find_caller(walk, &fp_row, caller);
+	const struct sframe_row *row = is_low(&walk->frame) ? &low_fp_row : &fp_row;
+
+	return links_up(&walk->frame) && !sfu_walk_find_caller(walk, row, caller);
 }
 
 /**
@@ -166,11 +179,6 @@ static bool returns_to_stub(struct sfu_walk *walk, unsigned long ra)
 	u8 code[SFU_ARCH_SIGRETURN_BYTES];
 
 	return sfu_walk_read_code(walk, code, ra, sizeof(code)) && sfu_arch_is_sigreturn(code);
-}
-
-static bool links_up(const struct sfu_frame *frame)
-{
-	return frame->fp >= frame->sp && IS_ALIGNED(frame->fp, SFU_ARCH_CFA_ALIGN);
 }
 
 /* What is nearer below the stack pointer was left there by functions that have returned. */

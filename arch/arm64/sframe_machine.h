@@ -44,6 +44,19 @@
 	.fp = { .how = SFRAME_RULE_CFA_MEM, .off = -16 },		\
 }
 
+/*
+ * Go stores x29 below the stack pointer of the function, and x30 at it: x29 points there, at an odd
+ * multiple of 8. For a call of memset() and memmove() it makes such a record 24 bytes below. The
+ * caller's frame has at least 16 bytes more.
+ */
+#define SFU_ARCH_LOW_RECORD	24
+#define SFU_ARCH_LOW_FP_ROW {						\
+	.cfa = { .how = SFRAME_RULE_REG, .reg = SFRAME_AARCH64_REG_FP,	\
+		 .off = 24 },						\
+	.ra = { .how = SFRAME_RULE_CFA_MEM, .off = -16 },		\
+	.fp = { .how = SFRAME_RULE_CFA_MEM, .off = -24 },		\
+}
+
 static inline bool sfu_arch_unwindable(struct pt_regs *regs)
 {
 	return !compat_user_mode(regs);
@@ -246,10 +259,20 @@ static inline bool sfu_starts_thread_of_musl(const u8 *ra)
 	       sfu_is_bl(get_unaligned_le32(ra));
 }
 
+/*
+ * runtime.goexit() of Go: mov x0, x0; bl; padding. Nothing has called it: the runtime leaves the
+ * address of the bl where the function of a goroutine returns to.
+ */
+static inline bool sfu_starts_goroutine(const u8 *ra)
+{
+	return get_unaligned_le32(ra - 4) == 0xaa0003e0 && sfu_is_bl(get_unaligned_le32(ra)) &&
+	       !get_unaligned_le32(ra + 4);
+}
+
 /* thread_start() of glibc, to which start_thread() returns: blr; mov x8, #__NR_exit; svc #0 */
 static inline bool sfu_arch_starts_thread(const u8 *ra)
 {
-	return sfu_starts_thread_of_musl(ra) ||
+	return sfu_starts_thread_of_musl(ra) || sfu_starts_goroutine(ra) ||
 	       (sfu_is_register_call(get_unaligned_le32(ra - 4)) &&
 		get_unaligned_le32(ra) == 0xd2800ba8 &&
 		get_unaligned_le32(ra + 4) == 0xd4000001);

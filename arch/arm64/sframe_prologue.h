@@ -82,11 +82,25 @@ static inline bool sframe_is_of_runtime(const u8 *code)
 	       (sframe_insn(code + 16) & 0xffc003ff) == 0x39400260;
 }
 
+/*
+ * Go: str x30, [sp, #-imm]!; stur x29, [sp, #-8], or, for large frames, stp x29, x30, [x20, #-8].
+ * sub x29, sp, #8 follows.
+ */
+static inline bool sframe_is_of_go(const u8 *code)
+{
+	u32 insn = sframe_insn(code);
+
+	return insn == 0xa93ffa9d ||
+	       ((insn & 0xfff00fff) == 0xf8100ffe && sframe_insn(code + 4) == 0xf81f83fd);
+}
+
 static inline enum sframe_start sframe_text_start(const u8 *code)
 {
 	u32 insn = sframe_insn(code);
 	unsigned int i;
 
+	if (sframe_is_of_go(code))
+		return SFRAME_START_FP;
 	if (sframe_stores_x30(insn))
 		return SFRAME_START_OTHER;
 	if (!sframe_pushes_record(insn) && !sframe_stores_record(insn))

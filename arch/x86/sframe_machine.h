@@ -40,6 +40,10 @@
 	.fp = { .how = SFRAME_RULE_CFA_MEM, .off = -16 },		\
 }
 
+/* Each record is above the stack pointer, and aligned as the CFA is. */
+#define SFU_ARCH_LOW_RECORD	0
+#define SFU_ARCH_LOW_FP_ROW	SFU_ARCH_FP_ROW
+
 /* Not the code of 32-bit tasks, and not VM86. */
 static inline bool sfu_arch_unwindable(struct pt_regs *regs)
 {

@@ -39,6 +39,12 @@ static const struct start_case start_cases[] = {
 	INSNS("sub; stp x30, x19", SFRAME_START_OTHER, 0xd10103ff, 0xa9014ffe),	/* at sp + 16 */
 	INSNS("sub; stp x19, x30", SFRAME_START_OTHER, 0xd10103ff, 0xa9017bf3),
 	INSNS("stp x19, x30, [sp, #-16]!", SFRAME_START_OTHER, 0xa9bf7bf3, NOP),
+	/* Go */
+	INSNS("str x30; stur x29", SFRAME_START_FP, 0xf8160ffe, 0xf81f83fd, 0xd10023fd),
+	INSNS("str x30; stur x29 elsewhere", SFRAME_START_OTHER, 0xf8160ffe, 0xf81f03fd),
+	INSNS("sub x20; stp; mov; sub x29", SFRAME_START_FP,
+	      0xd10703f4, 0xa93ffa9d, 0x9100029f, 0xd10023fd),
+	INSNS("stp x29, x27", SFRAME_START_NONE, 0xa93eeffd, 0xd10063fd),
 	INSNS("str x30 elsewhere", SFRAME_START_NONE, 0xf900041e, NOP),		/* at x0 + 8 */
 	/* In every file: _fini, _init, __do_global_dtors_aux, and the first slot of a PLT. */
 	INSNS("stp; mov; ldp", SFRAME_START_NONE,
