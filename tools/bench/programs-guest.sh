@@ -79,7 +79,7 @@ record() {
 mkdir -p $scratch $place
 tar -C $local -xf local.tar
 ldconfig
-cp -r work* Work.java site film.ivf lab $place/
+cp -r work* Work.java site film.ivf vm $place/
 cat >$place/again <<'END'
 #!/bin/sh
 while :; do "$@"; done
