@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What sframectl status says of each counter of the module, and what to do about it."""
+
+CHECK_OBJECT = "`sframectl check PID` names the object and its defect. Build it again with newer binutils."
+FIND_PLACE = "The data is wrong, or the program changes its stack by itself. `sframectl why` shows where."
+SHOW_COURSE = "Normal at the beginning. `sframectl status 5` shows whether it goes on"
+
+# From the name of a counter to its text, and the advice or "".
+MEANINGS = {
+    "stop.complete": ("the outermost frame was reached", ""),
+    "stop.start": ("the program's or thread's first function was reached", ""),
+    "stop.full": ("perf has no room for more frames",
+                  "For more: sysctl kernel.perf_event_max_stack=512, while no perf runs."),
+    "stop.nodata": ("no table or .sframe covers it, no frame pointer is proved",
+                    "`sframectl why` names the objects, and says for each what can be done."),
+    "stop.unscanned": ("the code was not known yet; a scan was requested", SHOW_COURSE + "."),
+    "stop.exec": ("sampled in execve(): the old program's stack is gone, the new one has none", "This is normal."),
+    "stop.task-switch": ("sampled in a task switch: the memory was not that of the task any more", "This is normal."),
+    "stop.entry": ("sampled where the kernel is entered: the registers were not stored yet, no frame",
+                   "This is normal."),
+    "stop.stack-fault": ("a word of the stack was not in memory", "Does the machine swap? `vmstat 5` shows it."),
+    "stop.section-fault": ("a page of .sframe was not in memory; it was requested",
+                           SHOW_COURSE + ": then memory is short."),
+    "stop.bad-section": ("the section contradicts itself, and is not used again", CHECK_OBJECT),
+    "stop.refused": ("the row must not be followed", CHECK_OBJECT),
+    "stop.budget": ("the walk would have cost more work, or looked up more rows, than one walk may",
+                    "On a real-time kernel this is normal for new code (parameter lookups). Elsewhere "
+                    "`sframectl check PID` shows objects whose FLAGS lack \"sorted\": link them with GNU ld."),
+    "stop.bad-cfa": ("the row leads down the stack", FIND_PLACE),
+    "stop.bad-ra": ("the row leads to an address that is not code", FIND_PLACE),
+    "stop.register": ("the row needs a register that is known only in the sampled frame, or where a signal struck",
+                      "This is normal where functions realign the stack."),
+    "stop.bad-signal": ("the signal frame leads to no code, or there are too many of them", FIND_PLACE),
+    "declined.disabled": ("the module was off, or not ready yet",
+                          "Type: echo Y > /sys/module/sframe_unwind/parameters/enabled"),
+    "declined.kthread": ("kernel threads, which have no user stack", ""),
+    "declined.guest": ("processors of virtual machines", ""),
+    "declined.compat": ("32-bit programs", ""),
+    "declined.no-section": ("processes without any table or .sframe",
+                            "`sframectl load --all` loads tables of what runs; `sframectl why` names what has none."),
+    "frames.sframe": ("SFrame 62.5 %, other 37.5 %", ""),
+    "frames.fp": ("frame pointer 62.5 %, other 37.5 %", ""),
+    "frames.fp-habit": ("frame pointer by habit 62.5 %, other 37.5 %", ""),
+    "frames.signal": ("signal frame 62.5 %, other 37.5 %", ""),
+    "section.bad": ("sections that contradict themselves and are not used any more", ""),
+    "defect.segment": ("the segment was not in readable, loaded memory",
+                       "Normal now and then: the process was just being loaded."),
+}
+
+
+def said_of(name):
+    """Returns how the summary begins to explain the counter, and the words that follow."""
+    group, member = name.split(".")
+    text, advice = MEANINGS[name]
+    begin = {"stop": f"100.0 % {member}: ", "frames": "callers found by: "}.get(group, f"5 {member}: ")
+    return f"{begin}{text} {advice}".strip()
+
+
+def tests(cli, stats, names):
+    """Each counter of the module's tables, which names lists, is explained, in these words."""
+    for name in [*MEANINGS, *(name for name in names if name not in MEANINGS)]:
+        stats.write_text(f"{name} 5\nframes.other 3\n")
+        cli(f"status explains {name}", "status", "--stats", stats,
+            said=said_of(name) if name in MEANINGS else "a meaning, in meanings.py")
