@@ -90,7 +90,7 @@ static enum status run(const struct arguments *args)
 	int device;
 
 	if (args->nr_names) {
-		complain("tables takes no FILE");
+		complain("tables takes no FILE: it lists all tables, or drops all");
 		return STATUS_USAGE;
 	}
 	error = device_open(&device, O_WRONLY);

@@ -141,7 +141,7 @@ def odd_files(cli, tmp, good):
             shutil.copyfile(good, tmp / "other")
             os.rename(tmp / "other", tmp / name)
 
-    sudo = "type: sudo sframectl check "
+    sudo = "deleted: only root can still read it; type: sudo sframectl check "
     names = (f"{gone} (deleted)", f"{replaced} (deleted)")
     with Child(prepare) as pid:
         expect(cli, "deleted files, root", pid, objects=(newline, *names))
@@ -259,7 +259,7 @@ def unreadable(cli):
     with Child(lambda: None, user=0) as pid:
         for options in ((), ("--json",)):
             ran = check(cli, pid, *options, user=NOBODY)
-            sudo = f"type: sudo sframectl check {pid}"
+            sudo = f"only its user and root may see its mappings; type: sudo sframectl check {pid}"
             said = sudo in ran.stderr and ran.returncode == 1
             if options:
                 value = json.loads(ran.stdout)

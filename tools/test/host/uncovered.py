@@ -76,6 +76,8 @@ def verbose(cli, tmp):
         out=rf"^ *not covered: 0x{want['half'][0]:x}, 3 of 4 bytes: half$")
     cli("check -v without size", "check", "-v", tmp / "mixed.so",
         out="^ *not covered: 0x[0-9a-f]+, size unknown: sizeless$")
+    cli("check -v between functions", "check", "-v", tmp / "mixed.so",
+        out=r"^ *not covered: \d+ bytes outside of functions: padding, PLT, code without symbols$")
     cli("check without -v", "check", tmp / "mixed.so", out=r"\A(?!(.|\n)*not covered)")
     cli("check -v without data", "check", "-v", tmp / "without.so",
         out=r"\A(?!(.|\n)*bytes: )(.|\n)*not covered: all of its functions")
@@ -109,7 +111,7 @@ def require(cli, tmp):
     data[data.index(bytes.fromhex("54 e5 74 64 04"))] = 0x50
     (tmp / "no-segment.so").write_bytes(data)
     cli("check --require without segment", "check", "--require", tmp / "no-segment.so", status=1,
-        err="no-segment.so: no PT_GNU_SFRAME")
+        err="no-segment.so: no PT_GNU_SFRAME, so the kernel module finds no data; link it with GNU ld$")
 
 
 def tests(cli, tmp):

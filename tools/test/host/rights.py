@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Tests of what sframectl says to a user without the rights that it needs.
+
+Mount namespaces show files of a module that is not there. The tests run as root.
+"""
+
+import os
+import struct
+import subprocess
+
+from processes import NOBODY, Child
+
+SYSFS = """
+    mount -t tmpfs none /sys/module
+    mkdir -p /sys/module/sframe_unwind/parameters
+    echo N >/sys/module/sframe_unwind/parameters/enabled
+"""
+DEBUGFS = "mount -t tmpfs none /sys/kernel; mkdir /sys/kernel/debug; chmod 700 /sys/kernel/debug"
+DEVICE = "mount -t tmpfs none /dev; touch /dev/sframe_unwind; chmod 600 /dev/sframe_unwind"
+AS_NOBODY = f"setpriv --reuid {NOBODY} --clear-groups"
+# Root of a container.
+WITHOUT_CAPABILITIES = "setpriv --bounding-set=-all --inh-caps=-all"
+
+PT_INTERP = 3
+
+
+def run(program, prepare, *words):
+    """Runs sframectl in a mount namespace of its own, after some commands."""
+    return subprocess.run(["unshare", "-m", "sh", "-ec", f'{prepare} "$@"', "sh", program, *words],
+                          capture_output=True, text=True, check=False)
+
+
+def modules_files(cli):
+    user = f"\nexec {AS_NOBODY}"
+    for words in (["load", "--all"], ["tables"], ["serve"]):
+        cli.judge(f"{words[0]}, not root", run(cli.program, DEVICE + user, *words), status=1,
+                  err="/dev/sframe_unwind: only root may load, list or drop tables; put sudo before the command$")
+    cli.judge("why, not root", run(cli.program, SYSFS + user, "why", "1"), status=1,
+              err="only root may sample; put sudo before the command$")
+    cli.judge("status, not root", run(cli.program, f"{SYSFS}{DEBUGFS}{user}", "status"), status=1,
+              err="only root may read the counters; type: sudo sframectl status$")
+    cli.judge("why, no tracepoint", run(cli.program, f"{SYSFS}\nmount -t tracefs none /sys/kernel/tracing\nexec",
+                                        "why", "1"), status=1,
+              err="the module's tracepoint sfu_walk is missing: this kernel is built without tracepoints; use another")
+
+
+def processes(cli, tmp):
+    with Child(lambda: None) as pid:
+        cli.judge("check PID, root of a container", run(cli.program, f"exec {WITHOUT_CAPABILITIES}", "check", pid),
+                  status=1, err=f"process {pid}: only its user and root may see its mappings; "
+                  "it needs CAP_SYS_ADMIN outside of all containers$")
+        maps = tmp / "odd-maps"
+        maps.write_text("no mapping\n")
+        cli.judge("check PID, odd mappings",
+                  run(cli.program, f"mount --bind {maps} /proc/{pid}/maps\nexec", "check", pid), status=1,
+                  err=f"process {pid}: the kernel's list of its mappings is not understood; report this kernel$")
+
+
+def linked(cli, tmp, good):
+    """The loader's name is beyond the end of the file."""
+    elf = bytearray(good.read_bytes())
+    segments, = struct.unpack_from("<Q", elf, 32)
+    struct.pack_into("<IIQQQQQ", elf, segments, PT_INTERP, 4, 1 << 40, 0, 0, 16, 16)
+    path = tmp / "loaderless"
+    path.write_bytes(elf)
+    cli.judge("load --linked of a damaged program", run(cli.program, f"{DEVICE}\nexec", "load", "--linked", path),
+              status=1, out="0 tables loaded", err="loaderless: ends too early")
+
+
+def tests(cli, tmp, good):
+    if os.geteuid():
+        print("# not root: what sframectl says of rights is not tested")
+        return
+    modules_files(cli)
+    processes(cli, tmp)
+    linked(cli, tmp, good)
