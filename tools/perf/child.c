@@ -36,7 +36,8 @@ void exec_real(const char *real, char *const argv[])
 
 	execvp(real, argv);
 	error = errno;
-	say("cannot run %s: %s", real, strerror(error));
+	say("cannot run %s, the real perf: %s. PERF_REAL=FILE names another",
+	    real, strerror(error));
 	_exit(error == ENOENT ? 127 : 126);
 }
 
@@ -83,10 +84,11 @@ char *output_of(const char *real, const char *command, const char *option)
 	pid_t pid;
 
 	if (pipe(ends))
-		die(1, "cannot create a pipe: %s", strerror(errno));
+		die(1, "cannot create a pipe to the real perf: %s; nothing was recorded",
+		    strerror(errno));
 	pid = fork();
 	if (pid < 0)
-		die(1, "cannot start a process: %s", strerror(errno));
+		die(1, "cannot start the real perf: %s; nothing was recorded", strerror(errno));
 	if (!pid)
 		run_for_output(real, argv, ends[1]);
 	close(ends[1]);
@@ -190,7 +192,7 @@ int run_child(const char *real, char *const argv[])
 	sigaction(SIGCHLD, &by_default, &given);
 	pid = fork();
 	if (pid < 0)
-		die(1, "cannot start a process: %s", strerror(errno));
+		die(1, "cannot start the real perf: %s; nothing was recorded", strerror(errno));
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		/* The parent may have been killed before prctl(). */

@@ -171,7 +171,7 @@ static char *named_perf(char *name)
 	char *found = strchr(name, '/') ? name : find_in_path(name);
 
 	if (!found)
-		die(127, "PERF_REAL=%s is not in PATH", name);
+		die(127, "PERF_REAL=%s is not in PATH: name a file, or unset PERF_REAL", name);
 	if (is_wrapper(found))
 		die(1,
 		    "PERF_REAL=%s is sframe_unwind's wrapper itself, which would run itself without end: name the real perf, or unset PERF_REAL",
