@@ -261,7 +261,7 @@ const char *worker_begin_vdso(struct worker *worker, enum worker_task task)
 		return strerror(errno);
 	if (write(fd, vdso.bytes, vdso.size) != (ssize_t)vdso.size) {
 		close(fd);
-		return "cannot be copied";
+		return "cannot be copied to memory";
 	}
 	error = worker_begin(worker, fd, task);
 	worker->is_vdso = true;

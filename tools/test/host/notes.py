@@ -52,6 +52,12 @@ def tests(cli, tmp, good, blob):
     cli("dump header", "dump", good, out=r"^blob 0 at 0x21e0: version 3, AMD64, flags 0x5 \(sorted,pcrel\)\n"
         "  fixed fp 0, fixed ra -8, auxiliary header 0 bytes$")
 
+    elf = bytearray(good.read_bytes())
+    sec = elf.index(b"\xe2\xde\x03")
+    struct.pack_into("<I", elf, sec + 28 + 16 * 8 + 8, 1 << 16)      # the size of the last of 9 functions
+    path.write_bytes(elf)
+    cli("check large function", "check", path, out="^ *note: describes addresses that are not code of this file$")
+
     subprocess.run([cli.program, "convert", "-o", place, "/bin/sh"], check=True, stdout=subprocess.DEVNULL)
     cli("check table file", "check", place / "sh.sframe",
         out="^ *note: a table file: it describes the code of another file$")

@@ -67,6 +67,24 @@ def linked(cli, tmp, good):
               status=1, out="0 tables loaded", err="loaderless: ends too early")
 
 
+def without_memory(cli):
+    """The copy of the vDSO is a file in memory."""
+    cli.judge("load without memory for a file", run(cli.program, f"{DEVICE}\ntrap '' XFSZ; ulimit -f 0\nexec",
+                                                    "load", "-v", "--linked", "/none"),
+              status=1, out=r"^ +-  \[vdso\]: cannot be copied to memory$", err="/none: No such file")
+
+
+def store(cli, tmp):
+    """Only root may say what the stacks of a program look like."""
+    path = tmp / "store"
+    path.mkdir()
+    path.chmod(0o777)
+    cli("serve --from, for all", "serve", "--from", path, status=1, err="store: others than its owner may write it$")
+    path.chmod(0o755)
+    os.chown(path, NOBODY, NOBODY)
+    cli("serve --from, of a user", "serve", "--from", path, status=1, err="store: is not root's$")
+
+
 def tests(cli, tmp, good):
     if os.geteuid():
         print("# not root: what sframectl says of rights is not tested")
@@ -74,3 +92,5 @@ def tests(cli, tmp, good):
     modules_files(cli)
     processes(cli, tmp)
     linked(cli, tmp, good)
+    without_memory(cli)
+    store(cli, tmp)
