@@ -238,6 +238,13 @@ from_store() {
 	check 'from a store: a table is found by content' gets_table "$dir/files/one.so"
 	all_are_right 'from a store'
 	end
+	# What others may write is no table.
+	chmod 666 "$store"/*
+	cp "$dir/files/one.so" "$dir/files/three.so"
+	begin -- "$dir/files/three.so"
+	sample 'from a store, a table that others may write'
+	check 'from a store: such a table is refused' says_within "$scratch/served" 'three.so: others than root may write its table'
+	end
 	begin -- "$dir/files/two.so"
 	sample 'from a store, another file with the same build-id'
 	check 'from a store: nothing is converted' says_within "$scratch/served" 'two.so: has no table there'
@@ -252,7 +259,7 @@ from_store() {
 	stop_server 'without a store'
 	chmod 777 "$store"
 	! sframectl serve --from "$store" 2>"$scratch/said"
-	check "a store that others may write is refused: $(cat "$scratch/said")" grep -q 'may write it' "$scratch/said"
+	check "a store that others may write is refused: $(cat "$scratch/said")" grep -q 'others than its owner may write it' "$scratch/said"
 	chmod 755 "$store"
 	chown 1 "$store"
 	! sframectl serve --from "$store" 2>"$scratch/said"

@@ -62,6 +62,27 @@ why_interrupted() {
 	modprobe sframe_unwind
 }
 
+# While it is stopped, its buffers overflow: another recording of the same process fills them.
+why_overtaken() {
+	local pid busy recording
+	./ends/ends plain 1000 &
+	busy=$!
+	perf record -q -B -e cpu-clock:u -F 4000 --call-graph=fp -p $busy -o /dev/null &
+	recording=$!
+	sframectl why $busy 8 >"$scratch/why.txt" &
+	pid=$!
+	sleep 2
+	kill -STOP $pid
+	sleep 4
+	kill -CONT $pid
+	wait $pid
+	kill -INT $recording
+	kill $busy
+	wait $recording $busy 2>/dev/null
+	check 'it says how many stacks it has lost' \
+		grep -qE '^[1-9][0-9]* more are not counted: they came too fast; end other recordings$' "$scratch/why.txt" || cat "$scratch/why.txt"
+}
+
 # A program that has no right name does nothing to the terminal.
 why_of_hostile_name() {
 	local pid name
@@ -80,10 +101,12 @@ why() {
 	check 'without the module: says so' \
 		grep -q 'the module is not loaded; type: modprobe sframe_unwind' <<<"$(sframectl why 1 2>&1)"
 	check 'module loads' modprobe sframe_unwind || exit
+	check 'the kernel log says that it was loaded' says_loaded
 	./ends/ends plain 1000 &
 	pid=$!
 	check 'plain, no table in the process: not-loaded' most_end $pid not-loaded ends/ends
 	check 'sframectl check: none' unwound_by none $pid
+	check 'and says what to do' grep -qE '^[1-9][0-9]* of them have neither data nor a table; type: sframectl load -v PID$' "$scratch/check.txt"
 	sframectl load --linked "$PWD/ends/ends"
 	check 'sframectl check: table' unwound_by table $pid
 	check 'the same of the file' unwound_by table ends/ends
@@ -105,6 +128,7 @@ why() {
 	pid=$!
 	check 'of processes that end at once' sframectl why -v 5
 	kill $pid
+	why_overtaken
 	why_interrupted
 	check 'module unloads' rmmod sframe_unwind
 	check 'kernel log' log_is_clean

@@ -168,6 +168,13 @@ summary_is_for_all() {
 			grep -qx 'walks whole first sframe fp declined '
 }
 
+# says_loaded: and which stacks the module unwinds
+says_loaded() {
+	local kinds=synchronous
+	case $(cat "$parameters/hooks") in *deferred*) kinds='synchronous and deferred' ;; esac
+	dmesg | grep -qF "sframe_unwind: user stacks are unwound from SFrame ($kinds)"
+}
+
 says_unloaded() { dmesg | grep -q "sframe_unwind: unloaded: .*; [1-9][0-9]* stacks were unwound"; }
 
 # ---- real-time kernels ----------------------------------------------------------------------------------------
@@ -395,6 +402,7 @@ cycles() {	# cycles COUNT HZ
 load() {	# load PROCESSES
 	local way
 	check 'module loads' modprobe sframe_unwind || exit
+	check 'the kernel log says that it was loaded' says_loaded
 	for way in $(ways); do
 		hostile_sections "$way"
 		churn "$way" "$1"
