@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""What sframectl status says of each counter of the module, and what to do about it."""
+"""What sframectl says of each counter of the module, and of each defect of .sframe."""
 
 CHECK_OBJECT = "`sframectl check PID` names the object and its defect. Build it again with newer binutils."
 FIND_PLACE = "The data is wrong, or the program changes its stack by itself. `sframectl why` shows where."
@@ -47,6 +47,38 @@ MEANINGS = {
                        "Normal now and then: the process was just being loaded."),
 }
 
+# From the name of a defect to its text. That of "segment" says more in the summary.
+DEFECTS = {
+    "segment": "segment does not lie in readable, loaded memory",
+    "short": "shorter than its 28-byte header",
+    "empty": "all zero: nothing is described here",
+    "magic": "does not begin with the magic 0xdee2",
+    "version": "version is not 1, 2 or 3",
+    "flags": "undefined flag bits are set",
+    "endian": "byte order of another machine",
+    "abi": "ABI identifier is unknown or contradicts the byte order",
+    "foreign": "made for another architecture",
+    "fixed-offsets": "fixed FP or RA offset is not the ABI's",
+    "fdeoff": "FDE table does not lie between header and FREs",
+    "freoff": "FRE sub-section begins beyond the end",
+    "fre-len": "FRE sub-section runs past the end",
+    "num-fdes": "more FDEs than the table has room for",
+    "fde-order": "FDEs are marked sorted but are not",
+    "fde-range": "FDE's function is not in user memory",
+    "fre-off": "FDE's rows begin past the end",
+    "fre-type": "row address type is undefined",
+    "fde-type": "FDE type is undefined",
+    "rep-size": "repetitive FDE has block size 0",
+    "fre-cut": "row runs past the end",
+    "fre-order": "rows do not ascend",
+    "word-size": "row's word size is undefined",
+    "nr-words": "row's word count does not fit its form",
+    "flex-cfa": "flexible row's CFA is not based on a register",
+    "regnum": "row names a register that cannot be known",
+    "offset": "row's CFA offset does not fit 32 bits",
+    "costly": "look-ups cost too much, again and again",
+}
+
 
 def said_of(name):
     """Returns how the summary begins to explain the counter, and the words that follow."""
@@ -62,3 +94,8 @@ def tests(cli, stats, names):
         stats.write_text(f"{name} 5\nframes.other 3\n")
         cli(f"status explains {name}", "status", "--stats", stats,
             said=said_of(name) if name in MEANINGS else "a meaning, in meanings.py")
+    for defect, text in DEFECTS.items():
+        if f"defect.{defect}" in MEANINGS:
+            continue
+        stats.write_text(f"walks 1\ndefect.{defect} 5\n")
+        cli(f"status explains defect.{defect}", "status", "--stats", stats, said=f"5 {defect}: {text}")
