@@ -69,7 +69,8 @@ static const char *explain_format(void)
 
 	if (statfs(TRACEFS, &fs) || fs.f_type != TRACEFS_MAGIC)
 		return "tracefs is not mounted; type: mount -t tracefs none " TRACEFS;
-	return "the module's tracepoint sfu_walk is missing: this kernel is built without tracepoints; use another";
+	return
+		"the module's tracepoint sfu_walk is missing: this kernel is built without tracepoints; use another";
 }
 
 static int open_event(struct perf_event_attr *attr, int cpu)

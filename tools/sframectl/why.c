@@ -297,7 +297,8 @@ static void print_text(const struct why *why, u64 lost)
 			print_ending(why, &why->endings[i]);
 	print_rare(why);
 	if (lost)
-		printf("%" PRIu64 " more are not counted: they came too fast; end other recordings\n", lost);
+		printf("%" PRIu64
+		       " more are not counted: they came too fast; end other recordings\n", lost);
 }
 
 static void json_text(const char *key, const char *text)

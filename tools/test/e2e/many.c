@@ -4,6 +4,8 @@
  *
  * many fill DIR NR BYTES: makes NR files in DIR, and loads a table of BYTES bytes for each. No two
  * are the same. many use DIR NR: maps the first NR of them as code, and computes for ever.
+ * many refusals FILE: makes FILE, tries to load tables that are wrong in one way each, and prints
+ * why the module refuses each.
  * many mutate FILE DIR NR SEED: writes NR files to DIR, which are FILE with some bytes changed.
  * many map DIR NR: maps these as code, one after the other, and computes for a moment with each.
  * many bomb FILE NR: NR times, executes a new copy of FILE with the argument "spin", 16 at a time.
@@ -96,39 +98,138 @@ static void make_table(char *bytes, size_t size, uint32_t nr)
 	memcpy(bytes + size - sizeof(nr), &nr, sizeof(nr));
 }
 
-static void load(int device, int fd, const char *bytes, size_t size)
+/* A table to be loaded, and the answer. */
+struct loading {
+	struct sframe_load	load;
+	struct sframe_segment	segment;
+	char			message[256];
+};
+
+static void prepare(struct loading *loading, int fd, const char *bytes, size_t size)
 {
-	const struct sframe_segment segment = { .offset = CODE, .size = PAGE, .addr = CODE };
-	char message[256] = "";
 	struct stat st;
 
 	fstat(fd, &st);
-	struct sframe_load arg = {
-		.size = sizeof(arg),
+	loading->message[0] = 0;
+	loading->segment = (struct sframe_segment){ .offset = CODE, .size = PAGE, .addr = CODE };
+	loading->load = (struct sframe_load){
+		.size = sizeof(loading->load),
 		.fd = fd,
 		.section = (uintptr_t)bytes,
 		.section_size = size,
 		.section_addr = TABLE,
-		.segments = (uintptr_t)&segment,
+		.segments = (uintptr_t)&loading->segment,
 		.nr_segments = 1,
 		.file_size = st.st_size,
 		.ctime = st.st_ctim.tv_sec,
 		.ctime_nsec = st.st_ctim.tv_nsec,
-		.message_size = sizeof(message),
-		.message = (uintptr_t)message,
+		.message_size = sizeof(loading->message),
+		.message = (uintptr_t)loading->message,
 	};
-	if (ioctl(device, SFRAME_LOAD, &arg))
-		err(1, "refused: %s", message);
+}
+
+static int open_device(void)
+{
+	int device = open("/dev/sframe_unwind", O_WRONLY | O_CLOEXEC);
+
+	if (device < 0)
+		err(1, "/dev/sframe_unwind");
+	return device;
+}
+
+static void load(int device, int fd, const char *bytes, size_t size)
+{
+	struct loading loading;
+
+	prepare(&loading, fd, bytes, size);
+	if (ioctl(device, SFRAME_LOAD, &loading.load))
+		err(1, "refused: %s", loading.message);
+}
+
+/* What is wrong with a table. */
+enum wrong {
+	TOO_NEW, NO_SEGMENT, HIGH_SEGMENT, HIGH_TABLE, OTHER_SIZE, VERSION, MACHINE, UNSORTED,
+	NO_FUNCTION, ROW, TOO_LARGE, NR_WRONGS
+};
+
+/* Where make_table() writes the second byte of the row. */
+#define ROW_INFO	(sizeof(struct sframe_raw_header) + sizeof(struct sframe_raw_fde_v3) +	\
+			 sizeof(struct sframe_raw_attr_v3) + 1)
+
+static void spoil(struct loading *loading, char *bytes, enum wrong wrong)
+{
+	struct sframe_raw_header *header = (void *)bytes;
+
+	switch (wrong) {
+	case NO_SEGMENT:
+		loading->load.nr_segments = 0;
+		break;
+	case HIGH_SEGMENT:
+		loading->segment.addr = 1ull << 63;
+		break;
+	case HIGH_TABLE:
+		loading->load.section_addr = 1ull << 63;
+		break;
+	case OTHER_SIZE:
+		loading->load.file_size++;
+		break;
+	case VERSION:
+		header->version = 9;
+		break;
+	case MACHINE:
+		if (header->abi_arch == SFRAME_ABI_AMD64_LE) {
+			header->abi_arch = SFRAME_ABI_AARCH64_LE;
+			header->cfa_fixed_ra_offset = 0;
+		} else {
+			header->abi_arch = SFRAME_ABI_AMD64_LE;
+			header->cfa_fixed_ra_offset = SFRAME_AMD64_FIXED_RA_OFFSET;
+		}
+		break;
+	case UNSORTED:
+		header->flags &= ~SFRAME_F_FDE_SORTED;
+		break;
+	case NO_FUNCTION:
+		header->num_fdes = 0;
+		break;
+	case ROW:
+		/* The word size of the row has no meaning. */
+		bytes[ROW_INFO] |= 0x60;
+		break;
+	case TOO_LARGE:
+		loading->load.section_size = 2 << 20;
+		break;
+	default:
+		break;
+	}
+}
+
+static void refusals(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0755), device = open_device();
+	char *bytes = malloc(2 << 20);
+	struct loading loading;
+	enum wrong wrong;
+
+	if (fd < 0 || ftruncate(fd, 2 * PAGE))
+		err(1, "%s", path);
+	for (wrong = TOO_NEW; wrong < NR_WRONGS; wrong++) {
+		make_table(bytes, wrong == TOO_LARGE ? 2 << 20 : PAGE, 0);
+		prepare(&loading, fd, bytes, PAGE);
+		spoil(&loading, bytes, wrong);
+		if (!ioctl(device, SFRAME_LOAD, &loading.load))
+			errx(1, "table %d was loaded", wrong);
+		puts(loading.message);
+		if (wrong == TOO_NEW)
+			usleep(2100000);
+	}
 }
 
 static void fill(const char *dir, long nr, size_t size)
 {
-	int device = open("/dev/sframe_unwind", O_WRONLY | O_CLOEXEC);
+	int device = open_device();
 	char *bytes = malloc(size);
 	long i;
 
-	if (device < 0)
-		err(1, "/dev/sframe_unwind");
 	for (i = 0; i < nr; i++) {
 		int fd = open_numbered(dir, i, O_RDWR | O_CREAT);
 
@@ -321,6 +422,8 @@ int main(int argc, char **argv)
 
 	if (!strcmp(mode, "fill") && argc == 5)
 		fill(argv[2], atol(argv[3]), atol(argv[4]));
+	else if (!strcmp(mode, "refusals") && argc == 3)
+		refusals(argv[2]);
 	else if (!strcmp(mode, "use") && argc == 4)
 		use(argv[2], atol(argv[3]));
 	else if (!strcmp(mode, "mutate") && argc == 6)

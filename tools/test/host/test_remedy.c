@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Tests of remedy.c: the cause that `sframectl why` finds for each kind of object, and its words. Some
- * need a machine that is out of room, or a process that ends at the right moment, to be seen there.
+ * Tests of remedy.c: the cause that `sframectl why` finds for each kind of object, and its words.
+ * Some need a machine that is out of room, or a process that ends at the right moment, to be seen.
  */
 #include <stdio.h>
 
@@ -29,7 +29,8 @@ static const struct remedy_case cases[] = {
 		.reason = "nodata", .object.code.no_elf = true,
 		.name = "no-file",
 		.text = "code in no file, such as that of a JIT compiler: nothing describes it",
-		.advice = "Nothing to do, unless the compiler can keep frame pointers (java: -XX:+PreserveFramePointer).",
+		.advice =
+			"Nothing to do, unless the compiler can keep frame pointers (java: -XX:+PreserveFramePointer).",
 	}, {
 		.reason = "nodata", .object.error = "No such file or directory",
 		.name = "unreadable",
@@ -46,24 +47,30 @@ static const struct remedy_case cases[] = {
 		.text = "32-bit code, which is left to the kernel",
 		.advice = "Nothing to do, except to use the 64-bit program.",
 	}, {
-		.reason = "nodata", .holding = { .is_elf = true, .error = "has no .eh_frame" },
+		.reason = "nodata",
+		.holding = { .is_elf = true, .error = "has no .eh_frame" },
 		.name = "no-table",
 		.text = "no table can be made, and it brings no .sframe of its own",
-		.advice = "Build it with -Wa,--gsframe, or at least with -fasynchronous-unwind-tables, and do not strip .eh_frame.",
+		.advice =
+			"Build it with -Wa,--gsframe, or at least with -fasynchronous-unwind-tables, and do not strip .eh_frame.",
 	}, {
 		.reason = "nodata", .holding = { .is_elf = true, .eh_frame = ALL },
 		.name = "not-loaded",
 		.text = "its table is not loaded",
-		.advice = "`sframectl load --all` loads it now. `sframectl serve`, also as a service, loads what will be sampled.",
+		.advice =
+			"`sframectl load --all` loads it now. `sframectl serve`, also as a service, loads what will be sampled.",
 	}, {
 		.reason = "nodata", .holding = { .is_elf = true, .has_sframe = true },
 		.name = "not-described",
-		.text = "assembly without unwind data: neither its .eh_frame nor its .sframe describes this code",
+		.text =
+			"assembly without unwind data: neither its .eh_frame nor its .sframe describes this code",
 		.advice = "Nothing to do, except by its authors: .cfi directives describe it.",
 	}, {
-		.reason = "nodata", .holding = { .is_elf = true, .has_sframe = true, .sframe = ALL },
+		.reason = "nodata",
+		.holding = { .is_elf = true, .has_sframe = true, .sframe = ALL },
 		.name = "described",
-		.text = "the code has data now: the samples came before its table, or the frame was found by frame pointer from code without data",
+		.text =
+			"the code has data now: the samples came before its table, or the frame was found by frame pointer from code without data",
 		.advice = "Nothing to do, unless it goes on: run it again.",
 	}, {
 		.reason = "unscanned",
@@ -84,12 +91,15 @@ static const struct remedy_case cases[] = {
 		.reason = "bad-cfa",
 		.name = "bad-cfa",
 		.text = "the row leads down the stack",
-		.advice = "Nothing to do, if the program changes its stack by itself. Else its data is wrong.",
+		.advice =
+			"Nothing to do, if the program changes its stack by itself. Else its data is wrong.",
 	}, {
 		.reason = "budget",
 		.name = "budget",
-		.text = "the walk would have cost more work, or looked up more rows, than one walk may",
-		.advice = "If `sframectl check` shows FLAGS without \"sorted\": link it with GNU ld.",
+		.text =
+			"the walk would have cost more work, or looked up more rows, than one walk may",
+		.advice =
+			"If `sframectl check` shows FLAGS without \"sorted\": link it with GNU ld.",
 	}, {
 		.reason = "stack-fault",
 		.name = "stack-fault",
