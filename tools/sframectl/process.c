@@ -97,8 +97,7 @@ static const char *read_maps(struct process *process, FILE *maps)
 	errno = 0;
 	while (!error && getline(&line, &room, maps) > 0) {
 		if (!parse_mapping(line, &code, perms))
-			error =
-				"the kernel's list of its mappings is not understood; report this kernel";
+			error = "the kernel's list of its mappings is not understood; report it";
 		else if (perms[2] == 'x' && !is_of_kernel(code.name) &&
 			 !add(process, &code))
 			error = "out of memory";

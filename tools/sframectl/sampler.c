@@ -69,8 +69,7 @@ static const char *explain_format(void)
 
 	if (statfs(TRACEFS, &fs) || fs.f_type != TRACEFS_MAGIC)
 		return "tracefs is not mounted; type: mount -t tracefs none " TRACEFS;
-	return
-		"the module's tracepoint sfu_walk is missing: this kernel is built without tracepoints; use another";
+	return "this kernel has no tracepoints, so sfu_walk is missing: use another kernel";
 }
 
 static int open_event(struct perf_event_attr *attr, int cpu)

@@ -391,9 +391,9 @@ wrong_tables() {
 	fresh
 	memory=$(cat "$parameters/table_memory")
 	echo 1 >"$parameters/table_memory"
-	check 'wrong tables are not loaded' ./many refusals "$dir/files/wrong" >"$scratch/said"
+	./many refusals "$dir/files/wrong" >"$scratch/said"
+	check 'wrong tables are not loaded' test $? = 0
 	echo "$memory" >"$parameters/table_memory"
-	sed 's/^/     /' "$scratch/said"
 	check 'the module says what is wrong with each' diff - "$scratch/said" <<-END
 		the file has changed a moment ago: load the table in two seconds
 		a table needs the executable segments of the file

@@ -62,25 +62,25 @@ why_interrupted() {
 	modprobe sframe_unwind
 }
 
-# While it is stopped, its buffers overflow: another recording of the same process fills them.
+# While it is stopped, its buffers overflow: another recording fills them.
 why_overtaken() {
-	local pid busy recording
+	local pid busy
 	./ends/ends plain 1000 &
 	busy=$!
-	perf record -q -B -e cpu-clock:u -F 4000 --call-graph=fp -p $busy -o /dev/null &
-	recording=$!
-	sframectl why $busy 8 >"$scratch/why.txt" &
+	start_sampling sync
+	sframectl why $busy 12 >"$scratch/why.txt" &
 	pid=$!
-	sleep 2
+	sleep 4
 	kill -STOP $pid
 	sleep 4
 	kill -CONT $pid
 	wait $pid
-	kill -INT $recording
+	stop_sampling
 	kill $busy
-	wait $recording $busy 2>/dev/null
+	wait $busy 2>/dev/null
+	cat "$scratch/why.txt"
 	check 'it says how many stacks it has lost' \
-		grep -qE '^[1-9][0-9]* more are not counted: they came too fast; end other recordings$' "$scratch/why.txt" || cat "$scratch/why.txt"
+		grep -qE '^[1-9][0-9]* more are not counted: they came too fast; end other recordings$' "$scratch/why.txt"
 }
 
 # A program that has no right name does nothing to the terminal.

@@ -41,7 +41,7 @@ def modules_files(cli):
               err="only root may read the counters; type: sudo sframectl status$")
     cli.judge("why, no tracepoint", run(cli.program, f"{SYSFS}\nmount -t tracefs none /sys/kernel/tracing\nexec",
                                         "why", "1"), status=1,
-              err="the module's tracepoint sfu_walk is missing: this kernel is built without tracepoints; use another")
+              err="this kernel has no tracepoints, so sfu_walk is missing: use another kernel$")
 
 
 def processes(cli, tmp):
@@ -53,7 +53,7 @@ def processes(cli, tmp):
         maps.write_text("no mapping\n")
         cli.judge("check PID, odd mappings",
                   run(cli.program, f"mount --bind {maps} /proc/{pid}/maps\nexec", "check", pid), status=1,
-                  err=f"process {pid}: the kernel's list of its mappings is not understood; report this kernel$")
+                  err=f"process {pid}: the kernel's list of its mappings is not understood; report it$")
 
 
 def linked(cli, tmp, good):
