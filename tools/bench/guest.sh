@@ -29,9 +29,10 @@ renew_table() {
 }
 
 samples() {
-	local depth plain=/tmp/samples-plain
+	local depth fp=/tmp/samples-fp sframe=/tmp/samples-sframe plain=/tmp/samples-plain
 	modprobe sframe_unwind
-	cp samples-plain $plain
+	# Of files on the share nothing is read ahead: their sections may never be in memory.
+	cp samples-fp samples-sframe samples-plain /tmp
 	# The time of its last change must be over.
 	sleep 3
 	for depth in 1 8 32 127; do
@@ -40,20 +41,20 @@ samples() {
 		take sframe-resident-first Y $plain chain "$depth" first
 	done
 	renew_table $plain
-	take none-new N ./samples-sframe none 20 new
-	take fp-new N ./samples-fp chain 20 new
-	take sframe-new Y ./samples-sframe chain 20 new
+	take none-new N $sframe none 20 new
+	take fp-new N $fp chain 20 new
+	take sframe-new Y $sframe chain 20 new
 	take sframe-resident-new Y $plain chain 20 new
 	for depth in 1 8 32 127; do
-		take none N ./samples-fp none "$depth"
-		take none-sframe N ./samples-sframe none "$depth"
-		take none-cold N ./samples-sframe none "$depth" cold
-		take fp N ./samples-fp chain "$depth"
-		take sframe Y ./samples-sframe chain "$depth"
-		take sframe-cold Y ./samples-sframe chain "$depth" cold
+		take none N $fp none "$depth"
+		take none-sframe N $sframe none "$depth"
+		take none-cold N $sframe none "$depth" cold
+		take fp N $fp chain "$depth"
+		take sframe Y $sframe chain "$depth"
+		take sframe-cold Y $sframe chain "$depth" cold
 		take none-resident N "$plain" none "$depth" cold
 		take sframe-resident Y "$plain" chain "$depth" cold
-		take dwarf N ./samples-sframe copy "$depth"
+		take dwarf N $sframe copy "$depth"
 	done
 }
 
