@@ -771,7 +771,7 @@ static void fallback_habit_on_other_stack(struct kunit *test)
 	sample(test, bare(test, 0x10), stack(test, 0x800), stack(test, 0x820));
 	record(test, 0x820, stack(test, 0x20), bare(test, 0x210));
 	record(test, 0x20, 0, bare(test, 0x310));
-	expect_walk(test, "b10@0 nodata", "on the same stack");
+	expect_walk(test, "b10@800 nodata", "on the same stack");
 	/* The sampled function may be in the middle of the switch. */
 	sample(test, bare(test, 0x10), stack(test, 0), other);
 	expect_walk(test, "b10@0 nodata", "sampled");

@@ -88,7 +88,6 @@ class Code:
             return self.data[at:at + 3] == b"\x89\xc7\xe8" and self.data[at - 2:at - 1] == b"\xff"
         return False
 
-
     def stores_result(self, at):
         """Does start_thread() store a thread's result here, or where this jumps?"""
         if self.data[at:at + 1] == b"\xe9":
@@ -96,9 +95,13 @@ class Code:
         return self.data[at:at + len(STORES_RESULT)] == STORES_RESULT
 
     def is_goexit(self, at):
-        """Is this where goroutines of Go seem to come from? Nothing has called it: nop; call; nop, among int3."""
+        """Is this where goroutines of Go seem to come from? Nothing has called it: nop; call; nop, among int3. On arm64
+        the first nop is mov x0, x0, and zeros follow."""
+        if self.machine == AARCH64:
+            code = self.data[at - 4:at + 8]
+            return code[:4] == b"\xe0\x03\x00\xaa" and code[7:8] in (b"\x94", b"\x97") and code[8:] == bytes(4)
         code = self.data[at - 2:at + 7]
-        return self.machine == X86_64 and (code[:3], code[7:8]) == (b"\xcc\x90\xe8", b"\x90")
+        return (code[:3], code[7:8]) == (b"\xcc\x90\xe8", b"\x90")
 
     def is_sigreturn(self, at):
         return self.machine == X86_64 and self.data[at:at + len(SIGRETURN)] == SIGRETURN
