@@ -118,7 +118,7 @@ static inline bool sfu_walk_is_limited(const struct sfu_walk *walk, enum sfu_sto
 
 /*
  * The parts of the walk use the functions below. Only sfu_walk_enter(), the two steps and
- * sfu_uprobe_undo() change the frame. The others change at most the budget, the counters
+ * sfu_uprobe_undo() change the frame for good. The others change at most the budget, the counters
  * and @last.
  */
 

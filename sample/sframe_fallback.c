@@ -50,11 +50,25 @@ static bool is_low(const struct sfu_frame *frame)
 	return !IS_ALIGNED(frame->fp, SFU_ARCH_CFA_ALIGN);
 }
 
-/* Does the frame pointer lead up the stack? */
-static bool links_up(const struct sfu_frame *frame)
+/* Does the frame pointer lead up the stack? It may be @below the stack pointer. */
+static bool links_up(const struct sfu_frame *frame, unsigned long below)
 {
 	return IS_ALIGNED(frame->fp, sizeof(long)) &&
-	       frame->fp + (is_low(frame) ? SFU_ARCH_LOW_RECORD : 0) >= frame->sp;
+	       (frame->fp >= frame->sp || frame->sp - frame->fp <= below);
+}
+
+/* The same of the caller that the present record leads to: low records lead to low ones. */
+static bool caller_links_up(const struct sfu_frame *frame, const struct sfu_frame *caller)
+{
+	return links_up(caller, is_low(frame) && is_low(caller) ? SFU_ARCH_LOW_RECORD : 0);
+}
+
+/* Do the functions around the frame keep frame pointers? */
+static bool has_habit(struct sfu_walk *walk, const struct sfu_frame *frame)
+{
+	struct sfu_range *range = sfu_walk_find_range(walk, sfu_walk_lookup_ip(frame));
+
+	return range && range->habit == SFRAME_HABIT_FP;
 }
 
 /**
@@ -68,9 +82,12 @@ static bool links_up(const struct sfu_frame *frame)
  */
 bool sfu_fallback_find_record(struct sfu_walk *walk, struct sfu_frame *caller)
 {
-	const struct sframe_row *row = is_low(&walk->frame) ? &low_fp_row : &fp_row;
+	const struct sfu_frame *frame = &walk->frame;
 
-	return links_up(&walk->frame) && !sfu_walk_find_caller(walk, row, caller);
+	if (is_low(frame))
+		return links_up(frame, SFU_ARCH_LOW_RECORD) && has_habit(walk, frame) &&
+		       !sfu_walk_find_caller(walk, &low_fp_row, caller);
+	return links_up(frame, 0) && !sfu_walk_find_caller(walk, &fp_row, caller);
 }
 
 /**
@@ -165,14 +182,6 @@ static enum call_site classify_site(struct sfu_walk *walk, unsigned long ra)
 	return SITE_NONE;
 }
 
-/* Do the functions around the frame keep frame pointers? */
-static bool has_habit(struct sfu_walk *walk, const struct sfu_frame *frame)
-{
-	struct sfu_range *range = sfu_walk_find_range(walk, sfu_walk_lookup_ip(frame));
-
-	return range && range->habit == SFRAME_HABIT_FP;
-}
-
 /* A handler returns to a stub that nothing has called. */
 static bool returns_to_stub(struct sfu_walk *walk, unsigned long ra)
 {
@@ -181,7 +190,7 @@ static bool returns_to_stub(struct sfu_walk *walk, unsigned long ra)
 	return sfu_walk_read_code(walk, code, ra, sizeof(code)) && sfu_arch_is_sigreturn(code);
 }
 
-/* What is nearer below the stack pointer was left there by functions that have returned. */
+/* What is nearer below was left there, most likely, by functions that have returned. */
 #define MIN_STACK_DISTANCE	0x10000
 
 /*
@@ -195,13 +204,13 @@ static bool find_on_other_stack(struct sfu_walk *walk, const struct sfu_frame *f
 	const struct sfu_frame present = walk->frame;
 	bool found;
 
-	if (frame->fp >= frame->sp || frame->sp - frame->fp < MIN_STACK_DISTANCE)
+	if (!frame->fp || frame->fp >= frame->sp || frame->sp - frame->fp < MIN_STACK_DISTANCE)
 		return false;
 	walk->frame = *frame;
 	walk->frame.sp = frame->fp;
 	found = sfu_fallback_find_record(walk, caller);
 	walk->frame = present;
-	return found && has_habit(walk, caller) && (!caller->fp || links_up(caller)) &&
+	return found && has_habit(walk, caller) && (!caller->fp || caller_links_up(frame, caller)) &&
 	       classify_site(walk, caller->ip) != SITE_NONE;
 }
 
@@ -210,7 +219,8 @@ static bool leads_on(struct sfu_walk *walk, const struct sfu_frame *caller)
 {
 	struct sfu_frame next;
 
-	return !caller->fp || !has_habit(walk, caller) || links_up(caller) ||
+	return !caller->fp || !has_habit(walk, caller) ||
+	       caller_links_up(&walk->frame, caller) ||
 	       find_on_other_stack(walk, caller, &next);
 }
 

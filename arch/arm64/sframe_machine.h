@@ -46,10 +46,9 @@
 
 /*
  * Go stores x29 below the stack pointer of the function, and x30 at it: x29 points there, at an odd
- * multiple of 8. For a call of memset() and memmove() it makes such a record 24 bytes below. The
- * caller's frame has at least 16 bytes more.
+ * multiple of 8. The caller's frame has at least 16 bytes more.
  */
-#define SFU_ARCH_LOW_RECORD	24
+#define SFU_ARCH_LOW_RECORD	8
 #define SFU_ARCH_LOW_FP_ROW {						\
 	.cfa = { .how = SFRAME_RULE_REG, .reg = SFRAME_AARCH64_REG_FP,	\
 		 .off = 24 },						\

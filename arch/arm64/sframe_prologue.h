@@ -84,12 +84,14 @@ static inline bool sframe_is_of_runtime(const u8 *code)
 
 /*
  * Go: str x30, [sp, #-imm]!; stur x29, [sp, #-8], or, for large frames, stp x29, x30, [x20, #-8].
- * sub x29, sp, #8 follows.
+ * sub x29, sp, #8 follows, in the large ones after mov sp, x20.
  */
 static inline bool sframe_is_of_go(const u8 *code)
 {
 	u32 insn = sframe_insn(code);
 
+	if (sframe_insn(code + 8) != 0xd10023fd)
+		return false;
 	return insn == 0xa93ffa9d ||
 	       ((insn & 0xfff00fff) == 0xf8100ffe && sframe_insn(code + 4) == 0xf81f83fd);
 }

@@ -173,6 +173,7 @@ static void load_path(struct loading *loading, const char *path)
 	const char *error = file_open(&file, path);
 
 	if (error) {
+		show_progress(loading, true);
 		complain("%s: %s", path, error);
 		loading->nr_without++;
 		return;
@@ -188,6 +189,7 @@ static void load_linked(struct loading *loading, const char *program)
 	size_t i;
 
 	if (error) {
+		show_progress(loading, true);
 		complain("%s: %s", program, error);
 		loading->has_failed = true;
 	}
@@ -204,6 +206,7 @@ static void load_process(struct loading *loading, const char *pid, bool is_named
 	size_t i;
 
 	if (!process_read(&process, pid) && is_named) {
+		show_progress(loading, true);
 		complain("%s: %s", pid, process.error);
 		loading->has_failed = true;
 	}

@@ -368,7 +368,9 @@ static void check_step(const struct sfu_walk *walk, const struct sfu_walk *last)
 		require(walk->nr_switches == last->nr_switches + 1);
 		require(walk->nr_switches <= MAX_SWITCHES);
 		require(frame->by_habit && !last->frame.is_activation);
+		require(last->frame.fp < last->frame.sp);
 		require(last->frame.sp - last->frame.fp >= MIN_STACK_DISTANCE);
+		require(IS_ALIGNED(frame->sp, SFU_ARCH_CFA_ALIGN));
 		require(!frame->regs && !frame->sigcontext);
 		return;
 	}
