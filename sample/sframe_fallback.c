@@ -210,7 +210,8 @@ static bool find_on_other_stack(struct sfu_walk *walk, const struct sfu_frame *f
 	walk->frame.sp = frame->fp;
 	found = sfu_fallback_find_record(walk, caller);
 	walk->frame = present;
-	return found && has_habit(walk, caller) && (!caller->fp || caller_links_up(frame, caller)) &&
+	return found && has_habit(walk, caller) &&
+	       (!caller->fp || caller_links_up(frame, caller)) &&
 	       classify_site(walk, caller->ip) != SITE_NONE;
 }
 

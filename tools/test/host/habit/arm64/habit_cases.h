@@ -42,7 +42,8 @@ static const struct start_case start_cases[] = {
 	/* Go */
 	INSNS("str x30; stur x29", SFRAME_START_FP, 0xf8160ffe, 0xf81f83fd, 0xd10023fd),
 	INSNS("str x30; stur x29; no sub", SFRAME_START_OTHER, 0xf8160ffe, 0xf81f83fd, NOP),
-	INSNS("sub x20; stp; mov; no sub", SFRAME_START_NONE, 0xd10703f4, 0xa93ffa9d, 0x9100029f, NOP),
+	INSNS("sub x20; stp; mov; no sub", SFRAME_START_NONE,
+	      0xd10703f4, 0xa93ffa9d, 0x9100029f, NOP),
 	INSNS("str x30; stur x29 elsewhere", SFRAME_START_OTHER, 0xf8160ffe, 0xf81f03fd),
 	INSNS("sub x20; stp; mov; sub x29", SFRAME_START_FP,
 	      0xd10703f4, 0xa93ffa9d, 0x9100029f, 0xd10023fd),
