@@ -378,7 +378,7 @@ static void shrink_and_scan_again(struct kunit *test)
 	expect_rows(test, page(test, 0));
 }
 
-/* Who looks at few processes goes on with others the next time. */
+/* A shrinker that looks at few processes goes on with others the next time. */
 static void shrink_few(struct kunit *test)
 {
 	unsigned int i;

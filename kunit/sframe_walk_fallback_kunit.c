@@ -767,7 +767,7 @@ static void fallback_habit_on_other_stack(struct kunit *test)
 	expect_walk(test, "b10@0 nodata", "the next link leads down, too");
 	store_record(test, other, other + 0x40, bare(test, 0x310));
 	expect_walk(test, want, "again");
-	/* What is just below the stack pointer was left there by functions that have returned. */
+	/* Functions that have returned leave records just below the stack pointer. */
 	sample(test, bare(test, 0x10), stack(test, 0x800), stack(test, 0x820));
 	record(test, 0x820, stack(test, 0x20), bare(test, 0x210));
 	record(test, 0x20, 0, bare(test, 0x310));

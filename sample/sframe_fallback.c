@@ -190,7 +190,10 @@ static bool returns_to_stub(struct sfu_walk *walk, unsigned long ra)
 	return sfu_walk_read_code(walk, code, ra, sizeof(code)) && sfu_arch_is_sigreturn(code);
 }
 
-/* What is nearer below was left there, most likely, by functions that have returned. */
+/*
+ * Bytes from the stack pointer down to a record of another stack, at least. A record that is nearer
+ * most likely belongs to a function that has returned.
+ */
 #define MIN_STACK_DISTANCE	0x10000
 
 /*

@@ -6,9 +6,10 @@
  * the row. Code without a row is left to sframe_fallback.c, signal frames to
  * sframe_signal.c. Each step returns the reason why it cannot go on, or SFU_STOP_NONE.
  *
- * Termination. Each step does one of three things: it raises the stack pointer; it
- * crosses one of at most SFU_MAX_SIGNALS signal frames; or it leaves the sampled
- * frame, or a frame that such a signal interrupted. Work: all that a walk does is charged
+ * Termination. Each step does one of four things: it raises the stack pointer; it
+ * crosses one of at most SFU_MAX_SIGNALS signal frames; it leaves the sampled frame, or a
+ * frame that such a signal interrupted; or it goes on further down, on another stack,
+ * which sframe_fallback.c allows MAX_SWITCHES times. Work: all that a walk does is charged
  * to one budget: look-ups, steps, reads, and the list of pending uretprobes.
  *
  * Nothing here takes a lock, allocates, sleeps, or waits for memory.

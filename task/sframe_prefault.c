@@ -336,7 +336,8 @@ static bool can_fault(const struct file *file)
 
 /*
  * Makes the page table, with a page that the page cache has, and keeps: the caller has a reference.
- * tmpfs waits for whoever has locked it: migration, for instance.
+ * A fault of tmpfs waits for the lock of the folio, which migration may hold: a locked folio is
+ * left alone. Under mmap_lock, for reading.
  */
 static void fault_in_nowait(struct vm_area_struct *vma, unsigned long addr, struct folio *folio)
 {
