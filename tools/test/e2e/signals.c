@@ -267,20 +267,40 @@ static LINK long calls_library(enter_fn enter)
 	return enter(3, called_back) + 1;
 }
 
+static long now_us(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/*
+ * The module scans for new code in a 32nd of the time at most. Its scans are a part of what it
+ * takes to load and to unload a library: so wait longer than that takes, however slow the host is.
+ */
+#define CALLS_BY_LOAD	14
+
 static LINK void loads(void)
 {
 	unsigned int turn;
+	long close = 0;
 
 	KNOWN();
 	for (turn = 0; !stop; turn++) {
+		long begin = now_us(CLOCK_MONOTONIC), cpu = now_us(CLOCK_THREAD_CPUTIME_ID), spent;
 		void *lib = dlopen(libraries[turn & 1], RTLD_NOW);
 		enter_fn enter = dlsym(lib, "library_enter");
 
-		for (int i = 0; i < 6000; i++)
-			sink += calls_library(enter);
+		spent = close + now_us(CLOCK_THREAD_CPUTIME_ID) - cpu;
+		while (now_us(CLOCK_MONOTONIC) < begin + CALLS_BY_LOAD * spent)
+			for (int i = 0; i < 500; i++)
+				sink += calls_library(enter);
 		((void (*)(void))dlsym(lib, "tell"))();
 		tell();
+		cpu = now_us(CLOCK_THREAD_CPUTIME_ID);
 		dlclose(lib);
+		close = now_us(CLOCK_THREAD_CPUTIME_ID) - cpu;
 	}
 	printf("loaded %u\n", turn);
 }
@@ -299,14 +319,6 @@ static LINK void *thread(void *body)
 		err(1, "sigaltstack");
 	(*(void (*const *)(void))body)();
 	return NULL;
-}
-
-static long now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 /*
@@ -328,12 +340,12 @@ int main(int argc, char **argv)
 	handle(SIGUSR1, on_this_stack, 0);
 	handle(SIGUSR2, on_other_stack, SA_ONSTACK);
 	libraries = argv + 2;
-	for (begin = now_ms(); now_ms() < begin + atoi(argv[1]); usleep(50 + random() % 150)) {
+	for (begin = now_us(CLOCK_MONOTONIC) / 1000; now_us(CLOCK_MONOTONIC) / 1000 < begin + atoi(argv[1]); usleep(50 + random() % 150)) {
 		int which = random() % 3;
 		pthread_t one;
 
 		for (; nr < NR_THREADS; nr++) {
-			if (bodies[nr] == loads && now_ms() < begin + LOADS_AFTER_MS)
+			if (bodies[nr] == loads && now_us(CLOCK_MONOTONIC) / 1000 < begin + LOADS_AFTER_MS)
 				break;
 			if (pthread_create(&threads[nr], NULL, thread, (void *)&bodies[nr]))
 				errx(1, "no thread");

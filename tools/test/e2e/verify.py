@@ -55,8 +55,6 @@ MIN_IN_SLOTS = 10           # samples, where there are slots
 MIN_ENTERED = 30            # samples with the kernel's and the user's part of a system call
 # For ./signals: samples of new code, by each scan of it that was lost. The next scan may come a millisecond later.
 LATE_BY_LOST = 12
-# For ./signals: loads of a library, for each sample of one that had to wait for its scan.
-LOADS_BY_LATE = 100
 # For ./signals: a place that signals hit this often must be found; a quarter of the usual number of each kind.
 OFTEN = 20
 ENOUGH_SIGNALS = {'whole': 4000, 'signal': 400, 'nested': 250, 'on_other_stack': 300, 'no_frame': 40, 'no_call': 100,
@@ -303,8 +301,7 @@ class SignalJudge:
     faults and on the way back to a handler.
 
     `late`: the task that has just loaded a library does not wait for mmap_lock, nor for another task that scans. The
-    module counts such lost scans. The first samples in the library then end there. So does the first one if the process
-    had to wait before its next scan, because what events cost is limited: of few loads.
+    module counts such lost scans. The first samples in the library then end there.
     """
 
     def __init__(self, facts):
@@ -349,7 +346,7 @@ class SignalJudge:
                     return 'nodata', signals, kinds
                 if i == 0 and kernel or self.is_set_up(kernel):
                     return 'between', signals, kinds
-                late = i == 0 and frame.symbol.startswith('library_')
+                late = i == 0 and self.facts.lost and frame.symbol.startswith('library_')
                 return 'late' if late else 'short', signals, kinds
             if not self.follows(frame, user[i + 1]):
                 return 'between' if self.is_set_up(kernel) else 'wrong', signals, kinds
@@ -390,8 +387,7 @@ def verify_signals(lines, facts, name):
         print(f'     too few: {" ".join(few)}')
     yield f'{name}: no wrong stack', not count['wrong']
     yield f'{name}: no stack ends in code with data', not count['short']
-    yield f'{name}: late samples only of lost scans, and of one load in 100', \
-        count['late'] <= LATE_BY_LOST * facts.lost + facts.loaded / LOADS_BY_LATE
+    yield f'{name}: only lost scans make samples late', count['late'] <= LATE_BY_LOST * facts.lost
     yield f'{name}: one in 500 at most where a signal begins or ends', count['between'] * 500 <= count['whole']
     yield f'{name}: found wherever signals struck often', not count['missed']
     yield f'{name}: enough of each kind', not few
