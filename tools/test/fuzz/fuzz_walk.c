@@ -3,6 +3,7 @@
  * Fuzzes a whole walk and both hooks, with the sources of the module. Section,
  * code, stack and registers all come from the input. User memory is small:
  *
+ *	0x8000	the stack again: for a walk, another stack further down
  *	0x10000	.sframe
  *	0x11000	code that the section describes; seeds refer to addresses here
  *	0x13000	code without a section
@@ -40,6 +41,7 @@
 #define CODE_END	0x14000UL
 #define STACK		0x20000UL
 #define STACK_SIZE	0x2000UL
+#define OTHER_STACK	0x8000UL
 
 #define MAX_STACK	127		/* kernel.perf_event_max_stack */
 #define MAX_DEFERRED	510
@@ -93,6 +95,7 @@ static const struct area {
 	{ memory_section, SECTION, sizeof(memory_section) },
 	{ memory_code, CODE, sizeof(memory_code) },
 	{ memory_stack, STACK, sizeof(memory_stack) },
+	{ memory_stack, OTHER_STACK, sizeof(memory_stack) },
 };
 
 static unsigned long section_present;
@@ -339,6 +342,7 @@ static void set_memory(const struct setting *setting, const u8 *from, const u8 *
 static struct fuzz_most most_work = { .what = "work of a walk's look-ups" };
 static struct fuzz_most most_reads = { .what = "reads of a walk" };
 static struct fuzz_most most_frames = { .what = "frames of a walk" };
+static struct fuzz_most most_switches = { .what = "switches of stacks in a walk" };
 
 static u64 found[MAX_STACK];
 static u32 nr_found;
@@ -404,7 +408,7 @@ static void check_stop(const struct sfu_walk *walk, const struct sfu_walk *last,
 static void check_bounds(const struct sfu_walk *walk)
 {
 	u64 spent = SFU_BUDGET - walk->lookup.rd.budget;
-	u64 words = (CODE_END - SECTION + STACK_SIZE) / sizeof(long);
+	u64 words = (CODE_END - SECTION + 2 * STACK_SIZE) / sizeof(long);
 	u64 by_fp = walk->nr_frames[SFU_METHOD_FP] + walk->nr_frames[SFU_METHOD_FP_HABIT];
 	u64 steps = walk->nr_frames[SFU_METHOD_SFRAME] + by_fp +
 		walk->nr_frames[SFU_METHOD_SIGNAL];
@@ -417,6 +421,7 @@ static void check_bounds(const struct sfu_walk *walk)
 	/* A quick look-up makes two reads for a row. */
 	fuzz_note(&most_reads, nr_reads, spent / (SFRAME_ROW_COST / 2));
 	fuzz_note(&most_frames, steps, SFU_BUDGET / SFU_FAST_COST);
+	fuzz_note(&most_switches, walk->nr_switches, MAX_SWITCHES);
 }
 
 /* Walks to the end of the stack. Only the limits of the walk itself apply. */
@@ -550,4 +555,5 @@ static void __attribute__((__destructor__)) tell(void)
 	fuzz_tell(&most_work);
 	fuzz_tell(&most_reads);
 	fuzz_tell(&most_frames);
+	fuzz_tell(&most_switches);
 }
