@@ -27,23 +27,27 @@ static unsigned long random_value(struct walk_scene *scene)
 		return scene->code + below(scene, 16 * 64);
 	case 7 ... 9:
 		return scene->code + 8 * below(scene, 16 * 8);
-	case 10 ... 12:
+	case 10 ... 11:
 		return CONTEXT_MARK_WORD;
+	case 12:
+		return scene->other_stack + 8 * below(scene, STACK_SIZE / 16);
 	default:
 		return scene->stack + 8 * below(scene, STACK_SIZE / 16);
 	}
 }
 
+/* Fills both stacks. */
 static void random_stack(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
 	u64 words[64];
 	u32 off, i;
 
-	for (off = 0; off < STACK_SIZE; off += sizeof(words)) {
+	for (off = 0; off < 2 * STACK_SIZE; off += sizeof(words)) {
 		for (i = 0; i < ARRAY_SIZE(words); i++)
 			words[i] = random_value(scene);
-		user_store(test, stack(test, off), words, sizeof(words));
+		user_store(test, off < STACK_SIZE ? stack(test, off) :
+			   scene->other_stack + off - STACK_SIZE, words, sizeof(words));
 	}
 }
 
@@ -65,9 +69,12 @@ static void random_registers(struct walk_scene *scene)
 /* 16 functions, with each way to find a frame and to fail. */
 static void every_function(struct kunit *test)
 {
+	struct walk_scene *scene = test->priv;
 	struct build *b;
 	u32 i;
 
+	scene->other_stack = user_map(test, SZ_128K / PAGE_SIZE);
+	KUNIT_ASSERT_LT(test, scene->other_stack + SZ_64K + STACK_SIZE, scene->stack);
 	sp_function(test, 0, 16);
 	sp_function(test, 0x40, 48);
 	fp_function(test, 0x80);
@@ -127,11 +134,11 @@ static void expect_frame(struct kunit *test, const struct sfu_walk *last)
 		KUNIT_FAIL(test, "0x%lx is no frame", frame->sp);
 }
 
-/* Between two signal frames or switches there are at most as many frames as words of the stack. */
+/* Between two signal frames or switches there are at most as many frames as words of the stacks. */
 static u32 expect_sound(struct kunit *test, void (*after_read)(struct walk_scene *scene))
 {
 	struct walk_scene *scene = test->priv;
-	u32 nr = 0, max = 13 * STACK_SIZE / 8;
+	u32 nr = 0, max = 13 * 2 * STACK_SIZE / 8;
 
 	begin_walk(scene);
 	scene->after_read = after_read;
@@ -150,11 +157,11 @@ static u32 expect_sound(struct kunit *test, void (*after_read)(struct walk_scene
 	return nr;
 }
 
-/* 20000 walks, on 500 stacks. */
+/* 20000 walks, on 500 pairs of stacks. */
 static void random_walks(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
-	u32 i, nr_stops[NR_SFU_STOPS] = {}, nr_frames[NR_SFU_METHODS] = {};
+	u32 i, nr_stops[NR_SFU_STOPS] = {}, nr_frames[NR_SFU_METHODS] = {}, nr_switches = 0;
 
 	every_function(test);
 	for (i = 0; i < 20000; i++) {
@@ -168,14 +175,17 @@ static void random_walks(struct kunit *test)
 		nr_stops[scene->stop]++;
 		for (k = 0; k < NR_SFU_METHODS; k++)
 			nr_frames[k] += scene->walk.nr_frames[k];
+		nr_switches += scene->walk.nr_switches;
 	}
 	/* The walks did not all end at once. */
 	for (i = 0; i < NR_SFU_METHODS; i++)
 		KUNIT_EXPECT_GT_MSG(test, nr_frames[i], 100, "method %u", i);
+	KUNIT_EXPECT_GT(test, nr_switches, 20);
 	for (i = 0; i < NR_SFU_STOPS; i++)
 		kunit_info(test, "%s: %u", sfu_stop_names[i], nr_stops[i]);
 	for (i = 0; i < NR_SFU_METHODS; i++)
 		kunit_info(test, "frames by %s: %u", sfu_method_names[i], nr_frames[i]);
+	kunit_info(test, "switches of stacks: %u", nr_switches);
 }
 
 /* The frames of a walk, and its stop reason. */

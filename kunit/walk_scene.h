@@ -48,6 +48,7 @@
  * @bare: address of the code without a section, BARE_SIZE bytes, higher than @code
  * @section: address of the section
  * @stack: address of the stack, STACK_SIZE bytes
+ * @other_stack: address of a stack further down, if the test has one
  * @map: the process map, with both pieces of code
  * @b: the builder of the section
  * @random: the random number generator, with a fixed seed
@@ -77,6 +78,7 @@ struct walk_scene {
 	unsigned long		bare;
 	unsigned long		section;
 	unsigned long		stack;
+	unsigned long		other_stack;
 	struct sfu_map		*map;
 	struct build		b;
 	struct rnd_state	random;
