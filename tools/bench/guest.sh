@@ -114,16 +114,16 @@ run_large() {
 		before[$key]=$(value "$key")
 	done
 	# shellcheck disable=SC2016 # the other shell expands them
-	"${perf[@]}" bash -c 'TIMEFORMAT=%3R; time "$@" >/dev/null 2>&1' bash "$@" 2>/tmp/seconds
+	"${perf[@]}" bash -c 'exec 2>/tmp/seconds; TIMEFORMAT=%3R; time "$@" >/dev/null 2>&1' bash "$@"
 	for key in "${keys[@]}"; do
 		before[$key]=$(($(value "$key") - ${before[$key]}))
 	done
-	echo "large $name $way $hz $(tail -n 1 /tmp/seconds) ${before[walks]} ${before[frames.sframe]} ${before[cache.hits]}" \
+	echo "large $name $way $hz $(cat /tmp/seconds) ${before[walks]} ${before[frames.sframe]} ${before[cache.hits]}" \
 		"${before[cache.misses]}"
 }
 
 large() {
-	local hz name cc1 event=cpu-clock:u
+	local hz=999 name cc1 event=cpu-clock:u
 	[ "$(uname -m)" = x86_64 ] || event=cycles:u
 	echo 100000 >/proc/sys/kernel/perf_event_max_sample_rate
 	cc1=$(gcc -print-prog-name=cc1)
@@ -136,14 +136,12 @@ large() {
 		run_large $name none 0 ${commands[$name]} >/dev/null
 		# shellcheck disable=SC2086
 		run_large $name none 0 ${commands[$name]}
-		for hz in 999 9999; do
-			echo N >$enabled
-			# shellcheck disable=SC2086
-			run_large $name fp $hz ${commands[$name]}
-			echo Y >$enabled
-			# shellcheck disable=SC2086
-			run_large $name sframe $hz ${commands[$name]}
-		done
+		echo N >$enabled
+		# shellcheck disable=SC2086
+		run_large $name fp $hz ${commands[$name]}
+		echo Y >$enabled
+		# shellcheck disable=SC2086
+		run_large $name sframe $hz ${commands[$name]}
 	done
 }
 

@@ -146,13 +146,20 @@ def large(lines):
                 row |= {"stacks": int(stacks), "depth": ratio(int(frames), int(stacks)),
                         "hits": round(int(hits) / (int(hits) + int(misses)), 4)}
             rows.append(row)
-    return {"unit": "run time with perf record / without; hits: of all rows", "alone": alone, "runs": rows}
+    added = {row["program"]: row["ratio"] - 1 for row in rows if row["way"] == "fp"}
+    for row in rows:
+        if row["way"] == "sframe":
+            row["cost"] = ratio(row["ratio"] - 1, added[row["program"]])
+    return {"unit": "run time with perf record / without; hits: of all rows; cost: of what fp adds to the run time",
+            "alone": alone, "runs": rows}
 
 
 def show_large(part):
     print("Large programs from resident tables; the run time alone = 1")
     for row in part["runs"]:
-        more = f"{row['stacks']:8} stacks {row['depth']:6.1f} frames {row['hits']:8.2%} hits" if "hits" in row else ""
+        more = ""
+        if row["way"] == "sframe":
+            more = f"{row['stacks']:8} stacks {row['depth']:6.1f} frames {row['hits']:8.2%} hits {row['cost']:6.2f} of fp's cost"
         print(f"{row['program']:6}{row['hz']:6}  {row['way']:8}{row['ratio']:9.4f}{more}")
     print()
 
@@ -237,8 +244,9 @@ def rst_slowdown(part):
 def rst_large(part):
     rows = [[row["program"], str(row["hz"]), "frame pointers" if row["way"] == "fp" else row["way"], f"{row['ratio']:.3f}",
              grouped(row["stacks"]) if "hits" in row else "", f"{row['depth']:.1f}" if "hits" in row else "",
-             f"{row['hits']:.2%}".replace("%", " %") if "hits" in row else ""] for row in part["runs"]]
-    return rst_table(["program", "Hz", "way", "run time", "stacks", "depth", "hits"], rows)
+             f"{row['hits']:.2%}".replace("%", " %") if "hits" in row else "",
+             f"{row['cost']:.2f}" if "cost" in row else ""] for row in part["runs"]]
+    return rst_table(["program", "Hz", "way", "run time", "stacks", "depth", "hits", "of fp's cost"], rows)
 
 
 def rst_memory(part):
@@ -266,8 +274,8 @@ def print_rst(path):
 
 
 PARTS = {"samples": (samples, show_samples), "lookups": (lookups, show_lookups),
-         "slowdown": (slowdown, show_slowdown), "memory": (memory, show_memory),
-         "harm": (harm.summarize, harm.show)}
+         "slowdown": (slowdown, show_slowdown), "large": (large, show_large),
+         "memory": (memory, show_memory), "harm": (harm.summarize, harm.show)}
 
 
 def other_parts(path, kernel):
