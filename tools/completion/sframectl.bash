@@ -17,7 +17,7 @@ _sframectl() {
 	COMPREPLY=()
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		-o | --output | --from | --stats) i=$((i + 1)) ;;
+		-o | --output | --from | --stats | --within) i=$((i + 1)) ;;
 		-*) ;;
 		*) command=("${COMP_WORDS[i]}"); break ;;
 		esac

@@ -17,7 +17,7 @@ _sframectl() {
 	local i
 	for ((i = 2; i < CURRENT; i++)); do
 		case $words[i] in
-		(-o|--output|--from|--stats) ((i++)) ;;
+		(-o|--output|--from|--stats|--within) ((i++)) ;;
 		(-*) ;;
 		(*) command=($words[i]); break ;;
 		esac

@@ -61,7 +61,7 @@ static enum kind long_kind(const struct reader *reader, const char *name)
 		return KIND_CALL_GRAPH;
 	if (abbreviates(name, "event", strlen("ev")))
 		return KIND_EVENT;
-	if (abbreviates(name, "pid", strlen("pid")))
+	if (abbreviates(name, "pid", strlen("pid")) || abbreviates(name, "tid", strlen("tid")))
 		return KIND_PID;
 	return KIND_OTHER;
 }
@@ -166,7 +166,8 @@ static const char *read_long(struct reader *reader, const char *word)
 		reader->has_event = true;
 	if (abbreviates(name, "quiet", strlen("q")))
 		reader->command->quiet = true;
-	if (abbreviates(name, "all-cpus", strlen("all-c")))
+	if (abbreviates(name, "all-cpus", strlen("all-c")) ||
+	    abbreviates(name, "cpu", strlen("cpu")) || abbreviates(name, "uid", strlen("ui")))
 		reader->command->all = true;
 	if (equals)
 		word = text("--%s=%s", name, read_value(reader, kind, equals + 1));
@@ -182,6 +183,7 @@ static enum kind letter_kind(char letter)
 	case 'e':
 		return KIND_EVENT;
 	case 'p':
+	case 't':
 		return KIND_PID;
 	default:
 		return KIND_OTHER;
@@ -201,7 +203,7 @@ static const char *read_letters(struct reader *reader, const char *word)
 
 		if (*letter == 'q')
 			reader->command->quiet = true;
-		if (*letter == 'a')
+		if (*letter == 'a' || *letter == 'C' || *letter == 'u')
 			reader->command->all = true;
 		if (argument == ARGUMENT_ATTACHED)
 			break;

@@ -17,7 +17,8 @@
  * - for a real perf that is a script, so that it can notice a script that runs it again.
  *
  * SFU_TABLES=no brings no tables. PERF_REAL=FILE names the real perf. Tests set SFU_SYSFS=DIR
- * instead of /sys, and SFU_MACHINE instead of `uname -m`.
+ * instead of /sys, SFU_DEVICE=FILE instead of the module's device, and SFU_MACHINE instead of
+ * `uname -m`.
  */
 #include <stdio.h>
 #include <string.h>

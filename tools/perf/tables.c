@@ -19,6 +19,9 @@
 
 #define DEVICE	"/dev/sframe_unwind"
 
+/* The files of others shall not keep a recording from its start: serve makes what is left. */
+#define LOAD_SECONDS	"60"
+
 /* start_sframectl: it writes to @output, or nowhere if that is below 0; 0 if it cannot start */
 static pid_t start_sframectl(char *const argv[], int output)
 {
@@ -73,6 +76,8 @@ static void load_tables(char *sframectl, const struct command *command)
 
 	add_word(&words, sframectl);
 	add_word(&words, "load");
+	add_word(&words, "--within");
+	add_word(&words, LOAD_SECONDS);
 	nr = words.nr;
 	if (command->all || (!command->pid && !command->workload))
 		add_word(&words, "--all");
@@ -97,12 +102,11 @@ static void load_tables(char *sframectl, const struct command *command)
  */
 pid_t begin_tables(const struct command *command)
 {
+	const char *choice = getenv("SFU_TABLES"), *device = getenv("SFU_DEVICE");
 	char *sframectl;
 
-	const char *choice = getenv("SFU_TABLES");
-
-	if ((choice && !strcmp(choice, "no")) || access(DEVICE, R_OK | W_OK) ||
-	    module_state() != MODULE_ON)
+	if ((choice && !strcmp(choice, "no")) ||
+	    access(device && *device ? device : DEVICE, R_OK | W_OK) || module_state() != MODULE_ON)
 		return 0;
 	sframectl = find_in_path("sframectl");
 	if (!sframectl) {

@@ -91,7 +91,7 @@ struct command {
 	bool records;		/* into a file, or a pipe */
 	bool quiet;		/* perf's -q */
 	const char *workload;	/* the program that perf starts, or NULL */
-	const char *pid;	/* the process that perf attaches to, or NULL */
+	const char *pid;	/* the processes or threads that perf attaches to, or NULL */
 	bool all;		/* it samples all processors, whatever runs there */
 };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* sframectl load: converts files, and gives their tables to the module. */
-#include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "device.h"
@@ -15,7 +15,7 @@
 #include "vdso.h"
 
 static const char usage[] =
-"Usage: sframectl load [-v] [--linked] [--all] [PID|FILE]...\n"
+"Usage: sframectl load [-v] [--linked] [--within SECONDS] [--all] [PID|FILE]...\n"
 "\n"
 "Makes SFrame tables for programs that were built without .sframe, and gives them\n"
 "to the kernel module: from then on the stacks of these programs are unwound. The\n"
@@ -27,6 +27,8 @@ static const char usage[] =
 "  PID            all files that this process has mapped as code\n"
 "  FILE           this file, and no other\n"
 "  --linked       each FILE, and the libraries that its loader would map\n"
+"  --within SECONDS\n"
+"                 convert no further file after this time, up to 3600 seconds\n"
 "  -v, --verbose  say for each file what was loaded, or why nothing was\n"
 "  --help         this text\n"
 "\n"
@@ -46,6 +48,8 @@ static const char usage[] =
 "Exit status: 0 if each PID and FILE was found, and each FILE has a table now; 1 if\n"
 "not, or if no table could be loaded; 2 if the command line is wrong.\n";
 
+#define SECONDS_MAX	3600	/* of --within */
+
 /**
  * struct loading - a run of the command
  * @device: the device
@@ -54,6 +58,8 @@ static const char usage[] =
  * @nr_seen: how many
  * @nr_loaded: files that have a table now
  * @nr_without: files that cannot have one
+ * @nr_left: files that were found when there was no time left for them
+ * @until: when the time is over, by CLOCK_MONOTONIC; 0: never
  * @has_failed: a PID or FILE that the user has named was not found, or has none
  * @bytes: of these tables
  */
@@ -67,6 +73,8 @@ struct loading {
 	size_t		nr_seen;
 	size_t		nr_loaded;
 	size_t		nr_without;
+	size_t		nr_left;
+	time_t		until;
 	bool		has_failed;
 	u64		bytes;
 };
@@ -88,6 +96,14 @@ static bool has_seen(struct loading *loading, const struct stat *st)
 	}
 	all[loading->nr_seen++] = (struct seen){ st->st_dev, st->st_ino };
 	return false;
+}
+
+static time_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return time.tv_sec;
 }
 
 /* Only where a line can be overwritten, and -v does not say more. @is_last: the result follows. */
@@ -162,6 +178,10 @@ static void load_file(struct loading *loading, struct file *file, const char *na
 
 	if (fstat(file->fd, &st) || has_seen(loading, &st))
 		return;
+	if (loading->until && now() >= loading->until) {
+		loading->nr_left++;
+		return;
+	}
 	fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
 	if (fd >= 0)
 		load_fd(loading, fd, name);
@@ -238,10 +258,10 @@ static void load_all(struct loading *loading)
 
 static void load_named_file(struct loading *loading, const char *path)
 {
-	size_t nr_without = loading->nr_without;
+	size_t nr_failed = loading->nr_without + loading->nr_left;
 
 	load_path(loading, path);
-	loading->has_failed |= loading->nr_without > nr_without;
+	loading->has_failed |= loading->nr_without + loading->nr_left > nr_failed;
 }
 
 static void load_named(struct loading *loading, const struct arguments *args)
@@ -257,27 +277,54 @@ static void load_named(struct loading *loading, const struct arguments *args)
 			load_named_file(loading, args->names[i]);
 }
 
-static enum status run(const struct arguments *args)
+static enum status begin(struct loading *loading, const struct arguments *args)
 {
-	struct loading loading = { .verbose = args->verbose };
 	const char *error;
 
+	loading->verbose = args->verbose;
 	if (!args->all && !args->nr_names) {
 		complain("load needs --all, a PID or a FILE");
 		return STATUS_USAGE;
 	}
-	error = device_open(&loading.device, O_WRONLY);
+	if (args->within) {
+		unsigned int seconds = parse_number(args->within, SECONDS_MAX);
+
+		if (!seconds) {
+			complain("load: --within takes SECONDS from 1 to %u", SECONDS_MAX);
+			return STATUS_USAGE;
+		}
+		loading->until = now() + seconds;
+	}
+	error = device_open(&loading->device, O_WRONLY);
 	if (error) {
 		complain("%s: %s", DEVICE, error);
 		return STATUS_BAD;
 	}
+	return STATUS_OK;
+}
+
+static void report(const struct loading *loading)
+{
+	show_progress(loading, true);
+	printf("%zu tables loaded, %llu KiB; %zu files without one\n", loading->nr_loaded,
+	       (unsigned long long)(loading->bytes + 1023) / 1024, loading->nr_without);
+	if (loading->nr_left)
+		complain("%zu files were left, because the time was over: sframectl serve makes their tables when they are sampled",
+			 loading->nr_left);
+}
+
+static enum status run(const struct arguments *args)
+{
+	struct loading loading = {};
+	enum status status = begin(&loading, args);
+
+	if (status != STATUS_OK)
+		return status;
 	load_vdso(&loading);
 	if (args->all)
 		load_all(&loading);
 	load_named(&loading, args);
-	show_progress(&loading, true);
-	printf("%zu tables loaded, %llu KiB; %zu files without one\n", loading.nr_loaded,
-	       (unsigned long long)(loading.bytes + 1023) / 1024, loading.nr_without);
+	report(&loading);
 	close(loading.device);
 	free(loading.seen);
 	return loading.nr_loaded && !loading.has_failed ? STATUS_OK : STATUS_BAD;
@@ -286,6 +333,6 @@ static enum status run(const struct arguments *args)
 const struct command load_command = {
 	.name = "load",
 	.usage = usage,
-	.options = "alv",
+	.options = "alvw",
 	.run = run,
 };

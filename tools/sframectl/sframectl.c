@@ -3,6 +3,7 @@
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report.h"
@@ -53,6 +54,22 @@ static const struct command *const commands[] = {
 	&tables_command,
 };
 
+/**
+ * parse_number() - read a number of the command line
+ * @text: the word
+ * @max: the largest that fits
+ *
+ * Return: the number; 0 if it is none, or does not fit.
+ */
+unsigned int parse_number(const char *text, unsigned int max)
+{
+	unsigned long number;
+	char *rest;
+
+	number = strtoul(text, &rest, 10);
+	return *text < '0' || *text > '9' || *rest || number > max ? 0 : number;
+}
+
 /* @command is NULL if the command line names no command. */
 static enum status usage_error(const struct command *command)
 {
@@ -87,6 +104,7 @@ static const struct option options[] = {
 	{ "stats", required_argument, NULL, 's' },
 	{ "verbose", no_argument, NULL, 'v' },
 	{ "version", no_argument, NULL, OPTION_VERSION },
+	{ "within", required_argument, NULL, 'w' },
 	{}
 };
 
@@ -148,6 +166,9 @@ static void apply(struct line *line, int letter)
 		break;
 	case 'v':
 		line->args.verbose = true;
+		break;
+	case 'w':
+		line->args.within = optarg;
 		break;
 	case OPTION_VERSION:
 		line->version = true;

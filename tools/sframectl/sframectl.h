@@ -22,6 +22,7 @@ struct arguments {
 	const char	*from;
 	const char	*output;
 	const char	*stats;
+	const char	*within;
 	char		**names;
 	int		nr_names;
 };
@@ -41,5 +42,7 @@ extern const struct command serve_command;
 extern const struct command status_command;
 extern const struct command tables_command;
 extern const struct command why_command;
+
+unsigned int parse_number(const char *text, unsigned int max);
 
 #endif /* SFRAMECTL_H */

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* sframectl status: says how the stacks ended that the kernel module unwound. */
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/magic.h>
@@ -231,24 +230,13 @@ static enum status show_intervals(const struct arguments *args, struct counters 
 	}
 }
 
-/* Return: the interval of the command line; 0 if it is none. */
-static unsigned int parse_seconds(const char *text)
-{
-	char *rest;
-	unsigned long seconds = strtoul(text, &rest, 10);
-
-	if (!isdigit((unsigned char)*text) || *rest || seconds > SECONDS_MAX)
-		return 0;
-	return seconds;
-}
-
 static enum status run(const struct arguments *args)
 {
 	struct counters counters;
 	unsigned int seconds = 0;
 
 	if (args->nr_names)
-		seconds = parse_seconds(args->names[0]);
+		seconds = parse_number(args->names[0], SECONDS_MAX);
 	if (args->nr_names > 1 || (args->nr_names && !seconds)) {
 		complain("status: takes one interval, in seconds from 1 to %u", SECONDS_MAX);
 		return STATUS_USAGE;

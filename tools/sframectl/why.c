@@ -363,16 +363,6 @@ static enum status run_sampler(struct why *why)
 	return STATUS_OK;
 }
 
-/* Return: the number, or 0 if the text is none that fits. */
-static u32 parse_number(const char *text, u32 max)
-{
-	unsigned long number;
-	char *rest;
-
-	number = strtoul(text, &rest, 10);
-	return *text < '0' || *text > '9' || *rest || number > max ? 0 : number;
-}
-
 static bool parse(struct why *why, const struct arguments *args)
 {
 	int nr = args->nr_names;

@@ -112,7 +112,22 @@ hostile_loaded() {	# hostile_loaded NR
 	check 'hostile files: each is loaded, or refused in words' test $((loaded + refused)) = "$1"
 	check 'hostile files: both happen' test "$loaded" -ge 1 -a "$refused" -ge $(($1 / 10))
 	sed -E 's/^ *-  [^:]*: //; /^ *[0-9]+  /d' "$scratch/loaded" | sort | uniq -c | sort -rn | head -n 12
+	load_within "$files"/*
 	rm -rf "$files"
+}
+
+# It is stopped while its time passes.
+load_within() {	# load_within FILE...
+	local pid status=0
+	sframectl load --within 1 "$@" >"$scratch/loaded" 2>&1 &
+	pid=$!
+	kill -STOP $pid
+	sleep 2
+	kill -CONT $pid
+	wait $pid || status=$?
+	check "load --within: $(tail -n 1 "$scratch/loaded")" grep -q \
+		'^sframectl: [1-9][0-9]* files were left, because the time was over: sframectl serve' "$scratch/loaded"
+	check "load --within: status $status" test $status = 1
 }
 
 # A program maps them as code, and is sampled: so the module wants tables for them.
