@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Asks the loader of a program for the libraries that it would map, as ldd does. Of a script
- * it is the interpreter that counts. The caller is about to run the program: so nothing is
+ * it is the interpreter that counts, also one that env looks for. The caller is about to run the program: so nothing is
  * run here that would not run anyway.
  */
 #include <limits.h>
@@ -24,7 +24,42 @@ static const char *add_path(struct linked *linked, const char *path)
 	return all[linked->nr++] ? NULL : "out of memory";
 }
 
-/* Sets @path to what the kernel runs for the file: PT_INTERP, or the word after "#!". */
+/* Looks for a program as a shell does. */
+static bool find_in_path(const char *name, char *path, size_t size)
+{
+	const char *dir = getenv("PATH");
+	size_t len;
+
+	for (; dir && *dir; dir += len + (dir[len] == ':')) {
+		len = strcspn(dir, ":");
+		snprintf(path, size, "%.*s/%s", (int)len, dir, name);
+		if (len && !access(path, X_OK))
+			return true;
+	}
+	*path = 0;
+	return false;
+}
+
+/* The word after "#!". If that is env, what it runs: the first word that is no option, nor a variable. */
+static bool find_of_script(char *line, char *path, size_t size)
+{
+	char *word, *rest, *slash;
+
+	line[strcspn(line, "\n")] = 0;
+	word = strncmp(line, "#!", 2) ? NULL : strtok_r(line + 2, " \t", &rest);
+	slash = word ? strrchr(word, '/') : NULL;
+	if (slash && !strcmp(slash, "/env")) {
+		do
+			word = strtok_r(NULL, " \t", &rest);
+		while (word && (*word == '-' || strchr(word, '=')));
+		if (word && !strchr(word, '/'))
+			return find_in_path(word, path, size);
+	}
+	snprintf(path, size, "%s", word ? word : "");
+	return word;
+}
+
+/* Sets @path to what the kernel, or env, runs for the file: PT_INTERP, or that of a script. */
 static const char *find_interpreter(const char *name, char *path, bool *is_script)
 {
 	struct elf_segment seg;
@@ -54,7 +89,7 @@ static const char *find_interpreter(const char *name, char *path, bool *is_scrip
 
 		len = min_t(u64, file.size, sizeof(line) - 1);
 		error = file_read(&file, 0, line, len);
-		*is_script = !error && sscanf(line, "#! %s", path) == 1;
+		*is_script = !error && find_of_script(line, path, PATH_MAX + 2);
 	}
 	file_close(&file);
 	return error;

@@ -67,6 +67,25 @@ def linked(cli, tmp, good):
               status=1, out="0 tables loaded", err="loaderless: ends too early")
 
 
+def scripts(cli, tmp):
+    """What counts is the program that runs a script."""
+    bin_dir = tmp / "path of scripts"
+    bin_dir.mkdir()
+    (bin_dir / "runs-it").symlink_to("/bin/sh")
+    path, prepare = tmp / "script", f"{DEVICE}\nexport PATH='/none::{bin_dir}':$PATH\nexec"
+    for line, program in (("#!/bin/sh -e", "/bin/sh"), ("#! /bin/sh", "/bin/sh"),
+                          ("#!/usr/bin/env runs-it", f"{bin_dir}/runs-it"),
+                          ("#!/usr/bin/env -S A=b runs-it -x", f"{bin_dir}/runs-it"),
+                          ("#!/usr/bin/env /bin/sh", "/bin/sh")):
+        path.write_text(f"{line}\necho\n")
+        cli.judge(f"load --linked, {line}", run(cli.program, prepare, "load", "-v", "--linked", path), status=1,
+                  out=rf"^ +-  {program}: (?s:.)*^ +-  /.*/libc\.so\.6: ")
+    for line in "#!/usr/bin/env missing", "#!/usr/bin/env", "#!", "echo":
+        path.write_text(f"{line}\n")
+        cli.judge(f"load --linked, {line}", run(cli.program, prepare, "load", "-v", "--linked", path), status=1,
+                  out=rf"\A +-  \[vdso\]: [^\n]*\n +-  {path}: [^\n]*\n0 tables loaded")
+
+
 def without_memory(cli):
     """The copy of the vDSO is a file in memory."""
     cli.judge("load without memory for a file", run(cli.program, f"{DEVICE}\ntrap '' XFSZ; ulimit -f 0\nexec",
@@ -92,5 +111,6 @@ def tests(cli, tmp, good):
     modules_files(cli)
     processes(cli, tmp)
     linked(cli, tmp, good)
+    scripts(cli, tmp)
     without_memory(cli)
     store(cli, tmp)
