@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Asks the loader of a program for the libraries that it would map, as ldd does. Of a script
- * it is the interpreter that counts, also one that env looks for. The caller is about to run the program: so nothing is
- * run here that would not run anyway.
+ * it is the interpreter that counts, also one that env looks for. The caller is about to run the
+ * program: so nothing is run here that would not run anyway.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -40,7 +40,10 @@ static bool find_in_path(const char *name, char *path, size_t size)
 	return false;
 }
 
-/* The word after "#!". If that is env, what it runs: the first word that is no option, nor a variable. */
+/*
+ * The word after "#!". If that is env, what it runs: the first word that is no option, and sets no
+ * variable.
+ */
 static bool find_of_script(char *line, char *path, size_t size)
 {
 	char *word, *rest, *slash;
