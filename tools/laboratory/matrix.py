@@ -6,7 +6,7 @@ from typing import NamedTuple
 from .host import TREE, Failed
 from .series import NAMES, Kernel
 
-MARKS = ("-", "hand", "long", "check")  # in the order in which one takes the place of another
+MARKS = ("-", "hand", "long", "short", "check")  # in the order in which one takes the place of another
 
 
 class Test(NamedTuple):
