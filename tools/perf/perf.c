@@ -11,8 +11,8 @@
  * All other words reach the real perf unchanged, and so does the environment. A command line
  * without the value sframe is executed at once, in this process. This program stays in three cases:
  *
- * - for a recording with the value sframe: tables of programs without .sframe are loaded before
- *   and meanwhile, and at its end, one line says what became of the stacks;
+ * - for a command with the value sframe: tables of programs without .sframe are loaded before and
+ *   meanwhile, and at the end of a recording, one line says what became of the stacks;
  * - for perf's help, to which it adds the value sframe;
  * - for a real perf that is a script, so that it can notice a script that runs it again.
  *
@@ -49,7 +49,8 @@ static int run_with_help(const char *real, char *const argv[])
 	return status;
 }
 
-static int run_recording(const struct command *command)
+/* The stacks of a live command are seen as they come: there is no line at its end. */
+static int run_with_tables(const struct command *command)
 {
 	pid_t tables = begin_tables(command);
 	struct summary before;
@@ -58,7 +59,7 @@ static int run_recording(const struct command *command)
 	read_summary(&before);
 	status = run_child(command->real, command->words.word);
 	end_tables(tables);
-	if (!command->quiet)
+	if (command->records && !command->quiet)
 		print_summary(&before, command, status);
 	return status;
 }
@@ -79,8 +80,8 @@ int main(int argc, char *argv[])
 		rewrite_command(&command, argv);
 		argv = command.words.word;
 	}
-	if (command.records)
-		end_like(run_recording(&command));
+	if (command.asked)
+		end_like(run_with_tables(&command));
 	if (script)
 		end_like(run_child(command.real, argv));
 	exec_real(command.real, argv);
