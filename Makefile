@@ -148,4 +148,4 @@ distclean: clean	## remove the laboratory as well
 	rm -rf build
 
 .PHONY: help all check-kdir modules tools stage check-prefix install install-tools uninstall dist deb demo check kunit oracle truth bench harm \
-	fuzz fuzz-coverage stress vm clean distclean
+	fuzz fuzz-coverage stress vm readme clean distclean

@@ -50,7 +50,8 @@ static const char usage[] =
 "  sframectl convert -v -o /tmp /lib/x86_64-linux-gnu/libc.so.6\n"
 "                                   what of libc cannot be described, and why\n"
 "\n"
-"This only looks. To profile, use sframectl load, which needs no file.\n"
+"The module does not get the result. To profile, use sframectl load, which needs\n"
+"no file.\n"
 "\n"
 "Exit status: 0 if all files were converted; 1 if one was not: for it, nothing is\n"
 "written; 2 if the command line is wrong.\n";
