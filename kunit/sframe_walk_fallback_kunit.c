@@ -600,18 +600,24 @@ static void fallback_branch_to_plt(struct kunit *test)
 	expect_step(test, "nodata", "loop");
 }
 
-/* x29 gets the address of a frame record, or of other data. */
-static void fallback_record_not_set(struct kunit *test)
+/* The sampled frame is in the code of a case. */
+static void sample_code(struct kunit *test, const char *name, unsigned long sp, unsigned long fp)
 {
 	const struct sampled_case *c = sampled_cases;
 
+	while (strcmp(c->name, name))
+		c++;
+	user_store(test, bare(test, 0x620), c->code, sizeof(c->code));
+	sample(test, bare(test, 0x620 + c->at), sp, fp);
+}
+
+/* x29 gets the address of a frame record, or of other data. */
+static void fallback_record_not_set(struct kunit *test)
+{
 	if (PUSHED_BY_CALL)
 		kunit_skip(test, "the first two instructions make a record");
-	while (strcmp(c->name, "mov x29, sp later"))
-		c++;
 	fallback_scene(test);
-	user_store(test, bare(test, 0x620), c->code, sizeof(c->code));
-	sample(test, bare(test, 0x620 + c->at), stack(test, 0), stack(test, 0x60));
+	sample_code(test, "mov x29, sp later", stack(test, 0), stack(test, 0x60));
 	record(test, 0, stack(test, 0x40), bare(test, 0x210));
 	store_call(test, plain_call(), bare(test, 0x210), code(test, 0));
 	expect_step(test, "nodata");
@@ -833,6 +839,26 @@ static void fallback_habit_low_record(struct kunit *test)
 	expect_walk(test, "b10@100 nodata", "24 bytes below");
 }
 
+/* The prologue of such a function: x29 is still that of the caller. */
+static void fallback_habit_low_record_not_set(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+
+	if (!SFU_ARCH_LOW_RECORD)
+		kunit_skip(test, "all records are above the stack pointer");
+	fallback_scene(test);
+	bare_range(test)->habit = SFRAME_HABIT_FP;
+	store_call(test, plain_call(), bare(test, 0x210), code(test, 0));
+	store_call(test, plain_call(), bare(test, 0x310), code(test, 0));
+	record(test, 0x138, 0, bare(test, 0x310));
+	set_register(&scene->regs, R_B, bare(test, 0x210));
+	sample_code(test, "Go: stur x29", stack(test, 0x100), stack(test, 0x138));
+	expect_walk(test, "b624@100 b210@100 b310@150,fp? nodata");
+	record(test, 0xf8, stack(test, 0x138), bare(test, 0x210));
+	sample_code(test, "Go: sub x29", stack(test, 0x100), stack(test, 0x138));
+	expect_walk(test, "b628@100 b210@110 b310@150,fp? nodata");
+}
+
 /* A later scan may find the habit, of the code of a JIT, too. */
 static void fallback_habit_unknown(struct kunit *test)
 {
@@ -917,6 +943,7 @@ static struct kunit_case fallback_tests[] = {
 	KUNIT_CASE(fallback_habit_on_other_stack),
 	KUNIT_CASE(fallback_habit_to_and_fro),
 	KUNIT_CASE(fallback_habit_low_record),
+	KUNIT_CASE(fallback_habit_low_record_not_set),
 	KUNIT_CASE(fallback_habit_pushed_return),
 	KUNIT_CASE(fallback_habit_unknown),
 	KUNIT_CASE(fallback_doubt_of_record),

@@ -36,6 +36,13 @@ static unsigned long random_value(struct walk_scene *scene)
 	}
 }
 
+/* A record that leads to the other stack, of code without rows, after a call. */
+static void random_record(struct walk_scene *scene, u64 *record)
+{
+	record[0] = below(scene, 4) ? scene->other_stack + 16 * below(scene, STACK_SIZE / 32) : 0;
+	record[1] = scene->code + 0x388 + 8 * below(scene, 15);
+}
+
 /* Fills both stacks. */
 static void random_stack(struct kunit *test)
 {
@@ -46,6 +53,8 @@ static void random_stack(struct kunit *test)
 	for (off = 0; off < 2 * STACK_SIZE; off += sizeof(words)) {
 		for (i = 0; i < ARRAY_SIZE(words); i++)
 			words[i] = random_value(scene);
+		for (i = 0; i < ARRAY_SIZE(words); i += 16)
+			random_record(scene, &words[i + 2 * below(scene, 8)]);
 		user_store(test, off < STACK_SIZE ? stack(test, off) :
 			   scene->other_stack + off - STACK_SIZE, words, sizeof(words));
 	}

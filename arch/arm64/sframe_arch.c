@@ -176,7 +176,7 @@ static bool find_on_path(struct sfu_walk *walk, struct sfu_frame *caller,
 		row.fp = (struct sframe_rule){ .how = SFRAME_RULE_REG_MEM,
 			.reg = SFU_ARCH_REG_SP, .off = path.fp_off };
 	if (at == SFRAME_PATH_RECORD)
-		row.cfa.off = path.ra_off + 8;
+		row.cfa.off = round_up(path.ra_off + 8, SFU_ARCH_CFA_ALIGN);
 	if (sfu_walk_find_caller(walk, &row, caller))
 		return false;
 	if (at == SFRAME_PATH_RECORD) {

@@ -21,7 +21,7 @@ enum sframe_path_at {
 	SFRAME_PATH_ON,		/* at the next instruction */
 	SFRAME_PATH_JUMP,	/* at another instruction */
 	SFRAME_PATH_RETURN,	/* it returns */
-	SFRAME_PATH_SAVE,	/* it stores or signs x30, as a prologue does */
+	SFRAME_PATH_SAVE,	/* it stores x29 or x30, or signs x30, as a prologue does */
 	SFRAME_PATH_RECORD,	/* it sets x29 to a frame record that has been stored */
 	SFRAME_PATH_LOST,	/* nothing is known */
 };
@@ -225,6 +225,7 @@ static inline enum sframe_path_at sframe_path_compute(struct sframe_path *path, 
 {
 	s32 imm = (insn >> 10 & 0xfff) << (insn & 0x00400000 ? 12 : 0);
 	u32 rd = sframe_insn_rd(insn);
+	bool is_low = sframe_sets_low_x29(insn);
 
 	if ((insn & 0xff8003ff) == 0x910003ff) {	/* add sp, sp, #imm */
 		path->sp += imm;
@@ -234,9 +235,9 @@ static inline enum sframe_path_at sframe_path_compute(struct sframe_path *path, 
 		path->sp -= imm;
 		return SFRAME_PATH_ON;
 	}
-	if (sframe_sets_x29(insn) && !path->has_ra && !path->has_fp) {
-		sframe_path_load(path, SFRAME_INSN_FP, imm);
-		sframe_path_load(path, SFRAME_INSN_RA, imm + 8);
+	if ((sframe_sets_x29(insn) || is_low) && !path->has_ra && !path->has_fp) {
+		sframe_path_load(path, SFRAME_INSN_FP, is_low ? -8 : imm);
+		sframe_path_load(path, SFRAME_INSN_RA, is_low ? 0 : imm + 8);
 		return SFRAME_PATH_RECORD;
 	}
 	if (sframe_is_kept(rd))
@@ -259,6 +260,9 @@ static inline enum sframe_path_at sframe_path_step(struct sframe_path *path, u32
 {
 	u32 rd = sframe_insn_rd(insn);
 
+	/* x30 has just been stored, and keeps its value. */
+	if (sframe_stores_low_x29(insn) && !path->has_ra)
+		return SFRAME_PATH_SAVE;
 	switch (insn >> 25 & 15) {
 	case 4: case 6: case 12: case 14:
 		return sframe_path_memory(path, insn);

@@ -29,6 +29,17 @@ static inline bool sframe_sets_x29(u32 insn)
 	return (insn & 0xffc003ff) == 0x910003fd;
 }
 
+/* stur x29, [sp, #-8]; sub x29, sp, #8: Go stores x29 below the stack pointer, and x30 at it. */
+static inline bool sframe_stores_low_x29(u32 insn)
+{
+	return insn == 0xf81f83fd;
+}
+
+static inline bool sframe_sets_low_x29(u32 insn)
+{
+	return insn == 0xd10023fd;
+}
+
 /* stp x29, x30, [sp, #-imm]! */
 static inline bool sframe_pushes_record(u32 insn)
 {
@@ -90,10 +101,10 @@ static inline bool sframe_is_of_go(const u8 *code)
 {
 	u32 insn = sframe_insn(code);
 
-	if (sframe_insn(code + 8) != 0xd10023fd)
+	if (!sframe_sets_low_x29(sframe_insn(code + 8)))
 		return false;
 	return insn == 0xa93ffa9d ||
-	       ((insn & 0xfff00fff) == 0xf8100ffe && sframe_insn(code + 4) == 0xf81f83fd);
+	       ((insn & 0xfff00fff) == 0xf8100ffe && sframe_stores_low_x29(sframe_insn(code + 4)));
 }
 
 static inline enum sframe_start sframe_text_start(const u8 *code)

@@ -80,6 +80,13 @@ static const struct path_case cases[] = {
 	  { NOP, 0x910003fd } },
 	{ "add x29, sp, #32", SFRAME_PATH_RECORD,
 	  { .ra_off = 40, .fp_off = 32, .has_ra = true, .has_fp = true }, { 0x910083fd } },
+	/* Go */
+	SAVES("stur x29, [sp, #-8]", false, 0xf81f83fd),
+	{ "sub x29, sp, #8", SFRAME_PATH_RECORD, { .fp_off = -8, .has_ra = true, .has_fp = true },
+	  { 0xd10023fd } },
+	LOADS("ldur x29, [sp, #-8]; ldr x30, [sp], #32", 32, 0, -8, 0xf85f83fd, 0xf84207fe, RET),
+	LOST("sub x29, sp, #16", 0xd10043fd),
+	LOADS_RA("ldr x30, [sp]; stur x29, [sp, #-8]", 0, 0, 0xf94003fe, 0xf81f83fd, RET),
 	/* x30 may be saved already, and hold any value. */
 	LOST("str x30, [sp, #8]", 0xf90007fe),
 	LOST("stp x30, x19, [sp, #16]", 0xa9014ffe),
