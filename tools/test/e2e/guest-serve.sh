@@ -116,16 +116,17 @@ hostile_loaded() {	# hostile_loaded NR
 	rm -rf "$files"
 }
 
-# It is stopped while its time passes.
+# Its time has begun when it has the device. It is stopped while the time passes.
 load_within() {	# load_within FILE...
 	local pid status=0
 	sframectl load --within 1 "$@" >"$scratch/loaded" 2>&1 &
 	pid=$!
+	until [ /proc/$pid/fd/3 -ef /dev/sframe_unwind ] || ! kill -0 $pid; do :; done
 	kill -STOP $pid
 	sleep 2
 	kill -CONT $pid
 	wait $pid || status=$?
-	check "load --within: $(tail -n 1 "$scratch/loaded")" grep -q \
+	check "load --within: $(head -n 1 "$scratch/loaded")" grep -q \
 		'^sframectl: [1-9][0-9]* files were left, because the time was over: sframectl serve' "$scratch/loaded"
 	check "load --within: status $status" test $status = 1
 }
