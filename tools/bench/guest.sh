@@ -104,12 +104,13 @@ slowdown() {
 # No table is made while a program runs.
 export SFU_TABLES=no
 
-# run_large PROGRAM WAY HZ COMMAND...: print its run time, and what the module counted. Only the program is sampled.
+# run_large PROGRAM WAY HZ COMMAND...: print its run time, and what the module counted. Only the program is sampled. Without -B,
+# perf would link its files into a cache, and they would lose their tables.
 run_large() {
 	local name=$1 way=$2 hz=$3 perf=() key keys=(walks frames.sframe cache.hits cache.misses)
 	local -A before=()
 	shift 3
-	[ "$way" = none ] || perf=(perf record -q -e "$event" -F "$hz" --call-graph "$way" -o /tmp/perf.data --)
+	[ "$way" = none ] || perf=(perf record -q -B -e "$event" -F "$hz" --call-graph "$way" -o /tmp/perf.data --)
 	for key in "${keys[@]}"; do
 		before[$key]=$(value "$key")
 	done
