@@ -21,6 +21,7 @@ static int verify_rows(struct sframe_verify *verify, const struct sframe_header 
 	struct sframe_raw_row raw;
 	struct sframe_rows rows;
 	struct sframe_row row;
+	u32 nr = 0;
 	int err;
 
 	sframe_rows_init(&rows, hdr, fde);
@@ -28,7 +29,8 @@ static int verify_rows(struct sframe_verify *verify, const struct sframe_header 
 		err = sframe_rows_next(&rows, rd, &raw);
 		if (err)
 			return err == -ENOENT ? 0 : err;
-		if (!verify->rows_left--)
+		/* A row costs a look-up one unit at least: verify_cost() would refuse more. */
+		if (!verify->rows_left-- || nr++ > verify->budget)
 			return has_defect(rd, SFRAME_DEFECT_COSTLY);
 		if (raw.start >= size)
 			return has_defect(rd, SFRAME_DEFECT_FRE_ORDER);
