@@ -123,6 +123,20 @@ static void wanted_by_scan(struct kunit *test)
 	expect_none(test, r);
 }
 
+/* To open a device may change its state. */
+static void wanted_device(struct kunit *test)
+{
+	struct file *device = filp_open("/dev/null", O_RDONLY, 0);
+
+	if (IS_ERR(device))
+		device = filp_open("/dev/console", O_RDONLY, 0);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(device));
+	open_reader(test);
+	sfu_want(device, page(test, 1));
+	KUNIT_EXPECT_TRUE(test, sfu_wanted_is_empty());
+	filp_close(device, NULL);
+}
+
 /* One that is queued, or that a reader has, is not queued again; one that is answered is. */
 static void wanted_again(struct kunit *test)
 {
@@ -400,6 +414,7 @@ static void wanted_many(struct kunit *test)
 static struct kunit_case wanted_tests[] = {
 	KUNIT_CASE(wanted_without_reader),
 	KUNIT_CASE(wanted_by_scan),
+	KUNIT_CASE(wanted_device),
 	KUNIT_CASE(wanted_again),
 	KUNIT_CASE(wanted_until_load),
 	KUNIT_CASE(wanted_given_back),

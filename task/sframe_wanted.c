@@ -139,7 +139,8 @@ static bool add_wanted(struct wanted *wanted)
  * @addr: where it is mapped
  *
  * If a program of some user serves the file system, the reader of the device would wait for
- * that program. The reader serves the whole machine.
+ * that program. The reader serves the whole machine. It gets no file that is not a regular one:
+ * to open a device may change its state.
  *
  * Context: Task; may sleep.
  */
@@ -148,7 +149,8 @@ void sfu_want(const struct file *file, unsigned long addr)
 	struct wanted *wanted;
 	struct sfu_file_id id;
 
-	if (!READ_ONCE(nr_readers) || sfu_file_is_served_by_user(file_inode(file)))
+	if (!READ_ONCE(nr_readers) || !S_ISREG(file_inode(file)->i_mode) ||
+	    sfu_file_is_served_by_user(file_inode(file)))
 		return;
 	id = sfu_file_id(file_inode(file));
 	if (!is_new(&id))
