@@ -583,6 +583,57 @@ static void table_changed_between_loads(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ENOENT, sfu_table_list(&entry));
 }
 
+/* In another subvolume of btrfs, another file has the same number. Both may be in use. */
+static void table_of_same_number(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+	struct inode *inode = file_inode(scene->image.file);
+	struct sfu_section section = {};
+	struct sframe_file entry = {};
+
+	load_good(test);
+	expect_scanned(test, TABLE, "scan.runs");
+	inode_set_ctime(inode, -500, 0);
+	load_good(test);
+	KUNIT_EXPECT_EQ(test, 0, sfu_table_find(scene->image.file, page(test, 1), PAGE_SIZE,
+						&section));
+	sfu_table_put(section.table);
+	inode_set_ctime(inode, -1000, 1);
+	section = (struct sfu_section){};
+	KUNIT_EXPECT_EQ(test, 0, sfu_table_find(scene->image.file, page(test, 1), PAGE_SIZE,
+						&section));
+	sfu_table_put(section.table);
+	KUNIT_EXPECT_EQ(test, 0, sfu_table_list(&entry));
+	KUNIT_EXPECT_EQ(test, entry.nr_files, 2);
+	KUNIT_EXPECT_EQ(test, 0, sfu_table_drop(inode));
+	KUNIT_EXPECT_EQ(test, -ENOENT, sfu_table_drop(inode));
+}
+
+static struct page *vdso_pages[1];
+static const struct vm_special_mapping vdso_mapping = { .name = "[vdso]", .pages = vdso_pages };
+
+/* Such code has no section of its own. */
+static void table_of_vdso_dropped(struct kunit *test)
+{
+	const struct sframe_segment segment = { .size = PAGE_SIZE, .addr = PAGE_SIZE };
+	struct sfu_table_source source = good_source(test);
+	const unsigned long vdso = page(test, 8);
+	struct vm_area_struct *vma;
+
+	KUNIT_ASSERT_EQ(test, 0, vm_munmap(vdso, PAGE_SIZE));
+	mmap_write_lock(current->mm);
+	vma = _install_special_mapping(current->mm, vdso, PAGE_SIZE, VM_READ | VM_EXEC,
+				       (struct vm_special_mapping *)&vdso_mapping);
+	mmap_write_unlock(current->mm);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(vma));
+	source.inode = NULL;
+	source.segments = &segment;
+	KUNIT_EXPECT_EQ(test, 0, load(test, &source));
+	expect_scanned(test, PLAIN ", 8-9 ready by 23", "scan.runs");
+	sfu_table_drop_all();
+	expect_scanned(test, PLAIN ", 8-9 none", "scan.runs");
+}
+
 static void table_changed_before_load(struct kunit *test)
 {
 	struct sfu_table_source source = good_source(test);
@@ -885,6 +936,8 @@ static struct kunit_case table_tests[] = {
 	KUNIT_CASE_PARAM(table_of_changed_file, change_gen_params),
 	KUNIT_CASE_PARAM(table_changed_after_scan, change_gen_params),
 	KUNIT_CASE_PARAM(table_changed_between_loads, change_gen_params),
+	KUNIT_CASE(table_of_same_number),
+	KUNIT_CASE(table_of_vdso_dropped),
 	KUNIT_CASE_PARAM(table_changed_before_load, change_gen_params),
 	KUNIT_CASE(table_of_file_written_now),
 	KUNIT_CASE(table_of_another_file),

@@ -93,7 +93,7 @@ struct sfu_table {
 /**
  * struct sfu_table_file - a file whose table is known
  * @id: its identity
- * @node: in @files
+ * @node: in @files, where files with the same number of the inode are in one list
  * @nr: in @files_by_nr
  * @table: its table; NULL: there is none for this file
  * @nr_segments: in @segments
@@ -102,7 +102,7 @@ struct sfu_table {
  */
 struct sfu_table_file {
 	struct sfu_file_id	id;
-	struct rhash_head	node;
+	struct rhlist_head	node;
 	u32			nr;
 	struct sfu_table	*table;
 	unsigned int		nr_segments;
@@ -115,7 +115,7 @@ static const struct sfu_file_id vdso_id;
 
 static DEFINE_MUTEX(tables_mutex);
 static struct rhashtable tables;		/* read and written under tables_mutex */
-static struct rhashtable files;			/* read under RCU */
+static struct rhltable files;			/* read under RCU */
 static DEFINE_XARRAY_ALLOC1(files_by_nr);	/* likewise */
 static siphash_key_t hash_key;
 
@@ -360,7 +360,7 @@ static void leave_table(struct sfu_table *table)
 
 static void forget_file(struct sfu_table_file *file)
 {
-	rhashtable_remove_fast(&files, &file->node, file_params);
+	rhltable_remove(&files, &file->node, file_params);
 	xa_erase(&files_by_nr, file->nr);
 	leave_table(file->table);
 	atomic_long_sub(struct_size(file, segments, file->nr_segments), &sfu_held.tables);
@@ -370,6 +370,33 @@ static void forget_file(struct sfu_table_file *file)
 static bool is_unused(const struct sfu_table_file *file)
 {
 	return !file->table || !nr_users(file->table);
+}
+
+/* Under RCU. */
+static struct sfu_table_file *find_file(const struct sfu_file_id *id)
+{
+	struct sfu_table_file *file;
+	struct rhlist_head *pos;
+
+	rhl_for_each_entry_rcu(file, pos, rhltable_lookup(&files, id, file_params), node)
+		if (!memcmp(&file->id, id, sizeof(*id)))
+			return file;
+	return NULL;
+}
+
+/*
+ * Forgets the file, and others with its number that are not in use: mostly it had another content
+ * then. But in two subvolumes of btrfs, different files have the same number.
+ */
+static void forget_same(const struct sfu_file_id *id)
+{
+	struct sfu_table_file *file;
+	struct rhlist_head *pos;
+
+	guard(rcu)();
+	rhl_for_each_entry_rcu(file, pos, rhltable_lookup(&files, id, file_params), node)
+		if (is_unused(file) || !memcmp(&file->id, id, sizeof(*id)))
+			forget_file(file);
 }
 
 /* Forgets files that no range uses, until tables take @most bytes. Returns how many it forgot. */
@@ -473,17 +500,14 @@ static struct sfu_table_file *make_file(struct sfu_table_source *source,
 
 static int publish_file(struct sfu_table_file *file)
 {
-	struct sfu_table_file *old;
 	int err;
 
 	err = xa_alloc(&files_by_nr, &file->nr, file, xa_limit_32b, GFP_KERNEL_ACCOUNT);
 	if (err)
 		return err;
 	/* A scan in between finds nothing, and asks for the table again. */
-	old = rhashtable_lookup_fast(&files, &file->id, file_params);
-	if (old)
-		forget_file(old);
-	err = rhashtable_insert_fast(&files, &file->node, file_params);
+	forget_same(&file->id);
+	err = rhltable_insert(&files, &file->node, file_params);
 	if (err)
 		xa_erase(&files_by_nr, file->nr);
 	return err;
@@ -548,6 +572,8 @@ int sfu_table_load(struct sfu_table_source *source)
  * sfu_table_drop() - forget the table of a file, even if the file has changed
  * @inode: of the file
  *
+ * In another subvolume of btrfs, a file with the same number loses its table, too.
+ *
  * Context: May sleep.
  * Return: 0; -ENOENT if it has none.
  */
@@ -555,13 +581,16 @@ int sfu_table_drop(const struct inode *inode)
 {
 	struct sfu_file_id id = sfu_file_id(inode);
 	struct sfu_table_file *file;
+	struct rhlist_head *pos;
+	int err = -ENOENT;
 
 	guard(mutex)(&tables_mutex);
-	file = rhashtable_lookup_fast(&files, &id, file_params);
-	if (!file)
-		return -ENOENT;
-	forget_file(file);
-	return 0;
+	guard(rcu)();
+	rhl_for_each_entry_rcu(file, pos, rhltable_lookup(&files, &id, file_params), node) {
+		forget_file(file);
+		err = 0;
+	}
+	return err;
 }
 
 /**
@@ -716,12 +745,12 @@ int sfu_table_find(const struct file *file, u64 map_start, u64 map_offset,
 	const struct sfu_table_file *known;
 	struct sfu_file_id id;
 
-	if (!atomic_read(&files.nelems))
+	if (!atomic_read(&files.ht.nelems))
 		return -ENOENT;
 	id = file ? sfu_file_id(file_inode(file)) : vdso_id;
 	guard(rcu)();
-	known = rhashtable_lookup(&files, &id, file_params);
-	if (!known || memcmp(&known->id, &id, sizeof(id)))
+	known = find_file(&id);
+	if (!known)
 		return -ENOENT;
 	return place_table(known, map_start, map_offset, section);
 }
@@ -758,7 +787,7 @@ void sfu_table_add_words(struct sfu_section *section)
 static unsigned long count_unused(struct shrinker *shrinker, struct shrink_control *sc)
 {
 	/* The number is only an estimate: how many files are in use is not known here. */
-	return atomic_read(&files.nelems) ?: SHRINK_EMPTY;
+	return atomic_read(&files.ht.nelems) ?: SHRINK_EMPTY;
 }
 
 static unsigned long shrink(struct shrinker *shrinker, struct shrink_control *sc)
@@ -796,7 +825,7 @@ int sfu_table_init(void)
 	err = rhashtable_init(&tables, &table_params);
 	if (err)
 		return err;
-	err = rhashtable_init(&files, &file_params);
+	err = rhltable_init(&files, &file_params);
 	if (err)
 		goto err_tables;
 	shrinker = shrinker_alloc(0, "sframe_unwind");
@@ -809,7 +838,7 @@ int sfu_table_init(void)
 	return 0;
 
 err_files:
-	rhashtable_destroy(&files);
+	rhltable_destroy(&files);
 err_tables:
 	rhashtable_destroy(&tables);
 	return err;
@@ -829,7 +858,7 @@ void sfu_table_exit(void)
 	sfu_table_drop_all();
 	xa_destroy(&files_by_nr);
 	rcu_barrier();
-	rhashtable_destroy(&files);
+	rhltable_destroy(&files);
 	rhashtable_destroy(&tables);
 	WARN_ON_ONCE(atomic_long_read(&sfu_held.tables));
 }
