@@ -30,6 +30,7 @@ struct sfu_cold_file {
  * @bytes: bytes that may still be examined
  * @nr_examined: pages that the scan has examined
  * @nr_mapped: pages that the scan has made present
+ * @lacks_memory: there was no memory for a page table: to ask again costs the group much
  * @nr_cold: in @cold
  * @bytes_cold: bytes of the parts in @cold
  * @cold: what sfu_prefault_finish() asks file systems to read
@@ -38,6 +39,7 @@ struct sfu_prefault {
 	unsigned long		bytes;
 	unsigned int		nr_examined;
 	unsigned int		nr_mapped;
+	bool			lacks_memory;
 	unsigned int		nr_cold;
 	loff_t			bytes_cold;
 	struct sfu_cold_file	cold[SFU_MAX_COLD];

@@ -339,9 +339,13 @@ static bool can_fault(const struct file *file)
  * A fault of tmpfs waits for the lock of the folio, which migration may hold: a locked folio is
  * left alone. Under mmap_lock, for reading.
  */
-static void fault_in_nowait(struct vm_area_struct *vma, unsigned long addr, struct folio *folio)
+static void fault_in_nowait(struct sfu_prefault *prefault, struct vm_area_struct *vma,
+			    unsigned long addr, struct folio *folio)
 {
-	if (can_fault(vma->vm_file) && has_memory() && !folio_test_locked(folio))
+	if (prefault->lacks_memory || !can_fault(vma->vm_file))
+		return;
+	prefault->lacks_memory = !has_memory();
+	if (!prefault->lacks_memory && !folio_test_locked(folio))
 		handle_mm_fault(vma, addr, FAULT_FLAG_REMOTE | FAULT_FLAG_ALLOW_RETRY |
 				FAULT_FLAG_RETRY_NOWAIT, NULL);
 }
@@ -367,7 +371,7 @@ static void map_page(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 	map_cached(vma, addr, addr + PAGE_SIZE);
 	/* A fault of a page that is away would read it, or wait for the one that moves it. */
 	if (page_state(vma->vm_mm, addr) == SFU_PAGE_NONE)
-		fault_in_nowait(vma, addr, folio);
+		fault_in_nowait(prefault, vma, addr, folio);
 	folio_put(folio);
 }
 
