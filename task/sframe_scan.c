@@ -489,9 +489,11 @@ static bool find_table(struct sfu_scan *scan, struct sfu_range *range, const str
 		section->verified = found.verified;
 		return true;
 	}
-	/* Without the table of the last map, the file's own section counts. */
+	/* Without the table of the last map, the file's own section counts; the vDSO has none. */
 	if (section->source == SFU_SOURCE_RESIDENT)
-		*section = (struct sfu_section){ .state = ATOMIC_INIT(SFU_SECTION_PENDING) };
+		*section = (struct sfu_section){
+			.state = ATOMIC_INIT(file ? SFU_SECTION_PENDING : SFU_SECTION_NONE),
+		};
 	if (err)
 		return false;
 	*section = found;
