@@ -53,6 +53,7 @@ void sfu_request_close(struct sfu_process *process);
 void sfu_request_exit(void);
 
 /* Any context but NMI. */
-bool sfu_cancel_task_work(struct task_struct *task, struct callback_head *work);
+bool sfu_cancel_task_work(struct task_struct *task, struct callback_head *work,
+			  unsigned int most);
 
 #endif /* SFU_REQUEST_H */

@@ -29,6 +29,7 @@ extern size_t sfu_index_memory;
 
 /* Any context, NMI included. */
 bool sfu_scan_may_be_due(const struct sfu_process *process);
+bool sfu_scan_has_account(struct sfu_process *process);
 bool sfu_scan_is_due(const struct sfu_process *process, enum sfu_scan_reason reason);
 
 /* Task context: may sleep, and tries mmap_lock. */

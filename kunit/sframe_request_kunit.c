@@ -261,12 +261,16 @@ static void cancel_one_of(struct kunit *test, unsigned int nr)
 		init_task_work(&works[i], run_work);
 		KUNIT_ASSERT_EQ(test, 0, task_work_add(current, &works[i], TWA_RESUME));
 	}
-	KUNIT_EXPECT_TRUE(test, sfu_cancel_task_work(current, &works[nr]));
-	KUNIT_EXPECT_FALSE(test, sfu_cancel_task_work(current, &works[nr]));
+	/* The last one is the first of the list. */
+	KUNIT_EXPECT_FALSE(test, sfu_cancel_task_work(current, &works[nr],
+						      ARRAY_SIZE(works) - 1 - nr));
+	KUNIT_EXPECT_TRUE(test, sfu_cancel_task_work(current, &works[nr],
+						     ARRAY_SIZE(works) - nr));
+	KUNIT_EXPECT_FALSE(test, sfu_cancel_task_work(current, &works[nr], UINT_MAX));
 	task_work_run();
 	KUNIT_EXPECT_EQ_MSG(test, works_run, ARRAY_SIZE(works) - 1, "work %u", nr);
 	for (i = 0; i < ARRAY_SIZE(works); i++)
-		KUNIT_EXPECT_FALSE(test, sfu_cancel_task_work(current, &works[i]));
+		KUNIT_EXPECT_FALSE(test, sfu_cancel_task_work(current, &works[i], UINT_MAX));
 }
 
 static void cancel_each_work(struct kunit *test)
@@ -346,9 +350,18 @@ static void add_while_closed(struct kunit *test)
 
 /* ---- processes when memory is short ---- */
 
+/* What it has spent on scans does not count any more. */
+static void age(struct sfu_process *process)
+{
+	process->scan_at = -(s64)NSEC_PER_SEC;
+	process->sample_at = -(s64)NSEC_PER_SEC;
+	process->event_at = -(s64)NSEC_PER_SEC;
+}
+
 /* Twice: the first time, all might have been sampled. */
 static unsigned long shrink_twice(void)
 {
+	age(process_of(current->mm));
 	return sfu_process_shrink(ULONG_MAX) + sfu_process_shrink(ULONG_MAX);
 }
 
@@ -357,6 +370,7 @@ static void shrink_sampled(struct kunit *test)
 {
 	map_image(test);
 	expect_scanned(test, SAME, "scan.runs");
+	age(process_of(current->mm));
 	sfu_process_count_sample(process_of(current->mm));
 	sfu_process_shrink(ULONG_MAX);
 	expect_map(test, SAME);
@@ -385,10 +399,38 @@ static void shrink_few(struct kunit *test)
 
 	map_image(test);
 	expect_scanned(test, SAME, "scan.runs");
+	age(process_of(current->mm));
 	KUNIT_EXPECT_EQ(test, 0, sfu_process_shrink(0));
 	expect_map(test, SAME);
 	for (i = 0; i < 2 && process_of(current->mm); i++)
 		sfu_process_shrink(1);
+	expect_map(test, "unknown");
+}
+
+/* A process has its limits until they would be the same if it were new. */
+static void shrink_with_account(struct kunit *test)
+{
+	s64 now = ktime_get_mono_fast_ns();
+	struct sfu_process *process;
+
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	process = process_of(current->mm);
+	sfu_process_shrink(ULONG_MAX);
+	age(process);
+	process->scan_at = now + NSEC_PER_SEC;
+	KUNIT_EXPECT_EQ(test, 0, sfu_process_shrink(ULONG_MAX));
+	age(process);
+	process->sample_at = now + NSEC_PER_SEC;
+	KUNIT_EXPECT_EQ(test, 0, sfu_process_shrink(ULONG_MAX));
+	age(process);
+	process->event_at = now + NSEC_PER_SEC;
+	KUNIT_EXPECT_EQ(test, 0, sfu_process_shrink(ULONG_MAX));
+	age(process);
+	mutex_lock(&process->lock);
+	KUNIT_EXPECT_EQ(test, 0, sfu_process_shrink(ULONG_MAX));
+	mutex_unlock(&process->lock);
+	KUNIT_EXPECT_EQ(test, 1, sfu_process_shrink(ULONG_MAX));
 	expect_map(test, "unknown");
 }
 
@@ -412,6 +454,7 @@ static void shrink_by_kernel(struct kunit *test)
 {
 	map_image(test);
 	expect_scanned(test, SAME, "scan.runs");
+	age(process_of(current->mm));
 	drop_slab();
 	drop_slab();
 	expect_map(test, "unknown");
@@ -439,6 +482,7 @@ static struct kunit_case process_tests[] = {
 	KUNIT_CASE(shrink_sampled),
 	KUNIT_CASE(shrink_and_scan_again),
 	KUNIT_CASE(shrink_few),
+	KUNIT_CASE(shrink_with_account),
 	KUNIT_CASE(shrink_requested),
 	KUNIT_CASE_SLOW(shrink_by_kernel),
 	{}

@@ -503,7 +503,7 @@ static bool hooked_profiler, hooked_profiler_end;
 static void cancel_starter(void)
 {
 	raw_spin_lock_irq(&starter_lock);
-	if (starter && sfu_cancel_task_work(starter, &start_task_work)) {
+	if (starter && sfu_cancel_task_work(starter, &start_task_work, UINT_MAX)) {
 		starter = NULL;
 		atomic_dec(&nr_starting);
 	}

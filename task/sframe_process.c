@@ -36,6 +36,7 @@
 #include "sframe_cache.h"
 #include "sframe_map.h"
 #include "sframe_process.h"
+#include "sframe_scan.h"
 #include "sframe_stats.h"
 
 #define KEY_FIRST	PAGE_SIZE	/* 0 is no key */
@@ -661,6 +662,8 @@ static unsigned long shrink_chain(struct hlist_head *chain, unsigned long *left)
 			WRITE_ONCE(process->nr_samples, 0);
 			continue;
 		}
+		if (sfu_scan_has_account(process))
+			continue;
 		remove_process(process);
 		count++;
 	}
@@ -673,7 +676,8 @@ static unsigned long shrink_chain(struct hlist_head *chain, unsigned long *left)
  * @nr: how many to look at, at least
  *
  * Those are forgotten that had no sample since they were looked at last. A sample of such a
- * process makes it known again, and requests a scan of it.
+ * process makes it known again, and requests a scan of it. What a process has spent on scans is
+ * forgotten with it: so it stays until that does not count any more.
  *
  * Context: May sleep; takes no lock that anybody holds for long.
  * Return: How many it has forgotten.

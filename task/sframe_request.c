@@ -20,7 +20,11 @@
  * in an NMI, it starts an irq work, which adds the task work. If the sample has interrupted user
  * mode, the irq work runs before the next instruction there.
  */
+#define pr_fmt(fmt) "sframe_unwind: " fmt
+
 #include <linux/atomic.h>
+#include <linux/jiffies.h>
+#include <linux/printk.h>
 #include <linux/sched.h>
 #include <linux/sched/task.h>
 #include <linux/sched/task_stack.h>
@@ -35,6 +39,9 @@
 
 /* References to processes that irq works and task works hold. */
 static atomic_t nr_held;
+
+/* The last task from which a work could not be taken back when its process was forgotten. */
+static pid_t late_holder;
 
 static bool hold_process(struct sfu_process *process)
 {
@@ -55,23 +62,27 @@ static void release_process(struct sfu_process *process)
  * sfu_cancel_task_work() - take back task work that is pending
  * @task: the task, which has not run the work yet, or runs it now
  * @work: the work
+ * @most: works of the task to look at: a system call may queue one for each file that it closes
  *
  * The kernel does not export task_work_cancel(). A task takes its works out of the list
  * without a lock, and then takes and drops pi_lock before it runs them. So while this
  * function holds pi_lock, no entry of the list goes away.
  *
  * Context: Any but NMI. The caller holds no lock under which pi_lock cannot be taken.
- * Return: Whether the work will not run. Else the task runs it now, or is about to.
+ * Return: Whether the work will not run. Else the task runs it now, or is about to; or @most works
+ * are before it.
  */
-bool sfu_cancel_task_work(struct task_struct *task, struct callback_head *work)
+bool sfu_cancel_task_work(struct task_struct *task, struct callback_head *work,
+			  unsigned int most)
 {
 	struct callback_head **link = &task->task_works, *entry;
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&task->pi_lock, flags);
 	entry = READ_ONCE(*link);
-	while (entry) {
+	while (entry && most) {
 		if (entry != work) {
+			most--;
 			link = &entry->next;
 			entry = READ_ONCE(*link);
 		} else if (try_cmpxchg(link, &entry, work->next)) {
@@ -79,18 +90,21 @@ bool sfu_cancel_task_work(struct task_struct *task, struct callback_head *work)
 		}
 	}
 	raw_spin_unlock_irqrestore(&task->pi_lock, flags);
-	return entry == work;
+	return entry == work && most;
 }
 
 /* Takes the request back from its holder. Under &sfu_request.lock. */
-static bool take_back(struct sfu_request *request)
+static bool take_back(struct sfu_request *request, unsigned int most)
 {
 	lockdep_assert_held(&request->lock);
-	if (!sfu_cancel_task_work(request->holder, &request->work))
+	if (!sfu_cancel_task_work(request->holder, &request->work, most))
 		return false;
 	WRITE_ONCE(request->holder, NULL);
 	return true;
 }
+
+/* For a sample, with interrupts disabled. A request behind more works than this stays there. */
+#define TAKE_BACK_MOST	64
 
 /*
  * Makes @task the holder of the request. If the last holder is about to serve it, nothing
@@ -100,7 +114,7 @@ static bool give_to(struct sfu_request *request, struct task_struct *task)
 {
 	bool has_reference = request->holder;
 
-	if (request->holder == task || (request->holder && !take_back(request)))
+	if (request->holder == task || (request->holder && !take_back(request, TAKE_BACK_MOST)))
 		return false;
 	if (request->is_closed || task_work_add(task, &request->work, SFU_TWA_RESUME))
 		return has_reference;
@@ -309,29 +323,47 @@ void sfu_request_close(struct sfu_process *process)
 
 	raw_spin_lock_irqsave(&request->lock, flags);
 	request->is_closed = true;
-	if (request->holder)
-		is_left = take_back(request);
+	if (request->holder) {
+		is_left = take_back(request, UINT_MAX);
+		if (!is_left)
+			WRITE_ONCE(late_holder, task_pid_nr(request->holder));
+	}
 	raw_spin_unlock_irqrestore(&request->lock, flags);
 	if (is_left)
 		release_process(process);
 }
 
+/* After so long, unloading says for whom it waits. */
+#define LATE	(5 * HZ)
+
 /**
  * sfu_request_exit() - wait for the requests that are being served
  *
  * No hook and no walk is left, and sfu_process_close() has closed all requests. So no task
- * work is pending any more: some may still run, and irq works may be on their way. Both
- * wait for nothing that a process controls. After synchronize_rcu_tasks() no task is left
- * in the tail of serve_in_task(), where it does not sleep; after synchronize_rcu() no CPU
- * is left in that of give_to_sampled(), which runs with interrupts disabled.
+ * work is pending any more: a task may have taken some to run them, and irq works may be on
+ * their way. What runs waits for nothing that a process controls. But a task may run others
+ * before ours: if it has closed files by close_range() or by ending, they may wait for a
+ * socket or a server. Nobody can take ours from there, so this waits, too, and says for whom.
+ *
+ * After synchronize_rcu_tasks() no task is left in the tail of serve_in_task(), where it does
+ * not sleep; after synchronize_rcu() no CPU is left in that of give_to_sampled(), which runs
+ * with interrupts disabled.
  *
  * Context: May sleep.
  */
 void sfu_request_exit(void)
 {
+	unsigned long said_at = jiffies + LATE;
+
 	/* Pairs with release_process(). */
-	while (atomic_read_acquire(&nr_held))
+	while (atomic_read_acquire(&nr_held)) {
 		schedule_timeout_uninterruptible(1);
+		if (time_before(jiffies, said_at))
+			continue;
+		pr_warn("unloading waits for task %d, which closes a file or socket that takes its time: wait, or kill that task\n",
+			READ_ONCE(late_holder));
+		said_at = jiffies + MAX_JIFFY_OFFSET;
+	}
 	synchronize_rcu_tasks();
 	synchronize_rcu();
 }

@@ -962,7 +962,8 @@ static void charge_event(struct sfu_process *process, s64 now, s64 cost)
 	s64 worth = max(samples_per_second(), 1UL) * SAMPLE_WORTH;
 	s64 share = clamp((s64)NSEC_PER_SEC / worth, SHARE, EVENT_SHARE);
 
-	process->event_at = due_after(process->event_at, now, share, EVENT_BURST, cost);
+	WRITE_ONCE(process->event_at,
+		   due_after(process->event_at, now, share, EVENT_BURST, cost));
 	if (process->event_at > now)
 		WRITE_ONCE(process->event_due,
 			   jiffies + nsecs_to_jiffies(process->event_at - now) + 1);
@@ -1008,6 +1009,22 @@ static void charge_scan(const struct sfu_scan *scan)
 bool sfu_scan_may_be_due(const struct sfu_process *process)
 {
 	return !time_before(jiffies, READ_ONCE(process->event_due));
+}
+
+/**
+ * sfu_scan_has_account() - would a process have fewer limits if it were forgotten?
+ * @process: the process
+ *
+ * Context: Any, NMI included.
+ * Return: true if it is scanned now, or what it has spent on scans still counts.
+ */
+bool sfu_scan_has_account(struct sfu_process *process)
+{
+	s64 now = ktime_get_mono_fast_ns();
+
+	return mutex_is_locked(&process->lock) || READ_ONCE(process->sample_at) > now ||
+	       READ_ONCE(process->scan_at) > now - SHARE * BURST ||
+	       READ_ONCE(process->event_at) > now - EVENT_SHARE * EVENT_BURST;
 }
 
 /**
