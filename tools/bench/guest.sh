@@ -104,6 +104,9 @@ slowdown() {
 # No table is made while a program runs.
 export SFU_TABLES=no
 
+# Each run of Python does the same. Addresses do not differ, either: run_large() has them fixed.
+export PYTHONHASHSEED=0
+
 # run_large PROGRAM WAY HZ COMMAND...: print its run time, and what the module counted. Only the program is sampled. Without -B,
 # perf would link its files into a cache, and they would lose their tables.
 run_large() {
@@ -115,7 +118,7 @@ run_large() {
 		before[$key]=$(value "$key")
 	done
 	# shellcheck disable=SC2016 # the other shell expands them
-	"${perf[@]}" bash -c 'exec 2>/tmp/seconds; TIMEFORMAT=%3R; time "$@" >/dev/null 2>&1' bash "$@"
+	"${perf[@]}" setarch -R bash -c 'exec 2>/tmp/seconds; TIMEFORMAT=%3R; time "$@" >/dev/null 2>&1' bash "$@"
 	for key in "${keys[@]}"; do
 		before[$key]=$(($(value "$key") - ${before[$key]}))
 	done
