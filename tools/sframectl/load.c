@@ -309,8 +309,8 @@ static void report(const struct loading *loading)
 	printf("%zu tables loaded, %llu KiB; %zu files without one\n", loading->nr_loaded,
 	       (unsigned long long)(loading->bytes + 1023) / 1024, loading->nr_without);
 	if (loading->nr_left)
-		complain("%zu files were left, because the time was over: "
-			 "sframectl serve makes their tables when they are sampled", loading->nr_left);
+		complain("no time for %zu files: sframectl serve makes their tables when sampled",
+			 loading->nr_left);
 }
 
 static enum status run(const struct arguments *args)

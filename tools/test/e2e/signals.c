@@ -321,6 +321,11 @@ static LINK void *thread(void *body)
 	return NULL;
 }
 
+static long now_ms(void)
+{
+	return now_us(CLOCK_MONOTONIC) / 1000;
+}
+
 /*
  * The last thread loads libraries. At first the module does not know how often samples come, and
  * scans less for new code than later. Then it does so for a 32nd of the time at most: enough here.
@@ -340,12 +345,12 @@ int main(int argc, char **argv)
 	handle(SIGUSR1, on_this_stack, 0);
 	handle(SIGUSR2, on_other_stack, SA_ONSTACK);
 	libraries = argv + 2;
-	for (begin = now_us(CLOCK_MONOTONIC) / 1000; now_us(CLOCK_MONOTONIC) / 1000 < begin + atoi(argv[1]); usleep(50 + random() % 150)) {
+	for (begin = now_ms(); now_ms() < begin + atoi(argv[1]); usleep(50 + random() % 150)) {
 		int which = random() % 3;
 		pthread_t one;
 
 		for (; nr < NR_THREADS; nr++) {
-			if (bodies[nr] == loads && now_us(CLOCK_MONOTONIC) / 1000 < begin + LOADS_AFTER_MS)
+			if (bodies[nr] == loads && now_ms() < begin + LOADS_AFTER_MS)
 				break;
 			if (pthread_create(&threads[nr], NULL, thread, (void *)&bodies[nr]))
 				errx(1, "no thread");
