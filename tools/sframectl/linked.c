@@ -1,17 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Asks the loader of a program for the libraries that it would map, as ldd does. Of a script
- * it is the interpreter that counts, also one that env looks for. The caller is about to run the
- * program: so nothing is run here that would not run anyway.
+ * it is the interpreter that counts, also one that env looks for. The loader of a user's program
+ * runs as that user.
  */
+#include <fcntl.h>
+#include <grp.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "elf.h"
 #include "linked.h"
+
+#define NOBODY		65534
+#define LOADER_SECONDS	20	/* of a processor */
+#define SCRIPTS_MAX	4
 
 static const char *add_path(struct linked *linked, const char *path)
 {
@@ -28,33 +38,46 @@ static const char *add_path(struct linked *linked, const char *path)
 static bool find_in_path(const char *name, char *path, size_t size)
 {
 	const char *dir = getenv("PATH");
+	struct stat st;
 	size_t len;
 
 	for (; dir && *dir; dir += len + (dir[len] == ':')) {
 		len = strcspn(dir, ":");
 		snprintf(path, size, "%.*s/%s", (int)len, dir, name);
-		if (len && !access(path, X_OK))
+		if (len && !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK))
 			return true;
 	}
 	*path = 0;
 	return false;
 }
 
-/*
- * The word after "#!". If that is env, what it runs: the first word that is no option, and sets no
- * variable.
- */
+/* What env runs: its first word that is no option, nor the value of one, and sets no variable. */
+static const char *find_of_env(char **rest)
+{
+	const char *word;
+
+	while ((word = strtok_r(NULL, " \t", rest))) {
+		if (!strcmp(word, "-u") || !strcmp(word, "-C"))
+			strtok_r(NULL, " \t", rest);
+		else if (!strncmp(word, "-S", 2) && word[2])
+			return word + 2;
+		else if (*word != '-' && !strchr(word, '='))
+			return word;
+	}
+	return NULL;
+}
+
+/* The word after "#!", or what that runs if it is env. */
 static bool find_of_script(char *line, char *path, size_t size)
 {
-	char *word, *rest, *slash;
+	const char *word, *slash;
+	char *rest;
 
 	line[strcspn(line, "\n")] = 0;
 	word = strncmp(line, "#!", 2) ? NULL : strtok_r(line + 2, " \t", &rest);
 	slash = word ? strrchr(word, '/') : NULL;
 	if (slash && !strcmp(slash, "/env")) {
-		do
-			word = strtok_r(NULL, " \t", &rest);
-		while (word && (*word == '-' || strchr(word, '=')));
+		word = find_of_env(&rest);
 		if (word && !strchr(word, '/'))
 			return find_in_path(word, path, size);
 	}
@@ -123,23 +146,61 @@ static const char *read_list(struct linked *linked, FILE *list)
 	return error;
 }
 
+/*
+ * The program names its loader. If anybody but root can write one of the two, the loader runs
+ * without privileges: as the owner, who can read both, or as nobody.
+ */
+static bool drop_privileges(const char *loader, const char *program)
+{
+	const char *const paths[] = { loader, program };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(paths) && !geteuid(); i++) {
+		struct stat st;
+		uid_t uid;
+		gid_t gid;
+
+		if (stat(paths[i], &st))
+			return false;
+		if (!st.st_uid && !(st.st_mode & S_IWOTH) && (!(st.st_mode & S_IWGRP) || !st.st_gid))
+			continue;
+		uid = st.st_uid ?: NOBODY;
+		gid = st.st_uid && st.st_gid ? st.st_gid : NOBODY;
+		if (setgroups(0, NULL) || setresgid(gid, gid, gid) || setresuid(uid, uid, uid))
+			return false;
+	}
+	return true;
+}
+
+/* The loader shall not write to the terminal, nor run on. */
+static void run_loader(const char *loader, const char *program, int output, pid_t parent)
+{
+	const struct rlimit seconds = { LOADER_SECONDS, LOADER_SECONDS };
+	int null = open("/dev/null", O_RDWR);
+
+	setsid();
+	if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0 ||
+	    dup2(output, STDOUT_FILENO) < 0 || close_range(STDERR_FILENO + 1, ~0U, 0) ||
+	    setrlimit(RLIMIT_CPU, &seconds) || !drop_privileges(loader, program) ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL) ||
+	    getppid() != parent)
+		_exit(127);
+	execl(loader, loader, "--list", program, (char *)NULL);
+	_exit(127);
+}
+
 static const char *ask_loader(struct linked *linked, const char *loader, const char *program)
 {
 	const char *error;
+	pid_t pid, parent = getpid();
 	FILE *list;
 	int ends[2];
-	pid_t pid;
 
 	if (pipe(ends))
 		return strerror(errno);
 	pid = fork();
-	if (pid == 0) {
-		dup2(ends[1], STDOUT_FILENO);
-		close(ends[0]);
-		close(ends[1]);
-		execl(loader, loader, "--list", program, (char *)NULL);
-		_exit(127);
-	}
+	if (pid == 0)
+		run_loader(loader, program, ends[1], parent);
 	close(ends[1]);
 	list = fdopen(ends[0], "r");
 	error = pid < 0 || !list ? strerror(errno) : read_list(linked, list);
@@ -162,18 +223,19 @@ static const char *ask_loader(struct linked *linked, const char *loader, const c
 const char *linked_find(struct linked *linked, const char *program)
 {
 	char path[PATH_MAX + 2], script[PATH_MAX + 2];
+	unsigned int depth = 0;
 	const char *error;
 	bool is_script;
 
 	*linked = (struct linked){};
 	error = find_interpreter(program, path, &is_script);
-	if (!error && is_script) {
+	/* A script may be the interpreter of another one. */
+	while (!error && is_script) {
 		memcpy(script, path, sizeof(script));
 		program = script;
+		if (depth++ == SCRIPTS_MAX)
+			return "too many scripts are interpreters of each other";
 		error = find_interpreter(script, path, &is_script);
-		/* The interpreter of an interpreter is rare. */
-		if (is_script)
-			return NULL;
 	}
 	if (error)
 		return error;

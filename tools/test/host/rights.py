@@ -67,19 +67,47 @@ def linked(cli, tmp, good):
               status=1, out="0 tables loaded", err="loaderless: ends too early")
 
 
+def users_program(cli, tmp, good):
+    """It names a loader, which tells who runs it."""
+    tmp.chmod(0o755)
+    loader, path = tmp / "loader", tmp / "users-program"
+    loader.write_text('#!/bin/sh\necho "/uid-$(id -u)-$(id -g) (0x0)"\necho noise >&2\n')
+    loader.chmod(0o755)
+    elf = bytearray(good.read_bytes())
+    name = bytes(loader) + b"\0"
+    segments, = struct.unpack_from("<Q", elf, 32)
+    struct.pack_into("<IIQQQQQ", elf, segments, PT_INTERP, 4, len(elf), 0, 0, len(name), len(name))
+    path.write_bytes(elf + name)
+    for owner, mode, who in (0, 0o755, 0), (NOBODY, 0o755, NOBODY), (7, 0o755, 7), (0, 0o757, NOBODY):
+        os.chown(path, owner, owner)
+        path.chmod(mode)
+        cli.judge(f"load --linked of a program of {owner}, {mode:o}",
+                  run(cli.program, f"{DEVICE}\nmknod /dev/null c 1 3\nexec", "load", "--linked", path), status=1,
+                  err=rf"\Asframectl: /uid-{who}-{who}: No such file[^\n]*\n\Z")
+
+
 def scripts(cli, tmp):
     """What counts is the program that runs a script."""
     bin_dir = tmp / "path of scripts"
     bin_dir.mkdir()
     (bin_dir / "runs-it").symlink_to("/bin/sh")
-    path, prepare = tmp / "script", f"{DEVICE}\nexport PATH='/none::{bin_dir}':$PATH\nexec"
+    (tmp / "dir of scripts/runs-it").mkdir(parents=True)
+    (bin_dir / "script").write_text("#!/bin/sh\n")
+    (bin_dir / "script").chmod(0o755)
+    path, prepare = tmp / "script", f"{DEVICE}\nmknod /dev/null c 1 3\nexport PATH='{tmp}/dir of scripts::{bin_dir}':$PATH\nexec"
     for line, program in (("#!/bin/sh -e", "/bin/sh"), ("#! /bin/sh", "/bin/sh"),
                           ("#!/usr/bin/env runs-it", f"{bin_dir}/runs-it"),
                           ("#!/usr/bin/env -S A=b runs-it -x", f"{bin_dir}/runs-it"),
+                          ("#!/usr/bin/env -Sruns-it -x", f"{bin_dir}/runs-it"),
+                          ("#!/usr/bin/env -S -u A runs-it", f"{bin_dir}/runs-it"),
+                          ("#!/usr/bin/env script", "/bin/sh"),
                           ("#!/usr/bin/env /bin/sh", "/bin/sh")):
         path.write_text(f"{line}\necho\n")
         cli.judge(f"load --linked, {line}", run(cli.program, prepare, "load", "-v", "--linked", path), status=1,
                   out=rf"^ +-  {program}: (?s:.)*^ +-  /.*/libc\.so\.6: ")
+    path.write_text(f"#!{path}\n")
+    cli.judge("load --linked, a script of itself", run(cli.program, prepare, "load", "--linked", path), status=1,
+              err="script: too many scripts are interpreters of each other$")
     for line in "#!/usr/bin/env missing", "#!/usr/bin/env", "#!", "echo":
         path.write_text(f"{line}\n")
         cli.judge(f"load --linked, {line}", run(cli.program, prepare, "load", "-v", "--linked", path), status=1,
@@ -111,6 +139,7 @@ def tests(cli, tmp, good):
     modules_files(cli)
     processes(cli, tmp)
     linked(cli, tmp, good)
+    users_program(cli, tmp, good)
     scripts(cli, tmp)
     without_memory(cli)
     store(cli, tmp)
