@@ -49,6 +49,7 @@ static const char usage[] =
 "not, or if no table could be loaded; 2 if the command line is wrong.\n";
 
 #define SECONDS_MAX	3600	/* of --within */
+#define LATE_SECONDS	30	/* the last file may take 20 */
 
 /**
  * struct loading - a run of the command
@@ -58,7 +59,7 @@ static const char usage[] =
  * @nr_seen: how many
  * @nr_loaded: files that have a table now
  * @nr_without: files that cannot have one
- * @nr_left: files that were found when there was no time left for them
+ * @is_cut: there was no time for all files
  * @until: when the time is over, by CLOCK_MONOTONIC; 0: never
  * @has_failed: a PID or FILE that the user has named was not found, or has none
  * @bytes: of these tables
@@ -73,7 +74,7 @@ struct loading {
 	size_t		nr_seen;
 	size_t		nr_loaded;
 	size_t		nr_without;
-	size_t		nr_left;
+	bool		is_cut;
 	time_t		until;
 	bool		has_failed;
 	u64		bytes;
@@ -171,6 +172,11 @@ static void load_fd(struct loading *loading, int fd, const char *name)
 	load_worker(loading, &worker, name, error);
 }
 
+static bool is_over(const struct loading *loading)
+{
+	return loading->until && now() >= loading->until;
+}
+
 static void load_file(struct loading *loading, struct file *file, const char *name)
 {
 	struct stat st;
@@ -178,8 +184,8 @@ static void load_file(struct loading *loading, struct file *file, const char *na
 
 	if (fstat(file->fd, &st) || has_seen(loading, &st))
 		return;
-	if (loading->until && now() >= loading->until) {
-		loading->nr_left++;
+	if (is_over(loading)) {
+		loading->is_cut = true;
 		return;
 	}
 	fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
@@ -202,6 +208,14 @@ static void load_path(struct loading *loading, const char *path)
 	file_close(&file);
 }
 
+static void load_named_file(struct loading *loading, const char *path)
+{
+	size_t nr_without = loading->nr_without;
+
+	load_path(loading, path);
+	loading->has_failed |= loading->is_cut || loading->nr_without > nr_without;
+}
+
 static void load_linked(struct loading *loading, const char *program)
 {
 	struct linked linked;
@@ -213,7 +227,9 @@ static void load_linked(struct loading *loading, const char *program)
 		complain("%s: %s", program, error);
 		loading->has_failed = true;
 	}
-	for (i = 0; i < linked.nr; i++)
+	if (linked.nr)
+		load_named_file(loading, linked.paths[0]);
+	for (i = 1; i < linked.nr; i++)
 		load_path(loading, linked.paths[i]);
 	linked_free(&linked);
 }
@@ -233,6 +249,10 @@ static void load_process(struct loading *loading, const char *pid, bool is_named
 	for (i = 0; i < process.nr; i++) {
 		struct code *code = &process.code[i];
 
+		if (is_over(loading)) {
+			loading->is_cut = true;
+			break;
+		}
 		if (process_open(&process, code, &file) || code->no_elf)
 			continue;
 		load_file(loading, &file, code->name);
@@ -250,18 +270,11 @@ static void load_all(struct loading *loading)
 		complain("/proc: %s", strerror(errno));
 		return;
 	}
-	while ((entry = readdir(proc)))
+	while ((entry = readdir(proc)) && !is_over(loading))
 		if (process_is_pid(entry->d_name))
 			load_process(loading, entry->d_name, false);
+	loading->is_cut |= !!entry;
 	closedir(proc);
-}
-
-static void load_named_file(struct loading *loading, const char *path)
-{
-	size_t nr_failed = loading->nr_without + loading->nr_left;
-
-	load_path(loading, path);
-	loading->has_failed |= loading->nr_without + loading->nr_left > nr_failed;
 }
 
 static void load_named(struct loading *loading, const struct arguments *args)
@@ -294,6 +307,8 @@ static enum status begin(struct loading *loading, const struct arguments *args)
 			return STATUS_USAGE;
 		}
 		loading->until = now() + seconds;
+		/* A process, or a file system, may let this wait for as long as it likes. */
+		alarm(seconds + LATE_SECONDS);
 	}
 	error = device_open(&loading->device, O_WRONLY);
 	if (error) {
@@ -308,9 +323,8 @@ static void report(const struct loading *loading)
 	show_progress(loading, true);
 	printf("%zu tables loaded, %llu KiB; %zu files without one\n", loading->nr_loaded,
 	       (unsigned long long)(loading->bytes + 1023) / 1024, loading->nr_without);
-	if (loading->nr_left)
-		complain("no time for %zu files: sframectl serve makes their tables when sampled",
-			 loading->nr_left);
+	if (loading->is_cut)
+		complain("no time for all files: sframectl serve makes the other tables when sampled");
 }
 
 static enum status run(const struct arguments *args)
@@ -321,9 +335,10 @@ static enum status run(const struct arguments *args)
 	if (status != STATUS_OK)
 		return status;
 	load_vdso(&loading);
+	/* What the user has named comes before what others run. */
+	load_named(&loading, args);
 	if (args->all)
 		load_all(&loading);
-	load_named(&loading, args);
 	report(&loading);
 	close(loading.device);
 	free(loading.seen);
