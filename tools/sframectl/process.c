@@ -70,8 +70,22 @@ static const char *name_of(const struct code *code)
 	return *code->name ? code->name : "[anonymous]";
 }
 
+/* A process may map one file as often as it likes. Memory without a file is left to merge(). */
+static bool extends_last(const struct process *process, const struct code *code)
+{
+	struct code *last = process->nr ? &process->code[process->nr - 1] : NULL;
+
+	if (!last || !code->inode || last->inode != code->inode || last->major != code->major ||
+	    last->minor != code->minor)
+		return false;
+	last->bytes += code->bytes;
+	return true;
+}
+
 static bool add(struct process *process, const struct code *code)
 {
+	if (extends_last(process, code))
+		return true;
 	/* The array grows to the next power of two when it is full. */
 	if ((process->nr & (process->nr - 1)) == 0) {
 		size_t room = process->nr ? 2 * process->nr : 1;
@@ -82,7 +96,7 @@ static bool add(struct process *process, const struct code *code)
 		process->code = all;
 	}
 	process->code[process->nr] = *code;
-	process->code[process->nr].name = strdup(name_of(code));
+	process->code[process->nr].name = strndup(name_of(code), PATH_MAX);
 	return process->code[process->nr++].name;
 }
 
