@@ -162,7 +162,7 @@ static void set_loc(struct run *run)
 	u64 addr = cfi_encoded(run->sec, &run->cur, run->cie->encoding);
 	u64 off = run->fde ? addr - run->fde->start : 0;
 
-	if (!run->fde || off < run->loc)
+	if (!run->fde || run->cur.is_bad || addr < run->fde->start || off < run->loc)
 		fail(run, CFI_HOLE_MALFORMED);
 	else
 		advance_to(run, off < run->size ? off : run->size);

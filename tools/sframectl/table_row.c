@@ -117,6 +117,13 @@ static struct cfi_state without_sum(const struct cfi_state *state)
 	return stored;
 }
 
+/* A reader takes a row for one of these if the return address is at the CFA or above it. */
+static bool looks_like_sum(const struct cfi_machine *machine, const struct cfi_state *state)
+{
+	return machine->fixed_ra && state->cfa.how == CFI_REG_MEM && !state->cfa.sum &&
+	       state->ra.how == CFI_CFA_MEM && state->ra.off >= 0;
+}
+
 /**
  * table_row_hole - find out whether SFrame can say what a row says
  * @machine: the architecture
@@ -150,6 +157,8 @@ enum cfi_hole table_row_hole(const struct cfi_machine *machine, const struct cfi
 	if (!hole && state->cfa.how == CFI_REG_MEM && state->cfa.sum &&
 	    !has_form_without_sum(machine, state))
 		hole = CFI_HOLE_EXPRESSION;
+	if (!hole && looks_like_sum(machine, state))
+		hole = CFI_HOLE_RA;
 	if (!hole && !sp_is_cfa(state))
 		hole = CFI_HOLE_SP;
 	if (!hole && !is_default_ra(machine, &state->ra))

@@ -77,6 +77,18 @@ ENTRY = """
 	.balign 8, 0
 2:
 """
+# DW_CFA_set_loc leads backwards, out of the function.
+BACKWARDS = """
+	.long 2f - 1f
+1:	.long . - cie
+	.long f + 8 - .
+	.long 8
+	.byte 0, 0x01
+	.long f + 4 - .
+	.byte 0x0e, 16
+	.balign 8, 0
+2:
+"""
 
 
 def library(tmp, text, *options):
@@ -105,6 +117,8 @@ def details(cli, tmp):
     path = library(tmp, entry + ENTRY.format(start="variable", offset=16), NO_HEADER)
     cli("convert -v: data", "convert", "-v", "-o", tmp, path,
         out=r"^ +8   outside: not in executable code of the file$")
+    path = library(tmp, entry + BACKWARDS, NO_HEADER)
+    cli("convert -v: backwards", "convert", "-v", "-o", tmp, path, out=r"^ +8   malformed: ")
     # An entry that refers to no CIE.
     path = library(tmp, entry + ".long 12, 4, 0, 0\n", NO_HEADER)
     cli("convert -v: odd entry", "convert", "-v", "-o", tmp, path, out=r"^ +1   entries of \.eh_frame cannot be read$")
