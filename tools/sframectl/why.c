@@ -358,6 +358,9 @@ static enum status run_sampler(struct why *why)
 	sampler_close(&sampler);
 	if (error)
 		return STATUS_BAD;
+	/* To convert what it names may take long: it may be ended now. */
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
 	explain(why);
 	(why->args->json ? print_json : print_text)(why, sampler.lost);
 	return STATUS_OK;
