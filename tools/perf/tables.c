@@ -22,6 +22,9 @@
 /* The files of others shall not keep a recording from its start: serve makes what is left. */
 #define LOAD_SECONDS	"60"
 
+/* How long the process that serves may take to end. */
+#define END_MS		5000
+
 /* start_sframectl: it writes to @output, or nowhere if that is below 0; 0 if it cannot start */
 static pid_t start_sframectl(char *const argv[], int output)
 {
@@ -124,9 +127,17 @@ pid_t begin_tables(const struct command *command)
  */
 void end_tables(pid_t pid)
 {
+	unsigned int ms;
+
 	if (!pid)
 		return;
 	kill(pid, SIGTERM);
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	/* A file system that does not answer may hold it. */
+	for (ms = 0; ms < END_MS; ms += 10) {
+		if (waitpid(pid, NULL, WNOHANG) == pid)
+			return;
+		usleep(10000);
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, WNOHANG);
 }
