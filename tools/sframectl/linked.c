@@ -162,7 +162,7 @@ static bool drop_privileges(const char *loader, const char *program)
 
 		if (stat(paths[i], &st))
 			return false;
-		if (!st.st_uid && !(st.st_mode & S_IWOTH) && (!(st.st_mode & S_IWGRP) || !st.st_gid))
+		if (!st.st_uid && !(st.st_mode & 0002) && (!(st.st_mode & 0020) || !st.st_gid))
 			continue;
 		uid = st.st_uid ?: NOBODY;
 		gid = st.st_uid && st.st_gid ? st.st_gid : NOBODY;

@@ -324,7 +324,7 @@ static void report(const struct loading *loading)
 	printf("%zu tables loaded, %llu KiB; %zu files without one\n", loading->nr_loaded,
 	       (unsigned long long)(loading->bytes + 1023) / 1024, loading->nr_without);
 	if (loading->is_cut)
-		complain("no time for all files: sframectl serve makes the other tables when sampled");
+		complain("no time for all files: sframectl serve makes what is wanted later");
 }
 
 static enum status run(const struct arguments *args)
