@@ -239,6 +239,21 @@ static void fallback_binding_bounds(struct kunit *test)
 		    "c4@3f80 c44@3f90 c84@3fa0 register", "the last words");
 }
 
+/* Each word that may be a return address costs a search of the ranges. */
+static void fallback_binding_is_paid_for(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+	u32 off;
+
+	binding_scene(test);
+	for (off = 0x48; off < 0x1000; off += 16)
+		word(test, off, stack(test, 0));
+	store_binding(test, 0x1010, SLOT_INDEX);
+	expect_binding(test, "c4@0 c44@10 c84@20 b210@1010 nodata", "whole budget");
+	scene->budget = 30000;
+	expect_binding(test, "c4@0 c44@10 c84@20 budget", "less");
+}
+
 struct fp_case {
 	const char	*name;
 	s32		fp;
@@ -957,6 +972,7 @@ static struct kunit_case fallback_tests[] = {
 	KUNIT_CASE(fallback_binding),
 	KUNIT_CASE(fallback_binding_of_row),
 	KUNIT_CASE(fallback_binding_bounds),
+	KUNIT_CASE(fallback_binding_is_paid_for),
 	KUNIT_CASE_PARAM(fallback_fp, fp_gen_params),
 	KUNIT_CASE(fallback_fp_anything),
 	KUNIT_CASE(fallback_link),

@@ -62,6 +62,9 @@ static bool calls_unbound(struct sfu_walk *walk, unsigned long ra, unsigned long
 {
 	unsigned long func;
 
+	/* Most of what is there is 0, and costs nothing. All else costs a search of the ranges. */
+	if (ra < PAGE_SIZE || ra >= TASK_SIZE_MAX || sfu_walk_charge(walk, SFU_READ_COST))
+		return false;
 	return sfu_walk_find_range(walk, ra - 1) &&
 	       sfu_fallback_find_callee(walk, ra, &func) && pushes_index(walk, func, index);
 }
