@@ -172,6 +172,7 @@ bool sfu_fallback_find_callee(struct sfu_walk *walk, unsigned long ra, unsigned 
 bool sfu_fallback_find_record(struct sfu_walk *walk, struct sfu_frame *caller);
 bool sfu_fallback_is_proved(struct sfu_walk *walk, const struct sfu_frame *caller);
 bool sfu_fallback_lacks_row(struct sfu_walk *walk, unsigned long func);
+bool sfu_fallback_returns_to_stub(struct sfu_walk *walk, unsigned long ra);
 bool sfu_fallback_is_habitual(struct sfu_walk *walk, struct sfu_frame *caller);
 bool sfu_fallback_by_code(struct sfu_walk *walk, struct sfu_frame *caller);
 bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,

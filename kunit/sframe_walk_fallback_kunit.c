@@ -708,6 +708,25 @@ static void fallback_habit_in_handler(struct kunit *test)
 	expect_step(test, "b210@30,fp100");
 }
 
+/* It has no frame: its last instruction, and on arm64 its link register, lead to the stub. */
+static void fallback_handler_without_frame(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+	unsigned int habit;
+
+	fallback_scene(test);
+	user_store(test, bare(test, 0x210), sigreturn_stub, sizeof(sigreturn_stub));
+	store_call(test, plain_call(), bare(test, 0x310), code(test, 0));
+	word(test, 0, bare(test, 0x210));
+	set_register(&scene->regs, R_B, bare(test, 0x210));
+	record(test, 0x60, 0, bare(test, 0x310));
+	for (habit = SFRAME_HABIT_FP; habit <= SFRAME_HABIT_OTHER; habit++) {
+		bare_range(test)->habit = habit;
+		sample_code(test, "ret", stack(test, 0), stack(test, 0x60));
+		expect_step(test, PUSHED_BY_CALL ? "b210@8" : "b210@0", "habit %u", habit);
+	}
+}
+
 struct link_case {
 	const char	*name;
 	s32		fp;
@@ -954,6 +973,7 @@ static struct kunit_case fallback_tests[] = {
 	KUNIT_CASE(fallback_habit_and_proof),
 	KUNIT_CASE(fallback_habit_deep),
 	KUNIT_CASE(fallback_habit_in_handler),
+	KUNIT_CASE(fallback_handler_without_frame),
 	KUNIT_CASE_PARAM(fallback_habit_of_next, link_gen_params),
 	KUNIT_CASE(fallback_habit_on_other_stack),
 	KUNIT_CASE(fallback_habit_to_and_fro),

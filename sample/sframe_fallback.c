@@ -182,8 +182,15 @@ static enum call_site classify_site(struct sfu_walk *walk, unsigned long ra)
 	return SITE_NONE;
 }
 
-/* A handler returns to a stub that nothing has called. */
-static bool returns_to_stub(struct sfu_walk *walk, unsigned long ra)
+/**
+ * sfu_fallback_returns_to_stub() - does a signal handler return to this address?
+ * @walk: the walk
+ * @ra: the return address; nothing has called there
+ *
+ * Context: As that of sfu_walk_init().
+ * Return: Whether the code there is sigreturn().
+ */
+bool sfu_fallback_returns_to_stub(struct sfu_walk *walk, unsigned long ra)
 {
 	u8 code[SFU_ARCH_SIGRETURN_BYTES];
 
@@ -259,7 +266,7 @@ bool sfu_fallback_is_habitual(struct sfu_walk *walk, struct sfu_frame *caller)
 	if (!has_habit(walk, &walk->frame) || !leads_on(walk, caller))
 		return false;
 	if (caller->fp && classify_site(walk, caller->ip) == SITE_NONE &&
-	    !returns_to_stub(walk, caller->ip) && !is_pushed_return(walk, caller))
+	    !sfu_fallback_returns_to_stub(walk, caller->ip) && !is_pushed_return(walk, caller))
 		return false;
 	caller->by_habit = true;
 	return true;
@@ -290,7 +297,7 @@ static bool leaves_stack(struct sfu_walk *walk, struct sfu_frame *caller)
  *
  * Context: As that of sfu_walk_init().
  * Return: Whether sfu_arch_row_of_code() knows the instruction, and the row leads to the
- * site of a call.
+ * site of a call, or to the stub that a signal handler returns to.
  */
 bool sfu_fallback_by_code(struct sfu_walk *walk, struct sfu_frame *caller)
 {
@@ -303,7 +310,8 @@ bool sfu_fallback_by_code(struct sfu_walk *walk, struct sfu_frame *caller)
 	    !sfu_arch_row_of_code(code + SFU_ARCH_CODE_BEFORE, frame->ip, &row))
 		return false;
 	return !sfu_walk_find_caller(walk, &row, caller) &&
-	       classify_site(walk, caller->ip) != SITE_NONE;
+	       (classify_site(walk, caller->ip) != SITE_NONE ||
+		sfu_fallback_returns_to_stub(walk, caller->ip));
 }
 
 /* Bytes that a function may realign its stack by, and still be recognised. */

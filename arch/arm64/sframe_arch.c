@@ -88,13 +88,15 @@ static enum link classify_link(struct sfu_walk *walk, const struct sfu_frame *li
 	return linked->ip == by_fp->ip ? LINK_UNKNOWN : LINK_TO_SAME_FILE;
 }
 
-static bool follows_call(struct sfu_walk *walk, unsigned long ra)
+/* May a function return there? It has been called, or is a signal handler. */
+static bool is_return_site(struct sfu_walk *walk, unsigned long ra)
 {
 	u8 call[SFU_ARCH_CALL_BYTES];
 	unsigned long func;
 
-	return sfu_walk_read_code(walk, call, ra - sizeof(call), sizeof(call)) &&
-	       sfu_arch_decode_call(call, ra, &func) != SFU_CALL_NONE;
+	return (sfu_walk_read_code(walk, call, ra - sizeof(call), sizeof(call)) &&
+		sfu_arch_decode_call(call, ra, &func) != SFU_CALL_NONE) ||
+	       sfu_fallback_returns_to_stub(walk, ra);
 }
 
 /* What the search for the end of a function may cost. */
@@ -183,7 +185,7 @@ static bool find_on_path(struct sfu_walk *walk, struct sfu_frame *caller,
 		if (!sfu_fallback_is_habitual(walk, caller))
 			return false;
 		*method = SFU_METHOD_FP_HABIT;
-	} else if (!follows_call(walk, caller->ip)) {
+	} else if (!is_return_site(walk, caller->ip)) {
 		return false;
 	}
 	caller->sp_unverified = !path.is_top;
@@ -195,7 +197,7 @@ static bool is_linked_sound(struct sfu_walk *walk, const struct sfu_frame *linke
 {
 	return IS_ALIGNED(linked->sp, SFU_ARCH_CFA_ALIGN) &&
 	       sfu_walk_find_range(walk, sfu_walk_lookup_ip(linked)) &&
-	       follows_call(walk, linked->ip);
+	       is_return_site(walk, linked->ip);
 }
 
 /* Follows the frame pointer to @caller, if there is a reason to. */
