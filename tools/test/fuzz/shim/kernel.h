@@ -38,6 +38,7 @@
 #define IS_ALIGNED(x, a)	(((x) & ((a) - 1)) == 0)
 #define PAGE_ALIGNED(addr)	IS_ALIGNED(addr, 4096)
 #define round_down(x, y)	((x) & ~((__typeof__(x))(y) - 1))
+#define round_up(x, y)		round_down((x) + (y) - 1, y)
 #define jiffies			0ul
 #define MAX_JIFFY_OFFSET	((~0ul >> 2) - 1)
 #define time_after(a, b)	((long)((b) - (a)) < 0)
