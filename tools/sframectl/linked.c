@@ -51,7 +51,7 @@ static bool find_in_path(const char *name, char *path, size_t size)
 	return false;
 }
 
-/* What env runs: its first word that is no option, nor the value of one, and sets no variable. */
+/* The program that env runs: its first argument that is no option, no value of one, no variable. */
 static const char *find_of_env(char **rest)
 {
 	const char *word;
@@ -146,43 +146,62 @@ static const char *read_list(struct linked *linked, FILE *list)
 	return error;
 }
 
-/*
- * The program names its loader. If anybody but root can write one of the two, the loader runs
- * without privileges: as the owner, who can read both, or as nobody.
- */
-static bool drop_privileges(const char *loader, const char *program)
+/* Can nobody but root change what is at this path, which has no links? */
+static bool is_roots(const char *path)
 {
-	const char *const paths[] = { loader, program };
-	size_t i;
+	char part[PATH_MAX], *end;
+	struct stat st;
 
-	for (i = 0; i < ARRAY_SIZE(paths) && !geteuid(); i++) {
-		struct stat st;
-		uid_t uid;
-		gid_t gid;
-
-		if (stat(paths[i], &st))
+	snprintf(part, sizeof(part), "%s", path);
+	for (;;) {
+		if (stat(part, &st) || st.st_uid)
 			return false;
-		if (!st.st_uid && !(st.st_mode & 0002) && (!(st.st_mode & 0020) || !st.st_gid))
-			continue;
-		uid = st.st_uid ?: NOBODY;
-		gid = st.st_uid && st.st_gid ? st.st_gid : NOBODY;
-		if (setgroups(0, NULL) || setresgid(gid, gid, gid) || setresuid(uid, uid, uid))
+		/* In a sticky directory, others cannot replace what is root's. */
+		if (!(S_ISDIR(st.st_mode) && st.st_mode & 01000) &&
+		    (st.st_mode & 0002 || (st.st_mode & 0020 && st.st_gid)))
 			return false;
+		if (!strcmp(part, "/"))
+			return true;
+		end = strrchr(part, '/');
+		end[end == part] = 0;
 	}
-	return true;
 }
 
-/* The loader shall not write to the terminal, nor run on. */
+/* The owner of the program can read it. */
+static bool become_owner(const char *program)
+{
+	struct stat st;
+	uid_t uid;
+	gid_t gid;
+
+	if (stat(program, &st))
+		return false;
+	uid = st.st_uid ?: NOBODY;
+	gid = st.st_uid && st.st_gid ? st.st_gid : NOBODY;
+	return !setgroups(0, NULL) && !setresgid(gid, gid, gid) && !setresuid(uid, uid, uid);
+}
+
+/*
+ * Does not return. The program names its loader: it runs as root only if others can change
+ * neither. It shall not write to the terminal, nor run on.
+ */
 static void run_loader(const char *loader, const char *program, int output, pid_t parent)
 {
 	const struct rlimit seconds = { LOADER_SECONDS, LOADER_SECONDS };
 	int null = open("/dev/null", O_RDWR);
 
+	loader = realpath(loader, NULL);
+	program = realpath(program, NULL);
+	if (!loader || !program)
+		_exit(127);
 	setsid();
 	if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0 ||
 	    dup2(output, STDOUT_FILENO) < 0 || close_range(STDERR_FILENO + 1, ~0U, 0) ||
-	    setrlimit(RLIMIT_CPU, &seconds) || !drop_privileges(loader, program) ||
-	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL) ||
+	    setrlimit(RLIMIT_CPU, &seconds))
+		_exit(127);
+	if (!geteuid() && !(is_roots(loader) && is_roots(program)) && !become_owner(program))
+		_exit(127);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL) ||
 	    getppid() != parent)
 		_exit(127);
 	execl(loader, loader, "--list", program, (char *)NULL);

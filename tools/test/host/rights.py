@@ -78,12 +78,15 @@ def users_program(cli, tmp, good):
     segments, = struct.unpack_from("<Q", elf, 32)
     struct.pack_into("<IIQQQQQ", elf, segments, PT_INTERP, 4, len(elf), 0, 0, len(name), len(name))
     path.write_bytes(elf + name)
-    for owner, mode, who in (0, 0o755, 0), (NOBODY, 0o755, NOBODY), (7, 0o755, 7), (0, 0o757, NOBODY):
+    for owner, mode, of_dir, who in ((0, 0o755, 0o755, 0), (NOBODY, 0o755, 0o755, NOBODY), (7, 0o755, 0o755, 7),
+                                     (0, 0o757, 0o755, NOBODY), (0, 0o755, 0o777, NOBODY), (0, 0o755, 0o1777, 0)):
         os.chown(path, owner, owner)
         path.chmod(mode)
-        cli.judge(f"load --linked of a program of {owner}, {mode:o}",
+        tmp.chmod(of_dir)
+        cli.judge(f"load --linked of a program of {owner}, {mode:o} in {of_dir:o}",
                   run(cli.program, f"{DEVICE}\nmknod /dev/null c 1 3\nexec", "load", "--linked", path), status=1,
                   err=rf"\Asframectl: /uid-{who}-{who}: No such file[^\n]*\n\Z")
+    tmp.chmod(0o755)
 
 
 def scripts(cli, tmp):
