@@ -19,6 +19,7 @@
 #include "sframe_process.h"
 #include "sframe_scan.h"
 #include "sframe_table.h"
+#include "sframe_verify.h"
 #include "user_arch.h"
 
 #define LINKED_AT	(16 * PAGE_SIZE)
@@ -353,6 +354,37 @@ static void table_with_index(struct kunit *test)
 		expect_many(test, b, &range->section);
 	}
 	sfu_map_put(map);
+}
+
+/* A check decodes no more rows of a function than the budget of a look-up could pay for. */
+static void table_rows_bounded(struct kunit *test)
+{
+	struct build *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
+	struct sframe_verify verify = { .budget = 10, .rows_left = 50 };
+	struct sfu_lookup lookup = {
+		.rd.read = sfu_section_read_resident,
+		.rd.budget = U32_MAX,
+	};
+	struct sframe_header hdr;
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, b);
+	build_start(b, SFRAME_VERSION_3, BOTH, SFU_ARCH_ABI);
+	build_fde(b, 0, 64, ADDR1, 0, 0);
+	for (i = 0; i < 40; i++) {
+		if (SFU_ARCH_ABI == SFRAME_ABI_AMD64_LE)
+			build_row(b, i, 0x03, 16);
+		else
+			build_row(b, i, 0x07, 16, -8, -16);
+	}
+	build_finish(b);
+	lookup.resident.bytes = b->bytes;
+	lookup.resident.addr = LINKED_AT;
+	lookup.resident.len = b->len;
+	KUNIT_ASSERT_EQ(test, 0, sframe_header_read(&hdr, &lookup.rd, LINKED_AT, b->len));
+	KUNIT_EXPECT_EQ(test, -EBADMSG, sframe_verify_function(&verify, &hdr, &lookup.rd, 0));
+	KUNIT_EXPECT_EQ(test, lookup.rd.defect, SFRAME_DEFECT_COSTLY);
+	KUNIT_EXPECT_GE(test, verify.rows_left, 50 - 12);
 }
 
 static void table_at_every_page(struct kunit *test)
@@ -923,6 +955,7 @@ static struct kunit_case table_tests[] = {
 	KUNIT_CASE(table_limits_headers),
 	KUNIT_CASE(table_with_common_page),
 	KUNIT_CASE(table_with_index),
+	KUNIT_CASE(table_rows_bounded),
 	KUNIT_CASE(table_at_every_page),
 	KUNIT_CASE(table_linked_elsewhere),
 	KUNIT_CASE(table_of_part),
