@@ -350,7 +350,7 @@ static void add_while_closed(struct kunit *test)
 
 /* ---- processes when memory is short ---- */
 
-/* What it has spent on scans does not count any more. */
+/* As if the last scan of the process were so long ago that its limits have no effect any more. */
 static void age(struct sfu_process *process)
 {
 	process->scan_at = -(s64)NSEC_PER_SEC;

@@ -40,7 +40,10 @@
 /* References to processes that irq works and task works hold. */
 static atomic_t nr_held;
 
-/* The last task from which a work could not be taken back when its process was forgotten. */
+/*
+ * The PID of the task that last kept the request of a process when that was forgotten. Written under
+ * the lock of that request, and read by sfu_request_exit() without.
+ */
 static pid_t late_holder;
 
 static bool hold_process(struct sfu_process *process)
@@ -103,7 +106,10 @@ static bool take_back(struct sfu_request *request, unsigned int most)
 	return true;
 }
 
-/* For a sample, with interrupts disabled. A request behind more works than this stays there. */
+/*
+ * Works of the last holder that a sample or an event looks at, with interrupts disabled. A request
+ * behind more works stays with that holder.
+ */
 #define TAKE_BACK_MOST	64
 
 /*
@@ -333,7 +339,7 @@ void sfu_request_close(struct sfu_process *process)
 		release_process(process);
 }
 
-/* After so long, unloading says for whom it waits. */
+/* After this time, in jiffies, sfu_request_exit() says for which task it waits. */
 #define LATE	(5 * HZ)
 
 /**

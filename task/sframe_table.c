@@ -372,7 +372,7 @@ static bool is_unused(const struct sfu_table_file *file)
 	return !file->table || !nr_users(file->table);
 }
 
-/* Under RCU. */
+/* Returns the file with this identity, or NULL. Under RCU. */
 static struct sfu_table_file *find_file(const struct sfu_file_id *id)
 {
 	struct sfu_table_file *file;
@@ -385,8 +385,9 @@ static struct sfu_table_file *find_file(const struct sfu_file_id *id)
 }
 
 /*
- * Forgets the file, and others with its number that are not in use: mostly it had another content
- * then. But in two subvolumes of btrfs, different files have the same number.
+ * Forgets the file with this identity, and others with the same number of the inode that no range
+ * uses: mostly these are the file with an older content. But in two subvolumes of btrfs, different
+ * files have the same number. Under tables_mutex.
  */
 static void forget_same(const struct sfu_file_id *id)
 {

@@ -335,7 +335,7 @@ static enum status run(const struct arguments *args)
 	if (status != STATUS_OK)
 		return status;
 	load_vdso(&loading);
-	/* What the user has named comes before what others run. */
+	/* The PIDs and FILEs of the command line come before all other processes. */
 	load_named(&loading, args);
 	if (args->all)
 		load_all(&loading);
