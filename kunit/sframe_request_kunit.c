@@ -410,22 +410,22 @@ static void shrink_few(struct kunit *test)
 /* A process has its limits until they would be the same if it were new. */
 static void shrink_with_account(struct kunit *test)
 {
-	s64 now = ktime_get_mono_fast_ns();
+	s64 later = ktime_get_mono_fast_ns() + 1000 * (s64)NSEC_PER_SEC;
 	struct sfu_process *process;
 
 	map_image(test);
 	expect_scanned(test, SAME, "scan.runs");
 	process = process_of(current->mm);
-	sfu_process_shrink(ULONG_MAX);
+	process->scan_at = later;
+	/* Twice: the first time, it might have been sampled. */
+	KUNIT_ASSERT_EQ(test, 0, sfu_process_shrink(ULONG_MAX));
+	KUNIT_ASSERT_EQ(test, 0, sfu_process_shrink(ULONG_MAX));
 	age(process);
-	process->scan_at = now + NSEC_PER_SEC;
-	KUNIT_EXPECT_EQ(test, 0, sfu_process_shrink(ULONG_MAX));
+	process->sample_at = later;
+	KUNIT_ASSERT_EQ(test, 0, sfu_process_shrink(ULONG_MAX));
 	age(process);
-	process->sample_at = now + NSEC_PER_SEC;
-	KUNIT_EXPECT_EQ(test, 0, sfu_process_shrink(ULONG_MAX));
-	age(process);
-	process->event_at = now + NSEC_PER_SEC;
-	KUNIT_EXPECT_EQ(test, 0, sfu_process_shrink(ULONG_MAX));
+	process->event_at = later;
+	KUNIT_ASSERT_EQ(test, 0, sfu_process_shrink(ULONG_MAX));
 	age(process);
 	mutex_lock(&process->lock);
 	KUNIT_EXPECT_EQ(test, 0, sfu_process_shrink(ULONG_MAX));
