@@ -41,8 +41,8 @@
 static atomic_t nr_held;
 
 /*
- * The PID of the task that last kept the request of a process when that was forgotten. Written under
- * the lock of that request, and read by sfu_request_exit() without.
+ * The PID of the task that last kept the request of a process when that was forgotten. Written
+ * under the lock of that request, and read by sfu_request_exit() without.
  */
 static pid_t late_holder;
 
