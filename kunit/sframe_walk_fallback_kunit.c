@@ -589,6 +589,27 @@ static void fallback_by_code(struct kunit *test)
 	expect_step(test, "nodata", "no call");
 }
 
+/* A return is the first instruction of its mapping, or the last one. */
+static void fallback_by_code_at_ends(struct kunit *test)
+{
+	const u32 bytes = PUSHED_BY_CALL ? 1 : 4, at[] = { 0, BARE_SIZE - bytes };
+	const struct sampled_case *c = sampled_cases;
+	struct walk_scene *scene = test->priv;
+	u32 i;
+
+	while (strcmp(c->name, "ret"))
+		c++;
+	fallback_scene(test);
+	store_call(test, plain_call(), bare(test, 0x210), code(test, 0));
+	word(test, 0, bare(test, 0x210));
+	set_register(&scene->regs, R_B, bare(test, 0x210));
+	for (i = 0; i < ARRAY_SIZE(at); i++) {
+		user_store(test, bare(test, at[i]), c->code + c->at, bytes);
+		sample(test, bare(test, at[i]), stack(test, 0), 0);
+		expect_step(test, c->want, "%u", i);
+	}
+}
+
 static struct sfu_range *bare_range(struct kunit *test)
 {
 	return &((struct walk_scene *)test->priv)->map->ranges[1];
@@ -967,6 +988,7 @@ static void fallback_doubt_of_sp(struct kunit *test)
 
 static struct kunit_case fallback_tests[] = {
 	KUNIT_CASE_PARAM(fallback_by_code, sampled_gen_params),
+	KUNIT_CASE(fallback_by_code_at_ends),
 	KUNIT_CASE(fallback_branch_to_plt),
 	KUNIT_CASE(fallback_record_not_set),
 	KUNIT_CASE_PARAM(fallback_habit, call_gen_params),

@@ -290,6 +290,21 @@ static bool leaves_stack(struct sfu_walk *walk, struct sfu_frame *caller)
 	return true;
 }
 
+/* The code around the ip. Only the page of the ip is certain to be there: the rest may be 0. */
+static bool read_around(const struct sfu_walk *walk, u8 *code, unsigned long ip)
+{
+	unsigned long from = ip - SFU_ARCH_CODE_BEFORE, to = ip + SFU_ARCH_CODE_AFTER;
+	unsigned long page = ip & PAGE_MASK, begin, end;
+
+	if (sfu_walk_read_code(walk, code, from, to - from))
+		return true;
+	begin = max(from, page);
+	end = min(to, page + PAGE_SIZE);
+	memset(code, 0, to - from);
+	return end - begin < to - from &&
+	       sfu_walk_read_code(walk, code + (begin - from), begin, end - begin);
+}
+
 /**
  * sfu_fallback_by_code() - find the caller by the instruction that was interrupted
  * @walk: the walk
@@ -305,8 +320,7 @@ bool sfu_fallback_by_code(struct sfu_walk *walk, struct sfu_frame *caller)
 	const struct sfu_frame *frame = &walk->frame;
 	struct sframe_row row;
 
-	if (!frame->is_activation ||
-	    !sfu_walk_read_code(walk, code, frame->ip - SFU_ARCH_CODE_BEFORE, sizeof(code)) ||
+	if (!frame->is_activation || !read_around(walk, code, frame->ip) ||
 	    !sfu_arch_row_of_code(code + SFU_ARCH_CODE_BEFORE, frame->ip, &row))
 		return false;
 	return !sfu_walk_find_caller(walk, &row, caller) &&

@@ -221,9 +221,13 @@ static inline unsigned int sfu_arch_decode_plt(const u8 *code, unsigned long add
 	return i;
 }
 
+/* int3 */
+#define SFU_ARCH_BREAKPOINT_BYTES	1
+#define SFU_ARCH_BREAKPOINT		0xcc
+
 /* Bytes of code that sfu_arch_row_of_code() needs before the ip, and from it on. */
 #define SFU_ARCH_CODE_BEFORE	24
-#define SFU_ARCH_CODE_AFTER	24
+#define SFU_ARCH_CODE_AFTER	36
 
 /* Before a function has pushed anything, and at its ret. */
 #define SFU_ROW_AT_ENTRY {						\
@@ -255,22 +259,43 @@ enum sfu_progress {
 	SFU_PROGRESS_PUSHED,
 };
 
+/*
+ * The first byte of a function. What follows tells which one a uprobe has replaced. The same byte
+ * fills the space between functions, so without endbr64 the ip must be at it, or the next
+ * instruction set rbp.
+ */
+static inline u8 sfu_first_byte(const u8 *code, unsigned int off)
+{
+	static const u8 endbr64[] = { 0x0f, 0x1e, 0xfa }, go_check[] = { 0x3b, 0x66, 0x10 };
+
+	if (code[0] != SFU_ARCH_BREAKPOINT)
+		return code[0];
+	if (!memcmp(code + 1, endbr64, sizeof(endbr64)))
+		return 0xf3;
+	if (!memcmp(code + 1, go_check, sizeof(go_check)))
+		return 0x49;
+	return !off || sframe_sets_rbp(code + 1) ? PUSH_RBP : code[0];
+}
+
 /* The same, if a function begins @off bytes before the ip. */
 static inline enum sfu_progress sfu_progress_from(const u8 *ip, unsigned int off)
 {
-	const u8 *code = ip - off;
-	unsigned int bytes;
+	unsigned int push = 0, bytes;
+	u8 code[SFU_ARCH_CODE_AFTER];
 
-	if (!sframe_ends_function(code[-1]))
+	if (!sframe_ends_function(ip[-(int)off - 1]))
 		return SFU_PROGRESS_OTHER;
+	memcpy(code, ip - off, sizeof(code));
+	code[0] = sfu_first_byte(code, off);
 	if (sframe_is_endbr64(code))
-		code += 4;
-	if (code[0] != PUSH_RBP)
+		push += 4;
+	push += sframe_go_check(code + push);
+	if (code[push] != PUSH_RBP)
 		return SFU_PROGRESS_OTHER;
-	bytes = sframe_rbp_is_set_at(code + 1);
-	if (!bytes || ip >= code + 1 + bytes)
+	bytes = sframe_rbp_is_set_at(code + push + 1);
+	if (!bytes || off >= push + 1 + bytes)
 		return SFU_PROGRESS_OTHER;
-	return ip > code ? SFU_PROGRESS_PUSHED : SFU_PROGRESS_ENTRY;
+	return off > push ? SFU_PROGRESS_PUSHED : SFU_PROGRESS_ENTRY;
 }
 
 static inline enum sfu_progress sfu_progress(const u8 *ip, unsigned long addr)
@@ -452,10 +477,6 @@ static inline unsigned int sfu_arch_sigcontext_word(unsigned int reg)
 
 	return words[array_index_nospec(reg, SFU_ARCH_NR_REGS)];	/* as sfu_arch_reg() */
 }
-
-/* int3 */
-#define SFU_ARCH_BREAKPOINT_BYTES	1
-#define SFU_ARCH_BREAKPOINT		0xcc
 
 /*
  * The trampoline: push %rax; push %rcx; push %r11; mov $..., %rax; syscall;

@@ -54,6 +54,4 @@ static inline s64 sign_extend64(u64 val, int bit)
 	return (s64)(val << (63 - bit)) >> (63 - bit);
 }
 
-#define max(a, b)		((a) > (b) ? (a) : (b))
-
 #endif /* FUZZ_SHIM_ARM64_H */

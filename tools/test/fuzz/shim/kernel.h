@@ -39,6 +39,8 @@
 #define PAGE_ALIGNED(addr)	IS_ALIGNED(addr, 4096)
 #define round_down(x, y)	((x) & ~((__typeof__(x))(y) - 1))
 #define round_up(x, y)		round_down((x) + (y) - 1, y)
+#define min(a, b)		((a) < (b) ? (a) : (b))
+#define max(a, b)		((a) > (b) ? (a) : (b))
 #define jiffies			0ul
 #define MAX_JIFFY_OFFSET	((~0ul >> 2) - 1)
 #define time_after(a, b)	((long)((b) - (a)) < 0)
@@ -132,6 +134,7 @@ extern struct shim_tss cpu_tss_rw;
 #define IST_INDEX_NMI		1
 #define EXCEPTION_STKSZ		4096
 #define PAGE_SIZE		4096
+#define PAGE_MASK		(~(PAGE_SIZE - 1ul))
 #define in_nmi()		false
 #define current_stack_pointer	0ul
 #define MSR_LSTAR		0
