@@ -1163,6 +1163,28 @@ static int find_raw_row(struct sframe_rows *rows, struct sframe_reader *rd, u32 
 	}
 }
 
+/* Finds and decodes the row that holds at @pc, of the function whose entry has been read. */
+static int find_in_function(const struct sframe_header *hdr, struct sframe_reader *rd,
+			    u64 pc, struct sframe_fde *fde, struct sframe_row *row)
+{
+	struct sframe_raw_row raw;
+	struct sframe_rows rows;
+	u32 off;
+	int err;
+
+	err = begin_rows(hdr, rd, fde, &rows);
+	if (err)
+		return err;
+	if (fde->num_fres == 0)
+		return describe_empty(hdr, fde, row);
+
+	off = pc - fde->start;
+	if (fde->pcmask)
+		off %= fde->rep_size;
+	return find_raw_row(&rows, rd, off, &raw) ?:
+	       decode_found(hdr, fde, rd, &raw, row);
+}
+
 /**
  * sframe_find_row() - find and decode the row that holds at an address
  * @hdr: the section
@@ -1181,23 +1203,34 @@ static int find_raw_row(struct sframe_rows *rows, struct sframe_reader *rd, u32 
 int sframe_find_row(const struct sframe_header *hdr, struct sframe_reader *rd,
 		    u64 pc, struct sframe_row *row)
 {
-	struct sframe_raw_row raw;
-	struct sframe_rows rows;
 	struct sframe_fde fde;
-	u32 off;
+
+	return search_entries(hdr, rd, pc, &fde) ?: find_in_function(hdr, rd, pc, &fde, row);
+}
+
+/**
+ * sframe_find_row_of() - find and decode the row of an address, in one function
+ * @hdr: the section
+ * @rd: the reader
+ * @index: of the function, 0 to &sframe_header.num_fdes - 1
+ * @pc: address of an instruction; for a return address, one less
+ * @row: filled on success
+ *
+ * Context: As that of sframe_find_row().
+ * Return: As sframe_find_row(); -ENOENT also if there is no such function, or @pc is not in it.
+ */
+int sframe_find_row_of(const struct sframe_header *hdr, struct sframe_reader *rd,
+		       u32 index, u64 pc, struct sframe_row *row)
+{
+	struct sframe_fde fde;
 	int err;
 
-	err = search_entries(hdr, rd, pc, &fde) ?: begin_rows(hdr, rd, &fde, &rows);
+	if (index >= hdr->num_fdes)
+		return -ENOENT;
+	err = read_search_entry(hdr, rd, index, &fde);
 	if (err)
 		return err;
-	if (fde.num_fres == 0)
-		return describe_empty(hdr, &fde, row);
-
-	off = pc - fde.start;
-	if (fde.pcmask)
-		off %= fde.rep_size;
-	return find_raw_row(&rows, rd, off, &raw) ?:
-	       decode_found(hdr, &fde, rd, &raw, row);
+	return covers_pc(&fde, pc) ? find_in_function(hdr, rd, pc, &fde, row) : -ENOENT;
 }
 
 /**

@@ -321,5 +321,7 @@ int sframe_memory_find(const struct sframe_header *hdr, const struct sframe_memo
 		       struct sframe_plain_row *row);
 int sframe_find_row(const struct sframe_header *hdr, struct sframe_reader *rd,
 		    u64 pc, struct sframe_row *row);
+int sframe_find_row_of(const struct sframe_header *hdr, struct sframe_reader *rd,
+		       u32 index, u64 pc, struct sframe_row *row);
 
 #endif /* SFRAME_CORE_H */

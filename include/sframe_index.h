@@ -37,6 +37,42 @@ struct sframe_index {
 	u32	starts[];
 };
 
+/**
+ * struct sframe_place - where a function is described
+ * @start: its address, relative to the section
+ * @nr: of its entry, counted through all parts of the section
+ */
+struct sframe_place {
+	s32	start;
+	u32	nr;
+};
+
+/**
+ * struct sframe_part - one of the sections that a linker has put together
+ * @off: bytes from the first part to this one
+ * @first: the number of its first entry
+ */
+struct sframe_part {
+	u32	off;
+	u32	first;
+};
+
+/**
+ * struct sframe_directory - finds functions that the section does not have in order
+ * @nr_parts: of the section
+ * @nr_places: functions
+ * @parts: by their place in the section
+ * @places: by their start
+ */
+struct sframe_directory {
+	u32			nr_parts;
+	u32			nr_places;
+	struct sframe_part	*parts;
+	struct sframe_place	places[];
+};
+
+#define SFRAME_PART_ALIGN	8	/* bytes */
+
 #define SFRAME_INDEX_LEAST	16	/* functions of a section that has an index */
 #define SFRAME_INDEX_FUNCTIONS	2	/* for each slot, at least */
 #define SFRAME_INDEX_MIN_SHIFT	6

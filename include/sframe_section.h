@@ -36,6 +36,7 @@ enum sfu_section_state {
  * @bytes: its bytes
  * @len: how many
  * @index: of its functions, or NULL. That of a resident section belongs to @table
+ * @directory: of its functions, if it is mapped and not in order, or NULL
  * @verified: for look-ups by the keys of @words, of @table; NULL: the table is of another form,
  *	or has no words
  * @words: rows in one word, of @table; nowhere: they are in the rule cache of the process
@@ -57,6 +58,7 @@ struct sfu_section {
 	const u8		*bytes;
 	u32			len;
 	const struct sframe_index *index;
+	const struct sframe_directory *directory;
 	const struct sframe_verified *verified;
 	struct sfu_words	words;
 	struct sframe_header	hdr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* KUnit tests of the index of a section that is mapped. */
+/* KUnit tests of the index, and of the directory, of a section that is mapped. */
 #include <linux/mm.h>
 #include <linux/mman.h>
 
@@ -264,6 +264,150 @@ static void index_of_absent_section(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, copy.index);
 }
 
+#define PARTS		4	/* that have functions */
+#define OF_PART		(NR / PARTS)
+
+/* Adds the part @nr to the section of the image. Part 0 has no function, and the last the first ones. */
+static void build_part(struct kunit *test, struct build *all, u32 nr)
+{
+	struct build *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
+	s64 code = (IMAGE_CODE - IMAGE_SECTION) * (s64)PAGE_SIZE - all->len;
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, b);
+	build_start(b, SFRAME_VERSION_3, PCREL, SFU_ARCH_ABI);
+	for (i = 0; nr && i < OF_PART; i++) {
+		build_fde(b, code + ((PARTS - nr) * OF_PART + (i ^ 1)) * SIZE, SIZE, ADDR1, 0, 0);
+		if (SFU_ARCH_ABI == SFRAME_ABI_AMD64_LE)
+			build_row(b, 0, 0x05, 16, -16);
+		else
+			build_row(b, 0, 0x07, 16, -8, -16);
+	}
+	build_finish(b);
+	memcpy(all->bytes + all->len, b->bytes, b->len);
+	all->len = round_up(all->len + b->len, 8);
+}
+
+/* Builds an image whose section has several parts, as lld leaves them. */
+static struct image *build_parts(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+	struct image *image = &scene->image;
+	u32 nr;
+
+	memset(image->section.bytes, 0, sizeof(image->section.bytes));
+	image->section.len = 0;
+	for (nr = 0; nr <= PARTS; nr++)
+		build_part(test, &image->section, nr);
+	image->phdrs[IMAGE_PH_SFRAME].p_filesz = image->section.len;
+	image->phdrs[IMAGE_PH_SFRAME].p_memsz = image->section.len;
+	return image;
+}
+
+static void directory_of_parts(struct kunit *test)
+{
+	struct sfu_section *section;
+
+	build_parts(test);
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	section = section_of(test);
+	KUNIT_ASSERT_NOT_NULL(test, section->directory);
+	KUNIT_EXPECT_EQ(test, 1 + PARTS, section->directory->nr_parts);
+	KUNIT_EXPECT_EQ(test, NR, section->directory->nr_places);
+	KUNIT_EXPECT_GT(test, sfu_user_index_size(section), NR * sizeof(struct sframe_place));
+	expect_functions(test, section);
+	/* The next map takes it over. */
+	expect_scanned(test, SAME, "scan.runs");
+	rcu_barrier();
+	KUNIT_EXPECT_PTR_EQ(test, section->directory, section_of(test)->directory);
+	expect_functions(test, section_of(test));
+}
+
+static void directory_of_unsorted_section(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+
+	map_functions(test, 5);
+	patch_file(test, scene->image.section_at + 3, 0, 1);
+	expect_scanned(test, SAME, "scan.runs");
+	KUNIT_ASSERT_NOT_NULL(test, section_of(test)->directory);
+	KUNIT_EXPECT_NULL(test, section_of(test)->index);
+	KUNIT_EXPECT_EQ(test, 1, section_of(test)->directory->nr_parts);
+	expect_functions(test, section_of(test));
+}
+
+/* The linker has written no program header for the section. */
+static void directory_without_segment(struct kunit *test)
+{
+	image_hide_segment(build_parts(test), SZ_2K);
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	KUNIT_ASSERT_NOT_NULL(test, section_of(test)->directory);
+	expect_functions(test, section_of(test));
+}
+
+/* The page with the section headers is not in memory. */
+static void directory_of_absent_headers(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+
+	image_hide_segment(build_parts(test), SZ_2K);
+	map_image(test);
+	scene->image.ehdr.e_shoff = (IMAGE_PAGES + 1) * PAGE_SIZE;
+	patch_file(test, offsetof(struct elf64_hdr, e_shoff), scene->image.ehdr.e_shoff, 8);
+	image_fill(test, &scene->image, IMAGE_PAGES + 2, 1);
+	expect_scanned(test, "1-3 pending", "scan.runs");
+	KUNIT_EXPECT_TRUE(test, sfu_section_is(section_of(test), SFU_SECTION_PENDING));
+	KUNIT_EXPECT_NULL(test, section_of(test)->directory);
+}
+
+/* An entry of the second part has moved since the directory was made, and then the part is gone. */
+static void directory_of_changed_section(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+	const unsigned int nr = (PARTS - 1) * OF_PART + 1, part = 32;
+	struct sfu_section *section;
+
+	build_parts(test);
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	section = section_of(test);
+	KUNIT_ASSERT_NOT_NULL(test, section->directory);
+	KUNIT_EXPECT_EQ(test, (long)(nr * SIZE), find_function(test, section, nr * SIZE));
+	patch_file(test, scene->image.section_at + part + ENTRY(0), 0, sizeof(s64));
+	KUNIT_EXPECT_EQ(test, -ENOENT, find_function(test, section, nr * SIZE + 1));
+	KUNIT_EXPECT_EQ(test, (long)((nr - 1) * SIZE), find_function(test, section, (nr - 1) * SIZE));
+	patch_file(test, scene->image.section_at + part, 0, sizeof(u32));
+	KUNIT_EXPECT_EQ(test, -ENOENT, find_function(test, section, (nr - 1) * SIZE + 1));
+	KUNIT_EXPECT_EQ(test, 0, find_function(test, section, 0));
+}
+
+/* Where there is no room for a directory, nothing is found in some of the parts: in none, then. */
+static void directory_too_large(struct kunit *test)
+{
+	const size_t memory = sfu_index_memory;
+	struct sfu_section copy;
+
+	build_parts(test);
+	map_image(test);
+	sfu_index_memory = 64;
+	expect_scanned(test, "1-3 none", "scan.runs");
+	sfu_index_memory = memory;
+	copy = *section_of(test);
+	KUNIT_EXPECT_TRUE(test, sfu_section_is(&copy, SFU_SECTION_NONE));
+	KUNIT_EXPECT_NULL(test, copy.directory);
+	KUNIT_EXPECT_EQ(test, -E2BIG, sfu_user_index_list(&copy, NR * sizeof(struct sframe_place)));
+	KUNIT_EXPECT_NULL(test, copy.directory);
+	copy.end = copy.start + sizeof(struct sframe_raw_header);
+	KUNIT_EXPECT_EQ(test, -ENOENT, sfu_user_index_list(&copy, SZ_4K));
+	copy.end = copy.start + BIT_ULL(32);
+	KUNIT_EXPECT_EQ(test, -E2BIG, sfu_user_index_list(&copy, SZ_4K));
+	copy.start = page(test, IMAGE_PAGES + 1);
+	copy.end = copy.start + PAGE_SIZE;
+	KUNIT_EXPECT_EQ(test, -EFAULT, sfu_user_index_list(&copy, SZ_4K));
+}
+
 static struct kunit_case index_tests[] = {
 	KUNIT_CASE(index_of_section),
 	KUNIT_CASE(index_of_few_functions),
@@ -276,6 +420,12 @@ static struct kunit_case index_tests[] = {
 	KUNIT_CASE(index_too_large),
 	KUNIT_CASE(index_without_room),
 	KUNIT_CASE(index_of_absent_section),
+	KUNIT_CASE(directory_of_parts),
+	KUNIT_CASE(directory_of_unsorted_section),
+	KUNIT_CASE(directory_without_segment),
+	KUNIT_CASE(directory_of_absent_headers),
+	KUNIT_CASE(directory_of_changed_section),
+	KUNIT_CASE(directory_too_large),
 	{}
 };
 

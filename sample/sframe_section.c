@@ -174,7 +174,7 @@ static __always_inline int find_quick(const struct sfu_section *section,
 		found->err = -E2BIG;
 		return found->err;
 	}
-	if (!sframe_quick_can_search(&section->hdr))
+	if (section->directory || !sframe_quick_can_search(&section->hdr))
 		return found->err;
 	found->err = sframe_charge(rd, SFRAME_QUICK_COST);
 	if (found->err)
@@ -188,6 +188,78 @@ static __always_inline int find_quick(const struct sfu_section *section,
 	return found->err;
 }
 
+/* Returns how many of @places start at or below @off. */
+static u32 count_places(const struct sframe_directory *dir, s64 off)
+{
+	u32 low = 0, high = dir->nr_places;
+
+	while (low < high) {
+		u32 middle = low + (high - low) / 2;
+
+		if (dir->places[middle].start <= off)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The part that has the entry @nr. The first part begins with 0. */
+static const struct sframe_part *find_part(const struct sframe_directory *dir, u32 nr)
+{
+	u32 low = 0, high = dir->nr_parts;
+
+	while (low < high) {
+		u32 middle = low + (high - low) / 2;
+
+		if (dir->parts[middle].first <= nr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return &dir->parts[array_index_nospec(low - 1, dir->nr_parts)];
+}
+
+/* Finds the row of @addr in the function at @place. The section may have changed since. */
+static int find_at_place(const struct sfu_section *section, struct sframe_reader *rd,
+			 unsigned long addr, const struct sframe_place *place,
+			 struct sframe_row *row)
+{
+	const struct sframe_part *part = find_part(section->directory, place->nr);
+	struct sframe_header hdr;
+	int err;
+
+	err = sframe_header_read(&hdr, rd, section->start + part->off,
+				 section->end - section->start - part->off);
+	if (err)
+		return err;
+	if (hdr.swapped || hdr.abi != SFU_ARCH_ABI)
+		return -ENOENT;
+	return sframe_find_row_of(&hdr, rd, place->nr - part->first, addr, row);
+}
+
+/* Functions without bytes may share their start with the one that has @addr, in any order. */
+static int find_by_directory(const struct sfu_section *section, struct sframe_reader *rd,
+			     unsigned long addr, struct sframe_row *row)
+{
+	const struct sframe_directory *dir = section->directory;
+	u32 nr = count_places(dir, (s64)(addr - section->start));
+	s32 start = 0;
+	bool is_first = true;
+	int err = sframe_charge(rd, SFRAME_READ_COST) ?: -ENOENT;
+
+	while (err == -ENOENT && nr--) {
+		const struct sframe_place *place = &dir->places[array_index_nospec(nr, dir->nr_places)];
+
+		if (!is_first && place->start != start)
+			break;
+		is_first = false;
+		start = place->start;
+		err = find_at_place(section, rd, addr, place, row);
+	}
+	return err;
+}
+
 /* The rest of a look-up: decodes the row, or finds it in another way. */
 static int find_decoded(struct sfu_section *section, struct sfu_lookup *lookup,
 			unsigned long addr, const struct found *found,
@@ -199,7 +271,9 @@ static int find_decoded(struct sfu_section *section, struct sfu_lookup *lookup,
 		err = sframe_decode_plain(&section->hdr, &lookup->rd, &found->row, row);
 	} else if (err == -EAGAIN) {
 		set_reader(lookup, section);
-		err = sframe_find_row(&section->hdr, &lookup->rd, addr, row);
+		err = section->directory ?
+		      find_by_directory(section, &lookup->rd, addr, row) :
+		      sframe_find_row(&section->hdr, &lookup->rd, addr, row);
 	}
 	if (err == -EBADMSG) {
 		if (!lookup->is_borrowed)

@@ -151,27 +151,54 @@ struct sfu_scan {
 /* Bytes of the indices of all sections of a process. Tests lower it. */
 size_t sfu_index_memory = SZ_1M;
 
+/* The program header that lld has not written, made of the section headers. */
+static int read_segment(struct sfu_scan *scan, struct file *file, const struct elf64_hdr *ehdr,
+			struct elf64_phdr *seg)
+{
+	struct elf64_shdr *shdrs;
+	int err;
+
+	if (sframe_elf_check_sections(ehdr))
+		return -ENOENT;
+	shdrs = kmalloc_array(ehdr->e_shnum, sizeof(*shdrs), SFU_GFP_TASK);
+	if (!shdrs)
+		return -ENOMEM;
+	err = sfu_prefault_read(&scan->prefault, file, shdrs, ehdr->e_shnum * sizeof(*shdrs),
+				ehdr->e_shoff) ?:
+	      sframe_elf_make_segment(shdrs, ehdr->e_shnum, seg);
+	kfree(shdrs);
+	return err == -ENOEXEC ? -ENOENT : err;
+}
+
 static int read_phdrs(struct sfu_scan *scan, struct file *file)
 {
 	struct elf64_phdr *phdrs;
 	struct elf64_hdr ehdr;
+	unsigned int nr;
 	int err;
 
 	err = sfu_prefault_read(&scan->prefault, file, &ehdr, sizeof(ehdr), 0) ?:
 	      sframe_elf_check_header(&ehdr);
 	if (err)
 		return err;
-	phdrs = kmalloc_array(ehdr.e_phnum, sizeof(*phdrs), SFU_GFP_TASK);
+	nr = ehdr.e_phnum;
+	phdrs = kmalloc_array(nr + 1, sizeof(*phdrs), SFU_GFP_TASK);
 	if (!phdrs)
 		return -ENOMEM;
-	err = sfu_prefault_read(&scan->prefault, file, phdrs, ehdr.e_phnum * sizeof(*phdrs),
-				ehdr.e_phoff);
+	err = sfu_prefault_read(&scan->prefault, file, phdrs, nr * sizeof(*phdrs), ehdr.e_phoff);
+	if (!err && sframe_elf_may_lack_segment(phdrs, nr)) {
+		err = read_segment(scan, file, &ehdr, &phdrs[nr]);
+		if (!err)
+			nr++;
+		else if (err == -ENOENT)
+			err = 0;
+	}
 	if (err) {
 		kfree(phdrs);
 		return err;
 	}
 	scan->phdrs = phdrs;
-	scan->nr_phdrs = ehdr.e_phnum;
+	scan->nr_phdrs = nr;
 	return 0;
 }
 
@@ -279,13 +306,21 @@ static void prefault(struct sfu_scan *scan, const struct sfu_range *range, unsig
 			 section->start + min(size, section->end - section->start));
 }
 
+/* Linkers that merge sections sort the functions. Others (lld) put one section after the other. */
+static bool is_sorted(const struct sfu_section *section)
+{
+	return section->hdr.flags & SFRAME_F_FDE_SORTED;
+}
+
 /*
  * Makes a section present. A search reads pages all over it, so a part of it is of little
  * use.
  */
 static void prefault_section(struct sfu_scan *scan, const struct sfu_range *range)
 {
-	unsigned long size = sframe_header_span(&range->section.hdr);
+	const struct sfu_section *section = &range->section;
+	unsigned long size = is_sorted(section) ? sframe_header_span(&section->hdr) :
+						  section->end - section->start;
 
 	if (size > scan->prefault.bytes && !scan->may_examine_parts)
 		scan->has_news |= scan->reason == SFU_SCAN_SAMPLE;
@@ -308,7 +343,8 @@ static enum sfu_section_state check_section(struct sfu_scan *scan, struct sfu_ra
 		sfu_count(defects[defect]);
 		return SFU_SECTION_BAD;
 	default:
-		return SFU_SECTION_NONE;
+		/* The first of several parts may be without functions. */
+		return is_sorted(&range->section) ? SFU_SECTION_NONE : SFU_SECTION_READY;
 	}
 }
 
@@ -503,6 +539,42 @@ static bool find_table(struct sfu_scan *scan, struct sfu_range *range, const str
 	return true;
 }
 
+/* The bytes that the next index may take. */
+static size_t index_room(const struct sfu_scan *scan)
+{
+	return sfu_index_memory - min(scan->index_bytes, sfu_index_memory);
+}
+
+/* Returns the state of a section for which there is no directory. */
+static enum sfu_section_state without_directory(const struct sfu_section *section, int err)
+{
+	int has_parts = sfu_user_index_has_parts(section);
+
+	if (has_parts < 0)
+		return SFU_SECTION_PENDING;
+	if (!has_parts)
+		/* It is searched as a whole. */
+		return section->hdr.num_fdes ? SFU_SECTION_READY : SFU_SECTION_NONE;
+	return err == -E2BIG || err == -ENOENT ? SFU_SECTION_NONE : SFU_SECTION_PENDING;
+}
+
+/* Gives a section that is not sorted a directory, if it has none. Returns its state. */
+static enum sfu_section_state add_directory(struct sfu_scan *scan, struct sfu_section *section)
+{
+	u64 most = (section->end - section->start) / sizeof(struct sframe_raw_fde_v3);
+	int err = -EAGAIN;
+
+	if (section->directory || is_sorted(section))
+		return SFU_SECTION_READY;
+	if (is_worth_memory(scan) && most <= FUNCTIONS_MAX - scan->nr_functions) {
+		scan->nr_functions += most;
+		scan->cost += (s64)COST_FUNCTION * most;
+		err = sfu_user_index_list(section, index_room(scan));
+		scan->index_bytes += sfu_user_index_size(section);
+	}
+	return err ? without_directory(section, err) : SFU_SECTION_READY;
+}
+
 /* Gives a section an index, if it can have one and has none. */
 static void add_index(struct sfu_scan *scan, struct sfu_section *section)
 {
@@ -513,8 +585,7 @@ static void add_index(struct sfu_scan *scan, struct sfu_section *section)
 	    !sframe_quick_can_search(&section->hdr) || nr > FUNCTIONS_MAX - scan->nr_functions)
 		return;
 	scan->nr_functions += nr;
-	err = sfu_user_index_add(section, sfu_index_memory -
-				 min(scan->index_bytes, sfu_index_memory));
+	err = sfu_user_index_add(section, index_room(scan));
 	/* It may have read all functions, and found the last one out of order. */
 	scan->cost += (s64)COST_FUNCTION * nr;
 	section->is_unordered = err == -EBADMSG;
@@ -545,6 +616,7 @@ static void find_mapped(struct sfu_scan *scan, struct sfu_range *range, struct f
 	if (!known || state == SFU_SECTION_PENDING || has_lost_section(scan->mm, range) ||
 	    (state == SFU_SECTION_BAD && scan->last == READ_ONCE(scan->process->inherited))) {
 		section->index = NULL;
+		section->directory = NULL;
 		section->is_unordered = false;
 		section->nr_strikes = 0;
 		state = look_up_section(scan, range, file);
@@ -554,6 +626,7 @@ static void find_mapped(struct sfu_scan *scan, struct sfu_range *range, struct f
 	sfu_user_index_get(section);
 	if (state == SFU_SECTION_READY) {
 		prefault_section(scan, range);
+		state = add_directory(scan, section);
 		add_index(scan, section);
 	}
 	scan->has_news |= !known || state != atomic_read(&known->section.state);

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The index of a section that is mapped: it is in kernel memory, and the section is not.
+ * What the kernel remembers of a mapped section, to find functions: it is in kernel memory, and
+ * the section is not. A sorted section has an index. One that is not sorted, or that a linker (lld)
+ * has put together of several, has a directory: all functions, by their start.
  *
- * A scan makes it from what the section says at that moment. The process may change the section
- * afterwards, so the index is a hint, and each look-up verifies it: see sframe_quick_search(). A
- * map that takes a range over from the last one, or from that of the parent, shares its index.
+ * A scan makes both from what the section says at that moment. The process may change the section
+ * afterwards, so they are hints, and each look-up verifies what it finds: see sframe_quick_search()
+ * and sframe_find_row_of(). A map that takes a range over from the last one, or from that of the
+ * parent, shares them.
  */
 #include <linux/mm.h>
 #include <linux/refcount.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <linux/sort.h>
 
+#include "sframe_arch.h"
 #include "sframe_index.h"
 #include "sframe_process.h"
 #include "sframe_section.h"
@@ -25,21 +30,45 @@
 #define FUNCTIONS_OF_SLOT	32
 
 /**
- * struct user_index - an index that maps share
+ * struct shared - what the maps that share an index or a directory know of it
  * @refs: one of each map
+ * @bytes: that it takes
+ */
+struct shared {
+	refcount_t	refs;
+	size_t		bytes;
+};
+
+/**
+ * struct user_index - an index that maps share
+ * @shared: first, because it is freed by this
  * @index: constant once the first map is published
  */
 struct user_index {
-	refcount_t		refs;
+	struct shared		shared;
 	struct sframe_index	index;
 };
 
-/* The index that the section has, or NULL. That of a table belongs to the table. */
-static struct user_index *index_of(const struct sfu_section *section)
+/**
+ * struct user_directory - the same of a directory
+ * @shared: first
+ * @directory: constant once the first map is published
+ */
+struct user_directory {
+	struct shared		shared;
+	struct sframe_directory	directory;
+};
+
+/* What the section has, or NULL. The index of a table belongs to the table. */
+static struct shared *shared_of(const struct sfu_section *section)
 {
-	if (section->source != SFU_SOURCE_MAPPED || !section->index)
+	if (section->source != SFU_SOURCE_MAPPED)
 		return NULL;
-	return container_of(section->index, struct user_index, index);
+	if (section->directory)
+		return &container_of(section->directory, struct user_directory, directory)->shared;
+	if (section->index)
+		return &container_of(section->index, struct user_index, index)->shared;
+	return NULL;
 }
 
 static size_t size_of(u32 nr_starts)
@@ -48,7 +77,7 @@ static size_t size_of(u32 nr_starts)
 }
 
 /**
- * sfu_user_index_size() - bytes that the index of a section takes
+ * sfu_user_index_size() - bytes that the index or the directory of a section takes
  * @section: the section
  *
  * Context: Any, while the map of the section is held.
@@ -56,9 +85,9 @@ static size_t size_of(u32 nr_starts)
  */
 size_t sfu_user_index_size(const struct sfu_section *section)
 {
-	const struct user_index *user = index_of(section);
+	const struct shared *shared = shared_of(section);
 
-	return user ? size_of(user->index.nr + 1) : 0;
+	return shared ? shared->bytes : 0;
 }
 
 /**
@@ -69,10 +98,10 @@ size_t sfu_user_index_size(const struct sfu_section *section)
  */
 void sfu_user_index_get(struct sfu_section *section)
 {
-	struct user_index *user = index_of(section);
+	struct shared *shared = shared_of(section);
 
-	if (user)
-		refcount_inc(&user->refs);
+	if (shared)
+		refcount_inc(&shared->refs);
 }
 
 /**
@@ -83,12 +112,26 @@ void sfu_user_index_get(struct sfu_section *section)
  */
 void sfu_user_index_put(struct sfu_section *section)
 {
-	struct user_index *user = index_of(section);
+	struct shared *shared = shared_of(section);
 
-	if (!user || !refcount_dec_and_test(&user->refs))
+	if (!shared || !refcount_dec_and_test(&shared->refs))
 		return;
-	atomic_long_sub(size_of(user->index.nr + 1), &sfu_held.bytes);
-	kvfree(user);
+	atomic_long_sub(shared->bytes, &sfu_held.bytes);
+	kvfree(shared);
+}
+
+/* Returns memory of @bytes that begins with a struct shared, or NULL. */
+static void *alloc_shared(size_t bytes)
+{
+	return sfu_may_hold(bytes) ? kvzalloc(bytes, SFU_GFP_TASK) : NULL;
+}
+
+/* The section has what has been made. */
+static void begin_sharing(struct shared *shared, size_t bytes)
+{
+	refcount_set(&shared->refs, 1);
+	shared->bytes = bytes;
+	atomic_long_add(bytes, &sfu_held.bytes);
 }
 
 /* Reads the entries from @nr on, at most @count, into @mem, which has room for CHUNK. */
@@ -180,9 +223,7 @@ int sfu_user_index_add(struct sfu_section *section, size_t most)
 		nr = make_coarser(&form, hdr, most);
 	if (nr <= 0)
 		return nr;
-	if (!sfu_may_hold(size_of(nr)))
-		return -ENOMEM;
-	user = kvzalloc(size_of(nr), SFU_GFP_TASK);
+	user = alloc_shared(size_of(nr));
 	if (!user)
 		return -ENOMEM;
 	user->index = form;
@@ -191,8 +232,209 @@ int sfu_user_index_add(struct sfu_section *section, size_t most)
 		kvfree(user);
 		return err;
 	}
-	refcount_set(&user->refs, 1);
-	atomic_long_add(size_of(nr), &sfu_held.bytes);
+	begin_sharing(&user->shared, size_of(nr));
 	section->index = &user->index;
+	return 0;
+}
+
+/* Reads the header of the part at @off. Returns 0; -ENOENT: there is no sound one; -EFAULT. */
+static int read_part(const struct sfu_section *section, u64 off, struct sframe_header *hdr)
+{
+	struct sframe_reader rd = {
+		.read = sfu_user_reader,
+		.budget = sframe_read_cost(sizeof(struct sframe_raw_header)),
+	};
+	u64 len = section->end - section->start;
+	int err;
+
+	if (off > len || len - off < sizeof(struct sframe_raw_header))
+		return -ENOENT;
+	err = sframe_header_read(hdr, &rd, section->start + off, len - off);
+	if (err)
+		return err == -EFAULT ? err : -ENOENT;
+	return hdr->swapped || hdr->abi != SFU_ARCH_ABI ? -ENOENT : 0;
+}
+
+/* Where the part after this one begins, relative to the section. */
+static u64 next_part(const struct sfu_section *section, const struct sframe_header *hdr)
+{
+	return round_up(hdr->addr + sframe_header_span(hdr) - section->start, SFRAME_PART_ALIGN);
+}
+
+/**
+ * sfu_user_index_has_parts() - has a linker put several sections together?
+ * @section: the section; its header has been checked
+ *
+ * Context: Task, in the address space of the section; does not wait for pages.
+ * Return: 1: another part follows the first; 0: something else, or nothing; -EFAULT: not known.
+ */
+int sfu_user_index_has_parts(const struct sfu_section *section)
+{
+	struct sframe_header hdr;
+	int err = read_part(section, next_part(section, &section->hdr), &hdr);
+
+	return err == -EFAULT ? err : !err;
+}
+
+/**
+ * struct listing - a directory that is being made
+ * @section: the section
+ * @most: bytes that the directory may take
+ * @dir: the directory; NULL: its parts and functions are counted
+ * @room_parts: parts that it has room for
+ * @room: functions that it has room for
+ * @nr_parts: so far
+ * @nr: functions so far
+ * @nr_compared: while it is sorted
+ */
+struct listing {
+	const struct sfu_section	*section;
+	size_t				most;
+	struct sframe_directory		*dir;
+	u32				room_parts;
+	u32				room;
+	u32				nr_parts;
+	u32				nr;
+	u32				nr_compared;
+};
+
+static size_t directory_bytes(u32 nr_parts, u32 nr)
+{
+	return sizeof(struct user_directory) + (size_t)nr * sizeof(struct sframe_place) +
+	       nr_parts * sizeof(struct sframe_part);
+}
+
+/* A function that is too far away has no place. */
+static void add_place(struct sframe_directory *dir, s64 start, u32 nr)
+{
+	if (start != (s32)start)
+		return;
+	dir->places[dir->nr_places++] = (struct sframe_place){ .start = start, .nr = nr };
+}
+
+static int list_functions(struct listing *listing, const struct sframe_header *hdr)
+{
+	u8 bytes[CHUNK * sizeof(struct sframe_raw_fde_v2)];
+	struct sframe_memory mem;
+	u32 nr, count, i;
+
+	for (nr = 0; nr < hdr->num_fdes; nr += count) {
+		count = min_t(u32, hdr->num_fdes - nr, CHUNK);
+		if (read_entries(hdr, nr, count, bytes, &mem))
+			return -EFAULT;
+		for (i = nr; i < nr + count; i++)
+			add_place(listing->dir, sframe_index_start(hdr, &mem, i) -
+				  listing->section->start, listing->nr + i);
+	}
+	return 0;
+}
+
+/* Adds a part to the directory, or to the numbers of what it will have. */
+static int list_part(struct listing *listing, const struct sframe_header *hdr)
+{
+	struct sframe_directory *dir = listing->dir;
+	u32 nr_parts = listing->nr_parts + 1;
+	u64 nr = (u64)listing->nr + hdr->num_fdes;
+	int err = 0;
+
+	if (nr > U32_MAX || directory_bytes(nr_parts, nr) > listing->most)
+		return -E2BIG;
+	if (dir) {
+		/* The section has more than a moment ago. */
+		if (nr_parts > listing->room_parts || nr > listing->room)
+			return -EFAULT;
+		dir->parts[dir->nr_parts++] = (struct sframe_part){
+			.off = hdr->addr - listing->section->start,
+			.first = listing->nr,
+		};
+		err = list_functions(listing, hdr);
+	}
+	listing->nr_parts = nr_parts;
+	listing->nr = nr;
+	return err;
+}
+
+/* What follows the last sound part is ignored: padding, most likely. */
+static int list_parts(struct listing *listing)
+{
+	struct sframe_header hdr;
+	u64 off = 0;
+	int err;
+
+	listing->nr_parts = 0;
+	listing->nr = 0;
+	for (;;) {
+		err = read_part(listing->section, off, &hdr);
+		if (err == -ENOENT)
+			return 0;
+		err = err ?: list_part(listing, &hdr);
+		if (err)
+			return err;
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
+		off = next_part(listing->section, &hdr);
+	}
+}
+
+#define COMPARISONS	4096	/* until other tasks may run */
+
+static int compare_places(const void *a, const void *b, const void *priv)
+{
+	const struct sframe_place *x = a, *y = b;
+	struct listing *listing = (void *)priv;
+
+	if (++listing->nr_compared % COMPARISONS == 0)
+		cond_resched();
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static void sort_places(struct listing *listing)
+{
+	struct sframe_directory *dir = listing->dir;
+
+	sort_r(dir->places, dir->nr_places, sizeof(dir->places[0]), compare_places, NULL, listing);
+}
+
+/**
+ * sfu_user_index_list() - give a mapped section a directory
+ * @section: the section of a map that is not published yet; its header has been checked, and it has
+ *	neither an index nor a directory
+ * @most: bytes that the directory may take
+ *
+ * Context: As sfu_user_index_add().
+ * Return: 0; -EFAULT if a part of it is not present, or it changes at this moment; -ENOENT if there
+ * is no function; -E2BIG if @most is too little; -ENOMEM; -EINTR if the task is being killed.
+ */
+int sfu_user_index_list(struct sfu_section *section, size_t most)
+{
+	struct listing listing = { .section = section, .most = most };
+	struct user_directory *user;
+	size_t bytes;
+	int err;
+
+	if (section->end - section->start > U32_MAX)
+		return -E2BIG;
+	err = list_parts(&listing);
+	if (err)
+		return err;
+	if (!listing.nr)
+		return -ENOENT;
+	bytes = directory_bytes(listing.nr_parts, listing.nr);
+	user = alloc_shared(bytes);
+	if (!user)
+		return -ENOMEM;
+	user->directory.parts = (void *)&user->directory.places[listing.nr];
+	listing.dir = &user->directory;
+	listing.room_parts = listing.nr_parts;
+	listing.room = listing.nr;
+	err = list_parts(&listing);
+	if (err) {
+		kvfree(user);
+		return err;
+	}
+	sort_places(&listing);
+	begin_sharing(&user->shared, bytes);
+	section->directory = &user->directory;
 	return 0;
 }

@@ -254,9 +254,9 @@ static const char *note(const struct check *check, unsigned int index)
 		bool holds;
 		const char *text;
 	} notes[] = {
-		{ obj->is_elf && obj->place && !obj->has_segment && check->has_code &&
+		{ obj->is_elf && obj->place && !obj->is_found && check->has_code &&
 		  !object_is_relocatable(obj),
-		  "no PT_GNU_SFRAME (lld makes none): the kernel module finds no data" },
+		  "no PT_GNU_SFRAME: the kernel module finds no data" },
 		{ obj->has_segment && obj->place && obj->segment_addr != obj->addr,
 		  "PT_GNU_SFRAME is not where the section .sframe is" },
 		{ check->result.nr_blobs > 1,
@@ -311,7 +311,7 @@ static const char *segment_text(const struct object *obj)
 /* Can the module find the data of the file? */
 static bool has_own(const struct check *check)
 {
-	return check->result.nr_blobs && check->obj.has_segment;
+	return check->result.nr_blobs && check->obj.is_found;
 }
 
 /* Return: NULL for a file whose code nobody runs as it is. */
@@ -496,7 +496,7 @@ static const char *lacks(const struct check *check)
 		return NULL;
 	if (!check->result.nr_blobs)
 		return "no SFrame data; build it with -Wa,--gsframe";
-	if (obj->is_elf && !object_is_relocatable(obj) && !obj->has_segment)
+	if (obj->is_elf && !object_is_relocatable(obj) && !obj->is_found)
 		return "no PT_GNU_SFRAME, so the kernel module finds no data; link it with GNU ld";
 	return NULL;
 }

@@ -50,7 +50,7 @@ static void read_object(struct holding *holding, const struct file *file)
 	error = object_init(&obj, file);
 	holding->is_elf = obj.is_elf;
 	holding->is_32 = obj.is_elf && obj.elf.ident[EI_CLASS] == ELFCLASS32;
-	holding->has_sframe = !error && obj.has_segment && obj.place;
+	holding->has_sframe = !error && obj.is_found && obj.place;
 	if (holding->has_sframe)
 		add_section(&holding->sframe, obj.data, obj.addr, obj.size);
 	if (obj.is_elf)

@@ -90,6 +90,30 @@ static const char *find_segment(struct object *obj)
 	return NULL;
 }
 
+/* As sframe_elf_may_lack_segment() of the module, whose header excludes <elf.h>. */
+static bool is_packed(const struct elf *elf)
+{
+	struct elf_segment seg;
+	u32 i;
+
+	for (i = 0; elf_get_segment(elf, i, &seg); i++)
+		if (seg.type == PT_LOAD && seg.flags & PF_X && seg.off % SFRAME_ELF_PAGE)
+			return true;
+	return false;
+}
+
+/* Does the module find the data by its section header? */
+static bool is_found_by_header(const struct elf *elf)
+{
+	struct elf_section sec;
+	bool is_there = false;
+	u32 i;
+
+	for (i = 0; elf_get_section(elf, i, &sec); i++)
+		is_there |= sec.type == SFRAME_SHT_GNU_SFRAME && sec.flags & SHF_ALLOC;
+	return is_there && i <= SFRAME_ELF_MAX_SHDRS && is_packed(elf);
+}
+
 static const char *find_sframe(struct object *obj)
 {
 	const char *error = elf_init(&obj->elf, &obj->file);
@@ -99,7 +123,10 @@ static const char *find_sframe(struct object *obj)
 	obj->is_elf = true;
 	/* Section headers are preferred: the segment may be longer than its data. */
 	error = find_section(obj);
-	return error || obj->debug_only ? error : find_segment(obj);
+	if (!error && !obj->debug_only)
+		error = find_segment(obj);
+	obj->is_found = obj->has_segment || is_found_by_header(&obj->elf);
+	return error;
 }
 
 /**

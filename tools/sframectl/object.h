@@ -28,6 +28,7 @@
  * @nr_starts: number of start fields that a relocation filled in
  * @has_segment: there is a PT_GNU_SFRAME
  * @segment_addr: the address of PT_GNU_SFRAME
+ * @is_found: the module finds the data, by PT_GNU_SFRAME or by the section header
  */
 struct object {
 	struct file	file;
@@ -41,6 +42,7 @@ struct object {
 	u64		nr_starts;
 	bool		has_segment;
 	u64		segment_addr;
+	bool		is_found;
 };
 
 const char *object_init(struct object *obj, const struct file *file);

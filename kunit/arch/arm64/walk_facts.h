@@ -240,10 +240,11 @@ static const struct start_case start_cases[] __maybe_unused = {
 
 /*
  * The limit on reads of a step, except those of the section: see bounds_step_past_plt(). The
- * last two are of the instruction that was interrupted, and of the code after it.
+ * last three are of the instruction that was interrupted, if the one before it is not there, and of
+ * the code after it.
  */
-#define MOST_FRAME_READS (9 + 1 + 1)
-#define MOST_FRAME_BYTES (2 * 8 + 8 + 40 + 2 * 8 + 4 + 20 + 8 + 8 + 64)
+#define MOST_FRAME_READS (9 + 2 + 1)
+#define MOST_FRAME_BYTES (2 * 8 + 8 + 40 + 2 * 8 + 4 + 20 + 8 + 8 + 4 + 64)
 
 static inline void put_slot(u8 *code, unsigned long addr, unsigned long to)
 {

@@ -70,7 +70,9 @@ has_tables() { [ "$(value table.bytes)" -gt "$1" ]; }
 stock() {	# stock SECONDS DATA
 	local seconds=$1 data=$2 way share server work
 	work=("$0" stock_work $((short ? 1 : 2)))
-	[ "$short" = 1 ] || programs='v3*'
+	# The linker makes no difference here.
+	[ "$(uname -m)" != x86_64 ] || programs=v3
+	[ "$short" = 1 ] || [ "$(uname -m)" != aarch64 ] || programs='v3*'
 	unset SFU_TABLES
 	check 'module loads' modprobe sframe_unwind || exit
 	for way in $(ways); do

@@ -106,7 +106,7 @@ def require(cli, tmp):
     cli("check --require several", "check", "--require", tmp / "with.o", tmp / "without.o",
         tmp / "with.so", status=1, err="without.o: no SFrame data", out="^2 of 3 objects")
 
-    # As lld links it: the section is there, and nothing leads to it.
+    # The section is there, and nothing leads to it.
     data = bytearray((tmp / "with.so").read_bytes())
     data[data.index(bytes.fromhex("54 e5 74 64 04"))] = 0x50
     (tmp / "no-segment.so").write_bytes(data)
