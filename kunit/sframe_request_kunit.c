@@ -208,7 +208,7 @@ static void request_closed(struct kunit *test)
 	map_image(test);
 	sleeper = start_sleeper(test);
 	request_by_event(sleeper);
-	sfu_request_close(process);
+	sfu_request_close(process, true);
 	KUNIT_EXPECT_NULL(test, process->request.holder);
 	KUNIT_EXPECT_NULL(test, READ_ONCE(sleeper->task_works));
 	KUNIT_EXPECT_EQ(test, 1, refcount_read(&process->refs));

@@ -266,8 +266,11 @@ void sfu_process_drop_inherited(struct sfu_process *process)
 		sfu_map_put(map);
 }
 
-/* Takes a process out of the table, unless another context has just done so. */
-static void remove_process(struct sfu_process *process)
+/*
+ * Takes a process out of the table, unless another context has just done so. @is_last: no process
+ * is left, and the module may be unloaded.
+ */
+static void remove_process(struct sfu_process *process, bool is_last)
 {
 	unsigned long flags;
 	bool was_known;
@@ -278,7 +281,7 @@ static void remove_process(struct sfu_process *process)
 	raw_spin_unlock_irqrestore(&processes_lock, flags);
 	if (!was_known)
 		return;
-	sfu_request_close(process);
+	sfu_request_close(process, is_last);
 	/* A map that is shared no more can be changed again. */
 	sfu_map_put(unrcu_pointer(xchg(&process->map, NULL)));
 	sfu_process_put(process);
@@ -299,7 +302,7 @@ void sfu_process_end(struct mm_struct *mm)
 	rcu_read_lock();
 	process = sfu_process_find(mm);
 	if (process)
-		remove_process(process);
+		remove_process(process, false);
 	rcu_read_unlock();
 }
 
@@ -640,7 +643,7 @@ void sfu_process_close(void)
 		rcu_read_lock();
 		/* A process that is removed stays in the grace period, with its next one. */
 		hlist_for_each_entry_rcu(process, &processes[i], node)
-			remove_process(process);
+			remove_process(process, true);
 		rcu_read_unlock();
 		cond_resched();
 	}
@@ -664,7 +667,7 @@ static unsigned long shrink_chain(struct hlist_head *chain, unsigned long *left)
 		}
 		if (sfu_scan_has_account(process))
 			continue;
-		remove_process(process);
+		remove_process(process, false);
 		count++;
 	}
 	rcu_read_unlock();

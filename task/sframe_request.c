@@ -107,7 +107,7 @@ static bool take_back(struct sfu_request *request, unsigned int most)
 }
 
 /*
- * Works of the last holder that a sample or an event looks at, with interrupts disabled. A request
+ * Works of the last holder that are looked at with interrupts disabled, but at unload. A request
  * behind more works stays with that holder.
  */
 #define TAKE_BACK_MOST	64
@@ -318,10 +318,13 @@ void sfu_request_for_event(struct sfu_process *process, struct task_struct *task
 /**
  * sfu_request_close() - cancel the request of a process, and refuse more
  * @process: the process
+ * @search_all: look for it among all task works of its holder, however many they are
+ *
+ * A request that is not found is served by its holder, which then does nothing.
  *
  * Context: Any but NMI. Does not sleep; preemption may be disabled.
  */
-void sfu_request_close(struct sfu_process *process)
+void sfu_request_close(struct sfu_process *process, bool search_all)
 {
 	struct sfu_request *request = &process->request;
 	bool is_left = false;
@@ -330,7 +333,7 @@ void sfu_request_close(struct sfu_process *process)
 	raw_spin_lock_irqsave(&request->lock, flags);
 	request->is_closed = true;
 	if (request->holder) {
-		is_left = take_back(request, UINT_MAX);
+		is_left = take_back(request, search_all ? UINT_MAX : TAKE_BACK_MOST);
 		if (!is_left)
 			WRITE_ONCE(late_holder, task_pid_nr(request->holder));
 	}

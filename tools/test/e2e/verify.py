@@ -15,6 +15,7 @@ the system call. The user part must begin after a system call instruction. --kal
 
 DIR has `oracle` (oracle.py) and a `*.sframe` (readelf --sframe) for each object with SFrame data. On arm64 it also has
 a `*.plt` with the place of the PLT slots. Linkers write no data for these slots; the link register leads to the caller.
+Where a linker has moved the code of an object from its place in the file, a `*.moved` says how far.
 The verdict on a sample depends only on these files, and not on our decoder:
 
   whole      the exact chain from the sampled address to main and its caller in libc
@@ -82,6 +83,10 @@ class Oracle:
             with open(path) as dump:
                 for start, size in re.findall(r'pc = 0x([0-9a-f]+), size = (\d+) bytes', dump.read()):
                     self.ranges[os.path.basename(path)[:-len('.sframe')]].append((int(start, 16), int(size)))
+        self.moved = {}
+        for path in glob.glob(os.path.join(directory, '*.moved')):
+            with open(path) as number:
+                self.moved[os.path.basename(path)[:-len('.moved')]] = int(number.read())
         self.slots = {}
         for path in glob.glob(os.path.join(directory, '*.plt')):
             with open(path) as dump:
@@ -137,15 +142,19 @@ MMAP = re.compile(r'PERF_RECORD_MMAP2? (\d+)/\d+: \[0x([0-9a-f]+)\(0x([0-9a-f]+)
 ADDRESS = re.compile(r'^\s*([0-9a-f]+)\s*$')
 
 
-def samples(lines, comm):
-    """(event, pid, time, kernel addresses, user chain as OBJECT+0xOFFSET) of each sample of COMM"""
+def samples(lines, comm, moved):
+    """(event, pid, time, kernel addresses, user chain as OBJECT+0xOFFSET) of each sample of COMM
+
+    OFFSET is from the place of the first byte of OBJECT in memory. `moved` has how far the code is from its place in the file.
+    """
     maps = collections.defaultdict(list)
     current = None
 
     def name(pid, address):
         for start, size, offset, path in reversed(maps[pid]):
             if start <= address < start + size:
-                return f'{os.path.basename(path)}+{address - start + offset:#x}'
+                base = os.path.basename(path)
+                return f'{base}+{address - start + offset + moved.get(base, 0):#x}'
         return f'?+{address:#x}'
 
     def finish():
@@ -193,7 +202,7 @@ def verify(oracle, lines, args):
     count = collections.Counter()
     beginnings, last_early, early = Beginnings(), 0, set()
     met, setup, in_slots, bad = set(), 0, 0, []
-    for _, pid, time, _, chain in samples(lines, 'chain'):
+    for _, pid, time, _, chain in samples(lines, 'chain', oracle.moved):
         verdict, expected = oracle.judge(chain)
         if beginnings.has(pid, time, verdict, chain[0]):
             verdict = 'early'
@@ -444,7 +453,7 @@ def verify_events(oracle, directory, name, least, kernel, lines):
     entered = disagree = 0
     beginnings, bad = Beginnings(), []
     early = {event: set() for event in least}
-    for event, pid, time, kernel_part, chain in samples(lines, 'chain'):
+    for event, pid, time, kernel_part, chain in samples(lines, 'chain', oracle.moved):
         event = max((e for e in least if event and event.startswith(e)), key=len, default=None)
         if not event:
             continue
