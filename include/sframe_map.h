@@ -104,7 +104,7 @@ struct sfu_map {
 /* Have tables been loaded since the scan, or is there somebody now who loads them? */
 static inline bool sfu_map_lacks_tables(const struct sfu_map *map)
 {
-	return map->generation != READ_ONCE(sfu_table_generation);
+	return map->generation != (unsigned int)atomic_read(&sfu_table_generation);
 }
 
 /* Any context, while the map is held by RCU or a reference. */

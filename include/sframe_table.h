@@ -6,6 +6,8 @@
 #ifndef SFU_TABLE_H
 #define SFU_TABLE_H
 
+#include <linux/atomic.h>
+
 #include "sframe_file.h"
 
 struct file;
@@ -43,7 +45,7 @@ struct sfu_table_source {
 #define SFU_TABLE_MAX_SEGMENTS	128
 
 /* Increases when a process may find tables that it had not found before. */
-extern unsigned int sfu_table_generation;
+extern atomic_t sfu_table_generation;
 
 /* The parameter: MiB that tables may take, or 0. */
 extern unsigned int sfu_table_memory;

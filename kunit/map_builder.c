@@ -17,7 +17,7 @@ struct sfu_map *build_map(struct kunit *test, unsigned int nr)
 
 	KUNIT_ASSERT_NOT_NULL(test, map);
 	/* As a scan of this moment would have it. */
-	map->generation = sfu_table_generation;
+	map->generation = atomic_read(&sfu_table_generation);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, put_map, map));
 	return map;
 }

@@ -848,14 +848,27 @@ static int load_large(struct kunit *test, const struct image *image, u32 len, u8
 	return load(test, &source);
 }
 
+/* Is the file known to have no table? */
+static bool has_none(struct image *image)
+{
+	struct sfu_section section;
+
+	return sfu_table_find(image->file, 0, 0, &section) == -ENODATA;
+}
+
 static void table_limit(struct kunit *test)
 {
+	struct image *image = another_image(test), *without = another_image(test);
 	struct scan_scene *scene = test->priv;
-	struct image *image = another_image(test);
+	struct sfu_table_source none;
 
 	image_write(test, image);
+	image_write(test, without);
 	age(image);
+	age(without);
 	sfu_table_memory = 1;
+	none = source_of(test, without, NULL, 0);
+	KUNIT_EXPECT_EQ(test, 0, load(test, &none));
 	KUNIT_EXPECT_EQ(test, -ENOSPC, load_large(test, image, SZ_1M + 1, 1));
 	/* Two do not fit: the first one has no users and is forgotten. */
 	KUNIT_EXPECT_EQ(test, 0, load_large(test, image, SZ_512K, 1));
@@ -865,6 +878,10 @@ static void table_limit(struct kunit *test)
 	expect_scanned(test, TABLE, "scan.runs");
 	KUNIT_EXPECT_EQ(test, -ENOSPC, load_large(test, image, SZ_512K, 1));
 	expect_resident_rows(test, scene->area);
+	/* Another file may have the same table. */
+	KUNIT_EXPECT_EQ(test, 0, load_large(test, image, SZ_512K, 2));
+	/* What has no table stays known. */
+	KUNIT_EXPECT_TRUE(test, has_none(without));
 	sfu_table_memory = 2;
 	KUNIT_EXPECT_EQ(test, 0, load_large(test, image, SZ_512K, 1));
 }

@@ -98,10 +98,10 @@ static struct sfu_file_id image_id(struct kunit *test)
 /* Has the module asked processes to be scanned again since the last call? */
 static bool has_asked(void)
 {
-	static unsigned int then;
-	bool has_changed = then != sfu_table_generation;
+	static int then;
+	bool has_changed = then != atomic_read(&sfu_table_generation);
 
-	then = sfu_table_generation;
+	then = atomic_read(&sfu_table_generation);
 	return has_changed;
 }
 

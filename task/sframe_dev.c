@@ -129,6 +129,10 @@ static long dev_load(void __user *arg)
 	err = copy_sized(&load, sizeof(load), arg, LOAD_SIZE_VER0);
 	if (err)
 		return err;
+	/* Where the error says it all, the text is empty. */
+	if (load.message && load.message_size &&
+	    put_user('\0', (char __user *)u64_to_user_ptr(load.message)))
+		return -EFAULT;
 	if (load.flags & ~SFRAME_LOAD_VDSO)
 		return -EINVAL;
 	if (load.flags & SFRAME_LOAD_VDSO)

@@ -567,9 +567,9 @@ static enum sfu_section_state add_directory(struct sfu_scan *scan, struct sfu_se
 	if (section->directory || is_sorted(section))
 		return SFU_SECTION_READY;
 	if (is_worth_memory(scan) && most <= FUNCTIONS_MAX - scan->nr_functions) {
-		scan->nr_functions += most;
-		scan->cost += (s64)COST_FUNCTION * most;
 		err = sfu_user_index_list(section, index_room(scan));
+		scan->cost += (s64)COST_FUNCTION * most;
+		scan->nr_functions += err ? 0 : section->directory->nr_places;
 		scan->index_bytes += sfu_user_index_size(section);
 	}
 	return err ? without_directory(section, err) : SFU_SECTION_READY;
@@ -953,7 +953,7 @@ static int make_map(struct sfu_scan *scan)
 	scan->map = sfu_map_alloc(nr, SFU_GFP_TASK);
 	if (!scan->map)
 		return -ENOMEM;
-	scan->map->generation = READ_ONCE(sfu_table_generation);
+	scan->map->generation = atomic_read_acquire(&sfu_table_generation);
 	scan->map->nr_vmas = scan->mm->map_count;
 	scan->has_news = !scan->last || scan->last->nr_ranges != nr;
 	scan->index_bytes = index_bytes_of(scan->last);

@@ -119,7 +119,7 @@ static struct rhltable files;			/* read under RCU */
 static DEFINE_XARRAY_ALLOC1(files_by_nr);	/* likewise */
 static siphash_key_t hash_key;
 
-unsigned int sfu_table_generation;
+atomic_t sfu_table_generation;
 
 static const struct rhashtable_params table_params = {
 	.key_offset = offsetof(struct sfu_table, key),
@@ -291,61 +291,6 @@ static int check_header(struct sfu_table_source *source, struct sframe_header *h
 	return 0;
 }
 
-static struct sfu_table *make_table(struct sfu_table_source *source,
-				    const struct sfu_table_key *key)
-{
-	struct sfu_table *table;
-	struct sframe_index *index;
-	struct sframe_header hdr;
-	int err;
-
-	err = check_header(source, &hdr) ?: check_functions(source, &hdr);
-	if (err)
-		return ERR_PTR(err);
-	index = make_index(source, &hdr);
-	if (IS_ERR(index))
-		return ERR_CAST(index);
-	table = kzalloc_obj(*table, GFP_KERNEL_ACCOUNT);
-	if (!table) {
-		kvfree(index);
-		return ERR_PTR(refuse(source, -ENOMEM, "no memory for the table"));
-	}
-	table->key = *key;
-	refcount_set(&table->refs, 1);
-	table->hdr = hdr;
-	table->bytes = source->bytes;
-	table->index = index;
-	table->can_search = sframe_verified_init(&table->verified, &hdr, source->bytes, index,
-						 WORD_KEYS);
-	err = rhashtable_insert_fast(&tables, &table->node, table_params);
-	if (err) {
-		kvfree(index);
-		kfree(table);
-		return ERR_PTR(refuse(source, err, "no memory for the table"));
-	}
-	source->bytes = NULL;
-	atomic_long_add(table_size(table), &sfu_held.tables);
-	return table;
-}
-
-/* Returns the table with these bytes, with a reference; a new one unless there is one. */
-static struct sfu_table *get_table(struct sfu_table_source *source)
-{
-	struct sfu_table_key key = {
-		.hash = siphash(source->bytes, source->len, &hash_key),
-		.addr = source->addr,
-		.len = source->len,
-	};
-	struct sfu_table *table = rhashtable_lookup_fast(&tables, &key, table_params);
-
-	if (!table)
-		return make_table(source, &key);
-	if (memcmp(table->bytes, source->bytes, source->len))
-		return ERR_PTR(refuse(source, -EEXIST, "another table has the same hash"));
-	sfu_table_get(table);
-	return table;
-}
-
 /* The file has given up its reference. */
 static void leave_table(struct sfu_table *table)
 {
@@ -400,21 +345,33 @@ static void forget_same(const struct sfu_file_id *id)
 			forget_file(file);
 }
 
-/* Forgets files that no range uses, until tables take @most bytes. Returns how many it forgot. */
-static unsigned long forget_unused(unsigned long most)
+/* The bytes that tables would take without those that no range uses. */
+static unsigned long bytes_in_use(void)
+{
+	unsigned long bytes = atomic_long_read(&sfu_held.tables), unused = 0, nr;
+	struct sfu_table_file *file;
+
+	xa_for_each(&files_by_nr, nr, file)
+		if (file->table && is_unused(file))
+			unused += DIV_ROUND_UP(table_size(file->table), file->table->nr_files);
+	return bytes - min(bytes, unused);
+}
+
+/*
+ * Forgets files that no range uses, until all take @most bytes: those with a table, or those that
+ * are known to have none. To forget the latter gives hardly anything back, and starts a converter.
+ */
+static void forget_unused(unsigned long most, bool with_table)
 {
 	struct sfu_table_file *file;
-	unsigned long nr, count = 0;
+	unsigned long nr;
 
 	xa_for_each(&files_by_nr, nr, file) {
 		if (atomic_long_read(&sfu_held.tables) <= most)
 			break;
-		if (!is_unused(file))
-			continue;
-		forget_file(file);
-		count++;
+		if (!file->table != with_table && is_unused(file))
+			forget_file(file);
 	}
-	return count;
 }
 
 static unsigned long memory_limit(void)
@@ -424,6 +381,7 @@ static unsigned long memory_limit(void)
 	return mib ? mib << 20 : (totalram_pages() / MEMORY_SHARE) << PAGE_SHIFT;
 }
 
+/* Makes room for a new table, at the expense of those that no range uses. */
 static int make_room(struct sfu_table_source *source)
 {
 	unsigned long limit = memory_limit();
@@ -432,12 +390,67 @@ static int make_room(struct sfu_table_source *source)
 		return refuse(source, -ENOSPC,
 			      "larger than all tables may be, %lu MiB: raise table_memory",
 			      limit >> 20);
-	forget_unused(limit - source->len);
-	if (atomic_long_read(&sfu_held.tables) + source->len > limit)
+	if (bytes_in_use() > limit - source->len)
 		return refuse(source, -ENOSPC,
 			      "tables take all of %lu MiB, and are in use: raise table_memory",
 			      limit >> 20);
+	forget_unused(limit - source->len, true);
 	return 0;
+}
+
+static struct sfu_table *make_table(struct sfu_table_source *source,
+				    const struct sfu_table_key *key)
+{
+	struct sfu_table *table;
+	struct sframe_index *index;
+	struct sframe_header hdr;
+	int err;
+
+	err = make_room(source) ?: check_header(source, &hdr) ?: check_functions(source, &hdr);
+	if (err)
+		return ERR_PTR(err);
+	index = make_index(source, &hdr);
+	if (IS_ERR(index))
+		return ERR_CAST(index);
+	table = kzalloc_obj(*table, GFP_KERNEL_ACCOUNT);
+	if (!table) {
+		kvfree(index);
+		return ERR_PTR(refuse(source, -ENOMEM, "no memory for the table"));
+	}
+	table->key = *key;
+	refcount_set(&table->refs, 1);
+	table->hdr = hdr;
+	table->bytes = source->bytes;
+	table->index = index;
+	table->can_search = sframe_verified_init(&table->verified, &hdr, source->bytes, index,
+						 WORD_KEYS);
+	err = rhashtable_insert_fast(&tables, &table->node, table_params);
+	if (err) {
+		kvfree(index);
+		kfree(table);
+		return ERR_PTR(refuse(source, err, "no memory for the table"));
+	}
+	source->bytes = NULL;
+	atomic_long_add(table_size(table), &sfu_held.tables);
+	return table;
+}
+
+/* Returns the table with these bytes, with a reference; a new one unless there is one. */
+static struct sfu_table *get_table(struct sfu_table_source *source)
+{
+	struct sfu_table_key key = {
+		.hash = siphash(source->bytes, source->len, &hash_key),
+		.addr = source->addr,
+		.len = source->len,
+	};
+	struct sfu_table *table = rhashtable_lookup_fast(&tables, &key, table_params);
+
+	if (!table)
+		return make_table(source, &key);
+	if (memcmp(table->bytes, source->bytes, source->len))
+		return ERR_PTR(refuse(source, -EEXIST, "another table has the same hash"));
+	sfu_table_get(table);
+	return table;
 }
 
 static int check_segments(struct sfu_table_source *source)
@@ -521,7 +534,9 @@ static int add_file(struct sfu_table_source *source, const struct sfu_file_id *i
 
 	if (!file)
 		return refuse(source, -ENOMEM, "no memory for the table");
-	if (source->bytes) {
+	if (!source->bytes) {
+		forget_unused(memory_limit(), false);
+	} else {
 		file->table = get_table(source);
 		if (IS_ERR(file->table)) {
 			err = PTR_ERR(file->table);
@@ -560,12 +575,12 @@ int sfu_table_load(struct sfu_table_source *source)
 	if (err)
 		return err;
 	mutex_lock(&tables_mutex);
-	err = make_room(source) ?: add_file(source, &id);
+	err = add_file(source, &id);
 	mutex_unlock(&tables_mutex);
 	if (err)
 		return err;
 	sfu_wanted_answer(&id);
-	WRITE_ONCE(sfu_table_generation, sfu_table_generation + 1);
+	atomic_fetch_inc_release(&sfu_table_generation);
 	return 0;
 }
 
@@ -626,7 +641,7 @@ void sfu_table_drop_none(void)
 		if (!file->table)
 			forget_file(file);
 	mutex_unlock(&tables_mutex);
-	WRITE_ONCE(sfu_table_generation, sfu_table_generation + 1);
+	atomic_fetch_inc_release(&sfu_table_generation);
 }
 
 /**
@@ -773,7 +788,8 @@ void sfu_table_add_words(struct sfu_section *section)
 	if (section->words.first ||
 	    atomic_long_read(&sfu_held.tables) + size > memory_limit())
 		return;
-	words = kvzalloc(size, SFU_GFP_TASK);
+	/* All processes use them: it is by chance that this one is the first. */
+	words = kvzalloc(size, SFU_GFP_TASK & ~__GFP_ACCOUNT);
 	if (!words)
 		return;
 	if (cmpxchg(&table->words, NULL, words))

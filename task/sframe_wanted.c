@@ -84,7 +84,7 @@ static struct wanted *find_wanted(const struct sfu_file_id *id)
 /* Processes whose stacks end for want of a table are scanned once more. */
 static void ask_again(void)
 {
-	WRITE_ONCE(sfu_table_generation, sfu_table_generation + 1);
+	atomic_fetch_inc_release(&sfu_table_generation);
 }
 
 /* The files of @later are looked into again, before the others that are wanted. */

@@ -6,8 +6,8 @@
  * passes the smaller size; the module takes what is missing as zero. A program that knows
  * more members gets E2BIG, unless what the module does not know is zero.
  *
- * A command that is refused returns -1 with errno. If @message is set, it also stores a text there,
- * terminated by a zero byte: why, and what to do.
+ * A command that is refused returns -1 with errno. If @message is set, SFRAME_LOAD also stores a text
+ * there, terminated by a zero byte: why, and what to do. Where errno says it all, the text is empty.
  */
 #ifndef _UAPI_SFRAME_UNWIND_H
 #define _UAPI_SFRAME_UNWIND_H
@@ -100,7 +100,7 @@ struct sframe_wanted {
  * struct sframe_file - a file that has a table: SFRAME_LIST
  * @size: sizeof(struct sframe_file)
  * @nr_functions: of its table; 0: it is known to have none
- * @next: in: 0, or what the last call has set; out: for the next call; 0: this was the last
+ * @next: in: 0, or what the last call has set; out: for the next call. ENOENT: there is no more
  * @dev_major: of the device with the file system
  * @dev_minor: likewise
  * @ino: inode number

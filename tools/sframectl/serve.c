@@ -48,6 +48,8 @@ static const char usage[] =
 #define JOBS		4	/* at the same time */
 #define WORK_MS		60000	/* after which a child is ended that has not even used its time */
 #define RESOURCE_MS	200	/* after which serve tries again what the system had no room for */
+#define MEMORY_TRIES	3	/* to load a table for which there was no memory */
+#define ROOM_MS		60000	/* after which files are tried again for whose tables there was no room */
 
 enum job_state {
 	JOB_FREE,
@@ -62,6 +64,7 @@ enum job_state {
  * @until: of JOB_RUNS, when the child is ended; else when serve goes on; in ms
  * @fd: of JOB_BEGINS: the file
  * @is_vdso: it is the code that the kernel maps
+ * @tries: how often there was no memory for its table
  * @worker: the child
  * @name: of the file
  */
@@ -70,6 +73,7 @@ struct job {
 	u64		until;
 	int		fd;
 	bool		is_vdso;
+	unsigned int	tries;
 	struct worker	worker;
 	char		name[512];
 };
@@ -80,6 +84,7 @@ struct job {
  * @signals: readable when somebody ends this
  * @verbose: report each file
  * @store: the directory of table files; -1: files are converted
+ * @room_at: when files are tried again for whose tables there was no room, in ms; 0: there are none
  * @jobs: the files
  */
 struct serving {
@@ -87,6 +92,7 @@ struct serving {
 	int		signals;
 	bool		verbose;
 	int		store;
+	u64		room_at;
 	struct job	jobs[JOBS];
 };
 
@@ -141,7 +147,13 @@ static const char *find_table(const struct serving *serving, struct job *job)
 	return store_find(serving->store, &job->worker);
 }
 
-static void load_job(const struct serving *serving, struct job *job)
+/* Has the table been refused for a reason that passes in a moment? */
+static bool may_load_soon(struct job *job, int error)
+{
+	return error == EAGAIN || (error == ENOMEM && ++job->tries < MEMORY_TRIES);
+}
+
+static void load_job(struct serving *serving, struct job *job)
 {
 	const char *error = find_table(serving, job);
 	char message[256];
@@ -149,14 +161,25 @@ static void load_job(const struct serving *serving, struct job *job)
 	errno = 0;
 	if (!error)
 		error = device_load(serving->device, &job->worker, message, sizeof(message));
-	if (error && errno == EAGAIN) {
+	if (error && may_load_soon(job, errno)) {
 		wait_until(job, JOB_WAITS, DEVICE_RETRY_MS);
 		return;
 	}
+	if (error && (errno == ENOMEM || errno == ENOSPC) && !serving->room_at)
+		serving->room_at = now_ms() + ROOM_MS;
 	report_job(serving, job, error);
 	if (error)
 		answer_none(serving, job);
 	end_job(job);
+}
+
+/* The module asks again for the files that had no table: now there may be room for one. */
+static void try_again(struct serving *serving)
+{
+	if (!serving->room_at || now_ms() < serving->room_at)
+		return;
+	serving->room_at = 0;
+	device_drop_none(serving->device);
 }
 
 static const char *begin_worker(const struct serving *serving, struct job *job)
@@ -202,6 +225,7 @@ static void begin_file(const struct serving *serving, struct job *job, int fd)
 	job->name[len < 0 ? 0 : len] = 0;
 	job->fd = fd;
 	job->is_vdso = false;
+	job->tries = 0;
 	begin_job(serving, job);
 }
 
@@ -236,7 +260,7 @@ static bool take_wanted(struct serving *serving)
 }
 
 /* What time does to a job. */
-static void check_time(const struct serving *serving, struct job *job)
+static void check_time(struct serving *serving, struct job *job)
 {
 	if (job->state == JOB_FREE || now_ms() < job->until)
 		return;
@@ -257,7 +281,7 @@ enum { POLL_SIGNALS, POLL_DEVICE, POLL_JOBS };
 
 static int fill_polls(struct serving *serving, struct pollfd *polls)
 {
-	int timeout = -1, i;
+	int timeout = serving->room_at ? 1000 : -1, i;
 
 	polls[POLL_SIGNALS] = (struct pollfd){ .fd = serving->signals, .events = POLLIN };
 	polls[POLL_DEVICE] = (struct pollfd){
@@ -290,6 +314,7 @@ static bool serve(struct serving *serving)
 			return false;
 		if (polls[POLL_SIGNALS].revents)
 			return true;
+		try_again(serving);
 		for (i = 0; i < JOBS; i++) {
 			if (polls[POLL_JOBS + i].revents) {
 				worker_end(&serving->jobs[i].worker);

@@ -172,7 +172,7 @@ bool sfu_event_profiled(void)
 	return true;
 }
 
-unsigned int sfu_table_generation;
+atomic_t sfu_table_generation;
 
 void sfu_table_put(struct sfu_table *table)
 {

@@ -42,7 +42,7 @@ struct sfu_counters sfu_counters;
 struct sfu_held sfu_held;
 struct task_struct shim_task;
 unsigned long shim_table;
-unsigned int sfu_table_generation;
+atomic_t sfu_table_generation;
 
 /* The process whose memory the walk reads. */
 static struct walker *walking;
