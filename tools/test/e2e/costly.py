@@ -58,18 +58,17 @@ def header(version, flags, nr_fdes, fre_len):
                        size * nr_fdes)
 
 
-def one_function(code, version, nr_rows):
-    """One function with a row for each address. Rows are as small as can be. The last ones describe hostile-ARCH.S."""
+def one_function(code, nr_rows):
+    """One function with a row for each address. Rows are as small as can be. The last ones describe hostile-ARCH.S.
+
+    The rows of V2 cost the same, to 4 instructions of 140,000."""
     last = code_rows(code)
     first = (nr_rows - len(last)) // 16 * 16
     rows = [ROW_OUTERMOST] * first + last + [ROW_OUTERMOST] * (PAGE - len(last))
     fres = b''.join(struct.pack('<H', start) + row for start, row in enumerate(rows[:nr_rows]))
-    if version == 3:
-        fres = attribute(nr_rows, 1) + fres
-        fde = struct.pack('<qII', CODE - SECTION - 28, first + PAGE, 0)
-    else:
-        fde = struct.pack('<iIIIBBH', CODE - SECTION - 28, first + PAGE, 0, nr_rows, 1, 0, 0)
-    return elf(bytes(first) + code.ljust(PAGE, b'\xcc'), header(version, 5, 1, len(fres)) + fde + fres)
+    fres = attribute(nr_rows, 1) + fres
+    fde = struct.pack('<qII', CODE - SECTION - 28, first + PAGE, 0)
+    return elf(bytes(first) + code.ljust(PAGE, b'\xcc'), header(3, 5, 1, len(fres)) + fde + fres)
 
 
 def functions_of(code):
@@ -99,14 +98,12 @@ def same_starts(code):
 
 
 def programs(code):
-    for version in 2, 3:
-        # The budget pays for 7000 rows in one look-up, but not in two. It does not pay for 65535 rows.
-        yield f'rows-7000-v{version}', 'budget complete', one_function(code, version, 7000)
-        yield f'rows-65535-v{version}', 'budget nodata', one_function(code, version, MOST_ROWS)
+    # The budget pays for 7000 rows in one look-up, but not in two. It does not pay for 65535 rows.
+    yield 'rows-7000', 'budget complete', one_function(code, 7000)
+    yield 'rows-65535', 'budget nodata', one_function(code, MOST_ROWS)
     yield 'fdes-million', 'complete', many_functions(code)
     yield 'fdes-million-unsorted', 'budget nodata', many_functions(code, 4)
     yield 'fdes-million-miss', 'nodata', many_functions(code, 5, False)
-    yield 'fdes-million-unsorted-miss', 'budget nodata', many_functions(code, 4, False)
     yield 'fdes-million-same', 'budget nodata', same_starts(code)
 
 

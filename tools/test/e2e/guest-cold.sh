@@ -20,7 +20,7 @@ record_cold() {
 
 judge_cold() {
 	local counts
-	counts=$(perf script -i "$cold_data" -F comm,ip,sym 2>/dev/null | awk '
+	counts=$(perf script -i "$cold_data" --no-inline -F comm,ip,sym 2>/dev/null | awk '
 		function judge(    i) {
 			if (stack[1] != "cold_leaf")
 				return

@@ -71,6 +71,8 @@ machine_works() {
 
 logged() { dmesg | grep -c "sframe_unwind: $1"; }
 
+says_shut_down() { [ "$(logged 'ftrace has shut itself down')" != 0 ]; }
+
 # ftrace dies, and the module is unloaded at once. Unloading cannot be refused any more.
 hooks_killed_unnoticed() {
 	check 'module loads' modprobe sframe_unwind || exit
@@ -78,7 +80,7 @@ hooks_killed_unnoticed() {
 	kill_ftrace
 	# The virtual machine ends while this waits: it must not use the shared directory.
 	(cd / && exec rmmod sframe_unwind) </dev/null >/dev/null 2>&1 &
-	sleep 5
+	waits_for says_shut_down
 	check 'the module is not freed: its hooks may be called' test -e /sys/module/sframe_unwind
 	check 'the kernel log says once why' test "$(logged 'ftrace has shut itself down')" = 1
 	check 'the module does not say that it was unloaded' test "$(logged 'unloaded')" = 0

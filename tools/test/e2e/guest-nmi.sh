@@ -21,21 +21,26 @@ hits() {	# hits DATA: prints "user|kernel|... NUMBER", the hits of each kind in 
 		awk '$1 == "chain" { sub(/.*hit=/, ""); count[$1]++ } END { for (kind in count) print kind, count[kind] }'
 }
 
-# The flags of a trace record give the context of the walk.
-trace_walks() {	# trace_walks 1|0
-	[ "$1" = 0 ] || echo >"$tracing/trace"
-	echo "$1" >"$tracing/events/sframe_unwind/sfu_walk/enable"
-}
-
+# Counts the traced walks by their context, for nr_walks_in(). The flags of a trace record give it.
 # switch: in the scheduler, with interrupts off; task: on the way back to user mode
-nr_walks_in() {	# nr_walks_in nmi|irq|switch|task...
-	awk -v wanted=" $* " '/ sfu_walk: / {
+count_traced() {
+	awk '/ sfu_walk: / {
 			match($0, /\] [^ ]+ /)
 			flag = substr($0, RSTART + 4, 1)
 			off = substr($0, RSTART + 2, 1) ~ /[dD]/
-			count += index(wanted, flag ~ /[zZ]/ ? " nmi " : flag ~ /[hH]/ ? " irq " : off ? " switch " : " task ") > 0
+			count[flag ~ /[zZ]/ ? "nmi" : flag ~ /[hH]/ ? "irq" : off ? "switch" : "task"]++
 		}
-		END { print count + 0 }' "$tracing/trace"
+		END { for (context in count) print context, count[context] }' "$tracing/trace" >"$scratch/walks"
+}
+
+trace_walks() {	# trace_walks 1|0; 0 counts them
+	[ "$1" = 0 ] || echo >"$tracing/trace"
+	echo "$1" >"$tracing/events/sframe_unwind/sfu_walk/enable"
+	[ "$1" = 1 ] || count_traced
+}
+
+nr_walks_in() {	# nr_walks_in nmi|irq|switch|task...
+	awk -v wanted=" $* " 'index(wanted, " " $1 " ") { count += $2 } END { print count + 0 }' "$scratch/walks"
 }
 
 # ---- at every instruction: time is counted in instructions, and the timer's NMI may come at any of them ---------
@@ -181,6 +186,7 @@ nmi_busy() {	# nmi_busy SECONDS DATA
 		contexts+=(task)
 	fi
 	for _ in {1..60}; do
+		count_traced
 		! have_walks_in "${contexts[@]}" || break
 		sleep 1
 	done

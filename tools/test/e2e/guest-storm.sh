@@ -71,7 +71,7 @@ all_at_once() {	# all_at_once WAY
 		keep $command &
 		load+=($!)
 	done <<-END
-		./copies -a $1 20000 hostile/copied
+		./copies -a $1 5000 hostile/copied
 		./churn storm 5000 hostile/good v3/libchain.so
 		./churn kill 5000 hostile/good
 		./churn remap 3000 hostile/good

@@ -29,12 +29,16 @@ end() {
 	wait "$victim"
 }
 
-# Tells the program to work so many milliseconds, and waits until it has.
-work() {
-	local nr
-	nr=$(grep -c '^done' "$dir/facts")
-	echo "$1" >"$dir/in"
-	until [ "$(grep -c '^done' "$dir/facts")" -gt "$nr" ]; do sleep 0.02; done
+# Makes a program that tells the program to work so many milliseconds, and waits until it has. perf starts it in less time than
+# this script.
+make_work() {
+	cat >"$dir/work" <<-END
+		#!/bin/sh
+		nr=\$(grep -c '^done' $dir/facts)
+		echo "\$1" >$dir/in
+		until [ "\$(grep -c '^done' $dir/facts)" -gt "\$nr" ]; do sleep 0.02; done
+	END
+	chmod 755 "$dir/work"
 }
 
 # Prints how many stacks are right, end too early, and have a frame that is not there.
@@ -61,12 +65,16 @@ judge() {
 		END { add(); print right + 0, short + 0, wrong + 0 }'
 }
 
+# Samples the program for so many milliseconds.
+record_work() {
+	perf record -q -B -e cpu-clock:u -F 2000 --call-graph=sframe,sync -p "$victim" -o "$scratch/data" -- "$dir/work" "$1"
+}
+
 # Sets right, early and wrong. A busy machine takes few samples in a time: then longer.
 sample() {
 	local ms=$work_ms
 	while true; do
-		perf record -q -B -e cpu-clock:u -F 2000 --call-graph=sframe,sync -p "$victim" -o "$scratch/data" \
-			-- "$0" work $ms
+		record_work $ms
 		read -r right early wrong < <(judge)
 		[ $((right + early + wrong)) -lt 60 ] && [ $ms -lt $((16 * work_ms)) ] || break
 		ms=$((2 * ms))
@@ -109,9 +117,9 @@ is_used() {
 }
 
 # A map is valid for one second. The next sample requests a scan.
-loses_table() {	# loses_table FILE WHAT
+loses_table() {	# loses_table FILE
 	sleep 1.2
-	sample "$2, at first"
+	record_work $work_ms
 	! is_used "$1"
 }
 
@@ -182,7 +190,7 @@ changed_in_place() {
 	begin -- "$dir/files/one.so"
 	all_are_right 'before write()'
 	dd if="$dir/files/two.so" of="$dir/files/one.so" conv=notrunc status=none
-	check 'after write(): the table goes' loses_table "$dir/files/one.so" 'after write()'
+	check 'after write(): the table goes' loses_table "$dir/files/one.so"
 	none_is_right 'after write()'
 	let_it_age
 	loads "$dir/files/one.so" 'write()'
@@ -196,7 +204,7 @@ changed_by_mapping() {
 	begin -- "$dir/files/one.so"
 	all_are_right 'before a store by a shared mapping'
 	"$dir/tables" store "$dir/files/two.so" "$dir/files/one.so"
-	check 'after a store: the table goes' loses_table "$dir/files/one.so" 'after a store by a shared mapping'
+	check 'after a store: the table goes' loses_table "$dir/files/one.so"
 	none_is_right 'after a store by a shared mapping'
 	end
 }
@@ -218,10 +226,10 @@ changed_under_perf() {
 }
 
 work_change_work() {
-	work 60
+	"$dir/work" 60
 	dd if="$dir/files/two.so" of="$dir/files/one.so" conv=notrunc status=none
 	sleep 1.2
-	work 60
+	"$dir/work" 60
 }
 
 # A program that serves a file system says what it likes about its files.
@@ -296,13 +304,13 @@ served() {
 	sframectl serve -v >"$scratch/served" &
 	server=$!
 	begin -- memfd "$dir/files/one.so"
-	sample 'memfd, at first'
+	record_work $work_ms
 	check 'memfd: serve makes a table' says_within "$scratch/served" '/memfd:tables' 
 	all_are_right memfd
 	end
 	begin -- "$dir/files/one.so"
 	rm "$dir/files/one.so"
-	sample 'deleted, at first'
+	record_work $work_ms
 	check 'deleted: serve makes a table' says_within "$scratch/served" 'one.so (deleted)'
 	all_are_right 'deleted file'
 	end
@@ -315,7 +323,7 @@ served() {
 	loads "$dir/files/one.so" chroot
 	let_it_age
 	begin chroot "$root" -- "$dir/files/one.so"
-	sample 'chroot, at first'
+	record_work $work_ms
 	check 'chroot: serve makes a table' gets_table "$root$dir/files/one.so"
 	all_are_right chroot
 	end
@@ -327,7 +335,7 @@ served() {
 	perf record -q -B -e cpu-clock:u -F 1000 --call-graph=sframe,sync -p $leased -o "$scratch/data" sleep 1
 	check 'lease: serve has asked for the file' says_within "$scratch/leased" asked
 	begin -- "$dir/files/one.so"
-	sample 'lease on another file, at first'
+	record_work $work_ms
 	check 'lease: nobody waits for it, and another file gets its table' gets_table "$dir/files/one.so"
 	all_are_right 'lease on another file'
 	end
@@ -412,6 +420,7 @@ wrong_tables() {
 tables() {
 	mkdir -p "$dir"
 	cp tables/tables "$dir/"
+	make_work
 	let_it_age
 	check 'module loads' modprobe sframe_unwind || exit
 	unprivileged

@@ -42,14 +42,21 @@ why_of() {
 	wait $pid 2>/dev/null
 }
 
+# has_walked NR: since the snapshot
+has_walked() { [ "$(grown '^walks' | cut -d ' ' -f 2)0" -ge "${1}0" ]; }
+
+# has_events PID: has it begun to sample?
+has_events() { readlink "/proc/$1/fd/"* | grep -q perf_event; }
+
 # Ended by a signal, it says what it has seen, and leaves nothing.
 why_interrupted() {
 	local pid busy
 	./ends/ends plain 1000 &
 	busy=$!
+	snapshot
 	sframectl why -a 1000 >"$scratch/why.txt" &
 	pid=$!
-	sleep 3
+	waits_for has_walked 500
 	kill -TERM $pid
 	check 'SIGTERM ends it' ends_within 5 $pid
 	wait $pid
@@ -70,9 +77,10 @@ why_overtaken() {
 	start_sampling sync
 	sframectl why $busy 12 >"$scratch/why.txt" &
 	pid=$!
-	sleep 4
+	waits_for has_events $pid
 	kill -STOP $pid
-	sleep 4
+	snapshot
+	waits_for has_walked 8000
 	kill -CONT $pid
 	wait $pid
 	stop_sampling
@@ -82,6 +90,9 @@ why_overtaken() {
 	check 'it says how many stacks it has lost' \
 		grep -qE '^[1-9][0-9]* more are not counted: they came too fast; end other recordings$' "$scratch/why.txt"
 }
+
+# sleeps PID: has it become the program, and gone to sleep?
+sleeps() { [ "$(cat "/proc/$1/comm")" = sleep ] && grep -q '^State:.S' "/proc/$1/status"; }
 
 # A program that has no right name does nothing to the terminal.
 why_of_hostile_name() {
@@ -118,8 +129,7 @@ why() {
 	why_of lib no-table ends/libends.so
 	why_of_hostile_name
 	sleep 1000 &
-	# Before, it starts.
-	sleep 2
+	waits_for sleeps $!
 	check 'a process that sleeps: says so' \
 		grep -q '^The process did not run' <<<"$(sframectl why $! 1)"
 	kill $!

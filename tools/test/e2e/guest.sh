@@ -26,7 +26,7 @@ fi
 check() {	# check WHAT COMMAND [ARG...]
 	local what=$1
 	shift
-	if "$@"; then echo "ok   $what"; else echo "FAIL $what"; fi
+	if "$@"; then echo "ok   $what"; else echo "FAIL $what"; return 1; fi
 }
 
 ends_within() {	# ends_within SECONDS PID: does this background process end?
@@ -42,6 +42,16 @@ ends_within() {	# ends_within SECONDS PID: does this background process end?
 
 value() {	# value NAME
 	awk -v name="$1" '$1 == name { sum += $2; found = 1 } END { print found ? sum : "missing" }' "$stats"
+}
+
+# waits_for COMMAND...: waits until it succeeds, for a minute at most
+waits_for() {
+	local tries
+	for ((tries = 0; tries < 600; tries++)); do
+		! "$@" || return 0
+		sleep 0.1
+	done
+	return 1
 }
 
 # Waits until a walk is counted, for ten seconds at most.
@@ -311,7 +321,8 @@ few_unscanned() {	# at most one sample in 50, since the snapshot
 }
 
 # Prints the number of running processes: no other process may have a map.
-maps_allowed() { pgrep -c .; }
+# The processes that there are. Tasks of the kernel have no memory.
+maps_allowed() { cat /proc/[0-9]*/statm 2>/dev/null | awk '$1 { n++ } END { print n + 0 }'; }
 
 churn() {	# churn WAY PROCESSES
 	start_sampling "$1"
