@@ -404,8 +404,9 @@ cycles() {	# cycles COUNT HZ
 	check "$1 cycles of modprobe and rmmod under load" test "$failed" = 0
 	check "half of the cycles saw walks" test "$walked" -ge $(($1 / 2))
 	check 'the kernel log says that it was unloaded in the middle of a recording' says_unloaded
-	# Other users of kernel memory vary. A map has about 4 kB: one leaked map per cycle exceeds the limit.
-	check "memory is given back (within 512 kB + 2 kB a cycle)" test $((after - before)) -le $((512 + 2 * $1))
+	# Other users of kernel memory vary, by some hundred kB. A map has about 4 kB: if each cycle left one, 200 would exceed that.
+	[ "$1" -lt 200 ] ||
+		check "memory is given back (within 512 kB + 2 kB a cycle)" test $((after - before)) -le $((512 + 2 * $1))
 	check 'module is gone' test ! -e /sys/module/sframe_unwind
 	check 'kernel log' log_is_clean
 }
