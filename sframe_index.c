@@ -40,7 +40,7 @@ u32 sframe_index_form(struct sframe_index *index, const struct sframe_header *hd
 
 /**
  * sframe_index_start() - where a function starts
- * @hdr: the section, one that sframe_quick_can_search()
+ * @hdr: the section, in this machine's byte order
  * @mem: has the entry of the function
  * @nr: of the function
  *

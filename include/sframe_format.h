@@ -16,9 +16,9 @@
 #define SFRAME_SHT_GNU_SFRAME		0x6ffffff4
 
 /*
- * Without PT_GNU_SFRAME the section header counts, if the file is packed: code begins elsewhere than
- * at a multiple of SFRAME_ELF_PAGE. If there are more section headers, none is read: linkers write
- * some forty.
+ * Without PT_GNU_SFRAME the section header counts, if the file is packed: code begins elsewhere
+ * than at a multiple of SFRAME_ELF_PAGE. If there are more section headers, none is read: linkers
+ * write some forty.
  */
 #define SFRAME_ELF_PAGE			4096
 #define SFRAME_ELF_MAX_SHDRS		256

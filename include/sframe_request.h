@@ -47,7 +47,8 @@ void sfu_request_for_sample(struct sfu_process *process, enum sfu_scan_reason re
 /* Any context but NMI; does not sleep. */
 void sfu_request_for_event(struct sfu_process *process, struct task_struct *task,
 			   enum sfu_scan_reason reason);
-void sfu_request_close(struct sfu_process *process, bool search_all);
+bool sfu_request_try_close(struct sfu_process *process);
+void sfu_request_close(struct sfu_process *process);
 
 /* Task context. */
 void sfu_request_exit(void);

@@ -47,6 +47,7 @@ enum sfu_section_state {
  *	any state to NONE. The rest is constant once the map is published
  * @source: enum sfu_source
  * @has_keys: @key_base is set; false: the process has no keys left
+ * @lacks_room: it is not used because there is no room for its directory
  * @is_unordered: its functions are not in the order that its header says: it gets no index
  * @nr_strikes: look-ups that cost too much, at most SFU_MAX_STRIKES. Any context counts
  *	them, without a lock: some may be lost
@@ -67,6 +68,7 @@ struct sfu_section {
 	atomic_t		state;
 	u8			source;
 	bool			has_keys;
+	bool			lacks_room;
 	bool			is_unordered;
 	u8			nr_strikes;
 };

@@ -208,7 +208,7 @@ static void request_closed(struct kunit *test)
 	map_image(test);
 	sleeper = start_sleeper(test);
 	request_by_event(sleeper);
-	sfu_request_close(process, true);
+	sfu_request_close(process);
 	KUNIT_EXPECT_NULL(test, process->request.holder);
 	KUNIT_EXPECT_NULL(test, READ_ONCE(sleeper->task_works));
 	KUNIT_EXPECT_EQ(test, 1, refcount_read(&process->refs));
@@ -449,6 +449,28 @@ static void shrink_requested(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, comes_true(nothing_is_held));
 }
 
+/* The request of the process is behind the works of many files: it is not looked for. */
+static void shrink_busy(struct kunit *test)
+{
+	struct callback_head *works;
+	unsigned int i, nr = 65;
+
+	works = kunit_kcalloc(test, nr, sizeof(*works), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, works);
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	process_of(current->mm)->scan_at = 0;
+	request_by_sample();
+	for (i = 0; i < nr; i++) {
+		init_task_work(&works[i], run_work);
+		KUNIT_ASSERT_EQ(test, 0, task_work_add(current, &works[i], TWA_RESUME));
+	}
+	KUNIT_EXPECT_EQ(test, 0, shrink_twice());
+	expect_map(test, SAME);
+	task_work_run();
+	KUNIT_EXPECT_EQ(test, 1, shrink_twice());
+}
+
 /* The kernel asks, in the end for all that can be freed. */
 static void shrink_by_kernel(struct kunit *test)
 {
@@ -484,6 +506,7 @@ static struct kunit_case process_tests[] = {
 	KUNIT_CASE(shrink_few),
 	KUNIT_CASE(shrink_with_account),
 	KUNIT_CASE(shrink_requested),
+	KUNIT_CASE(shrink_busy),
 	KUNIT_CASE_SLOW(shrink_by_kernel),
 	{}
 };

@@ -267,7 +267,7 @@ static void index_of_absent_section(struct kunit *test)
 #define PARTS		4	/* that have functions */
 #define OF_PART		(NR / PARTS)
 
-/* Adds the part @nr to the section of the image. Part 0 has no function, and the last the first ones. */
+/* Adds the part @nr to the section. Part 0 has no function, the last has the first functions. */
 static void build_part(struct kunit *test, struct build *all, u32 nr)
 {
 	struct build *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
@@ -347,7 +347,7 @@ static void directory_without_segment(struct kunit *test)
 	expect_functions(test, section_of(test));
 }
 
-/* The page with the section headers is not in memory. */
+/* The page with the section headers is not in memory, and nobody reads it from a memory file. */
 static void directory_of_absent_headers(struct kunit *test)
 {
 	struct scan_scene *scene = test->priv;
@@ -357,8 +357,7 @@ static void directory_of_absent_headers(struct kunit *test)
 	scene->image.ehdr.e_shoff = (IMAGE_PAGES + 1) * PAGE_SIZE;
 	patch_file(test, offsetof(struct elf64_hdr, e_shoff), scene->image.ehdr.e_shoff, 8);
 	image_fill(test, &scene->image, IMAGE_PAGES + 2, 1);
-	expect_scanned(test, "1-3 pending", "scan.runs");
-	KUNIT_EXPECT_TRUE(test, sfu_section_is(section_of(test), SFU_SECTION_PENDING));
+	expect_scanned(test, "1-3 none", "scan.runs");
 	KUNIT_EXPECT_NULL(test, section_of(test)->directory);
 }
 
@@ -377,10 +376,56 @@ static void directory_of_changed_section(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (long)(nr * SIZE), find_function(test, section, nr * SIZE));
 	patch_file(test, scene->image.section_at + part + ENTRY(0), 0, sizeof(s64));
 	KUNIT_EXPECT_EQ(test, -ENOENT, find_function(test, section, nr * SIZE + 1));
-	KUNIT_EXPECT_EQ(test, (long)((nr - 1) * SIZE), find_function(test, section, (nr - 1) * SIZE));
+	KUNIT_EXPECT_EQ(test, (long)((nr - 1) * SIZE),
+			find_function(test, section, (nr - 1) * SIZE));
 	patch_file(test, scene->image.section_at + part, 0, sizeof(u32));
 	KUNIT_EXPECT_EQ(test, -ENOENT, find_function(test, section, (nr - 1) * SIZE + 1));
 	KUNIT_EXPECT_EQ(test, 0, find_function(test, section, 0));
+}
+
+/* Functions without bytes share their start with one that has some. */
+static void directory_of_same_starts(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+	unsigned int i;
+
+	map_functions(test, 5);
+	patch_file(test, scene->image.section_at + 3, 0, 1);
+	for (i = 0; i < NR; i++) {
+		if (i == 7)
+			continue;
+		patch_file(test, scene->image.section_at + ENTRY(i),
+			   (7 ^ 5) * (s64)SIZE - 2 * (s64)PAGE_SIZE, sizeof(s64));
+		patch_file(test, scene->image.section_at + ENTRY(i) + 8, 0, sizeof(u32));
+	}
+	expect_scanned(test, SAME, "scan.runs");
+	KUNIT_ASSERT_NOT_NULL(test, section_of(test)->directory);
+	KUNIT_EXPECT_EQ(test, (long)((7 ^ 5) * SIZE),
+			find_function(test, section_of(test), (7 ^ 5) * SIZE + 1));
+	KUNIT_EXPECT_EQ(test, -ENOENT, find_function(test, section_of(test), SIZE));
+	KUNIT_EXPECT_EQ(test, -ENOENT, find_function(test, section_of(test), ((7 ^ 5) + 1) * SIZE));
+}
+
+/* Two maps have a directory. It remains when the first is freed. */
+static void directory_of_two_maps(struct kunit *test)
+{
+	struct sfu_section copy;
+	size_t held, size;
+
+	build_parts(test);
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	copy = *section_of(test);
+	KUNIT_ASSERT_NOT_NULL(test, copy.directory);
+	size = sfu_user_index_size(&copy);
+	sfu_user_index_get(&copy);
+	unmap_at(test, 0, IMAGE_PAGES);
+	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
+	rcu_barrier();
+	KUNIT_EXPECT_EQ(test, NR, copy.directory->nr_places);
+	held = atomic_long_read(&sfu_held.bytes);
+	sfu_user_index_put(&copy);
+	KUNIT_EXPECT_EQ(test, held - size, atomic_long_read(&sfu_held.bytes));
 }
 
 /* Where there is no room for a directory, nothing is found in some of the parts: in none, then. */
@@ -396,6 +441,9 @@ static void directory_too_large(struct kunit *test)
 	sfu_index_memory = memory;
 	copy = *section_of(test);
 	KUNIT_EXPECT_TRUE(test, sfu_section_is(&copy, SFU_SECTION_NONE));
+	/* Later there is room. */
+	expect_scanned(test, "1-3 ready by 3", "scan.runs");
+	KUNIT_EXPECT_NOT_NULL(test, section_of(test)->directory);
 	KUNIT_EXPECT_NULL(test, copy.directory);
 	KUNIT_EXPECT_EQ(test, -E2BIG, sfu_user_index_list(&copy, NR * sizeof(struct sframe_place)));
 	KUNIT_EXPECT_NULL(test, copy.directory);
@@ -425,6 +473,8 @@ static struct kunit_case index_tests[] = {
 	KUNIT_CASE(directory_without_segment),
 	KUNIT_CASE(directory_of_absent_headers),
 	KUNIT_CASE(directory_of_changed_section),
+	KUNIT_CASE(directory_of_same_starts),
+	KUNIT_CASE(directory_of_two_maps),
 	KUNIT_CASE(directory_too_large),
 	{}
 };

@@ -249,8 +249,9 @@ static int find_by_directory(const struct sfu_section *section, struct sframe_re
 	int err = sframe_charge(rd, SFRAME_READ_COST) ?: -ENOENT;
 
 	while (err == -ENOENT && nr--) {
-		const struct sframe_place *place = &dir->places[array_index_nospec(nr, dir->nr_places)];
+		const struct sframe_place *place;
 
+		place = &dir->places[array_index_nospec(nr, dir->nr_places)];
 		if (!is_first && place->start != start)
 			break;
 		is_first = false;

@@ -100,6 +100,18 @@ bool sfu_prefault_is_trusted(struct file *file)
 	return can_read(file) && (is_memory(file) || has_trusted_io(file));
 }
 
+/**
+ * sfu_prefault_reads_ahead() - will pages of a file that are not in memory be read?
+ * @file: the file, which is mapped
+ *
+ * Context: Task.
+ * Return: false if nobody reads them for the module.
+ */
+bool sfu_prefault_reads_ahead(const struct file *file)
+{
+	return has_trusted_io(file) && !IS_DAX(file_inode(file));
+}
+
 static struct folio *get_cached(const struct file *file, pgoff_t index)
 {
 	struct folio *folio = filemap_get_folio(file->f_mapping, index);
@@ -134,8 +146,7 @@ static void add_cold(struct sfu_prefault *prefault, const struct file *file, lof
 {
 	unsigned int i;
 
-	if (prefault->nr_cold == SFU_MAX_COLD || !has_trusted_io(file) ||
-	    IS_DAX(file_inode(file)))
+	if (prefault->nr_cold == SFU_MAX_COLD || !sfu_prefault_reads_ahead(file))
 		return;
 	/* A section is added from its first missing page to its end. */
 	for (i = 0; i < prefault->nr_cold; i++) {

@@ -266,11 +266,8 @@ void sfu_process_drop_inherited(struct sfu_process *process)
 		sfu_map_put(map);
 }
 
-/*
- * Takes a process out of the table, unless another context has just done so. @is_last: no process
- * is left, and the module may be unloaded.
- */
-static void remove_process(struct sfu_process *process, bool is_last)
+/* Takes a process out of the table, unless another context has just done so. */
+static void remove_process(struct sfu_process *process)
 {
 	unsigned long flags;
 	bool was_known;
@@ -281,7 +278,7 @@ static void remove_process(struct sfu_process *process, bool is_last)
 	raw_spin_unlock_irqrestore(&processes_lock, flags);
 	if (!was_known)
 		return;
-	sfu_request_close(process, is_last);
+	sfu_request_close(process);
 	/* A map that is shared no more can be changed again. */
 	sfu_map_put(unrcu_pointer(xchg(&process->map, NULL)));
 	sfu_process_put(process);
@@ -302,7 +299,7 @@ void sfu_process_end(struct mm_struct *mm)
 	rcu_read_lock();
 	process = sfu_process_find(mm);
 	if (process)
-		remove_process(process, false);
+		remove_process(process);
 	rcu_read_unlock();
 }
 
@@ -643,7 +640,7 @@ void sfu_process_close(void)
 		rcu_read_lock();
 		/* A process that is removed stays in the grace period, with its next one. */
 		hlist_for_each_entry_rcu(process, &processes[i], node)
-			remove_process(process, true);
+			remove_process(process);
 		rcu_read_unlock();
 		cond_resched();
 	}
@@ -665,9 +662,9 @@ static unsigned long shrink_chain(struct hlist_head *chain, unsigned long *left)
 			WRITE_ONCE(process->nr_samples, 0);
 			continue;
 		}
-		if (sfu_scan_has_account(process))
+		if (sfu_scan_has_account(process) || !sfu_request_try_close(process))
 			continue;
-		remove_process(process, false);
+		remove_process(process);
 		count++;
 	}
 	rcu_read_unlock();

@@ -107,8 +107,8 @@ static bool take_back(struct sfu_request *request, unsigned int most)
 }
 
 /*
- * Works of the last holder that are looked at with interrupts disabled, but at unload. A request
- * behind more works stays with that holder.
+ * Works of the last holder that a sample, an event or the shrinker looks at, with interrupts
+ * disabled. A request behind more works stays with that holder.
  */
 #define TAKE_BACK_MOST	64
 
@@ -316,15 +316,36 @@ void sfu_request_for_event(struct sfu_process *process, struct task_struct *task
 }
 
 /**
+ * sfu_request_try_close() - sfu_request_close(), unless that takes long
+ * @process: the process
+ *
+ * Context: As that of sfu_request_close().
+ * Return: false if nothing has changed: a task serves the request, or has many other task works.
+ */
+bool sfu_request_try_close(struct sfu_process *process)
+{
+	struct sfu_request *request = &process->request;
+	bool has_holder, is_open;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&request->lock, flags);
+	has_holder = request->holder;
+	is_open = has_holder && !take_back(request, TAKE_BACK_MOST);
+	if (!is_open)
+		request->is_closed = true;
+	raw_spin_unlock_irqrestore(&request->lock, flags);
+	if (has_holder && !is_open)
+		release_process(process);
+	return !is_open;
+}
+
+/**
  * sfu_request_close() - cancel the request of a process, and refuse more
  * @process: the process
- * @search_all: look for it among all task works of its holder, however many they are
- *
- * A request that is not found is served by its holder, which then does nothing.
  *
  * Context: Any but NMI. Does not sleep; preemption may be disabled.
  */
-void sfu_request_close(struct sfu_process *process, bool search_all)
+void sfu_request_close(struct sfu_process *process)
 {
 	struct sfu_request *request = &process->request;
 	bool is_left = false;
@@ -333,7 +354,7 @@ void sfu_request_close(struct sfu_process *process, bool search_all)
 	raw_spin_lock_irqsave(&request->lock, flags);
 	request->is_closed = true;
 	if (request->holder) {
-		is_left = take_back(request, search_all ? UINT_MAX : TAKE_BACK_MOST);
+		is_left = take_back(request, UINT_MAX);
 		if (!is_left)
 			WRITE_ONCE(late_holder, task_pid_nr(request->holder));
 	}

@@ -76,6 +76,7 @@
 #define COST_PAGE	1000
 #define COST_TEXT	300
 #define COST_FUNCTION	10
+#define COST_LISTED	50
 
 /* Ranges of which a scan that no sample has requested looks for the section. */
 #define EXAMINED_UNSAMPLED	256
@@ -167,6 +168,9 @@ static int read_segment(struct sfu_scan *scan, struct file *file, const struct e
 				ehdr->e_shoff) ?:
 	      sframe_elf_make_segment(shdrs, ehdr->e_shnum, seg);
 	kfree(shdrs);
+	/* No program reads that page: it would be waited for in vain. */
+	if (err == -EAGAIN && !sfu_prefault_reads_ahead(file))
+		return -ENOENT;
 	return err == -ENOEXEC ? -ENOENT : err;
 }
 
@@ -546,7 +550,7 @@ static size_t index_room(const struct sfu_scan *scan)
 }
 
 /* Returns the state of a section for which there is no directory. */
-static enum sfu_section_state without_directory(const struct sfu_section *section, int err)
+static enum sfu_section_state without_directory(struct sfu_section *section, int err)
 {
 	int has_parts = sfu_user_index_has_parts(section);
 
@@ -555,7 +559,9 @@ static enum sfu_section_state without_directory(const struct sfu_section *sectio
 	if (!has_parts)
 		/* It is searched as a whole. */
 		return section->hdr.num_fdes ? SFU_SECTION_READY : SFU_SECTION_NONE;
-	return err == -E2BIG || err == -ENOENT ? SFU_SECTION_NONE : SFU_SECTION_PENDING;
+	/* Later there may be memory. */
+	section->lacks_room = err == -E2BIG || err == -ENOMEM;
+	return section->lacks_room || err == -ENOENT ? SFU_SECTION_NONE : SFU_SECTION_PENDING;
 }
 
 /* Gives a section that is not sorted a directory, if it has none. Returns its state. */
@@ -566,10 +572,12 @@ static enum sfu_section_state add_directory(struct sfu_scan *scan, struct sfu_se
 
 	if (section->directory || is_sorted(section))
 		return SFU_SECTION_READY;
-	if (is_worth_memory(scan) && most <= FUNCTIONS_MAX - scan->nr_functions) {
+	if (most > FUNCTIONS_MAX) {
+		err = -E2BIG;
+	} else if (is_worth_memory(scan) && most <= FUNCTIONS_MAX - scan->nr_functions) {
+		scan->nr_functions += most;
+		scan->cost += (s64)COST_LISTED * most;
 		err = sfu_user_index_list(section, index_room(scan));
-		scan->cost += (s64)COST_FUNCTION * most;
-		scan->nr_functions += err ? 0 : section->directory->nr_places;
 		scan->index_bytes += sfu_user_index_size(section);
 	}
 	return err ? without_directory(section, err) : SFU_SECTION_READY;
@@ -599,7 +607,8 @@ static size_t index_bytes_of(const struct sfu_map *last)
 	unsigned int i;
 
 	for (i = 0; last && i < last->nr_ranges; i++)
-		bytes += sfu_user_index_size(&last->ranges[i].section);
+		if (!READ_ONCE(last->ranges[i].unmapped))
+			bytes += sfu_user_index_size(&last->ranges[i].section);
 	return bytes;
 }
 
@@ -614,9 +623,11 @@ static void find_mapped(struct sfu_scan *scan, struct sfu_range *range, struct f
 	enum sfu_section_state state = atomic_read(&section->state);
 
 	if (!known || state == SFU_SECTION_PENDING || has_lost_section(scan->mm, range) ||
+	    (section->lacks_room && scan->reason == SFU_SCAN_SAMPLE) ||
 	    (state == SFU_SECTION_BAD && scan->last == READ_ONCE(scan->process->inherited))) {
 		section->index = NULL;
 		section->directory = NULL;
+		section->lacks_room = false;
 		section->is_unordered = false;
 		section->nr_strikes = 0;
 		state = look_up_section(scan, range, file);

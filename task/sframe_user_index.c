@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * What the kernel remembers of a mapped section, to find functions: it is in kernel memory, and
- * the section is not. A sorted section has an index. One that is not sorted, or that a linker (lld)
- * has put together of several, has a directory: all functions, by their start.
+ * the section is not. A sorted section has an index. One that is not sorted has a directory: all
+ * functions, by their start. Those that a linker (lld) has put together of several are not sorted.
  *
  * A scan makes both from what the section says at that moment. The process may change the section
  * afterwards, so they are hints, and each look-up verifies what it finds: see sframe_quick_search()
@@ -325,6 +325,9 @@ static int list_functions(struct listing *listing, const struct sframe_header *h
 		for (i = nr; i < nr + count; i++)
 			add_place(listing->dir, sframe_index_start(hdr, &mem, i) -
 				  listing->section->start, listing->nr + i);
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
 	}
 	return 0;
 }

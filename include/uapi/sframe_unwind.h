@@ -6,8 +6,9 @@
  * passes the smaller size; the module takes what is missing as zero. A program that knows
  * more members gets E2BIG, unless what the module does not know is zero.
  *
- * A command that is refused returns -1 with errno. If @message is set, SFRAME_LOAD also stores a text
- * there, terminated by a zero byte: why, and what to do. Where errno says it all, the text is empty.
+ * A command that is refused returns -1 with errno. If @message is set, SFRAME_LOAD also stores a
+ * text there, terminated by a zero byte: why, and what to do. Where errno says it all, the text is
+ * empty.
  */
 #ifndef _UAPI_SFRAME_UNWIND_H
 #define _UAPI_SFRAME_UNWIND_H

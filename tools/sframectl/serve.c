@@ -49,7 +49,8 @@ static const char usage[] =
 #define WORK_MS		60000	/* after which a child is ended that has not even used its time */
 #define RESOURCE_MS	200	/* after which serve tries again what the system had no room for */
 #define MEMORY_TRIES	3	/* to load a table for which there was no memory */
-#define ROOM_MS		60000	/* after which files are tried again for whose tables there was no room */
+#define ROOM_MS		60000	/* after which tables are tried again for which there was no room */
+#define ROOM_MS_MOST	3600000	/* in the end: each time takes twice as long as the last one */
 
 enum job_state {
 	JOB_FREE,
@@ -84,7 +85,8 @@ struct job {
  * @signals: readable when somebody ends this
  * @verbose: report each file
  * @store: the directory of table files; -1: files are converted
- * @room_at: when files are tried again for whose tables there was no room, in ms; 0: there are none
+ * @room_at: when tables are tried again for which there was no room, in ms; 0: there are none
+ * @room_ms: how long that takes
  * @jobs: the files
  */
 struct serving {
@@ -93,6 +95,7 @@ struct serving {
 	bool		verbose;
 	int		store;
 	u64		room_at;
+	u64		room_ms;
 	struct job	jobs[JOBS];
 };
 
@@ -166,7 +169,7 @@ static void load_job(struct serving *serving, struct job *job)
 		return;
 	}
 	if (error && (errno == ENOMEM || errno == ENOSPC) && !serving->room_at)
-		serving->room_at = now_ms() + ROOM_MS;
+		serving->room_at = now_ms() + serving->room_ms;
 	report_job(serving, job, error);
 	if (error)
 		answer_none(serving, job);
@@ -179,6 +182,7 @@ static void try_again(struct serving *serving)
 	if (!serving->room_at || now_ms() < serving->room_at)
 		return;
 	serving->room_at = 0;
+	serving->room_ms *= serving->room_ms < ROOM_MS_MOST ? 2 : 1;
 	device_drop_none(serving->device);
 }
 
@@ -357,7 +361,7 @@ static const char *begin_serving(struct serving *serving)
 
 static enum status run(const struct arguments *args)
 {
-	struct serving serving = { .verbose = args->verbose, .store = -1 };
+	struct serving serving = { .verbose = args->verbose, .store = -1, .room_ms = ROOM_MS };
 	enum status status = STATUS_OK;
 	const char *error;
 	int i;
