@@ -106,8 +106,11 @@ static bool has_sections(struct sfu_process *process, struct pt_regs *regs)
 /* Can a scan help the next walk? It finds files that have changed, too. */
 static bool needs_scan(const struct sfu_walk *walk, enum sfu_stop stop)
 {
+	const struct sfu_map *map = walk->map;
+
 	return sfu_walk_needs_scan(walk, stop) ||
-	       (walk->map && time_after(jiffies, walk->map->valid_until));
+	       (map && map->is_incomplete && stop == SFU_STOP_NODATA) ||
+	       (map && time_after(jiffies, map->valid_until));
 }
 
 /* Begins the walk of current. @process is NULL if it is not known yet. */

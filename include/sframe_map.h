@@ -71,7 +71,8 @@ struct sfu_range {
  *	have one
  * @generation: sfu_table_generation before the map was scanned
  * @valid_until: after that, a file may have changed whose table the map uses; in jiffies
- * @is_incomplete: the headers of a file were not in memory: there may be more sections
+ * @is_incomplete: headers of a file were not in memory, or there was no room: there may be more
+ *	sections
  * @last_range: the first range at the addresses that were unmapped last, or after them. A process
  *	often unmaps one mapping after the other
  * @last_placed: likewise in @by_section

@@ -47,7 +47,8 @@ enum sfu_section_state {
  *	any state to NONE. The rest is constant once the map is published
  * @source: enum sfu_source
  * @has_keys: @key_base is set; false: the process has no keys left
- * @lacks_room: it is not used because there is no room for its directory
+ * @try_again: there is one that cannot be used now, or there may be one: the next scan for a sample
+ *	looks again
  * @is_unordered: its functions are not in the order that its header says: it gets no index
  * @nr_strikes: look-ups that cost too much, at most SFU_MAX_STRIKES. Any context counts
  *	them, without a lock: some may be lost
@@ -68,7 +69,7 @@ struct sfu_section {
 	atomic_t		state;
 	u8			source;
 	bool			has_keys;
-	bool			lacks_room;
+	bool			try_again;
 	bool			is_unordered;
 	u8			nr_strikes;
 };

@@ -168,9 +168,9 @@ static int read_segment(struct sfu_scan *scan, struct file *file, const struct e
 				ehdr->e_shoff) ?:
 	      sframe_elf_make_segment(shdrs, ehdr->e_shnum, seg);
 	kfree(shdrs);
-	/* No program reads that page: it would be waited for in vain. */
+	/* No program needs that page: it would be waited for in vain. */
 	if (err == -EAGAIN && !sfu_prefault_reads_ahead(file))
-		return -ENOENT;
+		return -ENODATA;
 	return err == -ENOEXEC ? -ENOENT : err;
 }
 
@@ -256,7 +256,7 @@ static bool find_facts(struct sfu_scan *scan, const struct sfu_range *range, str
 	if (has_id && sfu_file_find(code, facts))
 		return true;
 	read_facts(scan, range, file, facts);
-	if (!has_id || facts->err == -EAGAIN || facts->err == -ENOMEM)
+	if (!has_id || facts->err == -EAGAIN || facts->err == -ENODATA || facts->err == -ENOMEM)
 		return false;
 	sfu_file_remember(code, facts);
 	return true;
@@ -380,6 +380,9 @@ static enum sfu_section_state look_up_section(struct sfu_scan *scan, struct sfu_
 	case -EBADMSG:
 		sfu_count(defects[SFRAME_DEFECT_SEGMENT]);
 		return SFU_SECTION_BAD;
+	case -ENODATA:
+		range->section.try_again = true;
+		return SFU_SECTION_NONE;
 	default:
 		return SFU_SECTION_NONE;
 	}
@@ -560,8 +563,8 @@ static enum sfu_section_state without_directory(struct sfu_section *section, int
 		/* It is searched as a whole. */
 		return section->hdr.num_fdes ? SFU_SECTION_READY : SFU_SECTION_NONE;
 	/* Later there may be memory. */
-	section->lacks_room = err == -E2BIG || err == -ENOMEM;
-	return section->lacks_room || err == -ENOENT ? SFU_SECTION_NONE : SFU_SECTION_PENDING;
+	section->try_again = err == -E2BIG || err == -ENOMEM;
+	return section->try_again || err == -ENOENT ? SFU_SECTION_NONE : SFU_SECTION_PENDING;
 }
 
 /* Gives a section that is not sorted a directory, if it has none. Returns its state. */
@@ -623,11 +626,11 @@ static void find_mapped(struct sfu_scan *scan, struct sfu_range *range, struct f
 	enum sfu_section_state state = atomic_read(&section->state);
 
 	if (!known || state == SFU_SECTION_PENDING || has_lost_section(scan->mm, range) ||
-	    (section->lacks_room && scan->reason == SFU_SCAN_SAMPLE) ||
+	    (section->try_again && scan->reason == SFU_SCAN_SAMPLE) ||
 	    (state == SFU_SECTION_BAD && scan->last == READ_ONCE(scan->process->inherited))) {
 		section->index = NULL;
 		section->directory = NULL;
-		section->lacks_room = false;
+		section->try_again = false;
 		section->is_unordered = false;
 		section->nr_strikes = 0;
 		state = look_up_section(scan, range, file);
@@ -942,7 +945,8 @@ static void publish(struct sfu_scan *scan)
 		nr_sections += may_have_section(&map->ranges[i]);
 		if (map->ranges[i].section.table)
 			map->valid_until = valid_until(scan);
-		map->is_incomplete |= is_unplaced(&map->ranges[i]);
+		map->is_incomplete |= is_unplaced(&map->ranges[i]) ||
+				      map->ranges[i].section.try_again;
 	}
 	/* A process without a section is left to the kernel: nobody asks for a habit. */
 	if (nr_sections)
