@@ -42,6 +42,8 @@ struct sfu_vma_id {
  * @starts: functions seen in anonymous code
  * @nr_read: pages of it that were read for them, from its start on
  * @was_read: all of it was
+ * @has_no_data: its file has neither a section nor a table, and keeps no frame pointers. Constant
+ *	once published
  * @unmapped: the code or its section has been unmapped. Read in any context, never cleared
  */
 struct sfu_range {
@@ -54,6 +56,7 @@ struct sfu_range {
 	unsigned int		nr_read;
 	u8			habit;
 	bool			was_read;
+	bool			has_no_data;
 	bool			unmapped;
 };
 

@@ -52,6 +52,18 @@ static int habit_of_range(struct kunit *test, unsigned int nr)
 	return habit;
 }
 
+static bool has_no_data(struct kunit *test, unsigned int nr)
+{
+	struct sfu_map *map = map_of(current->mm);
+	bool has_none;
+
+	KUNIT_ASSERT_NOT_NULL(test, map);
+	KUNIT_ASSERT_LT(test, nr, map->nr_ranges);
+	has_none = map->ranges[nr].has_no_data;
+	sfu_map_put(map);
+	return has_none;
+}
+
 struct habit_case {
 	const char	*name;
 	u64		first;
@@ -100,6 +112,21 @@ static void scan_leaves_habit_without_section(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, habit_of_range(test, 0), SFRAME_HABIT_UNKNOWN);
 }
 
+/* A file without a section beside one that has one. */
+static void scan_marks_file_without_data(struct kunit *test)
+{
+	struct image *without = another_image(test);
+
+	map_image(test);
+	without->ehdr.e_phnum = IMAGE_PH_SFRAME;
+	image_write(test, without);
+	image_map(test, without, page(test, 8));
+	expect_scanned(test, "1-3 ready by 3, 9-11 none", "scan.runs");
+	KUNIT_EXPECT_EQ(test, habit_of_range(test, 1), SFRAME_HABIT_OTHER);
+	KUNIT_EXPECT_FALSE(test, has_no_data(test, 0));
+	KUNIT_EXPECT_TRUE(test, has_no_data(test, 1));
+}
+
 /*
  * A scan that no sample has requested reads 64 pieces of 512 bytes: four ranges of two
  * pages. A scan for a sample reads the others.
@@ -119,9 +146,11 @@ static void scan_limits_habits(struct kunit *test)
 				    i < 4 ? SFRAME_HABIT_OTHER : SFRAME_HABIT_UNKNOWN,
 				    "range %u", i);
 	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
-	for (i = 0; i < 8; i++)
+	for (i = 0; i < 8; i++) {
 		KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, i), SFRAME_HABIT_OTHER,
 				    "range %u", i);
+		KUNIT_EXPECT_FALSE_MSG(test, has_no_data(test, i), "range %u", i);
+	}
 }
 
 /* What is known about the file is not read again: it does not count. */
@@ -230,6 +259,7 @@ static void scan_reads_anonymous_code_in_parts(struct kunit *test)
 static struct kunit_case habit_tests[] = {
 	KUNIT_CASE_PARAM(scan_finds_habit, habit_gen_params),
 	KUNIT_CASE(scan_leaves_habit_without_section),
+	KUNIT_CASE(scan_marks_file_without_data),
 	KUNIT_CASE(scan_limits_habits),
 	KUNIT_CASE(scan_remembers_habits),
 	KUNIT_CASE(scan_finds_habit_of_anonymous_code),

@@ -18,6 +18,11 @@ static void fallback_chain(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, scene->walk.nr_frames[SFU_METHOD_SIGNAL], 0);
 }
 
+static struct sfu_range *bare_range(struct kunit *test)
+{
+	return &((struct walk_scene *)test->priv)->map->ranges[1];
+}
+
 NAMED_CASES(call);
 
 /* The code before the return address refers to @func, and may call it. */
@@ -51,6 +56,20 @@ static void fallback_call(struct kunit *test)
 	/* The target is not code. */
 	expect_call(test, stack(test, 0), "nodata");
 	expect_call(test, code(test, CODE_SIZE), "nodata");
+}
+
+/* If no function of the file has a row, a call proves nothing, unless its own code has the habit. */
+static void fallback_call_without_data(struct kunit *test)
+{
+	fallback_scene(test);
+	bare_range(test)->has_no_data = true;
+	store_call(test, plain_call(), bare(test, 0x210), bare(test, 0));
+	expect_step(test, "nodata");
+	record(test, 0x20, 0, code(test, 0x1010));
+	store_call(test, plain_call(), code(test, 0x1010), bare(test, 0));
+	expect_step(test, "nodata", "called from elsewhere");
+	code_range(test)->habit = SFRAME_HABIT_FP;
+	expect_step(test, "c1010@30,fp?", "called by code that keeps frame pointers");
 }
 
 NAMED_CASES(plt);
@@ -610,11 +629,6 @@ static void fallback_by_code_at_ends(struct kunit *test)
 	}
 }
 
-static struct sfu_range *bare_range(struct kunit *test)
-{
-	return &((struct walk_scene *)test->priv)->map->ranges[1];
-}
-
 /* A function ends with a call of another one, which is a PLT slot: a branch. */
 static void fallback_branch_to_plt(struct kunit *test)
 {
@@ -1007,6 +1021,7 @@ static struct kunit_case fallback_tests[] = {
 	KUNIT_CASE(fallback_doubt_of_sp),
 	KUNIT_CASE(fallback_chain),
 	KUNIT_CASE_PARAM(fallback_call, call_gen_params),
+	KUNIT_CASE(fallback_call_without_data),
 	KUNIT_CASE_PARAM(fallback_plt, plt_gen_params),
 	KUNIT_CASE(fallback_code_at_ends),
 	KUNIT_CASE(fallback_in_covered_code),

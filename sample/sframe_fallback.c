@@ -147,6 +147,18 @@ static bool is_in_same_file(struct sfu_walk *walk, unsigned long func)
 	return here && there && here->vma.file == there->vma.file;
 }
 
+/*
+ * Can a call of @func tell whose frame @caller is? In a file without data no function has a row. If
+ * it does not keep frame pointers, a record may belong to one far up the stack. But if the caller is
+ * code that does, the record is that of the innermost such function, as in the kernel's own walk.
+ */
+static bool can_tell(struct sfu_walk *walk, const struct sfu_frame *caller, unsigned long func)
+{
+	const struct sfu_range *range = sfu_map_find(walk->map, func);
+
+	return range && (!range->has_no_data || has_habit(walk, caller));
+}
+
 /**
  * sfu_fallback_is_proved() - does the code of @caller call a function without a row?
  * @walk: the walk
@@ -154,13 +166,15 @@ static bool is_in_same_file(struct sfu_walk *walk, unsigned long func)
  *
  * Context: As that of sfu_walk_init().
  * Return: true if it is certain, and the function is in the file of the present frame.
+ * False if the file has no data at all, unless the caller's code keeps frame pointers.
  */
 bool sfu_fallback_is_proved(struct sfu_walk *walk, const struct sfu_frame *caller)
 {
 	unsigned long func;
 
 	return sfu_fallback_find_callee(walk, caller->ip, &func) &&
-	       is_in_same_file(walk, func) && sfu_fallback_lacks_row(walk, func);
+	       is_in_same_file(walk, func) && can_tell(walk, caller, func) &&
+	       sfu_fallback_lacks_row(walk, func);
 }
 
 /* The evidence for a return address. */

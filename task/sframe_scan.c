@@ -935,6 +935,20 @@ static bool needs_words(const struct sfu_map *map)
 	return false;
 }
 
+/* Marks the ranges in whose files any function may be without a row. After the habits are known. */
+static void mark_without_data(struct sfu_map *map)
+{
+	unsigned int i;
+
+	for (i = 0; i < map->nr_ranges; i++) {
+		struct sfu_range *range = &map->ranges[i];
+
+		range->has_no_data = sfu_section_is(&range->section, SFU_SECTION_NONE) &&
+				     (range->section.try_again ||
+				      range->habit == SFRAME_HABIT_OTHER);
+	}
+}
+
 static void publish(struct sfu_scan *scan)
 {
 	struct sfu_map *map = scan->map;
@@ -951,6 +965,7 @@ static void publish(struct sfu_scan *scan)
 	/* A process without a section is left to the kernel: nobody asks for a habit. */
 	if (nr_sections)
 		find_habits(scan);
+	mark_without_data(map);
 	sfu_map_set_sections(map, nr_sections);
 	sfu_process_publish(scan->process, map);
 	if (nr_sections && is_worth_memory(scan))
