@@ -58,7 +58,7 @@ static void fallback_call(struct kunit *test)
 	expect_call(test, code(test, CODE_SIZE), "nodata");
 }
 
-/* If no function of the file has a row, a call proves nothing, unless its own code keeps records. */
+/* If no function of the file has a row, a call proves nothing, unless its code keeps records. */
 static void fallback_call_without_data(struct kunit *test)
 {
 	fallback_scene(test);

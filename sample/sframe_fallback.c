@@ -148,9 +148,9 @@ static bool is_in_same_file(struct sfu_walk *walk, unsigned long func)
 }
 
 /*
- * Can a call of @func tell whose frame @caller is? In a file without data no function has a row. If
- * it does not keep frame pointers, a record may belong to one far up the stack. But if the caller
- * is code that does, the record is that of the innermost such function, as in the kernel's own walk.
+ * Can a call of @func tell whose frame @caller is? In a file without data no function has a row.
+ * If it does not keep frame pointers, a record may be that of any function up the stack. But if the
+ * caller is code that does, it is the innermost of such code: the kernel's own walk finds it, too.
  */
 static bool can_tell(struct sfu_walk *walk, const struct sfu_frame *caller, unsigned long func)
 {
