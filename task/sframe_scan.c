@@ -935,7 +935,10 @@ static bool needs_words(const struct sfu_map *map)
 	return false;
 }
 
-/* Marks the ranges in whose files any function may be without a row. After the habits are known. */
+/*
+ * Marks the ranges in whose files any function may be without a row. After the habits are known.
+ * The vDSO is no file: its functions are few, and hardly call each other.
+ */
 static void mark_without_data(struct sfu_map *map)
 {
 	unsigned int i;
@@ -943,7 +946,8 @@ static void mark_without_data(struct sfu_map *map)
 	for (i = 0; i < map->nr_ranges; i++) {
 		struct sfu_range *range = &map->ranges[i];
 
-		range->has_no_data = sfu_section_is(&range->section, SFU_SECTION_NONE) &&
+		range->has_no_data = range->vma.file &&
+				     sfu_section_is(&range->section, SFU_SECTION_NONE) &&
 				     (range->section.try_again ||
 				      range->habit == SFRAME_HABIT_OTHER);
 	}
