@@ -157,6 +157,7 @@ hostile_served() {	# hostile_served NR
 prepare_service() {
 	mkdir -p "$dir"
 	cp tables/tables "$dir/"
+	make_work
 	let_it_age
 	check 'module loads' modprobe sframe_unwind || exit
 }
