@@ -51,6 +51,11 @@ held_memory() {
 	kernel_memory
 }
 
+# Its map has the tables of what it has mapped.
+sample_user() {	# sample_user PID
+	perf record -q -B -e cpu-clock:u -F 1000 --call-graph=sframe,sync -p "$1" -o "$scratch/data" -- sleep 1
+}
+
 many_tables() {	# many_tables NR BYTES
 	local user before began=$SECONDS all=$(($1 * $2)) listed
 	rm -rf "$files"
@@ -65,7 +70,7 @@ many_tables() {	# many_tables NR BYTES
 	# Two programs of the same files use the same tables.
 	./many use "$files" 500 &
 	user=$!
-	perf record -q -B -e cpu-clock:u -F 1000 --call-graph=sframe,sync -p $user -o "$scratch/data" -- sleep 1
+	sample_user $user
 	listed=$(sframectl tables | awk '$4 > 0' | grep -c ' [0-9]*:[0-9]')
 	check "tables of 500 mapped files are in use ($listed)" test "$listed" = 500
 
@@ -74,13 +79,16 @@ many_tables() {	# many_tables NR BYTES
 	check "the shrinker leaves those that are in use ($listed of $1)" test "$listed" -ge 500 -a "$listed" -le 600
 	check 'and frees the rest' test "$(value table.bytes)" -le $((600 * $2 + 1000000))
 
+	# In the meantime the module may have forgotten the program.
+	sample_user $user
 	echo 1 >"$parameters/table_memory"
 	rm -f "$files/$1"
 	mkdir -p "$files/more"
-	! ./many fill "$files/more" 1 "$2" 2>"$scratch/said"
+	# Of another size: a table that another file has needs no room.
+	! ./many fill "$files/more" 1 $(($2 * 2)) 2>"$scratch/said"
 	check "above the limit a table is refused: $(cat "$scratch/said")" grep -q 'in use: raise table_memory' "$scratch/said"
 	echo 0 >"$parameters/table_memory"
-	check 'with the limit raised it is loaded' ./many fill "$files/more" 1 "$2"
+	check 'with the limit raised it is loaded' ./many fill "$files/more" 1 $(($2 * 2))
 	kill $user
 	wait $user 2>/dev/null
 	check 'sframectl tables --drop' sframectl tables --drop
