@@ -135,16 +135,16 @@ bool sfu_fallback_lacks_row(struct sfu_walk *walk, unsigned long func)
 }
 
 /*
- * May @func be the function that we are in, or one that has gone on to it? If it is in
- * another file, it may have called any number of functions since, which have left the
+ * May a function in the range @there be the one that we are in, or one that has gone on to it? If
+ * it is in another file, it may have called any number of functions since, which have left the
  * frame pointer alone.
  */
-static bool is_in_same_file(struct sfu_walk *walk, unsigned long func)
+static bool is_in_same_file(struct sfu_walk *walk, const struct sfu_range *there)
 {
-	const struct sfu_range *here, *there = sfu_map_find(walk->map, func);
+	const struct sfu_range *here;
 
 	here = sfu_walk_find_range(walk, sfu_walk_lookup_ip(&walk->frame));
-	return here && there && here->vma.file == there->vma.file;
+	return here && here->vma.file == there->vma.file;
 }
 
 /*
@@ -154,9 +154,10 @@ static bool is_in_same_file(struct sfu_walk *walk, unsigned long func)
  */
 static bool can_tell(struct sfu_walk *walk, const struct sfu_frame *caller, unsigned long func)
 {
-	const struct sfu_range *range = sfu_map_find(walk->map, func);
+	const struct sfu_range *there = sfu_map_find(walk->map, func);
 
-	return range && (!range->has_no_data || has_habit(walk, caller));
+	return there && is_in_same_file(walk, there) &&
+	       (!there->has_no_data || has_habit(walk, caller));
 }
 
 /**
@@ -173,8 +174,7 @@ bool sfu_fallback_is_proved(struct sfu_walk *walk, const struct sfu_frame *calle
 	unsigned long func;
 
 	return sfu_fallback_find_callee(walk, caller->ip, &func) &&
-	       is_in_same_file(walk, func) && can_tell(walk, caller, func) &&
-	       sfu_fallback_lacks_row(walk, func);
+	       can_tell(walk, caller, func) && sfu_fallback_lacks_row(walk, func);
 }
 
 /* The evidence for a return address. */
