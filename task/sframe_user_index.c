@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the kernel remembers of a mapped section, to find functions: it is in kernel memory, and
- * the section is not. A sorted section has an index. One that is not sorted has a directory: all
+ * The index or the directory of a mapped section. They are in kernel memory, and the section is in
+ * that of the process. A sorted section has an index. One that is not sorted has a directory: all
  * functions, by their start. Those that a linker (lld) has put together of several are not sorted.
  *
  * A scan makes both from what the section says at that moment. The process may change the section
@@ -59,7 +59,7 @@ struct user_directory {
 	struct sframe_directory	directory;
 };
 
-/* What the section has, or NULL. The index of a table belongs to the table. */
+/* The index or the directory of the section, or NULL. The index of a table belongs to the table. */
 static struct shared *shared_of(const struct sfu_section *section)
 {
 	if (section->source != SFU_SOURCE_MAPPED)
@@ -357,7 +357,10 @@ static int list_part(struct listing *listing, const struct sframe_header *hdr)
 	return err;
 }
 
-/* What follows the last sound part is ignored: padding, most likely. */
+/*
+ * Lists all parts, or counts them. The bytes after the last sound part are ignored: most likely they
+ * are padding.
+ */
 static int list_parts(struct listing *listing)
 {
 	struct sframe_header hdr;
