@@ -40,28 +40,26 @@ static void write_code(struct kunit *test, u64 first, unsigned int nr_first, u64
 	KUNIT_ASSERT_EQ(test, PAGE_SIZE, kernel_write(scene->image.file, code, PAGE_SIZE, &at));
 }
 
-static int habit_of_range(struct kunit *test, unsigned int nr)
+static struct sfu_range copy_range(struct kunit *test, unsigned int nr)
 {
 	struct sfu_map *map = map_of(current->mm);
-	int habit;
+	struct sfu_range range;
 
 	KUNIT_ASSERT_NOT_NULL(test, map);
 	KUNIT_ASSERT_LT(test, nr, map->nr_ranges);
-	habit = map->ranges[nr].habit;
+	range = map->ranges[nr];
 	sfu_map_put(map);
-	return habit;
+	return range;
+}
+
+static int habit_of_range(struct kunit *test, unsigned int nr)
+{
+	return copy_range(test, nr).habit;
 }
 
 static bool has_no_data(struct kunit *test, unsigned int nr)
 {
-	struct sfu_map *map = map_of(current->mm);
-	bool has_none;
-
-	KUNIT_ASSERT_NOT_NULL(test, map);
-	KUNIT_ASSERT_LT(test, nr, map->nr_ranges);
-	has_none = map->ranges[nr].has_no_data;
-	sfu_map_put(map);
-	return has_none;
+	return copy_range(test, nr).has_no_data;
 }
 
 struct habit_case {

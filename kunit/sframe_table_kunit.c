@@ -880,7 +880,7 @@ static void table_limit(struct kunit *test)
 	expect_resident_rows(test, scene->area);
 	/* Another file may have the same table. */
 	KUNIT_EXPECT_EQ(test, 0, load_large(test, image, SZ_512K, 2));
-	/* What has no table stays known. */
+	/* The module still knows which file has no table. */
 	KUNIT_EXPECT_TRUE(test, has_none(without));
 	sfu_table_memory = 2;
 	KUNIT_EXPECT_EQ(test, 0, load_large(test, image, SZ_512K, 1));

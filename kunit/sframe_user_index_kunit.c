@@ -359,6 +359,10 @@ static void directory_of_absent_headers(struct kunit *test)
 	image_fill(test, &scene->image, IMAGE_PAGES + 2, 1);
 	expect_scanned(test, "1-3 none", "scan.runs");
 	KUNIT_EXPECT_NULL(test, section_of(test)->directory);
+	/* The next scan for a sample looks again. */
+	patch_file(test, offsetof(struct elf64_hdr, e_shoff), SZ_2K, 8);
+	expect_scanned(test, SAME, "scan.runs");
+	KUNIT_EXPECT_NOT_NULL(test, section_of(test)->directory);
 }
 
 /* An entry of the second part has moved since the directory was made, and then the part is gone. */
