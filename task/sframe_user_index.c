@@ -358,8 +358,8 @@ static int list_part(struct listing *listing, const struct sframe_header *hdr)
 }
 
 /*
- * Lists all parts, or counts them. The bytes after the last sound part are ignored: most likely they
- * are padding.
+ * Lists all parts, or counts them. The bytes after the last sound part are ignored: most likely
+ * they are padding.
  */
 static int list_parts(struct listing *listing)
 {
