@@ -82,6 +82,25 @@ def judged(text):
     return verify.SignalJudge(facts()).count(verify.signal_stacks(text.splitlines(True), 'signals'))[0]
 
 
+class Samples(unittest.TestCase):
+    MAPPING = 'chain 1/1 1.0: PERF_RECORD_MMAP2 1/1: [0x1000(0x2000) @ 0x800 00:00 0 0]: r-xp /tmp/chain\n'
+
+    def chains(self, text, moved=()):
+        return [chain for *_, chain in verify.samples(text.splitlines(True), 'chain', dict(moved))]
+
+    def test_offsets(self):
+        text = f'{self.MAPPING}chain 1/1 1.0: clock:\n\t 1010\n\t 9000\n\n'
+        self.assertEqual(self.chains(text), [('chain+0x810', '?+0x9000')])
+        self.assertEqual(self.chains(text, {'chain': 0x1000}), [('chain+0x1810', '?+0x9000')])
+
+    def test_frame_that_is_more_than_an_address(self):
+        with self.assertRaises(ValueError):
+            self.chains('chain 1/1 1.0: clock:\n\t 1010\n\t 1014 (inlined)\n\n')
+
+    def test_sample_without_frames(self):
+        self.assertEqual(self.chains('chain 1/1 1.0: clock:\n\n'), [()])
+
+
 class Signals(unittest.TestCase):
     def test_verdicts(self):
         for what, frames, verdict in STACKS:
