@@ -38,37 +38,28 @@ struct sframe_index {
 };
 
 /**
- * struct sframe_place - where a function is described
- * @start: its address, relative to the section
- * @nr: of its entry, counted through all parts of the section
+ * struct sframe_mark - an element of a sorted list
+ * @at: by which the list is sorted
+ * @value: what belongs to it
  */
-struct sframe_place {
-	s32	start;
-	u32	nr;
-};
-
-/**
- * struct sframe_part - one of the sections that a linker has put together
- * @off: bytes from the first part to this one
- * @first: the number of its first entry
- */
-struct sframe_part {
-	u32	off;
-	u32	first;
+struct sframe_mark {
+	s32	at;
+	u32	value;
 };
 
 /**
  * struct sframe_directory - finds functions that the section does not have in order
- * @nr_parts: of the section
- * @nr_places: functions
- * @parts: by their place in the section
- * @places: by their start
+ * @nr_parts: of the section: a linker may have put several sections together
+ * @nr_functions: of all parts
+ * @parts: by the number of their first entry; the value is the offset of the part, in bytes
+ * @functions: by their start, relative to the section; the value is the number of the entry,
+ *	counted through all parts
  */
 struct sframe_directory {
 	u32			nr_parts;
-	u32			nr_places;
-	struct sframe_part	*parts;
-	struct sframe_place	places[];
+	u32			nr_functions;
+	struct sframe_mark	*parts;
+	struct sframe_mark	functions[];
 };
 
 #define SFRAME_PART_ALIGN	8	/* bytes */

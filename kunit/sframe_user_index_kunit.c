@@ -314,8 +314,8 @@ static void directory_of_parts(struct kunit *test)
 	section = section_of(test);
 	KUNIT_ASSERT_NOT_NULL(test, section->directory);
 	KUNIT_EXPECT_EQ(test, 1 + PARTS, section->directory->nr_parts);
-	KUNIT_EXPECT_EQ(test, NR, section->directory->nr_places);
-	KUNIT_EXPECT_GT(test, sfu_user_index_size(section), NR * sizeof(struct sframe_place));
+	KUNIT_EXPECT_EQ(test, NR, section->directory->nr_functions);
+	KUNIT_EXPECT_GT(test, sfu_user_index_size(section), NR * sizeof(struct sframe_mark));
 	expect_functions(test, section);
 	/* The next map takes it over. */
 	expect_scanned(test, SAME, "scan.runs");
@@ -426,7 +426,7 @@ static void directory_of_two_maps(struct kunit *test)
 	unmap_at(test, 0, IMAGE_PAGES);
 	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
 	rcu_barrier();
-	KUNIT_EXPECT_EQ(test, NR, copy.directory->nr_places);
+	KUNIT_EXPECT_EQ(test, NR, copy.directory->nr_functions);
 	held = atomic_long_read(&sfu_held.bytes);
 	sfu_user_index_put(&copy);
 	KUNIT_EXPECT_EQ(test, held - size, atomic_long_read(&sfu_held.bytes));
@@ -449,7 +449,7 @@ static void directory_too_large(struct kunit *test)
 	expect_scanned(test, "1-3 ready by 3", "scan.runs");
 	KUNIT_EXPECT_NOT_NULL(test, section_of(test)->directory);
 	KUNIT_EXPECT_NULL(test, copy.directory);
-	KUNIT_EXPECT_EQ(test, -E2BIG, sfu_user_index_list(&copy, NR * sizeof(struct sframe_place)));
+	KUNIT_EXPECT_EQ(test, -E2BIG, sfu_user_index_list(&copy, NR * sizeof(struct sframe_mark)));
 	KUNIT_EXPECT_NULL(test, copy.directory);
 	copy.end = copy.start + sizeof(struct sframe_raw_header);
 	KUNIT_EXPECT_EQ(test, -ENOENT, sfu_user_index_list(&copy, SZ_4K));

@@ -188,15 +188,15 @@ static __always_inline int find_quick(const struct sfu_section *section,
 	return found->err;
 }
 
-/* Returns how many of @places start at or below @off. */
-static u32 count_places(const struct sframe_directory *dir, s64 off)
+/* Returns how many of @nr marks are at or below @at. */
+static u32 count_marks(const struct sframe_mark *marks, u32 nr, s64 at)
 {
-	u32 low = 0, high = dir->nr_places;
+	u32 low = 0, high = nr;
 
 	while (low < high) {
 		u32 middle = low + (high - low) / 2;
 
-		if (dir->places[middle].start <= off)
+		if (marks[middle].at <= at)
 			low = middle + 1;
 		else
 			high = middle;
@@ -204,38 +204,26 @@ static u32 count_places(const struct sframe_directory *dir, s64 off)
 	return low;
 }
 
-/* The part that has the entry @nr. The first part begins with 0. */
-static const struct sframe_part *find_part(const struct sframe_directory *dir, u32 nr)
+/* Finds the row of @addr in the function of entry @nr. The section may have changed since. */
+static int find_in_entry(const struct sfu_section *section, struct sframe_reader *rd,
+			 unsigned long addr, u32 nr, struct sframe_row *row)
 {
-	u32 low = 0, high = dir->nr_parts;
-
-	while (low < high) {
-		u32 middle = low + (high - low) / 2;
-
-		if (dir->parts[middle].first <= nr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return &dir->parts[array_index_nospec(low - 1, dir->nr_parts)];
-}
-
-/* Finds the row of @addr in the function at @place. The section may have changed since. */
-static int find_at_place(const struct sfu_section *section, struct sframe_reader *rd,
-			 unsigned long addr, const struct sframe_place *place,
-			 struct sframe_row *row)
-{
-	const struct sframe_part *part = find_part(section->directory, place->nr);
+	const struct sframe_directory *dir = section->directory;
+	const struct sframe_mark *part;
 	struct sframe_header hdr;
+	u32 before;
 	int err;
 
-	err = sframe_header_read(&hdr, rd, section->start + part->off,
-				 section->end - section->start - part->off);
+	/* The first part has entry 0. */
+	before = count_marks(dir->parts, dir->nr_parts, nr) - 1;
+	part = &dir->parts[array_index_nospec(before, dir->nr_parts)];
+	err = sframe_header_read(&hdr, rd, section->start + part->value,
+				 section->end - section->start - part->value);
 	if (err)
 		return err;
 	if (hdr.swapped || hdr.abi != SFU_ARCH_ABI)
 		return -ENOENT;
-	return sframe_find_row_of(&hdr, rd, place->nr - part->first, addr, row);
+	return sframe_find_row_of(&hdr, rd, nr - part->at, addr, row);
 }
 
 /* Functions without bytes may share their start with the one that has @addr, in any order. */
@@ -243,20 +231,20 @@ static int find_by_directory(const struct sfu_section *section, struct sframe_re
 			     unsigned long addr, struct sframe_row *row)
 {
 	const struct sframe_directory *dir = section->directory;
-	u32 nr = count_places(dir, (s64)(addr - section->start));
+	u32 nr = count_marks(dir->functions, dir->nr_functions, (s64)(addr - section->start));
 	s32 start = 0;
 	bool is_first = true;
 	int err = sframe_charge(rd, SFRAME_READ_COST) ?: -ENOENT;
 
 	while (err == -ENOENT && nr--) {
-		const struct sframe_place *place;
+		const struct sframe_mark *function;
 
-		place = &dir->places[array_index_nospec(nr, dir->nr_places)];
-		if (!is_first && place->start != start)
+		function = &dir->functions[array_index_nospec(nr, dir->nr_functions)];
+		if (!is_first && function->at != start)
 			break;
 		is_first = false;
-		start = place->start;
-		err = find_at_place(section, rd, addr, place, row);
+		start = function->at;
+		err = find_in_entry(section, rd, addr, function->value, row);
 	}
 	return err;
 }

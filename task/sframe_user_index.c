@@ -300,16 +300,15 @@ struct listing {
 
 static size_t directory_bytes(u32 nr_parts, u32 nr)
 {
-	return sizeof(struct user_directory) + (size_t)nr * sizeof(struct sframe_place) +
-	       nr_parts * sizeof(struct sframe_part);
+	return sizeof(struct user_directory) + ((size_t)nr + nr_parts) * sizeof(struct sframe_mark);
 }
 
-/* A function that is too far away has no place. */
-static void add_place(struct sframe_directory *dir, s64 start, u32 nr)
+/* Functions that are too far away are left out. */
+static void add_function(struct sframe_directory *dir, s64 start, u32 nr)
 {
 	if (start != (s32)start)
 		return;
-	dir->places[dir->nr_places++] = (struct sframe_place){ .start = start, .nr = nr };
+	dir->functions[dir->nr_functions++] = (struct sframe_mark){ .at = start, .value = nr };
 }
 
 static int list_functions(struct listing *listing, const struct sframe_header *hdr)
@@ -323,8 +322,8 @@ static int list_functions(struct listing *listing, const struct sframe_header *h
 		if (read_entries(hdr, nr, count, bytes, &mem))
 			return -EFAULT;
 		for (i = nr; i < nr + count; i++)
-			add_place(listing->dir, sframe_index_start(hdr, &mem, i) -
-				  listing->section->start, listing->nr + i);
+			add_function(listing->dir, sframe_index_start(hdr, &mem, i) -
+				     listing->section->start, listing->nr + i);
 		if (fatal_signal_pending(current))
 			return -EINTR;
 		cond_resched();
@@ -340,15 +339,15 @@ static int list_part(struct listing *listing, const struct sframe_header *hdr)
 	u64 nr = (u64)listing->nr + hdr->num_fdes;
 	int err = 0;
 
-	if (nr > U32_MAX || directory_bytes(nr_parts, nr) > listing->most)
+	if (nr > S32_MAX || directory_bytes(nr_parts, nr) > listing->most)
 		return -E2BIG;
 	if (dir) {
 		/* The section has more than a moment ago. */
 		if (nr_parts > listing->room_parts || nr > listing->room)
 			return -EFAULT;
-		dir->parts[dir->nr_parts++] = (struct sframe_part){
-			.off = hdr->addr - listing->section->start,
-			.first = listing->nr,
+		dir->parts[dir->nr_parts++] = (struct sframe_mark){
+			.at = listing->nr,
+			.value = hdr->addr - listing->section->start,
 		};
 		err = list_functions(listing, hdr);
 	}
@@ -385,21 +384,22 @@ static int list_parts(struct listing *listing)
 
 #define COMPARISONS	4096	/* until other tasks may run */
 
-static int compare_places(const void *a, const void *b, const void *priv)
+static int compare_marks(const void *a, const void *b, const void *priv)
 {
-	const struct sframe_place *x = a, *y = b;
+	const struct sframe_mark *x = a, *y = b;
 	struct listing *listing = (void *)priv;
 
 	if (++listing->nr_compared % COMPARISONS == 0)
 		cond_resched();
-	return x->start < y->start ? -1 : x->start > y->start;
+	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-static void sort_places(struct listing *listing)
+static void sort_functions(struct listing *listing)
 {
 	struct sframe_directory *dir = listing->dir;
 
-	sort_r(dir->places, dir->nr_places, sizeof(dir->places[0]), compare_places, NULL, listing);
+	sort_r(dir->functions, dir->nr_functions, sizeof(dir->functions[0]), compare_marks, NULL,
+	       listing);
 }
 
 /**
@@ -430,7 +430,7 @@ int sfu_user_index_list(struct sfu_section *section, size_t most)
 	user = alloc_shared(bytes);
 	if (!user)
 		return -ENOMEM;
-	user->directory.parts = (void *)&user->directory.places[listing.nr];
+	user->directory.parts = &user->directory.functions[listing.nr];
 	listing.dir = &user->directory;
 	listing.room_parts = listing.nr_parts;
 	listing.room = listing.nr;
@@ -439,7 +439,7 @@ int sfu_user_index_list(struct sfu_section *section, size_t most)
 		kvfree(user);
 		return err;
 	}
-	sort_places(&listing);
+	sort_functions(&listing);
 	begin_sharing(&user->shared, bytes);
 	section->directory = &user->directory;
 	return 0;
