@@ -7,9 +7,10 @@
 ns_per_instruction=2		# tools/vm --icount
 
 # Prints the median time between two samples, in ns, and the fourth-longest one. The program makes system calls at
-# equal distances in instructions. Timer interrupts make some times longer, by less than the costliest walks do.
+# equal distances in instructions. Timer interrupts make some times longer, by less than the costliest walks do. No
+# other process interrupts it.
 times_of_samples() {	# times_of_samples NAME
-	perf record -q -B -e raw_syscalls:sys_enter --call-graph=fp -o "$scratch/data" "$scratch/costly/$1" 200 >&2
+	chrt -f 1 perf record -q -B -e raw_syscalls:sys_enter --call-graph=fp -o "$scratch/data" "$scratch/costly/$1" 200 >&2
 	[ $? = 42 ] || return
 	perf script -i "$scratch/data" -F comm,time --ns 2>/dev/null | awk -v comm="${1::15}" '
 		$1 == comm { time = $2 * 1e9; if (last) print int(time - last); last = time }' |
@@ -28,8 +29,10 @@ is_retired() {
 bounds() {	# bounds MOST: instructions
 	local name expected got off on longest cost
 	check 'module loads' modprobe sframe_unwind || exit
-	# Copy the programs to the guest's disk and read them: a busy host may bring in the pages of a section late.
+	# Copy the programs to the guest's disk and read them: a busy host may bring in the pages of a section late. Nothing
+	# is left to be written while they run.
 	cp -r costly "$scratch/"
+	sync
 	cat "$scratch/costly"/* >/dev/null
 	# One run is not measured: the first run in a fresh machine differs from later runs.
 	times_of_samples fdes-million >/dev/null
