@@ -26,7 +26,7 @@ expect() {
 # serves: systemctl returns before the service has opened the device
 serves() {
 	local try
-	for ((try = 0; try < 100; try++)); do
+	for ((try = 0; try < 600; try++)); do
 		! systemctl is-active --quiet sframe-unwind.service || [ ! -e /sys/module/sframe_unwind/refcnt ] ||
 			[ "$(</sys/module/sframe_unwind/refcnt)" = 0 ] || return 0
 		sleep 0.2
