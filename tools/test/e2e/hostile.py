@@ -10,7 +10,7 @@ OUTDIR/table has a line "NAME EXPECTED" for each program. While the program is s
 
   defect.NAME[,NAME...]  one of these counters grows
   frames                 no such counter grows, and frames are found by SFrame
-  sound                  no such counter grows
+  sound                  no such counter grows, and a scan runs
   stop                   the walk itself stops at a wrong CFA
   any                    only the program must survive
   map                    the same; churn maps the program, because the kernel refuses to execute it
