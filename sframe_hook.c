@@ -105,6 +105,30 @@ int sfu_hook(struct ftrace_ops *ops, const char *function)
 }
 
 /**
+ * sfu_hook_required() - set a hook without which no stack can be unwound
+ * @ops: as for sfu_hook()
+ * @function: likewise
+ *
+ * If that fails, the kernel's log says why, and what to do.
+ *
+ * Context: May sleep.
+ * Return: as sfu_hook().
+ */
+int sfu_hook_required(struct ftrace_ops *ops, const char *function)
+{
+	int err = sfu_hook(ops, function);
+
+	if (err == -EBUSY)
+		pr_err("ftrace is turned off, and without it no stack can be unwound: turn it on (sysctl kernel.ftrace_enabled=1) and load the module again\n");
+	else if (err == -ESHUTDOWN)
+		pr_err("ftrace has shut itself down after an error (see its warning in this log), and without it no stack can be unwound: reboot, then load the module again\n");
+	else if (err)
+		pr_err("this kernel's %s() cannot be traced by ftrace (error %d), and without that stacks would be missing or wrong: none is unwound; use another kernel, and report this one\n",
+		       function, err);
+	return err;
+}
+
+/**
  * sfu_unhook() - call back no more
  * @ops: the callback; no CPU runs it when this returns, unless ftrace has shut itself
  *	down. Then all CPUs may run it for ever

@@ -296,20 +296,6 @@ static struct ftrace_ops unwind_user_ops = {
 
 static bool hooked_deferred;
 
-static int hook_callchain(void)
-{
-	static const char function[] = "perf_callchain_user";
-	int err = sfu_hook(&callchain_ops, function);
-
-	if (err == -ENODEV)
-		pr_err("this kernel's %s() cannot be traced by ftrace, so no stack can be unwound; a kernel with CONFIG_PERF_EVENTS and CONFIG_DYNAMIC_FTRACE_WITH_ARGS is needed\n",
-		       function);
-	else if (err)
-		pr_err("ftrace refused to hook %s() (error %d), so no stack can be unwound; another user of ftrace, such as a live patch, may hold the function\n",
-		       function, err);
-	return err;
-}
-
 /* Not all kernels have unwind_user(). Without it the module takes synchronous stacks only. */
 static void hook_unwind_user(void)
 {
@@ -320,10 +306,10 @@ static void hook_unwind_user(void)
 		return;
 	err = sfu_hook(&unwind_user_ops, function);
 	if (err == -EBUSY)
-		pr_warn("another user of ftrace (a live patch?) owns %s(): deferred stacks are left to the kernel, --call-graph=sframe,sync still works\n",
+		pr_warn("another user of ftrace, such as a live patch, owns %s(): deferred stacks are left to the kernel, --call-graph=sframe,sync still works; to have them, end that user, then load the module again\n",
 			function);
 	else if (err)
-		pr_warn("%s() cannot be hooked (error %d): deferred stacks are left to the kernel, --call-graph=sframe,sync still works\n",
+		pr_warn("this kernel's %s() cannot be traced by ftrace (error %d): deferred stacks are left to the kernel, --call-graph=sframe,sync still works; report this kernel\n",
 			function, err);
 	hooked_deferred = !err;
 }
@@ -380,7 +366,7 @@ static int __init sframe_unwind_init(void)
 		err = sfu_event_init();
 	if (err)
 		goto err_process;
-	err = hook_callchain();
+	err = sfu_hook_required(&callchain_ops, "perf_callchain_user");
 	if (err)
 		goto err_event;
 	err = sfu_dev_init();

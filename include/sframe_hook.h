@@ -10,6 +10,7 @@
 struct ftrace_ops;
 
 int sfu_hook(struct ftrace_ops *ops, const char *function);
+int sfu_hook_required(struct ftrace_ops *ops, const char *function);
 void sfu_unhook(struct ftrace_ops *ops);
 void sfu_hook_exit(void);
 

@@ -95,6 +95,7 @@ static void hook_refused(struct kunit *test)
 	const struct refused_case *c = test->param_value;
 
 	KUNIT_EXPECT_EQ(test, -ENODEV, sfu_hook(&ops, c->name));
+	KUNIT_EXPECT_EQ(test, -ENODEV, sfu_hook_required(&ops, c->name));
 	expect_calls(test, 0);
 	KUNIT_EXPECT_TRUE(test, sfu_hook_is_alive());
 	/* Nothing of the failure stays. */

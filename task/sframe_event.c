@@ -295,18 +295,6 @@ static struct event_hook event_hooks[] = {
 	{ "perf_event_fork", false, { .func = on_fork } },
 };
 
-/* These hooks are the first to be set, so they are the first to find ftrace turned off. */
-static void report_required(const char *function, int err)
-{
-	if (err == -EBUSY)
-		pr_err("ftrace is turned off, and without it no stack can be unwound: turn it on (sysctl kernel.ftrace_enabled=1) and load the module again\n");
-	else if (err == -ESHUTDOWN)
-		pr_err("ftrace has shut itself down after an error (see its warning in this log), and without it no stack can be unwound: reboot, then load the module again\n");
-	else
-		pr_err("this kernel's %s() cannot be traced by ftrace (error %d), so nothing reports when code is unmapped, and stacks might be wrong: none is unwound; use another kernel, and report this one\n",
-		       function, err);
-}
-
 static void remove_hooks(void)
 {
 	unsigned int i;
@@ -324,13 +312,13 @@ static int set_hooks(void)
 
 	for (i = 0; i < ARRAY_SIZE(event_hooks); i++) {
 		struct event_hook *hook = &event_hooks[i];
-		int err = sfu_hook(&hook->ops, hook->function);
+		int err = hook->is_required ? sfu_hook_required(&hook->ops, hook->function) :
+					      sfu_hook(&hook->ops, hook->function);
 
 		hook->is_hooked = !err;
 		if (!err)
 			continue;
 		if (hook->is_required) {
-			report_required(hook->function, err);
 			remove_hooks();
 			return err;
 		}
