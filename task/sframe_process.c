@@ -22,6 +22,8 @@
  * Both are charged to the memory control group of the task that scans. When memory is short,
  * processes that are not sampled are forgotten: see sfu_process_shrink().
  */
+#define pr_fmt(fmt) "sframe_unwind: " fmt
+
 #include <linux/hashtable.h>
 #include <linux/irq_work.h>
 #include <linux/jiffies.h>

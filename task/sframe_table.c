@@ -13,6 +13,8 @@
  *
  * Locks. tables_mutex is held by all who load or forget. A scan does not take it.
  */
+#define pr_fmt(fmt) "sframe_unwind: " fmt
+
 #include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/module.h>
