@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Reads files by pread(), and copies pieces of bounded size. */
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -8,24 +9,29 @@
 
 #include "file.h"
 
+/*
+ * Opening a device may have effects. So its type is asked for first, of the very file: the name may
+ * be that of another one a moment later.
+ */
 static const char *open_regular(struct file *file, const char *path)
 {
+	int fd = open(path, O_PATH | O_CLOEXEC), err;
+	char name[64];
 	struct stat st;
 
-	/* Opening a device may have effects: its type is asked for first. */
-	if (stat(path, &st))
+	if (fd < 0)
 		return strerror(errno);
-	if (!S_ISREG(st.st_mode))
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		close(fd);
 		return "not a regular file";
-	/* O_NONBLOCK: the open() of a FIFO that has taken its place must not wait. */
-	file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	}
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	file->fd = open(name, O_RDONLY | O_CLOEXEC);
+	err = errno;
+	close(fd);
 	file->is_open = file->fd >= 0;
-	if (!file->is_open || fstat(file->fd, &st))
-		return strerror(errno);
-	if (!S_ISREG(st.st_mode))
-		return "not a regular file";
 	file->size = st.st_size;
-	return NULL;
+	return file->is_open ? NULL : strerror(err);
 }
 
 /**
