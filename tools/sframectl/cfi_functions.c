@@ -13,9 +13,10 @@
 
 /*
  * No compiler writes a larger CIE. Functions without number may share it, and each may have to
- * read it again.
+ * read it again. So all that is read of CIEs is in proportion to the section.
  */
-#define CIE_MAX	512
+#define CIE_MAX		512
+#define CIES_READ_MAX	8
 
 /* Return: the CIE at @off, which is valid until the next call; NULL if there is none. */
 static const struct cfi_cie *get_cie(struct cfi_functions *functions, u32 off)
@@ -28,6 +29,9 @@ static const struct cfi_cie *get_cie(struct cfi_functions *functions, u32 off)
 		return cie;
 	if (cfi_find_entry(&functions->sec, off, &entry) != CFI_ENTRY_FOUND || !entry.is_cie ||
 	    entry.end - entry.off > CIE_MAX)
+		return NULL;
+	functions->cie_bytes += entry.end - entry.off;
+	if (functions->cie_bytes > CIES_READ_MAX * functions->sec.size + (1 << 20))
 		return NULL;
 	cfi_read_cie(functions->machine, &entry, cie);
 	cfi_run_cie(&functions->sec, functions->machine, cie);

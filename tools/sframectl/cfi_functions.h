@@ -35,6 +35,7 @@ struct cfi_function {
  * @sec: the section
  * @machine: its architecture
  * @cies: CIEs
+ * @cie_bytes: bytes of all CIEs that were read, again and again if the file wants it so
  * @all: the functions; none is empty
  * @nr: number of functions
  * @odd: number of entries that do not say which code they are for
@@ -44,6 +45,7 @@ struct cfi_functions {
 	struct cfi_section		sec;
 	const struct cfi_machine	*machine;
 	struct cfi_cies			cies;
+	u64				cie_bytes;
 	struct cfi_function		*all;
 	u32				nr;
 	u64				odd;

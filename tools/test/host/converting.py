@@ -17,6 +17,8 @@ PLT_EXPRESSION = ".cfi_escape 0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a
 # CFA = memory at rbp - 8
 CFA_IN_MEMORY = ".cfi_escape 0x0f, 3, 0x76, 0x78, 6"
 
+CFA_SUM = ".cfi_escape 0x0f, 5, 0x77, 16, 6, 0x23, 16"
+
 # What the call frame instructions of a function say, and what is said of its code.
 DETAILS = (
     (".cfi_def_cfa_offset 8", "default: described by DEFAULT rows"),
@@ -24,6 +26,9 @@ DETAILS = (
     (CFA_IN_MEMORY, "flex: described by FLEX rows"),
     (".cfi_escape 0x0b", "malformed: call frame instructions that contradict themselves or the format"),
     (".cfi_escape 0x3f", "unknown: an instruction or augmentation that this program does not know"),
+    # CFA = memory at rsp + 16, and 16 more: of a signal frame SFrame cannot say that.
+    (f".cfi_signal_frame\n{CFA_SUM}", "expression: a DWARF expression that SFrame has no form for"),
+    (CFA_SUM, "flex: described by FLEX rows"),
     (".cfi_escape 0x0f, 1, 0x31", "expression: a DWARF expression that SFrame has no form for"),
     (".cfi_def_cfa 17, 8", "register: a rule names a register that is not in the registers of a sample"),
     (".cfi_escape 0x0c, 7, 0x80, 0x80, 0x80, 0x80, 0x20", "offset: an offset does not fit 32 bits"),
@@ -124,6 +129,35 @@ def details(cli, tmp):
     cli("convert -v: odd entry", "convert", "-v", "-o", tmp, path, out=r"^ +1   entries of \.eh_frame cannot be read$")
 
 
+# Two CIEs, 512 bytes apart: sframectl remembers one of them. Each function wants the other one.
+CIES = "".join(f"""
+{cie}:	.long 512 - 4
+	.long 0
+	.byte 1
+	.asciz "zR"
+	.byte 1, 0x78, 16, 1, 0x1b, 0x0c, 7, {cfa}, 0x90, 1
+	.rept 245
+	.byte 0x0e, {cfa}
+	.endr
+""" for cie, cfa in (("first", 8), ("second", 16)))
+NR_ALTERNATE = 20000
+ALTERNATE = f"""
+f:	.fill {NR_ALTERNATE}, 1, 0xc3
+	.section .eh_frame, "a", @progbits
+	.balign 512
+{CIES}
+""" + "".join(f"""
+	.long 16, . - {("first", "second")[i % 2]}, f + {i} - ., 1, 0
+""" for i in range(NR_ALTERNATE))
+
+
+def cies(cli, tmp):
+    """What is read of CIEs is in proportion to the section: 400,000 bytes, and 10 MB of CIEs."""
+    path = library(tmp, ALTERNATE, NO_HEADER, "-Wl,-z,max-page-size=4096")
+    cli("convert -v: two CIEs by turns", "convert", "-v", "-o", tmp, path,
+        out=r"^ +\d{4,}   entries of \.eh_frame cannot be read$")
+
+
 def section(elf, name):
     """Returns offset and size of a section."""
     off, = struct.unpack_from("<Q", elf, 40)
@@ -181,4 +215,5 @@ def tests(cli, tmp):
     place = tmp / "converting"
     place.mkdir()
     details(cli, place)
+    cies(cli, place)
     refused(cli, place)
