@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,13 +15,15 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "elf.h"
 #include "linked.h"
 
 #define NOBODY		65534
-#define LOADER_SECONDS	20	/* of a processor */
+#define LOADER_SECONDS	20
+#define LIST_MAX	(1u << 20)	/* bytes of a list */
 #define SCRIPTS_MAX	4
 
 static const char *add_path(struct linked *linked, const char *path)
@@ -134,16 +137,37 @@ static const char *parse_line(struct linked *linked, char *line)
 	return add_path(linked, path);
 }
 
-static const char *read_list(struct linked *linked, FILE *list)
+static const char *parse_list(struct linked *linked, char *list)
 {
 	const char *error = NULL;
-	char *line = NULL;
-	size_t room = 0;
+	char *line, *rest = NULL;
 
-	while (!error && getline(&line, &room, list) > 0)
+	for (line = list; !error && (line = strtok_r(line, "\n", &rest)); line = NULL)
 		error = parse_line(linked, line);
-	free(line);
 	return error;
+}
+
+/* The loader may be anybody's: neither what it writes nor its time is without end. */
+static const char *read_list(int fd, char *list)
+{
+	time_t end = time(NULL) + LOADER_SECONDS, now;
+	struct pollfd ready = { .fd = fd, .events = POLLIN };
+	size_t len = 0;
+	ssize_t got;
+
+	while ((now = time(NULL)) < end) {
+		if (poll(&ready, 1, (end - now) * 1000) <= 0)
+			continue;
+		got = read(fd, list + len, LIST_MAX - len);
+		if (got < 0)
+			return strerror(errno);
+		list[len += got] = 0;
+		if (!got)
+			return NULL;
+		if (len == LIST_MAX)
+			return "its loader lists more than any program needs";
+	}
+	return "its loader takes too long: it is no loader, or the disk is slow";
 }
 
 /* Can nobody but root change what is at this path, which has no links? */
@@ -156,9 +180,11 @@ static bool is_roots(const char *path)
 	for (;;) {
 		if (stat(part, &st) || st.st_uid)
 			return false;
-		/* In a sticky directory, others cannot replace what is root's. */
-		if (!(S_ISDIR(st.st_mode) && st.st_mode & 01000) &&
-		    (st.st_mode & 0002 || (st.st_mode & 0020 && st.st_gid)))
+		/*
+		 * In a sticky directory, others cannot replace what is root's. What an access
+		 * control list gives to others is in the bits of the group.
+		 */
+		if (!(S_ISDIR(st.st_mode) && st.st_mode & 01000) && st.st_mode & 0022)
 			return false;
 		if (!strcmp(part, "/"))
 			return true;
@@ -210,25 +236,30 @@ static void run_loader(const char *loader, const char *program, int output, pid_
 
 static const char *ask_loader(struct linked *linked, const char *loader, const char *program)
 {
-	const char *error;
+	char *list = malloc(LIST_MAX + 1);
 	pid_t pid, parent = getpid();
-	FILE *list;
+	const char *error;
 	int ends[2];
 
-	if (pipe(ends))
+	if (!list || pipe(ends)) {
+		free(list);
 		return strerror(errno);
+	}
 	pid = fork();
 	if (pid == 0)
 		run_loader(loader, program, ends[1], parent);
 	close(ends[1]);
-	list = fdopen(ends[0], "r");
-	error = pid < 0 || !list ? strerror(errno) : read_list(linked, list);
-	if (list)
-		fclose(list);
-	else
-		close(ends[0]);
-	if (pid > 0)
+	error = pid < 0 ? strerror(errno) : read_list(ends[0], list);
+	close(ends[0]);
+	if (pid > 0) {
+		/* It, and what it has started, unless that has left its session. */
+		kill(-pid, SIGKILL);
+		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
+	}
+	if (!error)
+		error = parse_list(linked, list);
+	free(list);
 	return error;
 }
 

@@ -39,6 +39,8 @@ def modules_files(cli):
               err="only root may sample; put sudo before the command$")
     cli.judge("status, not root", run(cli.program, f"{SYSFS}{DEBUGFS}{user}", "status"), status=1,
               err="only root may read the counters; type: sudo sframectl status$")
+    cli.judge("why, no tracefs", run(cli.program, f"{SYSFS}\nmount -t tmpfs none /sys/kernel\nexec", "why", "1"), status=1,
+              err="tracefs is not mounted; type: mount -t tracefs none /sys/kernel/tracing$")
     cli.judge("why, no tracepoint", run(cli.program, f"{SYSFS}\nmount -t tracefs none /sys/kernel/tracing\nexec",
                                         "why", "1"), status=1,
               err="this kernel has no tracepoints, so sfu_walk is missing: use another kernel$")
@@ -79,7 +81,7 @@ def users_program(cli, tmp, good):
     struct.pack_into("<IIQQQQQ", elf, segments, PT_INTERP, 4, len(elf), 0, 0, len(name), len(name))
     path.write_bytes(elf + name)
     for owner, mode, of_dir, who in ((0, 0o755, 0o755, 0), (NOBODY, 0o755, 0o755, NOBODY), (7, 0o755, 0o755, 7),
-                                     (0, 0o757, 0o755, NOBODY), (0, 0o755, 0o777, NOBODY), (0, 0o755, 0o1777, 0)):
+                                     (0, 0o757, 0o755, NOBODY), (0, 0o775, 0o755, NOBODY), (0, 0o755, 0o777, NOBODY), (0, 0o755, 0o1777, 0)):
         os.chown(path, owner, owner)
         path.chmod(mode)
         tmp.chmod(of_dir)
@@ -87,6 +89,12 @@ def users_program(cli, tmp, good):
                   run(cli.program, f"{DEVICE}\nmknod /dev/null c 1 3\nexec", "load", "--linked", path), status=1,
                   err=rf"\Asframectl: /uid-{who}-{who}: No such file[^\n]*\n\Z")
     tmp.chmod(0o755)
+    for what, script, said in (("lists without end", "yes | tr -d '\\n'", "its loader lists more than any program needs"),
+                               ("does not end", "sleep 1000", "its loader takes too long: it is no loader, or the disk is slow")):
+        loader.write_text(f"#!/bin/sh\n{script}\n")
+        cli.judge(f"load --linked, the loader {what}",
+                  run(cli.program, f"{DEVICE}\nmknod /dev/null c 1 3\nexec", "load", "--linked", path), status=1,
+                  err=f"users-program: {said}$")
 
 
 def scripts(cli, tmp):
