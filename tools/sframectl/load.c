@@ -70,6 +70,7 @@ struct loading {
 	struct seen {
 		dev_t	dev;
 		ino_t	ino;
+		bool	has_table;
 	}		*seen;
 	size_t		nr_seen;
 	size_t		nr_loaded;
@@ -80,23 +81,28 @@ struct loading {
 	u64		bytes;
 };
 
-static bool has_seen(struct loading *loading, const struct stat *st)
+static const struct seen *find_seen(const struct loading *loading, const struct stat *st)
 {
-	struct seen *all = loading->seen;
 	size_t i;
 
 	for (i = 0; i < loading->nr_seen; i++)
-		if (all[i].dev == st->st_dev && all[i].ino == st->st_ino)
-			return true;
+		if (loading->seen[i].dev == st->st_dev && loading->seen[i].ino == st->st_ino)
+			return &loading->seen[i];
+	return NULL;
+}
+
+static void add_seen(struct loading *loading, const struct stat *st, bool has_table)
+{
+	struct seen *all = loading->seen;
+
 	/* The array grows to the next power of two when it is full. */
 	if ((loading->nr_seen & (loading->nr_seen - 1)) == 0) {
 		all = reallocarray(all, loading->nr_seen ? 2 * loading->nr_seen : 1, sizeof(*all));
 		if (!all)
-			return false;
+			return;
 		loading->seen = all;
 	}
-	all[loading->nr_seen++] = (struct seen){ st->st_dev, st->st_ino };
-	return false;
+	all[loading->nr_seen++] = (struct seen){ st->st_dev, st->st_ino, has_table };
 }
 
 static time_t now(void)
@@ -131,8 +137,11 @@ static const char *give_table(const struct loading *loading, struct worker *work
 	return device_load(loading->device, worker, message, size);
 }
 
-/* Waits for the worker, and loads its table. @error: why it could not begin, or NULL. */
-static void load_worker(struct loading *loading, struct worker *worker, const char *name,
+/*
+ * Waits for the worker, and loads its table. @error: why it could not begin, or NULL.
+ * Return: whether there is a table.
+ */
+static bool load_worker(struct loading *loading, struct worker *worker, const char *name,
 			const char *error)
 {
 	char message[256];
@@ -152,6 +161,7 @@ static void load_worker(struct loading *loading, struct worker *worker, const ch
 		print_table(name, worker->result.size, error);
 	show_progress(loading, false);
 	worker_free(worker);
+	return !error;
 }
 
 /* Each process has it. */
@@ -163,13 +173,13 @@ static void load_vdso(struct loading *loading)
 	load_worker(loading, &worker, VDSO_NAME, error);
 }
 
-/* Converts a file and loads its table. Takes @fd. */
-static void load_fd(struct loading *loading, int fd, const char *name)
+/* Converts a file and loads its table. Takes @fd. Return: whether there is one. */
+static bool load_fd(struct loading *loading, int fd, const char *name)
 {
 	struct worker worker;
 	const char *error = worker_begin(&worker, fd, WORKER_CONVERTS);
 
-	load_worker(loading, &worker, name, error);
+	return load_worker(loading, &worker, name, error);
 }
 
 static bool is_over(const struct loading *loading)
@@ -177,43 +187,53 @@ static bool is_over(const struct loading *loading)
 	return loading->until && now() >= loading->until;
 }
 
-static void load_file(struct loading *loading, struct file *file, const char *name)
+/* Return: whether the file has a table now. */
+static bool load_file(struct loading *loading, struct file *file, const char *name)
 {
+	const struct seen *seen;
+	bool has_table;
 	struct stat st;
 	int fd;
 
-	if (fstat(file->fd, &st) || has_seen(loading, &st))
-		return;
+	if (fstat(file->fd, &st))
+		return false;
+	seen = find_seen(loading, &st);
+	if (seen)
+		return seen->has_table;
 	if (is_over(loading)) {
 		loading->is_cut = true;
-		return;
+		return false;
 	}
 	fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
-	if (fd >= 0)
-		load_fd(loading, fd, name);
+	if (fd < 0)
+		return false;
+	has_table = load_fd(loading, fd, name);
+	add_seen(loading, &st, has_table);
+	return has_table;
 }
 
-static void load_path(struct loading *loading, const char *path)
+/* Return: as load_file(). */
+static bool load_path(struct loading *loading, const char *path)
 {
 	struct file file;
 	const char *error = file_open(&file, path);
+	bool has_table;
 
 	if (error) {
 		show_progress(loading, true);
 		complain("%s: %s", path, error);
 		loading->nr_without++;
-		return;
+		return false;
 	}
-	load_file(loading, &file, path);
+	has_table = load_file(loading, &file, path);
 	file_close(&file);
+	return has_table;
 }
 
 static void load_named_file(struct loading *loading, const char *path)
 {
-	size_t nr_without = loading->nr_without;
-
-	load_path(loading, path);
-	loading->has_failed |= loading->is_cut || loading->nr_without > nr_without;
+	if (!load_path(loading, path))
+		loading->has_failed = true;
 }
 
 static void load_linked(struct loading *loading, const char *program)
