@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -50,6 +51,7 @@ static const char usage[] =
 #define RESOURCE_MS	200	/* after which serve tries again what the system had no room for */
 #define MEMORY_TRIES	3	/* to load a table for which there was no memory */
 #define ROOM_MS		60000	/* after which tables are tried again for which there was no room */
+#define LOOK_MS		5000	/* after which serve looks whether its store has changed */
 #define ROOM_MS_MOST	3600000	/* in the end: each time takes twice as long as the last one */
 
 enum job_state {
@@ -84,7 +86,11 @@ struct job {
  * @device: the device
  * @signals: readable when somebody ends this
  * @verbose: report each file
+ * @from: the path of @store, or NULL
  * @store: the directory of table files; -1: files are converted
+ * @store_stat: of the directory when it was opened
+ * @look_at: when serve looks whether the store has changed, in ms
+ * @lacks_vdso: the code that the kernel maps has no table
  * @room_at: when tables are tried again for which there was no room, in ms; 0: there are none
  * @room_ms: how long that takes
  * @jobs: the files
@@ -93,7 +99,11 @@ struct serving {
 	int		device;
 	int		signals;
 	bool		verbose;
+	const char	*from;
 	int		store;
+	struct stat	store_stat;
+	u64		look_at;
+	bool		lacks_vdso;
 	u64		room_at;
 	u64		room_ms;
 	struct job	jobs[JOBS];
@@ -156,34 +166,33 @@ static bool may_load_soon(struct job *job, int error)
 	return error == EAGAIN || (error == ENOMEM && ++job->tries < MEMORY_TRIES);
 }
 
+/* Has the system, and not the file, been the reason? */
+static bool may_load_later(const struct job *job, int error)
+{
+	return job->worker.is_transient || error == ENOSPC || is_short_of_resources(error);
+}
+
 static void load_job(struct serving *serving, struct job *job)
 {
-	const char *error = find_table(serving, job);
+	const char *error;
 	char message[256];
 
 	errno = 0;
+	error = find_table(serving, job);
 	if (!error)
 		error = device_load(serving->device, &job->worker, message, sizeof(message));
 	if (error && may_load_soon(job, errno)) {
 		wait_until(job, JOB_WAITS, DEVICE_RETRY_MS);
 		return;
 	}
-	if (error && (errno == ENOMEM || errno == ENOSPC) && !serving->room_at)
+	if (error && may_load_later(job, errno) && !serving->room_at)
 		serving->room_at = now_ms() + serving->room_ms;
+	if (job->is_vdso)
+		serving->lacks_vdso = error;
 	report_job(serving, job, error);
 	if (error)
 		answer_none(serving, job);
 	end_job(job);
-}
-
-/* The module asks again for the files that had no table: now there may be room for one. */
-static void try_again(struct serving *serving)
-{
-	if (!serving->room_at || now_ms() < serving->room_at)
-		return;
-	serving->room_at = 0;
-	serving->room_ms *= serving->room_ms < ROOM_MS_MOST ? 2 : 1;
-	device_drop_none(serving->device);
 }
 
 static const char *begin_worker(const struct serving *serving, struct job *job)
@@ -218,6 +227,15 @@ static void begin_job(const struct serving *serving, struct job *job)
 	}
 }
 
+/* Each process has it. The module does not ask for it. */
+static void begin_vdso(const struct serving *serving, struct job *job)
+{
+	strcpy(job->name, VDSO_NAME);
+	job->is_vdso = true;
+	job->tries = 0;
+	begin_job(serving, job);
+}
+
 /* Takes @fd. */
 static void begin_file(const struct serving *serving, struct job *job, int fd)
 {
@@ -241,6 +259,53 @@ static struct job *free_job(struct serving *serving)
 		if (serving->jobs[i].state == JOB_FREE)
 			return &serving->jobs[i];
 	return NULL;
+}
+
+/* The module asks again for the files that had no table: now there may be room for one. */
+static void try_again(struct serving *serving)
+{
+	struct job *job = free_job(serving);
+
+	if (!serving->room_at || now_ms() < serving->room_at || !job)
+		return;
+	serving->room_at = 0;
+	serving->room_ms *= serving->room_ms < ROOM_MS_MOST ? 2 : 1;
+	device_drop_none(serving->device);
+	if (serving->lacks_vdso)
+		begin_vdso(serving, job);
+}
+
+static const char *open_store(struct serving *serving)
+{
+	const char *error;
+	int store;
+
+	if (stat(serving->from, &serving->store_stat))
+		return strerror(errno);
+	error = store_open(&store, serving->from);
+	if (error)
+		return error;
+	if (serving->store >= 0)
+		close(serving->store);
+	serving->store = store;
+	return NULL;
+}
+
+/* Tables come into the store, or another store takes its name. */
+static void look_into_store(struct serving *serving)
+{
+	struct stat st;
+
+	if (!serving->from || now_ms() < serving->look_at)
+		return;
+	serving->look_at = now_ms() + LOOK_MS;
+	if (stat(serving->from, &st) ||
+	    (st.st_dev == serving->store_stat.st_dev && st.st_ino == serving->store_stat.st_ino &&
+	     st.st_mtim.tv_sec == serving->store_stat.st_mtim.tv_sec &&
+	     st.st_mtim.tv_nsec == serving->store_stat.st_mtim.tv_nsec))
+		return;
+	if (!open_store(serving))
+		device_drop_none(serving->device);
 }
 
 /* Begins jobs for what is wanted. Return: false if the device fails. */
@@ -285,7 +350,7 @@ enum { POLL_SIGNALS, POLL_DEVICE, POLL_JOBS };
 
 static int fill_polls(struct serving *serving, struct pollfd *polls)
 {
-	int timeout = serving->room_at ? 1000 : -1, i;
+	int timeout = serving->room_at ? 1000 : serving->from ? LOOK_MS : -1, i;
 
 	polls[POLL_SIGNALS] = (struct pollfd){ .fd = serving->signals, .events = POLLIN };
 	polls[POLL_DEVICE] = (struct pollfd){
@@ -319,6 +384,7 @@ static bool serve(struct serving *serving)
 		if (polls[POLL_SIGNALS].revents)
 			return true;
 		try_again(serving);
+		look_into_store(serving);
 		for (i = 0; i < JOBS; i++) {
 			if (polls[POLL_JOBS + i].revents) {
 				worker_end(&serving->jobs[i].worker);
@@ -331,12 +397,13 @@ static bool serve(struct serving *serving)
 	}
 }
 
-/* Each process has it. */
-static void begin_vdso(const struct serving *serving, struct job *job)
+/* What is ignored stays so: by nohup(1), SIGHUP; by a script, SIGINT of what runs beside it. */
+static void add_signal(sigset_t *set, int number)
 {
-	strcpy(job->name, VDSO_NAME);
-	job->is_vdso = true;
-	begin_job(serving, job);
+	struct sigaction action;
+
+	if (!sigaction(number, NULL, &action) && action.sa_handler != SIG_IGN)
+		sigaddset(set, number);
 }
 
 static const char *begin_serving(struct serving *serving)
@@ -345,9 +412,9 @@ static const char *begin_serving(struct serving *serving)
 	sigset_t set;
 
 	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
+	add_signal(&set, SIGINT);
+	add_signal(&set, SIGTERM);
+	add_signal(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	error = device_open(&serving->device, O_RDWR);
 	if (error)
@@ -361,7 +428,8 @@ static const char *begin_serving(struct serving *serving)
 
 static enum status run(const struct arguments *args)
 {
-	struct serving serving = { .verbose = args->verbose, .store = -1, .room_ms = ROOM_MS };
+	struct serving serving = { .verbose = args->verbose, .from = args->from, .store = -1,
+				   .room_ms = ROOM_MS };
 	enum status status = STATUS_OK;
 	const char *error;
 	int i;
@@ -370,7 +438,7 @@ static enum status run(const struct arguments *args)
 		complain("serve takes no FILE; try: sframectl load");
 		return STATUS_USAGE;
 	}
-	error = args->from ? store_open(&serving.store, args->from) : NULL;
+	error = args->from ? open_store(&serving) : NULL;
 	if (error) {
 		complain("%s: %s", args->from, error);
 		return STATUS_BAD;

@@ -64,8 +64,15 @@ static const char *check_owner(int fd)
  */
 const char *store_open(int *dir, const char *path)
 {
+	const char *error;
+
 	*dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return *dir < 0 ? strerror(errno) : check_owner(*dir);
+	if (*dir < 0)
+		return strerror(errno);
+	error = check_owner(*dir);
+	if (error)
+		close(*dir);
+	return error;
 }
 
 static const char *open_table(int dir, const char *key, struct file *file)

@@ -43,6 +43,9 @@
 /* Where the child finds its files. */
 enum { CHILD_FILE = 3, CHILD_OUTPUT };
 
+/* Its exit status. */
+enum { CHILD_DONE, CHILD_FAILED = 2, CHILD_HAS_PRIVILEGES };
+
 /* ---- the child ---- */
 
 /*
@@ -99,6 +102,7 @@ static bool limit(int resource, rlim_t most)
 /* With a hard limit of the same time, the child would be killed as for any other reason. */
 static bool limit_time(void)
 {
+	signal(SIGXCPU, SIG_DFL);
 	return limit_softly(RLIMIT_CPU, SECONDS_MAX, SECONDS_MAX + 1);
 }
 
@@ -170,6 +174,8 @@ static const char *do_task(struct worker_result *result, FILE *out, const struct
 	const char *error;
 	struct elf elf;
 
+	if (worker->task == WORKER_FINDS_KEY && file.size > FILE_KEEP_MAX)
+		return "larger than 1 GiB: it is not converted by content";
 	error = elf_init(&elf, &file);
 	if (error)
 		return error;
@@ -187,15 +193,17 @@ static void child(const struct worker *worker, pid_t parent)
 	FILE *out = fdopen(CHILD_OUTPUT, "w");
 	const char *error;
 
-	if (!out || !give_up_privileges(parent))
-		_exit(2);
+	if (!out)
+		_exit(CHILD_FAILED);
+	if (!give_up_privileges(parent))
+		_exit(CHILD_HAS_PRIVILEGES);
 	error = do_task(&result, out, worker);
 	if (error)
 		result = (struct worker_result){};
 	snprintf(result.error, sizeof(result.error), "%s", error ?: "");
 	fseek(out, 0, SEEK_SET);
 	fwrite(&result, sizeof(result), 1, out);
-	_exit(fflush(out) || ferror(out) ? 2 : 0);
+	_exit(fflush(out) || ferror(out) ? CHILD_FAILED : CHILD_DONE);
 }
 
 /* ---- the parent ---- */
@@ -209,7 +217,7 @@ static const char *fork_child(struct worker *worker)
 		return strerror(errno);
 	if (worker->pid == 0) {
 		if (!keep_two_files(worker->fd, worker->output))
-			_exit(2);
+			_exit(CHILD_FAILED);
 		child(worker, parent);
 	}
 	worker->pidfd = syscall(SYS_pidfd_open, worker->pid, 0);
@@ -268,10 +276,17 @@ const char *worker_begin_vdso(struct worker *worker, enum worker_task task)
 	return error;
 }
 
-static const char *describe_end(int status)
+static const char *describe_end(struct worker *worker, int status)
 {
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
 		return "takes too long to convert";
+	/* Seccomp ends the child by another signal. */
+	worker->is_transient = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+	if (worker->is_transient)
+		return "its converter was killed: memory was short, or it had to wait for too long";
+	worker->is_transient = WIFEXITED(status) && WEXITSTATUS(status) == CHILD_HAS_PRIVILEGES;
+	if (worker->is_transient)
+		return "its converter cannot give up its rights: it needs CAP_SETUID, CAP_SETGID";
 	if (WIFSIGNALED(status) || WEXITSTATUS(status))
 		return "cannot be converted: the converter was stopped by what the file says";
 	return NULL;
@@ -335,7 +350,7 @@ void worker_end(struct worker *worker)
 		ended = waitpid(worker->pid, &status, 0);
 	while (ended < 0 && errno == EINTR);
 	worker->pid = 0;
-	error = ended < 0 ? strerror(errno) : describe_end(status) ?: read_output(worker);
+	error = ended < 0 ? strerror(errno) : describe_end(worker, status) ?: read_output(worker);
 	if (!error)
 		return;
 	worker->result = (struct worker_result){};

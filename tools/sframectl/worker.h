@@ -45,6 +45,8 @@ struct worker_result {
  * @pidfd: readable when the child has ended
  * @fd: the file; the worker owns it
  * @is_vdso: the file is a copy of the vDSO
+ * @is_transient: set by worker_end(): the child has ended for want of something, and not for
+ *	what the file says. It may do better later
  * @output: what the child writes
  * @stat: of the file, before the child read it
  * @result: set by worker_end()
@@ -59,6 +61,7 @@ struct worker {
 	int			pidfd;
 	int			fd;
 	bool			is_vdso;
+	bool			is_transient;
 	int			output;
 	struct stat		stat;
 	struct worker_result	result;

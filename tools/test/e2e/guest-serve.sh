@@ -86,7 +86,7 @@ many_tables() {	# many_tables NR BYTES
 	mkdir -p "$files/more"
 	# Of another size: a table that another file has needs no room.
 	! ./many fill "$files/more" 1 $(($2 * 2)) 2>"$scratch/said"
-	check "above the limit a table is refused: $(cat "$scratch/said")" grep -q 'in use: raise table_memory' "$scratch/said"
+	check "above the limit a table is refused: $(cat "$scratch/said")" grep -qE 'tables take all of [0-9]+ MiB, and are in use: raise table_memory' "$scratch/said"
 	echo 0 >"$parameters/table_memory"
 	check 'with the limit raised it is loaded' ./many fill "$files/more" 1 $(($2 * 2))
 	kill $user
@@ -243,7 +243,25 @@ two_servers() {
 	wait $first 2>/dev/null
 	new_program_is_served 'one of two servers was killed'
 	stop_server 'one of two'
+	# As nohup(1) starts it.
+	trap '' HUP
+	start_server
+	trap - HUP
+	kill -HUP "$server"
+	new_program_is_served 'its terminal has gone'
+	stop_server 'its terminal has gone'
 	rm -rf "$files"
+}
+
+# serve looks for new tables after a few seconds. Then the next sample asks for them.
+sampled_until_table() {	# sampled_until_table FILE
+	local tries
+	for ((tries = 0; tries < 30; tries++)); do
+		record_work $work_ms
+		! has_table "$1" || return 0
+		sleep 1
+	done
+	return 1
 }
 
 # A store has tables by content. What it does not have is not converted.
@@ -269,6 +287,24 @@ from_store() {
 	begin -- "$dir/files/three.so"
 	sample 'from a store, a table that others may write'
 	check 'from a store: such a table is refused' says_within "$scratch/served" 'three.so: others than root may write its table'
+	end
+	# Nor is a directory.
+	cp "$dir/files/one.so" "$dir/files/four.so"
+	echo >>"$dir/files/four.so"
+	mkdir "$store/$(sha256sum <"$dir/files/four.so" | cut -d ' ' -f 1).sframe"
+	begin -- "$dir/files/four.so"
+	sample 'from a store, a table that is none'
+	check 'from a store: that is refused, too' says_within "$scratch/served" 'four.so: its table is not a regular file'
+	end
+	# A table that comes into the store later counts, too.
+	cp "$dir/files/four.so" "$dir/files/five.so"
+	echo >>"$dir/files/five.so"
+	begin -- "$dir/files/five.so"
+	sample 'from a store, too early'
+	check 'from a store: there is no table yet' says_within "$scratch/served" 'five.so: has no table there'
+	check 'convert --by-content into the store that is served' \
+		sframectl convert --by-content -o "$store" "$dir/files/five.so" >/dev/null
+	check 'from a store: then there is one' sampled_until_table "$dir/files/five.so"
 	end
 	begin -- "$dir/files/two.so"
 	sample 'from a store, another file with the same build-id'

@@ -4,11 +4,13 @@
  * in for conversion_make(). Each limit of the child must hold, and the parent must believe
  * nothing that it has not checked. Runs as root: only root's child changes its user.
  */
+#include <linux/capability.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -193,6 +195,8 @@ const char *vdso_open(struct file *file)
 /* ---- the cases ---- */
 
 #define STOPPED	"cannot be converted: the converter was stopped by what the file says"
+#define KILLED	"its converter was killed: memory was short, or it had to wait for too long"
+#define HAS_RIGHTS	"its converter cannot give up its rights: it needs CAP_SETUID, CAP_SETGID"
 #define LIES	"cannot be converted: the converter has written something else"
 
 struct worker_case {
@@ -251,7 +255,8 @@ static void run(const struct worker_case *c)
 		worker_end(&worker);
 		error = worker.result.error;
 	}
-	end_case(c->name, !strcmp(error, c->want) && !worker.section, error);
+	end_case(c->name,
+		 !strcmp(error, c->want) && !worker.section && !worker.is_transient, error);
 	worker_free(&worker);
 }
 
@@ -318,6 +323,63 @@ static void has_no_privileges(void)
 	end_case("ends with its worker", kill(pid, 0) && errno == ESRCH, "it runs");
 }
 
+/* The OOM killer does so. It is no fault of the file. */
+static void is_killed(void)
+{
+	struct worker worker;
+
+	hostile = spins;
+	begin(&worker, WORKER_CONVERTS);
+	kill(worker.pid, SIGKILL);
+	worker_end(&worker);
+	end_case("is killed", worker.is_transient &&
+		 !strcmp(worker.result.error, KILLED),
+		 worker.result.error);
+	worker_free(&worker);
+}
+
+/* Return: whether this process, without capabilities, is told what it lacks. */
+static bool lacks_capabilities(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
+	struct worker worker;
+
+	if (syscall(SYS_capset, &header, none))
+		abort();
+	begin(&worker, WORKER_CONVERTS);
+	worker_end(&worker);
+	return worker.is_transient &&
+	       !strcmp(worker.result.error, HAS_RIGHTS);
+}
+
+static void cannot_give_up(void)
+{
+	int status = 1;
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(!lacks_capabilities());
+	waitpid(pid, &status, 0);
+	end_case("cannot give up its rights", !status, "it has said something else");
+}
+
+/* A sparse file costs nobody a block of a disk. */
+static void is_too_large_for_a_key(void)
+{
+	int fd = memfd_create("large", MFD_CLOEXEC);
+	struct worker worker;
+
+	if (fd < 0 || ftruncate(fd, 2048 * MIB))
+		abort();
+	worker_begin(&worker, fd, WORKER_FINDS_KEY);
+	worker_end(&worker);
+	end_case("is too large for a key",
+		 !strcmp(worker.result.error, "larger than 1 GiB: it is not converted by content"),
+		 worker.result.error);
+	worker_free(&worker);
+}
+
 /* A process that begins a worker, tells its PID, and is killed. */
 static void begin_and_wait(int to)
 {
@@ -351,7 +413,7 @@ static void ends_with_parent(void)
 	kill(parent, SIGKILL);
 	waitpid(parent, NULL, 0);
 	/* It would end by itself, after a second of its own time. */
-	for (tries = 0; tries < 50 && !is_ended; tries++) {
+	for (tries = 0; tries < 1000 && !is_ended; tries++) {
 		int status = 0;
 
 		usleep(10000);
@@ -377,8 +439,11 @@ int main(void)
 	for (i = 0; i < ARRAY_SIZE(cases); i++)
 		run(&cases[i]);
 	ends_text();
+	is_killed();
+	cannot_give_up();
+	is_too_large_for_a_key();
 	has_no_privileges();
 	ends_with_parent();
-	printf("1..%zu\n", ARRAY_SIZE(cases) + 9);
+	printf("1..%zu\n", ARRAY_SIZE(cases) + 12);
 	return !all_passed;
 }
