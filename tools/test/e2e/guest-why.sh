@@ -131,7 +131,7 @@ why() {
 	sleep 1000 &
 	waits_for sleeps $!
 	check 'a process that sleeps: says so' \
-		grep -q '^The process did not run' <<<"$(sframectl why $! 1)"
+		grep -q '^The process did not run in this time: give it something to do' <<<"$(sframectl why $! 1)"
 	kill $!
 	# Processes that end before they can be named are counted, too.
 	(while :; do ./ends/ends plain 0; done) &

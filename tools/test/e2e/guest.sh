@@ -185,7 +185,9 @@ says_loaded() {
 	dmesg | grep -qF "sframe_unwind: user stacks are unwound from SFrame ($kinds)"
 }
 
-says_unloaded() { dmesg | grep -q "sframe_unwind: unloaded: .*; [1-9][0-9]* stacks were unwound"; }
+says_unloaded() {
+	dmesg | grep -q "sframe_unwind: unloaded: user stacks are the kernel's own again, by frame pointers; [1-9][0-9]* stacks were unwound"
+}
 
 # ---- real-time kernels ----------------------------------------------------------------------------------------
 
@@ -362,7 +364,7 @@ without_ftrace() {
 		return
 	fi
 	check 'without ftrace the module does not load' test "$(modprobe sframe_unwind 2>/dev/null || echo refused)" = refused
-	check 'and says how to turn it on' sh -c 'dmesg | grep -q "sframe_unwind: .*sysctl kernel.ftrace_enabled=1"'
+	check 'and says how to turn it on' sh -c 'dmesg | grep -q "sframe_unwind: ftrace is turned off, and without it no stack can be unwound: turn it on (sysctl kernel.ftrace_enabled=1)"'
 	check 'nothing of it stays' test ! -e /sys/module/sframe_unwind
 	sysctl -q -w kernel.ftrace_enabled=1
 	check 'then it loads' modprobe sframe_unwind

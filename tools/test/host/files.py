@@ -6,9 +6,11 @@ import os
 import resource
 import struct
 import subprocess
+from pathlib import Path
 
 PIPE_SIZE = 4096
 SHT_PROGBITS, SHT_STRTAB = 1, 3
+PT_GNU_SFRAME = 0x6474e554
 NAMES = b"\0.sframe\0.shstrtab\0"
 SPARSE_SIZE = 1 << 40
 
@@ -69,7 +71,7 @@ def sparse(cli, tmp):
     huge = sframe_header((1 << 28) - 1, 1 << 30)
     sparse_elf(path, huge, 6 << 30)
     for command in ("check", "dump"):
-        cli(f"{command} sparse", command, path, status=1, err="larger than 128 MiB")
+        cli(f"{command} sparse", command, path, status=1, err="its .sframe is larger than 128 MiB: no program needs so much")
     cli.end("cost of 6 GiB of .sframe", costs(cli.program, "check", path))
 
     # The largest .sframe that is read: its FDEs have no rows.
@@ -78,7 +80,7 @@ def sparse(cli, tmp):
     cli.end("cost of the largest .sframe", costs(cli.program, "check", path))
 
     sparse_elf(path, huge, 4096, sections=(1 << 32) - 1)
-    cli("check sparse section table", "check", path, status=1, err="more headers than any program")
+    cli("check sparse section table", "check", path, status=1, err="has more headers than any program; it is damaged")
     sparse_elf(path, huge, 4096, sections=1 << 25)
     cli.end("cost of a sparse section table", costs(cli.program, "check", path))
     sparse_elf(path, sframe_header(0, 0), 28, sections=(1 << 18) + 1)
@@ -118,6 +120,50 @@ def shrinking(cli, tmp, blob):
         err="uevent_seqnum: became shorter while it was read")
 
 
+def with_size(elf, name, size):
+    """Returns the ELF file with another size of this section."""
+    elf = bytearray(elf)
+    at, = struct.unpack_from("<Q", elf, 40)
+    entry_size, nr, names = struct.unpack_from("<HHH", elf, 58)
+    names_at, = struct.unpack_from("<Q", elf, at + names * entry_size + 24)
+    for header in range(at, at + nr * entry_size, entry_size):
+        name_at = names_at + struct.unpack_from("<I", elf, header)[0]
+        if elf[name_at:].startswith(name.encode() + b"\0"):
+            struct.pack_into("<Q", elf, header + 32, size)
+            return elf
+    raise ValueError(f"no section {name}")
+
+
+def with_segment_size(elf, kind, size):
+    """Returns the ELF file with another size of this segment."""
+    elf = bytearray(elf)
+    at, = struct.unpack_from("<Q", elf, 32)
+    entry_size, nr = struct.unpack_from("<HH", elf, 54)
+    for header in range(at, at + nr * entry_size, entry_size):
+        if struct.unpack_from("<I", elf, header)[0] == kind:
+            struct.pack_into("<Q", elf, header + 32, size)
+            return elf
+    raise ValueError(f"no segment of the type {kind:#x}")
+
+
+def lying(cli, tmp, good):
+    """Data that is not all there, or more than any program has."""
+    path, elf, program = tmp / "lying", good.read_bytes(), Path(cli.program).read_bytes()
+    for what, command, changed, error in (
+            (".sframe", "check", with_size(elf, ".sframe", 1 << 30), "its .sframe runs past the end of the file"),
+            ("PT_GNU_SFRAME", "check", with_segment_size(elf, PT_GNU_SFRAME, 1 << 30),
+             "its PT_GNU_SFRAME runs past the end of the file"),
+            (".eh_frame", "convert", with_size(program, ".eh_frame", 1 << 30),
+             "its .eh_frame runs past the end of the file")):
+        path.write_bytes(changed)
+        cli(f"{what} past the end", command, path, status=1, err=f"{error}$")
+    path.write_bytes(with_size(program, ".eh_frame", 129 << 20))
+    os.truncate(path, SPARSE_SIZE)
+    cli(".eh_frame is too large", "convert", path, status=1,
+        err="its .eh_frame is larger than 128 MiB: no program has so much$")
+    path.unlink()
+
+
 def debug_file(cli, tmp, good):
     """The debug file of a program has all headers of .sframe, but not its bytes."""
     path = tmp / "good.debug"
@@ -131,4 +177,5 @@ def debug_file(cli, tmp, good):
 def tests(cli, tmp, good, blob):
     shrinking(cli, tmp, blob)
     sparse(cli, tmp)
+    lying(cli, tmp, good)
     debug_file(cli, tmp, good)

@@ -69,6 +69,9 @@ def verbose(cli, tmp):
         if not errors and (got["half"]["missing"], got["second"]["missing"]) != (3, want["second"][1]):
             errors.append(f"{got}")
         cli.end(f"check -v --json {name}", errors)
+    gcc("-nostdlib", "-shared", "-fno-asynchronous-unwind-tables", "-x", "c", "-", "-o", tmp / "bare.so", text=WITHOUT)
+    cli("check without anything", "check", tmp / "bare.so",
+        out="^ *note: neither .sframe nor .eh_frame: no table can be made of it$")
     addr, size = want["second"]
     cli("check -v", "check", "-v", tmp / "mixed.so",
         out=rf"^ *not covered: 0x{addr:x}, {size} bytes: second$")
