@@ -411,11 +411,62 @@ static void wanted_many(struct kunit *test)
 	expect_taken(test, r);
 }
 
+/* As the file of @owner, of another number. */
+static void want_of(struct kunit *test, unsigned int owner, unsigned int nr)
+{
+	file_inode(image_file(test))->i_uid = KUIDT_INIT(owner);
+	file_inode(image_file(test))->i_generation = nr;
+	want(test);
+}
+
+static void wanted_by_turns(struct kunit *test)
+{
+	struct test_reader *r = open_reader(test);
+	unsigned int i;
+
+	map_old_image(test);
+	for (i = 0; i < 10; i++)
+		want_of(test, 1000, i);
+	want_of(test, 1001, 10);
+	file_inode(image_file(test))->i_generation = 0;
+	expect_taken(test, r);
+	/* The reader has a file of the first user. So the other one comes next, and then the first. */
+	file_inode(image_file(test))->i_generation = 10;
+	expect_taken(test, r);
+	for (i = 1; i < 10; i++) {
+		file_inode(image_file(test))->i_generation = i;
+		expect_taken(test, r);
+	}
+	expect_none(test, r);
+}
+
+/* A user has a part of the queue, and leaves the rest to others. What is answered makes room. */
+static void wanted_many_of_user(struct kunit *test)
+{
+	struct test_reader *r = open_reader(test);
+	unsigned int i;
+
+	map_old_image(test);
+	for (i = 0; i < LIMIT; i++)
+		want_of(test, 1000, i);
+	want_of(test, 1001, LIMIT);
+	expect_taken(test, r);
+	/* The first that was not remembered. */
+	file_inode(image_file(test))->i_generation = LIMIT / 4;
+	expect_none(test, r);
+	for (i = 0; i < LIMIT / 4; i++)
+		want_of(test, 1000, i);
+	expect_taken(test, r);
+	expect_none(test, r);
+}
+
 static struct kunit_case wanted_tests[] = {
 	KUNIT_CASE(wanted_without_reader),
 	KUNIT_CASE(wanted_by_scan),
 	KUNIT_CASE(wanted_device),
 	KUNIT_CASE(wanted_again),
+	KUNIT_CASE(wanted_by_turns),
+	KUNIT_CASE(wanted_many_of_user),
 	KUNIT_CASE(wanted_until_load),
 	KUNIT_CASE(wanted_given_back),
 	KUNIT_CASE(wanted_from_two_readers),

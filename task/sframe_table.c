@@ -314,9 +314,11 @@ static void forget_file(struct sfu_table_file *file)
 	kfree_rcu(file, rcu);
 }
 
+/* The table of the vDSO stays: no process asks for another one. It takes some hundred bytes. */
 static bool is_unused(const struct sfu_table_file *file)
 {
-	return !file->table || !nr_users(file->table);
+	return !file->table ||
+	       (!nr_users(file->table) && memcmp(&file->id, &vdso_id, sizeof(vdso_id)));
 }
 
 /* Returns the file with this identity, or NULL. Under RCU. */

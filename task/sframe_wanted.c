@@ -8,6 +8,7 @@
  * ended, or has mapped another file there, the next process that maps the file adds it again.
  */
 #include <linux/fs.h>
+#include <linux/hash.h>
 #include <linux/hashtable.h>
 #include <linux/jhash.h>
 #include <linux/mm.h>
@@ -16,6 +17,7 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
+#include <linux/uidgid.h>
 #include <linux/workqueue.h>
 
 #include "compat.h"
@@ -23,8 +25,15 @@
 #include "sframe_table.h"
 #include "sframe_wanted.h"
 
-/* More are not remembered. */
+/* More are not remembered; nor more of one user, unless that is root. */
 #define MAX_WANTED	4096
+#define MAX_OF_OWNER	(MAX_WANTED / 4)
+
+/* Users share a counter if their numbers have the same hash. */
+#define OWNER_BITS	6
+
+/* Files that a reader has: more than these are not looked at. */
+#define MAX_GIVEN	16
 
 /* How often a reader looks into a process whose mmap_lock is held. */
 #define MAX_TRIES	8
@@ -37,6 +46,7 @@
  * @node: in @all
  * @list: in @queue, @later, or &sfu_wanted_reader.given
  * @id: identity of the file
+ * @owner: its owner
  * @pid: a process that had mapped it
  * @addr: where
  * @nr_tries: how often mmap_lock was held
@@ -45,6 +55,7 @@ struct wanted {
 	struct hlist_node	node;
 	struct list_head	list;
 	struct sfu_file_id	id;
+	kuid_t			owner;
 	struct pid		*pid;
 	unsigned long		addr;
 	unsigned int		nr_tries;
@@ -58,6 +69,7 @@ static DEFINE_HASHTABLE(all, 8);
 static LIST_HEAD(queue);
 static LIST_HEAD(later);
 static unsigned int nr_wanted;
+static unsigned int nr_of_owners[1 << OWNER_BITS];
 static unsigned int nr_readers;
 
 /*
@@ -79,6 +91,11 @@ static struct wanted *find_wanted(const struct sfu_file_id *id)
 		if (!memcmp(&wanted->id, id, INODE_SIZE))
 			return wanted;
 	return NULL;
+}
+
+static unsigned int *nr_of_owner(const struct wanted *wanted)
+{
+	return &nr_of_owners[hash_32(__kuid_val(wanted->owner), OWNER_BITS)];
 }
 
 /* Processes whose stacks end for want of a table are scanned once more. */
@@ -104,6 +121,7 @@ static void forget(struct wanted *wanted)
 	hash_del(&wanted->node);
 	list_del(&wanted->list);
 	nr_wanted--;
+	--*nr_of_owner(wanted);
 	put_pid(wanted->pid);
 	kfree(wanted);
 }
@@ -118,16 +136,24 @@ static bool is_new(const struct sfu_file_id *id)
 	return !is_wanted;
 }
 
+/* Nobody fills the queue for all others. */
+static bool has_room(const struct wanted *wanted)
+{
+	return nr_wanted < MAX_WANTED &&
+	       (uid_eq(wanted->owner, GLOBAL_ROOT_UID) || *nr_of_owner(wanted) < MAX_OF_OWNER);
+}
+
 static bool add_wanted(struct wanted *wanted)
 {
 	bool is_added;
 
 	spin_lock(&wanted_lock);
-	is_added = nr_readers && nr_wanted < MAX_WANTED && !find_wanted(&wanted->id);
+	is_added = nr_readers && has_room(wanted) && !find_wanted(&wanted->id);
 	if (is_added) {
 		hash_add(all, &wanted->node, hash_of(&wanted->id));
 		list_add_tail(&wanted->list, &queue);
 		nr_wanted++;
+		++*nr_of_owner(wanted);
 	}
 	spin_unlock(&wanted_lock);
 	return is_added;
@@ -159,6 +185,7 @@ void sfu_want(const struct file *file, unsigned long addr)
 	if (!wanted)
 		return;
 	wanted->id = id;
+	wanted->owner = file_inode(file)->i_uid;
 	wanted->addr = addr;
 	wanted->pid = get_pid(task_tgid(current));
 	if (add_wanted(wanted)) {
@@ -282,26 +309,52 @@ static void retry_later(struct wanted *wanted)
 	schedule_delayed_work(&retry_work, msecs_to_jiffies(RETRY_MS));
 }
 
-/* The first of the queue whose table would be accepted now. Under wanted_lock. */
-static struct wanted *first_of_queue(void)
+/* How many files of this owner the reader has. Under wanted_lock. */
+static unsigned int nr_given(const struct sfu_wanted_reader *reader, kuid_t owner)
 {
-	struct wanted *wanted, *next;
+	unsigned int nr = 0, left = MAX_GIVEN;
+	const struct wanted *wanted;
 
-	list_for_each_entry_safe(wanted, next, &queue, list) {
-		if (!sfu_file_has_just_changed(&wanted->id))
-			return wanted;
-		retry_later(wanted);
+	list_for_each_entry_reverse(wanted, &reader->given, list) {
+		nr += uid_eq(wanted->owner, owner);
+		if (!--left)
+			break;
 	}
-	return NULL;
+	return nr;
 }
 
-/* Takes the first of the queue; false if there is none. */
-static bool take_first(struct sfu_wanted_reader *reader, struct wanted *copy)
+/*
+ * The next of the queue whose table would be accepted now: the first of a user of whose files the
+ * reader has the fewest. A user may want thousands, each of which takes its time. Under wanted_lock.
+ */
+static struct wanted *next_of_queue(const struct sfu_wanted_reader *reader)
+{
+	struct wanted *wanted, *next, *found = NULL;
+	unsigned int nr, fewest = UINT_MAX;
+
+	list_for_each_entry_safe(wanted, next, &queue, list) {
+		if (sfu_file_has_just_changed(&wanted->id)) {
+			retry_later(wanted);
+			continue;
+		}
+		nr = nr_given(reader, wanted->owner);
+		if (nr >= fewest)
+			continue;
+		found = wanted;
+		fewest = nr;
+		if (!nr)
+			break;
+	}
+	return found;
+}
+
+/* Takes the next of the queue; false if there is none. */
+static bool take_next(struct sfu_wanted_reader *reader, struct wanted *copy)
 {
 	struct wanted *wanted;
 
 	spin_lock(&wanted_lock);
-	wanted = first_of_queue();
+	wanted = next_of_queue(reader);
 	if (wanted) {
 		list_move_tail(&wanted->list, &reader->given);
 		*copy = *wanted;
@@ -344,7 +397,7 @@ bool sfu_wanted_take(struct sfu_wanted_reader *reader, struct sfu_wanted_file *t
 	struct file *file = NULL;
 	struct wanted copy;
 
-	while (!file && take_first(reader, &copy)) {
+	while (!file && take_next(reader, &copy)) {
 		file = find_file(&copy);
 		if (IS_ERR_OR_NULL(file))
 			postpone(&copy, IS_ERR(file));
