@@ -301,7 +301,8 @@ static void expect_table_row(struct kunit *test, const struct sfu_section *secti
 	got = sfu_section_add_table_row(section, &lookup, scene->area + addr);
 	KUNIT_ASSERT_EQ_MSG(test, got.word, is_found ? want.word : 0, "at 0x%llx", addr);
 	KUNIT_ASSERT_EQ_MSG(test, SFU_BUDGET - lookup.rd.budget,
-			    is_found ? SFRAME_QUICK_COST + SFRAME_QUICK_ROW_COST : 0,
+			    is_found ? SFRAME_QUICK_COST + SFRAME_QUICK_ROW_COST :
+				       row ? SFU_TABLE_ROW_COST : 0,
 			    "at 0x%llx", addr);
 	/* Without budget for the row of this function it is left to others, too. */
 	lookup.rd.budget = SFRAME_QUICK_COST + SFRAME_QUICK_ROW_COST - 1;
@@ -886,6 +887,23 @@ static void table_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, load_large(test, image, SZ_512K, 1));
 }
 
+/* No process asks for the table of the vDSO. So it stays, and other tables have less room. */
+static void table_of_vdso_stays(struct kunit *test)
+{
+	const struct sframe_segment segment = { .size = PAGE_SIZE, .addr = PAGE_SIZE };
+	struct sfu_table_source source = good_source(test);
+	struct scan_scene *scene = test->priv;
+
+	source.inode = NULL;
+	source.segments = &segment;
+	KUNIT_EXPECT_EQ(test, 0, load(test, &source));
+	sfu_table_memory = 1;
+	KUNIT_EXPECT_EQ(test, -ENOSPC, load_large(test, &scene->image, SZ_1M, 1));
+	KUNIT_EXPECT_EQ(test, 0, load_large(test, &scene->image, SZ_512K, 1));
+	sfu_table_drop_all();
+	KUNIT_EXPECT_EQ(test, 0, load_large(test, &scene->image, SZ_1M, 1));
+}
+
 /* The section of the code at a page. The map of the process holds it until the next scan. */
 static struct sfu_section *section_at(struct kunit *test, unsigned int nr)
 {
@@ -988,6 +1006,7 @@ static struct kunit_case table_tests[] = {
 	KUNIT_CASE_PARAM(table_changed_between_loads, change_gen_params),
 	KUNIT_CASE(table_of_same_number),
 	KUNIT_CASE(table_of_vdso_dropped),
+	KUNIT_CASE(table_of_vdso_stays),
 	KUNIT_CASE_PARAM(table_changed_before_load, change_gen_params),
 	KUNIT_CASE(table_of_file_written_now),
 	KUNIT_CASE(table_of_another_file),
