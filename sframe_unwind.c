@@ -121,16 +121,21 @@ static void begin_walk(struct sfu_walk *walk, struct sfu_process *process,
 	struct sfu_map *map = sfu_process_walk_map(process, &is_borrowed);
 
 	sfu_walk_init(walk, map, is_borrowed, sfu_process_cache(process), regs);
+	if (process && sfu_process_is_costly(process))
+		walk->lookup.rd.budget = SFU_CHEAP_BUDGET;
 }
 
 /*
- * Counts a sample of the process, which @walk has walked. Returns whether a scan should give the
+ * Counts a sample of the process, which @walk has walked. @stop: why that ended. Returns whether a scan should give the
  * process a rule cache. The first sample of a new process does not ask for memory.
  */
-static bool count_sample(struct sfu_process *process, struct sfu_walk *walk)
+static bool count_sample(struct sfu_process *process, struct sfu_walk *walk, enum sfu_stop stop)
 {
 	if (!process)
 		return true;
+	if (stop == SFU_STOP_BUDGET && !sfu_walk_is_limited(walk, stop) &&
+	    !sfu_process_is_costly(process))
+		sfu_process_count_costly(process);
 	sfu_process_count_sample(process);
 	if (sfu_process_is_worth_memory(process))
 		return !walk->lookup.cache;
@@ -178,7 +183,7 @@ static void store_frames(struct perf_callchain_entry_ctx *ctx,
 	else if (!perf_callchain_store(ctx, walk.frame.ip))
 		stop = store_callers(ctx, &walk);
 	report_walk(&walk, regs, stop);
-	wants_cache = count_sample(process, &walk);
+	wants_cache = count_sample(process, &walk, stop);
 	if (needs_scan(&walk, stop) || wants_cache)
 		sfu_request_for_sample(process, SFU_SCAN_SAMPLE);
 	else if (sfu_walk_is_limited(&walk, stop))
@@ -245,7 +250,7 @@ static void trace_and_scan(struct unwind_stacktrace *trace, unsigned int max)
 		rcu_read_lock();
 		process = sfu_process_find(mm);
 		stop = trace_frames(trace, max, process, &walk);
-		wants_cache = !has_scanned && count_sample(process, &walk);
+		wants_cache = !has_scanned && count_sample(process, &walk, stop);
 		/* The map of the walk may be freed from rcu_read_unlock() on. */
 		is_scan_needed = needs_scan(&walk, stop);
 		rcu_read_unlock();

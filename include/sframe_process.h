@@ -47,6 +47,9 @@ struct vm_area_struct;
  * @began_at: when an event has reported the process, in ns; 0: it ran before
  * @nr_samples: samples since memory was short, up to SFU_SAMPLES_ENOUGH. Any context counts
  *	them, without a lock: some may be lost
+ * @nr_costly: walks that have used up their budget, since @cheap_until. Any context counts them,
+ *	without a lock
+ * @cheap_until: until then, in jiffies, walks have a part of the budget
  * @nr_sample_scans: scans that samples have requested; under @lock
  * @wait: ns from the last of these to @sample_at, if it has found nothing new; under @lock
  * @new: first addresses of mappings that events have reported since the last scan. Written by
@@ -78,8 +81,10 @@ struct sfu_process {
 	unsigned long		event_due;
 	s64			began_at;
 	u8			nr_samples;
+	u8			nr_costly;
 	u8			nr_sample_scans;
 	s64			wait;
+	unsigned long		cheap_until;
 	unsigned long		new[SFU_MAX_NEW];
 	u8			nr_new;
 	bool			has_other_code;
@@ -119,6 +124,32 @@ static inline void sfu_process_count_sample(struct sfu_process *process)
 
 	if (nr < SFU_SAMPLES_ENOUGH)
 		WRITE_ONCE(process->nr_samples, nr + 1);
+}
+
+/* So many walks may use up the budget. Then those of a second have a part of it. */
+#define SFU_COSTLY_ENOUGH	8
+
+/*
+ * A walk of the process has used up the budget. Costly sections are retired. But a process can
+ * map new ones all the time, or make two look-ups share the blame.
+ */
+static inline void sfu_process_count_costly(struct sfu_process *process)
+{
+	u8 nr = READ_ONCE(process->nr_costly) + 1;
+
+	if (nr >= SFU_COSTLY_ENOUGH) {
+		WRITE_ONCE(process->cheap_until, jiffies + HZ);
+		nr = 0;
+	}
+	WRITE_ONCE(process->nr_costly, nr);
+}
+
+/* Have walks of the process a part of the budget now? */
+static inline bool sfu_process_is_costly(const struct sfu_process *process)
+{
+	unsigned long until = READ_ONCE(process->cheap_until);
+
+	return unlikely(until) && time_before(jiffies, until);
 }
 
 /*

@@ -348,6 +348,28 @@ static void add_while_closed(struct kunit *test)
 	expect_scanned(test, SAME, "scan.runs");
 }
 
+/* ---- processes whose walks use up the budget ---- */
+
+/* After some such walks, those of the next second have a part of the budget; then all of it. */
+static void costly_process(struct kunit *test)
+{
+	struct sfu_process *process;
+	unsigned int i, round;
+
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	process = process_of(current->mm);
+	for (round = 0; round < 2; round++) {
+		for (i = 0; i < SFU_COSTLY_ENOUGH; i++) {
+			KUNIT_EXPECT_FALSE(test, sfu_process_is_costly(process));
+			sfu_process_count_costly(process);
+		}
+		KUNIT_EXPECT_TRUE(test, sfu_process_is_costly(process));
+		process->cheap_until = jiffies;
+	}
+	KUNIT_EXPECT_FALSE(test, sfu_process_is_costly(process));
+}
+
 /* ---- processes when memory is short ---- */
 
 /* As if the last scan of the process were so long ago that its limits have no effect any more. */
@@ -501,6 +523,7 @@ static struct kunit_case process_tests[] = {
 	KUNIT_CASE(spares_run_out),
 	KUNIT_CASE(add_known),
 	KUNIT_CASE(add_while_closed),
+	KUNIT_CASE(costly_process),
 	KUNIT_CASE(shrink_sampled),
 	KUNIT_CASE(shrink_and_scan_again),
 	KUNIT_CASE(shrink_few),
