@@ -41,8 +41,8 @@
 static atomic_t nr_held;
 
 /*
- * The PID of the task that last kept the request of a process when that was forgotten. Written
- * under the lock of that request, and read by sfu_request_exit() without.
+ * The PID of a task that keeps the request of a process which has been forgotten, or 0. One of
+ * several: the last.
  */
 static pid_t late_holder;
 
@@ -175,6 +175,8 @@ static bool begin_to_serve(struct sfu_request *request, enum sfu_scan_reason *re
 {
 	bool is_wanted;
 
+	/* It was late, and is so no more. */
+	cmpxchg(&late_holder, task_pid_nr(current), 0);
 	raw_spin_lock_irq(&request->lock);
 	WRITE_ONCE(request->holder, NULL);
 	*reason = request->reason;
@@ -366,6 +368,17 @@ void sfu_request_close(struct sfu_process *process)
 /* After this time, in jiffies, sfu_request_exit() says for which task it waits. */
 #define LATE	(5 * HZ)
 
+static void say_late(void)
+{
+	pid_t pid = READ_ONCE(late_holder);
+
+	if (pid)
+		pr_warn("unloading waits for task %d, which closes a file or socket that takes its time: wait, or kill that task\n",
+			pid);
+	else
+		pr_warn("unloading waits for a task that looks for the data of its code, perhaps on a slow disk: wait\n");
+}
+
 /**
  * sfu_request_exit() - wait for the requests that are being served
  *
@@ -390,8 +403,7 @@ void sfu_request_exit(void)
 		schedule_timeout_uninterruptible(1);
 		if (time_before(jiffies, said_at))
 			continue;
-		pr_warn("unloading waits for task %d, which closes a file or socket that takes its time: wait, or kill that task\n",
-			READ_ONCE(late_holder));
+		say_late();
 		said_at = jiffies + MAX_JIFFY_OFFSET;
 	}
 	synchronize_rcu_tasks();
