@@ -262,6 +262,13 @@ static void uretprobe_sampled_after_trampoline(struct kunit *test)
 		sample(test, bare(test, at[i]), stack(test, 0) - 8 + 8 * i, 0);
 		expect_probed(test, "c44@10 c84@20 complete", "at 0x%x", at[i]);
 	}
+	/* So it is if the caller is probed, too: its entry is that of another return. */
+	word(test, 0x18, TRAMPOLINE);
+	pend(test, 0x20, code(test, 0x84));
+	sample(test, bare(test, 0x10), stack(test, 0x08), 0);
+	expect_probed(test, "c44@10 c84@20 complete");
+	word(test, 0x18, code(test, 0x84));
+	((struct walk_scene *)test->priv)->utask.return_instances = NULL;
 	sample(test, bare(test, 0x0b), stack(test, 0) - 8, 0);
 	expect_probed(test, "bb@? nodata");
 	/* The return address is not code. */

@@ -147,16 +147,19 @@ static bool is_after_breakpoint(struct sfu_walk *walk)
 static bool find_trampoline_caller(struct sfu_walk *walk, unsigned int off,
 				   unsigned long *ra, unsigned long *sp)
 {
+	unsigned int pops = sfu_arch_trampoline_pops(off);
 	struct return_instance entry;
-	unsigned int pops;
 
-	/* Before the probe is handled the list has the address, after that the stack. */
-	if (find_return(walk, *sp, SFU_ARCH_TRAMPOLINE_PUSHES, &entry)) {
+	/*
+	 * Before the probe is handled the list has the address, after that the stack. Behind the first
+	 * pop, the probe has been handled. An entry that fits there is that of a caller.
+	 */
+	if ((!pops || pops * sizeof(*ra) >= SFU_ARCH_TRAMPOLINE_PUSHES) &&
+	    find_return(walk, *sp, SFU_ARCH_TRAMPOLINE_PUSHES, &entry)) {
 		*sp = entry.stack + SFU_ARCH_PUSHED_BY_CALL;
 		*ra = entry.orig_ret_vaddr;
 		return true;
 	}
-	pops = sfu_arch_trampoline_pops(off);
 	*sp += pops * sizeof(*ra);
 	return pops && !sfu_walk_read_word(walk, *sp - sizeof(*ra), ra);
 }
