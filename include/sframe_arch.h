@@ -98,7 +98,7 @@ static inline bool sfu_arch_has_user_registers(const struct pt_regs *regs);
  * sfu_arch_mask_user() - make an address safe to read from under speculation
  * @addr: any value
  *
- * Return: @addr if it is a user address. Else an address that copy_from_user_nofault()
+ * Return: @addr if it is a user address. Else an address that user_access_begin()
  * refuses, or that leads to no kernel memory even if the processor mispredicts its checks.
  */
 static inline unsigned long sfu_arch_mask_user(unsigned long addr);

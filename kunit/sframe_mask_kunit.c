@@ -31,7 +31,7 @@ static void mask_user_keeps_user_addresses(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, sfu_arch_mask_user(addrs[i]), addrs[i]);
 }
 
-/* On arm64 raw_copy_from_user() has the mask. */
+/* On arm64 unsafe_get_user() has the mask. */
 static void mask_user_leads_to_no_kernel_memory(struct kunit *test)
 {
 	const unsigned long addrs[] = {

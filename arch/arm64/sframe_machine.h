@@ -93,7 +93,7 @@ static inline bool sfu_arch_has_user_registers(const struct pt_regs *regs)
 	return true;
 }
 
-/* raw_copy_from_user() clears bit 55, without a branch. So each address is one of user memory. */
+/* unsafe_get_user() clears bit 55, without a branch. So each address is one of user memory. */
 static inline unsigned long sfu_arch_mask_user(unsigned long addr)
 {
 	return addr;

@@ -114,8 +114,9 @@ static inline bool sfu_arch_has_user_registers(const struct pt_regs *regs)
 }
 
 /*
- * copy_from_user_nofault() checks the address by a branch only. The mask depends on the
- * address and on no branch: it makes an address that is too high all ones, which the
+ * user_access_begin() checks the address by a branch, with a barrier after it. Not all kernels
+ * had the barrier, and it vouches for nothing that was computed before. The mask depends on
+ * the address and on no branch: it makes an address that is too high all ones, which the
  * check refuses, and where nothing is mapped. No read is longer than the hole above user
  * addresses.
  */

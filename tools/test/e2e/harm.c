@@ -501,6 +501,7 @@ static void permission(char **argv)
 		/* Else the listener would live as long as this process. */
 		close(fan);
 		image = map_image(open_or_end(argv[1], O_RDONLY));
+		say("ready\n");
 		run_image(&image, atol(argv[0]), NULL, NULL);
 		exit(0);
 	}
@@ -535,10 +536,10 @@ static __attribute__((noinline)) void spin_and_exit(void)
 	long end = now_us() + stack_ms * 1000;
 
 	remove_upper_page();
+	say("ready\n");
 	while (now_us() < end)
 		for (volatile int i = 0; i < 10000; i++)
 			;
-	say("done\n");
 	_exit(0);
 }
 
