@@ -150,7 +150,9 @@ static void need_module(void)
 		die(1,
 		    "--call-graph=sframe needs the kernel module sframe_unwind, which is not loaded. Type:\n"
 		    "    sudo modprobe sframe_unwind\n"
-		    "or, if it is not installed, in the directory where it was built: sudo insmod sframe_unwind.ko");
+		    "If that finds no module, none was built for this kernel. With the package sframe-unwind-dkms, type:\n"
+		    "    sudo apt install linux-headers-$(uname -r)\n"
+		    "Without the package, in the directory where it was built: sudo insmod sframe_unwind.ko");
 	}
 }
 

@@ -85,11 +85,23 @@ nothing_is_left() {
 	[ -z "$left$(grep sframe /proc/modules)" ] || { echo "$left"; return 1; }
 }
 
+# installs_tools: into a machine whose shell has run perf before. Such a shell goes on with the perf that it knows, until it is
+# told to forget it
+installs_tools() {
+	perf --version && [ "$(hash -t perf)" = /usr/bin/perf ] && apt-get -qq -y install /debs/sframe-unwind_*.deb >/tmp/said 2>&1 ||
+		{ cat /tmp/said; return 1; }
+	cat /tmp/said
+	grep 'A shell that has run perf before goes on with /usr/bin/perf. To have --call-graph=sframe there, type: hash -r' /tmp/said &&
+		[ "$(hash -t perf)" = /usr/bin/perf ] && hash -r && [ "$(type -P perf)" = /usr/sbin/perf ]
+}
+
 installs() {
-	expect 'apt installs the tools' apt-get -qq -y install /debs/sframe-unwind_*.deb
+	local began=$SECONDS
+	expect 'apt installs the tools, and says what a shell needs that has run perf before' installs_tools
 	expect 'the service has loaded the module' serves
 	expect 'perf record works in the same shell' records
 	expect 'sframe-flamegraph draws what it has recorded' draws
+	echo "note: $((SECONDS - began)) s from apt install to the flame graph, of a machine that QEMU emulates"
 	expect 'the service starts when the module comes later' starts_by_trigger
 	expect 'the module is unloaded' unloads
 	# From here on, and until the machine ends, only modules with a known key.
