@@ -46,6 +46,7 @@
  * SFU_ARCH_BREAKPOINT: the byte of such a breakpoint.
  * SFU_ARCH_TRAMPOLINE_BYTES: bytes of the trampoline of uretprobes, which begins a page.
  * SFU_ARCH_TRAMPOLINE_PUSHES: bytes that it pushes at most.
+ * SFU_ARCH_PROBE_PAGE_BYTES: bytes of the page that optimized uprobes call; 0: there is none.
  */
 #ifndef SFU_ARCH_H
 #define SFU_ARCH_H
@@ -283,6 +284,16 @@ static inline unsigned int sfu_arch_sigcontext_word(unsigned int reg);
  */
 static inline bool sfu_arch_is_trampoline(const struct pt_regs *regs,
 					  unsigned long page, const u8 *code);
+
+/**
+ * sfu_arch_probe_page_pushed() - what the page of optimized uprobes has on the stack
+ * @code: the SFU_ARCH_PROBE_PAGE_BYTES bytes that begin a page
+ * @off: offset of the ip in it
+ * @freed: set to the bytes that the return frees above the return address
+ *
+ * Return: Bytes between the stack pointer and the return address; -1: this is another page.
+ */
+static inline int sfu_arch_probe_page_pushed(const u8 *code, unsigned int off, u32 *freed);
 
 /**
  * sfu_arch_trampoline_pops() - what the trampoline still takes off the stack

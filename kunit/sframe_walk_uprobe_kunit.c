@@ -368,6 +368,51 @@ static void uretprobe_after_breakpoint_without_flag(struct kunit *test)
 	expect_probed(test, "c2@0 c44@10 complete");
 }
 
+/* The page that an optimized uprobe calls; 7.2 moves the stack pointer before. */
+static const u8 probe_page[] = {
+	0x51, 0x41, 0x53, 0x50, 0x48, 0xc7, 0xc0, 0x50, 0x01, 0x00, 0x00, 0x0f, 0x05,
+	0x58, 0x41, 0x5b, 0x59, 0xc2, 0x80, 0x00, 0xcc,
+};
+
+/* The probe is before c4: the call returns there. */
+static void uprobe_page_of_optimized(struct kunit *test)
+{
+	static const u8 at[] = { 0x00, 0x01, 0x03, 0x04, 0x0b, 0x0d, 0x0e, 0x10, 0x11 };
+	static const u8 pushed[] = { 0, 8, 16, 24, 24, 24, 16, 8, 0 };
+	static const u8 short_end[] = { 0xc3, 0xcc };
+	u32 i;
+
+	if (!IS_ENABLED(CONFIG_X86_64))
+		kunit_skip(test, "no uprobe is optimized");
+	outermost_function(test, 0x80);
+	call_scene(test);
+	word(test, 0xa8, code(test, 0x44));
+	word(test, 0xb8, code(test, 0x84));
+	word(test, 0x18, code(test, 4));
+	user_store(test, bare(test, 0), probe_page, sizeof(probe_page));
+	for (i = 0; i < ARRAY_SIZE(at); i++) {
+		sample(test, bare(test, at[i]), stack(test, 0x18) - pushed[i], 0);
+		expect_probed(test, "c4@a0 c44@b0 c84@c0 complete", "at 0x%x", at[i]);
+	}
+	/* In the middle of an instruction; after the end. */
+	sample(test, bare(test, 0x0c), stack(test, 0x18), 0);
+	expect_probed(test, "bc@18 nodata");
+	sample(test, bare(test, 0x14), stack(test, 0x18), 0);
+	expect_probed(test, "b14@18 nodata");
+	/* The return address is not code. */
+	word(test, 0x18, stack(test, 0));
+	sample(test, bare(test, 0x11), stack(test, 0x18), 0);
+	expect_probed(test, "b11@18 nodata");
+	/* Before 7.2 the call is all there is. */
+	user_store(test, bare(test, 0x11), short_end, sizeof(short_end));
+	word(test, 0x98, code(test, 4));
+	sample(test, bare(test, 0x0d), stack(test, 0x80), 0);
+	expect_probed(test, "c4@a0 c44@b0 c84@c0 complete");
+	/* Another page begins alike. */
+	user_store(test, bare(test, 0x11), "\x90", 1);
+	expect_probed(test, "bd@80 nodata");
+}
+
 static struct kunit_case uretprobe_tests[] = {
 	KUNIT_CASE(uretprobe_each_frame),
 	KUNIT_CASE(uretprobe_recursion),
@@ -384,6 +429,7 @@ static struct kunit_case uretprobe_tests[] = {
 	KUNIT_CASE(uretprobe_sampled_in_copy),
 	KUNIT_CASE(uretprobe_after_breakpoint),
 	KUNIT_CASE(uretprobe_after_breakpoint_without_flag),
+	KUNIT_CASE(uprobe_page_of_optimized),
 	{}
 };
 

@@ -184,6 +184,33 @@ static void leave_trampoline(struct sfu_walk *walk)
 	frame->sp = sp;
 }
 
+/*
+ * Leaves the page that an optimized uprobe calls, for the code after the probe. A deferred stack of
+ * such a probe begins there.
+ */
+static bool leave_probe_page(struct sfu_walk *walk)
+{
+	struct sfu_frame *frame = &walk->frame;
+	unsigned int off = offset_in_page(frame->ip);
+	u8 code[SFU_ARCH_PROBE_PAGE_BYTES + 1];
+	unsigned long sp, ra;
+	int pushed;
+	u32 freed;
+
+	if (off >= SFU_ARCH_PROBE_PAGE_BYTES ||
+	    !sfu_walk_read_code(walk, code, frame->ip - off, SFU_ARCH_PROBE_PAGE_BYTES))
+		return false;
+	pushed = sfu_arch_probe_page_pushed(code, off, &freed);
+	if (pushed < 0)
+		return false;
+	sp = frame->sp + pushed;
+	if (sfu_walk_read_word(walk, sp, &ra) || !sfu_walk_find_range(walk, ra))
+		return false;
+	frame->ip = ra;
+	frame->sp = sp + sizeof(ra) + freed;
+	return true;
+}
+
 /**
  * sfu_uprobe_undo() - put the sampled frame where it would be without uprobes
  * @walk: the walk, which has just begun and has a map
@@ -201,6 +228,6 @@ void sfu_uprobe_undo(struct sfu_walk *walk)
 		frame->ip += utask->vaddr - utask->xol_vaddr;
 	else if (is_after_breakpoint(walk))
 		frame->ip -= SFU_ARCH_BREAKPOINT_BYTES;
-	else
+	else if (!leave_probe_page(walk))
 		leave_trampoline(walk);
 }

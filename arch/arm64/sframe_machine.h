@@ -396,6 +396,14 @@ static inline bool sfu_arch_is_trampoline(const struct pt_regs *regs,
 	return regs->regs[30] == page;
 }
 
+/* No uprobe is optimized. */
+#define SFU_ARCH_PROBE_PAGE_BYTES	0
+
+static inline int sfu_arch_probe_page_pushed(const u8 *code, unsigned int off, u32 *freed)
+{
+	return -1;
+}
+
 /* The trampoline does not return by itself. */
 static inline unsigned int sfu_arch_trampoline_pops(unsigned int off)
 {

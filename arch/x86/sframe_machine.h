@@ -500,6 +500,41 @@ static inline bool sfu_arch_is_trampoline(const struct pt_regs *regs,
 	       !memcmp(code + sizeof(start) + 4, end, sizeof(end));
 }
 
+/*
+ * The page that an optimized uprobe calls: push %rcx; push %r11; push %rax; mov $..., %rax; syscall;
+ * pop %rax; pop %r11; pop %rcx; ret. If the call comes after lea -0x80(%rsp), %rsp (7.2), the
+ * return frees as much.
+ */
+#define SFU_ARCH_PROBE_PAGE_BYTES	20
+
+static inline int sfu_arch_probe_page_pushed(const u8 *code, unsigned int off, u32 *freed)
+{
+	static const u8 start[] = { 0x51, 0x41, 0x53, 0x50, 0x48, 0xc7, 0xc0 };
+	static const u8 end[] = { 0x0f, 0x05, 0x58, 0x41, 0x5b, 0x59 };
+	const u8 *ret = code + sizeof(start) + 4 + sizeof(end);
+
+	if (memcmp(code, start, sizeof(start)) ||
+	    memcmp(ret - sizeof(end), end, sizeof(end)) || (ret[0] != 0xc3 && ret[0] != 0xc2))
+		return -1;
+	*freed = ret[0] == 0xc2 ? ret[1] | ret[2] << 8 : 0;
+	switch (off) {
+	case 0:
+	case 17:
+		return 0;
+	case 1:
+	case 16:
+		return 8;
+	case 3:
+	case 14:
+		return 16;
+	case 4:
+	case 11:
+	case 13:
+		return 24;
+	}
+	return -1;
+}
+
 static inline unsigned int sfu_arch_trampoline_pops(unsigned int off)
 {
 	if (off == SFU_ARCH_TRAMPOLINE_BYTES - 4)
