@@ -208,6 +208,11 @@ static unsigned int nr_users(const struct sfu_table *table)
 	err;										\
 })
 
+static int refuse_without_memory(struct sfu_table_source *source)
+{
+	return refuse(source, -ENOMEM, "no memory for the table");
+}
+
 static struct sfu_lookup lookup_in(const struct sfu_table_source *source)
 {
 	return (struct sfu_lookup){
@@ -262,7 +267,7 @@ static struct sframe_index *make_index(struct sfu_table_source *source,
 		return NULL;
 	index = kvzalloc(struct_size(index, starts, nr), GFP_KERNEL_ACCOUNT);
 	if (!index)
-		return ERR_PTR(refuse(source, -ENOMEM, "no memory for the table"));
+		return ERR_PTR(refuse_without_memory(source));
 	*index = form;
 	for (i = 0; i < hdr->num_fdes; i = end) {
 		end = min(i + INDEXED_AT_ONCE, hdr->num_fdes);
@@ -419,7 +424,7 @@ static struct sfu_table *make_table(struct sfu_table_source *source,
 	table = kzalloc_obj(*table, GFP_KERNEL_ACCOUNT);
 	if (!table) {
 		kvfree(index);
-		return ERR_PTR(refuse(source, -ENOMEM, "no memory for the table"));
+		return ERR_PTR(refuse_without_memory(source));
 	}
 	table->key = *key;
 	refcount_set(&table->refs, 1);
@@ -537,7 +542,7 @@ static int add_file(struct sfu_table_source *source, const struct sfu_file_id *i
 	int err;
 
 	if (!file)
-		return refuse(source, -ENOMEM, "no memory for the table");
+		return refuse_without_memory(source);
 	if (!source->bytes) {
 		forget_unused(memory_limit(), false);
 	} else {

@@ -126,7 +126,7 @@ const char *conversion_fill(struct table *table, const struct cfi_source *source
 	cfi_functions_free(functions);
 	free(functions);
 	if (!error && table_size(table) > TABLE_MAX)
-		return "needs a table of more than 128 MiB: no program is so large";
+		return TABLE_TOO_LARGE;
 	return error;
 }
 

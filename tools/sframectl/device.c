@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "device.h"
+#include "module.h"
 
 /**
  * device_open - open the device of the module
@@ -20,8 +21,7 @@ const char *device_open(int *device, int flags)
 	if (*device >= 0)
 		return NULL;
 	if (errno == ENOENT || errno == ENODEV || errno == ENXIO)
-		return geteuid() ? "the module is not loaded; type: sudo modprobe sframe_unwind" :
-				   "the module is not loaded; type: modprobe sframe_unwind";
+		return module_missing();
 	if (errno == EACCES || errno == EPERM)
 		return "only root may load, list or drop tables; put sudo before the command";
 	return strerror(errno);

@@ -4,9 +4,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "device.h"
 #include "linked.h"
 #include "process.h"
@@ -60,7 +60,7 @@ static const char usage[] =
  * @nr_loaded: files that have a table now
  * @nr_without: files that cannot have one
  * @is_cut: there was no time for all files
- * @until: when the time is over, by CLOCK_MONOTONIC; 0: never
+ * @until: when the time is over, in ms of clock_ms(); 0: never
  * @has_failed: a PID or FILE that the user has named was not found, or has none
  * @bytes: of these tables
  */
@@ -76,7 +76,7 @@ struct loading {
 	size_t		nr_loaded;
 	size_t		nr_without;
 	bool		is_cut;
-	time_t		until;
+	u64		until;
 	bool		has_failed;
 	u64		bytes;
 };
@@ -103,14 +103,6 @@ static void add_seen(struct loading *loading, const struct stat *st, bool has_ta
 		loading->seen = all;
 	}
 	all[loading->nr_seen++] = (struct seen){ st->st_dev, st->st_ino, has_table };
-}
-
-static time_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return time.tv_sec;
 }
 
 /* Only where a line can be overwritten, and -v does not say more. @is_last: the result follows. */
@@ -184,7 +176,7 @@ static bool load_fd(struct loading *loading, int fd, const char *name)
 
 static bool is_over(const struct loading *loading)
 {
-	return loading->until && now() >= loading->until;
+	return loading->until && clock_ms() >= loading->until;
 }
 
 /* Return: whether the file has a table now. */
@@ -326,7 +318,7 @@ static enum status begin(struct loading *loading, const struct arguments *args)
 			complain("load: --within takes SECONDS from 1 to %u", SECONDS_MAX);
 			return STATUS_USAGE;
 		}
-		loading->until = now() + seconds;
+		loading->until = clock_ms() + seconds * 1000ull;
 		/* A process, or a file system, may let this wait for as long as it likes. */
 		alarm(seconds + LATE_SECONDS);
 	}

@@ -14,10 +14,16 @@ bool module_is_loaded(void)
 	return !access(MODULE, F_OK);
 }
 
+/* What to say if it is not. */
+const char *module_missing(void)
+{
+	return geteuid() ? "the module is not loaded; type: sudo modprobe sframe_unwind" :
+			   "the module is not loaded; type: modprobe sframe_unwind";
+}
+
 void module_complain_missing(void)
 {
-	complain("the module is not loaded; type: %smodprobe sframe_unwind",
-		 geteuid() ? "sudo " : "");
+	complain("%s", module_missing());
 }
 
 void module_complain_if_off(void)

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 bool module_is_loaded(void);
+const char *module_missing(void);
 void module_complain_missing(void);
 void module_complain_if_off(void);
 

@@ -6,19 +6,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "clock.h"
 #include "place.h"
 
 #define MAPPING_MS	1000	/* for which a mapping is taken to stay where it is */
-
-static u64 now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000ull + now.tv_nsec / 1000000;
-}
 
 static u64 mix(u64 a, u64 b)
 {
@@ -92,7 +84,7 @@ static bool read_mapping(struct places *places, const struct sampler_end *end,
 		.start = code.start,
 		.end = code.end,
 		.off = code.off,
-		.until = now_ms() + MAPPING_MS,
+		.until = clock_ms() + MAPPING_MS,
 	};
 	mapping->object = object_of(places, pid, &code);
 	return true;
@@ -106,7 +98,7 @@ static void find_place(struct places *places, const struct sampler_end *end,
 	u64 hash = mix(end->pid, addr / 4096);
 	struct place_mapping *mapping = &places->mappings[hash % PLACE_MAPPINGS];
 	bool is_known = mapping->pid == end->pid && addr >= mapping->start &&
-			addr < mapping->end && now_ms() < mapping->until;
+			addr < mapping->end && clock_ms() < mapping->until;
 
 	place->object = PLACE_GONE;
 	if (!is_known && !read_mapping(places, end, mapping))

@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "device.h"
 #include "report.h"
 #include "sframectl.h"
@@ -109,14 +109,6 @@ struct serving {
 	struct job	jobs[JOBS];
 };
 
-static u64 now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000ull + now.tv_nsec / 1000000;
-}
-
 static void report_job(const struct serving *serving, const struct job *job, const char *error)
 {
 	if (serving->verbose)
@@ -138,7 +130,7 @@ static void end_job(struct job *job)
 static void wait_until(struct job *job, enum job_state state, u64 ms)
 {
 	job->state = state;
-	job->until = now_ms() + ms;
+	job->until = clock_ms() + ms;
 }
 
 /* The module shall not ask for this file again, as it is now. */
@@ -186,7 +178,7 @@ static void load_job(struct serving *serving, struct job *job)
 		return;
 	}
 	if (error && may_load_later(job, errno) && !serving->room_at)
-		serving->room_at = now_ms() + serving->room_ms;
+		serving->room_at = clock_ms() + serving->room_ms;
 	if (job->is_vdso)
 		serving->lacks_vdso = error;
 	report_job(serving, job, error);
@@ -266,7 +258,7 @@ static void try_again(struct serving *serving)
 {
 	struct job *job = free_job(serving);
 
-	if (!serving->room_at || now_ms() < serving->room_at || !job)
+	if (!serving->room_at || clock_ms() < serving->room_at || !job)
 		return;
 	serving->room_at = 0;
 	serving->room_ms *= serving->room_ms < ROOM_MS_MOST ? 2 : 1;
@@ -296,9 +288,9 @@ static void look_into_store(struct serving *serving)
 {
 	struct stat st;
 
-	if (!serving->from || now_ms() < serving->look_at)
+	if (!serving->from || clock_ms() < serving->look_at)
 		return;
-	serving->look_at = now_ms() + LOOK_MS;
+	serving->look_at = clock_ms() + LOOK_MS;
 	if (stat(serving->from, &st) ||
 	    (st.st_dev == serving->store_stat.st_dev && st.st_ino == serving->store_stat.st_ino &&
 	     st.st_mtim.tv_sec == serving->store_stat.st_mtim.tv_sec &&
@@ -331,7 +323,7 @@ static bool take_wanted(struct serving *serving)
 /* What time does to a job. */
 static void check_time(struct serving *serving, struct job *job)
 {
-	if (job->state == JOB_FREE || now_ms() < job->until)
+	if (job->state == JOB_FREE || clock_ms() < job->until)
 		return;
 	switch (job->state) {
 	case JOB_BEGINS:

@@ -86,7 +86,7 @@ static bool make_room(struct table *table, void **array, u32 *room, u32 used, u3
 	if (wanted <= *room)
 		return true;
 	if (wanted * size > 2ull * TABLE_MAX) {
-		table->error = "needs a table of more than 128 MiB: no program is so large";
+		table->error = TABLE_TOO_LARGE;
 		return false;
 	}
 	wanted += wanted / 2 + 64;

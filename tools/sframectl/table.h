@@ -8,6 +8,7 @@
 
 /* No program needs a larger table. */
 #define TABLE_MAX	(128u << 20)
+#define TABLE_TOO_LARGE	"needs a table of more than 128 MiB: no program is so large"
 
 /**
  * struct table_fde - an entry of the index
