@@ -199,12 +199,12 @@ have_hit() { [ "$(nr_hits)" -ge "$1" ]; }
 
 readers_sleep() { [ "$(pgrep -c -x -r S,D harm)" -gt "$nr_readers" ]; }
 
-has_walked() { [ "$(grown_summary | awk '$1 == "walks" { print $2 }')" -ge "$1" ]; }
+another_has_walked() { [ "$(grown_summary | awk '$1 == "walks" { print $2 }')" -ge "$1" ]; }
 
 another_is_whole_too() {
 	snapshot_summary
 	perf record -q -B -e cpu-clock:u -F 2000 --call-graph=fp -p "$another" -o "$scratch/data" &
-	until_true 60 has_walked 300
+	until_true 60 another_has_walked 300
 	kill -INT $!
 	wait $!
 	grown_summary | awk '{ by[$1] = $2 } END { print "     another process: " by["whole"] " of " by["walks"] " stacks are whole"

@@ -381,7 +381,7 @@ unprivileged() {
 }
 
 # Whatever runs sframectl passes limits and ignored signals on.
-limited() {
+load_under_limits() {
 	fresh
 	check 'load, with low limits' bash -c "ulimit -v 1000000; ulimit -n 40; ulimit -t 10; exec sframectl load $dir/files/one.so"
 	script -qec "sframectl load --linked $dir/files/one.so" /dev/null >"$scratch/said"
@@ -424,7 +424,7 @@ tables() {
 	let_it_age
 	check 'module loads' modprobe sframe_unwind || exit
 	unprivileged
-	limited
+	load_under_limits
 	wrong_tables
 	check 'load the program and its libraries' sframectl load --linked "$dir/tables"
 	same_build_id
