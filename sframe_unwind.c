@@ -126,8 +126,9 @@ static void begin_walk(struct sfu_walk *walk, struct sfu_process *process,
 }
 
 /*
- * Counts a sample of the process, which @walk has walked. @stop: why that ended. Returns whether a scan should give the
- * process a rule cache. The first sample of a new process does not ask for memory.
+ * Counts a sample of the process, which @walk has walked. @stop: why that ended. Returns whether
+ * a scan should give the process a rule cache. The first sample of a new process does not ask for
+ * memory.
  */
 static bool count_sample(struct sfu_process *process, struct sfu_walk *walk, enum sfu_stop stop)
 {

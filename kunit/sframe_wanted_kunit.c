@@ -430,7 +430,7 @@ static void wanted_by_turns(struct kunit *test)
 	want_of(test, 1001, 10);
 	file_inode(image_file(test))->i_generation = 0;
 	expect_taken(test, r);
-	/* The reader has a file of the first user. So the other one comes next, and then the first. */
+	/* The reader has a file of the first user. So the other one comes next, then the first. */
 	file_inode(image_file(test))->i_generation = 10;
 	expect_taken(test, r);
 	for (i = 1; i < 10; i++) {

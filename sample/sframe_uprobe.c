@@ -151,8 +151,8 @@ static bool find_trampoline_caller(struct sfu_walk *walk, unsigned int off,
 	struct return_instance entry;
 
 	/*
-	 * Before the probe is handled the list has the address, after that the stack. Behind the first
-	 * pop, the probe has been handled. An entry that fits there is that of a caller.
+	 * Before the probe is handled the list has the address, after that the stack. Behind the
+	 * first pop, the probe has been handled. An entry that fits there is that of a caller.
 	 */
 	if ((!pops || pops * sizeof(*ra) >= SFU_ARCH_TRAMPOLINE_PUSHES) &&
 	    find_return(walk, *sp, SFU_ARCH_TRAMPOLINE_PUSHES, &entry)) {

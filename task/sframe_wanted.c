@@ -325,7 +325,8 @@ static unsigned int nr_given(const struct sfu_wanted_reader *reader, kuid_t owne
 
 /*
  * The next of the queue whose table would be accepted now: the first of a user of whose files the
- * reader has the fewest. A user may want thousands, each of which takes its time. Under wanted_lock.
+ * reader has the fewest. A user may want thousands, each of which takes its time. Under
+ * wanted_lock.
  */
 static struct wanted *next_of_queue(const struct sfu_wanted_reader *reader)
 {

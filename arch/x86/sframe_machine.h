@@ -501,9 +501,9 @@ static inline bool sfu_arch_is_trampoline(const struct pt_regs *regs,
 }
 
 /*
- * The page that an optimized uprobe calls: push %rcx; push %r11; push %rax; mov $..., %rax; syscall;
- * pop %rax; pop %r11; pop %rcx; ret. If the call comes after lea -0x80(%rsp), %rsp (7.2), the
- * return frees as much.
+ * The page that an optimized uprobe calls: push %rcx; push %r11; push %rax; mov $..., %rax;
+ * syscall; pop %rax; pop %r11; pop %rcx; ret. If the call comes after lea -0x80(%rsp), %rsp
+ * (7.2), the return frees as much.
  */
 #define SFU_ARCH_PROBE_PAGE_BYTES	20
 

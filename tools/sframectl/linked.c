@@ -23,7 +23,7 @@
 
 #define NOBODY		65534
 #define LOADER_SECONDS	20
-#define LIST_MAX	(1u << 20)	/* bytes of a list */
+#define LIST_MAX	1048576u	/* bytes of a list */
 #define SCRIPTS_MAX	4
 
 static const char *add_path(struct linked *linked, const char *path)

@@ -296,7 +296,7 @@ missing_stack() {
 	snapshot
 	start_harm ready stack 60000
 	check 'a walk meets the page' until_true 20 counts '^stop[.]stack-fault'
-	check 'the program runs on' kill -0 $harmed
+	check 'the program runs on' kill -0 "$harmed"
 	unloads 'a page of a stack never comes'
 	release
 }
@@ -328,10 +328,10 @@ limited_memory() {
 	mkdir $group
 	echo 64M >$group/memory.max
 	sample_all
-	check 'a process with no more memory runs on, without the module' in_group ./harm limit $group 1000 20000 hostile/good
+	check 'a process with no more memory runs on, without the module' in_group ./harm limit $group 1000 60000 hostile/good
 	modprobe sframe_unwind
 	met=$(nr_events max)
-	check 'a process with no more memory runs on' in_group ./harm limit $group 3000 20000 hostile/good
+	check 'a process with no more memory runs on' in_group ./harm limit $group 3000 60000 hostile/good
 	check 'it has met the limit' test "$(nr_events max)" -gt "$met"
 	check "nobody is killed for the module's memory" test "$(nr_events oom_kill)" = 0
 	release

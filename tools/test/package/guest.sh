@@ -88,8 +88,8 @@ nothing_is_left() {
 # installs_tools: into a machine whose shell has run perf before. Such a shell goes on with the perf that it knows, until it is
 # told to forget it
 installs_tools() {
-	perf --version && [ "$(hash -t perf)" = /usr/bin/perf ] && apt-get -qq -y install /debs/sframe-unwind_*.deb >/tmp/said 2>&1 ||
-		{ cat /tmp/said; return 1; }
+	perf --version && [ "$(hash -t perf)" = /usr/bin/perf ] || return 1
+	apt-get -qq -y install /debs/sframe-unwind_*.deb >/tmp/said 2>&1 || { cat /tmp/said; return 1; }
 	cat /tmp/said
 	grep 'A shell that has run perf before goes on with /usr/bin/perf. To have --call-graph=sframe there, type: hash -r' /tmp/said &&
 		[ "$(hash -t perf)" = /usr/bin/perf ] && hash -r && [ "$(type -P perf)" = /usr/sbin/perf ]
