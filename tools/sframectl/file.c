@@ -9,9 +9,22 @@
 
 #include "file.h"
 
+/* Without a /proc of this process, opens the name once more: it may be that of another file now. */
+static int open_again(const char *path, const struct stat *st)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat now;
+
+	if (fd < 0 || (!fstat(fd, &now) && now.st_dev == st->st_dev && now.st_ino == st->st_ino))
+		return fd;
+	close(fd);
+	errno = ESTALE;
+	return -1;
+}
+
 /*
  * Opening a device may have effects. So its type is asked for first, of the very file: the name may
- * be that of another one a moment later.
+ * be that of another one a moment later. O_NONBLOCK: who has a lease of the file is not waited for.
  */
 static const char *open_regular(struct file *file, const char *path)
 {
@@ -26,7 +39,9 @@ static const char *open_regular(struct file *file, const char *path)
 		return "not a regular file";
 	}
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	file->fd = open(name, O_RDONLY | O_CLOEXEC);
+	file->fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (file->fd < 0 && errno == ENOENT)
+		file->fd = open_again(path, &st);
 	err = errno;
 	close(fd);
 	file->is_open = file->fd >= 0;

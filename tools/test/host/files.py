@@ -4,6 +4,7 @@
 import fcntl
 import os
 import resource
+import signal
 import struct
 import subprocess
 from pathlib import Path
@@ -164,6 +165,18 @@ def lying(cli, tmp, good):
     path.unlink()
 
 
+def leased(cli, tmp, good):
+    """Another process has a lease of the file, and does not give it up: it is not waited for."""
+    path = tmp / "leased"
+    path.write_bytes(good.read_bytes())
+    before = signal.signal(signal.SIGIO, signal.SIG_IGN)
+    with open(path, "rb+") as file:
+        fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        cli("check a leased file", "check", path, status=1, err="leased: Resource temporarily unavailable$")
+        fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    signal.signal(signal.SIGIO, before)
+
+
 def debug_file(cli, tmp, good):
     """The debug file of a program has all headers of .sframe, but not its bytes."""
     path = tmp / "good.debug"
@@ -178,4 +191,5 @@ def tests(cli, tmp, good, blob):
     shrinking(cli, tmp, blob)
     sparse(cli, tmp)
     lying(cli, tmp, good)
+    leased(cli, tmp, good)
     debug_file(cli, tmp, good)

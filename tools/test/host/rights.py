@@ -58,6 +58,11 @@ def processes(cli, tmp):
                   err=f"process {pid}: the kernel's list of its mappings is not understood; report it$")
 
 
+def without_proc(cli, good):
+    """As in a chroot where programs are built. The sanitizer needs the rest of /proc."""
+    cli.judge("check FILE without /proc/self/fd", run(cli.program, "mount -t tmpfs none /proc/$$/fd\nexec", "check", good))
+
+
 def linked(cli, tmp, good):
     """The loader's name is beyond the end of the file."""
     elf = bytearray(good.read_bytes())
@@ -149,6 +154,7 @@ def tests(cli, tmp, good):
         return
     modules_files(cli)
     processes(cli, tmp)
+    without_proc(cli, good)
     linked(cli, tmp, good)
     users_program(cli, tmp, good)
     scripts(cli, tmp)
