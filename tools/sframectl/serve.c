@@ -90,6 +90,7 @@ struct job {
  * @store: the directory of table files; -1: files are converted
  * @store_stat: of the directory when it was opened
  * @look_at: when serve looks whether the store has changed, in ms
+ * @has_lost_store: it has changed, and cannot be used as it is now
  * @lacks_vdso: the code that the kernel maps has no table
  * @room_at: when tables are tried again for which there was no room, in ms; 0: there are none
  * @room_ms: how long that takes
@@ -103,6 +104,7 @@ struct serving {
 	int		store;
 	struct stat	store_stat;
 	u64		look_at;
+	bool		has_lost_store;
 	bool		lacks_vdso;
 	u64		room_at;
 	u64		room_ms;
@@ -133,11 +135,16 @@ static void wait_until(struct job *job, enum job_state state, u64 ms)
 	job->until = clock_ms() + ms;
 }
 
-/* The module shall not ask for this file again, as it is now. */
+/*
+ * The module shall not ask for this file again, as it is now. For the vDSO it never asks, and that
+ * may have a table from before.
+ */
 static void answer_none(const struct serving *serving, struct job *job)
 {
 	char message[256];
 
+	if (job->is_vdso)
+		return;
 	job->worker.result = (struct worker_result){};
 	job->worker.section = NULL;
 	device_load(serving->device, &job->worker, message, sizeof(message));
@@ -270,9 +277,10 @@ static void try_again(struct serving *serving)
 static const char *open_store(struct serving *serving)
 {
 	const char *error;
+	struct stat st;
 	int store;
 
-	if (stat(serving->from, &serving->store_stat))
+	if (stat(serving->from, &st))
 		return strerror(errno);
 	error = store_open(&store, serving->from);
 	if (error)
@@ -280,24 +288,46 @@ static const char *open_store(struct serving *serving)
 	if (serving->store >= 0)
 		close(serving->store);
 	serving->store = store;
+	serving->store_stat = st;
 	return NULL;
+}
+
+static bool is_same_time(struct timespec a, struct timespec b)
+{
+	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+/* Is the store what it was when it was opened? */
+static bool is_same_store(const struct serving *serving)
+{
+	const struct stat *then = &serving->store_stat;
+	struct stat st;
+
+	return !stat(serving->from, &st) && st.st_dev == then->st_dev &&
+	       st.st_ino == then->st_ino && is_same_time(st.st_mtim, then->st_mtim) &&
+	       is_same_time(st.st_ctim, then->st_ctim);
 }
 
 /* Tables come into the store, or another store takes its name. */
 static void look_into_store(struct serving *serving)
 {
-	struct stat st;
+	struct job *job = free_job(serving);
+	const char *error;
 
-	if (!serving->from || clock_ms() < serving->look_at)
+	if (!serving->from || clock_ms() < serving->look_at || !job)
 		return;
 	serving->look_at = clock_ms() + LOOK_MS;
-	if (stat(serving->from, &st) ||
-	    (st.st_dev == serving->store_stat.st_dev && st.st_ino == serving->store_stat.st_ino &&
-	     st.st_mtim.tv_sec == serving->store_stat.st_mtim.tv_sec &&
-	     st.st_mtim.tv_nsec == serving->store_stat.st_mtim.tv_nsec))
+	if (is_same_store(serving))
 		return;
-	if (!open_store(serving))
-		device_drop_none(serving->device);
+	error = open_store(serving);
+	if (error && !serving->has_lost_store)
+		complain("%s: %s: going on with what it was", serving->from, error);
+	serving->has_lost_store = error;
+	if (error)
+		return;
+	device_drop_none(serving->device);
+	if (serving->lacks_vdso)
+		begin_vdso(serving, job);
 }
 
 /* Begins jobs for what is wanted. Return: false if the device fails. */

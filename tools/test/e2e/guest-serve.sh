@@ -306,6 +306,10 @@ from_store() {
 		sframectl convert --by-content -o "$store" "$dir/files/five.so" >/dev/null
 	check 'from a store: then there is one' sampled_until_table "$dir/files/five.so"
 	end
+	chmod 775 "$store"
+	check 'from a store that others may write now' \
+		says_within "$scratch/server.errors" 'others than its owner may write it: going on with what it was'
+	chmod 755 "$store"
 	begin -- "$dir/files/two.so"
 	sample 'from a store, another file with the same build-id'
 	check 'from a store: nothing is converted' says_within "$scratch/served" 'two.so: has no table there'
