@@ -15,9 +15,9 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "elf.h"
 #include "linked.h"
 
@@ -150,13 +150,13 @@ static const char *parse_list(struct linked *linked, char *list)
 /* The loader may be anybody's: neither what it writes nor its time is without end. */
 static const char *read_list(int fd, char *list)
 {
-	time_t end = time(NULL) + LOADER_SECONDS, now;
+	u64 end = clock_ms() + LOADER_SECONDS * 1000, now;
 	struct pollfd ready = { .fd = fd, .events = POLLIN };
 	size_t len = 0;
 	ssize_t got;
 
-	while ((now = time(NULL)) < end) {
-		if (poll(&ready, 1, (end - now) * 1000) <= 0)
+	while ((now = clock_ms()) < end) {
+		if (poll(&ready, 1, end - now) <= 0)
 			continue;
 		got = read(fd, list + len, LIST_MAX - len);
 		if (got < 0)
