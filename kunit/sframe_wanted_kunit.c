@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* KUnit tests of sframe_wanted.c: processes ask for files, and readers get them. */
+#include <linux/cred.h>
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/mm.h>
@@ -411,12 +412,19 @@ static void wanted_many(struct kunit *test)
 	expect_taken(test, r);
 }
 
-/* As the file of @owner, of another number. */
+/* A process of @owner wants a file of another number. */
 static void want_of(struct kunit *test, unsigned int owner, unsigned int nr)
 {
-	file_inode(image_file(test))->i_uid = KUIDT_INIT(owner);
+	struct cred *cred = prepare_creds();
+	const struct cred *before;
+
+	KUNIT_ASSERT_NOT_NULL(test, cred);
+	cred->uid = KUIDT_INIT(owner);
+	before = override_creds(cred);
 	file_inode(image_file(test))->i_generation = nr;
 	want(test);
+	revert_creds(before);
+	put_cred(cred);
 }
 
 static void wanted_by_turns(struct kunit *test)
@@ -449,10 +457,13 @@ static void wanted_many_of_user(struct kunit *test)
 	map_old_image(test);
 	for (i = 0; i < LIMIT; i++)
 		want_of(test, 1000, i);
+	/* The first that was not remembered. Those before are forgotten: they are not mapped. */
+	file_inode(image_file(test))->i_generation = LIMIT / 4;
+	expect_none(test, r);
+	for (i = 0; i < LIMIT; i++)
+		want_of(test, 1000, i);
 	want_of(test, 1001, LIMIT);
 	expect_taken(test, r);
-	/* The first that was not remembered. */
-	file_inode(image_file(test))->i_generation = LIMIT / 4;
 	expect_none(test, r);
 	for (i = 0; i < LIMIT / 4; i++)
 		want_of(test, 1000, i);

@@ -7,6 +7,7 @@
  * a process and an address. The reader looks there for the file. If the process has
  * ended, or has mapped another file there, the next process that maps the file adds it again.
  */
+#include <linux/cred.h>
 #include <linux/fs.h>
 #include <linux/hash.h>
 #include <linux/hashtable.h>
@@ -46,7 +47,7 @@
  * @node: in @all
  * @list: in @queue, @later, or &sfu_wanted_reader.given
  * @id: identity of the file
- * @owner: its owner
+ * @owner: the user of the process that has mapped it first
  * @pid: a process that had mapped it
  * @addr: where
  * @nr_tries: how often mmap_lock was held
@@ -136,7 +137,7 @@ static bool is_new(const struct sfu_file_id *id)
 	return !is_wanted;
 }
 
-/* Nobody fills the queue for all others. */
+/* No user but root fills the queue alone. */
 static bool has_room(const struct wanted *wanted)
 {
 	return nr_wanted < MAX_WANTED &&
@@ -185,7 +186,7 @@ void sfu_want(const struct file *file, unsigned long addr)
 	if (!wanted)
 		return;
 	wanted->id = id;
-	wanted->owner = file_inode(file)->i_uid;
+	wanted->owner = current_uid();
 	wanted->addr = addr;
 	wanted->pid = get_pid(task_tgid(current));
 	if (add_wanted(wanted)) {
