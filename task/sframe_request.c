@@ -175,10 +175,10 @@ static bool begin_to_serve(struct sfu_request *request, enum sfu_scan_reason *re
 {
 	bool is_wanted;
 
-	/* It was late, and is so no more. */
-	cmpxchg(&late_holder, task_pid_nr(current), 0);
 	raw_spin_lock_irq(&request->lock);
 	WRITE_ONCE(request->holder, NULL);
+	/* It may have been late, and is so no more. */
+	cmpxchg(&late_holder, task_pid_nr(current), 0);
 	*reason = request->reason;
 	WRITE_ONCE(request->reason, SFU_SCAN_NONE);
 	is_wanted = !request->is_closed;
@@ -376,7 +376,7 @@ static void say_late(void)
 		pr_warn("unloading waits for task %d, which closes a file or socket that takes its time: wait, or kill that task\n",
 			pid);
 	else
-		pr_warn("unloading waits for a task that looks for the data of its code, perhaps on a slow disk: wait\n");
+		pr_warn("unloading waits for a task that looks for the data of its code, perhaps on a slow disk, or that closes a file: wait\n");
 }
 
 /**
