@@ -47,9 +47,9 @@ struct vm_area_struct;
  * @began_at: when an event has reported the process, in ns; 0: it ran before
  * @nr_samples: samples since memory was short, up to SFU_SAMPLES_ENOUGH. Any context counts
  *	them, without a lock: some may be lost
- * @nr_costly: walks that have used up their budget, since @cheap_until. Any context counts them,
- *	without a lock
- * @cheap_until: until then, in jiffies, walks have a part of the budget
+ * @nr_costly: walks that have used up their budget, each within a second of the one before. Any
+ *	context counts them, without a lock
+ * @costly_at: the last of them, in jiffies
  * @nr_sample_scans: scans that samples have requested; under @lock
  * @wait: ns from the last of these to @sample_at, if it has found nothing new; under @lock
  * @new: first addresses of mappings that events have reported since the last scan. Written by
@@ -84,7 +84,7 @@ struct sfu_process {
 	u8			nr_costly;
 	u8			nr_sample_scans;
 	s64			wait;
-	unsigned long		cheap_until;
+	unsigned long		costly_at;
 	unsigned long		new[SFU_MAX_NEW];
 	u8			nr_new;
 	bool			has_other_code;
@@ -126,8 +126,14 @@ static inline void sfu_process_count_sample(struct sfu_process *process)
 		WRITE_ONCE(process->nr_samples, nr + 1);
 }
 
-/* So many walks may use up the budget. Then those of a second have a part of it. */
+/* So many walks in a row may use up the budget. Then those of a second have a part of it. */
 #define SFU_COSTLY_ENOUGH	8
+
+/* Was the last walk that has used up the budget within a second? */
+static inline bool sfu_process_was_costly(const struct sfu_process *process)
+{
+	return time_before(jiffies, READ_ONCE(process->costly_at) + HZ);
+}
 
 /*
  * A walk of the process has used up the budget. Costly sections are retired. But a process can
@@ -135,21 +141,17 @@ static inline void sfu_process_count_sample(struct sfu_process *process)
  */
 static inline void sfu_process_count_costly(struct sfu_process *process)
 {
-	u8 nr = READ_ONCE(process->nr_costly) + 1;
+	u8 nr = sfu_process_was_costly(process) ? READ_ONCE(process->nr_costly) : 0;
 
-	if (nr >= SFU_COSTLY_ENOUGH) {
-		WRITE_ONCE(process->cheap_until, jiffies + HZ);
-		nr = 0;
-	}
-	WRITE_ONCE(process->nr_costly, nr);
+	WRITE_ONCE(process->nr_costly, min(nr + 1, SFU_COSTLY_ENOUGH));
+	WRITE_ONCE(process->costly_at, jiffies);
 }
 
 /* Have walks of the process a part of the budget now? */
 static inline bool sfu_process_is_costly(const struct sfu_process *process)
 {
-	unsigned long until = READ_ONCE(process->cheap_until);
-
-	return unlikely(until) && time_before(jiffies, until);
+	return unlikely(READ_ONCE(process->nr_costly) >= SFU_COSTLY_ENOUGH) &&
+	       sfu_process_was_costly(process);
 }
 
 /*

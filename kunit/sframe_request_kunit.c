@@ -350,24 +350,30 @@ static void add_while_closed(struct kunit *test)
 
 /* ---- processes whose walks use up the budget ---- */
 
-/* After some such walks, those of the next second have a part of the budget; then all of it. */
+/* After some such walks in a row, those of the next second have a part of the budget. */
 static void costly_process(struct kunit *test)
 {
 	struct sfu_process *process;
-	unsigned int i, round;
+	unsigned long before = jiffies;
+	unsigned int i;
 
 	map_image(test);
 	expect_scanned(test, SAME, "scan.runs");
 	process = process_of(current->mm);
-	for (round = 0; round < 2; round++) {
-		for (i = 0; i < SFU_COSTLY_ENOUGH; i++) {
-			KUNIT_EXPECT_FALSE(test, sfu_process_is_costly(process));
-			sfu_process_count_costly(process);
-		}
-		KUNIT_EXPECT_TRUE(test, sfu_process_is_costly(process));
-		process->cheap_until = jiffies;
+	for (i = 1; i <= SFU_COSTLY_ENOUGH + 1; i++) {
+		KUNIT_EXPECT_EQ(test, i > SFU_COSTLY_ENOUGH, sfu_process_is_costly(process));
+		sfu_process_count_costly(process);
+		KUNIT_EXPECT_EQ(test, min(i, SFU_COSTLY_ENOUGH), process->nr_costly);
+		KUNIT_EXPECT_TRUE(test, time_after_eq(process->costly_at, before));
+		/* As if no time had passed. */
+		process->costly_at = jiffies + 60 * HZ;
 	}
+	KUNIT_EXPECT_TRUE(test, sfu_process_is_costly(process));
+	/* A second later it may begin again. */
+	process->costly_at = jiffies - HZ;
 	KUNIT_EXPECT_FALSE(test, sfu_process_is_costly(process));
+	sfu_process_count_costly(process);
+	KUNIT_EXPECT_EQ(test, 1, process->nr_costly);
 }
 
 /* ---- processes when memory is short ---- */
