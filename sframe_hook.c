@@ -84,7 +84,7 @@ static void forget_filter(struct ftrace_ops *ops)
  * Context: May sleep.
  * Return: 0; -ENODEV if the kernel has no such function, or ftrace cannot trace it; -EBUSY
  * if ftrace is turned off, or another user of ftrace owns the function; -ESHUTDOWN if
- * ftrace has shut itself down; another error of ftrace.
+ * ftrace has shut itself down; -ENOMEM; another error of ftrace.
  */
 int sfu_hook(struct ftrace_ops *ops, const char *function)
 {
@@ -122,6 +122,9 @@ int sfu_hook_required(struct ftrace_ops *ops, const char *function)
 		pr_err("ftrace is turned off, and without it no stack can be unwound: turn it on (sysctl kernel.ftrace_enabled=1) and load the module again\n");
 	else if (err == -ESHUTDOWN)
 		pr_err("ftrace has shut itself down after an error (see its warning in this log), and without it no stack can be unwound: reboot, then load the module again\n");
+	else if (err == -ENOMEM)
+		pr_err("no memory to hook %s(), and without that no stack can be unwound: load the module again when there is some\n",
+		       function);
 	else if (err)
 		pr_err("this kernel's %s() cannot be traced by ftrace (error %d), and without that stacks would be missing or wrong: none is unwound; use another kernel, and report this one\n",
 		       function, err);

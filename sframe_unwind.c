@@ -315,7 +315,7 @@ static void hook_unwind_user(void)
 		pr_warn("another user of ftrace, such as a live patch, owns %s(): deferred stacks are left to the kernel, --call-graph=sframe,sync still works; to have them, end that user, then load the module again\n",
 			function);
 	else if (err)
-		pr_warn("this kernel's %s() cannot be traced by ftrace (error %d): deferred stacks are left to the kernel, --call-graph=sframe,sync still works; report this kernel\n",
+		pr_warn("%s() cannot be hooked (error %d): deferred stacks are left to the kernel, --call-graph=sframe,sync still works\n",
 			function, err);
 	hooked_deferred = !err;
 }
