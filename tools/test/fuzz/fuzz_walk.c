@@ -498,9 +498,10 @@ static void enter_unwind_user(const struct setting *setting, u32 max)
 	require(nr_stops() == stops + (max > 0));
 }
 
-/* Restores the state of the section: an earlier walk may have marked it as bad. */
+/* Forgets what an earlier walk may have noted of the section and of the process. */
 static void restore(const struct sfu_section *section)
 {
+	process.nr_costly = 0;
 	map->ranges[0].section.state = section->state;
 }
 

@@ -44,6 +44,8 @@
 #define jiffies			0ul
 #define MAX_JIFFY_OFFSET	((~0ul >> 2) - 1)
 #define time_after(a, b)	((long)((b) - (a)) < 0)
+#define time_before(a, b)	time_after(b, a)
+#define HZ			250
 #define U16_MAX			0xffff
 #define strscpy(dst, src)	snprintf(dst, sizeof(dst), "%s", src)
 
