@@ -47,6 +47,10 @@
  * SFU_ARCH_TRAMPOLINE_BYTES: bytes of the trampoline of uretprobes, which begins a page.
  * SFU_ARCH_TRAMPOLINE_PUSHES: bytes that it pushes at most.
  * SFU_ARCH_PROBE_PAGE_BYTES: bytes of the page that optimized uprobes call; 0: there is none.
+ * SFU_ARCH_PROBE_CALL_BYTES: bytes of the code that calls it; 0: there is none.
+ * SFU_ARCH_PROBE_MOVE_BYTES: bytes of its first instruction, which moves the stack pointer.
+ * SFU_ARCH_PROBE_MOVED: by how much.
+ * SFU_ARCH_PROBE_PUSHES: bytes that the page pushes at most.
  */
 #ifndef SFU_ARCH_H
 #define SFU_ARCH_H
@@ -284,6 +288,16 @@ static inline unsigned int sfu_arch_sigcontext_word(unsigned int reg);
  */
 static inline bool sfu_arch_is_trampoline(const struct pt_regs *regs,
 					  unsigned long page, const u8 *code);
+
+/**
+ * sfu_arch_is_probe_call() - does this code call the page of optimized uprobes?
+ * @code: SFU_ARCH_PROBE_CALL_BYTES bytes
+ * @addr: their address
+ * @to: set to the address that they call
+ *
+ * Return: true if it looks so. The page tells.
+ */
+static inline bool sfu_arch_is_probe_call(const u8 *code, unsigned long addr, unsigned long *to);
 
 /**
  * sfu_arch_probe_page_pushed() - what the page of optimized uprobes has on the stack

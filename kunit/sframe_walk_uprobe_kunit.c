@@ -413,6 +413,37 @@ static void uprobe_page_of_optimized(struct kunit *test)
 	expect_probed(test, "bd@80 nodata");
 }
 
+/* The probed instruction is at c4: before it, in the middle of what replaces it, and later. */
+static void uprobe_call_of_optimized(struct kunit *test)
+{
+	u8 call[] = { 0x48, 0x8d, 0x64, 0x24, 0x80, 0xe8, 0, 0, 0, 0 };
+	s32 rel = bare(test, 0) - code(test, 4 + sizeof(call));
+
+	if (!IS_ENABLED(CONFIG_X86_64))
+		kunit_skip(test, "no uprobe is optimized");
+	memcpy(call + 6, &rel, sizeof(rel));
+	outermost_function(test, 0x80);
+	call_scene(test);
+	word(test, 0xa8, code(test, 0x44));
+	word(test, 0xb8, code(test, 0x84));
+	user_store(test, bare(test, 0), probe_page, sizeof(probe_page));
+	user_store(test, code(test, 4), call, sizeof(call));
+	sample(test, code(test, 4), stack(test, 0xa0), 0);
+	expect_probed(test, "c4@a0 c44@b0 c84@c0 complete");
+	sample(test, code(test, 9), stack(test, 0x20), 0);
+	expect_probed(test, "c4@a0 c44@b0 c84@c0 complete");
+	/* The kernel is about to go back to the page. */
+	word(test, 0x18, code(test, 4 + sizeof(call)));
+	sample(test, code(test, 4), stack(test, 0), 0);
+	expect_probed(test, "c4@a0 c44@b0 c84@c0 complete");
+	/* Other code calls a page that is another one. */
+	user_store(test, bare(test, 0), "\x90", 1);
+	word(test, 0x28, code(test, 0x44));
+	word(test, 0x38, code(test, 0x84));
+	sample(test, code(test, 9), stack(test, 0x20), 0);
+	expect_probed(test, "c9@20 c44@30 c84@40 complete");
+}
+
 static struct kunit_case uretprobe_tests[] = {
 	KUNIT_CASE(uretprobe_each_frame),
 	KUNIT_CASE(uretprobe_recursion),
@@ -430,6 +461,7 @@ static struct kunit_case uretprobe_tests[] = {
 	KUNIT_CASE(uretprobe_after_breakpoint),
 	KUNIT_CASE(uretprobe_after_breakpoint_without_flag),
 	KUNIT_CASE(uprobe_page_of_optimized),
+	KUNIT_CASE(uprobe_call_of_optimized),
 	{}
 };
 

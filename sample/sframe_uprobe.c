@@ -184,6 +184,53 @@ static void leave_trampoline(struct sfu_walk *walk)
 	frame->sp = sp;
 }
 
+/* Returns as sfu_arch_probe_page_pushed(), for the code at @ip. */
+static int probe_page_pushed(const struct sfu_walk *walk, unsigned long ip, u32 *freed)
+{
+	u8 code[SFU_ARCH_PROBE_PAGE_BYTES + 1];
+	unsigned int off = offset_in_page(ip);
+
+	if (off >= SFU_ARCH_PROBE_PAGE_BYTES ||
+	    !sfu_walk_read_code(walk, code, ip - off, SFU_ARCH_PROBE_PAGE_BYTES))
+		return -1;
+	return sfu_arch_probe_page_pushed(code, off, freed);
+}
+
+/* Is there a call of an optimized uprobe at @addr? It moves the stack pointer. */
+static bool is_probe_call(const struct sfu_walk *walk, unsigned long addr)
+{
+	u8 code[SFU_ARCH_PROBE_CALL_BYTES + 1];
+	unsigned long to;
+	u32 freed;
+
+	return SFU_ARCH_PROBE_CALL_BYTES &&
+	       sfu_walk_read_code(walk, code, addr, SFU_ARCH_PROBE_CALL_BYTES) &&
+	       sfu_arch_is_probe_call(code, addr, &to) && PAGE_ALIGNED(to) &&
+	       !probe_page_pushed(walk, to, &freed) && freed == SFU_ARCH_PROBE_MOVED;
+}
+
+/*
+ * Undoes the call of an optimized uprobe. Before the call, the stack pointer has moved. When the
+ * kernel goes back to the page, it lowers the stack pointer first and sets the ip last.
+ */
+static bool leave_probe_call(struct sfu_walk *walk)
+{
+	struct sfu_frame *frame = &walk->frame;
+	unsigned long ra;
+
+	if (is_probe_call(walk, frame->ip - SFU_ARCH_PROBE_MOVE_BYTES)) {
+		frame->ip -= SFU_ARCH_PROBE_MOVE_BYTES;
+		frame->sp += SFU_ARCH_PROBE_MOVED;
+		return true;
+	}
+	if (!is_probe_call(walk, frame->ip))
+		return false;
+	if (!sfu_walk_read_word(walk, frame->sp + SFU_ARCH_PROBE_PUSHES, &ra) &&
+	    ra == frame->ip + SFU_ARCH_PROBE_CALL_BYTES)
+		frame->sp += SFU_ARCH_PROBE_PUSHES + sizeof(ra) + SFU_ARCH_PROBE_MOVED;
+	return true;
+}
+
 /*
  * Leaves the page that an optimized uprobe calls, for the code after the probe. A deferred stack of
  * such a probe begins there.
@@ -191,16 +238,11 @@ static void leave_trampoline(struct sfu_walk *walk)
 static bool leave_probe_page(struct sfu_walk *walk)
 {
 	struct sfu_frame *frame = &walk->frame;
-	unsigned int off = offset_in_page(frame->ip);
-	u8 code[SFU_ARCH_PROBE_PAGE_BYTES + 1];
 	unsigned long sp, ra;
 	int pushed;
 	u32 freed;
 
-	if (off >= SFU_ARCH_PROBE_PAGE_BYTES ||
-	    !sfu_walk_read_code(walk, code, frame->ip - off, SFU_ARCH_PROBE_PAGE_BYTES))
-		return false;
-	pushed = sfu_arch_probe_page_pushed(code, off, &freed);
+	pushed = probe_page_pushed(walk, frame->ip, &freed);
 	if (pushed < 0)
 		return false;
 	sp = frame->sp + pushed;
@@ -228,6 +270,6 @@ void sfu_uprobe_undo(struct sfu_walk *walk)
 		frame->ip += utask->vaddr - utask->xol_vaddr;
 	else if (is_after_breakpoint(walk))
 		frame->ip -= SFU_ARCH_BREAKPOINT_BYTES;
-	else if (!leave_probe_page(walk))
+	else if (!leave_probe_page(walk) && !leave_probe_call(walk))
 		leave_trampoline(walk);
 }

@@ -398,6 +398,15 @@ static inline bool sfu_arch_is_trampoline(const struct pt_regs *regs,
 
 /* No uprobe is optimized. */
 #define SFU_ARCH_PROBE_PAGE_BYTES	0
+#define SFU_ARCH_PROBE_CALL_BYTES	0
+#define SFU_ARCH_PROBE_MOVE_BYTES	0
+#define SFU_ARCH_PROBE_MOVED		0
+#define SFU_ARCH_PROBE_PUSHES		0
+
+static inline bool sfu_arch_is_probe_call(const u8 *code, unsigned long addr, unsigned long *to)
+{
+	return false;
+}
 
 static inline int sfu_arch_probe_page_pushed(const u8 *code, unsigned int off, u32 *freed)
 {

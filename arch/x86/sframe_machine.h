@@ -535,6 +535,25 @@ static inline int sfu_arch_probe_page_pushed(const u8 *code, unsigned int off, u
 	return -1;
 }
 
+/*
+ * From 7.2 on, lea -0x80(%rsp), %rsp and that call replace the probed instruction. The system call
+ * stores three registers, below the return address.
+ */
+#define SFU_ARCH_PROBE_CALL_BYTES	10
+#define SFU_ARCH_PROBE_MOVE_BYTES	5
+#define SFU_ARCH_PROBE_MOVED		128
+#define SFU_ARCH_PROBE_PUSHES		24
+
+static inline bool sfu_arch_is_probe_call(const u8 *code, unsigned long addr, unsigned long *to)
+{
+	static const u8 start[] = { 0x48, 0x8d, 0x64, 0x24, 0x80, 0xe8 };
+	s32 rel;
+
+	memcpy(&rel, code + sizeof(start), sizeof(rel));
+	*to = addr + SFU_ARCH_PROBE_CALL_BYTES + rel;
+	return !memcmp(code, start, sizeof(start));
+}
+
 static inline unsigned int sfu_arch_trampoline_pops(unsigned int off)
 {
 	if (off == SFU_ARCH_TRAMPOLINE_BYTES - 4)
