@@ -323,14 +323,16 @@ in_group() {	# in_group COMMAND...: in a memory cgroup
 nr_events() { awk -v name="$1" '$1 == name { print $2 }' "$group/memory.events"; }	# nr_events NAME: of memory
 
 limited_memory() {
-	local group=/sys/fs/cgroup/harm
+	local group=/sys/fs/cgroup/harm met
 	echo +memory >/sys/fs/cgroup/cgroup.subtree_control
 	mkdir $group
 	echo 64M >$group/memory.max
 	sample_all
 	check 'a process with no more memory runs on, without the module' in_group ./harm limit $group 1000 20000 hostile/good
 	modprobe sframe_unwind
+	met=$(nr_events max)
 	check 'a process with no more memory runs on' in_group ./harm limit $group 3000 20000 hostile/good
+	check "it has met the limit ($met, then $(nr_events max))" test "$(nr_events max)" -gt "$met"
 	check "nobody is killed for the module's memory" test "$(nr_events oom_kill)" = 0
 	release
 	rmdir $group

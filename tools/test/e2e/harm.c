@@ -391,8 +391,11 @@ static void limit(char **argv)
 	int fd = open_or_end(argv[3], O_RDONLY);
 	struct image image = map_image(fd);
 	char *base = map_regions(count, argv[3]);
-	/* The kernel charges memory in batches of 64 pages for each processor. */
-	long most = read_long(argv[0], "memory.max") - 256 * PAGE;
+	/*
+	 * The kernel charges memory in batches of 64 pages for the processor. The map of so much
+	 * code takes a hundred pages.
+	 */
+	long most = read_long(argv[0], "memory.max") - 72 * PAGE;
 
 	protect(base, (size_t)count * PAGE, PROT_READ | PROT_EXEC);
 	while (read_long(argv[0], "memory.current") < most)
