@@ -5,12 +5,17 @@
  *
  * Like __builtin_setjmp() and __builtin_longjmp(), but with correct call frame information at
  * every instruction.
+ *
+ * From 7.2 on, the kernel replaces the first instruction by a call if a uprobe is there. It must
+ * not cross a page.
  */
 	.text
+	.p2align 4
 	.globl	catches
 	.type	catches, @function
 catches:
 	.cfi_startproc
+	.byte	0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0	/* nop */
 	push	%rbp
 	.cfi_adjust_cfa_offset 8
 	.cfi_rel_offset %rbp, 0

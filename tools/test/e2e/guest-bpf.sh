@@ -41,6 +41,7 @@ by_perf() {	# by_perf WAY
 		printf '%s=50\n' cpu-clock sched:sched_switch syscalls:sys_enter_nanosleep sfu:leaf
 		# longjmp() leaves noreturn_callee, which never returns.
 		printf 'sfu:%s_return=50\n' "${returning[@]}" | grep -v noreturn
+		[ "$(uname -m)" != x86_64 ] || echo sfu:optimized=50
 	} >"$data/$version.$1.events"
 }
 
@@ -102,6 +103,8 @@ bpf() {	# bpf DATA
 		nice -n 19 "$dir/chain" -p 100000 &
 		pid=$!
 		probes=(--add sfu:leaf=enters_kernel)
+		# Its first instruction is one that newer kernels replace by a call.
+		[ "$(uname -m)" != x86_64 ] || probes+=(--add "sfu:optimized=$(offset_of catches)")
 		for function in "${returning[@]}"; do
 			probes+=(--add "sfu:${function}_return=$function%return")
 		done
