@@ -15,6 +15,10 @@ offset_of() {	# offset_of FUNCTION
 	nm "$dir/chain" | awk -v name="$1" '$3 == name { print "0x" $1 }'
 }
 
+# Does the kernel replace the first instruction of catches() by a call? Older kernels refuse a uprobe there. Those that have
+# deferred stacks here do.
+replaces_nop() { [[ $(ways) == *defer* ]]; }
+
 # Prints the mappings of the process in the format of perf script.
 mappings() {
 	local span access offset path
@@ -41,7 +45,7 @@ by_perf() {	# by_perf WAY
 		printf '%s=50\n' cpu-clock sched:sched_switch syscalls:sys_enter_nanosleep sfu:leaf
 		# longjmp() leaves noreturn_callee, which never returns.
 		printf 'sfu:%s_return=50\n' "${returning[@]}" | grep -v noreturn
-		[ "$(uname -m)" != x86_64 ] || echo sfu:optimized=50
+		! replaces_nop || echo sfu:optimized=50
 	} >"$data/$version.$1.events"
 }
 
@@ -103,8 +107,7 @@ bpf() {	# bpf DATA
 		nice -n 19 "$dir/chain" -p 100000 &
 		pid=$!
 		probes=(--add sfu:leaf=enters_kernel)
-		# Its first instruction is one that newer kernels replace by a call.
-		[ "$(uname -m)" != x86_64 ] || probes+=(--add "sfu:optimized=$(offset_of catches)")
+		! replaces_nop || probes+=(--add "sfu:optimized=$(offset_of catches)")
 		for function in "${returning[@]}"; do
 			probes+=(--add "sfu:${function}_return=$function%return")
 		done
