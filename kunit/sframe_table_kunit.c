@@ -646,10 +646,8 @@ static struct page *vdso_pages[1];
 static const struct vm_special_mapping vdso_mapping = { .name = "[vdso]", .pages = vdso_pages };
 
 /* Such code has no section of its own. */
-static void table_of_vdso_dropped(struct kunit *test)
+static void map_vdso(struct kunit *test)
 {
-	const struct sframe_segment segment = { .size = PAGE_SIZE, .addr = PAGE_SIZE };
-	struct sfu_table_source source = good_source(test);
 	const unsigned long vdso = page(test, 8);
 	struct vm_area_struct *vma;
 
@@ -659,9 +657,22 @@ static void table_of_vdso_dropped(struct kunit *test)
 				       (struct vm_special_mapping *)&vdso_mapping);
 	mmap_write_unlock(current->mm);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(vma));
+}
+
+static int load_vdso(struct kunit *test)
+{
+	const struct sframe_segment segment = { .size = PAGE_SIZE, .addr = PAGE_SIZE };
+	struct sfu_table_source source = good_source(test);
+
 	source.inode = NULL;
 	source.segments = &segment;
-	KUNIT_EXPECT_EQ(test, 0, load(test, &source));
+	return load(test, &source);
+}
+
+static void table_of_vdso_dropped(struct kunit *test)
+{
+	map_vdso(test);
+	KUNIT_EXPECT_EQ(test, 0, load_vdso(test));
 	expect_scanned(test, PLAIN ", 8-9 ready by 23", "scan.runs");
 	sfu_table_drop_all();
 	expect_scanned(test, PLAIN ", 8-9 none", "scan.runs");
@@ -887,21 +898,22 @@ static void table_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, load_large(test, image, SZ_512K, 1));
 }
 
-/* No process asks for the table of the vDSO. So it stays, and other tables have less room. */
+/* No process asks for the table of the vDSO. So it stays when another table needs room. */
 static void table_of_vdso_stays(struct kunit *test)
 {
-	const struct sframe_segment segment = { .size = PAGE_SIZE, .addr = PAGE_SIZE };
-	struct sfu_table_source source = good_source(test);
-	struct scan_scene *scene = test->priv;
+	struct image *first = another_image(test), *second = another_image(test);
 
-	source.inode = NULL;
-	source.segments = &segment;
-	KUNIT_EXPECT_EQ(test, 0, load(test, &source));
+	image_write(test, first);
+	image_write(test, second);
+	age(first);
+	age(second);
+	KUNIT_EXPECT_EQ(test, 0, load_vdso(test));
 	sfu_table_memory = 1;
-	KUNIT_EXPECT_EQ(test, -ENOSPC, load_large(test, &scene->image, SZ_1M, 1));
-	KUNIT_EXPECT_EQ(test, 0, load_large(test, &scene->image, SZ_512K, 1));
-	sfu_table_drop_all();
-	KUNIT_EXPECT_EQ(test, 0, load_large(test, &scene->image, SZ_1M, 1));
+	KUNIT_EXPECT_EQ(test, 0, load_large(test, first, SZ_512K, 1));
+	KUNIT_EXPECT_EQ(test, 0, load_large(test, second, SZ_512K, 2));
+	KUNIT_EXPECT_EQ(test, -ENOENT, sfu_table_drop(file_inode(first->file)));
+	map_vdso(test);
+	expect_scanned(test, PLAIN ", 8-9 ready by 23", "scan.runs");
 }
 
 /* The section of the code at a page. The map of the process holds it until the next scan. */
