@@ -41,8 +41,9 @@
 static atomic_t nr_held;
 
 /*
- * The PID of a task that keeps the request of a process which has been forgotten, or 0. One of
- * several: the last.
+ * The PID of a task that keeps the request of a process which has been forgotten, or 0. If several
+ * tasks do, it is the last of them. Written under the lock of that request; sfu_request_exit()
+ * reads it without.
  */
 static pid_t late_holder;
 

@@ -24,7 +24,8 @@ static int open_again(const char *path, const struct stat *st)
 
 /*
  * Opening a device may have effects. So its type is asked for first, of the very file: the name may
- * be that of another one a moment later. O_NONBLOCK: who has a lease of the file is not waited for.
+ * be that of another one a moment later. With O_NONBLOCK, open() does not wait for a process
+ * that has a lease of the file.
  */
 static const char *open_regular(struct file *file, const char *path)
 {

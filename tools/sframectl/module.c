@@ -14,7 +14,7 @@ bool module_is_loaded(void)
 	return !access(MODULE, F_OK);
 }
 
-/* What to say if it is not. */
+/* Return: the error that the module is not loaded, as a text. */
 const char *module_missing(void)
 {
 	return geteuid() ? "the module is not loaded; type: sudo modprobe sframe_unwind" :

@@ -419,7 +419,10 @@ static bool serve(struct serving *serving)
 	}
 }
 
-/* What is ignored stays so: by nohup(1), SIGHUP; by a script, SIGINT of what runs beside it. */
+/*
+ * Adds a signal that ends serve, unless the caller has it ignored: nohup(1) ignores SIGHUP, and a
+ * shell script ignores SIGINT for a command in the background.
+ */
 static void add_signal(sigset_t *set, int number)
 {
 	struct sigaction action;
