@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Each Debian that has packages of ours: a root where they are built, and a fresh machine where they are installed."""
 
+import shlex
+
 from .archive import archive, cache
-from .host import Failed, say
+from .host import TREE, Failed, say
 from .roots import name_host
 from .unpack import drop, strap, unpack_debs
 
 SUITES = {"12": "bookworm", "13": "trixie", "testing": "testing"}
-BUILD = "build-essential debhelper dh-dkms git libelf-dev lintian python3-minimal".split()
-# The check of licences, the keys of a machine's firmware, and what reads manuals and completes words: in one of the roots.
-BUILD_13 = "mandoc python3-virt-firmware reuse zsh".split()
+APT = "env DEBIAN_FRONTEND=noninteractive apt-get -qq -y"
+CONTROL = TREE / "debian/control"
+# What `make deb` needs, debian/control says. The tests need these.
+BUILD = "git lintian".split()
+# One of the roots has also the check of licences, the keys of a machine's firmware, what reads manuals and completes words,
+# and what builds the packages for arm64.
+BUILD_13 = "crossbuild-essential-arm64 mandoc python3-virt-firmware reuse zsh".split()
 MACHINE = "systemd-sysv udev dbus eatmydata kmod procps login linux-image-amd64".split()
 # What apt fetches for later, with what these recommend: the machine has no network.
 FETCHED = ("dkms linux-headers-amd64 linux-perf libelf-dev",
@@ -24,17 +30,26 @@ def suite_of(debian):
 
 
 def package_root(debian):
-    """Return the root in which that Debian's packages are built."""
+    """Return the root in which that Debian's packages are built. It is made ready as README.md says."""
     suite = suite_of(debian)
-    packages = [*BUILD, *(BUILD_13 if debian == "13" else [])]
-    return cache.made(f"package-root-{debian}", f"1 {suite} {','.join(packages)} {archive.stamp()}",
-                      lambda folder: make_suite(folder, suite, packages))
+    packages, arches = (BUILD + BUILD_13, ("amd64", "arm64")) if debian == "13" else (BUILD, ("amd64",))
+    return cache.made(f"package-root-{debian}", f"2 {suite} {','.join(packages)} {CONTROL.read_text()} {archive.stamp()}",
+                      lambda folder: make_package_root(folder, suite, packages, arches))
 
 
-def make_suite(folder, suite, packages, *options):
+def make_package_root(folder, suite, packages, arches):
+    project = '"$1"/tmp/project'
+    make_suite(folder, suite, packages,
+               f"--customize-hook=install -D -m 644 {shlex.quote(str(CONTROL))} {project}/debian/control",
+               *(f'--customize-hook=chroot "$1" sh -c "cd /tmp/project && {APT} -a {arch} build-dep ." >/dev/null'
+                 for arch in arches),
+               f"--customize-hook=rm -r {project}", arches=",".join(arches))
+
+
+def make_suite(folder, suite, packages, *options, arches="amd64"):
     say(f"making a root of Debian {suite}")
     folder.chmod(0o755)
-    strap(folder, suite, packages, "--variant=minbase", *options)
+    strap(folder, suite, packages, "--variant=minbase", *options, arches=arches)
     name_host(folder)
 
 
@@ -47,8 +62,7 @@ def fresh_machine(debian):
 
 def make_machine(folder, suite):
     """Apt's lists and the packages that it fetches stay in the machine's own directories."""
-    fetch = ("env DEBIAN_FRONTEND=noninteractive apt-get -qq -y -o APT::Install-Recommends=true install "
-             "--download-only")
+    fetch = f"{APT} -o APT::Install-Recommends=true install --download-only"
     root = folder / "root"
     root.mkdir()
     make_suite(root, suite, MACHINE, "--skip=cleanup/apt",

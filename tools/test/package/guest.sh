@@ -46,6 +46,14 @@ records() {
 		perf script -i /tmp/perf.data -F ip,sym | grep -q __libc_start
 }
 
+# records_as_readme: the first recording of README.md
+records_as_readme() {
+	local output
+	output=$(bash /debs/recording 2>&1) || { echo "$output"; return 1; }
+	echo "$output"
+	[[ $output =~ sframe_unwind:\ [0-9]+\ stacks ]]
+}
+
 # draws: a flame graph of what has been recorded, as the manual says
 draws() {
 	perf script -i /tmp/perf.data | sframe-flamegraph --fold >/tmp/folded && sframe-flamegraph /tmp/folded >/tmp/graph.html &&
@@ -89,7 +97,7 @@ nothing_is_left() {
 # told to forget it
 installs_tools() {
 	perf --version && [ "$(hash -t perf)" = /usr/bin/perf ] || return 1
-	apt-get -qq -y install /debs/sframe-unwind_*.deb >/tmp/said 2>&1 || { cat /tmp/said; return 1; }
+	apt-get -qq -y install /debs/build/dist/sframe-unwind_*.deb >/tmp/said 2>&1 || { cat /tmp/said; return 1; }
 	cat /tmp/said
 	grep 'A shell that has run perf before goes on with /usr/bin/perf. To have --call-graph=sframe there, type: hash -r' /tmp/said &&
 		[ "$(hash -t perf)" = /usr/bin/perf ] && hash -r && [ "$(type -P perf)" = /usr/sbin/perf ]
@@ -100,6 +108,7 @@ installs() {
 	expect 'apt installs the tools, and says what a shell needs that has run perf before' installs_tools
 	expect 'the service has loaded the module' serves
 	expect 'perf record works in the same shell' records
+	expect 'so does the recording of README.md' records_as_readme
 	expect 'sframe-flamegraph draws what it has recorded' draws
 	echo "note: $((SECONDS - began)) s from apt install to the flame graph, of a machine that QEMU emulates"
 	expect 'the service starts when the module comes later' starts_by_trigger
