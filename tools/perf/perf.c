@@ -39,13 +39,7 @@ static int run_with_help(const char *real, char *const argv[])
 {
 	int status = run_child(real, argv);
 
-	fputs("\n"
-	      "sframe_unwind adds:\n"
-	      "        --call-graph=sframe        stacks from SFrame: deferred where perf and the kernel can\n"
-	      "        --call-graph=sframe,sync   unwind while the sample is taken\n"
-	      "        --call-graph=sframe,defer  unwind on the way back to user space\n"
-	      "        -e EVENT/call-graph=sframe/\n"
-	      "                                   the same for one event\n", stderr);
+	fputs("\nsframe_unwind adds:\n" SFRAME_VALUES "\n", stderr);
 	return status;
 }
 

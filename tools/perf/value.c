@@ -10,10 +10,7 @@
 
 #include "wrapper.h"
 
-#define KNOWN_VALUES "Known are:\n" \
-	"    --call-graph=sframe        deferred where perf and the kernel can, or synchronous\n" \
-	"    --call-graph=sframe,sync   unwind while the sample is taken\n" \
-	"    --call-graph=sframe,defer  unwind on the way back to user space"
+#define KNOWN_VALUES "Known are:\n" SFRAME_VALUES
 
 #define LONGEST_WORD 16
 

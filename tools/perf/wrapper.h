@@ -10,6 +10,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* What the wrapper adds to perf, in its help and in messages. */
+#define SFRAME_VALUES \
+"    --call-graph=sframe        stacks from SFrame: deferred where perf and the kernel can\n" \
+"    --call-graph=sframe,sync   unwind while the sample is taken\n" \
+"    --call-graph=sframe,defer  unwind on the way back to user space\n" \
+"    -e EVENT/call-graph=sframe/\n" \
+"                               for one event, while the sample is taken"
+
 /* ---- text.c: messages, strings and lists of words; if memory runs out, the program ends ---- */
 
 /*
