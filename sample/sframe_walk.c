@@ -33,7 +33,7 @@
  */
 unsigned int sfu_walk_lookups = IS_ENABLED(CONFIG_PREEMPT_RT) ? 2 : 0;
 module_param_named(lookups, sfu_walk_lookups, uint, 0644);
-MODULE_PARM_DESC(lookups, "rows that a walk in an interrupt may look up; 0: as many as it needs (default 0; 2 on PREEMPT_RT)");
+MODULE_PARM_DESC(lookups, "rows that the walk of a synchronous stack may look up; 0: as many as it needs (default 0; 2 on PREEMPT_RT)");
 
 /**
  * sfu_walk_read_word() - read a word of the stack
