@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "functions.h"
+#include "grow.h"
 
 /* The symbols of a stripped file are those that the dynamic linker needs. */
 static bool find_symbols(const struct elf *elf, struct elf_section *found)
@@ -33,16 +34,12 @@ static bool is_function(const struct elf_symbol *sym)
 /* Out of memory: the function is not listed. */
 static void add(struct functions *functions, const struct function *func)
 {
-	/* The array grows to the next power of two when it is full. */
-	if ((functions->nr & (functions->nr - 1)) == 0) {
-		size_t room = functions->nr ? 2 * functions->nr : 1;
-		struct function *all = reallocarray(functions->all, room, sizeof(*all));
+	struct function *all = grow(functions->all, functions->nr, sizeof(*all));
 
-		if (!all)
-			return;
-		functions->all = all;
-	}
-	functions->all[functions->nr++] = *func;
+	if (!all)
+		return;
+	functions->all = all;
+	all[functions->nr++] = *func;
 }
 
 /* A name that the assembler wrote without a size has at least one byte of code. */

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "device.h"
+#include "grow.h"
 #include "held.h"
 
 static int compare(u64 a, u64 b)
@@ -22,16 +23,12 @@ static int compare_files(const void *a, const void *b)
 
 static bool add(struct held *held, const struct sframe_file *file)
 {
-	/* The array grows to the next power of two when it is full. */
-	if ((held->nr & (held->nr - 1)) == 0) {
-		size_t room = held->nr ? 2 * held->nr : 1;
-		struct sframe_file *all = reallocarray(held->all, room, sizeof(*all));
+	struct sframe_file *all = grow(held->all, held->nr, sizeof(*all));
 
-		if (!all)
-			return false;
-		held->all = all;
-	}
-	held->all[held->nr++] = *file;
+	if (!all)
+		return false;
+	held->all = all;
+	all[held->nr++] = *file;
 	return true;
 }
 

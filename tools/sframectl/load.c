@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "device.h"
+#include "grow.h"
 #include "linked.h"
 #include "process.h"
 #include "report.h"
@@ -93,15 +94,11 @@ static const struct seen *find_seen(const struct loading *loading, const struct 
 
 static void add_seen(struct loading *loading, const struct stat *st, bool has_table)
 {
-	struct seen *all = loading->seen;
+	struct seen *all = grow(loading->seen, loading->nr_seen, sizeof(*all));
 
-	/* The array grows to the next power of two when it is full. */
-	if ((loading->nr_seen & (loading->nr_seen - 1)) == 0) {
-		all = reallocarray(all, loading->nr_seen ? 2 * loading->nr_seen : 1, sizeof(*all));
-		if (!all)
-			return;
-		loading->seen = all;
-	}
+	if (!all)
+		return;
+	loading->seen = all;
 	all[loading->nr_seen++] = (struct seen){ st->st_dev, st->st_ino, has_table };
 }
 

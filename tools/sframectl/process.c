@@ -16,6 +16,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "grow.h"
 #include "process.h"
 
 static const char deleted[] = " (deleted)";
@@ -84,17 +85,14 @@ static bool extends_last(const struct process *process, const struct code *code)
 
 static bool add(struct process *process, const struct code *code)
 {
+	struct code *all;
+
 	if (extends_last(process, code))
 		return true;
-	/* The array grows to the next power of two when it is full. */
-	if ((process->nr & (process->nr - 1)) == 0) {
-		size_t room = process->nr ? 2 * process->nr : 1;
-		struct code *all = reallocarray(process->code, room, sizeof(*all));
-
-		if (!all)
-			return false;
-		process->code = all;
-	}
+	all = grow(process->code, process->nr, sizeof(*all));
+	if (!all)
+		return false;
+	process->code = all;
 	process->code[process->nr] = *code;
 	process->code[process->nr].name = strndup(name_of(code), PATH_MAX);
 	return process->code[process->nr++].name;

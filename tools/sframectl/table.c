@@ -11,8 +11,9 @@
 #include "table_row.h"
 
 /*
- * A look-up examines the rows of an FDE one by one, and a sample may not do that for ever. 424
- * of 1.76 million functions have more rows; they become several FDEs. cc1 has one of 6942.
+ * A look-up examines the rows of an FDE one by one, on the budget of a walk. A function with more
+ * rows becomes several FDEs: cc1 has one of 6942, and of 1.76 million functions only 424 have more
+ * than 256.
  */
 #define NR_ROWS_MAX	1024
 

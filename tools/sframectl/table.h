@@ -54,7 +54,7 @@ struct table_counts {
  * @rows_len: bytes of @rows
  * @rows_room: bytes that @rows has room for
  * @nr_rows: number of rows in @rows
- * @lists: a hash table of the lists: 1 + their offset in @rows; 0: no list
+ * @lists: a hash table of the lists, by their bytes
  * @nr_lists: number of lists
  * @lists_mask: size of @lists, less one
  * @error: why the table cannot be completed, else NULL

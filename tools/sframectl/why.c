@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "color.h"
 #include "json.h"
 #include "module.h"
@@ -115,16 +116,14 @@ static bool has_ended(u32 pid)
 static void sample(struct why *why, struct sampler *sampler)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000 };
-	struct timespec begin, now;
+	u64 begin = clock_ms(), seconds;
 
-	clock_gettime(CLOCK_MONOTONIC, &begin);
 	do {
 		nanosleep(&pause, NULL);
 		sampler_read(sampler);
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		now.tv_sec -= begin.tv_sec + (now.tv_nsec < begin.tv_nsec);
-	} while (now.tv_sec < why->seconds && !interrupted && !has_ended(why->pid));
-	why->seconds = now.tv_sec;
+		seconds = (clock_ms() - begin) / 1000;
+	} while (seconds < why->seconds && !interrupted && !has_ended(why->pid));
+	why->seconds = seconds;
 }
 
 /* Stacks that end in the same object for the same cause are told together. */
