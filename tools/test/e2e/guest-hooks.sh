@@ -13,17 +13,6 @@ start_profiling() {
 	wait_for_samples
 }
 
-# Waits until a stack is counted, for 20 seconds at most.
-wait_for_samples() {
-	local tries
-	snapshot
-	for ((tries = 0; tries < 200; tries++)); do
-		[ -z "$(grown '^(walks|declined)')" ] || return 0
-		sleep 0.1
-	done
-	return 1
-}
-
 stop_profiling() {
 	kill -INT "$sampler"
 	wait "$sampler"
@@ -118,14 +107,10 @@ hooks_killed_unnoticed() {
 
 # ftrace dies, and the module has the time to notice it.
 hooks_killed() {
-	local tries
 	check 'module loads' modprobe sframe_unwind || exit
 	start_profiling
 	kill_ftrace
-	for ((tries = 0; tries < 300; tries++)); do
-		[ "$(logged 'ftrace has shut itself down')" = 0 ] || break
-		sleep 0.1
-	done
+	waits_for says_shut_down
 	check 'the kernel log says it once' test "$(logged 'ftrace has shut itself down')" = 1
 	snapshot
 	machine_works
