@@ -325,7 +325,8 @@ static inline unsigned int sfu_arch_trampoline_pops(unsigned int off);
  * @method: set with SFU_STOP_NONE: how the caller was found
  *
  * Context: As that of sfu_walk_init().
- * Return: SFU_STOP_NONE; SFU_STOP_NODATA if nothing leads to a caller; SFU_STOP_STACK.
+ * Return: SFU_STOP_NONE; SFU_STOP_NODATA if nothing leads to a caller; SFU_STOP_STACK;
+ * SFU_STOP_BUDGET.
  */
 enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller,
 				enum sfu_method *method);

@@ -21,16 +21,6 @@ struct pt_regs;
 #define SFU_READ_COST		200	/* a word, or a piece of code */
 #define SFU_RETURN_COST		100	/* an entry of the list of pending returns */
 
-/*
- * The budget of a walk that a real-time task may be waiting for. Frames whose rows are remembered
- * are free, and so are those by habit: the kernel's own walk finds these, too. The budget pays for
- * two look-ups and the end of a stack, or for a proof. It is less after frames of the kernel, which
- * take perf some 300 instructions each.
- */
-#define SFU_LIMITED_BUDGET	6000U
-#define SFU_LEAST_BUDGET	2000U
-#define SFU_KERNEL_FRAME_COST	200U
-
 /**
  * struct sfu_frame - one frame of a walk
  * @ip: the address to report
@@ -164,6 +154,7 @@ void sfu_walk_enter(struct sfu_walk *walk, const struct sfu_frame *caller,
 		    enum sfu_method method);
 
 /* sample/sframe_signal.c */
+bool sfu_signal_is_stub(const struct sfu_walk *walk, unsigned long addr);
 bool sfu_signal_is_at_return(const struct sfu_walk *walk);
 enum sfu_stop sfu_signal_step(struct sfu_walk *walk);
 
@@ -172,7 +163,6 @@ bool sfu_fallback_find_callee(struct sfu_walk *walk, unsigned long ra, unsigned 
 bool sfu_fallback_find_record(struct sfu_walk *walk, struct sfu_frame *caller);
 bool sfu_fallback_is_proved(struct sfu_walk *walk, const struct sfu_frame *caller);
 bool sfu_fallback_lacks_row(struct sfu_walk *walk, unsigned long func);
-bool sfu_fallback_returns_to_stub(struct sfu_walk *walk, unsigned long ra);
 bool sfu_fallback_is_habitual(struct sfu_walk *walk, struct sfu_frame *caller);
 bool sfu_fallback_by_code(struct sfu_walk *walk, struct sfu_frame *caller);
 bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,

@@ -197,21 +197,6 @@ static enum call_site classify_site(struct sfu_walk *walk, unsigned long ra)
 	return SITE_NONE;
 }
 
-/**
- * sfu_fallback_returns_to_stub() - does a signal handler return to this address?
- * @walk: the walk
- * @ra: the return address; nothing has called there
- *
- * Context: As that of sfu_walk_init().
- * Return: Whether the code there is sigreturn().
- */
-bool sfu_fallback_returns_to_stub(struct sfu_walk *walk, unsigned long ra)
-{
-	u8 code[SFU_ARCH_SIGRETURN_BYTES];
-
-	return sfu_walk_read_code(walk, code, ra, sizeof(code)) && sfu_arch_is_sigreturn(code);
-}
-
 /*
  * Bytes from the stack pointer down to a record of another stack, at least. A record that is nearer
  * most likely belongs to a function that has returned.
@@ -281,7 +266,7 @@ bool sfu_fallback_is_habitual(struct sfu_walk *walk, struct sfu_frame *caller)
 	if (!has_habit(walk, &walk->frame) || !leads_on(walk, caller))
 		return false;
 	if (caller->fp && classify_site(walk, caller->ip) == SITE_NONE &&
-	    !sfu_fallback_returns_to_stub(walk, caller->ip) && !is_pushed_return(walk, caller))
+	    !sfu_signal_is_stub(walk, caller->ip) && !is_pushed_return(walk, caller))
 		return false;
 	caller->by_habit = true;
 	return true;
@@ -340,7 +325,7 @@ bool sfu_fallback_by_code(struct sfu_walk *walk, struct sfu_frame *caller)
 		return false;
 	return !sfu_walk_find_caller(walk, &row, caller) &&
 	       (classify_site(walk, caller->ip) != SITE_NONE ||
-		sfu_fallback_returns_to_stub(walk, caller->ip));
+		sfu_signal_is_stub(walk, caller->ip));
 }
 
 /* Bytes that a function may realign its stack by, and still be recognised. */

@@ -65,7 +65,7 @@ static enum sfu_stop check_context(struct sfu_walk *walk, unsigned long sigconte
  * Context: As that of sfu_walk_init().
  * Return: SFU_STOP_NONE; SFU_STOP_SIGNAL if the walk has already crossed
  * SFU_MAX_SIGNALS signal frames, there is no valid context, or the context leads to no
- * code; SFU_STOP_STACK.
+ * code; SFU_STOP_STACK; SFU_STOP_BUDGET.
  */
 enum sfu_stop sfu_signal_step(struct sfu_walk *walk)
 {
@@ -92,7 +92,15 @@ enum sfu_stop sfu_signal_step(struct sfu_walk *walk)
 	return SFU_STOP_NONE;
 }
 
-static bool is_sigreturn(const struct sfu_walk *walk, unsigned long addr)
+/**
+ * sfu_signal_is_stub() - is this where signal handlers return to?
+ * @walk: the walk
+ * @addr: address of code
+ *
+ * Context: As that of sfu_walk_init().
+ * Return: Whether the code there is sigreturn(); false if it cannot be read.
+ */
+bool sfu_signal_is_stub(const struct sfu_walk *walk, unsigned long addr)
 {
 	u8 code[SFU_ARCH_SIGRETURN_BYTES];
 
@@ -116,12 +124,12 @@ bool sfu_signal_is_at_return(const struct sfu_walk *walk)
 {
 	const struct sfu_frame *frame = &walk->frame;
 
-	if (is_sigreturn(walk, frame->ip))
+	if (sfu_signal_is_stub(walk, frame->ip))
 		return true;
 	if (frame->sigcontext)
-		return is_sigreturn(walk, frame->ip - SFU_ARCH_SIGRETURN_CALL);
+		return sfu_signal_is_stub(walk, frame->ip - SFU_ARCH_SIGRETURN_CALL);
 	if (!frame->regs || !sfu_arch_calls_sigreturn(frame->regs))
 		return false;
-	return is_sigreturn(walk, frame->ip - SFU_ARCH_SIGRETURN_BYTES) ||
-	       is_sigreturn(walk, frame->ip - SFU_ARCH_SIGRETURN_CALL);
+	return sfu_signal_is_stub(walk, frame->ip - SFU_ARCH_SIGRETURN_BYTES) ||
+	       sfu_signal_is_stub(walk, frame->ip - SFU_ARCH_SIGRETURN_CALL);
 }

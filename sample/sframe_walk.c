@@ -27,6 +27,16 @@
 #define AHEAD_MAX	127	/* frames: as many as perf takes by default */
 
 /*
+ * The budget of a walk that a real-time task may be waiting for. Frames whose rows are remembered
+ * are free, and so are those by habit: the kernel's own walk finds these, too. The budget pays for
+ * two look-ups and the end of a stack, or for a proof. It is less after frames of the kernel, which
+ * take perf some 300 instructions each.
+ */
+#define LIMITED_BUDGET	6000U
+#define LEAST_BUDGET	2000U
+#define KERNEL_FRAME_COST	200U
+
+/*
  * A look-up takes some 500 instructions, and the first walk of a stack needs one for each frame. In
  * an interrupt of a real-time kernel a task may be waiting meanwhile. What else such a walk does is
  * limited, too: sfu_walk_limit().
@@ -67,7 +77,7 @@ bool sfu_walk_read_code(const struct sfu_walk *walk, void *code, unsigned long a
  *
  * Context: As that of sfu_walk_init().
  * Return: SFU_STOP_NONE; SFU_STOP_REGISTER if the register is not known in this
- * frame; SFU_STOP_STACK.
+ * frame; SFU_STOP_STACK; SFU_STOP_BUDGET.
  */
 enum sfu_stop sfu_walk_read_register(struct sfu_walk *walk, unsigned int reg,
 				     unsigned long *val)
@@ -373,7 +383,7 @@ static __always_inline unsigned long fast_base(unsigned long fp, unsigned long s
  * no bit of SFU_FAST_HOW is set. Returns false if the row is of another kind, or the step fails.
  * The window of user memory is open from @sp to @end.
  *
- * pack_row() accepts only rows whose CFA is above the base, and whose reads lie
+ * sfu_pack_row() accepts only rows whose CFA is above the base, and whose reads lie
  * between the two. sfu_user_open() has checked the first stack pointer, for the processor,
  * too: it is a barrier, or each read masks its address. So each step checks only its CFA.
  * If the processor mispredicts that check, it reads a few frames too far up. Each is at most
@@ -751,15 +761,15 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_borrowed,
  */
 void sfu_walk_limit(struct sfu_walk *walk, unsigned int nr_before)
 {
-	const u32 most_before = (SFU_LIMITED_BUDGET - SFU_LEAST_BUDGET) / SFU_KERNEL_FRAME_COST;
+	const u32 most_before = (LIMITED_BUDGET - LEAST_BUDGET) / KERNEL_FRAME_COST;
 	struct sfu_lookup *lookup = &walk->lookup;
 
 	lookup->most = READ_ONCE(sfu_walk_lookups);
-	walk->spare = SFU_BUDGET - SFU_LIMITED_BUDGET;
+	walk->spare = SFU_BUDGET - LIMITED_BUDGET;
 	if (lookup->most)
-		lookup->rd.budget = min_t(u32, lookup->rd.budget, SFU_LIMITED_BUDGET -
+		lookup->rd.budget = min_t(u32, lookup->rd.budget, LIMITED_BUDGET -
 					  min_t(u32, nr_before, most_before) *
-					  SFU_KERNEL_FRAME_COST);
+					  KERNEL_FRAME_COST);
 }
 
 /**

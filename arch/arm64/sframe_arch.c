@@ -96,7 +96,7 @@ static bool is_return_site(struct sfu_walk *walk, unsigned long ra)
 
 	return (sfu_walk_read_code(walk, call, ra - sizeof(call), sizeof(call)) &&
 		sfu_arch_decode_call(call, ra, &func) != SFU_CALL_NONE) ||
-	       sfu_fallback_returns_to_stub(walk, ra);
+	       sfu_signal_is_stub(walk, ra);
 }
 
 /* What the search for the end of a function may cost. */

@@ -14,7 +14,6 @@
 #include <linux/unaligned.h>
 
 #include <asm/cpufeature.h>
-#include <asm/irq_regs.h>
 #include <asm/pointer_auth.h>
 #include <asm/sigcontext.h>
 #include <asm/sysreg.h>
@@ -122,9 +121,9 @@ static inline enum sfu_call sfu_arch_decode_call(const u8 *code, unsigned long r
 {
 	u32 insn = get_unaligned_le32(code);
 
-	if ((insn & 0xfefff000) == 0xd63f0000)		/* blr, blraa, ... */
+	if (sframe_is_indirect_call(insn))
 		return SFU_CALL_REGISTER;
-	if ((insn & 0xfc000000) != 0x94000000)		/* bl imm26 */
+	if (!sframe_is_bl(insn))
 		return SFU_CALL_NONE;
 	*where = ra - 4 + 4 * sign_extend64(insn, 25);
 	return SFU_CALL_DIRECT;
@@ -132,16 +131,14 @@ static inline enum sfu_call sfu_arch_decode_call(const u8 *code, unsigned long r
 
 #define SFU_ARCH_CALL_SITE	4
 
-/* blr, blraa, ... */
 static inline bool sfu_arch_follows_indirect_call(const u8 *ra)
 {
-	return (get_unaligned_le32(ra - 4) & 0xfefff000) == 0xd63f0000;
+	return sframe_is_indirect_call(get_unaligned_le32(ra - 4));
 }
 
-/* bl */
 static inline bool sfu_arch_follows_direct_call(const u8 *ra)
 {
-	return (get_unaligned_le32(ra - 4) & 0xfc000000) == 0x94000000;
+	return sframe_is_bl(get_unaligned_le32(ra - 4));
 }
 
 /* A PLT slot, up to and with its jump: with or without bti. */
@@ -177,18 +174,6 @@ static inline unsigned int sfu_arch_decode_plt(const u8 *code, unsigned long add
 #define SFU_ARCH_CODE_BEFORE	4
 #define SFU_ARCH_CODE_AFTER	4
 
-/* ret, retaa, retab */
-static inline bool sfu_is_ret(u32 insn)
-{
-	return insn == 0xd65f03c0 || insn == 0xd65f0bff || insn == 0xd65f0fff;
-}
-
-/* paciasp, pacibsp */
-static inline bool sfu_signs_ra(u32 insn)
-{
-	return insn == 0xd503233f || insn == 0xd503237f;
-}
-
 /* Bytes that stp x29, x30, [sp, #-imm]! moves the stack pointer by */
 static inline int sfu_record_push(u32 insn)
 {
@@ -203,7 +188,7 @@ static inline bool sfu_arch_row_of_code(const u8 *ip, unsigned long addr, struct
 	*row = (struct sframe_row){
 		.cfa = { .how = SFRAME_RULE_REG, .reg = SFRAME_AARCH64_REG_SP },
 	};
-	if (sfu_is_ret(insn) || sfu_signs_ra(insn) || sframe_pushes_record(insn))
+	if (sframe_is_ret(insn) || sframe_signs_ra(insn) || sframe_pushes_record(insn))
 		return true;
 	if (!sframe_pushes_record(before) || insn != 0x910003fd)	/* mov x29, sp */
 		return false;
@@ -216,11 +201,6 @@ static inline bool sfu_arch_row_of_code(const u8 *ip, unsigned long addr, struct
 
 #define SFU_ARCH_START_BEFORE	12
 #define SFU_ARCH_START_AFTER	8
-
-static inline bool sfu_is_bl(u32 insn)
-{
-	return (insn & 0xfc000000) == 0x94000000;
-}
 
 /* blr */
 static inline bool sfu_is_register_call(u32 insn)
@@ -240,13 +220,13 @@ static inline bool sfu_arch_calls_main(const u8 *ra)
 	return (sfu_sets_argc(get_unaligned_le32(ra - 12)) ||
 		sfu_sets_argc(get_unaligned_le32(ra - 8))) &&
 	       sfu_is_register_call(get_unaligned_le32(ra - 4)) &&
-	       sfu_is_bl(get_unaligned_le32(ra));
+	       sframe_is_bl(get_unaligned_le32(ra));
 }
 
 /* bl __libc_start_main; bl abort */
 static inline bool sfu_arch_is_entry(const u8 *ra)
 {
-	return sfu_is_bl(get_unaligned_le32(ra - 4)) && sfu_is_bl(get_unaligned_le32(ra));
+	return sframe_is_bl(get_unaligned_le32(ra - 4)) && sframe_is_bl(get_unaligned_le32(ra));
 }
 
 /* start() of musl: svc #0; ldp x1, x0, [reg]; blr x1; bl __pthread_exit */
@@ -255,7 +235,7 @@ static inline bool sfu_starts_thread_of_musl(const u8 *ra)
 	return get_unaligned_le32(ra - 12) == 0xd4000001 &&
 	       (get_unaligned_le32(ra - 8) & 0xfffffc1f) == 0xa9400001 &&
 	       get_unaligned_le32(ra - 4) == 0xd63f0020 &&
-	       sfu_is_bl(get_unaligned_le32(ra));
+	       sframe_is_bl(get_unaligned_le32(ra));
 }
 
 /*
@@ -264,7 +244,7 @@ static inline bool sfu_starts_thread_of_musl(const u8 *ra)
  */
 static inline bool sfu_starts_goroutine(const u8 *ra)
 {
-	return get_unaligned_le32(ra - 4) == 0xaa0003e0 && sfu_is_bl(get_unaligned_le32(ra)) &&
+	return get_unaligned_le32(ra - 4) == 0xaa0003e0 && sframe_is_bl(get_unaligned_le32(ra)) &&
 	       !get_unaligned_le32(ra + 4);
 }
 
@@ -315,10 +295,10 @@ static inline bool sfu_arch_exits_thread(const u8 *code)
 		is_weak = true;
 		i += 12;
 	}
-	return (sfu_is_bl(get_unaligned_le32(code + i)) ||
+	return (sframe_is_bl(get_unaligned_le32(code + i)) ||
 		(is_weak && get_unaligned_le32(code + i) == 0xd503201f)) &&
-	       sfu_is_bl(get_unaligned_le32(code + i + 4)) &&
-	       sfu_is_bl(get_unaligned_le32(code + i + 8));
+	       sframe_is_bl(get_unaligned_le32(code + i + 4)) &&
+	       sframe_is_bl(get_unaligned_le32(code + i + 8));
 }
 
 /* libstdc++ has frame pointers, which lead on to libc. */

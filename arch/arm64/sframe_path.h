@@ -196,13 +196,11 @@ static inline enum sframe_path_at sframe_path_memory(struct sframe_path *path, u
 /* Branches, and what belongs to the system. */
 static inline enum sframe_path_at sframe_path_branch(struct sframe_path *path, u32 insn)
 {
-	/* ret, retaa, retab */
-	if (insn == 0xd65f03c0 || insn == 0xd65f0bff || insn == 0xd65f0fff) {
+	if (sframe_is_ret(insn)) {
 		path->is_top = true;
 		return SFRAME_PATH_RETURN;
 	}
-	/* paciasp, pacibsp: the first instruction of a prologue */
-	if (insn == 0xd503233f || insn == 0xd503237f) {
+	if (sframe_signs_ra(insn)) {
 		path->is_top = true;
 		return SFRAME_PATH_SAVE;
 	}

@@ -23,6 +23,29 @@ static inline u32 sframe_insn(const u8 *code)
 	return code[0] | code[1] << 8 | code[2] << 16 | (u32)code[3] << 24;
 }
 
+static inline bool sframe_is_bl(u32 insn)
+{
+	return (insn & 0xfc000000) == 0x94000000;
+}
+
+/* blr, blraa, ... */
+static inline bool sframe_is_indirect_call(u32 insn)
+{
+	return (insn & 0xfefff000) == 0xd63f0000;
+}
+
+/* ret, retaa, retab */
+static inline bool sframe_is_ret(u32 insn)
+{
+	return insn == 0xd65f03c0 || insn == 0xd65f0bff || insn == 0xd65f0fff;
+}
+
+/* paciasp, pacibsp: the first instruction of a prologue */
+static inline bool sframe_signs_ra(u32 insn)
+{
+	return insn == 0xd503233f || insn == 0xd503237f;
+}
+
 /* mov x29, sp; or add x29, sp, #imm */
 static inline bool sframe_sets_x29(u32 insn)
 {
@@ -76,7 +99,7 @@ static inline bool sframe_is_empty(const u8 *code)
 
 	if (sframe_insn(code) != 0xa9bf7bfd || sframe_insn(code + 4) != 0x910003fd)
 		return false;
-	if ((insn & 0xfc000000) == 0x94000000)		/* bl */
+	if (sframe_is_bl(insn))
 		insn = sframe_insn(code + 12);
 	return insn == 0xa8c17bfd;			/* ldp x29, x30, [sp], #16 */
 }
@@ -135,7 +158,7 @@ static inline enum sframe_start sframe_jit_start(const u8 *code)
 
 static inline enum sframe_start sframe_jit_text_start(const u8 *code)
 {
-	return sframe_text_start(code);
+	return SFRAME_START_NONE;	/* sframe_jit_start() has looked there */
 }
 
 #endif /* SFRAME_PROLOGUE_H */

@@ -206,12 +206,11 @@ static inline bool sfu_arch_follows_direct_call(const u8 *ra)
 static inline unsigned int sfu_arch_decode_plt(const u8 *code, unsigned long addr,
 					       unsigned long *where)
 {
-	static const u8 endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
 	unsigned int i = 0;
 	s32 disp;
 
-	if (!memcmp(code, endbr64, sizeof(endbr64)))
-		i += sizeof(endbr64);
+	if (sframe_is_endbr64(code))
+		i += 4;
 	if (code[i] == 0xf2)				/* bnd */
 		i++;
 	if (code[i] != 0xff || code[i + 1] != 0x25)	/* jmp *disp(%rip) */
