@@ -87,20 +87,21 @@ static bool may_walk(struct pt_regs *regs)
 }
 
 /*
- * A process without any section is left to the kernel, which follows frame pointers
- * itself. Code that the map does not have may bring a section.
+ * Leaves a process without any section to the kernel, which follows frame pointers itself. Code that
+ * the map does not have may bring a section. Returns whether it did.
  */
-static bool has_sections(struct sfu_process *process, struct pt_regs *regs)
+static bool decline_without_sections(struct sfu_process *process, struct pt_regs *regs)
 {
 	struct sfu_map *map = sfu_process_map(process);
 
 	if (!map || map->nr_sections)
-		return true;
+		return false;
 	if (map->is_incomplete || sfu_map_lacks_tables(map) ||
 	    !sfu_map_find(map, instruction_pointer(regs)))
 		sfu_request_for_sample(process, SFU_SCAN_SAMPLE);
 	sfu_process_count_sample(process);
-	return decline(SFU_DECLINE_NOSECTION);
+	decline(SFU_DECLINE_NOSECTION);
+	return true;
 }
 
 /* Can a scan help the next walk? It finds files that have changed, too. */
@@ -207,7 +208,7 @@ static void notrace on_callchain_user(unsigned long ip, unsigned long parent_ip,
 		return;
 	rcu_read_lock();
 	process = sfu_process_find(current->mm);
-	if (has_sections(process, regs))
+	if (!decline_without_sections(process, regs))
 		store_frames(ctx, process, regs);
 	rcu_read_unlock();
 }
@@ -282,14 +283,14 @@ static void notrace on_unwind_user(unsigned long ip, unsigned long parent_ip,
 {
 	struct pt_regs *regs = task_pt_regs(current);
 	unsigned long target = (unsigned long)replace_unwind_user;
-	bool ours;
+	bool declined;
 
 	if (!may_walk(regs))
 		return;
 	rcu_read_lock();
-	ours = has_sections(sfu_process_find(current->mm), regs);
+	declined = decline_without_sections(sfu_process_find(current->mm), regs);
 	rcu_read_unlock();
-	if (ours)
+	if (!declined)
 		ftrace_regs_set_instruction_pointer(fregs, target);
 }
 

@@ -23,7 +23,7 @@ struct super_block;
  *
  * The members before @size name the inode, the others its content.
  * All members are values. So an identity keeps neither an inode nor a file system alive. There is
- * no padding: identities are hashed.
+ * no padding: identities are hashed, and compared by their bytes.
  */
 struct sfu_file_id {
 	const struct super_block	*sb;
@@ -33,6 +33,10 @@ struct sfu_file_id {
 	s64				size;
 	s64				changed;
 };
+
+static_assert(sizeof(struct sfu_file_id) == 5 * sizeof(u64));
+
+#define SFU_FILE_INODE_SIZE	offsetof(struct sfu_file_id, size)
 
 /**
  * struct sfu_code_id - a part of a file that is mapped as code

@@ -50,11 +50,11 @@ enum sfu_method {
 
 /* Why a stack was left to the kernel's own code. */
 enum sfu_decline {
-	SFU_DECLINE_DISABLED,
+	SFU_DECLINE_DISABLED,		/* by the parameter, or the hooks are not set yet */
 	SFU_DECLINE_KTHREAD,		/* or a task without memory of its own */
 	SFU_DECLINE_GUEST,		/* a virtual machine's CPU */
 	SFU_DECLINE_COMPAT,		/* 32-bit code */
-	SFU_DECLINE_NOSECTION,		/* no .sframe in the process */
+	SFU_DECLINE_NOSECTION,		/* no table and no .sframe in the process */
 	NR_SFU_DECLINES
 };
 

@@ -13,7 +13,6 @@
  * has found nothing. So an NMI that interrupts a writer finds nothing in that place and adds
  * nothing to it.
  */
-#include <linux/mm.h>
 #include <linux/slab.h>
 
 #include "compat.h"

@@ -40,6 +40,15 @@ int sfu_section_read_resident(struct sframe_reader *rd, void *dst, u64 addr, u32
 	return 0;
 }
 
+static __always_inline struct sframe_memory memory_of(const struct sfu_section *section)
+{
+	return (struct sframe_memory){
+		.bytes = section->bytes,
+		.addr = section->hdr.addr,
+		.len = section->len,
+	};
+}
+
 /* Lets the decoder read the section where its bytes are. */
 static void set_reader(struct sfu_lookup *lookup, const struct sfu_section *section)
 {
@@ -49,11 +58,7 @@ static void set_reader(struct sfu_lookup *lookup, const struct sfu_section *sect
 		break;
 	case SFU_SOURCE_RESIDENT:
 		lookup->rd.read = sfu_section_read_resident;
-		lookup->resident = (struct sframe_memory){
-			.bytes = section->bytes,
-			.addr = section->hdr.addr,
-			.len = section->len,
-		};
+		lookup->resident = memory_of(section);
 		break;
 	}
 }
@@ -136,9 +141,7 @@ static __always_inline int find_stored(const struct sfu_section *section, u64 ad
 	case SFU_SOURCE_MAPPED:
 		return sfu_user_find(&section->hdr, section->index, addr, rows, row);
 	case SFU_SOURCE_RESIDENT:
-		mem.bytes = section->bytes;
-		mem.addr = section->hdr.addr;
-		mem.len = section->len;
+		mem = memory_of(section);
 		return sframe_memory_find(&section->hdr, &mem, section->index, addr, rows, row);
 	default:
 		return -EAGAIN;
@@ -352,7 +355,8 @@ union sfu_fast_row sfu_section_add_fast_row(struct sfu_section *section,
  * Context: Any, NMI included.
  * Return: 0; -ENOENT if no row holds there; -EFAULT if the section is not present;
  * -E2BIG if the budget is spent; -EOPNOTSUPP if the row must not be followed, see
- * &sframe_reader.defect; -EBADMSG if the section contradicts itself: it is marked as bad.
+ * &sframe_reader.defect; -EBADMSG if the section contradicts itself: it is marked as bad, unless
+ * @lookup is that of a borrowed map.
  */
 int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 			 unsigned long addr, struct sframe_row *row)

@@ -2,21 +2,12 @@
 /*
  * Reads user memory: the stack, the code and mapped tables of the current
  * process. No read waits for memory that is not present. The module reads user
- * memory nowhere else.
+ * memory nowhere else, except inline, by sfu_user_get_word().
  */
 #include "compat.h"
 #include "sframe_arch.h"
 #include "sframe_quick.h"
 #include "sframe_user.h"
-
-/* Numbers at any address. */
-struct any_u64 {
-	u64	val;
-} __packed;
-
-struct any_u32 {
-	u32	val;
-} __packed;
 
 /**
  * sfu_user_read_now() - sfu_user_read(), which a test cannot replace
@@ -47,12 +38,12 @@ int sfu_user_read_now(void *dst, unsigned long addr, size_t len)
 	/* In the window no function may be called, not even memcpy(). */
 	for (end = addr + len; end - addr >= sizeof(val64); addr += sizeof(val64)) {
 		unsafe_get_user(val64, (u64 __user *)addr, absent);
-		((struct any_u64 *)to)->val = val64;
+		((struct sframe_any_u64 *)to)->v = val64;
 		to += sizeof(val64);
 	}
 	if (end - addr >= sizeof(val32)) {
 		unsafe_get_user(val32, (u32 __user *)addr, absent);
-		((struct any_u32 *)to)->val = val32;
+		((struct sframe_any_u32 *)to)->v = val32;
 		to += sizeof(val32);
 		addr += sizeof(val32);
 	}

@@ -45,7 +45,7 @@ static int copy_sized(void *dst, size_t size, const void __user *src, size_t lea
 	return copy_struct_from_user(dst, size, src, user_size);
 }
 
-/* Returns the file of @fd that has the bytes: not that of an overlay. */
+/* The inode that has the bytes of @file: not that of an overlay. */
 static const struct inode *real_inode(const struct file *file)
 {
 	return d_real_inode(file->f_path.dentry);

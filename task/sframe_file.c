@@ -104,7 +104,7 @@ bool sfu_file_is_served_by_user(const struct inode *inode)
  */
 bool sfu_file_has_just_changed(const struct sfu_file_id *id)
 {
-	s64 changed = div_s64(id->changed, NSEC_PER_SEC);
+	s64 changed = id->changed / NSEC_PER_SEC;
 
 	return abs(ktime_get_real_seconds() - changed) <= 1;
 }
@@ -124,17 +124,6 @@ bool sfu_file_identify(struct file *file, struct sfu_file_id *id)
 	       ktime_get_real_seconds() - id->changed / NSEC_PER_SEC >= MIN_AGE;
 }
 
-static bool is_same_file(const struct sfu_file_id *a, const struct sfu_file_id *b)
-{
-	return a->sb == b->sb && a->ino == b->ino && a->size == b->size &&
-	       a->changed == b->changed && a->generation == b->generation && a->dev == b->dev;
-}
-
-static bool is_same_code(const struct sfu_code_id *a, const struct sfu_code_id *b)
-{
-	return a->offset == b->offset && a->size == b->size && is_same_file(&a->file, &b->file);
-}
-
 static struct entry_set *find_set(const struct sfu_code_id *code)
 {
 	return &sets[hash_64(code->file.ino ^ code->file.changed ^ code->offset, SET_BITS)];
@@ -146,7 +135,7 @@ static struct entry *find_entry(struct entry_set *set, const struct sfu_code_id 
 	unsigned int i;
 
 	for (i = 0; i < NR_WAYS; i++)
-		if (is_same_code(&set->ways[i].code, code))
+		if (!memcmp(&set->ways[i].code, code, sizeof(*code)))
 			return &set->ways[i];
 	return NULL;
 }

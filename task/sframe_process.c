@@ -28,7 +28,6 @@
 #include <linux/irq_work.h>
 #include <linux/jiffies.h>
 #include <linux/mm.h>
-#include <linux/sched/mm.h>
 #include <linux/shrinker.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>

@@ -132,7 +132,7 @@ static const struct rhashtable_params table_params = {
 
 static const struct rhashtable_params file_params = {
 	.key_offset = offsetof(struct sfu_table_file, id),
-	.key_len = offsetof(struct sfu_file_id, size),	/* the inode, whatever its content */
+	.key_len = SFU_FILE_INODE_SIZE,
 	.head_offset = offsetof(struct sfu_table_file, node),
 	.automatic_shrinking = true,
 };
@@ -253,11 +253,7 @@ static int check_functions(struct sfu_table_source *source, const struct sframe_
 static struct sframe_index *make_index(struct sfu_table_source *source,
 				       const struct sframe_header *hdr)
 {
-	const struct sframe_memory mem = {
-		.bytes = source->bytes,
-		.addr = source->addr,
-		.len = source->len,
-	};
+	const struct sframe_memory mem = lookup_in(source).resident;
 	struct sframe_index form, *index;
 	u32 nr, i, end;
 
@@ -437,7 +433,7 @@ static struct sfu_table *make_table(struct sfu_table_source *source,
 	if (err) {
 		kvfree(index);
 		kfree(table);
-		return ERR_PTR(refuse(source, err, "no memory for the table"));
+		return ERR_PTR(refuse_without_memory(source));
 	}
 	source->bytes = NULL;
 	atomic_long_add(table_size(table), &sfu_held.tables);
@@ -558,7 +554,7 @@ static int add_file(struct sfu_table_source *source, const struct sfu_file_id *i
 	if (err) {
 		leave_table(file->table);
 		kfree(file);
-		return refuse(source, err, "no memory for the table");
+		return refuse_without_memory(source);
 	}
 	atomic_long_add(struct_size(file, segments, file->nr_segments), &sfu_held.tables);
 	return 0;
@@ -570,8 +566,8 @@ static int add_file(struct sfu_table_source *source, const struct sfu_file_id *i
  *
  * Context: May sleep. The caller holds a reference of the inode, if there is one.
  * Return: 0; -ESTALE or -EAGAIN if the file has changed; -EOPNOTSUPP if a program of some user
- * serves it; -EBADMSG if the section has a defect; -EINVAL; -ENOSPC; -ENOMEM; -EINTR. With
- * a message.
+ * serves it; -EBADMSG if the section has a defect; -EEXIST if another table has its hash;
+ * -EINVAL; -ENOSPC; -ENOMEM; -EINTR. With a message.
  */
 int sfu_table_load(struct sfu_table_source *source)
 {
@@ -645,11 +641,10 @@ void sfu_table_drop_none(void)
 	struct sfu_table_file *file;
 	unsigned long nr;
 
-	mutex_lock(&tables_mutex);
+	guard(mutex)(&tables_mutex);
 	xa_for_each(&files_by_nr, nr, file)
 		if (!file->table)
 			forget_file(file);
-	mutex_unlock(&tables_mutex);
 	atomic_fetch_inc_release(&sfu_table_generation);
 }
 

@@ -49,18 +49,14 @@ static int count_in_file(struct sframe_starts *starts, struct file *file, u64 po
 	return 0;
 }
 
-static int count_in_memory(struct sframe_starts *starts, unsigned long addr,
-			   unsigned int len)
+/* Counts functions in a page of anonymous code. One that is not there has none. */
+static void count_in_page(struct sframe_starts *starts, unsigned long addr)
 {
+	unsigned long end = addr + PAGE_SIZE;
 	u8 text[PIECE];
-	unsigned int i;
 
-	for (i = 0; i + PIECE <= len; i += PIECE) {
-		if (sfu_user_read(text, addr + i, PIECE))
-			return -EAGAIN;
+	for (; addr < end && !sfu_user_read(text, addr, PIECE); addr += PIECE)
 		sframe_habit_count_jit(starts, text, PIECE);
-	}
-	return 0;
 }
 
 /*
@@ -72,13 +68,13 @@ static bool is_special(const struct vm_area_struct *vma)
 	return !vma->vm_file && vma->vm_ops;
 }
 
-/* Counts functions in @nr pages of anonymous code. A page that is not there has none. */
+/* Counts functions in @nr pages of anonymous code. */
 static void count_pages(struct sframe_starts *starts, unsigned long addr, unsigned int nr,
 			unsigned int *nr_pieces)
 {
 	*nr_pieces += nr * JIT_PIECES * (PAGE_SIZE / PIECE);
 	for (; nr; nr--, addr += PAGE_SIZE)
-		count_in_memory(starts, addr, PAGE_SIZE);
+		count_in_page(starts, addr);
 }
 
 /*
@@ -122,10 +118,11 @@ static enum sframe_habit habit_of_all(struct sfu_range *range, unsigned int *nr_
  * @range: the range, of current's memory, or of memory that current has borrowed; what has been
  *	read of anonymous code is noted in it
  * @vma: its VMA
- * @nr_pieces: raised by the number of pieces of code that it reads, at most 32; by four for
- *	each piece of anonymous code
+ * @nr_pieces: raised by the number of pieces of code that it reads, at most 32 of a file; by
+ *	JIT_PIECES for each piece of anonymous code
  *
- * Context: Task, under mmap_lock. Waits for nothing. Reads at most 16 KiB.
+ * Context: Task, under mmap_lock. Waits for nothing. Reads at most 16 KiB of a file, or 48 KiB
+ * of anonymous code.
  * Return: The habit; SFRAME_HABIT_UNKNOWN if it is not clear, and code is not in memory.
  */
 enum sframe_habit sfu_text_habit(struct sfu_range *range, const struct vm_area_struct *vma,

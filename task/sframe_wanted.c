@@ -77,11 +77,10 @@ static unsigned int nr_readers;
  * The inode, whatever its content. A file may change while a reader has it: what the reader says of
  * it answers the file that was taken.
  */
-#define INODE_SIZE	offsetof(struct sfu_file_id, size)
 
 static u32 hash_of(const struct sfu_file_id *id)
 {
-	return jhash(id, INODE_SIZE, 0);
+	return jhash(id, SFU_FILE_INODE_SIZE, 0);
 }
 
 static struct wanted *find_wanted(const struct sfu_file_id *id)
@@ -89,7 +88,7 @@ static struct wanted *find_wanted(const struct sfu_file_id *id)
 	struct wanted *wanted;
 
 	hash_for_each_possible(all, wanted, node, hash_of(id))
-		if (!memcmp(&wanted->id, id, INODE_SIZE))
+		if (!memcmp(&wanted->id, id, SFU_FILE_INODE_SIZE))
 			return wanted;
 	return NULL;
 }
