@@ -15,6 +15,8 @@ struct super_block;
 /**
  * struct sfu_file_id - the identity of a file and its content
  * @sb: its super block; only compared, never used
+ * @diskseq: of its disk: another medium in the same drive, or another image on the same loop
+ *	device, has another; 0: there is no disk
  * @ino: number of its inode
  * @generation: of the inode: numbers of inodes are used again
  * @dev: device number of the super block: its address may be used again
@@ -27,6 +29,7 @@ struct super_block;
  */
 struct sfu_file_id {
 	const struct super_block	*sb;
+	u64				diskseq;
 	u64				ino;
 	u32				generation;
 	u32				dev;
@@ -34,7 +37,7 @@ struct sfu_file_id {
 	s64				changed;
 };
 
-static_assert(sizeof(struct sfu_file_id) == 5 * sizeof(u64));
+static_assert(sizeof(struct sfu_file_id) == 6 * sizeof(u64));
 
 #define SFU_FILE_INODE_SIZE	offsetof(struct sfu_file_id, size)
 

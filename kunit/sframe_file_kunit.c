@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* KUnit tests of what is remembered about files, and of scans that use it. */
+#include <linux/blkdev.h>
 #include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
@@ -61,6 +62,31 @@ static void file_identify_aged(struct kunit *test)
 	map_image(test);
 	set_age(test, c->ago);
 	KUNIT_EXPECT_EQ(test, identify(test, &id), c->has_id);
+}
+
+/* Two images may agree in all numbers and times. On the same loop device they are two disks. */
+static void file_identify_medium(struct kunit *test)
+{
+	struct block_device *bdev = kunit_kzalloc(test, sizeof(*bdev), GFP_KERNEL);
+	struct super_block *sb = kunit_kzalloc(test, sizeof(*sb), GFP_KERNEL);
+	struct gendisk *disk = kunit_kzalloc(test, sizeof(*disk), GFP_KERNEL);
+	struct inode *inode = kunit_kzalloc(test, sizeof(*inode), GFP_KERNEL);
+	struct sfu_file_id without, first, second;
+
+	KUNIT_ASSERT_TRUE(test, bdev && sb && disk && inode);
+	inode->i_sb = sb;
+	without = sfu_file_id(inode);
+	sb->s_bdev = bdev;
+	bdev->bd_disk = disk;
+	disk->diskseq = 1;
+	first = sfu_file_id(inode);
+	disk->diskseq = 2;
+	second = sfu_file_id(inode);
+	KUNIT_EXPECT_MEMNEQ(test, &without, &first, SFU_FILE_INODE_SIZE);
+	KUNIT_EXPECT_MEMNEQ(test, &first, &second, SFU_FILE_INODE_SIZE);
+	disk->diskseq = 1;
+	second = sfu_file_id(inode);
+	KUNIT_EXPECT_MEMEQ(test, &first, &second, sizeof(first));
 }
 
 /* An identity ends with each change of the content. */
@@ -255,6 +281,7 @@ static void scan_with_facts_of_no_section(struct kunit *test)
 static struct kunit_case file_tests[] = {
 	KUNIT_CASE_PARAM(file_identify_aged, age_gen_params),
 	KUNIT_CASE(file_identify_changed),
+	KUNIT_CASE(file_identify_medium),
 	KUNIT_CASE(file_remember_many),
 	KUNIT_CASE(file_remember_again),
 	KUNIT_CASE(scan_with_facts),

@@ -18,6 +18,7 @@
  *
  * The table has a fixed size. Facts that are new replace others of the same set.
  */
+#include <linux/blkdev.h>
 #include <linux/fs.h>
 #include <linux/hash.h>
 #include <linux/spinlock.h>
@@ -57,6 +58,20 @@ struct entry_set {
 static DEFINE_SPINLOCK(entries_lock);
 static struct entry_set sets[1 << SET_BITS];
 
+/*
+ * Images may repeat the numbers and times of inodes, and the next one that is mounted may get the
+ * address of the last super block. Where a file system can lose a disk while it is mounted, that
+ * is freed after a grace period.
+ */
+static u64 diskseq_of(const struct super_block *sb)
+{
+	const struct block_device *bdev;
+
+	guard(rcu)();
+	bdev = READ_ONCE(sb->s_bdev);
+	return bdev ? bdev->bd_disk->diskseq : 0;
+}
+
 /**
  * sfu_file_id() - the identity of a file at this moment
  * @inode: of the file that holds the bytes; not that of an overlay
@@ -70,6 +85,7 @@ struct sfu_file_id sfu_file_id(const struct inode *inode)
 
 	return (struct sfu_file_id){
 		.sb = inode->i_sb,
+		.diskseq = diskseq_of(inode->i_sb),
 		.ino = inode->i_ino,
 		.size = i_size_read(inode),
 		.changed = timespec64_to_ns(&changed),
