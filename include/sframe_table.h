@@ -44,6 +44,9 @@ struct sfu_table_source {
 #define SFU_TABLE_MAX_SIZE	(256U << 20)
 #define SFU_TABLE_MAX_SEGMENTS	128
 
+/* Files that are known to have no table. A user may make one after the other. */
+#define SFU_TABLE_MAX_WITHOUT	(16U << 10)
+
 /* Increases when a process may find tables that it had not found before. */
 extern atomic_t sfu_table_generation;
 

@@ -898,6 +898,74 @@ static void table_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, load_large(test, image, SZ_512K, 1));
 }
 
+/* A file that is only an inode with this number. */
+struct bare_file {
+	struct inode	inode;
+	struct file	file;
+};
+
+static struct bare_file *bare_file(struct kunit *test)
+{
+	struct bare_file *bare = kunit_kzalloc(test, sizeof(*bare), GFP_KERNEL);
+	struct scan_scene *scene = test->priv;
+
+	KUNIT_ASSERT_NOT_NULL(test, bare);
+	bare->inode.i_sb = file_inode(scene->image.file)->i_sb;
+	inode_set_ctime(&bare->inode, -1000, 1);
+	bare->file.f_inode = &bare->inode;
+	return bare;
+}
+
+static bool bare_has_none(struct bare_file *bare, unsigned int nr)
+{
+	struct sfu_section section;
+
+	bare->inode.i_ino = nr;
+	return sfu_table_find(&bare->file, 0, 0, &section) == -ENODATA;
+}
+
+/* Says of so many files that they have no table. */
+static void load_nones(struct kunit *test, struct bare_file *bare, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 1; i <= nr; i++) {
+		struct sfu_table_source none = { .inode = &bare->inode };
+
+		bare->inode.i_ino = i;
+		none.id = sfu_file_id(&bare->inode);
+		KUNIT_ASSERT_EQ(test, 0, sfu_table_load(&none));
+	}
+}
+
+/* A user may make file after file that has no table: the oldest are forgotten. */
+static void table_none_of_many(struct kunit *test)
+{
+	struct bare_file *bare = bare_file(test);
+
+	load_nones(test, bare, SFU_TABLE_MAX_WITHOUT + 1);
+	KUNIT_EXPECT_FALSE(test, bare_has_none(bare, 1));
+	KUNIT_EXPECT_TRUE(test, bare_has_none(bare, 2));
+	KUNIT_EXPECT_TRUE(test, bare_has_none(bare, SFU_TABLE_MAX_WITHOUT + 1));
+	sfu_table_drop_none();
+	KUNIT_EXPECT_FALSE(test, bare_has_none(bare, 2));
+}
+
+/* Such files take no table the room. */
+static void table_none_makes_room(struct kunit *test)
+{
+	struct bare_file *bare = bare_file(test);
+	struct scan_scene *scene = test->priv;
+	long held = atomic_long_read(&sfu_held.tables);
+
+	sfu_table_memory = 1;
+	load_nones(test, bare, SZ_1M / 64);
+	KUNIT_EXPECT_LE(test, atomic_long_read(&sfu_held.tables), held + SZ_1M + PAGE_SIZE);
+	KUNIT_EXPECT_GT(test, atomic_long_read(&sfu_held.tables), SZ_512K);
+	KUNIT_EXPECT_EQ(test, 0, load_large(test, &scene->image, SZ_512K, 1));
+	KUNIT_EXPECT_TRUE(test, bare_has_none(bare, SZ_1M / 64));
+}
+
 /* No process asks for the table of the vDSO. So it stays when another table needs room. */
 static void table_of_vdso_stays(struct kunit *test)
 {
@@ -1027,6 +1095,8 @@ static struct kunit_case table_tests[] = {
 	KUNIT_CASE(table_cut),
 	KUNIT_CASE(table_shared),
 	KUNIT_CASE(table_none),
+	KUNIT_CASE(table_none_of_many),
+	KUNIT_CASE(table_none_makes_room),
 	KUNIT_CASE(table_limit),
 	KUNIT_CASE(table_remembers_rows),
 	KUNIT_CASE(table_without_room_for_rows),

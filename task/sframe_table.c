@@ -98,6 +98,7 @@ struct sfu_table {
  * @node: in @files, where files with the same number of the inode are in one list
  * @nr: in @files_by_nr
  * @table: its table; NULL: there is none for this file
+ * @without: in @files_without, if there is none
  * @nr_segments: in @segments
  * @rcu: frees the file
  * @segments: executable segments
@@ -107,6 +108,7 @@ struct sfu_table_file {
 	struct rhlist_head	node;
 	u32			nr;
 	struct sfu_table	*table;
+	struct list_head	without;
 	unsigned int		nr_segments;
 	struct rcu_head		rcu;
 	struct sframe_segment	segments[] __counted_by(nr_segments);
@@ -119,6 +121,8 @@ static DEFINE_MUTEX(tables_mutex);
 static struct rhashtable tables;		/* read and written under tables_mutex */
 static struct rhltable files;			/* read under RCU */
 static DEFINE_XARRAY_ALLOC1(files_by_nr);	/* likewise */
+static LIST_HEAD(files_without);		/* under tables_mutex; the oldest is the first */
+static unsigned int nr_without;
 static siphash_key_t hash_key;
 
 atomic_t sfu_table_generation;
@@ -310,7 +314,12 @@ static void forget_file(struct sfu_table_file *file)
 {
 	rhltable_remove(&files, &file->node, file_params);
 	xa_erase(&files_by_nr, file->nr);
-	leave_table(file->table);
+	if (file->table) {
+		leave_table(file->table);
+	} else {
+		list_del(&file->without);
+		nr_without--;
+	}
 	atomic_long_sub(struct_size(file, segments, file->nr_segments), &sfu_held.tables);
 	kfree_rcu(file, rcu);
 }
@@ -353,20 +362,20 @@ static void forget_same(const struct sfu_file_id *id)
 /* The bytes that tables would take without those that no range uses. */
 static unsigned long bytes_in_use(void)
 {
-	unsigned long bytes = atomic_long_read(&sfu_held.tables), unused = 0, nr;
+	unsigned long bytes = atomic_long_read(&sfu_held.tables), unused, nr;
 	struct sfu_table_file *file;
 
-	xa_for_each(&files_by_nr, nr, file)
+	unused = nr_without * sizeof(*file);
+	xa_for_each(&files_by_nr, nr, file) {
 		if (file->table && is_unused(file))
 			unused += DIV_ROUND_UP(table_size(file->table), file->table->nr_files);
+		cond_resched();
+	}
 	return bytes - min(bytes, unused);
 }
 
-/*
- * Forgets files that no range uses, until all take @most bytes: those with a table, or those that
- * are known to have none. To forget the latter gives hardly anything back, and starts a converter.
- */
-static void forget_unused(unsigned long most, bool with_table)
+/* Forgets files with a table that no range uses, until all take @most bytes. */
+static void forget_unused(unsigned long most)
 {
 	struct sfu_table_file *file;
 	unsigned long nr;
@@ -374,8 +383,26 @@ static void forget_unused(unsigned long most, bool with_table)
 	xa_for_each(&files_by_nr, nr, file) {
 		if (atomic_long_read(&sfu_held.tables) <= most)
 			break;
-		if (!file->table != with_table && is_unused(file))
+		if (file->table && is_unused(file))
 			forget_file(file);
+		cond_resched();
+	}
+}
+
+/*
+ * Forgets files that are known to have no table, the oldest first, until at most @most are left and
+ * all files take at most @most_bytes. That gives hardly anything back, and starts a converter when
+ * one of them is sampled.
+ */
+static void forget_without(unsigned int most, unsigned long most_bytes)
+{
+	struct sfu_table_file *file, *next;
+
+	list_for_each_entry_safe(file, next, &files_without, without) {
+		if (nr_without <= most && atomic_long_read(&sfu_held.tables) <= most_bytes)
+			break;
+		forget_file(file);
+		cond_resched();
 	}
 }
 
@@ -399,7 +426,8 @@ static int make_room(struct sfu_table_source *source)
 		return refuse(source, -ENOSPC,
 			      "tables take all of %lu MiB, and are in use: raise table_memory",
 			      limit >> 20);
-	forget_unused(limit - source->len, true);
+	forget_unused(limit - source->len);
+	forget_without(SFU_TABLE_MAX_WITHOUT, limit - source->len);
 	return 0;
 }
 
@@ -497,7 +525,7 @@ static int check_identity(struct sfu_table_source *source, const struct sfu_file
 		if (!source->bytes)
 			sfu_wanted_answer(id);
 		return refuse(source, -EAGAIN,
-			      "the file has changed a moment ago: load the table in two seconds");
+			      "the file has changed a moment ago: convert it again in two seconds");
 	}
 	return 0;
 }
@@ -540,7 +568,7 @@ static int add_file(struct sfu_table_source *source, const struct sfu_file_id *i
 	if (!file)
 		return refuse_without_memory(source);
 	if (!source->bytes) {
-		forget_unused(memory_limit(), false);
+		forget_without(SFU_TABLE_MAX_WITHOUT - 1, memory_limit());
 	} else {
 		file->table = get_table(source);
 		if (IS_ERR(file->table)) {
@@ -555,6 +583,10 @@ static int add_file(struct sfu_table_source *source, const struct sfu_file_id *i
 		leave_table(file->table);
 		kfree(file);
 		return refuse_without_memory(source);
+	}
+	if (!file->table) {
+		list_add_tail(&file->without, &files_without);
+		nr_without++;
 	}
 	atomic_long_add(struct_size(file, segments, file->nr_segments), &sfu_held.tables);
 	return 0;
@@ -625,8 +657,10 @@ void sfu_table_drop_all(void)
 	unsigned long nr;
 
 	guard(mutex)(&tables_mutex);
-	xa_for_each(&files_by_nr, nr, file)
+	xa_for_each(&files_by_nr, nr, file) {
 		forget_file(file);
+		cond_resched();
+	}
 }
 
 /**
@@ -638,13 +672,8 @@ void sfu_table_drop_all(void)
  */
 void sfu_table_drop_none(void)
 {
-	struct sfu_table_file *file;
-	unsigned long nr;
-
 	guard(mutex)(&tables_mutex);
-	xa_for_each(&files_by_nr, nr, file)
-		if (!file->table)
-			forget_file(file);
+	forget_without(0, 0);
 	atomic_fetch_inc_release(&sfu_table_generation);
 }
 
@@ -821,6 +850,7 @@ static unsigned long shrink(struct shrinker *shrinker, struct shrink_control *sc
 	xa_for_each(&files_by_nr, nr, file) {
 		if (count == sc->nr_to_scan)
 			break;
+		cond_resched();
 		if (!is_unused(file))
 			continue;
 		forget_file(file);

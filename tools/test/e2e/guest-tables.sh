@@ -403,7 +403,7 @@ wrong_tables() {
 	check 'wrong tables are not loaded' test $? = 0
 	echo "$memory" >"$parameters/table_memory"
 	check 'the module says what is wrong with each' diff - "$scratch/said" <<-END
-		the file has changed a moment ago: load the table in two seconds
+		the file has changed a moment ago: convert it again in two seconds
 		a table needs the executable segments of the file
 		segment 0 lies beyond user memory
 		the table lies beyond user memory
