@@ -202,9 +202,31 @@ static long dev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 /* ---- wanted files ---- */
 
 /*
+ * Before 6.8 the path of a mapped file of an overlay is the overlay's. Does it lead to a copy by
+ * now?
+ */
+static bool is_copied_up(const struct file *file)
+{
+	return file->f_path.dentry->d_flags & DCACHE_OP_REAL &&
+	       real_inode(file) != file_inode(file);
+}
+
+/*
  * Opens the file once more, for reading: the process may have it open for writing, too. Whoever has
  * a lease on the file is not waited for.
  */
+static struct file *open_taken(const struct sfu_wanted_file *taken)
+{
+	struct file *file = dentry_open(&taken->file->f_path, O_RDONLY | O_LARGEFILE | O_NONBLOCK,
+					current_cred());
+
+	if (!is_copied_up(taken->file))
+		return file;
+	if (!IS_ERR(file))
+		fput(file);
+	return ERR_PTR(-ESTALE);
+}
+
 static int install_fd(const struct sfu_wanted_file *taken, struct sframe_wanted __user *buf)
 {
 	struct sframe_wanted wanted = { .size = sizeof(wanted), .pid = taken->pid };
@@ -213,8 +235,7 @@ static int install_fd(const struct sfu_wanted_file *taken, struct sframe_wanted 
 
 	if (fd < 0)
 		return fd;
-	file = dentry_open(&taken->file->f_path, O_RDONLY | O_LARGEFILE | O_NONBLOCK,
-			   current_cred());
+	file = open_taken(taken);
 	if (IS_ERR(file)) {
 		put_unused_fd(fd);
 		return PTR_ERR(file);
@@ -246,13 +267,13 @@ static bool is_error_of_reader(int err)
 
 /*
  * A file that cannot be opened has no table. A file that has just changed is wanted again, and so
- * is one whose lease is about to end.
+ * is one whose lease is about to end, or that has another path now.
  */
 static void answer_none(const struct sfu_wanted_file *taken, int err)
 {
 	struct sfu_table_source source = { .inode = file_inode(taken->file), .id = taken->id };
 
-	if (err != -EWOULDBLOCK)
+	if (err != -EWOULDBLOCK && err != -ESTALE)
 		sfu_table_load(&source);
 	sfu_wanted_answer(&taken->id);
 }

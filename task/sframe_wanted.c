@@ -74,10 +74,9 @@ static unsigned int nr_of_owners[1 << OWNER_BITS];
 static unsigned int nr_readers;
 
 /*
- * The inode, whatever its content. A file may change while a reader has it: what the reader says of
- * it answers the file that was taken.
+ * By the inode, whatever its content. A file may change while a reader has it: what the reader says
+ * of it answers the file that was taken.
  */
-
 static u32 hash_of(const struct sfu_file_id *id)
 {
 	return jhash(id, SFU_FILE_INODE_SIZE, 0);
@@ -159,6 +158,24 @@ static bool add_wanted(struct wanted *wanted)
 	return is_added;
 }
 
+/*
+ * Is the path of a mapped file that of an overlay which a user has mounted? What somebody asks of
+ * that path, the overlay may ask of its layers, and these may be FUSE. From 6.8 on the path is that
+ * of the layer.
+ */
+static bool is_in_overlay_of_user(const struct file *file)
+{
+	const struct super_block *sb = file->f_path.dentry->d_sb;
+
+	return sb != file_inode(file)->i_sb && sb->s_user_ns != &init_user_ns;
+}
+
+static bool may_be_given(const struct file *file)
+{
+	return S_ISREG(file_inode(file)->i_mode) &&
+	       !sfu_file_is_served_by_user(file_inode(file)) && !is_in_overlay_of_user(file);
+}
+
 /**
  * sfu_want() - there is no table for code that current has mapped
  * @file: the mapped file
@@ -175,8 +192,7 @@ void sfu_want(const struct file *file, unsigned long addr)
 	struct wanted *wanted;
 	struct sfu_file_id id;
 
-	if (!READ_ONCE(nr_readers) || !S_ISREG(file_inode(file)->i_mode) ||
-	    sfu_file_is_served_by_user(file_inode(file)))
+	if (!READ_ONCE(nr_readers) || !may_be_given(file))
 		return;
 	id = sfu_file_id(file_inode(file));
 	if (!is_new(&id))
@@ -277,7 +293,7 @@ static struct file *get_mapped(struct mm_struct *mm, const struct wanted *wanted
 	if (!mmap_read_trylock(mm))
 		return ERR_PTR(-EAGAIN);
 	vma = find_vma(mm, wanted->addr);
-	if (vma && vma->vm_start <= wanted->addr && vma->vm_file) {
+	if (vma && vma->vm_start <= wanted->addr && vma->vm_file && may_be_given(vma->vm_file)) {
 		id = sfu_file_id(file_inode(vma->vm_file));
 		if (!memcmp(&id, &wanted->id, sizeof(id)))
 			file = get_file(vma->vm_file);
@@ -286,16 +302,34 @@ static struct file *get_mapped(struct mm_struct *mm, const struct wanted *wanted
 	return file;
 }
 
+/*
+ * Returns the memory of a process, or NULL. The process may end meanwhile: its mappings go under
+ * mmap_lock. With a reference of its users, the last one would be the reader's to drop, and the
+ * files anybody's to close.
+ */
+static struct mm_struct *grab_mm(struct task_struct *task)
+{
+	struct mm_struct *mm;
+
+	if (task->flags & PF_KTHREAD)
+		return NULL;
+	task_lock(task);
+	mm = task->mm;
+	if (mm)
+		mmgrab(mm);
+	task_unlock(task);
+	return mm;
+}
+
 static struct file *find_file(const struct wanted *wanted)
 {
 	struct task_struct *task = get_pid_task(wanted->pid, PIDTYPE_TGID);
-	struct mm_struct *mm = task ? get_task_mm(task) : NULL;
+	struct mm_struct *mm = task ? grab_mm(task) : NULL;
 	struct file *file = NULL;
 
 	if (mm) {
 		file = get_mapped(mm, wanted);
-		/* If the process has just ended, its files may be anybody's to close. */
-		mmput_async(mm);
+		mmdrop(mm);
 	}
 	if (task)
 		put_task_struct(task);

@@ -328,6 +328,7 @@ served() {
 	all_are_right chroot
 	end
 	for name in usr lib lib64; do umount "$root/$name"; done
+	served_overlays
 	fresh
 	echo 600 >/proc/sys/fs/lease-break-time
 	./many lease "$dir/files/two.so" >"$scratch/leased" &
@@ -344,6 +345,41 @@ served() {
 	wait "$server"
 	check 'serve ends by SIGTERM' test $? = 0
 	cat "$scratch/served"
+}
+
+# The path of an overlay's file is that of its layer, from 6.8 on. Before, it is the overlay's: what serve does there, the
+# overlay may ask of a layer on FUSE, if a user has mounted it. Then serve does not get the file.
+served_overlays() {
+	local merged=$dir/files/merged served=yes
+	fresh
+	mkdir "$merged" "$dir/files/empty"
+	begin unshare -Urm sh -euc 'mount -t overlay overlay "$1" -o "lowerdir=$2:$2/empty"; shift 2; exec "$@"' sh "$merged" "$dir/files" \
+		-- "$merged/one.so"
+	record_work $work_ms
+	end
+	begin -- "$dir/files/two.so"
+	record_work $work_ms
+	check 'overlay of a user: another file gets its table' gets_table "$dir/files/two.so"
+	end
+	has_table "$dir/files/one.so" || served=no
+	[ "$(printf '%s\n' 6.8 "$(uname -r)" | sort -V | head -n1)" = 6.8 ] || set -- no
+	check "overlay of a user: is its file served: $served" test "$served" = "${1:-yes}"
+	fresh
+	mkdir "$dir/files/lower"
+	mv "$dir/files/one.so" "$dir/files/lower/lib.so"
+	mount_overlay a ''
+	mount_overlay b ''
+	let_it_age
+	begin -- "$dir/files/a/merged/lib.so"
+	chmod 700 "$dir/files/a/merged/lib.so"
+	record_work $work_ms
+	end
+	begin -- "$dir/files/b/merged/lib.so"
+	record_work $work_ms
+	check 'overlay, copied up while serve gets the lower file: that is served' gets_table "$dir/files/lower/lib.so"
+	all_are_right 'overlay, lower file, served'
+	end
+	umount "$dir/files/a/merged" "$dir/files/b/merged"
 }
 
 says_within() {	# says_within FILE TEXT: ten seconds
