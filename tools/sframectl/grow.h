@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* Makes room for one more element. Returns the array; NULL: out of memory, and @all is as it was. */
+/* Makes room for one more. Returns the array; NULL: out of memory, and @all is as it was. */
 static inline void *grow(void *all, size_t nr, size_t size)
 {
 	return nr & (nr - 1) ? all : reallocarray(all, nr ? 2 * nr : 1, size);

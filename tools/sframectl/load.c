@@ -114,33 +114,30 @@ static void show_progress(const struct loading *loading, bool is_last)
 			loading->nr_without);
 }
 
-/* If a program was built a moment ago, the module cannot tell it from the next one yet. */
-static const char *give_table(const struct loading *loading, struct worker *worker,
-			      char *message, u32 size)
+static int dup_fd(int fd)
 {
-	const char *error = device_load(loading->device, worker, message, size);
-
-	if (!error || errno != EAGAIN)
-		return error;
-	usleep(DEVICE_RETRY_MS * 1000);
-	return device_load(loading->device, worker, message, size);
+	return fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
 
 /*
  * Waits for the worker, and loads its table. @error: why it could not begin, or NULL.
- * Return: whether there is a table.
+ * Return: NULL, or the error as a text, with errno if it is the device's.
  */
-static bool load_worker(struct loading *loading, struct worker *worker, const char *name,
-			const char *error)
+static const char *give_table(const struct loading *loading, struct worker *worker,
+			      const char *error, char *message, u32 size)
 {
-	char message[256];
+	if (error)
+		return error;
+	worker_end(worker);
+	errno = 0;
+	return *worker->result.error ? worker->result.error :
+				       device_load(loading->device, worker, message, size);
+}
 
-	if (!error) {
-		worker_end(worker);
-		error = *worker->result.error ? worker->result.error : NULL;
-	}
-	if (!error)
-		error = give_table(loading, worker, message, sizeof(message));
+/* Return: whether there is a table. */
+static bool end_worker(struct loading *loading, struct worker *worker, const char *name,
+		       const char *error)
+{
 	if (error)
 		loading->nr_without++;
 	else
@@ -156,19 +153,33 @@ static bool load_worker(struct loading *loading, struct worker *worker, const ch
 /* Each process has it. */
 static void load_vdso(struct loading *loading)
 {
+	char message[256];
 	struct worker worker;
 	const char *error = worker_begin_vdso(&worker, WORKER_CONVERTS);
 
-	load_worker(loading, &worker, VDSO_NAME, error);
+	error = give_table(loading, &worker, error, message, sizeof(message));
+	end_worker(loading, &worker, VDSO_NAME, error);
 }
 
-/* Converts a file and loads its table. Takes @fd. Return: whether there is one. */
+/*
+ * Converts a file and loads its table. If the file was written a moment ago, what has been read of
+ * it may be the past, and the module could not tell: it is read once more. Return: whether there is
+ * a table.
+ */
 static bool load_fd(struct loading *loading, int fd, const char *name)
 {
+	char message[256];
 	struct worker worker;
-	const char *error = worker_begin(&worker, fd, WORKER_CONVERTS);
+	const char *error = worker_begin(&worker, dup_fd(fd), WORKER_CONVERTS);
 
-	return load_worker(loading, &worker, name, error);
+	error = give_table(loading, &worker, error, message, sizeof(message));
+	if (error && errno == EAGAIN) {
+		worker_free(&worker);
+		usleep(DEVICE_RETRY_MS * 1000);
+		error = worker_begin(&worker, dup_fd(fd), WORKER_CONVERTS);
+		error = give_table(loading, &worker, error, message, sizeof(message));
+	}
+	return end_worker(loading, &worker, name, error);
 }
 
 static bool is_over(const struct loading *loading)
@@ -182,7 +193,6 @@ static bool load_file(struct loading *loading, struct file *file, const char *na
 	const struct seen *seen;
 	bool has_table;
 	struct stat st;
-	int fd;
 
 	if (fstat(file->fd, &st))
 		return false;
@@ -193,10 +203,7 @@ static bool load_file(struct loading *loading, struct file *file, const char *na
 		loading->is_cut = true;
 		return false;
 	}
-	fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
-	if (fd < 0)
-		return false;
-	has_table = load_fd(loading, fd, name);
+	has_table = load_fd(loading, file->fd, name);
 	add_seen(loading, &st, has_table);
 	return has_table;
 }

@@ -49,7 +49,7 @@ static const char usage[] =
 #define JOBS		4	/* at the same time */
 #define WORK_MS		60000	/* after which a child is ended that has not even used its time */
 #define RESOURCE_MS	200	/* after which serve tries again what the system had no room for */
-#define MEMORY_TRIES	3	/* to load a table for which there was no memory */
+#define TRIES		3	/* to load a table that is refused for a reason that passes */
 #define ROOM_MS		60000	/* after which tables are tried again for which there was no room */
 #define LOOK_MS		5000	/* after which serve looks whether its store has changed */
 #define ROOM_MS_MOST	3600000	/* in the end: each time takes twice as long as the last one */
@@ -58,7 +58,7 @@ enum job_state {
 	JOB_FREE,
 	JOB_BEGINS,		/* there was no room for a child */
 	JOB_RUNS,		/* the child works */
-	JOB_WAITS,		/* the file has changed a moment ago */
+	JOB_WAITS,		/* there was no memory for its table */
 };
 
 /**
@@ -67,7 +67,7 @@ enum job_state {
  * @until: of JOB_RUNS, when the child is ended; else when serve goes on; in ms
  * @fd: of JOB_BEGINS: the file
  * @is_vdso: it is the code that the kernel maps
- * @tries: how often there was no memory for its table
+ * @tries: how often its table was refused for a reason that passes
  * @worker: the child
  * @name: of the file
  */
@@ -159,10 +159,28 @@ static const char *find_table(const struct serving *serving, struct job *job)
 	return store_find(serving->store, &job->worker);
 }
 
-/* Has the table been refused for a reason that passes in a moment? */
-static bool may_load_soon(struct job *job, int error)
+/* The file waits, and keeps its place. Another child begins with it. */
+static void postpone_job(struct job *job, u64 ms)
 {
-	return error == EAGAIN || (error == ENOMEM && ++job->tries < MEMORY_TRIES);
+	if (!job->is_vdso)
+		job->worker.fd = -1;
+	worker_free(&job->worker);
+	wait_until(job, JOB_BEGINS, ms);
+}
+
+/*
+ * Has the table been refused for a reason that passes in a moment? If the file was written a moment
+ * ago, what has been read of it may be the past.
+ */
+static bool waits(struct job *job, int error)
+{
+	if ((error != EAGAIN && error != ENOMEM) || ++job->tries == TRIES)
+		return false;
+	if (error == EAGAIN)
+		postpone_job(job, DEVICE_RETRY_MS);
+	else
+		wait_until(job, JOB_WAITS, DEVICE_RETRY_MS);
+	return true;
 }
 
 /* Has the system, and not the file, been the reason? */
@@ -180,10 +198,8 @@ static void load_job(struct serving *serving, struct job *job)
 	error = find_table(serving, job);
 	if (!error)
 		error = device_load(serving->device, &job->worker, message, sizeof(message));
-	if (error && may_load_soon(job, errno)) {
-		wait_until(job, JOB_WAITS, DEVICE_RETRY_MS);
+	if (error && waits(job, errno))
 		return;
-	}
 	if (error && may_load_later(job, errno) && !serving->room_at)
 		serving->room_at = clock_ms() + serving->room_ms;
 	if (job->is_vdso)
@@ -202,15 +218,6 @@ static const char *begin_worker(const struct serving *serving, struct job *job)
 			      worker_begin(&job->worker, job->fd, task);
 }
 
-/* Under a fork bomb there is no room for a child: the file waits, and keeps its place. */
-static void postpone_job(struct job *job)
-{
-	if (!job->is_vdso)
-		job->worker.fd = -1;
-	worker_free(&job->worker);
-	wait_until(job, JOB_BEGINS, RESOURCE_MS);
-}
-
 static void begin_job(const struct serving *serving, struct job *job)
 {
 	const char *error = begin_worker(serving, job);
@@ -218,7 +225,7 @@ static void begin_job(const struct serving *serving, struct job *job)
 	if (!error) {
 		wait_until(job, JOB_RUNS, WORK_MS);
 	} else if (is_short_of_resources(errno)) {
-		postpone_job(job);
+		postpone_job(job, RESOURCE_MS);		/* under a fork bomb, for instance */
 	} else {
 		report_job(serving, job, error);
 		answer_none(serving, job);
