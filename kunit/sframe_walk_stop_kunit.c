@@ -87,7 +87,10 @@ static void stop_exec(struct kunit *test)
 	struct walk_scene *scene = test->priv;
 
 	call_scene(test);
+	scene->map->nr_sections = 1;
 	current->in_execve = 1;
+	expect_walk(test, "c4@0 c44@10 complete");
+	scene->map = build_map(test, 0);
 	expect_walk(test, "c4@0 exec");
 	scene->map = NULL;
 	expect_walk(test, "c4@0 exec");

@@ -682,8 +682,11 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 	enum sfu_stop stop;
 
 	*nr = 0;
-	/* The registers are those of the old program, the memory is not. */
-	if (current->in_execve)
+	/*
+	 * The registers are those of the old program. The memory may be that of the new one, which
+	 * has no section yet.
+	 */
+	if (current->in_execve && !(walk->map && walk->map->nr_sections))
 		return SFU_STOP_EXEC;
 	if (!walk->has_memory)
 		return SFU_STOP_SWITCH;
