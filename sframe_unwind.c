@@ -79,7 +79,8 @@ static bool may_walk(struct pt_regs *regs)
 		return decline(SFU_DECLINE_DISABLED);
 	if (!current->mm || (current->flags & (PF_KTHREAD | PF_USER_WORKER)))
 		return decline(SFU_DECLINE_KTHREAD);
-	if (current->flags & PF_VCPU)
+	/* Between its steps and the guest's, KVM has tracepoints, which are the host's. */
+	if (current->flags & PF_VCPU && !in_task())
 		return decline(SFU_DECLINE_GUEST);
 	if (!user_mode(regs) || !sfu_arch_unwindable(regs))
 		return decline(SFU_DECLINE_COMPAT);
@@ -87,8 +88,8 @@ static bool may_walk(struct pt_regs *regs)
 }
 
 /*
- * Leaves a process without any section to the kernel, which follows frame pointers itself. Code that
- * the map does not have may bring a section. Returns whether it did.
+ * Leaves a process without any section to the kernel, which follows frame pointers itself. Code
+ * that the map does not have may bring a section. Returns whether the process is left.
  */
 static bool decline_without_sections(struct sfu_process *process, struct pt_regs *regs)
 {

@@ -223,10 +223,14 @@ static unsigned int become(unsigned int flags)
 	return old;
 }
 
-/* Takes a sample as perf does: nothing may sleep or fault. Requested scans run later. */
-static void sample_ctx(struct kunit *test, unsigned int flags,
-		       struct perf_callchain_entry_ctx *ctx)
+/*
+ * Takes a sample as perf does: nothing may sleep or fault. Requested scans run later.
+ * @is_interrupt: in an interrupt, as far as can be seen.
+ */
+static void sample_in(struct kunit *test, unsigned int flags, bool is_interrupt,
+		      struct perf_callchain_entry_ctx *ctx)
 {
+	unsigned int offset = is_interrupt ? HARDIRQ_OFFSET : 0;
 	struct hooks_scene *scene = test->priv;
 	unsigned int old;
 
@@ -235,10 +239,18 @@ static void sample_ctx(struct kunit *test, unsigned int flags,
 	ctx->entry = scene->entry;
 	local_irq_disable();
 	old = become(flags);
+	preempt_count_add(offset);
 	perf_callchain_user(ctx, &scene->regs);
+	preempt_count_sub(offset);
 	become(old);
 	count(scene);
 	local_irq_enable();
+}
+
+static void sample_ctx(struct kunit *test, unsigned int flags,
+		       struct perf_callchain_entry_ctx *ctx)
+{
+	sample_in(test, flags, false, ctx);
 }
 
 static void expect_stored(struct kunit *test, const char *want)
@@ -383,11 +395,22 @@ static void sample_declined(struct kunit *test)
 	struct hooks_scene *scene = test->priv;
 
 	prepare(test);
-	sample_ctx(test, c->flags, &ctx);
+	sample_in(test, c->flags, c->flags & PF_VCPU, &ctx);
 	expect_stored(test, c->sampled);
 	KUNIT_EXPECT_EQ(test, ctx.nr, scene->entry->nr);
 	expect_counted(test, c->counted);
 	expect_traced(test, "");
+}
+
+/* Between two steps of the guest, the task that runs it is a task as any. */
+static void sample_of_vcpu_task(struct kunit *test)
+{
+	struct perf_callchain_entry_ctx ctx = { .max_stack = MAX_FRAMES };
+
+	scan_now(test);
+	sample_ctx(test, PF_VCPU, &ctx);
+	expect_stored(test, BY_SFRAME);
+	expect_counted(test, WHOLE);
 }
 
 /* The thread does not have its own memory any more. */
@@ -585,8 +608,8 @@ static const struct stop_case stop_cases[] = {
 	{ "bad-section", spoil_section, "10",
 	  "walks stop.bad-section first.bad-section depth.bad-section defect.fre-off section.bad",
 	  "10 to 10, 1 frames, bad-section;" },
-	{ "exec", begin_exec, "10",
-	  "walks stop.exec first.exec depth.exec", "10 to 10, 1 frames, exec;" },
+	{ "exec, before the memory goes", begin_exec, BY_SFRAME, WHOLE,
+	  "10 to 200, 3 frames, complete;" },
 };
 
 NAMED_CASES(stop);
@@ -812,6 +835,8 @@ static void defer_declined(struct kunit *test)
 {
 	const struct decline_case *c = test->param_value;
 
+	if (!strcmp(c->counted, GUEST))
+		kunit_skip(test, "a task is no guest on its way to user mode");
 	prepare(test);
 	KUNIT_EXPECT_EQ(test, 0, defer(test, c->flags, MAX_FRAMES, c->deferred));
 	expect_counted(test, c->counted);
@@ -892,6 +917,7 @@ static void defer_first(struct kunit *test)
 
 static struct kunit_case sync_tests[] = {
 	KUNIT_CASE_PARAM(sample_declined, decline_gen_params),
+	KUNIT_CASE(sample_of_vcpu_task),
 	KUNIT_CASE(sample_without_mm),
 	KUNIT_CASE(sample_without_section_in_new_code),
 	KUNIT_CASE(sample_leaves_rows_to_task),
