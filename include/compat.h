@@ -106,6 +106,19 @@ static inline void shrinker_free(struct shrinker *shrinker)
 #define PF_USER_WORKER	PF_IO_WORKER
 #endif
 
+/*
+ * ba2bfc97b462 ("uprobes/x86: Add support to optimize uprobes"), 6.18. Of an optimized uprobe, the
+ * first that the kernel hears of a task is the system call. Kbuild finds the function.
+ */
+static inline bool sfu_may_have_optimized_uprobes(const struct mm_struct *mm)
+{
+#ifdef SFU_HAVE_OPTIMIZED_UPROBES
+	return mm_flags_test(MMF_HAS_UPROBES, mm);
+#else
+	return false;
+#endif
+}
+
 /* e047c5eaa763 ("kunit: Expose 'static stub' API to redirect functions"), 6.3. */
 #ifdef SFU_HAVE_STATIC_STUB
 #include <kunit/static_stub.h>

@@ -28,6 +28,7 @@
  * SFU_ARCH_START_BEFORE: bytes before a return address that the functions below need.
  * SFU_ARCH_START_AFTER: bytes from the return address on that they need.
  * SFU_ARCH_EXIT_BYTES: bytes that sfu_arch_exits_thread() needs.
+ * SFU_ARCH_CHILD_BYTES: bytes from the ip on that sfu_arch_child_branch() needs.
  *
  * Signal frames. A handler returns to a stub that calls rt_sigreturn(). A context
  * saved by the kernel then lies at the stack pointer.
@@ -47,8 +48,8 @@
  * SFU_ARCH_TRAMPOLINE_BYTES: bytes of the trampoline of uretprobes, which begins a page.
  * SFU_ARCH_TRAMPOLINE_PUSHES: bytes that it pushes at most.
  * SFU_ARCH_PROBE_PAGE_BYTES: bytes of the page that optimized uprobes call; 0: there is none.
- * SFU_ARCH_PROBE_CALL_BYTES: bytes of the code that calls it; 0: there is none.
- * SFU_ARCH_PROBE_MOVE_BYTES: bytes of its first instruction, which moves the stack pointer.
+ * SFU_ARCH_PROBE_CALL_BYTES: bytes of the instruction that calls it; 0: there is none.
+ * SFU_ARCH_PROBE_MOVE_BYTES: bytes of the one before, which moves the stack pointer.
  * SFU_ARCH_PROBE_MOVED: by how much.
  * SFU_ARCH_PROBE_PUSHES: bytes that the page pushes at most.
  */
@@ -167,6 +168,22 @@ static inline bool sfu_arch_follows_indirect_call(const u8 *ra);
 static inline bool sfu_arch_row_of_code(const u8 *ip, unsigned long addr, struct sframe_row *row);
 
 /**
+ * sfu_arch_is_child() - are these the registers of a task that clone() has made?
+ * @regs: registers of user mode
+ *
+ * Return: true if the task is in that call, as the child.
+ */
+static inline bool sfu_arch_is_child(const struct pt_regs *regs);
+
+/**
+ * sfu_arch_child_branch() - where the child goes that clone() has made
+ * @code: SFU_ARCH_CHILD_BYTES bytes after the system call
+ *
+ * Return: Bytes from the ip to the target of the branch; 0: another instruction follows.
+ */
+static inline unsigned long sfu_arch_child_branch(const u8 *code);
+
+/**
  * sfu_arch_decode_plt() - decode the jump of a PLT slot
  * @code: SFU_ARCH_PLT_BYTES bytes at the start of the slot
  * @addr: its address
@@ -280,24 +297,22 @@ static inline unsigned int sfu_arch_sigcontext_word(unsigned int reg);
 
 /**
  * sfu_arch_is_trampoline() - is this the trampoline of uretprobes?
- * @regs: registers of user mode
- * @page: address of the page that may begin with it
- * @code: its first SFU_ARCH_TRAMPOLINE_BYTES bytes; zero if they cannot be read
+ * @regs: registers of user mode; NULL if they are not known
+ * @ip: address of the code
+ * @code: the first SFU_ARCH_TRAMPOLINE_BYTES bytes of its page; zero if they cannot be read
  *
  * Return: true if it is.
  */
-static inline bool sfu_arch_is_trampoline(const struct pt_regs *regs,
-					  unsigned long page, const u8 *code);
+static inline bool sfu_arch_is_trampoline(const struct pt_regs *regs, unsigned long ip,
+					  const u8 *code);
 
 /**
- * sfu_arch_is_probe_call() - does this code call the page of optimized uprobes?
- * @code: SFU_ARCH_PROBE_CALL_BYTES bytes
- * @addr: their address
- * @to: set to the address that they call
+ * sfu_arch_is_probe_move() - is this the first instruction that replaces the probed one?
+ * @code: SFU_ARCH_PROBE_MOVE_BYTES bytes
  *
- * Return: true if it looks so. The page tells.
+ * Return: true if it is. The call that follows tells where it leads.
  */
-static inline bool sfu_arch_is_probe_call(const u8 *code, unsigned long addr, unsigned long *to);
+static inline bool sfu_arch_is_probe_move(const u8 *code);
 
 /**
  * sfu_arch_probe_page_pushed() - what the page of optimized uprobes has on the stack

@@ -174,11 +174,16 @@ enum sfu_stop sfu_fallback_step(struct sfu_walk *walk);
 unsigned long sfu_uprobe_real_ra(const struct sfu_walk *walk, unsigned long cfa,
 				 unsigned long ra);
 void sfu_uprobe_undo(struct sfu_walk *walk);
+void sfu_uprobe_leave(struct sfu_walk *walk, struct sfu_frame *frame);
 
-/* Has current uprobes, or is it about to handle one? */
+/*
+ * Has current uprobes, or is it about to handle one? The first optimized one of a task comes
+ * without a breakpoint.
+ */
 static inline bool sfu_uprobe_is_used(void)
 {
-	return current->utask || test_thread_flag(TIF_UPROBE);
+	return current->utask || test_thread_flag(TIF_UPROBE) ||
+	       (SFU_ARCH_PROBE_PAGE_BYTES && sfu_may_have_optimized_uprobes(current->mm));
 }
 #else
 static inline unsigned long sfu_uprobe_real_ra(const struct sfu_walk *walk,
@@ -188,6 +193,10 @@ static inline unsigned long sfu_uprobe_real_ra(const struct sfu_walk *walk,
 }
 
 static inline void sfu_uprobe_undo(struct sfu_walk *walk)
+{
+}
+
+static inline void sfu_uprobe_leave(struct sfu_walk *walk, struct sfu_frame *frame)
 {
 }
 

@@ -414,8 +414,10 @@ static void fallback_in_plt(struct kunit *test)
 	store_call(test, plain_call(), bare(test, 0x210), bare(test, 0));
 	for (i = 0; i < ARRAY_SIZE(plt_cases); i++) {
 		const struct plt_case *c = &plt_cases[i];
-		u32 end = c->at + 4 * 4;
+		u32 end = PLT_CODE;
 
+		while (!c->insns[end / 4 - 1])
+			end -= 4;
 		store_plt(test, c, bare(test, 0x400), slot_of(c, bare(test, 0x800)));
 		for (off = 0; off <= end; off += 4) {
 			bool is_in = c->jumps && off < end;

@@ -268,6 +268,44 @@ static void step_commits_whole(struct kunit *test)
 	expect_walk(test, "c4@0 c4@10,fp30 register");
 }
 
+static void clone_returns(struct kunit *test, unsigned int syscall, unsigned long value)
+{
+	struct walk_scene *scene = test->priv;
+
+	set_syscall(&scene->regs, syscall);
+	set_register(&scene->regs, 0, value);
+}
+
+/* A task that clone() has made has another stack, and goes on elsewhere. */
+static void step_child_of_clone(struct kunit *test)
+{
+	static const u8 branch[] = CHILD_CODE(0x1c);
+
+	sp_function(test, 0x40, 16);
+	outermost_function(test, 0x60);
+	outermost_function(test, 0xc0);
+	use_section(test);
+	sample(test, code(test, 0x44), stack(test, 0), 0);
+	word(test, 0x08, code(test, 0xc4));
+	user_store(test, code(test, 0x44), branch, sizeof(branch));
+	clone_returns(test, __NR_clone3, -38);
+	expect_walk(test, "c44@0 cc4@10 complete", "not yet");
+	clone_returns(test, __NR_clone3, 4711);
+	expect_walk(test, "c44@0 cc4@10 complete", "in the parent");
+	clone_returns(test, __NR_clone3, 0);
+	expect_walk(test, "c60@0 complete", "in the child");
+	clone_returns(test, __NR_clone, 0);
+	expect_walk(test, "c60@0 complete", "in the child of clone()");
+	clone_returns(test, __NR_getpid, 0);
+	expect_walk(test, "c44@0 cc4@10 complete", "another system call");
+	clone_returns(test, __NR_clone, 0);
+	user_store(test, code(test, 0x44), "\x90", 1);
+	expect_walk(test, "c44@0 cc4@10 complete", "another instruction");
+	sample(test, stack(test, 0), stack(test, 0), 0);
+	clone_returns(test, __NR_clone, 0);
+	expect_walk(test, "0@0 unscanned needs-scan", "elsewhere");
+}
+
 NAMED_CASES(ra);
 
 /* The result does not depend on the row's mark of a signed return address. */
@@ -338,6 +376,7 @@ static struct kunit_case step_tests[] = {
 	KUNIT_CASE(step_sampled_at_first),
 	KUNIT_CASE(step_at_ends_of_mapping),
 	KUNIT_CASE(step_commits_whole),
+	KUNIT_CASE(step_child_of_clone),
 	KUNIT_CASE_PARAM(step_ra, ra_gen_params),
 	KUNIT_CASE(step_ra_signed),
 	{}

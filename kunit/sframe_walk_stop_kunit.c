@@ -81,7 +81,10 @@ static void stop_unscanned_gone(struct kunit *test)
 	expect_walk(test, "c4@0 unscanned needs-scan");
 }
 
-/* In execve() the registers belong to the old memory, which is gone. */
+/*
+ * In execve() the registers belong to the old memory. It has sections, and is still there. The new
+ * one has none yet.
+ */
 static void stop_exec(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;

@@ -413,10 +413,12 @@ static void uprobe_page_of_optimized(struct kunit *test)
 	expect_probed(test, "bd@80 nodata");
 }
 
-/* The probed instruction is at c4: before it, in the middle of what replaces it, and later. */
-static void uprobe_call_of_optimized(struct kunit *test)
+#define PROBE_BYTES	10
+
+/* The probed instruction is at c4. Two instructions have replaced it. */
+static void optimized_scene(struct kunit *test)
 {
-	u8 call[] = { 0x48, 0x8d, 0x64, 0x24, 0x80, 0xe8, 0, 0, 0, 0 };
+	u8 call[PROBE_BYTES] = { 0x48, 0x8d, 0x64, 0x24, 0x80, 0xe8 };
 	s32 rel = bare(test, 0) - code(test, 4 + sizeof(call));
 
 	if (!IS_ENABLED(CONFIG_X86_64))
@@ -428,12 +430,47 @@ static void uprobe_call_of_optimized(struct kunit *test)
 	word(test, 0xb8, code(test, 0x84));
 	user_store(test, bare(test, 0), probe_page, sizeof(probe_page));
 	user_store(test, code(test, 4), call, sizeof(call));
+}
+
+#ifdef SFU_HAVE_OPTIMIZED_UPROBES
+static const char *text_of_new_thread(struct kunit *test)
+{
+	const char *text;
+
+	mm_flags_set(MMF_HAS_UPROBES, current->mm);
+	text = walk_text(test);
+	mm_flags_clear(MMF_HAS_UPROBES, current->mm);
+	return text;
+}
+
+/* The kernel has not heard yet that this thread has come to a probe. */
+static void uprobe_of_new_thread(struct kunit *test)
+{
+	optimized_scene(test);
+	sample(test, code(test, 9), stack(test, 0x20), 0);
+	expect_text(test, text_of_new_thread, "c4@a0 c44@b0 c84@c0 complete");
+	word(test, 0x18, code(test, 4));
+	sample(test, bare(test, 0), stack(test, 0x18), 0);
+	expect_text(test, text_of_new_thread, "c4@a0 c44@b0 c84@c0 complete");
+}
+#endif
+
+/* Before the probed instruction, in the middle of what replaces it, and later. */
+static void uprobe_call_of_optimized(struct kunit *test)
+{
+	optimized_scene(test);
 	sample(test, code(test, 4), stack(test, 0xa0), 0);
 	expect_probed(test, "c4@a0 c44@b0 c84@c0 complete");
 	sample(test, code(test, 9), stack(test, 0x20), 0);
 	expect_probed(test, "c4@a0 c44@b0 c84@c0 complete");
+	/* The kernel takes the probe away, and leaves the call to those that are before it. */
+	user_store(test, code(test, 4), "\xcc", 1);
+	expect_probed(test, "c4@a0 c44@b0 c84@c0 complete");
+	user_store(test, code(test, 4), "\x66\x2e\x0f\x1f\x84", 5);
+	expect_probed(test, "c4@a0 c44@b0 c84@c0 complete");
+	user_store(test, code(test, 4), "\x48\x8d\x64\x24\x80", 5);
 	/* The kernel is about to go back to the page. */
-	word(test, 0x18, code(test, 4 + sizeof(call)));
+	word(test, 0x18, code(test, 4 + PROBE_BYTES));
 	sample(test, code(test, 4), stack(test, 0), 0);
 	expect_probed(test, "c4@a0 c44@b0 c84@c0 complete");
 	/* Other code calls a page that is another one. */
@@ -442,6 +479,27 @@ static void uprobe_call_of_optimized(struct kunit *test)
 	word(test, 0x38, code(test, 0x84));
 	sample(test, code(test, 9), stack(test, 0x20), 0);
 	expect_probed(test, "c9@20 c44@30 c84@40 complete");
+}
+
+/* A signal comes while the kernel handles a probe. It strikes where the system call returns to. */
+static void uretprobe_signal_strikes(struct kunit *test)
+{
+	if (!IS_ENABLED(CONFIG_X86_64))
+		kunit_skip(test, "no system call handles a probe");
+	signal_scene(test, bare(test, 0x100));
+	user_store(test, bare(test, 0), trampoline, sizeof(trampoline));
+	store_context(test, CONTEXT, bare(test, 0x0d), stack(test, 0x100), 0);
+	word(test, 0x110, code(test, 0x44));
+	word(test, 0x120, code(test, 0x84));
+	expect_walk(test, "c4@ff0 b100@1000 bd@100 nodata");
+	expect_probed(test, "c4@ff0 b100@1000 c44@118 c84@128 complete");
+	user_store(test, bare(test, 0), probe_page, sizeof(probe_page));
+	word(test, 0x118, code(test, 0x44));
+	word(test, 0x1a8, code(test, 0x84));
+	expect_probed(test, "c4@ff0 b100@1000 c44@1a0 c84@1b0 complete");
+	/* It strikes elsewhere. */
+	store_context(test, CONTEXT, code(test, 0x44), stack(test, 0x1a0), 0);
+	expect_probed(test, "c4@ff0 b100@1000 c44@1a0 c84@1b0 complete");
 }
 
 static struct kunit_case uretprobe_tests[] = {
@@ -462,6 +520,10 @@ static struct kunit_case uretprobe_tests[] = {
 	KUNIT_CASE(uretprobe_after_breakpoint_without_flag),
 	KUNIT_CASE(uprobe_page_of_optimized),
 	KUNIT_CASE(uprobe_call_of_optimized),
+#ifdef SFU_HAVE_OPTIMIZED_UPROBES
+	KUNIT_CASE(uprobe_of_new_thread),
+#endif
+	KUNIT_CASE(uretprobe_signal_strikes),
 	{}
 };
 

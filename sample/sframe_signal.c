@@ -86,6 +86,8 @@ enum sfu_stop sfu_signal_step(struct sfu_walk *walk)
 	       sfu_walk_read_word(walk, fp_addr, &caller.fp);
 	if (stop)
 		return stop;
+	if (sfu_uprobe_is_used())
+		sfu_uprobe_leave(walk, &caller);
 	if (!sfu_walk_find_range(walk, caller.ip))
 		return SFU_STOP_SIGNAL;
 	sfu_walk_enter(walk, &caller, SFU_METHOD_SIGNAL);

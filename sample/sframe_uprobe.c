@@ -176,7 +176,7 @@ static void leave_trampoline(struct sfu_walk *walk)
 		return;
 	/* The page may be executable and not readable. Then the registers decide. */
 	sfu_walk_read_code(walk, code, frame->ip - off, sizeof(code));
-	if (!sfu_arch_is_trampoline(frame->regs, frame->ip - off, code))
+	if (!sfu_arch_is_trampoline(frame->regs, frame->ip, code))
 		return;
 	if (!find_trampoline_caller(walk, off, &ra, &sp) || !sfu_walk_find_range(walk, ra))
 		return;
@@ -196,17 +196,30 @@ static int probe_page_pushed(const struct sfu_walk *walk, unsigned long ip, u32 
 	return sfu_arch_probe_page_pushed(code, off, freed);
 }
 
-/* Is there a call of an optimized uprobe at @addr? It moves the stack pointer. */
+/*
+ * Is there a call at @addr that an optimized uprobe has put there? The instruction before it has
+ * moved the stack pointer, even if it has been replaced since.
+ */
 static bool is_probe_call(const struct sfu_walk *walk, unsigned long addr)
 {
-	u8 code[SFU_ARCH_PROBE_CALL_BYTES + 1];
-	unsigned long to;
+	unsigned long to, ra = addr + SFU_ARCH_PROBE_CALL_BYTES;
+	u8 code[SFU_ARCH_CALL_BYTES];
 	u32 freed;
 
 	return SFU_ARCH_PROBE_CALL_BYTES &&
-	       sfu_walk_read_code(walk, code, addr, SFU_ARCH_PROBE_CALL_BYTES) &&
-	       sfu_arch_is_probe_call(code, addr, &to) && PAGE_ALIGNED(to) &&
+	       sfu_walk_read_code(walk, code, ra - sizeof(code), sizeof(code)) &&
+	       sfu_arch_decode_call(code, ra, &to) == SFU_CALL_DIRECT && PAGE_ALIGNED(to) &&
 	       !probe_page_pushed(walk, to, &freed) && freed == SFU_ARCH_PROBE_MOVED;
+}
+
+static bool is_probe_move(const struct sfu_walk *walk, unsigned long addr)
+{
+	u8 code[SFU_ARCH_PROBE_MOVE_BYTES + 1];
+
+	return SFU_ARCH_PROBE_MOVE_BYTES &&
+	       sfu_walk_read_code(walk, code, addr, SFU_ARCH_PROBE_MOVE_BYTES) &&
+	       sfu_arch_is_probe_move(code) &&
+	       is_probe_call(walk, addr + SFU_ARCH_PROBE_MOVE_BYTES);
 }
 
 /*
@@ -218,15 +231,15 @@ static bool leave_probe_call(struct sfu_walk *walk)
 	struct sfu_frame *frame = &walk->frame;
 	unsigned long ra;
 
-	if (is_probe_call(walk, frame->ip - SFU_ARCH_PROBE_MOVE_BYTES)) {
+	if (is_probe_call(walk, frame->ip)) {
 		frame->ip -= SFU_ARCH_PROBE_MOVE_BYTES;
 		frame->sp += SFU_ARCH_PROBE_MOVED;
 		return true;
 	}
-	if (!is_probe_call(walk, frame->ip))
+	if (!is_probe_move(walk, frame->ip))
 		return false;
 	if (!sfu_walk_read_word(walk, frame->sp + SFU_ARCH_PROBE_PUSHES, &ra) &&
-	    ra == frame->ip + SFU_ARCH_PROBE_CALL_BYTES)
+	    ra == frame->ip + SFU_ARCH_PROBE_MOVE_BYTES + SFU_ARCH_PROBE_CALL_BYTES)
 		frame->sp += SFU_ARCH_PROBE_PUSHES + sizeof(ra) + SFU_ARCH_PROBE_MOVED;
 	return true;
 }
@@ -272,4 +285,24 @@ void sfu_uprobe_undo(struct sfu_walk *walk)
 		frame->ip -= SFU_ARCH_BREAKPOINT_BYTES;
 	else if (!leave_probe_page(walk) && !leave_probe_call(walk))
 		leave_trampoline(walk);
+}
+
+/**
+ * sfu_uprobe_leave() - put a frame that a signal has interrupted where it would be without uprobes
+ * @walk: the walk
+ * @frame: the frame
+ *
+ * The system calls of uprobes return to the page that they come from. There a signal strikes.
+ *
+ * Context: As that of sfu_walk_init().
+ */
+void sfu_uprobe_leave(struct sfu_walk *walk, struct sfu_frame *frame)
+{
+	struct sfu_frame here = walk->frame;
+
+	walk->frame = *frame;
+	if (!leave_probe_page(walk))
+		leave_trampoline(walk);
+	*frame = walk->frame;
+	walk->frame = here;
 }

@@ -706,6 +706,18 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 	return stop;
 }
 
+/*
+ * A new task that has not run yet is where clone() returns, with the registers of the task that has
+ * made it. Its stack may be a new one, for which only the branch that follows has a row.
+ */
+static void follow_child(struct sfu_walk *walk)
+{
+	u8 code[SFU_ARCH_CHILD_BYTES];
+
+	if (sfu_walk_read_code(walk, code, walk->frame.ip, sizeof(code)))
+		walk->frame.ip += sfu_arch_child_branch(code);
+}
+
 /**
  * sfu_walk_init() - begin a walk in the frame of a sample
  * @walk: initialized
@@ -750,6 +762,8 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_borrowed,
 	memset(walk->nr_frames, 0, sizeof(walk->nr_frames));
 	if (map && walk->has_memory && sfu_uprobe_is_used())
 		sfu_uprobe_undo(walk);
+	if (unlikely(sfu_arch_is_child(regs)) && map && walk->has_memory)
+		follow_child(walk);
 }
 
 /**

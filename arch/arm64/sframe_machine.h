@@ -141,13 +141,13 @@ static inline bool sfu_arch_follows_direct_call(const u8 *ra)
 	return sframe_is_bl(get_unaligned_le32(ra - 4));
 }
 
-/* A PLT slot, up to and with its jump: with or without bti. */
-#define SFU_ARCH_PLT_BYTES	20
+/* A PLT slot, up to and with its jump: with or without bti, and autia1716 of -z pac-plt. */
+#define SFU_ARCH_PLT_BYTES	24
 
 static inline unsigned int sfu_arch_decode_plt(const u8 *code, unsigned long addr,
 					       unsigned long *where)
 {
-	unsigned int i = 0;
+	unsigned int i = 0, jump;
 	u32 adrp, ldr, add;
 	u64 pages;
 
@@ -156,18 +156,38 @@ static inline unsigned int sfu_arch_decode_plt(const u8 *code, unsigned long add
 	adrp = get_unaligned_le32(code + i);
 	ldr = get_unaligned_le32(code + i + 4);
 	add = get_unaligned_le32(code + i + 8);
+	jump = i + 12;
+	if (get_unaligned_le32(code + jump) == 0xd503219f)	/* autia1716 */
+		jump += 4;
 	/* binutils 2.46 writes a nop instead of adding 0. */
 	if (add == 0xd503201f && !(ldr & 0x3ffc00))
 		add = 0x91000210;
 	if ((adrp & 0x9f00001f) != 0x90000010 ||	/* adrp x16, pages */
 	    (ldr & 0xffc003ff) != 0xf9400211 ||		/* ldr x17, [x16, imm12] */
 	    (add & 0xffc003ff) != 0x91000210 ||		/* add x16, x16, imm12 */
-	    get_unaligned_le32(code + i + 12) != 0xd61f0220) /* br x17 */
+	    get_unaligned_le32(code + jump) != 0xd61f0220) /* br x17 */
 		return 0;
 	pages = (adrp >> 3 & 0x1ffffc) | (adrp >> 29 & 3);
 	*where = ((addr + i) & ~0xfffUL) + 4096 * sign_extend64(pages, 20) +
 		 8 * (ldr >> 10 & 0xfff);
-	return i + 16;
+	return jump + 4;
+}
+
+#define SFU_ARCH_CHILD_BYTES	8
+
+static inline bool sfu_arch_is_child(const struct pt_regs *regs)
+{
+	return !regs->regs[0] &&
+	       (regs->syscallno == __NR_clone || regs->syscallno == __NR_clone3);
+}
+
+/* cmp x0, #0; b.eq */
+static inline unsigned long sfu_arch_child_branch(const u8 *code)
+{
+	u32 branch = get_unaligned_le32(code + 4);
+
+	return get_unaligned_le32(code) == 0xf100001f && (branch & 0xff00001f) == 0x54000000 ?
+	       4 + 4 * sign_extend64(branch >> 5, 18) : 0;
 }
 
 /* Bytes of code that sfu_arch_row_of_code() needs before the ip, and from it on. */
@@ -370,10 +390,10 @@ static inline unsigned int sfu_arch_sigcontext_word(unsigned int reg)
 #define SFU_ARCH_TRAMPOLINE_BYTES	4
 #define SFU_ARCH_TRAMPOLINE_PUSHES	0
 
-static inline bool sfu_arch_is_trampoline(const struct pt_regs *regs,
-					  unsigned long page, const u8 *code)
+static inline bool sfu_arch_is_trampoline(const struct pt_regs *regs, unsigned long ip,
+					  const u8 *code)
 {
-	return regs->regs[30] == page;
+	return regs && regs->regs[30] == round_down(ip, PAGE_SIZE);
 }
 
 /* No uprobe is optimized. */
@@ -383,7 +403,7 @@ static inline bool sfu_arch_is_trampoline(const struct pt_regs *regs,
 #define SFU_ARCH_PROBE_MOVED		0
 #define SFU_ARCH_PROBE_PUSHES		0
 
-static inline bool sfu_arch_is_probe_call(const u8 *code, unsigned long addr, unsigned long *to)
+static inline bool sfu_arch_is_probe_move(const u8 *code)
 {
 	return false;
 }

@@ -200,8 +200,11 @@ static inline bool sfu_arch_follows_direct_call(const u8 *ra)
 	return ra[-5] == 0xe8;
 }
 
-/* A PLT slot, up to and with its jump: with or without endbr64 and a bnd prefix. */
-#define SFU_ARCH_PLT_BYTES	11
+/*
+ * A PLT slot, up to and with its jump: with or without endbr64 and a bnd prefix, or, by mold, with
+ * mov $index,%r11d after endbr64.
+ */
+#define SFU_ARCH_PLT_BYTES	16
 
 static inline unsigned int sfu_arch_decode_plt(const u8 *code, unsigned long addr,
 					       unsigned long *where)
@@ -209,8 +212,11 @@ static inline unsigned int sfu_arch_decode_plt(const u8 *code, unsigned long add
 	unsigned int i = 0;
 	s32 disp;
 
-	if (sframe_is_endbr64(code))
+	if (sframe_is_endbr64(code)) {
 		i += 4;
+		if (code[i] == 0x41 && code[i + 1] == 0xbb)
+			i += 6;
+	}
 	if (code[i] == 0xf2)				/* bnd */
 		i++;
 	if (code[i] != 0xff || code[i + 1] != 0x25)	/* jmp *disp(%rip) */
@@ -309,6 +315,32 @@ static inline enum sfu_progress sfu_progress(const u8 *ip, unsigned long addr)
 	return progress;
 }
 
+/*
+ * clone() and clone3() of glibc have no row from their system call to the ret that follows, since
+ * the child takes another stack with it: test %rax,%rax; jl; je; ret.
+ */
+static inline bool sfu_follows_clone(const u8 *ip)
+{
+	static const u8 code[] = { 0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c };
+
+	return !memcmp(ip - 2, code, sizeof(code)) && ip[5] == 0x74 && ip[7] == 0xc3;
+}
+
+#define SFU_ARCH_CHILD_BYTES	7
+
+static inline bool sfu_arch_is_child(const struct pt_regs *regs)
+{
+	return !regs->ax && (regs->orig_ax == __NR_clone || regs->orig_ax == __NR_clone3);
+}
+
+/* test %rax,%rax; jl; je */
+static inline unsigned long sfu_arch_child_branch(const u8 *code)
+{
+	static const u8 test[] = { 0x48, 0x85, 0xc0, 0x7c };
+
+	return !memcmp(code, test, sizeof(test)) && code[5] == 0x74 ? 7 + (s8)code[6] : 0;
+}
+
 static inline bool sfu_arch_row_of_code(const u8 *ip, unsigned long addr, struct sframe_row *row)
 {
 	static const struct sframe_row at_entry = SFU_ROW_AT_ENTRY;
@@ -317,7 +349,7 @@ static inline bool sfu_arch_row_of_code(const u8 *ip, unsigned long addr, struct
 	unsigned long slot;
 
 	*row = at_entry;
-	if (sfu_is_ret(ip) || sfu_arch_decode_plt(ip, addr, &slot))
+	if (sfu_is_ret(ip) || sfu_follows_clone(ip) || sfu_arch_decode_plt(ip, addr, &slot))
 		return true;
 	progress = sfu_progress(ip, addr);
 	if (progress == SFU_PROGRESS_PUSHED)
@@ -487,14 +519,14 @@ static inline unsigned int sfu_arch_sigcontext_word(unsigned int reg)
 #define SFU_ARCH_TRAMPOLINE_BYTES	17
 #define SFU_ARCH_TRAMPOLINE_PUSHES	24
 
-static inline bool sfu_arch_is_trampoline(const struct pt_regs *regs,
-					  unsigned long page, const u8 *code)
+static inline bool sfu_arch_is_trampoline(const struct pt_regs *regs, unsigned long ip,
+					  const u8 *code)
 {
 	static const u8 start[] = { 0x50, 0x51, 0x41, 0x53, 0x48, 0xc7, 0xc0 };
 	static const u8 end[] = { 0x0f, 0x05, 0x41, 0x5b, 0x59, 0xc3 };
 
 	if (code[0] == SFU_ARCH_BREAKPOINT)
-		return regs->ip - page <= SFU_ARCH_BREAKPOINT_BYTES;
+		return offset_in_page(ip) <= SFU_ARCH_BREAKPOINT_BYTES;
 	return !memcmp(code, start, sizeof(start)) &&
 	       !memcmp(code + sizeof(start) + 4, end, sizeof(end));
 }
@@ -538,19 +570,16 @@ static inline int sfu_arch_probe_page_pushed(const u8 *code, unsigned int off, u
  * From 7.2 on, lea -0x80(%rsp), %rsp and that call replace the probed instruction. The system call
  * stores three registers, below the return address.
  */
-#define SFU_ARCH_PROBE_CALL_BYTES	10
+#define SFU_ARCH_PROBE_CALL_BYTES	5
 #define SFU_ARCH_PROBE_MOVE_BYTES	5
 #define SFU_ARCH_PROBE_MOVED		128
 #define SFU_ARCH_PROBE_PUSHES		24
 
-static inline bool sfu_arch_is_probe_call(const u8 *code, unsigned long addr, unsigned long *to)
+static inline bool sfu_arch_is_probe_move(const u8 *code)
 {
-	static const u8 start[] = { 0x48, 0x8d, 0x64, 0x24, 0x80, 0xe8 };
-	s32 rel;
+	static const u8 lea[] = { 0x48, 0x8d, 0x64, 0x24, 0x80 };
 
-	memcpy(&rel, code + sizeof(start), sizeof(rel));
-	*to = addr + SFU_ARCH_PROBE_CALL_BYTES + rel;
-	return !memcmp(code, start, sizeof(start));
+	return !memcmp(code, lea, sizeof(lea));
 }
 
 static inline unsigned int sfu_arch_trampoline_pops(unsigned int off)

@@ -76,6 +76,9 @@ static inline void set_register(struct pt_regs *regs, unsigned int reg,
 		regs->regs[reg] = value;
 }
 
+/* What follows the system call of clone(). The child goes @to bytes on, < 36: cmp x0, #0; b.eq */
+#define CHILD_CODE(to)	{ 0x1f, 0, 0, 0xf1, ((to) - 4) << 3, 0, 0, 0x54 }
+
 /* Sets the current system call as the entry code does. */
 static inline void set_syscall(struct pt_regs *regs, unsigned int nr)
 {
@@ -143,6 +146,12 @@ static const struct plt_case plt_cases[] __maybe_unused = {
 	{ "adrp; ldr; add; br", .insns = { ADRP_X16, LDR_X17, ADD_X16, BR_X17 }, 0, true },
 	{ "bti c; adrp; ldr; add; br",
 	  .insns = { 0xd503245f, ADRP_X16, LDR_X17, ADD_X16, BR_X17 }, 4, true },
+	{ "bti c; adrp; ldr; add; autia1716; br",
+	  .insns = { 0xd503245f, ADRP_X16, LDR_X17, ADD_X16, 0xd503219f, BR_X17 }, 4, true },
+	{ "adrp; ldr; add; autia1716; br",
+	  .insns = { ADRP_X16, LDR_X17, ADD_X16, 0xd503219f, BR_X17 }, 0, true },
+	{ "adrp; ldr; add; nop; br",
+	  .insns = { ADRP_X16, LDR_X17, ADD_X16, NOP, BR_X17 }, 0, false },
 	{ "nop; adrp; ldr; add; br",
 	  .insns = { NOP, ADRP_X16, LDR_X17, ADD_X16, BR_X17 }, 4, false },
 	{ "adrp; ldr; add; blr",
@@ -244,7 +253,7 @@ static const struct start_case start_cases[] __maybe_unused = {
  * the code after it.
  */
 #define MOST_FRAME_READS (9 + 2 + 1)
-#define MOST_FRAME_BYTES (2 * 8 + 8 + 40 + 2 * 8 + 4 + 20 + 8 + 8 + 4 + 64)
+#define MOST_FRAME_BYTES (2 * 8 + 8 + 48 + 2 * 8 + 4 + 24 + 8 + 8 + 4 + 64)
 
 static inline void put_slot(u8 *code, unsigned long addr, unsigned long to)
 {

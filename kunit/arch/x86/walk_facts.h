@@ -90,6 +90,9 @@ static inline void set_syscall(struct pt_regs *regs, unsigned int nr)
 	regs->ax = -38;
 }
 
+/* What follows the system call of clone(). The child goes @to bytes on: test %rax,%rax; jl; je */
+#define CHILD_CODE(to)	{ 0x48, 0x85, 0xc0, 0x7c, 0x13, 0x74, (to) - 7 }
+
 /* restore_sigcontext() restores the registers up to bp, by DWARF number, before sp. */
 #define RESTORED_FIRST	7
 
@@ -140,6 +143,9 @@ static const struct plt_case plt_cases[] __maybe_unused = {
 	{ "bnd jmp", .code = { 0xf2, 0xff, 0x25 }, 1, true },
 	{ "endbr64; jmp", .code = { 0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25 }, 4, true },
 	{ "endbr64; bnd jmp", .code = { 0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25 }, 5, true },
+	{ "endbr64; mov $1,%r11d; jmp",
+	  .code = { 0xf3, 0x0f, 0x1e, 0xfa, 0x41, 0xbb, 1, 0, 0, 0, 0xff, 0x25 }, 10, true },
+	{ "mov $1,%r11d; jmp", .code = { 0x41, 0xbb, 1, 0, 0, 0, 0xff, 0x25 }, 6, false },
 	{ "endbr32; jmp", .code = { 0xf3, 0x0f, 0x1e, 0xfb, 0xff, 0x25 }, 4, false },
 	{ "nop; jmp", .code = { 0x90, 0xff, 0x25 }, 1, false },
 	{ "call", .code = { 0xff, 0x15 }, 0, false },
@@ -196,6 +202,12 @@ static const struct sampled_case sampled_cases[] __maybe_unused = {
 	{ "repz ret", .code = { 0x90, 0xf3, 0xc3 }, 1, "b210@8" },
 	{ "before ret", .code = { 0x90, 0xc3 }, 0, "nodata" },
 	{ "jmp *slot(%rip)", .code = { 0xff, 0x25, 0x10, 0, 0, 0 }, 0, "b210@8" },
+	{ "after the system call of clone()",
+	  .code = { 0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c, 0x13, 0x74, 0x01, 0xc3 }, 2, "b210@8" },
+	{ "after another system call",
+	  .code = { 0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c, 0x13, 0x75, 0x01, 0xc3 }, 2, "nodata" },
+	{ "after another one, without ret",
+	  .code = { 0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c, 0x13, 0x74, 0x01, 0x90 }, 2, "nodata" },
 	{ "nop", .code = { 0x90 }, 0, "nodata" },
 };
 
@@ -257,7 +269,7 @@ static const struct start_case start_cases[] __maybe_unused = {
  * last two are of the instruction that was interrupted, if not all code around it is there.
  */
 #define MOST_FRAME_READS (7 + 2)
-#define MOST_FRAME_BYTES (2 * 9 + 2 * 8 + 6 + 11 + 8 + 60 + 59)
+#define MOST_FRAME_BYTES (2 * 9 + 2 * 8 + 6 + 16 + 8 + 60 + 59)
 
 static inline void put_slot(u8 *code, unsigned long addr, unsigned long to)
 {

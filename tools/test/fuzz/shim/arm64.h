@@ -4,6 +4,8 @@
 #define FUZZ_SHIM_ARM64_H
 
 #define __NR_rt_sigreturn	139
+#define __NR_clone		220
+#define __NR_clone3		435
 
 /* An interrupted task. */
 struct pt_regs {

@@ -37,6 +37,7 @@
 #define IS_ENABLED(option)	0
 #define IS_ALIGNED(x, a)	(((x) & ((a) - 1)) == 0)
 #define PAGE_ALIGNED(addr)	IS_ALIGNED(addr, 4096)
+#define offset_in_page(p)	((unsigned long)(p) & 4095)
 #define round_down(x, y)	((x) & ~((__typeof__(x))(y) - 1))
 #define round_up(x, y)		round_down((x) + (y) - 1, y)
 #define min(a, b)		((a) < (b) ? (a) : (b))
@@ -84,6 +85,8 @@ struct kernel_param_ops {
 #include "shim/arm64.h"
 #else
 #define __NR_rt_sigreturn	15
+#define __NR_clone		56
+#define __NR_clone3		435
 #define TASK_SIZE_MAX		0x7ffffffff000ul
 
 /* An interrupted task. */
@@ -138,6 +141,7 @@ extern struct shim_tss cpu_tss_rw;
 #define PAGE_SIZE		4096
 #define PAGE_MASK		(~(PAGE_SIZE - 1ul))
 #define in_nmi()		false
+#define in_task()		false
 #define current_stack_pointer	0ul
 #define MSR_LSTAR		0
 #define rdmsr(msr, low, high)	((low) = (high) = (msr))
