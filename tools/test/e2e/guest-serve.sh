@@ -51,13 +51,12 @@ held_memory() {
 	kernel_memory
 }
 
-# Its map has the tables of what it has mapped.
-sample_user() {	# sample_user PID
-	perf record -q -B -e cpu-clock:u -F 1000 --call-graph=sframe,sync -p "$1" -o "$scratch/data" -- sleep 1
-}
+nr_in_use() { sframectl tables | awk '$4 > 0' | grep -c ' [0-9]*:[0-9]'; }
+
+are_in_use() { [ "$(nr_in_use)" = "$1" ]; }
 
 many_tables() {	# many_tables NR BYTES
-	local user before began=$SECONDS all=$(($1 * $2)) listed
+	local user sampler before began=$SECONDS all=$(($1 * $2)) listed
 	rm -rf "$files"
 	mkdir "$files"
 	before=$(held_memory)
@@ -67,20 +66,19 @@ many_tables() {	# many_tables NR BYTES
 	check 'they are counted' test "$(value table.bytes)" -ge "$all"
 	echo "     $1 tables in $((SECONDS - began)) s, $(value table.bytes) bytes"
 
-	# Two programs of the same files use the same tables.
 	./many use "$files" 500 &
 	user=$!
-	sample_user $user
-	listed=$(sframectl tables | awk '$4 > 0' | grep -c ' [0-9]*:[0-9]')
-	check "tables of 500 mapped files are in use ($listed)" test "$listed" = 500
+	# As long as it is sampled, its map has the tables of what it has mapped.
+	perf record -q -B -e cpu-clock:u -F 100 --call-graph=sframe,sync -p $user -o /dev/null &
+	sampler=$!
+	waits_for are_in_use 500
+	check "tables of 500 mapped files are in use ($(nr_in_use))" are_in_use 500
 
 	echo 2 >/proc/sys/vm/drop_caches
 	listed=$(nr_tables)
 	check "the shrinker leaves those that are in use ($listed of $1)" test "$listed" -ge 500 -a "$listed" -le 600
 	check 'and frees the rest' test "$(value table.bytes)" -le $((600 * $2 + 1000000))
 
-	# In the meantime the module may have forgotten the program.
-	sample_user $user
 	echo 1 >"$parameters/table_memory"
 	rm -f "$files/$1"
 	mkdir -p "$files/more"
@@ -89,6 +87,8 @@ many_tables() {	# many_tables NR BYTES
 	check "above the limit a table is refused: $(cat "$scratch/said")" grep -qE 'tables take all of [0-9]+ MiB, and are in use: raise table_memory' "$scratch/said"
 	echo 0 >"$parameters/table_memory"
 	check 'with the limit raised it is loaded' ./many fill "$files/more" 1 $(($2 * 2))
+	kill -INT $sampler
+	wait $sampler
 	kill $user
 	wait $user 2>/dev/null
 	check 'sframectl tables --drop' sframectl tables --drop
