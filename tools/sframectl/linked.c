@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -88,8 +89,12 @@ static bool find_of_script(char *line, char *path, size_t size)
 	return word;
 }
 
-/* Sets @path to what the kernel, or env, runs for the file: PT_INTERP, or that of a script. */
-static const char *find_interpreter(const char *name, char *path, bool *is_script)
+/*
+ * Sets @path to what the kernel, or env, runs for the file: PT_INTERP, or that of a script. Sets
+ * @st to what the file is: a moment later its name may be that of another one.
+ */
+static const char *find_interpreter(const char *name, struct stat *st, char *path,
+				    bool *is_script)
 {
 	struct elf_segment seg;
 	const char *error;
@@ -103,7 +108,9 @@ static const char *find_interpreter(const char *name, char *path, bool *is_scrip
 	error = file_open(&file, name);
 	if (error)
 		return error;
-	if (elf_magic(&file)) {
+	if (fstat(file.fd, st)) {
+		error = strerror(errno);
+	} else if (elf_magic(&file)) {
 		error = elf_init(&elf, &file);
 		for (i = 0; !error && elf_get_segment(&elf, i, &seg); i++) {
 			if (seg.type != PT_INTERP || seg.filesz >= PATH_MAX)
@@ -170,15 +177,19 @@ static const char *read_list(int fd, char *list)
 	return "its loader takes too long: it is no loader, or the disk is slow";
 }
 
-/* Can nobody but root change what is at this path, which has no links? */
+/*
+ * Can nobody but root change what is at this path, which has no links? What a user has made may be
+ * mounted, and seem to be root's, but without setuid programs.
+ */
 static bool is_roots(const char *path)
 {
 	char part[PATH_MAX], *end;
+	struct statvfs fs;
 	struct stat st;
 
 	snprintf(part, sizeof(part), "%s", path);
 	for (;;) {
-		if (stat(part, &st) || st.st_uid)
+		if (stat(part, &st) || st.st_uid || statvfs(part, &fs) || fs.f_flag & ST_NOSUID)
 			return false;
 		/*
 		 * In a sticky directory, others cannot replace what is root's. What an access
@@ -193,25 +204,38 @@ static bool is_roots(const char *path)
 	}
 }
 
-/* The owner of the program can read it. */
-static bool become_owner(const char *program)
+/* Is this path root's, and that of the file which has named the loader? */
+static bool is_roots_file(const char *path, const struct stat *st)
 {
-	struct stat st;
-	uid_t uid;
-	gid_t gid;
+	struct stat now;
 
-	if (stat(program, &st))
-		return false;
-	uid = st.st_uid ?: NOBODY;
-	gid = st.st_uid && st.st_gid ? st.st_gid : NOBODY;
-	return !setgroups(0, NULL) && !setresgid(gid, gid, gid) && !setresuid(uid, uid, uid);
+	return is_roots(path) && !stat(path, &now) && now.st_dev == st->st_dev &&
+	       now.st_ino == st->st_ino;
+}
+
+/*
+ * Becomes the owner of the file that has named the loader, who can read it. In some directories the
+ * group of a file is one that its owner is not in. The loader starts no process, and learns nothing
+ * of the environment but where libraries are.
+ */
+static bool become_owner(const struct stat *st)
+{
+	const char *libraries = getenv("LD_LIBRARY_PATH");
+	char *kept = libraries ? strdup(libraries) : NULL;
+	const struct rlimit none = {};
+	uid_t uid = st->st_uid ?: NOBODY;
+
+	return !clearenv() && !(kept && setenv("LD_LIBRARY_PATH", kept, true)) &&
+	       !setgroups(0, NULL) && !setresgid(NOBODY, NOBODY, NOBODY) &&
+	       !setresuid(uid, uid, uid) && !setrlimit(RLIMIT_NPROC, &none);
 }
 
 /*
  * Does not return. The program names its loader: it runs as root only if others can change
  * neither. It shall not write to the terminal, nor run on.
  */
-static void run_loader(const char *loader, const char *program, int output, pid_t parent)
+static void run_loader(const char *loader, const char *program, const struct stat *st,
+		       int output, pid_t parent)
 {
 	const struct rlimit seconds = { LOADER_SECONDS, LOADER_SECONDS };
 	int null = open("/dev/null", O_RDWR);
@@ -225,7 +249,7 @@ static void run_loader(const char *loader, const char *program, int output, pid_
 	    dup2(output, STDOUT_FILENO) < 0 || close_range(STDERR_FILENO + 1, ~0U, 0) ||
 	    setrlimit(RLIMIT_CPU, &seconds))
 		_exit(127);
-	if (!geteuid() && !(is_roots(loader) && is_roots(program)) && !become_owner(program))
+	if (!geteuid() && !(is_roots(loader) && is_roots_file(program, st)) && !become_owner(st))
 		_exit(127);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_PDEATHSIG, SIGKILL) ||
 	    getppid() != parent)
@@ -234,7 +258,9 @@ static void run_loader(const char *loader, const char *program, int output, pid_
 	_exit(127);
 }
 
-static const char *ask_loader(struct linked *linked, const char *loader, const char *program)
+/* @st: of the program. It is the only one on the list yet. */
+static const char *ask_loader(struct linked *linked, const char *loader, const char *program,
+			      const struct stat *st)
 {
 	char *list = malloc(LIST_MAX + 1);
 	pid_t pid, parent = getpid();
@@ -247,7 +273,7 @@ static const char *ask_loader(struct linked *linked, const char *loader, const c
 	}
 	pid = fork();
 	if (pid == 0)
-		run_loader(loader, program, ends[1], parent);
+		run_loader(loader, program, st, ends[1], parent);
 	close(ends[1]);
 	error = pid < 0 ? strerror(errno) : read_list(ends[0], list);
 	close(ends[0]);
@@ -259,6 +285,9 @@ static const char *ask_loader(struct linked *linked, const char *loader, const c
 	}
 	if (!error)
 		error = parse_list(linked, list);
+	/* Each loader lists itself at least, unless whoever runs it cannot read the program. */
+	if (!error && linked->nr == 1)
+		error = "its loader lists nothing: load the PID of a process that runs it";
 	free(list);
 	return error;
 }
@@ -276,23 +305,24 @@ const char *linked_find(struct linked *linked, const char *program)
 	unsigned int depth = 0;
 	const char *error;
 	bool is_script;
+	struct stat st;
 
 	*linked = (struct linked){};
-	error = find_interpreter(program, path, &is_script);
+	error = find_interpreter(program, &st, path, &is_script);
 	/* A script may be the interpreter of another one. */
 	while (!error && is_script) {
 		memcpy(script, path, sizeof(script));
 		program = script;
 		if (depth++ == SCRIPTS_MAX)
 			return "too many scripts are interpreters of each other";
-		error = find_interpreter(script, path, &is_script);
+		error = find_interpreter(script, &st, path, &is_script);
 	}
 	if (error)
 		return error;
 	error = add_path(linked, program);
 	/* A static program needs nothing. */
 	if (!error && *path)
-		error = ask_loader(linked, path, program);
+		error = ask_loader(linked, path, program, &st);
 	return error;
 }
 

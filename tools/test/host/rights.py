@@ -78,23 +78,33 @@ def users_program(cli, tmp, good):
     """It names a loader, which tells who runs it."""
     tmp.chmod(0o755)
     loader, path = tmp / "loader", tmp / "users-program"
-    loader.write_text('#!/bin/sh\necho "/uid-$(id -u)-$(id -g) (0x0)"\necho noise >&2\n')
+    loader.write_text("""#!/bin/sh
+        while read -r key id _; do case $key in Uid:) uid=$id ;; Gid:) gid=$id ;; esac; done </proc/self/status
+        echo "/uid-$uid-$gid-$SECRET-$LD_LIBRARY_PATH (0x0)"
+        echo noise >&2
+    """)
     loader.chmod(0o755)
     elf = bytearray(good.read_bytes())
     name = bytes(loader) + b"\0"
     segments, = struct.unpack_from("<Q", elf, 32)
     struct.pack_into("<IIQQQQQ", elf, segments, PT_INTERP, 4, len(elf), 0, 0, len(name), len(name))
     path.write_bytes(elf + name)
+    prepare = f"{DEVICE}\nmknod /dev/null c 1 3\nexport SECRET=x LD_LIBRARY_PATH=/y\nexec"
     for owner, mode, of_dir, who in ((0, 0o755, 0o755, 0), (NOBODY, 0o755, 0o755, NOBODY), (7, 0o755, 0o755, 7),
                                      (0, 0o757, 0o755, NOBODY), (0, 0o775, 0o755, NOBODY), (0, 0o755, 0o777, NOBODY), (0, 0o755, 0o1777, 0)):
-        os.chown(path, owner, owner)
+        os.chown(path, owner, owner + 1 if owner else 0)
         path.chmod(mode)
         tmp.chmod(of_dir)
         cli.judge(f"load --linked of a program of {owner}, {mode:o} in {of_dir:o}",
-                  run(cli.program, f"{DEVICE}\nmknod /dev/null c 1 3\nexec", "load", "--linked", path), status=1,
-                  err=rf"\Asframectl: /uid-{who}-{who}: No such file[^\n]*\n\Z")
+                  run(cli.program, prepare, "load", "--linked", path), status=1,
+                  err=rf"\Asframectl: /uid-{who}-{f'{NOBODY}-' if who else '0-x'}-/y: No such file[^\n]*\n\Z")
     tmp.chmod(0o755)
-    for what, script, said in (("lists without end", "yes | tr -d '\\n'", "its loader lists more than any program needs"),
+    # What a user has made, and root's service has mounted.
+    cli.judge("load --linked of root's program on a file system without setuid programs",
+              run(cli.program, f"mount --bind {tmp} {tmp}\nmount -o remount,bind,nosuid {tmp}\n{prepare}", "load", "--linked", path),
+              status=1, err=f"/uid-{NOBODY}-{NOBODY}--/y: No such file")
+    for what, script, said in (("fails", "exit 127", "its loader lists nothing: load the PID of a process that runs it"),
+                               ("lists without end", "yes | tr -d '\\n'", "its loader lists more than any program needs"),
                                ("does not end", "sleep 1000", "its loader takes too long: it is no loader, or the disk is slow")):
         loader.write_text(f"#!/bin/sh\n{script}\n")
         cli.judge(f"load --linked, the loader {what}",
