@@ -126,10 +126,11 @@ static int dup_fd(int fd)
 static const char *give_table(const struct loading *loading, struct worker *worker,
 			      const char *error, char *message, u32 size)
 {
+	if (!error)
+		worker_end(worker);
+	errno = 0;
 	if (error)
 		return error;
-	worker_end(worker);
-	errno = 0;
 	return *worker->result.error ? worker->result.error :
 				       device_load(loading->device, worker, message, size);
 }

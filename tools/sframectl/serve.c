@@ -56,7 +56,7 @@ static const char usage[] =
 
 enum job_state {
 	JOB_FREE,
-	JOB_BEGINS,		/* there was no room for a child */
+	JOB_BEGINS,		/* there was no room for a child, or the file has just changed */
 	JOB_RUNS,		/* the child works */
 	JOB_WAITS,		/* there was no memory for its table */
 };
@@ -186,7 +186,9 @@ static bool waits(struct job *job, int error)
 /* Has the system, and not the file, been the reason? */
 static bool may_load_later(const struct job *job, int error)
 {
-	return job->worker.is_transient || error == ENOSPC || is_short_of_resources(error);
+	/* For a file that has changed a moment ago the device says EAGAIN. It is wanted again. */
+	return job->worker.is_transient || error == ENOSPC ||
+	       (error != EAGAIN && is_short_of_resources(error));
 }
 
 static void load_job(struct serving *serving, struct job *job)
