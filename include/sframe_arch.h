@@ -168,10 +168,11 @@ static inline bool sfu_arch_follows_indirect_call(const u8 *ra);
 static inline bool sfu_arch_row_of_code(const u8 *ip, unsigned long addr, struct sframe_row *row);
 
 /**
- * sfu_arch_is_child() - are these the registers of a task that clone() has made?
+ * sfu_arch_is_child() - may these be the registers of a task that clone() has made?
  * @regs: registers of user mode
  *
- * Return: true if the task is in that call, as the child.
+ * Return: true if the task may be in that call, as the child, or right after it. Other tasks whose
+ * registers look so take the branch of sfu_arch_child_branch(), too.
  */
 static inline bool sfu_arch_is_child(const struct pt_regs *regs);
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* KUnit tests of the walk: a step does what the row says. */
+#include <linux/sched.h>
+
 #include "walk_scene.h"
 
 /*
@@ -272,6 +274,7 @@ static void clone_returns(struct kunit *test, unsigned int syscall, unsigned lon
 {
 	struct walk_scene *scene = test->priv;
 
+	set_register(&scene->regs, 0, CLONE_VM);
 	set_syscall(&scene->regs, syscall);
 	set_register(&scene->regs, 0, value);
 }
@@ -279,28 +282,31 @@ static void clone_returns(struct kunit *test, unsigned int syscall, unsigned lon
 /* A task that clone() has made has another stack, and goes on elsewhere. */
 static void step_child_of_clone(struct kunit *test)
 {
-	static const u8 branch[] = CHILD_CODE(0x1c);
+	static const u8 branch[] = CHILD_CODE(0x0c);
+	struct walk_scene *scene = test->priv;
 
 	sp_function(test, 0x40, 16);
-	outermost_function(test, 0x60);
+	outermost_function(test, 0x80);
 	outermost_function(test, 0xc0);
 	use_section(test);
-	sample(test, code(test, 0x44), stack(test, 0), 0);
+	sample(test, code(test, 0x74), stack(test, 0), 0);
 	word(test, 0x08, code(test, 0xc4));
-	user_store(test, code(test, 0x44), branch, sizeof(branch));
+	user_store(test, code(test, 0x74), branch, sizeof(branch));
 	clone_returns(test, __NR_clone3, -38);
-	expect_walk(test, "c44@0 cc4@10 complete", "not yet");
+	expect_walk(test, "c74@0 cc4@10 complete", "not yet");
 	clone_returns(test, __NR_clone3, 4711);
-	expect_walk(test, "c44@0 cc4@10 complete", "in the parent");
+	expect_walk(test, "c74@0 cc4@10 complete", "in the parent");
 	clone_returns(test, __NR_clone3, 0);
-	expect_walk(test, "c60@0 complete", "in the child");
+	expect_walk(test, "c80@0 complete", "in the child");
 	clone_returns(test, __NR_clone, 0);
-	expect_walk(test, "c60@0 complete", "in the child of clone()");
+	expect_walk(test, "c80@0 complete", "in the child of clone()");
 	clone_returns(test, __NR_getpid, 0);
-	expect_walk(test, "c44@0 cc4@10 complete", "another system call");
+	expect_walk(test, "c74@0 cc4@10 complete", "another system call");
 	clone_returns(test, __NR_clone, 0);
-	user_store(test, code(test, 0x44), "\x90", 1);
-	expect_walk(test, "c44@0 cc4@10 complete", "another instruction");
+	end_syscall(&scene->regs);
+	expect_walk(test, "c80@0 complete", "before the child's first instruction");
+	user_store(test, code(test, 0x74), "\x90", 1);
+	expect_walk(test, "c74@0 cc4@10 complete", "another instruction");
 	sample(test, stack(test, 0), stack(test, 0), 0);
 	clone_returns(test, __NR_clone, 0);
 	expect_walk(test, "0@0 unscanned needs-scan", "elsewhere");

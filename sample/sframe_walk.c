@@ -707,8 +707,9 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 }
 
 /*
- * A new task that has not run yet is where clone() returns, with the registers of the task that has
- * made it. Its stack may be a new one, for which only the branch that follows has a row.
+ * A new task begins where clone() returns, with the registers of the task that has made it. Its
+ * stack may be a new one. The rows there are the other task's, and those of the new one begin at
+ * the branch that follows, which it takes because the call has returned 0.
  */
 static void follow_child(struct sfu_walk *walk)
 {

@@ -175,10 +175,15 @@ static inline unsigned int sfu_arch_decode_plt(const u8 *code, unsigned long add
 
 #define SFU_ARCH_CHILD_BYTES	8
 
+/*
+ * The number of the call is in x8, also when the call is over. Before that, x0 of the parent is the
+ * first argument.
+ */
 static inline bool sfu_arch_is_child(const struct pt_regs *regs)
 {
 	return !regs->regs[0] &&
-	       (regs->syscallno == __NR_clone || regs->syscallno == __NR_clone3);
+	       (regs->regs[8] == __NR_clone || regs->regs[8] == __NR_clone3) &&
+	       (regs->syscallno == NO_SYSCALL || regs->orig_x0);
 }
 
 /* cmp x0, #0; b.eq */

@@ -328,9 +328,11 @@ static inline bool sfu_follows_clone(const u8 *ip)
 
 #define SFU_ARCH_CHILD_BYTES	7
 
+/* In a system call, and right after it, the processor has put the ip into rcx. */
 static inline bool sfu_arch_is_child(const struct pt_regs *regs)
 {
-	return !regs->ax && (regs->orig_ax == __NR_clone || regs->orig_ax == __NR_clone3);
+	return !regs->ax && (regs->cx == regs->ip || regs->orig_ax == __NR_clone ||
+			     regs->orig_ax == __NR_clone3);
 }
 
 /* test %rax,%rax; jl; je */

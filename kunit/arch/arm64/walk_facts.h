@@ -84,6 +84,13 @@ static inline void set_syscall(struct pt_regs *regs, unsigned int nr)
 {
 	regs->syscallno = nr;
 	regs->regs[8] = nr;
+	regs->orig_x0 = regs->regs[0];
+}
+
+/* An interrupt comes before the next instruction. */
+static inline void end_syscall(struct pt_regs *regs)
+{
+	regs->syscallno = NO_SYSCALL;
 }
 
 /* restore_sigframe() begins with x0 to x8; x8 held the system call's number. */

@@ -90,6 +90,13 @@ static inline void set_syscall(struct pt_regs *regs, unsigned int nr)
 	regs->ax = -38;
 }
 
+/* An interrupt comes before the next instruction. */
+static inline void end_syscall(struct pt_regs *regs)
+{
+	regs->orig_ax = -1;
+	regs->cx = regs->ip;
+}
+
 /* What follows the system call of clone(). The child goes @to bytes on: test %rax,%rax; jl; je */
 #define CHILD_CODE(to)	{ 0x48, 0x85, 0xc0, 0x7c, 0x13, 0x74, (to) - 7 }
 

@@ -7,12 +7,15 @@
 #define __NR_clone		220
 #define __NR_clone3		435
 
+#define NO_SYSCALL		(-1)
+
 /* An interrupted task. */
 struct pt_regs {
 	u64	regs[31];
 	u64	sp;
 	u64	pc;
 	u64	pstate;
+	u64	orig_x0;
 	s32	syscallno;
 };
 
