@@ -497,7 +497,10 @@ static void uretprobe_signal_strikes(struct kunit *test)
 	word(test, 0x118, code(test, 0x44));
 	word(test, 0x1a8, code(test, 0x84));
 	expect_probed(test, "c4@ff0 b100@1000 c44@1a0 c84@1b0 complete");
-	/* It strikes elsewhere. */
+	/* It strikes before the call of the page, at c49; then elsewhere. */
+	store_context(test, CONTEXT, code(test, 0x49), stack(test, 0x120), 0);
+	store_call(test, plain_call(), code(test, 0x4e), bare(test, 0));
+	expect_probed(test, "c4@ff0 b100@1000 c44@1a0 c84@1b0 complete");
 	store_context(test, CONTEXT, code(test, 0x44), stack(test, 0x1a0), 0);
 	expect_probed(test, "c4@ff0 b100@1000 c44@1a0 c84@1b0 complete");
 }

@@ -276,12 +276,13 @@ void sfu_uprobe_undo(struct sfu_walk *walk)
 {
 	struct uprobe_task *utask = current->utask;
 	struct sfu_frame *frame = &walk->frame;
+	bool has_met_one = utask || test_thread_flag(TIF_UPROBE);
 
 	/* In a copy of the instruction, or just after it. */
 	if (utask && utask->xol_vaddr &&
 	    frame->ip - utask->xol_vaddr <= UPROBE_XOL_SLOT_BYTES)
 		frame->ip += utask->vaddr - utask->xol_vaddr;
-	else if (is_after_breakpoint(walk))
+	else if (has_met_one && is_after_breakpoint(walk))
 		frame->ip -= SFU_ARCH_BREAKPOINT_BYTES;
 	else if (!leave_probe_page(walk) && !leave_probe_call(walk))
 		leave_trampoline(walk);
@@ -292,7 +293,8 @@ void sfu_uprobe_undo(struct sfu_walk *walk)
  * @walk: the walk
  * @frame: the frame
  *
- * The system calls of uprobes return to the page that they come from. There a signal strikes.
+ * The system calls of uprobes return to the page that they come from, and a signal strikes there.
+ * It may also strike before the call of that page.
  *
  * Context: As that of sfu_walk_init().
  */
@@ -301,7 +303,7 @@ void sfu_uprobe_leave(struct sfu_walk *walk, struct sfu_frame *frame)
 	struct sfu_frame here = walk->frame;
 
 	walk->frame = *frame;
-	if (!leave_probe_page(walk))
+	if (!leave_probe_page(walk) && !leave_probe_call(walk))
 		leave_trampoline(walk);
 	*frame = walk->frame;
 	walk->frame = here;
