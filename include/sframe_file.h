@@ -15,8 +15,8 @@ struct super_block;
 /**
  * struct sfu_file_id - the identity of a file and its content
  * @sb: its super block; only compared, never used
- * @diskseq: of its disk: another medium in the same drive, or another image on the same loop
- *	device, has another; 0: there is no disk
+ * @medium: number of its disk: another medium in the same drive, or another image on the same loop
+ *	device, has another; of a file system without a disk, number of its backing device
  * @ino: number of its inode
  * @generation: of the inode: numbers of inodes are used again
  * @dev: device number of the super block: its address may be used again
@@ -29,7 +29,7 @@ struct super_block;
  */
 struct sfu_file_id {
 	const struct super_block	*sb;
-	u64				diskseq;
+	u64				medium;
 	u64				ino;
 	u32				generation;
 	u32				dev;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* KUnit tests of what is remembered about files, and of scans that use it. */
+#include <linux/backing-dev.h>
 #include <linux/blkdev.h>
 #include <linux/fs.h>
 #include <linux/mm.h>
@@ -75,6 +76,7 @@ static void file_identify_medium(struct kunit *test)
 
 	KUNIT_ASSERT_TRUE(test, bdev && sb && disk && inode);
 	inode->i_sb = sb;
+	sb->s_bdi = &noop_backing_dev_info;
 	without = sfu_file_id(inode);
 	sb->s_bdev = bdev;
 	bdev->bd_disk = disk;

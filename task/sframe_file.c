@@ -18,6 +18,7 @@
  *
  * The table has a fixed size. Facts that are new replace others of the same set.
  */
+#include <linux/backing-dev.h>
 #include <linux/blkdev.h>
 #include <linux/fs.h>
 #include <linux/hash.h>
@@ -60,16 +61,12 @@ static struct entry_set sets[1 << SET_BITS];
 
 /*
  * Images may repeat the numbers and times of inodes, and the next one that is mounted may get the
- * address of the last super block. Where a file system can lose a disk while it is mounted, that
- * is freed after a grace period.
+ * address of the last super block. A file system without a disk of its own, such as btrfs, has a
+ * backing device, whose number is never used again.
  */
-static u64 diskseq_of(const struct super_block *sb)
+static u64 medium_of(const struct super_block *sb)
 {
-	const struct block_device *bdev;
-
-	guard(rcu)();
-	bdev = READ_ONCE(sb->s_bdev);
-	return bdev ? bdev->bd_disk->diskseq : 0;
+	return sb->s_bdev ? sb->s_bdev->bd_disk->diskseq : sb->s_bdi->id;
 }
 
 /**
@@ -85,7 +82,7 @@ struct sfu_file_id sfu_file_id(const struct inode *inode)
 
 	return (struct sfu_file_id){
 		.sb = inode->i_sb,
-		.diskseq = diskseq_of(inode->i_sb),
+		.medium = medium_of(inode->i_sb),
 		.ino = inode->i_ino,
 		.size = i_size_read(inode),
 		.changed = timespec64_to_ns(&changed),
