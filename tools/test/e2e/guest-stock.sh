@@ -48,6 +48,17 @@ stock_known() {	# stock_known WAY
 	wait $pid 2>/dev/null
 }
 
+# Where threads are made: the call returns twice, in the thread that makes one, and in the new one, which has another stack.
+stock_threads() {	# stock_threads WAY
+	local way=$1 share
+	snapshot
+	perf record -q -B -e sched:sched_process_fork,syscalls:sys_enter_clone3,syscalls:sys_exit_clone3 -c 1 --call-graph="sframe,$way" \
+		-o "$scratch/data" python3 -c 'import threading as t; [(s := t.Thread(target=int), s.start(), s.join()) for i in range(300)]'
+	share=$(whole_of_1000)
+	show_grown "$way, threads"
+	check "$way: of 1000 stacks in clone3() $share are whole" test "$share" = 1000
+}
+
 stock_record() {	# stock_record WAY [OPTION...] COMMAND...
 	perf record -q -a -e cpu-clock -F 999 --call-graph="sframe,$1" -o "$scratch/data" "${@:2}" >/dev/null
 }
@@ -95,6 +106,7 @@ stock() {	# stock SECONDS DATA
 	check 'tables are held' has_tables 1000000
 	for way in $(stock_ways); do
 		stock_known "$way"
+		stock_threads "$way"
 	done
 	sframectl serve -v >"$scratch/served" &
 	server=$!
