@@ -356,6 +356,7 @@ served_overlays() {
 	begin unshare -Urm sh -euc 'mount -t overlay overlay "$1" -o "lowerdir=$2:$2/empty"; shift 2; exec "$@"' sh "$merged" "$dir/files" \
 		-- "$merged/one.so"
 	record_work $work_ms
+	check 'overlay of a user: the program runs' grep -q '^done' "$dir/facts"
 	end
 	begin -- "$dir/files/two.so"
 	record_work $work_ms
@@ -424,6 +425,9 @@ load_under_limits() {
 	check 'load, on a terminal: shows progress' grep -qE $'\r[1-9][0-9]* tables loaded; 0 files without one' "$scratch/said"
 	check 'load, on a terminal: and says the result at the end' \
 		grep -qE $'\x1b\\[K[1-9][0-9]* tables loaded, [0-9]+ KiB' "$scratch/said"
+	cp tables/one.so "$dir/files/new.so"
+	check 'load, of a file that was written just now' sframectl load "$dir/files/new.so"
+	check 'written just now: the table is there' has_table "$dir/files/new.so"
 	check 'load, with SIGCHLD ignored' bash -c "trap '' CHLD; exec sframectl load $dir/files/two.so"
 	check 'low limits: the table is there' has_table "$dir/files/one.so"
 	check 'SIGCHLD ignored: the table is there' has_table "$dir/files/two.so"
