@@ -107,8 +107,9 @@ static inline void shrinker_free(struct shrinker *shrinker)
 #endif
 
 /*
- * ba2bfc97b462 ("uprobes/x86: Add support to optimize uprobes"), 6.18. Of an optimized uprobe, the
- * first that the kernel hears of a task is the system call. Kbuild finds the function.
+ * ba2bfc97b462 ("uprobes/x86: Add support to optimize uprobes"), 6.18. A task that comes to its
+ * first optimized uprobe has no utask and no TIF_UPROBE before the system call of that probe; its
+ * memory has the flag. Kbuild finds the function.
  */
 static inline bool sfu_may_have_optimized_uprobes(const struct mm_struct *mm)
 {

@@ -40,6 +40,7 @@ int sfu_section_read_resident(struct sframe_reader *rd, void *dst, u64 addr, u32
 	return 0;
 }
 
+/* Where the bytes of a resident section are, for the decoder. */
 static __always_inline struct sframe_memory memory_of(const struct sfu_section *section)
 {
 	return (struct sframe_memory){

@@ -303,9 +303,9 @@ static struct file *get_mapped(struct mm_struct *mm, const struct wanted *wanted
 }
 
 /*
- * Returns the memory of a process, or NULL. The process may end meanwhile: its mappings go under
- * mmap_lock. With a reference of its users, the last one would be the reader's to drop, and the
- * files anybody's to close.
+ * Returns the memory of a process, or NULL. The process may end meanwhile: its mappings are removed
+ * under mmap_lock. With a reference of its users, the last one would be the reader's to drop, and
+ * the files anybody's to close.
  */
 static struct mm_struct *grab_mm(struct task_struct *task)
 {

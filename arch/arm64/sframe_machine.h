@@ -176,8 +176,8 @@ static inline unsigned int sfu_arch_decode_plt(const u8 *code, unsigned long add
 #define SFU_ARCH_CHILD_BYTES	8
 
 /*
- * The number of the call is in x8, also when the call is over. Before that, x0 of the parent is the
- * first argument.
+ * The number of a system call is in x8, and stays there after the call. Until the call returns, x0
+ * of the parent is the first argument: if that is 0, the child cannot be told from the parent.
  */
 static inline bool sfu_arch_is_child(const struct pt_regs *regs)
 {

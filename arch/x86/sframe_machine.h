@@ -328,7 +328,10 @@ static inline bool sfu_follows_clone(const u8 *ip)
 
 #define SFU_ARCH_CHILD_BYTES	7
 
-/* In a system call, and right after it, the processor has put the ip into rcx. */
+/*
+ * The instruction syscall puts its return address into rcx. So it is there during the call, and
+ * when an interrupt comes right after it.
+ */
 static inline bool sfu_arch_is_child(const struct pt_regs *regs)
 {
 	return !regs->ax && (regs->cx == regs->ip || regs->orig_ax == __NR_clone ||

@@ -11,7 +11,7 @@ from .unpack import drop, strap, unpack_debs
 SUITES = {"12": "bookworm", "13": "trixie", "testing": "testing"}
 APT = "env DEBIAN_FRONTEND=noninteractive apt-get -qq -y"
 CONTROL = TREE / "debian/control"
-# What `make deb` needs, debian/control says. The tests need these.
+# Packages that the tests need. debian/control lists those that `make deb` needs.
 BUILD = "git lintian".split()
 # One of the roots has also the check of licences, the keys of a machine's firmware, what reads manuals and completes words,
 # and what builds the packages for arm64.

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What the wrapper adds to perf, in its help and in messages. */
+/* The values of --call-graph that the wrapper adds, for perf's help and for messages. */
 #define SFRAME_VALUES \
 "    --call-graph=sframe        stacks from SFrame: deferred where perf and the kernel can\n" \
 "    --call-graph=sframe,sync   unwind while the sample is taken\n" \

@@ -76,7 +76,10 @@ static inline void set_register(struct pt_regs *regs, unsigned int reg,
 		regs->regs[reg] = value;
 }
 
-/* What follows the system call of clone(). The child goes @to bytes on, < 36: cmp x0, #0; b.eq */
+/*
+ * The code after the system call of clone(): cmp x0, #0; b.eq. The branch of the child leads @to
+ * bytes from there, fewer than 36.
+ */
 #define CHILD_CODE(to)	{ 0x1f, 0, 0, 0xf1, ((to) - 4) << 3, 0, 0, 0x54 }
 
 /* Sets the current system call as the entry code does. */

@@ -97,7 +97,10 @@ static inline void end_syscall(struct pt_regs *regs)
 	regs->cx = regs->ip;
 }
 
-/* What follows the system call of clone(). The child goes @to bytes on: test %rax,%rax; jl; je */
+/*
+ * The code after the system call of clone(): test %rax,%rax; jl; je. The branch of the child, je,
+ * leads @to bytes from there.
+ */
 #define CHILD_CODE(to)	{ 0x48, 0x85, 0xc0, 0x7c, 0x13, 0x74, (to) - 7 }
 
 /* restore_sigcontext() restores the registers up to bp, by DWARF number, before sp. */

@@ -99,7 +99,7 @@ def users_program(cli, tmp, good):
                   run(cli.program, prepare, "load", "--linked", path), status=1,
                   err=rf"\Asframectl: /uid-{who}-{f'{NOBODY}-' if who else '0-x'}-/y: No such file[^\n]*\n\Z")
     tmp.chmod(0o755)
-    # What a user has made, and root's service has mounted.
+    # A file system that a user has made, and that a service of root's has mounted: its files seem to be root's.
     cli.judge("load --linked of root's program on a file system without setuid programs",
               run(cli.program, f"mount --bind {tmp} {tmp}\nmount -o remount,bind,nosuid {tmp}\n{prepare}", "load", "--linked", path),
               status=1, err=f"/uid-{NOBODY}-{NOBODY}--/y: No such file")
