@@ -10,16 +10,19 @@ import fcntl
 import os
 import re
 import subprocess
-import sys
 import time
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from .cache import Cache
+from .fetch import fetch
 from .host import LAB, Failed, mirror, need_program, need_root, say
 from .series import ARCHES, FLAVOURS, NAMES, SERIES, Kernel, no_kernel
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 OLD_AFTER = 3600  # seconds
+ROOT_SUITES = ("trixie", "trixie-backports")  # of the root and its tools; kernels may have others
+UNSTABLE = "sid"
 
 # A mirror may be a frozen snapshot whose Release files count as expired.
 APT_CONF = """\
@@ -82,23 +85,34 @@ class Archive:
 
     # ---- apt ----
 
-    def _apt(self, *command, cwd=None, **options):
-        """Run an apt with the private configuration, under a lock: it reads a cache that another apt may write."""
+    @contextmanager
+    def _apt(self):
+        """Return the environment of an apt with the private configuration, and hold a lock: it reads a cache that another
+        apt may write."""
         lock = os.open(self.place, os.O_RDONLY)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            return subprocess.run(command, cwd=cwd, env={**os.environ, "APT_CONFIG": str(self.place / "apt.conf")},
-                                  stdin=subprocess.DEVNULL, text=True, check=False, close_fds=False, **options)
+            yield {**os.environ, "APT_CONFIG": str(self.place / "apt.conf")}
         finally:
             os.close(lock)
 
     def _ask(self, *command):
         """Return what apt-cache prints: nothing if it knows no such package."""
-        return self._apt("apt-cache", *command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+        with self._apt() as env:
+            return subprocess.run(["apt-cache", *command], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, text=True, check=False, close_fds=False).stdout
 
     def _do(self, *command, cwd=None):
-        """Run apt-get; its messages go to stderr. Return whether it succeeded."""
-        return self._apt("apt-get", *command, "-qq", cwd=cwd, stdout=sys.stderr, stderr=sys.stderr).returncode == 0
+        """Run apt-get. Return whether it succeeded."""
+        with self._apt() as env:
+            return fetch("apt-get", *command, "-qq", cwd=cwd, env=env)
+
+    def _update(self):
+        """Fetch the lists of the sources. Return whether that succeeded, if need be at the second time."""
+        if self._do("update"):
+            return True
+        say("fetching package lists again")
+        return self._do("update")
 
     # ---- the lists ----
 
@@ -182,11 +196,11 @@ class Archive:
         uri = mirror()
         need_program(KEYRING, "debian-archive-keyring")
         say("fetching package lists")
-        self.configure([source_line(suite) for suite in ("trixie", "trixie-backports", "bookworm")]
-                       + [source_line("trixie", "deb-src")])
+        suites = dict.fromkeys([*ROOT_SUITES, *(series.suite for series in SERIES if series.suite != UNSTABLE)])
+        self.configure([source_line(suite) for suite in suites] + [source_line("trixie", "deb-src")])
         unstable = self.of("unstable")
-        unstable.configure([source_line("sid")])
-        if not self._do("update") or not unstable._do("update"):
+        unstable.configure([source_line(UNSTABLE)])
+        if not self._update() or not unstable._update():
             raise Failed(f"the package lists of {uri} cannot be fetched, see above: is the network there? "
                          "SFU_MIRROR=URI names another archive")
         kernels = [self._find(name) for name in NAMES if name != "newest"]
@@ -310,7 +324,7 @@ class Archive:
         """Return the archive's other suite. Its lists are fetched into the folder."""
         suite = Archive(folder)
         suite.configure([source_line(name)])
-        if not suite._do("update"):
+        if not suite._update():
             raise Failed(f"the package lists of {name} cannot be fetched, see above: is the network there?")
         return suite
 

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """From packages to directories: whole roots by mmdebstrap, programs with their libraries, and single packages."""
 
-import subprocess
-
 from .archive import KEYRING, source_line
 from .cache import remove
-from .host import need_program, run, say
+from .fetch import fetch
+from .host import Failed, need_program, run, say
 
 TRIPLETS = {"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}
 
@@ -20,16 +19,17 @@ def strap(folder, suite, packages, *options, arches="amd64", backports=False):
                f"--architectures={arches}", f"--include={','.join(packages)}",
                '--aptopt=Acquire::Check-Valid-Until "false"', '--aptopt=Acquire::Check-Date "false"',
                '--aptopt=Acquire::Languages "none"', *options, suite, folder, "-"]
-    try:
-        run(*command, stdin=sources)
-    except subprocess.CalledProcessError:
-        # A download may have been broken.
-        say("mmdebstrap failed, see above: trying once more")
-        mode = folder.stat().st_mode
-        remove(folder)
-        folder.mkdir()
-        folder.chmod(mode)
-        run(*command, stdin=sources)
+    if fetch(*command, stdin=sources):
+        return
+    # A download may have been broken.
+    say("mmdebstrap failed, see above: trying once more")
+    mode = folder.stat().st_mode
+    remove(folder)
+    folder.mkdir()
+    folder.chmod(mode)
+    if not fetch(*command, stdin=sources):
+        raise Failed(f"mmdebstrap cannot make a root of {suite}, see above: is the network there? "
+                     "SFU_MIRROR=URI names another archive")
 
 
 def unpack_debs(folder, into):
