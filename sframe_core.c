@@ -485,7 +485,7 @@ static int check_range(struct sframe_reader *rd, const struct sframe_fde *fde)
 	return 0;
 }
 
-/* read_entry() for a search */
+/* Reads an entry, whose function must lie in user memory. */
 static int read_search_entry(const struct sframe_header *hdr, struct sframe_reader *rd,
 			     u32 index, struct sframe_fde *fde)
 {

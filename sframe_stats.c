@@ -20,11 +20,11 @@ static struct dentry *debugfs_dir;
 #define HELD_SHARE	64
 
 /**
- * sfu_may_hold() - may the module hold more memory for processes?
+ * sfu_may_hold() - may the module hold more caches and indices for processes?
  * @size: how much more, in bytes
  *
- * Maps are not asked for: without one a process has no stacks. Control groups are charged for all
- * of it.
+ * Maps are neither asked for nor counted: without one a process has no stacks. Control groups are
+ * charged for all of it.
  *
  * Context: Any.
  * Return: false if all processes together have as much as they may.
@@ -33,7 +33,19 @@ bool sfu_may_hold(size_t size)
 {
 	unsigned long most = (totalram_pages() / HELD_SHARE) << PAGE_SHIFT;
 
-	return atomic_long_read(&sfu_held.bytes) + size <= most;
+	return atomic_long_read(&sfu_held.caches) + size <= most;
+}
+
+/**
+ * sfu_hold() - count what is held for processes to make samples cheaper
+ * @size: how much more, in bytes; may be negative
+ *
+ * Context: Any.
+ */
+void sfu_hold(long size)
+{
+	atomic_long_add(size, &sfu_held.caches);
+	atomic_long_add(size, &sfu_held.bytes);
 }
 
 /* The counters are all unsigned longs: @offset names one of them. */

@@ -41,17 +41,33 @@ static bool enabled = true;
 module_param(enabled, bool, 0644);
 MODULE_PARM_DESC(enabled, "unwind user stacks (default); N leaves all of them to the kernel");
 
-/* Counts and traces the end of a walk. */
-static void report_walk(const struct sfu_walk *walk, struct pt_regs *regs,
-			enum sfu_stop stop)
+/* Counts the callers that were found by something else than rows. Most walks have none. */
+static noinline void count_other_methods(const struct sfu_walk *walk)
 {
-	unsigned int i, nr_frames = 1;
+	unsigned int i;
 
-	for (i = 0; i < NR_SFU_METHODS; i++) {
+	for (i = SFU_METHOD_SFRAME + 1; i < NR_SFU_METHODS; i++)
 		if (walk->nr_frames[i])
 			sfu_count_many(frames[i], walk->nr_frames[i]);
-		nr_frames += walk->nr_frames[i];
-	}
+}
+
+/*
+ * Counts and traces the end of a walk. It is inlined, as are other functions below that each sample
+ * needs: they are short, and a call takes up to half as long as their work.
+ */
+static __always_inline void report_walk(const struct sfu_walk *walk, struct pt_regs *regs,
+					enum sfu_stop stop)
+{
+	const unsigned int nr_by_rows = walk->nr_frames[SFU_METHOD_SFRAME];
+	const unsigned int nr_others = walk->nr_frames[SFU_METHOD_FP] +
+				       walk->nr_frames[SFU_METHOD_FP_HABIT] +
+				       walk->nr_frames[SFU_METHOD_SIGNAL];
+	const unsigned int nr_frames = 1 + nr_by_rows + nr_others;
+
+	if (nr_by_rows)
+		sfu_count_many(frames[SFU_METHOD_SFRAME], nr_by_rows);
+	if (unlikely(nr_others))
+		count_other_methods(walk);
 	sfu_count(stops[stop]);
 	if (nr_frames == 1)
 		sfu_count(firsts[stop]);
@@ -71,7 +87,7 @@ static bool decline(enum sfu_decline why)
 }
 
 /* May the module walk this stack? @regs are registers of user mode. */
-static bool may_walk(struct pt_regs *regs)
+static __always_inline bool may_walk(struct pt_regs *regs)
 {
 	if (!READ_ONCE(enabled))
 		return decline(SFU_DECLINE_DISABLED);
@@ -87,37 +103,46 @@ static bool may_walk(struct pt_regs *regs)
 	return true;
 }
 
-/*
- * Leaves a process without any section to the kernel, which follows frame pointers itself. Code
- * that the map does not have may bring a section. Returns whether the process is left.
- */
-static bool decline_without_sections(struct sfu_process *process, struct pt_regs *regs)
+/* Leaves a process to the kernel. Code that its map does not have may bring a section. */
+static noinline void leave_to_kernel(struct sfu_process *process, struct sfu_map *map,
+				     struct pt_regs *regs)
 {
-	struct sfu_map *map = sfu_process_map(process);
-
-	if (!map || map->nr_sections)
-		return false;
 	if (map->is_incomplete || sfu_map_lacks_tables(map) ||
 	    !sfu_map_find(map, instruction_pointer(regs)))
 		sfu_request_for_sample(process, SFU_SCAN_SAMPLE);
 	sfu_process_count_sample(process);
 	decline(SFU_DECLINE_NOSECTION);
+}
+
+/*
+ * Leaves a process without any section to the kernel, which follows frame pointers itself. Returns
+ * whether the process is left.
+ */
+static __always_inline bool decline_without_sections(struct sfu_process *process,
+						     struct pt_regs *regs)
+{
+	struct sfu_map *map = sfu_process_map(process);
+
+	if (!map || map->nr_sections)
+		return false;
+	leave_to_kernel(process, map, regs);
 	return true;
 }
 
 /* Can a scan help the next walk? It finds files that have changed, too. */
-static bool needs_scan(const struct sfu_walk *walk, enum sfu_stop stop)
+static __always_inline bool needs_scan(const struct sfu_walk *walk, enum sfu_stop stop)
 {
 	const struct sfu_map *map = walk->map;
+	const unsigned long now = jiffies;
 
 	return sfu_walk_needs_scan(walk, stop) ||
 	       (map && map->is_incomplete && stop == SFU_STOP_NODATA) ||
-	       (map && time_after(jiffies, map->valid_until));
+	       (map && time_after(now, map->valid_until));
 }
 
 /* Begins the walk of current. @process is NULL if it is not known yet. */
-static void begin_walk(struct sfu_walk *walk, struct sfu_process *process,
-		       struct pt_regs *regs)
+static __always_inline void begin_walk(struct sfu_walk *walk, struct sfu_process *process,
+				       struct pt_regs *regs)
 {
 	bool is_borrowed;
 	struct sfu_map *map = sfu_process_walk_map(process, &is_borrowed);
@@ -132,7 +157,8 @@ static void begin_walk(struct sfu_walk *walk, struct sfu_process *process,
  * a scan should give the process a rule cache. The first sample of a new process does not ask for
  * memory.
  */
-static bool count_sample(struct sfu_process *process, struct sfu_walk *walk, enum sfu_stop stop)
+static __always_inline bool count_sample(struct sfu_process *process, struct sfu_walk *walk,
+					 enum sfu_stop stop)
 {
 	if (!process)
 		return true;
@@ -174,7 +200,7 @@ static void store_frames(struct perf_callchain_entry_ctx *ctx,
 			 struct sfu_process *process, struct pt_regs *regs)
 {
 	enum sfu_stop stop = SFU_STOP_FULL;
-	/* sfu_walk_init() sets all of it: to clear it first would take longer than a frame. */
+	/* sfu_walk_init() sets what is read: to clear it first would take longer than a frame. */
 	struct sfu_walk walk __uninitialized;
 	bool wants_cache;
 
@@ -187,9 +213,9 @@ static void store_frames(struct perf_callchain_entry_ctx *ctx,
 		stop = store_callers(ctx, &walk);
 	report_walk(&walk, regs, stop);
 	wants_cache = count_sample(process, &walk, stop);
-	if (needs_scan(&walk, stop) || wants_cache)
+	if (unlikely(needs_scan(&walk, stop) || wants_cache))
 		sfu_request_for_sample(process, SFU_SCAN_SAMPLE);
-	else if (sfu_walk_is_limited(&walk, stop))
+	else if (unlikely(sfu_walk_is_limited(&walk, stop)))
 		sfu_request_for_sample(process, SFU_SCAN_NONE);
 
 	/* Leaves the original no room for its own frames. */

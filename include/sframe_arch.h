@@ -308,14 +308,6 @@ static inline bool sfu_arch_is_trampoline(const struct pt_regs *regs, unsigned l
 					  const u8 *code);
 
 /**
- * sfu_arch_is_probe_move() - is this the first instruction that replaces the probed one?
- * @code: SFU_ARCH_PROBE_MOVE_BYTES bytes
- *
- * Return: true if it is. The call that follows tells where it leads.
- */
-static inline bool sfu_arch_is_probe_move(const u8 *code);
-
-/**
  * sfu_arch_probe_page_pushed() - what the page of optimized uprobes has on the stack
  * @code: the SFU_ARCH_PROBE_PAGE_BYTES bytes that begin a page
  * @off: offset of the ip in it

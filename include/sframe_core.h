@@ -73,7 +73,7 @@ struct sframe_reader {
 	enum sframe_defect	defect;
 };
 
-/* With what the decoder does with the bytes. */
+/* Each cost includes what the decoder does with the bytes. */
 #define SFRAME_READ_COST	256
 #define SFRAME_ROW_COST		16
 #define SFRAME_ENTRY_COST	80	/* of a search in an unsorted table */

@@ -134,7 +134,6 @@ struct sframe_raw_attr_v3 {
 #define SFRAME_AARCH64_REG_SP		31
 #define SFRAME_AARCH64_NR_REGS		32
 #define SFRAME_S390X_REG_FP		11
-#define SFRAME_S390X_REG_RA		14
 #define SFRAME_S390X_REG_SP		15
 #define SFRAME_S390X_NR_REGS		32	/* 16 and up: floating point */
 #define SFRAME_S390X_CFA_SCALE		8

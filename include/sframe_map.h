@@ -140,6 +140,8 @@ static inline void sfu_range_mark_unmapped(struct sfu_range *range)
 	atomic_set(&range->section.state, SFU_SECTION_NONE);
 }
 
+unsigned int sfu_map_first_after(const struct sfu_map *map, unsigned long addr);
+
 /* Any context but NMI; do not sleep. */
 bool sfu_map_unmap(struct sfu_map *map, unsigned long start, unsigned long end,
 		   bool *code_remains);
@@ -148,7 +150,7 @@ void sfu_map_put(struct sfu_map *map);
 
 /* Task context, before the map is published. */
 struct sfu_map *sfu_map_alloc(unsigned int nr_ranges, gfp_t gfp);
-void sfu_map_set_sections(struct sfu_map *map, unsigned int nr);
+void sfu_map_set_nr_sections(struct sfu_map *map, unsigned int nr);
 void sfu_map_order_sections(struct sfu_map *map);
 
 #endif /* SFU_MAP_H */

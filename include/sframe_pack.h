@@ -45,8 +45,8 @@ static __always_inline s64 sfu_stored_word(const u8 *words, u32 i, u32 size)
 }
 
 /*
- * Likewise, of @nr words as they are stored: the CFA, the return address where a call leaves it in
- * a register, and the frame pointer if it is saved.
+ * Returns a row in one word, from its @nr words as they are stored: the CFA, the return address
+ * where a call leaves it in a register, and the frame pointer if it is saved.
  */
 static __always_inline union sfu_fast_row sfu_pack_words(u8 info, const u8 *words, u32 nr, u32 size)
 {
@@ -62,7 +62,7 @@ static __always_inline union sfu_fast_row sfu_pack_words(u8 info, const u8 *word
 /* A row has so many words, and one more if the frame pointer is saved. */
 #define SFU_PLAIN_WORDS	(SFU_ARCH_REG_RA < 0 ? 1 : 2)
 
-/* The info word of a row with @nr words of 2^@bits bytes each, but for the base and the RA. */
+/* The info word of a row with @nr words of 2^@bits bytes; the CFA's base and the RA are 0 in it. */
 #define SFU_PLAIN_INFO(nr, bits)	((nr) << 1 | (bits) << 5)
 
 /**

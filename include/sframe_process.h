@@ -35,7 +35,7 @@ struct vm_area_struct;
  * @lock: held by the scanner. It is only tried, so nobody waits for it
  * @map: its map. Set by the scanner, removed by any context but NMI
  * @inherited: @map, as long as it is that of the parent, else NULL; only compared
- * @is_right: @inherited has been found to be right for this process, too. Else the first scan
+ * @inherited_matches: this process has been found to have all of @inherited. Else the first scan
  *	finds that out, before the process enters user mode
  * @cache: rows of its sections; made by the first scan for a sample, under @lock
  * @next_key: for the rows of the next new range; under @lock
@@ -72,7 +72,7 @@ struct sfu_process {
 	struct mutex		lock;	/* of the scanner; only tried */
 	struct sfu_map __rcu	*map;
 	struct sfu_map		*inherited;
-	bool			is_right;
+	bool			inherited_matches;
 	struct sfu_cache	*cache;
 	u64			next_key;
 	s64			scan_at;
@@ -184,7 +184,7 @@ static inline struct sfu_map *sfu_process_walk_map(const struct sfu_process *pro
 /* Any context but NMI; do not sleep. */
 struct sfu_process *sfu_process_add(struct mm_struct *mm, struct sfu_map *map);
 struct sfu_process *sfu_process_add_child(struct mm_struct *mm, struct sfu_process *parent,
-					  struct sfu_map *map, bool is_right);
+					  struct sfu_map *map, bool inherited_matches);
 void sfu_process_add_mapping(struct sfu_process *process, const struct vm_area_struct *vma);
 void sfu_process_lose_code(struct sfu_process *process);
 void sfu_process_await(struct sfu_process *process, unsigned long start, unsigned long end);

@@ -6,6 +6,7 @@
 #define SFU_REQUEST_H
 
 #include <linux/irq_work.h>
+#include <linux/list.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
@@ -26,6 +27,7 @@ struct task_struct;
  *	so it exists
  * @reason: the reason that asks for most
  * @is_closed: the process has ended, or the module goes: refuse requests
+ * @left: in the list of closed requests that their holders have kept; under left_lock
  */
 struct sfu_request {
 	struct callback_head	work;
@@ -37,6 +39,7 @@ struct sfu_request {
 	struct task_struct	*holder;
 	enum sfu_scan_reason	reason;
 	bool			is_closed;
+	struct list_head	left;
 };
 
 void sfu_request_init(struct sfu_request *request);

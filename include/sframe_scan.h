@@ -22,15 +22,10 @@ enum sfu_scan_reason {
 
 /* Under mmap_lock. */
 bool sfu_scan_has_code(struct sfu_map *map, const struct vm_area_struct *vma);
-bool sfu_scan_is_right(const struct sfu_map *map, struct mm_struct *mm);
+bool sfu_scan_map_matches(const struct sfu_map *map, struct mm_struct *mm);
 
 /* Bytes of the indices of all sections of a process. Only tests change it. */
 extern size_t sfu_index_memory;
-
-/* Any context, NMI included. */
-bool sfu_scan_may_be_due(const struct sfu_process *process);
-bool sfu_scan_has_account(struct sfu_process *process);
-bool sfu_scan_is_due(const struct sfu_process *process, enum sfu_scan_reason reason);
 
 /* Task context: may sleep, and tries mmap_lock. */
 int sfu_scan(struct sfu_process *process, enum sfu_scan_reason reason);

@@ -65,7 +65,7 @@ extern const char *const sfu_decline_names[];
  * @walks: walks that began
  * @stops: walks that ended, by reason
  * @firsts: of these, walks that ended in the sampled frame
- * @depths: frames that these walks found, the sampled frames included
+ * @depths: frames that all these walks found, by reason, the sampled frames included
  * @frames: callers that walks found, by method
  * @cache_hits: look-ups that the rule cache answered
  * @cache_misses: look-ups that read a section
@@ -103,12 +103,14 @@ struct sfu_held {
 	atomic_long_t	processes;
 	atomic_long_t	sections;
 	atomic_long_t	bytes;
+	atomic_long_t	caches;		/* of these, bytes of caches and indices */
 	atomic_long_t	tables;		/* bytes of resident tables */
 };
 
 extern struct sfu_held sfu_held;
 
 bool sfu_may_hold(size_t size);
+void sfu_hold(long size);
 
 unsigned long sfu_stats_walks(void);
 int sfu_stats_summary(char *buf);

@@ -40,9 +40,8 @@ struct sfu_table_source {
 	char				message[200];
 };
 
-/* Limits of what one call may give. */
+/* The largest section that one call may give. */
 #define SFU_TABLE_MAX_SIZE	(256U << 20)
-#define SFU_TABLE_MAX_SEGMENTS	128
 
 /* Files that are known to have no table. A user may make one after the other. */
 #define SFU_TABLE_MAX_WITHOUT	(16U << 10)

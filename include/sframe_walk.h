@@ -55,7 +55,7 @@ struct sfu_frame {
  * @has_memory: user addresses lead to the memory of current. Else nothing is read
  * @wants_habit: the walk needed the habit of a range that no scan knows yet
  * @wants_words: the walk had no place to remember rows in one word
- * @spare: budget that frames may still get back, in a walk with limits
+ * @spare: budget that frames may still get back; set if the walk has limits
  * @frame: the frame that the walk has reached
  * @nr_signals: signal frames that the walk has crossed
  * @nr_switches: how often it went on further down, on another stack
@@ -79,9 +79,21 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_borrowed,
 		   struct sfu_cache *cache, struct pt_regs *regs);
 enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max,
 			       unsigned int *nr);
-void sfu_walk_limit(struct sfu_walk *walk, unsigned int nr_before);
+void sfu_walk_set_limits(struct sfu_walk *walk, unsigned int most, unsigned int nr_before);
 void sfu_walk_ahead(struct sfu_map *map, bool is_borrowed, struct sfu_cache *cache,
 		    struct pt_regs *regs);
+
+/* The parameter: rows that the walk of a synchronous stack may look up; 0: no limit. */
+extern unsigned int sfu_walk_lookups;
+
+/* Limits a walk that has just begun, if the parameter says so. */
+static inline void sfu_walk_limit(struct sfu_walk *walk, unsigned int nr_before)
+{
+	unsigned int most = READ_ONCE(sfu_walk_lookups);
+
+	if (unlikely(most))
+		sfu_walk_set_limits(walk, most, nr_before);
+}
 
 /* Can a scan of the process help the next walk that would end for this reason? */
 static inline bool sfu_stop_needs_scan(enum sfu_stop stop)
@@ -135,9 +147,6 @@ static inline int sfu_walk_charge(const struct sfu_walk *walk, unsigned int cost
 {
 	return sframe_charge((struct sframe_reader *)&walk->lookup.rd, cost);
 }
-
-/* The parameter: rows that a walk may look up unless it may be preempted; 0: no limit. */
-extern unsigned int sfu_walk_lookups;
 
 enum sfu_stop sfu_walk_read_word(struct sfu_walk *walk, unsigned long addr,
 				 unsigned long *val);

@@ -36,7 +36,7 @@ struct sfu_wanted_file {
 extern wait_queue_head_t sfu_wanted_wait;
 
 /* Task context; may sleep. */
-void sfu_want(const struct file *file, unsigned long addr);
+void sfu_wanted_add(const struct file *file, unsigned long addr);
 void sfu_wanted_answer(const struct sfu_file_id *id);
 void sfu_wanted_open(struct sfu_wanted_reader *reader);
 void sfu_wanted_close(struct sfu_wanted_reader *reader);

@@ -6,8 +6,11 @@
  * A mask depends on the value alone. So it does the same to a value that a check would have
  * refused, and that these tests pass without the check.
  *
- * The frame pointer of step_fast() and the version and ABI of a header are masked in the
- * same lines as they are checked. No test can tell whether those masks are there.
+ * No test can tell whether a mask is there that stands right after the check of what it masks: no
+ * value that the check refuses gets to it. Such masks are those of the frame pointer in
+ * step_fast(), of a header's version and ABI, of an offset in a resident table, of the part and the
+ * entry of a directory, and of an index's slot, in sframe_index_span() and in
+ * sframe_verified_find().
  */
 #include <kunit/test.h>
 #include <linux/ptrace.h>

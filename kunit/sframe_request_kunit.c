@@ -477,22 +477,60 @@ static void shrink_requested(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, comes_true(nothing_is_held));
 }
 
-/* The request of the process is behind the works of many files: it is not looked for. */
-static void shrink_busy(struct kunit *test)
+/* Works that current has queued before a request: as for the files that a system call closes. */
+#define MANY	65
+
+static void request_behind_many(struct kunit *test)
 {
 	struct callback_head *works;
-	unsigned int i, nr = 65;
+	unsigned int i;
 
-	works = kunit_kcalloc(test, nr, sizeof(*works), GFP_KERNEL);
+	works = kunit_kcalloc(test, MANY, sizeof(*works), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, works);
 	map_image(test);
 	expect_scanned(test, SAME, "scan.runs");
 	process_of(current->mm)->scan_at = 0;
 	request_by_sample();
-	for (i = 0; i < nr; i++) {
+	expect_counted(test, "scan.requests");
+	works_run = 0;
+	for (i = 0; i < MANY; i++) {
 		init_task_work(&works[i], run_work);
 		KUNIT_ASSERT_EQ(test, 0, task_work_add(current, &works[i], TWA_RESUME));
 	}
+}
+
+/* A process that ends does not search for its request. The task that has it scans nothing. */
+static void closed_busy(struct kunit *test)
+{
+	struct sfu_process *process;
+
+	request_behind_many(test);
+	process = process_of(current->mm);
+	sfu_process_close();
+	KUNIT_EXPECT_PTR_EQ(test, process->request.holder, current);
+	task_work_run();
+	KUNIT_EXPECT_EQ(test, MANY, works_run);
+	expect_counted(test, "");
+	KUNIT_EXPECT_TRUE(test, comes_true(nothing_is_held));
+	sfu_process_open();
+}
+
+/* Unloading takes it from a task that may sleep for ever. */
+static void exit_busy(struct kunit *test)
+{
+	request_behind_many(test);
+	sfu_process_close();
+	sfu_request_exit();
+	KUNIT_EXPECT_TRUE(test, comes_true(nothing_is_held));
+	task_work_run();
+	KUNIT_EXPECT_EQ(test, MANY, works_run);
+	sfu_process_open();
+}
+
+/* The shrinker does not search for it, either. */
+static void shrink_busy(struct kunit *test)
+{
+	request_behind_many(test);
 	KUNIT_EXPECT_EQ(test, 0, shrink_twice());
 	expect_map(test, SAME);
 	task_work_run();
@@ -536,6 +574,8 @@ static struct kunit_case process_tests[] = {
 	KUNIT_CASE(shrink_with_account),
 	KUNIT_CASE(shrink_requested),
 	KUNIT_CASE(shrink_busy),
+	KUNIT_CASE(closed_busy),
+	KUNIT_CASE(exit_busy),
 	KUNIT_CASE_SLOW(shrink_by_kernel),
 	{}
 };

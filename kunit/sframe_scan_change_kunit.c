@@ -9,6 +9,7 @@
 #include "mapping_change.h"
 #include "named_cases.h"
 #include "scan_scene.h"
+#include "sframe_account.h"
 #include "sframe_map.h"
 #include "sframe_process.h"
 #include "sframe_scan.h"
@@ -398,7 +399,7 @@ static void scan_after_event(struct kunit *test)
 	scan_in_vain(test);
 }
 
-/* Events without news do not make samples wait longer. */
+/* Events after which a scan finds nothing new do not make samples wait longer. */
 static void scan_between_events(struct kunit *test)
 {
 	struct sfu_process *process;
@@ -524,17 +525,17 @@ static void scan_share_of_events_is_used_up(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, time_before(process->event_due, jiffies + 1010 * HZ));
 	process->scan_at = 0;
 	process->sample_at = 0;
-	KUNIT_EXPECT_FALSE(test, sfu_scan_is_due(process, SFU_SCAN_NEW_CODE));
-	KUNIT_EXPECT_FALSE(test, sfu_scan_is_due(process, SFU_SCAN_NEW_PROCESS));
-	KUNIT_EXPECT_TRUE(test, sfu_scan_is_due(process, SFU_SCAN_SAMPLE));
+	KUNIT_EXPECT_FALSE(test, sfu_account_allows(process, SFU_SCAN_NEW_CODE));
+	KUNIT_EXPECT_FALSE(test, sfu_account_allows(process, SFU_SCAN_NEW_PROCESS));
+	KUNIT_EXPECT_TRUE(test, sfu_account_allows(process, SFU_SCAN_SAMPLE));
 	process->event_due = jiffies;
-	KUNIT_EXPECT_TRUE(test, sfu_scan_is_due(process, SFU_SCAN_NEW_CODE));
+	KUNIT_EXPECT_TRUE(test, sfu_account_allows(process, SFU_SCAN_NEW_CODE));
 	expect_counted(test, "scan.runs");
 }
 
 /*
- * A process that drops its pages again and again gets news from each scan. Each of them
- * costs what it examines, and soon the next one is not due.
+ * In a process that drops its pages again and again, each scan finds something new. Each costs
+ * what it examines, and soon the next one is not due.
  */
 static void scan_share_of_dropped_pages(struct kunit *test)
 {

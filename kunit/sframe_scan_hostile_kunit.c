@@ -369,8 +369,8 @@ static void scan_locked_page(struct kunit *test)
 	expect_scanned(test, SAME, "scan.runs");
 }
 
-/* No page is news that cannot be mapped: the waits grow, whatever the process forbids. */
-static void scan_forbidden_is_no_news(struct kunit *test)
+/* A page that cannot be mapped is nothing new: the waits grow, whatever the process forbids. */
+static void scan_forbidden_finds_nothing_new(struct kunit *test)
 {
 	struct sfu_process *process;
 	s64 wait = 0;
@@ -467,7 +467,7 @@ static struct kunit_case hostile_tests[] = {
 	KUNIT_CASE(scan_not_uptodate),
 	KUNIT_CASE(scan_marked_for_readahead),
 	KUNIT_CASE(scan_locked_page),
-	KUNIT_CASE(scan_forbidden_is_no_news),
+	KUNIT_CASE(scan_forbidden_finds_nothing_new),
 	KUNIT_CASE(scan_with_userfaultfd),
 	KUNIT_CASE(scan_not_for_kernel_read),
 	KUNIT_CASE(scan_sections_that_overlap),

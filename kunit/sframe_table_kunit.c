@@ -847,7 +847,8 @@ static void table_none(struct kunit *test)
 }
 
 /* A table of so many bytes: rows come first, and zero bytes follow. */
-static int load_large(struct kunit *test, const struct image *image, u32 len, u8 last)
+static struct sfu_table_source large_source(struct kunit *test, const struct image *image,
+					    u32 len, u8 last)
 {
 	const struct build *b = good_table(test);
 	struct sfu_table_source source = source_of(test, image, NULL, len);
@@ -857,7 +858,24 @@ static int load_large(struct kunit *test, const struct image *image, u32 len, u8
 	memcpy(bytes, b->bytes, b->len);
 	bytes[len - 1] = last;
 	source.bytes = bytes;
+	return source;
+}
+
+static int load_large(struct kunit *test, const struct image *image, u32 len, u8 last)
+{
+	struct sfu_table_source source = large_source(test, image, len, last);
+
 	return load(test, &source);
+}
+
+/* Another image, whose file has changed long ago. */
+static struct image *old_image(struct kunit *test)
+{
+	struct image *image = another_image(test);
+
+	image_write(test, image);
+	age(image);
+	return image;
 }
 
 /* Is the file known to have no table? */
@@ -870,14 +888,10 @@ static bool has_none(struct image *image)
 
 static void table_limit(struct kunit *test)
 {
-	struct image *image = another_image(test), *without = another_image(test);
+	struct image *image = old_image(test), *without = old_image(test);
 	struct scan_scene *scene = test->priv;
 	struct sfu_table_source none;
 
-	image_write(test, image);
-	image_write(test, without);
-	age(image);
-	age(without);
 	sfu_table_memory = 1;
 	none = source_of(test, without, NULL, 0);
 	KUNIT_EXPECT_EQ(test, 0, load(test, &none));
@@ -896,6 +910,48 @@ static void table_limit(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, has_none(without));
 	sfu_table_memory = 2;
 	KUNIT_EXPECT_EQ(test, 0, load_large(test, image, SZ_512K, 1));
+}
+
+/* Users leave half of the room to the files of root. */
+static void table_limit_of_users(struct kunit *test)
+{
+	struct image *theirs = old_image(test), *ours = old_image(test);
+	struct scan_scene *scene = test->priv;
+	struct sfu_table_source source;
+
+	file_inode(theirs->file)->i_uid = KUIDT_INIT(1000);
+	file_inode(scene->image.file)->i_uid = KUIDT_INIT(1001);
+	sfu_table_memory = 2;
+	source = large_source(test, theirs, SZ_1M + 1, 1);
+	KUNIT_EXPECT_EQ(test, -ENOSPC, load(test, &source));
+	KUNIT_EXPECT_STREQ(test, source.message,
+			   "tables of files that are not root's take half of 2 MiB, and are in use: raise table_memory");
+	/* The words that it may get count, too. */
+	KUNIT_EXPECT_EQ(test, -ENOSPC, load_large(test, theirs, SZ_1M - 512, 1));
+	KUNIT_EXPECT_EQ(test, 0, load_large(test, theirs, SZ_1M - SZ_4K, 1));
+	/* A table that no range uses is forgotten for another one. */
+	KUNIT_EXPECT_EQ(test, 0, load_large(test, theirs, SZ_512K + SZ_256K, 1));
+	KUNIT_EXPECT_EQ(test, 0, load_large(test, &scene->image, SZ_512K, 2));
+	expect_scanned(test, TABLE, "scan.runs");
+	KUNIT_EXPECT_EQ(test, 0, load_large(test, theirs, SZ_256K, 1));
+	KUNIT_EXPECT_EQ(test, -ENOSPC, load_large(test, theirs, SZ_512K + SZ_256K, 1));
+	KUNIT_EXPECT_EQ(test, 0, load_large(test, ours, SZ_1M, 3));
+	file_inode(scene->image.file)->i_uid = GLOBAL_ROOT_UID;
+}
+
+/* A table that is refused takes no other one its place. */
+static void table_refused_takes_no_room(struct kunit *test)
+{
+	struct image *image = old_image(test);
+	struct scan_scene *scene = test->priv;
+	struct sfu_table_source source;
+
+	sfu_table_memory = 1;
+	KUNIT_EXPECT_EQ(test, 0, load_large(test, image, SZ_512K, 1));
+	source = large_source(test, &scene->image, SZ_512K, 2);
+	*(u8 *)source.bytes ^= 1;
+	KUNIT_EXPECT_EQ(test, -EBADMSG, load(test, &source));
+	KUNIT_EXPECT_EQ(test, 0, sfu_table_drop(file_inode(image->file)));
 }
 
 /* A file that is only an inode with this number. */
@@ -969,12 +1025,8 @@ static void table_none_makes_room(struct kunit *test)
 /* No process asks for the table of the vDSO. So it stays when another table needs room. */
 static void table_of_vdso_stays(struct kunit *test)
 {
-	struct image *first = another_image(test), *second = another_image(test);
+	struct image *first = old_image(test), *second = old_image(test);
 
-	image_write(test, first);
-	image_write(test, second);
-	age(first);
-	age(second);
 	KUNIT_EXPECT_EQ(test, 0, load_vdso(test));
 	sfu_table_memory = 1;
 	KUNIT_EXPECT_EQ(test, 0, load_large(test, first, SZ_512K, 1));
@@ -999,9 +1051,8 @@ static bool fast_row_at(struct kunit *test, unsigned int nr, union sfu_fast_row 
 {
 	struct sfu_fast_rows rows;
 
-	KUNIT_ASSERT_TRUE(test, sfu_section_fast_rows(section_at(test, nr), NULL, page(test, nr),
-						      false, &rows));
-	return sfu_section_fast_row(&rows, 0, fast);
+	KUNIT_ASSERT_TRUE(test, sfu_section_fast_rows(section_at(test, nr), NULL, false, &rows));
+	return sfu_section_fast_row(&rows, page(test, nr), fast);
 }
 
 /* What one walk has found, walks by other mappings of the table find, without a cache. */
@@ -1098,6 +1149,8 @@ static struct kunit_case table_tests[] = {
 	KUNIT_CASE(table_none_of_many),
 	KUNIT_CASE(table_none_makes_room),
 	KUNIT_CASE(table_limit),
+	KUNIT_CASE(table_limit_of_users),
+	KUNIT_CASE(table_refused_takes_no_room),
 	KUNIT_CASE(table_remembers_rows),
 	KUNIT_CASE(table_without_room_for_rows),
 	KUNIT_CASE(table_saves_words),

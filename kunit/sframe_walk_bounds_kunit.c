@@ -232,6 +232,29 @@ static void bounds_retired(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, scene->walk.lookup.rd.defect, SFRAME_DEFECT_NONE);
 }
 
+/* Looks an address up that no function covers, with a part of the budget of a walk. */
+static int look_up_with(struct kunit *test, u32 budget)
+{
+	struct sfu_lookup lookup = { .rd.budget = budget };
+	struct sframe_row row;
+
+	return sfu_section_find_row(&code_range(test)->section, &lookup, code(test, 4), &row);
+}
+
+/* Other look-ups of the walk have spent so much that a large function does not fit the rest. */
+static void bounds_not_to_blame(struct kunit *test)
+{
+	u32 i;
+
+	store_large_section(test, large_section(test, 60000, 0));
+	for (i = 0; i < 20; i++)
+		KUNIT_EXPECT_EQ(test, -E2BIG, look_up_with(test, 147000));
+	KUNIT_EXPECT_TRUE(test, is_ready(code_range(test)));
+	for (i = 0; i < 8; i++)
+		KUNIT_EXPECT_EQ(test, -E2BIG, look_up_with(test, 150000));
+	KUNIT_EXPECT_FALSE(test, is_ready(code_range(test)));
+}
+
 /* A walk of many frames uses up its budget, and no section is to blame. */
 static void bounds_not_retired(struct kunit *test)
 {
@@ -475,6 +498,7 @@ static struct kunit_case bounds_tests[] = {
 	KUNIT_CASE(bounds_walk_unsorted),
 	KUNIT_CASE(bounds_walk_many_frames),
 	KUNIT_CASE(bounds_retired),
+	KUNIT_CASE(bounds_not_to_blame),
 	KUNIT_CASE(bounds_not_retired),
 	KUNIT_CASE(bounds_lookups),
 	KUNIT_CASE(bounds_caller_outside),

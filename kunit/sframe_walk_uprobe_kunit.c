@@ -374,45 +374,6 @@ static const u8 probe_page[] = {
 	0x58, 0x41, 0x5b, 0x59, 0xc2, 0x80, 0x00, 0xcc,
 };
 
-/* The probe is before c4: the call returns there. */
-static void uprobe_page_of_optimized(struct kunit *test)
-{
-	static const u8 at[] = { 0x00, 0x01, 0x03, 0x04, 0x0b, 0x0d, 0x0e, 0x10, 0x11 };
-	static const u8 pushed[] = { 0, 8, 16, 24, 24, 24, 16, 8, 0 };
-	static const u8 short_end[] = { 0xc3, 0xcc };
-	u32 i;
-
-	if (!IS_ENABLED(CONFIG_X86_64))
-		kunit_skip(test, "no uprobe is optimized");
-	outermost_function(test, 0x80);
-	call_scene(test);
-	word(test, 0xa8, code(test, 0x44));
-	word(test, 0xb8, code(test, 0x84));
-	word(test, 0x18, code(test, 4));
-	user_store(test, bare(test, 0), probe_page, sizeof(probe_page));
-	for (i = 0; i < ARRAY_SIZE(at); i++) {
-		sample(test, bare(test, at[i]), stack(test, 0x18) - pushed[i], 0);
-		expect_probed(test, "c4@a0 c44@b0 c84@c0 complete", "at 0x%x", at[i]);
-	}
-	/* In the middle of an instruction; after the end. */
-	sample(test, bare(test, 0x0c), stack(test, 0x18), 0);
-	expect_probed(test, "bc@18 nodata");
-	sample(test, bare(test, 0x14), stack(test, 0x18), 0);
-	expect_probed(test, "b14@18 nodata");
-	/* The return address is not code. */
-	word(test, 0x18, stack(test, 0));
-	sample(test, bare(test, 0x11), stack(test, 0x18), 0);
-	expect_probed(test, "b11@18 nodata");
-	/* Before 7.2 the call is all there is. */
-	user_store(test, bare(test, 0x11), short_end, sizeof(short_end));
-	word(test, 0x98, code(test, 4));
-	sample(test, bare(test, 0x0d), stack(test, 0x80), 0);
-	expect_probed(test, "c4@a0 c44@b0 c84@c0 complete");
-	/* Another page begins alike. */
-	user_store(test, bare(test, 0x11), "\x90", 1);
-	expect_probed(test, "bd@80 nodata");
-}
-
 #define PROBE_BYTES	10
 
 /* The probed instruction is at c4. Two instructions have replaced it. */
@@ -432,6 +393,48 @@ static void optimized_scene(struct kunit *test)
 	user_store(test, code(test, 4), call, sizeof(call));
 }
 
+/* The call of the page returns to ce. */
+static void uprobe_page_of_optimized(struct kunit *test)
+{
+	static const u8 at[] = { 0x00, 0x01, 0x03, 0x04, 0x0b, 0x0d, 0x0e, 0x10, 0x11 };
+	static const u8 pushed[] = { 0, 8, 16, 24, 24, 24, 16, 8, 0 };
+	static const u8 short_end[] = { 0xc3, 0xcc };
+	u32 i;
+
+	optimized_scene(test);
+	word(test, 0x18, code(test, 4 + PROBE_BYTES));
+	for (i = 0; i < ARRAY_SIZE(at); i++) {
+		sample(test, bare(test, at[i]), stack(test, 0x18) - pushed[i], 0);
+		expect_probed(test, "ce@a0 c44@b0 c84@c0 complete", "at 0x%x", at[i]);
+	}
+	/* The kernel has raised the stack pointer, and the ip is still in the page. */
+	sample(test, bare(test, 0x0d), stack(test, 0xa0), 0);
+	expect_probed(test, "ce@a0 c44@b0 c84@c0 complete");
+	/* In the middle of an instruction; after the end. */
+	sample(test, bare(test, 0x0c), stack(test, 0x18), 0);
+	expect_probed(test, "bc@18 nodata");
+	sample(test, bare(test, 0x14), stack(test, 0x18), 0);
+	expect_probed(test, "b14@18 nodata");
+	/* A BPF program has changed the return address; it is not code. */
+	word(test, 0x18, code(test, 0x44));
+	sample(test, bare(test, 0x11), stack(test, 0x18), 0);
+	expect_probed(test, "c44@a0 c44@b0 c84@c0 complete");
+	word(test, 0x18, stack(test, 0));
+	expect_probed(test, "b11@18 nodata");
+	/* Before 7.2 the call is all there is. */
+	user_store(test, bare(test, 0x11), short_end, sizeof(short_end));
+	word(test, 0x98, code(test, 4 + PROBE_BYTES));
+	sample(test, bare(test, 0x0d), stack(test, 0x80), 0);
+	expect_probed(test, "ce@a0 c44@b0 c84@c0 complete");
+	/* There it is raised by less. */
+	sample(test, bare(test, 0x0d), stack(test, 0xa0), 0);
+	expect_probed(test, "ce@a0 c44@b0 c84@c0 complete");
+	/* Another page begins alike. */
+	user_store(test, bare(test, 0x11), "\x90", 1);
+	sample(test, bare(test, 0x0d), stack(test, 0x80), 0);
+	expect_probed(test, "bd@80 nodata");
+}
+
 #ifdef SFU_HAVE_OPTIMIZED_UPROBES
 static const char *text_of_new_thread(struct kunit *test)
 {
@@ -449,9 +452,9 @@ static void uprobe_of_new_thread(struct kunit *test)
 	optimized_scene(test);
 	sample(test, code(test, 9), stack(test, 0x20), 0);
 	expect_text(test, text_of_new_thread, "c4@a0 c44@b0 c84@c0 complete");
-	word(test, 0x18, code(test, 4));
+	word(test, 0x18, code(test, 4 + PROBE_BYTES));
 	sample(test, bare(test, 0), stack(test, 0x18), 0);
-	expect_text(test, text_of_new_thread, "c4@a0 c44@b0 c84@c0 complete");
+	expect_text(test, text_of_new_thread, "ce@a0 c44@b0 c84@c0 complete");
 }
 #endif
 
@@ -468,10 +471,11 @@ static void uprobe_call_of_optimized(struct kunit *test)
 	expect_probed(test, "c4@a0 c44@b0 c84@c0 complete");
 	user_store(test, code(test, 4), "\x66\x2e\x0f\x1f\x84", 5);
 	expect_probed(test, "c4@a0 c44@b0 c84@c0 complete");
-	user_store(test, code(test, 4), "\x48\x8d\x64\x24\x80", 5);
 	/* The kernel is about to go back to the page. */
 	word(test, 0x18, code(test, 4 + PROBE_BYTES));
 	sample(test, code(test, 4), stack(test, 0), 0);
+	expect_probed(test, "c4@a0 c44@b0 c84@c0 complete");
+	user_store(test, code(test, 4), "\x48\x8d\x64\x24\x80", 5);
 	expect_probed(test, "c4@a0 c44@b0 c84@c0 complete");
 	/* Other code calls a page that is another one. */
 	user_store(test, bare(test, 0), "\x90", 1);
@@ -494,12 +498,12 @@ static void uretprobe_signal_strikes(struct kunit *test)
 	expect_walk(test, "c4@ff0 b100@1000 bd@100 nodata");
 	expect_probed(test, "c4@ff0 b100@1000 c44@118 c84@128 complete");
 	user_store(test, bare(test, 0), probe_page, sizeof(probe_page));
-	word(test, 0x118, code(test, 0x44));
+	store_call(test, plain_call(), code(test, 0x4e), bare(test, 0));
+	word(test, 0x118, code(test, 0x4e));
 	word(test, 0x1a8, code(test, 0x84));
-	expect_probed(test, "c4@ff0 b100@1000 c44@1a0 c84@1b0 complete");
+	expect_probed(test, "c4@ff0 b100@1000 c4e@1a0 c84@1b0 complete");
 	/* It strikes before the call of the page, at c49; then elsewhere. */
 	store_context(test, CONTEXT, code(test, 0x49), stack(test, 0x120), 0);
-	store_call(test, plain_call(), code(test, 0x4e), bare(test, 0));
 	expect_probed(test, "c4@ff0 b100@1000 c44@1a0 c84@1b0 complete");
 	store_context(test, CONTEXT, code(test, 0x44), stack(test, 0x1a0), 0);
 	expect_probed(test, "c4@ff0 b100@1000 c44@1a0 c84@1b0 complete");

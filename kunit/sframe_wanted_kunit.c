@@ -5,6 +5,7 @@
 #include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
+#include <linux/user_namespace.h>
 
 #include "scan_scene.h"
 #include "sframe_table.h"
@@ -68,7 +69,7 @@ static void map_old_image(struct kunit *test)
 /* A scan of current has found no table for the code of the image. */
 static void want(struct kunit *test)
 {
-	sfu_want(image_file(test), page(test, 1));
+	sfu_wanted_add(image_file(test), page(test, 1));
 }
 
 static void expect_taken(struct kunit *test, struct test_reader *r)
@@ -133,7 +134,7 @@ static void wanted_device(struct kunit *test)
 		device = filp_open("/dev/console", O_RDONLY, 0);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(device));
 	open_reader(test);
-	sfu_want(device, page(test, 1));
+	sfu_wanted_add(device, page(test, 1));
 	KUNIT_EXPECT_TRUE(test, sfu_wanted_is_empty());
 	filp_close(device, NULL);
 }
@@ -412,19 +413,48 @@ static void wanted_many(struct kunit *test)
 	expect_taken(test, r);
 }
 
-/* A process of @owner wants a file of another number. */
-static void want_of(struct kunit *test, unsigned int owner, unsigned int nr)
+/* A process of @owner in this namespace wants a file of another number. */
+static void want_within(struct kunit *test, struct user_namespace *ns, unsigned int owner,
+			unsigned int nr)
 {
 	struct cred *cred = prepare_creds();
+	struct user_namespace *ours;
 	const struct cred *before;
 
 	KUNIT_ASSERT_NOT_NULL(test, cred);
+	ours = cred->user_ns;
+	cred->user_ns = ns;
 	cred->uid = KUIDT_INIT(owner);
 	before = override_creds(cred);
 	file_inode(image_file(test))->i_generation = nr;
 	want(test);
 	revert_creds(before);
+	cred->user_ns = ours;
 	put_cred(cred);
+}
+
+static void want_of(struct kunit *test, unsigned int owner, unsigned int nr)
+{
+	want_within(test, &init_user_ns, owner, nr);
+}
+
+/*
+ * One user has wanted the files from 0 to @nr - 1, and then another one file @nr. Once the reader
+ * has the first file of the first user, the other one comes next, and then the first one again.
+ */
+static void expect_taken_by_turns(struct kunit *test, struct test_reader *r, unsigned int nr)
+{
+	unsigned int i;
+
+	file_inode(image_file(test))->i_generation = 0;
+	expect_taken(test, r);
+	file_inode(image_file(test))->i_generation = nr;
+	expect_taken(test, r);
+	for (i = 1; i < nr; i++) {
+		file_inode(image_file(test))->i_generation = i;
+		expect_taken(test, r);
+	}
+	expect_none(test, r);
 }
 
 static void wanted_by_turns(struct kunit *test)
@@ -436,15 +466,68 @@ static void wanted_by_turns(struct kunit *test)
 	for (i = 0; i < 10; i++)
 		want_of(test, 1000, i);
 	want_of(test, 1001, 10);
-	file_inode(image_file(test))->i_generation = 0;
-	expect_taken(test, r);
-	/* The reader has a file of the first user. So the other one comes next, then the first. */
-	file_inode(image_file(test))->i_generation = 10;
-	expect_taken(test, r);
-	for (i = 1; i < 10; i++) {
-		file_inode(image_file(test))->i_generation = i;
-		expect_taken(test, r);
+	expect_taken_by_turns(test, r, 10);
+}
+
+/* In a namespace, a user has as many UIDs as he likes. It is one user. */
+static void wanted_by_numbers_of_user(struct kunit *test)
+{
+	struct user_namespace *nss = kunit_kcalloc(test, 2, sizeof(*nss), GFP_KERNEL);
+	struct test_reader *r = open_reader(test);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, nss);
+	nss[0].parent = &init_user_ns;
+	nss[0].owner = KUIDT_INIT(1000);
+	nss[1].parent = &nss[0];
+	nss[1].owner = KUIDT_INIT(100000);
+	map_old_image(test);
+	for (i = 0; i < 10; i++)
+		want_within(test, &nss[i % 2], 100000 + i, i);
+	want_of(test, 1001, 10);
+	expect_taken_by_turns(test, r, 10);
+}
+
+/* Root makes the namespaces of containers. Each has its UIDs, of which the first is its root. */
+static void wanted_by_containers(struct kunit *test)
+{
+	struct user_namespace *nss = kunit_kcalloc(test, 2, sizeof(*nss), GFP_KERNEL);
+	struct test_reader *r = open_reader(test);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, nss);
+	for (i = 0; i < 2; i++) {
+		nss[i].parent = &init_user_ns;
+		nss[i].owner = GLOBAL_ROOT_UID;
+		nss[i].uid_map.nr_extents = 1;
+		nss[i].uid_map.extent[0] = (struct uid_gid_extent){
+			.lower_first = 100000 + i * 65536, .count = 65536,
+		};
 	}
+	map_old_image(test);
+	for (i = 0; i < 4; i++)
+		want_within(test, &nss[0], 100000 + i, i);
+	want_within(test, &nss[1], 100000 + 65536, 4);
+	expect_taken_by_turns(test, r, 4);
+}
+
+/* systemd gives a service a namespace with the UIDs that it has anyway. */
+static void wanted_by_many_of_service(struct kunit *test)
+{
+	struct user_namespace *ns = kunit_kzalloc(test, sizeof(*ns), GFP_KERNEL);
+	struct test_reader *r = open_reader(test);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, ns);
+	ns->parent = &init_user_ns;
+	ns->owner = GLOBAL_ROOT_UID;
+	ns->uid_map.nr_extents = 1;
+	ns->uid_map.extent[0] = (struct uid_gid_extent){ .count = UINT_MAX };
+	map_old_image(test);
+	for (i = 0; i <= LIMIT / 4; i++)
+		want_within(test, ns, 1000, i);
+	/* The last one was not remembered. Those before are forgotten: they are not mapped. */
+	file_inode(image_file(test))->i_generation = LIMIT / 4;
 	expect_none(test, r);
 }
 
@@ -477,6 +560,9 @@ static struct kunit_case wanted_tests[] = {
 	KUNIT_CASE(wanted_device),
 	KUNIT_CASE(wanted_again),
 	KUNIT_CASE(wanted_by_turns),
+	KUNIT_CASE(wanted_by_numbers_of_user),
+	KUNIT_CASE(wanted_by_containers),
+	KUNIT_CASE(wanted_by_many_of_service),
 	KUNIT_CASE(wanted_many_of_user),
 	KUNIT_CASE(wanted_until_load),
 	KUNIT_CASE(wanted_given_back),

@@ -456,7 +456,8 @@ static bool lacks_habit(struct sfu_walk *walk)
 
 	if (READ_ONCE(proved_only) || !range || range->habit != SFRAME_HABIT_UNKNOWN)
 		return false;
-	if (!range->vma.file)
+	/* A child asks for the map that it will have, and leaves the one that it borrows alone. */
+	if (!range->vma.file && !walk->lookup.is_borrowed)
 		WRITE_ONCE(range->asked, sfu_walk_lookup_ip(&walk->frame));
 	return true;
 }

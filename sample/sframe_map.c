@@ -69,13 +69,13 @@ struct sfu_map *sfu_map_get_empty(void)
 }
 
 /**
- * sfu_map_set_sections() - set and count the sections of a map
+ * sfu_map_set_nr_sections() - set and count the sections of a map
  * @map: the map, not published yet, or not used any more
  * @nr: sections that it has
  *
  * Context: Any.
  */
-void sfu_map_set_sections(struct sfu_map *map, unsigned int nr)
+void sfu_map_set_nr_sections(struct sfu_map *map, unsigned int nr)
 {
 	atomic_long_add((long)nr - map->nr_sections, &sfu_held.sections);
 	map->nr_sections = nr;
@@ -165,7 +165,7 @@ void sfu_map_put(struct sfu_map *map)
 {
 	if (!map || !refcount_dec_and_test(&map->refs))
 		return;
-	sfu_map_set_sections(map, 0);
+	sfu_map_set_nr_sections(map, 0);
 	atomic_long_sub(map_size(map->nr_ranges), &sfu_held.bytes);
 	call_rcu(&map->rcu, free_map);
 }
@@ -180,20 +180,49 @@ void sfu_map_put(struct sfu_map *map)
  */
 struct sfu_range *sfu_map_find(struct sfu_map *map, unsigned long addr)
 {
-	unsigned int lo = 0, hi = map->nr_ranges;
+	struct sfu_range *range = map->ranges;
+	unsigned int nr = map->nr_ranges;
 
-	while (lo < hi) {
-		unsigned int mid = lo + (hi - lo) / 2;
-		struct sfu_range *range = &map->ranges[mid];
+	/* It can only be the last one that begins at the address or before. */
+	while (nr > 1) {
+		unsigned int half = nr / 2;
 
-		if (addr < range->start)
-			hi = mid;
-		else if (addr >= range->end)
-			lo = mid + 1;
-		else
-			return READ_ONCE(range->unmapped) ? NULL : range;
+		if (addr >= range[half].start)
+			range += half;
+		nr -= half;
 	}
-	return NULL;
+	if (!nr || addr < range->start || addr >= range->end || READ_ONCE(range->unmapped))
+		return NULL;
+	return range;
+}
+
+/*
+ * The first of @nr entries that ends after @addr, or @nr. Entries are in the order of addresses.
+ * Mostly it is @last, the one that was found last, or beside it, whichever way a process goes.
+ */
+static __always_inline unsigned int
+first_after(const struct sfu_map *map, unsigned int last, unsigned int nr, unsigned long addr,
+	    bool (*ends_after)(const struct sfu_map *map, unsigned int i, unsigned long addr))
+{
+	unsigned int low = 0, high = nr;
+
+	if (!ends_after(map, last, addr)) {
+		if (ends_after(map, last + 1, addr))
+			return last + 1;
+	} else if (!last || !ends_after(map, last - 1, addr)) {
+		return last;
+	} else if (last == 1 || !ends_after(map, last - 2, addr)) {
+		return last - 1;
+	}
+	while (low < high) {
+		unsigned int middle = low + (high - low) / 2;
+
+		if (ends_after(map, middle, addr))
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
 }
 
 static bool range_ends_after(const struct sfu_map *map, unsigned int i, unsigned long addr)
@@ -201,30 +230,18 @@ static bool range_ends_after(const struct sfu_map *map, unsigned int i, unsigned
 	return i >= map->nr_ranges || map->ranges[i].end > addr;
 }
 
-/* The first range that ends after @addr, or &sfu_map.nr_ranges. */
-static unsigned int first_range_after(const struct sfu_map *map, unsigned long addr)
+/**
+ * sfu_map_first_after() - find the first range that ends after an address
+ * @map: the map
+ * @addr: the address
+ *
+ * Context: Any, under rcu_read_lock(), or with a reference of the map.
+ * Return: Its number, or &sfu_map.nr_ranges if there is none.
+ */
+unsigned int sfu_map_first_after(const struct sfu_map *map, unsigned long addr)
 {
-	unsigned int lo = READ_ONCE(map->last_range), hi = map->nr_ranges;
-
-	/* It is the one that was found last, or is beside it, whichever way a process goes. */
-	if (!range_ends_after(map, lo, addr)) {
-		if (range_ends_after(map, lo + 1, addr))
-			return lo + 1;
-	} else if (!lo || !range_ends_after(map, lo - 1, addr)) {
-		return lo;
-	} else if (lo == 1 || !range_ends_after(map, lo - 2, addr)) {
-		return lo - 1;
-	}
-	lo = 0;
-	while (lo < hi) {
-		unsigned int mid = lo + (hi - lo) / 2;
-
-		if (map->ranges[mid].end > addr)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	return lo;
+	return first_after(map, READ_ONCE(map->last_range), map->nr_ranges, addr,
+			   range_ends_after);
 }
 
 static const struct sfu_range *placed(const struct sfu_map *map, unsigned int i)
@@ -240,26 +257,8 @@ static bool section_ends_after(const struct sfu_map *map, unsigned int i, unsign
 /* The first of @by_section whose section ends after @addr, or &sfu_map.nr_placed. */
 static unsigned int first_section_after(const struct sfu_map *map, unsigned long addr)
 {
-	unsigned int lo = READ_ONCE(map->last_placed), hi = map->nr_placed;
-
-	if (!section_ends_after(map, lo, addr)) {
-		if (section_ends_after(map, lo + 1, addr))
-			return lo + 1;
-	} else if (!lo || !section_ends_after(map, lo - 1, addr)) {
-		return lo;
-	} else if (lo == 1 || !section_ends_after(map, lo - 2, addr)) {
-		return lo - 1;
-	}
-	lo = 0;
-	while (lo < hi) {
-		unsigned int mid = lo + (hi - lo) / 2;
-
-		if (placed(map, mid)->section.end > addr)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	return lo;
+	return first_after(map, READ_ONCE(map->last_placed), map->nr_placed, addr,
+			   section_ends_after);
 }
 
 /**
@@ -273,7 +272,7 @@ static unsigned int first_section_after(const struct sfu_map *map, unsigned long
  */
 bool sfu_map_covers(const struct sfu_map *map, unsigned long start, unsigned long end)
 {
-	unsigned int i = first_range_after(map, start);
+	unsigned int i = sfu_map_first_after(map, start);
 
 	if (i < map->nr_ranges && map->ranges[i].start < end)
 		return true;
@@ -305,7 +304,7 @@ static void mark_unmapped(struct sfu_range *range, unsigned long start, unsigned
 bool sfu_map_unmap(struct sfu_map *map, unsigned long start, unsigned long end,
 		   bool *code_remains)
 {
-	unsigned int first = first_range_after(map, start), i;
+	unsigned int first = sfu_map_first_after(map, start), i;
 
 	for (i = first; i < map->nr_ranges && map->ranges[i].start < end; i++) {
 		if (i - first == MAX_MARKED)

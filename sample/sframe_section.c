@@ -115,16 +115,16 @@ void sfu_section_mark_bad(struct sfu_section *section, enum sframe_defect defect
 }
 
 /*
- * Counts a look-up that has used up the budget. If it began with a small rest of it, other
- * look-ups of the walk have spent the budget, and the section is not to blame. Sections with
- * an unsorted table of many functions end like this, and hostile ones: each sample would cost
- * all that a walk may.
+ * Counts a look-up that has used up the budget. If it began with less than the largest function
+ * needs, other look-ups of the walk have spent the budget, and the section is not to blame.
+ * Sections with an unsorted table of many functions end like this, and hostile ones: each sample
+ * would cost all that a walk may.
  */
 static void count_strike(struct sfu_section *section, const struct sfu_lookup *lookup, u32 budget)
 {
 	u8 nr = READ_ONCE(section->nr_strikes);
 
-	if (lookup->is_borrowed || budget < SFU_BUDGET / 2)
+	if (lookup->is_borrowed || budget < SFU_BLAMED_BUDGET)
 		return;
 	if (nr < SFU_MAX_STRIKES)
 		WRITE_ONCE(section->nr_strikes, nr + 1);
@@ -293,8 +293,8 @@ static __always_inline void remember_word(const struct sfu_section *section,
 {
 	struct sfu_fast_rows rows __uninitialized;
 
-	if (sfu_section_fast_rows(section, lookup->cache, addr, is_activation, &rows))
-		sfu_words_add(rows.words, rows.first_key, fast);
+	if (sfu_section_fast_rows(section, lookup->cache, is_activation, &rows))
+		sfu_words_add(rows.words, rows.key_base + addr, fast);
 }
 
 /* Adds a row that is not plain, or that there is none. */
@@ -319,7 +319,7 @@ static noinline union sfu_fast_row add_decoded(struct sfu_section *section,
 
 /**
  * sfu_section_add_fast_row() - find a row for the fast path, and remember it
- * @section: the section; sfu_section_fast_rows()
+ * @section: one for which sfu_section_fast_rows() has returned true
  * @lookup: what the look-ups of this walk share
  * @addr: address of an instruction, whose row is not known
  * @is_activation: @addr is the next instruction, not that of a call

@@ -197,34 +197,32 @@ static int probe_page_pushed(const struct sfu_walk *walk, unsigned long ip, u32 
 }
 
 /*
- * Is there a call at @addr that an optimized uprobe has put there? The instruction before it has
- * moved the stack pointer, even if it has been replaced since.
+ * Is there a call of the page of optimized uprobes at @addr? The kernel leaves it there when it
+ * takes the probe away. @freed: as by sfu_arch_probe_page_pushed().
  */
-static bool is_probe_call(const struct sfu_walk *walk, unsigned long addr)
+static bool is_page_call(const struct sfu_walk *walk, unsigned long addr, u32 *freed)
 {
 	unsigned long to, ra = addr + SFU_ARCH_PROBE_CALL_BYTES;
 	u8 code[SFU_ARCH_CALL_BYTES];
-	u32 freed;
 
 	return SFU_ARCH_PROBE_CALL_BYTES &&
 	       sfu_walk_read_code(walk, code, ra - sizeof(code), sizeof(code)) &&
 	       sfu_arch_decode_call(code, ra, &to) == SFU_CALL_DIRECT && PAGE_ALIGNED(to) &&
-	       !probe_page_pushed(walk, to, &freed) && freed == SFU_ARCH_PROBE_MOVED;
+	       !probe_page_pushed(walk, to, freed);
 }
 
-static bool is_probe_move(const struct sfu_walk *walk, unsigned long addr)
+/* The same, and the instruction before has moved the stack pointer. It may be replaced since. */
+static bool is_probe_call(const struct sfu_walk *walk, unsigned long addr)
 {
-	u8 code[SFU_ARCH_PROBE_MOVE_BYTES + 1];
+	u32 freed;
 
-	return SFU_ARCH_PROBE_MOVE_BYTES &&
-	       sfu_walk_read_code(walk, code, addr, SFU_ARCH_PROBE_MOVE_BYTES) &&
-	       sfu_arch_is_probe_move(code) &&
-	       is_probe_call(walk, addr + SFU_ARCH_PROBE_MOVE_BYTES);
+	return is_page_call(walk, addr, &freed) && freed == SFU_ARCH_PROBE_MOVED;
 }
 
 /*
  * Undoes the call of an optimized uprobe. Before the call, the stack pointer has moved. When the
- * kernel goes back to the page, it lowers the stack pointer first and sets the ip last.
+ * kernel goes back to the page, it lowers the stack pointer first and sets the ip last. Meanwhile
+ * the probe may be taken away.
  */
 static bool leave_probe_call(struct sfu_walk *walk)
 {
@@ -236,7 +234,7 @@ static bool leave_probe_call(struct sfu_walk *walk)
 		frame->sp += SFU_ARCH_PROBE_MOVED;
 		return true;
 	}
-	if (!is_probe_move(walk, frame->ip))
+	if (!is_probe_call(walk, frame->ip + SFU_ARCH_PROBE_MOVE_BYTES))
 		return false;
 	if (!sfu_walk_read_word(walk, frame->sp + SFU_ARCH_PROBE_PUSHES, &ra) &&
 	    ra == frame->ip + SFU_ARCH_PROBE_MOVE_BYTES + SFU_ARCH_PROBE_CALL_BYTES)
@@ -244,9 +242,19 @@ static bool leave_probe_call(struct sfu_walk *walk)
 	return true;
 }
 
+/* Reads the address at @sp. Is it where the call of an optimized uprobe returns to? */
+static bool read_probe_return(struct sfu_walk *walk, unsigned long sp, unsigned long *ra)
+{
+	u32 freed;
+
+	return !sfu_walk_read_word(walk, sp, ra) && sfu_walk_find_range(walk, *ra) &&
+	       is_page_call(walk, *ra - SFU_ARCH_PROBE_CALL_BYTES, &freed);
+}
+
 /*
  * Leaves the page that an optimized uprobe calls, for the code after the probe. A deferred stack of
- * such a probe begins there.
+ * such a probe begins there. When the kernel begins to handle the probe, it raises the stack
+ * pointer to where that was before, and sets the ip some instructions later.
  */
 static bool leave_probe_page(struct sfu_walk *walk)
 {
@@ -259,10 +267,18 @@ static bool leave_probe_page(struct sfu_walk *walk)
 	if (pushed < 0)
 		return false;
 	sp = frame->sp + pushed;
-	if (sfu_walk_read_word(walk, sp, &ra) || !sfu_walk_find_range(walk, ra))
+	if (read_probe_return(walk, sp, &ra))
+		sp += sizeof(ra) + freed;
+	else if (pushed == SFU_ARCH_PROBE_PUSHES &&
+		 read_probe_return(walk, frame->sp - freed - sizeof(ra), &ra))
+		sp = frame->sp;
+	else if (!sfu_walk_read_word(walk, sp, &ra) && sfu_walk_find_range(walk, ra))
+		/* A BPF program has chosen another address. */
+		sp += sizeof(ra) + freed;
+	else
 		return false;
 	frame->ip = ra;
-	frame->sp = sp + sizeof(ra) + freed;
+	frame->sp = sp;
 	return true;
 }
 

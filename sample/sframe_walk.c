@@ -24,7 +24,7 @@
 #include "sframe_user.h"
 #include "sframe_walk.h"
 
-#define AHEAD_MAX	127	/* frames: as many as perf takes by default */
+#define AHEAD_FRAMES_MAX	127	/* frames: as many as perf takes by default */
 
 /*
  * The budget of a walk that a real-time task may be waiting for. Frames whose rows are remembered
@@ -39,7 +39,7 @@
 /*
  * A look-up takes some 500 instructions, and the first walk of a stack needs one for each frame. In
  * an interrupt of a real-time kernel a task may be waiting meanwhile. What else such a walk does is
- * limited, too: sfu_walk_limit().
+ * limited, too: sfu_walk_set_limits().
  */
 unsigned int sfu_walk_lookups = IS_ENABLED(CONFIG_PREEMPT_RT) ? 2 : 0;
 module_param_named(lookups, sfu_walk_lookups, uint, 0644);
@@ -428,8 +428,7 @@ static bool can_walk_fast(const struct sfu_walk *walk)
 static bool get_fast_rows(struct sfu_walk *walk, const struct sfu_range *range,
 			  bool is_activation, struct sfu_fast_rows *rows)
 {
-	if (sfu_section_fast_rows(&range->section, walk->lookup.cache, range->start,
-				  is_activation, rows))
+	if (sfu_section_fast_rows(&range->section, walk->lookup.cache, is_activation, rows))
 		return true;
 	walk->wants_words |= sfu_section_is(&range->section, SFU_SECTION_READY) &&
 			     range->section.has_keys;
@@ -633,11 +632,11 @@ static __always_inline enum sfu_stop walk_fast(struct sfu_walk *walk, struct sfu
 	fast.size = range->end - range->start;
 	fast.words = rows.words;
 	fast.words.first = rows.callers;
-	fast.key_of_ra = rows.first_key - range->start - 1;
+	fast.key_of_ra = rows.key_base - 1;
 	fast.outer_sp = 0;
 	/* The walk pays for all frames before it looks up any row. */
 	walk->lookup.rd.budget -= fast.left * SFU_FAST_COST;
-	if (sfu_section_fast_row(&rows, addr - range->start, &fast.row))
+	if (sfu_section_fast_row(&rows, addr, &fast.row))
 		addr = 0;
 	follow_rows(&fast, addr, walk->frame.is_activation);
 	next = fast.last - fast.left;
@@ -670,15 +669,19 @@ static __always_inline enum sfu_stop walk_fast(struct sfu_walk *walk, struct sfu
  *
  * &sfu_walk.frame is the last frame that was entered. If none was, it is unchanged.
  *
+ * "noinline" keeps GCC from splitting the function in two, to inline the first checks in
+ * sfu_walk_ahead(): each sample would pay with another call.
+ *
  * Context: As that of sfu_walk_init().
  * Return: SFU_STOP_NONE if the walk can go on, and at least one frame was entered; else
  * the reason why the walk ends after these frames. With @max 1 either a frame is entered
  * or a reason is returned.
  */
-enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max,
-			       unsigned int *nr)
+noinline enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max,
+					unsigned int *nr)
 {
 	struct sfu_range *range = NULL;
+	unsigned int nr_fast = 0;
 	enum sfu_stop stop;
 
 	*nr = 0;
@@ -695,14 +698,17 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 	if (!range)
 		return SFU_STOP_UNSCANNED;
 
-	stop = walk_fast(walk, range, ips, max, nr);
-	if (stop || *nr) {
-		give_back(walk, *nr * SFU_FAST_COST);
+	stop = walk_fast(walk, range, ips, max, &nr_fast);
+	if (stop || nr_fast) {
+		give_back(walk, nr_fast * SFU_FAST_COST);
+		*nr = nr_fast;
 		return stop;
 	}
 	stop = walk_slow(walk, range);
-	if (!stop)
-		ips[(*nr)++] = walk->frame.ip;
+	if (!stop) {
+		ips[0] = walk->frame.ip;
+		*nr = 1;
+	}
 	return stop;
 }
 
@@ -711,7 +717,7 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
  * stack may be a new one. The rows there are the other task's, and those of the new one begin at
  * the branch that follows, which it takes because the call has returned 0.
  */
-static void follow_child(struct sfu_walk *walk)
+static noinline void follow_child(struct sfu_walk *walk)
 {
 	u8 code[SFU_ARCH_CHILD_BYTES];
 
@@ -736,28 +742,40 @@ static void follow_child(struct sfu_walk *walk)
  * vouches for the memory, and each walk asks for it, once: what a walk has interrupted does
  * not go on before the walk ends.
  *
+ * Fields are set one by one: to assign a structure, a compiler clears all of it before. Two fields
+ * get their values later: &sfu_lookup.resident with the reader, &sfu_walk.spare with the limits.
+ *
  * Context: Any, NMI included.
  */
 void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_borrowed,
 		   struct sfu_cache *cache, struct pt_regs *regs)
 {
+	struct sfu_lookup *lookup = &walk->lookup;
+	struct sfu_frame *frame = &walk->frame;
+
 	walk->map = map;
 	walk->last = NULL;
-	walk->lookup = (struct sfu_lookup){
-		.rd.budget = SFU_BUDGET,
-		.cache = cache,
-		.is_borrowed = is_borrowed,
-	};
+	lookup->rd.read = NULL;
+	lookup->rd.budget = SFU_BUDGET;
+	lookup->rd.defect = SFRAME_DEFECT_NONE;
+	lookup->cache = cache;
+	lookup->bad = NULL;
+	lookup->is_borrowed = is_borrowed;
+	lookup->most = 0;
+	lookup->nr_begun = 0;
+	lookup->nr_cached = 0;
+	lookup->nr_missed = 0;
 	walk->has_memory = sfu_arch_has_user_memory();
 	walk->wants_habit = false;
 	walk->wants_words = false;
-	walk->frame = (struct sfu_frame){
-		.ip = instruction_pointer(regs),
-		.sp = user_stack_pointer(regs),
-		.fp = frame_pointer(regs),
-		.is_activation = true,
-		.regs = regs,
-	};
+	frame->ip = instruction_pointer(regs);
+	frame->sp = user_stack_pointer(regs);
+	frame->fp = frame_pointer(regs);
+	frame->is_activation = true;
+	frame->sp_unverified = false;
+	frame->by_habit = false;
+	frame->regs = regs;
+	frame->sigcontext = 0;
 	walk->nr_signals = 0;
 	walk->nr_switches = 0;
 	memset(walk->nr_frames, 0, sizeof(walk->nr_frames));
@@ -768,26 +786,25 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_borrowed,
 }
 
 /**
- * sfu_walk_limit() - limit a walk that a real-time task may be waiting for
+ * sfu_walk_set_limits() - limit a walk that a real-time task may be waiting for
  * @walk: the walk, which has just begun
+ * @most: rows that it may look up
  * @nr_before: frames of the kernel that perf has found before
  *
- * Nothing changes if the parameter ``lookups`` is 0. If the limits end a walk, sfu_walk_ahead()
- * looks up what it has left, and the next one finds that in the cache.
+ * If the limits end a walk, sfu_walk_ahead() looks up what it has left, and the next one finds that
+ * in the cache.
  *
  * Context: As that of sfu_walk_init().
  */
-void sfu_walk_limit(struct sfu_walk *walk, unsigned int nr_before)
+void sfu_walk_set_limits(struct sfu_walk *walk, unsigned int most, unsigned int nr_before)
 {
 	const u32 most_before = (LIMITED_BUDGET - LEAST_BUDGET) / KERNEL_FRAME_COST;
 	struct sfu_lookup *lookup = &walk->lookup;
 
-	lookup->most = READ_ONCE(sfu_walk_lookups);
+	lookup->most = most;
 	walk->spare = SFU_BUDGET - LIMITED_BUDGET;
-	if (lookup->most)
-		lookup->rd.budget = min_t(u32, lookup->rd.budget, LIMITED_BUDGET -
-					  min_t(u32, nr_before, most_before) *
-					  KERNEL_FRAME_COST);
+	lookup->rd.budget = min_t(u32, lookup->rd.budget, LIMITED_BUDGET -
+				  min_t(u32, nr_before, most_before) * KERNEL_FRAME_COST);
 }
 
 /**
@@ -798,7 +815,7 @@ void sfu_walk_limit(struct sfu_walk *walk, unsigned int nr_before)
  * @regs: registers of user mode
  *
  * All rows that the walk needs are looked up and remembered, whatever the limits of a sample are.
- * The walk ends after AHEAD_MAX frames, or when its budget is spent, which is that of any walk.
+ * The walk ends after AHEAD_FRAMES_MAX frames, or when its budget, that of any walk, is spent.
  *
  * Context: Task, on its way to user mode, under rcu_read_lock(). Does not sleep.
  */
@@ -812,7 +829,7 @@ void sfu_walk_ahead(struct sfu_map *map, bool is_borrowed, struct sfu_cache *cac
 	if (!sfu_arch_unwindable(regs))
 		return;
 	sfu_walk_init(&walk, map, is_borrowed, cache, regs);
-	for (depth = 1; depth < AHEAD_MAX; depth += nr)
+	for (depth = 1; depth < AHEAD_FRAMES_MAX; depth += nr)
 		if (sfu_walk_callers(&walk, ips, ARRAY_SIZE(ips), &nr))
 			return;
 }

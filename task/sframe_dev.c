@@ -85,7 +85,7 @@ static struct sframe_segment *copy_segments(const struct sframe_load *load)
 {
 	if (!load->nr_segments)
 		return NULL;
-	if (load->nr_segments > SFU_TABLE_MAX_SEGMENTS)
+	if (load->nr_segments > SFRAME_SEGMENTS_MAX)
 		return ERR_PTR(-EINVAL);
 	return memdup_user(u64_to_user_ptr(load->segments),
 			   load->nr_segments * sizeof(struct sframe_segment));

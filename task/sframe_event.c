@@ -29,6 +29,7 @@
 #include <linux/workqueue.h>
 
 #include "compat.h"
+#include "sframe_account.h"
 #include "sframe_event.h"
 #include "sframe_hook.h"
 #include "sframe_map.h"
@@ -43,7 +44,7 @@
 #define SCAN_EVENT_MAX	1024		/* mappings of a process that is scanned for an event */
 
 static unsigned long profiled_at;	/* in jiffies */
-static atomic_t nr_profilers;		/* that have begun since the module was loaded, at most */
+static atomic_t nr_profilers;		/* at most; those from before the module are not known */
 static bool is_sampled;			/* since a profiler has ended */
 
 /**
@@ -88,7 +89,8 @@ static bool has_many_mappings(const struct mm_struct *mm)
 }
 
 /* Does the mapping have code, or is it where a section should be? */
-static bool needs_scan(const struct sfu_process *process, const struct vm_area_struct *vma)
+static bool may_have_code_or_section(const struct sfu_process *process,
+				     const struct vm_area_struct *vma)
 {
 	return vma->vm_flags & VM_EXEC ||
 	       (vma->vm_start < READ_ONCE(process->awaited_end) &&
@@ -99,9 +101,9 @@ static bool needs_scan(const struct sfu_process *process, const struct vm_area_s
  * Remembers a mapping of code, or of what may be a section. Returns whether a scan is due that
  * looks at it now. Anonymous code is left to a sample.
  */
-static bool is_scan_due(struct sfu_process *process, const struct vm_area_struct *vma)
+static bool note_mapping(struct sfu_process *process, const struct vm_area_struct *vma)
 {
-	bool is_due = vma->vm_file && sfu_scan_may_be_due(process);
+	bool is_due = vma->vm_file && sfu_account_may_allow(process);
 
 	/* A loader protects code, and protects it again: nothing is new then. */
 	if (is_due && vma->vm_flags & VM_EXEC &&
@@ -132,7 +134,7 @@ void sfu_event_mmap(struct vm_area_struct *vma)
 	/* execve(): the new program has no code yet, so an empty map is complete. */
 	if (!process && current->in_execve && vma->vm_file)
 		process = sfu_process_add(mm, sfu_map_get_empty());
-	if (process && needs_scan(process, vma) && is_scan_due(process, vma))
+	if (process && may_have_code_or_section(process, vma) && note_mapping(process, vma))
 		sfu_request_for_event(process, current, SFU_SCAN_NEW_CODE);
 	rcu_read_unlock();
 }
@@ -162,15 +164,15 @@ void sfu_event_unmap(struct vm_area_struct *vma)
  * child's mappings were copied, and MADV_DONTFORK leaves some out. So this looks at the mappings
  * of the child. Nobody changes these yet.
  */
-static bool is_right_for(struct mm_struct *child, const struct sfu_map *map)
+static bool matches_child(struct mm_struct *child, const struct sfu_map *map)
 {
-	bool is_right;
+	bool matches;
 
 	if (!map->nr_ranges || map->nr_ranges > LOOK_MAX || !mmap_read_trylock(child))
 		return false;
-	is_right = sfu_scan_is_right(map, child);
+	matches = sfu_scan_map_matches(map, child);
 	mmap_read_unlock(child);
-	return is_right;
+	return matches;
 }
 
 /*
@@ -196,15 +198,15 @@ static bool is_map_complete(struct sfu_process *process)
 static void add_child(struct task_struct *child, struct sfu_process *parent, struct sfu_map *map,
 		      bool is_complete)
 {
-	bool is_right = is_complete && is_right_for(child->mm, map);
+	bool matches = is_complete && matches_child(child->mm, map);
 	struct sfu_process *process;
 
-	if (!is_right && (has_many_mappings(child->mm) || map->nr_ranges > SCAN_CHILD_MAX)) {
+	if (!matches && (has_many_mappings(child->mm) || map->nr_ranges > SCAN_CHILD_MAX)) {
 		sfu_map_put(map);
 		return;
 	}
-	process = sfu_process_add_child(child->mm, parent, map, is_right);
-	if (process && !is_right)
+	process = sfu_process_add_child(child->mm, parent, map, matches);
+	if (process && !matches)
 		sfu_request_for_event(process, child, SFU_SCAN_NEW_PROCESS);
 }
 
@@ -408,6 +410,20 @@ static void queue_start(struct irq_work *irq_work)
 
 static struct irq_work start_irq_work = IRQ_WORK_INIT_HARD(queue_start);
 
+/* The rest of sfu_event_profiled(), for the first sample, and while the hooks are not set. */
+static noinline bool profile_unwatched(unsigned long now)
+{
+	if (!READ_ONCE(is_sampled)) {
+		WRITE_ONCE(is_sampled, true);
+		sfu_process_count_gap();
+	}
+	if (READ_ONCE(is_watching))
+		return true;
+	if (!READ_ONCE(is_over) && time_after_eq(now, READ_ONCE(start_at)))
+		irq_work_queue(&start_irq_work);
+	return false;
+}
+
 /**
  * sfu_event_profiled() - a sample has been taken
  *
@@ -421,15 +437,9 @@ bool sfu_event_profiled(void)
 	/* Samples come on all CPUs: most of them do not write. */
 	if (now - READ_ONCE(profiled_at) > HZ)
 		WRITE_ONCE(profiled_at, now);
-	if (!READ_ONCE(is_sampled)) {
-		WRITE_ONCE(is_sampled, true);
-		sfu_process_count_gap();
-	}
-	if (READ_ONCE(is_watching))
+	if (likely(READ_ONCE(is_sampled) && READ_ONCE(is_watching)))
 		return true;
-	if (!READ_ONCE(is_over) && time_after_eq(now, READ_ONCE(start_at)))
-		irq_work_queue(&start_irq_work);
-	return false;
+	return profile_unwatched(now);
 }
 
 /* The task that asks for call chains, and has not set the hooks yet. Under starter_lock. */

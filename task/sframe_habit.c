@@ -17,12 +17,6 @@
  */
 #define CLEAR_LEAD	5
 
-/* The least that says something about a file that has been seen to its end. */
-#define MIN_STARTS	1
-
-/* The least that says something about the code of a JIT. */
-#define MIN_JIT_STARTS	1
-
 static void count_start(struct sframe_starts *starts, enum sframe_start start)
 {
 	switch (start) {
@@ -87,6 +81,12 @@ enum sframe_habit sframe_habit_early(const struct sframe_starts *starts)
 	return SFRAME_HABIT_UNKNOWN;
 }
 
+/* Says something about the code of a JIT, or about a file that has been seen to its end. */
+static bool most_keep_fp(const struct sframe_starts *starts)
+{
+	return starts->fp && starts->fp >= 4 * starts->other;
+}
+
 /**
  * sframe_habit_final() - the habit of a file, when all that may be read has been read
  * @starts: the functions seen
@@ -95,9 +95,7 @@ enum sframe_habit sframe_habit_early(const struct sframe_starts *starts)
  */
 enum sframe_habit sframe_habit_final(const struct sframe_starts *starts)
 {
-	if (starts->fp >= MIN_STARTS && starts->fp >= 4 * starts->other)
-		return SFRAME_HABIT_FP;
-	return SFRAME_HABIT_OTHER;
+	return most_keep_fp(starts) ? SFRAME_HABIT_FP : SFRAME_HABIT_OTHER;
 }
 
 /**
@@ -110,7 +108,5 @@ enum sframe_habit sframe_habit_final(const struct sframe_starts *starts)
  */
 enum sframe_habit sframe_habit_of_jit(const struct sframe_starts *starts)
 {
-	if (starts->fp >= MIN_JIT_STARTS && starts->fp >= 4 * starts->other)
-		return SFRAME_HABIT_FP;
-	return sframe_habit_early(starts);
+	return most_keep_fp(starts) ? SFRAME_HABIT_FP : sframe_habit_early(starts);
 }

@@ -17,7 +17,7 @@
  * has_trusted_io() names, and memory files, get page faults; only the former are read ahead.
  *
  * Reading ahead waits for a disk at times, as the process does for its own pages. It is done
- * last, without any lock, and one scan asks for no more than AHEAD_MAX.
+ * last, without any lock, and one scan asks for no more than AHEAD_BYTES_MAX.
  */
 #include <linux/backing-dev.h>
 #include <linux/file.h>
@@ -36,7 +36,7 @@
 
 #define PAGES_AT_ONCE	64UL		/* that map_pages() maps, with preemption disabled */
 #define PAGES_AHEAD	512UL		/* that are read ahead at once */
-#define AHEAD_MAX	((loff_t)SZ_8M)	/* bytes that one scan asks for */
+#define AHEAD_BYTES_MAX	((loff_t)SZ_8M)	/* bytes that one scan asks for */
 
 /* <linux/magic.h> has only those of file systems that user space asks for. */
 #define GFS2_MAGIC		0x01161970
@@ -155,7 +155,7 @@ static void add_cold(struct sfu_prefault *prefault, const struct file *file, lof
 		if (cold->file == file && pos >= cold->pos && pos - cold->pos < cold->len)
 			return;
 	}
-	len = min(len, AHEAD_MAX - prefault->bytes_cold);
+	len = min(len, AHEAD_BYTES_MAX - prefault->bytes_cold);
 	if (len <= 0)
 		return;
 	prefault->bytes_cold += len;

@@ -34,10 +34,10 @@
 #include <linux/workqueue.h>
 
 #include "compat.h"
+#include "sframe_account.h"
 #include "sframe_cache.h"
 #include "sframe_map.h"
 #include "sframe_process.h"
-#include "sframe_scan.h"
 #include "sframe_stats.h"
 
 #define KEY_FIRST	PAGE_SIZE	/* 0 is no key */
@@ -162,7 +162,7 @@ struct sfu_process *sfu_process_add(struct mm_struct *mm, struct sfu_map *map)
  * @mm: memory of the child, which has not run yet
  * @parent: the process
  * @map: its map; this takes the reference of the caller
- * @is_right: the child has been found to have all mappings of @map
+ * @inherited_matches: the child has been found to have all mappings of @map
  *
  * The child goes on with the map of its parent until its first scan. If the map is right, that is
  * when a sample or new code needs a scan. Else the scan takes place before the child enters user
@@ -174,7 +174,7 @@ struct sfu_process *sfu_process_add(struct mm_struct *mm, struct sfu_map *map)
  * Return: The process of the child, or NULL: as sfu_process_add().
  */
 struct sfu_process *sfu_process_add_child(struct mm_struct *mm, struct sfu_process *parent,
-					  struct sfu_map *map, bool is_right)
+					  struct sfu_map *map, bool inherited_matches)
 {
 	struct sfu_process *process;
 	unsigned long flags;
@@ -185,8 +185,8 @@ struct sfu_process *sfu_process_add_child(struct mm_struct *mm, struct sfu_proce
 	process = add_spare_for(mm, map, READ_ONCE(parent->next_key));
 	if (process) {
 		process->inherited = map;
-		process->is_right = is_right;
-		process->has_other_code = !is_right;
+		process->inherited_matches = inherited_matches;
+		process->has_other_code = !inherited_matches;
 		process->nr_gaps = READ_ONCE(parent->nr_gaps);
 		process->awaited_start = READ_ONCE(parent->awaited_start);
 		process->awaited_end = READ_ONCE(parent->awaited_end);
@@ -228,7 +228,7 @@ static void process_free_rcu(struct rcu_head *rcu)
 	struct sfu_process *process = container_of(rcu, struct sfu_process, rcu);
 
 	sfu_map_put(rcu_dereference_protected(process->map, true));
-	atomic_long_sub(sfu_cache_size(process->cache), &sfu_held.bytes);
+	sfu_hold(-(long)sfu_cache_size(process->cache));
 	sfu_cache_free(process->cache);
 	atomic_long_sub(sizeof(*process), &sfu_held.bytes);
 	atomic_long_dec(&sfu_held.processes);
@@ -260,7 +260,7 @@ void sfu_process_drop_inherited(struct sfu_process *process)
 {
 	struct sfu_map *map;
 
-	if (process->is_right)
+	if (process->inherited_matches)
 		return;
 	map = xchg(&process->inherited, NULL);
 	if (map && unrcu_pointer(cmpxchg(&process->map, RCU_INITIALIZER(map), NULL)) == map)
@@ -509,7 +509,7 @@ void sfu_process_add_cache(struct sfu_process *process, bool has_words)
 		return;
 	if (has_words && !cache->words)
 		sfu_cache_add_words(cache, SFU_GFP_TASK);
-	atomic_long_add(sfu_cache_size(cache) - size, &sfu_held.bytes);
+	sfu_hold(sfu_cache_size(cache) - size);
 	/* Pairs with READ_ONCE() in sfu_process_cache(): the cache is empty. */
 	smp_store_release(&process->cache, cache);
 }
@@ -663,7 +663,10 @@ static unsigned long shrink_chain(struct hlist_head *chain, unsigned long *left)
 			WRITE_ONCE(process->nr_samples, 0);
 			continue;
 		}
-		if (sfu_scan_has_account(process) || !sfu_request_try_close(process))
+		/* A child in doubt: without the scan that it waits for, its map may be wrong. */
+		if (READ_ONCE(process->inherited) && !process->inherited_matches)
+			continue;
+		if (sfu_account_is_open(process) || !sfu_request_try_close(process))
 			continue;
 		remove_process(process);
 		count++;

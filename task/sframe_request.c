@@ -31,6 +31,7 @@
 #include <linux/task_work.h>
 
 #include "compat.h"
+#include "sframe_account.h"
 #include "sframe_process.h"
 #include "sframe_request.h"
 #include "sframe_scan.h"
@@ -97,19 +98,47 @@ bool sfu_cancel_task_work(struct task_struct *task, struct callback_head *work,
 	return entry == work && most;
 }
 
+/* Closed requests whose holders have kept them. Only unloading has to have them back. */
+static LIST_HEAD(left_requests);
+static DEFINE_RAW_SPINLOCK(left_lock);
+
+/* Under &sfu_request.lock, as that below. */
+static void leave_with_holder(struct sfu_request *request)
+{
+	WRITE_ONCE(late_holder, task_pid_nr(request->holder));
+	raw_spin_lock(&left_lock);
+	list_add(&request->left, &left_requests);
+	raw_spin_unlock(&left_lock);
+}
+
+/* The holder has given the request back. */
+static void end_holding(struct sfu_request *request, struct task_struct *holder)
+{
+	WRITE_ONCE(request->holder, NULL);
+	/* Unloading may have been told to wait for this task. It need not any more. */
+	cmpxchg(&late_holder, task_pid_nr(holder), 0);
+	if (!request->is_closed)
+		return;
+	raw_spin_lock(&left_lock);
+	list_del_init(&request->left);
+	raw_spin_unlock(&left_lock);
+}
+
 /* Takes the request back from its holder. Under &sfu_request.lock. */
 static bool take_back(struct sfu_request *request, unsigned int most)
 {
+	struct task_struct *holder = request->holder;
+
 	lockdep_assert_held(&request->lock);
-	if (!sfu_cancel_task_work(request->holder, &request->work, most))
+	if (!sfu_cancel_task_work(holder, &request->work, most))
 		return false;
-	WRITE_ONCE(request->holder, NULL);
+	end_holding(request, holder);
 	return true;
 }
 
 /*
- * Works of the last holder that a sample, an event or the shrinker looks at, with interrupts
- * disabled. A request behind more works stays with that holder.
+ * Works of the last holder that are looked at with interrupts disabled. A request behind more works
+ * stays with that holder. A task may have half a million, one for each file that it closes.
  */
 #define TAKE_BACK_MOST	64
 
@@ -177,9 +206,7 @@ static bool begin_to_serve(struct sfu_request *request, enum sfu_scan_reason *re
 	bool is_wanted;
 
 	raw_spin_lock_irq(&request->lock);
-	WRITE_ONCE(request->holder, NULL);
-	/* It may have been late, and is so no more. */
-	cmpxchg(&late_holder, task_pid_nr(current), 0);
+	end_holding(request, current);
 	*reason = request->reason;
 	WRITE_ONCE(request->reason, SFU_SCAN_NONE);
 	is_wanted = !request->is_closed;
@@ -266,6 +293,7 @@ static bool give_later(struct sfu_process *process, enum sfu_scan_reason reason)
 void sfu_request_init(struct sfu_request *request)
 {
 	raw_spin_lock_init(&request->lock);
+	INIT_LIST_HEAD(&request->left);
 	init_task_work(&request->work, serve_in_task);
 	request->irq_work = IRQ_WORK_INIT_HARD(give_to_sampled);
 }
@@ -286,7 +314,7 @@ void sfu_request_for_sample(struct sfu_process *process, enum sfu_scan_reason re
 
 	if (!process)
 		process = sfu_process_try_add(current->mm);
-	if (!process || (reason != SFU_SCAN_NONE && !sfu_scan_is_due(process, reason)))
+	if (!process || (reason != SFU_SCAN_NONE && !sfu_account_allows(process, reason)))
 		return;
 	request = &process->request;
 	if (READ_ONCE(request->holder) == current || READ_ONCE(request->sampled))
@@ -314,7 +342,7 @@ void sfu_request_for_event(struct sfu_process *process, struct task_struct *task
 	if (READ_ONCE(process->request.holder) == task &&
 	    READ_ONCE(process->request.reason) >= reason)
 		return;
-	if (sfu_scan_is_due(process, reason))
+	if (sfu_account_allows(process, reason))
 		give_request(process, task, reason);
 }
 
@@ -346,6 +374,8 @@ bool sfu_request_try_close(struct sfu_process *process)
  * sfu_request_close() - cancel the request of a process, and refuse more
  * @process: the process
  *
+ * A task that has many other task works keeps the request, and does nothing for it.
+ *
  * Context: Any but NMI. Does not sleep; preemption may be disabled.
  */
 void sfu_request_close(struct sfu_process *process)
@@ -357,13 +387,48 @@ void sfu_request_close(struct sfu_process *process)
 	raw_spin_lock_irqsave(&request->lock, flags);
 	request->is_closed = true;
 	if (request->holder) {
-		is_left = take_back(request, UINT_MAX);
+		is_left = take_back(request, TAKE_BACK_MOST);
 		if (!is_left)
-			WRITE_ONCE(late_holder, task_pid_nr(request->holder));
+			leave_with_holder(request);
 	}
 	raw_spin_unlock_irqrestore(&request->lock, flags);
 	if (is_left)
 		release_process(process);
+}
+
+/* Returns a process whose closed request its holder has kept, with a reference; or NULL. */
+static struct sfu_process *next_left(void)
+{
+	struct sfu_request *request;
+	struct sfu_process *process = NULL;
+
+	raw_spin_lock_irq(&left_lock);
+	request = list_first_entry_or_null(&left_requests, struct sfu_request, left);
+	if (request) {
+		/* The holder takes it from the list before it drops its reference. */
+		process = container_of(request, struct sfu_process, request);
+		refcount_inc(&process->refs);
+		list_del_init(&request->left);
+	}
+	raw_spin_unlock_irq(&left_lock);
+	return process;
+}
+
+/* A task that sleeps for ever may have kept a request. Nobody else waits for this search. */
+static void take_all_back(void)
+{
+	struct sfu_process *process;
+	bool is_left;
+
+	while ((process = next_left())) {
+		raw_spin_lock_irq(&process->request.lock);
+		is_left = process->request.holder && take_back(&process->request, UINT_MAX);
+		raw_spin_unlock_irq(&process->request.lock);
+		if (is_left)
+			release_process(process);
+		sfu_process_put(process);
+		cond_resched();
+	}
 }
 
 /* After this time, in jiffies, sfu_request_exit() says for which task it waits. */
@@ -383,11 +448,12 @@ static void say_late(void)
 /**
  * sfu_request_exit() - wait for the requests that are being served
  *
- * No hook and no walk is left, and sfu_process_close() has closed all requests. So no task
- * work is pending any more: a task may have taken some to run them, and irq works may be on
- * their way. What runs waits for nothing that a process controls. But a task may run others
- * before ours: if it has closed files by close_range() or by ending, they may wait for a
- * socket or a server. Nobody can take ours from there, so this waits, too, and says for whom.
+ * No hook and no walk is left, and sfu_process_close() has closed all requests. Those that tasks
+ * have kept are taken back here. So no task work is pending any more: a task may have taken some
+ * to run them, and irq works may be on their way. What runs waits for nothing that a process
+ * controls. But a task may run others before ours: if it has closed files by close_range() or by
+ * ending, they may wait for a socket or a server. Nobody can take ours from there, so this waits,
+ * too, and says for whom.
  *
  * After synchronize_rcu_tasks() no task is left in the tail of serve_in_task(), where it does
  * not sleep; after synchronize_rcu() no CPU is left in that of give_to_sampled(), which runs
@@ -399,6 +465,7 @@ void sfu_request_exit(void)
 {
 	unsigned long said_at = jiffies + LATE;
 
+	take_all_back();
 	/* Pairs with release_process(). */
 	while (atomic_read_acquire(&nr_held)) {
 		schedule_timeout_uninterruptible(1);

@@ -20,15 +20,10 @@
  * The task waits for nobody. If another thread scans, or holds mmap_lock for writing, the
  * scan is lost: it is counted, and left to a later request.
  *
- * Limits. A process may spend BURST on scans, and then one part in SHARE of its time. Scans
- * that no sample has requested are a guess that one will come. For them, the limits are
- * EVENT_BURST, and then SAMPLE_WORTH for each sample that this processor takes, between one
- * part in EVENT_SHARE and one in SHARE: the more samples, the more of them would be lost.
- *
- * A scan costs the time that it takes, but no more than COST_MOST times an estimate from the
- * number of VMAs, files and pages. If other tasks have run meanwhile, it costs the estimate at
- * most. What it asks file systems to read is estimated, for that comes after it. If a scan for a
- * sample finds nothing new, the process waits before the next one, twice as long each time.
+ * A process has an account of the time that it may spend on scans: see sframe_account.c. A scan
+ * costs the time that it takes, but no more than COST_MOST times an estimate from the number of
+ * VMAs, files and pages. If other tasks have run meanwhile, it costs the estimate at most. What it
+ * asks file systems to read is estimated, for that comes after it.
  *
  * A new process may end before its first sample. Until then, only short sections are made
  * present. After its first samples, the older it is the more pages a scan examines.
@@ -37,11 +32,11 @@
 #include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/sizes.h>
-#include <linux/slab.h>
 #include <linux/timekeeping.h>
 
-#include "sframe_elf.h"
+#include "sframe_account.h"
 #include "sframe_file.h"
+#include "sframe_headers.h"
 #include "sframe_map.h"
 #include "sframe_prefault.h"
 #include "sframe_process.h"
@@ -52,14 +47,6 @@
 #include "sframe_text.h"
 #include "sframe_user_index.h"
 #include "sframe_wanted.h"
-
-#define SHARE		32
-#define BURST		(3 * (s64)NSEC_PER_MSEC)
-#define EVENT_SHARE	512
-#define EVENT_BURST	(1 * (s64)NSEC_PER_MSEC)
-#define SAMPLE_WORTH	(5 * (s64)NSEC_PER_USEC)
-#define WAIT_MIN	((s64)NSEC_PER_MSEC)
-#define WAIT_MAX	((s64)NSEC_PER_SEC)
 
 /* How long a map is valid that uses tables of files, which may change. */
 #define VALID_TIME	HZ
@@ -106,7 +93,7 @@
  * @map: its new map
  * @reason: why the process is scanned
  * @was_outdated: @last was not valid any more
- * @has_news: the scan has found or brought in something that @last does not have, or would
+ * @found_new: the scan has found or brought in something that @last does not have, or would
  *	bring it in if the process were older
  * @started: when the scan has begun, in ns
  * @switches: how often other tasks had run in place of this one by then
@@ -114,10 +101,7 @@
  * @cost: so far, in ns
  * @prefault: pages of sections
  * @may_examine_parts: also those of sections that are larger than the limit
- * @file: whose program headers the scan has read last
- * @phdrs: the program headers; NULL with @phdrs_err
- * @nr_phdrs: how many
- * @phdrs_err: why there are none
+ * @headers: those of the file that the scan has read last
  * @nr_pieces: pieces of code that the scan has read
  * @nr_functions: that the scan has read for indices
  * @index_bytes: of the indices that the last map has, and of new ones
@@ -131,17 +115,14 @@ struct sfu_scan {
 	struct sfu_map		*map;
 	enum sfu_scan_reason	reason;
 	bool			was_outdated;
-	bool			has_news;
+	bool			found_new;
 	s64			started;
 	unsigned long		switches;
 	unsigned int		nr_examined;
 	s64			cost;
 	struct sfu_prefault	prefault;
 	bool			may_examine_parts;
-	const struct file	*file;
-	struct elf64_phdr	*phdrs;
-	unsigned int		nr_phdrs;
-	int			phdrs_err;
+	struct sfu_headers	headers;
 	unsigned int		nr_pieces;
 	unsigned int		nr_functions;
 	size_t			index_bytes;
@@ -151,73 +132,6 @@ struct sfu_scan {
 
 /* Bytes of the indices of all sections of a process. Tests lower it. */
 size_t sfu_index_memory = SZ_1M;
-
-/* The program header that lld has not written, made of the section headers. */
-static int read_segment(struct sfu_scan *scan, struct file *file, const struct elf64_hdr *ehdr,
-			struct elf64_phdr *seg)
-{
-	struct elf64_shdr *shdrs;
-	int err;
-
-	if (sframe_elf_check_sections(ehdr))
-		return -ENOENT;
-	shdrs = kmalloc_array(ehdr->e_shnum, sizeof(*shdrs), SFU_GFP_TASK);
-	if (!shdrs)
-		return -ENOMEM;
-	err = sfu_prefault_read(&scan->prefault, file, shdrs, ehdr->e_shnum * sizeof(*shdrs),
-				ehdr->e_shoff) ?:
-	      sframe_elf_make_segment(shdrs, ehdr->e_shnum, seg);
-	kfree(shdrs);
-	/* No program needs that page: it would be waited for in vain. */
-	if (err == -EAGAIN && !sfu_prefault_reads_ahead(file))
-		return -ENODATA;
-	return err == -ENOEXEC ? -ENOENT : err;
-}
-
-static int read_phdrs(struct sfu_scan *scan, struct file *file)
-{
-	struct elf64_phdr *phdrs;
-	struct elf64_hdr ehdr;
-	unsigned int nr;
-	int err;
-
-	err = sfu_prefault_read(&scan->prefault, file, &ehdr, sizeof(ehdr), 0) ?:
-	      sframe_elf_check_header(&ehdr);
-	if (err)
-		return err;
-	nr = ehdr.e_phnum;
-	phdrs = kmalloc_array(nr + 1, sizeof(*phdrs), SFU_GFP_TASK);
-	if (!phdrs)
-		return -ENOMEM;
-	err = sfu_prefault_read(&scan->prefault, file, phdrs, nr * sizeof(*phdrs), ehdr.e_phoff);
-	if (!err && sframe_elf_may_lack_segment(phdrs, nr)) {
-		err = read_segment(scan, file, &ehdr, &phdrs[nr]);
-		if (!err)
-			nr++;
-		else if (err == -ENOENT)
-			err = 0;
-	}
-	if (err) {
-		kfree(phdrs);
-		return err;
-	}
-	scan->phdrs = phdrs;
-	scan->nr_phdrs = nr;
-	return 0;
-}
-
-/* A file may be mapped many times, mostly side by side. */
-static int get_phdrs(struct sfu_scan *scan, struct file *file)
-{
-	if (scan->file != file) {
-		kfree(scan->phdrs);
-		scan->phdrs = NULL;
-		scan->file = file;
-		scan->phdrs_err = read_phdrs(scan, file);
-		scan->cost += COST_FILE;
-	}
-	return scan->phdrs_err;
-}
 
 /* Which part of which file is this range? False: nothing can be remembered about it. */
 static bool identify_code(const struct sfu_range *range, struct file *file,
@@ -237,9 +151,8 @@ static void read_facts(struct sfu_scan *scan, const struct sfu_range *range,
 {
 	u64 start = 0, end = 0;
 
-	facts->err = get_phdrs(scan, file) ?:
-		     sframe_elf_find_section(scan->phdrs, scan->nr_phdrs, PAGE_SIZE, FACTS_BASE,
-					     range->vma.offset, &start, &end);
+	facts->err = sfu_headers_find_section(&scan->headers, &scan->prefault, file, FACTS_BASE,
+					      range->vma.offset, &start, &end);
 	facts->section_off = start - FACTS_BASE;
 	facts->section_size = end - start;
 }
@@ -327,7 +240,7 @@ static void prefault_section(struct sfu_scan *scan, const struct sfu_range *rang
 						  section->end - section->start;
 
 	if (size > scan->prefault.bytes && !scan->may_examine_parts)
-		scan->has_news |= scan->reason == SFU_SCAN_SAMPLE;
+		scan->found_new |= scan->reason == SFU_SCAN_SAMPLE;
 	else
 		prefault(scan, range, size);
 }
@@ -363,7 +276,7 @@ static bool is_left_to_sample(const struct sfu_scan *scan, const struct sfu_rang
 }
 
 /* Returns the state of the section that describes a range, after a look at it. */
-static enum sfu_section_state look_up_section(struct sfu_scan *scan, struct sfu_range *range,
+static enum sfu_section_state examine_section(struct sfu_scan *scan, struct sfu_range *range,
 					      struct file *file)
 {
 	int err;
@@ -479,7 +392,7 @@ static bool is_unchanged(const struct sfu_range *range, const struct vm_area_str
 }
 
 /**
- * sfu_scan_is_right() - does a process have the code and the sections that a map has?
+ * sfu_scan_map_matches() - does a process have the code and the sections that a map has?
  * @map: the map; it is held by the caller
  * @mm: memory of the process
  *
@@ -487,7 +400,7 @@ static bool is_unchanged(const struct sfu_range *range, const struct vm_area_str
  *
  * Context: Any but NMI, mmap_lock held. Does not sleep.
  */
-bool sfu_scan_is_right(const struct sfu_map *map, struct mm_struct *mm)
+bool sfu_scan_map_matches(const struct sfu_map *map, struct mm_struct *mm)
 {
 	unsigned int i;
 
@@ -523,11 +436,11 @@ static bool find_table(struct sfu_scan *scan, struct sfu_range *range, const str
 
 	err = sfu_table_find(file, range->vma.start, range->vma.offset, &found);
 	if (err == -ENOENT && file)
-		sfu_want(file, range->vma.start);
+		sfu_wanted_add(file, range->vma.start);
 	if (!err && is_worth_memory(scan))
 		sfu_table_add_words(&found);
 	if (!err && is_same_table(section, &found)) {
-		scan->has_news |= found.words.first != section->words.first;
+		scan->found_new |= found.words.first != section->words.first;
 		section->words = found.words;
 		section->verified = found.verified;
 		return true;
@@ -542,7 +455,7 @@ static bool find_table(struct sfu_scan *scan, struct sfu_range *range, const str
 	*section = found;
 	atomic_set(&section->state, SFU_SECTION_READY);
 	assign_keys(scan, range);
-	scan->has_news = true;
+	scan->found_new = true;
 	return true;
 }
 
@@ -633,7 +546,7 @@ static void find_mapped(struct sfu_scan *scan, struct sfu_range *range, struct f
 		section->try_again = false;
 		section->is_unordered = false;
 		section->nr_strikes = 0;
-		state = look_up_section(scan, range, file);
+		state = examine_section(scan, range, file);
 		if (state == SFU_SECTION_READY)
 			assign_keys(scan, range);
 	}
@@ -643,7 +556,7 @@ static void find_mapped(struct sfu_scan *scan, struct sfu_range *range, struct f
 		state = add_directory(scan, section);
 		add_index(scan, section);
 	}
-	scan->has_news |= !known || state != atomic_read(&known->section.state);
+	scan->found_new |= !known || state != atomic_read(&known->section.state);
 	atomic_set(&section->state, state);
 }
 
@@ -670,20 +583,12 @@ static bool is_vdso(struct vm_area_struct *vma)
  */
 static u8 find_last_habit(const struct sfu_map *last, const struct sfu_vma_id *vma)
 {
-	unsigned int low = 0, high = last ? last->nr_ranges : 0;
+	unsigned int nr = last ? sfu_map_first_after(last, vma->start) : 0;
 	const struct sfu_range *range;
 
-	while (low < high) {
-		unsigned int middle = (low + high) / 2;
-
-		if (last->ranges[middle].vma.end <= vma->start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!last || low == last->nr_ranges)
+	if (!last || nr == last->nr_ranges)
 		return SFRAME_HABIT_UNKNOWN;
-	range = &last->ranges[low];
+	range = &last->ranges[nr];
 	if (range->vma.start >= vma->end || range->vma.file)
 		return SFRAME_HABIT_UNKNOWN;
 	return range->habit;
@@ -865,7 +770,7 @@ static void read_habit(struct sfu_scan *scan, struct sfu_range *range,
 	range->habit = sfu_text_habit(range, vma, &scan->nr_pieces);
 	range->asked = 0;
 	if (range->habit == SFRAME_HABIT_UNKNOWN)
-		scan->has_news |= !vma->vm_file && !range->was_read;
+		scan->found_new |= !vma->vm_file && !range->was_read;
 }
 
 /*
@@ -886,7 +791,7 @@ static void find_habit(struct sfu_scan *scan, struct sfu_range *range)
 		read_habit(scan, range, vma);
 	if (range->habit == SFRAME_HABIT_UNKNOWN)
 		return;
-	scan->has_news = true;
+	scan->found_new = true;
 	if (has_id && range->habit != facts.habit &&
 	    find_facts(scan, range, vma->vm_file, &code, &facts)) {
 		facts.habit = range->habit;
@@ -970,7 +875,7 @@ static void publish(struct sfu_scan *scan)
 	if (nr_sections)
 		find_habits(scan);
 	mark_without_data(map);
-	sfu_map_set_sections(map, nr_sections);
+	sfu_map_set_nr_sections(map, nr_sections);
 	sfu_process_publish(scan->process, map);
 	if (nr_sections && is_worth_memory(scan))
 		sfu_process_add_cache(scan->process, needs_words(map));
@@ -989,7 +894,7 @@ static int make_map(struct sfu_scan *scan)
 		return -ENOMEM;
 	scan->map->generation = atomic_read_acquire(&sfu_table_generation);
 	scan->map->nr_vmas = scan->mm->map_count;
-	scan->has_news = !scan->last || scan->last->nr_ranges != nr;
+	scan->found_new = !scan->last || scan->last->nr_ranges != nr;
 	scan->index_bytes = index_bytes_of(scan->last);
 	sfu_process_forget_new(scan->process);
 	WRITE_ONCE(scan->process->awaited_start, 0);
@@ -999,9 +904,10 @@ static int make_map(struct sfu_scan *scan)
 	else
 		scan_all(scan);
 	publish(scan);
-	scan->has_news |= scan->prefault.nr_mapped;
+	scan->found_new |= scan->prefault.nr_mapped;
 	scan->cost += (s64)COST_PAGE * scan->prefault.nr_examined +
-		      (s64)COST_TEXT * scan->nr_pieces;
+		      (s64)COST_TEXT * scan->nr_pieces +
+		      (s64)COST_FILE * scan->headers.nr_files;
 	return 0;
 }
 
@@ -1019,61 +925,8 @@ static unsigned long prefault_limit(const struct sfu_process *process,
 		return PREFAULT_MIN;
 	if (!process->began_at)
 		return PREFAULT_MAX;
-	return clamp(age / SHARE / COST_PAGE * PAGE_SIZE,
+	return clamp(age / SFU_ACCOUNT_SHARE / COST_PAGE * PAGE_SIZE,
 		     PREFAULT_MIN << min(2 * process->nr_sample_scans, 10), PREFAULT_MAX);
-}
-
-/* The time from which on a process may be scanned again, which has spent @cost on a scan. */
-static s64 due_after(s64 at, s64 now, unsigned int share, s64 burst, s64 cost)
-{
-	return max(at, now - share * burst) + share * cost;
-}
-
-/**
- * struct sample_rate - how often a processor takes samples
- * @then: when that was found out, in jiffies
- * @walks: its counter of walks at that time
- * @hz: samples a second
- */
-struct sample_rate {
-	unsigned long	then;
-	unsigned long	walks;
-	unsigned long	hz;
-};
-
-static DEFINE_PER_CPU(struct sample_rate, sample_rates);
-
-/*
- * How often does this processor take samples? Found out once in a tenth of a second. Before that,
- * at least as often as this tenth has shown: a profiler may just have begun.
- */
-static unsigned long samples_per_second(void)
-{
-	struct sample_rate *rate = get_cpu_ptr(&sample_rates);
-	unsigned long passed = jiffies - rate->then;
-	unsigned long walks = this_cpu_read(sfu_counters.walks), hz;
-
-	if (passed >= HZ / 10) {
-		rate->hz = (walks - rate->walks) * HZ / passed;
-		rate->then = jiffies;
-		rate->walks = walks;
-	}
-	hz = max(rate->hz, 10 * (walks - rate->walks));
-	put_cpu_ptr(&sample_rates);
-	return hz;
-}
-
-/* Each event looks at the time that this sets: in jiffies, for a clock costs more. */
-static void charge_event(struct sfu_process *process, s64 now, s64 cost)
-{
-	s64 worth = max(samples_per_second(), 1UL) * SAMPLE_WORTH;
-	s64 share = clamp((s64)NSEC_PER_SEC / worth, SHARE, EVENT_SHARE);
-
-	WRITE_ONCE(process->event_at,
-		   due_after(process->event_at, now, share, EVENT_BURST, cost));
-	if (process->event_at > now)
-		WRITE_ONCE(process->event_due,
-			   jiffies + nsecs_to_jiffies(process->event_at - now) + 1);
 }
 
 /* How often have other tasks run in place of this one? */
@@ -1082,75 +935,20 @@ static unsigned long count_switches(void)
 	return current->nvcsw + current->nivcsw;
 }
 
-/* Sets when the next scan is due. Times are signed: at first they are before the boot. */
+/* The cost of a scan that is over, in ns. */
+static s64 cost_of(const struct sfu_scan *scan)
+{
+	s64 taken = (s64)ktime_get_mono_fast_ns() - scan->started;
+	s64 most = scan->cost * (count_switches() == scan->switches ? COST_MOST : 1);
+
+	return clamp(taken, COST_SCAN, most) + scan->prefault.bytes_cold / SZ_4K * COST_PAGE;
+}
+
 static void charge_scan(const struct sfu_scan *scan)
 {
-	struct sfu_process *process = scan->process;
-	s64 now = ktime_get_mono_fast_ns();
-	s64 most = scan->cost * (count_switches() == scan->switches ? COST_MOST : 1);
-	s64 cost = clamp(now - scan->started, COST_SCAN, most);
-
-	cost += scan->prefault.bytes_cold / SZ_4K * COST_PAGE;
-	WRITE_ONCE(process->scan_at, due_after(process->scan_at, now, SHARE, BURST, cost));
-	if (scan->reason == SFU_SCAN_SAMPLE)
-		process->nr_sample_scans += process->nr_sample_scans < U8_MAX;
-	else
-		charge_event(process, now, cost);
-	if (scan->has_news)
-		process->wait = 0;
-	else if (scan->reason == SFU_SCAN_SAMPLE && !scan->was_outdated)
-		process->wait = clamp(2 * process->wait, WAIT_MIN, WAIT_MAX);
-	else
-		return;
-	WRITE_ONCE(process->sample_at, now + process->wait);
-}
-
-/**
- * sfu_scan_may_be_due() - may sfu_scan_is_due() be true of a scan that no sample requests?
- * @process: the process
- *
- * This asks no clock: most events come when the process has to wait.
- *
- * Context: Any, NMI included.
- */
-bool sfu_scan_may_be_due(const struct sfu_process *process)
-{
-	return !time_before(jiffies, READ_ONCE(process->event_due));
-}
-
-/**
- * sfu_scan_has_account() - would a process have fewer limits if it were forgotten?
- * @process: the process
- *
- * Context: Any, NMI included.
- * Return: true if it is scanned now, or what it has spent on scans still counts.
- */
-bool sfu_scan_has_account(struct sfu_process *process)
-{
-	s64 now = ktime_get_mono_fast_ns();
-
-	return mutex_is_locked(&process->lock) || READ_ONCE(process->sample_at) > now ||
-	       READ_ONCE(process->scan_at) > now - SHARE * BURST ||
-	       READ_ONCE(process->event_at) > now - EVENT_SHARE * EVENT_BURST;
-}
-
-/**
- * sfu_scan_is_due() - may a process be scanned again?
- * @process: the process
- * @reason: why
- *
- * Context: Any, NMI included.
- * Return: false while the process has to wait.
- */
-bool sfu_scan_is_due(const struct sfu_process *process, enum sfu_scan_reason reason)
-{
-	s64 now;
-
-	if (reason != SFU_SCAN_SAMPLE && !sfu_scan_may_be_due(process))
-		return false;
-	now = ktime_get_mono_fast_ns();
-	return now >= READ_ONCE(process->scan_at) &&
-	       (reason != SFU_SCAN_SAMPLE || now >= READ_ONCE(process->sample_at));
+	sfu_account_charge(scan->process, scan->reason, cost_of(scan));
+	if (scan->found_new || (scan->reason == SFU_SCAN_SAMPLE && !scan->was_outdated))
+		sfu_account_set_wait(scan->process, scan->found_new);
 }
 
 /* Under &sfu_process.lock. */
@@ -1159,10 +957,10 @@ static int scan_locked(struct sfu_scan *scan)
 	struct sfu_process *process = scan->process;
 	int err;
 
-	if (!sfu_scan_is_due(process, scan->reason))
+	if (!sfu_account_allows(process, scan->reason))
 		return 0;
 	if (!mmap_read_trylock(scan->mm)) {
-		WRITE_ONCE(process->sample_at, (s64)ktime_get_mono_fast_ns() + WAIT_MIN);
+		sfu_account_put_off(process);
 		return -EAGAIN;
 	}
 	scan->started = ktime_get_mono_fast_ns();
@@ -1172,7 +970,7 @@ static int scan_locked(struct sfu_scan *scan)
 	scan->prefault.bytes = prefault_limit(process, scan->reason);
 	scan->may_examine_parts = scan->prefault.bytes == PREFAULT_MAX;
 	err = make_map(scan);
-	kfree(scan->phdrs);
+	sfu_headers_free(&scan->headers);
 	sfu_map_put(scan->last);
 	mmap_read_unlock(scan->mm);
 	charge_scan(scan);
@@ -1205,7 +1003,7 @@ int sfu_scan(struct sfu_process *process, enum sfu_scan_reason reason)
 	}
 	if (err == -EAGAIN)
 		sfu_count(lost_scans);
-	/* From now on the child may change its mappings. */
+	/* The first scan is over: the map of the parent must not be used any more. */
 	sfu_process_drop_inherited(process);
 	sfu_prefault_finish(&scan.prefault);
 	return err;

@@ -53,8 +53,9 @@
 #define WORDS_BITS_MIN	6
 #define WORDS_BITS_MAX	16
 
-/* Functions that are added to an index before other tasks may run. */
+/* Functions added to an index, and bytes hashed or compared, before other tasks may run. */
 #define INDEXED_AT_ONCE	4096U
+#define BYTES_AT_ONCE	SZ_1M
 
 unsigned int sfu_table_memory;
 module_param_named(table_memory, sfu_table_memory, uint, 0644);
@@ -97,6 +98,7 @@ struct sfu_table {
  * @id: its identity
  * @node: in @files, where files with the same number of the inode are in one list
  * @nr: in @files_by_nr
+ * @is_of_user: its owner is not root
  * @table: its table; NULL: there is none for this file
  * @without: in @files_without, if there is none
  * @nr_segments: in @segments
@@ -107,6 +109,7 @@ struct sfu_table_file {
 	struct sfu_file_id	id;
 	struct rhlist_head	node;
 	u32			nr;
+	bool			is_of_user;
 	struct sfu_table	*table;
 	struct list_head	without;
 	unsigned int		nr_segments;
@@ -144,14 +147,14 @@ static const struct rhashtable_params file_params = {
 /* ---- tables ---- */
 
 /* A sampled program uses about one row of each function. */
-static unsigned int words_bits(const struct sfu_table *table)
+static unsigned int words_bits(const struct sframe_header *hdr)
 {
-	return clamp(order_base_2(table->hdr.num_fdes), WORDS_BITS_MIN, WORDS_BITS_MAX);
+	return clamp(order_base_2(hdr->num_fdes), WORDS_BITS_MIN, WORDS_BITS_MAX);
 }
 
-static unsigned long words_size(const struct sfu_table *table)
+static unsigned long words_size(const struct sframe_header *hdr)
 {
-	return sizeof(*table->words) << words_bits(table);
+	return sizeof(struct sfu_cache_word) << words_bits(hdr);
 }
 
 static unsigned long table_size(const struct sfu_table *table)
@@ -160,7 +163,7 @@ static unsigned long table_size(const struct sfu_table *table)
 
 	return sizeof(*table) + table->key.len +
 	       (index ? struct_size(index, starts, index->nr + 1) : 0) +
-	       (table->words ? words_size(table) : 0);
+	       (table->words ? words_size(&table->hdr) : 0);
 }
 
 static void free_table(struct rcu_head *rcu)
@@ -359,19 +362,39 @@ static void forget_same(const struct sfu_file_id *id)
 			forget_file(file);
 }
 
-/* The bytes that tables would take without those that no range uses. */
-static unsigned long bytes_in_use(void)
+/**
+ * struct in_use - the bytes of tables that ranges use
+ * @all: the bytes that tables would take without those that no range uses
+ * @of_users: those of files that root does not own, with the words that they may still get
+ */
+struct in_use {
+	unsigned long	all;
+	unsigned long	of_users;
+};
+
+/* The bytes of a table, with the words that it has or may still get. */
+static unsigned long full_size(const struct sfu_table *table)
 {
-	unsigned long bytes = atomic_long_read(&sfu_held.tables), unused, nr;
+	return table_size(table) + (table->words ? 0 : words_size(&table->hdr));
+}
+
+static struct in_use count_in_use(void)
+{
+	unsigned long unused = nr_without * sizeof(struct sfu_table_file), nr;
+	struct in_use bytes = { .all = atomic_long_read(&sfu_held.tables) };
+	const struct sfu_table *table;
 	struct sfu_table_file *file;
 
-	unused = nr_without * sizeof(*file);
 	xa_for_each(&files_by_nr, nr, file) {
-		if (file->table && is_unused(file))
-			unused += DIV_ROUND_UP(table_size(file->table), file->table->nr_files);
+		table = file->table;
+		if (table && is_unused(file))
+			unused += DIV_ROUND_UP(table_size(table), table->nr_files);
+		else if (table && file->is_of_user)
+			bytes.of_users += DIV_ROUND_UP(full_size(table), table->nr_files);
 		cond_resched();
 	}
-	return bytes - min(bytes, unused);
+	bytes.all -= min(bytes.all, unused);
+	return bytes;
 }
 
 /* Forgets files with a table that no range uses, until all take @most bytes. */
@@ -413,22 +436,47 @@ static unsigned long memory_limit(void)
 	return mib ? mib << 20 : (totalram_pages() / MEMORY_SHARE) << PAGE_SHIFT;
 }
 
-/* Makes room for a new table, at the expense of those that no range uses. */
-static int make_room(struct sfu_table_source *source)
+/* Does anybody but root own the file? */
+static bool is_of_user(const struct sfu_table_source *source)
+{
+	return source->inode && !uid_eq(source->inode->i_uid, GLOBAL_ROOT_UID);
+}
+
+/*
+ * Is there room for a new table, beside those that ranges use? Files of users take half of it at
+ * most: so nobody keeps the programs of the system from having tables.
+ */
+static int check_room(struct sfu_table_source *source, const struct sframe_header *hdr)
 {
 	unsigned long limit = memory_limit();
+	/* An index has at most as many starts as there are functions. */
+	u64 all = source->len + words_size(hdr) + (u64)hdr->num_fdes * sizeof(u32);
+	struct in_use bytes;
 
 	if (source->len > limit)
 		return refuse(source, -ENOSPC,
 			      "larger than all tables may be, %lu MiB: raise table_memory",
 			      limit >> 20);
-	if (bytes_in_use() > limit - source->len)
+	bytes = count_in_use();
+	if (bytes.all > limit - source->len)
 		return refuse(source, -ENOSPC,
 			      "tables take all of %lu MiB, and are in use: raise table_memory",
 			      limit >> 20);
-	forget_unused(limit - source->len);
-	forget_without(SFU_TABLE_MAX_WITHOUT, limit - source->len);
+	if (is_of_user(source) && bytes.of_users + all > limit / 2)
+		return refuse(source, -ENOSPC,
+			      "tables of files that are not root's take half of %lu MiB, and are in use: raise table_memory",
+			      limit >> 20);
 	return 0;
+}
+
+/* Makes room for a table, at the expense of those that no range uses. */
+static void make_room(const struct sfu_table_source *source)
+{
+	unsigned long limit = memory_limit();
+	unsigned long most = limit - min_t(u64, limit, source->len);
+
+	forget_unused(most);
+	forget_without(SFU_TABLE_MAX_WITHOUT, most);
 }
 
 static struct sfu_table *make_table(struct sfu_table_source *source,
@@ -439,7 +487,8 @@ static struct sfu_table *make_table(struct sfu_table_source *source,
 	struct sframe_header hdr;
 	int err;
 
-	err = make_room(source) ?: check_header(source, &hdr) ?: check_functions(source, &hdr);
+	err = check_header(source, &hdr) ?: check_room(source, &hdr) ?:
+	      check_functions(source, &hdr);
 	if (err)
 		return ERR_PTR(err);
 	index = make_index(source, &hdr);
@@ -457,6 +506,7 @@ static struct sfu_table *make_table(struct sfu_table_source *source,
 	table->index = index;
 	table->can_search = sframe_verified_init(&table->verified, &hdr, source->bytes, index,
 						 WORD_KEYS);
+	make_room(source);
 	err = rhashtable_insert_fast(&tables, &table->node, table_params);
 	if (err) {
 		kvfree(index);
@@ -468,11 +518,37 @@ static struct sfu_table *make_table(struct sfu_table_source *source,
 	return table;
 }
 
+static u64 hash_bytes(const void *bytes, size_t len)
+{
+	u64 hash = 0;
+	size_t at;
+
+	for (at = 0; at < len; at += BYTES_AT_ONCE) {
+		hash = siphash_2u64(hash, siphash(bytes + at,
+						  min_t(size_t, len - at, BYTES_AT_ONCE),
+						  &hash_key), &hash_key);
+		cond_resched();
+	}
+	return hash;
+}
+
+static bool are_same_bytes(const void *one, const void *other, size_t len)
+{
+	size_t at;
+
+	for (at = 0; at < len; at += BYTES_AT_ONCE) {
+		if (memcmp(one + at, other + at, min_t(size_t, len - at, BYTES_AT_ONCE)))
+			return false;
+		cond_resched();
+	}
+	return true;
+}
+
 /* Returns the table with these bytes, with a reference; a new one unless there is one. */
 static struct sfu_table *get_table(struct sfu_table_source *source)
 {
 	struct sfu_table_key key = {
-		.hash = siphash(source->bytes, source->len, &hash_key),
+		.hash = hash_bytes(source->bytes, source->len),
 		.addr = source->addr,
 		.len = source->len,
 	};
@@ -480,7 +556,7 @@ static struct sfu_table *get_table(struct sfu_table_source *source)
 
 	if (!table)
 		return make_table(source, &key);
-	if (memcmp(table->bytes, source->bytes, source->len))
+	if (!are_same_bytes(table->bytes, source->bytes, source->len))
 		return ERR_PTR(refuse(source, -EEXIST, "another table has the same hash"));
 	sfu_table_get(table);
 	return table;
@@ -539,6 +615,7 @@ static struct sfu_table_file *make_file(struct sfu_table_source *source,
 	if (!file)
 		return NULL;
 	file->id = *id;
+	file->is_of_user = is_of_user(source);
 	file->nr_segments = source->nr_segments;
 	memcpy(file->segments, source->segments,
 	       source->nr_segments * sizeof(*source->segments));
@@ -614,8 +691,12 @@ int sfu_table_load(struct sfu_table_source *source)
 	mutex_lock(&tables_mutex);
 	err = add_file(source, &id);
 	mutex_unlock(&tables_mutex);
-	if (err)
+	if (err) {
+		/* A reader that has no table does not come again: the next scan wants the file. */
+		if (!source->bytes)
+			sfu_wanted_answer(&id);
 		return err;
+	}
 	sfu_wanted_answer(&id);
 	atomic_fetch_inc_release(&sfu_table_generation);
 	return 0;
@@ -743,7 +824,7 @@ static void set_words(struct sfu_section *section)
 	struct sfu_cache_word *words = READ_ONCE(table->words);
 
 	if (words) {
-		section->words = sfu_words(words, words_bits(table));
+		section->words = sfu_words(words, words_bits(&table->hdr));
 		section->verified = table->can_search ? &table->verified : NULL;
 	}
 	section->word_base = WORD_KEYS + table->hdr.addr - section->hdr.addr;
@@ -815,7 +896,7 @@ int sfu_table_find(const struct file *file, u64 map_start, u64 map_offset,
 void sfu_table_add_words(struct sfu_section *section)
 {
 	struct sfu_table *table = section->table;
-	unsigned long size = words_size(table);
+	unsigned long size = words_size(&table->hdr);
 	struct sfu_cache_word *words;
 
 	if (section->words.first ||

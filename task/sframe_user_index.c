@@ -116,7 +116,7 @@ void sfu_user_index_put(struct sfu_section *section)
 
 	if (!shared || !refcount_dec_and_test(&shared->refs))
 		return;
-	atomic_long_sub(shared->bytes, &sfu_held.bytes);
+	sfu_hold(-(long)shared->bytes);
 	kvfree(shared);
 }
 
@@ -126,15 +126,15 @@ static void *alloc_shared(size_t bytes)
 	return sfu_may_hold(bytes) ? kvzalloc(bytes, SFU_GFP_TASK) : NULL;
 }
 
-/* The section has what has been made. */
+/* Takes the first reference, and counts the memory. */
 static void begin_sharing(struct shared *shared, size_t bytes)
 {
 	refcount_set(&shared->refs, 1);
 	shared->bytes = bytes;
-	atomic_long_add(bytes, &sfu_held.bytes);
+	sfu_hold(bytes);
 }
 
-/* Reads the entries from @nr on, at most @count, into @mem, which has room for CHUNK. */
+/* Reads @count entries from @nr on into @bytes, which @mem then describes. */
 static int read_entries(const struct sframe_header *hdr, u32 nr, u32 count, u8 *bytes,
 			struct sframe_memory *mem)
 {

@@ -29,7 +29,7 @@ static int verify_rows(struct sframe_verify *verify, const struct sframe_header 
 		err = sframe_rows_next(&rows, rd, &raw);
 		if (err)
 			return err == -ENOENT ? 0 : err;
-		/* A row costs a look-up one unit at least: verify_cost() would refuse more. */
+		/* A row costs one instruction at least: verify_cost() would refuse more rows. */
 		if (!verify->rows_left-- || nr++ > verify->budget)
 			return has_defect(rd, SFRAME_DEFECT_COSTLY);
 		if (raw.start >= size)

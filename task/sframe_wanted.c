@@ -19,6 +19,7 @@
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/uidgid.h>
+#include <linux/user_namespace.h>
 #include <linux/workqueue.h>
 
 #include "compat.h"
@@ -47,7 +48,7 @@
  * @node: in @all
  * @list: in @queue, @later, or &sfu_wanted_reader.given
  * @id: identity of the file
- * @owner: the user of the process that has mapped it first
+ * @owner: owner_of_current() of the process that has mapped it first
  * @pid: a process that had mapped it
  * @addr: where
  * @nr_tries: how often mmap_lock was held
@@ -176,8 +177,30 @@ static bool may_be_given(const struct file *file)
 	       !sfu_file_is_served_by_user(file_inode(file)) && !is_in_overlay_of_user(file);
 }
 
+/*
+ * Returns the user for whom the files of current count. In a user namespace, one user may have
+ * thousands of UIDs: the files of all these UIDs count for the user who has made the outermost
+ * namespace. If root has made it, as for a container, the files count for the UID that root of the
+ * container has outside. If that is root, too, the namespace changes no UIDs: each UID counts for
+ * itself.
+ */
+static kuid_t owner_of_current(void)
+{
+	struct user_namespace *ns = current_user_ns();
+	kuid_t root;
+
+	if (ns == &init_user_ns)
+		return current_uid();
+	while (ns->parent != &init_user_ns)
+		ns = ns->parent;
+	if (!uid_eq(ns->owner, GLOBAL_ROOT_UID))
+		return ns->owner;
+	root = make_kuid(ns, 0);
+	return uid_valid(root) && !uid_eq(root, GLOBAL_ROOT_UID) ? root : current_uid();
+}
+
 /**
- * sfu_want() - there is no table for code that current has mapped
+ * sfu_wanted_add() - there is no table for code that current has mapped
  * @file: the mapped file
  * @addr: where it is mapped
  *
@@ -187,7 +210,7 @@ static bool may_be_given(const struct file *file)
  *
  * Context: Task; may sleep.
  */
-void sfu_want(const struct file *file, unsigned long addr)
+void sfu_wanted_add(const struct file *file, unsigned long addr)
 {
 	struct wanted *wanted;
 	struct sfu_file_id id;
@@ -201,7 +224,7 @@ void sfu_want(const struct file *file, unsigned long addr)
 	if (!wanted)
 		return;
 	wanted->id = id;
-	wanted->owner = current_uid();
+	wanted->owner = owner_of_current();
 	wanted->addr = addr;
 	wanted->pid = get_pid(task_tgid(current));
 	if (add_wanted(wanted)) {

@@ -78,9 +78,10 @@ static inline u64 sfu_user_ttbr(void)
 
 static inline bool sfu_arch_has_user_memory(void)
 {
-	u64 table = phys_to_ttbr(virt_to_phys(current->mm->pgd));
+	/* Not in the line below: phys_to_ttbr() is a macro that evaluates its argument twice. */
+	phys_addr_t table = virt_to_phys(current->mm->pgd);
 
-	return !((sfu_user_ttbr() ^ table) & SFU_TTBR_TABLE);
+	return !((sfu_user_ttbr() ^ phys_to_ttbr(table)) & SFU_TTBR_TABLE);
 }
 
 /*
@@ -407,11 +408,6 @@ static inline bool sfu_arch_is_trampoline(const struct pt_regs *regs, unsigned l
 #define SFU_ARCH_PROBE_MOVE_BYTES	0
 #define SFU_ARCH_PROBE_MOVED		0
 #define SFU_ARCH_PROBE_PUSHES		0
-
-static inline bool sfu_arch_is_probe_move(const u8 *code)
-{
-	return false;
-}
 
 static inline int sfu_arch_probe_page_pushed(const u8 *code, unsigned int off, u32 *freed)
 {

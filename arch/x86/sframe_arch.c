@@ -3,8 +3,8 @@
  * The fallback of x86_64: calls push the return address, so the frame pointer leads to
  * it, or, where a function begins or ends, the stack pointer.
  *
- * And the way out of _dl_runtime_resolve() of glibc, which binds a function at its first
- * call. It aligns the stack and keeps its CFA in rbx. The functions that it calls save rbx,
+ * This file also finds the caller of _dl_runtime_resolve() of glibc, which binds a function at its
+ * first call. That aligns the stack and keeps its CFA in rbx. The functions that it calls save rbx,
  * and no table says where. What leads into it is known, though. A slot of the PLT that is not
  * bound pushes its index, and the head of the PLT pushes the link map. So the stack has, from
  * low to high: rbx of the caller, link map, index, return address. The return address follows

@@ -100,14 +100,17 @@ static inline bool sfu_is_entering(const struct pt_regs *kernel, const struct pt
  */
 static inline bool sfu_arch_has_user_registers(const struct pt_regs *regs)
 {
-	unsigned long top = this_cpu_read(cpu_tss_rw.x86_tss.ist[IST_INDEX_NMI]);
-	unsigned long entry_top = this_cpu_read(cpu_tss_rw.x86_tss.sp0);
-	const struct pt_regs *kernel = (void *)(top - SFU_NMI_ABOVE_REGS);
+	unsigned long top, entry_top;
+	const struct pt_regs *kernel;
 	u32 low, high;
 
-	if (!in_nmi() || top - current_stack_pointer >= EXCEPTION_STKSZ ||
-	    regs != task_pt_regs(current))
+	if (!in_nmi())
 		return true;
+	top = this_cpu_read(cpu_tss_rw.x86_tss.ist[IST_INDEX_NMI]);
+	if (top - current_stack_pointer >= EXCEPTION_STKSZ || regs != task_pt_regs(current))
+		return true;
+	entry_top = this_cpu_read(cpu_tss_rw.x86_tss.sp0);
+	kernel = (void *)(top - SFU_NMI_ABOVE_REGS);
 	rdmsr(MSR_LSTAR, low, high);
 	return !sfu_is_entering(kernel - 1, regs, (u64)high << 32 | low,
 				(struct pt_regs *)entry_top - 1);
@@ -579,13 +582,6 @@ static inline int sfu_arch_probe_page_pushed(const u8 *code, unsigned int off, u
 #define SFU_ARCH_PROBE_MOVE_BYTES	5
 #define SFU_ARCH_PROBE_MOVED		128
 #define SFU_ARCH_PROBE_PUSHES		24
-
-static inline bool sfu_arch_is_probe_move(const u8 *code)
-{
-	static const u8 lea[] = { 0x48, 0x8d, 0x64, 0x24, 0x80 };
-
-	return !memcmp(code, lea, sizeof(lea));
-}
 
 static inline unsigned int sfu_arch_trampoline_pops(unsigned int off)
 {

@@ -28,6 +28,9 @@ struct sframe_segment {
 	__u64	addr;
 };
 
+/* So many segments of a file at most. */
+#define SFRAME_SEGMENTS_MAX	128
+
 /**
  * struct sframe_load - load the table of a file
  * @size: sizeof(struct sframe_load)
@@ -36,7 +39,7 @@ struct sframe_segment {
  * @section_size: its bytes; 0: the file has no table, and nobody shall be asked for one again
  * @section_addr: address that the section was linked at, in the address space of the file
  * @segments: pointer to the file's executable segments, struct sframe_segment
- * @nr_segments: how many: 1 to 128; 0 without a section
+ * @nr_segments: how many: 1 to SFRAME_SEGMENTS_MAX; 0 without a section
  * @flags: SFRAME_LOAD_VDSO, or 0
  * @file_size: of the file, as fstat() gave it before the file was read
  * @ctime: its st_ctim.tv_sec, from the same fstat()
@@ -59,6 +62,17 @@ struct sframe_load {
 	__u32	message_size;
 	__u64	message;
 };
+
+/*
+ * open() wants CAP_SYS_ADMIN: EPERM.
+ *
+ * SFRAME_LOAD fails with EAGAIN: the file has changed a moment ago, read it again in two seconds;
+ * ESTALE: it has changed since fstat(); EOPNOTSUPP: it is on FUSE; EBADMSG: the section has a
+ * defect, which @message names; ENOSPC: there is no room for the table; EFBIG: it is larger than
+ * 256 MiB; EEXIST: another one has its hash; EINTR, ENOMEM, EBADF, EINVAL, EFAULT. SFRAME_DROP
+ * fails with ENOENT: the file has no table. read() fails with EINVAL: there is no room for one
+ * structure; EAGAIN, with O_NONBLOCK: no file is wanted; EMFILE, ENFILE, ENOMEM: no file was taken.
+ */
 
 /* The table is for the code that the kernel maps into each process, and not for a file. */
 #define SFRAME_LOAD_VDSO	1

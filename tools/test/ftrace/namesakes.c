@@ -18,6 +18,7 @@ NAMESAKE(get_callchain_buffers)
 NAMESAKE(perf_callchain_user)
 NAMESAKE(perf_event_fork)
 NAMESAKE(perf_event_mmap)
+NAMESAKE(put_callchain_buffers)
 NAMESAKE(unlink_anon_vmas)
 NAMESAKE(unwind_user)
 
@@ -26,7 +27,7 @@ NAMESAKE(sfu_only_in_a_module)
 
 static void (*const namesakes[])(unsigned long arg) = {
 	exit_mmap, get_callchain_buffers, perf_callchain_user, perf_event_fork, perf_event_mmap,
-	unlink_anon_vmas, unwind_user, sfu_only_in_a_module,
+	put_callchain_buffers, unlink_anon_vmas, unwind_user, sfu_only_in_a_module,
 };
 
 /* A callback that takes the argument for a pointer dies here. */

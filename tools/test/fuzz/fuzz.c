@@ -36,3 +36,16 @@ bool fuzz_is_defect(enum sframe_defect defect)
 	return defect > SFRAME_DEFECT_NONE && defect < NR_SFRAME_DEFECTS &&
 	       sframe_defect_names[defect] && sframe_defect_texts[defect];
 }
+
+bool fuzz_same_rule(const struct sframe_rule *a, const struct sframe_rule *b)
+{
+	return a->how == b->how && a->reg == b->reg && a->off == b->off;
+}
+
+bool fuzz_same_row(const struct sframe_row *a, const struct sframe_row *b)
+{
+	return fuzz_same_rule(&a->cfa, &b->cfa) && fuzz_same_rule(&a->ra, &b->ra) &&
+	       fuzz_same_rule(&a->fp, &b->fp) && a->func == b->func && a->start == b->start &&
+	       a->outermost == b->outermost && a->signal == b->signal &&
+	       a->ra_mangled == b->ra_mangled && a->pcmask == b->pcmask;
+}

@@ -41,4 +41,7 @@ void fuzz_tell(const struct fuzz_most *most);
 
 bool fuzz_is_defect(enum sframe_defect defect);
 
+bool fuzz_same_rule(const struct sframe_rule *a, const struct sframe_rule *b);
+bool fuzz_same_row(const struct sframe_row *a, const struct sframe_row *b);
+
 #endif /* FUZZ_H */

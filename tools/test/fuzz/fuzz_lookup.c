@@ -156,11 +156,6 @@ static void check_row(const struct sframe_header *sec, u64 pc,
 			row->cfa.how == SFRAME_RULE_REG_MEM);
 }
 
-static bool same_rule(const struct sframe_rule *a, const struct sframe_rule *b)
-{
-	return a->how == b->how && a->reg == b->reg && a->off == b->off;
-}
-
 /*
  * Finds the row again by reading all rows of the function, and checks that it is the same.
  * This reads in other pieces than a look-up, so here no read fails.
@@ -195,10 +190,10 @@ static void check_listed(const struct sframe_header *sec,
 	require(!sframe_decode_row(sec, &fde, &reader->rd, &holds, &decoded));
 	require(decoded.start == row->start);
 	require(decoded.outermost == row->outermost);
-	require(same_rule(&decoded.ra, &row->ra));
-	require(same_rule(&decoded.fp, &row->fp));
+	require(fuzz_same_rule(&decoded.ra, &row->ra));
+	require(fuzz_same_rule(&decoded.fp, &row->fp));
 	if (!fde.pcmask)
-		require(same_rule(&decoded.cfa, &row->cfa));
+		require(fuzz_same_rule(&decoded.cfa, &row->cfa));
 }
 
 /* ---- the quick look-up ---- */
@@ -266,14 +261,6 @@ static struct sframe_index *make_index(const struct sframe_header *sec,
 	return index;
 }
 
-static bool same_row(const struct sframe_row *a, const struct sframe_row *b)
-{
-	return same_rule(&a->cfa, &b->cfa) && same_rule(&a->ra, &b->ra) &&
-	       same_rule(&a->fp, &b->fp) && a->func == b->func && a->start == b->start &&
-	       a->outermost == b->outermost && a->signal == b->signal &&
-	       a->ra_mangled == b->ra_mangled && a->pcmask == b->pcmask;
-}
-
 /* The quick look-up by @index. It must find what the plain one finds, or leave it to that. */
 static void look_up_by(const struct sframe_header *sec, const struct fuzz_reader *reader,
 		       const struct sframe_index *index, u64 pc, int want,
@@ -298,7 +285,7 @@ static void look_up_by(const struct sframe_header *sec, const struct fuzz_reader
 	if (err == -EAGAIN || !reader->is_sound)
 		return;
 	require(err == want);
-	require(err || same_row(&row, want_row));
+	require(err || fuzz_same_row(&row, want_row));
 	fuzz_note(&most_rows, QUICK_BUDGET / SFRAME_ROW_COST - rows, sec->fre_len / 2);
 }
 

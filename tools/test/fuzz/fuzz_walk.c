@@ -17,11 +17,14 @@
  * - each caller lies in known code;
  * - look-ups stay within the budget, and a frame reads only a few words more;
  * - a step that fails leaves the walk unchanged;
- * - both hooks find the same frames, with the rule cache empty or filled.
+ * - both hooks find the same frames, with the rule cache empty or filled;
+ * - if the module would accept the section as a resident table, look-ups in that table, by words
+ *   and an index, lead to the same frames as those without.
  */
 #include <stdlib.h>
 
 #include "fuzz.h"
+#include "resident.h"
 
 /* The unchanged sources of the sample side. shim/kernel.h replaces the kernel headers. */
 #include "../../../sframe_names.c"
@@ -57,6 +60,8 @@
 #define SETTING_SWITCH		0x20	/* user memory is that of another process */
 #define SETTING_CODE_FP		0x40	/* the described code keeps frame pointers */
 #define SETTING_PLAIN_FP	0x80	/* so does the other code */
+
+#define TABLE_WORDS_BITS	6	/* that of a small table */
 
 /* The reasons for which the hooks leave a stack to the kernel. */
 #define DECLINED_DISABLED	0x01
@@ -112,6 +117,9 @@ struct sfu_held sfu_held;
 static struct sfu_process process;
 static struct sfu_map *map;		/* two ranges: code that has the section, and bare code */
 static struct sfu_map *map_known;	/* the map, or NULL: the process has not been scanned */
+
+static struct resident table;		/* what was scanned, if it can be a table */
+static struct sfu_cache_word table_words[1 << TABLE_WORDS_BITS];
 
 /* Words that follow each other are one read: sfu_user_read() takes one after the other. */
 long copy_from_user_nofault(void *dst, const void *src, size_t len)
@@ -276,14 +284,33 @@ static void scan(const struct setting *setting, u32 size)
 	section->start = SECTION;
 	section->end = SECTION + size;
 	section->source = SFU_SOURCE_MAPPED;
-	sfu_map_set_sections(map, 0);
+	sfu_map_set_nr_sections(map, 0);
 	if (!sfu_section_check(section, &defect)) {
 		section->state.counter = SFU_SECTION_READY;
-		sfu_map_set_sections(map, 1);
+		sfu_map_set_nr_sections(map, 1);
 	}
 	sfu_map_order_sections(map);
 	require(map->nr_placed == 1);
 	map_known = setting->flags & SETTING_NO_MAP ? NULL : map;
+}
+
+/* Copies the section that a scan has found, as a table is loaded. It may change in the process. */
+static void load_table(u32 size)
+{
+	const struct sfu_section *section = &map->ranges[0].section;
+	u8 *bytes = malloc(size ?: 1);
+
+	require(bytes);
+	memcpy(bytes, memory_section, size);
+	table = (struct resident){ .mem.bytes = bytes };
+	if (sfu_section_is(section, SFU_SECTION_READY))
+		resident_init(&table, &section->hdr, bytes, size);
+}
+
+static void free_table(void)
+{
+	resident_free(&table);
+	free((void *)table.mem.bytes);
 }
 
 static void set_registers(const struct setting *setting, struct pt_regs *regs)
@@ -332,6 +359,7 @@ static void set_memory(const struct setting *setting, const u8 *from, const u8 *
 	take(memory_stack, sizeof(memory_stack), sizeof(memory_stack), from, end);
 
 	scan(setting, size);
+	load_table(size);
 	section_present = size - min_t(u32, size, setting->absent);
 	if (setting->change_at < size)
 		memory_section[setting->change_at] ^= setting->change;
@@ -340,6 +368,7 @@ static void set_memory(const struct setting *setting, const u8 *from, const u8 *
 /* ---- the checks ---- */
 
 static struct fuzz_most most_work = { .what = "work of a walk's look-ups" };
+static struct fuzz_most most_table_work = { .what = "work of a walk's look-ups in a table" };
 static struct fuzz_most most_reads = { .what = "reads of a walk" };
 static struct fuzz_most most_frames = { .what = "frames of a walk" };
 static struct fuzz_most most_switches = { .what = "switches of stacks in a walk" };
@@ -425,7 +454,7 @@ static void check_bounds(const struct sfu_walk *walk)
 }
 
 /* Walks to the end of the stack. Only the limits of the walk itself apply. */
-static void walk_freely(struct pt_regs *regs)
+static enum sfu_stop walk_freely(struct pt_regs *regs)
 {
 	struct sfu_walk walk, last;
 	enum sfu_stop stop;
@@ -448,6 +477,7 @@ static void walk_freely(struct pt_regs *regs)
 	}
 	check_stop(&walk, &last, stop);
 	check_bounds(&walk);
+	return stop;
 }
 
 static bool is_declined(const struct setting *setting)
@@ -522,6 +552,67 @@ static void use_cache(void)
 	key += PLAIN - CODE;
 }
 
+/* The section of the code is that of the table, without words, and without an index. */
+static void place_table(struct sfu_section *section)
+{
+	*section = (struct sfu_section){
+		.source = SFU_SOURCE_RESIDENT,
+		.bytes = table.mem.bytes,
+		.len = table.mem.len,
+		.hdr = table.hdr,
+		.word_base = RESIDENT_KEYS,
+		.state.counter = SFU_SECTION_READY,
+	};
+}
+
+static void use_words(struct sfu_section *section)
+{
+	memset(table_words, 0, sizeof(table_words));
+	section->index = table.index;
+	section->words = sfu_words(table_words, TABLE_WORDS_BITS);
+	section->verified = &table.verified;
+}
+
+/* The walk by words finds what was found without them, unless one of the two was too costly. */
+static void walk_by_words(struct pt_regs *regs, enum sfu_stop want)
+{
+	u64 ips[MAX_STACK];
+	enum sfu_stop stop = SFU_STOP_NONE;
+	struct sfu_walk walk;
+	u32 nr = 1;
+
+	sfu_walk_init(&walk, map, false, process.cache, regs);
+	ips[0] = walk.frame.ip;
+	while (!stop && nr < MAX_STACK) {
+		u32 more;
+
+		stop = sfu_walk_callers(&walk, &ips[nr], MAX_STACK - nr, &more);
+		nr += more;
+	}
+	fuzz_note(&most_table_work, SFU_BUDGET - walk.lookup.rd.budget, SFU_BUDGET);
+	require(!memcmp(ips, found, min(nr, nr_found) * sizeof(*ips)));
+	if (want == SFU_STOP_BUDGET || stop == SFU_STOP_BUDGET)
+		return;
+	require(nr == nr_found && (!stop || stop == want));
+}
+
+/* Compares walks by a table: without words, and with words that it does not know or knows. */
+static void walk_by_table(struct pt_regs *regs)
+{
+	struct sfu_section *section = &map->ranges[0].section;
+	enum sfu_stop stop;
+	int i;
+
+	place_table(section);
+	stop = walk_freely(regs);
+	use_cache();
+	use_words(section);
+	for (i = 0; i < 2; i++)
+		walk_by_words(regs, stop);
+	/* Everything was checked when the table was loaded. */
+	require(sfu_section_is(section, SFU_SECTION_READY) && stop != SFU_STOP_REFUSED);
+}
+
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	struct sfu_section section;
@@ -548,12 +639,17 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	restore(&section);
 	if (setting.flags & SETTING_TASK)
 		enter_unwind_user(&setting, setting.max_stack * 2);
+	shim_task.mm = &mm;
+	if (map_known && table.can_search)
+		walk_by_table(&regs);
+	free_table();
 	return 0;
 }
 
 static void __attribute__((__destructor__)) tell(void)
 {
 	fuzz_tell(&most_work);
+	fuzz_tell(&most_table_work);
 	fuzz_tell(&most_reads);
 	fuzz_tell(&most_frames);
 	fuzz_tell(&most_switches);

@@ -17,10 +17,9 @@
 #include "buffer.h"
 #include "guard.h"
 #include "object.h"
+#include "resident.h"
 #include "scan.h"
 #include "sframe_quick.h"
-#include "sframe_verified.h"
-#include "sframe_verify.h"
 
 /* Number of addresses to look up before a function and after it. */
 #define MARGIN	32
@@ -28,9 +27,7 @@
 struct lookup {
 	struct buffer_reader	buf;
 	struct sframe_header	sec;
-	struct sframe_index	*index;		/* of @sec, or NULL */
-	struct sframe_verified	table;
-	bool			is_table;	/* @table can be searched */
+	struct resident		table;		/* @sec as a table, if it can be one */
 	u64			nr_quick;	/* answers of quick look-ups */
 	u64			nr_table;	/* rows found in a table */
 	u64			nr_rows;
@@ -40,50 +37,16 @@ struct lookup {
 	char			answer[128];
 };
 
-static struct sframe_memory memory_of(const struct lookup *lookup)
-{
-	return (struct sframe_memory){
-		.bytes = lookup->buf.data,
-		.addr = lookup->buf.addr,
-		.len = lookup->buf.size,
-	};
-}
-
-static void make_index(struct lookup *lookup)
-{
-	const struct sframe_memory mem = memory_of(lookup);
-	const struct sframe_header *sec = &lookup->sec;
-	struct sframe_index form;
-	u32 nr;
-
-	free(lookup->index);
-	lookup->index = NULL;
-	if (!sframe_quick_can_search(sec) || !sec->num_fdes)
-		return;
-	nr = sframe_index_form(&form, sec, sframe_index_start(sec, &mem, 0),
-			       sframe_index_start(sec, &mem, sec->num_fdes - 1));
-	if (!nr)
-		return;
-	lookup->index = malloc(sizeof(form) + nr * sizeof(u32));
-	if (!lookup->index)
-		err(1, NULL);
-	*lookup->index = form;
-	if (!sframe_index_add(lookup->index, sec, &mem, 0, sec->num_fdes))
-		errx(1, "the functions are not sorted");
-	sframe_index_end(lookup->index, sec);
-}
-
 static void ask_quickly(struct lookup *lookup, const struct sframe_index *index, u64 pc,
 			int want, const struct sframe_row *want_row)
 {
 	struct buffer_reader *buf = &lookup->buf;
-	const struct sframe_memory mem = memory_of(lookup);
 	struct sframe_row row = {};
 	struct sframe_plain_row plain;
 	u32 rows = UINT32_MAX;
 	int err;
 
-	err = sframe_memory_find(&lookup->sec, &mem, index, pc, &rows, &plain) ?:
+	err = sframe_memory_find(&lookup->sec, &lookup->table.mem, index, pc, &rows, &plain) ?:
 	      sframe_decode_plain(&lookup->sec, &buf->rd, &plain, &row);
 	if (err == -EAGAIN) {
 		lookup->nr_left += !want;
@@ -95,30 +58,15 @@ static void ask_quickly(struct lookup *lookup, const struct sframe_index *index,
 		     pc, index ? "with an" : "without", err, want);
 }
 
-static void make_table(struct lookup *lookup)
-{
-	struct sframe_verify verify = { .budget = UINT32_MAX, .rows_left = UINT32_MAX };
-	const struct sframe_header *sec = &lookup->sec;
-	u32 i;
-
-	lookup->is_table = sframe_verified_init(&lookup->table, sec, lookup->buf.data,
-						lookup->index, 0);
-	for (i = 0; lookup->is_table && i < sec->num_fdes; i++)
-		lookup->is_table = !sframe_verify_function(&verify, sec, &lookup->buf.rd, i);
-}
-
 /* Checks what a look-up in a table finds, which need not be all. */
 static void ask_table(struct lookup *lookup, u64 pc, const struct sframe_row *want)
 {
-	struct sframe_plain_row plain = { .func = want ? want->func : 0 };
-	u32 rows = UINT32_MAX;
-	const u8 *found = sframe_verified_find(&lookup->table, pc, &rows);
+	struct sframe_plain_row plain;
 	struct sframe_row row;
 
-	if (!found)
+	if (!resident_find(&lookup->table, pc, &plain))
 		return;
-	plain.info = *found;
-	memcpy(plain.words, found + 1, sframe_words_sizes[*found]);
+	plain.func = want ? want->func : 0;
 	plain.start = want ? want->start : 0;
 	if (!want || sframe_decode_plain(&lookup->sec, &lookup->buf.rd, &plain, &row) ||
 	    memcmp(&row, want, sizeof(row)))
@@ -136,11 +84,10 @@ static void ask(struct lookup *lookup, u64 pc, char *answer, size_t size)
 	err = sframe_find_row(&lookup->sec, &lookup->buf.rd, pc, &row);
 	if (sframe_quick_can_search(&lookup->sec)) {
 		ask_quickly(lookup, NULL, pc, err, &row);
-		ask_quickly(lookup, lookup->index, pc, err, &row);
+		ask_quickly(lookup, lookup->table.index, pc, err, &row);
 	}
 	lookup->nr_rows += !err;
-	if (lookup->is_table)
-		ask_table(lookup, pc, err ? NULL : &row);
+	ask_table(lookup, pc, err ? NULL : &row);
 	if (err) {
 		snprintf(answer, size, "%d", err);
 		return;
@@ -180,11 +127,15 @@ static void lookup_fde(void *arg, const struct scan_blob *blob, u32 index,
 		       const struct sframe_fde *fde)
 {
 	struct lookup *lookup = arg;
+	u64 off = blob->sec.addr - lookup->buf.addr;
 
 	lookup->sec = blob->sec;
 	if (index == 0) {
-		make_index(lookup);
-		make_table(lookup);
+		resident_free(&lookup->table);
+		resident_init(&lookup->table, &blob->sec, lookup->buf.data + off,
+			      lookup->buf.size - off);
+		if (lookup->table.is_unsorted)
+			errx(1, "the functions are not sorted");
 	}
 	lookup_range(lookup, fde->start - MARGIN, fde->start + fde->size + MARGIN);
 }
@@ -212,9 +163,9 @@ int main(int argc, char **argv)
 		errx(1, "quick look-ups leave %" PRIu64 " rows, and find %" PRIu64,
 		     lookup.nr_left, lookup.nr_quick);
 	/* Of tables, all but PLTs and the like. */
-	if (lookup.is_table && lookup.nr_table < lookup.nr_rows / 2)
+	if (lookup.table.can_search && lookup.nr_table < lookup.nr_rows / 2)
 		errx(1, "look-ups in a table find %" PRIu64 " of %" PRIu64 " rows",
 		     lookup.nr_table, lookup.nr_rows);
-	free(lookup.index);
+	resident_free(&lookup.table);
 	return 0;
 }

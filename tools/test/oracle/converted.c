@@ -6,6 +6,9 @@
  * A row holds up to the next one, in both. So the two agree at every address if they agree
  * wherever a row begins in either of them. In repetitive code each address is compared.
  *
+ * Each row is looked up twice: by the decoder alone, and as the module does it in a table that is
+ * loaded. Both have to agree with libdw.
+ *
  * A PLT may be in the table only: sframectl has recognised its code. Its rows are not compared.
  * So may the code at which a loader starts, which has no caller.
  *
@@ -27,7 +30,9 @@
 #include "expression.h"
 #include "functions.h"
 #include "ranges.h"
+#include "resident.h"
 #include "scan.h"
+#include "sframe_quick.h"
 
 #define NR_SHOWN	5
 
@@ -46,10 +51,13 @@ enum status {
  * @table: the table file
  * @buf: its .sframe
  * @sec: its header
+ * @resident: the same as the module has it
  * @fde: the function that is being compared
  * @covered: ranges of all functions of the table
  * @rows: number of rows
  * @comparisons: number of addresses at which rows were compared
+ * @in_table: of these, rows that the module finds by a look-up in a verified table
+ * @elsewhere: rows that it leaves to other look-ups, besides those of repetitive code
  * @differences: number of addresses at which they differ
  * @holes: bytes of code that only .eh_frame describes
  * @unjustified: of these, the bytes that SFrame could describe
@@ -64,11 +72,14 @@ struct comparison {
 	struct object		table;
 	struct buffer_reader	buf;
 	struct sframe_header	sec;
+	struct resident		resident;
 	struct sframe_fde	fde;
 	struct ranges		covered;
 	u64			nr_functions;
 	u64			rows;
 	u64			comparisons;
+	u64			in_table;
+	u64			elsewhere;
 	u64			differences;
 	u64			code;
 	u64			holes;
@@ -220,16 +231,43 @@ static void count_difference(struct comparison *cmp, u64 addr, int err,
 	}
 }
 
+/* A look-up by the decoder alone. */
+static int find_row(struct comparison *cmp, u64 addr, struct sframe_row *row)
+{
+	buffer_reader_refill(&cmp->buf);
+	return sframe_find_row(&cmp->sec, &cmp->buf.rd, addr, row);
+}
+
+/* A look-up as the module makes it in a resident table. */
+static int find_resident_row(struct comparison *cmp, u64 addr, struct sframe_row *row)
+{
+	const struct resident *res = &cmp->resident;
+	struct sframe_plain_row plain;
+	u32 rows = UINT32_MAX;
+	int err = 0;
+
+	if (resident_find(res, addr, &plain)) {
+		cmp->in_table++;
+	} else {
+		cmp->elsewhere += !cmp->fde.pcmask;
+		err = sframe_memory_find(&res->hdr, &res->mem, res->index, addr, &rows, &plain);
+	}
+	if (err == -EAGAIN)
+		return find_row(cmp, addr, row);
+	buffer_reader_refill(&cmp->buf);
+	return err ?: sframe_decode_plain(&res->hdr, &cmp->buf.rd, &plain, row);
+}
+
 /* Return: the next address to compare. */
 static u64 compare_address(struct comparison *cmp, u64 addr, u64 next_row)
 {
 	struct described desc;
 	struct sframe_row sframe;
 	bool has_row = describe(cmp, addr, &desc);
-	int err;
+	int err = find_row(cmp, addr, &sframe);
 
-	buffer_reader_refill(&cmp->buf);
-	err = sframe_find_row(&cmp->sec, &cmp->buf.rd, addr, &sframe);
+	if (!err && has_row && rows_agree(&sframe, &desc))
+		err = find_resident_row(cmp, addr, &sframe);
 	cmp->comparisons++;
 	if (err || !has_row || !rows_agree(&sframe, &desc))
 		count_difference(cmp, addr, err, &sframe, has_row ? &desc : NULL);
@@ -250,8 +288,11 @@ static void begin_blob(void *arg, const struct scan_blob *blob, u32 index)
 {
 	struct comparison *cmp = arg;
 
-	cmp->sec = blob->sec;
 	cmp->is_defect |= index;
+	if (index)
+		return;
+	cmp->sec = blob->sec;
+	resident_init(&cmp->resident, &blob->sec, cmp->table.data, cmp->table.size);
 }
 
 /* The kernel enters a loader there. A program is entered by its loader, and has .eh_frame there. */
@@ -432,6 +473,11 @@ static const char *compare_sections(struct comparison *cmp)
 		return "its table is not sound";
 	if (result.gave_up)
 		return "the scan of its table gave up";
+	if (!cmp->resident.can_search)
+		return "the module does not accept its table";
+	/* In few programs most rows have a flexible form. */
+	if (cmp->elsewhere / 4 > 1 + cmp->in_table)
+		return "the module finds too few rows by look-ups in a verified table";
 	judge_holes(cmp);
 	print_summary(cmp);
 	return NULL;
@@ -451,6 +497,7 @@ static const char *compare_opened(struct comparison *cmp)
 		ehframe_close(&cmp->eh);
 	}
 	functions_free(&cmp->functions);
+	resident_free(&cmp->resident);
 	ranges_free(&cmp->covered);
 	return error;
 }

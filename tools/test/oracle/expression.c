@@ -14,7 +14,7 @@
 #define NUMBER		SFRAME_RULE_SAME
 
 const struct sframe_rule odd_rule = {
-	.how = SFRAME_RULE_REG_MEM, .reg = UINT32_MAX,
+	.how = SFRAME_RULE_REG_MEM, .reg = UINT8_MAX,
 };
 
 struct stack {
@@ -25,7 +25,8 @@ struct stack {
 
 static void push_value(struct stack *stack, u8 how, u32 reg, s64 off)
 {
-	if (stack->nr == STACK_SIZE) {
+	if (stack->nr == STACK_SIZE || reg >= odd_rule.reg ||
+	    (how != NUMBER && off != (s32)off)) {
 		stack->bad = true;
 		return;
 	}

@@ -76,7 +76,11 @@ static void read_table(struct binary *binary, const char *table)
 	if (!bytes)
 		err(1, "%s", table);
 	memcpy(bytes, obj.data, obj.size);
-	binary->table = (struct walker_table){ bytes, obj.size, obj.addr };
+	binary->table = (struct walker_table){
+		.bytes = bytes,
+		.len = obj.size,
+		.addr = obj.addr,
+	};
 	object_close(&obj);
 }
 

@@ -5,6 +5,7 @@
  */
 #include <err.h>
 
+#include "resident.h"
 #include "walker.h"
 
 #include "../../../sframe_names.c"
@@ -19,9 +20,24 @@
 #include "../../../task/sframe_habit.c"
 
 /**
+ * struct sfu_table - a table, for all processes
+ * @res: the table
+ * @words: its rows in one word
+ */
+struct sfu_table {
+	struct resident		res;
+	struct sfu_words	words;
+};
+
+/* The number of rows that a table remembers, as of sframe_table.c. */
+#define WORDS_BITS_MIN	6
+#define WORDS_BITS_MAX	16
+
+/**
  * struct walker - the walks over the stacks of one process
  * @mem: its memory
  * @map: its code
+ * @has_words: the tables of the map remember rows
  * @cache: its rule cache
  * @next_key: of the rule cache
  * @mm: as the walk sees it
@@ -31,6 +47,7 @@
 struct walker {
 	struct memory		*mem;
 	struct sfu_map		*map;
+	bool			has_words;
 	struct sfu_cache	*cache;
 	u64			next_key;
 	struct mm_struct	mm;
@@ -85,28 +102,70 @@ void walker_close(struct walker *walker)
 	free(walker);
 }
 
-/* Sets the section as place_table() of sframe_table.c does. */
-static void place_table(struct sfu_section *section, const struct walker_code *code)
+/* Makes the table as make_table() of sframe_table.c does. Each table has words at once. */
+static struct sfu_table *load_table(const struct walker_table *from)
 {
+	struct sfu_table *table = calloc(1, sizeof(*table));
 	struct sfu_lookup lookup = {
 		.rd.read = sfu_section_read_resident,
 		.rd.budget = ~0u,
-		.resident = {
-			.bytes = code->table->bytes,
-			.addr = code->table->addr,
-			.len = code->table->len,
-		},
+		.resident = { .bytes = from->bytes, .addr = from->addr, .len = from->len },
 	};
+	unsigned int bits = WORDS_BITS_MIN;
+	struct sframe_header hdr;
 
-	if (sframe_header_read(&section->hdr, &lookup.rd, code->table->addr, code->table->len))
+	if (!table)
+		err(1, "table");
+	if (sframe_header_read(&hdr, &lookup.rd, from->addr, from->len))
 		errx(1, "the header of a table is malformed");
+	resident_init(&table->res, &hdr, from->bytes, from->len);
+	if (!table->res.can_search)
+		errx(1, "the module does not accept a table");
+	while (bits < WORDS_BITS_MAX && 1u << bits < hdr.num_fdes)
+		bits++;
+	table->words = sfu_words(kcalloc(1u << bits, sizeof(*table->words.first), GFP_KERNEL),
+				 bits);
+	return table;
+}
+
+/* Sets the section as place_table() of sframe_table.c does. */
+static void place_table(struct sfu_section *section, const struct walker_code *code)
+{
+	const struct sfu_table *table;
+
+	if (!code->table->loaded)
+		code->table->loaded = load_table(code->table);
+	table = code->table->loaded;
 	section->source = SFU_SOURCE_RESIDENT;
+	section->table = code->table->loaded;
 	section->bytes = code->table->bytes;
 	section->len = code->table->len;
+	section->index = table->res.index;
+	section->hdr = table->res.hdr;
 	section->hdr.addr += code->bias;
 	section->hdr.fde_addr += code->bias;
 	section->hdr.fre_addr += code->bias;
+	section->word_base = RESIDENT_KEYS - code->bias;
 	atomic_set(&section->state, SFU_SECTION_READY);
+}
+
+/* Lets the sections use the words of their tables, or not. */
+static void use_words(struct walker *walker, bool use)
+{
+	unsigned int i;
+
+	if (walker->has_words == use || !walker->map)
+		return;
+	walker->has_words = use;
+	for (i = 0; i < walker->map->nr_ranges; i++) {
+		struct sfu_section *section = &walker->map->ranges[i].section;
+		const struct sfu_table *table = section->table;
+
+		if (!table)
+			continue;
+		section->words = use ? table->words : (struct sfu_words){};
+		section->verified = use ? &table->res.verified : NULL;
+	}
 }
 
 /* The module reads less of the code, and finds the same habit. */
@@ -160,6 +219,7 @@ void walker_set_code(struct walker *walker, const struct walker_code *code, unsi
 	for (i = 0; i < nr; i++)
 		set_range(walker, &walker->map->ranges[i], &code[i]);
 	sfu_map_order_sections(walker->map);
+	walker->has_words = false;
 	walker->mm.start_stack = start_stack;
 }
 
@@ -194,11 +254,12 @@ static void set_registers(struct pt_regs *to, const struct registers *from)
  * walker_begin() - begin a walk
  * @walker: of the process
  * @regs: registers of the thread
- * @use_cache: use the rule cache, and with it the fast path
+ * @use_cache: use the rule cache and the words of tables, and with them the fast path
  */
 void walker_begin(struct walker *walker, const struct registers *regs, bool use_cache)
 {
 	walking = walker;
+	use_words(walker, use_cache);
 	set_registers(&walker->regs, regs);
 	shim_task = (struct task_struct){ .mm = &walker->mm, .regs = &walker->regs };
 	sfu_walk_init(&walker->walk, walker->map, false, use_cache ? walker->cache : NULL,

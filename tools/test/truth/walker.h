@@ -6,16 +6,20 @@
 #include "memory.h"
 #include "registers.h"
 
+struct sfu_table;
+
 /**
  * struct walker_table - the SFrame section that describes a file
  * @bytes: the section
  * @len: how many
  * @addr: the address that it was linked at
+ * @loaded: the same as the walk has it; NULL: no process has mapped the file yet
  */
 struct walker_table {
-	const u8	*bytes;
-	u32		len;
-	u64		addr;
+	const u8		*bytes;
+	u32			len;
+	u64			addr;
+	struct sfu_table	*loaded;
 };
 
 /**
@@ -30,7 +34,7 @@ struct walker_code {
 	u64				start;
 	u64				end;
 	unsigned long			file;
-	const struct walker_table	*table;
+	struct walker_table		*table;
 	u64				bias;
 };
 

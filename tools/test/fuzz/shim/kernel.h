@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernel names that the sample side and sframe_unwind.c use. With this header
- * their sources compile on the host unchanged. The Makefile replaces each kernel
- * header that they include with this one. fuzz_walk.c defines the functions.
+ * The kernel names that the sample side, sframe_unwind.c and sframe_user_index.c use. With this
+ * header their sources compile on the host unchanged. The Makefile replaces each kernel
+ * header that they include with this one. The targets define the functions.
  */
 #ifndef FUZZ_SHIM_KERNEL_H
 #define FUZZ_SHIM_KERNEL_H
@@ -48,6 +48,7 @@
 #define time_before(a, b)	time_after(b, a)
 #define HZ			250
 #define U16_MAX			0xffff
+#define S32_MAX			0x7fffffff
 #define strscpy(dst, src)	snprintf(dst, sizeof(dst), "%s", src)
 
 static inline void __attribute__((__format__(printf, 1, 2)))
@@ -124,6 +125,8 @@ extern struct task_struct shim_task;
 extern unsigned long shim_table;
 
 #define current			(&shim_task)
+#define cond_resched()		((void)0)
+#define fatal_signal_pending(task) ((void)(task), false)
 #define task_pt_regs(task)	((task)->regs)
 
 /* Nothing is an NMI. */
@@ -192,6 +195,10 @@ typedef struct {
 	int	dummy;
 } raw_spinlock_t;
 
+struct list_head {
+	struct list_head	*next, *prev;
+};
+
 struct hlist_node {
 	int	dummy;
 };
@@ -251,6 +258,8 @@ typedef unsigned int gfp_t;
 
 #define GFP_KERNEL		0
 #define GFP_KERNEL_ACCOUNT	0
+#define __GFP_NORETRY		0
+#define __GFP_NOWARN		0
 #define kzalloc(size, gfp)	kvzalloc(size, gfp)
 #define kzalloc_obj(obj, gfp)	kvzalloc(sizeof(obj), gfp)
 #define kcalloc(nr, size, gfp)	kvzalloc((size_t)(nr) * (size), gfp)
@@ -272,22 +281,20 @@ static inline void *kvzalloc(size_t size, gfp_t gfp)
 struct task_struct;
 struct vm_area_struct;
 
-/* An insertion sort: the map of the target has two ranges. */
+/* An insertion sort of a few items, of 8 bytes at most. */
 static inline void sort_r(void *base, size_t nr, size_t size,
 			  int (*compare)(const void *a, const void *b, const void *priv),
 			  const void *swap, const void *priv)
 {
-	u32 *items = base;
-	size_t i, j;
+	char *at, *end = (char *)base + nr * size, *items = base;
+	char item[8];
 
-	(void)size;
 	(void)swap;
-	for (i = 1; i < nr; i++)
-		for (j = i; j && compare(&items[j], &items[j - 1], priv) < 0; j--) {
-			u32 item = items[j];
-
-			items[j] = items[j - 1];
-			items[j - 1] = item;
+	for (items += size; items < end; items += size)
+		for (at = items; at != base && compare(at, at - size, priv) < 0; at -= size) {
+			memcpy(item, at, size);
+			memcpy(at, at - size, size);
+			memcpy(at - size, item, size);
 		}
 }
 

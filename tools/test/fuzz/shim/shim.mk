@@ -5,7 +5,7 @@
 
 shim := $(top)/tools/test/fuzz/shim
 host_headers := $(addprefix $(top)/include/sframe_,core.h elf.h format.h index.h quick.h types.h)
-kernel_sources := $(addprefix $(top)/,sframe_names.c sframe_unwind.c) $(wildcard $(top)/sample/*.c $(top)/arch/*/*) \
+kernel_sources := $(addprefix $(top)/,sframe_names.c sframe_unwind.c task/sframe_user_index.c) $(wildcard $(top)/sample/*.c $(top)/arch/*/*) \
 	$(filter-out $(host_headers),$(wildcard $(top)/include/*.h))
 kernel_headers := $(sort $(shell sed -n 's/^\#include <\(linux\/.*\|trace\/.*\|kunit\/.*\|asm\/.*\)>/\1/p' $(kernel_sources)))
 KERNEL_FLAGS := -I $(O)/shim -iquote $(shim)/.. -fno-strict-aliasing -fwrapv -Wno-unused-parameter \
