@@ -36,7 +36,8 @@ struct reader {
 	struct options options;		/* of the level */
 	enum kind pending;		/* the next word is the value of an option */
 	bool has_event;			/* an event was named, or the command names its own */
-	bool own_options;		/* of c2c and mem: before their "--" */
+	struct options own_options;	/* of c2c and mem, which come before those of record */
+	const struct options *own;	/* those, before their "--"; else NULL */
 };
 
 static bool is_one_of(const char *word, const char *const list[])
@@ -126,8 +127,9 @@ static char *replace_value(struct reader *reader, const char *value, size_t len,
 	struct command *command = reader->command;
 	char *copy = text_n(value, len);
 
-	if (asks_sframe(value, len)) {
+	if (has_word(value, len, "sframe")) {
 		command->asked = true;
+		command->mapped |= has_word(value, len, "mapped");
 		return perf_value(command->real, command->name, copy, of_event);
 	}
 	if (resembles_sframe(value, len))
@@ -160,8 +162,12 @@ static const char *read_long(struct reader *reader, const char *word)
 {
 	const char *equals = strchr(word, '=');
 	char *name = text_n(word + 2, strcspn(word + 2, "="));
+	bool is_own = reader->own && has_option(reader->own, name);
+	const struct options *options = is_own ? reader->own : &reader->options;
 	enum kind kind = long_kind(reader, name);
 
+	if (is_own && kind == KIND_PID)
+		kind = KIND_OTHER;
 	if (kind == KIND_EVENT || !strcmp(name, "pfm-events"))
 		reader->has_event = true;
 	if (abbreviates(name, "quiet", strlen("q")))
@@ -171,20 +177,20 @@ static const char *read_long(struct reader *reader, const char *word)
 		reader->command->all = true;
 	if (equals)
 		word = text("--%s=%s", name, read_value(reader, kind, equals + 1));
-	else if (kind == KIND_CALL_GRAPH || long_takes_word(&reader->options, name))
+	else if (kind == KIND_CALL_GRAPH || long_takes_word(options, name))
 		reader->pending = kind;
 	free(name);
 	return word;
 }
 
-static enum kind letter_kind(char letter)
+static enum kind letter_kind(char letter, bool is_own)
 {
 	switch (letter) {
 	case 'e':
 		return KIND_EVENT;
 	case 'p':
 	case 't':
-		return KIND_PID;
+		return is_own ? KIND_OTHER : KIND_PID;
 	default:
 		return KIND_OTHER;
 	}
@@ -192,18 +198,27 @@ static enum kind letter_kind(char letter)
 
 /*
  * read_letters: read "-LETTERS"; returns the word for the real perf. Only the last letter can
- * take the next word: for an earlier one, the rest of this word is the argument.
+ * take the next word: for an earlier one, the rest of this word is the argument. From the first
+ * letter on that c2c or mem does not know, the word is record's.
  */
 static const char *read_letters(struct reader *reader, const char *word)
 {
+	const struct options *options = reader->own ?: &reader->options;
 	const char *letter;
 
 	for (letter = word + 1; *letter; letter++) {
-		enum argument argument = reader->options.letter[(unsigned char)*letter];
+		enum argument argument = options->letter[(unsigned char)*letter];
+		bool is_own = options == reader->own && argument != ARGUMENT_UNKNOWN;
+		enum kind kind = letter_kind(*letter, is_own);
 
+		if (!is_own) {
+			options = &reader->options;
+			argument = options->letter[(unsigned char)*letter];
+		}
 		if (*letter == 'q')
 			reader->command->quiet = true;
-		if (*letter == 'a' || *letter == 'C' || *letter == 'u')
+		/* mem hands its -C on. */
+		if (*letter == 'C' || (!is_own && strchr("au", *letter)))
 			reader->command->all = true;
 		if (argument == ARGUMENT_ATTACHED)
 			break;
@@ -212,10 +227,10 @@ static const char *read_letters(struct reader *reader, const char *word)
 		if (*letter == 'e')
 			reader->has_event = true;
 		if (!letter[1])
-			reader->pending = letter_kind(*letter);
+			reader->pending = kind;
 		else
 			word = text("%.*s%s", (int)(letter + 1 - word), word,
-				    read_value(reader, letter_kind(*letter), letter + 1));
+				    read_value(reader, kind, letter + 1));
 		break;
 	}
 	return word;
@@ -230,12 +245,16 @@ static enum level level_of_command(struct reader *reader, const char *word)
 		"sched", "lock", "kmem", "kwork", "kvm", "mem", "c2c", NULL
 	};
 
+	/* These give -a to their record. */
+	static const char *const on_all_cpus[] = { "sched", "kmem", "kwork", NULL };
+
 	reader->command->name = word;
 	if (is_one_of(word, direct))
 		return LEVEL_OURS;
 	if (!is_one_of(word, with_record))
 		return LEVEL_OVER;
 	reader->has_event = strcmp(word, "kvm");
+	reader->command->all = is_one_of(word, on_all_cpus);
 	return LEVEL_OUTER;
 }
 
@@ -285,8 +304,11 @@ static void enter(struct reader *reader, const char *word)
 	if (reader->level == LEVEL_OUTER || is_live(command->name)) {
 		read_options(&reader->options, command->real, command->name);
 	} else {
+		/* So far, the options are those of the command before its record. */
+		reader->own_options = reader->options;
+		if (add_own_options(&reader->own_options, command->name))
+			reader->own = &reader->own_options;
 		read_options(&reader->options, command->real, "record");
-		reader->own_options = add_own_options(&reader->options, command->name);
 	}
 }
 
@@ -296,9 +318,8 @@ static void enter(struct reader *reader, const char *word)
  */
 static void end_options(struct reader *reader, const char *next)
 {
-	if (reader->level == LEVEL_OURS && reader->own_options) {
-		reader->own_options = false;
-		read_options(&reader->options, reader->command->real, "record");
+	if (reader->level == LEVEL_OURS && reader->own) {
+		reader->own = NULL;
 		return;
 	}
 	if (reader->level == LEVEL_OURS)
@@ -331,7 +352,7 @@ static void add_arm64_event(struct reader *reader)
 	struct words *words = &reader->command->words;
 
 	/* c2c and mem know other events, but pass on what follows "--". */
-	if (reader->own_options)
+	if (reader->own)
 		add_word(words, "--");
 	/* An added event replaces perf's default event: name the default, too. */
 	if (!reader->has_event) {

@@ -119,31 +119,6 @@ void read_options(struct options *options, const char *real, const char *command
 	free(help);
 }
 
-/**
- * add_own_options() - add the options that c2c and mem have before those of record
- * @options: those of record
- * @command: the command
- *
- * Their help needs hardware. So those that are unlike record's are named here.
- *
- * Return: true if the command has such options.
- */
-bool add_own_options(struct options *options, const char *command)
-{
-	bool c2c = !strcmp(command, "c2c");
-
-	if (!c2c && strcmp(command, "mem"))
-		return false;
-	add_word(&options->long_word, "ldlat");
-	add_word(&options->long_word, "type");
-	if (c2c) {
-		options->letter['l'] = ARGUMENT_WORD;
-		options->letter['u'] = ARGUMENT_NONE;
-		options->letter['k'] = ARGUMENT_NONE;
-	}
-	return true;
-}
-
 static bool begins_one_of(const struct words *names, const char *name)
 {
 	size_t i;
@@ -153,6 +128,46 @@ static bool begins_one_of(const struct words *names, const char *name)
 			return true;
 	}
 	return false;
+}
+
+/**
+ * has_option() - is this one of the command's options?
+ * @options: the options
+ * @name: the long name, perhaps abbreviated
+ */
+bool has_option(const struct options *options, const char *name)
+{
+	return begins_one_of(&options->long_word, name) ||
+	       begins_one_of(&options->long_other, name);
+}
+
+/**
+ * add_own_options() - complete the options that c2c and mem have before those of record
+ * @own: what their help lists: the options of all of their commands
+ * @command: the command
+ *
+ * The help of their record needs hardware. So its options are named here.
+ *
+ * Return: true if the command has such options.
+ */
+bool add_own_options(struct options *own, const char *command)
+{
+	bool c2c = !strcmp(command, "c2c");
+	const char *flags = c2c ? "ukv" : "UKv";
+
+	if (!c2c && strcmp(command, "mem"))
+		return false;
+	for (; *flags; flags++)
+		own->letter[(unsigned char)*flags] = ARGUMENT_NONE;
+	own->letter['e'] = ARGUMENT_WORD;
+	if (c2c)
+		own->letter['l'] = ARGUMENT_WORD;
+	add_word(&own->long_word, "event");
+	add_word(&own->long_word, "ldlat");
+	add_word(&own->long_other, "all-user");
+	add_word(&own->long_other, "all-kernel");
+	add_word(&own->long_other, "verbose");
+	return true;
 }
 
 /**

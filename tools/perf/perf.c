@@ -6,6 +6,7 @@
  *	perf record --call-graph=sframe ...		deferred if perf and the kernel can
  *	perf record --call-graph=sframe,sync ...	unwind while the sample is taken (fp)
  *	perf record --call-graph=sframe,defer ...	... on the way back to user space (fp,defer)
+ *	perf record --call-graph=sframe,mapped ...	without tables that are brought
  *	perf record -e EVENT/call-graph=sframe/ ...	for this event
  *
  * All other words reach the real perf unchanged, and so does the environment. A command line
@@ -16,9 +17,9 @@
  * - for perf's help, to which it adds the value sframe;
  * - for a real perf that is a script, so that it can notice a script that runs it again.
  *
- * SFU_TABLES=no brings no tables. PERF_REAL=FILE names the real perf. Tests set SFU_SYSFS=DIR
- * instead of /sys, SFU_DEVICE=FILE instead of the module's device, and SFU_MACHINE instead of
- * `uname -m`.
+ * SFU_TABLES=no brings no tables either. PERF_REAL=FILE names the real perf. Tests set
+ * SFU_SYSFS=DIR instead of /sys, SFU_DEVICE=FILE instead of the module's device, and SFU_MACHINE
+ * instead of `uname -m`.
  */
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * the program and its libraries, and serve those of what starts while perf records
  *
  * sframectl does the work. Only root may load tables: for others a service may do so. With
- * SFU_TABLES=no in the environment, none are brought.
+ * the word mapped, or SFU_TABLES=no in the environment, none are brought.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -82,10 +82,11 @@ static void load_tables(char *sframectl, const struct command *command)
 	add_word(&words, "--within");
 	add_word(&words, LOAD_SECONDS);
 	nr = words.nr;
-	if (command->all || (!command->pid && !command->workload))
-		add_word(&words, "--all");
-	else if (command->pid)
+	/* To perf, processes count more than "all". */
+	if (command->pid)
 		add_pids(&words, command->pid);
+	else if (command->all || !command->workload)
+		add_word(&words, "--all");
 	if (file && !command->pid) {
 		add_word(&words, "--linked");
 		add_word(&words, file);
@@ -108,7 +109,7 @@ pid_t begin_tables(const struct command *command)
 	const char *choice = getenv("SFU_TABLES"), *device = getenv("SFU_DEVICE");
 	char *sframectl;
 
-	if ((choice && !strcmp(choice, "no")) ||
+	if (command->mapped || (choice && !strcmp(choice, "no")) ||
 	    access(device && *device ? device : DEVICE, R_OK | W_OK) || module_state() != MODULE_ON)
 		return 0;
 	sframectl = find_in_path("sframectl");

@@ -57,19 +57,25 @@ static size_t word_length(const char *list, const char *end)
 	return comma ? comma - list : end - list;
 }
 
+static bool is_word(const char *word, size_t len, const char *known)
+{
+	return len == strlen(known) && !memcmp(word, known, len);
+}
+
 /**
- * asks_sframe() - is one of the words of a value "sframe"?
+ * has_word() - does a value have this word?
  * @value: words with commas between
  * @len: its length
+ * @word: such as "sframe"
  */
-bool asks_sframe(const char *value, size_t len)
+bool has_word(const char *value, size_t len, const char *word)
 {
 	const char *end = value + len;
 	size_t n;
 
 	for (; value < end; value += n + 1) {
 		n = word_length(value, end);
-		if (n == strlen("sframe") && !memcmp(value, "sframe", n))
+		if (is_word(value, n, word))
 			return true;
 	}
 	return false;
@@ -201,11 +207,6 @@ static const char *why_not_deferred(const char *real, const char *command, bool 
 	return NULL;
 }
 
-static bool is_word(const char *word, size_t len, const char *known)
-{
-	return len == strlen(known) && !memcmp(word, known, len);
-}
-
 /**
  * perf_value() - translate a value for the real perf
  * @real: the real perf
@@ -226,7 +227,7 @@ char *perf_value(const char *real, const char *command, const char *value, bool 
 
 	for (; value < end; value += n + 1) {
 		n = word_length(value, end);
-		if (!n || is_word(value, n, "sframe"))
+		if (!n || is_word(value, n, "sframe") || is_word(value, n, "mapped"))
 			continue;
 		if (is_word(value, n, "sync") || is_word(value, n, "defer")) {
 			sync = *value == 's';

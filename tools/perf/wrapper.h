@@ -15,6 +15,7 @@
 "    --call-graph=sframe        stacks from SFrame: deferred where perf and the kernel can\n" \
 "    --call-graph=sframe,sync   unwind while the sample is taken\n" \
 "    --call-graph=sframe,defer  unwind on the way back to user space\n" \
+"    --call-graph=sframe,mapped bring no tables: use those that are loaded, and mapped sections\n" \
 "    -e EVENT/call-graph=sframe/\n" \
 "                               for one event, while the sample is taken"
 
@@ -70,7 +71,8 @@ struct options {
 bool is_live(const char *command);
 bool has_call_graph(const char *command);
 void read_options(struct options *options, const char *real, const char *command);
-bool add_own_options(struct options *options, const char *command);
+bool has_option(const struct options *options, const char *name);
+bool add_own_options(struct options *own, const char *command);
 bool long_takes_word(const struct options *options, const char *name);
 
 /* ---- value.c: the value sframe ---- */
@@ -84,7 +86,7 @@ enum module_state {
 char *module_file(const char *name);
 enum module_state module_state(void);
 bool resembles_sframe(const char *value, size_t len);
-bool asks_sframe(const char *value, size_t len);
+bool has_word(const char *value, size_t len, const char *word);
 char *perf_value(const char *real, const char *command, const char *value, bool of_event);
 void refuse_misspelling(const char *value) __attribute__((noreturn));
 
@@ -96,6 +98,7 @@ struct command {
 	struct words words;	/* the command line for the real perf */
 	const char *name;	/* record, top, trace, or the command whose record this is */
 	bool asked;		/* for the value sframe */
+	bool mapped;		/* ... and its word mapped: no tables are brought */
 	bool records;		/* into a file, or a pipe */
 	bool quiet;		/* perf's -q */
 	const char *workload;	/* the program that perf starts, or NULL */

@@ -45,7 +45,7 @@ static const char usage[] =
 "  DEFECTS  number of defects; each is reported on standard error\n"
 "  UNWOUND  what the module unwinds the code by: \"table\", one that it holds;\n"
 "           \"own\", the data of the file; \"none\"; or \"?\": only root may see\n"
-"           its tables\n"
+"           its tables. For users \"own\" may be a table, too\n"
 "\n"
 "Options:\n"
 "  --json         one JSON object; its strings are UTF-8: any other byte of a\n"
@@ -110,6 +110,7 @@ struct check {
  * @nr_processes: their number
  * @objects: number of objects
  * @with_sframe: number of objects with SFrame data
+ * @with_table: number of objects with a table that the module holds
  * @with_none: number of objects with code, and neither data nor a table
  * @held: the tables of the module
  * @status: the result of the command
@@ -120,6 +121,7 @@ struct totals {
 	size_t		nr_processes;
 	u64		objects;
 	u64		with_sframe;
+	u64		with_table;
 	u64		with_none;
 	struct held	held;
 	enum status	status;
@@ -225,14 +227,15 @@ static bool is_table_file(const struct check *check)
 	return coverage_known(check) && check->obj.place && !check->has_code;
 }
 
-static bool has_eh_frame(const struct elf *elf)
+static bool has_frame_data(const struct elf *elf)
 {
 	struct elf_section sec;
 	struct elf_segment seg;
 	u32 i;
 
 	for (i = 0; elf_get_section(elf, i, &sec); i++)
-		if (elf_is_named(elf, &sec, ".eh_frame") && sec.size)
+		if (sec.size && (elf_is_named(elf, &sec, ".eh_frame") ||
+				 elf_is_named(elf, &sec, ".debug_frame")))
 			return true;
 	for (i = 0; elf_get_segment(elf, i, &seg); i++)
 		if (seg.type == PT_GNU_EH_FRAME)
@@ -243,7 +246,7 @@ static bool has_eh_frame(const struct elf *elf)
 static bool lacks_everything(const struct check *check)
 {
 	return coverage_known(check) && check->has_code && !check->obj.place &&
-	       !check->obj.debug_only && !has_eh_frame(&check->obj.elf);
+	       !check->obj.debug_only && !has_frame_data(&check->obj.elf);
 }
 
 /* Returns the note number @index on data that is sound but cannot be used fully; NULL: no more. */
@@ -269,7 +272,7 @@ static const char *note(const struct check *check, unsigned int index)
 		  "describes addresses that are not code of this file" },
 		{ obj->debug_only, OBJECT_DEBUG_ONLY },
 		{ lacks_everything(check),
-		  "neither .sframe nor .eh_frame: no table can be made of it" },
+		  "neither .sframe, .eh_frame nor .debug_frame: no table can be made of it" },
 		{ object_is_relocatable(obj),
 		  "not linked: the covered code is known only after linking" },
 	};
@@ -447,6 +450,8 @@ static void print_text(struct check *check, bool verbose)
 		printf("        note: %s\n", text);
 	if (verbose && lists_uncovered(check))
 		print_uncovered(check);
+	else if (verbose && check->table)
+		printf("        by its table alone; what that leaves out: sframectl convert -v\n");
 	else if (verbose && coverage_known(check))
 		printf("        not covered: all of its functions, as it has no SFrame data\n");
 }
@@ -551,6 +556,7 @@ static void check_object(struct totals *totals, struct check *check)
 	totals->objects++;
 	totals->with_sframe += check->result.nr_blobs > 0;
 	unwound = check->error ? NULL : unwound_by(check);
+	totals->with_table += !!check->table;
 	totals->with_none += unwound && !strcmp(unwound, "none");
 	if (check->error || lacking || complain_result(check->name, &check->result))
 		totals->status = STATUS_BAD;
@@ -660,12 +666,14 @@ static void report_text(struct totals *totals)
 {
 	print_head();
 	check_all(totals);
-	printf("%" PRIu64 " of %" PRIu64 " objects carry SFrame data\n",
-	       totals->with_sframe, totals->objects);
+	printf("%" PRIu64 " of %" PRIu64 " objects carry SFrame data", totals->with_sframe,
+	       totals->objects);
+	if (totals->held.is_known)
+		printf(", %" PRIu64 " have a table", totals->with_table);
+	putchar('\n');
 	if (totals->held.is_known && totals->with_none)
-		printf("%" PRIu64
-		       " of them have neither data nor a table; type: sframectl load -v %s\n",
-		       totals->with_none, totals->nr_processes ? "PID" : "FILE");
+		printf("%" PRIu64 " have neither; type: sframectl load -v %s\n", totals->with_none,
+		       totals->nr_processes ? "PID" : "FILE");
 }
 
 static void report_json(struct totals *totals)

@@ -227,6 +227,26 @@ bool elf_get_segment(const struct elf *elf, u32 index, struct elf_segment *seg)
 	return true;
 }
 
+/**
+ * elf_list_code - list the executable segments, as the module takes them
+ * @elf: the file
+ * @segments: filled in
+ *
+ * Return: how many there are. More than SFRAME_SEGMENTS_MAX are left out.
+ */
+u32 elf_list_code(const struct elf *elf, struct sframe_segment segments[SFRAME_SEGMENTS_MAX])
+{
+	struct elf_segment seg;
+	u32 i, nr = 0;
+
+	for (i = 0; elf_get_segment(elf, i, &seg) && nr < SFRAME_SEGMENTS_MAX; i++)
+		if (seg.type == PT_LOAD && seg.flags & PF_X)
+			segments[nr++] = (struct sframe_segment){
+				.offset = seg.off, .size = seg.filesz, .addr = seg.addr,
+			};
+	return nr;
+}
+
 /* Reads a table of symbols or relocations, once. Return: NULL if that is impossible. */
 static Elf_Data *get_table(const struct elf *elf, const struct elf_section *sec)
 {

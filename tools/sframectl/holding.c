@@ -3,98 +3,83 @@
 #include <fcntl.h>
 #include <stdio.h>
 
+#include "coverage.h"
+#include "elf.h"
 #include "holding.h"
-#include "object.h"
-#include "scan.h"
 #include "vdso.h"
 #include "worker.h"
 
-static void add_fde(void *arg, const struct scan_blob *blob, u32 index,
-		    const struct sframe_fde *fde)
+/* Without privileges: the file is anybody's. Return: NULL, or the error as a text. */
+static const char *begin(struct worker *worker, const struct place_object *object, bool is_vdso,
+			 enum worker_task task)
 {
-	(void)blob;
-	(void)index;
-	ranges_add(arg, fde->start, fde->size);
+	int fd;
+
+	if (is_vdso)
+		return worker_begin_vdso(worker, task);
+	fd = fcntl(object->file.fd, F_DUPFD_CLOEXEC, 0);
+	if (fd >= 0)
+		return worker_begin(worker, fd, task);
+	*worker = (struct worker){ .fd = -1, .pidfd = -1, .output = -1 };
+	return strerror(errno);
 }
 
-static const struct scan_ops add_ops = {
-	.fde = add_fde,
-};
-
-static void add_section(struct ranges *ranges, const void *data, u64 addr, u64 size)
+/* Return: NULL, or the error as a text, which lasts as long as the worker. */
+static const char *end(struct worker *worker, const char *error)
 {
-	scan(data, addr, size, &add_ops, ranges);
-	ranges_merge(ranges);
-}
-
-static void add_segments(struct holding *holding, const struct elf *elf)
-{
-	struct elf_segment seg;
-	u32 i;
-
-	for (i = 0; elf_get_segment(elf, i, &seg) &&
-	     holding->nr_segments < ARRAY_SIZE(holding->segments); i++)
-		if (seg.type == PT_LOAD && seg.flags & PF_X)
-			holding->segments[holding->nr_segments++] = (struct sframe_segment){
-				.offset = seg.off, .size = seg.filesz, .addr = seg.addr,
-			};
-}
-
-static void read_object(struct holding *holding, const struct file *file)
-{
-	struct object obj;
-	const char *error;
-
-	if (!elf_magic(file))
-		return;
-	error = object_init(&obj, file);
-	holding->is_elf = obj.is_elf;
-	holding->is_32 = obj.is_elf && obj.elf.ident[EI_CLASS] == ELFCLASS32;
-	holding->has_sframe = !error && obj.is_found && obj.place;
-	if (holding->has_sframe)
-		add_section(&holding->sframe, obj.data, obj.addr, obj.size);
-	if (obj.is_elf)
-		add_segments(holding, &obj.elf);
-	/* The caller closes the file. */
-	obj.file = (struct file){};
-	object_close(&obj);
-}
-
-/* Converts the file, in a child without privileges, to see what a table would describe. */
-static void convert(struct holding *holding, struct worker *worker, const char *error)
-{
-	if (!error)
-		worker_end(worker);
-	if (!error && *worker->result.error)
-		error = worker->result.error;
-	if (!error && worker->section)
-		add_section(&holding->eh_frame, worker->section, worker->result.addr,
-			    worker->result.size);
 	if (error)
+		return error;
+	worker_end(worker);
+	return *worker->result.error ? worker->result.error : NULL;
+}
+
+/* The child may have been taken over by the file: its ranges are merged again. */
+static void take_coverage(struct holding *holding, const struct worker *worker)
+{
+	const struct worker_result *result = &worker->result;
+	const struct range *range = worker->section;
+	size_t i, nr = range ? result->size / sizeof(*range) : 0;
+
+	holding->is_elf = result->is_elf;
+	holding->is_32 = result->is_32;
+	holding->has_sframe = result->has_sframe;
+	holding->nr_segments = result->nr_segments;
+	memcpy(holding->segments, result->segments, sizeof(holding->segments));
+	for (i = 0; i < nr; i++)
+		ranges_add(&holding->sframe, range[i].start, range[i].end - range[i].start);
+	ranges_merge(&holding->sframe);
+}
+
+/* If the child fails, only the first bytes of the file say what it is. */
+static void read_object(struct holding *holding, const struct place_object *object, bool is_vdso)
+{
+	struct worker worker;
+	const char *error = begin(&worker, object, is_vdso, WORKER_DESCRIBES);
+
+	error = end(&worker, error);
+	if (error) {
+		holding->is_elf = is_vdso || elf_magic(&object->file);
 		snprintf(holding->error, sizeof(holding->error), "%s", error);
-	worker_free(worker);
+	} else {
+		take_coverage(holding, &worker);
+	}
+	worker_free(&worker);
 }
 
-static void convert_file(struct holding *holding, const struct file *file)
+/* To see what a table describes, or would describe. */
+static void convert(struct holding *holding, const struct place_object *object, bool is_vdso)
 {
 	struct worker worker;
-	int fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+	const char *error = begin(&worker, object, is_vdso, WORKER_CONVERTS);
 
-	if (fd < 0)
-		snprintf(holding->error, sizeof(holding->error), "%s", strerror(errno));
-	else
-		convert(holding, &worker, worker_begin(&worker, fd, WORKER_CONVERTS));
-}
-
-static void find_vdso(struct holding *holding)
-{
-	struct worker worker;
-	struct file vdso;
-
-	if (vdso_open(&vdso))
-		return;
-	read_object(holding, &vdso);
-	convert(holding, &worker, worker_begin_vdso(&worker, WORKER_CONVERTS));
+	error = end(&worker, error);
+	if (error) {
+		snprintf(holding->error, sizeof(holding->error), "%s", error);
+	} else {
+		coverage_add_section(&holding->eh_frame, worker.section, worker.result.addr,
+				     worker.result.size);
+	}
+	worker_free(&worker);
 }
 
 /**
@@ -115,12 +100,11 @@ void holding_find(struct holding *holding, const struct place_object *object,
 	if (is_vdso || object->code.inode)
 		table = held_find(held, &object->code);
 	holding->has_table = table && table->nr_functions;
-	if (is_vdso)
-		find_vdso(holding);
-	else if (object->file.is_open)
-		read_object(holding, &object->file);
-	if (holding->is_elf && !is_vdso)
-		convert_file(holding, &object->file);
+	holding->is_refused = table && !table->nr_functions;
+	if (is_vdso || object->file.is_open)
+		read_object(holding, object, is_vdso);
+	if (holding->is_elf && !*holding->error)
+		convert(holding, object, is_vdso);
 }
 
 /**

@@ -13,6 +13,7 @@
  * @is_32: and that of a 32-bit program
  * @has_sframe: it has an .sframe that the module can find
  * @has_table: the module holds a table for it
+ * @is_refused: the module has been told that there is none
  * @sframe: addresses that its .sframe describes
  * @eh_frame: addresses that a table made of its .eh_frame describes
  * @error: why no table can be made; empty: one can
@@ -24,10 +25,11 @@ struct holding {
 	bool			is_32;
 	bool			has_sframe;
 	bool			has_table;
+	bool			is_refused;
 	struct ranges		sframe;
 	struct ranges		eh_frame;
 	char			error[200];
-	struct sframe_segment	segments[128];
+	struct sframe_segment	segments[SFRAME_SEGMENTS_MAX];
 	u32			nr_segments;
 };
 

@@ -34,8 +34,9 @@ static const char usage[] =
 "  --help         this text\n"
 "\n"
 "The table of the vDSO is loaded, too. Processes that run already use a table soon\n"
-"after it was loaded. It is kept until nothing maps the file and memory is short,\n"
-"the file changes, or the module is unloaded. A file that has changed within the\n"
+"after it was loaded. It is kept while a process maps the file. After that it goes\n"
+"when memory is short, or a new table needs the room. It also goes when the file\n"
+"changes, and by sframectl tables --drop. A file that has changed within the\n"
 "last two seconds is tried again two seconds later: somebody may still write it.\n"
 "\n"
 "Examples:\n"
@@ -56,6 +57,7 @@ static const char usage[] =
  * struct loading - a run of the command
  * @device: the device
  * @verbose: report each file
+ * @is_named: the user has named the file that is loaded now: say why it has no table
  * @seen: the files so far
  * @nr_seen: how many
  * @nr_loaded: files that have a table now
@@ -68,6 +70,7 @@ static const char usage[] =
 struct loading {
 	int		device;
 	bool		verbose;
+	bool		is_named;
 	struct seen {
 		dev_t	dev;
 		ino_t	ino;
@@ -144,8 +147,12 @@ static bool end_worker(struct loading *loading, struct worker *worker, const cha
 	else
 		loading->nr_loaded++;
 	loading->bytes += error ? 0 : worker->result.size;
-	if (loading->verbose)
+	if (loading->verbose) {
 		print_table(name, worker->result.size, error);
+	} else if (loading->is_named && error) {
+		show_progress(loading, true);
+		complain("%s: %s", name, error);
+	}
 	show_progress(loading, false);
 	worker_free(worker);
 	return !error;
@@ -229,8 +236,10 @@ static bool load_path(struct loading *loading, const char *path)
 
 static void load_named_file(struct loading *loading, const char *path)
 {
+	loading->is_named = true;
 	if (!load_path(loading, path))
 		loading->has_failed = true;
+	loading->is_named = false;
 }
 
 static void load_linked(struct loading *loading, const char *program)
@@ -265,12 +274,19 @@ static void load_process(struct loading *loading, const char *pid, bool is_named
 	}
 	for (i = 0; i < process.nr; i++) {
 		struct code *code = &process.code[i];
+		const char *error;
 
 		if (is_over(loading)) {
 			loading->is_cut = true;
 			break;
 		}
-		if (process_open(&process, code, &file) || code->no_elf)
+		error = process_open(&process, code, &file);
+		if (error && is_named) {
+			loading->nr_without++;
+			if (loading->verbose)
+				print_table(code->name, 0, error);
+		}
+		if (error || code->no_elf)
 			continue;
 		load_file(loading, &file, code->name);
 		file_close(&file);

@@ -29,7 +29,7 @@ static const struct meaning meanings[] = {
 		.whole = true,
 	}, {
 		.name = "stop.nodata",
-		.text = "no table or .sframe covers it, no frame pointer is proved",
+		.text = "no table or .sframe covers it, no frame pointer leads on",
 		.advice =
 			"`sframectl why` names the objects, and says for each what can be done.",
 	}, {
@@ -85,7 +85,7 @@ static const struct meaning meanings[] = {
 		.name = "stop.register",
 		.text =
 			"the row needs a register that is known only in the sampled frame, or where a signal struck",
-		.advice = "This is normal where functions realign the stack.",
+		.advice = "This is normal where functions realign the stack, and in OCaml.",
 	}, {
 		.name = "stop.bad-signal",
 		.text =
@@ -106,7 +106,8 @@ static const struct meaning meanings[] = {
 	}, {
 		.name = "declined.disabled",
 		.text = "the module was off, or not ready yet",
-		.advice = "Type: echo Y > /sys/module/sframe_unwind/parameters/enabled",
+		.advice =
+			"Nothing to do if it is on. Else: echo Y > /sys/module/sframe_unwind/parameters/enabled",
 	}, {
 		.name = "declined.kthread",
 		.text = "kernel threads, which have no user stack",

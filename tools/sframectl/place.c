@@ -90,21 +90,42 @@ static bool read_mapping(struct places *places, const struct sampler_end *end,
 	return true;
 }
 
+/*
+ * Finds the mapping of @end among those that were found lately. Return: false if it is not among
+ * them; then @mapping is the one to forget for it. The mappings of a process follow each other.
+ */
+static bool find_mapping(struct places *places, const struct sampler_end *end,
+			 struct place_mapping **mapping)
+{
+	u64 slot = mix(end->pid, 0), now = clock_ms(), addr = end->lookup_ip;
+	struct place_mapping *entry;
+	u32 i;
+
+	*mapping = &places->mappings[slot % PLACE_MAPPINGS];
+	for (i = 0; i < PLACE_NEIGHBOURS; i++) {
+		entry = &places->mappings[(slot + i) % PLACE_MAPPINGS];
+		if (entry->pid == end->pid && addr >= entry->start && addr < entry->end &&
+		    now < entry->until) {
+			*mapping = entry;
+			return true;
+		}
+		if (entry->until < (*mapping)->until)
+			*mapping = entry;
+	}
+	return false;
+}
+
 /* Sets the object and the offset of @place. */
 static void find_place(struct places *places, const struct sampler_end *end,
 		       struct place *place)
 {
-	u64 addr = end->lookup_ip;
-	u64 hash = mix(end->pid, addr / 4096);
-	struct place_mapping *mapping = &places->mappings[hash % PLACE_MAPPINGS];
-	bool is_known = mapping->pid == end->pid && addr >= mapping->start &&
-			addr < mapping->end && clock_ms() < mapping->until;
+	struct place_mapping *mapping;
 
 	place->object = PLACE_GONE;
-	if (!is_known && !read_mapping(places, end, mapping))
+	if (!find_mapping(places, end, &mapping) && !read_mapping(places, end, mapping))
 		return;
 	place->object = mapping->object;
-	place->off = addr - mapping->start + mapping->off;
+	place->off = end->lookup_ip - mapping->start + mapping->off;
 }
 
 static bool is_same(const struct place *a, const struct place *b)

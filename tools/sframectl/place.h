@@ -21,11 +21,13 @@
  * @code: the file, or the kind of memory
  * @file: the file, opened while it was mapped
  * @error: why there is no file; empty: there is one, or @code.no_elf is set
+ * @no_table: why no table can be made of the file; empty: one can, or nobody has tried
  */
 struct place_object {
 	struct code	code;
 	struct file	file;
 	char		error[160];
+	char		no_table[200];
 };
 
 /**
@@ -61,6 +63,7 @@ struct place_mapping {
 };
 
 #define PLACE_MAPPINGS	1024
+#define PLACE_NEIGHBOURS	16	/* entries where the mapping of a process may be */
 
 /**
  * struct places - all places

@@ -38,6 +38,11 @@ static const struct remedy remedies[NR_REMEDY_CAUSES] = {
 		"not-loaded", "its table is not loaded",
 		"`sframectl load --all` loads it now. `sframectl serve`, also as a service, loads what will be sampled.",
 	},
+	[REMEDY_NOT_TAKEN] = {
+		"not-taken",
+		"a table can be made, but the module did not take it when somebody loaded it",
+		"`sframectl load -v PID` says why, and loads it if there is room now.",
+	},
 	[REMEDY_NOT_DESCRIBED] = {
 		"not-described",
 		"assembly without unwind data: neither its .eh_frame nor its .sframe describes this code",
@@ -104,7 +109,7 @@ bool remedy_is_whole(const char *reason)
 }
 
 /* Stacks end for want of data. Without any data in its process, a stack is left to the kernel. */
-static bool lacks_data(const char *reason)
+bool remedy_lacks_data(const char *reason)
 {
 	return !strcmp(reason, "nodata") || !strcmp(reason, SAMPLER_LEFT);
 }
@@ -113,13 +118,13 @@ static bool lacks_data(const char *reason)
  * remedy_cause - why do stacks end at a place?
  * @reason: what the module says
  * @object: the object
- * @holding: what it has
+ * @holding: what it has; not asked for unless remedy_lacks_data()
  * @off: offset of the place in it
  */
 enum remedy_cause remedy_cause(const char *reason, const struct place_object *object,
 			       const struct holding *holding, u64 off)
 {
-	if (!lacks_data(reason))
+	if (!remedy_lacks_data(reason))
 		return REMEDY_BY_REASON;
 	if (holding->is_32)
 		return REMEDY_32_BIT;
@@ -129,8 +134,11 @@ enum remedy_cause remedy_cause(const char *reason, const struct place_object *ob
 		return object->code.no_elf ? REMEDY_NO_FILE : REMEDY_NO_ELF;
 	if (holding->has_sframe && holding_describes(holding, &holding->sframe, off))
 		return REMEDY_DESCRIBED;
-	if (!*holding->error && holding_describes(holding, &holding->eh_frame, off))
-		return holding->has_table ? REMEDY_DESCRIBED : REMEDY_NOT_LOADED;
+	if (!*holding->error && holding_describes(holding, &holding->eh_frame, off)) {
+		if (holding->has_table)
+			return REMEDY_DESCRIBED;
+		return holding->is_refused ? REMEDY_NOT_TAKEN : REMEDY_NOT_LOADED;
+	}
 	return *holding->error && !holding->has_sframe ? REMEDY_NO_TABLE : REMEDY_NOT_DESCRIBED;
 }
 

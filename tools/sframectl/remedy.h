@@ -16,6 +16,7 @@ enum remedy_cause {
 	REMEDY_32_BIT,
 	REMEDY_NO_TABLE,
 	REMEDY_NOT_LOADED,
+	REMEDY_NOT_TAKEN,
 	REMEDY_NOT_DESCRIBED,
 	REMEDY_DESCRIBED,
 	NR_REMEDY_CAUSES
@@ -35,6 +36,7 @@ struct remedy {
 
 bool remedy_is_anywhere(const char *reason);
 bool remedy_is_whole(const char *reason);
+bool remedy_lacks_data(const char *reason);
 enum remedy_cause remedy_cause(const char *reason, const struct place_object *object,
 			       const struct holding *holding, u64 off);
 struct remedy remedy_of(enum remedy_cause cause, const char *reason);

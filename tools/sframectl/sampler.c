@@ -26,7 +26,6 @@
 #define TRACEFS		"/sys/kernel/tracing"
 #define FORMAT		TRACEFS "/events/sframe_unwind/sfu_walk/format"
 #define FREQUENCY	199		/* per second; not a divisor of what timers use */
-#define RING_PAGES	32		/* a power of two */
 #define RECORD_MAX	65536		/* its size has 16 bits */
 
 /* Return: the offset of a member if @line, of FORMAT, is about it; else @old. */
@@ -106,7 +105,7 @@ static int open_walks(int cpu, u32 id)
 
 static size_t ring_bytes(void)
 {
-	return (1 + RING_PAGES) * (size_t)getpagesize();
+	return (1 + SAMPLER_RING_PAGES) * (size_t)getpagesize();
 }
 
 /* Opens the events of processor @nr. The clock begins last: its first sample has its walk. */
@@ -153,7 +152,7 @@ static const char *explain_event(int error)
 
 /**
  * sampler_open - begin to sample
- * @sampler: @take and @arg are set; the rest is filled in
+ * @sampler: @take, @is_late and @arg are set; the rest is filled in
  *
  * Return: NULL, or the error as a text. The caller calls sampler_close() in both cases.
  */
@@ -305,7 +304,7 @@ static void read_record(struct sampler *sampler, struct sampler_cpu *cpu, const 
 static void copy_out(const struct sampler_cpu *cpu, u64 at, void *to, u64 size)
 {
 	const u8 *data = (const u8 *)cpu->ring + getpagesize();
-	u64 room = (u64)RING_PAGES * getpagesize(), begin = at % room;
+	u64 room = (u64)SAMPLER_RING_PAGES * getpagesize(), begin = at % room;
 	u64 first = min_t(u64, size, room - begin);
 
 	memcpy(to, data + begin, first);
@@ -321,13 +320,16 @@ static void read_ring(struct sampler *sampler, struct sampler_cpu *cpu)
 	u64 head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
 	u64 tail = page->data_tail;
 
-	while (tail < head) {
+	for (; tail < head; tail += header.size) {
 		copy_out(cpu, tail, &header, sizeof(header));
 		if (header.size < sizeof(header))
 			break;
+		if (header.type == PERF_RECORD_SAMPLE && sampler->is_late(sampler->arg)) {
+			sampler->lost++;
+			continue;
+		}
 		copy_out(cpu, tail, record, header.size);
 		read_record(sampler, cpu, record);
-		tail += header.size;
 	}
 	/* The kernel may write there once the records have been copied. */
 	__atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);

@@ -8,6 +8,9 @@
 /* Of the module's names of reasons; a longer one is cut. */
 #define SAMPLER_REASON	24
 
+/* Pages of a processor's ring, after its first one; a power of two. */
+#define SAMPLER_RING_PAGES	32
+
 /* The reason of a stack that the module has left to the kernel. */
 #define SAMPLER_LEFT	"left"
 
@@ -62,9 +65,10 @@ struct sampler_cpu {
  * @format: of the tracepoint
  * @cpus: the processors that are there
  * @nr: their number
- * @lost: records for which the kernel had no room
+ * @lost: records that were not read, or for which the kernel had no room
  * @take: called for each stack
- * @arg: passed to @take
+ * @is_late: called before each record: is it too late to take it?
+ * @arg: passed to both
  */
 struct sampler {
 	struct sampler_format	format;
@@ -72,6 +76,7 @@ struct sampler {
 	u32			nr;
 	u64			lost;
 	void (*take)(void *arg, const struct sampler_end *end);
+	bool (*is_late)(void *arg);
 	void			*arg;
 };
 

@@ -94,6 +94,7 @@ struct job {
  * @lacks_vdso: the code that the kernel maps has no table
  * @room_at: when tables are tried again for which there was no room, in ms; 0: there are none
  * @room_ms: how long that takes
+ * @tried_at: when they were tried the last time, in ms
  * @jobs: the files
  */
 struct serving {
@@ -108,6 +109,7 @@ struct serving {
 	bool		lacks_vdso;
 	u64		room_at;
 	u64		room_ms;
+	u64		tried_at;
 	struct job	jobs[JOBS];
 };
 
@@ -191,6 +193,16 @@ static bool may_load_later(const struct job *job, int error)
 	       (error != EAGAIN && is_short_of_resources(error));
 }
 
+/* If the last try was long ago, there is another reason than then: the pause is short again. */
+static void plan_to_try(struct serving *serving)
+{
+	u64 now = clock_ms();
+
+	if (now - serving->tried_at > 2 * serving->room_ms)
+		serving->room_ms = ROOM_MS;
+	serving->room_at = now + serving->room_ms;
+}
+
 static void load_job(struct serving *serving, struct job *job)
 {
 	const char *error;
@@ -203,7 +215,7 @@ static void load_job(struct serving *serving, struct job *job)
 	if (error && waits(job, errno))
 		return;
 	if (error && may_load_later(job, errno) && !serving->room_at)
-		serving->room_at = clock_ms() + serving->room_ms;
+		plan_to_try(serving);
 	if (job->is_vdso)
 		serving->lacks_vdso = error;
 	report_job(serving, job, error);
@@ -277,6 +289,7 @@ static void try_again(struct serving *serving)
 	if (!serving->room_at || clock_ms() < serving->room_at || !job)
 		return;
 	serving->room_at = 0;
+	serving->tried_at = clock_ms();
 	serving->room_ms *= serving->room_ms < ROOM_MS_MOST ? 2 : 1;
 	device_drop_none(serving->device);
 	if (serving->lacks_vdso)

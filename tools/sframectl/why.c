@@ -21,6 +21,7 @@
 #define SECONDS_MAX	3600
 #define SECONDS_ALONE	60	/* a larger number alone is a PID */
 #define PAUSE_MS	10	/* after which records are read again */
+#define LATE_MS		1000	/* after the end: what comes until then is of the time before */
 #define INDENT		11	/* column of the texts */
 
 static const char usage[] =
@@ -30,6 +31,9 @@ static const char usage[] =
 "in which files stacks end that are not whole, why, and what can be done about it. No\n"
 "perf need run; the stacks that others take meanwhile count, too. Ctrl-C ends it\n"
 "early, with what it has seen. Only root may do this.\n"
+"\n"
+"The reason of an ending is in parentheses; `left`: nothing in the process has a\n"
+"table or .sframe, so the kernel walked the stack itself, by frame pointers.\n"
 "\n"
 "One number alone is SECONDS up to 60, and a PID above that. Give both, or -a, to be\n"
 "exact. A process that does not run has no samples: give it something to do.\n"
@@ -69,6 +73,8 @@ struct ending {
  * @args: the command line
  * @pid: the process; 0: all
  * @seconds: how long to sample
+ * @end_ms: until when
+ * @late_ms: from when on no record is taken any more
  * @places: where stacks ended
  * @stacks: number of stacks
  * @whole: of these, whole ones
@@ -79,6 +85,8 @@ struct why {
 	const struct arguments	*args;
 	u32			pid;
 	u32			seconds;
+	u64			end_ms;
+	u64			late_ms;
 	struct places		*places;
 	u64			stacks;
 	u64			whole;
@@ -112,18 +120,39 @@ static bool has_ended(u32 pid)
 	return pid && kill(pid, 0);
 }
 
-/* Samples until the time is over, the process has ended, or somebody interrupts. */
+/* Is the time over, or has somebody interrupted? */
+static bool is_over(const struct why *why)
+{
+	return interrupted || clock_ms() >= why->end_ms;
+}
+
+/*
+ * The records of the last moment are still taken. But to look up where a stack ended may take
+ * longer than to take the next one: then there is always one more.
+ */
+static bool is_late(void *arg)
+{
+	struct why *why = arg;
+	u64 now = clock_ms();
+
+	if (interrupted && why->late_ms > now + LATE_MS)
+		why->late_ms = now + LATE_MS;
+	return now >= why->late_ms;
+}
+
+/* Samples until the end, or that of the process. */
 static void sample(struct why *why, struct sampler *sampler)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000 };
-	u64 begin = clock_ms(), seconds;
+	u64 begin = clock_ms();
 
+	why->end_ms = begin + why->seconds * 1000ull;
+	why->late_ms = why->end_ms + LATE_MS;
 	do {
 		nanosleep(&pause, NULL);
 		sampler_read(sampler);
-		seconds = (clock_ms() - begin) / 1000;
-	} while (seconds < why->seconds && !interrupted && !has_ended(why->pid));
-	why->seconds = seconds;
+	} while (!is_over(why) && !has_ended(why->pid));
+	why->seconds = min_t(u64, clock_ms() - begin, why->end_ms - begin) / 1000;
 }
 
 /* Stacks that end in the same object for the same cause are told together. */
@@ -159,16 +188,29 @@ static enum remedy_cause cause_elsewhere(u16 object)
 	}
 }
 
+/* Do stacks end in @object for want of data? Then its file has to be read. */
+static bool lacks_data(const struct places *places, u16 object)
+{
+	const struct place *place;
+
+	for (place = places->all; place < places->all + PLACES_MAX; place++)
+		if (place->count && place->object == object &&
+		    remedy_lacks_data(places->reasons[place->reason]))
+			return true;
+	return false;
+}
+
 /* Finds the causes of all places in @object, so that its file is converted once. */
 static void explain_object(struct why *why, const struct held *held, u16 object)
 {
 	struct places *places = why->places;
-	const struct place_object *where = &places->objects[object];
-	struct holding holding;
+	struct place_object *where = &places->objects[object];
+	struct holding holding = {};
 	const struct place *place;
 	enum remedy_cause cause;
 
-	holding_find(&holding, where, held);
+	if (lacks_data(places, object))
+		holding_find(&holding, where, held);
 	for (place = places->all; place < places->all + PLACES_MAX; place++) {
 		if (!place->count || place->object != object)
 			continue;
@@ -176,6 +218,7 @@ static void explain_object(struct why *why, const struct held *held, u16 object)
 				     place->off);
 		add_ending(why, place, cause);
 	}
+	snprintf(where->no_table, sizeof(where->no_table), "%s", holding.error);
 	holding_free(&holding);
 }
 
@@ -211,6 +254,19 @@ static const char *object_name(const struct why *why, const struct ending *endin
 		why->places->objects[ending->object].code.name : NULL;
 }
 
+/* Return: what the system or the converter says of the object; NULL if that is not the cause. */
+static const char *error_of(const struct why *why, const struct ending *ending)
+{
+	switch (ending->cause) {
+	case REMEDY_NO_TABLE:
+		return why->places->objects[ending->object].no_table;
+	case REMEDY_UNREADABLE:
+		return why->places->objects[ending->object].error;
+	default:
+		return NULL;
+	}
+}
+
 static void print_share(const struct why *why, u64 count, enum color shade)
 {
 	double share = 100.0 * count / why->stacks;
@@ -240,6 +296,7 @@ static void print_reason(const char *reason, const char *text)
 static void print_ending(const struct why *why, const struct ending *ending)
 {
 	const char *reason = why->places->reasons[ending->reason], *name = object_name(why, ending);
+	const char *error = error_of(why, ending);
 	struct remedy remedy = remedy_of(ending->cause, reason);
 
 	print_share(why, ending->count, COLOR_POOR);
@@ -249,6 +306,8 @@ static void print_ending(const struct why *why, const struct ending *ending)
 		printf(" (%s)\n", reason);
 		if (remedy.text)
 			print_indented(remedy.text);
+		if (error)
+			print_indented(error);
 	} else {
 		print_reason(reason, remedy.text);
 	}
@@ -321,6 +380,7 @@ static void print_ending_json(const struct why *why, const struct ending *ending
 	json_string("reason", reason);
 	json_string("cause", remedy.name);
 	json_text("text", remedy.text);
+	json_text("error", error_of(why, ending));
 	json_text("advice", remedy.advice);
 	json_close('}');
 }
@@ -345,7 +405,7 @@ static void print_json(const struct why *why, u64 lost)
 
 static enum status run_sampler(struct why *why)
 {
-	struct sampler sampler = { .take = take, .arg = why };
+	struct sampler sampler = { .take = take, .is_late = is_late, .arg = why };
 	const char *error = sampler_open(&sampler);
 
 	if (error) {

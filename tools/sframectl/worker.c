@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Converts a file in a child. The child has no privileges: nobody's IDs, no new files, and
+ * Reads a file in a child. The child has no privileges: nobody's IDs, no new files, and
  * only the system calls that reading, computing and writing need. Its time and memory are
  * limited. What it writes is checked: sizes here, the section by the kernel.
  */
@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "conversion.h"
+#include "coverage.h"
 #include "vdso.h"
 #include "worker.h"
 
@@ -134,20 +135,6 @@ static bool keep_two_files(int file, int output)
 	return !close_range(0, 2, 0) && !close_range(CHILD_OUTPUT + 1, ~0u, 0);
 }
 
-static void list_segments(struct worker_result *result, const struct elf *elf)
-{
-	struct elf_segment seg;
-	u32 i;
-
-	for (i = 0; elf_get_segment(elf, i, &seg) && result->nr_segments < WORKER_SEGMENTS; i++)
-		if (seg.type == PT_LOAD && seg.flags & PF_X)
-			result->segments[result->nr_segments++] = (struct sframe_segment){
-				.offset = seg.off,
-				.size = seg.filesz,
-				.addr = seg.addr,
-			};
-}
-
 static void write_section(struct worker_result *result, const struct conversion *conv, FILE *out)
 {
 	result->addr = table_file_addr(conv->end);
@@ -166,6 +153,21 @@ static const char *convert(struct worker_result *result, const struct elf *elf, 
 	return error;
 }
 
+static void describe(struct worker_result *result, const struct file *file, FILE *out)
+{
+	struct coverage coverage;
+
+	coverage_find(&coverage, file);
+	result->is_elf = coverage.is_elf;
+	result->is_32 = coverage.is_32;
+	result->has_sframe = coverage.has_sframe;
+	result->nr_segments = coverage.nr_segments;
+	memcpy(result->segments, coverage.segments, sizeof(result->segments));
+	result->size = coverage.ranges.nr * sizeof(struct range);
+	fseek(out, sizeof(*result), SEEK_SET);
+	fwrite(coverage.ranges.all, sizeof(struct range), coverage.ranges.nr, out);
+}
+
 static const char *do_task(struct worker_result *result, FILE *out, const struct worker *worker)
 {
 	struct file file = {
@@ -174,12 +176,16 @@ static const char *do_task(struct worker_result *result, FILE *out, const struct
 	const char *error;
 	struct elf elf;
 
+	if (worker->task == WORKER_DESCRIBES) {
+		describe(result, &file, out);
+		return NULL;
+	}
 	if (worker->task == WORKER_FINDS_KEY && file.size > FILE_KEEP_MAX)
 		return "larger than 1 GiB: it is not converted by content";
 	error = elf_init(&elf, &file);
 	if (error)
 		return error;
-	list_segments(result, &elf);
+	result->nr_segments = elf_list_code(&elf, result->segments);
 	if (!result->nr_segments)
 		return "has no code";
 	return worker->task == WORKER_CONVERTS ? convert(result, &elf, out) :
@@ -313,6 +319,14 @@ static const char *map_section(struct worker *worker, u64 output_size)
 	return NULL;
 }
 
+/* The error of the child is shown on root's terminal: has it no control characters? */
+static bool is_text(const char *words)
+{
+	while (*words >= ' ' && *words <= '~')
+		words++;
+	return !*words;
+}
+
 /* The child may have been taken over by what the file says: each number is checked. */
 static const char *read_output(struct worker *worker)
 {
@@ -323,11 +337,15 @@ static const char *read_output(struct worker *worker)
 	    fstat(worker->output, &st))
 		return "cannot be converted: the converter has written nothing";
 	result->error[sizeof(result->error) - 1] = 0;
+	if (!is_text(result->error))
+		return "cannot be converted: the converter has written something else";
 	if (*result->error)
 		return NULL;
-	if (result->nr_segments > WORKER_SEGMENTS)
+	if (result->nr_segments > SFRAME_SEGMENTS_MAX)
 		return "cannot be converted: the converter has written something else";
-	if (worker->task == WORKER_CONVERTS)
+	if (worker->task == WORKER_DESCRIBES && !result->size)
+		return NULL;
+	if (worker->task != WORKER_FINDS_KEY)
 		return map_section(worker, st.st_size);
 	/* A key is a name of a file: nothing but digits. */
 	result->key[STORE_KEY - 1] = 0;

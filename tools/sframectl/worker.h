@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A child process without privileges that converts one file. The file is anybody's:
- * whatever it does to the child, it costs no more than its own table.
+ * A child process without privileges that reads one file, mostly to convert it. The file is
+ * anybody's: whatever it does to the child, it costs no more than its own table.
  */
 #ifndef SFRAMECTL_WORKER_H
 #define SFRAMECTL_WORKER_H
@@ -12,29 +12,35 @@
 #include "uapi/sframe_unwind.h"
 #include "store.h"
 
-#define WORKER_SEGMENTS		128
-
 /* The tasks of a worker: what the child does with the file. */
 enum worker_task {
 	WORKER_CONVERTS,
 	WORKER_FINDS_KEY,	/* of the file in a store */
+	WORKER_DESCRIBES,	/* which code the .sframe of the file describes */
 };
 
 /**
  * struct worker_result - what the child gives back, at the beginning of its output
  * @addr: address that the section was made for
- * @size: bytes of the section, which follows; 0: there is none
+ * @size: bytes of the section, which follows; 0: there is none. Of WORKER_DESCRIBES: of an
+ *	array of struct range
  * @nr_segments: in @segments
  * @segments: executable segments of the file
  * @key: of WORKER_FINDS_KEY: the key of the file
+ * @is_elf: of WORKER_DESCRIBES: as in struct coverage
+ * @is_32: likewise
+ * @has_sframe: likewise
  * @error: why there is no section, or no key
  */
 struct worker_result {
 	u64			addr;
 	u64			size;
 	u32			nr_segments;
-	struct sframe_segment	segments[WORKER_SEGMENTS];
+	struct sframe_segment	segments[SFRAME_SEGMENTS_MAX];
 	char			key[STORE_KEY];
+	u8			is_elf;
+	u8			is_32;
+	u8			has_sframe;
 	char			error[200];
 };
 
@@ -50,7 +56,8 @@ struct worker_result {
  * @output: what the child writes
  * @stat: of the file, before the child read it
  * @result: set by worker_end()
- * @section: the bytes of the section, by worker_end() or store_find(); NULL: there is none
+ * @section: the bytes of the section, by worker_end() or store_find(), or the ranges of
+ *	WORKER_DESCRIBES; NULL: there are none
  * @mapped: the mapping that @section is in, or NULL
  * @mapped_size: its bytes
  * @copy: the allocated memory that @section is in, or NULL

@@ -97,7 +97,7 @@ def users_program(cli, tmp, good):
         tmp.chmod(of_dir)
         cli.judge(f"load --linked of a program of {owner}, {mode:o} in {of_dir:o}",
                   run(cli.program, prepare, "load", "--linked", path), status=1,
-                  err=rf"\Asframectl: /uid-{who}-{f'{NOBODY}-' if who else '0-x'}-/y: No such file[^\n]*\n\Z")
+                  err=rf"\Asframectl: {path}: [^\n]*\nsframectl: /uid-{who}-{f'{NOBODY}-' if who else '0-x'}-/y: No such file[^\n]*\n\Z")
     tmp.chmod(0o755)
     # A file system that a user has made, and that a service of root's has mounted: its files seem to be root's.
     cli.judge("load --linked of root's program on a file system without setuid programs",

@@ -60,6 +60,13 @@ static const struct remedy_case cases[] = {
 		.advice =
 			"`sframectl load --all` loads it now. `sframectl serve`, also as a service, loads what will be sampled.",
 	}, {
+		.reason = "nodata",
+		.holding = { .is_elf = true, .eh_frame = ALL, .is_refused = true },
+		.name = "not-taken",
+		.text =
+			"a table can be made, but the module did not take it when somebody loaded it",
+		.advice = "`sframectl load -v PID` says why, and loads it if there is room now.",
+	}, {
 		.reason = "nodata", .holding = { .is_elf = true, .has_sframe = true },
 		.name = "not-described",
 		.text =

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "conversion.h"
+#include "coverage.h"
 #include "vdso.h"
 #include "worker.h"
 
@@ -70,6 +71,11 @@ static const char *writes(void)
 static const char *opens(void)
 {
 	return open("/dev/null", O_RDONLY) < 0 ? "an error" : "no limit";
+}
+
+static const char *does_nothing(void)
+{
+	return NULL;
 }
 
 static const char *forks(void)
@@ -126,7 +132,7 @@ static const char *tells_of_nothing(void)
 
 static const char *tells_of_segments(void)
 {
-	struct worker_result result = { .size = 8, .nr_segments = WORKER_SEGMENTS + 1 };
+	struct worker_result result = { .size = 8, .nr_segments = SFRAME_SEGMENTS_MAX + 1 };
 
 	/* The section is there. */
 	lseek(CHILD_OUTPUT, sizeof(result), SEEK_SET);
@@ -140,6 +146,14 @@ static const char *tells_without_end(void)
 	struct worker_result result = {};
 
 	memset(result.error, 'x', sizeof(result.error));
+	tell(&result);
+	return NULL;
+}
+
+static const char *tells_of_a_color(void)
+{
+	struct worker_result result = { .error = "\033[31m" };
+
 	tell(&result);
 	return NULL;
 }
@@ -159,12 +173,20 @@ const char *conversion_make(struct conversion *conv, const struct elf *elf)
 	return hostile();
 }
 
-/* The key of a file in a store is the other thing that a worker makes. */
+/* WORKER_FINDS_KEY calls this. */
 const char *store_key(const struct file *file, char key[STORE_KEY])
 {
 	(void)file;
 	(void)key;
 	return hostile();
+}
+
+/* WORKER_DESCRIBES calls this. */
+void coverage_find(struct coverage *coverage, const struct file *file)
+{
+	(void)file;
+	*coverage = (struct coverage){};
+	hostile();
 }
 
 bool table_file_write_section(FILE *out, const struct table *table, u64 addr)
@@ -222,6 +244,10 @@ static const struct worker_case cases[] = {
 	{ "names too many bytes", WORKER_CONVERTS, tells_of_more, LIES },
 	{ "names no section", WORKER_CONVERTS, tells_of_nothing, LIES },
 	{ "names too many segments", WORKER_CONVERTS, tells_of_segments, LIES },
+	{ "writes to the terminal", WORKER_CONVERTS, tells_of_a_color, LIES },
+	{ "describes for ever", WORKER_DESCRIBES, spins, "takes too long to convert" },
+	{ "describes more than it has written", WORKER_DESCRIBES, tells_of_more, LIES },
+	{ "describes nothing", WORKER_DESCRIBES, does_nothing, "" },
 	{ "names a path as its key", WORKER_FINDS_KEY, tells_a_path,
 	  "cannot be looked up: the child has written something else" },
 	{ "names no key", WORKER_FINDS_KEY, tells_of_nothing,

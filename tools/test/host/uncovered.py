@@ -71,7 +71,10 @@ def verbose(cli, tmp):
         cli.end(f"check -v --json {name}", errors)
     gcc("-nostdlib", "-shared", "-fno-asynchronous-unwind-tables", "-x", "c", "-", "-o", tmp / "bare.so", text=WITHOUT)
     cli("check without anything", "check", tmp / "bare.so",
-        out="^ *note: neither .sframe nor .eh_frame: no table can be made of it$")
+        out="^ *note: neither .sframe, .eh_frame nor .debug_frame: no table can be made of it$")
+    gcc("-nostdlib", "-shared", "-fno-asynchronous-unwind-tables", "-g", "-x", "c", "-", "-o", tmp / "debug.so",
+        text=WITHOUT)
+    cli("check with .debug_frame", "check", tmp / "debug.so", out=r"\A(?![\s\S]*neither \.sframe)[\s\S]*debug\.so$")
     addr, size = want["second"]
     cli("check -v", "check", "-v", tmp / "mixed.so",
         out=rf"^ *not covered: 0x{addr:x}, {size} bytes: second$")
