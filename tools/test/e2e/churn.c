@@ -3,7 +3,7 @@
  * churn - keep mapping, changing and unmapping code and its SFrame section while it runs
  *
  * churn MODE COUNT FILE [LIBRARY]: FILE is a program made by hostile.py
- * (libchain.so for `dlopen`), LIBRARY is libchain.so, for `storm`. COUNT is
+ * (libchain.so for `dlopen` and `use`), LIBRARY is libchain.so, for `storm`. COUNT is
  * milliseconds. For `spawn` and `fork` it is a number of processes, for `bomb` the
  * depth of a tree of processes. Prints the number of turns or processes. The status
  * is 0 if the code computed the right results.
@@ -179,7 +179,7 @@ static long back(long x)
 	return x + 1;
 }
 
-static long load_library(long ms)
+static long load_and_call(long ms, int calls)
 {
 	long turns = 0, end = now_ms() + ms, first = 0;
 
@@ -189,7 +189,7 @@ static long load_library(long ms)
 
 		if (!enter)
 			errx(1, "%s", dlerror());
-		for (int i = 0; i < 20; i++) {
+		for (int i = 0; i < calls; i++) {
 			long result = enter(5, back);
 
 			if (first && result != first)
@@ -199,6 +199,16 @@ static long load_library(long ms)
 		dlclose(lib);
 	}
 	return turns;
+}
+
+static long load_library(long ms)
+{
+	return load_and_call(ms, 20);
+}
+
+static long use_library(long ms)
+{
+	return load_and_call(ms, 2000);
 }
 
 /* Processes come and go. */
@@ -416,6 +426,7 @@ static const struct {
 	{ "header-gone", NULL,		header_gone },
 	{ "remap",	remap,		NULL },
 	{ "dlopen",	load_library,	NULL },
+	{ "use",	use_library,	NULL },
 	{ "spawn",	spawn,		NULL },
 	{ "fork",	forks,		NULL },
 	{ "bomb",	bomb,		NULL },

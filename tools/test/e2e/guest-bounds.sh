@@ -1,5 +1,5 @@
-#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
 # shellcheck disable=SC2154 # guest.sh sets the variables
 #
 # guest-bounds.sh - part of guest.sh: the largest cost of a walk, with costly sections (costly.py)

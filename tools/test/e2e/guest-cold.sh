@@ -163,10 +163,7 @@ unload_while_silent() {	# unload_while_silent MODE
 	snapshot
 	perf record -q -B -e cpu-clock -F 2000 --call-graph=fp -o "$cold_data" ./cold "$1" 60000 "$fs/file" >/dev/null &
 	sampled=$!
-	for _ in {1..200}; do
-		[ -z "$(grown '^stop.section')" ] || break
-		sleep 0.1
-	done
+	waits_for counts '^stop.section'
 	sleep 1
 	check "$1: another program's stacks are whole" another_is_whole
 	rmmod sframe_unwind &

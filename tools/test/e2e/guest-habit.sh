@@ -8,7 +8,7 @@
 record_habit() {	# record_habit SECONDS CALL_GRAPH DIR FILE
 	check "record $3 $2" perf record -q -B -e cpu-clock -F 3989 --call-graph="$2" -o "$scratch/data" "./habit/$3/habit" "$1"
 	# Only this machine has the objects with the symbols.
-	perf script -i "$scratch/data" --no-inline -F comm,ip,sym >"$4" 2>/dev/null
+	perf script -i "$scratch/data" --no-inline -F comm,ip,sym,symoff >"$4" 2>/dev/null
 }
 
 habit() {	# habit SECONDS DATA

@@ -1,5 +1,5 @@
-#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
 # shellcheck disable=SC2154 # guest.sh sets the variables
 #
 # guest-hooks.sh - part of guest.sh: which functions are hooked, and the end of ftrace; the modules are tools/test/ftrace
@@ -28,7 +28,7 @@ hooks_namesakes() {
 	check 'a module has functions of these names' insmod "./namesakes-$(uname -r).ko"
 	check 'module loads' modprobe sframe_unwind || exit
 	start_profiling
-	for name in perf_callchain_user unlink_anon_vmas exit_mmap perf_event_mmap perf_event_fork get_callchain_buffers; do
+	for name in perf_callchain_user unlink_anon_vmas exit_mmap perf_event_mmap perf_event_fork get_callchain_buffers put_callchain_buffers; do
 		check "the kernel's $name() is hooked" hooks_function "$name"
 	done
 	case $(cat "$parameters/hooks") in

@@ -1,5 +1,5 @@
-# shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
 #
 # guest-idle.sh - part of guest.sh, and of tools/bench/harm-guest.sh: waiting for `sframectl serve`
 

@@ -1,5 +1,5 @@
-# shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
 #
 # guest-latency.sh - part of guest.sh: how late a real-time task wakes up in a sampled storm, with and without the module
 #
@@ -137,7 +137,7 @@ most() { sort -n "$latency_dir/$1" | tail -n 1; }
 
 latency() {	# latency ROUNDS SECONDS
 	local nr walks=0 sampler load
-	check 'the kernel is preempted everywhere' test "$(cat /sys/kernel/realtime)" = 1
+	check 'the kernel is preempted everywhere' grep -q PREEMPT_RT /proc/version
 	mkdir -p "$latency_dir/programs"
 	# Copy the programs: the files that the load maps must be on the guest's own disk.
 	cp -a churn chain crowded cyclictest lib*.so* hostile v2 v3 "$latency_dir/programs/" 2>/dev/null

@@ -1,5 +1,5 @@
-# shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
 #
 # guest-native.sh - part of guest.sh: the steps of README.md, with this machine's own compiler and kernel headers
 #
@@ -11,6 +11,8 @@ nothing_is_left() {
 	[ "$(modprobe -n sframe_unwind 2>&1; command -v sframectl)" = \
 		"modprobe: FATAL: Module sframe_unwind not found in directory /lib/modules/$(uname -r)" ]
 }
+
+uninstall_without_headers() { make -s uninstall KDIR=/nowhere >"$scratch/uninstall"; }
 
 native() {
 	local share=$PWD project=$scratch/project
@@ -29,7 +31,7 @@ native() {
 	check 'frames were found' test "$(value frames.sframe)" -gt 0
 	check 'sframectl check' sframectl check "$share/v3/chain"
 	check 'sframectl status' sframectl status
-	check 'make uninstall, without headers' eval 'make -s uninstall KDIR=/nowhere >"$scratch/uninstall"'
+	check 'make uninstall, without headers' uninstall_without_headers
 	check 'it says what is loaded' grep -q '^The module is still loaded' "$scratch/uninstall"
 	check 'module unloads' rmmod sframe_unwind
 	check 'nothing is left of it, again' nothing_is_left

@@ -90,6 +90,7 @@ recipe() {	# recipe NAME
 	(
 		cd "$place" || exit
 		set -o pipefail
+		# shellcheck disable=SC2030 # for these commands only
 		PATH=$share/tools:$PATH
 		steps "$1"
 		check "$1: has commands" test -s output
@@ -185,14 +186,15 @@ install_programs() {
 	END
 	chmod +x "$scratch/bin/bpftrace"
 	cp app /usr/local/bin/
+	# shellcheck disable=SC2031 # the other change is over
 	PATH=$scratch/bin:$PATH
 }
 
 # The machine has no program for containers. So this is what such a program makes: a control group, and a process with a
-# root and process numbers of its own.
+# root and process numbers of its own. As with Podman's crun, the process is in a group below that one.
 contained=/opt/app
 start_container() {
-	local root=$scratch/container group=/sys/fs/cgroup/container file
+	local root=$scratch/container group=/sys/fs/cgroup/container/container file
 	mkdir -p "$root/old" "$root/tmp" "$root/opt" "$group"
 	cp app "$root$contained"
 	for file in $(ldd app | grep -o '/[^ ]*'); do install -D "$file" "$root$file"; done

@@ -12,7 +12,7 @@ start_server() {	# start_server [OPTION...]: its report is in $scratch/served
 	sframectl serve -v "$@" >>"$scratch/served" 2>"$scratch/server.errors" 9>&- &
 	server=$!
 	# The vDSO is the first that it has a table for.
-	says_within "$scratch/served" '[vdso]'
+	comes_to_say "$scratch/served" '[vdso]'
 }
 
 stop_server() {
@@ -21,15 +21,11 @@ stop_server() {
 	check "$1: serve ends by SIGTERM" test $? = 0
 }
 
-no_child_is_left() {
-	local tries
-	for ((tries = 0; tries < 30; tries++)); do
-		pgrep -x sframectl >/dev/null || return 0
-		sleep 0.1
-	done
-	pgrep -ax sframectl
-	return 1
-}
+nothing_runs() { ! pgrep -x sframectl >/dev/null; }
+
+no_child_is_left() { waits_for nothing_runs || { pgrep -ax sframectl; return 1; }; }
+
+holds_no_table() { [ "$(value table.bytes)" = 0 ]; }
 
 nr_tables() { sframectl tables | grep -c ' [0-9]*:[0-9]'; }
 
@@ -94,8 +90,7 @@ many_tables() {	# many_tables NR BYTES
 	check 'sframectl tables --drop' sframectl tables --drop
 	check 'no table is listed' test "$(nr_tables)" = 0
 	rm -rf "$files"
-	for _ in {1..50}; do [ "$(value table.bytes)" != 0 ] || break; sleep 0.1; done
-	check 'none is held' test "$(value table.bytes)" = 0
+	check 'none is held' waits_for holds_no_table
 	local after
 	after=$(held_memory)
 	check "memory is given back ($before kB, then $after kB)" test $((after - before)) -le 4096
@@ -233,7 +228,7 @@ two_servers() {
 	first=$server
 	sframectl serve -v >"$scratch/served.too" &
 	server=$!
-	says_within "$scratch/served.too" '[vdso]'
+	comes_to_say "$scratch/served.too" '[vdso]'
 	perf record -q -B -e cpu-clock:u -F 1000 --call-graph=sframe,sync -o "$scratch/data" -- ./many map "$files" 40
 	grep -h "$files" "$scratch/served" "$scratch/served.too" | sort >"$scratch/both"
 	echo "     the first made $(grep -c "$files" "$scratch/served"), the other $(grep -c "$files" "$scratch/served.too")"
@@ -257,7 +252,7 @@ two_servers() {
 sampled_until_table() {	# sampled_until_table FILE
 	local tries
 	for ((tries = 0; tries < 30; tries++)); do
-		record_work $work_ms
+		record_work "$work_ms"
 		! has_table "$1" || return 0
 		sleep 1
 	done
@@ -286,7 +281,7 @@ from_store() {
 	cp "$dir/files/one.so" "$dir/files/three.so"
 	begin -- "$dir/files/three.so"
 	sample 'from a store, a table that others may write'
-	check 'from a store: such a table is refused' says_within "$scratch/served" 'three.so: others than root may write its table'
+	check 'from a store: such a table is refused' comes_to_say "$scratch/served" 'three.so: others than root may write its table'
 	end
 	# Nor is a directory.
 	cp "$dir/files/one.so" "$dir/files/four.so"
@@ -294,25 +289,25 @@ from_store() {
 	mkdir "$store/$(sha256sum <"$dir/files/four.so" | cut -d ' ' -f 1).sframe"
 	begin -- "$dir/files/four.so"
 	sample 'from a store, a table that is none'
-	check 'from a store: that is refused, too' says_within "$scratch/served" 'four.so: its table is not a regular file'
+	check 'from a store: that is refused, too' comes_to_say "$scratch/served" 'four.so: its table is not a regular file'
 	end
 	# A table that comes into the store later counts, too.
 	cp "$dir/files/four.so" "$dir/files/five.so"
 	echo >>"$dir/files/five.so"
 	begin -- "$dir/files/five.so"
 	sample 'from a store, too early'
-	check 'from a store: there is no table yet' says_within "$scratch/served" 'five.so: has no table there'
+	check 'from a store: there is no table yet' comes_to_say "$scratch/served" 'five.so: has no table there'
 	check 'convert --by-content into the store that is served' \
 		sframectl convert --by-content -o "$store" "$dir/files/five.so" >/dev/null
 	check 'from a store: then there is one' sampled_until_table "$dir/files/five.so"
 	end
 	chmod 775 "$store"
 	check 'from a store that others may write now' \
-		says_within "$scratch/server.errors" 'others than its owner may write it: going on with what it was'
+		comes_to_say "$scratch/server.errors" 'others than its owner may write it: going on with what it was'
 	chmod 755 "$store"
 	begin -- "$dir/files/two.so"
 	sample 'from a store, another file with the same build-id'
-	check 'from a store: nothing is converted' says_within "$scratch/served" 'two.so: has no table there'
+	check 'from a store: nothing is converted' comes_to_say "$scratch/served" 'two.so: has no table there'
 	none_is_right 'from a store, another file with the same build-id'
 	stop_server 'from a store'
 	# Another run asks again for what this one had nothing for.

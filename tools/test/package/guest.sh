@@ -103,6 +103,15 @@ installs_tools() {
 		[ "$(hash -t perf)" = /usr/bin/perf ] && hash -r && [ "$(type -P perf)" = /usr/sbin/perf ]
 }
 
+# tables_are_small: those of all that runs here
+tables_are_small() {
+	local bytes
+	sframectl load --all || return
+	bytes=$(awk '$1 == "table.bytes" { print $2 }' /sys/kernel/debug/sframe_unwind/stats)
+	echo "note: $(sframectl tables | grep -c ' [0-9]*:[0-9]') files have tables, of $bytes bytes in all"
+	[ "$bytes" -gt 100000 ] && [ "$bytes" -le $((6 << 20)) ]
+}
+
 installs() {
 	local began=$SECONDS
 	expect 'apt installs the tools, and says what a shell needs that has run perf before' installs_tools
@@ -124,6 +133,7 @@ upgraded() {
 	expect 'the machine has Secure Boot on' grep -q '\[integrity\]' /sys/kernel/security/lockdown
 	expect 'the service runs after the upgrade, with the key of DKMS' serves
 	expect 'perf record works after the upgrade' records
+	expect 'the tables of all that runs take 6 MiB at most' tables_are_small
 	expect 'the kernel is quiet' kernel_is_quiet
 	expect 'apt purges both while the module is in use' apt-get -qq -y purge sframe-unwind sframe-unwind-dkms
 	expect 'nothing is left' nothing_is_left
