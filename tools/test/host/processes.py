@@ -17,7 +17,7 @@ import time
 import traceback
 
 NOBODY = 65534
-PR_SET_DUMPABLE, IPC_CREAT, SHM_EXEC, CLONE_NEWNS = 4, 0o1000, 0o100000, 0x20000
+PR_SET_DUMPABLE, IPC_CREAT, IPC_RMID, SHM_EXEC, CLONE_NEWNS = 4, 0o1000, 0, 0o100000, 0x20000
 MS_REC, MS_PRIVATE, MS_BIND = 0x4000, 1 << 18, 0x1000
 CODE = mmap.PROT_READ | mmap.PROT_EXEC
 
@@ -111,7 +111,9 @@ def memory(cli, tmp):
         keep.append(mmap.mmap(-1, 8192, prot=CODE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
         fd = os.open("/dev/zero", os.O_RDWR)
         keep.append(mmap.mmap(fd, 4096, flags=mmap.MAP_SHARED, prot=CODE))
-        libc.shmat(libc.shmget(0, 4096, IPC_CREAT | 0o700), None, SHM_EXEC)
+        segment = libc.shmget(0, 4096, IPC_CREAT | 0o700)
+        libc.shmat(segment, None, SHM_EXEC)
+        libc.shmctl(segment, IPC_RMID, None)
         map_code(text)
 
     names = ("/memfd:jit\x1b[2J (deleted)", "[anonymous]", "/dev/zero (deleted)",
