@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Whether the module is there, and takes stacks. */
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "module.h"
@@ -8,6 +9,7 @@
 
 #define MODULE	"/sys/module/sframe_unwind"
 #define ENABLED	MODULE "/parameters/enabled"
+#define LOADED	MODULE "/version"
 
 bool module_is_loaded(void)
 {
@@ -33,6 +35,23 @@ void module_complain_if_off(void)
 	if (file && getc(file) == 'N')
 		complain("the module is switched off, and takes no stack; type: echo Y > %s",
 			 ENABLED);
+	if (file)
+		fclose(file);
+}
+
+/* After an upgrade the module of before stays until it is unloaded. */
+void module_complain_if_other(void)
+{
+	FILE *file = fopen(LOADED, "re");
+	char version[32] = "";
+
+	if (file && fgets(version, sizeof(version), file)) {
+		version[strcspn(version, "\n")] = '\0';
+		if (strcmp(version, VERSION))
+			complain("the loaded module has version %s, and this is sframectl " VERSION
+				 ": an upgrade leaves the old module loaded; type: systemctl stop sframe-unwind; rmmod sframe_unwind; modprobe sframe_unwind; systemctl start sframe-unwind",
+				 version);
+	}
 	if (file)
 		fclose(file);
 }

@@ -9,5 +9,6 @@ bool module_is_loaded(void);
 const char *module_missing(void);
 void module_complain_missing(void);
 void module_complain_if_off(void);
+void module_complain_if_other(void);
 
 #endif /* SFRAMECTL_MODULE_H */

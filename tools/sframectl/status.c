@@ -249,8 +249,10 @@ static enum status run(const struct arguments *args)
 	}
 	if (read_counters(&counters, args->stats))
 		return STATUS_BAD;
-	if (!args->stats)
+	if (!args->stats) {
 		module_complain_if_off();
+		module_complain_if_other();
+	}
 	if (seconds)
 		return show_intervals(args, &counters, seconds);
 	show(args, &counters);

@@ -80,6 +80,7 @@ struct kernel_param_ops {
 #define MODULE_DESCRIPTION(text)	static_assert(sizeof(text))
 #define MODULE_AUTHOR(text)		static_assert(sizeof(text))
 #define MODULE_LICENSE(text)		static_assert(sizeof(text))
+#define MODULE_VERSION(text)		static_assert(sizeof(text))
 
 /* With SHIM_ARM64 the names are those of arm64. */
 #ifdef SHIM_ARM64
