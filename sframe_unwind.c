@@ -166,34 +166,53 @@ static __always_inline bool count_sample(struct sfu_process *process, struct sfu
 	    !sfu_process_is_costly(process))
 		sfu_process_count_costly(process);
 	sfu_process_count_sample(process);
-	if (sfu_process_is_worth_memory(process))
-		return !walk->lookup.cache;
-	walk->wants_words = false;
-	return false;
+	if (!sfu_process_is_worth_memory(process)) {
+		walk->wants_words = false;
+		return false;
+	}
+	/* A walk that also had no words remembers most rows there, once it has them. */
+	if (unlikely(walk->lookup.wants_cache && !walk->wants_words))
+		WRITE_ONCE(process->wants_cache, true);
+	return READ_ONCE(process->wants_cache) && !walk->lookup.cache;
+}
+
+/*
+ * Sets @ips to the addresses of the callers, of which at most @max fit, and @nr to how many there
+ * are. Returns why the walk ends.
+ */
+static __always_inline enum sfu_stop store_callers(struct sfu_walk *walk, u64 *ips,
+						   unsigned int max, unsigned int *nr)
+{
+	enum sfu_stop stop = SFU_STOP_NONE;
+	unsigned int more;
+	u64 beyond;
+
+	*nr = 0;
+	while (!stop && *nr < max) {
+		stop = sfu_walk_callers(walk, &ips[*nr], max - *nr, &more);
+		*nr += more;
+	}
+	if (stop)
+		return stop;
+	/* There is no room. Is there another caller? */
+	stop = sfu_walk_callers(walk, &beyond, 1, &more);
+	return more ? SFU_STOP_FULL : stop;
 }
 
 /* ---- the synchronous hook: any context ---- */
 
 /* Stores the addresses of the callers where perf_callchain_store() would. */
-static enum sfu_stop store_callers(struct perf_callchain_entry_ctx *ctx,
-				   struct sfu_walk *walk)
+static __always_inline enum sfu_stop store_in_callchain(struct perf_callchain_entry_ctx *ctx,
+							struct sfu_walk *walk)
 {
 	struct perf_callchain_entry *entry = ctx->entry;
-	enum sfu_stop stop = SFU_STOP_NONE;
+	enum sfu_stop stop;
 	unsigned int nr;
-	u64 beyond;
 
-	while (!stop && ctx->nr < ctx->max_stack) {
-		stop = sfu_walk_callers(walk, &entry->ip[entry->nr],
-					ctx->max_stack - ctx->nr, &nr);
-		entry->nr += nr;
-		ctx->nr += nr;
-	}
-	if (stop)
-		return stop;
-	/* There is no room. Is there another caller? */
-	stop = sfu_walk_callers(walk, &beyond, 1, &nr);
-	return nr ? SFU_STOP_FULL : stop;
+	stop = store_callers(walk, &entry->ip[entry->nr], ctx->max_stack - ctx->nr, &nr);
+	entry->nr += nr;
+	ctx->nr += nr;
+	return stop;
 }
 
 static void store_frames(struct perf_callchain_entry_ctx *ctx,
@@ -210,7 +229,7 @@ static void store_frames(struct perf_callchain_entry_ctx *ctx,
 	if (!sfu_arch_has_user_registers(regs))
 		stop = SFU_STOP_ENTRY;
 	else if (!perf_callchain_store(ctx, walk.frame.ip))
-		stop = store_callers(ctx, &walk);
+		stop = store_in_callchain(ctx, &walk);
 	report_walk(&walk, regs, stop);
 	wants_cache = count_sample(process, &walk, stop);
 	if (unlikely(needs_scan(&walk, stop) || wants_cache))
@@ -252,17 +271,15 @@ DEFINE_STATIC_SRCU(deferred_srcu);
 static enum sfu_stop trace_frames(struct unwind_stacktrace *trace, unsigned int max,
 				  struct sfu_process *process, struct sfu_walk *walk)
 {
-	enum sfu_stop stop = SFU_STOP_NONE;
+	enum sfu_stop stop;
 	unsigned int nr;
-	u64 ip;
 
+	static_assert(sizeof(*trace->entries) == sizeof(u64));
 	begin_walk(walk, process, task_pt_regs(current));
-	trace->nr = 0;
-	while (!stop && trace->nr < max) {
-		trace->entries[trace->nr++] = walk->frame.ip;
-		stop = sfu_walk_callers(walk, &ip, 1, &nr);
-	}
-	return stop ?: SFU_STOP_FULL;
+	trace->entries[0] = walk->frame.ip;
+	stop = store_callers(walk, (u64 *)&trace->entries[1], max - 1, &nr);
+	trace->nr = 1 + nr;
+	return stop;
 }
 
 /* If the walk needs a scan, scans here and now, once, and walks again. */

@@ -38,6 +38,13 @@ union sfu_fast_row {
 #define SFU_FAST_CFA		0xfff8
 
 #define SFU_OTHER_ROW		((union sfu_fast_row){ .cfa = SFU_FAST_OTHER })
+#define SFU_OUTERMOST_ROW	((union sfu_fast_row){ .cfa = SFU_FAST_OTHER, .ra = 1 })
+
+/* Of the rows of another kind: is it one that says that the stack ends? */
+static inline bool sfu_fast_row_is_outermost(union sfu_fast_row row)
+{
+	return row.cfa == SFU_FAST_OTHER && row.ra;
+}
 
 /**
  * struct sfu_cache_word - a row in one word
@@ -207,7 +214,7 @@ static __always_inline bool sfu_words_find(struct sfu_words words, u64 key,
  * sfu_words_add() - remember a row in one word
  * @words: where
  * @key: names the address; not 0
- * @fast: the row; SFU_OTHER_ROW if it is in no word, or there is none
+ * @fast: the row; SFU_OUTERMOST_ROW; SFU_OTHER_ROW if it is in no word, or there is none
  *
  * Context: Any, NMI included.
  */

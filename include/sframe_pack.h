@@ -71,7 +71,7 @@ static __always_inline union sfu_fast_row sfu_pack_words(u8 info, const u8 *word
  * @words: its data words as they are stored
  *
  * Context: Any.
- * Return: As sfu_fast_row().
+ * Return: The word, or SFU_OTHER_ROW if the row does not fit, or is the outermost.
  */
 static __always_inline union sfu_fast_row sfu_pack_stored(u8 info, const u8 *words)
 {

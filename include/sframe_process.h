@@ -37,7 +37,8 @@ struct vm_area_struct;
  * @inherited: @map, as long as it is that of the parent, else NULL; only compared
  * @inherited_matches: this process has been found to have all of @inherited. Else the first scan
  *	finds that out, before the process enters user mode
- * @cache: rows of its sections; made by the first scan for a sample, under @lock
+ * @wants_cache: a walk had no @cache to remember a row that no word can hold; set in any context
+ * @cache: rows of its sections; made by a scan for a sample, under @lock
  * @next_key: for the rows of the next new range; under @lock
  * @scan_at: no scan is due before this time, in ns of ktime_get_mono_fast_ns(); written
  *	under @lock
@@ -73,6 +74,7 @@ struct sfu_process {
 	struct sfu_map __rcu	*map;
 	struct sfu_map		*inherited;
 	bool			inherited_matches;
+	bool			wants_cache;
 	struct sfu_cache	*cache;
 	u64			next_key;
 	s64			scan_at;

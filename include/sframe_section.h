@@ -94,6 +94,7 @@ struct sfu_section {
  * @is_borrowed: the map is the one of the parent: what is found out about a section is not noted
  *	there. The process may write to its own copy of the section
  * @most: look up so many rows that are not remembered; 0: as many as the budget pays for
+ * @wants_cache: there was no @cache to remember a row
  * @nr_begun: look-ups so far, counted if @most is not 0
  * @nr_cached: rows found in the rule cache
  * @nr_missed: rows found by decoding
@@ -104,6 +105,7 @@ struct sfu_lookup {
 	struct sfu_cache	*cache;
 	const struct sfu_section *bad;
 	bool			is_borrowed;
+	bool			wants_cache;
 	unsigned int		most;
 	unsigned int		nr_begun;
 	unsigned int		nr_cached;

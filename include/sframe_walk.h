@@ -80,7 +80,7 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_borrowed,
 enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max,
 			       unsigned int *nr);
 void sfu_walk_set_limits(struct sfu_walk *walk, unsigned int most, unsigned int nr_before);
-void sfu_walk_ahead(struct sfu_map *map, bool is_borrowed, struct sfu_cache *cache,
+bool sfu_walk_ahead(struct sfu_map *map, bool is_borrowed, struct sfu_cache *cache,
 		    struct pt_regs *regs);
 
 /* The parameter: rows that the walk of a synchronous stack may look up; 0: no limit. */

@@ -476,6 +476,41 @@ static void sample_leaves_rows_to_task(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, task_work_pending(current));
 }
 
+static struct sfu_process *add_new_process(struct kunit *test)
+{
+	struct hooks_scene *scene = test->priv;
+	struct sfu_process *process;
+
+	rcu_read_lock();
+	process = sfu_process_add(current->mm, sfu_map_get_empty());
+	rcu_read_unlock();
+	KUNIT_ASSERT_NOT_NULL(test, process);
+	KUNIT_ASSERT_EQ(test, 0, sfu_scan(process, SFU_SCAN_NEW_CODE));
+	counters_read(&scene->since);
+	return process;
+}
+
+/* The task may come to rows that no sample with limits reaches: it is given a cache for them. */
+static void sample_without_cache_leaves_rows(struct kunit *test)
+{
+	struct hooks_scene *scene = test->priv;
+	struct sfu_process *process = add_new_process(test);
+
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, set_lookups,
+							   (void *)(long)sfu_walk_lookups));
+	set_lookups((void *)1);
+	sample(test, "10 100", "walks stop.budget depth.budget=2 frames.sframe");
+	KUNIT_EXPECT_FALSE(test, process->wants_cache);
+	return_to_user(test);
+	KUNIT_EXPECT_TRUE(test, process->wants_cache);
+	count(scene);
+	sample(test, "10 100", "walks stop.budget depth.budget=2 frames.sframe scan.requests");
+	return_to_user(test);
+	KUNIT_EXPECT_NOT_NULL(test, process->cache);
+	count(scene);
+	sample(test, BY_SFRAME, WHOLE);
+}
+
 /* ---- how many frames are stored ---- */
 
 struct full_case {
@@ -647,14 +682,8 @@ static void sample_first(struct kunit *test)
 static void sample_new_process(struct kunit *test)
 {
 	struct hooks_scene *scene = test->priv;
-	struct sfu_process *process;
+	struct sfu_process *process = add_new_process(test);
 
-	rcu_read_lock();
-	process = sfu_process_add(current->mm, sfu_map_get_empty());
-	rcu_read_unlock();
-	KUNIT_ASSERT_NOT_NULL(test, process);
-	KUNIT_ASSERT_EQ(test, 0, sfu_scan(process, SFU_SCAN_NEW_CODE));
-	counters_read(&scene->since);
 	sample(test, BY_SFRAME, WHOLE);
 	sample(test, BY_SFRAME, WHOLE " scan.requests");
 	task_work_run();
@@ -908,6 +937,40 @@ static void defer_stop(struct kunit *test)
 	expect_traced(test, c->traced);
 }
 
+/* The second page of the code is outermost. It returns to 1200, the call is before. */
+static void end_in_outermost(struct kunit *test)
+{
+	struct hooks_scene *scene = test->priv;
+	struct image *image = &scene->other;
+	struct build *b = &image->section;
+	const s64 start = IMAGE_CODE * PAGE_SIZE - image->section_at;
+
+	build_start(b, 3, SORTED, SFU_ARCH_ABI);
+	build_fde(b, start, PAGE_SIZE, ADDR1, 0, 0);
+	if (SFU_ARCH_ABI == SFRAME_ABI_AMD64_LE)
+		build_row(b, 0, 0x05, 16, -16);
+	else
+		build_row(b, 0, 0x07, 16, -8, -16);
+	build_fde(b, start + PAGE_SIZE, PAGE_SIZE, ADDR1, 0, 0);
+	build_row(b, 0, 0x01);
+	build_finish(b);
+	image->phdrs[IMAGE_PH_SFRAME].p_filesz = b->len;
+	image->phdrs[IMAGE_PH_SFRAME].p_memsz = b->len;
+	image->ehdr.e_phnum = IMAGE_PHDRS;
+	image_write(test, image);
+	map_other(test, 0);
+	put_words(test, page(test, STACK_PAGE) + 16, 0, code(test, 0x1200));
+}
+
+/* Whether rows are known or not, no frame is lost. */
+static void defer_outermost(struct kunit *test)
+{
+	end_in_outermost(test);
+	defer_all(test, "10 100 1200", WHOLE " scan.runs");
+	defer_all(test, "10 100 1200", WHOLE);
+	defer_all(test, "10 100 1200", WHOLE);
+}
+
 static void defer_first(struct kunit *test)
 {
 	defer_all(test, BY_SFRAME, WHOLE " scan.runs");
@@ -921,6 +984,7 @@ static struct kunit_case sync_tests[] = {
 	KUNIT_CASE(sample_without_mm),
 	KUNIT_CASE(sample_without_section_in_new_code),
 	KUNIT_CASE(sample_leaves_rows_to_task),
+	KUNIT_CASE(sample_without_cache_leaves_rows),
 	KUNIT_CASE_PARAM(sample_max_stack, full_gen_params),
 	KUNIT_CASE_PARAM(sample_stop, stop_gen_params),
 	KUNIT_CASE(sample_first),
@@ -949,6 +1013,7 @@ static struct kunit_case deferred_tests[] = {
 	KUNIT_CASE_PARAM(defer_max_entries, max_gen_params),
 	KUNIT_CASE_PARAM(defer_stop, deferred_gen_params),
 	KUNIT_CASE(defer_first),
+	KUNIT_CASE(defer_outermost),
 	{}
 };
 

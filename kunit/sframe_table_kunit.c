@@ -1106,13 +1106,25 @@ static void table_without_room_for_rows(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, held, atomic_long_read(&sfu_held.tables));
 }
 
-/* A process that has tables only needs no words of its own. */
-static void table_saves_words(struct kunit *test)
+/* A process that has tables only needs a cache for rows of another kind, without words. */
+static void table_saves_cache(struct kunit *test)
 {
+	struct sfu_lookup lookup = { .rd.budget = SFU_BUDGET };
+	struct sfu_process *process;
+
 	load_good(test);
 	expect_scanned(test, TABLE, "scan.runs");
-	KUNIT_ASSERT_NOT_NULL(test, process_of(current->mm)->cache);
-	KUNIT_EXPECT_NULL(test, process_of(current->mm)->cache->words);
+	process = process_of(current->mm);
+	KUNIT_EXPECT_NULL(test, process->cache);
+	sfu_section_add_fast_row(section_at(test, 1), &lookup, page(test, 1), false);
+	KUNIT_EXPECT_FALSE(test, lookup.wants_cache);
+	/* There is no row. */
+	sfu_section_add_fast_row(section_at(test, 1), &lookup, page(test, 8), false);
+	KUNIT_EXPECT_TRUE(test, lookup.wants_cache);
+	process->wants_cache = true;
+	expect_scanned(test, TABLE, "scan.runs");
+	KUNIT_ASSERT_NOT_NULL(test, process->cache);
+	KUNIT_EXPECT_NULL(test, process->cache->words);
 }
 
 static struct kunit_case table_tests[] = {
@@ -1153,7 +1165,7 @@ static struct kunit_case table_tests[] = {
 	KUNIT_CASE(table_refused_takes_no_room),
 	KUNIT_CASE(table_remembers_rows),
 	KUNIT_CASE(table_without_room_for_rows),
-	KUNIT_CASE(table_saves_words),
+	KUNIT_CASE(table_saves_cache),
 	{}
 };
 

@@ -351,6 +351,37 @@ static void bounds_caller_outside(struct kunit *test)
 	free_cache(scene);
 }
 
+/* A known row says that the stack ends: the walk pays for the frames, and for no other step. */
+static void bounds_outermost(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+	struct sfu_walk *walk = &scene->walk;
+	unsigned int nr, max;
+	u64 ips[16];
+
+	outermost_function(test, 0x80);
+	call_scene(test);
+	word(test, 0x18, code(test, 0x84));
+	use_cache(test);
+	expect_walk(test, "c4@0 c44@10 c84@20 complete");
+	for (max = 2; max <= ARRAY_SIZE(ips); max++) {
+		sfu_walk_init(walk, scene->map, false, scene->shown_cache, &scene->regs);
+		walk->lookup.rd.budget = 3 * SFU_FAST_COST;
+		KUNIT_EXPECT_EQ(test, SFU_STOP_COMPLETE, sfu_walk_callers(walk, ips, max, &nr));
+		KUNIT_EXPECT_EQ(test, 2, nr);
+		KUNIT_EXPECT_EQ(test, SFU_FAST_COST, walk->lookup.rd.budget);
+	}
+	/* There is room for one caller, which is not the last. */
+	sfu_walk_init(walk, scene->map, false, scene->shown_cache, &scene->regs);
+	KUNIT_EXPECT_EQ(test, SFU_STOP_NONE, sfu_walk_callers(walk, ips, 1, &nr));
+	KUNIT_EXPECT_EQ(test, 1, nr);
+	/* And for the last one. */
+	KUNIT_EXPECT_EQ(test, SFU_STOP_COMPLETE, sfu_walk_callers(walk, ips, 1, &nr));
+	KUNIT_EXPECT_EQ(test, 1, nr);
+	KUNIT_EXPECT_EQ(test, 0, walk->lookup.nr_missed);
+	free_cache(scene);
+}
+
 /* The task walks ahead, without a limit: then a sample needs no look-up. */
 static void bounds_walk_ahead(struct kunit *test)
 {
@@ -368,7 +399,8 @@ static void bounds_walk_ahead(struct kunit *test)
 	expect_walk(test, "c4@0 c44@10 budget");
 	KUNIT_EXPECT_TRUE(test, sfu_walk_is_limited(&scene->walk, scene->stop));
 	use_cache(test);
-	sfu_walk_ahead(scene->map, false, scene->cache, regs);
+	KUNIT_EXPECT_TRUE(test, sfu_walk_ahead(scene->map, false, NULL, regs));
+	KUNIT_EXPECT_FALSE(test, sfu_walk_ahead(scene->map, false, scene->cache, regs));
 	expect_walk(test, "c4@0 c44@10 c84@20 complete");
 	KUNIT_EXPECT_EQ(test, scene->walk.lookup.nr_missed, 0);
 	KUNIT_EXPECT_FALSE(test, sfu_walk_is_limited(&scene->walk, scene->stop));
@@ -502,6 +534,7 @@ static struct kunit_case bounds_tests[] = {
 	KUNIT_CASE(bounds_not_retired),
 	KUNIT_CASE(bounds_lookups),
 	KUNIT_CASE(bounds_caller_outside),
+	KUNIT_CASE(bounds_outermost),
 	KUNIT_CASE(bounds_walk_ahead),
 	KUNIT_CASE_PARAM(bounds_limited, limited_gen_params),
 	KUNIT_CASE(bounds_limited_remembered),

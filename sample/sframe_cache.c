@@ -25,14 +25,16 @@
  * @row: the row
  *
  * Context: Any.
- * Return: The word, or SFU_OTHER_ROW if it does not fit.
+ * Return: The word; SFU_OUTERMOST_ROW; or SFU_OTHER_ROW if it does not fit.
  */
 union sfu_fast_row sfu_fast_row(const struct sframe_row *row)
 {
 	s64 cfa = row->cfa.off;
 	u16 how = 0;
 
-	if (row->outermost || row->signal || row->cfa.how != SFRAME_RULE_REG ||
+	if (row->outermost)
+		return SFU_OUTERMOST_ROW;
+	if (row->signal || row->cfa.how != SFRAME_RULE_REG ||
 	    row->ra.how != SFRAME_RULE_CFA_MEM)
 		return SFU_OTHER_ROW;
 	if (row->cfa.reg == SFU_ARCH_REG_FP)
@@ -51,7 +53,7 @@ union sfu_fast_row sfu_fast_row(const struct sframe_row *row)
  * @row: the row, of the default form
  *
  * Context: Any.
- * Return: As sfu_fast_row().
+ * Return: The word, or SFU_OTHER_ROW if it does not fit, or the row is the outermost.
  */
 union sfu_fast_row sfu_fast_row_of_plain(const struct sframe_plain_row *row)
 {

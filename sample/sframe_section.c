@@ -279,11 +279,15 @@ static int find_decoded(struct sfu_section *section, struct sfu_lookup *lookup,
 }
 
 /* Remembers a row of any kind, or that there is none, with the process. */
-static void remember(const struct sfu_section *section, const struct sfu_lookup *lookup,
+static void remember(const struct sfu_section *section, struct sfu_lookup *lookup,
 		     unsigned long addr, const struct sframe_row *row)
 {
-	if (lookup->cache && section->has_keys)
+	if (!section->has_keys)
+		return;
+	if (lookup->cache)
 		sfu_cache_add(lookup->cache, section->key_base + addr, row);
+	else
+		lookup->wants_cache = true;
 }
 
 /* Remembers a row in one word, for the fast path. */
@@ -312,7 +316,7 @@ static noinline union sfu_fast_row add_decoded(struct sfu_section *section,
 	if (!err)
 		fast = sfu_fast_row(&row);
 	remember_word(section, lookup, addr, is_activation, fast);
-	if (fast.cfa & SFU_FAST_OTHER)
+	if (fast.cfa & SFU_FAST_OTHER && !sfu_fast_row_is_outermost(fast))
 		remember(section, lookup, addr, err ? NULL : &row);
 	return fast;
 }

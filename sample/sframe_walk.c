@@ -603,6 +603,20 @@ static noinline void follow_rows(struct fast_walk *fast, unsigned long addr, boo
 }
 
 /*
+ * Does the row of the last frame that was entered say that the stack ends? The loop has no register
+ * to spare for this row. @ips: where its first frame went; @next: behind the last.
+ */
+static __always_inline bool is_at_end(const struct fast_walk *fast, const u64 *ips,
+				      const u64 *next)
+{
+	union sfu_fast_row row = fast->row;
+
+	if (next > ips && !sfu_words_find(fast->words, fast->key_of_ra + next[-1], &row))
+		return false;
+	return sfu_fast_row_is_outermost(row);
+}
+
+/*
  * The fast path: steps by rows of the most common kinds, inside one range. It looks up rows
  * that are not cached. Each step does the same as step_by_row(), in a few registers. Anything
  * else ends the fast path and is left to walk_slow(), to do it or to find the reason.
@@ -644,7 +658,7 @@ static __always_inline enum sfu_stop walk_fast(struct sfu_walk *walk, struct sfu
 		walk->lookup.rd.budget += fast.left * SFU_FAST_COST;
 
 	/* The last step leads to other code, to the end of the stack, or to a trampoline. */
-	if (fast.outer_sp && !fast.outer_ra) {
+	if (fast.outer_sp ? !fast.outer_ra : is_at_end(&fast, ips, next)) {
 		stop = SFU_STOP_COMPLETE;
 	} else if (fast.outer_sp && !PAGE_ALIGNED(fast.outer_ra) &&
 		   sfu_walk_find_range(walk, fast.outer_ra - 1)) {
@@ -674,8 +688,7 @@ static __always_inline enum sfu_stop walk_fast(struct sfu_walk *walk, struct sfu
  *
  * Context: As that of sfu_walk_init().
  * Return: SFU_STOP_NONE if the walk can go on, and at least one frame was entered; else
- * the reason why the walk ends after these frames. With @max 1 either a frame is entered
- * or a reason is returned.
+ * the reason why the walk ends after these frames, of which there may be any number.
  */
 noinline enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max,
 					unsigned int *nr)
@@ -761,6 +774,7 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_borrowed,
 	lookup->cache = cache;
 	lookup->bad = NULL;
 	lookup->is_borrowed = is_borrowed;
+	lookup->wants_cache = false;
 	lookup->most = 0;
 	lookup->nr_begun = 0;
 	lookup->nr_cached = 0;
@@ -818,8 +832,9 @@ void sfu_walk_set_limits(struct sfu_walk *walk, unsigned int most, unsigned int 
  * The walk ends after AHEAD_FRAMES_MAX frames, or when its budget, that of any walk, is spent.
  *
  * Context: Task, on its way to user mode, under rcu_read_lock(). Does not sleep.
+ * Return: Whether there was no place for a row, for want of @cache.
  */
-void sfu_walk_ahead(struct sfu_map *map, bool is_borrowed, struct sfu_cache *cache,
+bool sfu_walk_ahead(struct sfu_map *map, bool is_borrowed, struct sfu_cache *cache,
 		    struct pt_regs *regs)
 {
 	unsigned int depth, nr;
@@ -827,9 +842,10 @@ void sfu_walk_ahead(struct sfu_map *map, bool is_borrowed, struct sfu_cache *cac
 	u64 ips[16];
 
 	if (!sfu_arch_unwindable(regs))
-		return;
+		return false;
 	sfu_walk_init(&walk, map, is_borrowed, cache, regs);
 	for (depth = 1; depth < AHEAD_FRAMES_MAX; depth += nr)
 		if (sfu_walk_callers(&walk, ips, ARRAY_SIZE(ips), &nr))
-			return;
+			break;
+	return walk.lookup.wants_cache;
 }

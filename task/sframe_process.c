@@ -18,7 +18,7 @@
  * spinlock, held for a few instructions with interrupts disabled. A sample only tries it,
  * for it may have interrupted the holder.
  *
- * Memory: each process has a map and, once it is sampled and has a section, a rule cache.
+ * Memory: each process has a map and, once samples have rows to remember in it, a rule cache.
  * Both are charged to the memory control group of the task that scans. When memory is short,
  * processes that are not sampled are forgotten: see sfu_process_shrink().
  */
@@ -486,12 +486,13 @@ bool sfu_process_unmap(struct sfu_process *process, unsigned long start, unsigne
 }
 
 /**
- * sfu_process_add_cache() - give a process its rule cache, if it has none
+ * sfu_process_add_cache() - give a process the rule cache that it has use for
  * @process: the process
  * @has_words: the process has a mapped section, whose rows it remembers in words
  *
- * If there is no memory, or processes have as much as they may, it goes on without one, or
- * without words.
+ * A process whose code has tables remembers only rows that fit in no word, and addresses without a
+ * row: the others are remembered with the tables. If there is no memory, or processes have as much
+ * as they may, it goes on without a cache, or without words.
  *
  * Context: May sleep, &sfu_process.lock held.
  */
@@ -501,6 +502,8 @@ void sfu_process_add_cache(struct sfu_process *process, bool has_words)
 	size_t size = sfu_cache_size(cache);
 
 	lockdep_assert_held(&process->lock);
+	if (!has_words && !READ_ONCE(process->wants_cache))
+		return;
 	if (!sfu_may_hold(SFU_CACHE_MOST))
 		return;
 	if (!cache)
@@ -548,7 +551,7 @@ void sfu_process_publish(struct sfu_process *process, struct sfu_map *map)
 	struct sfu_map *last;
 
 	lockdep_assert_held(&process->lock);
-	/* Pairs with rcu_dereference() in sfu_process_map(). */
+	/* Pairs with rcu_dereference_check() in sfu_process_map(). */
 	last = unrcu_pointer(xchg(&process->map, RCU_INITIALIZER(map)));
 	WRITE_ONCE(process->inherited, NULL);
 	sfu_map_put(last);

@@ -981,7 +981,7 @@ static int scan_locked(struct sfu_scan *scan)
 /**
  * sfu_scan() - scan the current process
  * @process: the process; its memory is current's
- * @reason: why; SFU_SCAN_SAMPLE also gives the process a rule cache
+ * @reason: why; SFU_SCAN_SAMPLE also gives the process a rule cache, if it has use for one
  *
  * Context: Task. May sleep; tries the locks of the process and waits for none.
  * Return: 0, also if no scan is due; -EAGAIN if another task scans, or mmap_lock is held;
