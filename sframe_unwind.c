@@ -252,11 +252,11 @@ static void notrace on_callchain_user(unsigned long ip, unsigned long parent_ip,
 
 	if (!may_walk(regs))
 		return;
-	rcu_read_lock();
+	rcu_read_lock_sched();
 	process = sfu_process_find(current->mm);
 	if (!decline_without_sections(process, regs))
 		store_frames(ctx, process, regs);
-	rcu_read_unlock();
+	rcu_read_unlock_sched();
 }
 
 static struct ftrace_ops callchain_ops = {

@@ -11,6 +11,7 @@
 #include <linux/rcupdate.h>
 #include <linux/refcount.h>
 
+#include "sframe_map.h"
 #include "sframe_request.h"
 
 struct mm_struct;
@@ -104,10 +105,15 @@ void sfu_process_count_gap(void);
 struct sfu_process *sfu_process_find(struct mm_struct *mm);
 struct sfu_process *sfu_process_try_add(struct mm_struct *mm);
 
+/*
+ * The hooks of samples and of mappings hold RCU in the cheap way: they turn preemption off, which
+ * takes two instructions. rcu_read_lock() and rcu_read_unlock() are calls. Either will do here.
+ */
+
 /* The map of a process, or NULL if it has not been scanned. @process may be NULL. */
 static inline struct sfu_map *sfu_process_map(const struct sfu_process *process)
 {
-	return process ? rcu_dereference(process->map) : NULL;
+	return process ? rcu_dereference_check(process->map, rcu_read_lock_sched_held()) : NULL;
 }
 
 /* Its rule cache, or NULL. */
@@ -190,9 +196,23 @@ struct sfu_process *sfu_process_add_child(struct mm_struct *mm, struct sfu_proce
 void sfu_process_add_mapping(struct sfu_process *process, const struct vm_area_struct *vma);
 void sfu_process_lose_code(struct sfu_process *process);
 void sfu_process_await(struct sfu_process *process, unsigned long start, unsigned long end);
-bool sfu_process_unmap(struct sfu_process *process, unsigned long start, unsigned long end);
+bool sfu_process_change_map(struct sfu_process *process, struct sfu_map *map,
+			    unsigned long start, unsigned long end);
 void sfu_process_end(struct mm_struct *mm);
 void sfu_process_put(struct sfu_process *process);
+
+/*
+ * Addresses of a process have been unmapped, from @start up to @end. Returns false if the process
+ * has no map any more, and needs a scan. Most mappings have neither code nor a section.
+ */
+static inline bool sfu_process_unmap(struct sfu_process *process, unsigned long start,
+				     unsigned long end)
+{
+	struct sfu_map *map = sfu_process_map(process);
+
+	return !map || sfu_map_is_clear_of(map, start, end) ||
+	       sfu_process_change_map(process, map, start, end);
+}
 
 /* Task context. */
 struct sfu_process *sfu_process_get(struct mm_struct *mm);

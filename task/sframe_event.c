@@ -129,14 +129,14 @@ void sfu_event_mmap(struct vm_area_struct *vma)
 	if (!(vma->vm_file || vma->vm_flags & VM_EXEC) || mm != current->mm ||
 	    current->flags & PF_KTHREAD || !expects_samples())
 		return;
-	rcu_read_lock();
+	rcu_read_lock_sched();
 	process = sfu_process_find(mm);
 	/* execve(): the new program has no code yet, so an empty map is complete. */
 	if (!process && current->in_execve && vma->vm_file)
 		process = sfu_process_add(mm, sfu_map_get_empty());
 	if (process && may_have_code_or_section(process, vma) && note_mapping(process, vma))
 		sfu_request_for_event(process, current, SFU_SCAN_NEW_CODE);
-	rcu_read_unlock();
+	rcu_read_unlock_sched();
 }
 
 /**
@@ -149,14 +149,14 @@ void sfu_event_unmap(struct vm_area_struct *vma)
 {
 	struct sfu_process *process;
 
-	rcu_read_lock();
+	rcu_read_lock_sched();
 	process = sfu_process_find(vma->vm_mm);
 	if (process && vma->vm_flags & VM_EXEC)
 		sfu_process_lose_code(process);
 	if (process && !sfu_process_unmap(process, vma->vm_start, vma->vm_end) &&
 	    vma->vm_mm == current->mm && expects_samples() && !has_many_mappings(current->mm))
 		sfu_request_for_event(process, current, SFU_SCAN_NEW_CODE);
-	rcu_read_unlock();
+	rcu_read_unlock_sched();
 }
 
 /*

@@ -451,8 +451,9 @@ void sfu_process_await(struct sfu_process *process, unsigned long start, unsigne
 }
 
 /**
- * sfu_process_unmap() - addresses of a process have been unmapped
+ * sfu_process_change_map() - addresses of a process have been unmapped, and its map may have them
  * @process: the process
+ * @map: its map
  * @start: first address
  * @end: one past the last address
  *
@@ -462,13 +463,11 @@ void sfu_process_await(struct sfu_process *process, unsigned long start, unsigne
  * Context: Any but NMI, under rcu_read_lock(). Does not sleep.
  * Return: false if the process has no map any more, and needs a scan.
  */
-bool sfu_process_unmap(struct sfu_process *process, unsigned long start, unsigned long end)
+bool sfu_process_change_map(struct sfu_process *process, struct sfu_map *map,
+			    unsigned long start, unsigned long end)
 {
-	struct sfu_map *map = sfu_process_map(process);
 	bool code_remains = false;
 
-	if (!map || sfu_map_is_clear_of(map, start, end))
-		return true;
 	if (refcount_read(&map->refs) > 1) {
 		if (!sfu_map_covers(map, start, end))
 			return true;

@@ -241,10 +241,12 @@ static inline u32 hash_64(u64 val, unsigned int bits)
 	return val * GOLDEN_RATIO_64 >> (64 - bits);
 }
 
-#define rcu_dereference(p)	(p)
+#define rcu_dereference_check(p, c) (p)
 #define call_rcu(head, free)	((free)(head))
 #define rcu_read_lock()		((void)0)
 #define rcu_read_unlock()	((void)0)
+#define rcu_read_lock_sched()	((void)0)
+#define rcu_read_unlock_sched()	((void)0)
 #define synchronize_rcu_tasks()	((void)0)
 #define DEFINE_STATIC_SRCU(name) static int name
 #define srcu_read_lock(srcu)	((void)(srcu), 0)
