@@ -107,6 +107,9 @@ bpf() {	# bpf DATA
 		dir=$scratch/$version
 		mkdir -p "$dir"
 		cp "$version/chain" "$version/libchain.so" "$dir/"
+		# The second version goes by tables, which come before the sections of the files.
+		[ "$version" = "${versions[0]}" ] || check "$version: it gets tables" \
+			sframectl load "$dir/chain" "$dir/libchain.so"
 		nice -n 19 "$dir/chain" -p 100000 &
 		pid=$!
 		probes=(--add sfu:leaf=enters_kernel)
