@@ -296,13 +296,16 @@ def main():
     lines = read(sys.argv[1])
     kernel = lines.pop("kernel")[0][0]
     result = other_parts(sys.argv[2], kernel) | {"kernel": kernel}
+    is_good = True
     for name, words in lines.items():
         make, show = PARTS[name]
         result[name] = make(words)
-        show(result[name])
+        # Only the part "harm" has limits.
+        is_good = show(result[name]) is not False and is_good
     with open(sys.argv[2], "w") as file:
         json.dump(result, file, indent=1)
         file.write("\n")
+    sys.exit(not is_good)
 
 
 if __name__ == "__main__":
