@@ -165,7 +165,9 @@ static long remap(long ms)
 
 	for (int i = 0; i < NR_WORKERS; i++)
 		pthread_create(&threads[i], NULL, map_loop, &turns);
-	usleep(ms * 1000);
+	/* usleep() takes 71 minutes at most. */
+	sleep(ms / 1000);
+	usleep(ms % 1000 * 1000);
 	stop = true;
 	for (int i = 0; i < NR_WORKERS; i++)
 		pthread_join(threads[i], NULL);

@@ -381,7 +381,7 @@ cycles() {	# cycles COUNT HZ
 	after=$(kernel_memory)
 	kill -INT "$sampler"
 	wait "$sampler"
-	kill "${load[@]}"
+	check 'the load has lasted' kill "${load[@]}"
 	wait "${load[@]}" 2>/dev/null
 	echo "     $1 cycles in $((SECONDS - started)) s, $walked of them with walks; kernel memory $before kB, then $after kB"
 	check "$1 cycles of modprobe and rmmod under load" test "$failed" = 0
