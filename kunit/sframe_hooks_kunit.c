@@ -239,9 +239,9 @@ static void sample_in(struct kunit *test, unsigned int flags, bool is_interrupt,
 	ctx->entry = scene->entry;
 	local_irq_disable();
 	old = become(flags);
-	preempt_count_add(offset);
+	__preempt_count_add(offset);
 	perf_callchain_user(ctx, &scene->regs);
-	preempt_count_sub(offset);
+	__preempt_count_sub(offset);
 	become(old);
 	count(scene);
 	local_irq_enable();
