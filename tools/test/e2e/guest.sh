@@ -353,6 +353,15 @@ without_ftrace() {
 	check 'module unloads' rmmod sframe_unwind
 }
 
+# end_all PID...: ends processes, and fails if one of them had ended before. kill alone succeeds if one is left.
+end_all() {
+	local pid status=0
+	for pid; do
+		kill "$pid" || status=1
+	done
+	return $status
+}
+
 cycles() {	# cycles COUNT HZ
 	local i load=() failed=0 walked=0 before after started
 	without_ftrace
@@ -381,7 +390,7 @@ cycles() {	# cycles COUNT HZ
 	after=$(kernel_memory)
 	kill -INT "$sampler"
 	wait "$sampler"
-	check 'the load has lasted' kill "${load[@]}"
+	check 'the load has lasted' end_all "${load[@]}"
 	wait "${load[@]}" 2>/dev/null
 	echo "     $1 cycles in $((SECONDS - started)) s, $walked of them with walks; kernel memory $before kB, then $after kB"
 	check "$1 cycles of modprobe and rmmod under load" test "$failed" = 0
