@@ -106,11 +106,10 @@ struct sfu_process *sfu_process_find(struct mm_struct *mm);
 struct sfu_process *sfu_process_try_add(struct mm_struct *mm);
 
 /*
- * The hooks of samples and of mappings hold RCU in the cheap way: they turn preemption off, which
- * takes two instructions. rcu_read_lock() and rcu_read_unlock() are calls. Either will do here.
+ * The map of a process, or NULL if it has not been scanned. @process may be NULL. The hooks of
+ * samples and of mappings hold RCU by turning preemption off, which takes two instructions;
+ * rcu_read_lock() and rcu_read_unlock() are calls. The map is held by either.
  */
-
-/* The map of a process, or NULL if it has not been scanned. @process may be NULL. */
 static inline struct sfu_map *sfu_process_map(const struct sfu_process *process)
 {
 	return process ? rcu_dereference_check(process->map, rcu_read_lock_sched_held()) : NULL;

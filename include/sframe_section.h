@@ -93,8 +93,8 @@ struct sfu_section {
  * @bad: the section that this walk has found to contradict itself, or NULL
  * @is_borrowed: the map is the one of the parent: what is found out about a section is not noted
  *	there. The process may write to its own copy of the section
- * @most: look up so many rows that are not remembered; 0: as many as the budget pays for
  * @wants_cache: there was no @cache to remember a row
+ * @most: look up so many rows that are not remembered; 0: as many as the budget pays for
  * @nr_begun: look-ups so far, counted if @most is not 0
  * @nr_cached: rows found in the rule cache
  * @nr_missed: rows found by decoding

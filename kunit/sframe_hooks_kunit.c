@@ -937,7 +937,7 @@ static void defer_stop(struct kunit *test)
 	expect_traced(test, c->traced);
 }
 
-/* The second page of the code is outermost. It returns to 1200, the call is before. */
+/* The row of the second page of code says that the stack ends. The caller of 100 is at 1200. */
 static void end_in_outermost(struct kunit *test)
 {
 	struct hooks_scene *scene = test->priv;

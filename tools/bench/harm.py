@@ -13,7 +13,7 @@ COLUMNS = {"nobody": "nobody", "recent": "recent",
 # Figures that miss their goal. Documentation/measurements.rst says why. They must not get worse.
 MISSED = {("mprotect", "recent"): 1.022, ("munmap", "99 Hz"): 1.025, ("munmap", "999 Hz"): 1.022,
           ("exec-large", "99 Hz"): 1.021}
-# What two boots may differ by: in some lines the state of the memory decides.
+# The same kernel, without the module, takes so much more or less in these lines from boot to boot.
 SPREAD = {"mmap": 0.06, "mmap-code": 0.06, "many-munmap": 0.17, "many-mprotect": 0.06}
 LEAST_SPREAD = 0.003
 
