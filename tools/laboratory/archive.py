@@ -59,6 +59,10 @@ class Record(NamedTuple):
     def release_of(self, arch, flavour=""):
         return self.release.removesuffix("amd64") + (f"{flavour}-{arch}" if flavour else arch)
 
+    def source(self):
+        """Return the name of the source's package. Another series may have taken the place of one that has left."""
+        return f"linux-source-{'.'.join(self.release.split('.')[:2])}"
+
     def is_of_root(self):
         """True if the headers are installed in the root. Those of Debian 12 cannot be."""
         return "+deb13-" in self.release and any(self.series == series.name for series in SERIES if series.is_in_root)

@@ -13,8 +13,8 @@ CHECKPATCH = ("checkpatch.pl", "spelling.txt", "const_structs.checkpatch")
 def linux(kernel):
     """Return the directory with the source of that kernel's series. If the archive no longer has the version of the
     kernel's packages, it is another version of the series."""
-    package = f"linux-source-{kernel.series}"
-    version = archive.record(kernel).version
+    record = archive.record(kernel)
+    package, version = record.source(), record.version
     if not archive.version_of(f"{package}={version}"):
         version = archive.version_of(package)
     if not version:
