@@ -102,6 +102,7 @@ bpf() {	# bpf DATA
 	check 'module loads' modprobe sframe_unwind || exit
 	snapshot
 	tar -C "$scratch" -xf "$data/bpftrace.tar"
+	umount /proc/kallsyms
 	grep ' [tTwW] ' /proc/kallsyms >"$data/kallsyms"
 	for version in "${versions[@]}"; do
 		dir=$scratch/$version

@@ -27,6 +27,7 @@ record_signals() {	# record_signals WAY DIR DATA
 signals() {	# signals MS DATA
 	local way dir
 	signals_ms=$1
+	umount /proc/kallsyms
 	check 'module loads' modprobe sframe_unwind || exit
 	for way in $(ways); do
 		for dir in $programs/signals; do
