@@ -187,7 +187,7 @@ static const char *do_task(struct worker_result *result, FILE *out, const struct
 		return error;
 	result->nr_segments = elf_list_code(&elf, result->segments);
 	if (!result->nr_segments)
-		return "has no code";
+		return "has no executable code";
 	return worker->task == WORKER_CONVERTS ? convert(result, &elf, out) :
 						 store_key(&file, result->key);
 }
