@@ -10,6 +10,9 @@ exec >/dev/virtio-ports/out 2>&1 </dev/null
 cd /root || exit
 export HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+# Each start of perf record reads this list three times, see tools/vm --help.
+grep -m 1 ' T _text$' /proc/kallsyms >/run/kallsyms
+mount --bind /run/kallsyms /proc/kallsyms
 
 # expect WHAT CMD...: in this shell, so that it knows what it has run
 expect() {
