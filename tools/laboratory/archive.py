@@ -20,7 +20,7 @@ from .host import LAB, Failed, mirror, need_program, need_root, say
 from .series import ARCHES, FLAVOURS, NAMES, SERIES, Kernel, no_kernel
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
-OLD_AFTER = 3600  # seconds
+OLD_AFTER = 300  # seconds; packages may come and go while a long run makes its parts
 ROOT_SUITES = ("trixie", "trixie-backports")  # of the root and its tools; kernels may have others
 UNSTABLE = "sid"
 
