@@ -291,6 +291,14 @@ from_store() {
 	sample 'from a store, a table that is none'
 	check 'from a store: that is refused, too' comes_to_say "$scratch/served" 'four.so: its table is not a regular file'
 	end
+	# Nor is a text.
+	cp "$dir/files/one.so" "$dir/files/six.so"
+	echo six >>"$dir/files/six.so"
+	echo text >"$store/$(sha256sum <"$dir/files/six.so" | cut -d ' ' -f 1).sframe"
+	begin -- "$dir/files/six.so"
+	sample 'from a store, a text'
+	check 'from a store: so is a text' comes_to_say "$scratch/served" 'six.so: its table file has no .sframe'
+	end
 	# A table that comes into the store later counts, too.
 	cp "$dir/files/four.so" "$dir/files/five.so"
 	echo >>"$dir/files/five.so"
