@@ -171,7 +171,7 @@ def mount_tmpfs(path):
 
 
 def other_roots(cli, tmp, good):
-    root = tmp / "root"
+    root = tmp / "elsewhere"
     root.mkdir()
     shutil.copyfile(good, root / "inside")
 
@@ -210,16 +210,16 @@ def other_roots(cli, tmp, good):
             expect(cli, f"file of an overlay, user {user}", pid, user=user,
                    objects=("/merged/layered",))
     with Child(covered) as pid:
-        expect(cli, "file that another covers, root", pid, objects=("/root/file",))
+        expect(cli, "file that another covers, root", pid, objects=("/elsewhere/file",))
         expect(cli, "file that another covers", pid, user=NOBODY, status=1,
-               errors=[("/root/file", "another file has this name now")])
+               errors=[("/elsewhere/file", "another file has this name now")])
     for user in (0, NOBODY):
         with Child(chrooted) as pid:
             expect(cli, f"file in a chroot, user {user}", pid, user=user,
                    objects=(root / "inside",))
         with Child(in_own_namespace) as pid:
             expect(cli, f"file in a mount namespace, user {user}", pid, user=user,
-                   objects=("/root/mounted",))
+                   objects=("/elsewhere/mounted",))
 
 
 def another_mapping(cli, tmp, good):

@@ -5,6 +5,7 @@
  * nothing that it has not checked. Runs as root: only root's child changes its user.
  */
 #include <linux/capability.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
@@ -406,6 +407,33 @@ static void is_too_large_for_a_key(void)
 	worker_free(&worker);
 }
 
+/* An ELF header and one segment, which is data. */
+static void has_no_executable_code(void)
+{
+	struct {
+		Elf64_Ehdr ehdr;
+		Elf64_Phdr phdr;
+	} image = {
+		.ehdr = {
+			.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+			.e_type = ET_DYN, .e_machine = EM_X86_64, .e_version = EV_CURRENT,
+			.e_phoff = sizeof(Elf64_Ehdr), .e_ehsize = sizeof(Elf64_Ehdr),
+			.e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 1,
+		},
+		.phdr = { .p_type = PT_LOAD, .p_flags = PF_R, .p_filesz = sizeof(image), .p_memsz = sizeof(image) },
+	};
+	int fd = memfd_create("data", MFD_CLOEXEC);
+	struct worker worker;
+
+	if (fd < 0 || write(fd, &image, sizeof(image)) != sizeof(image))
+		abort();
+	worker_begin(&worker, fd, WORKER_CONVERTS);
+	worker_end(&worker);
+	end_case("has no executable code", !strcmp(worker.result.error, "has no executable code"),
+		 worker.result.error);
+	worker_free(&worker);
+}
+
 /* A process that begins a worker, tells its PID, and is killed. */
 static void begin_and_wait(int to)
 {
@@ -468,6 +496,7 @@ int main(void)
 	is_killed();
 	cannot_give_up();
 	is_too_large_for_a_key();
+	has_no_executable_code();
 	has_no_privileges();
 	ends_with_parent();
 	printf("1..%zu\n", ARRAY_SIZE(cases) + 12);
