@@ -63,6 +63,33 @@ draws() {
 		grep -q __libc_start /tmp/graph.html
 }
 
+# The rows of README.md's table of messages that this machine can show.
+kernel_notes_taint() {
+	dmesg | grep 'sframe_unwind: module verification failed: .*tainting kernel'
+}
+
+perf_knows_no_sframe() {
+	! /usr/bin/perf record -o /tmp/perf.data --call-graph=sframe true 2>/tmp/said || return 1
+	grep 'Unknown --call-graph option value: sframe' /tmp/said
+}
+
+as_user() {
+	(cd /tmp && setpriv --reuid nobody --clear-groups /usr/sbin/perf record -o /tmp/user.data -e cpu-clock:u -F 499 --call-graph=sframe "$@")
+}
+
+users_may_not_profile() {
+	! as_user true 2>/tmp/said || return 1
+	grep 'Access to performance monitoring and observability operations is limited' /tmp/said
+}
+
+# users_have_stacks: once root allows it; newer kernels want an option, too
+users_have_stacks() {
+	local work=(bash -c 'for ((i = 0; i < 200000; i++)); do :; done')
+	sysctl kernel.perf_event_paranoid=2
+	as_user "${work[@]}" || as_user --user-callchains "${work[@]}" || return 1
+	perf script -i /tmp/user.data -F ip,sym | grep -q __libc_start
+}
+
 unloads() {
 	systemctl stop sframe-unwind.service && rmmod sframe_unwind
 }
@@ -123,6 +150,10 @@ installs() {
 	expect 'so does the recording of README.md' records_as_readme
 	expect 'sframe-flamegraph draws what it has recorded' draws
 	echo "note: $((SECONDS - began)) s from apt install to the flame graph, of a machine that QEMU emulates"
+	expect 'the kernel notes that it does not know the key' kernel_notes_taint
+	expect "the distribution's perf does not know sframe" perf_knows_no_sframe
+	expect 'users may not profile' users_may_not_profile
+	expect 'with perf_event_paranoid=2 they have whole stacks' users_have_stacks
 	expect 'the service starts when the module comes later' starts_by_trigger
 	expect 'the module is unloaded' unloads
 	# From here on, and until the machine ends, only modules with a known key.
