@@ -499,6 +499,6 @@ int main(void)
 	has_no_executable_code();
 	has_no_privileges();
 	ends_with_parent();
-	printf("1..%zu\n", ARRAY_SIZE(cases) + 12);
+	printf("1..%zu\n", ARRAY_SIZE(cases) + 13);
 	return !all_passed;
 }

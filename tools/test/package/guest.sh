@@ -38,15 +38,19 @@ serves() {
 	return 1
 }
 
-# records: stacks of Debian's own programs, whole. Its line after a recording says how many are.
+# are_whole SUMMARY: most of the stacks, by the line after a recording
+are_whole() {
+	cat "$1"
+	[[ $(<"$1") =~ ([0-9]+)\ stacks,\ ([0-9]+)\ %\ whole ]] && ((BASH_REMATCH[1] >= 50 && BASH_REMATCH[2] >= 80))
+}
+
+# records: stacks of Debian's own programs
 records() {
 	perf record -o /tmp/perf.data -e cpu-clock -F 499 --call-graph=sframe \
 		bash -c 'for ((i = 0; i < 200000; i++)); do :; done; gzip -9 </bin/bash | sha256sum' || return 1
 	perf record -o /tmp/perf.data -e cpu-clock -F 499 --call-graph=sframe \
 		bash -c 'for ((i = 0; i < 200000; i++)); do :; done; gzip -9 </bin/bash | sha256sum' 2>/tmp/summary || return 1
-	cat /tmp/summary
-	[[ $(</tmp/summary) =~ ([0-9]+)\ stacks,\ ([0-9]+)\ %\ whole ]] && ((BASH_REMATCH[1] >= 50 && BASH_REMATCH[2] >= 80)) &&
-		perf script -i /tmp/perf.data -F ip,sym | grep -q __libc_start
+	are_whole /tmp/summary && perf script -i /tmp/perf.data -F ip,sym | grep -q __libc_start
 }
 
 # records_as_readme: the first recording of README.md
@@ -63,7 +67,7 @@ draws() {
 		grep -q __libc_start /tmp/graph.html
 }
 
-# The rows of README.md's table of messages that this machine can show.
+# Messages of README.md's table, and the remedy for one.
 kernel_notes_taint() {
 	dmesg | grep 'sframe_unwind: module verification failed: .*tainting kernel'
 }
@@ -73,12 +77,13 @@ perf_knows_no_sframe() {
 	grep 'Unknown --call-graph option value: sframe' /tmp/said
 }
 
-as_user() {
-	(cd /tmp && setpriv --reuid nobody --clear-groups /usr/sbin/perf record -o /tmp/user.data -e cpu-clock:u -F 499 --call-graph=sframe "$@")
+user_records() {
+	(cd /tmp && setpriv --reuid nobody --regid nogroup --clear-groups \
+		/usr/sbin/perf record -o /tmp/user.data -e cpu-clock:u -F 499 --call-graph=sframe "$@") 2>/tmp/said
 }
 
 users_may_not_profile() {
-	! as_user true 2>/tmp/said || return 1
+	! user_records true || return 1
 	grep 'Access to performance monitoring and observability operations is limited' /tmp/said
 }
 
@@ -86,8 +91,8 @@ users_may_not_profile() {
 users_have_stacks() {
 	local work=(bash -c 'for ((i = 0; i < 200000; i++)); do :; done')
 	sysctl kernel.perf_event_paranoid=2
-	as_user "${work[@]}" || as_user --user-callchains "${work[@]}" || return 1
-	perf script -i /tmp/user.data -F ip,sym | grep -q __libc_start
+	user_records "${work[@]}" || user_records --user-callchains "${work[@]}" || { cat /tmp/said; return 1; }
+	are_whole /tmp/said && perf script -f -i /tmp/user.data -F ip,sym | grep -q __libc_start
 }
 
 unloads() {
