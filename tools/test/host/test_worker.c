@@ -420,7 +420,10 @@ static void has_no_executable_code(void)
 			.e_phoff = sizeof(Elf64_Ehdr), .e_ehsize = sizeof(Elf64_Ehdr),
 			.e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 1,
 		},
-		.phdr = { .p_type = PT_LOAD, .p_flags = PF_R, .p_filesz = sizeof(image), .p_memsz = sizeof(image) },
+		.phdr = {
+			.p_type = PT_LOAD, .p_flags = PF_R,
+			.p_filesz = sizeof(image), .p_memsz = sizeof(image),
+		},
 	};
 	int fd = memfd_create("data", MFD_CLOEXEC);
 	struct worker worker;
