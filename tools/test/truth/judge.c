@@ -29,6 +29,7 @@
  * @by_hand: the walk has found a caller of the present frame that no call has made
  * @is_replaced: the present frame has another return address than the call has left
  * @lost_fp: the first function whose caller has another frame pointer than the walk found
+ * @differs: what counts such frame pointers of that function
  */
 struct trial {
 	struct thread		*thread;
@@ -40,6 +41,7 @@ struct trial {
 	struct thread_claim	by_hand;
 	bool			is_replaced;
 	u64			lost_fp;
+	struct tally		*differs;
 };
 
 static void print_place(FILE *out, const struct process *process, u64 ip)
@@ -107,6 +109,17 @@ static void add_example(struct tally *tally, const struct trial *trial)
 	fclose(out);
 }
 
+/* What counts this verdict about the function of the last frame. */
+static struct tally *tally_of_last(const struct trial *trial, enum verdict verdict,
+				   const char *reason)
+{
+	struct image_place place = image_find(&trial->thread->process->image,
+					      trial->last.ip - (trial->nr > 1));
+
+	return tally_find(verdict, reason, place.binary, place.addr);
+}
+
+/* The walk is over: an example walks once more. */
 static struct tally *find_tally(const struct trial *trial, enum verdict verdict,
 				const char *reason)
 {
@@ -183,15 +196,20 @@ static void read_again(struct trial *trial, struct shadow_frame *truth)
 static struct tally *judge_frame(struct trial *trial, const struct walker_frame *frame,
 				 const struct shadow_frame *truth)
 {
+	struct tally *tally;
+
 	if (frame->ip != truth->ip)
 		return find_tally(trial, VERDICT_WRONG, TALLY_WRONG_RA);
 	if (frame->sp != truth->sp && !(frame->flags & WALKER_SP_UNVERIFIED))
 		return find_tally(trial, VERDICT_SP, "stack pointer");
 	if (frame->fp == truth->fp)
 		return NULL;
-	find_tally(trial, VERDICT_FP, "frame pointer")->count++;
-	if (!trial->lost_fp)
+	tally = tally_of_last(trial, VERDICT_FP, "frame pointer");
+	tally->count++;
+	if (!trial->lost_fp) {
 		trial->lost_fp = trial->last.ip - (trial->nr > 1);
+		trial->differs = tally;
+	}
 	return NULL;
 }
 
@@ -293,6 +311,8 @@ void judge(struct thread *thread, enum judge_depth depth, bool use_cache)
 
 	walker_begin(thread->process->walker, &thread->regs, use_cache);
 	tally = walk(&trial);
+	if (trial.differs)
+		add_example(trial.differs, &trial);
 	if (!trial.by_hand.count)
 		remember(&trial, tally);
 	if (!trial.by_hand.count || tally_is_wrong(tally->verdict)) {
