@@ -24,6 +24,10 @@
  * SFU_ARCH_CALL_SITE: bytes before a return address that sfu_arch_follows_*_call() needs.
  * SFU_ARCH_CODE_BEFORE: bytes before the ip that sfu_arch_row_of_code() needs.
  * SFU_ARCH_CODE_AFTER: bytes from the ip on that it needs.
+ * SFU_ARCH_PATH_BYTES: bytes from an instruction on that sfu_arch_path_step() needs.
+ * SFU_ARCH_PATH_INSNS: instructions of the longest path that is followed.
+ * SFU_ARCH_PATH_COST: what following one costs, in instructions.
+ * SFU_ARCH_PATH_BYTE_COST: and each of its bytes.
  * SFU_ARCH_PLT_BYTES: bytes of the longest PLT slot, up to and with its jump.
  * SFU_ARCH_START_BEFORE: bytes before a return address that the functions below need.
  * SFU_ARCH_START_AFTER: bytes from the return address on that they need.
@@ -59,8 +63,10 @@
 #include <linux/ptrace.h>
 
 #include "sframe_core.h"
+#include "sframe_path_at.h"
 #include "sframe_stats.h"
 
+struct sframe_path;
 struct sfu_frame;
 struct sfu_walk;
 
@@ -166,6 +172,18 @@ static inline bool sfu_arch_follows_indirect_call(const u8 *ra);
  * Return: Whether the instruction is one of these.
  */
 static inline bool sfu_arch_row_of_code(const u8 *ip, unsigned long addr, struct sframe_row *row);
+
+/**
+ * sfu_arch_path_step() - follow the code of a function by one instruction
+ * @path: what the code before did; SFRAME_PATH_INIT at first
+ * @code: the instruction, with SFU_ARCH_PATH_BYTES bytes
+ * @addr: its address
+ * @has_jumped: a jump leads there
+ *
+ * Return: Where the path is then.
+ */
+static inline enum sframe_path_at sfu_arch_path_step(struct sframe_path *path, const u8 *code,
+						     unsigned long addr, bool has_jumped);
 
 /**
  * sfu_arch_is_child() - may these be the registers of a task that clone() has made?

@@ -8,10 +8,12 @@
 #include <linux/sched.h>
 
 #include "sframe_map.h"
+#include "sframe_path_at.h"
 #include "sframe_section.h"
 #include "sframe_stats.h"
 
 struct pt_regs;
+struct sframe_path;
 
 #define SFU_MAX_SIGNALS		8		/* signal frames in one walk */
 
@@ -21,11 +23,14 @@ struct pt_regs;
 #define SFU_READ_COST		200	/* a word, or a piece of code */
 #define SFU_RETURN_COST		100	/* an entry of the list of pending returns */
 
+/* No frame pointer: it is not aligned. 0 is that of an outermost frame. */
+#define SFU_FP_UNKNOWN		1
+
 /**
  * struct sfu_frame - one frame of a walk
  * @ip: the address to report
  * @sp: stack pointer
- * @fp: frame pointer
+ * @fp: frame pointer, or SFU_FP_UNKNOWN
  * @is_activation: @ip is the next instruction of this frame. Otherwise @ip is a
  *	return address, after a call
  * @sp_unverified: no row vouches for @sp. It follows from a frame pointer, and is wrong
@@ -172,11 +177,18 @@ bool sfu_fallback_find_callee(struct sfu_walk *walk, unsigned long ra, unsigned 
 bool sfu_fallback_find_record(struct sfu_walk *walk, struct sfu_frame *caller);
 bool sfu_fallback_is_proved(struct sfu_walk *walk, const struct sfu_frame *caller);
 bool sfu_fallback_lacks_row(struct sfu_walk *walk, unsigned long func);
+bool sfu_fallback_has_habit(struct sfu_walk *walk, const struct sfu_frame *frame);
 bool sfu_fallback_is_habitual(struct sfu_walk *walk, struct sfu_frame *caller);
+bool sfu_fallback_to_call(struct sfu_walk *walk, const struct sframe_row *row,
+			  struct sfu_frame *caller);
 bool sfu_fallback_by_code(struct sfu_walk *walk, struct sfu_frame *caller);
 bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 			 struct sfu_frame *caller);
 enum sfu_stop sfu_fallback_step(struct sfu_walk *walk);
+
+/* sample/sframe_path.c */
+enum sframe_path_at sfu_path_follow(struct sfu_walk *walk, unsigned long from,
+				    struct sframe_path *path);
 
 /* sample/sframe_uprobe.c */
 #ifdef CONFIG_UPROBES

@@ -478,7 +478,10 @@ static void bounds_limited_habit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, nr, scene->walk.nr_frames[SFU_METHOD_FP_HABIT]);
 }
 
-/* All the same such a walk costs no more than one without limits. */
+/*
+ * All the same such a walk costs no more than one without limits. The path of the first frame is
+ * shorter, which leaves room for a few frames.
+ */
 static void bounds_limited_in_all(struct kunit *test)
 {
 	u32 i, nr = STACK_SIZE / 0x10 - 2, all;
@@ -491,7 +494,7 @@ static void bounds_limited_in_all(struct kunit *test)
 	all = count_callers(test);
 	expect_end(test, "budget");
 	sfu_walk_lookups = 1;
-	expect_within(test, "callers", count_callers(test), all - 2, all);
+	expect_within(test, "callers", count_callers(test), all - 2, all + 5);
 	sfu_walk_lookups = 0;
 	expect_end(test, "budget");
 	KUNIT_EXPECT_GT(test, all, 127);

@@ -15,7 +15,8 @@
  *     asked first, for it costs less: a walk has the budget for perf's 127 such frames.
  *
  * Where a function begins or ends, the instruction itself tells where the return address
- * is. That is exact, and needs no frame pointer.
+ * is. Elsewhere the code up to the end of the function may tell (sample/sframe_path.c). Both are
+ * exact, and need no frame pointer.
  *
  * The stack pointer that follows from a frame pointer is unverified. A wrong frame is
  * worse than a short stack: in a file that does not keep frame pointers the walk ends
@@ -64,7 +65,7 @@ static bool caller_links_up(const struct sfu_frame *frame, const struct sfu_fram
 }
 
 /* Do the functions around the frame keep frame pointers? */
-static bool has_habit(struct sfu_walk *walk, const struct sfu_frame *frame)
+bool sfu_fallback_has_habit(struct sfu_walk *walk, const struct sfu_frame *frame)
 {
 	struct sfu_range *range = sfu_walk_find_range(walk, sfu_walk_lookup_ip(frame));
 
@@ -85,7 +86,8 @@ bool sfu_fallback_find_record(struct sfu_walk *walk, struct sfu_frame *caller)
 	const struct sfu_frame *frame = &walk->frame;
 
 	if (is_low(frame))
-		return links_up(frame, SFU_ARCH_LOW_RECORD) && has_habit(walk, frame) &&
+		return links_up(frame, SFU_ARCH_LOW_RECORD) &&
+		       sfu_fallback_has_habit(walk, frame) &&
 		       !sfu_walk_find_caller(walk, &low_fp_row, caller);
 	return links_up(frame, 0) && !sfu_walk_find_caller(walk, &fp_row, caller);
 }
@@ -157,7 +159,7 @@ static bool can_tell(struct sfu_walk *walk, const struct sfu_frame *caller, unsi
 	const struct sfu_range *there = sfu_map_find(walk->map, func);
 
 	return there && is_in_same_file(walk, there) &&
-	       (!there->has_no_data || has_habit(walk, caller));
+	       (!there->has_no_data || sfu_fallback_has_habit(walk, caller));
 }
 
 /**
@@ -220,7 +222,7 @@ static bool find_on_other_stack(struct sfu_walk *walk, const struct sfu_frame *f
 	walk->frame.sp = frame->fp;
 	found = sfu_fallback_find_record(walk, caller);
 	walk->frame = present;
-	return found && has_habit(walk, caller) &&
+	return found && sfu_fallback_has_habit(walk, caller) &&
 	       (!caller->fp || caller_links_up(frame, caller)) &&
 	       classify_site(walk, caller->ip) != SITE_NONE;
 }
@@ -230,7 +232,7 @@ static bool leads_on(struct sfu_walk *walk, const struct sfu_frame *caller)
 {
 	struct sfu_frame next;
 
-	return !caller->fp || !has_habit(walk, caller) ||
+	return !caller->fp || !sfu_fallback_has_habit(walk, caller) ||
 	       caller_links_up(&walk->frame, caller) ||
 	       find_on_other_stack(walk, caller, &next);
 }
@@ -263,7 +265,7 @@ bool sfu_fallback_is_habitual(struct sfu_walk *walk, struct sfu_frame *caller)
 {
 	if (READ_ONCE(proved_only))
 		return false;
-	if (!has_habit(walk, &walk->frame) || !leads_on(walk, caller))
+	if (!sfu_fallback_has_habit(walk, &walk->frame) || !leads_on(walk, caller))
 		return false;
 	if (caller->fp && classify_site(walk, caller->ip) == SITE_NONE &&
 	    !sfu_signal_is_stub(walk, caller->ip) && !is_pushed_return(walk, caller))
@@ -281,7 +283,7 @@ static bool leaves_stack(struct sfu_walk *walk, struct sfu_frame *caller)
 	const struct sfu_frame *frame = &walk->frame;
 
 	if (READ_ONCE(proved_only) || frame->is_activation ||
-	    walk->nr_switches == MAX_SWITCHES || !has_habit(walk, frame) ||
+	    walk->nr_switches == MAX_SWITCHES || !sfu_fallback_has_habit(walk, frame) ||
 	    !find_on_other_stack(walk, frame, caller))
 		return false;
 	caller->by_habit = true;
@@ -306,6 +308,24 @@ static bool read_around(const struct sfu_walk *walk, u8 *code, unsigned long ip)
 }
 
 /**
+ * sfu_fallback_to_call() - find the caller by a row that the code speaks for
+ * @walk: the walk
+ * @row: the row
+ * @caller: set if it returns true, else undefined
+ *
+ * Context: As that of sfu_walk_init().
+ * Return: Whether the row leads to the site of a call, or to the stub that a signal handler
+ * returns to.
+ */
+bool sfu_fallback_to_call(struct sfu_walk *walk, const struct sframe_row *row,
+			  struct sfu_frame *caller)
+{
+	return !sfu_walk_find_caller(walk, row, caller) &&
+	       (classify_site(walk, caller->ip) != SITE_NONE ||
+		sfu_signal_is_stub(walk, caller->ip));
+}
+
+/**
  * sfu_fallback_by_code() - find the caller by the instruction that was interrupted
  * @walk: the walk
  * @caller: set if it returns true, else undefined
@@ -320,12 +340,9 @@ bool sfu_fallback_by_code(struct sfu_walk *walk, struct sfu_frame *caller)
 	const struct sfu_frame *frame = &walk->frame;
 	struct sframe_row row;
 
-	if (!frame->is_activation || !read_around(walk, code, frame->ip) ||
-	    !sfu_arch_row_of_code(code + SFU_ARCH_CODE_BEFORE, frame->ip, &row))
-		return false;
-	return !sfu_walk_find_caller(walk, &row, caller) &&
-	       (classify_site(walk, caller->ip) != SITE_NONE ||
-		sfu_signal_is_stub(walk, caller->ip));
+	return frame->is_activation && read_around(walk, code, frame->ip) &&
+	       sfu_arch_row_of_code(code + SFU_ARCH_CODE_BEFORE, frame->ip, &row) &&
+	       sfu_fallback_to_call(walk, &row, caller);
 }
 
 /* Bytes that a function may realign its stack by, and still be recognised. */
@@ -391,7 +408,7 @@ bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 	    !sfu_walk_find_caller(walk, row, caller) &&
 	    classify_site(walk, caller->ip) == SITE_OF_INDIRECT_CALL)
 		return true;
-	return has_habit(walk, &walk->frame) && walk->frame.fp >= walk->frame.sp &&
+	return sfu_fallback_has_habit(walk, &walk->frame) && walk->frame.fp >= walk->frame.sp &&
 	       row_of_record(row, &by_fp) &&
 	       !sfu_walk_find_caller(walk, &by_fp, caller) &&
 	       classify_site(walk, caller->ip) != SITE_NONE;

@@ -167,6 +167,12 @@ static bool cfa_is_argument(const struct sframe_row *row)
 	return row->ra.how != SFRAME_RULE_CFA_MEM || row->ra.off >= 0;
 }
 
+/* Does the row need a frame pointer that is not known? */
+static bool lacks_fp(const struct sfu_walk *walk, const struct sframe_row *row)
+{
+	return walk->frame.fp == SFU_FP_UNKNOWN && row->cfa.reg == SFU_ARCH_REG_FP;
+}
+
 static enum sfu_stop find_ra(struct sfu_walk *walk, const struct sframe_rule *rule,
 			     unsigned long cfa, unsigned long *ra)
 {
@@ -230,6 +236,8 @@ enum sfu_stop sfu_walk_find_caller(struct sfu_walk *walk, const struct sframe_ro
 	unsigned long cfa, sp, ra, fp;
 	enum sfu_stop stop;
 
+	if (lacks_fp(walk, row))
+		return SFU_STOP_REGISTER;
 	stop = compute_rule(walk, &row->cfa, 0, &cfa);
 	if (stop)
 		return stop;

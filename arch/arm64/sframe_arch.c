@@ -99,59 +99,6 @@ static bool is_return_site(struct sfu_walk *walk, unsigned long ra)
 	       sfu_signal_is_stub(walk, ra);
 }
 
-/* What the search for the end of a function may cost. */
-#define PATH_INSNS	64
-#define PATH_READS	8
-#define PATH_PIECE	64	/* bytes of a read */
-#define PATH_COST	24	/* instructions for each one that it follows */
-
-/* A part of the code on a path. */
-struct path_piece {
-	unsigned long	start;
-	unsigned int	nr_reads;
-	u8		code[PATH_PIECE];
-};
-
-static bool read_piece(struct sfu_walk *walk, struct path_piece *piece, unsigned long addr)
-{
-	piece->start = addr;
-	return piece->nr_reads++ < PATH_READS &&
-	       sfu_walk_read_code(walk, piece->code, addr, PATH_PIECE);
-}
-
-/* Follows the code from the ip to the first instruction that tells where the return address is. */
-static enum sframe_path_at follow_path(struct sfu_walk *walk, struct sframe_path *path)
-{
-	struct path_piece piece = { .start = walk->frame.ip - PATH_PIECE };
-	unsigned long slot, addr = walk->frame.ip;
-	enum sframe_path_at at;
-	unsigned int i;
-
-	for (i = 0; i < PATH_INSNS; i++) {
-		if (addr - piece.start >= PATH_PIECE &&
-		    !read_piece(walk, &piece, addr))
-			return SFRAME_PATH_LOST;
-		if (sfu_walk_charge(walk, PATH_COST))
-			return SFRAME_PATH_LOST;
-		at = sframe_path_step(path, sframe_insn(piece.code + (addr - piece.start)));
-		if (at == SFRAME_PATH_ON) {
-			addr += INSN_ALIGN;
-			continue;
-		}
-		if (at != SFRAME_PATH_JUMP)
-			return at;
-		addr += path->jump;
-		if (!read_piece(walk, &piece, addr))
-			return SFRAME_PATH_LOST;
-		/* A function may end with the call of another one, which then returns for it. */
-		if (sfu_arch_decode_plt(piece.code, addr, &slot)) {
-			path->is_top = true;
-			return SFRAME_PATH_RETURN;
-		}
-	}
-	return SFRAME_PATH_LOST;
-}
-
 /*
  * Finds the caller by the code up to the end of the function. A record that x29 does not
  * point to yet counts only if the file keeps frame pointers: else x29 may be about to hold
@@ -163,10 +110,10 @@ static bool find_on_path(struct sfu_walk *walk, struct sfu_frame *caller,
 	struct sframe_row row = {
 		.cfa = { .how = SFRAME_RULE_REG, .reg = SFU_ARCH_REG_SP },
 	};
-	struct sframe_path path = {};
+	struct sframe_path path;
 	enum sframe_path_at at;
 
-	at = follow_path(walk, &path);
+	at = sfu_path_follow(walk, walk->frame.ip, &path);
 	if (at == SFRAME_PATH_LOST)
 		return false;
 	/* The lowest stack pointer that the caller may have, or the right one. */

@@ -21,6 +21,7 @@
 
 #include "sframe_core.h"
 #include "sframe_format.h"
+#include "sframe_path.h"
 #include "sframe_prologue.h"
 
 #define SFU_ARCH_ABI		SFRAME_ABI_AARCH64_LE
@@ -223,6 +224,24 @@ static inline bool sfu_arch_row_of_code(const u8 *ip, unsigned long addr, struct
 	row->ra = (struct sframe_rule){ .how = SFRAME_RULE_CFA_MEM, .off = 8 - size };
 	row->fp = (struct sframe_rule){ .how = SFRAME_RULE_CFA_MEM, .off = -size };
 	return true;
+}
+
+#define SFU_ARCH_PATH_BYTES	SFU_ARCH_PLT_BYTES
+#define SFU_ARCH_PATH_INSNS	64
+#define SFU_ARCH_PATH_COST	24	/* instructions */
+#define SFU_ARCH_PATH_BYTE_COST	0
+
+static inline enum sframe_path_at sfu_arch_path_step(struct sframe_path *path, const u8 *code,
+						     unsigned long addr, bool has_jumped)
+{
+	unsigned long slot;
+
+	/* A function may end with the call of another one, which then returns for it. */
+	if (has_jumped && sfu_arch_decode_plt(code, addr, &slot)) {
+		path->is_top = true;
+		return SFRAME_PATH_RETURN;
+	}
+	return sframe_path_step(path, code);
 }
 
 #define SFU_ARCH_START_BEFORE	12

@@ -14,29 +14,24 @@
 #ifndef SFRAME_PATH_H
 #define SFRAME_PATH_H
 
+#include "sframe_path_at.h"
 #include "sframe_prologue.h"
 
-/* Where a path ends, or that it goes on. */
-enum sframe_path_at {
-	SFRAME_PATH_ON,		/* at the next instruction */
-	SFRAME_PATH_JUMP,	/* at another instruction */
-	SFRAME_PATH_RETURN,	/* it returns */
-	SFRAME_PATH_SAVE,	/* it stores x29 or x30, or signs x30, as a prologue does */
-	SFRAME_PATH_RECORD,	/* it sets x29 to a frame record that has been stored */
-	SFRAME_PATH_LOST,	/* nothing is known */
-};
+#define SFRAME_INSN_MAX	4	/* bytes of an instruction */
 
 /**
  * struct sframe_path - what a path has done so far
+ * @size: bytes of the last instruction
  * @sp: bytes that it has moved SP by
  * @ra_off: where it has loaded x30 from, relative to the first SP
  * @fp_off: likewise x29
- * @jump: with SFRAME_PATH_JUMP, bytes from the instruction to the next one
+ * @jump: with SFRAME_PATH_JUMP, bytes from the end of that instruction to the next one
  * @has_ra: it has loaded x30
  * @has_fp: it has loaded x29
  * @is_top: SP is that of the caller
  */
 struct sframe_path {
+	s32	size;
 	s32	sp;
 	s32	ra_off;
 	s32	fp_off;
@@ -45,6 +40,9 @@ struct sframe_path {
 	bool	has_fp;
 	bool	is_top;
 };
+
+/* Before the first instruction. */
+#define SFRAME_PATH_INIT {}
 
 #define SFRAME_INSN_FP	29
 #define SFRAME_INSN_RA	30
@@ -205,7 +203,7 @@ static inline enum sframe_path_at sframe_path_branch(struct sframe_path *path, u
 		return SFRAME_PATH_SAVE;
 	}
 	if ((insn & 0xfc000000) == 0x14000000) {	/* b */
-		path->jump = 4 * sframe_insn_signed(insn, 0, 26);
+		path->jump = 4 * sframe_insn_signed(insn, 0, 26) - SFRAME_INSN_MAX;
 		return SFRAME_PATH_JUMP;
 	}
 	if ((insn & 0xff000000) == 0x54000000 ||	/* b.cond */
@@ -249,15 +247,16 @@ static inline enum sframe_path_at sframe_path_compute(struct sframe_path *path, 
 
 /**
  * sframe_path_step() - follow a path by one instruction
- * @path: the path; all of it is 0 before the first instruction
- * @insn: the instruction
+ * @path: the path; SFRAME_PATH_INIT before the first instruction
+ * @code: the instruction
  *
  * Return: Where the path is then.
  */
-static inline enum sframe_path_at sframe_path_step(struct sframe_path *path, u32 insn)
+static inline enum sframe_path_at sframe_path_step(struct sframe_path *path, const u8 *code)
 {
-	u32 rd = sframe_insn_rd(insn);
+	u32 insn = sframe_insn(code), rd = sframe_insn_rd(insn);
 
+	path->size = SFRAME_INSN_MAX;
 	/* x30 has just been stored, and keeps its value. */
 	if (sframe_stores_low_x29(insn) && !path->has_ra)
 		return SFRAME_PATH_SAVE;

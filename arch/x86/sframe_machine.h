@@ -21,6 +21,7 @@
 
 #include "sframe_core.h"
 #include "sframe_format.h"
+#include "sframe_path.h"
 #include "sframe_prologue.h"
 
 #define SFU_ARCH_ABI		SFRAME_ABI_AMD64_LE
@@ -363,6 +364,17 @@ static inline bool sfu_arch_row_of_code(const u8 *ip, unsigned long addr, struct
 	if (progress == SFU_PROGRESS_PUSHED)
 		*row = after_push;
 	return progress != SFU_PROGRESS_OTHER;
+}
+
+#define SFU_ARCH_PATH_BYTES	SFRAME_INSN_READ
+#define SFU_ARCH_PATH_INSNS	384
+#define SFU_ARCH_PATH_COST	96	/* instructions */
+#define SFU_ARCH_PATH_BYTE_COST	16
+
+static inline enum sframe_path_at sfu_arch_path_step(struct sframe_path *path, const u8 *code,
+						     unsigned long addr, bool has_jumped)
+{
+	return sframe_path_step(path, code);
 }
 
 #define SFU_ARCH_START_BEFORE	9

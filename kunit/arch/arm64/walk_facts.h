@@ -263,7 +263,7 @@ static const struct start_case start_cases[] __maybe_unused = {
  * the code after it.
  */
 #define MOST_FRAME_READS (9 + 2 + 1)
-#define MOST_FRAME_BYTES (2 * 8 + 8 + 48 + 2 * 8 + 4 + 24 + 8 + 8 + 4 + 64)
+#define MOST_FRAME_BYTES (2 * 8 + 8 + 48 + 2 * 8 + 4 + 24 + 8 + 8 + 4 + 96)
 
 static inline void put_slot(u8 *code, unsigned long addr, unsigned long to)
 {

@@ -35,6 +35,7 @@
 #include "../../../sample/sframe_user.c"
 #include "../../../sample/sframe_walk.c"
 #include "../../../sample/sframe_fallback.c"
+#include "../../../sample/sframe_path.c"
 #include "../../../arch/x86/sframe_arch.c"
 #include "../../../sframe_unwind.c"
 

@@ -16,6 +16,7 @@
 #include "../../../sample/sframe_user.c"
 #include "../../../sample/sframe_walk.c"
 #include "../../../sample/sframe_fallback.c"
+#include "../../../sample/sframe_path.c"
 #include "sframe_arch.c"
 #include "../../../task/sframe_habit.c"
 

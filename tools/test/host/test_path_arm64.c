@@ -146,9 +146,9 @@ static const struct path_case cases[] = {
 	ON("cbz x0", 0xb4000040),
 	ON("cbnz x30", 0xb500005e),
 	ON("tbz w1, #3", 0x36180041),
-	{ "b +16", SFRAME_PATH_JUMP, { .jump = 16 }, { 0x14000004 } },
-	{ "b -16", SFRAME_PATH_JUMP, { .jump = -16 }, { 0x17fffffc } },
-	{ "add sp; b", SFRAME_PATH_JUMP, { .sp = 32, .jump = 16 }, { 0x910083ff, 0x14000004 } },
+	{ "b +16", SFRAME_PATH_JUMP, { .jump = 12 }, { 0x14000004 } },
+	{ "b -16", SFRAME_PATH_JUMP, { .jump = -20 }, { 0x17fffffc } },
+	{ "add sp; b", SFRAME_PATH_JUMP, { .sp = 32, .jump = 12 }, { 0x910083ff, 0x14000004 } },
 	LOST("bl", 0x94000004),
 	LOST("blr x1", 0xd63f0020),
 	LOST("br x1", 0xd61f0020),
@@ -168,11 +168,11 @@ static bool is_same(const struct sframe_path *a, const struct sframe_path *b)
 static bool passes(const struct path_case *c)
 {
 	enum sframe_path_at at = SFRAME_PATH_ON;
-	struct sframe_path path = {};
+	struct sframe_path path = SFRAME_PATH_INIT;
 	size_t i;
 
 	for (i = 0; i < MAX_INSNS && at == SFRAME_PATH_ON; i++)
-		at = sframe_path_step(&path, c->insns[i]);
+		at = sframe_path_step(&path, (const u8 *)&c->insns[i]);
 	return at == c->at && (at == SFRAME_PATH_LOST || is_same(&path, &c->want));
 }
 
