@@ -3,10 +3,9 @@
  * The path from an instruction of arm64 to the end of its function: where is the return
  * address? Compiles on the host, too.
  *
- * A path follows the code as if no conditional branch were taken. Compilers know, for each
- * instruction, one place of the return address, whatever the path to it. So the first
- * instruction of a path that uses x30 tells the place: a return, or a prologue, uses x30
- * as the caller has set it; an epilogue loads it from the stack.
+ * Compilers know, for each instruction, one place of the return address, whatever the path to
+ * it. So the first instruction of a path that uses x30 tells the place: a return, or a prologue,
+ * uses x30 as the caller has set it; an epilogue loads it from the stack.
  *
  * A call ends a path: it may not return, and other code may follow. So does all that may
  * change SP, x29 or x30 in another way.
@@ -25,7 +24,7 @@
  * @sp: bytes that it has moved SP by
  * @ra_off: where it has loaded x30 from, relative to the first SP
  * @fp_off: likewise x29
- * @jump: with SFRAME_PATH_JUMP, bytes from the end of that instruction to the next one
+ * @jump: if that may jump, bytes from its end to where it jumps
  * @has_ra: it has loaded x30
  * @has_fp: it has loaded x29
  * @is_top: SP is that of the caller
@@ -184,11 +183,22 @@ static inline enum sframe_path_at sframe_path_memory(struct sframe_path *path, u
 	/* A register as offset, or the address itself: neither moves a base. */
 	if ((insn & 0x3b200c00) == 0x38200800 || (insn & 0x3b000000) == 0x18000000)
 		return sframe_is_kept(rt) ? SFRAME_PATH_LOST : SFRAME_PATH_ON;
-	/* Exclusive, atomic, vectors, tags: they may write any of these, or move the base. */
+	/* Vectors: some forms move the base. */
+	if ((insn & 0xbe000000) == 0x0c000000)
+		return (insn & 0x00800000) && sframe_insn_rn(insn) >= SFRAME_INSN_FP ?
+		       SFRAME_PATH_LOST : SFRAME_PATH_ON;
+	/* Exclusive, atomic, tags: they may write any of these, or move the base. */
 	if (sframe_is_kept(rt) || sframe_is_kept(sframe_insn_rt2(insn)) ||
 	    sframe_is_kept(insn >> 16 & 31) || sframe_insn_rn(insn) >= SFRAME_INSN_FP)
 		return SFRAME_PATH_LOST;
 	return SFRAME_PATH_ON;
+}
+
+/* A conditional branch to so many instructions further. */
+static inline enum sframe_path_at sframe_path_fork(struct sframe_path *path, s32 insns)
+{
+	path->jump = 4 * insns - SFRAME_INSN_MAX;
+	return SFRAME_PATH_BRANCH;
 }
 
 /* Branches, and what belongs to the system. */
@@ -207,8 +217,11 @@ static inline enum sframe_path_at sframe_path_branch(struct sframe_path *path, u
 		return SFRAME_PATH_JUMP;
 	}
 	if ((insn & 0xff000000) == 0x54000000 ||	/* b.cond */
-	    (insn & 0x7c000000) == 0x34000000 ||	/* cbz, cbnz, tbz, tbnz */
-	    (insn & 0xffe0001f) == 0xd4000001)		/* svc */
+	    (insn & 0x7e000000) == 0x34000000)		/* cbz, cbnz */
+		return sframe_path_fork(path, sframe_insn_signed(insn, 5, 19));
+	if ((insn & 0x7e000000) == 0x36000000)		/* tbz, tbnz */
+		return sframe_path_fork(path, sframe_insn_signed(insn, 5, 14));
+	if ((insn & 0xffe0001f) == 0xd4000001)		/* svc */
 		return SFRAME_PATH_ON;
 	/* Hints, barriers, system registers */
 	if ((insn & 0xffc00000) == 0xd5000000 && !sframe_is_kept(sframe_insn_rd(insn)))
@@ -245,6 +258,13 @@ static inline enum sframe_path_at sframe_path_compute(struct sframe_path *path, 
 	return SFRAME_PATH_LOST;
 }
 
+/* Does this operation on vectors write a general register: fcvt to one, fmov, smov, umov? */
+static inline bool sframe_is_from_vector(u32 insn)
+{
+	return (insn & 0x7f200000) == 0x1e000000 || (insn & 0x7f20fc00) == 0x1e200000 ||
+	       (insn & 0xbfe0ec00) == 0x0e002c00;
+}
+
 /**
  * sframe_path_step() - follow a path by one instruction
  * @path: the path; SFRAME_PATH_INIT before the first instruction
@@ -275,8 +295,8 @@ static inline enum sframe_path_at sframe_path_step(struct sframe_path *path, con
 						(insn & 0xffe0fc00) == 0x9ac01000) ?
 		       SFRAME_PATH_LOST : SFRAME_PATH_ON;
 	case 7: case 15:
-		/* Vectors. A few forms write a general register. */
-		return sframe_is_kept(rd) ? SFRAME_PATH_LOST : SFRAME_PATH_ON;
+		return sframe_is_kept(rd) && sframe_is_from_vector(insn) ? SFRAME_PATH_LOST :
+									   SFRAME_PATH_ON;
 	case 2:
 		/* SVE. A few forms write a general register, or SP. */
 		return rd >= SFRAME_INSN_FP ? SFRAME_PATH_LOST : SFRAME_PATH_ON;

@@ -5,7 +5,7 @@
  */
 #include <stdio.h>
 
-#include "sframe_path.h"
+#include "sframe_route.h"
 
 #define NOP		0xd503201f
 #define RET		0xd65f03c0
@@ -31,6 +31,8 @@ struct path_case {
 #define LOADS_RA(name, by, ra, ...) \
 	{ name, SFRAME_PATH_RETURN, { .sp = by, .ra_off = ra, .has_ra = true, .is_top = true }, \
 	  { __VA_ARGS__ } }
+/* A branch to so many bytes further, which may be taken or not. */
+#define FORKS(name, by, insn)	{ name, SFRAME_PATH_BRANCH, { .jump = by - 4 }, { insn } }
 #define SAVES(name, top, insn)	{ name, SFRAME_PATH_SAVE, { .is_top = top }, { insn } }
 
 static const struct path_case cases[] = {
@@ -134,6 +136,11 @@ static const struct path_case cases[] = {
 	ON("fcmp d0, d1", 0x1e612000),
 	ON("ldxr x0, [x1]", 0xc85f7c20),
 	ON("ld1 {v0.16b}, [x0], #16", 0x4cdf7000),
+	ON("ld1 {v16.4s}, [x2]", 0x4c407850),
+	ON("st4 {v18.8h-v21.8h}, [x0], #64", 0x4c9f0412),
+	ON("movi v29.8h, #0", 0x4f00841d),
+	ON("fadd v30.4s, v1.4s, v2.4s", 0x4e22d43e),
+	ON("ld1r {v5.16b}, [sp]", 0x4d40c3e5),
 	ON("prfm", 0xf9800000),
 	ON("prfm #30, [sp, #8]", 0xf98007fe),
 	ON("mrs x0", 0xd53bd040),
@@ -142,10 +149,12 @@ static const struct path_case cases[] = {
 	ON("svc #0", 0xd4000001),
 
 	/* branches */
-	ON("b.eq", 0x54000040),
-	ON("cbz x0", 0xb4000040),
-	ON("cbnz x30", 0xb500005e),
-	ON("tbz w1, #3", 0x36180041),
+	FORKS("b.eq", 8, 0x54000040),
+	FORKS("b.ne -8", -8, 0x54ffffc1),
+	FORKS("cbz x0", 8, 0xb4000040),
+	FORKS("cbnz x30", 8, 0xb500005e),
+	FORKS("tbz w1, #3", 8, 0x36180041),
+	FORKS("tbnz x1, #63, -4", -4, 0xb7ffffe1),
 	{ "b +16", SFRAME_PATH_JUMP, { .jump = 12 }, { 0x14000004 } },
 	{ "b -16", SFRAME_PATH_JUMP, { .jump = -20 }, { 0x17fffffc } },
 	{ "add sp; b", SFRAME_PATH_JUMP, { .sp = 32, .jump = 12 }, { 0x910083ff, 0x14000004 } },
@@ -176,16 +185,53 @@ static bool passes(const struct path_case *c)
 	return at == c->at && (at == SFRAME_PATH_LOST || is_same(&path, &c->want));
 }
 
+/* Branches. */
+static const struct {
+	const char		*name;
+	enum sframe_path_at	at;
+	u32			insns[MAX_INSNS];
+} routes[] = {
+	{ "1: b.ne 1b; ret", SFRAME_PATH_RETURN, { 0x54000001, RET } },
+	{ "b.eq 1f; bl; 1: ret", SFRAME_PATH_RETURN, { 0x54000040, 0x94000004, RET } },
+	{ "1: b.eq 2f; b 1b; 2: ret", SFRAME_PATH_RETURN, { 0x54000040, 0x17ffffff, RET } },
+	{ "b.eq 1f; bl; 1: bl", SFRAME_PATH_LOST, { 0x54000040, 0x94000004, 0x94000004 } },
+	{ "1: b 1b", SFRAME_PATH_ON, { 0x14000000 } },
+};
+
+/* Follows a route as the module does. */
+static bool takes_route(const u32 *insns, enum sframe_path_at want)
+{
+	enum sframe_path_at at = SFRAME_PATH_ON;
+	struct sframe_route route;
+	unsigned int i;
+
+	sframe_route_begin(&route, 4);
+	for (i = 0; i < 100 && at == SFRAME_PATH_ON; i++) {
+		if (route.here.addr / 4 - 1 >= MAX_INSNS)
+			return false;
+		at = sframe_path_step(&route.here.path,
+				      (const u8 *)&insns[route.here.addr / 4 - 1]);
+		at = sframe_route_go(&route, at);
+	}
+	return at == want;
+}
+
 int main(void)
 {
 	bool all_passed = true;
-	size_t i;
+	size_t i, k;
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		bool passed = passes(&cases[i]);
 
 		all_passed &= passed;
 		printf("%s %zu - path: %s\n", passed ? "ok" : "not ok", i + 1, cases[i].name);
+	}
+	for (k = 0; k < ARRAY_SIZE(routes); k++) {
+		bool passed = takes_route(routes[k].insns, routes[k].at);
+
+		all_passed &= passed;
+		printf("%s %zu - path: %s\n", passed ? "ok" : "not ok", ++i, routes[k].name);
 	}
 	printf("1..%zu\n", i);
 	return !all_passed;
