@@ -187,8 +187,7 @@ bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 enum sfu_stop sfu_fallback_step(struct sfu_walk *walk);
 
 /* sample/sframe_path.c */
-enum sframe_path_at sfu_path_follow(struct sfu_walk *walk, unsigned long from,
-				    struct sframe_path *path);
+enum sframe_path_at sfu_path_follow(struct sfu_walk *walk, struct sframe_path *path);
 
 /* sample/sframe_uprobe.c */
 #ifdef CONFIG_UPROBES

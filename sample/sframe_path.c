@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Follows the code of a frame up to the end of its function. What the instructions on that path say
- * about the return address is known by arch/ARCH/sframe_path.h.
+ * Follows the code of a frame that was interrupted, up to the end of its function. What the
+ * instructions on that path say about the return address is known by arch/ARCH/sframe_path.h.
  */
 #include <linux/nospec.h>
 
@@ -49,19 +49,17 @@ static u32 path_budget(struct sfu_walk *walk)
 }
 
 /**
- * sfu_path_follow() - follow code to the end of the function
- * @walk: the walk
- * @from: the instruction that the frame goes on with
+ * sfu_path_follow() - follow the code from the ip to the end of the function
+ * @walk: the walk, in a frame that was interrupted
  * @path: set to what the path has done when it ends; when it was lost for the first time, if
  *	it is lost
  *
  * Context: As that of sfu_walk_init().
  * Return: Where the path has ended; SFRAME_PATH_LOST if the code or the budget ends first.
  */
-enum sframe_path_at sfu_path_follow(struct sfu_walk *walk, unsigned long from,
-				    struct sframe_path *path)
+enum sframe_path_at sfu_path_follow(struct sfu_walk *walk, struct sframe_path *path)
 {
-	struct path_piece piece = { .start = from - PIECE_BYTES };
+	struct path_piece piece = { .start = walk->frame.ip - PIECE_BYTES };
 	const u32 least = walk->lookup.rd.budget - path_budget(walk);
 	enum sframe_path_at at = SFRAME_PATH_ON;
 	struct sframe_route route;
@@ -70,7 +68,7 @@ enum sframe_path_at sfu_path_follow(struct sfu_walk *walk, unsigned long from,
 	bool has_jumped = false;
 	unsigned int i;
 
-	sframe_route_begin(&route, from);
+	sframe_route_begin(&route, walk->frame.ip);
 	for (i = 0; i < SFU_ARCH_PATH_INSNS && at == SFRAME_PATH_ON &&
 	     walk->lookup.rd.budget >= least; i++) {
 		code = find_code(walk, &piece, here->addr);

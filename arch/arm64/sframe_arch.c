@@ -113,7 +113,7 @@ static bool find_on_path(struct sfu_walk *walk, struct sfu_frame *caller,
 	struct sframe_path path;
 	enum sframe_path_at at;
 
-	at = sfu_path_follow(walk, walk->frame.ip, &path);
+	at = sfu_path_follow(walk, &path);
 	if (at == SFRAME_PATH_LOST)
 		return false;
 	/* The lowest stack pointer that the caller may have, or the right one. */

@@ -93,42 +93,13 @@ static bool find_on_path(struct sfu_walk *walk, struct sfu_frame *caller,
 
 	if (!sfu_walk_has_registers(&walk->frame))
 		return false;
-	if (sfu_path_follow(walk, walk->frame.ip, &path) == SFRAME_PATH_RETURN)
+	if (sfu_path_follow(walk, &path) == SFRAME_PATH_RETURN)
 		return find_returned(walk, &path, caller);
 	if (path.record_off != -8 || !sfu_fallback_to_call(walk, &at_entry, caller) ||
 	    !sfu_fallback_is_habitual(walk, caller))
 		return false;
 	*method = SFU_METHOD_FP_HABIT;
 	return true;
-}
-
-#define DIRECT_CALL_BYTES	5
-
-/* Is it certain that the instruction before a return address is a call by address? */
-static bool follows_direct_call(const struct sfu_walk *walk, unsigned long ra)
-{
-	u8 code[SFU_ARCH_CALL_SITE];
-
-	return sfu_walk_read_code(walk, code, ra - sizeof(code), sizeof(code)) &&
-	       sfu_arch_follows_direct_call(code + sizeof(code)) &&
-	       !sfu_arch_follows_indirect_call(code + sizeof(code));
-}
-
-/*
- * The same from a return address. The call before it may have been one that does not return, and
- * the function may end there. So the path begins with that call, and goes through the function that
- * it enters, to a return. Each such frame may cost much, so code that keeps frame pointers does
- * without.
- */
-static bool find_after_call(struct sfu_walk *walk, struct sfu_frame *caller)
-{
-	const struct sfu_frame *frame = &walk->frame;
-	struct sframe_path path;
-
-	return !sfu_walk_has_registers(frame) && !frame->sp_unverified &&
-	       !sfu_fallback_has_habit(walk, frame) && follows_direct_call(walk, frame->ip) &&
-	       sfu_path_follow(walk, frame->ip - DIRECT_CALL_BYTES, &path) ==
-	       SFRAME_PATH_RETURN && find_returned(walk, &path, caller);
 }
 
 /* Follows the frame pointer to @caller, if there is a reason to. */
@@ -149,8 +120,7 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller,
 {
 	*method = SFU_METHOD_FP;
 	return sfu_fallback_by_code(walk, caller) || find_on_path(walk, caller, method) ||
-	       find_after_call(walk, caller) || follow_fp(walk, caller, method) ?
-	       SFU_STOP_NONE : SFU_STOP_NODATA;
+	       follow_fp(walk, caller, method) ? SFU_STOP_NONE : SFU_STOP_NODATA;
 }
 
 #define REG_BX			3	/* DWARF number */

@@ -5,7 +5,7 @@
 
 /*
  * No .cfi directive describes the function. On arm64 the module would find what stp saves, and
- * take zero in x29 for the end of the stack.
+ * take zero in x29 for the end of the stack. On x86_64 it would follow the code to a plain return.
  */
 #ifdef __x86_64__
 #define SPIN_CODE					\
@@ -16,7 +16,7 @@
 	"	jnz	1b\n"				\
 	"	pop	%rbx\n"				\
 	"	pop	%rbp\n"				\
-	"	ret\n"
+	"	ret	$0\n"
 #else
 #define SPIN_CODE					\
 	"	mov	x9, x29\n"			\

@@ -32,7 +32,7 @@ struct path_case {
 	{ name, SFRAME_PATH_RETURN, { .sp = by, .ra_off = ra, .has_ra = true, .is_top = true }, \
 	  { __VA_ARGS__ } }
 /* A branch to so many bytes further, which may be taken or not. */
-#define FORKS(name, by, insn)	{ name, SFRAME_PATH_BRANCH, { .jump = by - 4 }, { insn } }
+#define FORKS(name, by, insn)	{ name, SFRAME_PATH_BRANCH, { .jump = (by) - 4 }, { insn } }
 #define SAVES(name, top, insn)	{ name, SFRAME_PATH_SAVE, { .is_top = top }, { insn } }
 
 static const struct path_case cases[] = {

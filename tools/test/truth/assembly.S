@@ -109,18 +109,24 @@ easy_saved:
 	ret
 	.size	easy_saved, . - easy_saved
 
-/* A part of it is called, and changes the frame pointer. */
+/* A part of it is called, and changes the frame pointer. The caller of the part has no path. */
 	.globl	easy_calls
 	.type	easy_calls, @function
 easy_calls:
 	push	%rbp
 	lea	1(%rdi), %rbp
+	.size	easy_calls, . - easy_calls
+	.type	hard_calls, @function
+hard_calls:
 	call	part
 	call	part
+	.size	hard_calls, . - hard_calls
+	.type	easy_after, @function
+easy_after:
 	mov	%rbp, %rax
 	pop	%rbp
 	ret
-	.size	easy_calls, . - easy_calls
+	.size	easy_after, . - easy_after
 	.type	part, @function
 part:	add	%rdi, %rbp
 	test	%rdi, %rdi
