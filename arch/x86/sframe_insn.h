@@ -508,13 +508,14 @@ static inline u32 sframe_insn_written(const struct sframe_insn *insn)
 }
 
 /*
- * May it store in memory? All that does not load a general register counts. VEX and EVEX are left
- * out: nobody stores a return address or a saved register by them.
+ * May the instruction store in memory? All count that do not load a general register, and xchg and
+ * xadd, which do both. VEX and EVEX are left out: nobody stores a return address or a saved
+ * register by them.
  */
 static inline bool sframe_insn_stores(const struct sframe_insn *insn)
 {
-	return (insn->op & SFRAME_OP_MODRM) && !(insn->op & SFRAME_OP_REG) &&
-	       insn->mod != SFRAME_MOD_REG && !insn->is_vex;
+	return (insn->op & SFRAME_OP_MODRM) && insn->mod != SFRAME_MOD_REG && !insn->is_vex &&
+	       ((insn->op & SFRAME_OP_RM) || !(insn->op & SFRAME_OP_REG));
 }
 
 #endif /* SFRAME_INSN_H */

@@ -183,6 +183,8 @@ static const struct path_case cases[] = {
 	LOST("je with a prefix of size", "\x66\x0f\x84\x00\x00\x00\x00\xc3"),
 	LOST("mov $1,%bh; mov %rbx,%rsp", "\xb7\x01\x48\x89\xdc\xc3"),
 	LOST("cpuid; mov %rbx,%rsp", "\x0f\xa2\x48\x89\xdc\xc3"),
+	LOST("xchg %rax,(%rsp)", "\x48\x87\x04\x24\xc3"),
+	LOST("lock xadd %rax,(%rsp)", "\xf0\x48\x0f\xc1\x04\x24\xc3"),
 	LOST("movnti %rax,(%rsp)", "\x48\x0f\xc3\x04\x24\xc3"),
 	LOST("movups %xmm0,(%rsp)", "\x0f\x11\x04\x24\xc3"),
 	FP_IS("push %rbp; push %rbx; mov %rax,8(%rsp); pop %rbx; pop %rbp", DATA, 0, 0,
