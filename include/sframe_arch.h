@@ -25,9 +25,8 @@
  * SFU_ARCH_CODE_BEFORE: bytes before the ip that sfu_arch_row_of_code() needs.
  * SFU_ARCH_CODE_AFTER: bytes from the ip on that it needs.
  * SFU_ARCH_PATH_BYTES: bytes from an instruction on that sfu_arch_path_step() needs.
- * SFU_ARCH_PATH_INSNS: instructions of the longest path that is followed.
- * SFU_ARCH_PATH_COST: what following one costs, in instructions.
- * SFU_ARCH_PATH_BYTE_COST: and each of its bytes.
+ * SFU_ARCH_PATH_COST: what following an instruction costs, in instructions.
+ * SFU_ARCH_PATH_BYTE_COST: what each of its bytes adds to that.
  * SFU_ARCH_PLT_BYTES: bytes of the longest PLT slot, up to and with its jump.
  * SFU_ARCH_START_BEFORE: bytes before a return address that the functions below need.
  * SFU_ARCH_START_AFTER: bytes from the return address on that they need.

@@ -10,6 +10,7 @@
 #include "sframe_walk.h"
 
 #define PIECE_BYTES	96	/* of a read */
+#define MAX_INSNS	384	/* of the longest path */
 
 /* A part of the code on a path. */
 struct path_piece {
@@ -35,8 +36,8 @@ static const u8 *find_code(const struct sfu_walk *walk, struct path_piece *piece
 }
 
 /*
- * What a path may cost at most. perf takes 127 frames: if the code keeps frame pointers, the rest
- * of the budget has to pay for so many.
+ * Returns the budget of a path. perf takes 127 frames: if the code keeps frame pointers, the rest
+ * of the walk's budget has to pay for so many.
  */
 static u32 path_budget(struct sfu_walk *walk)
 {
@@ -69,7 +70,7 @@ enum sframe_path_at sfu_path_follow(struct sfu_walk *walk, struct sframe_path *p
 	unsigned int i;
 
 	sframe_route_begin(&route, walk->frame.ip);
-	for (i = 0; i < SFU_ARCH_PATH_INSNS && at == SFRAME_PATH_ON &&
+	for (i = 0; i < MAX_INSNS && at == SFRAME_PATH_ON &&
 	     walk->lookup.rd.budget >= least; i++) {
 		code = find_code(walk, &piece, here->addr);
 		at = code ? sfu_arch_path_step(&here->path, code, here->addr, has_jumped) :

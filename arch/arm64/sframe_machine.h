@@ -227,7 +227,6 @@ static inline bool sfu_arch_row_of_code(const u8 *ip, unsigned long addr, struct
 }
 
 #define SFU_ARCH_PATH_BYTES	SFU_ARCH_PLT_BYTES
-#define SFU_ARCH_PATH_INSNS	384
 #define SFU_ARCH_PATH_COST	24	/* instructions */
 #define SFU_ARCH_PATH_BYTE_COST	0
 

@@ -32,7 +32,7 @@
 #define SFRAME_RM_SIB		4
 #define SFRAME_RM_RIP		5
 
-/* What an opcode is, what follows it, and what it writes. 0: it is unknown. */
+/* Flags of an opcode. An opcode without flags is unknown. */
 #define SFRAME_OP_KNOWN		0x001
 #define SFRAME_OP_MODRM		0x002
 #define SFRAME_OP_IMM8		0x004
@@ -215,7 +215,7 @@ static const u16 sframe_0f_ops[256] = {
 	[0xad] = SFRAME_INSN_M_RM,
 	[0xae] = SFRAME_INSN_M_RM,				/* fences, ldmxcsr, rdfsbase */
 	[0xaf] = SFRAME_INSN_M_REG,				/* imul */
-	[0xb0] = SFRAME_INSN_RM8,		/* cmpxchg */
+	[0xb0] = SFRAME_INSN_RM8,				/* cmpxchg */
 	[0xb1] = SFRAME_INSN_M_RM,
 	[0xb3] = SFRAME_INSN_M_RM,				/* btr */
 	[0xb6 ... 0xb8] = SFRAME_INSN_M_REG,			/* movzx, popcnt */

@@ -367,7 +367,6 @@ static inline bool sfu_arch_row_of_code(const u8 *ip, unsigned long addr, struct
 }
 
 #define SFU_ARCH_PATH_BYTES	SFRAME_INSN_READ
-#define SFU_ARCH_PATH_INSNS	384
 #define SFU_ARCH_PATH_COST	96	/* instructions */
 #define SFU_ARCH_PATH_BYTE_COST	16
 

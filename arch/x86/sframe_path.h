@@ -21,7 +21,7 @@
 #define SFRAME_BASE_FP		SFRAME_INSN_FP
 #define SFRAME_BASE_SAVED	SFRAME_INSN_NO_REG
 
-/* What is in the register of the frame pointer. */
+/* The register of the frame pointer has one of these values. */
 enum sframe_path_fp {
 	SFRAME_FP_KEPT,		/* what was there at first */
 	SFRAME_FP_LOADED,	/* the word at an offset from a base */
@@ -116,7 +116,10 @@ static inline enum sframe_path_at sframe_path_move(struct sframe_path *path, s32
 	return SFRAME_PATH_ON;
 }
 
-/* What the path itself has pushed is overwritten. */
+/*
+ * Notes that the path overwrites the word at @off. It may be one that the path itself has pushed:
+ * the return address of a call, or the frame pointer.
+ */
 static inline void sframe_path_spoil(struct sframe_path *path, s32 off)
 {
 	unsigned int i;

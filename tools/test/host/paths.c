@@ -24,7 +24,7 @@
 
 #include "sframe_route.h"
 
-#define PATH_INSNS	384	/* as SFU_ARCH_PATH_INSNS */
+#define PATH_INSNS	384	/* as in sample/sframe_path.c */
 
 struct row {
 	unsigned long	start;
@@ -99,7 +99,7 @@ static void judge(const struct row *row, unsigned long addr, struct sums *sums)
 	struct sframe_path path = SFRAME_PATH_INIT, first = SFRAME_PATH_INIT;
 	bool is_cfa_right;
 
-	/* What a return does follows from no row. */
+	/* A return says by itself where its address is. No row has to agree. */
 	if (sframe_path_step(&first, find_code(addr)) == SFRAME_PATH_RETURN ||
 	    follow(&path, addr) != SFRAME_PATH_RETURN)
 		return;

@@ -109,7 +109,7 @@ static void add_example(struct tally *tally, const struct trial *trial)
 	fclose(out);
 }
 
-/* What counts this verdict about the function of the last frame. */
+/* Returns the tally of this verdict for the function of the last frame. */
 static struct tally *tally_of_last(const struct trial *trial, enum verdict verdict,
 				   const char *reason)
 {
