@@ -45,22 +45,24 @@ static void path_without_fp(struct kunit *test)
 }
 
 /*
- * The path branches to code whose bytes cannot be read in one piece. It must not take those of the
- * piece before for them, where a constant is the byte of a return.
+ * The path comes to the end of what can be read, 65 bytes from its first instruction, and goes back
+ * to a branch, which leads 40 bytes further. At this place of the piece that was read before stands
+ * a constant: the byte of a return. A read that fails may overwrite the first 31 bytes.
  */
 static void path_at_end(struct kunit *test)
 {
-	static const u8 head[] = { 0x74, 73, [9] = 0xb0, 0xc3 };	/* jz; mov $0xc3,%al */
+	static const u8 branch[] = { 0x74, 65 + 40 - 2 };	/* jz */
+	static const u8 constant[] = { 0xb0, 0xc3 };		/* mov $0xc3,%al */
 	u8 bytes[96];
 
 	path_scene(test, ret, sizeof(ret));
 	memset(bytes, 0x90, sizeof(bytes));
-	memcpy(bytes, head, 2);
-	memcpy(bytes + 9, head + 9, 2);
+	memcpy(bytes, branch, sizeof(branch));
+	memcpy(bytes + 39, constant, sizeof(constant));
 	user_store(test, bare(test, BARE_SIZE) - sizeof(bytes), bytes, sizeof(bytes));
 	sample(test, bare(test, BARE_SIZE) - sizeof(bytes), stack(test, 0), 0);
 	expect_step(test, "nodata");
-	bytes[40] = ret[0];
+	bytes[50] = ret[0];
 	user_store(test, bare(test, BARE_SIZE) - sizeof(bytes), bytes, sizeof(bytes));
 	expect_step(test, "b210@8", "with a return in the first piece");
 }
