@@ -67,10 +67,30 @@ static void path_at_end(struct kunit *test)
 	expect_step(test, "b210@8", "with a return in the first piece");
 }
 
+/* A function returns by a stack pointer that it has kept, but not to another stack. */
+static void path_to_kept_sp(struct kunit *test)
+{
+	static const u8 restores[] = { 0x4c, 0x89, 0xd4, 0xc3 };	/* mov %r10,%rsp; ret */
+	struct walk_scene *scene = test->priv;
+	unsigned long sp;
+
+	path_scene(test, restores, sizeof(restores));
+	sp = map_present(test, SZ_128K / PAGE_SIZE);
+	sample(test, bare(test, SAMPLED), sp, 0);
+	scene->stack = sp + SZ_64K - 8;
+	word(test, 0, bare(test, 0x210));
+	set_register(&scene->regs, R_A, stack(test, 0));
+	expect_step(test, "b210@8", "64 KiB away");
+	word(test, 8, bare(test, 0x210));
+	set_register(&scene->regs, R_A, stack(test, 8));
+	expect_step(test, "nodata", "8 bytes further");
+}
+
 static struct kunit_case path_tests[] = {
 	KUNIT_CASE(path_of_caller),
 	KUNIT_CASE(path_without_fp),
 	KUNIT_CASE(path_at_end),
+	KUNIT_CASE(path_to_kept_sp),
 	{}
 };
 
