@@ -415,7 +415,9 @@ load_under_limits() {
 	fresh
 	check 'load, with low limits' bash -c "ulimit -v 1000000; ulimit -n 40; ulimit -t 10; exec sframectl load $dir/files/one.so"
 	script -qec "sframectl load --linked $dir/files/one.so" /dev/null >"$scratch/said"
-	check 'load, on a terminal: shows progress' grep -qE $'\r[1-9][0-9]* tables loaded; 0 files without one' "$scratch/said"
+	# arm64's vDSO has no .eh_frame.
+	check 'load, on a terminal: shows progress' \
+		grep -qE $'\r[1-9][0-9]* tables loaded; [01] files without one' "$scratch/said"
 	check 'load, on a terminal: and says the result at the end' \
 		grep -qE $'\x1b\\[K[1-9][0-9]* tables loaded, [0-9]+ KiB' "$scratch/said"
 	cp tables/one.so "$dir/files/new.so"
