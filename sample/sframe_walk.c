@@ -387,9 +387,9 @@ static __always_inline unsigned long fast_base(unsigned long fp, unsigned long s
 }
 
 /*
- * One step by a row of one of the most common kinds, from the frame of @sp and @fp. @is_plain:
- * no bit of SFU_FAST_HOW is set. Returns false if the row is of another kind, or the step fails.
- * The window of user memory is open from @sp to @end.
+ * Finds the caller by a row of one of the most common kinds, from the frame of @sp and @fp. @how:
+ * the bits of SFU_FAST_HOW that the row has, or all of them if it may have any. Returns false if
+ * the row is of another kind, or the step fails. The window of user memory is open from @sp to @end.
  *
  * sfu_pack_row() accepts only rows whose CFA is above the base, and whose reads lie
  * between the two. sfu_user_open() has checked the first stack pointer, for the processor,
@@ -397,29 +397,27 @@ static __always_inline unsigned long fast_base(unsigned long fp, unsigned long s
  * If the processor mispredicts that check, it reads a few frames too far up. Each is at most
  * 64 KiB. Above user addresses is a hole of 2^47 bytes at least, which such reads do not cross.
  */
-static __always_inline bool step_fast(union sfu_fast_row row, bool is_plain, unsigned long sp,
+static __always_inline bool step_fast(union sfu_fast_row row, u16 how, unsigned long sp,
 				      unsigned long fp, unsigned long end,
-				      unsigned long ra_mask, unsigned long *cfa,
-				      unsigned long *ra, unsigned long *caller_fp)
+				      unsigned long ra_mask, unsigned long *base,
+				      unsigned long *cfa, unsigned long *ra)
 {
-	unsigned long base = sp, val;
+	unsigned long val;
 
-	if (!is_plain && row.word & SFU_FAST_OTHER)
+	*base = sp;
+	if (how == SFU_FAST_HOW && row.word & SFU_FAST_OTHER)
 		return false;
-	if (!is_plain && row.word & SFU_FAST_FP) {
-		base = fast_base(fp, sp, end);
-		if (!base)
+	if (how == SFU_FAST_HOW && row.word & SFU_FAST_FP) {
+		*base = fast_base(fp, sp, end);
+		if (!*base)
 			return false;
 	}
-	*cfa = base + (is_plain ? row.cfa : row.word & SFU_FAST_CFA);
+	*cfa = *base + (how == SFU_FAST_HOW ? row.word & SFU_FAST_CFA : (u16)row.word - (u64)how);
 	if (*cfa > end)
 		return false;
 	/* A call that pushes the return address pushes it last. */
-	sfu_user_get_word(val, SFU_ARCH_REG_RA < 0 ? *cfa - sizeof(val) : base + row.ra, absent);
+	sfu_user_get_word(val, SFU_ARCH_REG_RA < 0 ? *cfa - sizeof(val) : *base + row.ra, absent);
 	*ra = val & ra_mask;
-	if (!is_plain && row.word & SFU_FAST_FP_SAVED)
-		sfu_user_get_word(fp, base + row.fp, absent);
-	*caller_fp = fp;
 	return true;
 absent:
 	return false;
@@ -551,7 +549,7 @@ static __always_inline bool follow_words(struct fast_walk *fast)
 	const unsigned long size = fast->size, minus_first_ra = fast->minus_first_ra;
 	const u64 key_of_ra = fast->key_of_ra;
 	const struct sfu_words words = fast->words;
-	unsigned long sp = fast->sp, fp = fast->fp, cfa, ra, caller_fp;
+	unsigned long sp = fast->sp, fp = fast->fp, base, cfa, ra;
 	union sfu_fast_row row = fast->row;
 	u64 *last = fast->last;
 	long i = -fast->left;
@@ -561,16 +559,29 @@ static __always_inline bool follow_words(struct fast_walk *fast)
 		return false;
 	for (;;) {
 		if (likely(!(row.word & SFU_FAST_HOW))) {
-			if (!step_fast(row, true, sp, fp, end, ra_mask, &cfa, &ra, &caller_fp))
+			if (!step_fast(row, 0, sp, fp, end, ra_mask, &base, &cfa, &ra))
 				break;
 			if (unlikely(ra + minus_first_ra >= size))
 				goto outside;
+		} else if (likely(!(row.word & SFU_FAST_HOW & ~SFU_FAST_FP_SAVED))) {
+			if (!step_fast(row, SFU_FAST_FP_SAVED, sp, fp, end, ra_mask, &base, &cfa,
+				       &ra))
+				break;
+			if (unlikely(ra + minus_first_ra >= size))
+				goto outside_fp_saved;
+			sfu_user_get_word(fp, base + (u16)(row.word >> 32), close);
 		} else {
-			if (!step_fast(row, false, sp, fp, end, ra_mask, &cfa, &ra, &caller_fp))
+			if (!step_fast(row, SFU_FAST_HOW, sp, fp, end, ra_mask, &base, &cfa, &ra)) {
+				fast->row = row;
 				break;
-			if (unlikely(ra + minus_first_ra >= size))
+			}
+			if (unlikely(ra + minus_first_ra >= size)) {
+				if (row.word & SFU_FAST_FP_SAVED)
+					goto outside_fp_saved;
 				goto outside;
-			fp = caller_fp;
+			}
+			if (row.word & SFU_FAST_FP_SAVED)
+				sfu_user_get_word(fp, base + (u16)(row.word >> 32), close);
 		}
 		sp = cfa;
 		last[i] = ra;
@@ -582,9 +593,15 @@ static __always_inline bool follow_words(struct fast_walk *fast)
 		}
 	}
 	goto close;
+outside_fp_saved:
+	/* Else GCC computes the address before the jump, for each frame. */
+	OPTIMIZER_HIDE_VAR(row.word);
+	sfu_user_get_word(fast->outer_fp, base + (u16)(row.word >> 32), close);
+	goto outside_fp_known;
 outside:
+	fast->outer_fp = fp;
+outside_fp_known:
 	fast->outer_sp = cfa;
-	fast->outer_fp = caller_fp;
 	fast->outer_ra = ra;
 close:
 	sfu_user_close();
@@ -608,20 +625,6 @@ static noinline void follow_rows(struct fast_walk *fast, unsigned long addr, boo
 		addr = fast->last[-fast->left - 1] - 1;
 		is_activation = false;
 	}
-}
-
-/*
- * Does the row of the last frame that was entered say that the stack ends? The loop has no register
- * to spare for this row. @ips: where its first frame went; @next: behind the last.
- */
-static __always_inline bool is_at_end(const struct fast_walk *fast, const u64 *ips,
-				      const u64 *next)
-{
-	union sfu_fast_row row = fast->row;
-
-	if (next > ips && !sfu_words_find(fast->words, fast->key_of_ra + next[-1], &row))
-		return false;
-	return sfu_fast_row_is_outermost(row);
 }
 
 /*
@@ -666,7 +669,7 @@ static __always_inline enum sfu_stop walk_fast(struct sfu_walk *walk, struct sfu
 		walk->lookup.rd.budget += fast.left * SFU_FAST_COST;
 
 	/* The last step leads to other code, to the end of the stack, or to a trampoline. */
-	if (fast.outer_sp ? !fast.outer_ra : is_at_end(&fast, ips, next)) {
+	if (fast.outer_sp ? !fast.outer_ra : sfu_fast_row_is_outermost(fast.row)) {
 		stop = SFU_STOP_COMPLETE;
 	} else if (fast.outer_sp && !PAGE_ALIGNED(fast.outer_ra) &&
 		   sfu_walk_find_range(walk, fast.outer_ra - 1)) {
