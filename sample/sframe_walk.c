@@ -611,16 +611,60 @@ close:
 	return is_missed;
 }
 
+/* From now on the walk is in @range, whose rows are @rows. */
+static __always_inline void set_range(struct fast_walk *fast, const struct sfu_range *range,
+				      const struct sfu_fast_rows *rows)
+{
+	fast->minus_first_ra = -(range->start + 1);
+	fast->size = range->end - range->start;
+	fast->words = rows->words;
+	fast->words.first = rows->callers;
+	fast->key_of_ra = rows->key_base - 1;
+	fast->outer_sp = 0;
+}
+
+/*
+ * Enters the frame outside of the range, unless it is the end of the stack, or a trampoline. Returns
+ * false if the fast path is at its end. Else @is_missed says whether the row of the frame is not
+ * known.
+ */
+static __always_inline bool enter_outer(struct fast_walk *fast, bool *is_missed)
+{
+	struct sfu_walk *walk = fast->walk;
+	unsigned long ra = fast->outer_ra;
+	struct sfu_fast_rows rows __uninitialized;
+	struct sfu_range *range;
+
+	if (!fast->outer_sp || PAGE_ALIGNED(ra))
+		return false;
+	range = sfu_walk_find_range(walk, ra - 1);
+	if (!range)
+		return false;
+	fast->sp = fast->outer_sp;
+	fast->fp = fast->outer_fp;
+	fast->outer_sp = 0;
+	fast->last[-fast->left] = ra;
+	fast->left--;
+	if (!fast->left || !get_fast_rows(walk, range, false, &rows))
+		return false;
+	set_range(fast, range, &rows);
+	*is_missed = !sfu_words_find(fast->words, fast->key_of_ra + ra, &fast->row);
+	return true;
+}
+
 /*
  * Steps by rows that the rule cache knows, or will know. The first is &fast_walk.row, or that at
  * @addr, if it is not 0.
  */
 static noinline void follow_rows(struct fast_walk *fast, unsigned long addr, bool is_activation)
 {
+	bool is_missed = addr;
+
 	for (;;) {
-		if (addr)
+		if (is_missed)
 			find_fast_row(fast, addr, is_activation);
-		if (!follow_words(fast))
+		is_missed = follow_words(fast);
+		if (!is_missed && !enter_outer(fast, &is_missed))
 			return;
 		addr = fast->last[-fast->left - 1] - 1;
 		is_activation = false;
@@ -628,9 +672,9 @@ static noinline void follow_rows(struct fast_walk *fast, unsigned long addr, boo
 }
 
 /*
- * The fast path: steps by rows of the most common kinds, inside one range. It looks up rows
- * that are not cached. Each step does the same as step_by_row(), in a few registers. Anything
- * else ends the fast path and is left to walk_slow(), to do it or to find the reason.
+ * The fast path: steps by rows of the most common kinds. It looks up rows that are not cached.
+ * Each step does the same as step_by_row(), in a few registers. Anything else ends the fast path
+ * and is left to walk_slow(), to do it or to find the reason.
  *
  * Sets @nr to the number of frames entered. Returns SFU_STOP_COMPLETE if the stack
  * ends after them, else SFU_STOP_NONE.
@@ -643,7 +687,6 @@ static __always_inline enum sfu_stop walk_fast(struct sfu_walk *walk, struct sfu
 	unsigned long addr = sfu_walk_lookup_ip(&walk->frame);
 	enum sfu_stop stop = SFU_STOP_NONE;
 	struct sfu_fast_rows rows __uninitialized;
-	u64 *next;
 
 	fast.left = min_t(u32, max, walk->lookup.rd.budget / SFU_FAST_COST);
 	if (!can_walk_fast(walk) || !fast.left ||
@@ -653,32 +696,19 @@ static __always_inline enum sfu_stop walk_fast(struct sfu_walk *walk, struct sfu
 	fast.sp = walk->frame.sp;
 	fast.fp = walk->frame.fp;
 	fast.last = ips + fast.left;
-	fast.minus_first_ra = -(range->start + 1);
-	fast.size = range->end - range->start;
-	fast.words = rows.words;
-	fast.words.first = rows.callers;
-	fast.key_of_ra = rows.key_base - 1;
-	fast.outer_sp = 0;
+	set_range(&fast, range, &rows);
 	/* The walk pays for all frames before it looks up any row. */
 	walk->lookup.rd.budget -= fast.left * SFU_FAST_COST;
 	if (sfu_section_fast_row(&rows, addr, &fast.row))
 		addr = 0;
 	follow_rows(&fast, addr, walk->frame.is_activation);
-	next = fast.last - fast.left;
 	if (fast.left > 0)
 		walk->lookup.rd.budget += fast.left * SFU_FAST_COST;
 
 	/* The last step leads to other code, to the end of the stack, or to a trampoline. */
-	if (fast.outer_sp ? !fast.outer_ra : sfu_fast_row_is_outermost(fast.row)) {
+	if (fast.outer_sp ? !fast.outer_ra : sfu_fast_row_is_outermost(fast.row))
 		stop = SFU_STOP_COMPLETE;
-	} else if (fast.outer_sp && !PAGE_ALIGNED(fast.outer_ra) &&
-		   sfu_walk_find_range(walk, fast.outer_ra - 1)) {
-		fast.sp = fast.outer_sp;
-		fast.fp = fast.outer_fp;
-		walk->lookup.rd.budget -= SFU_FAST_COST;
-		*next++ = fast.outer_ra;
-	}
-	*nr = next - ips;
+	*nr = fast.last - fast.left - ips;
 	count_cached(walk, *nr + (stop == SFU_STOP_COMPLETE), walk->lookup.nr_missed - nr_missed);
 	if (*nr)
 		enter_fast(walk, ips[*nr - 1], fast.sp, fast.fp, *nr);
