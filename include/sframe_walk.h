@@ -56,6 +56,7 @@ struct sfu_frame {
  * struct sfu_walk - a walk up the user stack of current
  * @map: the map of the process, held by the caller; NULL if there is none yet
  * @last: the range that was found last, or NULL
+ * @before: another that was found before it, or NULL
  * @lookup: what the look-ups of the walk share. Its budget is that of the whole walk
  * @has_memory: user addresses lead to the memory of current. Else nothing is read
  * @wants_habit: the walk needed the habit of a range that no scan knows yet
@@ -69,6 +70,7 @@ struct sfu_frame {
 struct sfu_walk {
 	struct sfu_map		*map;
 	struct sfu_range	*last;
+	struct sfu_range	*before;
 	struct sfu_lookup	lookup;
 	bool			has_memory;
 	bool			wants_habit;
@@ -126,7 +128,7 @@ static inline bool sfu_walk_is_limited(const struct sfu_walk *walk, enum sfu_sto
 /*
  * The parts of the walk use the functions below. Only sfu_walk_enter(), the two steps and
  * sfu_uprobe_undo() change the frame for good. The others change at most the budget, the counters
- * and @last.
+ * and the ranges found last.
  */
 
 /*

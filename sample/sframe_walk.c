@@ -117,12 +117,26 @@ static enum sfu_stop compute_rule(struct sfu_walk *walk, const struct sframe_rul
 	return sfu_walk_read_word(walk, base + rule->off, val);
 }
 
+/* Finds the range of an address that is not in the last one. */
+static noinline struct sfu_range *find_other_range(struct sfu_walk *walk, unsigned long addr)
+{
+	struct sfu_range *before = walk->before;
+
+	walk->before = walk->last;
+	if (before && addr >= before->start && addr < before->end && !READ_ONCE(before->unmapped))
+		walk->last = before;
+	else
+		walk->last = sfu_map_find(walk->map, addr);
+	return walk->last;
+}
+
 /**
  * sfu_walk_find_range() - find the range of an address
  * @walk: the walk
  * @addr: user address
  *
- * A caller mostly lies in the range of its callee, so the last range is tried first.
+ * A caller mostly lies in the range of its callee, so the last range is tried first. Or it lies in
+ * the range before that: a program calls a library, which calls back.
  *
  * Context: As that of sfu_walk_init().
  * Return: The range, or NULL.
@@ -133,8 +147,7 @@ struct sfu_range *sfu_walk_find_range(struct sfu_walk *walk, unsigned long addr)
 
 	if (last && addr >= last->start && addr < last->end)
 		return READ_ONCE(last->unmapped) ? NULL : last;
-	walk->last = sfu_map_find(walk->map, addr);
-	return walk->last;
+	return find_other_range(walk, addr);
 }
 
 /* Finds a row in the section of @range, on the budget of the walk, as sfu_section_find_row(). */
@@ -431,8 +444,8 @@ static bool can_walk_fast(const struct sfu_walk *walk)
 }
 
 /* The rows of @range for the fast path. Without them the walk asks for a scan, which makes room. */
-static bool get_fast_rows(struct sfu_walk *walk, const struct sfu_range *range,
-			  bool is_activation, struct sfu_fast_rows *rows)
+static __always_inline bool get_fast_rows(struct sfu_walk *walk, const struct sfu_range *range,
+					  bool is_activation, struct sfu_fast_rows *rows)
 {
 	if (sfu_section_fast_rows(&range->section, walk->lookup.cache, is_activation, rows))
 		return true;
@@ -809,6 +822,7 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_borrowed,
 
 	walk->map = map;
 	walk->last = NULL;
+	walk->before = NULL;
 	lookup->rd.read = NULL;
 	lookup->rd.budget = SFU_BUDGET;
 	lookup->rd.defect = SFRAME_DEFECT_NONE;
