@@ -109,8 +109,9 @@ export SFU_TABLES=no
 # Each run of Python does the same. Addresses do not differ, either: run_large() has them fixed.
 export PYTHONHASHSEED=0
 
-# run_large PROGRAM WAY HZ COMMAND...: print its run time, and what the module counted. Only the program is sampled. Without -B,
-# perf would link its files into a cache, and they would lose their tables.
+# run_large PROGRAM WAY HZ COMMAND...: print its processor time, and what the module counted. Its samples are taken on that time;
+# perf's own work and the disk are not in it, which differ from run to run by as much as samples cost. Only the program is
+# sampled. Without -B, perf would link its files into a cache, and they would lose their tables.
 run_large() {
 	local name=$1 way=$2 hz=$3 perf=() key keys=(walks frames.sframe cache.hits cache.misses)
 	local -A before=()
@@ -120,12 +121,12 @@ run_large() {
 		before[$key]=$(value "$key")
 	done
 	# shellcheck disable=SC2016 # the other shell expands them
-	"${perf[@]}" setarch -R bash -c 'exec 2>/tmp/seconds; TIMEFORMAT=%3R; time "$@" >/dev/null 2>&1' bash "$@"
+	"${perf[@]}" setarch -R bash -c 'exec 2>/tmp/seconds; TIMEFORMAT="%3U %3S"; time "$@" >/dev/null 2>&1' bash "$@"
 	for key in "${keys[@]}"; do
 		before[$key]=$(($(value "$key") - ${before[$key]}))
 	done
-	echo "large $name $way $hz $(cat /tmp/seconds) ${before[walks]} ${before[frames.sframe]} ${before[cache.hits]}" \
-		"${before[cache.misses]}"
+	echo "large $name $way $hz $(awk '{ print $1 + $2 }' /tmp/seconds) ${before[walks]} ${before[frames.sframe]}" \
+		"${before[cache.hits]} ${before[cache.misses]}"
 }
 
 large() {
