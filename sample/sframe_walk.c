@@ -598,8 +598,12 @@ static __always_inline bool follow_words(struct fast_walk *fast)
 		}
 		sp = cfa;
 		last[i] = ra;
-		if (unlikely(++i >= 0))
+		if (unlikely(++i >= 0)) {
+			/* There is no room. But the stack may end here. */
+			if (sfu_words_find(words, key_of_ra + ra, &row))
+				fast->row = row;
 			break;
+		}
 		if (unlikely(!sfu_words_find(words, key_of_ra + ra, &row))) {
 			is_missed = true;
 			break;
@@ -625,8 +629,8 @@ close:
 }
 
 /* From now on the walk is in @range, whose rows are @rows. */
-static __always_inline void set_range(struct fast_walk *fast, const struct sfu_range *range,
-				      const struct sfu_fast_rows *rows)
+static __always_inline void go_to_range(struct fast_walk *fast, const struct sfu_range *range,
+					const struct sfu_fast_rows *rows)
 {
 	fast->minus_first_ra = -(range->start + 1);
 	fast->size = range->end - range->start;
@@ -658,11 +662,13 @@ static __always_inline bool enter_outer(struct fast_walk *fast, bool *is_missed)
 	fast->outer_sp = 0;
 	fast->last[-fast->left] = ra;
 	fast->left--;
-	if (!fast->left || !get_fast_rows(walk, range, false, &rows))
+	if (!get_fast_rows(walk, range, false, &rows))
 		return false;
-	set_range(fast, range, &rows);
+	go_to_range(fast, range, &rows);
 	*is_missed = !sfu_words_find(fast->words, fast->key_of_ra + ra, &fast->row);
-	return true;
+	if (*is_missed)
+		fast->row = SFU_OTHER_ROW;
+	return fast->left;
 }
 
 /*
@@ -709,7 +715,7 @@ static __always_inline enum sfu_stop walk_fast(struct sfu_walk *walk, struct sfu
 	fast.sp = walk->frame.sp;
 	fast.fp = walk->frame.fp;
 	fast.last = ips + fast.left;
-	set_range(&fast, range, &rows);
+	go_to_range(&fast, range, &rows);
 	/* The walk pays for all frames before it looks up any row. */
 	walk->lookup.rd.budget -= fast.left * SFU_FAST_COST;
 	if (sfu_section_fast_row(&rows, addr, &fast.row))

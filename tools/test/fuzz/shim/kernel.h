@@ -23,6 +23,7 @@
 #define noinline		__attribute__((__noinline__))
 #define likely(x)		__builtin_expect(!!(x), 1)
 #define unlikely(x)		__builtin_expect(!!(x), 0)
+#define OPTIMIZER_HIDE_VAR(var)	__asm__("" : "+r"(var))
 #undef __always_inline
 #define __always_inline	inline __attribute__((__always_inline__))
 #define container_of(ptr, type, member)					\
