@@ -140,6 +140,83 @@ static void progress_no_cycle_by_signal_rows(struct kunit *test)
 	expect_walk(test, "c4@0 c4@0 bad-cfa");
 }
 
+/* The two pages of the code are two ranges, and the stack goes from one to the other and back. */
+static void two_ranges(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+	struct sfu_range *ranges;
+	u32 i;
+
+	sp_function(test, 0, 16);
+	flex_function(test, 0x40, AT_REG(R_SP, 16), IN_CFA(-8), IN_CFA(-16));
+	flex_function(test, 0x1000, AT_REG(R_SP, 16), IN_CFA(-8), IN_CFA(-16));
+	outermost_function(test, 0x1040);
+	use_section(test);
+	scene->map = build_map(test, 3);
+	ranges = scene->map->ranges;
+	for (i = 0; i < 2; i++) {
+		build_range(scene->map, i, scene->code + i * PAGE_SIZE, PAGE_SIZE);
+		KUNIT_ASSERT_EQ(test, 0, read_header(&ranges[i], scene->section, scene->b.len));
+		if (scene->cache)
+			build_keys(&ranges[i], (2 * i + 9) * CODE_SIZE);
+	}
+	build_range(scene->map, 2, scene->bare, BARE_SIZE);
+	sample(test, code(test, 4), stack(test, 0), 0);
+	word(test, 0x08, code(test, 0x1004));
+	record(test, 0x10, stack(test, 0x80), code(test, 0x44));
+	record(test, 0x20, stack(test, 0x90), code(test, 0x1008));
+	record(test, 0x30, stack(test, 0xa0), code(test, 0x1044));
+}
+
+static void progress_between_ranges(struct kunit *test)
+{
+	static const u32 callers[] = { 0x1004, 0x44, 0x1008, 0x1044 };
+	struct walk_scene *scene = test->priv;
+	u64 ips[5];
+	u32 max, nr, i;
+
+	two_ranges(test);
+	expect_walk(test, "c4@0 c1004@10 c44@20,fp80 c1008@30,fp90 c1044@40,fpa0 complete");
+	/* However much room there is. */
+	for (max = 1; max <= ARRAY_SIZE(ips); max++) {
+		sfu_walk_init(&scene->walk, scene->map, false, scene->shown_cache, &scene->regs);
+		for (nr = 0; nr < ARRAY_SIZE(callers); nr += i) {
+			scene->stop = sfu_walk_callers(&scene->walk, &ips[nr],
+						       min_t(u32, max, ARRAY_SIZE(ips) - nr), &i);
+			if (scene->stop)
+				break;
+		}
+		nr += scene->stop ? i : 0;
+		KUNIT_EXPECT_EQ(test, nr, ARRAY_SIZE(callers));
+		for (i = 0; i < ARRAY_SIZE(callers); i++)
+			KUNIT_EXPECT_EQ(test, ips[i], code(test, callers[i]));
+		KUNIT_EXPECT_EQ(test, scene->walk.frame.sp, stack(test, 0x40));
+		KUNIT_EXPECT_EQ(test, scene->walk.frame.fp, stack(test, 0xa0));
+	}
+}
+
+/* What ends the walk in the other range, whether its rows are known or not. */
+static void progress_between_ranges_to_end(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+
+	two_ranges(test);
+	expect_walk(test, "c4@0 c1004@10 c44@20,fp80 c1008@30,fp90 c1044@40,fpa0 complete");
+	atomic_set(&scene->map->ranges[1].section.state, SFU_SECTION_BAD);
+	expect_walk(test, "c4@0 c1004@10 nodata");
+	atomic_set(&scene->map->ranges[1].section.state, SFU_SECTION_READY);
+	expect_walk(test, "c4@0 c1004@10 c44@20,fp80 c1008@30,fp90 c1044@40,fpa0 complete");
+	word(test, 0x28, 0);
+	expect_walk(test, "c4@0 c1004@10 c44@20,fp80 complete");
+	word(test, 0x28, bare(test, 0));
+	expect_walk(test, "c4@0 c1004@10 c44@20,fp80 bad-ra needs-scan");
+	word(test, 0x28, bare(test, 0x210));
+	expect_walk(test, "c4@0 c1004@10 c44@20,fp80 b210@30,fp90 nodata");
+	word(test, 0x28, code(test, 0x1008));
+	WRITE_ONCE(scene->map->ranges[1].unmapped, true);
+	expect_walk(test, "c4@0 bad-ra needs-scan");
+}
+
 static struct kunit_case progress_tests[] = {
 	KUNIT_CASE(progress_every_offset),
 	KUNIT_CASE_PARAM(progress_wraps, wrap_gen_params),
@@ -148,6 +225,8 @@ static struct kunit_case progress_tests[] = {
 	KUNIT_CASE(progress_no_cycle_by_cfa),
 	KUNIT_CASE(progress_no_cycle_by_fp),
 	KUNIT_CASE(progress_no_cycle_by_signal_rows),
+	KUNIT_CASE(progress_between_ranges),
+	KUNIT_CASE(progress_between_ranges_to_end),
 	{}
 };
 
