@@ -155,13 +155,24 @@ static inline int sfu_walk_charge(const struct sfu_walk *walk, unsigned int cost
 	return sframe_charge((struct sframe_reader *)&walk->lookup.rd, cost);
 }
 
+struct sfu_range *sfu_walk_find_other_range(struct sfu_walk *walk, unsigned long addr);
+
+/* Finds the range of an address, or NULL. A caller mostly lies in the range of its callee. */
+static inline struct sfu_range *sfu_walk_find_range(struct sfu_walk *walk, unsigned long addr)
+{
+	struct sfu_range *last = walk->last;
+
+	if (last && addr >= last->start && addr < last->end)
+		return READ_ONCE(last->unmapped) ? NULL : last;
+	return sfu_walk_find_other_range(walk, addr);
+}
+
 enum sfu_stop sfu_walk_read_word(struct sfu_walk *walk, unsigned long addr,
 				 unsigned long *val);
 enum sfu_stop sfu_walk_read_register(struct sfu_walk *walk, unsigned int reg,
 				     unsigned long *val);
 bool sfu_walk_read_code(const struct sfu_walk *walk, void *code, unsigned long addr,
 			size_t len);
-struct sfu_range *sfu_walk_find_range(struct sfu_walk *walk, unsigned long addr);
 int sfu_walk_find_row(struct sfu_walk *walk, struct sfu_range *range, unsigned long addr,
 		      struct sframe_row *row);
 enum sfu_stop sfu_walk_find_caller(struct sfu_walk *walk, const struct sframe_row *row,

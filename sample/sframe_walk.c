@@ -117,8 +117,17 @@ static enum sfu_stop compute_rule(struct sfu_walk *walk, const struct sframe_rul
 	return sfu_walk_read_word(walk, base + rule->off, val);
 }
 
-/* Finds the range of an address that is not in the last one. */
-static noinline struct sfu_range *find_other_range(struct sfu_walk *walk, unsigned long addr)
+/**
+ * sfu_walk_find_other_range() - find the range of an address that is not in the last one
+ * @walk: the walk
+ * @addr: user address
+ *
+ * It is the range before that if a program has called a library, which calls back.
+ *
+ * Context: As that of sfu_walk_init().
+ * Return: The range, or NULL.
+ */
+struct sfu_range *sfu_walk_find_other_range(struct sfu_walk *walk, unsigned long addr)
 {
 	struct sfu_range *before = walk->before;
 
@@ -128,26 +137,6 @@ static noinline struct sfu_range *find_other_range(struct sfu_walk *walk, unsign
 	else
 		walk->last = sfu_map_find(walk->map, addr);
 	return walk->last;
-}
-
-/**
- * sfu_walk_find_range() - find the range of an address
- * @walk: the walk
- * @addr: user address
- *
- * A caller mostly lies in the range of its callee, so the last range is tried first. Or it lies in
- * the range before that: a program calls a library, which calls back.
- *
- * Context: As that of sfu_walk_init().
- * Return: The range, or NULL.
- */
-struct sfu_range *sfu_walk_find_range(struct sfu_walk *walk, unsigned long addr)
-{
-	struct sfu_range *last = walk->last;
-
-	if (last && addr >= last->start && addr < last->end)
-		return READ_ONCE(last->unmapped) ? NULL : last;
-	return find_other_range(walk, addr);
 }
 
 /* Finds a row in the section of @range, on the budget of the walk, as sfu_section_find_row(). */
