@@ -168,31 +168,63 @@ static void two_ranges(struct kunit *test)
 	record(test, 0x30, stack(test, 0xa0), code(test, 0x1044));
 }
 
-static void progress_between_ranges(struct kunit *test)
+/* Walks over all callers, @max at once. Returns what the walk has paid. */
+static u32 walk_between_ranges(struct kunit *test, u32 max, unsigned int limit)
 {
 	static const u32 callers[] = { 0x1004, 0x44, 0x1008, 0x1044 };
 	struct walk_scene *scene = test->priv;
-	u64 ips[5];
-	u32 max, nr, i;
+	struct sfu_walk *walk = &scene->walk;
+	u64 ips[ARRAY_SIZE(callers) + 1];
+	u32 nr = 0, budget, i;
+
+	sfu_walk_init(walk, scene->map, false, scene->shown_cache, &scene->regs);
+	if (limit)
+		sfu_walk_set_limits(walk, limit, 0);
+	budget = walk->lookup.rd.budget;
+	do {
+		scene->stop = sfu_walk_callers(walk, &ips[nr],
+					       min_t(u32, max, ARRAY_SIZE(ips) - nr), &i);
+		nr += i;
+	} while (!scene->stop && nr < ARRAY_SIZE(ips));
+	KUNIT_EXPECT_EQ(test, scene->stop, SFU_STOP_COMPLETE);
+	KUNIT_EXPECT_EQ(test, nr, ARRAY_SIZE(callers));
+	for (i = 0; i < ARRAY_SIZE(callers); i++)
+		KUNIT_EXPECT_EQ(test, ips[i], code(test, callers[i]));
+	KUNIT_EXPECT_EQ(test, walk->frame.sp, stack(test, 0x40));
+	KUNIT_EXPECT_EQ(test, walk->frame.fp, stack(test, 0xa0));
+	return budget - walk->lookup.rd.budget;
+}
+
+/* It pays for each frame, and three times for the way to the other range. With limits this is free. */
+static void progress_between_ranges(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+	u32 max, paid;
 
 	two_ranges(test);
 	expect_walk(test, "c4@0 c1004@10 c44@20,fp80 c1008@30,fp90 c1044@40,fpa0 complete");
-	/* However much room there is. */
-	for (max = 1; max <= ARRAY_SIZE(ips); max++) {
-		sfu_walk_init(&scene->walk, scene->map, false, scene->shown_cache, &scene->regs);
-		for (nr = 0; nr < ARRAY_SIZE(callers); nr += i) {
-			scene->stop = sfu_walk_callers(&scene->walk, &ips[nr],
-						       min_t(u32, max, ARRAY_SIZE(ips) - nr), &i);
-			if (scene->stop)
-				break;
-		}
-		nr += scene->stop ? i : 0;
-		KUNIT_EXPECT_EQ(test, nr, ARRAY_SIZE(callers));
-		for (i = 0; i < ARRAY_SIZE(callers); i++)
-			KUNIT_EXPECT_EQ(test, ips[i], code(test, callers[i]));
-		KUNIT_EXPECT_EQ(test, scene->walk.frame.sp, stack(test, 0x40));
-		KUNIT_EXPECT_EQ(test, scene->walk.frame.fp, stack(test, 0xa0));
+	for (max = 1; max <= 5; max++) {
+		paid = walk_between_ranges(test, max, 0);
+		if (!scene->cache)
+			continue;
+		KUNIT_EXPECT_EQ(test, paid, 4 * SFU_FAST_COST + 3 * SFU_RANGE_COST);
+		KUNIT_EXPECT_EQ(test, walk_between_ranges(test, max, 1), 0);
 	}
+}
+
+/* Two functions in two ranges that call each other: what the walk pays bounds how far it goes. */
+static void progress_between_ranges_to_budget(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+	u32 i, nr;
+
+	two_ranges(test);
+	for (i = 0; i < STACK_SIZE / 16; i++)
+		word(test, 16 * i + 8, code(test, i % 2 ? 4 : 0x1004));
+	nr = count_callers(test);
+	expect_end(test, "budget");
+	if (scene->cache)
+		KUNIT_EXPECT_EQ(test, nr, SFU_BUDGET / (SFU_FAST_COST + SFU_RANGE_COST));
 }
 
 /* What ends the walk in the other range, whether its rows are known or not. */
@@ -226,6 +258,7 @@ static struct kunit_case progress_tests[] = {
 	KUNIT_CASE(progress_no_cycle_by_fp),
 	KUNIT_CASE(progress_no_cycle_by_signal_rows),
 	KUNIT_CASE(progress_between_ranges),
+	KUNIT_CASE(progress_between_ranges_to_budget),
 	KUNIT_CASE(progress_between_ranges_to_end),
 	{}
 };

@@ -475,6 +475,7 @@ static void count_cached(struct sfu_walk *walk, unsigned int nr, unsigned int nr
  * @row: its row
  * @last: one past the place of the address of the last frame that the walk has paid for
  * @left: frames until then
+ * @nr_outer: how often it has paid for the way to another range
  * @minus_first_ra: the return address that is looked up at the start of the range, negated
  * @size: of the range
  * @key_of_ra: the key of a return address is this plus the address
@@ -490,6 +491,7 @@ struct fast_walk {
 	union sfu_fast_row	row;
 	u64			*last;
 	long			left;
+	unsigned int		nr_outer;
 	unsigned long		minus_first_ra;
 	unsigned long		size;
 	u64			key_of_ra;
@@ -500,28 +502,41 @@ struct fast_walk {
 };
 
 /*
- * Finds the row of the last frame by any look-up. The walk has paid for the frames that it may
- * still enter. If the look-up needs this budget, they are fewer.
+ * Something else needs the budget of the frames that the walk may still enter: until it is taken back
+ * they are not paid for.
  */
-static noinline void find_any_row(struct sfu_walk *walk, struct fast_walk *fast,
-				  unsigned long addr, bool is_activation)
+static __always_inline void lend_budget(struct fast_walk *fast)
 {
-	struct sfu_range *range = walk->last;
-	u32 *budget = &walk->lookup.rd.budget;
+	fast->walk->lookup.rd.budget += (u32)fast->left * SFU_FAST_COST;
+}
+
+/* If there is less of it now, they are fewer. */
+static __always_inline void take_budget_back(struct fast_walk *fast)
+{
+	u32 *budget = &fast->walk->lookup.rd.budget;
 	u32 left = fast->left;
 
-	*budget += left * SFU_FAST_COST;
-	fast->row = sfu_section_add_fast_row(&range->section, &walk->lookup, addr, is_activation);
 	if (unlikely(*budget < left * SFU_FAST_COST)) {
 		fast->last -= left;
 		left = *budget / SFU_FAST_COST;
 		fast->last += left;
 		fast->left = left;
-		/* The loop ends at such a row, and needs no test of its own for this. */
-		if (!left)
-			fast->row = SFU_OTHER_ROW;
 	}
 	*budget -= left * SFU_FAST_COST;
+}
+
+/* Finds the row of the last frame by any look-up. */
+static noinline void find_any_row(struct sfu_walk *walk, struct fast_walk *fast,
+				  unsigned long addr, bool is_activation)
+{
+	struct sfu_range *range = walk->last;
+
+	lend_budget(fast);
+	fast->row = sfu_section_add_fast_row(&range->section, &walk->lookup, addr, is_activation);
+	take_budget_back(fast);
+	/* The loop ends at such a row, and needs no test of its own for this. */
+	if (!fast->left)
+		fast->row = SFU_OTHER_ROW;
 }
 
 /* Finds the row of the last frame, at @addr, which the rule cache does not know. */
@@ -629,6 +644,22 @@ static __always_inline void go_to_range(struct fast_walk *fast, const struct sfu
 	fast->outer_sp = 0;
 }
 
+/* Pays for the way to another range. Returns false if the budget is too small, also for a frame. */
+static __always_inline bool pay_for_range(struct fast_walk *fast)
+{
+	u32 *budget = &fast->walk->lookup.rd.budget;
+
+	lend_budget(fast);
+	if (*budget >= SFU_RANGE_COST) {
+		*budget -= SFU_RANGE_COST;
+		fast->nr_outer++;
+	} else {
+		*budget = 0;
+	}
+	take_budget_back(fast);
+	return fast->left;
+}
+
 /*
  * Enters the frame outside of the range, unless it is the end of the stack, or a trampoline. Returns
  * false if the fast path is at its end. Else @is_missed says whether the row of the frame is not
@@ -645,6 +676,8 @@ static __always_inline bool enter_outer(struct fast_walk *fast, bool *is_missed)
 		return false;
 	range = sfu_walk_find_range(walk, ra - 1);
 	if (!range)
+		return false;
+	if (!pay_for_range(fast))
 		return false;
 	fast->sp = fast->outer_sp;
 	fast->fp = fast->outer_fp;
@@ -704,6 +737,7 @@ static __always_inline enum sfu_stop walk_fast(struct sfu_walk *walk, struct sfu
 	fast.sp = walk->frame.sp;
 	fast.fp = walk->frame.fp;
 	fast.last = ips + fast.left;
+	fast.nr_outer = 0;
 	go_to_range(&fast, range, &rows);
 	/* The walk pays for all frames before it looks up any row. */
 	walk->lookup.rd.budget -= fast.left * SFU_FAST_COST;
@@ -720,6 +754,7 @@ static __always_inline enum sfu_stop walk_fast(struct sfu_walk *walk, struct sfu
 	count_cached(walk, *nr + (stop == SFU_STOP_COMPLETE), walk->lookup.nr_missed - nr_missed);
 	if (*nr)
 		enter_fast(walk, ips[*nr - 1], fast.sp, fast.fp, *nr);
+	give_back(walk, *nr * SFU_FAST_COST + fast.nr_outer * SFU_RANGE_COST);
 	return stop;
 }
 
@@ -762,7 +797,6 @@ noinline enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigne
 
 	stop = walk_fast(walk, range, ips, max, &nr_fast);
 	if (stop || nr_fast) {
-		give_back(walk, nr_fast * SFU_FAST_COST);
 		*nr = nr_fast;
 		return stop;
 	}
