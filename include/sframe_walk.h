@@ -57,7 +57,6 @@ struct sfu_frame {
  * struct sfu_walk - a walk up the user stack of current
  * @map: the map of the process, held by the caller; NULL if there is none yet
  * @last: the range that was found last, or NULL
- * @before: another that was found before it, or NULL
  * @lookup: what the look-ups of the walk share. Its budget is that of the whole walk
  * @has_memory: user addresses lead to the memory of current. Else nothing is read
  * @wants_habit: the walk needed the habit of a range that no scan knows yet
@@ -71,7 +70,6 @@ struct sfu_frame {
 struct sfu_walk {
 	struct sfu_map		*map;
 	struct sfu_range	*last;
-	struct sfu_range	*before;
 	struct sfu_lookup	lookup;
 	bool			has_memory;
 	bool			wants_habit;
@@ -129,7 +127,7 @@ static inline bool sfu_walk_is_limited(const struct sfu_walk *walk, enum sfu_sto
 /*
  * The parts of the walk use the functions below. Only sfu_walk_enter(), the two steps and
  * sfu_uprobe_undo() change the frame for good. The others change at most the budget, the counters
- * and the ranges found last.
+ * and @last.
  */
 
 /*
@@ -156,24 +154,13 @@ static inline int sfu_walk_charge(const struct sfu_walk *walk, unsigned int cost
 	return sframe_charge((struct sframe_reader *)&walk->lookup.rd, cost);
 }
 
-struct sfu_range *sfu_walk_find_other_range(struct sfu_walk *walk, unsigned long addr);
-
-/* Finds the range of an address, or NULL. A caller mostly lies in the range of its callee. */
-static inline struct sfu_range *sfu_walk_find_range(struct sfu_walk *walk, unsigned long addr)
-{
-	struct sfu_range *last = walk->last;
-
-	if (last && addr >= last->start && addr < last->end)
-		return READ_ONCE(last->unmapped) ? NULL : last;
-	return sfu_walk_find_other_range(walk, addr);
-}
-
 enum sfu_stop sfu_walk_read_word(struct sfu_walk *walk, unsigned long addr,
 				 unsigned long *val);
 enum sfu_stop sfu_walk_read_register(struct sfu_walk *walk, unsigned int reg,
 				     unsigned long *val);
 bool sfu_walk_read_code(const struct sfu_walk *walk, void *code, unsigned long addr,
 			size_t len);
+struct sfu_range *sfu_walk_find_range(struct sfu_walk *walk, unsigned long addr);
 int sfu_walk_find_row(struct sfu_walk *walk, struct sfu_range *range, unsigned long addr,
 		      struct sframe_row *row);
 enum sfu_stop sfu_walk_find_caller(struct sfu_walk *walk, const struct sframe_row *row,

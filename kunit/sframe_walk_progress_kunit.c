@@ -168,14 +168,17 @@ static void two_ranges(struct kunit *test)
 	record(test, 0x30, stack(test, 0xa0), code(test, 0x1044));
 }
 
-/* Walks over all callers, @max at once. Returns what the walk has paid. */
+/*
+ * Walks over all callers, @max at once. Returns what the walk has paid. Rows that are remembered do
+ * not end a turn, unless the walk has limits.
+ */
 static u32 walk_between_ranges(struct kunit *test, u32 max, unsigned int limit)
 {
 	static const u32 callers[] = { 0x1004, 0x44, 0x1008, 0x1044 };
 	struct walk_scene *scene = test->priv;
 	struct sfu_walk *walk = &scene->walk;
 	u64 ips[ARRAY_SIZE(callers) + 1];
-	u32 nr = 0, budget, i;
+	u32 nr = 0, turns = 0, budget, i;
 
 	sfu_walk_init(walk, scene->map, false, scene->shown_cache, &scene->regs);
 	if (limit)
@@ -185,7 +188,10 @@ static u32 walk_between_ranges(struct kunit *test, u32 max, unsigned int limit)
 		scene->stop = sfu_walk_callers(walk, &ips[nr],
 					       min_t(u32, max, ARRAY_SIZE(ips) - nr), &i);
 		nr += i;
+		turns++;
 	} while (!scene->stop && nr < ARRAY_SIZE(ips));
+	if (scene->cache && !limit)
+		KUNIT_EXPECT_EQ(test, turns, DIV_ROUND_UP(ARRAY_SIZE(callers), max));
 	KUNIT_EXPECT_EQ(test, scene->stop, SFU_STOP_COMPLETE);
 	KUNIT_EXPECT_EQ(test, nr, ARRAY_SIZE(callers));
 	for (i = 0; i < ARRAY_SIZE(callers); i++)
@@ -212,6 +218,31 @@ static void progress_between_ranges(struct kunit *test)
 	}
 }
 
+/* A walk with limits gets back what it has paid for frames before it looks up the last one. */
+static void progress_between_ranges_to_new(struct kunit *test)
+{
+	const u32 paid = 4 * SFU_FAST_COST + 3 * SFU_RANGE_COST;
+	struct walk_scene *scene = test->priv;
+	struct sfu_walk *walk = &scene->walk;
+	unsigned int nr;
+	u64 ips[16];
+
+	if (!scene->cache)
+		kunit_skip(test, "no row is remembered");
+	two_ranges(test);
+	expect_walk(test, "c4@0 c1004@10 c44@20,fp80 c1008@30,fp90 c1044@40,fpa0 complete");
+	word(test, 0x38, code(test, 0x1048));
+	sfu_walk_init(walk, scene->map, false, scene->shown_cache, &scene->regs);
+	sfu_walk_set_limits(walk, 1, 0);
+	walk->lookup.rd.budget = paid + SFRAME_QUICK_COST - 1;
+	do {
+		scene->stop = sfu_walk_callers(walk, ips, ARRAY_SIZE(ips), &nr);
+	} while (!scene->stop);
+	KUNIT_EXPECT_EQ(test, scene->stop, SFU_STOP_COMPLETE);
+	KUNIT_EXPECT_EQ(test, walk->frame.sp, stack(test, 0x40));
+	KUNIT_EXPECT_EQ(test, walk->lookup.nr_missed, 1);
+}
+
 /* Two functions in two ranges that call each other: what the walk pays bounds how far it goes. */
 static void progress_between_ranges_to_budget(struct kunit *test)
 {
@@ -227,26 +258,77 @@ static void progress_between_ranges_to_budget(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, nr, SFU_BUDGET / (SFU_FAST_COST + SFU_RANGE_COST));
 }
 
-/* What ends the walk in the other range, whether its rows are known or not. */
+/* Walks frame by frame, and many frames at once: with rows that are remembered, and without. */
+static void expect_both_ways(struct kunit *test, const char *want)
+{
+	struct walk_scene *scene = test->priv;
+	struct sfu_walk *walk = &scene->walk;
+	enum sfu_stop stop;
+	unsigned int nr, i;
+	unsigned long sp;
+	u64 ips[16];
+
+	expect_walk(test, want);
+	stop = scene->stop;
+	sp = walk->frame.sp;
+	for (i = 0; i < 4; i++) {
+		sfu_walk_init(walk, scene->map, false, scene->shown_cache, &scene->regs);
+		do {
+			scene->stop = sfu_walk_callers(walk, ips, ARRAY_SIZE(ips), &nr);
+		} while (!scene->stop);
+		KUNIT_EXPECT_EQ_MSG(test, scene->stop, stop, "%s", want);
+		KUNIT_EXPECT_EQ_MSG(test, walk->frame.sp, sp, "%s", want);
+		if (scene->cache)
+			scene->map->ranges[i % 2].section.key_base += 8 * CODE_SIZE;
+	}
+}
+
+/* What ends the walk in the other range. */
 static void progress_between_ranges_to_end(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
 
 	two_ranges(test);
-	expect_walk(test, "c4@0 c1004@10 c44@20,fp80 c1008@30,fp90 c1044@40,fpa0 complete");
+	expect_both_ways(test, "c4@0 c1004@10 c44@20,fp80 c1008@30,fp90 c1044@40,fpa0 complete");
 	atomic_set(&scene->map->ranges[1].section.state, SFU_SECTION_BAD);
-	expect_walk(test, "c4@0 c1004@10 nodata");
+	expect_both_ways(test, "c4@0 c1004@10 nodata");
 	atomic_set(&scene->map->ranges[1].section.state, SFU_SECTION_READY);
-	expect_walk(test, "c4@0 c1004@10 c44@20,fp80 c1008@30,fp90 c1044@40,fpa0 complete");
+	expect_both_ways(test, "c4@0 c1004@10 c44@20,fp80 c1008@30,fp90 c1044@40,fpa0 complete");
 	word(test, 0x28, 0);
-	expect_walk(test, "c4@0 c1004@10 c44@20,fp80 complete");
+	expect_both_ways(test, "c4@0 c1004@10 c44@20,fp80 complete");
 	word(test, 0x28, bare(test, 0));
-	expect_walk(test, "c4@0 c1004@10 c44@20,fp80 bad-ra needs-scan");
+	expect_both_ways(test, "c4@0 c1004@10 c44@20,fp80 bad-ra needs-scan");
 	word(test, 0x28, bare(test, 0x210));
-	expect_walk(test, "c4@0 c1004@10 c44@20,fp80 b210@30,fp90 nodata");
+	expect_both_ways(test, "c4@0 c1004@10 c44@20,fp80 b210@30,fp90 nodata");
 	word(test, 0x28, code(test, 0x1008));
 	WRITE_ONCE(scene->map->ranges[1].unmapped, true);
-	expect_walk(test, "c4@0 bad-ra needs-scan");
+	expect_both_ways(test, "c4@0 bad-ra needs-scan");
+}
+
+/* The budget pays for the look-up that finds the end of the stack, and for nothing else. */
+static void progress_to_end_for_all(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+	struct sfu_walk *walk = &scene->walk;
+	u32 budget, stopped = 0;
+	unsigned int nr;
+	u64 ips[16];
+
+	if (!scene->cache)
+		kunit_skip(test, "the fast path remembers rows");
+	outermost_function(test, 0x40);
+	use_section(test);
+	sample(test, code(test, 0x44), stack(test, 0), 0);
+	for (budget = SFU_FAST_COST; budget < 2000; budget++) {
+		code_range(test)->section.key_base += CODE_SIZE;
+		sfu_walk_init(walk, scene->map, false, scene->shown_cache, &scene->regs);
+		walk->lookup.rd.budget = budget;
+		scene->stop = sfu_walk_callers(walk, ips, ARRAY_SIZE(ips), &nr);
+		KUNIT_EXPECT_EQ_MSG(test, scene->stop, walk->lookup.nr_missed ? SFU_STOP_COMPLETE :
+				    SFU_STOP_BUDGET, "budget %u", budget);
+		stopped += scene->stop == SFU_STOP_COMPLETE && walk->lookup.rd.budget < SFU_FAST_COST;
+	}
+	KUNIT_EXPECT_EQ(test, stopped, SFU_FAST_COST);
 }
 
 static struct kunit_case progress_tests[] = {
@@ -257,7 +339,9 @@ static struct kunit_case progress_tests[] = {
 	KUNIT_CASE(progress_no_cycle_by_cfa),
 	KUNIT_CASE(progress_no_cycle_by_fp),
 	KUNIT_CASE(progress_no_cycle_by_signal_rows),
+	KUNIT_CASE(progress_to_end_for_all),
 	KUNIT_CASE(progress_between_ranges),
+	KUNIT_CASE(progress_between_ranges_to_new),
 	KUNIT_CASE(progress_between_ranges_to_budget),
 	KUNIT_CASE(progress_between_ranges_to_end),
 	{}

@@ -118,24 +118,22 @@ static enum sfu_stop compute_rule(struct sfu_walk *walk, const struct sframe_rul
 }
 
 /**
- * sfu_walk_find_other_range() - find the range of an address that is not in the last one
+ * sfu_walk_find_range() - find the range of an address
  * @walk: the walk
  * @addr: user address
  *
- * It is the range before that if a program has called a library, which calls back.
+ * A caller mostly lies in the range of its callee, so the last range is tried first.
  *
  * Context: As that of sfu_walk_init().
  * Return: The range, or NULL.
  */
-struct sfu_range *sfu_walk_find_other_range(struct sfu_walk *walk, unsigned long addr)
+struct sfu_range *sfu_walk_find_range(struct sfu_walk *walk, unsigned long addr)
 {
-	struct sfu_range *before = walk->before;
+	struct sfu_range *last = walk->last;
 
-	walk->before = walk->last;
-	if (before && addr >= before->start && addr < before->end && !READ_ONCE(before->unmapped))
-		walk->last = before;
-	else
-		walk->last = sfu_map_find(walk->map, addr);
+	if (last && addr >= last->start && addr < last->end)
+		return READ_ONCE(last->unmapped) ? NULL : last;
+	walk->last = sfu_map_find(walk->map, addr);
 	return walk->last;
 }
 
@@ -389,9 +387,10 @@ static __always_inline unsigned long fast_base(unsigned long fp, unsigned long s
 }
 
 /*
- * Finds the caller by a row of one of the most common kinds, from the frame of @sp and @fp. @how:
- * the bits of SFU_FAST_HOW that the row has, or all of them if it may have any. Returns false if
- * the row is of another kind, or the step fails. The window of user memory is open from @sp to @end.
+ * Finds the CFA and the return address by a row of one of the most common kinds, from the frame of
+ * @sp and @fp. @base: set to what the row's offsets are from. @how: the bits of SFU_FAST_HOW that
+ * the row has, or all of them if it may have any. Returns false if the row is of another kind, or
+ * the step fails. The window of user memory is open from @sp to @end.
  *
  * sfu_pack_row() accepts only rows whose CFA is above the base, and whose reads lie
  * between the two. sfu_user_open() has checked the first stack pointer, for the processor,
@@ -414,6 +413,7 @@ static __always_inline bool step_fast(union sfu_fast_row row, u16 how, unsigned 
 		if (!*base)
 			return false;
 	}
+	/* To subtract the bits of @how that are set takes less than to mask them. */
 	*cfa = *base + (how == SFU_FAST_HOW ? row.word & SFU_FAST_CFA : (u16)row.word - (u64)how);
 	if (*cfa > end)
 		return false;
@@ -423,6 +423,12 @@ static __always_inline bool step_fast(union sfu_fast_row row, u16 how, unsigned 
 	return true;
 absent:
 	return false;
+}
+
+/* Where a row that saves the frame pointer has it. By a shift: GCC would keep two copies of the row. */
+static __always_inline unsigned long fast_fp_slot(union sfu_fast_row row, unsigned long base)
+{
+	return base + (u16)(row.word >> 32);
 }
 
 static bool can_walk_fast(const struct sfu_walk *walk)
@@ -472,10 +478,11 @@ static void count_cached(struct sfu_walk *walk, unsigned int nr, unsigned int nr
  * @walk: the walk; for look-ups. Kept here: the loop has no register for it
  * @sp: stack pointer of the last frame that was entered
  * @fp: its frame pointer
- * @row: its row
+ * @row: its row, if that says that the stack ends, or is the next to step by; else another
  * @last: one past the place of the address of the last frame that the walk has paid for
  * @left: frames until then
  * @nr_outer: how often it has paid for the way to another range
+ * @before: the range before the last one, or NULL
  * @minus_first_ra: the return address that is looked up at the start of the range, negated
  * @size: of the range
  * @key_of_ra: the key of a return address is this plus the address
@@ -492,6 +499,7 @@ struct fast_walk {
 	u64			*last;
 	long			left;
 	unsigned int		nr_outer;
+	struct sfu_range	*before;
 	unsigned long		minus_first_ra;
 	unsigned long		size;
 	u64			key_of_ra;
@@ -535,7 +543,7 @@ static noinline void find_any_row(struct sfu_walk *walk, struct fast_walk *fast,
 	fast->row = sfu_section_add_fast_row(&range->section, &walk->lookup, addr, is_activation);
 	take_budget_back(fast);
 	/* The loop ends at such a row, and needs no test of its own for this. */
-	if (!fast->left)
+	if (!fast->left && !sfu_fast_row_is_outermost(fast->row))
 		fast->row = SFU_OTHER_ROW;
 }
 
@@ -566,7 +574,7 @@ static __always_inline bool follow_words(struct fast_walk *fast)
 	const unsigned long size = fast->size, minus_first_ra = fast->minus_first_ra;
 	const u64 key_of_ra = fast->key_of_ra;
 	const struct sfu_words words = fast->words;
-	unsigned long sp = fast->sp, fp = fast->fp, base, cfa, ra;
+	unsigned long sp = fast->sp, fp = fast->fp, base, cfa, ra, caller_fp;
 	union sfu_fast_row row = fast->row;
 	u64 *last = fast->last;
 	long i = -fast->left;
@@ -586,7 +594,9 @@ static __always_inline bool follow_words(struct fast_walk *fast)
 				break;
 			if (unlikely(ra + minus_first_ra >= size))
 				goto outside_fp_saved;
-			sfu_user_get_word(fp, base + (u16)(row.word >> 32), close);
+			/* If the read fails, it may store anything. */
+			sfu_user_get_word(caller_fp, fast_fp_slot(row, base), close);
+			fp = caller_fp;
 		} else {
 			if (!step_fast(row, SFU_FAST_HOW, sp, fp, end, ra_mask, &base, &cfa, &ra)) {
 				fast->row = row;
@@ -597,8 +607,10 @@ static __always_inline bool follow_words(struct fast_walk *fast)
 					goto outside_fp_saved;
 				goto outside;
 			}
-			if (row.word & SFU_FAST_FP_SAVED)
-				sfu_user_get_word(fp, base + (u16)(row.word >> 32), close);
+			if (row.word & SFU_FAST_FP_SAVED) {
+				sfu_user_get_word(caller_fp, fast_fp_slot(row, base), close);
+				fp = caller_fp;
+			}
 		}
 		sp = cfa;
 		last[i] = ra;
@@ -617,7 +629,7 @@ static __always_inline bool follow_words(struct fast_walk *fast)
 outside_fp_saved:
 	/* Else GCC computes the address before the jump, for each frame. */
 	OPTIMIZER_HIDE_VAR(row.word);
-	sfu_user_get_word(fast->outer_fp, base + (u16)(row.word >> 32), close);
+	sfu_user_get_word(fast->outer_fp, fast_fp_slot(row, base), close);
 	goto outside_fp_known;
 outside:
 	fast->outer_fp = fp;
@@ -661,6 +673,23 @@ static __always_inline bool pay_for_range(struct fast_walk *fast)
 }
 
 /*
+ * Finds the range of an address outside of the last one, or NULL. Libraries call back: often it is the
+ * one that the walk has come from.
+ */
+static __always_inline struct sfu_range *find_outer_range(struct fast_walk *fast,
+							  unsigned long addr)
+{
+	struct sfu_walk *walk = fast->walk;
+	struct sfu_range *range = fast->before;
+
+	fast->before = walk->last;
+	if (!range || addr < range->start || addr >= range->end || READ_ONCE(range->unmapped))
+		range = sfu_map_find(walk->map, addr);
+	walk->last = range;
+	return range;
+}
+
+/*
  * Enters the frame outside of the range, unless it is the end of the stack, or a trampoline. Returns
  * false if the fast path is at its end. Else @is_missed says whether the row of the frame is not
  * known.
@@ -674,7 +703,7 @@ static __always_inline bool enter_outer(struct fast_walk *fast, bool *is_missed)
 
 	if (!fast->outer_sp || PAGE_ALIGNED(ra))
 		return false;
-	range = sfu_walk_find_range(walk, ra - 1);
+	range = find_outer_range(fast, ra - 1);
 	if (!range)
 		return false;
 	if (!pay_for_range(fast))
@@ -690,7 +719,8 @@ static __always_inline bool enter_outer(struct fast_walk *fast, bool *is_missed)
 	*is_missed = !sfu_words_find(fast->words, fast->key_of_ra + ra, &fast->row);
 	if (*is_missed)
 		fast->row = SFU_OTHER_ROW;
-	return fast->left;
+	/* A walk with limits gets back what it has paid before it looks up another row. */
+	return fast->left && !walk->lookup.most;
 }
 
 /*
@@ -738,6 +768,7 @@ static __always_inline enum sfu_stop walk_fast(struct sfu_walk *walk, struct sfu
 	fast.fp = walk->frame.fp;
 	fast.last = ips + fast.left;
 	fast.nr_outer = 0;
+	fast.before = NULL;
 	go_to_range(&fast, range, &rows);
 	/* The walk pays for all frames before it looks up any row. */
 	walk->lookup.rd.budget -= fast.left * SFU_FAST_COST;
@@ -747,7 +778,7 @@ static __always_inline enum sfu_stop walk_fast(struct sfu_walk *walk, struct sfu
 	if (fast.left > 0)
 		walk->lookup.rd.budget += fast.left * SFU_FAST_COST;
 
-	/* The last step leads to other code, to the end of the stack, or to a trampoline. */
+	/* The last step may lead to the end of the stack, to a trampoline, or to no code at all. */
 	if (fast.outer_sp ? !fast.outer_ra : sfu_fast_row_is_outermost(fast.row))
 		stop = SFU_STOP_COMPLETE;
 	*nr = fast.last - fast.left - ips;
@@ -851,7 +882,6 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_borrowed,
 
 	walk->map = map;
 	walk->last = NULL;
-	walk->before = NULL;
 	lookup->rd.read = NULL;
 	lookup->rd.budget = SFU_BUDGET;
 	lookup->rd.defect = SFRAME_DEFECT_NONE;

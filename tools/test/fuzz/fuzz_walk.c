@@ -41,6 +41,7 @@
 
 #define SECTION		0x10000UL
 #define CODE		0x11000UL
+#define MORE_CODE	0x12000UL
 #define PLAIN		0x13000UL
 #define CODE_END	0x14000UL
 #define STACK		0x20000UL
@@ -116,7 +117,7 @@ struct sfu_counters sfu_counters;
 struct sfu_held sfu_held;
 
 static struct sfu_process process;
-static struct sfu_map *map;		/* two ranges: code that has the section, and bare code */
+static struct sfu_map *map;		/* three ranges: two of code that has the section, and bare code */
 static struct sfu_map *map_known;	/* the map, or NULL: the process has not been scanned */
 
 static struct resident table;		/* what was scanned, if it can be a table */
@@ -261,37 +262,47 @@ static const u8 *take(u8 *to, size_t room, size_t want, const u8 *from,
 	return from + n;
 }
 
+/* Both ranges of described code have this section. */
+static void set_section(const struct sfu_section *section)
+{
+	map->ranges[0].section = *section;
+	map->ranges[1].section = *section;
+}
+
+static void set_range(unsigned int i, unsigned long start, unsigned long end, bool keeps_fp)
+{
+	map->ranges[i] = (struct sfu_range){
+		.start = start,
+		.end = end,
+		.habit = keeps_fp ? SFRAME_HABIT_FP : SFRAME_HABIT_OTHER,
+	};
+}
+
 /* Builds the process map as a scan does. */
 static void scan(const struct setting *setting, u32 size)
 {
-	struct sfu_section *section;
+	struct sfu_section section = {
+		.start = SECTION,
+		.end = SECTION + size,
+		.source = SFU_SOURCE_MAPPED,
+	};
 	enum sframe_defect defect;
 
 	if (!map)
-		map = sfu_map_alloc(2, GFP_KERNEL);
+		map = sfu_map_alloc(3, GFP_KERNEL);
 	require(map->refs.refs == 1);
-	map->ranges[0] = (struct sfu_range){
-		.start = CODE,
-		.end = PLAIN,
-		.habit = setting->flags & SETTING_CODE_FP ? SFRAME_HABIT_FP : SFRAME_HABIT_OTHER,
-	};
-	map->ranges[1] = (struct sfu_range){
-		.start = PLAIN,
-		.end = CODE_END,
-		.habit = setting->flags & SETTING_PLAIN_FP ? SFRAME_HABIT_FP : SFRAME_HABIT_OTHER,
-		.unmapped = setting->flags & SETTING_GONE,
-	};
-	section = &map->ranges[0].section;
-	section->start = SECTION;
-	section->end = SECTION + size;
-	section->source = SFU_SOURCE_MAPPED;
+	set_range(0, CODE, MORE_CODE, setting->flags & SETTING_CODE_FP);
+	set_range(1, MORE_CODE, PLAIN, setting->flags & SETTING_CODE_FP);
+	set_range(2, PLAIN, CODE_END, setting->flags & SETTING_PLAIN_FP);
+	map->ranges[2].unmapped = setting->flags & SETTING_GONE;
 	sfu_map_set_nr_sections(map, 0);
-	if (!sfu_section_check(section, &defect)) {
-		section->state.counter = SFU_SECTION_READY;
-		sfu_map_set_nr_sections(map, 1);
+	if (!sfu_section_check(&section, &defect)) {
+		section.state.counter = SFU_SECTION_READY;
+		sfu_map_set_nr_sections(map, 2);
 	}
+	set_section(&section);
 	sfu_map_order_sections(map);
-	require(map->nr_placed == 1);
+	require(map->nr_placed == 2);
 	map_known = setting->flags & SETTING_NO_MAP ? NULL : map;
 }
 
@@ -542,29 +553,32 @@ static void restore(const struct sfu_section *section)
 {
 	process.nr_costly = 0;
 	map->ranges[0].section.state = section->state;
+	map->ranges[1].section.state = section->state;
 }
 
-/* From now on the walk uses a rule cache. New keys hide the rows of earlier inputs. */
+/* From now on the walk uses a rule cache. New keys hide the rows of earlier inputs, and of the other range. */
 static void use_cache(void)
 {
-	struct sfu_section *section = &map->ranges[0].section;
 	static struct sfu_cache *cache;
 	static u64 key = 1;
+	int i;
 
 	if (!cache) {
 		cache = sfu_cache_alloc(GFP_KERNEL);
 		require(sfu_cache_add_words(cache, GFP_KERNEL));
 	}
 	process.cache = cache;
-	section->has_keys = true;
-	section->key_base = key - CODE;
-	key += PLAIN - CODE;
+	for (i = 0; i < 2; i++) {
+		map->ranges[i].section.has_keys = true;
+		map->ranges[i].section.key_base = key - CODE;
+		key += PLAIN - CODE;
+	}
 }
 
 /* The section of the code is that of the table, without words, and without an index. */
-static void place_table(struct sfu_section *section)
+static struct sfu_section section_of_table(void)
 {
-	*section = (struct sfu_section){
+	return (struct sfu_section){
 		.source = SFU_SOURCE_RESIDENT,
 		.bytes = table.mem.bytes,
 		.len = table.mem.len,
@@ -574,7 +588,7 @@ static void place_table(struct sfu_section *section)
 	};
 }
 
-static void use_words(struct sfu_section *section)
+static void add_words(struct sfu_section *section)
 {
 	memset(table_words, 0, sizeof(table_words));
 	section->index = table.index;
@@ -608,18 +622,21 @@ static void walk_by_words(struct pt_regs *regs, enum sfu_stop want)
 /* Compares walks by a table: without words, and with words that it does not know or knows. */
 static void walk_by_table(struct pt_regs *regs)
 {
-	struct sfu_section *section = &map->ranges[0].section;
+	struct sfu_section section = section_of_table();
 	enum sfu_stop stop;
 	int i;
 
-	place_table(section);
+	set_section(&section);
 	stop = walk_freely(regs);
+	add_words(&section);
+	set_section(&section);
 	use_cache();
-	use_words(section);
 	for (i = 0; i < 2; i++)
 		walk_by_words(regs, stop);
 	/* Everything was checked when the table was loaded. */
-	require(sfu_section_is(section, SFU_SECTION_READY) && stop != SFU_STOP_REFUSED);
+	for (i = 0; i < 2; i++)
+		require(sfu_section_is(&map->ranges[i].section, SFU_SECTION_READY));
+	require(stop != SFU_STOP_REFUSED);
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
