@@ -137,25 +137,23 @@ def show_slowdown(part):
 
 
 def large(lines):
-    alone = {name: float(seconds) for name, way, _, seconds, *_ in lines if way == "none"}
+    seconds = {(name, way): float(took) for name, way, _, took, *_ in lines}
     rows = []
-    for name, way, hz, seconds, stacks, frames, hits, misses in lines:
+    for name, way, hz, _, stacks, frames, hits, misses in lines:
+        alone, took = seconds[name, "none"], seconds[name, way]
         if way != "none":
-            row = {"program": name, "way": way, "hz": int(hz), "ratio": round(float(seconds) / alone[name], 4)}
+            row = {"program": name, "way": way, "hz": int(hz), "ratio": round(took / alone, 4)}
             if way == "sframe":
                 row |= {"stacks": int(stacks), "depth": ratio(int(frames), int(stacks)),
-                        "hits": round(int(hits) / (int(hits) + int(misses)), 4)}
+                        "hits": round(int(hits) / (int(hits) + int(misses)), 4),
+                        "cost": ratio(took - alone, seconds[name, "fp"] - alone)}
             rows.append(row)
-    added = {row["program"]: row["ratio"] - 1 for row in rows if row["way"] == "fp"}
-    for row in rows:
-        if row["way"] == "sframe":
-            row["cost"] = ratio(row["ratio"] - 1, added[row["program"]])
-    return {"unit": "run time with perf record / without; hits: of all rows; cost: of what fp adds to the run time",
-            "alone": alone, "runs": rows}
+    return {"unit": "processor time with perf record / without; hits: of all rows; cost: of what fp adds to that time",
+            "alone": {name: took for (name, way), took in seconds.items() if way == "none"}, "runs": rows}
 
 
 def show_large(part):
-    print("Large programs from resident tables; the run time alone = 1")
+    print("Large programs from resident tables; the processor time alone = 1")
     for row in part["runs"]:
         more = ""
         if row["way"] == "sframe":
@@ -246,7 +244,7 @@ def rst_large(part):
              grouped(row["stacks"]) if "hits" in row else "", f"{row['depth']:.1f}" if "hits" in row else "",
              f"{row['hits']:.2%}".replace("%", " %") if "hits" in row else "",
              f"{row['cost']:.2f}" if "cost" in row else ""] for row in part["runs"]]
-    return rst_table(["program", "Hz", "way", "run time", "stacks", "depth", "hits", "of fp's cost"], rows)
+    return rst_table(["program", "Hz", "way", "processor", "stacks", "depth", "hits", "of fp's cost"], rows)
 
 
 def rst_memory(part):
