@@ -20,7 +20,7 @@ struct sframe_path;
 /* The costs of a walk besides its look-ups, in instructions, about. */
 #define SFU_STEP_COST		400	/* a step by walk_slow(), with what precedes it */
 #define SFU_FAST_COST		64	/* a frame of the fast path */
-#define SFU_RANGE_COST		256	/* its way to another range, which it finds in a map of 2048 */
+#define SFU_RANGE_COST		256	/* its way to another range, one of up to 2048 */
 #define SFU_READ_COST		200	/* a word, or a piece of code */
 #define SFU_RETURN_COST		100	/* an entry of the list of pending returns */
 

@@ -201,7 +201,10 @@ static u32 walk_between_ranges(struct kunit *test, u32 max, unsigned int limit)
 	return budget - walk->lookup.rd.budget;
 }
 
-/* It pays for each frame, and three times for the way to the other range. With limits this is free. */
+/*
+ * It pays for each frame, and three times for the way to the other range. With limits this is
+ * free.
+ */
 static void progress_between_ranges(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
@@ -326,7 +329,8 @@ static void progress_to_end_for_all(struct kunit *test)
 		scene->stop = sfu_walk_callers(walk, ips, ARRAY_SIZE(ips), &nr);
 		KUNIT_EXPECT_EQ_MSG(test, scene->stop, walk->lookup.nr_missed ? SFU_STOP_COMPLETE :
 				    SFU_STOP_BUDGET, "budget %u", budget);
-		stopped += scene->stop == SFU_STOP_COMPLETE && walk->lookup.rd.budget < SFU_FAST_COST;
+		if (scene->stop && walk->lookup.rd.budget < SFU_FAST_COST)
+			stopped += scene->stop == SFU_STOP_COMPLETE;
 	}
 	KUNIT_EXPECT_EQ(test, stopped, SFU_FAST_COST);
 }

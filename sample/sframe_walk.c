@@ -425,7 +425,10 @@ absent:
 	return false;
 }
 
-/* Where a row that saves the frame pointer has it. By a shift: GCC would keep two copies of the row. */
+/*
+ * Where a row that saves the frame pointer has it. By a shift: for a member GCC would keep another
+ * copy of the row.
+ */
 static __always_inline unsigned long fast_fp_slot(union sfu_fast_row row, unsigned long base)
 {
 	return base + (u16)(row.word >> 32);
@@ -510,8 +513,8 @@ struct fast_walk {
 };
 
 /*
- * Something else needs the budget of the frames that the walk may still enter: until it is taken back
- * they are not paid for.
+ * Something else needs the budget of the frames that the walk may still enter: until it is taken
+ * back they are not paid for.
  */
 static __always_inline void lend_budget(struct fast_walk *fast)
 {
@@ -673,8 +676,8 @@ static __always_inline bool pay_for_range(struct fast_walk *fast)
 }
 
 /*
- * Finds the range of an address outside of the last one, or NULL. Libraries call back: often it is the
- * one that the walk has come from.
+ * Finds the range of an address outside of the last one, or NULL. Libraries call back: often it is
+ * the one that the walk has come from.
  */
 static __always_inline struct sfu_range *find_outer_range(struct fast_walk *fast,
 							  unsigned long addr)
@@ -690,9 +693,9 @@ static __always_inline struct sfu_range *find_outer_range(struct fast_walk *fast
 }
 
 /*
- * Enters the frame outside of the range, unless it is the end of the stack, or a trampoline. Returns
- * false if the fast path is at its end. Else @is_missed says whether the row of the frame is not
- * known.
+ * Enters the frame outside of the range, unless it is the end of the stack, or a trampoline.
+ * Returns false if the fast path is at its end. Else @is_missed says whether the row of the frame
+ * is not known.
  */
 static __always_inline bool enter_outer(struct fast_walk *fast, bool *is_missed)
 {
@@ -704,9 +707,7 @@ static __always_inline bool enter_outer(struct fast_walk *fast, bool *is_missed)
 	if (!fast->outer_sp || PAGE_ALIGNED(ra))
 		return false;
 	range = find_outer_range(fast, ra - 1);
-	if (!range)
-		return false;
-	if (!pay_for_range(fast))
+	if (!range || !pay_for_range(fast))
 		return false;
 	fast->sp = fast->outer_sp;
 	fast->fp = fast->outer_fp;

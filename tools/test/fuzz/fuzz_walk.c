@@ -117,7 +117,7 @@ struct sfu_counters sfu_counters;
 struct sfu_held sfu_held;
 
 static struct sfu_process process;
-static struct sfu_map *map;		/* three ranges: two of code that has the section, and bare code */
+static struct sfu_map *map;		/* two ranges of code that has the section, and bare code */
 static struct sfu_map *map_known;	/* the map, or NULL: the process has not been scanned */
 
 static struct resident table;		/* what was scanned, if it can be a table */
@@ -556,7 +556,10 @@ static void restore(const struct sfu_section *section)
 	map->ranges[1].section.state = section->state;
 }
 
-/* From now on the walk uses a rule cache. New keys hide the rows of earlier inputs, and of the other range. */
+/*
+ * From now on the walk uses a rule cache. New keys hide the rows of earlier inputs, and those of the
+ * other range.
+ */
 static void use_cache(void)
 {
 	static struct sfu_cache *cache;
