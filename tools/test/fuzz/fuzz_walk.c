@@ -557,8 +557,8 @@ static void restore(const struct sfu_section *section)
 }
 
 /*
- * From now on the walk uses a rule cache. New keys hide the rows of earlier inputs, and those of the
- * other range.
+ * From now on the walk uses a rule cache. New keys hide the rows of earlier inputs, and those of
+ * the other range.
  */
 static void use_cache(void)
 {
