@@ -390,13 +390,18 @@ static void limit(char **argv)
 	int count = atoi(argv[2]);
 	int fd = open_or_end(argv[3], O_RDONLY);
 	struct image image = map_image(fd);
-	char *base = map_regions(count, argv[3]);
+	long most;
+	char *base;
+
+	/* Its own pages are not taken from it: to read one back needs memory, too. */
+	if (mlockall(MCL_CURRENT))
+		err(1, "mlockall");
+	base = map_regions(count, argv[3]);
 	/*
 	 * The kernel charges memory in batches of 64 pages for the processor. The map of so much
 	 * code takes a hundred pages.
 	 */
-	long most = read_long(argv[0], "memory.max") - 72 * PAGE;
-
+	most = read_long(argv[0], "memory.max") - 72 * PAGE;
 	protect(base, (size_t)count * PAGE, PROT_READ | PROT_EXEC);
 	while (read_long(argv[0], "memory.current") < most)
 		memset(mmap(NULL, 16 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
