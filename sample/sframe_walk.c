@@ -484,7 +484,6 @@ static void count_cached(struct sfu_walk *walk, unsigned int nr, unsigned int nr
  * @row: its row, if that says that the stack ends, or is the next to step by; else another
  * @last: one past the place of the address of the last frame that the walk has paid for
  * @left: frames until then
- * @nr_outer: how often it has paid for the way to another range
  * @before: the range before the last one, or NULL
  * @minus_first_ra: the return address that is looked up at the start of the range, negated
  * @size: of the range
@@ -501,7 +500,6 @@ struct fast_walk {
 	union sfu_fast_row	row;
 	u64			*last;
 	long			left;
-	unsigned int		nr_outer;
 	struct sfu_range	*before;
 	unsigned long		minus_first_ra;
 	unsigned long		size;
@@ -664,13 +662,9 @@ static __always_inline bool pay_for_range(struct fast_walk *fast)
 {
 	u32 *budget = &fast->walk->lookup.rd.budget;
 
+	give_back(fast->walk, SFU_RANGE_COST);
 	lend_budget(fast);
-	if (*budget >= SFU_RANGE_COST) {
-		*budget -= SFU_RANGE_COST;
-		fast->nr_outer++;
-	} else {
-		*budget = 0;
-	}
+	*budget -= min_t(u32, *budget, SFU_RANGE_COST);
 	take_budget_back(fast);
 	return fast->left;
 }
@@ -768,7 +762,6 @@ static __always_inline enum sfu_stop walk_fast(struct sfu_walk *walk, struct sfu
 	fast.sp = walk->frame.sp;
 	fast.fp = walk->frame.fp;
 	fast.last = ips + fast.left;
-	fast.nr_outer = 0;
 	fast.before = NULL;
 	go_to_range(&fast, range, &rows);
 	/* The walk pays for all frames before it looks up any row. */
@@ -786,7 +779,7 @@ static __always_inline enum sfu_stop walk_fast(struct sfu_walk *walk, struct sfu
 	count_cached(walk, *nr + (stop == SFU_STOP_COMPLETE), walk->lookup.nr_missed - nr_missed);
 	if (*nr)
 		enter_fast(walk, ips[*nr - 1], fast.sp, fast.fp, *nr);
-	give_back(walk, *nr * SFU_FAST_COST + fast.nr_outer * SFU_RANGE_COST);
+	give_back(walk, *nr * SFU_FAST_COST);
 	return stop;
 }
 
