@@ -128,15 +128,17 @@ static void wanted_by_scan(struct kunit *test)
 /* To open a device may change its state. */
 static void wanted_device(struct kunit *test)
 {
-	struct file *device = filp_open("/dev/null", O_RDONLY, 0);
+	struct inode *inode = file_inode(image_file(test));
+	umode_t mode = inode->i_mode;
 
-	if (IS_ERR(device))
-		device = filp_open("/dev/console", O_RDONLY, 0);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(device));
 	open_reader(test);
-	sfu_wanted_add(device, page(test, 1));
+	map_old_image(test);
+	inode->i_mode = S_IFCHR | 0600;
+	want(test);
 	KUNIT_EXPECT_TRUE(test, sfu_wanted_is_empty());
-	filp_close(device, NULL);
+	inode->i_mode = mode;
+	want(test);
+	KUNIT_EXPECT_FALSE(test, sfu_wanted_is_empty());
 }
 
 /* One that is queued, or that a reader has, is not queued again; one that is answered is. */

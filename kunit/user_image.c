@@ -5,6 +5,7 @@
 #include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
+#include <linux/mount.h>
 
 #include "sframe_arch.h"
 #include "user_arch.h"
@@ -55,10 +56,22 @@ static struct elf64_phdr load(u32 flags, unsigned int page, unsigned int nr)
 	};
 }
 
+static void unmount(void *mnt)
+{
+	kern_unmount(mnt);
+}
+
+/* In a file system of its own: from 7.3 on, kernel threads have an empty root directory. */
 void image_init(struct kunit *test, struct image *image)
 {
-	image->file = filp_open("/", O_TMPFILE | O_RDWR | O_LARGEFILE, 0600);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(image->file));
+	struct vfsmount *mnt = kern_mount(get_fs_type("ramfs"));
+	struct path root;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(mnt));
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, unmount, mnt));
+	root = (struct path){ .mnt = mnt, .dentry = mnt->mnt_root };
+	image->file = file_open_root(&root, "/", O_TMPFILE | O_RDWR | O_LARGEFILE, 0600);
+	KUNIT_ASSERT_EQ(test, 0, PTR_ERR_OR_ZERO(image->file));
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, put_file, image->file));
 
 	image->ehdr = (struct elf64_hdr){
