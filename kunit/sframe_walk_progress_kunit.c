@@ -202,8 +202,8 @@ static u32 walk_between_ranges(struct kunit *test, u32 max, unsigned int limit)
 }
 
 /*
- * It pays for each frame, and three times for the way to the other range. With limits this is
- * free.
+ * A walk pays for each frame, and three times for its way to the other range. For a walk with
+ * limits both are free.
  */
 static void progress_between_ranges(struct kunit *test)
 {
@@ -224,7 +224,6 @@ static void progress_between_ranges(struct kunit *test)
 /* A walk with limits gets back what it has paid for frames before it looks up the last one. */
 static void progress_between_ranges_to_new(struct kunit *test)
 {
-	const u32 paid = 4 * SFU_FAST_COST + 3 * SFU_RANGE_COST;
 	struct walk_scene *scene = test->priv;
 	struct sfu_walk *walk = &scene->walk;
 	unsigned int nr;
@@ -237,7 +236,7 @@ static void progress_between_ranges_to_new(struct kunit *test)
 	word(test, 0x38, code(test, 0x1048));
 	sfu_walk_init(walk, scene->map, false, scene->shown_cache, &scene->regs);
 	sfu_walk_set_limits(walk, 1, 0);
-	walk->lookup.rd.budget = paid + SFRAME_QUICK_COST - 1;
+	walk->lookup.rd.budget = 4 * SFU_FAST_COST + SFRAME_QUICK_COST - 1;
 	do {
 		scene->stop = sfu_walk_callers(walk, ips, ARRAY_SIZE(ips), &nr);
 	} while (!scene->stop);
@@ -286,7 +285,7 @@ static void expect_both_ways(struct kunit *test, const char *want)
 	}
 }
 
-/* What ends the walk in the other range. */
+/* The walk ends where it comes to the other range: by its section, by the stack, or by its code. */
 static void progress_between_ranges_to_end(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;

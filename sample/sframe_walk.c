@@ -511,15 +511,15 @@ struct fast_walk {
 };
 
 /*
- * Something else needs the budget of the frames that the walk may still enter: until it is taken
- * back they are not paid for.
+ * The walk has paid for the frames that it may still enter. Their budget is lent to a look-up, or
+ * to a search of a range, until take_budget_back().
  */
 static __always_inline void lend_budget(struct fast_walk *fast)
 {
 	fast->walk->lookup.rd.budget += (u32)fast->left * SFU_FAST_COST;
 }
 
-/* If there is less of it now, they are fewer. */
+/* Pays for the frames again. If less is left of the budget, the walk may enter fewer of them. */
 static __always_inline void take_budget_back(struct fast_walk *fast)
 {
 	u32 *budget = &fast->walk->lookup.rd.budget;
@@ -595,7 +595,7 @@ static __always_inline bool follow_words(struct fast_walk *fast)
 				break;
 			if (unlikely(ra + minus_first_ra >= size))
 				goto outside_fp_saved;
-			/* If the read fails, it may store anything. */
+			/* A read that fails may store anything in its target. */
 			sfu_user_get_word(caller_fp, fast_fp_slot(row, base), close);
 			fp = caller_fp;
 		} else {
@@ -628,7 +628,7 @@ static __always_inline bool follow_words(struct fast_walk *fast)
 	}
 	goto close;
 outside_fp_saved:
-	/* Else GCC computes the address before the jump, for each frame. */
+	/* Hides that the address is that of the loop: GCC would compute it for each frame. */
 	OPTIMIZER_HIDE_VAR(row.word);
 	sfu_user_get_word(fast->outer_fp, fast_fp_slot(row, base), close);
 	goto outside_fp_known;
