@@ -67,10 +67,10 @@ modules: check-kdir	## build sframe_unwind.ko against KDIR
 
 tools:	## build sframectl and the wrapper perf for this machine, in build/host
 	$(MAKE) -C tools/sframectl
-	$(MAKE) -C tools/perf
+	$(MAKE) -C tools/perf-sframe
 
 # modules_install cannot install into every path, and makes directories by the umask. So it installs into build/stage.
-# cmd_depmod is kbuild's: it would only warn that depmod is skipped. tools/install calls depmod.
+# cmd_depmod is kbuild's: it would only warn that depmod is skipped. tools/packaging/install calls depmod.
 stage: modules
 	rm -rf build/stage
 	$(MAKE) -C "$$KDIR" M="$$(pwd -P)" INSTALL_MOD_PATH="$$(pwd -P)/build/stage" INSTALL_MOD_DIR=updates cmd_depmod=: \
@@ -78,38 +78,38 @@ stage: modules
 
 # Refuses a PREFIX before the build, which may take a minute.
 check-prefix:
-	@tools/install check
+	@tools/packaging/install check
 
 install: check-prefix stage tools	## install the module (depmod included) and the tools
-	@tools/install all
+	@tools/packaging/install all
 
 install-tools: check-prefix tools	## install the tools alone, for instance where DKMS installs the module
-	@tools/install tools
+	@tools/packaging/install tools
 
 uninstall:	## remove what install installed, for all kernels
-	@tools/install remove
+	@tools/packaging/install remove
 
 dist:	## write the sources to build/dist/sframe-unwind-VERSION.tar.xz
-	tools/package dist
+	tools/packaging/package dist
 
 deb:	## build Debian packages of the module and the tools in build/dist
-	tools/package deb
+	tools/packaging/package deb
 
 demo:	## profile Debian's programs and SQLite on two stock kernels; compare fp, dwarf and sframe (ARCH=x86_64|arm64)
-	tools/demo --arch $(or $(ARCH),x86_64)
+	tools/demo/run --arch $(or $(ARCH),x86_64)
 
 check:	## run the tests: style, builds, decoder, stock kernels end to end (LONG=1: more parts, on more kernels)
-	tools/check $(if $(LONG),--long)
+	tools/testing/run $(if $(LONG),--long)
 
 kunit:	## run the KUnit tests in QEMU (ARCH=x86_64|arm64, KERNEL=7.2, KASAN=1)
-	tools/kunit --arch $(or $(ARCH),x86_64) --kernel $(or $(KERNEL),6.12) $(if $(KASAN),--kasan)
+	kunit/run --arch $(or $(ARCH),x86_64) --kernel $(or $(KERNEL),6.12) $(if $(KASAN),--kasan)
 
 oracle:	## compare decoder and converter with readelf and .eh_frame on real programs (FIXED=1: few)
-	tools/oracle $(if $(FIXED),--fixed)
-	tools/converter $(if $(FIXED),--fixed)
+	tools/testing/oracle/run $(if $(FIXED),--fixed)
+	tools/testing/convert/run $(if $(FIXED),--fixed)
 
 truth:	## compare stacks with what programs do at each instruction (ARCH=, PROGRAM=), or with libdw (LIVE=1, KERNEL=)
-	tools/truth --arch $(or $(ARCH),x86_64) $(if $(LIVE),--live --kernel $(or $(KERNEL),6.12),$(PROGRAM))
+	tools/testing/truth/run --arch $(or $(ARCH),x86_64) $(if $(LIVE),--live --kernel $(or $(KERNEL),6.12),$(PROGRAM))
 
 bench:	## measure samples, look-ups and memory beside fp, dwarf, libsframe ... (PART=samples, ARCH=)
 	tools/bench/run --arch $(or $(ARCH),x86_64) $(if $(PART),--only $(PART)) $(or $(KERNEL),6.12)
@@ -119,21 +119,21 @@ harm:	## measure what the module costs mmap, exec, fork, a build ... (KERNEL=, A
 		$(or $(KERNEL),6.12)
 
 fuzz:	## fuzz the decoder, the walk and sframectl, each for SECONDS=60
-	tools/lab clang-run make -s --no-print-directory -C tools/test/fuzz fuzz SECONDS=$(or $(SECONDS),60)
-	tools/lab run make -s --no-print-directory -C tools/test/fuzz mutations SECONDS=$(or $(SECONDS),60)
+	tools/lab/lab clang-run make -s --no-print-directory -C tools/testing/fuzz fuzz SECONDS=$(or $(SECONDS),60)
+	tools/lab/lab run make -s --no-print-directory -C tools/testing/fuzz mutations SECONDS=$(or $(SECONDS),60)
 
 fuzz-coverage:	## report which code all inputs of the fuzzers together reach
-	tools/lab clang-run make -s --no-print-directory -C tools/test/fuzz coverage
+	tools/lab/lab clang-run make -s --no-print-directory -C tools/testing/fuzz coverage
 
 readme:	## record the tables and examples of README.md again, in a quarter of an hour, and write them there
-	tools/readme --run
+	tools/packaging/readme --run
 
 stress:	## run all loads that may race at once, on a debug kernel (KERNEL=7.2, ARCH=, SECONDS=600, RT=1, KCSAN=1)
-	tools/test/e2e/run --stress $(or $(SECONDS),600) --arch $(or $(ARCH),x86_64) \
+	tools/testing/e2e/run --stress $(or $(SECONDS),600) --arch $(or $(ARCH),x86_64) \
 		$(or $(KERNEL),6.12)$(if $(RT),-rt)$(if $(KCSAN),-kcsan)
 
 vm:	## open a shell on a stock kernel with the module (ARCH=, KERNEL=)
-	tools/vm --arch $(or $(ARCH),x86_64) --kernel $(or $(KERNEL),6.12)
+	tools/lab/vm --arch $(or $(ARCH),x86_64) --kernel $(or $(KERNEL),6.12)
 
 # The kernel's own `clean` searches every folder below this one: it would remove objects from the laboratory's roots and
 # from the test data.
@@ -144,7 +144,7 @@ clean:	## remove what was built here; downloads stay (see distclean)
 	rm -rf build/dist build/host build/stage out
 
 distclean: clean	## remove the laboratory as well
-	tools/lab clean
+	tools/lab/lab clean
 	rm -rf build
 
 .PHONY: help all check-kdir modules tools stage check-prefix install install-tools uninstall dist deb demo check kunit oracle truth bench harm \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * KUnit tests of the walk: it follows the code up to the end of a function. What single
- * instructions say is in arch/ARCH/walk_facts.h, and in tools/test/host/test_path_*.c.
+ * instructions say is in arch/ARCH/walk_facts.h, and in tools/testing/host/test_path_*.c.
  */
 #include "walk_scene.h"
 

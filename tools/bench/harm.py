@@ -3,7 +3,7 @@
 
 from statistics import median
 
-NS_PER_INSTRUCTION = 2      # tools/vm --icount
+NS_PER_INSTRUCTION = 2      # tools/lab/vm --icount
 PEERS = {"nobody": "none", "recent": "none",
          "99 Hz": "fp-99", "999 Hz": "fp-999"}
 COLUMNS = {"nobody": "nobody", "recent": "recent",

@@ -14,7 +14,7 @@ import sys
 
 import harm
 
-NS_PER_INSTRUCTION = 2      # tools/vm --icount
+NS_PER_INSTRUCTION = 2      # tools/lab/vm --icount
 WAYS = ("fp", "sframe", "sframe-cold", "sframe-resident-first", "sframe-resident", "dwarf")
 
 

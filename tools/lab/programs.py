@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Programs of Debian: QEMU, perf, bpftrace, cyclictest, DKMS, and those that are profiled."""
+
+from .archive import archive, cache
+from .cache import remove
+from .host import Failed, run, say
+from .kernels import packages
+from .roots import say_version
+from .unpack import TRIPLETS, drop, script, strap, unpack_debs, unpack_member, unpack_tools
+
+SETS = {
+    "demo": "gawk git jq sqlite3".split(),
+    "bench": "postgresql-17 nodejs openjdk-21-jre-headless shellcheck hugo dav1d aom-tools openssl".split(),
+}
+# What of these packages is put into /usr/local.
+KEPT = ([f"bin/{name}" for name in "aomenc dav1d gawk git hugo jq node openssl shellcheck sqlite3".split()]
+        + [f"lib/{name}" for name in "git-core jvm postgresql".split()]
+        + [f"share/{name}" for name in "git-core nodejs postgresql".split()])
+# Of the C library, the disk has its own.
+C_LIBRARY = tuple(f"{name}.so" for name in "libc libm libpthread libdl librt libresolv libutil".split())
+
+
+# ---- QEMU ----------------------------------------------------------------------------------------------------
+
+def qemu():
+    """Return the directory of QEMU. Every host uses Debian 13's QEMU, so that it behaves the same everywhere."""
+    return cache.made("qemu", f"2 {archive.known_version('qemu-system-x86')}", make_qemu)
+
+
+def make_qemu(folder):
+    say("unpacking QEMU")
+    unpacked = folder / "unpacked"
+    unpacked.mkdir()
+    strap(unpacked, "trixie", ["qemu-system-x86", "qemu-system-arm"], "--variant=extract")
+    drop(unpacked, "etc", "var", "dev")
+    script(folder / "qemu", """\
+#!/bin/sh
+# QEMU of Debian 13, with the libraries beside it
+usr=${0%/*}/unpacked/usr
+lib=$usr/lib/x86_64-linux-gnu
+export QEMU_MODULE_DIR="$lib/qemu"
+exec "$lib/ld-linux-x86-64.so.2" --library-path "$lib" "$usr/bin/${0##*/}" \\
+	-L "$usr/share/qemu" -L "$usr/share/seabios" "$@"
+""")
+    for name in ("qemu-system-x86_64", "qemu-system-aarch64"):
+        (folder / name).symlink_to("qemu")
+    say_version(folder / "qemu-system-x86_64")
+
+
+def qemu_user():
+    """Return the directory of qemu-aarch64, one of the package's many programs. It is linked statically."""
+    return cache.made("qemu-user", f"1 {archive.known_version('qemu-user')}", make_qemu_user)
+
+
+def make_qemu_user(folder):
+    archive.download(folder, "qemu-user")
+    unpack_member(folder, "./usr/bin/qemu-aarch64", "dd", f"of={folder}/qemu-aarch64", "bs=1M", "status=none")
+    (folder / "qemu-aarch64").chmod(0o755)
+    say_version(folder / "qemu-aarch64")
+
+
+def virtiofsd():
+    """Return the directory of virtiofsd, which shares a directory with kernels that have no 9p."""
+    return cache.made("virtiofsd", f"1 {archive.known_version('virtiofsd')}", make_virtiofsd)
+
+
+def make_virtiofsd(folder):
+    say("unpacking virtiofsd")
+    unpack_tools(folder, "trixie", "amd64", ["virtiofsd"])
+    script(folder / "virtiofsd", """\
+#!/bin/sh
+# virtiofsd of Debian 13, with the libraries beside it
+dir=${0%/*}
+exec "$dir/lib/ld-linux-x86-64.so.2" --library-path "$dir/lib" "$dir/unpacked/usr/libexec/virtiofsd" "$@"
+""")
+    say_version(folder / "virtiofsd")
+
+
+# ---- programs for the disk -----------------------------------------------------------------------------------
+
+def bpftrace(arch):
+    """Return the directory of bpftrace. It is not in the root, because LLVM would enlarge every disk of tools/lab/vm by a
+    third."""
+    noun, version = "bpftrace" if arch == "amd64" else f"bpftrace-{arch}", archive.known_version(f"bpftrace:{arch}")
+    return cache.made(noun, f"2 {version}", lambda folder: make_bpftrace(folder, arch))
+
+
+def make_bpftrace(folder, arch):
+    say(f"unpacking bpftrace for {arch}")
+    unpack_tools(folder, "trixie", arch, ["bpftrace"])
+    inside = folder / "bpftrace"
+    inside.mkdir()
+    (folder / "unpacked/usr/bin/bpftrace").rename(inside / "bpftrace")
+    (folder / "lib").rename(inside / "lib")
+    run("tar", "-C", folder, "-cf", folder / "bpftrace.tar", "bpftrace")
+    drop(folder, "unpacked", "bpftrace")
+
+
+def programs(name, arch):
+    """Return the directory of programs that are not in the root. What it has is for /usr/local, with libraries, and
+    without those of the C library."""
+    if name not in SETS:
+        raise Failed(f"no programs '{name}': choose demo or bench")
+    versions = "".join(f"{package}={archive.known_version(f'{package}:{arch}')} " for package in SETS[name])
+    return cache.made(f"programs-{name}-{arch}", f"1 {versions}",
+                      lambda folder: make_programs(folder, SETS[name], arch))
+
+
+def make_programs(folder, names, arch):
+    say(f"unpacking {' '.join(names)} for {arch}")
+    unpacked, lib = folder / "unpacked", folder / "lib" / TRIPLETS[arch]
+    for place in (unpacked, folder / "bin", lib, folder / "share"):
+        place.mkdir(parents=True)
+    strap(unpacked, "trixie", names, "--variant=extract", arches=arch)
+    libraries = [path for path in (unpacked / "usr/lib" / TRIPLETS[arch]).glob("*.so*")
+                 if not path.name.startswith(("libclang", "ld-linux", "libnss_", *C_LIBRARY))]
+    run("cp", "-a", "-t", lib, *libraries)
+    for place in KEPT:
+        if (unpacked / "usr" / place).exists():
+            (unpacked / "usr" / place).rename(folder / place)
+    # Links of the JVM lead there.
+    if (unpacked / "etc/java-21-openjdk").exists():
+        (unpacked / "etc/java-21-openjdk").rename(folder / "share/java-21-openjdk")
+    remove(unpacked)
+
+
+def cyclictest(arch):
+    """Return the directory of one program of rt-tests."""
+    return cache.made(f"cyclictest-{arch}", f"1 {archive.known_version(f'rt-tests:{arch}')}",
+                      lambda folder: make_cyclictest(folder, arch))
+
+
+def make_cyclictest(folder, arch):
+    archive.download(folder, f"rt-tests:{arch}", f"libnuma1:{arch}")
+    unpack_debs(folder, folder)
+    for path in (folder / "usr/bin/cyclictest", *folder.glob("usr/lib/*/libnuma.so.1*")):
+        path.rename(folder / path.name)
+    drop(folder, *(path.name for path in folder.iterdir() if path.is_dir()))
+
+
+# ---- perf and DKMS of several releases -----------------------------------------------------------------------
+
+def perf(debian):
+    """Return the directory with the perf of that Debian. The root has the libraries of Debian 13's and of
+    backports'."""
+    suites, kernels = {"12": "bookworm", "sid": "sid"}, {"13": "6.12", "backports": "newest"}
+    if debian in kernels:
+        return packages(archive.kernel(kernels[debian])) / "usr/bin"
+    if debian not in suites:
+        raise Failed(f"no perf of '{debian}': choose 12, 13, backports or sid")
+    return cache.made(f"perf-{debian}", f"1 {archive.stamp()}", lambda folder: make_perf(folder, suites[debian]))
+
+
+def make_perf(folder, suite):
+    """Unlike unpack_tools(), keep the libraries where the package puts them. perl's have equal names there."""
+    say(f"unpacking the perf of {suite}")
+    unpacked, libraries = folder / "unpacked", "lib/x86_64-linux-gnu"
+    unpacked.mkdir()
+    strap(unpacked, suite, ["linux-perf"], "--variant=extract")
+    drop(unpacked, "etc", "var", "dev", "usr/share")
+    script(folder / "perf", f"""\
+#!/bin/sh
+# perf of {suite}, with the libraries beside it
+dir=${{0%/*}}/unpacked
+# Packages of bookworm use /lib and /usr/lib, later ones only /usr/lib.
+for loader in "$dir"/lib/*/ld-linux-x86-64.so.2 "$dir"/usr/lib/*/ld-linux-x86-64.so.2; do
+	[ ! -e "$loader" ] || break
+done
+exec "$loader" --library-path "$dir/{libraries}:$dir/usr/{libraries}" "$dir/usr/bin/perf" "$@"
+""")
+    say_version(folder / "perf")
+
+
+def dkms():
+    """Return the directory of both releases' DKMS. It is a script, and needs nothing that the root does not have."""
+    return cache.made("dkms", f"1 {archive.known_version('dkms')}", make_dkms)
+
+
+def make_dkms(folder):
+    for suite in ("bookworm", "trixie"):
+        say(f"unpacking the dkms of {suite}")
+        archive.suite(suite, folder / "lists").download(folder, "dkms")
+        unpack_debs(folder, folder / suite)
+        remove(folder / "lists")

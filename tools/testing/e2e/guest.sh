@@ -1,0 +1,429 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# guest.sh - the part of the end-to-end tests that runs in the virtual machine, in the directory of the test programs
+#
+# guest.sh [--short] PART [ARG...]: runs the function PART of this file or of guest-*.sh. PART prints a line `ok ...` or
+# `FAIL ...` for each test. --short: of the programs with SFrame data, only those with V3, on arm64 with signed return addresses.
+
+set -u
+
+stats=/sys/kernel/debug/sframe_unwind/stats
+parameters=/sys/module/sframe_unwind/parameters
+scratch=/var/tmp/e2e
+# Most parts test the .sframe sections of programs: the wrapper shall bring no tables in their place.
+export SFU_TABLES=no
+mkdir -p "$scratch"
+# shellcheck disable=SC2034 # guest-*.sh use them
+short=0 programs='v*'
+if [ "$1" = --short ]; then
+	short=1 programs=v3
+	# shellcheck disable=SC2034
+	[ "$(uname -m)" != aarch64 ] || programs=v3-pac
+	shift
+fi
+
+check() {	# check WHAT COMMAND [ARG...]
+	local what=$1
+	shift
+	if "$@"; then echo "ok   $what"; else echo "FAIL $what"; return 1; fi
+}
+
+# until_true SECONDS COMMAND...: waits until it succeeds, at most so long. A busy host takes its time.
+until_true() {
+	local tries
+	for ((tries = 0; tries < 10 * $1; tries++)); do
+		! "${@:2}" || return 0
+		sleep 0.1
+	done
+	return 1
+}
+
+waits_for() { until_true 60 "$@"; }
+
+has_ended() { ! kill -0 "$1" 2>/dev/null; }
+
+ends_within() { until_true "$1" has_ended "$2"; }	# ends_within SECONDS PID: does this background process end?
+
+# ---- the module's counters ------------------------------------------------------------------------------------
+
+value() {	# value NAME
+	awk -v name="$1" '$1 == name { sum += $2; found = 1 } END { print found ? sum : "missing" }' "$stats"
+}
+
+has_walks() { [ "$(value walks)" != 0 ]; }
+
+snapshot() { cat "$stats" >"$scratch/stats.before"; }
+
+# grown PATTERN: "NAME BY" of each matching counter that grew since the snapshot
+grown() {
+	awk -v pattern="$1" 'NR == FNR { before[$1] = $2; next }
+		$1 ~ pattern && $2 > before[$1] { print $1, $2 - before[$1] }' "$scratch/stats.before" "$stats"
+}
+
+counts() { [ -n "$(grown "$1")" ]; }	# counts PATTERN: the module has, since the snapshot
+
+# Checks that the counter exists: a missing counter would never grow.
+is_counted() { [ "$(value "$1")" != missing ]; }
+
+no_defect() { is_counted defect.magic && [ -z "$(grown '^defect')" ]; }
+
+show_grown() { echo "     $1: $(grown "${2:-^(walks|stop|frames|declined|defect)}" | tr '\n' ';' | sed 's/;$//; s/;/, /g')"; }
+
+# Every walk counts one stop reason, and its frames: the sampled one and its callers. Sampling must have stopped, because
+# the counters are not read at one time.
+reasons_sum_to_walks() {
+	awk '$1 == "walks" { walks = $2 } $1 ~ /^stop[.]/ { stops += $2 } $1 ~ /^depth[.]/ { depths += $2 }
+		$1 ~ /^frames[.]/ { frames += $2 }
+		END { if (walks == stops && depths == walks + frames) exit 0
+			print "     walks " walks ", stops " stops ", depths " depths ", frames " frames; exit 1 }' "$stats"
+}
+
+has_maps() { [ "$(value map.processes)" -le "$1" ]; }	# has_maps MOST
+
+# Maps are freed after a grace period.
+maps_at_most() {	# maps_at_most PROCESSES
+	waits_for has_maps "$1" || { grep '^map' "$stats"; return 1; }
+}
+
+# tools/lab/vm judges the reports of KCSAN.
+log_is_clean() {
+	! dmesg | grep -av 'BUG: KCSAN: ' | grep -m 5 -aE '\bBUG\b|WARNING:|Oops|Call Trace|general protection|Unable to handle|suspicious RCU'
+}
+
+# ---- sampling -------------------------------------------------------------------------------------------------
+
+ways() {
+	echo sync
+	case $(cat "$parameters/hooks") in *deferred*) echo defer ;; esac
+}
+
+start_sampling() {	# start_sampling WAY: samples all processes until stop_sampling
+	perf record -q -B -a -e cpu-clock -F 3000 -m 4M --call-graph="sframe,$1" -o "$scratch/all.data" &
+	sampler=$!
+	# The tests must run while perf samples.
+	wait_for_samples
+}
+
+# Waits until a stack is counted.
+wait_for_samples() {
+	snapshot
+	waits_for counts '^(walks|declined)'
+}
+
+stop_sampling() {
+	kill -INT "$sampler"
+	wait "$sampler"
+	rm -f "$scratch/all.data"
+}
+
+# ---- how far walks come ---------------------------------------------------------------------------------------
+
+# grown_summary: "NAME BY" of each line of the parameter `summary` since the snapshot
+snapshot_summary() { cp "$parameters/summary" "$scratch/summary.before"; }
+
+grown_summary() {
+	awk 'NR == FNR { before[$1] = $2; next } { print $1, $2 - before[$1] }' \
+		"$scratch/summary.before" "$parameters/summary"
+}
+
+# most_are NAME: 99 of 100 walks since the snapshots are NAME, by `summary` or, as stop.NAME, by the counters
+most_are() {
+	{ grown_summary; grown '^stop'; } | awk -v name="$1" '{ by[$1] = $2 }
+		END { exit !(by["walks"] >= 500 && by[name] >= 0.99 * by["walks"]) }'
+}
+
+none_is_whole() {
+	grown_summary | awk '{ by[$1] = $2 }
+		END { exit !(by["walks"] >= 500 && by["whole"] <= 0.01 * by["walks"]) }'
+}
+
+starts() {	# starts WAY PROGRAM MODE
+	snapshot
+	snapshot_summary
+	check "$1 $2 $3: record" perf record -q -B -e cpu-clock -F 3989 --call-graph="sframe,$1" \
+		-o "$scratch/data" "./$2" "$3" 1
+	echo "     $2 $3: $(grown_summary | tr '\n' ';'); $(grown '^(stop|first|depth)' | tr '\n' ';')"
+}
+
+# The stacks of a program with SFrame data, in a libc without, are whole. Stacks that begin in a callback of libc are not.
+all_starts() {	# all_starts WAY
+	local program mode names=(starts) modes=(program)
+	[ "$short" = 1 ] || names+=(starts-static) modes+=(threads)
+	for program in "${names[@]}"; do
+		for mode in "${modes[@]}"; do
+			starts "$1" "$program" "$mode"
+			check "$1 $program $mode: whole, by the summary" most_are whole
+			check "$1 $program $mode: they end at the code that starts it" most_are stop.start
+		done
+	done
+	starts "$1" starts callback
+	check "$1 starts callback: not whole" none_is_whole
+	check "$1 starts callback: they end in libc" most_are stop.nodata
+}
+
+summary_is_for_all() {
+	[ "$(stat -c %a "$parameters/summary")" = 444 ] &&
+		setpriv --reuid 65534 --clear-groups cat "$parameters/summary" | cut -d ' ' -f 1 | tr '\n' ' ' |
+			grep -qx 'walks whole first sframe fp declined '
+}
+
+# says_loaded: and which stacks the module unwinds
+says_loaded() {
+	local kinds=synchronous
+	case $(cat "$parameters/hooks") in *deferred*) kinds='synchronous and deferred' ;; esac
+	dmesg | grep -qF "sframe_unwind: user stacks are unwound from SFrame ($kinds)"
+}
+
+says_unloaded() {
+	dmesg | grep -q "sframe_unwind: unloaded: user stacks are the kernel's own again, by frame pointers; [1-9][0-9]* stacks were unwound"
+}
+
+# ---- real-time kernels ----------------------------------------------------------------------------------------
+
+# Samples come there while a task may be waiting. So the module limits walks in interrupts, by its parameter `lookups`.
+is_real_time() { [[ $(uname -v) == *PREEMPT_RT* ]]; }
+
+# ---- chains: recorded here, judged on the host ----------------------------------------------------------------
+
+# clock CHAIN: prints the event to sample by. Chains with signed return addresses are arm64's, where QEMU has a PMU.
+clock() {
+	case $1 in
+	*-pac) echo cycles ;;
+	*) echo cpu-clock ;;
+	esac
+}
+
+# keep_recording FILE: saves the recording. On arm64 it saves the output of the guest's own perf script instead.
+keep_recording() {
+	case $(uname -m) in
+	aarch64) perf script -i "$scratch/data" --no-inline -F comm,pid,tid,time,event,ip \
+		--show-mmap-events >"$1" 2>/dev/null ;;
+	*) cp "$scratch/data" "$1" ;;
+	esac
+}
+
+# limited SECONDS DATA: a stack may be short within the limit. Then it counts as `budget`.
+limited() {
+	snapshot
+	check 'record v3 sync, limited' perf record -q -B -e cpu-clock -F 3989 --call-graph=sframe,sync \
+		-o "$scratch/data" ./v3/chain -s "$1"
+	show_grown 'v3 sync, limited'
+	keep_recording "$2/v3.sync"
+	grown '^stop[.]budget' | awk '{ n += $2 } END { print n + 0 }' >"$2.budget"
+}
+
+chains() {	# chains SECONDS DATA
+	local seconds=$1 data=$2 way version limit
+	check 'module loads' modprobe sframe_unwind || exit
+	limit=$(cat "$parameters/lookups")
+	check "walks in interrupts look up $limit rows (0: all)" test "$limit" = "$(is_real_time && echo 2 || echo 0)"
+	[ "$limit" = 0 ] || limited "$seconds" "$data-limited"
+	for way in $(ways); do
+		# Deferred stacks are whole, whatever the limit is.
+		[ "$way" = sync ] && echo 0 >"$parameters/lookups" || echo "$limit" >"$parameters/lookups"
+		for version in $programs/chain; do
+			version=${version%/chain}
+			snapshot
+			check "record $version $way" perf record -q -B -e "$(clock "$version")" -F 3989 \
+				--call-graph="sframe,$way" -o "$scratch/data" "./$version/chain" -s "$seconds"
+			# perf falls back to the clock if there is no PMU.
+			check "recorded by $(clock "$version")" \
+				test "$(perf evlist -i "$scratch/data" 2>/dev/null | head -n 1)" = "$(clock "$version")"
+			show_grown "$version $way"
+			keep_recording "$data/$version.$way"
+		done
+		all_starts "$way"
+	done
+	check 'all users may read the summary' summary_is_for_all
+	check 'stop reasons sum to walks' reasons_sum_to_walks
+	if [ "$(uname -m)" = aarch64 ]; then
+		# perf guesses a caller on arm64. The wrapper prevents the guess, so record without the wrapper, too.
+		check 'record without the wrapper' /usr/bin/perf record -q -B -e cycles -F 3989 --call-graph=fp \
+			-o "$scratch/data" ./v3-pac/chain -s 1
+		keep_recording "$data-guessed"
+	fi
+	echo 0 >"$parameters/enabled"
+	snapshot
+	perf record -q -B -e cpu-clock -F 5000 --call-graph=fp -o "$scratch/data" ./v3/chain -s 1 >/dev/null
+	check 'enabled=0: no walk' test -z "$(grown '^walks')"
+	check 'enabled=0: declined and counted' test -n "$(grown '^declined.disabled')"
+	echo 1 >"$parameters/enabled"
+	check 'no map is left' maps_at_most "$(maps_allowed)"
+	check 'module unloads' rmmod sframe_unwind
+	check 'the kernel log says so' says_unloaded
+	check 'kernel log' log_is_clean
+}
+
+# ---- hostile sections -----------------------------------------------------------------------------------------
+
+own_counter_grew() {	# own_counter_grew EXPECTED
+	case $1 in
+	frames) no_defect && [ -n "$(grown '^frames.sframe')" ] ;;
+	sound) no_defect && [ -n "$(grown '^scan.runs')" ] ;;
+	stop) [ -n "$(grown '^stop[.]bad-cfa')" ] ;;
+	defect.*) [ -n "$(grown "^defect[.](${1#defect.})\$")" ] ;;
+	*) echo "     '$1' is no expectation"; false ;;
+	esac
+}
+
+hostile_sections() {	# hostile_sections WAY
+	local name expected status ms nr=0
+	start_sampling "$1"
+	while read -r name expected; do
+		[ "$expected" != map ] || continue
+		# A sound section needs only a few samples, because no defect has to be met. A program runs again until its
+		# counter has grown: on a busy host, all the time of a program may pass between two samples.
+		ms=120
+		[ "$expected" != sound ] || ms=40
+		snapshot
+		for _ in 1 2 3 4 5; do
+			"./hostile/$name" $ms
+			status=$?
+			[ $status = 42 ] || break
+			[ "$expected" != any ] || break
+			! own_counter_grew "${expected//,/|}" || break
+		done
+		nr=$((nr + 1))
+		check "$1 hostile $name: program unaffected" test $status = 42
+		[ "$expected" = any ] ||
+			check "$1 hostile $name: ${expected//,/ or } counted" own_counter_grew "${expected//,/|}"
+		show_grown "$name" '^(defect|stop)'
+	done <hostile/table
+	check "$1 hostile: at least 120 programs ($nr)" test $nr -ge 120
+	for name in protnone unmapped dropped scribble truncated header-gone; do
+		snapshot
+		check "$1 changing section: $name" ./churn "$name" 800 hostile/good
+		show_grown "$name"
+	done
+	snapshot
+	check "$1 a thousand segments, more than exec takes" ./churn remap 500 hostile/segment-1000-times
+	show_grown segment-1000-times
+	stop_sampling
+	check "$1 hostile: stop reasons sum to walks" reasons_sum_to_walks
+}
+
+# ---- processes, libraries and mappings that come and go ---------------------------------------------------------
+
+# The number of processes that may have a map. Tasks of the kernel have no memory.
+maps_allowed() { cat /proc/[0-9]*/statm 2>/dev/null | awk '$1 { n++ } END { print n + 0 }'; }
+
+churn() {	# churn WAY PROCESSES
+	start_sampling "$1"
+	snapshot
+	check "$1 $2 short-lived processes" ./churn spawn "$2" hostile/good
+	check "$1 200 forks" ./churn fork 200 hostile/good
+	check "$1 dlopen and dlclose" ./churn dlopen 2000 ./v3/libchain.so
+	check "$1 mmap and munmap" ./churn remap 2000 hostile/good
+	if [ -e ./compat ]; then
+		check "$1 32-bit task" test "$(./compat >/dev/null; echo $?)" = 42
+		check "$1 32-bit task: declined and counted" test -n "$(grown '^declined.compat')"
+	fi
+	stop_sampling
+	show_grown "$1 churn"
+	check "$1 churn: sframe frames were found" test -n "$(grown '^frames.sframe')"
+	check "$1 churn: stop reasons sum to walks" reasons_sum_to_walks
+	check "$1 churn: maps of dead processes are freed" maps_at_most "$(maps_allowed)"
+}
+
+# ---- loading and unloading under load ---------------------------------------------------------------------------
+
+# Prints kB of kernel memory of the kinds that a module can leak. Other users vary, so the least of three values counts.
+kernel_memory() {
+	for _ in 1 2 3; do
+		sync
+		echo 3 >/proc/sys/vm/drop_caches
+		sleep 0.5
+		awk '$1 ~ /^(SUnreclaim|Percpu|VmallocUsed):/ { sum += $2 } END { print sum }' /proc/meminfo
+	done | sort -n | head -n 1
+}
+
+without_ftrace() {
+	# Some kernels do not turn it off: 7.3 does not.
+	if ! sysctl -q -w kernel.ftrace_enabled=0 2>"$scratch/said"; then
+		check "the kernel keeps ftrace on: $(cat "$scratch/said")" grep -q 'Operation not supported' "$scratch/said"
+		return
+	fi
+	check 'without ftrace the module does not load' test "$(modprobe sframe_unwind 2>/dev/null || echo refused)" = refused
+	check 'and says how to turn it on' sh -c 'dmesg | grep -q "sframe_unwind: ftrace is turned off, and without it no stack can be unwound: turn it on (sysctl kernel.ftrace_enabled=1)"'
+	check 'nothing of it stays' test ! -e /sys/module/sframe_unwind
+	sysctl -q -w kernel.ftrace_enabled=1
+	check 'then it loads' modprobe sframe_unwind
+	check 'and ftrace stays on' test "$(sysctl -q -w kernel.ftrace_enabled=0 2>/dev/null; sysctl -n kernel.ftrace_enabled)" = 1
+	check 'module unloads' rmmod sframe_unwind
+}
+
+# end_all PID...: ends processes, and fails if one of them had ended before. kill alone succeeds if one is left.
+end_all() {
+	local pid status=0
+	for pid; do
+		kill "$pid" || status=1
+	done
+	return $status
+}
+
+cycles() {	# cycles COUNT HZ
+	local i load=() failed=0 walked=0 before after started
+	without_ftrace
+	for i in 1 2; do
+		nice ./v3/chain -s 100000 >/dev/null &
+		load+=($!)
+	done
+	nice ./churn remap 100000000 hostile/good >/dev/null &
+	load+=($!)
+	perf record -q -B -a -e cpu-clock -F "$2" -m 4M --call-graph=fp -o /dev/null &
+	sampler=$!
+	sleep 1
+	# The first cycles make the kernel's own caches grow.
+	for i in 1 2 3; do modprobe sframe_unwind && sleep 0.2 && rmmod sframe_unwind; done
+	before=$(kernel_memory)
+	started=$SECONDS
+	for ((i = 0; i < $1; i++)); do
+		modprobe sframe_unwind || { failed=$((failed + 1)); continue; }
+		# Unload the module at different times: at once, or up to some hundred samples later.
+		[ $((i % 2)) = 0 ] || waits_for has_walks
+		sleep "0.$((i % 3))$((i % 7))"
+		[ "$(value walks)" = 0 ] || walked=$((walked + 1))
+		rmmod sframe_unwind || failed=$((failed + 1))
+		[ $(((i + 1) % 50)) != 0 ] || echo "     $((i + 1)) cycles in $((SECONDS - started)) s, $failed of them failed"
+	done
+	after=$(kernel_memory)
+	kill -INT "$sampler"
+	wait "$sampler"
+	check 'the load has lasted' end_all "${load[@]}"
+	wait "${load[@]}" 2>/dev/null
+	echo "     $1 cycles in $((SECONDS - started)) s, $walked of them with walks; kernel memory $before kB, then $after kB"
+	check "$1 cycles of modprobe and rmmod under load" test "$failed" = 0
+	check "half of the cycles saw walks" test "$walked" -ge $(($1 / 2))
+	check 'the kernel log says that it was unloaded in the middle of a recording' says_unloaded
+	# Other users of kernel memory vary, by some hundred kB. A map has about 4 kB: if each cycle left one, 200 would exceed that.
+	[ "$1" -lt 200 ] ||
+		check "memory is given back (within 512 kB + 2 kB a cycle)" test $((after - before)) -le $((512 + 2 * $1))
+	check 'module is gone' test ! -e /sys/module/sframe_unwind
+	check 'kernel log' log_is_clean
+}
+
+load() {	# load PROCESSES
+	local way
+	check 'module loads' modprobe sframe_unwind || exit
+	check 'the kernel log says that it was loaded' says_loaded
+	for way in $(ways); do
+		hostile_sections "$way"
+		churn "$way" "$1"
+	done
+	check 'module unloads' rmmod sframe_unwind
+	check 'kernel log' log_is_clean
+}
+
+# `chains` tests the limit of a real-time kernel, and `latency` what it is for. The other parts want whole stacks.
+case $1 in
+chains | latency | storm) ;;
+*) ! is_real_time || echo 'options sframe_unwind lookups=0' >/etc/modprobe.d/e2e.conf ;;
+esac
+# perf must not lower its rate because an emulated machine is slow.
+sysctl -q -w kernel.perf_cpu_time_max_percent=0
+for more in ./guest-*.sh; do
+	# shellcheck source=/dev/null
+	[ ! -e "$more" ] || . "$more"
+done
+"$@"

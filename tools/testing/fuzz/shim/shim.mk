@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# To be included. The sources of the module, compiled for the host: shim/kernel.h replaces the kernel's headers. Objects
+# with KERNEL_FLAGS need $(O)/shim/made. The includer sets top and O, and adds the architecture's directory.
+
+shim := $(top)/tools/testing/fuzz/shim
+host_headers := $(addprefix $(top)/include/sframe_,core.h elf.h format.h index.h quick.h types.h)
+kernel_sources := $(addprefix $(top)/,sframe_names.c sframe_unwind.c task/sframe_user_index.c) $(wildcard $(top)/sample/*.c $(top)/arch/*/*) \
+	$(filter-out $(host_headers),$(wildcard $(top)/include/*.h))
+kernel_headers := $(sort $(shell sed -n 's/^\#include <\(linux\/.*\|trace\/.*\|kunit\/.*\|asm\/.*\)>/\1/p' $(kernel_sources)))
+KERNEL_FLAGS := -I $(O)/shim -iquote $(shim)/.. -fno-strict-aliasing -fwrapv -Wno-unused-parameter \
+	-Wno-unused-function -Wno-shadow -Wno-sign-compare -Wno-missing-field-initializers
+
+$(O)/shim/made: $(kernel_sources) $(shim)/shim.mk
+	mkdir -p $(sort $(dir $(kernel_headers:%=$(O)/shim/%)))
+	@for header in $(kernel_headers); do \
+		echo '#include "shim/kernel.h"' >$(O)/shim/$$header; \
+	done
+	touch $@

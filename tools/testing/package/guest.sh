@@ -1,0 +1,186 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# guest.sh - what tools/testing/package/run tests in its machine, as root, when systemd has started everything else
+#
+# The kernel's command line names the start: package_test=installs or package_test=upgraded. The results go to the host by a
+# virtio port.
+
+exec >/dev/virtio-ports/out 2>&1 </dev/null
+cd /root || exit
+export HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive
+PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+# Each start of perf record reads this list three times, see tools/lab/vm --help.
+grep -m 1 ' T _text$' /proc/kallsyms >/run/kallsyms
+mount --bind /run/kallsyms /proc/kallsyms
+
+# expect WHAT CMD...: in this shell, so that it knows what it has run
+expect() {
+	local what=$1
+	shift
+	if "$@" >/tmp/output 2>&1; then
+		echo "ok: $what"
+	else
+		echo "FAILED: $what"
+		cat /tmp/output
+	fi
+}
+
+# serves: systemctl returns before the service has opened the device
+serves() {
+	local try
+	for ((try = 0; try < 600; try++)); do
+		! systemctl is-active --quiet sframe-unwind.service || [ ! -e /sys/module/sframe_unwind/refcnt ] ||
+			[ "$(</sys/module/sframe_unwind/refcnt)" = 0 ] || return 0
+		sleep 0.2
+	done
+	systemctl --no-pager status sframe-unwind.service
+	return 1
+}
+
+# are_whole SUMMARY: most of the stacks, by the line after a recording
+are_whole() {
+	cat "$1"
+	[[ $(<"$1") =~ ([0-9]+)\ stacks,\ ([0-9]+)\ %\ whole ]] && ((BASH_REMATCH[1] >= 50 && BASH_REMATCH[2] >= 80))
+}
+
+# records: stacks of Debian's own programs
+records() {
+	perf record -o /tmp/perf.data -e cpu-clock -F 499 --call-graph=sframe \
+		bash -c 'for ((i = 0; i < 200000; i++)); do :; done; gzip -9 </bin/bash | sha256sum' || return 1
+	perf record -o /tmp/perf.data -e cpu-clock -F 499 --call-graph=sframe \
+		bash -c 'for ((i = 0; i < 200000; i++)); do :; done; gzip -9 </bin/bash | sha256sum' 2>/tmp/summary || return 1
+	are_whole /tmp/summary && perf script -i /tmp/perf.data -F ip,sym | grep -q __libc_start
+}
+
+# records_as_readme: the first recording of README.md
+records_as_readme() {
+	local output
+	output=$(bash /debs/recording 2>&1) || { echo "$output"; return 1; }
+	echo "$output"
+	[[ $output =~ sframe_unwind:\ [0-9]+\ stacks ]]
+}
+
+# draws: a flame graph of what has been recorded, as the manual says
+draws() {
+	perf script -i /tmp/perf.data | sframe-flamegraph --fold >/tmp/folded && sframe-flamegraph /tmp/folded >/tmp/graph.html &&
+		grep -q __libc_start /tmp/graph.html
+}
+
+# Messages of README.md's table, and the remedy for one.
+kernel_notes_taint() {
+	dmesg | grep 'sframe_unwind: module verification failed: .*tainting kernel'
+}
+
+perf_knows_no_sframe() {
+	! /usr/bin/perf record -o /tmp/perf.data --call-graph=sframe true 2>/tmp/said || return 1
+	grep 'Unknown --call-graph option value: sframe' /tmp/said
+}
+
+user_records() {
+	(cd /tmp && setpriv --reuid nobody --regid nogroup --clear-groups \
+		/usr/sbin/perf record -o /tmp/user.data -e cpu-clock:u -F 499 --call-graph=sframe "$@") 2>/tmp/said
+}
+
+users_may_not_profile() {
+	! user_records true || return 1
+	grep 'Access to performance monitoring and observability operations is limited' /tmp/said
+}
+
+# users_have_stacks: once root allows it; newer kernels want an option, too
+users_have_stacks() {
+	local work=(bash -c 'for ((i = 0; i < 200000; i++)); do :; done')
+	sysctl kernel.perf_event_paranoid=2
+	user_records "${work[@]}" || user_records --user-callchains "${work[@]}" || { cat /tmp/said; return 1; }
+	are_whole /tmp/said && perf script -f -i /tmp/user.data -F ip,sym | grep -q __libc_start
+}
+
+unloads() {
+	systemctl stop sframe-unwind.service && rmmod sframe_unwind
+}
+
+# starts_by_trigger: the service starts when DKMS has built the module after it
+starts_by_trigger() {
+	unloads && dpkg-trigger --by-package=sframe-unwind-dkms --no-await /usr/src && dpkg --triggers-only --pending && serves
+}
+
+is_rejected() {
+	local output
+	! output=$(modprobe sframe_unwind 2>&1) && [[ $output = *'Key was rejected by service'* ]]
+}
+
+# is_skipped: without the module, the service has not failed
+is_skipped() {
+	systemctl start sframe-unwind.service && ! systemctl is-active --quiet sframe-unwind.service &&
+		! systemctl is-failed --quiet sframe-unwind.service
+}
+
+kernel_is_quiet() {
+	! dmesg | grep -E '\bBUG\b|WARNING:|Oops|Call Trace|general protection|Kernel panic|detected stall|blocked for more'
+}
+
+# nothing_is_left: but what perf keeps in /root of its recordings. Of the packages, of what DKMS has built, and of the running service
+nothing_is_left() {
+	local left
+	left=$(find / -xdev \( -path /debs -o -path /root -o -path /tmp -o -path /var/log -o -path /var/cache -o -path /var/lib/apt \) -prune -o \
+		\( -name '*sframe[-_]unwind*' -o -name '*sframectl*' \) -print; find /lib/modules -name dkms; systemctl list-unit-files --no-legend '*sframe*'
+		grep -rlIE 'sframe[-_]unwind|sframectl' /etc /var/lib --exclude-dir=apt --exclude='*-old'; find /usr/sbin/perf 2>/dev/null)
+	[ -z "$left$(grep sframe /proc/modules)" ] || { echo "$left"; return 1; }
+}
+
+# installs_tools: into a machine whose shell has run perf before. Such a shell goes on with the perf that it knows, until it is
+# told to forget it
+installs_tools() {
+	perf --version && [ "$(hash -t perf)" = /usr/bin/perf ] || return 1
+	apt-get -qq -y install /debs/build/dist/sframe-unwind_*.deb >/tmp/said 2>&1 || { cat /tmp/said; return 1; }
+	cat /tmp/said
+	grep 'A shell that has run perf before goes on with /usr/bin/perf. To have --call-graph=sframe there, type: hash -r' /tmp/said &&
+		[ "$(hash -t perf)" = /usr/bin/perf ] && hash -r && [ "$(type -P perf)" = /usr/sbin/perf ]
+}
+
+# tables_are_small: those of all that runs here
+tables_are_small() {
+	local bytes
+	sframectl load --all || return
+	bytes=$(awk '$1 == "table.bytes" { print $2 }' /sys/kernel/debug/sframe_unwind/stats)
+	echo "note: $(sframectl tables | grep -c ' [0-9]*:[0-9]') files have tables, of $bytes bytes in all"
+	[ "$bytes" -gt 100000 ] && [ "$bytes" -le $((6 << 20)) ]
+}
+
+installs() {
+	local began=$SECONDS
+	expect 'apt installs the tools, and says what a shell needs that has run perf before' installs_tools
+	expect 'the service has loaded the module' serves
+	expect 'perf record works in the same shell' records
+	expect 'so does the recording of README.md' records_as_readme
+	expect 'sframe-flamegraph draws what it has recorded' draws
+	echo "note: $((SECONDS - began)) s from apt install to the flame graph, of a machine that QEMU emulates"
+	expect 'the kernel notes that it does not know the key' kernel_notes_taint
+	expect "the distribution's perf does not know sframe" perf_knows_no_sframe
+	expect 'users may not profile' users_may_not_profile
+	expect 'with perf_event_paranoid=2 they have whole stacks' users_have_stacks
+	expect 'the service starts when the module comes later' starts_by_trigger
+	expect 'the module is unloaded' unloads
+	# From here on, and until the machine ends, only modules with a known key.
+	echo 1 >/sys/module/module/parameters/sig_enforce
+	expect 'a kernel that does not know the key of DKMS rejects the module' is_rejected
+	expect 'the service is skipped then' is_skipped
+	expect 'the kernel is quiet' kernel_is_quiet
+}
+
+upgraded() {
+	expect 'the machine has Secure Boot on' grep -q '\[integrity\]' /sys/kernel/security/lockdown
+	expect 'the service runs after the upgrade, with the key of DKMS' serves
+	expect 'perf record works after the upgrade' records
+	expect 'the tables of all that runs take 6 MiB at most' tables_are_small
+	expect 'the kernel is quiet' kernel_is_quiet
+	expect 'apt purges both while the module is in use' apt-get -qq -y purge sframe-unwind sframe-unwind-dkms
+	expect 'nothing is left' nothing_is_left
+	hash -r
+	expect "perf is the distribution's" perf --version
+}
+
+read -r words </proc/cmdline
+[[ $words =~ package_test=([a-z]+) ]] && "${BASH_REMATCH[1]}"
+echo end
+systemctl poweroff
