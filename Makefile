@@ -18,6 +18,9 @@ export $(PATHS)
 # The oldest kernel on which the module is tested; BUILD_EXCLUSIVE_KERNEL in dkms.conf says the same.
 OLDEST_KERNEL := 6.1
 
+# Debian's packages that the tests need on this machine, those of the laboratory included. The rest is in its roots.
+TEST_PACKAGES := gcc make libelf-dev python3 mmdebstrap debian-archive-keyring
+
 NEEDED_OPTIONS := MODULES PERF_EVENTS DYNAMIC_FTRACE_WITH_ARGS \
 		  IRQ_WORK KPROBES
 
@@ -95,32 +98,32 @@ dist:	## write the sources to build/dist/sframe-unwind-VERSION.tar.xz
 deb:	## build Debian packages of the module and the tools in build/dist
 	tools/packaging/package deb
 
-demo:	## profile Debian's programs and SQLite on two stock kernels; compare fp, dwarf and sframe (ARCH=x86_64|arm64)
-	tools/demo/run --arch $(or $(ARCH),x86_64)
+demo:	## profile Debian's programs on a stock kernel; compare fp, dwarf and sframe (KERNEL=7.2, arm64-6.12)
+	tools/demo/run $(KERNEL:%=--kernel %)
 
-check:	## run the tests: style, builds, decoder, stock kernels end to end (LONG=1: more parts, on more kernels)
-	tools/testing/run $(if $(LONG),--long)
+test:	## run the tests that need no root, network or laboratory, in a minute
+	tools/testing/run --host
 
-kunit:	## run the KUnit tests in QEMU (ARCH=x86_64|arm64, KERNEL=7.2, KASAN=1)
-	kunit/run --arch $(or $(ARCH),x86_64) --kernel $(or $(KERNEL),6.12) $(if $(KASAN),--kasan)
+check:	## run all tests: on this machine, in the laboratory, on stock kernels (FULL=1: more, on more kernels)
+	tools/lab/lab need $(TEST_PACKAGES)
+	tools/testing/run $(if $(FULL),--full)
 
-oracle:	## compare decoder and converter with readelf and .eh_frame on real programs (FIXED=1: few)
-	tools/testing/oracle/run $(if $(FIXED),--fixed)
-	tools/testing/convert/run $(if $(FIXED),--fixed)
+kunit:	## run the KUnit tests in QEMU (KERNEL=7.2, arm64-7.2; KASAN=1)
+	kunit/run --kernel $(or $(KERNEL),6.12) $(if $(KASAN),--kasan)
 
-truth:	## compare stacks with what programs do at each instruction (ARCH=, PROGRAM=), or with libdw (LIVE=1, KERNEL=)
-	tools/testing/truth/run --arch $(or $(ARCH),x86_64) $(if $(LIVE),--live --kernel $(or $(KERNEL),6.12),$(PROGRAM))
+oracle:	## compare decoder and converter with readelf and .eh_frame on many real programs
+	tools/testing/oracle/run corpus --all
+	tools/testing/oracle/run convert --all
 
-bench:	## measure samples, look-ups and memory beside fp, dwarf, libsframe ... (PART=samples, ARCH=)
-	tools/bench/run --arch $(or $(ARCH),x86_64) $(if $(PART),--only $(PART)) $(or $(KERNEL),6.12)
+truth:	## compare stacks with what programs do at each instruction (PROGRAM=), or with libdw (LIVE=1, KERNEL=)
+	tools/testing/truth/run $(if $(LIVE),live --kernel $(or $(KERNEL),6.12) --all,steps --all $(PROGRAM))
 
-harm:	## measure what the module costs mmap, exec, fork, a build ... (KERNEL=, ARCH=, ONLY=mmap,fork)
-	tools/bench/harm --arch $(or $(ARCH),x86_64) $(if $(ONLY),--only $(ONLY)) $(if $(ROUNDS),--rounds $(ROUNDS)) \
-		$(or $(KERNEL),6.12)
+bench:	## measure what samples and memory cost (PART=samples, KERNEL=)
+	tools/bench/run $(if $(PART),--only $(PART)) $(or $(KERNEL),6.12)
 
 fuzz:	## fuzz the decoder, the walk and sframectl, each for SECONDS=60
-	tools/lab/lab clang-run make -s --no-print-directory -C tools/testing/fuzz fuzz SECONDS=$(or $(SECONDS),60)
-	tools/lab/lab run make -s --no-print-directory -C tools/testing/fuzz mutations SECONDS=$(or $(SECONDS),60)
+	tools/testing/fuzz/run targets --seconds $(or $(SECONDS),60)
+	tools/testing/fuzz/run mutations --seconds $(or $(SECONDS),60)
 
 fuzz-coverage:	## report which code all inputs of the fuzzers together reach
 	tools/lab/lab clang-run make -s --no-print-directory -C tools/testing/fuzz coverage
@@ -128,12 +131,11 @@ fuzz-coverage:	## report which code all inputs of the fuzzers together reach
 readme:	## record the tables and examples of README.md again, in a quarter of an hour, and write them there
 	tools/packaging/readme --run
 
-stress:	## run all loads that may race at once, on a debug kernel (KERNEL=7.2, ARCH=, SECONDS=600, RT=1, KCSAN=1)
-	tools/testing/e2e/run --stress $(or $(SECONDS),600) --arch $(or $(ARCH),x86_64) \
-		$(or $(KERNEL),6.12)$(if $(RT),-rt)$(if $(KCSAN),-kcsan)
+stress:	## run all loads that may race at once, on a debug kernel (KERNEL=7.2, SECONDS=600, RT=1, KCSAN=1)
+	tools/testing/e2e/run storm --stress $(or $(SECONDS),600) --kernel $(or $(KERNEL),6.12)$(if $(RT),-rt)$(if $(KCSAN),-kcsan)
 
-vm:	## open a shell on a stock kernel with the module (ARCH=, KERNEL=)
-	tools/lab/vm --arch $(or $(ARCH),x86_64) --kernel $(or $(KERNEL),6.12)
+vm:	## open a shell on a stock kernel with the module (KERNEL=7.2, arm64-6.12)
+	tools/lab/vm --kernel $(or $(KERNEL),6.12)
 
 # The kernel's own `clean` searches every folder below this one: it would remove objects from the laboratory's roots and
 # from the test data.
@@ -147,5 +149,5 @@ distclean: clean	## remove the laboratory as well
 	tools/lab/lab clean
 	rm -rf build
 
-.PHONY: help all check-kdir modules tools stage check-prefix install install-tools uninstall dist deb demo check kunit oracle truth bench harm \
-	fuzz fuzz-coverage stress vm readme clean distclean
+.PHONY: help all check-kdir modules tools stage check-prefix install install-tools uninstall dist deb demo test check kunit oracle truth \
+	bench fuzz fuzz-coverage stress vm readme clean distclean
