@@ -1,28 +1,30 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The Debian archive: package lists, versions and downloads.
 
-The laboratory has an apt of its own, for Debian 13 with backports and for the kernels of Debian 12. The kernels of unstable
-have another: its libraries must not get into a root of Debian 13. apt/versions records the kernels that were found. They
-stay the same until tools/lab/lab update fetches newer lists.
+The laboratory has an apt of its own, for Debian 13 with backports: the lists are in apt/. Another suite has lists of its own,
+such as those in apt-sid/, which are fetched when the first part needs them: its libraries must not get into a root of
+Debian 13. The file versions beside the lists records the kernels that were found. They stay the same until tools/lab/lab
+update fetches newer lists.
 """
 
 import fcntl
 import os
 import re
 import subprocess
+import tempfile
 import time
 from contextlib import contextmanager
+from pathlib import Path
 from typing import NamedTuple
 
-from .cache import Cache
+from .cache import Cache, remove
 from .fetch import fetch
-from .host import LAB, Failed, mirror, need_program, need_root, say
+from .host import LAB, Failed, mirror, prepare, run, say
 from .series import ARCHES, FLAVOURS, NAMES, SERIES, Kernel, no_kernel
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 OLD_AFTER = 300  # seconds; packages may come and go while a long run makes its parts
 ROOT_SUITES = ("trixie", "trixie-backports")  # of the root and its tools; kernels may have others
-UNSTABLE = "sid"
 
 # A mirror may be a frozen snapshot whose Release files count as expired.
 APT_CONF = """\
@@ -82,20 +84,23 @@ def version_key(version):
 
 
 class Archive:
-    def __init__(self, place):
-        self.place = place / "apt"
+    """The suites whose packages one apt knows. `main`: that of Debian 13, which other suites take perf from."""
+
+    def __init__(self, place, suites=ROOT_SUITES, main=None):
+        self.place = place / (f"apt-{suites[0]}" if main else "apt")
+        self.suites, self.main = suites, main or self
         self.versions = self.place / "versions"
         self.cache = Cache(place)
 
     # ---- apt ----
 
     @contextmanager
-    def _apt(self):
-        """Return the environment of an apt with the private configuration, and hold a lock: it reads a cache that another
-        apt may write."""
+    def _apt(self, lock_kind=fcntl.LOCK_SH):
+        """Return the environment of an apt with the private configuration, and hold a lock: each apt reads a cache, which
+        only an update writes."""
         lock = os.open(self.place, os.O_RDONLY)
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            fcntl.flock(lock, lock_kind)
             yield {**os.environ, "APT_CONFIG": str(self.place / "apt.conf")}
         finally:
             os.close(lock)
@@ -113,26 +118,32 @@ class Archive:
 
     def _update(self):
         """Fetch the lists of the sources. Return whether that succeeded, if need be at the second time."""
-        if self._do("update"):
+        with self._apt(fcntl.LOCK_EX) as env:
+            if not fetch("apt-get", "update", "-qq", env=env):
+                say("fetching package lists again")
+                if not fetch("apt-get", "update", "-qq", env=env):
+                    return False
+            run("apt-cache", "gencaches", "-qq", env=env)
             return True
-        say("fetching package lists again")
-        return self._do("update")
 
     # ---- the lists ----
 
     def need_lists(self):
         """Fetch the package lists, on the first use only."""
-        if self._has_lists():
+        if self.versions.exists():
             return
-        need_root()
-        with self.cache.lock("apt"):
-            if not self._has_lists():
+        prepare()
+        with self.cache.lock(self.place.name):
+            if not self.versions.exists():
                 self._fetch_lists()
 
     def update(self):
-        need_root()
-        with self.cache.lock("apt"):
+        """Fetch the lists again. Those of other suites are fetched on their next use."""
+        prepare()
+        with self.cache.lock(self.place.name):
             self._fetch_lists()
+        for place in self.cache.place.glob("apt-*"):
+            remove(place)
 
     def are_old(self):
         """True if newer lists may know newer packages. Packages leave the archive when newer ones arrive."""
@@ -144,7 +155,7 @@ class Archive:
         return self.versions.read_text().rstrip("\n")
 
     def records(self):
-        """Return the kernels of the archive, without the newest."""
+        """Return the kernels of these suites, without the newest."""
         for line in self.stamp().splitlines():
             series, release, version, *perf = line.split()
             yield Record(series, release, version, *(perf or [version]))
@@ -167,7 +178,7 @@ class Archive:
 
     def record(self, kernel):
         """Return the record of the kernel's series."""
-        for record in self.records():
+        for record in self.of(kernel.series).records():
             if record.series == kernel.series:
                 return record
         newest = self.newest()
@@ -178,11 +189,19 @@ class Archive:
 
     def of(self, series):
         """Return the archive with the packages of that series."""
-        return Archive(self.cache.place / "unstable") if series == "unstable" else self
+        return self.suite(next((known.suite for known in SERIES if known.name == series), self.suites[0]))
+
+    def suite(self, name):
+        """Return the archive with the packages of that suite."""
+        if name in self.suites:
+            return self
+        other = Archive(self.cache.place, (name,), self)
+        other.need_lists()
+        return other
 
     def kernels(self):
         """Return the names of all kernels that the archive has, with their releases."""
-        series = {record.series: record for record in self.records()}
+        series = {record.series: record for name in NAMES for record in self.of(name).records()}
         newest = self.newest()
         for record in {**series, newest.series: newest}.values():
             known = set(self.of(record.series)._ask("pkgnames", "linux-image-").split())
@@ -192,24 +211,16 @@ class Archive:
                     if f"linux-image-{release}" in known:
                         yield f"{Kernel(arch, False, record.series, flavour)} {release}"
 
-    def _has_lists(self):
-        """True if the lists of both architectures are there."""
-        return self.versions.exists() and '"arm64"' in (self.place / "apt.conf").read_text()
-
     def _fetch_lists(self):
-        uri = mirror()
-        need_program(KEYRING, "debian-archive-keyring")
-        say("fetching package lists")
-        suites = dict.fromkeys([*ROOT_SUITES, *(series.suite for series in SERIES if series.suite != UNSTABLE)])
-        self.configure([source_line(suite) for suite in suites] + [source_line("trixie", "deb-src")])
-        unstable = self.of("unstable")
-        unstable.configure([source_line(UNSTABLE)])
-        if not self._update() or not unstable._update():
-            raise Failed(f"the package lists of {uri} cannot be fetched, see above: is the network there? "
+        say(f"fetching the package lists of {' and '.join(self.suites)}")
+        self.configure([source_line(suite) for suite in self.suites])
+        if not self._update():
+            raise Failed(f"the package lists of {mirror()} cannot be fetched, see above: is the network there? "
                          "SFU_MIRROR=URI names another archive")
-        kernels = [self._find(name) for name in NAMES if name != "newest"]
-        if not any(kernels):
-            raise Failed(f"the archive {uri} has no kernel for Debian 13: set SFU_MIRROR to a full Debian archive")
+        series = [series.name for series in SERIES if series.suite in self.suites and series.name in NAMES]
+        kernels = [self._find(name) for name in series if name != "newest"]
+        if self.main is self and not any(kernels):
+            raise Failed(f"the archive {mirror()} has no kernel for Debian 13: set SFU_MIRROR to a full Debian archive")
         new = self.place / "versions.new"
         new.write_text("".join(f"{kernel}\n" for kernel in kernels if kernel))
         new.rename(self.versions)
@@ -226,9 +237,9 @@ class Archive:
 
     def _find(self, series):
         """Return the record of that series, for apt/versions."""
-        release = self.of(series).newest_release("" if series == "unstable" else f"{series}.")
-        # When backports moves on to the next series, this one leaves the archive. Nothing takes the place of unstable's.
-        if not release and series != "unstable":
+        release = self.newest_release("" if series == "unstable" else f"{series}.")
+        # When backports moves on to the next series, this one leaves the archive. Nothing takes the place of another suite's.
+        if not release and self.main is self:
             release = self.newest_release()
             say(f"the archive has no kernel {series} any more: taking {release} in its place")
         if not release:
@@ -239,7 +250,9 @@ class Archive:
         return record
 
     def _record(self, series, release):
-        version, perfs = self.of(series).version_of(f"linux-image-{release}"), self.versions_of("linux-perf")
+        if self.main is not self:
+            self.main.need_lists()
+        version, perfs = self.version_of(f"linux-image-{release}"), self.main.versions_of("linux-perf")
         # The archive keeps a superseded kernel longer than its perf. A newer perf works with that kernel as well. The
         # perf of Debian 12, or of unstable, does not run in a root of Debian 13.
         perf = version if "+deb13-" in release and version in perfs else max(perfs, key=version_key, default=version)
@@ -279,16 +292,10 @@ class Archive:
             names += [re.sub(r"\|.*|\(.*|:any| ", "", name) for name in line.split(",")]
         return names
 
-    def sources_of(self, package):
-        """Return the versions of the source package, the newest first."""
-        self.need_lists()
-        versions = re.findall(r"^Version: (.*)", self._ask("showsrc", "--only-source", package), re.MULTILINE)
-        return sorted(versions, key=version_key, reverse=True)
-
     # ---- downloads ----
 
     def download(self, folder, *packages):
-        """Fetch packages into the folder. Each is NAME, NAME:ARCH, or one of these with =VERSION. apt compares the
+        """Fetch packages into the folder. Each is NAME, NAME:ARCH, or one of these with =VERSION or /SUITE. apt compares the
         files with the checksums of its lists."""
         say(f"fetching {' '.join(packages)}")
         if not self._do("download", *packages, cwd=folder):
@@ -302,7 +309,7 @@ class Archive:
         older = [] if version else [f"{name}={other}" for other in self.versions_of(name)[1:]]
         for candidate in (package, *older):
             # apt would go on at the end of a broken file, and leaves one with a wrong checksum as *.FAILED.
-            for file in folder.glob(f"{name.partition(':')[0]}_*"):
+            for file in folder.glob(f"{re.split('[:/]', name)[0]}_*"):
                 file.unlink()
             say(f"fetching {candidate} again")
             if self._do("download", candidate, cwd=folder):
@@ -310,27 +317,23 @@ class Archive:
         raise Failed(f"the archive does not give {package}, see above: is the network there? "
                      "If it is, run tools/lab/lab update, which fetches newer package lists")
 
-    def download_source(self, folder, package, versions):
-        """Fetch the files of the first of these versions that the archive has."""
-        for version in versions:
-            say(f"fetching the source of {package} {version}")
-            for _ in range(2):
-                if self._do("source", "--download-only", f"{package}={version}", cwd=folder):
-                    return
-                for file in folder.iterdir():
-                    file.unlink()
-        raise Failed(f"the archive has no files of the source package '{package}': run tools/lab/lab update, "
+    def download_source(self, folder, package):
+        """Fetch the files of the newest version of a source package that the archive has."""
+        with tempfile.TemporaryDirectory(dir=folder.parent) as lists:
+            sources = Archive(Path(lists))
+            sources.configure([source_line("trixie", "deb-src")])
+            if not sources._update():
+                raise Failed(f"the source lists of {mirror()} cannot be fetched, see above: is the network there?")
+            versions = re.findall(r"^Version: (.*)", sources._ask("showsrc", "--only-source", package), re.MULTILINE)
+            for version in sorted(versions, key=version_key, reverse=True):
+                say(f"fetching the source of {package} {version}")
+                for _ in range(2):
+                    if sources._do("source", "--download-only", f"{package}={version}", cwd=folder):
+                        return
+                    for file in folder.iterdir():
+                        file.unlink()
+        raise Failed(f"the archive has no source package '{package}', or none of its files: run tools/lab/lab update, "
                      "which fetches newer package lists")
-
-    # ---- other suites ----
-
-    def suite(self, name, folder):
-        """Return the archive's other suite. Its lists are fetched into the folder."""
-        suite = Archive(folder)
-        suite.configure([source_line(name)])
-        if not suite._update():
-            raise Failed(f"the package lists of {name} cannot be fetched, see above: is the network there?")
-        return suite
 
     def newest_clang(self):
         """Return the newest version N of the packages clang-N. The package named clang is older."""

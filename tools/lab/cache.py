@@ -15,7 +15,7 @@ import subprocess
 import time
 from contextlib import contextmanager
 
-from .host import Failed, need_root, say
+from .host import Failed, prepare, say
 
 UNUSED_AFTER = 3600  # seconds
 FULL = 64 << 20  # bytes: with fewer of them free, a disk counts as full
@@ -51,20 +51,21 @@ class Cache:
         """Return the path of the part. If it is missing, make(path) fills a directory first."""
         path = self.path(noun, key)
         if not path.exists():
-            need_root()
+            prepare()
             with self.lock(noun):
                 if not path.exists():
                     self._make(noun, path, make)
         return path
 
     def _make(self, noun, path, make):
-        half = self.place / f"tmp.{noun}"
+        half, began = self.place / f"tmp.{noun}", time.monotonic()
         remove(half)
         try:
             half.mkdir()
             make(half)
             os.utime(half)
             half.rename(path)
+            say(f"made {noun} in {time.monotonic() - began:.0f} s")
         except (Failed, OSError, subprocess.CalledProcessError) as error:
             say(reason(error))
             self._explain_full_disk(error)

@@ -4,7 +4,6 @@
   root [arm64]           print the path of the Debian 13 root; the arm64 root is for virtual machines only
   run [--] CMD [ARG...]  run CMD inside the root; the project is at the same path there
   kernels                print the names of all kernels that the commands below accept, each with its release
-  matrix                 print which test runs on which of them: KERNEL TEST MARK; tools/testing/e2e/matrix says what that means
   release KERNEL         print the kernel release, such as 6.12.107+deb13-amd64
   kdir KERNEL            print the kernel headers' directory as seen inside the root
   kernel KERNEL          print the directory with that kernel's unpacked packages: vmlinuz, modules, perf
@@ -50,6 +49,9 @@
                          of ours needs, and a second kernel, so the machine can install them without a network
   firmware               print a directory with UEFI firmware for QEMU, and Debian's signed shim and GRUB
   source PKG             print the directory of Debian 13's unpacked source package PKG
+  need [PACKAGE...]      install those Debian packages on this machine if they are missing, after a question; without PACKAGE,
+                         those that the laboratory itself needs
+  as-root CMD...         run CMD on this machine as root: for a user, as the root of a namespace
   update                 fetch the package lists again: parts made later use the newer packages
   clean                  remove build/lab
 
@@ -58,7 +60,9 @@ is the newest of backports, "unstable" that of unstable. A name with debug-, suc
 kernel built from that source with the kernel's debug checks (tools/lab/configs/debug*.config): debug-6.12-rt with PREEMPT_RT,
 debug-6.12-kcsan with KCSAN.
 
-Progress goes to stderr, the answer to stdout. SFU_MIRROR=URI names the Debian archive when apt does not.
+Progress goes to stderr, the answer to stdout. SFU_MIRROR=URI names the Debian archive when apt does not. With --yes before
+COMMAND, or SFU_YES=1 in the environment, missing packages of this machine are installed without a question. A user needs no
+root, if there are user namespaces, and subordinate ids for that user (package uidmap).
 """
 
 import inspect
@@ -66,10 +70,10 @@ import os
 import signal
 import sys
 
-from . import debians, images, kernels, machine, matrix, module, programs, roots, sources, sqlite, toolchains
+from . import debians, images, kernels, machine, module, programs, roots, sources, sqlite, toolchains
 from .archive import archive
 from .cache import NotMade, remove
-from .host import LAB, Failed, need_root, say
+from .host import LAB, Failed, prepare, say
 
 
 def of_kernel(function):
@@ -111,9 +115,16 @@ def source(package=""):
     return sources.source(package)
 
 
+def as_root(*command):
+    if not command:
+        raise Failed("no command is given: tools/lab/lab as-root CMD [ARG...]")
+    prepare()
+    os.execvp(command[0], command)
+
+
 def clean():
     if LAB.exists():
-        need_root()
+        prepare()
         say("removing build/lab")
         remove(LAB)
 
@@ -122,7 +133,6 @@ COMMANDS = {
     "root": root,
     "run": run_in(roots.root),
     "kernels": lambda: tuple(archive.kernels()),
-    "matrix": matrix.lines,
     "release": of_kernel(kernels.release),
     "kdir": of_kernel(kernels.kdir),
     "kernel": of_kernel(kernels.packages),
@@ -157,6 +167,7 @@ COMMANDS = {
     "firmware": debians.firmware,
     "source": source,
     "update": archive.update,
+    "as-root": as_root,
     "clean": clean,
 }
 

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The machine that the laboratory runs on: messages, commands, missing programs, and the archive that its apt uses."""
 
+import functools
 import os
+import pwd
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 TREE = Path(__file__).resolve().parents[2]
+HERE = TREE / "tools/lab"
 LAB = TREE / "build/lab"
 
 
@@ -33,30 +36,62 @@ def output(*command, cwd=None):
                           check=True, text=True).stdout
 
 
-def need_root():
+def say_version(*command):
+    """Run a program that was just made, and say its version."""
+    say(output(*command, "--version").splitlines()[0])
+
+
+def is_root_of_host():
+    """True if root here is root outside of all user namespaces, too."""
+    return os.geteuid() == 0 and Path("/proc/self/uid_map").read_text().split() == ["0", "0", "4294967295"]
+
+
+@functools.cache
+def prepare():
+    """Make this process able to make parts, which takes programs of the host, and root for chroot and mounts. A user
+    becomes root in a namespace: the process starts again there."""
+    if is_root_of_host() or os.geteuid() != 0:
+        need_packages()
     if os.geteuid() != 0:
-        raise Failed("needs root, for chroot and mounts: run it again as root, for instance with sudo")
+        enter_namespace()
 
 
-def need_program(program, package):
-    """Install the package on this machine if the program, a name or a path, is missing."""
-    if shutil.which(program) or os.path.exists(program):
-        return
-    if os.geteuid() != 0 or not shutil.which("apt-get"):
-        raise Failed(f"{program} is missing: install the package {package} (apt install {package})")
-    say(f"installing {package} on this machine")
-    env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    # Another run may hold apt's lock: wait for it.
-    install = ("apt-get", "-o", "DPkg::Lock::Timeout=300", "install", "-qq", "-y", "--no-install-recommends", package)
-    try:
+def need_packages(*packages):
+    """Let tools/lab/lab install them if they are missing and the user agrees; without packages, those of the laboratory
+    itself."""
+    if subprocess.run([HERE / "lab", "need", *packages], stdout=sys.stderr, check=False).returncode:
+        raise Failed("the host is not ready, see above")
+
+
+def enter_namespace():
+    """Run this command again as the root of a user namespace, where the user's subordinate ids are those of the others."""
+    words = ["unshare", "--user", "--map-root-user", "--map-auto"]
+    tried = subprocess.run([*words, "chroot", "/", "true"], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                           check=False)
+    if tried.returncode:
+        raise Failed("needs root, or a namespace where you are root:\n  " + "\n  ".join(
+            [tried.stderr.strip(), *namespace_remedies()]) + "\nOr run it again as root, for instance with sudo")
+    os.execvp(words[0], [*words, sys.executable, "-B", *sys.argv])
+
+
+def namespace_remedies():
+    """Return what is to be changed on this machine, by root, before a user can have a namespace."""
+    user, remedies = pwd.getpwuid(os.geteuid()).pw_name, []
+    if not shutil.which("newuidmap"):
+        remedies.append("apt install uidmap")
+    for kind in ("uid", "gid"):
         try:
-            run(*install, env=env)
-        except subprocess.CalledProcessError:
-            run("apt-get", "update", "-qq", env=env)
-            run(*install, env=env)
-    except subprocess.CalledProcessError as error:
-        raise Failed(f"could not install {package}: install it by hand (apt install {package}) "
-                     "and run this again") from error
+            lines = Path(f"/etc/sub{kind}").read_text(encoding="utf-8").splitlines()
+        except OSError:
+            lines = []
+        if not any(line.split(":")[0] in (user, str(os.geteuid())) for line in lines):
+            remedies.append(f"usermod --add-sub{kind}s 100000-165535 {user}    # other numbers if others have these")
+    for name, wrong, right in (("kernel/unprivileged_userns_clone", 0, 1), ("user/max_user_namespaces", 0, 10000),
+                               ("kernel/apparmor_restrict_unprivileged_userns", 1, 0)):
+        setting = Path("/proc/sys", name)
+        if setting.exists() and int(setting.read_text()) == wrong:
+            remedies.append(f"sysctl {name.replace('/', '.')}={right}")
+    return remedies
 
 
 def known_archive():
@@ -77,7 +112,7 @@ def mirror():
         if not shutil.which("apt-get"):
             raise Failed("this machine has no apt: use Debian 12 or 13")
         uri = known_archive()
-    if not uri and os.geteuid() == 0:
+    if not uri and is_root_of_host():
         say("updating this machine's package lists")
         subprocess.run(["apt-get", "update", "-qq"], stdin=subprocess.DEVNULL, stdout=sys.stderr, check=False)
         uri = known_archive()

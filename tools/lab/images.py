@@ -10,10 +10,10 @@ import shutil
 
 from .archive import cache
 from .cache import remove
-from .host import LAB, output, run, say
+from .host import HERE, LAB, output, run, say
 from .kernels import packages, release
 from .module import module, tools
-from .roots import HERE, arm64_root, root, run_inside
+from .roots import arm64_root, root, run_inside
 
 # The drivers that the initrd loads, in this order, with their dependencies. Some are built into the kernel.
 DRIVERS = ("virtio_pci", "virtio_blk", "ext4", "virtio_console", "virtio_rng")

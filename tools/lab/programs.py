@@ -3,9 +3,9 @@
 
 from .archive import archive, cache
 from .cache import remove
-from .host import Failed, run, say
+from .host import Failed, run, say, say_version
 from .kernels import packages
-from .roots import say_version
+from .roots import say_version_inside
 from .unpack import TRIPLETS, drop, script, strap, unpack_debs, unpack_member, unpack_tools
 
 SETS = {
@@ -168,7 +168,7 @@ for loader in "$dir"/lib/*/ld-linux-x86-64.so.2 "$dir"/usr/lib/*/ld-linux-x86-64
 done
 exec "$loader" --library-path "$dir/{libraries}:$dir/usr/{libraries}" "$dir/usr/bin/perf" "$@"
 """)
-    say_version(folder / "perf")
+    say_version_inside(folder / "perf")
 
 
 def dkms():
@@ -179,6 +179,5 @@ def dkms():
 def make_dkms(folder):
     for suite in ("bookworm", "trixie"):
         say(f"unpacking the dkms of {suite}")
-        archive.suite(suite, folder / "lists").download(folder, "dkms")
+        archive.suite(suite).download(folder, f"dkms/{suite}")
         unpack_debs(folder, folder / suite)
-        remove(folder / "lists")

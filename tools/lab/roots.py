@@ -4,13 +4,10 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 from .archive import archive, cache
-from .host import TREE, need_root, output, say
+from .host import HERE, TREE, prepare, say, say_version
 from .unpack import drop, link_programs, strap
-
-HERE = Path(__file__).resolve().parent
 
 ROOT = """bash binutils busybox-static ca-certificates cpio dpkg-dev e2fsprogs elfutils file gcc gcc-12 gdb fuse3
     iproute2 kmod less libc6-dbg libelf-dev libfuse3-dev make perl procps python3-minimal shellcheck sparse strace tcl
@@ -73,7 +70,7 @@ def bench_root():
 
 def unstable_root():
     """The root of unstable: modules for its kernels want its compiler."""
-    return made("unstable-root", UNSTABLE_ROOT, key=f"1 {archive.stamp()}", suite="sid")
+    return made("unstable-root", UNSTABLE_ROOT, key=f"1 {archive.of('unstable').stamp()}", suite="sid")
 
 
 def truth_root():
@@ -130,7 +127,7 @@ def name_host(folder):
 
 def enter(make_root_once):
     """Return a root that stays while the returned file is open, and the words that run a command inside it."""
-    need_root()
+    prepare()
     while True:
         path = make_root_once()
         file = cache.keep(path)
@@ -167,11 +164,11 @@ def run_inside(make_root_once, *command, log=None):
         raise subprocess.CalledProcessError(status, command)
 
 
-def say_version(program):
-    """Run a program that was just made inside the usual root, and say its version."""
+def say_version_inside(program):
+    """As say_version(), inside the usual root."""
     file, words = enter(root)
     with file:
-        say(output(*words, program, "--version").splitlines()[0])
+        say_version(*words, program)
 
 
 def build_inside(make_root_once, log, *command, tail=None):

@@ -13,18 +13,18 @@ CHECKPATCH = ("checkpatch.pl", "spelling.txt", "const_structs.checkpatch")
 def linux(kernel):
     """Return the directory with the source of that kernel's series. If the archive no longer has the version of the
     kernel's packages, it is another version of the series."""
-    record = archive.record(kernel)
+    record, packages_of = archive.record(kernel), archive.of(kernel.series)
     package, version = record.source(), record.version
-    if not archive.version_of(f"{package}={version}"):
-        version = archive.version_of(package)
+    if not packages_of.version_of(f"{package}={version}"):
+        version = packages_of.version_of(package)
     if not version:
         raise Failed(f"the archive has no {package} any more: choose another kernel of {' '.join(NAMES)}")
     return cache.made(f"linux-{kernel.series}", f"1 {package} {version}",
-                      lambda folder: make_linux(folder, package, version))
+                      lambda folder: make_linux(folder, packages_of, package, version))
 
 
-def make_linux(folder, package, version):
-    archive.download(folder, f"{package}={version}")
+def make_linux(folder, packages_of, package, version):
+    packages_of.download(folder, f"{package}={version}")
     say(f"unpacking {package}")
     unpack_member(folder, f"./usr/src/{package}.tar.xz", "tar", "-C", folder, "-xJ", "--strip-components=1")
 
@@ -64,15 +64,10 @@ def make_checkpatch(folder, version):
 
 def source(package):
     """Return the directory of Debian 13's unpacked source package."""
-    versions = archive.sources_of(package)
-    if not versions:
-        raise Failed(f"Debian 13 has no source package '{package}'")
-    path = cache.made(f"source-{package}", f"1 {' '.join(versions)}",
-                      lambda folder: make_source(folder, package, versions))
-    return path / "source"
+    return cache.made(f"source-{package}", f"1 {archive.stamp()}", lambda folder: make_source(folder, package)) / "source"
 
 
-def make_source(folder, package, versions):
-    archive.download_source(folder, package, versions)
+def make_source(folder, package):
+    archive.download_source(folder, package)
     dsc, = folder.glob("*.dsc")
     run_inside(root, "dpkg-source", "--no-check", "-x", dsc, folder / "source")

@@ -6,7 +6,7 @@ import re
 from .archive import archive, cache
 from .cache import remove
 from .host import Failed, say
-from .roots import say_version
+from .roots import say_version_inside
 from .unpack import script, unpack_tools
 
 SUITES = {"v1": "bookworm", "v2": "trixie", "v3": "sid"}
@@ -49,7 +49,7 @@ def make_toolchain(folder, suite, target, package):
 dir=${{0%/*}}
 exec {loader} --library-path "$dir/lib" "$dir/unpacked/usr/bin/{target}-{tool}" "$@"
 """)
-    say_version(folder / "as")
+    say_version_inside(folder / "as")
 
 
 def clang():
@@ -60,8 +60,7 @@ def make_clang(folder):
     """clang runs with the C library of its suite and compiles against the root's. The loader starts clang, so clang
     cannot find its own headers: the script passes -resource-dir. clang also starts itself with "-cc1", again by the
     script; there the option is left out."""
-    version = archive.suite("sid", folder / "lists").newest_clang()
-    remove(folder / "lists")
+    version = archive.suite("sid").newest_clang()
     say(f"unpacking clang and lld {version} of sid")
     unpack_tools(folder, "sid", "amd64", [f"clang-{version}", f"lld-{version}"])
     llvm = f"unpacked/usr/lib/llvm-{version}"
@@ -81,4 +80,4 @@ esac
 exec "$dir/lib/{LOADER}" --argv0 "$0" --library-path "$dir/lib" \\
 	"$dir/{llvm}/bin/{tool}" "$@"
 """)
-    say_version(folder / "clang")
+    say_version_inside(folder / "clang")

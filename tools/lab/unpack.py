@@ -4,18 +4,18 @@
 from .archive import KEYRING, source_line
 from .cache import remove
 from .fetch import fetch
-from .host import Failed, need_program, run, say
+from .host import Failed, run, say
 
 TRIPLETS = {"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}
 
 
 def strap(folder, suite, packages, *options, arches="amd64", backports=False):
     """Fill the folder by mmdebstrap, with the settings that every use shares."""
-    need_program("mmdebstrap", "mmdebstrap")
     suites = [suite, f"{suite}-backports"] if backports else [suite]
     sources = "".join(f"{source_line(name)}\n" for name in suites)
-    # mmdebstrap gets a mount namespace: its mounts disappear with it, also after an error.
-    command = ["unshare", "--mount", "mmdebstrap", "--quiet", "--mode=root", f"--keyring={KEYRING}",
+    # mmdebstrap gets a mount namespace: its mounts disappear with it, also after an error. The root of a user's namespace may
+    # mount /proc only with a namespace of processes.
+    command = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "mmdebstrap", "--quiet", "--mode=root", f"--keyring={KEYRING}",
                f"--architectures={arches}", f"--include={','.join(packages)}",
                '--aptopt=Acquire::Check-Valid-Until "false"', '--aptopt=Acquire::Check-Date "false"',
                '--aptopt=Acquire::Languages "none"', *options, suite, folder, "-"]
