@@ -115,9 +115,6 @@ def debug_config(kernel):
 
 
 def make_debug_kernel(folder, kernel, source, stock, config):
-    # A make that calls this command must not pass its flags to the kernel's make.
-    os.environ.pop("MAKEFLAGS", None)
-    os.environ.pop("MAKELEVEL", None)
     say(f"building the debug kernel of {kernel.plain()}, for a quarter of an hour")
     cross, image = [], "arch/x86/boot/bzImage"
     if kernel.arch == "arm64":

@@ -71,7 +71,7 @@ def make_module(folder, kernel, headers, names):
     say(f"building the module for {kernel}")
     copy(names, folder)
     log = folder / "make.log"
-    build_inside(root_of_module(kernel), log, "make", "-C", folder, f"KDIR={headers}", "modules")
+    build_inside(root_of_module(kernel), log, "make", "-C", folder, f"-j{os.cpu_count()}", f"KDIR={headers}", "modules")
     lines = log.read_text(errors="replace").splitlines()
     for nr, line in enumerate(lines):
         if re.search("warning[: ]", line, re.IGNORECASE):
@@ -92,4 +92,4 @@ def make_tools(folder, kernel, names):
     copy(names, folder)
     say("building the tools")
     cc = "gcc" if kernel.arch == "amd64" else "aarch64-linux-gnu-gcc"
-    build_inside(root_for(kernel.arch), folder / "make.log", "make", "-C", folder, f"CC={cc}", "tools")
+    build_inside(root_for(kernel.arch), folder / "make.log", "make", "-C", folder, f"-j{os.cpu_count()}", f"CC={cc}", "tools")

@@ -174,6 +174,9 @@ def say_version_inside(program):
 def build_inside(make_root_once, log, *command, tail=None):
     """Run a command of a build inside that root. Its output is added to the file named log, and printed if it fails:
     all of it, or the last lines."""
+    # A make that calls this command must not pass its flags to the build's make.
+    os.environ.pop("MAKEFLAGS", None)
+    os.environ.pop("MAKELEVEL", None)
     try:
         with open(log, "a", encoding="utf-8") as file:
             run_inside(make_root_once, *command, log=file)

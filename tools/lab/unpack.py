@@ -4,7 +4,7 @@
 from .archive import KEYRING, source_line
 from .cache import remove
 from .fetch import fetch
-from .host import Failed, run, say
+from .host import Failed, is_root_of_host, run, say
 
 TRIPLETS = {"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}
 
@@ -14,8 +14,10 @@ def strap(folder, suite, packages, *options, arches="amd64", backports=False):
     suites = [suite, f"{suite}-backports"] if backports else [suite]
     sources = "".join(f"{source_line(name)}\n" for name in suites)
     # mmdebstrap gets a mount namespace: its mounts disappear with it, also after an error. The root of a user's namespace may
-    # mount /proc only with a namespace of processes.
-    command = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "mmdebstrap", "--quiet", "--mode=root", f"--keyring={KEYRING}",
+    # mount /proc only with a namespace of processes, and /sys never.
+    command = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", '"$@"; exit', "sh",
+               "mmdebstrap", "--quiet", "--mode=root", f"--keyring={KEYRING}",
+               *([] if is_root_of_host() else ["--skip=chroot/mount/sys"]),
                f"--architectures={arches}", f"--include={','.join(packages)}",
                '--aptopt=Acquire::Check-Valid-Until "false"', '--aptopt=Acquire::Check-Date "false"',
                '--aptopt=Acquire::Languages "none"', *options, suite, folder, "-"]
