@@ -5,6 +5,6 @@ It makes everything from the Debian archive that this machine's apt already uses
 modules, each of which uses those before it: host, cache, series, archive, unpack, roots, sources, kernels, module,
 images, toolchains, programs, machine, debians, command.
 
-The host's apt sources and package database are only read, with one exception: as root, apt installs missing programs
-on the host.
+The host's apt sources and package database are only read, with one exception: apt installs missing packages on the
+host if the user agrees.
 """
