@@ -23,7 +23,9 @@
 #include "linked.h"
 
 #define NOBODY		65534
+#ifndef LOADER_SECONDS
 #define LOADER_SECONDS	20
+#endif
 #define LIST_MAX	1048576u	/* bytes of a list */
 #define SCRIPTS_MAX	4
 

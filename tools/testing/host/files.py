@@ -3,11 +3,14 @@
 
 import fcntl
 import os
+import re
 import resource
 import signal
 import struct
 import subprocess
 from pathlib import Path
+
+from cli import run
 
 PIPE_SIZE = 4096
 SHT_PROGBITS, SHT_STRTAB = 1, 3
@@ -187,9 +190,76 @@ def debug_file(cli, tmp, good):
         err="debug information only; its .sframe is in the program itself")
 
 
-def tests(cli, tmp, good, blob):
-    shrinking(cli, tmp, blob)
-    sparse(cli, tmp)
-    lying(cli, tmp, good)
-    leased(cli, tmp, good)
-    debug_file(cli, tmp, good)
+def no_elf(cli, tmp):
+    cli("dump missing", "dump", tmp / "missing", status=1, err="No such file")
+    cli("dump directory", "dump", tmp, status=1, err="not a regular file")
+    cli("check missing", "check", tmp / "missing", cli.good, status=1,
+        err="missing: No such file", out="^3 .*" + re.escape(cli.good.name))
+    os.mkfifo(tmp / "fifo")
+    cli("dump fifo", "dump", tmp / "fifo", status=1, err="not a regular file")
+    (tmp / "nothing").write_bytes(b"")
+    cli("dump nothing in it", "dump", tmp / "nothing", status=1, err="short",
+        out="0 bytes")
+    (tmp / "text").write_text("Neither one nor the other, but some text.\n")
+    cli("dump text", "dump", tmp / "text", status=1, err="no ELF file.*magic",
+        out="bare")
+    odd = tmp / 'odd "name"\n\\\udcff'
+    odd.write_bytes(cli.good.read_bytes())
+    cli("check odd name", "check", "--json", odd,
+        as_json=lambda check: check["objects"][0]["file"].endswith(
+            'odd "name"\n\\\ufffd'))
+
+
+def damaged(cli, tmp):
+    elf = bytearray(cli.good.read_bytes())
+    path = tmp / "elf"
+    shoff = slice(40, 48)
+
+    cli("check good", "check", cli.good, out=r"^3 +AMD64 +sorted,pcrel +yes .* 0 own ")
+    cli("check --json good", "check", "--json", cli.good,
+        as_json=lambda check: check["objects"][0]["unwound_by"] == "own")
+    path.write_bytes(elf[:60])
+    cli("dump half a header", "dump", path, status=1, err="ELF header")
+    cut = elf.copy()
+    cut[shoff] = bytes(8)
+    path.write_bytes(cut)
+    cli("dump without sections", "dump", path, out="PT_GNU_SFRAME at")
+    cut[cut.index(bytes.fromhex("54 e5 74 64 04"))] = 0x50
+    path.write_bytes(cut)
+    cli("dump without .sframe", "dump", path, status=1, err="no .sframe")
+    cli("check without .sframe", "check", path, out="^- .* 0 none .*\n0 of 1 objects")
+    for what, value in (("huge", b"\xff" * 8), ("beyond", len(elf).to_bytes(8, "little"))):
+        cut = elf.copy()
+        cut[shoff] = value
+        path.write_bytes(cut)
+        cli(f"dump {what} section table", "dump", path, out="PT_GNU_SFRAME at")
+    path.write_bytes(elf[:4] + b"\x09" + elf[5:])
+    cli("dump class 9", "dump", path, status=1, err="ELF class is neither 32 nor 64 bit$")
+    path.write_bytes(elf[:6] + b"\x09" + elf[7:])
+    cli("dump version 9", "dump", path, status=1, err="ELF version is not 1$")
+    path.write_bytes(elf[:5] + b"\x09" + elf[6:])
+    cli("dump byte order 9", "dump", path, status=1, err="ELF byte order is neither little nor big endian$")
+
+
+def truncated(cli, tmp):
+    """For any prefix of a file, check ends with status 0 or 1."""
+    elf = cli.good.read_bytes()
+    path = tmp / "prefix"
+    errors = []
+    for size in range(0, len(elf), max(1, len(elf) // 150)):
+        path.write_bytes(elf[:size])
+        ran = run(cli.program, "check", "--json", path)
+        if ran.returncode not in (0, 1) or "Sanitizer" in ran.stderr:
+            errors.append(f"{size} bytes: status {ran.returncode}: {ran.stderr}")
+    cli.end("check of prefixes", errors)
+
+
+def tests(cli):
+    no_elf(cli, cli.tmp)
+    damaged(cli, cli.tmp)
+    truncated(cli, cli.tmp)
+    shrinking(cli, cli.tmp, cli.blob)
+    sparse(cli, cli.tmp)
+    lying(cli, cli.tmp, cli.good)
+    leased(cli, cli.tmp, cli.good)
+    debug_file(cli, cli.tmp, cli.good)

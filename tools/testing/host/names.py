@@ -97,7 +97,8 @@ def high_addresses(cli, tmp):
             else [ran.stdout.decode()])
 
 
-def tests(cli, tmp, blob):
+def tests(cli):
+    tmp, blob = cli.tmp, cli.blob
     (tmp / "names").mkdir()
     for name, text, as_json in NAMES:
         shown(cli, tmp, blob, name, text, as_json)

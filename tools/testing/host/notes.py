@@ -4,11 +4,10 @@
 import re
 import struct
 import subprocess
-from pathlib import Path
 
+from cli import DATA
 from files import sframe_header
 
-DATA = Path(__file__).resolve().parents[1] / "data"
 UNLINKED = DATA / "v2pcrel-llvm-23/x86_64-clang.o"
 LLD = DATA / "v2pcrel-llvm-23/x86_64-lld-basic"
 PT_GNU_SFRAME = bytes.fromhex("54 e5 74 64 04")
@@ -36,9 +35,8 @@ def shared_rows(cli, tmp):
     cli("check shared rows", "check", path, status=1, err="shared: its FDEs share rows many times over: gave up$")
 
 
-def tests(cli, tmp, good, blob):
-    place = tmp / "notes"
-    place.mkdir()
+def tests(cli):
+    place, good, blob = cli.tmp, cli.good, cli.blob
     path = place / "moved"
     elf = bytearray(good.read_bytes())
     segment = elf.index(PT_GNU_SFRAME)

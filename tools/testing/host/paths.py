@@ -78,6 +78,6 @@ def problems(build, path):
     return found + ran.stderr.splitlines()
 
 
-def tests(build, results):
+def tests(cli):
     for path in FILES:
-        results.end(f"paths agree with the call frame information of {path}", problems(build, path))
+        cli.tap.case(f"paths agree with the call frame information of {path}", problems(cli.build, path))

@@ -8,7 +8,8 @@ import os
 import struct
 import subprocess
 
-from processes import NOBODY, Child
+from cli import IS_ROOT
+from processes import NOBODY, Child, reachable
 
 SYSFS = """
     mount -t tmpfs none /sys/module
@@ -158,10 +159,13 @@ def store(cli, tmp):
     cli("serve --from, of a user", "serve", "--from", path, status=1, err="store: is not root's$")
 
 
-def tests(cli, tmp, good):
-    if os.geteuid():
-        print("# not root: what sframectl says of rights is not tested")
+def tests(cli):
+    tmp, good = cli.tmp, cli.good
+    if not IS_ROOT:
+        cli.tap.skip("what sframectl says of rights", "not root, who can lack some of them")
         return
+    reachable(cli)
+    tmp.chmod(0o755)
     modules_files(cli)
     processes(cli, tmp)
     without_proc(cli, good)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tests of `sframectl check -v` and `check --require`, with objects that gcc makes here."""
+"""Tests of `sframectl check` of a process, `check -v` and `check --require`, with objects that gcc makes here."""
 
 import json
+import os
 import subprocess
 
 WITH = "int with_data(int x) { return x + 1; }\n"
@@ -120,9 +121,18 @@ def require(cli, tmp):
         err="no-segment.so: no PT_GNU_SFRAME, so the kernel module finds no data; link it with GNU ld$")
 
 
-def tests(cli, tmp):
-    place = tmp / "uncovered"
-    place.mkdir()
-    objects(place)
-    verbose(cli, place)
-    require(cli, place)
+def processes(cli):
+    pid = str(os.getpid())
+    cli("check PID", "check", pid, out=r"^\d+ of \d+ objects carry SFrame data")
+    cli("check --json PID", "check", "--json", pid,
+        as_json=lambda check: any("libc" in obj["file"] or "python" in obj["file"]
+                                  for obj in check["objects"]))
+    cli("check no PID", "check", "999999999", status=1, out="VERSION",
+        err="process 999999999: no such process")
+
+
+def tests(cli):
+    processes(cli)
+    objects(cli.tmp)
+    verbose(cli, cli.tmp)
+    require(cli, cli.tmp)
