@@ -7,11 +7,13 @@ shim := $(top)/tools/testing/fuzz/shim
 host_headers := $(addprefix $(top)/include/sframe_,core.h elf.h format.h index.h quick.h types.h)
 kernel_sources := $(addprefix $(top)/,sframe_names.c sframe_unwind.c task/sframe_user_index.c) $(wildcard $(top)/sample/*.c $(top)/arch/*/*) \
 	$(filter-out $(host_headers),$(wildcard $(top)/include/*.h))
-kernel_headers := $(sort $(shell sed -n 's/^\#include <\(linux\/.*\|trace\/.*\|kunit\/.*\|asm\/.*\)>/\1/p' $(kernel_sources)))
+# The host tests run suites of KUnit, too.
+kunit_sources := $(wildcard $(top)/kunit/*.[ch] $(top)/kunit/arch/*/*.h)
+kernel_headers := $(sort $(shell sed -n 's/^\#include <\(linux\/.*\|trace\/.*\|kunit\/.*\|asm\/.*\)>/\1/p' $(kernel_sources) $(kunit_sources)))
 KERNEL_FLAGS := -I $(O)/shim -iquote $(shim)/.. -fno-strict-aliasing -fwrapv -Wno-unused-parameter \
 	-Wno-unused-function -Wno-shadow -Wno-sign-compare -Wno-missing-field-initializers
 
-$(O)/shim/made: $(kernel_sources) $(shim)/shim.mk
+$(O)/shim/made: $(kernel_sources) $(kunit_sources) $(shim)/shim.mk
 	mkdir -p $(sort $(dir $(kernel_headers:%=$(O)/shim/%)))
 	@for header in $(kernel_headers); do \
 		echo '#include "shim/kernel.h"' >$(O)/shim/$$header; \
