@@ -1,22 +1,15 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""rows.py SFRAMECTL READELF FILE...: compare the rows that both list
-
-Prints for each file, after lines with "# " for the differences:
-    FILE: VERSION ARCH functions F rows R differences D
-"""
+"""Compares the rows that "sframectl dump" lists with those of "readelf --sframe"."""
 
 import json
 import shutil
 import struct
 import subprocess
-import sys
 import tempfile
 from itertools import zip_longest
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "host"))
-import listings  # noqa: E402
+import listings
 
 ARCHES = {listings.EM_X86_64: "amd64", 183: "arm64"}
 PCREL = 0x4
@@ -88,30 +81,9 @@ def version(blobs):
 
 
 def compare(sframectl, readelf, path):
-    """Print the differences and the summary. Return True if the rows are the same."""
+    """Return version, architecture, the numbers of functions and rows, and the differences."""
     blobs = json.loads(output(sframectl, "dump", "--json", path))["blobs"]
-    ours = listings.sframectl({"blobs": blobs})
     theirs = listing_of_readelf(readelf, path, blobs)
-    differences = list(different(ours, theirs))
-    for difference in differences[:10]:
-        print(f"# {difference}")
-    rows = sum(len(func[3]) for func in theirs)
-    print(f"{path}: {version(blobs)} {ARCHES[listings.machine(path)]} functions {len(theirs)} "
-          f"rows {rows} differences {len(differences)}")
-    return rows and not differences
-
-
-def main():
-    sframectl, readelf, *files = sys.argv[1:]
-    good = True
-    for path in files:
-        try:
-            good &= bool(compare(sframectl, readelf, path))
-        except ValueError as error:
-            print(f"# {path}: {error}")
-            good = False
-    return 0 if good else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    differences = list(different(listings.sframectl({"blobs": blobs}), theirs))
+    return (version(blobs), ARCHES[listings.machine(path)], len(theirs), sum(len(func[3]) for func in theirs),
+            differences)

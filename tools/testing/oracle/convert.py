@@ -1,29 +1,25 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""run [--readelf READELF] [--clang DIR] [--least N] SFRAMECTL CONVERTED DIR...: test sframectl convert on real files
+"""Tests sframectl convert on real files: converted compares each table with .eh_frame as libdw interprets it.
 
-Converts all programs and shared libraries below the directories. CONVERTED, of tools/testing/oracle, compares each table
-with .eh_frame as libdw interprets it. With --readelf, each table is compared with the output of readelf, too, and the
-comparison is tested: after a change of one bit of a row it has to fail. With --clang, PLTs that lld makes are converted,
-and the command is tested with the first file.
-
-Prints what went wrong, the numbers of each architecture, and "convert: N passed, M failed". Fewer than N files of an
-architecture are a failure.
+The few files of --fixed are also compared with the output of readelf, and with them the comparison is tested: after a
+change of one bit of a row it has to fail. PLTs that lld makes are converted, and the command is tested.
 """
 
-import argparse
 import hashlib
 import json
 import os
+import re
 import resource
 import signal
 import struct
 import subprocess
-import sys
 import tempfile
+from itertools import islice
 from pathlib import Path
 
-ROWS = Path(__file__).resolve().parents[1] / "oracle/rows.py"
+import rows
+import table
+
 ARCHES = {62: "amd64", 183: "arm64"}
 # Of the code that .eh_frame describes, at least so many percent are covered; a table has at most so much of the size of
 # .eh_frame and its header. On arm64 the goal is 99.98, and libmvec is the rest: SVE's frames need the length of vectors.
@@ -38,7 +34,6 @@ EXPECTED = {
     "debug information only; convert the program itself",
     "loads a segment at no address of a program",    # vmlinux
 }
-HEADER, FDE, ATTR = 28, 16, 5
 # The comparison is tested on tables of fewer bytes.
 SMALL = 24000
 # The first functions are those of PLTs. Rows of a PLT that .eh_frame does not describe are not compared.
@@ -87,22 +82,6 @@ def find_files(dirs):
                     yield arch, path
 
 
-def rows_of(section, first, end):
-    """Yield the bounds of each row of some functions."""
-    nr, _, _, _, freoff = struct.unpack_from("<5I", section, 8)
-    for index in range(first, min(nr, end)):
-        off, = struct.unpack_from("<I", section, HEADER + FDE * index + 12)
-        pos = HEADER + freoff + off
-        count, info, _, _ = struct.unpack_from("<HBBB", section, pos)
-        pos += ATTR
-        for _ in range(count):
-            info_at = pos + (1 << (info & 0xf))
-            word = section[info_at]
-            end = info_at + 1 + (word >> 1 & 0xf) * (1 << (word >> 5 & 3))
-            yield pos, end
-            pos = end
-
-
 CALLS = "int f(void); int h(void); int (*p)(void) = h; int g(void) { return f() + h() + 1; }"
 
 # lld writes no call frame information for PLTs. For each: the rows that follow from the instructions in its parts, as
@@ -147,97 +126,104 @@ def limit_work():
 
 
 class Tests:
-    def __init__(self, args, tmp):
-        self.args = args
-        self.tmp = tmp
-        self.passed = self.failed = 0
+    """choice: files and directories, the least number of files, and, with --fixed, readelf and clang's directory"""
+
+    def __init__(self, choice, tap, sframectl, programs, tmp):
+        self.tap, self.tmp, self.sframectl, self.converted = tap, tmp, sframectl, programs / "converted"
+        self.readelf, self.clang, self.least = choice["readelf"], choice["clang"], choice["least"]
         self.sums = {}
 
-    def check(self, is_good, what):
-        if is_good:
-            self.passed += 1
-        else:
-            self.failed += 1
-            print(f"FAILED: {what}", flush=True)
-        return is_good
+    def check(self, name, is_good, found=""):
+        return self.tap.case(name, [] if is_good else [found or "no"])
 
-    def compare(self, table, path):
-        ran = subprocess.run([self.args.converted, table, path], text=True, capture_output=True, check=False)
+    def compare(self, *tables, path):
+        """Compare tables of a file. Return the status, and what was printed: a line for each one, and more."""
+        pairs = [word for made in tables for word in (made, path)]
+        ran = subprocess.run([self.converted, *pairs], text=True, capture_output=True, check=False)
         return ran.returncode, ran.stdout + ran.stderr
 
     def convert(self, path):
         """Return what sframectl reports of the file, or None if it has nothing to convert."""
-        ran = subprocess.run([self.args.sframectl, "convert", "--json", "-o", self.tmp, path],
+        ran = subprocess.run([self.sframectl, "convert", "--json", "-o", self.tmp, path],
                              text=True, capture_output=True, check=False)
-        if not self.check(ran.returncode in (0, 1), f"{path}: status {ran.returncode}: {ran.stderr}"):
-            return None
-        said = json.loads(ran.stdout)["files"][0]
-        if error := said.get("error"):
-            # The files that are chosen by name have something to convert.
-            self.check(error in EXPECTED and not self.args.readelf, f"{path}: {error}")
-            return None
-        return said
+        said = json.loads(ran.stdout)["files"][0] if ran.returncode in (0, 1) else {"error": f"status {ran.returncode}"}
+        error = said.get("error")
+        # The files that are chosen by name have something to convert.
+        self.check(f"{path}: {'nothing to convert' if error in EXPECTED else 'converted'}",
+                   not error or error in EXPECTED and not self.readelf, f"{error}: {ran.stderr}")
+        return None if error else said
 
     def test_file(self, arch, path):
         said = self.convert(path)
         if not said:
             return
-        table = said["output"]
-        status, text = self.compare(table, path)
-        if self.check(status == 0, f"{path}: status {status}: {text}"):
+        made = said["output"]
+        status, text = self.compare(made, path=path)
+        if self.check(f"{path}: as .eh_frame says", status == 0, f"status {status}: {text}"):
             words = text.splitlines()[-1].rsplit(": ", 1)[1].split()
             self.add(arch, said, dict(zip(words[1::2], map(int, words[2::2]))))
-        if self.args.readelf:
-            ran = subprocess.run([ROWS, self.args.sframectl, self.args.readelf, table],
-                                 text=True, capture_output=True, check=False)
-            self.check(ran.returncode == 0, f"{path}: {ran.stdout[-1000:]}{ran.stderr}")
+        if self.readelf:
+            self.check_readelf(made, path)
             if said["table_size"] < SMALL:
-                self.test_comparison(table, path)
-        os.unlink(table)
+                self.test_comparison(made, path)
+        os.unlink(made)
 
-    def test_comparison(self, table, path):
+    def check_readelf(self, made, path):
+        try:
+            *_, nr_rows, differences = rows.compare(self.sframectl, self.readelf, made)
+        except ValueError as error:
+            nr_rows, differences = 0, [str(error)]
+        self.check(f"{path}: rows of readelf", nr_rows and not differences, "\n".join(differences[:10]))
+
+    def test_comparison(self, made, path):
         """Change each bit of some rows. Only bit 0 of the info word of FLEX rows has no meaning."""
-        elf = bytearray(Path(table).read_bytes())
-        start = elf.index(b"\xe2\xde\x03\x05")
-        places = list(rows_of(elf[start:], PLT_FDES, PLT_FDES + 40))
-        tried = missed = 0
-        for pos, end in places[:: max(1, len(places) // 5)]:
-            for bit in range(8 * (end - pos)):
+        elf = Path(made).read_bytes()
+        places = [row for *_, found in islice(table.functions(elf), PLT_FDES, PLT_FDES + 40) for row in found]
+        bad = []
+        for row in places[:: max(1, len(places) // 5)]:
+            for bit in range(8 * row.start, 8 * row.end):
                 changed = bytearray(elf)
-                changed[start + pos + bit // 8] ^= 1 << bit % 8
-                bad = Path(table + ".changed")
-                bad.write_bytes(changed)
-                tried += 1
-                missed += self.compare(str(bad), path)[0] == 0
-                bad.unlink()
-        self.check(tried and missed <= len(places) // 50, f"{path}: {missed} of {tried} changes were not found")
+                changed[bit // 8] ^= 1 << bit % 8
+                bad.append(Path(f"{made}.{bit}"))
+                bad[-1].write_bytes(changed)
+        status, text = self.compare(*bad, path=path)
+        outcomes = [line for line in text.splitlines() if line.startswith(f"{path}: ")]
+        missed = sum(bool(re.search(r" differences 0 .* unjustified 0 ", line)) for line in outcomes)
+        for file in bad:
+            file.unlink()
+        self.check(f"{path}: {len(bad)} changes of a row are found", bad and status in (1, 2) and
+                   len(outcomes) == len(bad) and missed <= len(places) // 50,
+                   f"{missed} were not found; status {status}, {len(outcomes)} results")
 
     def link(self, machine, text, *options):
         """Return a library of this source."""
         source, file = Path(self.tmp) / "calls.c", Path(self.tmp) / "calls.so"
         source.write_text(text)
-        subprocess.run([f"{self.args.clang}/clang", "-Qunused-arguments", f"--target={machine}-linux-gnu",
-                        f"--ld-path={self.args.clang}/ld.lld", "-O1", "-fPIC", "-shared", "-nostdlib",
+        subprocess.run([f"{self.clang}/clang", "-Qunused-arguments", f"--target={machine}-linux-gnu",
+                        f"--ld-path={self.clang}/ld.lld", "-O1", "-fPIC", "-shared", "-nostdlib",
                         source, "-o", file, *options], check=True, stderr=subprocess.DEVNULL)
         return file
 
+    def rows_of(self, file):
+        """Return the functions of the table, and its name."""
+        made = self.convert(file)["output"]
+        dump = subprocess.run([self.sframectl, "dump", "--json", made], capture_output=True, check=True).stdout
+        return json.loads(dump)["blobs"][0]["fdes"], made
+
     def test_recognised(self, what, file, expected):
         """Code without call frame information has these rows."""
-        said = self.convert(file)
-        dump = json.loads(subprocess.run([self.args.sframectl, "dump", "--json", said["output"]],
-                                         capture_output=True, check=True).stdout)
+        fdes, made = self.rows_of(file)
         # The only function with call frame information comes first.
         found = tuple((fde["size"], fde["rep_size"] if fde["pcmask"] else 0,
-                       tuple((row["off"], row["cfa"], row["ra"]) for row in fde["rows"]))
-                      for fde in dump["blobs"][0]["fdes"][1:])
-        self.check(found == expected, f"{what}: {found}")
-        return said["output"]
+                       tuple((row["off"], row["cfa"], row["ra"]) for row in fde["rows"])) for fde in fdes[1:])
+        self.check(f"{what}: {len(expected)} functions", found == expected, f"{found}")
+        return made
 
     def test_plts(self):
         for machine, option, expected in PLTS:
             file, what = self.link(machine, CALLS, *option.split()), f"PLT of {machine} {option}"
-            status, text = self.compare(self.test_recognised(what, file, expected), file)
-            self.check(status == 0, f"{what}: {text}")
+            status, text = self.compare(self.test_recognised(what, file, expected), path=file)
+            self.check(f"{what}: as .eh_frame says", status == 0, text)
             self.expect(f"{what}, in words", self.run("-v", "-o", self.tmp, file), 0,
                         "recognised: of these, PLTs that .eh_frame does not describe, by their code" if expected else "")
 
@@ -249,32 +235,24 @@ class Tests:
 
     def test_debug_frame(self):
         """.debug_frame is used where there is no .eh_frame, and gives the same table."""
-        source = Path(self.tmp) / "calls.c"
         for machine in "x86_64", "aarch64":
             tables = []
             for sections in ".eh_frame", ".debug_frame":
-                file = Path(self.tmp) / f"with{sections}.so"
-                source.write_text(f'__asm__(".cfi_sections {sections}");' + CALLS)
-                subprocess.run([f"{self.args.clang}/clang", "-Qunused-arguments", f"--target={machine}-linux-gnu",
-                                f"--ld-path={self.args.clang}/ld.lld", "-O1", "-fPIC", "-shared", "-nostdlib",
-                                "-Wl,--no-eh-frame-hdr", source, "-o", file], check=True, stderr=subprocess.DEVNULL)
-                said = self.convert(file)
-                dump = json.loads(subprocess.run([self.args.sframectl, "dump", "--json", said["output"]],
-                                                 capture_output=True, check=True).stdout)
+                file = self.link(machine, f'__asm__(".cfi_sections {sections}");{CALLS}', "-Wl,--no-eh-frame-hdr")
                 # The other section moves the code.
-                tables.append([(fde["size"], fde["rows"]) for fde in dump["blobs"][0]["fdes"]])
-            self.check(tables[0] and tables[0] == tables[1], f".debug_frame of {machine}: {tables}")
+                tables.append([(fde["size"], fde["rows"]) for fde in self.rows_of(file)[0]])
+            self.check(f".debug_frame of {machine}", tables[0] and tables[0] == tables[1], f"{tables}")
 
     def run(self, *words, **options):
         """Run sframectl convert. Return status, standard output, standard error, and the names of the files written."""
         with tempfile.TemporaryDirectory(dir=self.tmp) as out:
-            ran = subprocess.run([self.args.sframectl, "convert", "-o", out, *words], text=True,
+            ran = subprocess.run([self.sframectl, "convert", "-o", out, *words], text=True,
                                  capture_output=True, check=False, **options)
             return ran.returncode, ran.stdout, ran.stderr, sorted(os.listdir(out))
 
     def expect(self, what, ran, status, *says, written=()):
         good = ran[0] == status and all(text in ran[1] + ran[2] for text in says) and ran[3] == list(written)
-        self.check(good, f"{what}: {ran}")
+        self.check(what, good, f"{ran}")
 
     def test_hostile(self, path):
         """No prefix of a file, and no odd file, leaves anything but a whole table file behind."""
@@ -290,14 +268,14 @@ class Tests:
             file.write_bytes(data)
             self.expect(text, self.run(file), 1, text)
             said = json.loads(self.run("--json", file)[1])["files"][0]
-            self.check(text in said["error"] and "output" not in said, f"{text}: {said}")
+            self.check(f"{text}, as JSON", text in said["error"] and "output" not in said, f"{said}")
         for part in range(40):
             file.write_bytes(elf[:part * len(elf) // 40])
             status, _, err, written = self.run(file)
             # The last bytes are section headers: without them, segments lead to .eh_frame.
             good = status == 1 and err and not written or \
                 part > 35 and status == 0 and not err and written == ["broken.sframe"]
-            self.check(good, f"{part} of 40 parts: {status} {err} {written}")
+            self.check(f"{part} of 40 parts", good, f"{status} {err} {written}")
         file.unlink()
 
     def test_many_plts(self, path):
@@ -327,7 +305,8 @@ class Tests:
         file = Path(self.tmp) / "sparse"
         file.write_bytes(Path(path).read_bytes())
         os.truncate(file, 1 << 40)
-        self.expect("1 TiB by content", self.run("--by-content", file, preexec_fn=limit_work), 1, "larger than 1 GiB: it is not converted by content")
+        self.expect("1 TiB by content", self.run("--by-content", file, preexec_fn=limit_work), 1,
+                    "larger than 1 GiB: it is not converted by content")
         self.expect("1 TiB", self.run(file), 0, "sparse", written=["sparse.sframe"])
         file.unlink()
 
@@ -344,7 +323,7 @@ class Tests:
         for file in path, copy:
             said = self.convert(file)
             tables.append(Path(said["output"]).read_bytes() if said else None)
-        self.check(tables[0] and tables[0] == tables[1], f"{path}: another table without section headers")
+        self.check(f"{path}: without section headers", tables[0] and tables[0] == tables[1], "it has another table")
 
     def test_command(self, path):
         name = Path(path).name + ".sframe"
@@ -361,14 +340,14 @@ class Tests:
         odd = Path(self.tmp) / "a\x1b[2Jb"
         odd.write_bytes(Path(path).read_bytes())
         status, out, err, _ = self.run(odd)
-        self.check(status == 0 and "\x1b" not in out + err, f"a name with an escape: {status} {out!r} {err!r}")
+        self.check("a name with an escape", status == 0 and "\x1b" not in out + err, f"{status} {out!r} {err!r}")
         shown, terminal = os.openpty()
         with tempfile.TemporaryDirectory(dir=self.tmp) as folder:
-            subprocess.run([self.args.sframectl, "convert", "-o", folder, path, odd], stderr=terminal,
+            subprocess.run([self.sframectl, "convert", "-o", folder, path, odd], stderr=terminal,
                            stdout=subprocess.DEVNULL, check=True)
         os.close(terminal)
         text = read_terminal(shown)
-        self.check(b"\r2 of 2 files\r\n" in text, f"progress: {text}")
+        self.check("progress", b"\r2 of 2 files\r\n" in text, f"{text}")
 
     def add(self, arch, said, compared):
         sums = self.sums.setdefault(arch, {})
@@ -377,39 +356,29 @@ class Tests:
             sums[key] = sums.get(key, 0) + value
 
     def report(self):
-        print("         files functions      rows  comparisons  differences        code  covered  size")
-        for arch in sorted(self.sums):
-            sums = self.sums[arch]
+        print("#        files functions      rows  comparisons  differences        code  covered  size")
+        for arch in ARCHES.values():
+            sums = self.sums.get(arch, {"files": 0})
+            if not self.check(f"{arch}: {self.least} files at least", sums["files"] >= self.least, f"{sums['files']}"):
+                continue
             size = sums["table_size"] / (sums["eh_frame_size"] + sums["eh_frame_hdr_size"])
             covered = 100 * sums["covered_bytes"] / sums["code_bytes"]
-            print(f"{arch:7} {sums['files']:6} {sums['functions']:9} {sums['rows']:9} {sums['comparisons']:12} "
+            print(f"# {arch:5} {sums['files']:6} {sums['functions']:9} {sums['rows']:9} {sums['comparisons']:12} "
                   f"{sums['differences']:12} {sums['code_bytes']:11} {covered:7.3f}% {size:5.3f}")
             least, most = (LIMITS if sums["files"] >= MANY else LIMITS_OF_FEW)[arch]
-            self.check(covered >= least, f"{arch}: only {covered:.3f} % of the code is covered, of {least} % at least")
-            self.check(size <= most, f"{arch}: the tables have {size:.3f} of the size of .eh_frame, of {most} at most")
-        for arch in ARCHES.values():
-            files = self.sums.get(arch, {}).get("files", 0)
-            self.check(files >= self.args.least, f"only {files} files for {arch}")
-        print(f"convert: {self.passed} passed, {self.failed} failed")
+            self.check(f"{arch}: {least} % of the code are covered", covered >= least, f"{covered:.3f} %")
+            self.check(f"{arch}: the tables have {most} of the size of .eh_frame at most", size <= most, f"{size:.3f}")
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--readelf")
-    parser.add_argument("--clang")
-    parser.add_argument("--least", type=int, default=1)
-    parser.add_argument("sframectl")
-    parser.add_argument("converted")
-    parser.add_argument("places", nargs="+")
-    args = parser.parse_args()
-    files = [place for place in args.places if os.path.isfile(place)]
-    dirs = [place for place in args.places if os.path.isdir(place)]
+def run(choice, tap, sframectl, programs):
+    files = [place for place in choice["places"] if os.path.isfile(place)]
+    dirs = [place for place in choice["places"] if os.path.isdir(place)]
     with tempfile.TemporaryDirectory() as tmp:
-        tests = Tests(args, tmp)
-        tests.check(len(files) + len(dirs) == len(args.places), f"not all are there: {args.places}")
+        tests = Tests(choice, tap, sframectl, programs, tmp)
+        tests.check("all places are there", len(files) + len(dirs) == len(choice["places"]), f"{choice['places']}")
         for path in files:
             tests.test_file(arch_of(path), path)
-        if args.clang:
+        if choice["clang"]:
             tests.test_plts()
             tests.test_chachas()
             tests.test_debug_frame()
@@ -421,8 +390,3 @@ def main():
         for arch, path in find_files(dirs):
             tests.test_file(arch, path)
         tests.report()
-    return 1 if tests.failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
