@@ -5,6 +5,7 @@
  */
 #include <err.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -88,6 +89,17 @@ static bool parse(struct arguments *args, int option)
 	}
 }
 
+/* Both sides take turns: on two processors each turn would wait for a wake-up of the other. */
+static void stay_on_one_processor(void)
+{
+	int cpu = sched_getcpu();
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu < 0 ? 0 : cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
 int main(int argc, char **argv)
 {
 	struct arguments args = { .most = ~0ull, .out = stdout };
@@ -103,6 +115,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	args.argv = argv + optind;
+	stay_on_one_processor();
 	tracer_start(args.argv, args.skip_loader);
 	while (nr_steps < args.most && (thread = tracer_step()))
 		check(thread);

@@ -9,7 +9,6 @@
 #include <err.h>
 #include <elf.h>
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -251,17 +250,6 @@ static bool note_stop(struct thread *thread, int status)
 	return is_step;
 }
 
-/* Both sides take turns: on two processors each turn would wait for a wake-up of the other. */
-static void stay_on_one_processor(void)
-{
-	int cpu = sched_getcpu();
-	cpu_set_t set;
-
-	CPU_ZERO(&set);
-	CPU_SET(cpu < 0 ? 0 : cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set);
-}
-
 /* The address at which the program begins, which its loader jumps to. */
 static u64 entry_of(pid_t pid)
 {
@@ -309,7 +297,6 @@ void tracer_start(char **argv, bool skip_loader)
 	int status;
 	pid_t pid;
 
-	stay_on_one_processor();
 	pid = fork();
 	if (!pid) {
 		personality(ADDR_NO_RANDOMIZE);
