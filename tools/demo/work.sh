@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# demo-stock.sh DIR ROUNDS - what tools/demo/run records of the distribution's own programs
+# work.sh DIR - what tools/demo/run records of the distribution's own programs
 #
 # A shell script with sqlite3, git, gawk, jq, python3, xz, tar, gzip, sort, sha256sum, grep, sed and find. It works in DIR,
-# which it makes. demo-stock.sh --programs prints the programs.
+# which it makes. work.sh --programs prints the programs.
 
 set -eu
 
 programs='bash cat find gawk git grep gzip head jq mkdir python3 rm sed seq sha256sum sort sqlite3 tail tar uniq wc xz'
 [ "$1" != --programs ] || { echo "$programs"; exit; }
-dir=$1 rounds=$2
+dir=$1
 
 make_rows() { seq 1 20000 | gawk '{ printf "%d,%d,name %d\n", $1, ($1 * 7919) % 1009, $1 % 97 }' >rows; }
 
@@ -70,13 +70,13 @@ search_texts() {
 
 mkdir "$dir"
 cd "$dir"
-for ((round = 0; round < rounds; round++)); do
+{
 	make_rows
 	ask_database
 	group_objects
 	compress_files
 	keep_history
 	search_texts
-done >/dev/null
+} >/dev/null
 cd /
 rm -r "$dir"
