@@ -28,7 +28,7 @@ is_retired() {
 
 bounds() {	# bounds MOST: instructions
 	local name expected got off on longest cost
-	check 'module loads' modprobe sframe_unwind || exit
+	load_module
 	# Copy the programs to the guest's disk and read them: a busy host may bring in the pages of a section late. Nothing
 	# is left to be written while they run.
 	cp -r costly "$scratch/"
@@ -47,18 +47,16 @@ bounds() {	# bounds MOST: instructions
 		show_grown "$name"
 		cost=$(((longest - off) / ns_per_instruction))
 		echo "     $name: the costliest walks cost $cost instructions, most walks $(((on - off) / ns_per_instruction))"
-		check "$name: walks end as $expected ($got)" test "$got" = "$expected"
+		expect "$name: walks end as $expected ($got)" test "$got" = "$expected"
 		# The first walks cost as much as a walk may. Then the section is retired, and they cost little.
 		if [[ $expected = *nodata* && $expected = budget* ]]; then
-			check "$name: the section is retired" is_retired
-			check "$name: at most $1 instructions" test "$cost" -gt 50000 -a "$cost" -le "$1"
+			expect "$name: the section is retired" is_retired
+			expect "$name: at most $1 instructions" test "$cost" -gt 50000 -a "$cost" -le "$1"
 		else
-			check "$name: nothing is wrong with the section" no_defect
-			check "$name: at most $1 instructions" test "$cost" -le "$1"
+			expect "$name: nothing is wrong with the section" no_defect
+			expect "$name: at most $1 instructions" test "$cost" -le "$1"
 		fi
-		check "$name: most walks cost little" test $(((on - off) / ns_per_instruction)) -le 5000
+		expect "$name: most walks cost little" test $(((on - off) / ns_per_instruction)) -le 5000
 	done <costly/table
-	check 'stop reasons sum to walks' reasons_sum_to_walks
-	check 'module unloads' rmmod sframe_unwind
-	check 'kernel log' log_is_clean
+	unload_module
 }

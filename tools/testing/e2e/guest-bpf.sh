@@ -36,7 +36,7 @@ mappings() {
 # One recording has all events that perf can sample, so that all uretprobes are pending in all samples. The rate is low,
 # because some thousand samples a second fill an emulated processor on a busy host.
 by_perf() {	# by_perf WAY
-	check "$version $1: perf record" perf record -q -B -p "$pid" --call-graph="sframe,$1" -m 4M -o "$scratch/data" \
+	expect "$version $1: perf record" perf record -q -B -p "$pid" --call-graph="sframe,$1" -m 4M -o "$scratch/data" \
 		-e cpu-clock/freq=599/ -e sched:sched_switch -e syscalls:sys_enter_nanosleep -e 'sfu:*' -- \
 		sh -c "sleep $((short ? 1 : 4)); kill -STOP $pid"
 	kill -CONT "$pid"
@@ -56,7 +56,7 @@ by_bpf() {
 	while read -r event; do
 		# shellcheck disable=SC2086 # words of an event
 		./bpf-stacks "$pid" 200 $event >"$scratch/stacks"
-		check "$version: BPF, ${event/"$dir/"/}" test $? = 0
+		expect "$version: BPF, ${event/"$dir/"/}" test $? = 0
 		kill -CONT "$pid"
 		cat "$scratch/stacks" >>"$name.txt"
 	done <<-END
@@ -81,7 +81,7 @@ by_bpftrace() {
 		nsecs % 1000000000, probe, kstack(raw), ustack(raw)); @n++ }'
 	mappings >"$name.txt"
 	while read -r probes; do
-		check "$version: bpftrace, ${probes//"$dir/"/}" "$scratch"/bpftrace/lib/ld-linux-*.so.? \
+		expect "$version: bpftrace, ${probes//"$dir/"/}" "$scratch"/bpftrace/lib/ld-linux-*.so.? \
 			--library-path "$scratch/bpftrace/lib" "$scratch/bpftrace/bpftrace" -q --unsafe -o "$scratch/stacks" \
 			-e "$probes $take interval:ms:500 /@n >= 200/ { system(\"kill -STOP $pid\"); exit() }"
 		kill -CONT "$pid"
@@ -99,7 +99,7 @@ bpf() {	# bpf DATA
 	local data=$1 version versions=(v3 v2) way function dir pid stat probes
 	[ "$(uname -m)" != aarch64 ] || versions=(v3-pac v2-pac)
 	[ "$short" = 0 ] || versions=("${versions[0]}")
-	check 'module loads' modprobe sframe_unwind || exit
+	load_module
 	snapshot
 	tar -C "$scratch" -xf "$data/bpftrace.tar"
 	umount /proc/kallsyms
@@ -109,7 +109,7 @@ bpf() {	# bpf DATA
 		mkdir -p "$dir"
 		cp "$version/chain" "$version/libchain.so" "$dir/"
 		# The second version goes by tables, which come before the sections of the files.
-		[ "$version" = "${versions[0]}" ] || check "$version: it gets tables" \
+		[ "$version" = "${versions[0]}" ] || expect "$version: it gets tables" \
 			sframectl load "$dir/chain" "$dir/libchain.so"
 		nice -n 19 "$dir/chain" -p 100000 &
 		pid=$!
@@ -118,7 +118,7 @@ bpf() {	# bpf DATA
 		for function in "${returning[@]}"; do
 			probes+=(--add "sfu:${function}_return=$function%return")
 		done
-		check "$version: perf probe" perf probe -q -x "$dir/chain" "${probes[@]}"
+		expect "$version: perf probe" perf probe -q -x "$dir/chain" "${probes[@]}"
 		for way in $(ways); do
 			by_perf "$way"
 		done
@@ -132,7 +132,5 @@ bpf() {	# bpf DATA
 		perf probe -q -d 'sfu:*'
 	done
 	show_grown 'all' '^(stop|declined)'
-	check 'stop reasons sum to walks' reasons_sum_to_walks
-	check 'module unloads' rmmod sframe_unwind
-	check 'kernel log' log_is_clean
+	unload_module
 }

@@ -40,15 +40,15 @@ judge_cold() {
 }
 
 unaffected() {	# unaffected WHAT
-	check "$1: program unaffected" test "$cold_status" = 0
-	check "$1: no wrong stack" test "$wrong" = 0
+	expect "$1: program unaffected" test "$cold_status" = 0
+	expect "$1: no wrong stack" test "$wrong" = 0
 }
 
 # Each turn removes the pages. A sample that misses a page requests a scan, which brings the page in. If the page has to
 # be read, the scan is repeated after one or two ticks of 4 ms. At 2000 Hz a tick has eight samples.
 costs_few() {	# costs_few WHAT SAMPLES: at most SAMPLES short stacks a turn
-	check "$1: most stacks are whole" test "$whole" -gt "$short"
-	check "$1: at most $2 samples each time" test "$short" -le $(($2 * turns))
+	expect "$1: most stacks are whole" test "$whole" -gt "$short"
+	expect "$1: at most $2 samples each time" test "$short" -le $(($2 * turns))
 }
 
 cold_way() {	# cold_way WAY
@@ -60,25 +60,25 @@ cold_way() {	# cold_way WAY
 
 	sample_cold "$way" plain 1000 "$library"
 	unaffected "$way plain"
-	check "$way plain: all stacks are whole" test "$whole" -gt 30 -a "$short" = 0
+	expect "$way plain: all stacks are whole" test "$whole" -gt 30 -a "$short" = 0
 	sample_cold "$way" pageout 2000 "$library"
 	unaffected "$way pages reclaimed"
 	costs_few "$way pages reclaimed" 24
 	sample_cold "$way" drop 2000 "$library"
 	unaffected "$way page cache dropped"
 	costs_few "$way page cache dropped" 24
-	[ "$way" != sync ] || check "$way page cache dropped: counted" test -n "$(grown '^stop.section-fault')"
+	[ "$way" != sync ] || expect "$way page cache dropped: counted" test -n "$(grown '^stop.section-fault')"
 	sample_cold "$way" secret 1000 "$library"
 	unaffected "$way secret memory over the section"
 	sample_cold "$way" secret-stack 1000 "$library"
 	unaffected "$way stack in secret memory"
-	check "$way stack in secret memory: all stacks are whole" test "$whole" -gt 30 -a "$short" = 0
+	expect "$way stack in secret memory: all stacks are whole" test "$whole" -gt 30 -a "$short" = 0
 
 	# Deferred stacks are not tested here: the task itself would read the memory, and wait without end.
 	[ "$way" = sync ] || return 0
 	sample_cold "$way" never 1500 /dev/shm/libcold.so
 	unaffected "$way userfaultfd that never answers"
-	check "$way userfaultfd that never answers: counted" test -n "$(grown '^stop.section')"
+	expect "$way userfaultfd that never answers: counted" test -n "$(grown '^stop.section')"
 
 	swapped "$way"
 	slow_file_system "$way"
@@ -100,8 +100,8 @@ swapped() {	# swapped WAY
 		out=$(($(vm_counter pswpout) - out)) in=$(($(vm_counter pswpin) - in))
 		judge_cold "$1" $mode 1500 "$library" swapped
 		unaffected "$1 $mode to swap"
-		check "$1 $mode to swap: counted" test -n "$(grown '^stop.section')"
-		check "$1 $mode to swap: nothing is read in ($out pages out, $in in)" test "$out" -ge 8 -a "$in" = 0
+		expect "$1 $mode to swap: counted" test -n "$(grown '^stop.section')"
+		expect "$1 $mode to swap: nothing is read in ($out pages out, $in in)" test "$out" -ge 8 -a "$in" = 0
 	done
 	swapoff "$scratch/swap"
 }
@@ -139,7 +139,7 @@ slow_file_system() {	# slow_file_system WAY
 	unmount_cold
 	judge_cold "$1" plain 5000 "$fs/file" 'file system answers late'
 	unaffected "$1 file system that answers late"
-	check "$1 file system that answers late: whole once somebody has read the section" test "$whole" -gt 100
+	expect "$1 file system that answers late: whole once somebody has read the section" test "$whole" -gt 100
 
 	for mode in silent marked; do
 		mount_cold 0
@@ -147,11 +147,11 @@ slow_file_system() {	# slow_file_system WAY
 		(sleep 40; abort_fuse) &
 		watchdog=$!
 		record_cold "$1" $mode 1500 "$fs/file"
-		check "$1 file system that never answers, $mode: the program runs on" kill $watchdog
+		expect "$1 file system that never answers, $mode: the program runs on" kill $watchdog
 		unmount_cold
 		judge_cold "$1" $mode 1500 "$fs/file"
 		unaffected "$1 file system that never answers, $mode"
-		check "$1 file system that never answers, $mode: counted" test -n "$(grown '^stop.section')"
+		expect "$1 file system that never answers, $mode: counted" test -n "$(grown '^stop.section')"
 	done
 }
 
@@ -165,14 +165,14 @@ unload_while_silent() {	# unload_while_silent MODE
 	sampled=$!
 	waits_for counts '^stop.section'
 	sleep 1
-	check "$1: another program's stacks are whole" another_is_whole
+	expect "$1: another program's stacks are whole" another_is_whole
 	rmmod sframe_unwind &
 	unloading=$!
-	check "$1: module unloads" ends_within 20 $unloading
+	expect "$1: module unloads" ends_within 20 $unloading
 	kill $sampled
 	unmount_cold
 	wait $unloading $sampled
-	check "$1: module is gone" test ! -e /sys/module/sframe_unwind
+	expect "$1: module is gone" test ! -e /sys/module/sframe_unwind
 }
 
 another_is_whole() {
@@ -185,13 +185,13 @@ cold() {	# cold "START SIZE": the whole pages of libcold.so's section
 	local way mode fs=$scratch/fs
 	cold_section=$1
 	for way in $(modprobe sframe_unwind; ways; rmmod sframe_unwind); do
-		check 'module loads' modprobe sframe_unwind || exit
+		load_module
 		cold_way "$way"
-		check 'module unloads' timeout 20 rmmod sframe_unwind
+		expect 'module unloads' timeout 20 rmmod sframe_unwind
 	done
 	for mode in silent marked; do
-		check 'module loads' modprobe sframe_unwind || exit
+		load_module
 		unload_while_silent $mode
 	done
-	check 'kernel log' log_is_clean
+	expect 'kernel log' log_is_clean
 }

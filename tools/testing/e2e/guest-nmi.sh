@@ -45,38 +45,34 @@ nr_walks_in() {	# nr_walks_in nmi|irq|switch|task...
 
 # ---- at every instruction: time is counted in instructions, and the timer's NMI may come at any of them ---------
 
-nmi_everywhere() {	# nmi_everywhere SECONDS DATA
-	check 'module loads' modprobe sframe_unwind || exit
-	check 'NMIs come' insmod "$nmi_module" period_us=250 || exit
+nmi_everywhere() {	# nmi_everywhere DATA
+	load_module
+	expect 'NMIs come' insmod "$nmi_module" period_us=125 || exit
 	snapshot
-	check 'record by NMI' sample_nmis "$known" "$scratch/data" ./v3/chain -s "$1"
+	expect 'record by NMI' sample_nmis "$known" "$scratch/data" ./v3/chain -s 1
 	show_grown v3
-	cp "$scratch/data" "$2/v3.nmi"
-	check 'stop reasons sum to walks' reasons_sum_to_walks
-	check 'NMIs end' rmmod nmi_sampler
-	check 'module unloads' rmmod sframe_unwind
-	check 'kernel log' log_is_clean
+	cp "$scratch/data" "$1/v3.nmi"
+	expect 'NMIs end' rmmod nmi_sampler
+	unload_module
 }
 
 # The same with the NMIs of arm64's PMU, without nmi_sampler.
-nmi_of_pmu() {	# nmi_of_pmu SECONDS DATA
+nmi_of_pmu() {	# nmi_of_pmu DATA
 	local version
-	check "the PMU's interrupts are NMIs" sh -c 'dmesg | grep -q "hw perfevents: .*using NMIs"'
-	check 'module loads' modprobe sframe_unwind || exit
+	expect "the PMU's interrupts are NMIs" sh -c 'dmesg | grep -q "hw perfevents: .*using NMIs"'
+	load_module
 	for version in v*-pac; do
 		snapshot
 		trace_walks 1
-		check "record $version by NMI" perf record -q -B -e cycles:u -F 3989 --call-graph=sframe,sync \
-			-o "$scratch/data" "./$version/chain" -s "$1"
+		expect "record $version by NMI" perf record -q -B -e cycles:u -F "$sample_rate" --call-graph=sframe,sync \
+			-o "$scratch/data" "./$version/chain" -s 1
 		trace_walks 0
 		show_grown "$version"
-		check "$version: walks in NMIs" test "$(nr_walks_in nmi)" -gt 100
-		check "$version: no other walk" test "$(nr_walks_in irq switch task)" = 0
-		keep_recording "$2/$version.nmi"
+		expect "$version: walks in NMIs" test "$(nr_walks_in nmi)" -gt 100
+		expect "$version: no other walk" test "$(nr_walks_in irq switch task)" = 0
+		keep_recording "$1/$version.nmi"
 	done
-	check 'stop reasons sum to walks' reasons_sum_to_walks
-	check 'module unloads' rmmod sframe_unwind
-	check 'kernel log' log_is_clean
+	unload_module
 }
 
 # ---- at any time: from another processor ------------------------------------------------------------------------
@@ -86,15 +82,15 @@ nmi_of_pmu() {	# nmi_of_pmu SECONDS DATA
 nmi_learns() {	# nmi_learns user|kernel FILTER PID
 	snapshot
 	trace_walks 1
-	check "$1 mode hit: record" sample_nmis "$2" "$scratch/$1" -p "$3" -- sleep 3
+	expect "$1 mode hit: record" sample_nmis "$2" "$scratch/$1" -p "$3" -- sleep 3
 	trace_walks 0
 	show_grown "$1 mode hit"
 	echo "     walks: $(nr_walks_in nmi) in NMIs, $(nr_walks_in irq) in interrupts, $(nr_walks_in switch task) in tasks"
-	check "$1 mode hit: walks in NMIs" test "$(nr_walks_in nmi)" -gt 100
-	check "$1 mode hit: no other walk" test "$(nr_walks_in irq switch task)" = 0
-	check "$1 mode hit: no other hit" test "$(hits "$scratch/$1" | cut -d ' ' -f 1)" = "$1"
-	check "$1 mode hit: a scan was requested, and ran" test "$(grown '^scan[.](requests|runs)' | wc -l)" = 2
-	check "$1 mode hit: frames were found" test -n "$(grown '^frames.sframe')"
+	expect "$1 mode hit: walks in NMIs" test "$(nr_walks_in nmi)" -gt 100
+	expect "$1 mode hit: no other walk" test "$(nr_walks_in irq switch task)" = 0
+	expect "$1 mode hit: no other hit" test "$(hits "$scratch/$1" | cut -d ' ' -f 1)" = "$1"
+	expect "$1 mode hit: a scan was requested, and ran" test "$(grown '^scan[.](requests|runs)' | wc -l)" = 2
+	expect "$1 mode hit: frames were found" test -n "$(grown '^frames.sframe')"
 }
 
 # ---- before the registers are stored ----------------------------------------------------------------------------
@@ -115,9 +111,9 @@ frames_of_entries() {	# frames_of_entries DATA
 
 has_entries() { [ "$(grown '^stop.entry' | awk '{ print $2 + 0 }')" -gt 20 ]; }
 
-# sample_entries SECONDS: records until there are some; a slow machine has fewer in a second
+# Records until there are some: a slow machine has fewer in a second.
 sample_entries() {
-	local seconds=$1
+	local seconds=1
 	while sample_nmis 'hit == 2 && (ax == 102 || ax == 104)' "$scratch/entries" ./entries "$seconds"; do
 		[ "$seconds" -lt 60 ] && ! has_entries || return 0
 		seconds=$((seconds * 2))
@@ -126,18 +122,18 @@ sample_entries() {
 	return 1
 }
 
-nmi_entries() {	# nmi_entries SECONDS
+nmi_entries() {
 	snapshot
-	check 'entries: record' sample_entries "$1"
+	expect 'entries: record' sample_entries
 	show_grown entries
 	frames_of_entries "$scratch/entries" >"$scratch/frames"
 	echo "     entries: stacks by their frames: $(tr '\n' ' ' <"$scratch/frames")"
-	check 'entries: no stack has frames of the entry before' grep -qx 'foreign 0' "$scratch/frames"
-	check 'entries: they are counted' has_entries
+	expect 'entries: no stack has frames of the entry before' grep -qx 'foreign 0' "$scratch/frames"
+	expect 'entries: they are counted' has_entries
 	snapshot
-	check 'entries: record the others' sample_nmis 'hit < 2' "$scratch/others" ./entries "$1"
+	expect 'entries: record the others' sample_nmis 'hit < 2' "$scratch/others" ./entries 1
 	show_grown 'entries, others'
-	check 'entries, others: registers are there' test -z "$(grown '^stop.entry')"
+	expect 'entries, others: registers are there' test -z "$(grown '^stop.entry')"
 }
 
 start_load() {	# programs to sample, and programs that change maps; perf and the module have a higher priority
@@ -173,17 +169,17 @@ hits_of_both() {	# hits_of_both DATA: more than a hundred in each mode
 }
 
 # On a slow host NMIs come seldom: record for twice as long until there are enough.
-sample_until_hits_of_both() {	# sample_until_hits_of_both SECONDS DATA
-	local seconds=$1
-	while sample_nmis "$known" "$2" -a -- sleep "$seconds"; do
-		[ "$seconds" -lt 60 ] && ! hits_of_both "$2" >/dev/null || return 0
+sample_until_hits_of_both() {	# sample_until_hits_of_both DATA
+	local seconds=1
+	while sample_nmis "$known" "$1" -a -- sleep "$seconds"; do
+		[ "$seconds" -lt 60 ] && ! hits_of_both "$1" >/dev/null || return 0
 		seconds=$((seconds * 2))
 	done
 	return 1
 }
 
 # Samples processes by interrupt, at each switch and deferred. Once all of these have walks, samples by NMI, too.
-nmi_busy() {	# nmi_busy SECONDS DATA
+nmi_busy() {	# nmi_busy DATA
 	local samplers=() contexts=(irq switch) dir=$scratch/busy way
 	mkdir -p "$dir"
 	start_load
@@ -203,7 +199,7 @@ nmi_busy() {	# nmi_busy SECONDS DATA
 		! have_walks_in "${contexts[@]}" || break
 		sleep 1
 	done
-	check 'busy: record' sample_until_hits_of_both "$1" "$dir/v3.nmi"
+	expect 'busy: record' sample_until_hits_of_both "$dir/v3.nmi"
 	trace_walks 0
 	kill -INT "${samplers[@]}"
 	wait "${samplers[@]}"
@@ -211,11 +207,11 @@ nmi_busy() {	# nmi_busy SECONDS DATA
 	show_grown busy
 	for way in nmi "${contexts[@]}"; do
 		echo "     $way: $(nr_walks_in "$way") walks traced"
-		check "busy: walks, $way" have_walks_in "$way"
+		expect "busy: walks, $way" have_walks_in "$way"
 	done
-	check 'busy: user and kernel mode were hit' hits_of_both "$dir/v3.nmi"
-	mv "$dir"/* "$2/"
-	check 'busy: stop reasons sum to walks' reasons_sum_to_walks
+	expect 'busy: user and kernel mode were hit' hits_of_both "$dir/v3.nmi"
+	mv "$dir"/* "$1/"
+	expect 'busy: stop reasons sum to walks' reasons_sum_to_walks
 }
 
 # Unloads and loads the module while NMIs come.
@@ -235,11 +231,11 @@ nmi_cycles() {	# nmi_cycles COUNT
 	wait $sampler
 	stop_load
 	echo "     $1 cycles, $walked of them with walks"
-	check "$1 cycles of rmmod and modprobe under NMIs" test $failed = 0
-	check 'half of the cycles saw walks' test $walked -ge $(($1 / 2))
+	expect "$1 cycles of rmmod and modprobe under NMIs" test $failed = 0
+	expect 'half of the cycles saw walks' test $walked -ge $(($1 / 2))
 }
 
-nmi() {	# nmi SECONDS DATA CYCLES
+nmi() {	# nmi DATA CYCLES
 	local old=()
 	# khugepaged has the lowest priority. Where the load leaves it no time for 21 s inside of an RCU section, the kernel
 	# reports a stall.
@@ -249,18 +245,18 @@ nmi() {	# nmi SECONDS DATA CYCLES
 		old+=($!)
 	done
 	sleep 0.2
-	check 'module loads' modprobe sframe_unwind || exit
-	check 'NMIs come' insmod "$nmi_module" period_us=500 || exit
+	load_module
+	expect 'NMIs come' insmod "$nmi_module" period_us=500 || exit
 	nmi_learns user 'hit == 0' "${old[0]}"
-	mv "$scratch/user" "$2/v3.nmi-user"
+	mv "$scratch/user" "$1/v3.nmi-user"
 	nmi_learns kernel 'hit == 1' "${old[1]}"
 	kill "${old[@]}"
 	wait "${old[@]}" 2>/dev/null
-	nmi_entries "$1"
-	nmi_busy "$1" "$2"
-	nmi_cycles "$3"
-	check 'no map is left' maps_at_most "$(maps_allowed)"
-	check 'module unloads while NMIs come' rmmod sframe_unwind
-	check 'NMIs end' rmmod nmi_sampler
-	check 'kernel log' log_is_clean
+	nmi_entries
+	nmi_busy "$1"
+	nmi_cycles "$2"
+	expect 'no map is left' maps_at_most "$(maps_allowed)"
+	expect 'module unloads while NMIs come' rmmod sframe_unwind
+	expect 'NMIs end' rmmod nmi_sampler
+	expect 'kernel log' log_is_clean
 }

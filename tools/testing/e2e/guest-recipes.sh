@@ -76,7 +76,7 @@ steps() {
 		esac
 		[ -n "$here" ] || continue
 		[[ $line != '     '* || -z $command ]] || { command+=$'\n'$line; continue; }
-		[ -z "$command" ] || check "$1: ${command%%$'\n'*}" succeeds "$command"
+		[ -z "$command" ] || expect "$1: ${command%%$'\n'*}" succeeds "$command"
 		command=''
 		[[ $line != '    '[#$]' '* ]] || command=${line#    }
 	done 3<"$book"
@@ -84,19 +84,24 @@ steps() {
 
 recipe() {	# recipe NAME
 	local promise=promise_${1//-/_} place=$scratch/recipes/$1
-	check "$1: the test knows what it promises" test "$(type -t "$promise")" = function
+	expect "$1: the test knows what it promises" test "$(type -t "$promise")" = function
 	mkdir -p "$place"
 	chmod 1777 "$place"
-	(
-		cd "$place" || exit
-		set -o pipefail
-		# shellcheck disable=SC2030 # for these commands only
-		PATH=$share/tools:$PATH
-		steps "$1"
-		check "$1: has commands" test -s output
-		"$promise"
-		cp output "$share/$1.txt"
-	)
+	subtest "$1" steps_and_promise "$1" "$promise" "$place"
+}
+
+# Runs in a process of its own, as all subtests do.
+steps_and_promise() {	# steps_and_promise NAME PROMISE DIR
+	# shellcheck disable=SC2034 # tap.sh counts in them
+	tap_cases=0 tap_failed=0
+	cd "$3" || exit
+	# shellcheck disable=SC2030 # for these commands only
+	PATH=$share/tools:$PATH
+	steps "$1"
+	expect "$1: has commands" test -s output
+	"$2"
+	cp output "$share/$1.txt"
+	end_tap
 }
 
 # ---- what the recipes promise ---------------------------------------------------------------------------------------
@@ -112,65 +117,65 @@ in_turn() {
 }
 
 promise_cpu() {
-	check 'cpu: whole stacks' grep -q 'main;handle_request;parse_request' cpu.folded
-	check 'cpu: of both threads' grep -q 'keep_cache;fill_cache;' cpu.folded
-	check 'cpu: perf report has them' in_turn output main handle_request parse_request
-	check 'cpu: so has the page' grep -q parse_request cpu.html
+	expect 'cpu: whole stacks' grep -q 'main;handle_request;parse_request' cpu.folded
+	expect 'cpu: of both threads' grep -q 'keep_cache;fill_cache;' cpu.folded
+	expect 'cpu: perf report has them' in_turn output main handle_request parse_request
+	expect 'cpu: so has the page' grep -q parse_request cpu.html
 }
 
 promise_top() {
-	check 'top: functions of the program' has_functions output
+	expect 'top: functions of the program' has_functions output
 }
 
 promise_off_cpu() {
-	check 'off-cpu: for the disk' in_turn output save_reply handle_request main
-	check 'off-cpu: for a lock' in_turn output map_buffer handle_request main
-	check 'off-cpu: for the time' in_turn output usleep keep_cache start_thread
+	expect 'off-cpu: for the disk' in_turn output save_reply handle_request main
+	expect 'off-cpu: for a lock' in_turn output map_buffer handle_request main
+	expect 'off-cpu: for the time' in_turn output usleep keep_cache start_thread
 }
 
 promise_latency() {
-	check 'latency: who waits' in_turn output fsync save_reply handle_request main
-	check 'latency: how long' grep -q '@@@' output
+	expect 'latency: who waits' in_turn output fsync save_reply handle_request main
+	expect 'latency: how long' grep -q '@@@' output
 }
 
 promise_trace() {
-	check 'trace: the call' grep -qE 'ms\): app/[0-9]+ fsync' output
-	check 'trace: its callers' in_turn output fsync save_reply handle_request main
+	expect 'trace: the call' grep -qE 'ms\): app/[0-9]+ fsync' output
+	expect 'trace: its callers' in_turn output fsync save_reply handle_request main
 }
 
 promise_lock() {
-	check 'lock: which' grep -qE '^ +[0-9].* ms .*rwsem:W' output
-	check 'lock: who waits' in_turn output main handle_request map_buffer m?map
+	expect 'lock: which' grep -qE '^ +[0-9].* ms .*rwsem:W' output
+	expect 'lock: who waits' in_turn output main handle_request map_buffer m?map
 }
 
 promise_sched() {
-	check 'sched: how long' grep -qE '^  app:.*\| +(avg: +)?[0-9.]+ [mu]s \|' output
-	check 'sched: where it gave the processor up' in_turn output save_reply handle_request main
+	expect 'sched: how long' grep -qE '^  app:.*\| +(avg: +)?[0-9.]+ [mu]s \|' output
+	expect 'sched: where it gave the processor up' in_turn output save_reply handle_request main
 }
 
 promise_memory() {
-	check 'memory: who allocates' in_turn output make_reply handle_request main
+	expect 'memory: who allocates' in_turn output make_reply handle_request main
 }
 
 promise_container() {
-	check 'container: its program' in_turn output parse_request handle_request main
-	check 'container: the tables of all its processes were loaded before' \
+	expect 'container: its program' in_turn output parse_request handle_request main
+	expect 'container: the tables of all its processes were loaded before' \
 		eval "grep -q '^[0-9]* tables loaded' output && ! grep -q '^sframectl:' output"
 	# It is the first process of its own numbers, which other signals do not end.
 	kill -KILL "$(pgrep -f "^$contained ")"
 }
 
 promise_fleet() {
-	check 'fleet: the tables are used' in_turn output parse_request handle_request main
-	check 'fleet: no others are held' test "$(grep -cE '^ +[1-9][0-9]* +[1-9][0-9]* .*:' output)" -le 4
+	expect 'fleet: the tables are used' in_turn output parse_request handle_request main
+	expect 'fleet: no others are held' test "$(grep -cE '^ +[1-9][0-9]* +[1-9][0-9]* .*:' output)" -le 4
 }
 
 promise_always() {
-	check 'always: whole stacks' in_turn profile.txt parse_request handle_request main
+	expect 'always: whole stacks' in_turn profile.txt parse_request handle_request main
 }
 
 promise_user() {
-	check 'user: whole stacks' in_turn output main handle_request parse_request
+	expect 'user: whole stacks' in_turn output main handle_request parse_request
 	sysctl -q kernel.perf_event_paranoid=-1
 }
 
@@ -209,11 +214,11 @@ start_container() {
 recipes() {	# recipes DATA
 	local share=$PWD/$1 book=$PWD/$1/recipes.rst name names
 	unset SFU_TABLES
-	check 'module loads' modprobe sframe_unwind || exit
+	load_module
 	install_programs
 	mapfile -t names < <(sed -n 's/^[.][.] _\([a-z-]*\):$/\1/p' "$book")
-	check "there are recipes (${#names[@]})" test ${#names[@]} -ge 10
-	check 'each function promise_... belongs to one' test "$(compgen -A function promise_ | wc -l)" = ${#names[@]}
+	expect "there are recipes (${#names[@]})" test ${#names[@]} -ge 10
+	expect 'each function promise_... belongs to one' test "$(compgen -A function promise_ | wc -l)" = ${#names[@]}
 	# The one in the container is not meant by `pidof app`.
 	nice app "$scratch/reply" &
 	for name in "${names[@]}"; do
@@ -225,6 +230,6 @@ recipes() {	# recipes DATA
 		recipe "$name"
 	done
 	kill %1
-	check 'module unloads' rmmod sframe_unwind
-	check 'kernel log' log_is_clean
+	expect 'module unloads' rmmod sframe_unwind
+	expect 'kernel log' log_is_clean
 }

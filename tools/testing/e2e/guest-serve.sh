@@ -18,7 +18,7 @@ start_server() {	# start_server [OPTION...]: its report is in $scratch/served
 stop_server() {
 	kill "$server"
 	wait "$server"
-	check "$1: serve ends by SIGTERM" test $? = 0
+	expect "$1: serve ends by SIGTERM" test $? = 0
 }
 
 nothing_runs() { ! pgrep -x sframectl >/dev/null; }
@@ -34,7 +34,7 @@ new_program_is_served() {	# new_program_is_served WHAT
 	fresh
 	begin -- "$dir/files/one.so"
 	sample "$1, at first"
-	check "$1: a new program gets its table" gets_table "$dir/files/one.so"
+	expect "$1: a new program gets its table" gets_table "$dir/files/one.so"
 	all_are_right "$1, a new program"
 	end
 }
@@ -57,9 +57,9 @@ many_tables() {	# many_tables NR BYTES
 	mkdir "$files"
 	before=$(held_memory)
 	echo 300 >"$parameters/table_memory"
-	check "$1 files get tables of $((all >> 20)) MiB" ./many fill "$files" "$1" "$2"
-	check 'as many are listed' test "$(nr_tables)" -ge "$1"
-	check 'they are counted' test "$(value table.bytes)" -ge "$all"
+	expect "$1 files get tables of $((all >> 20)) MiB" ./many fill "$files" "$1" "$2"
+	expect 'as many are listed' test "$(nr_tables)" -ge "$1"
+	expect 'they are counted' test "$(value table.bytes)" -ge "$all"
 	echo "     $1 tables in $((SECONDS - began)) s, $(value table.bytes) bytes"
 
 	./many use "$files" 500 &
@@ -68,32 +68,32 @@ many_tables() {	# many_tables NR BYTES
 	perf record -q -B -e cpu-clock:u -F 100 --call-graph=sframe,sync -p $user -o /dev/null &
 	sampler=$!
 	waits_for are_in_use 500
-	check "tables of 500 mapped files are in use ($(nr_in_use))" are_in_use 500
+	expect "tables of 500 mapped files are in use ($(nr_in_use))" are_in_use 500
 
 	echo 2 >/proc/sys/vm/drop_caches
 	listed=$(nr_tables)
-	check "the shrinker leaves those that are in use ($listed of $1)" test "$listed" -ge 500 -a "$listed" -le 600
-	check 'and frees the rest' test "$(value table.bytes)" -le $((600 * $2 + 1000000))
+	expect "the shrinker leaves those that are in use ($listed of $1)" test "$listed" -ge 500 -a "$listed" -le 600
+	expect 'and frees the rest' test "$(value table.bytes)" -le $((600 * $2 + 1000000))
 
 	echo 1 >"$parameters/table_memory"
 	rm -f "$files/$1"
 	mkdir -p "$files/more"
 	# Of another size: a table that another file has needs no room.
 	! ./many fill "$files/more" 1 $(($2 * 2)) 2>"$scratch/said"
-	check "above the limit a table is refused: $(cat "$scratch/said")" grep -qE 'tables take all of [0-9]+ MiB, and are in use: raise table_memory' "$scratch/said"
+	expect "above the limit a table is refused: $(cat "$scratch/said")" grep -qE 'tables take all of [0-9]+ MiB, and are in use: raise table_memory' "$scratch/said"
 	echo 0 >"$parameters/table_memory"
-	check 'with the limit raised it is loaded' ./many fill "$files/more" 1 $(($2 * 2))
+	expect 'with the limit raised it is loaded' ./many fill "$files/more" 1 $(($2 * 2))
 	kill -INT $sampler
 	wait $sampler
 	kill $user
 	wait $user 2>/dev/null
-	check 'sframectl tables --drop' sframectl tables --drop
-	check 'no table is listed' test "$(nr_tables)" = 0
+	expect 'sframectl tables --drop' sframectl tables --drop
+	expect 'no table is listed' test "$(nr_tables)" = 0
 	rm -rf "$files"
-	check 'none is held' waits_for holds_no_table
+	expect 'none is held' waits_for holds_no_table
 	local after
 	after=$(held_memory)
-	check "memory is given back ($before kB, then $after kB)" test $((after - before)) -le 4096
+	expect "memory is given back ($before kB, then $after kB)" test $((after - before)) -le 4096
 }
 
 # ---- hostile files --------------------------------------------------------------------------------------------------
@@ -107,13 +107,13 @@ hostile_loaded() {	# hostile_loaded NR
 		seed=$((seed + some)) left=$((left - some))
 		status=0
 		seq 0 $((some - 1)) | sed "s|^|$files/|" | xargs sframectl load -v >"$scratch/loaded" 2>&1 || status=$?
-		[ "$status" -le 1 ] || [ "$status" = 123 ] || check "load of hostile files: status $status" false
+		[ "$status" -le 1 ] || [ "$status" = 123 ] || expect "load of hostile files: status $status" false
 		loaded=$((loaded + $(grep -c '^ *[0-9][0-9]*  /' "$scratch/loaded")))
 		refused=$((refused + $(grep -cE "^ *-  /|^sframectl: $files" "$scratch/loaded")))
 	done
 	echo "     $1 hostile files in $((SECONDS - began)) s: $loaded tables, $refused refused"
-	check 'hostile files: each is loaded, or refused in words' test $((loaded + refused)) = "$1"
-	check 'hostile files: both happen' test "$loaded" -ge 1 -a "$refused" -ge $(($1 / 10))
+	expect 'hostile files: each is loaded, or refused in words' test $((loaded + refused)) = "$1"
+	expect 'hostile files: both happen' test "$loaded" -ge 1 -a "$refused" -ge $(($1 / 10))
 	sed -E 's/^ *-  [^:]*: //; /^ *[0-9]+  /d' "$scratch/loaded" | sort | uniq -c | sort -rn | head -n 12
 	load_within "$files"/*
 	rm -rf "$files"
@@ -129,9 +129,9 @@ load_within() {	# load_within FILE...
 	sleep 2
 	kill -CONT $pid
 	wait $pid || status=$?
-	check "load --within: $(head -n 1 "$scratch/loaded")" grep -q \
+	expect "load --within: $(head -n 1 "$scratch/loaded")" grep -q \
 		'^sframectl: no time for all files: sframectl serve makes what is wanted later$' "$scratch/loaded"
-	check "load --within: status $status" test $status = 1
+	expect "load --within: status $status" test $status = 1
 }
 
 # A program maps them as code, and is sampled: so the module wants tables for them.
@@ -149,8 +149,8 @@ hostile_served() {	# hostile_served NR
 	done
 	answered=$(grep -c "$files" "$scratch/served")
 	echo "     serve has answered for $answered of $1 in $((SECONDS - began)) s"
-	check 'hostile files: serve answers for them' test "$answered" -ge $(($1 / 4))
-	check 'hostile files: serve runs on' kill -0 "$server"
+	expect 'hostile files: serve answers for them' test "$answered" -ge $(($1 / 4))
+	expect 'hostile files: serve runs on' kill -0 "$server"
 	new_program_is_served 'after hostile files'
 	stop_server 'hostile files'
 	rm -rf "$files"
@@ -162,17 +162,15 @@ prepare_service() {
 	cp tables/tables "$dir/"
 	make_work
 	let_it_age
-	check 'module loads' modprobe sframe_unwind || exit
+	load_module
 }
 
 hostile() {	# hostile NR: as many files are served; load is slow, so it gets a part of them
 	prepare_service
-	check 'load the program and its libraries' sframectl load --linked "$dir/tables"
+	expect 'load the program and its libraries' sframectl load --linked "$dir/tables"
 	hostile_loaded $(($1 < 1000 ? 100 : $1 / 10))
 	hostile_served "$1"
-	check 'stop reasons sum to walks' reasons_sum_to_walks
-	check 'module unloads' rmmod sframe_unwind
-	check 'kernel log' log_is_clean
+	unload_module
 }
 
 # ---- a server that ends at any time ---------------------------------------------------------------------------------
@@ -181,9 +179,9 @@ bombed() {	# bombed NR
 	: >"$scratch/served"
 	start_server
 	perf record -q -B -a -e cpu-clock:u -F 1000 --call-graph=sframe,sync -o "$scratch/all.data" -- ./many bomb ./many "$1"
-	check "$1 new programs, as fast as they come" test $? = 0
+	expect "$1 new programs, as fast as they come" test $? = 0
 	rm -f "$scratch/all.data"
-	check 'new programs: serve runs on' kill -0 "$server"
+	expect 'new programs: serve runs on' kill -0 "$server"
 	echo "     serve has answered for $(grep -c memfd:bomb "$scratch/served") of $1 new programs"
 	new_program_is_served 'after many new programs'
 	stop_server 'new programs'
@@ -203,7 +201,7 @@ killed() {	# killed TIMES
 		kill -KILL "$server"
 		wait "$server" 2>/dev/null
 	done
-	check "serve was killed $1 times: no child of it is left" no_child_is_left
+	expect "serve was killed $1 times: no child of it is left" no_child_is_left
 	start_server
 	new_program_is_served "serve was killed $1 times"
 	stop_server "killed $1 times"
@@ -232,8 +230,8 @@ two_servers() {
 	perf record -q -B -e cpu-clock:u -F 1000 --call-graph=sframe,sync -o "$scratch/data" -- ./many map "$files" 40
 	grep -h "$files" "$scratch/served" "$scratch/served.too" | sort >"$scratch/both"
 	echo "     the first made $(grep -c "$files" "$scratch/served"), the other $(grep -c "$files" "$scratch/served.too")"
-	check 'two servers: all files are served' test "$(sort -u "$scratch/both" | wc -l)" = 40
-	check 'two servers: each once' test "$(wc -l <"$scratch/both")" = 40
+	expect 'two servers: all files are served' test "$(sort -u "$scratch/both" | wc -l)" = 40
+	expect 'two servers: each once' test "$(wc -l <"$scratch/both")" = 40
 	kill -KILL $first
 	wait $first 2>/dev/null
 	new_program_is_served 'one of two servers was killed'
@@ -266,14 +264,14 @@ from_store() {
 	mkdir "$store"
 	fresh
 	sframectl tables --drop
-	check 'convert --by-content' sframectl convert --by-content -o "$store" '[vdso]' "$dir/files/one.so" "$dir/tables" \
+	expect 'convert --by-content' sframectl convert --by-content -o "$store" '[vdso]' "$dir/files/one.so" "$dir/tables" \
 		/lib/*-linux-gnu/libc.so.6 >/dev/null
-	check 'each file has its key as its name' test -e "$store/$(sha256sum <"$dir/files/one.so" | cut -d ' ' -f 1).sframe"
+	expect 'each file has its key as its name' test -e "$store/$(sha256sum <"$dir/files/one.so" | cut -d ' ' -f 1).sframe"
 	: >"$scratch/served"
 	start_server --from "$store"
 	begin -- "$dir/files/one.so"
 	sample 'from a store, at first'
-	check 'from a store: a table is found by content' gets_table "$dir/files/one.so"
+	expect 'from a store: a table is found by content' gets_table "$dir/files/one.so"
 	all_are_right 'from a store'
 	end
 	# What others may write is no table.
@@ -281,7 +279,7 @@ from_store() {
 	cp "$dir/files/one.so" "$dir/files/three.so"
 	begin -- "$dir/files/three.so"
 	sample 'from a store, a table that others may write'
-	check 'from a store: such a table is refused' comes_to_say "$scratch/served" 'three.so: others than root may write its table'
+	expect 'from a store: such a table is refused' comes_to_say "$scratch/served" 'three.so: others than root may write its table'
 	end
 	# Nor is a directory.
 	cp "$dir/files/one.so" "$dir/files/four.so"
@@ -289,7 +287,7 @@ from_store() {
 	mkdir "$store/$(sha256sum <"$dir/files/four.so" | cut -d ' ' -f 1).sframe"
 	begin -- "$dir/files/four.so"
 	sample 'from a store, a table that is none'
-	check 'from a store: that is refused, too' comes_to_say "$scratch/served" 'four.so: its table is not a regular file'
+	expect 'from a store: that is refused, too' comes_to_say "$scratch/served" 'four.so: its table is not a regular file'
 	end
 	# Nor is a text.
 	cp "$dir/files/one.so" "$dir/files/six.so"
@@ -297,41 +295,41 @@ from_store() {
 	echo text >"$store/$(sha256sum <"$dir/files/six.so" | cut -d ' ' -f 1).sframe"
 	begin -- "$dir/files/six.so"
 	sample 'from a store, a text'
-	check 'from a store: so is a text' comes_to_say "$scratch/served" 'six.so: its table file has no .sframe'
+	expect 'from a store: so is a text' comes_to_say "$scratch/served" 'six.so: its table file has no .sframe'
 	end
 	# A table that comes into the store later counts, too.
 	cp "$dir/files/four.so" "$dir/files/five.so"
 	echo >>"$dir/files/five.so"
 	begin -- "$dir/files/five.so"
 	sample 'from a store, too early'
-	check 'from a store: there is no table yet' comes_to_say "$scratch/served" 'five.so: has no table there'
-	check 'convert --by-content into the store that is served' \
+	expect 'from a store: there is no table yet' comes_to_say "$scratch/served" 'five.so: has no table there'
+	expect 'convert --by-content into the store that is served' \
 		sframectl convert --by-content -o "$store" "$dir/files/five.so" >/dev/null
-	check 'from a store: then there is one' sampled_until_table "$dir/files/five.so"
+	expect 'from a store: then there is one' sampled_until_table "$dir/files/five.so"
 	end
 	chmod 775 "$store"
-	check 'from a store that others may write now' \
+	expect 'from a store that others may write now' \
 		comes_to_say "$scratch/server.errors" 'others than its owner may write it: going on with what it was'
 	chmod 755 "$store"
 	begin -- "$dir/files/two.so"
 	sample 'from a store, another file with the same build-id'
-	check 'from a store: nothing is converted' comes_to_say "$scratch/served" 'two.so: has no table there'
+	expect 'from a store: nothing is converted' comes_to_say "$scratch/served" 'two.so: has no table there'
 	none_is_right 'from a store, another file with the same build-id'
 	stop_server 'from a store'
 	# Another run asks again for what this one had nothing for.
 	start_server
 	sample 'without a store, at first'
-	check 'without a store: it is converted' gets_table "$dir/files/two.so"
+	expect 'without a store: it is converted' gets_table "$dir/files/two.so"
 	all_are_right 'without a store'
 	end
 	stop_server 'without a store'
 	chmod 777 "$store"
 	! sframectl serve --from "$store" 2>"$scratch/said"
-	check "a store that others may write is refused: $(cat "$scratch/said")" grep -q 'others than its owner may write it' "$scratch/said"
+	expect "a store that others may write is refused: $(cat "$scratch/said")" grep -q 'others than its owner may write it' "$scratch/said"
 	chmod 755 "$store"
 	chown 1 "$store"
 	! sframectl serve --from "$store" 2>"$scratch/said"
-	check "a store of another user is refused: $(cat "$scratch/said")" grep -q "is not root's" "$scratch/said"
+	expect "a store of another user is refused: $(cat "$scratch/said")" grep -q "is not root's" "$scratch/said"
 }
 
 # A program that has the device open keeps the module loaded. Several of them do not disturb each other.
@@ -345,7 +343,7 @@ many_readers() {
 	start_server
 	new_program_is_served '200 others have the device open'
 	stop_server '200 others'
-	check 'the module is in use' test "$(rmmod sframe_unwind 2>&1 | grep -c 'in use')" = 1
+	expect 'the module is in use' test "$(rmmod sframe_unwind 2>&1 | grep -c 'in use')" = 1
 	for fd in "${readers[@]}"; do exec {fd}<&-; done
 }
 
@@ -358,10 +356,10 @@ unloaded() {	# unloaded TIMES: under all of it
 		sframectl serve >/dev/null &
 		server=$!
 		sleep "1.$((i * 3 % 10))"
-		check "unload $i: the module is in use while serve runs" test "$(rmmod sframe_unwind 2>&1 | grep -c 'in use')" = 1
+		expect "unload $i: the module is in use while serve runs" test "$(rmmod sframe_unwind 2>&1 | grep -c 'in use')" = 1
 		kill -KILL "$server"
 		wait "$server" 2>/dev/null
-		check "unload $i" rmmod sframe_unwind
+		expect "unload $i" rmmod sframe_unwind
 	done
 	pkill -x -INT perf
 	wait $bomb
@@ -372,14 +370,14 @@ unloaded() {	# unloaded TIMES: under all of it
 serve() {	# serve NR TIMES: as many new programs; serve is killed so many times
 	prepare_service
 	many_tables 10000 26900
-	check 'load the program and its libraries' sframectl load --linked "$dir/tables"
+	expect 'load the program and its libraries' sframectl load --linked "$dir/tables"
 	bombed "$1"
 	two_servers
 	from_store
 	many_readers
 	killed "$2"
-	check 'stop reasons sum to walks' reasons_sum_to_walks
-	check 'module unloads' rmmod sframe_unwind
+	expect 'stop reasons sum to walks' reasons_sum_to_walks
+	expect 'module unloads' rmmod sframe_unwind
 	unloaded 3
-	check 'kernel log' log_is_clean
+	expect 'kernel log' log_is_clean
 }

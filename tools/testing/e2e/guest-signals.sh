@@ -16,7 +16,7 @@ record_signals() {	# record_signals WAY DIR DATA
 	snapshot
 	perf record -q -B -e cpu-clock -F 10000 --call-graph="sframe,$1" -o "$scratch/data" \
 		"$scratch/$dir/signals" "$signals_ms" "$scratch/$dir/library.so" "$scratch/$dir/other-library.so" >"$name.facts"
-	check "record $dir $1" test $? = 0
+	expect "record $dir $1" test $? = 0
 	show_grown "$dir $1" '^(walks|stop|frames)'
 	setup_functions >>"$name.facts"
 	grown '^scan.lost' | sed 's/scan[.]//' >>"$name.facts"
@@ -28,7 +28,7 @@ signals() {	# signals MS DATA
 	local way dir
 	signals_ms=$1
 	umount /proc/kallsyms
-	check 'module loads' modprobe sframe_unwind || exit
+	load_module
 	for way in $(ways); do
 		for dir in $programs/signals; do
 			dir=${dir%/signals}
@@ -38,7 +38,5 @@ signals() {	# signals MS DATA
 			record_signals "$way" "$dir" "$2"
 		done
 	done
-	check 'stop reasons sum to walks' reasons_sum_to_walks
-	check 'module unloads' rmmod sframe_unwind
-	check 'kernel log' log_is_clean
+	unload_module
 }

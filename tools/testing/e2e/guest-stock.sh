@@ -35,21 +35,21 @@ stock_known() {	# stock_known WAY
 	# shellcheck disable=SC2016 # perl expands it
 	perf record -q -e cpu-clock:u -F 1999 --call-graph="sframe,$way" -o "$scratch/data" \
 		perl -e 'sub f { my $x = 0; $x += $_ for 1 .. 200000; } f() for 1 .. 5;' >/dev/null
-	check "$way: COMMAND loses no stack for want of a table, of $(grown '^walks' | awk '{ print $2 }')" test "$(wanting)" = 0
+	expect "$way: COMMAND loses no stack for want of a table, of $(grown '^walks' | awk '{ print $2 }')" test "$(wanting)" = 0
 	perl -e '1 while 1' &
 	pid=$!
 	sleep 1
 	sframectl tables --drop
 	snapshot
 	perf record -q -e cpu-clock:u -F 1999 --call-graph="sframe,$way" -o "$scratch/data" -p $pid sleep 1
-	check "$way: a process loses none" test "$(wanting)" = 0
+	expect "$way: a process loses none" test "$(wanting)" = 0
 	show_grown "$way, known before"
 	sframectl tables --drop
 	snapshot
 	# perf itself starts after that: its few stacks want its table.
 	perf record -q -a -e cpu-clock:u -F 1999 --call-graph="sframe,$way" -o "$scratch/data" sleep 1
 	show_grown "$way, all that run"
-	check "$way: all that run lose next to none" test "$(($(wanting) * 50))" -lt "$(grown '^walks' | awk '{ print $2 + 0 }')"
+	expect "$way: all that run lose next to none" test "$(($(wanting) * 50))" -lt "$(grown '^walks' | awk '{ print $2 + 0 }')"
 	kill $pid
 	wait $pid 2>/dev/null
 }
@@ -62,7 +62,7 @@ stock_threads() {	# stock_threads WAY
 		-o "$scratch/data" python3 -c 'import threading as t; [(s := t.Thread(target=int), s.start(), s.join()) for i in range(300)]'
 	share=$(whole_of_1000)
 	show_grown "$way, threads"
-	check "$way: of 1000 stacks in clone3() $share are whole" test "$share" = 1000
+	expect "$way: of 1000 stacks in clone3() $share are whole" test "$share" = 1000
 }
 
 stock_record() {	# stock_record WAY [OPTION...] COMMAND...
@@ -79,7 +79,7 @@ stock_tables() {	# stock_tables WAY SERVER COMMAND...
 		wait_for_serve "$server"
 		[ "$(wc -l <"$scratch/served")" != "$before" ] || break
 	done
-	check "$way: after $i recordings no table is missing" test $i -lt 6
+	expect "$way: after $i recordings no table is missing" test $i -lt 6
 }
 
 # Another kernel has shown the rest.
@@ -87,29 +87,29 @@ stock_ways() { ways | if [ "$short" = 1 ]; then tail -n 1; else cat; fi; }
 
 has_tables() { [ "$(value table.bytes)" -gt "$1" ]; }
 
-stock() {	# stock SECONDS DATA
-	local seconds=$1 data=$2 way share server work
-	work=("$0" stock_work $((short ? 1 : 2)))
+stock() {	# stock DATA
+	local data=$1 way share server work
+	work=("$0" --work stock_work $((short ? 1 : 2)))
 	# The linker makes no difference here.
 	[ "$(uname -m)" != x86_64 ] || programs=v3
 	[ "$short" = 1 ] || [ "$(uname -m)" != aarch64 ] || programs='v3*'
 	unset SFU_TABLES
-	check 'module loads' modprobe sframe_unwind || exit
+	load_module
 	for way in $(stock_ways); do
 		for version in $programs/chain; do
 			version=${version%/chain}
 			# The wrapper loads the tables of the program and of what it links.
-			check "record $version $way" perf record -B -e "$(clock "$version")" -F 3989 \
-				--call-graph="sframe,$way" -o "$scratch/data" "./$version/chain" -s "$seconds" 2>"$scratch/said"
-			check "the wrapper has loaded tables ($(grep 'tables loaded' "$scratch/said"))" \
+			expect "record $version $way" perf record -B -e "$(clock "$version")" -F "$sample_rate" \
+				--call-graph="sframe,$way" -o "$scratch/data" "./$version/chain" -s 1 2>"$scratch/said"
+			expect "the wrapper has loaded tables ($(grep 'tables loaded' "$scratch/said"))" \
 				grep -qE '^[4-9] tables loaded' "$scratch/said"
 			keep_recording "$data/$version.$way"
 		done
 	done
 	# These run already when the recording begins, or start while it runs.
-	check 'record everything' perf record -q -a -e cpu-clock -F 999 --call-graph=sframe -o "$scratch/data" \
+	expect 'record everything' perf record -q -a -e cpu-clock -F 999 --call-graph=sframe -o "$scratch/data" \
 		"${work[@]}"
-	check 'tables are held' has_tables 1000000
+	expect 'tables are held' has_tables 1000000
 	for way in $(stock_ways); do
 		stock_known "$way"
 		stock_threads "$way"
@@ -128,16 +128,14 @@ stock() {	# stock SECONDS DATA
 		stock_record "$way" -B "${work[@]}"
 		show_grown "$way"
 		share=$(whole_of_1000)
-		check "$way: of 1000 stacks of the distribution's programs $share are whole" test "$share" -ge 990
-		check "$way: no defect" no_defect
+		expect "$way: of 1000 stacks of the distribution's programs $share are whole" test "$share" -ge 990
+		expect "$way: no defect" no_defect
 	done
-	check 'sframectl tables lists as many as there are' test "$(sframectl tables | grep -c ' [0-9]*:[0-9]')" -ge 30
-	check 'sframectl tables --drop' sframectl tables --drop
-	check 'no table is listed any more' test "$(sframectl tables | wc -l)" = 1
+	expect 'sframectl tables lists as many as there are' test "$(sframectl tables | grep -c ' [0-9]*:[0-9]')" -ge 30
+	expect 'sframectl tables --drop' sframectl tables --drop
+	expect 'no table is listed any more' test "$(sframectl tables | wc -l)" = 1
 	kill $server
 	wait $server
-	check 'sframectl serve ends by SIGTERM' test $? = 0
-	check 'stop reasons sum to walks' reasons_sum_to_walks
-	check 'module unloads' rmmod sframe_unwind
-	check 'kernel log' log_is_clean
+	expect 'sframectl serve ends by SIGTERM' test $? = 0
+	unload_module
 }

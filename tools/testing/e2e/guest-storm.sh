@@ -143,8 +143,8 @@ reload() {	# reload WAY SECONDS
 	done
 	progress "$1: $nr times loaded (in $loading ms at most), disabled, unloaded (in $unloading ms)"
 	trace_hooked 0
-	check "$1: the module comes and goes" test $failed = 0
-	check "$1: another tracer was on its hooks ($hooks_shared of them)" test "$hooks_shared" -ge 4
+	expect "$1: the module comes and goes" test $failed = 0
+	expect "$1: another tracer was on its hooks ($hooks_shared of them)" test "$hooks_shared" -ge 4
 }
 
 # Adds up the counters before the module is unloaded: the next module begins at 0.
@@ -180,16 +180,16 @@ nothing_leaked() {
 lockdep_works() { grep -q '^ *debug_locks: *1' /proc/lockdep_stats; }
 
 quiet() {	# quiet WAY: after the storm, with nothing sampled
-	check "$1: every program did what it should" nobody_failed
-	check "$1: all of them ran" all_ran
-	check "$1: stacks were unwound ($walks walks, $frames frames by SFrame)" test "$frames" -gt 0
-	check "$1: stop reasons sum to walks" reasons_sum_to_walks
-	check "$1: maps of dead processes are freed" maps_at_most "$(maps_allowed)"
-	[ ! -e $kmemleak ] || check "$1: nothing leaked" nothing_leaked
-	check "$1: module unloads" rmmod sframe_unwind
-	[ ! -e $kmemleak ] || check "$1: nothing leaked by what is unloaded" nothing_leaked
-	[ ! -e /proc/lockdep_stats ] || check "$1: lockdep still looks" lockdep_works
-	check "$1: kernel log" log_is_clean
+	expect "$1: every program did what it should" nobody_failed
+	expect "$1: all of them ran" all_ran
+	expect "$1: stacks were unwound ($walks walks, $frames frames by SFrame)" test "$frames" -gt 0
+	expect "$1: stop reasons sum to walks" reasons_sum_to_walks
+	expect "$1: maps of dead processes are freed" maps_at_most "$(maps_allowed)"
+	[ ! -e $kmemleak ] || expect "$1: nothing leaked" nothing_leaked
+	expect "$1: module unloads" rmmod sframe_unwind
+	[ ! -e $kmemleak ] || expect "$1: nothing leaked by what is unloaded" nothing_leaked
+	[ ! -e /proc/lockdep_stats ] || expect "$1: lockdep still looks" lockdep_works
+	expect "$1: kernel log" log_is_clean
 }
 
 # Threads map, unmap, move and protect code, fork, execute, exit, and load and unload libraries. Processes are killed
@@ -205,11 +205,11 @@ storm() {	# storm SECONDS
 	[ -e /sys/kernel/debug/kcsan ] || sysctl -q -w kernel.panic_on_warn=1
 	sysctl -q -w kernel.panic_on_oops=1
 	[ ! -e $kmemleak ] || echo scan=off >$kmemleak
-	check 'module loads' modprobe sframe_unwind || exit
-	! has_nmis || check 'stacks are taken in NMIs' stacks_in_nmis
+	load_module
+	! has_nmis || expect 'stacks are taken in NMIs' stacks_in_nmis
 	for way in $(ways); do
 		walks=0 frames=0
-		check "$way: differing copies of one section" ./copies "$way" 3000 hostile/copied
+		expect "$way: differing copies of one section" ./copies "$way" 3000 hostile/copied
 		rmmod sframe_unwind
 		record "$way"
 		all_at_once "$way"
@@ -220,5 +220,5 @@ storm() {	# storm SECONDS
 		quiet "$way"
 		modprobe sframe_unwind
 	done
-	check 'module unloads' rmmod sframe_unwind
+	expect 'module unloads' rmmod sframe_unwind
 }

@@ -84,12 +84,12 @@ sample() {
 
 all_are_right() {	# all_are_right WHAT
 	sample "$1"
-	check "$1: stacks are right" test "$right" -ge 30 -a $((early * 30)) -le "$right" -a "$wrong" = 0
+	expect "$1: stacks are right" test "$right" -ge 30 -a $((early * 30)) -le "$right" -a "$wrong" = 0
 }
 
 none_is_right() {	# none_is_right WHAT
 	sample "$1"
-	check "$1: no table, and no frame that is not there" test "$early" -ge 30 -a "$right" = 0 -a "$wrong" = 0
+	expect "$1: no table, and no frame that is not there" test "$early" -ge 30 -a "$right" = 0 -a "$wrong" = 0
 }
 
 # ---- tables ---------------------------------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ fresh() {	# fresh FILE: one.so and two.so in an empty directory
 	let_it_age
 }
 
-loads() { check "$2: load" sframectl load "$1"; }	# loads FILE WHAT
+loads() { expect "$2: load" sframectl load "$1"; }	# loads FILE WHAT
 
 # has_table FILE: the module holds a table of this file
 has_table() {
@@ -149,10 +149,10 @@ renamed_over() {
 	# To lose its name changes a file's time of change, as write() does. Its table has to be loaded again.
 	sleep 1.2
 	sample 'after rename(), at first'
-	check 'after rename(), at first: no frame that is not there' test "$wrong" = 0
+	expect 'after rename(), at first: no frame that is not there' test "$wrong" = 0
 	none_is_right 'after rename(), the program that runs'
 	let_it_age
-	check 'after rename(): load of the process' sframectl load "$victim"
+	expect 'after rename(): load of the process' sframectl load "$victim"
 	all_are_right 'after rename(), the program that runs, loaded'
 	end
 	begin -- "$dir/files/one.so"
@@ -171,7 +171,7 @@ inode_again() {
 	cp "$dir/files/two.so" "$dir/files/next.so"
 	rm "$dir/files/one.so"
 	cp "$dir/files/two.so" "$dir/files/one.so"
-	check "the new file has the old one's number ($ino)" test "$(stat -c %i "$dir/files/one.so")" = "$ino"
+	expect "the new file has the old one's number ($ino)" test "$(stat -c %i "$dir/files/one.so")" = "$ino"
 	begin -- "$dir/files/one.so"
 	none_is_right 'a new file with an old number'
 	end
@@ -183,7 +183,7 @@ changed_in_place() {
 	begin -- "$dir/files/one.so"
 	all_are_right 'before write()'
 	dd if="$dir/files/two.so" of="$dir/files/one.so" conv=notrunc status=none
-	check 'after write(): the table goes' loses_table "$dir/files/one.so"
+	expect 'after write(): the table goes' loses_table "$dir/files/one.so"
 	none_is_right 'after write()'
 	let_it_age
 	loads "$dir/files/one.so" 'write()'
@@ -197,7 +197,7 @@ changed_by_mapping() {
 	begin -- "$dir/files/one.so"
 	all_are_right 'before a store by a shared mapping'
 	"$dir/tables" store "$dir/files/two.so" "$dir/files/one.so"
-	check 'after a store: the table goes' loses_table "$dir/files/one.so"
+	expect 'after a store: the table goes' loses_table "$dir/files/one.so"
 	none_is_right 'after a store by a shared mapping'
 	end
 }
@@ -208,13 +208,13 @@ changed_under_perf() {
 	loads "$dir/files/one.so" 'write() under perf'
 	begin -- "$dir/files/one.so"
 	perf record -q -B -e cpu-clock:u -F 2000 --call-graph=sframe,sync -p "$victim" -o "$scratch/data" \
-		-- "$0" work_change_work
+		-- "$0" --work work_change_work
 	read -r right early wrong < <(judge)
 	echo "     write() under perf: $right right, $early short, $wrong wrong"
-	check 'write() under perf: stacks are right before' test "$right" -ge 30
-	check 'write() under perf: and end early after' test "$early" -ge 30
-	check "write() under perf: at most two with a frame that is not there" test "$wrong" -le 2
-	check 'write() under perf: the table has gone' test "$(is_used "$dir/files/one.so"; echo $?)" = 1
+	expect 'write() under perf: stacks are right before' test "$right" -ge 30
+	expect 'write() under perf: and end early after' test "$early" -ge 30
+	expect "write() under perf: at most two with a frame that is not there" test "$wrong" -le 2
+	expect 'write() under perf: the table has gone' test "$(is_used "$dir/files/one.so"; echo $?)" = 1
 	end
 }
 
@@ -231,9 +231,9 @@ on_fuse() {
 	mkdir -p "$dir/fuse"
 	./cold-fs tables/one.so 0 0 0 "$dir/fuse"
 	sframectl load -v "$dir/fuse/file" >"$scratch/said" || status=$?
-	check 'load says by its status that it has failed' test "$status" = 1
-	check "FUSE is refused, in words: $(grep fuse/file "$scratch/said")" grep -q 'file: a program serves its file system (FUSE), and may change it unseen' "$scratch/said"
-	check 'the same without -v, of a file that is named' \
+	expect 'load says by its status that it has failed' test "$status" = 1
+	expect "FUSE is refused, in words: $(grep fuse/file "$scratch/said")" grep -q 'file: a program serves its file system (FUSE), and may change it unseen' "$scratch/said"
+	expect 'the same without -v, of a file that is named' \
 		grep -q 'file: a program serves its file system' <<<"$(sframectl load "$dir/fuse/file" 2>&1)"
 	umount "$dir/fuse"
 }
@@ -300,13 +300,13 @@ served() {
 	server=$!
 	begin -- memfd "$dir/files/one.so"
 	record_work $work_ms
-	check 'memfd: serve makes a table' comes_to_say "$scratch/served" '/memfd:tables' 
+	expect 'memfd: serve makes a table' comes_to_say "$scratch/served" '/memfd:tables' 
 	all_are_right memfd
 	end
 	begin -- "$dir/files/one.so"
 	rm "$dir/files/one.so"
 	record_work $work_ms
-	check 'deleted: serve makes a table' comes_to_say "$scratch/served" 'one.so (deleted)'
+	expect 'deleted: serve makes a table' comes_to_say "$scratch/served" 'one.so (deleted)'
 	all_are_right 'deleted file'
 	end
 	mkdir -p "$root"/{usr,lib,lib64,var/tmp}
@@ -319,7 +319,7 @@ served() {
 	let_it_age
 	begin chroot "$root" -- "$dir/files/one.so"
 	record_work $work_ms
-	check 'chroot: serve makes a table' gets_table "$root$dir/files/one.so"
+	expect 'chroot: serve makes a table' gets_table "$root$dir/files/one.so"
 	all_are_right chroot
 	end
 	for name in usr lib lib64; do umount "$root/$name"; done
@@ -329,16 +329,16 @@ served() {
 	./many lease "$dir/files/two.so" >"$scratch/leased" &
 	leased=$!
 	perf record -q -B -e cpu-clock:u -F 1000 --call-graph=sframe,sync -p $leased -o "$scratch/data" sleep 1
-	check 'lease: serve has asked for the file' comes_to_say "$scratch/leased" asked
+	expect 'lease: serve has asked for the file' comes_to_say "$scratch/leased" asked
 	begin -- "$dir/files/one.so"
 	record_work $work_ms
-	check 'lease: nobody waits for it, and another file gets its table' gets_table "$dir/files/one.so"
+	expect 'lease: nobody waits for it, and another file gets its table' gets_table "$dir/files/one.so"
 	all_are_right 'lease on another file'
 	end
 	kill $leased
 	kill "$server"
 	wait "$server"
-	check 'serve ends by SIGTERM' test $? = 0
+	expect 'serve ends by SIGTERM' test $? = 0
 	cat "$scratch/served"
 }
 
@@ -356,15 +356,15 @@ served_overlays() {
 	begin unshare -Urm sh -euc 'mount -t overlay overlay "$1" -o "lowerdir=$2/one:$2/empty"; shift 2; exec "$@"' sh "$merged" "$dir/files" \
 		-- "$merged/lib.so"
 	record_work $work_ms
-	check 'overlay of a user: the program runs' grep -q '^done' "$dir/facts"
+	expect 'overlay of a user: the program runs' grep -q '^done' "$dir/facts"
 	end
 	begin -- "$dir/files/two.so"
 	record_work $work_ms
-	check 'overlay of a user: another file gets its table' gets_table "$dir/files/two.so"
+	expect 'overlay of a user: another file gets its table' gets_table "$dir/files/two.so"
 	end
 	has_table "$dir/files/one/lib.so" || served=no
 	[ "$(printf '%s\n' 6.8 "$(uname -r)" | sort -V | head -n1)" = 6.8 ] || expected=no
-	check "overlay of a user: is its file served: $served" test "$served" = "$expected"
+	expect "overlay of a user: is its file served: $served" test "$served" = "$expected"
 	fresh
 	mkdir "$dir/files/lower"
 	mv "$dir/files/one.so" "$dir/files/lower/lib.so"
@@ -377,7 +377,7 @@ served_overlays() {
 	end
 	begin -- "$dir/files/b/merged/lib.so"
 	record_work $work_ms
-	check 'overlay, copied up while serve gets the lower file: that is served' gets_table "$dir/files/lower/lib.so"
+	expect 'overlay, copied up while serve gets the lower file: that is served' gets_table "$dir/files/lower/lib.so"
 	all_are_right 'overlay, lower file, served'
 	end
 	umount "$dir/files/a/merged" "$dir/files/b/merged"
@@ -391,7 +391,7 @@ refused_to() {	# refused_to WHAT COMMAND...
 	local what=$1 status=0
 	shift
 	"$@" >"$scratch/said" 2>&1 || status=$?
-	check "$what is refused, in words" test "$status" = 1 -a "$(grep -c 'only root may' "$scratch/said")" = 1
+	expect "$what is refused, in words" test "$status" = 1 -a "$(grep -c 'only root may' "$scratch/said")" = 1
 	echo "     $what: $(cat "$scratch/said")"
 }
 
@@ -407,25 +407,25 @@ unprivileged() {
 	refused_to 'with the right to open the device, it' "${nobody[@]}" sframectl load "$dir/files/one.so"
 	refused_to 'with a user namespace of its own, it' "${nobody[@]}" unshare -Ur sframectl load "$dir/files/one.so"
 	chmod 600 /dev/sframe_unwind
-	check 'nothing was loaded' test "$(sframectl tables | wc -l)" = 1
+	expect 'nothing was loaded' test "$(sframectl tables | wc -l)" = 1
 }
 
 # Whatever runs sframectl passes limits and ignored signals on.
 load_under_limits() {
 	fresh
-	check 'load, with low limits' bash -c "ulimit -v 1000000; ulimit -n 40; ulimit -t 10; exec sframectl load $dir/files/one.so"
+	expect 'load, with low limits' bash -c "ulimit -v 1000000; ulimit -n 40; ulimit -t 10; exec sframectl load $dir/files/one.so"
 	script -qec "sframectl load --linked $dir/files/one.so" /dev/null >"$scratch/said"
 	# arm64's vDSO has no .eh_frame.
-	check 'load, on a terminal: shows progress' \
+	expect 'load, on a terminal: shows progress' \
 		grep -qE $'\r[1-9][0-9]* tables loaded; [01] files without one' "$scratch/said"
-	check 'load, on a terminal: and says the result at the end' \
+	expect 'load, on a terminal: and says the result at the end' \
 		grep -qE $'\x1b\\[K[1-9][0-9]* tables loaded, [0-9]+ KiB' "$scratch/said"
 	cp tables/one.so "$dir/files/new.so"
-	check 'load, of a file that was written just now' sframectl load "$dir/files/new.so"
-	check 'written just now: the table is there' has_table "$dir/files/new.so"
-	check 'load, with SIGCHLD ignored' bash -c "trap '' CHLD; exec sframectl load $dir/files/two.so"
-	check 'low limits: the table is there' has_table "$dir/files/one.so"
-	check 'SIGCHLD ignored: the table is there' has_table "$dir/files/two.so"
+	expect 'load, of a file that was written just now' sframectl load "$dir/files/new.so"
+	expect 'written just now: the table is there' has_table "$dir/files/new.so"
+	expect 'load, with SIGCHLD ignored' bash -c "trap '' CHLD; exec sframectl load $dir/files/two.so"
+	expect 'low limits: the table is there' has_table "$dir/files/one.so"
+	expect 'SIGCHLD ignored: the table is there' has_table "$dir/files/two.so"
 }
 
 # A converter makes none of these tables. Whoever writes another one, or has an old one, is told what is wrong.
@@ -435,9 +435,9 @@ wrong_tables() {
 	memory=$(cat "$parameters/table_memory")
 	echo 1 >"$parameters/table_memory"
 	./many refusals "$dir/files/wrong" >"$scratch/said"
-	check 'wrong tables are not loaded' test $? = 0
+	expect 'wrong tables are not loaded' test $? = 0
 	echo "$memory" >"$parameters/table_memory"
-	check 'the module says what is wrong with each' diff - "$scratch/said" <<-END
+	expect 'the module says what is wrong with each' diff - "$scratch/said" <<-END
 		the file has changed a moment ago: convert it again in two seconds
 		a table needs the executable segments of the file
 		segment 0 lies beyond user memory
@@ -457,11 +457,11 @@ tables() {
 	cp tables/tables "$dir/"
 	make_work
 	let_it_age
-	check 'module loads' modprobe sframe_unwind || exit
+	load_module
 	unprivileged
 	load_under_limits
 	wrong_tables
-	check 'load the program and its libraries' sframectl load --linked "$dir/tables"
+	expect 'load the program and its libraries' sframectl load --linked "$dir/tables"
 	same_build_id
 	renamed_over
 	inode_again
@@ -472,7 +472,5 @@ tables() {
 	bind_mounted
 	overlaid
 	served
-	check 'stop reasons sum to walks' reasons_sum_to_walks
-	check 'module unloads' rmmod sframe_unwind
-	check 'kernel log' log_is_clean
+	unload_module
 }

@@ -40,7 +40,7 @@ why_of() {
 	local pid
 	./ends/ends "$1" 1000 &
 	pid=$!
-	check "$1: $2, in $3" most_end $pid "$2" "$3"
+	expect "$1: $2, in $3" most_end $pid "$2" "$3"
 	kill $pid
 	wait $pid 2>/dev/null
 }
@@ -61,14 +61,14 @@ why_interrupted() {
 	pid=$!
 	waits_for has_walked 500
 	kill -TERM $pid
-	check 'SIGTERM ends it' ends_within 60 $pid
+	expect 'SIGTERM ends it' ends_within 60 $pid
 	wait $pid
-	check 'with status 0' test $? = 0
+	expect 'with status 0' test $? = 0
 	kill $busy
 	wait $busy 2>/dev/null
-	check 'and it says what it has seen' grep -qE '^[1-9][0-9]* stacks in [0-9]+ seconds$' "$scratch/why.txt"
+	expect 'and it says what it has seen' grep -qE '^[1-9][0-9]* stacks in [0-9]+ seconds$' "$scratch/why.txt"
 	# The kernel closes its events; then the module has no work.
-	check 'module unloads at once' rmmod sframe_unwind
+	expect 'module unloads at once' rmmod sframe_unwind
 	modprobe sframe_unwind
 }
 
@@ -90,7 +90,7 @@ why_overtaken() {
 	kill $busy
 	wait $busy 2>/dev/null
 	cat "$scratch/why.txt"
-	check 'it says how many stacks it has lost' \
+	expect 'it says how many stacks it has lost' \
 		grep -qE '^[1-9][0-9]* more are not counted: they came too fast; end other recordings$' "$scratch/why.txt"
 }
 
@@ -105,50 +105,49 @@ why_of_hostile_name() {
 	LD_LIBRARY_PATH=ends "$name" asm 1000 &
 	pid=$!
 	sframectl why $pid 2 >"$scratch/why.txt"
-	check 'a hostile name is escaped' grep -qF 'a\x1b[31m\x0ab' "$scratch/why.txt"
+	expect 'a hostile name is escaped' grep -qF 'a\x1b[31m\x0ab' "$scratch/why.txt"
 	kill $pid
 	wait $pid 2>/dev/null
 }
 
 why() {
 	local pid
-	check 'without the module: says so' \
+	expect 'without the module: says so' \
 		grep -q 'the module is not loaded; type: modprobe sframe_unwind' <<<"$(sframectl why 1 2>&1)"
-	check 'module loads' modprobe sframe_unwind || exit
-	check 'the kernel log says that it was loaded' says_loaded
+	load_module
+	expect 'the kernel log says that it was loaded' says_loaded
 	./ends/ends plain 1000 &
 	pid=$!
-	check 'plain, no table in the process: not-loaded' most_end $pid not-loaded ends/ends
-	check 'sframectl check: none' unwound_by none $pid
-	check 'and says what to do' grep -qE '^[1-9][0-9]* have neither; type: sframectl load -v PID$' "$scratch/check.txt"
+	expect 'plain, no table in the process: not-loaded' most_end $pid not-loaded ends/ends
+	expect 'sframectl check: none' unwound_by none $pid
+	expect 'and says what to do' grep -qE '^[1-9][0-9]* have neither; type: sframectl load -v PID$' "$scratch/check.txt"
 	sframectl load --linked "$PWD/ends/ends"
-	check 'sframectl check: table' unwound_by table $pid
-	check 'and counts tables' grep -qE '^0 of [0-9]+ objects carry SFrame data, [1-9][0-9]* have a table$' "$scratch/check.txt"
-	check 'the same of the file' unwound_by table ends/ends
-	check 'it says where to look for what a table leaves out' \
+	expect 'sframectl check: table' unwound_by table $pid
+	expect 'and counts tables' grep -qE '^0 of [0-9]+ objects carry SFrame data, [1-9][0-9]* have a table$' "$scratch/check.txt"
+	expect 'the same of the file' unwound_by table ends/ends
+	expect 'it says where to look for what a table leaves out' \
 		grep -qxF '        by its table alone; what that leaves out: sframectl convert -v' <<<"$(sframectl check -v ends/ends)"
-	check 'plain, after sframectl load: whole' nearly_whole $pid
+	expect 'plain, after sframectl load: whole' nearly_whole $pid
 	kill $pid
 	wait $pid 2>/dev/null
 	why_of asm not-described ends/ends
 	why_of jit no-file '[anonymous]'
 	why_of lib no-table ends/libends.so
-	check 'and says why' says_why_no_table
+	expect 'and says why' says_why_no_table
 	why_of_hostile_name
 	sleep 1000 &
 	waits_for sleeps $!
-	check 'a process that sleeps: says so' \
+	expect 'a process that sleeps: says so' \
 		grep -q '^The process did not run in this time: give it something to do' <<<"$(sframectl why $! 1)"
 	kill $!
 	# Processes that end before they can be named are counted, too.
 	(while :; do ./ends/ends plain 0; done) &
 	pid=$!
 	sframectl why -v 5 | tee "$scratch/why.txt"
-	check 'of processes that end at once' \
+	expect 'of processes that end at once' \
 		grep -q 'the process had ended before its code could be named' "$scratch/why.txt"
 	kill $pid
 	why_overtaken
 	why_interrupted
-	check 'module unloads' rmmod sframe_unwind
-	check 'kernel log' log_is_clean
+	unload_module
 }

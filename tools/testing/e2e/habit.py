@@ -3,8 +3,7 @@
 """Judges the stacks of habit.c: habit.py [--name NAME] [--kernel FILE] FILE
 
 FILE is the output of `perf script -F comm,ip,sym,symoff`. The name of the sampled function
-says what the whole stack is. Prints lines of figures, and a line `ok ...` or `FAIL ...` for
-each expectation:
+says what the whole stack is. Prints lines of figures, and a case for each expectation:
 
 wrong    no stack has a frame that is not one of the callers, or is in another order
 main     with --kernel: not fewer stacks reach main() than in that FILE, which is of the
@@ -21,6 +20,11 @@ import argparse
 import collections
 import math
 import re
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "lib"))
+from tap import Tap  # noqa: E402
 
 LEVELS = 16
 CALLED_BY = {5: "lib_calls", 8: "lib_calls", 11: "plain_calls", 14: "plain_calls"}
@@ -141,10 +145,6 @@ def compare(ours, kernel, kind):
             100 * samples / max(ours.number("samples"), 1))
 
 
-def expect(what, holds):
-    print(f"{'ok  ' if holds else 'FAIL'} {what}")
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--name", default="habit")
@@ -156,11 +156,16 @@ def main():
     print(f"     {args.name}: {ours}")
     for example in ours.examples[:3]:
         print(f"     wrong: {example}")
-    expect(f"{args.name}: at least 500 stacks", ours.number("samples") >= 500)
-    expect(f"{args.name}: no wrong frame", not ours.number("wrong"))
-    expect(f"{args.name}: at most 0.1 % leave a caller out", ours.share("missing") <= 0.1)
+    tap = Tap()
+
+    def expect(what, holds):
+        tap.case(f"{args.name}: {what}", () if holds else "see above")
+
+    expect("at least 500 stacks", ours.number("samples") >= 500)
+    expect("no wrong frame", not ours.number("wrong"))
+    expect("at most 0.1 % leave a caller out", ours.share("missing") <= 0.1)
     if not args.kernel:
-        return
+        return tap.end()
     kernel = Figures(args.kernel)
     print(f"     {args.name}, by the kernel: {kernel}")
     shares = [("as many stacks are whole as by the kernel", "whole")]
@@ -170,9 +175,10 @@ def main():
         difference, chance, part = compare(ours, kernel, kind)
         print(f"     {args.name}: {kind}: {difference:+.2f} %, by chance {chance:.2f} %, "
               f"of {part:.0f} % of the stacks")
-        expect(f"{args.name}: {what}", difference >= -chance)
-    expect(f"{args.name}: a quarter of the stacks is from places that both have sampled", part >= 25)
+        expect(what, difference >= -chance)
+    expect("a quarter of the stacks is from places that both have sampled", part >= 25)
+    return tap.end()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -5,13 +5,14 @@
  * Only this program has SFrame data. So its stacks end at the code of libc that calls
  * it: the code that starts the program, or a thread, or qsort().
  *
- * starts program|threads|callback SECONDS
+ * starts program|threads|callback MILLISECONDS
  */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 #include "chain.h"
 
@@ -64,13 +65,16 @@ static void run_threads(void)
 int main(int argc, char **argv)
 {
 	int numbers[] = { 2, 1 };
+	struct itimerval alarm = {};
 
 	if (argc != 3) {
-		fprintf(stderr, "usage: starts program|threads|callback SECONDS\n");
+		fprintf(stderr, "usage: starts program|threads|callback MILLISECONDS\n");
 		return 2;
 	}
 	signal(SIGALRM, on_alarm);
-	alarm(atoi(argv[2]));
+	alarm.it_value.tv_sec = atoi(argv[2]) / 1000;
+	alarm.it_value.tv_usec = atoi(argv[2]) % 1000 * 1000;
+	setitimer(ITIMER_REAL, &alarm, NULL);
 	if (!strcmp(argv[1], "threads"))
 		run_threads();
 	else if (!strcmp(argv[1], "callback"))

@@ -40,6 +40,9 @@ import os
 import re
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), '../lib'))
+from tap import Tap  # noqa: E402
+
 EARLY = 0.2                 # seconds after the start of a process, in which its first scan begins
 MAX_EARLY = 5               # different places of such samples; during one scan the place stays the same
 MIN_WHOLE = 1000            # samples; with V1 and V2 all samples from the first realigned function on are gaps
@@ -554,9 +557,11 @@ def main():
         results = verify_events(oracle, args.directory, args.name, least, Kernel(args.kallsyms), sys.stdin)
     else:
         results = verify(oracle, sys.stdin, args)
+    tap = Tap()
     for what, holds in results:
-        print('ok  ' if holds else 'FAIL', what)
+        tap.case(what, () if holds else 'see above')
+    return tap.end()
 
 
 if __name__ == '__main__':
-    main()
+    sys.exit(main())
