@@ -24,7 +24,9 @@ BENCH_ROOT = "bash binutils-dev gcc libc6-dev libelf-dev libunwind-dev make pyth
 UNSTABLE_ROOT = "bash gcc gcc-aarch64-linux-gnu kmod libc6-dev libelf-dev make".split()
 TRUTH_ROOT = "bash g++ gcc gdb git libdw-dev libelf-dev make mawk openssl perl python3 sqlite3 xz-utils".split()
 
-NOT_UNPACKED = [f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("doc", "man", "locale", "info")]
+# A part that is not whole is made again: nothing has to reach the disk before the next step.
+DPKG_OPTIONS = ["--dpkgopt=force-unsafe-io",
+                *(f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("doc", "man", "locale", "info"))]
 
 
 # ---- what a root has -----------------------------------------------------------------------------------------
@@ -95,7 +97,7 @@ def made(noun, packages, arches="amd64", key=None, suite="trixie"):
 def make_root(folder, packages, arches, suite):
     say(f"making the root of {suite}")
     folder.chmod(0o755)
-    strap(folder, suite, packages, "--variant=minbase", *NOT_UNPACKED, arches=arches, backports=suite == "trixie")
+    strap(folder, suite, packages, "--variant=minbase", *DPKG_OPTIONS, arches=arches, backports=suite == "trixie")
     name_host(folder)
 
 
@@ -143,13 +145,6 @@ def become(make_root_once, command):
     """Run the command inside that root, in place of this process."""
     file, words = enter(make_root_once)
     os.execvp(words[0], [*words, *command])
-
-
-def call_inside(make_root_once, *command):
-    """Run a command inside that root, with the streams of this process, and return its status."""
-    file, words = enter(make_root_once)
-    with file:
-        return subprocess.run([*words, *(str(word) for word in command)], close_fds=False, check=False).returncode
 
 
 def run_inside(make_root_once, *command, log=None):

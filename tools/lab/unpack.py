@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """From packages to directories: whole roots by mmdebstrap, programs with their libraries, and single packages."""
 
-from .archive import KEYRING, source_line
+import shlex
+
+from .archive import KEYRING, archive, source_line
 from .cache import remove
 from .fetch import fetch
 from .host import Failed, is_root_of_host, run, say
@@ -10,7 +12,8 @@ TRIPLETS = {"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}
 
 
 def strap(folder, suite, packages, *options, arches="amd64", backports=False):
-    """Fill the folder by mmdebstrap, with the settings that every use shares."""
+    """Fill the folder by mmdebstrap, with the settings that every use shares. Of Debian 13, it gets the package lists of the
+    laboratory, unless the archive no longer has what they name."""
     suites = [suite, f"{suite}-backports"] if backports else [suite]
     sources = "".join(f"{source_line(name)}\n" for name in suites)
     # mmdebstrap gets a mount namespace: its mounts disappear with it, also after an error. The root of a user's namespace may
@@ -20,8 +23,11 @@ def strap(folder, suite, packages, *options, arches="amd64", backports=False):
                *([] if is_root_of_host() else ["--skip=chroot/mount/sys"]),
                f"--architectures={arches}", f"--include={','.join(packages)}",
                '--aptopt=Acquire::Check-Valid-Until "false"', '--aptopt=Acquire::Check-Date "false"',
-               '--aptopt=Acquire::Languages "none"', *options, suite, folder, "-"]
-    if fetch(*command, stdin=sources):
+               '--aptopt=Acquire::Languages "none"', *options]
+    archive.need_lists()
+    lists = f'cp -t "$1"/var/lib/apt/lists {shlex.quote(str(archive.place))}/lists/*_*'
+    known = [f"--setup-hook={lists}", "--skip=update"] if suite in archive.suites else []
+    if fetch(*command, *known, suite, folder, "-", stdin=sources):
         return
     # A download may have been broken.
     say("mmdebstrap failed, see above: trying once more")
@@ -29,7 +35,7 @@ def strap(folder, suite, packages, *options, arches="amd64", backports=False):
     remove(folder)
     folder.mkdir()
     folder.chmod(mode)
-    if not fetch(*command, stdin=sources):
+    if not fetch(*command, suite, folder, "-", stdin=sources):
         raise Failed(f"mmdebstrap cannot make a root of {suite}, see above: is the network there? "
                      "SFU_MIRROR=URI names another archive")
 
