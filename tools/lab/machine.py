@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What tools/lab/vm starts a machine from."""
 
-from concurrent.futures import ThreadPoolExecutor
+import os
+import traceback
 
 from .archive import archive
-from .host import prepare
+from .cache import NotMade
+from .host import LAB, Failed, prepare, say
 from .images import additions, has_9p, image
 from .kernels import kdir, packages
 from .programs import qemu, virtiofsd
@@ -12,17 +14,42 @@ from .roots import arm64_root, root
 
 
 def machine(kernel):
-    """Return the directories of QEMU, of the disk, of what is added to it, and of virtiofsd if the kernel needs it. What
-    waits for the network is made at the same time."""
-    prepare()
-    archive.need_lists()
-    programs = [qemu] if has_9p(kernel) else [qemu, virtiofsd]
-    with ThreadPoolExecutor() as pool:
-        programs = [pool.submit(make) for make in programs]
-        first = [pool.submit(make) for make in ([root] if kernel.arch == "amd64" else [root, arm64_root])]
-        first += [pool.submit(make, kernel) for make in (packages, kdir)]
-        for job in first:
-            job.result()
-        disk = [pool.submit(make, kernel) for make in (image, additions)]
-        made = [job.result() for job in programs[:1] + disk + programs[1:]]
-    return tuple(made)
+    """Return the directories of QEMU, of the disk, of what is added to it, and of virtiofsd if the kernel needs it."""
+    if not any(LAB.glob(f"image-{kernel}.*")):
+        prepare()
+        archive.need_lists()
+        # What waits for the network is made at the same time.
+        make_at_once(qemu, root if kernel.arch == "amd64" else arm64_root, lambda: packages(kernel), lambda: kdir(kernel))
+        make_at_once(lambda: image(kernel), lambda: additions(kernel))
+    return qemu(), image(kernel), additions(kernel), *([] if has_9p(kernel) else [virtiofsd()])
+
+
+def make_at_once(*functions):
+    """Call each function in a process of its own: no command that one starts inherits the locks of another."""
+    children = [start(function) for function in functions]
+    try:
+        statuses = [os.waitpid(child, 0)[1] for child in children]
+    except KeyboardInterrupt:
+        for child in children:
+            os.waitpid(child, 0)
+        raise
+    if any(statuses):
+        raise NotMade("parts of the machine could not be made, see above")
+
+
+def start(function):
+    child = os.fork()
+    if child:
+        return child
+    status = 1
+    try:
+        function()
+        status = 0
+    except Failed as error:
+        say(error)
+    except KeyboardInterrupt:
+        pass
+    except Exception:
+        traceback.print_exc()
+    finally:
+        os._exit(status)
