@@ -21,9 +21,6 @@
   programs demo|bench [amd64|arm64]
                          print a directory with programs of Debian 13 and their libraries, for /usr/local: what the demo
                          profiles (sqlite3, git, ...), or what no table describes (node, java, shellcheck, ...)
-  sqlite                 print a directory with Debian 13's SQLite in one file, sqlite3.c, and speedtest1.c
-  speedtest1 v2|v3 [amd64|arm64]
-                         print a directory with speedtest1, SQLite's benchmark, with SFrame data of that version
   perf 12|13|backports|sid
                          print a directory with that Debian's newest perf for amd64; it runs inside the root
   qemu                   print the directory of Debian 13's QEMU, which runs here: qemu-system-x86_64 and -aarch64
@@ -70,7 +67,7 @@ import os
 import signal
 import sys
 
-from . import debians, images, kernels, machine, module, programs, roots, sources, sqlite, toolchains
+from . import debians, images, kernels, machine, module, programs, roots, sources, toolchains
 from .archive import archive
 from .cache import NotMade, remove
 from .host import LAB, Failed, prepare, say
@@ -144,8 +141,6 @@ COMMANDS = {
     "cyclictest": lambda arch="amd64": programs.cyclictest(arch),
     "bpftrace": lambda arch="amd64": programs.bpftrace(arch),
     "programs": lambda name="", arch="amd64": programs.programs(name, arch),
-    "sqlite": sqlite.sqlite,
-    "speedtest1": lambda version="", arch="amd64": sqlite.speedtest1(version, arch),
     "perf": lambda debian="": programs.perf(debian),
     "qemu": programs.qemu,
     "qemu-user": programs.qemu_user,
