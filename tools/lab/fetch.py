@@ -60,7 +60,8 @@ def _wait(process):
         if progress.is_still_at(earlier):
             say(f"{name} stands still: the archive has sent next to nothing for {LOOKS_EVERY} seconds. Ending it")
             _end(process)
-            return process.wait()
+            process.wait()
+            return 1  # its own status may be 0 if its children end before it
         say(f"{name} is still at work: {progress.data >> 20} MiB written so far")
 
 
