@@ -12,6 +12,7 @@ from pathlib import Path
 TREE = Path(__file__).resolve().parents[2]
 HERE = TREE / "tools/lab"
 LAB = TREE / "build/lab"
+NAMESPACE = "SFU_LAB_NAMESPACE"  # in the environment of what runs in a user's namespace
 
 
 class Failed(Exception):
@@ -41,16 +42,16 @@ def say_version(*command):
     say(output(*command, "--version").splitlines()[0])
 
 
-def is_root_of_host():
-    """True if root here is root outside of all user namespaces, too."""
-    return os.geteuid() == 0 and Path("/proc/self/uid_map").read_text().split() == ["0", "0", "4294967295"]
+def is_in_namespace():
+    """True if enter_namespace() has started this process: root here is a user of the host."""
+    return NAMESPACE in os.environ
 
 
 @functools.cache
 def prepare():
     """Make this process able to make parts, which takes programs of the host, and root for chroot and mounts. A user
     becomes root in a namespace: the process starts again there."""
-    if is_root_of_host() or os.geteuid() != 0:
+    if not is_in_namespace():
         need_packages()
     if os.geteuid() != 0:
         enter_namespace()
@@ -71,7 +72,7 @@ def enter_namespace():
     if tried.returncode:
         raise Failed("needs root, or a namespace where you are root:\n  " + "\n  ".join(
             [tried.stderr.strip(), *namespace_remedies()]) + "\nOr run it again as root, for instance with sudo")
-    os.execvp(words[0], [*words, sys.executable, "-B", *sys.argv])
+    os.execvpe(words[0], [*words, sys.executable, "-B", *sys.argv], {**os.environ, NAMESPACE: "1"})
 
 
 def namespace_remedies():
@@ -112,7 +113,7 @@ def mirror():
         if not shutil.which("apt-get"):
             raise Failed("this machine has no apt: use Debian 12 or 13")
         uri = known_archive()
-    if not uri and is_root_of_host():
+    if not uri and os.geteuid() == 0 and not is_in_namespace():
         say("updating this machine's package lists")
         subprocess.run(["apt-get", "update", "-qq"], stdin=subprocess.DEVNULL, stdout=sys.stderr, check=False)
         uri = known_archive()

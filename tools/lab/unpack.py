@@ -6,7 +6,7 @@ import shlex
 from .archive import KEYRING, archive, source_line
 from .cache import remove
 from .fetch import fetch
-from .host import Failed, is_root_of_host, run, say
+from .host import Failed, is_in_namespace, run, say
 
 TRIPLETS = {"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}
 
@@ -20,7 +20,7 @@ def strap(folder, suite, packages, *options, arches="amd64", backports=False):
     # mount /proc only with a namespace of processes, and /sys never.
     command = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", '"$@"; exit', "sh",
                "mmdebstrap", "--quiet", "--mode=root", f"--keyring={KEYRING}",
-               *([] if is_root_of_host() else ["--skip=chroot/mount/sys"]),
+               *(["--skip=chroot/mount/sys"] if is_in_namespace() else []),
                f"--architectures={arches}", f"--include={','.join(packages)}",
                '--aptopt=Acquire::Check-Valid-Until "false"', '--aptopt=Acquire::Check-Date "false"',
                '--aptopt=Acquire::Languages "none"', *options]
