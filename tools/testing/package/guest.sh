@@ -14,17 +14,8 @@ PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 grep -m 1 ' T _text$' /proc/kallsyms >/run/kallsyms
 mount --bind /run/kallsyms /proc/kallsyms
 
-# expect WHAT CMD...: in this shell, so that it knows what it has run
-expect() {
-	local what=$1
-	shift
-	if "$@" >/tmp/output 2>&1; then
-		echo "ok: $what"
-	else
-		echo "FAILED: $what"
-		cat /tmp/output
-	fi
-}
+# shellcheck source=tools/testing/lib/tap.sh
+. /debs/tap.sh
 
 # serves: systemctl returns before the service has opened the device
 serves() {
@@ -44,12 +35,11 @@ are_whole() {
 	[[ $(<"$1") =~ ([0-9]+)\ stacks,\ ([0-9]+)\ %\ whole ]] && ((BASH_REMATCH[1] >= 50 && BASH_REMATCH[2] >= 80))
 }
 
-# records: stacks of Debian's own programs
+# records: stacks of Debian's own programs, whose tables the first recording has brought
 records() {
-	perf record -o /tmp/perf.data -e cpu-clock -F 499 --call-graph=sframe \
-		bash -c 'for ((i = 0; i < 200000; i++)); do :; done; gzip -9 </bin/bash | sha256sum' || return 1
-	perf record -o /tmp/perf.data -e cpu-clock -F 499 --call-graph=sframe \
-		bash -c 'for ((i = 0; i < 200000; i++)); do :; done; gzip -9 </bin/bash | sha256sum' 2>/tmp/summary || return 1
+	local record=(perf record -o /tmp/perf.data -e cpu-clock -F 499 --call-graph=sframe
+		bash -c 'for ((i = 0; i < 100000; i++)); do :; done; gzip -9 </bin/bash | sha256sum')
+	"${record[@]}" && "${record[@]}" 2>/tmp/summary || return 1
 	are_whole /tmp/summary && perf script -i /tmp/perf.data -F ip,sym | grep -q __libc_start
 }
 
@@ -89,7 +79,7 @@ users_may_not_profile() {
 
 # users_have_stacks: once root allows it; newer kernels want an option, too
 users_have_stacks() {
-	local work=(bash -c 'for ((i = 0; i < 200000; i++)); do :; done')
+	local work=(bash -c 'for ((i = 0; i < 100000; i++)); do :; done')
 	sysctl kernel.perf_event_paranoid=2
 	user_records "${work[@]}" || user_records --user-callchains "${work[@]}" || { cat /tmp/said; return 1; }
 	are_whole /tmp/said && perf script -f -i /tmp/user.data -F ip,sym | grep -q __libc_start
@@ -143,7 +133,7 @@ tables_are_small() {
 	local bytes
 	sframectl load --all || return
 	bytes=$(awk '$1 == "table.bytes" { print $2 }' /sys/kernel/debug/sframe_unwind/stats)
-	echo "note: $(sframectl tables | grep -c ' [0-9]*:[0-9]') files have tables, of $bytes bytes in all"
+	echo "# $(sframectl tables | grep -c ' [0-9]*:[0-9]') files have tables, of $bytes bytes in all"
 	[ "$bytes" -gt 100000 ] && [ "$bytes" -le $((6 << 20)) ]
 }
 
@@ -154,7 +144,7 @@ installs() {
 	expect 'perf record works in the same shell' records
 	expect 'so does the recording of README.md' records_as_readme
 	expect 'sframe-flamegraph draws what it has recorded' draws
-	echo "note: $((SECONDS - began)) s from apt install to the flame graph, of a machine that QEMU emulates"
+	echo "# $((SECONDS - began)) s from apt install to the flame graph, of a machine that QEMU emulates"
 	expect 'the kernel notes that it does not know the key' kernel_notes_taint
 	expect "the distribution's perf does not know sframe" perf_knows_no_sframe
 	expect 'users may not profile' users_may_not_profile
@@ -182,5 +172,5 @@ upgraded() {
 
 read -r words </proc/cmdline
 [[ $words =~ package_test=([a-z]+) ]] && "${BASH_REMATCH[1]}"
-echo end
+end_tap
 systemctl poweroff
