@@ -21,9 +21,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "image.h"
 
 enum { NR_WORKERS = 2, DONE = 42 };
@@ -34,14 +34,6 @@ extern char **environ;
 
 static const char *path, *library;
 static volatile bool stop;
-
-static long now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 static void *worker(void *image)
 {

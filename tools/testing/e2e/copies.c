@@ -30,9 +30,9 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "image.h"
 
 #define RING_PAGES		64
@@ -196,14 +196,6 @@ static void run(enum kind kind)
 {
 	call_leaf((code_fn *)(image.code + LEAF_AT), image.code + 8, 20000);
 	judge_all(kind);
-}
-
-static long now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 /* Called before leaf runs in this process: rows that were looked up are cached. */

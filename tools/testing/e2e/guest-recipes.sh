@@ -6,7 +6,8 @@
 #
 # A label (`.. _cpu:`) names each recipe. Its commands are in literal blocks, after the prompts "# " and "$ ". Deeper
 # lines go on with the command above. "# until KEY" at its end names the key that ends it. The function promise_NAME checks
-# what the recipe promises, in the recipe's own directory: `output` has all that was printed.
+# what the recipe promises, in the recipe's own directory: `output` has all that was printed. It stays in build/e2e/recipes-KERNEL/,
+# where the examples of that file come from.
 
 # ---- running the commands -----------------------------------------------------------------------------------------
 

@@ -26,9 +26,9 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "sframe_format.h"
 #include "uapi/sframe_unwind.h"
 
@@ -36,16 +36,12 @@ enum { PAGE = 4096, CODE = PAGE, TABLE = 16 * PAGE };
 
 static void spin(long ms)
 {
-	struct timespec now;
-	long until;
+	long until = now_ms() + ms;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	until = now.tv_sec * 1000 + now.tv_nsec / 1000000 + ms;
 	do {
 		for (int i = 0; i < 10000; i++)
 			__asm__ volatile("");
-		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while (now.tv_sec * 1000 + now.tv_nsec / 1000000 < until);
+	} while (now_ms() < until);
 }
 
 static int open_numbered(const char *dir, long nr, int flags)

@@ -20,19 +20,11 @@
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 #include "chain.h"
+#include "clock.h"
 
 long work(long (*outer)(long x), long ms);
-
-static long now_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 LINK long work(link_fn *outer, long ms)
 {
