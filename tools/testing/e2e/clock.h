@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The time, for programs that run for a number of milliseconds.
+ */
 #ifndef CLOCK_H
 #define CLOCK_H
 
