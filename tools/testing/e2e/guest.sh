@@ -8,7 +8,7 @@
 # guest.sh --work FUNCTION [ARG...]: runs a function that reports nothing: what perf is to sample.
 
 set -u
-# shellcheck source=tools/testing/lib/tap.sh
+# shellcheck source=/dev/null
 . ./tap.sh
 
 stats=/sys/kernel/debug/sframe_unwind/stats
