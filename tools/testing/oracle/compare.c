@@ -21,12 +21,6 @@
 /* The most differences that are printed for one file. */
 #define NR_SHOWN	10
 
-enum status {
-	STATUS_EQUAL = 0,
-	STATUS_DIFFERENT = 1,
-	STATUS_UNREADABLE = 2,
-};
-
 struct counts {
 	u64	functions;
 	u64	rows;
@@ -76,19 +70,6 @@ static const char *version_text(const struct sframe_header *sec)
 	return texts[sec->version];
 }
 
-static void print_row(const struct comparison *cmp, const char *who,
-		      const struct sframe_row *row)
-{
-	struct row_text text;
-
-	row_to_text(cmp->blob.sec.abi, row, &text);
-	printf(" %s: cfa %s fp %s ra %s%s%s", who,
-	       rule_is_odd(&row->cfa) ? "exp" : text.cfa,
-	       rule_is_odd(&row->fp) ? "exp" : text.fp,
-	       rule_is_odd(&row->ra) ? "exp" : text.ra,
-	       row->ra_mangled ? " [s]" : "", row->signal ? " signal" : "");
-}
-
 static void count_difference(struct comparison *cmp, const struct finding *found)
 {
 	if (cmp->counts.differences++ >= NR_SHOWN)
@@ -100,9 +81,9 @@ static void count_difference(struct comparison *cmp, const struct finding *found
 	else if (found->err)
 		printf(" sframe: %s", sframe_defect_names[found->defect]);
 	else
-		print_row(cmp, "sframe", &found->sframe);
+		ehframe_print_row("sframe", cmp->blob.sec.abi, &found->sframe);
 	if (found->func)
-		print_row(cmp, "eh_frame", &found->dwarf);
+		ehframe_print_row("eh_frame", cmp->blob.sec.abi, &found->dwarf);
 	else
 		printf(" eh_frame: no function");
 	if (errata_is_mended(found))
@@ -238,14 +219,9 @@ static void take_defect(void *arg, const struct scan_place *place,
 
 static u64 functions_bytes_not_covered(struct comparison *cmp)
 {
-	struct ranges described = {};
+	struct ranges described = functions_ranges(&cmp->functions);
 	u64 bytes;
-	size_t i;
 
-	for (i = 0; i < cmp->functions.nr; i++)
-		ranges_add(&described, cmp->functions.all[i].start,
-			   cmp->functions.all[i].end - cmp->functions.all[i].start);
-	ranges_merge(&described);
 	ranges_merge(&cmp->covered);
 	bytes = ranges_bytes(&described) - ranges_common_bytes(&described, &cmp->covered);
 	ranges_free(&described);

@@ -36,12 +36,6 @@
 
 #define NR_SHOWN	5
 
-enum status {
-	STATUS_EQUAL = 0,
-	STATUS_DIFFERENT = 1,
-	STATUS_UNREADABLE = 2,
-};
-
 /**
  * struct comparison - the comparison of one table
  * @name: name of the program
@@ -87,19 +81,6 @@ struct comparison {
 	u64			plts;
 	bool			is_defect;
 };
-
-static void print_row(const struct comparison *cmp, const char *who, const struct sframe_row *row)
-{
-	struct row_text text;
-
-	row_to_text(cmp->sec.abi, row, &text);
-	printf(" %s: cfa %s fp %s ra %s%s%s%s", who,
-	       rule_is_odd(&row->cfa) ? "exp" : text.cfa,
-	       rule_is_odd(&row->fp) ? "exp" : text.fp,
-	       rule_is_odd(&row->ra) ? "exp" : text.ra,
-	       row->ra_mangled ? " [s]" : "", row->signal ? " signal" : "",
-	       row->outermost ? " outermost" : "");
-}
 
 /* What .eh_frame says at an address, and up to which address it says so. */
 struct described {
@@ -193,23 +174,20 @@ static struct sframe_rule comparable(const struct sframe_row *row, struct sframe
 	return rule;
 }
 
-static bool rules_equal(struct sframe_rule a, struct sframe_rule b)
-{
-	return a.how == b.how && a.reg == b.reg && a.off == b.off;
-}
-
 static bool rows_agree(const struct sframe_row *sframe, const struct described *desc)
 {
 	const struct sframe_row *dwarf = &desc->row;
+	struct sframe_rule ra, fp;
 
 	if (sframe->signal != dwarf->signal)
 		return false;
 	if (sframe->outermost || dwarf->outermost)
 		return sframe->outermost && dwarf->outermost;
+	ra = comparable(dwarf, dwarf->ra);
+	fp = comparable(dwarf, dwarf->fp);
 	return desc->sp_is_cfa && sframe->ra_mangled == dwarf->ra_mangled &&
-	       rules_equal(sframe->cfa, dwarf->cfa) &&
-	       rules_equal(sframe->ra, comparable(dwarf, dwarf->ra)) &&
-	       rules_equal(sframe->fp, comparable(dwarf, dwarf->fp));
+	       rules_equal(&sframe->cfa, &dwarf->cfa) && rules_equal(&sframe->ra, &ra) &&
+	       rules_equal(&sframe->fp, &fp);
 }
 
 static void count_difference(struct comparison *cmp, u64 addr, int err,
@@ -222,9 +200,9 @@ static void count_difference(struct comparison *cmp, u64 addr, int err,
 	if (err)
 		printf(" sframe: error %d", err);
 	else
-		print_row(cmp, "sframe", sframe);
+		ehframe_print_row("sframe", cmp->sec.abi, sframe);
 	if (desc) {
-		print_row(cmp, "eh_frame", &desc->row);
+		ehframe_print_row("eh_frame", cmp->sec.abi, &desc->row);
 		puts(desc->sp_is_cfa ? "" : ", SP is not CFA");
 	} else {
 		puts(" eh_frame: nothing");
@@ -411,7 +389,7 @@ static void judge_hole(struct comparison *cmp, u64 start, u64 end)
 			continue;
 		if (!cmp->unjustified) {
 			printf("# %s: hole at 0x%" PRIx64 ":", cmp->name, addr);
-			print_row(cmp, "eh_frame", &desc.row);
+			ehframe_print_row("eh_frame", cmp->sec.abi, &desc.row);
 			putchar('\n');
 		}
 		cmp->unjustified += next - addr;
@@ -422,14 +400,10 @@ static void judge_hole(struct comparison *cmp, u64 start, u64 end)
 static void judge_holes(struct comparison *cmp)
 {
 	const struct range *covered;
-	struct ranges code = {};
+	struct ranges code = functions_ranges(&cmp->functions);
 	size_t i, k = 0;
 	u64 addr;
 
-	for (i = 0; i < cmp->functions.nr; i++)
-		ranges_add(&code, cmp->functions.all[i].start,
-			   cmp->functions.all[i].end - cmp->functions.all[i].start);
-	ranges_merge(&code);
 	ranges_merge(&cmp->covered);
 	cmp->code = ranges_bytes(&code);
 	for (i = 0; i < code.nr; i++) {

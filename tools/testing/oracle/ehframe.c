@@ -5,6 +5,7 @@
  * the beginning of the function, so the last result is kept while it is valid.
  */
 #include <dwarf.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "ehframe.h"
@@ -191,4 +192,17 @@ bool ehframe_sp_is_cfa(struct ehframe *eh, u64 addr, const struct sframe_row *ro
 	if (sp.how == SFRAME_RULE_CFA)
 		return sp.off == 0;
 	return sp.how == row->cfa.how && sp.reg == row->cfa.reg && sp.off == row->cfa.off;
+}
+
+void ehframe_print_row(const char *who, u8 abi, const struct sframe_row *row)
+{
+	struct row_text text;
+
+	row_to_text(abi, row, &text);
+	printf(" %s: cfa %s fp %s ra %s%s%s%s", who,
+	       rule_is_odd(&row->cfa) ? "exp" : text.cfa,
+	       rule_is_odd(&row->fp) ? "exp" : text.fp,
+	       rule_is_odd(&row->ra) ? "exp" : text.ra,
+	       row->ra_mangled ? " [s]" : "", row->signal ? " signal" : "",
+	       row->outermost ? " outermost" : "");
 }

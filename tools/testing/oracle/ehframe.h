@@ -7,6 +7,13 @@
 
 #include "object.h"
 
+/* How a file compares. It is the exit status, too. */
+enum status {
+	STATUS_EQUAL = 0,
+	STATUS_DIFFERENT = 1,
+	STATUS_UNREADABLE = 2,
+};
+
 /* The DWARF numbers of an architecture's registers. */
 struct registers {
 	u8	sp;
@@ -40,5 +47,6 @@ void ehframe_close(struct ehframe *eh);
 bool ehframe_row(struct ehframe *eh, u64 addr, struct sframe_row *row);
 bool ehframe_saved_sp(struct ehframe *eh, u64 addr, struct sframe_rule *word, s64 *sum);
 bool ehframe_sp_is_cfa(struct ehframe *eh, u64 addr, const struct sframe_row *row);
+void ehframe_print_row(const char *who, u8 abi, const struct sframe_row *row);
 
 #endif /* ORACLE_EHFRAME_H */

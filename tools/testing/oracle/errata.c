@@ -10,11 +10,6 @@
 
 #define PLT_BLOCK	16
 
-static bool rules_equal(const struct sframe_rule *a, const struct sframe_rule *b)
-{
-	return a->how == b->how && a->reg == b->reg && a->off == b->off;
-}
-
 static bool has_no_rules(const struct sframe_row *row)
 {
 	return row->cfa.how == SFRAME_RULE_SAME;
@@ -108,17 +103,6 @@ static bool differs_by_cfa(const struct finding *found, s64 sframe, s64 dwarf)
 	return rows_equal(&found->sframe, &row);
 }
 
-static bool get_section(const struct finding *found, const char *name,
-			struct elf_section *sec)
-{
-	u32 i;
-
-	for (i = 0; elf_get_section(&found->obj->elf, i, sec); i++)
-		if (elf_is_named(&found->obj->elf, sec, name))
-			return true;
-	return false;
-}
-
 /*
  * ld 2.40 describes the first stub of .plt.sec like entry 0 of .plt. Then it
  * describes 32 bytes, even if the section ends before.
@@ -128,7 +112,7 @@ static bool is_plt_sec_of_2_40(const struct finding *found)
 	const struct sframe_row *row = &found->sframe;
 	struct elf_section sec;
 
-	if (!get_section(found, ".plt.sec", &sec))
+	if (!functions_section(found->obj, ".plt.sec", &sec))
 		return false;
 	if (row->pcmask)
 		return row->func - sec.addr == PLT_BLOCK &&
@@ -145,7 +129,7 @@ static bool is_ibt_plt_of_2_40(const struct finding *found)
 
 	return found->sframe.pcmask && (off == 9 || off == 10) &&
 	       differs_by_cfa(found, 8, 16) &&
-	       get_section(found, ".plt", &sec) && found->addr - sec.addr < sec.size;
+	       functions_section(found->obj, ".plt", &sec) && found->addr - sec.addr < sec.size;
 }
 
 static bool is_plt_of_2_40(const struct finding *found)
@@ -211,6 +195,6 @@ errata_t errata_mended(const struct finding *found)
 	struct elf_section sec;
 
 	return found->sec->version > SFRAME_VERSION_1 && found->stored_cfa == 16 &&
-	       get_section(found, ".plt.got", &sec) &&
+	       functions_section(found->obj, ".plt.got", &sec) &&
 	       found->addr - sec.addr < sec.size ? ERRATUM(6) : 0;
 }

@@ -15,6 +15,11 @@ static inline bool rule_is_odd(const struct sframe_rule *rule)
 	return rule->reg == odd_rule.reg;
 }
 
+static inline bool rules_equal(const struct sframe_rule *a, const struct sframe_rule *b)
+{
+	return a->how == b->how && a->reg == b->reg && a->off == b->off;
+}
+
 /**
  * struct expression - a DWARF expression and what it may refer to
  * @ops: its operations, as libdw returns them

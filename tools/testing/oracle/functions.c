@@ -10,6 +10,7 @@
 
 #include "encoding.h"
 #include "functions.h"
+#include "grow.h"
 
 /* Return: the size of an encoded pointer, 0 if the encoding is unknown. */
 static int pointer_size(u8 encoding)
@@ -95,15 +96,9 @@ static bool read_function(struct function *func, const Dwarf_CIE *cie,
 
 static void add_function(struct functions *functions, const struct function *func)
 {
-	size_t nr = functions->nr;
-
-	/* The array grows to the next power of two when it is full. */
-	if ((nr & (nr - 1)) == 0) {
-		functions->all = realloc(functions->all,
-					 (nr ? 2 * nr : 1) * sizeof(*func));
-		if (!functions->all)
-			abort();
-	}
+	functions->all = grow(functions->all, functions->nr, sizeof(*func));
+	if (!functions->all)
+		abort();
 	functions->all[functions->nr++] = *func;
 }
 
@@ -117,12 +112,13 @@ static int compare_places(const void *a, const void *b)
 	return (func1->end > func2->end) - (func1->end < func2->end);
 }
 
-static bool find_section(const struct object *obj, struct elf_section *sec)
+/* Return: true if the file has a section of that name, with bytes in the file. */
+bool functions_section(const struct object *obj, const char *name, struct elf_section *sec)
 {
 	u32 i;
 
 	for (i = 0; elf_get_section(&obj->elf, i, sec); i++)
-		if (elf_is_named(&obj->elf, sec, ".eh_frame") && sec->type != SHT_NOBITS)
+		if (elf_is_named(&obj->elf, sec, name) && sec->type != SHT_NOBITS)
 			return true;
 	return false;
 }
@@ -137,7 +133,7 @@ const char *functions_read(struct functions *functions, const struct object *obj
 	int status;
 
 	*functions = (struct functions){};
-	if (!find_section(obj, &sec))
+	if (!functions_section(obj, ".eh_frame", &sec))
 		return "no .eh_frame";
 	if (file_copy(&obj->file, sec.off, sec.size, &functions->data))
 		return "its .eh_frame cannot be read";
@@ -177,6 +173,19 @@ const struct function *functions_find(const struct functions *functions, u64 add
 			return &functions->all[mid];
 	}
 	return NULL;
+}
+
+/* Merges the addresses of all functions. The caller calls ranges_free(). */
+struct ranges functions_ranges(const struct functions *functions)
+{
+	struct ranges ranges = {};
+	size_t i;
+
+	for (i = 0; i < functions->nr; i++)
+		ranges_add(&ranges, functions->all[i].start,
+			   functions->all[i].end - functions->all[i].start);
+	ranges_merge(&ranges);
+	return ranges;
 }
 
 void functions_free(struct functions *functions)

@@ -4,6 +4,7 @@
 #define ORACLE_FUNCTIONS_H
 
 #include "object.h"
+#include "ranges.h"
 
 /* A sequence of call frame instructions. */
 struct program {
@@ -38,6 +39,8 @@ struct functions {
 
 const char *functions_read(struct functions *functions, const struct object *obj);
 const struct function *functions_find(const struct functions *functions, u64 addr);
+bool functions_section(const struct object *obj, const char *name, struct elf_section *sec);
+struct ranges functions_ranges(const struct functions *functions);
 void functions_free(struct functions *functions);
 
 #endif /* ORACLE_FUNCTIONS_H */
