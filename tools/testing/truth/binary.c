@@ -5,7 +5,6 @@
  */
 #include <err.h>
 #include <fcntl.h>
-#include <gelf.h>
 #include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,13 +13,8 @@
 #include <unistd.h>
 
 #include "binary.h"
+#include "grow.h"
 #include "object.h"
-
-struct segment {
-	u64	addr;
-	u64	off;
-	u64	size;
-};
 
 struct symbol {
 	u64	addr;
@@ -105,72 +99,71 @@ static int compare_symbols(const void *a, const void *b)
 	return one->addr < other->addr ? -1 : one->addr > other->addr;
 }
 
-static void add_symbols(struct binary *binary, Elf *elf, Elf_Scn *scn, const GElf_Shdr *shdr)
+static void add_symbols(struct binary *binary, const struct elf *elf,
+			const struct elf_section *table)
 {
-	Elf_Data *data = elf_getdata(scn, NULL);
-	size_t i, nr = shdr->sh_entsize ? shdr->sh_size / shdr->sh_entsize : 0;
+	struct elf_symbol sym;
+	struct symbol *symbols;
 	const char *name;
-	GElf_Sym sym;
+	u32 i;
 
-	binary->symbols = reallocarray(binary->symbols, binary->nr_symbols + nr,
-				       sizeof(*binary->symbols));
-	for (i = 0; i < nr; i++) {
-		if (!gelf_getsym(data, i, &sym) || GELF_ST_TYPE(sym.st_info) != STT_FUNC ||
-		    !sym.st_shndx)
+	for (i = 0; elf_get_symbol(elf, table, i, &sym); i++) {
+		if (sym.type != STT_FUNC || !sym.section)
 			continue;
-		name = elf_strptr(elf, shdr->sh_link, sym.st_name);
-		binary->symbols[binary->nr_symbols++] = (struct symbol){
-			sym.st_value, sym.st_size, strdup(name ?: "?"),
+		symbols = grow(binary->symbols, binary->nr_symbols, sizeof(*symbols));
+		if (!symbols)
+			err(1, "symbols");
+		name = elf_strptr(elf->handle, table->link, sym.name);
+		symbols[binary->nr_symbols++] = (struct symbol){
+			sym.value, sym.size, strdup(name ?: "?"),
 		};
+		binary->symbols = symbols;
 	}
 }
 
-static void read_symbols(struct binary *binary, Elf *elf)
+static void read_symbols(struct binary *binary, const struct elf *elf)
 {
-	Elf_Scn *scn = NULL;
-	GElf_Shdr shdr;
+	struct elf_section sec;
+	u32 i;
 
-	while ((scn = elf_nextscn(elf, scn))) {
-		if (!gelf_getshdr(scn, &shdr))
-			continue;
-		if (shdr.sh_type == SHT_SYMTAB || shdr.sh_type == SHT_DYNSYM)
-			add_symbols(binary, elf, scn, &shdr);
-	}
-	qsort(binary->symbols, binary->nr_symbols, sizeof(*binary->symbols), compare_symbols);
+	for (i = 0; elf_get_section(elf, i, &sec); i++)
+		if (sec.type == SHT_SYMTAB || sec.type == SHT_DYNSYM)
+			add_symbols(binary, elf, &sec);
+	if (binary->nr_symbols)
+		qsort(binary->symbols, binary->nr_symbols, sizeof(*binary->symbols),
+		      compare_symbols);
 }
 
-static void read_segments(struct binary *binary, Elf *elf)
+static void read_segments(struct binary *binary, const struct elf *elf)
 {
-	size_t i, nr = 0;
-	GElf_Phdr phdr;
+	struct elf_segment seg, *segments;
+	u32 i;
 
-	elf_getphdrnum(elf, &nr);
-	binary->segments = calloc(nr + 1, sizeof(*binary->segments));
-	for (i = 0; i < nr; i++) {
-		if (!gelf_getphdr(elf, i, &phdr) || phdr.p_type != PT_LOAD ||
-		    !(phdr.p_flags & PF_X))
+	for (i = 0; elf_get_segment(elf, i, &seg); i++) {
+		if (seg.type != PT_LOAD || !(seg.flags & PF_X))
 			continue;
-		binary->segments[binary->nr_segments++] = (struct segment){
-			phdr.p_vaddr, phdr.p_offset, phdr.p_filesz,
-		};
+		segments = grow(binary->segments, binary->nr_segments, sizeof(*segments));
+		if (!segments)
+			err(1, "segments");
+		segments[binary->nr_segments++] = seg;
+		binary->segments = segments;
 	}
 }
 
 static void read_elf(struct binary *binary, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	Elf *elf;
+	struct file file;
+	struct elf elf;
 
-	elf_version(EV_CURRENT);
-	elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ, NULL);
-	if (elf && elf_kind(elf) == ELF_K_ELF) {
-		read_segments(binary, elf);
-		read_symbols(binary, elf);
+	if (file_open(&file, path))
+		return;
+	if (!elf_init(&elf, &file)) {
+		read_segments(binary, &elf);
+		read_symbols(binary, &elf);
 		find_table(binary, path);
 	}
-	elf_end(elf);
-	if (fd >= 0)
-		close(fd);
+	elf_close(&elf);
+	file_close(&file);
 }
 
 /* Copies the vDSO to a file, whose name it returns. */
@@ -232,14 +225,14 @@ struct binary *binary_get(const char *name, struct memory *mem, u64 start, u64 e
 	return binary;
 }
 
-static const struct segment *find_segment(const struct binary *binary, u64 off)
+static const struct elf_segment *find_segment(const struct binary *binary, u64 off)
 {
 	unsigned int i;
 
 	for (i = 0; i < binary->nr_segments; i++) {
-		const struct segment *segment = &binary->segments[i];
+		const struct elf_segment *segment = &binary->segments[i];
 
-		if (off >= (segment->off & ~4095ull) && off < segment->off + segment->size)
+		if (off >= (segment->off & ~4095ull) && off < segment->off + segment->filesz)
 			return segment;
 	}
 	return NULL;
@@ -254,7 +247,7 @@ bool binary_has_code(const struct binary *binary, u64 off)
 /* What is added to the addresses that were linked, for a mapping of the file. */
 u64 binary_bias(const struct binary *binary, u64 map_start, u64 map_off)
 {
-	const struct segment *segment = find_segment(binary, map_off);
+	const struct elf_segment *segment = find_segment(binary, map_off);
 
 	return map_start - map_off - (segment ? segment->addr - segment->off : 0);
 }

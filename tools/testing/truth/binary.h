@@ -7,7 +7,7 @@
 #include "walker.h"
 
 struct symbol;
-struct segment;
+struct elf_segment;
 
 /**
  * struct binary - a file with code
@@ -25,7 +25,7 @@ struct binary {
 	unsigned int		nr;
 	char			*name;
 	struct walker_table	table;
-	struct segment		*segments;
+	struct elf_segment	*segments;
 	unsigned int		nr_segments;
 	struct symbol		*symbols;
 	unsigned int		nr_symbols;
