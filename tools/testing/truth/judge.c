@@ -178,7 +178,7 @@ static struct tally *judge_end(const struct trial *trial, const char *reason)
 static bool is_same(const struct walker_frame *one, const struct walker_frame *other)
 {
 	return one->ip == other->ip && one->sp == other->sp && one->fp == other->fp &&
-	       one->flags == other->flags;
+	       one->sp_is_guess == other->sp_is_guess;
 }
 
 /* A return address on the stack may have been replaced since the call. Then that is the truth. */
@@ -200,7 +200,7 @@ static struct tally *judge_frame(struct trial *trial, const struct walker_frame 
 
 	if (frame->ip != truth->ip)
 		return find_tally(trial, VERDICT_WRONG, TALLY_WRONG_RA);
-	if (frame->sp != truth->sp && !(frame->flags & WALKER_SP_UNVERIFIED))
+	if (frame->sp != truth->sp && !frame->sp_is_guess)
 		return find_tally(trial, VERDICT_SP, "stack pointer");
 	if (frame->fp == truth->fp)
 		return NULL;

@@ -8,7 +8,6 @@
 #include <err.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "records.h"
 
@@ -17,13 +16,9 @@
 #define SHARED		"/mnt"
 
 static const char usage[] =
-"Usage: live [-v] -r ROOT -d VDSO [-s DIR] FILE\n"
+"Usage: live ROOT DIR FILE\n"
 "\n"
-"  -r ROOT  where the files of the machine are\n"
-"  -d VDSO  its vDSO\n"
-"  -s DIR   where the files are that the machine has in /mnt\n"
-"  -v       prints an example of each difference\n"
-"\n"
+"ROOT has the files of the machine; DIR those that it has in /mnt, with its vdso.so.\n"
 "Exit status: 0 if no stack is wrong or too long, 1 if one is.\n";
 
 /**
@@ -67,8 +62,7 @@ struct entry {
 	u64		count;
 };
 
-static const char *root, *vdso, *shared;
-static bool verbose;
+static const char *root, *shared;
 static struct space spaces[MAX_PIDS];
 static u64 outcomes[NR_OUTCOMES], nr_lost, nr_without;
 static struct entry *entries;
@@ -157,8 +151,8 @@ static void report(Dwfl *dwfl, const struct mapping *mapping)
 	char path[4096];
 
 	if (!strcmp(mapping->name, "[vdso]"))
-		snprintf(path, sizeof(path), "%s", vdso);
-	else if (shared && !strncmp(mapping->name, SHARED, strlen(SHARED)))
+		snprintf(path, sizeof(path), "%s/vdso.so", shared);
+	else if (!strncmp(mapping->name, SHARED, strlen(SHARED)))
 		snprintf(path, sizeof(path), "%s%s", shared, mapping->name + strlen(SHARED));
 	else
 		snprintf(path, sizeof(path), "%s%s", root, mapping->name);
@@ -309,10 +303,8 @@ static void count(Dwfl *dwfl, enum outcome outcome, u64 last)
 			err(2, "entry");
 		*entry = (struct entry){ entries, outcome, strdup(where), 0 };
 		entries = entry;
-		if (verbose) {
-			printf("    %s: %s\n", outcome_names[outcome], where);
-			print_example(dwfl);
-		}
+		printf("    %s: %s\n", outcome_names[outcome], where);
+		print_example(dwfl);
 	}
 	entry->count++;
 	free(where);
@@ -472,25 +464,14 @@ int main(int argc, char **argv)
 {
 	static struct record record;
 	FILE *file;
-	int option;
 
-	while ((option = getopt(argc, argv, "d:r:s:v")) >= 0) {
-		if (option == 'd')
-			vdso = optarg;
-		else if (option == 'r')
-			root = optarg;
-		else if (option == 's')
-			shared = optarg;
-		else if (option == 'v')
-			verbose = true;
-		else
-			return fputs(usage, stderr), 2;
-	}
-	if (!root || !vdso || optind != argc - 1)
+	if (argc != 4)
 		return fputs(usage, stderr), 2;
-	file = fopen(argv[optind], "re");
+	root = argv[1];
+	shared = argv[2];
+	file = fopen(argv[3], "re");
 	if (!file)
-		err(2, "%s", argv[optind]);
+		err(2, "%s", argv[3]);
 	while (record_read(file, &record))
 		handle(&record);
 	return print_result();

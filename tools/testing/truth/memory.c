@@ -29,7 +29,6 @@ struct page {
 /**
  * struct memory - the memory of one process
  * @pid: the process
- * @base: what an emulator adds to each address; else 0
  * @step: increases when data may change
  * @mapping: likewise for code
  * @data: pages by their addresses
@@ -37,21 +36,19 @@ struct page {
  */
 struct memory {
 	pid_t		pid;
-	u64		base;
 	u64		step;
 	u64		mapping;
 	struct page	data[NR_PAGES];
 	struct page	code[NR_PAGES];
 };
 
-struct memory *memory_open(pid_t pid, u64 base)
+struct memory *memory_open(pid_t pid)
 {
 	struct memory *mem = calloc(1, sizeof(*mem));
 
 	if (!mem)
 		err(1, "memory");
 	mem->pid = pid;
-	mem->base = base;
 	mem->step = 1;
 	mem->mapping = 1;
 	return mem;
@@ -79,7 +76,7 @@ static const u8 *read_page(struct memory *mem, struct page *pages, u64 addr, u64
 {
 	struct page *page = &pages[addr / PAGE % NR_PAGES];
 	struct iovec local = { page->bytes, PAGE };
-	struct iovec remote = { (void *)(addr + mem->base), PAGE };
+	struct iovec remote = { (void *)addr, PAGE };
 
 	if (page->addr != addr || page->when != when) {
 		page->addr = addr;

@@ -9,7 +9,7 @@
 
 struct memory;
 
-struct memory *memory_open(pid_t pid, u64 base);
+struct memory *memory_open(pid_t pid);
 void memory_close(struct memory *mem);
 void memory_moved_on(struct memory *mem);
 void memory_mapped(struct memory *mem);

@@ -12,7 +12,6 @@ static s8 dwarf_number(u32 i)
 }
 
 #define NR_SAMPLED	33
-#define ABI_WORDS	2		/* PERF_SAMPLE_REGS_ABI_64 */
 #else
 static s8 dwarf_number(u32 i)
 {
@@ -24,7 +23,6 @@ static s8 dwarf_number(u32 i)
 }
 
 #define NR_SAMPLED	20
-#define ABI_WORDS	2
 #endif
 
 static const u64 *parse_registers(const u64 *at, struct sample *sample)
@@ -32,7 +30,7 @@ static const u64 *parse_registers(const u64 *at, struct sample *sample)
 	u64 abi = *at++;
 	u32 i;
 
-	sample->has_regs = abi == ABI_WORDS;
+	sample->has_regs = abi == PERF_SAMPLE_REGS_ABI_64;
 	if (!abi)
 		return at;
 	for (i = 0; i < NR_SAMPLED; i++, at++) {

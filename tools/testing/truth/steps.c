@@ -16,7 +16,7 @@
 #include "tracer.h"
 
 static const char usage[] =
-"Usage: steps [-lv] [-k FILE] [-n STEPS] [-o FILE] -c SFRAMECTL -t DIR [--] PROGRAM [ARG...]\n"
+"Usage: steps [-l] [-k FILE] [-n STEPS] -o FILE -c SFRAMECTL -t DIR -- PROGRAM [ARG...]\n"
 "\n"
 "  -c SFRAMECTL  makes the tables: sframectl convert\n"
 "  -t DIR        keeps the tables; one that is there already is used as it is\n"
@@ -24,14 +24,15 @@ static const char usage[] =
 "  -n STEPS      ends after so many steps, with all processes\n"
 "  -o FILE       gets the result: the program may close its standard output\n"
 "  -l            does not step the loader, until the program begins\n"
-"  -v            also prints where stacks end early\n"
 "\n"
 "Exit status: 0 if no frame is wrong, 1 if one is, 2 if the program cannot be stepped.\n";
 
 /* Every so many steps the whole stack is walked, in both ways. */
 #define WHOLE_EVERY	1024
 
-static u64 nr_steps;
+static u64 nr_steps, max_steps = ~0ull;
+static FILE *result;
+static bool skip_loader;
 
 static void check(struct thread *thread)
 {
@@ -44,23 +45,7 @@ static void check(struct thread *thread)
 		judge(thread, JUDGE_NEW, !is_new);
 }
 
-/**
- * struct arguments - the command line
- * @most: steps
- * @out: gets the result
- * @skip_loader: begin with the program
- * @verbose: print where stacks end early
- * @argv: the program
- */
-struct arguments {
-	u64	most;
-	FILE	*out;
-	bool	skip_loader;
-	bool	verbose;
-	char	**argv;
-};
-
-static bool parse(struct arguments *args, int option)
+static bool parse(int option)
 {
 	switch (option) {
 	case 'c':
@@ -70,19 +55,16 @@ static bool parse(struct arguments *args, int option)
 		known_read(optarg);
 		return true;
 	case 'l':
-		args->skip_loader = true;
+		skip_loader = true;
 		return true;
 	case 'n':
-		args->most = strtoull(optarg, NULL, 0);
+		max_steps = strtoull(optarg, NULL, 0);
 		return true;
 	case 'o':
-		args->out = fopen(optarg, "we");
-		return args->out;
+		result = fopen(optarg, "we");
+		return result;
 	case 't':
 		binary_tables = optarg;
-		return true;
-	case 'v':
-		args->verbose = true;
 		return true;
 	default:
 		return false;
@@ -102,26 +84,25 @@ static void stay_on_one_processor(void)
 
 int main(int argc, char **argv)
 {
-	struct arguments args = { .most = ~0ull, .out = stdout };
 	bool is_right = true;
 	struct thread *thread;
 	int option;
 	u64 wrong;
 
-	while (is_right && (option = getopt(argc, argv, "+c:k:ln:o:t:v")) >= 0)
-		is_right = parse(&args, option);
-	if (!is_right || !binary_sframectl || !binary_tables || optind == argc) {
+	while (is_right && (option = getopt(argc, argv, "+c:k:ln:o:t:")) >= 0)
+		is_right = parse(option);
+	if (!is_right || !binary_sframectl || !binary_tables || !result || optind == argc) {
 		fputs(usage, stderr);
 		return 2;
 	}
-	args.argv = argv + optind;
+	argv += optind;
 	stay_on_one_processor();
-	tracer_start(args.argv, args.skip_loader);
-	while (nr_steps < args.most && (thread = tracer_step()))
+	tracer_start(argv, skip_loader);
+	while (nr_steps < max_steps && (thread = tracer_step()))
 		check(thread);
 	tracer_stop();
-	wrong = tally_print(args.out, args.argv[0], args.verbose);
-	fprintf(args.out, "%s: %" PRIu64 " steps at %" PRIu64 " addresses\n", args.argv[0],
-		nr_steps, places_count());
+	wrong = tally_print(result, argv[0]);
+	fprintf(result, "%s: %" PRIu64 " steps at %" PRIu64 " addresses\n", argv[0], nr_steps,
+		places_count());
 	return wrong ? 1 : 0;
 }

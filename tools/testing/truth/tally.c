@@ -100,11 +100,10 @@ static const char *judge_wrong(const struct tally *tally)
  * tally_print() - print what came out
  * @out: where to
  * @program: what was stepped
- * @verbose: also where stacks end early
  *
  * Return: How many steps were wrong.
  */
-u64 tally_print(FILE *out, const char *program, bool verbose)
+u64 tally_print(FILE *out, const char *program)
 {
 	u64 sums[NR_VERDICTS] = {}, wrong = 0, known = 0;
 	struct tally *tally, **sorted;
@@ -128,8 +127,7 @@ u64 tally_print(FILE *out, const char *program, bool verbose)
 			known += sorted[i]->count;
 		else if (tally_is_wrong(sorted[i]->verdict))
 			wrong += sorted[i]->count;
-		if (verbose || tally_is_wrong(sorted[i]->verdict))
-			print_one(out, sorted[i], judgement);
+		print_one(out, sorted[i], judgement);
 	}
 	free(sorted);
 	fprintf(out, "%s: whole %" PRIu64 ", ended early %" PRIu64, program,

@@ -54,6 +54,6 @@ struct tally {
 struct tally *tally_find(enum verdict verdict, const char *reason, const struct binary *binary,
 			 u64 addr);
 bool tally_is_wrong(enum verdict verdict);
-u64 tally_print(FILE *out, const char *program, bool verbose);
+u64 tally_print(FILE *out, const char *program);
 
 #endif /* TRUTH_TALLY_H */

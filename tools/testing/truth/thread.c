@@ -7,14 +7,14 @@
 
 static struct thread *threads;
 
-struct process *process_new(pid_t pid, u64 base)
+struct process *process_new(pid_t pid)
 {
 	struct process *process = calloc(1, sizeof(*process));
 
 	if (!process)
 		err(1, "process");
 	process->pid = pid;
-	process->mem = memory_open(pid, base);
+	process->mem = memory_open(pid);
 	process->walker = walker_open(process->mem);
 	return process;
 }
@@ -55,7 +55,7 @@ struct thread *thread_new(pid_t tid, struct process *process)
 /* The child of fork() or vfork() returns through the same frames as its parent. */
 struct thread *thread_fork(const struct thread *parent, pid_t tid)
 {
-	struct thread *child = thread_new(tid, process_new(tid, 0));
+	struct thread *child = thread_new(tid, process_new(tid));
 
 	process_scan(child->process);
 	child->regs = parent->regs;

@@ -67,7 +67,7 @@ struct thread {
 	int			event;
 };
 
-struct process *process_new(pid_t pid, u64 base);
+struct process *process_new(pid_t pid);
 void process_put(struct process *process);
 void process_scan(struct process *process);
 

@@ -436,7 +436,7 @@ void tracer_start(char **argv, bool skip_loader)
 	if (!read_registers(&regs))
 		errx(2, "no registers");
 	image_stack = regs_sp(&regs);
-	only = thread_new(pid, process_new(pid, 0));
+	only = thread_new(pid, process_new(pid));
 	process_scan(only->process);
 	thread_begin(only, &regs);
 }

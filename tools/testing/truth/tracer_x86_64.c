@@ -176,7 +176,7 @@ static void begin(struct thread *thread)
 
 static void note_exec(struct thread *thread)
 {
-	struct process *process = process_new(thread->tid, 0);
+	struct process *process = process_new(thread->tid);
 
 	process->nr_threads++;
 	process_put(thread->process);
@@ -313,7 +313,7 @@ void tracer_start(char **argv, bool skip_loader)
 	if (waitpid(pid, &status, 0) != pid || !WIFSTOPPED(status) ||
 	    status >> 16 != PTRACE_EVENT_EXEC)
 		errx(2, "%s: cannot be executed", argv[0]);
-	thread = thread_new(pid, process_new(pid, 0));
+	thread = thread_new(pid, process_new(pid));
 	if (skip_loader)
 		run_to(pid, entry_of(pid));
 	note_exec(thread);

@@ -289,7 +289,7 @@ const char *walker_next(struct walker *walker, struct walker_frame *frame)
 		.ip = found->ip,
 		.sp = found->sp,
 		.fp = found->fp,
-		.flags = found->sp_unverified ? WALKER_SP_UNVERIFIED : 0,
+		.sp_is_guess = found->sp_unverified,
 	};
 	return NULL;
 }

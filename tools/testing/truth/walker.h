@@ -40,14 +40,11 @@ struct walker_code {
 
 /* A frame that the walk has found. */
 struct walker_frame {
-	u64		ip;
-	u64		sp;
-	u64		fp;
-	unsigned int	flags;
+	u64	ip;
+	u64	sp;
+	u64	fp;
+	bool	sp_is_guess;
 };
-
-/* The stack pointer of the frame is a guess of the walk. */
-#define WALKER_SP_UNVERIFIED	1u
 
 struct walker;
 
