@@ -60,6 +60,28 @@ SAVED_IN_FIRST_ROW = """
 """
 ROWS_RESTORED = bytes.fromhex("00 05 10 f0  01 05 10 f0")
 
+CFA_IN_R11 = """
+	nop
+	.cfi_def_cfa 11, 4104
+	nop
+	nop
+	.cfi_def_cfa 7, 4104
+	nop
+"""
+
+UNDEFINED_RA = """
+	.cfi_undefined 16
+	nop
+	nop
+"""
+
+NO_INSTRUCTIONS = """
+	nop
+	.cfi_endproc
+	.cfi_startproc simple
+	nop
+"""
+
 # Name; the toolchains; the errata and the number of differences expected; the function.
 CASES = [
     ("restore, plain first row", (*GAS, "clang"), "-", 0, """
@@ -96,22 +118,8 @@ CASES = [
 	.cfi_restore_state
 	nop
 """),
-    ("CFA in r11", ("v1",), "E3=2", 0, """
-	nop
-	.cfi_def_cfa 11, 4104
-	nop
-	nop
-	.cfi_def_cfa 7, 4104
-	nop
-"""),
-    ("CFA in r11", ("v3",), "-", 0, """
-	nop
-	.cfi_def_cfa 11, 4104
-	nop
-	nop
-	.cfi_def_cfa 7, 4104
-	nop
-"""),
+    ("CFA in r11", ("v1",), "E3=2", 0, CFA_IN_R11),
+    ("CFA in r11", ("v3",), "-", 0, CFA_IN_R11),
     ("FP saved, RA not", ("v1-arm64",), "E4=2", 0, """
 	nop
 	.cfi_def_cfa_offset 16
@@ -119,16 +127,8 @@ CASES = [
 	nop
 	nop
 """),
-    ("undefined RA", ("v1", "v2", "clang"), "E5=2", 0, """
-	.cfi_undefined 16
-	nop
-	nop
-"""),
-    ("undefined RA", ("v3",), "-", 0, """
-	.cfi_undefined 16
-	nop
-	nop
-"""),
+    ("undefined RA", ("v1", "v2", "clang"), "E5=2", 0, UNDEFINED_RA),
+    ("undefined RA", ("v3",), "-", 0, UNDEFINED_RA),
     (".plt.got", ("v2", "v3"), "E6=8", 0, """
 	call other@PLT
 	mov other@GOTPCREL(%rip), %rax
@@ -155,18 +155,8 @@ CASES = [
 	nop
 	nop
 """),
-    ("no instructions", ("v3",), "-", 0, """
-	nop
-	.cfi_endproc
-	.cfi_startproc simple
-	nop
-"""),
-    ("no instructions", ("clang",), "E11=1", 0, """
-	nop
-	.cfi_endproc
-	.cfi_startproc simple
-	nop
-"""),
+    ("no instructions", ("v3",), "-", 0, NO_INSTRUCTIONS),
+    ("no instructions", ("clang",), "E11=1", 0, NO_INSTRUCTIONS),
     ("offset and register of the CFA at once", GAS, "-", 1, """
 	nop
 	.cfi_def_cfa_offset 16
