@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "judge.h"
-#include "known.h"
 #include "places.h"
 #include "tracer.h"
 
@@ -52,7 +51,7 @@ static bool parse(int option)
 		binary_sframectl = optarg;
 		return true;
 	case 'k':
-		known_read(optarg);
+		tally_read_known(optarg);
 		return true;
 	case 'l':
 		skip_loader = true;

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "binary.h"
-#include "known.h"
 #include "tally.h"
 
 static const char *const names[NR_VERDICTS] = {
@@ -19,7 +18,43 @@ static const char *const names[NR_VERDICTS] = {
 	[VERDICT_WRONG] = "WRONG",
 };
 
+/*
+ * A line of the file "known", which lists functions whose frames are known to be wrong: a file
+ * without directories, a symbol, what is wrong in the frame of that function, and the judgement.
+ */
+struct known {
+	struct known	*next;
+	char		binary[64];
+	char		symbol[64];
+	char		what[8];
+	char		judgement[200];
+};
+
 static struct tally *all;
+static struct known *all_known;
+
+void tally_read_known(const char *path)
+{
+	FILE *file = fopen(path, "re");
+	struct known known;
+	char line[400];
+
+	if (!file)
+		err(2, "%s", path);
+	while (fgets(line, sizeof(line), file)) {
+		if (line[0] == '#' || line[0] == '\n')
+			continue;
+		if (sscanf(line, "%63s %63s %7s %199[^\n]", known.binary, known.symbol,
+			   known.what, known.judgement) != 4)
+			errx(2, "%s: cannot read: %s", path, line);
+		known.next = all_known;
+		all_known = malloc(sizeof(known));
+		if (!all_known)
+			err(2, "%s", path);
+		*all_known = known;
+	}
+	fclose(file);
+}
 
 bool tally_is_wrong(enum verdict verdict)
 {
@@ -82,18 +117,36 @@ static int compare(const void *a, const void *b)
 	return one->count < other->count ? 1 : -(one->count > other->count);
 }
 
+/* Returns the judgement on a frame in which @what is wrong, or NULL. */
+static const char *find_known(const struct tally *tally, const char *what)
+{
+	const char *name, *symbol;
+	const struct known *known;
+	u64 start;
+
+	if (!tally->binary)
+		return NULL;
+	name = basename(tally->binary->name);
+	symbol = binary_symbol(tally->binary, tally->func, &start);
+	for (known = all_known; known; known = known->next)
+		if ((!strcmp(known->binary, name) || !strcmp(known->binary, "*")) &&
+		    !strcmp(known->symbol, symbol) && !strcmp(known->what, what))
+			return known->judgement;
+	return NULL;
+}
+
 /* Only what follows from something that a function does to its frame can be known. */
 static const char *judge_wrong(const struct tally *tally)
 {
 	if (!tally_is_wrong(tally->verdict))
 		return NULL;
 	if (!strcmp(tally->reason, TALLY_LOST_FP) || !strcmp(tally->reason, TALLY_BY_HAND))
-		return known_find(tally, "fp");
+		return find_known(tally, "fp");
 	if (!strcmp(tally->reason, TALLY_WRONG_RA) || !strcmp(tally->reason, TALLY_WRONG_STACK))
-		return known_find(tally, "ra");
+		return find_known(tally, "ra");
 	if (tally->verdict == VERDICT_LONG)
-		return known_find(tally, "long");
-	return tally->verdict == VERDICT_SHORT ? known_find(tally, "end") : NULL;
+		return find_known(tally, "long");
+	return tally->verdict == VERDICT_SHORT ? find_known(tally, "end") : NULL;
 }
 
 /**

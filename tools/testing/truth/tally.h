@@ -51,6 +51,7 @@ struct tally {
 	char			*example;
 };
 
+void tally_read_known(const char *path);
 struct tally *tally_find(enum verdict verdict, const char *reason, const struct binary *binary,
 			 u64 addr);
 bool tally_is_wrong(enum verdict verdict);
