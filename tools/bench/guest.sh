@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# guest.sh samples|slowdown|large|memory - the part of the benchmark in the virtual machine; prints a line for each figure
+# guest.sh cost|samples|large|memory|harm - a part of the benchmark in the virtual machine; prints a line for each figure
 
 set -eu
 stats=/sys/kernel/debug/sframe_unwind/stats
@@ -28,8 +28,10 @@ renew_table() {
 	sframectl load "$1" >&2
 }
 
-samples() {
-	local depth fp=/tmp/samples-fp sframe=/tmp/samples-sframe plain=/tmp/samples-plain
+# samples_at WITH_PEERS DEPTH...: with frame pointers and dwarf beside them if WITH_PEERS is not empty
+samples_at() {
+	local peers=$1 depth fp=/tmp/samples-fp sframe=/tmp/samples-sframe plain=/tmp/samples-plain
+	shift
 	modprobe sframe_unwind
 	# Of files on the share nothing is read ahead: their sections may never be in memory.
 	cp samples-fp samples-sframe samples-plain /tmp
@@ -37,69 +39,35 @@ samples() {
 	sleep 3
 	# Run once without a use: the first run in a fresh machine is slower.
 	take warm-up N $plain none 1 first >/dev/null
-	for depth in 1 8 32 127; do
+	for depth; do
 		take none-first N $plain none "$depth" first
 		renew_table $plain
 		take sframe-resident-first Y $plain chain "$depth" first
 	done
 	renew_table $plain
 	take none-new N $sframe none 20 new
-	take fp-new N $fp chain 20 new
+	[ -z "$peers" ] || take fp-new N $fp chain 20 new
 	take sframe-new Y $sframe chain 20 new
 	take sframe-resident-new Y $plain chain 20 new
-	for depth in 1 8 32 127; do
+	# The table remembers all rows after this.
+	take warm-up Y $plain chain 8 cold >/dev/null
+	for depth; do
 		take none N $fp none "$depth"
 		take none-sframe N $sframe none "$depth"
 		take none-cold N $sframe none "$depth" cold
 		take fp N $fp chain "$depth"
 		take sframe Y $sframe chain "$depth"
 		take sframe-cold Y $sframe chain "$depth" cold
-		take none-resident N "$plain" none "$depth" cold
-		take sframe-resident Y "$plain" chain "$depth" cold
-		take dwarf N $sframe copy "$depth"
+		take none-resident N $plain none "$depth" cold
+		take sframe-resident Y $plain chain "$depth" cold
+		[ -z "$peers" ] || take dwarf N $sframe copy "$depth"
 	done
 }
 
-# ---- slowdown: "slowdown WAY HZ SECONDS SAMPLES LOST BYTES" ------------------------------------------------------
+# What tools/bench/cost compares with its limits
+cost() { samples_at '' 1 127; }
 
-# run_one WAY HZ PROGRAM [PERF-OPTION...]: print the run time that the program reports by its own clock
-run_one() {
-	local way=$1 hz=$2 program=$3 seconds samples=0 lost=0 size=0
-	shift 3
-	if [ $# = 0 ]; then
-		"./$program" --size 3 --memdb >/tmp/output
-	else
-		perf record -q -e "$event" -F "$hz" "$@" -o /tmp/perf.data -- "./$program" --size 3 --memdb >/tmp/output
-		size=$(stat -c %s /tmp/perf.data)
-		# perf reports one loss in one or both of two records: take the larger number.
-		read -r samples lost < <(perf script -i /tmp/perf.data --show-lost-events -F comm 2>/dev/null |
-			awk '/PERF_RECORD_LOST/ { lost[$(NF - 2)] += $NF; next }
-			     NF { samples++ }
-			     END { for (way in lost) if (lost[way] > most) most = lost[way]; print samples + 0, most + 0 }')
-		rm /tmp/perf.data
-	fi
-	seconds=$(sed -n 's/.*TOTAL.* \([0-9.]*\)s$/\1/p' /tmp/output)
-	echo "slowdown $way $hz $seconds $samples $lost $size"
-}
-
-slowdown() {
-	local hz event=cpu-clock:u
-	# On arm64 with a timer, perf's dwarf mode requests a register that the kernel refuses: use a counter.
-	[ "$(uname -m)" = x86_64 ] || event=cycles:u
-	echo 100000 >/proc/sys/kernel/perf_event_max_sample_rate
-	# Run once without a use: the first run in a fresh machine is slower.
-	run_one warm-up 0 speedtest1-fp >/dev/null
-	run_one none-fp 0 speedtest1-fp
-	run_one none-sframe 0 speedtest1-sframe
-	for hz in 99 999 9999; do
-		run_one fp $hz speedtest1-fp --call-graph fp
-		run_one dwarf $hz speedtest1-sframe --call-graph dwarf
-	done
-	modprobe sframe_unwind
-	for hz in 99 999 9999; do
-		run_one sframe $hz speedtest1-sframe --call-graph sframe
-	done
-}
+samples() { samples_at peers 1 8 32 127; }
 
 # ---- large: "large PROGRAM WAY HZ SECONDS STACKS FRAMES HITS MISSES" ---------------------------------------------
 
@@ -109,8 +77,8 @@ export SFU_TABLES=no
 # Each run of Python does the same. Addresses do not differ, either: run_large() has them fixed.
 export PYTHONHASHSEED=0
 
-# run_large PROGRAM WAY HZ COMMAND...: print its processor time, and what the module counted. Its samples are taken on that time;
-# perf's own work and the disk are not in it, which differ from run to run by as much as samples cost. Only the program is
+# run_large PROGRAM WAY HZ COMMAND...: print its processor time, and what the module counted. Its samples are taken on that
+# time; perf's own work and the disk are not in it, which differ from run to run by as much as samples cost. Only the program is
 # sampled. Without -B, perf would link its files into a cache, and they would lose their tables.
 run_large() {
 	local name=$1 way=$2 hz=$3 perf=() key keys=(walks frames.sframe cache.hits cache.misses)
@@ -136,7 +104,7 @@ large() {
 	cc1=$(gcc -print-prog-name=cc1)
 	modprobe sframe_unwind
 	sframectl load --linked "$cc1" "$(type -P gdb)" >&2
-	local -A commands=([cc1]="$cc1 -quiet -O2 -o /dev/null speedtest1.i"
+	local -A commands=([cc1]="$cc1 -quiet -O2 -o /dev/null lemon.i"
 		[gdb]='gdb -nx -batch -x large.py')
 	for name in cc1 gdb; do
 		# shellcheck disable=SC2086 # the words of the command
@@ -162,6 +130,45 @@ memory() {
 		echo "memory 0 $count $(./crowd $count)"
 		echo "memory 8 $count $(./crowd $count ./lib[1-8].so)"
 	done
+}
+
+# ---- harm: "harm COLUMN OPERATION NS" ---------------------------------------------------------------------------
+
+# measure COLUMN [COMMAND...]: measure all operations under COMMAND. All files are on the disk, and in memory after the first
+# use: the server of the share runs on the host, in time of its own.
+measure() {
+	local lines
+	lines=$("${@:2}" ./harm ./small ./lib1.so)
+	# shellcheck disable=SC2001 # for each line
+	sed "s/^/harm $1 /" <<<"$lines"
+}
+
+# measure_profiled WAY: measure under a profile of the whole machine. perf neither lowers its rate nor drops samples.
+measure_profiled() {
+	local hz
+	for hz in 99 999; do
+		measure "$1-$hz" perf record -q -a -B -N -e cpu-clock -F $hz --call-graph "$1" -o /tmp/perf.data --
+	done
+}
+
+harm() {
+	echo 0 >/proc/sys/kernel/randomize_va_space
+	echo 100000 >/proc/sys/kernel/perf_event_max_sample_rate
+	echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent
+	mkdir /var/tmp/harm
+	cp harm small lib1.so /var/tmp/harm/
+	cd /var/tmp/harm
+	measure_profiled fp >/dev/null
+	measure none
+	measure_profiled fp
+	modprobe sframe_unwind
+	# The time of their last change is over.
+	sframectl load --linked ./harm ./small ./lib1.so "$(type -P bash)" >&2
+	measure_profiled sframe
+	[ "$(value walks)" != 0 ] || { echo 'the module has unwound no stack' >&2; exit 1; }
+	# The machine is idle meanwhile: its time jumps. Then nobody profiles any more.
+	sleep 700
+	measure nobody
 }
 
 "$1"

@@ -199,7 +199,6 @@ def main():
     parser.add_argument("--root", type=Path, required=True)
     parser.add_argument("--local", type=Path, required=True)
     parser.add_argument("--callers-less-one", action="store_true")
-    parser.add_argument("--verbose", action="store_true")
     parser.add_argument("files", nargs="+")
     args = parser.parse_args()
     figures = Figures(Files(args.root, args.local))
@@ -208,10 +207,6 @@ def main():
             figures.add(maps, stack)
     for name in ("stacks", "started", "whole", "frames", "wrong"):
         print(name, getattr(figures, name))
-    if args.verbose:
-        for what, counter in (("wrong", figures.examples), ("end", figures.ends)):
-            for place, number in counter.most_common(20):
-                print(f"{what} {number} {place}")
 
 
 if __name__ == "__main__":

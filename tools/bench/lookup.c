@@ -1,20 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * lookup-sframe FILE ADDRESSES: measure the module's look-ups in the .sframe of a file
- * lookup-sframe --table TABLE ADDRESSES: likewise in a table file, as in a resident table
- * lookup-sframe --choose FILE: choose random addresses and print them
+ * lookup TABLE: measure the module's look-ups in a file with .sframe
  *
- * Each address has a row whose CFA is relative to the stack pointer, so that
- * lookup-unwind can build a stack from them.
+ * Random addresses are looked up, whose rows nobody remembers: "mapped" as in the
+ * section of a process, "resident" as in a table that was loaded. The decoder's own
+ * search says what they must find. Prints the processor time of a look-up in
+ * nanoseconds: the median of LOOKUP_REPEATS runs, the least and the most.
  */
+#include <err.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "buffer.h"
-#include "lookup.h"
 #include "object.h"
 #include "sframe_index.h"
 #include "sframe_verified.h"
 #include "sframe_verify.h"
+
+#define LOOKUP_COUNT	8192	/* addresses */
+#define LOOKUP_REPEATS	15
+
+static struct {
+	u64	addr;
+	s64	cfa;	/* offset of the CFA */
+} addresses[LOOKUP_COUNT];
 
 static struct buffer_reader buf;
 static struct sframe_header sec;
@@ -35,14 +47,7 @@ static u64 next_random(void)
 	return state >> 32;
 }
 
-static bool is_useful(const struct sframe_fde *fde, const struct sframe_row *row)
-{
-	return !fde->pcmask && !row->outermost && !row->signal &&
-	       row->cfa.how == SFRAME_RULE_REG && row->cfa.reg == SFRAME_AMD64_REG_SP &&
-	       row->ra.how == SFRAME_RULE_CFA_MEM && row->ra.off == -8;
-}
-
-static void choose(void)
+static void choose_addresses(void)
 {
 	struct sframe_fde fde;
 	struct sframe_row row;
@@ -53,13 +58,13 @@ static void choose(void)
 		buffer_reader_refill(&buf);
 		if (sframe_get_fde(&sec, &buf.rd, next_random() % sec.num_fdes, &fde))
 			errx(1, "cannot read an FDE");
-		if (!fde.size)
+		if (!fde.size || fde.pcmask)
 			continue;
 		addr = fde.start + next_random() % fde.size;
-		if (find(addr, &row) || !is_useful(&fde, &row))
+		if (find(addr, &row) || row.outermost)
 			continue;
-		printf("%" PRIx64 " %" PRId64 "\n", addr, (int64_t)row.cfa.off);
-		nr++;
+		addresses[nr].addr = addr;
+		addresses[nr++].cfa = row.cfa.off;
 	}
 }
 
@@ -91,59 +96,8 @@ static void make_index(void)
 	sframe_index_end(section_index, &sec);
 }
 
-static int find_quickly(const struct sframe_memory *mem, u64 addr, struct sframe_row *row)
-{
-	u32 rows = UINT32_MAX;
-	struct sframe_plain_row plain;
-	int err = sframe_memory_find(&sec, mem, section_index, addr, &rows, &plain);
-
-	if (!err)
-		return sframe_decode_plain(&sec, &buf.rd, &plain, row);
-	return err == -EAGAIN ? find(addr, row) : err;
-}
-
-static void expect_row(int i, int err, const struct sframe_row *row)
-{
-	if (err || row->cfa.off != addresses[i].cfa)
-		errx(1, "%" PRIx64 ": another row", addresses[i].addr);
-}
-
-static void find_all(void)
-{
-	const struct sframe_memory mem = memory();
-	struct sframe_row row;
-	int i;
-
-	for (i = 0; i < LOOKUP_COUNT; i++)
-		expect_row(i, find_quickly(&mem, addresses[i].addr, &row), &row);
-}
-
-static int find_in_table(const struct sframe_memory *mem, u64 addr, struct sframe_row *row)
-{
-	struct sframe_plain_row plain = {};
-	u32 rows = UINT32_MAX;
-	const u8 *found = sframe_verified_find(&table, addr, &rows);
-
-	if (!found)
-		return find_quickly(mem, addr, row);
-	plain.info = *found;
-	/* A row of this form has three words at most. The section headers come last. */
-	memcpy(plain.words, found + 1, 3 * sizeof(u32));
-	return sframe_decode_plain(&sec, &buf.rd, &plain, row);
-}
-
-static void find_all_in_table(void)
-{
-	const struct sframe_memory mem = memory();
-	struct sframe_row row;
-	int i;
-
-	for (i = 0; i < LOOKUP_COUNT; i++)
-		expect_row(i, find_in_table(&mem, addresses[i].addr, &row), &row);
-}
-
 /* As when the module loads a table. */
-static void open_table(void)
+static void verify_table(void)
 {
 	struct sframe_verify verify = { .budget = UINT32_MAX, .rows_left = UINT32_MAX };
 	u32 i;
@@ -155,34 +109,87 @@ static void open_table(void)
 			errx(1, "function %u is malformed", i);
 }
 
+static int find_mapped(const struct sframe_memory *mem, u64 addr, struct sframe_row *row)
+{
+	u32 rows = UINT32_MAX;
+	struct sframe_plain_row plain;
+	int err = sframe_memory_find(&sec, mem, section_index, addr, &rows, &plain);
+
+	if (!err)
+		return sframe_decode_plain(&sec, &buf.rd, &plain, row);
+	return err == -EAGAIN ? find(addr, row) : err;
+}
+
+static int find_resident(const struct sframe_memory *mem, u64 addr, struct sframe_row *row)
+{
+	struct sframe_plain_row plain = {};
+	u32 rows = UINT32_MAX;
+	const u8 *found = sframe_verified_find(&table, addr, &rows);
+
+	if (!found)
+		return find_mapped(mem, addr, row);
+	plain.info = *found;
+	/* A row of this form has three words at most. The section headers come last. */
+	memcpy(plain.words, found + 1, 3 * sizeof(u32));
+	return sframe_decode_plain(&sec, &buf.rd, &plain, row);
+}
+
+typedef int find_fn(const struct sframe_memory *mem, u64 addr, struct sframe_row *row);
+
+/* Returns the nanoseconds of a look-up. */
+static double find_all(find_fn *find_one)
+{
+	const struct sframe_memory mem = memory();
+	struct timespec from, to;
+	struct sframe_row row;
+	int i;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &from);
+	for (i = 0; i < LOOKUP_COUNT; i++)
+		if (find_one(&mem, addresses[i].addr, &row) || row.cfa.off != addresses[i].cfa)
+			errx(1, "%" PRIx64 ": another row", (uint64_t)addresses[i].addr);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &to);
+	return ((to.tv_sec - from.tv_sec) * 1e9 + to.tv_nsec - from.tv_nsec) / LOOKUP_COUNT;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void measure(const char *name, find_fn *find_one)
+{
+	double ns[LOOKUP_REPEATS];
+	int i;
+
+	find_all(find_one);
+	for (i = 0; i < LOOKUP_REPEATS; i++)
+		ns[i] = find_all(find_one);
+	qsort(ns, LOOKUP_REPEATS, sizeof(*ns), compare_doubles);
+	printf(" %s %.1f %.1f %.1f", name, ns[LOOKUP_REPEATS / 2], ns[0], ns[LOOKUP_REPEATS - 1]);
+}
+
 int main(int argc, char **argv)
 {
-	bool is_table = argc == 4 && !strcmp(argv[1], "--table");
-	bool choosing = argc == 3 && !strcmp(argv[1], "--choose");
 	const char *error;
 	struct object obj;
 
-	if (argc != 3 + is_table)
-		errx(2, "usage: lookup-sframe [--table] FILE ADDRESSES");
-	error = object_open(&obj, argv[1 + (choosing || is_table)]);
+	if (argc != 2)
+		errx(2, "usage: lookup TABLE");
+	error = object_open(&obj, argv[1]);
 	if (error || !obj.place)
 		errx(1, "%s", error ? error : "no .sframe");
 	buffer_reader_init(&buf, obj.data, obj.addr, obj.size);
 	if (sframe_header_read(&sec, &buf.rd, obj.addr, obj.size))
 		errx(1, "the section's header is malformed");
-	if (choosing) {
-		choose();
-		return 0;
-	}
+	choose_addresses();
 	make_index();
-	read_addresses(argv[argc - 1]);
-	if (is_table) {
-		open_table();
-		measure("resident", find_all_in_table);
-		return 0;
-	}
-	printf("fdes %u version %u bytes %" PRIu64 "\n", sec.num_fdes, sec.version,
-	       (uint64_t)obj.size);
-	measure("sframe", find_all);
+	verify_table();
+	printf("fdes %u", sec.num_fdes);
+	measure("mapped", find_mapped);
+	measure("resident", find_resident);
+	printf("\n");
 	return 0;
 }
