@@ -36,8 +36,7 @@
   oracle-root            print the path of that root
   module-run KERNEL CMD...
                          run CMD as "run" does, inside the root with the compiler for that kernel's modules
-  bench-run CMD...       run CMD as "run" does, inside a fifth root, which has libsframe and libunwind
-  truth-run CMD...       run CMD as "run" does, inside a sixth root, which has libdw and programs to be stepped
+  truth-run CMD...       run CMD as "run" does, inside a fifth root, which has libdw and programs to be stepped
   truth-root [arm64]     print the path of that root; the programs of the arm64 root run with qemu-user
   package-run 12|13|testing CMD...
                          run CMD as "run" does, inside a root of that Debian where its packages are built
@@ -154,7 +153,6 @@ COMMANDS = {
     "oracle-run": run_in(roots.oracle_root),
     "oracle-root": roots.oracle_root,
     "module-run": module_run,
-    "bench-run": run_in(roots.bench_root),
     "truth-run": run_in(roots.truth_root),
     "truth-root": truth_root,
     "package-run": package_run,

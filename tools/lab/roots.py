@@ -20,7 +20,6 @@ KERNEL_ROOT = """bash bc binutils bison cpio flex gcc gcc-aarch64-linux-gnu kmod
 CLANG_ROOT = "bash clang gcc libc6-dev libclang-rt-dev libelf-dev make python3".split()
 ORACLE_ROOT = """bash binutils g++ g++-aarch64-linux-gnu gcc gcc-aarch64-linux-gnu libc6-dev libdw-dev libelf-dev
     gdb-multiarch libelf-dev:arm64 make python3 tcl""".split()
-BENCH_ROOT = "bash binutils-dev gcc libc6-dev libelf-dev libunwind-dev make python3".split()
 UNSTABLE_ROOT = "bash gcc gcc-aarch64-linux-gnu kmod libc6-dev libelf-dev make".split()
 TRUTH_ROOT = "bash g++ gcc gdb git libdw-dev libelf-dev make mawk openssl perl python3 sqlite3 xz-utils".split()
 
@@ -63,11 +62,6 @@ def clang_root():
 def oracle_root():
     """The root that the corpus of tools/testing/oracle/run is compiled and compared in, and all else that is compiled for arm64."""
     return made("oracle-root", ORACLE_ROOT, arches="amd64,arm64")
-
-
-def bench_root():
-    """The root with the unwinders that tools/bench compares with the module's decoder."""
-    return made("bench-root", BENCH_ROOT, key="2")
 
 
 def unstable_root():
