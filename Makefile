@@ -112,14 +112,17 @@ kunit:	## run the KUnit tests in QEMU (KERNEL=7.2, arm64-7.2; KASAN=1)
 	kunit/run --kernel $(or $(KERNEL),6.12) $(if $(KASAN),--kasan)
 
 oracle:	## compare decoder and converter with readelf and .eh_frame on many real programs
-	tools/testing/oracle/run corpus --all
-	tools/testing/oracle/run convert --all
+	tools/testing/oracle/run corpus
+	tools/testing/oracle/run convert
 
 truth:	## compare stacks with what programs do at each instruction (PROGRAM=), or with libdw (LIVE=1, KERNEL=)
-	tools/testing/truth/run $(if $(LIVE),live --kernel $(or $(KERNEL),6.12) --all,steps --all $(PROGRAM))
+	tools/testing/truth/run $(if $(LIVE),live --kernel $(or $(KERNEL),6.12),steps $(PROGRAM))
 
 bench:	## measure what samples and memory cost (PART=samples, KERNEL=)
-	tools/bench/run $(if $(PART),--only $(PART)) $(or $(KERNEL),6.12)
+	tools/bench/run --kernel $(or $(KERNEL),6.12) $(PART)
+
+harm:	## measure what the module costs exec, fork and mmap (KERNEL=)
+	tools/bench/run --kernel $(or $(KERNEL),6.12) harm
 
 fuzz:	## fuzz the decoder, the walk and sframectl, each for SECONDS=60
 	tools/testing/fuzz/run targets --seconds $(or $(SECONDS),60)
@@ -132,7 +135,7 @@ readme:	## record the tables and examples of README.md again, in a quarter of an
 	tools/packaging/readme --run
 
 stress:	## run all loads that may race at once, on a debug kernel (KERNEL=7.2, SECONDS=600, RT=1, KCSAN=1)
-	tools/testing/e2e/run storm --stress $(or $(SECONDS),600) --kernel $(or $(KERNEL),6.12)$(if $(RT),-rt)$(if $(KCSAN),-kcsan)
+	tools/testing/e2e/run storm --stress $(or $(SECONDS),600) --kernel debug-$(or $(KERNEL),6.12)$(if $(RT),-rt)$(if $(KCSAN),-kcsan)
 
 vm:	## open a shell on a stock kernel with the module (KERNEL=7.2, arm64-6.12)
 	tools/lab/vm --kernel $(or $(KERNEL),6.12)
@@ -150,4 +153,4 @@ distclean: clean	## remove the laboratory as well
 	rm -rf build
 
 .PHONY: help all check-kdir modules tools stage check-prefix install install-tools uninstall dist deb demo test check kunit oracle truth \
-	bench fuzz fuzz-coverage stress vm readme clean distclean
+	bench harm fuzz fuzz-coverage stress vm readme clean distclean

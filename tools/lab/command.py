@@ -15,8 +15,6 @@
   toolchain v1|v2|v3 [amd64|arm64]
                          print a directory for `gcc -B<dir>/ -Wa,--gsframe` whose assembler writes that version
   toolchain clang        print a directory with the newest clang and lld of unstable, for amd64 and arm64
-  cyclictest [amd64|arm64]
-                         print a directory with Debian 13's cyclictest, which measures latency, and its library
   bpftrace [amd64|arm64] print a directory with Debian 13's bpftrace, as a tar file with the libraries beside it
   programs demo|bench [amd64|arm64]
                          print a directory with programs of Debian 13 and their libraries, for /usr/local: what the demo
@@ -137,7 +135,6 @@ COMMANDS = {
     "additions": of_kernel(images.additions),
     "machine": of_kernel(machine.machine),
     "toolchain": lambda version="", arch="amd64": toolchains.toolchain(version, arch),
-    "cyclictest": lambda arch="amd64": programs.cyclictest(arch),
     "bpftrace": lambda arch="amd64": programs.bpftrace(arch),
     "programs": lambda name="", arch="amd64": programs.programs(name, arch),
     "perf": lambda debian="": programs.perf(debian),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Programs of Debian: QEMU, perf, bpftrace, cyclictest, DKMS, and those that are profiled."""
+"""Programs of Debian: QEMU, perf, bpftrace, DKMS, and those that are profiled."""
 
 from .archive import archive, cache
 from .cache import remove
@@ -122,20 +122,6 @@ def make_programs(folder, names, arch):
     if (unpacked / "etc/java-21-openjdk").exists():
         (unpacked / "etc/java-21-openjdk").rename(folder / "share/java-21-openjdk")
     remove(unpacked)
-
-
-def cyclictest(arch):
-    """Return the directory of one program of rt-tests."""
-    return cache.made(f"cyclictest-{arch}", f"1 {archive.known_version(f'rt-tests:{arch}')}",
-                      lambda folder: make_cyclictest(folder, arch))
-
-
-def make_cyclictest(folder, arch):
-    archive.download(folder, f"rt-tests:{arch}", f"libnuma1:{arch}")
-    unpack_debs(folder, folder)
-    for path in (folder / "usr/bin/cyclictest", *folder.glob("usr/lib/*/libnuma.so.1*")):
-        path.rename(folder / path.name)
-    drop(folder, *(path.name for path in folder.iterdir() if path.is_dir()))
 
 
 # ---- perf and DKMS of several releases -----------------------------------------------------------------------

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
 #
-# guest-idle.sh - part of guest.sh, and of tools/bench/harm-guest.sh: waiting for `sframectl serve`
+# guest-idle.sh - part of guest.sh: waiting for `sframectl serve`
 
 # Waits until serve has had nothing to convert for a second: each file has a child of its own.
 wait_for_serve() {	# wait_for_serve PID

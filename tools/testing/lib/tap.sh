@@ -31,7 +31,7 @@ skip() {
 subtest() {
 	local status=0
 	echo "# Subtest: $1"
-	(set -o pipefail; "${@:2}" 2>&1 | sed -u 's/^/    /') || status=$?
+	(set -o pipefail; tap_cases=0 tap_failed=0; "${@:2}" 2>&1 | sed -u 's/^/    /') || status=$?
 	report $status "$1"
 }
 
