@@ -70,11 +70,12 @@ void vfree(void *ptr)
 unsigned long vm_mmap(void *file, unsigned long addr, unsigned long len, unsigned long prot,
 		      unsigned long flags, unsigned long off)
 {
-	static unsigned long next = USER_START;
+	static unsigned long last = USER_START + USER_SIZE;
 
 	if (!addr) {
-		addr = next;
-		next += round_up(len, PAGE_SIZE) + PAGE_SIZE;
+		/* A new mapping is below the older ones. */
+		last -= round_up(len, PAGE_SIZE) + PAGE_SIZE;
+		addr = last;
 	}
 	if (mmap((void *)addr, len, prot, flags | MAP_FIXED, -1, 0) == MAP_FAILED)
 		abort();

@@ -30,6 +30,68 @@
 #define strscpy(dst, ...)	strscpy_size(dst, __VA_ARGS__, sizeof(dst))
 #define instruction_pointer_set(regs, addr) (instruction_pointer(regs) = (addr))
 #define cpu_relax()		((void)0)
+#define WARN_ON(condition)	({ bool is_bad = (condition); if (is_bad) abort(); is_bad; })
+#define ULONG_MAX		(~0ul)
+#define S32_MIN			(-S32_MAX - 1)
+#define S8_MIN			(-128)
+#define SZ_4K			0x1000
+#define SZ_8K			0x2000
+#define SZ_64K			0x10000
+#define SZ_128K			0x20000
+#define U8_MAX			0xff
+#define UINT_MAX		(~0u)
+#define LONG_MIN		(-LONG_MAX - 1)
+#define DIV_ROUND_UP(n, d)	(((n) + (d) - 1) / (d))
+#define strstarts(text, prefix)	(!strncmp(text, prefix, strlen(prefix)))
+#define preempt_disable()	((void)0)
+#define preempt_enable()	((void)0)
+#define asmlinkage
+#define CLONE_VM		0x100
+#define PTRS_PER_PGD		512
+#define __NR_getpid		39
+#define __USER_CS		0x33
+#define __USER_DS		0x2b
+#define __USER32_CS		0x23
+#define __KERNEL_CS		0x10
+#define __KERNEL_DS		0x18
+#define X86_EFLAGS_IF		0x200
+#define MODULE_ALIAS(text)	static_assert(sizeof(text))
+#define atomic_inc(v)		((void)(v)->counter++)
+
+/* The context of a signal on x86_64, and the frame of its handler. */
+struct sigcontext {
+	u64	r8, r9, r10, r11, r12, r13, r14, r15, di, si, bp, bx, dx, ax, cx, sp, ip, flags;
+	u16	cs, gs, fs, ss;
+	u64	err, trapno, oldmask, cr2, fpstate, reserved1[8];
+};
+
+struct rt_sigframe {
+	u64	pretcode;
+	struct {
+		u64			uc_flags, uc_link, uc_stack[3];
+		struct sigcontext	uc_mcontext;
+	} uc;
+};
+
+
+typedef s32 __s32;
+typedef u32 __u32;
+typedef s64 __s64;
+typedef u64 __u64;
+#define atomic_long_read(v)	((v)->counter)
+#define for_each_possible_cpu(cpu) for ((cpu) = 0; (cpu) < 1; (cpu)++)
+#define per_cpu_ptr(ptr, cpu)	((ptr) + (cpu))
+#define schedule_timeout_uninterruptible(ticks) abort()
+
+struct seq_buf {
+	char	*text;
+	size_t	size, len;
+};
+
+#define seq_buf_init(s, buf, room) (*(s) = (struct seq_buf){ buf, room })
+#define seq_buf_printf(s, ...)						\
+	((void)((s)->len += kunit_print((s)->text + (s)->len, (s)->size - (s)->len, __VA_ARGS__)))
+#define seq_buf_str(s)		((void)(s)->text)
 
 struct kunit;
 

@@ -95,7 +95,7 @@ struct kernel_param_ops {
 /* An interrupted task. */
 struct pt_regs {
 	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8;
-	unsigned long ax, cx, dx, si, di, orig_ax, ip, cs, sp;
+	unsigned long ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
 };
 
 #define instruction_pointer(regs) ((regs)->ip)

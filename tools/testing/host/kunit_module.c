@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* What the suites of KUnit on the host use of the module, other than the sample side. */
+#include "sframe_event.h"
+#include "sframe_process.h"
+#include "sframe_stats.h"
+#include "sframe_table.h"
+
+static struct mm_struct mm;
+struct task_struct shim_task = { .mm = &mm };
+unsigned long shim_table;
+struct sfu_counters sfu_counters;
+struct sfu_held sfu_held;
+atomic_t sfu_table_generation;
+
+bool sfu_may_hold(size_t size)
+{
+	return true;
+}
+
+void sfu_hold(long size)
+{
+	atomic_long_add(size, &sfu_held.bytes);
+}
+
+/* There are no tables. Nobody profiles. */
+void sfu_table_put(struct sfu_table *table)
+{
+	if (table)
+		abort();
+}
+
+struct sfu_process *sfu_process_get(struct mm_struct *mm)
+{
+	abort();
+}
+
+void sfu_process_put(struct sfu_process *process)
+{
+	abort();
+}
+
+void sfu_process_end(struct mm_struct *mm)
+{
+	abort();
+}
+
+void sfu_process_refill(void)
+{
+	abort();
+}
+
+bool sfu_event_profiled(void)
+{
+	abort();
+}
