@@ -31,10 +31,12 @@ skip() {
 subtest() {
 	local status=0
 	echo "# Subtest: $1"
+	# shellcheck disable=SC2030,SC2031 # the cases of COMMAND are its own
 	(set -o pipefail; tap_cases=0 tap_failed=0; "${@:2}" 2>&1 | sed -u 's/^/    /') || status=$?
 	report $status "$1"
 }
 
+# shellcheck disable=SC2031
 # end_tap: prints the plan. Returns 1 if a case has failed, or there was none.
 end_tap() {
 	echo "1..$tap_cases"
