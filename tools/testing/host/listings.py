@@ -69,26 +69,6 @@ def readelf(path, elf_path):
     return [tuple(func) for func in listing]
 
 
-FDE = re.compile(r"fde (\d+) va 0x([0-9a-f]+) size (\d+) n (\d+) .* rep (\d+)(.*)")
-DECODED = re.compile(r"\s+([0-9a-f]+) cfa=(\S+) fp=(\S+) ra=(\S+)( \[s\])?$")
-
-
-def independent(path):
-    """Parses a rows.txt of tools/testing/data."""
-    listing = []
-    with open(path) as text:
-        for line in text:
-            if match := FDE.match(line):
-                mask = "MASK" in match[6]
-                listing.append((int(match[2], 16), int(match[3]), mask, []))
-            elif match := DECODED.match(line):
-                listing[-1][3].append((int(match[1], 16), match[2], match[3],
-                                       match[4], match[5] is not None))
-            elif not line.startswith("ver "):
-                raise ValueError(f"{path}: what is {line!r}?")
-    return listing
-
-
 def sframectl(dump):
     """Converts the output of sframectl dump --json, with all blobs."""
     return [(fde["start"], fde["size"], fde["pcmask"],
