@@ -135,7 +135,7 @@ readme:	## record the tables and examples of README.md again, in a quarter of an
 	tools/packaging/readme --run
 
 stress:	## run all loads that may race at once, on a debug kernel (KERNEL=7.2, SECONDS=600, RT=1, KCSAN=1)
-	tools/testing/e2e/run storm --stress $(or $(SECONDS),600) --kernel debug-$(or $(KERNEL),6.12)$(if $(RT),-rt)$(if $(KCSAN),-kcsan)
+	tools/testing/e2e/run storm --stress $(or $(SECONDS),600) --kernel $(if $(filter arm64-%,$(KERNEL)),arm64-)debug-$(patsubst arm64-%,%,$(or $(KERNEL),6.12))$(if $(RT),-rt)$(if $(KCSAN),-kcsan)
 
 vm:	## open a shell on a stock kernel with the module (KERNEL=7.2, arm64-6.12)
 	tools/lab/vm --kernel $(or $(KERNEL),6.12)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Work for gdb's Python, for `run --only large`: deep and varied calls of the interpreter."""
+"""Work for gdb's Python, for `run large`: deep and varied calls of the interpreter."""
 
 import json
 import re

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Tests sframectl convert on real files: converted compares each table with .eh_frame as libdw interprets it.
 
-The few files of --fixed are also compared with the output of readelf, and with them the comparison is tested: after a
+The few files of --short are also compared with the output of readelf, and with them the comparison is tested: after a
 change of one bit of a row it has to fail. PLTs that lld makes are converted, and the command is tested.
 """
 
@@ -126,7 +126,7 @@ def limit_work():
 
 
 class Tests:
-    """choice: files and directories, the least number of files, and, with --fixed, readelf and clang's directory"""
+    """choice: files and directories, the least number of files, and, with --short, readelf and clang's directory"""
 
     def __init__(self, choice, tap, sframectl, programs, tmp):
         self.tap, self.tmp, self.sframectl, self.converted = tap, tmp, sframectl, programs / "converted"
