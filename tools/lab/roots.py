@@ -141,6 +141,13 @@ def become(make_root_once, command):
     os.execvp(words[0], [*words, *command])
 
 
+def call_inside(make_root_once, *command):
+    """Run a command inside that root, with the streams of this process, and return its status."""
+    file, words = enter(make_root_once)
+    with file:
+        return subprocess.run([*words, *(str(word) for word in command)], close_fds=False, check=False).returncode
+
+
 def run_inside(make_root_once, *command, log=None):
     """Run a command inside that root, with its output to stderr or to the file log. A status other than 0 is an
     error."""

@@ -2,7 +2,6 @@
 """Rows of sframectl for the files of tools/testing/data, and for files made here, against listings by other programs."""
 
 import json
-import re
 import shutil
 
 import listings
