@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Tests of the decoder with the sections of section_cases.c. Prints one line of
- * TAP for each test.
+ * Tests of sframectl's scan, and of look-ups, with the sections of section_cases.c. KUnit's suites
+ * have the decoder's other tests: flipped bits, failing reads, budgets, single sections. Prints one
+ * line of TAP for each test.
  *
  * test_decoder --write DIR [MACHINE] writes each section to DIR/NAME.sframe.bin
  * instead. MACHINE is x86_64, arm64 or any. With MACHINE, DIR/table has a line
@@ -34,14 +35,12 @@ static unsigned int failed_checks;
 		}							\
 	} while (0)
 
-/* A reader that records its calls, and fails on request. */
+/* A reader that records its calls. */
 struct watched_reader {
 	struct sframe_reader	rd;
 	const u8		*data;
 	u64			size;
-	u64			present;	/* bytes of @size that can be read */
 	u32			calls;
-	u32			fail_at;	/* the call that fails; 1 is the first, 0 is none */
 	bool			outside;	/* a read was outside of @data */
 };
 
@@ -50,14 +49,11 @@ static int watched_read(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
 	struct watched_reader *w = (struct watched_reader *)rd;
 	u64 off = addr - ADDR;
 
-	if (++w->calls == w->fail_at)
-		return -EFAULT;
+	w->calls++;
 	if (off > w->size || len > w->size - off) {
 		w->outside = true;
 		return -EFAULT;
 	}
-	if (off + len > w->present)
-		return -EFAULT;
 	memcpy(dst, w->data + off, len);
 	return 0;
 }
@@ -68,7 +64,6 @@ static struct watched_reader watch(const u8 *data, u64 size)
 		.rd = { .read = watched_read, .budget = UINT32_MAX },
 		.data = data,
 		.size = size,
-		.present = size,
 	};
 }
 
@@ -253,19 +248,6 @@ static void test_truncated(const struct build *b, const char *name)
 	}
 }
 
-static void test_flipped(const struct build *b, const char *name)
-{
-	u8 bytes[BUILD_SIZE];
-	u32 bit;
-
-	memcpy(bytes, b->bytes, b->len);
-	for (bit = 0; bit < 8 * b->len; bit++) {
-		bytes[bit / 8] ^= 1 << bit % 8;
-		check_hostile(bytes, b->len, name);
-		bytes[bit / 8] ^= 1 << bit % 8;
-	}
-}
-
 /* Every byte gets extreme values: every 1-byte field, and each byte of the larger fields. */
 static void test_extremes(const struct build *b, const char *name)
 {
@@ -286,67 +268,6 @@ static void test_extremes(const struct build *b, const char *name)
 	}
 }
 
-/* The n-th read fails. The look-up fails at once, with the same error. */
-static void check_failing_reads(const u8 *data, u32 len, u64 pc,
-				const char *name)
-{
-	struct watched_reader whole = watch(data, len);
-	struct sframe_row row;
-	u32 n;
-
-	find(&whole, pc, &row);
-	for (n = 1; n <= whole.calls; n++) {
-		struct watched_reader w = watch(data, len);
-		int err;
-
-		w.fail_at = n;
-		err = find(&w, pc, &row);
-		check(err == -EFAULT, "%s: read %u of %u fails: %d", name, n,
-		      whole.calls, err);
-		check(w.calls == n, "%s: went on after read %u failed", name, n);
-		check(w.rd.defect == SFRAME_DEFECT_NONE,
-		      "%s: read %u fails: blames the section", name, n);
-	}
-}
-
-/* A budget that is too small by one fails. The decoder never exceeds the budget. */
-static void check_budgets(const u8 *data, u32 len, u64 pc, const char *name)
-{
-	struct watched_reader whole = watch(data, len);
-	struct sframe_row row, again;
-	int want = find(&whole, pc, &row);
-	u32 cost = UINT32_MAX - whole.rd.budget;
-	u32 budget;
-
-	for (budget = 0; budget <= cost; budget++) {
-		struct watched_reader w = watch(data, len);
-		int err;
-
-		w.rd.budget = budget;
-		err = find(&w, pc, &again);
-		check(err == (budget < cost ? -E2BIG : want),
-		      "%s: budget %u of %u: %d", name, budget, cost, err);
-		check(w.calls * SFRAME_READ_COST <= budget,
-		      "%s: %u reads for %u", name, w.calls, budget);
-		if (err == -E2BIG)
-			check(w.rd.defect == SFRAME_DEFECT_NONE,
-			      "%s: budget %u: blames the section", name, budget);
-	}
-	if (!want)
-		check(same_row(&row, &again), "%s: another row", name);
-}
-
-static void test_interrupted(const struct build *b, const char *name)
-{
-	const u8 *data = guard_copy(b->bytes, b->len);
-	size_t i;
-
-	for (i = 0; i < NR_SOME_PCS; i++) {
-		check_failing_reads(data, b->len, some_pcs[i], name);
-		check_budgets(data, b->len, some_pcs[i], name);
-	}
-}
-
 /* Single tests. */
 
 static void make_named(struct build *b, const char *name)
@@ -358,200 +279,26 @@ static void make_named(struct build *b, const char *name)
 	make_section_case(b, &section_cases[i]);
 }
 
-static void expect_row_in(const struct build *b, u64 off, int want_err,
-			  const struct sframe_row *want)
-{
-	struct watched_reader w = watch(guard_copy(b->bytes, b->len), b->len);
-	struct sframe_row row = {};
-	int err = find(&w, ADDR + off, &row);
-
-	check(err == want_err, "0x%" PRIx64 ": %d", off, err);
-	if (!want_err)
-		check(same_row(&row, want), "0x%" PRIx64 ": another row", off);
-}
-
-static void expect_row(const char *name, u64 off, int want_err,
-		       const struct sframe_row *want)
-{
-	struct build b;
-
-	make_named(&b, name);
-	expect_row_in(&b, off, want_err, want);
-}
-
-#define SP_PLUS(n)	{ .how = SFRAME_RULE_REG, .reg = 7, .off = (n) }
-#define AT_CFA(n)	{ .how = SFRAME_RULE_CFA_MEM, .off = (n) }
-
-static void find_row_without_rows(void)
-{
-	struct sframe_row outermost = { .outermost = true };
-	struct sframe_row signal = { .signal = true };
-
-	expect_row("ok-v3-outermost-norows", 0x1008, 0, &outermost);
-	expect_row("ok-v3-outermost-norows", 0x1009, -ENOENT, NULL);
-	expect_row("ok-v3-sig-norows", 0x1000, 0, &signal);
-	expect_row("ok-v2-norows", 0x1000, -ENOENT, NULL);
-	expect_row("ok-v3-no-fdes", 0x1000, -ENOENT, NULL);
-}
-
-static void find_row_mends_plt_got(void)
-{
-	struct sframe_row mended = { .cfa = SP_PLUS(8), .ra = AT_CFA(-8),
-				     .pcmask = true };
-	struct sframe_row pushed = { .cfa = SP_PLUS(16), .ra = AT_CFA(-8),
-				     .start = 11, .pcmask = true };
-
-	expect_row("ok-v3-plt-got", 0x1000, 0, &mended);
-	expect_row("ok-v3-plt-got", 0x100f, 0, &mended);
-	expect_row("ok-v3-pcmask", 0x1010, 0, &mended);
-	expect_row("ok-v3-pcmask", 0x101b, 0, &pushed);
-	expect_row("ok-v1-pcmask", 0x102a, 0, &mended);
-	expect_row("ok-v1-pcmask", 0x102b, 0, &pushed);
-}
-
-static void find_row_refuses(void)
-{
-	expect_row("bad-flex-regnum", 0x1000, -EOPNOTSUPP, NULL);
-	expect_row("bad-unsorted-rows", 0x1004, -EBADMSG, NULL);
-	expect_row("bad-pcmask-rep0", 0x1000, -EBADMSG, NULL);
-	expect_row("bad-words-cut", 0x1003, -EBADMSG, NULL);
-	expect_row("ok-empty", 0x1000, -ENOENT, NULL);
-}
-
-/* Functions overlap: the last entry that starts at or before the address decides. */
-static void find_fde_overlapping(void)
-{
-	struct sframe_row outer = { .cfa = SP_PLUS(8), .ra = AT_CFA(-8) };
-	struct sframe_row inner = { .cfa = SP_PLUS(16), .ra = AT_CFA(-8) };
-	struct build b;
-
-	build_start(&b, 2, SFRAME_F_FDE_SORTED, SFRAME_ABI_AMD64_LE);
-	build_fde(&b, 0x1000, 0x100, 0, 0, 0);
-	build_row(&b, 0, 0x03, 8);
-	build_fde(&b, 0x1010, 4, 0, 0, 0);
-	build_row(&b, 0, 0x03, 16);
-	build_finish(&b);
-	expect_row_in(&b, 0x100f, 0, &outer);
-	expect_row_in(&b, 0x1013, 0, &inner);
-	expect_row_in(&b, 0x1014, -ENOENT, NULL);
-}
-
-static void find_fde_falsely_sorted(void)
-{
-	struct build b;
-
-	build_start(&b, 2, SFRAME_F_FDE_SORTED, SFRAME_ABI_AMD64_LE);
-	build_fde(&b, 0x2000, 16, 0, 0, 0);
-	build_row(&b, 0, 0x03, 8);
-	build_fde(&b, 0x1000, 0, 0, 0, 0);
-	build_row(&b, 0, 0x03, 16);
-	build_finish(&b);
-	expect_row_in(&b, 0x1000, -EBADMSG, NULL);
-}
-
-/* The next page may be absent if no row on it is needed. */
-static void rows_next_stops_at_page(void)
-{
-	const u32 page = 4096, row_size = 10, before = 5;
-	struct sframe_row row;
-	struct watched_reader w;
-	struct build b;
-	u8 *bytes;
-	u32 pad;
-
-	/* Padding before the FREs moves row 5 across the page boundary. */
-	make_named(&b, "ok-v3-window");
-	pad = page - (28 + 16 + 5 + before * row_size) - row_size / 2;
-	bytes = calloc(1, b.len + pad);
-	if (!bytes)
-		abort();
-	build_patch(&b, offsetof(struct sframe_raw_header, freoff), 16 + pad, 4);
-	memcpy(bytes, b.bytes, 28 + 16);
-	memcpy(bytes + 28 + 16 + pad, b.bytes + 28 + 16, b.len - 28 - 16);
-	w = watch(guard_copy(bytes, b.len + pad), b.len + pad);
-	w.present = page;
-	/* The look-up reads row 4 to find that row 3 holds. Row 5 begins on this page, too. */
-	check(!find(&w, ADDR + 0x1000 + 3 * 6, &row) && row.cfa.off == 24, "row 3");
-	check(find(&w, ADDR + 0x1000 + 5 * 6, &row) == -EFAULT, "row 5");
-	w.present = w.size;
-	check(!find(&w, ADDR + 0x1000 + 5 * 6, &row) && row.cfa.off == 40, "row 5");
-	free(bytes);
-}
-
-/* Returns a copy of the section with @more zero bytes after it. */
-static u8 *enlarge(const struct build *b, u32 more)
-{
-	u8 *bytes = calloc(1, b->len + more);
-
-	if (!bytes)
-		abort();
-	return memcpy(bytes, b->bytes, b->len);
-}
-
-/* Returns a section of @nr functions of the same size and start, without rows. */
-static u8 *make_many_fdes(u8 flags, u32 nr, u32 func_size, u32 *len)
-{
-	const u32 fde_size = sizeof(struct sframe_raw_fde_v2);
-	struct sframe_raw_fde_v2 fde = { .start = 0x1000, .size = func_size };
-	struct build b;
-	u8 *bytes;
-	u32 i;
-
-	build_start(&b, 2, flags, SFRAME_ABI_AMD64_LE);
-	build_finish(&b);
-	build_patch(&b, offsetof(struct sframe_raw_header, num_fdes), nr, 4);
-	build_patch(&b, offsetof(struct sframe_raw_header, freoff), nr * fde_size, 4);
-	bytes = enlarge(&b, nr * fde_size);
-	for (i = 0; i < nr; i++)
-		memcpy(bytes + b.len + i * fde_size, &fde, fde_size);
-	*len = b.len + nr * fde_size;
-	return bytes;
-}
-
-static void check_bounded(const u8 *bytes, u32 len, u64 pc, const char *name)
-{
-	struct watched_reader w = watch(guard_copy(bytes, len), len);
-	struct sframe_row row;
-	int err;
-
-	w.rd.budget = 16384;
-	err = find(&w, pc, &row);
-	check(err == -E2BIG, "%s: %d", name, err);
-	check(w.calls <= 16384 / SFRAME_READ_COST, "%s: %u reads", name, w.calls);
-}
-
-static void find_fde_unsorted_is_bounded(void)
-{
-	u32 len;
-	u8 *bytes = make_many_fdes(0, 200000, 16, &len);
-
-	check_bounded(bytes, len, ADDR + 0x2000, "200000 unsorted");
-	free(bytes);
-}
-
-static void find_fde_same_starts_is_bounded(void)
-{
-	u32 len;
-	u8 *bytes = make_many_fdes(SFRAME_F_FDE_SORTED, 200000, 0, &len);
-
-	check_bounded(bytes, len, ADDR + 0x1000, "200000 of size 0");
-	free(bytes);
-}
-
 /* The entry promises 2^32 - 1 rows. There are 100000, and their starts ascend. */
 static void rows_next_is_bounded(void)
 {
 	const u32 nr = 100000, row_size = 6;
 	struct build b;
+	struct watched_reader w;
+	struct sframe_row found;
 	u8 *bytes, *row;
 	u32 i, len;
+	int err;
 
 	build_start(&b, 2, SFRAME_F_FDE_SORTED, SFRAME_ABI_AMD64_LE);
 	build_fde(&b, 0x1000, UINT32_MAX, SFRAME_FRE_TYPE_ADDR4, 0, 0);
 	b.fdes[0].num_fres = UINT32_MAX;
 	build_finish(&b);
 	build_patch(&b, offsetof(struct sframe_raw_header, fre_len), nr * row_size, 4);
-	bytes = enlarge(&b, nr * row_size);
+	bytes = calloc(1, b.len + nr * row_size);
+	if (!bytes)
+		abort();
+	memcpy(bytes, b.bytes, b.len);
 	for (i = 0; i < nr; i++) {
 		row = bytes + b.len + i * row_size;
 		memcpy(row, &i, 4);
@@ -559,7 +306,11 @@ static void rows_next_is_bounded(void)
 		row[5] = 8;
 	}
 	len = b.len + nr * row_size;
-	check_bounded(bytes, len, ADDR + 0x1000 + UINT32_MAX - 1, "100000 rows");
+	w = watch(guard_copy(bytes, len), len);
+	w.rd.budget = 16384;
+	err = find(&w, ADDR + 0x1000 + UINT32_MAX - 1, &found);
+	check(err == -E2BIG, "%d", err);
+	check(w.calls <= 16384 / SFRAME_READ_COST, "%u reads", w.calls);
 	free(bytes);
 }
 
@@ -631,14 +382,6 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } tests[] = {
-	{ "find_row_without_rows", find_row_without_rows },
-	{ "find_row_mends_plt_got", find_row_mends_plt_got },
-	{ "find_row_refuses", find_row_refuses },
-	{ "find_fde_overlapping", find_fde_overlapping },
-	{ "find_fde_falsely_sorted", find_fde_falsely_sorted },
-	{ "rows_next_stops_at_page", rows_next_stops_at_page },
-	{ "find_fde_unsorted_is_bounded", find_fde_unsorted_is_bounded },
-	{ "find_fde_same_starts_is_bounded", find_fde_same_starts_is_bounded },
 	{ "rows_next_is_bounded", rows_next_is_bounded },
 	{ "scan_finds_all_blobs", scan_finds_all_blobs },
 	{ "scan_reports_leftover", scan_reports_leftover },
@@ -670,12 +413,8 @@ static void test_section(const struct build *b, const char *name,
 		test_truncated(b, name);
 		end_test("truncated", name);
 	}
-	test_flipped(b, name);
-	end_test("flipped", name);
 	test_extremes(b, name);
 	end_test("extremes", name);
-	test_interrupted(b, name);
-	end_test("interrupted", name);
 }
 
 /* Sections for the machines that the module runs on. */
