@@ -8,7 +8,7 @@ import subprocess
 import sys
 import unicodedata
 
-from files import SHT_PROGBITS, SHT_STRTAB, section_header, sframe_header
+from files import sframe_header, sparse_elf
 
 # Each name, and how text and JSON have it.
 NAMES = (
@@ -74,21 +74,11 @@ def invisible(cli, tmp):
     cli.end("200 invisible characters", [] if len(chars) > 200 else [str(len(chars))])
 
 
-def high_elf(path, addr):
-    """Writes an ELF file whose .sframe is at an address, and describes a function there."""
-    names = b"\0.sframe\0.shstrtab\0"
-    data = sframe_header(1, 5) + struct.pack("<qII", 0, 16, 0) + bytes(5)
-    ident = b"\x7fELF\2\1\1" + bytes(9)
-    ehdr = struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 0, 64, 0, 64, 56, 0, 64, 3, 2)
-    sframe = struct.pack("<IIQQQQIIQQ", 1, SHT_PROGBITS, 2, addr, 512, len(data), 0, 0, 8, 0)
-    table = bytes(64) + sframe + section_header(b".shstrtab", SHT_STRTAB, 256, len(names))
-    path.write_bytes((ident + ehdr + table).ljust(256, b"\0") + names.ljust(256, b"\0") + data)
-
-
 def high_addresses(cli, tmp):
+    """A section at such an address describes a function there."""
     path = tmp / "high"
-    addr = 0xffffffff81000000
-    high_elf(path, addr)
+    data = sframe_header(1, 5) + struct.pack("<qII", 0, 16, 0) + bytes(5)
+    sparse_elf(path, data, len(data), addr=0xffffffff81000000)
     ran = run(cli, "dump", "--json", path)
     cli.end("addresses above 2^63",
             [] if re.search(rb'"addr": 18446744071578845184,', ran.stdout)
