@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Tests of sframectl's scan, and of look-ups, with the sections of section_cases.c. KUnit's suites
- * have the decoder's other tests: flipped bits, failing reads, budgets, single sections. Prints one
- * line of TAP for each test.
+ * have the decoder's other tests: flipped bits, failing reads, budgets, quick look-ups, single
+ * sections. Prints one line of TAP for each test.
  *
  * test_decoder --write DIR [MACHINE] writes each section to DIR/NAME.sframe.bin
  * instead. MACHINE is x86_64, arm64 or any. With MACHINE, DIR/table has a line
@@ -17,7 +17,6 @@
 #include "section_cases.h"
 #include "guard.h"
 #include "listing.h"
-#include "sframe_quick.h"
 
 /* The address of the sections, as far as the decoder knows. */
 #define ADDR	(UINT64_C(1) << 46)
@@ -144,37 +143,6 @@ static void check_pc(const struct listing *list, const u8 *data, u32 len, u64 pc
 		      name, pc - ADDR);
 }
 
-static bool any_at_one_start(const struct listing *list)
-{
-	u32 i;
-
-	for (i = 1; i < list->nr_fdes; i++)
-		if (list->fdes[i].fde.start == list->fdes[i - 1].fde.start)
-			return true;
-	return false;
-}
-
-/* The quick look-up, which has to find each row of a sorted section whose functions are apart. */
-static void check_quick(const struct listing *list, const u8 *data, u32 len, u64 pc,
-			const char *name)
-{
-	const struct sframe_memory mem = { .bytes = data, .addr = ADDR, .len = len };
-	struct watched_reader w = watch(data, len);
-	struct sframe_row got = {}, want;
-	struct sframe_plain_row plain;
-	u32 rows = UINT32_MAX;
-	int err;
-
-	if (!sframe_quick_can_search(&list->sec) || any_at_one_start(list) ||
-	    expected_row(list, pc, &want))
-		return;
-	err = sframe_memory_find(&list->sec, &mem, NULL, pc, &rows, &plain) ?:
-	      sframe_decode_plain(&list->sec, &w.rd, &plain, &got);
-	check(!err, "%s: pc 0x%" PRIx64 ": a quick look-up has no row: %d", name, pc - ADDR, err);
-	check(err || same_row(&got, &want), "%s: pc 0x%" PRIx64 ": another row by a quick look-up",
-	      name, pc - ADDR);
-}
-
 static bool any_without_rows(const struct listing *list)
 {
 	u32 i;
@@ -198,10 +166,8 @@ static void test_lookup(const struct build *b, const char *name)
 	for (i = 0; i < list.nr_fdes; i++) {
 		const struct sframe_fde *fde = &list.fdes[i].fde;
 
-		for (pc = fde->start - 2; pc != fde->start + fde->size + 2; pc++) {
+		for (pc = fde->start - 2; pc != fde->start + fde->size + 2; pc++)
 			check_pc(&list, data, b->len, pc, name);
-			check_quick(&list, data, b->len, pc, name);
-		}
 	}
 	check_pc(&list, data, b->len, 0, name);
 	check_pc(&list, data, b->len, UINT64_MAX, name);
