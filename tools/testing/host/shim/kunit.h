@@ -140,7 +140,8 @@ struct kunit {
 	jmp_buf			end;
 };
 
-#define KUNIT_CASE_PARAM(function, generator) { .run = (function), .name = #function, .generate = (generator) }
+#define KUNIT_CASE_PARAM(function, generator)				\
+	{ .run = (function), .name = #function, .generate = (generator) }
 #define KUNIT_CASE(function)	KUNIT_CASE_PARAM(function, NULL)
 #define KUNIT_ARRAY_PARAM(name, array, describe)			\
 static const void *name##_gen_params(struct kunit *test, const void *last, char *desc) \
@@ -176,7 +177,7 @@ void kunit_set_stub(void *function, void *stub);
 #define kunit_deactivate_static_stub(test, function) kunit_set_stub(function, NULL)
 #define KUNIT_STATIC_STUB_REDIRECT(function, ...)			\
 do {									\
-	__typeof__(&function) stub = kunit_stub_of(function);		\
+	__typeof__(function) *stub = kunit_stub_of(function);		\
 									\
 	if (stub)							\
 		return stub(__VA_ARGS__);				\
@@ -205,12 +206,13 @@ do {									\
 	const char *left_of = (a), *right_of = (b);			\
 									\
 	if (!(strcmp(left_of, right_of) op 0)) {			\
-		kunit_fail(test, false, __FILE__, __LINE__, #a " " #op " " #b, "%s, %s", left_of, right_of); \
+		kunit_fail(test, false, __FILE__, __LINE__, #a " " #op " " #b, "%s, %s", \
+			   left_of, right_of);				\
 		kunit_check(test, false, false, "", __VA_ARGS__);	\
 	}								\
 } while (0)
 
-#define KUNIT_FAIL(test, ...)			kunit_fail(test, false, __FILE__, __LINE__, "fails", __VA_ARGS__)
+#define KUNIT_FAIL(test, ...)	kunit_fail(test, false, __FILE__, __LINE__, "fails", __VA_ARGS__)
 #define KUNIT_EXPECT_EQ(test, a, b)		kunit_compare(test, false, a, ==, b)
 #define KUNIT_EXPECT_EQ_MSG(test, a, b, ...)	kunit_compare(test, false, a, ==, b, __VA_ARGS__)
 #define KUNIT_EXPECT_NE(test, a, b)		kunit_compare(test, false, a, !=, b)
@@ -228,7 +230,7 @@ do {									\
 #define KUNIT_EXPECT_TRUE(test, a)		kunit_check(test, false, a, #a)
 #define KUNIT_EXPECT_TRUE_MSG(test, a, ...)	kunit_check(test, false, a, #a, __VA_ARGS__)
 #define KUNIT_EXPECT_FALSE(test, a)		kunit_check(test, false, !(a), "not " #a)
-#define KUNIT_EXPECT_FALSE_MSG(test, a, ...)	kunit_check(test, false, !(a), "not " #a, __VA_ARGS__)
+#define KUNIT_EXPECT_FALSE_MSG(test, a, ...) kunit_check(test, false, !(a), "not " #a, __VA_ARGS__)
 #define KUNIT_ASSERT_TRUE(test, a)		kunit_check(test, true, a, #a)
 #define KUNIT_EXPECT_NULL(test, a)		kunit_check(test, false, !(a), #a " is NULL")
 #define KUNIT_ASSERT_NOT_NULL(test, a)		kunit_check(test, true, a, #a " is not NULL")
@@ -236,6 +238,7 @@ do {									\
 #define KUNIT_EXPECT_STREQ(test, a, b)		kunit_compare_text(test, a, ==, b)
 #define KUNIT_EXPECT_STREQ_MSG(test, a, b, ...)	kunit_compare_text(test, a, ==, b, __VA_ARGS__)
 #define KUNIT_EXPECT_STRNEQ_MSG(test, a, b, ...) kunit_compare_text(test, a, !=, b, __VA_ARGS__)
-#define KUNIT_EXPECT_MEMEQ(test, a, b, len)	kunit_check(test, false, !memcmp(a, b, len), #a " == " #b)
+#define KUNIT_EXPECT_MEMEQ(test, a, b, len)				\
+	kunit_check(test, false, !memcmp(a, b, len), #a " == " #b)
 
 #endif /* HOST_KUNIT_H */
