@@ -12,7 +12,7 @@ from pathlib import Path
 TREE = Path(__file__).resolve().parents[2]
 HERE = TREE / "tools/lab"
 LAB = TREE / "build/lab"
-NAMESPACE = "SFU_LAB_NAMESPACE"  # in the environment of what runs in a user's namespace
+NAMESPACE = "SFU_LAB_NAMESPACE"  # in the environment of what runs in a user's namespace, or in a root
 
 
 class Failed(Exception):

@@ -38,8 +38,9 @@ esac
 # The shell stays process 1, because CMD as process 1 would neither reap orphans nor die of its own signals. The shell
 # prints nothing when a signal ends CMD: the exit status reports it.
 exec 7>&2 2>/dev/null
+# SFU_LAB_NAMESPACE: the laboratory that runs inside is prepared.
 # shellcheck disable=SC2016 # the other shell expands them
-chroot "$root" /usr/bin/env -i HOME=/root TERM="${TERM:-dumb}" LC_ALL=C.UTF-8 \
+chroot "$root" /usr/bin/env -i SFU_LAB_NAMESPACE=1 HOME=/root TERM="${TERM:-dumb}" LC_ALL=C.UTF-8 \
 	PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin \
 	${MAKEFLAGS+MAKEFLAGS="$MAKEFLAGS"} ${V+V="$V"} \
 	/bin/sh -c 'cd "$1" && shift && exec "$@"' sh "$cwd" "$@" 2>&7 7>&- || rc=$?
