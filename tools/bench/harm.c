@@ -122,7 +122,7 @@ static double take_fork(long count)
 
 static double take_exec(long count)
 {
-	char *args[] = { (char *)program, NULL };
+	char *const args[] = { (char *)program, NULL };
 	double start = now();
 	pid_t pid;
 	int error;
