@@ -64,7 +64,7 @@ samples_at() {
 	done
 }
 
-# What tools/bench/cost compares with its limits
+# cost: print the figures that tools/bench/cost compares with its limits
 cost() { samples_at '' 1 127; }
 
 samples() { samples_at peers 1 8 32 127; }

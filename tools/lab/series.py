@@ -12,7 +12,7 @@ class Series(NamedTuple):
 
     name: str
     suite: str
-    is_in_root: bool = False  # its headers are installed in the root, where style and front-door build the module
+    is_in_root: bool = False  # its headers are installed in the root, where lint/kernel and package/front-door build the module
 
 
 SERIES = (
