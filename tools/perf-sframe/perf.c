@@ -18,8 +18,8 @@
  * - for a real perf that is a script, so that it can notice a script that runs it again.
  *
  * SFU_TABLES=no brings no tables either. PERF_REAL=FILE names the real perf. Tests set
- * SFU_SYSFS=DIR instead of /sys, SFU_DEVICE=FILE instead of the module's device, and SFU_MACHINE
- * instead of `uname -m`.
+ * SFU_SYSFS=DIR instead of /sys, SFU_RUN=DIR instead of /run, SFU_DEVICE=FILE instead of the
+ * module's device, and SFU_MACHINE instead of `uname -m`.
  */
 #include <stdio.h>
 #include <string.h>
@@ -52,10 +52,14 @@ static int run_with_tables(const struct command *command)
 	int status;
 
 	read_summary(&before);
+	if (command->records)
+		keep_counters(false);
 	status = run_child(command->real, command->words.word);
 	end_tables(tables);
+	if (command->records)
+		keep_counters(true);
 	if (command->records && !command->quiet)
-		print_summary(&before, command, status);
+		print_summary(&before, command, tables, status);
 	return status;
 }
 

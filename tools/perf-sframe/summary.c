@@ -3,9 +3,10 @@
  * summary.c - one line after a recording: what became of the stacks, and what to type next
  *
  * The module counts for the whole machine since it was loaded. The line is about the difference,
- * so other recordings that run at the same time are in it.
+ * so other recordings that run at the same time are in it: it says so.
  */
 #include <ctype.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,6 +68,37 @@ void read_summary(struct summary *summary)
 	free(path);
 }
 
+/**
+ * keep_counters() - keep all counters of the module for `sframectl status --last`
+ * @is_over: the recording is over; else it begins
+ *
+ * Only root may read and keep them.
+ */
+void keep_counters(bool is_over)
+{
+	const char *sys = getenv("SFU_SYSFS"), *run = getenv("SFU_RUN");
+	char *stats = text("%s/kernel/debug/sframe_unwind/stats", sys && *sys ? sys : "/sys");
+	char *before = text("%s/sframe_unwind.before", run && *run ? run : "/run");
+	char *after = text("%s/sframe_unwind.after", run && *run ? run : "/run");
+	char *counters = read_file(stats);
+	int file;
+
+	/* Those of an earlier recording go, also if there are no others. */
+	unlink(after);
+	if (!is_over)
+		unlink(before);
+	file = counters ? open(is_over ? after : before, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+			       0600) : -1;
+	if (file >= 0) {
+		dprintf(file, "%s", counters);
+		close(file);
+	}
+	free(counters);
+	free(after);
+	free(before);
+	free(stats);
+}
+
 static uint64_t min(uint64_t one, uint64_t other)
 {
 	return one < other ? one : other;
@@ -102,12 +134,20 @@ static struct summary difference(const struct summary *before, const struct summ
 	};
 }
 
-/* percent: a share that is neither none nor all is not called 0 or 100 % */
+/* percent: rounded, but a share that is neither none nor all is not called 0 or 100 % */
 static char *percent(uint64_t part, uint64_t whole)
 {
-	uint64_t share = whole ? part * 100 / whole : 0;
+	uint64_t share = whole ? (part * 100 + whole / 2) / whole : 0;
 
-	return part && !share ? text("under 1 %%") : text("%" PRIu64 " %%", share);
+	if (part && !share)
+		return "under 1 %";
+	return share == 100 && part < whole ? "over 99 %" : text("%" PRIu64 " %%", share);
+}
+
+/* number: "1 stack", "2 stacks" */
+static char *number(uint64_t nr, const char *what)
+{
+	return text("%" PRIu64 " %s%s", nr, what, nr == 1 ? "" : "s");
 }
 
 /* is_plain: can this be printed and typed as one word? */
@@ -137,23 +177,34 @@ static const char *subject(const struct command *command)
 	return file && is_plain(file) ? file : "PROGRAM";
 }
 
-/* no_sframe: the line if none of the stacks is from SFrame */
-static char *no_sframe(const struct summary *stacks, const struct command *command)
+/* next_step: what to type to see why stacks are not whole */
+static const char *next_step(void)
+{
+	/* The counters of a user's recording cannot be kept. */
+	return geteuid() ? "sudo sframectl status" : "sframectl status --last";
+}
+
+/* no_sframe: the line if none of the stacks is from SFrame. @has_tables: tables were brought. */
+static char *no_sframe(const struct summary *stacks, const struct command *command,
+		       bool has_tables)
 {
 	const char *followed = stacks->declined ? "the kernel followed frame pointers instead" :
 						  "they follow frame pointers";
-	char *how = text("%s, which code built without them does not keep", followed);
+	char *none = text("%s, none from SFrame", number(stacks->walks + stacks->declined,
+							 "stack"));
 
-	return text("none of %" PRIu64 " stacks is from SFrame: %s. %s: sframectl check %s",
-		    stacks->walks + stacks->declined, how,
-		    "As root, load tables (sframectl load --all), and see", subject(command));
+	if (!stacks->declined && !stacks->fp)
+		return text("%s: only %s first frame was found. Why: %s", none,
+			    stacks->walks == 1 ? "its" : "their", next_step());
+	return text("%s: %s, which code built without them does not keep. %s: sframectl check %s",
+		    none, followed,
+		    has_tables ? "See" : "As root, load tables (sframectl load --all), and see",
+		    subject(command));
 }
 
 /* some_sframe: the line if some are: how many, from where, and what to type next */
 static char *some_sframe(const struct summary *stacks, const struct command *command)
 {
-	char *frames = text("%" PRIu64 " frames from SFrame, %" PRIu64 " by frame pointer",
-			    stacks->sframe, stacks->fp);
 	char *first = "", *declined = "", *next = "";
 
 	if (stacks->first)
@@ -161,31 +212,26 @@ static char *some_sframe(const struct summary *stacks, const struct command *com
 			     percent(stacks->first, stacks->walks));
 	/* A few are of perf itself, before it has become the workload. */
 	if (stacks->declined && stacks->declined >= stacks->walks / 100)
-		declined = text("; %" PRIu64 " more, without a table, follow frame pointers",
+		declined = text("; %" PRIu64 " more, without a table, by frame pointer",
 				stacks->declined);
 	if (stacks->whole < stacks->walks)
-		next = text(". Why: %ssframectl status", geteuid() ? "sudo " : "");
+		next = text(". Why: %s", next_step());
 	else if (*declined)
 		next = text(". See: sframectl check %s", subject(command));
-	return text("%" PRIu64 " stacks, %s whole; %s%s%s%s", stacks->walks,
-		    percent(stacks->whole, stacks->walks), frames, first, declined, next);
-}
-
-/* describe: NULL if there is nothing to say. If perf failed, it may have taken no sample at all. */
-static char *describe(const struct summary *stacks, const struct command *command, bool failed)
-{
-	if (!stacks->walks && !stacks->declined)
-		return failed ? NULL : "no user stack was taken";
-	return stacks->sframe ? some_sframe(stacks, command) : no_sframe(stacks, command);
+	return text("%s, %s whole; %s from SFrame, %" PRIu64 " by frame pointer%s%s%s",
+		    number(stacks->walks, "stack"), percent(stacks->whole, stacks->walks),
+		    number(stacks->sframe, "frame"), stacks->fp, first, declined, next);
 }
 
 /**
  * print_summary() - print the line after a recording
  * @before: the counters before it
  * @command: what was recorded
+ * @has_tables: tables were brought
  * @status: perf's wait status
  */
-void print_summary(const struct summary *before, const struct command *command, int status)
+void print_summary(const struct summary *before, const struct command *command, bool has_tables,
+		   int status)
 {
 	bool failed = WIFEXITED(status) && WEXITSTATUS(status);
 	struct summary now, stacks;
@@ -195,8 +241,16 @@ void print_summary(const struct summary *before, const struct command *command, 
 		return;
 	read_summary(&now);
 	stacks = difference(before, &now);
-	if (before->known && now.known)
-		line = describe(&stacks, command, failed);
+	if (!before->known || !now.known)
+		line = NULL;
+	else if (stacks.sframe)
+		line = some_sframe(&stacks, command);
+	else if (stacks.walks || stacks.declined)
+		line = no_sframe(&stacks, command, has_tables);
+	else if (!failed) /* else perf may have taken no sample at all */
+		line = "no user stack was taken";
+	if (line)
+		line = text("meanwhile on this machine: %s", line);
 	switch (module_state()) {
 	case MODULE_ON:
 		break;

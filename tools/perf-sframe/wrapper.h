@@ -132,6 +132,8 @@ struct summary {
 };
 
 void read_summary(struct summary *summary);
-void print_summary(const struct summary *before, const struct command *command, int status);
+void keep_counters(bool is_over);
+void print_summary(const struct summary *before, const struct command *command, bool has_tables,
+		   int status);
 
 #endif

@@ -98,6 +98,7 @@ static const struct option options[] = {
 	{ "from", required_argument, NULL, 'f' },
 	{ "help", no_argument, NULL, 'h' },
 	{ "json", no_argument, NULL, 'j' },
+	{ "last", no_argument, NULL, 't' },
 	{ "linked", no_argument, NULL, 'l' },
 	{ "output", required_argument, NULL, 'o' },
 	{ "require", no_argument, NULL, 'r' },
@@ -154,6 +155,9 @@ static void apply(struct line *line, int letter)
 		break;
 	case 'o':
 		line->args.output = optarg;
+		break;
+	case 't':
+		line->args.last = true;
 		break;
 	case 'l':
 		line->args.linked = true;

@@ -13,6 +13,7 @@ enum status {
 
 struct arguments {
 	bool		json;
+	bool		last;
 	bool		linked;
 	bool		all;
 	bool		by_content;

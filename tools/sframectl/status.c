@@ -19,11 +19,15 @@
 #define DEBUGFS	"/sys/kernel/debug"
 #define STATS	DEBUGFS "/sframe_unwind/stats"
 
+/* The wrapper named perf keeps the counters here, if root records. */
+#define BEFORE	"/run/sframe_unwind.before"
+#define AFTER	"/run/sframe_unwind.after"
+
 #define SECONDS_MAX	86400u
 #define ROWS		20	/* rows between two lines of titles */
 
 static const char usage[] =
-"Usage: sframectl status [--all|--json] [--stats FILE] [SECONDS]\n"
+"Usage: sframectl status [--all|--json] [--last|--stats FILE] [SECONDS]\n"
 "\n"
 "Says how the stacks ended that the kernel module sframe_unwind has unwound since\n"
 "it was loaded, why, and what to do about it. The first frame of a stack is the\n"
@@ -42,13 +46,17 @@ static const char usage[] =
 "  LEFT      stacks left to the kernel's own code\n"
 "  ENDED-BY  the most common reason of stacks that are not whole\n"
 "\n"
-"With --all or --json the counters of an interval are the differences, except\n"
-"map.* and table.*, which are what the module holds at its end.\n"
+"With --all or --json the counters of an interval or of --last are the\n"
+"differences, except map.* and table.*, which are what the module holds at its\n"
+"end.\n"
 "\n"
 "Options:\n"
 "  -a, --all     explain what is rare, and list all counters, 0 included;\n"
 "                sframe_unwind(4) says what each counts\n"
 "  --json        all counters as one JSON object; with SECONDS, one on each line\n"
+"  --last        only during the last recording by root (perf record\n"
+"                --call-graph=sframe), which may run still: what all recordings\n"
+"                of the machine took in that time\n"
 "  --stats FILE  read the counters from FILE; default:\n"
 "                " STATS "\n"
 "  --help        this text\n"
@@ -181,13 +189,31 @@ static enum status read_counters(struct counters *counters, const char *stats)
 	return error ? STATUS_BAD : STATUS_OK;
 }
 
+/* Return: as read_counters(): what was counted during the last recording. */
+static enum status read_last(struct counters *counters)
+{
+	struct counters before;
+
+	if (access(BEFORE, F_OK)) {
+		complain("root has recorded nothing by perf record --call-graph=sframe since the machine was started");
+		return STATUS_BAD;
+	}
+	if (read_counters(&before, BEFORE) ||
+	    read_counters(counters, access(AFTER, F_OK) ? NULL : AFTER))
+		return STATUS_BAD;
+	if (!counters_subtract(counters, &before))
+		complain("the module was loaded again; these numbers count from then");
+	return STATUS_OK;
+}
+
 static void show(const struct arguments *args, const struct counters *counters)
 {
 	if (args->json) {
 		print_json(counters);
 		return;
 	}
-	summary_print(counters, args->all);
+	summary_print(counters, args->last ? "on this machine during root's last recording" :
+					     "since the module was loaded", args->all);
 	if (args->all) {
 		putchar('\n');
 		print_list(counters);
@@ -247,9 +273,13 @@ static enum status run(const struct arguments *args)
 		complain("status: --json has all counters; omit --all");
 		return STATUS_USAGE;
 	}
-	if (read_counters(&counters, args->stats))
+	if (args->last && (args->stats || seconds)) {
+		complain("status: --last takes neither --stats nor an interval");
+		return STATUS_USAGE;
+	}
+	if (args->last ? read_last(&counters) : read_counters(&counters, args->stats))
 		return STATUS_BAD;
-	if (!args->stats) {
+	if (!args->stats && !args->last) {
 		module_complain_if_off();
 		module_complain_if_other();
 	}
@@ -262,6 +292,6 @@ static enum status run(const struct arguments *args)
 const struct command status_command = {
 	.name = "status",
 	.usage = usage,
-	.options = "jas",
+	.options = "jast",
 	.run = run,
 };

@@ -369,10 +369,11 @@ static void print_counts(const struct part *part, u64 sum)
 
 /**
  * summary_print() - say what the counters mean
- * @counters: the counters since the module was loaded
+ * @counters: the counters
+ * @when: since when they count
  * @all: explain what is rare, too
  */
-void summary_print(const struct counters *counters, bool all)
+void summary_print(const struct counters *counters, const char *when, bool all)
 {
 	struct shares shares;
 	struct summary sum;
@@ -382,7 +383,7 @@ void summary_print(const struct counters *counters, bool all)
 	shares = (struct shares){ .sum = sum.stacks };
 	/* None is rare if all are shown. */
 	declined_sum = all ? 0 : add(sum.stacks, sum.declined.count);
-	printf("stacks since the module was loaded: %" PRIu64 "\n", sum.stacks);
+	printf("stacks %s: %" PRIu64 "\n", when, sum.stacks);
 	if (!sum.stacks && !sum.declined.nr)
 		puts("No stack has been taken yet; type: perf record --call-graph=sframe ./app");
 	/* What most stacks met comes first. */

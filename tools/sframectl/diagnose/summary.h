@@ -5,7 +5,7 @@
 
 #include "counters.h"
 
-void summary_print(const struct counters *counters, bool all);
+void summary_print(const struct counters *counters, const char *when, bool all);
 void summary_print_columns(void);
 void summary_print_row(const struct counters *counters);
 

@@ -11,9 +11,9 @@ test=$(dirname "$(readlink -f "$0")")
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 unset PERF_REAL PERF_CONFIG PERF_CONFIG_NOSYSTEM PERF_CONFIG_NOGLOBAL
-mkdir -p "$tmp/bin" "$tmp/wrapper" "$tmp/home" "$tmp/sys/module/sframe_unwind/parameters"
+mkdir -p "$tmp/bin" "$tmp/wrapper" "$tmp/home" "$tmp/run" "$tmp/sys/module/sframe_unwind/parameters"
 parameters=$tmp/sys/module/sframe_unwind/parameters
-export SFU_SYSFS=$tmp/sys SFU_MACHINE=x86_64 HOME=$tmp/home
+export SFU_SYSFS=$tmp/sys SFU_RUN=$tmp/run SFU_MACHINE=x86_64 HOME=$tmp/home
 # The status of the wrapper in the last call.
 rc=0
 export wrapped=$tmp/wrapper/perf

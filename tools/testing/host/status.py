@@ -314,6 +314,38 @@ def module(cli, stats):
         cli.judge(f"status {name}", ran, status, out, err)
 
 
+LAST = """
+    mount -t tmpfs none /run
+    for when in before after; do [ ! -e "$2-$when" ] || cp "$2-$when" "/run/sframe_unwind.$when"; done
+"""
+
+
+def last(cli, stats):
+    """What the wrapper of perf has kept of root's last recording."""
+    if not can_unshare():
+        cli.tap.skip("status --last", "no mount namespaces for a user")
+        return
+    title = "stacks on this machine during root's last recording: "
+    again = "the module was loaded again; these numbers count from then$"
+    for name, before, after, now, status, out, err in (
+            ("", 5, 7, 9, 0, rf"\A{title}2\n 100.0 %  whole\n", None),
+            ("meanwhile", 5, None, 9, 0, rf"\A{title}4\n", None),
+            ("module loaded again", 5, 3, 9, 0, rf"\A{title}3\n", again),
+            ("no recording", None, None, 9, 1, r"\A\Z",
+             "root has recorded nothing by perf record --call-graph=sframe since the machine was started$")):
+        for kept, value in (("-before", before), ("-after", after), ("", now)):
+            path = Path(f"{stats}{kept}")
+            path.unlink(missing_ok=True)
+            if value is not None:
+                path.write_text(f"walks {value}\nstop.complete {value}\n")
+        ran = run(*UNSHARE, "sh", "-ec", f'{NAMESPACE}{LOADED}{LAST}\nexec "$1" status --last', "sh",
+                  cli.program, stats, "Y", VERSION)
+        cli.judge(f"status --last {name}", ran, status, out, err)
+    for words in (["--stats", stats], ["5"]):
+        cli(f"status --last {words[0]}", "status", "--last", *words, status=2,
+            err="status: --last takes neither --stats nor an interval")
+
+
 def limits(cli, stats):
     """A file that is not the module's costs little, and gives no JSON with a key twice."""
     stats.write_text("walks 1\nstop.full 2\nwalks 3\n")
@@ -363,6 +395,7 @@ def tests(cli):
     summary(cli, stats)
     interval(cli, stats)
     module(cli, stats)
+    last(cli, stats)
     if not Path("/sys/module/sframe_unwind").exists():
         cli("status without module", "status", status=1,
             err="type: (sudo )?modprobe sframe_unwind")
