@@ -105,6 +105,11 @@ static void add_seen(struct loading *loading, const struct stat *st, bool has_ta
 	all[loading->nr_seen++] = (struct seen){ st->st_dev, st->st_ino, has_table };
 }
 
+static const char *plural(size_t nr)
+{
+	return nr == 1 ? "" : "s";
+}
+
 /* Only where a line can be overwritten, and -v does not say more. @is_last: the result follows. */
 static void show_progress(const struct loading *loading, bool is_last)
 {
@@ -113,8 +118,9 @@ static void show_progress(const struct loading *loading, bool is_last)
 	if (is_last)
 		fputs("\r\33[K", stderr);
 	else
-		fprintf(stderr, "\r%zu tables loaded; %zu files without one", loading->nr_loaded,
-			loading->nr_without);
+		fprintf(stderr, "\r%zu table%s loaded; %zu file%s without one", loading->nr_loaded,
+			plural(loading->nr_loaded), loading->nr_without,
+			plural(loading->nr_without));
 }
 
 static int dup_fd(int fd)
@@ -354,8 +360,9 @@ static enum status begin(struct loading *loading, const struct arguments *args)
 static void report(const struct loading *loading)
 {
 	show_progress(loading, true);
-	printf("%zu tables loaded, %llu KiB; %zu files without one\n", loading->nr_loaded,
-	       (unsigned long long)(loading->bytes + 1023) / 1024, loading->nr_without);
+	printf("%zu table%s loaded, %llu KiB; %zu file%s without one\n", loading->nr_loaded,
+	       plural(loading->nr_loaded), (unsigned long long)(loading->bytes + 1023) / 1024,
+	       loading->nr_without, plural(loading->nr_without));
 	if (loading->is_cut)
 		complain("no time for all files: sframectl serve makes what is wanted later");
 }

@@ -166,8 +166,8 @@ static void explain(int error)
 	/* While the module is unloaded, its files vanish before its directory does. */
 	if (!module_is_loaded() || (error == ENOENT && debugfs_is_mounted()))
 		module_complain_missing();
-	else if (geteuid() && (error == EACCES || error == EPERM))
-		complain("only root may read the counters; type: sudo sframectl status");
+	else if (error == EACCES || error == EPERM)
+		complain("%s", module_needs_root("read the counters"));
 	else if (!debugfs_is_mounted())
 		complain("debugfs is not mounted; type: %smount -t debugfs none " DEBUGFS,
 			 sudo);

@@ -342,7 +342,8 @@ static void print_text(const struct why *why, u64 lost)
 {
 	size_t i;
 
-	printf("%" PRIu64 " stacks in %" PRIu32 " seconds\n", why->stacks, why->seconds);
+	printf("%" PRIu64 " stack%s in %" PRIu32 " second%s\n", why->stacks,
+	       why->stacks == 1 ? "" : "s", why->seconds, why->seconds == 1 ? "" : "s");
 	if (!why->stacks) {
 		puts(why->pid ? "The process did not run in this time: give it something to do." :
 				"No program ran in this time: start what you want to know about.");

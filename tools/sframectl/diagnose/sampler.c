@@ -143,10 +143,11 @@ static void raise_file_limit(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* sframectl why has asked for sudo before: root of a user namespace has no rights over the machine. */
 static const char *explain_event(int error)
 {
 	if (error == EACCES || error == EPERM)
-		return "only root may sample; put sudo before the command";
+		return "only root may sample; it needs CAP_SYS_ADMIN outside of all containers";
 	return strerror(error);
 }
 

@@ -23,7 +23,7 @@ const char *device_open(int *device, int flags)
 	if (errno == ENOENT || errno == ENODEV || errno == ENXIO)
 		return module_missing();
 	if (errno == EACCES || errno == EPERM)
-		return "only root may load, list or drop tables; put sudo before the command";
+		return module_needs_root("load, list or drop tables");
 	return strerror(errno);
 }
 

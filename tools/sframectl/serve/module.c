@@ -23,6 +23,23 @@ const char *module_missing(void)
 			   "the module is not loaded; type: modprobe sframe_unwind";
 }
 
+/**
+ * module_needs_root - explain a refusal
+ * @what: what only root may do
+ *
+ * Return: the error as a text, until the next call.
+ */
+const char *module_needs_root(const char *what)
+{
+	static char text[128];
+
+	/* Root of a user namespace has no rights over the machine, and sudo gives it none. */
+	snprintf(text, sizeof(text), "only root may %s; %s", what,
+		 geteuid() ? "put sudo before the command" :
+			     "it needs CAP_SYS_ADMIN outside of all containers");
+	return text;
+}
+
 void module_complain_missing(void)
 {
 	complain("%s", module_missing());

@@ -7,6 +7,7 @@
 
 bool module_is_loaded(void);
 const char *module_missing(void);
+const char *module_needs_root(const char *what);
 void module_complain_missing(void);
 void module_complain_if_off(void);
 void module_complain_if_other(void);

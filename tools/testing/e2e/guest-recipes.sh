@@ -161,7 +161,7 @@ promise_memory() {
 promise_container() {
 	expect 'container: its program' in_turn output parse_request handle_request main
 	expect 'container: the tables of all its processes were loaded before' \
-		eval "grep -q '^[0-9]* tables loaded' output && ! grep -q '^sframectl:' output"
+		eval "grep -q '^[0-9]* tables* loaded' output && ! grep -q '^sframectl:' output"
 	# It is the first process of its own numbers, which other signals do not end.
 	kill -KILL "$(pgrep -f "^$contained ")"
 }

@@ -39,7 +39,19 @@ def modules_files(cli):
     cli.judge("why, not root", run(cli.program, SYSFS + user, "why", "1"), status=1,
               err="only root may sample; put sudo before the command$")
     cli.judge("status, not root", run(cli.program, f"{SYSFS}{DEBUGFS}{user}", "status"), status=1,
-              err="only root may read the counters; type: sudo sframectl status$")
+              err="only root may read the counters; put sudo before the command$")
+    # Root of a user namespace, who has no rights over the machine: sudo gives none.
+    as_container = f"\nexec {WITHOUT_CAPABILITIES}"
+    outside = "it needs CAP_SYS_ADMIN outside of all containers$"
+    for words in (["load", "--all"], ["tables"], ["serve"]):
+        cli.judge(f"{words[0]}, root of a container",
+                  run(cli.program, f"{DEVICE}; chown {NOBODY} /dev/sframe_unwind{as_container}", *words), status=1,
+                  err=f"/dev/sframe_unwind: only root may load, list or drop tables; {outside}")
+    cli.judge("status, root of a container",
+              run(cli.program, f"{SYSFS}{DEBUGFS}; chown {NOBODY} /sys/kernel/debug{as_container}", "status"), status=1,
+              err=f"only root may read the counters; {outside}")
+    cli.judge("load of one file without a table", run(cli.program, f"{DEVICE}\nexec", "load", "4194305"), status=1,
+              out="0 tables loaded, 0 KiB; 1 file without one$", err="4194305: no such process")
     cli.judge("why, no tracefs", run(cli.program, f"{SYSFS}\nmount -t tmpfs none /sys/kernel\nexec", "why", "1"), status=1,
               err="tracefs is not mounted; type: mount -t tracefs none /sys/kernel/tracing$")
     cli.judge("why, no tracepoint", run(cli.program, f"{SYSFS}\nmount -t tracefs none /sys/kernel/tracing\nexec",
