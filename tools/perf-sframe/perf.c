@@ -47,10 +47,12 @@ static int run_with_help(const char *real, char *const argv[])
 /* The stacks of a live command are seen as they come: there is no line at its end. */
 static int run_with_tables(const struct command *command)
 {
-	pid_t tables = begin_tables(command);
 	struct summary before;
+	pid_t tables;
 	int status;
 
+	need_processes(command->pid);
+	tables = begin_tables(command);
 	read_summary(&before);
 	if (command->records)
 		keep_counters(false);

@@ -8,15 +8,53 @@
 #include <ctype.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "wrapper.h"
 
 #define GUESSES "stacks are the kernel's guesses by frame pointer"
+
+/* may_sample: may this user sample the user mode of programs, with call chains? */
+static bool may_sample(bool only_user_callchains)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_period = 1,
+		.sample_type = PERF_SAMPLE_CALLCHAIN,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.exclude_callchain_kernel = only_user_callchains,
+	};
+	int event = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (event >= 0)
+		close(event);
+	return event >= 0;
+}
+
+/*
+ * explain_refusal: newer kernels refuse to users a recording without this word, and perf's long
+ * message about that does not have it
+ */
+static void explain_refusal(const struct command *command)
+{
+	size_t i;
+
+	for (i = 0; i < command->words.nr; i++) {
+		if (starts_with(command->words.word[i], "--user-c"))
+			return;
+	}
+	if (!may_sample(false) && may_sample(true))
+		say("sframe_unwind: this kernel wants one more word from users: --user-callchains");
+}
 
 /*
  * could_not_begin: perf ends with 129 for wrong options, with 255 for an event or a workload that
@@ -237,8 +275,10 @@ void print_summary(const struct summary *before, const struct command *command, 
 	struct summary now, stacks;
 	char *line = NULL;
 
-	if (could_not_begin(status))
+	if (could_not_begin(status)) {
+		explain_refusal(command);
 		return;
+	}
 	read_summary(&now);
 	stacks = difference(before, &now);
 	if (!before->known || !now.known)

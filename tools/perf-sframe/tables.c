@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +67,27 @@ static void add_pids(struct words *words, const char *list)
 		len = strcspn(list, ",");
 		if (len)
 			add_word(words, text_n(list, len));
+	}
+}
+
+/**
+ * need_processes() - end the program if perf is to record a process that is not there
+ * @pids: the processes or threads, as perf takes them, or NULL
+ *
+ * perf would fail as well, but only after tables were loaded.
+ */
+void need_processes(const char *pids)
+{
+	struct words words = {};
+	size_t i;
+
+	if (pids)
+		add_pids(&words, pids);
+	for (i = 0; i < words.nr; i++) {
+		long pid = strtol(words.word[i], NULL, 10);
+
+		if (pid > 0 && pid <= INT_MAX && kill(pid, 0) && errno == ESRCH)
+			die(1, "%ld: no such process or thread; nothing was recorded", pid);
 	}
 }
 

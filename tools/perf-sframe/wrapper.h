@@ -115,6 +115,7 @@ void explain_config(void);
 
 /* ---- tables.c: tables of programs without .sframe ---- */
 
+void need_processes(const char *pids);
 pid_t begin_tables(const struct command *command);
 void end_tables(pid_t pid);
 

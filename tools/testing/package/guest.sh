@@ -81,7 +81,8 @@ users_may_not_profile() {
 users_have_stacks() {
 	local work=(bash -c 'for ((i = 0; i < 100000; i++)); do :; done')
 	sysctl kernel.perf_event_paranoid=2
-	user_records "${work[@]}" || user_records --user-callchains "${work[@]}" || { cat /tmp/said; return 1; }
+	user_records "${work[@]}" || { grep 'this kernel wants one more word from users: --user-callchains' /tmp/said &&
+		user_records --user-callchains "${work[@]}"; } || { cat /tmp/said; return 1; }
 	are_whole /tmp/said && perf script -f -i /tmp/user.data -F ip,sym | grep -q __libc_start
 }
 
