@@ -92,7 +92,7 @@ unloads() {
 
 # starts_by_trigger: the service starts when DKMS has built the module after it
 starts_by_trigger() {
-	unloads && dpkg-trigger --by-package=sframe-unwind-dkms --no-await /usr/src && dpkg --triggers-only --pending && serves
+	dpkg-trigger --by-package=sframe-unwind-dkms --no-await /usr/src && dpkg --triggers-only --pending && serves
 }
 
 is_rejected() {
@@ -100,10 +100,28 @@ is_rejected() {
 	! output=$(modprobe sframe_unwind 2>&1) && [[ $output = *'Key was rejected by service'* ]]
 }
 
-# is_skipped: without the module, the service has not failed
-is_skipped() {
-	systemctl start sframe-unwind.service && ! systemctl is-active --quiet sframe-unwind.service &&
+# is_refused: without the module, a start of the service fails, and the service has not failed
+is_refused() {
+	! systemctl start sframe-unwind.service 2>/tmp/said || return 1
+	grep 'Assertion failed on job for sframe-unwind.service' /tmp/said && ! systemctl is-active --quiet sframe-unwind.service &&
 		! systemctl is-failed --quiet sframe-unwind.service
+}
+
+# waits_for_module: headers of a kernel that bring no module do not start the service
+waits_for_module() {
+	local status=0
+	unloads && dpkg-trigger --by-package=sframe-unwind-dkms --no-await /usr/src || return 1
+	MODPROBE_OPTIONS='-d /nowhere' dpkg --triggers-only --pending >/tmp/said 2>&1 || status=$?
+	cat /tmp/said
+	[ $status = 0 ] || return 1
+	! grep -qi fail /tmp/said && ! systemctl is-active sframe-unwind.service && [ ! -e /sys/module/sframe_unwind ]
+}
+
+# purges: both, in one call, without an error of a command that their scripts call
+purges() {
+	apt-get -qq -y purge sframe-unwind sframe-unwind-dkms >/tmp/said 2>&1 || { cat /tmp/said; return 1; }
+	cat /tmp/said
+	! grep -iE 'fail|error|not loaded' /tmp/said
 }
 
 kernel_is_quiet() {
@@ -150,12 +168,13 @@ installs() {
 	expect "the distribution's perf does not know sframe" perf_knows_no_sframe
 	expect 'users may not profile' users_may_not_profile
 	expect 'with perf_event_paranoid=2 they have whole stacks' users_have_stacks
+	expect 'the service does not start when other sources come' waits_for_module
 	expect 'the service starts when the module comes later' starts_by_trigger
 	expect 'the module is unloaded' unloads
 	# From here on, and until the machine ends, only modules with a known key.
 	echo 1 >/sys/module/module/parameters/sig_enforce
 	expect 'a kernel that does not know the key of DKMS rejects the module' is_rejected
-	expect 'the service is skipped then' is_skipped
+	expect 'the service says then that it cannot start' is_refused
 	expect 'the kernel is quiet' kernel_is_quiet
 }
 
@@ -165,7 +184,7 @@ upgraded() {
 	expect 'perf record works after the upgrade' records
 	expect 'the tables of all that runs take 6 MiB at most' tables_are_small
 	expect 'the kernel is quiet' kernel_is_quiet
-	expect 'apt purges both while the module is in use' apt-get -qq -y purge sframe-unwind sframe-unwind-dkms
+	expect 'apt purges both while the module is in use' purges
 	expect 'nothing is left' nothing_is_left
 	hash -r
 	expect "perf is the distribution's" perf --version
