@@ -16,9 +16,8 @@
                          print a directory for `gcc -B<dir>/ -Wa,--gsframe` whose assembler writes that version
   toolchain clang        print a directory with the newest clang and lld of unstable, for amd64 and arm64
   bpftrace [amd64|arm64] print a directory with Debian 13's bpftrace, as a tar file with the libraries beside it
-  programs demo|bench [amd64|arm64]
-                         print a directory with programs of Debian 13 and their libraries, for /usr/local: what the demo
-                         profiles (sqlite3, git, ...), or what no table describes (node, java, shellcheck, ...)
+  programs [amd64|arm64] print a directory with programs of Debian 13 and their libraries, for /usr/local: what the demo
+                         profiles (sqlite3, git, ...)
   perf 12|13|backports|sid
                          print a directory with that Debian's newest perf for amd64; it runs inside the root
   qemu                   print the directory of Debian 13's QEMU, which runs here: qemu-system-x86_64 and -aarch64
@@ -136,7 +135,7 @@ COMMANDS = {
     "machine": of_kernel(machine.machine),
     "toolchain": lambda version="", arch="amd64": toolchains.toolchain(version, arch),
     "bpftrace": lambda arch="amd64": programs.bpftrace(arch),
-    "programs": lambda name="", arch="amd64": programs.programs(name, arch),
+    "programs": lambda arch="amd64": programs.programs(arch),
     "perf": lambda debian="": programs.perf(debian),
     "qemu": programs.qemu,
     "qemu-user": programs.qemu_user,

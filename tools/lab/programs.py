@@ -8,14 +8,9 @@ from .kernels import packages
 from .roots import say_version_inside
 from .unpack import TRIPLETS, drop, script, strap, unpack_debs, unpack_member, unpack_tools
 
-SETS = {
-    "demo": "gawk git jq sqlite3".split(),
-    "bench": "postgresql-17 nodejs openjdk-21-jre-headless shellcheck hugo dav1d aom-tools openssl".split(),
-}
-# What of these packages is put into /usr/local.
-KEPT = ([f"bin/{name}" for name in "aomenc dav1d gawk git hugo jq node openssl shellcheck sqlite3".split()]
-        + [f"lib/{name}" for name in "git-core jvm postgresql".split()]
-        + [f"share/{name}" for name in "git-core nodejs postgresql".split()])
+# What the demo profiles, and what of these packages is put into /usr/local.
+PROGRAMS = "gawk git jq sqlite3".split()
+KEPT = [*(f"bin/{name}" for name in PROGRAMS), "lib/git-core", "share/git-core"]
 # Of the C library, the disk has its own.
 C_LIBRARY = tuple(f"{name}.so" for name in "libc libm libpthread libdl librt libresolv libutil".split())
 
@@ -96,31 +91,25 @@ def make_bpftrace(folder, arch):
     drop(folder, "unpacked", "bpftrace")
 
 
-def programs(name, arch):
+def programs(arch):
     """Return the directory of programs that are not in the root. What it has is for /usr/local, with libraries, and
     without those of the C library."""
-    if name not in SETS:
-        raise Failed(f"no programs '{name}': choose demo or bench")
-    versions = "".join(f"{package}={archive.known_version(f'{package}:{arch}')} " for package in SETS[name])
-    return cache.made(f"programs-{name}-{arch}", f"1 {versions}",
-                      lambda folder: make_programs(folder, SETS[name], arch))
+    versions = "".join(f"{package}={archive.known_version(f'{package}:{arch}')} " for package in PROGRAMS)
+    return cache.made(f"programs-{arch}", f"1 {versions}", lambda folder: make_programs(folder, arch))
 
 
-def make_programs(folder, names, arch):
-    say(f"unpacking {' '.join(names)} for {arch}")
+def make_programs(folder, arch):
+    say(f"unpacking {' '.join(PROGRAMS)} for {arch}")
     unpacked, lib = folder / "unpacked", folder / "lib" / TRIPLETS[arch]
     for place in (unpacked, folder / "bin", lib, folder / "share"):
         place.mkdir(parents=True)
-    strap(unpacked, "trixie", names, "--variant=extract", arches=arch)
+    strap(unpacked, "trixie", PROGRAMS, "--variant=extract", arches=arch)
     libraries = [path for path in (unpacked / "usr/lib" / TRIPLETS[arch]).glob("*.so*")
                  if not path.name.startswith(("libclang", "ld-linux", "libnss_", *C_LIBRARY))]
     run("cp", "-a", "-t", lib, *libraries)
     for place in KEPT:
         if (unpacked / "usr" / place).exists():
             (unpacked / "usr" / place).rename(folder / place)
-    # Links of the JVM lead there.
-    if (unpacked / "etc/java-21-openjdk").exists():
-        (unpacked / "etc/java-21-openjdk").rename(folder / "share/java-21-openjdk")
     remove(unpacked)
 
 

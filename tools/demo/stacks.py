@@ -2,19 +2,19 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Judges stacks by the files of the machine that they were taken on.
 
-  stacks.py --root DIR --local DIR [--callers-less-one] FILE...
+  stacks.py --root DIR --local DIR [--callers-less-one] FILE
 
-A FILE is what perf script shows with -F comm,pid,tid,time,event,ip --show-mmap-events
+FILE is what perf script shows with -F comm,pid,tid,time,event,ip --show-mmap-events
 --show-task-events; symbols may follow the addresses. DIR of --root has the machine's files, and
 DIR of --local those of its /usr/local. Prints "name value" lines:
 
 stacks   samples that have a frame of user mode
-started  those that reach the first function of the program, its loader or a thread, or have 127 frames
-whole    those of them without a wrong frame
+whole    those that reach the first function of the program, its loader or a thread, or have 127 frames,
+         without a wrong frame
 frames   frames of all stacks
 wrong    frames that are no code, or that no call precedes. An interrupted frame, the first one or
-         the one above a signal handler, needs no call. Code of JITs is in no file, so it is only
-         known to be code
+         the one above a signal handler, needs no call. Code that is in no file is only known to
+         be code
 
 No unwinder and no table is asked: this knows instructions, and where programs begin.
 """
@@ -29,7 +29,7 @@ from pathlib import Path
 MMAP = re.compile(r"PERF_RECORD_MMAP2? (\d+)/\d+: \[0x([0-9a-f]+)\(0x([0-9a-f]+)\) @ (0x[0-9a-f]+|0) .*: (\S+) (.*)$")
 FORK = re.compile(r"PERF_RECORD_FORK\((\d+):\d+\):\((\d+):\d+\)")
 ADDRESS = re.compile(r"^\s+([0-9a-f]+)(?:\s.*)?$")
-SAMPLE = re.compile(r"^\s*(\S.*?)\s+(\d+)/(\d+)\s")
+SAMPLE = re.compile(r"^\s*\S.*?\s+(\d+)/\d+\s")
 KERNEL = 1 << 63
 FULL = 127
 START_BYTES = 64
@@ -94,15 +94,6 @@ class Code:
             at += 5 + struct.unpack_from("<i", self.data, at + 1)[0]
         return self.data[at:at + len(STORES_RESULT)] == STORES_RESULT
 
-    def is_goexit(self, at):
-        """Is this where goroutines of Go seem to come from? Nothing has called it: nop; call; nop, among int3. On arm64
-        the first nop is mov x0, x0, and zeros follow."""
-        if self.machine == AARCH64:
-            code = self.data[at - 4:at + 8]
-            return code[:4] == b"\xe0\x03\x00\xaa" and code[7:8] in (b"\x94", b"\x97") and code[8:] == bytes(4)
-        code = self.data[at - 2:at + 7]
-        return (code[:3], code[7:8]) == (b"\xcc\x90\xe8", b"\x90")
-
     def is_sigreturn(self, at):
         return self.machine == X86_64 and self.data[at:at + len(SIGRETURN)] == SIGRETURN
 
@@ -130,10 +121,10 @@ class Files:
 
 
 def read_stacks(path, files, callers_less_one=False):
-    """Yields (comm, pid, tid, maps, stack) for each sample of the text of perf script in a file. perf's dwarf mode shows
-    the address of a caller less one."""
+    """Yields (maps, stack) for each sample of the text of perf script in a file. perf's dwarf mode shows the address of a
+    caller less one."""
     maps = collections.defaultdict(list)
-    stack, sample = [], None
+    stack, pid = [], None
     with open(path, encoding="utf-8", errors="replace") as lines:
         for line in [*lines, ""]:
             mapping = MMAP.search(line)
@@ -147,23 +138,21 @@ def read_stacks(path, files, callers_less_one=False):
                 child, parent = map(int, fork.groups())
                 if child != parent:
                     maps[child] = list(maps[parent])
-            elif address and sample:
+            elif address and pid:
                 value = files.address(int(address[1], 16))
                 if value < KERNEL:
                     stack.append(value + 1 if callers_less_one and stack else value)
             else:
-                if sample and stack:
-                    yield sample[1], int(sample[2]), int(sample[3]), maps[int(sample[2])], stack
-                stack = []
+                if pid and stack:
+                    yield maps[pid], stack
                 sample = SAMPLE.match(line)
+                stack, pid = [], sample and int(sample[1])
 
 
 class Figures:
     def __init__(self, files):
         self.files = files
-        self.stacks = self.started = self.whole = self.frames = self.wrong = 0
-        self.examples = collections.Counter()
-        self.ends = collections.Counter()
+        self.stacks = self.whole = self.frames = self.wrong = 0
 
     def find(self, maps, address):
         """(is code, the file or None, offset in it, path)"""
@@ -180,18 +169,12 @@ class Figures:
         is_interrupted = True
         for address in stack:
             is_code, code, at, path = self.find(maps, address)
-            is_goexit = bool(code and code.is_goexit(at))
-            has_started |= is_goexit or bool(code and code.is_start(at))
+            has_started |= bool(code and code.is_start(at))
             is_stub = path == "[vdso]" if self.files.is_arm64 else bool(code and code.is_sigreturn(at))
-            if not is_code or not (is_interrupted or is_stub or is_goexit or not code or code.follows_call(at)):
+            if not is_code or not (is_interrupted or is_stub or not code or code.follows_call(at)):
                 self.wrong += 1
-                self.examples[f"{path}+{at or address:#x}"] += 1
             is_interrupted = is_stub
-        self.started += has_started
         self.whole += has_started and self.wrong == wrong_before
-        if not has_started:
-            _, _, at, path = self.find(maps, stack[-1])
-            self.ends[f"{path}+{at:#x}"] += 1
 
 
 def main():
@@ -199,13 +182,12 @@ def main():
     parser.add_argument("--root", type=Path, required=True)
     parser.add_argument("--local", type=Path, required=True)
     parser.add_argument("--callers-less-one", action="store_true")
-    parser.add_argument("files", nargs="+")
+    parser.add_argument("file")
     args = parser.parse_args()
     figures = Figures(Files(args.root, args.local))
-    for path in args.files:
-        for *_, maps, stack in read_stacks(path, figures.files, args.callers_less_one):
-            figures.add(maps, stack)
-    for name in ("stacks", "started", "whole", "frames", "wrong"):
+    for maps, stack in read_stacks(args.file, figures.files, args.callers_less_one):
+        figures.add(maps, stack)
+    for name in ("stacks", "whole", "frames", "wrong"):
         print(name, getattr(figures, name))
 
 
