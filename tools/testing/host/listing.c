@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Lists a section as a text that tests compare, and as a table of FDEs and rows. */
+/* Lists a section as a text that tests compare. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -25,7 +25,6 @@ static void list_blob(void *arg, const struct scan_blob *blob, u32 index)
 	struct listing *list = arg;
 
 	(void)index;
-	list->sec = blob->sec;
 	append(list, "blob %u %x\n", blob->sec.version, blob->sec.flags);
 }
 
@@ -42,9 +41,6 @@ static void list_fde(void *arg, const struct scan_blob *blob, u32 index,
 		append(list, " mask%u", fde->rep_size);
 	append(list, "%s%s%s\n", fde->flex ? " flex" : "",
 	       fde->signal ? " signal" : "", fde->pauth_key_b ? " key-b" : "");
-	if (list->nr_fdes < ARRAY_SIZE(list->fdes))
-		list->fdes[list->nr_fdes++] = (struct listed_fde){
-			.fde = *fde, .first_row = list->nr_rows };
 }
 
 static void list_row(void *arg, const struct scan_blob *blob,
@@ -56,10 +52,7 @@ static void list_row(void *arg, const struct scan_blob *blob,
 	row_to_text(blob->sec.abi, row, &text);
 	append(list, "  %x %s %s %s%s\n", row->start, text.cfa, text.fp, text.ra,
 	       row->ra_mangled ? " [s]" : "");
-	if (list->nr_rows < LISTING_ROWS && list->nr_fdes) {
-		list->rows[list->nr_rows++] = *row;
-		list->fdes[list->nr_fdes - 1].nr_rows++;
-	}
+	list->nr_rows++;
 }
 
 static void list_defect(void *arg, const struct scan_place *place,
@@ -84,39 +77,4 @@ void listing_make(struct listing *list, const u8 *data, u64 addr, u64 size)
 
 	memset(list, 0, sizeof(*list));
 	list->result = scan(data, addr, size, &ops, list);
-}
-
-static const struct listed_fde *covering(const struct listing *list, u64 pc)
-{
-	u32 i;
-
-	for (i = 0; i < list->nr_fdes; i++)
-		if (pc - list->fdes[i].fde.start < list->fdes[i].fde.size)
-			return &list->fdes[i];
-	return NULL;
-}
-
-/*
- * Finds the row for @pc by a linear search, to check sframe_find_row(). The row is
- * as stored in the section: erratum E6 is not corrected.
- */
-int listing_find_row(const struct listing *list, u64 pc, struct sframe_row *row)
-{
-	const struct listed_fde *fde = covering(list, pc);
-	bool found = false;
-	u64 off;
-	u32 i;
-
-	if (!fde)
-		return -ENOENT;
-	off = pc - fde->fde.start;
-	if (fde->fde.pcmask)
-		off %= fde->fde.rep_size;
-	for (i = 0; i < fde->nr_rows; i++) {
-		if (list->rows[fde->first_row + i].start > off)
-			continue;
-		*row = list->rows[fde->first_row + i];
-		found = true;
-	}
-	return found ? 0 : -ENOENT;
 }

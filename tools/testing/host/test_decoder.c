@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Tests of sframectl's scan, and of look-ups, with the sections of section_cases.c. KUnit's suites
- * have the decoder's other tests: flipped bits, failing reads, budgets, quick look-ups, single
- * sections. Prints one line of TAP for each test.
+ * Tests of sframectl's scan with the sections of section_cases.c. KUnit's suites have the tests of
+ * the decoder itself. Prints one line of TAP for each test.
  *
  * test_decoder --write DIR [MACHINE] writes each section to DIR/NAME.sframe.bin
  * instead. MACHINE is x86_64, arm64 or any. With MACHINE, DIR/table has a line
@@ -34,75 +33,6 @@ static unsigned int failed_checks;
 		}							\
 	} while (0)
 
-/* A reader that records its calls. */
-struct watched_reader {
-	struct sframe_reader	rd;
-	const u8		*data;
-	u64			size;
-	u32			calls;
-	bool			outside;	/* a read was outside of @data */
-};
-
-static int watched_read(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
-{
-	struct watched_reader *w = (struct watched_reader *)rd;
-	u64 off = addr - ADDR;
-
-	w->calls++;
-	if (off > w->size || len > w->size - off) {
-		w->outside = true;
-		return -EFAULT;
-	}
-	memcpy(dst, w->data + off, len);
-	return 0;
-}
-
-static struct watched_reader watch(const u8 *data, u64 size)
-{
-	return (struct watched_reader){
-		.rd = { .read = watched_read, .budget = UINT32_MAX },
-		.data = data,
-		.size = size,
-	};
-}
-
-/* Reads the header, then looks up the row, as the first walk in a section does. */
-static int find(struct watched_reader *w, u64 pc, struct sframe_row *row)
-{
-	struct sframe_header sec;
-	int err;
-
-	err = sframe_header_read(&sec, &w->rd, ADDR, w->size);
-	return err ? err : sframe_find_row(&sec, &w->rd, pc, row);
-}
-
-/* The decoder may give these answers for arbitrary bytes, and no others. */
-static void check_answer(const struct watched_reader *w, int err,
-			 const char *name)
-{
-	bool defect = err == -EBADMSG || err == -EOPNOTSUPP;
-
-	check(!w->outside, "%s: read outside of the section", name);
-	check(err == 0 || err == -ENOENT || defect, "%s: returned %d", name, err);
-	if (defect)
-		check(w->rd.defect != SFRAME_DEFECT_NONE, "%s: no defect named", name);
-}
-
-static bool same_rule(const struct sframe_rule *a, const struct sframe_rule *b)
-{
-	return a->how == b->how && a->reg == b->reg && a->off == b->off;
-}
-
-static bool same_row(const struct sframe_row *a, const struct sframe_row *b)
-{
-	return same_rule(&a->cfa, &b->cfa) && same_rule(&a->ra, &b->ra) &&
-	       same_rule(&a->fp, &b->fp) && a->start == b->start &&
-	       a->outermost == b->outermost && a->signal == b->signal &&
-	       a->ra_mangled == b->ra_mangled && a->pcmask == b->pcmask;
-}
-
-/* Listing. */
-
 static void test_listing(const struct build *b, const char *name,
 			 const char *expect)
 {
@@ -113,90 +43,14 @@ static void test_listing(const struct build *b, const char *name,
 	check(!list.unnamed, "%s: defects without names", name);
 }
 
-/* Look-up of every address of a function, and of some before and after. */
-
-/* The row of the listing, corrected for erratum E6 as sframe_find_row() does. */
-static int expected_row(const struct listing *list, u64 pc,
-			struct sframe_row *row)
-{
-	int err = listing_find_row(list, pc, row);
-
-	if (!err && row->pcmask && row->start == 0 &&
-	    list->sec.abi == SFRAME_ABI_AMD64_LE)
-		row->cfa.off = 8;
-	return err;
-}
-
-static void check_pc(const struct listing *list, const u8 *data, u32 len, u64 pc,
-		     const char *name)
-{
-	struct watched_reader w = watch(data, len);
-	struct sframe_row got = {}, want = {};
-	int want_err = expected_row(list, pc, &want);
-	int err = find(&w, pc, &got);
-
-	check_answer(&w, err, name);
-	check(err == want_err, "%s: pc 0x%" PRIx64 ": %d, not %d", name,
-	      pc - ADDR, err, want_err);
-	if (!err && !want_err)
-		check(same_row(&got, &want), "%s: pc 0x%" PRIx64 ": another row",
-		      name, pc - ADDR);
-}
-
-static bool any_without_rows(const struct listing *list)
-{
-	u32 i;
-
-	for (i = 0; i < list->nr_fdes; i++)
-		if (!list->fdes[i].nr_rows)
-			return true;
-	return false;
-}
-
-static void test_lookup(const struct build *b, const char *name)
-{
-	const u8 *data = guard_copy(b->bytes, b->len);
-	struct listing list;
-	u32 i;
-	u64 pc;
-
-	listing_make(&list, data, ADDR, b->len);
-	if (list.result.defects || !list.result.nr_blobs || any_without_rows(&list))
-		return;
-	for (i = 0; i < list.nr_fdes; i++) {
-		const struct sframe_fde *fde = &list.fdes[i].fde;
-
-		for (pc = fde->start - 2; pc != fde->start + fde->size + 2; pc++)
-			check_pc(&list, data, b->len, pc, name);
-	}
-	check_pc(&list, data, b->len, 0, name);
-	check_pc(&list, data, b->len, UINT64_MAX, name);
-}
-
 /* Malformed on purpose. */
-
-/* Addresses in the functions of most cases, and outside of them. */
-static const u64 some_pcs[] = {
-	ADDR + 0xfff, ADDR + 0x1000, ADDR + 0x1001, ADDR + 0x1004, ADDR + 0x103f,
-	ADDR + 0x1040, ADDR + 0x2000, ADDR + 0x300000, 0, UINT64_MAX,
-};
-
-#define NR_SOME_PCS	ARRAY_SIZE(some_pcs)
 
 static void check_hostile(const u8 *bytes, u32 len, const char *name)
 {
-	const u8 *data = guard_copy(bytes, len);
 	struct listing list;
-	size_t i;
 
-	listing_make(&list, data, ADDR, len);
+	listing_make(&list, guard_copy(bytes, len), ADDR, len);
 	check(!list.unnamed, "%s: defects without names", name);
-	for (i = 0; i < NR_SOME_PCS; i++) {
-		struct watched_reader w = watch(data, len);
-		struct sframe_row row;
-
-		check_answer(&w, find(&w, some_pcs[i], &row), name);
-	}
 }
 
 /* A section without its last byte of data has a defect. Missing padding is no defect. */
@@ -207,8 +61,8 @@ static void test_truncated(const struct build *b, const char *name)
 	u32 len;
 
 	for (len = 0; len < b->len; len++) {
-		check_hostile(b->bytes, len, name);
 		listing_make(&list, guard_copy(b->bytes, len), ADDR, len);
+		check(!list.unnamed, "%s: cut to %u: defects without names", name, len);
 		if (len < used)
 			check(list.result.defects, "%s: cut to %u: no defect", name, len);
 	}
@@ -243,41 +97,6 @@ static void make_named(struct build *b, const char *name)
 	while (strcmp(section_cases[i].name, name))
 		i++;
 	make_section_case(b, &section_cases[i]);
-}
-
-/* The entry promises 2^32 - 1 rows. There are 100000, and their starts ascend. */
-static void rows_next_is_bounded(void)
-{
-	const u32 nr = 100000, row_size = 6;
-	struct build b;
-	struct watched_reader w;
-	struct sframe_row found;
-	u8 *bytes, *row;
-	u32 i, len;
-	int err;
-
-	build_start(&b, 2, SFRAME_F_FDE_SORTED, SFRAME_ABI_AMD64_LE);
-	build_fde(&b, 0x1000, UINT32_MAX, SFRAME_FRE_TYPE_ADDR4, 0, 0);
-	b.fdes[0].num_fres = UINT32_MAX;
-	build_finish(&b);
-	build_patch(&b, offsetof(struct sframe_raw_header, fre_len), nr * row_size, 4);
-	bytes = calloc(1, b.len + nr * row_size);
-	if (!bytes)
-		abort();
-	memcpy(bytes, b.bytes, b.len);
-	for (i = 0; i < nr; i++) {
-		row = bytes + b.len + i * row_size;
-		memcpy(row, &i, 4);
-		row[4] = 0x03;
-		row[5] = 8;
-	}
-	len = b.len + nr * row_size;
-	w = watch(guard_copy(bytes, len), len);
-	w.rd.budget = 16384;
-	err = find(&w, ADDR + 0x1000 + UINT32_MAX - 1, &found);
-	check(err == -E2BIG, "%d", err);
-	check(w.calls <= 16384 / SFRAME_READ_COST, "%u reads", w.calls);
-	free(bytes);
 }
 
 /* A linker that does not merge makes several blobs. Offsets are relative to the blob. */
@@ -348,7 +167,6 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } tests[] = {
-	{ "rows_next_is_bounded", rows_next_is_bounded },
 	{ "scan_finds_all_blobs", scan_finds_all_blobs },
 	{ "scan_reports_leftover", scan_reports_leftover },
 	{ "scan_gives_up_on_shared_rows", scan_gives_up_on_shared_rows },
@@ -373,8 +191,6 @@ static void test_section(const struct build *b, const char *name,
 
 	test_listing(b, name, expect);
 	end_test("listing", name);
-	test_lookup(b, name);
-	end_test("lookup", name);
 	if (ok && b->raw.magic) {
 		test_truncated(b, name);
 		end_test("truncated", name);
