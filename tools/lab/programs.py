@@ -61,7 +61,7 @@ def virtiofsd():
 
 def make_virtiofsd(folder):
     say("unpacking virtiofsd")
-    unpack_tools(folder, "trixie", "amd64", ["virtiofsd"])
+    unpack_tools(folder, "trixie", ["virtiofsd"])
     script(folder / "virtiofsd", """\
 #!/bin/sh
 # virtiofsd of Debian 13, with the libraries beside it
@@ -73,16 +73,15 @@ exec "$dir/lib/ld-linux-x86-64.so.2" --library-path "$dir/lib" "$dir/unpacked/us
 
 # ---- programs for the disk -----------------------------------------------------------------------------------
 
-def bpftrace(arch):
+def bpftrace():
     """Return the directory of bpftrace. It is not in the root, because LLVM would enlarge every disk of tools/lab/vm by a
     third."""
-    noun, version = "bpftrace" if arch == "amd64" else f"bpftrace-{arch}", archive.known_version(f"bpftrace:{arch}")
-    return cache.made(noun, f"2 {version}", lambda folder: make_bpftrace(folder, arch))
+    return cache.made("bpftrace", f"2 {archive.known_version('bpftrace')}", make_bpftrace)
 
 
-def make_bpftrace(folder, arch):
-    say(f"unpacking bpftrace for {arch}")
-    unpack_tools(folder, "trixie", arch, ["bpftrace"])
+def make_bpftrace(folder):
+    say("unpacking bpftrace")
+    unpack_tools(folder, "trixie", ["bpftrace"])
     inside = folder / "bpftrace"
     inside.mkdir()
     (folder / "unpacked/usr/bin/bpftrace").rename(inside / "bpftrace")

@@ -32,7 +32,7 @@ def toolchain(version, arch):
 
 def make_toolchain(folder, suite, target, package):
     say(f"unpacking the {package} of {suite}")
-    unpack_tools(folder, suite, "amd64", [package])
+    unpack_tools(folder, suite, [package])
     loader = f"$dir/lib/{LOADER}"
     if suite == "bookworm":
         # Programs of bookworm run with the root's C library. gcc's linker plugin needs this newer library, and
@@ -62,7 +62,7 @@ def make_clang(folder):
     script; there the option is left out."""
     version = archive.suite("sid").newest_clang()
     say(f"unpacking clang and lld {version} of sid")
-    unpack_tools(folder, "sid", "amd64", [f"clang-{version}", f"lld-{version}"])
+    unpack_tools(folder, "sid", [f"clang-{version}", f"lld-{version}"])
     llvm = f"unpacked/usr/lib/llvm-{version}"
     for path in (folder / "unpacked/usr/lib").iterdir():
         if path.name not in (f"llvm-{version}", "clang"):

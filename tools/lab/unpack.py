@@ -55,14 +55,14 @@ def unpack_member(folder, member, *tar):
     deb.unlink()
 
 
-def unpack_tools(folder, suite, arch, packages):
+def unpack_tools(folder, suite, packages):
     """Unpack packages with all that they need under folder/unpacked, and copy the libraries to folder/lib."""
     unpacked, lib = folder / "unpacked", folder / "lib"
     unpacked.mkdir()
     lib.mkdir()
-    strap(unpacked, suite, packages, "--variant=extract", arches=arch)
+    strap(unpacked, suite, packages, "--variant=extract")
     drop(unpacked, "etc", "var", "dev", "usr/share")
-    libraries = [path for path in sorted(unpacked.rglob("*.so*")) if f"/{TRIPLETS[arch]}/" in str(path)]
+    libraries = [path for path in sorted(unpacked.rglob("*.so*")) if f"/{TRIPLETS['amd64']}/" in str(path)]
     run("cp", "-a", "-t", lib, *libraries)
     run("cp", "-aL", "-t", lib, next(unpacked.rglob("ld-linux-*.so.?")))
 

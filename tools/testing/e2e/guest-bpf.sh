@@ -73,35 +73,12 @@ by_bpf() {
 	} >"$name.events"
 }
 
-# A bpftrace program that interrupts another one spoils the stack of the other. Such programs run one after the other.
-by_bpftrace() {
-	local name=$data/$version.bpftrace take probes
-	# shellcheck disable=SC2016 # bpftrace expands these names
-	take='/pid == '$pid'/ { printf("chain %d/%d %llu.%09llu: %s:\n%s%s\n", pid, tid, nsecs / 1000000000,
-		nsecs % 1000000000, probe, kstack(raw), ustack(raw)); @n++ }'
-	mappings >"$name.txt"
-	while read -r probes; do
-		expect "$version: bpftrace, ${probes//"$dir/"/}" "$scratch"/bpftrace/lib/ld-linux-*.so.? \
-			--library-path "$scratch/bpftrace/lib" "$scratch/bpftrace/bpftrace" -q --unsafe -o "$scratch/stacks" \
-			-e "$probes $take interval:ms:500 /@n >= 200/ { system(\"kill -STOP $pid\"); exit() }"
-		kill -CONT "$pid"
-		cat "$scratch/stacks" >>"$name.txt"
-	done <<-END
-		tracepoint:syscalls:sys_enter_nanosleep, uprobe:$dir/chain:enters_kernel, \
-			uretprobe:$dir/chain:recurse, uretprobe:$dir/chain:tail_called
-		tracepoint:sched:sched_switch
-		profile:hz:99
-	END
-	printf '%s=20\n' tracepoint:syscalls tracepoint:sched profile uprobe uretprobe >"$name.events"
-}
-
 bpf() {	# bpf DATA
 	local data=$1 version versions=(v3 v2) way function dir pid stat probes
 	[ "$(uname -m)" != aarch64 ] || versions=(v3-pac v2-pac)
 	[ "$short" = 0 ] || versions=("${versions[0]}")
 	load_module
 	snapshot
-	tar -C "$scratch" -xf "$data/bpftrace.tar"
 	umount /proc/kallsyms
 	grep ' [tTwW] ' /proc/kallsyms >"$data/kallsyms"
 	for version in "${versions[@]}"; do
@@ -126,7 +103,6 @@ bpf() {	# bpf DATA
 		perf stat -p "$pid" -e 'sfu:*' sleep 1000 2>/dev/null &
 		stat=$!
 		by_bpf
-		[ "$version" != "${versions[0]}" ] || by_bpftrace
 		kill "$stat" "$pid"
 		wait "$stat" "$pid" 2>/dev/null
 		perf probe -q -d 'sfu:*'
