@@ -23,7 +23,6 @@
   qemu                   print the directory of Debian 13's QEMU, which runs here: qemu-system-x86_64 and -aarch64
   qemu-user              print the directory of Debian 13's qemu-aarch64, which runs single programs of arm64
   checkpatch             print a directory with the kernel's scripts/checkpatch.pl
-  dkms                   print a directory with DKMS of Debian 12 and 13: bookworm/usr/sbin/dkms, trixie/usr/sbin/dkms
   linux KERNEL           print the directory of that kernel's source, as in the package linux-source-*
   kunit KERNEL           print a directory for kunit/run: linux/ has that source, with the project in it
   kernel-run CMD...      run CMD as "run" does, inside a second root, which can build kernels and boot arm64
@@ -140,7 +139,6 @@ COMMANDS = {
     "qemu": programs.qemu,
     "qemu-user": programs.qemu_user,
     "checkpatch": sources.checkpatch,
-    "dkms": programs.dkms,
     "linux": lambda series="": sources.linux(archive.kernel(series)),
     "kunit": lambda series="": sources.kunit(archive.kernel(series)),
     "kernel-run": run_in(roots.kernel_root),

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Programs of Debian: QEMU, perf, bpftrace, DKMS, and those that are profiled."""
+"""Programs of Debian: QEMU, perf, bpftrace, and those that are profiled."""
 
 from .archive import archive, cache
 from .cache import remove
 from .host import Failed, run, say, say_version
 from .kernels import packages
 from .roots import say_version_inside
-from .unpack import TRIPLETS, drop, script, strap, unpack_debs, unpack_member, unpack_tools
+from .unpack import TRIPLETS, drop, script, strap, unpack_member, unpack_tools
 
 # What the demo profiles, and what of these packages is put into /usr/local.
 PROGRAMS = "gawk git jq sqlite3".split()
@@ -112,7 +112,7 @@ def make_programs(folder, arch):
     remove(unpacked)
 
 
-# ---- perf and DKMS of several releases -----------------------------------------------------------------------
+# ---- perf of several releases --------------------------------------------------------------------------------
 
 def perf(debian):
     """Return the directory with the perf of that Debian. The root has the libraries of Debian 13's and of
@@ -143,15 +143,3 @@ done
 exec "$loader" --library-path "$dir/{libraries}:$dir/usr/{libraries}" "$dir/usr/bin/perf" "$@"
 """)
     say_version_inside(folder / "perf")
-
-
-def dkms():
-    """Return the directory of both releases' DKMS. It is a script, and needs nothing that the root does not have."""
-    return cache.made("dkms", f"1 {archive.known_version('dkms')}", make_dkms)
-
-
-def make_dkms(folder):
-    for suite in ("bookworm", "trixie"):
-        say(f"unpacking the dkms of {suite}")
-        archive.suite(suite).download(folder, f"dkms/{suite}")
-        unpack_debs(folder, folder / suite)
