@@ -11,6 +11,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 TOP = HERE.parents[2]
 DATA = TOP / "tools/testing/data"
+STORED = sorted(DATA.glob("*/*"))
 BUILD = TOP / "build/test"
 VERSION = re.search('^PACKAGE_VERSION="(.*)"', (TOP / "dkms.conf").read_text(), re.M)[1]
 IS_ROOT = not os.geteuid()
@@ -27,12 +28,6 @@ def run(*command):
 @functools.cache
 def can_unshare():
     return not run(*UNSHARE, "true").returncode
-
-
-def described_files(root):
-    """Returns the files that have a listing of readelf beside them."""
-    return [text.with_name(text.name.removesuffix(".sframe.txt"))
-            for text in sorted(root.glob("*/*.sframe.txt"))]
 
 
 class Cli:

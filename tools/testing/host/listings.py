@@ -5,6 +5,8 @@ A listing is a list of (start, size, mask, rows), where rows is a list of
 (offset, cfa, fp, ra, mangled). Rules have the format of sframectl.
 """
 
+import hashlib
+import json
 import re
 
 EM_X86_64 = 62
@@ -79,3 +81,15 @@ def sframectl(dump):
 
 def block_sizes(dump):
     return [fde["rep_size"] for blob in dump["blobs"] for fde in blob["fdes"]]
+
+
+def summary(listing):
+    """Returns the numbers of functions and rows, and a digest of the listing."""
+    rows = sum(len(func[3]) for func in listing)
+    return f"{len(listing)} {rows} {hashlib.sha256(json.dumps(listing).encode()).hexdigest()}"
+
+
+def stored(data):
+    """Returns the summaries of readelf's listings of the files in tools/testing/data, by name."""
+    lines = (data / "rows").read_text().splitlines()
+    return dict(line.split(" ", 1) for line in lines if not line.startswith("#"))

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import listings
 
-ARCHES = {listings.EM_X86_64: "amd64", 183: "arm64"}
 PCREL = 0x4
 
 
@@ -81,9 +80,7 @@ def version(blobs):
 
 
 def compare(sframectl, readelf, path):
-    """Return version, architecture, the numbers of functions and rows, and the differences."""
+    """Return the version, the listing of readelf, and the differences."""
     blobs = json.loads(output(sframectl, "dump", "--json", path))["blobs"]
     theirs = listing_of_readelf(readelf, path, blobs)
-    differences = list(different(listings.sframectl({"blobs": blobs}), theirs))
-    return (version(blobs), ARCHES[listings.machine(path)], len(theirs), sum(len(func[3]) for func in theirs),
-            differences)
+    return version(blobs), theirs, list(different(listings.sframectl({"blobs": blobs}), theirs))
