@@ -82,9 +82,9 @@ class Build:
 class Oracle:
     """choice: names of producers, arches and packages, the directories of each source and toolchain, the root's name"""
 
-    def __init__(self, choice, tap, build, out, sframectl, programs):
+    def __init__(self, choice, tap, build, out, sframectl, compare):
         self.choice, self.tap, self.out = choice, tap, out
-        self.sframectl, self.compare_program = sframectl, programs / "compare"
+        self.sframectl, self.compare_program = sframectl, compare
         self.cache = Cache(build)
         self.files = []  # of each: version and architecture, functions, rows, addresses, differences, errata
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tests sframectl convert on real files: converted compares each table with .eh_frame as libdw interprets it.
+"""Tests sframectl convert on real files: compare compares each table with .eh_frame as libdw interprets it.
 
 The few files of --short are also compared with the output of readelf, and with them the comparison is tested: after a
 change of one bit of a row it has to fail. PLTs that lld makes are converted, and the command is tested.
@@ -128,8 +128,8 @@ def limit_work():
 class Tests:
     """choice: files and directories, the least number of files, and, with --short, readelf and clang's directory"""
 
-    def __init__(self, choice, tap, sframectl, programs, tmp):
-        self.tap, self.tmp, self.sframectl, self.converted = tap, tmp, sframectl, programs / "converted"
+    def __init__(self, choice, tap, sframectl, program, tmp):
+        self.tap, self.tmp, self.sframectl, self.program = tap, tmp, sframectl, program
         self.readelf, self.clang, self.least = choice["readelf"], choice["clang"], choice["least"]
         self.sums = {}
 
@@ -138,8 +138,8 @@ class Tests:
 
     def compare(self, *tables, path):
         """Compare tables of a file. Return the status, and what was printed: a line for each one, and more."""
-        pairs = [word for made in tables for word in (made, path)]
-        ran = subprocess.run([self.converted, *pairs], text=True, capture_output=True, check=False)
+        words = [word for made in tables for word in ("-t", made, path)]
+        ran = subprocess.run([self.program, *words], text=True, capture_output=True, check=False)
         return ran.returncode, ran.stdout + ran.stderr
 
     def convert(self, path):
@@ -161,7 +161,7 @@ class Tests:
         status, text = self.compare(made, path=path)
         if self.check(f"{path}: as .eh_frame says", status == 0, f"status {status}: {text}"):
             words = text.splitlines()[-1].rsplit(": ", 1)[1].split()
-            self.add(arch, said, dict(zip(words[1::2], map(int, words[2::2]))))
+            self.add(arch, said, dict(zip(words[2::2], map(int, words[3::2]))))
         if self.readelf:
             self.check_readelf(made, path)
             if said["table_size"] < SMALL:
@@ -356,25 +356,25 @@ class Tests:
             sums[key] = sums.get(key, 0) + value
 
     def report(self):
-        print("#        files functions      rows  comparisons  differences        code  covered  size")
+        print("#        files functions      rows    addresses  differences        code  covered  size")
         for arch in ARCHES.values():
             sums = self.sums.get(arch, {"files": 0})
             if not self.check(f"{arch}: {self.least} files at least", sums["files"] >= self.least, f"{sums['files']}"):
                 continue
             size = sums["table_size"] / (sums["eh_frame_size"] + sums["eh_frame_hdr_size"])
             covered = 100 * sums["covered_bytes"] / sums["code_bytes"]
-            print(f"# {arch:5} {sums['files']:6} {sums['functions']:9} {sums['rows']:9} {sums['comparisons']:12} "
+            print(f"# {arch:5} {sums['files']:6} {sums['functions']:9} {sums['rows']:9} {sums['addresses']:12} "
                   f"{sums['differences']:12} {sums['code_bytes']:11} {covered:7.3f}% {size:5.3f}")
             least, most = (LIMITS if sums["files"] >= MANY else LIMITS_OF_FEW)[arch]
             self.check(f"{arch}: {least} % of the code are covered", covered >= least, f"{covered:.3f} %")
             self.check(f"{arch}: the tables have {most} of the size of .eh_frame at most", size <= most, f"{size:.3f}")
 
 
-def run(choice, tap, sframectl, programs):
+def run(choice, tap, sframectl, program):
     files = [place for place in choice["places"] if os.path.isfile(place)]
     dirs = [place for place in choice["places"] if os.path.isdir(place)]
     with tempfile.TemporaryDirectory() as tmp:
-        tests = Tests(choice, tap, sframectl, programs, tmp)
+        tests = Tests(choice, tap, sframectl, program, tmp)
         tests.check("all places are there", len(files) + len(dirs) == len(choice["places"]), f"{choice['places']}")
         for path in files:
             tests.test_file(arch_of(path), path)

@@ -22,6 +22,8 @@ typedef u32 errata_t;
  * @sframe: the row found, if @err is 0
  * @stored_cfa: the offset of its CFA as it is stored
  * @dwarf: libdw's row, if there is a @func
+ * @end: the first address after @addr for which @dwarf may not hold
+ * @sp_is_cfa: the caller's stack pointer is the CFA; only known for a converted table
  */
 struct finding {
 	const struct object		*obj;
@@ -33,6 +35,8 @@ struct finding {
 	struct sframe_row		sframe;
 	s64				stored_cfa;
 	struct sframe_row		dwarf;
+	u64				end;
+	bool				sp_is_cfa;
 };
 
 /* Return: true if the decoder has corrected a known mistake in the stored row. */
