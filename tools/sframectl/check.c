@@ -235,7 +235,8 @@ static bool has_frame_data(const struct elf *elf)
 
 	for (i = 0; elf_get_section(elf, i, &sec); i++)
 		if (sec.size && (elf_is_named(elf, &sec, ".eh_frame") ||
-				 elf_is_named(elf, &sec, ".debug_frame")))
+				 elf_is_named(elf, &sec, ".debug_frame") ||
+				 elf_is_named(elf, &sec, ".zdebug_frame")))
 			return true;
 	for (i = 0; elf_get_segment(elf, i, &seg); i++)
 		if (seg.type == PT_GNU_EH_FRAME)

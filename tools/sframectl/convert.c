@@ -20,10 +20,11 @@
 static const char usage[] =
 "Usage: sframectl convert [-o DIR] [--by-content] [--json] [-v] FILE...\n"
 "\n"
-"Converts the call frame information (.eh_frame) of each FILE, a program or shared\n"
-"library for x86_64 or arm64, to SFrame. Writes the table file NAME.sframe, where\n"
-"NAME is the name of FILE without its directories. A table file is an ELF file\n"
-"with the build-id of FILE and a section .sframe, version 3. FILE is only read.\n"
+"Converts the call frame information of each FILE, a program or shared library for\n"
+"x86_64 or arm64, to SFrame: .eh_frame, and .debug_frame where that says nothing.\n"
+"Writes the table file NAME.sframe, where NAME is the name of FILE without its\n"
+"directories. A table file is an ELF file with the build-id of FILE and a section\n"
+".sframe, version 3. FILE is only read.\n"
 "The FILE [vdso] is the vDSO of the running kernel.\n"
 "\n"
 "Code that SFrame cannot describe exactly is left out, and counted.\n"
@@ -196,8 +197,10 @@ static void print_details(const struct table_counts *counts)
 		     "of these, PLTs that .eh_frame does not describe, by their code");
 	for (i = 0; i < NR_CFI_HOLES; i++)
 		print_detail(counts->holes[i], cfi_hole_names[i], cfi_hole_texts[i]);
-	if (counts->odd)
-		printf("%11" PRIu64 "   entries of .eh_frame cannot be read\n", counts->odd);
+	for (i = 0; i < ARRAY_SIZE(counts->odd); i++)
+		if (counts->odd[i])
+			printf("%11" PRIu64 "   entries of %s cannot be read\n", counts->odd[i],
+			       i ? ".debug_frame" : ".eh_frame");
 }
 
 /* Rounded down: 100 % is all of it. */
@@ -247,7 +250,7 @@ static void print_json(const struct conversion *conv, const char *name, const ch
 	json_count("table_size", table_size(&conv->table));
 	json_count("eh_frame_size", conv->eh_frame_size);
 	json_count("eh_frame_hdr_size", conv->header_size);
-	json_count("odd_entries", counts->odd);
+	json_count("odd_entries", counts->odd[0] + counts->odd[1]);
 	json_open("holes", '{');
 	for (i = CFI_HOLE_NONE + 1; i < NR_CFI_HOLES; i++)
 		json_count(cfi_hole_names[i], counts->holes[i]);

@@ -6,6 +6,8 @@
  * The format of .eh_frame is that of the Linux Standard Base, "Exception Frames"; that of
  * .debug_frame is in DWARF 5, section 6.4.1.
  */
+#include <stdint.h>
+
 #include "cfi_entry.h"
 
 /* DW_EH_PE_*: the form of an address, and what it is relative to. */
@@ -29,16 +31,16 @@ enum {
 };
 
 /* Sets whether it is a CIE, or where its CIE is. Return: false if that is nowhere. */
-static bool find_cie(const struct cfi_section *sec, struct cfi_entry *entry)
+static bool find_cie(const struct cfi_section *sec, struct cfi_entry *entry, bool is_long)
 {
 	u32 at = entry->body.pos - sec->data;
-	u32 id = cfi_fixed(&entry->body, 4);
+	u64 id = cfi_fixed(&entry->body, is_long ? 8 : 4);
 
 	/* The FDE of .debug_frame has the offset of its CIE. */
 	if (sec->is_debug) {
-		entry->is_cie = id == 0xffffffff;
+		entry->is_cie = id == (is_long ? UINT64_MAX : UINT32_MAX);
 		entry->cie = entry->is_cie ? entry->off : id;
-		return !entry->body.is_bad && entry->cie < sec->size;
+		return !entry->body.is_bad && (entry->is_cie || id < sec->size);
 	}
 	/* That of .eh_frame says how far before this place its CIE is. */
 	entry->is_cie = id == 0;
@@ -71,7 +73,9 @@ enum cfi_entry_kind cfi_find_entry(const struct cfi_section *sec, u32 off, struc
 		return CFI_ENTRY_DAMAGED;
 	if (len == 0)
 		return CFI_ENTRY_TERMINATOR;
-	return !is_long && find_cie(sec, entry) ? CFI_ENTRY_FOUND : CFI_ENTRY_ODD;
+	/* No toolchain writes long entries of .eh_frame. */
+	return (!is_long || sec->is_debug) && find_cie(sec, entry, is_long) ? CFI_ENTRY_FOUND :
+									     CFI_ENTRY_ODD;
 }
 
 /**

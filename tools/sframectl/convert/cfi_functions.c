@@ -106,6 +106,7 @@ static bool take_entry(struct cfi_functions *functions, u32 *room, const struct 
 	}
 	return add_function(functions, room, &(struct cfi_function){
 		.start = fde.start, .size = fde.size, .off = entry->off,
+		.is_debug = functions->sec.is_debug,
 	});
 }
 
@@ -159,11 +160,62 @@ const char *cfi_functions_read(struct cfi_functions *functions, const struct cfi
 			/* An object in the middle may bring one. */
 			break;
 		case CFI_ENTRY_DAMAGED:
-			return "its .eh_frame is damaged: an entry runs past the end";
+			return sec->is_debug ?
+				"its .debug_frame is damaged: an entry runs past the end" :
+				"its .eh_frame is damaged: an entry runs past the end";
 		}
 	}
 	sort(functions);
 	return NULL;
+}
+
+/* Adds the parts of a function that are not in @known, which is merged. */
+static bool add_parts(struct cfi_functions *functions, u32 *room,
+		      const struct cfi_function *function, const struct ranges *known, size_t first)
+{
+	const struct range *range = known->all + first, *last = known->all + known->nr;
+	u64 start = function->start, end = start + function->size, until;
+	struct cfi_function part = *function;
+
+	for (; start < end; range++) {
+		until = range < last ? min_t(u64, range->start, end) : end;
+		if (until > start) {
+			part.start = start;
+			part.size = until - start;
+			part.skipped = start - function->start;
+			if (!add_function(functions, room, &part))
+				return false;
+		}
+		start = range < last ? range->end : end;
+	}
+	return true;
+}
+
+/**
+ * cfi_functions_complete - add what .debug_frame says of code that .eh_frame leaves out
+ * @functions: the functions of .eh_frame
+ * @debug: the functions of .debug_frame; like @functions, they do not overlap
+ *
+ * Return: false if there is not enough memory.
+ */
+bool cfi_functions_complete(struct cfi_functions *functions, const struct cfi_functions *debug)
+{
+	u32 i, nr = functions->nr, room = nr;
+	struct ranges known = {};
+	bool is_done = true;
+	size_t first = 0;
+
+	for (i = 0; i < nr; i++)
+		ranges_add(&known, functions->all[i].start, functions->all[i].size);
+	ranges_merge(&known);
+	for (i = 0; i < debug->nr && is_done; i++) {
+		while (first < known.nr && known.all[first].end <= debug->all[i].start)
+			first++;
+		is_done = add_parts(functions, &room, &debug->all[i], &known, first);
+	}
+	ranges_free(&known);
+	sort(functions);
+	return is_done;
 }
 
 void cfi_functions_free(struct cfi_functions *functions)

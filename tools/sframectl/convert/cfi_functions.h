@@ -19,15 +19,21 @@ struct cfi_cies {
 };
 
 /**
- * struct cfi_function - where a function is, and what is said about it
+ * struct cfi_function - where a function, or a part of one, is, and what is said about it
  * @start: its address
  * @size: its bytes
- * @off: offset of its entry
+ * @off: offset of the entry of the function
+ * @skipped: bytes of the function before @start
+ * @is_debug: the entry is one of .debug_frame
+ * @is_contradicted: another entry says something else of the same function
  */
 struct cfi_function {
 	u64	start;
 	u32	size;
 	u32	off;
+	u32	skipped;
+	bool	is_debug;
+	bool	is_contradicted;
 };
 
 /**
@@ -54,6 +60,7 @@ struct cfi_functions {
 
 const char *cfi_functions_read(struct cfi_functions *functions, const struct cfi_section *sec,
 			       const struct cfi_machine *machine, const struct ranges *code);
+bool cfi_functions_complete(struct cfi_functions *functions, const struct cfi_functions *debug);
 const struct cfi_cie *cfi_functions_get(struct cfi_functions *functions, u32 off,
 					struct cfi_fde *fde);
 void cfi_functions_free(struct cfi_functions *functions);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Finds the call frame information of a file: the section .eh_frame or, where section headers
- * are stripped, what PT_GNU_EH_FRAME points to. Without either, it is .debug_frame.
+ * are stripped, what PT_GNU_EH_FRAME points to; and .debug_frame.
  */
 #include <stdlib.h>
 
@@ -82,65 +82,127 @@ static bool find_bytes(const struct elf *elf, u64 addr, u64 *off, u64 *len)
 	return false;
 }
 
-/* .eh_frame_hdr begins with its version, three encodings, and the address of .eh_frame. */
+/* Linkers write no other forms of the list in .eh_frame_hdr. */
+#define COUNT_FORM	0x03	/* DW_EH_PE_udata4 */
+#define LIST_FORM	0x3b	/* DW_EH_PE_datarel | DW_EH_PE_sdata4 */
+
+/*
+ * Reads the list in .eh_frame_hdr. @cur is after the address of .eh_frame. Return: number of
+ * functions; @last is set to the offset of the last of their entries.
+ */
+static u64 read_list(const struct cfi_section *sec, const struct cfi_section *header,
+		     struct cfi_cursor cur, u64 *last)
+{
+	u64 i, off, nr = cfi_fixed(&cur, 4);
+
+	*last = 0;
+	if (header->data[2] != COUNT_FORM || header->data[3] != LIST_FORM)
+		return 0;
+	nr = min_t(u64, nr, (cur.end - cur.pos) / 8);
+	for (i = 0; i < nr; i++) {
+		cfi_fixed(&cur, 4);	/* where the function is */
+		off = header->addr + cfi_signed(cfi_fixed(&cur, 4), 4) - sec->addr;
+		if (off < sec->size && off > *last)
+			*last = off;
+	}
+	return nr;
+}
+
+/*
+ * Without section headers, a terminator may be the end of .eh_frame, or in its middle: an object may
+ * bring one, and BOLT writes one between new entries and old ones. So .eh_frame ends after all
+ * functions that .eh_frame_hdr lists. Offsets are wrong there if a linker script has moved the
+ * entries (lld 14): the functions are counted, too.
+ */
+static void cut_at_end(struct cfi_section *sec, const struct cfi_section *header,
+		       struct cfi_cursor cur)
+{
+	u64 last, nr_listed = read_list(sec, header, cur, &last), nr = 0;
+	enum cfi_entry_kind kind;
+	u32 off, end = 0;
+	struct cfi_entry entry;
+
+	for (off = 0; off < sec->size; off = entry.end) {
+		kind = cfi_find_entry(sec, off, &entry);
+		if (kind == CFI_ENTRY_TERMINATOR ? nr >= nr_listed && off >= last :
+						   kind != CFI_ENTRY_FOUND)
+			break;
+		if (kind == CFI_ENTRY_TERMINATOR)
+			continue;
+		nr += !entry.is_cie;
+		end = entry.end;
+	}
+	sec->size = end;
+}
+
+/* .eh_frame_hdr begins with its version, three forms, and the address of .eh_frame. */
 #define HEADER_MIN	8
-#define HEADER_MAX	20
+
+static const char *read_header(struct cfi_source *source, const struct elf *elf,
+			       const struct cfi_section *header)
+{
+	struct cfi_cursor cur = { .pos = header->data + 4, .end = header->data + header->size };
+	u64 addr, off, len;
+	const char *error;
+
+	addr = cfi_encoded(header, &cur, header->data[1]);
+	if (header->data[0] != 1 || cur.is_bad || !find_bytes(elf, addr, &off, &len))
+		return "its .eh_frame_hdr is damaged";
+	error = copy(source, elf, off, min_t(u64, len, elf->file.size - off), addr);
+	if (!error)
+		cut_at_end(&source->sec, header, cur);
+	return error;
+}
 
 static const char *find_header(struct cfi_source *source, const struct elf *elf)
 {
-	static const char broken[] = "its .eh_frame_hdr is damaged";
 	struct elf_segment seg;
-	u8 bytes[HEADER_MAX] = {};
-	struct cfi_section header;
-	struct cfi_cursor cur;
-	u64 addr, off, len;
+	const char *error;
+	u8 *bytes;
+	u64 len;
 	u32 i;
 
 	for (i = 0; elf_get_segment(elf, i, &seg) && seg.type != PT_GNU_EH_FRAME; i++)
 		;
 	if (!elf_get_segment(elf, i, &seg))
 		return NULL;
-	len = min_t(u64, seg.filesz, sizeof(bytes));
-	if (len < HEADER_MIN || file_read(&elf->file, seg.off, bytes, len) || bytes[0] != 1)
-		return broken;
-	header = (struct cfi_section){ .data = bytes, .size = len, .addr = seg.addr };
-	cur = (struct cfi_cursor){ .pos = bytes + 4, .end = bytes + len };
-	addr = cfi_encoded(&header, &cur, bytes[1]);
-	if (cur.is_bad || !find_bytes(elf, addr, &off, &len))
-		return broken;
-	return copy(source, elf, off, min_t(u64, len, elf->file.size - off), addr);
-}
-
-/* Without section headers nothing but a terminator ends .eh_frame. */
-static void cut_at_terminator(struct cfi_section *sec)
-{
-	struct cfi_entry entry;
-	u32 off = 0;
-
-	while (off < sec->size && cfi_find_entry(sec, off, &entry) == CFI_ENTRY_FOUND)
-		off = entry.end;
-	sec->size = off;
+	len = seg.off < elf->file.size ? min_t(u64, seg.filesz, elf->file.size - seg.off) : 0;
+	if (len < HEADER_MIN)
+		return "its .eh_frame_hdr is damaged";
+	error = file_copy(&elf->file, seg.off, len, &bytes);
+	if (error)
+		return error;
+	error = read_header(source, elf, &(struct cfi_section){
+		.data = bytes, .size = len, .addr = seg.addr,
+	});
+	free(bytes);
+	return error;
 }
 
 /*
- * Programs whose compiler was told to leave out .eh_frame have it if they were built for a
- * debugger. A compressed section is not read.
+ * C that was compiled without .eh_frame has .debug_frame if it was built for a debugger. The program
+ * can run without it: it is no error if it cannot be read, unless there is nothing else.
  */
 static const char *find_debug(struct cfi_source *source, const struct elf *elf)
 {
+	const char *error = "has no .eh_frame: nothing describes its stack frames";
 	struct elf_section sec;
-	const char *error;
+	u64 size;
 	u32 i;
 
 	for (i = 0; elf_get_section(elf, i, &sec); i++) {
-		if (!sec.size || sec.type == SHT_NOBITS || sec.flags & SHF_COMPRESSED ||
-		    !elf_is_named(elf, &sec, ".debug_frame"))
+		if (!sec.size || sec.type == SHT_NOBITS ||
+		    !(elf_is_named(elf, &sec, ".debug_frame") ||
+		      elf_is_named(elf, &sec, ".zdebug_frame")))
 			continue;
-		error = copy(source, elf, sec.off, sec.size, 0);
-		source->sec.is_debug = true;
-		return error;
+		error = elf_copy_section(elf, &sec, &source->debug_data, &size);
+		if (!error)
+			source->debug = (struct cfi_section){
+				.data = source->debug_data, .size = size, .is_debug = true,
+			};
+		break;
 	}
-	return "has no .eh_frame: nothing describes its stack frames";
+	return source->data ? NULL : error;
 }
 
 static const char *find(struct cfi_source *source, const struct elf *elf)
@@ -154,18 +216,10 @@ static const char *find(struct cfi_source *source, const struct elf *elf)
 		return "not made for x86_64 or arm64";
 	if (elf->type != ET_EXEC && elf->type != ET_DYN)
 		return "neither a program nor a shared library";
-	error = find_section(source, elf);
-	if (!error)
-		error = read_segments(source, elf);
-	if (error || source->data)
-		return error;
-	error = find_header(source, elf);
-	if (error)
-		return error;
-	if (!source->data)
-		return find_debug(source, elf);
-	cut_at_terminator(&source->sec);
-	return NULL;
+	error = find_section(source, elf) ?: read_segments(source, elf);
+	if (!error && !source->data)
+		error = find_header(source, elf);
+	return error ?: find_debug(source, elf);
 }
 
 /**
@@ -189,5 +243,6 @@ const char *cfi_source_open(struct cfi_source *source, const struct elf *elf)
 void cfi_source_close(struct cfi_source *source)
 {
 	free(source->data);
+	free(source->debug_data);
 	ranges_free(&source->code);
 }

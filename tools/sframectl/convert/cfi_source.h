@@ -11,8 +11,10 @@
 /**
  * struct cfi_source - the call frame information of a file
  * @machine: the architecture
- * @sec: the bytes
- * @data: the same bytes, to be freed
+ * @sec: .eh_frame
+ * @debug: .debug_frame
+ * @data: the bytes of @sec, to be freed
+ * @debug_data: the bytes of @debug, to be freed
  * @header_size: bytes of .eh_frame_hdr, 0 if there is none
  * @code: addresses of executable bytes, merged
  * @plts: PLTs, which call frame information may not describe
@@ -21,7 +23,9 @@
 struct cfi_source {
 	const struct cfi_machine	*machine;
 	struct cfi_section		sec;
+	struct cfi_section		debug;
 	u8				*data;
+	u8				*debug_data;
 	u64				header_size;
 	struct ranges			code;
 	struct plts			plts;

@@ -6,39 +6,120 @@
 #include "conversion.h"
 #include "resolver.h"
 
-/* Do two entries of one address say the same? */
-static bool are_equal(struct cfi_functions *functions, const struct cfi_function *one,
-		      const struct cfi_function *two)
+/* Executes the entry of a function. @cie is set to its CIE. */
+static void run_function(struct table *table, struct cfi_functions *functions,
+			 const struct cfi_function *function, struct cfi_cie *cie,
+			 struct cfi_rows *rows)
 {
-	struct cfi_fde fde1, fde2;
-	ptrdiff_t len;
-
-	if (!cfi_functions_get(functions, one->off, &fde1) || !cfi_functions_get(functions,
-										 two->off, &fde2))
-		return false;
-	len = fde1.program.end - fde1.program.pos;
-	return one->size == two->size && fde1.cie == fde2.cie &&
-	       len == fde2.program.end - fde2.program.pos &&
-	       !memcmp(fde1.program.pos, fde2.program.pos, len);
-}
-
-/* @function has @size bytes before the next one begins. */
-static void convert_function(struct table *table, struct cfi_functions *functions,
-			     const struct cfi_function *function, u32 size, struct cfi_rows *rows)
-{
-	const struct cfi_cie *cie;
+	const struct cfi_cie *found;
 	struct cfi_fde fde;
 
-	cie = cfi_functions_get(functions, function->off, &fde);
-	if (!cie)
+	rows->nr = 0;
+	found = cfi_functions_get(functions, function->off, &fde);
+	if (!found)
 		return;
-	fde.size = size;
-	if (!cfi_run_fde(&functions->sec, functions->machine, cie, &fde, rows)) {
+	*cie = *found;
+	fde.size = function->skipped + function->size;
+	if (!cfi_run_fde(&functions->sec, functions->machine, cie, &fde, rows))
 		table->error = "out of memory";
+}
+
+/* Do two entries of one address have the same rows in the first @size bytes? */
+static bool rows_agree(const struct cfi_rows *one, const struct cfi_rows *two, u32 size)
+{
+	u32 i;
+
+	for (i = 0; i < one->nr && one->all[i].start < size; i++) {
+		const struct cfi_row *row1 = &one->all[i], *row2 = &two->all[i];
+
+		if (i == two->nr || row1->start != row2->start || row1->hole != row2->hole ||
+		    (!row1->hole && memcmp(&row1->state, &row2->state, sizeof(row1->state))))
+			return false;
+	}
+	return i == two->nr || two->all[i].start >= size;
+}
+
+static bool cies_agree(const struct cfi_cie *one, const struct cfi_cie *two)
+{
+	return one->is_signal == two->is_signal && one->is_key_b == two->is_key_b;
+}
+
+/*
+ * Several objects may bring an entry of one function, by other CIEs and other instructions, and one
+ * may have padding in its size. Return: whether all of them say the same as the longest one.
+ */
+static bool entries_agree(struct table *table, struct cfi_functions *functions,
+			  const struct cfi_function *longest, const struct cfi_function *all, u32 nr,
+			  struct cfi_rows rows[2])
+{
+	struct cfi_cie cie, other;
+	u32 i;
+
+	if (nr == 1)
+		return true;
+	run_function(table, functions, longest, &cie, &rows[0]);
+	for (i = 0; i < nr && !table->error; i++) {
+		if (&all[i] == longest)
+			continue;
+		run_function(table, functions, &all[i], &other, &rows[1]);
+		if (table->error || !cies_agree(&cie, &other) ||
+		    !rows_agree(&rows[0], &rows[1], all[i].size))
+			return false;
+	}
+	return true;
+}
+
+/* Keeps one entry of each function, up to where the next one begins. */
+static void unite_functions(struct table *table, struct cfi_functions *functions,
+			    struct cfi_rows rows[2])
+{
+	struct cfi_function *all = functions->all, function;
+	u32 i, k, next, nr = 0;
+
+	for (i = 0; i < functions->nr && !table->error; i = next) {
+		k = i;
+		for (next = i + 1; next < functions->nr && all[next].start == all[i].start; next++)
+			if (all[next].size > all[k].size)
+				k = next;
+		function = all[k];
+		function.is_contradicted =
+			!entries_agree(table, functions, &all[k], &all[i], next - i, rows);
+		if (next < functions->nr)
+			function.size = min_t(u64, function.size, all[next].start - function.start);
+		all[nr++] = function;
+	}
+	functions->nr = nr;
+}
+
+/* Removes the rows of the first @skipped bytes. */
+static void skip_rows(struct cfi_rows *rows, u32 skipped)
+{
+	u32 i, gone = 0;
+
+	while (gone + 1 < rows->nr && rows->all[gone + 1].start <= skipped)
+		gone++;
+	rows->nr -= gone;
+	for (i = 0; i < rows->nr; i++) {
+		rows->all[i] = rows->all[i + gone];
+		rows->all[i].start -= min_t(u32, skipped, rows->all[i].start);
+	}
+}
+
+static void convert_function(struct table *table, struct cfi_functions *functions,
+			     const struct cfi_function *function, struct cfi_rows *rows)
+{
+	struct cfi_cie cie;
+
+	if (function->is_contradicted) {
+		table->counts.holes[CFI_HOLE_OVERLAP] += function->size;
 		return;
 	}
+	run_function(table, functions, function, &cie, rows);
+	if (!rows->nr || table->error)
+		return;
 	resolver_raise_cfa(functions->machine, rows->all, rows->nr);
-	table_add(table, cie, function->start, size, rows->all, rows->nr);
+	skip_rows(rows, function->skipped);
+	table_add(table, &cie, function->start, function->size, rows->all, rows->nr);
 }
 
 /* @index is the first function that does not begin before @plt. */
@@ -72,34 +153,52 @@ static void convert_plts(struct table *table, const struct cfi_source *source,
 }
 
 static void convert_functions(struct table *table, const struct cfi_source *source,
-			      struct cfi_functions *functions)
+			      struct cfi_functions *functions, struct cfi_functions *debug,
+			      struct cfi_rows *rows)
 {
 	const struct cfi_function *all = functions->all;
-	struct cfi_rows rows = {};
-	u32 nr_plts = 0;
-	bool agree;
-	u32 i, next;
-	u64 size;
+	u32 i, nr_plts = 0;
 
-	for (i = 0; i < functions->nr && !table->error; i = next) {
+	for (i = 0; i < functions->nr && !table->error; i++) {
 		convert_plts(table, source, functions, i, &nr_plts);
-		agree = true;
-		size = all[i].size;
-		for (next = i + 1; next < functions->nr &&
-		     all[next].start == all[i].start; next++) {
-			agree = agree && are_equal(functions, &all[i], &all[next]);
-			if (all[next].size > size)
-				size = all[next].size;
-		}
-		if (next < functions->nr)
-			size = min_t(u64, size, all[next].start - all[i].start);
-		if (agree)
-			convert_function(table, functions, &all[i], size, &rows);
-		else
-			table->counts.holes[CFI_HOLE_OVERLAP] += size;
+		convert_function(table, all[i].is_debug ? debug : functions, &all[i], rows);
 	}
 	convert_plts(table, source, functions, functions->nr, &nr_plts);
-	free(rows.all);
+}
+
+static const char *read_functions(struct table *table, struct cfi_functions *functions,
+				  const struct cfi_section *sec, const struct cfi_source *source,
+				  struct cfi_rows rows[2])
+{
+	const char *error = cfi_functions_read(functions, sec, source->machine, &source->code);
+
+	if (error)
+		return error;
+	unite_functions(table, functions, rows);
+	table->counts.odd[sec->is_debug] = functions->odd;
+	table->counts.holes[CFI_HOLE_OUTSIDE] += functions->outside;
+	return table->error;
+}
+
+/* A program runs with a damaged .debug_frame, too: what .eh_frame says is as good as ever. */
+static const char *fill(struct table *table, const struct cfi_source *source,
+			struct cfi_functions *functions, struct cfi_functions *debug,
+			struct cfi_rows rows[2])
+{
+	const char *error = NULL;
+
+	if (source->sec.size)
+		error = read_functions(table, functions, &source->sec, source, rows);
+	if (error || !source->debug.size)
+		return error;
+	error = read_functions(table, debug, &source->debug, source, rows);
+	if (error && !source->sec.size)
+		return error;
+	if (error)
+		table->counts.odd[true] = debug->odd + 1;
+	else if (!cfi_functions_complete(functions, debug))
+		return "out of memory";
+	return table->error;
 }
 
 /**
@@ -111,20 +210,22 @@ static void convert_functions(struct table *table, const struct cfi_source *sour
  */
 const char *conversion_fill(struct table *table, const struct cfi_source *source)
 {
-	struct cfi_functions *functions = malloc(sizeof(*functions));
+	struct cfi_functions *sections = calloc(2, sizeof(*sections));
+	struct cfi_rows rows[2] = {};
 	const char *error;
 
-	if (!functions)
+	if (!sections)
 		return "out of memory";
-	error = cfi_functions_read(functions, &source->sec, source->machine, &source->code);
+	error = fill(table, source, &sections[0], &sections[1], rows);
 	if (!error) {
-		table->counts.odd = functions->odd;
-		table->counts.holes[CFI_HOLE_OUTSIDE] = functions->outside;
-		convert_functions(table, source, functions);
+		convert_functions(table, source, &sections[0], &sections[1], rows);
 		error = table->error;
 	}
-	cfi_functions_free(functions);
-	free(functions);
+	cfi_functions_free(&sections[0]);
+	cfi_functions_free(&sections[1]);
+	free(sections);
+	free(rows[0].all);
+	free(rows[1].all);
 	if (!error && table_size(table) > TABLE_MAX)
 		return TABLE_TOO_LARGE;
 	return error;
@@ -146,7 +247,7 @@ const char *conversion_make(struct conversion *conv, const struct elf *elf)
 	error = cfi_source_open(&source, elf);
 	if (!error) {
 		conv->end = source.end;
-		conv->eh_frame_size = source.sec.size;
+		conv->eh_frame_size = (u64)source.sec.size + source.debug.size;
 		conv->header_size = source.header_size;
 		table_init(&conv->table, source.machine);
 		table_note_find(&conv->note, elf);

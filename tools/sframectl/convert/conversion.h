@@ -14,7 +14,7 @@
  * @note: the build-id of the file
  * @type: ET_* of the file
  * @end: an address after all that the file loads
- * @eh_frame_size: bytes of .eh_frame
+ * @eh_frame_size: bytes of .eh_frame and .debug_frame
  * @header_size: bytes of .eh_frame_hdr, 0 if there is none
  */
 struct conversion {

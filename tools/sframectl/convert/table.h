@@ -31,7 +31,7 @@ struct table_fde {
  * @plt: that rows for each slot of a PLT describe
  * @recognised: of these three, the bytes of PLTs that call frame information does not describe
  * @holes: that nothing describes, by reason
- * @odd: entries that do not say which code they are for
+ * @odd: entries of .eh_frame and of .debug_frame that do not say which code they are for
  */
 struct table_counts {
 	u64	functions;
@@ -41,7 +41,7 @@ struct table_counts {
 	u64	plt;
 	u64	recognised;
 	u64	holes[NR_CFI_HOLES];
-	u64	odd;
+	u64	odd[2];
 };
 
 /**

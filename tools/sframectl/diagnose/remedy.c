@@ -45,8 +45,8 @@ static const struct remedy remedies[NR_REMEDY_CAUSES] = {
 	},
 	[REMEDY_NOT_DESCRIBED] = {
 		"not-described",
-		"assembly without unwind data: neither its .eh_frame nor its .sframe describes this code",
-		"Nothing to do, except by its authors: .cfi directives describe it.",
+		"code without unwind data: no .sframe, .eh_frame or .debug_frame describes it",
+		"C needs -fasynchronous-unwind-tables, or -g and no stripping; assembly needs .cfi directives of its authors.",
 	},
 	[REMEDY_DESCRIBED] = {
 		"described",

@@ -5,6 +5,8 @@
  * signal. It copies each table to memory, as large as the headers say: their numbers
  * are checked before.
  */
+#include <stdlib.h>
+
 #include "elf.h"
 
 static const char too_many[] = "has more headers than any program; it is damaged";
@@ -245,6 +247,57 @@ u32 elf_list_code(const struct elf *elf, struct sframe_segment segments[SFRAME_S
 				.offset = seg.off, .size = seg.filesz, .addr = seg.addr,
 			};
 	return nr;
+}
+
+/* libelf writes to its copy of the section headers: a file that is bytes has none. */
+static const char *uncompress(const struct elf *elf, const struct elf_section *sec)
+{
+	static const char unknown[] = "its .debug_frame is compressed in a way that is not known";
+	Elf_Scn *scn = elf_getscn(elf->handle, sec->index);
+	GElf_Chdr chdr;
+
+	if (!elf->file.is_open)
+		return unknown;
+	if (!(sec->flags & SHF_COMPRESSED))
+		return elf_compress_gnu(scn, 0, 0) < 0 ? unknown : NULL;
+	if (!gelf_getchdr(scn, &chdr) || chdr.ch_size > FILE_COPY_MAX ||
+	    elf_compress(scn, 0, 0) < 0)
+		return unknown;
+	return NULL;
+}
+
+/**
+ * elf_copy_section - copy the bytes of a section of debug information, which may be compressed
+ * @elf: the file
+ * @sec: the section; it is read once
+ * @copy: set to the bytes, which the caller frees
+ * @size: set to their number
+ *
+ * Return: NULL, or the error as a text.
+ */
+const char *elf_copy_section(const struct elf *elf, const struct elf_section *sec, u8 **copy,
+			     u64 *size)
+{
+	bool is_compressed = sec->flags & SHF_COMPRESSED || elf_is_named(elf, sec, ".zdebug_frame");
+	Elf_Data *data = NULL;
+	const char *error;
+
+	*size = sec->size;
+	if (!is_compressed)
+		return file_copy(&elf->file, sec->off, sec->size, copy);
+	if (sec->size > FILE_COPY_MAX)
+		return "too large to be read";
+	error = uncompress(elf, sec);
+	if (!error)
+		data = elf_getdata(elf_getscn(elf->handle, sec->index), NULL);
+	if (!data || data->d_size > FILE_COPY_MAX)
+		return error ?: "too large to be read";
+	*copy = malloc(data->d_size + 1);
+	if (!*copy)
+		return "out of memory";
+	memcpy(*copy, data->d_buf, data->d_size);
+	*size = data->d_size;
+	return NULL;
 }
 
 /* Reads a table of symbols or relocations, once. Return: NULL if that is impossible. */

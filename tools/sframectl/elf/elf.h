@@ -74,6 +74,8 @@ bool elf_is_named(const struct elf *elf, const struct elf_section *sec,
 		  const char *name);
 bool elf_get_segment(const struct elf *elf, u32 index, struct elf_segment *seg);
 u32 elf_list_code(const struct elf *elf, struct sframe_segment segments[SFRAME_SEGMENTS_MAX]);
+const char *elf_copy_section(const struct elf *elf, const struct elf_section *sec, u8 **copy,
+			     u64 *size);
 bool elf_get_symbol(const struct elf *elf, const struct elf_section *table,
 		    u32 index, struct elf_symbol *sym);
 u64 elf_relocate_starts(const struct elf *elf, u32 index, u8 *bytes, u64 size,

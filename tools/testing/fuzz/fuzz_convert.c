@@ -121,6 +121,11 @@ static void convert_section(const u8 *data, size_t size)
 		.size = size - sizeof(setting),
 		.addr = EH_FRAME_ADDR,
 	};
+	if (setting.machine & 2) {
+		source.debug = source.sec;
+		source.debug.is_debug = true;
+		source.sec.size = 0;
+	}
 	ranges_add(&source.code, CODE_ADDR, CODE_SIZE);
 	ranges_merge(&source.code);
 	table_init(&conv.table, source.machine);

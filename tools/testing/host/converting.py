@@ -4,6 +4,7 @@
 The code is for x86_64: gcc makes libraries of it here.
 """
 
+import json
 import platform
 import re
 import resource
@@ -129,6 +130,210 @@ def details(cli, tmp):
     cli("convert -v: odd entry", "convert", "-v", "-o", tmp, path, out=r"^ +1   entries of \.eh_frame cannot be read$")
 
 
+# Another CIE that says the same: it has another unit of offsets.
+OTHER_CIE = """
+other:	.long 2f - 1f
+1:	.long 0
+	.byte 1
+	.asciz "zR"
+	.byte 1, 0x7c, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 2
+	.balign 8, 0
+2:
+"""
+# The row of the second half begins only after the first one ends.
+AGREEING = """
+	.long 2f - 1f
+1:	.long . - {cie}
+	.long f - .
+	.long {size}
+	.byte 0, 0x0e, 16, {program}
+	.balign 8, 0
+2:
+"""
+
+
+def agreeing(cli, tmp):
+    """Entries of one function that have the same rows, written in another way."""
+    first = ENTRIES + ENTRY.format(start="f", offset=16)
+    for what, entry, said in (
+            ("another CIE", OTHER_CIE + AGREEING.format(cie="other", size=8, program=0), 8),
+            ("another size", AGREEING.format(cie="cie", size=16, program=0), 16),
+            ("another size, and a row after the end of the first", AGREEING.format(cie="cie", size=16, program="0x48, 0x0e, 24"), 16),
+            ("a row that says the same again", AGREEING.format(cie="cie", size=8, program="0x44, 0x0e, 16"), 8)):
+        path = library(tmp, first + entry, NO_HEADER)
+        cli(f"convert -v: two entries agree, {what}", "convert", "-v", "-o", tmp, path,
+            out=rf"\A(?!(.|\n)*overlap)(.|\n)*^ +{said}   default: ")
+    path = library(tmp, first + AGREEING.format(cie="cie", size=8, program="0x44, 0x0e, 24") +
+                   ENTRY.format(start="f + 8", offset=16), NO_HEADER)
+    cli("convert -v: two entries, one with another row", "convert", "-v", "-o", tmp, path,
+        out=r"^ +8   overlap: two functions of one address that contradict each other$")
+
+
+# Functions without .eh_frame, as a compiler writes them for a debugger; and one that has .eh_frame only.
+DEBUGGED = """
+	.cfi_sections .debug_frame
+	.section .text.{name}, "axG", @progbits, {name}, comdat
+	.globl {name}
+	.type {name}, @function
+{name}:	.cfi_startproc
+	push %rbx
+	.cfi_adjust_cfa_offset 8
+	.cfi_offset rbx, -16
+	sub $32, %rsp
+	.cfi_adjust_cfa_offset 32
+	nop
+	add $32, %rsp
+	{restore}
+	pop %rbx
+	.cfi_def_cfa_offset 8
+	ret
+	.cfi_endproc
+	.size {name}, . - {name}
+	.section .note.GNU-stack, "", @progbits
+"""
+RESTORES = (".cfi_adjust_cfa_offset -32", ".cfi_def_cfa rsp, 16")
+
+# The 64-bit form, which clang -gdwarf64 writes: the CIE, and an FDE.
+LONG = """
+f:	push %rbx
+	pop %rbx
+	ret
+	.section .debug_frame, "", @progbits
+cie:	.long 0xffffffff
+	.quad 2f - 1f
+1:	.quad -1
+	.byte 4, 0, 8, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1
+	.balign 8, 0
+2:	.long 0xffffffff
+	.quad 2f - 1f
+1:	.quad cie - .debug_frame
+	.quad f, 3
+	.byte 0x41, 0x0e, 16, 0x41, 0x0e, 8
+	.balign 8, 0
+2:
+"""
+
+# Each address is described once: a long entry of .debug_frame around two functions of .eh_frame.
+AROUND = """
+	.cfi_sections .eh_frame
+f:	.fill 16, 1, 0x90
+	.cfi_startproc
+	.fill 16, 1, 0x90
+	.cfi_endproc
+	.fill 16, 1, 0x90
+	.cfi_startproc
+	.fill 16, 1, 0x90
+	.cfi_endproc
+	.section .debug_frame, "", @progbits
+	.long 2f - 1f
+1:	.long -1
+	.byte 1, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1
+	.balign 8, 0
+2:	.long 2f - 1f
+1:	.long 0
+	.quad f, 64
+	.byte 0x44, 0x0e, 16, 0x5c, 0x0e, 24, 0x44, 0x0e, 32
+	.balign 8, 0
+2:
+"""
+
+
+def readelf_rows(path):
+    """Returns the rows that readelf shows of .debug_frame, by address: the distance of the CFA from the stack pointer."""
+    shown = subprocess.run(["readelf", "-wF", path], capture_output=True, text=True, check=True).stdout
+    shown = shown[shown.index("Contents of the .debug_frame section"):]
+    found = re.findall(r"^([0-9a-f]{16}) rsp\+(\d+) ", shown, re.M)
+    return {int(at, 16): f"sp+{off}" for at, off in found if int(at, 16)}
+
+
+def table_rows(cli, tmp, path):
+    """Returns the rows of the table of a file, likewise."""
+    subprocess.run([cli.program, "convert", "-o", tmp, path], capture_output=True, check=True)
+    ran = subprocess.run([cli.program, "dump", "--json", tmp / f"{path.name}.sframe"], capture_output=True, check=True)
+    return {fde["start"] + row["off"]: row["cfa"] for fde in json.loads(ran.stdout)["blobs"][0]["fdes"]
+            if not fde["pcmask"] for row in fde["rows"]}
+
+
+def debug_frame(cli, tmp):
+    """.debug_frame describes what .eh_frame leaves out: crtend.o brings an .eh_frame of four bytes."""
+    objects = []
+    for i, restore in enumerate(RESTORES):
+        objects.append(tmp / f"debugged{i}.o")
+        text = DEBUGGED.format(name="shared", restore=restore) + DEBUGGED.format(name=f"own{i}", restore=restore)
+        subprocess.run(["gcc", "-c", "-x", "assembler", "-", "-o", objects[-1]], input=text, text=True, check=True)
+    path = tmp / "debugged.so"
+    subprocess.run(["gcc", "-shared", *objects, "-o", path], check=True)
+    want = readelf_rows(path)
+    got = table_rows(cli, tmp, path)
+    cli.enough("rows of .debug_frame", len(want), 15)
+    missing = {hex(at): row for at, row in want.items() if got.get(at) != row}
+    cli.end("convert: .debug_frame beside an empty .eh_frame, as readelf", [f"{missing}, not {got}"] if missing else [])
+    cli("convert -v: entries of two objects agree", "convert", "-v", "-o", tmp, path, out=r"\A(?!(.|\n)*overlap)")
+    for kind in "zlib", "zlib-gnu":
+        packed = tmp / f"packed-{kind}.so"
+        subprocess.run(["objcopy", f"--compress-debug-sections={kind}", path, packed], check=True)
+        rows = table_rows(cli, tmp, packed)
+        cli.end(f"convert: .debug_frame compressed by {kind}", [f"{rows}, not {got}"] if rows != got else [])
+    path = library(tmp, LONG)
+    rows = sorted(table_rows(cli, tmp, path).values())
+    cli.end("convert: 64-bit .debug_frame", [f"{rows}"] if rows != ["sp+16", "sp+8", "sp+8"] else [])
+    cli("convert -v: 64-bit .debug_frame", "convert", "-v", "-o", tmp, path, out=r"\A(?!(.|\n)*cannot be read)")
+    path = library(tmp, AROUND)
+    rows = table_rows(cli, tmp, path)
+    begin = min(rows)
+    found = {at - begin: row for at, row in rows.items()}
+    want = {0: "sp+8", 4: "sp+16", 16: "sp+8", 32: "sp+24", 36: "sp+32", 48: "sp+8"}
+    cli.end("convert: .debug_frame around .eh_frame", [f"{found}"] if found != want else [])
+    damaged = bytearray(path.read_bytes())
+    struct.pack_into("<I", damaged, section(damaged, b".debug_frame")[0], 0x10000)
+    path.write_bytes(damaged)
+    rows = [row for at, row in sorted(table_rows(cli, tmp, path).items())]
+    cli.end("convert: a damaged .debug_frame", [f"{rows}"] if rows != ["sp+8", "sp+8"] else [])
+    cli("convert -v: a damaged .debug_frame", "convert", "-v", "-o", tmp, path,
+        out=r"^ +1   entries of \.debug_frame cannot be read$")
+
+
+THREE = "".join(f"""
+	.balign 16
+f{i}:	.cfi_startproc
+	.fill {size}, 1, 0x90
+	.cfi_def_cfa_offset {16 + i}
+	nop
+	.cfi_endproc
+""" for i, size in enumerate((15, 31, 47)))
+
+
+def terminator(cli, tmp):
+    """Without section headers: the entry in the middle becomes terminators, and leaves the list of .eh_frame_hdr."""
+    elf = bytearray(library(tmp, THREE).read_bytes())
+    header, _ = section(elf, b".eh_frame_hdr")
+    nr, = struct.unpack_from("<I", elf, header + 8)
+    entries = [list(struct.unpack_from("<ii", elf, header + 12 + 8 * i)) for i in range(nr)]
+    if nr != 3:
+        raise ValueError(f"{nr} functions")
+    middle = header + entries[1][1]
+    length, = struct.unpack_from("<I", elf, middle)
+    elf[middle:middle + 4 + length] = bytes(4 + length)
+    del entries[1]
+    bare = elf.copy()
+    struct.pack_into("<Q", bare, 40, 0)
+    struct.pack_into("<HH", bare, 60, 0, 0)
+    tables, path = [], tmp / "terminator.so"
+    for what, made, offsets in (("with section headers", elf, None), ("a list", bare, [entries[0][1], entries[1][1]]),
+                                ("a list with wrong offsets", bare, [entries[0][1], entries[0][1]])):
+        for i, off in enumerate(offsets or []):
+            struct.pack_into("<ii", made, header + 12 + 8 * i, entries[i][0], off)
+        if offsets:
+            struct.pack_into("<I", made, header + 8, 2)
+        path.write_bytes(made)
+        tables.append(table_rows(cli, tmp, path))
+        sizes = subprocess.run([cli.program, "convert", "--json", "-o", tmp, path], capture_output=True, check=True).stdout
+        covered = json.loads(sizes)["files"][0]["covered_bytes"]
+        errors = [] if covered == 16 + 48 else [f"{covered} bytes, not {16 + 48}"]
+        errors += [] if tables[-1] == tables[0] else [f"{tables[-1]}, not {tables[0]}"]
+        cli.end(f"convert: a terminator in the middle, {what}", errors)
+
+
 # Two CIEs, 512 bytes apart: sframectl remembers one of them. Each function wants the other one.
 CIES = "".join(f"""
 {cie}:	.long 512 - 4
@@ -213,5 +418,8 @@ def tests(cli):
         cli.tap.skip("what convert leaves out", "not x86_64, for which the code is")
         return
     details(cli, cli.tmp)
+    agreeing(cli, cli.tmp)
+    debug_frame(cli, cli.tmp)
+    terminator(cli, cli.tmp)
     cies(cli, cli.tmp)
     refused(cli, cli.tmp)
