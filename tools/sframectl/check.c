@@ -17,14 +17,16 @@
 #include "scan.h"
 #include "sframectl.h"
 #include "text.h"
+#include "vdso.h"
 
 static const char usage[] =
 "Usage: sframectl check [--json] [--require] [-v] FILE...|PID...\n"
 "\n"
-"Checks each FILE, or each file that process PID has mapped as code. Reports\n"
-"whether the file has SFrame data, and how much of the code the data covers.\n"
-"Verifies all of the data: every FDE, every row, and their order. A name that\n"
-"has only digits is a PID; write ./123 for a file of such a name.\n"
+"Checks each FILE, or each file that process PID has mapped as code. The FILE\n"
+"[vdso] is the vDSO of the running kernel. Reports whether the file has SFrame\n"
+"data, and how much of the code the data covers. Verifies all of the data: every\n"
+"FDE, every row, and their order. A name that has only digits is a PID; write\n"
+"./123 for a file of such a name.\n"
 "\n"
 "Code of a process that is in no ELF file, such as that of a JIT compiler, is no\n"
 "fault: a note says how much there is. Only root can read a file that was deleted\n"
@@ -215,7 +217,7 @@ static void examine(struct check *check)
 {
 	const struct object *obj = &check->obj;
 
-	if (obj->place)
+	if (obj->place && !object_is_empty(obj))
 		check->result = scan(obj->data, obj->addr, obj->size, &check_ops,
 				     check);
 	measure(check);
@@ -542,6 +544,8 @@ static void check_object(struct totals *totals, struct check *check)
 	const struct arguments *args = totals->args;
 	const char *lacking = NULL, *unwound;
 
+	if (!check->error && check->obj.is_elf && !elf_is_whole(&check->obj.elf))
+		check->error = "is cut off: its headers name bytes past the end of the file";
 	if (!check->error)
 		examine(check);
 	if (!check->error && args->require)
@@ -572,7 +576,9 @@ static void check_file(struct totals *totals, const char *path)
 	struct code code;
 
 	check.error = object_open(&check.obj, path);
-	if (!check.error && process_identify(check.obj.file.fd, &code))
+	if (!check.error && vdso_is_name(path))
+		find_table(totals, &check, &(struct code){});
+	else if (!check.error && process_identify(check.obj.file.fd, &code))
 		find_table(totals, &check, &code);
 	check_object(totals, &check);
 }

@@ -21,7 +21,7 @@ static const char usage[] =
 "bare section, as objcopy -O binary makes it. In a file whose linker does not\n"
 "merge SFrame data (lld), each input's data is a blob of its own. In an\n"
 "unlinked file, relocations are applied; an address is then the offset in the\n"
-"section of the function.\n"
+"section of the function. The FILE [vdso] is the vDSO of the running kernel.\n"
 "\n"
 "A row holds from its offset in the function, +0x6, to the next row. Offsets\n"
 "of a repetitive function (\"mask 16\") are taken in each block of that size.\n"
@@ -115,6 +115,15 @@ static const struct scan_ops text_ops = {
 	.defect = dump_defect,
 };
 
+static struct scan_result scan_object(const struct dump *dump, const struct scan_ops *ops)
+{
+	const struct object *obj = dump->obj;
+
+	if (object_is_empty(obj))
+		return (struct scan_result){};
+	return scan(obj->data, obj->addr, obj->size, ops, (void *)dump);
+}
+
 static struct scan_result dump_text(const struct dump *dump)
 {
 	const struct object *obj = dump->obj;
@@ -126,7 +135,7 @@ static struct scan_result dump_text(const struct dump *dump)
 	if (object_is_relocatable(obj))
 		printf("not linked: %" PRIu64 " starts relocated; addresses are in sections\n",
 		       obj->nr_starts);
-	return scan(obj->data, obj->addr, obj->size, &text_ops, (void *)dump);
+	return scan_object(dump, &text_ops);
 }
 
 static void json_addr(const struct object *obj, const char *key, u64 addr)
@@ -226,7 +235,7 @@ static struct scan_result dump_json(const struct dump *dump)
 	json_bool("relocatable", object_is_relocatable(obj));
 	json_count("relocated", obj->nr_starts);
 	json_open("blobs", '[');
-	result = scan(obj->data, obj->addr, obj->size, &json_ops, (void *)dump);
+	result = scan_object(dump, &json_ops);
 	json_close(']');
 	json_count("defects", result.defects);
 	json_close('}');

@@ -5,6 +5,7 @@
  * signal. It copies each table to memory, as large as the headers say: their numbers
  * are checked before.
  */
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "elf.h"
@@ -60,7 +61,7 @@ static u64 number_in_section_0(const struct elf *elf, Elf *handle, u64 off)
  * libelf allocates 200 bytes for each section as soon as it opens the file. So it reads
  * a copy of the ELF header first, which has no sections.
  */
-static const char *check_nr_sections(const struct elf *elf)
+static const char *check_nr_sections(struct elf *elf)
 {
 	u8 header[sizeof(Elf64_Ehdr)];
 	u64 len = min_t(u64, sizeof(header), elf->file.size);
@@ -78,6 +79,10 @@ static const char *check_nr_sections(const struct elf *elf)
 	}
 	nr = ehdr.e_shnum || !ehdr.e_shoff ? ehdr.e_shnum :
 		number_in_section_0(elf, handle, ehdr.e_shoff);
+	/* libelf takes the ELF header for them if they are at offset 0, where none can be. */
+	if (ehdr.e_shoff && __builtin_add_overflow(ehdr.e_shoff, nr * ehdr.e_shentsize,
+						   &elf->sections_end))
+		elf->sections_end = UINT64_MAX;
 	elf_end(handle);
 	return nr > ELF_MAX_HEADERS ? too_many : NULL;
 }
@@ -97,7 +102,7 @@ static u64 find_names(const struct elf *elf)
 	GElf_Shdr shdr;
 	size_t index;
 
-	if (elf_getshdrstrndx(elf->handle, &index) ||
+	if (!elf->sections_end || elf_getshdrstrndx(elf->handle, &index) ||
 	    !gelf_getshdr(elf_getscn(elf->handle, index), &shdr))
 		return elf->file.size;
 	return shdr.sh_offset;
@@ -166,7 +171,7 @@ bool elf_get_section(const struct elf *elf, u32 index, struct elf_section *sec)
 {
 	GElf_Shdr shdr;
 
-	if (!gelf_getshdr(elf_getscn(elf->handle, index), &shdr))
+	if (!elf->sections_end || !gelf_getshdr(elf_getscn(elf->handle, index), &shdr))
 		return false;
 	*sec = (struct elf_section){
 		.index	= index,
@@ -226,6 +231,33 @@ bool elf_get_segment(const struct elf *elf, u32 index, struct elf_segment *seg)
 		.filesz	= phdr.p_filesz,
 		.memsz	= phdr.p_memsz,
 	};
+	return true;
+}
+
+/**
+ * elf_is_whole - look for a file that was cut off
+ * @elf: the file
+ *
+ * The segments of a file of debug information are those of its program, so they count only where
+ * there are no section headers.
+ *
+ * Return: false if the file ends before what its headers say that it has.
+ */
+bool elf_is_whole(const struct elf *elf)
+{
+	struct elf_section sec;
+	struct elf_segment seg;
+	u32 i;
+
+	if (elf->sections_end > elf->file.size)
+		return false;
+	for (i = 0; elf_get_section(elf, i, &sec); i++)
+		if (sec.type != SHT_NULL && sec.type != SHT_NOBITS &&
+		    !file_has(&elf->file, sec.off, sec.size))
+			return false;
+	for (i = 0; !elf->sections_end && elf_get_segment(elf, i, &seg); i++)
+		if (seg.type == PT_LOAD && !file_has(&elf->file, seg.off, seg.filesz))
+			return false;
 	return true;
 }
 

@@ -24,6 +24,7 @@
  * @type: ET_*
  * @machine: EM_*
  * @entry: address at which the kernel starts the program
+ * @sections_end: file offset of the end of the section headers; 0: there are none
  * @names: file offset of the section names; after the end of the file if there are none
  */
 struct elf {
@@ -34,6 +35,7 @@ struct elf {
 	u16		type;
 	u16		machine;
 	u64		entry;
+	u64		sections_end;
 	u64		names;
 };
 
@@ -69,6 +71,7 @@ struct elf_symbol {
 bool elf_magic(const struct file *file);
 const char *elf_init(struct elf *elf, const struct file *file);
 void elf_close(struct elf *elf);
+bool elf_is_whole(const struct elf *elf);
 bool elf_get_section(const struct elf *elf, u32 index, struct elf_section *sec);
 bool elf_is_named(const struct elf *elf, const struct elf_section *sec,
 		  const char *name);

@@ -8,10 +8,17 @@
 #include <stdlib.h>
 
 #include "object.h"
+#include "vdso.h"
 
 bool object_is_relocatable(const struct object *obj)
 {
 	return obj->is_elf && obj->elf.type == ET_REL;
+}
+
+/* A linker that has discarded all functions leaves a section of no bytes. */
+bool object_is_empty(const struct object *obj)
+{
+	return obj->is_elf && obj->place && !obj->size;
 }
 
 static bool is_sframe(const struct elf *elf, const struct elf_section *sec)
@@ -149,14 +156,14 @@ const char *object_init(struct object *obj, const struct file *file)
 /**
  * object_open - open a file and find its .sframe
  * @obj: filled in; on success @obj->place is NULL if there is no .sframe
- * @path: the file
+ * @path: the file, or VDSO_NAME
  *
  * Return: NULL, or the error as a text. The caller calls object_close() in both cases.
  */
 const char *object_open(struct object *obj, const char *path)
 {
 	struct file file;
-	const char *error = file_open(&file, path);
+	const char *error = vdso_is_name(path) ? vdso_open(&file) : file_open(&file, path);
 
 	if (!error)
 		return object_init(obj, &file);

@@ -49,6 +49,7 @@ const char *object_init(struct object *obj, const struct file *file);
 const char *object_open(struct object *obj, const char *path);
 void object_close(struct object *obj);
 bool object_is_relocatable(const struct object *obj);
+bool object_is_empty(const struct object *obj);
 s64 object_bare_off(u64 addr);
 const char *object_addr_text(const struct object *obj, u64 addr, char *text);
 

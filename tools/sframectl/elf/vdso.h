@@ -8,6 +8,11 @@
 /* As in /proc/PID/maps */
 #define VDSO_NAME	"[vdso]"
 
+static inline bool vdso_is_name(const char *name)
+{
+	return !strcmp(name, VDSO_NAME);
+}
+
 const char *vdso_open(struct file *file);
 
 #endif /* VDSO_H */

@@ -226,6 +226,9 @@ def damaged(cli, tmp):
     bare[60:64] = bytes(4)      # the number of section headers, and that of the one with their names
     path.write_bytes(bare)
     cli("check without sections", "check", path, out=f"^3 .* 525/{0x365} .* own ")
+    # The number of section headers alone does not say that there are some: the ELF header is none.
+    path.write_bytes(cut)
+    cli("check section headers at 0", "check", path, out=f"^3 .* 525/{0x365} .* own ")
     cut[cut.index(bytes.fromhex("54 e5 74 64 04"))] = 0x50
     path.write_bytes(cut)
     cli("dump without .sframe", "dump", path, status=1, err="no .sframe")
@@ -243,7 +246,52 @@ def damaged(cli, tmp):
     cli("dump byte order 9", "dump", path, status=1, err="ELF byte order is neither little nor big endian$")
 
 
+def cut_off(cli, tmp):
+    """No part of a file is taken for all of it, with section headers and without them."""
+    elf, path = (cli.build / "test_sha256").read_bytes(), tmp / "cut"
+    bare = elf[:40] + bytes(8) + elf[48:60] + bytes(4) + elf[64:]
+    segments, = struct.unpack_from("<Q", elf, 32)
+    nr, = struct.unpack_from("<H", elf, 56)
+    loads = [struct.unpack_from("<IIQQQQ", elf, segments + 56 * i) for i in range(nr)]
+    end = max(load[2] + load[5] for load in loads if load[0] == 1)
+    sections, = struct.unpack_from("<Q", elf, 40)
+    for what, data, whole in ("with section headers", elf, sections + 64 * struct.unpack_from("<H", elf, 60)[0]), ("without", bare, end):
+        errors = []
+        for size in [whole * part // 40 for part in range(1, 40)] + [whole - 1]:
+            path.write_bytes(data[:size])
+            ran = subprocess.run([cli.program, "check", path], capture_output=True, text=True, check=False)
+            if ran.returncode != 1 or "cut: " not in ran.stderr:
+                errors.append(f"{size} of {whole} bytes: status {ran.returncode}: {ran.stdout} {ran.stderr}")
+        path.write_bytes(data[:whole])
+        ran = subprocess.run([cli.program, "check", path], capture_output=True, text=True, check=False)
+        if ran.returncode:
+            errors.append(f"all {whole} bytes: {ran.stderr}")
+        cli.end(f"check of parts of a file, {what}", errors)
+    path.write_bytes(cli.good.read_bytes()[:-1])
+    cli("check of a file that was cut off", "check", path, status=1,
+        err="cut: is cut off: its headers name bytes past the end of the file$")
+
+
+def empty(cli, tmp):
+    """A linker that has discarded all functions leaves a section of no bytes. It describes nothing, and is sound."""
+    path = tmp / "empty"
+    subprocess.run(["objcopy", "--remove-section=.sframe", "--add-section=.sframe=/dev/null", cli.good, path], check=True)
+    cli("check an empty .sframe", "check", path, out="^empty .* 0 [a-z]+ +/")
+    cli("check --json an empty .sframe", "check", "--json", path,
+        as_json=lambda check: check["objects"][0]["sframe"] and not check["objects"][0]["defects"])
+    cli("dump an empty .sframe", "dump", path, out=" 0 bytes$", err="the section is empty: it describes no function$")
+
+
+def vdso(cli):
+    """As convert does, check and dump take the vDSO for a file. No kernel builds it with .sframe."""
+    cli("check [vdso]", "check", "[vdso]", out=r"^- .* \[vdso\]$")
+    cli("dump [vdso]", "dump", "[vdso]", status=1, err=r"\[vdso\]: no \.sframe$")
+
+
 def tests(cli):
+    cut_off(cli, cli.tmp)
+    empty(cli, cli.tmp)
+    vdso(cli)
     no_elf(cli, cli.tmp)
     damaged(cli, cli.tmp)
     shrinking(cli, cli.tmp, cli.blob)
