@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "code.h"
 #include "color.h"
 #include "functions.h"
 #include "held.h"
@@ -174,23 +175,6 @@ static const struct scan_ops check_ops = {
 	.defect = check_defect,
 };
 
-/* Sections have exact bounds; segments may contain headers and padding besides code. */
-static void add_code(const struct elf *elf, struct ranges *code)
-{
-	struct elf_section sec;
-	struct elf_segment seg;
-	u32 i;
-
-	for (i = 0; elf_get_section(elf, i, &sec); i++)
-		if (sec.flags & SHF_EXECINSTR && sec.flags & SHF_ALLOC)
-			ranges_add(code, sec.addr, sec.size);
-	if (code->nr)
-		return;
-	for (i = 0; elf_get_segment(elf, i, &seg); i++)
-		if (seg.type == PT_LOAD && seg.flags & PF_X)
-			ranges_add(code, seg.addr, seg.memsz);
-}
-
 /* The addresses of functions are known only after linking. */
 static bool coverage_known(const struct check *check)
 {
@@ -202,8 +186,7 @@ static void measure(struct check *check)
 	struct ranges *code = &check->code_ranges;
 
 	if (check->obj.is_elf)
-		add_code(&check->obj.elf, code);
-	ranges_merge(code);
+		code_find(code, &check->obj.elf);
 	check->has_code = ranges_bytes(code);
 	if (!coverage_known(check))
 		return;

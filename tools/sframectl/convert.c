@@ -3,19 +3,21 @@
  * sframectl convert: makes table files of the call frame information that programs have
  * already.
  */
+#include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "conversion.h"
 #include "json.h"
 #include "name.h"
 #include "report.h"
 #include "sframectl.h"
 #include "store.h"
 #include "vdso.h"
+#include "worker.h"
 
 static const char usage[] =
 "Usage: sframectl convert [-o DIR] [--by-content] [--json] [-v] FILE...\n"
@@ -30,8 +32,8 @@ static const char usage[] =
 "Code that SFrame cannot describe exactly is left out, and counted.\n"
 "\n"
 "Columns:\n"
-"  CODE      bytes of code that .eh_frame describes, and of PLTs that it does not\n"
-"  COVERED   how much of it the table describes\n"
+"  CODE      bytes of code of FILE, with padding between functions\n"
+"  COVERED   how much of it can be unwound by the table\n"
 "  FDES      functions, or parts of functions, in the table\n"
 "  SIZE      bytes of the table\n"
 "  RATIO     SIZE to the bytes of .eh_frame and .eh_frame_hdr\n"
@@ -60,12 +62,16 @@ static const char usage[] =
 
 /**
  * struct output - a table file in the making
+ * @dir: its directory
  * @path: its path
- * @temporary: the path until it is complete
+ * @temporary: the path until it is complete, if it needs one
+ * @place: the file without a name
  */
 struct output {
-	char	*path;
-	char	*temporary;
+	const char	*dir;
+	char		*path;
+	char		*temporary;
+	char		place[32];
 };
 
 static const char *last_part(const char *path)
@@ -84,6 +90,7 @@ static void output_free(struct output *output)
 /* @name: without the end of a table file's name */
 static const char *output_init(struct output *output, const char *dir, const char *name)
 {
+	output->dir = dir;
 	if (asprintf(&output->path, "%s/%s.sframe", dir, name) < 0)
 		output->path = NULL;
 	if (output->path && asprintf(&output->temporary, "%s.XXXXXX", output->path) < 0)
@@ -100,79 +107,145 @@ static mode_t default_mode(void)
 	return 0666 & ~mask;
 }
 
-static bool write_table(const struct conversion *conv, int fd)
+/* A file without a name goes with this process. Return: -1 if there can be none. */
+static int open_nameless(struct output *output)
 {
-	FILE *out = fdopen(fd, "w");
+	int fd = open(output->dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+
+	snprintf(output->place, sizeof(output->place), "/proc/self/fd/%d", fd);
+	if (fd < 0 || !access(output->place, F_OK))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static bool link_as(const struct output *output, const char *path)
+{
+	return !linkat(AT_FDCWD, output->place, AT_FDCWD, path, AT_SYMLINK_FOLLOW);
+}
+
+/* Only rename() replaces a file. */
+static bool replace(const struct output *output)
+{
+	int fd = mkstemp(output->temporary);
+
+	if (fd < 0)
+		return false;
+	close(fd);
+	return !unlink(output->temporary) && link_as(output, output->temporary) &&
+	       !rename(output->temporary, output->path);
+}
+
+static bool write_table(const struct table_file *table, int fd)
+{
+	int copy = dup(fd);
+	FILE *out = copy < 0 ? NULL : fdopen(copy, "w");
 	bool is_written;
 
-	if (!out) {
-		close(fd);
+	if (!out)
 		return false;
-	}
-	is_written = !fchmod(fd, default_mode()) && conversion_write(conv, out);
+	is_written = table_file_write(out, table);
 	return !fclose(out) && is_written;
 }
 
-/* Nobody sees a part of a table file: it gets its name when it is complete. */
-static const char *write_output(const struct conversion *conv, const struct output *output)
+static const char *make_output(const struct table_file *table, struct output *output)
 {
-	int fd = mkstemp(output->temporary);
-	const char *error = NULL;
+	int fd = open_nameless(output);
+	bool is_nameless = fd >= 0, is_done;
+	const char *error;
 
+	/* Some file systems have no files without a name. */
+	if (!is_nameless)
+		fd = mkstemp(output->temporary);
 	if (fd < 0)
 		return strerror(errno);
-	if (!write_table(conv, fd) || rename(output->temporary, output->path))
-		error = strerror(errno);
+	is_done = write_table(table, fd);
+	if (is_nameless)
+		is_done = is_done && (link_as(output, output->path) ||
+				      (errno == EEXIST && replace(output)));
+	else
+		is_done = is_done && !fchmod(fd, default_mode()) &&
+			  !rename(output->temporary, output->path);
+	error = is_done ? NULL : strerror(errno);
+	close(fd);
 	if (error)
 		unlink(output->temporary);
 	return error;
 }
 
-static const char *convert_elf(struct conversion *conv, const struct file *file)
+/*
+ * Nobody sees a part of a table file: it gets its name when it is complete. Signals wait until
+ * then, for they would leave what has another name.
+ */
+static const char *write_output(const struct worker *worker, struct output *output)
 {
+	const struct conversion_facts *facts = &worker->result.facts;
+	const struct table_file table = {
+		.section = worker->section, .size = worker->result.size,
+		.addr = worker->result.addr, .note = &facts->note, .type = facts->type,
+		.machine = facts->machine,
+	};
+	sigset_t all, before;
 	const char *error;
-	struct elf elf;
 
-	*conv = (struct conversion){};
-	error = elf_init(&elf, file) ?: conversion_make(conv, &elf);
-	elf_close(&elf);
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before);
+	error = make_output(&table, output);
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	return error;
 }
 
+/* The file is anybody's: a child without privileges converts it. */
+static const char *convert_file(struct worker *worker, const char *name, struct file *file,
+				char *key)
+{
+	const char *error = NULL;
+
+	/* The key has to be that of the bytes that were converted: they may change. */
+	if (key)
+		error = file_keep(file) ?: store_key(file, key);
+	if (!error)
+		error = vdso_is_name(name) ? worker_begin_vdso(worker, WORKER_CONVERTS) :
+					     worker_begin(worker, fcntl(file->fd, F_DUPFD_CLOEXEC, 0),
+							  WORKER_CONVERTS);
+	if (error)
+		return error;
+	worker_end(worker);
+	return *worker->result.error ? worker->result.error : NULL;
+}
+
 /* @key: set to the key of the file, unless NULL */
-static const char *convert_path(struct conversion *conv, const char *name, char *key)
+static const char *convert_path(struct worker *worker, const char *name, char *key)
 {
 	const char *error;
 	struct file file;
 
-	*conv = (struct conversion){};
-	error = strcmp(name, VDSO_NAME) ? file_open(&file, name) : vdso_open(&file);
+	error = vdso_is_name(name) ? vdso_open(&file) : file_open(&file, name);
 	if (error)
 		return error;
-	/* The key has to be that of the bytes that were converted: they may change. */
-	error = key ? file_keep(&file) : NULL;
-	error = error ?: convert_elf(conv, &file);
-	if (!error && key)
-		error = store_key(&file, key);
+	error = convert_file(worker, name, &file, key);
 	file_close(&file);
 	return error;
 }
 
-static u64 covered_bytes(const struct table_counts *counts)
+/* Of what call frame information describes. What is outside is no code. */
+static u64 described_bytes(const struct table_counts *counts)
 {
-	return counts->plain + counts->flex + counts->plt;
-}
-
-static u64 code_bytes(const struct table_counts *counts)
-{
-	u64 bytes = covered_bytes(counts);
+	u64 bytes = counts->plain + counts->flex + counts->plt;
 	u32 i;
 
-	/* What is outside is no code. */
 	for (i = 0; i < NR_CFI_HOLES; i++)
 		if (i != CFI_HOLE_OUTSIDE)
 			bytes += counts->holes[i];
 	return bytes;
+}
+
+/* Of code that nothing describes. */
+static u64 undescribed_bytes(const struct conversion_facts *facts)
+{
+	u64 described = described_bytes(&facts->counts);
+
+	return facts->code > described ? facts->code - described : 0;
 }
 
 static void print_head(void)
@@ -186,8 +259,9 @@ static void print_detail(u64 bytes, const char *name, const char *text)
 		printf("%11" PRIu64 "   %s: %s\n", bytes, name, text);
 }
 
-static void print_details(const struct table_counts *counts)
+static void print_details(const struct conversion_facts *facts)
 {
+	const struct table_counts *counts = &facts->counts;
 	u32 i;
 
 	print_detail(counts->plain, "default", "described by DEFAULT rows");
@@ -197,6 +271,8 @@ static void print_details(const struct table_counts *counts)
 		     "of these, PLTs that .eh_frame does not describe, by their code");
 	for (i = 0; i < NR_CFI_HOLES; i++)
 		print_detail(counts->holes[i], cfi_hole_names[i], cfi_hole_texts[i]);
+	print_detail(undescribed_bytes(facts), "undescribed",
+		     "no call frame information: assembly, C without it, and padding");
 	for (i = 0; i < ARRAY_SIZE(counts->odd); i++)
 		if (counts->odd[i])
 			printf("%11" PRIu64 "   entries of %s cannot be read\n", counts->odd[i],
@@ -206,27 +282,27 @@ static void print_details(const struct table_counts *counts)
 /* Rounded down: 100 % is all of it. */
 static double percent(u64 part, u64 whole)
 {
-	return (double)(u64)(1e5 * part / whole) / 1e3;
+	return whole ? (double)(u64)(1e5 * part / whole) / 1e3 : 0;
 }
 
-static void print_conversion(const struct conversion *conv, const char *name, bool verbose)
+static void print_conversion(const struct worker *worker, const char *name, bool verbose)
 {
-	const struct table_counts *counts = &conv->table.counts;
+	const struct conversion_facts *facts = &worker->result.facts;
 
-	printf("%11" PRIu64 " %8.3f%% %8u %9" PRIu64 " %6.2f  ", code_bytes(counts),
-	       percent(covered_bytes(counts), code_bytes(counts)), conv->table.nr_fdes,
-	       table_size(&conv->table),
-	       (double)table_size(&conv->table) / (conv->eh_frame_size + conv->header_size));
+	printf("%11" PRIu64 " %8.3f%% %8u %9" PRIu64 " %6.2f  ", facts->code,
+	       percent(facts->covered, facts->code), facts->nr_fdes, worker->result.size,
+	       (double)worker->result.size / (facts->eh_frame_size + facts->header_size));
 	name_print(stdout, name);
 	putchar('\n');
 	if (verbose)
-		print_details(counts);
+		print_details(facts);
 }
 
-static void print_json(const struct conversion *conv, const char *name, const char *path,
+static void print_json(const struct worker *worker, const char *name, const char *path,
 		       const char *error)
 {
-	const struct table_counts *counts = &conv->table.counts;
+	const struct conversion_facts *facts = &worker->result.facts;
+	const struct table_counts *counts = &facts->counts;
 	u32 i;
 
 	json_open(NULL, '{');
@@ -237,19 +313,21 @@ static void print_json(const struct conversion *conv, const char *name, const ch
 		return;
 	}
 	json_string("output", path);
-	json_count("code_bytes", code_bytes(counts));
-	json_count("covered_bytes", covered_bytes(counts));
+	json_count("code_bytes", facts->code);
+	json_count("covered_bytes", facts->covered);
+	json_count("described_bytes", described_bytes(counts));
+	json_count("undescribed_bytes", undescribed_bytes(facts));
 	json_count("default_bytes", counts->plain);
 	json_count("flex_bytes", counts->flex);
 	json_count("plt_bytes", counts->plt);
 	json_count("recognised_bytes", counts->recognised);
 	json_count("functions", counts->functions);
-	json_count("fdes", conv->table.nr_fdes);
+	json_count("fdes", facts->nr_fdes);
 	json_count("rows", counts->rows);
-	json_count("stored_rows", conv->table.nr_rows);
-	json_count("table_size", table_size(&conv->table));
-	json_count("eh_frame_size", conv->eh_frame_size);
-	json_count("eh_frame_hdr_size", conv->header_size);
+	json_count("stored_rows", facts->nr_rows);
+	json_count("table_size", worker->result.size);
+	json_count("eh_frame_size", facts->eh_frame_size);
+	json_count("eh_frame_hdr_size", facts->header_size);
 	json_count("odd_entries", counts->odd[0] + counts->odd[1]);
 	json_open("holes", '{');
 	for (i = CFI_HOLE_NONE + 1; i < NR_CFI_HOLES; i++)
@@ -274,27 +352,27 @@ static bool convert_one(const struct arguments *args, int index)
 	const char *name = args->names[index];
 	char room[STORE_KEY] = "", *key = args->by_content ? room : NULL;
 	const char *error = NULL;
-	struct conversion conv = {};
+	struct worker worker = { .fd = -1, .pidfd = -1, .output = -1 };
 	struct output output = {};
 
 	if (!key && is_repeated(args, index))
 		error = "a file of the same name came before; convert it to another directory";
 	if (!error)
-		error = convert_path(&conv, name, key);
+		error = convert_path(&worker, name, key);
 	if (!error)
 		error = output_init(&output, args->output ?: ".", key ?: last_part(name));
 	if (error) {
 		complain("%s: %s", name, error);
 	} else {
-		error = write_output(&conv, &output);
+		error = write_output(&worker, &output);
 		if (error)
 			complain("%s: cannot write: %s", output.path, error);
 	}
 	if (args->json)
-		print_json(&conv, name, output.path, error);
+		print_json(&worker, name, output.path, error);
 	else if (!error)
-		print_conversion(&conv, name, args->verbose);
-	conversion_free(&conv);
+		print_conversion(&worker, name, args->verbose);
+	worker_free(&worker);
 	output_free(&output);
 	return !error;
 }
@@ -320,6 +398,10 @@ static enum status run(const struct arguments *args)
 
 	if (!args->nr_names) {
 		complain("convert needs a FILE");
+		return STATUS_USAGE;
+	}
+	if (args->output && !*args->output) {
+		complain("convert: -o: give the name of a directory");
 		return STATUS_USAGE;
 	}
 	if (args->json) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "cfi_functions.h"
+#include "code.h"
 #include "conversion.h"
 #include "resolver.h"
 
@@ -231,6 +232,38 @@ const char *conversion_fill(struct table *table, const struct cfi_source *source
 	return error;
 }
 
+static void measure(struct conversion *conv, const struct elf *elf)
+{
+	const struct table *table = &conv->table;
+	struct ranges code, covered = {};
+	u32 i;
+
+	for (i = 0; i < table->nr_fdes; i++)
+		ranges_add(&covered, table->fdes[i].start, table->fdes[i].size);
+	ranges_merge(&covered);
+	code_find(&code, elf);
+	conv->facts.code = ranges_bytes(&code);
+	conv->facts.covered = ranges_common_bytes(&code, &covered);
+	ranges_free(&code);
+	ranges_free(&covered);
+}
+
+static void find_facts(struct conversion *conv, const struct elf *elf,
+		       const struct cfi_source *source)
+{
+	conv->facts = (struct conversion_facts){
+		.counts = conv->table.counts,
+		.nr_fdes = conv->table.nr_fdes,
+		.nr_rows = conv->table.nr_rows,
+		.eh_frame_size = (u64)source->sec.size + source->debug.size,
+		.header_size = source->header_size,
+		.type = elf->type,
+		.machine = elf->machine,
+	};
+	table_note_find(&conv->facts.note, elf);
+	measure(conv, elf);
+}
+
 /**
  * conversion_make - convert a file
  * @conv: filled in
@@ -243,26 +276,19 @@ const char *conversion_make(struct conversion *conv, const struct elf *elf)
 	struct cfi_source source;
 	const char *error;
 
-	*conv = (struct conversion){ .type = elf->type };
+	*conv = (struct conversion){};
 	error = cfi_source_open(&source, elf);
 	if (!error) {
 		conv->end = source.end;
-		conv->eh_frame_size = (u64)source.sec.size + source.debug.size;
-		conv->header_size = source.header_size;
 		table_init(&conv->table, source.machine);
-		table_note_find(&conv->note, elf);
 		error = conversion_fill(&conv->table, &source);
 	}
 	if (!error && !conv->table.nr_fdes)
 		error = "its .eh_frame describes no function";
+	if (!error)
+		find_facts(conv, elf, &source);
 	cfi_source_close(&source);
 	return error;
-}
-
-/* Return: false if a write failed. */
-bool conversion_write(const struct conversion *conv, FILE *out)
-{
-	return table_file_write(out, &conv->table, &conv->note, conv->type, conv->end);
 }
 
 void conversion_free(struct conversion *conv)

@@ -82,20 +82,16 @@ bool table_file_write_section(FILE *out, const struct table *table, u64 addr)
 /**
  * table_file_write - write a table file
  * @out: the file
- * @table: the table
- * @note: the build-id of the program
- * @type: ET_* of the program
- * @addr: an address after all that the program loads
+ * @file: its contents
  *
  * Return: false if a write failed.
  */
-bool table_file_write(FILE *out, const struct table *table, const struct table_note *note,
-		      u16 type, u64 addr)
+bool table_file_write(FILE *out, const struct table_file *file)
 {
-	u64 sframe_addr = table_file_addr(addr);
+	const struct table_note *note = file->note;
 	u64 note_off = sizeof(Elf64_Ehdr);
 	u64 sframe_off = note_off + padded(note->len);
-	u64 names_off = sframe_off + padded(table_size(table));
+	u64 names_off = sframe_off + padded(file->size);
 	Elf64_Shdr sections[NR_SECTIONS] = {
 		[SECTION_NOTE] = {
 			.sh_name = NAME_NOTE, .sh_type = SHT_NOTE, .sh_offset = note_off,
@@ -104,8 +100,8 @@ bool table_file_write(FILE *out, const struct table *table, const struct table_n
 		[SECTION_SFRAME] = {
 			.sh_name = NAME_SFRAME, .sh_type = SFRAME_SHT_GNU_SFRAME,
 			.sh_flags = SHF_ALLOC,
-			.sh_addr = sframe_addr, .sh_offset = sframe_off,
-			.sh_size = table_size(table), .sh_addralign = 8,
+			.sh_addr = file->addr, .sh_offset = sframe_off,
+			.sh_size = file->size, .sh_addralign = 8,
 		},
 		[SECTION_NAMES] = {
 			.sh_name = NAME_NAMES, .sh_type = SHT_STRTAB, .sh_offset = names_off,
@@ -115,7 +111,7 @@ bool table_file_write(FILE *out, const struct table *table, const struct table_n
 	Elf64_Ehdr ehdr = {
 		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
 		EV_CURRENT },
-		.e_type = type, .e_machine = table->machine->machine, .e_version = EV_CURRENT,
+		.e_type = file->type, .e_machine = file->machine, .e_version = EV_CURRENT,
 		.e_ehsize = sizeof(ehdr), .e_shentsize = sizeof(*sections), .e_shnum = NR_SECTIONS,
 		.e_shstrndx = SECTION_NAMES, .e_shoff = names_off + padded(sizeof(names)),
 	};
@@ -123,8 +119,8 @@ bool table_file_write(FILE *out, const struct table *table, const struct table_n
 	put(out, &ehdr, sizeof(ehdr));
 	put(out, note->bytes, note->len);
 	put_padding(out, note->len);
-	table_file_write_section(out, table, sframe_addr);
-	put_padding(out, table_size(table));
+	put(out, file->section, file->size);
+	put_padding(out, file->size);
 	put(out, names, sizeof(names));
 	put_padding(out, sizeof(names));
 	put(out, sections, sizeof(sections));

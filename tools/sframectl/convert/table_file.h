@@ -21,10 +21,27 @@ struct table_note {
 	u32	len;
 };
 
+/**
+ * struct table_file - a table file
+ * @section: the bytes of .sframe
+ * @size: their number
+ * @addr: address that the section was made for
+ * @note: the build-id of the program
+ * @type: ET_* of the program
+ * @machine: EM_* of the program
+ */
+struct table_file {
+	const void			*section;
+	u64				size;
+	u64				addr;
+	const struct table_note		*note;
+	u16				type;
+	u16				machine;
+};
+
 u64 table_file_addr(u64 end);
 bool table_file_write_section(FILE *out, const struct table *table, u64 addr);
 void table_note_find(struct table_note *note, const struct elf *elf);
-bool table_file_write(FILE *out, const struct table *table, const struct table_note *note,
-		      u16 type, u64 addr);
+bool table_file_write(FILE *out, const struct table_file *file);
 
 #endif /* TABLE_FILE_H */

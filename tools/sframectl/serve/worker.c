@@ -41,11 +41,20 @@
 #define AUDIT_OF_MACHINE	AUDIT_ARCH_AARCH64
 #endif
 
+/* A sanitizer needs more memory, and other system calls. It reports leaks at exit(). */
+#ifdef __SANITIZE_ADDRESS__
+#define IS_SANITIZED	true
+#define end_child	exit
+#else
+#define IS_SANITIZED	false
+#define end_child	_exit
+#endif
+
 /* Where the child finds its files. */
 enum { CHILD_FILE = 3, CHILD_OUTPUT };
 
-/* Its exit status. */
-enum { CHILD_DONE, CHILD_FAILED = 2, CHILD_HAS_PRIVILEGES };
+/* Its exit status. From CHILD_CANNOT_WRITE on, the rest is errno. */
+enum { CHILD_DONE, CHILD_FAILED = 2, CHILD_HAS_PRIVILEGES, CHILD_CANNOT_WRITE = 100 };
 
 /* ---- the child ---- */
 
@@ -113,18 +122,28 @@ static bool end_with(pid_t parent)
 	return !prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent;
 }
 
-static bool give_up_privileges(pid_t parent)
+/* Root of a user namespace without nobody has the rights of the user who made it. */
+static bool become_nobody(void)
 {
-	if (!geteuid() && (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
-			   setresuid(NOBODY, NOBODY, NOBODY)))
-		return false;
-	return end_with(parent) && !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
-	       limit(RLIMIT_CORE, 0) && limit(RLIMIT_AS, MEMORY_MAX) &&
-	       limit(RLIMIT_FSIZE, OUTPUT_MAX) && limit_time() &&
-	       limit(RLIMIT_NOFILE, FILES_MAX) && forbid_system_calls();
+	if (setresgid(NOBODY, NOBODY, NOBODY))
+		return errno == EINVAL;
+	return !setgroups(0, NULL) && !setresuid(NOBODY, NOBODY, NOBODY);
 }
 
-/* Moves the two files to their numbers and closes all others, standard error too. */
+static bool give_up_privileges(pid_t parent)
+{
+	if (!geteuid() && !become_nobody())
+		return false;
+	return end_with(parent) && !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
+	       limit(RLIMIT_CORE, 0) && (IS_SANITIZED || limit(RLIMIT_AS, MEMORY_MAX)) &&
+	       limit(RLIMIT_FSIZE, OUTPUT_MAX) && limit_time() &&
+	       limit(RLIMIT_NOFILE, FILES_MAX) && (IS_SANITIZED || forbid_system_calls());
+}
+
+/*
+ * Moves the two files to their numbers and closes all others. A sanitizer reports on standard
+ * error.
+ */
 static bool keep_two_files(int file, int output)
 {
 	int high = fcntl(file, F_DUPFD, CHILD_OUTPUT + 1);
@@ -132,13 +151,14 @@ static bool keep_two_files(int file, int output)
 
 	if (high < 0 || other < 0 || dup2(high, CHILD_FILE) < 0 || dup2(other, CHILD_OUTPUT) < 0)
 		return false;
-	return !close_range(0, 2, 0) && !close_range(CHILD_OUTPUT + 1, ~0u, 0);
+	return !close_range(0, IS_SANITIZED ? 1 : 2, 0) && !close_range(CHILD_OUTPUT + 1, ~0u, 0);
 }
 
 static void write_section(struct worker_result *result, const struct conversion *conv, FILE *out)
 {
 	result->addr = table_file_addr(conv->end);
 	result->size = table_size(&conv->table);
+	result->facts = conv->facts;
 	fseek(out, sizeof(*result), SEEK_SET);
 	table_file_write_section(out, &conv->table, result->addr);
 }
@@ -150,6 +170,7 @@ static const char *convert(struct worker_result *result, const struct elf *elf, 
 
 	if (!error)
 		write_section(result, &conv, out);
+	conversion_free(&conv);
 	return error;
 }
 
@@ -166,6 +187,7 @@ static void describe(struct worker_result *result, const struct file *file, FILE
 	result->size = coverage.ranges.nr * sizeof(struct range);
 	fseek(out, sizeof(*result), SEEK_SET);
 	fwrite(coverage.ranges.all, sizeof(struct range), coverage.ranges.nr, out);
+	ranges_free(&coverage.ranges);
 }
 
 static const char *do_task(struct worker_result *result, FILE *out, const struct worker *worker)
@@ -183,13 +205,15 @@ static const char *do_task(struct worker_result *result, FILE *out, const struct
 	if (worker->task == WORKER_FINDS_KEY && file.size > FILE_KEEP_MAX)
 		return "larger than 1 GiB: it is not converted by content";
 	error = elf_init(&elf, &file);
-	if (error)
-		return error;
-	result->nr_segments = elf_list_code(&elf, result->segments);
-	if (!result->nr_segments)
-		return "has no executable code";
-	return worker->task == WORKER_CONVERTS ? convert(result, &elf, out) :
-						 store_key(&file, result->key);
+	if (!error)
+		result->nr_segments = elf_list_code(&elf, result->segments);
+	if (!error && !result->nr_segments)
+		error = "has no executable code";
+	if (!error)
+		error = worker->task == WORKER_CONVERTS ? convert(result, &elf, out) :
+							  store_key(&file, result->key);
+	elf_close(&elf);
+	return error;
 }
 
 __attribute__((__noreturn__))
@@ -209,7 +233,7 @@ static void child(const struct worker *worker, pid_t parent)
 	snprintf(result.error, sizeof(result.error), "%s", error ?: "");
 	fseek(out, 0, SEEK_SET);
 	fwrite(&result, sizeof(result), 1, out);
-	_exit(fflush(out) || ferror(out) ? CHILD_FAILED : CHILD_DONE);
+	end_child(fflush(out) || ferror(out) ? CHILD_CANNOT_WRITE + errno : CHILD_DONE);
 }
 
 /* ---- the parent ---- */
@@ -284,6 +308,8 @@ const char *worker_begin_vdso(struct worker *worker, enum worker_task task)
 
 static const char *describe_end(struct worker *worker, int status)
 {
+	static char text[80];
+
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU)
 		return "takes too long to convert";
 	/* Seccomp ends the child by another signal. */
@@ -293,6 +319,11 @@ static const char *describe_end(struct worker *worker, int status)
 	worker->is_transient = WIFEXITED(status) && WEXITSTATUS(status) == CHILD_HAS_PRIVILEGES;
 	if (worker->is_transient)
 		return "its converter cannot give up its rights: it needs CAP_SETUID, CAP_SETGID";
+	if (WIFEXITED(status) && WEXITSTATUS(status) > CHILD_CANNOT_WRITE) {
+		snprintf(text, sizeof(text), "cannot write: %s",
+			 strerror(WEXITSTATUS(status) - CHILD_CANNOT_WRITE));
+		return text;
+	}
 	if (WIFSIGNALED(status) || WEXITSTATUS(status))
 		return "cannot be converted: the converter was stopped by what the file says";
 	return NULL;
@@ -341,7 +372,8 @@ static const char *read_output(struct worker *worker)
 		return "cannot be converted: the converter has written something else";
 	if (*result->error)
 		return NULL;
-	if (result->nr_segments > SFRAME_SEGMENTS_MAX)
+	if (result->nr_segments > SFRAME_SEGMENTS_MAX ||
+	    result->facts.note.len > sizeof(result->facts.note.bytes))
 		return "cannot be converted: the converter has written something else";
 	if (worker->task == WORKER_DESCRIBES && !result->size)
 		return NULL;

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "uapi/sframe_unwind.h"
+#include "conversion.h"
 #include "store.h"
 
 /* The tasks of a worker: what the child does with the file. */
@@ -30,6 +31,7 @@ enum worker_task {
  * @is_elf: of WORKER_DESCRIBES: as in struct coverage
  * @is_32: likewise
  * @has_sframe: likewise
+ * @facts: of WORKER_CONVERTS
  * @error: why there is no section, or no key
  */
 struct worker_result {
@@ -41,6 +43,7 @@ struct worker_result {
 	u8			is_elf;
 	u8			is_32;
 	u8			has_sframe;
+	struct conversion_facts	facts;
 	char			error[200];
 };
 

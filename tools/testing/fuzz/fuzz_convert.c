@@ -73,13 +73,24 @@ static void check_table(const u8 *bytes, u64 addr, const struct table *table)
 
 static void check_written(const struct conversion *conv)
 {
+	struct table_file table = {
+		.size = table_size(&conv->table), .addr = table_file_addr(conv->end),
+		.note = &conv->facts.note, .type = ET_DYN, .machine = conv->table.machine->machine,
+	};
 	struct object obj;
 	struct file file;
 	char *bytes = NULL;
 	size_t size = 0;
-	FILE *out = open_memstream(&bytes, &size);
+	size_t section_size = 0;
+	char *section = NULL;
+	FILE *out = open_memstream(&section, &section_size);
 
-	require(out && conversion_write(conv, out) && !fclose(out));
+	require(out && table_file_write_section(out, &conv->table, table.addr) && !fclose(out));
+	require(section_size == table.size);
+	table.section = section;
+	out = open_memstream(&bytes, &size);
+	require(out && table_file_write(out, &table) && !fclose(out));
+	free(section);
 	file = file_of_bytes(bytes, size);
 	require(!object_init(&obj, &file) && obj.place && obj.addr >= conv->end);
 	check_table(obj.data, obj.addr, &conv->table);
@@ -108,7 +119,7 @@ static void convert_file(const u8 *data, size_t size)
 static void convert_section(const u8 *data, size_t size)
 {
 	struct setting setting;
-	struct conversion conv = { .type = ET_DYN, .end = EH_FRAME_ADDR + size };
+	struct conversion conv = { .end = EH_FRAME_ADDR + size };
 	struct cfi_source source = {};
 	const char *error;
 

@@ -5,6 +5,7 @@ The code is for x86_64: gcc makes libraries of it here.
 """
 
 import json
+import os
 import platform
 import re
 import resource
@@ -409,8 +410,49 @@ def refused(cli, tmp):
                          preexec_fn=forbid_writes, check=False)
     cli.judge("convert --by-content without memory for a copy", ran, status=1,
               err=r"refused\.so: cannot be copied to memory")
+    cli("convert: an empty name of a directory", "convert", "-o", "", path, status=2,
+        err="convert: -o: give the name of a directory$")
     cli("convert: no directory", "convert", "-o", tmp / "none", path, status=1,
         err=r"none/refused\.so\.sframe: cannot write: No such file or directory$")
+
+
+# A process that ends when the finished table file is to get its name.
+KILLER = """
+	#include <signal.h>
+	#include <unistd.h>
+	int rename(const char *from, const char *to) { (void)from, (void)to; return kill(getpid(), SIGKILL); }
+	int linkat(int a, const char *from, int b, const char *to, int flags)
+	{ (void)a, (void)from, (void)b, (void)to, (void)flags; return kill(getpid(), SIGKILL); }
+"""
+
+
+def killed(cli, tmp):
+    """A process that is killed leaves no part of a table file."""
+    path, killer, out = library(tmp, FUNCTION.format(simple="", instructions="")), tmp / "killer.so", tmp / "killed"
+    subprocess.run(["gcc", "-fPIC", "-shared", "-x", "c", "-", "-o", killer], input=KILLER, text=True, check=True)
+    out.mkdir()
+    environment = {**os.environ, "LD_PRELOAD": str(killer),
+                   "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+    ran = subprocess.run([cli.program, "convert", "-o", out, path], text=True, capture_output=True, check=False, env=environment)
+    errors = [] if ran.returncode == -signal.SIGKILL else [f"status {ran.returncode}: {ran.stderr}"]
+    cli.end("convert: killed before the file has its name", errors + [str(file) for file in out.iterdir()])
+    (out / "left-out.so.sframe").write_text("older")
+    cli("convert: over an older file", "convert", "-o", out, path)
+    made = (out / "left-out.so.sframe").read_bytes()
+    cli.end("convert: the older file alone is replaced", [] if made[:4] == b"\x7fELF" and len([*out.iterdir()]) == 1 else [
+        f"{made[:9]}, {[*out.iterdir()]}"])
+
+
+def whole_code(cli, tmp):
+    """CODE is all code of a file, as readelf lists it, and COVERED what of it can be unwound."""
+    path = library(tmp, FUNCTION.format(simple="", instructions="") + "\n.fill 198, 1, 0x90\n")
+    shown = subprocess.run(["readelf", "-SW", path], capture_output=True, text=True, check=True).stdout
+    code = sum(int(size, 16) for size in re.findall(r"PROGBITS +\S+ \S+ (\S+) \S+ +AX ", shown))
+    cli.end("the code of readelf", [] if code == 200 else [f"{code}: {shown}"])
+    cli("convert -v: all code", "convert", "-v", "-o", tmp, path,
+        out=r"^ +200 +1\.000% .*\n +2   default: .*\n +198   undescribed: no call frame information: ")
+    cli("convert --json: all code", "convert", "--json", "-o", tmp, path, as_json=lambda said: [
+        said["files"][0][f"{key}_bytes"] for key in ("code", "covered", "described", "undescribed")] == [200, 2, 2, 198])
 
 
 def tests(cli):
@@ -423,3 +465,5 @@ def tests(cli):
     terminator(cli, cli.tmp)
     cies(cli, cli.tmp)
     refused(cli, cli.tmp)
+    killed(cli, cli.tmp)
+    whole_code(cli, cli.tmp)

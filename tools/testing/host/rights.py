@@ -76,6 +76,25 @@ def without_proc(cli, good):
     cli.judge("check FILE without /proc/self/fd", run(cli.program, "mount -t tmpfs none /proc/$$/fd\nexec", "check", good))
 
 
+def converting(cli, tmp):
+    """A file is anybody's: the child that reads it has to give up the rights of root."""
+    program, out = cli.build / "test_sha256", tmp / "converted"
+    out.mkdir()
+    for key in (), ("--by-content",):
+        cli.judge(f"convert {' '.join(key)}, root of a container",
+                  run(cli.program, f"exec {WITHOUT_CAPABILITIES}", "convert", *key, "-o", out, program), status=1, out="CODE",
+                  err="test_sha256: its converter cannot give up its rights: it needs CAP_SETUID, CAP_SETGID$")
+    cli.judge("convert [vdso], root of a container",
+              run(cli.program, f"exec {WITHOUT_CAPABILITIES}", "convert", "-o", out, "[vdso]"), status=1, out="CODE",
+              err=r"\[vdso\]: its converter cannot give up its rights")
+    # The namespace has no other user: its root has the rights of the user who made it.
+    cli.judge("convert, root of a user namespace without nobody",
+              run(cli.program, "exec unshare -U -r", "convert", "-o", out, program), out="test_sha256$")
+    cli.judge("convert without /proc/self/fd",
+              run(cli.program, "mount -t tmpfs none /proc/$$/fd\nexec", "convert", "-o", out, program), out="test_sha256$")
+    cli.end("convert leaves table files alone", [f"{file}" for file in out.iterdir() if file.name != "test_sha256.sframe"])
+
+
 def linked(cli, tmp, good):
     """The loader's name is beyond the end of the file."""
     elf = bytearray(good.read_bytes())
@@ -181,6 +200,7 @@ def tests(cli):
     modules_files(cli)
     processes(cli, tmp)
     without_proc(cli, good)
+    converting(cli, tmp)
     linked(cli, tmp, good)
     users_program(cli, tmp, good)
     scripts(cli, tmp)

@@ -140,6 +140,11 @@ const char *conversion_make(struct conversion *conv, const struct elf *elf)
 	return hostile();
 }
 
+void conversion_free(struct conversion *conv)
+{
+	(void)conv;
+}
+
 /* WORKER_FINDS_KEY calls this. */
 const char *store_key(const struct file *file, char key[STORE_KEY])
 {
