@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* sframectl check: reports which objects have SFrame data, and whether that data is sound. */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "code.h"
 #include "color.h"
+#include "coverage.h"
 #include "functions.h"
 #include "held.h"
 #include "json.h"
@@ -19,6 +21,7 @@
 #include "sframectl.h"
 #include "text.h"
 #include "vdso.h"
+#include "worker.h"
 
 static const char usage[] =
 "Usage: sframectl check [--json] [--require] [-v] FILE...|PID...\n"
@@ -42,13 +45,18 @@ static const char usage[] =
 "           the data by its section header: UNWOUND says whether it does\n"
 "  FDES     functions described\n"
 "  ROWS     rows that describe them\n"
-"  COVERED  bytes of code that the FDEs describe, of all bytes of code;\n"
-"           functions that the assembler cannot express and objects built\n"
-"           without SFrame are missing\n"
+"  COVERED  bytes of code that can be unwound by what UNWOUND names, or else by\n"
+"           the data of the file; of all bytes of code, with padding between\n"
+"           functions. Functions that the assembler cannot express and objects\n"
+"           built without SFrame are missing\n"
 "  DEFECTS  number of defects; each is reported on standard error\n"
 "  UNWOUND  what the module unwinds the code by: \"table\", one that it holds;\n"
 "           \"own\", the data of the file; \"none\"; or \"?\": only root may see\n"
 "           its tables. For users \"own\" may be a table, too\n"
+"\n"
+"The last line says of the code of all objects, and of a process also in no ELF\n"
+"file, how much can be unwound, and by what. Which code keeps frame pointers, only\n"
+"the module sees, when it samples.\n"
 "\n"
 "Options:\n"
 "  --json         one JSON object; its strings are UTF-8: any other byte of a\n"
@@ -80,7 +88,8 @@ static const char usage[] =
  * @code_ranges: the addresses of executable bytes
  * @has_code: there is at least one executable byte
  * @code: number of executable bytes of a linked file
- * @covered: number of executable bytes that FDEs describe
+ * @by_table: the addresses that the table of the module describes
+ * @covered: number of executable bytes that can be unwound by @table or else by FDEs
  * @outside: number of bytes that FDEs describe and that are not executable
  * @is_held: @table is what the module has said
  * @table: the table that the module holds, or NULL
@@ -99,6 +108,7 @@ struct check {
 	struct ranges		code_ranges;
 	bool			has_code;
 	u64			code;
+	struct ranges		by_table;
 	u64			covered;
 	u64			outside;
 	bool			is_held;
@@ -115,6 +125,9 @@ struct check {
  * @with_sframe: number of objects with SFrame data
  * @with_table: number of objects with a table that the module holds
  * @with_none: number of objects with code, and neither data nor a table
+ * @code: bytes of code of all objects, and of processes in no object
+ * @by_table: how many of them the tables of the module describe
+ * @by_own: how many the module finds described in the objects
  * @held: the tables of the module
  * @status: the result of the command
  */
@@ -126,6 +139,9 @@ struct totals {
 	u64		with_sframe;
 	u64		with_table;
 	u64		with_none;
+	u64		code;
+	u64		by_table;
+	u64		by_own;
 	struct held	held;
 	enum status	status;
 };
@@ -181,6 +197,30 @@ static bool coverage_known(const struct check *check)
 	return check->obj.is_elf && !object_is_relocatable(&check->obj);
 }
 
+/* What the module unwinds the code by: it uses a table before the data of the file. */
+static struct ranges *used_ranges(struct check *check)
+{
+	return check->by_table.nr ? &check->by_table : &check->described;
+}
+
+/* The table that the module holds is what the child without privileges makes of the file. */
+static void read_table(struct check *check)
+{
+	const struct file *file = &check->obj.file;
+	struct worker worker;
+	const char *error;
+
+	error = file->is_open ?
+		worker_begin(&worker, fcntl(file->fd, F_DUPFD_CLOEXEC, 0), WORKER_CONVERTS) :
+		worker_begin_vdso(&worker, WORKER_CONVERTS);
+	if (!error)
+		worker_end(&worker);
+	if (!error && worker.section)
+		coverage_add_section(&check->by_table, worker.section, worker.result.addr,
+				     worker.result.size);
+	worker_free(&worker);
+}
+
 static void measure(struct check *check)
 {
 	struct ranges *code = &check->code_ranges;
@@ -192,8 +232,11 @@ static void measure(struct check *check)
 		return;
 	ranges_merge(&check->described);
 	check->code = ranges_bytes(code);
-	check->covered = ranges_common_bytes(code, &check->described);
-	check->outside = ranges_bytes(&check->described) - check->covered;
+	if (check->table)
+		read_table(check);
+	check->covered = ranges_common_bytes(code, used_ranges(check));
+	check->outside = ranges_bytes(&check->described) -
+			 ranges_common_bytes(code, &check->described);
 }
 
 static void examine(struct check *check)
@@ -280,13 +323,18 @@ static const char *version_text(const struct check *check, char *text)
 	return text;
 }
 
+/* Rounded down: 100 % is all of it. */
+static double percent(u64 part, u64 whole)
+{
+	return (double)(u64)(1e3 * part / whole) / 10;
+}
+
 static const char *covered_text(const struct check *check, char *text)
 {
 	if (!coverage_known(check) || !check->code)
 		return "-";
 	snprintf(text, TEXT_SIZE, "%" PRIu64 "/%" PRIu64 " %5.1f%%",
-		 check->covered, check->code,
-		 100.0 * check->covered / check->code);
+		 check->covered, check->code, percent(check->covered, check->code));
 	return text;
 }
 
@@ -331,7 +379,7 @@ static void print_head(void)
 /* Without any data, all functions are missing: a list of them says no more. */
 static bool lists_uncovered(const struct check *check)
 {
-	return coverage_known(check) && check->result.nr_blobs;
+	return coverage_known(check) && (check->result.nr_blobs || check->by_table.nr);
 }
 
 /* The reader of a report wants the first functions; all of a hostile file have no end. */
@@ -363,7 +411,7 @@ static void print_function_json(const struct function *func, const char *name)
 /* Return: number of bytes of code that are neither covered nor in a function of the list. */
 static u64 nameless_bytes(struct check *check, const struct functions *functions)
 {
-	struct ranges *known = &check->described;
+	struct ranges *known = used_ranges(check);
 	size_t i;
 
 	for (i = 0; i < functions->nr; i++)
@@ -383,7 +431,7 @@ static void print_functions(const struct functions *functions, const struct elf 
 			  functions_name(functions, elf, &functions->all[i], name));
 }
 
-/* Changes @check->described: it is the last to use it. */
+/* Changes used_ranges(): it is the last to use them. */
 static void print_uncovered(struct check *check)
 {
 	const struct elf *elf = &check->obj.elf;
@@ -391,7 +439,7 @@ static void print_uncovered(struct check *check)
 	bool symbols;
 	u64 rest;
 
-	symbols = functions_read_uncovered(&functions, elf, &check->described);
+	symbols = functions_read_uncovered(&functions, elf, used_ranges(check));
 	print_functions(&functions, elf, print_function);
 	if (functions.nr > FUNCTIONS_SHOWN)
 		printf("        not covered: %zu more functions\n",
@@ -404,12 +452,12 @@ static void print_uncovered(struct check *check)
 	functions_free(&functions);
 }
 
-static void print_uncovered_json(const struct check *check)
+static void print_uncovered_json(struct check *check)
 {
 	const struct elf *elf = &check->obj.elf;
 	struct functions functions;
 
-	functions_read_uncovered(&functions, elf, &check->described);
+	functions_read_uncovered(&functions, elf, used_ranges(check));
 	json_open("uncovered", '[');
 	print_functions(&functions, elf, print_function_json);
 	json_close(']');
@@ -436,13 +484,11 @@ static void print_text(struct check *check, bool verbose)
 		printf("        note: %s\n", text);
 	if (verbose && lists_uncovered(check))
 		print_uncovered(check);
-	else if (verbose && check->table)
-		printf("        by its table alone; what that leaves out: sframectl convert -v\n");
 	else if (verbose && coverage_known(check))
 		printf("        not covered: all of its functions, as it has no SFrame data\n");
 }
 
-static void print_json(const struct check *check, bool verbose)
+static void print_json(struct check *check, bool verbose)
 {
 	const char *text, *unwound = unwound_by(check);
 	bool sound = check->result.nr_blobs;
@@ -546,9 +592,15 @@ static void check_object(struct totals *totals, struct check *check)
 	unwound = check->error ? NULL : unwound_by(check);
 	totals->with_table += !!check->table;
 	totals->with_none += unwound && !strcmp(unwound, "none");
+	totals->code += unwound ? check->code : 0;
+	if (check->by_table.nr)
+		totals->by_table += check->covered;
+	else if (unwound && !check->table && has_own(check))
+		totals->by_own += check->covered;
 	if (check->error || lacking || complain_result(check->name, &check->result))
 		totals->status = STATUS_BAD;
 	ranges_free(&check->described);
+	ranges_free(&check->by_table);
 	ranges_free(&check->code_ranges);
 	object_close(&check->obj);
 }
@@ -576,8 +628,10 @@ static void check_code(struct totals *totals, struct process *process, struct co
 		code->no_elf = true;
 		file_close(&file);
 	}
-	if (code->no_elf)
+	if (code->no_elf) {
+		totals->code += code->bytes;
 		return;
+	}
 	if (!check.error)
 		check.error = object_init(&check.obj, &file);
 	find_table(totals, &check, code);
@@ -652,6 +706,24 @@ static void check_all(struct totals *totals)
 	}
 }
 
+/* Which code keeps frame pointers, only the module sees. */
+static void print_measure(const struct totals *totals)
+{
+	double by_table, by_own;
+
+	if (!totals->code)
+		return;
+	by_table = percent(totals->by_table, totals->code);
+	by_own = percent(totals->by_own, totals->code);
+	printf("%" PRIu64 " bytes of code can be unwound: ", totals->code);
+	if (totals->held.is_known || !module_is_loaded())
+		printf("by tables %.1f %%, by .sframe of the objects %.1f %%, by frame pointers at most %.1f %%\n",
+		       by_table, by_own, 100 - by_table - by_own);
+	else
+		printf("by .sframe of the objects %.1f %%, by tables ?: only root may see them\n",
+		       by_own);
+}
+
 static void report_text(struct totals *totals)
 {
 	print_head();
@@ -661,6 +733,7 @@ static void report_text(struct totals *totals)
 	if (totals->held.is_known)
 		printf(", %" PRIu64 " have a table", totals->with_table);
 	putchar('\n');
+	print_measure(totals);
 	if (totals->held.is_known && totals->with_none)
 		printf("%" PRIu64 " have neither; type: sframectl load -v %s\n", totals->with_none,
 		       totals->nr_processes ? "PID" : "FILE");
@@ -678,6 +751,9 @@ static void report_json(struct totals *totals)
 	for (i = 0; i < totals->nr_processes; i++)
 		print_process_json(&totals->processes[i]);
 	json_close(']');
+	json_count("code_bytes", totals->code);
+	json_count("table_bytes", totals->by_table);
+	json_count("sframe_bytes", totals->by_own);
 	json_close('}');
 }
 

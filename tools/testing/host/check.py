@@ -5,6 +5,8 @@ import json
 import os
 import subprocess
 
+from cli import run
+
 WITH = "int with_data(int x) { return x + 1; }\n"
 # The middle of half() has data of its own; alias and plain are one function with two names.
 WITHOUT = """
@@ -131,8 +133,49 @@ def processes(cli):
         err="process 999999999: no such process")
 
 
+PARTLY = """
+	.globl	known, unknown
+	.type	known, @function
+known:	.cfi_startproc
+	.fill	49, 1, 0x90
+	ret
+	.cfi_endproc
+	.size	known, 50
+	.type	unknown, @function
+unknown:
+	.fill	150, 1, 0x90
+	.size	unknown, 150
+	.section .note.GNU-stack,"",@progbits
+"""
+
+
+def measure(cli, tmp):
+    """How much of all code can be unwound, and by what."""
+    for name, flag in ("bare", "-O1"), ("own", "-Wa,--gsframe"):
+        gcc(flag, "-c", "-x", "assembler", "-", "-o", tmp / f"partly-{name}.o", text=PARTLY)
+        gcc("-nostdlib", "-shared", tmp / f"partly-{name}.o", "-o", tmp / f"partly-{name}.so")
+    cli("check without a table: all code", "check", tmp / "partly-bare.so", out=r" 0/200 +0\.0% (.|\n)*"
+        r"^200 bytes of code can be unwound: by tables 0\.0 %, by \.sframe of the objects 0\.0 %, by frame pointers at most 100\.0 %$")
+    cli("check, own data: all code", "check", tmp / "partly-own.so", tmp / "partly-bare.so", out=r" 50/200 +25\.0% .* own (.|\n)*"
+        r"^400 bytes of code can be unwound: by tables 0\.0 %, by \.sframe of the objects 12\.5 %, by frame pointers at most 87\.5 %$")
+    # A module that holds a table of each file.
+    program = cli.build / "sframectl-held"
+    cli.judge("check -v, a table: all code", run(program, "check", "-v", tmp / "partly-bare.so"), out=r" 50/200 +25\.0% .* table (.|\n)*"
+              r"^ *not covered: 0x[0-9a-f]+, 150 bytes: unknown\n(.|\n)*"
+              r"^200 bytes of code can be unwound: by tables 25\.0 %, by \.sframe of the objects 0\.0 %, by frame pointers at most 75\.0 %$")
+    ran = run(program, "check", "--json", str(os.getpid()))
+    said = json.loads(ran.stdout)
+    code = sum(entry.get("code_bytes", 0) for entry in said["objects"]) + sum(
+        entry["bytes"] for entry in said["processes"][0]["no_elf"])
+    tables = sum(entry.get("covered_bytes", 0) for entry in said["objects"])
+    errors = [] if (said["code_bytes"], said["table_bytes"], said["sframe_bytes"]) == (code, tables, 0) and code / 2 < tables < code else [
+        f"{code} bytes, {tables} by tables: {ran.stdout[-300:]}"]
+    cli.end("check PID: by tables", errors)
+
+
 def tests(cli):
     processes(cli)
     objects(cli.tmp)
     verbose(cli, cli.tmp)
     require(cli, cli.tmp)
+    measure(cli, cli.tmp)

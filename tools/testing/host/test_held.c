@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Stands in for held.c: a module that holds a table of each file. */
+#include "held.h"
+
+const char *held_read(struct held *held)
+{
+	*held = (struct held){ .is_known = true };
+	return NULL;
+}
+
+const struct sframe_file *held_find(const struct held *held, const struct code *code)
+{
+	static const struct sframe_file file = { .nr_functions = 1 };
+
+	(void)held;
+	(void)code;
+	return &file;
+}
+
+void held_free(struct held *held)
+{
+	(void)held;
+}
