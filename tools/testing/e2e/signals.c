@@ -22,10 +22,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 #include "chain.h"
+#include "clock.h"
 
 /* On arm64 the higher bits have the signature of a return address. */
 #define ADDRESS(ra) ((ra) & ((1UL << 48) - 1))
@@ -267,14 +267,6 @@ static LINK long calls_library(enter_fn enter)
 	return enter(3, called_back) + 1;
 }
 
-static long now_us(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
 /*
  * The module scans for new code in a 32nd of the time at most. Its scans are a part of what it
  * takes to load and to unload a library: so wait longer than that takes, however slow the host is.
@@ -288,19 +280,19 @@ static LINK void loads(void)
 
 	KNOWN();
 	for (turn = 0; !stop; turn++) {
-		long begin = now_us(CLOCK_MONOTONIC), cpu = now_us(CLOCK_THREAD_CPUTIME_ID), spent;
+		long begin = now_us(), cpu = clock_us(CLOCK_THREAD_CPUTIME_ID), spent;
 		void *lib = dlopen(libraries[turn & 1], RTLD_NOW);
 		enter_fn enter = dlsym(lib, "library_enter");
 
-		spent = close + now_us(CLOCK_THREAD_CPUTIME_ID) - cpu;
-		while (now_us(CLOCK_MONOTONIC) < begin + CALLS_BY_LOAD * spent)
+		spent = close + clock_us(CLOCK_THREAD_CPUTIME_ID) - cpu;
+		while (now_us() < begin + CALLS_BY_LOAD * spent)
 			for (int i = 0; i < 500; i++)
 				sink += calls_library(enter);
 		((void (*)(void))dlsym(lib, "tell"))();
 		tell();
-		cpu = now_us(CLOCK_THREAD_CPUTIME_ID);
+		cpu = clock_us(CLOCK_THREAD_CPUTIME_ID);
 		dlclose(lib);
-		close = now_us(CLOCK_THREAD_CPUTIME_ID) - cpu;
+		close = clock_us(CLOCK_THREAD_CPUTIME_ID) - cpu;
 	}
 	printf("loaded %u\n", turn);
 }
@@ -319,11 +311,6 @@ static LINK void *thread(void *body)
 		err(1, "sigaltstack");
 	(*(void (*const *)(void))body)();
 	return NULL;
-}
-
-static long now_ms(void)
-{
-	return now_us(CLOCK_MONOTONIC) / 1000;
 }
 
 /*
