@@ -15,6 +15,7 @@
  * pointer, and those with another base than the row, unless that is the stack pointer.
  */
 #include <elf.h>
+#include <err.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -180,21 +181,15 @@ int main(int argc, char **argv)
 	char reg[4];
 	int fd;
 
-	if (argc != 2) {
-		fprintf(stderr, "usage: paths FILE\n");
-		return 2;
-	}
+	if (argc != 2)
+		errx(2, "usage: paths FILE");
 	fd = open(argv[1], O_RDONLY);
-	if (fd < 0 || fstat(fd, &st)) {
-		perror(argv[1]);
-		return 1;
-	}
+	if (fd < 0 || fstat(fd, &st))
+		err(1, "%s", argv[1]);
 	file_size = st.st_size;
 	file = mmap(NULL, file_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (file == MAP_FAILED) {
-		perror(argv[1]);
-		return 1;
-	}
+	if (file == MAP_FAILED)
+		err(1, "%s", argv[1]);
 	while (scanf("%lx %lx %3s %ld %ld", &row.start, &row.end, reg, &row.cfa_off,
 		     &row.fp_off) == 5) {
 		row.by_fp = !strcmp(reg, "rbp");
