@@ -153,22 +153,9 @@ struct sfu_process *sfu_process_find(struct mm_struct *mm)
 	return map_known ? &process : NULL;
 }
 
-void sfu_process_exit(void)
-{
-}
-
 void sfu_request_for_sample(struct sfu_process *sampled, enum sfu_scan_reason reason)
 {
 	require(sampled == (map_known ? &process : NULL));
-}
-
-int sfu_process_init(void)
-{
-	return 0;
-}
-
-void sfu_request_exit(void)
-{
 }
 
 int sfu_scan_mm(struct mm_struct *mm)
@@ -189,64 +176,6 @@ void sfu_table_put(struct sfu_table *table)
 }
 
 void sfu_user_index_put(struct sfu_section *section)
-{
-}
-
-int sfu_table_init(void)
-{
-	return 0;
-}
-
-void sfu_table_exit(void)
-{
-}
-
-int sfu_dev_init(void)
-{
-	return 0;
-}
-
-void sfu_dev_exit(void)
-{
-}
-
-int sfu_event_init(void)
-{
-	return 0;
-}
-
-void sfu_event_exit(void)
-{
-}
-
-int sfu_hook(struct ftrace_ops *ops, const char *function)
-{
-	return 0;
-}
-
-void sfu_unhook(struct ftrace_ops *ops)
-{
-}
-
-void sfu_hook_exit(void)
-{
-}
-
-unsigned long sfu_stats_walks(void)
-{
-	return sfu_counters.walks;
-}
-
-int sfu_stats_summary(char *buf)
-{
-	return 0;
-}
-
-void sfu_stats_init(void)
-{
-}
-
-void sfu_stats_exit(void)
 {
 }
 
