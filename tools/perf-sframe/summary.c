@@ -227,7 +227,7 @@ static char *no_sframe(const struct summary *stacks, const struct command *comma
 		       bool has_tables)
 {
 	const char *followed = stacks->declined ? "the kernel followed frame pointers instead" :
-						  "they follow frame pointers";
+						  "the module followed frame pointers";
 	char *none = text("%s, none from SFrame", number(stacks->walks + stacks->declined,
 							 "stack"));
 
