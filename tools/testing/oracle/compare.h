@@ -45,6 +45,8 @@ struct table_counts {
  * @resident: the table as the module has it
  * @fde: the function that is being compared
  * @next: the first address of the function that has not been compared
+ * @asked: the function of .eh_frame of which @has_pushed_ra is known
+ * @has_pushed_ra: its return address is above the CFA
  * @stored_cfa: offset of the CFA as stored in its first row; the decoder may correct it
  * @is_only_in_table: .eh_frame does not describe the function, and need not
  * @covered: ranges of all functions of the table
@@ -63,6 +65,8 @@ struct comparison {
 	struct resident		resident;
 	struct sframe_fde	fde;
 	u64			next;
+	const struct function	*asked;
+	bool			has_pushed_ra;
 	s64			stored_cfa;
 	bool			is_only_in_table;
 	struct ranges		covered;

@@ -56,11 +56,18 @@ static bool has_pushed_ra(const struct assembler *faultless, const struct functi
 }
 
 /* .eh_frame of such a function is 16 bytes off. The table has the CFA that the caller has. */
-static void take_pushed_words(const struct assembler *faultless, const struct function *func,
+static void take_pushed_words(struct comparison *cmp, const struct function *func,
 			      struct sframe_row *row)
 {
-	if (row->cfa.how != SFRAME_RULE_REG || row->cfa.reg != SFRAME_AARCH64_REG_SP ||
-	    !has_pushed_ra(faultless, func))
+	const struct assembler faultless = { .eh = &cmp->eh };
+
+	if (row->cfa.how != SFRAME_RULE_REG || row->cfa.reg != SFRAME_AARCH64_REG_SP)
+		return;
+	/* A function may have thousands of rows, and each one asks. */
+	if (cmp->asked != func)
+		cmp->has_pushed_ra = has_pushed_ra(&faultless, func);
+	cmp->asked = func;
+	if (!cmp->has_pushed_ra)
 		return;
 	row->cfa.off += 16;
 	if (row->ra.how == SFRAME_RULE_CFA_MEM)
@@ -76,12 +83,10 @@ static void take_pushed_words(const struct assembler *faultless, const struct fu
  */
 void converted_describe(struct comparison *cmp, struct finding *found)
 {
-	const struct assembler faultless = { .eh = &cmp->eh };
-
 	found->sp_is_cfa = ehframe_sp_is_cfa(&cmp->eh, found->addr, &found->dwarf);
 	take_saved_sp(cmp, found->addr, &found->dwarf);
 	if (is_arm64(cmp))
-		take_pushed_words(&faultless, found->func, &found->dwarf);
+		take_pushed_words(cmp, found->func, &found->dwarf);
 }
 
 /* CFA + offset has no form in SFrame: the register of the CFA + another offset is the same. */
