@@ -717,7 +717,8 @@ static void print_measure(const struct totals *totals)
 	by_own = percent(totals->by_own, totals->code);
 	printf("%" PRIu64 " bytes of code can be unwound: ", totals->code);
 	if (totals->held.is_known || !module_is_loaded())
-		printf("by tables %.1f %%, by .sframe of the objects %.1f %%, by frame pointers at most %.1f %%\n",
+		printf("by tables %.1f %%, by .sframe of the objects %.1f %%, "
+		       "by frame pointers at most %.1f %%\n",
 		       by_table, by_own, 100 - by_table - by_own);
 	else
 		printf("by .sframe of the objects %.1f %%, by tables ?: only root may see them\n",

@@ -109,8 +109,8 @@ static u64 read_list(const struct cfi_section *sec, const struct cfi_section *he
 }
 
 /*
- * Without section headers, a terminator may be the end of .eh_frame, or in its middle: an object may
- * bring one, and BOLT writes one between new entries and old ones. So .eh_frame ends after all
+ * Without section headers, a terminator may be the end of .eh_frame, or in its middle: an object
+ * may bring one, and BOLT writes one between new entries and old ones. So .eh_frame ends after all
  * functions that .eh_frame_hdr lists. Offsets are wrong there if a linker script has moved the
  * entries (lld 14): the functions are counted, too.
  */
@@ -180,8 +180,8 @@ static const char *find_header(struct cfi_source *source, const struct elf *elf)
 }
 
 /*
- * C that was compiled without .eh_frame has .debug_frame if it was built for a debugger. The program
- * can run without it: it is no error if it cannot be read, unless there is nothing else.
+ * C that was compiled without .eh_frame has .debug_frame if it was built for a debugger. The
+ * program can run without it: it is no error if it cannot be read, unless there is nothing else.
  */
 static const char *find_debug(struct cfi_source *source, const struct elf *elf)
 {
