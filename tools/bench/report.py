@@ -3,7 +3,7 @@
 """Tables of the benchmarks' figures: report.py FIGURES JSON
 
 Prints them as Documentation/measurements.rst has them, and writes the figures of samples to JSON. FIGURES has a line for each:
-see guest.sh, and lookups in run.
+see guest.sh.
 """
 
 import json
@@ -86,12 +86,6 @@ def new_samples(raw):
             for way in ("fp", "sframe", "sframe-resident") if (f"{way}-new", depth) in raw}
 
 
-def lookups(lines):
-    """Nanoseconds of a look-up: the median."""
-    return table(["file", "functions", "mapped", "resident"], [
-        [name, grouped(int(fdes)), mapped, resident] for name, _, fdes, _, mapped, _, _, _, resident, _, _ in lines])
-
-
 def large(lines):
     """Processor time of programs, by that without perf, and what the module has counted."""
     seconds = {(name, way): float(took) for name, way, _, took, *_ in lines}
@@ -128,7 +122,7 @@ def harm(lines):
         for operation, row in part.items()])
 
 
-PARTS = {"large": large, "harm": harm, "memory": memory, "lookups": lookups}
+PARTS = {"large": large, "harm": harm, "memory": memory}
 
 
 def main():
