@@ -195,7 +195,7 @@ static enum status read_last(struct counters *counters)
 	struct counters before;
 
 	if (access(BEFORE, F_OK)) {
-		complain("root has recorded nothing by perf record --call-graph=sframe since the machine was started");
+		complain("root has recorded nothing with --call-graph=sframe yet");
 		return STATUS_BAD;
 	}
 	if (read_counters(&before, BEFORE) ||

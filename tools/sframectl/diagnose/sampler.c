@@ -143,7 +143,7 @@ static void raise_file_limit(void)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/* sframectl why has asked for sudo before: root of a user namespace has no rights over the machine. */
+/* Only uid 0 comes here. Root of a user namespace has no rights over the machine. */
 static const char *explain_event(int error)
 {
 	if (error == EACCES || error == EPERM)

@@ -332,7 +332,7 @@ def last(cli, stats):
             ("meanwhile", 5, None, 9, 0, rf"\A{title}4\n", None),
             ("module loaded again", 5, 3, 9, 0, rf"\A{title}3\n", again),
             ("no recording", None, None, 9, 1, r"\A\Z",
-             "root has recorded nothing by perf record --call-graph=sframe since the machine was started$")):
+             "root has recorded nothing with --call-graph=sframe yet$")):
         for kept, value in (("-before", before), ("-after", after), ("", now)):
             path = Path(f"{stats}{kept}")
             path.unlink(missing_ok=True)
