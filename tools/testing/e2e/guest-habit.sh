@@ -8,12 +8,11 @@
 record_habit() {	# record_habit CALL_GRAPH DIR FILE
 	expect "record $2 $1" perf record -q -B -e cpu-clock -F 3989 --call-graph="$1" -o "$scratch/data" "./habit/$2/habit" 1
 	# Only this machine has the objects with the symbols.
-	perf script -i "$scratch/data" --no-inline -F comm,ip,sym,symoff >"$3" 2>/dev/null
+	perf script -i "$scratch/data" --no-inline -F comm,ip,sym >"$3" 2>/dev/null
 }
 
 habit() {	# habit DATA
 	local data=$1 way dir
-	for dir in keeps mixed drops; do record_habit fp "$dir" "$data/$dir.kernel"; done
 	load_module
 	for way in $(ways); do
 		for dir in keeps mixed drops; do

@@ -1,24 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Judges the stacks of habit.c: habit.py [--name NAME] [--kernel FILE] FILE
+"""Judges the stacks of habit.c: habit.py [--name NAME] [--whole LEVEL] FILE
 
-FILE is the output of `perf script -F comm,ip,sym,symoff`. The name of the sampled function
-says what the whole stack is. Prints lines of figures, and a case for each expectation:
+FILE is the output of `perf script -F comm,ip,sym`. The name of the sampled function
+says what the whole stack is. Prints a line of figures, and a case for each expectation:
 
 wrong    no stack has a frame that is not one of the callers, or is in another order
-main     with --kernel: not fewer stacks reach main() than in that FILE, which is of the
-         kernel's own stacks of the same program. Compared is what both got at each place
-         that both have sampled: which places these are, a timer and a loop decide together
-whole    likewise of stacks that reach main(), and leave no caller out
 missing  at most one in a thousand stacks leaves a caller out and goes on above it
-
-With --may-end `main` is not expected: libraries of the program keep no frame pointers, and do
-not use the register. So the kernel's own stacks go on there, without a caller.
+whole    with --whole: of the stacks of level_1() to level_LEVEL(), and of their leaves, 99 of 100 reach
+         main(), and leave no caller out
 """
 
 import argparse
 import collections
-import math
 import re
 import sys
 from pathlib import Path
@@ -69,42 +63,43 @@ def judge(stack, chain):
 
 
 def stacks(lines):
-    """The stacks of the program, up to main(), each with the place that was sampled, as
-    FUNCTION+OFFSET. What is above belongs to libc."""
-    stack, place, ours = [], "", False
+    """The stacks of the program, up to main(). What is above belongs to libc."""
+    stack, ours = [], False
     for line in lines:
         if not line.strip():
             if ours and stack:
-                yield place, stack
+                yield stack
             stack = []
         elif not line[0].isspace():
             ours = line.startswith("habit")
         else:
-            at = line.split(None, 1)[1].split()[0]
-            if not stack:
-                place = at
             if "main" not in stack:
-                stack.append(at.split("+")[0])
+                stack.append(line.split()[1])
     if ours and stack:
-        yield place, stack
+        yield stack
 
 
 class Figures:
-    """What the stacks are like: the number of all, and of each kind, by the sampled place."""
+    """What the stacks are like: the number of all, and of each kind."""
 
-    def __init__(self, path):
-        self.at = {}
+    def __init__(self, path, whole_level):
+        self.whole_level = whole_level
+        self.number = collections.Counter()
         self.examples = []
         with open(path, encoding="utf-8", errors="replace") as file:
-            for place, stack in stacks(file):
+            for stack in stacks(file):
                 # A sample in libc or in a PLT slot does not say where it was called from.
                 if re.fullmatch(r"(level|leaf)_\d+|main|(lib|plain)_calls", stack[0]):
-                    self.at.setdefault(place, collections.Counter()).update(self.kinds(stack))
+                    self.number.update(self.kinds(stack))
 
     def kinds(self, stack):
         yield "samples"
         if stack[-1] == "main":
             yield "main"
+        level = re.search(r"_(\d+)$", stack[0])
+        is_low = level and int(level[1]) <= self.whole_level
+        if is_low:
+            yield "low"
         fits = [result for result in (judge(stack, chain) for chain in chains(stack[0]))
                 if result is not None]
         if not fits:
@@ -114,45 +109,26 @@ class Figures:
             yield "missing"
         elif stack[-1] == "main":
             yield "whole"
+            if is_low:
+                yield "low and whole"
 
-    def number(self, *kinds):
-        return sum(counts[kind] for counts in self.at.values() for kind in kinds)
-
-    def share(self, *kinds):
+    def share(self, kind):
         """In percent."""
-        return 100 * self.number(*kinds) / max(self.number("samples"), 1)
+        return 100 * self.number[kind] / max(self.number["samples"], 1)
 
     def __str__(self):
-        return (f"{self.number('samples')} stacks, {self.share('main'):.2f} % reach main(), "
+        return (f"{self.number['samples']} stacks, {self.share('main'):.2f} % reach main(), "
                 f"{self.share('whole'):.2f} % are whole, {self.share('wrong'):.2f} % wrong, "
                 f"{self.share('missing'):.2f} % leave a caller out")
-
-
-def compare(ours, kernel, kind):
-    """The share of our stacks of a kind, less what it would be if each place had the kernel's
-    share of it; and what chance makes of that: four standard deviations, at least half
-    of a hundredth. The last: how many of our samples this is about. All in percent."""
-    difference = variance = samples = 0
-    for place in ours.at.keys() & kernel.at.keys():
-        here, there = ours.at[place]["samples"], kernel.at[place]["samples"]
-        number = kernel.at[place][kind]
-        difference += ours.at[place][kind] - here * number / there
-        likely = (number + 1) / (there + 2)
-        variance += likely * (1 - likely) * here * (1 + here / there)
-        samples += here
-    percent = 100 / max(samples, 1)
-    return (difference * percent, max(0.5, 4 * math.sqrt(variance) * percent),
-            100 * samples / max(ours.number("samples"), 1))
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--name", default="habit")
-    parser.add_argument("--kernel")
-    parser.add_argument("--may-end", action="store_true")
+    parser.add_argument("--whole", type=int, default=0)
     parser.add_argument("file")
     args = parser.parse_args()
-    ours = Figures(args.file)
+    ours = Figures(args.file, args.whole)
     print(f"     {args.name}: {ours}")
     for example in ours.examples[:3]:
         print(f"     wrong: {example}")
@@ -161,22 +137,12 @@ def main():
     def expect(what, holds):
         tap.case(f"{args.name}: {what}", () if holds else "see above")
 
-    expect("at least 500 stacks", ours.number("samples") >= 500)
-    expect("no wrong frame", not ours.number("wrong"))
+    expect("at least 500 stacks", ours.number["samples"] >= 500)
+    expect("no wrong frame", not ours.number["wrong"])
     expect("at most 0.1 % leave a caller out", ours.share("missing") <= 0.1)
-    if not args.kernel:
-        return tap.end()
-    kernel = Figures(args.kernel)
-    print(f"     {args.name}, by the kernel: {kernel}")
-    shares = [("as many stacks are whole as by the kernel", "whole")]
-    if not args.may_end:
-        shares.insert(0, ("as many stacks reach main() as by the kernel", "main"))
-    for what, kind in shares:
-        difference, chance, part = compare(ours, kernel, kind)
-        print(f"     {args.name}: {kind}: {difference:+.2f} %, by chance {chance:.2f} %, "
-              f"of {part:.0f} % of the stacks")
-        expect(what, difference >= -chance)
-    expect("a quarter of the stacks is from places that both have sampled", part >= 25)
+    if args.whole:
+        low, whole = ours.number["low"], ours.number["low and whole"]
+        expect(f"{whole} of {low} stacks up to level {args.whole} are whole", low >= 100 and whole >= 0.99 * low)
     return tap.end()
 
 
