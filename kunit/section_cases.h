@@ -12,7 +12,7 @@
  * @flags: SFRAME_F_*
  * @abi: SFRAME_ABI_*
  * @make: adds FDEs and rows; NULL: there are none
- * @expect: the listing, see listing.h
+ * @expect: the listing, see test_decoder.c of the host tests
  */
 struct section_case {
 	const char *name;

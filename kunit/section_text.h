@@ -8,7 +8,7 @@
  *	r10+0	DWARF register 10
  *	u	unchanged: still in its register
  *
- * A whole section has the format of listing.h of the host tests, see section_cases.c.
+ * A whole section has the format of test_decoder.c of the host tests, see section_cases.c.
  */
 #ifndef SECTION_TEXT_H
 #define SECTION_TEXT_H

@@ -9,13 +9,16 @@
  * that machine, and DEFECT is the defect that the module counts there. For any,
  * DEFECT is the defect that sframectl finds.
  */
+#include <err.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "section_cases.h"
 #include "guard.h"
-#include "listing.h"
+#include "scan.h"
+#include "text.h"
 
 /* The address of the sections, as far as the decoder knows. */
 #define ADDR	(UINT64_C(1) << 46)
@@ -32,6 +35,96 @@ static unsigned int failed_checks;
 			putchar('\n');					\
 		}							\
 	} while (0)
+
+/*
+ * A section is listed as a text:
+ *
+ *	blob VERSION FLAGS
+ *	fde START SIZE [maskN] [flex] [signal] [key-b]
+ *	  OFFSET CFA FP RA [[s]]
+ *	! PLACE DEFECT
+ *
+ * Starts are relative to the section; offsets and flags are hexadecimal.
+ */
+struct listing {
+	struct scan_result	result;
+	char			text[32768];
+	u32			len;
+	u32			nr_rows;
+	u32			unnamed;	/* number of defects without a name */
+};
+
+__printf(2, 3)
+static void append(struct listing *list, const char *format, ...)
+{
+	size_t room = sizeof(list->text) - list->len;
+	va_list args;
+	int len;
+
+	va_start(args, format);
+	len = vsnprintf(list->text + list->len, room, format, args);
+	va_end(args);
+	list->len += (size_t)len < room ? (size_t)len : room - 1;
+}
+
+static void list_blob(void *arg, const struct scan_blob *blob, u32 index)
+{
+	struct listing *list = arg;
+
+	(void)index;
+	append(list, "blob %u %x\n", blob->sec.version, blob->sec.flags);
+}
+
+static void list_fde(void *arg, const struct scan_blob *blob, u32 index,
+		     const struct sframe_fde *fde)
+{
+	struct listing *list = arg;
+	s64 start = fde->start - blob->sec.addr;
+
+	(void)index;
+	append(list, "fde %s0x%" PRIx64 " %u", start < 0 ? "-" : "",
+	       start < 0 ? -(u64)start : (u64)start, fde->size);
+	if (fde->pcmask)
+		append(list, " mask%u", fde->rep_size);
+	append(list, "%s%s%s\n", fde->flex ? " flex" : "",
+	       fde->signal ? " signal" : "", fde->pauth_key_b ? " key-b" : "");
+}
+
+static void list_row(void *arg, const struct scan_blob *blob,
+		     const struct sframe_row *row)
+{
+	struct listing *list = arg;
+	struct row_text text;
+
+	row_to_text(blob->sec.abi, row, &text);
+	append(list, "  %x %s %s %s%s\n", row->start, text.cfa, text.fp, text.ra,
+	       row->ra_mangled ? " [s]" : "");
+	list->nr_rows++;
+}
+
+static void list_defect(void *arg, const struct scan_place *place,
+			enum sframe_defect defect)
+{
+	struct listing *list = arg;
+	char where[64];
+
+	list->unnamed += defect == SFRAME_DEFECT_NONE;
+	append(list, "! %s %s\n", scan_place_text(place, where, sizeof(where)),
+	       sframe_defect_names[defect]);
+}
+
+static void listing_make(struct listing *list, const u8 *data, u64 addr, u64 size)
+{
+	static const struct scan_ops ops = {
+		.blob = list_blob,
+		.fde = list_fde,
+		.row = list_row,
+		.defect = list_defect,
+	};
+
+	memset(list, 0, sizeof(*list));
+	list->result = scan(data, addr, size, &ops, list);
+}
 
 static void test_listing(const struct build *b, const char *name,
 			 const char *expect)
@@ -267,19 +360,15 @@ static FILE *open_in(const char *dir, const char *name, const char *suffix)
 
 	snprintf(path, sizeof(path), "%s/%s%s", dir, name, suffix);
 	file = fopen(path, "w");
-	if (!file) {
-		perror(path);
-		exit(1);
-	}
+	if (!file)
+		err(1, "%s", path);
 	return file;
 }
 
 static void close_written(FILE *file, const char *name)
 {
-	if (ferror(file) | fclose(file)) {
-		perror(name);
-		exit(1);
-	}
+	if (ferror(file) | fclose(file))
+		err(1, "%s", name);
 }
 
 /* @table is NULL to write the section only. */
@@ -335,8 +424,7 @@ static int write_for(const char *dir, const char *name)
 		close_written(table, "table");
 		return 0;
 	}
-	fprintf(stderr, "test_decoder: no machine '%s'\n", name);
-	return 2;
+	errx(2, "no machine '%s'", name);
 }
 
 static void test_sections(void)
