@@ -62,12 +62,13 @@ static void judge_unknown_reason(void)
 
 int main(void)
 {
+	enum remedy_cause cause;
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(cases); i++)
-		judge(cases[i].name,
-		      remedy_of(remedy_cause(cases[i].reason, &cases[i].object, &cases[i].holding, 0),
-				cases[i].reason));
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		cause = remedy_cause(cases[i].reason, &cases[i].object, &cases[i].holding, 0);
+		judge(cases[i].name, remedy_of(cause, cases[i].reason));
+	}
 	/* These have no object. */
 	judge("ended", remedy_of(REMEDY_GONE, "nodata"));
 	judge("more", remedy_of(REMEDY_MORE, "nodata"));
