@@ -8,9 +8,11 @@
 
 #include <linux/types.h>
 
-struct file;
 struct inode;
 struct super_block;
+
+/* Of a file handle, in words of 32 bits. That of btrfs has five. */
+#define SFU_HANDLE_WORDS	6
 
 /**
  * struct sfu_file_id - the identity of a file and its content
@@ -20,6 +22,8 @@ struct super_block;
  * @ino: number of its inode
  * @generation: of the inode: numbers of inodes are used again
  * @dev: device number of the super block: its address may be used again
+ * @handle: the name that the file system gives the file for NFS, or zeros: a file system with
+ *	subvolumes uses a number of an inode once in each
  * @size: its bytes
  * @changed: time of the last change of the inode, which follows each write, in ns
  *
@@ -33,11 +37,12 @@ struct sfu_file_id {
 	u64				ino;
 	u32				generation;
 	u32				dev;
+	u32				handle[SFU_HANDLE_WORDS];
 	s64				size;
 	s64				changed;
 };
 
-static_assert(sizeof(struct sfu_file_id) == 6 * sizeof(u64));
+static_assert(sizeof(struct sfu_file_id) == 6 * sizeof(u64) + SFU_HANDLE_WORDS * sizeof(u32));
 
 #define SFU_FILE_INODE_SIZE	offsetof(struct sfu_file_id, size)
 
@@ -69,12 +74,11 @@ struct sfu_code_facts {
 };
 
 /* Any context. */
-struct sfu_file_id sfu_file_id(const struct inode *inode);
-bool sfu_file_is_served_by_user(const struct inode *inode);
 bool sfu_file_has_just_changed(const struct sfu_file_id *id);
+bool sfu_file_has_settled(const struct sfu_file_id *id);
 
 /* Task context. */
-bool sfu_file_identify(struct file *file, struct sfu_file_id *id);
+bool sfu_file_identify(struct inode *inode, struct sfu_file_id *id);
 bool sfu_file_find(const struct sfu_code_id *code, struct sfu_code_facts *facts);
 void sfu_file_remember(const struct sfu_code_id *code, const struct sfu_code_facts *facts);
 

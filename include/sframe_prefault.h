@@ -46,7 +46,7 @@ struct sfu_prefault {
 };
 
 /* Under mmap_lock. */
-bool sfu_prefault_is_trusted(struct file *file);
+bool sfu_prefault_can_read(struct file *file);
 bool sfu_prefault_reads_ahead(const struct file *file);
 int sfu_prefault_read(struct sfu_prefault *prefault, struct file *file, void *buf,
 		      size_t len, loff_t pos);

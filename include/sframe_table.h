@@ -30,7 +30,7 @@ struct sfu_table;
  * @message: set to a text if the table is refused
  */
 struct sfu_table_source {
-	const struct inode		*inode;
+	struct inode			*inode;
 	struct sfu_file_id		id;
 	void				*bytes;
 	u64				len;
@@ -54,7 +54,7 @@ extern unsigned int sfu_table_memory;
 
 /* Task context; may sleep. */
 int sfu_table_load(struct sfu_table_source *source);
-int sfu_table_drop(const struct inode *inode);
+int sfu_table_drop(struct inode *inode);
 void sfu_table_drop_all(void);
 void sfu_table_drop_none(void);
 int sfu_table_list(struct sframe_file *entry);

@@ -2,7 +2,9 @@
 /* KUnit tests of what is remembered about files, and of scans that use it. */
 #include <linux/backing-dev.h>
 #include <linux/blkdev.h>
+#include <linux/exportfs.h>
 #include <linux/fs.h>
+#include <linux/magic.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
 #include <linux/sched/mm.h>
@@ -35,7 +37,7 @@ static bool identify(struct kunit *test, struct sfu_file_id *id)
 {
 	struct scan_scene *scene = test->priv;
 
-	return sfu_file_identify(scene->image.file, id);
+	return sfu_file_identify(file_inode(scene->image.file), id) && sfu_file_has_settled(id);
 }
 
 struct age_case {
@@ -72,30 +74,120 @@ static void file_identify_aged(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, has_id, c->has_id);
 }
 
+/* An inode of a file system that is not mounted. */
+struct bare_file {
+	struct file_system_type	type;
+	struct block_device	bdev;
+	struct gendisk		disk;
+	struct super_block	sb;
+	struct inode		inode;
+};
+
+static struct bare_file *bare_file(struct kunit *test, unsigned long magic, bool has_disk)
+{
+	struct bare_file *bare = kunit_kzalloc(test, sizeof(*bare), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, bare);
+	bare->type.fs_flags = magic == TMPFS_MAGIC ? 0 : FS_REQUIRES_DEV;
+	bare->bdev.bd_disk = &bare->disk;
+	bare->sb.s_type = &bare->type;
+	bare->sb.s_magic = magic;
+	bare->sb.s_bdi = &noop_backing_dev_info;
+	bare->sb.s_bdev = has_disk ? &bare->bdev : NULL;
+	bare->inode.i_sb = &bare->sb;
+	return bare;
+}
+
+struct type_case {
+	const char	*name;
+	unsigned long	magic;
+	bool		has_disk;
+	bool		has_id;
+};
+
+/* The magic numbers are those of statfs(2). */
+static const struct type_case type_cases[] = {
+	{ "btrfs", 0x9123683e, false, true },
+	{ "erofs", 0xe0f5e1e2, true, true },
+	{ "erofs in a file", 0xe0f5e1e2, false, false },
+	{ "ext4", 0xef53, true, true },
+	{ "squashfs", 0x73717368, true, true },
+	{ "squashfs in flash memory", 0x73717368, false, false },
+	{ "tmpfs", 0x01021994, false, true },
+	{ "xfs", 0x58465342, true, true },
+	{ "9p", 0x01021997, false, false },
+	{ "cifs", 0xff534d42, false, false },
+	{ "exfat", 0x2011bab0, true, false },
+	{ "fuse", 0x65735546, false, false },
+	{ "fuseblk", 0x65735546, true, false },
+	{ "hugetlbfs", 0x958458f6, false, false },
+	{ "nfs", 0x6969, false, false },
+	{ "vfat", 0x4d44, true, false },
+	{ "zero", 0, true, false },
+};
+
+NAMED_CASES(type);
+
+/* Only where the time of change tells each change of the content. */
+static void file_identify_type(struct kunit *test)
+{
+	const struct type_case *c = test->param_value;
+	struct sfu_file_id id;
+
+	KUNIT_EXPECT_EQ(test, c->has_id,
+			sfu_file_identify(&bare_file(test, c->magic, c->has_disk)->inode, &id));
+}
+
 /* Two images may agree in all numbers and times. On the same loop device they are two disks. */
 static void file_identify_medium(struct kunit *test)
 {
-	struct block_device *bdev = kunit_kzalloc(test, sizeof(*bdev), GFP_KERNEL);
-	struct super_block *sb = kunit_kzalloc(test, sizeof(*sb), GFP_KERNEL);
-	struct gendisk *disk = kunit_kzalloc(test, sizeof(*disk), GFP_KERNEL);
-	struct inode *inode = kunit_kzalloc(test, sizeof(*inode), GFP_KERNEL);
-	struct sfu_file_id without, first, second;
+	struct bare_file *bare = bare_file(test, XFS_SUPER_MAGIC, true);
+	struct sfu_file_id first, second;
 
-	KUNIT_ASSERT_TRUE(test, bdev && sb && disk && inode);
-	inode->i_sb = sb;
-	sb->s_bdi = &noop_backing_dev_info;
-	without = sfu_file_id(inode);
-	sb->s_bdev = bdev;
-	bdev->bd_disk = disk;
-	disk->diskseq = 1;
-	first = sfu_file_id(inode);
-	disk->diskseq = 2;
-	second = sfu_file_id(inode);
-	KUNIT_EXPECT_MEMNEQ(test, &without, &first, SFU_FILE_INODE_SIZE);
+	bare->disk.diskseq = 1;
+	KUNIT_ASSERT_TRUE(test, sfu_file_identify(&bare->inode, &first));
+	bare->disk.diskseq = 2;
+	KUNIT_ASSERT_TRUE(test, sfu_file_identify(&bare->inode, &second));
 	KUNIT_EXPECT_MEMNEQ(test, &first, &second, SFU_FILE_INODE_SIZE);
-	disk->diskseq = 1;
-	second = sfu_file_id(inode);
+	bare->disk.diskseq = 1;
+	KUNIT_ASSERT_TRUE(test, sfu_file_identify(&bare->inode, &second));
 	KUNIT_EXPECT_MEMEQ(test, &first, &second, sizeof(first));
+}
+
+/* The handle has so many words, of which the last is a number of its own in each subvolume. */
+static int handle_words;
+static u32 subvolume;
+
+static int encode_subvolume(struct inode *inode, __u32 *fh, int *max_len, struct inode *parent)
+{
+	if (*max_len < handle_words)
+		return FILEID_INVALID;
+	memset(fh, 0xaa, handle_words * sizeof(*fh));
+	fh[handle_words - 1] = subvolume;
+	*max_len = handle_words;
+	return FILEID_BTRFS_WITHOUT_PARENT;
+}
+
+/* In two subvolumes of btrfs, two files may agree in all that their inodes say. */
+static void file_identify_subvolume(struct kunit *test)
+{
+	static const struct export_operations ops = { .encode_fh = encode_subvolume };
+	struct bare_file *bare = bare_file(test, BTRFS_SUPER_MAGIC, false);
+	struct sfu_file_id first, second;
+
+	bare->sb.s_export_op = &ops;
+	for (handle_words = 1; handle_words <= SFU_HANDLE_WORDS; handle_words++) {
+		subvolume = 256;
+		KUNIT_ASSERT_TRUE(test, sfu_file_identify(&bare->inode, &first));
+		subvolume = 257;
+		KUNIT_ASSERT_TRUE(test, sfu_file_identify(&bare->inode, &second));
+		KUNIT_EXPECT_MEMNEQ(test, &first, &second, SFU_FILE_INODE_SIZE);
+		subvolume = 256;
+		KUNIT_ASSERT_TRUE(test, sfu_file_identify(&bare->inode, &second));
+		KUNIT_EXPECT_MEMEQ(test, &first, &second, sizeof(first));
+	}
+	/* A name that has no room is none. */
+	KUNIT_EXPECT_FALSE(test, sfu_file_identify(&bare->inode, &first));
 }
 
 /* An identity ends with each change of the content. */
@@ -291,6 +383,8 @@ static struct kunit_case file_tests[] = {
 	KUNIT_CASE_PARAM(file_identify_aged, age_gen_params),
 	KUNIT_CASE(file_identify_changed),
 	KUNIT_CASE(file_identify_medium),
+	KUNIT_CASE(file_identify_subvolume),
+	KUNIT_CASE_PARAM(file_identify_type, type_gen_params),
 	KUNIT_CASE(file_remember_many),
 	KUNIT_CASE(file_remember_again),
 	KUNIT_CASE(scan_with_facts),

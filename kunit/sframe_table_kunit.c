@@ -3,6 +3,7 @@
  * KUnit tests of resident tables: loaded for real files, found by scans of real mappings. The
  * image has no section of its own, unless a test says so; its table was linked at page 16.
  */
+#include <linux/exportfs.h>
 #include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -59,13 +60,21 @@ static const struct sframe_segment code_segment = {
 	.addr = PAGE_SIZE,
 };
 
+static struct sfu_file_id id_of(struct inode *inode)
+{
+	struct sfu_file_id id = {};
+
+	WARN_ON(!sfu_file_identify(inode, &id));
+	return id;
+}
+
 /* A table of @len bytes for the file of @image as it is now. */
 static struct sfu_table_source source_of(struct kunit *test, const struct image *image,
 					 const void *bytes, u32 len)
 {
 	struct sfu_table_source source = {
 		.inode = file_inode(image->file),
-		.id = sfu_file_id(file_inode(image->file)),
+		.id = id_of(file_inode(image->file)),
 		.len = len,
 		.addr = LINKED_AT,
 		.segments = &code_segment,
@@ -203,7 +212,7 @@ static void table_remembers_habit(struct kunit *test)
 static bool has_facts(const struct image *image)
 {
 	struct sfu_code_id code = {
-		.file = sfu_file_id(file_inode(image->file)),
+		.file = id_of(file_inode(image->file)),
 		.offset = PAGE_SIZE,
 		.size = 2 * PAGE_SIZE,
 	};
@@ -616,8 +625,36 @@ static void table_changed_between_loads(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ENOENT, sfu_table_list(&entry));
 }
 
-/* In another subvolume of btrfs, another file has the same number. Both may be in use. */
+static u32 subvolume;
+
+static int encode_subvolume(struct inode *inode, __u32 *fh, int *max_len, struct inode *parent)
+{
+	fh[0] = subvolume;
+	*max_len = 1;
+	return FILEID_INO32_GEN;
+}
+
+/* In another subvolume of btrfs, another file has the same number, size and time. */
 static void table_of_same_number(struct kunit *test)
+{
+	static const struct export_operations ops = { .encode_fh = encode_subvolume };
+	struct scan_scene *scene = test->priv;
+	struct inode *inode = file_inode(scene->image.file);
+
+	inode->i_sb->s_export_op = &ops;
+	subvolume = 5;
+	load_good(test);
+	subvolume = 6;
+	KUNIT_EXPECT_EQ(test, -ENOENT, sfu_table_drop(inode));
+	expect_scanned(test, PLAIN, "scan.runs");
+	load_good(test);
+	subvolume = 5;
+	expect_scanned(test, TABLE, "scan.runs");
+	KUNIT_EXPECT_EQ(test, 0, sfu_table_drop(inode));
+}
+
+/* What an older content leaves in use is found again if the time of change is set back. */
+static void table_of_older_content(struct kunit *test)
 {
 	struct scan_scene *scene = test->priv;
 	struct inode *inode = file_inode(scene->image.file);
@@ -989,7 +1026,7 @@ static void load_nones(struct kunit *test, struct bare_file *bare, unsigned int 
 		struct sfu_table_source none = { .inode = &bare->inode };
 
 		bare->inode.i_ino = i;
-		none.id = sfu_file_id(&bare->inode);
+		none.id = id_of(&bare->inode);
 		KUNIT_ASSERT_EQ(test, 0, sfu_table_load(&none));
 	}
 }
@@ -1148,6 +1185,7 @@ static struct kunit_case table_tests[] = {
 	KUNIT_CASE_PARAM(table_changed_after_scan, change_gen_params),
 	KUNIT_CASE_PARAM(table_changed_between_loads, change_gen_params),
 	KUNIT_CASE(table_of_same_number),
+	KUNIT_CASE(table_of_older_content),
 	KUNIT_CASE(table_of_vdso_dropped),
 	KUNIT_CASE(table_of_vdso_stays),
 	KUNIT_CASE_PARAM(table_changed_before_load, change_gen_params),

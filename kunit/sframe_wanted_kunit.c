@@ -94,7 +94,10 @@ static void expect_none(struct kunit *test, struct test_reader *r)
 
 static struct sfu_file_id image_id(struct kunit *test)
 {
-	return sfu_file_id(file_inode(image_file(test)));
+	struct sfu_file_id id = {};
+
+	KUNIT_EXPECT_TRUE(test, sfu_file_identify(file_inode(image_file(test)), &id));
+	return id;
 }
 
 /* Has the module asked processes to be scanned again since the last call? */

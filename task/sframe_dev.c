@@ -46,7 +46,7 @@ static int copy_sized(void *dst, size_t size, const void __user *src, size_t lea
 }
 
 /* The inode that has the bytes of @file: not that of an overlay. */
-static const struct inode *real_inode(const struct file *file)
+static struct inode *real_inode(const struct file *file)
 {
 	return d_real_inode(file->f_path.dentry);
 }

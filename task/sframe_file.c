@@ -8,8 +8,8 @@
  *
  * The keys are values, see struct sfu_file_id: no inode and no file system is kept alive. A
  * file that is written gets another time of change, so its facts are not found any more.
- * Some file systems count that time in steps of up to two seconds. So a file that has
- * changed a moment ago has no identity yet.
+ * Two changes in one moment leave one time. So nothing is remembered of a file that has changed
+ * a moment ago.
  *
  * Facts may be wrong all the same: a user can set a clock back, or write a block device.
  * They are used as the headers of a file are, which may say anything: addresses are checked
@@ -20,6 +20,7 @@
  */
 #include <linux/backing-dev.h>
 #include <linux/blkdev.h>
+#include <linux/exportfs.h>
 #include <linux/fs.h>
 #include <linux/hash.h>
 #include <linux/spinlock.h>
@@ -27,12 +28,12 @@
 #include <linux/timekeeping.h>
 
 #include "sframe_file.h"
-#include "sframe_prefault.h"
+#include "sframe_file_system.h"
 
 #define SET_BITS	7
 #define NR_WAYS		4
 
-/* A file keeps its identity from so many seconds after its last change on. */
+/* Facts are remembered from so many seconds after the last change on. */
 #define MIN_AGE		3
 
 /**
@@ -60,6 +61,17 @@ static DEFINE_SPINLOCK(entries_lock);
 static struct entry_set sets[1 << SET_BITS];
 
 /*
+ * Can a file on this file system have an identity? An image in a file, or in flash memory, has
+ * nothing that tells it from the next one.
+ */
+static bool gives_identity(const struct super_block *sb)
+{
+	return sframe_tells_changes(sb->s_magic) &&
+	       (sb->s_bdev || sb->s_magic == BTRFS_SUPER_MAGIC ||
+		!(sb->s_type->fs_flags & FS_REQUIRES_DEV));
+}
+
+/*
  * Images may repeat the numbers and times of inodes, and the next one that is mounted may get the
  * address of the last super block. A file system without a disk of its own, such as btrfs, has a
  * backing device, whose number is never used again.
@@ -69,41 +81,45 @@ static u64 medium_of(const struct super_block *sb)
 	return sb->s_bdev ? sb->s_bdev->bd_disk->diskseq : sb->s_bdi->id;
 }
 
-/**
- * sfu_file_id() - the identity of a file at this moment
- * @inode: of the file that holds the bytes; not that of an overlay
- *
- * Context: Any.
- * Return: The identity.
+/*
+ * Asks the file system for its own name of the file. Before 6.7, most have no function for that,
+ * and mean the number of the inode and its generation.
  */
-struct sfu_file_id sfu_file_id(const struct inode *inode)
+static bool get_handle(struct inode *inode, u32 *handle)
+{
+	const struct export_operations *ops = inode->i_sb->s_export_op;
+	int nr = SFU_HANDLE_WORDS;
+
+	if (!ops || !ops->encode_fh)
+		return true;
+	return ops->encode_fh(inode, handle, &nr, NULL) != FILEID_INVALID;
+}
+
+/**
+ * sfu_file_identify() - find out the identity of a file at this moment
+ * @inode: of the file that holds the bytes; not that of an overlay
+ * @id: set to the identity
+ *
+ * Context: Task. Does not sleep.
+ * Return: false if the file has none: its file system does not tell each change.
+ */
+bool sfu_file_identify(struct inode *inode, struct sfu_file_id *id)
 {
 	struct timespec64 changed = inode_get_ctime(inode);
+	const struct super_block *sb = inode->i_sb;
 
-	return (struct sfu_file_id){
-		.sb = inode->i_sb,
-		.medium = medium_of(inode->i_sb),
+	if (!gives_identity(sb))
+		return false;
+	*id = (struct sfu_file_id){
+		.sb = sb,
+		.medium = medium_of(sb),
 		.ino = inode->i_ino,
 		.size = i_size_read(inode),
 		.changed = timespec64_to_ns(&changed),
 		.generation = inode->i_generation,
-		.dev = inode->i_sb->s_dev,
+		.dev = sb->s_dev,
 	};
-}
-
-/**
- * sfu_file_is_served_by_user() - does a program of some user serve the file system?
- * @inode: of a file
- *
- * That program chooses what the file says of itself, and how long an answer takes.
- *
- * Context: Any.
- */
-bool sfu_file_is_served_by_user(const struct inode *inode)
-{
-	const char *type = inode->i_sb->s_type->name;
-
-	return !strcmp(type, "fuse") || !strcmp(type, "fuseblk");
+	return get_handle(inode, id->handle);
 }
 
 /**
@@ -123,18 +139,14 @@ bool sfu_file_has_just_changed(const struct sfu_file_id *id)
 }
 
 /**
- * sfu_file_identify() - find out the identity of a file
- * @file: the file, which is mapped
- * @id: set to its identity
+ * sfu_file_has_settled() - was the last change of a file so long ago that facts are remembered?
+ * @id: its identity
  *
- * Context: Task, under mmap_lock. Waits for nothing.
- * Return: false if the file has none: it is too new, or a user may serve its file system.
+ * Context: Any.
  */
-bool sfu_file_identify(struct file *file, struct sfu_file_id *id)
+bool sfu_file_has_settled(const struct sfu_file_id *id)
 {
-	*id = sfu_file_id(file_inode(file));
-	return sfu_prefault_is_trusted(file) &&
-	       ktime_get_real_seconds() - id->changed / NSEC_PER_SEC >= MIN_AGE;
+	return ktime_get_real_seconds() - id->changed / NSEC_PER_SEC >= MIN_AGE;
 }
 
 static struct entry_set *find_set(const struct sfu_code_id *code)

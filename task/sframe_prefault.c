@@ -76,28 +76,20 @@ static bool has_trusted_io(const struct file *file)
 	}
 }
 
-/*
- * May the page cache of a file be read? If a file has no read(), its page cache may hold
- * memory that the kernel cannot read either, such as that of memfd_secret(). A file in
- * persistent memory (DAX) has no page cache.
+/**
+ * sfu_prefault_can_read() - may the page cache of a file be read?
+ * @file: the file, which is mapped
+ *
+ * If a file has no read(), its page cache may hold memory that the kernel cannot read either, such
+ * as that of memfd_secret(). A file in persistent memory (DAX) has no page cache.
+ *
+ * Context: Task.
  */
-static bool can_read(struct file *file)
+bool sfu_prefault_can_read(struct file *file)
 {
 	return S_ISREG(file_inode(file)->i_mode) && !IS_DAX(file_inode(file)) &&
 	       (file->f_mode & FMODE_READ) && (file->f_mode & FMODE_CAN_READ) &&
 	       file->f_op->read_iter && !file->f_op->read;
-}
-
-/**
- * sfu_prefault_is_trusted() - may what the page cache says about a file be remembered?
- * @file: the file, which is mapped
- *
- * Context: Task.
- * Return: true if the file can be read, and the kernel alone keeps its inode.
- */
-bool sfu_prefault_is_trusted(struct file *file)
-{
-	return can_read(file) && (is_memory(file) || has_trusted_io(file));
 }
 
 /**
@@ -135,7 +127,7 @@ static struct folio *get_cached(const struct file *file, pgoff_t index)
  */
 struct folio *sfu_prefault_get_folio(struct file *file, pgoff_t index)
 {
-	if (!can_read(file))
+	if (!sfu_prefault_can_read(file))
 		return ERR_PTR(-ENOEXEC);
 	return get_cached(file, index) ?: ERR_PTR(-EAGAIN);
 }
@@ -189,7 +181,7 @@ int sfu_prefault_read(struct sfu_prefault *prefault, struct file *file, void *bu
 {
 	loff_t size = i_size_read(file_inode(file));
 
-	if (!can_read(file) || pos < 0 || pos > size || len > size - pos)
+	if (!sfu_prefault_can_read(file) || pos < 0 || pos > size || len > size - pos)
 		return -ENOEXEC;
 	while (len) {
 		size_t n = min_t(size_t, len, PAGE_SIZE - offset_in_page(pos));

@@ -139,7 +139,8 @@ static bool identify_code(const struct sfu_range *range, struct file *file,
 {
 	code->offset = range->vma.offset;
 	code->size = range->vma.end - range->vma.start;
-	return sfu_file_identify(file, &code->file);
+	return sfu_prefault_can_read(file) && sfu_file_identify(file_inode(file), &code->file) &&
+	       sfu_file_has_settled(&code->file);
 }
 
 /*

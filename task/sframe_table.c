@@ -96,7 +96,7 @@ struct sfu_table {
 /**
  * struct sfu_table_file - a file whose table is known
  * @id: its identity
- * @node: in @files, where files with the same number of the inode are in one list
+ * @node: in @files, where the contents of one inode are in one list
  * @nr: in @files_by_nr
  * @is_of_user: its owner is not root
  * @table: its table; NULL: there is none for this file
@@ -347,9 +347,8 @@ static struct sfu_table_file *find_file(const struct sfu_file_id *id)
 }
 
 /*
- * Forgets the file with this identity, and others with the same number of the inode that no range
- * uses: mostly these are the file with an older content. But in two subvolumes of btrfs, different
- * files have the same number. Under tables_mutex.
+ * Forgets the file with this identity, and its older contents. What a range uses stays, and counts
+ * as in use. Under tables_mutex.
  */
 static void forget_same(const struct sfu_file_id *id)
 {
@@ -580,14 +579,16 @@ static int check_segments(struct sfu_table_source *source)
 	return 0;
 }
 
-/* Is the file still what user space has read? */
-static int check_identity(struct sfu_table_source *source, const struct sfu_file_id *id)
+/* Sets the identity of the file, if the file is still what user space has read. */
+static int identify(struct sfu_table_source *source, struct sfu_file_id *id)
 {
-	struct sfu_file_id then = *id;
+	struct sfu_file_id then;
 
-	if (sfu_file_is_served_by_user(source->inode))
+	if (!sfu_file_identify(source->inode, id))
 		return refuse(source, -EOPNOTSUPP,
-			      "a program serves its file system (FUSE), and may change it unseen");
+			      "it is on %s, where a file can change unseen: Limits, in README, names the file systems whose files get tables",
+			      source->inode->i_sb->s_type->name);
+	then = *id;
 	then.size = source->id.size;
 	then.changed = source->id.changed;
 	if (memcmp(&then, id, sizeof(then))) {
@@ -674,18 +675,18 @@ static int add_file(struct sfu_table_source *source, const struct sfu_file_id *i
  * @source: what user space gives
  *
  * Context: May sleep. The caller holds a reference of the inode, if there is one.
- * Return: 0; -ESTALE or -EAGAIN if the file has changed; -EOPNOTSUPP if a program of some user
- * serves it; -EBADMSG if the section has a defect; -EEXIST if another table has its hash;
+ * Return: 0; -ESTALE or -EAGAIN if the file has changed; -EOPNOTSUPP if its file
+ * system does not tell each change; -EBADMSG if the section has a defect; -EEXIST if another table has its hash;
  * -EINVAL; -ENOSPC; -ENOMEM; -EINTR. With a message.
  */
 int sfu_table_load(struct sfu_table_source *source)
 {
-	struct sfu_file_id id = source->inode ? sfu_file_id(source->inode) : vdso_id;
+	struct sfu_file_id id = vdso_id;
 	int err;
 
 	err = check_segments(source);
 	if (!err && source->inode)
-		err = check_identity(source, &id);
+		err = identify(source, &id);
 	if (err)
 		return err;
 	mutex_lock(&tables_mutex);
@@ -706,18 +707,18 @@ int sfu_table_load(struct sfu_table_source *source)
  * sfu_table_drop() - forget the table of a file, even if the file has changed
  * @inode: of the file
  *
- * In another subvolume of btrfs, a file with the same number loses its table, too.
- *
  * Context: May sleep.
  * Return: 0; -ENOENT if it has none.
  */
-int sfu_table_drop(const struct inode *inode)
+int sfu_table_drop(struct inode *inode)
 {
-	struct sfu_file_id id = sfu_file_id(inode);
 	struct sfu_table_file *file;
 	struct rhlist_head *pos;
+	struct sfu_file_id id;
 	int err = -ENOENT;
 
+	if (!sfu_file_identify(inode, &id))
+		return err;
 	guard(mutex)(&tables_mutex);
 	guard(rcu)();
 	rhl_for_each_entry_rcu(file, pos, rhltable_lookup(&files, &id, file_params), node) {
@@ -873,11 +874,12 @@ int sfu_table_find(const struct file *file, u64 map_start, u64 map_offset,
 		   struct sfu_section *section)
 {
 	const struct sfu_table_file *known;
-	struct sfu_file_id id;
+	struct sfu_file_id id = vdso_id;
 
 	if (!atomic_read(&files.ht.nelems))
 		return -ENOENT;
-	id = file ? sfu_file_id(file_inode(file)) : vdso_id;
+	if (file && !sfu_file_identify(file_inode(file), &id))
+		return -ENOENT;
 	guard(rcu)();
 	known = find_file(&id);
 	if (!known)

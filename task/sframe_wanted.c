@@ -171,10 +171,11 @@ static bool is_in_overlay_of_user(const struct file *file)
 	return sb != file_inode(file)->i_sb && sb->s_user_ns != &init_user_ns;
 }
 
-static bool may_be_given(const struct file *file)
+/* Sets the identity of a file. Returns false if the reader shall not have the file. */
+static bool may_be_given(const struct file *file, struct sfu_file_id *id)
 {
-	return S_ISREG(file_inode(file)->i_mode) &&
-	       !sfu_file_is_served_by_user(file_inode(file)) && !is_in_overlay_of_user(file);
+	return S_ISREG(file_inode(file)->i_mode) && !is_in_overlay_of_user(file) &&
+	       sfu_file_identify(file_inode(file), id);
 }
 
 /*
@@ -215,10 +216,7 @@ void sfu_wanted_add(const struct file *file, unsigned long addr)
 	struct wanted *wanted;
 	struct sfu_file_id id;
 
-	if (!READ_ONCE(nr_readers) || !may_be_given(file))
-		return;
-	id = sfu_file_id(file_inode(file));
-	if (!is_new(&id))
+	if (!READ_ONCE(nr_readers) || !may_be_given(file, &id) || !is_new(&id))
 		return;
 	wanted = kzalloc_obj(*wanted, SFU_GFP_TASK);
 	if (!wanted)
@@ -316,11 +314,9 @@ static struct file *get_mapped(struct mm_struct *mm, const struct wanted *wanted
 	if (!mmap_read_trylock(mm))
 		return ERR_PTR(-EAGAIN);
 	vma = find_vma(mm, wanted->addr);
-	if (vma && vma->vm_start <= wanted->addr && vma->vm_file && may_be_given(vma->vm_file)) {
-		id = sfu_file_id(file_inode(vma->vm_file));
-		if (!memcmp(&id, &wanted->id, sizeof(id)))
-			file = get_file(vma->vm_file);
-	}
+	if (vma && vma->vm_start <= wanted->addr && vma->vm_file &&
+	    may_be_given(vma->vm_file, &id) && !memcmp(&id, &wanted->id, sizeof(id)))
+		file = get_file(vma->vm_file);
 	mmap_read_unlock(mm);
 	return file;
 }

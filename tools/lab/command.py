@@ -15,6 +15,7 @@
   toolchain v1|v2|v3 [amd64|arm64]
                          print a directory for `gcc -B<dir>/ -Wa,--gsframe` whose assembler writes that version
   toolchain clang        print a directory with the newest clang and lld of unstable, for amd64 and arm64
+  btrfs                  print a directory with the image of an empty btrfs
   bpftrace               print a directory with Debian 13's bpftrace, as a tar file with the libraries beside it
   programs [amd64|arm64] print a directory with programs of Debian 13 and their libraries, for /usr/local: what the demo
                          profiles (sqlite3, git, ...)
@@ -133,6 +134,7 @@ COMMANDS = {
     "additions": of_kernel(images.additions),
     "machine": of_kernel(machine.machine),
     "toolchain": lambda version="", arch="amd64": toolchains.toolchain(version, arch),
+    "btrfs": programs.btrfs,
     "bpftrace": programs.bpftrace,
     "programs": lambda arch="amd64": programs.programs(arch),
     "perf": lambda debian="": programs.perf(debian),

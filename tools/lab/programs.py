@@ -90,6 +90,23 @@ def make_bpftrace(folder):
     drop(folder, "unpacked", "bpftrace")
 
 
+def btrfs():
+    """Return the directory with the image of an empty btrfs, as a tar file, for machines of both architectures.
+    Its programs are not in the root, because one test uses them once."""
+    return cache.made("btrfs", f"2 {archive.known_version('btrfs-progs')}", make_btrfs)
+
+
+def make_btrfs(folder):
+    say("making a btrfs")
+    unpack_tools(folder, "trixie", "amd64", ["btrfs-progs"])
+    with open(folder / "btrfs.image", "wb") as image:
+        image.truncate(128 << 20)
+    run(folder / "lib/ld-linux-x86-64.so.2", "--library-path", folder / "lib", next(folder.glob("unpacked/**/mkfs.btrfs")),
+        "--quiet", folder / "btrfs.image")
+    run("tar", "-C", folder, "-Scf", folder / "btrfs.tar", "btrfs.image")
+    drop(folder, "unpacked", "lib", "btrfs.image")
+
+
 def programs(arch):
     """Return the directory of programs that are not in the root. What it has is for /usr/local, with libraries, and
     without those of the C library."""

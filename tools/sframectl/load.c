@@ -184,8 +184,13 @@ static bool load_fd(struct loading *loading, int fd, const char *name)
 {
 	char message[256];
 	struct worker worker;
-	const char *error = worker_begin(&worker, dup_fd(fd), WORKER_CONVERTS);
+	const char *error;
 
+	if (file_is_elsewhere(fd)) {
+		worker = (struct worker){ .fd = -1, .pidfd = -1, .output = -1 };
+		return end_worker(loading, &worker, name, FILE_ELSEWHERE);
+	}
+	error = worker_begin(&worker, dup_fd(fd), WORKER_CONVERTS);
 	error = give_table(loading, &worker, error, message, sizeof(message));
 	if (error && errno == EAGAIN) {
 		worker_free(&worker);

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "file.h"
+#include "sframe_file_system.h"
 
 /* Without a /proc of this process, opens the name once more: it may be that of another file now. */
 static int open_again(const char *path, const struct stat *st)
@@ -185,6 +187,20 @@ const char *file_keep(struct file *file)
 	close(file->fd);
 	file->fd = fd;
 	return NULL;
+}
+
+/**
+ * file_is_elsewhere - is a file on a file system whose files get no table?
+ * @fd: the file; -1: there is none
+ *
+ * Only the module knows which file system has the bytes of an overlay's file.
+ */
+bool file_is_elsewhere(int fd)
+{
+	struct statfs fs;
+
+	return fd >= 0 && !fstatfs(fd, &fs) && fs.f_type != OVERLAYFS_SUPER_MAGIC &&
+	       !sframe_tells_changes(fs.f_type);
 }
 
 void file_close(struct file *file)

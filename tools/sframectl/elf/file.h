@@ -14,6 +14,9 @@
 /* No larger file is kept in memory. It may have holes, which cost nothing where they are. */
 #define FILE_KEEP_MAX	(1024u << 20)
 
+#define FILE_ELSEWHERE \
+	"it is on a file system whose files get no table: a file can change there unseen"
+
 /**
  * struct file - a file that is open, or bytes that stand for one
  * @is_open: there is a file
@@ -28,6 +31,7 @@ struct file {
 	u64		size;
 };
 
+bool file_is_elsewhere(int fd);
 const char *file_open(struct file *file, const char *path);
 struct file file_of_bytes(const void *bytes, u64 size);
 bool file_has(const struct file *file, u64 off, u64 len);

@@ -65,6 +65,7 @@ stock() {	# stock DATA
 	[ "$short" = 1 ] || [ "$(uname -m)" != aarch64 ] || programs='v3*'
 	unset SFU_TABLES
 	load_module
+	for version in $programs/chain; do from_disk "${version%/chain}"; done
 	for way in $(stock_ways); do
 		for version in $programs/chain; do
 			version=${version%/chain}

@@ -100,6 +100,16 @@ log_is_clean() {
 	! dmesg | grep -av 'BUG: KCSAN: ' | grep -m 5 -aE '\bBUG\b|WARNING:|Oops|Call Trace|general protection|Unable to handle|suspicious RCU'
 }
 
+# from_disk FOLDER...: a copy on the disk takes the place of each folder of the share, which is 9p: files there get no table
+from_disk() {
+	local folder
+	for folder; do
+		mkdir -p "$scratch/disk/$folder"
+		cp -a "$folder/." "$scratch/disk/$folder/"
+		mount --bind "$scratch/disk/$folder" "$folder"
+	done
+}
+
 # ---- sampling -------------------------------------------------------------------------------------------------
 
 ways() {

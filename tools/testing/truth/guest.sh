@@ -23,6 +23,11 @@ record() {
 	echo "$name: $round rounds"
 }
 
+# On the share, which is 9p, files get no table.
+mkdir /var/tmp/wrong
+cp wrong/spoiled /var/tmp/wrong
+mount --bind /var/tmp/wrong wrong
+
 modprobe sframe_unwind
 sframectl serve -v >serve.log 2>&1 &
 serve=$!

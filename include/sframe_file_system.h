@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* File systems whose files have an identity. Also for user space. */
+#ifndef SFRAME_FILE_SYSTEM_H
+#define SFRAME_FILE_SYSTEM_H
+
+#include <linux/magic.h>
+
+#include "sframe_types.h"
+
+/*
+ * Does the time of change of a file tell each change of its content?
+ *
+ * On these file systems the kernel alone sets that time, to the time of the moment, with every
+ * write; or there is no write. On vfat and exfat it is the time of the last write, which the owner
+ * sets. On FUSE, virtiofs, 9p, SMB, NFS and other networks, a server sets it, and may change the
+ * file unseen. On hugetlbfs, a store changes no time. Other file systems have not been examined.
+ */
+static inline bool sframe_tells_changes(unsigned long magic)
+{
+	switch (magic) {
+	case BTRFS_SUPER_MAGIC:
+	case EROFS_SUPER_MAGIC_V1:
+	case EXT4_SUPER_MAGIC:		/* also ext2 and ext3 */
+	case F2FS_SUPER_MAGIC:
+	case ISOFS_SUPER_MAGIC:
+	case RAMFS_MAGIC:
+	case SQUASHFS_MAGIC:
+	case TMPFS_MAGIC:
+	case XFS_SUPER_MAGIC:
+		return true;
+	default:
+		return false;
+	}
+}
+
+#endif /* SFRAME_FILE_SYSTEM_H */
