@@ -13,6 +13,7 @@
 #include <linux/module.h>
 #include <linux/poll.h>
 #include <linux/slab.h>
+#include <linux/stddef.h>
 #include <linux/uaccess.h>
 
 #include <uapi/sframe_unwind.h>
@@ -29,7 +30,7 @@
 
 static_assert(sizeof(struct sframe_load) == LOAD_SIZE_VER0);
 static_assert(sizeof(struct sframe_drop) == DROP_SIZE_VER0);
-static_assert(sizeof(struct sframe_file) == FILE_SIZE_VER0);
+static_assert(offsetofend(struct sframe_file, nr_files) == FILE_SIZE_VER0);
 
 /* ---- structures of user space ---- */
 
@@ -173,12 +174,18 @@ static long dev_drop(void __user *arg)
 static long dev_list(void __user *arg)
 {
 	struct sframe_file entry;
+	size_t size;
 	int err;
 
-	err = copy_sized(&entry, sizeof(entry), arg, FILE_SIZE_VER0) ?: sfu_table_list(&entry);
+	err = copy_sized(&entry, sizeof(entry), arg, FILE_SIZE_VER0);
 	if (err)
 		return err;
-	return copy_to_user(arg, &entry, sizeof(entry)) ? -EFAULT : 0;
+	/* A program that knows fewer members has no room for more. */
+	size = min_t(size_t, entry.size, sizeof(entry));
+	err = sfu_table_list(&entry);
+	if (err)
+		return err;
+	return copy_to_user(arg, &entry, size) ? -EFAULT : 0;
 }
 
 static long dev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)

@@ -25,6 +25,7 @@
 #include <linux/shrinker.h>
 #include <linux/siphash.h>
 #include <linux/slab.h>
+#include <linux/time64.h>
 #include <linux/xarray.h>
 
 #include <uapi/sframe_unwind.h>
@@ -771,18 +772,22 @@ int sfu_table_list(struct sframe_file *entry)
 	const struct sfu_table_file *file;
 	const struct sfu_table *table;
 	unsigned long nr = entry->next;
+	struct timespec64 changed;
 
 	guard(mutex)(&tables_mutex);
 	file = xa_find(&files_by_nr, &nr, ULONG_MAX, XA_PRESENT);
 	if (!file)
 		return -ENOENT;
 	table = file->table;
+	changed = ns_to_timespec64(file->id.changed);
 	*entry = (struct sframe_file){
 		.size = sizeof(*entry),
 		.next = nr + 1,
 		.dev_major = MAJOR(file->id.dev),
 		.dev_minor = MINOR(file->id.dev),
 		.ino = file->id.ino,
+		.ctime = changed.tv_sec,
+		.ctime_nsec = changed.tv_nsec,
 	};
 	if (table) {
 		entry->nr_functions = table->hdr.num_fdes;

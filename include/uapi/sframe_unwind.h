@@ -122,6 +122,9 @@ struct sframe_wanted {
  * @table_size: bytes of the table
  * @nr_users: ranges of code of processes that use the table
  * @nr_files: files that share the table
+ * @ctime: of the file when its table was loaded: st_ctim.tv_sec
+ * @ctime_nsec: likewise st_ctim.tv_nsec. If fstat() reports another time, the file has lost the table
+ * @reserved: 0
  */
 struct sframe_file {
 	__u32	size;
@@ -133,6 +136,9 @@ struct sframe_file {
 	__u64	table_size;
 	__u32	nr_users;
 	__u32	nr_files;
+	__s64	ctime;
+	__u32	ctime_nsec;
+	__u32	reserved;
 };
 
 #define SFRAME_LOAD	_IOW(0xb7, 1, struct sframe_load)

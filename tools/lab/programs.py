@@ -98,7 +98,7 @@ def btrfs():
 
 def make_btrfs(folder):
     say("making a btrfs")
-    unpack_tools(folder, "trixie", "amd64", ["btrfs-progs"])
+    unpack_tools(folder, "trixie", ["btrfs-progs"])
     with open(folder / "btrfs.image", "wb") as image:
         image.truncate(128 << 20)
     run(folder / "lib/ld-linux-x86-64.so.2", "--library-path", folder / "lib", next(folder.glob("unpacked/**/mkfs.btrfs")),

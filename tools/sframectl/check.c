@@ -93,6 +93,8 @@ static const char usage[] =
  * @outside: number of bytes that FDEs describe and that are not executable
  * @is_held: @table is what the module has said
  * @table: the table that the module holds, or NULL
+ * @has_lost: that is a table of an older content
+ * @is_elsewhere: it is on a file system whose files get no table
  * @told: number of defects found; the first DEFECTS_SHOWN are reported one by one
  */
 struct check {
@@ -113,6 +115,8 @@ struct check {
 	u64			outside;
 	bool			is_held;
 	const struct sframe_file *table;
+	bool			has_lost;
+	bool			is_elsewhere;
 	u64			told;
 };
 
@@ -278,6 +282,12 @@ static bool lacks_everything(const struct check *check)
 	       !check->obj.debug_only && !has_frame_data(&check->obj.elf);
 }
 
+/* Can the module find the data of the file? */
+static bool has_own(const struct check *check)
+{
+	return check->result.nr_blobs && check->obj.is_found;
+}
+
 /* Returns the note number @index on data that is sound but cannot be used fully; NULL: no more. */
 static const char *note(const struct check *check, unsigned int index)
 {
@@ -302,6 +312,10 @@ static const char *note(const struct check *check, unsigned int index)
 		{ obj->debug_only, OBJECT_DEBUG_ONLY },
 		{ lacks_everything(check),
 		  "neither .sframe, .eh_frame nor .debug_frame: no table can be made of it" },
+		{ check->has_lost,
+		  "the file has changed (written, renamed, linked): its table is lost until it is loaded again" },
+		{ check->is_held && check->is_elsewhere && check->has_code && !has_own(check),
+		  FILE_ELSEWHERE },
 		{ object_is_relocatable(obj),
 		  "not linked: the covered code is known only after linking" },
 	};
@@ -343,12 +357,6 @@ static const char *segment_text(const struct object *obj)
 	if (!obj->is_elf || object_is_relocatable(obj))
 		return "-";
 	return obj->has_segment ? "yes" : "no";
-}
-
-/* Can the module find the data of the file? */
-static bool has_own(const struct check *check)
-{
-	return check->result.nr_blobs && check->obj.is_found;
 }
 
 /* Return: NULL for a file whose code nobody runs as it is. */
@@ -558,13 +566,20 @@ static void print(struct check *check, const struct arguments *args, const char 
 	json_close('}');
 }
 
-/* Finds the table of the file that maps list as @code. One without functions stands for none. */
+/*
+ * Finds the table of the file that maps list as @code. One without functions stands for none, and
+ * so does one of an older content.
+ */
 static void find_table(const struct totals *totals, struct check *check, const struct code *code)
 {
-	const struct sframe_file *table = held_find(&totals->held, code);
+	int fd = check->error || !check->obj.file.is_open ? -1 : check->obj.file.fd;
+	const struct sframe_file *table = held_find(&totals->held, code, fd);
+	bool is_current = table && held_is_current(table, fd);
 
 	check->is_held = totals->held.is_known;
-	check->table = table && table->nr_functions ? table : NULL;
+	check->table = is_current && table->nr_functions ? table : NULL;
+	check->has_lost = table && !is_current;
+	check->is_elsewhere = file_is_elsewhere(fd);
 }
 
 /* Reports on an object and closes it. */

@@ -34,6 +34,15 @@ static const struct remedy remedies[NR_REMEDY_CAUSES] = {
 		"no-table", "no table can be made, and it brings no .sframe of its own",
 		"Build it with -Wa,--gsframe, or at least with -fasynchronous-unwind-tables, and do not strip .eh_frame.",
 	},
+	[REMEDY_ELSEWHERE] = {
+		"elsewhere", FILE_ELSEWHERE,
+		"Run a copy of it from a file system of this machine (ext4, xfs, btrfs, tmpfs), or build it with -Wa,--gsframe.",
+	},
+	[REMEDY_CHANGED] = {
+		"changed",
+		"it has lost its table, because the file has changed: it was written, renamed or linked. perf record links each file once, into ~/.debug",
+		"`sframectl load PID` loads it again, `sframectl serve` does it by itself. perf record -B makes no links.",
+	},
 	[REMEDY_NOT_LOADED] = {
 		"not-loaded", "its table is not loaded",
 		"`sframectl load --all` loads it now. `sframectl serve`, also as a service, loads what will be sampled.",
@@ -134,9 +143,13 @@ enum remedy_cause remedy_cause(const char *reason, const struct place_object *ob
 		return object->code.no_elf ? REMEDY_NO_FILE : REMEDY_NO_ELF;
 	if (holding->has_sframe && holding_describes(holding, &holding->sframe, off))
 		return REMEDY_DESCRIBED;
+	if (holding->is_elsewhere)
+		return REMEDY_ELSEWHERE;
 	if (!*holding->error && holding_describes(holding, &holding->eh_frame, off)) {
 		if (holding->has_table)
 			return REMEDY_DESCRIBED;
+		if (holding->has_changed)
+			return REMEDY_CHANGED;
 		return holding->is_refused ? REMEDY_NOT_TAKEN : REMEDY_NOT_LOADED;
 	}
 	return *holding->error && !holding->has_sframe ? REMEDY_NO_TABLE : REMEDY_NOT_DESCRIBED;

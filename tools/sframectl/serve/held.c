@@ -2,6 +2,7 @@
 /* The files whose tables the module holds. */
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "device.h"
@@ -61,18 +62,45 @@ const char *held_read(struct held *held)
 	return error;
 }
 
-/* Return: what the module holds for the file of @code, or NULL. The vDSO is no file: all zero. */
-const struct sframe_file *held_find(const struct held *held, const struct code *code)
+/**
+ * held_is_current - is the file what it was when its table was loaded?
+ * @file: what the module holds; a module of an older version does not say
+ * @fd: the file; -1: it does not change
+ */
+bool held_is_current(const struct sframe_file *file, int fd)
+{
+	struct stat st;
+
+	return file->size < sizeof(*file) || fd < 0 || fstat(fd, &st) ||
+	       (st.st_ctim.tv_sec == file->ctime && st.st_ctim.tv_nsec == file->ctime_nsec);
+}
+
+/**
+ * held_find - find what the module holds for a file
+ * @held: what the module holds
+ * @code: the file as maps list it. The vDSO is no file: all zero
+ * @fd: the file; -1: there is none
+ *
+ * Return: that of the file as it is now, or else that of an older content, or NULL.
+ */
+const struct sframe_file *held_find(const struct held *held, const struct code *code, int fd)
 {
 	struct sframe_file key = {
 		.dev_major = code->major,
 		.dev_minor = code->minor,
 		.ino = code->inode,
 	};
+	const struct sframe_file *found, *file, *end = held->all + held->nr;
 
 	if (!held->nr)
 		return NULL;
-	return bsearch(&key, held->all, held->nr, sizeof(key), compare_files);
+	found = bsearch(&key, held->all, held->nr, sizeof(key), compare_files);
+	while (found && found > held->all && !compare_files(found - 1, &key))
+		found--;
+	for (file = found; file && file < end && !compare_files(file, &key); file++)
+		if (held_is_current(file, fd))
+			return file;
+	return found;
 }
 
 void held_free(struct held *held)

@@ -21,7 +21,8 @@ struct held {
 };
 
 const char *held_read(struct held *held);
-const struct sframe_file *held_find(const struct held *held, const struct code *code);
+const struct sframe_file *held_find(const struct held *held, const struct code *code, int fd);
+bool held_is_current(const struct sframe_file *file, int fd);
 void held_free(struct held *held);
 
 #endif /* SFRAMECTL_HELD_H */

@@ -95,12 +95,16 @@ void holding_find(struct holding *holding, const struct place_object *object,
 {
 	bool is_vdso = !strcmp(object->code.name, VDSO_NAME);
 	const struct sframe_file *table = NULL;
+	int fd = object->file.is_open ? object->file.fd : -1;
+	bool is_current;
 
-	*holding = (struct holding){};
+	*holding = (struct holding){ .is_elsewhere = file_is_elsewhere(fd) };
 	if (is_vdso || object->code.inode)
-		table = held_find(held, &object->code);
-	holding->has_table = table && table->nr_functions;
-	holding->is_refused = table && !table->nr_functions;
+		table = held_find(held, &object->code, fd);
+	is_current = table && held_is_current(table, fd);
+	holding->has_table = is_current && table->nr_functions;
+	holding->is_refused = is_current && !table->nr_functions;
+	holding->has_changed = table && table->nr_functions && !is_current;
 	if (is_vdso || object->file.is_open)
 		read_object(holding, object, is_vdso);
 	if (holding->is_elf && !*holding->error)

@@ -12,7 +12,9 @@
  * @is_elf: it is an ELF file
  * @is_32: and that of a 32-bit program
  * @has_sframe: it has an .sframe that the module can find
+ * @is_elsewhere: it is on a file system whose files get no table
  * @has_table: the module holds a table for it
+ * @has_changed: the module holds a table for it as it was before
  * @is_refused: the module has been told that there is none
  * @sframe: addresses that its .sframe describes
  * @eh_frame: addresses that a table made of its .eh_frame describes
@@ -24,7 +26,9 @@ struct holding {
 	bool			is_elf;
 	bool			is_32;
 	bool			has_sframe;
+	bool			is_elsewhere;
 	bool			has_table;
+	bool			has_changed;
 	bool			is_refused;
 	struct ranges		sframe;
 	struct ranges		eh_frame;

@@ -35,6 +35,28 @@ unwound_by() {
 		END { exit !found }' || { cat "$scratch/check.txt"; return 1; }
 }
 
+says_elsewhere() {	# says_elsewhere PID
+	sframectl check "$1" | grep -A 1 'ends/ends$' | grep -q 'note: it is on a file system whose files get no table: a file can change there unseen'
+}
+
+why_elsewhere() {
+	local pid
+	modprobe loop
+	truncate -s 16M "$scratch/image"
+	busybox mkdosfs "$scratch/image" >/dev/null
+	mkdir "$scratch/vfat"
+	mount -o loop "$scratch/image" "$scratch/vfat"
+	cp -r ends "$scratch/vfat/"
+	"$scratch/vfat/ends/ends" plain 1000 &
+	pid=$!
+	sframectl load $pid
+	expect 'a file system whose files get no table: elsewhere' most_end $pid elsewhere ends/ends
+	expect 'sframectl check says so' says_elsewhere $pid
+	kill $pid
+	wait $pid 2>/dev/null
+	umount "$scratch/vfat"
+}
+
 # why_of MODE CAUSE OBJECT: of ./ends/ends MODE
 why_of() {
 	local pid
@@ -116,6 +138,8 @@ why() {
 		grep -q 'the module is not loaded; type: modprobe sframe_unwind' <<<"$(sframectl why 1 2>&1)"
 	load_module
 	expect 'the kernel log says that it was loaded' says_loaded
+	why_elsewhere
+	from_disk ends
 	./ends/ends plain 1000 &
 	pid=$!
 	expect 'plain, no table in the process: not-loaded' most_end $pid not-loaded ends/ends
@@ -129,6 +153,13 @@ why() {
 	expect 'and names what it leaves out' \
 		grep -qE '^ *not covered: 0x[0-9a-f]+, [0-9]+ bytes: spin_asm$' <<<"$(sframectl check -v ends/ends)"
 	expect 'plain, after sframectl load: whole' nearly_whole $pid
+	# As perf does after a recording.
+	ln ends/ends ends/link
+	expect 'plain, after a hard link: changed' most_end $pid changed ends/ends
+	expect 'sframectl check: none any more' unwound_by none $pid
+	expect 'and says why' grep -q 'note: the file has changed (written, renamed, linked): its table is lost' "$scratch/check.txt"
+	sframectl load $pid
+	expect 'plain, loaded once more: whole' nearly_whole $pid
 	kill $pid
 	wait $pid 2>/dev/null
 	why_of asm not-described ends/ends
