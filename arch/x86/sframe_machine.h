@@ -206,7 +206,7 @@ static inline bool sfu_arch_follows_direct_call(const u8 *ra)
 
 /*
  * A PLT slot, up to and with its jump: with or without endbr64 and a bnd prefix, or, by mold, with
- * mov $index,%r11d after endbr64.
+ * mov $index,%r11d after endbr64, and then without the prefix: a slot has 16 bytes.
  */
 #define SFU_ARCH_PLT_BYTES	16
 
@@ -221,7 +221,7 @@ static inline unsigned int sfu_arch_decode_plt(const u8 *code, unsigned long add
 		if (code[i] == 0x41 && code[i + 1] == 0xbb)
 			i += 6;
 	}
-	if (code[i] == 0xf2)				/* bnd */
+	if (code[i] == 0xf2 && i < 10)			/* bnd */
 		i++;
 	if (code[i] != 0xff || code[i + 1] != 0x25)	/* jmp *disp(%rip) */
 		return 0;
