@@ -39,6 +39,7 @@ const char *const sframe_defect_names[] = {
 	[SFRAME_DEFECT_ENDIAN] = "endian",
 	[SFRAME_DEFECT_ABI] = "abi",
 	[SFRAME_DEFECT_FOREIGN] = "foreign",
+	[SFRAME_DEFECT_UNLINKED] = "unlinked",
 	[SFRAME_DEFECT_FIXED] = "fixed-offsets",
 	[SFRAME_DEFECT_FDEOFF] = "fdeoff",
 	[SFRAME_DEFECT_FREOFF] = "freoff",
@@ -46,6 +47,7 @@ const char *const sframe_defect_names[] = {
 	[SFRAME_DEFECT_NUM_FDES] = "num-fdes",
 	[SFRAME_DEFECT_FDE_ORDER] = "fde-order",
 	[SFRAME_DEFECT_FDE_RANGE] = "fde-range",
+	[SFRAME_DEFECT_STALE] = "stale",
 	[SFRAME_DEFECT_FRE_OFF] = "fre-off",
 	[SFRAME_DEFECT_FRE_TYPE] = "fre-type",
 	[SFRAME_DEFECT_FDE_TYPE] = "fde-type",
@@ -81,6 +83,8 @@ const char *const sframe_defect_texts[] = {
 		"ABI identifier is unknown or contradicts the byte order",
 	[SFRAME_DEFECT_FOREIGN] =
 		"made for another architecture",
+	[SFRAME_DEFECT_UNLINKED] =
+		"linked without regard to its format: all starts are wrong",
 	[SFRAME_DEFECT_FIXED] =
 		"fixed FP or RA offset is not the ABI's",
 	[SFRAME_DEFECT_FDEOFF] =
@@ -95,6 +99,8 @@ const char *const sframe_defect_texts[] = {
 		"FDEs are marked sorted but are not",
 	[SFRAME_DEFECT_FDE_RANGE] =
 		"FDE's function is not in user memory",
+	[SFRAME_DEFECT_STALE] =
+		"FDE's function is not in the file's code: the linker has discarded it",
 	[SFRAME_DEFECT_FRE_OFF] =
 		"FDE's rows begin past the end",
 	[SFRAME_DEFECT_FRE_TYPE] =
@@ -299,7 +305,7 @@ int sframe_header_read(struct sframe_header *hdr, struct sframe_reader *rd,
 	if (err)
 		return err;
 
-	*hdr = (struct sframe_header){ .addr = addr };
+	*hdr = (struct sframe_header){ .addr = addr, .code_end = ~0ULL };
 	err = check_preamble(hdr, rd, &raw);
 	if (err)
 		return err;
@@ -472,9 +478,14 @@ int sframe_get_fde(const struct sframe_header *hdr, struct sframe_reader *rd,
 	return err ?: complete_fde(hdr, rd, fde);
 }
 
-static bool covers_pc(const struct sframe_fde *fde, u64 pc)
+/*
+ * Does the function lie in the code of the section, and @pc in it? A linker that does not know
+ * SFrame (mold) leaves the entries of functions that it has discarded at address 0.
+ */
+static bool covers_pc(const struct sframe_header *hdr, const struct sframe_fde *fde, u64 pc)
 {
-	return pc - fde->start < fde->size;
+	return pc - fde->start < fde->size && fde->start >= hdr->code_start &&
+	       fde->start + fde->size <= hdr->code_end;
 }
 
 /* User code begins and ends in the lower half. */
@@ -502,7 +513,7 @@ static int step_back(const struct sframe_header *hdr, struct sframe_reader *rd,
 	u64 start = fde->start;
 	int err;
 
-	while (!covers_pc(fde, pc)) {
+	while (!covers_pc(hdr, fde, pc)) {
 		if (index-- == 0)
 			return -ENOENT;
 		err = read_search_entry(hdr, rd, index, fde);
@@ -575,7 +586,7 @@ static int search_block(const struct sframe_header *hdr, struct sframe_reader *r
 		memcpy(&raw, bytes + i * hdr->fde_size, hdr->fde_size);
 		decode_entry(hdr, index + i, &raw, fde);
 		err = check_range(rd, fde);
-		if (err || covers_pc(fde, pc))
+		if (err || covers_pc(hdr, fde, pc))
 			return err;
 	}
 	return -ENOENT;
@@ -1230,7 +1241,7 @@ int sframe_find_row_of(const struct sframe_header *hdr, struct sframe_reader *rd
 	err = read_search_entry(hdr, rd, index, &fde);
 	if (err)
 		return err;
-	return covers_pc(&fde, pc) ? find_in_function(hdr, rd, pc, &fde, row) : -ENOENT;
+	return covers_pc(hdr, &fde, pc) ? find_in_function(hdr, rd, pc, &fde, row) : -ENOENT;
 }
 
 /**

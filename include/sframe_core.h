@@ -25,6 +25,7 @@ enum sframe_defect {
 	SFRAME_DEFECT_ENDIAN,
 	SFRAME_DEFECT_ABI,
 	SFRAME_DEFECT_FOREIGN,
+	SFRAME_DEFECT_UNLINKED,
 	SFRAME_DEFECT_FIXED,
 	SFRAME_DEFECT_FDEOFF,
 	SFRAME_DEFECT_FREOFF,
@@ -33,6 +34,7 @@ enum sframe_defect {
 	/* function descriptor */
 	SFRAME_DEFECT_FDE_ORDER,
 	SFRAME_DEFECT_FDE_RANGE,
+	SFRAME_DEFECT_STALE,
 	SFRAME_DEFECT_FRE_OFF,
 	SFRAME_DEFECT_FRE_TYPE,
 	SFRAME_DEFECT_FDE_TYPE,
@@ -107,6 +109,9 @@ static inline int sframe_charge(struct sframe_reader *rd, u32 cost)
  * @addr: address of the header, in the address space of the code described
  * @fde_addr: address of the FDE table
  * @fre_addr: address of the FRE sub-section
+ * @code_start: address of the code that the section may describe. sframe_header_read() sets no
+ *	bounds; a caller that knows the mapped code sets them
+ * @code_end: one past its last byte. No look-up finds a function that is not between the two
  * @num_fdes: entries in the FDE table
  * @fre_len: bytes of the FRE sub-section
  * @version: 1, 2 or 3
@@ -122,6 +127,8 @@ struct sframe_header {
 	u64	addr;
 	u64	fde_addr;
 	u64	fre_addr;
+	u64	code_start;
+	u64	code_end;
 	u32	num_fdes;
 	u32	fre_len;
 	u8	version;

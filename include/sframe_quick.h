@@ -250,7 +250,8 @@ static __always_inline int sframe_quick_entry(const struct sframe_quick *quick,
 	size = (u32)size;
 	if (start > quick->pc || (start | (start + size)) >> 63)
 		return -EAGAIN;
-	if (quick->pc - start >= size)
+	if (quick->pc - start >= size || start < quick->hdr->code_start ||
+	    start + size > quick->hdr->code_end)
 		return sframe_quick_miss(quick, base, addr, is_v3, nr == 1, start);
 	if (fre_off >= quick->hdr->fre_len)
 		return -EAGAIN;

@@ -140,6 +140,50 @@ static void find_fde_overlapping(struct kunit *test)
 	expect_at(test, 0x1014, "none");
 }
 
+/* A function that is not in the code of the section, or only in part, does not count. */
+static void find_fde_outside(struct kunit *test)
+{
+	static const struct {
+		u64	start;
+		u64	end;
+		bool	is_found;
+	} bounds[] = {
+		{ 0x1000, 0x1010, true }, { 0x1001, 0x1010, false }, { 0x1000, 0x100f, false },
+		{ 0, 0x1000, false }, { 0x1010, 0x2000, false }, { 0x1008, 0x1008, false },
+	};
+	const struct search_case *c = test->param_value;
+	struct build *b = build_anew(test, c->version, c->flags, AMD64);
+	struct core_scene *scene = test->priv;
+	struct sframe_header hdr;
+	unsigned int i;
+
+	build_fde(b, 0x1000, 16, ADDR1, 0, 0);
+	build_row(b, 0, 0x03, 8);
+	place_built(scene);
+	for (i = 0; i < ARRAY_SIZE(bounds); i++) {
+		const int want = bounds[i].is_found ? 0 : -ENOENT;
+		struct sframe_memory mem = {
+			.bytes = scene->b.bytes, .addr = ADDR, .len = scene->len,
+		};
+		struct sframe_plain_row plain;
+		struct sframe_fde fde;
+		struct sframe_row row;
+		u32 rows = 10;
+
+		renew(scene);
+		KUNIT_ASSERT_EQ(test, 0, sframe_header_read(&hdr, &scene->rd, ADDR, scene->len));
+		hdr.code_start = ADDR + bounds[i].start;
+		hdr.code_end = ADDR + bounds[i].end;
+		KUNIT_EXPECT_EQ(test, want, sframe_find_fde(&hdr, &scene->rd, ADDR + 0x1008, &fde));
+		KUNIT_EXPECT_EQ(test, want, sframe_find_row(&hdr, &scene->rd, ADDR + 0x1008, &row));
+		KUNIT_EXPECT_EQ(test, want,
+				sframe_find_row_of(&hdr, &scene->rd, 0, ADDR + 0x1008, &row));
+		if (c->flags & SORTED)
+			KUNIT_EXPECT_EQ(test, want, sframe_memory_find(&hdr, &mem, NULL,
+								      ADDR + 0x1008, &rows, &plain));
+	}
+}
+
 static void find_fde_falsely_sorted(struct kunit *test)
 {
 	struct build *b = build_anew(test, 2, SORTED, AMD64);
@@ -190,6 +234,7 @@ static struct kunit_case fde_search_tests[] = {
 	KUNIT_CASE_PARAM(find_fde_largest, search_gen_params),
 	KUNIT_CASE(find_fde_v3_far),
 	KUNIT_CASE(find_fde_overlapping),
+	KUNIT_CASE_PARAM(find_fde_outside, search_gen_params),
 	KUNIT_CASE(find_fde_falsely_sorted),
 	KUNIT_CASE_PARAM(find_fde_range, range_gen_params),
 	{}

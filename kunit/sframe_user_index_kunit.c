@@ -412,6 +412,30 @@ static void directory_of_same_starts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ENOENT, find_function(test, section_of(test), ((7 ^ 5) + 1) * SIZE));
 }
 
+/*
+ * mold keeps the entries of functions that it has discarded, at address 0. Such a function is outside
+ * of the code, though it may reach into it; or it runs into the next one.
+ */
+static void directory_of_stale_entries(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+	unsigned int at = scene->image.section_at, i;
+	struct sfu_section *section;
+
+	map_functions(test, 5);
+	patch_file(test, at + 3, 0, 1);
+	/* The function at 0 is at the start of the file now, and the one at 3 is too large. */
+	patch_file(test, at + ENTRY(0 ^ 5), -IMAGE_SECTION * (s64)PAGE_SIZE, sizeof(s64));
+	patch_file(test, at + ENTRY(0 ^ 5) + 8, NR * SIZE + PAGE_SIZE, sizeof(u32));
+	patch_file(test, at + ENTRY(3 ^ 5) + 8, SIZE + 1, sizeof(u32));
+	expect_scanned(test, SAME, "scan.runs");
+	section = section_of(test);
+	KUNIT_ASSERT_NOT_NULL(test, section->directory);
+	for (i = 0; i < NR; i++)
+		KUNIT_EXPECT_EQ(test, i && i != 3 ? (long)(i * SIZE) : -ENOENT,
+				find_function(test, section, i * SIZE + 1));
+}
+
 /* Two maps have a directory. It remains when the first is freed. */
 static void directory_of_two_maps(struct kunit *test)
 {
@@ -480,6 +504,7 @@ static struct kunit_case index_tests[] = {
 	KUNIT_CASE(directory_of_absent_headers),
 	KUNIT_CASE(directory_of_changed_section),
 	KUNIT_CASE(directory_of_same_starts),
+	KUNIT_CASE(directory_of_stale_entries),
 	KUNIT_CASE(directory_of_two_maps),
 	KUNIT_CASE(directory_too_large),
 	{}

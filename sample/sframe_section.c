@@ -208,9 +208,12 @@ static u32 count_marks(const struct sframe_mark *marks, u32 nr, s64 at)
 	return low;
 }
 
-/* Finds the row of @addr in the function of entry @nr. The section may have changed since. */
+/*
+ * Finds the row of @addr in the function of entry @nr, which ends at @end at the latest. The section
+ * may have changed since.
+ */
 static int find_in_entry(const struct sfu_section *section, struct sframe_reader *rd,
-			 unsigned long addr, u32 nr, struct sframe_row *row)
+			 unsigned long addr, u32 nr, u64 end, struct sframe_row *row)
 {
 	const struct sframe_directory *dir = section->directory;
 	const struct sframe_mark *part;
@@ -227,19 +230,30 @@ static int find_in_entry(const struct sfu_section *section, struct sframe_reader
 		return err;
 	if (hdr.swapped || hdr.abi != SFU_ARCH_ABI)
 		return -ENOENT;
+	hdr.code_start = section->hdr.code_start;
+	hdr.code_end = end;
 	return sframe_find_row_of(&hdr, rd, nr - part->at, addr, row);
 }
 
-/* Functions without bytes may share their start with the one that has @addr, in any order. */
+/*
+ * Functions without bytes may share their start with the one that has @addr, in any order. A
+ * function that runs into the next one is not used: one of the two entries is of other code.
+ */
 static int find_by_directory(const struct sfu_section *section, struct sframe_reader *rd,
 			     unsigned long addr, struct sframe_row *row)
 {
 	const struct sframe_directory *dir = section->directory;
 	u32 nr = count_marks(dir->functions, dir->nr_functions, (s64)(addr - section->start));
+	u64 end = section->hdr.code_end;
 	s32 start = 0;
 	bool is_first = true;
 	int err = sframe_charge(rd, SFRAME_READ_COST) ?: -ENOENT;
 
+	if (nr < dir->nr_functions) {
+		u32 next = array_index_nospec(nr, dir->nr_functions);
+
+		end = min(end, (u64)section->start + (s64)dir->functions[next].at);
+	}
 	while (err == -ENOENT && nr--) {
 		const struct sframe_mark *function;
 
@@ -248,7 +262,7 @@ static int find_by_directory(const struct sfu_section *section, struct sframe_re
 			break;
 		is_first = false;
 		start = function->at;
-		err = find_in_entry(section, rd, addr, function->value, row);
+		err = find_in_entry(section, rd, addr, function->value, end, row);
 	}
 	return err;
 }

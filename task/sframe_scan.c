@@ -28,6 +28,7 @@
  * A new process may end before its first sample. Until then, only short sections are made
  * present. After its first samples, the older it is the more pages a scan examines.
  */
+#include <linux/elf.h>
 #include <linux/fs.h>
 #include <linux/jiffies.h>
 #include <linux/mm.h>
@@ -246,6 +247,17 @@ static void prefault_section(struct sfu_scan *scan, const struct sfu_range *rang
 		prefault(scan, range, size);
 }
 
+/*
+ * An entry counts only in the code that is mapped here. Linkers that do not know SFrame keep those
+ * of discarded functions at address 0, where the header of the file is: no code begins in it.
+ */
+static void set_code_bounds(struct sfu_range *range)
+{
+	range->section.hdr.code_start = range->vma.start +
+					(range->vma.offset ? 0 : sizeof(struct elf64_hdr));
+	range->section.hdr.code_end = range->vma.end;
+}
+
 /* Returns the state of a section that is mapped. */
 static enum sfu_section_state check_section(struct sfu_scan *scan, struct sfu_range *range)
 {
@@ -254,6 +266,7 @@ static enum sfu_section_state check_section(struct sfu_scan *scan, struct sfu_ra
 	prefault(scan, range, sizeof(struct sframe_raw_header));
 	switch (sfu_section_check(&range->section, &defect)) {
 	case 0:
+		set_code_bounds(range);
 		return SFU_SECTION_READY;
 	case -EFAULT:
 		return SFU_SECTION_PENDING;
@@ -262,6 +275,7 @@ static enum sfu_section_state check_section(struct sfu_scan *scan, struct sfu_ra
 		return SFU_SECTION_BAD;
 	default:
 		/* The first of several parts may be without functions. */
+		set_code_bounds(range);
 		return is_sorted(&range->section) ? SFU_SECTION_NONE : SFU_SECTION_READY;
 	}
 }

@@ -150,6 +150,12 @@ struct totals {
 	enum status	status;
 };
 
+/* The addresses of functions are known only after linking. */
+static bool coverage_known(const struct check *check)
+{
+	return check->obj.is_elf && !object_is_relocatable(&check->obj);
+}
+
 static void check_blob(void *arg, const struct scan_blob *blob, u32 index)
 {
 	struct check *check = arg;
@@ -164,9 +170,18 @@ static void check_fde(void *arg, const struct scan_blob *blob, u32 index,
 {
 	struct check *check = arg;
 
-	(void)blob;
 	(void)index;
-	ranges_add(&check->described, fde->start, fde->size);
+	if (!object_judge(&check->obj, &blob->sec, fde) &&
+	    !object_judge(&check->obj, &blob->sec, NULL))
+		ranges_add(&check->described, fde->start, fde->size);
+}
+
+static enum sframe_defect judge(void *arg, const struct scan_blob *blob,
+				const struct sframe_fde *fde)
+{
+	const struct check *check = arg;
+
+	return object_judge(&check->obj, &blob->sec, fde);
 }
 
 static void check_row(void *arg, const struct scan_blob *blob,
@@ -190,16 +205,11 @@ static void check_defect(void *arg, const struct scan_place *place,
 
 static const struct scan_ops check_ops = {
 	.blob = check_blob,
+	.judge = judge,
 	.fde = check_fde,
 	.row = check_row,
 	.defect = check_defect,
 };
-
-/* The addresses of functions are known only after linking. */
-static bool coverage_known(const struct check *check)
-{
-	return check->obj.is_elf && !object_is_relocatable(&check->obj);
-}
 
 /* What the module unwinds the code by: it uses a table before the data of the file. */
 static struct ranges *used_ranges(struct check *check)

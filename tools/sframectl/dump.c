@@ -68,6 +68,14 @@ static void text_blob(void *arg, const struct scan_blob *blob, u32 index)
 	       raw->num_fres, sec->fre_len, sec->fre_addr - sec->addr);
 }
 
+static enum sframe_defect judge(void *arg, const struct scan_blob *blob,
+				const struct sframe_fde *fde)
+{
+	const struct dump *dump = arg;
+
+	return object_judge(dump->obj, &blob->sec, fde);
+}
+
 static void text_fde(void *arg, const struct scan_blob *blob, u32 index,
 		     const struct sframe_fde *fde)
 {
@@ -110,6 +118,7 @@ static void dump_defect(void *arg, const struct scan_place *place,
 
 static const struct scan_ops text_ops = {
 	.blob = text_blob,
+	.judge = judge,
 	.fde = text_fde,
 	.row = text_row,
 	.defect = dump_defect,
@@ -214,6 +223,7 @@ static void json_end(void *arg)
 
 static const struct scan_ops json_ops = {
 	.blob = json_blob,
+	.judge = judge,
 	.fde = json_fde,
 	.row = json_row,
 	.fde_end = json_end,

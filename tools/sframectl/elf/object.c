@@ -10,6 +10,8 @@
 #include "object.h"
 #include "vdso.h"
 
+#define ELF_HEADER_SIZE	64
+
 bool object_is_relocatable(const struct object *obj)
 {
 	return obj->is_elf && obj->elf.type == ET_REL;
@@ -19,6 +21,58 @@ bool object_is_relocatable(const struct object *obj)
 bool object_is_empty(const struct object *obj)
 {
 	return obj->is_elf && obj->place && !obj->size;
+}
+
+/* As the module, this asks for a segment with code. No code begins in the header of the file. */
+static bool has_code(const struct elf *elf, u64 start, u64 size)
+{
+	bool is_without = true;
+	struct elf_segment seg;
+	u32 i;
+
+	for (i = 0; elf_get_segment(elf, i, &seg); i++) {
+		u64 off = start - seg.addr, header = seg.off || !seg.filesz ? 0 : ELF_HEADER_SIZE;
+
+		if (seg.type != PT_LOAD || !(seg.flags & PF_X))
+			continue;
+		is_without = false;
+		if (off >= header && off <= seg.memsz &&
+		    size <= seg.memsz - off)
+			return true;
+	}
+	/* A table file describes the code of another one. */
+	return is_without;
+}
+
+/*
+ * The assembler makes the start fields of V1 and V2 relative to themselves. A linker that knows
+ * SFrame makes them relative to the section, and sorts them; or a flag of V2 says that they stay.
+ * mold leaves them without that flag. The module does not find such data: it has no segment.
+ */
+static bool is_unlinked(const struct sframe_header *sec)
+{
+	return sec->version < SFRAME_VERSION_3 &&
+	       !(sec->flags & (SFRAME_F_FDE_SORTED | SFRAME_F_FDE_FUNC_START_PCREL));
+}
+
+/**
+ * object_judge - the defect that only the file itself shows
+ * @obj: the file
+ * @sec: the header
+ * @fde: the function; NULL: judge the header alone
+ *
+ * Return: the defect. Of a file that is not linked, nothing is known.
+ */
+enum sframe_defect object_judge(const struct object *obj, const struct sframe_header *sec,
+				const struct sframe_fde *fde)
+{
+	if (!obj->is_elf || object_is_relocatable(obj))
+		return SFRAME_DEFECT_NONE;
+	if (is_unlinked(sec))
+		return fde ? SFRAME_DEFECT_NONE : SFRAME_DEFECT_UNLINKED;
+	if (fde && !has_code(&obj->elf, fde->start, fde->size))
+		return SFRAME_DEFECT_STALE;
+	return SFRAME_DEFECT_NONE;
 }
 
 static bool is_sframe(const struct elf *elf, const struct elf_section *sec)

@@ -4,6 +4,7 @@
 #define SFRAMECTL_OBJECT_H
 
 #include "elf.h"
+#include "sframe_core.h"
 #include "text.h"
 
 /*
@@ -50,6 +51,8 @@ const char *object_open(struct object *obj, const char *path);
 void object_close(struct object *obj);
 bool object_is_relocatable(const struct object *obj);
 bool object_is_empty(const struct object *obj);
+enum sframe_defect object_judge(const struct object *obj, const struct sframe_header *sec,
+				const struct sframe_fde *fde);
 s64 object_bare_off(u64 addr);
 const char *object_addr_text(const struct object *obj, u64 addr, char *text);
 

@@ -95,15 +95,21 @@ static void scan_rows(struct scan_state *scan, const struct scan_blob *blob,
 	scan->place.row = -1;
 }
 
+static enum sframe_defect judge(const struct scan_state *scan, const struct scan_blob *blob,
+				const struct sframe_fde *fde)
+{
+	return scan->ops->judge ? scan->ops->judge(scan->arg, blob, fde) : SFRAME_DEFECT_NONE;
+}
+
 /* The scan can list such an entry, but a look-up does not follow it. */
-static enum sframe_defect misplaced(const struct scan_blob *blob,
+static enum sframe_defect misplaced(const struct scan_state *scan, const struct scan_blob *blob,
 				    const struct sframe_fde *fde, u64 last_start)
 {
 	if ((fde->start | (fde->start + fde->size)) >> 63)
 		return SFRAME_DEFECT_FDE_RANGE;
 	if (blob->sec.flags & SFRAME_F_FDE_SORTED && fde->start < last_start)
 		return SFRAME_DEFECT_FDE_ORDER;
-	return SFRAME_DEFECT_NONE;
+	return judge(scan, blob, fde);
 }
 
 static void scan_fdes(struct scan_state *scan, const struct scan_blob *blob)
@@ -125,7 +131,7 @@ static void scan_fdes(struct scan_state *scan, const struct scan_blob *blob)
 		}
 		if (scan->ops->fde)
 			scan->ops->fde(scan->arg, blob, i, &fde);
-		defect = misplaced(blob, &fde, last_start);
+		defect = misplaced(scan, blob, &fde, last_start);
 		if (defect)
 			report(scan, defect);
 		last_start = fde.start;
@@ -155,6 +161,8 @@ static u64 scan_blob(struct scan_state *scan, u64 off)
 	read_raw_header(scan, &blob);
 	if (scan->ops->blob)
 		scan->ops->blob(scan->arg, &blob, scan->place.blob);
+	if (judge(scan, &blob, NULL))
+		report(scan, judge(scan, &blob, NULL));
 	scan_fdes(scan, &blob);
 	if (scan->ops->blob_end)
 		scan->ops->blob_end(scan->arg);

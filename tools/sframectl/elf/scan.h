@@ -25,6 +25,7 @@ struct scan_blob {
 /**
  * struct scan_ops - functions that a scan calls; each is optional
  * @blob: called for each blob, before its FDEs
+ * @judge: the defect of a header, or else of @fde, that only the file itself shows
  * @fde: called for each FDE, before its rows
  * @row: called for each row
  * @fde_end: called after the rows of an FDE
@@ -33,6 +34,8 @@ struct scan_blob {
  */
 struct scan_ops {
 	void (*blob)(void *arg, const struct scan_blob *blob, u32 index);
+	enum sframe_defect (*judge)(void *arg, const struct scan_blob *blob,
+				    const struct sframe_fde *fde);
 	void (*fde)(void *arg, const struct scan_blob *blob, u32 index,
 		    const struct sframe_fde *fde);
 	void (*row)(void *arg, const struct scan_blob *blob,

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import subprocess
 
 from cli import run
@@ -123,6 +124,21 @@ def require(cli, tmp):
         err="no-segment.so: no PT_GNU_SFRAME, so the kernel module finds no data; link it with GNU ld$")
 
 
+def stale(cli, tmp):
+    """What a linker that does not know SFrame (mold) leaves. The section of with.so has one function."""
+    headers = subprocess.run(["readelf", "-lW", tmp / "with.so"], capture_output=True, text=True, check=True).stdout
+    offset, addr = (int(word, 16) for word in re.search("GNU_SFRAME +(\\S+) (\\S+)", headers).groups())
+    data = (tmp / "with.so").read_bytes()
+    for name, at, value, err in (
+            ("discarded.so", 28, -addr, "discarded.so: fde 0: stale: FDE's function is not in the file's code"),
+            ("in-part.so", 32, 0x100000, "in-part.so: fde 0: stale: FDE's function is not in the file's code"),
+            ("unlinked.so", 0, 0x0001dee2, "unlinked.so: header: unlinked: linked without regard to its format")):
+        where = offset + at
+        (tmp / name).write_bytes(data[:where] + value.to_bytes(4, "little", signed=True) + data[where + 4:])
+        cli(f"check {name}", "check", tmp / name, status=1, err=err, out=" 0/[0-9]+ +0.0% +1 ")
+        cli(f"dump {name}", "dump", tmp / name, status=1, err=err)
+
+
 def processes(cli):
     pid = str(os.getpid())
     cli("check PID", "check", pid, out=r"^\d+ of \d+ objects carry SFrame data")
@@ -179,3 +195,4 @@ def tests(cli):
     verbose(cli, cli.tmp)
     require(cli, cli.tmp)
     measure(cli, cli.tmp)
+    stale(cli, cli.tmp)

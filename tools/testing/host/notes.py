@@ -57,9 +57,15 @@ def tests(cli):
     cli("dump header", "dump", good, out=r"^blob 0 at 0x21e0: version 3, AMD64, flags 0x5 \(sorted,pcrel\)\n"
         "  fixed fp 0, fixed ra -8, auxiliary header 0 bytes\n"
         f"  {fdes} FDEs at offset 0x{28 + fdes_at:x}, {rows} rows in {size} bytes at offset 0x{28 + rows_at:x}$")
-    struct.pack_into("<I", elf, sec + 28 + 16 * 8 + 8, 1 << 16)      # the size of the last of 9 functions
+    # The last of 9 functions: up to the end of the segment, across two bytes of padding, and past its end.
+    entry = 28 + 16 * 8
+    start = 0x21e0 + entry + struct.unpack_from("<q", elf, sec + entry)[0]
+    struct.pack_into("<I", elf, sec + entry + 8, 0x1365 - start)
     path.write_bytes(elf)
-    cli("check large function", "check", path, out="^ *note: describes addresses that are not code of this file$")
+    cli("check function with padding", "check", path, out="^ *note: describes addresses that are not code of this file$")
+    struct.pack_into("<I", elf, sec + entry + 8, 0x1366 - start)
+    path.write_bytes(elf)
+    cli("check large function", "check", path, status=1, err="fde 8: stale: FDE's function is not in the file's code")
 
     subprocess.run([cli.program, "convert", "-o", place, "/bin/sh"], check=True, stdout=subprocess.DEVNULL)
     cli("check table file", "check", place / "sh.sframe",
