@@ -114,10 +114,10 @@ unsigned long sfu_stats_walks(void)
 	return sum(walks);
 }
 
-/* Nothing is left that SFrame data could have added to such a stack. */
+/* Has the walk reached a frame that something says is the outermost one? */
 static bool is_whole(enum sfu_stop stop)
 {
-	return stop == SFU_STOP_COMPLETE || stop == SFU_STOP_START || stop == SFU_STOP_FULL;
+	return stop == SFU_STOP_COMPLETE || stop == SFU_STOP_START;
 }
 
 /**
@@ -127,7 +127,7 @@ static bool is_whole(enum sfu_stop stop)
  * The numbers are sums of the counters of debugfs, which only root may read:
  *
  *	walks		stacks that were unwound
- *	whole		of these, walks that had nothing more to find
+ *	whole		of these, walks that have reached the outermost frame
  *	first		of the others, walks that ended in the sampled frame
  *	sframe, fp	callers that were found by SFrame, by the frame pointer
  *	declined	stacks of processes that have no section

@@ -192,6 +192,7 @@ static void start_has_caller(struct kunit *test)
 	word(test, 8, code(test, 0x50));
 	store_start(test, c->code, code(test, 0x50));
 	word(test, 0x18, 0);
+	sample(test, code(test, 4), stack(test, 0), 0);
 	expect_first_walk(test, "c4@0 c50@10 complete");
 
 	word(test, 8, bare(test, RA));

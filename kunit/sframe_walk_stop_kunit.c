@@ -34,6 +34,17 @@ static void stop_complete_ra_0(struct kunit *test)
 	expect_walk(test, "c4@0 c44@10 complete");
 }
 
+/* A wrong row may find a 0. Only the frame pointer tells that there is no caller. */
+static void stop_ra_0(struct kunit *test)
+{
+	call_scene(test);
+	word(test, 0x18, 0);
+	sample(test, code(test, 4), stack(test, 0), stack(test, 0x80));
+	expect_walk(test, "c4@0 c44@10 bad-ra needs-scan");
+	word(test, 0x08, 0);
+	expect_walk(test, "c4@0 bad-ra needs-scan");
+}
+
 static void stop_nodata(struct kunit *test)
 {
 	call_scene(test);
@@ -267,6 +278,7 @@ static struct kunit_case stop_tests[] = {
 	KUNIT_CASE(stop_complete_outermost),
 	KUNIT_CASE(stop_complete_no_rows),
 	KUNIT_CASE(stop_complete_ra_0),
+	KUNIT_CASE(stop_ra_0),
 	KUNIT_CASE(stop_nodata),
 	KUNIT_CASE(stop_unscanned_process),
 	KUNIT_CASE(stop_unscanned_empty),

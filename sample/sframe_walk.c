@@ -259,9 +259,12 @@ enum sfu_stop sfu_walk_find_caller(struct sfu_walk *walk, const struct sframe_ro
 		.fp = fp,
 		.is_activation = row->signal,
 	};
-	/* The code that starts a thread leaves no return address. */
+	/*
+	 * Code that starts a thread or a coroutine leaves neither a return address nor a frame
+	 * pointer. A wrong row finds a 0 anywhere.
+	 */
 	if (!ra)
-		return SFU_STOP_COMPLETE;
+		return fp ? SFU_STOP_RA : SFU_STOP_COMPLETE;
 	if (!sfu_walk_find_range(walk, sfu_walk_lookup_ip(caller)))
 		return SFU_STOP_RA;
 	return SFU_STOP_NONE;
@@ -773,7 +776,7 @@ static __always_inline enum sfu_stop walk_fast(struct sfu_walk *walk, struct sfu
 		walk->lookup.rd.budget += fast.left * SFU_FAST_COST;
 
 	/* The last step may lead to the end of the stack, to a trampoline, or to no code at all. */
-	if (fast.outer_sp ? !fast.outer_ra : sfu_fast_row_is_outermost(fast.row))
+	if (fast.outer_sp ? !(fast.outer_ra | fast.outer_fp) : sfu_fast_row_is_outermost(fast.row))
 		stop = SFU_STOP_COMPLETE;
 	*nr = fast.last - fast.left - ips;
 	count_cached(walk, *nr + (stop == SFU_STOP_COMPLETE), walk->lookup.nr_missed - nr_missed);

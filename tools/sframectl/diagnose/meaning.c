@@ -26,7 +26,6 @@ static const struct meaning meanings[] = {
 		.text = "perf has no room for more frames",
 		.advice =
 			"For more: sysctl kernel.perf_event_max_stack=512, while no perf runs.",
-		.whole = true,
 	}, {
 		.name = "stop.nodata",
 		.text = "no table or .sframe covers it, no frame pointer leads on",

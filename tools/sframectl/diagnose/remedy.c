@@ -94,7 +94,7 @@ static const struct {
 bool remedy_is_anywhere(const char *reason)
 {
 	static const char *const anywhere[] = {
-		"unscanned", "exec", "task-switch", "entry", "stack-fault",
+		"full", "unscanned", "exec", "task-switch", "entry", "stack-fault",
 	};
 	size_t i;
 

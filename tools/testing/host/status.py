@@ -85,13 +85,13 @@ map.bytes 12345
 """
 
 HEALTHY_SUMMARY = """stacks since the module was loaded: 10001
-  98.0 %  whole, 13.0 frames on average
+  95.5 %  whole, 10.0 frames on average
           95.0 %  start: the program's or thread's first function was reached
+           0.5 %  rare: complete 50
+   3.0 %  ended on the way, 106.9 frames on average
            2.5 %  full: perf has no room for more frames
                   For more: sysctl kernel.perf_event_max_stack=512, while no
                   perf runs.
-           0.5 %  rare: complete 50
-   0.5 %  ended on the way, 10.0 frames on average
            0.5 %  nodata: no table or .sframe covers it, no frame pointer leads
                   on
                   `sframectl why` names the objects, and says for each what can
