@@ -55,6 +55,10 @@ enum {
  */
 #define AARCH64_RA_SIGN_STATE	34
 
+#define OP_CONST1U	0x08
+#define OP_LIT0		0x30
+#define OP_LIT1		0x31
+
 /* Compilers nest two levels, if at all. */
 #define NR_REMEMBERED	32
 
@@ -269,6 +273,23 @@ static void negate_ra_state(struct run *run)
 		fail(run, CFI_HOLE_UNKNOWN);
 }
 
+/*
+ * The state as a constant: DW_OP_lit0 or lit1, or const1u and a byte. 1: the return address is
+ * signed. Higher values, of addresses signed with the PC as well, have no row.
+ */
+static void set_ra_state(struct run *run, struct cfi_cursor block)
+{
+	const u8 *op = block.pos;
+	const size_t len = block.end - block.pos;
+
+	if (len == 1 && (*op == OP_LIT0 || *op == OP_LIT1))
+		run->state.ra_signed = *op - OP_LIT0;
+	else if (len == 2 && *op == OP_CONST1U && op[1] <= 1)
+		run->state.ra_signed = op[1];
+	else
+		fail(run, CFI_HOLE_UNKNOWN);
+}
+
 /* The instructions without an operand in their first byte. */
 static void execute_extended(struct run *run, u8 op)
 {
@@ -346,7 +367,10 @@ static void execute_extended(struct run *run, u8 op)
 		break;
 	case CFA_VAL_EXPRESSION:
 		reg = cfi_uleb(cur);
-		set_rule(run, reg, cfi_value_expression(take_block(run)));
+		if (reg == AARCH64_RA_SIGN_STATE && run->machine->abi == SFRAME_ABI_AARCH64_LE)
+			set_ra_state(run, take_block(run));
+		else
+			set_rule(run, reg, cfi_value_expression(take_block(run)));
 		break;
 	case CFA_UNDEFINED:
 		set_rule(run, cfi_uleb(cur), (struct cfi_rule){ .how = CFI_UNDEFINED });

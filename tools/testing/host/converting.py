@@ -364,6 +364,48 @@ def cies(cli, tmp):
         out=r"^ +\d{4,}   entries of \.eh_frame cannot be read$")
 
 
+def signed(cli, tmp):
+    """Register 34 of arm64 says whether the return address is signed: "DWARF for the Arm 64-bit Architecture"."""
+    for name, escape, rows in (
+            ("lit1", "0x16, 34, 1, 0x31", r"\+0x0 .* ra=u$\s+\+0x4 .* ra=u \[s\]$"),
+            ("const1u", "0x16, 34, 2, 8, 1", r"\+0x0 .* ra=u$\s+\+0x4 .* ra=u \[s\]$"),
+            ("lit0", "0x16, 34, 1, 0x30", r"rows 1 .*\s+\+0x0 .* ra=u$\s+fde|rows 1 .*\s+\+0x0 .* ra=u\s*\Z"),
+            ("lit2", "0x16, 34, 1, 0x32", None)):
+        text = f"""
+	.text
+begin:	.skip	16
+	.section .eh_frame, "a", @progbits
+cie:	.long	2f - 1f
+1:	.long	0
+	.byte	1
+	.asciz	"zR"
+	.uleb128 1
+	.sleb128 -8
+	.uleb128 30
+	.uleb128 1
+	.byte	0x1b, 0x0c, 31, 0
+	.balign	8
+2:
+	.long	4f - 3f
+3:	.long	3b - cie
+	.long	begin - .
+	.long	16
+	.uleb128 0
+	.byte	0x44, {escape}
+	.balign	8
+4:	.long	0
+	.section .note.GNU-stack, "", @progbits
+"""
+        path = library(tmp, text, NO_HEADER)
+        elf = bytearray(path.read_bytes())
+        elf[18:20] = (183).to_bytes(2, "little")
+        made = tmp / f"{name}.so"
+        made.write_bytes(elf)
+        cli(f"convert {name}", "convert", "-v", "-o", tmp, made, out="unknown: an instr" if rows is None else "100")
+        if rows:
+            cli(f"rows of {name}", "dump", tmp / f"{name}.so.sframe", out=rows)
+
+
 def section(elf, name):
     """Returns offset and size of a section."""
     off, = struct.unpack_from("<Q", elf, 40)
@@ -467,3 +509,4 @@ def tests(cli):
     refused(cli, cli.tmp)
     killed(cli, cli.tmp)
     whole_code(cli, cli.tmp)
+    signed(cli, cli.tmp)
