@@ -255,6 +255,8 @@ static __always_inline int sframe_quick_entry(const struct sframe_quick *quick,
 		return sframe_quick_miss(quick, base, addr, is_v3, nr == 1, start);
 	if (fre_off >= quick->hdr->fre_len)
 		return -EAGAIN;
+	/* The entry may be of a user's file, or one past the end, whose bytes are rows. */
+	fre_off = array_index_nospec(fre_off, quick->hdr->fre_len);
 	fde->start = start;
 	return is_v3 ? sframe_quick_attr(quick, fre_off, fde) :
 		       sframe_quick_tail(quick, addr, fre_off, fde);

@@ -8,10 +8,10 @@
  * It finds rows of the common form, and leaves everything else to the quick look-up.
  *
  * Speculation: a process chooses the address. The slot of the index is masked. If the processor
- * mispredicts a check, it reads the entry before the first, which is the end of the header and
- * leads at most as far behind the section as this is long; the rows of another function; or what
- * comes after the entries or the rows, by as many as it runs ahead. What it finds there says only
- * where the next of these reads is, at most 65 bytes further on.
+ * mispredicts a check, it reads the entry before the first, which is the end of the header; one
+ * after the last, which is made of rows, so that a user's file says what is in it; the rows of
+ * another function; or what comes after the rows, by as many as it runs ahead. The offset of the
+ * rows is masked. What it finds there says only where the next row is, at most 65 bytes further on.
  */
 #ifndef SFRAME_VERIFIED_H
 #define SFRAME_VERIFIED_H
@@ -24,6 +24,7 @@
  * @entries: its functions
  * @rows: its rows
  * @starts: &sframe_index.starts, or @all
+ * @rows_len: bytes of @rows
  * @nr: slots of the index, or 1
  * @shift: a slot has 2^@shift bytes
  * @all: instead of an index: one slot with all functions
@@ -35,6 +36,7 @@ struct sframe_verified {
 	const struct sframe_raw_fde_v3	*entries;
 	const u8			*rows;
 	const u32			*starts;
+	u32				rows_len;
 	u32				nr;
 	u8				shift;
 	u32				all[2];
@@ -67,6 +69,7 @@ static inline bool sframe_verified_init(struct sframe_verified *table,
 		.entries = entries,
 		.rows = bytes + (hdr->fre_addr - hdr->addr),
 		.starts = index ? index->starts : table->all,
+		.rows_len = hdr->fre_len,
 		.nr = index ? index->nr : 1,
 		.shift = index ? index->shift : 32,
 		.all = { 0, hdr->num_fdes },
@@ -156,7 +159,7 @@ static __always_inline const u8 *sframe_verified_find(const struct sframe_verifi
 	if (off >= entry->size)
 		return NULL;
 
-	attr = (const void *)(table->rows + entry->fre_off);
+	attr = (const void *)(table->rows + array_index_nospec(entry->fre_off, table->rows_len));
 	left = attr->num_fres;
 	if ((attr->info | attr->info2 << 8) & SFRAME_PLAIN_FORM || left - 1 >= *rows)
 		return NULL;
