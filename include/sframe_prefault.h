@@ -50,7 +50,8 @@ bool sfu_prefault_can_read(struct file *file);
 bool sfu_prefault_reads_ahead(const struct file *file);
 int sfu_prefault_read(struct sfu_prefault *prefault, struct file *file, void *buf,
 		      size_t len, loff_t pos);
-struct folio *sfu_prefault_get_folio(struct file *file, pgoff_t index);
+struct folio *sfu_prefault_get_folio(struct sfu_prefault *prefault, struct file *file,
+				     pgoff_t index);
 int sfu_prefault_map(struct sfu_prefault *prefault, struct mm_struct *mm,
 		     const struct file *file, unsigned long start, unsigned long end);
 

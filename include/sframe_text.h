@@ -7,10 +7,11 @@
 
 #include "sframe_habit.h"
 
+struct sfu_prefault;
 struct sfu_range;
 struct vm_area_struct;
 
 enum sframe_habit sfu_text_habit(struct sfu_range *range, const struct vm_area_struct *vma,
-				 unsigned int *nr_pieces);
+				 struct sfu_prefault *prefault, unsigned int *nr_pieces);
 
 #endif /* SFU_TEXT_H */

@@ -3,6 +3,7 @@
 #include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
+#include <linux/pagemap.h>
 #include <linux/sched/mm.h>
 
 #include "mapping_change.h"
@@ -24,12 +25,12 @@ static void write_functions(u8 *code, u64 start, unsigned int nr)
 		memcpy(code + i * FUNCTION, &start, sizeof(start));
 }
 
-/* Gives the first page of the image's code so many functions of two kinds. */
-static void write_code(struct kunit *test, u64 first, unsigned int nr_first, u64 second,
-		       unsigned int nr_second)
+/* Gives a page of the image so many functions of two kinds. */
+static void write_page(struct kunit *test, unsigned int nr, u64 first, unsigned int nr_first,
+		       u64 second, unsigned int nr_second)
 {
 	struct scan_scene *scene = test->priv;
-	loff_t at = IMAGE_CODE * PAGE_SIZE;
+	loff_t at = nr * PAGE_SIZE;
 	u8 *code = kunit_kzalloc(test, PAGE_SIZE, GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, code);
@@ -38,6 +39,13 @@ static void write_code(struct kunit *test, u64 first, unsigned int nr_first, u64
 	write_functions(code + FUNCTION, first, nr_first);
 	write_functions(code + FUNCTION * (1 + nr_first), second, nr_second);
 	KUNIT_ASSERT_EQ(test, PAGE_SIZE, kernel_write(scene->image.file, code, PAGE_SIZE, &at));
+}
+
+/* Likewise the first page of its code. */
+static void write_code(struct kunit *test, u64 first, unsigned int nr_first, u64 second,
+		       unsigned int nr_second)
+{
+	write_page(test, IMAGE_CODE, first, nr_first, second, nr_second);
 }
 
 static struct sfu_range copy_range(struct kunit *test, unsigned int nr)
@@ -173,6 +181,38 @@ static void scan_remembers_habits(struct kunit *test)
 				    i);
 }
 
+/*
+ * The first page of the code says one thing, and the second one another. Whoever reads the file
+ * may put only the second one into the page cache.
+ */
+static void scan_leaves_habit_without_page(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+	struct folio *folio;
+	unsigned int i;
+
+	image_write(test, &scene->image);
+	write_code(test, CODE_WITH_RECORD, 200, CODE_WITH_FRAME, 0);
+	write_page(test, IMAGE_CODE + 1, CODE_WITH_FRAME, 200, CODE_WITH_RECORD, 0);
+	inode_set_ctime(file_inode(scene->image.file), ktime_get_real_seconds() - 1000, 0);
+	folio = filemap_get_folio(scene->image.file->f_mapping, IMAGE_CODE);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(folio));
+	image_map(test, &scene->image, scene->area);
+	folio_clear_uptodate(folio);
+	for (i = 0; i < 3; i++) {
+		expect_scanned(test, SAME, "scan.runs");
+		KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, 0), SFRAME_HABIT_UNKNOWN,
+				    "scan %u", i);
+	}
+	folio_mark_uptodate(folio);
+	folio_put(folio);
+	/* Nothing that a scan has seen before counts for another mapping. */
+	image_map(test, &scene->image, page(test, 8));
+	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
+	KUNIT_EXPECT_EQ(test, habit_of_range(test, 0), SFRAME_HABIT_FP);
+	KUNIT_EXPECT_EQ(test, habit_of_range(test, 1), SFRAME_HABIT_FP);
+}
+
 /* Asks for the habit of anonymous code, as a walk does that needs it. */
 static void ask_for_habit(struct kunit *test, unsigned int nr)
 {
@@ -260,6 +300,7 @@ static struct kunit_case habit_tests[] = {
 	KUNIT_CASE(scan_marks_file_without_data),
 	KUNIT_CASE(scan_limits_habits),
 	KUNIT_CASE(scan_remembers_habits),
+	KUNIT_CASE(scan_leaves_habit_without_page),
 	KUNIT_CASE(scan_finds_habit_of_anonymous_code),
 	KUNIT_CASE(scan_keeps_habit_of_anonymous_code),
 	KUNIT_CASE(scan_reads_anonymous_code_in_parts),

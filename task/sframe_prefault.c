@@ -116,22 +116,6 @@ static struct folio *get_cached(const struct file *file, pgoff_t index)
 	return NULL;
 }
 
-/**
- * sfu_prefault_get_folio() - find a page of a file, if the page cache has it
- * @file: the file, which is mapped
- * @index: the page
- *
- * Context: Task, under mmap_lock. Waits for nothing, and reads nothing ahead.
- * Return: The folio, referenced; ERR_PTR(-EAGAIN) if the page cache does not have the page;
- * ERR_PTR(-ENOEXEC) if the file cannot be read so.
- */
-struct folio *sfu_prefault_get_folio(struct file *file, pgoff_t index)
-{
-	if (!sfu_prefault_can_read(file))
-		return ERR_PTR(-ENOEXEC);
-	return get_cached(file, index) ?: ERR_PTR(-EAGAIN);
-}
-
 /* Remembers that @file is to be read ahead, as far as this scan may. */
 static void add_cold(struct sfu_prefault *prefault, const struct file *file, loff_t pos,
 		     loff_t len)
@@ -154,6 +138,29 @@ static void add_cold(struct sfu_prefault *prefault, const struct file *file, lof
 	prefault->cold[prefault->nr_cold++] = (struct sfu_cold_file){
 		.file = get_file((struct file *)file), .pos = pos, .len = len,
 	};
+}
+
+/**
+ * sfu_prefault_get_folio() - find a page of a file, if the page cache has it
+ * @prefault: if the page is missing, sfu_prefault_finish() asks for it; NULL: nobody does
+ * @file: the file, which is mapped
+ * @index: the page
+ *
+ * Context: Task, under mmap_lock. Waits for nothing.
+ * Return: The folio, referenced; ERR_PTR(-EAGAIN) if the page cache does not have the page;
+ * ERR_PTR(-ENOEXEC) if the file cannot be read so.
+ */
+struct folio *sfu_prefault_get_folio(struct sfu_prefault *prefault, struct file *file,
+				     pgoff_t index)
+{
+	struct folio *folio;
+
+	if (!sfu_prefault_can_read(file))
+		return ERR_PTR(-ENOEXEC);
+	folio = get_cached(file, index);
+	if (!folio && prefault)
+		add_cold(prefault, file, (loff_t)index << PAGE_SHIFT, PAGE_SIZE);
+	return folio ?: ERR_PTR(-EAGAIN);
 }
 
 static void copy_from_folio(void *buf, struct folio *folio, loff_t pos, size_t len)

@@ -779,10 +779,14 @@ static bool can_read_text(const struct sfu_scan *scan)
 	       (scan->reason == SFU_SCAN_SAMPLE ? TEXT_SAMPLED : TEXT_UNSAMPLED);
 }
 
+/* Code is read ahead only after all headers and sections: each page costs the group. */
 static void read_habit(struct sfu_scan *scan, struct sfu_range *range,
 		       const struct vm_area_struct *vma)
 {
-	range->habit = sfu_text_habit(range, vma, &scan->nr_pieces);
+	bool may_ask = scan->reason == SFU_SCAN_SAMPLE && !scan->prefault.nr_cold;
+
+	range->habit = sfu_text_habit(range, vma, may_ask ? &scan->prefault : NULL,
+				      &scan->nr_pieces);
 	range->asked = 0;
 	if (range->habit == SFRAME_HABIT_UNKNOWN)
 		scan->found_new |= !vma->vm_file && !range->was_read;

@@ -4,8 +4,11 @@
  *
  * It reads a few pieces, spread over the range, until the habit is clear. It reads them
  * from the page cache, for the code of a new program is not in its page tables yet.
- * Anonymous code is read from the memory of the process. A page that is not there is
- * skipped: nothing waits, and no page is read for this.
+ * Anonymous code is read from the memory of the process. Nothing waits for a page.
+ *
+ * Which pieces of a file are read depends on the file alone. Anybody who may read a file can fill
+ * its page cache, or empty it. So a file is judged only if all pieces up to the last one that
+ * counts are there. A scan for a sample asks for those that are missing.
  */
 #include <linux/fs.h>
 #include <linux/highmem.h>
@@ -34,10 +37,10 @@
  * Counts functions in @len bytes at @pos, which are in one page of the page cache. Returns 0,
  * or why they are not there.
  */
-static int count_in_file(struct sframe_starts *starts, struct file *file, u64 pos,
-			 unsigned int len)
+static int count_in_file(struct sframe_starts *starts, struct sfu_prefault *prefault,
+			 struct file *file, u64 pos, unsigned int len)
 {
-	struct folio *folio = sfu_prefault_get_folio(file, pos >> PAGE_SHIFT);
+	struct folio *folio = sfu_prefault_get_folio(prefault, file, pos >> PAGE_SHIFT);
 	void *text;
 
 	if (IS_ERR(folio))
@@ -118,15 +121,17 @@ static enum sframe_habit habit_of_all(struct sfu_range *range, unsigned int *nr_
  * @range: the range, of current's memory, or of memory that current has borrowed; what has been
  *	read of anonymous code is noted in it
  * @vma: its VMA
+ * @prefault: what the scan asks file systems to read; NULL: nothing
  * @nr_pieces: raised by the number of pieces of code that it reads, at most 32 of a file; by
  *	JIT_PIECES for each piece of anonymous code
  *
  * Context: Task, under mmap_lock. Waits for nothing. Reads at most 16 KiB of a file, or 48 KiB
  * of anonymous code.
- * Return: The habit; SFRAME_HABIT_UNKNOWN if it is not clear, and code is not in memory.
+ * Return: The habit; SFRAME_HABIT_UNKNOWN if anonymous code does not show it, or a piece of a file
+ * is not in memory.
  */
 enum sframe_habit sfu_text_habit(struct sfu_range *range, const struct vm_area_struct *vma,
-				 unsigned int *nr_pieces)
+				 struct sfu_prefault *prefault, unsigned int *nr_pieces)
 {
 	struct file *file = vma->vm_file;
 	unsigned long nr_pages = (range->end - range->start) >> PAGE_SHIFT;
@@ -147,13 +152,13 @@ enum sframe_habit sfu_text_habit(struct sfu_range *range, const struct vm_area_s
 				    nr_pages * place / NR_PIECES * PAGE_SIZE +
 				    i % (PAGE_SIZE / PIECE) * PIECE;
 
-		err = count_in_file(&starts, file, off + range->vma.offset, len);
+		err = count_in_file(&starts, prefault, file, off + range->vma.offset, len);
 		if (err == -ENOEXEC)
 			return SFRAME_HABIT_OTHER;
 		*nr_pieces += len / PIECE;
 		is_complete &= !err;
 		habit = sframe_habit_early(&starts);
-		if (habit != SFRAME_HABIT_UNKNOWN)
+		if (is_complete && habit != SFRAME_HABIT_UNKNOWN)
 			return habit;
 	}
 	return is_complete ? sframe_habit_final(&starts) : SFRAME_HABIT_UNKNOWN;

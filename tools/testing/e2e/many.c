@@ -4,6 +4,7 @@
  *
  * many fill DIR NR BYTES: makes NR files in DIR, and loads a table of BYTES bytes for each. No two
  * are the same. many use DIR NR: maps the first NR of them as code, and computes for ever.
+ * many drops: tries to drop tables with descriptors and flags that are wrong, and prints the errors.
  * many refusals FILE: makes FILE, tries to load tables that are wrong in one way each, and prints
  * why the module refuses each.
  * many mutate FILE DIR NR SEED: writes NR files to DIR, which are FILE with some bytes changed.
@@ -16,6 +17,7 @@
 #define _GNU_SOURCE
 #include <elf.h>
 #include <err.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
@@ -244,6 +246,28 @@ static void fill(const char *dir, long nr, size_t size)
 	}
 }
 
+/* Tries to drop a table by mistake. */
+static void drops(void)
+{
+	static const struct {
+		const char		*what;
+		struct sframe_drop	drop;
+	} mistakes[] = {
+		{ "a descriptor of -1, first version", { .size = 8, .fd = -1 } },
+		{ "a descriptor of -1", { .size = sizeof(struct sframe_drop), .fd = -1 } },
+		{ "a descriptor of -2", { .size = sizeof(struct sframe_drop), .fd = -2 } },
+		{ "a flag with a descriptor",
+		  { .size = sizeof(struct sframe_drop), .flags = SFRAME_DROP_ALL } },
+		{ "an unknown flag", { .size = sizeof(struct sframe_drop), .fd = -1, .flags = 4 } },
+		{ "both flags", { .size = sizeof(struct sframe_drop), .fd = -1, .flags = 3 } },
+	};
+	int device = open_device();
+
+	for (unsigned int i = 0; i < sizeof(mistakes) / sizeof(*mistakes); i++)
+		printf("%s: %s\n", mistakes[i].what,
+		       ioctl(device, SFRAME_DROP, &mistakes[i].drop) ? strerror(errno) : "done");
+}
+
 static void use(const char *dir, long nr)
 {
 	for (long i = 0; i < nr; i++) {
@@ -418,6 +442,8 @@ int main(int argc, char **argv)
 
 	if (!strcmp(mode, "fill") && argc == 5)
 		fill(argv[2], atol(argv[3]), atol(argv[4]));
+	else if (!strcmp(mode, "drops") && argc == 2)
+		drops();
 	else if (!strcmp(mode, "refusals") && argc == 3)
 		refusals(argv[2]);
 	else if (!strcmp(mode, "use") && argc == 4)
