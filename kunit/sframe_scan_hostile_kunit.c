@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* KUnit tests of a scan: files that have wrong headers, are cut, or cannot be read now. */
 #include <linux/fs.h>
+#include <linux/magic.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
 #include <linux/pagemap.h>
@@ -338,6 +339,19 @@ static void scan_not_uptodate(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, watch.reads);
 }
 
+/* Some kernels count the pages of hugetlbfs in another unit: no page of it is read. */
+static void scan_of_huge_pages(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+	struct super_block *sb = file_inode(scene->image.file)->i_sb;
+	unsigned long magic = sb->s_magic;
+
+	map_image(test);
+	sb->s_magic = HUGETLBFS_MAGIC;
+	expect_scanned(test, PLAIN, "scan.runs");
+	sb->s_magic = magic;
+}
+
 /* A page fault of such a page starts read-ahead. */
 static void scan_marked_for_readahead(struct kunit *test)
 {
@@ -465,6 +479,7 @@ static struct kunit_case hostile_tests[] = {
 	KUNIT_CASE(scan_reads_ahead),
 	KUNIT_CASE(scan_reads_ahead_bounded),
 	KUNIT_CASE(scan_not_uptodate),
+	KUNIT_CASE(scan_of_huge_pages),
 	KUNIT_CASE(scan_marked_for_readahead),
 	KUNIT_CASE(scan_locked_page),
 	KUNIT_CASE(scan_forbidden_finds_nothing_new),

@@ -81,13 +81,16 @@ static bool has_trusted_io(const struct file *file)
  * @file: the file, which is mapped
  *
  * If a file has no read(), its page cache may hold memory that the kernel cannot read either, such
- * as that of memfd_secret(). A file in persistent memory (DAX) has no page cache.
+ * as that of memfd_secret(). A file in persistent memory (DAX) has no page cache. That of
+ * hugetlbfs counts in huge pages before 6.7 (a08c7193e4f1, "mm/filemap: remove hugetlb special casing
+ * in filemap.c"), and its mappings get no pages from map_part() on any kernel.
  *
  * Context: Task.
  */
 bool sfu_prefault_can_read(struct file *file)
 {
 	return S_ISREG(file_inode(file)->i_mode) && !IS_DAX(file_inode(file)) &&
+	       file_inode(file)->i_sb->s_magic != HUGETLBFS_MAGIC &&
 	       (file->f_mode & FMODE_READ) && (file->f_mode & FMODE_CAN_READ) &&
 	       file->f_op->read_iter && !file->f_op->read;
 }
