@@ -29,7 +29,7 @@
 #define FILE_SIZE_VER0	48
 
 static_assert(sizeof(struct sframe_load) == LOAD_SIZE_VER0);
-static_assert(sizeof(struct sframe_drop) == DROP_SIZE_VER0);
+static_assert(sizeof(struct sframe_drop) == 16);		/* &sframe_drop.flags came later */
 static_assert(offsetofend(struct sframe_file, nr_files) == FILE_SIZE_VER0);
 
 /* ---- structures of user space ---- */
@@ -155,13 +155,19 @@ static long dev_drop(void __user *arg)
 	err = copy_sized(&drop, sizeof(drop), arg, DROP_SIZE_VER0);
 	if (err)
 		return err;
-	switch (drop.fd) {
+	if (drop.reserved || (drop.flags && drop.fd != -1))
+		return -EINVAL;
+	switch (drop.flags) {
+	case 0:
+		break;
 	case SFRAME_DROP_ALL:
 		sfu_table_drop_all();
 		return 0;
 	case SFRAME_DROP_NONE:
 		sfu_table_drop_none();
 		return 0;
+	default:
+		return -EINVAL;
 	}
 	file = fget(drop.fd);
 	if (!file)

@@ -80,18 +80,23 @@ struct sframe_load {
 /**
  * struct sframe_drop - forget the table of a file
  * @size: sizeof(struct sframe_drop)
- * @fd: the file; SFRAME_DROP_ALL: forget all tables; SFRAME_DROP_NONE: forget which files are
- *	known to have no table
+ * @fd: the file; -1 with a flag
+ * @flags: 0; SFRAME_DROP_ALL: forget all tables; SFRAME_DROP_NONE: forget which files are known to
+ *	have no table
+ * @reserved: 0
  *
+ * Without a flag, a descriptor that open() has not given is EBADF, and drops nothing.
  * Processes that have mapped the file use the table until they are scanned again.
  */
 struct sframe_drop {
 	__u32	size;
 	__s32	fd;
+	__u32	flags;
+	__u32	reserved;
 };
 
-#define SFRAME_DROP_ALL		(-1)
-#define SFRAME_DROP_NONE	(-2)
+#define SFRAME_DROP_ALL		1
+#define SFRAME_DROP_NONE	2
 
 /**
  * struct sframe_wanted - a file that a sampled process has mapped, without a table: read()

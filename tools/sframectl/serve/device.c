@@ -77,9 +77,9 @@ const char *device_next(int device, struct sframe_file *file)
 	return errno == ENOENT ? NULL : strerror(errno);
 }
 
-static const char *drop(int device, int fd)
+static const char *drop(int device, u32 flags)
 {
-	struct sframe_drop drop = { .size = sizeof(drop), .fd = fd };
+	struct sframe_drop drop = { .size = sizeof(drop), .fd = -1, .flags = flags };
 
 	return ioctl(device, SFRAME_DROP, &drop) ? strerror(errno) : NULL;
 }
