@@ -47,6 +47,7 @@ enum sfu_section_state {
  *	any state to NONE. The rest is constant once the map is published
  * @source: enum sfu_source
  * @has_keys: @key_base is set; false: the process has no keys left
+ * @is_of_user: counts for the users other than root, who use @table
  * @try_again: there is one that cannot be used now, or there may be one: the next scan for a sample
  *	looks again
  * @is_unordered: its functions are not in the order that its header says: it gets no index
@@ -69,6 +70,7 @@ struct sfu_section {
 	atomic_t		state;
 	u8			source;
 	bool			has_keys;
+	bool			is_of_user;
 	bool			try_again;
 	bool			is_unordered;
 	u8			nr_strikes;

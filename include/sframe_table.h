@@ -58,6 +58,7 @@ int sfu_table_drop(struct inode *inode);
 void sfu_table_drop_all(void);
 void sfu_table_drop_none(void);
 int sfu_table_list(struct sframe_file *entry);
+unsigned long sfu_table_shrink(unsigned long most);
 int sfu_table_init(void);
 void sfu_table_exit(void);
 
@@ -65,9 +66,9 @@ void sfu_table_exit(void);
 int sfu_table_find(const struct file *file, u64 map_start, u64 map_offset,
 		   struct sfu_section *section);
 void sfu_table_add_words(struct sfu_section *section);
-void sfu_table_get(struct sfu_table *table);
+void sfu_table_get(const struct sfu_section *section);
 
 /* Any context but NMI. */
-void sfu_table_put(struct sfu_table *table);
+void sfu_table_put(const struct sfu_section *section);
 
 #endif /* SFU_TABLE_H */

@@ -3,6 +3,7 @@
  * KUnit tests of resident tables: loaded for real files, found by scans of real mappings. The
  * image has no section of its own, unless a test says so; its table was linked at page 16.
  */
+#include <linux/cred.h>
 #include <linux/exportfs.h>
 #include <linux/fs.h>
 #include <linux/mm.h>
@@ -667,12 +668,12 @@ static void table_of_older_content(struct kunit *test)
 	load_good(test);
 	KUNIT_EXPECT_EQ(test, 0, sfu_table_find(scene->image.file, page(test, 1), PAGE_SIZE,
 						&section));
-	sfu_table_put(section.table);
+	sfu_table_put(&section);
 	inode_set_ctime(inode, -1000, 1);
 	section = (struct sfu_section){};
 	KUNIT_EXPECT_EQ(test, 0, sfu_table_find(scene->image.file, page(test, 1), PAGE_SIZE,
 						&section));
-	sfu_table_put(section.table);
+	sfu_table_put(&section);
 	KUNIT_EXPECT_EQ(test, 0, sfu_table_list(&entry));
 	KUNIT_EXPECT_EQ(test, entry.nr_files, 2);
 	KUNIT_EXPECT_EQ(test, 0, sfu_table_drop(inode));
@@ -949,31 +950,68 @@ static void table_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, load_large(test, image, SZ_512K, 1));
 }
 
-/* Users leave half of the room to the files of root. */
+/* Looks for the table of an image as a process of this user does. */
+static int find_as(struct kunit *test, unsigned int uid, const struct image *image,
+		   struct sfu_section *section)
+{
+	struct cred *cred = prepare_creds();
+	const struct cred *before;
+	int err;
+
+	KUNIT_ASSERT_NOT_NULL(test, cred);
+	cred->uid = KUIDT_INIT(uid);
+	before = override_creds(cred);
+	err = sfu_table_find(image->file, page(test, 1), PAGE_SIZE, section);
+	revert_creds(before);
+	put_cred(cred);
+	return err;
+}
+
+/* Users leave half of the room to root, whoever owns the files that they map. */
 static void table_limit_of_users(struct kunit *test)
 {
-	struct image *theirs = old_image(test), *ours = old_image(test);
+	struct sfu_section first = {}, again = {}, copy, found = {};
 	struct scan_scene *scene = test->priv;
-	struct sfu_table_source source;
+	struct image *second = old_image(test);
 
-	file_inode(theirs->file)->i_uid = KUIDT_INIT(1000);
-	file_inode(scene->image.file)->i_uid = KUIDT_INIT(1001);
 	sfu_table_memory = 2;
-	source = large_source(test, theirs, SZ_1M + 1, 1);
-	KUNIT_EXPECT_EQ(test, -ENOSPC, load(test, &source));
-	KUNIT_EXPECT_STREQ(test, source.message,
-			   "tables of files that are not root's take half of 2 MiB, and are in use: raise table_memory");
-	/* The words that it may get count, too. */
-	KUNIT_EXPECT_EQ(test, -ENOSPC, load_large(test, theirs, SZ_1M - 512, 1));
-	KUNIT_EXPECT_EQ(test, 0, load_large(test, theirs, SZ_1M - SZ_4K, 1));
-	/* A table that no range uses is forgotten for another one. */
-	KUNIT_EXPECT_EQ(test, 0, load_large(test, theirs, SZ_512K + SZ_256K, 1));
-	KUNIT_EXPECT_EQ(test, 0, load_large(test, &scene->image, SZ_512K, 2));
+	KUNIT_EXPECT_EQ(test, 0, load_large(test, &scene->image, SZ_512K, 1));
+	KUNIT_EXPECT_EQ(test, 0, load_large(test, second, SZ_512K, 2));
+	KUNIT_ASSERT_EQ(test, 0, find_as(test, 1000, &scene->image, &first));
+	KUNIT_EXPECT_EQ(test, -ENODATA, find_as(test, 1000, second, &found));
+	KUNIT_EXPECT_EQ(test, -ENODATA, find_as(test, 1001, second, &found));
+	/* Another range takes no other memory. */
+	KUNIT_ASSERT_EQ(test, 0, find_as(test, 1001, &scene->image, &again));
+	KUNIT_ASSERT_EQ(test, 0, find_as(test, 0, second, &found));
+	sfu_table_put(&found);
+	/* The bytes count as long as any range uses them. */
+	copy = first;
+	sfu_table_get(&copy);
+	sfu_table_put(&first);
+	sfu_table_put(&again);
+	KUNIT_EXPECT_EQ(test, -ENODATA, find_as(test, 1000, second, &found));
+	sfu_table_put(&copy);
+	KUNIT_ASSERT_EQ(test, 0, find_as(test, 1000, second, &found));
+	KUNIT_EXPECT_EQ(test, -ENODATA, find_as(test, 1000, &scene->image, &first));
+	sfu_table_put(&found);
+}
+
+/* Memory is short: a file without a table stays, for it gives nothing back. */
+static void table_shrinks(struct kunit *test)
+{
+	struct image *image = old_image(test), *without = old_image(test);
+	struct sfu_table_source none = source_of(test, without, NULL, 0);
+	struct scan_scene *scene = test->priv;
+
+	KUNIT_EXPECT_EQ(test, 0, load(test, &none));
+	KUNIT_EXPECT_EQ(test, 0, load_large(test, &scene->image, SZ_64K, 1));
 	expect_scanned(test, TABLE, "scan.runs");
-	KUNIT_EXPECT_EQ(test, 0, load_large(test, theirs, SZ_256K, 1));
-	KUNIT_EXPECT_EQ(test, -ENOSPC, load_large(test, theirs, SZ_512K + SZ_256K, 1));
-	KUNIT_EXPECT_EQ(test, 0, load_large(test, ours, SZ_1M, 3));
-	file_inode(scene->image.file)->i_uid = GLOBAL_ROOT_UID;
+	KUNIT_EXPECT_EQ(test, 0, load_large(test, image, SZ_64K, 2));
+	KUNIT_EXPECT_EQ(test, 1, sfu_table_shrink(1));
+	KUNIT_EXPECT_EQ(test, -ENOENT, sfu_table_drop(file_inode(image->file)));
+	KUNIT_EXPECT_EQ(test, 0, sfu_table_shrink(ULONG_MAX));
+	KUNIT_EXPECT_TRUE(test, has_none(without));
+	KUNIT_EXPECT_EQ(test, 0, sfu_table_drop(file_inode(scene->image.file)));
 }
 
 /* A table that is refused takes no other one its place. */
@@ -1200,6 +1238,7 @@ static struct kunit_case table_tests[] = {
 	KUNIT_CASE(table_none_makes_room),
 	KUNIT_CASE(table_limit),
 	KUNIT_CASE(table_limit_of_users),
+	KUNIT_CASE(table_shrinks),
 	KUNIT_CASE(table_refused_takes_no_room),
 	KUNIT_CASE(table_remembers_rows),
 	KUNIT_CASE(table_without_room_for_rows),

@@ -149,7 +149,7 @@ static void free_map(struct rcu_head *rcu)
 	unsigned int i;
 
 	for (i = 0; i < map->nr_ranges; i++) {
-		sfu_table_put(map->ranges[i].section.table);
+		sfu_table_put(&map->ranges[i].section);
 		sfu_user_index_put(&map->ranges[i].section);
 	}
 	kvfree(map);

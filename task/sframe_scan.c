@@ -456,6 +456,7 @@ static bool find_table(struct sfu_scan *scan, struct sfu_range *range, const str
 		sfu_table_add_words(&found);
 	if (!err && is_same_table(section, &found)) {
 		scan->found_new |= found.words.first != section->words.first;
+		section->is_of_user = found.is_of_user;
 		section->words = found.words;
 		section->verified = found.verified;
 		return true;
@@ -625,7 +626,7 @@ static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma,
 		return;
 	}
 	if (known && is_settled(scan, range)) {
-		sfu_table_get(range->section.table);
+		sfu_table_get(&range->section);
 		sfu_user_index_get(&range->section);
 		return;
 	}

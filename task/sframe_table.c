@@ -68,6 +68,7 @@ MODULE_PARM_DESC(table_memory, "MiB that tables may take; 0: an eighth of the me
  * @node: likewise
  * @refs: one of each file, and one of each range of a map
  * @nr_files: files that have this table; under tables_mutex
+ * @nr_user_ranges: ranges of @refs that belong to processes of users other than root
  * @hdr: its header, at the address that it was linked at
  * @bytes: the section, &sfu_table_key.len of them
  * @index: of its functions, or NULL if they are few
@@ -85,6 +86,7 @@ struct sfu_table {
 	struct rhash_head	node;
 	refcount_t		refs;
 	unsigned int		nr_files;
+	atomic_t		nr_user_ranges;
 	struct sframe_header	hdr;
 	void			*bytes;
 	struct sframe_index	*index;
@@ -99,7 +101,6 @@ struct sfu_table {
  * @id: its identity
  * @node: in @files, where the contents of one inode are in one list
  * @nr: in @files_by_nr
- * @is_of_user: its owner is not root
  * @table: its table; NULL: there is none for this file
  * @without: in @files_without, if there is none
  * @nr_segments: in @segments
@@ -110,7 +111,6 @@ struct sfu_table_file {
 	struct sfu_file_id	id;
 	struct rhlist_head	node;
 	u32			nr;
-	bool			is_of_user;
 	struct sfu_table	*table;
 	struct list_head	without;
 	unsigned int		nr_segments;
@@ -128,6 +128,9 @@ static DEFINE_XARRAY_ALLOC1(files_by_nr);	/* likewise */
 static LIST_HEAD(files_without);		/* under tables_mutex; the oldest is the first */
 static unsigned int nr_without;
 static siphash_key_t hash_key;
+
+/* Of the tables that ranges of users other than root use, with the words that they may get. */
+static atomic_long_t bytes_of_users;
 
 atomic_t sfu_table_generation;
 
@@ -158,13 +161,30 @@ static unsigned long words_size(const struct sframe_header *hdr)
 	return sizeof(struct sfu_cache_word) << words_bits(hdr);
 }
 
-static unsigned long table_size(const struct sfu_table *table)
+static unsigned long size_without_words(const struct sfu_table *table)
 {
 	const struct sframe_index *index = table->index;
 
 	return sizeof(*table) + table->key.len +
-	       (index ? struct_size(index, starts, index->nr + 1) : 0) +
-	       (table->words ? words_size(&table->hdr) : 0);
+	       (index ? struct_size(index, starts, index->nr + 1) : 0);
+}
+
+static unsigned long table_size(const struct sfu_table *table)
+{
+	return size_without_words(table) + (table->words ? words_size(&table->hdr) : 0);
+}
+
+/* It does not change. */
+static unsigned long full_size(const struct sfu_table *table)
+{
+	return size_without_words(table) + words_size(&table->hdr);
+}
+
+static unsigned long memory_limit(void)
+{
+	unsigned long mib = READ_ONCE(sfu_table_memory);
+
+	return mib ? mib << 20 : (totalram_pages() / MEMORY_SHARE) << PAGE_SHIFT;
 }
 
 static void free_table(struct rcu_head *rcu)
@@ -177,30 +197,70 @@ static void free_table(struct rcu_head *rcu)
 	kfree(table);
 }
 
-/**
- * sfu_table_get() - take one more reference
- * @table: the table, of which the caller has a reference; may be NULL
- *
- * Context: Any.
- */
-void sfu_table_get(struct sfu_table *table)
+static void put_table(struct sfu_table *table)
 {
-	if (table)
-		refcount_inc(&table->refs);
-}
-
-/**
- * sfu_table_put() - drop a reference
- * @table: the table; may be NULL
- *
- * Context: Any but NMI.
- */
-void sfu_table_put(struct sfu_table *table)
-{
-	if (!table || !refcount_dec_and_test(&table->refs))
+	if (!refcount_dec_and_test(&table->refs))
 		return;
 	atomic_long_sub(table_size(table), &sfu_held.tables);
 	call_rcu(&table->rcu, free_table);
+}
+
+/*
+ * May one more range of a user use the table? Tables that users use take half of the limit at most,
+ * whoever owns the files: so nobody keeps the programs of root from having tables. The count of
+ * ranges goes from 0 to 1 once for each time that the bytes are added, and back once.
+ */
+static bool add_user_range(struct sfu_table *table)
+{
+	unsigned long size = full_size(table);
+
+	if (atomic_inc_not_zero(&table->nr_user_ranges))
+		return true;
+	if (atomic_long_add_return(size, &bytes_of_users) > memory_limit() / 2) {
+		atomic_long_sub(size, &bytes_of_users);
+		pr_warn_once("users other than root have tables of half of %lu MiB in use, and get no more: raise table_memory\n",
+			     memory_limit() >> 20);
+		return false;
+	}
+	if (atomic_inc_return(&table->nr_user_ranges) > 1)
+		atomic_long_sub(size, &bytes_of_users);
+	return true;
+}
+
+static void remove_user_range(struct sfu_table *table)
+{
+	if (atomic_dec_and_test(&table->nr_user_ranges))
+		atomic_long_sub(full_size(table), &bytes_of_users);
+}
+
+/**
+ * sfu_table_get() - take the references of one more section
+ * @section: a copy of one that has them; it may be without a table
+ *
+ * Context: Any.
+ */
+void sfu_table_get(const struct sfu_section *section)
+{
+	if (!section->table)
+		return;
+	refcount_inc(&section->table->refs);
+	if (section->is_of_user)
+		atomic_inc(&section->table->nr_user_ranges);
+}
+
+/**
+ * sfu_table_put() - drop the references of a section
+ * @section: from sfu_table_find(); it may be without a table
+ *
+ * Context: Any but NMI.
+ */
+void sfu_table_put(const struct sfu_section *section)
+{
+	if (!section->table)
+		return;
+	if (section->is_of_user)
+		remove_user_range(section->table);
+	put_table(section->table);
 }
 
 /* Ranges that use the table. Under tables_mutex; scans may change it meanwhile. */
@@ -309,7 +369,7 @@ static void leave_table(struct sfu_table *table)
 		return;
 	if (!--table->nr_files)
 		rhashtable_remove_fast(&tables, &table->node, table_params);
-	sfu_table_put(table);
+	put_table(table);
 }
 
 /* ---- files ---- */
@@ -362,26 +422,11 @@ static void forget_same(const struct sfu_file_id *id)
 			forget_file(file);
 }
 
-/**
- * struct in_use - the bytes of tables that ranges use
- * @all: the bytes that tables would take without those that no range uses
- * @of_users: those of files that root does not own, with the words that they may still get
- */
-struct in_use {
-	unsigned long	all;
-	unsigned long	of_users;
-};
-
-/* The bytes of a table, with the words that it has or may still get. */
-static unsigned long full_size(const struct sfu_table *table)
-{
-	return table_size(table) + (table->words ? 0 : words_size(&table->hdr));
-}
-
-static struct in_use count_in_use(void)
+/* The bytes that tables would take without those that no range uses. */
+static unsigned long bytes_in_use(void)
 {
 	unsigned long unused = nr_without * sizeof(struct sfu_table_file), nr;
-	struct in_use bytes = { .all = atomic_long_read(&sfu_held.tables) };
+	unsigned long all = atomic_long_read(&sfu_held.tables);
 	const struct sfu_table *table;
 	struct sfu_table_file *file;
 
@@ -389,12 +434,9 @@ static struct in_use count_in_use(void)
 		table = file->table;
 		if (table && is_unused(file))
 			unused += DIV_ROUND_UP(table_size(table), table->nr_files);
-		else if (table && file->is_of_user)
-			bytes.of_users += DIV_ROUND_UP(full_size(table), table->nr_files);
 		cond_resched();
 	}
-	bytes.all -= min(bytes.all, unused);
-	return bytes;
+	return all - min(all, unused);
 }
 
 /* Forgets files with a table that no range uses, until all take @most bytes. */
@@ -429,42 +471,18 @@ static void forget_without(unsigned int most, unsigned long most_bytes)
 	}
 }
 
-static unsigned long memory_limit(void)
-{
-	unsigned long mib = READ_ONCE(sfu_table_memory);
-
-	return mib ? mib << 20 : (totalram_pages() / MEMORY_SHARE) << PAGE_SHIFT;
-}
-
-/* Does anybody but root own the file? */
-static bool is_of_user(const struct sfu_table_source *source)
-{
-	return source->inode && !uid_eq(source->inode->i_uid, GLOBAL_ROOT_UID);
-}
-
-/*
- * Is there room for a new table, beside those that ranges use? Files of users take half of it at
- * most: so nobody keeps the programs of the system from having tables.
- */
-static int check_room(struct sfu_table_source *source, const struct sframe_header *hdr)
+/* Is there room for a new table, beside those that ranges use? */
+static int check_room(struct sfu_table_source *source)
 {
 	unsigned long limit = memory_limit();
-	/* An index has at most as many starts as there are functions. */
-	u64 all = source->len + words_size(hdr) + (u64)hdr->num_fdes * sizeof(u32);
-	struct in_use bytes;
 
 	if (source->len > limit)
 		return refuse(source, -ENOSPC,
 			      "larger than all tables may be, %lu MiB: raise table_memory",
 			      limit >> 20);
-	bytes = count_in_use();
-	if (bytes.all > limit - source->len)
+	if (bytes_in_use() > limit - source->len)
 		return refuse(source, -ENOSPC,
 			      "tables take all of %lu MiB, and are in use: raise table_memory",
-			      limit >> 20);
-	if (is_of_user(source) && bytes.of_users + all > limit / 2)
-		return refuse(source, -ENOSPC,
-			      "tables of files that are not root's take half of %lu MiB, and are in use: raise table_memory",
 			      limit >> 20);
 	return 0;
 }
@@ -487,7 +505,7 @@ static struct sfu_table *make_table(struct sfu_table_source *source,
 	struct sframe_header hdr;
 	int err;
 
-	err = check_header(source, &hdr) ?: check_room(source, &hdr) ?:
+	err = check_header(source, &hdr) ?: check_room(source) ?:
 	      check_functions(source, &hdr);
 	if (err)
 		return ERR_PTR(err);
@@ -558,7 +576,7 @@ static struct sfu_table *get_table(struct sfu_table_source *source)
 		return make_table(source, &key);
 	if (!are_same_bytes(table->bytes, source->bytes, source->len))
 		return ERR_PTR(refuse(source, -EEXIST, "another table has the same hash"));
-	sfu_table_get(table);
+	refcount_inc(&table->refs);
 	return table;
 }
 
@@ -617,7 +635,6 @@ static struct sfu_table_file *make_file(struct sfu_table_source *source,
 	if (!file)
 		return NULL;
 	file->id = *id;
-	file->is_of_user = is_of_user(source);
 	file->nr_segments = source->nr_segments;
 	memcpy(file->segments, source->segments,
 	       source->nr_segments * sizeof(*source->segments));
@@ -852,6 +869,11 @@ static int place_table(const struct sfu_table_file *file, u64 map_start, u64 map
 		return -ENODATA;
 	if (!refcount_inc_not_zero(&table->refs))
 		return -ENOENT;
+	section->is_of_user = sfu_wanted_is_of_user();
+	if (section->is_of_user && !add_user_range(table)) {
+		put_table(table);
+		return -ENODATA;
+	}
 	section->source = SFU_SOURCE_RESIDENT;
 	section->table = table;
 	section->bytes = table->bytes;
@@ -873,7 +895,8 @@ static int place_table(const struct sfu_table_file *file, u64 map_start, u64 map
  * @section: set with 0, to a section with a reference of the table
  *
  * Context: Task; does not sleep.
- * Return: 0; -ENODATA if there is none for this file; -ENOENT if the file is not known.
+ * Return: 0; -ENODATA if there is none for this file, or users have no room for it; -ENOENT if the
+ * file is not known.
  */
 int sfu_table_find(const struct file *file, u64 map_start, u64 map_offset,
 		   struct sfu_section *section)
@@ -924,28 +947,45 @@ void sfu_table_add_words(struct sfu_section *section)
 
 static unsigned long count_unused(struct shrinker *shrinker, struct shrink_control *sc)
 {
+	unsigned int nr = atomic_read(&files.ht.nelems), nr_none = READ_ONCE(nr_without);
+
 	/* The number is only an estimate: how many files are in use is not known here. */
-	return atomic_read(&files.ht.nelems) ?: SHRINK_EMPTY;
+	return nr > nr_none ? nr - nr_none : SHRINK_EMPTY;
 }
 
-static unsigned long shrink(struct shrinker *shrinker, struct shrink_control *sc)
+/**
+ * sfu_table_shrink() - forget files whose tables no range uses
+ * @most: so many files at most
+ *
+ * A file that is known to have no table stays: it takes hardly any memory, and to forget it starts
+ * a converter.
+ *
+ * Context: Task; reclaims memory.
+ * Return: How many were forgotten.
+ */
+unsigned long sfu_table_shrink(unsigned long most)
 {
 	struct sfu_table_file *file;
 	unsigned long nr, count = 0;
 
 	if (!mutex_trylock(&tables_mutex))
-		return SHRINK_STOP;
+		return 0;
 	xa_for_each(&files_by_nr, nr, file) {
-		if (count == sc->nr_to_scan)
+		if (count == most)
 			break;
 		cond_resched();
-		if (!is_unused(file))
+		if (!file->table || !is_unused(file))
 			continue;
 		forget_file(file);
 		count++;
 	}
 	mutex_unlock(&tables_mutex);
-	return count ?: SHRINK_STOP;
+	return count;
+}
+
+static unsigned long shrink(struct shrinker *shrinker, struct shrink_control *sc)
+{
+	return sfu_table_shrink(sc->nr_to_scan) ?: SHRINK_STOP;
 }
 
 static struct shrinker *shrinker;

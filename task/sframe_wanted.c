@@ -201,6 +201,16 @@ static kuid_t owner_of_current(void)
 }
 
 /**
+ * sfu_wanted_is_of_user() - does what current maps count for a user other than root?
+ *
+ * Context: Task.
+ */
+bool sfu_wanted_is_of_user(void)
+{
+	return !uid_eq(owner_of_current(), GLOBAL_ROOT_UID);
+}
+
+/**
  * sfu_wanted_add() - there is no table for code that current has mapped
  * @file: the mapped file
  * @addr: where it is mapped

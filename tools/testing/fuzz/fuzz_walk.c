@@ -171,7 +171,7 @@ bool sfu_event_profiled(void)
 
 atomic_t sfu_table_generation;
 
-void sfu_table_put(struct sfu_table *table)
+void sfu_table_put(const struct sfu_section *section)
 {
 }
 

@@ -65,7 +65,7 @@ atomic_t sfu_table_generation;
 /* The process whose memory the walk reads. */
 static struct walker *walking;
 
-void sfu_table_put(struct sfu_table *table)
+void sfu_table_put(const struct sfu_section *section)
 {
 }
 

@@ -2,6 +2,7 @@
 /* What the suites of KUnit on the host use of the module, other than the sample side. */
 #include "sframe_event.h"
 #include "sframe_process.h"
+#include "sframe_section.h"
 #include "sframe_stats.h"
 #include "sframe_table.h"
 
@@ -23,9 +24,9 @@ void sfu_hold(long size)
 }
 
 /* There are no tables. Nobody profiles. */
-void sfu_table_put(struct sfu_table *table)
+void sfu_table_put(const struct sfu_section *section)
 {
-	if (table)
+	if (section->table)
 		abort();
 }
 
