@@ -162,6 +162,7 @@ static void find_fde_outside(struct kunit *test)
 	place_built(scene);
 	for (i = 0; i < ARRAY_SIZE(bounds); i++) {
 		const int want = bounds[i].is_found ? 0 : -ENOENT;
+		const u64 pc = ADDR + 0x1008;
 		struct sframe_memory mem = {
 			.bytes = scene->b.bytes, .addr = ADDR, .len = scene->len,
 		};
@@ -174,13 +175,13 @@ static void find_fde_outside(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, 0, sframe_header_read(&hdr, &scene->rd, ADDR, scene->len));
 		hdr.code_start = ADDR + bounds[i].start;
 		hdr.code_end = ADDR + bounds[i].end;
-		KUNIT_EXPECT_EQ(test, want, sframe_find_fde(&hdr, &scene->rd, ADDR + 0x1008, &fde));
-		KUNIT_EXPECT_EQ(test, want, sframe_find_row(&hdr, &scene->rd, ADDR + 0x1008, &row));
+		KUNIT_EXPECT_EQ(test, want, sframe_find_fde(&hdr, &scene->rd, pc, &fde));
+		KUNIT_EXPECT_EQ(test, want, sframe_find_row(&hdr, &scene->rd, pc, &row));
 		KUNIT_EXPECT_EQ(test, want,
-				sframe_find_row_of(&hdr, &scene->rd, 0, ADDR + 0x1008, &row));
+				sframe_find_row_of(&hdr, &scene->rd, 0, pc, &row));
 		if (c->flags & SORTED)
-			KUNIT_EXPECT_EQ(test, want, sframe_memory_find(&hdr, &mem, NULL,
-								      ADDR + 0x1008, &rows, &plain));
+			KUNIT_EXPECT_EQ(test, want,
+					sframe_memory_find(&hdr, &mem, NULL, pc, &rows, &plain));
 	}
 }
 

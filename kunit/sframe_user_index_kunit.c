@@ -413,8 +413,8 @@ static void directory_of_same_starts(struct kunit *test)
 }
 
 /*
- * mold keeps the entries of functions that it has discarded, at address 0. Such a function is outside
- * of the code, though it may reach into it; or it runs into the next one.
+ * mold keeps the entries of functions that it has discarded, at address 0. Such a function is
+ * outside of the code, though it may reach into it; or it runs into the next one.
  */
 static void directory_of_stale_entries(struct kunit *test)
 {

@@ -209,8 +209,8 @@ static u32 count_marks(const struct sframe_mark *marks, u32 nr, s64 at)
 }
 
 /*
- * Finds the row of @addr in the function of entry @nr, which ends at @end at the latest. The section
- * may have changed since.
+ * Finds the row of @addr in the function of entry @nr, which ends at @end at the latest. The
+ * section may have changed since.
  */
 static int find_in_entry(const struct sfu_section *section, struct sframe_reader *rd,
 			 unsigned long addr, u32 nr, u64 end, struct sframe_row *row)

@@ -247,15 +247,42 @@ static void prefault_section(struct sfu_scan *scan, const struct sfu_range *rang
 		prefault(scan, range, size);
 }
 
+static struct sfu_vma_id vma_id(const struct vm_area_struct *vma)
+{
+	return (struct sfu_vma_id){
+		.start = vma->vm_start,
+		.end = vma->vm_end,
+		.file = vma->vm_file,
+		.offset = vma->vm_pgoff << PAGE_SHIFT,
+	};
+}
+
+/* The mapping with code of @file at @addr; all zero if there is none. */
+static struct sfu_vma_id code_at(struct mm_struct *mm, unsigned long addr, const struct file *file)
+{
+	struct vm_area_struct *vma = find_mapping(mm, addr, file);
+
+	return vma && vma->vm_flags & VM_EXEC ? vma_id(vma) : (struct sfu_vma_id){};
+}
+
 /*
  * An entry counts only in the code that is mapped here. Linkers that do not know SFrame keep those
  * of discarded functions at address 0, where the header of the file is: no code begins in it.
+ * mprotect() may have split the code, and a function may lie in two parts.
  */
-static void set_code_bounds(struct sfu_range *range)
+static void set_code_bounds(struct sfu_scan *scan, struct sfu_range *range)
 {
-	range->section.hdr.code_start = range->vma.start +
-					(range->vma.offset ? 0 : sizeof(struct elf64_hdr));
-	range->section.hdr.code_end = range->vma.end;
+	const struct sfu_vma_id *vma = &range->vma;
+	struct sfu_vma_id before = code_at(scan->mm, vma->start - 1, vma->file);
+	struct sfu_vma_id after = code_at(scan->mm, vma->end, vma->file), first = *vma;
+	struct sframe_header *hdr = &range->section.hdr;
+
+	if (before.end && before.offset + (before.end - before.start) == vma->offset)
+		first = before;
+	hdr->code_start = first.start + (first.offset ? 0 : sizeof(struct elf64_hdr));
+	hdr->code_end = vma->end;
+	if (after.end && vma->offset + (vma->end - vma->start) == after.offset)
+		hdr->code_end = after.end;
 }
 
 /* Returns the state of a section that is mapped. */
@@ -266,7 +293,7 @@ static enum sfu_section_state check_section(struct sfu_scan *scan, struct sfu_ra
 	prefault(scan, range, sizeof(struct sframe_raw_header));
 	switch (sfu_section_check(&range->section, &defect)) {
 	case 0:
-		set_code_bounds(range);
+		set_code_bounds(scan, range);
 		return SFU_SECTION_READY;
 	case -EFAULT:
 		return SFU_SECTION_PENDING;
@@ -275,7 +302,7 @@ static enum sfu_section_state check_section(struct sfu_scan *scan, struct sfu_ra
 		return SFU_SECTION_BAD;
 	default:
 		/* The first of several parts may be without functions. */
-		set_code_bounds(range);
+		set_code_bounds(scan, range);
 		return is_sorted(&range->section) ? SFU_SECTION_NONE : SFU_SECTION_READY;
 	}
 }
@@ -329,16 +356,6 @@ static void assign_keys(struct sfu_scan *scan, struct sfu_range *range)
 
 	range->section.has_keys = key;
 	range->section.key_base = key - range->start;
-}
-
-static struct sfu_vma_id vma_id(const struct vm_area_struct *vma)
-{
-	return (struct sfu_vma_id){
-		.start = vma->vm_start,
-		.end = vma->vm_end,
-		.file = vma->vm_file,
-		.offset = vma->vm_pgoff << PAGE_SHIFT,
-	};
 }
 
 static bool is_same_vma(const struct sfu_vma_id *a, const struct sfu_vma_id *b)
