@@ -305,7 +305,7 @@ int sframe_header_read(struct sframe_header *hdr, struct sframe_reader *rd,
 	if (err)
 		return err;
 
-	*hdr = (struct sframe_header){ .addr = addr, .code_end = ~0ULL };
+	*hdr = (struct sframe_header){ .addr = addr, .code_end = ~0ULL >> 1 };
 	err = check_preamble(hdr, rd, &raw);
 	if (err)
 		return err;

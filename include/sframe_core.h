@@ -109,9 +109,10 @@ static inline int sframe_charge(struct sframe_reader *rd, u32 cost)
  * @addr: address of the header, in the address space of the code described
  * @fde_addr: address of the FDE table
  * @fre_addr: address of the FRE sub-section
- * @code_start: address of the code that the section may describe. sframe_header_read() sets no
- *	bounds; a caller that knows the mapped code sets them
- * @code_end: one past its last byte. No look-up finds a function that is not between the two
+ * @code_start: address of the code that the section may describe. sframe_header_read() sets the
+ *	bounds of user memory; a caller that knows the mapped code sets those
+ * @code_end: one past its last byte, below 2^63. No look-up finds a function that is not between
+ *	the two
  * @num_fdes: entries in the FDE table
  * @fre_len: bytes of the FRE sub-section
  * @version: 1, 2 or 3

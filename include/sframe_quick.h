@@ -248,15 +248,20 @@ static __always_inline int sframe_quick_entry(const struct sframe_quick *quick,
 		return -EFAULT;
 	fre_off = size >> 32;
 	size = (u32)size;
-	if (start > quick->pc || (start | (start + size)) >> 63)
+	if (start > quick->pc)
 		return -EAGAIN;
 	if (quick->pc - start >= size || start < quick->hdr->code_start ||
 	    start + size > quick->hdr->code_end)
-		return sframe_quick_miss(quick, base, addr, is_v3, nr == 1, start);
+		return (start | (start + size)) >> 63 ? -EAGAIN :
+		       sframe_quick_miss(quick, base, addr, is_v3, nr == 1, start);
 	if (fre_off >= quick->hdr->fre_len)
 		return -EAGAIN;
-	/* The entry may be of a user's file, or one past the end, whose bytes are rows. */
-	fre_off = array_index_nospec(fre_off, quick->hdr->fre_len);
+	/*
+	 * In kernel memory: the entry may be of a user's file, or one past the end, whose bytes are
+	 * rows. Around user memory nothing is mapped that it could lead to.
+	 */
+	if (quick->mem)
+		fre_off = array_index_nospec(fre_off, quick->hdr->fre_len);
 	fde->start = start;
 	return is_v3 ? sframe_quick_attr(quick, fre_off, fde) :
 		       sframe_quick_tail(quick, addr, fre_off, fde);
