@@ -82,8 +82,8 @@ static bool has_trusted_io(const struct file *file)
  *
  * If a file has no read(), its page cache may hold memory that the kernel cannot read either, such
  * as that of memfd_secret(). A file in persistent memory (DAX) has no page cache. That of
- * hugetlbfs counts in huge pages before 6.7 (a08c7193e4f1, "mm/filemap: remove hugetlb special casing
- * in filemap.c"), and its mappings get no pages from map_part() on any kernel.
+ * hugetlbfs counts in huge pages before 6.7 (a08c7193e4f1, "mm/filemap: remove hugetlb special
+ * casing in filemap.c"), and its mappings get no pages from map_part() on any kernel.
  *
  * Context: Task.
  */

@@ -693,8 +693,8 @@ static int add_file(struct sfu_table_source *source, const struct sfu_file_id *i
  * @source: what user space gives
  *
  * Context: May sleep. The caller holds a reference of the inode, if there is one.
- * Return: 0; -ESTALE or -EAGAIN if the file has changed; -EOPNOTSUPP if its file
- * system does not tell each change; -EBADMSG if the section has a defect; -EEXIST if another table has its hash;
+ * Return: 0; -ESTALE or -EAGAIN if the file has changed; -EOPNOTSUPP if its file system does not
+ * tell each change; -EBADMSG if the section has a defect; -EEXIST if another table has its hash;
  * -EINVAL; -ENOSPC; -ENOMEM; -EINTR. With a message.
  */
 int sfu_table_load(struct sfu_table_source *source)

@@ -67,9 +67,10 @@ struct sframe_load {
  * open() wants CAP_SYS_ADMIN: EPERM.
  *
  * SFRAME_LOAD fails with EAGAIN: the file has changed a moment ago, read it again in two seconds;
- * ESTALE: it has changed since fstat(); EOPNOTSUPP: its file system does not tell each change; EBADMSG: the section has a
- * defect, which @message names; ENOSPC: there is no room for the table; EFBIG: it is larger than
- * 256 MiB; EEXIST: another one has its hash; EINTR, ENOMEM, EBADF, EINVAL, EFAULT. SFRAME_DROP
+ * ESTALE: it has changed since fstat(); EOPNOTSUPP: its file system does not tell each change;
+ * EBADMSG: the section has a defect, which @message names; ENOSPC: there is no room for the table;
+ * EFBIG: it is larger than 256 MiB; EEXIST: another one has its hash; EINTR, ENOMEM, EBADF,
+ * EINVAL, EFAULT. SFRAME_DROP
  * fails with ENOENT: the file has no table. read() fails with EINVAL: there is no room for one
  * structure; EAGAIN, with O_NONBLOCK: no file is wanted; EMFILE, ENFILE, ENOMEM: no file was taken.
  */
@@ -128,7 +129,8 @@ struct sframe_wanted {
  * @nr_users: ranges of code of processes that use the table
  * @nr_files: files that share the table
  * @ctime: of the file when its table was loaded: st_ctim.tv_sec
- * @ctime_nsec: likewise st_ctim.tv_nsec. If fstat() reports another time, the file has lost the table
+ * @ctime_nsec: likewise st_ctim.tv_nsec. If fstat() reports another time, the file has lost the
+ *	table
  * @reserved: 0
  */
 struct sframe_file {

@@ -323,7 +323,7 @@ static const char *note(const struct check *check, unsigned int index)
 		{ lacks_everything(check),
 		  "neither .sframe, .eh_frame nor .debug_frame: no table can be made of it" },
 		{ check->has_lost,
-		  "the file has changed (written, renamed, linked): its table is lost until it is loaded again" },
+		  "it was written, renamed or linked, and so has lost its table: load it again" },
 		{ check->is_held && check->is_elsewhere && check->has_code && !has_own(check),
 		  FILE_ELSEWHERE },
 		{ object_is_relocatable(obj),
@@ -742,9 +742,8 @@ static void print_measure(const struct totals *totals)
 	by_own = percent(totals->by_own, totals->code);
 	printf("%" PRIu64 " bytes of code can be unwound: ", totals->code);
 	if (totals->held.is_known || !module_is_loaded())
-		printf("by tables %.1f %%, by .sframe of the objects %.1f %%, "
-		       "by frame pointers at most %.1f %%\n",
-		       by_table, by_own, 100 - by_table - by_own);
+		printf("by tables %.1f %%, by .sframe of the objects %.1f %%, %s %.1f %%\n",
+		       by_table, by_own, "by frame pointers at most", 100 - by_table - by_own);
 	else
 		printf("by .sframe of the objects %.1f %%, by tables ?: only root may see them\n",
 		       by_own);

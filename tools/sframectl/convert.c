@@ -204,10 +204,10 @@ static const char *convert_file(struct worker *worker, const char *name, struct 
 	/* The key has to be that of the bytes that were converted: they may change. */
 	if (key)
 		error = file_keep(file) ?: store_key(file, key);
-	if (!error)
-		error = vdso_is_name(name) ? worker_begin_vdso(worker, WORKER_CONVERTS) :
-					     worker_begin(worker, fcntl(file->fd, F_DUPFD_CLOEXEC, 0),
-							  WORKER_CONVERTS);
+	if (!error && vdso_is_name(name))
+		error = worker_begin_vdso(worker, WORKER_CONVERTS);
+	else if (!error)
+		error = worker_begin(worker, fcntl(file->fd, F_DUPFD_CLOEXEC, 0), WORKER_CONVERTS);
 	if (error)
 		return error;
 	worker_end(worker);

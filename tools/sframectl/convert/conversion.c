@@ -50,8 +50,8 @@ static bool cies_agree(const struct cfi_cie *one, const struct cfi_cie *two)
  * may have padding in its size. Return: whether all of them say the same as the longest one.
  */
 static bool entries_agree(struct table *table, struct cfi_functions *functions,
-			  const struct cfi_function *longest, const struct cfi_function *all, u32 nr,
-			  struct cfi_rows rows[2])
+			  const struct cfi_function *longest, const struct cfi_function *all,
+			  u32 nr, struct cfi_rows rows[2])
 {
 	struct cfi_cie cie, other;
 	u32 i;

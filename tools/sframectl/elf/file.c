@@ -193,8 +193,8 @@ const char *file_keep(struct file *file)
  * file_is_elsewhere - is a file on a file system whose files get no table?
  * @fd: the file; -1: there is none
  *
- * Only the module knows which file system has the bytes of an overlay's file. 9p may report the type
- * of the server's file system.
+ * Only the module knows which file system has the bytes of an overlay's file. 9p may report the
+ * type of the server's file system.
  */
 bool file_is_elsewhere(int fd)
 {
