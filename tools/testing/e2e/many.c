@@ -4,7 +4,7 @@
  *
  * many fill DIR NR BYTES: makes NR files in DIR, and loads a table of BYTES bytes for each. No two
  * are the same. many use DIR NR: maps the first NR of them as code, and computes for ever.
- * many drops: tries to drop tables with descriptors and flags that are wrong, and prints the errors.
+ * many drops: tries to drop tables by wrong descriptors and flags, and prints the errors.
  * many refusals FILE: makes FILE, tries to load tables that are wrong in one way each, and prints
  * why the module refuses each.
  * many mutate FILE DIR NR SEED: writes NR files to DIR, which are FILE with some bytes changed.
