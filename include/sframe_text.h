@@ -12,6 +12,7 @@ struct sfu_range;
 struct vm_area_struct;
 
 enum sframe_habit sfu_text_habit(struct sfu_range *range, const struct vm_area_struct *vma,
-				 struct sfu_prefault *prefault, unsigned int *nr_pieces);
+				 bool needs_all, struct sfu_prefault *prefault,
+				 unsigned int *nr_pieces);
 
 #endif /* SFU_TEXT_H */

@@ -799,11 +799,11 @@ static bool can_read_text(const struct sfu_scan *scan)
 
 /* Code is read ahead only after all headers and sections: each page costs the group. */
 static void read_habit(struct sfu_scan *scan, struct sfu_range *range,
-		       const struct vm_area_struct *vma)
+		       const struct vm_area_struct *vma, bool has_id)
 {
 	bool may_ask = scan->reason == SFU_SCAN_SAMPLE && !scan->prefault.nr_cold;
 
-	range->habit = sfu_text_habit(range, vma, may_ask ? &scan->prefault : NULL,
+	range->habit = sfu_text_habit(range, vma, has_id, may_ask ? &scan->prefault : NULL,
 				      &scan->nr_pieces);
 	range->asked = 0;
 	if (range->habit == SFRAME_HABIT_UNKNOWN)
@@ -825,7 +825,7 @@ static void find_habit(struct sfu_scan *scan, struct sfu_range *range)
 		sfu_file_find(&code, &facts);
 	range->habit = facts.habit;
 	if (range->habit == SFRAME_HABIT_UNKNOWN && can_read_text(scan))
-		read_habit(scan, range, vma);
+		read_habit(scan, range, vma, has_id);
 	if (range->habit == SFRAME_HABIT_UNKNOWN)
 		return;
 	scan->found_new = true;

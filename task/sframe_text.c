@@ -7,8 +7,8 @@
  * Anonymous code is read from the memory of the process. Nothing waits for a page.
  *
  * Which pieces of a file are read depends on the file alone. Anybody who may read a file can fill
- * its page cache, or empty it. So a file is judged only if all pieces up to the last one that
- * counts are there. A scan for a sample asks for those that are missing.
+ * its page cache, or empty it. So a file whose habit is remembered is judged only if all pieces up
+ * to the last one that counts are there. A scan for a sample asks for those that are missing.
  */
 #include <linux/fs.h>
 #include <linux/highmem.h>
@@ -121,6 +121,7 @@ static enum sframe_habit habit_of_all(struct sfu_range *range, unsigned int *nr_
  * @range: the range, of current's memory, or of memory that current has borrowed; what has been
  *	read of anonymous code is noted in it
  * @vma: its VMA
+ * @needs_all: the habit of the file is remembered for all processes
  * @prefault: what the scan asks file systems to read; NULL: nothing
  * @nr_pieces: raised by the number of pieces of code that it reads, at most 32 of a file; by
  *	JIT_PIECES for each piece of anonymous code
@@ -131,7 +132,8 @@ static enum sframe_habit habit_of_all(struct sfu_range *range, unsigned int *nr_
  * is not in memory.
  */
 enum sframe_habit sfu_text_habit(struct sfu_range *range, const struct vm_area_struct *vma,
-				 struct sfu_prefault *prefault, unsigned int *nr_pieces)
+				 bool needs_all, struct sfu_prefault *prefault,
+				 unsigned int *nr_pieces)
 {
 	struct file *file = vma->vm_file;
 	unsigned long nr_pages = (range->end - range->start) >> PAGE_SHIFT;
@@ -158,7 +160,7 @@ enum sframe_habit sfu_text_habit(struct sfu_range *range, const struct vm_area_s
 		*nr_pieces += len / PIECE;
 		is_complete &= !err;
 		habit = sframe_habit_early(&starts);
-		if (is_complete && habit != SFRAME_HABIT_UNKNOWN)
+		if ((is_complete || !needs_all) && habit != SFRAME_HABIT_UNKNOWN)
 			return habit;
 	}
 	return is_complete ? sframe_habit_final(&starts) : SFRAME_HABIT_UNKNOWN;
