@@ -191,6 +191,7 @@ static long dev_list(void __user *arg)
 	err = sfu_table_list(&entry);
 	if (err)
 		return err;
+	entry.size = size;
 	return copy_to_user(arg, &entry, size) ? -EFAULT : 0;
 }
 

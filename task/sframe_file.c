@@ -88,11 +88,12 @@ static u64 medium_of(const struct super_block *sb)
 static bool get_handle(struct inode *inode, u32 *handle)
 {
 	const struct export_operations *ops = inode->i_sb->s_export_op;
-	int nr = SFU_HANDLE_WORDS;
+	int nr = SFU_HANDLE_WORDS, type;
 
 	if (!ops || !ops->encode_fh)
 		return true;
-	return ops->encode_fh(inode, handle, &nr, NULL) != FILEID_INVALID;
+	type = ops->encode_fh(inode, handle, &nr, NULL);
+	return type > 0 && type != FILEID_INVALID;
 }
 
 /**
