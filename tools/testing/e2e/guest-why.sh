@@ -12,7 +12,8 @@ import json, sys
 pid, cause, name, path = sys.argv[1:]
 why = json.load(open(path))
 most = why["endings"][0] if why["endings"] else {}
-if not (why["pid"] == int(pid) and why["stacks"] >= 50 and why["lost"] == 0 and most.get("cause") == cause and name in most["object"] and
+# A slow host loses some: samples come while the program that reads them does not run.
+if not (why["pid"] == int(pid) and why["stacks"] >= 50 and why["lost"] <= why["stacks"] / 10 and most.get("cause") == cause and name in most["object"] and
         most["stacks"] >= 0.9 * why["stacks"] and most["advice"]):
     print("    ", json.dumps(why))
     sys.exit(1)
