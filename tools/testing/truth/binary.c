@@ -23,7 +23,6 @@ struct symbol {
 };
 
 const char *binary_sframectl, *binary_tables;
-u64 binary_nr_stepped;
 
 static struct binary *all;
 
@@ -237,24 +236,6 @@ static const struct elf_segment *find_segment(const struct binary *binary, u64 o
 			return segment;
 	}
 	return NULL;
-}
-
-/* Notes a step at an address, as it was linked. Returns whether it is the first step there. */
-bool binary_step(struct binary *binary, u64 addr)
-{
-	u64 room = binary->room;
-
-	if (addr >= room) {
-		binary->room = 2 * (addr + 1);
-		binary->stepped = realloc(binary->stepped, binary->room);
-		if (!binary->stepped)
-			err(1, "steps of %s", binary->name);
-		memset(binary->stepped + room, 0, binary->room - room);
-	}
-	if (binary->stepped[addr])
-		return false;
-	binary_nr_stepped++;
-	return binary->stepped[addr] = true;
 }
 
 /* May the page at this offset be executed? */

@@ -19,8 +19,6 @@ struct elf_segment;
  * @nr_segments: how many
  * @symbols: functions, by address
  * @nr_symbols: how many
- * @stepped: by address, as it was linked: it has been stepped
- * @room: addresses in @stepped
  */
 struct binary {
 	struct binary		*next;
@@ -31,21 +29,15 @@ struct binary {
 	unsigned int		nr_segments;
 	struct symbol		*symbols;
 	unsigned int		nr_symbols;
-	bool			*stepped;
-	u64			room;
 };
 
 /* How tables are made, and the directory that keeps them. */
 extern const char *binary_sframectl, *binary_tables;
 
-/* The addresses that have been stepped. */
-extern u64 binary_nr_stepped;
-
 struct binary *binary_get(const char *name, struct memory *mem, u64 start, u64 end);
 bool binary_has_code(const struct binary *binary, u64 off);
 u64 binary_bias(const struct binary *binary, u64 map_start, u64 map_off);
 const char *binary_symbol(const struct binary *binary, u64 addr, u64 *start);
-bool binary_step(struct binary *binary, u64 addr);
 u64 binary_function(const struct binary *binary, u64 addr);
 
 #endif /* TRUTH_BINARY_H */

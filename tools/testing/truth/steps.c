@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "judge.h"
+#include "places.h"
 #include "tracer.h"
 
 static const char usage[] =
@@ -35,7 +36,7 @@ static bool skip_loader;
 static void check(struct thread *thread)
 {
 	struct image_place place = image_find(&thread->process->image, thread->regs.ip);
-	bool is_new = !place.binary || binary_step(place.binary, place.addr);
+	bool is_new = places_add(place.binary ? place.binary->nr : 0, place.addr);
 
 	if (++nr_steps % WHOLE_EVERY == 0)
 		judge(thread, JUDGE_ALL, true);
@@ -101,6 +102,6 @@ int main(int argc, char **argv)
 	tracer_stop();
 	wrong = tally_print(result, argv[0]);
 	fprintf(result, "%s: %" PRIu64 " steps at %" PRIu64 " addresses\n", argv[0], nr_steps,
-		binary_nr_stepped);
+		places_count());
 	return wrong ? 1 : 0;
 }
