@@ -53,7 +53,7 @@ static __always_inline bool sframe_memory_get(const struct sframe_memory *mem, u
  * @hdr: the section
  * @mem: for @get
  * @get: the way to read; a constant
- * @pc: the address
+ * @pc: the address, below 2^63
  */
 struct sframe_quick {
 	const struct sframe_header	*hdr;

@@ -328,7 +328,7 @@ static void look_up_verified(const struct sframe_header *sec, const struct fuzz_
 	const u8 *row;
 	int err;
 
-	if (pc >> 63 || !sframe_verified_init(&table, sec, reader->data, index, BASE))
+	if (!sframe_verified_init(&table, sec, reader->data, index, BASE))
 		return;
 	err = sframe_memory_find(sec, &mem, index, pc, &quick_rows, &plain);
 	row = sframe_verified_find(&table, pc + BASE, &rows);
@@ -369,7 +369,8 @@ static void look_up_quickly(const struct sframe_header *sec,
 	u32 i;
 	int err;
 
-	if (!sframe_quick_can_search(sec))
+	/* It is asked for addresses of user memory only. */
+	if (pc >> 63 || !sframe_quick_can_search(sec))
 		return;
 	whole.budget = QUICK_BUDGET;
 	whole.fail_at = 0;
