@@ -1057,8 +1057,18 @@ int sframe_decode_row(const struct sframe_header *hdr,
 			   decode_default(hdr, rd, raw, row);
 }
 
-/* A function without rows: "SFrame FDE", num_fres. V1 and V2 do not define it. */
-static int describe_empty(const struct sframe_header *hdr,
+/**
+ * sframe_describe_empty() - the meaning of a function without rows
+ * @hdr: the section
+ * @fde: the function
+ * @row: filled on success
+ *
+ * Implements "SFrame FDE", num_fres. V1 and V2 do not define it.
+ *
+ * Context: Any.
+ * Return: 0; -ENOENT if nothing is known of the function.
+ */
+int sframe_describe_empty(const struct sframe_header *hdr,
 			  const struct sframe_fde *fde, struct sframe_row *row)
 {
 	if (hdr->version < SFRAME_VERSION_3)
@@ -1083,8 +1093,20 @@ static void mend_plt_row(const struct sframe_header *hdr, struct sframe_row *row
 		row->cfa.off = -SFRAME_AMD64_FIXED_RA_OFFSET;
 }
 
-/* The meaning of the row that a look-up has found. */
-static int decode_found(const struct sframe_header *hdr, const struct sframe_fde *fde,
+/**
+ * sframe_decode_found() - the meaning of the row that holds at an address
+ * @hdr: the section
+ * @fde: the function that the row belongs to
+ * @rd: takes the defect; nothing is read
+ * @raw: the row as it is stored
+ * @row: filled on success
+ *
+ * What GNU ld stores of PLTs is mended. sframe_decode_row() says what is stored.
+ *
+ * Context: Any.
+ * Return: As sframe_decode_row().
+ */
+int sframe_decode_found(const struct sframe_header *hdr, const struct sframe_fde *fde,
 			struct sframe_reader *rd, const struct sframe_raw_row *raw,
 			struct sframe_row *row)
 {
@@ -1121,7 +1143,7 @@ int sframe_decode_plain(const struct sframe_header *hdr, struct sframe_reader *r
 	raw.start = plain->start;
 	raw.info = plain->info;
 	memcpy(raw.words, plain->words, sizeof(plain->words));
-	return decode_found(hdr, &fde, rd, &raw, row);
+	return sframe_decode_found(hdr, &fde, rd, &raw, row);
 }
 
 /*
@@ -1187,13 +1209,13 @@ static int find_in_function(const struct sframe_header *hdr, struct sframe_reade
 	if (err)
 		return err;
 	if (fde->num_fres == 0)
-		return describe_empty(hdr, fde, row);
+		return sframe_describe_empty(hdr, fde, row);
 
 	off = pc - fde->start;
 	if (fde->pcmask)
 		off %= fde->rep_size;
 	return find_raw_row(&rows, rd, off, &raw) ?:
-	       decode_found(hdr, fde, rd, &raw, row);
+	       sframe_decode_found(hdr, fde, rd, &raw, row);
 }
 
 /**

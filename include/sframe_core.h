@@ -322,6 +322,11 @@ int sframe_rows_next(struct sframe_rows *rows, struct sframe_reader *rd,
 int sframe_decode_row(const struct sframe_header *hdr,
 		      const struct sframe_fde *fde, struct sframe_reader *rd,
 		      const struct sframe_raw_row *raw, struct sframe_row *row);
+int sframe_decode_found(const struct sframe_header *hdr, const struct sframe_fde *fde,
+			struct sframe_reader *rd, const struct sframe_raw_row *raw,
+			struct sframe_row *row);
+int sframe_describe_empty(const struct sframe_header *hdr,
+			  const struct sframe_fde *fde, struct sframe_row *row);
 int sframe_decode_plain(const struct sframe_header *hdr, struct sframe_reader *rd,
 			const struct sframe_plain_row *plain, struct sframe_row *row);
 int sframe_memory_find(const struct sframe_header *hdr, const struct sframe_memory *mem,

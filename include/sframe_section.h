@@ -9,9 +9,9 @@
 #include <linux/atomic.h>
 
 #include "sframe_cache.h"
+#include "sframe_compiled.h"
 #include "sframe_core.h"
 #include "sframe_pack.h"
-#include "sframe_verified.h"
 
 struct sfu_table;
 
@@ -29,18 +29,26 @@ enum sfu_section_state {
 };
 
 /**
+ * struct sfu_compiled - the compiled table of a file; constant
+ * @table: finds the number of the row
+ * @fast: the rows in one word, by their numbers; SFU_OTHER_ROW for the first
+ */
+struct sfu_compiled {
+	struct sframe_compiled		table;
+	const union sfu_fast_row	*fast;
+};
+
+/**
  * struct sfu_section - a section that describes code of one process
  * @start: address of its first byte, if it is mapped; else 0
  * @end: one past its last byte
  * @table: the table, if it is resident; the map has a reference
- * @bytes: its bytes
- * @len: how many
- * @index: of its functions, or NULL. That of a resident section belongs to @table
+ * @compiled: the compiled form of @table
+ * @bias: what to add to an address in @table
+ * @index: of its functions, if it is mapped, or NULL
  * @directory: of its functions, if it is mapped and not in order, or NULL
- * @verified: for look-ups by the keys of @words, of @table; NULL: the table is of another form,
- *	or has no words
  * @words: rows in one word, of @table; nowhere: they are in the rule cache of the process
- * @hdr: its header, checked, if @state is READY or BAD
+ * @hdr: its header, checked, if it is mapped, and @state is READY or BAD
  * @word_base: the key of a row in @words is this plus its address
  * @key_base: likewise in the rule cache of the process
  * @state: enum sfu_section_state. Any context may change READY to BAD, and task context
@@ -58,11 +66,10 @@ struct sfu_section {
 	unsigned long		start;
 	unsigned long		end;
 	struct sfu_table	*table;
-	const u8		*bytes;
-	u32			len;
+	const struct sfu_compiled *compiled;
+	u64			bias;
 	const struct sframe_index *index;
 	const struct sframe_directory *directory;
-	const struct sframe_verified *verified;
 	struct sfu_words	words;
 	struct sframe_header	hdr;
 	u64			word_base;
@@ -81,7 +88,8 @@ struct sfu_section {
 
 /* The budget of one walk, in instructions, about. No walk may take more than 200,000. */
 #define SFU_BUDGET		160000U
-#define SFU_TABLE_ROW_COST	10	/* of a row that is passed over in a table; measured: 9 */
+#define SFU_TABLE_COST		96	/* of a look-up in a table */
+#define SFU_TABLE_ENTRY_COST	8	/* of an entry between it and the start of its function */
 #define SFU_CHEAP_BUDGET	(SFU_BUDGET / 8)
 
 /* The last row of the largest function known costs less: 147,000 (cc1: 6942 rows). */
@@ -90,7 +98,6 @@ struct sfu_section {
 /**
  * struct sfu_lookup - what the look-ups of one walk share
  * @rd: the decoder's reader; its budget is that of all look-ups of the walk
- * @resident: what @rd reads, if the source is SFU_SOURCE_RESIDENT
  * @cache: the rule cache of the process, which owns it; NULL: rows are not remembered
  * @bad: the section that this walk has found to contradict itself, or NULL
  * @is_borrowed: the map is the one of the parent: what is found out about a section is not noted
@@ -103,7 +110,6 @@ struct sfu_section {
  */
 struct sfu_lookup {
 	struct sframe_reader	rd;
-	struct sframe_memory	resident;
 	struct sfu_cache	*cache;
 	const struct sfu_section *bad;
 	bool			is_borrowed;
@@ -164,49 +170,35 @@ static __always_inline bool sfu_section_fast_row(const struct sfu_fast_rows *row
 }
 
 /**
- * sfu_section_add_table_row() - find a row in a table that remembers rows, and remember it
+ * sfu_section_add_table_row() - find a row in a table, and remember it
  * @section: the section
  * @lookup: what the look-ups of this walk share
  * @addr: address of an instruction, whose row is not known
  *
- * Most look-ups in tables end here. If it finds a row that cannot be remembered, it charges the
- * search, which is repeated then; if it finds none, nothing: the search is short.
+ * Most look-ups end here.
  *
  * Context: Any, NMI included.
- * Return: The row. If the word is 0, sfu_section_add_fast_row() finds it.
+ * Return: The row. If it is of another kind, or there is none, sfu_section_find_row() finds it, or
+ * the reason. The word is 0 if the section is no table: sfu_section_add_fast_row() finds the row.
  */
 static __always_inline union sfu_fast_row
 sfu_section_add_table_row(const struct sfu_section *section, struct sfu_lookup *lookup,
 			  unsigned long addr)
 {
-	const struct sframe_verified *table = section->verified;
-	const union sfu_fast_row none = { .word = 0 };
-	u32 budget = lookup->rd.budget, rows;
-	u64 key = section->word_base + addr;
-	union sfu_fast_row fast;
-	const u8 *row;
+	const struct sfu_compiled *compiled = section->compiled;
+	union sfu_fast_row fast = { .word = 0 };
 
-	if (!table || lookup->most || budget < SFRAME_QUICK_COST)
-		return none;
-	budget -= SFRAME_QUICK_COST;
-	/* A division would cost as much as a row does. */
-	static_assert(SFRAME_QUICK_ROW_COST <= 32);
-	rows = budget / 32;
-	row = sframe_verified_find(table, key, &rows);
-	if (!row)
-		return none;
-	fast = sfu_pack_stored(*row, row + 1);
-	if (fast.word & SFU_FAST_OTHER) {
-		lookup->rd.budget -= rows * SFU_TABLE_ROW_COST;
-		return none;
-	}
-	lookup->rd.budget = budget - rows * SFRAME_QUICK_ROW_COST;
+	if (!compiled)
+		return fast;
+	if (sframe_charge(&lookup->rd, SFU_TABLE_COST))
+		return SFU_OTHER_ROW;
+	fast = compiled->fast[sframe_compiled_find(&compiled->table, addr - section->bias)];
 	lookup->nr_missed++;
-	sfu_words_add(section->words, key, fast);
+	if (section->words.first)
+		sfu_words_add(section->words, section->word_base + addr, fast);
 	return fast;
 }
 
-int sfu_section_read_resident(struct sframe_reader *rd, void *dst, u64 addr, u32 len);
 int sfu_section_check(struct sfu_section *section, enum sframe_defect *defect);
 union sfu_fast_row sfu_section_add_fast_row(struct sfu_section *section,
 					    struct sfu_lookup *lookup, unsigned long addr,

@@ -13,6 +13,7 @@
 #include <linux/errno.h>
 #include <linux/minmax.h>
 #include <linux/nospec.h>
+#include <linux/sched.h>
 #include <linux/string.h>
 #include <linux/swab.h>
 #include <linux/types.h>
@@ -43,6 +44,7 @@ typedef __INT64_TYPE__ s64;
 #define swab16		bswap_16
 #define swab32		bswap_32
 #define swab64		bswap_64
+#define cond_resched()	((void)0)
 #define min_t(type, a, b) ((type)(a) < (type)(b) ? (type)(a) : (type)(b))
 #define array_index_nospec(index, size) ((void)(size), (index))	/* no secret is near */
 #endif

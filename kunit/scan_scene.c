@@ -40,6 +40,11 @@ static void range_text(struct kunit *test, const struct sfu_range *range,
 		       state);
 	if (strcmp(state, "ready"))
 		return;
+	if (range->section.table) {
+		seq_buf_printf(s, " by table at %ld",
+			       (long)(range->section.bias - page(test, 0)) / (long)PAGE_SIZE);
+		return;
+	}
 	border = round_to_page(range->section.hdr.addr);
 	seq_buf_printf(s, " by %lu", (border - page(test, 0)) / PAGE_SIZE);
 	if (range->section.hdr.addr != border)

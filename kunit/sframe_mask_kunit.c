@@ -8,9 +8,8 @@
  *
  * No test can tell whether a mask is there that stands right after the check of what it masks: no
  * value that the check refuses gets to it. Such masks are those of the frame pointer in
- * step_fast(), of a header's version and ABI, of an offset in a resident table, of the part and the
- * entry of a directory, and of an index's slot, in sframe_index_span() and in
- * sframe_verified_find().
+ * step_fast(), of a header's version and ABI, of the part and the entry of a directory, of an
+ * index's slot, and of a table's slot and row.
  */
 #include <kunit/test.h>
 #include <linux/ptrace.h>

@@ -21,12 +21,11 @@
 #include "sframe_process.h"
 #include "sframe_scan.h"
 #include "sframe_table.h"
-#include "sframe_verify.h"
 #include "user_arch.h"
 
 #define LINKED_AT	(16 * PAGE_SIZE)
 
-#define TABLE		"1-3 ready by 16"
+#define TABLE		"1-3 ready by table at 0"
 
 static void drop_tables(void *unused)
 {
@@ -298,26 +297,23 @@ static u32 function_of(const struct build *b, u64 addr)
 	return NR_MANY;
 }
 
-/* The look-up of the fast path finds rows that fit in one word, and leaves all else to others. */
+/* The look-up of the fast path finds rows that fit in one word, at the same cost everywhere. */
 static void expect_table_row(struct kunit *test, const struct sfu_section *section, u64 addr,
 			     const struct sframe_row *row)
 {
 	struct sfu_lookup lookup = { .rd.budget = SFU_BUDGET };
-	union sfu_fast_row want = row ? sfu_fast_row(row) : SFU_OTHER_ROW;
-	bool is_found = !(want.word & SFU_FAST_OTHER);
+	union sfu_fast_row want = row ? sfu_fast_row(row) : SFU_OTHER_ROW, got;
 	struct scan_scene *scene = test->priv;
-	union sfu_fast_row got;
 
 	got = sfu_section_add_table_row(section, &lookup, scene->area + addr);
-	KUNIT_ASSERT_EQ_MSG(test, got.word, is_found ? want.word : 0, "at 0x%llx", addr);
-	KUNIT_ASSERT_EQ_MSG(test, SFU_BUDGET - lookup.rd.budget,
-			    is_found ? SFRAME_QUICK_COST + SFRAME_QUICK_ROW_COST :
-				       row ? SFU_TABLE_ROW_COST : 0,
-			    "at 0x%llx", addr);
-	/* Without budget for the row of this function it is left to others, too. */
-	lookup.rd.budget = SFRAME_QUICK_COST + SFRAME_QUICK_ROW_COST - 1;
+	KUNIT_ASSERT_EQ_MSG(test, got.word, want.word, "at 0x%llx", addr);
+	KUNIT_ASSERT_EQ_MSG(test, SFU_BUDGET - lookup.rd.budget, SFU_TABLE_COST, "at 0x%llx", addr);
+	lookup.rd.budget = SFU_TABLE_COST - 1;
 	got = sfu_section_add_table_row(section, &lookup, scene->area + addr);
-	KUNIT_ASSERT_EQ_MSG(test, got.word, 0, "at 0x%llx", addr);
+	KUNIT_ASSERT_EQ_MSG(test, got.word, SFU_OTHER_ROW.word, "at 0x%llx", addr);
+	KUNIT_ASSERT_EQ(test, -E2BIG, sfu_section_find_row((struct sfu_section *)section, &lookup,
+							   scene->area + addr,
+							   &(struct sframe_row){}));
 }
 
 /* Looks up each address of the code, and some before and after it. */
@@ -335,13 +331,16 @@ static void expect_many(struct kunit *test, const struct build *b, struct sfu_se
 		lookup.rd.budget = SFU_BUDGET;
 		err = sfu_section_find_row(section, &lookup, scene->area + addr, &row);
 		KUNIT_ASSERT_EQ_MSG(test, nr < NR_MANY ? 0 : -ENOENT, err, "at 0x%llx", addr);
-		if (!err)
+		if (!err) {
 			KUNIT_ASSERT_EQ_MSG(test, 4 * nr, row.cfa.off, "at 0x%llx", addr);
+			KUNIT_ASSERT_EQ_MSG(test, scene->area + LINKED_AT + b->fdes[nr].start,
+					    row.func, "at 0x%llx", addr);
+		}
 		expect_table_row(test, section, addr, err ? NULL : &row);
 	}
 }
 
-static void table_with_index(struct kunit *test)
+static void table_of_many_functions(struct kunit *test)
 {
 	struct build *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
 	struct scan_scene *scene = test->priv;
@@ -353,49 +352,59 @@ static void table_with_index(struct kunit *test)
 	make_many(b);
 	source = source_of(test, &scene->image, b->bytes, b->len);
 	KUNIT_ASSERT_EQ_MSG(test, 0, load(test, &source), "%s", source.message);
-	/* The index is part of what tables hold. */
-	KUNIT_EXPECT_GT(test, atomic_long_read(&sfu_held.tables), b->len + 5 * sizeof(u32));
 	expect_scanned(test, TABLE, "scan.runs");
 	map = map_of(current->mm);
 	range = sfu_map_find(map, scene->area + PAGE_SIZE);
 	KUNIT_EXPECT_NOT_NULL(test, range);
-	if (range) {
-		KUNIT_EXPECT_NOT_NULL(test, range->section.index);
-		KUNIT_EXPECT_NOT_NULL(test, range->section.verified);
+	if (range)
 		expect_many(test, b, &range->section);
-	}
 	sfu_map_put(map);
 }
 
-/* A check decodes no more rows of a function than the budget of a look-up could pay for. */
-static void table_rows_bounded(struct kunit *test)
+/* A section whose one function has this size, in blocks of so many bytes if that is not 0. */
+static void make_sized(struct build *b, u32 size, u8 block)
+{
+	build_start(b, SFRAME_VERSION_3, BOTH, SFU_ARCH_ABI);
+	build_fde(b, (s64)PAGE_SIZE - LINKED_AT, size, ADDR1 | (block ? PCMASK : 0), 0, block);
+	if (SFU_ARCH_ABI == SFRAME_ABI_AMD64_LE)
+		build_row(b, 0, 0x05, 16, -16);
+	else
+		build_row(b, 0, 0x07, 16, -8, -16);
+	build_finish(b);
+}
+
+static int load_built(struct kunit *test, const struct image *image, const struct build *b)
+{
+	struct sfu_table_source source = source_of(test, image, b->bytes, b->len);
+
+	return load(test, &source);
+}
+
+/* Few bytes may describe much code: what the table takes is known before any of it is made. */
+static void table_size_bounded(struct kunit *test)
 {
 	struct build *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
-	struct sframe_verify verify = { .budget = 10, .rows_left = 50 };
-	struct sfu_lookup lookup = {
-		.rd.read = sfu_section_read_resident,
-		.rd.budget = U32_MAX,
-	};
-	struct sframe_header hdr;
-	u32 i;
+	struct scan_scene *scene = test->priv;
 
 	KUNIT_ASSERT_NOT_NULL(test, b);
-	build_start(b, SFRAME_VERSION_3, BOTH, SFU_ARCH_ABI);
-	build_fde(b, 0, 64, ADDR1, 0, 0);
-	for (i = 0; i < 40; i++) {
-		if (SFU_ARCH_ABI == SFRAME_ABI_AMD64_LE)
-			build_row(b, i, 0x03, 16);
-		else
-			build_row(b, i, 0x07, 16, -8, -16);
-	}
+	sfu_table_memory = 1;
+	/* A slot and an entry for each 4 KiB of the largest function. */
+	make_sized(b, U32_MAX, 0);
+	KUNIT_EXPECT_EQ(test, -ENOSPC, load_built(test, &scene->image, b));
+	/* An entry for each block. */
+	make_sized(b, SZ_1M, 1);
+	KUNIT_EXPECT_EQ(test, -ENOSPC, load_built(test, &scene->image, b));
+	sfu_table_memory = 64;
+	KUNIT_EXPECT_EQ(test, 0, load_built(test, &scene->image, b));
+	make_sized(b, U32_MAX, 1);
+	KUNIT_EXPECT_EQ(test, -EBADMSG, load_built(test, &scene->image, b));
+	/* A slot for each 4 KiB between two functions. */
+	make_sized(b, PAGE_SIZE, 0);
+	build_fde(b, 5LL * SZ_1G, PAGE_SIZE, ADDR1, 0, 0);
+	build_row(b, 0, 0x03, 16);
 	build_finish(b);
-	lookup.resident.bytes = b->bytes;
-	lookup.resident.addr = LINKED_AT;
-	lookup.resident.len = b->len;
-	KUNIT_ASSERT_EQ(test, 0, sframe_header_read(&hdr, &lookup.rd, LINKED_AT, b->len));
-	KUNIT_EXPECT_EQ(test, -EBADMSG, sframe_verify_function(&verify, &hdr, &lookup.rd, 0));
-	KUNIT_EXPECT_EQ(test, lookup.rd.defect, SFRAME_DEFECT_COSTLY);
-	KUNIT_EXPECT_GE(test, verify.rows_left, 50 - 12);
+	sfu_table_memory = 1;
+	KUNIT_EXPECT_EQ(test, -ENOSPC, load_built(test, &scene->image, b));
 }
 
 static void table_at_every_page(struct kunit *test)
@@ -424,7 +433,7 @@ static void table_linked_elsewhere(struct kunit *test)
 	source.addr += bias;
 	source.segments = &segment;
 	KUNIT_EXPECT_EQ(test, 0, load(test, &source));
-	expect_scanned(test, TABLE, "scan.runs");
+	expect_scanned(test, "1-3 ready by table at -1024", "scan.runs");
 	expect_resident_rows(test, scene->area);
 }
 
@@ -435,7 +444,7 @@ static void table_of_part(struct kunit *test)
 
 	load_good(test);
 	KUNIT_ASSERT_EQ(test, 0, vm_munmap(page(test, 1), PAGE_SIZE));
-	expect_scanned(test, "2-3 ready by 16", "scan.runs");
+	expect_scanned(test, "2-3 ready by table at 0", "scan.runs");
 	expect_resident_row(test, scene->area + 2 * PAGE_SIZE, ROW);
 }
 
@@ -711,7 +720,7 @@ static void table_of_vdso_dropped(struct kunit *test)
 {
 	map_vdso(test);
 	KUNIT_EXPECT_EQ(test, 0, load_vdso(test));
-	expect_scanned(test, PLAIN ", 8-9 ready by 23", "scan.runs");
+	expect_scanned(test, PLAIN ", 8-9 ready by table at 7", "scan.runs");
 	sfu_table_drop_all();
 	expect_scanned(test, PLAIN ", 8-9 none", "scan.runs");
 }
@@ -856,7 +865,8 @@ static void table_shared(struct kunit *test)
 	age(image);
 	source = source_of(test, image, good_table(test)->bytes, good_table(test)->len);
 	KUNIT_EXPECT_EQ(test, 0, load(test, &source));
-	KUNIT_EXPECT_LE(test, atomic_long_read(&sfu_held.tables) + IMAGE_SECTION_LEN, 2 * one);
+	/* Each file takes its identity and its segments. */
+	KUNIT_EXPECT_LT(test, atomic_long_read(&sfu_held.tables), 2 * one);
 	expect_scanned(test, TABLE, "scan.runs");
 
 	KUNIT_EXPECT_EQ(test, 0, sfu_table_list(&entry));
@@ -864,7 +874,8 @@ static void table_shared(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, entry.nr_functions, 1);
 	KUNIT_EXPECT_EQ(test, entry.nr_files, 2);
 	KUNIT_EXPECT_EQ(test, entry.nr_users, 1);
-	KUNIT_EXPECT_EQ(test, entry.table_size, IMAGE_SECTION_LEN);
+	KUNIT_EXPECT_GT(test, entry.table_size, 0);
+	KUNIT_EXPECT_LE(test, entry.table_size, atomic_long_read(&sfu_held.tables));
 	KUNIT_EXPECT_EQ(test, 0, sfu_table_list(&entry));
 	KUNIT_EXPECT_EQ(test, entry.ino, file_inode(image->file)->i_ino);
 	KUNIT_EXPECT_EQ(test, -ENOENT, sfu_table_list(&entry));
@@ -884,19 +895,16 @@ static void table_none(struct kunit *test)
 	expect_scanned(test, PLAIN, "scan.runs");
 }
 
-/* A table of so many bytes: rows come first, and zero bytes follow. */
+/* A table of so many bytes, for a function that has a slot and an entry for each 4 KiB. */
 static struct sfu_table_source large_source(struct kunit *test, const struct image *image,
 					    u32 len, u8 last)
 {
-	const struct build *b = good_table(test);
-	struct sfu_table_source source = source_of(test, image, NULL, len);
-	u8 *bytes = kvzalloc(len, GFP_KERNEL);
+	struct build *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
 
-	KUNIT_ASSERT_NOT_NULL(test, bytes);
-	memcpy(bytes, b->bytes, b->len);
-	bytes[len - 1] = last;
-	source.bytes = bytes;
-	return source;
+	KUNIT_ASSERT_NOT_NULL(test, b);
+	make_sized(b, len / (2 * sizeof(u32)) * SZ_4K, 0);
+	b->bytes[b->len++] = last;
+	return source_of(test, image, b->bytes, b->len);
 }
 
 static int load_large(struct kunit *test, const struct image *image, u32 len, u8 last)
@@ -1108,7 +1116,7 @@ static void table_of_vdso_stays(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, load_large(test, second, SZ_512K, 2));
 	KUNIT_EXPECT_EQ(test, -ENOENT, sfu_table_drop(file_inode(first->file)));
 	map_vdso(test);
-	expect_scanned(test, PLAIN ", 8-9 ready by 23", "scan.runs");
+	expect_scanned(test, PLAIN ", 8-9 ready by table at 7", "scan.runs");
 }
 
 /* The section of the code at a page. The map of the process holds it until the next scan. */
@@ -1139,14 +1147,13 @@ static void table_remembers_rows(struct kunit *test)
 
 	load_good(test);
 	image_map(test, &scene->image, page(test, 8));
-	expect_scanned(test, "1-3 ready by 16, 9-11 ready by 24", "scan.runs");
+	expect_scanned(test, "1-3 ready by table at 0, 9-11 ready by table at 8", "scan.runs");
 	KUNIT_ASSERT_NOT_NULL(test, section_at(test, 1)->words.first);
 	KUNIT_EXPECT_PTR_EQ(test, section_at(test, 1)->words.first,
 			    section_at(test, 9)->words.first);
 	KUNIT_EXPECT_NE(test, section_at(test, 1)->key_base, section_at(test, 9)->key_base);
-	KUNIT_EXPECT_NOT_NULL(test, section_at(test, 1)->verified);
 	KUNIT_EXPECT_FALSE(test, fast_row_at(test, 1, &first));
-	first = sfu_section_add_fast_row(section_at(test, 1), &lookup, page(test, 1), false);
+	first = sfu_section_add_table_row(section_at(test, 1), &lookup, page(test, 1));
 	KUNIT_EXPECT_FALSE(test, first.cfa & SFU_FAST_OTHER);
 	KUNIT_EXPECT_EQ(test, 1, lookup.nr_missed);
 	KUNIT_EXPECT_TRUE(test, fast_row_at(test, 9, &second));
@@ -1172,7 +1179,6 @@ static void table_without_room_for_rows(struct kunit *test)
 	/* Later there is room. */
 	expect_scanned(test, TABLE, "scan.runs");
 	KUNIT_EXPECT_NOT_NULL(test, section_at(test, 1)->words.first);
-	KUNIT_EXPECT_NOT_NULL(test, section_at(test, 1)->verified);
 	/* All of it is counted, and freed with the table. */
 	KUNIT_EXPECT_GT(test, atomic_long_read(&sfu_held.tables), held + 64 * 16);
 	sfu_table_drop_all();
@@ -1181,7 +1187,7 @@ static void table_without_room_for_rows(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, held, atomic_long_read(&sfu_held.tables));
 }
 
-/* A process that has tables only needs a cache for rows of another kind, without words. */
+/* A process that has tables only needs no cache. */
 static void table_saves_cache(struct kunit *test)
 {
 	struct sfu_lookup lookup = { .rd.budget = SFU_BUDGET };
@@ -1191,15 +1197,10 @@ static void table_saves_cache(struct kunit *test)
 	expect_scanned(test, TABLE, "scan.runs");
 	process = process_of(current->mm);
 	KUNIT_EXPECT_NULL(test, process->cache);
-	sfu_section_add_fast_row(section_at(test, 1), &lookup, page(test, 1), false);
-	KUNIT_EXPECT_FALSE(test, lookup.wants_cache);
+	sfu_section_add_table_row(section_at(test, 1), &lookup, page(test, 1));
 	/* There is no row. */
-	sfu_section_add_fast_row(section_at(test, 1), &lookup, page(test, 8), false);
-	KUNIT_EXPECT_TRUE(test, lookup.wants_cache);
-	process->wants_cache = true;
-	expect_scanned(test, TABLE, "scan.runs");
-	KUNIT_ASSERT_NOT_NULL(test, process->cache);
-	KUNIT_EXPECT_NULL(test, process->cache->words);
+	sfu_section_add_table_row(section_at(test, 1), &lookup, page(test, 8));
+	KUNIT_EXPECT_FALSE(test, lookup.wants_cache);
 }
 
 static struct kunit_case table_tests[] = {
@@ -1207,8 +1208,8 @@ static struct kunit_case table_tests[] = {
 	KUNIT_CASE(table_remembers_habit),
 	KUNIT_CASE(table_limits_headers),
 	KUNIT_CASE(table_with_common_page),
-	KUNIT_CASE(table_with_index),
-	KUNIT_CASE(table_rows_bounded),
+	KUNIT_CASE(table_of_many_functions),
+	KUNIT_CASE(table_size_bounded),
 	KUNIT_CASE(table_at_every_page),
 	KUNIT_CASE(table_linked_elsewhere),
 	KUNIT_CASE(table_of_part),

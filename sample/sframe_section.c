@@ -17,54 +17,6 @@
 #include "sframe_user.h"
 
 /**
- * sfu_section_read_resident() - read a resident table, as &sframe_reader.read
- * @rd: that of a &struct sfu_lookup
- * @dst: where the bytes go
- * @addr: address of the first byte
- * @len: bytes
- *
- * A table holds what a program's file says, so a mispredicted check must not choose what
- * is loaded: the offset is masked.
- *
- * Context: Any, NMI included.
- * Return: 0; -EFAULT if a byte is not of the table.
- */
-int sfu_section_read_resident(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
-{
-	const struct sframe_memory *resident = &container_of(rd, struct sfu_lookup, rd)->resident;
-	u64 off = addr - resident->addr;
-
-	if (len > resident->len || off > resident->len - len)
-		return -EFAULT;
-	memcpy(dst, resident->bytes + array_index_nospec(off, resident->len - len + 1), len);
-	return 0;
-}
-
-/* Where the bytes of a resident section are, for the decoder. */
-static __always_inline struct sframe_memory memory_of(const struct sfu_section *section)
-{
-	return (struct sframe_memory){
-		.bytes = section->bytes,
-		.addr = section->hdr.addr,
-		.len = section->len,
-	};
-}
-
-/* Lets the decoder read the section where its bytes are. */
-static void set_reader(struct sfu_lookup *lookup, const struct sfu_section *section)
-{
-	switch (section->source) {
-	case SFU_SOURCE_MAPPED:
-		lookup->rd.read = sfu_user_reader;
-		break;
-	case SFU_SOURCE_RESIDENT:
-		lookup->rd.read = sfu_section_read_resident;
-		lookup->resident = memory_of(section);
-		break;
-	}
-}
-
-/**
  * sfu_section_check() - read and check the header of a section
  * @section: its start, end and source are set; sets the header
  * @defect: set to the defect with -EBADMSG
@@ -78,12 +30,12 @@ static void set_reader(struct sfu_lookup *lookup, const struct sfu_section *sect
 int sfu_section_check(struct sfu_section *section, enum sframe_defect *defect)
 {
 	struct sfu_lookup lookup = {
+		.rd.read = sfu_user_reader,
 		.rd.budget = sframe_read_cost(sizeof(struct sframe_raw_header)),
 	};
 	struct sframe_header *hdr = &section->hdr;
 	int err;
 
-	set_reader(&lookup, section);
 	err = sframe_header_read(hdr, &lookup.rd, section->start,
 				 section->end - section->start);
 	*defect = lookup.rd.defect;
@@ -132,23 +84,6 @@ static void count_strike(struct sfu_section *section, const struct sfu_lookup *l
 		sfu_section_mark_bad(section, SFRAME_DEFECT_COSTLY);
 }
 
-/* Finds a plain row, where the bytes are. Returns as sframe_quick_find(). */
-static __always_inline int find_stored(const struct sfu_section *section, u64 addr, u32 *rows,
-				       struct sframe_plain_row *row)
-{
-	struct sframe_memory mem __uninitialized;
-
-	switch (section->source) {
-	case SFU_SOURCE_MAPPED:
-		return sfu_user_find(&section->hdr, section->index, addr, rows, row);
-	case SFU_SOURCE_RESIDENT:
-		mem = memory_of(section);
-		return sframe_memory_find(&section->hdr, &mem, section->index, addr, rows, row);
-	default:
-		return -EAGAIN;
-	}
-}
-
 /**
  * struct found - what a quick look-up has found
  * @err: 0: the row; -EAGAIN: sframe_find_row() finds out; else that of the look-up
@@ -185,7 +120,7 @@ static __always_inline int find_quick(const struct sfu_section *section,
 		return found->err;
 	most = rd->budget / SFRAME_QUICK_ROW_COST;
 	rows = most;
-	found->err = find_stored(section, addr, &rows, &found->row);
+	found->err = sfu_user_find(&section->hdr, section->index, addr, &rows, &found->row);
 	rd->budget -= (most - rows) * SFRAME_QUICK_ROW_COST;
 	if (found->err == -E2BIG)
 		rd->budget = 0;
@@ -277,7 +212,7 @@ static int find_decoded(struct sfu_section *section, struct sfu_lookup *lookup,
 	if (!err) {
 		err = sframe_decode_plain(&section->hdr, &lookup->rd, &found->row, row);
 	} else if (err == -EAGAIN) {
-		set_reader(lookup, section);
+		lookup->rd.read = sfu_user_reader;
 		err = section->directory ?
 		      find_by_directory(section, &lookup->rd, addr, row) :
 		      sframe_find_row(&section->hdr, &lookup->rd, addr, row);
@@ -364,6 +299,30 @@ union sfu_fast_row sfu_section_add_fast_row(struct sfu_section *section,
 	return fast;
 }
 
+/* Finds a row in a table. Returns as sfu_section_find_row(). */
+static int find_table_row(const struct sfu_section *section, struct sfu_lookup *lookup,
+			  unsigned long addr, struct sframe_row *row)
+{
+	const struct sframe_compiled *table = &section->compiled->table;
+	u64 linked = addr - section->bias, func;
+	u32 nr, back, left;
+	int err = sframe_charge(&lookup->rd, SFU_TABLE_COST);
+
+	if (err)
+		return err;
+	lookup->nr_missed++;
+	nr = sframe_compiled_find(table, linked);
+	if (!nr)
+		return -ENOENT;
+	sframe_compiled_get_row(table, nr, row);
+	back = lookup->rd.budget / SFU_TABLE_ENTRY_COST;
+	left = back;
+	func = sframe_compiled_function(table, linked, &left);
+	lookup->rd.budget -= (back - left) * SFU_TABLE_ENTRY_COST;
+	row->func = func ? func + section->bias : 0;
+	return 0;
+}
+
 /**
  * sfu_section_find_row() - find the row that holds at an address
  * @section: the section that describes the code
@@ -393,6 +352,8 @@ int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 	if (!sfu_section_is(section, SFU_SECTION_READY))
 		return section == lookup->bad ? -EBADMSG : -ENOENT;
 
+	if (section->compiled)
+		return find_table_row(section, lookup, addr, row);
 	if (lookup->cache && section->has_keys &&
 	    sfu_cache_find(lookup->cache, section->key_base + addr, row, &has_row)) {
 		lookup->nr_cached++;

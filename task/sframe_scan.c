@@ -448,7 +448,7 @@ bool sfu_scan_map_matches(const struct sfu_map *map, struct mm_struct *mm)
 /* Is this the same table at the same place? */
 static bool is_same_table(const struct sfu_section *a, const struct sfu_section *b)
 {
-	return a->table == b->table && a->hdr.addr == b->hdr.addr;
+	return a->table == b->table && a->bias == b->bias;
 }
 
 static bool is_worth_memory(const struct sfu_scan *scan)
@@ -475,7 +475,6 @@ static bool find_table(struct sfu_scan *scan, struct sfu_range *range, const str
 		scan->found_new |= found.words.first != section->words.first;
 		section->is_of_user = found.is_of_user;
 		section->words = found.words;
-		section->verified = found.verified;
 		return true;
 	}
 	/* Without the table of the last map, the file's own section counts; the vDSO has none. */

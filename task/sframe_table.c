@@ -2,8 +2,8 @@
 /*
  * Resident tables: from the identity of a file to an SFrame section in kernel memory.
  *
- * Root loads the section of a file that was built without one: see sframe_dev.c. It is checked
- * as a whole, each function and each row, and never changes. Files with the same section
+ * Root loads the section of a file that was built without one: see sframe_dev.c. It is compiled:
+ * each function and each row is checked, and the result never changes. Files with the same section
  * share one copy. A scan finds the table of a file by its identity, under RCU, and waits for
  * nobody. Samples read the table by its address, as long as they hold the map.
  *
@@ -32,20 +32,14 @@
 
 #include "compat.h"
 #include "sframe_arch.h"
-#include "sframe_index.h"
 #include "sframe_process.h"
 #include "sframe_section.h"
 #include "sframe_stats.h"
 #include "sframe_table.h"
-#include "sframe_verified.h"
-#include "sframe_verify.h"
 #include "sframe_wanted.h"
 
 /* Tables may take one part in so many of the memory, unless the parameter says otherwise. */
 #define MEMORY_SHARE	8
-
-/* Rows of a table, each function by itself: functions may share rows. libxul has 20 million. */
-#define MAX_ROWS	(256U << 20)
 
 /* The key of the row at an address is the address as it was linked, plus this: it is not 0. */
 #define WORD_KEYS	BIT_ULL(62)
@@ -54,8 +48,7 @@
 #define WORDS_BITS_MIN	6
 #define WORDS_BITS_MAX	16
 
-/* Functions added to an index, and bytes hashed or compared, before other tasks may run. */
-#define INDEXED_AT_ONCE	4096U
+/* Bytes hashed or copied before other tasks may run. */
 #define BYTES_AT_ONCE	SZ_1M
 
 unsigned int sfu_table_memory;
@@ -63,23 +56,21 @@ module_param_named(table_memory, sfu_table_memory, uint, 0644);
 MODULE_PARM_DESC(table_memory, "MiB that tables may take; 0: an eighth of the memory (default)");
 
 /**
- * struct sfu_table - a section in kernel memory, checked; constant
+ * struct sfu_table - a section, compiled; constant
  * @key: in the set of tables
  * @node: likewise
  * @refs: one of each file, and one of each range of a map
  * @nr_files: files that have this table; under tables_mutex
  * @nr_user_ranges: ranges of @refs that belong to processes of users other than root
- * @hdr: its header, at the address that it was linked at
- * @bytes: the section, &sfu_table_key.len of them
- * @index: of its functions, or NULL if they are few
- * @verified: for look-ups by key
- * @can_search: @verified can be used
+ * @size: bytes that the table takes, but for @words
+ * @nr_functions: functions of the section
+ * @compiled: finds rows
  * @words: its rows in one word, as far as walks have found them; NULL before the first sample
  * @rcu: frees the table
  */
 struct sfu_table {
 	struct sfu_table_key {
-		u64		hash;
+		u64		hash[2];
 		u64		addr;
 		u64		len;
 	} key;
@@ -87,11 +78,9 @@ struct sfu_table {
 	refcount_t		refs;
 	unsigned int		nr_files;
 	atomic_t		nr_user_ranges;
-	struct sframe_header	hdr;
-	void			*bytes;
-	struct sframe_index	*index;
-	struct sframe_verified	verified;
-	bool			can_search;
+	unsigned long		size;
+	u32			nr_functions;
+	struct sfu_compiled	compiled;
 	struct sfu_cache_word	*words;
 	struct rcu_head		rcu;
 };
@@ -127,7 +116,7 @@ static struct rhltable files;			/* read under RCU */
 static DEFINE_XARRAY_ALLOC1(files_by_nr);	/* likewise */
 static LIST_HEAD(files_without);		/* under tables_mutex; the oldest is the first */
 static unsigned int nr_without;
-static siphash_key_t hash_key;
+static siphash_key_t hash_keys[2];
 
 /* Of the tables that ranges of users other than root use, with the words that they may get. */
 static atomic_long_t bytes_of_users;
@@ -151,33 +140,25 @@ static const struct rhashtable_params file_params = {
 /* ---- tables ---- */
 
 /* A sampled program uses about one row of each function. */
-static unsigned int words_bits(const struct sframe_header *hdr)
+static unsigned int words_bits(u32 nr_functions)
 {
-	return clamp(order_base_2(hdr->num_fdes), WORDS_BITS_MIN, WORDS_BITS_MAX);
+	return clamp(order_base_2(nr_functions), WORDS_BITS_MIN, WORDS_BITS_MAX);
 }
 
-static unsigned long words_size(const struct sframe_header *hdr)
+static unsigned long words_size(u32 nr_functions)
 {
-	return sizeof(struct sfu_cache_word) << words_bits(hdr);
-}
-
-static unsigned long size_without_words(const struct sfu_table *table)
-{
-	const struct sframe_index *index = table->index;
-
-	return sizeof(*table) + table->key.len +
-	       (index ? struct_size(index, starts, index->nr + 1) : 0);
+	return sizeof(struct sfu_cache_word) << words_bits(nr_functions);
 }
 
 static unsigned long table_size(const struct sfu_table *table)
 {
-	return size_without_words(table) + (table->words ? words_size(&table->hdr) : 0);
+	return table->size + (table->words ? words_size(table->nr_functions) : 0);
 }
 
 /* It does not change. */
 static unsigned long full_size(const struct sfu_table *table)
 {
-	return size_without_words(table) + words_size(&table->hdr);
+	return table->size + words_size(table->nr_functions);
 }
 
 static unsigned long memory_limit(void)
@@ -187,13 +168,27 @@ static unsigned long memory_limit(void)
 	return mib ? mib << 20 : (totalram_pages() / MEMORY_SHARE) << PAGE_SHIFT;
 }
 
+/* Bytes that a compiled table takes. */
+static unsigned long compiled_size(const struct sframe_compiled *table)
+{
+	return (table->nr_slots + 1 + (unsigned long)table->nr_entries) * sizeof(u32) +
+	       table->nr_rows * (sizeof(*table->rows) + sizeof(union sfu_fast_row));
+}
+
+static void free_compiled(const struct sfu_compiled *compiled)
+{
+	kvfree(compiled->fast);
+	kvfree(compiled->table.rows);
+	kvfree(compiled->table.entries);
+	kvfree(compiled->table.slots);
+}
+
 static void free_table(struct rcu_head *rcu)
 {
 	struct sfu_table *table = container_of(rcu, struct sfu_table, rcu);
 
 	kvfree(table->words);
-	kvfree(table->index);
-	kvfree(table->bytes);
+	free_compiled(&table->compiled);
 	kfree(table);
 }
 
@@ -281,78 +276,48 @@ static int refuse_without_memory(struct sfu_table_source *source)
 	return refuse(source, -ENOMEM, "no memory for the table");
 }
 
-static struct sfu_lookup lookup_in(const struct sfu_table_source *source)
+static int refuse_too_large(struct sfu_table_source *source)
 {
-	return (struct sfu_lookup){
-		.rd.read = sfu_section_read_resident,
-		.rd.budget = U32_MAX,
-		.resident = {
-			.bytes = source->bytes,
-			.addr = source->addr,
-			.len = source->len,
-		},
-	};
+	return refuse(source, -ENOSPC,
+		      "larger than all tables may be, %lu MiB: raise table_memory",
+		      memory_limit() >> 20);
 }
 
-static int check_functions(struct sfu_table_source *source, const struct sframe_header *hdr)
-{
-	struct sframe_verify verify = {
-		.budget = SFU_BUDGET / 2,
-		.rows_left = MAX_ROWS,
-	};
-	struct sfu_lookup lookup = lookup_in(source);
-	u32 i;
+/**
+ * struct memory_reader - reads the section that user space has given
+ * @rd: the reader
+ * @source: has the section
+ */
+struct memory_reader {
+	struct sframe_reader		rd;
+	const struct sfu_table_source	*source;
+};
 
-	for (i = 0; i < hdr->num_fdes; i++) {
-		if (sframe_verify_function(&verify, hdr, &lookup.rd, i))
-			return refuse(source, -EBADMSG, "function %u of the table: %s", i,
-				      sframe_defect_texts[lookup.rd.defect]);
-		if (fatal_signal_pending(current))
-			return -EINTR;
-		cond_resched();
-	}
+/*
+ * As &sframe_reader.read. Each function, and every few rows of one, are read by a call: here others
+ * may run, and a signal ends what a section of many rows takes.
+ */
+static int read_source(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
+{
+	const struct sfu_table_source *source = container_of(rd, struct memory_reader, rd)->source;
+	u64 off = addr - source->addr;
+
+	cond_resched();
+	if (fatal_signal_pending(current))
+		return -EINTR;
+	if (len > source->len || off > source->len - len)
+		return -EFAULT;
+	memcpy(dst, source->bytes + off, len);
 	return 0;
 }
 
-/*
- * Makes the index of a section whose functions have been checked. Returns NULL if it needs none,
- * or an error.
- */
-static struct sframe_index *make_index(struct sfu_table_source *source,
-				       const struct sframe_header *hdr)
+static int check_header(struct sfu_table_source *source, struct sframe_reader *rd,
+			struct sframe_header *hdr)
 {
-	const struct sframe_memory mem = lookup_in(source).resident;
-	struct sframe_index form, *index;
-	u32 nr, i, end;
-
-	nr = sframe_index_form(&form, hdr, sframe_index_start(hdr, &mem, 0),
-			       sframe_index_start(hdr, &mem, hdr->num_fdes - 1));
-	if (!nr)
-		return NULL;
-	index = kvzalloc(struct_size(index, starts, nr), GFP_KERNEL_ACCOUNT);
-	if (!index)
-		return ERR_PTR(refuse_without_memory(source));
-	*index = form;
-	for (i = 0; i < hdr->num_fdes; i = end) {
-		end = min(i + INDEXED_AT_ONCE, hdr->num_fdes);
-		if (!sframe_index_add(index, hdr, &mem, i, end)) {
-			kvfree(index);
-			return ERR_PTR(refuse(source, -EBADMSG,
-					      "the functions of the table are not sorted"));
-		}
-		cond_resched();
-	}
-	sframe_index_end(index, hdr);
-	return index;
-}
-
-static int check_header(struct sfu_table_source *source, struct sframe_header *hdr)
-{
-	struct sfu_lookup lookup = lookup_in(source);
-
-	if (sframe_header_read(hdr, &lookup.rd, source->addr, source->len))
+	rd->budget = U32_MAX;
+	if (sframe_header_read(hdr, rd, source->addr, source->len))
 		return refuse(source, -EBADMSG, "the header of the table: %s",
-			      sframe_defect_texts[lookup.rd.defect]);
+			      sframe_defect_texts[rd->defect]);
 	if (hdr->swapped || hdr->abi != SFU_ARCH_ABI)
 		return refuse(source, -EBADMSG, "the table is for another machine");
 	if (!(hdr->flags & SFRAME_F_FDE_SORTED))
@@ -360,6 +325,90 @@ static int check_header(struct sfu_table_source *source, struct sframe_header *h
 	if (!hdr->num_fdes)
 		return refuse(source, -EBADMSG, "the table describes no function");
 	return 0;
+}
+
+/* Calls @pass for each function of the section. */
+static int compile_each(struct sfu_table_source *source, struct sframe_compile *compile,
+			int (*pass)(struct sframe_compile *compile, u32 index))
+{
+	u32 i;
+
+	for (i = 0; i < compile->hdr->num_fdes; i++) {
+		int err = pass(compile, i);
+
+		if (err == -E2BIG)
+			return refuse_too_large(source);
+		if (err == -EINTR)
+			return err;
+		if (err)
+			return refuse(source, -EBADMSG, "function %u of the table: %s", i,
+				      sframe_defect_texts[compile->rd->defect]);
+	}
+	return 0;
+}
+
+/* Replaces an array of which only the first bytes are used by a smaller one. */
+static int trim(void *array, size_t size)
+{
+	void **from = array, *to = kvmalloc(size, GFP_KERNEL_ACCOUNT);
+	size_t at;
+
+	if (!to)
+		return -ENOMEM;
+	for (at = 0; at < size; at += BYTES_AT_ONCE) {
+		memcpy(to + at, *from + at, min_t(size_t, size - at, BYTES_AT_ONCE));
+		cond_resched();
+	}
+	kvfree(*from);
+	*from = to;
+	return 0;
+}
+
+static const union sfu_fast_row *make_fast_rows(const struct sframe_compiled *table)
+{
+	union sfu_fast_row *fast;
+	struct sframe_row row;
+	u32 i;
+
+	fast = kvmalloc_array(table->nr_rows, sizeof(*fast), GFP_KERNEL_ACCOUNT);
+	if (!fast)
+		return NULL;
+	fast[0] = SFU_OTHER_ROW;
+	for (i = 1; i < table->nr_rows; i++) {
+		sframe_compiled_get_row(table, i, &row);
+		fast[i] = sfu_fast_row(&row);
+	}
+	return fast;
+}
+
+/* Compiles the section, all functions of which are measured. */
+static int compile_functions(struct sfu_table_source *source, struct sframe_compile *compile,
+			     struct sfu_compiled *compiled)
+{
+	struct sframe_compiled *table = &compile->table;
+	int err;
+
+	table->slots = kvmalloc_array(table->nr_slots + 1, sizeof(u32), GFP_KERNEL_ACCOUNT);
+	table->entries = kvmalloc_array(compile->max_entries, sizeof(u32), GFP_KERNEL_ACCOUNT);
+	table->rows = kvmalloc_array(compile->max_rows, sizeof(*table->rows), GFP_KERNEL_ACCOUNT);
+	compile->hash = kvcalloc(2 * compile->max_rows, sizeof(u32), GFP_KERNEL_ACCOUNT);
+	err = -ENOMEM;
+	if (table->slots && table->entries && table->rows && compile->hash) {
+		sframe_compile_begin(compile);
+		err = compile_each(source, compile, sframe_compile_function);
+	}
+	if (!err) {
+		sframe_compile_end(compile);
+		err = trim(&table->entries, table->nr_entries * sizeof(u32)) ?:
+		      trim(&table->rows, table->nr_rows * sizeof(*table->rows));
+	}
+	kvfree(compile->hash);
+	compiled->table = *table;
+	compiled->fast = err ? NULL : make_fast_rows(table);
+	if (compiled->fast)
+		return 0;
+	free_compiled(compiled);
+	return err && err != -ENOMEM ? err : refuse_without_memory(source);
 }
 
 /* The file has given up its reference. */
@@ -471,27 +520,34 @@ static void forget_without(unsigned int most, unsigned long most_bytes)
 	}
 }
 
-/* Is there room for a new table, beside those that ranges use? */
-static int check_room(struct sfu_table_source *source)
+/* Is there room for so many more bytes, beside the tables that ranges use? */
+static int check_room(struct sfu_table_source *source, u64 size)
 {
 	unsigned long limit = memory_limit();
 
-	if (source->len > limit)
-		return refuse(source, -ENOSPC,
-			      "larger than all tables may be, %lu MiB: raise table_memory",
-			      limit >> 20);
-	if (bytes_in_use() > limit - source->len)
+	if (size > limit)
+		return refuse_too_large(source);
+	if (bytes_in_use() > limit - size)
 		return refuse(source, -ENOSPC,
 			      "tables take all of %lu MiB, and are in use: raise table_memory",
 			      limit >> 20);
 	return 0;
 }
 
+/* Bytes that the table takes at most, when all functions are measured. */
+static u64 most_size(const struct sframe_compile *compile)
+{
+	return sizeof(struct sfu_table) + words_size(compile->hdr->num_fdes) +
+	       (compile->max_entries + (u64)compile->table.nr_slots) * sizeof(u32) +
+	       (u64)compile->max_rows * (sizeof(struct sframe_compiled_row) +
+					 sizeof(union sfu_fast_row));
+}
+
 /* Makes room for a table, at the expense of those that no range uses. */
-static void make_room(const struct sfu_table_source *source)
+static void make_room(u64 size)
 {
 	unsigned long limit = memory_limit();
-	unsigned long most = limit - min_t(u64, limit, source->len);
+	unsigned long most = limit - min_t(u64, limit, size);
 
 	forget_unused(most);
 	forget_without(SFU_TABLE_MAX_WITHOUT, most);
@@ -500,43 +556,54 @@ static void make_room(const struct sfu_table_source *source)
 static struct sfu_table *make_table(struct sfu_table_source *source,
 				    const struct sfu_table_key *key)
 {
+	struct memory_reader reader = { .rd.read = read_source, .source = source };
+	struct sframe_compile *compile;
 	struct sfu_table *table;
-	struct sframe_index *index;
 	struct sframe_header hdr;
 	int err;
 
-	err = check_header(source, &hdr) ?: check_room(source) ?:
-	      check_functions(source, &hdr);
+	if (source->len > memory_limit())
+		return ERR_PTR(refuse_too_large(source));
+	err = check_header(source, &reader.rd, &hdr);
 	if (err)
 		return ERR_PTR(err);
-	index = make_index(source, &hdr);
-	if (IS_ERR(index))
-		return ERR_CAST(index);
+	compile = kzalloc_obj(*compile, GFP_KERNEL_ACCOUNT);
 	table = kzalloc_obj(*table, GFP_KERNEL_ACCOUNT);
-	if (!table) {
-		kvfree(index);
-		return ERR_PTR(refuse_without_memory(source));
+	if (!compile || !table) {
+		err = refuse_without_memory(source);
+		goto err_free;
 	}
+	compile->hdr = &hdr;
+	compile->rd = &reader.rd;
+	compile->max_size = memory_limit();
+	compile->secret = get_random_u64();
+	err = compile_each(source, compile, sframe_compile_measure) ?:
+	      check_room(source, most_size(compile)) ?:
+	      compile_functions(source, compile, &table->compiled);
+	if (err)
+		goto err_free;
 	table->key = *key;
 	refcount_set(&table->refs, 1);
-	table->hdr = hdr;
-	table->bytes = source->bytes;
-	table->index = index;
-	table->can_search = sframe_verified_init(&table->verified, &hdr, source->bytes, index,
-						 WORD_KEYS);
-	make_room(source);
+	table->nr_functions = hdr.num_fdes;
+	table->size = sizeof(*table) + compiled_size(&table->compiled.table);
+	make_room(table->size);
 	err = rhashtable_insert_fast(&tables, &table->node, table_params);
 	if (err) {
-		kvfree(index);
-		kfree(table);
-		return ERR_PTR(refuse_without_memory(source));
+		free_compiled(&table->compiled);
+		err = refuse_without_memory(source);
+		goto err_free;
 	}
-	source->bytes = NULL;
+	kfree(compile);
 	atomic_long_add(table_size(table), &sfu_held.tables);
 	return table;
+
+err_free:
+	kfree(table);
+	kfree(compile);
+	return ERR_PTR(err);
 }
 
-static u64 hash_bytes(const void *bytes, size_t len)
+static u64 hash_bytes(const void *bytes, size_t len, const siphash_key_t *key)
 {
 	u64 hash = 0;
 	size_t at;
@@ -544,29 +611,21 @@ static u64 hash_bytes(const void *bytes, size_t len)
 	for (at = 0; at < len; at += BYTES_AT_ONCE) {
 		hash = siphash_2u64(hash, siphash(bytes + at,
 						  min_t(size_t, len - at, BYTES_AT_ONCE),
-						  &hash_key), &hash_key);
+						  key), key);
 		cond_resched();
 	}
 	return hash;
 }
 
-static bool are_same_bytes(const void *one, const void *other, size_t len)
-{
-	size_t at;
-
-	for (at = 0; at < len; at += BYTES_AT_ONCE) {
-		if (memcmp(one + at, other + at, min_t(size_t, len - at, BYTES_AT_ONCE)))
-			return false;
-		cond_resched();
-	}
-	return true;
-}
-
-/* Returns the table with these bytes, with a reference; a new one unless there is one. */
+/*
+ * Returns the table with these bytes, with a reference; a new one unless there is one. The bytes
+ * are the same if both hashes are: nobody knows their keys.
+ */
 static struct sfu_table *get_table(struct sfu_table_source *source)
 {
 	struct sfu_table_key key = {
-		.hash = hash_bytes(source->bytes, source->len),
+		.hash[0] = hash_bytes(source->bytes, source->len, &hash_keys[0]),
+		.hash[1] = hash_bytes(source->bytes, source->len, &hash_keys[1]),
 		.addr = source->addr,
 		.len = source->len,
 	};
@@ -574,8 +633,6 @@ static struct sfu_table *get_table(struct sfu_table_source *source)
 
 	if (!table)
 		return make_table(source, &key);
-	if (!are_same_bytes(table->bytes, source->bytes, source->len))
-		return ERR_PTR(refuse(source, -EEXIST, "another table has the same hash"));
 	refcount_inc(&table->refs);
 	return table;
 }
@@ -694,8 +751,8 @@ static int add_file(struct sfu_table_source *source, const struct sfu_file_id *i
  *
  * Context: May sleep. The caller holds a reference of the inode, if there is one.
  * Return: 0; -ESTALE or -EAGAIN if the file has changed; -EOPNOTSUPP if its file system does not
- * tell each change; -EBADMSG if the section has a defect; -EEXIST if another table has its hash;
- * -EINVAL; -ENOSPC; -ENOMEM; -EINTR. With a message.
+ * tell each change; -EBADMSG if the section has a defect; -EINVAL; -ENOSPC; -ENOMEM; -EINTR. With a
+ * message.
  */
 int sfu_table_load(struct sfu_table_source *source)
 {
@@ -807,8 +864,8 @@ int sfu_table_list(struct sframe_file *entry)
 		.ctime_nsec = changed.tv_nsec,
 	};
 	if (table) {
-		entry->nr_functions = table->hdr.num_fdes;
-		entry->table_size = table->key.len;
+		entry->nr_functions = table->nr_functions;
+		entry->table_size = table_size(table);
 		entry->nr_users = nr_users(table);
 		entry->nr_files = table->nr_files;
 	}
@@ -846,11 +903,9 @@ static void set_words(struct sfu_section *section)
 	/* Pairs with cmpxchg() in sfu_table_add_words(): the words are empty. */
 	struct sfu_cache_word *words = READ_ONCE(table->words);
 
-	if (words) {
-		section->words = sfu_words(words, words_bits(&table->hdr));
-		section->verified = table->can_search ? &table->verified : NULL;
-	}
-	section->word_base = WORD_KEYS + table->hdr.addr - section->hdr.addr;
+	if (words)
+		section->words = sfu_words(words, words_bits(table->nr_functions));
+	section->word_base = WORD_KEYS - section->bias;
 }
 
 /* Sets the section for code of the file that is mapped at @map_start. */
@@ -865,7 +920,7 @@ static int place_table(const struct sfu_table_file *file, u64 map_start, u64 map
 		return -ENODATA;
 	/* What to add to each address that was linked. Modulo 2^64 it may be negative. */
 	bias = map_start - map_offset - (segment->addr - segment->offset);
-	if ((table->hdr.addr + bias) >> 63)
+	if ((table->key.addr + bias) >> 63)
 		return -ENODATA;
 	if (!refcount_inc_not_zero(&table->refs))
 		return -ENOENT;
@@ -876,13 +931,8 @@ static int place_table(const struct sfu_table_file *file, u64 map_start, u64 map
 	}
 	section->source = SFU_SOURCE_RESIDENT;
 	section->table = table;
-	section->bytes = table->bytes;
-	section->len = table->key.len;
-	section->index = table->index;
-	section->hdr = table->hdr;
-	section->hdr.addr += bias;
-	section->hdr.fde_addr += bias;
-	section->hdr.fre_addr += bias;
+	section->compiled = &table->compiled;
+	section->bias = bias;
 	set_words(section);
 	return 0;
 }
@@ -926,7 +976,7 @@ int sfu_table_find(const struct file *file, u64 map_start, u64 map_offset,
 void sfu_table_add_words(struct sfu_section *section)
 {
 	struct sfu_table *table = section->table;
-	unsigned long size = words_size(&table->hdr);
+	unsigned long size = words_size(table->nr_functions);
 	struct sfu_cache_word *words;
 
 	if (section->words.first ||
@@ -1000,7 +1050,7 @@ int sfu_table_init(void)
 {
 	int err;
 
-	get_random_bytes(&hash_key, sizeof(hash_key));
+	get_random_bytes(hash_keys, sizeof(hash_keys));
 	err = rhashtable_init(&tables, &table_params);
 	if (err)
 		return err;

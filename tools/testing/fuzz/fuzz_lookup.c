@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Fuzzes the header and the look-up, and compares the quick look-ups with the plain one. Bytes
- * may also change, be absent, or fail to be read. Each result must be a documented one. The
- * decoder must not read outside of the section. The work must stay within the budget, and
- * within a bound that follows from the size of the section.
+ * Fuzzes the header and the look-up, and compares the quick look-ups, and those in the table that
+ * is compiled of the section, with the plain one. Bytes may also change, be absent, or fail to be
+ * read. Each result must be a documented one. The decoder must not read outside of the section. The
+ * work must stay within the budget, and within a bound that follows from the size of the section.
  */
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "fuzz.h"
+#include "resident.h"
 #include "sframe_quick.h"
-#include "sframe_verified.h"
-#include "sframe_verify.h"
 
 #define ADDR		(UINT64_C(1) << 46)	/* of the section */
 #define BUDGET		160000u			/* of a walk */
@@ -19,8 +18,7 @@
 #define PAGE		4096
 
 #define QUICK_BUDGET	0x40000000u		/* no limit */
-#define MOST_ROWS	0x100000u		/* likewise */
-#define BASE		(UINT64_C(1) << 62)	/* of look-ups in a verified section */
+#define NEAR		4096			/* addresses that are looked up in a table */
 
 /* The first bytes of an input; the bytes of the section follow. */
 struct setting {
@@ -43,7 +41,6 @@ struct fuzz_reader {
 	u64			cost;
 	bool			failed;
 	bool			is_sound;	/* all functions */
-	bool			is_verified;	/* likewise, and their rows */
 	u8			hints[4];	/* garbage */
 	struct sframe_index	*index;		/* may be NULL */
 };
@@ -289,62 +286,6 @@ static void look_up_by(const struct sframe_header *sec, const struct fuzz_reader
 	fuzz_note(&most_rows, QUICK_BUDGET / SFRAME_ROW_COST - rows, sec->fre_len / 2);
 }
 
-static int read_whole(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
-{
-	const struct fuzz_reader *reader = (const struct fuzz_reader *)rd;
-	u64 off = addr - ADDR;
-
-	require(off <= reader->size && len <= reader->size - off);
-	memcpy(dst, reader->data + off, len);
-	return 0;
-}
-
-/* Would it be accepted as a table? */
-static bool is_verified(const struct sframe_header *sec, const struct fuzz_reader *found_by)
-{
-	struct fuzz_reader whole = *found_by;
-	struct sframe_verify verify = { .budget = BUDGET / 2, .rows_left = MOST_ROWS };
-	u32 i;
-
-	if (!sframe_quick_can_search(sec) || !sec->num_fdes)
-		return false;
-	whole.rd.read = read_whole;
-	for (i = 0; i < sec->num_fdes; i++)
-		if (sframe_verify_function(&verify, sec, &whole.rd, i))
-			return false;
-	return true;
-}
-
-/* The look-up in a verified section. It must find each plain row, and no other. */
-static void look_up_verified(const struct sframe_header *sec, const struct fuzz_reader *reader,
-			     const struct sframe_index *index, u64 pc)
-{
-	const struct sframe_memory mem = {
-		.bytes = reader->data, .addr = ADDR, .len = reader->size,
-	};
-	struct sframe_verified table;
-	struct sframe_plain_row plain;
-	u32 rows = MOST_ROWS, quick_rows = MOST_ROWS;
-	const u8 *row;
-	int err;
-
-	if (!sframe_verified_init(&table, sec, reader->data, index, BASE))
-		return;
-	err = sframe_memory_find(sec, &mem, index, pc, &quick_rows, &plain);
-	row = sframe_verified_find(&table, pc + BASE, &rows);
-	if (!row) {
-		/* Behind the last slot is the rest of the last function, or what is far away. */
-		u64 slot = (pc + BASE + table.beside - table.first) >> table.shift;
-
-		require(err || plain.form || slot >= table.nr);
-		return;
-	}
-	require(!err && !plain.form && *row == plain.info);
-	require(!memcmp(row + 1, plain.words, sframe_words_sizes[*row]));
-	require(rows == MOST_ROWS - quick_rows);
-	require(!sframe_verified_find(&table, pc + BASE, &(u32){ rows - 1 }));
-}
-
 /* A hint may be wrong: the functions from one of two bytes of the input to the other. */
 static void look_up_misled(const struct sframe_header *sec, const struct fuzz_reader *reader,
 			   const u8 *bytes, u64 pc, int want, const struct sframe_row *want_row)
@@ -382,10 +323,48 @@ static void look_up_quickly(const struct sframe_header *sec,
 		look_up_by(sec, &whole, whole.index, pc, err, &row);
 	for (i = 0; i + 1 < sizeof(whole.hints); i++)
 		look_up_misled(sec, &whole, &whole.hints[i], pc, err, &row);
-	if (whole.is_verified) {
-		look_up_verified(sec, &whole, NULL, pc);
-		look_up_verified(sec, &whole, whole.index, pc);
+}
+
+/* Compares a look-up in the table with the plain one. */
+static void look_up_compiled(const struct sframe_header *sec, struct fuzz_reader *whole,
+			     const struct resident *table, u64 pc)
+{
+	struct sframe_row want, row;
+	int err;
+
+	refill_reader(whole);
+	err = sframe_find_row(sec, &whole->rd, pc, &want);
+	require(err == resident_find(table, pc, &row));
+	if (err)
+		return;
+	row.start = want.start;
+	row.pcmask = want.pcmask;
+	require(fuzz_same_row(&want, &row));
+}
+
+/* If the section can be a table, compares all addresses of its functions, and those beside them. */
+static void look_up_all_compiled(const struct sframe_header *sec,
+				 const struct fuzz_reader *found_by)
+{
+	struct fuzz_reader whole = *found_by;
+	struct resident table;
+	struct sframe_fde fde;
+	u32 i, off, left = NEAR;
+
+	whole.budget = QUICK_BUDGET;
+	whole.fail_at = 0;
+	whole.present = whole.size;
+	resident_init(&table, sec, whole.data, whole.size);
+	for (i = 0; table.is_accepted && i < sec->num_fdes && left; i++) {
+		refill_reader(&whole);
+		require(!sframe_get_fde(sec, &whole.rd, i, &fde));
+		look_up_compiled(sec, &whole, &table, fde.start - 1);
+		for (off = 0; off <= fde.size && left; off++, left--)
+			look_up_compiled(sec, &whole, &table, fde.start + off);
+		look_up_compiled(sec, &whole, &table, fde.start + fde.size - 1);
+		look_up_compiled(sec, &whole, &table, fde.start + fde.size);
 	}
+	resident_free(&table);
 }
 
 static void look_up(const struct sframe_header *sec, struct fuzz_reader *reader,
@@ -474,7 +453,7 @@ static void fuzz_section(const struct setting *setting, u8 *bytes, u64 size)
 		bytes[setting->change_at] ^= setting->change;
 	reader.is_sound = is_sound(&sec, &reader);
 	reader.index = make_index(&sec, &reader);
-	reader.is_verified = is_verified(&sec, &reader);
+	look_up_all_compiled(&sec, &reader);
 	memcpy(reader.hints, setting->pc, sizeof(reader.hints));
 	look_up(&sec, &reader, ADDR + pc_offset(setting));
 	for (i = 0; i < NR_ASKED && i < sec.num_fdes; i++)

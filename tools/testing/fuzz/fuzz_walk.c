@@ -64,6 +64,7 @@
 #define SETTING_PLAIN_FP	0x80	/* so does the other code */
 
 #define TABLE_WORDS_BITS	6	/* that of a small table */
+#define KEYS_OF_TABLE		0x4000000000000000ull	/* as of sframe_table.c */
 
 /* The reasons for which the hooks leave a stack to the kernel. */
 #define DECLINED_DISABLED	0x01
@@ -121,6 +122,7 @@ static struct sfu_map *map;		/* two ranges of code that has the section, and bar
 static struct sfu_map *map_known;	/* the map, or NULL: the process has not been scanned */
 
 static struct resident table;		/* what was scanned, if it can be a table */
+static struct sfu_compiled compiled;	/* it, with its rows in one word */
 static struct sfu_cache_word table_words[1 << TABLE_WORDS_BITS];
 
 /* Words that follow each other are one read: sfu_user_read() takes one after the other. */
@@ -235,23 +237,34 @@ static void scan(const struct setting *setting, u32 size)
 	map_known = setting->flags & SETTING_NO_MAP ? NULL : map;
 }
 
-/* Copies the section that a scan has found, as a table is loaded. It may change in the process. */
+/* Loads the section that a scan has found as a table. It may change in the process. */
 static void load_table(u32 size)
 {
 	const struct sfu_section *section = &map->ranges[0].section;
-	u8 *bytes = malloc(size ?: 1);
+	union sfu_fast_row *fast;
+	struct sframe_row row;
+	u32 i;
 
-	require(bytes);
-	memcpy(bytes, memory_section, size);
-	table = (struct resident){ .mem.bytes = bytes };
+	table = (struct resident){};
 	if (sfu_section_is(section, SFU_SECTION_READY))
-		resident_init(&table, &section->hdr, bytes, size);
+		resident_init(&table, &section->hdr, memory_section, size);
+	if (!table.is_accepted)
+		return;
+	fast = calloc(table.table.nr_rows, sizeof(*fast));
+	require(fast);
+	fast[0] = SFU_OTHER_ROW;
+	for (i = 1; i < table.table.nr_rows; i++) {
+		sframe_compiled_get_row(&table.table, i, &row);
+		fast[i] = sfu_fast_row(&row);
+	}
+	compiled = (struct sfu_compiled){ .table = table.table, .fast = fast };
 }
 
 static void free_table(void)
 {
+	if (table.is_accepted)
+		free((void *)compiled.fast);
 	resident_free(&table);
-	free((void *)table.mem.bytes);
 }
 
 static void set_registers(const struct setting *setting, struct pt_regs *regs)
@@ -507,15 +520,13 @@ static void use_cache(void)
 	}
 }
 
-/* The section of the code is that of the table, without words, and without an index. */
+/* The section of the code is that of the table, without words. */
 static struct sfu_section section_of_table(void)
 {
 	return (struct sfu_section){
 		.source = SFU_SOURCE_RESIDENT,
-		.bytes = table.mem.bytes,
-		.len = table.mem.len,
-		.hdr = table.hdr,
-		.word_base = RESIDENT_KEYS,
+		.compiled = &compiled,
+		.word_base = KEYS_OF_TABLE,
 		.state.counter = SFU_SECTION_READY,
 	};
 }
@@ -523,9 +534,7 @@ static struct sfu_section section_of_table(void)
 static void add_words(struct sfu_section *section)
 {
 	memset(table_words, 0, sizeof(table_words));
-	section->index = table.index;
 	section->words = sfu_words(table_words, TABLE_WORDS_BITS);
-	section->verified = &table.verified;
 }
 
 /* The walk by words finds what was found without them, unless one of the two was too costly. */
@@ -598,7 +607,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	if (setting.flags & SETTING_TASK)
 		enter_unwind_user(&setting, setting.max_stack * 2);
 	shim_task.mm = &mm;
-	if (map_known && table.can_search)
+	if (map_known && table.is_accepted)
 		walk_by_table(&regs);
 	free_table();
 	return 0;

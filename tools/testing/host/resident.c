@@ -5,110 +5,104 @@
 #include <stdlib.h>
 
 #include "resident.h"
-#include "sframe_quick.h"
-#include "sframe_verify.h"
-
-/* SFU_BUDGET / 2, and MAX_ROWS of sframe_table.c. */
-#define BUDGET		80000u
-#define MAX_ROWS	(256u << 20)
 
 struct reader {
-	struct sframe_reader		rd;
-	const struct sframe_memory	*mem;
+	struct sframe_reader	rd;
+	const u8		*bytes;
+	u64			addr;
+	u32			len;
 };
 
 static int read_memory(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
 {
-	const struct sframe_memory *mem = ((const struct reader *)rd)->mem;
-	u64 off = addr - mem->addr;
+	const struct reader *from = (const struct reader *)rd;
+	u64 off = addr - from->addr;
 
-	if (len > mem->len || off > mem->len - len)
+	if (len > from->len || off > from->len - len)
 		return -EFAULT;
-	memcpy(dst, mem->bytes + off, len);
+	memcpy(dst, from->bytes + off, len);
 	return 0;
 }
 
-static bool accepts_functions(const struct resident *res)
+static void *allocate(size_t nr, size_t size)
 {
-	struct sframe_verify verify = { .budget = BUDGET, .rows_left = MAX_ROWS };
-	struct reader reader = { .rd.read = read_memory, .mem = &res->mem };
-	u32 i;
+	void *memory = calloc(nr, size);
 
-	for (i = 0; i < res->hdr.num_fdes; i++)
-		if (sframe_verify_function(&verify, &res->hdr, &reader.rd, i))
-			return false;
-	return true;
+	if (!memory)
+		err(1, NULL);
+	return memory;
 }
 
-static struct sframe_index *make_index(struct resident *res)
+static int compile_all(struct sframe_compile *compile)
 {
-	const struct sframe_header *hdr = &res->hdr;
-	struct sframe_index form, *index;
-	u32 nr;
+	u32 nr = compile->hdr->num_fdes, i;
+	int error = 0;
 
-	nr = sframe_index_form(&form, hdr, sframe_index_start(hdr, &res->mem, 0),
-			       sframe_index_start(hdr, &res->mem, hdr->num_fdes - 1));
-	if (!nr)
-		return NULL;
-	index = malloc(sizeof(form) + nr * sizeof(u32));
-	if (!index)
-		err(1, NULL);
-	*index = form;
-	if (!sframe_index_add(index, hdr, &res->mem, 0, hdr->num_fdes)) {
-		res->is_unsorted = true;
-		free(index);
-		return NULL;
-	}
-	sframe_index_end(index, hdr);
-	return index;
+	for (i = 0; i < nr && !error; i++)
+		error = sframe_compile_measure(compile, i);
+	if (error)
+		return error;
+	compile->table.slots = allocate(compile->table.nr_slots + 1, sizeof(u32));
+	compile->table.entries = allocate(compile->max_entries, sizeof(u32));
+	compile->table.rows = allocate(compile->max_rows, sizeof(*compile->table.rows));
+	compile->hash = allocate(2 * compile->max_rows, sizeof(u32));
+	sframe_compile_begin(compile);
+	for (i = 0; i < nr && !error; i++)
+		error = sframe_compile_function(compile, i);
+	if (!error)
+		sframe_compile_end(compile);
+	free(compile->hash);
+	return error;
 }
 
 /**
- * resident_init() - check a section, and prepare for look-ups
+ * resident_init() - compile a section
  * @res: set
  * @hdr: its header
- * @bytes: the section, at &sframe_header.addr; it must not change
+ * @bytes: the section, at &sframe_header.addr
  * @len: how many
  */
 void resident_init(struct resident *res, const struct sframe_header *hdr, const u8 *bytes,
 		   u32 len)
 {
-	*res = (struct resident){
-		.hdr = *hdr,
-		.mem = { .bytes = bytes, .addr = hdr->addr, .len = len },
+	struct reader reader = {
+		.rd.read = read_memory, .bytes = bytes, .addr = hdr->addr, .len = len,
 	};
-	if (!sframe_quick_can_search(hdr) || !hdr->num_fdes)
+	struct sframe_compile compile = {
+		.hdr = hdr, .rd = &reader.rd, .max_size = 1u << 30, .secret = 0x9e3779b97f4a7c15,
+	};
+
+	*res = (struct resident){};
+	if (!(hdr->flags & SFRAME_F_FDE_SORTED) || hdr->swapped || !hdr->num_fdes)
 		return;
-	res->index = make_index(res);
-	res->is_accepted = accepts_functions(res);
-	res->can_search = res->is_accepted &&
-			  sframe_verified_init(&res->verified, hdr, bytes, res->index,
-					       RESIDENT_KEYS);
+	res->is_accepted = !compile_all(&compile);
+	res->table = compile.table;
+	res->defect = reader.rd.defect;
 }
 
 void resident_free(struct resident *res)
 {
-	free(res->index);
-	res->index = NULL;
+	free(res->table.slots);
+	free(res->table.entries);
+	free(res->table.rows);
+	*res = (struct resident){};
 }
 
 /**
- * resident_find() - find a plain row in a table
- * @res: the table
+ * resident_find() - find a row in a table
+ * @res: the table, which the module accepts
  * @pc: address of an instruction
- * @row: set with true, except for the places of the function and of the row
+ * @row: set with 0, but for &sframe_row.start and &sframe_row.pcmask
  *
- * Return: false if there is no such row: it may be of another form.
+ * Return: 0; -ENOENT if the table has no row.
  */
-bool resident_find(const struct resident *res, u64 pc, struct sframe_plain_row *row)
+int resident_find(const struct resident *res, u64 pc, struct sframe_row *row)
 {
-	u32 rows = UINT32_MAX;
-	const u8 *found = res->can_search ?
-			  sframe_verified_find(&res->verified, pc + RESIDENT_KEYS, &rows) : NULL;
+	u32 nr = sframe_compiled_find(&res->table, pc), most = UINT32_MAX;
 
-	if (!found)
-		return false;
-	*row = (struct sframe_plain_row){ .info = *found };
-	memcpy(row->words, found + 1, sframe_words_sizes[*found]);
-	return true;
+	if (!nr)
+		return -ENOENT;
+	sframe_compiled_get_row(&res->table, nr, row);
+	row->func = sframe_compiled_function(&res->table, pc, &most);
+	return 0;
 }

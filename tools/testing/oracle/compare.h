@@ -21,16 +21,12 @@ struct counts {
  * @holes: of these, the bytes that the table does not describe
  * @unjustified: of these, the bytes that SFrame could describe
  * @plts: bytes of PLTs and starts that only the table describes
- * @in_table: rows that the module finds by a look-up in a verified table
- * @elsewhere: rows that it leaves to other look-ups, besides those of repetitive code
  */
 struct table_counts {
 	u64	code;
 	u64	holes;
 	u64	unjustified;
 	u64	plts;
-	u64	in_table;
-	u64	elsewhere;
 };
 
 /**
@@ -42,7 +38,7 @@ struct table_counts {
  * @functions: the functions of its .eh_frame, with their instructions
  * @buf: the .sframe
  * @sec: the header whose functions are being compared
- * @resident: the table as the module has it
+ * @resident: the table as the module has it: compiled
  * @fde: the function that is being compared
  * @next: the first address of the function that has not been compared
  * @asked: the function of .eh_frame of which @has_pushed_ra is known

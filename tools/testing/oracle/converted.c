@@ -116,26 +116,6 @@ static bool rows_agree(const struct finding *found)
 	       rules_equal(&sframe->fp, &fp);
 }
 
-/* A look-up as the module makes it in a resident table. */
-static int find_resident_row(struct comparison *cmp, u64 addr, struct sframe_row *row)
-{
-	const struct resident *res = &cmp->resident;
-	struct sframe_plain_row plain;
-	u32 rows = UINT32_MAX;
-	int err = 0;
-
-	if (resident_find(res, addr, &plain)) {
-		cmp->of_table.in_table++;
-	} else {
-		cmp->of_table.elsewhere += !cmp->fde.pcmask;
-		err = sframe_memory_find(&res->hdr, &res->mem, res->index, addr, &rows, &plain);
-	}
-	if (err == -EAGAIN)
-		return compare_find_row(cmp, addr, row);
-	buffer_reader_refill(&cmp->buf);
-	return err ?: sframe_decode_plain(&res->hdr, &cmp->buf.rd, &plain, row);
-}
-
 /**
  * converted_agree() - compare the row of a table with that of .eh_frame
  * @cmp: the comparison
@@ -145,9 +125,10 @@ static int find_resident_row(struct comparison *cmp, u64 addr, struct sframe_row
  */
 bool converted_agree(struct comparison *cmp, struct finding *found)
 {
-	if (found->err || !found->func || !rows_agree(found))
+	/* What the module does not accept, converted_judge() reports. */
+	if (found->err || !found->func || !rows_agree(found) || !cmp->resident.is_accepted)
 		return false;
-	found->err = find_resident_row(cmp, found->addr, &found->sframe);
+	found->err = resident_find(&cmp->resident, found->addr, &found->sframe);
 	return !found->err && rows_agree(found);
 }
 
@@ -260,11 +241,8 @@ static void judge_holes(struct comparison *cmp)
 /* Return: NULL, or the reason why the module cannot use the table; its rows have been compared. */
 const char *converted_judge(struct comparison *cmp)
 {
-	if (!cmp->resident.can_search)
+	if (!cmp->resident.is_accepted)
 		return "the module does not accept its table";
-	/* In few programs most rows have a flexible form. */
-	if (cmp->of_table.elsewhere / 4 > 1 + cmp->of_table.in_table)
-		return "the module finds too few rows by look-ups in a verified table";
 	judge_holes(cmp);
 	return NULL;
 }

@@ -5,6 +5,7 @@
  */
 #include <err.h>
 
+#include "buffer.h"
 #include "resident.h"
 #include "walker.h"
 
@@ -23,16 +24,21 @@
 /**
  * struct sfu_table - a table, for all processes
  * @res: the table
+ * @compiled: likewise, as the module has it
  * @words: its rows in one word
  */
 struct sfu_table {
 	struct resident		res;
+	struct sfu_compiled	compiled;
 	struct sfu_words	words;
 };
 
 /* The number of rows that a table remembers, as of sframe_table.c. */
 #define WORDS_BITS_MIN	6
 #define WORDS_BITS_MAX	16
+
+/* A key is this plus an address of the table, as of sframe_table.c. */
+#define KEYS_OF_TABLES	0x4000000000000000ull
 
 /**
  * struct walker - the walks over the stacks of one process
@@ -103,25 +109,42 @@ void walker_close(struct walker *walker)
 	free(walker);
 }
 
+static const union sfu_fast_row *make_fast_rows(const struct sframe_compiled *table)
+{
+	union sfu_fast_row *fast = kcalloc(table->nr_rows, sizeof(*fast), GFP_KERNEL);
+	struct sframe_row row;
+	u32 i;
+
+	if (!fast)
+		err(1, "table");
+	fast[0] = SFU_OTHER_ROW;
+	for (i = 1; i < table->nr_rows; i++) {
+		sframe_compiled_get_row(table, i, &row);
+		fast[i] = sfu_fast_row(&row);
+	}
+	return fast;
+}
+
 /* Makes the table as make_table() of sframe_table.c does. Each table has words at once. */
 static struct sfu_table *load_table(const struct walker_table *from)
 {
 	struct sfu_table *table = calloc(1, sizeof(*table));
-	struct sfu_lookup lookup = {
-		.rd.read = sfu_section_read_resident,
-		.rd.budget = ~0u,
-		.resident = { .bytes = from->bytes, .addr = from->addr, .len = from->len },
-	};
 	unsigned int bits = WORDS_BITS_MIN;
+	struct buffer_reader buf;
 	struct sframe_header hdr;
 
 	if (!table)
 		err(1, "table");
-	if (sframe_header_read(&hdr, &lookup.rd, from->addr, from->len))
+	buffer_reader_init(&buf, from->bytes, from->addr, from->len);
+	if (sframe_header_read(&hdr, &buf.rd, from->addr, from->len))
 		errx(1, "the header of a table is malformed");
 	resident_init(&table->res, &hdr, from->bytes, from->len);
-	if (!table->res.can_search)
+	if (!table->res.is_accepted)
 		errx(1, "the module does not accept a table");
+	table->compiled = (struct sfu_compiled){
+		.table = table->res.table,
+		.fast = make_fast_rows(&table->res.table),
+	};
 	while (bits < WORDS_BITS_MAX && 1u << bits < hdr.num_fdes)
 		bits++;
 	table->words = sfu_words(kcalloc(1u << bits, sizeof(*table->words.first), GFP_KERNEL),
@@ -139,14 +162,9 @@ static void place_table(struct sfu_section *section, const struct walker_code *c
 	table = code->table->loaded;
 	section->source = SFU_SOURCE_RESIDENT;
 	section->table = code->table->loaded;
-	section->bytes = code->table->bytes;
-	section->len = code->table->len;
-	section->index = table->res.index;
-	section->hdr = table->res.hdr;
-	section->hdr.addr += code->bias;
-	section->hdr.fde_addr += code->bias;
-	section->hdr.fre_addr += code->bias;
-	section->word_base = RESIDENT_KEYS - code->bias;
+	section->compiled = &table->compiled;
+	section->bias = code->bias;
+	section->word_base = KEYS_OF_TABLES - code->bias;
 	atomic_set(&section->state, SFU_SECTION_READY);
 }
 
@@ -165,7 +183,6 @@ static void use_words(struct walker *walker, bool use)
 		if (!table)
 			continue;
 		section->words = use ? table->words : (struct sfu_words){};
-		section->verified = use ? &table->res.verified : NULL;
 	}
 }
 
