@@ -59,6 +59,8 @@ struct sfu_frame {
  * @last: the range that was found last, or NULL
  * @lookup: what the look-ups of the walk share. Its budget is that of the whole walk
  * @has_memory: user addresses lead to the memory of current. Else nothing is read
+ * @wants_code: the last return address was in no range: code may have been mapped there since the
+ *	scan. Valid after SFU_STOP_RA
  * @wants_habit: the walk needed the habit of a range that no scan knows yet
  * @wants_words: the walk had no place to remember rows in one word
  * @spare: budget that frames may still get back; set if the walk has limits
@@ -72,6 +74,7 @@ struct sfu_walk {
 	struct sfu_range	*last;
 	struct sfu_lookup	lookup;
 	bool			has_memory;
+	bool			wants_code;
 	bool			wants_habit;
 	bool			wants_words;
 	u32			spare;
@@ -101,18 +104,11 @@ static inline void sfu_walk_limit(struct sfu_walk *walk, unsigned int nr_before)
 		sfu_walk_set_limits(walk, most, nr_before);
 }
 
-/* Can a scan of the process help the next walk that would end for this reason? */
-static inline bool sfu_stop_needs_scan(enum sfu_stop stop)
-{
-	/* Code that has been mapped since the last scan looks like no code. */
-	return stop == SFU_STOP_UNSCANNED || stop == SFU_STOP_SECTION ||
-	       stop == SFU_STOP_RA;
-}
-
 /* Can a scan of the process help the next walk that would end like this one? */
 static inline bool sfu_walk_needs_scan(const struct sfu_walk *walk, enum sfu_stop stop)
 {
-	return sfu_stop_needs_scan(stop) || walk->wants_words ||
+	return stop == SFU_STOP_UNSCANNED || stop == SFU_STOP_SECTION || walk->wants_words ||
+	       (stop == SFU_STOP_RA && walk->wants_code) ||
 	       (walk->lookup.is_borrowed && walk->lookup.bad) ||
 	       (stop == SFU_STOP_NODATA &&
 		(walk->wants_habit || sfu_map_lacks_tables(walk->map)));
@@ -126,8 +122,8 @@ static inline bool sfu_walk_is_limited(const struct sfu_walk *walk, enum sfu_sto
 
 /*
  * The parts of the walk use the functions below. Only sfu_walk_enter(), the two steps and
- * sfu_uprobe_undo() change the frame for good. The others change at most the budget, the counters
- * and @last.
+ * sfu_uprobe_undo() change the frame for good. The others change at most the budget, the counters,
+ * @last and @wants_code.
  */
 
 /*

@@ -297,7 +297,7 @@ static void progress_between_ranges_to_end(struct kunit *test)
 	atomic_set(&scene->map->ranges[1].section.state, SFU_SECTION_READY);
 	expect_both_ways(test, "c4@0 c1004@10 c44@20,fp80 c1008@30,fp90 c1044@40,fpa0 complete");
 	word(test, 0x28, 0);
-	expect_both_ways(test, "c4@0 c1004@10 c44@20,fp80 bad-ra needs-scan");
+	expect_both_ways(test, "c4@0 c1004@10 c44@20,fp80 bad-ra");
 	word(test, 0x20, 0);
 	expect_both_ways(test, "c4@0 c1004@10 c44@20,fp80 complete");
 	word(test, 0x20, stack(test, 0x90));

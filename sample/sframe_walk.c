@@ -236,6 +236,7 @@ enum sfu_stop sfu_walk_find_caller(struct sfu_walk *walk, const struct sframe_ro
 	unsigned long cfa, sp, ra, fp;
 	enum sfu_stop stop;
 
+	walk->wants_code = false;
 	if (lacks_fp(walk, row))
 		return SFU_STOP_REGISTER;
 	stop = compute_rule(walk, &row->cfa, 0, &cfa);
@@ -265,9 +266,8 @@ enum sfu_stop sfu_walk_find_caller(struct sfu_walk *walk, const struct sframe_ro
 	 */
 	if (!ra)
 		return fp ? SFU_STOP_RA : SFU_STOP_COMPLETE;
-	if (!sfu_walk_find_range(walk, sfu_walk_lookup_ip(caller)))
-		return SFU_STOP_RA;
-	return SFU_STOP_NONE;
+	walk->wants_code = !sfu_walk_find_range(walk, sfu_walk_lookup_ip(caller));
+	return walk->wants_code ? SFU_STOP_RA : SFU_STOP_NONE;
 }
 
 /* Moves the walk to @caller, which @method has found. */
