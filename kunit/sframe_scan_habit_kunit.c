@@ -294,6 +294,32 @@ static void scan_reads_anonymous_code_in_parts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, habit_of_range(test, 1), SFRAME_HABIT_FP);
 }
 
+/* Files whose code is not in memory do not use up what a scan may read of other files. */
+static void scan_passes_over_missing_code(struct kunit *test)
+{
+	struct image *image = another_image(test);
+	struct scan_scene *scene = test->priv;
+	struct folio *folio;
+	unsigned int i;
+
+	expect_scanned(test, "nothing", "scan.runs");
+	image_write(test, &scene->image);
+	image_write(test, image);
+	inode_set_ctime(file_inode(scene->image.file), ktime_get_real_seconds() - 1000, 0);
+	folio = filemap_get_folio(scene->image.file->f_mapping, IMAGE_CODE);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(folio));
+	for (i = 0; i < 8; i++)
+		image_map(test, i < 4 ? &scene->image : image, page(test, 8 * i));
+	folio_clear_uptodate(folio);
+	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process_of(current->mm), SFU_SCAN_NEW_CODE));
+	folio_mark_uptodate(folio);
+	folio_put(folio);
+	for (i = 0; i < 8; i++)
+		KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, i),
+				    i < 4 ? SFRAME_HABIT_UNKNOWN : SFRAME_HABIT_OTHER,
+				    "range %u", i);
+}
+
 static struct kunit_case habit_tests[] = {
 	KUNIT_CASE_PARAM(scan_finds_habit, habit_gen_params),
 	KUNIT_CASE(scan_leaves_habit_without_section),
@@ -301,6 +327,7 @@ static struct kunit_case habit_tests[] = {
 	KUNIT_CASE(scan_limits_habits),
 	KUNIT_CASE(scan_remembers_habits),
 	KUNIT_CASE(scan_leaves_habit_without_page),
+	KUNIT_CASE(scan_passes_over_missing_code),
 	KUNIT_CASE(scan_finds_habit_of_anonymous_code),
 	KUNIT_CASE(scan_keeps_habit_of_anonymous_code),
 	KUNIT_CASE(scan_reads_anonymous_code_in_parts),

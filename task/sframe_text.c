@@ -123,8 +123,8 @@ static enum sframe_habit habit_of_all(struct sfu_range *range, unsigned int *nr_
  * @vma: its VMA
  * @needs_all: the habit of the file is remembered for all processes
  * @prefault: what the scan asks file systems to read; NULL: nothing
- * @nr_pieces: raised by the number of pieces of code that it reads, at most 32 of a file; by
- *	JIT_PIECES for each piece of anonymous code
+ * @nr_pieces: raised by the number of pieces of code that it reads, at most 32 of a file; by 1 for
+ *	a page that is not there; by JIT_PIECES for each piece of anonymous code
  *
  * Context: Task, under mmap_lock. Waits for nothing. Reads at most 16 KiB of a file, or 48 KiB
  * of anonymous code.
@@ -141,13 +141,14 @@ enum sframe_habit sfu_text_habit(struct sfu_range *range, const struct vm_area_s
 	unsigned int len = is_whole ? PAGE_SIZE : PIECE;
 	unsigned int i, nr = is_whole ? nr_pages : NR_PIECES;
 	struct sframe_starts starts = {};
-	bool is_complete = true;
+	bool is_complete = true, reads_ahead;
 	enum sframe_habit habit;
 	int err;
 
 	if (!file)
 		return is_special(vma) ? SFRAME_HABIT_OTHER :
 		       habit_nearby(range, nr_pieces) ?: habit_of_all(range, nr_pieces);
+	reads_ahead = prefault && sfu_prefault_reads_ahead(file);
 	for (i = 0; i < nr; i++) {
 		unsigned int place = i * STRIDE % NR_PIECES;
 		unsigned long off = is_whole ? i * PAGE_SIZE :
@@ -157,8 +158,11 @@ enum sframe_habit sfu_text_habit(struct sfu_range *range, const struct vm_area_s
 		err = count_in_file(&starts, prefault, file, off + range->vma.offset, len);
 		if (err == -ENOEXEC)
 			return SFRAME_HABIT_OTHER;
-		*nr_pieces += len / PIECE;
+		*nr_pieces += err ? 1 : len / PIECE;
 		is_complete &= !err;
+		/* The other pieces only matter if the missing ones are read ahead. */
+		if (needs_all && !is_complete && !reads_ahead)
+			break;
 		habit = sframe_habit_early(&starts);
 		if ((is_complete || !needs_all) && habit != SFRAME_HABIT_UNKNOWN)
 			return habit;
