@@ -265,10 +265,20 @@ static struct sfu_vma_id code_at(struct mm_struct *mm, unsigned long addr, const
 	return vma && vma->vm_flags & VM_EXEC ? vma_id(vma) : (struct sfu_vma_id){};
 }
 
+/* Gives the rows of a range new keys in the rule cache. */
+static void assign_keys(struct sfu_scan *scan, struct sfu_range *range)
+{
+	u64 key = sfu_process_new_keys(scan->process, range->end - range->start);
+
+	range->section.has_keys = key;
+	range->section.key_base = key - range->start;
+}
+
 /*
  * An entry counts only in the code that is mapped here. Linkers that do not know SFrame keep those
  * of discarded functions at address 0, where the header of the file is: no code begins in it.
- * mprotect() may have split the code, and a function may lie in two parts.
+ * mprotect() may have split the code, and a function may lie in two parts. The other part may come
+ * and go while this range stays: what walks remember of the range is then forgotten.
  */
 static void set_code_bounds(struct sfu_scan *scan, struct sfu_range *range)
 {
@@ -276,13 +286,18 @@ static void set_code_bounds(struct sfu_scan *scan, struct sfu_range *range)
 	struct sfu_vma_id before = code_at(scan->mm, vma->start - 1, vma->file);
 	struct sfu_vma_id after = code_at(scan->mm, vma->end, vma->file), first = *vma;
 	struct sframe_header *hdr = &range->section.hdr;
+	u64 start, end = vma->end;
 
 	if (before.end && before.offset + (before.end - before.start) == vma->offset)
 		first = before;
-	hdr->code_start = first.start + (first.offset ? 0 : sizeof(struct elf64_hdr));
-	hdr->code_end = vma->end;
+	start = first.start + (first.offset ? 0 : sizeof(struct elf64_hdr));
 	if (after.end && vma->offset + (vma->end - vma->start) == after.offset)
-		hdr->code_end = after.end;
+		end = after.end;
+	if (hdr->code_start == start && hdr->code_end == end)
+		return;
+	hdr->code_start = start;
+	hdr->code_end = end;
+	assign_keys(scan, range);
 }
 
 /* Returns the state of a section that is mapped. */
@@ -293,7 +308,6 @@ static enum sfu_section_state check_section(struct sfu_scan *scan, struct sfu_ra
 	prefault(scan, range, sizeof(struct sframe_raw_header));
 	switch (sfu_section_check(&range->section, &defect)) {
 	case 0:
-		set_code_bounds(scan, range);
 		return SFU_SECTION_READY;
 	case -EFAULT:
 		return SFU_SECTION_PENDING;
@@ -302,7 +316,6 @@ static enum sfu_section_state check_section(struct sfu_scan *scan, struct sfu_ra
 		return SFU_SECTION_BAD;
 	default:
 		/* The first of several parts may be without functions. */
-		set_code_bounds(scan, range);
 		return is_sorted(&range->section) ? SFU_SECTION_NONE : SFU_SECTION_READY;
 	}
 }
@@ -347,15 +360,6 @@ static enum sfu_section_state examine_section(struct sfu_scan *scan, struct sfu_
 	/* A loader maps the code of a file first, and the part with the section a moment later. */
 	sfu_process_await(scan->process, range->section.start, range->section.end);
 	return SFU_SECTION_PENDING;
-}
-
-/* Gives the rows of a range their keys in the rule cache. */
-static void assign_keys(struct sfu_scan *scan, struct sfu_range *range)
-{
-	u64 key = sfu_process_new_keys(scan->process, range->end - range->start);
-
-	range->section.has_keys = key;
-	range->section.key_base = key - range->start;
 }
 
 static bool is_same_vma(const struct sfu_vma_id *a, const struct sfu_vma_id *b)
@@ -579,8 +583,6 @@ static void find_mapped(struct sfu_scan *scan, struct sfu_range *range, struct f
 		section->is_unordered = false;
 		section->nr_strikes = 0;
 		state = examine_section(scan, range, file);
-		if (state == SFU_SECTION_READY)
-			assign_keys(scan, range);
 	}
 	sfu_user_index_get(section);
 	if (state == SFU_SECTION_READY) {
@@ -904,6 +906,8 @@ static void publish(struct sfu_scan *scan)
 		nr_sections += may_have_section(&map->ranges[i]);
 		if (map->ranges[i].section.table)
 			map->valid_until = valid_until(scan);
+		else if (sfu_section_is(&map->ranges[i].section, SFU_SECTION_READY))
+			set_code_bounds(scan, &map->ranges[i]);
 		map->is_incomplete |= is_unplaced(&map->ranges[i]) ||
 				      map->ranges[i].section.try_again;
 	}
