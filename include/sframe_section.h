@@ -58,6 +58,7 @@ struct sfu_compiled {
  * @is_of_user: counts for the users other than root, who use @table
  * @try_again: there is one that cannot be used now, or there may be one: the next scan for a sample
  *	looks again
+ * @lacks_room: there is a table, and users have no room for it now
  * @is_unordered: its functions are not in the order that its header says: it gets no index
  * @nr_strikes: look-ups that cost too much, at most SFU_MAX_STRIKES. Any context counts
  *	them, without a lock: some may be lost
@@ -79,6 +80,7 @@ struct sfu_section {
 	bool			has_keys;
 	bool			is_of_user;
 	bool			try_again;
+	bool			lacks_room;
 	bool			is_unordered;
 	u8			nr_strikes;
 };

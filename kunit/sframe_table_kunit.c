@@ -986,8 +986,8 @@ static void table_limit_of_users(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, load_large(test, &scene->image, SZ_512K, 1));
 	KUNIT_EXPECT_EQ(test, 0, load_large(test, second, SZ_512K, 2));
 	KUNIT_ASSERT_EQ(test, 0, find_as(test, 1000, &scene->image, &first));
-	KUNIT_EXPECT_EQ(test, -ENODATA, find_as(test, 1000, second, &found));
-	KUNIT_EXPECT_EQ(test, -ENODATA, find_as(test, 1001, second, &found));
+	KUNIT_EXPECT_EQ(test, -ENOSPC, find_as(test, 1000, second, &found));
+	KUNIT_EXPECT_EQ(test, -ENOSPC, find_as(test, 1001, second, &found));
 	/* Another range takes no other memory. */
 	KUNIT_ASSERT_EQ(test, 0, find_as(test, 1001, &scene->image, &again));
 	KUNIT_ASSERT_EQ(test, 0, find_as(test, 0, second, &found));
@@ -997,11 +997,77 @@ static void table_limit_of_users(struct kunit *test)
 	sfu_table_get(&copy);
 	sfu_table_put(&first);
 	sfu_table_put(&again);
-	KUNIT_EXPECT_EQ(test, -ENODATA, find_as(test, 1000, second, &found));
+	KUNIT_EXPECT_EQ(test, -ENOSPC, find_as(test, 1000, second, &found));
 	sfu_table_put(&copy);
 	KUNIT_ASSERT_EQ(test, 0, find_as(test, 1000, second, &found));
-	KUNIT_EXPECT_EQ(test, -ENODATA, find_as(test, 1000, &scene->image, &first));
+	KUNIT_EXPECT_EQ(test, -ENOSPC, find_as(test, 1000, &scene->image, &first));
 	sfu_table_put(&found);
+}
+
+/*
+ * What users have no room for, they do not ask for again when it is forgotten: it would be made and
+ * loaded, and forgotten again.
+ */
+static void table_forgotten_and_refused(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+	struct image *second = old_image(test);
+	struct sfu_section first = {}, found = {};
+	unsigned int i;
+
+	sfu_table_memory = 2;
+	KUNIT_EXPECT_EQ(test, 0, load_large(test, &scene->image, SZ_512K, 1));
+	KUNIT_EXPECT_EQ(test, 0, load_large(test, second, SZ_512K, 2));
+	KUNIT_ASSERT_EQ(test, 0, find_as(test, 1000, &scene->image, &first));
+	KUNIT_EXPECT_EQ(test, -ENOSPC, find_as(test, 1001, second, &found));
+	for (i = 3; i < 6; i++)
+		KUNIT_EXPECT_EQ(test, 0, load_large(test, old_image(test), SZ_512K, i));
+	KUNIT_EXPECT_EQ(test, -ENOSPC, find_as(test, 1001, second, &found));
+	KUNIT_EXPECT_EQ(test, -ENOENT, find_as(test, 0, second, &found));
+	/* Now there is room. */
+	sfu_table_put(&first);
+	KUNIT_EXPECT_EQ(test, -ENOENT, find_as(test, 1001, second, &found));
+	KUNIT_EXPECT_EQ(test, 0, load_large(test, second, SZ_512K, 2));
+	KUNIT_ASSERT_EQ(test, 0, find_as(test, 1001, second, &found));
+	sfu_table_put(&found);
+}
+
+static bool is_map_incomplete(void)
+{
+	struct sfu_map *map = map_of(current->mm);
+	bool is_incomplete = map->is_incomplete;
+
+	sfu_map_put(map);
+	return is_incomplete;
+}
+
+/* A process of a user gets the table when there is room: until then its samples request scans. */
+static void table_of_user_later(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+	struct image *second = old_image(test);
+	struct cred *cred = prepare_creds();
+	struct sfu_section found = {};
+	const struct cred *before;
+
+	KUNIT_ASSERT_NOT_NULL(test, cred);
+	cred->uid = KUIDT_INIT(1001);
+	sfu_table_memory = 2;
+	KUNIT_EXPECT_EQ(test, 0, load_large(test, &scene->image, SZ_512K, 1));
+	KUNIT_EXPECT_EQ(test, 0, load_large(test, second, SZ_512K, 2));
+	KUNIT_EXPECT_EQ(test, 0, find_as(test, 1000, second, &found));
+	before = override_creds(cred);
+	expect_scanned(test, PLAIN, "scan.runs");
+	KUNIT_EXPECT_TRUE(test, is_map_incomplete());
+	/* A scan for new code does not look for the table. */
+	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process_of(current->mm), SFU_SCAN_NEW_CODE));
+	KUNIT_EXPECT_TRUE(test, is_map_incomplete());
+	sfu_table_put(&found);
+	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
+	expect_map(test, TABLE);
+	KUNIT_EXPECT_FALSE(test, is_map_incomplete());
+	revert_creds(before);
+	put_cred(cred);
 }
 
 /* Memory is short: a file without a table stays, for it gives nothing back. */
@@ -1239,6 +1305,8 @@ static struct kunit_case table_tests[] = {
 	KUNIT_CASE(table_none_makes_room),
 	KUNIT_CASE(table_limit),
 	KUNIT_CASE(table_limit_of_users),
+	KUNIT_CASE(table_forgotten_and_refused),
+	KUNIT_CASE(table_of_user_later),
 	KUNIT_CASE(table_shrinks),
 	KUNIT_CASE(table_refused_takes_no_room),
 	KUNIT_CASE(table_remembers_rows),

@@ -486,6 +486,7 @@ static bool find_table(struct sfu_scan *scan, struct sfu_range *range, const str
 		*section = (struct sfu_section){
 			.state = ATOMIC_INIT(file ? SFU_SECTION_PENDING : SFU_SECTION_NONE),
 		};
+	section->lacks_room = err == -ENOSPC;
 	if (err)
 		return false;
 	*section = found;
@@ -909,7 +910,8 @@ static void publish(struct sfu_scan *scan)
 		else if (sfu_section_is(&map->ranges[i].section, SFU_SECTION_READY))
 			set_code_bounds(scan, &map->ranges[i]);
 		map->is_incomplete |= is_unplaced(&map->ranges[i]) ||
-				      map->ranges[i].section.try_again;
+				      map->ranges[i].section.try_again ||
+				      map->ranges[i].section.lacks_room;
 	}
 	/* A process without a section is left to the kernel: nobody asks for a habit. */
 	if (nr_sections)

@@ -62,6 +62,7 @@ MODULE_PARM_DESC(table_memory, "MiB that tables may take; 0: an eighth of the me
  * @refs: one of each file, and one of each range of a map
  * @nr_files: files that have this table; under tables_mutex
  * @nr_user_ranges: ranges of @refs that belong to processes of users other than root
+ * @was_refused: users have found no room for it. Set by scans, never cleared
  * @size: bytes that the table takes, but for @words
  * @nr_functions: functions of the section
  * @compiled: finds rows
@@ -78,6 +79,7 @@ struct sfu_table {
 	refcount_t		refs;
 	unsigned int		nr_files;
 	atomic_t		nr_user_ranges;
+	bool			was_refused;
 	unsigned long		size;
 	u32			nr_functions;
 	struct sfu_compiled	compiled;
@@ -90,7 +92,8 @@ struct sfu_table {
  * @id: its identity
  * @node: in @files, where the contents of one inode are in one list
  * @nr: in @files_by_nr
- * @table: its table; NULL: there is none for this file
+ * @table: its table; NULL: there is none for this file, or it is forgotten
+ * @refused_size: what the forgotten table takes, for which users had no room; else 0
  * @without: in @files_without, if there is none
  * @nr_segments: in @segments
  * @rcu: frees the file
@@ -101,6 +104,7 @@ struct sfu_table_file {
 	struct rhlist_head	node;
 	u32			nr;
 	struct sfu_table	*table;
+	unsigned long		refused_size;
 	struct list_head	without;
 	unsigned int		nr_segments;
 	struct rcu_head		rcu;
@@ -213,6 +217,7 @@ static bool add_user_range(struct sfu_table *table)
 		return true;
 	if (atomic_long_add_return(size, &bytes_of_users) > memory_limit() / 2) {
 		atomic_long_sub(size, &bytes_of_users);
+		WRITE_ONCE(table->was_refused, true);
 		pr_warn_once("users other than root have tables of half of %lu MiB in use, and get no more: raise table_memory\n",
 			     memory_limit() >> 20);
 		return false;
@@ -437,6 +442,26 @@ static void forget_file(struct sfu_table_file *file)
 	kfree_rcu(file, rcu);
 }
 
+/*
+ * Forgets a table that no range uses. The file stays if users had no room for the table: else their
+ * next scan would want it, and it would be made, loaded and refused again and again.
+ */
+static void forget_table(struct sfu_table_file *file)
+{
+	struct sfu_table *table = file->table;
+
+	if (!READ_ONCE(table->was_refused)) {
+		forget_file(file);
+		return;
+	}
+	file->refused_size = full_size(table);
+	/* Pairs with the load in place_table(). */
+	smp_store_release(&file->table, NULL);
+	list_add_tail(&file->without, &files_without);
+	nr_without++;
+	leave_table(table);
+}
+
 /* The table of the vDSO stays: no process asks for another one. It takes some hundred bytes. */
 static bool is_unused(const struct sfu_table_file *file)
 {
@@ -498,7 +523,7 @@ static void forget_unused(unsigned long most)
 		if (atomic_long_read(&sfu_held.tables) <= most)
 			break;
 		if (file->table && is_unused(file))
-			forget_file(file);
+			forget_table(file);
 		cond_resched();
 	}
 }
@@ -908,16 +933,33 @@ static void set_words(struct sfu_section *section)
 	section->word_base = WORD_KEYS - section->bias;
 }
 
+/*
+ * Says of a file without a table why it has none: -ENOENT if there may be one, which is forgotten,
+ * and the process has room for it.
+ */
+static int find_forgotten(const struct sfu_table_file *file)
+{
+	if (!file->refused_size)
+		return -ENODATA;
+	if (sfu_wanted_is_of_user() &&
+	    atomic_long_read(&bytes_of_users) + file->refused_size > memory_limit() / 2)
+		return -ENOSPC;
+	return -ENOENT;
+}
+
 /* Sets the section for code of the file that is mapped at @map_start. */
 static int place_table(const struct sfu_table_file *file, u64 map_start, u64 map_offset,
 		       struct sfu_section *section)
 {
 	const struct sframe_segment *segment = find_segment(file, map_offset);
-	struct sfu_table *table = file->table;
+	/* Pairs with the store in forget_table(). */
+	struct sfu_table *table = smp_load_acquire(&file->table);
 	u64 bias;
 
-	if (!table || !segment)
+	if (!segment)
 		return -ENODATA;
+	if (!table)
+		return find_forgotten(file);
 	/* What to add to each address that was linked. Modulo 2^64 it may be negative. */
 	bias = map_start - map_offset - (segment->addr - segment->offset);
 	if ((table->key.addr + bias) >> 63)
@@ -927,7 +969,7 @@ static int place_table(const struct sfu_table_file *file, u64 map_start, u64 map
 	section->is_of_user = sfu_wanted_is_of_user();
 	if (section->is_of_user && !add_user_range(table)) {
 		put_table(table);
-		return -ENODATA;
+		return -ENOSPC;
 	}
 	section->source = SFU_SOURCE_RESIDENT;
 	section->table = table;
@@ -945,8 +987,8 @@ static int place_table(const struct sfu_table_file *file, u64 map_start, u64 map
  * @section: set with 0, to a section with a reference of the table
  *
  * Context: Task; does not sleep.
- * Return: 0; -ENODATA if there is none for this file, or users have no room for it; -ENOENT if the
- * file is not known.
+ * Return: 0; -ENODATA if there is none for this file; -ENOSPC if users have no room for it now;
+ * -ENOENT if the file is not known, or its table is forgotten.
  */
 int sfu_table_find(const struct file *file, u64 map_start, u64 map_offset,
 		   struct sfu_section *section)
@@ -1026,7 +1068,7 @@ unsigned long sfu_table_shrink(unsigned long most)
 		cond_resched();
 		if (!file->table || !is_unused(file))
 			continue;
-		forget_file(file);
+		forget_table(file);
 		count++;
 	}
 	mutex_unlock(&tables_mutex);
