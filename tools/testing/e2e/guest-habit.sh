@@ -5,10 +5,31 @@
 # guest-habit.sh - part of guest.sh: stacks of programs without SFrame data, next to a small library with it. See habit.c.
 # The guest records them, and the host judges them.
 
-record_habit() {	# record_habit CALL_GRAPH DIR FILE
-	expect "record $2 $1" perf record -q -B -e cpu-clock -F 3989 --call-graph="$1" -o "$scratch/data" "./habit/$2/habit" 1
+record_habit() {	# record_habit CALL_GRAPH DIR FILE [SECONDS]
+	expect "record $2 $1" perf record -q -B -e cpu-clock -F 3989 --call-graph="$1" -o "$scratch/data" "./habit/$2/habit" "${4:-1}"
 	# Only this machine has the objects with the symbols.
 	perf script -i "$scratch/data" --no-inline -F comm,ip,sym >"$3" 2>/dev/null
+}
+
+# A user who may read a file of root chooses which of its pages are in the page cache. Of this library, the only one that
+# scans read is the one whose functions are not like the others.
+choose_page() {	# choose_page DIR
+	local library=habit/$1/libplain.so
+	setpriv --reuid 65534 --regid 65534 --clear-groups python3 habit-pages.py "$library" 833
+	expect "$1: of the library, page $(python3 habit-pages.py "$library") is in the page cache" \
+		test "$(python3 habit-pages.py "$library")" = 833
+}
+
+habit_of_chosen_page() {	# habit_of_chosen_page WAY DIR FILE
+	# Other files, of which the module remembers nothing. Dirty pages stay in the page cache.
+	from_disk "habit/$2"
+	sync
+	choose_page "$2"
+	snapshot
+	record_habit "sframe,$1" "$2" "$3" 2
+	show_grown "$2 $1" '^(walks|stop|frames|scan)'
+	umount "habit/$2"
+	rm -r "$scratch/disk/habit"
 }
 
 habit() {	# habit DATA
@@ -20,6 +41,9 @@ habit() {	# habit DATA
 			record_habit "sframe,$way" "$dir" "$data/$dir.$way"
 			show_grown "$dir $way" '^(walks|stop|frames|scan)'
 			[ "$dir" = drops ] || expect "$dir $way: frames by habit are counted" test -n "$(grown '^frames[.]fp-habit')"
+		done
+		for dir in many-keep many-drop; do
+			habit_of_chosen_page "$way" "$dir" "$data/$dir.$way"
 		done
 	done
 	echo Y >"$parameters/proved_only"
