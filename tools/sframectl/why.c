@@ -218,6 +218,8 @@ static void explain_object(struct why *why, const struct held *held, u16 object)
 				     place->off);
 		add_ending(why, place, cause);
 	}
+	where->size = holding.code;
+	where->covered = holding.covered;
 	snprintf(where->no_table, sizeof(where->no_table), "%s", holding.error);
 	holding_free(&holding);
 }
@@ -252,6 +254,16 @@ static const char *object_name(const struct why *why, const struct ending *endin
 {
 	return ending->object < PLACE_OBJECTS ?
 		why->places->objects[ending->object].code.name : NULL;
+}
+
+/* Return: the object, if its code lacks data and a table can be made of it; else NULL. */
+static const struct place_object *measured_object(const struct why *why,
+						  const struct ending *ending)
+{
+	if (ending->object >= PLACE_OBJECTS || !why->places->objects[ending->object].size ||
+	    ending->cause == REMEDY_BY_REASON)
+		return NULL;
+	return &why->places->objects[ending->object];
 }
 
 /* Return: what the system or the converter says of the object; NULL if that is not the cause. */
@@ -293,9 +305,17 @@ static void print_reason(const char *reason, const char *text)
 		print_words(text, INDENT + strlen(reason) + 1, INDENT);
 }
 
+/* Rounded down, as `sframectl check` does: 100.0 % is all of it. */
+static void print_covered(const struct place_object *object)
+{
+	printf("%*sA table of the file describes %.1f %% of its code.\n", INDENT, "",
+	       (double)(u64)(1e3 * object->covered / object->size) / 10);
+}
+
 static void print_ending(const struct why *why, const struct ending *ending)
 {
 	const char *reason = why->places->reasons[ending->reason], *name = object_name(why, ending);
+	const struct place_object *measured = measured_object(why, ending);
 	const char *error = error_of(why, ending);
 	struct remedy remedy = remedy_of(ending->cause, reason);
 
@@ -308,6 +328,8 @@ static void print_ending(const struct why *why, const struct ending *ending)
 			print_indented(remedy.text);
 		if (error)
 			print_indented(error);
+		if (measured && ending->cause == REMEDY_NOT_DESCRIBED)
+			print_covered(measured);
 	} else {
 		print_reason(reason, remedy.text);
 	}
@@ -371,6 +393,7 @@ static void json_text(const char *key, const char *text)
 static void print_ending_json(const struct why *why, const struct ending *ending)
 {
 	const char *reason = why->places->reasons[ending->reason];
+	const struct place_object *measured = measured_object(why, ending);
 	struct remedy remedy = remedy_of(ending->cause, reason);
 
 	json_open(NULL, '{');
@@ -378,6 +401,10 @@ static void print_ending_json(const struct why *why, const struct ending *ending
 	json_text("object", object_name(why, ending));
 	if (ending->object < PLACE_OBJECTS)
 		json_count("offset", ending->off);
+	if (measured) {
+		json_count("code_bytes", measured->size);
+		json_count("covered_bytes", measured->covered);
+	}
 	json_string("reason", reason);
 	json_string("cause", remedy.name);
 	json_text("text", remedy.text);

@@ -22,12 +22,16 @@
  * @file: the file, opened while it was mapped
  * @error: why there is no file; empty: there is one, or @code.no_elf is set
  * @no_table: why no table can be made of the file; empty: one can, or nobody has tried
+ * @size: bytes of code, if a table can be made; else 0
+ * @covered: how many of them this table describes
  */
 struct place_object {
 	struct code	code;
 	struct file	file;
 	char		error[160];
 	char		no_table[200];
+	u64		size;
+	u64		covered;
 };
 
 /**

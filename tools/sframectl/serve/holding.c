@@ -78,6 +78,8 @@ static void convert(struct holding *holding, const struct place_object *object, 
 	} else {
 		coverage_add_section(&holding->eh_frame, worker.section, worker.result.addr,
 				     worker.result.size);
+		holding->code = worker.result.facts.code;
+		holding->covered = worker.result.facts.covered;
 	}
 	worker_free(&worker);
 }

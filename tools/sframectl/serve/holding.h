@@ -18,6 +18,8 @@
  * @is_refused: the module has been told that there is none
  * @sframe: addresses that its .sframe describes
  * @eh_frame: addresses that a table made of its .eh_frame describes
+ * @code: bytes of code of the file, if a table can be made; else 0
+ * @covered: how many of them this table describes
  * @error: why no table can be made; empty: one can
  * @segments: where the file is loaded
  * @nr_segments: how many
@@ -32,6 +34,8 @@ struct holding {
 	bool			is_refused;
 	struct ranges		sframe;
 	struct ranges		eh_frame;
+	u64			code;
+	u64			covered;
 	char			error[200];
 	struct sframe_segment	segments[SFRAME_SEGMENTS_MAX];
 	u32			nr_segments;

@@ -68,6 +68,14 @@ why_of() {
 	wait $pid 2>/dev/null
 }
 
+# same_share: in the last JSON and in what sframectl check says of the file with its table, CODE is as much, and COVERED, too
+same_share() {
+	local why check
+	why=$(python3 -c 'import json, sys; print("{covered_bytes}/{code_bytes}".format(**json.load(sys.stdin)["endings"][0]))' <"$scratch/why.json")
+	check=$(sframectl check ends/ends | awk '$NF ~ /ends\/ends$/ { print $7 }')
+	[ "$why" = "$check" ] || { echo "     why: $why, check: $check"; return 1; }
+}
+
 # has_walked NR: since the snapshot
 has_walked() { [ "$(grown '^walks' | cut -d ' ' -f 2)0" -ge "${1}0" ]; }
 
@@ -164,10 +172,13 @@ why() {
 	kill $pid
 	wait $pid 2>/dev/null
 	why_of asm not-described ends/ends
+	expect 'it says how much of the code a table describes, as sframectl check does' same_share
 	why_of jit no-file '[anonymous]'
 	why_of lib no-table ends/libends.so
 	expect 'and says why' says_why_no_table
 	why_of_hostile_name
+	expect 'and says in words how much of the code a table describes' \
+		grep -qE '^ +A table of the file describes [1-9][0-9]\.[0-9] % of its code\.$' "$scratch/why.txt"
 	sleep 1000 &
 	waits_for sleeps $!
 	expect 'a process that sleeps: says so' \
