@@ -129,6 +129,7 @@ static bool is_whole(enum sfu_stop stop)
  *	walks		stacks that were unwound
  *	whole		of these, walks that have reached the outermost frame
  *	first		of the others, walks that ended in the sampled frame
+ *	full		walks that ended because perf has no room for more frames
  *	sframe, fp	callers that were found by SFrame, by the frame pointer
  *	declined	stacks of processes that have no section
  *
@@ -146,9 +147,10 @@ int sfu_stats_summary(char *buf)
 		else
 			first += sum(firsts[stop]);
 	}
-	return sysfs_emit(buf, "walks %lu\nwhole %lu\nfirst %lu\n"
+	return sysfs_emit(buf, "walks %lu\nwhole %lu\nfirst %lu\nfull %lu\n"
 			  "sframe %lu\nfp %lu\ndeclined %lu\n",
-			  sum(walks), whole, first, sum(frames[SFU_METHOD_SFRAME]),
+			  sum(walks), whole, first, sum(stops[SFU_STOP_FULL]),
+			  sum(frames[SFU_METHOD_SFRAME]),
 			  sum(frames[SFU_METHOD_FP]) + sum(frames[SFU_METHOD_FP_HABIT]),
 			  sum(declined[SFU_DECLINE_NOSECTION]));
 }

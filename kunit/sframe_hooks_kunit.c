@@ -750,11 +750,11 @@ static void sample_after_bad_section(struct kunit *test)
 /* ---- the parameter `summary` ---- */
 
 struct summary {
-	unsigned long	values[6];
+	unsigned long	values[7];
 };
 
 static const char *const summary_names[] = {
-	"walks", "whole", "first", "sframe", "fp", "declined",
+	"walks", "whole", "first", "full", "sframe", "fp", "declined",
 };
 
 static void read_summary(struct kunit *test, struct summary *summary)
@@ -800,14 +800,14 @@ struct counted_case {
 
 static const struct counted_case counted_cases[] = {
 	COUNTER(walks, 1),
-	COUNTER(frames[SFU_METHOD_SFRAME], 0, 0, 0, 1),
-	COUNTER(frames[SFU_METHOD_FP], 0, 0, 0, 0, 1),
+	COUNTER(frames[SFU_METHOD_SFRAME], 0, 0, 0, 0, 1),
+	COUNTER(frames[SFU_METHOD_FP], 0, 0, 0, 0, 0, 1),
 	COUNTER(frames[SFU_METHOD_SIGNAL], 0),
 	COUNTER(declined[SFU_DECLINE_DISABLED], 0),
 	COUNTER(declined[SFU_DECLINE_KTHREAD], 0),
 	COUNTER(declined[SFU_DECLINE_GUEST], 0),
 	COUNTER(declined[SFU_DECLINE_COMPAT], 0),
-	COUNTER(declined[SFU_DECLINE_NOSECTION], 0, 0, 0, 0, 0, 1),
+	COUNTER(declined[SFU_DECLINE_NOSECTION], 0, 0, 0, 0, 0, 0, 1),
 	COUNTER(depths[SFU_STOP_COMPLETE], 0),
 	COUNTER(depths[SFU_STOP_NODATA], 0),
 	COUNTER(bad_sections, 0),
@@ -833,7 +833,8 @@ static void summary_adds(struct kunit *test)
 /* A walk is whole, or ended in the sampled frame, or neither. */
 static void summary_adds_stop(struct kunit *test)
 {
-	static const struct summary none, whole = { { 0, 1 } }, first = { { 0, 0, 1 } };
+	static const struct summary none, whole = { { 0, 1 } }, first = { { 0, 0, 1 } },
+				    full = { { 0, 0, 0, 1 } };
 	struct summary since;
 	enum sfu_stop stop;
 
@@ -843,7 +844,8 @@ static void summary_adds_stop(struct kunit *test)
 		bool is_whole = !strcmp(name, "complete") || !strcmp(name, "start");
 
 		sfu_count(stops[stop]);
-		expect_summary(test, &since, is_whole ? &whole : &none, name);
+		expect_summary(test, &since, is_whole ? &whole :
+			       stop == SFU_STOP_FULL ? &full : &none, name);
 		sfu_count(firsts[stop]);
 		expect_summary(test, &since, is_whole ? &none : &first, name);
 	}

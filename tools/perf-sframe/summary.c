@@ -74,6 +74,7 @@ static void set_counter(struct summary *summary, const char *name, uint64_t valu
 		{ "walks", &summary->walks },
 		{ "whole", &summary->whole },
 		{ "first", &summary->first },
+		{ "full", &summary->full },
 		{ "sframe", &summary->sframe },
 		{ "fp", &summary->fp },
 		{ "declined", &summary->declined },
@@ -146,8 +147,9 @@ static uint64_t min(uint64_t one, uint64_t other)
 static bool began_again(const struct summary *before, const struct summary *now)
 {
 	return now->walks < before->walks || now->whole < before->whole ||
-	       now->first < before->first || now->sframe < before->sframe ||
-	       now->fp < before->fp || now->declined < before->declined;
+	       now->first < before->first || now->full < before->full ||
+	       now->sframe < before->sframe || now->fp < before->fp ||
+	       now->declined < before->declined;
 }
 
 /*
@@ -166,6 +168,7 @@ static struct summary difference(const struct summary *before, const struct summ
 		.walks = walks,
 		.whole = min(now->whole - before->whole, walks),
 		.first = min(now->first - before->first, walks),
+		.full = min(now->full - before->full, walks),
 		.sframe = now->sframe - before->sframe,
 		.fp = now->fp - before->fp,
 		.declined = now->declined - before->declined,
@@ -243,11 +246,14 @@ static char *no_sframe(const struct summary *stacks, const struct command *comma
 /* some_sframe: the line if some are: how many, from where, and what to type next */
 static char *some_sframe(const struct summary *stacks, const struct command *command)
 {
-	char *first = "", *declined = "", *next = "";
+	char *first = "", *full = "", *declined = "", *next = "";
 
 	if (stacks->first)
 		first = text("; %s of the stacks have only their first frame",
 			     percent(stacks->first, stacks->walks));
+	if (stacks->full)
+		full = text("; %s of the stacks are cut: for more, sysctl kernel.perf_event_max_stack=512, while no perf runs",
+			    percent(stacks->full, stacks->walks));
 	/* A few are of perf itself, before it has become the workload. */
 	if (stacks->declined && stacks->declined >= stacks->walks / 100)
 		declined = text("; %" PRIu64 " more, without a table, by frame pointer",
@@ -256,9 +262,9 @@ static char *some_sframe(const struct summary *stacks, const struct command *com
 		next = text(". Why: %s", next_step());
 	else if (*declined)
 		next = text(". See: sframectl check %s", subject(command));
-	return text("%s, %s whole; %s from SFrame, %" PRIu64 " by frame pointer%s%s%s",
+	return text("%s, %s whole; %s from SFrame, %" PRIu64 " by frame pointer%s%s%s%s",
 		    number(stacks->walks, "stack"), percent(stacks->whole, stacks->walks),
-		    number(stacks->sframe, "frame"), stacks->fp, first, declined, next);
+		    number(stacks->sframe, "frame"), stacks->fp, first, full, declined, next);
 }
 
 /**

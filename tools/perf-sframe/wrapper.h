@@ -127,6 +127,7 @@ struct summary {
 	uint64_t walks;
 	uint64_t whole;
 	uint64_t first;
+	uint64_t full;
 	uint64_t sframe;
 	uint64_t fp;
 	uint64_t declined;

@@ -185,7 +185,7 @@ all_starts() {	# all_starts WAY
 summary_is_for_all() {
 	[ "$(stat -c %a "$parameters/summary")" = 444 ] &&
 		setpriv --reuid 65534 --clear-groups cat "$parameters/summary" | cut -d ' ' -f 1 | tr '\n' ' ' |
-			grep -qx 'walks whole first sframe fp declined '
+			grep -qx 'walks whole first full sframe fp declined '
 }
 
 # says_loaded: and which stacks the module unwinds
