@@ -176,6 +176,9 @@ why() {
 	why_of jit no-file '[anonymous]'
 	why_of lib no-table ends/libends.so
 	expect 'and says why' says_why_no_table
+	# A 0 does not make it the outermost frame.
+	why_of zero-leaf bad-ra ends/ends
+	why_of zero bad-ra ends/ends
 	why_of_hostile_name
 	expect 'and says in words how much of the code a table describes' \
 		grep -qE '^ +A table of the file describes [1-9][0-9]\.[0-9] % of its code\.$' "$scratch/why.txt"
