@@ -77,6 +77,7 @@ struct sframe_reader {
 
 /* Each cost includes what the decoder does with the bytes. */
 #define SFRAME_READ_COST	256
+#define SFRAME_FAULT_COST	1000	/* of a read that fails, besides: it is an exception */
 #define SFRAME_ROW_COST		16
 #define SFRAME_ENTRY_COST	80	/* of a search in an unsorted table */
 #define SFRAME_QUICK_COST	768	/* besides rows; a table of 2^32 entries takes 32 steps */

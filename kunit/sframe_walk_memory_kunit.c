@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* KUnit tests of the walk: memory that cannot be read. */
+#include "sframe_user.h"
 #include "walk_scene.h"
 
 static void memory_whole_walk(struct kunit *test)
@@ -52,6 +53,30 @@ static void memory_stack_in_kernel(struct kunit *test)
 	call_scene(test);
 	sample(test, code(test, 4), (unsigned long)scene->text & ~15UL, 0);
 	expect_step(test, "stack-fault");
+}
+
+/* A read that fails costs 1000 besides: it is an exception. */
+static void memory_missing_is_charged(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+	struct sfu_walk *walk = &scene->walk;
+	unsigned long val, addr = stack(test, PAGE_SIZE);
+	u8 bytes[8];
+	u32 before;
+
+	call_scene(test);
+	user_forbid(test, addr);
+	sfu_walk_init(walk, scene->map, false, scene->shown_cache, &scene->regs);
+	before = walk->lookup.rd.budget;
+	KUNIT_EXPECT_EQ(test, SFU_STOP_STACK, sfu_walk_read_word(walk, addr, &val));
+	KUNIT_EXPECT_EQ(test, before - 1200, walk->lookup.rd.budget);
+	KUNIT_EXPECT_FALSE(test, sfu_walk_read_code(walk, bytes, addr, sizeof(bytes)));
+	KUNIT_EXPECT_EQ(test, before - 2400, walk->lookup.rd.budget);
+	KUNIT_EXPECT_EQ(test, -EFAULT, sfu_user_reader(&walk->lookup.rd, bytes, addr, 8));
+	KUNIT_EXPECT_EQ(test, before - 3400, walk->lookup.rd.budget);
+	/* One that succeeds costs as before. */
+	KUNIT_EXPECT_EQ(test, SFU_STOP_NONE, sfu_walk_read_word(walk, stack(test, 0), &val));
+	KUNIT_EXPECT_EQ(test, before - 3600, walk->lookup.rd.budget);
 }
 
 static void memory_section_forbidden(struct kunit *test)
@@ -131,6 +156,7 @@ static struct kunit_case memory_tests[] = {
 	KUNIT_CASE(memory_stack_forbidden),
 	KUNIT_CASE(memory_stack_not_present),
 	KUNIT_CASE(memory_stack_in_kernel),
+	KUNIT_CASE(memory_missing_is_charged),
 	KUNIT_CASE(memory_section_forbidden),
 	KUNIT_CASE(memory_section_not_present),
 	KUNIT_CASE(memory_section_unmapped),

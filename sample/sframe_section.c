@@ -124,6 +124,8 @@ static __always_inline int find_quick(const struct sfu_section *section,
 	rd->budget -= (most - rows) * SFRAME_QUICK_ROW_COST;
 	if (found->err == -E2BIG)
 		rd->budget = 0;
+	else if (found->err == -EFAULT)
+		sframe_charge(rd, SFRAME_FAULT_COST);
 	return found->err;
 }
 

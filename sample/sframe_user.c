@@ -141,5 +141,9 @@ int sfu_user_find(const struct sframe_header *hdr, const struct sframe_index *in
 /* sfu_user_read() for the decoder. */
 int sfu_user_reader(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
 {
-	return sfu_user_read(dst, addr, len);
+	int err = sfu_user_read(dst, addr, len);
+
+	if (err)
+		sframe_charge(rd, SFRAME_FAULT_COST);
+	return err;
 }

@@ -33,7 +33,7 @@
  * take perf some 300 instructions each.
  */
 #define LIMITED_BUDGET	6000U
-#define LEAST_BUDGET	2000U
+#define LEAST_BUDGET	3000U		/* a step, in which one read may fail */
 #define KERNEL_FRAME_COST	200U
 
 /*
@@ -44,6 +44,16 @@
 unsigned int sfu_walk_lookups = IS_ENABLED(CONFIG_PREEMPT_RT) ? 2 : 0;
 module_param_named(lookups, sfu_walk_lookups, uint, 0644);
 MODULE_PARM_DESC(lookups, "rows that the walk of a synchronous stack may look up; 0: as many as it needs (default 0; 2 on PREEMPT_RT)");
+
+/* Reads user memory; the budget has paid for a read that succeeds. */
+static int read_user(const struct sfu_walk *walk, void *dst, unsigned long addr, size_t len)
+{
+	int err = sfu_user_read(dst, addr, len);
+
+	if (err)
+		sfu_walk_charge(walk, SFRAME_FAULT_COST);
+	return err;
+}
 
 /**
  * sfu_walk_read_word() - read a word of the stack
@@ -59,14 +69,14 @@ enum sfu_stop sfu_walk_read_word(struct sfu_walk *walk, unsigned long addr,
 {
 	if (sfu_walk_charge(walk, SFU_READ_COST))
 		return SFU_STOP_BUDGET;
-	return sfu_user_read(val, addr, sizeof(*val)) ? SFU_STOP_STACK : SFU_STOP_NONE;
+	return read_user(walk, val, addr, sizeof(*val)) ? SFU_STOP_STACK : SFU_STOP_NONE;
 }
 
 /* Reads @len bytes of code; returns whether they are there, and the budget pays for the read. */
 bool sfu_walk_read_code(const struct sfu_walk *walk, void *code, unsigned long addr,
 			size_t len)
 {
-	return !sfu_walk_charge(walk, SFU_READ_COST) && !sfu_user_read(code, addr, len);
+	return !sfu_walk_charge(walk, SFU_READ_COST) && !read_user(walk, code, addr, len);
 }
 
 /**
