@@ -56,7 +56,7 @@ extern unsigned int sfu_table_memory;
 int sfu_table_load(struct sfu_table_source *source);
 int sfu_table_drop(struct inode *inode);
 void sfu_table_drop_all(void);
-void sfu_table_drop_none(void);
+void sfu_table_drop_tableless(void);
 int sfu_table_list(struct sframe_file *entry);
 unsigned long sfu_table_shrink(unsigned long most);
 int sfu_table_init(void);

@@ -1152,7 +1152,7 @@ static void table_none_of_many(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, bare_has_none(bare, 1));
 	KUNIT_EXPECT_TRUE(test, bare_has_none(bare, 2));
 	KUNIT_EXPECT_TRUE(test, bare_has_none(bare, SFU_TABLE_MAX_WITHOUT + 1));
-	sfu_table_drop_none();
+	sfu_table_drop_tableless();
 	KUNIT_EXPECT_FALSE(test, bare_has_none(bare, 2));
 }
 

@@ -163,8 +163,8 @@ static long dev_drop(void __user *arg)
 	case SFRAME_DROP_ALL:
 		sfu_table_drop_all();
 		return 0;
-	case SFRAME_DROP_NONE:
-		sfu_table_drop_none();
+	case SFRAME_DROP_TABLELESS:
+		sfu_table_drop_tableless();
 		return 0;
 	default:
 		return -EINVAL;

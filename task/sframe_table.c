@@ -846,13 +846,13 @@ void sfu_table_drop_all(void)
 }
 
 /**
- * sfu_table_drop_none() - forget which files are known to have no table
+ * sfu_table_drop_tableless() - forget which files are known to have no table
  *
  * They are wanted again: whoever makes tables now may make more than the one before.
  *
  * Context: May sleep.
  */
-void sfu_table_drop_none(void)
+void sfu_table_drop_tableless(void)
 {
 	guard(mutex)(&tables_mutex);
 	forget_without(0, 0);

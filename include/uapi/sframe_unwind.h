@@ -70,9 +70,11 @@ struct sframe_load {
  * ESTALE: it has changed since fstat(); EOPNOTSUPP: its file system does not tell each change;
  * EBADMSG: the section has a defect, which @message names; ENOSPC: there is no room for the table;
  * EFBIG: it is larger than 256 MiB; EEXIST: another one has its hash; EINTR, ENOMEM, EBADF,
- * EINVAL, EFAULT. SFRAME_DROP
- * fails with ENOENT: the file has no table. read() fails with EINVAL: there is no room for one
- * structure; EAGAIN, with O_NONBLOCK: no file is wanted; EMFILE, ENFILE, ENOMEM: no file was taken.
+ * EINVAL, EFAULT.
+ *
+ * SFRAME_DROP fails with ENOENT: the file has no table. read() fails with EINVAL: there is no room
+ * for one structure; EAGAIN, with O_NONBLOCK: no file is wanted; EMFILE, ENFILE, ENOMEM: no file
+ * was taken.
  */
 
 /* The table is for the code that the kernel maps into each process, and not for a file. */
@@ -82,8 +84,8 @@ struct sframe_load {
  * struct sframe_drop - forget the table of a file
  * @size: sizeof(struct sframe_drop)
  * @fd: the file; -1 with a flag
- * @flags: 0; SFRAME_DROP_ALL: forget all tables; SFRAME_DROP_NONE: forget which files are known to
- *	have no table
+ * @flags: 0; SFRAME_DROP_ALL: forget all tables; SFRAME_DROP_TABLELESS: forget which files are
+ *	known to have no table
  * @reserved: 0
  *
  * Without a flag, a descriptor that open() has not given is EBADF, and drops nothing.
@@ -97,7 +99,7 @@ struct sframe_drop {
 };
 
 #define SFRAME_DROP_ALL		1
-#define SFRAME_DROP_NONE	2
+#define SFRAME_DROP_TABLELESS	2
 
 /**
  * struct sframe_wanted - a file that a sampled process has mapped, without a table: read()

@@ -291,7 +291,7 @@ static void try_again(struct serving *serving)
 	serving->room_at = 0;
 	serving->tried_at = clock_ms();
 	serving->room_ms *= serving->room_ms < ROOM_MS_MOST ? 2 : 1;
-	device_drop_none(serving->device);
+	device_drop_tableless(serving->device);
 	if (serving->lacks_vdso)
 		begin_vdso(serving, job);
 }
@@ -347,7 +347,7 @@ static void look_into_store(struct serving *serving)
 	serving->has_lost_store = error;
 	if (error)
 		return;
-	device_drop_none(serving->device);
+	device_drop_tableless(serving->device);
 	if (serving->lacks_vdso)
 		begin_vdso(serving, job);
 }
@@ -470,7 +470,7 @@ static const char *begin_serving(struct serving *serving)
 	if (serving->signals < 0)
 		return strerror(errno);
 	/* This run may have a table for a file for which an earlier run had none. */
-	return device_drop_none(serving->device);
+	return device_drop_tableless(serving->device);
 }
 
 static enum status run(const struct arguments *args)

@@ -91,12 +91,12 @@ const char *device_drop_all(int device)
 }
 
 /**
- * device_drop_none - let the module ask again for files that are known to have no table
+ * device_drop_tableless - let the module ask again for files that are known to have no table
  * @device: the device
  *
  * Return: NULL, or the error as a text.
  */
-const char *device_drop_none(int device)
+const char *device_drop_tableless(int device)
 {
-	return drop(device, SFRAME_DROP_NONE);
+	return drop(device, SFRAME_DROP_TABLELESS);
 }

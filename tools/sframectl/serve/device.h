@@ -13,7 +13,7 @@
 const char *device_open(int *device, int flags);
 const char *device_next(int device, struct sframe_file *file);
 const char *device_drop_all(int device);
-const char *device_drop_none(int device);
+const char *device_drop_tableless(int device);
 const char *device_load(int device, const struct worker *worker, char *message, u32 size);
 
 #endif /* SFRAMECTL_DEVICE_H */
