@@ -43,6 +43,13 @@ stock_known() {	# stock_known WAY
 	wait $pid 2>/dev/null
 }
 
+# Prints, of the last recording, how many samples of each event have how many frames, and the first samples.
+show_frames() {
+	perf script -i "$scratch/data" -F tid,time,event,ip 2>/dev/null | awk 'BEGIN { RS = "" } { print $1, $2, $3, NF - 3 }' >"$scratch/frames"
+	cut -d ' ' -f 3,4 "$scratch/frames" | sort | uniq -c
+	head -n 12 "$scratch/frames" | sed 's/^/     the first: /'
+}
+
 # Where threads are made: the call returns twice, in the thread that makes one, and in the new one, which has another stack.
 stock_threads() {	# stock_threads WAY
 	local way=$1 share
@@ -50,7 +57,8 @@ stock_threads() {	# stock_threads WAY
 	perf record -q -B -e sched:sched_process_fork,syscalls:sys_enter_clone3,syscalls:sys_exit_clone3 -c 1 --call-graph="sframe,$way" \
 		-o "$scratch/data" python3 -c 'import threading as t; [(s := t.Thread(target=int), s.start(), s.join()) for i in range(300)]'
 	share=$(whole_of_1000)
-	show_grown "$way, threads"
+	show_grown "$way, threads" '^(walks|stop|first|frames|declined|defect|scan)'
+	[ "$share" = 1000 ] || show_frames
 	expect "$way: of 1000 stacks in clone3() $share are whole" test "$share" = 1000
 	expect "$way, threads: no defect" no_defect
 }
