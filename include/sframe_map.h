@@ -67,7 +67,6 @@ struct sfu_range {
  * struct sfu_map - the executable ranges of a process, as one scan found them
  * @rcu: frees the map
  * @refs: one reference of each process that has the map, and one of a scan that copies it
- * @nr_vmas: all mappings of the process when it was scanned, for comparison only
  * @nr_ranges: in @ranges
  * @nr_placed: in @by_section
  * @nr_sections: ranges that had a usable section when they were scanned, or may
@@ -90,7 +89,6 @@ struct sfu_range {
 struct sfu_map {
 	struct rcu_head		rcu;
 	refcount_t		refs;
-	int			nr_vmas;
 	unsigned int		nr_ranges;
 	unsigned int		nr_placed;
 	unsigned int		nr_sections;

@@ -25,9 +25,6 @@ struct vm_area_struct;
  */
 #define SFU_GFP_TASK	(GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
 
-/* New mappings that a process remembers. More are seldom reported between two scans. */
-#define SFU_MAX_NEW	3
-
 /**
  * struct sfu_process - a process whose mappings are known
  * @node: in the table of processes, or in the list of spare ones
@@ -54,14 +51,9 @@ struct vm_area_struct;
  * @costly_at: the last of them, in jiffies
  * @nr_sample_scans: scans that samples have requested; under @lock
  * @wait: ns from the last of these to @sample_at, if it has found nothing new; under @lock
- * @new: first addresses of mappings that events have reported since the last scan. Written by
- *	events, which hold mmap_lock for writing, and by scans, which hold it for reading.
- *	(Before 6.5 a stack that grows is reported under mmap_lock held for reading. Only
- *	@has_other_code is written then, and a scan may forget it.)
- * @nr_new: how many
- * @has_other_code: there may be new code elsewhere: the next scan looks at all mappings. Written
- *	likewise
- * @nr_gaps: the count of sfu_process_count_gap() at the last scan
+ * @has_new_code: events have reported mappings that the next scan finds. Set by events, which hold
+ *	mmap_lock for writing, and cleared by scans, which hold it for reading. (Before 6.5 a stack
+ *	that grows is reported under mmap_lock held for reading, and is no code.)
  * @awaited_start: sections that are not mapped yet, or not any more, begin here
  * @awaited_end: and end here
  * @request: who scans next
@@ -88,18 +80,12 @@ struct sfu_process {
 	u8			nr_sample_scans;
 	s64			wait;
 	unsigned long		costly_at;
-	unsigned long		new[SFU_MAX_NEW];
-	u8			nr_new;
-	bool			has_other_code;
-	unsigned int		nr_gaps;
+	bool			has_new_code;
 	unsigned long		awaited_start;
 	unsigned long		awaited_end;
 	struct sfu_request	request;
 	struct rcu_head		rcu;
 };
-
-/* Any context. */
-void sfu_process_count_gap(void);
 
 /* Any context, under rcu_read_lock(). */
 struct sfu_process *sfu_process_find(struct mm_struct *mm);
@@ -192,8 +178,6 @@ static inline struct sfu_map *sfu_process_walk_map(const struct sfu_process *pro
 struct sfu_process *sfu_process_add(struct mm_struct *mm, struct sfu_map *map);
 struct sfu_process *sfu_process_add_child(struct mm_struct *mm, struct sfu_process *parent,
 					  struct sfu_map *map, bool inherited_matches);
-void sfu_process_add_mapping(struct sfu_process *process, const struct vm_area_struct *vma);
-void sfu_process_lose_code(struct sfu_process *process);
 void sfu_process_await(struct sfu_process *process, unsigned long start, unsigned long end);
 bool sfu_process_change_map(struct sfu_process *process, struct sfu_map *map,
 			    unsigned long start, unsigned long end);
@@ -228,7 +212,5 @@ void sfu_process_exit(void);
 void sfu_process_add_cache(struct sfu_process *process, bool has_words);
 u64 sfu_process_new_keys(struct sfu_process *process, u64 size);
 void sfu_process_publish(struct sfu_process *process, struct sfu_map *map);
-bool sfu_process_knows_new(const struct sfu_process *process);
-void sfu_process_forget_new(struct sfu_process *process);
 
 #endif /* SFU_PROCESS_H */

@@ -281,26 +281,6 @@ static void event_by_fork(struct kunit *test)
 	mmput(child->mm);
 }
 
-/* The child has as many mappings as its parent had. That does not prove that they are the same. */
-static void event_by_fork_with_as_many(struct kunit *test)
-{
-	const struct fork_case *c = test->param_value;
-	struct task_struct *child;
-	struct sfu_map *map;
-
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
-	child = make_child(test, c->change);
-	map = map_of(current->mm);
-	map->nr_vmas = child->mm->map_count;
-	sfu_map_put(map);
-	report_fork(child);
-	return_to_user_in(child);
-	expect_map_in(test, child->mm, c->scanned);
-	expect_counted(test, "scan.runs");
-	mmput(child->mm);
-}
-
 /* A child with the mappings of its parent needs no scan. */
 static struct task_struct *fork_same(struct kunit *test)
 {
@@ -398,12 +378,7 @@ static void mark_in_parent(struct task_struct *child)
 /* An event has reported code of the parent, which has not been scanned yet. */
 static void report_to_parent(struct task_struct *child)
 {
-	process_of(current->mm)->nr_new = 1;
-}
-
-static void report_much_to_parent(struct task_struct *child)
-{
-	process_of(current->mm)->has_other_code = true;
+	process_of(current->mm)->has_new_code = true;
 }
 
 static void forget_code_of_parent(struct task_struct *child)
@@ -449,7 +424,6 @@ struct doubt_case {
 static const struct doubt_case doubt_cases[] = {
 	{ "code is marked in the map of the parent", mark_in_parent, keep_lock },
 	{ "new code of the parent is reported", report_to_parent, keep_lock },
-	{ "very much new code of the parent is reported", report_much_to_parent, keep_lock },
 	{ "the map of the parent has no code", forget_code_of_parent, keep_lock },
 	{ "the mappings of the child are locked", lock_child, unlock_child },
 	{ "another thread of the parent scans", begin_scan_of_parent, end_scan_of_parent },
@@ -650,25 +624,6 @@ static void event_of_many_mappings(struct kunit *test)
 	expect_counted(test, "scan.runs");
 }
 
-/* ---- which mappings a scan for new code looks at ---- */
-
-/* Code that was reported is found, without a look at all mappings. */
-static void event_looks_where_code_is_new(struct kunit *test)
-{
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
-	map_image_at(test, 20);
-	map_image_at(test, 10);
-	report_mmap(test, 11);
-	task_work_run();
-	expect_map(test, SAME ", 11-13 ready by 13");
-	expect_counted(test, "scan.runs");
-	report_mmap(test, 21);
-	task_work_run();
-	expect_map(test, SAME ", 11-13 ready by 13, 21-23 ready by 23");
-	expect_counted(test, "scan.runs");
-}
-
 /* Code that the map has already needs no scan. */
 static void event_of_known_code(struct kunit *test)
 {
@@ -683,89 +638,17 @@ static void event_of_known_code(struct kunit *test)
 	expect_counted(test, "");
 }
 
-static void report_nothing(struct kunit *test)
+/* A scan for new code finds code that no event has reported. */
+static void event_finds_what_was_not_reported(struct kunit *test)
 {
-}
-
-static void report_anonymous(struct kunit *test)
-{
-	map_anonymous(test, 40, 1, PROT_EXEC);
-	report_mmap(test, 40);
-}
-
-/* Events are not reported for a time. */
-static void pause_events(struct kunit *test)
-{
-	KUNIT_ASSERT_EQ(test, 0, get_callchain_buffers(PERF_MAX_STACK_DEPTH));
-	put_callchain_buffers();
-	sfu_event_profiled();
-}
-
-/* The account allows no scan for these. */
-static void report_many(struct kunit *test)
-{
-	struct sfu_process *process = process_of(current->mm);
-	unsigned int i;
-
-	WRITE_ONCE(process->event_due, jiffies + 1000 * HZ);
-	for (i = 0; i < 4; i++) {
-		map_image_at(test, 50 + 10 * i);
-		report_mmap(test, 51 + 10 * i);
-		unmap_at(test, 50 + 10 * i, 5);
-	}
-	WRITE_ONCE(process->event_due, jiffies);
-}
-
-static void protect_a_part(struct kunit *test)
-{
-	no_exec_last(test);
-}
-
-static void unmap_a_part(struct kunit *test)
-{
-	unmap_code_first(test);
-}
-
-/**
- * struct look_case - the mappings have changed in a way that no event has said in full
- * @name: of the case
- * @change: what happens before new code is reported
- * @found: text of the map after the scan
- */
-struct look_case {
-	const char	*name;
-	void (*change)(struct kunit *test);
-	const char	*found;
-};
-
-#define NEW	", 11-13 ready by 13"
-#define SILENT	", 21-23 ready by 23"	/* not reported */
-
-static const struct look_case look_cases[] = {
-	{ "nothing else", report_nothing, SAME NEW },
-	{ "anonymous code", report_anonymous, SAME NEW SILENT ", 40-41 none" },
-	{ "events were not reported", pause_events, SAME NEW SILENT },
-	{ "very many mappings", report_many, SAME NEW SILENT },
-	{ "code has become another mapping", protect_a_part, "1-2 ready by 3" NEW SILENT },
-	{ "a part of the code is unmapped", unmap_a_part, "2-3 ready by 3" NEW SILENT },
-	{ "code is unmapped", unmap_code, "11-13 ready by 13" },
-};
-
-NAMED_CASES(look);
-
-/* In all of these the scan looks at all mappings, but not if all that has happened is known. */
-static void event_looks_everywhere(struct kunit *test)
-{
-	const struct look_case *c = test->param_value;
-
 	map_image(test);
 	expect_scanned(test, SAME, "scan.runs");
 	map_image_at(test, 20);
 	map_image_at(test, 10);
-	c->change(test);
+	map_anonymous(test, 40, 1, PROT_EXEC);
 	report_mmap(test, 11);
 	task_work_run();
-	expect_map(test, c->found);
+	expect_map(test, SAME ", 11-13 ready by 13, 21-23 ready by 23, 40-41 none");
 	expect_counted(test, "scan.runs");
 }
 
@@ -788,9 +671,8 @@ static struct kunit_case event_tests[] = {
 	KUNIT_CASE_PARAM(event_by_fork_in_doubt, doubt_gen_params),
 	KUNIT_CASE(event_by_forks),
 	KUNIT_CASE(event_by_fork_takes_little),
-	KUNIT_CASE(event_looks_where_code_is_new),
 	KUNIT_CASE(event_of_known_code),
-	KUNIT_CASE_PARAM(event_looks_everywhere, look_gen_params),
+	KUNIT_CASE(event_finds_what_was_not_reported),
 	KUNIT_CASE(event_of_code_that_is_gone),
 	KUNIT_CASE(event_of_unknown_process),
 	KUNIT_CASE(event_of_exec),
@@ -802,7 +684,6 @@ static struct kunit_case event_tests[] = {
 	KUNIT_CASE(event_over_a_part_of_code),
 	KUNIT_CASE(event_of_code_that_is_cut),
 	KUNIT_CASE_PARAM(event_by_fork, fork_gen_params),
-	KUNIT_CASE_PARAM(event_by_fork_with_as_many, fork_gen_params),
 	KUNIT_CASE(event_by_fork_of_unknown),
 	KUNIT_CASE(event_after_profiler),
 	KUNIT_CASE(event_of_profiler_that_failed),

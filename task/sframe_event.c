@@ -63,7 +63,6 @@ bool sfu_event_is_idle(unsigned long now)
 	long quiet = now - READ_ONCE(profiled_at);
 
 	if (atomic_read(&nr_profilers) && quiet >= FORGOTTEN_AFTER) {
-		sfu_process_count_gap();
 		WRITE_ONCE(is_sampled, false);
 		atomic_set(&nr_profilers, 0);
 	}
@@ -98,8 +97,8 @@ static bool may_have_code_or_section(const struct sfu_process *process,
 }
 
 /*
- * Remembers a mapping of code, or of what may be a section. Returns whether a scan is due that
- * looks at it now. Anonymous code is left to a sample.
+ * Notes that there is a new mapping of code, or of what may be a section. Returns whether a scan is
+ * due that looks at it now. Anonymous code is left to a sample.
  */
 static bool note_mapping(struct sfu_process *process, const struct vm_area_struct *vma)
 {
@@ -109,7 +108,7 @@ static bool note_mapping(struct sfu_process *process, const struct vm_area_struc
 	if (is_due && vma->vm_flags & VM_EXEC &&
 	    sfu_scan_has_code(sfu_process_map(process), vma))
 		return false;
-	sfu_process_add_mapping(process, vma);
+	WRITE_ONCE(process->has_new_code, true);
 	return is_due && !has_many_mappings(vma->vm_mm);
 }
 
@@ -151,8 +150,6 @@ void sfu_event_unmap(struct vm_area_struct *vma)
 
 	rcu_read_lock_sched();
 	process = sfu_process_find(vma->vm_mm);
-	if (process && vma->vm_flags & VM_EXEC)
-		sfu_process_lose_code(process);
 	if (process && !sfu_process_unmap(process, vma->vm_start, vma->vm_end) &&
 	    vma->vm_mm == current->mm && expects_samples() && !has_many_mappings(current->mm))
 		sfu_request_for_event(process, current, SFU_SCAN_NEW_CODE);
@@ -181,7 +178,7 @@ static bool matches_child(struct mm_struct *child, const struct sfu_map *map)
  */
 static bool is_map_complete(struct sfu_process *process)
 {
-	bool is_complete = !READ_ONCE(process->nr_new) && !READ_ONCE(process->has_other_code);
+	bool is_complete = !READ_ONCE(process->has_new_code);
 
 	/* A scan that has forgotten the events has the lock, or had it. */
 	smp_rmb();
@@ -413,10 +410,8 @@ static struct irq_work start_irq_work = IRQ_WORK_INIT_HARD(queue_start);
 /* The rest of sfu_event_profiled(), for the first sample, and while the hooks are not set. */
 static noinline bool profile_unwatched(unsigned long now)
 {
-	if (!READ_ONCE(is_sampled)) {
+	if (!READ_ONCE(is_sampled))
 		WRITE_ONCE(is_sampled, true);
-		sfu_process_count_gap();
-	}
 	if (READ_ONCE(is_watching))
 		return true;
 	if (!READ_ONCE(is_over) && time_after_eq(now, READ_ONCE(start_at)))
@@ -467,7 +462,6 @@ static void notrace on_profiler(unsigned long ip, unsigned long parent_ip,
 
 	WRITE_ONCE(profiled_at, jiffies);
 	atomic_inc(&nr_profilers);
-	sfu_process_count_gap();
 	if (READ_ONCE(is_watching))
 		return;
 	/* Kernel threads do not return to user mode. */
@@ -488,7 +482,6 @@ static void notrace on_profiler_end(unsigned long ip, unsigned long parent_ip,
 				    struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 	WRITE_ONCE(profiled_at, jiffies);
-	sfu_process_count_gap();
 	/* It takes no more samples. Those of others set this again. */
 	if (atomic_dec_if_positive(&nr_profilers) <= 0)
 		WRITE_ONCE(is_sampled, false);

@@ -58,9 +58,6 @@ static bool is_open;
 /* The processes: of kmalloc() they would take half as much again. */
 static struct kmem_cache *process_cache;
 
-/* How often events may have begun or ended to be reported. */
-static atomic_t nr_gaps;
-
 /**
  * sfu_process_find() - find a process
  * @mm: its memory
@@ -186,8 +183,7 @@ struct sfu_process *sfu_process_add_child(struct mm_struct *mm, struct sfu_proce
 	if (process) {
 		process->inherited = map;
 		process->inherited_matches = inherited_matches;
-		process->has_other_code = !inherited_matches;
-		process->nr_gaps = READ_ONCE(parent->nr_gaps);
+		process->has_new_code = !inherited_matches;
 		process->awaited_start = READ_ONCE(parent->awaited_start);
 		process->awaited_end = READ_ONCE(parent->awaited_end);
 	}
@@ -340,96 +336,6 @@ struct sfu_map *sfu_process_get_map(struct sfu_process *process)
 		map = NULL;
 	rcu_read_unlock();
 	return map;
-}
-
-/**
- * sfu_process_count_gap() - events may not have been reported until now, or from now on
- *
- * Called before events are reported no more, and after they are reported again. A scan that looks
- * only where events were reported must not miss what they have not reported.
- *
- * Context: Any, NMI included.
- */
-void sfu_process_count_gap(void)
-{
-	atomic_inc(&nr_gaps);
-	/*
-	 * A task that maps code holds mmap_lock while its hook finds that no event is reported. A
-	 * later scan of this process takes the lock after it, and so sees the count.
-	 */
-	smp_mb__after_atomic();
-}
-
-/**
- * sfu_process_add_mapping() - new code, or what may have a section, has been mapped
- * @process: the process
- * @vma: the mapping
- *
- * The next scan for new code looks there. It looks everywhere if there are very many, or if the
- * code is anonymous: a JIT changes its mappings in ways that no event reports.
- *
- * Context: Task of the process, mmap_lock held for writing. Does not sleep.
- */
-void sfu_process_add_mapping(struct sfu_process *process, const struct vm_area_struct *vma)
-{
-	unsigned int i;
-
-	if (process->has_other_code)
-		return;
-	if (!vma->vm_file) {
-		WRITE_ONCE(process->has_other_code, true);
-		return;
-	}
-	for (i = 0; i < process->nr_new; i++)
-		if (process->new[i] == vma->vm_start)
-			return;
-	if (i == SFU_MAX_NEW) {
-		WRITE_ONCE(process->has_other_code, true);
-		return;
-	}
-	process->new[i] = vma->vm_start;
-	WRITE_ONCE(process->nr_new, i + 1);
-}
-
-/**
- * sfu_process_lose_code() - a mapping of code, or a part of one, has been unmapped
- * @process: the process
- *
- * An event has reported where a new mapping begins. The rest of it may begin elsewhere now.
- *
- * Context: Any but NMI, mmap_lock held. Does not sleep.
- */
-void sfu_process_lose_code(struct sfu_process *process)
-{
-	if (READ_ONCE(process->nr_new))
-		WRITE_ONCE(process->has_other_code, true);
-}
-
-/**
- * sfu_process_knows_new() - is new code where events say, and nowhere else?
- * @process: the process
- *
- * Context: Task of the process, mmap_lock and &sfu_process.lock held.
- */
-bool sfu_process_knows_new(const struct sfu_process *process)
-{
-	lockdep_assert_held(&process->lock);
-	return process->nr_new && !process->has_other_code &&
-	       process->nr_gaps == atomic_read(&nr_gaps);
-}
-
-/**
- * sfu_process_forget_new() - a scan looks at all code now
- * @process: the process
- *
- * Context: Task of the process, mmap_lock and &sfu_process.lock held.
- */
-void sfu_process_forget_new(struct sfu_process *process)
-{
-	lockdep_assert_held(&process->lock);
-	WRITE_ONCE(process->nr_new, 0);
-	WRITE_ONCE(process->has_other_code, false);
-	WRITE_ONCE(process->nr_gaps, atomic_read(&nr_gaps));
 }
 
 /**

@@ -653,82 +653,11 @@ static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma,
 		find_mapped(scan, range, vma->vm_file, known);
 }
 
-/* Lists the ranges of the last map that are still mapped. Returns false if one has changed. */
-static bool list_last(struct sfu_scan *scan)
-{
-	const struct sfu_map *last = scan->last;
-	unsigned int i;
-
-	for (i = 0; i < last->nr_ranges; i++) {
-		struct vm_area_struct *vma = find_first(scan->mm, &last->ranges[i]);
-
-		scan->cost += COST_VMA;
-		if (!is_unchanged(&last->ranges[i], vma))
-			return false;
-		if (vma)
-			scan->listed[scan->nr_listed++] = vma;
-	}
-	return true;
-}
-
-/*
- * Lists the ranges of the last map, if they are all the code that there is. A child has the
- * mappings that its parent had, unless another thread has changed them meanwhile.
- */
-static bool list_inherited(struct sfu_scan *scan)
-{
-	struct sfu_map *last = scan->last;
-
-	return scan->reason == SFU_SCAN_NEW_PROCESS && last &&
-	       last->nr_vmas == scan->mm->map_count && last->nr_ranges <= MAX_LISTED &&
-	       list_last(scan) && scan->nr_listed == last->nr_ranges;
-}
-
-/* Adds a mapping to the list, in its place. */
-static void list_in_order(struct sfu_scan *scan, struct vm_area_struct *vma)
-{
-	unsigned int i = scan->nr_listed;
-
-	while (i && scan->listed[i - 1]->vm_start > vma->vm_start)
-		i--;
-	if (i && scan->listed[i - 1] == vma)
-		return;
-	memmove(&scan->listed[i + 1], &scan->listed[i],
-		(scan->nr_listed - i) * sizeof(scan->listed[0]));
-	scan->listed[i] = vma;
-	scan->nr_listed++;
-}
-
-/*
- * Lists the ranges of the last map, and the code that events have reported since. A program that
- * begins has no map yet, and code that no event reports: that of the kernel.
- */
-static bool list_reported(struct sfu_scan *scan)
-{
-	const struct sfu_process *process = scan->process;
-	unsigned int i;
-
-	if (scan->reason != SFU_SCAN_NEW_CODE || !sfu_process_knows_new(process) ||
-	    !scan->last || !scan->last->nr_ranges ||
-	    scan->last->nr_ranges + process->nr_new > MAX_LISTED || !list_last(scan))
-		return false;
-	for (i = 0; i < process->nr_new; i++) {
-		struct vm_area_struct *vma = find_vma(scan->mm, process->new[i]);
-
-		scan->cost += COST_VMA;
-		/* It may be gone again. */
-		if (vma && vma->vm_start <= process->new[i] && vma->vm_flags & VM_EXEC)
-			list_in_order(scan, vma);
-	}
-	return true;
-}
-
 static void list_code(struct sfu_scan *scan)
 {
 	VMA_ITERATOR(vmi, scan->mm, 0);
 	struct vm_area_struct *vma;
 
-	scan->nr_listed = 0;
 	for_each_vma(vmi, vma) {
 		scan->cost += COST_VMA;
 		cond_resched();
@@ -928,17 +857,15 @@ static int make_map(struct sfu_scan *scan)
 {
 	unsigned int nr;
 
-	if (!list_inherited(scan) && !list_reported(scan))
-		list_code(scan);
+	list_code(scan);
 	nr = min(scan->nr_listed, SFU_MAX_RANGES);
 	scan->map = sfu_map_alloc(nr, SFU_GFP_TASK);
 	if (!scan->map)
 		return -ENOMEM;
 	scan->map->generation = atomic_read_acquire(&sfu_table_generation);
-	scan->map->nr_vmas = scan->mm->map_count;
 	scan->found_new = !scan->last || scan->last->nr_ranges != nr;
 	scan->index_bytes = index_bytes_of(scan->last);
-	sfu_process_forget_new(scan->process);
+	WRITE_ONCE(scan->process->has_new_code, false);
 	WRITE_ONCE(scan->process->awaited_start, 0);
 	WRITE_ONCE(scan->process->awaited_end, 0);
 	if (nr <= MAX_LISTED)
