@@ -75,9 +75,6 @@ struct sfu_range {
  * @valid_until: after that, a file may have changed whose table the map uses; in jiffies
  * @is_incomplete: headers of a file were not in memory, or there was no room: there may be more
  *	sections
- * @last_range: the first range at the addresses that were unmapped last, or after them. A process
- *	often unmaps one mapping after the other
- * @last_placed: likewise in @by_section
  * @main_ra: the return address in the code that calls main(), once a walk has found it,
  *	else 0. Written and read by walks in any context, without a lock
  * @thread_ra: likewise for the code that calls the function of a thread
@@ -95,8 +92,6 @@ struct sfu_map {
 	unsigned int		generation;
 	unsigned long		valid_until;
 	bool			is_incomplete;
-	unsigned int		last_range;
-	unsigned int		last_placed;
 	unsigned long		main_ra;
 	unsigned long		thread_ra;
 	u32			*by_section;
@@ -112,24 +107,6 @@ static inline bool sfu_map_lacks_tables(const struct sfu_map *map)
 /* Any context, while the map is held by RCU or a reference. */
 struct sfu_range *sfu_map_find(struct sfu_map *map, unsigned long addr);
 bool sfu_map_covers(const struct sfu_map *map, unsigned long start, unsigned long end);
-
-/*
- * Has the map nothing at these addresses, for certain? They are compared with what lies beside the
- * addresses that were unmapped last: a process often unmaps one mapping after the other. Whatever
- * the two indices say, what holds for the neighbours of any place holds for all. Any context.
- */
-static inline bool sfu_map_is_clear_of(const struct sfu_map *map, unsigned long start,
-				       unsigned long end)
-{
-	unsigned int range = READ_ONCE(map->last_range), placed = READ_ONCE(map->last_placed);
-	const u32 *by_section = map->by_section;
-
-	return (range == map->nr_ranges || map->ranges[range].start >= end) &&
-	       (!range || map->ranges[range - 1].end <= start) &&
-	       (placed == map->nr_placed ||
-		map->ranges[by_section[placed]].section.start >= end) &&
-	       (!placed || map->ranges[by_section[placed - 1]].section.end <= start);
-}
 
 /* Ends the use of a range and of its section, also by walks that already have the range. */
 static inline void sfu_range_mark_unmapped(struct sfu_range *range)

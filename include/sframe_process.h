@@ -193,7 +193,7 @@ static inline bool sfu_process_unmap(struct sfu_process *process, unsigned long 
 {
 	struct sfu_map *map = sfu_process_map(process);
 
-	return !map || sfu_map_is_clear_of(map, start, end) ||
+	return !map || !sfu_map_covers(map, start, end) ||
 	       sfu_process_change_map(process, map, start, end);
 }
 

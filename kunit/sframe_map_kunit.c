@@ -14,11 +14,8 @@ static bool unmap(struct sfu_map *map, unsigned long start, unsigned long end)
 {
 	bool code_remains = false;
 
-	if (sfu_map_is_clear_of(map, start, end)) {
-		WARN_ON(sfu_map_covers(map, start, end));
-		return true;
-	}
-	return sfu_map_unmap(map, start, end, &code_remains);
+	return !sfu_map_covers(map, start, end) ||
+	       sfu_map_unmap(map, start, end, &code_remains);
 }
 
 static unsigned long code_addr(unsigned int nr)

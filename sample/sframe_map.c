@@ -196,24 +196,13 @@ struct sfu_range *sfu_map_find(struct sfu_map *map, unsigned long addr)
 	return range;
 }
 
-/*
- * The first of @nr entries that ends after @addr, or @nr. Entries are in the order of addresses.
- * Mostly it is @last, the one that was found last, or beside it, whichever way a process goes.
- */
+/* The first of @nr entries that ends after @addr, or @nr. Entries are in the order of addresses. */
 static __always_inline unsigned int
-first_after(const struct sfu_map *map, unsigned int last, unsigned int nr, unsigned long addr,
+first_after(const struct sfu_map *map, unsigned int nr, unsigned long addr,
 	    bool (*ends_after)(const struct sfu_map *map, unsigned int i, unsigned long addr))
 {
 	unsigned int low = 0, high = nr;
 
-	if (!ends_after(map, last, addr)) {
-		if (ends_after(map, last + 1, addr))
-			return last + 1;
-	} else if (!last || !ends_after(map, last - 1, addr)) {
-		return last;
-	} else if (last == 1 || !ends_after(map, last - 2, addr)) {
-		return last - 1;
-	}
 	while (low < high) {
 		unsigned int middle = low + (high - low) / 2;
 
@@ -227,7 +216,7 @@ first_after(const struct sfu_map *map, unsigned int last, unsigned int nr, unsig
 
 static bool range_ends_after(const struct sfu_map *map, unsigned int i, unsigned long addr)
 {
-	return i >= map->nr_ranges || map->ranges[i].end > addr;
+	return map->ranges[i].end > addr;
 }
 
 /**
@@ -240,8 +229,7 @@ static bool range_ends_after(const struct sfu_map *map, unsigned int i, unsigned
  */
 unsigned int sfu_map_first_after(const struct sfu_map *map, unsigned long addr)
 {
-	return first_after(map, READ_ONCE(map->last_range), map->nr_ranges, addr,
-			   range_ends_after);
+	return first_after(map, map->nr_ranges, addr, range_ends_after);
 }
 
 static const struct sfu_range *placed(const struct sfu_map *map, unsigned int i)
@@ -251,14 +239,13 @@ static const struct sfu_range *placed(const struct sfu_map *map, unsigned int i)
 
 static bool section_ends_after(const struct sfu_map *map, unsigned int i, unsigned long addr)
 {
-	return i >= map->nr_placed || placed(map, i)->section.end > addr;
+	return placed(map, i)->section.end > addr;
 }
 
 /* The first of @by_section whose section ends after @addr, or &sfu_map.nr_placed. */
 static unsigned int first_section_after(const struct sfu_map *map, unsigned long addr)
 {
-	return first_after(map, READ_ONCE(map->last_placed), map->nr_placed, addr,
-			   section_ends_after);
+	return first_after(map, map->nr_placed, addr, section_ends_after);
 }
 
 /**
@@ -311,13 +298,11 @@ bool sfu_map_unmap(struct sfu_map *map, unsigned long start, unsigned long end,
 			return false;
 		mark_unmapped(&map->ranges[i], start, end, code_remains);
 	}
-	WRITE_ONCE(map->last_range, first);
 	first = first_section_after(map, start);
 	for (i = first; i < map->nr_placed && placed(map, i)->section.start < end; i++) {
 		if (i - first == MAX_MARKED)
 			return false;
 		mark_unmapped(&map->ranges[map->by_section[i]], start, end, code_remains);
 	}
-	WRITE_ONCE(map->last_placed, first);
 	return true;
 }

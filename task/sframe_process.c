@@ -357,7 +357,7 @@ void sfu_process_await(struct sfu_process *process, unsigned long start, unsigne
 }
 
 /**
- * sfu_process_change_map() - addresses of a process have been unmapped, and its map may have them
+ * sfu_process_change_map() - addresses of a process have been unmapped that its map has
  * @process: the process
  * @map: its map
  * @start: first address
@@ -374,10 +374,7 @@ bool sfu_process_change_map(struct sfu_process *process, struct sfu_map *map,
 {
 	bool code_remains = false;
 
-	if (refcount_read(&map->refs) > 1) {
-		if (!sfu_map_covers(map, start, end))
-			return true;
-	} else if (sfu_map_unmap(map, start, end, &code_remains)) {
+	if (refcount_read(&map->refs) == 1 && sfu_map_unmap(map, start, end, &code_remains)) {
 		if (code_remains)
 			sfu_process_await(process, start, end);
 		return true;
