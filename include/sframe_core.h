@@ -278,18 +278,6 @@ struct sframe_plain_row {
 	u16	form;
 };
 
-/**
- * struct sframe_memory - a section in memory that can be read at any time
- * @bytes: where it is
- * @addr: the address that its header has for the first byte
- * @len: bytes, those of the header at least
- */
-struct sframe_memory {
-	const u8	*bytes;
-	u64		addr;
-	u64		len;
-};
-
 /* Numbers at any address. In the kernel, memcpy() would check the size of the window each time. */
 struct sframe_any_u16 {
 	u16 v;
@@ -306,8 +294,6 @@ struct sframe_any_u64 {
 #define SFRAME_NO_SIZE		0x8000
 
 extern const u16 sframe_words_sizes[256];
-
-struct sframe_index;
 
 int sframe_header_read(struct sframe_header *hdr, struct sframe_reader *rd,
 		       u64 addr, u64 len);
@@ -330,12 +316,7 @@ int sframe_describe_empty(const struct sframe_header *hdr,
 			  const struct sframe_fde *fde, struct sframe_row *row);
 int sframe_decode_plain(const struct sframe_header *hdr, struct sframe_reader *rd,
 			const struct sframe_plain_row *plain, struct sframe_row *row);
-int sframe_memory_find(const struct sframe_header *hdr, const struct sframe_memory *mem,
-		       const struct sframe_index *index, u64 pc, u32 *rows,
-		       struct sframe_plain_row *row);
 int sframe_find_row(const struct sframe_header *hdr, struct sframe_reader *rd,
 		    u64 pc, struct sframe_row *row);
-int sframe_find_row_of(const struct sframe_header *hdr, struct sframe_reader *rd,
-		       u32 index, u64 pc, struct sframe_row *row);
 
 #endif /* SFRAME_CORE_H */

@@ -15,10 +15,6 @@
 #define SFRAME_ELF_MAX_PHDRS	128
 
 int sframe_elf_check_header(const struct elf64_hdr *ehdr);
-bool sframe_elf_may_lack_segment(const struct elf64_phdr *phdrs, unsigned int nr);
-int sframe_elf_check_sections(const struct elf64_hdr *ehdr);
-int sframe_elf_make_segment(const struct elf64_shdr *shdrs, unsigned int nr,
-			    struct elf64_phdr *seg);
 int sframe_elf_find_section(const struct elf64_phdr *phdrs, unsigned int nr, u64 page_size,
 			    u64 map_start, u64 map_offset, u64 *start, u64 *end);
 

@@ -15,14 +15,6 @@
 #define SFRAME_PT_GNU_SFRAME		0x6474e554
 #define SFRAME_SHT_GNU_SFRAME		0x6ffffff4
 
-/*
- * Without PT_GNU_SFRAME the section header counts, if the file is packed: code begins elsewhere
- * than at a multiple of SFRAME_ELF_PAGE. If there are more section headers, none is read: linkers
- * write some forty.
- */
-#define SFRAME_ELF_PAGE			4096
-#define SFRAME_ELF_MAX_SHDRS		256
-
 /* "SFrame Preamble" */
 #define SFRAME_MAGIC			0xdee2
 #define SFRAME_MAGIC_SWAPPED		0xe2de

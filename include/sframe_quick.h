@@ -16,37 +16,13 @@
 #define SFRAME_QUICK_H
 
 #include "sframe_core.h"
-#include "sframe_index.h"
 
 /**
  * typedef sframe_get_t - reads a number of @size bytes, 1, 2, 4 or 8, at @addr to @val
  *
  * Return: false if it is not readable now.
  */
-typedef bool (*sframe_get_t)(const struct sframe_memory *mem, u64 addr, u32 size, u64 *val);
-
-/* A read of a section that is in memory; a sframe_get_t. */
-static __always_inline bool sframe_memory_get(const struct sframe_memory *mem, u64 addr,
-					      u32 size, u64 *val)
-{
-	const u8 *p = mem->bytes + (addr - mem->addr);
-
-	switch (size) {
-	case 1:
-		*val = *p;
-		break;
-	case 2:
-		*val = ((const struct sframe_any_u16 *)p)->v;
-		break;
-	case 4:
-		*val = ((const struct sframe_any_u32 *)p)->v;
-		break;
-	default:
-		*val = ((const struct sframe_any_u64 *)p)->v;
-		break;
-	}
-	return true;
-}
+typedef bool (*sframe_get_t)(const void *mem, u64 addr, u32 size, u64 *val);
 
 /**
  * struct sframe_quick - one quick look-up
@@ -57,7 +33,7 @@ static __always_inline bool sframe_memory_get(const struct sframe_memory *mem, u
  */
 struct sframe_quick {
 	const struct sframe_header	*hdr;
-	const struct sframe_memory	*mem;
+	const void			*mem;
 	sframe_get_t			get;
 	u64				pc;
 };
@@ -106,17 +82,15 @@ static __always_inline bool sframe_quick_start(const struct sframe_quick *quick,
 #define SFRAME_QUICK_FEW	4
 
 /*
- * Sets @nr to the number of entries that start at or below the address, if @span is right. Each
- * step halves what is left of the span, whatever the processor predicts.
+ * Sets @nr to the number of entries that start at or below the address. Each step halves what is
+ * left, whatever the processor predicts.
  */
 static __always_inline int sframe_quick_search(const struct sframe_quick *quick,
-					       struct sframe_base base,
-					       const struct sframe_span *span, bool is_v3,
-					       u32 *nr)
+					       struct sframe_base base, bool is_v3, u32 *nr)
 {
 	u64 fde_size = is_v3 ? sizeof(struct sframe_raw_fde_v3) : quick->hdr->fde_size;
 	u64 pc = quick->pc, addr, start, starts = 0;
-	u32 below = span->first, left = span->end - span->first;
+	u32 below = 0, left = quick->hdr->num_fdes;
 
 	while (left > SFRAME_QUICK_FEW) {
 		u32 half = left / 2;
@@ -137,13 +111,6 @@ static __always_inline int sframe_quick_search(const struct sframe_quick *quick,
 			break;
 	}
 	*nr = below;
-	/* The span says that the next entry, which was not read, starts above the address. */
-	if (!left && below != quick->hdr->num_fdes) {
-		if (!sframe_quick_start(quick, base, addr, is_v3, &start))
-			return -EFAULT;
-		if (start <= pc)
-			return -EAGAIN;
-	}
 	/* No function starts in the upper half of all addresses. */
 	return starts >> 63 ? -EAGAIN : 0;
 }
@@ -256,24 +223,18 @@ static __always_inline int sframe_quick_entry(const struct sframe_quick *quick,
 		       sframe_quick_miss(quick, base, addr, is_v3, nr == 1, start);
 	if (fre_off >= quick->hdr->fre_len)
 		return -EAGAIN;
-	/*
-	 * In kernel memory: the entry may be of a user's file, or one past the end, whose bytes are
-	 * rows. Around user memory nothing is mapped that it could lead to.
-	 */
-	if (quick->mem)
-		fre_off = array_index_nospec(fre_off, quick->hdr->fre_len);
 	fde->start = start;
 	return is_v3 ? sframe_quick_attr(quick, fre_off, fde) :
 		       sframe_quick_tail(quick, addr, fre_off, fde);
 }
 
 static __always_inline int sframe_quick_function(const struct sframe_quick *quick,
-						 const struct sframe_span *span, bool is_v3,
+						 bool is_v3,
 						 struct sframe_quick_fde *fde)
 {
 	struct sframe_base base = sframe_quick_base(quick->hdr);
 	u32 nr;
-	int err = sframe_quick_search(quick, base, span, is_v3, &nr);
+	int err = sframe_quick_search(quick, base, is_v3, &nr);
 
 	if (err)
 		return err;
@@ -354,18 +315,14 @@ static __always_inline int sframe_quick_row(const struct sframe_quick *quick,
 /**
  * sframe_quick_find() - find the row that holds at an address
  * @quick: the look-up
- * @span: the entries among which the function is looked for
  * @rows: examine at most so many rows; those that were examined are subtracted
  * @row: set with 0
- *
- * @span is a hint. If it is wrong, the look-up notices, and returns -EAGAIN.
  *
  * Context: As that of the reads.
  * Return: 0; -ENOENT if nothing is known of the address; -EFAULT if it is not readable now;
  * -E2BIG if the function has more rows than @rows; -EAGAIN: sframe_find_row() finds out.
  */
-static __always_inline int sframe_quick_find(const struct sframe_quick *quick,
-					     const struct sframe_span *span, u32 *rows,
+static __always_inline int sframe_quick_find(const struct sframe_quick *quick, u32 *rows,
 					     struct sframe_plain_row *row)
 {
 	struct sframe_quick_fde fde;
@@ -373,9 +330,9 @@ static __always_inline int sframe_quick_find(const struct sframe_quick *quick,
 	int err;
 
 	if (quick->hdr->version == SFRAME_VERSION_3)
-		err = sframe_quick_function(quick, span, true, &fde);
+		err = sframe_quick_function(quick, true, &fde);
 	else
-		err = sframe_quick_function(quick, span, false, &fde);
+		err = sframe_quick_function(quick, false, &fde);
 	if (err)
 		return err;
 	row->func = fde.start;

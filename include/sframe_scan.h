@@ -24,9 +24,6 @@ enum sfu_scan_reason {
 bool sfu_scan_has_code(struct sfu_map *map, const struct vm_area_struct *vma);
 bool sfu_scan_map_matches(const struct sfu_map *map, struct mm_struct *mm);
 
-/* Bytes of the indices of all sections of a process. Only tests change it. */
-extern size_t sfu_index_memory;
-
 /* Task context: may sleep, and tries mmap_lock. */
 int sfu_scan(struct sfu_process *process, enum sfu_scan_reason reason);
 int sfu_scan_mm(struct mm_struct *mm);

@@ -45,8 +45,6 @@ struct sfu_compiled {
  * @table: the table, if it is resident; the map has a reference
  * @compiled: the compiled form of @table
  * @bias: what to add to an address in @table
- * @index: of its functions, if it is mapped, or NULL
- * @directory: of its functions, if it is mapped and not in order, or NULL
  * @words: rows in one word, of @table; nowhere: they are in the rule cache of the process
  * @hdr: its header, checked, if it is mapped, and @state is READY or BAD
  * @word_base: the key of a row in @words is this plus its address
@@ -56,10 +54,7 @@ struct sfu_compiled {
  * @source: enum sfu_source
  * @has_keys: @key_base is set; false: the process has no keys left
  * @is_of_user: counts for the users other than root, who use @table
- * @try_again: there is one that cannot be used now, or there may be one: the next scan for a sample
- *	looks again
  * @lacks_room: there is a table, and users have no room for it now
- * @is_unordered: its functions are not in the order that its header says: it gets no index
  * @nr_strikes: look-ups that cost too much, at most SFU_MAX_STRIKES. Any context counts
  *	them, without a lock: some may be lost
  */
@@ -69,8 +64,6 @@ struct sfu_section {
 	struct sfu_table	*table;
 	const struct sfu_compiled *compiled;
 	u64			bias;
-	const struct sframe_index *index;
-	const struct sframe_directory *directory;
 	struct sfu_words	words;
 	struct sframe_header	hdr;
 	u64			word_base;
@@ -79,9 +72,7 @@ struct sfu_section {
 	u8			source;
 	bool			has_keys;
 	bool			is_of_user;
-	bool			try_again;
 	bool			lacks_room;
-	bool			is_unordered;
 	u8			nr_strikes;
 };
 

@@ -12,8 +12,8 @@
 int sfu_user_read(void *dst, unsigned long addr, size_t len);
 int sfu_user_read_now(void *dst, unsigned long addr, size_t len);
 
-int sfu_user_find(const struct sframe_header *hdr, const struct sframe_index *index, u64 pc,
-		  u32 *rows, struct sframe_plain_row *row);
+int sfu_user_find(const struct sframe_header *hdr, u64 pc, u32 *rows,
+		  struct sframe_plain_row *row);
 
 /* sfu_user_read() for the decoder, as &sframe_reader.read. */
 int sfu_user_reader(struct sframe_reader *rd, void *dst, u64 addr, u32 len);

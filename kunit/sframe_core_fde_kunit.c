@@ -3,6 +3,7 @@
 #include <linux/limits.h>
 
 #include "core_scene.h"
+#include "quick_memory.h"
 
 struct search_case {
 	u8	version;
@@ -163,9 +164,7 @@ static void find_fde_outside(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(bounds); i++) {
 		const int want = bounds[i].is_found ? 0 : -ENOENT;
 		const u64 pc = ADDR + 0x1008;
-		struct sframe_memory mem = {
-			.bytes = scene->b.bytes, .addr = ADDR, .len = scene->len,
-		};
+		const struct quick_memory mem = { .bytes = scene->b.bytes, .addr = ADDR };
 		struct sframe_plain_row plain;
 		struct sframe_fde fde;
 		struct sframe_row row;
@@ -177,11 +176,9 @@ static void find_fde_outside(struct kunit *test)
 		hdr.code_end = ADDR + bounds[i].end;
 		KUNIT_EXPECT_EQ(test, want, sframe_find_fde(&hdr, &scene->rd, pc, &fde));
 		KUNIT_EXPECT_EQ(test, want, sframe_find_row(&hdr, &scene->rd, pc, &row));
-		KUNIT_EXPECT_EQ(test, want,
-				sframe_find_row_of(&hdr, &scene->rd, 0, pc, &row));
 		if (c->flags & SORTED)
 			KUNIT_EXPECT_EQ(test, want,
-					sframe_memory_find(&hdr, &mem, NULL, pc, &rows, &plain));
+					quick_memory_find(&hdr, &mem, pc, &rows, &plain));
 	}
 }
 

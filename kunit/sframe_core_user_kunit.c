@@ -68,7 +68,7 @@ static int find_quick(const struct sframe_header *hdr, struct sframe_reader *rd,
 	struct sframe_plain_row plain;
 	u32 rows = U32_MAX;
 
-	return sfu_user_find(hdr, NULL, pc, &rows, &plain) ?:
+	return sfu_user_find(hdr, pc, &rows, &plain) ?:
 	       sframe_decode_plain(hdr, rd, &plain, row);
 }
 

@@ -91,32 +91,6 @@ void image_init(struct kunit *test, struct image *image)
 	image_section(image, SFRAME_VERSION_3, BOTH, IMAGE_SECTION * PAGE_SIZE);
 }
 
-/*
- * Leaves the section to its section header, at @shdrs_at of the file, as lld does. The code begins
- * within a page.
- */
-void image_hide_segment(struct image *image, unsigned long shdrs_at)
-{
-	struct elf64_phdr *seg = &image->phdrs[IMAGE_PH_SFRAME];
-	struct elf64_phdr *code = &image->phdrs[IMAGE_PH_CODE];
-
-	image->shdrs[1] = (struct elf64_shdr){
-		.sh_type = SFRAME_SHT_GNU_SFRAME,
-		.sh_flags = SHF_ALLOC,
-		.sh_addr = seg->p_vaddr,
-		.sh_offset = seg->p_offset,
-		.sh_size = seg->p_filesz,
-	};
-	image->ehdr.e_shoff = shdrs_at;
-	image->ehdr.e_shentsize = sizeof(image->shdrs[0]);
-	image->ehdr.e_shnum = IMAGE_SHDRS;
-	seg->p_type = PT_NULL;
-	code->p_offset += 0x40;
-	code->p_vaddr += 0x40;
-	code->p_filesz -= 0x40;
-	code->p_memsz -= 0x40;
-}
-
 static void write_at(struct kunit *test, const struct image *image, loff_t pos,
 		     const void *bytes, size_t len)
 {
@@ -142,8 +116,6 @@ void image_write(struct kunit *test, const struct image *image)
 	write_at(test, image, 0, &image->ehdr, sizeof(image->ehdr));
 	write_at(test, image, image->phdrs_at, image->phdrs,
 		 min_t(size_t, nr, IMAGE_MAX_PHDRS) * sizeof(image->phdrs[0]));
-	if (image->ehdr.e_shoff)
-		write_at(test, image, image->ehdr.e_shoff, image->shdrs, sizeof(image->shdrs));
 	write_at(test, image, image->section_at, image->section.bytes,
 		 image->section.len);
 }

@@ -27,7 +27,6 @@ struct kunit;
 #define IMAGE_SECTION	3
 #define IMAGE_SECTION_LEN 60
 #define IMAGE_MAX_PHDRS	129
-#define IMAGE_SHDRS	2
 
 /* The program headers, by index. */
 enum { IMAGE_PH_HEADERS, IMAGE_PH_CODE, IMAGE_PH_DATA, IMAGE_PH_SFRAME, IMAGE_PHDRS };
@@ -38,7 +37,6 @@ enum { IMAGE_PH_HEADERS, IMAGE_PH_CODE, IMAGE_PH_DATA, IMAGE_PH_SFRAME, IMAGE_PH
  * @ehdr: written at the beginning of the file
  * @phdrs: program headers, IMAGE_PHDRS of them unless @ehdr says more
  * @phdrs_at: file offset of @phdrs; independent of @ehdr
- * @shdrs: section headers, written at @ehdr.e_shoff if that is not 0
  * @section: the section
  * @section_at: file offset of @section; independent of its program header
  */
@@ -47,14 +45,12 @@ struct image {
 	struct elf64_hdr	ehdr;
 	struct elf64_phdr	phdrs[IMAGE_MAX_PHDRS];
 	unsigned long		phdrs_at;
-	struct elf64_shdr	shdrs[IMAGE_SHDRS];
 	struct build		section;
 	unsigned long		section_at;
 };
 
 void image_init(struct kunit *test, struct image *image);
 void image_section(struct image *image, u8 version, u8 flags, unsigned long at);
-void image_hide_segment(struct image *image, unsigned long shdrs_at);
 void image_fill(struct kunit *test, const struct image *image, unsigned int first,
 		unsigned int nr);
 void image_write(struct kunit *test, const struct image *image);

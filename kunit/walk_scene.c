@@ -383,8 +383,8 @@ static int read_observed(void *dst, unsigned long addr, size_t len)
 }
 
 /* All look-ups of observed walks go by the reader. */
-static int find_nothing(const struct sframe_header *hdr, const struct sframe_index *index, u64 pc,
-			u32 *rows, struct sframe_plain_row *row)
+static int find_nothing(const struct sframe_header *hdr, u64 pc, u32 *rows,
+			struct sframe_plain_row *row)
 {
 	return -EAGAIN;
 }

@@ -132,7 +132,7 @@ bool sfu_fallback_lacks_row(struct sfu_walk *walk, unsigned long func)
 	struct sfu_range *range = sfu_map_find(walk->map, func);
 	struct sframe_row row;
 
-	return range && !range->section.try_again &&
+	return range &&
 	       sfu_walk_find_row(walk, range, func, &row) == -ENOENT;
 }
 

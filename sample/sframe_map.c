@@ -21,7 +21,6 @@
 #include "sframe_map.h"
 #include "sframe_stats.h"
 #include "sframe_table.h"
-#include "sframe_user_index.h"
 
 #define MAX_MARKED	64
 
@@ -148,10 +147,8 @@ static void free_map(struct rcu_head *rcu)
 	struct sfu_map *map = container_of(rcu, struct sfu_map, rcu);
 	unsigned int i;
 
-	for (i = 0; i < map->nr_ranges; i++) {
+	for (i = 0; i < map->nr_ranges; i++)
 		sfu_table_put(&map->ranges[i].section);
-		sfu_user_index_put(&map->ranges[i].section);
-	}
 	kvfree(map);
 }
 

@@ -113,95 +113,20 @@ static __always_inline int find_quick(const struct sfu_section *section,
 		found->err = -E2BIG;
 		return found->err;
 	}
-	if (section->directory || !sframe_quick_can_search(&section->hdr))
+	if (!sframe_quick_can_search(&section->hdr))
 		return found->err;
 	found->err = sframe_charge(rd, SFRAME_QUICK_COST);
 	if (found->err)
 		return found->err;
 	most = rd->budget / SFRAME_QUICK_ROW_COST;
 	rows = most;
-	found->err = sfu_user_find(&section->hdr, section->index, addr, &rows, &found->row);
+	found->err = sfu_user_find(&section->hdr, addr, &rows, &found->row);
 	rd->budget -= (most - rows) * SFRAME_QUICK_ROW_COST;
 	if (found->err == -E2BIG)
 		rd->budget = 0;
 	else if (found->err == -EFAULT)
 		sframe_charge(rd, SFRAME_FAULT_COST);
 	return found->err;
-}
-
-/* Returns how many of @nr marks are at or below @at. */
-static u32 count_marks(const struct sframe_mark *marks, u32 nr, s64 at)
-{
-	u32 low = 0, high = nr;
-
-	while (low < high) {
-		u32 middle = low + (high - low) / 2;
-
-		if (marks[middle].at <= at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-/*
- * Finds the row of @addr in the function of entry @nr, which ends at @end at the latest. The
- * section may have changed since.
- */
-static int find_in_entry(const struct sfu_section *section, struct sframe_reader *rd,
-			 unsigned long addr, u32 nr, u64 end, struct sframe_row *row)
-{
-	const struct sframe_directory *dir = section->directory;
-	const struct sframe_mark *part;
-	struct sframe_header hdr;
-	u32 before;
-	int err;
-
-	/* The first part has entry 0. */
-	before = count_marks(dir->parts, dir->nr_parts, nr) - 1;
-	part = &dir->parts[array_index_nospec(before, dir->nr_parts)];
-	err = sframe_header_read(&hdr, rd, section->start + part->value,
-				 section->end - section->start - part->value);
-	if (err)
-		return err;
-	if (hdr.swapped || hdr.abi != SFU_ARCH_ABI)
-		return -ENOENT;
-	hdr.code_start = section->hdr.code_start;
-	hdr.code_end = end;
-	return sframe_find_row_of(&hdr, rd, nr - part->at, addr, row);
-}
-
-/*
- * Functions without bytes may share their start with the one that has @addr, in any order. A
- * function that runs into the next one is not used: one of the two entries is of other code.
- */
-static int find_by_directory(const struct sfu_section *section, struct sframe_reader *rd,
-			     unsigned long addr, struct sframe_row *row)
-{
-	const struct sframe_directory *dir = section->directory;
-	u32 nr = count_marks(dir->functions, dir->nr_functions, (s64)(addr - section->start));
-	u64 end = section->hdr.code_end;
-	s32 start = 0;
-	bool is_first = true;
-	int err = sframe_charge(rd, SFRAME_READ_COST) ?: -ENOENT;
-
-	if (nr < dir->nr_functions) {
-		u32 next = array_index_nospec(nr, dir->nr_functions);
-
-		end = min(end, (u64)section->start + (s64)dir->functions[next].at);
-	}
-	while (err == -ENOENT && nr--) {
-		const struct sframe_mark *function;
-
-		function = &dir->functions[array_index_nospec(nr, dir->nr_functions)];
-		if (!is_first && function->at != start)
-			break;
-		is_first = false;
-		start = function->at;
-		err = find_in_entry(section, rd, addr, function->value, end, row);
-	}
-	return err;
 }
 
 /* The rest of a look-up: decodes the row, or finds it in another way. */
@@ -215,9 +140,7 @@ static int find_decoded(struct sfu_section *section, struct sfu_lookup *lookup,
 		err = sframe_decode_plain(&section->hdr, &lookup->rd, &found->row, row);
 	} else if (err == -EAGAIN) {
 		lookup->rd.read = sfu_user_reader;
-		err = section->directory ?
-		      find_by_directory(section, &lookup->rd, addr, row) :
-		      sframe_find_row(&section->hdr, &lookup->rd, addr, row);
+		err = sframe_find_row(&section->hdr, &lookup->rd, addr, row);
 	}
 	if (err == -EBADMSG) {
 		if (!lookup->is_borrowed)

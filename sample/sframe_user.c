@@ -77,8 +77,7 @@ int sfu_user_read(void *dst, unsigned long addr, size_t len)
 }
 
 /* A read of a quick look-up, inside of a window of user memory. */
-static __always_inline bool get_user_now(const struct sframe_memory *mem, u64 addr, u32 size,
-					 u64 *val)
+static __always_inline bool get_user_now(const void *unused, u64 addr, u32 size, u64 *val)
 {
 	u8 val8;
 	u16 val16;
@@ -109,7 +108,6 @@ absent:
 /**
  * sfu_user_find() - find the row of an address in a mapped section
  * @hdr: the section, one that sframe_quick_can_search()
- * @index: of the section, or NULL; a hint
  * @pc: address of an instruction; for a return address, one less
  * @rows: examine at most so many rows; those that were examined are subtracted
  * @row: set with 0
@@ -122,18 +120,16 @@ absent:
  * Context: As for sfu_user_read().
  * Return: As sframe_quick_find().
  */
-int sfu_user_find(const struct sframe_header *hdr, const struct sframe_index *index, u64 pc,
-		  u32 *rows, struct sframe_plain_row *row)
+int sfu_user_find(const struct sframe_header *hdr, u64 pc, u32 *rows,
+		  struct sframe_plain_row *row)
 {
 	struct sframe_quick quick = { .hdr = hdr, .get = get_user_now, .pc = pc };
-	struct sframe_span span;
 	int err;
 
-	KUNIT_STATIC_STUB_REDIRECT(sfu_user_find, hdr, index, pc, rows, row);
-	span = sframe_index_span(index, hdr, pc);
+	KUNIT_STATIC_STUB_REDIRECT(sfu_user_find, hdr, pc, rows, row);
 	if (!sfu_user_open(hdr->addr, sframe_header_span(hdr)))
 		return -EFAULT;
-	err = sframe_quick_find(&quick, &span, rows, row);
+	err = sframe_quick_find(&quick, rows, row);
 	sfu_user_close();
 	return err;
 }

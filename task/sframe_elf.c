@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Finds, in the headers of a mapped ELF file, where its .sframe is in memory: in the program
- * headers, or, if a linker has not told them, in the section headers.
+ * Finds, in the program headers of a mapped ELF file, where its .sframe is in memory.
  *
  * The headers belong to somebody else and may say anything. The caller reads
  * them once into its own memory, and each field is checked there. This file
@@ -79,76 +78,6 @@ static bool is_loaded(const struct elf64_phdr *phdrs, unsigned int nr, const str
 			return true;
 	}
 	return false;
-}
-
-/**
- * sframe_elf_may_lack_segment() - may a file have .sframe without PT_GNU_SFRAME?
- * @phdrs: the file's program headers
- * @nr: how many
- *
- * lld does not write that header. It does not pad files, either: their code begins within a page.
- * Where that of GNU ld begins, a page does. (So does one in 256 files of lld.)
- *
- * Return: true if the section headers are worth a look.
- */
-bool sframe_elf_may_lack_segment(const struct elf64_phdr *phdrs, unsigned int nr)
-{
-	bool is_packed = false;
-	unsigned int i;
-
-	for (i = 0; i < nr; i++) {
-		if (phdrs[i].p_type == SFRAME_PT_GNU_SFRAME)
-			return false;
-		is_packed |= phdrs[i].p_type == PT_LOAD && phdrs[i].p_flags & PF_X &&
-			     phdrs[i].p_offset % SFRAME_ELF_PAGE;
-	}
-	return is_packed;
-}
-
-/**
- * sframe_elf_check_sections() - are there section headers that we read?
- * @ehdr: the first bytes of the file, see sframe_elf_check_header()
- *
- * Return: 0, or -ENOENT if there are none, too many, or of another size.
- */
-int sframe_elf_check_sections(const struct elf64_hdr *ehdr)
-{
-	if (!ehdr->e_shoff || ehdr->e_shentsize != sizeof(struct elf64_shdr) ||
-	    ehdr->e_shnum == 0 || ehdr->e_shnum > SFRAME_ELF_MAX_SHDRS)
-		return -ENOENT;
-	return 0;
-}
-
-/**
- * sframe_elf_make_segment() - make PT_GNU_SFRAME of the section headers
- * @shdrs: the file's section headers
- * @nr: how many
- * @seg: set with 0
- *
- * The section is found by its type, which binutils from 2.45 on and LLVM give it. To find it by its
- * name, more of the file would have to be read.
- *
- * Return: 0; -ENOENT if there is no such section.
- */
-int sframe_elf_make_segment(const struct elf64_shdr *shdrs, unsigned int nr,
-			    struct elf64_phdr *seg)
-{
-	unsigned int i;
-
-	for (i = 0; i < nr; i++) {
-		if (shdrs[i].sh_type != SFRAME_SHT_GNU_SFRAME || !(shdrs[i].sh_flags & SHF_ALLOC))
-			continue;
-		*seg = (struct elf64_phdr){
-			.p_type = SFRAME_PT_GNU_SFRAME,
-			.p_flags = PF_R,
-			.p_offset = shdrs[i].sh_offset,
-			.p_vaddr = shdrs[i].sh_addr,
-			.p_filesz = shdrs[i].sh_size,
-			.p_memsz = shdrs[i].sh_size,
-		};
-		return 0;
-	}
-	return -ENOENT;
 }
 
 /**

@@ -12,28 +12,6 @@
 #include "sframe_prefault.h"
 #include "sframe_process.h"
 
-/* Makes the program header that lld has not written of the section headers. */
-static int read_segment(struct sfu_prefault *prefault, struct file *file,
-			const struct elf64_hdr *ehdr, struct elf64_phdr *seg)
-{
-	struct elf64_shdr *shdrs;
-	int err;
-
-	if (sframe_elf_check_sections(ehdr))
-		return -ENOENT;
-	shdrs = kmalloc_array(ehdr->e_shnum, sizeof(*shdrs), SFU_GFP_TASK);
-	if (!shdrs)
-		return -ENOMEM;
-	err = sfu_prefault_read(prefault, file, shdrs, ehdr->e_shnum * sizeof(*shdrs),
-				ehdr->e_shoff) ?:
-	      sframe_elf_make_segment(shdrs, ehdr->e_shnum, seg);
-	kfree(shdrs);
-	/* No program needs that page: it would be waited for in vain. */
-	if (err == -EAGAIN && !sfu_prefault_reads_ahead(file))
-		return -ENODATA;
-	return err == -ENOEXEC ? -ENOENT : err;
-}
-
 static int read_phdrs(struct sfu_headers *headers, struct sfu_prefault *prefault,
 		      struct file *file)
 {
@@ -47,17 +25,10 @@ static int read_phdrs(struct sfu_headers *headers, struct sfu_prefault *prefault
 	if (err)
 		return err;
 	nr = ehdr.e_phnum;
-	phdrs = kmalloc_array(nr + 1, sizeof(*phdrs), SFU_GFP_TASK);
+	phdrs = kmalloc_array(nr, sizeof(*phdrs), SFU_GFP_TASK);
 	if (!phdrs)
 		return -ENOMEM;
 	err = sfu_prefault_read(prefault, file, phdrs, nr * sizeof(*phdrs), ehdr.e_phoff);
-	if (!err && sframe_elf_may_lack_segment(phdrs, nr)) {
-		err = read_segment(prefault, file, &ehdr, &phdrs[nr]);
-		if (!err)
-			nr++;
-		else if (err == -ENOENT)
-			err = 0;
-	}
 	if (err) {
 		kfree(phdrs);
 		return err;
@@ -80,8 +51,8 @@ static int read_phdrs(struct sfu_headers *headers, struct sfu_prefault *prefault
  * A file may be mapped many times, mostly side by side: then it is read once.
  *
  * Context: Task, under mmap_lock. May sleep, but waits for no file system.
- * Return: 0; -EAGAIN if the headers are not in memory; -ENODATA if those that are missing will not
- * be read; -ENOMEM; an error of sframe_elf_check_header() or sframe_elf_find_section().
+ * Return: 0; -EAGAIN if the headers are not in memory; -ENOMEM; an error of
+ * sframe_elf_check_header() or sframe_elf_find_section().
  */
 int sfu_headers_find_section(struct sfu_headers *headers, struct sfu_prefault *prefault,
 			     struct file *file, u64 map_start, u64 map_offset, u64 *start,

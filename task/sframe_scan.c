@@ -46,7 +46,6 @@
 #include "sframe_stats.h"
 #include "sframe_table.h"
 #include "sframe_text.h"
-#include "sframe_user_index.h"
 #include "sframe_wanted.h"
 
 /* How long a map is valid that uses tables of files, which may change. */
@@ -63,8 +62,6 @@
 #define COST_FILE	2000
 #define COST_PAGE	1000
 #define COST_TEXT	300
-#define COST_FUNCTION	10
-#define COST_LISTED	50
 
 /* Ranges of which a scan that no sample has requested looks for the section. */
 #define EXAMINED_UNSAMPLED	256
@@ -76,9 +73,6 @@
 /* Pieces of code that one scan reads. Most files need 10, and none more than 32. */
 #define TEXT_SAMPLED		1024
 #define TEXT_UNSAMPLED		64
-
-/* Functions that one scan reads for indices. A large browser has a million. */
-#define FUNCTIONS_MAX		SZ_2M
 
 /* The address of code for which the place of its section is remembered. */
 #define FACTS_BASE		BIT_ULL(62)
@@ -104,8 +98,6 @@
  * @may_examine_parts: also those of sections that are larger than the limit
  * @headers: those of the file that the scan has read last
  * @nr_pieces: pieces of code that the scan has read
- * @nr_functions: that the scan has read for indices
- * @index_bytes: of the indices that the last map has, and of new ones
  * @nr_listed: executable VMAs, of which @listed has the first
  * @listed: under mmap_lock
  */
@@ -125,14 +117,9 @@ struct sfu_scan {
 	bool			may_examine_parts;
 	struct sfu_headers	headers;
 	unsigned int		nr_pieces;
-	unsigned int		nr_functions;
-	size_t			index_bytes;
 	unsigned int		nr_listed;
 	struct vm_area_struct	*listed[MAX_LISTED];
 };
-
-/* Bytes of the indices of all sections of a process. Tests lower it. */
-size_t sfu_index_memory = SZ_1M;
 
 /* Which part of which file is this range? False: nothing can be remembered about it. */
 static bool identify_code(const struct sfu_range *range, struct file *file,
@@ -171,7 +158,7 @@ static bool find_facts(struct sfu_scan *scan, const struct sfu_range *range, str
 	if (has_id && sfu_file_find(code, facts))
 		return true;
 	read_facts(scan, range, file, facts);
-	if (!has_id || facts->err == -EAGAIN || facts->err == -ENODATA || facts->err == -ENOMEM)
+	if (!has_id || facts->err == -EAGAIN || facts->err == -ENOMEM)
 		return false;
 	sfu_file_remember(code, facts);
 	return true;
@@ -225,7 +212,10 @@ static void prefault(struct sfu_scan *scan, const struct sfu_range *range, unsig
 			 section->start + min(size, section->end - section->start));
 }
 
-/* Linkers that merge sections sort the functions. Others (lld) put one section after the other. */
+/*
+ * Linkers that merge sections sort the functions. Others (lld) put one section after the other: a
+ * search would take too long, so only a table helps.
+ */
 static bool is_sorted(const struct sfu_section *section)
 {
 	return section->hdr.flags & SFRAME_F_FDE_SORTED;
@@ -237,9 +227,7 @@ static bool is_sorted(const struct sfu_section *section)
  */
 static void prefault_section(struct sfu_scan *scan, const struct sfu_range *range)
 {
-	const struct sfu_section *section = &range->section;
-	unsigned long size = is_sorted(section) ? sframe_header_span(&section->hdr) :
-						  section->end - section->start;
+	unsigned long size = sframe_header_span(&range->section.hdr);
 
 	if (size > scan->prefault.bytes && !scan->may_examine_parts)
 		scan->found_new |= scan->reason == SFU_SCAN_SAMPLE;
@@ -308,15 +296,14 @@ static enum sfu_section_state check_section(struct sfu_scan *scan, struct sfu_ra
 	prefault(scan, range, sizeof(struct sframe_raw_header));
 	switch (sfu_section_check(&range->section, &defect)) {
 	case 0:
-		return SFU_SECTION_READY;
+		return is_sorted(&range->section) ? SFU_SECTION_READY : SFU_SECTION_NONE;
 	case -EFAULT:
 		return SFU_SECTION_PENDING;
 	case -EBADMSG:
 		sfu_count(defects[defect]);
 		return SFU_SECTION_BAD;
 	default:
-		/* The first of several parts may be without functions. */
-		return is_sorted(&range->section) ? SFU_SECTION_NONE : SFU_SECTION_READY;
+		return SFU_SECTION_NONE;
 	}
 }
 
@@ -348,9 +335,6 @@ static enum sfu_section_state examine_section(struct sfu_scan *scan, struct sfu_
 	case -EBADMSG:
 		sfu_count(defects[SFRAME_DEFECT_SEGMENT]);
 		return SFU_SECTION_BAD;
-	case -ENODATA:
-		range->section.try_again = true;
-		return SFU_SECTION_NONE;
 	default:
 		return SFU_SECTION_NONE;
 	}
@@ -496,75 +480,6 @@ static bool find_table(struct sfu_scan *scan, struct sfu_range *range, const str
 	return true;
 }
 
-/* The bytes that the next index may take. */
-static size_t index_room(const struct sfu_scan *scan)
-{
-	return sfu_index_memory - min(scan->index_bytes, sfu_index_memory);
-}
-
-/* Returns the state of a section for which there is no directory. */
-static enum sfu_section_state without_directory(struct sfu_section *section, int err)
-{
-	int has_parts = sfu_user_index_has_parts(section);
-
-	if (has_parts < 0)
-		return SFU_SECTION_PENDING;
-	if (!has_parts)
-		/* It is searched as a whole. */
-		return section->hdr.num_fdes ? SFU_SECTION_READY : SFU_SECTION_NONE;
-	/* Later there may be memory. */
-	section->try_again = err == -E2BIG || err == -ENOMEM;
-	return section->try_again || err == -ENOENT ? SFU_SECTION_NONE : SFU_SECTION_PENDING;
-}
-
-/* Gives a section that is not sorted a directory, if it has none. Returns its state. */
-static enum sfu_section_state add_directory(struct sfu_scan *scan, struct sfu_section *section)
-{
-	u64 most = (section->end - section->start) / sizeof(struct sframe_raw_fde_v3);
-	int err = -EAGAIN;
-
-	if (section->directory || is_sorted(section))
-		return SFU_SECTION_READY;
-	if (most > FUNCTIONS_MAX) {
-		err = -E2BIG;
-	} else if (is_worth_memory(scan) && most <= FUNCTIONS_MAX - scan->nr_functions) {
-		scan->nr_functions += most;
-		scan->cost += (s64)COST_LISTED * most;
-		err = sfu_user_index_list(section, index_room(scan));
-		scan->index_bytes += sfu_user_index_size(section);
-	}
-	return err ? without_directory(section, err) : SFU_SECTION_READY;
-}
-
-/* Gives a section an index, if it can have one and has none. */
-static void add_index(struct sfu_scan *scan, struct sfu_section *section)
-{
-	unsigned int nr = section->hdr.num_fdes;
-	int err;
-
-	if (section->index || section->is_unordered || !is_worth_memory(scan) ||
-	    !sframe_quick_can_search(&section->hdr) || nr > FUNCTIONS_MAX - scan->nr_functions)
-		return;
-	scan->nr_functions += nr;
-	err = sfu_user_index_add(section, index_room(scan));
-	/* It may have read all functions, and found the last one out of order. */
-	scan->cost += (s64)COST_FUNCTION * nr;
-	section->is_unordered = err == -EBADMSG;
-	scan->index_bytes += sfu_user_index_size(section);
-}
-
-/* The bytes of the indices that the last map has. */
-static size_t index_bytes_of(const struct sfu_map *last)
-{
-	size_t bytes = 0;
-	unsigned int i;
-
-	for (i = 0; last && i < last->nr_ranges; i++)
-		if (!READ_ONCE(last->ranges[i].unmapped))
-			bytes += sfu_user_index_size(&last->ranges[i].section);
-	return bytes;
-}
-
 /*
  * Finds the section of the file itself. The one of the parent may be bad because the parent has
  * written to its copy.
@@ -576,21 +491,12 @@ static void find_mapped(struct sfu_scan *scan, struct sfu_range *range, struct f
 	enum sfu_section_state state = atomic_read(&section->state);
 
 	if (!known || state == SFU_SECTION_PENDING || has_lost_section(scan->mm, range) ||
-	    (section->try_again && scan->reason == SFU_SCAN_SAMPLE) ||
 	    (state == SFU_SECTION_BAD && scan->last == READ_ONCE(scan->process->inherited))) {
-		section->index = NULL;
-		section->directory = NULL;
-		section->try_again = false;
-		section->is_unordered = false;
 		section->nr_strikes = 0;
 		state = examine_section(scan, range, file);
 	}
-	sfu_user_index_get(section);
-	if (state == SFU_SECTION_READY) {
+	if (state == SFU_SECTION_READY)
 		prefault_section(scan, range);
-		state = add_directory(scan, section);
-		add_index(scan, section);
-	}
 	scan->found_new |= !known || state != atomic_read(&known->section.state);
 	atomic_set(&section->state, state);
 }
@@ -646,7 +552,6 @@ static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma,
 	}
 	if (known && is_settled(scan, range)) {
 		sfu_table_get(&range->section);
-		sfu_user_index_get(&range->section);
 		return;
 	}
 	if (!find_table(scan, range, vma->vm_file) && vma->vm_file)
@@ -821,8 +726,7 @@ static void mark_without_data(struct sfu_map *map)
 
 		range->has_no_data = range->vma.file &&
 				     sfu_section_is(&range->section, SFU_SECTION_NONE) &&
-				     (range->section.try_again ||
-				      range->habit == SFRAME_HABIT_OTHER);
+				     range->habit == SFRAME_HABIT_OTHER;
 	}
 }
 
@@ -839,7 +743,6 @@ static void publish(struct sfu_scan *scan)
 		else if (sfu_section_is(&map->ranges[i].section, SFU_SECTION_READY))
 			set_code_bounds(scan, &map->ranges[i]);
 		map->is_incomplete |= is_unplaced(&map->ranges[i]) ||
-				      map->ranges[i].section.try_again ||
 				      map->ranges[i].section.lacks_room;
 	}
 	/* A process without a section is left to the kernel: nobody asks for a habit. */
@@ -864,7 +767,6 @@ static int make_map(struct sfu_scan *scan)
 		return -ENOMEM;
 	scan->map->generation = atomic_read_acquire(&sfu_table_generation);
 	scan->found_new = !scan->last || scan->last->nr_ranges != nr;
-	scan->index_bytes = index_bytes_of(scan->last);
 	WRITE_ONCE(scan->process->has_new_code, false);
 	WRITE_ONCE(scan->process->awaited_start, 0);
 	WRITE_ONCE(scan->process->awaited_end, 0);

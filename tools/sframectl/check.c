@@ -41,8 +41,8 @@ static const char usage[] =
 "           describes no function\n"
 "  FLAGS    sorted: FDEs ascend, so look-ups are fast; pcrel: each start field\n"
 "           is relative to itself; fp: all functions keep a frame pointer\n"
-"  SEGMENT  yes if there is a PT_GNU_SFRAME. Without one (lld), the module may find\n"
-"           the data by its section header: UNWOUND says whether it does\n"
+"  SEGMENT  yes if there is a PT_GNU_SFRAME. Without one (lld), the module needs a\n"
+"           table for the file\n"
 "  FDES     functions described\n"
 "  ROWS     rows that describe them\n"
 "  COVERED  bytes of code that can be unwound by what UNWOUND names, or else by\n"
@@ -292,10 +292,10 @@ static bool lacks_everything(const struct check *check)
 	       !check->obj.debug_only && !has_frame_data(&check->obj.elf);
 }
 
-/* Can the module find the data of the file? */
+/* Does the module use the data of the file? */
 static bool has_own(const struct check *check)
 {
-	return check->result.nr_blobs && check->obj.is_found;
+	return check->result.nr_blobs && check->obj.is_used;
 }
 
 /* Returns the note number @index on data that is sound but cannot be used fully; NULL: no more. */
@@ -306,9 +306,11 @@ static const char *note(const struct check *check, unsigned int index)
 		bool holds;
 		const char *text;
 	} notes[] = {
-		{ obj->is_elf && obj->place && !obj->is_found && check->has_code &&
+		{ obj->is_elf && obj->place && !obj->has_segment && check->has_code &&
 		  !object_is_relocatable(obj),
 		  "no PT_GNU_SFRAME: the kernel module finds no data" },
+		{ obj->has_segment && obj->place && !obj->is_used && !object_is_empty(obj),
+		  "not sorted: the kernel module needs a table for this file" },
 		{ obj->has_segment && obj->place && obj->segment_addr != obj->addr,
 		  "PT_GNU_SFRAME is not where the section .sframe is" },
 		{ check->result.nr_blobs > 1,
@@ -551,8 +553,10 @@ static const char *lacks(const struct check *check)
 		return NULL;
 	if (!check->result.nr_blobs)
 		return "no SFrame data; build it with -Wa,--gsframe";
-	if (obj->is_elf && !object_is_relocatable(obj) && !obj->is_found)
+	if (obj->is_elf && !object_is_relocatable(obj) && !obj->has_segment)
 		return "no PT_GNU_SFRAME, so the kernel module finds no data; link it with GNU ld";
+	if (obj->is_elf && !object_is_relocatable(obj) && !obj->is_used)
+		return "not sorted, so the kernel module uses no data; link it with GNU ld";
 	return NULL;
 }
 

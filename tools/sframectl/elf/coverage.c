@@ -45,7 +45,7 @@ void coverage_find(struct coverage *coverage, const struct file *file)
 	error = object_init(&obj, file);
 	coverage->is_elf = obj.is_elf;
 	coverage->is_32 = obj.is_elf && obj.elf.ident[EI_CLASS] == ELFCLASS32;
-	coverage->has_sframe = !error && obj.is_found && obj.place;
+	coverage->has_sframe = !error && obj.is_used && obj.place;
 	if (coverage->has_sframe)
 		coverage_add_section(&coverage->ranges, obj.data, obj.addr, obj.size);
 	if (obj.is_elf)

@@ -99,15 +99,15 @@ static const char *use(struct object *obj, const char *place, u64 addr, u64 off,
 	return NULL;
 }
 
-/* Without this flag ld writes starts that are relative to the section. */
-static bool starts_are_pcrel(const struct object *obj)
+/* The flags of the first header. */
+static u8 flags_of(const struct object *obj)
 {
 	struct sframe_raw_header raw;
 
 	if (obj->size < sizeof(raw))
-		return false;
+		return 0;
 	memcpy(&raw, obj->data, sizeof(raw));
-	return raw.flags & SFRAME_F_FDE_FUNC_START_PCREL;
+	return raw.flags;
 }
 
 static const char *find_section(struct object *obj)
@@ -125,8 +125,10 @@ static const char *find_section(struct object *obj)
 			continue;
 		error = use(obj, ".sframe", sec.addr, sec.off, sec.size);
 		if (!error && object_is_relocatable(obj))
+			/* Without this flag ld writes starts that are relative to the section. */
 			obj->nr_starts = elf_relocate_starts(&obj->elf, i, obj->data, obj->size,
-							     starts_are_pcrel(obj));
+							     flags_of(obj) &
+							     SFRAME_F_FDE_FUNC_START_PCREL);
 		return error;
 	}
 	return NULL;
@@ -151,30 +153,6 @@ static const char *find_segment(struct object *obj)
 	return NULL;
 }
 
-/* As sframe_elf_may_lack_segment() of the module, whose header excludes <elf.h>. */
-static bool is_packed(const struct elf *elf)
-{
-	struct elf_segment seg;
-	u32 i;
-
-	for (i = 0; elf_get_segment(elf, i, &seg); i++)
-		if (seg.type == PT_LOAD && seg.flags & PF_X && seg.off % SFRAME_ELF_PAGE)
-			return true;
-	return false;
-}
-
-/* Does the module find the data by its section header? */
-static bool is_found_by_header(const struct elf *elf)
-{
-	struct elf_section sec;
-	bool is_there = false;
-	u32 i;
-
-	for (i = 0; elf_get_section(elf, i, &sec); i++)
-		is_there |= sec.type == SFRAME_SHT_GNU_SFRAME && sec.flags & SHF_ALLOC;
-	return is_there && i <= SFRAME_ELF_MAX_SHDRS && is_packed(elf);
-}
-
 static const char *find_sframe(struct object *obj)
 {
 	const char *error = elf_init(&obj->elf, &obj->file);
@@ -186,7 +164,7 @@ static const char *find_sframe(struct object *obj)
 	error = find_section(obj);
 	if (!error && !obj->debug_only)
 		error = find_segment(obj);
-	obj->is_found = obj->has_segment || is_found_by_header(&obj->elf);
+	obj->is_used = obj->has_segment && flags_of(obj) & SFRAME_F_FDE_SORTED;
 	return error;
 }
 

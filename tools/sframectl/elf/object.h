@@ -29,7 +29,7 @@
  * @nr_starts: number of start fields that a relocation filled in
  * @has_segment: there is a PT_GNU_SFRAME
  * @segment_addr: the address of PT_GNU_SFRAME
- * @is_found: the module finds the data, by PT_GNU_SFRAME or by the section header
+ * @is_used: the module uses the data: it finds PT_GNU_SFRAME, and functions that are sorted
  */
 struct object {
 	struct file	file;
@@ -43,7 +43,7 @@ struct object {
 	u64		nr_starts;
 	bool		has_segment;
 	u64		segment_addr;
-	bool		is_found;
+	bool		is_used;
 };
 
 const char *object_init(struct object *obj, const struct file *file);

@@ -78,7 +78,7 @@ def functions_of(code):
     return [(start, end - start, rows[start]) for start, end in zip(starts, starts[1:] + [len(rows)])]
 
 
-def many_functions(code, flags=5, known=True, size=16):
+def many_functions(code, known=True, size=16):
     """A million functions, half of them before the code and half after it. With KNOWN, the code is described, too."""
     fres = attribute(1) + b'\x00' + ROW_OUTERMOST
     functions = [(CODE - 16 * i, size, 0) for i in range(NR_FDES // 2, 0, -1)]
@@ -88,7 +88,7 @@ def many_functions(code, flags=5, known=True, size=16):
     functions += [(CODE + PAGE + 16 * i, size, 0) for i in range(NR_FDES // 2)]
     fdes = b''.join(struct.pack('<qII', start - (SECTION + 28 + 16 * i), length, off)
                     for i, (start, length, off) in enumerate(functions))
-    return elf(code.ljust(PAGE, b'\xcc'), header(3, flags, len(functions), len(fres)) + fdes + fres)
+    return elf(code.ljust(PAGE, b'\xcc'), header(3, 5, len(functions), len(fres)) + fdes + fres)
 
 
 def same_starts(code):
@@ -102,8 +102,7 @@ def programs(code):
     yield 'rows-7000', 'budget complete', one_function(code, 7000)
     yield 'rows-65535', 'budget nodata', one_function(code, MOST_ROWS)
     yield 'fdes-million', 'complete', many_functions(code)
-    yield 'fdes-million-unsorted', 'budget nodata', many_functions(code, 4)
-    yield 'fdes-million-miss', 'nodata', many_functions(code, 5, False)
+    yield 'fdes-million-miss', 'nodata', many_functions(code, False)
     yield 'fdes-million-same', 'budget nodata', same_starts(code)
 
 

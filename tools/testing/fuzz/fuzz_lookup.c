@@ -10,7 +10,7 @@
 
 #include "fuzz.h"
 #include "resident.h"
-#include "sframe_quick.h"
+#include "../../../kunit/quick_memory.h"
 
 #define ADDR		(UINT64_C(1) << 46)	/* of the section */
 #define BUDGET		160000u			/* of a walk */
@@ -41,8 +41,6 @@ struct fuzz_reader {
 	u64			cost;
 	bool			failed;
 	bool			is_sound;	/* all functions */
-	u8			hints[4];	/* garbage */
-	struct sframe_index	*index;		/* may be NULL */
 };
 
 static struct fuzz_most most_work = { .what = "work of a look-up" };
@@ -228,51 +226,18 @@ static bool is_sound(const struct sframe_header *sec, const struct fuzz_reader *
 	return true;
 }
 
-/* Makes the index of a section. Returns NULL if it has none. */
-static struct sframe_index *make_index(const struct sframe_header *sec,
-				       const struct fuzz_reader *reader)
+/* The quick look-up must find what the plain one finds, or leave it to that. */
+static void expect_quick(const struct sframe_header *sec, const struct fuzz_reader *reader,
+			 u64 pc, int want, const struct sframe_row *want_row)
 {
-	const struct sframe_memory mem = {
-		.bytes = reader->data, .addr = ADDR, .len = reader->size,
-	};
-	struct sframe_index form, *index;
-	u32 nr;
-
-	if (!sec->num_fdes)
-		return NULL;
-	nr = sframe_index_form(&form, sec, sframe_index_start(sec, &mem, 0),
-			       sframe_index_start(sec, &mem, sec->num_fdes - 1));
-	if (!nr)
-		return NULL;
-	require(nr == form.nr + 1 && form.nr <= sec->num_fdes / SFRAME_INDEX_FUNCTIONS);
-	index = malloc(sizeof(*index) + nr * sizeof(*index->starts));
-	require(index);
-	*index = form;
-	if (!sframe_index_add(index, sec, &mem, 0, sec->num_fdes)) {
-		require(!reader->is_sound);
-		free(index);
-		return NULL;
-	}
-	sframe_index_end(index, sec);
-	require(index->nr_set == nr);
-	return index;
-}
-
-/* The quick look-up by @index. It must find what the plain one finds, or leave it to that. */
-static void look_up_by(const struct sframe_header *sec, const struct fuzz_reader *reader,
-		       const struct sframe_index *index, u64 pc, int want,
-		       const struct sframe_row *want_row)
-{
-	const struct sframe_memory mem = {
-		.bytes = reader->data, .addr = ADDR, .len = reader->size,
-	};
+	const struct quick_memory mem = { .bytes = reader->data, .addr = ADDR };
 	struct sframe_reader rd = {};
 	struct sframe_plain_row plain;
 	struct sframe_row row;
 	u32 rows = QUICK_BUDGET / SFRAME_ROW_COST;
 	int err;
 
-	err = sframe_memory_find(sec, &mem, index, pc, &rows, &plain);
+	err = quick_memory_find(sec, &mem, pc, &rows, &plain);
 	if (!err)
 		err = sframe_decode_plain(sec, &rd, &plain, &row);
 	/* All of the section is in memory. */
@@ -286,28 +251,12 @@ static void look_up_by(const struct sframe_header *sec, const struct fuzz_reader
 	fuzz_note(&most_rows, QUICK_BUDGET / SFRAME_ROW_COST - rows, sec->fre_len / 2);
 }
 
-/* A hint may be wrong: the functions from one of two bytes of the input to the other. */
-static void look_up_misled(const struct sframe_header *sec, const struct fuzz_reader *reader,
-			   const u8 *bytes, u64 pc, int want, const struct sframe_row *want_row)
-{
-	struct sframe_index *index = malloc(sizeof(*index) + 2 * sizeof(*index->starts));
-	u32 a = bytes[0] % (sec->num_fdes + 1), b = bytes[1] % (sec->num_fdes + 1);
-
-	require(index);
-	*index = (struct sframe_index){ .first = pc - sec->addr, .nr = 1 };
-	index->starts[0] = min_t(u32, a, b);
-	index->starts[1] = a + b - index->starts[0];
-	look_up_by(sec, reader, index, pc, want, want_row);
-	free(index);
-}
-
 /* Compares the quick look-up with the plain one, where no read fails. */
 static void look_up_quickly(const struct sframe_header *sec,
 			    const struct fuzz_reader *found_by, u64 pc)
 {
 	struct fuzz_reader whole = *found_by;
 	struct sframe_row row;
-	u32 i;
 	int err;
 
 	/* It is asked for addresses of user memory only. */
@@ -318,11 +267,7 @@ static void look_up_quickly(const struct sframe_header *sec,
 	whole.present = whole.size;
 	refill_reader(&whole);
 	err = sframe_find_row(sec, &whole.rd, pc, &row);
-	look_up_by(sec, &whole, NULL, pc, err, &row);
-	if (whole.index)
-		look_up_by(sec, &whole, whole.index, pc, err, &row);
-	for (i = 0; i + 1 < sizeof(whole.hints); i++)
-		look_up_misled(sec, &whole, &whole.hints[i], pc, err, &row);
+	expect_quick(sec, &whole, pc, err, &row);
 }
 
 /* Compares a look-up in the table with the plain one. */
@@ -452,9 +397,7 @@ static void fuzz_section(const struct setting *setting, u8 *bytes, u64 size)
 	if (setting->change_at < size)
 		bytes[setting->change_at] ^= setting->change;
 	reader.is_sound = is_sound(&sec, &reader);
-	reader.index = make_index(&sec, &reader);
 	look_up_all_compiled(&sec, &reader);
-	memcpy(reader.hints, setting->pc, sizeof(reader.hints));
 	look_up(&sec, &reader, ADDR + pc_offset(setting));
 	for (i = 0; i < NR_ASKED && i < sec.num_fdes; i++)
 		look_up_function(&sec, &reader, (u64)i * sec.num_fdes /
@@ -462,7 +405,6 @@ static void fuzz_section(const struct setting *setting, u8 *bytes, u64 size)
 	refill_reader(&reader);
 	require(sframe_get_fde(&sec, &reader.rd, sec.num_fdes,
 			       &(struct sframe_fde){}) == -ENOENT);
-	free(reader.index);
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)

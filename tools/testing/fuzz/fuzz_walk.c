@@ -177,10 +177,6 @@ void sfu_table_put(const struct sfu_section *section)
 {
 }
 
-void sfu_user_index_put(struct sfu_section *section)
-{
-}
-
 /* ---- the input ---- */
 
 static const u8 *take(u8 *to, size_t room, size_t want, const u8 *from,

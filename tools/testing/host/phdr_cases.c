@@ -48,30 +48,6 @@ static const struct header_case header_cases[] = {
 };
 
 /**
- * struct packed_case - program headers, and whether the section headers are worth a look
- * @name: name of the case
- * @want: the expected return value
- * @phdrs: the program headers; the first with p_type 0 ends them
- */
-struct packed_case {
-	const char	*name;
-	bool		want;
-	struct elf64_phdr phdrs[MAX_PHDRS];
-};
-
-/**
- * struct shdr_case - section headers, and the number of the one that is found
- * @name: name of the case
- * @want: 1 for the first; 0: none is found
- * @shdrs: the section headers
- */
-struct shdr_case {
-	const char	*name;
-	unsigned int	want;
-	struct elf64_shdr shdrs[2];
-};
-
-/**
  * struct phdr_case - program headers, and the place of the section
  * @name: name of the case
  * @err: the expected return value
@@ -187,78 +163,6 @@ static const struct phdr_case phdr_cases[] = {
 	    SFRAME(0x1000, TOP - MAPPED - 0xfff, 0x1000, 0x1000) } },
 };
 
-static const struct packed_case packed_cases[] = {
-	{ "of GNU ld", false, { OUR_DATA, OUR_CODE } },
-	{ "of lld", true, { DATA(0, 0, 0x810, 0x810), CODE(0x810, 0x1810, 0x3000, 0x3000) } },
-	{ "of mold, with its segment", false,
-	  { DATA(0, 0, 0x810, 0x810), CODE(0x810, 0x1810, 0x3000, 0x3000), OUR_SFRAME } },
-	{ "data within a page", false, { DATA(0x10, 0x10, 0x1000, 0x1000), OUR_CODE } },
-	{ "no PT_LOAD within a page", false, { PHDR(PT_NOTE, PF_R | PF_X, 0x10, 0x10, 1, 1) } },
-	{ "no program headers", false, { } },
-};
-
-#define SHDR(type, flags)						\
-	{ .sh_type = (type), .sh_flags = (flags), .sh_addr = 0x1010,	\
-	  .sh_offset = 0x10, .sh_size = 0x200 }
-
-static const struct shdr_case shdr_cases[] = {
-	{ "first", 1, { SHDR(SFRAME_SHT_GNU_SFRAME, SHF_ALLOC), SHDR(SHT_PROGBITS, SHF_ALLOC) } },
-	{ "second", 2, { SHDR(SHT_PROGBITS, SHF_ALLOC), SHDR(SFRAME_SHT_GNU_SFRAME, SHF_ALLOC) } },
-	{ "not in memory", 0, { SHDR(SFRAME_SHT_GNU_SFRAME, 0), SHDR(SHT_PROGBITS, SHF_ALLOC) } },
-	{ "none", 0, { SHDR(SHT_PROGBITS, SHF_ALLOC), SHDR(SHT_NULL, 0) } },
-};
-
-/* e_shoff, e_shentsize, e_shnum */
-static const struct {
-	u64	off;
-	u16	entsize, nr;
-	int	err;
-} section_headers[] = {
-	{ 0x40, 64, 1, 0 }, { 0x40, 64, 256, 0 }, { 0, 64, 1, -ENOENT }, { 0x40, 63, 1, -ENOENT },
-	{ 0x40, 40, 1, -ENOENT }, { 0x40, 64, 0, -ENOENT }, { 0x40, 64, 257, -ENOENT },
-};
-
-static bool check_packed_case(const struct packed_case *c)
-{
-	unsigned int nr = 0;
-	const void *phdrs;
-
-	while (nr < MAX_PHDRS && c->phdrs[nr].p_type != PT_NULL)
-		nr++;
-	phdrs = guard_copy(c->phdrs, nr * sizeof(c->phdrs[0]));
-	return sframe_elf_may_lack_segment(phdrs, nr) == c->want;
-}
-
-static bool check_shdr_case(const struct shdr_case *c)
-{
-	const void *shdrs = guard_copy(c->shdrs, sizeof(c->shdrs));
-	struct elf64_phdr seg = {};
-	int err = sframe_elf_make_segment(shdrs, ARRAY_SIZE(c->shdrs), &seg);
-
-	if (!c->want)
-		return err == -ENOENT;
-	return !err && seg.p_type == SFRAME_PT_GNU_SFRAME && seg.p_flags == PF_R &&
-	       seg.p_vaddr == 0x1010 && seg.p_offset == 0x10 && seg.p_filesz == 0x200 &&
-	       seg.p_memsz == 0x200;
-}
-
-static bool check_section_headers(void)
-{
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(section_headers); i++) {
-		struct elf64_hdr ehdr = {
-			.e_shoff = section_headers[i].off,
-			.e_shentsize = section_headers[i].entsize,
-			.e_shnum = section_headers[i].nr,
-		};
-
-		if (sframe_elf_check_sections(&ehdr) != section_headers[i].err)
-			return false;
-	}
-	return true;
-}
-
 static bool check_header_case(const struct header_case *c)
 {
 	struct elf64_hdr ehdr = { .e_phentsize = c->phentsize, .e_phnum = c->phnum };
@@ -296,13 +200,5 @@ int run_phdr_cases(void)
 	for (i = 0; i < ARRAY_SIZE(phdr_cases); i++)
 		printf("%s - program headers: %s\n",
 		       check_phdr_case(&phdr_cases[i]) ? "ok" : "not ok", phdr_cases[i].name);
-	for (i = 0; i < ARRAY_SIZE(packed_cases); i++)
-		printf("%s - layout: %s\n",
-		       check_packed_case(&packed_cases[i]) ? "ok" : "not ok", packed_cases[i].name);
-	for (i = 0; i < ARRAY_SIZE(shdr_cases); i++)
-		printf("%s - section headers: %s\n",
-		       check_shdr_case(&shdr_cases[i]) ? "ok" : "not ok", shdr_cases[i].name);
-	printf("%s - section headers that are read\n", check_section_headers() ? "ok" : "not ok");
-	return ARRAY_SIZE(header_cases) + ARRAY_SIZE(phdr_cases) + ARRAY_SIZE(packed_cases) +
-	       ARRAY_SIZE(shdr_cases) + 1;
+	return ARRAY_SIZE(header_cases) + ARRAY_SIZE(phdr_cases);
 }

@@ -75,10 +75,6 @@ void sfu_table_put(const struct sfu_section *section)
 {
 }
 
-void sfu_user_index_put(struct sfu_section *section)
-{
-}
-
 long copy_from_user_nofault(void *dst, const void *src, size_t len)
 {
 	u64 addr = (unsigned long)src;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The kernel names that the sample side, sframe_unwind.c and sframe_user_index.c use. With this
+ * The kernel names that the sample side and sframe_unwind.c use. With this
  * header their sources compile on the host unchanged. The Makefile replaces each kernel
  * header that they include with this one. The targets define the functions.
  */

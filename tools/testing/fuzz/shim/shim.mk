@@ -4,8 +4,8 @@
 # with KERNEL_FLAGS need $(O)/shim/made. The includer sets top and O, and adds the architecture's directory.
 
 shim := $(top)/tools/testing/fuzz/shim
-host_headers := $(addprefix $(top)/include/sframe_,core.h elf.h format.h index.h quick.h types.h)
-kernel_sources := $(addprefix $(top)/,sframe_names.c sframe_unwind.c task/sframe_user_index.c) $(wildcard $(top)/sample/*.c $(top)/arch/*/*) \
+host_headers := $(addprefix $(top)/include/sframe_,core.h elf.h format.h quick.h types.h)
+kernel_sources := $(addprefix $(top)/,sframe_names.c sframe_unwind.c) $(wildcard $(top)/sample/*.c $(top)/arch/*/*) \
 	$(filter-out $(host_headers),$(wildcard $(top)/include/*.h))
 # The host tests run suites of KUnit, too.
 kunit_sources := $(wildcard $(top)/kunit/*.[ch] $(top)/kunit/arch/*/*.h)
