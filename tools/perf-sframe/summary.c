@@ -18,6 +18,7 @@
 
 #include "wrapper.h"
 
+#define MORE_FRAMES "sysctl kernel.perf_event_max_stack=512, while no perf runs"
 #define GUESSES "stacks are the kernel's guesses by frame pointer"
 
 /* may_sample: may this user sample the user mode of programs, with call chains? */
@@ -252,7 +253,7 @@ static char *some_sframe(const struct summary *stacks, const struct command *com
 		first = text("; %s of the stacks have only their first frame",
 			     percent(stacks->first, stacks->walks));
 	if (stacks->full)
-		full = text("; %s of the stacks are cut: for more, sysctl kernel.perf_event_max_stack=512, while no perf runs",
+		full = text("; %s of the stacks are cut: for more, " MORE_FRAMES,
 			    percent(stacks->full, stacks->walks));
 	/* A few are of perf itself, before it has become the workload. */
 	if (stacks->declined && stacks->declined >= stacks->walks / 100)

@@ -9,7 +9,8 @@
  *
  * Nothing tells where the frame of the caller of this code is: it keeps no frame pointer.
  *
- * zero-leaf: code whose data is wrong. A word of its own frame, which is 0, counts as the return address
+ * zero-leaf: code whose data is wrong: a word of its own frame, which is 0, counts as the return
+ *            address
  * zero:      code that this code calls
  */
 #include <err.h>
@@ -24,43 +25,41 @@
 SPIN(spin_asm);
 
 /*
- * Calls @fn, or spins without it. The frame has eight words, of which the function sets to 0 what its rows take for the return
- * address. The frame pointer is that of its caller.
+ * Calls @fn, or spins without it. The frame has eight words. The function sets the one to 0 that
+ * its rows take for the return address. The frame pointer is that of its caller.
  */
 asm("	.text\n"
-    "	.type	zero, %function\n"
-    "zero:\n"
-    "	.cfi_startproc\n"
+	"	.type	zero, %function\n"
+	"zero:\n"
+	"	.cfi_startproc\n"
 #ifdef __x86_64__
-    "	sub	$56, %rsp\n"
-    "	movq	$0, 32(%rsp)\n"
-    "	.cfi_def_cfa_offset 40\n"
-    "	test	%rsi, %rsi\n"
-    "	jz	1f\n"
-    "	call	*%rsi\n"
-    "	jmp	2f\n"
-    "1:	dec	%rdi\n"
-    "	jnz	1b\n"
-    "2:	add	$56, %rsp\n"
-    "	ret\n"
+	"	sub	$56, %rsp\n"
+	"	movq	$0, 32(%rsp)\n"
+	"	.cfi_def_cfa_offset 40\n"
+	"	test	%rsi, %rsi\n"
+	"	jz	1f\n"
+	"	call	*%rsi\n"
+	"	jmp	2f\n"
+	"1:	dec	%rdi\n"
+	"	jnz	1b\n"
+	"2:	add	$56, %rsp\n"
+	"	ret\n"
 #else
-    "	stp	x29, x30, [sp, #-64]!\n"
-    "	str	xzr, [sp, #40]\n"
-    "	.cfi_def_cfa_offset 64\n"
-    "	.cfi_offset 29, -64\n"
-    "	.cfi_offset 30, -24\n"
-    "	cbz	x1, 1f\n"
-    "	blr	x1\n"
-    "	b	2f\n"
-    "1:	subs	x0, x0, #1\n"
-    "	b.ne	1b\n"
-    "2:	ldp	x29, x30, [sp], #64\n"
-    "	ret\n"
+	"	stp	x29, x30, [sp, #-64]!\n"
+	"	str	xzr, [sp, #40]\n"
+	"	.cfi_def_cfa_offset 64\n"
+	"	.cfi_offset 29, -64\n"
+	"	.cfi_offset 30, -24\n"
+	"	cbz	x1, 1f\n"
+	"	blr	x1\n"
+	"	b	2f\n"
+	"1:	subs	x0, x0, #1\n"
+	"	b.ne	1b\n"
+	"2:	ldp	x29, x30, [sp], #64\n"
+	"	ret\n"
 #endif
-    "	.cfi_endproc\n"
-    "	.size	zero, . - zero\n");
-
-void zero(long n, void (*fn)(long n));
+	"	.cfi_endproc\n"
+	"	.size	zero, . - zero\n");
 
 /* The code of SPIN() is shorter. */
 #define COPIED	64

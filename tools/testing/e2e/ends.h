@@ -40,5 +40,6 @@
 
 void spin_asm(long n);
 void spin_lib(long n);
+void zero(long n, void (*fn)(long n));	/* in ends.c */
 
 #endif /* ENDS_H */

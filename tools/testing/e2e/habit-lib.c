@@ -3,8 +3,9 @@
 #include "chain.h"
 
 /*
- * 1023 pages of functions behind it. MOST: they keep frame pointers (1), or not (0). The functions of page 832 of all do the
- * opposite. A scan reads 32 pieces of the code, 32 pages apart: first those in pages 0 and 416, then the one in page 832.
+ * 1023 pages of functions behind it. MOST: they keep frame pointers (1), or not (0). The functions
+ * of page 832 of all do the opposite. A scan reads 32 pieces of the code, 32 pages apart: first
+ * those in pages 0 and 416, then the one in page 832.
  */
 #ifdef MOST
 #ifdef __aarch64__
@@ -15,14 +16,17 @@
 #define DROPS	"sub $24, %rsp\nnop\nadd $24, %rsp\nret\n.balign 16, 0xcc\n"
 #endif
 #if MOST
-#define MANY(nr, few)	".rept " #nr " * 256\n" KEEPS ".endr\n.rept " #few " * 256\n" DROPS ".endr\n"
+#define USUAL	KEEPS
+#define OTHER	DROPS
 #else
-#define MANY(nr, few)	".rept " #nr " * 256\n" DROPS ".endr\n.rept " #few " * 256\n" KEEPS ".endr\n"
+#define USUAL	DROPS
+#define OTHER	KEEPS
 #endif
+#define PAGES(nr, function)	".rept " #nr " * 256\n" function ".endr\n"
 
 __asm__(".pushsection .text.many, \"ax\", %progbits\n"
 	".balign 4096\n"
-	MANY(831, 1) MANY(191, 0)
+	PAGES(831, USUAL) PAGES(1, OTHER) PAGES(191, USUAL)
 	".popsection\n");
 #endif
 
