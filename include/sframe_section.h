@@ -162,37 +162,9 @@ static __always_inline bool sfu_section_fast_row(const struct sfu_fast_rows *row
 	return sfu_words_find(rows->words, rows->key_base + addr, fast);
 }
 
-/**
- * sfu_section_add_table_row() - find a row in a table, and remember it
- * @section: the section
- * @lookup: what the look-ups of this walk share
- * @addr: address of an instruction, whose row is not known
- *
- * Most look-ups end here.
- *
- * Context: Any, NMI included.
- * Return: The row. If it is of another kind, or there is none, sfu_section_find_row() finds it, or
- * the reason. The word is 0 if the section is no table: sfu_section_add_fast_row() finds the row.
- */
-static __always_inline union sfu_fast_row
-sfu_section_add_table_row(const struct sfu_section *section, struct sfu_lookup *lookup,
-			  unsigned long addr)
-{
-	const struct sfu_compiled *compiled = section->compiled;
-	union sfu_fast_row fast = { .word = 0 };
-
-	if (!compiled)
-		return fast;
-	if (sframe_charge(&lookup->rd, SFU_TABLE_COST))
-		return SFU_OTHER_ROW;
-	fast = compiled->fast[sframe_compiled_find(&compiled->table, addr - section->bias)];
-	lookup->nr_missed++;
-	if (section->words.first)
-		sfu_words_add(section->words, section->word_base + addr, fast);
-	return fast;
-}
-
 int sfu_section_check(struct sfu_section *section, enum sframe_defect *defect);
+union sfu_fast_row sfu_section_add_table_row(const struct sfu_section *section,
+					     struct sfu_lookup *lookup, unsigned long addr);
 union sfu_fast_row sfu_section_add_fast_row(struct sfu_section *section,
 					    struct sfu_lookup *lookup, unsigned long addr,
 					    bool is_activation);

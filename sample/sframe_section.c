@@ -224,6 +224,33 @@ union sfu_fast_row sfu_section_add_fast_row(struct sfu_section *section,
 	return fast;
 }
 
+/**
+ * sfu_section_add_table_row() - find a row in a table, and remember it
+ * @section: the section; it is a table
+ * @lookup: what the look-ups of this walk share
+ * @addr: address of an instruction, whose row is not known
+ *
+ * Most look-ups end here.
+ *
+ * Context: Any, NMI included.
+ * Return: The row. If it is of another kind, or there is none, sfu_section_find_row() finds it, or
+ * the reason.
+ */
+union sfu_fast_row sfu_section_add_table_row(const struct sfu_section *section,
+					     struct sfu_lookup *lookup, unsigned long addr)
+{
+	const struct sfu_compiled *compiled = section->compiled;
+	union sfu_fast_row fast;
+
+	if (sframe_charge(&lookup->rd, SFU_TABLE_COST))
+		return SFU_OTHER_ROW;
+	fast = compiled->fast[sframe_compiled_find(&compiled->table, addr - section->bias)];
+	lookup->nr_missed++;
+	if (section->words.first)
+		sfu_words_add(section->words, section->word_base + addr, fast);
+	return fast;
+}
+
 /* Finds a row in a table. Returns as sfu_section_find_row(). */
 static int find_table_row(const struct sfu_section *section, struct sfu_lookup *lookup,
 			  unsigned long addr, struct sframe_row *row)

@@ -567,10 +567,9 @@ static __always_inline void find_fast_row(struct fast_walk *fast, unsigned long 
 {
 	struct sfu_walk *walk = fast->walk;
 	const struct sfu_section *section = &walk->last->section;
-	union sfu_fast_row row = sfu_section_add_table_row(section, &walk->lookup, addr);
 
-	if (likely(row.word))
-		fast->row = row;
+	if (likely(section->compiled))
+		fast->row = sfu_section_add_table_row(section, &walk->lookup, addr);
 	else
 		find_any_row(walk, fast, addr, is_activation);
 }
