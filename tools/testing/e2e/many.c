@@ -60,8 +60,11 @@ static int open_numbered(const char *dir, long nr, int flags)
 
 /* ---- tables ---- */
 
-/* One function of a page, with one row: CFA = SP + 16. A number makes each table another one. */
-static void make_table(char *bytes, size_t size, uint32_t nr)
+/*
+ * One function of @code bytes, with one row: CFA = SP + 16. A number makes each table another one.
+ * The module keeps 8 bytes for each 4 KiB of code.
+ */
+static void make_table(char *bytes, size_t size, uint32_t code, uint32_t nr)
 {
 	struct table {
 		struct sframe_raw_header	header;
@@ -78,7 +81,7 @@ static void make_table(char *bytes, size_t size, uint32_t nr)
 			.fre_len = size - sizeof(table.header) - sizeof(table.fde),
 			.freoff = sizeof(table.fde),
 		},
-		.fde = { .start = CODE - TABLE - (long)sizeof(table.header), .size = PAGE },
+		.fde = { .start = CODE - TABLE - (long)sizeof(table.header), .size = code },
 		.attr.num_fres = 1,
 		.row = { 0, 0x03, 16 },		/* one word of one byte, from SP */
 	};
@@ -211,7 +214,7 @@ static void refusals(const char *path)
 	if (fd < 0 || ftruncate(fd, 2 * PAGE))
 		err(1, "%s", path);
 	for (wrong = TOO_NEW; wrong < NR_WRONGS; wrong++) {
-		make_table(bytes, wrong == TOO_LARGE ? 2 << 20 : PAGE, 0);
+		make_table(bytes, wrong == TOO_LARGE ? 2 << 20 : PAGE, PAGE, 0);
 		prepare(&loading, fd, bytes, PAGE);
 		spoil(&loading, bytes, wrong);
 		if (!ioctl(device, SFRAME_LOAD, &loading.load))
@@ -225,7 +228,7 @@ static void refusals(const char *path)
 static void fill(const char *dir, long nr, size_t size)
 {
 	int device = open_device();
-	char *bytes = malloc(size);
+	char bytes[PAGE];
 	long i;
 
 	for (i = 0; i < nr; i++) {
@@ -240,8 +243,8 @@ static void fill(const char *dir, long nr, size_t size)
 	for (i = 0; i < nr; i++) {
 		int fd = open_numbered(dir, i, O_RDONLY);
 
-		make_table(bytes, size, i);
-		load(device, fd, bytes, size);
+		make_table(bytes, sizeof(bytes), size / 8 * 4096, i);
+		load(device, fd, bytes, sizeof(bytes));
 		close(fd);
 	}
 }
