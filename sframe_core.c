@@ -26,7 +26,6 @@
  *   -EOPNOTSUPP	well-formed, but the decoder does not follow it, likewise
  */
 #include "sframe_core.h"
-#include "sframe_quick.h"
 
 const char *const sframe_defect_names[] = {
 	[SFRAME_DEFECT_NONE] = "none",

@@ -20,7 +20,7 @@ static struct dentry *debugfs_dir;
 #define HELD_SHARE	64
 
 /**
- * sfu_may_hold() - may the module hold more caches and indices for processes?
+ * sfu_may_hold() - may the module hold more caches for processes?
  * @size: how much more, in bytes
  *
  * Maps are neither asked for nor counted: without one a process has no stacks. Control groups are

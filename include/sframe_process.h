@@ -148,7 +148,7 @@ static inline bool sfu_process_is_costly(const struct sfu_process *process)
 }
 
 /*
- * Is the process worth a rule cache and an index? A new process that is sampled once may end
+ * Is the process worth a rule cache? A new process that is sampled once may end
  * before the next sample.
  */
 static inline bool sfu_process_is_worth_memory(const struct sfu_process *process)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The quick look-up: finds the function and the row of an address, in a sound section of the
- * common form. It is inlined where the memory is: each user has its own way to read.
+ * common form. It is inlined in the window of user memory (sample/sframe_user.c); tests inline it
+ * for memory of their own.
  *
  * It leaves everything else to sframe_find_row(), by -EAGAIN: an unsorted table, the other byte
  * order, functions without rows, and all that is malformed. What it finds in a sorted table is what

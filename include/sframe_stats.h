@@ -103,7 +103,7 @@ struct sfu_held {
 	atomic_long_t	processes;
 	atomic_long_t	sections;
 	atomic_long_t	bytes;
-	atomic_long_t	caches;		/* of these, bytes of caches and indices */
+	atomic_long_t	caches;		/* of these, bytes of caches */
 	atomic_long_t	tables;		/* bytes of resident tables */
 };
 

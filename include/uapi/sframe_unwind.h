@@ -69,8 +69,7 @@ struct sframe_load {
  * SFRAME_LOAD fails with EAGAIN: the file has changed a moment ago, read it again in two seconds;
  * ESTALE: it has changed since fstat(); EOPNOTSUPP: its file system does not tell each change;
  * EBADMSG: the section has a defect, which @message names; ENOSPC: there is no room for the table;
- * EFBIG: it is larger than 256 MiB; EEXIST: another one has its hash; EINTR, ENOMEM, EBADF,
- * EINVAL, EFAULT.
+ * EFBIG: it is larger than 256 MiB; EINTR, ENOMEM, EBADF, EINVAL, EFAULT.
  *
  * SFRAME_DROP fails with ENOENT: the file has no table. read() fails with EINVAL: there is no room
  * for one structure; EAGAIN, with O_NONBLOCK: no file is wanted; EMFILE, ENFILE, ENOMEM: no file
