@@ -7,8 +7,8 @@
  * Anonymous code is read from the memory of the process. Nothing waits for a page.
  *
  * Which pieces of a file are read depends on the file alone. Anybody who may read a file can fill
- * its page cache, or empty it. So a file whose habit is remembered is judged only if all pieces up
- * to the last one that counts are there. A scan for a sample asks for those that are missing.
+ * its page cache, or empty it. So a file whose habit is remembered, or whose missing pages are read
+ * for a scan, is judged only if all pieces up to the last one that counts are there.
  */
 #include <linux/fs.h>
 #include <linux/highmem.h>
@@ -121,7 +121,7 @@ static enum sframe_habit habit_of_all(struct sfu_range *range, unsigned int *nr_
  * @range: the range, of current's memory, or of memory that current has borrowed; what has been
  *	read of anonymous code is noted in it
  * @vma: its VMA
- * @needs_all: the habit of the file is remembered for all processes
+ * @needs_all: the habit of the file is remembered for all processes, so no piece may be missing
  * @prefault: what the scan asks file systems to read; NULL: nothing
  * @nr_pieces: raised by the number of pieces of code that it reads, at most 32 of a file; by 1 for
  *	a page that is not there; by JIT_PIECES for each piece of anonymous code
@@ -141,14 +141,15 @@ enum sframe_habit sfu_text_habit(struct sfu_range *range, const struct vm_area_s
 	unsigned int len = is_whole ? PAGE_SIZE : PIECE;
 	unsigned int i, nr = is_whole ? nr_pages : NR_PIECES;
 	struct sframe_starts starts = {};
-	bool is_complete = true, reads_ahead;
+	bool reads_ahead = file && sfu_prefault_reads_ahead(file);
+	bool is_complete = true;
 	enum sframe_habit habit;
 	int err;
 
 	if (!file)
 		return is_special(vma) ? SFRAME_HABIT_OTHER :
 		       habit_nearby(range, nr_pieces) ?: habit_of_all(range, nr_pieces);
-	reads_ahead = prefault && sfu_prefault_reads_ahead(file);
+	needs_all |= reads_ahead;
 	for (i = 0; i < nr; i++) {
 		unsigned int place = i * STRIDE % NR_PIECES;
 		unsigned long off = is_whole ? i * PAGE_SIZE :
@@ -161,7 +162,7 @@ enum sframe_habit sfu_text_habit(struct sfu_range *range, const struct vm_area_s
 		*nr_pieces += err ? 1 : len / PIECE;
 		is_complete &= !err;
 		/* The other pieces only matter if the missing ones are read ahead. */
-		if (needs_all && !is_complete && !reads_ahead)
+		if (needs_all && !is_complete && !(prefault && reads_ahead))
 			break;
 		habit = sframe_habit_early(&starts);
 		if ((is_complete || !needs_all) && habit != SFRAME_HABIT_UNKNOWN)

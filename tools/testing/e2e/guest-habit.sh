@@ -20,14 +20,17 @@ choose_page() {	# choose_page DIR
 		test "$(python3 habit-pages.py "$library")" = 833
 }
 
-habit_of_chosen_page() {	# habit_of_chosen_page WAY DIR FILE
+# Nothing is remembered of a file that has changed less than three seconds ago: AGE is old or new.
+habit_of_chosen_page() {	# habit_of_chosen_page WAY DIR AGE FILE
 	# Other files, of which the module remembers nothing. Dirty pages stay in the page cache.
 	from_disk "habit/$2"
 	sync
+	[ "$3" = new ] || sleep 3
 	choose_page "$2"
+	[ "$3" = old ] || touch "habit/$2/libplain.so"
 	snapshot
-	record_habit "sframe,$1" "$2" "$3" 2
-	show_grown "$2 $1" '^(walks|stop|frames|scan)'
+	record_habit "sframe,$1" "$2" "$4" 2
+	show_grown "$2 $1 $3" '^(walks|stop|frames|scan)'
 	umount "habit/$2"
 	rm -r "$scratch/disk/habit"
 }
@@ -43,7 +46,8 @@ habit() {	# habit DATA
 			[ "$dir" = drops ] || expect "$dir $way: frames by habit are counted" test -n "$(grown '^frames[.]fp-habit')"
 		done
 		for dir in many-keep many-drop; do
-			habit_of_chosen_page "$way" "$dir" "$data/$dir.$way"
+			habit_of_chosen_page "$way" "$dir" old "$data/$dir.$way"
+			habit_of_chosen_page "$way" "$dir" new "$data/$dir.$way.new"
 		done
 	done
 	echo Y >"$parameters/proved_only"
