@@ -6,6 +6,11 @@
 
 #include "resident.h"
 
+/* Bytes of a table at most. Fuzzers have less: they would spend their time on the largest. */
+#ifndef RESIDENT_MAX_SIZE
+#define RESIDENT_MAX_SIZE	0x40000000u
+#endif
+
 struct reader {
 	struct sframe_reader	rd;
 	const u8		*bytes;
@@ -69,7 +74,8 @@ void resident_init(struct resident *res, const struct sframe_header *hdr, const 
 		.rd.read = read_memory, .bytes = bytes, .addr = hdr->addr, .len = len,
 	};
 	struct sframe_compile compile = {
-		.hdr = hdr, .rd = &reader.rd, .max_size = 1u << 30, .secret = 0x9e3779b97f4a7c15,
+		.hdr = hdr, .rd = &reader.rd, .max_size = RESIDENT_MAX_SIZE,
+		.secret = 0x9e3779b97f4a7c15,
 	};
 
 	*res = (struct resident){};
