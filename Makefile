@@ -118,7 +118,7 @@ oracle:	## compare decoder and converter with readelf and .eh_frame on many real
 truth:	## compare stacks with what programs do at each instruction (PROGRAM=), or with libdw (LIVE=1, KERNEL=)
 	tools/testing/truth/run $(if $(LIVE),live --kernel $(or $(KERNEL),6.12),steps $(PROGRAM))
 
-bench:	## measure what samples and memory cost (PART=samples, KERNEL=)
+bench:	## measure what samples, look-ups and memory cost (PART=samples, KERNEL=)
 	tools/bench/run --kernel $(or $(KERNEL),6.12) $(PART)
 
 harm:	## measure what the module costs exec, fork and mmap (KERNEL=)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Tables of the benchmarks' figures: report.py FIGURES JSON
 
-Prints them as Documentation/measurements.rst has them, and writes the figures of samples to JSON. FIGURES has a line for each:
-see guest.sh.
+Prints them as Documentation/measurements.rst has them, and writes the figures of samples and lookups to JSON. FIGURES has a line
+for each: see guest.sh, lookups.c and tables.py.
 """
 
 import json
@@ -49,7 +49,7 @@ def table(head, rows):
     return "\n".join([bar, lines[0], bar, *lines[1:], bar])
 
 
-# ---- the parts: each returns a table, and samples() also its figures ----
+# ---- the parts: each returns a table; samples() and lookups() also their figures ----
 
 def samples(lines):
     """Instructions of a sample above those of a sample without a stack."""
@@ -84,6 +84,31 @@ def new_samples(raw):
     (depth, base), = ((depth, figures[0]) for (way, depth), figures in raw.items() if way == "none-new")
     return {way: round((raw[f"{way}-new", depth][0] - base) / NS_PER_INSTRUCTION)
             for way in ("fp", "sframe", "sframe-resident") if (f"{way}-new", depth) in raw}
+
+
+def lookups(lines):
+    """Nanoseconds and instructions of look-ups, by file and way."""
+    part, rows = {}, []
+    for name, _, functions, _, us, *figures in lines:
+        ways = {way: (float(ns), int(instructions))
+                for way, ns, instructions in zip(figures[::3], figures[1::3], figures[2::3], strict=True)}
+        part[name] = {way: instructions for way, (_, instructions) in ways.items()}
+        (own, own_instructions), *peers = ways.values()
+        rows.append([name, grouped(int(functions)), us, f"{own:.1f}", *(f"{ns:.0f} = {ns / own:.1f}" for ns, _ in peers),
+                     str(own_instructions), *(beside(instructions, own_instructions) for _, instructions in peers)])
+    return {"lookups": part}, table(["file", "functions", "us each", "compiled", "libsframe", "libgcc",
+                                     "instructions", "libsframe", "libgcc"], rows)
+
+
+def tables(lines):
+    """Megabytes of tables: the sections with 16 bytes a function, which tables were before, and compiled."""
+    rows = []
+    for name, *figures in lines:
+        files, functions, sframe, compiled = map(int, figures)
+        before = sframe + 16 * functions
+        rows.append([name, grouped(files), grouped(functions), *(f"{size / 1e6:.2f}" for size in (sframe, before, compiled)),
+                     f"{compiled / before:.3f}"])
+    return table(["files", "number", "functions", "sframe", "before", "compiled", "of before"], rows)
 
 
 def large(lines):
@@ -122,20 +147,23 @@ def harm(lines):
         for operation, row in part.items()])
 
 
-PARTS = {"large": large, "harm": harm, "memory": memory}
+PARTS = {"large": large, "harm": harm, "memory": memory, "tables": tables}
 
 
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
+    kept = {}
     for name, lines in read(sys.argv[1]).items():
-        if name == "samples":
-            figures, text = samples(lines)
-            with open(sys.argv[2], "w") as file:
-                json.dump(figures, file, indent=1)
+        if name in ("samples", "lookups"):
+            figures, text = {"samples": samples, "lookups": lookups}[name](lines)
+            kept |= figures
         else:
             text = PARTS[name](lines)
         print(f"bench {name}:\n\n{text}\n")
+    if kept:
+        with open(sys.argv[2], "w") as file:
+            json.dump(kept, file, indent=1)
 
 
 if __name__ == "__main__":

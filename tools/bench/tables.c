@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * tables TABLE...: the memory that the tables of sframectl convert take in the module
+ *
+ * Prints a line for each: functions, bytes of its .sframe, bytes of the compiled table.
+ */
+#include <err.h>
+#include <stdio.h>
+
+#include "buffer.h"
+#include "object.h"
+#include "resident.h"
+
+/* As compiled_size() of task/sframe_table.c: each row is there as a word, too. */
+static u64 compiled_size(const struct sframe_compiled *table)
+{
+	return (table->nr_slots + 1 + (u64)table->nr_entries) * sizeof(u32) +
+	       table->nr_rows * (sizeof(*table->rows) + sizeof(u64));
+}
+
+int main(int argc, char **argv)
+{
+	struct buffer_reader buf;
+	struct sframe_header hdr;
+	struct resident res;
+	struct object obj;
+	const char *error;
+
+	for (; *++argv; object_close(&obj)) {
+		error = object_open(&obj, *argv);
+		if (error)
+			errx(1, "%s: %s", *argv, error);
+		buffer_reader_init(&buf, obj.data, obj.addr, obj.size);
+		if (!obj.place || sframe_header_read(&hdr, &buf.rd, obj.addr, obj.size))
+			errx(1, "%s: no sound .sframe", *argv);
+		resident_init(&res, &hdr, obj.data, obj.size);
+		if (!res.is_accepted)
+			errx(1, "%s: the module does not accept it", *argv);
+		printf("%u %llu %llu\n", hdr.num_fdes, (unsigned long long)obj.size,
+		       (unsigned long long)compiled_size(&res.table));
+		resident_free(&res);
+	}
+	return argc ? 0 : 2;
+}
