@@ -4,7 +4,8 @@
  * addresses. It is a library that the loader loads beside the file, because libgcc finds only what
  * the loader has loaded:
  *
- *	LOOKUPS_TABLE=TABLE LOOKUPS_LIBSFRAME=LIBRARY ld-linux-x86-64.so.2 --preload ./lookups.so FILE
+ *	LOOKUPS_TABLE=TABLE LOOKUPS_LIBSFRAME=LIBRARY \
+ *		ld-linux-x86-64.so.2 --preload ./lookups.so FILE
  *
  * TABLE is what sframectl convert has made of FILE. The file itself does not run. Prints the
  * functions, the microseconds in which one of them is compiled, and for each way the nanoseconds
