@@ -26,12 +26,12 @@
 
 /**
  * struct sframe_compiled_row - what a row says, in a form that can be compared
- * @rules: the rules of CFA, RA and FP: offset, how and register, from the lowest bit
- * @flags: SFRAME_COMPILED_*
+ * @off: offsets of the rules of CFA, RA and FP
+ * @bits: from the lowest bit: register and how of each of these rules; flags of the row
  */
 struct sframe_compiled_row {
-	u64	rules[3];
-	u64	flags;
+	s32	off[3];
+	u32	bits;
 };
 
 /**

@@ -15,11 +15,16 @@
  */
 #include "sframe_compiled.h"
 
-/* Bits of &sframe_compiled_row.flags. */
-#define IS_ROW		1	/* it is not "no row" */
-#define IS_OUTERMOST	2
-#define IS_SIGNAL	4
-#define IS_MANGLED	8
+/* In &sframe_compiled_row.bits, a rule has its register in REG_BITS, and above it how. */
+#define REG_BITS	5
+#define RULE_BITS	8
+#define IS_ROW		0x01000000u	/* it is not "no row" */
+#define IS_OUTERMOST	0x02000000u
+#define IS_SIGNAL	0x04000000u
+#define IS_MANGLED	0x08000000u
+
+static_assert(SFRAME_AMD64_NR_REGS <= 1 << REG_BITS && SFRAME_AARCH64_NR_REGS <= 1 << REG_BITS);
+static_assert(SFRAME_RULE_REG_MEM < 1 << (RULE_BITS - REG_BITS));
 
 /* Rows of all blocks of a function: those of a PLT of half a million slots. */
 #define MAX_BLOCK_ROWS	0x100000u
@@ -101,26 +106,30 @@ int sframe_compile_measure(struct sframe_compile *compile, u32 index)
 
 /* ---- rows ---- */
 
-static u64 pack_rule(const struct sframe_rule *rule)
+static u32 pack_rule(const struct sframe_rule *rule)
 {
-	return (u32)rule->off | (u64)rule->how << 32 | (u64)rule->reg << 40;
+	return rule->reg | (u32)rule->how << REG_BITS;
 }
 
-static struct sframe_rule unpack_rule(u64 packed)
+static struct sframe_rule unpack_rule(const struct sframe_compiled_row *row, u32 i)
 {
+	u32 bits = row->bits >> i * RULE_BITS;
+
 	return (struct sframe_rule){
-		.off = (s32)packed,
-		.how = packed >> 32,
-		.reg = packed >> 40,
+		.off = row->off[i],
+		.how = bits >> REG_BITS & ((1 << (RULE_BITS - REG_BITS)) - 1),
+		.reg = bits & ((1 << REG_BITS) - 1),
 	};
 }
 
 static struct sframe_compiled_row pack_row(const struct sframe_row *row)
 {
 	return (struct sframe_compiled_row){
-		.rules = { pack_rule(&row->cfa), pack_rule(&row->ra), pack_rule(&row->fp) },
-		.flags = IS_ROW | (row->outermost ? IS_OUTERMOST : 0) |
-			 (row->signal ? IS_SIGNAL : 0) | (row->ra_mangled ? IS_MANGLED : 0),
+		.off = { row->cfa.off, row->ra.off, row->fp.off },
+		.bits = pack_rule(&row->cfa) | pack_rule(&row->ra) << RULE_BITS |
+			pack_rule(&row->fp) << 2 * RULE_BITS | IS_ROW |
+			(row->outermost ? IS_OUTERMOST : 0) | (row->signal ? IS_SIGNAL : 0) |
+			(row->ra_mangled ? IS_MANGLED : 0),
 	};
 }
 
@@ -137,22 +146,22 @@ void sframe_compiled_get_row(const struct sframe_compiled *table, u32 nr, struct
 	const struct sframe_compiled_row *packed = &table->rows[nr];
 
 	*row = (struct sframe_row){
-		.cfa = unpack_rule(packed->rules[0]),
-		.ra = unpack_rule(packed->rules[1]),
-		.fp = unpack_rule(packed->rules[2]),
-		.outermost = packed->flags & IS_OUTERMOST,
-		.signal = packed->flags & IS_SIGNAL,
-		.ra_mangled = packed->flags & IS_MANGLED,
+		.cfa = unpack_rule(packed, 0),
+		.ra = unpack_rule(packed, 1),
+		.fp = unpack_rule(packed, 2),
+		.outermost = packed->bits & IS_OUTERMOST,
+		.signal = packed->bits & IS_SIGNAL,
+		.ra_mangled = packed->bits & IS_MANGLED,
 	};
 }
 
 static u32 hash_row(const struct sframe_compile *compile, const struct sframe_compiled_row *row)
 {
-	u64 hash = compile->secret ^ row->flags;
+	u64 hash = compile->secret ^ row->bits;
 	u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(row->rules); i++) {
-		hash = (hash ^ row->rules[i]) * (compile->secret | 1);
+	for (i = 0; i < ARRAY_SIZE(row->off); i++) {
+		hash = (hash ^ (u32)row->off[i]) * (compile->secret | 1);
 		hash ^= hash >> 32;
 	}
 	return hash;

@@ -83,7 +83,7 @@ static bool find_compiled(u64 addr, s64 cfa)
 {
 	u32 nr = sframe_compiled_find(&res.table, addr);
 
-	return nr && (s32)res.table.rows[nr].rules[0] == cfa;
+	return nr && res.table.rows[nr].off[0] == cfa;
 }
 
 /* As sframe-api.h of binutils 2.46 has them; that header would have to be of the same version. */
