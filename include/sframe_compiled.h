@@ -12,11 +12,11 @@
  * An entry says which row holds from its address on. From the lowest bit: the number of the row; a
  * bit that is set if a function begins there; the offset in the slot. Entries of a slot ascend.
  */
-#define SFRAME_ENTRY_ROW	0x7ffffu
-#define SFRAME_ENTRY_BEGINS	0x80000u
-#define SFRAME_ENTRY_OFF_SHIFT	20
-#define SFRAME_SLOT_BITS	12
-#define SFRAME_SLOT_SIZE	0x1000u
+#define SFRAME_ENTRY_ROW	0x1fffffu
+#define SFRAME_ENTRY_BEGINS	0x200000u
+#define SFRAME_ENTRY_OFF_SHIFT	22
+#define SFRAME_SLOT_BITS	10
+#define SFRAME_SLOT_SIZE	0x400u
 
 /* Distinct rows of a table at most. The most that is known is 886, of Debian's cc1. */
 #define SFRAME_COMPILED_MAX_ROWS	0x10000u

@@ -388,7 +388,7 @@ static void table_size_bounded(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, b);
 	sfu_table_memory = 1;
-	/* A slot and an entry for each 4 KiB of the largest function. */
+	/* A slot and an entry for each KiB of the largest function. */
 	make_sized(b, U32_MAX, 0);
 	KUNIT_EXPECT_EQ(test, -ENOSPC, load_built(test, &scene->image, b));
 	/* An entry for each block. */
@@ -398,7 +398,7 @@ static void table_size_bounded(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, load_built(test, &scene->image, b));
 	make_sized(b, U32_MAX, 1);
 	KUNIT_EXPECT_EQ(test, -EBADMSG, load_built(test, &scene->image, b));
-	/* A slot for each 4 KiB between two functions. */
+	/* A slot for each KiB between two functions. */
 	make_sized(b, PAGE_SIZE, 0);
 	build_fde(b, 5LL * SZ_1G, PAGE_SIZE, ADDR1, 0, 0);
 	build_row(b, 0, 0x03, 16);
@@ -895,14 +895,14 @@ static void table_none(struct kunit *test)
 	expect_scanned(test, PLAIN, "scan.runs");
 }
 
-/* A table of so many bytes, for a function that has a slot and an entry for each 4 KiB. */
+/* A table of so many bytes, for a function that has a slot and an entry for each KiB. */
 static struct sfu_table_source large_source(struct kunit *test, const struct image *image,
 					    u32 len, u8 last)
 {
 	struct build *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, b);
-	make_sized(b, len / (2 * sizeof(u32)) * SZ_4K, 0);
+	make_sized(b, len / (2 * sizeof(u32)) * SFRAME_SLOT_SIZE, 0);
 	b->bytes[b->len++] = last;
 	return source_of(test, image, b->bytes, b->len);
 }

@@ -62,7 +62,7 @@ static int open_numbered(const char *dir, long nr, int flags)
 
 /*
  * One function of @code bytes, with one row: CFA = SP + 16. A number makes each table another one.
- * The module keeps 8 bytes for each 4 KiB of code.
+ * The module keeps 8 bytes for each KiB of code.
  */
 static void make_table(char *bytes, size_t size, uint32_t code, uint32_t nr)
 {
@@ -243,7 +243,7 @@ static void fill(const char *dir, long nr, size_t size)
 	for (i = 0; i < nr; i++) {
 		int fd = open_numbered(dir, i, O_RDONLY);
 
-		make_table(bytes, sizeof(bytes), size / 8 * 4096, i);
+		make_table(bytes, sizeof(bytes), size / 8 * 1024, i);
 		load(device, fd, bytes, sizeof(bytes));
 		close(fd);
 	}
