@@ -257,6 +257,8 @@ sampled_until_table() {	# sampled_until_table FILE
 	return 1
 }
 
+silently() { "$@" >/dev/null; }
+
 # A store has tables by content. What it does not have is not converted.
 from_store() {
 	local store=$dir/store
@@ -264,8 +266,8 @@ from_store() {
 	mkdir "$store"
 	fresh
 	sframectl tables --drop
-	expect 'convert --by-content' sframectl convert --by-content -o "$store" '[vdso]' "$dir/files/one.so" "$dir/tables" \
-		/lib/*-linux-gnu/libc.so.6 >/dev/null
+	expect 'convert --by-content' silently sframectl convert --by-content -o "$store" '[vdso]' "$dir/files/one.so" \
+		"$dir/tables" /lib/*-linux-gnu/libc.so.6
 	expect 'each file has its key as its name' test -e "$store/$(sha256sum <"$dir/files/one.so" | cut -d ' ' -f 1).sframe"
 	: >"$scratch/served"
 	start_server --from "$store"
@@ -304,7 +306,7 @@ from_store() {
 	sample 'from a store, too early'
 	expect 'from a store: there is no table yet' comes_to_say "$scratch/served" 'five.so: has no table there'
 	expect 'convert --by-content into the store that is served' \
-		sframectl convert --by-content -o "$store" "$dir/files/five.so" >/dev/null
+		silently sframectl convert --by-content -o "$store" "$dir/files/five.so"
 	expect 'from a store: then there is one' sampled_until_table "$dir/files/five.so"
 	end
 	chmod 775 "$store"
