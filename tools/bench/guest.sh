@@ -24,7 +24,7 @@ take() {
 
 # renew_table PROGRAM: the program's table remembers nothing
 renew_table() {
-	sframectl tables --drop >&2
+	sframectl tables drop >&2
 	sframectl load "$1" >&2
 }
 

@@ -59,7 +59,7 @@ def main():
     roots = [Path(root).resolve() for root in roots]
     paths = {path: arch for arch, path in find_files([root / "usr" for root in roots])}
     with tempfile.TemporaryDirectory(dir=folder) as out:
-        said = subprocess.run([sframectl, "convert", "--json", "--by-content", "-o", out, *paths],
+        said = subprocess.run([sframectl, "convert", "--json", "--store", out, *paths],
                               text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False).stdout
         made = {file["name"]: file["output"] for file in json.loads(said)["files"] if "output" in file}
         sizes = measure(tables, sorted(set(made.values())))

@@ -17,20 +17,22 @@ _sframectl() {
 	COMPREPLY=()
 	for ((i = 1; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		-o | --output | --from | --stats | --within) i=$((i + 1)) ;;
+		-d | -i | -o | -p | --duration | --interval | --output | --pid | --stats | --store | --within) i=$((i + 1)) ;;
 		-*) ;;
 		*) command=("${COMP_WORDS[i]}"); break ;;
 		esac
 	done
 	case $previous,$current in
-	-o,* | --output,* | --from,*) compopt -o dirnames 2>/dev/null; return ;;
-	--stats,*) compopt -o default 2>/dev/null; return ;;
+	--store,*) compopt -o dirnames 2>/dev/null; return ;;
+	-p,* | --pid,*) words=$(cd /proc && echo [0-9]*) ;;
+	-d,* | -i,* | --duration,* | --interval,* | --within,*) return ;;
+	-o,* | --output,* | --stats,*) compopt -o default 2>/dev/null; return ;;
 	*,-*) words=$(_sframectl_options "${command[@]}") ;;
 	*) [ ${#command[@]} != 0 ] || words=$(_sframectl_commands) ;;
 	esac
 	case ${command[*]} in
 	dump | check | convert | load) [ -n "$words" ] || compopt -o default 2>/dev/null ;;
-	why) [ -n "$words" ] || words=$(cd /proc && echo [0-9]*) ;;
+	tables) [ -n "$words" ] || words=drop ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
 }

@@ -17,20 +17,22 @@ _sframectl() {
 	local i
 	for ((i = 2; i < CURRENT; i++)); do
 		case $words[i] in
-		(-o|--output|--from|--stats|--within) ((i++)) ;;
+		(-d|-i|-o|-p|--duration|--interval|--output|--pid|--stats|--store|--within) ((i++)) ;;
 		(-*) ;;
 		(*) command=($words[i]); break ;;
 		esac
 	done
 	case $words[CURRENT-1],$words[CURRENT] in
-	(-o,*|--output,*|--from,*) _files -/ ;;
-	(--stats,*) _files ;;
+	(--store,*) _files -/ ;;
+	(-o,*|--output,*|--stats,*) _files ;;
+	(-p,*|--pid,*) compadd -- /proc/[0-9]*(:t) ;;
+	(-d,*|-i,*|--duration,*|--interval,*|--within,*) ;;
 	(*,-*) compadd -- $(_sframectl_options $command) ;;
 	(*)
 		case $command in
 		('') compadd -- $(_sframectl_commands) ;;
 		(dump|check|convert|load) _files ;;
-		(why) compadd -- /proc/[0-9]*(:t) ;;
+		(tables) compadd -- drop ;;
 		esac
 		;;
 	esac

@@ -109,7 +109,7 @@ void read_summary(struct summary *summary)
 }
 
 /**
- * keep_counters() - keep all counters of the module for `sframectl status --last`
+ * keep_counters() - keep all counters of the module for `sframectl stats --last`
  * @is_over: the recording is over; else it begins
  *
  * Only root may read and keep them.
@@ -211,9 +211,9 @@ static const char *subject(const struct command *command)
 	const char *file = command->workload;
 
 	if (command->pid)
-		return is_plain(command->pid) ? command->pid : "PID";
+		return text("-p %s", is_plain(command->pid) ? command->pid : "PID");
 	if (command->all)
-		return "PID";
+		return "-p PID";
 	if (file && !strchr(file, '/'))
 		file = find_in_path(file);
 	return file && is_plain(file) ? file : "PROGRAM";
@@ -223,7 +223,7 @@ static const char *subject(const struct command *command)
 static const char *next_step(void)
 {
 	/* The counters of a user's recording cannot be kept. */
-	return geteuid() ? "sudo sframectl status" : "sframectl status --last";
+	return geteuid() ? "sudo sframectl stats" : "sframectl stats --last";
 }
 
 /* no_sframe: the line if none of the stacks is from SFrame. @has_tables: tables were brought. */

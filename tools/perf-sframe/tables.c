@@ -105,10 +105,12 @@ static void load_tables(char *sframectl, const struct command *command)
 	add_word(&words, LOAD_SECONDS);
 	nr = words.nr;
 	/* To perf, processes count more than "all". */
-	if (command->pid)
-		add_pids(&words, command->pid);
-	else if (command->all || !command->workload)
+	if (command->pid) {
+		add_word(&words, "-p");
+		add_word(&words, (char *)command->pid);
+	} else if (command->all || !command->workload) {
 		add_word(&words, "--all");
+	}
 	if (file && !command->pid) {
 		add_word(&words, "--linked");
 		add_word(&words, file);

@@ -24,52 +24,23 @@
 #include "worker.h"
 
 static const char usage[] =
-"Usage: sframectl check [--json] [--require] [-v] FILE...|PID...\n"
+"Usage: sframectl check [-v] [--json] [--require] [-p PID] [FILE]...\n"
 "\n"
-"Checks each FILE, or each file that process PID has mapped as code. The FILE\n"
-"[vdso] is the vDSO of the running kernel. Reports whether the file has SFrame\n"
-"data, and how much of the code the data covers. Verifies all of the data: every\n"
-"FDE, every row, and their order. A name that has only digits is a PID; write\n"
-"./123 for a file of such a name.\n"
-"\n"
-"Code of a process that is in no ELF file, such as that of a JIT compiler, is no\n"
-"fault: a note says how much there is. Only root can read a file that was deleted\n"
-"or replaced after the process had mapped it.\n"
-"\n"
-"Columns:\n"
-"  VERSION  1, 2 or 3; - if there is no SFrame data; \"empty\" if the data\n"
-"           describes no function\n"
-"  FLAGS    sorted: FDEs ascend, so look-ups are fast; pcrel: each start field\n"
-"           is relative to itself; fp: all functions keep a frame pointer\n"
-"  SEGMENT  yes if there is a PT_GNU_SFRAME. Without one (lld), the module needs a\n"
-"           table for the file\n"
-"  FDES     functions described\n"
-"  ROWS     rows that describe them\n"
-"  COVERED  bytes of code that can be unwound by what UNWOUND names, or else by\n"
-"           the data of the file; of all bytes of code, with padding between\n"
-"           functions. Functions that the assembler cannot express and objects\n"
-"           built without SFrame are missing\n"
-"  DEFECTS  number of defects; each is reported on standard error\n"
-"  UNWOUND  what the module unwinds the code by: \"table\", one that it holds;\n"
-"           \"own\", the data of the file; \"none\"; or \"?\": only root may see\n"
-"           its tables. For users \"own\" may be a table, too\n"
-"\n"
-"The last line says of the code of all objects, and of a process also in no ELF\n"
-"file, how much can be unwound, and by what. Which code keeps frame pointers, only\n"
-"the module sees, when it samples.\n"
+"Reports whether each FILE, or each file that a process has mapped as code, has\n"
+"SFrame data, whether the data is sound, how much of the code it covers, and by\n"
+"what the module unwinds the code. The FILE [vdso] is the vDSO of the running\n"
+"kernel.\n"
 "\n"
 "Options:\n"
-"  --json         one JSON object; its strings are UTF-8: any other byte of a\n"
-"                 name becomes U+FFFD\n"
+"  -p, --pid PID  the files of this process\n"
 "  --require      fail if a file with code has no data that can be used\n"
-"  -v, --verbose  name the functions that are not covered, by the symbols of the\n"
-"                 file itself; a stripped file has few. At most 100000 are named;\n"
-"                 \"uncovered_functions\" of --json counts all of them\n"
+"  -v, --verbose  name the functions that are not covered\n"
+"  --json         one JSON object\n"
 "  --help         this text\n"
 "\n"
-"Exit status: 0 if the data of all files is sound, or they have none; 1 if a\n"
-"file or process cannot be read or has bad data, or lacks what --require wants;\n"
-"2 if the command line is wrong.\n";
+"Examples:\n"
+"  sframectl check --require ./app         does it bring data that can be used?\n"
+"  sframectl check -p $(pidof -s app)      and each of its libraries?\n";
 
 /* A file of garbage has a defect in every row: the rest is only counted. */
 #define DEFECTS_SHOWN	10
@@ -609,7 +580,7 @@ static void check_object(struct totals *totals, struct check *check)
 	if (!check->error && args->require)
 		lacking = lacks(check);
 	if (check->error)
-		complain("%s: %s", check->name, check->error);
+		complain_name(check->name, check->error);
 	else if (check->result.defects > DEFECTS_SHOWN)
 		complain("%s: and %" PRIu64 " more defects", check->name,
 			 check->result.defects - DEFECTS_SHOWN);
@@ -727,12 +698,10 @@ static void check_all(struct totals *totals)
 	const struct arguments *args = totals->args;
 	int i;
 
-	for (i = 0; i < args->nr_names; i++) {
-		if (process_is_pid(args->names[i]))
-			check_process(totals, args->names[i]);
-		else
-			check_file(totals, args->names[i]);
-	}
+	for (i = 0; i < args->nr_names; i++)
+		check_file(totals, args->names[i]);
+	for (i = 0; i < args->nr_pids; i++)
+		check_process(totals, args->pids[i]);
 }
 
 /* Which code keeps frame pointers, only the module sees. */
@@ -765,7 +734,7 @@ static void report_text(struct totals *totals)
 	print_measure(totals);
 	if (totals->held.is_known && totals->with_none)
 		printf("%" PRIu64 " have neither; type: sframectl load -v %s\n", totals->with_none,
-		       totals->nr_processes ? "PID" : "FILE");
+		       totals->nr_processes ? "-p PID" : "FILE");
 }
 
 static void report_json(struct totals *totals)
@@ -791,12 +760,12 @@ static enum status run(const struct arguments *args)
 	struct totals totals = { .args = args };
 	size_t i;
 
-	if (!args->nr_names) {
-		complain("check: give a FILE or a PID");
+	if (!args->nr_names && !args->nr_pids) {
+		complain("check: give a FILE or -p PID");
 		return STATUS_USAGE;
 	}
-	totals.processes = calloc(args->nr_names, sizeof(*totals.processes));
-	if (!totals.processes) {
+	totals.processes = calloc(args->nr_pids, sizeof(*totals.processes));
+	if (!totals.processes && args->nr_pids) {
 		complain("out of memory");
 		return STATUS_BAD;
 	}
@@ -816,6 +785,6 @@ static enum status run(const struct arguments *args)
 const struct command check_command = {
 	.name = "check",
 	.usage = usage,
-	.options = "jrv",
+	.options = "jprv",
 	.run = run,
 };

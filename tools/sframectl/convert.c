@@ -20,45 +20,21 @@
 #include "worker.h"
 
 static const char usage[] =
-"Usage: sframectl convert [-o DIR] [--by-content] [--json] [-v] FILE...\n"
+"Usage: sframectl convert [-v] [--json] [-o DIR | --store DIR] FILE...\n"
 "\n"
-"Converts the call frame information of each FILE, a program or shared library for\n"
-"x86_64 or arm64, to SFrame: .eh_frame, and .debug_frame where that says nothing.\n"
-"Writes the table file NAME.sframe, where NAME is the name of FILE without its\n"
-"directories. A table file is an ELF file with the build-id of FILE and a section\n"
-".sframe, version 3. FILE is only read.\n"
-"The FILE [vdso] is the vDSO of the running kernel.\n"
-"\n"
-"Code that SFrame cannot describe exactly is left out, and counted.\n"
-"\n"
-"Columns:\n"
-"  CODE      bytes of code of FILE, with padding between functions\n"
-"  COVERED   how much of it can be unwound by the table\n"
-"  FDES      functions, or parts of functions, in the table\n"
-"  SIZE      bytes of the table\n"
-"  RATIO     SIZE to the bytes of .eh_frame and .eh_frame_hdr\n"
+"Makes the table file NAME.sframe of the .eh_frame and .debug_frame of each\n"
+"FILE. The FILE [vdso] is the vDSO of the running kernel. The module does not\n"
+"get the table: to profile, use sframectl load, which needs no table file.\n"
 "\n"
 "Options:\n"
-"  -o, --output DIR  write to DIR, which must exist; without it, to the current\n"
-"                    directory\n"
-"  --by-content      name each table file by the content of FILE: KEY.sframe, where\n"
-"                    KEY is the SHA-256 of FILE; for sframectl serve --from DIR\n"
-"  --json            one JSON object; its strings are UTF-8: any other byte of a\n"
-"                    name becomes U+FFFD\n"
+"  -o, --output DIR  write to DIR, which must exist; else where you are\n"
+"  --store DIR       the same, by the names that serve --store DIR looks for\n"
 "  -v, --verbose     say in which form rows are stored, and why code is left out\n"
+"  --json            one JSON object\n"
 "  --help            this text\n"
 "\n"
-"Examples:\n"
-"  sframectl convert /usr/bin/git && sframectl dump git.sframe\n"
-"                                   so does readelf --sframe of binutils 2.46\n"
-"  sframectl convert -v -o /tmp /lib/x86_64-linux-gnu/libc.so.6\n"
-"                                   what of libc cannot be described, and why\n"
-"\n"
-"The module does not get the result. To profile, use sframectl load, which needs\n"
-"no file.\n"
-"\n"
-"Exit status: 0 if all files were converted; 1 if one was not: for it, nothing is\n"
-"written; 2 if the command line is wrong.\n";
+"Example:\n"
+"  sframectl convert /usr/bin/git && sframectl dump git.sframe\n";
 
 /**
  * struct output - a table file in the making
@@ -350,7 +326,7 @@ static bool is_repeated(const struct arguments *args, int index)
 static bool convert_one(const struct arguments *args, int index)
 {
 	const char *name = args->names[index];
-	char room[STORE_KEY] = "", *key = args->by_content ? room : NULL;
+	char room[STORE_KEY] = "", *key = args->store ? room : NULL;
 	const char *error = NULL;
 	struct worker worker = { .fd = -1, .pidfd = -1, .output = -1 };
 	struct output output = {};
@@ -360,7 +336,7 @@ static bool convert_one(const struct arguments *args, int index)
 	if (!error)
 		error = convert_path(&worker, name, key);
 	if (!error)
-		error = output_init(&output, args->output ?: ".", key ?: last_part(name));
+		error = output_init(&output, args->store ?: args->output ?: ".", key ?: last_part(name));
 	if (error) {
 		complain("%s: %s", name, error);
 	} else {
@@ -400,8 +376,12 @@ static enum status run(const struct arguments *args)
 		complain("convert needs a FILE");
 		return STATUS_USAGE;
 	}
-	if (args->output && !*args->output) {
-		complain("convert: -o: give the name of a directory");
+	if (args->output && args->store) {
+		complain("convert: takes -o DIR or --store DIR, not both");
+		return STATUS_USAGE;
+	}
+	if ((args->output && !*args->output) || (args->store && !*args->store)) {
+		complain("convert: %s: give the name of a directory", args->store ? "--store" : "-o");
 		return STATUS_USAGE;
 	}
 	if (args->json) {
@@ -425,6 +405,6 @@ static enum status run(const struct arguments *args)
 const struct command convert_command = {
 	.name = "convert",
 	.usage = usage,
-	.options = "cjov",
+	.options = "joSv",
 	.run = run,
 };

@@ -16,39 +16,24 @@
 #include "vdso.h"
 
 static const char usage[] =
-"Usage: sframectl load [-v] [--linked] [--within SECONDS] [--all] [PID|FILE]...\n"
+"Usage: sframectl load [-v] [-a] [-p PID] [--linked] [--within SECONDS] [FILE]...\n"
 "\n"
-"Makes SFrame tables for programs that were built without .sframe, and gives them\n"
-"to the kernel module: from then on the stacks of these programs are unwound. The\n"
-"tables are made from the call frame information in each file (.eh_frame), by a\n"
-"child process without privileges. Only root may load tables.\n"
+"Makes SFrame tables of programs that were built without .sframe, and gives them\n"
+"to the module. Processes that run already use a table soon after. For root\n"
+"only.\n"
 "\n"
 "Options:\n"
-"  -a, --all      all files that are mapped as code now, by any process\n"
-"  PID            all files that this process has mapped as code\n"
-"  FILE           this file, and no other\n"
-"  --linked       each FILE, and the libraries that its loader would map\n"
-"  --within SECONDS\n"
-"                 convert no further file after this time, up to 3600 seconds\n"
-"  -v, --verbose  say for each file what was loaded, or why nothing was\n"
-"  --help         this text\n"
-"\n"
-"The table of the vDSO is loaded, too. Processes that run already use a table soon\n"
-"after it was loaded. It is kept while a process maps the file. After that it goes\n"
-"when memory is short, or a new table needs the room. It also goes when the file\n"
-"changes, and by sframectl tables --drop. A file that has changed within the\n"
-"last two seconds is tried again two seconds later: somebody may still write it.\n"
+"  -a, --all         all files that any process has mapped as code now\n"
+"  -p, --pid PID     all files that this process has mapped as code\n"
+"  --linked          each FILE with the libraries that its loader would map\n"
+"  --within SECONDS  convert no further file after this time, up to 3600 seconds\n"
+"  -v, --verbose     say for each file what was loaded, or why nothing was\n"
+"  --help            this text\n"
 "\n"
 "Examples:\n"
 "  sframectl load --all                        what runs on this machine\n"
 "  sframectl load --linked /usr/bin/python3    a program that will be started\n"
-"  sframectl load -v $(pidof postgres)         why does one file have no table?\n"
-"\n"
-"perf record --call-graph=sframe does this by itself, if root calls it. sframectl\n"
-"serve does it for what starts later, sframectl tables lists the result.\n"
-"\n"
-"Exit status: 0 if each PID and FILE was found, and each FILE has a table now; 1 if\n"
-"not, or if no table could be loaded; 2 if the command line is wrong.\n";
+"  sframectl load -v -p $(pidof -s postgres)   why does one file have no table?\n";
 
 #define SECONDS_MAX	3600	/* of --within */
 #define LATE_SECONDS	30	/* the last file may take 20 */
@@ -236,7 +221,7 @@ static bool load_path(struct loading *loading, const char *path)
 
 	if (error) {
 		show_progress(loading, true);
-		complain("%s: %s", path, error);
+		complain_name(path, error);
 		loading->nr_without++;
 		return false;
 	}
@@ -261,7 +246,7 @@ static void load_linked(struct loading *loading, const char *program)
 
 	if (error) {
 		show_progress(loading, true);
-		complain("%s: %s", program, error);
+		complain_name(program, error);
 		loading->has_failed = true;
 	}
 	if (linked.nr)
@@ -325,10 +310,10 @@ static void load_named(struct loading *loading, const struct arguments *args)
 {
 	int i;
 
+	for (i = 0; i < args->nr_pids; i++)
+		load_process(loading, args->pids[i], true);
 	for (i = 0; i < args->nr_names; i++)
-		if (process_is_pid(args->names[i]))
-			load_process(loading, args->names[i], true);
-		else if (args->linked)
+		if (args->linked)
 			load_linked(loading, args->names[i]);
 		else
 			load_named_file(loading, args->names[i]);
@@ -339,8 +324,8 @@ static enum status begin(struct loading *loading, const struct arguments *args)
 	const char *error;
 
 	loading->verbose = args->verbose;
-	if (!args->all && !args->nr_names) {
-		complain("load needs --all, a PID or a FILE");
+	if (!args->all && !args->nr_pids && !args->nr_names) {
+		complain("load: give a FILE, -p PID or --all");
 		return STATUS_USAGE;
 	}
 	if (args->within) {
@@ -393,6 +378,6 @@ static enum status run(const struct arguments *args)
 const struct command load_command = {
 	.name = "load",
 	.usage = usage,
-	.options = "alvw",
+	.options = "alpvw",
 	.run = run,
 };

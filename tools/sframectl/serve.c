@@ -20,31 +20,20 @@
 #include "vdso.h"
 
 static const char usage[] =
-"Usage: sframectl serve [-v] [--from DIR]\n"
+"Usage: sframectl serve [-v] [--store DIR]\n"
 "\n"
-"Makes SFrame tables for programs that were built without .sframe, as soon as they\n"
-"are profiled, until it is stopped (by Ctrl-C, or SIGTERM). The kernel module asks\n"
-"for the files that sampled processes have mapped. A child process without\n"
-"privileges converts each of them. Only root may do this.\n"
-"\n"
-"Run it as a service, or while you profile. It may be ended and started at any time:\n"
-"tables stay when a program ends, and files that had none are tried again. Two of\n"
-"them share the work. A program loses the samples that come before its tables are\n"
-"there.\n"
+"Makes SFrame tables for programs that were built without .sframe, as soon as\n"
+"they are profiled, until it is stopped. The service sframe-unwind.service does\n"
+"this. For root only.\n"
 "\n"
 "Options:\n"
-"  --from DIR     convert nothing: take the tables from DIR, where sframectl convert\n"
-"                 --by-content has written them. DIR and its files must be root's,\n"
-"                 and nobody else may write them\n"
+"  --store DIR    convert nothing: take the tables from DIR, where they are by\n"
+"                 sframectl convert --store DIR\n"
 "  -v, --verbose  report each file\n"
 "  --help         this text\n"
 "\n"
-"Examples:\n"
-"  sframectl serve -v &                        while you profile\n"
-"  sframectl load --all; sframectl serve       begin with what runs already\n"
-"\n"
-"Exit status: 0 if it was stopped; 1 if the module is not loaded, DIR cannot be\n"
-"used, or the device fails; 2 if the command line is wrong.\n";
+"Example:\n"
+"  sframectl load --all; sframectl serve       begin with what runs already\n";
 
 #define JOBS		4	/* at the same time */
 #define WORK_MS		60000	/* after which a child is ended that has not even used its time */
@@ -86,7 +75,7 @@ struct job {
  * @device: the device
  * @signals: readable when somebody ends this
  * @verbose: report each file
- * @from: the path of @store, or NULL
+ * @store_path: the path of @store, or NULL
  * @store: the directory of table files; -1: files are converted
  * @store_stat: of the directory when it was opened
  * @look_at: when serve looks whether the store has changed, in ms
@@ -101,7 +90,7 @@ struct serving {
 	int		device;
 	int		signals;
 	bool		verbose;
-	const char	*from;
+	const char	*store_path;
 	int		store;
 	struct stat	store_stat;
 	u64		look_at;
@@ -302,9 +291,9 @@ static const char *open_store(struct serving *serving)
 	struct stat st;
 	int store;
 
-	if (stat(serving->from, &st))
+	if (stat(serving->store_path, &st))
 		return strerror(errno);
-	error = store_open(&store, serving->from);
+	error = store_open(&store, serving->store_path);
 	if (error)
 		return error;
 	if (serving->store >= 0)
@@ -325,7 +314,7 @@ static bool is_same_store(const struct serving *serving)
 	const struct stat *then = &serving->store_stat;
 	struct stat st;
 
-	return !stat(serving->from, &st) && st.st_dev == then->st_dev &&
+	return !stat(serving->store_path, &st) && st.st_dev == then->st_dev &&
 	       st.st_ino == then->st_ino && is_same_time(st.st_mtim, then->st_mtim) &&
 	       is_same_time(st.st_ctim, then->st_ctim);
 }
@@ -336,14 +325,14 @@ static void look_into_store(struct serving *serving)
 	struct job *job = free_job(serving);
 	const char *error;
 
-	if (!serving->from || clock_ms() < serving->look_at || !job)
+	if (!serving->store_path || clock_ms() < serving->look_at || !job)
 		return;
 	serving->look_at = clock_ms() + LOOK_MS;
 	if (is_same_store(serving))
 		return;
 	error = open_store(serving);
 	if (error && !serving->has_lost_store)
-		complain("%s: %s: going on with what it was", serving->from, error);
+		complain("%s: %s: going on with what it was", serving->store_path, error);
 	serving->has_lost_store = error;
 	if (error)
 		return;
@@ -394,7 +383,7 @@ enum { POLL_SIGNALS, POLL_DEVICE, POLL_JOBS };
 
 static int fill_polls(struct serving *serving, struct pollfd *polls)
 {
-	int timeout = serving->room_at ? 1000 : serving->from ? LOOK_MS : -1, i;
+	int timeout = serving->room_at ? 1000 : serving->store_path ? LOOK_MS : -1, i;
 
 	polls[POLL_SIGNALS] = (struct pollfd){ .fd = serving->signals, .events = POLLIN };
 	polls[POLL_DEVICE] = (struct pollfd){
@@ -475,19 +464,19 @@ static const char *begin_serving(struct serving *serving)
 
 static enum status run(const struct arguments *args)
 {
-	struct serving serving = { .verbose = args->verbose, .from = args->from, .store = -1,
+	struct serving serving = { .verbose = args->verbose, .store_path = args->store, .store = -1,
 				   .room_ms = ROOM_MS };
 	enum status status = STATUS_OK;
 	const char *error;
 	int i;
 
 	if (args->nr_names) {
-		complain("serve takes no FILE; try: sframectl load");
+		complain("serve: takes no FILE; type: sframectl load FILE");
 		return STATUS_USAGE;
 	}
-	error = args->from ? open_store(&serving) : NULL;
+	error = args->store ? open_store(&serving) : NULL;
 	if (error) {
-		complain("%s: %s", args->from, error);
+		complain("%s: %s", args->store, error);
 		return STATUS_BAD;
 	}
 	error = begin_serving(&serving);
@@ -510,6 +499,6 @@ static enum status run(const struct arguments *args)
 const struct command serve_command = {
 	.name = "serve",
 	.usage = usage,
-	.options = "fv",
+	.options = "Sv",
 	.run = run,
 };

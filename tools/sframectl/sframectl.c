@@ -1,57 +1,49 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* sframectl: shows and makes SFrame data, and shows the counters of the module that uses it. */
+/* sframectl: the front door of sframe_unwind. This file reads the command line. */
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "process.h"
 #include "report.h"
 #include "sframectl.h"
 
 static const char usage[] =
-"Usage: sframectl COMMAND [OPTION...] [ARGUMENT...]\n"
+"Usage: sframectl [COMMAND] [OPTION...] [ARGUMENT...]\n"
 "\n"
-"Shows and makes SFrame stack trace data (.sframe), and shows the counters of the\n"
-"kernel module sframe_unwind, which unwinds the stacks of programs by such data.\n"
+"Shows how the kernel unwinds user stacks by SFrame, and loads the tables for it.\n"
 "\n"
 "Commands:\n"
-"  dump FILE            show all of the SFrame data of a file\n"
-"  check FILE...|PID    report whether objects have SFrame data, whether it is\n"
-"                       sound, and how much of their code it covers\n"
-"  convert FILE...      make SFrame data of the .eh_frame that programs have\n"
-"  load PID|FILE...     convert files, and load the result into the module\n"
-"  serve                make and load the tables that the module asks for\n"
-"  status [SECONDS]     say how the stacks ended that the module unwound, and why\n"
-"  why [PID] [SECONDS]  sample now, and say in which files stacks end, and what to\n"
-"                       do about it\n"
-"  tables               list the tables that the module holds, or drop them\n"
+"  status           overview, also without a command: is it on, how do stacks end\n"
+"  doctor           find what is missing or in the way, and say what to do\n"
+"  why              sample now, and say in which files stacks end, and why\n"
+"  stats            all counters, or what they mean, once or in intervals\n"
+"  check FILE...    does it have SFrame data, is that sound, what does it cover\n"
+"  load FILE...     make the tables of files or processes, and load them\n"
+"  serve            make and load the tables that sampled programs lack\n"
+"  tables [drop]    list the tables that the module holds, or drop them\n"
+"  convert FILE...  make table files, and load nothing\n"
+"  dump FILE        show all of the SFrame data of a file\n"
 "\n"
 "Options:\n"
 "  --help     this text; after a command, that of the command\n"
 "  --version  print the version\n"
 "\n"
-"Commands that show something take --json, for output to be read by programs. The\n"
-"options of a command may be before it, too.\n"
-"\n"
-"Names of files and functions may be any bytes. In text, a byte that is not\n"
-"UTF-8 and an invisible character are printed as \\xff, \\u202e or \\U000e0041, and\n"
-"a backslash is doubled. In JSON, a byte that is not UTF-8 becomes U+FFFD.\n"
-"\n"
-"On a terminal there are colours, unless NO_COLOR is set in the environment.\n"
-"\n"
-"Exit status: 0 on success; 1 if a file, a process or the data is bad, or the\n"
-"module is not loaded; 2 if the command line is wrong.\n";
+"The manual page explains it all: man sframectl\n";
 
 static const struct command *const commands[] = {
-	&dump_command,
+	&status_command,
+	&doctor_command,
+	&why_command,
+	&stats_command,
 	&check_command,
-	&convert_command,
 	&load_command,
 	&serve_command,
-	&status_command,
-	&why_command,
 	&tables_command,
+	&convert_command,
+	&dump_command,
 };
 
 /**
@@ -93,20 +85,34 @@ enum { OPTION_VERSION = 1 };
 
 static const struct option options[] = {
 	{ "all", no_argument, NULL, 'a' },
-	{ "by-content", no_argument, NULL, 'c' },
-	{ "drop", no_argument, NULL, 'd' },
-	{ "from", required_argument, NULL, 'f' },
+	{ "duration", required_argument, NULL, 'd' },
 	{ "help", no_argument, NULL, 'h' },
+	{ "interval", required_argument, NULL, 'i' },
 	{ "json", no_argument, NULL, 'j' },
 	{ "last", no_argument, NULL, 't' },
 	{ "linked", no_argument, NULL, 'l' },
 	{ "output", required_argument, NULL, 'o' },
+	{ "pid", required_argument, NULL, 'p' },
 	{ "require", no_argument, NULL, 'r' },
 	{ "stats", required_argument, NULL, 's' },
+	{ "store", required_argument, NULL, 'S' },
 	{ "verbose", no_argument, NULL, 'v' },
 	{ "version", no_argument, NULL, OPTION_VERSION },
 	{ "within", required_argument, NULL, 'w' },
 	{}
+};
+
+/* Of these, the ones that have a short form, as getopt() takes them. */
+#define SHORT_OPTIONS	"ad:hi:o:p:v"
+
+/* What an earlier version had, and what it is now. */
+static const struct {
+	const char	*was;
+	const char	*now;
+} renamed[] = {
+	{ "--by-content", "convert --store DIR" },
+	{ "--drop", "sframectl tables drop" },
+	{ "--from", "serve --store DIR" },
 };
 
 /**
@@ -132,20 +138,43 @@ static const char *option_name(int letter)
 	return option->name;
 }
 
-static void apply(struct line *line, int letter)
+/* Return: the value of --pid, split at commas and spaces, is a list of PIDs. */
+static bool add_pids(struct arguments *args, char *list)
+{
+	char *pid;
+
+	while ((pid = strsep(&list, ", \n"))) {
+		char **all;
+
+		if (!*pid)
+			continue;
+		if (!process_is_pid(pid)) {
+			complain("%s: no PID: -p takes digits, such as -p 1234 or -p 1234,5678", pid);
+			return false;
+		}
+		all = realloc(args->pids, (args->nr_pids + 1) * sizeof(*all));
+		if (!all) {
+			complain("out of memory");
+			return false;
+		}
+		args->pids = all;
+		all[args->nr_pids++] = pid;
+	}
+	if (!args->nr_pids)
+		complain("-p takes a PID, and got none: no such process runs");
+	return args->nr_pids;
+}
+
+/* Return: false if the value of the option is wrong. */
+static bool apply(struct line *line, int letter)
 {
 	switch (letter) {
 	case 'a':
 		line->args.all = true;
 		break;
-	case 'c':
-		line->args.by_content = true;
-		break;
 	case 'd':
-		line->args.drop = true;
-		break;
-	case 'f':
-		line->args.from = optarg;
+	case 'i':
+		line->args.seconds = optarg;
 		break;
 	case 'h':
 		line->help = true;
@@ -156,6 +185,8 @@ static void apply(struct line *line, int letter)
 	case 'o':
 		line->args.output = optarg;
 		break;
+	case 'p':
+		return add_pids(&line->args, optarg);
 	case 't':
 		line->args.last = true;
 		break;
@@ -168,6 +199,9 @@ static void apply(struct line *line, int letter)
 	case 's':
 		line->args.stats = optarg;
 		break;
+	case 'S':
+		line->args.store = optarg;
+		break;
 	case 'v':
 		line->args.verbose = true;
 		break;
@@ -178,17 +212,24 @@ static void apply(struct line *line, int letter)
 		line->version = true;
 		break;
 	}
+	return true;
 }
 
 /* @argv is that of getopt_long() after it has refused an option. */
 static void complain_option(char **argv)
 {
 	const char *word = argv[optind - 1];
+	size_t i;
 
+	for (i = 0; i < ARRAY_SIZE(renamed); i++)
+		if (!strcmp(word, renamed[i].was)) {
+			complain("%s: no such option any more; type: %s", word, renamed[i].now);
+			return;
+		}
 	if (optopt && !strncmp(word, "--", 2))
 		complain("%s: takes %s value", word, strchr(word, '=') ? "no" : "a");
-	else if (optopt == 'o')
-		complain("-o: takes a value");
+	else if (optopt && strchr("diop", optopt))
+		complain("-%c: takes a value", optopt);
 	else if (optopt)
 		complain("-%c: no such option", optopt);
 	else
@@ -207,7 +248,8 @@ static bool parse_options(struct line *line, int argc, char **argv, const char *
 			complain_option(argv);
 			return false;
 		}
-		apply(line, letter);
+		if (!apply(line, letter))
+			return false;
 		if (!strchr(line->given, letter))
 			line->given[strlen(line->given)] = letter;
 	}
@@ -230,7 +272,10 @@ static bool takes_all(const struct command *command, const char *given)
 	for (; *given; given++) {
 		if (*given == 'h' || strchr(command->options, *given))
 			continue;
-		complain("%s: takes no --%s", command->name, option_name(*given));
+		/* The counters were once what status shows. */
+		complain("%s: takes no --%s%s", command->name, option_name(*given),
+			 command == &status_command && strchr(stats_command.options, *given) ?
+			 "; the counters are now: sframectl stats" : "");
 		return false;
 	}
 	return true;
@@ -241,7 +286,7 @@ static enum status run(struct line *line, const struct command *command, int arg
 {
 	enum status status = STATUS_USAGE;
 
-	if (!parse_options(line, argc, argv, "ahvo:"))
+	if (!parse_options(line, argc, argv, SHORT_OPTIONS))
 		return usage_error(command);
 	if (line->help) {
 		fputs(command->usage, stdout);
@@ -259,11 +304,12 @@ int main(int argc, char **argv)
 {
 	const struct command *command;
 	struct line line = {};
+	enum status status;
 	int at;
 
 	/* A parent that ignores it passes that on, and nobody could wait for a child. */
 	signal(SIGCHLD, SIG_DFL);
-	if (!parse_options(&line, argc, argv, "+ahvo:"))
+	if (!parse_options(&line, argc, argv, "+" SHORT_OPTIONS))
 		return usage_error(NULL);
 	at = optind;
 	if (line.version) {
@@ -274,12 +320,13 @@ int main(int argc, char **argv)
 		fputs(usage, stdout);
 		return finish(STATUS_OK);
 	}
-	if (at == argc) {
-		complain("no command given");
-		return usage_error(NULL);
-	}
-	command = find_command(argv[at]);
+	command = at < argc ? find_command(argv[at]) : &status_command;
 	if (!command)
 		return usage_error(NULL);
-	return finish(run(&line, command, argc - at, argv + at));
+	/* Without a command, argv[0] stands where it would be. */
+	if (at == argc)
+		argv[--at] = argv[0];
+	status = finish(run(&line, command, argc - at, argv + at));
+	free(line.args.pids);
+	return status;
 }

@@ -16,16 +16,17 @@ struct arguments {
 	bool		last;
 	bool		linked;
 	bool		all;
-	bool		by_content;
-	bool		drop;
 	bool		require;
 	bool		verbose;
-	const char	*from;
 	const char	*output;
+	const char	*seconds;	/* of --duration or --interval */
 	const char	*stats;
+	const char	*store;
 	const char	*within;
 	char		**names;
 	int		nr_names;
+	char		**pids;		/* digits */
+	int		nr_pids;
 };
 
 struct command {
@@ -35,11 +36,13 @@ struct command {
 	enum status (*run)(const struct arguments *args);
 };
 
-extern const struct command dump_command;
 extern const struct command check_command;
 extern const struct command convert_command;
+extern const struct command doctor_command;
+extern const struct command dump_command;
 extern const struct command load_command;
 extern const struct command serve_command;
+extern const struct command stats_command;
 extern const struct command status_command;
 extern const struct command tables_command;
 extern const struct command why_command;

@@ -1,297 +1,314 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* sframectl status: says how the stacks ended that the kernel module unwound. */
-#include <errno.h>
+/* sframectl status: an overview of the module, of who may use it, and of how stacks end. */
 #include <inttypes.h>
-#include <linux/magic.h>
+#include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/vfs.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
+#include "color.h"
 #include "counters.h"
-#include "json.h"
+#include "findings.h"
+#include "held.h"
+#include "meaning.h"
 #include "module.h"
 #include "report.h"
 #include "sframectl.h"
 #include "summary.h"
+#include "text.h"
 
-#define DEBUGFS	"/sys/kernel/debug"
-#define STATS	DEBUGFS "/sframe_unwind/stats"
-
-/* The wrapper named perf keeps the counters here, if root records. */
-#define BEFORE	"/run/sframe_unwind.before"
-#define AFTER	"/run/sframe_unwind.after"
-
-#define SECONDS_MAX	86400u
-#define ROWS		20	/* rows between two lines of titles */
+#define SUMMARY		"/sys/module/sframe_unwind/parameters/summary"
+#define MEMORY_SHARE	8	/* of the memory, unless table_memory says more; as in sframe_table.c */
+#define INDENT		10	/* column of the texts */
 
 static const char usage[] =
-"Usage: sframectl status [--all|--json] [--last|--stats FILE] [SECONDS]\n"
+"Usage: sframectl [status]\n"
 "\n"
-"Says how the stacks ended that the kernel module sframe_unwind has unwound since\n"
-"it was loaded, why, and what to do about it. The first frame of a stack is the\n"
-"sampled one. Reasons that ended less than 1 % of all stacks are rare; --all says\n"
-"what they mean.\n"
-"\n"
-"With SECONDS it reports each interval of that length from now on, until it is\n"
-"interrupted.\n"
-"\n"
-"Columns:\n"
-"  STACKS    stacks that were unwound in the interval\n"
-"  WHOLE     share of those that are whole\n"
-"  ON-WAY    share of those that ended on the way\n"
-"  FIRST     share of those that ended in the first frame\n"
-"  SFRAME    share of the callers that were found by SFrame\n"
-"  LEFT      stacks left to the kernel's own code\n"
-"  ENDED-BY  the most common reason of stacks that are not whole\n"
-"\n"
-"With --all or --json the counters of an interval or of --last are the\n"
-"differences, except map.* and table.*, which are what the module holds at its\n"
-"end.\n"
+"An overview in ten lines: is the module loaded and on, what is hooked, who\n"
+"serves tables, how many there are, which perf runs, who may profile, how stacks\n"
+"end, and what to do next. Only root sees tables and reasons.\n"
 "\n"
 "Options:\n"
-"  -a, --all     explain what is rare, and list all counters, 0 included;\n"
-"                sframe_unwind(4) says what each counts\n"
-"  --json        all counters as one JSON object; with SECONDS, one on each line\n"
-"  --last        only during the last recording by root (perf record\n"
-"                --call-graph=sframe), which may run still: what all recordings\n"
-"                of the machine took in that time\n"
-"  --stats FILE  read the counters from FILE; default:\n"
-"                " STATS "\n"
-"  --help        this text\n"
+"  --help  this text\n"
 "\n"
-"Exit status: 0 if the counters can be read, 1 if they cannot, 2 if the command\n"
-"line is wrong.\n";
+"Exit status: 0 if the module is loaded and switched on, else 1.\n";
 
-static size_t group_length(const char *name)
+/* Prints a line: what it is about, and how that is. */
+__printf(3, 4)
+static void print_row(const char *title, enum color shade, const char *format, ...)
 {
-	const char *dot = strchr(name, '.');
+	char text[PATH_MAX + 128];
+	va_list args;
 
-	return dot ? dot - name : 0;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	printf("%-*s%s", INDENT, title, color(shade));
+	print_words(text, INDENT, INDENT);
+	fputs(color(COLOR_NONE), stdout);
 }
 
-/* A counter whose name has no group forms its own group. */
-static bool same_group(const struct counter *a, const struct counter *b)
+/* Return: whether the module is loaded and on. */
+static bool print_module(void)
 {
-	size_t len = group_length(a->name);
+	char version[32] = "?", enabled[8] = "?";
 
-	return len && len == group_length(b->name) &&
-	       !memcmp(a->name, b->name, len);
-}
-
-/* Return: true if the counters of this group are shares of one sum. */
-static bool has_shares(const struct counter *counter)
-{
-	return !strncmp(counter->name, "stop.", 5) ||
-	       !strncmp(counter->name, "frames.", 7) ||
-	       !strncmp(counter->name, "cache.", 6);
-}
-
-static u64 group_sum(const struct counters *counters, const struct counter *of)
-{
-	u64 sum = 0;
-	size_t i;
-
-	for (i = 0; i < counters->nr; i++)
-		if (same_group(of, &counters->all[i]))
-			sum += counters->all[i].value;
-	return sum;
-}
-
-static void print_member(const struct counter *counter, u64 sum)
-{
-	printf("  %-22s %14" PRIu64, counter->name + group_length(counter->name) + 1,
-	       counter->value);
-	if (has_shares(counter) && sum)
-		printf(" %6.2f %%", 100.0 * counter->value / sum);
-	putchar('\n');
-}
-
-/* Prints the name of a group and all of its counters, if @first is its first counter. */
-static void print_group(const struct counters *counters, size_t first)
-{
-	const struct counter *counter = &counters->all[first];
-	u64 sum = group_sum(counters, counter);
-	size_t i;
-
-	for (i = 0; i < first; i++)
-		if (same_group(counter, &counters->all[i]))
-			return;
-	printf("%.*s\n", (int)group_length(counter->name), counter->name);
-	for (i = first; i < counters->nr; i++)
-		if (same_group(counter, &counters->all[i]))
-			print_member(&counters->all[i], sum);
-}
-
-static void print_list(const struct counters *counters)
-{
-	const struct counter *counter;
-	size_t i;
-
-	for (i = 0; i < counters->nr; i++) {
-		counter = &counters->all[i];
-		if (group_length(counter->name))
-			print_group(counters, i);
-		else
-			printf("%-24s %14" PRIu64 "\n", counter->name,
-			       counter->value);
+	if (!module_is_loaded()) {
+		print_row("module", COLOR_BAD, "sframe_unwind is not loaded");
+		return false;
 	}
+	module_read("version", version, sizeof(version));
+	module_read("parameters/enabled", enabled, sizeof(enabled));
+	print_row("module", *enabled == 'N' ? COLOR_BAD : COLOR_GOOD, "sframe_unwind %s, %s",
+		  version, *enabled == 'N' ? "switched off" : "on");
+	return *enabled != 'N';
 }
 
-static void print_json(const struct counters *counters)
+static void print_kernel(void)
 {
-	size_t i;
+	struct utsname name;
 
-	json_open(NULL, '{');
-	json_open("counters", '{');
-	for (i = 0; i < counters->nr; i++)
-		json_count(counters->all[i].name, counters->all[i].value);
-	json_close('}');
-	json_close('}');
+	uname(&name);
+	print_row("kernel", COLOR_NONE, "%s, %s", name.release, name.machine);
 }
 
-static bool debugfs_is_mounted(void)
+static void print_hooks(void)
 {
-	struct statfs fs;
+	char hooks[32] = "";
 
-	return !statfs(DEBUGFS, &fs) && fs.f_type == DEBUGFS_MAGIC;
+	module_read("parameters/hooks", hooks, sizeof(hooks));
+	print_row("hooks", COLOR_NONE, strstr(hooks, "deferred") ?
+		  "synchronous and deferred stacks" : "synchronous stacks; none are deferred");
 }
 
-/* Reports the first missing precondition, and the command that provides it. */
-static void explain(int error)
+static void print_service(void)
 {
-	const char *sudo = geteuid() ? "sudo " : "";
+	bool is_service = false;
+	pid_t pid = module_find_server(&is_service);
 
-	/* While the module is unloaded, its files vanish before its directory does. */
-	if (!module_is_loaded() || (error == ENOENT && debugfs_is_mounted()))
-		module_complain_missing();
-	else if (error == EACCES || error == EPERM)
-		complain("%s", module_needs_root("read the counters"));
-	else if (!debugfs_is_mounted())
-		complain("debugfs is not mounted; type: %smount -t debugfs none " DEBUGFS,
-			 sudo);
+	if (pid > 0)
+		print_row("service", COLOR_GOOD, "%s runs, PID %d",
+			  is_service ? "sframe-unwind.service" : "sframectl serve", pid);
+	else if (pid)
+		print_row("service", COLOR_NONE, "? (this user sees no processes of others)");
 	else
-		complain("%s: %s", STATS, strerror(error));
+		print_row("service", COLOR_POOR, "none runs: new programs get no tables");
 }
 
-/* The counters of the running module are read unless the command line names a file. */
-static enum status read_counters(struct counters *counters, const char *stats)
+/* Return: @bytes in the unit that suits, in @text. */
+static const char *memory(u64 bytes, char text[24])
 {
-	int error = -counters_read(counters, stats ? stats : STATS);
-
-	if (error && error != EBADMSG) {
-		if (stats)
-			complain("%s: %s", stats, strerror(error));
-		else
-			explain(error);
-	}
-	return error ? STATUS_BAD : STATUS_OK;
+	if (bytes >> 20)
+		snprintf(text, 24, "%.1f MiB", bytes / 1048576.0);
+	else
+		snprintf(text, 24, "%.1f KiB", bytes / 1024.0);
+	return text;
 }
 
-/* Return: as read_counters(): what was counted during the last recording. */
-static enum status read_last(struct counters *counters)
+/* As the module reckons. */
+static u64 table_limit(void)
+{
+	char text[16] = "0";
+	u64 limit;
+
+	module_read("parameters/table_memory", text, sizeof(text));
+	limit = strtoul(text, NULL, 10);
+	return limit ? limit << 20 :
+		(u64)sysconf(_SC_PHYS_PAGES) / MEMORY_SHARE * sysconf(_SC_PAGESIZE);
+}
+
+static void print_tables(const struct counters *counters)
+{
+	const struct counter *bytes = counters_find(counters, "table.bytes");
+	struct held held;
+	const char *error = held_read(&held);
+	char most[24], taken[24];
+	size_t i, nr = 0;
+
+	memory(table_limit(), most);
+	for (i = 0; i < held.nr; i++)
+		nr += held.all[i].nr_functions > 0;
+	if (error || !bytes)
+		print_row("tables", COLOR_NONE, "%s at most; only root sees them", most);
+	else
+		print_row("tables", COLOR_NONE, "%zu of files, %s; %s at most", nr,
+			  memory(bytes->value, taken), most);
+	held_free(&held);
+}
+
+static void print_perf(void)
+{
+	char path[PATH_MAX];
+	bool is_wrapper = false;
+
+	if (!findings_perf(path, sizeof(path), &is_wrapper))
+		print_row("perf", COLOR_NONE, "none in PATH");
+	else
+		print_row("perf", COLOR_NONE, "%s, which knows %s", path,
+			  is_wrapper ? "--call-graph=sframe" : "no --call-graph=sframe; -g gets the same");
+}
+
+static void print_users(void)
+{
+	int level = module_paranoid_level();
+
+	print_row("users", COLOR_NONE, "%s (kernel.perf_event_paranoid is %d)",
+		  level > 2 ? "may not profile, only root may" :
+		  level == 2 ? "may profile their own programs" :
+		  level == 1 ? "may profile their own programs, and the kernel below them" :
+			       "may profile the whole machine",
+		  level);
+}
+
+/* Root sees why stacks end. Return: since when these counters count. */
+static const char *read_counters(struct counters *counters)
 {
 	struct counters before;
+	bool is_over = !access(COUNTERS_AFTER, F_OK);
 
-	if (access(BEFORE, F_OK)) {
-		complain("root has recorded nothing with --call-graph=sframe yet");
-		return STATUS_BAD;
+	if (access(COUNTERS_STATS, R_OK) || counters_read(counters, COUNTERS_STATS)) {
+		counters->nr = 0;
+		return NULL;
 	}
-	if (read_counters(&before, BEFORE) ||
-	    read_counters(counters, access(AFTER, F_OK) ? NULL : AFTER))
-		return STATUS_BAD;
-	if (!counters_subtract(counters, &before))
-		complain("the module was loaded again; these numbers count from then");
-	return STATUS_OK;
+	if (!access(COUNTERS_BEFORE, R_OK) && !counters_read(&before, COUNTERS_BEFORE)) {
+		struct counters last = *counters;
+
+		if ((!is_over || !counters_read(&last, COUNTERS_AFTER)) &&
+		    counters_subtract(&last, &before)) {
+			*counters = last;
+			return "in root's last recording";
+		}
+	}
+	return "since the module was loaded";
 }
 
-static void show(const struct arguments *args, const struct counters *counters)
+/* For all users, a few sums. */
+static struct outcome read_summary(void)
 {
-	if (args->json) {
-		print_json(counters);
+	struct counters counters;
+	struct outcome outcome = {};
+	const struct counter *counter;
+	static const struct {
+		const char	*name;
+		size_t		off;
+	} sums[] = {
+		{ "walks", offsetof(struct outcome, stacks) },
+		{ "whole", offsetof(struct outcome, whole) },
+		{ "declined", offsetof(struct outcome, left) },
+	};
+	size_t i;
+
+	if (access(SUMMARY, R_OK) || counters_read(&counters, SUMMARY))
+		return outcome;
+	for (i = 0; i < ARRAY_SIZE(sums); i++) {
+		counter = counters_find(&counters, sums[i].name);
+		if (counter)
+			*(u64 *)((char *)&outcome + sums[i].off) = counter->value;
+	}
+	return outcome;
+}
+
+static double percent(u64 part, u64 whole)
+{
+	return 100.0 * part / whole;
+}
+
+/* Less than one percent is not worth a step. */
+static bool is_many(u64 part, u64 whole)
+{
+	return part > whole / 100;
+}
+
+static void print_stacks(const struct outcome *outcome, const char *when)
+{
+	u64 sum = outcome->stacks + outcome->left;
+	struct meaning meaning = {};
+
+	if (!sum) {
+		print_row("stacks", COLOR_NONE, "none %s", when);
 		return;
 	}
-	summary_print(counters, args->last ? "on this machine during root's last recording" :
-					     "since the module was loaded", args->all);
-	if (args->all) {
-		putchar('\n');
-		print_list(counters);
-	}
+	print_row("stacks", is_many(sum - outcome->whole, sum) ? COLOR_POOR : COLOR_GOOD,
+		  "%" PRIu64 " %s, %.1f %% whole", sum, when, percent(outcome->whole, sum));
+	if (outcome->reason)
+		meaning = meaning_of(outcome->reason);
+	if (outcome->left > outcome->of_reason)
+		print_row("others", COLOR_NONE, "%.1f %% left to the kernel: programs without a table",
+			  percent(outcome->left, sum));
+	else if (outcome->reason)
+		print_row("others", COLOR_NONE, "%.1f %% %s: %s", percent(outcome->of_reason, sum),
+			  outcome->reason + strlen("stop."), meaning.text ?: "see sframectl stats");
 }
 
-static void show_interval(const struct arguments *args, const struct counters *counters)
+static const char *next_for_stacks(const struct outcome *outcome)
 {
-	if (args->json) {
-		print_json(counters);
-	} else if (args->all) {
-		print_list(counters);
-		putchar('\n');
-	} else {
-		summary_print_row(counters);
-	}
+	u64 sum = outcome->stacks + outcome->left;
+
+	if (!sum)
+		return "Record something: perf record -g ./app";
+	if (is_many(outcome->left, sum) && outcome->left > outcome->of_reason)
+		return meaning_of("declined.no-section").advice;
+	if (outcome->reason && is_many(outcome->of_reason, sum))
+		return meaning_of(outcome->reason).advice;
+	if (!outcome->reason && is_many(sum - outcome->whole, sum))
+		return "To see why: sudo sframectl stats";
+	return NULL;
 }
 
-/* Shows the differences to @before and then from one interval to the next. */
-static enum status show_intervals(const struct arguments *args, struct counters *before,
-				  unsigned int seconds)
+static void print_next(const struct outcome *outcome)
 {
-	struct counters now, difference;
-	unsigned int row;
+	struct findings findings;
+	const char *next;
+	size_t i = 0;
 
-	if (args->json)
-		json_use_one_line();
-	for (row = 0;; row++) {
-		if (row % ROWS == 0 && !args->json && !args->all)
-			summary_print_columns();
-		/* main() reports that the output cannot be written. */
-		if (fflush(stdout))
-			return STATUS_OK;
-		sleep(seconds);
-		if (read_counters(&now, args->stats))
-			return STATUS_BAD;
-		difference = now;
-		if (!counters_subtract(&difference, before))
-			complain("the module was loaded again; these numbers count from then");
-		show_interval(args, &difference);
-		*before = now;
-	}
+	findings_collect(&findings);
+	while (i < findings.nr && findings.all[i].is_note)
+		i++;
+	next = i < findings.nr ? findings.all[i].action : next_for_stacks(outcome);
+	if (!next)
+		next = findings.nr ? "Nothing has to be done" : "Nothing to do: all is well";
+	if (findings.nr)
+		print_row("next", COLOR_NONE, "%s (sframectl doctor: %zu finding%s)", next,
+			  findings.nr, findings.nr == 1 ? "" : "s");
+	else
+		print_row("next", COLOR_NONE, "%s", next);
 }
 
 static enum status run(const struct arguments *args)
 {
-	struct counters counters;
-	unsigned int seconds = 0;
+	struct counters counters = {};
+	struct outcome outcome = {};
+	const char *when;
+	bool is_on;
 
-	if (args->nr_names)
-		seconds = parse_number(args->names[0], SECONDS_MAX);
-	if (args->nr_names > 1 || (args->nr_names && !seconds)) {
-		complain("status: takes one interval, in seconds from 1 to %u", SECONDS_MAX);
+	if (args->nr_names) {
+		complain("status: %s: takes no argument; for the counters of each interval, type: sframectl stats -i SECONDS",
+			 args->names[0]);
 		return STATUS_USAGE;
 	}
-	if (args->json && args->all) {
-		complain("status: --json has all counters; omit --all");
-		return STATUS_USAGE;
+	is_on = print_module();
+	print_kernel();
+	if (module_is_loaded())
+		print_hooks();
+	print_service();
+	when = read_counters(&counters);
+	if (module_is_loaded())
+		print_tables(&counters);
+	print_perf();
+	print_users();
+	if (module_is_loaded()) {
+		outcome = when ? summary_outcome(&counters) : read_summary();
+		print_stacks(&outcome, when ?: "since the module was loaded");
 	}
-	if (args->last && (args->stats || seconds)) {
-		complain("status: --last takes neither --stats nor an interval");
-		return STATUS_USAGE;
-	}
-	if (args->last ? read_last(&counters) : read_counters(&counters, args->stats))
-		return STATUS_BAD;
-	if (!args->stats && !args->last) {
-		module_complain_if_off();
-		module_complain_if_other();
-	}
-	if (seconds)
-		return show_intervals(args, &counters, seconds);
-	show(args, &counters);
-	return STATUS_OK;
+	print_next(&outcome);
+	return is_on ? STATUS_OK : STATUS_BAD;
 }
 
 const struct command status_command = {
 	.name = "status",
 	.usage = usage,
-	.options = "jast",
+	.options = "",
 	.run = run,
 };

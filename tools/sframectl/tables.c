@@ -2,6 +2,7 @@
 /* sframectl tables: lists the tables that the module holds, and drops them. */
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "device.h"
@@ -10,31 +11,17 @@
 #include "sframectl.h"
 
 static const char usage[] =
-"Usage: sframectl tables [--json] [--drop]\n"
+"Usage: sframectl tables [--json]\n"
+"       sframectl tables drop\n"
 "\n"
-"Lists the files for which the kernel module holds an SFrame table, see sframectl\n"
-"load and serve. Only root may do this.\n"
+"Lists the files for which the module holds an SFrame table. For root only.\n"
 "\n"
-"Columns:\n"
-"  BYTES      of the table; a table that several files share is held once\n"
-"  FUNCTIONS  in the table; 0: the file is known to have none, or users had no\n"
-"             room for it\n"
-"  FILES      files that share the table\n"
-"  USED       mappings of processes that use it\n"
-"  DEVICE     of the file system; 0:0 with INODE 0 is the vDSO\n"
-"  INODE      of the file, as stat shows it; find -inum finds the name\n"
+"drop: drop all tables. Processes use theirs until they are scanned again; to\n"
+"load those of what runs again, type: sframectl load --all\n"
 "\n"
 "Options:\n"
-"  --drop  drop all tables; processes use theirs until they are scanned again\n"
 "  --json  one JSON object\n"
-"  --help  this text\n"
-"\n"
-"Examples:\n"
-"  sframectl tables | sort -n | tail           the largest\n"
-"  sframectl tables --drop                     begin anew; sframectl load --all\n"
-"\n"
-"Exit status: 0 on success; 1 if the module is not loaded, or refuses; 2 if the\n"
-"command line is wrong.\n";
+"  --help  this text\n";
 
 static void print_file(const struct sframe_file *file)
 {
@@ -87,16 +74,21 @@ static const char *list_all(int device, bool json)
 
 static enum status run(const struct arguments *args)
 {
+	bool is_drop = args->nr_names == 1 && !strcmp(args->names[0], "drop");
 	const char *error;
 	int device;
 
-	if (args->nr_names) {
-		complain("tables takes no FILE: it lists all tables, or drops all");
+	if (args->nr_names && !is_drop) {
+		complain("tables: %s: the one word that it takes is drop", args->names[0]);
+		return STATUS_USAGE;
+	}
+	if (is_drop && args->json) {
+		complain("tables drop: takes no option");
 		return STATUS_USAGE;
 	}
 	error = device_open(&device, O_WRONLY);
 	if (!error) {
-		error = args->drop ? device_drop_all(device) : list_all(device, args->json);
+		error = is_drop ? device_drop_all(device) : list_all(device, args->json);
 		close(device);
 	}
 	if (error)
@@ -107,6 +99,6 @@ static enum status run(const struct arguments *args)
 const struct command tables_command = {
 	.name = "tables",
 	.usage = usage,
-	.options = "jd",
+	.options = "j",
 	.run = run,
 };

@@ -19,36 +19,27 @@
 
 #define SECONDS_DEFAULT	10
 #define SECONDS_MAX	3600
-#define SECONDS_ALONE	60	/* a larger number alone is a PID */
 #define PAUSE_MS	10	/* after which records are read again */
 #define LATE_MS		1000	/* after the end: what comes until then is of the time before */
 #define INDENT		11	/* column of the texts */
 
 static const char usage[] =
-"Usage: sframectl why [-v] [--json] [-a|PID] [SECONDS]\n"
+"Usage: sframectl why [-p PID] [-d SECONDS] [-v] [--json]\n"
 "\n"
-"Samples all processes, or process PID, for SECONDS (10 if none are given), and says\n"
-"in which files stacks end that are not whole, why, and what can be done about it. No\n"
-"perf need run; the stacks that others take meanwhile count, too. Ctrl-C ends it\n"
-"early, with what it has seen. Only root may do this.\n"
-"\n"
-"The reason of an ending is in parentheses; `left`: nothing in the process has a\n"
-"table or .sframe, so the kernel walked the stack itself, by frame pointers.\n"
-"\n"
-"One number alone is SECONDS up to 60, and a PID above that. Give both, or -a, to be\n"
-"exact. A process that does not run has no samples: give it something to do.\n"
+"Samples by itself, and says in which files stacks end that are not whole, why,\n"
+"and what to do about it. Ctrl-C ends it early, with what it has seen. For root\n"
+"only.\n"
 "\n"
 "Options:\n"
-"  -a, --all      all processes, as without PID\n"
-"  -v, --verbose  explain what is rare, too: less than 1 % of the stacks\n"
-"  --json         one JSON object\n"
-"  --help         this text\n"
+"  -p, --pid PID           one process; else all\n"
+"  -d, --duration SECONDS  how long to sample; else 10 seconds\n"
+"  -v, --verbose           explain what is rare, too: less than 1 % of the stacks\n"
+"  --json                  one JSON object\n"
+"  --help                  this text\n"
 "\n"
 "Examples:\n"
-"  sframectl why 5                             what runs now, for five seconds\n"
-"  sframectl why $(pidof -s postgres) 30       one process, for half a minute\n"
-"\n"
-"Exit status: 0 if samples could be taken; 1 if not; 2 if the command line is wrong.\n";
+"  sframectl why -d 5                       what runs now, for five seconds\n"
+"  sframectl why -p $(pidof -s postgres)    one process\n";
 
 /**
  * struct ending - stacks that ended in the same object, for the same cause
@@ -455,18 +446,19 @@ static enum status run_sampler(struct why *why)
 
 static bool parse(struct why *why, const struct arguments *args)
 {
-	int nr = args->nr_names;
-	u32 first = nr ? parse_number(args->names[0], INT32_MAX) : 0;
-	bool has_pid = !args->all && (nr == 2 || first > SECONDS_ALONE);
-
 	why->seconds = SECONDS_DEFAULT;
-	if (has_pid)
-		why->pid = first;
-	if (nr > has_pid)
-		why->seconds = parse_number(args->names[nr - 1], SECONDS_MAX);
-	if (nr <= 1 + has_pid && why->seconds && (why->pid || !has_pid))
+	if (args->seconds)
+		why->seconds = parse_number(args->seconds, SECONDS_MAX);
+	if (args->nr_pids)
+		why->pid = parse_number(args->pids[0], INT32_MAX);
+	if (args->nr_names)
+		complain("why: %s: give a process by -p PID, a time by -d SECONDS", args->names[0]);
+	else if (!why->seconds)
+		complain("why: -d takes SECONDS from 1 to %u", SECONDS_MAX);
+	else if (args->nr_pids > 1 || (args->nr_pids && !why->pid))
+		complain("why: -p takes one process, by its PID");
+	else
 		return true;
-	complain("why: takes -a or a PID, and SECONDS from 1 to %u", SECONDS_MAX);
 	return false;
 }
 
@@ -510,6 +502,6 @@ static enum status run(const struct arguments *args)
 const struct command why_command = {
 	.name = "why",
 	.usage = usage,
-	.options = "ajv",
+	.options = "djpv",
 	.run = run,
 };

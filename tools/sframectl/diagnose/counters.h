@@ -5,6 +5,13 @@
 
 #include "sframe_types.h"
 
+/* The counters of the running module, which root may read. */
+#define COUNTERS_STATS	"/sys/kernel/debug/sframe_unwind/stats"
+
+/* perf's wrapper keeps them here, if root records. The second is missing as long as it does. */
+#define COUNTERS_BEFORE	"/run/sframe_unwind.before"
+#define COUNTERS_AFTER	"/run/sframe_unwind.after"
+
 /* The module has about 100 counters. These limits bound what any other file costs. */
 #define COUNTERS_MAX	256
 #define COUNTER_NAME	64

@@ -4,13 +4,13 @@
 #include "sframe_core.h"
 
 #define CHECK_OBJECT							\
-	"`sframectl check PID` names the object and its defect. Build it again with " \
+	"`sframectl check -p PID` names the object and its defect. Build it again with " \
 	"newer binutils."
 #define FIND_PLACE							\
 	"The data is wrong, or the program changes its stack by itself. " \
 	"`sframectl why` shows where."
 #define SHOW_COURSE							\
-	"Normal at the beginning. `sframectl status 5` shows whether it goes on"
+	"Normal at the beginning. `sframectl stats -i 5` shows whether it goes on"
 
 static const struct meaning meanings[] = {
 	{
@@ -71,7 +71,7 @@ static const struct meaning meanings[] = {
 		.text =
 			"the walk would have cost more work, or looked up more rows, than one walk may",
 		.advice =
-			"On a real-time kernel this is normal for new code (parameter lookups). Elsewhere `sframectl check PID` shows objects whose FLAGS lack \"sorted\": link them with GNU ld.",
+			"On a real-time kernel this is normal for new code (parameter lookups). Elsewhere `sframectl check -p PID` shows objects whose FLAGS lack \"sorted\": link them with GNU ld.",
 	}, {
 		.name = "stop.bad-cfa",
 		.text = "the row leads down the stack",

@@ -178,7 +178,7 @@ static void needs_root(struct process *process, const char *what)
 {
 	if (geteuid())
 		snprintf(process->error, sizeof(process->error),
-			 "%s; type: sudo sframectl check %.20s", what, process->pid);
+			 "%s; type: sudo sframectl check -p %.20s", what, process->pid);
 	else
 		snprintf(process->error, sizeof(process->error),
 			 "%s; it needs CAP_SYS_ADMIN outside of all containers", what);

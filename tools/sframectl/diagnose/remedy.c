@@ -8,11 +8,11 @@
 static const struct remedy remedies[NR_REMEDY_CAUSES] = {
 	[REMEDY_GONE] = {
 		"ended", "the process had ended before its code could be named",
-		"Nothing to do, unless there are many: try more SECONDS.",
+		"Nothing to do, unless there are many: sample for longer (-d).",
 	},
 	[REMEDY_MORE] = {
 		"more", "there were more places than are kept",
-		"Name a PID, or give less SECONDS.",
+		"Sample one process (-p), or for a shorter time (-d).",
 	},
 	[REMEDY_NO_FILE] = {
 		"no-file", "code in no file, such as that of a JIT compiler: nothing describes it",
@@ -41,7 +41,7 @@ static const struct remedy remedies[NR_REMEDY_CAUSES] = {
 	[REMEDY_CHANGED] = {
 		"changed",
 		"it has lost its table, because the file has changed: it was written, renamed or linked. perf record links each file once, into ~/.debug",
-		"`sframectl load PID` loads it again, `sframectl serve` does it by itself. perf record -B makes no links.",
+		"`sframectl load -p PID` loads it again, `sframectl serve` does it by itself. perf record -B makes no links.",
 	},
 	[REMEDY_NOT_LOADED] = {
 		"not-loaded", "its table is not loaded",
@@ -50,7 +50,7 @@ static const struct remedy remedies[NR_REMEDY_CAUSES] = {
 	[REMEDY_NOT_TAKEN] = {
 		"not-taken",
 		"a table can be made, but the module did not take it when somebody loaded it",
-		"`sframectl load -v PID` says why, and loads it if there is room now.",
+		"`sframectl load -v -p PID` says why, and loads it if there is room now.",
 	},
 	[REMEDY_NOT_DESCRIBED] = {
 		"not-described",
@@ -69,7 +69,7 @@ static const struct remedy remedies[NR_REMEDY_CAUSES] = {
 #define OWN_STACK							\
 	"Nothing to do, if the program changes its stack by itself. Else its data is wrong."
 
-/* What helps where the reason decides. The others are as `sframectl status` has them. */
+/* What helps where the reason decides. The others are as `sframectl stats` has them. */
 static const struct {
 	const char *reason, *text, *advice;
 } reasons[] = {

@@ -193,7 +193,7 @@ static void summarize(struct summary *sum, const struct counters *counters)
 		.first.told = &sum->way,
 		.declined.title = "stacks left to the kernel's own code",
 		.declined.shade = COLOR_POOR,
-		.trouble.title = "defects of .sframe; `sframectl check PID` names the objects",
+		.trouble.title = "defects of .sframe; `sframectl check -p PID` names the objects",
 		.trouble.shade = COLOR_BAD,
 		.others.title = "counters that this sframectl does not know",
 	};
@@ -397,6 +397,26 @@ void summary_print(const struct counters *counters, const char *when, bool all)
 		print_counts(&sum.declined, declined_sum);
 	print_counts(&sum.trouble, 0);
 	print_counts(&sum.others, 0);
+}
+
+/* Return: what became of the stacks. @reason is in @counters. */
+struct outcome summary_outcome(const struct counters *counters)
+{
+	struct outcome outcome = { .left = value_of(counters, "declined", "no-section") };
+	const struct counter *counter;
+
+	for (counter = counters->all; counter < counters->all + counters->nr; counter++) {
+		if (!counter_member(counter, "stop"))
+			continue;
+		outcome.stacks = add(outcome.stacks, counter->value);
+		if (meaning_of(counter->name).whole) {
+			outcome.whole = add(outcome.whole, counter->value);
+		} else if (counter->value > outcome.of_reason) {
+			outcome.reason = counter->name;
+			outcome.of_reason = counter->value;
+		}
+	}
+	return outcome;
 }
 
 /* Prints the titles of summary_print_row(). */

@@ -5,6 +5,23 @@
 
 #include "counters.h"
 
+/**
+ * struct outcome - what became of the stacks, in short
+ * @stacks: stacks that were unwound
+ * @whole: of these, whole ones
+ * @left: others, of processes without data, which were left to the kernel
+ * @reason: the most common reason of those that are not whole, as a counter's name; or NULL
+ * @of_reason: stacks that ended for it
+ */
+struct outcome {
+	u64		stacks;
+	u64		whole;
+	u64		left;
+	const char	*reason;
+	u64		of_reason;
+};
+
+struct outcome summary_outcome(const struct counters *counters);
 void summary_print(const struct counters *counters, const char *when, bool all);
 void summary_print_columns(void);
 void summary_print_row(const struct counters *counters);

@@ -289,7 +289,7 @@ static const char *ask_loader(struct linked *linked, const char *loader, const c
 		error = parse_list(linked, list);
 	/* Each loader lists itself at least, unless whoever runs it cannot read the program. */
 	if (!error && linked->nr == 1)
-		error = "its loader lists nothing: load the PID of a process that runs it";
+		error = "its loader lists nothing: load a process that runs it, by -p PID";
 	free(list);
 	return error;
 }

@@ -28,6 +28,15 @@ void complain(const char *format, ...)
 	free(line);
 }
 
+/* Complains of a file. If its name is a number, the user may have meant a process. */
+void complain_name(const char *name, const char *error)
+{
+	bool is_number = *name && !name[strspn(name, "0123456789")];
+
+	complain("%s: %s%s%s", name, error, is_number ? "; if it is a process, type: -p " : "",
+		 is_number ? name : "");
+}
+
 /**
  * complain_defect - report a defect
  * @obj: the file with the defect

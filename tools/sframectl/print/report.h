@@ -8,6 +8,7 @@
 
 __printf(1, 2)
 void complain(const char *format, ...);
+void complain_name(const char *name, const char *error);
 void complain_defect(const struct object *obj, const char *name,
 		     const struct scan_place *place, enum sframe_defect defect);
 void print_table(const char *name, u64 size, const char *error);

@@ -58,7 +58,8 @@ const char *held_read(struct held *held)
 	}
 	close(device);
 	held->is_known = !error;
-	qsort(held->all, held->nr, sizeof(*held->all), compare_files);
+	if (held->nr)
+		qsort(held->all, held->nr, sizeof(*held->all), compare_files);
 	return error;
 }
 

@@ -4,12 +4,17 @@
 #define SFRAMECTL_MODULE_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
 
 bool module_is_loaded(void);
+bool module_read(const char *name, char *text, size_t size);
+pid_t module_find_server(bool *is_service);
+bool module_has_service(void);
+int module_paranoid_level(void);
 const char *module_missing(void);
 const char *module_needs_root(const char *what);
 void module_complain_missing(void);
 void module_complain_if_off(void);
-void module_complain_if_other(void);
 
 #endif /* SFRAMECTL_MODULE_H */

@@ -225,7 +225,7 @@ recipes() {	# recipes DATA
 	for name in "${names[@]}"; do
 		case $name in
 		container) start_container ;;
-		fleet) sframectl tables --drop ;;
+		fleet) sframectl tables drop ;;
 		user) sysctl -q kernel.perf_event_paranoid=3 ;;
 		esac
 		recipe "$name"

@@ -87,7 +87,7 @@ many_tables() {	# many_tables NR BYTES
 	wait $sampler
 	kill $user
 	wait $user 2>/dev/null
-	expect 'sframectl tables --drop' sframectl tables --drop
+	expect 'sframectl tables drop' sframectl tables drop
 	expect 'no table is listed' test "$(nr_tables)" = 0
 	rm -rf "$files"
 	expect 'none is held' waits_for holds_no_table
@@ -191,7 +191,7 @@ bombed() {	# bombed NR
 killed() {	# killed TIMES
 	local i bomb
 	: >"$scratch/served"
-	sframectl tables --drop
+	sframectl tables drop
 	perf record -q -B -a -e cpu-clock:u -F 1000 --call-graph=sframe,sync -o "$scratch/all.data" -- ./many bomb ./many 1000000 &
 	bomb=$!
 	for ((i = 0; i < $1; i++)); do
@@ -214,7 +214,7 @@ killed() {	# killed TIMES
 # Two share the work: each file is converted once.
 two_servers() {
 	local first
-	sframectl tables --drop
+	sframectl tables drop
 	rm -rf "$files"
 	mkdir "$files"
 	for i in {0..39}; do
@@ -265,12 +265,12 @@ from_store() {
 	rm -rf "$store"
 	mkdir "$store"
 	fresh
-	sframectl tables --drop
-	expect 'convert --by-content' silently sframectl convert --by-content -o "$store" '[vdso]' "$dir/files/one.so" \
-		"$dir/tables" /lib/*-linux-gnu/libc.so.6
+	sframectl tables drop
+	expect 'convert --store' silently sframectl convert --store "$store" '[vdso]' "$dir/files/one.so" "$dir/tables" \
+		/lib/*-linux-gnu/libc.so.6
 	expect 'each file has its key as its name' test -e "$store/$(sha256sum <"$dir/files/one.so" | cut -d ' ' -f 1).sframe"
 	: >"$scratch/served"
-	start_server --from "$store"
+	start_server --store "$store"
 	begin -- "$dir/files/one.so"
 	sample 'from a store, at first'
 	expect 'from a store: a table is found by content' gets_table "$dir/files/one.so"
@@ -305,8 +305,8 @@ from_store() {
 	begin -- "$dir/files/five.so"
 	sample 'from a store, too early'
 	expect 'from a store: there is no table yet' comes_to_say "$scratch/served" 'five.so: has no table there'
-	expect 'convert --by-content into the store that is served' \
-		silently sframectl convert --by-content -o "$store" "$dir/files/five.so"
+	expect 'convert --store into the store that is served' \
+		silently sframectl convert --store "$store" "$dir/files/five.so"
 	expect 'from a store: then there is one' sampled_until_table "$dir/files/five.so"
 	end
 	chmod 775 "$store"
@@ -326,11 +326,11 @@ from_store() {
 	end
 	stop_server 'without a store'
 	chmod 777 "$store"
-	! sframectl serve --from "$store" 2>"$scratch/said"
+	! sframectl serve --store "$store" 2>"$scratch/said"
 	expect "a store that others may write is refused: $(cat "$scratch/said")" grep -q 'others than its owner may write it' "$scratch/said"
 	chmod 755 "$store"
 	chown 1 "$store"
-	! sframectl serve --from "$store" 2>"$scratch/said"
+	! sframectl serve --store "$store" 2>"$scratch/said"
 	expect "a store of another user is refused: $(cat "$scratch/said")" grep -q "is not root's" "$scratch/said"
 }
 

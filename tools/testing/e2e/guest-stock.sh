@@ -18,7 +18,7 @@ wanting() { grown '^(stop[.](nodata|section-fault)|declined[.]no-section)' | awk
 # Tables are there before the recording begins: of COMMAND and what it links, of a process, and of all that runs.
 stock_known() {	# stock_known WAY
 	local way=$1 pid
-	sframectl tables --drop
+	sframectl tables drop
 	snapshot
 	# shellcheck disable=SC2016 # perl expands it
 	perf record -q -e cpu-clock:u -F 1999 --call-graph="sframe,$way" -o "$scratch/data" \
@@ -27,12 +27,12 @@ stock_known() {	# stock_known WAY
 	perl -e '1 while 1' &
 	pid=$!
 	sleep 1
-	sframectl tables --drop
+	sframectl tables drop
 	snapshot
 	perf record -q -e cpu-clock:u -F 1999 --call-graph="sframe,$way" -o "$scratch/data" -p $pid sleep 1
 	expect "$way: a process loses none" test "$(wanting)" = 0
 	show_grown "$way, known before"
-	sframectl tables --drop
+	sframectl tables drop
 	snapshot
 	# perf itself starts after that: its few stacks want its table.
 	perf record -q -a -e cpu-clock:u -F 1999 --call-graph="sframe,$way" -o "$scratch/data" sleep 1

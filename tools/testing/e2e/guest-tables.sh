@@ -152,7 +152,7 @@ renamed_over() {
 	expect 'after rename(), at first: no frame that is not there' test "$wrong" = 0
 	none_is_right 'after rename(), the program that runs'
 	let_it_age
-	expect 'after rename(): load of the process' sframectl load "$victim"
+	expect 'after rename(): load of the process' sframectl load -p "$victim"
 	all_are_right 'after rename(), the program that runs, loaded'
 	end
 	begin -- "$dir/files/one.so"
@@ -352,7 +352,7 @@ served_overlays() {
 	mv "$dir/files/one.so" "$dir/files/one/lib.so"
 	let_it_age
 	# Tables of files that have gone have numbers that are used again.
-	sframectl tables --drop
+	sframectl tables drop
 	# shellcheck disable=SC2016 # the other shell expands them
 	begin unshare -Urm sh -euc 'mount -t overlay overlay "$1" -o "lowerdir=$2/one:$2/empty"; shift 2; exec "$@"' sh "$merged" "$dir/files" \
 		-- "$merged/lib.so"
@@ -400,7 +400,7 @@ unprivileged() {
 	local nobody=(setpriv --reuid 65534 --regid 65534 --clear-groups) command
 	chmod 755 "$dir"
 	fresh
-	for command in "load $dir/files/one.so" tables 'tables --drop' serve; do
+	for command in "load $dir/files/one.so" tables 'tables drop' serve; do
 		# shellcheck disable=SC2086 # words of a command
 		refused_to "nobody's sframectl $command" "${nobody[@]}" sframectl $command
 	done
@@ -427,6 +427,25 @@ load_under_limits() {
 	expect 'load, with SIGCHLD ignored' bash -c "trap '' CHLD; exec sframectl load $dir/files/two.so"
 	expect 'low limits: the table is there' has_table "$dir/files/one.so"
 	expect 'SIGCHLD ignored: the table is there' has_table "$dir/files/two.so"
+}
+
+# What a user sees of the module and its tables.
+front_door() {
+	local file=$dir/files/one.so version
+	version=$(cat /sys/module/sframe_unwind/version)
+	fresh
+	expect 'front door: load' sframectl load "$file"
+	begin -- "$file"
+	expect 'status: the module is on' sframectl >"$scratch/said"
+	end
+	cat "$scratch/said"
+	expect 'status: version, hooks, tables' test "$(grep -cE "^(module +sframe_unwind $version, on|hooks +synchronous|tables +[1-9][0-9]* of files, [0-9.]+ [KM]iB;)" "$scratch/said")" = 3
+	expect 'doctor: nothing serves tables' grep -q '^Problem: Nothing serves tables: sframectl serve does not run\.$' <<<"$(sframectl doctor)"
+	sframectl serve &
+	waits_for sframectl doctor
+	expect 'doctor: ready, once something does' sframectl doctor
+	kill $!
+	wait $!
 }
 
 # A converter makes none of these tables. Whoever writes another one, or has an old one, is told what is wrong.
@@ -461,6 +480,7 @@ tables() {
 	load_module
 	unprivileged
 	load_under_limits
+	front_door
 	wrong_tables
 	expect 'load the program and its libraries' sframectl load --linked "$dir/tables"
 	same_build_id

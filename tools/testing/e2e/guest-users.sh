@@ -73,7 +73,7 @@ mistakes_drop_nothing() {
 		both flags: Invalid argument
 	END
 	expect 'the table is still there' test "$(nr_tables)" -gt 0
-	expect 'sframectl tables --drop' sframectl tables --drop
+	expect 'sframectl tables drop' sframectl tables drop
 	expect 'no table is left' waits_for holds_no_table
 }
 

@@ -6,7 +6,7 @@
 
 # most_end PID CAUSE OBJECT: do most of the stacks of the process end in OBJECT, for this cause?
 most_end() {
-	sframectl why --json "$1" 4 >"$scratch/why.json" || return
+	sframectl why --json -p "$1" -d 4 >"$scratch/why.json" || return
 	python3 - "$@" "$scratch/why.json" <<'END'
 import json, sys
 pid, cause, name, path = sys.argv[1:]
@@ -25,19 +25,19 @@ says_why_no_table() { grep -q '"error": "has no .eh_frame: nothing describes its
 
 # nearly_whole PID: and are they whole?
 nearly_whole() {
-	sframectl why --json "$1" 4 >"$scratch/why.json" || return
+	sframectl why --json -p "$1" -d 4 >"$scratch/why.json" || return
 	python3 -c 'import json, sys; why = json.load(sys.stdin); sys.exit(why["whole"] < 0.95 * max(why["stacks"], 50))' \
 		<"$scratch/why.json" || { cat "$scratch/why.json"; return 1; }
 }
 
-# unwound_by WHAT PID|FILE: what does sframectl check say of ends/ends?
+# unwound_by WHAT FILE|-p PID: what does sframectl check say of ends/ends?
 unwound_by() {
-	sframectl check "$2" | tee "$scratch/check.txt" | awk -v what="$1" '$NF ~ /ends\/ends$/ && $(NF - 1) == what { found = 1 }
+	sframectl check "${@:2}" | tee "$scratch/check.txt" | awk -v what="$1" '$NF ~ /ends\/ends$/ && $(NF - 1) == what { found = 1 }
 		END { exit !found }' || { cat "$scratch/check.txt"; return 1; }
 }
 
 says_elsewhere() {	# says_elsewhere PID
-	sframectl check "$1" | grep -A 1 'ends/ends$' | grep -q 'note: it is on a file system whose files get no table: a file can change there unseen'
+	sframectl check -p "$1" | grep -A 1 'ends/ends$' | grep -q 'note: it is on a file system whose files get no table: a file can change there unseen'
 }
 
 why_elsewhere() {
@@ -50,7 +50,7 @@ why_elsewhere() {
 	cp -r ends "$scratch/vfat/"
 	"$scratch/vfat/ends/ends" plain 1000 &
 	pid=$!
-	sframectl load $pid
+	sframectl load -p $pid
 	expect 'a file system whose files get no table: elsewhere' most_end $pid elsewhere ends/ends
 	expect 'sframectl check says so' says_elsewhere $pid
 	kill $pid
@@ -88,7 +88,7 @@ why_interrupted() {
 	./ends/ends plain 1000 &
 	busy=$!
 	snapshot
-	sframectl why -a 1000 >"$scratch/why.txt" &
+	sframectl why -d 1000 >"$scratch/why.txt" &
 	pid=$!
 	waits_for has_walked 500
 	kill -TERM $pid
@@ -109,7 +109,7 @@ why_overtaken() {
 	./ends/ends plain 1000 &
 	busy=$!
 	start_sampling sync
-	sframectl why $busy 12 >"$scratch/why.txt" &
+	sframectl why -p $busy -d 12 >"$scratch/why.txt" &
 	pid=$!
 	waits_for has_events $pid
 	kill -STOP $pid
@@ -135,7 +135,7 @@ why_of_hostile_name() {
 	cp ends/ends "$name"
 	LD_LIBRARY_PATH=ends "$name" asm 1000 &
 	pid=$!
-	sframectl why $pid 2 >"$scratch/why.txt"
+	sframectl why -p $pid -d 2 >"$scratch/why.txt"
 	expect 'a hostile name is escaped' grep -qF 'a\x1b[31m\x0ab' "$scratch/why.txt"
 	kill $pid
 	wait $pid 2>/dev/null
@@ -144,7 +144,7 @@ why_of_hostile_name() {
 why() {
 	local pid
 	expect 'without the module: says so' \
-		grep -q 'the module is not loaded; type: modprobe sframe_unwind' <<<"$(sframectl why 1 2>&1)"
+		grep -q 'the module is not loaded; type: modprobe sframe_unwind' <<<"$(sframectl why -d 1 2>&1)"
 	load_module
 	expect 'the kernel log says that it was loaded' says_loaded
 	why_elsewhere
@@ -152,10 +152,10 @@ why() {
 	./ends/ends plain 1000 &
 	pid=$!
 	expect 'plain, no table in the process: not-loaded' most_end $pid not-loaded ends/ends
-	expect 'sframectl check: none' unwound_by none $pid
-	expect 'and says what to do' grep -qE '^[1-9][0-9]* have neither; type: sframectl load -v PID$' "$scratch/check.txt"
+	expect 'sframectl check: none' unwound_by none -p $pid
+	expect 'and says what to do' grep -qE '^[1-9][0-9]* have neither; type: sframectl load -v -p PID$' "$scratch/check.txt"
 	sframectl load --linked "$PWD/ends/ends"
-	expect 'sframectl check: table' unwound_by table $pid
+	expect 'sframectl check: table' unwound_by table -p $pid
 	expect 'and counts tables' grep -qE '^0 of [0-9]+ objects carry SFrame data, [1-9][0-9]* have a table$' "$scratch/check.txt"
 	expect 'the same of the file' unwound_by table ends/ends
 	expect 'it says how much the table covers' grep -qE ' [1-9][0-9]*/[0-9]+ +[1-9][0-9]\.[0-9]% .* table ' "$scratch/check.txt"
@@ -165,9 +165,9 @@ why() {
 	# As perf does after a recording.
 	ln ends/ends ends/link
 	expect 'plain, after a hard link: changed' most_end $pid changed ends/ends
-	expect 'sframectl check: none any more' unwound_by none $pid
+	expect 'sframectl check: none any more' unwound_by none -p $pid
 	expect 'and says why' grep -q 'note: it was written, renamed or linked, and so has lost its table' "$scratch/check.txt"
-	sframectl load $pid
+	sframectl load -p $pid
 	expect 'plain, loaded once more: whole' nearly_whole $pid
 	kill $pid
 	wait $pid 2>/dev/null
@@ -185,12 +185,12 @@ why() {
 	sleep 1000 &
 	waits_for sleeps $!
 	expect 'a process that sleeps: says so' \
-		grep -q '^The process did not run in this time: give it something to do' <<<"$(sframectl why $! 1)"
+		grep -q '^The process did not run in this time: give it something to do' <<<"$(sframectl why -p $! -d 1)"
 	kill $!
 	# Processes that end before they can be named are counted, too.
 	(while :; do ./ends/ends plain 0; done) &
 	pid=$!
-	sframectl why -v 5 | tee "$scratch/why.txt"
+	sframectl why -v -d 5 | tee "$scratch/why.txt"
 	expect 'of processes that end at once' \
 		grep -q 'the process had ended before its code could be named' "$scratch/why.txt"
 	kill $pid

@@ -141,11 +141,11 @@ def stale(cli, tmp):
 
 def processes(cli):
     pid = str(os.getpid())
-    cli("check PID", "check", pid, out=r"^\d+ of \d+ objects carry SFrame data")
-    cli("check --json PID", "check", "--json", pid,
+    cli("check PID", "check", "-p", pid, out=r"^\d+ of \d+ objects carry SFrame data")
+    cli("check --json PID", "check", "--json", "-p", pid,
         as_json=lambda check: any("libc" in obj["file"] or "python" in obj["file"]
                                   for obj in check["objects"]))
-    cli("check no PID", "check", "999999999", status=1, out="VERSION",
+    cli("check no PID", "check", "-p", "999999999", status=1, out="VERSION",
         err="process 999999999: no such process")
 
 
@@ -179,7 +179,7 @@ def measure(cli, tmp):
     cli.judge("check -v, a table: all code", run(program, "check", "-v", tmp / "partly-bare.so"), out=r" 50/200 +25\.0% .* table (.|\n)*"
               r"^ *not covered: 0x[0-9a-f]+, 150 bytes: unknown\n(.|\n)*"
               r"^200 bytes of code can be unwound: by tables 25\.0 %, by \.sframe of the objects 0\.0 %, by frame pointers at most 75\.0 %$")
-    ran = run(program, "check", "--json", str(os.getpid()))
+    ran = run(program, "check", "--json", "-p", str(os.getpid()))
     said = json.loads(ran.stdout)
     code = sum(entry.get("code_bytes", 0) for entry in said["objects"]) + sum(
         entry["bytes"] for entry in said["processes"][0]["no_elf"])

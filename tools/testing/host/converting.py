@@ -448,9 +448,9 @@ def refused(cli, tmp):
     refuses("has no executable code", elf)
 
     path.write_bytes(good)
-    ran = subprocess.run([cli.program, "convert", "--by-content", "-o", tmp, path], text=True, capture_output=True,
+    ran = subprocess.run([cli.program, "convert", "--store", tmp, path], text=True, capture_output=True,
                          preexec_fn=forbid_writes, check=False)
-    cli.judge("convert --by-content without memory for a copy", ran, status=1,
+    cli.judge("convert --store without memory for a copy", ran, status=1,
               err=r"refused\.so: cannot be copied to memory")
     cli("convert: an empty name of a directory", "convert", "-o", "", path, status=2,
         err="convert: -o: give the name of a directory$")

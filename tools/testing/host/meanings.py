@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What sframectl says of each counter of the module, and of each defect of .sframe."""
 
-CHECK_OBJECT = "`sframectl check PID` names the object and its defect. Build it again with newer binutils."
+CHECK_OBJECT = "`sframectl check -p PID` names the object and its defect. Build it again with newer binutils."
 FIND_PLACE = "The data is wrong, or the program changes its stack by itself. `sframectl why` shows where."
-SHOW_COURSE = "Normal at the beginning. `sframectl status 5` shows whether it goes on"
+SHOW_COURSE = "Normal at the beginning. `sframectl stats -i 5` shows whether it goes on"
 
 # From the name of a counter to its text, and the advice or "".
 MEANINGS = {
@@ -25,7 +25,7 @@ MEANINGS = {
     "stop.refused": ("the row must not be followed", CHECK_OBJECT),
     "stop.budget": ("the walk would have cost more work, or looked up more rows, than one walk may",
                     "On a real-time kernel this is normal for new code (parameter lookups). Elsewhere "
-                    "`sframectl check PID` shows objects whose FLAGS lack \"sorted\": link them with GNU ld."),
+                    "`sframectl check -p PID` shows objects whose FLAGS lack \"sorted\": link them with GNU ld."),
     "stop.bad-cfa": ("the row leads down the stack", FIND_PLACE),
     "stop.bad-ra": ("the row leads to an address that is not code", FIND_PLACE),
     "stop.register": ("the row needs a register that is known only in the sampled frame, or where a signal struck",
@@ -94,10 +94,10 @@ def tests(cli, stats, names):
     """Each counter of the module's tables, which names lists, is explained, in these words."""
     for name in [*MEANINGS, *(name for name in names if name not in MEANINGS)]:
         stats.write_text(f"{name} 5\nframes.other 3\n")
-        cli(f"status explains {name}", "status", "--stats", stats,
+        cli(f"stats explains {name}", "stats", "--stats", stats,
             said=said_of(name) if name in MEANINGS else "a meaning, in meanings.py")
     for defect, text in DEFECTS.items():
         if f"defect.{defect}" in MEANINGS:
             continue
         stats.write_text(f"walks 1\ndefect.{defect} 5\n")
-        cli(f"status explains defect.{defect}", "status", "--stats", stats, said=f"5 {defect}: {text}")
+        cli(f"stats explains defect.{defect}", "stats", "--stats", stats, said=f"5 {defect}: {text}")

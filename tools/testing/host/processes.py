@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Tests of `sframectl check PID` with processes that map code of many kinds.
+"""Tests of `sframectl check -p PID` with processes that map code of many kinds.
 
 Each process is a child that maps its code and waits. It runs as a user without rights,
 and sframectl as that user, or as root. A user runs both as itself, and no test that
@@ -82,7 +82,7 @@ def as_user(user):
 
 
 def check(cli, pid, *options, user=0):
-    return subprocess.run([cli.program, "check", *options, pid], capture_output=True,
+    return subprocess.run([cli.program, "check", *options, "-p", pid], capture_output=True,
                           text=True, errors="surrogateescape", check=False, **as_user(user))
 
 
@@ -153,7 +153,7 @@ def odd_files(cli, tmp, good):
             shutil.copyfile(good, tmp / "other")
             os.rename(tmp / "other", tmp / name)
 
-    sudo = "deleted: only root can still read it; type: sudo sframectl check "
+    sudo = "deleted: only root can still read it; type: sudo sframectl check -p "
     names = (f"{gone} (deleted)", f"{replaced} (deleted)")
     with Child(prepare) as pid:
         if IS_ROOT:
@@ -241,7 +241,7 @@ def another_mapping(cli, tmp, good):
         with open(f"/proc/{pid}/maps", encoding="utf-8") as file:
             text = re.sub(rf" [0-9]+ +{mapped}$", f" 1 {listed}", file.read(), flags=re.MULTILINE)
         maps.write_text(text)
-        script = f'mount --bind {maps} /proc/{pid}/maps && exec "$0" check {pid}'
+        script = f'mount --bind {maps} /proc/{pid}/maps && exec "$0" check -p {pid}'
         ran = subprocess.run(["unshare", "-m", "sh", "-c", script, cli.program],
                              capture_output=True, text=True, check=False)
         cli.end("another file at the same address", [] if ran.returncode == 1 and
@@ -261,9 +261,9 @@ def without_code(cli):
         os._exit(0)
     while not is_zombie(pid):
         time.sleep(0.01)
-    cli("check zombie", "check", str(pid), status=1,
+    cli("check zombie", "check", "-p", str(pid), status=1,
         err=f"process {pid}: has no code: it is a kernel thread, or has ended")
-    cli("check --json zombie", "check", "--json", str(pid), status=1, err="has no code",
+    cli("check --json zombie", "check", "--json", "-p", str(pid), status=1, err="has no code",
         as_json=lambda value: "has no code" in value["processes"][0]["error"])
     os.waitpid(pid, 0)
 
@@ -272,7 +272,7 @@ def unreadable(cli):
     with Child(lambda: None, user=0) as pid:
         for options in ((), ("--json",)):
             ran = check(cli, pid, *options, user=NOBODY)
-            sudo = f"only its user and root may see its mappings; type: sudo sframectl check {pid}"
+            sudo = f"only its user and root may see its mappings; type: sudo sframectl check -p {pid}"
             said = sudo in ran.stderr and ran.returncode == 1
             if options:
                 value = json.loads(ran.stdout)
@@ -281,7 +281,7 @@ def unreadable(cli):
                     [ran.stdout + ran.stderr])
 
         # Address 0 of a process cannot be read: EIO.
-        script = f'mount --bind /proc/{pid}/mem /proc/{pid}/maps && exec "$0" check {pid}'
+        script = f'mount --bind /proc/{pid}/mem /proc/{pid}/maps && exec "$0" check -p {pid}'
         ran = subprocess.run(["unshare", "-m", "sh", "-c", script, cli.program],
                              capture_output=True, text=True, check=False)
         cli.end("mappings with a read error", [] if ran.returncode == 1 and

@@ -36,9 +36,9 @@ def modules_files(cli):
     for words in (["load", "--all"], ["tables"], ["serve"]):
         cli.judge(f"{words[0]}, not root", run(cli.program, DEVICE + user, *words), status=1,
                   err="/dev/sframe_unwind: only root may load, list or drop tables; put sudo before the command$")
-    cli.judge("why, not root", run(cli.program, SYSFS + user, "why", "1"), status=1,
+    cli.judge("why, not root", run(cli.program, SYSFS + user, "why", "-d", "1"), status=1,
               err="only root may sample; put sudo before the command$")
-    cli.judge("status, not root", run(cli.program, f"{SYSFS}{DEBUGFS}{user}", "status"), status=1,
+    cli.judge("stats, not root", run(cli.program, f"{SYSFS}{DEBUGFS}{user}", "stats"), status=1,
               err="only root may read the counters; put sudo before the command$")
     # Root of a user namespace, who has no rights over the machine: sudo gives none.
     as_container = f"\nexec {WITHOUT_CAPABILITIES}"
@@ -47,27 +47,27 @@ def modules_files(cli):
         cli.judge(f"{words[0]}, root of a container",
                   run(cli.program, f"{DEVICE}; chown {NOBODY} /dev/sframe_unwind{as_container}", *words), status=1,
                   err=f"/dev/sframe_unwind: only root may load, list or drop tables; {outside}")
-    cli.judge("status, root of a container",
-              run(cli.program, f"{SYSFS}{DEBUGFS}; chown {NOBODY} /sys/kernel/debug{as_container}", "status"), status=1,
+    cli.judge("stats, root of a container",
+              run(cli.program, f"{SYSFS}{DEBUGFS}; chown {NOBODY} /sys/kernel/debug{as_container}", "stats"), status=1,
               err=f"only root may read the counters; {outside}")
-    cli.judge("load of one file without a table", run(cli.program, f"{DEVICE}\nexec", "load", "4194305"), status=1,
+    cli.judge("load of a process that is not there", run(cli.program, f"{DEVICE}\nexec", "load", "-p", "4194305"), status=1,
               out="0 tables loaded, 0 KiB; 1 file without one$", err="4194305: no such process")
-    cli.judge("why, no tracefs", run(cli.program, f"{SYSFS}\nmount -t tmpfs none /sys/kernel\nexec", "why", "1"), status=1,
+    cli.judge("why, no tracefs", run(cli.program, f"{SYSFS}\nmount -t tmpfs none /sys/kernel\nexec", "why", "-d", "1"), status=1,
               err="tracefs is not mounted; type: mount -t tracefs none /sys/kernel/tracing$")
     cli.judge("why, no tracepoint", run(cli.program, f"{SYSFS}\nmount -t tracefs none /sys/kernel/tracing\nexec",
-                                        "why", "1"), status=1,
+                                        "why", "-d", "1"), status=1,
               err="this kernel has no tracepoints, so sfu_walk is missing: use another kernel$")
 
 
 def processes(cli, tmp):
     with Child(lambda: None) as pid:
-        cli.judge("check PID, root of a container", run(cli.program, f"exec {WITHOUT_CAPABILITIES}", "check", pid),
+        cli.judge("check PID, root of a container", run(cli.program, f"exec {WITHOUT_CAPABILITIES}", "check", "-p", pid),
                   status=1, err=f"process {pid}: only its user and root may see its mappings; "
                   "it needs CAP_SYS_ADMIN outside of all containers$")
         maps = tmp / "odd-maps"
         maps.write_text("no mapping\n")
         cli.judge("check PID, odd mappings",
-                  run(cli.program, f"mount --bind {maps} /proc/{pid}/maps\nexec", "check", pid), status=1,
+                  run(cli.program, f"mount --bind {maps} /proc/{pid}/maps\nexec", "check", "-p", pid), status=1,
                   err=f"process {pid}: the kernel's list of its mappings is not understood; report it$")
 
 
@@ -80,9 +80,9 @@ def converting(cli, tmp):
     """A file is anybody's: the child that reads it has to give up the rights of root."""
     program, out = cli.build / "test_sha256", tmp / "converted"
     out.mkdir()
-    for key in (), ("--by-content",):
+    for key in ("-o",), ("--store",):
         cli.judge(f"convert {' '.join(key)}, root of a container",
-                  run(cli.program, f"exec {WITHOUT_CAPABILITIES}", "convert", *key, "-o", out, program), status=1, out="CODE",
+                  run(cli.program, f"exec {WITHOUT_CAPABILITIES}", "convert", *key, out, program), status=1, out="CODE",
                   err="test_sha256: its converter cannot give up its rights: it needs CAP_SETUID, CAP_SETGID$")
     cli.judge("convert [vdso], root of a container",
               run(cli.program, f"exec {WITHOUT_CAPABILITIES}", "convert", "-o", out, "[vdso]"), status=1, out="CODE",
@@ -135,7 +135,7 @@ def users_program(cli, tmp, good):
     cli.judge("load --linked of root's program on a file system without setuid programs",
               run(cli.program, f"mount --bind {tmp} {tmp}\nmount -o remount,bind,nosuid {tmp}\n{prepare}", "load", "--linked", path),
               status=1, err=f"/uid-{NOBODY}-{NOBODY}--/y: No such file")
-    for what, script, said in (("fails", "exit 127", "its loader lists nothing: load the PID of a process that runs it"),
+    for what, script, said in (("fails", "exit 127", "its loader lists nothing: load a process that runs it, by -p PID"),
                                ("lists without end", "yes | tr -d '\\n'", "its loader lists more than any program needs"),
                                ("does not end", "sleep 1000", "its loader takes too long: it is no loader, or the disk is slow")):
         loader.write_text(f"#!/bin/sh\n{script}\n")
@@ -184,10 +184,10 @@ def store(cli, tmp):
     path = tmp / "store"
     path.mkdir()
     path.chmod(0o777)
-    cli("serve --from, for all", "serve", "--from", path, status=1, err="store: others than its owner may write it$")
+    cli("serve --store, for all", "serve", "--store", path, status=1, err="store: others than its owner may write it$")
     path.chmod(0o755)
     os.chown(path, NOBODY, NOBODY)
-    cli("serve --from, of a user", "serve", "--from", path, status=1, err="store: is not root's$")
+    cli("serve --store, of a user", "serve", "--store", path, status=1, err="store: is not root's$")
 
 
 def tests(cli):

@@ -1,401 +1,197 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""sframectl status, with counters that a file has."""
+"""sframectl status and doctor, on a machine that mount namespaces make up."""
 
 import json
+import os
+import platform
 import re
 import subprocess
-from decimal import Decimal
-from pathlib import Path
-from random import Random
+import sys
 
-import meanings
-from cli import IS_ROOT, TOP, UNSHARE, VERSION, can_unshare, run
+from cli import IS_ROOT, TOP, VERSION, run
 
-STATS = """walks 123
-stop.complete 100
-stop.nodata 23
-frames.sframe 999
-frames.fp 1
-declined.kthread 5
-surprise 7
-map.bytes 18446744073709551615
-stop.late 0
-"""
+# Processes of others are not seen. The program is $1, the directory with what is made up is $2.
+UNSHARE = ["unshare", *([] if IS_ROOT else ["-Ur"]), "-m", "-p", "-f", "--mount-proc"]
 
-STATS_TABLE = """walks                               123
-stop
-  complete                          100  81.30 %
-  nodata                             23  18.70 %
-  late                                0   0.00 %
-frames
-  sframe                            999  99.90 %
-  fp                                  1   0.10 %
-declined
-  kthread                             5
-surprise                              7
-map
-  bytes                  18446744073709551615
-"""
-
-# This module is an older one: it does not count where the stacks ended.
-STATS_SUMMARY = """stacks since the module was loaded: 123
-  81.3 %  whole
-          81.3 %  complete: the outermost frame was reached
-  18.7 %  ended early
-          18.7 %  nodata: no table or .sframe covers it, no frame pointer leads
-                  on
-                  `sframectl why` names the objects, and says for each what can
-                  be done.
-callers found by: SFrame 99.9 %, frame pointer 0.1 %
-stacks left to the kernel's own code
-               5  kthread: kernel threads, which have no user stack
-counters that this sframectl does not know
-               7  surprise
-"""
-
-HEALTHY = """walks 10001
-stop.complete 50
-stop.start 9500
-stop.full 250
-stop.nodata 150
-stop.unscanned 49
-stop.bad-ra 2
-stop.exec 0
-first.complete 0
-first.nodata 100
-first.unscanned 49
-first.bad-ra 0
-depth.complete 400
-depth.start 95000
-depth.full 31750
-depth.nodata 600
-depth.unscanned 49
-depth.bad-ra 20
-frames.sframe 116700
-frames.fp 1170
-frames.signal 7
-cache.hits 117000
-declined.kthread 3
-declined.no-section 400
-defect.fde-order 2
-defect.magic 0
-section.bad 1
-scan.runs 12
-map.bytes 12345
-"""
-
-HEALTHY_SUMMARY = """stacks since the module was loaded: 10001
-  95.5 %  whole, 10.0 frames on average
-          95.0 %  start: the program's or thread's first function was reached
-           0.5 %  rare: complete 50
-   3.0 %  ended on the way, 106.9 frames on average
-           2.5 %  full: perf has no room for more frames
-                  For more: sysctl kernel.perf_event_max_stack=512, while no
-                  perf runs.
-           0.5 %  nodata: no table or .sframe covers it, no frame pointer leads
-                  on
-                  `sframectl why` names the objects, and says for each what can
-                  be done.
-          <0.1 %  rare: bad-ra 2
-   1.5 %  ended in the first frame
-           1.0 %  nodata
-           0.5 %  rare: unscanned 49
-callers found by: SFrame 99.0 %, frame pointer 1.0 %, signal frame <0.1 %
-stacks left to the kernel's own code
-             400  no-section: processes without any table or .sframe
-                  `sframectl load --all` loads tables of what runs; `sframectl
-                  why` names what has none.
-               3  kthread: kernel threads, which have no user stack
-defects of .sframe; `sframectl check PID` names the objects
-               2  fde-order: FDEs are marked sorted but are not
-               1  bad: sections that contradict themselves and are not used any
-                  more
-"""
-
-# Values that no module has.
-HOSTILE = f"""walks 0
-stop.complete {2**64 - 1}
-stop.nodata {2**64 - 1}
-stop.budget 5
-stop. 6
-first.nodata 7
-first.budget 9
-first {2**64 - 1}
-depth.complete {2**64 - 1}
-depth.nodata 3
-frames. {2**64 - 1}
-frames.sframe {2**64 - 1}
-declined.{"x" * 54} {2**64 - 1}
-defect.none {2**64 - 1}
-. 1
-"""
-
-
-def module_names():
-    """Returns the names of the counters in the module's tables, as "stop.complete"."""
-    groups = {"stop": "stop", "method": "frames", "decline": "declined"}
-    source = (TOP / "sframe_names.c").read_text()
-    names = []
-    for table, group in groups.items():
-        body = re.search(rf"sfu_{table}_names\[\] = {{(.*?)}}", source, re.S)[1]
-        names += [f"{group}.{name}" for name in re.findall('= "(.+)"', body)]
-    return [name for name in names if name != "stop.none"]
-
-
-def explained(cli, stats):
-    """Each counter of the module's tables is explained."""
-    names = module_names()
-    cli.enough("counters in the module's tables", len(names), 22)
-    meanings.tests(cli, stats, names)
-
-
-def shares(cli, stats):
-    """Shares of parts have the sum 100.0 %, and those of reasons the share of their part."""
-    random = Random(1)
-    names = ["start", "complete", "nodata", "exec", "bad-ra", "budget"]
-    errors = []
-    for _ in range(50):
-        stops = {name: random.randrange(1000) for name in names}
-        stats.write_text("".join(
-            f"stop.{name} {count}\nfirst.{name} {random.randrange(count + 1)}\n"
-            for name, count in stops.items()))
-        text = run(cli.program, "status", "--all", "--stats", stats).stdout
-        text = text.split("\n\n")[0]
-        parts = [Decimal(part) for part in re.findall(r"^ {0,5}([\d.]+) %", text, re.M)]
-        reasons = [Decimal(part) for part in re.findall(r"^ {10,}([\d.]+) %", text, re.M)]
-        if "<" not in text and not sum(parts) == sum(reasons) == 100:
-            errors.append(f"{stops}: {sum(parts)}, {sum(reasons)}")
-    cli.end("status shares add up", errors)
-
-
-def summary(cli, stats):
-    stats.write_text(HEALTHY)
-    cli("status healthy", "status", "--stats", stats,
-        out=rf"\A{re.escape(HEALTHY_SUMMARY)}\Z")
-    cli("status --all healthy", "status", "--all", "--stats", stats,
-        out=r"^ {10}<0.1 %  bad-ra: .*\n.* {18}The data is wrong")
-    stats.write_text("walks 0\nstop.complete 0\nfirst.complete 0\n")
-    cli("status nothing taken", "status", "--stats", stats,
-        out=r"loaded: 0\nNo stack .*; type: perf record --call-graph=sframe \./app\n\Z")
-    stats.write_text("walks 0\ndeclined.disabled 1\n")
-    cli("status all left", "status", "--stats", stats,
-        out=r"loaded: 0\nstacks left .*\n +1  disabled: .*\n +Nothing to do if it is on. Else: echo Y >\n +/sys/")
-    stats.write_text("stop.new 3\nfirst.new 1\ndepth.new 6\n")
-    cli("status new reason", "status", "--stats", stats,
-        out=r"^  66\.7 %  ended on the way, 2\.5 frames on average\n +66\.7 %  new\n"
-        r"  33\.3 %  ended in the first frame\n +33\.3 %  new\n\Z")
-    stats.write_text(HOSTILE)
-    for option in ([], ["--all"], ["--json"]):
-        cli(f"status hostile {option}", "status", *option, "--stats", stats,
-            out="[0-9]")
-
-
-def write_at_once(path, text):
-    """A reader finds the old text or the new one."""
-    path.with_name("new").write_text(text)
-    path.with_name("new").replace(path)
-
-
-class Intervals:
-    """Runs "sframectl status 1" on a file, and reads its lines."""
-
-    def __init__(self, cli, stats, *options):
-        self.process = subprocess.Popen(
-            [cli.program, "status", "--stats", stats, *options, "1"], text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-
-    def next_line(self, unwanted="$^"):
-        """Returns the next line. The host may be slow: lines of an idle interval are unwanted."""
-        for line in self.process.stdout:
-            if not re.search(unwanted, line):
-                return line
-        return ""
-
-    def end(self):
-        """Returns what remains: status, standard output and standard error."""
-        out, err = self.process.communicate()
-        return self.process.returncode, out, err
-
-
-BEFORE = "walks 9\nstop.start 5\nstop.nodata 4\nfirst.nodata 4\nframes.sframe 9\nmap.bytes 8\n"
-AFTER = ("walks 19\nstop.start 12\nstop.nodata 7\nfirst.nodata 6\nframes.sframe 19\n"
-         "map.bytes 6\ndeclined.kthread 3\n")
-TITLES = "      STACKS    WHOLE   ON-WAY    FIRST   SFRAME     LEFT  ENDED-BY\n"
-ROW = "          10   70.0 %   10.0 %   20.0 %  100.0 %        3  nodata\n"
-ROW_AGAIN = "           9   55.6 %    0.0 %   44.4 %  100.0 %        0  nodata\n"
-DIFFERENCE = {"walks": 10, "stop.start": 7, "stop.nodata": 3, "first.nodata": 2,
-              "frames.sframe": 10, "map.bytes": 6, "declined.kthread": 3}
-
-
-def rows(cli, stats):
-    write_at_once(stats, BEFORE)
-    ran = Intervals(cli, stats)
-    got = [ran.next_line()]
-    write_at_once(stats, AFTER)
-    got.append(ran.next_line("^ +0 "))
-    write_at_once(stats, BEFORE)
-    got.append(ran.next_line("^ +0 "))
-    stats.unlink()
-    status, out, err = ran.end()
-    errors = [f"{line!r}, not {want!r}"
-              for line, want in zip(got, (TITLES, ROW, ROW_AGAIN)) if line != want]
-    if status != 1 or not re.search("the module was loaded again; these numbers count from then.*\n.*No such file", err):
-        errors.append(f"status {status}: {out!r} {err!r}")
-    cli.end("status 1", errors)
-
-
-def json_lines(cli, stats):
-    write_at_once(stats, BEFORE)
-    ran = Intervals(cli, stats, "--json")
-    idle = json.loads(ran.next_line())["counters"]
-    write_at_once(stats, AFTER)
-    line = ran.next_line('"walks": 0')
-    ran.process.terminate()
-    ran.end()
-    errors = [] if not any(idle[name] for name in idle if name != "map.bytes") else [str(idle)]
-    if json.loads(line)["counters"] != DIFFERENCE:
-        errors.append(line)
-    cli.end("status --json 1", errors)
-
-
-def interval(cli, stats):
-    for text in ("0", "x", "1.5", "1s", "", " 1", "86401", "9" * 30):
-        cli(f"status interval {text!r}", "status", text, status=2,
-            err="takes one interval, in seconds from 1 to 86400")
-    cli("status two intervals", "status", "1", "2", status=2, err="takes one interval")
-    cli("status --json --all", "status", "--json", "--all", status=2, err="status: --json has all counters; omit --all$")
-    rows(cli, stats)
-    json_lines(cli, stats)
-    stats.write_text(BEFORE)
-    with open("/dev/full", "w", encoding="ascii") as full:
-        ran = subprocess.run([cli.program, "status", "--stats", stats, "1"], text=True,
-                             stdout=full, stderr=subprocess.PIPE)
-    cli.end("status 1, full disk", []
-                if ran.returncode == 1 and "standard output: cannot write" in ran.stderr else [str(ran)])
-
-
-# Mount namespaces show files of a module that is not there.
-NAMESPACE = """
+MACHINE = """
+    set -e
+    cd "$2"
+    export PATH="$2/wrapper:$2/real:$2/tools:$PATH" TABLES="$2/tables"
     mount -t tmpfs none /sys/module
-    mkdir -p /sys/module/sframe_unwind/parameters
-    echo "$3" >/sys/module/sframe_unwind/parameters/enabled
-    echo "$4" >/sys/module/sframe_unwind/version
-"""
-LOADED = """
     mount -t tmpfs none /sys/kernel
-    mkdir -p /sys/kernel/debug/sframe_unwind
-    cp "$2" /sys/kernel/debug/sframe_unwind/stats
-"""
-NO_DEBUGFS = "mount -t tmpfs none /sys/kernel; mkdir /sys/kernel/debug"
-# The files of the module vanish before the module does.
-UNLOADING = "mount -t debugfs none /sys/kernel/debug"
-
-
-def module(cli, stats):
-    if not can_unshare():
-        cli.tap.skip("status with the files of a module", "no mount namespaces for a user")
-        return
-    stats.write_text(BEFORE)
-    switched_off = "the module is switched off, and takes no stack; type: echo Y > /sys/module/sframe_unwind/parameters/enabled$"
-    upgraded = (f"the loaded module has version 0.0.9, and this is sframectl {re.escape(VERSION)}: an upgrade leaves the "
-                "old module loaded; type: systemctl stop sframe-unwind; rmmod sframe_unwind; modprobe sframe_unwind; "
-                "systemctl start sframe-unwind$")
-    for name, script, enabled, version, status, out, err in (
-            ("switched on", LOADED, "Y", VERSION, 0, "^stacks since", None),
-            ("switched off", LOADED, "N", VERSION, 0, "^stacks since", switched_off),
-            ("after an upgrade", LOADED, "Y", "0.0.9", 0, "^stacks since", upgraded),
-            ("without debugfs", NO_DEBUGFS, "Y", VERSION, 1, "", "debugfs is not mounted; type: mount"),
-            ("while unloading", UNLOADING, "Y", VERSION, 1, "", "not loaded; type: modprobe")):
-        if script == UNLOADING and not IS_ROOT:
-            cli.tap.skip(f"sframectl status {name}", "not root, who alone may mount debugfs")
-            continue
-        ran = run(*UNSHARE, "sh", "-ec", f'{NAMESPACE}{script}\nexec "$1" status', "sh",
-                  cli.program, stats, enabled, version)
-        cli.judge(f"status {name}", ran, status, out, err)
-
-
-LAST = """
+    mount -t tmpfs none /sys/firmware
     mount -t tmpfs none /run
-    for when in before after; do [ ! -e "$2-$when" ] || cp "$2-$when" "/run/sframe_unwind.$when"; done
+    echo 2 >paranoid
+    mount --bind paranoid /proc/sys/kernel/perf_event_paranoid
+    release=lib/modules/$(uname -r)
+    rm -rf lib boot
+    mkdir -p "$release/build" boot
+    touch "$release/build/Makefile"
+    echo updates/dkms/sframe_unwind.ko.xz: >"$release/modules.dep"
+    printf 'CONFIG_PERF_EVENTS=y\\nCONFIG_DYNAMIC_FTRACE_WITH_ARGS=y\\nCONFIG_IRQ_WORK=y\\nCONFIG_KPROBES=y\\n' >"boot/config-$(uname -r)"
+    module() {
+        OLDDIR=$PWD
+        mkdir -p /sys/module/sframe_unwind/parameters /sys/kernel/debug/sframe_unwind
+        cd /sys/module/sframe_unwind
+        echo "$VERSION" >version
+        cd parameters
+        echo Y >enabled; echo sync,deferred >hooks; echo 64 >table_memory
+        printf 'walks 1000\\nwhole 950\\nfirst 2\\nfull 0\\nsframe 9\\nfp 0\\ndeclined 0\\n' >summary
+        cd "$OLDDIR"
+        cat >/sys/kernel/debug/sframe_unwind/stats
+    }
+    serve() {
+        bash -c 'exec -a sframectl "$0" -c "import time; time.sleep(1000)" serve' "$PYTHON" &
+        while ! grep -qa serve /proc/$!/cmdline; do sleep 0.1; done
+        cp /proc/$!/cgroup cgroup; echo "0::/system.slice$1" >>cgroup
+        mount --bind cgroup /proc/$!/cgroup
+    }
+    # loaded NODATA LEFT: the module, and what it has counted
+    loaded() {
+        printf 'stop.complete 30\\nstop.start 970\\nstop.nodata %s\\nstop.full 1\\ndeclined.no-section %s\\ndeclined.kthread 5000\\ntable.bytes 1572864\\n' \
+            "$1" "$2" | module
+    }
+"""
+ALL_WELL = "loaded 1 2; serve /sframe-unwind.service"
+
+WHAT = re.escape(f"{platform.release()}, {platform.machine()}")
+OVERVIEW = rf"""module    sframe_unwind {re.escape(VERSION)}, on
+kernel    {WHAT}
+hooks     synchronous and deferred stacks
+service   sframe-unwind\.service runs, PID \d+
+tables    2 of files, 1\.5 MiB; 64\.0 MiB at most
+perf      \S+/wrapper/perf, which knows --call-graph=sframe
+users     may profile their own programs \(kernel\.perf_event_paranoid is 2\)
+stacks    1004 since the module was loaded, 99\.6 % whole
+others    0\.2 % left to the kernel: programs without a table
+next      Nothing to do: all is well
 """
 
-
-def last(cli, stats):
-    """What the wrapper of perf has kept of root's last recording."""
-    if not can_unshare():
-        cli.tap.skip("status --last", "no mount namespaces for a user")
-        return
-    title = "stacks on this machine during root's last recording: "
-    again = "the module was loaded again; these numbers count from then$"
-    for name, before, after, now, status, out, err in (
-            ("", 5, 7, 9, 0, rf"\A{title}2\n 100.0 %  whole\n", None),
-            ("meanwhile", 5, None, 9, 0, rf"\A{title}4\n", None),
-            ("module loaded again", 5, 3, 9, 0, rf"\A{title}3\n", again),
-            ("no recording", None, None, 9, 1, r"\A\Z",
-             "root has recorded nothing with --call-graph=sframe yet$")):
-        for kept, value in (("-before", before), ("-after", after), ("", now)):
-            path = Path(f"{stats}{kept}")
-            path.unlink(missing_ok=True)
-            if value is not None:
-                path.write_text(f"walks {value}\nstop.complete {value}\n")
-        ran = run(*UNSHARE, "sh", "-ec", f'{NAMESPACE}{LOADED}{LAST}\nexec "$1" status --last', "sh",
-                  cli.program, stats, "Y", VERSION)
-        cli.judge(f"status --last {name}", ran, status, out, err)
-    for words in (["--stats", stats], ["5"]):
-        cli(f"status --last {words[0]}", "status", "--last", *words, status=2,
-            err="status: --last takes neither --stats nor an interval")
+READY = "This machine is ready to unwind stacks.\n"
+RELEASE = platform.release()
 
 
-def limits(cli, stats):
-    """A file that is not the module's costs little, and gives no JSON with a key twice."""
-    stats.write_text("walks 1\nstop.full 2\nwalks 3\n")
-    for json_option in ([], ["--json"]):
-        cli(f"status same name twice {json_option}", "status", *json_option, "--stats",
-            stats, status=1, out=r"\A\Z", err="line 3: has a name that an earlier line")
-    longest = "".join(f"{number:063} 18446744073709551615\n" for number in range(256))
-    stats.write_text(longest)
-    cli("status 256 counters", "status", "--json", "--stats", stats,
-        as_json=lambda status: len(status["counters"]) == 256)
-    stats.write_text(f"{longest}last 1")
-    cli("status 257 counters", "status", "--stats", stats, status=1,
-        err="line 257: is one more than sframectl reads")
-    stats.write_text("walks 1")
-    cli("status no newline", "status", "--json", "--stats", stats,
-        as_json=lambda status: status["counters"] == {"walks": 1})
-    cli("status nothing", "status", "--stats", "/dev/null", status=1,
-        err="/dev/null: has no counters")
-    cli("status without end", "status", "--stats", "/dev/zero", status=1,
-        err="/dev/zero: line 1: is not a name and a number")
-    cli("status directory", "status", "--stats", stats.parent, status=1,
-        err="Is a directory")
+class Machine:
+    def __init__(self, cli, program="sframectl-tables"):
+        self.cli = cli
+        self.dir = cli.tmp / "machine"
+        self.program = cli.build / program
+        self.renew()
+
+    def renew(self):
+        """Make the programs in PATH, and the tables."""
+        marker = re.search(r'#define MARKER "(.*)"', (TOP / "tools/perf-sframe/real.c").read_text())[1]
+        for name, text in (("wrapper/perf", marker), ("real/perf", ""), ("tools/sframectl", "")):
+            path = self.dir / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"#!/bin/sh\n# {text}\necho perf version 1.2.3\n")
+            path.chmod(0o755)
+        (self.dir / "tables").write_text("0 0 0 300 7 1 9\n250 7 77 1000 8 1 0\n250 7 78 0 0 1 0\n")
+
+    def run(self, prepare, *words, before=""):
+        env = os.environ | {"PYTHON": sys.executable, "VERSION": VERSION}
+        return subprocess.run([*before.split(), *UNSHARE, "bash", "-c", f'{MACHINE}\n{prepare}\nshift 2; "$0" "$@"', self.program, "-", self.dir, *words],
+                              capture_output=True, text=True, check=False, env=env)
+
+
+# What is wrong, how it comes about, and what doctor says: kind, what it is, what to do.
+FINDINGS = (
+    ("another architecture", "", "setarch i686", "Problem: This machine is i686.", "Profile on another machine."),
+    ("an old kernel", "", "setarch --uname-2.6", "Problem: The kernel 2.6.", "Boot a newer kernel."),
+    ("a kernel option", "sed -i /KPROBES/d boot/*", "", f"Problem: The kernel {RELEASE} is built without CONFIG_KPROBES.",
+     "Boot a kernel that has it, such as Debian's (on arm64 from 6.12 on)."),
+    ("no headers", ": >$release/modules.dep; rm -r $release/build", "", f"Problem: The headers of the kernel {RELEASE} are not installed.",
+     f"Type: apt install linux-headers-{RELEASE} (kernel-devel or linux-headers elsewhere)."),
+    ("not built", ": >$release/modules.dep", "", f"Problem: The module is not installed for the kernel {RELEASE}.",
+     "With the packages, type: dkms autoinstall. With the sources: make install"),
+    ("Secure Boot", "efi=/sys/firmware/efi/efivars; mkdir -p $efi; printf '\\6\\0\\0\\0\\1' >$efi/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c", "",
+     "Note: The kernel loads signed modules only (Secure Boot).",
+     "If modprobe says `Key was rejected by service`, type: mokutil --import /var/lib/dkms/mok.pub, reboot, and choose Enroll MOK."),
+    ("signatures", "mkdir -p /sys/module/module/parameters; echo Y >/sys/module/module/parameters/sig_enforce", "",
+     "Note: The kernel loads signed modules only (Secure Boot).", "choose Enroll MOK."),
+    ("no ftrace", "echo 0 >ftrace; mount --bind ftrace /proc/sys/kernel/ftrace_enabled", "",
+     "Problem: ftrace is switched off: kernel.ftrace_enabled is 0.", "Type: sysctl kernel.ftrace_enabled=1; modprobe sframe_unwind"),
+    ("not loaded", "", "", "Problem: The module is not loaded.", "Type: modprobe sframe_unwind"),
+    ("off", f"{ALL_WELL}; echo N >/sys/module/sframe_unwind/parameters/enabled", "", "Problem: The module is switched off.",
+     "Type: echo Y > /sys/module/sframe_unwind/parameters/enabled"),
+    ("another version", f"{ALL_WELL}; echo 0.0.9 >/sys/module/sframe_unwind/version", "",
+     f"Problem: The loaded module has version 0.0.9, and sframectl has {VERSION}.",
+     "Type: systemctl stop sframe-unwind; rmmod sframe_unwind; modprobe sframe_unwind; systemctl start sframe-unwind"),
+    ("no service", "loaded 1 2", "", "Problem: Nothing serves tables: sframectl serve does not run.", "Type: sframectl serve &"),
+    ("users", f"{ALL_WELL}; echo 3 >paranoid", "", "Note: Only root may profile: kernel.perf_event_paranoid is 3.",
+     "To let users profile their own programs, type: sysctl kernel.perf_event_paranoid=2"),
+    ("no perf", f"{ALL_WELL}; rm wrapper/perf real/perf; export PATH=$2/tools", "", "Note: There is no perf in PATH.",
+     "Type: apt install linux-perf"),
+    ("perf before the wrapper", f"{ALL_WELL}; PATH=$2/real:$PATH", "", "/real/perf, which does not know --call-graph=sframe.",
+     "/machine/wrapper/perf record"),
+    ("the wrapper alone", f"{ALL_WELL}; PATH=$2/wrapper:$2/tools", "", "/wrapper/perf is the wrapper of perf, and PATH has no perf that it can run.",
+     "Type: apt install linux-perf"),
+    ("no sframectl", f"{ALL_WELL}; PATH=$2/wrapper:$2/real", "", "Note: sframectl is not in PATH.",
+     "Install it beside the wrapper, or add its directory to PATH."),
+)
+
+
+def doctor(machine):
+    cli = machine.cli
+    cli.judge("doctor, all is well", machine.run(ALL_WELL, "doctor"), out=rf"\A{re.escape(READY)}\Z")
+    for name, prepare, before, what, action in FINDINGS:
+        machine.renew()
+        ran = machine.run(prepare, "doctor", before=before)
+        said = " ".join(ran.stdout.split())
+        is_problem = "Problem: " in ran.stdout
+        errors = [f"{words!r} is not in {ran.stdout!r}" for words in (what, action) if words not in said]
+        # A finding has three parts, and there is no other finding.
+        others = len(re.findall("^(?:Problem|Note): ", ran.stdout, re.M)) - 1 - name.count("ignatures") - name.count("Secure")
+        if others or ran.returncode != is_problem or ran.stderr or (READY in ran.stdout) == is_problem:
+            errors.append(f"status {ran.returncode}, {ran.stdout!r} {ran.stderr!r}")
+        cli.end(f"doctor, {name}", errors)
+    machine.renew()
+
+
+def overview(machine):
+    """In ten lines, and what to do next."""
+    cli = machine.cli
+    for words in ["status"], []:
+        cli.judge(f"{words} of a healthy machine", machine.run(ALL_WELL, *words), out=rf"\A{OVERVIEW}\Z")
+    for name, prepare, status, lines in (
+            ("off", f"{ALL_WELL}; echo N >/sys/module/sframe_unwind/parameters/enabled", 1,
+             [r"module    sframe_unwind \S+, switched off",
+              r"next      Type: echo Y > /sys/module/sframe_unwind/parameters/enabled \(sframectl\n +doctor: 1 finding\)"]),
+            ("synchronous", f"{ALL_WELL}; echo sync >/sys/module/sframe_unwind/parameters/hooks", 0, ["hooks     synchronous stacks; none are deferred"]),
+            ("sframectl serve by hand", "loaded 1 2; serve /user.slice", 0, [r"service   sframectl serve runs, PID \d+"]),
+            ("users and the kernel", f"{ALL_WELL}; echo 1 >paranoid", 0, [r"users     may profile their own programs, and the kernel below them\n +\(kernel\.perf_event_paranoid is 1\)"]),
+            ("the whole machine", f"{ALL_WELL}; echo -1 >paranoid", 0, [r"users     may profile the whole machine \(kernel\.perf_event_paranoid is -1\)"]),
+            ("no service", "loaded 1 2", 0, ["service   none runs: new programs get no tables", r"next      Type: sframectl serve & \(sframectl doctor: 1 finding\)"]),
+            ("no stacks", "echo stop.start 0 | module; serve /x", 0, ["stacks    none since the module was loaded", "next      Record something: perf record -g ./app"]),
+            ("short stacks", "loaded 500 2; serve /x", 0,
+             [r"stacks    1503 since the module was loaded, 66\.5 % whole", r"others    33\.3 % nodata: no table or \.sframe covers it, no frame pointer leads\n +on",
+              "next      `sframectl why` names the objects, and says for each what can be done."]),
+            ("left to the kernel", "loaded 1 998; serve /x", 0, [r"others    49\.9 % left to the kernel: programs without a table",
+                                                                  "next      `sframectl load --all` loads tables of what runs; .*"]),
+            ("the last recording", f"{ALL_WELL}; printf 'stop.start 960\\n' >/run/sframe_unwind.before; "
+             "printf 'stop.start 965\\nstop.full 5\\n' >/run/sframe_unwind.after", 0,
+             [r"stacks    10 in root's last recording, 50\.0 % whole", r"others    50\.0 % full: perf has no room for more frames", r"next      For more: sysctl kernel\.perf_event_max_stack=512.*"]),
+            ("a recording that runs", f"{ALL_WELL}; printf 'stop.start 960\\n' >/run/sframe_unwind.before", 0, ["stacks    44 in root's last recording, .*"]),
+            ("a recording before the module was loaded again", f"{ALL_WELL}; printf 'stop.start 980\\n' >/run/sframe_unwind.before", 0,
+             ["stacks    1004 since the module was loaded, .*"]),
+            ("counters that only root may read", f"{ALL_WELL}; rm /sys/kernel/debug/sframe_unwind/stats", 0,
+             [r"tables    64\.0 MiB at most; only root sees them", r"stacks    1000 since the module was loaded, 95\.0 % whole", "next      To see why: sudo sframectl stats"]),
+            ("without the module", "", 1, ["module    sframe_unwind is not loaded", f"kernel    {WHAT}", "service   none runs: .*", "next      Type: modprobe sframe_unwind .*"])):
+        ran = machine.run(prepare, "status")
+        errors = [f"no line {line!r} in {ran.stdout!r}" for line in lines if not re.search(f"^{line}$", ran.stdout, re.M)]
+        if ran.returncode != status or ran.stderr or len(ran.stdout.splitlines()) > 12:
+            errors.append(f"status {ran.returncode}, {ran.stdout!r} {ran.stderr!r}")
+        cli.end(f"status, {name}", errors)
+    cli("status with a number", "status", "5", status=2,
+        err="^sframectl: status: 5: takes no argument; for the counters of each interval, type: sframectl stats -i SECONDS$")
+    for option in "--last", "--json", "--all":
+        cli(f"status {option}", "status", option, status=2, err=f"status: takes no {option}; the counters are now: sframectl stats$")
 
 
 def tests(cli):
-    tmp = cli.tmp
-    stats = tmp / "stats"
-    stats.write_text(STATS)
-    cli("status", "status", "--stats", stats, out=rf"\A{re.escape(STATS_SUMMARY)}\Z")
-    cli("status --all", "status", "--all", "--stats", stats,
-        out=rf"\A{re.escape(STATS_SUMMARY)}\n{re.escape(STATS_TABLE)}\Z")
-    cli("status --json", "status", "--json", "--stats", stats,
-        as_json=lambda status: status["counters"]["stop.nodata"] == 23 and
-        status["counters"]["map.bytes"] == 2**64 - 1)
-    cli("status no file", "status", "--stats", tmp / "no-stats", status=1,
-        err="no-stats: No such file")
-    for number, line in enumerate((
-            "walks", "walks x", "walks 1 2", "walks -1", "walks 18446744073709551616", "",
-            " walks 1", "walks  1", "walks +1", "walks\t1", "w\0lks 1", "walks 1\0",
-            "\033[31mwalks 1", "w\xe4lks 1", "w" * 64 + " 1", "w " + "0" * 84 + "1")):
-        stats.write_text(f"first 1\n{line}\n")
-        cli(f"status bad line {number}", "status", "--stats", stats, status=1,
-            err="line 2: is not a name and a number$")
-    limits(cli, stats)
-    explained(cli, stats)
-    shares(cli, stats)
-    summary(cli, stats)
-    interval(cli, stats)
-    module(cli, stats)
-    last(cli, stats)
-    if not Path("/sys/module/sframe_unwind").exists():
-        cli("status without module", "status", status=1,
-            err="type: (sudo )?modprobe sframe_unwind")
+    machine = Machine(cli)
+    if run(*UNSHARE, "true").returncode:
+        cli.tap.skip("sframectl status and doctor", "no namespaces for a user")
+        return
+    overview(machine)
+    doctor(machine)

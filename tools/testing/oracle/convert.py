@@ -243,10 +243,10 @@ class Tests:
                 tables.append([(fde["size"], fde["rows"]) for fde in self.rows_of(file)[0]])
             self.check(f".debug_frame of {machine}", tables[0] and tables[0] == tables[1], f"{tables}")
 
-    def run(self, *words, **options):
-        """Run sframectl convert. Return status, standard output, standard error, and the names of the files written."""
+    def run(self, *words, place="-o", **options):
+        """Run sframectl convert into a directory. Return status, standard output, standard error, and the names of the files written."""
         with tempfile.TemporaryDirectory(dir=self.tmp) as out:
-            ran = subprocess.run([self.sframectl, "convert", "-o", out, *words], text=True,
+            ran = subprocess.run([self.sframectl, "convert", place, out, *words], text=True,
                                  capture_output=True, check=False, **options)
             return ran.returncode, ran.stdout, ran.stderr, sorted(os.listdir(out))
 
@@ -301,11 +301,11 @@ class Tests:
 
     def test_by_content(self, path):
         key = hashlib.sha256(Path(path).read_bytes()).hexdigest()
-        self.expect("by content", self.run("--by-content", path), 0, path, written=[key + ".sframe"])
+        self.expect("by content", self.run(path, place="--store"), 0, path, written=[key + ".sframe"])
         file = Path(self.tmp) / "sparse"
         file.write_bytes(Path(path).read_bytes())
         os.truncate(file, 1 << 40)
-        self.expect("1 TiB by content", self.run("--by-content", file, preexec_fn=limit_work), 1,
+        self.expect("1 TiB by content", self.run(file, place="--store", preexec_fn=limit_work), 1,
                     "larger than 1 GiB: it is not converted by content")
         self.expect("1 TiB", self.run(file), 0, "sparse", written=["sparse.sframe"])
         file.unlink()

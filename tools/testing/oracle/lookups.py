@@ -31,7 +31,7 @@ def compare(program, made, *words):
 def run(choice, tap, sframectl, program):
     arches = {path: arch for arch, path in find_files(choice["places"])}
     with tempfile.TemporaryDirectory() as tmp:
-        ran = subprocess.run([sframectl, "convert", "--json", "--by-content", "-o", tmp, *arches],
+        ran = subprocess.run([sframectl, "convert", "--json", "--store", tmp, *arches],
                              text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
         files = json.loads(ran.stdout)["files"]
         tap.case("sframectl converts them", [f"{file['name']}: {file['error']}" for file in files

@@ -32,7 +32,7 @@ modprobe sframe_unwind
 sframectl serve -v >serve.log 2>&1 &
 serve=$!
 record sframe "$@"
-sframectl status >status.log
+sframectl stats >status.log
 record spoiled ./wrong/spoiled 20000
 echo N >/sys/module/sframe_unwind/parameters/enabled
 ./sampler fp.data vdso.so "$period" "$@" >/dev/null 2>&1
