@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* sframectl tables: lists the tables that the module holds, and drops them. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "device.h"
+#include "held.h"
 #include "json.h"
+#include "name.h"
 #include "report.h"
 #include "sframectl.h"
+#include "vdso.h"
 
 static const char usage[] =
-"Usage: sframectl tables [--json]\n"
+"Usage: sframectl tables [-v] [--json]\n"
 "       sframectl tables drop\n"
 "\n"
 "Lists the files for which the module holds an SFrame table. For root only.\n"
@@ -20,17 +24,76 @@ static const char usage[] =
 "load those of what runs again, type: sframectl load --all\n"
 "\n"
 "Options:\n"
-"  --json  one JSON object\n"
-"  --help  this text\n";
+"  -v, --verbose  show the device and the inode of each file, too\n"
+"  --json         one JSON object\n"
+"  --help         this text\n";
 
-static void print_file(const struct sframe_file *file)
+/* Names each file of the list that is the one a process has mapped. */
+static void name_files(const struct held *held, char **names, const struct code *code)
 {
-	printf("%10llu %9u %6u %6u  %u:%-5u %llu\n", (unsigned long long)file->table_size,
-	       file->nr_functions, file->nr_files, file->nr_users, file->dev_major,
-	       file->dev_minor, (unsigned long long)file->ino);
+	const struct sframe_file *first = held_find(held, code, -1);
+	const struct sframe_file *file;
+
+	/* There may be tables of several contents that one file has had. */
+	for (file = first; file && file < held->all + held->nr; file++) {
+		char **name = &names[file - held->all];
+
+		if (file->ino != first->ino || file->dev_major != first->dev_major ||
+		    file->dev_minor != first->dev_minor)
+			break;
+		if (!*name)
+			*name = strdup(code->name);
+	}
 }
 
-static void print_json(const struct sframe_file *file)
+/*
+ * Return: the name of each file, or NULL if no running process has mapped it. NULL, if memory is
+ * short. The caller frees the names and the list.
+ */
+static char **find_names(const struct held *held)
+{
+	char **names = calloc(held->nr, sizeof(*names));
+	struct process process;
+	struct dirent *entry;
+	DIR *proc = NULL;
+	size_t i;
+
+	if (names) {
+		name_files(held, names, &(struct code){ .name = VDSO_NAME });
+		proc = opendir("/proc");
+	}
+	while (proc && (entry = readdir(proc))) {
+		if (!process_is_pid(entry->d_name))
+			continue;
+		process_read(&process, entry->d_name);
+		for (i = 0; i < process.nr; i++)
+			if (process.code[i].inode)
+				name_files(held, names, &process.code[i]);
+		process_free(&process);
+	}
+	if (proc)
+		closedir(proc);
+	return names;
+}
+
+static void print_file(const struct sframe_file *file, const char *name, bool verbose)
+{
+	printf("%10llu %9u %6u %6u  ", (unsigned long long)file->table_size, file->nr_functions,
+	       file->nr_files, file->nr_users);
+	if (verbose)
+		printf("%u:%-5u %8llu  ", file->dev_major, file->dev_minor,
+		       (unsigned long long)file->ino);
+	if (name)
+		name_print(stdout, name);
+	else if (verbose)
+		putchar('?');
+	else
+		printf("device %u:%u inode %llu", file->dev_major, file->dev_minor,
+		       (unsigned long long)file->ino);
+	putchar('\n');
+}
+
+static void print_json(const struct sframe_file *file, const char *name)
 {
 	json_open(NULL, '{');
 	json_count("table_bytes", file->table_size);
@@ -40,35 +103,61 @@ static void print_json(const struct sframe_file *file)
 	json_count("device_major", file->dev_major);
 	json_count("device_minor", file->dev_minor);
 	json_count("inode", file->ino);
+	if (name)
+		json_string("name", name);
+	else
+		json_null("name");
 	json_close('}');
 }
 
-static const char *list(int device, bool json)
+static void print_head(const struct arguments *args)
 {
-	struct sframe_file file = {};
-	const char *error;
-
-	while (!(error = device_next(device, &file)) && file.size)
-		(json ? print_json : print_file)(&file);
-	return error;
-}
-
-static const char *list_all(int device, bool json)
-{
-	const char *error;
-
-	if (json) {
+	if (args->json) {
 		json_open(NULL, '{');
 		json_open("tables", '[');
 	} else {
-		printf("%10s %9s %6s %6s  %-7s %s\n", "BYTES", "FUNCTIONS", "FILES", "USED",
-		       "DEVICE", "INODE");
+		printf("%10s %9s %6s %6s  %s%s\n", "BYTES", "FUNCTIONS", "FILES", "USED",
+		       args->verbose ? "DEVICE     INODE  " : "", "NAME");
 	}
-	error = list(device, json);
-	if (json) {
+}
+
+static const char *list(const struct arguments *args)
+{
+	struct held held;
+	const char *error = held_read(&held);
+	char **names = error ? NULL : find_names(&held);
+	size_t i;
+
+	if (!error && !names)
+		error = "out of memory";
+	if (!error)
+		print_head(args);
+	for (i = 0; !error && i < held.nr; i++)
+		if (args->json)
+			print_json(&held.all[i], names[i]);
+		else
+			print_file(&held.all[i], names[i], args->verbose);
+	if (!error && args->json) {
 		json_close(']');
 		json_close('}');
 	}
+	for (i = 0; names && i < held.nr; i++)
+		free(names[i]);
+	free(names);
+	held_free(&held);
+	return error;
+}
+
+static const char *drop_all(void)
+{
+	const char *error;
+	int device;
+
+	error = device_open(&device, O_WRONLY);
+	if (error)
+		return error;
+	error = device_drop_all(device);
+	close(device);
 	return error;
 }
 
@@ -76,21 +165,16 @@ static enum status run(const struct arguments *args)
 {
 	bool is_drop = args->nr_names == 1 && !strcmp(args->names[0], "drop");
 	const char *error;
-	int device;
 
 	if (args->nr_names && !is_drop) {
 		complain("tables: %s: the one word that it takes is drop", args->names[0]);
 		return STATUS_USAGE;
 	}
-	if (is_drop && args->json) {
+	if (is_drop && (args->json || args->verbose)) {
 		complain("tables drop: takes no option");
 		return STATUS_USAGE;
 	}
-	error = device_open(&device, O_WRONLY);
-	if (!error) {
-		error = is_drop ? device_drop_all(device) : list_all(device, args->json);
-		close(device);
-	}
+	error = is_drop ? drop_all() : list(args);
 	if (error)
 		complain("%s: %s", DEVICE, error);
 	return error ? STATUS_BAD : STATUS_OK;
@@ -99,6 +183,6 @@ static enum status run(const struct arguments *args)
 const struct command tables_command = {
 	.name = "tables",
 	.usage = usage,
-	.options = "j",
+	.options = "jv",
 	.run = run,
 };

@@ -168,7 +168,7 @@ promise_container() {
 
 promise_fleet() {
 	expect 'fleet: the tables are used' in_turn output parse_request handle_request main
-	expect 'fleet: no others are held' test "$(grep -cE '^ +[1-9][0-9]* +[1-9][0-9]* .*:' output)" -le 4
+	expect 'fleet: no others are held' test "$(grep -cE '^ +[1-9][0-9]* +[1-9][0-9]* +[0-9]+ +[0-9]+  [/[d]' output)" -le 4
 }
 
 promise_always() {

@@ -27,7 +27,7 @@ no_child_is_left() { waits_for nothing_runs || { pgrep -ax sframectl; return 1; 
 
 holds_no_table() { [ "$(value table.bytes)" = 0 ]; }
 
-nr_tables() { sframectl tables | grep -c ' [0-9]*:[0-9]'; }
+nr_tables() { sframectl tables -v | grep -c ' [0-9]*:[0-9]'; }
 
 # A program that nobody has seen before gets its table, whatever happened.
 new_program_is_served() {	# new_program_is_served WHAT
@@ -47,7 +47,7 @@ held_memory() {
 	kernel_memory
 }
 
-nr_in_use() { sframectl tables | awk '$4 > 0' | grep -c ' [0-9]*:[0-9]'; }
+nr_in_use() { sframectl tables -v | awk '$4 > 0' | grep -c ' [0-9]*:[0-9]'; }
 
 are_in_use() { [ "$(nr_in_use)" = "$1" ]; }
 

@@ -108,12 +108,12 @@ loads() { expect "$2: load" sframectl load "$1"; }	# loads FILE WHAT
 
 # has_table FILE: the module holds a table of this file
 has_table() {
-	sframectl tables | awk -v ino="$(stat -L -c %i "$1")" '$6 == ino && $2 { found = 1 } END { exit !found }'
+	sframectl tables -v | awk -v ino="$(stat -L -c %i "$1")" '$6 == ino && $2 { found = 1 } END { exit !found }'
 }
 
 # is_used FILE: a process uses the table of this file, whatever it was when the table was loaded
 is_used() {
-	sframectl tables | awk -v ino="$(stat -L -c %i "$1")" '$6 == ino && $4 { found = 1 } END { exit !found }'
+	sframectl tables -v | awk -v ino="$(stat -L -c %i "$1")" '$6 == ino && $4 { found = 1 } END { exit !found }'
 }
 
 # A map is valid for one second. The next sample requests a scan.
@@ -436,10 +436,13 @@ front_door() {
 	fresh
 	expect 'front door: load' sframectl load "$file"
 	begin -- "$file"
+	expect 'tables: the name of a file that runs' grep -qE "^ +[1-9][0-9]* .*  $file\$" <<<"$(sframectl tables)"
 	expect 'status: the module is on' sframectl >"$scratch/said"
 	end
 	cat "$scratch/said"
 	expect 'status: version, hooks, tables' test "$(grep -cE "^(module +sframe_unwind $version, on|hooks +synchronous|tables +[1-9][0-9]* of files, [0-9.]+ [KM]iB;)" "$scratch/said")" = 3
+	expect 'tables: device and inode of a file that does not run' \
+		grep -qE "  device [0-9]+:[0-9]+ inode $(stat -c %i "$file")\$" <<<"$(sframectl tables)"
 	expect 'doctor: nothing serves tables' grep -q '^Problem: Nothing serves tables: sframectl serve does not run\.$' <<<"$(sframectl doctor)"
 	sframectl serve &
 	waits_for sframectl doctor

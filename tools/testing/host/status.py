@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""sframectl status and doctor, on a machine that mount namespaces make up."""
+"""sframectl status, doctor and tables, on a machine that mount namespaces make up."""
 
 import json
 import os
@@ -188,8 +188,39 @@ def overview(machine):
         cli(f"status {option}", "status", option, status=2, err=f"status: takes no {option}; the counters are now: sframectl stats$")
 
 
+def tables(machine):
+    """Names are those of files that processes have mapped: here, of this program."""
+    cli = machine.cli
+    line = next(line.split() for line in open("/proc/self/maps", encoding="utf-8") if " r-xp " in line and "python" in line)
+    path, (major, minor), ino = line[5], (int(number, 16) for number in line[3].split(":")), line[4]
+    listed = (machine.dir / "tables").read_text()
+    env = {"TABLES": str(machine.dir / "tables")}
+    (machine.dir / "tables").write_text(f"{listed}{major} {minor} {ino} 123456 789 1 2\n")
+
+    def said(*words):
+        return subprocess.run([machine.program, *words], capture_output=True, text=True, check=False, env=os.environ | env)
+
+    name = re.escape(path)
+    cli.judge("tables", said("tables"), out=rf"""\A     BYTES FUNCTIONS  FILES   USED  NAME
+       300         7      1      9  \[vdso\]
+    123456       789      1      2  {name}
+      1000         8      1      0  device 250:7 inode 77
+         0         0      1      0  device 250:7 inode 78
+\Z""" if (major, minor) < (250, 7) else name)
+    cli.judge("tables -v", said("tables", "-v"), out=rf"^ +123456 +789 +1 +2  {major}:{minor} +{ino}  {name}$")
+    cli.judge("tables --json", said("tables", "--json"), as_json=lambda value: {
+        (entry["name"], entry["inode"], entry["table_bytes"]) for entry in value["tables"]} == {
+            ("[vdso]", 0, 300), (path, int(ino), 123456), (None, 77, 1000), (None, 78, 0)})
+    cli.judge("tables drop", said("tables", "drop"))
+    cli.judge("tables, dropped", said("tables"), out=r"\A.*NAME\n\Z")
+    cli("tables --drop", "tables", "--drop", status=2, err="--drop: no such option any more; type: sframectl tables drop$")
+    cli("tables FILE", "tables", "a", status=2, err="tables: a: the one word that it takes is drop$")
+    (machine.dir / "tables").write_text(listed)
+
+
 def tests(cli):
     machine = Machine(cli)
+    tables(machine)
     if run(*UNSHARE, "true").returncode:
         cli.tap.skip("sframectl status and doctor", "no namespaces for a user")
         return

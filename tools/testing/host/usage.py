@@ -33,7 +33,6 @@ def words_of_commands(cli):
         cli(f"{command} --json", command, "--json", status=2, err=f"{command}: takes no --json")
     cli("serve FILE", "serve", "a", status=2, err="serve: takes no FILE; type: sframectl load FILE$")
     cli("convert to two places", "convert", "-o", "a", "--store", "b", "c", status=2, err="convert: takes -o DIR or --store DIR, not both$")
-    cli("tables FILE", "tables", "a", status=2, err="tables: a: the one word that it takes is drop$")
     cli("doctor FILE", "doctor", "a", status=2, err="doctor: a: takes no argument$")
     cli("version", "--version", out=rf"\Asframectl {re.escape(VERSION)}\n\Z")
     cli("--json before the command", "--json", "check", "/bin/sh",

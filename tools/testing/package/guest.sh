@@ -152,7 +152,7 @@ tables_are_small() {
 	local bytes
 	sframectl load --all || return
 	bytes=$(awk '$1 == "table.bytes" { print $2 }' /sys/kernel/debug/sframe_unwind/stats)
-	echo "# $(sframectl tables | grep -c ' [0-9]*:[0-9]') files have tables, of $bytes bytes in all"
+	echo "# $(sframectl tables -v | grep -c ' [0-9]*:[0-9]') files have tables, of $bytes bytes in all"
 	[ "$bytes" -gt 100000 ] && [ "$bytes" -le $((6 << 20)) ]
 }
 
