@@ -26,6 +26,7 @@ static const char usage[] =
 "  tables [drop]    list the tables that the module holds, or drop them\n"
 "  convert FILE...  make table files, and load nothing\n"
 "  dump FILE        show all of the SFrame data of a file\n"
+"  report           write a file to attach to a bug report\n"
 "\n"
 "Options:\n"
 "  --help     this text; after a command, that of the command\n"
@@ -44,6 +45,7 @@ static const struct command *const commands[] = {
 	&tables_command,
 	&convert_command,
 	&dump_command,
+	&report_command,
 };
 
 /**

@@ -41,12 +41,15 @@ extern const struct command convert_command;
 extern const struct command doctor_command;
 extern const struct command dump_command;
 extern const struct command load_command;
+extern const struct command report_command;
 extern const struct command serve_command;
 extern const struct command stats_command;
 extern const struct command status_command;
 extern const struct command tables_command;
 extern const struct command why_command;
 
+/* As sframectl tables, without names of files that may be private. */
+void tables_report(void);
 unsigned int parse_number(const char *text, unsigned int max);
 
 #endif /* SFRAMECTL_H */

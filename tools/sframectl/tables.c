@@ -121,7 +121,26 @@ static void print_head(const struct arguments *args)
 	}
 }
 
-static const char *list(const struct arguments *args)
+/* What packages have installed says nothing of a user. */
+static void hide_names(char **names, size_t nr)
+{
+	static const char *const prefixes[] = {
+		"/usr/", "/lib/", "/lib32/", "/lib64/", "/bin/", "/sbin/", "/opt/", VDSO_NAME,
+	};
+	size_t i, k;
+
+	for (i = 0; i < nr; i++) {
+		for (k = 0; names[i] && k < ARRAY_SIZE(prefixes); k++)
+			if (!strncmp(names[i], prefixes[k], strlen(prefixes[k])))
+				break;
+		if (k < ARRAY_SIZE(prefixes))
+			continue;
+		free(names[i]);
+		names[i] = NULL;
+	}
+}
+
+static const char *list(const struct arguments *args, bool hide)
 {
 	struct held held;
 	const char *error = held_read(&held);
@@ -130,6 +149,8 @@ static const char *list(const struct arguments *args)
 
 	if (!error && !names)
 		error = "out of memory";
+	if (names && hide)
+		hide_names(names, held.nr);
 	if (!error)
 		print_head(args);
 	for (i = 0; !error && i < held.nr; i++)
@@ -161,6 +182,15 @@ static const char *drop_all(void)
 	return error;
 }
 
+void tables_report(void)
+{
+	static const struct arguments none;
+	const char *error = list(&none, true);
+
+	if (error)
+		complain("%s: %s", DEVICE, error);
+}
+
 static enum status run(const struct arguments *args)
 {
 	bool is_drop = args->nr_names == 1 && !strcmp(args->names[0], "drop");
@@ -174,7 +204,7 @@ static enum status run(const struct arguments *args)
 		complain("tables drop: takes no option");
 		return STATUS_USAGE;
 	}
-	error = is_drop ? drop_all() : list(args);
+	error = is_drop ? drop_all() : list(args, false);
 	if (error)
 		complain("%s: %s", DEVICE, error);
 	return error ? STATUS_BAD : STATUS_OK;

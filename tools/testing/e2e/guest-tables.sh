@@ -429,7 +429,11 @@ load_under_limits() {
 	expect 'SIGCHLD ignored: the table is there' has_table "$dir/files/two.so"
 }
 
-# What a user sees of the module and its tables.
+names_are_hidden() {	# names_are_hidden FILE
+	grep -qE "  device [0-9]+:[0-9]+ inode $(stat -c %i "$1")\$" "$scratch/report" && ! grep -qF "$1" "$scratch/report"
+}
+
+# What a user sees of the module and its tables, and what a report says of them.
 front_door() {
 	local file=$dir/files/one.so version
 	version=$(cat /sys/module/sframe_unwind/version)
@@ -438,11 +442,15 @@ front_door() {
 	begin -- "$file"
 	expect 'tables: the name of a file that runs' grep -qE "^ +[1-9][0-9]* .*  $file\$" <<<"$(sframectl tables)"
 	expect 'status: the module is on' sframectl >"$scratch/said"
+	expect 'report' sframectl report -o "$scratch/report"
 	end
 	cat "$scratch/said"
 	expect 'status: version, hooks, tables' test "$(grep -cE "^(module +sframe_unwind $version, on|hooks +synchronous|tables +[1-9][0-9]* of files, [0-9.]+ [KM]iB;)" "$scratch/said")" = 3
 	expect 'tables: device and inode of a file that does not run' \
 		grep -qE "  device [0-9]+:[0-9]+ inode $(stat -c %i "$file")\$" <<<"$(sframectl tables)"
+	expect 'report: the name of a table of no package is not in it' names_are_hidden "$file"
+	expect "report: the kernel's log of the module" grep -q 'sframe_unwind: user stacks are unwound from SFrame' "$scratch/report"
+	expect 'report: parameters and counters' test "$(grep -cE '^(hooks	sync|  bytes +[1-9])' "$scratch/report")" = 3
 	expect 'doctor: nothing serves tables' grep -q '^Problem: Nothing serves tables: sframectl serve does not run\.$' <<<"$(sframectl doctor)"
 	sframectl serve &
 	waits_for sframectl doctor

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""sframectl status, doctor and tables, on a machine that mount namespaces make up."""
+"""sframectl status, doctor, tables and report, on a machine that mount namespaces make up."""
 
 import json
 import os
@@ -218,11 +218,47 @@ def tables(machine):
     (machine.dir / "tables").write_text(listed)
 
 
+SECTIONS = ["system", "versions", "status", "doctor", "stats", "parameters", "tables", "kernel log"]
+
+
+def report(machine):
+    cli = machine.cli
+    private = cli.tmp / "private name"
+    # A program in a directory of a user's has a table, too.
+    prepare = f"""{ALL_WELL}
+        cp /bin/sleep "{private}"; "{private}" 1000 &
+        while ! grep -q "{private}" /proc/$!/maps; do sleep 0.1; done
+        read -r _ _ _ dev ino _ < <(grep "r-xp.*private" /proc/$!/maps)
+        echo "$((16#${{dev%:*}})) $((16#${{dev#*:}})) $ino 4321 1 1 1" >>tables"""
+    path = cli.tmp / "a-report"
+    cli.judge("report", machine.run(prepare, "report", "-o", path), out=rf"\AWritten: {re.escape(str(path))}\nPlease read it before you send it\.\n\Z")
+    text = path.read_text()
+    parts = dict(zip(SECTIONS, re.split("^== .*\n", text, flags=re.M)[1:]))
+    wanted = {"system": platform.release(), "versions": f"sframectl {VERSION}\nsframe_unwind {VERSION}\nperf version 1.2.3\n",
+              "status": f"module    sframe_unwind {VERSION}, on", "doctor": READY, "stats": "  kthread                          5000",
+              "parameters": "hooks\tsync,deferred\n", "tables": "[vdso]\n"}
+    errors = [f"no {words!r} in part {part!r}: {parts.get(part)}" for part, words in wanted.items() if words not in parts.get(part, "")]
+    if re.findall("^== (.*)$", text, re.M) != SECTIONS:
+        errors.append(text)
+    errors += [f"{word!r} is private" for word in (platform.node(), "private name") if word in re.sub("^.*/.*perf.*$", "", text, flags=re.M)]
+    if "4321" not in parts["tables"]:
+        errors.append(f"the private file has no line: {parts['tables']}")
+    errors += [f"a line of others: {line!r}" for line in parts["kernel log"].splitlines() if "sframe_unwind" not in line and "cannot be read" not in line]
+    cli.end("report: what is in it, and what is not", errors)
+    cli.judge("report to a file that is there", machine.run(ALL_WELL, "report", "-o", path), status=1,
+              err=f"^sframectl: {re.escape(str(path))}: File exists; give another name by -o FILE$")
+    cli("report FILE", "report", "a", status=2, err="report: a: give the name of the file by -o FILE$")
+    ran = subprocess.run([cli.program, "report"], cwd=machine.dir, capture_output=True, text=True, check=False)
+    made = [file.name for file in machine.dir.glob("sframectl-report-*.txt")]
+    cli.end("report without a name", [] if len(made) == 1 and f"Written: {made[0]}\n" in ran.stdout else [str(ran)])
+
+
 def tests(cli):
     machine = Machine(cli)
     tables(machine)
     if run(*UNSHARE, "true").returncode:
-        cli.tap.skip("sframectl status and doctor", "no namespaces for a user")
+        cli.tap.skip("sframectl status, doctor and report", "no namespaces for a user")
         return
     overview(machine)
     doctor(machine)
+    report(machine)

@@ -10,7 +10,7 @@ from cli import VERSION, run
 from stats import STATS
 
 
-COMMANDS = "status doctor why stats check load serve tables convert dump".split()
+COMMANDS = "status doctor why stats check load serve tables convert dump report".split()
 
 
 def words_of_commands(cli):
