@@ -2,6 +2,7 @@
 /* sframectl: the front door of sframe_unwind. This file reads the command line. */
 #include <getopt.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,9 +83,6 @@ static enum status finish(enum status status)
 	return status;
 }
 
-/* Of options that have no letter for the command line. */
-enum { OPTION_VERSION = 1 };
-
 static const struct option options[] = {
 	{ "all", no_argument, NULL, 'a' },
 	{ "duration", required_argument, NULL, 'd' },
@@ -99,7 +97,7 @@ static const struct option options[] = {
 	{ "stats", required_argument, NULL, 's' },
 	{ "store", required_argument, NULL, 'S' },
 	{ "verbose", no_argument, NULL, 'v' },
-	{ "version", no_argument, NULL, OPTION_VERSION },
+	{ "version", no_argument, NULL, 'V' },
 	{ "within", required_argument, NULL, 'w' },
 	{}
 };
@@ -121,23 +119,19 @@ static const struct {
  * struct line - the command line, as far as it is parsed
  * @args: the arguments of the command
  * @given: letters of the options that were given, each once
- * @help: --help was given
- * @version: --version was given
  */
 struct line {
 	struct arguments	args;
 	char			given[ARRAY_SIZE(options)];
-	bool			help;
-	bool			version;
 };
 
-static const char *option_name(int letter)
+static const struct option *find_option(int letter)
 {
 	const struct option *option = options;
 
 	while (option->val != letter)
 		option++;
-	return option->name;
+	return option;
 }
 
 /* Return: the value of --pid, split at commas and spaces, is a list of PIDs. */
@@ -167,53 +161,42 @@ static bool add_pids(struct arguments *args, char *list)
 	return args->nr_pids;
 }
 
+/* Where the values of options are kept. */
+static const struct {
+	char	letter;
+	size_t	off;
+} members[] = {
+	{ 'a', offsetof(struct arguments, all) },
+	{ 'd', offsetof(struct arguments, seconds) },
+	{ 'h', offsetof(struct arguments, help) },
+	{ 'i', offsetof(struct arguments, seconds) },
+	{ 'j', offsetof(struct arguments, json) },
+	{ 'l', offsetof(struct arguments, linked) },
+	{ 'o', offsetof(struct arguments, output) },
+	{ 'r', offsetof(struct arguments, require) },
+	{ 's', offsetof(struct arguments, stats) },
+	{ 'S', offsetof(struct arguments, store) },
+	{ 't', offsetof(struct arguments, last) },
+	{ 'v', offsetof(struct arguments, verbose) },
+	{ 'V', offsetof(struct arguments, version) },
+	{ 'w', offsetof(struct arguments, within) },
+};
+
 /* Return: false if the value of the option is wrong. */
-static bool apply(struct line *line, int letter)
+static bool apply(struct arguments *args, int letter)
 {
-	switch (letter) {
-	case 'a':
-		line->args.all = true;
-		break;
-	case 'd':
-	case 'i':
-		line->args.seconds = optarg;
-		break;
-	case 'h':
-		line->help = true;
-		break;
-	case 'j':
-		line->args.json = true;
-		break;
-	case 'o':
-		line->args.output = optarg;
-		break;
-	case 'p':
-		return add_pids(&line->args, optarg);
-	case 't':
-		line->args.last = true;
-		break;
-	case 'l':
-		line->args.linked = true;
-		break;
-	case 'r':
-		line->args.require = true;
-		break;
-	case 's':
-		line->args.stats = optarg;
-		break;
-	case 'S':
-		line->args.store = optarg;
-		break;
-	case 'v':
-		line->args.verbose = true;
-		break;
-	case 'w':
-		line->args.within = optarg;
-		break;
-	case OPTION_VERSION:
-		line->version = true;
-		break;
-	}
+	size_t i = 0;
+	void *member;
+
+	if (letter == 'p')
+		return add_pids(args, optarg);
+	while (members[i].letter != letter)
+		i++;
+	member = (char *)args + members[i].off;
+	if (find_option(letter)->has_arg)
+		*(const char **)member = optarg;
+	else
+		*(bool *)member = true;
 	return true;
 }
 
@@ -221,11 +204,12 @@ static bool apply(struct line *line, int letter)
 static void complain_option(char **argv)
 {
 	const char *word = argv[optind - 1];
-	size_t i;
+	size_t i, len = strcspn(word, "=");
 
 	for (i = 0; i < ARRAY_SIZE(renamed); i++)
-		if (!strcmp(word, renamed[i].was)) {
-			complain("%s: no such option any more; type: %s", word, renamed[i].now);
+		if (strlen(renamed[i].was) == len && !strncmp(word, renamed[i].was, len)) {
+			complain("%s: no such option any more; type: %s", renamed[i].was,
+				 renamed[i].now);
 			return;
 		}
 	if (optopt && !strncmp(word, "--", 2))
@@ -250,7 +234,7 @@ static bool parse_options(struct line *line, int argc, char **argv, const char *
 			complain_option(argv);
 			return false;
 		}
-		if (!apply(line, letter))
+		if (!apply(&line->args, letter))
 			return false;
 		if (!strchr(line->given, letter))
 			line->given[strlen(line->given)] = letter;
@@ -275,7 +259,7 @@ static bool takes_all(const struct command *command, const char *given)
 		if (*given == 'h' || strchr(command->options, *given))
 			continue;
 		/* The counters were once what status shows. */
-		complain("%s: takes no --%s%s", command->name, option_name(*given),
+		complain("%s: takes no --%s%s", command->name, find_option(*given)->name,
 			 command == &status_command && strchr(stats_command.options, *given) ?
 			 "; the counters are now: sframectl stats" : "");
 		return false;
@@ -290,7 +274,7 @@ static enum status run(struct line *line, const struct command *command, int arg
 
 	if (!parse_options(line, argc, argv, SHORT_OPTIONS))
 		return usage_error(command);
-	if (line->help) {
+	if (line->args.help) {
 		fputs(command->usage, stdout);
 		return STATUS_OK;
 	}
@@ -314,11 +298,11 @@ int main(int argc, char **argv)
 	if (!parse_options(&line, argc, argv, "+" SHORT_OPTIONS))
 		return usage_error(NULL);
 	at = optind;
-	if (line.version) {
+	if (line.args.version) {
 		puts("sframectl " VERSION);
 		return finish(STATUS_OK);
 	}
-	if (at < argc ? !strcmp(argv[at], "help") : line.help) {
+	if (at < argc ? !strcmp(argv[at], "help") : line.args.help) {
 		fputs(usage, stdout);
 		return finish(STATUS_OK);
 	}

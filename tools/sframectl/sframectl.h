@@ -12,12 +12,14 @@ enum status {
 };
 
 struct arguments {
+	bool		help;
 	bool		json;
 	bool		last;
 	bool		linked;
 	bool		all;
 	bool		require;
 	bool		verbose;
+	bool		version;
 	const char	*output;
 	const char	*seconds;	/* of --duration or --interval */
 	const char	*stats;

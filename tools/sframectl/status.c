@@ -184,30 +184,25 @@ static const char *read_counters(struct counters *counters)
 	return "since the module was loaded";
 }
 
+static u64 value_of(const struct counters *counters, const char *name)
+{
+	const struct counter *counter = counters_find(counters, name);
+
+	return counter ? counter->value : 0;
+}
+
 /* For all users, a few sums. */
 static struct outcome read_summary(void)
 {
 	struct counters counters;
-	struct outcome outcome = {};
-	const struct counter *counter;
-	static const struct {
-		const char	*name;
-		size_t		off;
-	} sums[] = {
-		{ "walks", offsetof(struct outcome, stacks) },
-		{ "whole", offsetof(struct outcome, whole) },
-		{ "declined", offsetof(struct outcome, left) },
-	};
-	size_t i;
 
 	if (access(SUMMARY, R_OK) || counters_read(&counters, SUMMARY))
-		return outcome;
-	for (i = 0; i < ARRAY_SIZE(sums); i++) {
-		counter = counters_find(&counters, sums[i].name);
-		if (counter)
-			*(u64 *)((char *)&outcome + sums[i].off) = counter->value;
-	}
-	return outcome;
+		return (struct outcome){};
+	return (struct outcome){
+		.stacks = value_of(&counters, "walks"),
+		.whole = value_of(&counters, "whole"),
+		.left = value_of(&counters, "declined"),
+	};
 }
 
 static double percent(u64 part, u64 whole)

@@ -48,17 +48,16 @@ static void add(struct findings *findings, bool is_note, const char *what, const
 	va_end(args);
 }
 
-/* Return: whether a text file has a line that begins with @word. */
-static bool has_line(const char *path, const char *word, bool *is_there)
+/* Return: whether a file can be read and has this text in one of its lines. */
+static bool contains(const char *path, const char *text)
 {
 	FILE *file = fopen(path, "re");
-	size_t room = 0, len = strlen(word);
 	bool found = false;
 	char *line = NULL;
+	size_t room = 0;
 
-	*is_there = file;
 	while (file && !found && getline(&line, &room, file) > 0)
-		found = !strncmp(line, word, len);
+		found = strstr(line, text);
 	free(line);
 	if (file)
 		fclose(file);
@@ -78,16 +77,14 @@ static void check_options(struct findings *findings, const char *release)
 		"CONFIG_KPROBES",
 	};
 	char path[PATH_MAX], line[64];
-	bool is_there = false;
-	size_t i;
+	size_t place = 0, i;
 
-	for (i = 0; i < ARRAY_SIZE(places) && !is_there; i++) {
-		snprintf(path, sizeof(path), places[i], release);
-		is_there = !access(path, R_OK);
-	}
-	for (i = 0; i < ARRAY_SIZE(options) && is_there; i++) {
+	do
+		snprintf(path, sizeof(path), places[place], release);
+	while (access(path, R_OK) && ++place < ARRAY_SIZE(places));
+	for (i = 0; i < ARRAY_SIZE(options) && place < ARRAY_SIZE(places); i++) {
 		snprintf(line, sizeof(line), "%s=y", options[i]);
-		if (!has_line(path, line, &is_there) && is_there)
+		if (!contains(path, line))
 			add(findings, false, "The kernel %s is built without %s.",
 			    "The module needs this option. It cannot be built for this kernel.",
 			    "Boot a kernel that has it, such as Debian's (on arm64 from 6.12 on).",
@@ -103,31 +100,12 @@ static bool is_too_old(const struct utsname *name)
 	return major < 6 || (major == 6 && minor < least);
 }
 
-/* Return: whether modprobe finds the module for this kernel. */
-static bool is_installed(const char *release)
-{
-	char path[PATH_MAX], *line = NULL;
-	size_t room = 0;
-	bool found = false;
-	FILE *file;
-
-	snprintf(path, sizeof(path), MODULES "/modules.dep", release);
-	file = fopen(path, "re");
-	while (file && !found && getline(&line, &room, file) > 0) {
-		line[strcspn(line, ":")] = '\0';
-		found = strstr(line, "/sframe_unwind.ko");
-	}
-	free(line);
-	if (file)
-		fclose(file);
-	return found;
-}
-
 static void check_installation(struct findings *findings, const char *release)
 {
 	char path[PATH_MAX], action[256];
 
-	if (is_installed(release))
+	snprintf(path, sizeof(path), MODULES "/modules.dep", release);
+	if (contains(path, "/sframe_unwind.ko"))
 		return;
 	snprintf(path, sizeof(path), MODULES "/build/Makefile", release);
 	if (!access(path, F_OK)) {
@@ -160,16 +138,13 @@ static bool has_secure_boot(void)
 /* What modprobe would meet. */
 static void check_loading(struct findings *findings)
 {
-	bool is_there;
-
-	if (has_line("/proc/sys/kernel/ftrace_enabled", "0", &is_there)) {
+	if (contains("/proc/sys/kernel/ftrace_enabled", "0")) {
 		add(findings, false, "ftrace is switched off: kernel.ftrace_enabled is 0.",
 		    "The module hooks the kernel by ftrace, and cannot load without it.",
 		    "Type: sysctl kernel.ftrace_enabled=1; modprobe sframe_unwind");
 		return;
 	}
-	if (has_secure_boot() ||
-	    has_line("/sys/module/module/parameters/sig_enforce", "Y", &is_there))
+	if (has_secure_boot() || contains("/sys/module/module/parameters/sig_enforce", "Y"))
 		add(findings, true, "The kernel loads signed modules only (Secure Boot).",
 		    "It has to know the key that has signed the module.",
 		    "If modprobe says `Key was rejected by service`, type: mokutil --import /var/lib/dkms/mok.pub, reboot, and choose Enroll MOK.");

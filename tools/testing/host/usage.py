@@ -70,9 +70,9 @@ def numbers(cli):
 
 def renamed(cli):
     """What the first version had says what it is now."""
-    for words, now in ((["serve", "--from", "/tmp"], "serve --store DIR"), (["tables", "--drop"], "sframectl tables drop"),
+    for words, now in ((["serve", "--from", "/tmp"], "serve --store DIR"), (["serve", "--from=/tmp"], "serve --store DIR"), (["tables", "--drop"], "sframectl tables drop"),
                        (["convert", "--by-content", "-o", "/tmp", "a"], "convert --store DIR")):
-        cli(f"{words[0]} {words[1]}", *words, status=2, err=f"^sframectl: {words[1]}: no such option any more; type: {now}$")
+        cli(f"{words[0]} {words[1]}", *words, status=2, err=f"^sframectl: {words[1].split('=')[0]}: no such option any more; type: {now}$")
     cli("why -a", "why", "-a", "5", status=2, err="why: takes no --all$")
 
 
