@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* sframectl doctor: finds what keeps stacks from being whole, and says what to do. */
 #include <stdio.h>
+#include <string.h>
 
 #include "color.h"
 #include "findings.h"
@@ -31,8 +32,11 @@ static void print_indented(const char *text)
 
 static void print_finding(const struct finding *finding)
 {
-	printf("%s%s%s %s\n", color(finding->is_note ? COLOR_POOR : COLOR_BAD),
-	       finding->is_note ? "Note:" : "Problem:", color(COLOR_NONE), finding->what);
+	const char *kind = finding->is_note ? "Note:" : "Problem:";
+
+	printf("%s%s%s", color(finding->is_note ? COLOR_POOR : COLOR_BAD), kind,
+	       color(COLOR_NONE));
+	print_words(finding->what, strlen(kind), INDENT);
 	print_indented(finding->means);
 	print_indented(finding->action);
 }
