@@ -36,79 +36,12 @@ static const char usage[] =
 "  --stats FILE            read the counters from FILE\n"
 "  --help                  this text\n";
 
-static size_t group_length(const char *name)
+static void print_list(const struct counters *counters)
 {
-	const char *dot = strchr(name, '.');
-
-	return dot ? dot - name : 0;
-}
-
-/* A counter whose name has no group forms its own group. */
-static bool same_group(const struct counter *a, const struct counter *b)
-{
-	size_t len = group_length(a->name);
-
-	return len && len == group_length(b->name) &&
-	       !memcmp(a->name, b->name, len);
-}
-
-/* Return: true if the counters of this group are shares of one sum. */
-static bool has_shares(const struct counter *counter)
-{
-	return !strncmp(counter->name, "stop.", 5) ||
-	       !strncmp(counter->name, "frames.", 7) ||
-	       !strncmp(counter->name, "cache.", 6);
-}
-
-static u64 group_sum(const struct counters *counters, const struct counter *of)
-{
-	u64 sum = 0;
 	size_t i;
 
 	for (i = 0; i < counters->nr; i++)
-		if (same_group(of, &counters->all[i]))
-			sum += counters->all[i].value;
-	return sum;
-}
-
-static void print_member(const struct counter *counter, u64 sum)
-{
-	printf("  %-22s %14" PRIu64, counter->name + group_length(counter->name) + 1,
-	       counter->value);
-	if (has_shares(counter) && sum)
-		printf(" %6.2f %%", 100.0 * counter->value / sum);
-	putchar('\n');
-}
-
-/* Prints the name of a group and all of its counters, if @first is its first counter. */
-static void print_group(const struct counters *counters, size_t first)
-{
-	const struct counter *counter = &counters->all[first];
-	u64 sum = group_sum(counters, counter);
-	size_t i;
-
-	for (i = 0; i < first; i++)
-		if (same_group(counter, &counters->all[i]))
-			return;
-	printf("%.*s\n", (int)group_length(counter->name), counter->name);
-	for (i = first; i < counters->nr; i++)
-		if (same_group(counter, &counters->all[i]))
-			print_member(&counters->all[i], sum);
-}
-
-static void print_list(const struct counters *counters)
-{
-	const struct counter *counter;
-	size_t i;
-
-	for (i = 0; i < counters->nr; i++) {
-		counter = &counters->all[i];
-		if (group_length(counter->name))
-			print_group(counters, i);
-		else
-			printf("%-24s %14" PRIu64 "\n", counter->name,
-			       counter->value);
-	}
+		printf("%-24s %14" PRIu64 "\n", counters->all[i].name, counters->all[i].value);
 }
 
 static void print_json(const struct counters *counters)

@@ -450,7 +450,7 @@ front_door() {
 		grep -qE "  device [0-9]+:[0-9]+ inode $(stat -c %i "$file")\$" <<<"$(sframectl tables)"
 	expect 'report: the name of a table of no package is not in it' names_are_hidden "$file"
 	expect "report: the kernel's log of the module" grep -q 'sframe_unwind: user stacks are unwound from SFrame' "$scratch/report"
-	expect 'report: parameters and counters' test "$(grep -cE '^(hooks	sync|  bytes +[1-9])' "$scratch/report")" = 3
+	expect 'report: parameters and counters' test "$(grep -cE '^(hooks	sync|(map|table)\.bytes +[1-9])' "$scratch/report")" = 3
 	expect 'doctor: nothing serves tables' grep -q '^Problem: Nothing serves tables: sframectl serve does not run\.$' <<<"$(sframectl doctor)"
 	sframectl serve &
 	waits_for sframectl doctor

@@ -23,18 +23,14 @@ stop.late 0
 """
 
 STATS_TABLE = """walks                               123
-stop
-  complete                          100  81.30 %
-  nodata                             23  18.70 %
-  late                                0   0.00 %
-frames
-  sframe                            999  99.90 %
-  fp                                  1   0.10 %
-declined
-  kthread                             5
+stop.complete                       100
+stop.nodata                          23
+frames.sframe                       999
+frames.fp                             1
+declined.kthread                      5
 surprise                              7
-map
-  bytes                  18446744073709551615
+map.bytes                18446744073709551615
+stop.late                             0
 """
 
 # This module is an older one: it does not count where the stacks ended.

@@ -235,7 +235,7 @@ def report(machine):
     text = path.read_text()
     parts = dict(zip(SECTIONS, re.split("^== .*\n", text, flags=re.M)[1:]))
     wanted = {"system": platform.release(), "versions": f"sframectl {VERSION}\nsframe_unwind {VERSION}\nperf version 1.2.3\n",
-              "status": f"module    sframe_unwind {VERSION}, on", "doctor": READY, "stats": "  kthread                          5000",
+              "status": f"module    sframe_unwind {VERSION}, on", "doctor": READY, "stats": "declined.kthread                   5000",
               "parameters": "hooks\tsync,deferred\n", "tables": "[vdso]\n"}
     errors = [f"no {words!r} in part {part!r}: {parts.get(part)}" for part, words in wanted.items() if words not in parts.get(part, "")]
     if re.findall("^== (.*)$", text, re.M) != SECTIONS:
