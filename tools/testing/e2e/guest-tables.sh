@@ -429,6 +429,8 @@ load_under_limits() {
 	expect 'SIGCHLD ignored: the table is there' has_table "$dir/files/two.so"
 }
 
+shows_overview() { sframectl >"$scratch/said"; }
+
 names_are_hidden() {	# names_are_hidden FILE
 	grep -qE "  device [0-9]+:[0-9]+ inode $(stat -c %i "$1")\$" "$scratch/report" && ! grep -qF "$1" "$scratch/report"
 }
@@ -441,7 +443,7 @@ front_door() {
 	expect 'front door: load' sframectl load "$file"
 	begin -- "$file"
 	expect 'tables: the name of a file that runs' grep -qE "^ +[1-9][0-9]* .*  $file\$" <<<"$(sframectl tables)"
-	expect 'status: the module is on' sframectl >"$scratch/said"
+	expect 'status: the module is on' shows_overview
 	expect 'report' sframectl report -o "$scratch/report"
 	end
 	cat "$scratch/said"
