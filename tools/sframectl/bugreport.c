@@ -15,7 +15,8 @@
 #include "report.h"
 #include "sframectl.h"
 
-#define PARAMETERS	"/sys/module/sframe_unwind/parameters"
+#define MODULE		"/sys/module/sframe_unwind"
+#define PARAMETERS	MODULE "/parameters"
 
 /* The commands of syslog(2). */
 #define LOG_READ_ALL	3
@@ -92,8 +93,8 @@ static void print_versions(void)
 
 	print_title("versions");
 	puts("sframectl " VERSION);
-	print_lines(fopen("/sys/module/sframe_unwind/version", "re"), "sframe_unwind ", "");
-	print_lines(fopen("/sys/module/sframe_unwind/srcversion", "re"), "sframe_unwind's sources ", "");
+	print_lines(fopen(MODULE "/version", "re"), "sframe_unwind ", "");
+	print_lines(fopen(MODULE "/srcversion", "re"), "sframe_unwind's sources ", "");
 	fflush(stdout);
 	perf = popen("perf --version 2>&1", "re");
 	if (perf) {
@@ -213,8 +214,9 @@ static enum status run(const struct arguments *args)
 	}
 	fputs("Written: ", stdout);
 	print_text(path);
-	puts(geteuid() ? "Counters, tables and the kernel's log may be missing: sudo sframectl report has them." :
-			 "Please read it before you send it.");
+	puts("Please read it before you send it.");
+	if (geteuid())
+		puts("It lacks what only root may see: sudo sframectl report has all.");
 	return STATUS_OK;
 }
 

@@ -336,7 +336,8 @@ static bool convert_one(const struct arguments *args, int index)
 	if (!error)
 		error = convert_path(&worker, name, key);
 	if (!error)
-		error = output_init(&output, args->store ?: args->output ?: ".", key ?: last_part(name));
+		error = output_init(&output, args->store ?: args->output ?: ".",
+				    key ?: last_part(name));
 	if (error) {
 		complain("%s: %s", name, error);
 	} else {
@@ -381,7 +382,8 @@ static enum status run(const struct arguments *args)
 		return STATUS_USAGE;
 	}
 	if ((args->output && !*args->output) || (args->store && !*args->store)) {
-		complain("convert: %s: give the name of a directory", args->store ? "--store" : "-o");
+		complain("convert: %s: give the name of a directory",
+			 args->store ? "--store" : "-o");
 		return STATUS_USAGE;
 	}
 	if (args->json) {

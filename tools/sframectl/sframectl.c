@@ -139,13 +139,14 @@ static bool add_pids(struct arguments *args, char *list)
 {
 	char *pid;
 
-	while ((pid = strsep(&list, ", \n"))) {
+	while ((pid = strsep(&list, "\n, "))) {
 		char **all;
 
 		if (!*pid)
 			continue;
 		if (!process_is_pid(pid)) {
-			complain("%s: no PID: -p takes digits, such as -p 1234 or -p 1234,5678", pid);
+			complain("%s: no PID: -p takes digits, such as -p 1234 or -p 1234,5678",
+				 pid);
 			return false;
 		}
 		all = realloc(args->pids, (args->nr_pids + 1) * sizeof(*all));

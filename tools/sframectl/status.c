@@ -20,7 +20,7 @@
 #include "text.h"
 
 #define SUMMARY		"/sys/module/sframe_unwind/parameters/summary"
-#define MEMORY_SHARE	8	/* of the memory, unless table_memory says more; as in sframe_table.c */
+#define MEMORY_SHARE	8	/* of the memory, unless table_memory says more */
 #define INDENT		10	/* column of the texts */
 
 static const char usage[] =
@@ -146,8 +146,8 @@ static void print_perf(void)
 	if (!findings_perf(path, sizeof(path), &is_wrapper))
 		print_row("perf", COLOR_NONE, "none in PATH");
 	else
-		print_row("perf", COLOR_NONE, "%s, which knows %s", path,
-			  is_wrapper ? "--call-graph=sframe" : "no --call-graph=sframe; -g gets the same");
+		print_row("perf", COLOR_NONE, "%s, which knows %s--call-graph=sframe%s", path,
+			  is_wrapper ? "" : "no ", is_wrapper ? "" : "; -g gets the same");
 }
 
 static void print_users(void)
@@ -230,7 +230,8 @@ static void print_stacks(const struct outcome *outcome, const char *when)
 	if (outcome->reason)
 		meaning = meaning_of(outcome->reason);
 	if (outcome->left > outcome->of_reason)
-		print_row("others", COLOR_NONE, "%.1f %% left to the kernel: programs without a table",
+		print_row("others", COLOR_NONE,
+			  "%.1f %% left to the kernel: programs without a table",
 			  percent(outcome->left, sum));
 	else if (outcome->reason)
 		print_row("others", COLOR_NONE, "%.1f %% %s: %s", percent(outcome->of_reason, sum),
@@ -279,7 +280,7 @@ static enum status run(const struct arguments *args)
 	bool is_on;
 
 	if (args->nr_names) {
-		complain("status: %s: takes no argument; for the counters of each interval, type: sframectl stats -i SECONDS",
+		complain("status: %s: takes no argument; counters: sframectl stats -i SECONDS",
 			 args->names[0]);
 		return STATUS_USAGE;
 	}

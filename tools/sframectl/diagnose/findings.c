@@ -96,7 +96,8 @@ static bool is_too_old(const struct utsname *name)
 {
 	unsigned int major = 0, minor = 0, least = strcmp(name->machine, "aarch64") ? 1 : 12;
 
-	sscanf(name->release, "%u.%u", &major, &minor);
+	if (sscanf(name->release, "%u.%u", &major, &minor) != 2)
+		return false;
 	return major < 6 || (major == 6 && minor < least);
 }
 
@@ -228,8 +229,20 @@ static bool is_wrapper(const char *path)
 	return len > 0 && memmem(page, len, WRAPPER, strlen(WRAPPER));
 }
 
-/* What of a kind a directory of PATH has. */
+/* Which programs of a name count. */
 enum wanted { ANY, WRAPPER_ONLY, REAL_ONLY };
+
+static bool is_wanted(const char *path, enum wanted wanted)
+{
+	switch (wanted) {
+	case WRAPPER_ONLY:
+		return is_wrapper(path);
+	case REAL_ONLY:
+		return !is_wrapper(path);
+	default:
+		return true;
+	}
+}
 
 /* Finds the first program of this name and kind in PATH. */
 static bool find_program(const char *name, enum wanted wanted, char *path, size_t size)
@@ -239,8 +252,7 @@ static bool find_program(const char *name, enum wanted wanted, char *path, size_
 	for (;; dirs = end + 1) {
 		end = strchrnul(dirs, ':');
 		snprintf(path, size, "%.*s/%s", (int)(end - dirs), dirs, name);
-		if (*dirs == '/' && is_program(path) &&
-		    (wanted == ANY || is_wrapper(path) == (wanted == WRAPPER_ONLY)))
+		if (*dirs == '/' && is_program(path) && is_wanted(path, wanted))
 			return true;
 		if (!*end)
 			return false;
@@ -298,7 +310,8 @@ static void check_perf(struct findings *findings)
 		    "perf record -g gets the same stacks, but perf does not know --call-graph=sframe.",
 		    "Install the package sframe-unwind, or type in the sources: make install-tools");
 	} else if (!find_program("perf", REAL_ONLY, other, sizeof(other))) {
-		add(findings, true, "%s is the wrapper of perf, and PATH has no perf that it can run.",
+		add(findings, true,
+		    "%s is the wrapper of perf, and PATH has no perf that it can run.",
 		    "perf records nothing.", "Type: apt install linux-perf", path);
 	} else if (!find_program("sframectl", ANY, other, sizeof(other))) {
 		add(findings, true, "sframectl is not in PATH.",

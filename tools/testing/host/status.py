@@ -183,7 +183,7 @@ def overview(machine):
             errors.append(f"status {ran.returncode}, {ran.stdout!r} {ran.stderr!r}")
         cli.end(f"status, {name}", errors)
     cli("status with a number", "status", "5", status=2,
-        err="^sframectl: status: 5: takes no argument; for the counters of each interval, type: sframectl stats -i SECONDS$")
+        err="^sframectl: status: 5: takes no argument; counters: sframectl stats -i SECONDS$")
     for option in "--last", "--json", "--all":
         cli(f"status {option}", "status", option, status=2, err=f"status: takes no {option}; the counters are now: sframectl stats$")
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Stands in for device.c: a module that holds the tables that the file $TABLES lists. Each line has the device (major
- * and minor), the inode, the bytes and the functions of a table, and how many files and mappings use it.
+ * Stands in for device.c: a module that holds the tables that the file $TABLES lists. Each line has
+ * the device (major and minor), the inode, the bytes and the functions of a table, and how many
+ * files and mappings use it.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,8 +24,8 @@ const char *device_next(int device, struct sframe_file *file)
 
 	(void)device;
 	while (list && line <= file->next &&
-	       fscanf(list, "%u %u %llu %llu %u %u %u", &next.dev_major, &next.dev_minor, &ino, &bytes,
-		      &next.nr_functions, &next.nr_files, &next.nr_users) == 7)
+	       fscanf(list, "%u %u %llu %llu %u %u %u", &next.dev_major, &next.dev_minor, &ino,
+		      &bytes, &next.nr_functions, &next.nr_files, &next.nr_users) == 7)
 		line++;
 	if (list)
 		fclose(list);
