@@ -235,7 +235,6 @@ static __always_inline void sfu_words_add(struct sfu_words words, u64 key,
 }
 
 union sfu_fast_row sfu_fast_row(const struct sframe_row *row);
-union sfu_fast_row sfu_fast_row_of_plain(const struct sframe_plain_row *row);
 void sfu_cache_add(struct sfu_cache *cache, u64 key, const struct sframe_row *row);
 
 #endif /* SFU_CACHE_H */

@@ -58,7 +58,7 @@ struct sframe_compiled {
 /**
  * struct sframe_compile - the state of a compilation
  * @hdr: the section; sorted
- * @rd: the reader
+ * @rd: has the bytes of the section; takes the defect
  * @max_size: bytes that the table may take
  * @table: the table. After the last sframe_compile_measure() the caller sets
  *	&sframe_compiled.slots, with room for one more than &sframe_compiled.nr_slots,

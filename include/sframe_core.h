@@ -55,38 +55,31 @@ enum sframe_defect {
 extern const char *const sframe_defect_names[NR_SFRAME_DEFECTS];
 extern const char *const sframe_defect_texts[NR_SFRAME_DEFECTS];
 
-struct sframe_header;
-
 /**
- * struct sframe_reader - the one way the decoder reads; its budget may cover several look-ups
- * @read: copies @len bytes at @addr to @dst. Returns 0, or -EFAULT if they are
- *	not readable now
- * @budget: what the look-up may still cost, in instructions, about. Each read costs
- *	sframe_read_cost(), and each row that is examined SFRAME_ROW_COST. A quick look-up
- *	costs SFRAME_QUICK_COST, and SFRAME_QUICK_ROW_COST for each row. 0 after -E2BIG
+ * struct sframe_reader - what look-ups share
+ * @bytes: the memory to read, if it is not the memory of a process
+ * @addr: the address that the first of @bytes has
+ * @len: their number
+ * @budget: what look-ups may still cost, in instructions, about: SFRAME_FIND_COST each,
+ *	SFRAME_ROW_COST for each row that is examined, and SFRAME_ENTRY_COST for each function
+ *	that a search by halves does not find. 0 after -E2BIG
  * @defect: set with -EBADMSG and -EOPNOTSUPP
  *
- * Embed it in a larger structure if @read needs more than the address. The
- * budget bounds a look-up whatever the bytes say.
+ * The budget bounds a look-up whatever the bytes say.
  */
 struct sframe_reader {
-	int (*read)(struct sframe_reader *rd, void *dst, u64 addr, u32 len);
+	const u8		*bytes;
+	u64			addr;
+	u64			len;
 	u32			budget;
 	enum sframe_defect	defect;
 };
 
 /* Each cost includes what the decoder does with the bytes. */
-#define SFRAME_READ_COST	256
-#define SFRAME_FAULT_COST	1000	/* of a read that fails, besides: it is an exception */
-#define SFRAME_ROW_COST		16
-#define SFRAME_ENTRY_COST	80	/* of a search in an unsorted table */
-#define SFRAME_QUICK_COST	768	/* besides rows; a table of 2^32 entries takes 32 steps */
-#define SFRAME_QUICK_ROW_COST	21	/* of a quick look-up; measured: 24 at most */
-
-static inline u32 sframe_read_cost(u32 len)
-{
-	return SFRAME_READ_COST + len / 4;
-}
+#define SFRAME_FIND_COST	768	/* besides rows; a table of 2^32 entries takes 32 steps */
+#define SFRAME_ROW_COST		21	/* measured: 24 at most */
+#define SFRAME_ENTRY_COST	40	/* of a function that is examined and is not the one */
+#define SFRAME_FAULT_COST	1000	/* of a read that fails: it is an exception */
 
 /**
  * sframe_charge() - take what some work costs from the budget
@@ -95,7 +88,7 @@ static inline u32 sframe_read_cost(u32 len)
  *
  * Return: 0; -E2BIG if the budget is too small. It is empty then.
  */
-static inline int sframe_charge(struct sframe_reader *rd, u32 cost)
+static __always_inline int sframe_charge(struct sframe_reader *rd, u32 cost)
 {
 	if (rd->budget < cost) {
 		rd->budget = 0;
@@ -213,69 +206,42 @@ struct sframe_row {
 	bool	pcmask;
 };
 
-#define SFRAME_FIRST_WINDOW	128	/* bytes */
-#define SFRAME_WINDOW		512
-
 /**
  * struct sframe_rows - a walk over the rows of one function
  * @hdr: the section
  * @fde: the function
- * @next: bytes of the FRE sub-section already taken from memory
+ * @addr: address of the next row
  * @left: rows not yet seen
- * @last: start of the row before, -1 before the first
- * @pos: parsed bytes of @buf
- * @len: filled bytes of @buf
- * @room: bytes of @buf to fill. The first read is small: most functions have few rows
- * @buf: a window on the rows; each byte of a section enters it once. If the processor
- *	mispredicts a check, it parses a row after the filled bytes: @buf ends a row later
+ * @least: the next row may not start below this
  */
 struct sframe_rows {
 	const struct sframe_header	*hdr;
 	const struct sframe_fde		*fde;
-	u32	next;
+	u64	addr;
 	u32	left;
-	s64	last;
-	u32	pos;
-	u32	len;
-	u32	room;
-	u8	buf[SFRAME_WINDOW + SFRAME_FRE_MAX_SIZE];
+	u64	least;
 };
+
+/* What a row has from its function; 0: the most common form. Bits are as in the info words. */
+#define SFRAME_FORM_FLEX	0x01	/* as &sframe_fde.flex */
+#define SFRAME_FORM_EMPTY	0x02	/* the function has no rows; this stands for them */
+#define SFRAME_FORM_PCMASK	0x10	/* as &sframe_fde.pcmask */
+#define SFRAME_FORM_SIGNAL	0x80	/* as &sframe_fde.signal */
 
 /**
  * struct sframe_raw_row - a row as it is stored; only the one that holds is decoded
+ * @func: address of its function
  * @start: offset from the function (or block) from which the row holds
  * @info: the FRE info word
- * @words: its data words, in the section's byte order
+ * @form: SFRAME_FORM_*
+ * @words: the data words. The info word says how many there are
  */
 struct sframe_raw_row {
-	u32	start;
-	u8	info;
-	u8	words[SFRAME_FRE_MAX_WORDS_SIZE];
-};
-
-/* The form of a row, by the bits of the two info words of V3; 0: the default form. */
-#define SFRAME_PLAIN_PCMASK	0x0010	/* of repetitive code, such as a PLT */
-#define SFRAME_PLAIN_SIGNAL	0x0080	/* of a signal frame */
-#define SFRAME_PLAIN_FLEX	0x0100
-#define SFRAME_PLAIN_FORM	(SFRAME_PLAIN_PCMASK | SFRAME_PLAIN_SIGNAL | SFRAME_PLAIN_FLEX)
-
-/**
- * struct sframe_plain_row - a row that a quick look-up has found, as it is stored
- * @func: address of the function
- * @words: its data words, the first in the lowest bits; what is above the last is undefined
- * @start: offset from the function (or block) from which the row holds
- * @info: the FRE info word
- * @form: SFRAME_PLAIN_*
- *
- * No form has more than six words, of 4 bytes each. Whether the words fit the form is for
- * sframe_decode_plain() to say.
- */
-struct sframe_plain_row {
 	u64	func;
-	u64	words[3];
 	u32	start;
 	u8	info;
-	u16	form;
+	u8	form;
+	s32	words[SFRAME_FRE_MAX_WORDS];
 };
 
 /* Numbers at any address. In the kernel, memcpy() would check the size of the window each time. */
@@ -295,28 +261,55 @@ struct sframe_any_u64 {
 
 extern const u16 sframe_words_sizes[256];
 
+int sframe_header_check(struct sframe_header *hdr, struct sframe_reader *rd,
+			const struct sframe_raw_header *raw, u64 addr, u64 len);
 int sframe_header_read(struct sframe_header *hdr, struct sframe_reader *rd,
 		       u64 addr, u64 len);
-u64 sframe_header_span(const struct sframe_header *hdr);
 int sframe_get_fde(const struct sframe_header *hdr, struct sframe_reader *rd,
 		   u32 index, struct sframe_fde *fde);
-int sframe_find_fde(const struct sframe_header *hdr, struct sframe_reader *rd,
-		    u64 pc, struct sframe_fde *fde);
 void sframe_rows_init(struct sframe_rows *rows, const struct sframe_header *hdr,
 		      const struct sframe_fde *fde);
 int sframe_rows_next(struct sframe_rows *rows, struct sframe_reader *rd,
 		     struct sframe_raw_row *raw);
-int sframe_decode_row(const struct sframe_header *hdr,
-		      const struct sframe_fde *fde, struct sframe_reader *rd,
+int sframe_decode_row(const struct sframe_header *hdr, struct sframe_reader *rd,
 		      const struct sframe_raw_row *raw, struct sframe_row *row);
-int sframe_decode_found(const struct sframe_header *hdr, const struct sframe_fde *fde,
-			struct sframe_reader *rd, const struct sframe_raw_row *raw,
-			struct sframe_row *row);
-int sframe_describe_empty(const struct sframe_header *hdr,
-			  const struct sframe_fde *fde, struct sframe_row *row);
-int sframe_decode_plain(const struct sframe_header *hdr, struct sframe_reader *rd,
-			const struct sframe_plain_row *plain, struct sframe_row *row);
+int sframe_decode_plt(const struct sframe_header *hdr, struct sframe_reader *rd,
+		      const struct sframe_raw_row *raw, struct sframe_row *row);
 int sframe_find_row(const struct sframe_header *hdr, struct sframe_reader *rd,
 		    u64 pc, struct sframe_row *row);
+
+/**
+ * sframe_header_span() - bytes that a section uses
+ * @hdr: the section
+ *
+ * The bytes after them may be padding. If the linker does not merge sections,
+ * they may be the next section, 8-byte aligned.
+ *
+ * Context: Any.
+ * Return: Bytes from the header to the end of the FRE sub-section.
+ */
+static inline u64 sframe_header_span(const struct sframe_header *hdr)
+{
+	return hdr->fre_addr + hdr->fre_len - hdr->addr;
+}
+
+/**
+ * sframe_decode_found() - the meaning of the row that holds at an address
+ * @hdr: the section
+ * @rd: takes the defect; nothing is read
+ * @raw: the row, from sframe_find()
+ * @row: filled on success
+ *
+ * What GNU ld stores of PLTs is mended. sframe_decode_row() says what is stored.
+ *
+ * Context: Any.
+ * Return: As sframe_decode_row(); -ENOENT if nothing is known of a function without rows.
+ */
+static inline int sframe_decode_found(const struct sframe_header *hdr, struct sframe_reader *rd,
+				      const struct sframe_raw_row *raw, struct sframe_row *row)
+{
+	return raw->form & SFRAME_FORM_PCMASK ? sframe_decode_plt(hdr, rd, raw, row) :
+						sframe_decode_row(hdr, rd, raw, row);
+}
 
 #endif /* SFRAME_CORE_H */

@@ -107,9 +107,7 @@ struct sframe_raw_attr_v3 {
 #define SFRAME_FRE_WORD_SIZE(info)	(((info) >> 5) & 3)
 #define SFRAME_FRE_RA_MANGLED(info)	(((info) >> 7) & 1)
 
-/* At most 15 words of 4 bytes, after the start address (4) and the info word (1). */
-#define SFRAME_FRE_MAX_WORDS_SIZE	60
-#define SFRAME_FRE_MAX_SIZE		(4 + 1 + SFRAME_FRE_MAX_WORDS_SIZE)
+#define SFRAME_FRE_MAX_WORDS		15
 
 /* "Flexible FDE type": the control word of a rule. */
 #define SFRAME_FLEX_REG_P(word)		((word) & 1)

@@ -13,10 +13,12 @@
 #include <linux/errno.h>
 #include <linux/minmax.h>
 #include <linux/nospec.h>
-#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/string.h>
 #include <linux/swab.h>
 #include <linux/types.h>
+
+#define sframe_is_killed()	fatal_signal_pending(current)
 #else
 #include <assert.h>
 #include <byteswap.h>
@@ -39,12 +41,19 @@ typedef __INT64_TYPE__ s64;
 #ifndef __always_inline
 #define __always_inline	inline
 #endif
+#ifndef noinline
+#define noinline	__attribute__((__noinline__))
+#endif
+#ifndef unlikely
+#define unlikely(x)	__builtin_expect(!!(x), 0)
+#endif
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define U32_MAX		(~(u32)0)
 #define swab16		bswap_16
 #define swab32		bswap_32
 #define swab64		bswap_64
 #define cond_resched()	((void)0)
+#define sframe_is_killed()	false
 #define min_t(type, a, b) ((type)(a) < (type)(b) ? (type)(a) : (type)(b))
 #define array_index_nospec(index, size) ((void)(size), (index))	/* no secret is near */
 #endif

@@ -12,11 +12,8 @@
 int sfu_user_read(void *dst, unsigned long addr, size_t len);
 int sfu_user_read_now(void *dst, unsigned long addr, size_t len);
 
-int sfu_user_find(const struct sframe_header *hdr, u64 pc, u32 *rows,
-		  struct sframe_plain_row *row);
-
-/* sfu_user_read() for the decoder, as &sframe_reader.read. */
-int sfu_user_reader(struct sframe_reader *rd, void *dst, u64 addr, u32 len);
+int sfu_user_find(const struct sframe_header *hdr, struct sframe_reader *rd, u64 pc,
+		  struct sframe_raw_row *raw);
 
 /**
  * sfu_user_open() - open a window of user memory to inline reads

@@ -7,20 +7,42 @@
 
 #include "core_scene.h"
 #include "section_text.h"
+#include "sframe_find.h"
 
-static int scene_read(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
+static bool is_read(struct core_scene *scene, u64 off, u32 len)
+{
+	if (++scene->calls == scene->fail_at)
+		return false;
+	if (scene->trusting || (off <= scene->len && len <= scene->len - off))
+		return true;
+	scene->outside = true;
+	return false;
+}
+
+static __always_inline bool scene_get(const struct sframe_header *hdr, struct sframe_reader *rd,
+				      u64 addr, u32 size, u64 *val)
 {
 	struct core_scene *scene = container_of(rd, struct core_scene, rd);
-	u64 off = addr - ADDR;
 
-	if (++scene->calls == scene->fail_at)
-		return -EFAULT;
-	if (!scene->trusting && (off > scene->len || len > scene->len - off)) {
-		scene->outside = true;
-		return -EFAULT;
+	if (!is_read(scene, addr - ADDR, size))
+		return false;
+	*val = 0;
+	memcpy(val, scene->data + (addr - ADDR), size);
+	if (hdr->swapped)
+		*val = swab64(*val) >> (64 - 8 * size);
+	return true;
+}
+
+int read_scene_header(struct core_scene *scene, struct sframe_header *hdr, u32 len)
+{
+	struct sframe_raw_header raw = {};
+
+	if (len >= sizeof(raw)) {
+		if (!is_read(scene, 0, sizeof(raw)))
+			return -EFAULT;
+		memcpy(&raw, scene->data, sizeof(raw));
 	}
-	memcpy(dst, scene->data + off, len);
-	return 0;
+	return sframe_header_check(hdr, &scene->rd, &raw, ADDR, len);
 }
 
 static void free_page_of_scene(void *page)
@@ -35,7 +57,6 @@ int core_scene_init(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, scene);
 	scene->page = vmalloc(PAGE_SIZE);
 	KUNIT_ASSERT_NOT_NULL(test, scene->page);
-	scene->rd.read = scene_read;
 	test->priv = scene;
 	return kunit_add_action_or_reset(test, free_page_of_scene, scene->page);
 }
@@ -57,6 +78,9 @@ void place_built(struct core_scene *scene)
 /* Resets the reader for another look-up. */
 void renew(struct core_scene *scene)
 {
+	scene->rd.bytes = scene->data;
+	scene->rd.addr = ADDR;
+	scene->rd.len = scene->trusting ? U32_MAX : scene->len;
 	scene->rd.budget = U32_MAX;
 	scene->rd.defect = SFRAME_DEFECT_NONE;
 	scene->calls = 0;
@@ -64,13 +88,24 @@ void renew(struct core_scene *scene)
 	scene->outside = false;
 }
 
+/* The same by the decoder's own way to read memory. */
+static int decode_memory(struct core_scene *scene, u64 pc, struct sframe_header *hdr,
+			 struct sframe_row *row)
+{
+	return sframe_header_read(hdr, &scene->rd, ADDR, scene->len) ?:
+	       sframe_find_row(hdr, &scene->rd, pc, row);
+}
+
 /* Reads the header, then looks the row up. */
 int decode_row(struct core_scene *scene, u64 pc, struct sframe_header *hdr,
 	       struct sframe_row *row)
 {
-	int err = sframe_header_read(hdr, &scene->rd, ADDR, scene->len);
+	const struct sframe_reading from = { .hdr = hdr, .rd = &scene->rd, .get = scene_get };
+	struct sframe_raw_row raw;
 
-	return err ?: sframe_find_row(hdr, &scene->rd, pc, row);
+	return read_scene_header(scene, hdr, scene->len) ?:
+	       sframe_find(&from, pc, &raw) ?:
+	       sframe_decode_found(hdr, &scene->rd, &raw, row);
 }
 
 void error_text(const struct sframe_reader *rd, int err, char *text)
@@ -91,14 +126,15 @@ void error_text(const struct sframe_reader *rd, int err, char *text)
 		scnprintf(text, SECTION_ROW_TEXT, "error %d", err);
 }
 
-static void answer_text(struct core_scene *scene, u64 pc, char *text)
+static void answer_text(struct core_scene *scene, u64 pc, bool is_memory, char *text)
 {
 	struct sframe_header hdr;
 	struct sframe_row row;
 	int err;
 
 	renew(scene);
-	err = decode_row(scene, pc, &hdr, &row);
+	err = is_memory ? decode_memory(scene, pc, &hdr, &row) :
+			  decode_row(scene, pc, &hdr, &row);
 	if (err)
 		error_text(&scene->rd, err, text);
 	else if (row.signal && row.cfa.how == SFRAME_RULE_SAME)
@@ -111,8 +147,10 @@ void expect_at(struct kunit *test, u64 off, const char *want)
 {
 	char got[SECTION_ROW_TEXT];
 
-	answer_text(test->priv, ADDR + off, got);
+	answer_text(test->priv, ADDR + off, false, got);
 	KUNIT_EXPECT_STREQ_MSG(test, got, want, "at 0x%llx", off);
+	answer_text(test->priv, ADDR + off, true, got);
+	KUNIT_EXPECT_STREQ_MSG(test, got, want, "in memory, at 0x%llx", off);
 }
 
 void expect_header(struct kunit *test, u32 len, const char *want)
@@ -123,7 +161,7 @@ void expect_header(struct kunit *test, u32 len, const char *want)
 	int err;
 
 	renew(scene);
-	err = sframe_header_read(&hdr, &scene->rd, ADDR, len);
+	err = read_scene_header(scene, &hdr, len);
 	if (err)
 		error_text(&scene->rd, err, got);
 	KUNIT_EXPECT_STREQ(test, got, want);

@@ -25,12 +25,12 @@
 
 /**
  * struct core_scene - the fixture of the decoder's tests
- * @rd: a reader that observes its use, and fails on request
+ * @rd: the reader. A look-up by decode_row() counts its reads, one of which may fail
  * @data: the section, up to the end of @page
  * @len: bytes of the section
- * @calls: calls of @rd
- * @fail_at: the call that fails; 1 is the first, 0 is none
- * @trusting: @rd does not check addresses
+ * @calls: reads; the header is one
+ * @fail_at: the read that fails; 1 is the first, 0 is none
+ * @trusting: reads do not check addresses
  * @outside: true if a read was outside of the section
  * @page: the page after it is not mapped
  * @b: the builder
@@ -57,6 +57,7 @@ int core_scene_init(struct kunit *test);
 void place_section(struct core_scene *scene, const void *bytes, u32 len);
 void place_built(struct core_scene *scene);
 void renew(struct core_scene *scene);
+int read_scene_header(struct core_scene *scene, struct sframe_header *hdr, u32 len);
 int decode_row(struct core_scene *scene, u64 pc, struct sframe_header *hdr,
 	       struct sframe_row *row);
 void error_text(const struct sframe_reader *rd, int err, char *text);

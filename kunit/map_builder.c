@@ -47,9 +47,9 @@ void build_keys(struct sfu_range *range, u64 first)
 /* Reads the header of the section at @addr. The section is then ready for look-ups. */
 int read_header(struct sfu_range *range, unsigned long addr, u32 len)
 {
-	struct sframe_reader rd = { .read = read_user, .budget = U32_MAX };
 	struct sfu_section *section = &range->section;
-	int err = sframe_header_read(&section->hdr, &rd, addr, len);
+	struct sframe_reader rd = {};
+	int err = read_user_header(&section->hdr, &rd, addr, len);
 
 	if (err)
 		return err;

@@ -173,19 +173,19 @@ void expect_scanned(struct kunit *test, const char *want, const char *counted)
 	expect_counted(test, counted);
 }
 
-/* Finds a row as a walk does; "uncovered" if no section describes the address. */
-void row_text(struct sframe_reader *rd, unsigned long addr, char *text)
+/* The row that @find finds; "uncovered" if no section describes the address. */
+void row_text(find_row_t find, unsigned long addr, char *text)
 {
+	struct sframe_reader rd = { .budget = SZ_64K };
 	struct sfu_map *map = map_of(current->mm);
 	struct sfu_range *range = map ? sfu_map_find(map, addr) : NULL;
 	struct sframe_row row;
 	int err;
 
-	rd->budget = SZ_64K;
 	if (!range || !is_ready(range)) {
 		strscpy(text, "uncovered", SECTION_ROW_TEXT);
 	} else {
-		err = sframe_find_row(&range->section.hdr, rd, addr, &row);
+		err = find(&range->section.hdr, &rd, addr, &row);
 		if (err)
 			scnprintf(text, SECTION_ROW_TEXT, "error %d", err);
 		else
@@ -196,10 +196,9 @@ void row_text(struct sframe_reader *rd, unsigned long addr, char *text)
 
 void expect_row(struct kunit *test, unsigned long addr, const char *want)
 {
-	struct sframe_reader rd = { .read = read_user };
 	char got[SECTION_ROW_TEXT];
 
-	row_text(&rd, addr, got);
+	row_text(find_user_row, addr, got);
 	KUNIT_EXPECT_STREQ_MSG(test, got, want, "at 0x%lx", addr);
 }
 

@@ -35,7 +35,12 @@
 #define ROW_WORDS	51
 
 struct mm_struct;
+struct sframe_header;
 struct sframe_reader;
+struct sframe_row;
+
+typedef int (*find_row_t)(const struct sframe_header *hdr, struct sframe_reader *rd, u64 pc,
+			  struct sframe_row *row);
 struct sfu_map;
 struct sfu_process;
 
@@ -80,7 +85,7 @@ void expect_counted(struct kunit *test, const char *want);
 void text_of_map(struct kunit *test, struct sfu_map *map, char *text);
 void map_text(struct kunit *test, char *text);
 void expect_map(struct kunit *test, const char *want);
-void row_text(struct sframe_reader *rd, unsigned long addr, char *text);
+void row_text(find_row_t find, unsigned long addr, char *text);
 void expect_row(struct kunit *test, unsigned long addr, const char *want);
 void expect_rows(struct kunit *test, unsigned long image);
 

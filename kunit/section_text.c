@@ -76,8 +76,7 @@ static __printf(2, 3) void append(struct listing *list, const char *format, ...)
 }
 
 /* Return: 0 to go on with the next row; else the listing of this function ends. */
-static int list_row(struct listing *list, const struct sframe_fde *fde,
-		    struct sframe_rows *rows, u32 index, u32 nr)
+static int list_row(struct listing *list, struct sframe_rows *rows, u32 index, u32 nr)
 {
 	char text[SECTION_ROW_TEXT];
 	struct sframe_raw_row raw;
@@ -86,7 +85,7 @@ static int list_row(struct listing *list, const struct sframe_fde *fde,
 
 	err = sframe_rows_next(rows, list->rd, &raw);
 	if (!err)
-		err = sframe_decode_row(&list->hdr, fde, list->rd, &raw, &row);
+		err = sframe_decode_row(&list->hdr, list->rd, &raw, &row);
 	if (err == -ENOENT)
 		return err;
 	if (err) {
@@ -107,7 +106,7 @@ static void list_rows(struct listing *list, const struct sframe_fde *fde,
 	u32 nr = 0;
 
 	sframe_rows_init(&rows, &list->hdr, fde);
-	while (!list_row(list, fde, &rows, index, nr))
+	while (!list_row(list, &rows, index, nr))
 		nr++;
 }
 
@@ -132,7 +131,7 @@ static void list_fde(struct listing *list, const struct sframe_fde *fde,
 
 /**
  * section_text() - list a section
- * @rd: the reader; its budget must suffice for the whole section
+ * @rd: the memory
  * @addr: address of the section
  * @len: bytes of the section
  * @text: SECTION_TEXT bytes

@@ -466,47 +466,6 @@ static void fast_is_whole(struct kunit *test)
 	KUNIT_EXPECT_GT(test, found, 0);
 }
 
-/*
- * A stored row has the same word as the decoded row, unless this is the outermost. Returns false if
- * it is of another kind.
- */
-static bool expect_plain(struct kunit *test, u8 info, u64 words)
-{
-	const struct sframe_header hdr = { .abi = SFU_ARCH_ABI, .version = SFRAME_VERSION_3 };
-	const struct sframe_plain_row plain = { .info = info, .words = { words, ~words } };
-	union sfu_fast_row fast = sfu_fast_row_of_plain(&plain);
-	struct sframe_reader rd = {};
-	struct sframe_row row;
-	int err = sframe_decode_plain(&hdr, &rd, &plain, &row);
-	u64 want = err || row.outermost ? SFU_OTHER_ROW.word : sfu_fast_row(&row).word;
-
-	KUNIT_EXPECT_EQ_MSG(test, fast.word, want, "info 0x%02x, words 0x%llx", info, words);
-	return want != SFU_OTHER_ROW.word;
-}
-
-static void plain_rows(struct kunit *test)
-{
-	static const u8 bytes[] = {
-		0x00, 0x07, 0x08, 0x10, 0x20, 0x7f, 0x80, 0xe0, 0xf0, 0xf8, 0xff
-	};
-	unsigned int info, i, j, nr = 0;
-	u64 words;
-
-	for (info = 0; info <= U8_MAX; info++) {
-		if (sframe_words_sizes[info] > 2 * sizeof(words))
-			continue;
-		/* Words of a few values: in each byte one of them, and another in the next. */
-		for (i = 0; i < ARRAY_SIZE(bytes); i++)
-			for (j = 0; j < ARRAY_SIZE(bytes); j++) {
-				words = 0x0001000100010001 * (bytes[i] + 256 * bytes[j]);
-				nr += expect_plain(test, info, words);
-				nr += expect_plain(test, info, words & U32_MAX);
-				nr += expect_plain(test, info, words & 0xffff0000ffff);
-			}
-	}
-	KUNIT_EXPECT_GT(test, nr, 50);
-}
-
 static struct kunit_case cache_tests[] = {
 	KUNIT_CASE(empty),
 	KUNIT_CASE(each_key_alone),
@@ -519,7 +478,6 @@ static struct kunit_case cache_tests[] = {
 	KUNIT_CASE(words_are_nowhere),
 	KUNIT_CASE(size_is_bounded),
 	KUNIT_CASE(versions_differ),
-	KUNIT_CASE(plain_rows),
 	KUNIT_CASE(fast_being_written),
 	KUNIT_CASE(add_keeps_all),
 	KUNIT_CASE(found_is_whole),

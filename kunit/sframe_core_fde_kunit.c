@@ -3,7 +3,6 @@
 #include <linux/limits.h>
 
 #include "core_scene.h"
-#include "quick_memory.h"
 
 struct search_case {
 	u8	version;
@@ -164,21 +163,13 @@ static void find_fde_outside(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(bounds); i++) {
 		const int want = bounds[i].is_found ? 0 : -ENOENT;
 		const u64 pc = ADDR + 0x1008;
-		const struct quick_memory mem = { .bytes = scene->b.bytes, .addr = ADDR };
-		struct sframe_plain_row plain;
-		struct sframe_fde fde;
 		struct sframe_row row;
-		u32 rows = 10;
 
 		renew(scene);
 		KUNIT_ASSERT_EQ(test, 0, sframe_header_read(&hdr, &scene->rd, ADDR, scene->len));
 		hdr.code_start = ADDR + bounds[i].start;
 		hdr.code_end = ADDR + bounds[i].end;
-		KUNIT_EXPECT_EQ(test, want, sframe_find_fde(&hdr, &scene->rd, pc, &fde));
 		KUNIT_EXPECT_EQ(test, want, sframe_find_row(&hdr, &scene->rd, pc, &row));
-		if (c->flags & SORTED)
-			KUNIT_EXPECT_EQ(test, want,
-					quick_memory_find(&hdr, &mem, pc, &rows, &plain));
 	}
 }
 

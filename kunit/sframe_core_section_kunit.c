@@ -122,7 +122,7 @@ static struct kunit_case reader_fault_tests[] = {
 	{}
 };
 
-/* A read costs 256 and a fourth of its bytes, a row 16. A budget that is too small by one fails. */
+/* A look-up costs 768, a row 21, another entry 40. A budget that is too small by one fails. */
 static void find_row_budget(struct kunit *test)
 {
 	struct core_scene *scene = place_case(test);
@@ -134,22 +134,24 @@ static void find_row_budget(struct kunit *test)
 	renew(scene);
 	want = decode_row(scene, ADDR + 0x1004, &hdr, &row);
 	cost = U32_MAX - scene->rd.budget;
-	if (scene->len >= HEADER_LEN)
-		KUNIT_EXPECT_GE(test, cost, HEADER_LEN / 4 + 256);
 	for (budget = 0; budget <= cost; budget++) {
 		renew(scene);
 		scene->rd.budget = budget;
 		err = decode_row(scene, ADDR + 0x1004, &hdr, &row);
 		if (err != (budget < cost ? -E2BIG : want))
 			KUNIT_FAIL(test, "budget %u of %u: %d", budget, cost, err);
-		if (scene->calls * 256 > budget)
+		/* Without budget only the header is read. A row has 2 numbers, some words. */
+		if (scene->calls > 1 + (budget < 768 ? 0 : 32 + 11 * (2 + budget / 21)))
 			KUNIT_FAIL(test, "%u reads for %u", scene->calls, budget);
 		if (err == -E2BIG && scene->rd.defect)
 			KUNIT_FAIL(test, "budget %u: blames the section", budget);
 	}
 }
 
-/* Smallest V3 section: header 28, entry 16, attribute and rows 16 bytes; 3 reads, 2 rows. */
+/*
+ * The smallest V3 section. The look-up reads the header, the 3 numbers of the entry, 4 of the
+ * attribute, 2 of each of 2 rows, and a word.
+ */
 static void find_row_cost(struct kunit *test)
 {
 	struct core_scene *scene = test->priv;
@@ -159,10 +161,9 @@ static void find_row_cost(struct kunit *test)
 	smallest_section(test, 3, SORTED);
 	renew(scene);
 	KUNIT_EXPECT_EQ(test, 0, decode_row(scene, ADDR + 0x1000, &hdr, &row));
-	/* Lower bound: the header, the entry and the row of 3 bytes, in one read. */
-	expect_within(test, "units of cost", U32_MAX - scene->rd.budget, (28 + 16 + 3) / 4 + 256,
-		      (28 + 16 + 16) / 4 + 3 * 256 + 2 * 16);
-	expect_within(test, "reads", scene->calls, 1, 3);
+	KUNIT_EXPECT_EQ(test, U32_MAX - scene->rd.budget, 768 + 2 * 21);
+	/* Lower bound: the header, the entry and the row. */
+	expect_within(test, "reads", scene->calls, 3, 13);
 }
 
 /* The section has many entries of the same start and size, in a buffer of its own. */
@@ -190,9 +191,9 @@ static void find_among_many(struct kunit *test, u8 flags, u32 func_size, u64 off
 	renew(scene);
 	scene->rd.budget = 16384;
 	KUNIT_EXPECT_EQ(test, -E2BIG, decode_row(scene, ADDR + off, &hdr, &row));
-	/* A read brings at most 512 bytes, and each entry may cost 80. */
-	expect_within(test, "reads", scene->calls, 16384 / (256 + 128 + 512 / fde_size * 80),
-		      16384 / (256 + fde_size / 4) + 1);
+	/* 3 reads of each entry that is paid for, and of one more. A search of 2^18 takes 18. */
+	expect_within(test, "reads", scene->calls, (16384 - 768) / 40,
+		      1 + 18 + 3 * ((16384 - 768) / 40 + 2));
 	vfree(bytes);
 }
 

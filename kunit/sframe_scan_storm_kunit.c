@@ -11,6 +11,7 @@
 #include "named_cases.h"
 #include "scan_scene.h"
 #include "sframe_event.h"
+#include "sframe_find.h"
 #include "sframe_process.h"
 #include "sframe_scan.h"
 
@@ -147,10 +148,21 @@ static void give_turn(void)
 }
 
 /* A look-up reads a section piece by piece. The section may change between two reads. */
-static int read_user_in_turns(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
+static __always_inline bool get_in_turns(const struct sframe_header *hdr, struct sframe_reader *rd,
+					 u64 addr, u32 size, u64 *val)
 {
 	give_turn();
-	return read_user(rd, dst, addr, len);
+	*val = 0;
+	return !copy_from_user(val, (void __user *)addr, size);
+}
+
+static int find_in_turns(const struct sframe_header *hdr, struct sframe_reader *rd, u64 pc,
+			 struct sframe_row *row)
+{
+	const struct sframe_reading from = { .hdr = hdr, .rd = rd, .get = get_in_turns };
+	struct sframe_raw_row raw;
+
+	return sframe_find(&from, pc, &raw) ?: sframe_decode_found(hdr, rd, &raw, row);
 }
 
 struct storm_case {
@@ -191,9 +203,7 @@ static void expect_one_of(struct kunit *test, const char *const *wants, const ch
 
 static void expect_one_round(struct kunit *test)
 {
-	int (*const reads[])(struct sframe_reader *, void *, u64, u32) = {
-		read_user, read_user_in_turns, read_user_nofault
-	};
+	const find_row_t finds[] = { find_user_row, find_in_turns, find_user_row_now };
 	const struct storm_case *c = test->param_value;
 	char map[MAP_TEXT], row[SECTION_ROW_TEXT];
 	unsigned int i;
@@ -205,10 +215,8 @@ static void expect_one_round(struct kunit *test)
 	sfu_scan_mm(current->mm);
 	map_text(test, map);
 	expect_one_of(test, c->maps, map);
-	for (i = 0; i < ARRAY_SIZE(reads); i++) {
-		struct sframe_reader rd = { .read = reads[i] };
-
-		row_text(&rd, page(test, 1), row);
+	for (i = 0; i < ARRAY_SIZE(finds); i++) {
+		row_text(finds[i], page(test, 1), row);
 		expect_one_of(test, c->rows, row);
 		give_turn();
 	}

@@ -10,9 +10,9 @@
 #include "user_arch.h"
 #include "walk_scene.h"
 
-/* The budget is 160,000. A read costs 256 and a fourth of its bytes, a row costs 16. */
-#define MOST_READS	625		/* one byte each */
-#define MOST_BYTES	213333		/* 512 bytes each */
+/* The budget is 160,000. An entry of 3 numbers costs 40, a row of 2 numbers 21. */
+#define MOST_READS	15238
+#define MOST_BYTES	64000
 
 static void begin_counting(struct walk_scene *scene)
 {
@@ -165,11 +165,9 @@ static u32 expect_bounded(struct kunit *test, u32 reads, u32 bytes)
 }
 
 /*
- * One function has 65,535 rows of 4 bytes; the walk needs row 57,348. The step (400), the
- * search (768), the entry (260) and the first read of rows (288) leave 158,284 of the budget.
- * From there on the 1024 rows of a page cost 16,384, and its 9 reads 3328: no read crosses
- * the end of a page. The budget pays for 8.03 pages, in 73 reads, and for one more read, of
- * which it does not pay for the rows.
+ * One function has 65,535 rows of 4 bytes; the walk needs row 57,348. The step (400) and the
+ * search (768) leave 158,832 of the budget, for 7563 rows. Of each row 3 bytes are read, the start
+ * and the info word.
  */
 static void bounds_walk_rows(struct kunit *test)
 {
@@ -185,18 +183,18 @@ static void bounds_walk_rows(struct kunit *test)
 		memcpy(bytes + 49 + 4 * i, (u8[]){ i, i >> 8, 0x03, 16 }, 4);
 	store_large_section(test, bytes);
 	recursion_scene(test, 16);
-	expect_bounded(test, 2 + 74, 16 + 128 + 8 * 4096 + 2 * 512);
+	expect_bounded(test, 3 + 4 + 2 * 7563, 16 + 5 + 3 * 7563);
 }
 
-/* The entries are not sorted and cover nothing: 32 of them cost 2944, and a page of them 23,650. */
+/* The entries are not sorted and cover nothing: the budget is for 3970 of them. */
 static void bounds_walk_unsorted(struct kunit *test)
 {
 	store_large_section(test, large_section(test, 6000, 0));
 	recursion_scene(test, 16);
-	expect_bounded(test, 9 * 7, 4096 * 7);
+	expect_bounded(test, 3 * 3972, 16 * 3972);
 }
 
-/* Each look-up reads 16 entries, and an attribute with a row, 271 bytes in 2 reads. */
+/* Each look-up reads 16 entries, an attribute and a row of 4 words: 271 bytes, 58 numbers. */
 static void bounds_walk_many_frames(struct kunit *test)
 {
 	const u32 nr = 160000 / COSTLY_STEP;
@@ -206,7 +204,7 @@ static void bounds_walk_many_frames(struct kunit *test)
 	scene->section_size = PAGE_SIZE;
 	recursion_scene(test, STACK_SIZE / 16);
 	/* The rest of the budget pays for a part of the last look-up. */
-	expect_within(test, "callers", expect_bounded(test, 2 * nr + 2, 271 * nr + 271),
+	expect_within(test, "callers", expect_bounded(test, 58 * nr + 58, 271 * nr + 271),
 		      60, nr);
 }
 

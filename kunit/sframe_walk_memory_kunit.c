@@ -61,6 +61,7 @@ static void memory_missing_is_charged(struct kunit *test)
 	struct walk_scene *scene = test->priv;
 	struct sfu_walk *walk = &scene->walk;
 	unsigned long val, addr = stack(test, PAGE_SIZE);
+	struct sframe_raw_row raw;
 	u8 bytes[8];
 	u32 before;
 
@@ -72,11 +73,13 @@ static void memory_missing_is_charged(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, before - 1200, walk->lookup.rd.budget);
 	KUNIT_EXPECT_FALSE(test, sfu_walk_read_code(walk, bytes, addr, sizeof(bytes)));
 	KUNIT_EXPECT_EQ(test, before - 2400, walk->lookup.rd.budget);
-	KUNIT_EXPECT_EQ(test, -EFAULT, sfu_user_reader(&walk->lookup.rd, bytes, addr, 8));
-	KUNIT_EXPECT_EQ(test, before - 3400, walk->lookup.rd.budget);
 	/* One that succeeds costs as before. */
 	KUNIT_EXPECT_EQ(test, SFU_STOP_NONE, sfu_walk_read_word(walk, stack(test, 0), &val));
-	KUNIT_EXPECT_EQ(test, before - 3600, walk->lookup.rd.budget);
+	KUNIT_EXPECT_EQ(test, before - 2600, walk->lookup.rd.budget);
+	user_forbid(test, scene->section);
+	KUNIT_EXPECT_EQ(test, -EFAULT, sfu_user_find(&code_range(test)->section.hdr,
+						     &walk->lookup.rd, code(test, 4), &raw));
+	KUNIT_EXPECT_EQ(test, before - 2600 - 768 - 1000, walk->lookup.rd.budget);
 }
 
 static void memory_section_forbidden(struct kunit *test)

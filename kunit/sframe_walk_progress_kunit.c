@@ -236,7 +236,7 @@ static void progress_between_ranges_to_new(struct kunit *test)
 	word(test, 0x38, code(test, 0x1048));
 	sfu_walk_init(walk, scene->map, false, scene->shown_cache, &scene->regs);
 	sfu_walk_set_limits(walk, 1, 0);
-	walk->lookup.rd.budget = 4 * SFU_FAST_COST + SFRAME_QUICK_COST - 1;
+	walk->lookup.rd.budget = 4 * SFU_FAST_COST + SFRAME_FIND_COST - 1;
 	do {
 		scene->stop = sfu_walk_callers(walk, ips, ARRAY_SIZE(ips), &nr);
 	} while (!scene->stop);

@@ -5,6 +5,7 @@
 #include <linux/mman.h>
 #include <linux/uaccess.h>
 
+#include "sframe_find.h"
 #include "sframe_user.h"
 #include "user_memory.h"
 
@@ -47,14 +48,38 @@ void user_store(struct kunit *test, unsigned long addr, const void *bytes,
 	KUNIT_ASSERT_EQ(test, 0, copy_to_user((void __user *)addr, bytes, len));
 }
 
-/* A reader that may fault. */
-int read_user(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
+int read_user_header(struct sframe_header *hdr, struct sframe_reader *rd, unsigned long addr,
+		     u32 len)
 {
-	return copy_from_user(dst, (void __user *)addr, len) ? -EFAULT : 0;
+	struct sframe_raw_header raw;
+
+	if (copy_from_user(&raw, (void __user *)addr, sizeof(raw)))
+		return -EFAULT;
+	return sframe_header_check(hdr, rd, &raw, addr, len);
 }
 
-/* A reader that must not fault. */
-int read_user_nofault(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
+/* A look-up as a walk makes it. */
+int find_user_row_now(const struct sframe_header *hdr, struct sframe_reader *rd, u64 pc,
+		      struct sframe_row *row)
 {
-	return sfu_user_read_now(dst, addr, len);
+	struct sframe_raw_row raw;
+
+	return sfu_user_find(hdr, rd, pc, &raw) ?: sframe_decode_found(hdr, rd, &raw, row);
+}
+
+static __always_inline bool get_user_number(const struct sframe_header *hdr,
+					    struct sframe_reader *rd, u64 addr, u32 size, u64 *val)
+{
+	*val = 0;
+	return !copy_from_user(val, (void __user *)addr, size);
+}
+
+/* A look-up that may fault. */
+int find_user_row(const struct sframe_header *hdr, struct sframe_reader *rd, u64 pc,
+		  struct sframe_row *row)
+{
+	const struct sframe_reading from = { .hdr = hdr, .rd = rd, .get = get_user_number };
+	struct sframe_raw_row raw;
+
+	return sframe_find(&from, pc, &raw) ?: sframe_decode_found(hdr, rd, &raw, row);
 }

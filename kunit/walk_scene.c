@@ -4,6 +4,7 @@
 #include <kunit/test-bug.h>
 #include <linux/uaccess.h>
 
+#include "sframe_find.h"
 #include "sframe_user.h"
 #include "walk_scene.h"
 
@@ -152,9 +153,8 @@ void build_again(struct kunit *test)
 }
 
 /*
- * A look-up of the last function reads 16 entries of 16 bytes at once, which cost 320 and 80
- * for each, and an attribute of 5 bytes with a row of 10, which cost 259 and 16 for the row: 1875.
- * The step costs 400, and the return address 200: COSTLY_STEP.
+ * A look-up of the last function costs 768, 40 for each of 15 entries, and 21 for the row. The step
+ * costs 400, and the return address 200: COSTLY_STEP.
  */
 void costly_section(struct kunit *test)
 {
@@ -382,18 +382,26 @@ static int read_observed(void *dst, unsigned long addr, size_t len)
 	return err;
 }
 
-/* All look-ups of observed walks go by the reader. */
-static int find_nothing(const struct sframe_header *hdr, u64 pc, u32 *rows,
-			struct sframe_plain_row *row)
+static __always_inline bool get_observed(const struct sframe_header *hdr, struct sframe_reader *rd,
+					 u64 addr, u32 size, u64 *val)
 {
-	return -EAGAIN;
+	*val = 0;
+	return !read_observed(val, addr, size);
+}
+
+static int find_observed(const struct sframe_header *hdr, struct sframe_reader *rd, u64 pc,
+			 struct sframe_raw_row *raw)
+{
+	const struct sframe_reading from = { .hdr = hdr, .rd = rd, .get = get_observed };
+
+	return sframe_find(&from, pc, raw);
 }
 
 /* Observes the reads of the current walk. */
 void observe_reads(struct walk_scene *scene)
 {
 	kunit_activate_static_stub(scene->test, sfu_user_read, read_observed);
-	kunit_activate_static_stub(scene->test, sfu_user_find, find_nothing);
+	kunit_activate_static_stub(scene->test, sfu_user_find, find_observed);
 	scene->is_observed = true;
 	scene->calls = 0;
 	scene->fail_at = 0;

@@ -187,7 +187,7 @@ void outermost_function(struct kunit *test, u32 off);
 struct sfu_range *code_range(struct kunit *test);
 void use_section(struct kunit *test);
 void build_again(struct kunit *test);
-#define COSTLY_STEP	2475
+#define COSTLY_STEP	1989
 void costly_section(struct kunit *test);
 
 const struct call_case *plain_call(void);

@@ -49,18 +49,6 @@ union sfu_fast_row sfu_fast_row(const struct sframe_row *row)
 }
 
 /**
- * sfu_fast_row_of_plain() - the same, of a row as a quick look-up has found it
- * @row: the row, of the default form
- *
- * Context: Any.
- * Return: The word, or SFU_OTHER_ROW if it does not fit, or the row is the outermost.
- */
-union sfu_fast_row sfu_fast_row_of_plain(const struct sframe_plain_row *row)
-{
-	return sfu_pack_stored(row->info, (const u8 *)row->words);
-}
-
-/**
  * sfu_cache_add() - remember a row of any kind
  * @cache: the cache
  * @key: names the address and its mapping; not 0

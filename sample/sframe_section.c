@@ -11,7 +11,6 @@
 
 #include "compat.h"
 #include "sframe_arch.h"
-#include "sframe_quick.h"
 #include "sframe_section.h"
 #include "sframe_stats.h"
 #include "sframe_user.h"
@@ -29,16 +28,17 @@
  */
 int sfu_section_check(struct sfu_section *section, enum sframe_defect *defect)
 {
-	struct sfu_lookup lookup = {
-		.rd.read = sfu_user_reader,
-		.rd.budget = sframe_read_cost(sizeof(struct sframe_raw_header)),
-	};
+	unsigned long len = section->end - section->start;
 	struct sframe_header *hdr = &section->hdr;
+	struct sframe_raw_header raw = {};
+	struct sframe_reader rd = {};
 	int err;
 
-	err = sframe_header_read(hdr, &lookup.rd, section->start,
-				 section->end - section->start);
-	*defect = lookup.rd.defect;
+	*defect = SFRAME_DEFECT_NONE;
+	if (len >= sizeof(raw) && sfu_user_read(&raw, section->start, sizeof(raw)))
+		return -EFAULT;
+	err = sframe_header_check(hdr, &rd, &raw, section->start, len);
+	*defect = rd.defect;
 	if (err && !*defect)
 		return err;
 	if (!err && hdr->swapped)
@@ -84,71 +84,36 @@ static void count_strike(struct sfu_section *section, const struct sfu_lookup *l
 		sfu_section_mark_bad(section, SFRAME_DEFECT_COSTLY);
 }
 
-/**
- * struct found - what a quick look-up has found
- * @err: 0: the row; -EAGAIN: sframe_find_row() finds out; else that of the look-up
- * @budget: before it
- * @row: set with 0
- */
-struct found {
-	int			err;
-	u32			budget;
-	struct sframe_plain_row	row;
-};
-
-/* The quick look-up, on the budget of the walk. */
-static __always_inline int find_quick(const struct sfu_section *section,
-				      struct sfu_lookup *lookup, unsigned long addr,
-				      struct found *found)
+/* A look-up that began with this budget has found no row, or one that must not be followed. */
+static noinline void note_error(struct sfu_section *section, struct sfu_lookup *lookup, int err,
+				u32 budget)
 {
-	struct sframe_reader *rd = &lookup->rd;
-	u32 most, rows;
-
-	found->budget = rd->budget;
-	found->err = -EAGAIN;
-	if (unlikely(lookup->most) && lookup->nr_begun++ >= lookup->most) {
-		/* The section is not to blame. */
-		found->budget = 0;
-		rd->budget = 0;
-		found->err = -E2BIG;
-		return found->err;
-	}
-	if (!sframe_quick_can_search(&section->hdr))
-		return found->err;
-	found->err = sframe_charge(rd, SFRAME_QUICK_COST);
-	if (found->err)
-		return found->err;
-	most = rd->budget / SFRAME_QUICK_ROW_COST;
-	rows = most;
-	found->err = sfu_user_find(&section->hdr, addr, &rows, &found->row);
-	rd->budget -= (most - rows) * SFRAME_QUICK_ROW_COST;
-	if (found->err == -E2BIG)
-		rd->budget = 0;
-	else if (found->err == -EFAULT)
-		sframe_charge(rd, SFRAME_FAULT_COST);
-	return found->err;
-}
-
-/* The rest of a look-up: decodes the row, or finds it in another way. */
-static int find_decoded(struct sfu_section *section, struct sfu_lookup *lookup,
-			unsigned long addr, const struct found *found,
-			struct sframe_row *row)
-{
-	int err = found->err;
-
-	if (!err) {
-		err = sframe_decode_plain(&section->hdr, &lookup->rd, &found->row, row);
-	} else if (err == -EAGAIN) {
-		lookup->rd.read = sfu_user_reader;
-		err = sframe_find_row(&section->hdr, &lookup->rd, addr, row);
-	}
 	if (err == -EBADMSG) {
 		if (!lookup->is_borrowed)
 			sfu_section_mark_bad(section, lookup->rd.defect);
 		lookup->bad = section;
 	} else if (err == -E2BIG) {
-		count_strike(section, lookup, found->budget);
+		count_strike(section, lookup, budget);
 	}
+}
+
+/* Finds a row in a mapped section, on the budget of the walk. */
+static __always_inline int find_mapped_row(struct sfu_section *section, struct sfu_lookup *lookup,
+					   unsigned long addr, struct sframe_row *row)
+{
+	struct sframe_raw_row raw __uninitialized;
+	u32 budget = lookup->rd.budget;
+	int err;
+
+	if (unlikely(lookup->most) && lookup->nr_begun++ >= lookup->most) {
+		/* The section is not to blame. */
+		lookup->rd.budget = 0;
+		return -E2BIG;
+	}
+	err = sfu_user_find(&section->hdr, &lookup->rd, addr, &raw) ?:
+	      sframe_decode_found(&section->hdr, &lookup->rd, &raw, row);
+	if (unlikely(err))
+		note_error(section, lookup, err, budget);
 	return err;
 }
 
@@ -175,24 +140,13 @@ static __always_inline void remember_word(const struct sfu_section *section,
 		sfu_words_add(rows.words, rows.key_base + addr, fast);
 }
 
-/* Adds a row that is not plain, or that there is none. */
-static noinline union sfu_fast_row add_decoded(struct sfu_section *section,
-					       struct sfu_lookup *lookup, unsigned long addr,
-					       bool is_activation, const struct found *found)
+/* Remembers that there is no row. */
+static noinline void remember_none(const struct sfu_section *section, struct sfu_lookup *lookup,
+				   unsigned long addr, bool is_activation)
 {
-	union sfu_fast_row fast = SFU_OTHER_ROW;
-	struct sframe_row row __uninitialized;
-	int err = find_decoded(section, lookup, addr, found, &row);
-
-	if (err && err != -ENOENT)
-		return fast;
 	lookup->nr_missed++;
-	if (!err)
-		fast = sfu_fast_row(&row);
-	remember_word(section, lookup, addr, is_activation, fast);
-	if (fast.cfa & SFU_FAST_OTHER && !sfu_fast_row_is_outermost(fast))
-		remember(section, lookup, addr, err ? NULL : &row);
-	return fast;
+	remember_word(section, lookup, addr, is_activation, SFU_OTHER_ROW);
+	remember(section, lookup, addr, NULL);
 }
 
 /**
@@ -210,17 +164,20 @@ union sfu_fast_row sfu_section_add_fast_row(struct sfu_section *section,
 					    struct sfu_lookup *lookup, unsigned long addr,
 					    bool is_activation)
 {
-	/* The look-up sets all that is used: to clear it first would cost as much as a search. */
-	struct found found __uninitialized;
+	struct sframe_row row __uninitialized;
 	union sfu_fast_row fast;
+	int err = find_mapped_row(section, lookup, addr, &row);
 
-	if (find_quick(section, lookup, addr, &found) || found.row.form)
-		return add_decoded(section, lookup, addr, is_activation, &found);
-	fast = sfu_fast_row_of_plain(&found.row);
-	if (fast.cfa & SFU_FAST_OTHER)
-		return add_decoded(section, lookup, addr, is_activation, &found);
+	if (unlikely(err)) {
+		if (err == -ENOENT)
+			remember_none(section, lookup, addr, is_activation);
+		return SFU_OTHER_ROW;
+	}
+	fast = sfu_fast_row(&row);
 	remember_word(section, lookup, addr, is_activation, fast);
 	lookup->nr_missed++;
+	if (unlikely(fast.cfa & SFU_FAST_OTHER) && !sfu_fast_row_is_outermost(fast))
+		remember(section, lookup, addr, &row);
 	return fast;
 }
 
@@ -291,7 +248,6 @@ static int find_table_row(const struct sfu_section *section, struct sfu_lookup *
 int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 			 unsigned long addr, struct sframe_row *row)
 {
-	struct found found __uninitialized;
 	bool has_row;
 	int err;
 
@@ -311,8 +267,7 @@ int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 		lookup->nr_cached++;
 		return has_row ? 0 : -ENOENT;
 	}
-	find_quick(section, lookup, addr, &found);
-	err = find_decoded(section, lookup, addr, &found, row);
+	err = find_mapped_row(section, lookup, addr, row);
 	if (err && err != -ENOENT)
 		return err;
 	lookup->nr_missed++;

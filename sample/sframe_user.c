@@ -6,7 +6,7 @@
  */
 #include "compat.h"
 #include "sframe_arch.h"
-#include "sframe_quick.h"
+#include "sframe_find.h"
 #include "sframe_user.h"
 
 /**
@@ -76,8 +76,9 @@ int sfu_user_read(void *dst, unsigned long addr, size_t len)
 	return sfu_user_read_now(dst, addr, len);
 }
 
-/* A read of a quick look-up, inside of a window of user memory. */
-static __always_inline bool get_user_now(const void *unused, u64 addr, u32 size, u64 *val)
+/* A read of a look-up, inside of a window of user memory. The bytes are in the machine's order. */
+static __always_inline bool get_user_now(const struct sframe_header *hdr, struct sframe_reader *rd,
+					 u64 addr, u32 size, u64 *val)
 {
 	u8 val8;
 	u16 val16;
@@ -107,10 +108,10 @@ absent:
 
 /**
  * sfu_user_find() - find the row of an address in a mapped section
- * @hdr: the section, one that sframe_quick_can_search()
- * @pc: address of an instruction; for a return address, one less
- * @rows: examine at most so many rows; those that were examined are subtracted
- * @row: set with 0
+ * @hdr: the section; not in the byte order of another machine
+ * @rd: takes costs and the defect
+ * @pc: address of an instruction, below 2^63; for a return address, one less
+ * @raw: set with 0
  *
  * All reads are made inside of one window of user memory. The bounds of the header keep them in
  * the section, and sfu_user_open() is a barrier for the section as a whole. If the processor
@@ -118,28 +119,20 @@ absent:
  * 2^47 bytes at least, which such reads do not cross.
  *
  * Context: As for sfu_user_read().
- * Return: As sframe_quick_find().
+ * Return: As sframe_find().
  */
-int sfu_user_find(const struct sframe_header *hdr, u64 pc, u32 *rows,
-		  struct sframe_plain_row *row)
+int sfu_user_find(const struct sframe_header *hdr, struct sframe_reader *rd, u64 pc,
+		  struct sframe_raw_row *raw)
 {
-	struct sframe_quick quick = { .hdr = hdr, .get = get_user_now, .pc = pc };
+	const struct sframe_reading from = { .hdr = hdr, .rd = rd, .get = get_user_now };
 	int err;
 
-	KUNIT_STATIC_STUB_REDIRECT(sfu_user_find, hdr, pc, rows, row);
+	KUNIT_STATIC_STUB_REDIRECT(sfu_user_find, hdr, rd, pc, raw);
 	if (!sfu_user_open(hdr->addr, sframe_header_span(hdr)))
 		return -EFAULT;
-	err = sframe_quick_find(&quick, rows, row);
+	err = sframe_find(&from, pc, raw);
 	sfu_user_close();
-	return err;
-}
-
-/* sfu_user_read() for the decoder. */
-int sfu_user_reader(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
-{
-	int err = sfu_user_read(dst, addr, len);
-
-	if (err)
+	if (err == -EFAULT)
 		sframe_charge(rd, SFRAME_FAULT_COST);
 	return err;
 }

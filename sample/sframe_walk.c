@@ -888,7 +888,6 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_borrowed,
 
 	walk->map = map;
 	walk->last = NULL;
-	lookup->rd.read = NULL;
 	lookup->rd.budget = SFU_BUDGET;
 	lookup->rd.defect = SFRAME_DEFECT_NONE;
 	lookup->cache = cache;

@@ -11,7 +11,7 @@
  * allocates anything. Work and memory are bounded by what the caller allows, whatever the bytes
  * say. Both passes let other tasks run.
  *
- * This file reads memory by the reader only: it compiles unchanged in the module and on the host.
+ * This file has no kernel interface: it compiles unchanged in the module and on the host.
  */
 #include "sframe_compiled.h"
 
@@ -29,13 +29,21 @@ static_assert(SFRAME_RULE_REG_MEM < 1 << (RULE_BITS - REG_BITS));
 /* Rows of all blocks of a function: those of a PLT of half a million slots. */
 #define MAX_BLOCK_ROWS	0x100000u
 
-/* Slots that are added before other tasks may run. */
+/* Slots that are added, and rows that are decoded, before other tasks may run. */
 #define SLOTS_AT_ONCE	4096
+#define ROWS_AT_ONCE	256
 
 static int has_defect(struct sframe_compile *compile, enum sframe_defect defect)
 {
 	compile->rd->defect = defect;
 	return -EBADMSG;
+}
+
+/* Lets other tasks run. A signal ends what a section of many functions or rows takes. */
+static int give_way(void)
+{
+	cond_resched();
+	return sframe_is_killed() ? -EINTR : 0;
 }
 
 /* Reads the function at @index. It must begin after the last one ends. */
@@ -44,8 +52,7 @@ static int get_function(struct sframe_compile *compile, u32 index, struct sframe
 	u64 end;
 	int err;
 
-	compile->rd->budget = U32_MAX;
-	err = sframe_get_fde(compile->hdr, compile->rd, index, fde);
+	err = give_way() ?: sframe_get_fde(compile->hdr, compile->rd, index, fde);
 	if (err)
 		return err;
 	end = fde->start + fde->size;
@@ -65,12 +72,12 @@ static u64 nr_blocks(const struct sframe_fde *fde)
 
 /**
  * sframe_compile_measure() - find out what a function takes at most
- * @compile: zero before the first call, except for the section, the reader and the limit
+ * @compile: zero before the first call, except for the section, its memory and the limit
  * @index: of the function; one more than in the last call
  *
- * Context: Any in which the reader may be called.
+ * Context: May sleep.
  * Return: 0; -EBADMSG or -EOPNOTSUPP with &sframe_reader.defect; -EFAULT; -E2BIG if the table takes
- * more than &sframe_compile.max_size.
+ * more than &sframe_compile.max_size; -EINTR after a fatal signal.
  */
 int sframe_compile_measure(struct sframe_compile *compile, u32 index)
 {
@@ -255,11 +262,13 @@ static int compile_rows(struct sframe_compile *compile, const struct sframe_fde 
 	sframe_rows_init(&rows, compile->hdr, fde);
 	for (;;) {
 		err = sframe_rows_next(&rows, compile->rd, &raw);
+		if (!err && rows.left % ROWS_AT_ONCE == 0)
+			err = give_way();
 		if (err)
 			break;
 		if (raw.start >= size)
 			return has_defect(compile, SFRAME_DEFECT_FRE_ORDER);
-		err = sframe_decode_found(compile->hdr, fde, compile->rd, &raw, &row) ?:
+		err = sframe_decode_found(compile->hdr, compile->rd, &raw, &row) ?:
 		      get_row_number(compile, &row, &nr);
 		if (err)
 			return err;
@@ -283,9 +292,12 @@ static int compile_rows(struct sframe_compile *compile, const struct sframe_fde 
 /* A function without rows. */
 static int compile_empty(struct sframe_compile *compile, const struct sframe_fde *fde)
 {
+	const struct sframe_raw_row raw = {
+		.form = SFRAME_FORM_EMPTY | (fde->signal ? SFRAME_FORM_SIGNAL : 0),
+	};
 	struct sframe_row row;
 	u32 nr = 0;
-	int err = sframe_describe_empty(compile->hdr, fde, &row);
+	int err = sframe_decode_found(compile->hdr, compile->rd, &raw, &row);
 
 	if (!err)
 		err = get_row_number(compile, &row, &nr);
@@ -314,8 +326,9 @@ void sframe_compile_begin(struct sframe_compile *compile)
  * @compile: the compilation
  * @index: of the function; one more than in the last call
  *
- * Context: Any in which the reader may be called; may sleep.
- * Return: 0; -EBADMSG or -EOPNOTSUPP with &sframe_reader.defect; -EFAULT.
+ * Context: May sleep.
+ * Return: 0; -EBADMSG or -EOPNOTSUPP with &sframe_reader.defect; -EFAULT; -EINTR after a fatal
+ * signal.
  */
 int sframe_compile_function(struct sframe_compile *compile, u32 index)
 {

@@ -41,7 +41,6 @@
 #include "sframe_map.h"
 #include "sframe_prefault.h"
 #include "sframe_process.h"
-#include "sframe_quick.h"
 #include "sframe_scan.h"
 #include "sframe_stats.h"
 #include "sframe_table.h"

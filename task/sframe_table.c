@@ -288,38 +288,9 @@ static int refuse_too_large(struct sfu_table_source *source)
 		      memory_limit() >> 20);
 }
 
-/**
- * struct memory_reader - reads the section that user space has given
- * @rd: the reader
- * @source: has the section
- */
-struct memory_reader {
-	struct sframe_reader		rd;
-	const struct sfu_table_source	*source;
-};
-
-/*
- * As &sframe_reader.read. Each function, and every few rows of one, are read by a call: here others
- * may run, and a signal ends what a section of many rows takes.
- */
-static int read_source(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
-{
-	const struct sfu_table_source *source = container_of(rd, struct memory_reader, rd)->source;
-	u64 off = addr - source->addr;
-
-	cond_resched();
-	if (fatal_signal_pending(current))
-		return -EINTR;
-	if (len > source->len || off > source->len - len)
-		return -EFAULT;
-	memcpy(dst, source->bytes + off, len);
-	return 0;
-}
-
 static int check_header(struct sfu_table_source *source, struct sframe_reader *rd,
 			struct sframe_header *hdr)
 {
-	rd->budget = U32_MAX;
 	if (sframe_header_read(hdr, rd, source->addr, source->len))
 		return refuse(source, -EBADMSG, "the header of the table: %s",
 			      sframe_defect_texts[rd->defect]);
@@ -581,7 +552,9 @@ static void make_room(u64 size)
 static struct sfu_table *make_table(struct sfu_table_source *source,
 				    const struct sfu_table_key *key)
 {
-	struct memory_reader reader = { .rd.read = read_source, .source = source };
+	struct sframe_reader rd = {
+		.bytes = source->bytes, .addr = source->addr, .len = source->len,
+	};
 	struct sframe_compile *compile;
 	struct sfu_table *table;
 	struct sframe_header hdr;
@@ -589,7 +562,7 @@ static struct sfu_table *make_table(struct sfu_table_source *source,
 
 	if (source->len > memory_limit())
 		return ERR_PTR(refuse_too_large(source));
-	err = check_header(source, &reader.rd, &hdr);
+	err = check_header(source, &rd, &hdr);
 	if (err)
 		return ERR_PTR(err);
 	compile = kzalloc_obj(*compile, GFP_KERNEL_ACCOUNT);
@@ -599,7 +572,7 @@ static struct sfu_table *make_table(struct sfu_table_source *source,
 		goto err_free;
 	}
 	compile->hdr = &hdr;
-	compile->rd = &reader.rd;
+	compile->rd = &rd;
 	compile->max_size = memory_limit();
 	compile->secret = get_random_u64();
 	err = compile_each(source, compile, sframe_compile_measure) ?:

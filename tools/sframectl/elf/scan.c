@@ -61,7 +61,7 @@ static bool worn_out(struct scan_state *scan)
 
 /* Return: 0 to go on with the next row; else the scan of this function ends. */
 static int scan_row(struct scan_state *scan, const struct scan_blob *blob,
-		    const struct sframe_fde *fde, struct sframe_rows *rows)
+		    struct sframe_rows *rows)
 {
 	struct sframe_reader *rd = &scan->buf.rd;
 	struct sframe_raw_row raw;
@@ -70,7 +70,7 @@ static int scan_row(struct scan_state *scan, const struct scan_blob *blob,
 
 	err = sframe_rows_next(rows, rd, &raw);
 	if (!err)
-		err = sframe_decode_row(&blob->sec, fde, rd, &raw, &row);
+		err = sframe_decode_row(&blob->sec, rd, &raw, &row);
 	if (err == -ENOENT)
 		return err;
 	if (err)
@@ -91,7 +91,7 @@ static void scan_rows(struct scan_state *scan, const struct scan_blob *blob,
 	do {
 		buffer_reader_refill(&scan->buf);
 		scan->place.row++;
-	} while (!worn_out(scan) && !scan_row(scan, blob, fde, &rows));
+	} while (!worn_out(scan) && !scan_row(scan, blob, &rows));
 	scan->place.row = -1;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Fuzzes the header and the look-up, and compares the quick look-ups, and those in the table that
- * is compiled of the section, with the plain one. Bytes may also change, be absent, or fail to be
+ * Fuzzes the header and the look-up, and compares it with those in the table that
+ * is compiled of the section. Bytes may also change, be absent, or fail to be
  * read. Each result must be a documented one. The decoder must not read outside of the section. The
  * work must stay within the budget, and within a bound that follows from the size of the section.
  */
@@ -10,14 +10,12 @@
 
 #include "fuzz.h"
 #include "resident.h"
-#include "../../../kunit/quick_memory.h"
+#include "sframe_find.h"
 
 #define ADDR		(UINT64_C(1) << 46)	/* of the section */
 #define BUDGET		160000u			/* of a walk */
 #define NR_ASKED	8			/* functions looked up */
-#define PAGE		4096
-
-#define QUICK_BUDGET	0x40000000u		/* no limit */
+#define NO_LIMIT	0x40000000u
 #define NEAR		4096			/* addresses that are looked up in a table */
 
 /* The first bytes of an input; the bytes of the section follow. */
@@ -38,13 +36,10 @@ struct fuzz_reader {
 	u32			budget;		/* at the start */
 	u32			fail_at;
 	u32			reads;
-	u64			cost;
 	bool			failed;
-	bool			is_sound;	/* all functions */
 };
 
 static struct fuzz_most most_work = { .what = "work of a look-up" };
-static struct fuzz_most most_rows = { .what = "rows of a quick look-up" };
 static struct fuzz_most most_reads = { .what = "reads of a look-up" };
 
 static u32 spent_budget(const struct fuzz_reader *reader)
@@ -52,31 +47,43 @@ static u32 spent_budget(const struct fuzz_reader *reader)
 	return reader->budget - reader->rd.budget;
 }
 
-static int fuzz_read(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
+static inline bool fuzz_get(const struct sframe_header *sec, struct sframe_reader *rd, u64 addr,
+			    u32 size, u64 *val)
 {
 	struct fuzz_reader *reader = (struct fuzz_reader *)rd;
 	u64 off = addr - ADDR;
 
-	require(off <= reader->size && len <= reader->size - off);
-	/* The decoder pays before each read: exactly for all reads, and also for rows. */
-	reader->cost += sframe_read_cost(len);
-	require(reader->cost <= spent_budget(reader));
-	require((spent_budget(reader) - reader->cost) % SFRAME_ROW_COST == 0);
+	require(off <= reader->size && size <= reader->size - off);
+	require(spent_budget(reader) >= SFRAME_FIND_COST);
 	reader->reads++;
-	if (reader->reads == reader->fail_at || off + len > reader->present) {
+	if (reader->reads == reader->fail_at || off + size > reader->present) {
 		reader->failed = true;
-		return -EFAULT;
+		return false;
 	}
-	memcpy(dst, reader->data + off, len);
-	return 0;
+	*val = 0;
+	memcpy(val, reader->data + off, size);
+	if (sec->swapped)
+		*val = swab64(*val) >> (64 - 8 * size);
+	return true;
+}
+
+static int find_row(const struct sframe_header *sec, struct fuzz_reader *reader, u64 pc,
+		    struct sframe_row *row)
+{
+	const struct sframe_reading from = { .hdr = sec, .rd = &reader->rd, .get = fuzz_get };
+	struct sframe_raw_row raw;
+
+	return sframe_find(&from, pc, &raw) ?: sframe_decode_found(sec, &reader->rd, &raw, row);
 }
 
 static void refill_reader(struct fuzz_reader *reader)
 {
+	reader->rd.bytes = reader->data;
+	reader->rd.addr = ADDR;
+	reader->rd.len = reader->size;
 	reader->rd.budget = reader->budget;
 	reader->rd.defect = SFRAME_DEFECT_NONE;
 	reader->reads = 0;
-	reader->cost = 0;
 	reader->failed = false;
 }
 
@@ -105,20 +112,12 @@ static void check_error(const struct fuzz_reader *reader, int err)
 
 /*
  * Return: the largest cost of a look-up in a section of this size, with any
- * content. The look-up reads each FDE once, the FDEs of a binary search, the
- * attribute, and each byte of rows once. Rows are read through a window, which is
- * refilled when it has less left than a row. A row has at least two
- * bytes. The look-up tries one row more than the section has.
+ * content. The look-up examines each FDE once, and each row once. A row has at least two
+ * bytes.
  */
 static u64 lookup_bound(const struct sframe_header *sec)
 {
-	u64 entries = (u64)sec->num_fdes + 33;
-	u64 refills = sec->fre_len / (SFRAME_WINDOW - SFRAME_FRE_MAX_SIZE) +
-		2 * (sec->fre_len / PAGE) + 5;
-
-	return entries * (sframe_read_cost(sec->fde_size) + SFRAME_ENTRY_COST) +
-	       sframe_read_cost(sizeof(struct sframe_raw_attr_v3)) +
-	       sec->fre_len / 4 + refills * sframe_read_cost(0) +
+	return SFRAME_FIND_COST + (u64)sec->num_fdes * SFRAME_ENTRY_COST +
 	       ((u64)sec->fre_len / 2 + 1) * SFRAME_ROW_COST;
 }
 
@@ -151,126 +150,45 @@ static void check_row(const struct sframe_header *sec, u64 pc,
 			row->cfa.how == SFRAME_RULE_REG_MEM);
 }
 
-/*
- * Finds the row again by reading all rows of the function, and checks that it is the same.
- * This reads in other pieces than a look-up, so here no read fails.
- */
-static void check_listed(const struct sframe_header *sec,
-			 const struct fuzz_reader *found_by, u64 pc,
-			 const struct sframe_row *row)
+/* Finds the row that holds at @pc among all rows of the function. Returns whether it is @row. */
+static bool is_listed(const struct sframe_header *sec, struct fuzz_reader *reader,
+		      const struct sframe_fde *fde, u64 pc, const struct sframe_row *row)
 {
-	struct fuzz_reader whole = *found_by, *reader = &whole;
 	struct sframe_raw_row raw, holds;
 	struct sframe_row decoded;
 	struct sframe_rows rows;
-	struct sframe_fde fde;
 	u32 off, nr = 0;
 
-	whole.budget = 1u << 30;
-	whole.fail_at = 0;
-	whole.present = whole.size;
-	refill_reader(reader);
-	require(!sframe_find_fde(sec, &reader->rd, pc, &fde));
-	require(fde.start == row->func && pc - fde.start < fde.size);
-	if (!fde.num_fres)
-		return;
-	off = fde.pcmask ? (u32)(pc - fde.start) % fde.rep_size : pc - fde.start;
-	sframe_rows_init(&rows, sec, &fde);
+	if (!fde->num_fres)
+		return true;
+	off = fde->pcmask ? (u32)(pc - fde->start) % fde->rep_size : pc - fde->start;
+	sframe_rows_init(&rows, sec, fde);
 	while (!sframe_rows_next(&rows, &reader->rd, &raw) && raw.start <= off) {
 		require(!nr || raw.start > holds.start);
 		holds = raw;
 		nr++;
 	}
-	require(nr);
-	require(!sframe_decode_row(sec, &fde, &reader->rd, &holds, &decoded));
-	require(decoded.start == row->start);
-	require(decoded.outermost == row->outermost);
-	require(fuzz_same_rule(&decoded.ra, &row->ra));
-	require(fuzz_same_rule(&decoded.fp, &row->fp));
-	if (!fde.pcmask)
-		require(fuzz_same_rule(&decoded.cfa, &row->cfa));
+	return nr && !sframe_decode_row(sec, &reader->rd, &holds, &decoded) &&
+	       decoded.start == row->start && decoded.outermost == row->outermost &&
+	       fuzz_same_rule(&decoded.ra, &row->ra) && fuzz_same_rule(&decoded.fp, &row->fp) &&
+	       (fde->pcmask || fuzz_same_rule(&decoded.cfa, &row->cfa));
 }
 
-/* ---- the quick look-up ---- */
-
-/* Sets @fde to the function at @index, of which only start and size are read. */
-static void read_bounds(const struct sframe_header *sec, const struct fuzz_reader *reader,
-			u32 index, struct sframe_fde *fde)
-{
-	u64 addr = sec->fde_addr + (u64)index * sec->fde_size;
-	const u8 *bytes = reader->data + (addr - ADDR);
-	bool is_v3 = sec->version == SFRAME_VERSION_3;
-	s64 wide;
-	s32 narrow;
-
-	memcpy(&wide, bytes, sizeof(wide));
-	memcpy(&narrow, bytes, sizeof(narrow));
-	memcpy(&fde->size, bytes + (is_v3 ? sizeof(wide) : sizeof(narrow)), sizeof(fde->size));
-	fde->start = (is_v3 ? wide : narrow) +
-		     (sec->flags & SFRAME_F_FDE_FUNC_START_PCREL ? addr : sec->addr);
-}
-
-/* Are all functions sorted, and in user memory? Then the search sees the same from all sides. */
-static bool is_sound(const struct sframe_header *sec, const struct fuzz_reader *reader)
+/* The row is that of a function that covers the address. Several may. Here no read fails. */
+static void check_listed(const struct sframe_header *sec, struct fuzz_reader *reader, u64 pc,
+			 const struct sframe_row *row)
 {
 	struct sframe_fde fde;
-	u64 last = 0;
+	bool found = false;
 	u32 i;
 
-	for (i = 0; i < sec->num_fdes; i++) {
-		read_bounds(sec, reader, i, &fde);
-		if ((fde.start | (fde.start + fde.size)) >> 63 || fde.start < last)
-			return false;
-		last = fde.start;
-	}
-	return true;
+	for (i = 0; i < sec->num_fdes && !found; i++)
+		found = !sframe_get_fde(sec, &reader->rd, i, &fde) && fde.start == row->func &&
+			pc - fde.start < fde.size && is_listed(sec, reader, &fde, pc, row);
+	require(found);
 }
 
-/* The quick look-up must find what the plain one finds, or leave it to that. */
-static void expect_quick(const struct sframe_header *sec, const struct fuzz_reader *reader,
-			 u64 pc, int want, const struct sframe_row *want_row)
-{
-	const struct quick_memory mem = { .bytes = reader->data, .addr = ADDR };
-	struct sframe_reader rd = {};
-	struct sframe_plain_row plain;
-	struct sframe_row row;
-	u32 rows = QUICK_BUDGET / SFRAME_ROW_COST;
-	int err;
-
-	err = quick_memory_find(sec, &mem, pc, &rows, &plain);
-	if (!err)
-		err = sframe_decode_plain(sec, &rd, &plain, &row);
-	/* All of the section is in memory. */
-	require(err != -EFAULT && err != -E2BIG);
-	if (!err)
-		check_row(sec, pc, &row);
-	if (err == -EAGAIN || !reader->is_sound)
-		return;
-	require(err == want);
-	require(err || fuzz_same_row(&row, want_row));
-	fuzz_note(&most_rows, QUICK_BUDGET / SFRAME_ROW_COST - rows, sec->fre_len / 2);
-}
-
-/* Compares the quick look-up with the plain one, where no read fails. */
-static void look_up_quickly(const struct sframe_header *sec,
-			    const struct fuzz_reader *found_by, u64 pc)
-{
-	struct fuzz_reader whole = *found_by;
-	struct sframe_row row;
-	int err;
-
-	/* It is asked for addresses of user memory only. */
-	if (pc >> 63 || !sframe_quick_can_search(sec))
-		return;
-	whole.budget = QUICK_BUDGET;
-	whole.fail_at = 0;
-	whole.present = whole.size;
-	refill_reader(&whole);
-	err = sframe_find_row(sec, &whole.rd, pc, &row);
-	expect_quick(sec, &whole, pc, err, &row);
-}
-
-/* Compares a look-up in the table with the plain one. */
+/* Compares a look-up in the table with the decoder's. */
 static void look_up_compiled(const struct sframe_header *sec, struct fuzz_reader *whole,
 			     const struct resident *table, u64 pc)
 {
@@ -278,7 +196,7 @@ static void look_up_compiled(const struct sframe_header *sec, struct fuzz_reader
 	int err;
 
 	refill_reader(whole);
-	err = sframe_find_row(sec, &whole->rd, pc, &want);
+	err = find_row(sec, whole, pc, &want);
 	require(err == resident_find(table, pc, &row));
 	if (err)
 		return;
@@ -296,7 +214,7 @@ static void look_up_all_compiled(const struct sframe_header *sec,
 	struct sframe_fde fde;
 	u32 i, off, left = NEAR;
 
-	whole.budget = QUICK_BUDGET;
+	whole.budget = NO_LIMIT;
 	whole.fail_at = 0;
 	whole.present = whole.size;
 	resident_init(&table, sec, whole.data, whole.size);
@@ -318,17 +236,16 @@ static void look_up(const struct sframe_header *sec, struct fuzz_reader *reader,
 	struct sframe_row row;
 	int err;
 
-	look_up_quickly(sec, reader, pc);
-
 	refill_reader(reader);
-	err = sframe_find_row(sec, &reader->rd, pc, &row);
+	err = find_row(sec, reader, pc, &row);
 	check_error(reader, err);
 	if (lookup_bound(sec) < reader->budget)
 		fuzz_note(&most_work, spent_budget(reader), lookup_bound(sec));
 	else
 		fuzz_note(&most_work, spent_budget(reader), reader->budget);
+	/* A search, and what an FDE or a row has at most: 7 numbers, or 2 and 6 words. */
 	fuzz_note(&most_reads, reader->reads,
-		  reader->budget / SFRAME_READ_COST);
+		  32 + 8 * (2 + spent_budget(reader) / SFRAME_ROW_COST));
 	if (err)
 		return;
 	check_row(sec, pc, &row);
@@ -376,7 +293,6 @@ static s64 pc_offset(const struct setting *setting)
 static void fuzz_section(const struct setting *setting, u8 *bytes, u64 size)
 {
 	struct fuzz_reader reader = {
-		.rd.read = fuzz_read,
 		.data = bytes,
 		.size = size,
 		.present = size - min_t(u64, size, setting->absent),
@@ -396,7 +312,6 @@ static void fuzz_section(const struct setting *setting, u8 *bytes, u64 size)
 
 	if (setting->change_at < size)
 		bytes[setting->change_at] ^= setting->change;
-	reader.is_sound = is_sound(&sec, &reader);
 	look_up_all_compiled(&sec, &reader);
 	look_up(&sec, &reader, ADDR + pc_offset(setting));
 	for (i = 0; i < NR_ASKED && i < sec.num_fdes; i++)
@@ -427,6 +342,5 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 static void __attribute__((__destructor__)) report_most(void)
 {
 	fuzz_tell(&most_work);
-	fuzz_tell(&most_rows);
 	fuzz_tell(&most_reads);
 }

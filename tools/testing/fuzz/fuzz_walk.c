@@ -51,8 +51,8 @@
 #define MAX_STACK	127		/* kernel.perf_event_max_stack */
 #define MAX_DEFERRED	510
 
-/* The lowest cost of a look-up that finds a row. A function without rows needs the FDE only. */
-#define LEAST_LOOK_UP	SFRAME_READ_COST
+/* The lowest cost of a frame with a row: the row is in a table. */
+#define LEAST_FRAME	(SFU_STEP_COST + SFU_TABLE_COST)
 
 #define SETTING_TASK		0x01
 #define SETTING_EXEC		0x02
@@ -401,11 +401,11 @@ static void check_bounds(const struct sfu_walk *walk)
 		walk->nr_frames[SFU_METHOD_SIGNAL];
 
 	require(walk->nr_frames[SFU_METHOD_SIGNAL] <= SFU_MAX_SIGNALS);
-	require(walk->nr_frames[SFU_METHOD_SFRAME] <= spent / LEAST_LOOK_UP);
+	require(walk->nr_frames[SFU_METHOD_SFRAME] <= spent / LEAST_FRAME);
 	require(by_fp <= words * (SFU_MAX_SIGNALS + MAX_SWITCHES + 1));
 	fuzz_note(&most_work, spent, SFU_BUDGET);
-	/* The cheapest reads are those of a search: each examines an entry. */
-	/* A quick look-up makes two reads for a row. */
+	/* The cheapest reads are those of a search, of 32 steps at most for 768. */
+	/* A look-up reads seven numbers of an entry or a row at most. */
 	fuzz_note(&most_reads, nr_reads, spent / (SFRAME_ROW_COST / 2));
 	fuzz_note(&most_frames, steps, SFU_BUDGET / SFU_FAST_COST);
 	fuzz_note(&most_switches, walk->nr_switches, MAX_SWITCHES);

@@ -6,7 +6,7 @@
  *	FIRST LAST OFFSET CFA FP RA [[s]]
  *	FIRST LAST -ERRNO
  *
- * fuzz_lookup compares the quick look-ups, and those of tables, with these.
+ * fuzz_lookup compares the look-ups in tables with these.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -11,24 +11,6 @@
 #define RESIDENT_MAX_SIZE	0x40000000u
 #endif
 
-struct reader {
-	struct sframe_reader	rd;
-	const u8		*bytes;
-	u64			addr;
-	u32			len;
-};
-
-static int read_memory(struct sframe_reader *rd, void *dst, u64 addr, u32 len)
-{
-	const struct reader *from = (const struct reader *)rd;
-	u64 off = addr - from->addr;
-
-	if (len > from->len || off > from->len - len)
-		return -EFAULT;
-	memcpy(dst, from->bytes + off, len);
-	return 0;
-}
-
 static void *allocate(size_t nr, size_t size)
 {
 	void *memory = calloc(nr, size);
@@ -70,12 +52,9 @@ static int compile_all(struct sframe_compile *compile)
 void resident_init(struct resident *res, const struct sframe_header *hdr, const u8 *bytes,
 		   u32 len)
 {
-	struct reader reader = {
-		.rd.read = read_memory, .bytes = bytes, .addr = hdr->addr, .len = len,
-	};
+	struct sframe_reader rd = { .bytes = bytes, .addr = hdr->addr, .len = len };
 	struct sframe_compile compile = {
-		.hdr = hdr, .rd = &reader.rd, .max_size = RESIDENT_MAX_SIZE,
-		.secret = 0x9e3779b97f4a7c15,
+		.hdr = hdr, .rd = &rd, .max_size = RESIDENT_MAX_SIZE, .secret = 0x9e3779b97f4a7c15,
 	};
 
 	*res = (struct resident){};
@@ -83,7 +62,7 @@ void resident_init(struct resident *res, const struct sframe_header *hdr, const 
 		return;
 	res->is_accepted = !compile_all(&compile);
 	res->table = compile.table;
-	res->defect = reader.rd.defect;
+	res->defect = rd.defect;
 }
 
 void resident_free(struct resident *res)

@@ -17,7 +17,6 @@
 #include "compare.h"
 #include "expression.h"
 #include "ranges.h"
-#include "sframe_quick.h"
 
 /*
  * A CFA of *(reg + n) + c, with the return address directly below it: the table has

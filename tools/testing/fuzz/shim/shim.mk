@@ -4,7 +4,7 @@
 # with KERNEL_FLAGS need $(O)/shim/made. The includer sets top and O, and adds the architecture's directory.
 
 shim := $(top)/tools/testing/fuzz/shim
-host_headers := $(addprefix $(top)/include/sframe_,core.h elf.h format.h quick.h types.h)
+host_headers := $(addprefix $(top)/include/sframe_,core.h elf.h find.h format.h types.h)
 kernel_sources := $(addprefix $(top)/,sframe_names.c sframe_unwind.c) $(wildcard $(top)/sample/*.c $(top)/arch/*/*) \
 	$(filter-out $(host_headers),$(wildcard $(top)/include/*.h))
 # The host tests run suites of KUnit, too.
