@@ -5,8 +5,16 @@
 # guest-habit.sh - part of guest.sh: stacks of programs without SFrame data, next to a small library with it. See habit.c.
 # The guest records them, and the host judges them.
 
-record_habit() {	# record_habit CALL_GRAPH DIR FILE [SECONDS]
-	expect "record $2 $1" perf record -q -B -e cpu-clock -F 3989 --call-graph="$1" -o "$scratch/data" "./habit/$2/habit" "${4:-1}"
+walked() { grown '^walks$' | awk -v nr="$1" '{ found = $2 } END { exit !(found >= nr) }'; }	# walked NUMBER
+
+# However slow the machine is, the program runs until so many stacks are counted since the snapshot.
+record_habit() {	# record_habit CALL_GRAPH DIR FILE [STACKS]
+	local perf
+	perf record -q -B -e cpu-clock -F 3989 --call-graph="$1" -o "$scratch/data" "./habit/$2/habit" 600 &
+	perf=$!
+	expect "$2 $1: ${4:-3000} stacks" until_true 300 walked "${4:-3000}"
+	pkill -ALRM -x habit
+	expect "record $2 $1" wait "$perf"
 	# Only this machine has the objects with the symbols.
 	perf script -i "$scratch/data" --no-inline -F comm,ip,sym >"$3" 2>/dev/null
 }
@@ -29,7 +37,7 @@ habit_of_chosen_page() {	# habit_of_chosen_page WAY DIR AGE FILE
 	choose_page "$2"
 	[ "$3" = old ] || touch "habit/$2/libplain.so"
 	snapshot
-	record_habit "sframe,$1" "$2" "$4" 2
+	record_habit "sframe,$1" "$2" "$4" 6000
 	show_grown "$2 $1 $3" '^(walks|stop|frames|scan)'
 	umount "habit/$2"
 	rm -r "$scratch/disk/habit"
