@@ -222,7 +222,7 @@ struct sframe_rows {
 	u64	least;
 };
 
-/* What a row has from its function; 0: the most common form. Bits are as in the info words. */
+/* What a row has from its function, by the bits of the info words; 0: the most common form. */
 #define SFRAME_FORM_FLEX	0x01	/* as &sframe_fde.flex */
 #define SFRAME_FORM_EMPTY	0x02	/* the function has no rows; this stands for them */
 #define SFRAME_FORM_PCMASK	0x10	/* as &sframe_fde.pcmask */
@@ -300,7 +300,7 @@ static inline u64 sframe_header_span(const struct sframe_header *hdr)
  * @raw: the row, from sframe_find()
  * @row: filled on success
  *
- * What GNU ld stores of PLTs is mended. sframe_decode_row() says what is stored.
+ * GNU ld stores wrong rows for PLTs. This function corrects them; sframe_decode_row() does not.
  *
  * Context: Any.
  * Return: As sframe_decode_row(); -ENOENT if nothing is known of a function without rows.

@@ -371,7 +371,7 @@ static __always_inline void sframe_set_function(const struct sframe_fde *fde,
  * @pc: address of an instruction; for a return address, one less
  * @raw: set with 0
  *
- * Context: As that of the reads.
+ * Context: Any in which @from may be read.
  * Return: 0: sframe_decode_found() says what the row means; -ENOENT if nothing is known of the
  * address; -EFAULT if it is not readable now; -E2BIG if the budget is spent; -EBADMSG and
  * -EOPNOTSUPP with &sframe_reader.defect.

@@ -25,7 +25,7 @@
 
 /**
  * struct core_scene - the fixture of the decoder's tests
- * @rd: the reader. A look-up by decode_row() counts its reads, one of which may fail
+ * @rd: the reader; decode_row() counts the reads that it makes with it, and may let one fail
  * @data: the section, up to the end of @page
  * @len: bytes of the section
  * @calls: reads; the header is one

@@ -68,9 +68,8 @@ void sfu_section_mark_bad(struct sfu_section *section, enum sframe_defect defect
 
 /*
  * Counts a look-up that has used up the budget. If it began with less than the largest function
- * needs, other look-ups of the walk have spent the budget, and the section is not to blame.
- * Sections with an unsorted table of many functions end like this, and hostile ones: each sample
- * would cost all that a walk may.
+ * needs, other look-ups of the walk have spent the budget, and the section is not to blame. Only a
+ * hostile section has larger functions: each sample in one would cost all that a walk may.
  */
 static void count_strike(struct sfu_section *section, const struct sfu_lookup *lookup, u32 budget)
 {
