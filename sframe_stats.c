@@ -4,7 +4,6 @@
  * `summary`: a line per counter, "name value".
  */
 #include <linux/debugfs.h>
-#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
 #include <linux/sysfs.h>
@@ -15,38 +14,6 @@ DEFINE_PER_CPU(struct sfu_counters, sfu_counters);
 struct sfu_held sfu_held;
 
 static struct dentry *debugfs_dir;
-
-/* What makes samples cheaper for processes may take one part in so many of the memory, in all. */
-#define HELD_SHARE	64
-
-/**
- * sfu_may_hold() - may the module hold more caches for processes?
- * @size: how much more, in bytes
- *
- * Maps are neither asked for nor counted: without one a process has no stacks. Control groups are
- * charged for all of it.
- *
- * Context: Any.
- * Return: false if all processes together have as much as they may.
- */
-bool sfu_may_hold(size_t size)
-{
-	unsigned long most = (totalram_pages() / HELD_SHARE) << PAGE_SHIFT;
-
-	return atomic_long_read(&sfu_held.caches) + size <= most;
-}
-
-/**
- * sfu_hold() - count what is held for processes to make samples cheaper
- * @size: how much more, in bytes; may be negative
- *
- * Context: Any.
- */
-void sfu_hold(long size)
-{
-	atomic_long_add(size, &sfu_held.caches);
-	atomic_long_add(size, &sfu_held.bytes);
-}
 
 /* The counters are all unsigned longs: @offset names one of them. */
 static unsigned long sum_counter(size_t offset)

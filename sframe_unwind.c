@@ -29,6 +29,7 @@
 #include "sframe_map.h"
 #include "sframe_process.h"
 #include "sframe_request.h"
+#include "sframe_row_cache.h"
 #include "sframe_scan.h"
 #include "sframe_stats.h"
 #include "sframe_table.h"
@@ -142,38 +143,26 @@ static __always_inline bool needs_scan(const struct sfu_walk *walk, enum sfu_sto
 
 /* Begins the walk of current. @process is NULL if it is not known yet. */
 static __always_inline void begin_walk(struct sfu_walk *walk, struct sfu_process *process,
-				       struct pt_regs *regs)
+				       struct sfu_row_cache *cache, struct pt_regs *regs)
 {
 	bool is_borrowed;
 	struct sfu_map *map = sfu_process_walk_map(process, &is_borrowed);
 
-	sfu_walk_init(walk, map, is_borrowed, sfu_process_cache(process), regs);
+	sfu_walk_init(walk, map, is_borrowed, cache, regs);
 	if (process && sfu_process_is_costly(process))
 		walk->lookup.rd.budget = SFU_CHEAP_BUDGET;
 }
 
-/*
- * Counts a sample of the process, which @walk has walked. @stop: why that ended. Returns whether
- * a scan should give the process a rule cache. The first sample of a new process does not ask for
- * memory.
- */
-static __always_inline bool count_sample(struct sfu_process *process, struct sfu_walk *walk,
+/* Counts a sample of the process, which @walk has walked. @stop: why that ended. */
+static __always_inline void count_sample(struct sfu_process *process, const struct sfu_walk *walk,
 					 enum sfu_stop stop)
 {
 	if (!process)
-		return true;
+		return;
 	if (stop == SFU_STOP_BUDGET && !sfu_walk_is_limited(walk, stop) &&
 	    !sfu_process_is_costly(process))
 		sfu_process_count_costly(process);
 	sfu_process_count_sample(process);
-	if (!sfu_process_is_worth_memory(process)) {
-		walk->wants_words = false;
-		return false;
-	}
-	/* A walk that also had no words remembers most rows there, once it has them. */
-	if (unlikely(walk->lookup.wants_cache && !walk->wants_words))
-		WRITE_ONCE(process->wants_cache, true);
-	return READ_ONCE(process->wants_cache) && !walk->lookup.cache;
 }
 
 /*
@@ -221,18 +210,19 @@ static void store_frames(struct perf_callchain_entry_ctx *ctx,
 	enum sfu_stop stop = SFU_STOP_FULL;
 	/* sfu_walk_init() sets what is read: to clear it first would take longer than a frame. */
 	struct sfu_walk walk __uninitialized;
-	bool wants_cache;
+	struct sfu_row_cache *cache = sfu_row_cache_get();
 
 	sfu_count(walks);
-	begin_walk(&walk, process, regs);
+	begin_walk(&walk, process, cache, regs);
 	sfu_walk_limit(&walk, ctx->nr);
 	if (!sfu_arch_has_user_registers(regs))
 		stop = SFU_STOP_ENTRY;
 	else if (!perf_callchain_store(ctx, walk.frame.ip))
 		stop = store_in_callchain(ctx, &walk);
+	sfu_row_cache_put(cache);
 	report_walk(&walk, regs, stop);
-	wants_cache = count_sample(process, &walk, stop);
-	if (unlikely(needs_scan(&walk, stop) || wants_cache))
+	count_sample(process, &walk, stop);
+	if (unlikely(!process || needs_scan(&walk, stop)))
 		sfu_request_for_sample(process, SFU_SCAN_SAMPLE);
 	else if (unlikely(sfu_walk_is_limited(&walk, stop)))
 		sfu_request_for_sample(process, SFU_SCAN_NONE);
@@ -271,13 +261,15 @@ DEFINE_STATIC_SRCU(deferred_srcu);
 static enum sfu_stop trace_frames(struct unwind_stacktrace *trace, unsigned int max,
 				  struct sfu_process *process, struct sfu_walk *walk)
 {
+	struct sfu_row_cache *cache = sfu_row_cache_get();
 	enum sfu_stop stop;
 	unsigned int nr;
 
 	static_assert(sizeof(*trace->entries) == sizeof(u64));
-	begin_walk(walk, process, task_pt_regs(current));
+	begin_walk(walk, process, cache, task_pt_regs(current));
 	trace->entries[0] = walk->frame.ip;
 	stop = store_callers(walk, (u64 *)&trace->entries[1], max - 1, &nr);
+	sfu_row_cache_put(cache);
 	trace->nr = 1 + nr;
 	return stop;
 }
@@ -286,26 +278,25 @@ static enum sfu_stop trace_frames(struct unwind_stacktrace *trace, unsigned int 
 static void trace_and_scan(struct unwind_stacktrace *trace, unsigned int max)
 {
 	struct mm_struct *mm = current->mm;
-	bool has_scanned = false, is_scan_needed, wants_cache;
+	bool has_scanned = false, is_scan_needed;
 	struct sfu_process *process;
 	struct sfu_walk walk;
 	enum sfu_stop stop;
 
 	sfu_count(walks);
 	for (;;) {
-		rcu_read_lock();
+		rcu_read_lock_sched();
 		process = sfu_process_find(mm);
 		stop = trace_frames(trace, max, process, &walk);
-		wants_cache = !has_scanned && count_sample(process, &walk, stop);
-		/* The map of the walk may be freed from rcu_read_unlock() on. */
-		is_scan_needed = needs_scan(&walk, stop);
-		rcu_read_unlock();
-		if (has_scanned || !(is_scan_needed || wants_cache))
+		if (!has_scanned)
+			count_sample(process, &walk, stop);
+		/* The map of the walk may be freed from rcu_read_unlock_sched() on. */
+		is_scan_needed = !process || needs_scan(&walk, stop);
+		rcu_read_unlock_sched();
+		if (has_scanned || !is_scan_needed)
 			break;
 		sfu_scan_mm(mm);
 		has_scanned = true;
-		if (!is_scan_needed)
-			break;
 	}
 	report_walk(&walk, task_pt_regs(current), stop);
 }
@@ -412,7 +403,7 @@ static int __init sframe_unwind_init(void)
 	err = sfu_table_init();
 	if (err)
 		return err;
-	err = sfu_process_init();
+	err = sfu_row_cache_init() ?: sfu_process_init();
 	if (!err)
 		err = sfu_event_init();
 	if (err)
@@ -437,6 +428,7 @@ err_event:
 err_process:
 	sfu_hook_exit();
 	sfu_process_exit();
+	sfu_row_cache_exit();
 	sfu_table_exit();
 	return err;
 }
@@ -476,6 +468,7 @@ static void __exit sframe_unwind_exit(void)
 	sfu_hook_exit();
 	sfu_request_exit();
 	sfu_process_exit();
+	sfu_row_cache_exit();
 	sfu_table_exit();
 	pr_info("unloaded: user stacks are the kernel's own again, by frame pointers; %lu stacks were unwound\n",
 		sfu_stats_walks());

@@ -15,7 +15,6 @@
 #include "sframe_request.h"
 
 struct mm_struct;
-struct sfu_cache;
 struct sfu_map;
 struct vm_area_struct;
 
@@ -35,17 +34,13 @@ struct vm_area_struct;
  * @inherited: @map, as long as it is that of the parent, else NULL; only compared
  * @inherited_matches: this process has been found to have all of @inherited. Else the first scan
  *	finds that out, before the process enters user mode
- * @wants_cache: a walk had no @cache to remember a row that no word can hold; set in any context
- * @cache: rows of its sections; made by a scan for a sample, under @lock
- * @next_key: for the rows of the next new range; under @lock
  * @scan_at: no scan is due before this time, in ns of ktime_get_mono_fast_ns(); written
  *	under @lock
  * @sample_at: likewise for scans that samples request
  * @event_at: likewise for all other scans; under @lock
  * @event_due: the next jiffy after that
  * @began_at: when an event has reported the process, in ns; 0: it ran before
- * @nr_samples: samples since memory was short, up to SFU_SAMPLES_ENOUGH. Any context counts
- *	them, without a lock: some may be lost
+ * @was_sampled: since memory was short. Any context sets it, without a lock
  * @nr_costly: walks that have used up their budget, each within a second of the one before. Any
  *	context counts them, without a lock
  * @costly_at: the last of them, in jiffies
@@ -67,15 +62,12 @@ struct sfu_process {
 	struct sfu_map __rcu	*map;
 	struct sfu_map		*inherited;
 	bool			inherited_matches;
-	bool			wants_cache;
-	struct sfu_cache	*cache;
-	u64			next_key;
 	s64			scan_at;
 	s64			sample_at;
 	s64			event_at;
 	unsigned long		event_due;
 	s64			began_at;
-	u8			nr_samples;
+	bool			was_sampled;
 	u8			nr_costly;
 	u8			nr_sample_scans;
 	s64			wait;
@@ -101,22 +93,11 @@ static inline struct sfu_map *sfu_process_map(const struct sfu_process *process)
 	return process ? rcu_dereference_check(process->map, rcu_read_lock_sched_held()) : NULL;
 }
 
-/* Its rule cache, or NULL. */
-static inline struct sfu_cache *sfu_process_cache(const struct sfu_process *process)
-{
-	return process ? READ_ONCE(process->cache) : NULL;
-}
-
-/* A process that was sampled so often is worth memory of its own: more samples may follow. */
-#define SFU_SAMPLES_ENOUGH	2
-
 /* A sample of the process is taken. */
 static inline void sfu_process_count_sample(struct sfu_process *process)
 {
-	u8 nr = READ_ONCE(process->nr_samples);
-
-	if (nr < SFU_SAMPLES_ENOUGH)
-		WRITE_ONCE(process->nr_samples, nr + 1);
+	if (!READ_ONCE(process->was_sampled))
+		WRITE_ONCE(process->was_sampled, true);
 }
 
 /* So many walks in a row may use up the budget. Then those of a second have a part of it. */
@@ -145,16 +126,6 @@ static inline bool sfu_process_is_costly(const struct sfu_process *process)
 {
 	return unlikely(READ_ONCE(process->nr_costly) >= SFU_COSTLY_ENOUGH) &&
 	       sfu_process_was_costly(process);
-}
-
-/*
- * Is the process worth a rule cache? A new process that is sampled once may end
- * before the next sample.
- */
-static inline bool sfu_process_is_worth_memory(const struct sfu_process *process)
-{
-	return !process->began_at || READ_ONCE(process->nr_sample_scans) ||
-	       READ_ONCE(process->nr_samples) >= SFU_SAMPLES_ENOUGH;
 }
 
 /*
@@ -209,8 +180,6 @@ int sfu_process_init(void);
 void sfu_process_exit(void);
 
 /* Under &sfu_process.lock. */
-void sfu_process_add_cache(struct sfu_process *process, bool has_words);
-u64 sfu_process_new_keys(struct sfu_process *process, u64 size);
 void sfu_process_publish(struct sfu_process *process, struct sfu_map *map);
 
 #endif /* SFU_PROCESS_H */

@@ -8,10 +8,9 @@
 
 #include <linux/atomic.h>
 
-#include "sframe_cache.h"
 #include "sframe_compiled.h"
 #include "sframe_core.h"
-#include "sframe_pack.h"
+#include "sframe_row_cache.h"
 
 struct sfu_table;
 
@@ -31,11 +30,11 @@ enum sfu_section_state {
 /**
  * struct sfu_compiled - the compiled table of a file; constant
  * @table: finds the number of the row
- * @fast: the rows in one word, by their numbers; SFU_OTHER_ROW for the first
+ * @fast: the rows in one word, by their numbers; SFU_ROW_OTHER for the first
  */
 struct sfu_compiled {
 	struct sframe_compiled		table;
-	const union sfu_fast_row	*fast;
+	const u64			*fast;
 };
 
 /**
@@ -45,14 +44,12 @@ struct sfu_compiled {
  * @table: the table, if it is resident; the map has a reference
  * @compiled: the compiled form of @table
  * @bias: what to add to an address in @table
- * @words: rows in one word, of @table; nowhere: they are in the rule cache of the process
  * @hdr: its header, checked, if it is mapped, and @state is READY or BAD
- * @word_base: the key of a row in @words is this plus its address
- * @key_base: likewise in the rule cache of the process
+ * @number: of the section, in row caches
+ * @key_base: what to add to an address for its key there
  * @state: enum sfu_section_state. Any context may change READY to BAD, and task context
  *	any state to NONE. The rest is constant once the map is published
  * @source: enum sfu_source
- * @has_keys: @key_base is set; false: the process has no keys left
  * @is_of_user: counts for the users other than root, who use @table
  * @lacks_room: there is a table, and users have no room for it now
  * @nr_strikes: look-ups that cost too much, at most SFU_MAX_STRIKES. Any context counts
@@ -64,13 +61,11 @@ struct sfu_section {
 	struct sfu_table	*table;
 	const struct sfu_compiled *compiled;
 	u64			bias;
-	struct sfu_words	words;
 	struct sframe_header	hdr;
-	u64			word_base;
+	u64			number;
 	u64			key_base;
 	atomic_t		state;
 	u8			source;
-	bool			has_keys;
 	bool			is_of_user;
 	bool			lacks_room;
 	u8			nr_strikes;
@@ -91,38 +86,29 @@ struct sfu_section {
 /**
  * struct sfu_lookup - what the look-ups of one walk share
  * @rd: the decoder's reader; its budget is that of all look-ups of the walk
- * @cache: the rule cache of the process, which owns it; NULL: rows are not remembered
+ * @cache: the row cache of the processor; or @own
+ * @own: a cache of one set, which no other walk uses
  * @bad: the section that this walk has found to contradict itself, or NULL
  * @is_borrowed: the map is the one of the parent: what is found out about a section is not noted
  *	there. The process may write to its own copy of the section
- * @wants_cache: there was no @cache to remember a row
+ * @wants_map: a row of a borrowed map had to be looked up in a mapped section. It is
+ *	remembered only once the process has a map of its own
  * @most: look up so many rows that are not remembered; 0: as many as the budget pays for
  * @nr_begun: look-ups so far, counted if @most is not 0
- * @nr_cached: rows found in the rule cache
- * @nr_missed: rows found by decoding
+ * @nr_cached: rows found in the row cache
+ * @nr_missed: rows found by a look-up in a section
  */
 struct sfu_lookup {
 	struct sframe_reader	rd;
-	struct sfu_cache	*cache;
+	struct sfu_row_cache	cache;
+	struct sfu_row_set	own;
 	const struct sfu_section *bad;
 	bool			is_borrowed;
-	bool			wants_cache;
+	bool			wants_map;
 	unsigned int		most;
 	unsigned int		nr_begun;
 	unsigned int		nr_cached;
 	unsigned int		nr_missed;
-};
-
-/**
- * struct sfu_fast_rows - rows that the fast path may use
- * @words: where that of the first frame is remembered
- * @callers: where those of its callers are; as many
- * @key_base: the key of an address is this plus the address
- */
-struct sfu_fast_rows {
-	struct sfu_words	words;
-	struct sfu_cache_word	*callers;
-	u64			key_base;
 };
 
 static inline bool sfu_section_is(const struct sfu_section *section,
@@ -131,43 +117,28 @@ static inline bool sfu_section_is(const struct sfu_section *section,
 	return atomic_read(&section->state) == state;
 }
 
-/*
- * The rows of a section in one word: those of its table, or else those of the process. Returns
- * false if the fast path cannot use the section.
- */
-static __always_inline bool sfu_section_fast_rows(const struct sfu_section *section,
-						  const struct sfu_cache *cache,
-						  bool is_activation,
-						  struct sfu_fast_rows *rows)
+/* Lets a walk use a row cache. NULL: one of its own, of two rows. */
+static inline void sfu_lookup_use_cache(struct sfu_lookup *lookup,
+					const struct sfu_row_cache *cache)
 {
-	if (!sfu_section_is(section, SFU_SECTION_READY))
-		return false;
-	rows->words = section->words;
-	rows->callers = rows->words.first;
-	rows->key_base = section->word_base;
-	if (rows->callers)
-		return true;
-	if (!cache || !section->has_keys)
-		return false;
-	rows->words = sfu_cache_words(cache, is_activation);
-	rows->callers = sfu_cache_words(cache, false).first;
-	rows->key_base = section->key_base;
-	return rows->callers;
+	lookup->cache = cache ? *cache :
+			(struct sfu_row_cache){ .sets = &lookup->own, .nr_sets = 1 };
 }
 
-/* Sets @fast to the row at @addr; false: it is not known. */
-static __always_inline bool sfu_section_fast_row(const struct sfu_fast_rows *rows,
-						 unsigned long addr, union sfu_fast_row *fast)
+/*
+ * The cache that a walk uses for rows of a section. The section of a borrowed map belongs to the
+ * parent, and a child may have another one in its place.
+ */
+static __always_inline struct sfu_row_cache sfu_lookup_cache(struct sfu_lookup *lookup,
+							     const struct sfu_section *section)
 {
-	return sfu_words_find(rows->words, rows->key_base + addr, fast);
+	if (lookup->is_borrowed && !section->compiled)
+		return (struct sfu_row_cache){ .sets = &lookup->own, .nr_sets = 1 };
+	return lookup->cache;
 }
 
 int sfu_section_check(struct sfu_section *section, enum sframe_defect *defect);
-union sfu_fast_row sfu_section_add_table_row(const struct sfu_section *section,
-					     struct sfu_lookup *lookup, unsigned long addr);
-union sfu_fast_row sfu_section_add_fast_row(struct sfu_section *section,
-					    struct sfu_lookup *lookup, unsigned long addr,
-					    bool is_activation);
+bool sfu_section_add_row(struct sfu_section *section, struct sfu_lookup *lookup, u64 key);
 int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 			 unsigned long addr, struct sframe_row *row);
 void sfu_section_mark_bad(struct sfu_section *section, enum sframe_defect defect);

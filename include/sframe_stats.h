@@ -67,8 +67,8 @@ extern const char *const sfu_decline_names[];
  * @firsts: of these, walks that ended in the sampled frame
  * @depths: frames that all these walks found, by reason, the sampled frames included
  * @frames: callers that walks found, by method
- * @cache_hits: look-ups that the rule cache answered
- * @cache_misses: look-ups that read a section
+ * @cache_hits: rows that the row cache had
+ * @cache_misses: rows that were looked up in a section or a table
  * @declined: stacks that were left to the kernel
  * @defects: defects of sections, and of rows that were refused
  * @scan_requests: scans that were requested
@@ -103,14 +103,10 @@ struct sfu_held {
 	atomic_long_t	processes;
 	atomic_long_t	sections;
 	atomic_long_t	bytes;
-	atomic_long_t	caches;		/* of these, bytes of caches */
 	atomic_long_t	tables;		/* bytes of resident tables */
 };
 
 extern struct sfu_held sfu_held;
-
-bool sfu_may_hold(size_t size);
-void sfu_hold(long size);
 
 unsigned long sfu_stats_walks(void);
 int sfu_stats_summary(char *buf);

@@ -65,7 +65,6 @@ void sfu_table_exit(void);
 /* Of a scan. */
 int sfu_table_find(const struct file *file, u64 map_start, u64 map_offset,
 		   struct sfu_section *section);
-void sfu_table_add_words(struct sfu_section *section);
 void sfu_table_get(const struct sfu_section *section);
 
 /* Any context but NMI. */

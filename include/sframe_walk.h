@@ -7,6 +7,7 @@
 
 #include <linux/sched.h>
 
+#include "sframe_arch.h"
 #include "sframe_map.h"
 #include "sframe_path_at.h"
 #include "sframe_section.h"
@@ -62,7 +63,6 @@ struct sfu_frame {
  * @wants_code: the last return address was in no range: code may have been mapped there since the
  *	scan. Valid after SFU_STOP_RA
  * @wants_habit: the walk needed the habit of a range that no scan knows yet
- * @wants_words: the walk had no place to remember rows in one word
  * @spare: budget that frames may still get back; set if the walk has limits
  * @frame: the frame that the walk has reached
  * @nr_signals: signal frames that the walk has crossed
@@ -76,7 +76,6 @@ struct sfu_walk {
 	bool			has_memory;
 	bool			wants_code;
 	bool			wants_habit;
-	bool			wants_words;
 	u32			spare;
 	struct sfu_frame	frame;
 	unsigned int		nr_signals;
@@ -85,12 +84,11 @@ struct sfu_walk {
 };
 
 void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_borrowed,
-		   struct sfu_cache *cache, struct pt_regs *regs);
+		   struct sfu_row_cache *cache, struct pt_regs *regs);
 enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max,
 			       unsigned int *nr);
 void sfu_walk_set_limits(struct sfu_walk *walk, unsigned int most, unsigned int nr_before);
-bool sfu_walk_ahead(struct sfu_map *map, bool is_borrowed, struct sfu_cache *cache,
-		    struct pt_regs *regs);
+void sfu_walk_ahead(struct sfu_map *map, struct pt_regs *regs);
 
 /* The parameter: rows that the walk of a synchronous stack may look up; 0: no limit. */
 extern unsigned int sfu_walk_lookups;
@@ -107,9 +105,9 @@ static inline void sfu_walk_limit(struct sfu_walk *walk, unsigned int nr_before)
 /* Can a scan of the process help the next walk that would end like this one? */
 static inline bool sfu_walk_needs_scan(const struct sfu_walk *walk, enum sfu_stop stop)
 {
-	return stop == SFU_STOP_UNSCANNED || stop == SFU_STOP_SECTION || walk->wants_words ||
+	return stop == SFU_STOP_UNSCANNED || stop == SFU_STOP_SECTION ||
 	       (stop == SFU_STOP_RA && walk->wants_code) ||
-	       (walk->lookup.is_borrowed && walk->lookup.bad) ||
+	       walk->lookup.wants_map || (walk->lookup.is_borrowed && walk->lookup.bad) ||
 	       (stop == SFU_STOP_NODATA &&
 		(walk->wants_habit || sfu_map_lacks_tables(walk->map)));
 }
@@ -161,8 +159,13 @@ int sfu_walk_find_row(struct sfu_walk *walk, struct sfu_range *range, unsigned l
 		      struct sframe_row *row);
 enum sfu_stop sfu_walk_find_caller(struct sfu_walk *walk, const struct sframe_row *row,
 				   struct sfu_frame *caller);
+enum sfu_stop sfu_walk_check_caller(struct sfu_walk *walk, struct sfu_frame *caller);
 void sfu_walk_enter(struct sfu_walk *walk, const struct sfu_frame *caller,
 		    enum sfu_method method);
+
+/* sample/sframe_fast.c */
+enum sfu_stop sfu_fast_callers(struct sfu_walk *walk, u64 *ips, unsigned int max, unsigned int *nr);
+void sfu_walk_give_back(struct sfu_walk *walk, u32 cost);
 
 /* sample/sframe_signal.c */
 bool sfu_signal_is_stub(const struct sfu_walk *walk, unsigned long addr);

@@ -84,7 +84,6 @@ bool nothing_is_held(void)
 	return !atomic_long_read(&sfu_held.processes) &&
 	       !atomic_long_read(&sfu_held.sections) &&
 	       !atomic_long_read(&sfu_held.tables) &&
-	       !atomic_long_read(&sfu_held.caches) &&
 	       atomic_long_read(&sfu_held.bytes) == SPARES * sizeof(struct sfu_process);
 }
 

@@ -37,11 +37,10 @@ void build_file(struct sfu_range *range, const struct file *file)
 	range->vma.file = file;
 }
 
-/* Sets the keys for the rule cache: one for each byte of the range, from @first on. */
-void build_keys(struct sfu_range *range, u64 first)
+/* A new number, as for a new mapping: no row of the section that was there before is found. */
+void renumber(struct sfu_range *range)
 {
-	range->section.has_keys = true;
-	range->section.key_base = first - range->start;
+	range->section.number = sfu_row_cache_new_section(&range->section.key_base);
 }
 
 /* Reads the header of the section at @addr. The section is then ready for look-ups. */

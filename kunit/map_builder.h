@@ -14,7 +14,7 @@ struct sfu_map *build_map(struct kunit *test, unsigned int nr);
 void build_range(struct sfu_map *map, unsigned int i, unsigned long start,
 		 unsigned long len);
 void build_file(struct sfu_range *range, const struct file *file);
-void build_keys(struct sfu_range *range, u64 first);
+void renumber(struct sfu_range *range);
 
 int read_header(struct sfu_range *range, unsigned long addr, u32 len);
 void mark_as_bad(struct sfu_range *range);

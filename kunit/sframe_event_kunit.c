@@ -53,7 +53,6 @@ static void event_of_exec(struct kunit *test)
 	task_work_run();
 	expect_map(test, SAME);
 	expect_counted(test, "scan.runs");
-	KUNIT_EXPECT_NULL(test, process_of(current->mm)->cache);
 }
 
 static void event_of_code(struct kunit *test)
@@ -268,7 +267,6 @@ static void event_by_fork(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, process);
 	KUNIT_EXPECT_PTR_EQ(test, rcu_access_pointer(process->map),
 			    rcu_access_pointer(process_of(parent)->map));
-	KUNIT_EXPECT_NULL(test, process->cache);
 	/* Memory is short. Without this scan, the child would run by a map that may be wrong. */
 	sfu_process_count_sample(process_of(parent));
 	sfu_process_shrink(ULONG_MAX);

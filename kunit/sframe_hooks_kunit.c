@@ -490,27 +490,6 @@ static struct sfu_process *add_new_process(struct kunit *test)
 	return process;
 }
 
-/* The task may come to rows that no sample with limits reaches: it is given a cache for them. */
-static void sample_without_cache_leaves_rows(struct kunit *test)
-{
-	struct hooks_scene *scene = test->priv;
-	struct sfu_process *process = add_new_process(test);
-
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, set_lookups,
-							   (void *)(long)sfu_walk_lookups));
-	set_lookups((void *)1);
-	sample(test, "10 100", "walks stop.budget depth.budget=2 frames.sframe");
-	KUNIT_EXPECT_FALSE(test, process->wants_cache);
-	return_to_user(test);
-	KUNIT_EXPECT_TRUE(test, process->wants_cache);
-	count(scene);
-	sample(test, "10 100", "walks stop.budget depth.budget=2 frames.sframe scan.requests");
-	return_to_user(test);
-	KUNIT_EXPECT_NOT_NULL(test, process->cache);
-	count(scene);
-	sample(test, BY_SFRAME, WHOLE);
-}
-
 /* ---- how many frames are stored ---- */
 
 struct full_case {
@@ -678,17 +657,11 @@ static void sample_first(struct kunit *test)
 	sample(test, BY_SFRAME, WHOLE);
 }
 
-/* A new process may end before its second sample, so the first asks for no memory. */
+/* A new process needs nothing of its own: it asks for no memory. */
 static void sample_new_process(struct kunit *test)
 {
-	struct hooks_scene *scene = test->priv;
-	struct sfu_process *process = add_new_process(test);
-
+	add_new_process(test);
 	sample(test, BY_SFRAME, WHOLE);
-	sample(test, BY_SFRAME, WHOLE " scan.requests");
-	task_work_run();
-	KUNIT_EXPECT_NOT_NULL(test, process->cache);
-	counters_read(&scene->since);
 	sample(test, BY_SFRAME, WHOLE);
 }
 
@@ -985,7 +958,6 @@ static struct kunit_case sync_tests[] = {
 	KUNIT_CASE(sample_without_mm),
 	KUNIT_CASE(sample_without_section_in_new_code),
 	KUNIT_CASE(sample_leaves_rows_to_task),
-	KUNIT_CASE(sample_without_cache_leaves_rows),
 	KUNIT_CASE_PARAM(sample_max_stack, full_gen_params),
 	KUNIT_CASE_PARAM(sample_stop, stop_gen_params),
 	KUNIT_CASE(sample_first),

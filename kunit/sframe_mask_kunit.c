@@ -8,7 +8,7 @@
  *
  * No test can tell whether a mask is there that stands right after the check of what it masks: no
  * value that the check refuses gets to it. Such masks are those of the frame pointer in
- * step_fast(), of a header's version and ABI, and of a table's slot and row.
+ * follow(), of a header's version and ABI, and of a table's slot and row.
  */
 #include <kunit/test.h>
 #include <linux/ptrace.h>

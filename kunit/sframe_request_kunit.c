@@ -47,7 +47,6 @@ static void request(struct kunit *test)
 	expect_map(test, SAME);
 	expect_counted(test, "scan.runs");
 	KUNIT_EXPECT_NULL(test, process->request.holder);
-	KUNIT_EXPECT_NOT_NULL(test, process->cache);
 	KUNIT_EXPECT_EQ(test, 1, refcount_read(&process->refs));
 }
 

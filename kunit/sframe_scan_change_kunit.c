@@ -14,27 +14,30 @@
 #include "sframe_process.h"
 #include "sframe_scan.h"
 
-/* What a walk finds at the first page of the image's code, with the cache of the process. */
-static int find_row_at_code(struct kunit *test)
+static struct sfu_section *section_of_code(struct kunit *test)
 {
-	struct sfu_lookup lookup = {
-		.rd.budget = SFU_BUDGET,
-		.cache = process_of(current->mm)->cache,
-	};
 	struct sfu_map *map = map_of(current->mm);
 	struct sfu_range *range = sfu_map_find(map, page(test, 1));
-	struct sframe_row row;
-	int err;
 
+	/* The process has it, too. */
 	sfu_map_put(map);
 	KUNIT_ASSERT_NOT_NULL(test, range);
-	KUNIT_EXPECT_NOT_NULL(test, lookup.cache);
-	err = sfu_section_find_row(&range->section, &lookup, page(test, 1), &row);
-	/* The second time the row is remembered, or that there is none. */
-	KUNIT_EXPECT_EQ(test, err, sfu_section_find_row(&range->section, &lookup, page(test, 1),
-							&row));
-	KUNIT_EXPECT_EQ(test, 1, lookup.nr_cached);
-	return err;
+	return &range->section;
+}
+
+/* What a walk finds at the first page of the image's code. */
+static int find_row_at_code(struct kunit *test)
+{
+	struct sfu_lookup lookup = { .rd.budget = SFU_BUDGET };
+	struct sframe_row row;
+
+	return sfu_section_find_row(section_of_code(test), &lookup, page(test, 1), &row);
+}
+
+/* The number of the section of that code, for row caches. */
+static u64 number_of_code(struct kunit *test)
+{
+	return section_of_code(test)->number;
 }
 
 /*
@@ -43,18 +46,43 @@ static int find_row_at_code(struct kunit *test)
  */
 static void change_beside_code(struct kunit *test)
 {
+	u64 number;
+
 	map_image(test);
 	protect_at(test, 2, 1, PROT_READ);
 	expect_scanned(test, "1-2 ready by 3", "scan.runs");
 	KUNIT_EXPECT_EQ(test, -ENOENT, find_row_at_code(test));
+	number = number_of_code(test);
 	protect_at(test, 2, 1, PROT_READ | PROT_WRITE | PROT_EXEC);
 	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process_of(current->mm), SFU_SCAN_NEW_CODE));
 	expect_map(test, "1-2 ready by 3, 2-3 ready by 3");
 	KUNIT_EXPECT_EQ(test, 0, find_row_at_code(test));
+	KUNIT_EXPECT_NE(test, number, number_of_code(test));
+	number = number_of_code(test);
 	unmap_at(test, 2, 1);
 	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
 	expect_map(test, "1-2 ready by 3");
 	KUNIT_EXPECT_EQ(test, -ENOENT, find_row_at_code(test));
+	KUNIT_EXPECT_NE(test, number, number_of_code(test));
+}
+
+/* A section keeps its number as long as it is mapped. A child has another one for its own copy. */
+static void change_of_process(struct kunit *test)
+{
+	struct sfu_process *process;
+	u64 number;
+
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	process = process_of(current->mm);
+	number = number_of_code(test);
+	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process, SFU_SCAN_NEW_CODE));
+	KUNIT_EXPECT_EQ(test, number, number_of_code(test));
+	WRITE_ONCE(process->inherited, rcu_access_pointer(process->map));
+	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process, SFU_SCAN_NEW_CODE));
+	expect_map(test, SAME);
+	KUNIT_EXPECT_NE(test, number, number_of_code(test));
+	KUNIT_EXPECT_NULL(test, process->inherited);
 }
 
 static void unmap_all(struct kunit *test)
@@ -701,6 +729,7 @@ static void hold_map_of_ended_process(struct kunit *test)
 
 static struct kunit_case change_tests[] = {
 	KUNIT_CASE(change_beside_code),
+	KUNIT_CASE(change_of_process),
 	KUNIT_CASE_PARAM(forget_after, change_gen_params),
 	KUNIT_CASE_PARAM(forget_bad_after, change_gen_params),
 	KUNIT_CASE(forget_one_of_two),

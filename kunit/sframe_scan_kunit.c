@@ -397,22 +397,6 @@ static void scan_prefaults_by_age(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, is_present(page(test, 2 + LONG_PAGES)));
 }
 
-/* A new process needs no rule cache for its first sample. */
-static void scan_new_process_without_cache(struct kunit *test)
-{
-	struct sfu_process *process;
-
-	expect_scanned(test, "nothing", "scan.runs");
-	process = process_of(current->mm);
-	process->nr_sample_scans = 0;
-	process->began_at = ktime_get_mono_fast_ns();
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
-	KUNIT_EXPECT_NULL(test, process->cache);
-	expect_scanned(test, SAME, "scan.runs");
-	KUNIT_EXPECT_NOT_NULL(test, process->cache);
-}
-
 /* A scan that no sample has requested leaves a long section alone. */
 static void scan_leaves_long_section_to_sample(struct kunit *test)
 {
@@ -538,23 +522,6 @@ static void scan_while_another_scans(struct kunit *test)
 	expect_counted(test, "scan.lost");
 }
 
-/* Only a process that is sampled needs a rule cache, and only if it has a section. */
-static void scan_makes_cache(struct kunit *test)
-{
-	struct sfu_process *process;
-
-	expect_scanned(test, "nothing", "scan.runs");
-	process = process_of(current->mm);
-	KUNIT_EXPECT_NULL(test, process->cache);
-	map_image(test);
-	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process, SFU_SCAN_NEW_CODE));
-	expect_map(test, SAME);
-	KUNIT_EXPECT_NULL(test, process->cache);
-	expect_counted(test, "scan.runs");
-	expect_scanned(test, SAME, "scan.runs");
-	KUNIT_EXPECT_NOT_NULL(test, process->cache);
-}
-
 static struct kunit_case scan_tests[] = {
 	KUNIT_CASE(scan_nothing),
 	KUNIT_CASE_PARAM(scan_image, version_gen_params),
@@ -576,14 +543,12 @@ static struct kunit_case scan_tests[] = {
 	KUNIT_CASE(scan_prefaults_section),
 	KUNIT_CASE(scan_prefaults_new_process_late),
 	KUNIT_CASE(scan_prefaults_by_age),
-	KUNIT_CASE(scan_new_process_without_cache),
 	KUNIT_CASE(scan_leaves_long_section_to_sample),
 	KUNIT_CASE_PARAM(scan_keeps_prefault_budget, budget_gen_params),
 	KUNIT_CASE_SLOW(scan_many_mappings),
 	KUNIT_CASE_SLOW(scan_too_many_mappings),
 	KUNIT_CASE(scan_without_mmap_lock),
 	KUNIT_CASE(scan_while_another_scans),
-	KUNIT_CASE(scan_makes_cache),
 	{}
 };
 

@@ -16,9 +16,9 @@
 #include "scan_scene.h"
 #include "section_cases.h"
 #include "sframe_arch.h"
-#include "sframe_cache.h"
 #include "sframe_file.h"
 #include "sframe_process.h"
+#include "sframe_row_cache.h"
 #include "sframe_scan.h"
 #include "sframe_table.h"
 #include "user_arch.h"
@@ -297,20 +297,23 @@ static u32 function_of(const struct build *b, u64 addr)
 	return NR_MANY;
 }
 
-/* The look-up of the fast path finds rows that fit in one word, at the same cost everywhere. */
+/* The row of an address in one word, as the fast path finds it. */
+static u64 fast_row_at(const struct sfu_section *section, u64 addr)
+{
+	const struct sfu_compiled *compiled = section->compiled;
+
+	return compiled->fast[sframe_compiled_find(&compiled->table, addr - section->bias)];
+}
+
+/* Each look-up has the same cost. */
 static void expect_table_row(struct kunit *test, const struct sfu_section *section, u64 addr,
 			     const struct sframe_row *row)
 {
-	struct sfu_lookup lookup = { .rd.budget = SFU_BUDGET };
-	union sfu_fast_row want = row ? sfu_fast_row(row) : SFU_OTHER_ROW, got;
+	struct sfu_lookup lookup = { .rd.budget = SFU_TABLE_COST - 1 };
 	struct scan_scene *scene = test->priv;
 
-	got = sfu_section_add_table_row(section, &lookup, scene->area + addr);
-	KUNIT_ASSERT_EQ_MSG(test, got.word, want.word, "at 0x%llx", addr);
-	KUNIT_ASSERT_EQ_MSG(test, SFU_BUDGET - lookup.rd.budget, SFU_TABLE_COST, "at 0x%llx", addr);
-	lookup.rd.budget = SFU_TABLE_COST - 1;
-	got = sfu_section_add_table_row(section, &lookup, scene->area + addr);
-	KUNIT_ASSERT_EQ_MSG(test, got.word, SFU_OTHER_ROW.word, "at 0x%llx", addr);
+	KUNIT_ASSERT_EQ_MSG(test, fast_row_at(section, scene->area + addr),
+			    row ? sfu_fast_row(row) : SFU_ROW_OTHER, "at 0x%llx", addr);
 	KUNIT_ASSERT_EQ(test, -E2BIG, sfu_section_find_row((struct sfu_section *)section, &lookup,
 							   scene->area + addr,
 							   &(struct sframe_row){}));
@@ -528,24 +531,13 @@ static void table_valid_in_new_program(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, time_after_eq(valid_until(), before + HZ));
 }
 
-/* A range keeps its table until the next scan, and its keys as long as it has the table. */
+/* A range keeps its table until the next scan. */
 static void table_dropped(struct kunit *test)
 {
 	struct scan_scene *scene = test->priv;
-	struct sfu_map *map;
-	u64 key;
 
 	load_good(test);
 	expect_scanned(test, TABLE, "scan.runs");
-	map = map_of(current->mm);
-	key = map->ranges[0].section.key_base;
-	sfu_map_put(map);
-	expect_scanned(test, TABLE, "scan.runs");
-	map = map_of(current->mm);
-	KUNIT_EXPECT_EQ(test, key, map->ranges[0].section.key_base);
-	KUNIT_EXPECT_TRUE(test, map->ranges[0].section.has_keys);
-	sfu_map_put(map);
-
 	KUNIT_EXPECT_EQ(test, 0, sfu_table_drop(scene->image.file->f_inode));
 	KUNIT_EXPECT_EQ(test, -ENOENT, sfu_table_drop(scene->image.file->f_inode));
 	expect_resident_rows(test, scene->area);
@@ -1196,77 +1188,32 @@ static struct sfu_section *section_at(struct kunit *test, unsigned int nr)
 	return &range->section;
 }
 
-static bool fast_row_at(struct kunit *test, unsigned int nr, union sfu_fast_row *fast)
+/* What a walk has found by one mapping of a table, it knows by others, in all processes. */
+static void table_has_number(struct kunit *test)
 {
-	struct sfu_fast_rows rows;
-
-	KUNIT_ASSERT_TRUE(test, sfu_section_fast_rows(section_at(test, nr), NULL, false, &rows));
-	return sfu_section_fast_row(&rows, page(test, nr), fast);
-}
-
-/* What one walk has found, walks by other mappings of the table find, without a cache. */
-static void table_remembers_rows(struct kunit *test)
-{
-	struct sfu_lookup lookup = { .rd.budget = SFU_BUDGET };
 	struct scan_scene *scene = test->priv;
-	union sfu_fast_row first, second;
+	const struct sfu_section *first, *second;
+	u64 number;
 
 	load_good(test);
 	image_map(test, &scene->image, page(test, 8));
 	expect_scanned(test, "1-3 ready by table at 0, 9-11 ready by table at 8", "scan.runs");
-	KUNIT_ASSERT_NOT_NULL(test, section_at(test, 1)->words.first);
-	KUNIT_EXPECT_PTR_EQ(test, section_at(test, 1)->words.first,
-			    section_at(test, 9)->words.first);
-	KUNIT_EXPECT_NE(test, section_at(test, 1)->key_base, section_at(test, 9)->key_base);
-	KUNIT_EXPECT_FALSE(test, fast_row_at(test, 1, &first));
-	first = sfu_section_add_table_row(section_at(test, 1), &lookup, page(test, 1));
-	KUNIT_EXPECT_FALSE(test, first.cfa & SFU_FAST_OTHER);
-	KUNIT_EXPECT_EQ(test, 1, lookup.nr_missed);
-	KUNIT_EXPECT_TRUE(test, fast_row_at(test, 9, &second));
-	second.version = 0;
-	KUNIT_EXPECT_EQ(test, first.word, second.word);
-	/* Another address has not been looked up. */
-	KUNIT_EXPECT_FALSE(test, fast_row_at(test, 10, &second));
-}
-
-/* Rows take memory of the tables: beyond the limit, the process remembers them. */
-static void table_without_room_for_rows(struct kunit *test)
-{
-	long held = atomic_long_read(&sfu_held.tables);
-
-	load_good(test);
-	sfu_table_memory = 1;
-	atomic_long_add(SZ_1M, &sfu_held.tables);
-	expect_scanned(test, TABLE, "scan.runs");
-	atomic_long_sub(SZ_1M, &sfu_held.tables);
-	KUNIT_EXPECT_NULL(test, section_at(test, 1)->words.first);
-	KUNIT_EXPECT_NOT_NULL(test, process_of(current->mm)->cache->words);
-	expect_resident_rows(test, page(test, 0));
-	/* Later there is room. */
-	expect_scanned(test, TABLE, "scan.runs");
-	KUNIT_EXPECT_NOT_NULL(test, section_at(test, 1)->words.first);
-	/* All of it is counted, and freed with the table. */
-	KUNIT_EXPECT_GT(test, atomic_long_read(&sfu_held.tables), held + 64 * 16);
+	first = section_at(test, 1);
+	second = section_at(test, 9);
+	number = first->number;
+	KUNIT_EXPECT_EQ(test, number, second->number);
+	KUNIT_EXPECT_EQ(test, first->key_base + page(test, 1), second->key_base + page(test, 9));
+	KUNIT_EXPECT_NE(test, fast_row_at(first, page(test, 1)), SFU_ROW_OTHER);
+	KUNIT_EXPECT_EQ(test, fast_row_at(first, page(test, 1)),
+			fast_row_at(second, page(test, 9)));
+	expect_scanned(test, "1-3 ready by table at 0, 9-11 ready by table at 8", "scan.runs");
+	KUNIT_EXPECT_EQ(test, number, section_at(test, 1)->number);
+	/* The same table, loaded again, is another one. */
 	sfu_table_drop_all();
-	expect_scanned(test, PLAIN, "scan.runs");
-	rcu_barrier();
-	KUNIT_EXPECT_EQ(test, held, atomic_long_read(&sfu_held.tables));
-}
-
-/* A process that has tables only needs no cache. */
-static void table_saves_cache(struct kunit *test)
-{
-	struct sfu_lookup lookup = { .rd.budget = SFU_BUDGET };
-	struct sfu_process *process;
-
+	expect_scanned(test, "1-3 none, 9-11 none", "scan.runs");
 	load_good(test);
-	expect_scanned(test, TABLE, "scan.runs");
-	process = process_of(current->mm);
-	KUNIT_EXPECT_NULL(test, process->cache);
-	sfu_section_add_table_row(section_at(test, 1), &lookup, page(test, 1));
-	/* There is no row. */
-	sfu_section_add_table_row(section_at(test, 1), &lookup, page(test, 8));
-	KUNIT_EXPECT_FALSE(test, lookup.wants_cache);
+	expect_scanned(test, "1-3 ready by table at 0, 9-11 ready by table at 8", "scan.runs");
+	KUNIT_EXPECT_GT(test, section_at(test, 1)->number, number);
 }
 
 static struct kunit_case table_tests[] = {
@@ -1309,9 +1256,7 @@ static struct kunit_case table_tests[] = {
 	KUNIT_CASE(table_of_user_later),
 	KUNIT_CASE(table_shrinks),
 	KUNIT_CASE(table_refused_takes_no_room),
-	KUNIT_CASE(table_remembers_rows),
-	KUNIT_CASE(table_without_room_for_rows),
-	KUNIT_CASE(table_saves_cache),
+	KUNIT_CASE(table_has_number),
 	{}
 };
 

@@ -267,36 +267,6 @@ static void bounds_not_retired(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, is_ready(code_range(test)));
 }
 
-/* The second walk of the same stack reads no section, with or without a row. */
-static void bounds_walk_again(struct kunit *test)
-{
-	const u32 offs[] = { 0x10, 0x50, 0x1010 };
-	struct walk_scene *scene = test->priv;
-	u32 i;
-
-	fallback_scene(test);
-	use_cache(test);
-	scene->section_size = PAGE_SIZE;
-	record(test, 0x20, 0, code(test, 0x1210));
-	for (i = 0; i < ARRAY_SIZE(offs); i++) {
-		sample(test, code(test, offs[i]), stack(test, 0), stack(test, 0x20));
-		store_call(test, plain_call(), code(test, 0x1210),
-			   code(test, offs[i] & ~0x3f));
-		/* Without the cache the walk reads the section. */
-		show_cache(scene, false);
-		begin_counting(scene);
-		count_to_end(test);
-		KUNIT_EXPECT_GT(test, scene->of_section.reads, 0);
-		show_cache(scene, true);
-		begin_counting(scene);
-		count_to_end(test);
-		KUNIT_EXPECT_EQ(test, scene->of_section.reads, 0);
-		KUNIT_EXPECT_GT(test, scene->walk.lookup.nr_cached, 0);
-		KUNIT_EXPECT_EQ(test, scene->walk.lookup.nr_missed, 0);
-	}
-	free_cache(scene);
-}
-
 /*
  * A walk looks up as many rows as it may. The next one remembers them, and comes further. In a
  * scene with a cache each text is that of a second walk.
@@ -307,7 +277,6 @@ static void bounds_lookups(struct kunit *test)
 		"c4@0 c44@10 c84@20 budget", "c4@0 c44@10 c84@20 complete",
 		"c4@0 c44@10 c84@20 complete",
 	};
-	struct walk_scene *scene = test->priv;
 	unsigned int i;
 
 	use_cache(test);
@@ -321,7 +290,6 @@ static void bounds_lookups(struct kunit *test)
 		expect_walk(test, want[i]);
 	sfu_walk_lookups = 0;
 	KUNIT_EXPECT_EQ(test, 0, code_range(test)->section.nr_strikes);
-	free_cache(scene);
 }
 
 /*
@@ -340,13 +308,12 @@ static void bounds_caller_outside(struct kunit *test)
 	call_scene(test);
 	word(test, 0x08, bare(test, 0x210));
 	for (budget = 0; !walk->lookup.nr_missed && budget < 10000; budget++) {
-		sfu_walk_init(walk, scene->map, false, scene->shown_cache, &scene->regs);
+		sfu_walk_init(walk, scene->map, false, cache_of(scene), &scene->regs);
 		walk->lookup.rd.budget = budget;
 		sfu_walk_callers(walk, ips, ARRAY_SIZE(ips), &nr);
 		KUNIT_EXPECT_LE(test, walk->lookup.rd.budget, budget);
 	}
 	KUNIT_EXPECT_EQ(test, walk->lookup.nr_missed, 1);
-	free_cache(scene);
 }
 
 /* A known row says that the stack ends: the walk pays for the frames, and for no other step. */
@@ -362,48 +329,19 @@ static void bounds_outermost(struct kunit *test)
 	word(test, 0x18, code(test, 0x84));
 	use_cache(test);
 	expect_walk(test, "c4@0 c44@10 c84@20 complete");
-	for (max = 2; max <= ARRAY_SIZE(ips); max++) {
-		sfu_walk_init(walk, scene->map, false, scene->shown_cache, &scene->regs);
-		walk->lookup.rd.budget = 3 * SFU_FAST_COST;
+	for (max = 3; max <= ARRAY_SIZE(ips); max++) {
+		sfu_walk_init(walk, scene->map, false, cache_of(scene), &scene->regs);
 		KUNIT_EXPECT_EQ(test, SFU_STOP_COMPLETE, sfu_walk_callers(walk, ips, max, &nr));
 		KUNIT_EXPECT_EQ(test, 2, nr);
-		KUNIT_EXPECT_EQ(test, SFU_FAST_COST, walk->lookup.rd.budget);
+		KUNIT_EXPECT_EQ(test, SFU_BUDGET - 2 * SFU_FAST_COST, walk->lookup.rd.budget);
 	}
-	/* There is room for one caller, which is not the last. */
-	sfu_walk_init(walk, scene->map, false, scene->shown_cache, &scene->regs);
-	KUNIT_EXPECT_EQ(test, SFU_STOP_NONE, sfu_walk_callers(walk, ips, 1, &nr));
-	KUNIT_EXPECT_EQ(test, 1, nr);
-	/* And for the last one. */
+	/* There is room for no more than the callers. */
+	sfu_walk_init(walk, scene->map, false, cache_of(scene), &scene->regs);
+	KUNIT_EXPECT_EQ(test, SFU_STOP_NONE, sfu_walk_callers(walk, ips, 2, &nr));
+	KUNIT_EXPECT_EQ(test, 2, nr);
 	KUNIT_EXPECT_EQ(test, SFU_STOP_COMPLETE, sfu_walk_callers(walk, ips, 1, &nr));
-	KUNIT_EXPECT_EQ(test, 1, nr);
+	KUNIT_EXPECT_EQ(test, 0, nr);
 	KUNIT_EXPECT_EQ(test, 0, walk->lookup.nr_missed);
-	free_cache(scene);
-}
-
-/* The task walks ahead, without a limit: then a sample needs no look-up. */
-static void bounds_walk_ahead(struct kunit *test)
-{
-	struct walk_scene *scene = test->priv;
-	struct pt_regs *regs = &scene->regs;
-
-	call_scene(test);
-	/* Of 64-bit code. */
-	user_regs(regs, instruction_pointer(regs), user_stack_pointer(regs), frame_pointer(regs));
-	sp_function(test, 0x80, 16);
-	use_section(test);
-	word(test, 0x18, code(test, 0x84));
-	word(test, 0x28, 0);
-	sfu_walk_lookups = 1;
-	expect_walk(test, "c4@0 c44@10 budget");
-	KUNIT_EXPECT_TRUE(test, sfu_walk_is_limited(&scene->walk, scene->stop));
-	use_cache(test);
-	KUNIT_EXPECT_TRUE(test, sfu_walk_ahead(scene->map, false, NULL, regs));
-	KUNIT_EXPECT_FALSE(test, sfu_walk_ahead(scene->map, false, scene->cache, regs));
-	expect_walk(test, "c4@0 c44@10 c84@20 complete");
-	KUNIT_EXPECT_EQ(test, scene->walk.lookup.nr_missed, 0);
-	KUNIT_EXPECT_FALSE(test, sfu_walk_is_limited(&scene->walk, scene->stop));
-	sfu_walk_lookups = 0;
-	free_cache(scene);
 }
 
 struct limited_case {
@@ -455,7 +393,6 @@ static void bounds_limited_remembered(struct kunit *test)
 	sfu_walk_lookups = 1;
 	KUNIT_EXPECT_EQ(test, all, count_callers(test));
 	sfu_walk_lookups = 0;
-	free_cache(scene);
 }
 
 /* Nor a frame that the habit of the code leads to. The kernel finds it, too. */
@@ -527,7 +464,6 @@ static struct kunit_case bounds_tests[] = {
 	KUNIT_CASE(bounds_step_by_registers),
 	KUNIT_CASE(bounds_step_past_plt),
 	KUNIT_CASE(bounds_step_by_habit),
-	KUNIT_CASE(bounds_walk_again),
 	KUNIT_CASE(bounds_walk_rows),
 	KUNIT_CASE(bounds_walk_unsorted),
 	KUNIT_CASE(bounds_walk_many_frames),
@@ -537,7 +473,6 @@ static struct kunit_case bounds_tests[] = {
 	KUNIT_CASE(bounds_lookups),
 	KUNIT_CASE(bounds_caller_outside),
 	KUNIT_CASE(bounds_outermost),
-	KUNIT_CASE(bounds_walk_ahead),
 	KUNIT_CASE_PARAM(bounds_limited, limited_gen_params),
 	KUNIT_CASE(bounds_limited_remembered),
 	KUNIT_CASE(bounds_limited_habit),

@@ -67,7 +67,7 @@ static void memory_missing_is_charged(struct kunit *test)
 
 	call_scene(test);
 	user_forbid(test, addr);
-	sfu_walk_init(walk, scene->map, false, scene->shown_cache, &scene->regs);
+	sfu_walk_init(walk, scene->map, false, cache_of(scene), &scene->regs);
 	before = walk->lookup.rd.budget;
 	KUNIT_EXPECT_EQ(test, SFU_STOP_STACK, sfu_walk_read_word(walk, addr, &val));
 	KUNIT_EXPECT_EQ(test, before - 1200, walk->lookup.rd.budget);

@@ -157,8 +157,7 @@ static void two_ranges(struct kunit *test)
 	for (i = 0; i < 2; i++) {
 		build_range(scene->map, i, scene->code + i * PAGE_SIZE, PAGE_SIZE);
 		KUNIT_ASSERT_EQ(test, 0, read_header(&ranges[i], scene->section, scene->b.len));
-		if (scene->cache)
-			build_keys(&ranges[i], (2 * i + 9) * CODE_SIZE);
+		renumber(&ranges[i]);
 	}
 	build_range(scene->map, 2, scene->bare, BARE_SIZE);
 	sample(test, code(test, 4), stack(test, 0), 0);
@@ -180,7 +179,7 @@ static u32 walk_between_ranges(struct kunit *test, u32 max, unsigned int limit)
 	u64 ips[ARRAY_SIZE(callers) + 1];
 	u32 nr = 0, turns = 0, budget, i;
 
-	sfu_walk_init(walk, scene->map, false, scene->shown_cache, &scene->regs);
+	sfu_walk_init(walk, scene->map, false, cache_of(scene), &scene->regs);
 	if (limit)
 		sfu_walk_set_limits(walk, limit, 0);
 	budget = walk->lookup.rd.budget;
@@ -190,8 +189,8 @@ static u32 walk_between_ranges(struct kunit *test, u32 max, unsigned int limit)
 		nr += i;
 		turns++;
 	} while (!scene->stop && nr < ARRAY_SIZE(ips));
-	if (scene->cache && !limit)
-		KUNIT_EXPECT_EQ(test, turns, DIV_ROUND_UP(ARRAY_SIZE(callers), max));
+	if (scene->shows_cache && !limit)
+		KUNIT_EXPECT_EQ(test, turns, ARRAY_SIZE(callers) / max + 1);
 	KUNIT_EXPECT_EQ(test, scene->stop, SFU_STOP_COMPLETE);
 	KUNIT_EXPECT_EQ(test, nr, ARRAY_SIZE(callers));
 	for (i = 0; i < ARRAY_SIZE(callers); i++)
@@ -214,35 +213,11 @@ static void progress_between_ranges(struct kunit *test)
 	expect_walk(test, "c4@0 c1004@10 c44@20,fp80 c1008@30,fp90 c1044@40,fpa0 complete");
 	for (max = 1; max <= 5; max++) {
 		paid = walk_between_ranges(test, max, 0);
-		if (!scene->cache)
+		if (!scene->shows_cache)
 			continue;
 		KUNIT_EXPECT_EQ(test, paid, 4 * SFU_FAST_COST + 3 * SFU_RANGE_COST);
 		KUNIT_EXPECT_EQ(test, walk_between_ranges(test, max, 1), 0);
 	}
-}
-
-/* A walk with limits gets back what it has paid for frames before it looks up the last one. */
-static void progress_between_ranges_to_new(struct kunit *test)
-{
-	struct walk_scene *scene = test->priv;
-	struct sfu_walk *walk = &scene->walk;
-	unsigned int nr;
-	u64 ips[16];
-
-	if (!scene->cache)
-		kunit_skip(test, "no row is remembered");
-	two_ranges(test);
-	expect_walk(test, "c4@0 c1004@10 c44@20,fp80 c1008@30,fp90 c1044@40,fpa0 complete");
-	word(test, 0x38, code(test, 0x1048));
-	sfu_walk_init(walk, scene->map, false, scene->shown_cache, &scene->regs);
-	sfu_walk_set_limits(walk, 1, 0);
-	walk->lookup.rd.budget = 4 * SFU_FAST_COST + SFRAME_FIND_COST - 1;
-	do {
-		scene->stop = sfu_walk_callers(walk, ips, ARRAY_SIZE(ips), &nr);
-	} while (!scene->stop);
-	KUNIT_EXPECT_EQ(test, scene->stop, SFU_STOP_COMPLETE);
-	KUNIT_EXPECT_EQ(test, walk->frame.sp, stack(test, 0x40));
-	KUNIT_EXPECT_EQ(test, walk->lookup.nr_missed, 1);
 }
 
 /* Two functions in two ranges that call each other: what the walk pays bounds how far it goes. */
@@ -256,7 +231,7 @@ static void progress_between_ranges_to_budget(struct kunit *test)
 		word(test, 16 * i + 8, code(test, i % 2 ? 4 : 0x1004));
 	nr = count_callers(test);
 	expect_end(test, "budget");
-	if (scene->cache)
+	if (scene->shows_cache)
 		KUNIT_EXPECT_EQ(test, nr, SFU_BUDGET / (SFU_FAST_COST + SFU_RANGE_COST));
 }
 
@@ -267,21 +242,18 @@ static void expect_both_ways(struct kunit *test, const char *want)
 	struct sfu_walk *walk = &scene->walk;
 	enum sfu_stop stop;
 	unsigned int nr, i;
-	unsigned long sp;
 	u64 ips[16];
 
 	expect_walk(test, want);
 	stop = scene->stop;
-	sp = walk->frame.sp;
 	for (i = 0; i < 4; i++) {
-		sfu_walk_init(walk, scene->map, false, scene->shown_cache, &scene->regs);
+		sfu_walk_init(walk, scene->map, false, cache_of(scene), &scene->regs);
 		do {
 			scene->stop = sfu_walk_callers(walk, ips, ARRAY_SIZE(ips), &nr);
 		} while (!scene->stop);
 		KUNIT_EXPECT_EQ_MSG(test, scene->stop, stop, "%s", want);
-		KUNIT_EXPECT_EQ_MSG(test, walk->frame.sp, sp, "%s", want);
-		if (scene->cache)
-			scene->map->ranges[i % 2].section.key_base += 8 * CODE_SIZE;
+		if (scene->shows_cache)
+			renumber(&scene->map->ranges[i % 2]);
 	}
 }
 
@@ -310,33 +282,6 @@ static void progress_between_ranges_to_end(struct kunit *test)
 	expect_both_ways(test, "c4@0 bad-ra needs-scan");
 }
 
-/* The budget pays for the look-up that finds the end of the stack, and for nothing else. */
-static void progress_to_end_for_all(struct kunit *test)
-{
-	struct walk_scene *scene = test->priv;
-	struct sfu_walk *walk = &scene->walk;
-	u32 budget, stopped = 0;
-	unsigned int nr;
-	u64 ips[16];
-
-	if (!scene->cache)
-		kunit_skip(test, "the fast path remembers rows");
-	outermost_function(test, 0x40);
-	use_section(test);
-	sample(test, code(test, 0x44), stack(test, 0), 0);
-	for (budget = SFU_FAST_COST; budget < 2000; budget++) {
-		code_range(test)->section.key_base += CODE_SIZE;
-		sfu_walk_init(walk, scene->map, false, scene->shown_cache, &scene->regs);
-		walk->lookup.rd.budget = budget;
-		scene->stop = sfu_walk_callers(walk, ips, ARRAY_SIZE(ips), &nr);
-		KUNIT_EXPECT_EQ_MSG(test, scene->stop, walk->lookup.nr_missed ? SFU_STOP_COMPLETE :
-				    SFU_STOP_BUDGET, "budget %u", budget);
-		if (scene->stop && walk->lookup.rd.budget < SFU_FAST_COST)
-			stopped += scene->stop == SFU_STOP_COMPLETE;
-	}
-	KUNIT_EXPECT_EQ(test, stopped, SFU_FAST_COST);
-}
-
 static struct kunit_case progress_tests[] = {
 	KUNIT_CASE(progress_every_offset),
 	KUNIT_CASE_PARAM(progress_wraps, wrap_gen_params),
@@ -345,9 +290,7 @@ static struct kunit_case progress_tests[] = {
 	KUNIT_CASE(progress_no_cycle_by_cfa),
 	KUNIT_CASE(progress_no_cycle_by_fp),
 	KUNIT_CASE(progress_no_cycle_by_signal_rows),
-	KUNIT_CASE(progress_to_end_for_all),
 	KUNIT_CASE(progress_between_ranges),
-	KUNIT_CASE(progress_between_ranges_to_new),
 	KUNIT_CASE(progress_between_ranges_to_budget),
 	KUNIT_CASE(progress_between_ranges_to_end),
 	{}

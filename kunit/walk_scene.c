@@ -16,6 +16,14 @@ unsigned long map_present(struct kunit *test, u32 nr)
 	return addr;
 }
 
+/* Leaves each step to the general path. */
+static enum sfu_stop no_fast_callers(struct sfu_walk *walk, u64 *ips, unsigned int max,
+				     unsigned int *nr)
+{
+	*nr = 0;
+	return SFU_STOP_NONE;
+}
+
 int walk_scene_init(struct kunit *test)
 {
 	struct walk_scene *scene = kunit_kzalloc(test, sizeof(*scene), GFP_KERNEL);
@@ -34,33 +42,34 @@ int walk_scene_init(struct kunit *test)
 	build_range(scene->map, 0, scene->code, CODE_SIZE);
 	build_range(scene->map, 1, scene->bare, BARE_SIZE);
 	prandom_seed_state(&scene->random, 5);
+	kunit_activate_static_stub(test, sfu_fast_callers, no_fast_callers);
 	build_start(&scene->b, 3, 0, ABI);
 	test->priv = scene;
 	return 0;
 }
 
-/* From now on the walk finds rows in a rule cache, and adds to it. */
+/* From now on the walk takes the fast path, and finds rows in a row cache of its own. */
 void use_cache(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
 
-	scene->cache = sfu_cache_alloc(GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, scene->cache);
-	KUNIT_ASSERT_TRUE(test, sfu_cache_add_words(scene->cache, GFP_KERNEL));
-	build_keys(code_range(test), PAGE_SIZE);
+	scene->cache = (struct sfu_row_cache){
+		.sets = kunit_kzalloc(test, CACHED_SETS * sizeof(struct sfu_row_set), GFP_KERNEL),
+		.nr_sets = CACHED_SETS,
+	};
+	KUNIT_ASSERT_NOT_NULL(test, scene->cache.sets);
 	show_cache(scene, true);
 }
 
 void show_cache(struct walk_scene *scene, bool show)
 {
-	scene->shown_cache = show ? scene->cache : NULL;
-}
-
-void free_cache(struct walk_scene *scene)
-{
-	sfu_cache_free(scene->cache);
-	scene->cache = NULL;
-	scene->shown_cache = NULL;
+	if (show == scene->shows_cache)
+		return;
+	scene->shows_cache = show;
+	if (show)
+		kunit_deactivate_static_stub(scene->test, sfu_fast_callers);
+	else
+		kunit_activate_static_stub(scene->test, sfu_fast_callers, no_fast_callers);
 }
 
 int walk_scene_init_cached(struct kunit *test)
@@ -70,14 +79,6 @@ int walk_scene_init_cached(struct kunit *test)
 	if (!err)
 		use_cache(test);
 	return err;
-}
-
-void walk_scene_exit_cached(struct kunit *test)
-{
-	struct walk_scene *scene = test->priv;
-
-	if (scene)
-		free_cache(scene);
 }
 
 /* Begins a function of 64 bytes at @off in the code. The caller adds its rows. */
@@ -138,8 +139,7 @@ void use_section(struct kunit *test)
 	struct walk_scene *scene = test->priv;
 
 	build_finish(&scene->b);
-	/* New keys, as for a new mapping: no row of an older section is found. */
-	range->section.key_base += CODE_SIZE;
+	renumber(range);
 	user_store(test, scene->section, scene->b.bytes, scene->b.len);
 	KUNIT_ASSERT_EQ(test, 0, read_header(range, scene->section, scene->b.len));
 }
@@ -333,8 +333,7 @@ static void start_walk(struct walk_scene *scene)
 {
 	/* On the stack of a sample there is anything. */
 	memset(&scene->walk, 0x5a, sizeof(scene->walk));
-	sfu_walk_init(&scene->walk, scene->map, scene->is_borrowed, scene->shown_cache,
-		      &scene->regs);
+	sfu_walk_init(&scene->walk, scene->map, scene->is_borrowed, cache_of(scene), &scene->regs);
 	sfu_walk_limit(&scene->walk, scene->nr_before);
 	if (scene->budget)
 		scene->walk.lookup.rd.budget = scene->budget;
@@ -351,7 +350,7 @@ void begin_walk(struct walk_scene *scene)
 		kunit_deactivate_static_stub(scene->test, sfu_user_find);
 	}
 	scene->is_observed = false;
-	if (scene->map && scene->cache) {
+	if (scene->map && scene->cache.sets) {
 		start_walk(scene);
 		while (next_frames(scene, ips, ARRAY_SIZE(ips)))
 			;

@@ -26,7 +26,7 @@
 #include "map_builder.h"
 #include "named_cases.h"
 #include "section_builder.h"
-#include "sframe_cache.h"
+#include "sframe_row_cache.h"
 #include "sframe_walk.h"
 #include "user_memory.h"
 #include "walk_facts.h"
@@ -52,8 +52,8 @@
  * @map: the process map, with both pieces of code
  * @b: the builder of the section
  * @random: the random number generator, with a fixed seed
- * @cache: the rule cache, if the test uses one
- * @shown_cache: what walks use: @cache, or NULL
+ * @cache: the row cache, if the test uses one
+ * @shows_cache: walks use @cache and the fast path; else neither
  * @is_borrowed: walks take the map for that of the parent
  * @test: the test
  * @is_observed: observe_reads() has replaced the reader of the walk
@@ -82,8 +82,8 @@ struct walk_scene {
 	struct sfu_map		*map;
 	struct build		b;
 	struct rnd_state	random;
-	struct sfu_cache	*cache;
-	struct sfu_cache	*shown_cache;
+	struct sfu_row_cache	cache;
+	bool			shows_cache;
 	bool			is_borrowed;
 	struct kunit		*test;
 	bool			is_observed;
@@ -106,7 +106,6 @@ struct walk_scene {
 
 int walk_scene_init(struct kunit *test);
 int walk_scene_init_cached(struct kunit *test);
-void walk_scene_exit_cached(struct kunit *test);
 
 /* Defines the suite of which_tests[]. */
 #define WALK_SUITE(which)						\
@@ -117,16 +116,21 @@ void walk_scene_exit_cached(struct kunit *test);
 	};								\
 	kunit_test_suite(which##_suite)
 
-/* Defines the suite, and a second suite that runs the tests with the rule cache. */
+/* Defines the suite, and a second suite that runs the tests with the fast path. */
 #define WALK_SUITE_AND_CACHED(which)					\
 	WALK_SUITE(which);						\
 	static struct kunit_suite which##_cached_suite = {		\
 		.name = "sframe_walk_" #which "_cached",		\
 		.init = walk_scene_init_cached,				\
-		.exit = walk_scene_exit_cached,				\
 		.test_cases = which##_tests,				\
 	};								\
 	kunit_test_suite(which##_cached_suite)
+
+/* The row cache that walks use, or NULL. */
+static inline struct sfu_row_cache *cache_of(struct walk_scene *scene)
+{
+	return scene->shows_cache ? &scene->cache : NULL;
+}
 
 static inline unsigned long code(struct kunit *test, u32 off)
 {
@@ -174,9 +178,11 @@ static inline void sample(struct kunit *test, unsigned long ip, unsigned long sp
 }
 
 unsigned long map_present(struct kunit *test, u32 nr);
+/* Many sets, so that few rows have the same one. */
+#define CACHED_SETS	1024
+
 void use_cache(struct kunit *test);
 void show_cache(struct walk_scene *scene, bool show);
-void free_cache(struct walk_scene *scene);
 
 struct build *build_function(struct kunit *test, u32 off, u8 info, u8 type);
 void build_flex_row(struct build *b, u32 start, u32 cfa, u32 ra, u32 fp);

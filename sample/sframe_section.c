@@ -2,10 +2,9 @@
 /*
  * A section: from an address to the row that holds there.
  *
- * A row that was found once is in a rule cache. Otherwise the decoder finds it
- * in the bytes of the section, and the cache remembers it. The cache also
- * remembers that an address has no row: the end of a stack is looked up in each
- * walk. A section that contradicts itself is marked as bad and never used again.
+ * A row that was found a moment ago is in the row cache of the processor. Otherwise it is looked up
+ * in the table of the kernel, or the decoder finds it in the bytes of the section. A section that
+ * contradicts itself is marked as bad and never used again.
  */
 #include <linux/nospec.h>
 
@@ -104,11 +103,6 @@ static __always_inline int find_mapped_row(struct sfu_section *section, struct s
 	u32 budget = lookup->rd.budget;
 	int err;
 
-	if (unlikely(lookup->most) && lookup->nr_begun++ >= lookup->most) {
-		/* The section is not to blame. */
-		lookup->rd.budget = 0;
-		return -E2BIG;
-	}
 	err = sfu_user_find(&section->hdr, &lookup->rd, addr, &raw) ?:
 	      sframe_decode_found(&section->hdr, &lookup->rd, &raw, row);
 	if (unlikely(err))
@@ -116,95 +110,32 @@ static __always_inline int find_mapped_row(struct sfu_section *section, struct s
 	return err;
 }
 
-/* Remembers a row of any kind, or that there is none, with the process. */
-static void remember(const struct sfu_section *section, struct sfu_lookup *lookup,
-		     unsigned long addr, const struct sframe_row *row)
-{
-	if (!section->has_keys)
-		return;
-	if (lookup->cache)
-		sfu_cache_add(lookup->cache, section->key_base + addr, row);
-	else
-		lookup->wants_cache = true;
-}
-
-/* Remembers a row in one word, for the fast path. */
-static __always_inline void remember_word(const struct sfu_section *section,
-					  const struct sfu_lookup *lookup, unsigned long addr,
-					  bool is_activation, union sfu_fast_row fast)
-{
-	struct sfu_fast_rows rows __uninitialized;
-
-	if (sfu_section_fast_rows(section, lookup->cache, is_activation, &rows))
-		sfu_words_add(rows.words, rows.key_base + addr, fast);
-}
-
-/* Remembers that there is no row. */
-static noinline void remember_none(const struct sfu_section *section, struct sfu_lookup *lookup,
-				   unsigned long addr, bool is_activation)
-{
-	lookup->nr_missed++;
-	remember_word(section, lookup, addr, is_activation, SFU_OTHER_ROW);
-	remember(section, lookup, addr, NULL);
-}
-
 /**
- * sfu_section_add_fast_row() - find a row for the fast path, and remember it
- * @section: one for which sfu_section_fast_rows() has returned true
+ * sfu_section_add_row() - decode a row for the fast path, and remember it
+ * @section: the section, which is mapped; SFU_SECTION_READY
  * @lookup: what the look-ups of this walk share
- * @addr: address of an instruction, whose row is not known
- * @is_activation: @addr is the next instruction, not that of a call
+ * @key: key of an instruction, whose row is not in the row cache
  *
  * Context: Any, NMI included.
- * Return: The row. If it is of another kind, or there is none, sfu_section_find_row() finds it, or
- * the reason.
+ * Return: Whether the row is in the cache now; else sfu_section_find_row() finds the reason.
  */
-union sfu_fast_row sfu_section_add_fast_row(struct sfu_section *section,
-					    struct sfu_lookup *lookup, unsigned long addr,
-					    bool is_activation)
+bool sfu_section_add_row(struct sfu_section *section, struct sfu_lookup *lookup, u64 key)
 {
 	struct sframe_row row __uninitialized;
-	union sfu_fast_row fast;
-	int err = find_mapped_row(section, lookup, addr, &row);
+	int err;
 
-	if (unlikely(err)) {
-		if (err == -ENOENT)
-			remember_none(section, lookup, addr, is_activation);
-		return SFU_OTHER_ROW;
+	if (unlikely(lookup->most) && lookup->nr_begun++ >= lookup->most) {
+		lookup->rd.budget = 0;
+		return false;
 	}
-	fast = sfu_fast_row(&row);
-	remember_word(section, lookup, addr, is_activation, fast);
+	err = find_mapped_row(section, lookup, key - section->key_base, &row);
+	lookup->wants_map |= lookup->is_borrowed;
+	if (err && err != -ENOENT)
+		return false;
 	lookup->nr_missed++;
-	if (unlikely(fast.cfa & SFU_FAST_OTHER) && !sfu_fast_row_is_outermost(fast))
-		remember(section, lookup, addr, &row);
-	return fast;
-}
-
-/**
- * sfu_section_add_table_row() - find a row in a table, and remember it
- * @section: the section; it is a table
- * @lookup: what the look-ups of this walk share
- * @addr: address of an instruction, whose row is not known
- *
- * Most look-ups end here.
- *
- * Context: Any, NMI included.
- * Return: The row. If it is of another kind, or there is none, sfu_section_find_row() finds it, or
- * the reason.
- */
-union sfu_fast_row sfu_section_add_table_row(const struct sfu_section *section,
-					     struct sfu_lookup *lookup, unsigned long addr)
-{
-	const struct sfu_compiled *compiled = section->compiled;
-	union sfu_fast_row fast;
-
-	if (sframe_charge(&lookup->rd, SFU_TABLE_COST))
-		return SFU_OTHER_ROW;
-	fast = compiled->fast[sframe_compiled_find(&compiled->table, addr - section->bias)];
-	lookup->nr_missed++;
-	if (section->words.first)
-		sfu_words_add(section->words, section->word_base + addr, fast);
-	return fast;
+	sfu_row_cache_add(sfu_lookup_cache(lookup, section), section->number, key,
+			  err ? SFU_ROW_OTHER : sfu_fast_row(&row));
+	return true;
 }
 
 /* Finds a row in a table. Returns as sfu_section_find_row(). */
@@ -247,7 +178,6 @@ static int find_table_row(const struct sfu_section *section, struct sfu_lookup *
 int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 			 unsigned long addr, struct sframe_row *row)
 {
-	bool has_row;
 	int err;
 
 	if (sfu_section_is(section, SFU_SECTION_PENDING))
@@ -261,15 +191,7 @@ int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 
 	if (section->compiled)
 		return find_table_row(section, lookup, addr, row);
-	if (lookup->cache && section->has_keys &&
-	    sfu_cache_find(lookup->cache, section->key_base + addr, row, &has_row)) {
-		lookup->nr_cached++;
-		return has_row ? 0 : -ENOENT;
-	}
 	err = find_mapped_row(section, lookup, addr, row);
-	if (err && err != -ENOENT)
-		return err;
-	lookup->nr_missed++;
-	remember(section, lookup, addr, err ? NULL : row);
+	lookup->nr_missed += !err || err == -ENOENT;
 	return err;
 }

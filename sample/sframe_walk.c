@@ -16,7 +16,6 @@
  */
 #include <linux/minmax.h>
 #include <linux/module.h>
-#include <linux/nospec.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
 
@@ -232,6 +231,31 @@ static unsigned long find_sp(const struct sframe_row *row, unsigned long cfa)
 }
 
 /**
+ * sfu_walk_check_caller() - is there code at the address of a caller?
+ * @walk: the walk; @last is set to the range of the address
+ * @caller: its frame; if its address leads to the trampoline of uretprobes, it is set to the one
+ *	that the trampoline has replaced
+ *
+ * Context: As that of sfu_walk_init().
+ * Return: SFU_STOP_NONE, or why there is no caller.
+ */
+enum sfu_stop sfu_walk_check_caller(struct sfu_walk *walk, struct sfu_frame *caller)
+{
+	walk->wants_code = false;
+	/*
+	 * Code that starts a thread or a coroutine leaves neither a return address nor a frame
+	 * pointer. A wrong row finds a 0 anywhere.
+	 */
+	if (!caller->ip)
+		return caller->fp ? SFU_STOP_RA : SFU_STOP_COMPLETE;
+	/* The trampoline begins a page. Few other return addresses do. */
+	if (PAGE_ALIGNED(caller->ip))
+		caller->ip = sfu_uprobe_real_ra(walk, caller->sp, caller->ip);
+	walk->wants_code = !sfu_walk_find_range(walk, sfu_walk_lookup_ip(caller));
+	return walk->wants_code ? SFU_STOP_RA : SFU_STOP_NONE;
+}
+
+/**
  * sfu_walk_find_caller() - compute and check the caller's frame
  * @walk: the walk; its frame stays as it is
  * @row: the row that holds in the frame
@@ -243,7 +267,7 @@ static unsigned long find_sp(const struct sframe_row *row, unsigned long cfa)
 enum sfu_stop sfu_walk_find_caller(struct sfu_walk *walk, const struct sframe_row *row,
 				   struct sfu_frame *caller)
 {
-	unsigned long cfa, sp, ra, fp;
+	unsigned long cfa, ra, fp;
 	enum sfu_stop stop;
 
 	walk->wants_code = false;
@@ -258,26 +282,13 @@ enum sfu_stop sfu_walk_find_caller(struct sfu_walk *walk, const struct sframe_ro
 	stop = find_ra(walk, &row->ra, cfa, &ra) ?: find_fp(walk, &row->fp, cfa, &fp);
 	if (stop)
 		return stop;
-	ra = sfu_arch_strip_ra(ra);
-	sp = find_sp(row, cfa);
-	/* The trampoline of uretprobes begins a page. Few other return addresses do. */
-	if (PAGE_ALIGNED(ra))
-		ra = sfu_uprobe_real_ra(walk, sp, ra);
-
 	*caller = (struct sfu_frame){
-		.ip = ra,
-		.sp = sp,
+		.ip = sfu_arch_strip_ra(ra),
+		.sp = find_sp(row, cfa),
 		.fp = fp,
 		.is_activation = row->signal,
 	};
-	/*
-	 * Code that starts a thread or a coroutine leaves neither a return address nor a frame
-	 * pointer. A wrong row finds a 0 anywhere.
-	 */
-	if (!ra)
-		return fp ? SFU_STOP_RA : SFU_STOP_COMPLETE;
-	walk->wants_code = !sfu_walk_find_range(walk, sfu_walk_lookup_ip(caller));
-	return walk->wants_code ? SFU_STOP_RA : SFU_STOP_NONE;
+	return sfu_walk_check_caller(walk, caller);
 }
 
 /* Moves the walk to @caller, which @method has found. */
@@ -361,7 +372,7 @@ static enum sfu_stop step(struct sfu_walk *walk, struct sfu_range *range)
  * Gives back what frames have cost that the limits of a walk do not concern. In all, such a walk
  * never costs more than one without limits.
  */
-static void give_back(struct sfu_walk *walk, u32 cost)
+void sfu_walk_give_back(struct sfu_walk *walk, u32 cost)
 {
 	if (!walk->lookup.most)
 		return;
@@ -380,419 +391,9 @@ static noinline enum sfu_stop walk_slow(struct sfu_walk *walk, struct sfu_range 
 		return SFU_STOP_BUDGET;
 	stop = step(walk, range);
 	if (!stop && walk->frame.by_habit)
-		give_back(walk, budget - walk->lookup.rd.budget);
+		sfu_walk_give_back(walk, budget - walk->lookup.rd.budget);
 	/* For want of budget a part of the step may have found nothing, and another reason. */
 	return stop && !walk->lookup.rd.budget ? SFU_STOP_BUDGET : stop;
-}
-
-/*
- * Returns the frame pointer as the base of a row, or 0 if it does not point into the
- * stack above @sp. If the processor mispredicts the checks, @fp may be any value, and @sp
- * be above @end. The mask compares with @end alone, which no process chooses: so the base
- * is a user address, or 0.
- */
-static __always_inline unsigned long fast_base(unsigned long fp, unsigned long sp,
-					       unsigned long end)
-{
-	if (fp < sp || fp >= end || !IS_ALIGNED(fp, SFU_ARCH_CFA_ALIGN))
-		return 0;
-	return array_index_nospec(fp, end);
-}
-
-/*
- * Finds the CFA and the return address by a row of one of the most common kinds, from the frame of
- * @sp and @fp. @base: set to what the row's offsets are from. @how: the bits of SFU_FAST_HOW that
- * the row has, or all of them if it may have any. Returns false if the row is of another kind, or
- * the step fails. The window of user memory is open from @sp to @end.
- *
- * sfu_pack_row() accepts only rows whose CFA is above the base, and whose reads lie
- * between the two. sfu_user_open() has checked the first stack pointer, for the processor,
- * too: it is a barrier, or each read masks its address. So each step checks only its CFA.
- * If the processor mispredicts that check, it reads a few frames too far up. Each is at most
- * 64 KiB. Above user addresses is a hole of 2^47 bytes at least, which such reads do not cross.
- */
-static __always_inline bool step_fast(union sfu_fast_row row, u16 how, unsigned long sp,
-				      unsigned long fp, unsigned long end,
-				      unsigned long ra_mask, unsigned long *base,
-				      unsigned long *cfa, unsigned long *ra)
-{
-	unsigned long val;
-
-	*base = sp;
-	if (how == SFU_FAST_HOW && row.word & SFU_FAST_OTHER)
-		return false;
-	if (how == SFU_FAST_HOW && row.word & SFU_FAST_FP) {
-		*base = fast_base(fp, sp, end);
-		if (!*base)
-			return false;
-	}
-	/* To subtract the bits of @how that are set takes less than to mask them. */
-	*cfa = *base + (how == SFU_FAST_HOW ? row.word & SFU_FAST_CFA : (u16)row.word - (u64)how);
-	if (*cfa > end)
-		return false;
-	/* A call that pushes the return address pushes it last. */
-	sfu_user_get_word(val, SFU_ARCH_REG_RA < 0 ? *cfa - sizeof(val) : *base + row.ra, absent);
-	*ra = val & ra_mask;
-	return true;
-absent:
-	return false;
-}
-
-/*
- * Where a row that saves the frame pointer has it. By a shift: for a member GCC would keep another
- * copy of the row.
- */
-static __always_inline unsigned long fast_fp_slot(union sfu_fast_row row, unsigned long base)
-{
-	return base + (u16)(row.word >> 32);
-}
-
-static bool can_walk_fast(const struct sfu_walk *walk)
-{
-	return !walk->frame.sp_unverified &&
-	       IS_ALIGNED(walk->frame.sp, SFU_ARCH_CFA_ALIGN) &&
-	       walk->frame.sp < TASK_SIZE_MAX;
-}
-
-/* The rows of @range for the fast path. Without them the walk asks for a scan, which makes room. */
-static __always_inline bool get_fast_rows(struct sfu_walk *walk, const struct sfu_range *range,
-					  bool is_activation, struct sfu_fast_rows *rows)
-{
-	if (sfu_section_fast_rows(&range->section, walk->lookup.cache, is_activation, rows))
-		return true;
-	walk->wants_words |= sfu_section_is(&range->section, SFU_SECTION_READY) &&
-			     range->section.has_keys;
-	return false;
-}
-
-/* Moves the walk over @nr frames. The registers are those of the last one. */
-static void enter_fast(struct sfu_walk *walk, unsigned long ip, unsigned long sp,
-		       unsigned long fp, unsigned int nr)
-{
-	struct sfu_frame *frame = &walk->frame;
-
-	frame->ip = ip;
-	frame->sp = sp;
-	frame->fp = fp;
-	frame->is_activation = false;
-	frame->regs = NULL;
-	frame->sigcontext = 0;
-	walk->nr_frames[SFU_METHOD_SFRAME] += nr;
-}
-
-/*
- * Counts the rows that the fast path has found in the rule cache: of @nr steps, and @nr_missed of
- * their rows were not there. One more may be missed, whose step fails.
- */
-static void count_cached(struct sfu_walk *walk, unsigned int nr, unsigned int nr_missed)
-{
-	walk->lookup.nr_cached += nr - min_t(unsigned int, nr, nr_missed);
-}
-
-/**
- * struct fast_walk - the fast path, while it is not in registers
- * @walk: the walk; for look-ups. Kept here: the loop has no register for it
- * @sp: stack pointer of the last frame that was entered
- * @fp: its frame pointer
- * @row: its row, if that says that the stack ends, or is the next to step by; else another
- * @last: one past the place of the address of the last frame that the walk has paid for
- * @left: frames until then
- * @before: the range before the last one, or NULL
- * @minus_first_ra: the return address that is looked up at the start of the range, negated
- * @size: of the range
- * @key_of_ra: the key of a return address is this plus the address
- * @words: the rows of callers
- * @outer_sp: CFA of the last frame, if its caller is outside of the range; else 0
- * @outer_fp: frame pointer of that caller
- * @outer_ra: its address
- */
-struct fast_walk {
-	struct sfu_walk		*walk;
-	unsigned long		sp;
-	unsigned long		fp;
-	union sfu_fast_row	row;
-	u64			*last;
-	long			left;
-	struct sfu_range	*before;
-	unsigned long		minus_first_ra;
-	unsigned long		size;
-	u64			key_of_ra;
-	struct sfu_words	words;
-	unsigned long		outer_sp;
-	unsigned long		outer_fp;
-	unsigned long		outer_ra;
-};
-
-/*
- * The walk has paid for the frames that it may still enter. Their budget is lent to a look-up, or
- * to a search of a range, until take_budget_back().
- */
-static __always_inline void lend_budget(struct fast_walk *fast)
-{
-	fast->walk->lookup.rd.budget += (u32)fast->left * SFU_FAST_COST;
-}
-
-/* Pays for the frames again. If less is left of the budget, the walk may enter fewer of them. */
-static __always_inline void take_budget_back(struct fast_walk *fast)
-{
-	u32 *budget = &fast->walk->lookup.rd.budget;
-	u32 left = fast->left;
-
-	if (unlikely(*budget < left * SFU_FAST_COST)) {
-		fast->last -= left;
-		left = *budget / SFU_FAST_COST;
-		fast->last += left;
-		fast->left = left;
-	}
-	*budget -= left * SFU_FAST_COST;
-}
-
-/* Finds the row of the last frame by any look-up. */
-static noinline void find_any_row(struct sfu_walk *walk, struct fast_walk *fast,
-				  unsigned long addr, bool is_activation)
-{
-	struct sfu_range *range = walk->last;
-
-	lend_budget(fast);
-	fast->row = sfu_section_add_fast_row(&range->section, &walk->lookup, addr, is_activation);
-	take_budget_back(fast);
-	/* The loop ends at such a row, and needs no test of its own for this. */
-	if (!fast->left && !sfu_fast_row_is_outermost(fast->row))
-		fast->row = SFU_OTHER_ROW;
-}
-
-/* Finds the row of the last frame, at @addr, which the rule cache does not know. */
-static __always_inline void find_fast_row(struct fast_walk *fast, unsigned long addr,
-					  bool is_activation)
-{
-	struct sfu_walk *walk = fast->walk;
-	const struct sfu_section *section = &walk->last->section;
-
-	if (likely(section->compiled))
-		fast->row = sfu_section_add_table_row(section, &walk->lookup, addr);
-	else
-		find_any_row(walk, fast, addr, is_activation);
-}
-
-/*
- * Steps by rows that the rule cache knows, inside one range. The first is &fast_walk.row. Returns
- * true if it has entered a frame whose row is not known. Else the fast path is at its end.
- *
- * All values that the loop needs are copied to registers, of which there are just enough: so
- * nothing is called in it, and nothing else is used after it.
- */
-static __always_inline bool follow_words(struct fast_walk *fast)
-{
-	const unsigned long end = TASK_SIZE_MAX, ra_mask = sfu_arch_ra_mask();
-	const unsigned long size = fast->size, minus_first_ra = fast->minus_first_ra;
-	const u64 key_of_ra = fast->key_of_ra;
-	const struct sfu_words words = fast->words;
-	unsigned long sp = fast->sp, fp = fast->fp, base, cfa, ra, caller_fp;
-	union sfu_fast_row row = fast->row;
-	u64 *last = fast->last;
-	long i = -fast->left;
-	bool is_missed = false;
-
-	if (!sfu_user_open(sp, end - sp))
-		return false;
-	for (;;) {
-		if (likely(!(row.word & SFU_FAST_HOW))) {
-			if (!step_fast(row, 0, sp, fp, end, ra_mask, &base, &cfa, &ra))
-				break;
-			if (unlikely(ra + minus_first_ra >= size))
-				goto outside;
-		} else if (likely(!(row.word & SFU_FAST_HOW & ~SFU_FAST_FP_SAVED))) {
-			if (!step_fast(row, SFU_FAST_FP_SAVED, sp, fp, end, ra_mask, &base, &cfa,
-				       &ra))
-				break;
-			if (unlikely(ra + minus_first_ra >= size))
-				goto outside_fp_saved;
-			/* A read that fails may store anything in its target. */
-			sfu_user_get_word(caller_fp, fast_fp_slot(row, base), close);
-			fp = caller_fp;
-		} else {
-			if (!step_fast(row, SFU_FAST_HOW, sp, fp, end, ra_mask, &base, &cfa, &ra)) {
-				fast->row = row;
-				break;
-			}
-			if (unlikely(ra + minus_first_ra >= size)) {
-				if (row.word & SFU_FAST_FP_SAVED)
-					goto outside_fp_saved;
-				goto outside;
-			}
-			if (row.word & SFU_FAST_FP_SAVED) {
-				sfu_user_get_word(caller_fp, fast_fp_slot(row, base), close);
-				fp = caller_fp;
-			}
-		}
-		sp = cfa;
-		last[i] = ra;
-		if (unlikely(++i >= 0)) {
-			/* There is no room. But the stack may end here. */
-			if (sfu_words_find(words, key_of_ra + ra, &row))
-				fast->row = row;
-			break;
-		}
-		if (unlikely(!sfu_words_find(words, key_of_ra + ra, &row))) {
-			is_missed = true;
-			break;
-		}
-	}
-	goto close;
-outside_fp_saved:
-	/* Hides that the address is that of the loop: GCC would compute it for each frame. */
-	OPTIMIZER_HIDE_VAR(row.word);
-	sfu_user_get_word(fast->outer_fp, fast_fp_slot(row, base), close);
-	goto outside_fp_known;
-outside:
-	fast->outer_fp = fp;
-outside_fp_known:
-	fast->outer_sp = cfa;
-	fast->outer_ra = ra;
-close:
-	sfu_user_close();
-	fast->sp = sp;
-	fast->fp = fp;
-	fast->left = -i;
-	return is_missed;
-}
-
-/* From now on the walk is in @range, whose rows are @rows. */
-static __always_inline void go_to_range(struct fast_walk *fast, const struct sfu_range *range,
-					const struct sfu_fast_rows *rows)
-{
-	fast->minus_first_ra = -(range->start + 1);
-	fast->size = range->end - range->start;
-	fast->words = rows->words;
-	fast->words.first = rows->callers;
-	fast->key_of_ra = rows->key_base - 1;
-	fast->outer_sp = 0;
-}
-
-/* Pays for the way to another range. Returns false if the budget is too small, also for a frame. */
-static __always_inline bool pay_for_range(struct fast_walk *fast)
-{
-	u32 *budget = &fast->walk->lookup.rd.budget;
-
-	give_back(fast->walk, SFU_RANGE_COST);
-	lend_budget(fast);
-	*budget -= min_t(u32, *budget, SFU_RANGE_COST);
-	take_budget_back(fast);
-	return fast->left;
-}
-
-/*
- * Finds the range of an address outside of the last one, or NULL. Libraries call back: often it is
- * the one that the walk has come from.
- */
-static __always_inline struct sfu_range *find_outer_range(struct fast_walk *fast,
-							  unsigned long addr)
-{
-	struct sfu_walk *walk = fast->walk;
-	struct sfu_range *range = fast->before;
-
-	fast->before = walk->last;
-	if (!range || addr < range->start || addr >= range->end || READ_ONCE(range->unmapped))
-		range = sfu_map_find(walk->map, addr);
-	walk->last = range;
-	return range;
-}
-
-/*
- * Enters the frame outside of the range, unless it is the end of the stack, or a trampoline.
- * Returns false if the fast path is at its end. Else @is_missed says whether the row of the frame
- * is not known.
- */
-static __always_inline bool enter_outer(struct fast_walk *fast, bool *is_missed)
-{
-	struct sfu_walk *walk = fast->walk;
-	unsigned long ra = fast->outer_ra;
-	struct sfu_fast_rows rows __uninitialized;
-	struct sfu_range *range;
-
-	if (!fast->outer_sp || PAGE_ALIGNED(ra))
-		return false;
-	range = find_outer_range(fast, ra - 1);
-	if (!range || !pay_for_range(fast))
-		return false;
-	fast->sp = fast->outer_sp;
-	fast->fp = fast->outer_fp;
-	fast->outer_sp = 0;
-	fast->last[-fast->left] = ra;
-	fast->left--;
-	if (!get_fast_rows(walk, range, false, &rows))
-		return false;
-	go_to_range(fast, range, &rows);
-	*is_missed = !sfu_words_find(fast->words, fast->key_of_ra + ra, &fast->row);
-	if (*is_missed)
-		fast->row = SFU_OTHER_ROW;
-	/* A walk with limits gets back what it has paid before it looks up another row. */
-	return fast->left && !walk->lookup.most;
-}
-
-/*
- * Steps by rows that the rule cache knows, or will know. The first is &fast_walk.row, or that at
- * @addr, if it is not 0.
- */
-static noinline void follow_rows(struct fast_walk *fast, unsigned long addr, bool is_activation)
-{
-	bool is_missed = addr;
-
-	for (;;) {
-		if (is_missed)
-			find_fast_row(fast, addr, is_activation);
-		is_missed = follow_words(fast);
-		if (!is_missed && !enter_outer(fast, &is_missed))
-			return;
-		addr = fast->last[-fast->left - 1] - 1;
-		is_activation = false;
-	}
-}
-
-/*
- * The fast path: steps by rows of the most common kinds. It looks up rows that are not cached.
- * Each step does the same as step_by_row(), in a few registers. Anything else ends the fast path
- * and is left to walk_slow(), to do it or to find the reason.
- *
- * Sets @nr to the number of frames entered. Returns SFU_STOP_COMPLETE if the stack
- * ends after them, else SFU_STOP_NONE.
- */
-static __always_inline enum sfu_stop walk_fast(struct sfu_walk *walk, struct sfu_range *range,
-					       u64 *ips, unsigned int max, unsigned int *nr)
-{
-	struct fast_walk fast __uninitialized;
-	unsigned int nr_missed = walk->lookup.nr_missed;
-	unsigned long addr = sfu_walk_lookup_ip(&walk->frame);
-	enum sfu_stop stop = SFU_STOP_NONE;
-	struct sfu_fast_rows rows __uninitialized;
-
-	fast.left = min_t(u32, max, walk->lookup.rd.budget / SFU_FAST_COST);
-	if (!can_walk_fast(walk) || !fast.left ||
-	    !get_fast_rows(walk, range, walk->frame.is_activation, &rows))
-		return SFU_STOP_NONE;
-	fast.walk = walk;
-	fast.sp = walk->frame.sp;
-	fast.fp = walk->frame.fp;
-	fast.last = ips + fast.left;
-	fast.before = NULL;
-	go_to_range(&fast, range, &rows);
-	/* The walk pays for all frames before it looks up any row. */
-	walk->lookup.rd.budget -= fast.left * SFU_FAST_COST;
-	if (sfu_section_fast_row(&rows, addr, &fast.row))
-		addr = 0;
-	follow_rows(&fast, addr, walk->frame.is_activation);
-	if (fast.left > 0)
-		walk->lookup.rd.budget += fast.left * SFU_FAST_COST;
-
-	/* The last step may lead to the end of the stack, to a trampoline, or to no code at all. */
-	if (fast.outer_sp ? !(fast.outer_ra | fast.outer_fp) : sfu_fast_row_is_outermost(fast.row))
-		stop = SFU_STOP_COMPLETE;
-	*nr = fast.last - fast.left - ips;
-	count_cached(walk, *nr + (stop == SFU_STOP_COMPLETE), walk->lookup.nr_missed - nr_missed);
-	if (*nr)
-		enter_fast(walk, ips[*nr - 1], fast.sp, fast.fp, *nr);
-	give_back(walk, *nr * SFU_FAST_COST);
-	return stop;
 }
 
 /**
@@ -802,7 +403,8 @@ static __always_inline enum sfu_stop walk_fast(struct sfu_walk *walk, struct sfu
  * @max: enter at most this many frames; at least 1
  * @nr: set to the number of frames entered
  *
- * &sfu_walk.frame is the last frame that was entered. If none was, it is unchanged.
+ * &sfu_walk.frame is the last frame that was entered. If none was, it is unchanged. If the walk
+ * ends, only its address is of use.
  *
  * "noinline" keeps GCC from splitting the function in two, to inline the first checks in
  * sfu_walk_ahead(): each sample would pay with another call.
@@ -815,7 +417,6 @@ noinline enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigne
 					unsigned int *nr)
 {
 	struct sfu_range *range = NULL;
-	unsigned int nr_fast = 0;
 	enum sfu_stop stop;
 
 	*nr = 0;
@@ -832,11 +433,9 @@ noinline enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigne
 	if (!range)
 		return SFU_STOP_UNSCANNED;
 
-	stop = walk_fast(walk, range, ips, max, &nr_fast);
-	if (stop || nr_fast) {
-		*nr = nr_fast;
+	stop = sfu_fast_callers(walk, ips, max, nr);
+	if (stop || *nr)
 		return stop;
-	}
 	stop = walk_slow(walk, range);
 	if (!stop) {
 		ips[0] = walk->frame.ip;
@@ -864,7 +463,7 @@ static noinline void follow_child(struct sfu_walk *walk)
  * @map: the map of the process current, which the caller holds until the end of
  *	the walk; NULL if there is none yet
  * @is_borrowed: the map is the one of the parent: the walk notes nothing in it
- * @cache: its rule cache, held likewise, or NULL
+ * @cache: the row cache of this processor, which the caller holds likewise; or NULL
  * @regs: registers of user mode, of code that sfu_arch_unwindable() allows
  *
  * Some samples come while user addresses lead to the memory of another process: in a task
@@ -875,13 +474,13 @@ static noinline void follow_child(struct sfu_walk *walk)
  * vouches for the memory, and each walk asks for it, once: what a walk has interrupted does
  * not go on before the walk ends.
  *
- * Fields are set one by one: to assign a structure, a compiler clears all of it before. Two fields
- * get their values later: &sfu_lookup.resident with the reader, &sfu_walk.spare with the limits.
+ * Fields are set one by one: to assign a structure, a compiler clears all of it before.
+ * &sfu_walk.spare gets its value with the limits.
  *
  * Context: Any, NMI included.
  */
 void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_borrowed,
-		   struct sfu_cache *cache, struct pt_regs *regs)
+		   struct sfu_row_cache *cache, struct pt_regs *regs)
 {
 	struct sfu_lookup *lookup = &walk->lookup;
 	struct sfu_frame *frame = &walk->frame;
@@ -890,17 +489,18 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_borrowed,
 	walk->last = NULL;
 	lookup->rd.budget = SFU_BUDGET;
 	lookup->rd.defect = SFRAME_DEFECT_NONE;
-	lookup->cache = cache;
+	lookup->own.ways[0].section = 0;
+	lookup->own.ways[1].section = 0;
+	sfu_lookup_use_cache(lookup, cache);
 	lookup->bad = NULL;
 	lookup->is_borrowed = is_borrowed;
-	lookup->wants_cache = false;
+	lookup->wants_map = false;
 	lookup->most = 0;
 	lookup->nr_begun = 0;
 	lookup->nr_cached = 0;
 	lookup->nr_missed = 0;
 	walk->has_memory = sfu_arch_has_user_memory();
 	walk->wants_habit = false;
-	walk->wants_words = false;
 	frame->ip = instruction_pointer(regs);
 	frame->sp = user_stack_pointer(regs);
 	frame->fp = frame_pointer(regs);
@@ -940,31 +540,46 @@ void sfu_walk_set_limits(struct sfu_walk *walk, unsigned int most, unsigned int 
 				  min_t(u32, nr_before, most_before) * KERNEL_FRAME_COST);
 }
 
+/* Lets the walks of this processor know the rows that @own has. */
+static void remember(const struct sfu_row_set *own)
+{
+	struct sfu_row_cache *cache;
+	unsigned int i;
+
+	preempt_disable();
+	cache = sfu_row_cache_get();
+	for (i = 0; cache && i < SFU_ROW_WAYS; i++)
+		if (own->ways[i].section)
+			sfu_row_cache_add(*cache, own->ways[i].section, own->ways[i].key,
+					  own->ways[i].row);
+	sfu_row_cache_put(cache);
+	preempt_enable();
+}
+
 /**
  * sfu_walk_ahead() - walk a stack for the sake of later walks
- * @map: as for sfu_walk_init()
- * @is_borrowed: as for sfu_walk_init()
- * @cache: as for sfu_walk_init()
+ * @map: as for sfu_walk_init(); not that of the parent, whose rows are not those of the process
  * @regs: registers of user mode
  *
  * All rows that the walk needs are looked up and remembered, whatever the limits of a sample are.
- * The walk ends after AHEAD_FRAMES_MAX frames, or when its budget, that of any walk, is spent.
+ * The walk ends after AHEAD_FRAMES_MAX frames, or when its budget, that of any walk, is spent. It
+ * may be preempted: it enters no more frames at once than the cache of its own has room for.
  *
  * Context: Task, on its way to user mode, under rcu_read_lock(). Does not sleep.
- * Return: Whether there was no place for a row, for want of @cache.
  */
-bool sfu_walk_ahead(struct sfu_map *map, bool is_borrowed, struct sfu_cache *cache,
-		    struct pt_regs *regs)
+void sfu_walk_ahead(struct sfu_map *map, struct pt_regs *regs)
 {
-	unsigned int depth, nr;
+	enum sfu_stop stop = SFU_STOP_NONE;
 	struct sfu_walk walk __uninitialized;
-	u64 ips[16];
+	unsigned int depth, nr;
+	u64 ips[SFU_ROW_WAYS];
 
 	if (!sfu_arch_unwindable(regs))
-		return false;
-	sfu_walk_init(&walk, map, is_borrowed, cache, regs);
-	for (depth = 1; depth < AHEAD_FRAMES_MAX; depth += nr)
-		if (sfu_walk_callers(&walk, ips, ARRAY_SIZE(ips), &nr))
-			break;
-	return walk.lookup.wants_cache;
+		return;
+	sfu_walk_init(&walk, map, false, NULL, regs);
+	for (depth = 1; !stop && depth < AHEAD_FRAMES_MAX; depth += nr) {
+		stop = sfu_walk_callers(&walk, ips, ARRAY_SIZE(ips), &nr);
+		remember(&walk.lookup.own);
+		memset(&walk.lookup.own, 0, sizeof(walk.lookup.own));
+	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The processes: from an mm to its map and its rule cache.
+ * The processes: from an mm to its map.
  *
  * A sample looks the process up by its mm in a hash table, under RCU. Processes are in the
  * table only while the hooks of events are set: sfu_process_open() and sfu_process_close().
@@ -18,9 +18,9 @@
  * spinlock, held for a few instructions with interrupts disabled. A sample only tries it,
  * for it may have interrupted the holder.
  *
- * Memory: each process has a map and, once samples have rows to remember in it, a rule cache.
- * Both are charged to the memory control group of the task that scans. When memory is short,
- * processes that are not sampled are forgotten: see sfu_process_shrink().
+ * Memory: each process has a map, which is charged to the memory control group of the task that
+ * scans. When memory is short, processes that are not sampled are forgotten: see
+ * sfu_process_shrink().
  */
 #define pr_fmt(fmt) "sframe_unwind: " fmt
 
@@ -35,13 +35,10 @@
 
 #include "compat.h"
 #include "sframe_account.h"
-#include "sframe_cache.h"
 #include "sframe_map.h"
 #include "sframe_process.h"
 #include "sframe_stats.h"
 
-#define KEY_FIRST	PAGE_SIZE	/* 0 is no key */
-#define KEY_MAX		BIT_ULL(63)
 #define SPARES_MAX	128
 #define SPARES_LOW	64
 #define LOCK_TRIES	200	/* of a sample */
@@ -109,8 +106,7 @@ static struct sfu_process *take_spare(void)
 }
 
 /* Under processes_lock. */
-static struct sfu_process *add_spare_for(struct mm_struct *mm, struct sfu_map *map,
-					 u64 next_key)
+static struct sfu_process *add_spare_for(struct mm_struct *mm, struct sfu_map *map)
 {
 	struct sfu_process *process;
 
@@ -126,7 +122,6 @@ static struct sfu_process *add_spare_for(struct mm_struct *mm, struct sfu_map *m
 	process->began_at = map ? ktime_get_mono_fast_ns() : 0;
 	process->event_due = jiffies;
 	RCU_INIT_POINTER(process->map, map);
-	process->next_key = next_key;
 	hash_add_rcu(processes, &process->node, (unsigned long)mm);
 	atomic_long_inc(&sfu_held.processes);
 	return process;
@@ -147,7 +142,7 @@ struct sfu_process *sfu_process_add(struct mm_struct *mm, struct sfu_map *map)
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&processes_lock, flags);
-	process = add_spare_for(mm, map, KEY_FIRST);
+	process = add_spare_for(mm, map);
 	raw_spin_unlock_irqrestore(&processes_lock, flags);
 	if (!process)
 		sfu_map_put(map);
@@ -176,10 +171,8 @@ struct sfu_process *sfu_process_add_child(struct mm_struct *mm, struct sfu_proce
 	struct sfu_process *process;
 	unsigned long flags;
 
-	/* Not before the map: pairs with xchg() in sfu_process_publish(). */
-	smp_rmb();
 	raw_spin_lock_irqsave(&processes_lock, flags);
-	process = add_spare_for(mm, map, READ_ONCE(parent->next_key));
+	process = add_spare_for(mm, map);
 	if (process) {
 		process->inherited = map;
 		process->inherited_matches = inherited_matches;
@@ -212,7 +205,7 @@ struct sfu_process *sfu_process_try_add(struct mm_struct *mm)
 			cpu_relax();
 			continue;
 		}
-		process = add_spare_for(mm, NULL, KEY_FIRST);
+		process = add_spare_for(mm, NULL);
 		raw_spin_unlock_irqrestore(&processes_lock, flags);
 		return process;
 	}
@@ -224,8 +217,6 @@ static void process_free_rcu(struct rcu_head *rcu)
 	struct sfu_process *process = container_of(rcu, struct sfu_process, rcu);
 
 	sfu_map_put(rcu_dereference_protected(process->map, true));
-	sfu_hold(-(long)sfu_cache_size(process->cache));
-	sfu_cache_free(process->cache);
 	atomic_long_sub(sizeof(*process), &sfu_held.bytes);
 	atomic_long_dec(&sfu_held.processes);
 	kmem_cache_free(process_cache, process);
@@ -258,9 +249,11 @@ void sfu_process_drop_inherited(struct sfu_process *process)
 
 	if (process->inherited_matches)
 		return;
-	map = xchg(&process->inherited, NULL);
+	map = READ_ONCE(process->inherited);
 	if (map && unrcu_pointer(cmpxchg(&process->map, RCU_INITIALIZER(map), NULL)) == map)
 		sfu_map_put(map);
+	/* After the map: a walk that has it must know whose it is. */
+	smp_store_release(&process->inherited, NULL);
 }
 
 /* Takes a process out of the table, unless another context has just done so. */
@@ -388,60 +381,6 @@ bool sfu_process_change_map(struct sfu_process *process, struct sfu_map *map,
 }
 
 /**
- * sfu_process_add_cache() - give a process the rule cache that it has use for
- * @process: the process
- * @has_words: the process has a mapped section, whose rows it remembers in words
- *
- * A process whose code has tables remembers only rows that fit in no word, and addresses without a
- * row: the others are remembered with the tables. If there is no memory, or processes have as much
- * as they may, it goes on without a cache, or without words.
- *
- * Context: May sleep, &sfu_process.lock held.
- */
-void sfu_process_add_cache(struct sfu_process *process, bool has_words)
-{
-	struct sfu_cache *cache = process->cache;
-	size_t size = sfu_cache_size(cache);
-
-	lockdep_assert_held(&process->lock);
-	if (!has_words && !READ_ONCE(process->wants_cache))
-		return;
-	if (!sfu_may_hold(SFU_CACHE_MOST))
-		return;
-	if (!cache)
-		cache = sfu_cache_alloc(SFU_GFP_TASK);
-	if (!cache)
-		return;
-	if (has_words && !cache->words)
-		sfu_cache_add_words(cache, SFU_GFP_TASK);
-	sfu_hold(sfu_cache_size(cache) - size);
-	/* Pairs with READ_ONCE() in sfu_process_cache(): the cache is empty. */
-	smp_store_release(&process->cache, cache);
-}
-
-/**
- * sfu_process_new_keys() - take keys for the rows of a range
- * @process: the process
- * @size: bytes of the range: each byte gets a key
- *
- * A key is never used twice. So code that is mapped at an old address has no rows in
- * the cache, and the cache is never flushed.
- *
- * Context: &sfu_process.lock held.
- * Return: The first key, or 0 if there are none left.
- */
-u64 sfu_process_new_keys(struct sfu_process *process, u64 size)
-{
-	u64 key = process->next_key;
-
-	lockdep_assert_held(&process->lock);
-	if (size >= KEY_MAX - key)
-		return 0;
-	WRITE_ONCE(process->next_key, key + size);
-	return key;
-}
-
-/**
  * sfu_process_publish() - samples use a new map from now on
  * @process: the process
  * @map: its new map; this takes the reference of the caller
@@ -564,8 +503,8 @@ static unsigned long shrink_chain(struct hlist_head *chain, unsigned long *left)
 	rcu_read_lock();
 	hlist_for_each_entry_rcu(process, chain, node) {
 		*left -= !!*left;
-		if (READ_ONCE(process->nr_samples)) {
-			WRITE_ONCE(process->nr_samples, 0);
+		if (READ_ONCE(process->was_sampled)) {
+			WRITE_ONCE(process->was_sampled, false);
 			continue;
 		}
 		/* A child in doubt: without the scan that it waits for, its map may be wrong. */

@@ -215,10 +215,9 @@ static bool begin_to_serve(struct sfu_request *request, enum sfu_scan_reason *re
 }
 
 /*
- * Walks the stack of current for the next samples: the rows of its frames are remembered. A sample
- * requests one such walk at most; one of the walk itself requests none, or the task might never
- * return to user mode. If there is no cache for them, the next sample asks for it. The task may be
- * preempted, where the kernel allows that.
+ * Walks the stack of current for the next samples: the row cache of this processor has the rows of
+ * its frames then. A sample requests one such walk at most; one of the walk itself requests none,
+ * or the task might never return to user mode.
  */
 static void look_rows_up(struct sfu_process *process)
 {
@@ -228,8 +227,8 @@ static void look_rows_up(struct sfu_process *process)
 	WRITE_ONCE(process->request.looking, current);
 	rcu_read_lock();
 	map = sfu_process_walk_map(process, &is_borrowed);
-	if (sfu_walk_ahead(map, is_borrowed, sfu_process_cache(process), task_pt_regs(current)))
-		WRITE_ONCE(process->wants_cache, true);
+	if (!is_borrowed)
+		sfu_walk_ahead(map, task_pt_regs(current));
 	rcu_read_unlock();
 	cmpxchg(&process->request.looking, current, NULL);
 }

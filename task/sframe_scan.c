@@ -84,6 +84,7 @@
  * @process: the process
  * @mm: its memory
  * @last: its map so far, or NULL
+ * @is_borrowed: @last is the map of the parent
  * @map: its new map
  * @reason: why the process is scanned
  * @was_outdated: @last was not valid any more
@@ -106,6 +107,7 @@ struct sfu_scan {
 	struct sfu_map		*last;
 	struct sfu_map		*map;
 	enum sfu_scan_reason	reason;
+	bool			is_borrowed;
 	bool			was_outdated;
 	bool			found_new;
 	s64			started;
@@ -252,13 +254,10 @@ static struct sfu_vma_id code_at(struct mm_struct *mm, unsigned long addr, const
 	return vma && vma->vm_flags & VM_EXEC ? vma_id(vma) : (struct sfu_vma_id){};
 }
 
-/* Gives the rows of a range new keys in the rule cache. */
-static void assign_keys(struct sfu_scan *scan, struct sfu_range *range)
+/* What row caches know of the section of a range, if anything, counts no more. */
+static void renumber(struct sfu_section *section)
 {
-	u64 key = sfu_process_new_keys(scan->process, range->end - range->start);
-
-	range->section.has_keys = key;
-	range->section.key_base = key - range->start;
+	section->number = sfu_row_cache_new_section(&section->key_base);
 }
 
 /*
@@ -284,7 +283,7 @@ static void set_code_bounds(struct sfu_scan *scan, struct sfu_range *range)
 		return;
 	hdr->code_start = start;
 	hdr->code_end = end;
-	assign_keys(scan, range);
+	renumber(&range->section);
 }
 
 /* Returns the state of a section that is mapped. */
@@ -438,11 +437,6 @@ static bool is_same_table(const struct sfu_section *a, const struct sfu_section 
 	return a->table == b->table && a->bias == b->bias;
 }
 
-static bool is_worth_memory(const struct sfu_scan *scan)
-{
-	return scan->reason == SFU_SCAN_SAMPLE && sfu_process_is_worth_memory(scan->process);
-}
-
 /*
  * Finds the resident table of a range. Tables that were loaded since the last scan are
  * found, and a file that has changed loses its table. Returns false if there is none.
@@ -456,12 +450,8 @@ static bool find_table(struct sfu_scan *scan, struct sfu_range *range, const str
 	err = sfu_table_find(file, range->vma.start, range->vma.offset, &found);
 	if (err == -ENOENT && file)
 		sfu_wanted_add(file, range->vma.start);
-	if (!err && is_worth_memory(scan))
-		sfu_table_add_words(&found);
 	if (!err && is_same_table(section, &found)) {
-		scan->found_new |= found.words.first != section->words.first;
 		section->is_of_user = found.is_of_user;
-		section->words = found.words;
 		return true;
 	}
 	/* Without the table of the last map, the file's own section counts; the vDSO has none. */
@@ -474,7 +464,6 @@ static bool find_table(struct sfu_scan *scan, struct sfu_range *range, const str
 		return false;
 	*section = found;
 	atomic_set(&section->state, SFU_SECTION_READY);
-	assign_keys(scan, range);
 	scan->found_new = true;
 	return true;
 }
@@ -490,7 +479,7 @@ static void find_mapped(struct sfu_scan *scan, struct sfu_range *range, struct f
 	enum sfu_section_state state = atomic_read(&section->state);
 
 	if (!known || state == SFU_SECTION_PENDING || has_lost_section(scan->mm, range) ||
-	    (state == SFU_SECTION_BAD && scan->last == READ_ONCE(scan->process->inherited))) {
+	    (state == SFU_SECTION_BAD && scan->is_borrowed)) {
 		section->nr_strikes = 0;
 		state = examine_section(scan, range, file);
 	}
@@ -545,6 +534,9 @@ static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma,
 		*range = *known;
 	else
 		*range = (struct sfu_range){ .start = id.start, .end = id.end, .vma = id };
+	/* What the parent's section says is remembered for the parent. */
+	if (scan->is_borrowed && !range->section.table)
+		renumber(&range->section);
 	if (!vma->vm_file && !is_vdso(vma)) {
 		range->habit = range->habit ?: find_last_habit(scan->last, &id);
 		return;
@@ -700,18 +692,6 @@ static unsigned long valid_until(const struct sfu_scan *scan)
 	return until;
 }
 
-/* Is there a section whose rows no table remembers? */
-static bool needs_words(const struct sfu_map *map)
-{
-	unsigned int i;
-
-	for (i = 0; i < map->nr_ranges; i++)
-		if (sfu_section_is(&map->ranges[i].section, SFU_SECTION_READY) &&
-		    !map->ranges[i].section.words.first)
-			return true;
-	return false;
-}
-
 /*
  * Marks the ranges in whose files any function may be without a row. After the habits are known.
  * The vDSO is no file: its functions are few, and hardly call each other.
@@ -750,8 +730,6 @@ static void publish(struct sfu_scan *scan)
 	mark_without_data(map);
 	sfu_map_set_nr_sections(map, nr_sections);
 	sfu_process_publish(scan->process, map);
-	if (nr_sections && is_worth_memory(scan))
-		sfu_process_add_cache(scan->process, needs_words(map));
 }
 
 /* Under mmap_lock. */
@@ -825,6 +803,7 @@ static void charge_scan(const struct sfu_scan *scan)
 static int scan_locked(struct sfu_scan *scan)
 {
 	struct sfu_process *process = scan->process;
+	const struct sfu_map *inherited;
 	int err;
 
 	if (!sfu_account_allows(process, scan->reason))
@@ -835,7 +814,10 @@ static int scan_locked(struct sfu_scan *scan)
 	}
 	scan->started = ktime_get_mono_fast_ns();
 	scan->switches = count_switches();
+	/* Before the map, as in sfu_process_walk_map(). */
+	inherited = smp_load_acquire(&process->inherited);
 	scan->last = sfu_process_get_map(process);
+	scan->is_borrowed = scan->last && scan->last == inherited;
 	scan->was_outdated = scan->last && time_after(jiffies, scan->last->valid_until);
 	scan->prefault.bytes = prefault_limit(process, scan->reason);
 	scan->may_examine_parts = scan->prefault.bytes == PREFAULT_MAX;
@@ -851,7 +833,7 @@ static int scan_locked(struct sfu_scan *scan)
 /**
  * sfu_scan() - scan the current process
  * @process: the process; its memory is current's
- * @reason: why; SFU_SCAN_SAMPLE also gives the process a rule cache, if it has use for one
+ * @reason: why
  *
  * Context: Task. May sleep; tries the locks of the process and waits for none.
  * Return: 0, also if no scan is due; -EAGAIN if another task scans, or mmap_lock is held;

@@ -41,13 +41,6 @@
 /* Tables may take one part in so many of the memory, unless the parameter says otherwise. */
 #define MEMORY_SHARE	8
 
-/* The key of the row at an address is the address as it was linked, plus this: it is not 0. */
-#define WORD_KEYS	BIT_ULL(62)
-
-/* The number of rows that a table remembers in one word is 2 to the power of this. */
-#define WORDS_BITS_MIN	6
-#define WORDS_BITS_MAX	16
-
 /* Bytes hashed or copied before other tasks may run. */
 #define BYTES_AT_ONCE	SZ_1M
 
@@ -63,10 +56,11 @@ MODULE_PARM_DESC(table_memory, "MiB that tables may take; 0: an eighth of the me
  * @nr_files: files that have this table; under tables_mutex
  * @nr_user_ranges: ranges of @refs that belong to processes of users other than root
  * @was_refused: users have found no room for it. Set by scans, never cleared
- * @size: bytes that the table takes, but for @words
+ * @size: bytes that the table takes
  * @nr_functions: functions of the section
  * @compiled: finds rows
- * @words: its rows in one word, as far as walks have found them; NULL before the first sample
+ * @number: in row caches
+ * @key_base: what to add to an address, as it was linked, for its key there
  * @rcu: frees the table
  */
 struct sfu_table {
@@ -83,7 +77,8 @@ struct sfu_table {
 	unsigned long		size;
 	u32			nr_functions;
 	struct sfu_compiled	compiled;
-	struct sfu_cache_word	*words;
+	u64			number;
+	u64			key_base;
 	struct rcu_head		rcu;
 };
 
@@ -122,7 +117,7 @@ static LIST_HEAD(files_without);		/* under tables_mutex; the oldest is the first
 static unsigned int nr_without;
 static siphash_key_t hash_keys[2];
 
-/* Of the tables that ranges of users other than root use, with the words that they may get. */
+/* Of the tables that ranges of users other than root use. */
 static atomic_long_t bytes_of_users;
 
 atomic_t sfu_table_generation;
@@ -143,28 +138,6 @@ static const struct rhashtable_params file_params = {
 
 /* ---- tables ---- */
 
-/* A sampled program uses about one row of each function. */
-static unsigned int words_bits(u32 nr_functions)
-{
-	return clamp(order_base_2(nr_functions), WORDS_BITS_MIN, WORDS_BITS_MAX);
-}
-
-static unsigned long words_size(u32 nr_functions)
-{
-	return sizeof(struct sfu_cache_word) << words_bits(nr_functions);
-}
-
-static unsigned long table_size(const struct sfu_table *table)
-{
-	return table->size + (table->words ? words_size(table->nr_functions) : 0);
-}
-
-/* It does not change. */
-static unsigned long full_size(const struct sfu_table *table)
-{
-	return table->size + words_size(table->nr_functions);
-}
-
 static unsigned long memory_limit(void)
 {
 	unsigned long mib = READ_ONCE(sfu_table_memory);
@@ -176,7 +149,7 @@ static unsigned long memory_limit(void)
 static unsigned long compiled_size(const struct sframe_compiled *table)
 {
 	return (table->nr_slots + 1 + (unsigned long)table->nr_entries) * sizeof(u32) +
-	       table->nr_rows * (sizeof(*table->rows) + sizeof(union sfu_fast_row));
+	       table->nr_rows * (sizeof(*table->rows) + sizeof(u64));
 }
 
 static void free_compiled(const struct sfu_compiled *compiled)
@@ -191,7 +164,6 @@ static void free_table(struct rcu_head *rcu)
 {
 	struct sfu_table *table = container_of(rcu, struct sfu_table, rcu);
 
-	kvfree(table->words);
 	free_compiled(&table->compiled);
 	kfree(table);
 }
@@ -200,7 +172,7 @@ static void put_table(struct sfu_table *table)
 {
 	if (!refcount_dec_and_test(&table->refs))
 		return;
-	atomic_long_sub(table_size(table), &sfu_held.tables);
+	atomic_long_sub(table->size, &sfu_held.tables);
 	call_rcu(&table->rcu, free_table);
 }
 
@@ -211,7 +183,7 @@ static void put_table(struct sfu_table *table)
  */
 static bool add_user_range(struct sfu_table *table)
 {
-	unsigned long size = full_size(table);
+	const unsigned long size = table->size;
 
 	if (atomic_inc_not_zero(&table->nr_user_ranges))
 		return true;
@@ -230,7 +202,7 @@ static bool add_user_range(struct sfu_table *table)
 static void remove_user_range(struct sfu_table *table)
 {
 	if (atomic_dec_and_test(&table->nr_user_ranges))
-		atomic_long_sub(full_size(table), &bytes_of_users);
+		atomic_long_sub(table->size, &bytes_of_users);
 }
 
 /**
@@ -340,16 +312,16 @@ static int trim(void *array, size_t size)
 	return 0;
 }
 
-static const union sfu_fast_row *make_fast_rows(const struct sframe_compiled *table)
+static const u64 *make_fast_rows(const struct sframe_compiled *table)
 {
-	union sfu_fast_row *fast;
+	u64 *fast;
 	struct sframe_row row;
 	u32 i;
 
 	fast = kvmalloc_array(table->nr_rows, sizeof(*fast), GFP_KERNEL_ACCOUNT);
 	if (!fast)
 		return NULL;
-	fast[0] = SFU_OTHER_ROW;
+	fast[0] = SFU_ROW_OTHER;
 	for (i = 1; i < table->nr_rows; i++) {
 		sframe_compiled_get_row(table, i, &row);
 		fast[i] = sfu_fast_row(&row);
@@ -425,7 +397,7 @@ static void forget_table(struct sfu_table_file *file)
 		forget_file(file);
 		return;
 	}
-	file->refused_size = full_size(table);
+	file->refused_size = table->size;
 	/* Pairs with the load in place_table(). */
 	smp_store_release(&file->table, NULL);
 	list_add_tail(&file->without, &files_without);
@@ -478,7 +450,7 @@ static unsigned long bytes_in_use(void)
 	xa_for_each(&files_by_nr, nr, file) {
 		table = file->table;
 		if (table && is_unused(file))
-			unused += DIV_ROUND_UP(table_size(table), table->nr_files);
+			unused += DIV_ROUND_UP(table->size, table->nr_files);
 		cond_resched();
 	}
 	return all - min(all, unused);
@@ -533,10 +505,10 @@ static int check_room(struct sfu_table_source *source, u64 size)
 /* Bytes that the table takes at most, when all functions are measured. */
 static u64 most_size(const struct sframe_compile *compile)
 {
-	return sizeof(struct sfu_table) + words_size(compile->hdr->num_fdes) +
+	return sizeof(struct sfu_table) +
 	       (compile->max_entries + (u64)compile->table.nr_slots) * sizeof(u32) +
 	       (u64)compile->max_rows * (sizeof(struct sframe_compiled_row) +
-					 sizeof(union sfu_fast_row));
+					 sizeof(u64));
 }
 
 /* Makes room for a table, at the expense of those that no range uses. */
@@ -583,6 +555,7 @@ static struct sfu_table *make_table(struct sfu_table_source *source,
 	table->key = *key;
 	refcount_set(&table->refs, 1);
 	table->nr_functions = hdr.num_fdes;
+	table->number = sfu_row_cache_new_section(&table->key_base);
 	table->size = sizeof(*table) + compiled_size(&table->compiled.table);
 	make_room(table->size);
 	err = rhashtable_insert_fast(&tables, &table->node, table_params);
@@ -592,7 +565,7 @@ static struct sfu_table *make_table(struct sfu_table_source *source,
 		goto err_free;
 	}
 	kfree(compile);
-	atomic_long_add(table_size(table), &sfu_held.tables);
+	atomic_long_add(table->size, &sfu_held.tables);
 	return table;
 
 err_free:
@@ -863,7 +836,7 @@ int sfu_table_list(struct sframe_file *entry)
 	};
 	if (table) {
 		entry->nr_functions = table->nr_functions;
-		entry->table_size = table_size(table);
+		entry->table_size = table->size;
 		entry->nr_users = nr_users(table);
 		entry->nr_files = table->nr_files;
 	}
@@ -892,18 +865,6 @@ static const struct sframe_segment *find_segment(const struct sfu_table_file *fi
 		found = segment;
 	}
 	return found;
-}
-
-/* Lets the section use the rows that its table remembers, if the table can remember any. */
-static void set_words(struct sfu_section *section)
-{
-	const struct sfu_table *table = section->table;
-	/* Pairs with cmpxchg() in sfu_table_add_words(): the words are empty. */
-	struct sfu_cache_word *words = READ_ONCE(table->words);
-
-	if (words)
-		section->words = sfu_words(words, words_bits(table->nr_functions));
-	section->word_base = WORD_KEYS - section->bias;
 }
 
 /*
@@ -948,7 +909,8 @@ static int place_table(const struct sfu_table_file *file, u64 map_start, u64 map
 	section->table = table;
 	section->compiled = &table->compiled;
 	section->bias = bias;
-	set_words(section);
+	section->number = table->number;
+	section->key_base = table->key_base - bias;
 	return 0;
 }
 
@@ -978,34 +940,6 @@ int sfu_table_find(const struct file *file, u64 map_start, u64 map_offset,
 	if (!known)
 		return -ENOENT;
 	return place_table(known, map_start, map_offset, section);
-}
-
-/**
- * sfu_table_add_words() - let the table of a section remember rows in one word
- * @section: from sfu_table_find(); uses them from now on
- *
- * If there is no memory, or tables have reached their limit, processes remember the rows.
- *
- * Context: Task; may sleep.
- */
-void sfu_table_add_words(struct sfu_section *section)
-{
-	struct sfu_table *table = section->table;
-	unsigned long size = words_size(table->nr_functions);
-	struct sfu_cache_word *words;
-
-	if (section->words.first ||
-	    atomic_long_read(&sfu_held.tables) + size > memory_limit())
-		return;
-	/* All processes use them: it is by chance that this one is the first. */
-	words = kvzalloc(size, SFU_GFP_TASK & ~__GFP_ACCOUNT);
-	if (!words)
-		return;
-	if (cmpxchg(&table->words, NULL, words))
-		kvfree(words);
-	else
-		atomic_long_add(size, &sfu_held.tables);
-	set_words(section);
 }
 
 /* ---- init and exit ---- */

@@ -13,19 +13,13 @@ value() { sed -n "s/^$1 //p" $stats; }
 
 # ---- samples: "samples WAY DEPTH NS ns BYTES bytes HITS MISSES" --------------------------------------------------
 
-# take WAY Y|N PROGRAM HOW DEPTH [cold|first|new]: print one figure, with the module enabled (Y) or not (N)
+# take WAY Y|N PROGRAM HOW DEPTH [cold|new]: print one figure, with the module enabled (Y) or not (N)
 take() {
 	local hits misses figures
 	echo "$2" >$enabled
 	hits=$(value cache.hits) misses=$(value cache.misses)
 	figures=$("$3" "$4" "$5" 2000 ${6:+"$6"})
 	echo "samples $1 $5 $figures $(($(value cache.hits) - hits)) $(($(value cache.misses) - misses))"
-}
-
-# renew_table PROGRAM: the program's table remembers nothing
-renew_table() {
-	sframectl tables drop >&2
-	sframectl load "$1" >&2
 }
 
 # samples_at WITH_PEERS DEPTH...: with frame pointers and dwarf beside them if WITH_PEERS is not empty
@@ -38,19 +32,12 @@ samples_at() {
 	# The time of its last change must be over.
 	sleep 3
 	# Run once without a use: the first run in a fresh machine is slower.
-	take warm-up N $plain none 1 first >/dev/null
-	for depth; do
-		take none-first N $plain none "$depth" first
-		renew_table $plain
-		take sframe-resident-first Y $plain chain "$depth" first
-	done
-	renew_table $plain
+	take warm-up N $plain none 1 >/dev/null
+	sframectl load $plain >&2
 	take none-new N $sframe none 20 new
 	[ -z "$peers" ] || take fp-new N $fp chain 20 new
 	take sframe-new Y $sframe chain 20 new
 	take sframe-resident-new Y $plain chain 20 new
-	# The table remembers all rows after this.
-	take warm-up Y $plain chain 8 cold >/dev/null
 	for depth; do
 		take none N $fp none "$depth"
 		take none-sframe N $sframe none "$depth"

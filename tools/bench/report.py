@@ -10,7 +10,7 @@ import json
 import sys
 
 NS_PER_INSTRUCTION = 2      # tools/lab/vm --icount
-WAYS = ("fp", "sframe", "sframe-cold", "sframe-resident-first", "sframe-resident", "dwarf")
+WAYS = ("fp", "sframe", "sframe-cold", "sframe-resident", "dwarf")
 HARM = {"nobody": ("nobody", "none"), "99 Hz": ("sframe-99", "fp-99"), "999 Hz": ("sframe-999", "fp-999")}
 
 
@@ -55,8 +55,7 @@ def samples(lines):
     """Instructions of a sample above those of a sample without a stack."""
     raw = {(way, int(depth)): (float(ns), float(size), int(hits), int(misses))
            for way, depth, ns, _, size, _, hits, misses in lines}
-    base = {"fp": "none", "sframe-cold": "none-cold", "sframe-resident": "none-resident",
-            "sframe-resident-first": "none-first"}
+    base = {"fp": "none", "sframe-cold": "none-cold", "sframe-resident": "none-resident"}
     ways = [way for way in WAYS if any(way == found for found, _ in raw)]
     depths = sorted({depth for way, depth in raw if way == "sframe"})
     figures = {}

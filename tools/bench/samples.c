@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * samples none|chain|copy DEPTH COUNT [cold|first|new]: measure the cost of one
+ * samples none|chain|copy DEPTH COUNT [cold|new]: measure the cost of one
  * sample of this program's stack
  *
  * The program makes COUNT system calls from a stack of DEPTH frames. Each call is
@@ -9,8 +9,7 @@
  * functions. With "new", the sampled address is another one in each stack, and is
  * sampled once. With "cold", so are the others: each stack has the next DEPTH
  * functions, and after the last function the first follows again: a smaller cache
- * never hits. With "first", the program ends before that: no call is made from a
- * function for the second time.
+ * never hits.
  *
  * Prints nanoseconds for a call, the median of 15 parts, and bytes of a sample. In
  * a virtual machine with -icount, the nanoseconds are instructions.
@@ -114,15 +113,13 @@ int main(int argc, char **argv)
 	double ns;
 
 	if (argc < 4 || argc > 5)
-		errx(2, "usage: samples none|chain|copy DEPTH COUNT [cold|first|new]");
+		errx(2, "usage: samples none|chain|copy DEPTH COUNT [cold|new]");
 	depth = strtoul(argv[2], NULL, 0);
 	count = strtoul(argv[3], NULL, 0);
 	if (argc == 5) {
 		leaf_stride = 1;
 		stride = strcmp(argv[4], "new") ? depth : 0;
 	}
-	if (argc == 5 && !strcmp(argv[4], "first"))
-		count = CHAIN_FUNCTIONS / depth - 1;	/* the samples before have the first ones */
 	if (argc == 5 && count >= CHAIN_FUNCTIONS)
 		errx(2, "there are only %d leaves", CHAIN_FUNCTIONS);
 

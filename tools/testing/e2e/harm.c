@@ -308,7 +308,7 @@ static int find_own_section(struct dl_phdr_info *info, size_t size, void *unused
 }
 
 /*
- * madvise() at a thousand places, with a row for each instruction. The rule cache has no room
+ * madvise() at a thousand places, with a row for each instruction. The row cache has no room
  * for so many, so each sample has to read the section.
  */
 static __attribute__((noinline)) void drop_own_section(void)

@@ -17,9 +17,9 @@
  * - each caller lies in known code;
  * - look-ups stay within the budget, and a frame reads only a few words more;
  * - a step that fails leaves the walk unchanged;
- * - both hooks find the same frames, with the rule cache empty or filled;
- * - if the module would accept the section as a resident table, look-ups in that table, by words
- *   and an index, lead to the same frames as those without.
+ * - both hooks find the same frames, by the fast path too, with the row cache empty or filled;
+ * - if the module would accept the section as a resident table, look-ups in that table lead to the
+ *   same frames.
  */
 #include <stdlib.h>
 
@@ -28,12 +28,13 @@
 
 /* The unchanged sources of the sample side. shim/kernel.h replaces the kernel headers. */
 #include "../../../sframe_names.c"
-#include "../../../sample/sframe_cache.c"
 #include "../../../sample/sframe_map.c"
+#include "../../../sample/sframe_row_cache.c"
 #include "../../../sample/sframe_section.c"
 #include "../../../sample/sframe_signal.c"
 #include "../../../sample/sframe_user.c"
 #include "../../../sample/sframe_walk.c"
+#include "shim/fast_path.h"
 #include "../../../sample/sframe_fallback.c"
 #include "../../../sample/sframe_path.c"
 #include "../../../arch/x86/sframe_arch.c"
@@ -62,9 +63,6 @@
 #define SETTING_SWITCH		0x20	/* user memory is that of another process */
 #define SETTING_CODE_FP		0x40	/* the described code keeps frame pointers */
 #define SETTING_PLAIN_FP	0x80	/* so does the other code */
-
-#define TABLE_WORDS_BITS	6	/* that of a small table */
-#define KEYS_OF_TABLE		0x4000000000000000ull	/* as of sframe_table.c */
 
 /* The reasons for which the hooks leave a stack to the kernel. */
 #define DECLINED_DISABLED	0x01
@@ -123,7 +121,6 @@ static struct sfu_map *map_known;	/* the map, or NULL: the process has not been 
 
 static struct resident table;		/* what was scanned, if it can be a table */
 static struct sfu_compiled compiled;	/* it, with its rows in one word */
-static struct sfu_cache_word table_words[1 << TABLE_WORDS_BITS];
 
 /* Words that follow each other are one read: sfu_user_read() takes one after the other. */
 long copy_from_user_nofault(void *dst, const void *src, size_t len)
@@ -237,7 +234,7 @@ static void scan(const struct setting *setting, u32 size)
 static void load_table(u32 size)
 {
 	const struct sfu_section *section = &map->ranges[0].section;
-	union sfu_fast_row *fast;
+	u64 *fast;
 	struct sframe_row row;
 	u32 i;
 
@@ -248,7 +245,7 @@ static void load_table(u32 size)
 		return;
 	fast = calloc(table.table.nr_rows, sizeof(*fast));
 	require(fast);
-	fast[0] = SFU_OTHER_ROW;
+	fast[0] = SFU_ROW_OTHER;
 	for (i = 1; i < table.table.nr_rows; i++) {
 		sframe_compiled_get_row(&table.table, i, &row);
 		fast[i] = sfu_fast_row(&row);
@@ -495,53 +492,42 @@ static void restore(const struct sfu_section *section)
 }
 
 /*
- * From now on the walk uses a rule cache. New keys hide the rows of earlier inputs, and those of
- * the other range.
+ * From now on walks take the fast path, and use a row cache. New numbers hide the rows of earlier
+ * inputs, and those of the other range.
  */
 static void use_cache(void)
 {
-	static struct sfu_cache *cache;
-	static u64 key = 1;
 	int i;
 
-	if (!cache) {
-		cache = sfu_cache_alloc(GFP_KERNEL);
-		require(sfu_cache_add_words(cache, GFP_KERNEL));
-	}
-	process.cache = cache;
+	if (!sfu_row_caches.sets)
+		require(!sfu_row_cache_init());
+	uses_fast_path = true;
 	for (i = 0; i < 2; i++) {
-		map->ranges[i].section.has_keys = true;
-		map->ranges[i].section.key_base = key - CODE;
-		key += PLAIN - CODE;
+		struct sfu_section *section = &map->ranges[i].section;
+
+		section->number = sfu_row_cache_new_section(&section->key_base);
 	}
 }
 
-/* The section of the code is that of the table, without words. */
+/* The section of the code is that of the table. */
 static struct sfu_section section_of_table(void)
 {
 	return (struct sfu_section){
 		.source = SFU_SOURCE_RESIDENT,
 		.compiled = &compiled,
-		.word_base = KEYS_OF_TABLE,
 		.state.counter = SFU_SECTION_READY,
 	};
 }
 
-static void add_words(struct sfu_section *section)
-{
-	memset(table_words, 0, sizeof(table_words));
-	section->words = sfu_words(table_words, TABLE_WORDS_BITS);
-}
-
-/* The walk by words finds what was found without them, unless one of the two was too costly. */
-static void walk_by_words(struct pt_regs *regs, enum sfu_stop want)
+/* The fast path finds what was found without it, unless one of the two was too costly. */
+static void walk_fast(struct pt_regs *regs, enum sfu_stop want)
 {
 	u64 ips[MAX_STACK];
 	enum sfu_stop stop = SFU_STOP_NONE;
 	struct sfu_walk walk;
 	u32 nr = 1;
 
-	sfu_walk_init(&walk, map, false, process.cache, regs);
+	sfu_walk_init(&walk, map, false, &sfu_row_caches, regs);
 	ips[0] = walk.frame.ip;
 	while (!stop && nr < MAX_STACK) {
 		u32 more;
@@ -556,7 +542,7 @@ static void walk_by_words(struct pt_regs *regs, enum sfu_stop want)
 	require(nr == nr_found && (!stop || stop == want));
 }
 
-/* Compares walks by a table: without words, and with words that it does not know or knows. */
+/* Compares walks by a table: on the general path, and twice on the fast path. */
 static void walk_by_table(struct pt_regs *regs)
 {
 	struct sfu_section section = section_of_table();
@@ -564,12 +550,11 @@ static void walk_by_table(struct pt_regs *regs)
 	int i;
 
 	set_section(&section);
+	uses_fast_path = false;
 	stop = walk_freely(regs);
-	add_words(&section);
-	set_section(&section);
 	use_cache();
 	for (i = 0; i < 2; i++)
-		walk_by_words(regs, stop);
+		walk_fast(regs, stop);
 	/* Everything was checked when the table was loaded. */
 	for (i = 0; i < 2; i++)
 		require(sfu_section_is(&map->ranges[i].section, SFU_SECTION_READY));
@@ -591,6 +576,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	set_task(&setting, &regs);
 
 	section = map->ranges[0].section;
+	uses_fast_path = false;
 	walk_freely(&regs);
 	if (setting.declined & DECLINED_NO_MM)
 		shim_task.mm = NULL;

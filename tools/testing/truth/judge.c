@@ -22,7 +22,7 @@
  * struct trial - one comparison
  * @thread: the thread
  * @depth: how far it goes
- * @use_cache: the walk uses the rule cache
+ * @use_cache: the walk uses the row cache
  * @at: where the walk is on the shadow stack
  * @last: the last frame that the walk has found
  * @nr: how many frames it has found, the first included
@@ -87,7 +87,7 @@ static void print_walk(FILE *out, const struct trial *trial)
 		reason = walker_next(walker, &frame);
 		if (reason) {
 			fprintf(out, "      walk   ends: %s%s\n", reason,
-				trial->use_cache ? "" : " (without the rule cache)");
+				trial->use_cache ? "" : " (without the row cache)");
 			return;
 		}
 		print_frame(out, trial->thread->process, "walk", frame.ip, frame.sp, frame.fp);
@@ -295,7 +295,7 @@ static void remember(const struct trial *trial, struct tally *tally)
  * judge() - compare a walk with the shadow stack of a thread
  * @thread: the thread
  * @depth: how far
- * @use_cache: let the walk use the rule cache
+ * @use_cache: let the walk use the row cache
  */
 void judge(struct thread *thread, enum judge_depth depth, bool use_cache)
 {

@@ -10,12 +10,13 @@
 #include "walker.h"
 
 #include "../../../sframe_names.c"
-#include "../../../sample/sframe_cache.c"
 #include "../../../sample/sframe_map.c"
+#include "../../../sample/sframe_row_cache.c"
 #include "../../../sample/sframe_section.c"
 #include "../../../sample/sframe_signal.c"
 #include "../../../sample/sframe_user.c"
 #include "../../../sample/sframe_walk.c"
+#include "shim/fast_path.h"
 #include "../../../sample/sframe_fallback.c"
 #include "../../../sample/sframe_path.c"
 #include "sframe_arch.c"
@@ -25,28 +26,23 @@
  * struct sfu_table - a table, for all processes
  * @res: the table
  * @compiled: likewise, as the module has it
- * @words: its rows in one word
+ * @number: in row caches
+ * @key_base: likewise
  */
 struct sfu_table {
 	struct resident		res;
 	struct sfu_compiled	compiled;
-	struct sfu_words	words;
+	u64			number;
+	u64			key_base;
 };
 
-/* The number of rows that a table remembers, as of sframe_table.c. */
-#define WORDS_BITS_MIN	6
-#define WORDS_BITS_MAX	16
-
-/* A key is this plus an address of the table, as of sframe_table.c. */
-#define KEYS_OF_TABLES	0x4000000000000000ull
+/* Rows that the walks remember, in all processes. */
+#define NR_SETS	0x4000
 
 /**
  * struct walker - the walks over the stacks of one process
  * @mem: its memory
  * @map: its code
- * @has_words: the tables of the map remember rows
- * @cache: its rule cache
- * @next_key: of the rule cache
  * @mm: as the walk sees it
  * @regs: the registers of the present walk
  * @walk: the present walk
@@ -54,9 +50,6 @@ struct sfu_table {
 struct walker {
 	struct memory		*mem;
 	struct sfu_map		*map;
-	bool			has_words;
-	struct sfu_cache	*cache;
-	u64			next_key;
 	struct mm_struct	mm;
 	struct pt_regs		regs;
 	struct sfu_walk		walk;
@@ -92,28 +85,24 @@ struct walker *walker_open(struct memory *mem)
 	if (!walker)
 		err(1, "walker");
 	walker->mem = mem;
-	walker->cache = sfu_cache_alloc(GFP_KERNEL);
-	sfu_cache_add_words(walker->cache, GFP_KERNEL);
-	walker->next_key = 1;
 	return walker;
 }
 
 void walker_close(struct walker *walker)
 {
 	sfu_map_put(walker->map);
-	sfu_cache_free(walker->cache);
 	free(walker);
 }
 
-static const union sfu_fast_row *make_fast_rows(const struct sframe_compiled *table)
+static const u64 *make_fast_rows(const struct sframe_compiled *table)
 {
-	union sfu_fast_row *fast = kcalloc(table->nr_rows, sizeof(*fast), GFP_KERNEL);
+	u64 *fast = kcalloc(table->nr_rows, sizeof(*fast), GFP_KERNEL);
 	struct sframe_row row;
 	u32 i;
 
 	if (!fast)
 		err(1, "table");
-	fast[0] = SFU_OTHER_ROW;
+	fast[0] = SFU_ROW_OTHER;
 	for (i = 1; i < table->nr_rows; i++) {
 		sframe_compiled_get_row(table, i, &row);
 		fast[i] = sfu_fast_row(&row);
@@ -121,11 +110,10 @@ static const union sfu_fast_row *make_fast_rows(const struct sframe_compiled *ta
 	return fast;
 }
 
-/* Makes the table as make_table() of sframe_table.c does. Each table has words at once. */
+/* Makes the table as make_table() of sframe_table.c does. */
 static struct sfu_table *load_table(const struct walker_table *from)
 {
 	struct sfu_table *table = calloc(1, sizeof(*table));
-	unsigned int bits = WORDS_BITS_MIN;
 	struct buffer_reader buf;
 	struct sframe_header hdr;
 
@@ -141,10 +129,7 @@ static struct sfu_table *load_table(const struct walker_table *from)
 		.table = table->res.table,
 		.fast = make_fast_rows(&table->res.table),
 	};
-	while (bits < WORDS_BITS_MAX && 1u << bits < hdr.num_fdes)
-		bits++;
-	table->words = sfu_words(kcalloc(1u << bits, sizeof(*table->words.first), GFP_KERNEL),
-				 bits);
+	table->number = sfu_row_cache_new_section(&table->key_base);
 	return table;
 }
 
@@ -160,26 +145,9 @@ static void place_table(struct sfu_section *section, const struct walker_code *c
 	section->table = code->table->loaded;
 	section->compiled = &table->compiled;
 	section->bias = code->bias;
-	section->word_base = KEYS_OF_TABLES - code->bias;
+	section->number = table->number;
+	section->key_base = table->key_base - code->bias;
 	atomic_set(&section->state, SFU_SECTION_READY);
-}
-
-/* Lets the sections use the words of their tables, or not. */
-static void use_words(struct walker *walker, bool use)
-{
-	unsigned int i;
-
-	if (walker->has_words == use || !walker->map)
-		return;
-	walker->has_words = use;
-	for (i = 0; i < walker->map->nr_ranges; i++) {
-		struct sfu_section *section = &walker->map->ranges[i].section;
-		const struct sfu_table *table = section->table;
-
-		if (!table)
-			continue;
-		section->words = use ? table->words : (struct sfu_words){};
-	}
 }
 
 /* The module reads less of the code, and finds the same habit. */
@@ -208,12 +176,8 @@ static void set_range(struct walker *walker, struct sfu_range *range,
 		.vma.file = (const struct file *)code->file,
 		.habit = find_habit(walker->mem, code),
 	};
-	if (!code->table)
-		return;
-	place_table(&range->section, code);
-	range->section.has_keys = true;
-	range->section.key_base = walker->next_key - range->start;
-	walker->next_key += range->end - range->start;
+	if (code->table)
+		place_table(&range->section, code);
 }
 
 /**
@@ -233,7 +197,6 @@ void walker_set_code(struct walker *walker, const struct walker_code *code, unsi
 	for (i = 0; i < nr; i++)
 		set_range(walker, &walker->map->ranges[i], &code[i]);
 	sfu_map_order_sections(walker->map);
-	walker->has_words = false;
 	walker->mm.start_stack = start_stack;
 }
 
@@ -268,16 +231,19 @@ static void set_registers(struct pt_regs *to, const struct registers *from)
  * walker_begin() - begin a walk
  * @walker: of the process
  * @regs: registers of the thread
- * @use_cache: use the rule cache and the words of tables, and with them the fast path
+ * @use_cache: use the row cache and the fast path
  */
 void walker_begin(struct walker *walker, const struct registers *regs, bool use_cache)
 {
+	static struct sfu_row_cache cache = { .nr_sets = NR_SETS };
+
+	if (!cache.sets)
+		cache.sets = kcalloc(NR_SETS, sizeof(*cache.sets), GFP_KERNEL);
 	walking = walker;
-	use_words(walker, use_cache);
+	uses_fast_path = use_cache;
 	set_registers(&walker->regs, regs);
 	shim_task = (struct task_struct){ .mm = &walker->mm, .regs = &walker->regs };
-	sfu_walk_init(&walker->walk, walker->map, false, use_cache ? walker->cache : NULL,
-		      &walker->regs);
+	sfu_walk_init(&walker->walk, walker->map, false, use_cache ? &cache : NULL, &walker->regs);
 }
 
 /**

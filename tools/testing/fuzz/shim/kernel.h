@@ -22,6 +22,13 @@
 #define READ_ONCE(x)		(*(const volatile __typeof__(x) *)&(x))
 #define noinline		__attribute__((__noinline__))
 #define likely(x)		__builtin_expect(!!(x), 1)
+#ifndef BIT_ULL
+#define BIT_ULL(n)		(1ull << (n))
+#endif
+#define GENMASK_ULL(high, low)	(~0ull >> (63 - (high)) & ~0ull << (low))
+#define FIELD_GET(mask, val)	(((val) & (mask)) >> __builtin_ctzll(mask))
+#define FIELD_PREP(mask, val)	((u64)(val) << __builtin_ctzll(mask) & (mask))
+#define clamp(val, low, high)	((val) < (low) ? (low) : (val) > (high) ? (high) : (val))
 #define unlikely(x)		__builtin_expect(!!(x), 0)
 #define OPTIMIZER_HIDE_VAR(var)	__asm__("" : "+r"(var))
 #undef __always_inline
@@ -167,13 +174,14 @@ extern struct shim_tss cpu_tss_rw;
 
 long copy_from_user_nofault(void *dst, const void *src, size_t len);
 
-/*
- * What the rule caches use is atomic: tools/testing/host/test_cache.c runs them in several
- * threads. All else runs in one, where plain integers are.
- */
+/* All runs in one thread. */
 typedef struct {
 	int	counter;
 } atomic_t;
+
+typedef struct {
+	s64	counter;
+} atomic64_t;
 
 typedef struct {
 	long	counter;
@@ -217,6 +225,7 @@ struct mutex {
 #define refcount_dec_and_test(r) (--(r)->refs == 0)
 #define atomic_read_acquire(v)	__atomic_load_n(&(v)->counter, __ATOMIC_ACQUIRE)
 #define atomic_set_release(v, i) __atomic_store_n(&(v)->counter, i, __ATOMIC_RELEASE)
+#define atomic64_inc_return(v)	(++(v)->counter)
 #define atomic_long_add(i, v)	((v)->counter += (i))
 #define atomic_long_sub(i, v)	((v)->counter -= (i))
 #define smp_rmb()		__atomic_thread_fence(__ATOMIC_ACQUIRE)
@@ -235,6 +244,7 @@ struct mutex {
 
 #define atomic_cmpxchg(v, old, new) cmpxchg(&(v)->counter, old, new)
 
+#define GOLDEN_RATIO_32		0x61c88647
 #define GOLDEN_RATIO_64		0x61c8864680b583ebull
 
 static inline u32 hash_64(u64 val, unsigned int bits)
@@ -254,6 +264,14 @@ static inline u32 hash_64(u64 val, unsigned int bits)
 #define srcu_read_unlock(srcu, idx) ((void)(srcu), (void)(idx))
 #define synchronize_srcu(srcu)	((void)(srcu))
 #define DECLARE_PER_CPU(type, name) extern type name
+#define DEFINE_PER_CPU(type, name) type name
+#define this_cpu_ptr(var)	(var)
+#define per_cpu_ptr(var, cpu)	((void)(cpu), (var))
+#define for_each_possible_cpu(cpu) for ((cpu) = 0; (cpu) < 1; (cpu)++)
+#define cpu_to_node(cpu)	(cpu)
+#define barrier()		((void)0)
+#define preempt_disable()	((void)0)
+#define preempt_enable()	((void)0)
 #define this_cpu_inc(var)	((void)((var)++))
 #define this_cpu_add(var, n)	((void)((var) += (n)))
 
@@ -267,6 +285,7 @@ typedef unsigned int gfp_t;
 #define kzalloc(size, gfp)	kvzalloc(size, gfp)
 #define kzalloc_obj(obj, gfp)	kvzalloc(sizeof(obj), gfp)
 #define kcalloc(nr, size, gfp)	kvzalloc((size_t)(nr) * (size), gfp)
+#define kvzalloc_node(size, gfp, node) ((void)(node), kvzalloc(size, gfp))
 #define kvfree(ptr)		free(ptr)
 #define kfree(ptr)		free(ptr)
 

@@ -18,7 +18,6 @@
 #define S64_MAX			((s64)(~0ull >> 1))
 #define U64_MAX			(~0ull)
 #define LONG_MAX		__LONG_MAX__
-#define BIT_ULL(n)		(1ull << (n))
 #define __maybe_unused		__attribute__((__unused__))
 #define __printf(a, b)		__attribute__((__format__(printf, a, b)))
 #define TASK_SIZE		TASK_SIZE_MAX
@@ -69,8 +68,6 @@ typedef u32 __u32;
 typedef s64 __s64;
 typedef u64 __u64;
 #define atomic_long_read(v)	((v)->counter)
-#define for_each_possible_cpu(cpu) for ((cpu) = 0; (cpu) < 1; (cpu)++)
-#define per_cpu_ptr(ptr, cpu)	((ptr) + (cpu))
 #define schedule_timeout_uninterruptible(ticks) abort()
 
 struct seq_buf {

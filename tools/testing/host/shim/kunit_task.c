@@ -13,16 +13,6 @@ struct sfu_counters sfu_counters;
 struct sfu_held sfu_held;
 atomic_t sfu_table_generation;
 
-bool sfu_may_hold(size_t size)
-{
-	return true;
-}
-
-void sfu_hold(long size)
-{
-	atomic_long_add(size, &sfu_held.bytes);
-}
-
 /* There are no tables. Nobody profiles. */
 void sfu_table_put(const struct sfu_section *section)
 {
