@@ -122,7 +122,7 @@ const char *const sframe_defect_texts[] = {
 	[SFRAME_DEFECT_OFFSET] =
 		"row's CFA offset does not fit 32 bits",
 	[SFRAME_DEFECT_COSTLY] =
-		"look-ups cost too much, again and again",
+		"functions take too much work to compile",
 };
 
 static_assert(ARRAY_SIZE(sframe_defect_names) == NR_SFRAME_DEFECTS);

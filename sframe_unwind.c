@@ -110,7 +110,7 @@ static noinline void leave_to_kernel(struct sfu_process *process, struct sfu_map
 {
 	if (map->is_incomplete || sfu_map_lacks_tables(map) ||
 	    !sfu_map_find(map, instruction_pointer(regs)))
-		sfu_request_for_sample(process, SFU_SCAN_SAMPLE);
+		sfu_request_for_sample(process);
 	sfu_process_count_sample(process);
 	decline(SFU_DECLINE_NOSECTION);
 }
@@ -149,20 +149,6 @@ static __always_inline void begin_walk(struct sfu_walk *walk, struct sfu_process
 	struct sfu_map *map = sfu_process_walk_map(process, &is_borrowed);
 
 	sfu_walk_init(walk, map, is_borrowed, cache, regs);
-	if (process && sfu_process_is_costly(process))
-		walk->lookup.rd.budget = SFU_CHEAP_BUDGET;
-}
-
-/* Counts a sample of the process, which @walk has walked. @stop: why that ended. */
-static __always_inline void count_sample(struct sfu_process *process, const struct sfu_walk *walk,
-					 enum sfu_stop stop)
-{
-	if (!process)
-		return;
-	if (stop == SFU_STOP_BUDGET && !sfu_walk_is_limited(walk, stop) &&
-	    !sfu_process_is_costly(process))
-		sfu_process_count_costly(process);
-	sfu_process_count_sample(process);
 }
 
 /*
@@ -214,18 +200,16 @@ static void store_frames(struct perf_callchain_entry_ctx *ctx,
 
 	sfu_count(walks);
 	begin_walk(&walk, process, cache, regs);
-	sfu_walk_limit(&walk, ctx->nr);
 	if (!sfu_arch_has_user_registers(regs))
 		stop = SFU_STOP_ENTRY;
 	else if (!perf_callchain_store(ctx, walk.frame.ip))
 		stop = store_in_callchain(ctx, &walk);
 	sfu_row_cache_put(cache);
 	report_walk(&walk, regs, stop);
-	count_sample(process, &walk, stop);
+	if (process)
+		sfu_process_count_sample(process);
 	if (unlikely(!process || needs_scan(&walk, stop)))
-		sfu_request_for_sample(process, SFU_SCAN_SAMPLE);
-	else if (unlikely(sfu_walk_is_limited(&walk, stop)))
-		sfu_request_for_sample(process, SFU_SCAN_NONE);
+		sfu_request_for_sample(process);
 
 	/* Leaves the original no room for its own frames. */
 	ctx->nr = ctx->max_stack;
@@ -288,8 +272,8 @@ static void trace_and_scan(struct unwind_stacktrace *trace, unsigned int max)
 		rcu_read_lock_sched();
 		process = sfu_process_find(mm);
 		stop = trace_frames(trace, max, process, &walk);
-		if (!has_scanned)
-			count_sample(process, &walk, stop);
+		if (process)
+			sfu_process_count_sample(process);
 		/* The map of the walk may be freed from rcu_read_unlock_sched() on. */
 		is_scan_needed = !process || needs_scan(&walk, stop);
 		rcu_read_unlock_sched();

@@ -77,7 +77,7 @@ struct sframe_reader {
 
 /* Each cost includes what the decoder does with the bytes. */
 #define SFRAME_FIND_COST	768	/* besides rows; a table of 2^32 entries takes 32 steps */
-#define SFRAME_ROW_COST		21	/* measured: 24 at most */
+#define SFRAME_ROW_COST		24
 #define SFRAME_ENTRY_COST	40	/* of a function that is examined and is not the one */
 #define SFRAME_FAULT_COST	1000	/* of a read that fails: it is an exception */
 

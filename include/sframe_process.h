@@ -41,9 +41,6 @@ struct vm_area_struct;
  * @event_due: the next jiffy after that
  * @began_at: when an event has reported the process, in ns; 0: it ran before
  * @was_sampled: since memory was short. Any context sets it, without a lock
- * @nr_costly: walks that have used up their budget, each within a second of the one before. Any
- *	context counts them, without a lock
- * @costly_at: the last of them, in jiffies
  * @nr_sample_scans: scans that samples have requested; under @lock
  * @wait: ns from the last of these to @sample_at, if it has found nothing new; under @lock
  * @has_new_code: events have reported mappings that the next scan finds. Set by events, which hold
@@ -68,10 +65,8 @@ struct sfu_process {
 	unsigned long		event_due;
 	s64			began_at;
 	bool			was_sampled;
-	u8			nr_costly;
 	u8			nr_sample_scans;
 	s64			wait;
-	unsigned long		costly_at;
 	bool			has_new_code;
 	unsigned long		awaited_start;
 	unsigned long		awaited_end;
@@ -98,34 +93,6 @@ static inline void sfu_process_count_sample(struct sfu_process *process)
 {
 	if (!READ_ONCE(process->was_sampled))
 		WRITE_ONCE(process->was_sampled, true);
-}
-
-/* So many walks in a row may use up the budget. Then those of a second have a part of it. */
-#define SFU_COSTLY_ENOUGH	8
-
-/* Was the last walk that has used up the budget within a second? */
-static inline bool sfu_process_was_costly(const struct sfu_process *process)
-{
-	return time_before(jiffies, READ_ONCE(process->costly_at) + HZ);
-}
-
-/*
- * A walk of the process has used up the budget. Costly sections are retired. But a process can
- * map new ones all the time, or make two look-ups share the blame.
- */
-static inline void sfu_process_count_costly(struct sfu_process *process)
-{
-	u8 nr = sfu_process_was_costly(process) ? READ_ONCE(process->nr_costly) : 0;
-
-	WRITE_ONCE(process->nr_costly, min(nr + 1, SFU_COSTLY_ENOUGH));
-	WRITE_ONCE(process->costly_at, jiffies);
-}
-
-/* Have walks of the process a part of the budget now? */
-static inline bool sfu_process_is_costly(const struct sfu_process *process)
-{
-	return unlikely(READ_ONCE(process->nr_costly) >= SFU_COSTLY_ENOUGH) &&
-	       sfu_process_was_costly(process);
 }
 
 /*

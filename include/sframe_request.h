@@ -20,8 +20,6 @@ struct task_struct;
  * @work: task work of @holder
  * @irq_work: from a sample in any context to @work
  * @sampled: the task of that sample; referenced. NULL: @irq_work is not in use
- * @sampled_for: what that sample wants; the sample writes it after it has set @sampled
- * @looking: a task that looks rows up, or NULL. If two do, this forgets one
  * @lock: protects the members below. May be taken with interrupts disabled
  * @holder: the task that will scan; NULL: nothing is pending. It has not run @work yet,
  *	so it exists
@@ -33,8 +31,6 @@ struct sfu_request {
 	struct callback_head	work;
 	struct irq_work		irq_work;
 	struct task_struct	*sampled;
-	enum sfu_scan_reason	sampled_for;
-	struct task_struct	*looking;
 	raw_spinlock_t		lock;
 	struct task_struct	*holder;
 	enum sfu_scan_reason	reason;
@@ -45,7 +41,7 @@ struct sfu_request {
 void sfu_request_init(struct sfu_request *request);
 
 /* Any context, NMI included, under rcu_read_lock(). */
-void sfu_request_for_sample(struct sfu_process *process, enum sfu_scan_reason reason);
+void sfu_request_for_sample(struct sfu_process *process);
 
 /* Any context but NMI; does not sleep. */
 void sfu_request_for_event(struct sfu_process *process, struct task_struct *task,

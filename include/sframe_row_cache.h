@@ -26,6 +26,7 @@
 
 #define SFU_ROW_OTHER		SFU_ROW_IS_OTHER
 #define SFU_ROW_OUTERMOST	(SFU_ROW_IS_OTHER | BIT_ULL(16))
+#define SFU_ROW_NONE		(SFU_ROW_IS_OTHER | BIT_ULL(17))
 
 /**
  * struct sfu_cached_row - a row, and where it holds
@@ -68,6 +69,18 @@ static __always_inline bool sfu_cached_row_is(const struct sfu_cached_row *cache
 					      u64 key)
 {
 	return cached->section == section && cached->key == key;
+}
+
+/* The row of a key in the cache, or 0. */
+static inline u64 sfu_row_cache_find(struct sfu_row_cache cache, u64 section, u64 key)
+{
+	const struct sfu_row_set *set = sfu_row_cache_set(cache, key);
+	unsigned int i;
+
+	for (i = 0; i < SFU_ROW_WAYS; i++)
+		if (sfu_cached_row_is(&set->ways[i], section, key))
+			return set->ways[i].row;
+	return 0;
 }
 
 /* Adds a row, in place of the older one of the set. */

@@ -14,7 +14,7 @@ struct vm_area_struct;
 
 /* Why a process is scanned; a later reason asks for more. */
 enum sfu_scan_reason {
-	SFU_SCAN_NONE,		/* no scan: a sample had rows left to look up */
+	SFU_SCAN_NONE,		/* no scan is requested */
 	SFU_SCAN_NEW_CODE,	/* code, or a section that is awaited, has been mapped */
 	SFU_SCAN_NEW_PROCESS,	/* its page tables are empty */
 	SFU_SCAN_SAMPLE,	/* a sample has missed something, or is about to */

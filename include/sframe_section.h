@@ -30,7 +30,7 @@ enum sfu_section_state {
 /**
  * struct sfu_compiled - the compiled table of a file; constant
  * @table: finds the number of the row
- * @fast: the rows in one word, by their numbers; SFU_ROW_OTHER for the first
+ * @fast: the rows in one word, by their numbers; SFU_ROW_NONE for the first
  */
 struct sfu_compiled {
 	struct sframe_compiled		table;
@@ -52,8 +52,6 @@ struct sfu_compiled {
  * @source: enum sfu_source
  * @is_of_user: counts for the users other than root, who use @table
  * @lacks_room: there is a table, and users have no room for it now
- * @nr_strikes: look-ups that cost too much, at most SFU_MAX_STRIKES. Any context counts
- *	them, without a lock: some may be lost
  */
 struct sfu_section {
 	unsigned long		start;
@@ -68,20 +66,12 @@ struct sfu_section {
 	u8			source;
 	bool			is_of_user;
 	bool			lacks_room;
-	u8			nr_strikes;
 };
 
-/* A section is retired after so many look-ups that each found no end within SFU_BLAMED_BUDGET. */
-#define SFU_MAX_STRIKES		8
-
-/* The budget of one walk, in instructions, about. No walk may take more than 200,000. */
-#define SFU_BUDGET		160000U
-#define SFU_TABLE_COST		96	/* of a look-up in a table */
-#define SFU_TABLE_ENTRY_COST	8	/* of an entry between it and the start of its function */
-#define SFU_CHEAP_BUDGET	(SFU_BUDGET / 8)
-
-/* The last row of the largest function known costs less: 147,000 (cc1: 6942 rows). */
-#define SFU_BLAMED_BUDGET	(SFU_BUDGET - SFU_BUDGET / 16)
+/* The budget of one walk, in instructions, about. No walk may take more than 60,000. */
+#define SFU_BUDGET		56000U
+#define SFU_TABLE_COST		128	/* of a look-up in a table */
+#define SFU_TABLE_ENTRY_COST	20	/* of an entry between it and the start of its function */
 
 /**
  * struct sfu_lookup - what the look-ups of one walk share
@@ -93,8 +83,6 @@ struct sfu_section {
  *	there. The process may write to its own copy of the section
  * @wants_map: a row of a borrowed map had to be looked up in a mapped section. It is
  *	remembered only once the process has a map of its own
- * @most: look up so many rows that are not remembered; 0: as many as the budget pays for
- * @nr_begun: look-ups so far, counted if @most is not 0
  * @nr_cached: rows found in the row cache
  * @nr_missed: rows found by a look-up in a section
  */
@@ -105,8 +93,6 @@ struct sfu_lookup {
 	const struct sfu_section *bad;
 	bool			is_borrowed;
 	bool			wants_map;
-	unsigned int		most;
-	unsigned int		nr_begun;
 	unsigned int		nr_cached;
 	unsigned int		nr_missed;
 };
@@ -141,6 +127,8 @@ int sfu_section_check(struct sfu_section *section, enum sframe_defect *defect);
 bool sfu_section_add_row(struct sfu_section *section, struct sfu_lookup *lookup, u64 key);
 int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 			 unsigned long addr, struct sframe_row *row);
+u64 sfu_section_find_function(const struct sfu_section *section, struct sfu_lookup *lookup,
+			      unsigned long addr);
 void sfu_section_mark_bad(struct sfu_section *section, enum sframe_defect defect);
 
 #endif /* SFU_SECTION_H */

@@ -19,10 +19,12 @@ struct sframe_path;
 #define SFU_MAX_SIGNALS		8		/* signal frames in one walk */
 
 /* The costs of a walk besides its look-ups, in instructions, about. */
-#define SFU_STEP_COST		400	/* a step by walk_slow(), with what precedes it */
-#define SFU_FAST_COST		64	/* a frame of the fast path */
-#define SFU_RANGE_COST		256	/* its way to another range, one of up to 2048 */
-#define SFU_READ_COST		200	/* a word, or a piece of code */
+#define SFU_STEP_COST		500	/* a step by walk_slow(), with what precedes it */
+#define SFU_FALLBACK_COST	500	/* its way without a row, besides reads */
+#define SFU_FAST_COST		48	/* a frame of the fast path */
+#define SFU_RECORD_COST		200	/* a frame of sfu_fallback_follow(), besides reads */
+#define SFU_RANGE_COST		300	/* the way of these two to another range, of up to 2048 */
+#define SFU_READ_COST		64	/* a read, and 1 for each byte */
 #define SFU_RETURN_COST		100	/* an entry of the list of pending returns */
 
 /* No frame pointer: it is not aligned. 0 is that of an outermost frame. */
@@ -63,7 +65,6 @@ struct sfu_frame {
  * @wants_code: the last return address was in no range: code may have been mapped there since the
  *	scan. Valid after SFU_STOP_RA
  * @wants_habit: the walk needed the habit of a range that no scan knows yet
- * @spare: budget that frames may still get back; set if the walk has limits
  * @frame: the frame that the walk has reached
  * @nr_signals: signal frames that the walk has crossed
  * @nr_switches: how often it went on further down, on another stack
@@ -76,7 +77,6 @@ struct sfu_walk {
 	bool			has_memory;
 	bool			wants_code;
 	bool			wants_habit;
-	u32			spare;
 	struct sfu_frame	frame;
 	unsigned int		nr_signals;
 	unsigned int		nr_switches;
@@ -87,20 +87,6 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_borrowed,
 		   struct sfu_row_cache *cache, struct pt_regs *regs);
 enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max,
 			       unsigned int *nr);
-void sfu_walk_set_limits(struct sfu_walk *walk, unsigned int most, unsigned int nr_before);
-void sfu_walk_ahead(struct sfu_map *map, struct pt_regs *regs);
-
-/* The parameter: rows that the walk of a synchronous stack may look up; 0: no limit. */
-extern unsigned int sfu_walk_lookups;
-
-/* Limits a walk that has just begun, if the parameter says so. */
-static inline void sfu_walk_limit(struct sfu_walk *walk, unsigned int nr_before)
-{
-	unsigned int most = READ_ONCE(sfu_walk_lookups);
-
-	if (unlikely(most))
-		sfu_walk_set_limits(walk, most, nr_before);
-}
 
 /* Can a scan of the process help the next walk that would end like this one? */
 static inline bool sfu_walk_needs_scan(const struct sfu_walk *walk, enum sfu_stop stop)
@@ -112,15 +98,9 @@ static inline bool sfu_walk_needs_scan(const struct sfu_walk *walk, enum sfu_sto
 		(walk->wants_habit || sfu_map_lacks_tables(walk->map)));
 }
 
-/* Has the walk ended because of limits that a walk of the task does not have? */
-static inline bool sfu_walk_is_limited(const struct sfu_walk *walk, enum sfu_stop stop)
-{
-	return stop == SFU_STOP_BUDGET && walk->lookup.most;
-}
-
 /*
- * The parts of the walk use the functions below. Only sfu_walk_enter(), the two steps and
- * sfu_uprobe_undo() change the frame for good. The others change at most the budget, the counters,
+ * The parts of the walk use the functions below. Only sfu_walk_enter(), the fast path, the two
+ * steps, sfu_fallback_follow() and sfu_uprobe_undo() change the frame for good. The others change at most the budget, the counters,
  * @last and @wants_code.
  */
 
@@ -157,6 +137,8 @@ bool sfu_walk_read_code(const struct sfu_walk *walk, void *code, unsigned long a
 struct sfu_range *sfu_walk_find_range(struct sfu_walk *walk, unsigned long addr);
 int sfu_walk_find_row(struct sfu_walk *walk, struct sfu_range *range, unsigned long addr,
 		      struct sframe_row *row);
+u64 sfu_walk_find_function(struct sfu_walk *walk, const struct sframe_row *row,
+			   unsigned long addr);
 enum sfu_stop sfu_walk_find_caller(struct sfu_walk *walk, const struct sframe_row *row,
 				   struct sfu_frame *caller);
 enum sfu_stop sfu_walk_check_caller(struct sfu_walk *walk, struct sfu_frame *caller);
@@ -165,7 +147,6 @@ void sfu_walk_enter(struct sfu_walk *walk, const struct sfu_frame *caller,
 
 /* sample/sframe_fast.c */
 enum sfu_stop sfu_fast_callers(struct sfu_walk *walk, u64 *ips, unsigned int max, unsigned int *nr);
-void sfu_walk_give_back(struct sfu_walk *walk, u32 cost);
 
 /* sample/sframe_signal.c */
 bool sfu_signal_is_stub(const struct sfu_walk *walk, unsigned long addr);
@@ -185,6 +166,7 @@ bool sfu_fallback_by_code(struct sfu_walk *walk, struct sfu_frame *caller);
 bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 			 struct sfu_frame *caller);
 enum sfu_stop sfu_fallback_step(struct sfu_walk *walk);
+unsigned int sfu_fallback_follow(struct sfu_walk *walk, u64 *ips, unsigned int max);
 
 /* sample/sframe_path.c */
 enum sframe_path_at sfu_path_follow(struct sfu_walk *walk, struct sframe_path *path);

@@ -343,6 +343,7 @@ static void event_by_fork_of_bad(struct kunit *test)
 	struct sframe_row row;
 	struct sfu_map *map;
 
+	sfu_lookup_use_cache(&lookup, NULL);
 	map_image(test);
 	expect_scanned(test, SAME, "scan.runs");
 	child = fork_same(test);

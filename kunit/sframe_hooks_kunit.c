@@ -437,45 +437,6 @@ static void sample_without_section_in_new_code(struct kunit *test)
 	sample(test, "10000", "declined.no-section scan.requests");
 }
 
-/* ---- rows that a sample leaves to its task ---- */
-
-static void set_lookups(void *nr)
-{
-	sfu_walk_lookups = (unsigned long)nr;
-}
-
-/* Runs the task work that is pending, as on the way back to the sampled code. */
-static void return_to_user(struct kunit *test)
-{
-	struct pt_regs *regs = task_pt_regs(current), saved = *regs;
-	struct hooks_scene *scene = test->priv;
-
-	*regs = scene->regs;
-	task_work_run();
-	*regs = saved;
-}
-
-/*
- * The stack has three rows, and a sample may look one up. Without the task's walk each sample would
- * find one more. No scan is due meanwhile.
- */
-static void sample_leaves_rows_to_task(struct kunit *test)
-{
-	struct hooks_scene *scene = test->priv;
-
-	scan_now(test);
-	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, set_lookups,
-							   (void *)(long)sfu_walk_lookups));
-	set_lookups((void *)1);
-	sample(test, "10 100", "walks stop.budget depth.budget=2 frames.sframe");
-	return_to_user(test);
-	count(scene);
-	expect_counted(test, "");
-	sample(test, BY_SFRAME, WHOLE);
-	/* Nothing is left to look up, so nothing is pending. */
-	KUNIT_EXPECT_FALSE(test, task_work_pending(current));
-}
-
 static struct sfu_process *add_new_process(struct kunit *test)
 {
 	struct hooks_scene *scene = test->priv;
@@ -957,7 +918,6 @@ static struct kunit_case sync_tests[] = {
 	KUNIT_CASE(sample_of_vcpu_task),
 	KUNIT_CASE(sample_without_mm),
 	KUNIT_CASE(sample_without_section_in_new_code),
-	KUNIT_CASE(sample_leaves_rows_to_task),
 	KUNIT_CASE_PARAM(sample_max_stack, full_gen_params),
 	KUNIT_CASE_PARAM(sample_stop, stop_gen_params),
 	KUNIT_CASE(sample_first),

@@ -10,7 +10,6 @@
 #include "sframe_map.h"
 #include "sframe_process.h"
 #include "sframe_request.h"
-#include "sframe_walk.h"
 
 /* A sample of current misses something. Its irq work has run at the end. */
 static void request_by_sample(void)
@@ -18,7 +17,7 @@ static void request_by_sample(void)
 	struct sfu_process *process;
 
 	rcu_read_lock();
-	sfu_request_for_sample(sfu_process_find(current->mm), SFU_SCAN_SAMPLE);
+	sfu_request_for_sample(sfu_process_find(current->mm));
 	rcu_read_unlock();
 	process = process_of(current->mm);
 	if (process)
@@ -56,8 +55,8 @@ static void request_twice(struct kunit *test)
 	map_image(test);
 	local_irq_disable();
 	rcu_read_lock();
-	sfu_request_for_sample(NULL, SFU_SCAN_SAMPLE);
-	sfu_request_for_sample(sfu_process_find(current->mm), SFU_SCAN_SAMPLE);
+	sfu_request_for_sample(NULL);
+	sfu_request_for_sample(sfu_process_find(current->mm));
 	rcu_read_unlock();
 	local_irq_enable();
 	request_by_sample();
@@ -98,50 +97,6 @@ static void request_task_with_another_mm(struct kunit *test)
 	expect_map(test, "unknown");
 	expect_counted(test, "scan.requests");
 	mmput(second);
-}
-
-/* Rows that a sample has left are looked up by the task, without a scan. */
-static void request_rows(struct kunit *test)
-{
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
-	process_of(current->mm)->scan_at = S64_MAX;
-	rcu_read_lock();
-	sfu_request_for_sample(process_of(current->mm), SFU_SCAN_NONE);
-	rcu_read_unlock();
-	irq_work_sync(&process_of(current->mm)->request.irq_work);
-	KUNIT_EXPECT_PTR_EQ(test, process_of(current->mm)->request.holder, current);
-	task_work_run();
-	KUNIT_EXPECT_NULL(test, process_of(current->mm)->request.holder);
-	expect_counted(test, "");
-	KUNIT_EXPECT_EQ(test, 1, refcount_read(&process_of(current->mm)->refs));
-}
-
-/* A sample of the look-up itself requests none, or it would go on for ever. */
-static void request_rows_while_looking(struct kunit *test)
-{
-	const unsigned int lookups = sfu_walk_lookups;
-	struct sfu_process *process;
-
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
-	process = process_of(current->mm);
-	process->request.looking = current;
-	rcu_read_lock();
-	sfu_request_for_sample(process, SFU_SCAN_NONE);
-	rcu_read_unlock();
-	irq_work_sync(&process->request.irq_work);
-	KUNIT_EXPECT_NULL(test, process->request.holder);
-	/* It may still find that a scan is needed. That ends, for soon no scan is due. */
-	process->scan_at = 0;
-	process->sample_at = 0;
-	request_by_sample();
-	KUNIT_EXPECT_PTR_EQ(test, process->request.holder, current);
-	sfu_walk_lookups = 2;
-	task_work_run();
-	sfu_walk_lookups = lookups;
-	KUNIT_EXPECT_NULL(test, process->request.looking);
-	expect_counted(test, "scan.runs scan.requests");
 }
 
 static void request_not_due(struct kunit *test)
@@ -347,34 +302,6 @@ static void add_while_closed(struct kunit *test)
 	expect_scanned(test, SAME, "scan.runs");
 }
 
-/* ---- processes whose walks use up the budget ---- */
-
-/* After some such walks in a row, those of the next second have a part of the budget. */
-static void costly_process(struct kunit *test)
-{
-	struct sfu_process *process;
-	unsigned long before = jiffies;
-	unsigned int i;
-
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
-	process = process_of(current->mm);
-	for (i = 1; i <= SFU_COSTLY_ENOUGH + 1; i++) {
-		KUNIT_EXPECT_EQ(test, i > SFU_COSTLY_ENOUGH, sfu_process_is_costly(process));
-		sfu_process_count_costly(process);
-		KUNIT_EXPECT_EQ(test, min(i, SFU_COSTLY_ENOUGH), process->nr_costly);
-		KUNIT_EXPECT_TRUE(test, time_after_eq(process->costly_at, before));
-		/* As if no time had passed. */
-		process->costly_at = jiffies + 60 * HZ;
-	}
-	KUNIT_EXPECT_TRUE(test, sfu_process_is_costly(process));
-	/* A second later it may begin again. */
-	process->costly_at = jiffies - HZ;
-	KUNIT_EXPECT_FALSE(test, sfu_process_is_costly(process));
-	sfu_process_count_costly(process);
-	KUNIT_EXPECT_EQ(test, 1, process->nr_costly);
-}
-
 /* ---- processes when memory is short ---- */
 
 /* As if the last scan of the process were so long ago that its limits have no effect any more. */
@@ -552,8 +479,6 @@ static struct kunit_case request_tests[] = {
 	KUNIT_CASE(request_twice),
 	KUNIT_CASE(request_task_that_exits),
 	KUNIT_CASE(request_task_with_another_mm),
-	KUNIT_CASE(request_rows),
-	KUNIT_CASE(request_rows_while_looking),
 	KUNIT_CASE(request_not_due),
 	KUNIT_CASE(request_moves),
 	KUNIT_CASE(request_closed),
@@ -566,7 +491,6 @@ static struct kunit_case process_tests[] = {
 	KUNIT_CASE(spares_run_out),
 	KUNIT_CASE(add_known),
 	KUNIT_CASE(add_while_closed),
-	KUNIT_CASE(costly_process),
 	KUNIT_CASE(shrink_sampled),
 	KUNIT_CASE(shrink_and_scan_again),
 	KUNIT_CASE(shrink_few),

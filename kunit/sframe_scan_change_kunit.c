@@ -31,6 +31,7 @@ static int find_row_at_code(struct kunit *test)
 	struct sfu_lookup lookup = { .rd.budget = SFU_BUDGET };
 	struct sframe_row row;
 
+	sfu_lookup_use_cache(&lookup, NULL);
 	return sfu_section_find_row(section_of_code(test), &lookup, page(test, 1), &row);
 }
 

@@ -269,7 +269,7 @@ static void fallback_binding_is_paid_for(struct kunit *test)
 		word(test, off, stack(test, 0));
 	store_binding(test, 0x1010, SLOT_INDEX);
 	expect_binding(test, "c4@0 c44@10 c84@20 b210@1010 nodata", "whole budget");
-	scene->budget = 30000;
+	scene->budget = 15000;
 	expect_binding(test, "c4@0 c44@10 c84@20 budget", "less");
 }
 
@@ -716,11 +716,24 @@ static void fallback_habit_and_proof(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, scene->walk.nr_frames[SFU_METHOD_FP], 1);
 }
 
+/* Walks from the sampled frame, and asks for at most @max frames at once. Returns their number. */
+static u32 walk_by(struct walk_scene *scene, u64 *ips, u32 nr_ips, u32 max)
+{
+	u32 nr = 0;
+
+	begin_walk(scene);
+	while (!scene->stop && nr < nr_ips)
+		nr += next_frames(scene, ips + nr, min(max, nr_ips - nr));
+	return nr;
+}
+
 /* perf takes 127 frames, and the kernel's own walk finds them: the budget is enough. */
 static void fallback_habit_deep(struct kunit *test)
 {
 	const struct call_case *calls[] = { plain_call(), by_pointer() };
-	u32 i, k;
+	struct walk_scene *scene = test->priv;
+	u32 i, k, nr;
+	u64 ips[127];
 
 	for (i = 0; i < ARRAY_SIZE(calls); i++) {
 		fallback_scene(test);
@@ -729,8 +742,53 @@ static void fallback_habit_deep(struct kunit *test)
 		for (k = 1; k <= 126; k++)
 			record(test, 0x20 * k, k < 126 ? stack(test, 0x20 * (k + 1)) : 0,
 			       bare(test, 0x210));
-		KUNIT_EXPECT_EQ(test, count_callers(test), 126);
-		expect_end(test, "nodata", "%s", calls[i]->name);
+		nr = walk_by(scene, ips, ARRAY_SIZE(ips), ARRAY_SIZE(ips));
+		KUNIT_EXPECT_EQ_MSG(test, nr, 126, "%s", calls[i]->name);
+		KUNIT_EXPECT_EQ(test, scene->stop, SFU_STOP_NODATA);
+	}
+}
+
+/*
+ * The callers of b10 are in three pieces of code in turn, and all follow calls. Each piece may keep
+ * frame pointers or not, and be of the same file or another. Records may be aligned as the CFA is,
+ * or not. Callers that are asked for at once are those that are found one by one.
+ */
+static void fallback_habit_mixed(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+	u64 one_by_one[16], at_once[16];
+	struct sfu_frame last;
+	u32 i, k, nr, off;
+
+	fallback_scene(test);
+	scene->map = build_map(test, 4);
+	build_range(scene->map, 0, scene->code, CODE_SIZE);
+	for (i = 1; i < 4; i++)
+		build_range(scene->map, i, bare(test, 0x200 * (i - 1)), 0x200);
+	for (i = 0; i < 64; i++) {
+		for (k = 1; k < 4; k++) {
+			scene->map->ranges[k].habit = i & 1 << (k - 1) ? SFRAME_HABIT_FP :
+							SFRAME_HABIT_OTHER;
+			scene->map->ranges[k].vma.file = i & 8 ? (struct file *)(8UL * k) : NULL;
+			scene->map->ranges[k].has_no_data = i & 16;
+		}
+		off = i & 32 ? 8 : 0;
+		sample(test, bare(test, 0x10), stack(test, 0), stack(test, 0x20 + off));
+		for (k = 1; k <= 8; k++) {
+			unsigned long ra = bare(test, 0x200 * (k % 3) + 0x40 + 0x10 * k);
+
+			store_call(test, by_pointer(), ra, 0);
+			record(test, 0x20 * k + off, stack(test, 0x20 * (k + 1) + off), ra);
+		}
+		nr = walk_by(scene, one_by_one, ARRAY_SIZE(one_by_one), 1);
+		last = scene->walk.frame;
+		KUNIT_EXPECT_EQ_MSG(test, nr, walk_by(scene, at_once, ARRAY_SIZE(at_once), 16),
+				    "%u", i);
+		KUNIT_EXPECT_MEMEQ(test, one_by_one, at_once, nr * sizeof(*at_once));
+		KUNIT_EXPECT_EQ(test, last.sp, scene->walk.frame.sp);
+		KUNIT_EXPECT_EQ(test, last.fp, scene->walk.frame.fp);
+		KUNIT_EXPECT_EQ(test, last.sp_unverified, scene->walk.frame.sp_unverified);
+		KUNIT_EXPECT_EQ(test, last.by_habit, scene->walk.frame.by_habit);
 	}
 }
 
@@ -1010,6 +1068,7 @@ static struct kunit_case fallback_tests[] = {
 	KUNIT_CASE_PARAM(fallback_habit, call_gen_params),
 	KUNIT_CASE(fallback_habit_and_proof),
 	KUNIT_CASE(fallback_habit_deep),
+	KUNIT_CASE(fallback_habit_mixed),
 	KUNIT_CASE(fallback_habit_in_handler),
 	KUNIT_CASE(fallback_handler_without_frame),
 	KUNIT_CASE_PARAM(fallback_habit_of_next, link_gen_params),

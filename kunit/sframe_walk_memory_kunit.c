@@ -70,16 +70,16 @@ static void memory_missing_is_charged(struct kunit *test)
 	sfu_walk_init(walk, scene->map, false, cache_of(scene), &scene->regs);
 	before = walk->lookup.rd.budget;
 	KUNIT_EXPECT_EQ(test, SFU_STOP_STACK, sfu_walk_read_word(walk, addr, &val));
-	KUNIT_EXPECT_EQ(test, before - 1200, walk->lookup.rd.budget);
+	KUNIT_EXPECT_EQ(test, before - SFU_READ_COST - 1008, walk->lookup.rd.budget);
 	KUNIT_EXPECT_FALSE(test, sfu_walk_read_code(walk, bytes, addr, sizeof(bytes)));
-	KUNIT_EXPECT_EQ(test, before - 2400, walk->lookup.rd.budget);
+	KUNIT_EXPECT_EQ(test, before - 2 * SFU_READ_COST - 2016, walk->lookup.rd.budget);
 	/* One that succeeds costs as before. */
 	KUNIT_EXPECT_EQ(test, SFU_STOP_NONE, sfu_walk_read_word(walk, stack(test, 0), &val));
-	KUNIT_EXPECT_EQ(test, before - 2600, walk->lookup.rd.budget);
+	KUNIT_EXPECT_EQ(test, before - 3 * SFU_READ_COST - 2024, walk->lookup.rd.budget);
 	user_forbid(test, scene->section);
 	KUNIT_EXPECT_EQ(test, -EFAULT, sfu_user_find(&code_range(test)->section.hdr,
 						     &walk->lookup.rd, code(test, 4), &raw));
-	KUNIT_EXPECT_EQ(test, before - 2600 - 768 - 1000, walk->lookup.rd.budget);
+	KUNIT_EXPECT_EQ(test, before - 3 * SFU_READ_COST - 3792, walk->lookup.rd.budget);
 }
 
 static void memory_section_forbidden(struct kunit *test)

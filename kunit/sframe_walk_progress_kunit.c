@@ -74,7 +74,7 @@ static void progress_every_depth(struct kunit *test)
 	u32 i, nr;
 
 	/* All look-ups miss: the budget of a sample does not pay for that many. */
-	scene->budget = SFU_BUDGET * 16;
+	scene->budget = SFU_BUDGET * 48;
 	sp_function(test, 0, 16);
 	outermost_function(test, 0x40);
 	use_section(test);
@@ -92,7 +92,7 @@ static void progress_every_depth(struct kunit *test)
 /* The walk goes on up to the end of the stack. */
 static void progress_to_end_of_stack(struct kunit *test)
 {
-	((struct walk_scene *)test->priv)->budget = SFU_BUDGET * 16;
+	((struct walk_scene *)test->priv)->budget = SFU_BUDGET * 48;
 	sp_function(test, 0, 16);
 	use_section(test);
 	recursion_scene(test, STACK_SIZE / 16);
@@ -167,11 +167,8 @@ static void two_ranges(struct kunit *test)
 	record(test, 0x30, stack(test, 0xa0), code(test, 0x1044));
 }
 
-/*
- * Walks over all callers, @max at once. Returns what the walk has paid. Rows that are remembered do
- * not end a turn, unless the walk has limits.
- */
-static u32 walk_between_ranges(struct kunit *test, u32 max, unsigned int limit)
+/* Walks over all callers, @max at once. Returns what the walk has paid. */
+static u32 walk_between_ranges(struct kunit *test, u32 max)
 {
 	static const u32 callers[] = { 0x1004, 0x44, 0x1008, 0x1044 };
 	struct walk_scene *scene = test->priv;
@@ -180,8 +177,6 @@ static u32 walk_between_ranges(struct kunit *test, u32 max, unsigned int limit)
 	u32 nr = 0, turns = 0, budget, i;
 
 	sfu_walk_init(walk, scene->map, false, cache_of(scene), &scene->regs);
-	if (limit)
-		sfu_walk_set_limits(walk, limit, 0);
 	budget = walk->lookup.rd.budget;
 	do {
 		scene->stop = sfu_walk_callers(walk, &ips[nr],
@@ -189,7 +184,7 @@ static u32 walk_between_ranges(struct kunit *test, u32 max, unsigned int limit)
 		nr += i;
 		turns++;
 	} while (!scene->stop && nr < ARRAY_SIZE(ips));
-	if (scene->shows_cache && !limit)
+	if (scene->shows_cache)
 		KUNIT_EXPECT_EQ(test, turns, ARRAY_SIZE(callers) / max + 1);
 	KUNIT_EXPECT_EQ(test, scene->stop, SFU_STOP_COMPLETE);
 	KUNIT_EXPECT_EQ(test, nr, ARRAY_SIZE(callers));
@@ -200,10 +195,7 @@ static u32 walk_between_ranges(struct kunit *test, u32 max, unsigned int limit)
 	return budget - walk->lookup.rd.budget;
 }
 
-/*
- * A walk pays for each frame, and three times for its way to the other range. For a walk with
- * limits both are free.
- */
+/* A walk pays for each frame, and three times for its way to the other range. */
 static void progress_between_ranges(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
@@ -212,11 +204,9 @@ static void progress_between_ranges(struct kunit *test)
 	two_ranges(test);
 	expect_walk(test, "c4@0 c1004@10 c44@20,fp80 c1008@30,fp90 c1044@40,fpa0 complete");
 	for (max = 1; max <= 5; max++) {
-		paid = walk_between_ranges(test, max, 0);
-		if (!scene->shows_cache)
-			continue;
-		KUNIT_EXPECT_EQ(test, paid, 4 * SFU_FAST_COST + 3 * SFU_RANGE_COST);
-		KUNIT_EXPECT_EQ(test, walk_between_ranges(test, max, 1), 0);
+		paid = walk_between_ranges(test, max);
+		if (scene->shows_cache)
+			KUNIT_EXPECT_EQ(test, paid, 4 * SFU_FAST_COST + 3 * SFU_RANGE_COST);
 	}
 }
 

@@ -228,7 +228,7 @@ static void stop_budget(struct kunit *test)
 {
 	costly_section(test);
 	recursion_scene(test, STACK_SIZE / 16);
-	expect_within(test, "callers", count_callers(test), 60, 160000 / COSTLY_STEP);
+	expect_within(test, "callers", count_callers(test), 20, 56000 / COSTLY_STEP);
 	expect_end(test, "budget");
 }
 

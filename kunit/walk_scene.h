@@ -43,7 +43,6 @@
  * @walk: the walk
  * @regs: the sampled frame
  * @budget: of each walk; 0: that of a sample
- * @nr_before: frames of the kernel before each walk
  * @code: address of the code with a section, CODE_SIZE bytes
  * @bare: address of the code without a section, BARE_SIZE bytes, higher than @code
  * @section: address of the section
@@ -73,7 +72,6 @@ struct walk_scene {
 	struct sfu_walk		walk;
 	struct pt_regs		regs;
 	u32			budget;
-	unsigned int		nr_before;
 	unsigned long		code;
 	unsigned long		bare;
 	unsigned long		section;
@@ -193,7 +191,7 @@ void outermost_function(struct kunit *test, u32 off);
 struct sfu_range *code_range(struct kunit *test);
 void use_section(struct kunit *test);
 void build_again(struct kunit *test);
-#define COSTLY_STEP	1989
+#define COSTLY_STEP	1964
 void costly_section(struct kunit *test);
 
 const struct call_case *plain_call(void);

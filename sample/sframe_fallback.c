@@ -518,6 +518,81 @@ static bool is_known_start(const struct sfu_walk *walk)
 	       (frame->ip == READ_ONCE(walk->map->main_ra) && is_near_start(frame));
 }
 
+/* Is it certain that no row holds at @addr? Most code that keeps frame pointers has no section. */
+static bool lacks_row(struct sfu_walk *walk, struct sfu_range *range, unsigned long addr)
+{
+	struct sframe_row row;
+
+	return sfu_section_is(&range->section, SFU_SECTION_NONE) ||
+	       sfu_walk_find_row(walk, range, addr, &row) == -ENOENT;
+}
+
+/*
+ * Enters the caller that the frame record leads to, if sfu_fallback_step() would do so by habit at
+ * once: there is no row, both functions keep frame pointers, the caller's record is further up, and
+ * the return address follows a call. Otherwise the frame does not change. @range is that of the
+ * frame; it is set to the caller's.
+ */
+static bool follow_record(struct sfu_walk *walk, struct sfu_range **range)
+{
+	struct sfu_frame *frame = &walk->frame;
+	const bool is_low_record = is_low(frame);
+	const unsigned long below = is_low_record ? SFU_ARCH_LOW_RECORD : 0;
+	unsigned long record[2];	/* the caller's frame pointer, and the return address */
+	struct sfu_frame caller __uninitialized;
+	u8 code[SFU_ARCH_CALL_SITE + SFU_ARCH_SIGRETURN_BYTES];
+	const u8 *at_ra = code + SFU_ARCH_CALL_SITE;
+	struct sfu_range *outer;
+
+	if ((*range)->habit != SFRAME_HABIT_FP || !links_up(frame, below) ||
+	    is_known_start(walk) || sfu_walk_charge(walk, SFU_RECORD_COST) ||
+	    !lacks_row(walk, *range, frame->ip - 1) ||
+	    !sfu_walk_read_code(walk, record, frame->fp, sizeof(record)))
+		return false;
+	caller.ip = sfu_arch_strip_ra(record[1]);
+	caller.sp = frame->fp + sizeof(record) + below;
+	caller.fp = record[0];
+	outer = sfu_walk_find_range(walk, caller.ip - 1);
+	if (!outer || (outer != *range && sfu_walk_charge(walk, SFU_RANGE_COST)) ||
+	    outer->habit != SFRAME_HABIT_FP || PAGE_ALIGNED(caller.ip) ||
+	    !links_up(&caller, is_low_record && is_low(&caller) ? SFU_ARCH_LOW_RECORD : 0) ||
+	    !sfu_walk_read_code(walk, code, caller.ip - SFU_ARCH_CALL_SITE, sizeof(code)) ||
+	    sfu_arch_is_sigreturn(at_ra) ||
+	    !(sfu_arch_follows_direct_call(at_ra) || sfu_arch_follows_indirect_call(at_ra)))
+		return false;
+	frame->ip = caller.ip;
+	frame->sp = caller.sp;
+	frame->fp = caller.fp;
+	*range = outer;
+	return true;
+}
+
+/**
+ * sfu_fallback_follow() - enter more callers by habit
+ * @walk: the walk, which has just entered a caller by habit
+ * @ips: set to the addresses of the frames that were entered, in their order
+ * @max: enter at most this many frames
+ *
+ * Runtimes have deep stacks of such frames. Each takes a third of sfu_fallback_step().
+ *
+ * Context: As that of sfu_walk_init().
+ * Return: The number of frames entered.
+ */
+unsigned int sfu_fallback_follow(struct sfu_walk *walk, u64 *ips, unsigned int max)
+{
+	struct sfu_range *range = sfu_walk_find_range(walk, walk->frame.ip - 1);
+	unsigned int nr = 0;
+
+	if (!range || !max || sfu_signal_is_stub(walk, walk->frame.ip))
+		return 0;
+	while (nr < max && follow_record(walk, &range))
+		ips[nr++] = walk->frame.ip;
+	walk->nr_frames[SFU_METHOD_FP_HABIT] += nr;
+	if (nr)
+		walk->frame.sp_unverified = true;
+	return nr;
+}
+
 /**
  * sfu_fallback_step() - one step from code without a row
  * @walk: the walk
@@ -535,6 +610,8 @@ enum sfu_stop sfu_fallback_step(struct sfu_walk *walk)
 
 	if (is_known_start(walk))
 		return SFU_STOP_START;
+	if (sfu_walk_charge(walk, SFU_FALLBACK_COST))
+		return SFU_STOP_BUDGET;
 	if (sfu_signal_is_at_return(walk))
 		return sfu_signal_step(walk);
 	stop = sfu_arch_fallback(walk, &caller, &method);

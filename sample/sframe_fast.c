@@ -194,7 +194,6 @@ static __always_inline enum sfu_stop enter_outer(struct fast_walk *fast, struct 
 	/* Without budget, the search for a uretprobe finds nothing. */
 	if (stop)
 		return walk->lookup.rd.budget ? stop : SFU_STOP_BUDGET;
-	sfu_walk_give_back(walk, SFU_RANGE_COST + SFU_FAST_COST);
 	*fast->ips++ = caller.ip;
 	fast->ra = caller.ip;
 	return SFU_STOP_NONE;
@@ -209,6 +208,7 @@ static void enter_frames(struct sfu_walk *walk, const struct fast_walk *fast, un
 	frame->sp = fast->sp;
 	frame->fp = fast->fp;
 	frame->is_activation = false;
+	frame->by_habit = false;
 	frame->regs = NULL;
 	frame->sigcontext = 0;
 	walk->nr_frames[SFU_METHOD_SFRAME] += nr;
@@ -261,7 +261,6 @@ enum sfu_stop sfu_fast_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 		lookup->nr_missed += fast.nr_missed;
 		cost = (fast.ips - first) * SFU_FAST_COST + fast.nr_missed * SFU_TABLE_COST;
 		lookup->rd.budget -= min(budget, cost);
-		sfu_walk_give_back(walk, (fast.ips - first) * SFU_FAST_COST);
 		if (why == FAST_OTHER)
 			break;
 		if (why == FAST_MISSED &&

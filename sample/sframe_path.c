@@ -43,10 +43,7 @@ static u32 path_budget(struct sfu_walk *walk)
 {
 	const u32 budget = walk->lookup.rd.budget;
 
-	if (!sfu_fallback_has_habit(walk, &walk->frame))
-		return budget / 4;
-	/* In a walk with limits such frames are free. */
-	return walk->lookup.most ? budget / 8 : budget / 32;
+	return sfu_fallback_has_habit(walk, &walk->frame) ? budget / 16 : budget / 2;
 }
 
 /**

@@ -17,6 +17,7 @@
 
 #include <linux/minmax.h>
 #include <linux/module.h>
+#include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/topology.h>
 
@@ -35,9 +36,9 @@ DEFINE_PER_CPU(struct sfu_row_cache, sfu_row_caches);
  * sfu_row_cache_new_section() - name a section, or a table, for the row caches
  * @key_base: set to what to add to an address for its key
  *
- * The sum spreads the rows of sections with the same addresses over the cache.
+ * The sum is random: a process does not know whose rows its own rows push out.
  *
- * Context: Any.
+ * Context: Task.
  * Return: Its number, which nothing had before.
  */
 u64 sfu_row_cache_new_section(u64 *key_base)
@@ -45,7 +46,7 @@ u64 sfu_row_cache_new_section(u64 *key_base)
 	static atomic64_t last;
 	u64 number = atomic64_inc_return(&last);
 
-	*key_base = number * GOLDEN_RATIO_64;
+	*key_base = get_random_u64();
 	return number;
 }
 

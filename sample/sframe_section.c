@@ -65,48 +65,20 @@ void sfu_section_mark_bad(struct sfu_section *section, enum sframe_defect defect
 	sfu_count(defects[defect]);
 }
 
-/*
- * Counts a look-up that has used up the budget. If it began with less than the largest function
- * needs, other look-ups of the walk have spent the budget, and the section is not to blame. Only a
- * hostile section has larger functions: each sample in one would cost all that a walk may.
- */
-static void count_strike(struct sfu_section *section, const struct sfu_lookup *lookup, u32 budget)
-{
-	u8 nr = READ_ONCE(section->nr_strikes);
-
-	if (lookup->is_borrowed || budget < SFU_BLAMED_BUDGET)
-		return;
-	if (nr < SFU_MAX_STRIKES)
-		WRITE_ONCE(section->nr_strikes, nr + 1);
-	if (nr + 1 >= SFU_MAX_STRIKES)
-		sfu_section_mark_bad(section, SFRAME_DEFECT_COSTLY);
-}
-
-/* A look-up that began with this budget has found no row, or one that must not be followed. */
-static noinline void note_error(struct sfu_section *section, struct sfu_lookup *lookup, int err,
-				u32 budget)
-{
-	if (err == -EBADMSG) {
-		if (!lookup->is_borrowed)
-			sfu_section_mark_bad(section, lookup->rd.defect);
-		lookup->bad = section;
-	} else if (err == -E2BIG) {
-		count_strike(section, lookup, budget);
-	}
-}
-
 /* Finds a row in a mapped section, on the budget of the walk. */
 static __always_inline int find_mapped_row(struct sfu_section *section, struct sfu_lookup *lookup,
 					   unsigned long addr, struct sframe_row *row)
 {
 	struct sframe_raw_row raw __uninitialized;
-	u32 budget = lookup->rd.budget;
 	int err;
 
 	err = sfu_user_find(&section->hdr, &lookup->rd, addr, &raw) ?:
 	      sframe_decode_found(&section->hdr, &lookup->rd, &raw, row);
-	if (unlikely(err))
-		note_error(section, lookup, err, budget);
+	if (unlikely(err == -EBADMSG)) {
+		if (!lookup->is_borrowed)
+			sfu_section_mark_bad(section, lookup->rd.defect);
+		lookup->bad = section;
+	}
 	return err;
 }
 
@@ -124,17 +96,13 @@ bool sfu_section_add_row(struct sfu_section *section, struct sfu_lookup *lookup,
 	struct sframe_row row __uninitialized;
 	int err;
 
-	if (unlikely(lookup->most) && lookup->nr_begun++ >= lookup->most) {
-		lookup->rd.budget = 0;
-		return false;
-	}
 	err = find_mapped_row(section, lookup, key - section->key_base, &row);
 	lookup->wants_map |= lookup->is_borrowed;
 	if (err && err != -ENOENT)
 		return false;
 	lookup->nr_missed++;
 	sfu_row_cache_add(sfu_lookup_cache(lookup, section), section->number, key,
-			  err ? SFU_ROW_OTHER : sfu_fast_row(&row));
+			  err ? SFU_ROW_NONE : sfu_fast_row(&row));
 	return true;
 }
 
@@ -143,23 +111,35 @@ static int find_table_row(const struct sfu_section *section, struct sfu_lookup *
 			  unsigned long addr, struct sframe_row *row)
 {
 	const struct sframe_compiled *table = &section->compiled->table;
-	u64 linked = addr - section->bias, func;
-	u32 nr, back, left;
+	u32 nr;
 	int err = sframe_charge(&lookup->rd, SFU_TABLE_COST);
 
 	if (err)
 		return err;
-	lookup->nr_missed++;
-	nr = sframe_compiled_find(table, linked);
+	nr = sframe_compiled_find(table, addr - section->bias);
 	if (!nr)
 		return -ENOENT;
 	sframe_compiled_get_row(table, nr, row);
-	back = lookup->rd.budget / SFU_TABLE_ENTRY_COST;
-	left = back;
-	func = sframe_compiled_function(table, linked, &left);
-	lookup->rd.budget -= (back - left) * SFU_TABLE_ENTRY_COST;
-	row->func = func ? func + section->bias : 0;
 	return 0;
+}
+
+/**
+ * sfu_section_find_function() - find the start of a function in a table
+ * @section: the table's section
+ * @lookup: what the look-ups of this walk share
+ * @addr: address of an instruction that has a row
+ *
+ * Context: Any, NMI included.
+ * Return: Its address; 0 if it is not known, or the budget ends before.
+ */
+u64 sfu_section_find_function(const struct sfu_section *section, struct sfu_lookup *lookup,
+			      unsigned long addr)
+{
+	u32 most = lookup->rd.budget / SFU_TABLE_ENTRY_COST, left = most;
+	u64 func = sframe_compiled_function(&section->compiled->table, addr - section->bias, &left);
+
+	lookup->rd.budget -= (most - left) * SFU_TABLE_ENTRY_COST;
+	return func ? func + section->bias : 0;
 }
 
 /**
@@ -167,7 +147,7 @@ static int find_table_row(const struct sfu_section *section, struct sfu_lookup *
  * @section: the section that describes the code
  * @lookup: what the look-ups of this walk share
  * @addr: address of an instruction
- * @row: set with 0
+ * @row: set with 0; &sframe_row.func is 0 if the section is a table
  *
  * Context: Any, NMI included.
  * Return: 0; -ENOENT if no row holds there; -EFAULT if the section is not present;
@@ -178,6 +158,8 @@ static int find_table_row(const struct sfu_section *section, struct sfu_lookup *
 int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 			 unsigned long addr, struct sframe_row *row)
 {
+	struct sfu_row_cache cache = sfu_lookup_cache(lookup, section);
+	u64 key = section->key_base + addr;
 	int err;
 
 	if (sfu_section_is(section, SFU_SECTION_PENDING))
@@ -189,9 +171,14 @@ int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 	if (!sfu_section_is(section, SFU_SECTION_READY))
 		return section == lookup->bad ? -EBADMSG : -ENOENT;
 
+	if (sfu_row_cache_find(cache, section->number, key) == SFU_ROW_NONE)
+		return -ENOENT;
 	if (section->compiled)
-		return find_table_row(section, lookup, addr, row);
-	err = find_mapped_row(section, lookup, addr, row);
+		err = find_table_row(section, lookup, addr, row);
+	else
+		err = find_mapped_row(section, lookup, addr, row);
 	lookup->nr_missed += !err || err == -ENOENT;
+	if (err == -ENOENT)
+		sfu_row_cache_add(cache, section->number, key, SFU_ROW_NONE);
 	return err;
 }

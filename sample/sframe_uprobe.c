@@ -109,7 +109,10 @@ static bool follows_breakpoint(struct sfu_walk *walk, struct sfu_range *range,
 	if (code[0] != SFU_ARCH_BREAKPOINT ||
 	    code[SFU_ARCH_BREAKPOINT_BYTES] == SFU_ARCH_BREAKPOINT)
 		return false;
-	return !sfu_walk_find_row(walk, range, ip, here) && here->func != ip;
+	if (sfu_walk_find_row(walk, range, ip, here))
+		return false;
+	here->func = sfu_walk_find_function(walk, here, ip);
+	return here->func != ip;
 }
 
 /*

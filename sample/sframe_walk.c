@@ -14,35 +14,12 @@
  *
  * Nothing here takes a lock, allocates, sleeps, or waits for memory.
  */
-#include <linux/minmax.h>
-#include <linux/module.h>
 #include <linux/ptrace.h>
 #include <linux/sched.h>
 
 #include "sframe_arch.h"
 #include "sframe_user.h"
 #include "sframe_walk.h"
-
-#define AHEAD_FRAMES_MAX	127	/* frames: as many as perf takes by default */
-
-/*
- * The budget of a walk that a real-time task may be waiting for. Frames whose rows are remembered
- * are free, and so are those by habit: the kernel's own walk finds these, too. The budget pays for
- * two look-ups and the end of a stack, or for a proof. It is less after frames of the kernel, which
- * take perf some 300 instructions each.
- */
-#define LIMITED_BUDGET	6000U
-#define LEAST_BUDGET	3000U		/* a step, in which one read may fail */
-#define KERNEL_FRAME_COST	200U
-
-/*
- * A look-up takes some 500 instructions, and the first walk of a stack needs one for each frame. In
- * an interrupt of a real-time kernel a task may be waiting meanwhile. What else such a walk does is
- * limited, too: sfu_walk_set_limits().
- */
-unsigned int sfu_walk_lookups = IS_ENABLED(CONFIG_PREEMPT_RT) ? 2 : 0;
-module_param_named(lookups, sfu_walk_lookups, uint, 0644);
-MODULE_PARM_DESC(lookups, "rows that the walk of a synchronous stack may look up; 0: as many as it needs (default 0; 2 on PREEMPT_RT)");
 
 /* Reads user memory; the budget has paid for a read that succeeds. */
 static int read_user(const struct sfu_walk *walk, void *dst, unsigned long addr, size_t len)
@@ -66,7 +43,7 @@ static int read_user(const struct sfu_walk *walk, void *dst, unsigned long addr,
 enum sfu_stop sfu_walk_read_word(struct sfu_walk *walk, unsigned long addr,
 				 unsigned long *val)
 {
-	if (sfu_walk_charge(walk, SFU_READ_COST))
+	if (sfu_walk_charge(walk, SFU_READ_COST + sizeof(*val)))
 		return SFU_STOP_BUDGET;
 	return read_user(walk, val, addr, sizeof(*val)) ? SFU_STOP_STACK : SFU_STOP_NONE;
 }
@@ -75,7 +52,7 @@ enum sfu_stop sfu_walk_read_word(struct sfu_walk *walk, unsigned long addr,
 bool sfu_walk_read_code(const struct sfu_walk *walk, void *code, unsigned long addr,
 			size_t len)
 {
-	return !sfu_walk_charge(walk, SFU_READ_COST) && !read_user(walk, code, addr, len);
+	return !sfu_walk_charge(walk, SFU_READ_COST + len) && !read_user(walk, code, addr, len);
 }
 
 /**
@@ -151,6 +128,25 @@ int sfu_walk_find_row(struct sfu_walk *walk, struct sfu_range *range, unsigned l
 		      struct sframe_row *row)
 {
 	return sfu_section_find_row(&range->section, &walk->lookup, addr, row);
+}
+
+/**
+ * sfu_walk_find_function() - find the start of the function that a row belongs to
+ * @walk: the walk
+ * @row: the row
+ * @addr: an address where it holds
+ *
+ * Context: As that of sfu_walk_init().
+ * Return: Its address; 0 if it is not known, or the budget ends before.
+ */
+u64 sfu_walk_find_function(struct sfu_walk *walk, const struct sframe_row *row,
+			   unsigned long addr)
+{
+	const struct sfu_range *range = sfu_walk_find_range(walk, addr);
+
+	if (!row->func && range && range->section.compiled)
+		return sfu_section_find_function(&range->section, &walk->lookup, addr);
+	return row->func;
 }
 
 /*
@@ -312,12 +308,13 @@ static bool uses_unverified_sp(const struct sfu_walk *walk, const struct sframe_
 	       (is_sp_based(&row->cfa) || is_sp_based(&row->ra) || is_sp_based(&row->fp));
 }
 
-/* Does the code before @ra call @func? */
-static bool calls(struct sfu_walk *walk, unsigned long ra, unsigned long func)
+/* Does the code before @ra call the function that we are in? */
+static bool calls(struct sfu_walk *walk, unsigned long ra, const struct sframe_row *row)
 {
 	unsigned long callee;
 
-	return sfu_fallback_find_callee(walk, ra, &callee) && callee == func;
+	return sfu_fallback_find_callee(walk, ra, &callee) &&
+	       callee == sfu_walk_find_function(walk, row, sfu_walk_lookup_ip(&walk->frame));
 }
 
 static enum sfu_stop step_by_row(struct sfu_walk *walk, const struct sframe_row *row)
@@ -331,7 +328,7 @@ static enum sfu_stop step_by_row(struct sfu_walk *walk, const struct sframe_row 
 	if (stop && !walk->frame.sp_unverified)
 		return stop;
 	/* If the stack pointer is unverified, the row may be right all the same. */
-	if (!stop && (!uses_unverified_sp(walk, row) || calls(walk, caller.ip, row->func))) {
+	if (!stop && (!uses_unverified_sp(walk, row) || calls(walk, caller.ip, row))) {
 		sfu_walk_enter(walk, &caller, SFU_METHOD_SFRAME);
 		return SFU_STOP_NONE;
 	}
@@ -368,30 +365,14 @@ static enum sfu_stop step(struct sfu_walk *walk, struct sfu_range *range)
 	}
 }
 
-/*
- * Gives back what frames have cost that the limits of a walk do not concern. In all, such a walk
- * never costs more than one without limits.
- */
-void sfu_walk_give_back(struct sfu_walk *walk, u32 cost)
-{
-	if (!walk->lookup.most)
-		return;
-	cost = min_t(u32, cost, walk->spare);
-	walk->spare -= cost;
-	walk->lookup.rd.budget += cost;
-}
-
 /* One step by any row, or by the fallback. Inlined, it would slow the fast path down. */
 static noinline enum sfu_stop walk_slow(struct sfu_walk *walk, struct sfu_range *range)
 {
-	const u32 budget = walk->lookup.rd.budget;
 	enum sfu_stop stop;
 
 	if (sfu_walk_charge(walk, SFU_STEP_COST))
 		return SFU_STOP_BUDGET;
 	stop = step(walk, range);
-	if (!stop && walk->frame.by_habit)
-		sfu_walk_give_back(walk, budget - walk->lookup.rd.budget);
 	/* For want of budget a part of the step may have found nothing, and another reason. */
 	return stop && !walk->lookup.rd.budget ? SFU_STOP_BUDGET : stop;
 }
@@ -406,15 +387,12 @@ static noinline enum sfu_stop walk_slow(struct sfu_walk *walk, struct sfu_range 
  * &sfu_walk.frame is the last frame that was entered. If none was, it is unchanged. If the walk
  * ends, only its address is of use.
  *
- * "noinline" keeps GCC from splitting the function in two, to inline the first checks in
- * sfu_walk_ahead(): each sample would pay with another call.
- *
  * Context: As that of sfu_walk_init().
  * Return: SFU_STOP_NONE if the walk can go on, and at least one frame was entered; else
  * the reason why the walk ends after these frames, of which there may be any number.
  */
-noinline enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max,
-					unsigned int *nr)
+enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max,
+			       unsigned int *nr)
 {
 	struct sfu_range *range = NULL;
 	enum sfu_stop stop;
@@ -437,11 +415,13 @@ noinline enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigne
 	if (stop || *nr)
 		return stop;
 	stop = walk_slow(walk, range);
-	if (!stop) {
-		ips[0] = walk->frame.ip;
-		*nr = 1;
-	}
-	return stop;
+	if (stop)
+		return stop;
+	ips[0] = walk->frame.ip;
+	*nr = 1;
+	if (walk->frame.by_habit)
+		*nr += sfu_fallback_follow(walk, &ips[1], max - 1);
+	return SFU_STOP_NONE;
 }
 
 /*
@@ -475,7 +455,6 @@ static noinline void follow_child(struct sfu_walk *walk)
  * not go on before the walk ends.
  *
  * Fields are set one by one: to assign a structure, a compiler clears all of it before.
- * &sfu_walk.spare gets its value with the limits.
  *
  * Context: Any, NMI included.
  */
@@ -495,8 +474,6 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_borrowed,
 	lookup->bad = NULL;
 	lookup->is_borrowed = is_borrowed;
 	lookup->wants_map = false;
-	lookup->most = 0;
-	lookup->nr_begun = 0;
 	lookup->nr_cached = 0;
 	lookup->nr_missed = 0;
 	walk->has_memory = sfu_arch_has_user_memory();
@@ -516,70 +493,4 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_borrowed,
 		sfu_uprobe_undo(walk);
 	if (unlikely(sfu_arch_is_child(regs)) && map && walk->has_memory)
 		follow_child(walk);
-}
-
-/**
- * sfu_walk_set_limits() - limit a walk that a real-time task may be waiting for
- * @walk: the walk, which has just begun
- * @most: rows that it may look up
- * @nr_before: frames of the kernel that perf has found before
- *
- * If the limits end a walk, sfu_walk_ahead() looks up what it has left, and the next one finds that
- * in the cache.
- *
- * Context: As that of sfu_walk_init().
- */
-void sfu_walk_set_limits(struct sfu_walk *walk, unsigned int most, unsigned int nr_before)
-{
-	const u32 most_before = (LIMITED_BUDGET - LEAST_BUDGET) / KERNEL_FRAME_COST;
-	struct sfu_lookup *lookup = &walk->lookup;
-
-	lookup->most = most;
-	walk->spare = SFU_BUDGET - LIMITED_BUDGET;
-	lookup->rd.budget = min_t(u32, lookup->rd.budget, LIMITED_BUDGET -
-				  min_t(u32, nr_before, most_before) * KERNEL_FRAME_COST);
-}
-
-/* Lets the walks of this processor know the rows that @own has. */
-static void remember(const struct sfu_row_set *own)
-{
-	struct sfu_row_cache *cache;
-	unsigned int i;
-
-	preempt_disable();
-	cache = sfu_row_cache_get();
-	for (i = 0; cache && i < SFU_ROW_WAYS; i++)
-		if (own->ways[i].section)
-			sfu_row_cache_add(*cache, own->ways[i].section, own->ways[i].key,
-					  own->ways[i].row);
-	sfu_row_cache_put(cache);
-	preempt_enable();
-}
-
-/**
- * sfu_walk_ahead() - walk a stack for the sake of later walks
- * @map: as for sfu_walk_init(); not that of the parent, whose rows are not those of the process
- * @regs: registers of user mode
- *
- * All rows that the walk needs are looked up and remembered, whatever the limits of a sample are.
- * The walk ends after AHEAD_FRAMES_MAX frames, or when its budget, that of any walk, is spent. It
- * may be preempted: it enters no more frames at once than the cache of its own has room for.
- *
- * Context: Task, on its way to user mode, under rcu_read_lock(). Does not sleep.
- */
-void sfu_walk_ahead(struct sfu_map *map, struct pt_regs *regs)
-{
-	enum sfu_stop stop = SFU_STOP_NONE;
-	struct sfu_walk walk __uninitialized;
-	unsigned int depth, nr;
-	u64 ips[SFU_ROW_WAYS];
-
-	if (!sfu_arch_unwindable(regs))
-		return;
-	sfu_walk_init(&walk, map, false, NULL, regs);
-	for (depth = 1; !stop && depth < AHEAD_FRAMES_MAX; depth += nr) {
-		stop = sfu_walk_callers(&walk, ips, ARRAY_SIZE(ips), &nr);
-		remember(&walk.lookup.own);
-		memset(&walk.lookup.own, 0, sizeof(walk.lookup.own));
-	}
 }

@@ -12,9 +12,6 @@
  * ever. So a later request of another task takes it away from there. The end of the process
  * or of the module cancels it.
  *
- * A sample whose walk is limited (on a real-time kernel) may leave rows. Then it requests that the
- * task walks its stack once, before it runs on, and the next sample finds the rows.
- *
  * A sample may come in an NMI, or under any lock of the scheduler. It adds the task work if no
  * other task has it, and the lock of the request is free. This takes no other lock. Otherwise, and
  * in an NMI, it starts an irq work, which adds the task work. If the sample has interrupted user
@@ -36,7 +33,6 @@
 #include "sframe_request.h"
 #include "sframe_scan.h"
 #include "sframe_stats.h"
-#include "sframe_walk.h"
 
 /* References to processes that irq works and task works hold. */
 static atomic_t nr_held;
@@ -183,7 +179,7 @@ static void give_request(struct sfu_process *process, struct task_struct *task,
  * of the request's lock, so that is only tried. Returns false in an NMI, and if another task is the
  * holder: to take the work back takes pi_lock, which may be held here.
  */
-static bool give_now(struct sfu_process *process, enum sfu_scan_reason reason)
+static bool give_now(struct sfu_process *process)
 {
 	struct sfu_request *request = &process->request;
 	unsigned long flags;
@@ -193,7 +189,7 @@ static bool give_now(struct sfu_process *process, enum sfu_scan_reason reason)
 		return false;
 	is_done = !request->holder;
 	if (is_done) {
-		WRITE_ONCE(request->reason, max(request->reason, reason));
+		WRITE_ONCE(request->reason, max(request->reason, SFU_SCAN_SAMPLE));
 		give_to(request, current);
 	}
 	raw_spin_unlock_irqrestore(&request->lock, flags);
@@ -214,34 +210,6 @@ static bool begin_to_serve(struct sfu_request *request, enum sfu_scan_reason *re
 	return is_wanted;
 }
 
-/*
- * Walks the stack of current for the next samples: the row cache of this processor has the rows of
- * its frames then. A sample requests one such walk at most; one of the walk itself requests none,
- * or the task might never return to user mode.
- */
-static void look_rows_up(struct sfu_process *process)
-{
-	struct sfu_map *map;
-	bool is_borrowed;
-
-	WRITE_ONCE(process->request.looking, current);
-	rcu_read_lock();
-	map = sfu_process_walk_map(process, &is_borrowed);
-	if (!is_borrowed)
-		sfu_walk_ahead(map, task_pt_regs(current));
-	rcu_read_unlock();
-	cmpxchg(&process->request.looking, current, NULL);
-}
-
-static void serve(struct sfu_process *process, enum sfu_scan_reason reason)
-{
-	if (reason != SFU_SCAN_NONE)
-		sfu_scan(process, reason);
-	if (READ_ONCE(sfu_walk_lookups) &&
-	    (reason == SFU_SCAN_NONE || reason == SFU_SCAN_SAMPLE))
-		look_rows_up(process);
-}
-
 static void serve_in_task(struct callback_head *work)
 {
 	struct sfu_process *process =
@@ -250,7 +218,7 @@ static void serve_in_task(struct callback_head *work)
 
 	/* An exiting task has given up its memory; after execve() a task has another one. */
 	if (begin_to_serve(&process->request, &reason) && current->mm == process->mm)
-		serve(process, reason);
+		sfu_scan(process, reason);
 	sfu_process_refill();
 	release_process(process);
 }
@@ -261,7 +229,7 @@ static void give_to_sampled(struct irq_work *irq_work)
 		container_of(irq_work, struct sfu_process, request.irq_work);
 	struct task_struct *task = process->request.sampled;
 
-	give_request(process, task, process->request.sampled_for);
+	give_request(process, task, SFU_SCAN_SAMPLE);
 	/* Pairs with cmpxchg() in sfu_request_for_sample(). */
 	smp_store_release(&process->request.sampled, NULL);
 	put_task_struct(task);
@@ -269,7 +237,7 @@ static void give_to_sampled(struct irq_work *irq_work)
 }
 
 /* The irq work takes the request from its holder. Returns false if it is on its way already. */
-static bool give_later(struct sfu_process *process, enum sfu_scan_reason reason)
+static bool give_later(struct sfu_process *process)
 {
 	struct sfu_request *request = &process->request;
 
@@ -280,7 +248,6 @@ static bool give_later(struct sfu_process *process, enum sfu_scan_reason reason)
 		return false;
 	}
 	get_task_struct(current);
-	request->sampled_for = reason;
 	irq_work_queue(&request->irq_work);
 	return true;
 }
@@ -300,31 +267,26 @@ void sfu_request_init(struct sfu_request *request)
 }
 
 /**
- * sfu_request_for_sample() - request a scan of the current process, or a look-up of its rows
+ * sfu_request_for_sample() - request a scan of the current process
  * @process: the process of current, or NULL if it is not known
- * @reason: SFU_SCAN_SAMPLE; or SFU_SCAN_NONE: the map is good, but rows are left to look up
  *
  * Nothing happens if current is about to scan already, no scan is due, or there is no room
  * for a new process. The next sample tries again.
  *
  * Context: Any, NMI included, under rcu_read_lock().
  */
-void sfu_request_for_sample(struct sfu_process *process, enum sfu_scan_reason reason)
+void sfu_request_for_sample(struct sfu_process *process)
 {
 	struct sfu_request *request;
 
 	if (!process)
 		process = sfu_process_try_add(current->mm);
-	if (!process || (reason != SFU_SCAN_NONE && !sfu_account_allows(process, reason)))
+	if (!process || !sfu_account_allows(process, SFU_SCAN_SAMPLE))
 		return;
 	request = &process->request;
 	if (READ_ONCE(request->holder) == current || READ_ONCE(request->sampled))
 		return;
-	if (reason == SFU_SCAN_NONE && READ_ONCE(request->looking) == current)
-		return;
-	if (!give_now(process, reason) && !give_later(process, reason))
-		return;
-	if (reason != SFU_SCAN_NONE)
+	if (give_now(process) || give_later(process))
 		sfu_count(scan_requests);
 }
 

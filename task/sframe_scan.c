@@ -480,7 +480,6 @@ static void find_mapped(struct sfu_scan *scan, struct sfu_range *range, struct f
 
 	if (!known || state == SFU_SECTION_PENDING || has_lost_section(scan->mm, range) ||
 	    (state == SFU_SECTION_BAD && scan->is_borrowed)) {
-		section->nr_strikes = 0;
 		state = examine_section(scan, range, file);
 	}
 	if (state == SFU_SECTION_READY)

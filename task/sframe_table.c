@@ -321,7 +321,7 @@ static const u64 *make_fast_rows(const struct sframe_compiled *table)
 	fast = kvmalloc_array(table->nr_rows, sizeof(*fast), GFP_KERNEL_ACCOUNT);
 	if (!fast)
 		return NULL;
-	fast[0] = SFU_ROW_OTHER;
+	fast[0] = SFU_ROW_NONE;
 	for (i = 1; i < table->nr_rows; i++) {
 		sframe_compiled_get_row(table, i, &row);
 		fast[i] = sfu_fast_row(&row);

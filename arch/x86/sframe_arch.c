@@ -155,7 +155,7 @@ static bool calls_unbound(struct sfu_walk *walk, unsigned long ra, unsigned long
 	unsigned long func;
 
 	/* Most of what is there is 0, and costs nothing. All else costs a search of the ranges. */
-	if (ra < PAGE_SIZE || ra >= TASK_SIZE_MAX || sfu_walk_charge(walk, SFU_READ_COST))
+	if (ra < PAGE_SIZE || ra >= TASK_SIZE_MAX || sfu_walk_charge(walk, SFU_RANGE_COST / 2))
 		return false;
 	return sfu_walk_find_range(walk, ra - 1) &&
 	       sfu_fallback_find_callee(walk, ra, &func) && pushes_index(walk, func, index);
@@ -178,7 +178,8 @@ bool sfu_arch_find_binding(struct sfu_walk *walk, const struct sframe_row *row,
 	if (!is_of_binding(row))
 		return false;
 	for (addr = round_down(sp, sizeof(words)); addr < end; addr += sizeof(words)) {
-		if (!sfu_walk_read_code(walk, words, addr, sizeof(words)))
+		if (!sfu_walk_read_code(walk, words, addr, sizeof(words)) ||
+		    sfu_walk_charge(walk, sizeof(words)))
 			return false;
 		/* The CFA, which is a multiple of 16, follows index and return address. */
 		for (i = 0; i < ARRAY_SIZE(words); i += 2) {

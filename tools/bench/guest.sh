@@ -25,15 +25,16 @@ take() {
 # samples_at WITH_PEERS DEPTH...: with frame pointers and dwarf beside them if WITH_PEERS is not empty
 samples_at() {
 	local peers=$1 depth fp=/tmp/samples-fp sframe=/tmp/samples-sframe plain=/tmp/samples-plain
+	local bare=/tmp/samples-bare
 	shift
 	modprobe sframe_unwind
 	# Of files on the share nothing is read ahead: their sections may never be in memory.
-	cp samples-fp samples-sframe samples-plain /tmp
+	cp samples-fp samples-sframe samples-plain samples-bare /tmp
 	# The time of its last change must be over.
 	sleep 3
 	# Run once without a use: the first run in a fresh machine is slower.
 	take warm-up N $plain none 1 >/dev/null
-	sframectl load $plain >&2
+	sframectl load --linked $plain >&2
 	take none-new N $sframe none 20 new
 	[ -z "$peers" ] || take fp-new N $fp chain 20 new
 	take sframe-new Y $sframe chain 20 new
@@ -47,12 +48,14 @@ samples_at() {
 		take sframe-cold Y $sframe chain "$depth" cold
 		take none-resident N $plain none "$depth" cold
 		take sframe-resident Y $plain chain "$depth" cold
+		take none-habit N $bare none "$depth"
+		take sframe-habit Y $bare chain "$depth"
 		[ -z "$peers" ] || take dwarf N $sframe copy "$depth"
 	done
 }
 
 # cost: print the figures that tools/bench/cost compares with its limits
-cost() { samples_at '' 1 127; }
+cost() { samples_at '' 1 48; }
 
 samples() { samples_at peers 1 8 32 127; }
 

@@ -10,7 +10,7 @@ import json
 import sys
 
 NS_PER_INSTRUCTION = 2      # tools/lab/vm --icount
-WAYS = ("fp", "sframe", "sframe-cold", "sframe-resident", "dwarf")
+WAYS = ("fp", "sframe", "sframe-cold", "sframe-resident", "sframe-habit", "dwarf")
 HARM = {"nobody": ("nobody", "none"), "99 Hz": ("sframe-99", "fp-99"), "999 Hz": ("sframe-999", "fp-999")}
 
 
@@ -55,7 +55,8 @@ def samples(lines):
     """Instructions of a sample above those of a sample without a stack."""
     raw = {(way, int(depth)): (float(ns), float(size), int(hits), int(misses))
            for way, depth, ns, _, size, _, hits, misses in lines}
-    base = {"fp": "none", "sframe-cold": "none-cold", "sframe-resident": "none-resident"}
+    base = {"fp": "none", "sframe-cold": "none-cold", "sframe-resident": "none-resident",
+            "sframe-habit": "none-habit"}
     ways = [way for way in WAYS if any(way == found for found, _ in raw)]
     depths = sorted({depth for way, depth in raw if way == "sframe"})
     figures = {}
@@ -67,15 +68,22 @@ def samples(lines):
             row[way] = {"bytes": round(size), "instructions": round(above / NS_PER_INSTRUCTION)}
             if way.startswith("sframe"):
                 row[way]["missed"] = ratio(misses, hits + misses)
-    least, most = depths[0], depths[-1]
+    # Looking up 127 rows of a mapped section uses up the budget of a walk.
+    least, most = depths[0], max(depth for depth in depths if depth <= 48)
     frame = {way: round((figures[most][way]["instructions"] - figures[least][way]["instructions"]) / (most - least), 1)
              for way in ways}
     part = {"depths": figures, "frame": frame, "new": new_samples(raw)}
-    rows = [[str(depth)] + [beside(row[way]["instructions"], way != "fp" and row.get("fp", {}).get("instructions"))
-                            for way in ways] for depth, row in figures.items()]
+    rows = [[str(depth)] + [cell(row, way) for way in ways] for depth, row in figures.items()]
     rows.append(["frame"] + [grouped(frame[way]) for way in ways])
     rows.append(["new"] + [grouped(part["new"][way]) if way in part["new"] else "" for way in ways])
     return part, table(["depth", *ways], rows)
+
+
+def cell(row, way):
+    """What a sample costs, beside one by frame pointers; or that its stack was cut."""
+    if way.startswith("sframe") and row[way]["bytes"] < row["sframe"]["bytes"]:
+        return "cut"
+    return beside(row[way]["instructions"], way != "fp" and row.get("fp", {}).get("instructions"))
 
 
 def new_samples(raw):

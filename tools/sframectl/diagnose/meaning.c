@@ -68,10 +68,9 @@ static const struct meaning meanings[] = {
 		.advice = CHECK_OBJECT,
 	}, {
 		.name = "stop.budget",
-		.text =
-			"the walk would have cost more work, or looked up more rows, than one walk may",
+		.text = "the walk would have cost more work than one walk may",
 		.advice =
-			"On a real-time kernel this is normal for new code (parameter lookups). Elsewhere `sframectl check -p PID` shows objects whose FLAGS lack \"sorted\": link them with GNU ld.",
+			"New code needs a few samples, because rows that were looked up are remembered. If it goes on, `sframectl load` the files: look-ups in tables cost a sixth.",
 	}, {
 		.name = "stop.bad-cfa",
 		.text = "the row leads down the stack",

@@ -199,11 +199,6 @@ says_unloaded() {
 	dmesg | grep -q "sframe_unwind: unloaded: user stacks are the kernel's own again, by frame pointers; [1-9][0-9]* stacks were unwound"
 }
 
-# ---- real-time kernels ----------------------------------------------------------------------------------------
-
-# Samples come there while a task may be waiting. So the module limits walks in interrupts, by its parameter `lookups`.
-is_real_time() { [[ $(uname -v) == *PREEMPT_RT* ]]; }
-
 # ---- chains: recorded here, judged on the host ----------------------------------------------------------------
 
 # clock CHAIN: prints the event to sample by. Chains with signed return addresses are arm64's, where QEMU has a PMU.
@@ -223,27 +218,12 @@ keep_recording() {
 	esac
 }
 
-# limited SECONDS DATA: a stack may be short within the limit. Then it counts as `budget`.
-limited() {	# limited DATA
-	snapshot
-	expect 'record v3 sync, limited' perf record -q -B -e cpu-clock -F "$sample_rate" --call-graph=sframe,sync \
-		-o "$scratch/data" ./v3/chain -s 1
-	show_grown 'v3 sync, limited'
-	keep_recording "$1/v3.sync"
-	grown '^stop[.]budget' | awk '{ n += $2 } END { print n + 0 }' >"$1.budget"
-}
-
 chains() {	# chains DATA
-	local data=$1 way version limit
+	local data=$1 way version
 	load_module
-	limit=$(cat "$parameters/lookups")
-	expect "walks in interrupts look up $limit rows (0: all)" test "$limit" = "$(is_real_time && echo 2 || echo 0)"
-	[ "$limit" = 0 ] || limited "$data-limited"
 	# lld leaves sections unsorted: such a program needs a table.
 	[ ! -d v3-lld ] || { from_disk v3-lld; sleep 3; expect 'load v3-lld' sframectl load v3-lld/chain v3-lld/libchain.so; }
 	for way in $(ways); do
-		# Deferred stacks are whole, whatever the limit is.
-		[ "$way" = sync ] && echo 0 >"$parameters/lookups" || echo "$limit" >"$parameters/lookups"
 		for version in $programs/chain; do
 			version=${version%/chain}
 			snapshot
@@ -448,11 +428,6 @@ if [ "$1" != recipes ]; then
 	chmod +x "$scratch/bin/perf"
 	PATH=$scratch/bin:$PATH
 fi
-# `chains` tests the limit of a real-time kernel. The other parts want whole stacks.
-case $1 in
-chains | storm) ;;
-*) ! is_real_time || echo 'options sframe_unwind lookups=0' >/etc/modprobe.d/e2e.conf ;;
-esac
 # perf must not lower its rate because an emulated machine is slow.
 sysctl -q -w kernel.perf_cpu_time_max_percent=0
 "$@"

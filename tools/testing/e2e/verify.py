@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Check the chains of ./chain that perf recorded against the chains that gdb found
 
-perf script -F comm,pid,tid,time,event,ip --show-mmap-events | verify.py [--name NAME] [--whole N] [--budget N] ... DIR
+perf script -F comm,pid,tid,time,event,ip --show-mmap-events | verify.py [--name NAME] [--whole N] ... DIR
 ... | verify.py --name NAME --events FILE --kallsyms FILE DIR
 verify.py --selftest DIR
 perf script --no-inline -F comm,tid,ip,sym,dso | verify.py --name NAME --signals FACTS
 
-With --budget so many of the walks were limited, and ended as `budget`: as many chains may be short.
 
 With --events the samples were taken at events of the turn. FILE has lines EVENT=LEAST: the least number of whole
 samples of each event. Few samples may be outside. If the kernel sleeps, its part of a sample must begin at the entry of
@@ -206,7 +205,7 @@ class Beginnings:
 
 
 def verify(oracle, lines, args):
-    name = args.name if args.budget is None else f'{args.name}, limited'
+    name = args.name
     count = collections.Counter()
     beginnings, last_early, early = Beginnings(), 0, set()
     met, setup, in_slots, bad = set(), 0, 0, []
@@ -242,15 +241,10 @@ def verify(oracle, lines, args):
         print(f'    got      {" ".join(chain)}')
     if oracle.slots:
         yield f'{name}: some in PLT slots', in_slots >= MIN_IN_SLOTS
-    if args.budget is None:
-        ends = (('no short chain', not count['short']),
-                (f'at most {MAX_EARLY} places before the sections were scanned', len(early) <= MAX_EARLY))
-    else:
-        short = count['short'] + count['early']
-        ends = ((f'as many walks used up their budget ({args.budget}) as chains are short ({short})', short <= args.budget),)
     for what, holds in (
             ('no wrong chain', not count['wrong']),
-            *ends,
+            ('no short chain', not count['short']),
+            (f'at most {MAX_EARLY} places before the sections were scanned', len(early) <= MAX_EARLY),
             (f'at least {args.whole} whole', count['whole'] >= args.whole),
             ('few outside', count['outside'] <= MAX_OUTSIDE_SHORT * total),
             (f'{args.addresses:.0%} of the addresses met', len(met) >= args.addresses * len(oracle.chains)),
@@ -537,7 +531,6 @@ def main():
     parser.add_argument('--whole', type=int, default=MIN_WHOLE)
     parser.add_argument('--addresses', type=float, default=MIN_ADDRESSES)
     parser.add_argument('--setup', type=float, default=MIN_SETUP)
-    parser.add_argument('--budget', type=int)
     parser.add_argument('--events')
     parser.add_argument('--kallsyms')
     parser.add_argument('--signals')

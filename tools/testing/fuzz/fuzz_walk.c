@@ -152,7 +152,7 @@ struct sfu_process *sfu_process_find(struct mm_struct *mm)
 	return map_known ? &process : NULL;
 }
 
-void sfu_request_for_sample(struct sfu_process *sampled, enum sfu_scan_reason reason)
+void sfu_request_for_sample(struct sfu_process *sampled)
 {
 	require(sampled == (map_known ? &process : NULL));
 }
@@ -435,6 +435,20 @@ static enum sfu_stop walk_freely(struct pt_regs *regs)
 	return stop;
 }
 
+/*
+ * A sample has stored @nr of the frames of its stack, of which @max fit. It has all that were
+ * found, unless its budget has ended it: it looks rows up for the fast path, too.
+ */
+static void check_stored(const u64 *ips, u64 nr, u32 max, unsigned long nr_before_by_budget)
+{
+	u32 nr_common = min_t(u32, min_t(u32, nr_found, max), nr);
+
+	require(nr <= max);
+	require(nr_common == min_t(u32, nr_found, max) ||
+		sfu_counters.stops[SFU_STOP_BUDGET] > nr_before_by_budget);
+	require(!memcmp(ips, found, nr_common * sizeof(*ips)));
+}
+
 static bool is_declined(const struct setting *setting)
 {
 	return setting->declined & DECLINED_ANY ||
@@ -450,8 +464,7 @@ static void enter_callchain(const struct setting *setting, struct pt_regs *regs,
 	struct ftrace_regs fregs = {
 		.args = { (unsigned long)&ctx, (unsigned long)regs },
 	};
-	unsigned long stops = nr_stops();
-	u32 nr = min_t(u32, nr_found, max_stack);
+	unsigned long stops = nr_stops(), by_budget = sfu_counters.stops[SFU_STOP_BUDGET];
 
 	callchain_ops.func(0, 0, &callchain_ops, &fregs);
 	if (is_declined(setting)) {
@@ -459,8 +472,7 @@ static void enter_callchain(const struct setting *setting, struct pt_regs *regs,
 		return;
 	}
 	require(ctx.nr == max_stack && nr_stops() == stops + 1);
-	require(entry->nr >= nr && entry->nr <= max_stack);
-	require(!memcmp(entry->ip, found, nr * sizeof(*entry->ip)));
+	check_stored(entry->ip, entry->nr, max_stack, by_budget);
 }
 
 static void enter_unwind_user(const struct setting *setting, u32 max)
@@ -468,8 +480,7 @@ static void enter_unwind_user(const struct setting *setting, u32 max)
 	unsigned long ips[MAX_DEFERRED];
 	struct unwind_stacktrace trace = { .entries = ips };
 	struct ftrace_regs fregs = {};
-	unsigned long stops = nr_stops();
-	u32 nr = min_t(u32, nr_found, max);
+	unsigned long stops = nr_stops(), by_budget = sfu_counters.stops[SFU_STOP_BUDGET];
 
 	unwind_user_ops.func(0, 0, &unwind_user_ops, &fregs);
 	if (is_declined(setting)) {
@@ -478,15 +489,13 @@ static void enter_unwind_user(const struct setting *setting, u32 max)
 	}
 	require(fregs.ip == (unsigned long)replace_unwind_user);
 	require(replace_unwind_user(&trace, max) == (max ? 0 : -EINVAL));
-	require(trace.nr <= max && trace.nr >= nr);
-	require(!memcmp(ips, found, nr * sizeof(*ips)));
+	check_stored((u64 *)ips, trace.nr, max, by_budget);
 	require(nr_stops() == stops + (max > 0));
 }
 
-/* Forgets what an earlier walk may have noted of the section and of the process. */
+/* Forgets what an earlier walk may have noted of the section. */
 static void restore(const struct sfu_section *section)
 {
-	process.nr_costly = 0;
 	map->ranges[0].section.state = section->state;
 	map->ranges[1].section.state = section->state;
 }

@@ -23,9 +23,9 @@ MEANINGS = {
                            SHOW_COURSE + ": then memory is short."),
     "stop.bad-section": ("the section contradicts itself, and is not used again", CHECK_OBJECT),
     "stop.refused": ("the row must not be followed", CHECK_OBJECT),
-    "stop.budget": ("the walk would have cost more work, or looked up more rows, than one walk may",
-                    "On a real-time kernel this is normal for new code (parameter lookups). Elsewhere "
-                    "`sframectl check -p PID` shows objects whose FLAGS lack \"sorted\": link them with GNU ld."),
+    "stop.budget": ("the walk would have cost more work than one walk may",
+                    "New code needs a few samples, because rows that were looked up are remembered. If it goes on, "
+                    "`sframectl load` the files: look-ups in tables cost a sixth."),
     "stop.bad-cfa": ("the row leads down the stack", FIND_PLACE),
     "stop.bad-ra": ("the row leads to an address that is not code", FIND_PLACE),
     "stop.register": ("the row needs a register that is known only in the sampled frame, or where a signal struck",
@@ -78,7 +78,7 @@ DEFECTS = {
     "flex-cfa": "flexible row's CFA is not based on a register",
     "regnum": "row names a register that cannot be known",
     "offset": "row's CFA offset does not fit 32 bits",
-    "costly": "look-ups cost too much, again and again",
+    "costly": "functions take too much work to compile",
 }
 
 

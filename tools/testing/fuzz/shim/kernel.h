@@ -226,6 +226,16 @@ struct mutex {
 #define atomic_read_acquire(v)	__atomic_load_n(&(v)->counter, __ATOMIC_ACQUIRE)
 #define atomic_set_release(v, i) __atomic_store_n(&(v)->counter, i, __ATOMIC_RELEASE)
 #define atomic64_inc_return(v)	(++(v)->counter)
+
+/* Not random, so that a test does the same each time. */
+static inline u64 get_random_u64(void)
+{
+	static u64 last;
+
+	last = last * 6364136223846793005 + 1442695040888963407;
+	return last;
+}
+
 #define atomic_long_add(i, v)	((v)->counter += (i))
 #define atomic_long_sub(i, v)	((v)->counter -= (i))
 #define smp_rmb()		__atomic_thread_fence(__ATOMIC_ACQUIRE)
