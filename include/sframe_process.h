@@ -37,8 +37,8 @@ struct vm_area_struct;
  * @scan_at: no scan is due before this time, in ns of ktime_get_mono_fast_ns(); written
  *	under @lock
  * @sample_at: likewise for scans that samples request
- * @event_at: likewise for all other scans; under @lock
- * @event_due: the next jiffy after that
+ * @event_scans: scans that events may request. Each scan for an event takes one, each sample gives
+ *	one back. Any context writes it, without a lock: some may be lost
  * @began_at: when an event has reported the process, in ns; 0: it ran before
  * @was_sampled: since memory was short. Any context sets it, without a lock
  * @nr_sample_scans: scans that samples have requested; under @lock
@@ -61,8 +61,7 @@ struct sfu_process {
 	bool			inherited_matches;
 	s64			scan_at;
 	s64			sample_at;
-	s64			event_at;
-	unsigned long		event_due;
+	u8			event_scans;
 	s64			began_at;
 	bool			was_sampled;
 	u8			nr_sample_scans;
@@ -88,9 +87,16 @@ static inline struct sfu_map *sfu_process_map(const struct sfu_process *process)
 	return process ? rcu_dereference_check(process->map, rcu_read_lock_sched_held()) : NULL;
 }
 
-/* A sample of the process is taken. */
+/* So many events may request a scan at first, and no more are saved up. A library takes two. */
+#define SFU_EVENT_SCANS_MAX	48
+
+/* A sample of the process is taken. Most samples only read. */
 static inline void sfu_process_count_sample(struct sfu_process *process)
 {
+	unsigned int event_scans = READ_ONCE(process->event_scans);
+
+	if (event_scans < SFU_EVENT_SCANS_MAX)
+		WRITE_ONCE(process->event_scans, event_scans + 1);
 	if (!READ_ONCE(process->was_sampled))
 		WRITE_ONCE(process->was_sampled, true);
 }

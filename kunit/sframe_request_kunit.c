@@ -309,7 +309,6 @@ static void age(struct sfu_process *process)
 {
 	process->scan_at = -(s64)NSEC_PER_SEC;
 	process->sample_at = -(s64)NSEC_PER_SEC;
-	process->event_at = -(s64)NSEC_PER_SEC;
 }
 
 /* Twice: the first time, all might have been sampled. */
@@ -376,9 +375,6 @@ static void shrink_with_account(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, sfu_process_shrink(ULONG_MAX));
 	age(process);
 	process->sample_at = later;
-	KUNIT_ASSERT_EQ(test, 0, sfu_process_shrink(ULONG_MAX));
-	age(process);
-	process->event_at = later;
 	KUNIT_ASSERT_EQ(test, 0, sfu_process_shrink(ULONG_MAX));
 	age(process);
 	mutex_lock(&process->lock);

@@ -9,7 +9,6 @@
 #include "mapping_change.h"
 #include "named_cases.h"
 #include "scan_scene.h"
-#include "sframe_account.h"
 #include "sframe_map.h"
 #include "sframe_process.h"
 #include "sframe_scan.h"
@@ -498,13 +497,6 @@ static void scan_not_due(struct kunit *test)
 	expect_counted(test, "");
 }
 
-/* Lets events scan the process again. */
-static void allow_events(struct sfu_process *process)
-{
-	process->event_at = 0;
-	process->event_due = jiffies;
-}
-
 /* Moves the time of the next scan by the cost of one. Return: 32 times that cost, in ns. */
 static s64 charge_one(struct kunit *test, s64 scan_at, enum sfu_scan_reason reason)
 {
@@ -512,7 +504,6 @@ static s64 charge_one(struct kunit *test, s64 scan_at, enum sfu_scan_reason reas
 
 	process->scan_at = scan_at;
 	process->wait = 0;
-	allow_events(process);
 	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process, reason));
 	return process->scan_at - scan_at;
 }
@@ -541,68 +532,37 @@ static void scan_share(struct kunit *test)
 	KUNIT_EXPECT_LE(test, process_of(current->mm)->scan_at, after - saved + 32 * 200000);
 }
 
-/* Charges one event. Return: the time from which on another may be. */
-static s64 charge_one_event(struct kunit *test, struct sfu_process *process, s64 event_at)
-{
-	process->scan_at = 0;
-	process->event_at = event_at;
-	process->event_due = jiffies;
-	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process, SFU_SCAN_NEW_CODE));
-	return process->event_at;
-}
-
 /*
- * Scans for events get one part in 512 of the time, where few samples are taken. The process
- * has saved up 1 ms for them at most. Each is charged 2 us at least.
+ * A process may be scanned for 48 events. It then waits for its samples, each of which allows one
+ * more. It does not wait for a scan that a sample requests.
  */
 static void scan_share_of_events(struct kunit *test)
 {
-	const s64 saved = 512 * (s64)NSEC_PER_MSEC;
 	struct sfu_process *process;
-	s64 before, after, due;
+	unsigned int i;
 
 	map_image(test);
 	expect_scanned(test, SAME, "scan.runs");
 	process = process_of(current->mm);
-	/* The second scan is charged by the samples of the wait between both: there are none. */
-	migrate_disable();
-	charge_one_event(test, process, 0);
-	schedule_timeout_uninterruptible(HZ / 10 + 1);
-	before = ktime_get_mono_fast_ns();
-	due = charge_one_event(test, process, 0);
-	after = ktime_get_mono_fast_ns();
-	migrate_enable();
-	KUNIT_EXPECT_GE(test, due, before - saved + 512 * 2000);
-	KUNIT_EXPECT_LE(test, due, after - saved + 512 * 200000);
-	expect_counted(test, "scan.runs=2");
-}
-
-/* A process that has no time left waits, but not for a scan that a sample requests. */
-static void scan_share_of_events_is_used_up(struct kunit *test)
-{
-	const s64 wait = 1000LL * NSEC_PER_SEC;
-	struct sfu_process *process;
-	unsigned long before;
-	s64 event_at, due;
-
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
-	process = process_of(current->mm);
-	before = jiffies;
-	event_at = ktime_get_mono_fast_ns() + wait;
-	due = charge_one_event(test, process, event_at);
-	KUNIT_EXPECT_GE(test, due, event_at + 32 * 2000);
-	KUNIT_EXPECT_LE(test, due, event_at + 512 * 200000);
-	KUNIT_EXPECT_TRUE(test, time_after(process->event_due, before + 990 * HZ));
-	KUNIT_EXPECT_TRUE(test, time_before(process->event_due, jiffies + 1010 * HZ));
+	for (i = 0; i < 50; i++) {
+		process->scan_at = 0;
+		KUNIT_EXPECT_EQ(test, 0, sfu_scan(process, SFU_SCAN_NEW_CODE));
+	}
+	expect_counted(test, "scan.runs=48");
 	process->scan_at = 0;
 	process->sample_at = 0;
-	KUNIT_EXPECT_FALSE(test, sfu_account_allows(process, SFU_SCAN_NEW_CODE));
-	KUNIT_EXPECT_FALSE(test, sfu_account_allows(process, SFU_SCAN_NEW_PROCESS));
-	KUNIT_EXPECT_TRUE(test, sfu_account_allows(process, SFU_SCAN_SAMPLE));
-	process->event_due = jiffies;
-	KUNIT_EXPECT_TRUE(test, sfu_account_allows(process, SFU_SCAN_NEW_CODE));
+	KUNIT_EXPECT_FALSE(test, sfu_scan_is_due(process, SFU_SCAN_NEW_CODE));
+	KUNIT_EXPECT_FALSE(test, sfu_scan_is_due(process, SFU_SCAN_NEW_PROCESS));
+	KUNIT_EXPECT_TRUE(test, sfu_scan_is_due(process, SFU_SCAN_SAMPLE));
+	sfu_process_count_sample(process);
+	for (i = 0; i < 2; i++) {
+		process->scan_at = 0;
+		KUNIT_EXPECT_EQ(test, 0, sfu_scan(process, SFU_SCAN_NEW_CODE));
+	}
 	expect_counted(test, "scan.runs");
+	for (i = 0; i < 300; i++)
+		sfu_process_count_sample(process);
+	KUNIT_EXPECT_EQ(test, 48, process->event_scans);
 }
 
 /*
@@ -751,7 +711,6 @@ static struct kunit_case change_tests[] = {
 	KUNIT_CASE(scan_between_events),
 	KUNIT_CASE(scan_not_due),
 	KUNIT_CASE(scan_share_of_events),
-	KUNIT_CASE(scan_share_of_events_is_used_up),
 	KUNIT_CASE(scan_share),
 	KUNIT_CASE(scan_share_of_dropped_pages),
 	KUNIT_CASE(scan_two_processes),

@@ -29,7 +29,6 @@
 #include <linux/workqueue.h>
 
 #include "compat.h"
-#include "sframe_account.h"
 #include "sframe_event.h"
 #include "sframe_hook.h"
 #include "sframe_map.h"
@@ -102,7 +101,7 @@ static bool may_have_code_or_section(const struct sfu_process *process,
  */
 static bool note_mapping(struct sfu_process *process, const struct vm_area_struct *vma)
 {
-	bool is_due = vma->vm_file && sfu_account_may_allow(process);
+	bool is_due = vma->vm_file && READ_ONCE(process->event_scans);
 
 	/* A loader protects code, and protects it again: nothing is new then. */
 	if (is_due && vma->vm_flags & VM_EXEC &&

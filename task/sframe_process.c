@@ -34,9 +34,9 @@
 #include <linux/workqueue.h>
 
 #include "compat.h"
-#include "sframe_account.h"
 #include "sframe_map.h"
 #include "sframe_process.h"
+#include "sframe_scan.h"
 #include "sframe_stats.h"
 
 #define SPARES_MAX	128
@@ -120,7 +120,7 @@ static struct sfu_process *add_spare_for(struct mm_struct *mm, struct sfu_map *m
 	process->mm = mm;
 	/* A process without a map was sampled before an event has reported it. */
 	process->began_at = map ? ktime_get_mono_fast_ns() : 0;
-	process->event_due = jiffies;
+	process->event_scans = SFU_EVENT_SCANS_MAX;
 	RCU_INIT_POINTER(process->map, map);
 	hash_add_rcu(processes, &process->node, (unsigned long)mm);
 	atomic_long_inc(&sfu_held.processes);
@@ -510,7 +510,7 @@ static unsigned long shrink_chain(struct hlist_head *chain, unsigned long *left)
 		/* A child in doubt: without the scan that it waits for, its map may be wrong. */
 		if (READ_ONCE(process->inherited) && !process->inherited_matches)
 			continue;
-		if (sfu_account_is_open(process) || !sfu_request_try_close(process))
+		if (sfu_scan_still_counts(process) || !sfu_request_try_close(process))
 			continue;
 		remove_process(process);
 		count++;

@@ -28,7 +28,6 @@
 #include <linux/task_work.h>
 
 #include "compat.h"
-#include "sframe_account.h"
 #include "sframe_process.h"
 #include "sframe_request.h"
 #include "sframe_scan.h"
@@ -281,7 +280,7 @@ void sfu_request_for_sample(struct sfu_process *process)
 
 	if (!process)
 		process = sfu_process_try_add(current->mm);
-	if (!process || !sfu_account_allows(process, SFU_SCAN_SAMPLE))
+	if (!process || !sfu_scan_is_due(process, SFU_SCAN_SAMPLE))
 		return;
 	request = &process->request;
 	if (READ_ONCE(request->holder) == current || READ_ONCE(request->sampled))
@@ -305,7 +304,7 @@ void sfu_request_for_event(struct sfu_process *process, struct task_struct *task
 	if (READ_ONCE(process->request.holder) == task &&
 	    READ_ONCE(process->request.reason) >= reason)
 		return;
-	if (sfu_account_allows(process, reason))
+	if (sfu_scan_is_due(process, reason))
 		give_request(process, task, reason);
 }
 

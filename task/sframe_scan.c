@@ -20,10 +20,11 @@
  * The task waits for nobody. If another thread scans, or holds mmap_lock for writing, the
  * scan is lost: it is counted, and left to a later request.
  *
- * A process has an account of the time that it may spend on scans: see sframe_account.c. A scan
- * costs the time that it takes, but no more than COST_MOST times an estimate from the number of
- * VMAs, files and pages. If other tasks have run meanwhile, it costs the estimate at most. What it
- * asks file systems to read is estimated, for that comes after it.
+ * A process may spend BURST on scans, and then one part in SHARE of its time. A scan costs the time
+ * that it takes, but no more than COST_MOST times an estimate from the number of VMAs, files and
+ * pages, for other tasks may run meanwhile. What it asks file systems to read is estimated: that
+ * comes after it. A scan for an event is a guess that a sample will come, so samples limit these
+ * scans: see SFU_EVENT_SCANS_MAX.
  *
  * A new process may end before its first sample. Until then, only short sections are made
  * present. After its first samples, the older it is the more pages a scan examines.
@@ -35,7 +36,6 @@
 #include <linux/sizes.h>
 #include <linux/timekeeping.h>
 
-#include "sframe_account.h"
 #include "sframe_file.h"
 #include "sframe_headers.h"
 #include "sframe_map.h"
@@ -49,6 +49,13 @@
 
 /* How long a map is valid that uses tables of files, which may change. */
 #define VALID_TIME	HZ
+
+#define SHARE		32
+#define BURST		(3 * (s64)NSEC_PER_MSEC)
+
+/* If a scan for a sample finds nothing new, samples wait before the next one, longer each time. */
+#define WAIT_MIN	((s64)NSEC_PER_MSEC)
+#define WAIT_MAX	((s64)NSEC_PER_SEC)
 
 /*
  * The estimated costs of the parts of a scan, in ns; of a page also that of its removal. A slow
@@ -91,7 +98,6 @@
  * @found_new: the scan has found or brought in something that @last does not have, or would
  *	bring it in if the process were older
  * @started: when the scan has begun, in ns
- * @switches: how often other tasks had run in place of this one by then
  * @nr_examined: ranges of which the scan has looked for the section
  * @cost: so far, in ns
  * @prefault: pages of sections
@@ -111,7 +117,6 @@ struct sfu_scan {
 	bool			was_outdated;
 	bool			found_new;
 	s64			started;
-	unsigned long		switches;
 	unsigned int		nr_examined;
 	s64			cost;
 	struct sfu_prefault	prefault;
@@ -772,30 +777,63 @@ static unsigned long prefault_limit(const struct sfu_process *process,
 		return PREFAULT_MIN;
 	if (!process->began_at)
 		return PREFAULT_MAX;
-	return clamp(age / SFU_ACCOUNT_SHARE / COST_PAGE * PAGE_SIZE,
+	return clamp(age / SHARE / COST_PAGE * PAGE_SIZE,
 		     PREFAULT_MIN << min(2 * process->nr_sample_scans, 10), PREFAULT_MAX);
 }
 
-/* How often have other tasks run in place of this one? */
-static unsigned long count_switches(void)
-{
-	return current->nvcsw + current->nivcsw;
-}
-
-/* The cost of a scan that is over, in ns. */
-static s64 cost_of(const struct sfu_scan *scan)
-{
-	s64 taken = (s64)ktime_get_mono_fast_ns() - scan->started;
-	s64 most = scan->cost * (count_switches() == scan->switches ? COST_MOST : 1);
-
-	return clamp(taken, COST_SCAN, most) + scan->prefault.bytes_cold / SZ_4K * COST_PAGE;
-}
-
+/* Sets when the process may be scanned again. */
 static void charge_scan(const struct sfu_scan *scan)
 {
-	sfu_account_charge(scan->process, scan->reason, cost_of(scan));
-	if (scan->found_new || (scan->reason == SFU_SCAN_SAMPLE && !scan->was_outdated))
-		sfu_account_set_wait(scan->process, scan->found_new);
+	s64 now = ktime_get_mono_fast_ns();
+	s64 cost = clamp(now - scan->started, COST_SCAN, COST_MOST * scan->cost) +
+		   scan->prefault.bytes_cold / SZ_4K * COST_PAGE;
+	struct sfu_process *process = scan->process;
+
+	WRITE_ONCE(process->scan_at,
+		   max(process->scan_at, now - SHARE * BURST) + SHARE * cost);
+	if (scan->reason == SFU_SCAN_SAMPLE)
+		process->nr_sample_scans += process->nr_sample_scans < U8_MAX;
+	else if (process->event_scans)
+		WRITE_ONCE(process->event_scans, process->event_scans - 1);
+	if (!scan->found_new && (scan->reason != SFU_SCAN_SAMPLE || scan->was_outdated))
+		return;
+	process->wait = scan->found_new ? 0 : clamp(2 * process->wait, WAIT_MIN, WAIT_MAX);
+	WRITE_ONCE(process->sample_at, now + process->wait);
+}
+
+/**
+ * sfu_scan_is_due() - may a process be scanned now?
+ * @process: the process
+ * @reason: why
+ *
+ * Most events come when the process has used up their scans: for them, this asks no clock.
+ *
+ * Context: Any, NMI included.
+ */
+bool sfu_scan_is_due(const struct sfu_process *process, enum sfu_scan_reason reason)
+{
+	s64 now;
+
+	if (reason != SFU_SCAN_SAMPLE && !READ_ONCE(process->event_scans))
+		return false;
+	now = ktime_get_mono_fast_ns();
+	return now >= READ_ONCE(process->scan_at) &&
+	       (reason != SFU_SCAN_SAMPLE || now >= READ_ONCE(process->sample_at));
+}
+
+/**
+ * sfu_scan_still_counts() - would a process have fewer limits if it were forgotten?
+ * @process: the process
+ *
+ * Context: Any, NMI included.
+ * Return: true if it is scanned now, or what it has spent on scans still counts.
+ */
+bool sfu_scan_still_counts(struct sfu_process *process)
+{
+	s64 now = ktime_get_mono_fast_ns();
+
+	return mutex_is_locked(&process->lock) || READ_ONCE(process->sample_at) > now ||
+	       READ_ONCE(process->scan_at) > now - SHARE * BURST;
 }
 
 /* Under &sfu_process.lock. */
@@ -805,14 +843,13 @@ static int scan_locked(struct sfu_scan *scan)
 	const struct sfu_map *inherited;
 	int err;
 
-	if (!sfu_account_allows(process, scan->reason))
+	if (!sfu_scan_is_due(process, scan->reason))
 		return 0;
 	if (!mmap_read_trylock(scan->mm)) {
-		sfu_account_put_off(process);
+		WRITE_ONCE(process->sample_at, (s64)ktime_get_mono_fast_ns() + WAIT_MIN);
 		return -EAGAIN;
 	}
 	scan->started = ktime_get_mono_fast_ns();
-	scan->switches = count_switches();
 	/* Before the map, as in sfu_process_walk_map(). */
 	inherited = smp_load_acquire(&process->inherited);
 	scan->last = sfu_process_get_map(process);
