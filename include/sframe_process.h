@@ -40,7 +40,6 @@ struct vm_area_struct;
  * @event_scans: scans that events may request. Each scan for an event takes one, each sample gives
  *	one back. Any context writes it, without a lock: some may be lost
  * @began_at: when an event has reported the process, in ns; 0: it ran before
- * @was_sampled: since memory was short. Any context sets it, without a lock
  * @nr_sample_scans: scans that samples have requested; under @lock
  * @wait: ns from the last of these to @sample_at, if it has found nothing new; under @lock
  * @has_new_code: events have reported mappings that the next scan finds. Set by events, which hold
@@ -63,7 +62,6 @@ struct sfu_process {
 	s64			sample_at;
 	u8			event_scans;
 	s64			began_at;
-	bool			was_sampled;
 	u8			nr_sample_scans;
 	s64			wait;
 	bool			has_new_code;
@@ -97,8 +95,6 @@ static inline void sfu_process_count_sample(struct sfu_process *process)
 
 	if (event_scans < SFU_EVENT_SCANS_MAX)
 		WRITE_ONCE(process->event_scans, event_scans + 1);
-	if (!READ_ONCE(process->was_sampled))
-		WRITE_ONCE(process->was_sampled, true);
 }
 
 /*
@@ -148,7 +144,6 @@ void sfu_process_drop_inherited(struct sfu_process *process);
 void sfu_process_refill(void);
 void sfu_process_open(void);
 void sfu_process_close(void);
-unsigned long sfu_process_shrink(unsigned long nr);
 int sfu_process_init(void);
 void sfu_process_exit(void);
 

@@ -46,7 +46,6 @@ void sfu_request_for_sample(struct sfu_process *process);
 /* Any context but NMI; does not sleep. */
 void sfu_request_for_event(struct sfu_process *process, struct task_struct *task,
 			   enum sfu_scan_reason reason);
-bool sfu_request_try_close(struct sfu_process *process);
 void sfu_request_close(struct sfu_process *process);
 
 /* Task context. */

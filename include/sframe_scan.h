@@ -26,7 +26,6 @@ bool sfu_scan_map_matches(const struct sfu_map *map, struct mm_struct *mm);
 
 /* Any context, NMI included. */
 bool sfu_scan_is_due(const struct sfu_process *process, enum sfu_scan_reason reason);
-bool sfu_scan_still_counts(struct sfu_process *process);
 
 /* Task context: may sleep, and tries mmap_lock. */
 int sfu_scan(struct sfu_process *process, enum sfu_scan_reason reason);

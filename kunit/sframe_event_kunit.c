@@ -267,9 +267,6 @@ static void event_by_fork(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, process);
 	KUNIT_EXPECT_PTR_EQ(test, rcu_access_pointer(process->map),
 			    rcu_access_pointer(process_of(parent)->map));
-	/* Memory is short. Without this scan, the child would run by a map that may be wrong. */
-	sfu_process_count_sample(process_of(parent));
-	sfu_process_shrink(ULONG_MAX);
 	KUNIT_EXPECT_PTR_EQ(test, process->request.holder, child);
 	return_to_user_in(child);
 	KUNIT_EXPECT_NULL(test, process->inherited);

@@ -302,102 +302,7 @@ static void add_while_closed(struct kunit *test)
 	expect_scanned(test, SAME, "scan.runs");
 }
 
-/* ---- processes when memory is short ---- */
-
-/* As if the last scan of the process were so long ago that its limits have no effect any more. */
-static void age(struct sfu_process *process)
-{
-	process->scan_at = -(s64)NSEC_PER_SEC;
-	process->sample_at = -(s64)NSEC_PER_SEC;
-}
-
-/* Twice: the first time, all might have been sampled. */
-static unsigned long shrink_twice(void)
-{
-	age(process_of(current->mm));
-	return sfu_process_shrink(ULONG_MAX) + sfu_process_shrink(ULONG_MAX);
-}
-
-/* A process that was sampled since memory was short stays, and goes if that is not repeated. */
-static void shrink_sampled(struct kunit *test)
-{
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
-	age(process_of(current->mm));
-	sfu_process_count_sample(process_of(current->mm));
-	sfu_process_shrink(ULONG_MAX);
-	expect_map(test, SAME);
-	sfu_process_count_sample(process_of(current->mm));
-	sfu_process_shrink(ULONG_MAX);
-	expect_map(test, SAME);
-	KUNIT_EXPECT_EQ(test, 1, sfu_process_shrink(ULONG_MAX));
-	expect_map(test, "unknown");
-}
-
-/* It is known again as any process is that ran before. */
-static void shrink_and_scan_again(struct kunit *test)
-{
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
-	KUNIT_EXPECT_EQ(test, 1, shrink_twice());
-	expect_map(test, "unknown");
-	expect_scanned(test, SAME, "scan.runs");
-	expect_rows(test, page(test, 0));
-}
-
-/* A shrinker that looks at few processes goes on with others the next time. */
-static void shrink_few(struct kunit *test)
-{
-	unsigned int i;
-
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
-	age(process_of(current->mm));
-	KUNIT_EXPECT_EQ(test, 0, sfu_process_shrink(0));
-	expect_map(test, SAME);
-	for (i = 0; i < 2 && process_of(current->mm); i++)
-		sfu_process_shrink(1);
-	expect_map(test, "unknown");
-}
-
-/* A process has its limits until they would be the same if it were new. */
-static void shrink_with_account(struct kunit *test)
-{
-	s64 later = ktime_get_mono_fast_ns() + 1000 * (s64)NSEC_PER_SEC;
-	struct sfu_process *process;
-
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
-	process = process_of(current->mm);
-	process->scan_at = later;
-	/* Twice: the first time, it might have been sampled. */
-	KUNIT_ASSERT_EQ(test, 0, sfu_process_shrink(ULONG_MAX));
-	KUNIT_ASSERT_EQ(test, 0, sfu_process_shrink(ULONG_MAX));
-	age(process);
-	process->sample_at = later;
-	KUNIT_ASSERT_EQ(test, 0, sfu_process_shrink(ULONG_MAX));
-	age(process);
-	mutex_lock(&process->lock);
-	KUNIT_EXPECT_EQ(test, 0, sfu_process_shrink(ULONG_MAX));
-	mutex_unlock(&process->lock);
-	KUNIT_EXPECT_EQ(test, 1, sfu_process_shrink(ULONG_MAX));
-	expect_map(test, "unknown");
-}
-
-/* The task that was to scan the process does nothing. */
-static void shrink_requested(struct kunit *test)
-{
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
-	process_of(current->mm)->scan_at = 0;
-	request_by_sample();
-	expect_counted(test, "scan.requests");
-	KUNIT_EXPECT_EQ(test, 1, shrink_twice());
-	task_work_run();
-	expect_map(test, "unknown");
-	expect_counted(test, "");
-	KUNIT_EXPECT_TRUE(test, comes_true(nothing_is_held));
-}
+/* ---- requests behind many other works ---- */
 
 /* Works that current has queued before a request: as for the files that a system call closes. */
 #define MANY	65
@@ -449,27 +354,6 @@ static void exit_busy(struct kunit *test)
 	sfu_process_open();
 }
 
-/* The shrinker does not search for it, either. */
-static void shrink_busy(struct kunit *test)
-{
-	request_behind_many(test);
-	KUNIT_EXPECT_EQ(test, 0, shrink_twice());
-	expect_map(test, SAME);
-	task_work_run();
-	KUNIT_EXPECT_EQ(test, 1, shrink_twice());
-}
-
-/* The kernel asks, in the end for all that can be freed. */
-static void shrink_by_kernel(struct kunit *test)
-{
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
-	age(process_of(current->mm));
-	drop_slab();
-	drop_slab();
-	expect_map(test, "unknown");
-}
-
 static struct kunit_case request_tests[] = {
 	KUNIT_CASE(request),
 	KUNIT_CASE(request_twice),
@@ -487,15 +371,8 @@ static struct kunit_case process_tests[] = {
 	KUNIT_CASE(spares_run_out),
 	KUNIT_CASE(add_known),
 	KUNIT_CASE(add_while_closed),
-	KUNIT_CASE(shrink_sampled),
-	KUNIT_CASE(shrink_and_scan_again),
-	KUNIT_CASE(shrink_few),
-	KUNIT_CASE(shrink_with_account),
-	KUNIT_CASE(shrink_requested),
-	KUNIT_CASE(shrink_busy),
 	KUNIT_CASE(closed_busy),
 	KUNIT_CASE(exit_busy),
-	KUNIT_CASE_SLOW(shrink_by_kernel),
 	{}
 };
 

@@ -19,8 +19,7 @@
  * for it may have interrupted the holder.
  *
  * Memory: each process has a map, which is charged to the memory control group of the task that
- * scans. When memory is short, processes that are not sampled are forgotten: see
- * sfu_process_shrink().
+ * scans, until the process ends or nobody profiles any more.
  */
 #define pr_fmt(fmt) "sframe_unwind: " fmt
 
@@ -28,7 +27,6 @@
 #include <linux/irq_work.h>
 #include <linux/jiffies.h>
 #include <linux/mm.h>
-#include <linux/shrinker.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 #include <linux/workqueue.h>
@@ -36,7 +34,6 @@
 #include "compat.h"
 #include "sframe_map.h"
 #include "sframe_process.h"
-#include "sframe_scan.h"
 #include "sframe_stats.h"
 
 #define SPARES_MAX	128
@@ -491,73 +488,6 @@ void sfu_process_close(void)
 	}
 }
 
-/*
- * Looks at the processes of one chain. Returns how many it has forgotten, and takes off @left how
- * many there were.
- */
-static unsigned long shrink_chain(struct hlist_head *chain, unsigned long *left)
-{
-	struct sfu_process *process;
-	unsigned long count = 0;
-
-	rcu_read_lock();
-	hlist_for_each_entry_rcu(process, chain, node) {
-		*left -= !!*left;
-		if (READ_ONCE(process->was_sampled)) {
-			WRITE_ONCE(process->was_sampled, false);
-			continue;
-		}
-		/* A child in doubt: without the scan that it waits for, its map may be wrong. */
-		if (READ_ONCE(process->inherited) && !process->inherited_matches)
-			continue;
-		if (sfu_scan_still_counts(process) || !sfu_request_try_close(process))
-			continue;
-		remove_process(process);
-		count++;
-	}
-	rcu_read_unlock();
-	return count;
-}
-
-/**
- * sfu_process_shrink() - memory is short: forget processes that are not sampled
- * @nr: how many to look at, at least
- *
- * Those are forgotten that had no sample since they were looked at last. A sample of such a
- * process makes it known again, and requests a scan of it. What a process has spent on scans is
- * forgotten with it: so it stays until that does not count any more.
- *
- * Context: May sleep; takes no lock that anybody holds for long.
- * Return: How many it has forgotten.
- */
-unsigned long sfu_process_shrink(unsigned long nr)
-{
-	static unsigned int next;	/* chain; two at once may look at the same one */
-	unsigned long count = 0;
-	unsigned int i;
-
-	for (i = 0; i < HASH_SIZE(processes) && nr; i++) {
-		unsigned int chain = READ_ONCE(next);
-
-		WRITE_ONCE(next, (chain + 1) % HASH_SIZE(processes));
-		count += shrink_chain(&processes[chain], &nr);
-		cond_resched();
-	}
-	return count;
-}
-
-static unsigned long count_known(struct shrinker *shrinker, struct shrink_control *sc)
-{
-	return atomic_long_read(&sfu_held.processes) ?: SHRINK_EMPTY;
-}
-
-static unsigned long shrink(struct shrinker *shrinker, struct shrink_control *sc)
-{
-	return sfu_process_shrink(sc->nr_to_scan);
-}
-
-static struct shrinker *shrinker;
-
 /**
  * sfu_process_init() - allocate the spare processes
  *
@@ -571,12 +501,6 @@ int sfu_process_init(void)
 	process_cache = KMEM_CACHE(sfu_process, 0);
 	if (!process_cache)
 		return -ENOMEM;
-	shrinker = shrinker_alloc(0, "sframe_unwind-processes");
-	if (!shrinker)
-		return -ENOMEM;
-	shrinker->count_objects = count_known;
-	shrinker->scan_objects = shrink;
-	shrinker_register(shrinker);
 	for (i = 0; i < SPARES_MAX; i += 2)
 		sfu_process_refill();
 	return nr_spares ? 0 : -ENOMEM;
@@ -586,10 +510,8 @@ int sfu_process_init(void)
  * sfu_process_exit() - free the spare processes, and wait for all that are being freed
  *
  * No hook, walk, request or scan is left, and the table is closed, so nothing queues
- * refill_irq_work. The shrinker may be about to close the request of a process that it has taken
- * out of the table: sfu_request_exit() has waited for that request, and shrinker_free() waits for
- * the shrinker. The first rcu_barrier() waits for process_free_rcu(), the second for the maps that
- * it frees.
+ * refill_irq_work. The first rcu_barrier() waits for process_free_rcu(), the second for the maps
+ * that it frees.
  *
  * Context: May sleep.
  */
@@ -597,7 +519,6 @@ void sfu_process_exit(void)
 {
 	struct sfu_process *process;
 
-	shrinker_free(shrinker);
 	irq_work_sync(&refill_irq_work);
 	cancel_work_sync(&refill_work);
 	for (;;) {

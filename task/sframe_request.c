@@ -309,30 +309,6 @@ void sfu_request_for_event(struct sfu_process *process, struct task_struct *task
 }
 
 /**
- * sfu_request_try_close() - sfu_request_close(), unless that takes long
- * @process: the process
- *
- * Context: As that of sfu_request_close().
- * Return: false if nothing has changed: a task serves the request, or has many other task works.
- */
-bool sfu_request_try_close(struct sfu_process *process)
-{
-	struct sfu_request *request = &process->request;
-	bool has_holder, is_open;
-	unsigned long flags;
-
-	raw_spin_lock_irqsave(&request->lock, flags);
-	has_holder = request->holder;
-	is_open = has_holder && !take_back(request, TAKE_BACK_MOST);
-	if (!is_open)
-		request->is_closed = true;
-	raw_spin_unlock_irqrestore(&request->lock, flags);
-	if (has_holder && !is_open)
-		release_process(process);
-	return !is_open;
-}
-
-/**
  * sfu_request_close() - cancel the request of a process, and refuse more
  * @process: the process
  *

@@ -821,21 +821,6 @@ bool sfu_scan_is_due(const struct sfu_process *process, enum sfu_scan_reason rea
 	       (reason != SFU_SCAN_SAMPLE || now >= READ_ONCE(process->sample_at));
 }
 
-/**
- * sfu_scan_still_counts() - would a process have fewer limits if it were forgotten?
- * @process: the process
- *
- * Context: Any, NMI included.
- * Return: true if it is scanned now, or what it has spent on scans still counts.
- */
-bool sfu_scan_still_counts(struct sfu_process *process)
-{
-	s64 now = ktime_get_mono_fast_ns();
-
-	return mutex_is_locked(&process->lock) || READ_ONCE(process->sample_at) > now ||
-	       READ_ONCE(process->scan_at) > now - SHARE * BURST;
-}
-
 /* Under &sfu_process.lock. */
 static int scan_locked(struct sfu_scan *scan)
 {
