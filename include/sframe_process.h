@@ -40,8 +40,8 @@ struct vm_area_struct;
  * @event_scans: scans that events may request. Each scan for an event takes one, each sample gives
  *	one back. Any context writes it, without a lock: some may be lost
  * @began_at: when an event has reported the process, in ns; 0: it ran before
- * @nr_sample_scans: scans that samples have requested; under @lock
- * @wait: ns from the last of these to @sample_at, if it has found nothing new; under @lock
+ * @wait: ns from the last scan for a sample to @sample_at, if that has found nothing new; under
+ *	@lock
  * @has_new_code: events have reported mappings that the next scan finds. Set by events, which hold
  *	mmap_lock for writing, and cleared by scans, which hold it for reading. (Before 6.5 a stack
  *	that grows is reported under mmap_lock held for reading, and is no code.)
@@ -62,7 +62,6 @@ struct sfu_process {
 	s64			sample_at;
 	u8			event_scans;
 	s64			began_at;
-	u8			nr_sample_scans;
 	s64			wait;
 	bool			has_new_code;
 	unsigned long		awaited_start;

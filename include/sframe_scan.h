@@ -16,7 +16,6 @@ struct vm_area_struct;
 enum sfu_scan_reason {
 	SFU_SCAN_NONE,		/* no scan is requested */
 	SFU_SCAN_NEW_CODE,	/* code, or a section that is awaited, has been mapped */
-	SFU_SCAN_NEW_PROCESS,	/* its page tables are empty */
 	SFU_SCAN_SAMPLE,	/* a sample has missed something, or is about to */
 };
 

@@ -552,7 +552,6 @@ static void scan_share_of_events(struct kunit *test)
 	process->scan_at = 0;
 	process->sample_at = 0;
 	KUNIT_EXPECT_FALSE(test, sfu_scan_is_due(process, SFU_SCAN_NEW_CODE));
-	KUNIT_EXPECT_FALSE(test, sfu_scan_is_due(process, SFU_SCAN_NEW_PROCESS));
 	KUNIT_EXPECT_TRUE(test, sfu_scan_is_due(process, SFU_SCAN_SAMPLE));
 	sfu_process_count_sample(process);
 	for (i = 0; i < 2; i++) {

@@ -39,7 +39,6 @@
 #define PROFILED_FOR	(10 * HZ)	/* after the last sample */
 #define FORGOTTEN_AFTER	(600 * HZ)	/* without a sample */
 #define LOOK_MAX	64		/* ranges of a map that is compared with a child */
-#define SCAN_CHILD_MAX	256		/* ranges of a child that is scanned at once */
 #define SCAN_EVENT_MAX	1024		/* mappings of a process that is scanned for an event */
 
 static unsigned long profiled_at;	/* in jiffies */
@@ -197,13 +196,13 @@ static void add_child(struct task_struct *child, struct sfu_process *parent, str
 	bool matches = is_complete && matches_child(child->mm, map);
 	struct sfu_process *process;
 
-	if (!matches && (has_many_mappings(child->mm) || map->nr_ranges > SCAN_CHILD_MAX)) {
+	if (!matches && has_many_mappings(child->mm)) {
 		sfu_map_put(map);
 		return;
 	}
 	process = sfu_process_add_child(child->mm, parent, map, matches);
 	if (process && !matches)
-		sfu_request_for_event(process, child, SFU_SCAN_NEW_PROCESS);
+		sfu_request_for_event(process, child, SFU_SCAN_NEW_CODE);
 }
 
 /**

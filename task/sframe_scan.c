@@ -27,7 +27,7 @@
  * scans: see SFU_EVENT_SCANS_MAX.
  *
  * A new process may end before its first sample. Until then, only short sections are made
- * present. After its first samples, the older it is the more pages a scan examines.
+ * present. After that, the older it is the more pages a scan examines.
  */
 #include <linux/elf.h>
 #include <linux/fs.h>
@@ -69,9 +69,6 @@
 #define COST_PAGE	1000
 #define COST_TEXT	300
 
-/* Ranges of which a scan that no sample has requested looks for the section. */
-#define EXAMINED_UNSAMPLED	256
-
 /* Bytes of sections that one scan examines. */
 #define PREFAULT_MAX	((unsigned long)SZ_64M)
 #define PREFAULT_MIN	((unsigned long)SZ_64K)
@@ -83,7 +80,7 @@
 /* The address of code for which the place of its section is remembered. */
 #define FACTS_BASE		BIT_ULL(62)
 
-/* Executable VMAs that a scan lists. If there are more, it looks at all VMAs twice. */
+/* Executable VMAs that a scan lists. If there are more, it looks twice for the others. */
 #define MAX_LISTED		48
 
 /**
@@ -95,13 +92,10 @@
  * @map: its new map
  * @reason: why the process is scanned
  * @was_outdated: @last was not valid any more
- * @found_new: the scan has found or brought in something that @last does not have, or would
- *	bring it in if the process were older
+ * @found_new: the scan has found or brought in something that @last does not have
  * @started: when the scan has begun, in ns
- * @nr_examined: ranges of which the scan has looked for the section
  * @cost: so far, in ns
  * @prefault: pages of sections
- * @may_examine_parts: also those of sections that are larger than the limit
  * @headers: those of the file that the scan has read last
  * @nr_pieces: pieces of code that the scan has read
  * @nr_listed: executable VMAs, of which @listed has the first
@@ -117,10 +111,8 @@ struct sfu_scan {
 	bool			was_outdated;
 	bool			found_new;
 	s64			started;
-	unsigned int		nr_examined;
 	s64			cost;
 	struct sfu_prefault	prefault;
-	bool			may_examine_parts;
 	struct sfu_headers	headers;
 	unsigned int		nr_pieces;
 	unsigned int		nr_listed;
@@ -227,20 +219,6 @@ static bool is_sorted(const struct sfu_section *section)
 	return section->hdr.flags & SFRAME_F_FDE_SORTED;
 }
 
-/*
- * Makes a section present. A search reads pages all over it, so a part of it is of little
- * use.
- */
-static void prefault_section(struct sfu_scan *scan, const struct sfu_range *range)
-{
-	unsigned long size = sframe_header_span(&range->section.hdr);
-
-	if (size > scan->prefault.bytes && !scan->may_examine_parts)
-		scan->found_new |= scan->reason == SFU_SCAN_SAMPLE;
-	else
-		prefault(scan, range, size);
-}
-
 static struct sfu_vma_id vma_id(const struct vm_area_struct *vma)
 {
 	return (struct sfu_vma_id){
@@ -326,8 +304,6 @@ static enum sfu_section_state examine_section(struct sfu_scan *scan, struct sfu_
 {
 	int err;
 
-	if (scan->nr_examined++ >= EXAMINED_UNSAMPLED && scan->reason != SFU_SCAN_SAMPLE)
-		return SFU_SECTION_PENDING;
 	err = range->section.start ? 0 : locate_section(scan, range, file);
 	switch (err) {
 	case 0:
@@ -488,15 +464,21 @@ static void find_mapped(struct sfu_scan *scan, struct sfu_range *range, struct f
 		state = examine_section(scan, range, file);
 	}
 	if (state == SFU_SECTION_READY)
-		prefault_section(scan, range);
+		prefault(scan, range, sframe_header_span(&section->hdr));
 	scan->found_new |= !known || state != atomic_read(&known->section.state);
 	atomic_set(&section->state, state);
+}
+
+/* Is what the last map has of the process to be copied? It is not, if it is the parent's. */
+static bool is_for_new_code(const struct sfu_scan *scan)
+{
+	return scan->reason == SFU_SCAN_NEW_CODE && !scan->is_borrowed;
 }
 
 /* Is there nothing to find out about this range of the last map? */
 static bool is_settled(const struct sfu_scan *scan, const struct sfu_range *range)
 {
-	return scan->reason == SFU_SCAN_NEW_CODE && !has_lost_section(scan->mm, range) &&
+	return is_for_new_code(scan) && !has_lost_section(scan->mm, range) &&
 	       !sfu_section_is(&range->section, SFU_SECTION_PENDING);
 }
 
@@ -569,30 +551,26 @@ static void list_code(struct sfu_scan *scan)
 	}
 }
 
-static void scan_listed(struct sfu_scan *scan)
+/* The first executable VMA from @addr on. There is one: list_code() has counted it. */
+static struct vm_area_struct *next_code(struct mm_struct *mm, unsigned long addr)
 {
-	unsigned int i;
+	struct vm_area_struct *vma;
 
-	for (i = 0; i < scan->map->nr_ranges; i++) {
-		scan_vma(scan, scan->listed[i], &scan->map->ranges[i]);
-		scan->cost += COST_RANGE;
-		cond_resched();
+	for (;; addr = vma->vm_end) {
+		vma = find_vma(mm, addr);
+		if (vma->vm_flags & VM_EXEC)
+			return vma;
 	}
 }
 
-static void scan_all(struct sfu_scan *scan)
+static void scan_code(struct sfu_scan *scan)
 {
-	VMA_ITERATOR(vmi, scan->mm, 0);
-	struct vm_area_struct *vma;
-	unsigned int nr = 0;
+	struct vm_area_struct *vma = NULL;
+	unsigned int i;
 
-	for_each_vma(vmi, vma) {
-		if (!(vma->vm_flags & VM_EXEC))
-			continue;
-		if (nr == scan->map->nr_ranges)
-			break;
-		scan_vma(scan, vma, &scan->map->ranges[nr++]);
-		scan->cost += COST_RANGE;
+	for (i = 0; i < scan->map->nr_ranges; i++) {
+		vma = i < MAX_LISTED ? scan->listed[i] : next_code(scan->mm, vma->vm_end);
+		scan_vma(scan, vma, &scan->map->ranges[i]);
 		cond_resched();
 	}
 }
@@ -690,7 +668,7 @@ static unsigned long valid_until(const struct sfu_scan *scan)
 	unsigned long until = jiffies + VALID_TIME;
 
 	/* The empty map of a new program knows no file. */
-	if (scan->reason == SFU_SCAN_NEW_CODE && scan->last && scan->last->nr_ranges &&
+	if (is_for_new_code(scan) && scan->last && scan->last->nr_ranges &&
 	    time_before(scan->last->valid_until, until))
 		return scan->last->valid_until;
 	return until;
@@ -751,22 +729,17 @@ static int make_map(struct sfu_scan *scan)
 	WRITE_ONCE(scan->process->has_new_code, false);
 	WRITE_ONCE(scan->process->awaited_start, 0);
 	WRITE_ONCE(scan->process->awaited_end, 0);
-	if (nr <= MAX_LISTED)
-		scan_listed(scan);
-	else
-		scan_all(scan);
+	scan_code(scan);
 	publish(scan);
 	scan->found_new |= scan->prefault.nr_mapped;
-	scan->cost += (s64)COST_PAGE * scan->prefault.nr_examined +
+	scan->cost += (s64)COST_RANGE * nr +
+		      (s64)COST_PAGE * scan->prefault.nr_examined +
 		      (s64)COST_TEXT * scan->nr_pieces +
 		      (s64)COST_FILE * scan->headers.nr_files;
 	return 0;
 }
 
-/*
- * The bytes of sections that a scan may examine. The limit of a new process grows with its
- * age, and with the number of samples that have requested a scan.
- */
+/* The bytes of sections that a scan may examine. The limit of a new process grows with its age. */
 static unsigned long prefault_limit(const struct sfu_process *process,
 				    enum sfu_scan_reason reason)
 {
@@ -777,8 +750,7 @@ static unsigned long prefault_limit(const struct sfu_process *process,
 		return PREFAULT_MIN;
 	if (!process->began_at)
 		return PREFAULT_MAX;
-	return clamp(age / SHARE / COST_PAGE * PAGE_SIZE,
-		     PREFAULT_MIN << min(2 * process->nr_sample_scans, 10), PREFAULT_MAX);
+	return clamp(age / SHARE / COST_PAGE * PAGE_SIZE, PREFAULT_MIN, PREFAULT_MAX);
 }
 
 /* Sets when the process may be scanned again. */
@@ -791,9 +763,7 @@ static void charge_scan(const struct sfu_scan *scan)
 
 	WRITE_ONCE(process->scan_at,
 		   max(process->scan_at, now - SHARE * BURST) + SHARE * cost);
-	if (scan->reason == SFU_SCAN_SAMPLE)
-		process->nr_sample_scans += process->nr_sample_scans < U8_MAX;
-	else if (process->event_scans)
+	if (scan->reason != SFU_SCAN_SAMPLE && process->event_scans)
 		WRITE_ONCE(process->event_scans, process->event_scans - 1);
 	if (!scan->found_new && (scan->reason != SFU_SCAN_SAMPLE || scan->was_outdated))
 		return;
@@ -841,7 +811,6 @@ static int scan_locked(struct sfu_scan *scan)
 	scan->is_borrowed = scan->last && scan->last == inherited;
 	scan->was_outdated = scan->last && time_after(jiffies, scan->last->valid_until);
 	scan->prefault.bytes = prefault_limit(process, scan->reason);
-	scan->may_examine_parts = scan->prefault.bytes == PREFAULT_MAX;
 	err = make_map(scan);
 	sfu_headers_free(&scan->headers);
 	sfu_map_put(scan->last);
