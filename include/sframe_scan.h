@@ -10,7 +10,6 @@
 struct mm_struct;
 struct sfu_map;
 struct sfu_process;
-struct vm_area_struct;
 
 /* Why a process is scanned; a later reason asks for more. */
 enum sfu_scan_reason {
@@ -20,7 +19,6 @@ enum sfu_scan_reason {
 };
 
 /* Under mmap_lock. */
-bool sfu_scan_has_code(struct sfu_map *map, const struct vm_area_struct *vma);
 bool sfu_scan_map_matches(const struct sfu_map *map, struct mm_struct *mm);
 
 /* Any context, NMI included. */

@@ -620,20 +620,6 @@ static void event_of_many_mappings(struct kunit *test)
 	expect_counted(test, "scan.runs");
 }
 
-/* Code that the map has already needs no scan. */
-static void event_of_known_code(struct kunit *test)
-{
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
-	no_exec(test);
-	report_mmap(test, 1);
-	protect_at(test, 1, 2, PROT_READ | PROT_EXEC);
-	report_mmap(test, 1);
-	task_work_run();
-	expect_map(test, SAME);
-	expect_counted(test, "");
-}
-
 /* A scan for new code finds code that no event has reported. */
 static void event_finds_what_was_not_reported(struct kunit *test)
 {
@@ -667,7 +653,6 @@ static struct kunit_case event_tests[] = {
 	KUNIT_CASE_PARAM(event_by_fork_in_doubt, doubt_gen_params),
 	KUNIT_CASE(event_by_forks),
 	KUNIT_CASE(event_by_fork_takes_little),
-	KUNIT_CASE(event_of_known_code),
 	KUNIT_CASE(event_finds_what_was_not_reported),
 	KUNIT_CASE(event_of_code_that_is_gone),
 	KUNIT_CASE(event_of_unknown_process),

@@ -94,27 +94,12 @@ static bool may_have_code_or_section(const struct sfu_process *process,
 		vma->vm_end > READ_ONCE(process->awaited_start));
 }
 
-/*
- * Notes that there is a new mapping of code, or of what may be a section. Returns whether a scan is
- * due that looks at it now. Anonymous code is left to a sample.
- */
-static bool note_mapping(struct sfu_process *process, const struct vm_area_struct *vma)
-{
-	bool is_due = vma->vm_file && READ_ONCE(process->event_scans);
-
-	/* A loader protects code, and protects it again: nothing is new then. */
-	if (is_due && vma->vm_flags & VM_EXEC &&
-	    sfu_scan_has_code(sfu_process_map(process), vma))
-		return false;
-	WRITE_ONCE(process->has_new_code, true);
-	return is_due && !has_many_mappings(vma->vm_mm);
-}
-
 /**
  * sfu_event_mmap() - current has a new mapping, or one that has changed
  * @vma: the mapping
  *
- * A process that is not known and runs already is left to its first sample.
+ * A process that is not known and runs already is left to its first sample, and so is anonymous
+ * code.
  *
  * Context: Task, mmap_lock held; preemption may be disabled.
  */
@@ -131,8 +116,11 @@ void sfu_event_mmap(struct vm_area_struct *vma)
 	/* execve(): the new program has no code yet, so an empty map is complete. */
 	if (!process && current->in_execve && vma->vm_file)
 		process = sfu_process_add(mm, sfu_map_get_empty());
-	if (process && may_have_code_or_section(process, vma) && note_mapping(process, vma))
-		sfu_request_for_event(process, current, SFU_SCAN_NEW_CODE);
+	if (process && may_have_code_or_section(process, vma)) {
+		WRITE_ONCE(process->has_new_code, true);
+		if (vma->vm_file && !has_many_mappings(mm))
+			sfu_request_for_event(process, current, SFU_SCAN_NEW_CODE);
+	}
 	rcu_read_unlock_sched();
 }
 

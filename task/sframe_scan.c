@@ -342,20 +342,6 @@ static struct sfu_range *find_known(struct sfu_map *last, const struct sfu_vma_i
 	return range && is_same_vma(&range->vma, vma) ? range : NULL;
 }
 
-/**
- * sfu_scan_has_code() - does a map have this mapping of code, as it is?
- * @map: the map of the process; may be NULL
- * @vma: the mapping
- *
- * Context: Any, under rcu_read_lock() and mmap_lock.
- */
-bool sfu_scan_has_code(struct sfu_map *map, const struct vm_area_struct *vma)
-{
-	struct sfu_vma_id id = vma_id(vma);
-
-	return find_known(map, &id);
-}
-
 /*
  * Is the section of a known range not mapped any more? The hook may be about to report
  * that. Or the parent has mapped it after the child's mappings were copied.
