@@ -36,13 +36,6 @@
 /* References to processes that irq works and task works hold. */
 static atomic_t nr_held;
 
-/*
- * The PID of a task that keeps the request of a process which has been forgotten, or 0. If several
- * tasks do, it is the last of them. Written under the lock of that request; sfu_request_exit()
- * reads it without.
- */
-static pid_t late_holder;
-
 static bool hold_process(struct sfu_process *process)
 {
 	if (!refcount_inc_not_zero(&process->refs))
@@ -100,18 +93,15 @@ static DEFINE_RAW_SPINLOCK(left_lock);
 /* Under &sfu_request.lock, as that below. */
 static void leave_with_holder(struct sfu_request *request)
 {
-	WRITE_ONCE(late_holder, task_pid_nr(request->holder));
 	raw_spin_lock(&left_lock);
 	list_add(&request->left, &left_requests);
 	raw_spin_unlock(&left_lock);
 }
 
 /* The holder has given the request back. */
-static void end_holding(struct sfu_request *request, struct task_struct *holder)
+static void end_holding(struct sfu_request *request)
 {
 	WRITE_ONCE(request->holder, NULL);
-	/* Unloading may have been told to wait for this task. It need not any more. */
-	cmpxchg(&late_holder, task_pid_nr(holder), 0);
 	if (!request->is_closed)
 		return;
 	raw_spin_lock(&left_lock);
@@ -122,12 +112,10 @@ static void end_holding(struct sfu_request *request, struct task_struct *holder)
 /* Takes the request back from its holder. Under &sfu_request.lock. */
 static bool take_back(struct sfu_request *request, unsigned int most)
 {
-	struct task_struct *holder = request->holder;
-
 	lockdep_assert_held(&request->lock);
-	if (!sfu_cancel_task_work(holder, &request->work, most))
+	if (!sfu_cancel_task_work(request->holder, &request->work, most))
 		return false;
-	end_holding(request, holder);
+	end_holding(request);
 	return true;
 }
 
@@ -201,7 +189,7 @@ static bool begin_to_serve(struct sfu_request *request, enum sfu_scan_reason *re
 	bool is_wanted;
 
 	raw_spin_lock_irq(&request->lock);
-	end_holding(request, current);
+	end_holding(request);
 	*reason = request->reason;
 	WRITE_ONCE(request->reason, SFU_SCAN_NONE);
 	is_wanted = !request->is_closed;
@@ -369,19 +357,8 @@ static void take_all_back(void)
 	}
 }
 
-/* After this time, in jiffies, sfu_request_exit() says for which task it waits. */
+/* After this time, in jiffies, sfu_request_exit() says that it waits. */
 #define LATE	(5 * HZ)
-
-static void say_late(void)
-{
-	pid_t pid = READ_ONCE(late_holder);
-
-	if (pid)
-		pr_warn("unloading waits for task %d, which closes a file or socket that takes its time: wait, or kill that task\n",
-			pid);
-	else
-		pr_warn("unloading waits for a task that looks for the data of its code, perhaps on a slow disk, or that closes a file: wait\n");
-}
 
 /**
  * sfu_request_exit() - wait for the requests that are being served
@@ -391,7 +368,7 @@ static void say_late(void)
  * to run them, and irq works may be on their way. What runs waits for nothing that a process
  * controls. But a task may run others before ours: if it has closed files by close_range() or by
  * ending, they may wait for a socket or a server. Nobody can take ours from there, so this waits,
- * too, and says for whom.
+ * too, and says so.
  *
  * After synchronize_rcu_tasks() no task is left in the tail of serve_in_task(), where it does
  * not sleep; after synchronize_rcu() no CPU is left in that of give_to_sampled(), which runs
@@ -409,7 +386,7 @@ void sfu_request_exit(void)
 		schedule_timeout_uninterruptible(1);
 		if (time_before(jiffies, said_at))
 			continue;
-		say_late();
+		pr_warn("unloading waits for a task that looks for the data of its code, perhaps on a slow disk, or that closes a file or socket: wait\n");
 		said_at = jiffies + MAX_JIFFY_OFFSET;
 	}
 	synchronize_rcu_tasks();
