@@ -49,9 +49,6 @@ static HLIST_HEAD(spares);
 static unsigned int nr_spares;
 static bool is_open;
 
-/* The processes: of kmalloc() they would take half as much again. */
-static struct kmem_cache *process_cache;
-
 /**
  * sfu_process_find() - find a process
  * @mm: its memory
@@ -216,7 +213,7 @@ static void process_free_rcu(struct rcu_head *rcu)
 	sfu_map_put(rcu_dereference_protected(process->map, true));
 	atomic_long_sub(sizeof(*process), &sfu_held.bytes);
 	atomic_long_dec(&sfu_held.processes);
-	kmem_cache_free(process_cache, process);
+	kfree(process);
 }
 
 /**
@@ -397,7 +394,7 @@ void sfu_process_publish(struct sfu_process *process, struct sfu_map *map)
 
 static struct sfu_process *process_alloc(void)
 {
-	struct sfu_process *process = kmem_cache_zalloc(process_cache, SFU_GFP_TASK);
+	struct sfu_process *process = kzalloc_obj(*process, SFU_GFP_TASK);
 
 	if (!process)
 		return NULL;
@@ -439,7 +436,7 @@ void sfu_process_refill(void)
 		if (!process)
 			return;
 		if (!put_spare(process)) {
-			kmem_cache_free(process_cache, process);
+			kfree(process);
 			return;
 		}
 		atomic_long_add(sizeof(*process), &sfu_held.bytes);
@@ -498,9 +495,6 @@ int sfu_process_init(void)
 {
 	unsigned int i;
 
-	process_cache = KMEM_CACHE(sfu_process, 0);
-	if (!process_cache)
-		return -ENOMEM;
 	for (i = 0; i < SPARES_MAX; i += 2)
 		sfu_process_refill();
 	return nr_spares ? 0 : -ENOMEM;
@@ -528,11 +522,10 @@ void sfu_process_exit(void)
 		if (!process)
 			break;
 		atomic_long_sub(sizeof(*process), &sfu_held.bytes);
-		kmem_cache_free(process_cache, process);
+		kfree(process);
 	}
 	rcu_barrier();
 	rcu_barrier();
-	kmem_cache_destroy(process_cache);
 	WARN_ON_ONCE(atomic_long_read(&sfu_held.processes));
 	WARN_ON_ONCE(atomic_long_read(&sfu_held.bytes));
 	WARN_ON_ONCE(atomic_long_read(&sfu_held.sections));
