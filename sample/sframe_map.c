@@ -32,14 +32,7 @@ static size_t map_size(unsigned int nr_ranges)
 	return struct_size_t(struct sfu_map, ranges, nr_ranges) + nr_ranges * sizeof(u32);
 }
 
-/**
- * sfu_map_alloc() - allocate a map
- * @nr_ranges: how many ranges it has; all of them are empty
- * @gfp: how to allocate; may sleep
- *
- * Context: May sleep.
- * Return: The map with one reference, or NULL if there is no memory.
- */
+/* Returns a map of @nr_ranges empty ranges, with one reference, or NULL if there is no memory. */
 struct sfu_map *sfu_map_alloc(unsigned int nr_ranges, gfp_t gfp)
 {
 	size_t size = map_size(nr_ranges);
@@ -55,25 +48,14 @@ struct sfu_map *sfu_map_alloc(unsigned int nr_ranges, gfp_t gfp)
 	return map;
 }
 
-/**
- * sfu_map_get_empty() - the map of a process that has no code
- *
- * Context: Any.
- * Return: The map with a reference.
- */
+/* Returns the map of a process that has no code, with a reference. */
 struct sfu_map *sfu_map_get_empty(void)
 {
 	refcount_inc(&empty_map.refs);
 	return &empty_map;
 }
 
-/**
- * sfu_map_set_nr_sections() - set and count the sections of a map
- * @map: the map, not published yet, or not used any more
- * @nr: sections that it has
- *
- * Context: Any.
- */
+/* Sets and counts the sections of a map that is not published yet, or not used any more. */
 void sfu_map_set_nr_sections(struct sfu_map *map, unsigned int nr)
 {
 	atomic_long_add((long)nr - map->nr_sections, &sfu_held.sections);
@@ -103,13 +85,9 @@ static void refuse_section(struct sfu_section *section)
 	sfu_count(defects[SFRAME_DEFECT_SEGMENT]);
 }
 
-/**
- * sfu_map_order_sections() - make the sections of a map searchable by their addresses
- * @map: the map, complete and not published yet
- *
- * If two sections overlap and are not the same, the second is refused.
- *
- * Context: Task.
+/*
+ * Makes the sections of a map, which is not published yet, searchable by their addresses. If two
+ * sections overlap and are not the same, the second is refused.
  */
 void sfu_map_order_sections(struct sfu_map *map)
 {
@@ -152,12 +130,7 @@ static void free_map(struct rcu_head *rcu)
 	kvfree(map);
 }
 
-/**
- * sfu_map_put() - drop a reference
- * @map: the map; may be NULL
- *
- * Context: Any but NMI.
- */
+/* Drops a reference of a map, which may be NULL. Any context but NMI. */
 void sfu_map_put(struct sfu_map *map)
 {
 	if (!map || !refcount_dec_and_test(&map->refs))
@@ -167,14 +140,7 @@ void sfu_map_put(struct sfu_map *map)
 	call_rcu(&map->rcu, free_map);
 }
 
-/**
- * sfu_map_find() - find the range that covers an address
- * @map: the map
- * @addr: user address
- *
- * Context: Any, while the map is held by RCU or a reference.
- * Return: The range, or NULL if no range covers @addr or it has been unmapped.
- */
+/* Returns the range that covers a user address and is mapped, or NULL. */
 struct sfu_range *sfu_map_find(struct sfu_map *map, unsigned long addr)
 {
 	struct sfu_range *range = map->ranges;
@@ -216,14 +182,7 @@ static bool range_ends_after(const struct sfu_map *map, unsigned int i, unsigned
 	return map->ranges[i].end > addr;
 }
 
-/**
- * sfu_map_first_after() - find the first range that ends after an address
- * @map: the map
- * @addr: the address
- *
- * Context: Any, under rcu_read_lock(), or with a reference of the map.
- * Return: Its number, or &sfu_map.nr_ranges if there is none.
- */
+/* Returns the number of the first range that ends after an address, or &sfu_map.nr_ranges. */
 unsigned int sfu_map_first_after(const struct sfu_map *map, unsigned long addr)
 {
 	return first_after(map, map->nr_ranges, addr, range_ends_after);
@@ -245,15 +204,7 @@ static unsigned int first_section_after(const struct sfu_map *map, unsigned long
 	return first_after(map, map->nr_placed, addr, section_ends_after);
 }
 
-/**
- * sfu_map_covers() - does the map have code or sections at these addresses?
- * @map: the map
- * @start: first address
- * @end: one past the last address
- *
- * Context: Any, while the map is held by RCU or a reference.
- * Return: true if it has some, also if they are marked as unmapped.
- */
+/* Does the map have code or sections at these addresses, also such that are unmapped? */
 bool sfu_map_covers(const struct sfu_map *map, unsigned long start, unsigned long end)
 {
 	unsigned int i = sfu_map_first_after(map, start);

@@ -308,12 +308,7 @@ static int compile_empty(struct sframe_compile *compile, const struct sframe_fde
 	return err;
 }
 
-/**
- * sframe_compile_begin() - prepare for the first function
- * @compile: all functions are measured; the caller has set what it allocates
- *
- * Context: Any.
- */
+/* Prepares for the first function: all are measured, and the caller has set what it allocates. */
 void sframe_compile_begin(struct sframe_compile *compile)
 {
 	compile->end = 0;
@@ -343,12 +338,7 @@ int sframe_compile_function(struct sframe_compile *compile, u32 index)
 	return fde.num_fres ? compile_rows(compile, &fde) : compile_empty(compile, &fde);
 }
 
-/**
- * sframe_compile_end() - complete the table
- * @compile: has all functions
- *
- * Context: May sleep.
- */
+/* Completes the table, when it has all functions. */
 void sframe_compile_end(struct sframe_compile *compile)
 {
 	struct sframe_compiled *table = &compile->table;

@@ -390,24 +390,13 @@ static struct miscdevice dev = {
 	.mode	= 0600,
 };
 
-/**
- * sfu_dev_init() - make the device
- *
- * Context: May sleep.
- * Return: 0, or an error of misc_register().
- */
+/* Makes the device. */
 int sfu_dev_init(void)
 {
 	return misc_register(&dev);
 }
 
-/**
- * sfu_dev_exit() - remove the device
- *
- * The module is not unloaded while the device is open: the file holds a reference of it.
- *
- * Context: May sleep.
- */
+/* Removes the device. The module stays while it is open: the file holds a reference of it. */
 void sfu_dev_exit(void)
 {
 	misc_deregister(&dev);

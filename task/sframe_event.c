@@ -45,15 +45,10 @@ static unsigned long profiled_at;	/* in jiffies */
 static atomic_t nr_profilers;		/* at most; those from before the module are not known */
 static bool is_sampled;			/* since a profiler has ended */
 
-/**
- * sfu_event_is_idle() - does nobody profile any more?
- * @now: the time, in jiffies
- *
- * perf_event_open() may fail after it has asked for call chains, and does not take that back. So
- * profilers that do not sample for long are forgotten. The next sample shows that there is one.
- *
- * Context: Any but NMI.
- * Return: Whether the hooks are of no use.
+/*
+ * Does nobody profile any more at this time, in jiffies? perf_event_open() may fail after it has
+ * asked for call chains, and does not take that back. So profilers that do not sample for long are
+ * forgotten. The next sample shows that there is one.
  */
 bool sfu_event_is_idle(unsigned long now)
 {
@@ -94,14 +89,9 @@ static bool may_have_code_or_section(const struct sfu_process *process,
 		vma->vm_end > READ_ONCE(process->awaited_start));
 }
 
-/**
- * sfu_event_mmap() - current has a new mapping, or one that has changed
- * @vma: the mapping
- *
- * A process that is not known and runs already is left to its first sample, and so is anonymous
- * code.
- *
- * Context: Task, mmap_lock held; preemption may be disabled.
+/*
+ * Current has a new mapping, or one that has changed. Its mmap_lock is held. A process that is not
+ * known and runs already is left to its first sample, and so is anonymous code.
  */
 void sfu_event_mmap(struct vm_area_struct *vma)
 {
@@ -124,12 +114,7 @@ void sfu_event_mmap(struct vm_area_struct *vma)
 	rcu_read_unlock_sched();
 }
 
-/**
- * sfu_event_unmap() - a mapping has been removed
- * @vma: the mapping
- *
- * Context: Task, mmap_lock held; preemption may be disabled.
- */
+/* A mapping has been removed. The mmap_lock of the process is held. */
 void sfu_event_unmap(struct vm_area_struct *vma)
 {
 	struct sfu_process *process;
@@ -193,14 +178,10 @@ static void add_child(struct task_struct *child, struct sfu_process *parent, str
 		sfu_request_for_event(process, child, SFU_SCAN_NEW_CODE);
 }
 
-/**
- * sfu_event_fork() - current has a new child, which has not run yet
- * @child: the child; it may share its memory with current
- *
- * A child that has all code of its parent's map needs no scan. One that may not, and has very much
- * code, is left to its first sample.
- *
- * Context: Task; preemption may be disabled.
+/*
+ * Current has a new child, which has not run yet, and may share its memory with current. A child
+ * that has all code of its parent's map needs no scan. One that may not, and has very many
+ * mappings, is left to its first sample.
  */
 void sfu_event_fork(struct task_struct *child)
 {
@@ -220,12 +201,7 @@ void sfu_event_fork(struct task_struct *child)
 	rcu_read_unlock();
 }
 
-/**
- * sfu_event_end() - a process ends: its memory has no users any more
- * @mm: the memory
- *
- * Context: Task; preemption may be disabled.
- */
+/* A process ends: its memory has no users any more. */
 void sfu_event_end(struct mm_struct *mm)
 {
 	sfu_process_end(mm);
@@ -405,11 +381,9 @@ static noinline bool profile_unwatched(unsigned long now)
 	return false;
 }
 
-/**
- * sfu_event_profiled() - a sample has been taken
- *
- * Context: Any, NMI included.
- * Return: false if the hooks are not set, and the kernel has to walk.
+/*
+ * A sample has been taken. Returns false if the hooks are not set, and the kernel has to walk. Any
+ * context, NMI included.
  */
 bool sfu_event_profiled(void)
 {
@@ -487,14 +461,7 @@ static void cancel_starter(void)
 	raw_spin_unlock_irq(&starter_lock);
 }
 
-/**
- * sfu_event_init() - hook the events
- *
- * Somebody may profile already.
- *
- * Context: May sleep.
- * Return: 0, or the error of a required hook, which has been reported.
- */
+/* Hooks the events: somebody may profile already. Returns the error of a required hook. */
 int sfu_event_init(void)
 {
 	int err;
@@ -509,13 +476,10 @@ int sfu_event_init(void)
 	return err;
 }
 
-/**
- * sfu_event_exit() - take all hooks of events off, and forget all processes
- *
- * No sample comes any more. A starter is cancelled, or waits for nothing but ftrace. After
- * synchronize_rcu_tasks() no task is left in the tail of start_in_task().
- *
- * Context: May sleep.
+/*
+ * Takes all hooks of events off, and forgets all processes. No sample comes any more. A starter is
+ * cancelled, or waits for nothing but ftrace. After synchronize_rcu_tasks() no task is left in the
+ * tail of start_in_task().
  */
 void sfu_event_exit(void)
 {

@@ -96,13 +96,9 @@ static bool get_handle(struct inode *inode, u32 *handle)
 	return type > 0 && type != FILEID_INVALID;
 }
 
-/**
- * sfu_file_identify() - find out the identity of a file at this moment
- * @inode: of the file that holds the bytes; not that of an overlay
- * @id: set to the identity
- *
- * Context: Task. Does not sleep.
- * Return: false if the file has none: its file system does not tell each change.
+/*
+ * Sets @id to the identity of a file at this moment. @inode holds the bytes: it is not that of an
+ * overlay. Returns false if the file has none: its file system does not tell each change.
  */
 bool sfu_file_identify(struct inode *inode, struct sfu_file_id *id)
 {
@@ -123,14 +119,10 @@ bool sfu_file_identify(struct inode *inode, struct sfu_file_id *id)
 	return get_handle(inode, id->handle);
 }
 
-/**
- * sfu_file_has_just_changed() - has a file changed within the last two seconds?
- * @id: its identity
- *
- * A later change within the same moment would leave the identity as it is. Some file systems
- * count the time of a change in seconds, and some in steps of two, from the even ones on.
- *
- * Context: Any.
+/*
+ * Has a file changed within the last two seconds? A later change within the same moment would leave
+ * the identity as it is. Some file systems count the time of a change in seconds, and some in steps
+ * of two, from the even ones on.
  */
 bool sfu_file_has_just_changed(const struct sfu_file_id *id)
 {
@@ -139,12 +131,7 @@ bool sfu_file_has_just_changed(const struct sfu_file_id *id)
 	return abs(ktime_get_real_seconds() - changed) <= 1;
 }
 
-/**
- * sfu_file_has_settled() - was the last change of a file so long ago that facts are remembered?
- * @id: its identity
- *
- * Context: Any.
- */
+/* Was the last change of a file so long ago that facts are remembered? */
 bool sfu_file_has_settled(const struct sfu_file_id *id)
 {
 	return ktime_get_real_seconds() - id->changed / NSEC_PER_SEC >= MIN_AGE;
@@ -166,14 +153,7 @@ static struct entry *find_entry(struct entry_set *set, const struct sfu_code_id 
 	return NULL;
 }
 
-/**
- * sfu_file_find() - look up what is known about a part of a file
- * @code: the part
- * @facts: set to the facts
- *
- * Context: Task. Does not sleep.
- * Return: Whether facts are known.
- */
+/* Sets @facts to what is known about a part of a file. Returns whether anything is. */
 bool sfu_file_find(const struct sfu_code_id *code, struct sfu_code_facts *facts)
 {
 	struct entry *entry;
@@ -186,13 +166,7 @@ bool sfu_file_find(const struct sfu_code_id *code, struct sfu_code_facts *facts)
 	return entry;
 }
 
-/**
- * sfu_file_remember() - remember facts about a part of a file
- * @code: the part
- * @facts: the facts; they replace older ones
- *
- * Context: Task. Does not sleep.
- */
+/* Remembers facts about a part of a file. They replace older ones. */
 void sfu_file_remember(const struct sfu_code_id *code, const struct sfu_code_facts *facts)
 {
 	struct entry_set *set = find_set(code);

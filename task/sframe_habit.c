@@ -31,11 +31,9 @@ static void count_start(struct sframe_starts *starts, enum sframe_start start)
 	}
 }
 
-/**
- * sframe_habit_count() - count how functions begin
- * @starts: added to
- * @text: code; begins at a multiple of SFRAME_TEXT_STEP
- * @len: bytes of it; a function at either end may be missed
+/*
+ * Adds to @starts how functions begin in @text, which begins at a multiple of SFRAME_TEXT_STEP. A
+ * function at either end of it may be missed.
  */
 void sframe_habit_count(struct sframe_starts *starts, const u8 *text, size_t len)
 {
@@ -45,14 +43,7 @@ void sframe_habit_count(struct sframe_starts *starts, const u8 *text, size_t len
 		count_start(starts, sframe_text_start(text + i));
 }
 
-/**
- * sframe_habit_count_jit() - count how functions of a JIT begin
- * @starts: added to
- * @text: code; begins at a multiple of SFRAME_TEXT_STEP
- * @len: bytes of it; a function at either end may be missed
- *
- * A frame without a record is looked for where compilers begin functions, too.
- */
+/* The same for code of a JIT. A frame without a record counts where compilers begin functions. */
 void sframe_habit_count_jit(struct sframe_starts *starts, const u8 *text, size_t len)
 {
 	size_t i;
@@ -66,12 +57,7 @@ void sframe_habit_count_jit(struct sframe_starts *starts, const u8 *text, size_t
 	}
 }
 
-/**
- * sframe_habit_early() - the habit of a file, from a part of the code
- * @starts: the functions seen so far
- *
- * Return: The habit if it is clear, else SFRAME_HABIT_UNKNOWN.
- */
+/* The habit of a file, from a part of the code: SFRAME_HABIT_UNKNOWN unless it is clear. */
 enum sframe_habit sframe_habit_early(const struct sframe_starts *starts)
 {
 	if (starts->fp >= starts->other + CLEAR_LEAD)
@@ -87,24 +73,15 @@ static bool most_keep_fp(const struct sframe_starts *starts)
 	return starts->fp && starts->fp >= 4 * starts->other;
 }
 
-/**
- * sframe_habit_final() - the habit of a file, when all that may be read has been read
- * @starts: the functions seen
- *
- * Return: SFRAME_HABIT_FP or SFRAME_HABIT_OTHER.
- */
+/* The habit of a file, when all that may be read has been read: FP or OTHER. */
 enum sframe_habit sframe_habit_final(const struct sframe_starts *starts)
 {
 	return most_keep_fp(starts) ? SFRAME_HABIT_FP : SFRAME_HABIT_OTHER;
 }
 
-/**
- * sframe_habit_of_jit() - the habit of the code of a JIT, from a part of it
- * @starts: the functions seen, by sframe_habit_count_jit()
- *
- * There may be few functions. They are told by more bytes than those of files.
- *
- * Return: The habit if it is clear, else SFRAME_HABIT_UNKNOWN: other code may follow.
+/*
+ * The habit of the code of a JIT, from a part of it: SFRAME_HABIT_UNKNOWN unless it is clear. There
+ * may be few functions. They are told by more bytes than those of files.
  */
 enum sframe_habit sframe_habit_of_jit(const struct sframe_starts *starts)
 {

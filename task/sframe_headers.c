@@ -68,12 +68,7 @@ int sfu_headers_find_section(struct sfu_headers *headers, struct sfu_prefault *p
 						       map_start, map_offset, start, end);
 }
 
-/**
- * sfu_headers_free() - free the headers that were read last
- * @headers: they are forgotten
- *
- * Context: Task.
- */
+/* Frees and forgets the headers that were read last. */
 void sfu_headers_free(struct sfu_headers *headers)
 {
 	kfree(headers->phdrs);

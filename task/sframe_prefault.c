@@ -76,16 +76,13 @@ static bool has_trusted_io(const struct file *file)
 	}
 }
 
-/**
- * sfu_prefault_can_read() - may the page cache of a file be read?
- * @file: the file, which is mapped
+/*
+ * May the page cache of a mapped file be read?
  *
  * If a file has no read(), its page cache may hold memory that the kernel cannot read either, such
  * as that of memfd_secret(). A file in persistent memory (DAX) has no page cache. That of
  * hugetlbfs counts in huge pages before 6.7 (a08c7193e4f1, "mm/filemap: remove hugetlb special
  * casing in filemap.c"), and its mappings get no pages from map_part() on any kernel.
- *
- * Context: Task.
  */
 bool sfu_prefault_can_read(struct file *file)
 {
@@ -95,13 +92,7 @@ bool sfu_prefault_can_read(struct file *file)
 	       file->f_op->read_iter && !file->f_op->read;
 }
 
-/**
- * sfu_prefault_reads_ahead() - will pages of a file that are not in memory be read?
- * @file: the file, which is mapped
- *
- * Context: Task.
- * Return: false if nobody reads them for the module.
- */
+/* Will pages of a mapped file that are not in memory be read for the module? */
 bool sfu_prefault_reads_ahead(const struct file *file)
 {
 	return has_trusted_io(file) && !IS_DAX(file_inode(file));
@@ -143,15 +134,10 @@ static void add_cold(struct sfu_prefault *prefault, const struct file *file, lof
 	};
 }
 
-/**
- * sfu_prefault_get_folio() - find a page of a file, if the page cache has it
- * @prefault: if the page is missing, sfu_prefault_finish() asks for it; NULL: nobody does
- * @file: the file, which is mapped
- * @index: the page
- *
- * Context: Task, under mmap_lock. Waits for nothing.
- * Return: The folio, referenced; ERR_PTR(-EAGAIN) if the page cache does not have the page;
- * ERR_PTR(-ENOEXEC) if the file cannot be read so.
+/*
+ * Finds a page of a mapped file, if the page cache has it. If not, sfu_prefault_finish() asks for
+ * it, unless @prefault is NULL. Returns the folio, referenced; ERR_PTR(-EAGAIN) if the page cache
+ * does not have the page; ERR_PTR(-ENOEXEC) if the file cannot be read so.
  */
 struct folio *sfu_prefault_get_folio(struct sfu_prefault *prefault, struct file *file,
 				     pgoff_t index)
@@ -174,17 +160,9 @@ static void copy_from_folio(void *buf, struct folio *folio, loff_t pos, size_t l
 	kunmap_local(page);
 }
 
-/**
- * sfu_prefault_read() - read a file, if the page cache has it
- * @prefault: what the scan does
- * @file: the file, which is mapped
- * @buf: set to the bytes
- * @len: bytes
- * @pos: offset in the file, in bytes
- *
- * Context: Task, under mmap_lock. Waits for nothing.
- * Return: 0; -EAGAIN if the page cache does not have it; -ENOEXEC if the file is shorter,
- * or cannot be read so.
+/*
+ * Reads @len bytes at @pos of a mapped file, if the page cache has them. Returns 0; -EAGAIN if it
+ * does not; -ENOEXEC if the file is shorter, or cannot be read so.
  */
 int sfu_prefault_read(struct sfu_prefault *prefault, struct file *file, void *buf,
 		      size_t len, loff_t pos)
@@ -435,18 +413,11 @@ static bool map_part(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 	return is_whole;
 }
 
-/**
- * sfu_prefault_map() - make pages of a mapping present, if the page cache has them
- * @prefault: what the scan does, and how much it may do. One page is examined in any case
- * @mm: memory of current, or borrowed by current
- * @file: the file that is mapped
- * @start: first address
- * @end: one past the last address
- *
- * Context: Task, under mmap_lock. May sleep, but waits for no file system that a user
- * serves, and for no userfaultfd.
- * Return: 0 if all pages are present; -EAGAIN if another scan may find more; -EFAULT if
- * there is no such mapping.
+/*
+ * Makes pages of a mapping of @file present, if the page cache has them. One page is examined in any
+ * case. This may sleep, but waits for no file system that a user serves, and for no userfaultfd.
+ * Returns 0 if all pages are present; -EAGAIN if another scan may find more; -EFAULT if there is no
+ * such mapping.
  */
 int sfu_prefault_map(struct sfu_prefault *prefault, struct mm_struct *mm,
 		     const struct file *file, unsigned long start, unsigned long end)
@@ -492,12 +463,7 @@ static void read_ahead(const struct sfu_cold_file *cold)
 	}
 }
 
-/**
- * sfu_prefault_finish() - ask file systems to read what a scan has missed
- * @prefault: what the scan has done
- *
- * Context: Task, without mmap_lock. May wait for a disk.
- */
+/* Asks file systems to read what a scan has missed. May wait for a disk. */
 void sfu_prefault_finish(struct sfu_prefault *prefault)
 {
 	unsigned int i;

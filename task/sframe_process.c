@@ -49,15 +49,7 @@ static HLIST_HEAD(spares);
 static unsigned int nr_spares;
 static bool is_open;
 
-/**
- * sfu_process_find() - find a process
- * @mm: its memory
- *
- * Mostly there is none, and that costs one load.
- *
- * Context: Any, under rcu_read_lock() or processes_lock.
- * Return: The process, or NULL if it is not known.
- */
+/* Returns the process with this memory, or NULL. Mostly there is none, and that costs one load. */
 struct sfu_process *sfu_process_find(struct mm_struct *mm)
 {
 	struct sfu_process *process;
@@ -126,7 +118,6 @@ static struct sfu_process *add_spare_for(struct mm_struct *mm, struct sfu_map *m
  * @mm: its memory, which has users
  * @map: its map; this takes the reference of the caller
  *
- * Context: Any but NMI, under rcu_read_lock(). Does not sleep.
  * Return: The process. NULL: it is known already, there is no spare one, or the table is
  * closed.
  */
@@ -156,7 +147,6 @@ struct sfu_process *sfu_process_add(struct mm_struct *mm, struct sfu_map *map)
  * The scan finds that out. Until then the stack of the child is that of the parent's call, and
  * leads to code that both have.
  *
- * Context: Any but NMI, under rcu_read_lock(). Does not sleep.
  * Return: The process of the child, or NULL: as sfu_process_add().
  */
 struct sfu_process *sfu_process_add_child(struct mm_struct *mm, struct sfu_process *parent,
@@ -180,13 +170,7 @@ struct sfu_process *sfu_process_add_child(struct mm_struct *mm, struct sfu_proce
 	return process;
 }
 
-/**
- * sfu_process_try_add() - add the process of a sample, which has no map yet
- * @mm: its memory, which has users
- *
- * Context: Any, NMI included, under rcu_read_lock().
- * Return: The process. NULL: as sfu_process_add(), or a CPU holds processes_lock.
- */
+/* As sfu_process_add(), for a sample. Also returns NULL if another CPU holds processes_lock. */
 struct sfu_process *sfu_process_try_add(struct mm_struct *mm)
 {
 	struct sfu_process *process;
@@ -216,26 +200,17 @@ static void process_free_rcu(struct rcu_head *rcu)
 	kfree(process);
 }
 
-/**
- * sfu_process_put() - drop a reference
- * @process: the process
- *
- * Context: Any but NMI.
- */
+/* Drops a reference. */
 void sfu_process_put(struct sfu_process *process)
 {
 	if (refcount_dec_and_test(&process->refs))
 		call_rcu(&process->rcu, process_free_rcu);
 }
 
-/**
- * sfu_process_drop_inherited() - the first scan is over: use the map of the parent no more
- * @process: the process
- *
- * The scan has published another one, or has failed. If it has failed, the process keeps the map
- * of its parent only if that is known to be right.
- *
- * Context: Task.
+/*
+ * The first scan of a child is over: it uses the map of its parent no more. The scan has published
+ * another one, or has failed. If it has failed, the child keeps the map only if that is known to
+ * be right.
  */
 void sfu_process_drop_inherited(struct sfu_process *process)
 {
@@ -268,13 +243,9 @@ static void remove_process(struct sfu_process *process)
 	sfu_process_put(process);
 }
 
-/**
- * sfu_process_end() - a process has ended
- * @mm: its memory, which has no users any more
- *
- * Only tasks that use the memory add a process, so none is added any more.
- *
- * Context: Any but NMI; does not sleep.
+/*
+ * A process has ended: its memory has no users any more. Only tasks that use the memory add a
+ * process, so none is added any more.
  */
 void sfu_process_end(struct mm_struct *mm)
 {
@@ -287,13 +258,7 @@ void sfu_process_end(struct mm_struct *mm)
 	rcu_read_unlock();
 }
 
-/**
- * sfu_process_get() - the process of current, for a scan
- * @mm: its memory, which current keeps in use
- *
- * Context: Task.
- * Return: The process with a reference, or NULL if it is not known and cannot be added.
- */
+/* Returns the process of current with a reference, or NULL if it cannot be added. */
 struct sfu_process *sfu_process_get(struct mm_struct *mm)
 {
 	struct sfu_process *process;
@@ -306,13 +271,7 @@ struct sfu_process *sfu_process_get(struct mm_struct *mm)
 	return process;
 }
 
-/**
- * sfu_process_get_map() - the map of a process, with a reference
- * @process: the process
- *
- * Context: Task.
- * Return: The map, or NULL if the process has not been scanned.
- */
+/* Returns the map of a process with a reference, or NULL if the process has not been scanned. */
 struct sfu_map *sfu_process_get_map(struct sfu_process *process)
 {
 	struct sfu_map *map;
@@ -325,15 +284,9 @@ struct sfu_map *sfu_process_get_map(struct sfu_process *process)
 	return map;
 }
 
-/**
- * sfu_process_await() - scan the process when something is mapped at these addresses
- * @process: the process
- * @start: first address
- * @end: one past the last address
- *
- * A scan forgets this. If the process is scanned at this moment, it may be lost.
- *
- * Context: Any but NMI.
+/*
+ * The next event that maps something at these addresses requests a scan. A scan forgets this. If
+ * the process is scanned at this moment, it may be lost.
  */
 void sfu_process_await(struct sfu_process *process, unsigned long start, unsigned long end)
 {
@@ -343,18 +296,10 @@ void sfu_process_await(struct sfu_process *process, unsigned long start, unsigne
 	WRITE_ONCE(process->awaited_end, max(READ_ONCE(process->awaited_end), end));
 }
 
-/**
- * sfu_process_change_map() - addresses of a process have been unmapped that its map has
- * @process: the process
- * @map: its map
- * @start: first address
- * @end: one past the last address
- *
- * A map that processes share is not changed: the process goes on without one until the next
- * scan. So does a process that unmaps very many ranges at once.
- *
- * Context: Any but NMI, under rcu_read_lock(). Does not sleep.
- * Return: false if the process has no map any more, and needs a scan.
+/*
+ * Addresses of a process have been unmapped that its map has. A map that processes share is not
+ * changed: the process goes on without one until the next scan. So does a process that unmaps very
+ * many ranges at once. Returns false if the process has no map any more, and needs a scan.
  */
 bool sfu_process_change_map(struct sfu_process *process, struct sfu_map *map,
 			    unsigned long start, unsigned long end)
@@ -374,13 +319,7 @@ bool sfu_process_change_map(struct sfu_process *process, struct sfu_map *map,
 	return false;
 }
 
-/**
- * sfu_process_publish() - samples use a new map from now on
- * @process: the process
- * @map: its new map; this takes the reference of the caller
- *
- * Context: &sfu_process.lock and mmap_lock held.
- */
+/* Samples use a new map from now on. This takes the reference of the caller. */
 void sfu_process_publish(struct sfu_process *process, struct sfu_map *map)
 {
 	struct sfu_map *last;
@@ -419,12 +358,9 @@ static bool put_spare(struct sfu_process *process)
 	return has_room;
 }
 
-/**
- * sfu_process_refill() - allocate what the caller has used of the spare processes
- *
- * Two at a time, so that the number recovers after a shortage of memory.
- *
- * Context: May sleep.
+/*
+ * Allocates what the caller has used of the spare processes: two at a time, so that the number
+ * recovers after a shortage of memory.
  */
 void sfu_process_refill(void)
 {
@@ -450,25 +386,13 @@ static void set_open(bool open)
 	raw_spin_unlock_irq(&processes_lock);
 }
 
-/**
- * sfu_process_open() - processes may be added from now on
- *
- * The caller has set the hooks of events.
- *
- * Context: May sleep.
- */
+/* Processes may be added from now on: the hooks of events are set. */
 void sfu_process_open(void)
 {
 	set_open(true);
 }
 
-/**
- * sfu_process_close() - forget all processes, and add none
- *
- * The caller removes the hooks of events after this.
- *
- * Context: May sleep.
- */
+/* Forgets all processes, and adds none. The caller removes the hooks of events after this. */
 void sfu_process_close(void)
 {
 	struct sfu_process *process;
@@ -485,12 +409,7 @@ void sfu_process_close(void)
 	}
 }
 
-/**
- * sfu_process_init() - allocate the spare processes
- *
- * Context: May sleep.
- * Return: 0, or -ENOMEM: then sfu_process_exit() frees what there is.
- */
+/* Allocates the spare processes. Returns -ENOMEM if there are none. */
 int sfu_process_init(void)
 {
 	unsigned int i;
@@ -500,14 +419,12 @@ int sfu_process_init(void)
 	return nr_spares ? 0 : -ENOMEM;
 }
 
-/**
- * sfu_process_exit() - free the spare processes, and wait for all that are being freed
+/*
+ * Frees the spare processes, and waits for all that are being freed.
  *
  * No hook, walk, request or scan is left, and the table is closed, so nothing queues
  * refill_irq_work. The first rcu_barrier() waits for process_free_rcu(), the second for the maps
  * that it frees.
- *
- * Context: May sleep.
  */
 void sfu_process_exit(void)
 {

@@ -239,12 +239,7 @@ static bool give_later(struct sfu_process *process)
 	return true;
 }
 
-/**
- * sfu_request_init() - prepare the request of a process
- * @request: the request
- *
- * Context: Any.
- */
+/* Prepares the request of a process. */
 void sfu_request_init(struct sfu_request *request)
 {
 	raw_spin_lock_init(&request->lock);
@@ -259,8 +254,6 @@ void sfu_request_init(struct sfu_request *request)
  *
  * Nothing happens if current is about to scan already, no scan is due, or there is no room
  * for a new process. The next sample tries again.
- *
- * Context: Any, NMI included, under rcu_read_lock().
  */
 void sfu_request_for_sample(struct sfu_process *process)
 {
@@ -277,14 +270,7 @@ void sfu_request_for_sample(struct sfu_process *process)
 		sfu_count(scan_requests);
 }
 
-/**
- * sfu_request_for_event() - request a scan before a task enters user mode again
- * @process: the process
- * @task: a task of it
- * @reason: why
- *
- * Context: Any but NMI, under rcu_read_lock(). Does not sleep; preemption may be disabled.
- */
+/* Requests a scan before @task, of the process, enters user mode again. Preemption may be off. */
 void sfu_request_for_event(struct sfu_process *process, struct task_struct *task,
 			   enum sfu_scan_reason reason)
 {
@@ -296,13 +282,9 @@ void sfu_request_for_event(struct sfu_process *process, struct task_struct *task
 		give_request(process, task, reason);
 }
 
-/**
- * sfu_request_close() - cancel the request of a process, and refuse more
- * @process: the process
- *
- * A task that has many other task works keeps the request, and does nothing for it.
- *
- * Context: Any but NMI. Does not sleep; preemption may be disabled.
+/*
+ * Cancels the request of a process, and refuses more. A task that has many other task works keeps
+ * the request, and does nothing for it. Preemption may be disabled.
  */
 void sfu_request_close(struct sfu_process *process)
 {
@@ -360,8 +342,8 @@ static void take_all_back(void)
 /* After this time, in jiffies, sfu_request_exit() says that it waits. */
 #define LATE	(5 * HZ)
 
-/**
- * sfu_request_exit() - wait for the requests that are being served
+/*
+ * Waits for the requests that are being served.
  *
  * No hook and no walk is left, and sfu_process_close() has closed all requests. Those that tasks
  * have kept are taken back here. So no task work is pending any more: a task may have taken some
@@ -373,8 +355,6 @@ static void take_all_back(void)
  * After synchronize_rcu_tasks() no task is left in the tail of serve_in_task(), where it does
  * not sleep; after synchronize_rcu() no CPU is left in that of give_to_sampled(), which runs
  * with interrupts disabled.
- *
- * Context: May sleep.
  */
 void sfu_request_exit(void)
 {

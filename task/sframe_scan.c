@@ -376,14 +376,9 @@ static bool is_unchanged(const struct sfu_range *range, const struct vm_area_str
 	return is_same_vma(&range->vma, &id);
 }
 
-/**
- * sfu_scan_map_matches() - does a process have the code and the sections that a map has?
- * @map: the map; it is held by the caller
- * @mm: memory of the process
- *
- * The process may have other code, too. This looks at each range.
- *
- * Context: Any but NMI, mmap_lock held. Does not sleep.
+/*
+ * Does a process have the code and the sections that a map has? It may have other code, too. The
+ * caller holds the map and mmap_lock.
  */
 bool sfu_scan_map_matches(const struct sfu_map *map, struct mm_struct *mm)
 {
@@ -757,14 +752,9 @@ static void charge_scan(const struct sfu_scan *scan)
 	WRITE_ONCE(process->sample_at, now + process->wait);
 }
 
-/**
- * sfu_scan_is_due() - may a process be scanned now?
- * @process: the process
- * @reason: why
- *
- * Most events come when the process has used up their scans: for them, this asks no clock.
- *
- * Context: Any, NMI included.
+/*
+ * May a process be scanned now? Most events come when the process has used up their scans: for
+ * them, this asks no clock. Any context, NMI included.
  */
 bool sfu_scan_is_due(const struct sfu_process *process, enum sfu_scan_reason reason)
 {
@@ -837,12 +827,9 @@ int sfu_scan(struct sfu_process *process, enum sfu_scan_reason reason)
 	return err;
 }
 
-/**
- * sfu_scan_mm() - scan the current process for a sample, here and now
- * @mm: memory of current
- *
- * Context: Task. May sleep.
- * Return: As sfu_scan(), or -ENOMEM if the process is not known and cannot be added.
+/*
+ * Scans the current process for a sample, here and now. Returns as sfu_scan(), or -ENOMEM if the
+ * process is not known and cannot be added.
  */
 int sfu_scan_mm(struct mm_struct *mm)
 {

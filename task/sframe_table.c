@@ -205,12 +205,7 @@ static void remove_user_range(struct sfu_table *table)
 		atomic_long_sub(table->size, &bytes_of_users);
 }
 
-/**
- * sfu_table_get() - take the references of one more section
- * @section: a copy of one that has them; it may be without a table
- *
- * Context: Any.
- */
+/* Takes the references of one more section: a copy of one that has them, maybe without a table. */
 void sfu_table_get(const struct sfu_section *section)
 {
 	if (!section->table)
@@ -220,12 +215,7 @@ void sfu_table_get(const struct sfu_section *section)
 		atomic_inc(&section->table->nr_user_ranges);
 }
 
-/**
- * sfu_table_put() - drop the references of a section
- * @section: from sfu_table_find(); it may be without a table
- *
- * Context: Any but NMI.
- */
+/* Drops the references of a section, which may be without a table. */
 void sfu_table_put(const struct sfu_section *section)
 {
 	if (!section->table)
@@ -716,14 +706,11 @@ static int add_file(struct sfu_table_source *source, const struct sfu_file_id *i
 	return 0;
 }
 
-/**
- * sfu_table_load() - load the table of a file, in place of one that it has
- * @source: what user space gives
- *
- * Context: May sleep. The caller holds a reference of the inode, if there is one.
- * Return: 0; -ESTALE or -EAGAIN if the file has changed; -EOPNOTSUPP if its file system does not
- * tell each change; -EBADMSG if the section has a defect; -EINVAL; -ENOSPC; -ENOMEM; -EINTR. With a
- * message.
+/*
+ * Loads the table of a file, in place of one that it has. The caller holds a reference of the
+ * inode, if there is one. Returns 0, or with a message: -ESTALE or -EAGAIN if the file has changed;
+ * -EOPNOTSUPP if its file system does not tell each change; -EBADMSG if the section has a defect;
+ * -EINVAL; -ENOSPC; -ENOMEM; -EINTR.
  */
 int sfu_table_load(struct sfu_table_source *source)
 {
@@ -749,13 +736,7 @@ int sfu_table_load(struct sfu_table_source *source)
 	return 0;
 }
 
-/**
- * sfu_table_drop() - forget the table of a file, even if the file has changed
- * @inode: of the file
- *
- * Context: May sleep.
- * Return: 0; -ENOENT if it has none.
- */
+/* Forgets the table of a file, even if the file has changed. Returns -ENOENT if it has none. */
 int sfu_table_drop(struct inode *inode)
 {
 	struct sfu_table_file *file;
@@ -774,11 +755,7 @@ int sfu_table_drop(struct inode *inode)
 	return err;
 }
 
-/**
- * sfu_table_drop_all() - forget the tables of all files
- *
- * Context: May sleep.
- */
+/* Forgets the tables of all files. */
 void sfu_table_drop_all(void)
 {
 	struct sfu_table_file *file;
@@ -791,12 +768,9 @@ void sfu_table_drop_all(void)
 	}
 }
 
-/**
- * sfu_table_drop_tableless() - forget which files are known to have no table
- *
- * They are wanted again: whoever makes tables now may make more than the one before.
- *
- * Context: May sleep.
+/*
+ * Forgets which files are known to have no table. They are wanted again: whoever makes tables now
+ * may make more than the one before.
  */
 void sfu_table_drop_tableless(void)
 {
@@ -805,12 +779,9 @@ void sfu_table_drop_tableless(void)
 	atomic_fetch_inc_release(&sfu_table_generation);
 }
 
-/**
- * sfu_table_list() - one of the files that have a table
- * @entry: its @next says which; all of it is set
- *
- * Context: May sleep.
- * Return: 0; -ENOENT if there are no more.
+/*
+ * Sets @entry to one of the files that have a table; its @next says which. Returns -ENOENT if there
+ * are no more.
  */
 int sfu_table_list(struct sframe_file *entry)
 {
@@ -921,7 +892,6 @@ static int place_table(const struct sfu_table_file *file, u64 map_start, u64 map
  * @map_offset: where in the file it begins
  * @section: set with 0, to a section with a reference of the table
  *
- * Context: Task; does not sleep.
  * Return: 0; -ENODATA if there is none for this file; -ENOSPC if users have no room for it now;
  * -ENOENT if the file is not known, or its table is forgotten.
  */
@@ -952,15 +922,9 @@ static unsigned long count_unused(struct shrinker *shrinker, struct shrink_contr
 	return nr > nr_none ? nr - nr_none : SHRINK_EMPTY;
 }
 
-/**
- * sfu_table_shrink() - forget files whose tables no range uses
- * @most: so many files at most
- *
- * A file that is known to have no table stays: it takes hardly any memory, and to forget it starts
- * a converter.
- *
- * Context: Task; reclaims memory.
- * Return: How many were forgotten.
+/*
+ * Forgets up to @most files whose tables no range uses; returns how many. A file that is known to
+ * have no table stays: it takes hardly any memory, and to forget it starts a converter.
  */
 unsigned long sfu_table_shrink(unsigned long most)
 {
@@ -989,12 +953,7 @@ static unsigned long shrink(struct shrinker *shrinker, struct shrink_control *sc
 
 static struct shrinker *shrinker;
 
-/**
- * sfu_table_init() - there are no tables yet
- *
- * Context: May sleep.
- * Return: 0, or -ENOMEM.
- */
+/* There are no tables yet. Returns 0, or -ENOMEM. */
 int sfu_table_init(void)
 {
 	int err;
@@ -1022,13 +981,9 @@ err_tables:
 	return err;
 }
 
-/**
- * sfu_table_exit() - free all tables
- *
- * The device is gone, and so are all maps: only files have tables. rcu_barrier() waits for
- * free_table().
- *
- * Context: May sleep.
+/*
+ * Frees all tables. The device is gone, and so are all maps: only files have tables. rcu_barrier()
+ * waits for free_table().
  */
 void sfu_table_exit(void)
 {

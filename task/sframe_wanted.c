@@ -200,26 +200,18 @@ static kuid_t owner_of_current(void)
 	return uid_valid(root) && !uid_eq(root, GLOBAL_ROOT_UID) ? root : current_uid();
 }
 
-/**
- * sfu_wanted_is_of_user() - does what current maps count for a user other than root?
- *
- * Context: Task.
- */
+/* Does what current maps count for a user other than root? */
 bool sfu_wanted_is_of_user(void)
 {
 	return !uid_eq(owner_of_current(), GLOBAL_ROOT_UID);
 }
 
-/**
- * sfu_wanted_add() - there is no table for code that current has mapped
- * @file: the mapped file
- * @addr: where it is mapped
+/*
+ * There is no table for code of @file that current has mapped at @addr.
  *
  * If a program of some user serves the file system, the reader of the device would wait for
  * that program. The reader serves the whole machine. It gets no file that is not a regular one:
  * to open a device may change its state.
- *
- * Context: Task; may sleep.
  */
 void sfu_wanted_add(const struct file *file, unsigned long addr)
 {
@@ -243,13 +235,9 @@ void sfu_wanted_add(const struct file *file, unsigned long addr)
 	kfree(wanted);
 }
 
-/**
- * sfu_wanted_answer() - a file is wanted no more
- * @id: its identity; that of another content is as good
- *
- * If processes map another content meanwhile, they want it after their next scan.
- *
- * Context: Task.
+/*
+ * The file with this identity is wanted no more, whatever its content. If processes map another
+ * content meanwhile, they want it after their next scan.
  */
 void sfu_wanted_answer(const struct sfu_file_id *id)
 {
@@ -262,14 +250,7 @@ void sfu_wanted_answer(const struct sfu_file_id *id)
 	spin_unlock(&wanted_lock);
 }
 
-/**
- * sfu_wanted_open() - there is one more reader
- * @reader: the reader, initialized by this
- *
- * What processes have mapped before is wanted after their next scan.
- *
- * Context: Task.
- */
+/* There is one more reader. What processes have mapped before is wanted after their next scan. */
 void sfu_wanted_open(struct sfu_wanted_reader *reader)
 {
 	INIT_LIST_HEAD(&reader->given);
@@ -279,12 +260,7 @@ void sfu_wanted_open(struct sfu_wanted_reader *reader)
 	spin_unlock(&wanted_lock);
 }
 
-/**
- * sfu_wanted_close() - a reader has gone
- * @reader: what it has not answered, another one gets
- *
- * Context: Task; may sleep.
- */
+/* A reader has gone. What it has not answered, another one gets. */
 void sfu_wanted_close(struct sfu_wanted_reader *reader)
 {
 	spin_lock(&wanted_lock);
@@ -303,11 +279,7 @@ void sfu_wanted_close(struct sfu_wanted_reader *reader)
 	retry(NULL);
 }
 
-/**
- * sfu_wanted_is_empty() - is no file wanted?
- *
- * Context: Any.
- */
+/* Is no file wanted? */
 bool sfu_wanted_is_empty(void)
 {
 	return list_empty_careful(&queue);
@@ -448,14 +420,7 @@ static void postpone(const struct wanted *copy, bool was_locked)
 	spin_unlock(&wanted_lock);
 }
 
-/**
- * sfu_wanted_take() - take a file that is wanted
- * @reader: who takes it
- * @taken: set to the file, with a reference
- *
- * Context: Task; may sleep.
- * Return: Whether there is one.
- */
+/* Takes a file that is wanted, and a reference to it. Returns whether there is one. */
 bool sfu_wanted_take(struct sfu_wanted_reader *reader, struct sfu_wanted_file *taken)
 {
 	struct file *file = NULL;
@@ -475,12 +440,7 @@ bool sfu_wanted_take(struct sfu_wanted_reader *reader, struct sfu_wanted_file *t
 	return !IS_ERR_OR_NULL(file);
 }
 
-/**
- * sfu_wanted_give_back() - the reader could not be given a file that it has taken
- * @id: identity of the file; it is the next one that a reader gets
- *
- * Context: Task.
- */
+/* The reader could not be given a file that it has taken. It is the next one that a reader gets. */
 void sfu_wanted_give_back(const struct sfu_file_id *id)
 {
 	struct wanted *wanted;
