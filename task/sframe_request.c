@@ -12,10 +12,9 @@
  * ever. So a later request of another task takes it away from there. The end of the process
  * or of the module cancels it.
  *
- * A sample may come in an NMI, or under any lock of the scheduler. It adds the task work if no
- * other task has it, and the lock of the request is free. This takes no other lock. Otherwise, and
- * in an NMI, it starts an irq work, which adds the task work. If the sample has interrupted user
- * mode, the irq work runs before the next instruction there.
+ * A sample may come in an NMI, or under any lock of the scheduler. So it starts an irq work, which
+ * adds the task work. If the sample has interrupted user mode, the irq work runs before the next
+ * instruction there.
  */
 #define pr_fmt(fmt) "sframe_unwind: " fmt
 
@@ -160,29 +159,6 @@ static void give_request(struct sfu_process *process, struct task_struct *task,
 		release_process(process);
 }
 
-/*
- * Gives the request to current without an irq work, which would be an interrupt of its own, right
- * after that of the sample. task_work_add() takes no lock. The sample may have interrupted a holder
- * of the request's lock, so that is only tried. Returns false in an NMI, and if another task is the
- * holder: to take the work back takes pi_lock, which may be held here.
- */
-static bool give_now(struct sfu_process *process)
-{
-	struct sfu_request *request = &process->request;
-	unsigned long flags;
-	bool is_done;
-
-	if (in_nmi() || !raw_spin_trylock_irqsave(&request->lock, flags))
-		return false;
-	is_done = !request->holder;
-	if (is_done) {
-		WRITE_ONCE(request->reason, max(request->reason, SFU_SCAN_SAMPLE));
-		give_to(request, current);
-	}
-	raw_spin_unlock_irqrestore(&request->lock, flags);
-	return is_done;
-}
-
 /* Removes the holder; returns whether the scan is still wanted, and why. */
 static bool begin_to_serve(struct sfu_request *request, enum sfu_scan_reason *reason)
 {
@@ -266,7 +242,7 @@ void sfu_request_for_sample(struct sfu_process *process)
 	request = &process->request;
 	if (READ_ONCE(request->holder) == current || READ_ONCE(request->sampled))
 		return;
-	if (give_now(process) || give_later(process))
+	if (give_later(process))
 		sfu_count(scan_requests);
 }
 
