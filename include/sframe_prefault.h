@@ -52,8 +52,8 @@ int sfu_prefault_read(struct sfu_prefault *prefault, struct file *file, void *bu
 		      size_t len, loff_t pos);
 struct folio *sfu_prefault_get_folio(struct sfu_prefault *prefault, struct file *file,
 				     pgoff_t index);
-int sfu_prefault_map(struct sfu_prefault *prefault, struct mm_struct *mm,
-		     const struct file *file, unsigned long start, unsigned long end);
+void sfu_prefault_map(struct sfu_prefault *prefault, struct mm_struct *mm,
+		      const struct file *file, unsigned long start, unsigned long end);
 
 /* Without it. */
 void sfu_prefault_finish(struct sfu_prefault *prefault);

@@ -19,16 +19,8 @@
 
 static void count_start(struct sframe_starts *starts, enum sframe_start start)
 {
-	switch (start) {
-	case SFRAME_START_FP:
-		starts->fp++;
-		break;
-	case SFRAME_START_OTHER:
-		starts->other++;
-		break;
-	case SFRAME_START_NONE:
-		break;
-	}
+	starts->fp += start == SFRAME_START_FP;
+	starts->other += start == SFRAME_START_OTHER;
 }
 
 /*

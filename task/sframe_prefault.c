@@ -366,18 +366,6 @@ static void map_page(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 	folio_put(folio);
 }
 
-/* map_cached() has been tried. Returns whether the page is present now. */
-static bool make_present(struct sfu_prefault *prefault, struct vm_area_struct *vma,
-			 unsigned long addr, unsigned long end)
-{
-	if (!is_present(vma->vm_mm, addr))
-		map_page(prefault, vma, addr, end);
-	if (!is_present(vma->vm_mm, addr))
-		return false;
-	prefault->nr_mapped++;
-	return true;
-}
-
 /* The end of the pages from @addr on that map_cached() may map at once, of @size bytes. */
 static unsigned long chunk_end(const struct vm_area_struct *vma, unsigned long addr,
 			       unsigned long size)
@@ -388,11 +376,10 @@ static unsigned long chunk_end(const struct vm_area_struct *vma, unsigned long a
 }
 
 /* Maps the pages of a part of a section, which lies in @vma. */
-static bool map_part(struct sfu_prefault *prefault, struct vm_area_struct *vma,
+static void map_part(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 		     unsigned long addr, unsigned long end)
 {
 	unsigned long tried = addr;
-	bool is_whole = true;
 
 	for (; addr < end; addr += PAGE_SIZE) {
 		unsigned long most = max(prefault->bytes, PAGE_SIZE);
@@ -404,26 +391,23 @@ static bool map_part(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 				tried = chunk_end(vma, addr, min(end - addr, most));
 				map_cached(vma, addr, tried);
 			}
-			is_whole &= make_present(prefault, vma, addr, end);
+			if (!is_present(vma->vm_mm, addr))
+				map_page(prefault, vma, addr, end);
+			prefault->nr_mapped += is_present(vma->vm_mm, addr);
 		}
 		if (!prefault->bytes || fatal_signal_pending(current))
-			return false;
+			return;
 		cond_resched();
 	}
-	return is_whole;
 }
 
 /*
- * Makes pages of a mapping of @file present, if the page cache has them. One page is examined in any
- * case. This may sleep, but waits for no file system that a user serves, and for no userfaultfd.
- * Returns 0 if all pages are present; -EAGAIN if another scan may find more; -EFAULT if there is no
- * such mapping.
+ * Makes pages of a mapping of @file present, if the page cache has them. One page is examined in
+ * any case. This may sleep, but waits for no file system that a user serves, nor a userfaultfd.
  */
-int sfu_prefault_map(struct sfu_prefault *prefault, struct mm_struct *mm,
-		     const struct file *file, unsigned long start, unsigned long end)
+void sfu_prefault_map(struct sfu_prefault *prefault, struct mm_struct *mm,
+		      const struct file *file, unsigned long start, unsigned long end)
 {
-	bool is_whole = true;
-
 	mmap_assert_locked(mm);
 	start &= PAGE_MASK;
 	while (start < end) {
@@ -431,14 +415,13 @@ int sfu_prefault_map(struct sfu_prefault *prefault, struct mm_struct *mm,
 		unsigned long part_end;
 
 		if (!vma || vma->vm_start > start || vma->vm_file != file || !can_map(vma))
-			return -EFAULT;
+			return;
 		part_end = min(end, vma->vm_end);
-		is_whole &= map_part(prefault, vma, start, part_end);
+		map_part(prefault, vma, start, part_end);
 		if (!prefault->bytes)
-			return -EAGAIN;
+			return;
 		start = part_end;
 	}
-	return is_whole ? 0 : -EAGAIN;
 }
 
 /*
