@@ -446,19 +446,25 @@ static unsigned long bytes_in_use(void)
 	return all - min(all, unused);
 }
 
-/* Forgets files with a table that no range uses, until all take @most bytes. */
-static void forget_unused(unsigned long most)
+/*
+ * Forgets up to @max files with a table that no range uses, until all take @most bytes. Returns how
+ * many.
+ */
+static unsigned long forget_unused(unsigned long max, unsigned long most)
 {
 	struct sfu_table_file *file;
-	unsigned long nr;
+	unsigned long nr, count = 0;
 
 	xa_for_each(&files_by_nr, nr, file) {
-		if (atomic_long_read(&sfu_held.tables) <= most)
+		if (count == max || atomic_long_read(&sfu_held.tables) <= most)
 			break;
-		if (file->table && is_unused(file))
+		if (file->table && is_unused(file)) {
 			forget_table(file);
+			count++;
+		}
 		cond_resched();
 	}
+	return count;
 }
 
 /*
@@ -507,7 +513,7 @@ static void make_room(u64 size)
 	unsigned long limit = memory_limit();
 	unsigned long most = limit - min_t(u64, limit, size);
 
-	forget_unused(most);
+	forget_unused(ULONG_MAX, most);
 	forget_without(SFU_TABLE_MAX_WITHOUT, most);
 }
 
@@ -928,20 +934,11 @@ static unsigned long count_unused(struct shrinker *shrinker, struct shrink_contr
  */
 unsigned long sfu_table_shrink(unsigned long most)
 {
-	struct sfu_table_file *file;
-	unsigned long nr, count = 0;
+	unsigned long count;
 
 	if (!mutex_trylock(&tables_mutex))
 		return 0;
-	xa_for_each(&files_by_nr, nr, file) {
-		if (count == most)
-			break;
-		cond_resched();
-		if (!file->table || !is_unused(file))
-			continue;
-		forget_table(file);
-		count++;
-	}
+	count = forget_unused(most, 0);
 	mutex_unlock(&tables_mutex);
 	return count;
 }

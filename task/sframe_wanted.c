@@ -126,16 +126,6 @@ static void forget(struct wanted *wanted)
 	kfree(wanted);
 }
 
-static bool is_new(const struct sfu_file_id *id)
-{
-	bool is_wanted;
-
-	spin_lock(&wanted_lock);
-	is_wanted = find_wanted(id);
-	spin_unlock(&wanted_lock);
-	return !is_wanted;
-}
-
 /* No user but root fills the queue alone. */
 static bool has_room(const struct wanted *wanted)
 {
@@ -218,7 +208,7 @@ void sfu_wanted_add(const struct file *file, unsigned long addr)
 	struct wanted *wanted;
 	struct sfu_file_id id;
 
-	if (!READ_ONCE(nr_readers) || !may_be_given(file, &id) || !is_new(&id))
+	if (!READ_ONCE(nr_readers) || !may_be_given(file, &id))
 		return;
 	wanted = kzalloc_obj(*wanted, SFU_GFP_TASK);
 	if (!wanted)
