@@ -104,16 +104,7 @@ int sfu_hook(struct ftrace_ops *ops, const char *function)
 	return err;
 }
 
-/**
- * sfu_hook_required() - set a hook without which no stack can be unwound
- * @ops: as for sfu_hook()
- * @function: likewise
- *
- * If that fails, the kernel's log says why, and what to do.
- *
- * Context: May sleep.
- * Return: as sfu_hook().
- */
+/* As sfu_hook(), for a hook without which no stack can be unwound: the kernel's log says why. */
 int sfu_hook_required(struct ftrace_ops *ops, const char *function)
 {
 	int err = sfu_hook(ops, function);
@@ -131,12 +122,9 @@ int sfu_hook_required(struct ftrace_ops *ops, const char *function)
 	return err;
 }
 
-/**
- * sfu_unhook() - call back no more
- * @ops: the callback; no CPU runs it when this returns, unless ftrace has shut itself
- *	down. Then all CPUs may run it for ever
- *
- * Context: May sleep.
+/*
+ * Calls back no more. No CPU runs the callback when this returns, unless ftrace has shut itself
+ * down. Then all CPUs may run it for ever.
  */
 void sfu_unhook(struct ftrace_ops *ops)
 {
@@ -148,12 +136,7 @@ void sfu_unhook(struct ftrace_ops *ops)
 		forget_filter(ops);
 }
 
-/**
- * sfu_hook_is_alive() - does ftrace work?
- *
- * Context: May sleep.
- * Return: false if ftrace has shut itself down.
- */
+/* Does ftrace work, or has it shut itself down? May sleep. */
 bool sfu_hook_is_alive(void)
 {
 	/* Never registered. ftrace looks at its own state first, then at the address. */
@@ -162,13 +145,9 @@ bool sfu_hook_is_alive(void)
 	return ftrace_set_filter_ip(&spare, 0, 0, 0) != -ENODEV;
 }
 
-/**
- * sfu_hook_abandon() - ftrace has shut itself down: leave the hooks as they are
- *
- * The hooks may be called for ever, so the module cannot be unloaded from now on. This is
- * logged once.
- *
- * Context: Any but NMI.
+/*
+ * ftrace has shut itself down: leaves the hooks as they are. They may be called for ever, so the
+ * module cannot be unloaded from now on. This is logged once. Any context but NMI.
  */
 void sfu_hook_abandon(void)
 {
@@ -178,14 +157,10 @@ void sfu_hook_abandon(void)
 	pr_err("ftrace has shut itself down after an error (see its warning in this log): stacks are left to the kernel until the next boot, and the module cannot be unloaded\n");
 }
 
-/**
- * sfu_hook_exit() - the module is about to go: no hook may be left
- *
- * All hooks have been taken off by sfu_unhook(). If ftrace refused one, this never
- * returns: the function would call memory that is free. Unloading has begun, so it cannot
- * be refused any more. The kernel itself stays usable.
- *
- * Context: May sleep.
+/*
+ * The module is about to go: no hook may be left. All hooks have been taken off by sfu_unhook(). If
+ * ftrace refused one, this never returns: the function would call memory that is free. Unloading
+ * has begun, so it cannot be refused any more. The kernel itself stays usable.
  */
 void sfu_hook_exit(void)
 {

@@ -70,12 +70,7 @@ static int stats_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(stats);
 
-/**
- * sfu_stats_walks() - the number of stacks that were unwound
- *
- * Context: Any.
- * Return: Walks that began, since the module was loaded.
- */
+/* The number of walks that began since the module was loaded. */
 unsigned long sfu_stats_walks(void)
 {
 	return sum(walks);
@@ -122,24 +117,14 @@ int sfu_stats_summary(char *buf)
 			  sum(declined[SFU_DECLINE_NOSECTION]));
 }
 
-/**
- * sfu_stats_init() - create the debugfs files
- *
- * Without debugfs the module works the same; its counters cannot be read.
- *
- * Context: May sleep.
- */
+/* Creates the debugfs files. Without debugfs the counters cannot be read, and all else works. */
 void sfu_stats_init(void)
 {
 	debugfs_dir = debugfs_create_dir("sframe_unwind", NULL);
 	debugfs_create_file("stats", 0444, debugfs_dir, NULL, &stats_fops);
 }
 
-/**
- * sfu_stats_exit() - remove the debugfs files; waits for their readers
- *
- * Context: May sleep.
- */
+/* Removes the debugfs files; waits for their readers. */
 void sfu_stats_exit(void)
 {
 	debugfs_remove(debugfs_dir);

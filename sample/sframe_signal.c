@@ -58,14 +58,11 @@ static enum sfu_stop check_context(struct sfu_walk *walk, unsigned long sigconte
 	return SFU_STOP_NONE;
 }
 
-/**
- * sfu_signal_step() - go from a signal frame to the frame that was interrupted
- * @walk: the walk, in a frame that sfu_signal_is_at_return() or a row identifies
- *
- * Context: As that of sfu_walk_init().
- * Return: SFU_STOP_NONE; SFU_STOP_SIGNAL if the walk has already crossed
- * SFU_MAX_SIGNALS signal frames, there is no valid context, or the context leads to no
- * code; SFU_STOP_STACK; SFU_STOP_BUDGET.
+/*
+ * Goes from a signal frame, which sfu_signal_is_at_return() or a row identifies, to the frame that
+ * was interrupted. Returns SFU_STOP_SIGNAL if the walk has already crossed SFU_MAX_SIGNALS signal
+ * frames, there is no valid context, or the context leads to no code; SFU_STOP_STACK;
+ * SFU_STOP_BUDGET.
  */
 enum sfu_stop sfu_signal_step(struct sfu_walk *walk)
 {
@@ -94,14 +91,7 @@ enum sfu_stop sfu_signal_step(struct sfu_walk *walk)
 	return SFU_STOP_NONE;
 }
 
-/**
- * sfu_signal_is_stub() - is this where signal handlers return to?
- * @walk: the walk
- * @addr: address of code
- *
- * Context: As that of sfu_walk_init().
- * Return: Whether the code there is sigreturn(); false if it cannot be read.
- */
+/* Do signal handlers return to @addr: is the code there sigreturn()? */
 bool sfu_signal_is_stub(const struct sfu_walk *walk, unsigned long addr)
 {
 	u8 code[SFU_ARCH_SIGRETURN_BYTES];
@@ -110,17 +100,11 @@ bool sfu_signal_is_stub(const struct sfu_walk *walk, unsigned long addr)
 	       sfu_arch_is_sigreturn(code);
 }
 
-/**
- * sfu_signal_is_at_return() - is the frame where a signal handler returns to?
- * @walk: the walk
- *
- * There are three such places. A handler returns to the start of the stub. The stub
- * may have been sampled, or interrupted by another signal, at its system call. Or the
- * saved ip is after the system call instruction, because the kernel is still in that
- * call. The stack pointer is the same in all of them.
- *
- * Context: As that of sfu_walk_init().
- * Return: true if it is.
+/*
+ * Is the frame where a signal handler returns to? There are three such places. A handler returns to
+ * the start of the stub. The stub may have been sampled, or interrupted by another signal, at its
+ * system call. Or the saved ip is after the system call instruction, because the kernel is still in
+ * that call. The stack pointer is the same in all of them.
  */
 bool sfu_signal_is_at_return(const struct sfu_walk *walk)
 {

@@ -42,14 +42,9 @@ static bool find_return(const struct sfu_walk *walk, unsigned long cfa,
 	return false;
 }
 
-/**
- * sfu_uprobe_real_ra() - the return address, if a uretprobe has replaced it
- * @walk: the walk
- * @cfa: the CFA of the frame
- * @ra: the return address as stored, the start of a page
- *
- * Context: Any, NMI included.
- * Return: The address that the function was called from.
+/*
+ * Returns where the function was called from whose frame ends at @cfa, if a uretprobe has replaced
+ * the return address @ra, which is the start of a page. Else returns @ra.
  */
 unsigned long sfu_uprobe_real_ra(const struct sfu_walk *walk, unsigned long cfa,
 				 unsigned long ra)
@@ -285,12 +280,7 @@ static bool leave_probe_page(struct sfu_walk *walk)
 	return true;
 }
 
-/**
- * sfu_uprobe_undo() - put the sampled frame where it would be without uprobes
- * @walk: the walk, which has just begun and has a map
- *
- * Context: As that of sfu_walk_init().
- */
+/* Puts the sampled frame where it would be without uprobes. The walk has just begun, with a map. */
 void sfu_uprobe_undo(struct sfu_walk *walk)
 {
 	struct uprobe_task *utask = current->utask;
@@ -307,15 +297,10 @@ void sfu_uprobe_undo(struct sfu_walk *walk)
 		leave_trampoline(walk);
 }
 
-/**
- * sfu_uprobe_leave() - put a frame that a signal has interrupted where it would be without uprobes
- * @walk: the walk
- * @frame: the frame
- *
- * The system calls of uprobes return to the page that they come from, and a signal strikes there.
- * It may also strike before the call of that page.
- *
- * Context: As that of sfu_walk_init().
+/*
+ * Puts a frame that a signal has interrupted where it would be without uprobes. The system calls of
+ * uprobes return to the page that they come from, and a signal strikes there. It may also strike
+ * before the call of that page.
  */
 void sfu_uprobe_leave(struct sfu_walk *walk, struct sfu_frame *frame)
 {

@@ -9,17 +9,9 @@
 #include "sframe_find.h"
 #include "sframe_user.h"
 
-/**
- * sfu_user_read_now() - sfu_user_read(), which a test cannot replace
- * @dst: where the bytes go
- * @addr: user address
- * @len: bytes
- *
- * Most reads are of a word, or of a few bytes of code. copy_from_user_nofault() takes some 130
- * instructions for one, this 40.
- *
- * Context: As for sfu_user_read().
- * Return: As sfu_user_read().
+/*
+ * sfu_user_read(), which a test cannot replace. Most reads are of a word, or of a few bytes of
+ * code. copy_from_user_nofault() takes some 130 instructions for one, this 40.
  */
 int sfu_user_read_now(void *dst, unsigned long addr, size_t len)
 {
