@@ -17,24 +17,12 @@
 struct file;
 
 /**
- * struct sfu_vma_id - the identity of a VMA
- * @start: first address
- * @end: one past the last address
- * @file: the mapped file, or NULL; only compared, never used
- * @offset: of @start in @file, in bytes
- */
-struct sfu_vma_id {
-	unsigned long		start;
-	unsigned long		end;
-	const struct file	*file;
-	unsigned long		offset;
-};
-
-/**
- * struct sfu_range - a range of executable addresses
+ * struct sfu_range - a range of executable addresses: those of one VMA
  * @start: first address of the code
  * @end: one past its last address
- * @vma: the VMA that the code lies in
+ * @vma: what is mapped there
+ * @vma.file: the mapped file, or NULL; only compared, never used
+ * @vma.offset: of @start in that file, in bytes
  * @section: the section that describes the code
  * @habit: enum sframe_habit of the code
  * @asked: address in anonymous code at which a walk needed the habit, else 0. Written in any
@@ -49,7 +37,10 @@ struct sfu_vma_id {
 struct sfu_range {
 	unsigned long		start;
 	unsigned long		end;
-	struct sfu_vma_id	vma;
+	struct {
+		const struct file	*file;
+		unsigned long		offset;
+	}			vma;
 	struct sfu_section	section;
 	unsigned long		asked;
 	struct sframe_starts	starts;

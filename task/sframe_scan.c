@@ -124,7 +124,7 @@ static bool identify_code(const struct sfu_range *range, struct file *file,
 			  struct sfu_code_id *code)
 {
 	code->offset = range->vma.offset;
-	code->size = range->vma.end - range->vma.start;
+	code->size = range->end - range->start;
 	return sfu_prefault_can_read(file) && sfu_file_identify(file_inode(file), &code->file) &&
 	       sfu_file_has_settled(&code->file);
 }
@@ -173,7 +173,7 @@ static int locate_section(struct sfu_scan *scan, struct sfu_range *range, struct
 	range->habit = facts.habit ?: range->habit;
 	if (facts.err)
 		return facts.err;
-	start = range->vma.start + facts.section_off;
+	start = range->start + facts.section_off;
 	end = start + facts.section_size;
 	/* Not access_ok(): on arm64 it accepts tagged addresses in some tasks. */
 	if (start > end || end > TASK_SIZE_MAX)
@@ -219,22 +219,18 @@ static bool is_sorted(const struct sfu_section *section)
 	return section->hdr.flags & SFRAME_F_FDE_SORTED;
 }
 
-static struct sfu_vma_id vma_id(const struct vm_area_struct *vma)
+static unsigned long file_offset(const struct vm_area_struct *vma)
 {
-	return (struct sfu_vma_id){
-		.start = vma->vm_start,
-		.end = vma->vm_end,
-		.file = vma->vm_file,
-		.offset = vma->vm_pgoff << PAGE_SHIFT,
-	};
+	return vma->vm_pgoff << PAGE_SHIFT;
 }
 
-/* The mapping with code of @file at @addr; all zero if there is none. */
-static struct sfu_vma_id code_at(struct mm_struct *mm, unsigned long addr, const struct file *file)
+/* The mapping with code of @file at @addr, or NULL. */
+static struct vm_area_struct *code_at(struct mm_struct *mm, unsigned long addr,
+				      const struct file *file)
 {
 	struct vm_area_struct *vma = find_mapping(mm, addr, file);
 
-	return vma && vma->vm_flags & VM_EXEC ? vma_id(vma) : (struct sfu_vma_id){};
+	return vma && vma->vm_flags & VM_EXEC ? vma : NULL;
 }
 
 /* What row caches know of the section of a range, if anything, counts no more. */
@@ -251,17 +247,19 @@ static void renumber(struct sfu_section *section)
  */
 static void set_code_bounds(struct sfu_scan *scan, struct sfu_range *range)
 {
-	const struct sfu_vma_id *vma = &range->vma;
-	struct sfu_vma_id before = code_at(scan->mm, vma->start - 1, vma->file);
-	struct sfu_vma_id after = code_at(scan->mm, vma->end, vma->file), first = *vma;
+	struct vm_area_struct *before = code_at(scan->mm, range->start - 1, range->vma.file);
+	struct vm_area_struct *after = code_at(scan->mm, range->end, range->vma.file);
+	u64 start = range->start, end = range->end, offset = range->vma.offset;
 	struct sframe_header *hdr = &range->section.hdr;
-	u64 start, end = vma->end;
 
-	if (before.end && before.offset + (before.end - before.start) == vma->offset)
-		first = before;
-	start = first.start + (first.offset ? 0 : sizeof(struct elf64_hdr));
-	if (after.end && vma->offset + (vma->end - vma->start) == after.offset)
-		end = after.end;
+	if (after && offset + (end - start) == file_offset(after))
+		end = after->vm_end;
+	if (before && file_offset(before) + (before->vm_end - before->vm_start) == offset) {
+		start = before->vm_start;
+		offset = file_offset(before);
+	}
+	if (!offset)
+		start += sizeof(struct elf64_hdr);
 	if (hdr->code_start == start && hdr->code_end == end)
 		return;
 	hdr->code_start = start;
@@ -325,21 +323,21 @@ static enum sfu_section_state examine_section(struct sfu_scan *scan, struct sfu_
 	return SFU_SECTION_PENDING;
 }
 
-static bool is_same_vma(const struct sfu_vma_id *a, const struct sfu_vma_id *b)
+static bool is_of_vma(const struct sfu_range *range, const struct vm_area_struct *vma)
 {
-	return a->start == b->start && a->end == b->end && a->file == b->file &&
-	       a->offset == b->offset;
+	return range->start == vma->vm_start && range->end == vma->vm_end &&
+	       range->vma.file == vma->vm_file && range->vma.offset == file_offset(vma);
 }
 
 /*
  * Finds the range of the last map that the scan can copy. As long as the range is not
  * unmapped, its file is mapped: no other file can have the address of that struct file.
  */
-static struct sfu_range *find_known(struct sfu_map *last, const struct sfu_vma_id *vma)
+static struct sfu_range *find_known(struct sfu_map *last, const struct vm_area_struct *vma)
 {
-	struct sfu_range *range = last ? sfu_map_find(last, vma->start) : NULL;
+	struct sfu_range *range = last ? sfu_map_find(last, vma->vm_start) : NULL;
 
-	return range && is_same_vma(&range->vma, vma) ? range : NULL;
+	return range && is_of_vma(range, vma) ? range : NULL;
 }
 
 /*
@@ -355,9 +353,9 @@ static bool has_lost_section(struct mm_struct *mm, const struct sfu_range *range
 /* The first mapping where this range is, or NULL. */
 static struct vm_area_struct *find_first(struct mm_struct *mm, const struct sfu_range *range)
 {
-	struct vm_area_struct *vma = find_vma(mm, range->vma.start);
+	struct vm_area_struct *vma = find_vma(mm, range->start);
 
-	return vma && vma->vm_start < range->vma.end ? vma : NULL;
+	return vma && vma->vm_start < range->end ? vma : NULL;
 }
 
 /*
@@ -366,14 +364,9 @@ static struct vm_area_struct *find_first(struct mm_struct *mm, const struct sfu_
  */
 static bool is_unchanged(const struct sfu_range *range, const struct vm_area_struct *vma)
 {
-	struct sfu_vma_id id;
-
 	if (READ_ONCE(range->unmapped))
 		return !vma;
-	if (!vma || !(vma->vm_flags & VM_EXEC))
-		return false;
-	id = vma_id(vma);
-	return is_same_vma(&range->vma, &id);
+	return vma && vma->vm_flags & VM_EXEC && is_of_vma(range, vma);
 }
 
 /*
@@ -409,9 +402,9 @@ static bool find_table(struct sfu_scan *scan, struct sfu_range *range, const str
 	struct sfu_section found = {};
 	int err;
 
-	err = sfu_table_find(file, range->vma.start, range->vma.offset, &found);
+	err = sfu_table_find(file, range->start, range->vma.offset, &found);
 	if (err == -ENOENT && file)
-		sfu_wanted_add(file, range->vma.start);
+		sfu_wanted_add(file, range->start);
 	if (!err && is_same_table(section, &found)) {
 		section->is_of_user = found.is_of_user;
 		return true;
@@ -477,15 +470,15 @@ static bool is_vdso(struct vm_area_struct *vma)
  * The habit that anonymous code had here at the last scan. A JIT changes its mappings again and
  * again: they grow, and parts become writable for a moment. What was marked as unmapped counts.
  */
-static u8 find_last_habit(const struct sfu_map *last, const struct sfu_vma_id *vma)
+static u8 find_last_habit(const struct sfu_map *last, const struct vm_area_struct *vma)
 {
-	unsigned int nr = last ? sfu_map_first_after(last, vma->start) : 0;
+	unsigned int nr = last ? sfu_map_first_after(last, vma->vm_start) : 0;
 	const struct sfu_range *range;
 
 	if (!last || nr == last->nr_ranges)
 		return SFRAME_HABIT_UNKNOWN;
 	range = &last->ranges[nr];
-	if (range->vma.start >= vma->end || range->vma.file)
+	if (range->start >= vma->vm_end || range->vma.file)
 		return SFRAME_HABIT_UNKNOWN;
 	return range->habit;
 }
@@ -494,18 +487,21 @@ static u8 find_last_habit(const struct sfu_map *last, const struct sfu_vma_id *v
 static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma,
 		     struct sfu_range *range)
 {
-	struct sfu_vma_id id = vma_id(vma);
-	const struct sfu_range *known = find_known(scan->last, &id);
+	const struct sfu_range *known = find_known(scan->last, vma);
 
 	if (known)
 		*range = *known;
 	else
-		*range = (struct sfu_range){ .start = id.start, .end = id.end, .vma = id };
+		*range = (struct sfu_range){
+			.start = vma->vm_start,
+			.end = vma->vm_end,
+			.vma = { .file = vma->vm_file, .offset = file_offset(vma) },
+		};
 	/* What the parent's section says is remembered for the parent. */
 	if (scan->is_borrowed && !range->section.table)
 		renumber(&range->section);
 	if (!vma->vm_file && !is_vdso(vma)) {
-		range->habit = range->habit ?: find_last_habit(scan->last, &id);
+		range->habit = range->habit ?: find_last_habit(scan->last, vma);
 		return;
 	}
 	if (known && is_settled(scan, range)) {
