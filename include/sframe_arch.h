@@ -77,59 +77,32 @@ enum sfu_call {
 	SFU_CALL_SLOT,		/* by a word in memory */
 };
 
-/**
- * sfu_arch_unwindable() - can the module unwind this code?
- * @regs: registers of user mode
- *
- * Return: true for 64-bit code.
- */
+/* Can the module unwind this code: has it 64 bits? */
 static inline bool sfu_arch_unwindable(struct pt_regs *regs);
 
-/**
- * sfu_arch_has_user_memory() - is the user memory in place that of current?
- *
- * Context: Any, NMI included. Current has memory of its own.
- * Return: Whether user addresses lead to the memory of current. If they do, they do so
+/*
+ * Is the user memory in place that of current, which has memory of its own? If so, it stays so
  * whenever the code that asks runs, until it returns to what it has interrupted.
  */
 static inline bool sfu_arch_has_user_memory(void);
 
-/**
- * sfu_arch_has_user_registers() - are these the present registers of user mode?
- * @regs: what a sample takes for them
- *
- * An NMI may interrupt code that enters the kernel and has not stored them yet.
- *
- * Context: Any, NMI included.
- * Return: false if they are those of an earlier entry.
+/*
+ * Are these the present registers of user mode? A sample takes them for that, but an NMI may
+ * interrupt code that enters the kernel and has not stored them yet.
  */
 static inline bool sfu_arch_has_user_registers(const struct pt_regs *regs);
 
-/**
- * sfu_arch_mask_user() - make an address safe to read from under speculation
- * @addr: any value
- *
- * Return: @addr if it is a user address. Else an address that user_access_begin()
- * refuses, or that leads to no kernel memory even if the processor mispredicts its checks.
+/*
+ * Makes an address safe to read from under speculation. Returns a user address as it is. Any other
+ * value becomes an address that user_access_begin() refuses, or that leads to no kernel memory even
+ * if the processor mispredicts its checks.
  */
 static inline unsigned long sfu_arch_mask_user(unsigned long addr);
 
-/**
- * sfu_arch_reg() - a register of the interrupted code
- * @regs: its registers
- * @reg: DWARF number, below SFU_ARCH_NR_REGS
- *
- * Return: The value of the register.
- */
+/* The register with this DWARF number, below SFU_ARCH_NR_REGS, of the interrupted code. */
 static inline unsigned long sfu_arch_reg(struct pt_regs *regs, unsigned int reg);
 
-/**
- * sfu_arch_ra_mask() - the bits of a stored return address that are its address
- *
- * The others are those of an authentication code.
- *
- * Context: Any.
- */
+/* The bits of a stored return address that are its address. Others are an authentication code. */
 static __always_inline unsigned long sfu_arch_ra_mask(void);
 
 /**
@@ -144,20 +117,13 @@ static __always_inline unsigned long sfu_arch_ra_mask(void);
 static inline enum sfu_call sfu_arch_decode_call(const u8 *code, unsigned long ra,
 						 unsigned long *where);
 
-/**
- * sfu_arch_follows_direct_call() - may the instruction before be a call by address?
- * @ra: the code at a return address, SFU_ARCH_CALL_SITE bytes into a buffer
- *
- * Return: true if it may.
+/*
+ * May the instruction before a return address be a call by address? @ra: the code there,
+ * SFU_ARCH_CALL_SITE bytes into a buffer.
  */
 static inline bool sfu_arch_follows_direct_call(const u8 *ra);
 
-/**
- * sfu_arch_follows_indirect_call() - may the instruction before be any other call?
- * @ra: the code at a return address, SFU_ARCH_CALL_SITE bytes into a buffer
- *
- * Return: true if it may.
- */
+/* The same: may it be any other call? */
 static inline bool sfu_arch_follows_indirect_call(const u8 *ra);
 
 /**
@@ -184,20 +150,15 @@ static inline bool sfu_arch_row_of_code(const u8 *ip, unsigned long addr, struct
 static inline enum sframe_path_at sfu_arch_path_step(struct sframe_path *path, const u8 *code,
 						     unsigned long addr, bool has_jumped);
 
-/**
- * sfu_arch_is_child() - may these be the registers of a task that clone() has made?
- * @regs: registers of user mode
- *
- * Return: true if the task may be in that call, as the child, or right after it. Other tasks whose
- * registers look so take the branch of sfu_arch_child_branch(), too.
+/*
+ * May these be the registers of a task that clone() has made, in that call or right after it? Other
+ * tasks whose registers look so take the branch of sfu_arch_child_branch(), too.
  */
 static inline bool sfu_arch_is_child(const struct pt_regs *regs);
 
-/**
- * sfu_arch_child_branch() - where the child goes that clone() has made
- * @code: SFU_ARCH_CHILD_BYTES bytes after the system call
- *
- * Return: Bytes from the ip to the target of the branch; 0: another instruction follows.
+/*
+ * Where does the child go that clone() has made? @code: SFU_ARCH_CHILD_BYTES bytes after the system
+ * call. Returns bytes from the ip to the target of the branch; 0: another instruction follows.
  */
 static inline unsigned long sfu_arch_child_branch(const u8 *code);
 
@@ -212,32 +173,20 @@ static inline unsigned long sfu_arch_child_branch(const u8 *code);
 static inline unsigned int sfu_arch_decode_plt(const u8 *code, unsigned long addr,
 					       unsigned long *where);
 
-/**
- * sfu_arch_calls_main() - is this libc's code that calls main(), and exit() after it?
- * @ra: the code at a return address, SFU_ARCH_START_BEFORE bytes into a buffer
- *
- * Other code may look the same: ``f(callback())``. Its place in the stack differs.
- *
- * Return: true if it may be.
+/*
+ * Is this libc's code that calls main(), and exit() after it? @ra: the code at a return address,
+ * SFU_ARCH_START_BEFORE bytes into a buffer. Other code may look the same: ``f(callback())``. Its
+ * place in the stack differs.
  */
 static inline bool sfu_arch_calls_main(const u8 *ra);
 
-/**
- * sfu_arch_is_entry() - is this _start, after its call of libc?
- * @ra: the code at a return address, SFU_ARCH_START_BEFORE bytes into a buffer
- *
- * Other code may look the same, but its frame pointer or its place in the stack differ.
- *
- * Return: true if it may be.
+/*
+ * The same: is this _start, after its call of libc? Other code may look the same, but its frame
+ * pointer or its place in the stack differ.
  */
 static inline bool sfu_arch_is_entry(const u8 *ra);
 
-/**
- * sfu_arch_starts_thread() - does a thread's function, or a goroutine's, return here?
- * @ra: the code at a return address, SFU_ARCH_START_BEFORE bytes into a buffer
- *
- * Return: true if it is.
- */
+/* The same: does a thread's function, or a goroutine's, return here? */
 static inline bool sfu_arch_starts_thread(const u8 *ra);
 
 /**
@@ -251,14 +200,10 @@ static inline bool sfu_arch_starts_thread(const u8 *ra);
  */
 static inline unsigned long sfu_arch_thread_exit(const u8 *code, unsigned long ra);
 
-/**
- * sfu_arch_exits_thread() - is this glibc's code after a thread's function?
- * @code: SFU_ARCH_EXIT_BYTES bytes
- *
- * It stores the result in the thread's descriptor and makes three calls without
- * arguments, which release what belongs to the thread.
- *
- * Return: true if it is.
+/*
+ * Is this glibc's code after a thread's function? @code: SFU_ARCH_EXIT_BYTES bytes. It stores the
+ * result in the thread's descriptor and makes three calls without arguments, which release what
+ * belongs to the thread.
  */
 static inline bool sfu_arch_exits_thread(const u8 *code);
 
@@ -273,53 +218,24 @@ static inline bool sfu_arch_exits_thread(const u8 *code);
  */
 static inline unsigned int sfu_arch_cxx_thread(const u8 *ra);
 
-/**
- * sfu_arch_is_sigreturn() - is this the stub that signal handlers return to?
- * @code: SFU_ARCH_SIGRETURN_BYTES bytes
- *
- * Return: true if it is.
- */
+/* Are these SFU_ARCH_SIGRETURN_BYTES bytes the stub that signal handlers return to? */
 static inline bool sfu_arch_is_sigreturn(const u8 *code);
 
-/**
- * sfu_arch_calls_sigreturn() - is the code about to call rt_sigreturn(), or in it?
- * @regs: registers of user mode
- *
- * Return: true if it may be.
- */
+/* May the code be about to call rt_sigreturn(), or in it? */
 static inline bool sfu_arch_calls_sigreturn(const struct pt_regs *regs);
 
-/**
- * sfu_arch_restores() - has rt_sigreturn() begun to restore the registers?
- * @regs: registers of user mode
- *
- * Return: true if it has.
- */
+/* Has rt_sigreturn() begun to restore the registers? */
 static inline bool sfu_arch_restores(const struct pt_regs *regs);
 
-/**
- * sfu_arch_is_sigcontext() - does this word belong to a saved context?
- * @mark: word SFU_ARCH_SIGCONTEXT_MARK of it
- *
- * Return: true if it may.
- */
+/* May this word, SFU_ARCH_SIGCONTEXT_MARK, belong to a saved context? */
 static inline bool sfu_arch_is_sigcontext(unsigned long mark);
 
-/**
- * sfu_arch_sigcontext_word() - where a saved context has a register
- * @reg: DWARF number, below SFU_ARCH_NR_REGS
- *
- * Return: The index of the word in struct sigcontext.
- */
+/* The word of struct sigcontext that has the register with this DWARF number. */
 static inline unsigned int sfu_arch_sigcontext_word(unsigned int reg);
 
-/**
- * sfu_arch_is_trampoline() - is this the trampoline of uretprobes?
- * @regs: registers of user mode; NULL if they are not known
- * @ip: address of the code
- * @code: the first SFU_ARCH_TRAMPOLINE_BYTES bytes of its page; zero if they cannot be read
- *
- * Return: true if it is.
+/*
+ * Is this the trampoline of uretprobes? @regs: registers of user mode; NULL if they are not known.
+ * @code: the first SFU_ARCH_TRAMPOLINE_BYTES bytes of its page; zero if they cannot be read.
  */
 static inline bool sfu_arch_is_trampoline(const struct pt_regs *regs, unsigned long ip,
 					  const u8 *code);
@@ -334,12 +250,9 @@ static inline bool sfu_arch_is_trampoline(const struct pt_regs *regs, unsigned l
  */
 static inline int sfu_arch_probe_page_pushed(const u8 *code, unsigned int off, u32 *freed);
 
-/**
- * sfu_arch_trampoline_pops() - what the trampoline still takes off the stack
- * @off: offset of the ip in it, in bytes
- *
- * Return: Words, of which the last is the return address. 0: the stack does not have
- * the return address.
+/*
+ * Words that the trampoline still takes off the stack at this offset, the last of which is the
+ * return address. 0: the stack does not have the return address.
  */
 static inline unsigned int sfu_arch_trampoline_pops(unsigned int off);
 
