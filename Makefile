@@ -68,7 +68,7 @@ check-kdir:
 modules: check-kdir	## build sframe_unwind.ko against KDIR
 	$(MAKE) -C "$$KDIR" M="$$(pwd -P)" modules
 
-tools:	## build sframectl and the wrapper perf for this machine, in build/host
+tools:	## build sframectl and perf-sframe for this machine, in build/host
 	$(MAKE) -C tools/sframectl
 	$(MAKE) -C tools/perf-sframe
 

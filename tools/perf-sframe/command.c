@@ -2,8 +2,8 @@
 /*
  * command.c - read the command line as perf does, and replace the value sframe
  *
- * Only a value that perf itself reads as one is replaced. Reading stops where perf stops: at "--"
- * or at the first word of the workload.
+ * The help of the real perf says which of its options take the next word. Reading stops where
+ * perf stops: at "--" or at the first word of the workload, which stays as it is.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,332 +11,244 @@
 
 #include "wrapper.h"
 
-#define TERM "call-graph"
+#define TERM "call-graph="
 
-enum level {
-	LEVEL_PERF,	/* before the command: perf's own options */
-	LEVEL_OUTER,	/* perf sched, lock, ...: before their `record` */
-	LEVEL_OURS,	/* the options of record, top or trace: here the value sframe is replaced */
-	LEVEL_OVER,	/* the workload, or a command that records nothing */
-};
-
-/* enum kind - what the value of an option is for */
-enum kind {
-	KIND_NONE,	/* the option takes no further word */
-	KIND_OTHER,
-	KIND_CALL_GRAPH,
-	KIND_EVENT,
-	KIND_PID,
+/* struct option - an option of perf, as its help has it */
+struct option {
+	char letter;		/* 0: it has none */
+	bool takes_word;	/* -e VALUE: its value is the next word, unless attached */
+	bool takes_rest;	/* -I[VALUE]: its value is attached */
+	bool call_graph;
 };
 
 /* struct reader - the state while a command line is read */
 struct reader {
 	struct command *command;
-	enum level level;
-	struct options options;		/* of the level */
-	enum kind pending;		/* the next word is the value of an option */
-	bool has_event;			/* an event was named, or the command names its own */
-	struct options own_options;	/* of c2c and mem, which come before those of record */
-	const struct options *own;	/* those, before their "--"; else NULL */
+	char *help;		/* of the command */
+	bool has_event;		/* an event was named, or the command names its own */
 };
 
-static bool is_one_of(const char *word, const char *const list[])
-{
-	for (; *list; list++) {
-		if (!strcmp(word, *list))
-			return true;
-	}
-	return false;
-}
-
-/* abbreviates: is @name an abbreviation of @whole, with at least @least letters? */
-static bool abbreviates(const char *name, const char *whole, size_t least)
-{
-	return strlen(name) >= least && starts_with(whole, name);
-}
-
-/* long_kind: perf itself refuses an ambiguous abbreviation. */
-static enum kind long_kind(const struct reader *reader, const char *name)
-{
-	if (reader->level == LEVEL_OURS && abbreviates(name, "call-graph", strlen("ca")))
-		return KIND_CALL_GRAPH;
-	if (abbreviates(name, "event", strlen("ev")))
-		return KIND_EVENT;
-	if (abbreviates(name, "pid", strlen("pid")) || abbreviates(name, "tid", strlen("tid")))
-		return KIND_PID;
-	return KIND_OTHER;
-}
-
-/* ---- terms of events ---- */
+/* ---- options ---- */
 
 /*
- * term_value: find the value of the next term call-graph at @events, such as "fp" in
- * "cycles/call-graph=fp,freq=99/u". The value may be in single quotes, which it needs if it has a
- * comma; what is in the quotes of another term's value is no term. Sets @len to the length of the
- * value, without the quotes, and moves @events after them.
+ * read_line: read a line of perf's help, such as "    -e, --event <event>   event selector",
+ * "    -g                    enables ..." or "        --aio[=<n>] ...". Sets @name to the long
+ * name, and returns its length; 0 if it has none.
  */
-static const char *term_value(const char **events, size_t *len)
+static size_t read_line(const char *line, struct option *option, const char **name)
 {
-	const char *value;
+	const char *end = "";
+	size_t len = 0;
 
-	for (; **events; (*events)++) {
-		if (**events == '\'') {
-			*events = strchrnul(*events + 1, '\'');
-			if (!**events)
-				return NULL;
-		}
-		if (**events != '/' && **events != ',')
-			continue;
-		value = skip_blanks(*events + 1);
-		if (!starts_with(value, TERM))
-			continue;
-		value = skip_blanks(value + strlen(TERM));
-		if (*value != '=')
-			continue;
-		value = skip_blanks(value + 1);
-		*len = *value == '\'' ? strcspn(++value, "'") : strcspn(value, " \t,/");
-		*events = value + *len;
-		*events += **events == '\'';
-		return value;
+	*option = (struct option){ };
+	*name = "";
+	if (strcspn(line, "\n") < 10 || !starts_with(line, "    "))
+		return 0;
+	if (line[4] == '-' && line[5] != '-') {
+		option->letter = line[5];
+		end = line + 6;
 	}
-	return NULL;
+	if (starts_with(line + 6, ", --") || starts_with(line + 4, "    --")) {
+		*name = line + 10;
+		len = strspn(*name, "abcdefghijklmnopqrstuvwxyz0123456789-_");
+		end = *name + len;
+	}
+	option->takes_word = starts_with(end, " <") || starts_with(end, " ...");
+	option->takes_rest = *end == '[';
+	option->call_graph = len == strlen("call-graph") && starts_with(*name, "call-graph");
+	return len;
 }
 
-static char *replace_value(struct reader *reader, const char *value, size_t len, bool of_event);
-
-/* replace_in_event: replace the value sframe in all terms call-graph of the events */
-static const char *replace_in_event(struct reader *reader, const char *events)
+/*
+ * find_option: the option with a letter or, if that is 0, the first whose long name is @name or
+ * begins so, as perf takes abbreviations
+ */
+static struct option find_option(const char *help, char letter, const char *name, size_t len)
 {
-	const char *rest = events, *value;
-	char *result = "";
-	size_t len;
+	struct option option, found = { };
+	bool is_found = false;
+	const char *line, *long_name;
+	size_t long_len;
 
-	while ((value = term_value(&events, &len))) {
-		result = text("%s%.*s%s", result, (int)(value - rest), rest,
-			      replace_value(reader, value, len, true));
-		rest = value + len;
+	for (line = help; line; line = strchr(line, '\n'), line += !!line) {
+		long_len = read_line(line, &option, &long_name);
+		if (letter && option.letter == letter)
+			return option;
+		if (!len || long_len < len || strncmp(name, long_name, len))
+			continue;
+		if (long_len == len)
+			return option;
+		if (!is_found)
+			found = option;
+		is_found = true;
 	}
-	return text("%s%s", result, rest);
+	return found;
 }
 
 /* ---- values ---- */
 
-/* replace_value: the real perf's value for a value of --call-graph or of a term */
-static char *replace_value(struct reader *reader, const char *value, size_t len, bool of_event)
+/*
+ * perf_defers: can perf record deferred stacks? An older perf accepts the word defer and reads it
+ * as a depth of 0. So the function asks for merging instead: a perf that records deferred stacks
+ * can also merge them.
+ */
+static bool perf_defers(const char *real)
 {
-	struct command *command = reader->command;
-	char *copy = text_n(value, len);
+	return strstr(output_of(real, "script", "--list-opts"), "--merge-callchains");
+}
 
-	if (has_word(value, len, "sframe")) {
-		command->asked = true;
-		command->mapped |= has_word(value, len, "mapped");
-		return perf_value(command->real, command->name, copy, of_event);
+/* why_not_deferred: why deferred stacks cannot be had, NULL if they can */
+static const char *why_not_deferred(const struct command *command)
+{
+	if (!command->records)
+		return text("perf %s shows samples as they come and cannot merge deferred ones",
+			    command->name);
+	if (!module_defers())
+		return "this kernel has no deferred unwinding, as those before 6.17 and arm64's; "
+		       "if it should, its log says why the module cannot use it";
+	if (!perf_defers(command->real))
+		return text("%s is too old for deferred stacks (6.19 is the first that can)",
+			    command->real);
+	return NULL;
+}
+
+/*
+ * perf_value: the real perf's value for "sframe" and the words after it; the value itself if it
+ * does not begin so. Words that are not ours stay: perf knows what to do with them.
+ */
+static const char *perf_value(struct command *command, const char *value)
+{
+	char *words = text("%s", value), *word = strsep(&words, ","), *others = "";
+	bool sync = false, defer = false;
+	const char *reason = NULL;
+
+	if (!word || strcmp(word, "sframe"))
+		return value;
+	command->asked = true;
+	need_module();
+	while ((word = strsep(&words, ","))) {
+		if (!strcmp(word, "mapped"))
+			command->mapped = true;
+		else if (!strcmp(word, "sync"))
+			sync = true, defer = false;
+		else if (!strcmp(word, "defer"))
+			sync = false, defer = true;
+		else if (*word)
+			others = text("%s,%s", others, word);
 	}
-	if (resembles_sframe(value, len))
-		refuse_misspelling(copy);
-	return copy;
+	if (!sync)
+		reason = why_not_deferred(command);
+	if (defer && reason)
+		die(1, "--call-graph=sframe,defer: %s; use --call-graph=sframe,sync", reason);
+	return text("%s%s", sync || reason ? "fp" : "fp,defer", others);
+}
+
+/*
+ * replace_in_events: replace the term call-graph=sframe of events by call-graph=fp: perf cannot
+ * defer the stacks of single events. What is in quotes is left alone.
+ */
+static const char *replace_in_events(struct command *command, const char *events)
+{
+	const char *term = events, *end;
+
+	if (strchr(events, '\''))
+		return events;
+	while ((term = strstr(term, TERM "sframe"))) {
+		end = term + strlen(TERM "sframe");
+		if (term > events && strchr("/,", term[-1]) && *end && strchr("/,", *end)) {
+			need_module();
+			command->asked = true;
+			events = text("%.*s" TERM "fp%s", (int)(term - events), events, end);
+			term = events;
+		} else {
+			term = end;
+		}
+	}
+	return events;
 }
 
 /* read_value: note what the value of an option says, and return the value for the real perf */
-static const char *read_value(struct reader *reader, enum kind kind, const char *value)
+static const char *read_value(struct command *command, struct option option, const char *value)
 {
-	if (reader->level != LEVEL_OURS)
-		return value;
-	switch (kind) {
-	case KIND_CALL_GRAPH:
-		return replace_value(reader, value, strlen(value), false);
-	case KIND_EVENT:
-		return replace_in_event(reader, value);
-	case KIND_PID:
-		reader->command->pid = value;
-		return value;
-	default:
-		return value;
-	}
+	if (option.call_graph)
+		return perf_value(command, value);
+	if (option.letter == 'e')
+		return replace_in_events(command, value);
+	if (option.letter == 'p' || option.letter == 't')
+		command->pid = value;
+	return value;
 }
 
-/* ---- options ---- */
+/* ---- the command line ---- */
 
-/* read_long: read "--NAME" or "--NAME=VALUE"; returns the word for the real perf */
-static const char *read_long(struct reader *reader, const char *word)
+/* note_option: note what the presence of an option says */
+static void note_option(struct reader *reader, struct option option)
 {
-	const char *equals = strchr(word, '=');
-	char *name = text_n(word + 2, strcspn(word + 2, "="));
-	bool is_own = reader->own && has_option(reader->own, name);
-	const struct options *options = is_own ? reader->own : &reader->options;
-	enum kind kind = long_kind(reader, name);
-
-	if (is_own && kind == KIND_PID)
-		kind = KIND_OTHER;
-	if (kind == KIND_EVENT || !strcmp(name, "pfm-events"))
-		reader->has_event = true;
-	if (abbreviates(name, "quiet", strlen("q")))
-		reader->command->quiet = true;
-	if (abbreviates(name, "all-cpus", strlen("all-c")) ||
-	    abbreviates(name, "cpu", strlen("cpu")) || abbreviates(name, "uid", strlen("ui")))
-		reader->command->all = true;
-	if (equals)
-		word = text("--%s=%s", name, read_value(reader, kind, equals + 1));
-	else if (kind == KIND_CALL_GRAPH || long_takes_word(options, name))
-		reader->pending = kind;
-	free(name);
-	return word;
-}
-
-static enum kind letter_kind(char letter, bool is_own)
-{
-	switch (letter) {
-	case 'e':
-		return KIND_EVENT;
-	case 'p':
-	case 't':
-		return is_own ? KIND_OTHER : KIND_PID;
-	default:
-		return KIND_OTHER;
-	}
+	reader->command->quiet |= option.letter == 'q';
+	reader->command->all |= option.letter && strchr("aCu", option.letter);
+	reader->has_event |= option.letter == 'e';
 }
 
 /*
- * read_letters: read "-LETTERS"; returns the word for the real perf. Only the last letter can
- * take the next word: for an earlier one, the rest of this word is the argument. From the first
- * letter on that c2c or mem does not know, the word is record's.
+ * read_option: read "--NAME", "--NAME=VALUE" or "-LETTERS"; returns the word for the real perf.
+ * Sets @pending to the option whose value is the next word. Only the last letter can take the next
+ * word: for an earlier one, the rest of this word is the value.
  */
-static const char *read_letters(struct reader *reader, const char *word)
+static const char *read_option(struct reader *reader, const char *word, struct option *pending)
 {
-	const struct options *options = reader->own ?: &reader->options;
-	const char *letter;
+	struct option option;
+	size_t len;
 
-	for (letter = word + 1; *letter; letter++) {
-		enum argument argument = options->letter[(unsigned char)*letter];
-		bool is_own = options == reader->own && argument != ARGUMENT_UNKNOWN;
-		enum kind kind = letter_kind(*letter, is_own);
-
-		if (!is_own) {
-			options = &reader->options;
-			argument = options->letter[(unsigned char)*letter];
-		}
-		if (*letter == 'q')
-			reader->command->quiet = true;
-		/* mem hands its -C on. */
-		if (*letter == 'C' || (!is_own && strchr("au", *letter)))
-			reader->command->all = true;
-		if (argument == ARGUMENT_ATTACHED)
+	if (word[1] == '-') {
+		len = strcspn(word, "=");
+		option = find_option(reader->help, 0, word + 2, len - 2);
+		note_option(reader, option);
+		reader->has_event |= starts_with(word, "--pfm-events");
+		if (word[len])
+			return text("%.*s=%s", (int)len, word,
+				    read_value(reader->command, option, word + len + 1));
+		*pending = option;
+		return word;
+	}
+	for (len = 1; word[len]; len++) {
+		option = find_option(reader->help, word[len], NULL, 0);
+		note_option(reader, option);
+		if (option.takes_word && word[len + 1])
+			return text("%.*s%s", (int)len + 1, word,
+				    read_value(reader->command, option, word + len + 1));
+		if (option.takes_word || option.takes_rest)
 			break;
-		if (argument != ARGUMENT_WORD)
-			continue;
-		if (*letter == 'e')
-			reader->has_event = true;
-		if (!letter[1])
-			reader->pending = kind;
-		else
-			word = text("%.*s%s", (int)(letter + 1 - word), word,
-				    read_value(reader, kind, letter + 1));
-		break;
 	}
+	*pending = option;
 	return word;
 }
 
-/* ---- levels ---- */
-
-static enum level level_of_command(struct reader *reader, const char *word)
+/* read_options: read the options that begin at @argv; returns the first word after them */
+static char *const *read_options(struct reader *reader, char *const argv[])
 {
-	static const char *const direct[] = { "record", "top", "trace", NULL };
-	static const char *const with_record[] = {
-		"sched", "lock", "kmem", "kwork", "kvm", "mem", "c2c", NULL
-	};
+	struct option pending = { };
 
-	/* These give -a to their record. */
-	static const char *const on_all_cpus[] = { "sched", "kmem", "kwork", NULL };
+	for (; *argv; argv++) {
+		const char *word = *argv;
 
-	reader->command->name = word;
-	if (is_one_of(word, direct))
-		return LEVEL_OURS;
-	if (!is_one_of(word, with_record))
-		return LEVEL_OVER;
-	reader->has_event = strcmp(word, "kvm");
-	reader->command->all = is_one_of(word, on_all_cpus);
-	return LEVEL_OUTER;
-}
-
-static enum level level_of_subcommand(struct reader *reader, const char *word)
-{
-	if (abbreviates(word, "record", strlen("rec")))
-		return LEVEL_OURS;
-	if (strcmp(word, "stat"))
-		return LEVEL_OVER;
-	reader->has_event = true;
-	return strcmp(reader->command->name, "kvm") ? LEVEL_OVER : LEVEL_OUTER;
-}
-
-/*
- * level_of_workload: `perf trace record` is a recording; all else that follows options is the
- * workload
- */
-static enum level level_of_workload(struct reader *reader, const char *word)
-{
-	if (strcmp(reader->command->name, "trace") || strcmp(word, "record")) {
-		reader->command->workload = word;
-		return LEVEL_OVER;
+		if (pending.takes_word) {
+			word = read_value(reader->command, pending, word);
+			pending.takes_word = false;
+		} else if (*word == '-' && word[1] && strcmp(word, "--")) {
+			word = read_option(reader, word, &pending);
+		} else {
+			break;
+		}
+		add_word(&reader->command->words, word);
 	}
-	reader->command->name = "record";
-	reader->has_event = true;
-	return LEVEL_OURS;
+	return argv;
 }
-
-/* enter: read a word that is no option; it opens the next level */
-static void enter(struct reader *reader, const char *word)
-{
-	struct command *command = reader->command;
-
-	switch (reader->level) {
-	case LEVEL_PERF:
-		reader->level = level_of_command(reader, word);
-		break;
-	case LEVEL_OUTER:
-		reader->level = level_of_subcommand(reader, word);
-		break;
-	default:
-		reader->level = level_of_workload(reader, word);
-		break;
-	}
-	if (reader->level == LEVEL_OVER)
-		return;
-	if (reader->level == LEVEL_OUTER || is_live(command->name)) {
-		read_options(&reader->options, command->real, command->name);
-	} else {
-		/* So far, the options are those of the command before its record. */
-		reader->own_options = reader->options;
-		if (add_own_options(&reader->own_options, command->name))
-			reader->own = &reader->own_options;
-		read_options(&reader->options, command->real, "record");
-	}
-}
-
-/*
- * end_options: read "--". c2c and mem have options of their own before it. What follows theirs is
- * the command line of record, with its options.
- */
-static void end_options(struct reader *reader, const char *next)
-{
-	if (reader->level == LEVEL_OURS && reader->own) {
-		reader->own = NULL;
-		return;
-	}
-	if (reader->level == LEVEL_OURS)
-		reader->command->workload = next;
-	reader->level = LEVEL_OVER;
-}
-
-/* ---- arm64 ---- */
 
 static bool is_arm64(void)
 {
-	const char *machine = getenv("SFU_MACHINE");
 	struct utsname name;
 
-	if (!machine || !*machine)
-		machine = uname(&name) ? "" : name.machine;
-	return !strcmp(machine, "aarch64");
+	return !strcmp(variable("SFU_MACHINE", uname(&name) ? "" : name.machine), "aarch64");
 }
 
 /*
@@ -351,9 +263,6 @@ static void add_arm64_event(struct reader *reader)
 {
 	struct words *words = &reader->command->words;
 
-	/* c2c and mem know other events, but pass on what follows "--". */
-	if (reader->own)
-		add_word(words, "--");
 	/* An added event replaces perf's default event: name the default, too. */
 	if (!reader->has_event) {
 		add_word(words, "-e");
@@ -363,78 +272,68 @@ static void add_arm64_event(struct reader *reader)
 	add_word(words, "dummy/call-graph=dwarf/u");
 }
 
-/* ---- the command line ---- */
-
-/* read_word: read one word; returns the word for the real perf */
-static const char *read_word(struct reader *reader, const char *word, const char *next)
+/*
+ * read_names: read the words up to the options, such as "record" or "kvm stat record"; returns the
+ * first option, NULL if the command records nothing
+ */
+static char *const *read_names(struct reader *reader, char *const argv[])
 {
-	enum kind pending = reader->pending;
+	static const char *const live[] = { "top", "trace", NULL };
+	static const char *const with_record[] = { "sched", "lock", "kmem", "kwork", "kvm", NULL };
+	/* These give -a to their record. */
+	static const char *const on_all_cpus[] = { "sched", "kmem", "kwork", NULL };
+	struct command *command = reader->command;
 
-	reader->pending = KIND_NONE;
-	if (pending != KIND_NONE)
-		return read_value(reader, pending, word);
-	if (starts_with(word, "--") && word[2])
-		return read_long(reader, word);
-	if (*word == '-' && word[1] && word[1] != '-')
-		return read_letters(reader, word);
-	if (!strcmp(word, "--"))
-		end_options(reader, next);
-	else
-		enter(reader, word);
-	return word;
+	while (*argv && **argv == '-')
+		add_word(&command->words, *argv++);
+	if (!*argv)
+		return NULL;
+	command->name = *argv;
+	add_word(&command->words, *argv++);
+	command->records = !is_one_of(command->name, live);
+	if (is_one_of(command->name, with_record) ||
+	    (!strcmp(command->name, "trace") && *argv && !strcmp(*argv, "record"))) {
+		command->records = true;
+		command->all = is_one_of(command->name, on_all_cpus);
+		reader->has_event = strcmp(command->name, "kvm");
+		while (*argv && !starts_with(*argv, "rec")) {
+			reader->has_event |= !strcmp(*argv, "stat");
+			add_word(&command->words, *argv++);
+		}
+		if (!*argv)
+			return NULL;
+		add_word(&command->words, *argv++);
+	} else if (command->records && strcmp(command->name, "record")) {
+		return NULL;
+	}
+	reader->help = output_of(command->real, command->records ? "record" : command->name, "-h");
+	return argv;
 }
 
 /**
- * rewrite_command() - replace the value sframe in a command line
+ * read_command() - replace the value sframe in a command line
  * @command: @real is set; all else is filled
  * @argv: the command line
+ * @always: the value sframe is meant, even if no option has it
  */
-void rewrite_command(struct command *command, char *const argv[])
+void read_command(struct command *command, char *const argv[], bool always)
 {
-	static const char *const with_word[] = { "debugfs-dir", "buildid-dir", "debug", NULL };
 	struct reader reader = { .command = command };
-	const char *const *option;
+	char *const *options;
+	size_t first;
 
-	for (option = with_word; *option; option++)
-		add_word(&reader.options.long_word, *option);
-	add_word(&command->words, *argv++);
-	for (; *argv; argv++) {
-		const char *word = read_word(&reader, *argv, argv[1]);
-
-		if (reader.level == LEVEL_OVER)
-			break;
-		add_word(&command->words, word);
-	}
-	command->records = command->asked && !is_live(command->name);
-	if (command->records && reader.pending == KIND_NONE && is_arm64())
+	add_word(&command->words, *argv);
+	options = read_names(&reader, argv + 1);
+	if (!options)
+		return;
+	first = command->words.nr;
+	argv = read_options(&reader, options);
+	if (always && !command->asked)
+		insert_word(&command->words, first,
+			    text("--call-graph=%s", perf_value(command, "sframe")));
+	if (command->asked && command->records && is_arm64())
 		add_arm64_event(&reader);
+	command->workload = *argv && !strcmp(*argv, "--") ? argv[1] : *argv;
 	for (; *argv; argv++)
 		add_word(&command->words, *argv);
-}
-
-/**
- * may_ask() - may the value sframe, or one that resembles it, be in a command line?
- * @argv: the command line
- *
- * Most command lines have none, and cost no more than this loop.
- */
-bool may_ask(char *const argv[])
-{
-	const char *events, *value;
-	size_t len;
-
-	for (argv++; *argv; argv++) {
-		if (starts_with(*argv, "--ca")) {
-			value = strchr(*argv, '=');
-			value = value ? value + 1 : argv[1];
-			if (value && resembles_sframe(value, strlen(value)))
-				return true;
-		}
-		events = *argv;
-		while ((value = term_value(&events, &len))) {
-			if (resembles_sframe(value, len))
-				return true;
-		}
-	}
-	return false;
 }

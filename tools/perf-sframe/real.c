@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * real.c - find the real perf: $PERF_REAL, or the first perf in PATH after this program
+ * real.c - find the real perf: $PERF_REAL, or the first perf in PATH that is not this program
  *
- * "After" excludes a script named perf that comes first and calls this program: it would be
- * called again without end. Copies of this program are skipped wherever they are.
+ * A program that is itself named perf takes the first one after itself. This excludes a script
+ * named perf that comes before it and calls it: that would be called again without end.
  */
 #include <assert.h>
 #include <elf.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -36,50 +34,22 @@ static const struct {
 
 static_assert(sizeof(note.desc) % 4 == 0, "a note's description is padded to 4 bytes");
 
-/* first_page: read the first page of @path. Returns its length, 0 if it cannot be read. */
-static size_t first_page(const char *path, char page[FIRST_PAGE])
-{
-	int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	ssize_t len;
-
-	if (file < 0)
-		return 0;
-	len = read(file, page, FIRST_PAGE);
-	close(file);
-	return len < 0 ? 0 : len;
-}
-
 static bool is_wrapper(const char *path)
 {
+	int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	char page[FIRST_PAGE];
+	ssize_t len = file < 0 ? 0 : read(file, page, sizeof(page));
 
-	return memmem(page, first_page(path, page), note.desc, sizeof(note.desc));
+	if (file >= 0)
+		close(file);
+	return len > 0 && memmem(page, len, note.desc, sizeof(note.desc));
 }
 
-/**
- * is_script() - is this file anything but an ELF program?
- * @path: the file
- */
-bool is_script(const char *path)
+static bool same_file(const char *one, const char *other)
 {
-	char page[FIRST_PAGE];
+	struct stat a, b;
 
-	return first_page(path, page) < SELFMAG || memcmp(page, ELFMAG, SELFMAG);
-}
-
-static bool same_file(const struct stat *one, const struct stat *other)
-{
-	return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
-}
-
-static const char *called_as(void)
-{
-	return (const char *)getauxval(AT_EXECFN);
-}
-
-static bool stat_self(struct stat *self)
-{
-	return !stat("/proc/self/exe", self) || !stat(called_as(), self);
+	return !stat(one, &a) && !stat(other, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
 /*
@@ -88,10 +58,8 @@ static bool stat_self(struct stat *self)
  */
 static void split_path(struct words *candidates, const char *program)
 {
-	const char *path = getenv("PATH"), *end, *dot;
+	const char *path = getenv("PATH") ?: "/usr/local/bin:/usr/bin:/bin", *end, *dot;
 
-	if (!path)
-		path = "/usr/local/bin:/usr/bin:/bin";
 	for (;; path = end + 1) {
 		end = strchrnul(path, ':');
 		/* An empty entry is the current directory. */
@@ -103,40 +71,16 @@ static void split_path(struct words *candidates, const char *program)
 	}
 }
 
-static bool in_directory_of(const char *candidate, const char *file)
-{
-	const char *end = strrchr(file, '/');
-	char *dir = end ? text_n(file, end + 1 - file) : text("./");
-	char *candidate_dir = text_n(candidate, strrchr(candidate, '/') + 1 - candidate);
-	struct stat one, other;
-	bool same = !stat(dir, &one) && !stat(candidate_dir, &other) && same_file(&one, &other);
-
-	free(candidate_dir);
-	free(dir);
-	return same;
-}
-
-/*
- * after_self: the index of the first candidate after this program. If PATH has several links to
- * it, the one by which it was called counts. 0 if PATH does not have it: it was called by its
- * path.
- */
+/* after_self: the index of the first candidate after this program; 0 if PATH does not have it */
 static size_t after_self(const struct words *candidates)
 {
-	struct stat self, file;
-	size_t i, after = 0;
+	size_t i;
 
-	if (!stat_self(&self))
-		return 0;
 	for (i = 0; i < candidates->nr; i++) {
-		if (stat(candidates->word[i], &file) || !same_file(&self, &file))
-			continue;
-		if (in_directory_of(candidates->word[i], called_as()))
+		if (same_file("/proc/self/exe", candidates->word[i]))
 			return i + 1;
-		if (!after)
-			after = i + 1;
 	}
-	return after;
+	return 0;
 }
 
 static bool is_program(const char *path)
@@ -181,65 +125,24 @@ static char *named_perf(char *name)
 
 /**
  * find_real_perf() - find the perf to run; ends the program if there is none
+ * @after: it comes after this program in PATH, because this one is named perf, too
  *
  * Return: its path.
  */
-char *find_real_perf(void)
+char *find_real_perf(bool after)
 {
 	char *real = getenv("PERF_REAL");
 	struct words candidates = { };
-	size_t i, first;
+	size_t i;
 
 	if (real && *real)
 		return named_perf(real);
 	split_path(&candidates, "perf");
-	first = after_self(&candidates);
-	for (i = first; i < candidates.nr; i++) {
+	for (i = after ? after_self(&candidates) : 0; i < candidates.nr; i++) {
 		if (is_program(candidates.word[i]) && !is_wrapper(candidates.word[i]))
 			return candidates.word[i];
 	}
 	die(127,
-	    "no perf after this wrapper in PATH: install the package linux-perf (Ubuntu: linux-tools-generic), or name one by PERF_REAL=FILE");
-}
-
-static pid_t parent_of(pid_t pid)
-{
-	char *path = text("/proc/%d/stat", pid), *stat = read_file(path), *end;
-	pid_t parent = 0;
-
-	free(path);
-	/* The name in parentheses may hold anything: the fields follow the last one. */
-	end = stat ? strrchr(stat, ')') : NULL;
-	if (end)
-		sscanf(end, ") %*c %d", &parent);
-	free(stat);
-	return parent;
-}
-
-/**
- * refuse_loop() - end the program if a script runs this program again without end
- * @real: the script that is to be run
- *
- * This program waits for a script. In a loop it is its own ancestor again and again. A workload
- * of perf that calls perf makes a few such ancestors at most.
- */
-void refuse_loop(const char *real)
-{
-	struct stat self, file;
-	int times = 0;
-	pid_t pid;
-
-	if (!stat_self(&self))
-		return;
-	for (pid = getppid(); pid > 1; pid = parent_of(pid)) {
-		char *path = text("/proc/%d/exe", pid);
-
-		if (!stat(path, &file) && same_file(&self, &file))
-			times++;
-		free(path);
-	}
-	if (times >= 8)
-		die(1,
-		    "%s, which stands for the real perf here, runs sframe_unwind's wrapper again without end: name the real perf by PERF_REAL=FILE",
-		    real);
+	    "no perf%s in PATH: install the package linux-perf (Ubuntu: linux-tools-generic), or name one by PERF_REAL=FILE",
+	    after ? " after this wrapper" : "");
 }

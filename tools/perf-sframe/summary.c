@@ -5,9 +5,7 @@
  * The module counts for the whole machine since it was loaded. The line is about the difference,
  * so other recordings that run at the same time are in it: it says so.
  */
-#include <ctype.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,46 +64,27 @@ static bool could_not_begin(int status)
 	return WIFEXITED(status) && (WEXITSTATUS(status) == 129 || WEXITSTATUS(status) == 255);
 }
 
-static void set_counter(struct summary *summary, const char *name, uint64_t value)
-{
-	const struct {
-		const char *name;
-		uint64_t *value;
-	} counters[] = {
-		{ "walks", &summary->walks },
-		{ "whole", &summary->whole },
-		{ "first", &summary->first },
-		{ "full", &summary->full },
-		{ "sframe", &summary->sframe },
-		{ "fp", &summary->fp },
-		{ "declined", &summary->declined },
-	};
-	size_t i;
-
-	for (i = 0; i < sizeof(counters) / sizeof(*counters); i++) {
-		if (!strcmp(name, counters[i].name))
-			*counters[i].value = value;
-	}
-}
-
 /**
  * read_summary() - read the module's counters
  * @summary: filled with them
  */
 void read_summary(struct summary *summary)
 {
-	char *path = module_file("parameters/summary");
-	char *lines = read_file(path), *rest = lines, *line;
-	char name[32];
-	uint64_t value;
+	static const char *const names[NR_COUNTERS] = {
+		[WALKS] = "walks", [WHOLE] = "whole", [FIRST] = "first", [FULL] = "full",
+		[SFRAME] = "sframe", [FP] = "fp", [DECLINED] = "declined",
+	};
+	char *lines = read_file(module_file("parameters/summary")), *line, *value;
+	size_t i;
 
 	*summary = (struct summary){ .known = lines };
-	while ((line = strsep(&rest, "\n"))) {
-		if (sscanf(line, "%31s %" SCNu64, name, &value) == 2)
-			set_counter(summary, name, value);
+	while ((line = strsep(&lines, "\n"))) {
+		value = strchr(line, ' ');
+		for (i = 0; value && i < NR_COUNTERS; i++) {
+			if (!strncmp(line, names[i], value - line) && !names[i][value - line])
+				summary->nr[i] = strtoull(value, NULL, 10);
+		}
 	}
-	free(lines);
-	free(path);
 }
 
 /**
@@ -116,11 +95,11 @@ void read_summary(struct summary *summary)
  */
 void keep_counters(bool is_over)
 {
-	const char *sys = getenv("SFU_SYSFS"), *run = getenv("SFU_RUN");
-	char *stats = text("%s/kernel/debug/sframe_unwind/stats", sys && *sys ? sys : "/sys");
-	char *before = text("%s/sframe_unwind.before", run && *run ? run : "/run");
-	char *after = text("%s/sframe_unwind.after", run && *run ? run : "/run");
-	char *counters = read_file(stats);
+	char *counters = read_file(text("%s/kernel/debug/sframe_unwind/stats",
+					variable("SFU_SYSFS", "/sys")));
+	const char *run = variable("SFU_RUN", "/run");
+	char *before = text("%s/sframe_unwind.before", run);
+	char *after = text("%s/sframe_unwind.after", run);
 	int file;
 
 	/* Those of an earlier recording go, also if there are no others. */
@@ -133,90 +112,45 @@ void keep_counters(bool is_over)
 		dprintf(file, "%s", counters);
 		close(file);
 	}
-	free(counters);
-	free(after);
-	free(before);
-	free(stats);
-}
-
-static uint64_t min(uint64_t one, uint64_t other)
-{
-	return one < other ? one : other;
-}
-
-/* began_again: was the module loaded again in between? Then its counters began at 0. */
-static bool began_again(const struct summary *before, const struct summary *now)
-{
-	return now->walks < before->walks || now->whole < before->whole ||
-	       now->first < before->first || now->full < before->full ||
-	       now->sframe < before->sframe || now->fp < before->fp ||
-	       now->declined < before->declined;
 }
 
 /*
  * difference: what was counted in between. The module reads its counters one after the other while
- * they rise: some more whole stacks than stacks may result.
+ * they rise: some more whole stacks than stacks may result. If the module was loaded again in
+ * between, its counters began at 0.
  */
 static struct summary difference(const struct summary *before, const struct summary *now)
 {
 	static const struct summary zero;
-	uint64_t walks;
+	struct summary result = { };
+	size_t i;
 
-	if (began_again(before, now))
-		before = &zero;
-	walks = now->walks - before->walks;
-	return (struct summary){
-		.walks = walks,
-		.whole = min(now->whole - before->whole, walks),
-		.first = min(now->first - before->first, walks),
-		.full = min(now->full - before->full, walks),
-		.sframe = now->sframe - before->sframe,
-		.fp = now->fp - before->fp,
-		.declined = now->declined - before->declined,
-	};
+	for (i = 0; i < NR_COUNTERS; i++) {
+		if (now->nr[i] < before->nr[i])
+			before = &zero;
+	}
+	for (i = 0; i < NR_COUNTERS; i++) {
+		result.nr[i] = now->nr[i] - before->nr[i];
+		if (i <= FULL && result.nr[i] > result.nr[WALKS])
+			result.nr[i] = result.nr[WALKS];
+	}
+	return result;
 }
 
 /* percent: rounded, but a share that is neither none nor all is not called 0 or 100 % */
-static char *percent(uint64_t part, uint64_t whole)
+static char *percent(unsigned long long part, unsigned long long whole)
 {
-	uint64_t share = whole ? (part * 100 + whole / 2) / whole : 0;
+	unsigned long long share = whole ? (part * 100 + whole / 2) / whole : 0;
 
 	if (part && !share)
 		return "under 1 %";
-	return share == 100 && part < whole ? "over 99 %" : text("%" PRIu64 " %%", share);
+	return share == 100 && part < whole ? "over 99 %" : text("%llu %%", share);
 }
 
 /* number: "1 stack", "2 stacks" */
-static char *number(uint64_t nr, const char *what)
+static char *number(unsigned long long nr, const char *what)
 {
-	return text("%" PRIu64 " %s%s", nr, what, nr == 1 ? "" : "s");
-}
-
-/* is_plain: can this be printed and typed as one word? */
-static bool is_plain(const char *word)
-{
-	const char *c;
-
-	for (c = word; isalnum((unsigned char)*c) || (*c && strchr("_./+-", *c)); c++)
-		;
-	return *word && *word != '-' && !*c;
-}
-
-/*
- * subject: what the user should give to `sframectl check`. If others than the workload are
- * sampled, the workload only says for how long.
- */
-static const char *subject(const struct command *command)
-{
-	const char *file = command->workload;
-
-	if (command->pid)
-		return text("-p %s", is_plain(command->pid) ? command->pid : "PID");
-	if (command->all)
-		return "-p PID";
-	if (file && !strchr(file, '/'))
-		file = find_in_path(file);
-	return file && is_plain(file) ? file : "PROGRAM";
+	return text("%llu %s%s", nr, what, nr == 1 ? "" : "s");
 }
 
 /* next_step: what to type to see why stacks are not whole */
@@ -226,46 +160,32 @@ static const char *next_step(void)
 	return geteuid() ? "sudo sframectl stats" : "sframectl stats --last";
 }
 
-/* no_sframe: the line if none of the stacks is from SFrame. @has_tables: tables were brought. */
-static char *no_sframe(const struct summary *stacks, const struct command *command,
-		       bool has_tables)
+/* sum_up: how many stacks are whole, where the frames are from, and what to type next */
+static char *sum_up(const struct summary *stacks, bool has_tables)
 {
-	const char *followed = stacks->declined ? "the kernel followed frame pointers instead" :
-						  "the module followed frame pointers";
-	char *none = text("%s, none from SFrame", number(stacks->walks + stacks->declined,
-							 "stack"));
-
-	if (!stacks->declined && !stacks->fp)
-		return text("%s: only %s first frame was found. Why: %s", none,
-			    stacks->walks == 1 ? "its" : "their", next_step());
-	return text("%s: %s, which code built without them does not keep. %s: sframectl check %s",
-		    none, followed,
-		    has_tables ? "See" : "As root, load tables (sframectl load --all), and see",
-		    subject(command));
-}
-
-/* some_sframe: the line if some are: how many, from where, and what to type next */
-static char *some_sframe(const struct summary *stacks, const struct command *command)
-{
+	const unsigned long long *nr = stacks->nr;
 	char *first = "", *full = "", *declined = "", *next = "";
 
-	if (stacks->first)
+	if (!nr[SFRAME])
+		return text("%s, none from SFrame: %s. %s: %s",
+			    number(nr[WALKS] + nr[DECLINED], "stack"),
+			    "by frame pointer, which code built without them does not keep",
+			    has_tables ? "Why" : "As root, load tables",
+			    has_tables ? next_step() : "sframectl load --all");
+	if (nr[FIRST])
 		first = text("; %s of the stacks have only their first frame",
-			     percent(stacks->first, stacks->walks));
-	if (stacks->full)
+			     percent(nr[FIRST], nr[WALKS]));
+	if (nr[FULL])
 		full = text("; %s of the stacks are cut: for more, " MORE_FRAMES,
-			    percent(stacks->full, stacks->walks));
+			    percent(nr[FULL], nr[WALKS]));
 	/* A few are of perf itself, before it has become the workload. */
-	if (stacks->declined && stacks->declined >= stacks->walks / 100)
-		declined = text("; %" PRIu64 " more, without a table, by frame pointer",
-				stacks->declined);
-	if (stacks->whole < stacks->walks)
+	if (nr[DECLINED] && nr[DECLINED] >= nr[WALKS] / 100)
+		declined = text("; %llu more, without a table, by frame pointer", nr[DECLINED]);
+	if (nr[WHOLE] < nr[WALKS] || *declined)
 		next = text(". Why: %s", next_step());
-	else if (*declined)
-		next = text(". See: sframectl check %s", subject(command));
-	return text("%s, %s whole; %s from SFrame, %" PRIu64 " by frame pointer%s%s%s%s",
-		    number(stacks->walks, "stack"), percent(stacks->whole, stacks->walks),
-		    number(stacks->sframe, "frame"), stacks->fp, first, full, declined, next);
+	return text("%s, %s whole; %s from SFrame, %llu by frame pointer%s%s%s%s",
+		    number(nr[WALKS], "stack"), percent(nr[WHOLE], nr[WALKS]),
+		    number(nr[SFRAME], "frame"), nr[FP], first, full, declined, next);
 }
 
 /**
@@ -290,10 +210,8 @@ void print_summary(const struct summary *before, const struct command *command, 
 	stacks = difference(before, &now);
 	if (!before->known || !now.known)
 		line = NULL;
-	else if (stacks.sframe)
-		line = some_sframe(&stacks, command);
-	else if (stacks.walks || stacks.declined)
-		line = no_sframe(&stacks, command, has_tables);
+	else if (stacks.nr[WALKS] || stacks.nr[DECLINED])
+		line = sum_up(&stacks, has_tables);
 	else if (!failed) /* else perf may have taken no sample at all */
 		line = "no user stack was taken";
 	if (line)

@@ -18,8 +18,6 @@
 
 #include "wrapper.h"
 
-#define DEVICE	"/dev/sframe_unwind"
-
 /* The files of others shall not keep a recording from its start: serve makes what is left. */
 #define LOAD_SECONDS	"60"
 
@@ -58,36 +56,21 @@ static char *workload_file(const struct command *command)
 	return find_in_path(command->workload);
 }
 
-/* Adds each process of a list as perf takes it: "7,8". */
-static void add_pids(struct words *words, const char *list)
-{
-	size_t len;
-
-	for (; *list; list += len + (list[len] == ',')) {
-		len = strcspn(list, ",");
-		if (len)
-			add_word(words, text_n(list, len));
-	}
-}
-
 /**
  * need_processes() - end the program if perf is to record a process that is not there
- * @pids: the processes or threads, as perf takes them, or NULL
+ * @pids: the processes or threads, as perf takes them ("7,8"), or NULL
  *
  * perf would fail as well, but only after tables were loaded.
  */
 void need_processes(const char *pids)
 {
-	struct words words = {};
-	size_t i;
-
-	if (pids)
-		add_pids(&words, pids);
-	for (i = 0; i < words.nr; i++) {
-		long pid = strtol(words.word[i], NULL, 10);
+	while (pids) {
+		long pid = strtol(pids, NULL, 10);
 
 		if (pid > 0 && pid <= INT_MAX && kill(pid, 0) && errno == ESRCH)
 			die(1, "%ld: no such process or thread; nothing was recorded", pid);
+		pids = strchr(pids, ',');
+		pids += !!pids;
 	}
 }
 
@@ -130,11 +113,10 @@ static void load_tables(char *sframectl, const struct command *command)
  */
 pid_t begin_tables(const struct command *command)
 {
-	const char *choice = getenv("SFU_TABLES"), *device = getenv("SFU_DEVICE");
 	char *sframectl;
 
-	if (command->mapped || (choice && !strcmp(choice, "no")) ||
-	    access(device && *device ? device : DEVICE, R_OK | W_OK) || module_state() != MODULE_ON)
+	if (command->mapped || !strcmp(variable("SFU_TABLES", ""), "no") ||
+	    access(variable("SFU_DEVICE", "/dev/sframe_unwind"), R_OK | W_OK))
 		return 0;
 	sframectl = find_in_path("sframectl");
 	if (!sframectl) {

@@ -9,20 +9,23 @@
 
 #include "wrapper.h"
 
-static void out_of_memory(void)
+/* vtext: a formatted string, as of vprintf() */
+static char *vtext(const char *format, va_list args)
 {
-	fputs("perf: out of memory\n", stderr);
-	exit(1);
+	char *result;
+
+	if (vasprintf(&result, format, args) < 0) {
+		fputs("perf: out of memory\n", stderr);
+		exit(1);
+	}
+	return result;
 }
 
 /* One write for each message: lines of perf, which writes at the same time, do not get into it. */
 static void print_message(const char *format, va_list args)
 {
-	char *message, *line;
+	char *message = vtext(format, args), *line = text("perf: %s\n", message);
 
-	if (vasprintf(&message, format, args) < 0)
-		out_of_memory();
-	line = text("perf: %s\n", message);
 	fputs(line, stderr);
 	free(line);
 	free(message);
@@ -53,32 +56,27 @@ char *text(const char *format, ...)
 	char *result;
 
 	va_start(args, format);
-	if (vasprintf(&result, format, args) < 0)
-		out_of_memory();
+	result = vtext(format, args);
 	va_end(args);
 	return result;
 }
 
-/* text_n: the first @len bytes of @start as a string */
-char *text_n(const char *start, size_t len)
+void insert_word(struct words *words, size_t at, const char *word)
 {
-	char *result = strndup(start, len);
-
-	if (!result)
-		out_of_memory();
-	return result;
+	/* Doubling: the list is full when its length is one less than a power of two. */
+	if (!(words->nr & (words->nr + 1))) {
+		words->word = realloc(words->word, 2 * (words->nr + 1) * sizeof(*words->word));
+		if (!words->word)
+			die(1, "out of memory");
+	}
+	memmove(&words->word[at + 1], &words->word[at], (words->nr - at) * sizeof(*words->word));
+	words->word[at] = (char *)word;
+	words->word[++words->nr] = NULL;
 }
 
 void add_word(struct words *words, const char *word)
 {
-	/* Doubling: the list is full when its length is a power of two. */
-	if (!(words->nr & (words->nr + 1))) {
-		words->word = realloc(words->word, 2 * (words->nr + 1) * sizeof(*words->word));
-		if (!words->word)
-			out_of_memory();
-	}
-	words->word[words->nr++] = (char *)word;
-	words->word[words->nr] = NULL;
+	insert_word(words, words->nr, word);
 }
 
 bool starts_with(const char *string, const char *prefix)
@@ -86,10 +84,13 @@ bool starts_with(const char *string, const char *prefix)
 	return !strncmp(string, prefix, strlen(prefix));
 }
 
-/* skip_blanks: like strchr(), for constant strings and others */
-char *skip_blanks(const char *string)
+bool is_one_of(const char *word, const char *const list[])
 {
-	return (char *)string + strspn(string, " \t");
+	for (; word && *list; list++) {
+		if (!strcmp(word, *list))
+			return true;
+	}
+	return false;
 }
 
 /*
@@ -110,4 +111,12 @@ char *read_file(const char *path)
 	}
 	fclose(file);
 	return contents;
+}
+
+/* variable: the value of a variable of the environment; if it is not set or empty, @otherwise */
+const char *variable(const char *name, const char *otherwise)
+{
+	const char *value = getenv(name);
+
+	return value && *value ? value : otherwise;
 }
