@@ -37,10 +37,23 @@ are_whole() {
 
 # records: stacks of Debian's own programs, whose tables the first recording has brought
 records() {
-	local record=(perf record -o /tmp/perf.data -e cpu-clock -F 499 --call-graph=sframe
+	local record=(perf sframe record -o /tmp/perf.data -e cpu-clock -F 499
 		bash -c 'for ((i = 0; i < 100000; i++)); do :; done; gzip -9 </bin/bash | sha256sum')
 	"${record[@]}" && "${record[@]}" 2>/tmp/summary || return 1
 	are_whole /tmp/summary && perf script -i /tmp/perf.data -F ip,sym | grep -q __libc_start
+}
+
+# link_records: by the name perf, which needs no more than a link
+link_records() {
+	local output='' status=0 command
+	# apt has given dpkg a terminal, whose lines end with CR, too.
+	command=$(tr -d '\r' </tmp/said | sed -n 's/^To have perf record --call-graph=sframe as well, type: //p')
+	[ -n "$command" ] && eval "$command" && output=$(perf record -o /tmp/link.data -e cpu-clock -F 499 --call-graph=sframe \
+		bash -c 'for ((i = 0; i < 30000; i++)); do :; done' 2>&1) || status=$?
+	rm -f /usr/local/bin/perf
+	hash -r
+	echo "$output"
+	[[ $status = 0 && $output =~ sframe_unwind:\ meanwhile\ on\ this\ machine:\ [0-9]+\ stacks ]]
 }
 
 # records_as_readme: the first recording of README.md
@@ -63,13 +76,13 @@ kernel_notes_taint() {
 }
 
 perf_knows_no_sframe() {
-	! /usr/bin/perf record -o /tmp/perf.data --call-graph=sframe true 2>/tmp/said || return 1
+	! perf record -o /tmp/perf.data --call-graph=sframe true 2>/tmp/said || return 1
 	grep 'Unknown --call-graph option value: sframe' /tmp/said
 }
 
 user_records() {
 	(cd /tmp && setpriv --reuid nobody --regid nogroup --clear-groups \
-		/usr/sbin/perf record -o /tmp/user.data -e cpu-clock:u -F 499 --call-graph=sframe "$@") 2>/tmp/said
+		perf sframe record -o /tmp/user.data -e cpu-clock:u -F 499 "$@") 2>/tmp/said
 }
 
 users_may_not_profile() {
@@ -133,18 +146,15 @@ nothing_is_left() {
 	local left
 	left=$(find / -xdev \( -path /debs -o -path /root -o -path /tmp -o -path /var/log -o -path /var/cache -o -path /var/lib/apt \) -prune -o \
 		\( -name '*sframe[-_]unwind*' -o -name '*sframectl*' \) -print; find /lib/modules -name dkms; systemctl list-unit-files --no-legend '*sframe*'
-		grep -rlIE 'sframe[-_]unwind|sframectl' /etc /var/lib --exclude-dir=apt --exclude='*-old'; find /usr/sbin/perf 2>/dev/null)
+		grep -rlIE 'sframe[-_]unwind|sframectl' /etc /var/lib --exclude-dir=apt --exclude='*-old'; find /usr/*bin/perf-sframe /usr/local/bin/perf 2>/dev/null)
 	[ -z "$left$(grep sframe /proc/modules)" ] || { echo "$left"; return 1; }
 }
 
-# installs_tools: into a machine whose shell has run perf before. Such a shell goes on with the perf that it knows, until it is
-# told to forget it
+# installs_tools: and apt says what can be typed now
 installs_tools() {
-	perf --version && [ "$(hash -t perf)" = /usr/bin/perf ] || return 1
 	apt-get -qq -y install /debs/build/dist/sframe-unwind_*.deb >/tmp/said 2>&1 || { cat /tmp/said; return 1; }
 	cat /tmp/said
-	grep 'A shell that has run perf before goes on with /usr/bin/perf. To have --call-graph=sframe there, type: hash -r' /tmp/said &&
-		[ "$(hash -t perf)" = /usr/bin/perf ] && hash -r && [ "$(type -P perf)" = /usr/sbin/perf ]
+	grep 'To record whole stacks, type: perf sframe record' /tmp/said
 }
 
 # tables_are_small: those of all that runs here
@@ -158,9 +168,10 @@ tables_are_small() {
 
 installs() {
 	local began=$SECONDS
-	expect 'apt installs the tools, and says what a shell needs that has run perf before' installs_tools
+	expect 'apt installs the tools, and says how to record' installs_tools
 	expect 'the service has loaded the module' serves
-	expect 'perf record works in the same shell' records
+	expect 'perf sframe record works' records
+	expect 'so does perf record --call-graph=sframe, by the command that apt named' link_records
 	expect 'so does the recording of README.md' records_as_readme
 	expect 'sframe-flamegraph draws what it has recorded' draws
 	echo "# $((SECONDS - began)) s from apt install to the flame graph, of a machine that QEMU emulates"
@@ -181,12 +192,11 @@ installs() {
 upgraded() {
 	expect 'the machine has Secure Boot on' grep -q '\[integrity\]' /sys/kernel/security/lockdown
 	expect 'the service runs after the upgrade, with the key of DKMS' serves
-	expect 'perf record works after the upgrade' records
+	expect 'perf sframe record works after the upgrade' records
 	expect 'the tables of all that runs take 6 MiB at most' tables_are_small
 	expect 'the kernel is quiet' kernel_is_quiet
 	expect 'apt purges both while the module is in use' purges
 	expect 'nothing is left' nothing_is_left
-	hash -r
 	expect "perf is the distribution's" perf --version
 }
 
