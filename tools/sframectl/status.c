@@ -140,14 +140,18 @@ static void print_tables(const struct counters *counters)
 
 static void print_perf(void)
 {
+	static const char *const how[] = {
+		[FINDINGS_PLAIN_PERF] = "for whole stacks, type perf record -g",
+		[FINDINGS_SUBCOMMAND] = "for whole stacks, type perf sframe record",
+		[FINDINGS_WRAPPER] = "which knows --call-graph=sframe",
+	};
 	char path[PATH_MAX];
-	bool is_wrapper = false;
+	enum findings_perf perf = findings_perf(path, sizeof(path));
 
-	if (!findings_perf(path, sizeof(path), &is_wrapper))
+	if (perf == FINDINGS_NO_PERF)
 		print_row("perf", COLOR_NONE, "none in PATH");
 	else
-		print_row("perf", COLOR_NONE, "%s, which knows %s--call-graph=sframe%s", path,
-			  is_wrapper ? "" : "no ", is_wrapper ? "" : "; -g gets the same");
+		print_row("perf", COLOR_NONE, "%s, %s", path, how[perf]);
 }
 
 static void print_users(void)

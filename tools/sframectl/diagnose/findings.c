@@ -230,19 +230,7 @@ static bool is_wrapper(const char *path)
 }
 
 /* Which programs of a name count. */
-enum wanted { ANY, WRAPPER_ONLY, REAL_ONLY };
-
-static bool is_wanted(const char *path, enum wanted wanted)
-{
-	switch (wanted) {
-	case WRAPPER_ONLY:
-		return is_wrapper(path);
-	case REAL_ONLY:
-		return !is_wrapper(path);
-	default:
-		return true;
-	}
-}
+enum wanted { ANY, REAL_ONLY };
 
 /* Finds the first program of this name and kind in PATH. */
 static bool find_program(const char *name, enum wanted wanted, char *path, size_t size)
@@ -252,7 +240,8 @@ static bool find_program(const char *name, enum wanted wanted, char *path, size_
 	for (;; dirs = end + 1) {
 		end = strchrnul(dirs, ':');
 		snprintf(path, size, "%.*s/%s", (int)(end - dirs), dirs, name);
-		if (*dirs == '/' && is_program(path) && is_wanted(path, wanted))
+		if (*dirs == '/' && is_program(path) &&
+		    (wanted == ANY || !is_wrapper(path)))
 			return true;
 		if (!*end)
 			return false;
@@ -260,63 +249,47 @@ static bool find_program(const char *name, enum wanted wanted, char *path, size_
 }
 
 /**
- * findings_perf - find the perf that a user gets
+ * findings_perf - find the perf that a user gets, and what it knows
  * @path: set to its path
  * @size: its room
- * @is_ours: set to whether it is the wrapper, which knows --call-graph=sframe
  *
- * Return: @path, or NULL if PATH has none.
+ * Return: what it knows.
  */
-const char *findings_perf(char *path, size_t size, bool *is_ours)
+enum findings_perf findings_perf(char *path, size_t size)
 {
+	char subcommand[PATH_MAX];
+
 	if (!find_program("perf", ANY, path, size))
-		return NULL;
-	*is_ours = is_wrapper(path);
-	return path;
-}
-
-/* Packages and `make install` put the wrapper there. A user may have another PATH. */
-static bool find_wrapper(char *path, size_t size)
-{
-	static const char *const places[] = { "/usr/sbin/perf", "/usr/local/bin/perf" };
-	size_t i;
-
-	if (find_program("perf", WRAPPER_ONLY, path, size))
-		return true;
-	for (i = 0; i < ARRAY_SIZE(places); i++) {
-		snprintf(path, size, "%s", places[i]);
-		if (is_program(path) && is_wrapper(path))
-			return true;
-	}
-	return false;
+		return FINDINGS_NO_PERF;
+	if (is_wrapper(path))
+		return FINDINGS_WRAPPER;
+	if (find_program("perf-sframe", ANY, subcommand, sizeof(subcommand)))
+		return FINDINGS_SUBCOMMAND;
+	return FINDINGS_PLAIN_PERF;
 }
 
 static void check_perf(struct findings *findings)
 {
-	char path[PATH_MAX], other[PATH_MAX], action[256];
-	bool is_ours = false;
+	char path[PATH_MAX], other[PATH_MAX];
+	enum findings_perf perf = findings_perf(path, sizeof(path));
 
-	if (!findings_perf(path, sizeof(path), &is_ours)) {
+	if (perf == FINDINGS_NO_PERF) {
 		add(findings, true, "There is no perf in PATH.",
 		    "Only other tools that take user stacks can be used, such as bpftrace.",
 		    "Type: apt install linux-perf");
-	} else if (!is_ours && find_wrapper(other, sizeof(other))) {
-		snprintf(action, sizeof(action), "For that option, type: %.200s record", other);
-		add(findings, true, "perf is %s, which does not know --call-graph=sframe.",
-		    "perf record -g gets the same stacks, but loads no tables before it begins.",
-		    action, path);
-	} else if (!is_ours) {
-		add(findings, true, "The wrapper of perf is not installed.",
-		    "perf record -g gets the same stacks, but perf does not know --call-graph=sframe.",
+	} else if (perf == FINDINGS_PLAIN_PERF) {
+		add(findings, true, "perf-sframe is not in PATH.",
+		    "perf record -g gets whole stacks, but loads no tables before it begins.",
 		    "Install the package sframe-unwind, or type in the sources: make install-tools");
-	} else if (!find_program("perf", REAL_ONLY, other, sizeof(other))) {
+	} else if (perf == FINDINGS_WRAPPER &&
+		   !find_program("perf", REAL_ONLY, other, sizeof(other))) {
 		add(findings, true,
 		    "%s is the wrapper of perf, and PATH has no perf that it can run.",
 		    "perf records nothing.", "Type: apt install linux-perf", path);
 	} else if (!find_program("sframectl", ANY, other, sizeof(other))) {
 		add(findings, true, "sframectl is not in PATH.",
-		    "The wrapper of perf looks for it there, and loads no tables.",
-		    "Install it beside the wrapper, or add its directory to PATH.");
+		    "perf-sframe looks for it there, and loads no tables.",
+		    "Install it beside perf-sframe, or add its directory to PATH.");
 	}
 }
 

@@ -28,7 +28,15 @@ struct findings {
 	size_t		nr_problems;	/* those that are no notes */
 };
 
+/* enum findings_perf - how the perf in PATH gets whole stacks */
+enum findings_perf {
+	FINDINGS_NO_PERF,
+	FINDINGS_PLAIN_PERF,	/* perf record -g */
+	FINDINGS_SUBCOMMAND,	/* perf sframe record: perf-sframe is in PATH */
+	FINDINGS_WRAPPER,	/* perf record --call-graph=sframe, too: it is the wrapper */
+};
+
 void findings_collect(struct findings *findings);
-const char *findings_perf(char *path, size_t size, bool *is_wrapper);
+enum findings_perf findings_perf(char *path, size_t size);
 
 #endif /* SFRAMECTL_FINDINGS_H */

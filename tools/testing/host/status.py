@@ -122,12 +122,12 @@ FINDINGS = (
      "To let users profile their own programs, type: sysctl kernel.perf_event_paranoid=2"),
     ("no perf", f"{ALL_WELL}; rm wrapper/perf real/perf; export PATH=$2/tools", "", "Note: There is no perf in PATH.",
      "Type: apt install linux-perf"),
-    ("perf before the wrapper", f"{ALL_WELL}; PATH=$2/real:$PATH", "", "/real/perf, which does not know --call-graph=sframe.",
-     "/machine/wrapper/perf record"),
+    ("no perf-sframe", f"{ALL_WELL}; PATH=$2/real:$2/tools", "", "Note: perf-sframe is not in PATH.",
+     "Install the package sframe-unwind, or type in the sources: make install-tools"),
     ("the wrapper alone", f"{ALL_WELL}; PATH=$2/wrapper:$2/tools", "", "/wrapper/perf is the wrapper of perf, and PATH has no perf that it can run.",
      "Type: apt install linux-perf"),
     ("no sframectl", f"{ALL_WELL}; PATH=$2/wrapper:$2/real", "", "Note: sframectl is not in PATH.",
-     "Install it beside the wrapper, or add its directory to PATH."),
+     "Install it beside perf-sframe, or add its directory to PATH."),
 )
 
 
@@ -161,6 +161,9 @@ def overview(machine):
             ("sframectl serve by hand", "loaded 1 2; serve /user.slice", 0, [r"service   sframectl serve runs, PID \d+"]),
             ("users and the kernel", f"{ALL_WELL}; echo 1 >paranoid", 0, [r"users     may profile their own programs, and the kernel below them\n +\(kernel\.perf_event_paranoid is 1\)"]),
             ("the whole machine", f"{ALL_WELL}; echo -1 >paranoid", 0, [r"users     may profile the whole machine \(kernel\.perf_event_paranoid is -1\)"]),
+            ("perf alone", f"{ALL_WELL}; PATH=$2/real:$2/tools", 0, [r"perf      \S+/real/perf, for\s+whole\s+stacks,\s+type\s+perf\s+record\s+-g"]),
+            ("perf and perf-sframe", f"{ALL_WELL}; mkdir -p sub; cp wrapper/perf sub/perf-sframe; PATH=$2/real:$2/tools:$2/sub", 0,
+             [r"perf      \S+/real/perf, for\s+whole\s+stacks,\s+type\s+perf\s+sframe\s+record", "next      Nothing to do: all is well"]),
             ("no service", "loaded 1 2", 0, ["service   none runs: new programs get no tables", r"next      Type: sframectl serve & \(sframectl doctor: 1 finding\)"]),
             ("no stacks", "echo stop.start 0 | module; serve /x", 0, ["stacks    none since the module was loaded", "next      Record something: perf record -g ./app"]),
             ("short stacks", "loaded 500 2; serve /x", 0,
