@@ -1,7 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
-# read.sh PERF DIR - print the profile DIR/perf.data by that perf, to DIR/script
+# read.sh PERF DIR [FLAMEGRAPH] - print the profile DIR/perf.data by that perf, to DIR/script; fold it to DIR/folded
+#
+# Where the programs are, FLAMEGRAPH (tools/sframe-flamegraph) names the functions that have no symbol.
 
 set -eu
 cd "$2"
@@ -11,7 +13,10 @@ case $2 in
 *dwarf) mount -t tmpfs none /usr/lib/debug ;;
 *) ! mountpoint -q /usr/lib/debug || umount /usr/lib/debug ;;
 esac
+fields=comm,pid,tid,time,event,ip,sym,symoff,dso
+[ $# -lt 3 ] || fields+=,dsoff
 # shellcheck disable=SC2094 # the names only look alike
 "$1" script -i perf.data --no-inline --show-lost-events --show-mmap-events --show-task-events \
-	-F comm,pid,tid,time,event,ip,sym,dso >script.new 2>script.errors || { cat script.errors >&2; exit 1; }
+	-F $fields >script.new 2>script.errors || { cat script.errors >&2; exit 1; }
+[ $# -lt 3 ] || "$3" --fold script.new >folded
 mv script.new script
