@@ -4,12 +4,16 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "below.h"
 #include "clock.h"
 #include "device.h"
 #include "grow.h"
+#include "held.h"
 #include "linked.h"
+#include "module.h"
 #include "process.h"
 #include "report.h"
 #include "sframectl.h"
@@ -19,8 +23,8 @@ static const char usage[] =
 "Usage: sframectl load [-v] [-a] [-p PID] [--linked] [--within SECONDS] [FILE]...\n"
 "\n"
 "Makes SFrame tables of programs that were built without .sframe, and gives them\n"
-"to the module. Processes that run already use a table soon after. For root\n"
-"only.\n"
+"to the module. Processes that run already use a table soon after. A FILE may be\n"
+"a directory: then all programs and shared objects below it. For root only.\n"
 "\n"
 "Options:\n"
 "  -a, --all         all files that any process has mapped as code now\n"
@@ -33,10 +37,12 @@ static const char usage[] =
 "Examples:\n"
 "  sframectl load --all                        what runs on this machine\n"
 "  sframectl load --linked /usr/bin/python3    a program that will be started\n"
+"  sframectl load /opt/app                     a directory\n"
 "  sframectl load -v -p $(pidof -s postgres)   why does one file have no table?\n";
 
 #define SECONDS_MAX	3600	/* of --within */
 #define LATE_SECONDS	30	/* the last file may take 20 */
+#define BELOW_SHARE	2	/* of the memory of tables, for files below directories */
 
 /**
  * struct loading - a run of the command
@@ -48,6 +54,7 @@ static const char usage[] =
  * @nr_loaded: files that have a table now
  * @nr_without: files that cannot have one
  * @is_cut: there was no time for all files
+ * @is_full: there was no room for all files below directories
  * @until: when the time is over, in ms of clock_ms(); 0: never
  * @has_failed: a PID or FILE that the user has named was not found, or has none
  * @bytes: of these tables
@@ -65,6 +72,7 @@ struct loading {
 	size_t		nr_loaded;
 	size_t		nr_without;
 	bool		is_cut;
+	bool		is_full;
 	u64		until;
 	bool		has_failed;
 	u64		bytes;
@@ -306,8 +314,74 @@ static void load_all(struct loading *loading)
 	closedir(proc);
 }
 
+/*
+ * What the module holds for the file as it is now, or NULL. The time of change tells inodes of two
+ * devices apart: btrfs reports another device than the module does.
+ */
+static const struct sframe_file *find_held(const struct held *held, const struct stat *st)
+{
+	size_t i;
+
+	for (i = 0; i < held->nr; i++)
+		if (held->all[i].ino == st->st_ino && held_is_same_time(&held->all[i], st))
+			return &held->all[i];
+	return NULL;
+}
+
+/* Return: the bytes of a table that the module held before. */
+static u64 load_if_lacking(struct loading *loading, const struct held *held, const char *path)
+{
+	const struct sframe_file *found = NULL;
+	struct file file;
+	struct stat st;
+	u64 size = 0;
+
+	/* The file may be gone by now. */
+	if (file_open(&file, path))
+		return 0;
+	if (!fstat(file.fd, &st))
+		found = find_held(held, &st);
+	if (found)
+		size = found->table_size;
+	else if (elf_magic(&file))
+		load_file(loading, &file, path);
+	file_close(&file);
+	return size;
+}
+
+/*
+ * Half of the room stays for what is sampled. The smallest files come first: so most files get a
+ * table where there is no room for all.
+ */
+static void load_below(struct loading *loading, char **dirs, size_t nr_dirs)
+{
+	u64 most = module_table_limit() / BELOW_SHARE, before = 0, first = loading->bytes;
+	struct below below;
+	struct held held;
+	size_t i;
+
+	held_read(&held);
+	below_find(&below, dirs, nr_dirs);
+	for (i = 0; i < below.nr && !is_over(loading) && !loading->is_full; i++) {
+		before += load_if_lacking(loading, &held, below.all[i].path);
+		loading->is_full = before + loading->bytes - first > most;
+	}
+	loading->is_cut |= i < below.nr && !loading->is_full;
+	below_free(&below);
+	held_free(&held);
+}
+
+static bool is_directory(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+/* Directories come after all else that is named. */
 static void load_named(struct loading *loading, const struct arguments *args)
 {
+	size_t nr_dirs = 0;
 	int i;
 
 	for (i = 0; i < args->nr_pids; i++)
@@ -315,8 +389,12 @@ static void load_named(struct loading *loading, const struct arguments *args)
 	for (i = 0; i < args->nr_names; i++)
 		if (args->linked)
 			load_linked(loading, args->names[i]);
+		else if (is_directory(args->names[i]))
+			args->names[nr_dirs++] = args->names[i];
 		else
 			load_named_file(loading, args->names[i]);
+	if (nr_dirs)
+		load_below(loading, args->names, nr_dirs);
 }
 
 static enum status begin(struct loading *loading, const struct arguments *args)
@@ -355,6 +433,8 @@ static void report(const struct loading *loading)
 	       loading->nr_without, plural(loading->nr_without));
 	if (loading->is_cut)
 		complain("no time for all files: sframectl serve makes what is wanted later");
+	if (loading->is_full)
+		complain("the largest files have no table: directories get half of table_memory");
 }
 
 static enum status run(const struct arguments *args)
@@ -373,6 +453,32 @@ static enum status run(const struct arguments *args)
 	close(loading.device);
 	free(loading.seen);
 	return loading.nr_loaded && !loading.has_failed ? STATUS_OK : STATUS_BAD;
+}
+
+/**
+ * load_preload - load the tables of all files below directories that have none
+ * @dirs: the directories; what does not exist is left out
+ * @nr_dirs: how many
+ * @verbose: report each file
+ *
+ * Children that convert do not keep others from running.
+ */
+void load_preload(char **dirs, size_t nr_dirs, bool verbose)
+{
+	struct loading loading = { .verbose = verbose };
+	const char *error = device_open(&loading.device, O_WRONLY);
+
+	if (error) {
+		complain("%s: %s", DEVICE, error);
+		return;
+	}
+	worker_is_idle = true;
+	load_below(&loading, dirs, nr_dirs);
+	if (loading.nr_loaded || loading.is_full)
+		report(&loading);
+	fflush(stdout);
+	close(loading.device);
+	free(loading.seen);
 }
 
 const struct command load_command = {

@@ -4,6 +4,7 @@
 #define SFRAMECTL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 enum status {
 	STATUS_OK = 0,
@@ -52,6 +53,7 @@ extern const struct command why_command;
 
 /* As sframectl tables, without names of files that may be private. */
 void tables_report(void);
+void load_preload(char **dirs, size_t nr_dirs, bool verbose);
 unsigned int parse_number(const char *text, unsigned int max);
 
 #endif /* SFRAMECTL_H */

@@ -20,7 +20,6 @@
 #include "text.h"
 
 #define SUMMARY		"/sys/module/sframe_unwind/parameters/summary"
-#define MEMORY_SHARE	8	/* of the memory, unless table_memory says more */
 #define INDENT		10	/* column of the texts */
 
 static const char usage[] =
@@ -107,18 +106,6 @@ static const char *memory(u64 bytes, char text[24])
 	return text;
 }
 
-/* As the module reckons. */
-static u64 table_limit(void)
-{
-	char text[16] = "0";
-	u64 limit;
-
-	module_read("parameters/table_memory", text, sizeof(text));
-	limit = strtoul(text, NULL, 10);
-	return limit ? limit << 20 :
-		(u64)sysconf(_SC_PHYS_PAGES) / MEMORY_SHARE * sysconf(_SC_PAGESIZE);
-}
-
 static void print_tables(const struct counters *counters)
 {
 	const struct counter *bytes = counters_find(counters, "table.bytes");
@@ -127,7 +114,7 @@ static void print_tables(const struct counters *counters)
 	char most[24], taken[24];
 	size_t i, nr = 0;
 
-	memory(table_limit(), most);
+	memory(module_table_limit(), most);
 	for (i = 0; i < held.nr; i++)
 		nr += held.all[i].nr_functions > 0;
 	if (error || !bytes)

@@ -73,7 +73,7 @@ bool held_is_current(const struct sframe_file *file, int fd)
 	struct stat st;
 
 	return file->size < sizeof(*file) || fd < 0 || fstat(fd, &st) ||
-	       (st.st_ctim.tv_sec == file->ctime && st.st_ctim.tv_nsec == file->ctime_nsec);
+	       held_is_same_time(file, &st);
 }
 
 /**

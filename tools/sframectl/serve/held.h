@@ -4,6 +4,7 @@
 #define SFRAMECTL_HELD_H
 
 #include <stddef.h>
+#include <sys/stat.h>
 
 #include "uapi/sframe_unwind.h"
 #include "process.h"
@@ -19,6 +20,12 @@ struct held {
 	struct sframe_file	*all;
 	size_t			nr;
 };
+
+/* Has the file not changed since its table was loaded? @st: of the file, as it is now */
+static inline bool held_is_same_time(const struct sframe_file *file, const struct stat *st)
+{
+	return st->st_ctim.tv_sec == file->ctime && st->st_ctim.tv_nsec == file->ctime_nsec;
+}
 
 const char *held_read(struct held *held);
 const struct sframe_file *held_find(const struct held *held, const struct code *code, int fd);

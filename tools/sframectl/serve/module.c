@@ -11,7 +11,8 @@
 #include "module.h"
 #include "report.h"
 
-#define MODULE	"/sys/module/sframe_unwind"
+#define MODULE		"/sys/module/sframe_unwind"
+#define MEMORY_SHARE	8	/* of the memory, unless table_memory says more */
 
 bool module_is_loaded(void)
 {
@@ -82,6 +83,18 @@ bool module_read(const char *name, char *text, size_t size)
 
 	snprintf(path, sizeof(path), MODULE "/%s", name);
 	return read_line(path, text, size);
+}
+
+/* Return: the bytes that all tables may take, as the module reckons. */
+u64 module_table_limit(void)
+{
+	char text[16] = "0";
+	u64 limit;
+
+	module_read("parameters/table_memory", text, sizeof(text));
+	limit = strtoul(text, NULL, 10);
+	return limit ? limit << 20 :
+		(u64)sysconf(_SC_PHYS_PAGES) / MEMORY_SHARE * sysconf(_SC_PAGESIZE);
 }
 
 /* Return: what users may do with perf, see perf_event_open(2); -1 and more: the less, the more. */

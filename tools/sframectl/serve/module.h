@@ -7,7 +7,10 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "sframe_types.h"
+
 bool module_is_loaded(void);
+u64 module_table_limit(void);
 bool module_read(const char *name, char *text, size_t size);
 pid_t module_find_server(bool *is_service);
 bool module_has_service(void);

@@ -81,6 +81,9 @@ struct worker {
 	void			*copy;
 };
 
+/* Children of this process run only when nothing else does. */
+extern bool worker_is_idle;
+
 const char *worker_begin(struct worker *worker, int fd, enum worker_task task);
 const char *worker_begin_vdso(struct worker *worker, enum worker_task task);
 void worker_end(struct worker *worker);

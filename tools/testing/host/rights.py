@@ -172,6 +172,28 @@ def scripts(cli, tmp):
                   out=rf"\A +-  \[vdso\]: [^\n]*\n +-  {path}: [^\n]*\n0 tables loaded")
 
 
+def directories(cli, tmp, good):
+    """Programs and shared objects below a directory, the smallest first. The device is none: each is refused."""
+    top = tmp / "programs"
+    (top / "of" / "it").mkdir(parents=True)
+    program = cli.build / "test_sha256"
+    for name, size, mode in (("of/it/large", 3000, 0o755), ("libsmall.so.1", 1000, 0o644), ("middle", 2000, 0o700),
+                             ("data", 0, 0o644)):
+        (top / name).write_bytes(program.read_bytes() + bytes(size))
+        (top / name).chmod(mode)
+    (top / "script").write_text("#!/bin/sh\n")
+    (top / "script").chmod(0o755)
+    (top / "link").symlink_to(good)
+    (top / "away").symlink_to(cli.build)
+    os.mkfifo(top / "pipe.so", 0o755)
+    lines = "".join(rf" +-  {top}/{name}: [^\n]*\n" for name in ("libsmall.so.1", "middle", "of/it/large"))
+    cli.judge("load DIR", run(cli.program, f"{DEVICE}\nexec", "load", "-v", top), status=1,
+              out=rf"\A +-  \[vdso\]: [^\n]*\n{lines}0 tables loaded, 0 KiB; 4 files without one\n\Z")
+    (top / "of" / "it" / "large").unlink()
+    cli.judge("load FILE and DIRs", run(cli.program, f"{DEVICE}\nexec", "load", "-v", top / "of", top, program), status=1,
+              out=rf"\[vdso\]: [^\n]*\n +-  {program}: [^\n]*\n +-  {top}/libsmall.so.1: [^\n]*\n +-  {top}/middle: ")
+
+
 def without_memory(cli):
     """The copy of the vDSO is a file in memory."""
     cli.judge("load without memory for a file", run(cli.program, f"{DEVICE}\ntrap '' XFSZ; ulimit -f 0\nexec",
@@ -204,5 +226,6 @@ def tests(cli):
     linked(cli, tmp, good)
     users_program(cli, tmp, good)
     scripts(cli, tmp)
+    directories(cli, tmp, good)
     without_memory(cli)
     store(cli, tmp)
