@@ -32,6 +32,7 @@ _sframectl() {
 	esac
 	case ${command[*]} in
 	dump | check | convert | load) [ -n "$words" ] || compopt -o default 2>/dev/null ;;
+	serve) [ -n "$words" ] || compopt -o dirnames 2>/dev/null ;;
 	tables) [ -n "$words" ] || words=drop ;;
 	esac
 	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")

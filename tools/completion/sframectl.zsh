@@ -32,6 +32,7 @@ _sframectl() {
 		case $command in
 		('') compadd -- $(_sframectl_commands) ;;
 		(dump|check|convert|load) _files ;;
+		(serve) _files -/ ;;
 		(tables) compadd -- drop ;;
 		esac
 		;;

@@ -2,8 +2,10 @@
 /* sframectl load: converts files, and gives their tables to the module. */
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -43,6 +45,8 @@ static const char usage[] =
 #define SECONDS_MAX	3600	/* of --within */
 #define LATE_SECONDS	30	/* the last file may take 20 */
 #define BELOW_SHARE	2	/* of the memory of tables, for files below directories */
+#define QUIET_MS	3000	/* after the last change: a package has many files */
+#define PACKAGES	"/var/lib/dpkg"	/* changes when packages have been installed */
 
 /**
  * struct loading - a run of the command
@@ -58,6 +62,7 @@ static const char usage[] =
  * @until: when the time is over, in ms of clock_ms(); 0: never
  * @has_failed: a PID or FILE that the user has named was not found, or has none
  * @bytes: of these tables
+ * @changes: readable when a file below directories has changed; -1: nobody wants to know
  */
 struct loading {
 	int		device;
@@ -76,6 +81,7 @@ struct loading {
 	u64		until;
 	bool		has_failed;
 	u64		bytes;
+	int		changes;
 };
 
 static const struct seen *find_seen(const struct loading *loading, const struct stat *st)
@@ -339,6 +345,9 @@ static u64 load_if_lacking(struct loading *loading, const struct held *held, con
 	/* The file may be gone by now. */
 	if (file_open(&file, path))
 		return 0;
+	/* A hard link changes the file, too: perf makes one for its cache of build-ids. */
+	if (loading->changes >= 0 && elf_magic(&file))
+		inotify_add_watch(loading->changes, path, IN_ATTRIB);
 	if (!fstat(file.fd, &st))
 		found = find_held(held, &st);
 	if (found)
@@ -439,7 +448,7 @@ static void report(const struct loading *loading)
 
 static enum status run(const struct arguments *args)
 {
-	struct loading loading = {};
+	struct loading loading = { .changes = -1 };
 	enum status status = begin(&loading, args);
 
 	if (status != STATUS_OK)
@@ -455,30 +464,60 @@ static enum status run(const struct arguments *args)
 	return loading.nr_loaded && !loading.has_failed ? STATUS_OK : STATUS_BAD;
 }
 
-/**
- * load_preload - load the tables of all files below directories that have none
- * @dirs: the directories; what does not exist is left out
- * @nr_dirs: how many
- * @verbose: report each file
- *
- * Children that convert do not keep others from running.
- */
-void load_preload(char **dirs, size_t nr_dirs, bool verbose)
+static void preload_once(int changes, char **dirs, size_t nr_dirs, bool verbose)
 {
-	struct loading loading = { .verbose = verbose };
+	struct loading loading = { .verbose = verbose, .changes = changes };
 	const char *error = device_open(&loading.device, O_WRONLY);
 
 	if (error) {
 		complain("%s: %s", DEVICE, error);
 		return;
 	}
-	worker_is_idle = true;
 	load_below(&loading, dirs, nr_dirs);
-	if (loading.nr_loaded || loading.is_full)
+	if (loading.nr_loaded)
 		report(&loading);
 	fflush(stdout);
 	close(loading.device);
 	free(loading.seen);
+}
+
+/* What the events say does not matter. If nothing can be known, this waits for ever. */
+static void wait_for_changes(int changes)
+{
+	struct pollfd ready = { .fd = changes, .events = POLLIN };
+	char events[4096];
+	ssize_t len;
+
+	do
+		len = read(changes, events, sizeof(events));
+	while (len > 0 && poll(&ready, 1, QUIET_MS) > 0);
+	while (len <= 0)
+		pause();
+}
+
+/**
+ * load_preload - load the tables of all files below directories, now and when files change
+ * @dirs: the directories; what does not exist is left out
+ * @nr_dirs: how many
+ * @verbose: report each file
+ *
+ * Does not return. Children that convert do not keep others from running.
+ */
+void load_preload(char **dirs, size_t nr_dirs, bool verbose)
+{
+	int changes = inotify_init1(IN_CLOEXEC);
+	size_t i;
+
+	worker_is_idle = true;
+	inotify_add_watch(changes, PACKAGES, IN_CREATE | IN_MOVED_TO);
+	for (i = 0; i < nr_dirs; i++)
+		if (inotify_add_watch(changes, dirs[i], IN_CREATE | IN_MOVED_TO) < 0)
+			complain("%s: %s: what comes to it later has no tables until it is sampled",
+				 dirs[i], strerror(errno));
+	for (;;) {
+		preload_once(changes, dirs, nr_dirs, verbose);
+		wait_for_changes(changes);
+	}
 }
 
 const struct command load_command = {

@@ -3,13 +3,18 @@
  * sframectl serve: makes tables for the files that the module asks for, one child for each
  * file. It can end at any time, and start again: the module remembers what it has, and asks
  * another reader for what this one has not answered.
+ *
+ * Another child makes the tables of all programs below directories, before anybody profiles them.
  */
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -20,11 +25,12 @@
 #include "vdso.h"
 
 static const char usage[] =
-"Usage: sframectl serve [-v] [--store DIR]\n"
+"Usage: sframectl serve [-v] [--store DIR | DIR...]\n"
 "\n"
 "Makes SFrame tables for programs that were built without .sframe, as soon as\n"
-"they are profiled, until it is stopped. The service sframe-unwind.service does\n"
-"this. For root only.\n"
+"they are profiled, until it is stopped; and for all that is below each DIR, now\n"
+"and when packages are installed. The service sframe-unwind.service does this.\n"
+"For root only.\n"
 "\n"
 "Options:\n"
 "  --store DIR    convert nothing: take the tables from DIR, where they are by\n"
@@ -32,7 +38,8 @@ static const char usage[] =
 "  -v, --verbose  report each file\n"
 "  --help         this text\n"
 "\n"
-"Example:\n"
+"Examples:\n"
+"  sframectl serve /usr                        what is installed, and what runs\n"
 "  sframectl load --all; sframectl serve       begin with what runs already\n";
 
 #define JOBS		4	/* at the same time */
@@ -41,6 +48,7 @@ static const char usage[] =
 #define TRIES		3	/* to load a table that is refused for a reason that passes */
 #define ROOM_MS		60000	/* after which tables are tried again for which there was no room */
 #define LOOK_MS		5000	/* after which serve looks whether its store has changed */
+#define PRELOAD_MS	60000	/* between two children that look after the directories */
 #define ROOM_MS_MOST	3600000	/* in the end: each time takes twice as long as the last one */
 
 enum job_state {
@@ -84,6 +92,11 @@ struct job {
  * @room_at: when tables are tried again for which there was no room, in ms; 0: there are none
  * @room_ms: how long that takes
  * @tried_at: when they were tried the last time, in ms
+ * @dirs: directories whose files have tables before they are sampled
+ * @nr_dirs: how many
+ * @preload_at: when the child begins that makes these tables, in ms
+ * @preloader: this child, or 0
+ * @preloader_fd: readable when it has ended; else -1
  * @jobs: the files
  */
 struct serving {
@@ -99,6 +112,11 @@ struct serving {
 	u64		room_at;
 	u64		room_ms;
 	u64		tried_at;
+	char		**dirs;
+	size_t		nr_dirs;
+	u64		preload_at;
+	pid_t		preloader;
+	int		preloader_fd;
 	struct job	jobs[JOBS];
 };
 
@@ -341,6 +359,57 @@ static void look_into_store(struct serving *serving)
 		begin_vdso(serving, job);
 }
 
+/* ---- directories ---- */
+
+/* Has the device open for itself. Does not return, unless its parent has ended. */
+static void run_preloader(const struct serving *serving, pid_t parent)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	close_range(STDERR_FILENO + 1, ~0u, 0);
+	if (!prctl(PR_SET_PDEATHSIG, SIGKILL) && getppid() == parent)
+		load_preload(serving->dirs, serving->nr_dirs, serving->verbose);
+}
+
+/* Ends the child, unless it has ended. */
+static void end_preloader(struct serving *serving)
+{
+	if (serving->preloader > 0) {
+		kill(serving->preloader, SIGKILL);
+		waitpid(serving->preloader, NULL, 0);
+	}
+	if (serving->preloader_fd >= 0)
+		close(serving->preloader_fd);
+	serving->preloader = 0;
+	serving->preloader_fd = -1;
+}
+
+static void begin_preloader(struct serving *serving)
+{
+	pid_t parent = getpid();
+
+	serving->preload_at = clock_ms() + PRELOAD_MS;
+	serving->preloader = fork();
+	if (serving->preloader == 0) {
+		run_preloader(serving, parent);
+		_exit(0);
+	}
+	if (serving->preloader > 0)
+		serving->preloader_fd = syscall(SYS_pidfd_open, serving->preloader, 0);
+	if (serving->preloader_fd < 0)
+		end_preloader(serving);
+}
+
+static void preload(struct serving *serving)
+{
+	if (serving->nr_dirs && !serving->preloader && clock_ms() >= serving->preload_at)
+		begin_preloader(serving);
+}
+
+/* ---- the loop ---- */
+
 /* Begins jobs for what is wanted. Return: false if the device fails. */
 static bool take_wanted(struct serving *serving)
 {
@@ -379,16 +448,21 @@ static void check_time(struct serving *serving, struct job *job)
 }
 
 /* The first of the files is that of signals, the second the device. */
-enum { POLL_SIGNALS, POLL_DEVICE, POLL_JOBS };
+enum { POLL_SIGNALS, POLL_DEVICE, POLL_PRELOADER, POLL_JOBS };
 
 static int fill_polls(struct serving *serving, struct pollfd *polls)
 {
-	int timeout = serving->room_at ? 1000 : serving->store_path ? LOOK_MS : -1, i;
+	bool waits_to_preload = serving->nr_dirs && !serving->preloader;
+	int timeout = serving->room_at || waits_to_preload ? 1000 :
+		      serving->store_path ? LOOK_MS : -1, i;
 
 	polls[POLL_SIGNALS] = (struct pollfd){ .fd = serving->signals, .events = POLLIN };
 	polls[POLL_DEVICE] = (struct pollfd){
 		.fd = free_job(serving) ? serving->device : -1,
 		.events = POLLIN,
+	};
+	polls[POLL_PRELOADER] = (struct pollfd){
+		.fd = serving->preloader_fd, .events = POLLIN,
 	};
 	for (i = 0; i < JOBS; i++) {
 		const struct job *job = &serving->jobs[i];
@@ -410,12 +484,16 @@ static bool serve(struct serving *serving)
 	int i;
 
 	for (;;) {
-		int timeout = fill_polls(serving, polls);
+		int timeout;
 
+		preload(serving);
+		timeout = fill_polls(serving, polls);
 		if (poll(polls, ARRAY_SIZE(polls), timeout) < 0 && errno != EINTR)
 			return false;
 		if (polls[POLL_SIGNALS].revents)
 			return true;
+		if (polls[POLL_PRELOADER].revents)
+			end_preloader(serving);
 		try_again(serving);
 		look_into_store(serving);
 		for (i = 0; i < JOBS; i++) {
@@ -465,13 +543,21 @@ static const char *begin_serving(struct serving *serving)
 static enum status run(const struct arguments *args)
 {
 	struct serving serving = { .verbose = args->verbose, .store_path = args->store, .store = -1,
-				   .room_ms = ROOM_MS };
+				   .room_ms = ROOM_MS, .dirs = args->names,
+				   .nr_dirs = args->nr_names, .preloader_fd = -1 };
 	enum status status = STATUS_OK;
 	const char *error;
+	struct stat st;
 	int i;
 
-	if (args->nr_names) {
-		complain("serve: takes no FILE; type: sframectl load FILE");
+	for (i = 0; i < args->nr_names; i++)
+		if (!stat(args->names[i], &st) && !S_ISDIR(st.st_mode)) {
+			complain("serve: %s: no directory; type: sframectl load FILE",
+				 args->names[i]);
+			return STATUS_USAGE;
+		}
+	if (args->nr_names && args->store) {
+		complain("serve: takes --store DIR, or DIRs with programs, not both");
 		return STATUS_USAGE;
 	}
 	error = args->store ? open_store(&serving) : NULL;
@@ -492,6 +578,7 @@ static enum status run(const struct arguments *args)
 	for (i = 0; i < JOBS; i++)
 		if (serving.jobs[i].state != JOB_FREE)
 			end_job(&serving.jobs[i]);
+	end_preloader(&serving);
 	close(serving.device);
 	return status;
 }

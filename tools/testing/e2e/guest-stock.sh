@@ -63,6 +63,53 @@ stock_threads() {	# stock_threads WAY
 	expect "$way, threads: no defect" no_defect
 }
 
+# Under --icount it takes a minute to look at all libraries.
+has_loaded() { until_true 900 grep -qE '^[1-9][0-9]* tables? loaded' "$scratch/preloaded"; }
+
+# The service has made the tables of what is installed: plain perf loses no stack of a program that runs for the first time.
+stock_plain() {
+	local program server installed=$scratch/installed
+	sframectl tables drop
+	rm -rf "$installed"
+	mkdir "$installed"
+	for program in perl gzip sort; do cp -L "$(type -P $program)" "$installed/"; done
+	let_it_age
+	: >"$scratch/preloaded"
+	sframectl serve "$installed" /usr/lib/*-linux-gnu >>"$scratch/preloaded" 2>&1 9>&- &
+	server=$!
+	expect 'plain: serve has made the tables of what is installed' has_loaded
+	cat "$scratch/preloaded"
+	: >"$scratch/preloaded"
+	record_plainly 'plain' "$installed"
+	# At its end, perf has made a hard link to each file, which changes it.
+	expect 'plain: serve makes the tables of what perf has linked' has_loaded
+	cat "$scratch/preloaded"
+	record_plainly 'plain, once more' "$installed"
+	# One more is installed, as dpkg does it.
+	: >"$scratch/preloaded"
+	mkdir "$installed/new"
+	cp -L "$(type -P perl)" "$installed/new/perl"
+	echo >>"$installed/new/perl"
+	mv "$installed/new/perl" "$installed/perl"
+	expect 'plain: serve makes the table of what comes later' has_loaded
+	cat "$scratch/preloaded"
+	record_plainly 'plain, installed later' "$installed"
+	kill $server
+	wait $server
+	expect 'plain: serve ends by SIGTERM' test $? = 0
+	rm -rf "$installed"
+}
+
+record_plainly() {	# record_plainly WHAT DIR
+	snapshot
+	# shellcheck disable=SC2016 # perl expands it
+	perf record -q -g -e cpu-clock:u -F 1999 -o "$scratch/data" \
+		"$2/perl" -e 'my @x = map { $_ * 7 % 1009 } 1 .. 300000; print "$_\n" for @x; exec @ARGV' "$2/gzip" -9c "$2/perl" >/dev/null
+	show_grown "$1"
+	expect "$1: no stack ends for want of a table, of $(grown '^walks' | awk '{ print $2 }')" test "$(wanting)" = 0
+	expect "$1: there are stacks" test "$(grown '^walks' | awk '{ print $2 }')" -gt 100
+}
+
 # Another kernel has shown the rest.
 stock_ways() { ways | if [ "$short" = 1 ]; then tail -n 1; else cat; fi; }
 
@@ -89,5 +136,6 @@ stock() {	# stock DATA
 		stock_known "$way"
 		stock_threads "$way"
 	done
+	stock_plain
 	unload_module
 }

@@ -31,7 +31,9 @@ def words_of_commands(cli):
     cli("why of two processes", "why", "-p", "100,200", status=2, err="why: -p takes one process, by its PID$")
     for command in ("load", "serve"):
         cli(f"{command} --json", command, "--json", status=2, err=f"{command}: takes no --json")
-    cli("serve FILE", "serve", "a", status=2, err="serve: takes no FILE; type: sframectl load FILE$")
+    cli("serve FILE", "serve", "/bin/sh", status=2, err="serve: /bin/sh: no directory; type: sframectl load FILE$")
+    cli("serve from two places", "serve", "--store", "/tmp", "/usr", status=2,
+        err="serve: takes --store DIR, or DIRs with programs, not both$")
     cli("convert to two places", "convert", "-o", "a", "--store", "b", "c", status=2, err="convert: takes -o DIR or --store DIR, not both$")
     cli("doctor FILE", "doctor", "a", status=2, err="doctor: a: takes no argument$")
     cli("version", "--version", out=rf"\Asframectl {re.escape(VERSION)}\n\Z")
