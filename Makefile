@@ -131,7 +131,7 @@ fuzz:	## fuzz the decoder, the walk and sframectl, each for SECONDS=60
 fuzz-coverage:	## report which code all inputs of the fuzzers together reach
 	tools/lab/lab clang-run make -s --no-print-directory -C tools/testing/fuzz coverage
 
-readme:	## record the tables and examples of README.md again, in a quarter of an hour, and write them there
+readme:	## record the tables and examples of the documents again, in a quarter of an hour, and write them there
 	tools/packaging/readme --run
 
 stress:	## run all loads that may race at once, on a debug kernel (KERNEL=7.2, SECONDS=600, RT=1, KCSAN=1)

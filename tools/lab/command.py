@@ -165,7 +165,7 @@ def answer(name, args):
     """Run a command, and print what it returns."""
     if os.uname().machine != "x86_64":
         raise Failed("the laboratory needs an amd64 machine (it emulates arm64). The module itself builds and runs "
-                     "here: make modules tools, see README.md")
+                     "here: make modules tools, see Documentation/install.rst")
     if not accepts(name, args):
         print(__doc__, end="", file=sys.stderr)
         return 2

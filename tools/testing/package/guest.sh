@@ -70,7 +70,7 @@ draws() {
 		grep -q __libc_start /tmp/graph.html
 }
 
-# Messages of README.md's table, and the remedy for one.
+# Messages of install.rst, and the remedy for one.
 kernel_notes_taint() {
 	dmesg | grep 'sframe_unwind: module verification failed: .*tainting kernel'
 }
