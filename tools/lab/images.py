@@ -69,13 +69,13 @@ def additions(kernel):
     """Return the directory with the files that change more often than the disk: the module, perf, sframectl. They are
     copied onto the disk at every boot."""
     parts, name, built, programs = packages(kernel), release(kernel), module(kernel), tools(kernel)
-    return cache.made(f"additions-{kernel}", f"1 {parts.name} {built.relative_to(LAB)} {programs.relative_to(LAB)}",
+    return cache.made(f"additions-{kernel}", f"2 {parts.name} {built.relative_to(LAB)} {programs.relative_to(LAB)}",
                       lambda folder: make_additions(folder, parts, name, built, programs))
 
 
 def make_additions(folder, parts, name, built, programs):
     run("install", "-D", "-m", "755", "-t", folder / "usr/local/bin",
-        programs / "build/host/perf", programs / "build/host/sframectl")
+        *(programs / f"build/host/{name}" for name in ("perf", "perf-sframe", "sframectl")))
     # depmod needs all modules. Only the indices and our own module are kept of the result.
     everything, modules = folder / "all", f"usr/lib/modules/{name}"
     (everything / "usr/lib/modules").mkdir(parents=True)

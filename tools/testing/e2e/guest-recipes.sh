@@ -2,12 +2,12 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # guest.sh sets scratch
 #
-# guest-recipes.sh - part of guest.sh: the commands of Documentation/recipes.rst, as that file has them
+# guest-recipes.sh - part of guest.sh: the commands of tutorial.rst, debugging-stacks.rst and recipes.rst
 #
 # A label (`.. _cpu:`) names each recipe. Its commands are in literal blocks, after the prompts "# " and "$ ". Deeper
 # lines go on with the command above. "# until KEY" at its end names the key that ends it. The function promise_NAME checks
 # what the recipe promises, in the recipe's own directory: `output` has all that was printed. It stays in build/e2e/recipes-KERNEL/,
-# where the examples of that file come from.
+# where the examples of the documents come from.
 
 # ---- running the commands -----------------------------------------------------------------------------------------
 
@@ -180,6 +180,22 @@ promise_user() {
 	sysctl -q kernel.perf_event_paranoid=-1
 }
 
+promise_tutorial() {
+	expect 'tutorial: the script and its mended form have run' test "$(grep -c '^real' output)" = 2
+	expect 'tutorial: who starts processes' grep -q 'main;.*;command_substitute;.*make_child' count.folded
+	expect 'tutorial: the page' grep -q command_substitute count.html
+}
+
+promise_stacks() {
+	expect 'stacks: the overview' grep -q '^module  *sframe_unwind .*, on' output
+	expect 'stacks: where they end' grep -q ' stacks in 5 seconds' output
+	expect 'stacks: the tracepoint' grep -q 'stop_ip=[0-9a-f]* .*reason=' output
+	expect 'stacks: rows of the table' grep -q 'cfa=sp+16 ' output
+	expect 'stacks: rows of the program' grep -q 'rsp+16' output
+	expect 'stacks: gdb has its stack' grep -qE '^#[0-9]+ .* main \(' output
+	expect 'stacks: the report' grep -q sframe_unwind report.txt
+}
+
 # ---- the machine that they are run on -------------------------------------------------------------------------------
 
 install_programs() {
@@ -213,7 +229,7 @@ start_container() {
 }
 
 recipes() {	# recipes DATA
-	local share=$PWD/$1 book=$PWD/$1/recipes.rst name names
+	local share=$PWD/$1 book=$PWD/$1/documents.rst name names
 	unset SFU_TABLES
 	load_module
 	install_programs
@@ -226,6 +242,8 @@ recipes() {	# recipes DATA
 		case $name in
 		container) start_container ;;
 		fleet) sframectl tables drop ;;
+		# What the service does.
+		tutorial) sframectl load --linked "$(type -P bash)" "$(type -P expr)" "$(type -P app)" ;;
 		user) sysctl -q kernel.perf_event_paranoid=3 ;;
 		esac
 		recipe "$name"
