@@ -131,6 +131,9 @@ fuzz:	## fuzz the decoder, the walk and sframectl, each for SECONDS=60
 fuzz-coverage:	## report which code all inputs of the fuzzers together reach
 	tools/lab/lab clang-run make -s --no-print-directory -C tools/testing/fuzz coverage
 
+doc:	## make HTML pages of Documentation/ in build/doc
+	tools/lab/lab doc-run sphinx-build -q -W --keep-going -b html Documentation build/doc
+
 readme:	## record the tables and examples of the documents again, in a quarter of an hour, and write them there
 	tools/packaging/readme --run
 
@@ -146,11 +149,11 @@ clean:	## remove what was built here; downloads stay (see distclean)
 	find . \( -name .git -o -path ./build -o -path ./out -o -path ./tools \) -prune -o -type f \
 		\( -name '*.[ios]' -o -name '*.ko' -o -name '*.mod' -o -name '*.mod.c' -o -name '.*.cmd' \
 		-o -name '.*.d' -o -name '.*.tmp' -o -name modules.order -o -name Module.symvers \) -exec rm -f {} +
-	rm -rf build/dist build/host build/stage out
+	rm -rf build/dist build/doc build/host build/stage out
 
 distclean: clean	## remove the laboratory as well
 	tools/lab/lab clean
 	rm -rf build
 
 .PHONY: help all check-kdir modules tools stage check-prefix install install-tools uninstall dist deb demo test check kunit oracle truth \
-	bench harm fuzz fuzz-coverage stress vm readme clean distclean
+	bench harm fuzz fuzz-coverage stress vm doc readme clean distclean

@@ -35,6 +35,7 @@
                          run CMD as "run" does, inside the root with the compiler for that kernel's modules
   truth-run CMD...       run CMD as "run" does, inside a fifth root, which has libdw and programs to be stepped
   truth-root [arm64]     print the path of that root; the programs of the arm64 root run with qemu-user
+  doc-run CMD...         run CMD as "run" does, inside a root which has Sphinx
   package-run 12|13|testing CMD...
                          run CMD as "run" does, inside a root of that Debian where its packages are built
   fresh-machine 12|13|testing
@@ -149,6 +150,7 @@ COMMANDS = {
     "oracle-run": run_in(roots.oracle_root),
     "oracle-root": roots.oracle_root,
     "module-run": module_run,
+    "doc-run": run_in(roots.doc_root),
     "truth-run": run_in(roots.truth_root),
     "truth-root": truth_root,
     "package-run": package_run,

@@ -21,6 +21,7 @@ CLANG_ROOT = "bash clang gcc libc6-dev libclang-rt-dev libelf-dev make python3".
 ORACLE_ROOT = """bash binutils g++ g++-aarch64-linux-gnu gcc gcc-aarch64-linux-gnu libc6-dev libdw-dev libelf-dev
     gdb-multiarch libelf-dev:arm64 make python3 tcl""".split()
 UNSTABLE_ROOT = "bash gcc gcc-aarch64-linux-gnu kmod libc6-dev libelf-dev make".split()
+DOC_ROOT = "bash make python3-sphinx".split()
 TRUTH_ROOT = "bash g++ gcc gdb git libdw-dev libelf-dev make mawk openssl perl python3 sqlite3 xz-utils".split()
 
 # A part that is not whole is made again: nothing has to reach the disk before the next step.
@@ -67,6 +68,11 @@ def oracle_root():
 def unstable_root():
     """The root of unstable: modules for its kernels want its compiler."""
     return made("unstable-root", UNSTABLE_ROOT, key=f"1 {archive.of('unstable').stamp()}", suite="sid")
+
+
+def doc_root():
+    """The root that makes pages of Documentation/."""
+    return made("doc-root", DOC_ROOT)
 
 
 def truth_root():
