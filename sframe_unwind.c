@@ -464,4 +464,4 @@ module_exit(sframe_unwind_exit);
 MODULE_DESCRIPTION("Precise user-space stack traces from SFrame data");
 MODULE_AUTHOR("The sframe_unwind developers");
 MODULE_LICENSE("GPL");
-MODULE_VERSION("0.1.0");
+MODULE_VERSION("0.2.0");
