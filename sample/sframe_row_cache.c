@@ -26,9 +26,9 @@
 
 #define ROWS_MAX	0x100000U
 
-static unsigned int row_cache = 2048;
+static unsigned int row_cache = 4096;
 module_param(row_cache, uint, 0444);
-MODULE_PARM_DESC(row_cache, "rows that each processor remembers, of 32 bytes each (default 2048)");
+MODULE_PARM_DESC(row_cache, "rows that each processor remembers, of 32 bytes each (default 4096)");
 
 DEFINE_PER_CPU(struct sfu_row_cache, sfu_row_caches);
 

@@ -27,7 +27,8 @@ samples_at() {
 	local peers=$1 depth fp=/tmp/samples-fp sframe=/tmp/samples-sframe plain=/tmp/samples-plain
 	local bare=/tmp/samples-bare
 	shift
-	modprobe sframe_unwind
+	# "cold" has 4096 return addresses: more than the row cache has room for.
+	modprobe sframe_unwind row_cache=2048
 	# Of files on the share nothing is read ahead: their sections may never be in memory.
 	cp samples-fp samples-sframe samples-plain samples-bare /tmp
 	# The time of its last change must be over.
