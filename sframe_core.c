@@ -61,68 +61,38 @@ const char *const sframe_defect_names[] = {
 };
 
 const char *const sframe_defect_texts[] = {
-	[SFRAME_DEFECT_NONE] =
-		"no defect",
-	[SFRAME_DEFECT_SEGMENT] =
-		"segment does not lie in readable, loaded memory",
-	[SFRAME_DEFECT_SHORT] =
-		"shorter than its 28-byte header",
-	[SFRAME_DEFECT_EMPTY] =
-		"all zero: nothing is described here",
-	[SFRAME_DEFECT_MAGIC] =
-		"does not begin with the magic 0xdee2",
-	[SFRAME_DEFECT_VERSION] =
-		"version is not 1, 2 or 3",
-	[SFRAME_DEFECT_FLAGS] =
-		"undefined flag bits are set",
-	[SFRAME_DEFECT_ENDIAN] =
-		"byte order of another machine",
-	[SFRAME_DEFECT_ABI] =
-		"ABI identifier is unknown or contradicts the byte order",
-	[SFRAME_DEFECT_FOREIGN] =
-		"made for another architecture",
-	[SFRAME_DEFECT_UNLINKED] =
-		"linked without regard to its format: all starts are wrong",
-	[SFRAME_DEFECT_FIXED] =
-		"fixed FP or RA offset is not the ABI's",
-	[SFRAME_DEFECT_FDEOFF] =
-		"FDE table does not lie between header and FREs",
-	[SFRAME_DEFECT_FREOFF] =
-		"FRE sub-section begins beyond the end",
-	[SFRAME_DEFECT_FRELEN] =
-		"FRE sub-section runs past the end",
-	[SFRAME_DEFECT_NUM_FDES] =
-		"more FDEs than the table has room for",
-	[SFRAME_DEFECT_FDE_ORDER] =
-		"FDEs are marked sorted but are not",
-	[SFRAME_DEFECT_FDE_RANGE] =
-		"FDE's function is not in user memory",
+	[SFRAME_DEFECT_NONE] = "no defect",
+	[SFRAME_DEFECT_SEGMENT] = "segment does not lie in readable, loaded memory",
+	[SFRAME_DEFECT_SHORT] = "shorter than its 28-byte header",
+	[SFRAME_DEFECT_EMPTY] = "all zero: nothing is described here",
+	[SFRAME_DEFECT_MAGIC] = "does not begin with the magic 0xdee2",
+	[SFRAME_DEFECT_VERSION] = "version is not 1, 2 or 3",
+	[SFRAME_DEFECT_FLAGS] = "undefined flag bits are set",
+	[SFRAME_DEFECT_ENDIAN] = "byte order of another machine",
+	[SFRAME_DEFECT_ABI] = "ABI identifier is unknown or contradicts the byte order",
+	[SFRAME_DEFECT_FOREIGN] = "made for another architecture",
+	[SFRAME_DEFECT_UNLINKED] = "linked without regard to its format: all starts are wrong",
+	[SFRAME_DEFECT_FIXED] = "fixed FP or RA offset is not the ABI's",
+	[SFRAME_DEFECT_FDEOFF] = "FDE table does not lie between header and FREs",
+	[SFRAME_DEFECT_FREOFF] = "FRE sub-section begins beyond the end",
+	[SFRAME_DEFECT_FRELEN] = "FRE sub-section runs past the end",
+	[SFRAME_DEFECT_NUM_FDES] = "more FDEs than the table has room for",
+	[SFRAME_DEFECT_FDE_ORDER] = "FDEs are marked sorted but are not",
+	[SFRAME_DEFECT_FDE_RANGE] = "FDE's function is not in user memory",
 	[SFRAME_DEFECT_STALE] =
 		"FDE's function is not in the file's code: the linker has discarded it",
-	[SFRAME_DEFECT_FRE_OFF] =
-		"FDE's rows begin past the end",
-	[SFRAME_DEFECT_FRE_TYPE] =
-		"row address type is undefined",
-	[SFRAME_DEFECT_FDE_TYPE] =
-		"FDE type is undefined",
-	[SFRAME_DEFECT_REP_SIZE] =
-		"repetitive FDE has block size 0",
-	[SFRAME_DEFECT_FRE_CUT] =
-		"row runs past the end",
-	[SFRAME_DEFECT_FRE_ORDER] =
-		"rows do not ascend",
-	[SFRAME_DEFECT_WORD_SIZE] =
-		"row's word size is undefined",
-	[SFRAME_DEFECT_NR_WORDS] =
-		"row's word count does not fit its form",
-	[SFRAME_DEFECT_FLEX_CFA] =
-		"flexible row's CFA is not based on a register",
-	[SFRAME_DEFECT_REGNUM] =
-		"row names a register that cannot be known",
-	[SFRAME_DEFECT_OFFSET] =
-		"row's CFA offset does not fit 32 bits",
-	[SFRAME_DEFECT_COSTLY] =
-		"functions take too much work to compile",
+	[SFRAME_DEFECT_FRE_OFF] = "FDE's rows begin past the end",
+	[SFRAME_DEFECT_FRE_TYPE] = "row address type is undefined",
+	[SFRAME_DEFECT_FDE_TYPE] = "FDE type is undefined",
+	[SFRAME_DEFECT_REP_SIZE] = "repetitive FDE has block size 0",
+	[SFRAME_DEFECT_FRE_CUT] = "row runs past the end",
+	[SFRAME_DEFECT_FRE_ORDER] = "rows do not ascend",
+	[SFRAME_DEFECT_WORD_SIZE] = "row's word size is undefined",
+	[SFRAME_DEFECT_NR_WORDS] = "row's word count does not fit its form",
+	[SFRAME_DEFECT_FLEX_CFA] = "flexible row's CFA is not based on a register",
+	[SFRAME_DEFECT_REGNUM] = "row names a register that cannot be known",
+	[SFRAME_DEFECT_OFFSET] = "row's CFA offset does not fit 32 bits",
+	[SFRAME_DEFECT_COSTLY] = "functions take too much work to compile",
 };
 
 static_assert(ARRAY_SIZE(sframe_defect_names) == NR_SFRAME_DEFECTS);
@@ -247,20 +217,14 @@ static int check_layout(struct sframe_header *hdr, struct sframe_reader *rd,
 	return 0;
 }
 
-/**
- * sframe_header_check() - check the header of a section
- * @hdr: filled if the header is sound
- * @rd: takes the defect; nothing is read
- * @raw: the header as it is stored
- * @addr: address of the section in the address space of the code it describes
- * @len: bytes that may belong to the section; usually more than it uses
+/*
+ * Checks the header of a section, and fills @hdr. Nothing is read: @raw is the header as it is
+ * stored, and @rd takes the defect. @addr: of the section in the address space of the code it
+ * describes. @len: bytes that may belong to the section; usually more than it uses.
  *
- * Implements "SFrame Header" of the specification, for all versions, both byte
- * orders and all ABIs. A caller that serves one ABI compares &sframe_header.abi.
- *
- * Context: Any.
- * Return: 0; -ENOENT for an all-zero section, as linkers leave it; -EBADMSG if
- * the header contradicts itself or the specification.
+ * Implements "SFrame Header" of the specification, for all versions, both byte orders and all ABIs.
+ * A caller that serves one ABI compares &sframe_header.abi. Returns -ENOENT for an all-zero
+ * section, as linkers leave it.
  */
 int sframe_header_check(struct sframe_header *hdr, struct sframe_reader *rd,
 			const struct sframe_raw_header *raw, u64 addr, u64 len)
@@ -435,21 +399,12 @@ static int describe_empty(const struct sframe_header *hdr, struct sframe_row *ro
 	return hdr->version < SFRAME_VERSION_3 ? -ENOENT : 0;
 }
 
-/**
- * sframe_decode_row() - the meaning of a stored row
- * @hdr: the section
- * @rd: takes the defect; nothing is read
- * @raw: the row as it is stored
- * @row: filled on success
- *
- * Implements "SFrame FRE Info Word", "ABI/arch-specific definition" (DEFAULT)
- * and "Flexible FDE type" (FLEX). A row without words marks the outermost
- * frame (V2 erratum 2, V3).
- *
- * Context: Any.
- * Return: 0; -EBADMSG if the words do not fit the form; -EOPNOTSUPP if a rule
- * names a register that no pt_regs holds, as assemblers do by mistake, or an
- * offset does not fit &sframe_rule.off.
+/*
+ * Decodes a stored row. Nothing is read, and @rd takes the defect. Implements "SFrame FRE Info
+ * Word", "ABI/arch-specific definition" (DEFAULT) and "Flexible FDE type" (FLEX). A row without
+ * words marks the outermost frame (V2 erratum 2, V3). Returns -EBADMSG if the words do not fit the
+ * form; -EOPNOTSUPP if a rule names a register that no pt_regs holds, as assemblers do by mistake,
+ * or an offset does not fit &sframe_rule.off.
  */
 int sframe_decode_row(const struct sframe_header *hdr, struct sframe_reader *rd,
 		      const struct sframe_raw_row *raw, struct sframe_row *row)
@@ -516,16 +471,7 @@ static __always_inline bool get_from_memory(const struct sframe_header *hdr,
 	return true;
 }
 
-/**
- * sframe_header_read() - read and check the header of a section
- * @hdr: filled if the header is sound
- * @rd: the memory
- * @addr: address of the section in the address space of the code it describes
- * @len: bytes that may belong to the section; usually more than it uses
- *
- * Context: Any.
- * Return: As sframe_header_check(); -EFAULT.
- */
+/* As sframe_header_check(), for a header in the memory of the reader. */
 int sframe_header_read(struct sframe_header *hdr, struct sframe_reader *rd, u64 addr, u64 len)
 {
 	u64 off = addr - rd->addr;
@@ -539,18 +485,9 @@ int sframe_header_read(struct sframe_header *hdr, struct sframe_reader *rd, u64 
 	return sframe_header_check(hdr, rd, &raw, addr, len);
 }
 
-/**
- * sframe_get_fde() - decode the function descriptor at an index
- * @hdr: the section
- * @rd: the memory
- * @index: 0 to &sframe_header.num_fdes - 1
- * @fde: filled on success
- *
- * Implements "SFrame Function Descriptor Entries".
- *
- * Context: Any.
- * Return: 0; -ENOENT beyond the last; -EBADMSG; -EOPNOTSUPP for an FDE type of
- * a later version; -EFAULT.
+/*
+ * Decodes the function descriptor at an index. Implements "SFrame Function Descriptor Entries".
+ * Returns -ENOENT after the last; -EOPNOTSUPP for an FDE type of a later version.
  */
 int sframe_get_fde(const struct sframe_header *hdr, struct sframe_reader *rd,
 		   u32 index, struct sframe_fde *fde)
@@ -566,14 +503,7 @@ int sframe_get_fde(const struct sframe_header *hdr, struct sframe_reader *rd,
 	return sframe_get_rest(&from, addr, is_v3, fde);
 }
 
-/**
- * sframe_rows_init() - start a walk over the rows of a function
- * @rows: the walk
- * @hdr: the section; must outlive the walk
- * @fde: the function; likewise
- *
- * Context: Any.
- */
+/* Starts a walk over the rows of a function. @hdr and @fde must outlive the walk. */
 void sframe_rows_init(struct sframe_rows *rows, const struct sframe_header *hdr,
 		      const struct sframe_fde *fde)
 {
@@ -585,16 +515,9 @@ void sframe_rows_init(struct sframe_rows *rows, const struct sframe_header *hdr,
 	};
 }
 
-/**
- * sframe_rows_next() - the next row of a function, as it is stored
- * @rows: the walk
- * @rd: the memory
- * @raw: filled on success
- *
- * Implements "SFrame Frame Row Entries".
- *
- * Context: Any.
- * Return: 0; -ENOENT after the last row; -EBADMSG; -EFAULT.
+/*
+ * Reads the next row of a function, as it is stored. Implements "SFrame Frame Row Entries". Returns
+ * -ENOENT after the last row.
  */
 int sframe_rows_next(struct sframe_rows *rows, struct sframe_reader *rd,
 		     struct sframe_raw_row *raw)
@@ -630,19 +553,9 @@ int sframe_rows_next(struct sframe_rows *rows, struct sframe_reader *rd,
 	return 0;
 }
 
-/**
- * sframe_find_row() - find and decode the row that holds at an address
- * @hdr: the section
- * @rd: the memory
- * @pc: address of an instruction; for a return address, one less
- * @row: filled on success
- *
- * The last row that starts at or below @pc holds. Only that row is decoded.
- *
- * Context: Any; the reader's budget bounds the work.
- * Return: 0; -ENOENT if nothing is known of @pc; -EBADMSG if the section
- * contradicts itself; -EOPNOTSUPP if this function or row must not be
- * followed; -EFAULT if it is not readable now; -E2BIG if the budget is spent.
+/*
+ * Finds and decodes the row that holds at the address @pc of an instruction; for a return address,
+ * one less. That is the last row that starts at or below @pc. Only that row is decoded.
  */
 int sframe_find_row(const struct sframe_header *hdr, struct sframe_reader *rd,
 		    u64 pc, struct sframe_row *row)

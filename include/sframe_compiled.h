@@ -24,73 +24,49 @@
 /* Entries and slots of a table at most. libxul has 20 million. */
 #define SFRAME_COMPILED_MAX_ENTRIES	(256u << 20)
 
-/**
- * struct sframe_compiled_row - what a row says, in a form that can be compared
- * @off: offsets of the rules of CFA, RA and FP
- * @bits: from the lowest bit: register and how of each of these rules; flags of the row
- */
+/* What a row says, in a form that can be compared. */
 struct sframe_compiled_row {
-	s32	off[3];
-	u32	bits;
+	s32	off[3];		/* offsets of the rules of CFA, RA and FP */
+	u32	bits;		/* from the lowest: register and how of each; flags of the row */
 };
 
-/**
- * struct sframe_compiled - a compiled table; constant
- * @first: address of the first slot
- * @nr_slots: slots
- * @nr_entries: entries of all slots
- * @nr_rows: distinct rows
- * @slots: for each slot, and for the end of the last, the number of its first entry. A slot begins
- *	with an entry at offset 0, so that no look-up leaves its slot
- * @entries: the entries
- * @rows: the rows. The first stands for "no row"
+/*
+ * A compiled table; constant. @slots has, for each slot and for the end of the last, the number of
+ * its first entry. A slot begins with an entry at offset 0, so that no look-up leaves its slot.
  */
 struct sframe_compiled {
-	u64				first;
+	u64				first;		/* address of the first slot */
 	u32				nr_slots;
-	u32				nr_entries;
-	u32				nr_rows;
+	u32				nr_entries;	/* of all slots */
+	u32				nr_rows;	/* distinct rows */
 	u32				*slots;
 	u32				*entries;
-	struct sframe_compiled_row	*rows;
+	struct sframe_compiled_row	*rows;		/* the first stands for "no row" */
 };
 
-/**
- * struct sframe_compile - the state of a compilation
- * @hdr: the section; sorted
- * @rd: has the bytes of the section; takes the defect
- * @max_size: bytes that the table may take
- * @table: the table. After the last sframe_compile_measure() the caller sets
- *	&sframe_compiled.slots, with room for one more than &sframe_compiled.nr_slots,
- *	&sframe_compiled.entries, with room for @max_entries, and &sframe_compiled.rows, with room
- *	for @max_rows
- * @max_entries: entries of the table at most
- * @max_rows: distinct rows at most, with "no row"
- * @hash: numbers of rows, with room for twice @max_rows; 0 is a free place
- * @secret: a random number, which the section's author does not know
- * @end: end of the last function
- * @nr_begun: slots that have begun
- * @row: the number of the row that holds after the last entry
- * @nr_block: rows of @block
- * @block: the rows of one block of repetitive code
+/*
+ * The state of a compilation. After the last sframe_compile_measure() the caller sets in @table:
+ * &sframe_compiled.slots, with room for one more than &sframe_compiled.nr_slots,
+ * &sframe_compiled.entries, with room for @max_entries, and &sframe_compiled.rows, with room for
+ * @max_rows. @hash has room for twice @max_rows. The author of the section does not know @secret.
  */
 struct sframe_compile {
-	const struct sframe_header	*hdr;
-	struct sframe_reader		*rd;
-	u64				max_size;
+	const struct sframe_header	*hdr;		/* of a sorted section */
+	struct sframe_reader		*rd;		/* has its bytes; takes the defect */
+	u64				max_size;	/* bytes that the table may take */
 	struct sframe_compiled		table;
-	u32				max_entries;
-	u32				max_rows;
-	u32				*hash;
-	u64				secret;
-	u64				end;
-	u32				nr_begun;
-	u32				row;
-	u32				nr_block;
+	u32				max_entries;	/* of the table */
+	u32				max_rows;	/* distinct rows, with "no row" */
+	u32				*hash;		/* numbers of rows; 0: a free place */
+	u64				secret;		/* a random number */
+	u64				end;		/* of the last function */
+	u32				nr_begun;	/* slots that have begun */
+	u32				row;		/* number; it holds after the last entry */
+	u32				nr_block;	/* rows of @block */
 	struct sframe_block_row {
 		u32	start;
 		u32	row;
-	}				block[256];
+	}				block[256];	/* of one block of repetitive code */
 };
 
 int sframe_compile_measure(struct sframe_compile *compile, u32 index);
@@ -132,13 +108,9 @@ static __always_inline const u32 *sframe_compiled_entry(const struct sframe_comp
 	return entry;
 }
 
-/**
- * sframe_compiled_find() - find the row that holds at an address
- * @table: the table
- * @addr: address of an instruction, as it was linked; for a return address, one less
- *
- * Context: Any.
- * Return: The number of the row; 0: the table has none there.
+/*
+ * Returns the number of the row that holds at the address of an instruction, as it was linked; for
+ * a return address, one less. 0: the table has no row there.
  */
 static __always_inline u32 sframe_compiled_find(const struct sframe_compiled *table, u64 addr)
 {

@@ -55,39 +55,22 @@ enum sframe_defect {
 extern const char *const sframe_defect_names[NR_SFRAME_DEFECTS];
 extern const char *const sframe_defect_texts[NR_SFRAME_DEFECTS];
 
-/**
- * struct sframe_reader - what look-ups share
- * @bytes: the memory to read, if it is not the memory of a process
- * @addr: the address that the first of @bytes has
- * @len: their number
- * @budget: what look-ups may still cost, in instructions, about: SFRAME_FIND_COST each,
- *	SFRAME_ROW_COST for each row that is examined, and SFRAME_ENTRY_COST for each function
- *	that a search by halves does not find. 0 after -E2BIG
- * @defect: set with -EBADMSG and -EOPNOTSUPP
- *
- * The budget bounds a look-up whatever the bytes say.
- */
+/* What look-ups share. The budget bounds a look-up whatever the bytes say. */
 struct sframe_reader {
-	const u8		*bytes;
-	u64			addr;
-	u64			len;
-	u32			budget;
-	enum sframe_defect	defect;
+	const u8		*bytes;	/* to read, if not from the memory of a process */
+	u64			addr;	/* the address that the first of @bytes has */
+	u64			len;	/* number of @bytes */
+	u32			budget;	/* see SFRAME_FIND_COST; 0 after -E2BIG */
+	enum sframe_defect	defect;	/* set with -EBADMSG and -EOPNOTSUPP */
 };
 
-/* Each cost includes what the decoder does with the bytes. */
+/* Costs, in instructions, about. Each includes what the decoder does with the bytes. */
 #define SFRAME_FIND_COST	768	/* besides rows; a table of 2^32 entries takes 32 steps */
-#define SFRAME_ROW_COST		24
+#define SFRAME_ROW_COST		24	/* of each row that is examined */
 #define SFRAME_ENTRY_COST	40	/* of a function that is examined and is not the one */
 #define SFRAME_FAULT_COST	1000	/* of a read that fails: it is an exception */
 
-/**
- * sframe_charge() - take what some work costs from the budget
- * @rd: the reader
- * @cost: of the work, in instructions, about
- *
- * Return: 0; -E2BIG if the budget is too small. It is empty then.
- */
+/* Takes what work costs from the budget; empties it and returns -E2BIG if it is too small. */
 static __always_inline int sframe_charge(struct sframe_reader *rd, u32 cost)
 {
 	if (rd->budget < cost) {
@@ -98,65 +81,42 @@ static __always_inline int sframe_charge(struct sframe_reader *rd, u32 cost)
 	return 0;
 }
 
-/**
- * struct sframe_header - a section whose header has been checked
- * @addr: address of the header, in the address space of the code described
- * @fde_addr: address of the FDE table
- * @fre_addr: address of the FRE sub-section
- * @code_start: address of the code that the section may describe. sframe_header_read() sets the
- *	bounds of user memory; a caller that knows the mapped code sets those
- * @code_end: one past its last byte, below 2^63. No look-up finds a function that is not between
- *	the two
- * @num_fdes: entries in the FDE table
- * @fre_len: bytes of the FRE sub-section
- * @version: 1, 2 or 3
- * @flags: SFRAME_F_*
- * @abi: SFRAME_ABI_*
- * @fde_size: bytes of one entry of the FDE table
- * @swapped: stored in the byte order that is not this machine's
- *
- * Constant once read. The bytes that it was read from may change later. Every
- * access checks the bytes it reads against these bounds.
+/*
+ * A section whose header has been checked. Constant once read. The bytes that it was read from may
+ * change later. Every access checks the bytes it reads against these bounds.
  */
 struct sframe_header {
-	u64	addr;
-	u64	fde_addr;
-	u64	fre_addr;
+	u64	addr;		/* of the header, in the address space of the code described */
+	u64	fde_addr;	/* of the FDE table */
+	u64	fre_addr;	/* of the FRE sub-section */
+	/*
+	 * Bounds of the code that the section may describe, below 2^63. No look-up finds a function
+	 * that is not between the two. sframe_header_read() sets the bounds of user memory; a
+	 * caller that knows the mapped code sets its bounds.
+	 */
 	u64	code_start;
 	u64	code_end;
-	u32	num_fdes;
-	u32	fre_len;
-	u8	version;
-	u8	flags;
-	u8	abi;
-	u8	fde_size;
-	bool	swapped;
+	u32	num_fdes;	/* entries in the FDE table */
+	u32	fre_len;	/* bytes of the FRE sub-section */
+	u8	version;	/* 1, 2 or 3 */
+	u8	flags;		/* SFRAME_F_* */
+	u8	abi;		/* SFRAME_ABI_* */
+	u8	fde_size;	/* bytes of one entry of the FDE table */
+	bool	swapped;	/* stored in the byte order that is not this machine's */
 };
 
-/**
- * struct sframe_fde - one function descriptor, decoded
- * @start: address of the function
- * @size: its bytes
- * @fre_off: its first row, in bytes from the start of the FRE sub-section
- * @num_fres: its rows
- * @fre_type: SFRAME_FRE_TYPE_*: bytes of a row's start offset
- * @rep_size: block size if @pcmask, else as found
- * @pcmask: the rows describe each block of @rep_size bytes
- * @flex: rows are of the flexible form (V3)
- * @signal: a signal trampoline (V3)
- * @pauth_key_b: return addresses are signed with key B (AArch64)
- */
+/* A function descriptor, decoded. */
 struct sframe_fde {
-	u64	start;
-	u32	size;
-	u32	fre_off;
-	u32	num_fres;
-	u8	fre_type;
-	u8	rep_size;
-	bool	pcmask;
-	bool	flex;
-	bool	signal;
-	bool	pauth_key_b;
+	u64	start;		/* address of the function */
+	u32	size;		/* its bytes */
+	u32	fre_off;	/* its first row, in bytes from the start of the FRE sub-section */
+	u32	num_fres;	/* its rows */
+	u8	fre_type;	/* SFRAME_FRE_TYPE_*: bytes of a row's start offset */
+	u8	rep_size;	/* block size if @pcmask, else as found */
+	bool	pcmask;		/* the rows describe each block of @rep_size bytes */
+	bool	flex;		/* rows are of the flexible form (V3) */
+	bool	signal;		/* a signal trampoline (V3) */
+	bool	pauth_key_b;	/* return addresses are signed with key B (AArch64) */
 };
 
 enum sframe_rule_how {
@@ -167,59 +127,39 @@ enum sframe_rule_how {
 	SFRAME_RULE_REG_MEM,	/* *(reg + off) */
 };
 
-/**
- * struct sframe_rule - how to find one value of the caller's frame
- * @off: bytes added to the base
- * @how: enum sframe_rule_how
- * @reg: DWARF register number for the REG forms, else 0
- *
- * The decoder refuses a row whose offset or register does not fit.
+/*
+ * How to find one value of the caller's frame. The decoder refuses a row whose offset or register
+ * does not fit.
  */
 struct sframe_rule {
-	s32	off;
-	u8	how;
-	u8	reg;
+	s32	off;		/* bytes added to the base */
+	u8	how;		/* enum sframe_rule_how */
+	u8	reg;		/* DWARF number for the REG forms, else 0 */
 };
 
-/**
- * struct sframe_row - one frame row entry, decoded
- * @cfa: the canonical frame address; one of the REG forms
- * @ra: the return address
- * @fp: the caller's frame pointer
- * @func: address of the function; set by sframe_find_row()
- * @start: offset from the function (or block) from which the row holds
- * @outermost: RA is undefined: there is no caller
- * @signal: the kernel has made the frame to deliver a signal. If no row
- *	describes it, all rules are empty
- * @ra_mangled: the return address carries a pointer authentication code
- * @pcmask: from repetitive code, such as a PLT
+/*
+ * A frame row entry, decoded. If no row describes a frame that the kernel has made to deliver a
+ * signal, all rules are empty.
  */
 struct sframe_row {
-	struct sframe_rule cfa;
-	struct sframe_rule ra;
-	struct sframe_rule fp;
-	u64	func;
-	u32	start;
-	bool	outermost;
-	bool	signal;
-	bool	ra_mangled;
-	bool	pcmask;
+	struct sframe_rule cfa;	/* the canonical frame address; one of the REG forms */
+	struct sframe_rule ra;	/* the return address */
+	struct sframe_rule fp;	/* the caller's frame pointer */
+	u64	func;		/* address of the function; set by sframe_find_row() */
+	u32	start;		/* offset from the function (or block) from which the row holds */
+	bool	outermost;	/* RA is undefined: there is no caller */
+	bool	signal;		/* the kernel has made the frame to deliver a signal */
+	bool	ra_mangled;	/* the return address has a pointer authentication code */
+	bool	pcmask;		/* from repetitive code, such as a PLT */
 };
 
-/**
- * struct sframe_rows - a walk over the rows of one function
- * @hdr: the section
- * @fde: the function
- * @addr: address of the next row
- * @left: rows not yet seen
- * @least: the next row may not start below this
- */
+/* A walk over the rows of one function. */
 struct sframe_rows {
 	const struct sframe_header	*hdr;
 	const struct sframe_fde		*fde;
-	u64	addr;
-	u32	left;
-	u64	least;
+	u64	addr;		/* of the next row */
+	u32	left;		/* rows not yet seen */
+	u64	least;		/* the next row may not start below this */
 };
 
 /* What a row has from its function, by the bits of the info words; 0: the most common form. */
@@ -228,20 +168,13 @@ struct sframe_rows {
 #define SFRAME_FORM_PCMASK	0x10	/* as &sframe_fde.pcmask */
 #define SFRAME_FORM_SIGNAL	0x80	/* as &sframe_fde.signal */
 
-/**
- * struct sframe_raw_row - a row as it is stored; only the one that holds is decoded
- * @func: address of its function
- * @start: offset from the function (or block) from which the row holds
- * @info: the FRE info word
- * @form: SFRAME_FORM_*
- * @words: the data words. The info word says how many there are
- */
+/* A row as it is stored; only the one that holds is decoded. */
 struct sframe_raw_row {
-	u64	func;
-	u32	start;
-	u8	info;
-	u8	form;
-	s32	words[SFRAME_FRE_MAX_WORDS];
+	u64	func;		/* address of its function */
+	u32	start;		/* as &sframe_row.start */
+	u8	info;		/* the FRE info word */
+	u8	form;		/* SFRAME_FORM_* */
+	s32	words[SFRAME_FRE_MAX_WORDS];	/* as many as the info word says */
 };
 
 /* Numbers at any address. In the kernel, memcpy() would check the size of the window each time. */
@@ -278,32 +211,18 @@ int sframe_decode_plt(const struct sframe_header *hdr, struct sframe_reader *rd,
 int sframe_find_row(const struct sframe_header *hdr, struct sframe_reader *rd,
 		    u64 pc, struct sframe_row *row);
 
-/**
- * sframe_header_span() - bytes that a section uses
- * @hdr: the section
- *
- * The bytes after them may be padding. If the linker does not merge sections,
- * they may be the next section, 8-byte aligned.
- *
- * Context: Any.
- * Return: Bytes from the header to the end of the FRE sub-section.
+/*
+ * Bytes from the header to the end of the FRE sub-section. The bytes after them may be padding. If
+ * the linker does not merge sections, they may be the next section, 8-byte aligned.
  */
 static inline u64 sframe_header_span(const struct sframe_header *hdr)
 {
 	return hdr->fre_addr + hdr->fre_len - hdr->addr;
 }
 
-/**
- * sframe_decode_found() - the meaning of the row that holds at an address
- * @hdr: the section
- * @rd: takes the defect; nothing is read
- * @raw: the row, from sframe_find()
- * @row: filled on success
- *
- * GNU ld stores wrong rows for PLTs. This function corrects them; sframe_decode_row() does not.
- *
- * Context: Any.
- * Return: As sframe_decode_row(); -ENOENT if nothing is known of a function without rows.
+/*
+ * As sframe_decode_row(), for a row from sframe_find(). GNU ld stores wrong rows for PLTs: only
+ * this function corrects them. Also returns -ENOENT if nothing is known of a function without rows.
  */
 static inline int sframe_decode_found(const struct sframe_header *hdr, struct sframe_reader *rd,
 				      const struct sframe_raw_row *raw, struct sframe_row *row)

@@ -19,24 +19,15 @@
 
 #include "sframe_core.h"
 
-/**
- * typedef sframe_get_t - reads a number of @size bytes, 1, 2, 4 or 8, at @addr to @val
- *
- * Return: false if it is not readable now.
- */
+/* Reads a number of @size bytes, 1, 2, 4 or 8, to @val. Returns false if it is not readable now. */
 typedef bool (*sframe_get_t)(const struct sframe_header *hdr, struct sframe_reader *rd, u64 addr,
 			     u32 size, u64 *val);
 
-/**
- * struct sframe_reading - a section and the way to read it
- * @hdr: the section
- * @rd: the reader; takes costs and the defect
- * @get: the way to read; a constant
- */
+/* A section and the way to read it. */
 struct sframe_reading {
 	const struct sframe_header	*hdr;
-	struct sframe_reader		*rd;
-	sframe_get_t			get;
+	struct sframe_reader		*rd;	/* takes costs and the defect */
+	sframe_get_t			get;	/* a constant */
 };
 
 static __always_inline int sframe_malformed(struct sframe_reader *rd, enum sframe_defect defect)
@@ -365,16 +356,9 @@ static __always_inline void sframe_set_function(const struct sframe_fde *fde,
 		    (fde->num_fres ? 0 : SFRAME_FORM_EMPTY);
 }
 
-/**
- * sframe_find() - find the row that holds at an address
- * @from: the section and the way to read it
- * @pc: address of an instruction; for a return address, one less
- * @raw: set with 0
- *
- * Context: Any in which @from may be read.
- * Return: 0: sframe_decode_found() says what the row means; -ENOENT if nothing is known of the
- * address; -EFAULT if it is not readable now; -E2BIG if the budget is spent; -EBADMSG and
- * -EOPNOTSUPP with &sframe_reader.defect.
+/*
+ * Finds the row that holds at the address @pc of an instruction; for a return address, one less.
+ * Then sframe_decode_found() says what @raw means. Errors: see sframe_core.c.
  */
 static __always_inline int sframe_find(const struct sframe_reading *from, u64 pc,
 				       struct sframe_raw_row *raw)
