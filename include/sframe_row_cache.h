@@ -28,15 +28,9 @@
 #define SFU_ROW_OUTERMOST	(SFU_ROW_IS_OTHER | BIT_ULL(16))
 #define SFU_ROW_NONE		(SFU_ROW_IS_OTHER | BIT_ULL(17))
 
-/**
- * struct sfu_cached_row - a row, and where it holds
- * @section: number of the section; 0: the place is empty
- * @key: the address, plus &sfu_section.key_base
- * @row: the row
- */
 struct sfu_cached_row {
-	u64	section;
-	u64	key;
+	u64	section;	/* its number; 0: the place is empty */
+	u64	key;		/* the address, plus &sfu_section.key_base */
 	u64	row;
 };
 
@@ -47,16 +41,10 @@ struct sfu_row_set {
 	struct sfu_cached_row	ways[SFU_ROW_WAYS];
 } __aligned(64);
 
-/**
- * struct sfu_row_cache - a row cache
- * @sets: places for rows
- * @nr_sets: how many
- * @is_used: a walk on this processor uses the cache
- */
 struct sfu_row_cache {
 	struct sfu_row_set	*sets;
 	unsigned long		nr_sets;
-	bool			is_used;
+	bool			is_used;	/* by a walk on this processor */
 };
 
 /* The place of a key. Functions that follow each other have places that are far apart. */
@@ -95,11 +83,9 @@ static __always_inline void sfu_row_cache_add(struct sfu_row_cache cache, u64 se
 
 DECLARE_PER_CPU(struct sfu_row_cache, sfu_row_caches);
 
-/**
- * sfu_row_cache_get() - use the row cache of this processor for a walk
- *
- * Context: Any, NMI included, with preemption disabled until sfu_row_cache_put().
- * Return: The cache; NULL: a walk uses it that this one has interrupted.
+/*
+ * Returns the row cache of this processor; NULL if this walk has interrupted one that uses it. Any
+ * context, NMI included. Preemption is disabled until sfu_row_cache_put().
  */
 static inline struct sfu_row_cache *sfu_row_cache_get(void)
 {

@@ -27,45 +27,29 @@ enum sfu_section_state {
 	SFU_SECTION_BAD,	/* the section contradicts itself: no walk uses it any more */
 };
 
-/**
- * struct sfu_compiled - the compiled table of a file; constant
- * @table: finds the number of the row
- * @fast: the rows in one word, by their numbers; SFU_ROW_NONE for the first
- */
+/* The compiled table of a file; constant. */
 struct sfu_compiled {
-	struct sframe_compiled		table;
-	const u64			*fast;
+	struct sframe_compiled		table;	/* finds the number of a row */
+	const u64			*fast;	/* rows in one word, by number; 0: SFU_ROW_NONE */
 };
 
-/**
- * struct sfu_section - a section that describes code of one process
- * @start: address of its first byte, if it is mapped; else 0
- * @end: one past its last byte
- * @table: the table, if it is resident; the map has a reference
- * @compiled: the compiled form of @table
- * @bias: what to add to an address in @table
- * @hdr: its header, checked, if it is mapped, and @state is READY or BAD
- * @number: of the section, in row caches
- * @key_base: what to add to an address for its key there
- * @state: enum sfu_section_state. Any context may change READY to BAD, and task context
- *	any state to NONE. The rest is constant once the map is published
- * @source: enum sfu_source
- * @is_of_user: counts for the users other than root, who use @table
- * @lacks_room: there is a table, and users have no room for it now
+/*
+ * A section that describes code of one process. Any context may change its state from READY to BAD,
+ * and task context any state to NONE. The rest is constant once the map is published.
  */
 struct sfu_section {
-	unsigned long		start;
+	unsigned long		start;		/* of its bytes, if it is mapped; else 0 */
 	unsigned long		end;
-	struct sfu_table	*table;
-	const struct sfu_compiled *compiled;
-	u64			bias;
-	struct sframe_header	hdr;
-	u64			number;
-	u64			key_base;
-	atomic_t		state;
-	u8			source;
-	bool			is_of_user;
-	bool			lacks_room;
+	struct sfu_table	*table;		/* if it is resident; the map has a reference */
+	const struct sfu_compiled *compiled;	/* the compiled form of @table */
+	u64			bias;		/* what to add to an address in @table */
+	struct sframe_header	hdr;		/* checked, if it is mapped, and READY or BAD */
+	u64			number;		/* of the section, in row caches */
+	u64			key_base;	/* what to add to an address for its key there */
+	atomic_t		state;		/* enum sfu_section_state */
+	u8			source;		/* enum sfu_source */
+	bool			is_of_user;	/* counted for the users other than root */
+	bool			lacks_room;	/* users have no room for the table now */
 };
 
 /* The budget of one walk, in instructions, about. No walk may take more than 60,000. */
@@ -73,28 +57,22 @@ struct sfu_section {
 #define SFU_TABLE_COST		128	/* of a look-up in a table */
 #define SFU_TABLE_ENTRY_COST	20	/* of an entry between it and the start of its function */
 
-/**
- * struct sfu_lookup - what the look-ups of one walk share
- * @rd: the decoder's reader; its budget is that of all look-ups of the walk
- * @cache: the row cache of the processor; or @own
- * @own: a cache of one set, which no other walk uses
- * @bad: the section that this walk has found to contradict itself, or NULL
- * @is_borrowed: the map is the one of the parent: what is found out about a section is not noted
- *	there. The process may write to its own copy of the section
- * @wants_map: a row of a borrowed map had to be looked up in a mapped section. It is
- *	remembered only once the process has a map of its own
- * @nr_cached: rows found in the row cache
- * @nr_missed: rows found by a look-up in a section
- */
+/* What the look-ups of one walk share. */
 struct sfu_lookup {
-	struct sframe_reader	rd;
-	struct sfu_row_cache	cache;
-	struct sfu_row_set	own;
-	const struct sfu_section *bad;
+	struct sframe_reader	rd;		/* its budget is that of all of them */
+	struct sfu_row_cache	cache;		/* of the processor, or @own */
+	struct sfu_row_set	own;		/* a cache of one set, which no other walk uses */
+	const struct sfu_section *bad;		/* has contradicted itself in this walk, or NULL */
+	/*
+	 * @is_borrowed: the map is the parent's. What is found out about a section is not noted
+	 * there, as the process may write to its own copy of the section. @wants_map: a row of such
+	 * a map had to be looked up in a mapped section. It is remembered only once the process has
+	 * a map of its own.
+	 */
 	bool			is_borrowed;
 	bool			wants_map;
-	unsigned int		nr_cached;
-	unsigned int		nr_missed;
+	unsigned int		nr_cached;	/* rows found in the row cache */
+	unsigned int		nr_missed;	/* rows found by a look-up in a section */
 };
 
 static inline bool sfu_section_is(const struct sfu_section *section,
@@ -123,6 +101,7 @@ static __always_inline struct sfu_row_cache sfu_lookup_cache(struct sfu_lookup *
 	return lookup->cache;
 }
 
+/* Any context, NMI included. The section is in the address space of current. */
 int sfu_section_check(struct sfu_section *section, enum sframe_defect *defect);
 bool sfu_section_add_row(struct sfu_section *section, struct sfu_lookup *lookup, u64 key);
 int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The walk up a user stack, frame by frame. See sample/sframe_walk.c.
+ *
+ * All functions run in any context, NMI included, and wait for nothing. Preemption is disabled from
+ * sfu_walk_init() to the end of the walk.
  */
 #ifndef SFU_WALK_H
 #define SFU_WALK_H
@@ -30,57 +33,39 @@ struct sframe_path;
 /* No frame pointer: it is not aligned. 0 is that of an outermost frame. */
 #define SFU_FP_UNKNOWN		1
 
-/**
- * struct sfu_frame - one frame of a walk
- * @ip: the address to report
- * @sp: stack pointer
- * @fp: frame pointer, or SFU_FP_UNKNOWN
- * @is_activation: @ip is the next instruction of this frame. Otherwise @ip is a
- *	return address, after a call
- * @sp_unverified: no row vouches for @sp. It follows from a frame pointer, and is wrong
- *	if that function was realigned and has pushed a copy of its return address. Or
- *	(arm64) it is that of a callee, which may have moved it
- * @by_habit: the frame pointer led here, and only the habit of the code says that it is one
- * @regs: all registers, in the sampled frame, else NULL
- * @sigcontext: user address of all registers, in a frame that a signal interrupted,
- *	else 0
- */
 struct sfu_frame {
-	unsigned long	ip;
+	unsigned long	ip;		/* the address to report */
 	unsigned long	sp;
-	unsigned long	fp;
-	bool		is_activation;
+	unsigned long	fp;		/* or SFU_FP_UNKNOWN */
+	bool		is_activation;	/* @ip is the next instruction, not a return address */
+	/*
+	 * No row gives @sp. It follows from a frame pointer, and is wrong if that function was
+	 * realigned and has pushed a copy of its return address. Or (arm64) it is the stack
+	 * pointer of a callee, which may have moved it.
+	 */
 	bool		sp_unverified;
-	bool		by_habit;
-	struct pt_regs	*regs;
-	unsigned long	sigcontext;
+	bool		by_habit;	/* only a habit is evidence for this frame */
+	struct pt_regs	*regs;		/* all registers, in the sampled frame, else NULL */
+	unsigned long	sigcontext;	/* their user address, in a frame hit by a signal, else 0 */
 };
 
-/**
- * struct sfu_walk - a walk up the user stack of current
- * @map: the map of the process, held by the caller; NULL if there is none yet
- * @last: the range that was found last, or NULL
- * @lookup: what the look-ups of the walk share. Its budget is that of the whole walk
- * @has_memory: user addresses lead to the memory of current. Else nothing is read
- * @wants_code: the last return address was in no range: code may have been mapped there since the
- *	scan. Valid after SFU_STOP_RA
- * @wants_habit: the walk needed the habit of a range that no scan knows yet
- * @frame: the frame that the walk has reached
- * @nr_signals: signal frames that the walk has crossed
- * @nr_switches: how often it went on further down, on another stack
- * @nr_frames: callers found, by method
- */
+/* A walk up the user stack of current. */
 struct sfu_walk {
-	struct sfu_map		*map;
-	struct sfu_range	*last;
-	struct sfu_lookup	lookup;
+	struct sfu_map		*map;		/* held by the caller; NULL: there is none yet */
+	struct sfu_range	*last;		/* the range that was found last, or NULL */
+	struct sfu_lookup	lookup;		/* its budget is that of the whole walk */
+	/* User addresses lead to the memory of current. Else nothing is read. */
 	bool			has_memory;
+	/*
+	 * The last return address was in no range: code may have been mapped there since the scan.
+	 * Valid after SFU_STOP_RA.
+	 */
 	bool			wants_code;
-	bool			wants_habit;
-	struct sfu_frame	frame;
-	unsigned int		nr_signals;
-	unsigned int		nr_switches;
-	unsigned int		nr_frames[NR_SFU_METHODS];
+	bool			wants_habit;	/* the habit of a range that no scan knows yet */
+	struct sfu_frame	frame;		/* the frame that the walk has reached */
+	unsigned int		nr_signals;	/* signal frames that the walk has crossed */
+	unsigned int		nr_switches;	/* how often it went on down on another stack */
+	unsigned int		nr_frames[NR_SFU_METHODS];	/* callers found, by method */
 };
 
 void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_borrowed,
@@ -100,8 +85,8 @@ static inline bool sfu_walk_needs_scan(const struct sfu_walk *walk, enum sfu_sto
 
 /*
  * The parts of the walk use the functions below. Only sfu_walk_enter(), the fast path, the two
- * steps, sfu_fallback_follow() and sfu_uprobe_undo() change the frame for good. The others change at most the budget, the counters,
- * @last and @wants_code.
+ * steps, sfu_fallback_follow() and sfu_uprobe_undo() change the frame for good. The others change
+ * at most the budget, the counters, @last and @wants_code.
  */
 
 /*
@@ -153,7 +138,7 @@ bool sfu_signal_is_stub(const struct sfu_walk *walk, unsigned long addr);
 bool sfu_signal_is_at_return(const struct sfu_walk *walk);
 enum sfu_stop sfu_signal_step(struct sfu_walk *walk);
 
-/* sample/sframe_fallback.c */
+/* sample/sframe_fallback.c. A caller or function that is not found is undefined. */
 bool sfu_fallback_find_callee(struct sfu_walk *walk, unsigned long ra, unsigned long *func);
 bool sfu_fallback_find_record(struct sfu_walk *walk, struct sfu_frame *caller);
 bool sfu_fallback_is_proved(struct sfu_walk *walk, const struct sfu_frame *caller);

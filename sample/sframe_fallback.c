@@ -72,14 +72,9 @@ bool sfu_fallback_has_habit(struct sfu_walk *walk, const struct sfu_frame *frame
 	return range && range->habit == SFRAME_HABIT_FP;
 }
 
-/**
- * sfu_fallback_find_record() - find the caller that the frame pointer leads to
- * @walk: the walk
- * @caller: set if it returns true, else undefined
- *
- * Context: As that of sfu_walk_init().
- * Return: Whether the frame pointer points to a frame record whose return address
- * lies in code. That is no proof yet.
+/*
+ * Finds the caller that the frame pointer leads to: does it point to a frame record whose return
+ * address lies in code? That is no proof yet.
  */
 bool sfu_fallback_find_record(struct sfu_walk *walk, struct sfu_frame *caller)
 {
@@ -92,17 +87,9 @@ bool sfu_fallback_find_record(struct sfu_walk *walk, struct sfu_frame *caller)
 	return links_up(frame, 0) && !sfu_walk_find_caller(walk, &fp_row, caller);
 }
 
-/**
- * sfu_fallback_find_callee() - find the function that a call has entered
- * @walk: the walk
- * @ra: the return address of the call
- * @func: set to the address of the function if it returns true
- *
- * The call may be direct, or go through a word in memory, or through a PLT slot that
- * has been resolved.
- *
- * Context: As that of sfu_walk_init().
- * Return: Whether the function can be known.
+/*
+ * Finds the function that the call before @ra has entered, if it can be known. The call may be
+ * direct, or go through a word in memory, or through a PLT slot that has been resolved.
  */
 bool sfu_fallback_find_callee(struct sfu_walk *walk, unsigned long ra, unsigned long *func)
 {
@@ -162,14 +149,10 @@ static bool can_tell(struct sfu_walk *walk, const struct sfu_frame *caller, unsi
 	       (!there->has_no_data || sfu_fallback_has_habit(walk, caller));
 }
 
-/**
- * sfu_fallback_is_proved() - does the code of @caller call a function without a row?
- * @walk: the walk
- * @caller: from sfu_fallback_find_record()
- *
- * Context: As that of sfu_walk_init().
- * Return: true if it is certain, and the function is in the file of the present frame.
- * False if the file has no data at all, unless the caller's code keeps frame pointers.
+/*
+ * Is it certain that the code of @caller, from sfu_fallback_find_record(), calls a function without
+ * a row, in the file of the present frame? If the file has no data at all, the caller's code must
+ * also keep frame pointers.
  */
 bool sfu_fallback_is_proved(struct sfu_walk *walk, const struct sfu_frame *caller)
 {
@@ -252,14 +235,9 @@ static bool is_pushed_return(struct sfu_walk *walk, const struct sfu_frame *call
 	       sfu_walk_find_range(walk, sfu_arch_strip_ra(ra) - 1);
 }
 
-/**
- * sfu_fallback_is_habitual() - does the habit of the code speak for a caller?
- * @walk: the walk
- * @caller: from sfu_fallback_find_record(); marked if it returns true
- *
- * Context: As that of sfu_walk_init().
- * Return: true if the file of the present frame keeps frame pointers, and the record looks
- * like one.
+/*
+ * Does the file of the present frame keep frame pointers, and does @caller, from
+ * sfu_fallback_find_record(), look like a frame? Then this marks it.
  */
 bool sfu_fallback_is_habitual(struct sfu_walk *walk, struct sfu_frame *caller)
 {
@@ -307,15 +285,9 @@ static bool read_around(const struct sfu_walk *walk, u8 *code, unsigned long ip)
 	       sfu_walk_read_code(walk, code + (begin - from), begin, end - begin);
 }
 
-/**
- * sfu_fallback_to_call() - find the caller by a row that the code speaks for
- * @walk: the walk
- * @row: the row
- * @caller: set if it returns true, else undefined
- *
- * Context: As that of sfu_walk_init().
- * Return: Whether the row leads to the site of a call, or to the stub that a signal handler
- * returns to.
+/*
+ * Finds the caller by a row, if that leads to the site of a call, or to the stub that a signal
+ * handler returns to.
  */
 bool sfu_fallback_to_call(struct sfu_walk *walk, const struct sframe_row *row,
 			  struct sfu_frame *caller)
@@ -325,15 +297,7 @@ bool sfu_fallback_to_call(struct sfu_walk *walk, const struct sframe_row *row,
 		sfu_signal_is_stub(walk, caller->ip));
 }
 
-/**
- * sfu_fallback_by_code() - find the caller by the instruction that was interrupted
- * @walk: the walk
- * @caller: set if it returns true, else undefined
- *
- * Context: As that of sfu_walk_init().
- * Return: Whether sfu_arch_row_of_code() knows the instruction, and the row leads to the
- * site of a call, or to the stub that a signal handler returns to.
- */
+/* The same by the instruction that was interrupted, if sfu_arch_row_of_code() knows it. */
 bool sfu_fallback_by_code(struct sfu_walk *walk, struct sfu_frame *caller)
 {
 	u8 code[SFU_ARCH_CODE_BEFORE + SFU_ARCH_CODE_AFTER];
@@ -383,19 +347,12 @@ static bool row_of_record(const struct sframe_row *row, struct sframe_row *by_fp
 	return true;
 }
 
-/**
- * sfu_fallback_by_row() - find the caller by a row that an unverified SP makes doubtful
- * @walk: the walk
- * @row: the row
- * @caller: set if it returns true, else undefined
- *
- * There are two ways. The stack pointer may be right after all: it came from code that
- * keeps frame pointers, and that code has not realigned the stack. Or the row describes a
- * frame record, and its code keeps frame pointers. Then the frame pointer points to the
- * record, and the CFA follows from that.
- *
- * Context: As that of sfu_walk_init().
- * Return: Whether there is such a caller, at the site of a call.
+/*
+ * Finds the caller by a row that an unverified SP makes doubtful, if it is at the site of a call.
+ * There are two ways. The stack pointer may be right after all: it came from code that keeps frame
+ * pointers, and that code has not realigned the stack. Or the row describes a frame record, and its
+ * code keeps frame pointers. Then the frame pointer points to the record, and the CFA follows from
+ * that.
  */
 bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 			 struct sfu_frame *caller)
@@ -567,16 +524,10 @@ static bool follow_record(struct sfu_walk *walk, struct sfu_range **range)
 	return true;
 }
 
-/**
- * sfu_fallback_follow() - enter more callers by habit
- * @walk: the walk, which has just entered a caller by habit
- * @ips: set to the addresses of the frames that were entered, in their order
- * @max: enter at most this many frames
- *
- * Runtimes have deep stacks of such frames. Each takes a third of sfu_fallback_step().
- *
- * Context: As that of sfu_walk_init().
- * Return: The number of frames entered.
+/*
+ * Enters at most @max more callers by habit, after a first one, and sets @ips to their addresses.
+ * Returns their number. Runtimes have deep stacks of such frames, and sfu_fallback_step() takes
+ * three times as long for each.
  */
 unsigned int sfu_fallback_follow(struct sfu_walk *walk, u64 *ips, unsigned int max)
 {
@@ -593,14 +544,10 @@ unsigned int sfu_fallback_follow(struct sfu_walk *walk, u64 *ips, unsigned int m
 	return nr;
 }
 
-/**
- * sfu_fallback_step() - one step from code without a row
- * @walk: the walk
- *
- * Context: As that of sfu_walk_init().
- * Return: SFU_STOP_NONE; SFU_STOP_START if nothing is proved, and the code is that of
- * libc or libstdc++ which starts a program or a thread; SFU_STOP_NODATA if it is other
- * code; else as sfu_signal_step().
+/*
+ * One step from code without a row. Returns SFU_STOP_NONE; SFU_STOP_START if nothing is proved, and
+ * the code is that of libc or libstdc++ which starts a program or a thread; SFU_STOP_NODATA if it
+ * is other code; else as sfu_signal_step().
  */
 enum sfu_stop sfu_fallback_step(struct sfu_walk *walk)
 {

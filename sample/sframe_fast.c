@@ -39,40 +39,23 @@ enum fast_end {
 	FAST_FULL,	/* there is no place for another frame */
 };
 
-/**
- * struct fast_walk - the state of the fast path
- * @sp: stack pointer of the last frame; with FAST_OUTSIDE, of its caller
- * @fp: its frame pointer; likewise
- * @ra: the caller's return address, with FAST_OUTSIDE
- * @key: key of the last frame's row
- * @row: its row, with FAST_OTHER
- * @ips: place for the address of the next frame
- * @end: end of these places
- * @first_ra: the lowest return address in the range
- * @size: bytes of the range
- * @cache: row cache for its section
- * @section: number of the section
- * @key_of_ra: what to add to a return address for its key
- * @compiled: the section, if it is a table
- * @linked_of_key: what to add to a key for the address as it was linked
- * @nr_missed: rows that were looked up in the table
- */
+/* The state of the fast path. */
 struct fast_walk {
-	unsigned long		sp;
-	unsigned long		fp;
-	unsigned long		ra;
-	u64			key;
-	u64			row;
-	u64			*ips;
-	u64			*end;
-	unsigned long		first_ra;
-	unsigned long		size;
-	struct sfu_row_cache	cache;
-	u64			section;
-	u64			key_of_ra;
-	const struct sfu_compiled *compiled;
-	u64			linked_of_key;
-	unsigned int		nr_missed;
+	unsigned long		sp;		/* of the last frame; FAST_OUTSIDE: of its caller */
+	unsigned long		fp;		/* of the same frame as @sp */
+	unsigned long		ra;		/* FAST_OUTSIDE: the caller's return address */
+	u64			key;		/* of the last frame's row */
+	u64			row;		/* FAST_OTHER: the last frame's row */
+	u64			*ips;		/* place for the address of the next frame */
+	u64			*end;		/* end of the places for addresses */
+	unsigned long		first_ra;	/* the lowest return address in the range */
+	unsigned long		size;		/* bytes of the range */
+	struct sfu_row_cache	cache;		/* for the section of the range */
+	u64			section;	/* number of that section */
+	u64			key_of_ra;	/* what to add to a return address for its key */
+	const struct sfu_compiled *compiled;	/* the section, if it is a table */
+	u64			linked_of_key;	/* add it to a key: the address as it was linked */
+	unsigned int		nr_missed;	/* rows that were looked up in the table */
 };
 
 /* Looks up the row of @key, and remembers it. Returns 0 if the section is no table. */
@@ -214,18 +197,10 @@ static void enter_frames(struct sfu_walk *walk, const struct fast_walk *fast, un
 	walk->nr_frames[SFU_METHOD_SFRAME] += nr;
 }
 
-/**
- * sfu_fast_callers() - enter frames by rows of the most common kinds
- * @walk: the walk; its range is that of the last frame
- * @ips: set to the addresses of the frames that were entered, in their order
- * @max: enter at most this many frames; at least 1
- * @nr: set to the number of frames entered
- *
- * If KUnit is configured, a test may replace this function in its own task.
- *
- * Context: Any, NMI included.
- * Return: SFU_STOP_NONE: the walk can go on, by the general path if no frame was entered; else why
- * it ends after these frames.
+/*
+ * As sfu_walk_callers(), by rows of the most common kinds. @last is the range of the frame. Also
+ * returns SFU_STOP_NONE if no frame was entered: the general path goes on. If KUnit is configured,
+ * a test may replace this function in its own task.
  */
 enum sfu_stop sfu_fast_callers(struct sfu_walk *walk, u64 *ips, unsigned int max, unsigned int *nr)
 {

@@ -32,14 +32,10 @@ MODULE_PARM_DESC(row_cache, "rows that each processor remembers, of 32 bytes eac
 
 DEFINE_PER_CPU(struct sfu_row_cache, sfu_row_caches);
 
-/**
- * sfu_row_cache_new_section() - name a section, or a table, for the row caches
- * @key_base: set to what to add to an address for its key
- *
- * The sum is random: a process does not know whose rows its own rows push out.
- *
- * Context: Task.
- * Return: Its number, which nothing had before.
+/*
+ * Returns a number that no section or table had before, for the row caches. Sets @key_base to what
+ * is added to an address for its key. The sum is random: a process does not know whose rows its own
+ * rows push out.
  */
 u64 sfu_row_cache_new_section(u64 *key_base)
 {
@@ -72,13 +68,7 @@ static u64 pack_row(s64 cfa, s64 ra, s64 fp, u64 how)
 	return cfa | how | FIELD_PREP(SFU_ROW_RA, ra) | FIELD_PREP(SFU_ROW_FP, fp);
 }
 
-/**
- * sfu_fast_row() - a row in one word
- * @row: the row
- *
- * Context: Any.
- * Return: The word; SFU_ROW_OUTERMOST; or SFU_ROW_OTHER if it does not fit.
- */
+/* Returns a row in one word; SFU_ROW_OUTERMOST; or SFU_ROW_OTHER if it does not fit. */
 u64 sfu_fast_row(const struct sframe_row *row)
 {
 	s64 cfa = row->cfa.off;
@@ -100,12 +90,7 @@ u64 sfu_fast_row(const struct sframe_row *row)
 	return pack_row(cfa, cfa + row->ra.off, cfa + row->fp.off, how);
 }
 
-/**
- * sfu_row_cache_init() - allocate the caches
- *
- * Context: May sleep.
- * Return: 0; -ENOMEM: then sfu_row_cache_exit() frees what there is.
- */
+/* Allocates the caches. Returns -ENOMEM: then sfu_row_cache_exit() frees what there is. */
 int sfu_row_cache_init(void)
 {
 	int cpu;
@@ -123,11 +108,7 @@ int sfu_row_cache_init(void)
 	return 0;
 }
 
-/**
- * sfu_row_cache_exit() - free the caches
- *
- * Context: May sleep. No walk runs any more.
- */
+/* Frees the caches. No walk runs any more. */
 void sfu_row_cache_exit(void)
 {
 	int cpu;

@@ -6,24 +6,17 @@
  * in the table of the kernel, or the decoder finds it in the bytes of the section. A section that
  * contradicts itself is marked as bad and never used again.
  */
-#include <linux/nospec.h>
-
 #include "compat.h"
 #include "sframe_arch.h"
 #include "sframe_section.h"
 #include "sframe_stats.h"
 #include "sframe_user.h"
 
-/**
- * sfu_section_check() - read and check the header of a section
- * @section: its start, end and source are set; sets the header
- * @defect: set to the defect with -EBADMSG
- *
- * The decoder also reads sections of other machines. Here they are a defect.
- *
- * Context: Any, in the address space of the section; does not wait for pages.
- * Return: 0; -ENOENT if the section describes no function; -EBADMSG if it has a
- * defect; -EFAULT if the header is not present.
+/*
+ * Reads and checks the header of a section whose start, end and source are set. Does not wait for
+ * pages. The decoder also reads sections of other machines: here they have a defect. Returns 0;
+ * -ENOENT if the section describes no function; -EBADMSG with @defect; -EFAULT if the header is not
+ * present.
  */
 int sfu_section_check(struct sfu_section *section, enum sframe_defect *defect)
 {
@@ -49,13 +42,7 @@ int sfu_section_check(struct sfu_section *section, enum sframe_defect *defect)
 	return hdr->num_fdes ? 0 : -ENOENT;
 }
 
-/**
- * sfu_section_mark_bad() - stop using a section that contradicts itself
- * @section: the section
- * @defect: its defect; counted once, by the first caller
- *
- * Context: Any, NMI included.
- */
+/* Ends the use of a section that contradicts itself. The first call counts its defect. */
 void sfu_section_mark_bad(struct sfu_section *section, enum sframe_defect defect)
 {
 	if (atomic_cmpxchg(&section->state, SFU_SECTION_READY,
@@ -82,14 +69,10 @@ static __always_inline int find_mapped_row(struct sfu_section *section, struct s
 	return err;
 }
 
-/**
- * sfu_section_add_row() - decode a row for the fast path, and remember it
- * @section: the section, which is mapped; SFU_SECTION_READY
- * @lookup: what the look-ups of this walk share
- * @key: key of an instruction, whose row is not in the row cache
- *
- * Context: Any, NMI included.
- * Return: Whether the row is in the cache now; else sfu_section_find_row() finds the reason.
+/*
+ * Decodes the row of the instruction with this key, for the fast path, and adds it to the row
+ * cache, which does not have it. @section is mapped, and SFU_SECTION_READY. Returns false if it
+ * adds no row: sfu_section_find_row() finds the reason.
  */
 bool sfu_section_add_row(struct sfu_section *section, struct sfu_lookup *lookup, u64 key)
 {
@@ -123,14 +106,9 @@ static int find_table_row(const struct sfu_section *section, struct sfu_lookup *
 	return 0;
 }
 
-/**
- * sfu_section_find_function() - find the start of a function in a table
- * @section: the table's section
- * @lookup: what the look-ups of this walk share
- * @addr: address of an instruction that has a row
- *
- * Context: Any, NMI included.
- * Return: Its address; 0 if it is not known, or the budget ends before.
+/*
+ * Finds the start of the function with an instruction at @addr, which has a row, in a table.
+ * Returns 0 if the start is not known, or the budget ends before.
  */
 u64 sfu_section_find_function(const struct sfu_section *section, struct sfu_lookup *lookup,
 			      unsigned long addr)
@@ -142,18 +120,12 @@ u64 sfu_section_find_function(const struct sfu_section *section, struct sfu_look
 	return func ? func + section->bias : 0;
 }
 
-/**
- * sfu_section_find_row() - find the row that holds at an address
- * @section: the section that describes the code
- * @lookup: what the look-ups of this walk share
- * @addr: address of an instruction
- * @row: set with 0; &sframe_row.func is 0 if the section is a table
- *
- * Context: Any, NMI included.
- * Return: 0; -ENOENT if no row holds there; -EFAULT if the section is not present;
+/*
+ * Finds the row that holds at the address of an instruction. &sframe_row.func is 0 if the section
+ * is a table. Returns 0; -ENOENT if no row holds there; -EFAULT if the section is not present;
  * -E2BIG if the budget is spent; -EOPNOTSUPP if the row must not be followed, see
  * &sframe_reader.defect; -EBADMSG if the section contradicts itself: it is marked as bad, unless
- * @lookup is that of a borrowed map.
+ * the map is borrowed.
  */
 int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 			 unsigned long addr, struct sframe_row *row)

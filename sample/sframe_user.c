@@ -50,17 +50,13 @@ absent:
 	return -EFAULT;
 }
 
-/**
- * sfu_user_read() - read memory of the current process
- * @dst: where the bytes go; undefined after an error
- * @addr: user address; any value is safe
- * @len: bytes
+/*
+ * Reads memory of the current process, in its address space. Any value of @addr is safe. Any
+ * context, NMI included. Returns -EFAULT if a byte is not readable, or not present: @dst is
+ * undefined then.
  *
- * If KUnit is configured, a test may replace this function in its own task. A sample
- * never comes here in such a task: kernel threads are declined.
- *
- * Context: Any, NMI included, in the address space of current.
- * Return: 0; -EFAULT if a byte is not readable, or not present.
+ * If KUnit is configured, a test may replace this function in its own task. A sample never comes
+ * here in such a task: kernel threads are declined.
  */
 int sfu_user_read(void *dst, unsigned long addr, size_t len)
 {
@@ -98,20 +94,13 @@ absent:
 	return false;
 }
 
-/**
- * sfu_user_find() - find the row of an address in a mapped section
- * @hdr: the section; not in the byte order of another machine
- * @rd: takes costs and the defect
- * @pc: address of an instruction, below 2^63; for a return address, one less
- * @raw: set with 0
+/*
+ * As sframe_find(), in a mapped section in the byte order of the machine. @pc is below 2^63.
  *
- * All reads are made inside of one window of user memory. The bounds of the header keep them in
- * the section, and sfu_user_open() is a barrier for the section as a whole. If the processor
+ * All reads are made inside of one window of user memory. The bounds of the header keep them in the
+ * section, and sfu_user_open() is a barrier for the section as a whole. If the processor
  * mispredicts a check, it reads up to 8 GiB above the section. Above user addresses is a hole of
  * 2^47 bytes at least, which such reads do not cross.
- *
- * Context: As for sfu_user_read().
- * Return: As sframe_find().
  */
 int sfu_user_find(const struct sframe_header *hdr, struct sframe_reader *rd, u64 pc,
 		  struct sframe_raw_row *raw)

@@ -31,15 +31,7 @@ static int read_user(const struct sfu_walk *walk, void *dst, unsigned long addr,
 	return err;
 }
 
-/**
- * sfu_walk_read_word() - read a word of the stack
- * @walk: the walk
- * @addr: user address
- * @val: set with SFU_STOP_NONE
- *
- * Context: As that of sfu_walk_init().
- * Return: SFU_STOP_NONE, SFU_STOP_STACK, or SFU_STOP_BUDGET.
- */
+/* Reads a word of the stack. Returns SFU_STOP_NONE, SFU_STOP_STACK or SFU_STOP_BUDGET. */
 enum sfu_stop sfu_walk_read_word(struct sfu_walk *walk, unsigned long addr,
 				 unsigned long *val)
 {
@@ -55,15 +47,9 @@ bool sfu_walk_read_code(const struct sfu_walk *walk, void *code, unsigned long a
 	return !sfu_walk_charge(walk, SFU_READ_COST + len) && !read_user(walk, code, addr, len);
 }
 
-/**
- * sfu_walk_read_register() - read a register of the current frame
- * @walk: the walk
- * @reg: DWARF number, below SFU_ARCH_NR_REGS
- * @val: set with SFU_STOP_NONE
- *
- * Context: As that of sfu_walk_init().
- * Return: SFU_STOP_NONE; SFU_STOP_REGISTER if the register is not known in this
- * frame; SFU_STOP_STACK; SFU_STOP_BUDGET.
+/*
+ * Reads a register of the current frame. @reg is its DWARF number, below SFU_ARCH_NR_REGS. Returns
+ * SFU_STOP_REGISTER if it is not known in this frame; else as sfu_walk_read_word().
  */
 enum sfu_stop sfu_walk_read_register(struct sfu_walk *walk, unsigned int reg,
 				     unsigned long *val)
@@ -103,16 +89,7 @@ static enum sfu_stop compute_rule(struct sfu_walk *walk, const struct sframe_rul
 	return sfu_walk_read_word(walk, base + rule->off, val);
 }
 
-/**
- * sfu_walk_find_range() - find the range of an address
- * @walk: the walk
- * @addr: user address
- *
- * A caller mostly lies in the range of its callee, so the last range is tried first.
- *
- * Context: As that of sfu_walk_init().
- * Return: The range, or NULL.
- */
+/* Finds the range of an address, or NULL. Most callers lie in the last range: it is tried first. */
 struct sfu_range *sfu_walk_find_range(struct sfu_walk *walk, unsigned long addr)
 {
 	struct sfu_range *last = walk->last;
@@ -130,14 +107,9 @@ int sfu_walk_find_row(struct sfu_walk *walk, struct sfu_range *range, unsigned l
 	return sfu_section_find_row(&range->section, &walk->lookup, addr, row);
 }
 
-/**
- * sfu_walk_find_function() - find the start of the function that a row belongs to
- * @walk: the walk
- * @row: the row
- * @addr: an address where it holds
- *
- * Context: As that of sfu_walk_init().
- * Return: Its address; 0 if it is not known, or the budget ends before.
+/*
+ * Finds the start of the function that @row belongs to, which holds at @addr. Returns 0 if the
+ * start is not known, or the budget ends before.
  */
 u64 sfu_walk_find_function(struct sfu_walk *walk, const struct sframe_row *row,
 			   unsigned long addr)
@@ -226,14 +198,10 @@ static unsigned long find_sp(const struct sframe_row *row, unsigned long cfa)
 	return cfa + row->ra.off + sizeof(long);
 }
 
-/**
- * sfu_walk_check_caller() - is there code at the address of a caller?
- * @walk: the walk; @last is set to the range of the address
- * @caller: its frame; if its address leads to the trampoline of uretprobes, it is set to the one
- *	that the trampoline has replaced
- *
- * Context: As that of sfu_walk_init().
- * Return: SFU_STOP_NONE, or why there is no caller.
+/*
+ * Is there code at the address of @caller? Sets @last to the range of the address. If the address
+ * is the trampoline of uretprobes, the caller gets the address that the trampoline has replaced.
+ * Returns SFU_STOP_NONE, or why there is no caller.
  */
 enum sfu_stop sfu_walk_check_caller(struct sfu_walk *walk, struct sfu_frame *caller)
 {
@@ -251,14 +219,9 @@ enum sfu_stop sfu_walk_check_caller(struct sfu_walk *walk, struct sfu_frame *cal
 	return walk->wants_code ? SFU_STOP_RA : SFU_STOP_NONE;
 }
 
-/**
- * sfu_walk_find_caller() - compute and check the caller's frame
- * @walk: the walk; its frame stays as it is
- * @row: the row that holds in the frame
- * @caller: set with SFU_STOP_NONE, else undefined
- *
- * Context: As that of sfu_walk_init().
- * Return: SFU_STOP_NONE, or why there is no caller that can be trusted.
+/*
+ * Computes and checks the caller's frame by the row that holds in the frame of the walk, which does
+ * not change. Returns SFU_STOP_NONE, or why no caller can be trusted; @caller is undefined then.
  */
 enum sfu_stop sfu_walk_find_caller(struct sfu_walk *walk, const struct sframe_row *row,
 				   struct sfu_frame *caller)
@@ -301,7 +264,6 @@ static bool is_sp_based(const struct sframe_rule *rule)
 	       rule->reg == SFU_ARCH_REG_SP;
 }
 
-/* Does the row use a stack pointer that no row vouches for? */
 static bool uses_unverified_sp(const struct sfu_walk *walk, const struct sframe_row *row)
 {
 	return walk->frame.sp_unverified &&
@@ -377,19 +339,13 @@ static noinline enum sfu_stop walk_slow(struct sfu_walk *walk, struct sfu_range 
 	return stop && !walk->lookup.rd.budget ? SFU_STOP_BUDGET : stop;
 }
 
-/**
- * sfu_walk_callers() - go to the caller's frame, or several frames on
- * @walk: the walk
- * @ips: set to the addresses of the frames that were entered, in their order
- * @max: enter at most this many frames; at least 1
- * @nr: set to the number of frames entered
+/*
+ * Enters the next frames, at most @max, which is at least 1. Sets @ips to their addresses in their
+ * order, and @nr to their number. &sfu_walk.frame is the last frame that was entered. If the walk
+ * ends, only the address of that frame is of use.
  *
- * &sfu_walk.frame is the last frame that was entered. If none was, it is unchanged. If the walk
- * ends, only its address is of use.
- *
- * Context: As that of sfu_walk_init().
- * Return: SFU_STOP_NONE if the walk can go on, and at least one frame was entered; else
- * the reason why the walk ends after these frames, of which there may be any number.
+ * Returns SFU_STOP_NONE if the walk can go on, and at least one frame was entered; else the reason
+ * why the walk ends after these frames, of which there may be none.
  */
 enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max,
 			       unsigned int *nr)
@@ -437,26 +393,21 @@ static noinline void follow_child(struct sfu_walk *walk)
 		walk->frame.ip += sfu_arch_child_branch(code);
 }
 
-/**
- * sfu_walk_init() - begin a walk in the frame of a sample
- * @walk: initialized
- * @map: the map of the process current, which the caller holds until the end of
- *	the walk; NULL if there is none yet
- * @is_borrowed: the map is the one of the parent: the walk notes nothing in it
- * @cache: the row cache of this processor, which the caller holds likewise; or NULL
- * @regs: registers of user mode, of code that sfu_arch_unwindable() allows
+/*
+ * Begins a walk in the frame of a sample. The caller holds @map, NULL if there is none yet, and
+ * @cache, which may be NULL, until the end of the walk. @is_borrowed: the map is the parent's, and
+ * the walk notes nothing in it. @regs: registers of user mode, in code that sfu_arch_unwindable()
+ * allows.
  *
  * Some samples come while user addresses lead to the memory of another process: in a task
  * switch, where the memory is that of the next task before current is the next task, and
  * in calls of the firmware and writes to kernel code, which have page tables of their own.
  * A task switch runs with interrupts off, but tracepoints, kprobes, traced functions and
- * NMIs come there, and a call of the firmware may even be interrupted. So no context
- * vouches for the memory, and each walk asks for it, once: what a walk has interrupted does
- * not go on before the walk ends.
+ * NMIs come there, and a call of the firmware may even be interrupted. So each walk checks
+ * the memory, in any context. Once is enough: what a walk has interrupted does not go on
+ * before the walk ends.
  *
  * Fields are set one by one: to assign a structure, a compiler clears all of it before.
- *
- * Context: Any, NMI included.
  */
 void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_borrowed,
 		   struct sfu_row_cache *cache, struct pt_regs *regs)
