@@ -139,7 +139,6 @@ static bool find_on_path(struct sfu_walk *walk, struct sfu_frame *caller,
 	return true;
 }
 
-/* May the link register be followed? */
 static bool is_linked_sound(struct sfu_walk *walk, const struct sfu_frame *linked)
 {
 	return IS_ALIGNED(linked->sp, SFU_ARCH_CFA_ALIGN) &&

@@ -38,8 +38,7 @@
  * from it is the lowest possible one.
  */
 #define SFU_ARCH_FP_ROW {						\
-	.cfa = { .how = SFRAME_RULE_REG, .reg = SFRAME_AARCH64_REG_FP,	\
-		 .off = 16 },						\
+	.cfa = { .how = SFRAME_RULE_REG, .reg = SFRAME_AARCH64_REG_FP, .off = 16 },	\
 	.ra = { .how = SFRAME_RULE_CFA_MEM, .off = -8 },		\
 	.fp = { .how = SFRAME_RULE_CFA_MEM, .off = -16 },		\
 }
@@ -50,8 +49,7 @@
  */
 #define SFU_ARCH_LOW_RECORD	8
 #define SFU_ARCH_LOW_FP_ROW {						\
-	.cfa = { .how = SFRAME_RULE_REG, .reg = SFRAME_AARCH64_REG_FP,	\
-		 .off = 24 },						\
+	.cfa = { .how = SFRAME_RULE_REG, .reg = SFRAME_AARCH64_REG_FP, .off = 24 },	\
 	.ra = { .how = SFRAME_RULE_CFA_MEM, .off = -16 },		\
 	.fp = { .how = SFRAME_RULE_CFA_MEM, .off = -24 },		\
 }
@@ -197,15 +195,8 @@ static inline unsigned long sfu_arch_child_branch(const u8 *code)
 	       4 + 4 * sign_extend64(branch >> 5, 18) : 0;
 }
 
-/* Bytes of code that sfu_arch_row_of_code() needs before the ip, and from it on. */
 #define SFU_ARCH_CODE_BEFORE	4
 #define SFU_ARCH_CODE_AFTER	4
-
-/* Bytes that stp x29, x30, [sp, #-imm]! moves the stack pointer by */
-static inline int sfu_record_push(u32 insn)
-{
-	return -8 * sign_extend32(insn >> 15, 6);
-}
 
 static inline bool sfu_arch_row_of_code(const u8 *ip, unsigned long addr, struct sframe_row *row)
 {
@@ -219,7 +210,7 @@ static inline bool sfu_arch_row_of_code(const u8 *ip, unsigned long addr, struct
 		return true;
 	if (!sframe_pushes_record(before) || insn != 0x910003fd)	/* mov x29, sp */
 		return false;
-	size = sfu_record_push(before);
+	size = -8 * sign_extend32(before >> 15, 6);	/* stp x29, x30, [sp, #-size]! */
 	row->cfa.off = size;
 	row->ra = (struct sframe_rule){ .how = SFRAME_RULE_CFA_MEM, .off = 8 - size };
 	row->fp = (struct sframe_rule){ .how = SFRAME_RULE_CFA_MEM, .off = -size };

@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * How functions of arm64 begin. Compiles on the host, too.
- *
- * SFRAME_TEXT_STEP: bytes from a place where a function may begin to the next one.
- * SFRAME_TEXT_FIRST: offset of the first such place in a piece of code.
- * SFRAME_TEXT_AFTER: bytes from such a place on that sframe_text_start() needs.
- * SFRAME_JIT_STEP: bytes from a place where a function of a JIT may begin to the next one.
- */
+/* How functions of arm64 begin. Compiles on the host, too. */
 #ifndef SFRAME_PROLOGUE_H
 #define SFRAME_PROLOGUE_H
 
 #include "sframe_habit.h"
 
 /* The instruction that stores x30 says that a function begins. So each is looked at. */
-#define SFRAME_TEXT_STEP	4
-#define SFRAME_TEXT_FIRST	0
-#define SFRAME_TEXT_AFTER	36
-#define SFRAME_JIT_STEP		SFRAME_TEXT_STEP
+#define SFRAME_TEXT_STEP	4	/* bytes between places where a function may begin */
+#define SFRAME_TEXT_FIRST	0	/* offset of the first such place in a piece of code */
+#define SFRAME_TEXT_AFTER	36	/* bytes from such a place on for sframe_text_start() */
+#define SFRAME_JIT_STEP		SFRAME_TEXT_STEP	/* the same for functions of a JIT */
 
 static inline u32 sframe_insn(const u8 *code)
 {

@@ -35,8 +35,7 @@
 
 /* push %rbp; mov %rsp,%rbp */
 #define SFU_ARCH_FP_ROW {						\
-	.cfa = { .how = SFRAME_RULE_REG, .reg = SFRAME_AMD64_REG_FP,	\
-		 .off = 16 },						\
+	.cfa = { .how = SFRAME_RULE_REG, .reg = SFRAME_AMD64_REG_FP, .off = 16 },	\
 	.ra = { .how = SFRAME_RULE_CFA_MEM, .off = -8 },		\
 	.fp = { .how = SFRAME_RULE_CFA_MEM, .off = -16 },		\
 }
@@ -235,21 +234,18 @@ static inline unsigned int sfu_arch_decode_plt(const u8 *code, unsigned long add
 #define SFU_ARCH_BREAKPOINT_BYTES	1
 #define SFU_ARCH_BREAKPOINT		0xcc
 
-/* Bytes of code that sfu_arch_row_of_code() needs before the ip, and from it on. */
 #define SFU_ARCH_CODE_BEFORE	24
 #define SFU_ARCH_CODE_AFTER	36
 
 /* Before a function has pushed anything, and at its ret. */
 #define SFU_ROW_AT_ENTRY {						\
-	.cfa = { .how = SFRAME_RULE_REG, .reg = SFRAME_AMD64_REG_SP,	\
-		 .off = 8 },						\
+	.cfa = { .how = SFRAME_RULE_REG, .reg = SFRAME_AMD64_REG_SP, .off = 8 },	\
 	.ra = { .how = SFRAME_RULE_CFA_MEM, .off = -8 },		\
 }
 
 /* After push %rbp */
 #define SFU_ROW_AFTER_PUSH {						\
-	.cfa = { .how = SFRAME_RULE_REG, .reg = SFRAME_AMD64_REG_SP,	\
-		 .off = 16 },						\
+	.cfa = { .how = SFRAME_RULE_REG, .reg = SFRAME_AMD64_REG_SP, .off = 16 },	\
 	.ra = { .how = SFRAME_RULE_CFA_MEM, .off = -8 },		\
 	.fp = { .how = SFRAME_RULE_CFA_MEM, .off = -16 },		\
 }

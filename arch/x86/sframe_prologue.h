@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * How functions of x86_64 begin. Compiles on the host, too.
- *
- * SFRAME_TEXT_STEP: bytes from a place where a function may begin to the next one.
- * SFRAME_TEXT_FIRST: offset of the first such place in a piece of code.
- * SFRAME_TEXT_AFTER: bytes from such a place on that sframe_text_start() needs.
- * SFRAME_JIT_STEP: bytes from a place where a function of a JIT may begin to the next one.
- */
+/* How functions of x86_64 begin. Compiles on the host, too. */
 #ifndef SFRAME_PROLOGUE_H
 #define SFRAME_PROLOGUE_H
 
 #include "sframe_habit.h"
 
 /* Compilers align functions to this. The byte before is needed, too. */
-#define SFRAME_TEXT_STEP	16
-#define SFRAME_TEXT_FIRST	16
-#define SFRAME_TEXT_AFTER	36
-#define SFRAME_JIT_STEP		1
+#define SFRAME_TEXT_STEP	16	/* bytes between places where a function may begin */
+#define SFRAME_TEXT_FIRST	16	/* offset of the first such place in a piece of code */
+#define SFRAME_TEXT_AFTER	36	/* bytes from such a place on for sframe_text_start() */
+#define SFRAME_JIT_STEP		1	/* the same for functions of a JIT */
 
 #define PUSH_RBP		0x55
 #define MOVED_BETWEEN		16	/* bytes that a compiler moves into a prologue, at most */
