@@ -262,7 +262,6 @@ static inline unsigned int sfu_arch_trampoline_pops(unsigned int off);
  * @caller: set with SFU_STOP_NONE
  * @method: set with SFU_STOP_NONE: how the caller was found
  *
- * Context: As that of sfu_walk_init().
  * Return: SFU_STOP_NONE; SFU_STOP_NODATA if nothing leads to a caller; SFU_STOP_STACK;
  * SFU_STOP_BUDGET.
  */
@@ -275,7 +274,6 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller,
  * @row: the row
  * @caller: set if it returns true, else undefined
  *
- * Context: As that of sfu_walk_init().
  * Return: true if the row is that of such code, and the stack has the return address of a call
  * of a function that is not bound yet.
  */

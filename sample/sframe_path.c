@@ -52,7 +52,6 @@ static u32 path_budget(struct sfu_walk *walk)
  * @path: set to what the path has done when it ends; when it was lost for the first time, if
  *	it is lost
  *
- * Context: As that of sfu_walk_init().
  * Return: Where the path has ended; SFRAME_PATH_LOST if the code or the budget ends first.
  */
 enum sframe_path_at sfu_path_follow(struct sfu_walk *walk, struct sframe_path *path)
