@@ -112,6 +112,7 @@ in_turn() {
 	local file=$1
 	shift
 	awk -v names="$*" 'BEGIN { nr = split(names, name, " ") }
+		/^[ |]*$/ { next }	# perf draws one above each branch
 		{ if ($0 ~ name[at + 1]) at++; else at = $0 ~ name[1] }
 		at == nr { found = 1; exit }
 		END { exit !found }' "$file"
