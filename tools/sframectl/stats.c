@@ -31,8 +31,8 @@ static const char usage[] =
 "  -i, --interval SECONDS  a row for each interval of this length, until Ctrl-C\n"
 "  -a, --all               explain what is rare, and list all counters\n"
 "  --json                  one JSON object with all counters; with -i, one a line\n"
-"  --last                  only during the last recording by root with\n"
-"                          --call-graph=sframe, which may run still\n"
+"  --last                  only during root's last recording by perf sframe,\n"
+"                          which may run still\n"
 "  --stats FILE            read the counters from FILE\n"
 "  --help                  this text\n";
 
@@ -100,7 +100,7 @@ static enum status read_last(struct counters *counters)
 	struct counters before;
 
 	if (access(COUNTERS_BEFORE, F_OK)) {
-		complain("root has recorded nothing with --call-graph=sframe yet");
+		complain("root has recorded nothing by perf sframe yet");
 		return STATUS_BAD;
 	}
 	if (read_counters(&before, COUNTERS_BEFORE) ||

@@ -120,8 +120,8 @@ static void print_tables(const struct counters *counters)
 	if (error || !bytes)
 		print_row("tables", COLOR_NONE, "%s at most; only root sees them", most);
 	else
-		print_row("tables", COLOR_NONE, "%zu of files, %s; %s at most", nr,
-			  memory(bytes->value, taken), most);
+		print_row("tables", COLOR_NONE, "%zu %s one, %s; %s at most", nr,
+			  nr == 1 ? "file has" : "files have", memory(bytes->value, taken), most);
 	held_free(&held);
 }
 

@@ -70,7 +70,7 @@ static const struct meaning meanings[] = {
 		.name = "stop.budget",
 		.text = "the walk would have cost more work than one walk may",
 		.advice =
-			"New code needs a few samples, because rows that were looked up are remembered. If it goes on, `sframectl load` the files: look-ups in tables cost a sixth.",
+			"New code needs a few samples, because rows that were looked up are remembered. If it goes on, `sframectl load` the files: look-ups in tables cost a fifth.",
 	}, {
 		.name = "stop.bad-cfa",
 		.text = "the row leads down the stack",

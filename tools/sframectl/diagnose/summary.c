@@ -385,7 +385,7 @@ void summary_print(const struct counters *counters, const char *when, bool all)
 	declined_sum = all ? 0 : add(sum.stacks, sum.declined.count);
 	printf("stacks %s: %" PRIu64 "\n", when, sum.stacks);
 	if (!sum.stacks && !sum.declined.nr)
-		puts("No stack has been taken yet; type: perf record --call-graph=sframe ./app");
+		puts("No stack has been taken yet; type: perf record -g ./app");
 	/* What most stacks met comes first. */
 	if (sum.declined.count > sum.stacks)
 		print_counts(&sum.declined, declined_sum);

@@ -25,7 +25,7 @@ MEANINGS = {
     "stop.refused": ("the row must not be followed", CHECK_OBJECT),
     "stop.budget": ("the walk would have cost more work than one walk may",
                     "New code needs a few samples, because rows that were looked up are remembered. If it goes on, "
-                    "`sframectl load` the files: look-ups in tables cost a sixth."),
+                    "`sframectl load` the files: look-ups in tables cost a fifth."),
     "stop.bad-cfa": ("the row leads down the stack", FIND_PLACE),
     "stop.bad-ra": ("the row leads to an address that is not code", FIND_PLACE),
     "stop.register": ("the row needs a register that is known only in the sampled frame, or where a signal struck",

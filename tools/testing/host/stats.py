@@ -172,7 +172,7 @@ def summary(cli, stats):
         out=r"^ {10}<0.1 %  bad-ra: .*\n.* {18}The data is wrong")
     stats.write_text("walks 0\nstop.complete 0\nfirst.complete 0\n")
     cli("stats nothing taken", "stats", "--stats", stats,
-        out=r"loaded: 0\nNo stack .*; type: perf record --call-graph=sframe \./app\n\Z")
+        out=r"loaded: 0\nNo stack .*; type: perf record -g \./app\n\Z")
     stats.write_text("walks 0\ndeclined.disabled 1\n")
     cli("stats all left", "stats", "--stats", stats,
         out=r"loaded: 0\nstacks left .*\n +1  disabled: .*\n +Nothing to do if it is on. Else: echo Y >\n +/sys/")
@@ -324,7 +324,7 @@ def last(cli, stats):
             ("meanwhile", 5, None, 9, 0, rf"\A{title}4\n", None),
             ("module loaded again", 5, 3, 9, 0, rf"\A{title}3\n", again),
             ("no recording", None, None, 9, 1, r"\A\Z",
-             "root has recorded nothing with --call-graph=sframe yet$")):
+             "root has recorded nothing by perf sframe yet$")):
         for kept, value in (("-before", before), ("-after", after), ("", now)):
             path = Path(f"{stats}{kept}")
             path.unlink(missing_ok=True)

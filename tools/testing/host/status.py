@@ -59,7 +59,7 @@ OVERVIEW = rf"""module    sframe_unwind {re.escape(VERSION)}, on
 kernel    {WHAT}
 hooks     synchronous and deferred stacks
 service   sframe-unwind\.service runs, PID \d+
-tables    2 of files, 1\.5 MiB; 64\.0 MiB at most
+tables    2 files have one, 1\.5 MiB; 64\.0 MiB at most
 perf      \S+/wrapper/perf, which knows --call-graph=sframe
 users     may profile their own programs \(kernel\.perf_event_paranoid is 2\)
 stacks    1004 since the module was loaded, 99\.6 % whole
