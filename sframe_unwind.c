@@ -272,7 +272,7 @@ static void trace_and_scan(struct unwind_stacktrace *trace, unsigned int max)
 		rcu_read_lock_sched();
 		process = sfu_process_find(mm);
 		stop = trace_frames(trace, max, process, &walk);
-		if (process)
+		if (process && !has_scanned)
 			sfu_process_count_sample(process);
 		/* The map of the walk may be freed from rcu_read_unlock_sched() on. */
 		is_scan_needed = !process || needs_scan(&walk, stop);

@@ -54,16 +54,16 @@ struct sfu_process {
 	struct hlist_node	node;
 	struct mm_struct	*mm;
 	refcount_t		refs;
+	bool			inherited_matches;
+	bool			has_new_code;
+	u8			event_scans;
 	struct mutex		lock;	/* of the scanner; only tried */
 	struct sfu_map __rcu	*map;
 	struct sfu_map		*inherited;
-	bool			inherited_matches;
 	s64			scan_at;
 	s64			sample_at;
-	u8			event_scans;
 	s64			began_at;
 	s64			wait;
-	bool			has_new_code;
 	unsigned long		awaited_start;
 	unsigned long		awaited_end;
 	struct sfu_request	request;

@@ -40,6 +40,7 @@
 #define FORGOTTEN_AFTER	(600 * HZ)	/* without a sample */
 #define LOOK_MAX	64		/* ranges of a map that is compared with a child */
 #define SCAN_EVENT_MAX	1024		/* mappings of a process that is scanned for an event */
+#define SCAN_CHILD_MAX	256		/* ranges of a child that is scanned for its fork */
 
 static unsigned long profiled_at;	/* in jiffies */
 static atomic_t nr_profilers;		/* at most; those from before the module are not known */
@@ -169,7 +170,7 @@ static void add_child(struct task_struct *child, struct sfu_process *parent, str
 	bool matches = is_complete && matches_child(child->mm, map);
 	struct sfu_process *process;
 
-	if (!matches && has_many_mappings(child->mm)) {
+	if (!matches && (has_many_mappings(child->mm) || map->nr_ranges > SCAN_CHILD_MAX)) {
 		sfu_map_put(map);
 		return;
 	}

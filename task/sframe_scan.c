@@ -437,7 +437,7 @@ static void find_mapped(struct sfu_scan *scan, struct sfu_range *range, struct f
 	    (state == SFU_SECTION_BAD && scan->is_borrowed)) {
 		state = examine_section(scan, range, file);
 	}
-	if (state == SFU_SECTION_READY)
+	if (state == SFU_SECTION_READY && !is_left_to_sample(scan, range))
 		prefault(scan, range, sframe_header_span(&section->hdr));
 	scan->found_new |= !known || state != atomic_read(&known->section.state);
 	atomic_set(&section->state, state);
@@ -730,6 +730,14 @@ static unsigned long prefault_limit(const struct sfu_process *process,
 	return clamp(age / SHARE / COST_PAGE * PAGE_SIZE, PREFAULT_MIN, PREFAULT_MAX);
 }
 
+static void use_up_event_scan(struct sfu_process *process)
+{
+	unsigned int event_scans = READ_ONCE(process->event_scans);
+
+	if (event_scans)
+		WRITE_ONCE(process->event_scans, event_scans - 1);
+}
+
 /* Sets when the process may be scanned again. */
 static void charge_scan(const struct sfu_scan *scan)
 {
@@ -740,8 +748,8 @@ static void charge_scan(const struct sfu_scan *scan)
 
 	WRITE_ONCE(process->scan_at,
 		   max(process->scan_at, now - SHARE * BURST) + SHARE * cost);
-	if (scan->reason != SFU_SCAN_SAMPLE && process->event_scans)
-		WRITE_ONCE(process->event_scans, process->event_scans - 1);
+	if (scan->reason != SFU_SCAN_SAMPLE)
+		use_up_event_scan(process);
 	if (!scan->found_new && (scan->reason != SFU_SCAN_SAMPLE || scan->was_outdated))
 		return;
 	process->wait = scan->found_new ? 0 : clamp(2 * process->wait, WAIT_MIN, WAIT_MAX);
@@ -749,8 +757,8 @@ static void charge_scan(const struct sfu_scan *scan)
 }
 
 /*
- * May a process be scanned now? Most events come when the process has used up their scans: for
- * them, this asks no clock. Any context, NMI included.
+ * May a process be scanned now? Events leave a half of BURST to samples. Most events come when the
+ * process has used up their scans: for them, this asks no clock. Any context, NMI included.
  */
 bool sfu_scan_is_due(const struct sfu_process *process, enum sfu_scan_reason reason)
 {
@@ -759,8 +767,9 @@ bool sfu_scan_is_due(const struct sfu_process *process, enum sfu_scan_reason rea
 	if (reason != SFU_SCAN_SAMPLE && !READ_ONCE(process->event_scans))
 		return false;
 	now = ktime_get_mono_fast_ns();
-	return now >= READ_ONCE(process->scan_at) &&
-	       (reason != SFU_SCAN_SAMPLE || now >= READ_ONCE(process->sample_at));
+	if (reason != SFU_SCAN_SAMPLE)
+		return now >= READ_ONCE(process->scan_at) + SHARE * BURST / 2;
+	return now >= READ_ONCE(process->scan_at) && now >= READ_ONCE(process->sample_at);
 }
 
 /* Under &sfu_process.lock. */
@@ -773,7 +782,10 @@ static int scan_locked(struct sfu_scan *scan)
 	if (!sfu_scan_is_due(process, scan->reason))
 		return 0;
 	if (!mmap_read_trylock(scan->mm)) {
-		WRITE_ONCE(process->sample_at, (s64)ktime_get_mono_fast_ns() + WAIT_MIN);
+		if (scan->reason == SFU_SCAN_SAMPLE)
+			WRITE_ONCE(process->sample_at, (s64)ktime_get_mono_fast_ns() + WAIT_MIN);
+		else
+			use_up_event_scan(process);
 		return -EAGAIN;
 	}
 	scan->started = ktime_get_mono_fast_ns();
