@@ -245,7 +245,7 @@ static void load_table(u32 size)
 		return;
 	fast = calloc(table.table.nr_rows, sizeof(*fast));
 	require(fast);
-	fast[0] = SFU_ROW_OTHER;
+	fast[0] = SFU_ROW_NONE;
 	for (i = 1; i < table.table.nr_rows; i++) {
 		sframe_compiled_get_row(&table.table, i, &row);
 		fast[i] = sfu_fast_row(&row);
@@ -500,22 +500,25 @@ static void restore(const struct sfu_section *section)
 	map->ranges[1].section.state = section->state;
 }
 
-/*
- * From now on walks take the fast path, and use a row cache. New numbers hide the rows of earlier
- * inputs, and those of the other range.
- */
-static void use_cache(void)
+/* New numbers hide the rows of earlier inputs, and those of the other range. */
+static void number_sections(void)
 {
 	int i;
 
-	if (!sfu_row_caches.sets)
-		require(!sfu_row_cache_init());
-	uses_fast_path = true;
 	for (i = 0; i < 2; i++) {
 		struct sfu_section *section = &map->ranges[i].section;
 
 		section->number = sfu_row_cache_new_section(&section->key_base);
 	}
+}
+
+/* From now on walks take the fast path, and use a row cache. */
+static void use_cache(void)
+{
+	if (!sfu_row_caches.sets)
+		require(!sfu_row_cache_init());
+	uses_fast_path = true;
+	number_sections();
 }
 
 /* The section of the code is that of the table. */
@@ -559,6 +562,7 @@ static void walk_by_table(struct pt_regs *regs)
 	int i;
 
 	set_section(&section);
+	number_sections();
 	uses_fast_path = false;
 	stop = walk_freely(regs);
 	use_cache();
@@ -585,6 +589,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	set_task(&setting, &regs);
 
 	section = map->ranges[0].section;
+	number_sections();
 	uses_fast_path = false;
 	walk_freely(&regs);
 	if (setting.declined & DECLINED_NO_MM)
