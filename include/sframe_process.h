@@ -40,6 +40,7 @@ struct vm_area_struct;
  * @event_scans: scans that events may request. Each scan for an event takes one, each sample gives
  *	one back. Any context writes it, without a lock: some may be lost
  * @began_at: when an event has reported the process, in ns; 0: it ran before
+ * @nr_sample_scans: scans for samples, up to SAMPLE_SCANS_MAX; under @lock
  * @wait: ns from the last scan for a sample to @sample_at, if that has found nothing new; under
  *	@lock
  * @has_new_code: events have reported mappings that the next scan finds. Set by events, which hold
@@ -57,6 +58,7 @@ struct sfu_process {
 	bool			inherited_matches;
 	bool			has_new_code;
 	u8			event_scans;
+	u8			nr_sample_scans;
 	struct mutex		lock;	/* of the scanner; only tried */
 	struct sfu_map __rcu	*map;
 	struct sfu_map		*inherited;

@@ -517,7 +517,7 @@ static void scan_share(struct kunit *test)
 	map_image(test);
 	expect_scanned(test, SAME, "scan.runs");
 	before = ktime_get_mono_fast_ns();
-	charge = charge_one(test, before, SFU_SCAN_NEW_CODE);
+	charge = charge_one(test, before, SFU_SCAN_SAMPLE);
 	taken = ktime_get_mono_fast_ns() - before;
 	/* The time that it takes, but for a scan that is interrupted for long a part of it. */
 	KUNIT_EXPECT_GE(test, charge, 32 * 2000);

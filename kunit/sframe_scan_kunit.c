@@ -359,22 +359,38 @@ static void scan_prefaults_section(struct kunit *test)
 }
 
 /*
- * A new process may end soon. The older it is, the more pages a scan examines: 16, and one for each
- * 32 us.
+ * A new process may end soon. Scans for its first samples examine 16 pages, 64, 256 and so on, also
+ * while it is as young as it can be.
  */
+static void scan_prefaults_by_samples(struct kunit *test)
+{
+	struct sfu_process *process;
+	unsigned int i;
+
+	expect_scanned(test, "nothing", "scan.runs");
+	process = process_of(current->mm);
+	process->nr_sample_scans = 0;
+	map_long_section(test);
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_FALSE_MSG(test, is_present(page(test, 2 + LONG_PAGES)), "scan %u", i);
+		process->began_at = ktime_get_mono_fast_ns() + NSEC_PER_SEC;
+		expect_scanned(test, "1-3 ready by 3", "scan.runs");
+		KUNIT_EXPECT_TRUE(test, is_present(page(test, 3)));
+		KUNIT_EXPECT_EQ(test, is_present(page(test, 3 + 16)), i > 0);
+	}
+	KUNIT_EXPECT_TRUE(test, is_present(page(test, 2 + LONG_PAGES)));
+}
+
+/* The older it is, the more pages a scan examines: one for each 32 us. */
 static void scan_prefaults_by_age(struct kunit *test)
 {
 	struct sfu_process *process;
 
 	expect_scanned(test, "nothing", "scan.runs");
 	process = process_of(current->mm);
-	map_long_section(test);
-	/* It is as young as it can be. */
-	process->began_at = ktime_get_mono_fast_ns() + NSEC_PER_SEC;
-	expect_scanned(test, "1-3 ready by 3", "scan.runs");
-	KUNIT_EXPECT_TRUE(test, is_present(page(test, 3)));
-	KUNIT_EXPECT_FALSE(test, is_present(page(test, 3 + 16)));
+	process->nr_sample_scans = 0;
 	process->began_at = ktime_get_mono_fast_ns() - (LONG_PAGES + 1) * 32 * NSEC_PER_USEC;
+	map_long_section(test);
 	expect_scanned(test, "1-3 ready by 3", "scan.runs");
 	KUNIT_EXPECT_TRUE(test, is_present(page(test, 2 + LONG_PAGES)));
 }
@@ -521,6 +537,7 @@ static struct kunit_case scan_tests[] = {
 	KUNIT_CASE(scan_section_without_functions),
 	KUNIT_CASE_PARAM(scan_section_of, machine_gen_params),
 	KUNIT_CASE(scan_prefaults_section),
+	KUNIT_CASE(scan_prefaults_by_samples),
 	KUNIT_CASE(scan_prefaults_by_age),
 	KUNIT_CASE(scan_leaves_long_section_to_sample),
 	KUNIT_CASE_PARAM(scan_keeps_prefault_budget, budget_gen_params),

@@ -72,6 +72,7 @@
 /* Bytes of sections that one scan examines. */
 #define PREFAULT_MAX	((unsigned long)SZ_64M)
 #define PREFAULT_MIN	((unsigned long)SZ_64K)
+#define SAMPLE_SCANS_MAX	5	/* PREFAULT_MIN << 10 is PREFAULT_MAX */
 
 /* Pieces of code that one scan reads. Most files need 10, and none more than 32. */
 #define TEXT_SAMPLED		1024
@@ -716,7 +717,10 @@ static int make_map(struct sfu_scan *scan)
 	return 0;
 }
 
-/* The bytes of sections that a scan may examine. The limit of a new process grows with its age. */
+/*
+ * The bytes of sections that a scan may examine. The limit of a new process grows with its age, and
+ * is four times as high after each of its first samples.
+ */
 static unsigned long prefault_limit(const struct sfu_process *process,
 				    enum sfu_scan_reason reason)
 {
@@ -727,7 +731,8 @@ static unsigned long prefault_limit(const struct sfu_process *process,
 		return PREFAULT_MIN;
 	if (!process->began_at)
 		return PREFAULT_MAX;
-	return clamp(age / SHARE / COST_PAGE * PAGE_SIZE, PREFAULT_MIN, PREFAULT_MAX);
+	return clamp(age / SHARE / COST_PAGE * PAGE_SIZE,
+		     PREFAULT_MIN << 2 * process->nr_sample_scans, PREFAULT_MAX);
 }
 
 static void use_up_event_scan(struct sfu_process *process)
@@ -750,6 +755,8 @@ static void charge_scan(const struct sfu_scan *scan)
 		   max(process->scan_at, now - SHARE * BURST) + SHARE * cost);
 	if (scan->reason != SFU_SCAN_SAMPLE)
 		use_up_event_scan(process);
+	else if (process->nr_sample_scans < SAMPLE_SCANS_MAX)
+		process->nr_sample_scans++;
 	if (!scan->found_new && (scan->reason != SFU_SCAN_SAMPLE || scan->was_outdated))
 		return;
 	process->wait = scan->found_new ? 0 : clamp(2 * process->wait, WAIT_MIN, WAIT_MAX);
