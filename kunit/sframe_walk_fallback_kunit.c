@@ -792,6 +792,38 @@ static void fallback_habit_mixed(struct kunit *test)
 	}
 }
 
+/*
+ * The first caller may have been found with a stack pointer that is certain, by the code of the
+ * sampled function. Those of the callers after it follow from frame pointers.
+ */
+static void fallback_habit_doubts_sp(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+	u64 ips[4];
+
+	fallback_scene(test);
+	bare_range(test)->habit = SFRAME_HABIT_FP;
+	store_call(test, by_pointer(), bare(test, 0x210), 0);
+	record(test, 0x20, stack(test, 0x40), bare(test, 0x210));
+	record(test, 0x40, stack(test, 0x60), bare(test, 0x210));
+	begin_walk(scene);
+	KUNIT_ASSERT_EQ(test, 1, next_frames(scene, ips, 1));
+	scene->walk.frame.sp_unverified = false;
+	KUNIT_EXPECT_EQ(test, 1, sfu_fallback_follow(&scene->walk, ips, 1));
+	KUNIT_EXPECT_TRUE(test, scene->walk.frame.sp_unverified);
+}
+
+/* That no row holds at an address is found out once, and then remembered. */
+static void fallback_remembers_no_row(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+
+	fallback_scene(test);
+	sample(test, code(test, 0x800), stack(test, 0), 0);
+	expect_walk(test, "c800@0 nodata");
+	KUNIT_EXPECT_EQ(test, scene->walk.lookup.nr_missed, !scene->shows_cache);
+}
+
 /* A handler returns to a stub. */
 static void fallback_habit_in_handler(struct kunit *test)
 {
@@ -1069,6 +1101,8 @@ static struct kunit_case fallback_tests[] = {
 	KUNIT_CASE(fallback_habit_and_proof),
 	KUNIT_CASE(fallback_habit_deep),
 	KUNIT_CASE(fallback_habit_mixed),
+	KUNIT_CASE(fallback_habit_doubts_sp),
+	KUNIT_CASE(fallback_remembers_no_row),
 	KUNIT_CASE(fallback_habit_in_handler),
 	KUNIT_CASE(fallback_handler_without_frame),
 	KUNIT_CASE_PARAM(fallback_habit_of_next, link_gen_params),
