@@ -77,7 +77,7 @@ unsigned long sfu_stats_walks(void)
 }
 
 /* Has the walk reached a frame that something says is the outermost one? */
-static bool is_whole(enum sfu_stop stop)
+static bool is_complete(enum sfu_stop stop)
 {
 	return stop == SFU_STOP_COMPLETE || stop == SFU_STOP_START;
 }
@@ -89,7 +89,7 @@ static bool is_whole(enum sfu_stop stop)
  * The numbers are sums of the counters of debugfs, which only root may read:
  *
  *	walks		stacks that were unwound
- *	whole		of these, walks that have reached the outermost frame
+ *	complete		of these, walks that have reached the outermost frame
  *	first		of the others, walks that ended in the sampled frame
  *	full		walks that ended because perf has no room for more frames
  *	sframe, fp	callers that were found by SFrame, by the frame pointer
@@ -100,18 +100,18 @@ static bool is_whole(enum sfu_stop stop)
  */
 int sfu_stats_summary(char *buf)
 {
-	unsigned long whole = 0, first = 0;
+	unsigned long complete = 0, first = 0;
 	enum sfu_stop stop;
 
 	for (stop = SFU_STOP_NONE + 1; stop < NR_SFU_STOPS; stop++) {
-		if (is_whole(stop))
-			whole += sum(stops[stop]);
+		if (is_complete(stop))
+			complete += sum(stops[stop]);
 		else
 			first += sum(firsts[stop]);
 	}
-	return sysfs_emit(buf, "walks %lu\nwhole %lu\nfirst %lu\nfull %lu\n"
+	return sysfs_emit(buf, "walks %lu\ncomplete %lu\nfirst %lu\nfull %lu\n"
 			  "sframe %lu\nfp %lu\ndeclined %lu\n",
-			  sum(walks), whole, first, sum(stops[SFU_STOP_FULL]),
+			  sum(walks), complete, first, sum(stops[SFU_STOP_FULL]),
 			  sum(frames[SFU_METHOD_SFRAME]),
 			  sum(frames[SFU_METHOD_FP]) + sum(frames[SFU_METHOD_FP_HABIT]),
 			  sum(declined[SFU_DECLINE_NOSECTION]));

@@ -688,7 +688,7 @@ struct summary {
 };
 
 static const char *const summary_names[] = {
-	"walks", "whole", "first", "full", "sframe", "fp", "declined",
+	"walks", "complete", "first", "full", "sframe", "fp", "declined",
 };
 
 static void read_summary(struct kunit *test, struct summary *summary)
@@ -764,7 +764,7 @@ static void summary_adds(struct kunit *test)
 	expect_summary(test, &since, &c->want, c->name);
 }
 
-/* A walk is whole, or ended in the sampled frame, or neither. */
+/* A walk is complete, or ended in the sampled frame, or neither. */
 static void summary_adds_stop(struct kunit *test)
 {
 	static const struct summary none, whole = { { 0, 1 } }, first = { { 0, 0, 1 } },

@@ -9,7 +9,7 @@ FILE is what perf script shows with -F comm,pid,tid,time,event,ip --show-mmap-ev
 DIR of --local those of its /usr/local. Prints "name value" lines:
 
 stacks   samples that have a frame of user mode
-whole    those that reach the first function of the program, its loader or a thread, or have 127 frames,
+complete those that reach the first function of the program, its loader or a thread, or have 127 frames,
          without a wrong frame
 frames   frames of all stacks
 wrong    frames that are no code, or that no call precedes. An interrupted frame, the first one or
@@ -152,7 +152,7 @@ def read_stacks(path, files, callers_less_one=False):
 class Figures:
     def __init__(self, files):
         self.files = files
-        self.stacks = self.whole = self.frames = self.wrong = 0
+        self.stacks = self.complete = self.frames = self.wrong = 0
 
     def find(self, maps, address):
         """(is code, the file or None, offset in it, path)"""
@@ -174,7 +174,7 @@ class Figures:
             if not is_code or not (is_interrupted or is_stub or not code or code.follows_call(at)):
                 self.wrong += 1
             is_interrupted = is_stub
-        self.whole += has_started and self.wrong == wrong_before
+        self.complete += has_started and self.wrong == wrong_before
 
 
 def main():
@@ -187,7 +187,7 @@ def main():
     figures = Figures(Files(args.root, args.local))
     for maps, stack in read_stacks(args.file, figures.files, args.callers_less_one):
         figures.add(maps, stack)
-    for name in ("stacks", "whole", "frames", "wrong"):
+    for name in ("stacks", "complete", "frames", "wrong"):
         print(name, getattr(figures, name))
 
 

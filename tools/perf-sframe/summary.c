@@ -71,7 +71,7 @@ static bool could_not_begin(int status)
 void read_summary(struct summary *summary)
 {
 	static const char *const names[NR_COUNTERS] = {
-		[WALKS] = "walks", [WHOLE] = "whole", [FIRST] = "first", [FULL] = "full",
+		[WALKS] = "walks", [COMPLETE] = "complete", [FIRST] = "first", [FULL] = "full",
 		[SFRAME] = "sframe", [FP] = "fp", [DECLINED] = "declined",
 	};
 	char *lines = read_file(module_file("parameters/summary")), *line, *value;
@@ -116,7 +116,7 @@ void keep_counters(bool is_over)
 
 /*
  * difference: what was counted in between. The module reads its counters one after the other while
- * they rise: some more whole stacks than stacks may result. If the module was loaded again in
+ * they rise: some more complete stacks than stacks may result. If the module was loaded again in
  * between, its counters began at 0.
  */
 static struct summary difference(const struct summary *before, const struct summary *now)
@@ -153,14 +153,14 @@ static char *number(unsigned long long nr, const char *what)
 	return text("%llu %s%s", nr, what, nr == 1 ? "" : "s");
 }
 
-/* next_step: what to type to see why stacks are not whole */
+/* next_step: what to type to see why stacks are not complete */
 static const char *next_step(void)
 {
 	/* The counters of a user's recording cannot be kept. */
 	return geteuid() ? "sudo sframectl stats" : "sframectl stats --last";
 }
 
-/* sum_up: how many stacks are whole, where the frames are from, and what to type next */
+/* sum_up: how many stacks are complete, where the frames are from, and what to type next */
 static char *sum_up(const struct summary *stacks, bool has_tables)
 {
 	const unsigned long long *nr = stacks->nr;
@@ -181,10 +181,10 @@ static char *sum_up(const struct summary *stacks, bool has_tables)
 	/* A few are of perf itself, before it has become the workload. */
 	if (nr[DECLINED] && nr[DECLINED] >= nr[WALKS] / 100)
 		declined = text("; %llu more, without a table, by frame pointer", nr[DECLINED]);
-	if (nr[WHOLE] < nr[WALKS] || *declined)
+	if (nr[COMPLETE] < nr[WALKS] || *declined)
 		next = text(". Why: %s", next_step());
-	return text("%s, %s whole; %s from SFrame, %llu by frame pointer%s%s%s%s",
-		    number(nr[WALKS], "stack"), percent(nr[WHOLE], nr[WALKS]),
+	return text("%s, %s complete; %s from SFrame, %llu by frame pointer%s%s%s%s",
+		    number(nr[WALKS], "stack"), percent(nr[COMPLETE], nr[WALKS]),
 		    number(nr[SFRAME], "frame"), nr[FP], first, full, declined, next);
 }
 

@@ -81,7 +81,7 @@ void end_tables(pid_t pid);
 
 /* ---- summary.c: the module's counters ---- */
 
-enum { WALKS, WHOLE, FIRST, FULL, SFRAME, FP, DECLINED, NR_COUNTERS };
+enum { WALKS, COMPLETE, FIRST, FULL, SFRAME, FP, DECLINED, NR_COUNTERS };
 
 /* struct summary - the module's counters at one time */
 struct summary {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* sframectl doctor: finds what keeps stacks from being whole, and says what to do. */
+/* sframectl doctor: finds what keeps stacks from being complete, and says what to do. */
 #include <stdio.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@
 static const char usage[] =
 "Usage: sframectl doctor\n"
 "\n"
-"Finds what of this machine keeps stacks from being whole: kernel, headers,\n"
+"Finds what of this machine keeps stacks from being complete: kernel, headers,\n"
 "Secure Boot, the module, the service, the wrapper of perf and PATH, and who may\n"
 "profile. For each it says what it is, what it means, and what to do. A note is\n"
 "no problem in itself.\n"

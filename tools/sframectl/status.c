@@ -128,8 +128,8 @@ static void print_tables(const struct counters *counters)
 static void print_perf(void)
 {
 	static const char *const how[] = {
-		[FINDINGS_PLAIN_PERF] = "for whole stacks, type perf record -g",
-		[FINDINGS_SUBCOMMAND] = "for whole stacks, type perf sframe record",
+		[FINDINGS_PLAIN_PERF] = "for complete stacks, type perf record -g",
+		[FINDINGS_SUBCOMMAND] = "for complete stacks, type perf sframe record",
 		[FINDINGS_WRAPPER] = "which knows --call-graph=sframe",
 	};
 	char path[PATH_MAX];
@@ -191,7 +191,7 @@ static struct outcome read_summary(void)
 		return (struct outcome){};
 	return (struct outcome){
 		.stacks = value_of(&counters, "walks"),
-		.whole = value_of(&counters, "whole"),
+		.complete = value_of(&counters, "complete"),
 		.left = value_of(&counters, "declined"),
 	};
 }
@@ -216,8 +216,8 @@ static void print_stacks(const struct outcome *outcome, const char *when)
 		print_row("stacks", COLOR_NONE, "none %s", when);
 		return;
 	}
-	print_row("stacks", is_many(sum - outcome->whole, sum) ? COLOR_POOR : COLOR_GOOD,
-		  "%" PRIu64 " %s, %.1f %% whole", sum, when, percent(outcome->whole, sum));
+	print_row("stacks", is_many(sum - outcome->complete, sum) ? COLOR_POOR : COLOR_GOOD,
+		  "%" PRIu64 " %s, %.1f %% complete", sum, when, percent(outcome->complete, sum));
 	if (outcome->reason)
 		meaning = meaning_of(outcome->reason);
 	if (outcome->left > outcome->of_reason)
@@ -239,7 +239,7 @@ static const char *next_for_stacks(const struct outcome *outcome)
 		return meaning_of("declined.no-section").advice;
 	if (outcome->reason && is_many(outcome->of_reason, sum))
 		return meaning_of(outcome->reason).advice;
-	if (!outcome->reason && is_many(sum - outcome->whole, sum))
+	if (!outcome->reason && is_many(sum - outcome->complete, sum))
 		return "To see why: sudo sframectl stats";
 	return NULL;
 }

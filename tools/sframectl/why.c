@@ -26,7 +26,7 @@
 static const char usage[] =
 "Usage: sframectl why [-p PID] [-d SECONDS] [-v] [--json]\n"
 "\n"
-"Samples by itself, and says in which files stacks end that are not whole, why,\n"
+"Samples by itself. Says in which files stacks end before they are complete, why,\n"
 "and what to do about it. Ctrl-C ends it early, with what it has seen. For root\n"
 "only.\n"
 "\n"
@@ -68,7 +68,7 @@ struct ending {
  * @late_ms: from when on no record is taken any more
  * @places: where stacks ended
  * @stacks: number of stacks
- * @whole: of these, whole ones
+ * @complete: of these, complete ones
  * @endings: the others, the most first
  * @nr_endings: how many
  */
@@ -80,7 +80,7 @@ struct why {
 	u64			late_ms;
 	struct places		*places;
 	u64			stacks;
-	u64			whole;
+	u64			complete;
 	struct ending		*endings;
 	size_t			nr_endings;
 };
@@ -100,8 +100,8 @@ static void take(void *arg, const struct sampler_end *end)
 	if (end->pid == (u32)getpid() || (why->pid && end->pid != why->pid))
 		return;
 	why->stacks++;
-	if (remedy_is_whole(end->reason))
-		why->whole++;
+	if (remedy_is_complete(end->reason))
+		why->complete++;
 	else
 		places_add(why->places, end, remedy_is_anywhere(end->reason));
 }
@@ -362,8 +362,8 @@ static void print_text(const struct why *why, u64 lost)
 				"No program ran in this time: start what you want to know about.");
 		return;
 	}
-	print_share(why, why->whole, COLOR_GOOD);
-	puts("whole");
+	print_share(why, why->complete, COLOR_GOOD);
+	puts("complete");
 	for (i = 0; i < why->nr_endings; i++)
 		if (!is_rare(why, &why->endings[i]))
 			print_ending(why, &why->endings[i]);
@@ -413,7 +413,7 @@ static void print_json(const struct why *why, u64 lost)
 		json_count("pid", why->pid);
 	json_count("seconds", why->seconds);
 	json_count("stacks", why->stacks);
-	json_count("whole", why->whole);
+	json_count("complete", why->complete);
 	json_count("lost", lost);
 	json_open("endings", '[');
 	for (i = 0; i < why->nr_endings; i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Finds what of this machine keeps stacks from being whole. */
+/* Finds what of this machine keeps stacks from being complete. */
 #include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -279,7 +279,7 @@ static void check_perf(struct findings *findings)
 		    "Type: apt install linux-perf");
 	} else if (perf == FINDINGS_PLAIN_PERF) {
 		add(findings, true, "perf-sframe is not in PATH.",
-		    "perf record -g gets whole stacks, but loads no tables before it begins.",
+		    "perf record -g gets complete stacks, but loads no tables before it begins.",
 		    "Install the package sframe-unwind, or type in the sources: make install-tools");
 	} else if (perf == FINDINGS_WRAPPER &&
 		   !find_program("perf", REAL_ONLY, other, sizeof(other))) {

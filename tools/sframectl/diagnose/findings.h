@@ -28,7 +28,7 @@ struct findings {
 	size_t		nr_problems;	/* those that are no notes */
 };
 
-/* enum findings_perf - how the perf in PATH gets whole stacks */
+/* enum findings_perf - how the perf in PATH gets complete stacks */
 enum findings_perf {
 	FINDINGS_NO_PERF,
 	FINDINGS_PLAIN_PERF,	/* perf record -g */

@@ -16,11 +16,11 @@ static const struct meaning meanings[] = {
 	{
 		.name = "stop.complete",
 		.text = "the outermost frame was reached",
-		.whole = true,
+		.complete = true,
 	}, {
 		.name = "stop.start",
 		.text = "the program's or thread's first function was reached",
-		.whole = true,
+		.complete = true,
 	}, {
 		.name = "stop.full",
 		.text = "perf has no room for more frames",
@@ -97,7 +97,7 @@ static const struct meaning meanings[] = {
 		.text = "frame pointer",
 	}, {
 		.name = "frames.fp-habit",
-		.text = "frame pointer by habit",
+		.text = "frame-pointer heuristic",
 	}, {
 		.name = "frames.signal",
 		.text = "signal frame",

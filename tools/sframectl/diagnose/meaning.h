@@ -10,13 +10,13 @@
  * @name: the counter
  * @text: what it counts; NULL: a counter that is not known here
  * @advice: what to do if the counter is high; NULL: nothing
- * @whole: the stacks that it counts are whole
+ * @complete: the stacks that it counts are complete
  */
 struct meaning {
 	const char	*name;
 	const char	*text;
 	const char	*advice;
-	bool		whole;
+	bool		complete;
 };
 
 struct meaning meaning_of(const char *counter);

@@ -101,7 +101,7 @@ bool remedy_is_anywhere(const char *reason)
 	for (i = 0; i < ARRAY_SIZE(anywhere); i++)
 		if (!strcmp(anywhere[i], reason))
 			return true;
-	return remedy_is_whole(reason);
+	return remedy_is_complete(reason);
 }
 
 static struct meaning meaning_of_stop(const char *reason)
@@ -112,9 +112,9 @@ static struct meaning meaning_of_stop(const char *reason)
 	return meaning_of(counter);
 }
 
-bool remedy_is_whole(const char *reason)
+bool remedy_is_complete(const char *reason)
 {
-	return meaning_of_stop(reason).whole;
+	return meaning_of_stop(reason).complete;
 }
 
 /* Stacks end for want of data. Without any data in its process, a stack is left to the kernel. */

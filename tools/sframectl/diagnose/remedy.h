@@ -37,7 +37,7 @@ struct remedy {
 };
 
 bool remedy_is_anywhere(const char *reason);
-bool remedy_is_whole(const char *reason);
+bool remedy_is_complete(const char *reason);
 bool remedy_lacks_data(const char *reason);
 enum remedy_cause remedy_cause(const char *reason, const struct place_object *object,
 			       const struct holding *holding, u64 off);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Says in words what the counters of the module mean, the most important first: how
- * many stacks are whole, where the others ended and why, and what to do about it.
+ * many stacks are complete, where the others ended and why, and what to do about it.
  * Modules of other versions may have other counters. They are shown by name.
  */
 #include <inttypes.h>
@@ -21,7 +21,7 @@
  * @name: its name in its group
  * @meaning: its meaning
  * @count: the value, or the part of it that the line is about
- * @value: the whole value
+ * @value: the complete value
  */
 struct line {
 	const char	*name;
@@ -53,7 +53,7 @@ struct part {
 /**
  * struct summary - the counters, by what they mean to a user
  * @stacks: number of stacks that were unwound
- * @whole: stacks that are whole, by reason
+ * @complete: stacks that are complete, by reason
  * @way: stacks that ended on the way, by reason
  * @first: stacks that ended in the sampled frame, by reason
  * @methods: callers, by the method that found them
@@ -63,7 +63,7 @@ struct part {
  */
 struct summary {
 	u64		stacks;
-	struct part	whole;
+	struct part	complete;
 	struct part	way;
 	struct part	first;
 	struct part	methods;
@@ -125,9 +125,9 @@ static void add_stop(struct summary *sum, const struct counters *counters,
 	u64 first = value_of(counters, "first", line->name);
 
 	sum->stacks = add(sum->stacks, line->value);
-	if (line->meaning.whole) {
-		part_add(&sum->whole, line, line->value);
-		sum->whole.frames = add(sum->whole.frames, depth);
+	if (line->meaning.complete) {
+		part_add(&sum->complete, line, line->value);
+		sum->complete.frames = add(sum->complete.frames, depth);
 		return;
 	}
 	/* The module counts while it is read, so the later counter may be larger. */
@@ -184,8 +184,8 @@ static void summarize(struct summary *sum, const struct counters *counters)
 	size_t i;
 
 	*sum = (struct summary){
-		.whole.title = "whole",
-		.whole.shade = COLOR_GOOD,
+		.complete.title = "complete",
+		.complete.shade = COLOR_GOOD,
 		.way.title = "ended early",
 		.way.shade = COLOR_POOR,
 		.first.title = "ended in the first frame",
@@ -203,7 +203,7 @@ static void summarize(struct summary *sum, const struct counters *counters)
 			sum->way.title = "ended on the way";
 		add_counter(sum, counters, &counters->all[i]);
 	}
-	part_sort(&sum->whole);
+	part_sort(&sum->complete);
 	part_sort(&sum->way);
 	part_sort(&sum->first);
 	part_sort(&sum->methods);
@@ -389,7 +389,7 @@ void summary_print(const struct counters *counters, const char *when, bool all)
 	/* What most stacks met comes first. */
 	if (sum.declined.count > sum.stacks)
 		print_counts(&sum.declined, declined_sum);
-	print_stacks(&sum.whole, &shares, all);
+	print_stacks(&sum.complete, &shares, all);
 	print_stacks(&sum.way, &shares, all);
 	print_stacks(&sum.first, &shares, all);
 	print_methods(&sum.methods);
@@ -409,8 +409,8 @@ struct outcome summary_outcome(const struct counters *counters)
 		if (!counter_member(counter, "stop"))
 			continue;
 		outcome.stacks = add(outcome.stacks, counter->value);
-		if (meaning_of(counter->name).whole) {
-			outcome.whole = add(outcome.whole, counter->value);
+		if (meaning_of(counter->name).complete) {
+			outcome.complete = add(outcome.complete, counter->value);
 		} else if (counter->value > outcome.of_reason) {
 			outcome.reason = counter->name;
 			outcome.of_reason = counter->value;
@@ -422,11 +422,11 @@ struct outcome summary_outcome(const struct counters *counters)
 /* Prints the titles of summary_print_row(). */
 void summary_print_columns(void)
 {
-	printf("%12s %8s %8s %8s %8s %8s  %s\n", "STACKS", "WHOLE", "ON-WAY", "FIRST",
+	printf("%12s %8s %8s %8s %8s %8s  %s\n", "STACKS", "COMPLETE", "ON-WAY", "FIRST",
 	       "SFRAME", "LEFT", "ENDED-BY");
 }
 
-/* Return: the most common reason of stacks that are not whole, or "-". */
+/* Return: the most common reason of stacks that are not complete, or "-". */
 static const char *main_reason(const struct summary *sum)
 {
 	const struct line *way = sum->way.lines, *first = sum->first.lines;
@@ -444,7 +444,7 @@ static const char *main_reason(const struct summary *sum)
  */
 void summary_print_row(const struct counters *counters)
 {
-	char whole[SHARE_SIZE], way[SHARE_SIZE], first[SHARE_SIZE], sframe[SHARE_SIZE];
+	char complete[SHARE_SIZE], way[SHARE_SIZE], first[SHARE_SIZE], sframe[SHARE_SIZE];
 	struct shares shares, callers;
 	struct summary sum;
 
@@ -452,7 +452,7 @@ void summary_print_row(const struct counters *counters)
 	shares = (struct shares){ .sum = sum.stacks };
 	callers = (struct shares){ .sum = sum.methods.count };
 	printf("%12" PRIu64, sum.stacks);
-	printf(" %8s", next_share(&shares, sum.whole.count, whole));
+	printf(" %8s", next_share(&shares, sum.complete.count, complete));
 	printf(" %8s", next_share(&shares, sum.way.count, way));
 	printf(" %8s", next_share(&shares, sum.first.count, first));
 	printf(" %8s", next_share(&callers, value_of(counters, "frames", "sframe"), sframe));

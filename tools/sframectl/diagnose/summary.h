@@ -8,14 +8,14 @@
 /**
  * struct outcome - what became of the stacks, in short
  * @stacks: stacks that were unwound
- * @whole: of these, whole ones
+ * @complete: of these, complete ones
  * @left: others, of processes without data, which were left to the kernel
- * @reason: the most common reason of those that are not whole, as a counter's name; or NULL
+ * @reason: the most common reason of those that are not complete, as a counter's name; or NULL
  * @of_reason: stacks that ended for it
  */
 struct outcome {
 	u64		stacks;
-	u64		whole;
+	u64		complete;
 	u64		left;
 	const char	*reason;
 	u64		of_reason;

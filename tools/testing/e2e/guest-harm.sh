@@ -189,8 +189,8 @@ another_is_whole_too() {
 	until_true 60 another_has_walked 300
 	kill -INT $!
 	wait $!
-	grown_summary | awk '{ by[$1] = $2 } END { print "     another process: " by["whole"] " of " by["walks"] " stacks are whole"
-		exit !(by["walks"] >= 300 && by["whole"] >= 0.9 * by["walks"]) }'
+	grown_summary | awk '{ by[$1] = $2 } END { print "     another process: " by["complete"] " of " by["walks"] " stacks are whole"
+		exit !(by["walks"] >= 300 && by["complete"] >= 0.9 * by["walks"]) }'
 }
 
 # Their parent reads, too: where code keeps frame pointers, its stack is whole as well.

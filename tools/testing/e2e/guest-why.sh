@@ -26,7 +26,7 @@ says_why_no_table() { grep -q '"error": "has no .eh_frame: nothing describes its
 # nearly_whole PID: and are they whole?
 nearly_whole() {
 	sframectl why --json -p "$1" -d 4 >"$scratch/why.json" || return
-	python3 -c 'import json, sys; why = json.load(sys.stdin); sys.exit(why["whole"] < 0.95 * max(why["stacks"], 50))' \
+	python3 -c 'import json, sys; why = json.load(sys.stdin); sys.exit(why["complete"] < 0.95 * max(why["stacks"], 50))' \
 		<"$scratch/why.json" || { cat "$scratch/why.json"; return 1; }
 }
 

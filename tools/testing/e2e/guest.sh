@@ -154,7 +154,7 @@ most_are() {
 
 none_is_whole() {
 	grown_summary | awk '{ by[$1] = $2 }
-		END { exit !(by["walks"] >= 500 && by["whole"] <= 0.01 * by["walks"]) }'
+		END { exit !(by["walks"] >= 500 && by["complete"] <= 0.01 * by["walks"]) }'
 }
 
 starts() {	# starts WAY PROGRAM MODE
@@ -173,7 +173,7 @@ all_starts() {	# all_starts WAY
 	for program in "${names[@]}"; do
 		for mode in "${modes[@]}"; do
 			starts "$1" "$program" "$mode"
-			expect "$1 $program $mode: whole, by the summary" most_are whole
+			expect "$1 $program $mode: complete, by the summary" most_are complete
 			expect "$1 $program $mode: they end at the code that starts it" most_are stop.start
 		done
 	done
@@ -185,7 +185,7 @@ all_starts() {	# all_starts WAY
 summary_is_for_all() {
 	[ "$(stat -c %a "$parameters/summary")" = 444 ] &&
 		setpriv --reuid 65534 --clear-groups cat "$parameters/summary" | cut -d ' ' -f 1 | tr '\n' ' ' |
-			grep -qx 'walks whole first full sframe fp declined '
+			grep -qx 'walks complete first full sframe fp declined '
 }
 
 # says_loaded: and which stacks the module unwinds

@@ -40,7 +40,7 @@ MEANINGS = {
                             "`sframectl load --all` loads tables of what runs; `sframectl why` names what has none."),
     "frames.sframe": ("SFrame 62.5 %, other 37.5 %", ""),
     "frames.fp": ("frame pointer 62.5 %, other 37.5 %", ""),
-    "frames.fp-habit": ("frame pointer by habit 62.5 %, other 37.5 %", ""),
+    "frames.fp-habit": ("frame-pointer heuristic 62.5 %, other 37.5 %", ""),
     "frames.signal": ("signal frame 62.5 %, other 37.5 %", ""),
     "section.bad": ("sections that contradict themselves and are not used any more", ""),
     "defect.segment": ("the segment was not in readable, loaded memory",

@@ -35,7 +35,7 @@ stop.late                             0
 
 # This module is an older one: it does not count where the stacks ended.
 STATS_SUMMARY = """stacks since the module was loaded: 123
-  81.3 %  whole
+  81.3 %  complete
           81.3 %  complete: the outermost frame was reached
   18.7 %  ended early
           18.7 %  nodata: no table or .sframe covers it, no frame pointer leads
@@ -81,7 +81,7 @@ map.bytes 12345
 """
 
 HEALTHY_SUMMARY = """stacks since the module was loaded: 10001
-  95.5 %  whole, 10.0 frames on average
+  95.5 %  complete, 10.0 frames on average
           95.0 %  start: the program's or thread's first function was reached
            0.5 %  rare: complete 50
    3.0 %  ended on the way, 106.9 frames on average
@@ -216,7 +216,7 @@ class Intervals:
 BEFORE = "walks 9\nstop.start 5\nstop.nodata 4\nfirst.nodata 4\nframes.sframe 9\nmap.bytes 8\n"
 AFTER = ("walks 19\nstop.start 12\nstop.nodata 7\nfirst.nodata 6\nframes.sframe 19\n"
          "map.bytes 6\ndeclined.kthread 3\n")
-TITLES = "      STACKS    WHOLE   ON-WAY    FIRST   SFRAME     LEFT  ENDED-BY\n"
+TITLES = "      STACKS COMPLETE   ON-WAY    FIRST   SFRAME     LEFT  ENDED-BY\n"
 ROW = "          10   70.0 %   10.0 %   20.0 %  100.0 %        3  nodata\n"
 ROW_AGAIN = "           9   55.6 %    0.0 %   44.4 %  100.0 %        0  nodata\n"
 DIFFERENCE = {"walks": 10, "stop.start": 7, "stop.nodata": 3, "first.nodata": 2,
@@ -320,7 +320,7 @@ def last(cli, stats):
     title = "stacks on this machine during root's last recording: "
     again = "the module was loaded again; these numbers count from then$"
     for name, before, after, now, status, out, err in (
-            ("", 5, 7, 9, 0, rf"\A{title}2\n 100.0 %  whole\n", None),
+            ("", 5, 7, 9, 0, rf"\A{title}2\n 100.0 %  complete\n", None),
             ("meanwhile", 5, None, 9, 0, rf"\A{title}4\n", None),
             ("module loaded again", 5, 3, 9, 0, rf"\A{title}3\n", again),
             ("no recording", None, None, 9, 1, r"\A\Z",

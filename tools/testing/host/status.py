@@ -36,7 +36,7 @@ MACHINE = """
         echo "$VERSION" >version
         cd parameters
         echo Y >enabled; echo sync,deferred >hooks; echo 64 >table_memory
-        printf 'walks 1000\\nwhole 950\\nfirst 2\\nfull 0\\nsframe 9\\nfp 0\\ndeclined 0\\n' >summary
+        printf 'walks 1000\\ncomplete 950\\nfirst 2\\nfull 0\\nsframe 9\\nfp 0\\ndeclined 0\\n' >summary
         cd "$OLDDIR"
         cat >/sys/kernel/debug/sframe_unwind/stats
     }
@@ -62,7 +62,7 @@ service   sframe-unwind\.service runs, PID \d+
 tables    2 files have one, 1\.5 MiB; 64\.0 MiB at most
 perf      \S+/wrapper/perf, which knows --call-graph=sframe
 users     may profile their own programs \(kernel\.perf_event_paranoid is 2\)
-stacks    1004 since the module was loaded, 99\.6 % whole
+stacks    1004 since the module was loaded, 99\.6 % complete
 others    0\.2 % left to the kernel: programs without a table
 next      Nothing to do: all is well
 """
@@ -161,24 +161,24 @@ def overview(machine):
             ("sframectl serve by hand", "loaded 1 2; serve /user.slice", 0, [r"service   sframectl serve runs, PID \d+"]),
             ("users and the kernel", f"{ALL_WELL}; echo 1 >paranoid", 0, [r"users     may profile their own programs, and the kernel below them\n +\(kernel\.perf_event_paranoid is 1\)"]),
             ("the whole machine", f"{ALL_WELL}; echo -1 >paranoid", 0, [r"users     may profile the whole machine \(kernel\.perf_event_paranoid is -1\)"]),
-            ("perf alone", f"{ALL_WELL}; PATH=$2/real:$2/tools", 0, [r"perf      \S+/real/perf, for\s+whole\s+stacks,\s+type\s+perf\s+record\s+-g"]),
+            ("perf alone", f"{ALL_WELL}; PATH=$2/real:$2/tools", 0, [r"perf      \S+/real/perf, for\s+complete\s+stacks,\s+type\s+perf\s+record\s+-g"]),
             ("perf and perf-sframe", f"{ALL_WELL}; mkdir -p sub; cp wrapper/perf sub/perf-sframe; PATH=$2/real:$2/tools:$2/sub", 0,
-             [r"perf      \S+/real/perf, for\s+whole\s+stacks,\s+type\s+perf\s+sframe\s+record", "next      Nothing to do: all is well"]),
+             [r"perf      \S+/real/perf, for\s+complete\s+stacks,\s+type\s+perf\s+sframe\s+record", "next      Nothing to do: all is well"]),
             ("no service", "loaded 1 2", 0, ["service   none runs: new programs get no tables", r"next      Type: sframectl serve & \(sframectl doctor: 1 finding\)"]),
             ("no stacks", "echo stop.start 0 | module; serve /x", 0, ["stacks    none since the module was loaded", "next      Record something: perf record -g ./app"]),
             ("short stacks", "loaded 500 2; serve /x", 0,
-             [r"stacks    1503 since the module was loaded, 66\.5 % whole", r"others    33\.3 % nodata: no table or \.sframe covers it, no frame pointer leads\n +on",
+             [r"stacks    1503 since the module was loaded, 66\.5 % complete", r"others    33\.3 % nodata: no table or \.sframe covers it, no frame pointer leads\n +on",
               "next      `sframectl why` names the objects, and says for each what can be done."]),
             ("left to the kernel", "loaded 1 998; serve /x", 0, [r"others    49\.9 % left to the kernel: programs without a table",
                                                                   "next      `sframectl load --all` loads tables of what runs; .*"]),
             ("the last recording", f"{ALL_WELL}; printf 'stop.start 960\\n' >/run/sframe_unwind.before; "
              "printf 'stop.start 965\\nstop.full 5\\n' >/run/sframe_unwind.after", 0,
-             [r"stacks    10 in root's last recording, 50\.0 % whole", r"others    50\.0 % full: perf has no room for more frames", r"next      For more: sysctl kernel\.perf_event_max_stack=512.*"]),
+             [r"stacks    10 in root's last recording, 50\.0 % complete", r"others    50\.0 % full: perf has no room for more frames", r"next      For more: sysctl kernel\.perf_event_max_stack=512.*"]),
             ("a recording that runs", f"{ALL_WELL}; printf 'stop.start 960\\n' >/run/sframe_unwind.before", 0, ["stacks    44 in root's last recording, .*"]),
             ("a recording before the module was loaded again", f"{ALL_WELL}; printf 'stop.start 980\\n' >/run/sframe_unwind.before", 0,
              ["stacks    1004 since the module was loaded, .*"]),
             ("counters that only root may read", f"{ALL_WELL}; rm /sys/kernel/debug/sframe_unwind/stats", 0,
-             [r"tables    64\.0 MiB at most; only root sees them", r"stacks    1000 since the module was loaded, 95\.0 % whole", "next      To see why: sudo sframectl stats"]),
+             [r"tables    64\.0 MiB at most; only root sees them", r"stacks    1000 since the module was loaded, 95\.0 % complete", "next      To see why: sudo sframectl stats"]),
             ("without the module", "", 1, ["module    sframe_unwind is not loaded", f"kernel    {WHAT}", "service   none runs: .*", "next      Type: modprobe sframe_unwind .*"])):
         ran = machine.run(prepare, "status")
         errors = [f"no line {line!r} in {ran.stdout!r}" for line in lines if not re.search(f"^{line}$", ran.stdout, re.M)]

@@ -29,10 +29,10 @@ serves() {
 	return 1
 }
 
-# are_whole SUMMARY: most of the stacks, by the line after a recording
-are_whole() {
+# are_complete SUMMARY: most of the stacks, by the line after a recording
+are_complete() {
 	cat "$1"
-	[[ $(<"$1") =~ ([0-9]+)\ stacks,\ (over\ )?([0-9]+)\ %\ whole ]] && ((BASH_REMATCH[1] >= 50 && BASH_REMATCH[3] >= 80))
+	[[ $(<"$1") =~ ([0-9]+)\ stacks,\ (over\ )?([0-9]+)\ %\ complete ]] && ((BASH_REMATCH[1] >= 50 && BASH_REMATCH[3] >= 80))
 }
 
 # records: stacks of Debian's own programs, whose tables the first recording has brought
@@ -40,7 +40,7 @@ records() {
 	local record=(perf sframe record -o /tmp/perf.data -e cpu-clock -F 499
 		bash -c 'for ((i = 0; i < 100000; i++)); do :; done; gzip -9 </bin/bash | sha256sum')
 	"${record[@]}" && "${record[@]}" 2>/tmp/summary || return 1
-	are_whole /tmp/summary && perf script -i /tmp/perf.data -F ip,sym | grep -q __libc_start
+	are_complete /tmp/summary && perf script -i /tmp/perf.data -F ip,sym | grep -q __libc_start
 }
 
 # link_records: by the name perf, which needs no more than a link
@@ -96,7 +96,7 @@ users_have_stacks() {
 	sysctl kernel.perf_event_paranoid=2
 	user_records "${work[@]}" || { grep 'this kernel wants one more word from users: --user-callchains' /tmp/said &&
 		user_records --user-callchains "${work[@]}"; } || { cat /tmp/said; return 1; }
-	are_whole /tmp/said && perf script -f -i /tmp/user.data -F ip,sym | grep -q __libc_start
+	are_complete /tmp/said && perf script -f -i /tmp/user.data -F ip,sym | grep -q __libc_start
 }
 
 unloads() {
@@ -154,7 +154,7 @@ nothing_is_left() {
 installs_tools() {
 	apt-get -qq -y install /debs/build/dist/sframe-unwind_*.deb >/tmp/said 2>&1 || { cat /tmp/said; return 1; }
 	cat /tmp/said
-	grep 'To record whole stacks, type: perf sframe record' /tmp/said
+	grep 'To record complete stacks, type: perf sframe record' /tmp/said
 }
 
 # tables_are_small: those of all that is installed, which the service loads, and of all that runs
@@ -178,7 +178,7 @@ installs() {
 	expect 'the kernel notes that it does not know the key' kernel_notes_taint
 	expect "the distribution's perf does not know sframe" perf_knows_no_sframe
 	expect 'users may not profile' users_may_not_profile
-	expect 'with perf_event_paranoid=2 they have whole stacks' users_have_stacks
+	expect 'with perf_event_paranoid=2 they have complete stacks' users_have_stacks
 	expect 'the service does not start when other sources come' waits_for_module
 	expect 'the service starts when the module comes later' starts_by_trigger
 	expect 'the module is unloaded' unloads
