@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* KUnit tests of the walk: the limits on reads in Documentation/design.rst. */
+/* KUnit tests of the walk: the limits on reads in Documentation/architecture.rst. */
 #include <linux/minmax.h>
 #include <linux/ptrace.h>
 #include <linux/vmalloc.h>
