@@ -6,6 +6,11 @@
  * handles a breakpoint, a copied instruction or a trampoline, the saved ip is in a
  * place that no row describes. The walk begins where the program would be without
  * uprobes.
+ *
+ * Known gaps. The kernel replaces a return address before it lists it: a walk between the two ends
+ * as bad-ra. A processor that copies byte by byte (rep movsb) may be interrupted meanwhile, and the
+ * walk reads a mix of both addresses. On x86, uretprobe() changes ip before it lowers SP by three
+ * words: a sample between the two has a wrong frame.
  */
 #include <linux/sched.h>
 #include <linux/uaccess.h>
