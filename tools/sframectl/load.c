@@ -82,6 +82,7 @@ struct loading {
 	bool		has_failed;
 	u64		bytes;
 	int		changes;
+	u64		began;
 };
 
 static const struct seen *find_seen(const struct loading *loading, const struct stat *st)
@@ -359,6 +360,19 @@ static u64 load_if_lacking(struct loading *loading, const struct held *held, con
 }
 
 /*
+ * Has a file changed that a table was made for, or does a package bring files? Such files come
+ * before all others: programs that run are among them. Events that come at once after the start
+ * are part of what the start has seen.
+ */
+static bool has_changed(const struct loading *loading)
+{
+	struct pollfd ready = { .fd = loading->changes, .events = POLLIN };
+
+	return loading->changes >= 0 && clock_ms() > loading->began + QUIET_MS &&
+	       poll(&ready, 1, 0) > 0;
+}
+
+/*
  * Half of the room stays for what is sampled. The smallest files come first: so most files get a
  * table where there is no room for all.
  */
@@ -371,11 +385,12 @@ static void load_below(struct loading *loading, char **dirs, size_t nr_dirs)
 
 	held_read(&held);
 	below_find(&below, dirs, nr_dirs);
-	for (i = 0; i < below.nr && !is_over(loading) && !loading->is_full; i++) {
+	for (i = 0; i < below.nr && !is_over(loading) && !loading->is_full &&
+	     !has_changed(loading); i++) {
 		before += load_if_lacking(loading, &held, below.all[i].path);
 		loading->is_full = before + loading->bytes - first > most;
 	}
-	loading->is_cut |= i < below.nr && !loading->is_full;
+	loading->is_cut |= is_over(loading) && !loading->is_full;
 	below_free(&below);
 	held_free(&held);
 }
@@ -466,14 +481,16 @@ static enum status run(const struct arguments *args)
 
 static void preload_once(int changes, char **dirs, size_t nr_dirs, bool verbose)
 {
-	struct loading loading = { .verbose = verbose, .changes = changes };
+	struct loading loading = { .verbose = verbose, .changes = changes, .began = clock_ms() };
 	const char *error = device_open(&loading.device, O_WRONLY);
 
 	if (error) {
 		complain("%s: %s", DEVICE, error);
 		return;
 	}
+	close(creat(PRELOADING, 0644));
 	load_below(&loading, dirs, nr_dirs);
+	unlink(PRELOADING);
 	if (loading.nr_loaded)
 		report(&loading);
 	fflush(stdout);

@@ -379,6 +379,7 @@ static void end_preloader(struct serving *serving)
 	if (serving->preloader > 0) {
 		kill(serving->preloader, SIGKILL);
 		waitpid(serving->preloader, NULL, 0);
+		unlink(PRELOADING);
 	}
 	if (serving->preloader_fd >= 0)
 		close(serving->preloader_fd);

@@ -53,6 +53,9 @@ extern const struct command why_command;
 
 /* As sframectl tables, without names of files that may be private. */
 void tables_report(void);
+/* Exists while sframectl serve preloads tables. */
+#define PRELOADING	"/run/sframe_unwind.preloading"
+
 void load_preload(char **dirs, size_t nr_dirs, bool verbose);
 unsigned int parse_number(const char *text, unsigned int max);
 

@@ -106,22 +106,28 @@ static const char *memory(u64 bytes, char text[24])
 	return text;
 }
 
-static void print_tables(const struct counters *counters)
+static void print_tables(void)
 {
-	const struct counter *bytes = counters_find(counters, "table.bytes");
+	const struct counter *bytes = NULL;
+	struct counters counters;
 	struct held held;
 	const char *error = held_read(&held);
+	bool is_service;
 	char most[24], taken[24];
 	size_t i, nr = 0;
 
+	if (!access(COUNTERS_STATS, R_OK) && !counters_read(&counters, COUNTERS_STATS))
+		bytes = counters_find(&counters, "table.bytes");
 	memory(module_table_limit(), most);
 	for (i = 0; i < held.nr; i++)
 		nr += held.all[i].nr_functions > 0;
 	if (error || !bytes)
 		print_row("tables", COLOR_NONE, "%s at most; only root sees them", most);
 	else
-		print_row("tables", COLOR_NONE, "%zu %s one, %s; %s at most", nr,
-			  nr == 1 ? "file has" : "files have", memory(bytes->value, taken), most);
+		print_row("tables", COLOR_NONE, "%zu %s one, %s; %s at most%s", nr,
+			  nr == 1 ? "file has" : "files have", memory(bytes->value, taken), most,
+			  access(PRELOADING, F_OK) || module_find_server(&is_service) <= 0 ? "" :
+			  "; more are being preloaded");
 	held_free(&held);
 }
 
@@ -169,7 +175,7 @@ static const char *read_counters(struct counters *counters)
 		if ((!is_over || !counters_read(&last, COUNTERS_AFTER)) &&
 		    counters_subtract(&last, &before)) {
 			*counters = last;
-			return "in root's last recording";
+			return "in root's last perf sframe recording";
 		}
 	}
 	return "since the module was loaded";
@@ -247,18 +253,24 @@ static const char *next_for_stacks(const struct outcome *outcome)
 static void print_next(const struct outcome *outcome)
 {
 	struct findings findings;
+	size_t i, nr_notes = 0, nr_problems;
 	const char *next;
-	size_t i = 0;
 
 	findings_collect(&findings);
-	while (i < findings.nr && findings.all[i].is_note)
-		i++;
-	next = i < findings.nr ? findings.all[i].action : next_for_stacks(outcome);
+	for (i = 0; i < findings.nr; i++)
+		nr_notes += findings.all[i].is_note;
+	nr_problems = findings.nr - nr_notes;
+	for (i = 0; i < findings.nr && findings.all[i].is_note; i++)
+		;
+	next = nr_problems ? findings.all[i].action : next_for_stacks(outcome);
 	if (!next)
-		next = findings.nr ? "Nothing has to be done" : "Nothing to do: all is well";
-	if (findings.nr)
-		print_row("next", COLOR_NONE, "%s (sframectl doctor: %zu finding%s)", next,
-			  findings.nr, findings.nr == 1 ? "" : "s");
+		next = "Nothing to do: all is well";
+	if (nr_problems)
+		print_row("next", COLOR_NONE, "%s (sframectl doctor: %zu problem%s)", next,
+			  nr_problems, nr_problems == 1 ? "" : "s");
+	else if (nr_notes)
+		print_row("next", COLOR_NONE, "%s (sframectl doctor: %zu note%s)", next,
+			  nr_notes, nr_notes == 1 ? "" : "s");
 	else
 		print_row("next", COLOR_NONE, "%s", next);
 }
@@ -282,7 +294,7 @@ static enum status run(const struct arguments *args)
 	print_service();
 	when = read_counters(&counters);
 	if (module_is_loaded())
-		print_tables(&counters);
+		print_tables();
 	print_perf();
 	print_users();
 	if (module_is_loaded()) {

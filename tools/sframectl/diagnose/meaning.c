@@ -30,7 +30,7 @@ static const struct meaning meanings[] = {
 		.name = "stop.nodata",
 		.text = "no table or .sframe covers it, no frame pointer leads on",
 		.advice =
-			"`sframectl why` names the objects, and says for each what can be done.",
+			"`sframectl why` names the objects while they run, and says for each what to do.",
 	}, {
 		.name = "stop.unscanned",
 		.text = "the code was not known yet; a scan was requested",

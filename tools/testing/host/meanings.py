@@ -12,7 +12,7 @@ MEANINGS = {
     "stop.full": ("perf has no room for more frames",
                   "For more: sysctl kernel.perf_event_max_stack=512, while no perf runs."),
     "stop.nodata": ("no table or .sframe covers it, no frame pointer leads on",
-                    "`sframectl why` names the objects, and says for each what can be done."),
+                    "`sframectl why` names the objects while they run, and says for each what to do."),
     "stop.unscanned": ("the code was not known yet; a scan was requested", SHOW_COURSE + "."),
     "stop.exec": ("sampled in execve(): the old program's stack is gone, the new one has none", "This is normal."),
     "stop.task-switch": ("sampled in a task switch: the memory was not that of the task any more", "This is normal."),

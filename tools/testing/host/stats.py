@@ -40,8 +40,8 @@ STATS_SUMMARY = """stacks since the module was loaded: 123
   18.7 %  ended early
           18.7 %  nodata: no table or .sframe covers it, no frame pointer leads
                   on
-                  `sframectl why` names the objects, and says for each what can
-                  be done.
+                  `sframectl why` names the objects while they run, and says for
+                  each what to do.
 callers found by: SFrame 99.9 %, frame pointer 0.1 %
 stacks left to the kernel's own code
                5  kthread: kernel threads, which have no user stack
@@ -90,8 +90,8 @@ HEALTHY_SUMMARY = """stacks since the module was loaded: 10001
                   perf runs.
            0.5 %  nodata: no table or .sframe covers it, no frame pointer leads
                   on
-                  `sframectl why` names the objects, and says for each what can
-                  be done.
+                  `sframectl why` names the objects while they run, and says for
+                  each what to do.
           <0.1 %  rare: bad-ra 2
    1.5 %  ended in the first frame
            1.0 %  nodata
