@@ -20,6 +20,7 @@ struct pt_regs;
 struct sframe_path;
 
 #define SFU_MAX_SIGNALS		8		/* signal frames in one walk */
+#define SFU_MAX_SWITCHES	4		/* times that a walk goes on further down */
 
 /* The costs of a walk besides its look-ups, in instructions, about. */
 #define SFU_STEP_COST		500	/* a step by walk_slow(), with what precedes it */

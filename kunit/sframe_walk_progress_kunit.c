@@ -117,6 +117,58 @@ static void progress_no_cycle_by_cfa(struct kunit *test)
 	expect_walk(test, "c4@0 c4@0 bad-cfa");
 }
 
+/*
+ * The function at c0 has called on another stack, and its frame is further down. Only the call
+ * before the return address proves that. Returns the place of its record.
+ */
+static unsigned long switched_scene(struct kunit *test)
+{
+	unsigned long other = user_map(test, SZ_128K / PAGE_SIZE);
+
+	KUNIT_ASSERT_LT(test, other + SZ_64K, stack(test, 0));
+	fp_function(test, 0);
+	sp_function(test, 0x40, 16);
+	outermost_function(test, 0x80);
+	use_section(test);
+	sample(test, code(test, 4), stack(test, 0), other);
+	store_call(test, plain_call(), code(test, 0x50), code(test, 0));
+	store_word(test, other, 0);
+	store_word(test, other + 8, code(test, 0x50));
+	store_word(test, other + 24, code(test, 0x84));
+	return other;
+}
+
+static void progress_on_other_stack(struct kunit *test)
+{
+	const char *want = "c4@0 c50@?,fp? c84@? complete";
+	struct walk_scene *scene = test->priv;
+	const unsigned long other = switched_scene(test);
+
+	expect_walk(test, want);
+	KUNIT_EXPECT_EQ(test, scene->walk.nr_frames[SFU_METHOD_SFRAME], 2);
+	KUNIT_EXPECT_EQ(test, scene->walk.nr_switches, 1);
+	store_call(test, plain_call(), code(test, 0x50), code(test, 0x40));
+	expect_walk(test, "c4@0 bad-cfa", "a call of another function");
+	store_call(test, plain_call(), code(test, 0x50), code(test, 0));
+	store_word(test, other + 8, code(test, 0x4c));
+	expect_walk(test, "c4@0 bad-cfa", "no call");
+	store_word(test, other + 8, code(test, 0x50));
+	expect_walk(test, want, "again");
+}
+
+/* Records that lead up and down for ever end the walk. */
+static void progress_to_and_fro(struct kunit *test)
+{
+	const unsigned long other = switched_scene(test);
+
+	store_call(test, plain_call(), code(test, 0x20), code(test, 0));
+	store_word(test, other, stack(test, 0x20));
+	store_word(test, other + 8, code(test, 0x20));
+	record(test, 0x20, other, code(test, 0x20));
+	KUNIT_EXPECT_EQ(test, count_callers(test), 8);
+	expect_end(test, "bad-cfa");
+}
+
 static void progress_no_cycle_by_fp(struct kunit *test)
 {
 	fp_function(test, 0);
@@ -278,6 +330,8 @@ static struct kunit_case progress_tests[] = {
 	KUNIT_CASE(progress_every_depth),
 	KUNIT_CASE(progress_to_end_of_stack),
 	KUNIT_CASE(progress_no_cycle_by_cfa),
+	KUNIT_CASE(progress_on_other_stack),
+	KUNIT_CASE(progress_to_and_fro),
 	KUNIT_CASE(progress_no_cycle_by_fp),
 	KUNIT_CASE(progress_no_cycle_by_signal_rows),
 	KUNIT_CASE(progress_between_ranges),

@@ -252,16 +252,13 @@ bool sfu_fallback_is_habitual(struct sfu_walk *walk, struct sfu_frame *caller)
 	return true;
 }
 
-/* How often a walk may go on further down. Go that calls C that calls Go does so twice. */
-#define MAX_SWITCHES	4
-
 /* A sampled function may be in the middle of a switch, so only a caller is left like this. */
 static bool leaves_stack(struct sfu_walk *walk, struct sfu_frame *caller)
 {
 	const struct sfu_frame *frame = &walk->frame;
 
 	if (READ_ONCE(proved_only) || frame->is_activation ||
-	    walk->nr_switches == MAX_SWITCHES || !sfu_fallback_has_habit(walk, frame) ||
+	    walk->nr_switches == SFU_MAX_SWITCHES || !sfu_fallback_has_habit(walk, frame) ||
 	    !find_on_other_stack(walk, frame, caller))
 		return false;
 	caller->by_habit = true;

@@ -9,7 +9,7 @@
  * Termination. Each step does one of four things: it raises the stack pointer; it
  * crosses one of at most SFU_MAX_SIGNALS signal frames; it leaves the sampled frame, or a
  * frame that such a signal interrupted; or it goes on further down, on another stack,
- * which sframe_fallback.c allows MAX_SWITCHES times. Work: all that a walk does is charged
+ * at most SFU_MAX_SWITCHES times. Work: all that a walk does is charged
  * to one budget: look-ups, steps, reads, and the list of pending uretprobes.
  *
  * Nothing here takes a lock, allocates, sleeps, or waits for memory.
@@ -122,14 +122,15 @@ u64 sfu_walk_find_function(struct sfu_walk *walk, const struct sframe_row *row,
 }
 
 /*
+ * Is the CFA above @below, which is the stack pointer if the caller's frame is on the same stack?
  * CFA == SP is allowed only in a frame that was interrupted (sampled, or hit by a
  * signal): it may not have pushed anything yet.
  */
-static bool moves_up(const struct sfu_frame *frame, unsigned long cfa)
+static bool moves_up(const struct sfu_frame *frame, unsigned long cfa, unsigned long below)
 {
 	if (!IS_ALIGNED(cfa, SFU_ARCH_CFA_ALIGN))
 		return false;
-	return cfa > frame->sp || (sfu_walk_has_registers(frame) && cfa == frame->sp);
+	return cfa > below || (sfu_walk_has_registers(frame) && cfa == below);
 }
 
 /*
@@ -151,10 +152,10 @@ static bool lacks_fp(const struct sfu_walk *walk, const struct sframe_row *row)
 }
 
 static enum sfu_stop find_ra(struct sfu_walk *walk, const struct sframe_rule *rule,
-			     unsigned long cfa, unsigned long *ra)
+			     unsigned long cfa, unsigned long below, unsigned long *ra)
 {
 	/* A call has pushed nothing below the stack pointer. */
-	if (rule->how == SFRAME_RULE_CFA_MEM && cfa + rule->off < walk->frame.sp)
+	if (rule->how == SFRAME_RULE_CFA_MEM && cfa + rule->off < below)
 		return SFU_STOP_CFA;
 	if (rule->how != SFRAME_RULE_SAME)
 		return compute_rule(walk, rule, cfa, ra);
@@ -219,12 +220,9 @@ enum sfu_stop sfu_walk_check_caller(struct sfu_walk *walk, struct sfu_frame *cal
 	return walk->wants_code ? SFU_STOP_RA : SFU_STOP_NONE;
 }
 
-/*
- * Computes and checks the caller's frame by the row that holds in the frame of the walk, which does
- * not change. Returns SFU_STOP_NONE, or why no caller can be trusted; @caller is undefined then.
- */
-enum sfu_stop sfu_walk_find_caller(struct sfu_walk *walk, const struct sframe_row *row,
-				   struct sfu_frame *caller)
+/* As sfu_walk_find_caller(), if the caller's frame is above @below. */
+static enum sfu_stop find_caller_above(struct sfu_walk *walk, const struct sframe_row *row,
+				       unsigned long below, struct sfu_frame *caller)
 {
 	unsigned long cfa, ra, fp;
 	enum sfu_stop stop;
@@ -235,10 +233,10 @@ enum sfu_stop sfu_walk_find_caller(struct sfu_walk *walk, const struct sframe_ro
 	stop = compute_rule(walk, &row->cfa, 0, &cfa);
 	if (stop)
 		return stop;
-	if (cfa_is_argument(row) || !moves_up(&walk->frame, cfa))
+	if (cfa_is_argument(row) || !moves_up(&walk->frame, cfa, below))
 		return SFU_STOP_CFA;
 
-	stop = find_ra(walk, &row->ra, cfa, &ra) ?: find_fp(walk, &row->fp, cfa, &fp);
+	stop = find_ra(walk, &row->ra, cfa, below, &ra) ?: find_fp(walk, &row->fp, cfa, &fp);
 	if (stop)
 		return stop;
 	*caller = (struct sfu_frame){
@@ -248,6 +246,16 @@ enum sfu_stop sfu_walk_find_caller(struct sfu_walk *walk, const struct sframe_ro
 		.is_activation = row->signal,
 	};
 	return sfu_walk_check_caller(walk, caller);
+}
+
+/*
+ * Computes and checks the caller's frame by the row that holds in the frame of the walk, which does
+ * not change. Returns SFU_STOP_NONE, or why no caller can be trusted; @caller is undefined then.
+ */
+enum sfu_stop sfu_walk_find_caller(struct sfu_walk *walk, const struct sframe_row *row,
+				   struct sfu_frame *caller)
+{
+	return find_caller_above(walk, row, walk->frame.sp, caller);
 }
 
 /* Moves the walk to @caller, which @method has found. */
@@ -279,6 +287,21 @@ static bool calls(struct sfu_walk *walk, unsigned long ra, const struct sframe_r
 	       callee == sfu_walk_find_function(walk, row, sfu_walk_lookup_ip(&walk->frame));
 }
 
+/*
+ * Functions of Go and OCaml call on another stack, which may be further down. Their rows lead back
+ * all the same. The code before the return address must call the function, because any other
+ * address below the stack pointer is left there by functions that have returned.
+ */
+static bool leaves_stack_by_row(struct sfu_walk *walk, const struct sframe_row *row,
+				struct sfu_frame *caller)
+{
+	if (walk->nr_switches == SFU_MAX_SWITCHES || uses_unverified_sp(walk, row) ||
+	    find_caller_above(walk, row, 0, caller) || !calls(walk, caller->ip, row))
+		return false;
+	walk->nr_switches++;
+	return true;
+}
+
 static enum sfu_stop step_by_row(struct sfu_walk *walk, const struct sframe_row *row)
 {
 	struct sfu_frame caller;
@@ -287,6 +310,10 @@ static enum sfu_stop step_by_row(struct sfu_walk *walk, const struct sframe_row 
 	if (stop == SFU_STOP_REGISTER && !walk->frame.sp_unverified &&
 	    sfu_arch_find_binding(walk, row, &caller))
 		stop = SFU_STOP_NONE;
+	if (stop == SFU_STOP_CFA && leaves_stack_by_row(walk, row, &caller)) {
+		sfu_walk_enter(walk, &caller, SFU_METHOD_SFRAME);
+		return SFU_STOP_NONE;
+	}
 	if (stop && !walk->frame.sp_unverified)
 		return stop;
 	/* If the stack pointer is unverified, the row may be right all the same. */

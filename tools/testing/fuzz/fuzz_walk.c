@@ -346,10 +346,11 @@ static void check_step(const struct sfu_walk *walk, const struct sfu_walk *last)
 	}
 	if (walk->nr_switches != last->nr_switches) {
 		require(walk->nr_switches == last->nr_switches + 1);
-		require(walk->nr_switches <= MAX_SWITCHES);
-		require(frame->by_habit && !last->frame.is_activation);
-		require(last->frame.fp < last->frame.sp);
-		require(last->frame.sp - last->frame.fp >= MIN_STACK_DISTANCE);
+		require(walk->nr_switches <= SFU_MAX_SWITCHES);
+		require(!frame->by_habit || !last->frame.is_activation);
+		require(!frame->by_habit ||
+			(last->frame.fp < last->frame.sp &&
+			 last->frame.sp - last->frame.fp >= MIN_STACK_DISTANCE));
 		require(IS_ALIGNED(frame->sp, SFU_ARCH_CFA_ALIGN));
 		require(!frame->regs && !frame->sigcontext);
 		return;
@@ -399,13 +400,13 @@ static void check_bounds(const struct sfu_walk *walk)
 
 	require(walk->nr_frames[SFU_METHOD_SIGNAL] <= SFU_MAX_SIGNALS);
 	require(walk->nr_frames[SFU_METHOD_SFRAME] <= spent / LEAST_FRAME);
-	require(by_fp <= words * (SFU_MAX_SIGNALS + MAX_SWITCHES + 1));
+	require(by_fp <= words * (SFU_MAX_SIGNALS + SFU_MAX_SWITCHES + 1));
 	fuzz_note(&most_work, spent, SFU_BUDGET);
 	/* The cheapest reads are those of a search, of 32 steps at most for 768. */
 	/* A look-up reads seven numbers of an entry or a row at most. */
 	fuzz_note(&most_reads, nr_reads, spent / (SFRAME_ROW_COST / 2));
 	fuzz_note(&most_frames, steps, SFU_BUDGET / SFU_FAST_COST);
-	fuzz_note(&most_switches, walk->nr_switches, MAX_SWITCHES);
+	fuzz_note(&most_switches, walk->nr_switches, SFU_MAX_SWITCHES);
 }
 
 /* Walks to the end of the stack. Only the limits of the walk itself apply. */
