@@ -248,6 +248,7 @@ static bool has_frame_data(const struct elf *elf)
 
 	for (i = 0; elf_get_section(elf, i, &sec); i++)
 		if (sec.size && (elf_is_named(elf, &sec, ".eh_frame") ||
+				 elf_is_named(elf, &sec, ".gopclntab") ||
 				 elf_is_named(elf, &sec, ".debug_frame") ||
 				 elf_is_named(elf, &sec, ".zdebug_frame")))
 			return true;
@@ -294,7 +295,7 @@ static const char *note(const struct check *check, unsigned int index)
 		  "describes addresses that are not code of this file" },
 		{ obj->debug_only, OBJECT_DEBUG_ONLY },
 		{ lacks_everything(check),
-		  "neither .sframe, .eh_frame nor .debug_frame: no table can be made of it" },
+		  "neither .sframe, .eh_frame, .gopclntab nor .debug_frame: no table is possible" },
 		{ check->has_lost,
 		  "it was written, renamed or linked, and so has lost its table: load it again" },
 		{ check->is_held && check->is_elsewhere && check->has_code && !has_own(check),

@@ -265,10 +265,14 @@ static double percent(u64 part, u64 whole)
 static void print_conversion(const struct worker *worker, const char *name, bool verbose)
 {
 	const struct conversion_facts *facts = &worker->result.facts;
+	const u64 source = facts->eh_frame_size + facts->header_size;
 
-	printf("%11" PRIu64 " %8.3f%% %8u %9" PRIu64 " %6.2f  ", facts->code,
-	       percent(facts->covered, facts->code), facts->nr_fdes, worker->result.size,
-	       (double)worker->result.size / (facts->eh_frame_size + facts->header_size));
+	printf("%11" PRIu64 " %8.3f%% %8u %9" PRIu64 " ", facts->code,
+	       percent(facts->covered, facts->code), facts->nr_fdes, worker->result.size);
+	if (source)
+		printf("%6.2f  ", (double)worker->result.size / source);
+	else
+		printf("%6s  ", "-");
 	name_print(stdout, name);
 	putchar('\n');
 	if (verbose)

@@ -106,7 +106,7 @@ static bool take_entry(struct cfi_functions *functions, u32 *room, const struct 
 	}
 	return add_function(functions, room, &(struct cfi_function){
 		.start = fde.start, .size = fde.size, .off = entry->off,
-		.is_debug = functions->sec.is_debug,
+		.origin = functions->sec.is_debug ? CFI_DEBUG_FRAME : CFI_EH_FRAME,
 	});
 }
 
@@ -169,16 +169,48 @@ const char *cfi_functions_read(struct cfi_functions *functions, const struct cfi
 	return NULL;
 }
 
+/**
+ * cfi_functions_read_go - collect the functions of .gopclntab
+ * @functions: filled in
+ * @go: the section, open as long as @functions is used
+ * @code: addresses of code; functions elsewhere are left out
+ *
+ * Return: false if there is not enough memory. The caller calls cfi_functions_free() in both cases.
+ */
+bool cfi_functions_read_go(struct cfi_functions *functions, const struct gopclntab *go,
+			   const struct ranges *code)
+{
+	struct cfi_function function = { .origin = CFI_GOPCLNTAB };
+	u64 end, last = 0;
+	u32 i, room = 0;
+
+	*functions = (struct cfi_functions){ .go = go, .machine = go->machine };
+	for (i = 0; i < go->nr; i++) {
+		/* They are in the order of addresses. Damage costs the functions that are not. */
+		if (!gopclntab_get(go, i, &function.start, &end) || function.start < last ||
+		    ranges_bytes_within(code, function.start, end - function.start) !=
+			    end - function.start) {
+			functions->odd++;
+			continue;
+		}
+		last = end;
+		function.size = end - function.start;
+		function.off = i;
+		if (!add_function(functions, &room, &function))
+			return false;
+	}
+	return true;
+}
+
 /* Adds the parts of a function that are not in @known, which is merged. */
 static bool add_parts(struct cfi_functions *functions, u32 *room,
 		      const struct cfi_function *function, const struct ranges *known, size_t first)
 {
-	const struct range *range = known->all + first, *last = known->all + known->nr;
 	u64 start = function->start, end = start + function->size, until;
 	struct cfi_function part = *function;
 
-	for (; start < end; range++) {
-		until = range < last ? min_t(u64, range->start, end) : end;
+	for (; start < end; first++) {
+		until = first < known->nr ? min_t(u64, known->all[first].start, end) : end;
 		if (until > start) {
 			part.start = start;
 			part.size = until - start;
@@ -186,19 +218,19 @@ static bool add_parts(struct cfi_functions *functions, u32 *room,
 			if (!add_function(functions, room, &part))
 				return false;
 		}
-		start = range < last ? range->end : end;
+		start = first < known->nr ? known->all[first].end : end;
 	}
 	return true;
 }
 
 /**
- * cfi_functions_complete - add what .debug_frame says of code that .eh_frame leaves out
- * @functions: the functions of .eh_frame
- * @debug: the functions of .debug_frame; like @functions, they do not overlap
+ * cfi_functions_complete - add what another section says of code that a section leaves out
+ * @functions: the functions
+ * @others: those of the other section; neither of the two lists has functions that overlap
  *
  * Return: false if there is not enough memory.
  */
-bool cfi_functions_complete(struct cfi_functions *functions, const struct cfi_functions *debug)
+bool cfi_functions_complete(struct cfi_functions *functions, const struct cfi_functions *others)
 {
 	u32 i, nr = functions->nr, room = nr;
 	struct ranges known = {};
@@ -208,10 +240,10 @@ bool cfi_functions_complete(struct cfi_functions *functions, const struct cfi_fu
 	for (i = 0; i < nr; i++)
 		ranges_add(&known, functions->all[i].start, functions->all[i].size);
 	ranges_merge(&known);
-	for (i = 0; i < debug->nr && is_done; i++) {
-		while (first < known.nr && known.all[first].end <= debug->all[i].start)
+	for (i = 0; i < others->nr && is_done; i++) {
+		while (first < known.nr && known.all[first].end <= others->all[i].start)
 			first++;
-		is_done = add_parts(functions, &room, &debug->all[i], &known, first);
+		is_done = add_parts(functions, &room, &others->all[i], &known, first);
 	}
 	ranges_free(&known);
 	sort(functions);

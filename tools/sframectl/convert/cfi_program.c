@@ -103,34 +103,36 @@ static bool has_room(struct cfi_rows *rows)
 	return true;
 }
 
-static bool equals_last(const struct run *run)
+/**
+ * cfi_rows_add - add a row, unless the row before says the same
+ * @rows: the rows
+ * @row: the next row
+ *
+ * Return: false if there is not enough memory.
+ */
+bool cfi_rows_add(struct cfi_rows *rows, const struct cfi_row *row)
 {
-	const struct cfi_rows *rows = run->rows;
-	const struct cfi_row *last;
+	const struct cfi_row *last = rows->nr ? &rows->all[rows->nr - 1] : NULL;
 
-	if (!rows->nr)
+	if (last && last->hole == row->hole &&
+	    !memcmp(&last->state, &row->state, sizeof(row->state)))
+		return true;
+	if (!has_room(rows))
 		return false;
-	last = &rows->all[rows->nr - 1];
-	return last->hole == run->failure &&
-	       !memcmp(&last->state, &run->state, sizeof(run->state));
+	rows->all[rows->nr++] = *row;
+	return true;
 }
 
-/* Keeps a row for @loc, unless the row before says the same. */
+/* Keeps a row for @loc. */
 static void add_row(struct run *run)
 {
-	struct cfi_rows *rows = run->rows;
-
-	if (equals_last(run))
-		return;
-	if (!has_room(rows)) {
-		run->is_full = true;
-		return;
-	}
-	rows->all[rows->nr++] = (struct cfi_row){
+	const struct cfi_row row = {
 		.state = run->state,
 		.start = run->loc,
 		.hole = run->failure,
 	};
+
+	run->is_full |= !cfi_rows_add(run->rows, &row);
 }
 
 static void fail(struct run *run, enum cfi_hole hole)

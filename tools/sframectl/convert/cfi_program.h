@@ -17,6 +17,7 @@ struct cfi_rows {
 	u32		room;
 };
 
+bool cfi_rows_add(struct cfi_rows *rows, const struct cfi_row *row);
 void cfi_run_cie(const struct cfi_section *sec, const struct cfi_machine *machine,
 		 struct cfi_cie *cie);
 bool cfi_run_fde(const struct cfi_section *sec, const struct cfi_machine *machine,

@@ -19,6 +19,7 @@ const char *const cfi_hole_names[] = {
 	[CFI_HOLE_PLT] = "plt",
 	[CFI_HOLE_OVERLAP] = "overlap",
 	[CFI_HOLE_OUTSIDE] = "outside",
+	[CFI_HOLE_PADDING] = "padding",
 };
 
 const char *const cfi_hole_texts[] = {
@@ -35,6 +36,7 @@ const char *const cfi_hole_texts[] = {
 	[CFI_HOLE_PLT] = "a PLT of an unknown form",
 	[CFI_HOLE_OVERLAP] = "two functions of one address that contradict each other",
 	[CFI_HOLE_OUTSIDE] = "not in executable code of the file",
+	[CFI_HOLE_PADDING] = "between two functions of Go",
 };
 
 static_assert(ARRAY_SIZE(cfi_hole_names) == NR_CFI_HOLES);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Finds the call frame information of a file: the section .eh_frame or, where section headers
- * are stripped, what PT_GNU_EH_FRAME points to; and .debug_frame.
+ * are stripped, what PT_GNU_EH_FRAME points to; .gopclntab; and .debug_frame.
  */
 #include <stdlib.h>
 
@@ -202,7 +202,7 @@ static const char *find_debug(struct cfi_source *source, const struct elf *elf)
 			};
 		break;
 	}
-	return source->data ? NULL : error;
+	return source->data || source->go.nr ? NULL : error;
 }
 
 static const char *find(struct cfi_source *source, const struct elf *elf)
@@ -219,7 +219,10 @@ static const char *find(struct cfi_source *source, const struct elf *elf)
 	error = find_section(source, elf) ?: read_segments(source, elf);
 	if (!error && !source->data)
 		error = find_header(source, elf);
-	return error ?: find_debug(source, elf);
+	if (error)
+		return error;
+	gopclntab_open(&source->go, elf, source->machine);
+	return find_debug(source, elf);
 }
 
 /**
@@ -244,5 +247,6 @@ void cfi_source_close(struct cfi_source *source)
 {
 	free(source->data);
 	free(source->debug_data);
+	gopclntab_close(&source->go);
 	ranges_free(&source->code);
 }

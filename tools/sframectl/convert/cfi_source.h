@@ -5,6 +5,7 @@
 
 #include "cfi_entry.h"
 #include "elf.h"
+#include "gopclntab.h"
 #include "plt.h"
 #include "ranges.h"
 
@@ -15,6 +16,7 @@
  * @debug: .debug_frame
  * @data: the bytes of @sec, to be freed
  * @debug_data: the bytes of @debug, to be freed
+ * @go: .gopclntab
  * @header_size: bytes of .eh_frame_hdr, 0 if there is none
  * @code: addresses of executable bytes, merged
  * @plts: PLTs, which call frame information may not describe
@@ -26,6 +28,7 @@ struct cfi_source {
 	struct cfi_section		debug;
 	u8				*data;
 	u8				*debug_data;
+	struct gopclntab		go;
 	u64				header_size;
 	struct ranges			code;
 	struct plts			plts;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Converts the call frame information of a file to a table, function by function. */
+/* Converts what a file says of its stack frames to a table, function by function. */
 #include <stdlib.h>
 
 #include "cfi_functions.h"
@@ -16,6 +16,11 @@ static void run_function(struct table *table, struct cfi_functions *functions,
 	struct cfi_fde fde;
 
 	rows->nr = 0;
+	if (functions->go) {
+		if (!gopclntab_run(functions->go, function->off, cie, rows))
+			table->error = "out of memory";
+		return;
+	}
 	found = cfi_functions_get(functions, function->off, &fde);
 	if (!found)
 		return;
@@ -154,15 +159,15 @@ static void convert_plts(struct table *table, const struct cfi_source *source,
 }
 
 static void convert_functions(struct table *table, const struct cfi_source *source,
-			      struct cfi_functions *functions, struct cfi_functions *debug,
-			      struct cfi_rows *rows)
+			      struct cfi_functions *sections, struct cfi_rows *rows)
 {
+	struct cfi_functions *functions = &sections[CFI_EH_FRAME];
 	const struct cfi_function *all = functions->all;
 	u32 i, nr_plts = 0;
 
 	for (i = 0; i < functions->nr && !table->error; i++) {
 		convert_plts(table, source, functions, i, &nr_plts);
-		convert_function(table, all[i].is_debug ? debug : functions, &all[i], rows);
+		convert_function(table, &sections[all[i].origin], &all[i], rows);
 	}
 	convert_plts(table, source, functions, functions->nr, &nr_plts);
 }
@@ -182,24 +187,36 @@ static const char *read_functions(struct table *table, struct cfi_functions *fun
 }
 
 /* A program runs with a damaged .debug_frame, too: what .eh_frame says is as good as ever. */
+static const char *read_debug(struct table *table, const struct cfi_source *source,
+			      struct cfi_functions *debug, struct cfi_rows rows[2])
+{
+	const char *error = read_functions(table, debug, &source->debug, source, rows);
+
+	if (!error || (!source->sec.size && !source->go.nr))
+		return error;
+	table->counts.odd[true] = debug->odd + 1;
+	debug->nr = 0;
+	return NULL;
+}
+
+/* Adds to the functions of .eh_frame what the other sections have. */
 static const char *fill(struct table *table, const struct cfi_source *source,
-			struct cfi_functions *functions, struct cfi_functions *debug,
-			struct cfi_rows rows[2])
+			struct cfi_functions *sections, struct cfi_rows rows[2])
 {
 	const char *error = NULL;
+	u32 i;
 
 	if (source->sec.size)
-		error = read_functions(table, functions, &source->sec, source, rows);
-	if (error || !source->debug.size)
-		return error;
-	error = read_functions(table, debug, &source->debug, source, rows);
-	if (error && !source->sec.size)
-		return error;
-	if (error)
-		table->counts.odd[true] = debug->odd + 1;
-	else if (!cfi_functions_complete(functions, debug))
-		return "out of memory";
-	return table->error;
+		error = read_functions(table, &sections[CFI_EH_FRAME], &source->sec, source, rows);
+	if (!error && source->go.nr &&
+	    !cfi_functions_read_go(&sections[CFI_GOPCLNTAB], &source->go, &source->code))
+		error = "out of memory";
+	if (!error && source->debug.size)
+		error = read_debug(table, source, &sections[CFI_DEBUG_FRAME], rows);
+	for (i = CFI_GOPCLNTAB; i < NR_CFI_ORIGINS && !error; i++)
+		if (!cfi_functions_complete(&sections[CFI_EH_FRAME], &sections[i]))
+			error = "out of memory";
+	return error;
 }
 
 /**
@@ -211,19 +228,20 @@ static const char *fill(struct table *table, const struct cfi_source *source,
  */
 const char *conversion_fill(struct table *table, const struct cfi_source *source)
 {
-	struct cfi_functions *sections = calloc(2, sizeof(*sections));
+	struct cfi_functions *sections = calloc(NR_CFI_ORIGINS, sizeof(*sections));
 	struct cfi_rows rows[2] = {};
 	const char *error;
+	u32 i;
 
 	if (!sections)
 		return "out of memory";
-	error = fill(table, source, &sections[0], &sections[1], rows);
+	error = fill(table, source, sections, rows);
 	if (!error) {
-		convert_functions(table, source, &sections[0], &sections[1], rows);
+		convert_functions(table, source, sections, rows);
 		error = table->error;
 	}
-	cfi_functions_free(&sections[0]);
-	cfi_functions_free(&sections[1]);
+	for (i = 0; i < NR_CFI_ORIGINS; i++)
+		cfi_functions_free(&sections[i]);
 	free(sections);
 	free(rows[0].all);
 	free(rows[1].all);

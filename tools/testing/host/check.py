@@ -75,7 +75,7 @@ def verbose(cli, tmp):
         cli.end(f"check -v --json {name}", errors)
     gcc("-nostdlib", "-shared", "-fno-asynchronous-unwind-tables", "-x", "c", "-", "-o", tmp / "bare.so", text=WITHOUT)
     cli("check without anything", "check", tmp / "bare.so",
-        out="^ *note: neither .sframe, .eh_frame nor .debug_frame: no table can be made of it$")
+        out="^ *note: neither .sframe, .eh_frame, .gopclntab nor .debug_frame: no table is possible$")
     gcc("-nostdlib", "-shared", "-fno-asynchronous-unwind-tables", "-g", "-x", "c", "-", "-o", tmp / "debug.so",
         text=WITHOUT)
     cli("check with .debug_frame", "check", tmp / "debug.so", out=r"\A(?![\s\S]*neither \.sframe)[\s\S]*debug\.so$")
