@@ -156,6 +156,30 @@ static void progress_on_other_stack(struct kunit *test)
 	expect_walk(test, want, "again");
 }
 
+/*
+ * OCaml calls C like this: the caller's stack pointer is in memory, and the return address is
+ * there. The function has the signal flag, so its caller's row is that of the next instruction.
+ */
+static void progress_to_saved_sp(struct kunit *test)
+{
+	unsigned long other = user_map(test, SZ_128K / PAGE_SIZE);
+	struct walk_scene *scene = test->priv;
+
+	KUNIT_ASSERT_LT(test, other + SZ_64K, stack(test, 0));
+	build_flex_row(build_function(test, 0, SIGNAL, FLEX), 0, IN_REG(R_SP, 8), IN_CFA(0), 0);
+	outermost_function(test, 0x40);
+	use_section(test);
+	sample(test, code(test, 4), stack(test, 0), 0);
+	word(test, 8, other);
+	store_call(test, plain_call(), code(test, 0x50), code(test, 0));
+	store_word(test, other, code(test, 0x50));
+	expect_walk(test, "c4@0 c50@? complete");
+	KUNIT_EXPECT_EQ(test, scene->walk.frame.sp, SFU_ARCH_REG_RA < 0 ? other + 8 : other);
+	KUNIT_EXPECT_TRUE(test, scene->walk.frame.is_activation);
+	store_word(test, other, code(test, 0x4c));
+	expect_walk(test, "c4@0 bad-cfa", "no call");
+}
+
 /* Records that lead up and down for ever end the walk. */
 static void progress_to_and_fro(struct kunit *test)
 {
@@ -331,6 +355,7 @@ static struct kunit_case progress_tests[] = {
 	KUNIT_CASE(progress_to_end_of_stack),
 	KUNIT_CASE(progress_no_cycle_by_cfa),
 	KUNIT_CASE(progress_on_other_stack),
+	KUNIT_CASE(progress_to_saved_sp),
 	KUNIT_CASE(progress_to_and_fro),
 	KUNIT_CASE(progress_no_cycle_by_fp),
 	KUNIT_CASE(progress_no_cycle_by_signal_rows),

@@ -193,7 +193,7 @@ static enum sfu_stop find_fp(struct sfu_walk *walk, const struct sframe_rule *ru
  */
 static unsigned long find_sp(const struct sframe_row *row, unsigned long cfa)
 {
-	if (SFU_ARCH_REG_RA >= 0 || row->signal || row->cfa.how != SFRAME_RULE_REG_MEM ||
+	if (SFU_ARCH_REG_RA >= 0 || row->cfa.how != SFRAME_RULE_REG_MEM ||
 	    row->ra.how != SFRAME_RULE_CFA_MEM || row->ra.off < 0)
 		return cfa;
 	return cfa + row->ra.off + sizeof(long);

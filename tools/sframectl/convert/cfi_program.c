@@ -335,9 +335,6 @@ static void execute_extended(struct run *run, u8 op)
 		break;
 	case CFA_DEF_CFA_EXPRESSION:
 		run->state.cfa = cfi_cfa_expression(take_block(run));
-		/* A signal frame has its stack pointer from a rule that knows no sum. */
-		if (run->cie->is_signal && run->state.cfa.how == CFI_REG_MEM && run->state.cfa.sum)
-			run->state.cfa = cfi_hole_rule(CFI_HOLE_EXPRESSION);
 		break;
 	case CFA_OFFSET_EXTENDED:
 		reg = cfi_uleb(cur);

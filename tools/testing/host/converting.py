@@ -28,8 +28,8 @@ DETAILS = (
     (CFA_IN_MEMORY, "flex: described by FLEX rows"),
     (".cfi_escape 0x0b", "malformed: call frame instructions that contradict themselves or the format"),
     (".cfi_escape 0x3f", "unknown: an instruction or augmentation that this program does not know"),
-    # CFA = memory at rsp + 16, and 16 more: of a signal frame SFrame cannot say that.
-    (f".cfi_signal_frame\n{CFA_SUM}", "expression: a DWARF expression that SFrame has no form for"),
+    # CFA = memory at rsp + 16, and 16 more. In OCaml, functions that change the stack are marked as signal frames.
+    (f".cfi_signal_frame\n{CFA_SUM}", "flex: described by FLEX rows"),
     (CFA_SUM, "flex: described by FLEX rows"),
     (".cfi_escape 0x0f, 1, 0x31", "expression: a DWARF expression that SFrame has no form for"),
     (".cfi_def_cfa 17, 8", "register: a rule names a register that is not in the registers of a sample"),
