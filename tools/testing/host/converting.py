@@ -12,6 +12,7 @@ import resource
 import signal
 import struct
 import subprocess
+import zlib
 
 # The PLT of GNU ld: CFA = rsp + 8 + ((rip & 15) >= 11) * 8
 PLT_EXPRESSION = ".cfi_escape 0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22"
@@ -294,6 +295,60 @@ def debug_frame(cli, tmp):
         out=r"^ +1   entries of \.debug_frame cannot be read$")
 
 
+MANY = """
+	.cfi_sections .debug_frame
+	.rept 200
+	.cfi_startproc
+	push %rbx
+	.cfi_adjust_cfa_offset 8
+	pop %rbx
+	.cfi_adjust_cfa_offset -8
+	ret
+	.cfi_endproc
+	.endr
+"""
+
+
+def compressed(cli, tmp):
+    """.debug_frame in each form that ld and Go write, and headers that promise more, or less, than there is."""
+    path = library(tmp, MANY)
+    want = table_rows(cli, tmp, path)
+    cli.enough("rows of many functions", len(want), 600)
+    unknown = r"its \.debug_frame is compressed in a way that is not known"
+    for kind in "zlib", "zlib-gnu", "zstd":
+        packed = tmp / f"many-{kind}.so"
+        if subprocess.run(["objcopy", f"--compress-debug-sections={kind}", path, packed], capture_output=True, check=False).returncode:
+            cli.tap.skip(f"convert: .debug_frame compressed by {kind}", "objcopy does not know it")
+            continue
+        elf = packed.read_bytes()
+        name = b".zdebug_frame" if kind == "zlib-gnu" else b".debug_frame"
+        if section(elf, name)[1] > 2000:
+            raise ValueError(f"{kind}: not compressed")
+        ran = subprocess.run([cli.program, "convert", "-o", tmp, packed], capture_output=True, text=True, check=False)
+        # libelf knows zstd from 0.189 on.
+        if kind == "zstd" and re.search(unknown, ran.stderr):
+            cli.tap.skip("convert: .debug_frame compressed by zstd", "libelf does not know it")
+            continue
+        rows = table_rows(cli, tmp, packed)
+        cli.end(f"convert: .debug_frame compressed by {kind}, many functions", [f"{rows}"] if rows != want else [])
+    elf = (tmp / "many-zlib.so").read_bytes()
+    at = section(elf, b".debug_frame")[0] + 8
+    size, = struct.unpack_from("<Q", elf, at)
+    for what, claimed in (("2^40 bytes", 2**40), ("a byte more", size + 1), ("a byte less", size - 1), ("no byte", 0)):
+        broken = bytearray(elf)
+        struct.pack_into("<Q", broken, at, claimed)
+        path.write_bytes(broken)
+        cli(f"convert: .debug_frame that claims {what}", "convert", "-o", tmp, path, status=1, out=".*", err=unknown)
+    # It is what it claims to be: no more than 128 MiB are inflated.
+    bomb, large = bytearray(elf), (128 << 20) + 1
+    place = struct.pack("<QQ", *section(elf, b".debug_frame"))
+    at = bomb.index(place, struct.unpack_from("<Q", elf, 40)[0])
+    data = struct.pack("<IIQQ", 1, 0, large, 8) + zlib.compress(bytes(large))
+    struct.pack_into("<QQ", bomb, at, len(bomb), len(data))
+    path.write_bytes(bomb + data)
+    cli("convert: .debug_frame of 128 MiB and a byte", "convert", "-o", tmp, path, status=1, out=".*", err=unknown)
+
+
 THREE = "".join(f"""
 	.balign 16
 f{i}:	.cfi_startproc
@@ -504,6 +559,7 @@ def tests(cli):
     details(cli, cli.tmp)
     agreeing(cli, cli.tmp)
     debug_frame(cli, cli.tmp)
+    compressed(cli, cli.tmp)
     terminator(cli, cli.tmp)
     cies(cli, cli.tmp)
     refused(cli, cli.tmp)
