@@ -35,6 +35,9 @@
                          run CMD as "run" does, inside the root with the compiler for that kernel's modules
   truth-run CMD...       run CMD as "run" does, inside a fifth root, which has libdw and programs to be stepped
   truth-root [arm64]     print the path of that root; the programs of the arm64 root run with qemu-user
+  runtimes-run CMD...    run CMD as "run" does, inside a root with the runtimes whose stacks are judged
+  runtimes-root          print the path of that root
+  runtimes-disk          print a directory with a disk of it, for tools/lab/vm --disk
   doc-run CMD...         run CMD as "run" does, inside a root which has Sphinx
   package-run 12|13|testing CMD...
                          run CMD as "run" does, inside a root of that Debian where its packages are built
@@ -150,6 +153,9 @@ COMMANDS = {
     "oracle-run": run_in(roots.oracle_root),
     "oracle-root": roots.oracle_root,
     "module-run": module_run,
+    "runtimes-run": run_in(roots.runtimes_root),
+    "runtimes-disk": images.runtimes_disk,
+    "runtimes-root": roots.runtimes_root,
     "doc-run": run_in(roots.doc_root),
     "truth-run": run_in(roots.truth_root),
     "truth-root": truth_root,

@@ -13,7 +13,7 @@ from .cache import remove
 from .host import HERE, LAB, output, run, say
 from .kernels import packages, release
 from .module import module, tools
-from .roots import arm64_root, root, run_inside
+from .roots import arm64_root, root, run_inside, runtimes_root
 
 # The drivers that the initrd loads, in this order, with their dependencies. Some are built into the kernel.
 DRIVERS = ("virtio_pci", "virtio_blk", "ext4", "virtio_console", "virtio_rng")
@@ -63,6 +63,20 @@ def make_debug_image(folder, parts, stock):
     kernel's modules in the initrd."""
     for file in (parts / "vmlinuz", stock / "disk", stock / "initrd"):
         os.link(file, folder / file.name)
+
+
+def runtimes_disk():
+    """Return the directory with a disk of runtimes_root(), for tools/lab/vm --disk. It does not depend on the kernel."""
+    return cache.made("runtimes-disk", f"1 {runtimes_root().name}", make_runtimes_disk)
+
+
+def make_runtimes_disk(folder):
+    say("making the disk of the runtimes")
+    used = int(output("du", "-sm", runtimes_root()).split()[0])
+    with open(folder / "disk", "wb") as disk:
+        disk.truncate((used * 5 // 4 + 512) << 20)
+    run_inside(root, "mke2fs", "-q", "-t", "ext4", "-O", "^has_journal", "-E", "lazy_itable_init=1,nodiscard", "-m", "0",
+               "-d", runtimes_root(), folder / "disk")
 
 
 def additions(kernel):

@@ -23,10 +23,17 @@ ORACLE_ROOT = """bash binutils g++ g++-aarch64-linux-gnu gcc gcc-aarch64-linux-g
 UNSTABLE_ROOT = "bash gcc gcc-aarch64-linux-gnu kmod libc6-dev libelf-dev make".split()
 DOC_ROOT = "bash make python3-sphinx".split()
 TRUTH_ROOT = "bash g++ gcc gdb git libdw-dev libelf-dev make mawk openssl perl python3 sqlite3 xz-utils".split()
+# The programs of tools/testing/runtimes, what compiles them, and what perf's judge needs.
+RUNTIMES_ROOT = """bash dav1d erlang-base fp-compiler gcc golang-go guile-3.0 libc6-dev libopenblas0-pthread luajit
+    musl-tools nodejs ocaml-nox openjdk-21-jdk-headless perl php8.4-cli php8.4-opcache postgresql procps python3
+    python3-numpy qemu-user ruby sbcl upx-ucl x265 zstd""".split()
 
 # A part that is not whole is made again: nothing has to reach the disk before the next step.
 DPKG_OPTIONS = ["--dpkgopt=force-unsafe-io",
                 *(f"--dpkgopt=path-exclude=/usr/share/{name}/*" for name in ("doc", "man", "locale", "info"))]
+
+# Alternatives of some packages need these directories, though nothing else is in them.
+KEEP_MAN = '--essential-hook=mkdir -p "$1"/usr/share/man/man1 "$1"/usr/share/man/man7'
 
 
 # ---- what a root has -----------------------------------------------------------------------------------------
@@ -86,18 +93,24 @@ def truth_arm64_root():
     return cache.made("truth-root-arm64", f"1 {','.join(TRUTH_ROOT)}", make_truth_arm64_root)
 
 
+def runtimes_root():
+    """The root with the runtimes whose stacks tools/testing/runtimes judges."""
+    return made("runtimes-root", RUNTIMES_ROOT, options=[KEEP_MAN])
+
+
 # ---- making one ----------------------------------------------------------------------------------------------
 
-def made(noun, packages, arches="amd64", key=None, suite="trixie"):
+def made(noun, packages, arches="amd64", key=None, suite="trixie", options=()):
     """Return the path of that root. A key that is given has to change with the packages."""
     archive.need_lists()
-    return cache.made(noun, key or f"1 {','.join(packages)}", lambda folder: make_root(folder, packages, arches, suite))
+    return cache.made(noun, key or f"1 {','.join(packages)}",
+                      lambda folder: make_root(folder, packages, arches, suite, options))
 
 
-def make_root(folder, packages, arches, suite):
+def make_root(folder, packages, arches, suite, options=()):
     say(f"making the root of {suite}")
     folder.chmod(0o755)
-    strap(folder, suite, packages, "--variant=minbase", *DPKG_OPTIONS, arches=arches, backports=suite == "trixie")
+    strap(folder, suite, packages, "--variant=minbase", *DPKG_OPTIONS, *options, arches=arches, backports=suite == "trixie")
     name_host(folder)
 
 
