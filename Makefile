@@ -118,6 +118,9 @@ oracle:	## compare decoder and converter with readelf and .eh_frame on many real
 truth:	## compare stacks with what programs do at each instruction (PROGRAM=), or with libdw (LIVE=1, KERNEL=)
 	tools/testing/truth/run $(if $(LIVE),live --kernel $(or $(KERNEL),6.12),steps $(PROGRAM))
 
+runtimes:	## compare the stacks of runtimes with libdw and with their own lists (PROGRAM=, KERNEL=)
+	tools/testing/runtimes/run --kernel $(or $(KERNEL),6.12) $(PROGRAM)
+
 bench:	## measure what samples, look-ups and memory cost (PART=samples, KERNEL=)
 	tools/bench/run --kernel $(or $(KERNEL),6.12) $(PART)
 
@@ -134,7 +137,7 @@ fuzz-coverage:	## report which code all inputs of the fuzzers together reach
 doc:	## make HTML pages of Documentation/ in build/doc
 	tools/lab/lab doc-run sphinx-build -q -W --keep-going -b html Documentation build/doc
 
-readme:	## record the tables and examples of the documents again, in a quarter of an hour, and write them there
+readme:	## record the tables and examples of the documents again, in half an hour, and write them there
 	tools/packaging/readme --run
 
 stress:	## run all loads that may race at once, on a debug kernel (KERNEL=7.2, SECONDS=600, RT=1, KCSAN=1)
@@ -155,5 +158,5 @@ distclean: clean	## remove the laboratory as well
 	tools/lab/lab clean
 	rm -rf build
 
-.PHONY: help all check-kdir modules tools stage check-prefix install install-tools uninstall dist deb demo test check kunit oracle truth \
+.PHONY: help all check-kdir modules tools stage check-prefix install install-tools uninstall dist deb demo test check kunit oracle truth runtimes \
 	bench harm fuzz fuzz-coverage stress vm doc readme clean distclean
