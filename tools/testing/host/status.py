@@ -42,7 +42,7 @@ MACHINE = """
     }
     serve() {
         bash -c 'exec -a sframectl "$0" -c "import time; time.sleep(1000)" serve' "$PYTHON" &
-        while ! grep -qa serve /proc/$!/cmdline; do sleep 0.1; done
+        while ! grep -qa ^sframectl /proc/$!/cmdline; do sleep 0.1; done
         cp /proc/$!/cgroup cgroup; echo "0::/system.slice$1" >>cgroup
         mount --bind cgroup /proc/$!/cgroup
     }
