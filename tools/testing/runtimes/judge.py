@@ -67,6 +67,11 @@ def read_map(path):
     return found
 
 
+# Go's own rows follow the stack pointer in these functions, which change the stack: libdw's next frame is one that never called
+# (systemstack_switch), or data.
+CHANGE_STACK = {"runtime.cgocallback.abi0", "runtime.asmcgocall.abi0"}
+
+
 class Way:
     """All samples of a program with the module off, or on."""
 
@@ -102,6 +107,10 @@ class Way:
     def wrong_frame(self, stack):
         """Return how many frames are right before the first one that is wrong, and what is wrong."""
         chain, truth = stack.chain, stack.libdw[:stack.known]
+        for nr, frame in enumerate(truth):
+            if frame.symbol in CHANGE_STACK:
+                truth = truth[:nr + 1]
+                break
         interrupted = True
         for nr, frame in enumerate(chain):
             if nr < len(truth) and frame.address != truth[nr].address:
