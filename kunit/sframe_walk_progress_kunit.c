@@ -157,8 +157,9 @@ static void progress_on_other_stack(struct kunit *test)
 }
 
 /*
- * OCaml calls C like this: the caller's stack pointer is in memory, and the return address is
- * there. The function has the signal flag, so its caller's row is that of the next instruction.
+ * OCaml calls C like this: the caller's stack pointer is in memory, and it points to the return
+ * address. The FDE has the signal flag, so the walk looks up the return address itself, and not
+ * the address before it.
  */
 static void progress_to_saved_sp(struct kunit *test)
 {

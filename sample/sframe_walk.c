@@ -288,9 +288,9 @@ static bool calls(struct sfu_walk *walk, unsigned long ra, const struct sframe_r
 }
 
 /*
- * Functions of Go and OCaml call on another stack, which may be further down. Their rows lead back
- * all the same. The code before the return address must call the function, because any other
- * address below the stack pointer is left there by functions that have returned.
+ * Go and OCaml call functions on another stack, so the caller's frame may be below the stack
+ * pointer. The row leads to that frame. The instruction before the return address must call the
+ * present function: functions that have returned leave other return addresses there.
  */
 static bool leaves_stack_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 				struct sfu_frame *caller)
