@@ -44,8 +44,7 @@ void sfu_request_init(struct sfu_request *request);
 void sfu_request_for_sample(struct sfu_process *process);
 
 /* Any context but NMI; does not sleep. */
-void sfu_request_for_event(struct sfu_process *process, struct task_struct *task,
-			   enum sfu_scan_reason reason);
+void sfu_request_for_event(struct sfu_process *process, struct task_struct *task);
 void sfu_request_close(struct sfu_process *process);
 
 /* Task context. */

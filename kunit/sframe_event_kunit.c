@@ -236,7 +236,7 @@ static void return_to_user_in(struct task_struct *child)
 
 	switch_process(child->mm);
 	rcu_read_lock();
-	sfu_request_for_event(sfu_process_find(child->mm), current, SFU_SCAN_NEW_CODE);
+	sfu_request_for_event(sfu_process_find(child->mm), current);
 	rcu_read_unlock();
 	task_work_run();
 	switch_process(parent);

@@ -27,7 +27,7 @@ static void request_by_sample(void)
 static void request_by_event(struct task_struct *task)
 {
 	rcu_read_lock();
-	sfu_request_for_event(process_of(current->mm), task, SFU_SCAN_NEW_CODE);
+	sfu_request_for_event(process_of(current->mm), task);
 	rcu_read_unlock();
 }
 

@@ -110,7 +110,7 @@ void sfu_event_mmap(struct vm_area_struct *vma)
 	if (process && may_have_code_or_section(process, vma)) {
 		WRITE_ONCE(process->has_new_code, true);
 		if (vma->vm_file && !has_many_mappings(mm))
-			sfu_request_for_event(process, current, SFU_SCAN_NEW_CODE);
+			sfu_request_for_event(process, current);
 	}
 	rcu_read_unlock_sched();
 }
@@ -124,7 +124,7 @@ void sfu_event_unmap(struct vm_area_struct *vma)
 	process = sfu_process_find(vma->vm_mm);
 	if (process && !sfu_process_unmap(process, vma->vm_start, vma->vm_end) &&
 	    vma->vm_mm == current->mm && expects_samples() && !has_many_mappings(current->mm))
-		sfu_request_for_event(process, current, SFU_SCAN_NEW_CODE);
+		sfu_request_for_event(process, current);
 	rcu_read_unlock_sched();
 }
 
@@ -176,7 +176,7 @@ static void add_child(struct task_struct *child, struct sfu_process *parent, str
 	}
 	process = sfu_process_add_child(child->mm, parent, map, matches);
 	if (process && !matches)
-		sfu_request_for_event(process, child, SFU_SCAN_NEW_CODE);
+		sfu_request_for_event(process, child);
 }
 
 /*

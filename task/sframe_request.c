@@ -246,16 +246,18 @@ void sfu_request_for_sample(struct sfu_process *process)
 		sfu_count(scan_requests);
 }
 
-/* Requests a scan before @task, of the process, enters user mode again. Preemption may be off. */
-void sfu_request_for_event(struct sfu_process *process, struct task_struct *task,
-			   enum sfu_scan_reason reason)
+/*
+ * Requests a scan for new code, before @task, of the process, enters user mode again. Preemption
+ * may be off.
+ */
+void sfu_request_for_event(struct sfu_process *process, struct task_struct *task)
 {
 	/* A system call may change thousands of mappings. */
 	if (READ_ONCE(process->request.holder) == task &&
-	    READ_ONCE(process->request.reason) >= reason)
+	    READ_ONCE(process->request.reason) >= SFU_SCAN_NEW_CODE)
 		return;
-	if (sfu_scan_is_due(process, reason))
-		give_request(process, task, reason);
+	if (sfu_scan_is_due(process, SFU_SCAN_NEW_CODE))
+		give_request(process, task, SFU_SCAN_NEW_CODE);
 }
 
 /*
