@@ -496,6 +496,31 @@ static void event_by_fork_takes_little(struct kunit *test)
 	mmput(child->mm);
 }
 
+/* Events of the parent have used up their scans. No sample comes, so its map stays as it is. */
+static void event_by_fork_without_scans(struct kunit *test)
+{
+	struct task_struct *child;
+
+	map_image(test);
+	expect_scanned(test, SAME, "scan.runs");
+	process_of(current->mm)->event_scans = 0;
+	child = fork_same(test);
+	KUNIT_EXPECT_NULL(test, process_of(child->mm)->request.holder);
+	mmput(child->mm);
+	process_of(current->mm)->has_new_code = true;
+	child = make_child(test, keep_all);
+	report_fork(child);
+	KUNIT_EXPECT_NULL(test, process_of(child->mm));
+	mmput(child->mm);
+	process_of(current->mm)->event_scans = 1;
+	child = make_child(test, keep_all);
+	report_fork(child);
+	KUNIT_EXPECT_PTR_EQ(test, process_of(child->mm)->request.holder, child);
+	return_to_user_in(child);
+	expect_map_in(test, child->mm, SAME);
+	mmput(child->mm);
+}
+
 static void event_by_fork_of_unknown(struct kunit *test)
 {
 	struct task_struct *child;
@@ -665,6 +690,7 @@ static struct kunit_case event_tests[] = {
 	KUNIT_CASE(event_over_a_part_of_code),
 	KUNIT_CASE(event_of_code_that_is_cut),
 	KUNIT_CASE_PARAM(event_by_fork, fork_gen_params),
+	KUNIT_CASE(event_by_fork_without_scans),
 	KUNIT_CASE(event_by_fork_of_unknown),
 	KUNIT_CASE(event_after_profiler),
 	KUNIT_CASE(event_of_profiler_that_failed),

@@ -162,7 +162,9 @@ static bool is_map_complete(struct sfu_process *process)
 
 /*
  * Adds the child of a process, which has this map. Takes the reference of the caller to it. If
- * the map is not complete, the parent may have code that the map does not have.
+ * the map is not complete, the parent may have code that the map does not have. A child that needs
+ * a scan for that is left to its first sample if its parent has used up the scans for events: such
+ * a parent is not sampled, and each of its children would be scanned.
  */
 static void add_child(struct task_struct *child, struct sfu_process *parent, struct sfu_map *map,
 		      bool is_complete)
@@ -170,7 +172,8 @@ static void add_child(struct task_struct *child, struct sfu_process *parent, str
 	bool matches = is_complete && matches_child(child->mm, map);
 	struct sfu_process *process;
 
-	if (!matches && (has_many_mappings(child->mm) || map->nr_ranges > SCAN_CHILD_MAX)) {
+	if (!matches && (has_many_mappings(child->mm) || map->nr_ranges > SCAN_CHILD_MAX ||
+			 !READ_ONCE(parent->event_scans))) {
 		sfu_map_put(map);
 		return;
 	}
