@@ -14,7 +14,7 @@
 #include <kunit/test.h>
 
 #include "counters.h"
-#include "section_text.h"
+#include "section_builder.h"
 #include "user_image.h"
 #include "user_memory.h"
 

@@ -14,7 +14,6 @@
 #include "map_builder.h"
 #include "named_cases.h"
 #include "scan_scene.h"
-#include "section_cases.h"
 #include "sframe_arch.h"
 #include "sframe_file.h"
 #include "sframe_process.h"
@@ -822,11 +821,6 @@ static void table_section_cases(struct kunit *test)
 
 		make_section_case_for(b, c, SFU_ARCH_ABI);
 		expect_case(test, c->name, b, !strchr(c->expect, '!') && is_native(b));
-	}
-	for (i = 0; i < NR_SECTION_PATCHES; i++) {
-		make_section_patch_for(b, &section_patches[i], SFU_ARCH_ABI);
-		expect_case(test, section_patches[i].name, b,
-			    !strchr(section_patches[i].expect, '!'));
 	}
 }
 

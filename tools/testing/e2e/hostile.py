@@ -39,7 +39,7 @@ ARCHS = {
 }
 arch = ARCHS['x86_64']
 
-MIN_SECTIONS = 100
+MIN_SECTIONS = 90
 
 # For these sections the result of the decoder on the host is not the effect in a process.
 IN_A_PROCESS = {

@@ -6,7 +6,7 @@ import re
 import meanings
 from cli import HERE
 
-MIN_SECTIONS = 102
+MIN_SECTIONS = 93
 MIN_KNOWN_SECTIONS = 15
 
 

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "section_cases.h"
+#include "section_builder.h"
 #include "guard.h"
 #include "scan.h"
 #include "text.h"
@@ -389,11 +389,6 @@ static void write_sections(const char *dir, const struct machine *machine,
 		write_section(&b, section_cases[i].name, section_cases[i].expect,
 			      dir, machine, table);
 	}
-	for (i = 0; i < NR_SECTION_PATCHES; i++) {
-		make_section_patch_for(&b, &section_patches[i], abi);
-		write_section(&b, section_patches[i].name,
-			      section_patches[i].expect, dir, machine, table);
-	}
 }
 
 /* With @name of a machine, the table of defects is written, too. */
@@ -420,7 +415,6 @@ static int write_for(const char *dir, const char *name)
 static void test_sections(void)
 {
 	const u8 arm64 = SFRAME_ABI_AARCH64_LE;
-	const struct section_patch *patch;
 	const struct section_case *test;
 	struct build b;
 
@@ -429,13 +423,6 @@ static void test_sections(void)
 		test_section(&b, test->name, test->expect);
 		make_section_case_for(&b, test, arm64);
 		test_other_abi(&b, test->name, test->expect);
-	}
-	for (patch = section_patches;
-	     patch < section_patches + NR_SECTION_PATCHES; patch++) {
-		make_section_patch(&b, patch);
-		test_section(&b, patch->name, patch->expect);
-		make_section_patch_for(&b, patch, arm64);
-		test_other_abi(&b, patch->name, patch->expect);
 	}
 }
 
