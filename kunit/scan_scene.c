@@ -4,8 +4,10 @@
 #include <linux/jiffies.h>
 #include <linux/kthread.h>
 #include <linux/mm.h>
+#include <linux/mman.h>
 #include <linux/sched/mm.h>
 #include <linux/seq_buf.h>
+#include <linux/task_work.h>
 
 #include "map_builder.h"
 #include "scan_scene.h"
@@ -230,13 +232,8 @@ void map_image(struct kunit *test)
 	struct scan_scene *scene = test->priv;
 
 	image_write(test, &scene->image);
+	scene->is_written = true;
 	image_map(test, &scene->image, scene->area);
-}
-
-/* Maps the image, which has been written, at a page of the area. */
-void map_image_at(struct kunit *test, unsigned int nr)
-{
-	image_map(test, &((struct scan_scene *)test->priv)->image, page(test, nr));
 }
 
 struct image *another_image(struct kunit *test)
@@ -273,4 +270,170 @@ void switch_process(struct mm_struct *mm)
 {
 	kthread_unuse_mm(current->mm);
 	kthread_use_mm(mm);
+}
+
+/* ---- scripts ---- */
+
+static struct image *written_image(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+
+	if (!scene->is_written)
+		image_write(test, &scene->image);
+	scene->is_written = true;
+	return &scene->image;
+}
+
+static void map_other_at(struct kunit *test, unsigned int nr)
+{
+	struct scan_scene *scene = test->priv;
+
+	if (!scene->other) {
+		scene->other = another_image(test);
+		scene->other->ehdr.e_phnum = IMAGE_PH_SFRAME;
+		image_write(test, scene->other);
+	}
+	image_map(test, scene->other, page(test, nr));
+}
+
+static unsigned long prot_of(const char *text)
+{
+	return (strchr(text, 'r') ? PROT_READ : 0) | (strchr(text, 'w') ? PROT_WRITE : 0) |
+	       (strchr(text, 'x') ? PROT_EXEC : 0);
+}
+
+static unsigned long map_pages(struct file *file, unsigned long at, unsigned long len,
+			       unsigned long prot, unsigned long offset)
+{
+	return vm_mmap(file, at, len, prot, MAP_PRIVATE | MAP_FIXED | (file ? 0 : MAP_ANONYMOUS),
+		       offset);
+}
+
+/* Marks the section of the code at page 1 as bad, as a walk does. */
+static void mark_section_as_bad(struct kunit *test)
+{
+	struct sfu_map *map = map_of(current->mm);
+	struct sfu_range *range = sfu_map_find(map, page(test, 1));
+
+	KUNIT_EXPECT_NOT_NULL(test, range);
+	if (range)
+		sfu_section_mark_bad(&range->section, SFRAME_DEFECT_FRE_CUT);
+	sfu_map_put(map);
+}
+
+/* The kernel reports mappings in a task of the process: here in the test's kernel thread. */
+static void report_mapping(unsigned long addr, bool is_exec)
+{
+	mmap_read_lock(current->mm);
+	preempt_disable();
+	current->flags &= ~PF_KTHREAD;
+	current->in_execve = is_exec;
+	sfu_event_mmap(find_vma(current->mm, addr));
+	current->in_execve = 0;
+	current->flags |= PF_KTHREAD;
+	preempt_enable();
+	mmap_read_unlock(current->mm);
+}
+
+/* Return: false if the step is not one of these. */
+static bool change_process(struct kunit *test, const char *name, const s64 *n, const char *text)
+{
+	unsigned long at = page(test, n[0]), len = n[1] * PAGE_SIZE, to = page(test, n[2]);
+	unsigned long err = 0;
+
+	if (!strcmp(name, "image"))
+		image_map(test, written_image(test), at);
+	else if (!strcmp(name, "other"))
+		map_other_at(test, n[0]);
+	else if (!strcmp(name, "file"))
+		err = map_pages(written_image(test)->file, at, len, prot_of(text),
+				n[2] * PAGE_SIZE) - at;
+	else if (!strcmp(name, "anon"))
+		err = map_pages(NULL, at, len, prot_of(text), 0) - at;
+	else if (!strcmp(name, "unmap"))
+		err = vm_munmap(at, len);
+	else if (!strcmp(name, "protect"))
+		err = user_mprotect(at, len, prot_of(text));
+	else if (!strcmp(name, "move"))
+		err = user_mremap(at, len, len, to) - to;
+	else if (!strcmp(name, "shrink"))
+		err = user_mremap(at, len, n[2] * PAGE_SIZE, 0) - at;
+	else if (!strcmp(name, "drop"))
+		err = user_madvise(at, len, MADV_DONTNEED);
+	else if (!strcmp(name, "patch"))
+		patch_file(test, n[0], n[2], n[1]);
+	else if (!strcmp(name, "bad"))
+		mark_section_as_bad(test);
+	else if (!strcmp(name, "report") || !strcmp(name, "exec"))
+		report_mapping(at, *name == 'e');
+	else if (!strcmp(name, "run"))
+		task_work_run();
+	else
+		return false;
+	KUNIT_ASSERT_EQ(test, 0, err);
+	return true;
+}
+
+static void check_process(struct kunit *test, const char *name, char *text)
+{
+	char *counted = strstr(text, " | ");
+	const char *row = text;
+	s64 nr = 0;
+
+	if (counted) {
+		*counted = '\0';
+		counted += 3;
+	}
+	if (!strcmp(name, "scan")) {
+		expect_scanned(test, text, counted ?: "scan.runs");
+	} else if (!strcmp(name, "new")) {
+		KUNIT_EXPECT_EQ(test, 0, sfu_scan(process_of(current->mm), SFU_SCAN_NEW_CODE));
+		expect_map(test, text);
+		expect_counted(test, counted ?: "scan.runs");
+	} else if (!strcmp(name, "map")) {
+		expect_map(test, text);
+	} else if (!strcmp(name, "counted")) {
+		expect_counted(test, text);
+	} else if (!strcmp(name, "rows") && section_number(&row, &nr)) {
+		expect_rows(test, page(test, nr));
+	} else if (!strcmp(name, "row") && section_number(&row, &nr)) {
+		expect_row(test, page(test, nr), row + 1);
+	} else {
+		KUNIT_FAIL_AND_ABORT(test, "no step: %s %s", name, text);
+	}
+}
+
+static void run_step(struct kunit *test, char *step)
+{
+	char *text = step, *name = strsep(&text, " ");
+	const char *rest = text ?: "";
+	s64 n[3] = {};
+	int i = 0;
+
+	while (i < ARRAY_SIZE(n) && section_number(&rest, &n[i]))
+		i++;
+	if (!change_process(test, name, n, rest))
+		check_process(test, name, text ?: "");
+}
+
+void run_steps(struct kunit *test, const char *script)
+{
+	char step[MAP_TEXT];
+
+	for (; *script; script += *script == ';') {
+		script += strspn(script, " ");
+		strscpy(step, script, min(sizeof(step), strcspn(script, ";") + 1));
+		script += strlen(step);
+		run_step(test, step);
+		if (READ_ONCE(test->status) == KUNIT_FAILURE)
+			kunit_info(test, "in or before the step before \"%s\"", script);
+	}
+}
+
+/* Runs the script of a case. */
+void run_script(struct kunit *test)
+{
+	const struct script_case *c = test->param_value;
+
+	run_steps(test, c->script);
 }

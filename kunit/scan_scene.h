@@ -7,6 +7,26 @@
  * A process map is compared as a text. Numbers are pages of the area in which the
  * test maps. "1-3 ready by 3-60" is code on pages 1 and 2 with a section that begins
  * 60 bytes before page 3. Counters are another text, see counters.h.
+ *
+ * A test is a script, as far as it can be: "image 0; scan 1-3 ready by 3; unmap 3 2;
+ * map 1-3 unmapped" maps the image at the beginning of the area and scans it, which finds
+ * that map; when two pages from page 3 on are unmapped, the map says so. P and N are pages
+ * and their number, and PROT is of the letters r, w, x, or is "-".
+ *
+ *	image P, other P	maps the image, or one without a section, as a loader does
+ *	file P N FROM PROT	maps pages of the image, from page FROM of the file on
+ *	anon P N PROT		maps anonymous memory
+ *	unmap P N, protect P N PROT, move P N TO, shrink P N TO, drop P N
+ *				munmap(), mprotect(), mremap() twice, MADV_DONTNEED
+ *	patch AT LEN VALUE	writes a number to the file of the image
+ *	bad			a walk finds that the section of the code at page 1 is bad
+ *	report P, exec P	the kernel reports the mapping at a page, or that of a new program
+ *	run			current returns to user mode, where it does what was requested
+ *	scan MAP, new MAP	scans for a sample, or for new code, as soon as it may
+ *	map MAP			compares the map as it is
+ *	counted COUNTERS	compares what was counted since the last time; "scan" does so, too,
+ *				and expects "scan.runs" unless its text goes on with " | COUNTERS"
+ *	rows P, row P ROW	looks up the rows of the image at a page, or one row
  */
 #ifndef SCAN_SCENE_H
 #define SCAN_SCENE_H
@@ -31,6 +51,9 @@
 #define BAD	"1-3 bad"
 #define GONE	"1-3 unmapped"
 
+/* The same, as steps of a script. */
+#define SCANNED		"image 0; scan " SAME ";"
+
 /* 28 bytes of header, 16 of entry, 5 of attribute; a row's words are at 51. */
 #define ROW_WORDS	51
 
@@ -48,15 +71,26 @@ struct sfu_process;
  * struct scan_scene - the fixture of the task side's tests
  * @area: AREA_PAGES pages of the process to map in
  * @image: the image; the test writes and maps it
+ * @other: an image without a section; run_steps() makes it
+ * @is_written: the image has been written
  * @since: the counters at the last call of expect_counted()
  */
 struct scan_scene {
 	unsigned long		area;
 	struct image		image;
+	struct image		*other;
+	bool			is_written;
 	struct sfu_counters	since;
 };
 
+struct script_case {
+	const char	*name;
+	const char	*script;
+};
+
 int scan_scene_init(struct kunit *test);
+void run_steps(struct kunit *test, const char *script);
+void run_script(struct kunit *test);
 
 #define SCAN_SUITE(suite_name, tests)					\
 	static struct kunit_suite tests##_suite = {			\
@@ -75,7 +109,6 @@ static inline unsigned long page(struct kunit *test, unsigned int nr)
 }
 
 void map_image(struct kunit *test);
-void map_image_at(struct kunit *test, unsigned int nr);
 struct image *another_image(struct kunit *test);
 void patch_file(struct kunit *test, loff_t at, u64 value, unsigned int len);
 

@@ -6,7 +6,6 @@
 #include <linux/sched/mm.h>
 #include <linux/task_work.h>
 
-#include "mapping_change.h"
 #include "named_cases.h"
 #include "scan_scene.h"
 #include "sframe_event.h"
@@ -14,154 +13,46 @@
 #include "sframe_process.h"
 #include "sframe_request.h"
 
-/* The kernel reports mappings in a task of the process: here in the test's kernel thread. */
-static void report_mmap(struct kunit *test, unsigned int nr)
-{
-	mmap_read_lock(current->mm);
-	preempt_disable();
-	current->flags &= ~PF_KTHREAD;
-	sfu_event_mmap(find_vma(current->mm, page(test, nr)));
-	current->flags |= PF_KTHREAD;
-	preempt_enable();
-	mmap_read_unlock(current->mm);
-}
+/* New code of the process, as the kernel reports it. See scan_scene.h for the steps. */
+static const struct script_case script_cases[] = {
+	/* A process that runs already is left to its first sample. */
+	{ "unknown process", "image 0; report 1; run; map unknown; counted" },
+	/* A new program has no code yet, so its map is complete. */
+	{ "exec", "image 0; exec 1; map nothing; run; map " SAME "; counted scan.runs" },
+	{ "exec, unmaps what its map does not have yet",
+	  "image 0; exec 1; unmap 0 128; map nothing; counted" },
+	{ "code",
+	  "scan nothing; image 0; report 1; map nothing; run; map " SAME "; counted scan.runs" },
+	{ "no code",
+	  "scan nothing; image 0; anon 8 1 x; report 3; report 8; run; map nothing; counted" },
+	/* A loader maps the code of a file first, and the part with the section a moment later. */
+	{ "awaited section",
+	  "image 0; anon 3 2 -; scan " LATE "; file 8 1 3 r; report 8; run; counted;"
+	  "file 3 2 3 r; report 3; run; map " SAME "; counted scan.runs; report 3; run; counted" },
+	/* A loader maps a whole file, and then its parts over it. */
+	{ "over the section",
+	  SCANNED "unmap 3 2; map " GONE "; image 0; report 3; run; map " SAME ";"
+	  "counted scan.runs" },
+	/* A loader cuts the first mapping of a library. The rest is left to the next sample. */
+	{ "beside what remains",
+	  SCANNED "unmap 1 1; map " GONE "; report 3; run; map " GONE ";"
+	  "counted; scan 2-3 ready by 3" },
+	/* Other data takes the place of a part of the code. The rest of the code remains. */
+	{ "over a part of code",
+	  SCANNED "file 1 1 1 r; report 1; run; map 2-3 ready by 3; counted scan.runs" },
+	/* New code is cut, or is gone, after it was reported, and before the scan. */
+	{ "code that is cut",
+	  SCANNED "image 50; report 51; unmap 51 1; run; map " SAME ", 52-53 ready by 53;"
+	  "counted scan.runs" },
+	{ "code that is gone",
+	  SCANNED "image 10; report 11; unmap 10 5; run; map " SAME "; counted scan.runs" },
+	/* A scan for new code finds code that no event has reported. */
+	{ "code that was not reported",
+	  SCANNED "image 20; image 10; anon 40 1 x; report 11; run;"
+	  "map " SAME ", 11-13 ready by 13, 21-23 ready by 23, 40-41 none; counted scan.runs" },
+};
 
-/* execve() maps the new program. */
-static void report_exec(struct kunit *test, unsigned int nr)
-{
-	current->in_execve = 1;
-	report_mmap(test, nr);
-	current->in_execve = 0;
-}
-
-/* A process that runs already is left to its first sample. */
-static void event_of_unknown_process(struct kunit *test)
-{
-	map_image(test);
-	report_mmap(test, 1);
-	task_work_run();
-	expect_map(test, "unknown");
-	expect_counted(test, "");
-}
-
-/* A new program has no code yet, so its map is complete. */
-static void event_of_exec(struct kunit *test)
-{
-	map_image(test);
-	report_exec(test, 1);
-	expect_map(test, "nothing");
-	task_work_run();
-	expect_map(test, SAME);
-	expect_counted(test, "scan.runs");
-}
-
-static void event_of_code(struct kunit *test)
-{
-	expect_scanned(test, "nothing", "scan.runs");
-	map_image(test);
-	report_mmap(test, 1);
-	expect_map(test, "nothing");
-	task_work_run();
-	expect_map(test, SAME);
-	expect_counted(test, "scan.runs");
-}
-
-static void event_of_no_code(struct kunit *test)
-{
-	expect_scanned(test, "nothing", "scan.runs");
-	map_image(test);
-	map_anonymous(test, 8, 1, PROT_EXEC);
-	report_mmap(test, 3);
-	report_mmap(test, 8);
-	task_work_run();
-	expect_map(test, "nothing");
-	expect_counted(test, "");
-}
-
-/* A loader maps the code of a file first, and the part with the section a moment later. */
-static void event_of_awaited_section(struct kunit *test)
-{
-	struct scan_scene *scene = test->priv;
-
-	map_image(test);
-	map_anonymous(test, 3, 2, PROT_NONE);
-	expect_scanned(test, LATE, "scan.runs");
-	user_map_file(test, scene->image.file, page(test, 8), 1, PROT_READ, IMAGE_SECTION);
-	report_mmap(test, 8);
-	task_work_run();
-	expect_counted(test, "");
-	map_section_again(test);
-	report_mmap(test, 3);
-	task_work_run();
-	expect_map(test, SAME);
-	expect_counted(test, "scan.runs");
-	/* It is not awaited any more. */
-	report_mmap(test, 3);
-	task_work_run();
-	expect_counted(test, "");
-}
-
-/* A loader cuts the first mapping of a library. The rest of it is left to the next sample. */
-/* A loader maps a whole file, and then its parts over it. */
-static void event_over_section(struct kunit *test)
-{
-	struct scan_scene *scene = test->priv;
-
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
-	unmap_section(test);
-	expect_map(test, GONE);
-	image_map(test, &scene->image, scene->area);
-	report_mmap(test, 3);
-	task_work_run();
-	expect_map(test, SAME);
-	expect_counted(test, "scan.runs");
-}
-
-static void event_beside_what_remains(struct kunit *test)
-{
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
-	unmap_code_first(test);
-	expect_map(test, GONE);
-	report_mmap(test, 3);
-	task_work_run();
-	expect_map(test, GONE);
-	expect_counted(test, "");
-	expect_scanned(test, "2-3 ready by 3", "scan.runs");
-}
-
-/* Other data takes the place of a part of the code. The rest of the code remains. */
-static void event_over_a_part_of_code(struct kunit *test)
-{
-	struct scan_scene *scene = test->priv;
-
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
-	user_map_file(test, scene->image.file, page(test, 1), 1, PROT_READ, IMAGE_CODE);
-	report_mmap(test, 1);
-	task_work_run();
-	expect_map(test, "2-3 ready by 3");
-	expect_counted(test, "scan.runs");
-}
-
-/* New code is cut after it was reported, and before the scan. */
-static void event_of_code_that_is_cut(struct kunit *test)
-{
-	struct sfu_map *map;
-
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
-	map_image_at(test, 50);
-	report_mmap(test, 51);
-	unmap_at(test, 51, 1);
-	task_work_run();
-	map = map_of(current->mm);
-	KUNIT_EXPECT_NOT_NULL(test, sfu_map_find(map, page(test, 52)));
-	KUNIT_EXPECT_NOT_NULL(test, sfu_map_find(map, page(test, 1)));
-	sfu_map_put(map);
-	expect_counted(test, "scan.runs");
-}
+NAMED_CASES(script);
 
 /* perf_event_open() asks for call chains, and then fails. It is forgotten in the end. */
 static void event_of_profiler_that_failed(struct kunit *test)
@@ -179,10 +70,6 @@ static void event_of_profiler_that_failed(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, sfu_event_is_idle(jiffies));
 }
 
-static void keep_all(struct kunit *test)
-{
-}
-
 /**
  * struct fork_case - other threads of the parent change mappings during a fork
  * @name: of the case
@@ -191,22 +78,22 @@ static void keep_all(struct kunit *test)
  */
 struct fork_case {
 	const char	*name;
-	void (*change)(struct kunit *test);
+	const char	*change;
 	const char	*scanned;
 };
 
 static const struct fork_case fork_cases[] = {
-	{ "code unmapped", unmap_code, "nothing" },
-	{ "code cut", unmap_code_last, "1-2 ready by 3" },
-	{ "code replaced", map_over_code, PLAIN },
-	{ "section unmapped", unmap_section, LATE },
-	{ "section replaced", map_over_section, LATE },
+	{ "code unmapped", "unmap 1 2", "nothing" },
+	{ "code cut", "unmap 2 1", "1-2 ready by 3" },
+	{ "code replaced", "anon 1 2 rx", PLAIN },
+	{ "section unmapped", "unmap 3 2", LATE },
+	{ "section replaced", "anon 3 1 r", LATE },
 };
 
 NAMED_CASES(fork);
 
 /* A child with mappings like those of the image. It never runs. */
-static struct task_struct *make_child(struct kunit *test, void (*change)(struct kunit *test))
+static struct task_struct *make_child(struct kunit *test, const char *change)
 {
 	struct task_struct *child = kunit_kzalloc(test, sizeof(*child), GFP_KERNEL);
 	struct mm_struct *parent = current->mm;
@@ -217,7 +104,7 @@ static struct task_struct *make_child(struct kunit *test, void (*change)(struct 
 	child->mm = new_process(test);
 	switch_process(child->mm);
 	image_map(test, &scene->image, scene->area);
-	change(test);
+	run_steps(test, change);
 	switch_process(parent);
 	return child;
 }
@@ -259,8 +146,7 @@ static void event_by_fork(struct kunit *test)
 	struct sfu_process *process;
 	struct task_struct *child;
 
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
+	run_steps(test, SCANNED);
 	child = make_child(test, c->change);
 	report_fork(child);
 	process = process_of(child->mm);
@@ -279,7 +165,7 @@ static void event_by_fork(struct kunit *test)
 /* A child with the mappings of its parent needs no scan. */
 static struct task_struct *fork_same(struct kunit *test)
 {
-	struct task_struct *child = make_child(test, keep_all);
+	struct task_struct *child = make_child(test, "");
 
 	report_fork(child);
 	return child;
@@ -302,8 +188,7 @@ static void event_by_fork_of_same(struct kunit *test)
 	struct task_struct *child;
 	struct sfu_map *map;
 
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
+	run_steps(test, SCANNED);
 	child = fork_same(test);
 	process = process_of(child->mm);
 	KUNIT_ASSERT_NOT_NULL(test, process);
@@ -341,8 +226,7 @@ static void event_by_fork_of_bad(struct kunit *test)
 	struct sfu_map *map;
 
 	sfu_lookup_use_cache(&lookup, NULL);
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
+	run_steps(test, SCANNED);
 	child = fork_same(test);
 	map = map_of(parent);
 	section = &map->ranges[0].section;
@@ -433,10 +317,9 @@ static void event_by_fork_in_doubt(struct kunit *test)
 	struct sfu_map *map;
 	struct task_struct *child;
 
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
+	run_steps(test, SCANNED);
 	map = map_of(current->mm);
-	child = make_child(test, keep_all);
+	child = make_child(test, "");
 	c->begin(child);
 	report_fork(child);
 	c->end(child);
@@ -457,25 +340,21 @@ static void event_by_forks(struct kunit *test)
 	struct mm_struct *parent = current->mm;
 	struct task_struct *child, *grandchild;
 
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
+	run_steps(test, SCANNED);
 	child = fork_same(test);
 	switch_process(child->mm);
 	grandchild = fork_same(test);
-	unmap_code(test);
-	expect_map(test, "unknown");
+	run_steps(test, "unmap 1 2; map unknown");
 	switch_process(parent);
 	expect_map(test, SAME);
 	mmput(child->mm);
 	expect_map_in(test, grandchild->mm, SAME);
 	switch_process(grandchild->mm);
-	unmap_code(test);
-	expect_map(test, "unknown");
+	run_steps(test, "unmap 1 2; map unknown");
 	switch_process(parent);
 	mmput(grandchild->mm);
 	/* The map is the parent's alone again. */
-	unmap_code(test);
-	expect_map(test, GONE);
+	run_steps(test, "unmap 1 2; map " GONE);
 }
 
 /* The memory of a process that no sample has hit: all of it, if it shares the map. */
@@ -484,8 +363,7 @@ static void event_by_fork_takes_little(struct kunit *test)
 	struct task_struct *child;
 	long bytes;
 
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
+	run_steps(test, SCANNED);
 	refill_spares();
 	bytes = atomic_long_read(&sfu_held.bytes);
 	child = fork_same(test);
@@ -501,19 +379,18 @@ static void event_by_fork_without_scans(struct kunit *test)
 {
 	struct task_struct *child;
 
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
+	run_steps(test, SCANNED);
 	process_of(current->mm)->event_scans = 0;
 	child = fork_same(test);
 	KUNIT_EXPECT_NULL(test, process_of(child->mm)->request.holder);
 	mmput(child->mm);
 	process_of(current->mm)->has_new_code = true;
-	child = make_child(test, keep_all);
+	child = make_child(test, "");
 	report_fork(child);
 	KUNIT_EXPECT_NULL(test, process_of(child->mm));
 	mmput(child->mm);
 	process_of(current->mm)->event_scans = 1;
-	child = make_child(test, keep_all);
+	child = make_child(test, "");
 	report_fork(child);
 	KUNIT_EXPECT_PTR_EQ(test, process_of(child->mm)->request.holder, child);
 	return_to_user_in(child);
@@ -526,7 +403,7 @@ static void event_by_fork_of_unknown(struct kunit *test)
 	struct task_struct *child;
 
 	map_image(test);
-	child = make_child(test, keep_all);
+	child = make_child(test, "");
 	report_fork(child);
 	KUNIT_EXPECT_NULL(test, process_of(child->mm));
 	expect_counted(test, "");
@@ -538,12 +415,10 @@ static void event_unmap_in_parent(struct kunit *test)
 {
 	struct task_struct *child;
 
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
-	child = make_child(test, keep_all);
+	run_steps(test, SCANNED);
+	child = make_child(test, "");
 	report_fork(child);
-	unmap_code(test);
-	expect_map(test, "unknown");
+	run_steps(test, "unmap 1 2; map unknown");
 	return_to_user_in(child);
 	expect_map_in(test, child->mm, SAME);
 	mmput(child->mm);
@@ -556,30 +431,17 @@ static void event_unmap_in_child(struct kunit *test)
 	struct mm_struct *parent = current->mm;
 	struct task_struct *child;
 
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
-	child = make_child(test, keep_all);
+	run_steps(test, SCANNED);
+	child = make_child(test, "");
 	report_fork(child);
 	switch_process(child->mm);
-	unmap_section(test);
-	expect_map(test, "unknown");
+	run_steps(test, "unmap 3 2; map unknown");
 	switch_process(parent);
 	expect_map(test, SAME);
 	expect_rows(test, page(test, 0));
 	mmput(child->mm);
 	/* The map is the parent's alone again: it is marked, and not dropped. */
-	unmap_code(test);
-	expect_map(test, GONE);
-}
-
-/* A new program unmaps what its map does not have yet. */
-static void event_unmap_without_code(struct kunit *test)
-{
-	map_image(test);
-	report_exec(test, 1);
-	unmap_at(test, 0, AREA_PAGES);
-	expect_map(test, "nothing");
-	expect_counted(test, "");
+	run_steps(test, "unmap 1 2; map " GONE);
 }
 
 /* A new thread shares the memory of its process: no scan is needed. */
@@ -601,26 +463,12 @@ static void event_of_thread(struct kunit *test)
 /* The last profiler has ended: the maps are kept right, but nothing is scanned. */
 static void event_after_profiler(struct kunit *test)
 {
-	map_image(test);
-	report_exec(test, 1);
-	task_work_run();
-	expect_map(test, SAME);
-	expect_counted(test, "scan.runs");
-
+	run_steps(test, "image 0; exec 1; run; map " SAME "; counted scan.runs");
 	KUNIT_ASSERT_EQ(test, 0, get_callchain_buffers(PERF_MAX_STACK_DEPTH));
 	put_callchain_buffers();
-	image_map(test, &((struct scan_scene *)test->priv)->image, page(test, 8));
-	report_mmap(test, 9);
-	unmap_code(test);
-	task_work_run();
-	expect_map(test, GONE);
-	expect_counted(test, "");
-
+	run_steps(test, "image 8; report 9; unmap 1 2; run; map " GONE "; counted");
 	sfu_event_profiled();
-	report_mmap(test, 9);
-	task_work_run();
-	expect_map(test, "9-11 ready by 11");
-	expect_counted(test, "scan.runs");
+	run_steps(test, "report 9; run; map 9-11 ready by 11; counted scan.runs");
 }
 
 /* A look at very many mappings takes long. New code of such a process is left to its samples. */
@@ -629,66 +477,22 @@ static void event_of_many_mappings(struct kunit *test)
 	unsigned long many = user_area(test, 2 * 1100);
 	unsigned int i;
 
-	expect_scanned(test, "nothing", "scan.runs");
-	map_image(test);
+	run_steps(test, "scan nothing; image 0");
 	for (i = 0; i < 1100; i++)
 		KUNIT_ASSERT_EQ(test, 0, user_mprotect(many + 2 * i * PAGE_SIZE, PAGE_SIZE,
 						       PROT_READ));
-	report_mmap(test, 1);
-	task_work_run();
-	expect_map(test, "nothing");
-	expect_counted(test, "");
+	run_steps(test, "report 1; run; map nothing; counted");
 	KUNIT_ASSERT_EQ(test, 0, vm_munmap(many, 2 * 1100 * PAGE_SIZE));
-	report_mmap(test, 1);
-	task_work_run();
-	expect_map(test, SAME);
-	expect_counted(test, "scan.runs");
-}
-
-/* A scan for new code finds code that no event has reported. */
-static void event_finds_what_was_not_reported(struct kunit *test)
-{
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
-	map_image_at(test, 20);
-	map_image_at(test, 10);
-	map_anonymous(test, 40, 1, PROT_EXEC);
-	report_mmap(test, 11);
-	task_work_run();
-	expect_map(test, SAME ", 11-13 ready by 13, 21-23 ready by 23, 40-41 none");
-	expect_counted(test, "scan.runs");
-}
-
-/* A mapping that an event has reported may be gone when the scan looks for it. */
-static void event_of_code_that_is_gone(struct kunit *test)
-{
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
-	map_image_at(test, 10);
-	report_mmap(test, 11);
-	unmap_at(test, 10, 5);
-	task_work_run();
-	expect_map(test, SAME);
-	expect_counted(test, "scan.runs");
+	run_steps(test, "report 1; run; map " SAME "; counted scan.runs");
 }
 
 static struct kunit_case event_tests[] = {
+	KUNIT_CASE_PARAM(run_script, script_gen_params),
 	KUNIT_CASE(event_by_fork_of_same),
 	KUNIT_CASE(event_by_fork_of_bad),
 	KUNIT_CASE_PARAM(event_by_fork_in_doubt, doubt_gen_params),
 	KUNIT_CASE(event_by_forks),
 	KUNIT_CASE(event_by_fork_takes_little),
-	KUNIT_CASE(event_finds_what_was_not_reported),
-	KUNIT_CASE(event_of_code_that_is_gone),
-	KUNIT_CASE(event_of_unknown_process),
-	KUNIT_CASE(event_of_exec),
-	KUNIT_CASE(event_of_code),
-	KUNIT_CASE(event_of_no_code),
-	KUNIT_CASE(event_of_awaited_section),
-	KUNIT_CASE(event_over_section),
-	KUNIT_CASE(event_beside_what_remains),
-	KUNIT_CASE(event_over_a_part_of_code),
-	KUNIT_CASE(event_of_code_that_is_cut),
 	KUNIT_CASE_PARAM(event_by_fork, fork_gen_params),
 	KUNIT_CASE(event_by_fork_without_scans),
 	KUNIT_CASE(event_by_fork_of_unknown),
@@ -697,7 +501,6 @@ static struct kunit_case event_tests[] = {
 	KUNIT_CASE(event_of_many_mappings),
 	KUNIT_CASE(event_unmap_in_parent),
 	KUNIT_CASE(event_unmap_in_child),
-	KUNIT_CASE(event_unmap_without_code),
 	KUNIT_CASE(event_of_thread),
 	{}
 };

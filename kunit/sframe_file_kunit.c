@@ -9,7 +9,6 @@
 #include <linux/mman.h>
 #include <linux/sched/mm.h>
 
-#include "mapping_change.h"
 #include "named_cases.h"
 #include "scan_scene.h"
 #include "sframe_file.h"
@@ -282,9 +281,7 @@ static void scan_with_facts(struct kunit *test)
 	expect_rows(test, scene->area);
 	/* At another time it is another file. */
 	set_changed(test, at + 1);
-	unmap_at(test, 0, IMAGE_PAGES);
-	image_map(test, &scene->image, scene->area);
-	expect_scanned(test, PLAIN, "scan.runs");
+	run_steps(test, "unmap 0 5; image 0; scan " PLAIN);
 	switch_process(first);
 	mmput(second);
 }
@@ -298,7 +295,7 @@ static void scan_with_facts_checks_section(struct kunit *test)
 	map_image(test);
 	set_changed(test, at);
 	expect_scanned(test, SAME, "scan.runs");
-	unmap_at(test, 0, IMAGE_PAGES);
+	run_steps(test, "unmap 0 5");
 	patch_file(test, IMAGE_SECTION * PAGE_SIZE, 0xdead, 2);
 	set_changed(test, at);
 	image_map(test, &scene->image, scene->area);
@@ -308,18 +305,11 @@ static void scan_with_facts_checks_section(struct kunit *test)
 /* So is where it is mapped. */
 static void scan_with_facts_checks_mapping(struct kunit *test)
 {
-	struct scan_scene *scene = test->priv;
-
 	map_image(test);
 	set_age(test, 1000);
 	expect_scanned(test, SAME, "scan.runs");
-	unmap_at(test, 0, IMAGE_PAGES);
-	user_map_file(test, scene->image.file, page(test, 1), 2, PROT_EXEC, IMAGE_CODE);
-	expect_scanned(test, LATE, "scan.runs");
-	map_over_section(test);
-	expect_scanned(test, LATE, "scan.runs");
-	map_section_again(test);
-	expect_scanned(test, SAME, "scan.runs");
+	run_steps(test, "unmap 0 5; file 1 2 1 x; scan " LATE ";"
+			"anon 3 1 r; scan " LATE "; file 3 2 3 r; scan " SAME);
 }
 
 /* The addresses of a section follow the mapping of the code. */
@@ -370,13 +360,9 @@ static void scan_with_facts_of_no_section(struct kunit *test)
 	expect_scanned(test, PLAIN, "scan.runs");
 	patch_file(test, offsetof(struct elf64_hdr, e_phnum), IMAGE_PHDRS, 2);
 	set_changed(test, at);
-	unmap_at(test, 0, IMAGE_PAGES);
-	image_map(test, &scene->image, scene->area);
-	expect_scanned(test, PLAIN, "scan.runs");
+	run_steps(test, "unmap 0 5; image 0; scan " PLAIN);
 	set_changed(test, at + 1);
-	unmap_at(test, 0, IMAGE_PAGES);
-	image_map(test, &scene->image, scene->area);
-	expect_scanned(test, SAME, "scan.runs");
+	run_steps(test, "unmap 0 5; image 0; scan " SAME);
 }
 
 static struct kunit_case file_tests[] = {

@@ -6,7 +6,6 @@
 #include <linux/sched/mm.h>
 #include <linux/timekeeping.h>
 
-#include "mapping_change.h"
 #include "named_cases.h"
 #include "scan_scene.h"
 #include "sframe_map.h"
@@ -48,20 +47,14 @@ static void change_beside_code(struct kunit *test)
 {
 	u64 number;
 
-	map_image(test);
-	protect_at(test, 2, 1, PROT_READ);
-	expect_scanned(test, "1-2 ready by 3", "scan.runs");
+	run_steps(test, "image 0; protect 2 1 r; scan 1-2 ready by 3");
 	KUNIT_EXPECT_EQ(test, -ENOENT, find_row_at_code(test));
 	number = number_of_code(test);
-	protect_at(test, 2, 1, PROT_READ | PROT_WRITE | PROT_EXEC);
-	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process_of(current->mm), SFU_SCAN_NEW_CODE));
-	expect_map(test, "1-2 ready by 3, 2-3 ready by 3");
+	run_steps(test, "protect 2 1 rwx; new 1-2 ready by 3, 2-3 ready by 3");
 	KUNIT_EXPECT_EQ(test, 0, find_row_at_code(test));
 	KUNIT_EXPECT_NE(test, number, number_of_code(test));
 	number = number_of_code(test);
-	unmap_at(test, 2, 1);
-	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
-	expect_map(test, "1-2 ready by 3");
+	run_steps(test, "unmap 2 1; scan 1-2 ready by 3");
 	KUNIT_EXPECT_EQ(test, -ENOENT, find_row_at_code(test));
 	KUNIT_EXPECT_NE(test, number, number_of_code(test));
 }
@@ -72,83 +65,22 @@ static void change_of_process(struct kunit *test)
 	struct sfu_process *process;
 	u64 number;
 
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
+	run_steps(test, SCANNED);
 	process = process_of(current->mm);
 	number = number_of_code(test);
-	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process, SFU_SCAN_NEW_CODE));
+	run_steps(test, "new " SAME);
 	KUNIT_EXPECT_EQ(test, number, number_of_code(test));
 	WRITE_ONCE(process->inherited, rcu_access_pointer(process->map));
-	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process, SFU_SCAN_NEW_CODE));
-	expect_map(test, SAME);
+	run_steps(test, "new " SAME);
 	KUNIT_EXPECT_NE(test, number, number_of_code(test));
 	KUNIT_EXPECT_NULL(test, process->inherited);
 }
 
-static void unmap_all(struct kunit *test)
-{
-	unmap_at(test, 0, AREA_PAGES);
-}
-
-static void map_elsewhere(struct kunit *test)
-{
-	struct scan_scene *scene = test->priv;
-
-	image_map(test, &scene->image, page(test, 8));
-}
-
-static void move_code(struct kunit *test)
-{
-	move_to(test, 1, 2, 9);
-}
-
-static void move_section(struct kunit *test)
-{
-	move_to(test, 3, 2, 11);
-}
-
-static void move_image(struct kunit *test)
-{
-	move_to(test, 0, 1, 8);
-	move_to(test, 1, 2, 9);
-	move_to(test, 3, 2, 11);
-}
-
-static void move_over_code(struct kunit *test)
-{
-	map_anonymous(test, 8, 2, PROT_READ | PROT_EXEC);
-	move_to(test, 8, 2, 1);
-}
-
-static void move_over_section(struct kunit *test)
-{
-	map_anonymous(test, 8, 1, PROT_READ);
-	move_to(test, 8, 1, 3);
-}
-
-static void shrink_code(struct kunit *test)
-{
-	KUNIT_ASSERT_EQ(test, page(test, 1),
-			user_mremap(page(test, 1), 2 * PAGE_SIZE, PAGE_SIZE, 0));
-}
-
-static void exec_data(struct kunit *test)
-{
-	protect_at(test, 3, 2, PROT_READ | PROT_EXEC);
-}
-
-static void drop_pages(struct kunit *test)
-{
-	KUNIT_ASSERT_EQ(test, 0, user_madvise(page(test, 0), IMAGE_PAGES * PAGE_SIZE,
-					      MADV_DONTNEED));
-}
-
 struct change_case {
 	const char	*name;
-	void (*act)(struct kunit *test);
-	const char	*at_once;
-	const char	*scanned;
-	const char	*counted;
+	const char	*steps;
+	const char	*at_once;	/* the map before the next scan */
+	const char	*scanned;	/* and after it */
 };
 
 /*
@@ -157,31 +89,30 @@ struct change_case {
  * be may come later.
  */
 static const struct change_case change_cases[] = {
-	{ "unmap code", unmap_code, GONE, "nothing", "scan.runs" },
-	{ "unmap first of code", unmap_code_first, GONE, "2-3 ready by 3", "scan.runs" },
-	{ "unmap last of code", unmap_code_last, GONE, "1-2 ready by 3", "scan.runs" },
-	{ "unmap section", unmap_section, GONE, LATE, "scan.runs" },
-	{ "unmap first of section", unmap_first_byte, GONE, LATE, "scan.runs" },
-	{ "unmap after section", unmap_last_byte, SAME, SAME, "scan.runs" },
-	{ "unmap headers", unmap_headers, SAME, SAME, "scan.runs" },
-	{ "unmap all", unmap_all, GONE, "nothing", "scan.runs" },
-	{ "map over code", map_over_code, GONE, "1-3 none", "scan.runs" },
-	{ "map over section", map_over_section, GONE, LATE, "scan.runs" },
-	{ "map code again", map_code_again, GONE, SAME, "scan.runs" },
-	{ "map section again", map_section_again, GONE, SAME, "scan.runs" },
-	{ "map elsewhere", map_elsewhere, SAME,
-	  "1-3 ready by 3, 9-11 ready by 11", "scan.runs" },
-	{ "move code", move_code, GONE, "9-11 pending", "scan.runs" },
-	{ "move section", move_section, GONE, LATE, "scan.runs" },
-	{ "move image", move_image, GONE, "9-11 ready by 11", "scan.runs" },
-	{ "move over code", move_over_code, GONE, "1-3 none", "scan.runs" },
-	{ "move over section", move_over_section, GONE, LATE, "scan.runs" },
-	{ "shrink code", shrink_code, GONE, "1-2 ready by 3", "scan.runs" },
-	{ "forbid section", forbid_section, SAME, SAME, "scan.runs" },
-	{ "code not executable", no_exec, SAME, "nothing", "scan.runs" },
-	{ "last of code not executable", no_exec_last, SAME, "1-2 ready by 3", "scan.runs" },
-	{ "data executable", exec_data, SAME, "1-5 ready by 3", "scan.runs" },
-	{ "drop pages", drop_pages, SAME, SAME, "scan.runs" },
+	{ "unmap code", "unmap 1 2", GONE, "nothing" },
+	{ "unmap first of code", "unmap 1 1", GONE, "2-3 ready by 3" },
+	{ "unmap last of code", "unmap 2 1", GONE, "1-2 ready by 3" },
+	{ "unmap section", "unmap 3 2", GONE, LATE },
+	{ "unmap first of section", "unmap 3 1", GONE, LATE },
+	{ "unmap after section", "unmap 4 1", SAME, SAME },
+	{ "unmap headers", "unmap 0 1", SAME, SAME },
+	{ "unmap all", "unmap 0 128", GONE, "nothing" },
+	{ "map over code", "anon 1 2 rx", GONE, PLAIN },
+	{ "map over section", "anon 3 1 r", GONE, LATE },
+	{ "map code again", "file 1 2 1 rx", GONE, SAME },
+	{ "map section again", "file 3 2 3 r", GONE, SAME },
+	{ "map elsewhere", "image 8", SAME, SAME ", 9-11 ready by 11" },
+	{ "move code", "move 1 2 9", GONE, "9-11 pending" },
+	{ "move section", "move 3 2 11", GONE, LATE },
+	{ "move image", "move 0 1 8; move 1 2 9; move 3 2 11", GONE, "9-11 ready by 11" },
+	{ "move over code", "anon 8 2 rx; move 8 2 1", GONE, PLAIN },
+	{ "move over section", "anon 8 1 r; move 8 1 3", GONE, LATE },
+	{ "shrink code", "shrink 1 2 1", GONE, "1-2 ready by 3" },
+	{ "forbid section", "protect 3 2 -", SAME, SAME },
+	{ "code not executable", "protect 1 2 r", SAME, "nothing" },
+	{ "last of code not executable", "protect 2 1 r", SAME, "1-2 ready by 3" },
+	{ "data executable", "protect 3 2 rx", SAME, "1-5 ready by 3" },
+	{ "drop pages", "drop 0 5", SAME, SAME },
 };
 
 NAMED_CASES(change);
@@ -190,225 +121,105 @@ static void forget_after(struct kunit *test)
 {
 	const struct change_case *c = test->param_value;
 
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
-	c->act(test);
+	run_steps(test, SCANNED);
+	run_steps(test, c->steps);
 	expect_map(test, c->at_once);
 	expect_counted(test, "");
-	expect_scanned(test, c->scanned, c->counted);
-}
-
-/* Marks the section of the image's code as bad, as a walk does. */
-static void mark_section_as_bad(struct kunit *test, enum sframe_defect defect)
-{
-	struct sfu_map *map = map_of(current->mm);
-	struct sfu_range *range = sfu_map_find(map, page(test, 1));
-
-	KUNIT_EXPECT_NOT_NULL(test, range);
-	if (range)
-		sfu_section_mark_bad(&range->section, defect);
-	sfu_map_put(map);
+	expect_scanned(test, c->scanned, "scan.runs");
 }
 
 /* The same change, with a section that is marked as bad. */
 static void forget_bad_after(struct kunit *test)
 {
 	const struct change_case *c = test->param_value;
-	bool stays = !strcmp(c->at_once, SAME);
 
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
-	mark_section_as_bad(test, SFRAME_DEFECT_FDE_ORDER);
-	expect_counted(test, "defect.fde-order section.bad");
-	c->act(test);
-	expect_map(test, stays ? BAD : GONE);
+	run_steps(test, SCANNED "bad; counted defect.fre-cut section.bad");
+	run_steps(test, c->steps);
+	expect_map(test, strcmp(c->at_once, SAME) ? GONE : BAD);
 }
 
-/* Unmapping one image does not affect the other. */
-static void forget_one_of_two(struct kunit *test)
-{
-	struct scan_scene *scene = test->priv;
+#define MADE_BAD	SCANNED "bad; counted defect.fre-cut section.bad;"
 
-	map_image(test);
-	image_map(test, &scene->image, page(test, 8));
-	expect_scanned(test, "1-3 ready by 3, 9-11 ready by 11", "scan.runs");
-	unmap_at(test, 8, 5);
-	expect_map(test, "1-3 ready by 3, 9-11 unmapped");
-	expect_rows(test, page(test, 0));
-	expect_row(test, page(test, 9), "uncovered");
-	expect_scanned(test, "1-3 ready by 3", "scan.runs");
-}
+static const struct script_case script_cases[] = {
+	{ "one of two images is unmapped",
+	  "image 0; image 8; scan 1-3 ready by 3, 9-11 ready by 11; unmap 8 5;"
+	  "map 1-3 ready by 3, 9-11 unmapped; rows 0; row 9 uncovered; scan " SAME },
+	/* A JIT compiler writes to its code again before it unmaps it. */
+	{ "rewritten code is unmapped",
+	  "image 0; anon 8 2 rx; scan " SAME ", 8-10 none; protect 8 2 rw; unmap 8 2;"
+	  "map " SAME ", 8-10 unmapped" },
+	{ "a plain file cannot be bad", "other 0; scan " PLAIN "; bad; map " PLAIN "; counted" },
+	/* Only the first defect of a section is counted. It stays bad while it is mapped. */
+	{ "bad is counted once",
+	  MADE_BAD "bad; counted; map " BAD "; row 1 uncovered; scan " BAD "; scan " BAD ";"
+	  "image 8; scan " BAD ", 9-11 ready by 11" },
+	{ "bad code is replaced", MADE_BAD "file 1 2 1 rx; map " GONE "; scan " SAME "; rows 0" },
+	{ "bad section is replaced", MADE_BAD "file 3 2 3 r; map " GONE "; scan " SAME "; rows 0" },
+	/* mprotect() keeps the bytes. */
+	{ "bad section is forbidden",
+	  MADE_BAD "protect 3 2 -; scan " BAD "; protect 3 2 r; scan " BAD },
+	/*
+	 * The first scan reads the header, at 0x3000; look-ups read the rest each time. The words
+	 * of the row are at 0x3033.
+	 */
+	{ "section is written",
+	  SCANNED "patch 0x3033 1 32; row 1 sp+32 (c-16) (c-8); patch 0x3033 1 16; row 1 " ROW ";"
+	  "patch 0x3000 2 0xffff; row 1 " ROW "; scan " SAME ";"
+	  "file 3 2 3 r; scan " BAD " | defect.magic scan.runs;"
+	  "patch 0x3000 2 0xdee2; scan " BAD "; file 3 2 3 r; scan " SAME },
+};
 
-/* A map that is held by another, too, is not changed. The process goes on without it. */
+NAMED_CASES(script);
+
+/* A map that is held is not changed. The process goes on without it, unless it is still right. */
 static void forget_while_held(struct kunit *test)
 {
 	char text[MAP_TEXT];
 	struct sfu_map *old;
 
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
+	run_steps(test, SCANNED);
 	old = map_of(current->mm);
-	unmap_at(test, 3, 2);
-	expect_map(test, "unknown");
+	run_steps(test, "unmap 0 1; unmap 4 1; unmap 5 100");
+	KUNIT_EXPECT_PTR_EQ(test, old, rcu_access_pointer(process_of(current->mm)->map));
+	run_steps(test, "unmap 3 1; map unknown");
 	text_of_map(test, old, text);
 	KUNIT_EXPECT_STREQ(test, text, SAME);
 	sfu_map_put(old);
-	expect_scanned(test, LATE, "scan.runs");
-}
-
-/* A JIT compiler writes to its code again before it unmaps it. */
-static void forget_rewritten_code(struct kunit *test)
-{
-	map_image(test);
-	map_anonymous(test, 8, 2, PROT_READ | PROT_EXEC);
-	expect_scanned(test, SAME ", 8-10 none", "scan.runs");
-	protect_at(test, 8, 2, PROT_READ | PROT_WRITE);
-	unmap_at(test, 8, 2);
-	expect_map(test, SAME ", 8-10 unmapped");
-}
-
-/* Other addresses do not matter to a map that is held. */
-static void keep_while_held(struct kunit *test)
-{
-	struct sfu_map *old;
-
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
-	old = map_of(current->mm);
-	unmap_headers(test);
-	unmap_last_byte(test);
-	unmap_at(test, 5, 100);
-	KUNIT_EXPECT_PTR_EQ(test, old, rcu_access_pointer(process_of(current->mm)->map));
-	sfu_map_put(old);
+	run_steps(test, "scan " LATE);
 }
 
 /*
  * After mprotect() one VMA may have the place of many ranges. If it has that of more
  * than 64, the process drops its map.
  */
-static void forget_many(struct kunit *test, unsigned int nr, bool is_kept)
+static void forget_many(struct kunit *test)
 {
 	struct sfu_process *process;
-	unsigned int i;
+	unsigned int i, nr;
 
 	map_image(test);
-	for (i = 0; i < nr; i++)
-		map_anonymous(test, 5 + i, 1, i % 2 ? PROT_EXEC : PROT_READ | PROT_EXEC);
-	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
-	process = process_of(current->mm);
-	rcu_read_lock();
-	KUNIT_EXPECT_EQ(test, is_kept,
-			sfu_process_unmap(process, page(test, 5), page(test, 5 + nr)));
-	KUNIT_EXPECT_EQ(test, is_kept, !!rcu_access_pointer(process->map));
-	rcu_read_unlock();
-	expect_row(test, page(test, 1), is_kept ? ROW : "uncovered");
-	for (i = 0; i < nr; i++)
-		expect_row(test, page(test, 5 + i), "uncovered");
-	unmap_at(test, 5, nr);
-	counters_read(&((struct scan_scene *)test->priv)->since);
-	expect_scanned(test, SAME, "scan.runs");
-}
+	for (nr = 64; nr <= 65; nr++) {
+		const bool is_kept = nr == 64;
 
-static void forget_64(struct kunit *test)
-{
-	forget_many(test, 64, true);
-}
-
-static void forget_65(struct kunit *test)
-{
-	forget_many(test, 65, false);
-}
-
-/* Only the first defect of a section is counted. */
-static void bad_once(struct kunit *test)
-{
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
-	mark_section_as_bad(test, SFRAME_DEFECT_FRE_CUT);
-	expect_map(test, BAD);
-	expect_counted(test, "defect.fre-cut section.bad");
-	mark_section_as_bad(test, SFRAME_DEFECT_REP_SIZE);
-	expect_counted(test, "");
-	expect_row(test, page(test, 1), "uncovered");
-}
-
-static void bad_plain(struct kunit *test)
-{
-	struct scan_scene *scene = test->priv;
-
-	scene->image.ehdr.e_phnum = 3;
-	map_image(test);
-	expect_scanned(test, "1-3 none", "scan.runs");
-	mark_section_as_bad(test, SFRAME_DEFECT_FRE_CUT);
-	expect_map(test, "1-3 none");
-	expect_counted(test, "");
-}
-
-/* A bad section stays bad while it is mapped. Another mapping of the section is not bad. */
-static void bad_stays_so(struct kunit *test)
-{
-	struct scan_scene *scene = test->priv;
-
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
-	mark_section_as_bad(test, SFRAME_DEFECT_FRE_CUT);
-	expect_counted(test, "defect.fre-cut section.bad");
-	expect_scanned(test, BAD, "scan.runs");
-	expect_scanned(test, BAD, "scan.runs");
-	KUNIT_EXPECT_EQ(test, 0, atomic_long_read(&sfu_held.sections));
-	image_map(test, &scene->image, page(test, 8));
-	expect_scanned(test, BAD ", 9-11 ready by 11", "scan.runs");
-	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&sfu_held.sections));
-}
-
-static void bad_is_replaced(struct kunit *test)
-{
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
-	mark_section_as_bad(test, SFRAME_DEFECT_FRE_CUT);
-	expect_counted(test, "defect.fre-cut section.bad");
-	map_code_again(test);
-	expect_map(test, GONE);
-	expect_scanned(test, SAME, "scan.runs");
-	mark_section_as_bad(test, SFRAME_DEFECT_FRE_CUT);
-	expect_counted(test, "defect.fre-cut section.bad");
-	map_section_again(test);
-	expect_map(test, GONE);
-	expect_scanned(test, SAME, "scan.runs");
-	expect_rows(test, page(test, 0));
-}
-
-/* mprotect() keeps the bytes: a bad section is not examined again. */
-static void bad_is_forbidden(struct kunit *test)
-{
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
-	mark_section_as_bad(test, SFRAME_DEFECT_FRE_CUT);
-	expect_counted(test, "defect.fre-cut section.bad");
-	forbid_section(test);
-	expect_scanned(test, BAD, "scan.runs");
-	protect_at(test, 3, 2, PROT_READ);
-	expect_scanned(test, BAD, "scan.runs");
-}
-
-/* The first scan reads the header; look-ups read the rest each time. */
-static void section_changes(struct kunit *test)
-{
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
-	patch_file(test, 3 * PAGE_SIZE + ROW_WORDS, 32, 1);
-	expect_row(test, page(test, 1), "sp+32 (c-16) (c-8)");
-	patch_file(test, 3 * PAGE_SIZE + ROW_WORDS, 16, 1);
-	expect_row(test, page(test, 1), ROW);
-	patch_file(test, 3 * PAGE_SIZE, 0xffff, 2);
-	expect_row(test, page(test, 1), ROW);
-	expect_scanned(test, SAME, "scan.runs");
-	map_section_again(test);
-	expect_scanned(test, BAD, "defect.magic scan.runs");
-	patch_file(test, 3 * PAGE_SIZE, 0xdee2, 2);
-	expect_scanned(test, BAD, "scan.runs");
-	map_section_again(test);
-	expect_scanned(test, SAME, "scan.runs");
+		for (i = 0; i < nr; i++)
+			KUNIT_ASSERT_EQ(test, page(test, 5 + i),
+					vm_mmap(NULL, page(test, 5 + i), PAGE_SIZE,
+						i % 2 ? PROT_EXEC : PROT_READ | PROT_EXEC,
+						MAP_ANONYMOUS | MAP_PRIVATE | MAP_FIXED, 0));
+		KUNIT_EXPECT_EQ(test, 0, scan_now(test));
+		process = process_of(current->mm);
+		rcu_read_lock();
+		KUNIT_EXPECT_EQ(test, is_kept,
+				sfu_process_unmap(process, page(test, 5), page(test, 5 + nr)));
+		KUNIT_EXPECT_EQ(test, is_kept, !!rcu_access_pointer(process->map));
+		rcu_read_unlock();
+		expect_row(test, page(test, 1), is_kept ? ROW : "uncovered");
+		for (i = 0; i < nr; i++)
+			expect_row(test, page(test, 5 + i), "uncovered");
+		run_steps(test, "unmap 5 65");
+		KUNIT_EXPECT_EQ(test, 0, scan_now(test));
+		expect_map(test, SAME);
+	}
 }
 
 /* Scan number n that changes nothing runs after 1 + 2 + ... + 2^(n-2) ms, not earlier. */
@@ -417,8 +228,7 @@ static void scan_in_vain(struct kunit *test)
 	unsigned int n;
 	u64 start;
 
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
+	run_steps(test, SCANNED);
 	start = ktime_get_mono_fast_ns();
 	for (n = 1; n <= 7; n++) {
 		KUNIT_EXPECT_EQ(test, 0, scan_now(test));
@@ -436,8 +246,7 @@ static void scan_in_vain_long(struct kunit *test)
 	unsigned int n;
 	s64 before;
 
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
+	run_steps(test, SCANNED);
 	process = process_of(current->mm);
 	for (n = 0; n < 15; n++) {
 		process->scan_at = 0;
@@ -454,18 +263,13 @@ static void scan_in_vain_long(struct kunit *test)
 /* A scan that finds something new ends the waits. */
 static void scan_after_event(struct kunit *test)
 {
-	struct scan_scene *scene = test->priv;
 	unsigned int i;
 
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
+	run_steps(test, SCANNED);
 	for (i = 0; i < 5; i++)
-		expect_scanned(test, SAME, "scan.runs");
-	image_map(test, &scene->image, page(test, 8));
+		run_steps(test, "scan " SAME);
 	/* Events do not wait. */
-	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process_of(current->mm), SFU_SCAN_NEW_CODE));
-	unmap_at(test, 8, 5);
-	expect_counted(test, "scan.runs");
+	run_steps(test, "image 8; new " SAME ", 9-11 ready by 11; unmap 8 5");
 	/* From here on the waits are as at the beginning. */
 	scan_in_vain(test);
 }
@@ -476,9 +280,7 @@ static void scan_between_events(struct kunit *test)
 	struct sfu_process *process;
 	s64 sample_at;
 
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
-	expect_scanned(test, SAME, "scan.runs");
+	run_steps(test, SCANNED "scan " SAME);
 	process = process_of(current->mm);
 	sample_at = process->sample_at;
 	/* The clock may be no finer than a jiffy. */
@@ -490,8 +292,7 @@ static void scan_between_events(struct kunit *test)
 
 static void scan_not_due(struct kunit *test)
 {
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
+	run_steps(test, SCANNED);
 	process_of(current->mm)->scan_at = S64_MAX;
 	KUNIT_EXPECT_EQ(test, 0, sfu_scan_mm(current->mm));
 	expect_counted(test, "");
@@ -514,8 +315,7 @@ static void scan_share(struct kunit *test)
 	const s64 saved = 32 * 3 * (s64)NSEC_PER_MSEC, long_ago = 100LL * NSEC_PER_SEC;
 	s64 before, after, charge, taken;
 
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
+	run_steps(test, SCANNED);
 	before = ktime_get_mono_fast_ns();
 	charge = charge_one(test, before, SFU_SCAN_SAMPLE);
 	taken = ktime_get_mono_fast_ns() - before;
@@ -541,8 +341,7 @@ static void scan_share_of_events(struct kunit *test)
 	struct sfu_process *process;
 	unsigned int i;
 
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
+	run_steps(test, SCANNED);
 	process = process_of(current->mm);
 	for (i = 0; i < 50; i++) {
 		process->scan_at = 0;
@@ -574,11 +373,10 @@ static void scan_share_of_dropped_pages(struct kunit *test)
 	unsigned int i;
 	s64 before;
 
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
+	run_steps(test, SCANNED);
 	process = process_of(current->mm);
 	for (i = 0; i < 100; i++) {
-		drop_pages(test);
+		run_steps(test, "drop 0 5");
 		before = ktime_get_mono_fast_ns();
 		process->scan_at = before;
 		KUNIT_EXPECT_EQ(test, 0, sfu_scan_mm(current->mm));
@@ -588,7 +386,7 @@ static void scan_share_of_dropped_pages(struct kunit *test)
 	expect_counted(test, "scan.runs=100");
 	process->scan_at = ktime_get_mono_fast_ns() + 1000LL * NSEC_PER_SEC;
 	for (i = 0; i < 100; i++) {
-		drop_pages(test);
+		run_steps(test, "drop 0 5");
 		KUNIT_EXPECT_EQ(test, 0, sfu_scan_mm(current->mm));
 	}
 	expect_counted(test, "");
@@ -599,13 +397,11 @@ static void scan_two_processes(struct kunit *test)
 {
 	struct mm_struct *first = current->mm, *second = new_process(test);
 
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
+	run_steps(test, SCANNED);
 	switch_process(second);
 	expect_map(test, "unknown");
 	expect_scanned(test, "nothing", "scan.runs");
-	map_anonymous(test, 2, 1, PROT_EXEC);
-	expect_scanned(test, "2-3 none", "scan.runs");
+	run_steps(test, "anon 2 1 x; scan 2-3 none");
 	switch_process(first);
 	expect_map(test, SAME);
 	KUNIT_EXPECT_EQ(test, 2, atomic_long_read(&sfu_held.processes));
@@ -656,8 +452,7 @@ static void forget_process(struct kunit *test)
 	expect_scanned(test, "nothing", "scan.runs");
 	held_by_one = atomic_long_read(&sfu_held.bytes);
 	switch_process(second);
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
+	run_steps(test, SCANNED);
 	KUNIT_EXPECT_EQ(test, 2, atomic_long_read(&sfu_held.processes));
 	switch_process(first);
 	mmgrab(second);
@@ -677,8 +472,7 @@ static void hold_map_of_ended_process(struct kunit *test)
 	struct sfu_map *map;
 
 	switch_process(second);
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
+	run_steps(test, SCANNED);
 	map = map_of(second);
 	switch_process(first);
 	mmput(second);
@@ -692,18 +486,9 @@ static struct kunit_case change_tests[] = {
 	KUNIT_CASE(change_of_process),
 	KUNIT_CASE_PARAM(forget_after, change_gen_params),
 	KUNIT_CASE_PARAM(forget_bad_after, change_gen_params),
-	KUNIT_CASE(forget_one_of_two),
+	KUNIT_CASE_PARAM(run_script, script_gen_params),
 	KUNIT_CASE(forget_while_held),
-	KUNIT_CASE(forget_rewritten_code),
-	KUNIT_CASE(keep_while_held),
-	KUNIT_CASE(forget_64),
-	KUNIT_CASE(forget_65),
-	KUNIT_CASE(bad_once),
-	KUNIT_CASE(bad_plain),
-	KUNIT_CASE(bad_stays_so),
-	KUNIT_CASE(bad_is_replaced),
-	KUNIT_CASE(bad_is_forbidden),
-	KUNIT_CASE(section_changes),
+	KUNIT_CASE(forget_many),
 	KUNIT_CASE(scan_in_vain),
 	KUNIT_CASE_SLOW(scan_in_vain_long),
 	KUNIT_CASE(scan_after_event),

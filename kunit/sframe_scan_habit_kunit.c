@@ -6,7 +6,6 @@
 #include <linux/pagemap.h>
 #include <linux/sched/mm.h>
 
-#include "mapping_change.h"
 #include "named_cases.h"
 #include "scan_scene.h"
 #include "sframe_arch.h"
@@ -230,7 +229,7 @@ static void scan_finds_habit_of_anonymous_code(struct kunit *test)
 
 	expect_scanned(test, "nothing", "scan.runs");
 	map_image(test);
-	map_anonymous(test, 8, 1, PROT_READ | PROT_WRITE | PROT_EXEC);
+	run_steps(test, "anon 8 1 rwx");
 	memset64(code, CODE_NOPS, ARRAY_SIZE(code));
 	write_functions((u8 *)code + FUNCTION, CODE_WITH_RECORD, 10);
 	KUNIT_ASSERT_EQ(test, 0, copy_to_user((void __user *)page(test, 8), code, sizeof(code)));
@@ -253,7 +252,7 @@ static void scan_keeps_habit_of_anonymous_code(struct kunit *test)
 
 	expect_scanned(test, "nothing", "scan.runs");
 	map_image(test);
-	map_anonymous(test, 8, 2, PROT_READ | PROT_WRITE | PROT_EXEC);
+	run_steps(test, "anon 8 2 rwx");
 	memset64(code, CODE_NOPS, ARRAY_SIZE(code));
 	write_functions((u8 *)code + FUNCTION, CODE_WITH_RECORD, 10);
 	KUNIT_ASSERT_EQ(test, 0, copy_to_user((void __user *)page(test, 8), code, sizeof(code)));
@@ -261,7 +260,7 @@ static void scan_keeps_habit_of_anonymous_code(struct kunit *test)
 	ask_for_habit(test, 1);
 	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
 	KUNIT_EXPECT_EQ(test, habit_of_range(test, 1), SFRAME_HABIT_FP);
-	map_anonymous(test, 10, 1, PROT_READ | PROT_WRITE | PROT_EXEC);
+	run_steps(test, "anon 10 1 rwx");
 	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process_of(current->mm), SFU_SCAN_NEW_CODE));
 	expect_map(test, SAME ", 8-11 none");
 	KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, 1), SFRAME_HABIT_FP, "it has grown");
@@ -279,7 +278,7 @@ static void scan_reads_anonymous_code_in_parts(struct kunit *test)
 
 	expect_scanned(test, "nothing", "scan.runs");
 	map_image(test);
-	map_anonymous(test, 8, 24, PROT_READ | PROT_WRITE | PROT_EXEC);
+	run_steps(test, "anon 8 24 rwx");
 	memset64(code, CODE_NOPS, ARRAY_SIZE(code));
 	write_functions((u8 *)code + FUNCTION, CODE_WITH_RECORD, 10);
 	KUNIT_ASSERT_EQ(test, 0, copy_to_user((void __user *)page(test, 8 + 17), code,

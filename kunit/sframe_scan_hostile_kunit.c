@@ -6,9 +6,8 @@
 #include <linux/mman.h>
 #include <linux/pagemap.h>
 #include <linux/sizes.h>
+#include <linux/uio.h>
 
-#include "file_watch.h"
-#include "mapping_change.h"
 #include "named_cases.h"
 #include "scan_scene.h"
 #include "sframe_map.h"
@@ -147,64 +146,45 @@ static void scan_elf_wraps(struct kunit *test)
 	expect_scanned(test, SEGMENT);
 	patch_file(test, PH(SFRAME, p_vaddr), -61, 8);
 	patch_file(test, PH(SFRAME, p_filesz), 60, 8);
-	map_code_again(test);
+	run_steps(test, "file 1 2 1 rx");
 	/* These addresses are before the image: another mapping may come there. */
 	expect_scanned(test, LATE, "scan.runs");
 }
 
 /* The section's program header is the last one that a scan reads, or comes after it. */
-static void scan_phdrs(struct kunit *test, unsigned int nr, const char *want)
+static void scan_many_phdrs(struct kunit *test)
 {
 	struct scan_scene *scene = test->priv;
 	struct image *image = &scene->image;
+	const struct elf64_phdr section = image->phdrs[IMAGE_PH_SFRAME];
+	unsigned int nr;
 
-	image->phdrs[nr - 1] = image->phdrs[IMAGE_PH_SFRAME];
-	image->phdrs[IMAGE_PH_SFRAME].p_type = PT_NULL;
-	image->ehdr.e_phnum = nr;
-	image->ehdr.e_phoff = 5 * PAGE_SIZE;
-	image->phdrs_at = 5 * PAGE_SIZE;
-	map_image(test);
-	expect_scanned(test, want, "scan.runs");
-}
-
-static void scan_128_phdrs(struct kunit *test)
-{
-	scan_phdrs(test, 128, SAME);
-}
-
-static void scan_129_phdrs(struct kunit *test)
-{
-	scan_phdrs(test, 129, PLAIN);
-}
-
-/* The program headers are at the end of the file, which is cut at each of their bytes. */
-static void scan_truncated(struct kunit *test)
-{
-	struct scan_scene *scene = test->priv;
-	unsigned int len;
-
-	scene->image.ehdr.e_phoff = 5 * PAGE_SIZE;
-	scene->image.phdrs_at = 5 * PAGE_SIZE;
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
-	for (len = 224; len-- > 0;) {
-		KUNIT_ASSERT_EQ(test, 0, vfs_truncate(&scene->image.file->f_path,
-						      5 * PAGE_SIZE + len));
-		map_code_again(test);
-		expect_scanned(test, PLAIN, "scan.runs");
+	for (nr = 128; nr <= 129; nr++) {
+		image->phdrs[nr - 1] = section;
+		image->phdrs[nr == 128 ? IMAGE_PH_SFRAME : 127].p_type = PT_NULL;
+		image->ehdr.e_phnum = nr;
+		image->ehdr.e_phoff = 5 * PAGE_SIZE;
+		image->phdrs_at = 5 * PAGE_SIZE;
+		map_image(test);
+		expect_scanned(test, nr == 128 ? SAME : PLAIN, "scan.runs");
 	}
 }
 
-static void scan_truncated_ehdr(struct kunit *test)
+/* The file is cut at each byte of its program headers, which are at its end, or of all headers. */
+static void scan_truncated(struct kunit *test)
 {
 	struct scan_scene *scene = test->priv;
-	unsigned int len;
+	unsigned int at_end, len;
 
-	map_image(test);
-	for (len = 64 + 224; len-- > 0;) {
-		KUNIT_ASSERT_EQ(test, 0, vfs_truncate(&scene->image.file->f_path, len));
-		map_code_again(test);
-		expect_scanned(test, PLAIN, "scan.runs");
+	for (at_end = 1; at_end < 2; at_end--) {
+		scene->image.phdrs_at = at_end ? 5 * PAGE_SIZE : 64;
+		scene->image.ehdr.e_phoff = scene->image.phdrs_at;
+		map_image(test);
+		expect_scanned(test, SAME, "scan.runs");
+		for (len = scene->image.phdrs_at + 4 * 56; len-- > (at_end ? 5 * PAGE_SIZE : 0);) {
+			KUNIT_ASSERT_EQ(test, 0, vfs_truncate(&scene->image.file->f_path, len));
+			run_steps(test, "file 1 2 1 rx; scan " PLAIN);
+		}
 	}
 }
 
@@ -221,7 +201,7 @@ static void scan_bit_flipped(struct kunit *test)
 	memcpy(headers + 64, scene->image.phdrs, 4 * 56);
 	for (bit = 0; bit < 8 * sizeof(headers); bit++) {
 		patch_file(test, bit / 8, headers[bit / 8] ^ 1 << bit % 8, 1);
-		map_code_again(test);
+		run_steps(test, "file 1 2 1 rx");
 		KUNIT_EXPECT_EQ(test, 0, scan_now(test));
 		map_text(test, got);
 		KUNIT_EXPECT_TRUE_MSG(test, !strcmp(got, SAME) || !strcmp(got, PLAIN) ||
@@ -229,6 +209,111 @@ static void scan_bit_flipped(struct kunit *test)
 				      "bit %u: %s", bit, got);
 		patch_file(test, bit / 8, headers[bit / 8], 1);
 	}
+}
+
+/* ---- a watch counts what is read of the file of the image, and lets it fail ---- */
+
+/**
+ * struct file_watch - the watch of one file
+ * @original: the file's own operations
+ * @original_aops: those of its page cache
+ * @fops: the operations that replace @original
+ * @original_magic: what its file system is
+ * @reads: number of reads so far
+ * @bytes_ahead: bytes of them that were read ahead
+ * @unlocked_reads: reads ahead during which the file could be truncated
+ */
+static struct file_watch {
+	const struct file_operations		*original;
+	const struct address_space_operations	*original_aops;
+	void					*fops;
+	unsigned long				original_magic;
+	unsigned int				reads;
+	size_t					bytes_ahead;
+	unsigned int				unlocked_reads;
+} watch;
+
+static ssize_t watched_read_iter(struct kiocb *iocb, struct iov_iter *to)
+{
+	watch.reads++;
+	return -EIO;
+}
+
+static int watched_read_folio(struct file *file, struct folio *folio)
+{
+	watch.reads++;
+	folio_unlock(folio);
+	return -EIO;
+}
+
+/* As a file system may: it has the lock that keeps the file from being truncated. */
+static void watched_readahead(struct readahead_control *rac)
+{
+	watch.reads++;
+	watch.bytes_ahead += readahead_length(rac);
+	watch.unlocked_reads += !rwsem_is_locked(&rac->mapping->invalidate_lock);
+}
+
+/* Which ways to read the file has: only kernel_read() and a scan ask for these. */
+static void set_reads(const struct file_operations *original, struct file_operations *fops,
+		      bool read_iter, bool read)
+{
+	*fops = *original;
+	fops->read_iter = read_iter ? watched_read_iter : NULL;
+	fops->read = read ? (void *)watched_read_iter : NULL;
+}
+
+/* The page cache can be written as before. */
+static void set_page_reads(const struct address_space_operations *original, void *aops)
+{
+	const struct address_space_operations watched = {
+		.read_folio = watched_read_folio,
+		.readahead = watched_readahead,
+		.write_begin = original->write_begin,
+		.write_end = original->write_end,
+		.dirty_folio = original->dirty_folio,
+	};
+
+	memcpy(aops, &watched, sizeof(watched));
+}
+
+static void unwatch(void *data)
+{
+	struct file *file = data;
+
+	file_inode(file)->i_sb->s_magic = watch.original_magic;
+	file->f_op = watch.original;
+	file->f_mapping->a_ops = watch.original_aops;
+}
+
+static void watch_image(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+	struct file *file = scene->image.file;
+	void *aops;
+
+	watch = (struct file_watch){
+		.original = file->f_op,
+		.original_aops = file->f_mapping->a_ops,
+		.original_magic = file_inode(file)->i_sb->s_magic,
+		.fops = kunit_kmalloc(test, sizeof(*file->f_op), GFP_KERNEL),
+	};
+	KUNIT_ASSERT_NOT_NULL(test, watch.fops);
+	aops = kunit_kmalloc(test, sizeof(*watch.original_aops), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, aops);
+	set_page_reads(watch.original_aops, aops);
+	set_reads(watch.original, watch.fops, true, false);
+	file->f_op = watch.fops;
+	file->f_mapping->a_ops = aops;
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, unwatch, file));
+}
+
+/* Only files of a file system with a disk are read ahead. */
+static void pretend_disk(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+
+	file_inode(scene->image.file)->i_sb->s_magic = BTRFS_SUPER_MAGIC;
 }
 
 /* The folio of a page of the file, which is in the page cache. */
@@ -391,8 +476,7 @@ static void scan_forbidden_finds_nothing_new(struct kunit *test)
 	int i;
 
 	map_image(test);
-	forbid_section(test);
-	expect_scanned(test, LATE, "scan.runs");
+	run_steps(test, "protect 3 2 -; scan " LATE);
 	process = process_of(current->mm);
 	for (i = 0; i < 5; i++) {
 		KUNIT_EXPECT_EQ(test, 0, scan_now(test));
@@ -434,15 +518,14 @@ static void scan_not_for_kernel_read(struct kunit *test)
 	expect_scanned(test, PLAIN, "scan.runs");
 
 	set_reads(watch.original, watch.fops, true, true);
-	map_code_again(test);
-	expect_scanned(test, PLAIN, "scan.runs");
+	run_steps(test, "file 1 2 1 rx; scan " PLAIN);
 
 	set_reads(watch.original, watch.fops, true, false);
-	map_code_again(test);
+	run_steps(test, "file 1 2 1 rx");
 	scene->image.file->f_mode &= ~FMODE_READ;
 	expect_scanned(test, PLAIN, "scan.runs");
 	scene->image.file->f_mode |= FMODE_READ;
-	map_code_again(test);
+	run_steps(test, "file 1 2 1 rx");
 	expect_scanned(test, SAME, "scan.runs");
 	KUNIT_EXPECT_EQ(test, 0, watch.reads);
 }
@@ -463,17 +546,14 @@ static void scan_sections_that_overlap(struct kunit *test)
 	expect_scanned(test, "1-2 ready by 3, 2-3 bad, 9-11 ready by 11",
 		       "defect.segment scan.runs section.bad");
 	/* It has no place any more: nothing that happens there is of its business. */
-	unmap_at(test, 4, 1);
-	expect_map(test, "1-2 unmapped, 2-3 bad, 9-11 ready by 11");
+	run_steps(test, "unmap 4 1; map 1-2 unmapped, 2-3 bad, 9-11 ready by 11");
 }
 
 static struct kunit_case hostile_tests[] = {
 	KUNIT_CASE_PARAM(scan_elf, elf_gen_params),
 	KUNIT_CASE(scan_elf_wraps),
-	KUNIT_CASE(scan_128_phdrs),
-	KUNIT_CASE(scan_129_phdrs),
+	KUNIT_CASE(scan_many_phdrs),
 	KUNIT_CASE(scan_truncated),
-	KUNIT_CASE(scan_truncated_ehdr),
 	KUNIT_CASE_SLOW(scan_bit_flipped),
 	KUNIT_CASE_PARAM(scan_cold, cold_gen_params),
 	KUNIT_CASE(scan_reads_ahead),

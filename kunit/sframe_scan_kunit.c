@@ -4,7 +4,6 @@
 #include <linux/mm.h>
 #include <linux/mman.h>
 
-#include "mapping_change.h"
 #include "named_cases.h"
 #include "scan_scene.h"
 #include "sframe_arch.h"
@@ -12,12 +11,6 @@
 #include "sframe_prefault.h"
 #include "sframe_process.h"
 #include "sframe_user.h"
-
-static void scan_nothing(struct kunit *test)
-{
-	expect_map(test, "unknown");
-	expect_scanned(test, "nothing", "scan.runs");
-}
 
 struct version_case {
 	const char	*name;
@@ -30,6 +23,8 @@ static const struct version_case version_cases[] = {
 	{ "V2", 2, SORTED },
 	{ "V2 BOTH", 2, BOTH },
 	{ "V3", 3, BOTH },
+	/* lld leaves functions unsorted. A search would take too long. */
+	{ "V3 unsorted", 3, PCREL },
 };
 
 NAMED_CASES(version);
@@ -41,51 +36,37 @@ static void scan_image(struct kunit *test)
 
 	image_section(&scene->image, c->version, c->flags, 3 * PAGE_SIZE);
 	map_image(test);
-	expect_scanned(test, "1-3 ready by 3", "scan.runs");
-	expect_rows(test, scene->area);
+	expect_scanned(test, c->flags & SORTED ? SAME : PLAIN, "scan.runs");
+	if (c->flags & SORTED)
+		expect_rows(test, scene->area);
 	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&sfu_held.processes));
-	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&sfu_held.sections));
+	KUNIT_EXPECT_EQ(test, !!(c->flags & SORTED), atomic_long_read(&sfu_held.sections));
 }
 
-/* lld leaves functions unsorted. A search would take too long. */
-static void scan_unsorted(struct kunit *test)
-{
-	struct scan_scene *scene = test->priv;
+/* Several images, and code of none of their segments. mprotect() has split the last segment. */
+static const struct script_case script_cases[] = {
+	{ "nothing", "map unknown; scan nothing" },
+	{ "one image of two", "image 0; other 8; scan " SAME ", 9-11 none; rows 0" },
+	{ "one image twice", "image 0; image 7; scan " SAME ", 8-10 ready by 10; rows 0; rows 7" },
+	{ "split code", "image 0; protect 2 1 rwx; scan 1-2 ready by 3, 2-3 ready by 3; rows 0" },
+	{ "code of no segment",
+	  "image 0; file 0 1 0 x; file 8 1 3 x; scan 0-1 none, 1-3 ready by 3, 8-9 none" },
+	/* A loader reserves addresses first, and may then map the code before the section. */
+	{ "section comes late",
+	  "file 1 2 1 x; scan " LATE "; scan " LATE "; scan " LATE ";"
+	  "file 3 2 3 r; map " GONE "; scan " SAME "; rows 0" },
+	/* Besides the data of the image there is one more mapping: of the file, or of none. */
+	{ "read", "file 3 2 3 r; file 1 1 1 r; scan nothing" },
+	{ "write", "file 3 2 3 r; file 1 1 1 rw; scan nothing" },
+	{ "none", "file 3 2 3 r; file 1 1 1 -; scan nothing" },
+	{ "exec", "file 3 2 3 r; file 1 1 1 x; scan 1-2 ready by 3" },
+	{ "read exec", "file 3 2 3 r; file 1 1 1 rx; scan 1-2 ready by 3" },
+	{ "write exec", "file 3 2 3 r; file 1 1 1 wx; scan 1-2 ready by 3" },
+	{ "anonymous", "file 3 2 3 r; anon 1 1 rw; scan nothing" },
+	{ "anonymous exec", "file 3 2 3 r; anon 1 1 rx; scan 1-2 none" },
+};
 
-	image_section(&scene->image, SFRAME_VERSION_3, PCREL, 3 * PAGE_SIZE);
-	map_image(test);
-	expect_scanned(test, "1-3 none", "scan.runs");
-}
-
-static void scan_images(struct kunit *test)
-{
-	struct image *second = another_image(test);
-	struct image *third = another_image(test);
-
-	map_image(test);
-	second->ehdr.e_phnum = 3;	/* no PT_GNU_SFRAME */
-	image_write(test, second);
-	image_map(test, second, page(test, 8));
-	image_section(third, SFRAME_VERSION_1, SORTED, 3 * PAGE_SIZE);
-	image_write(test, third);
-	image_map(test, third, page(test, 13));
-	expect_scanned(test, "1-3 ready by 3, 9-11 none, 14-16 ready by 16",
-		       "scan.runs");
-	expect_rows(test, page(test, 0));
-	expect_rows(test, page(test, 13));
-	KUNIT_EXPECT_EQ(test, 2, atomic_long_read(&sfu_held.sections));
-}
-
-static void scan_image_mapped_twice(struct kunit *test)
-{
-	struct scan_scene *scene = test->priv;
-
-	map_image(test);
-	image_map(test, &scene->image, page(test, 7));
-	expect_scanned(test, "1-3 ready by 3, 8-10 ready by 10", "scan.runs");
-	expect_rows(test, page(test, 0));
-	expect_rows(test, page(test, 7));
-}
+NAMED_CASES(script);
 
 /* The image is mapped at every distance from the addresses that it was linked for. */
 static void scan_image_at_every_page(struct kunit *test)
@@ -128,70 +109,8 @@ static void scan_image_linked_for(struct kunit *test)
 	for (i = 0; i < IMAGE_PHDRS; i++)
 		scene->image.phdrs[i].p_vaddr += c->vaddr;
 	map_image(test);
-	expect_scanned(test, "1-3 ready by 3", "scan.runs");
+	expect_scanned(test, SAME, "scan.runs");
 	expect_rows(test, scene->area);
-}
-
-struct vma_case {
-	const char	*name;
-	bool		anonymous;
-	unsigned long	prot;
-	unsigned long	flags;
-	const char	*want;
-};
-
-/* Besides the image's data there is one more mapping: of page 1 of the file, or of no file. */
-static const struct vma_case vma_cases[] = {
-	{ "read", false, PROT_READ, MAP_PRIVATE, "nothing" },
-	{ "write", false, PROT_READ | PROT_WRITE, MAP_PRIVATE, "nothing" },
-	{ "none", false, PROT_NONE, MAP_PRIVATE, "nothing" },
-	{ "exec", false, PROT_EXEC, MAP_PRIVATE, "1-2 ready by 3" },
-	{ "read exec", false, PROT_READ | PROT_EXEC, MAP_PRIVATE, "1-2 ready by 3" },
-	{ "write exec", false, PROT_WRITE | PROT_EXEC, MAP_PRIVATE, "1-2 ready by 3" },
-	{ "exec shared", false, PROT_EXEC, MAP_SHARED, "1-2 ready by 3" },
-	{ "anonymous", true, PROT_READ | PROT_WRITE, MAP_PRIVATE, "nothing" },
-	{ "anonymous exec", true, PROT_READ | PROT_EXEC, MAP_PRIVATE, "1-2 none" },
-	{ "anonymous exec shared", true, PROT_READ | PROT_EXEC, MAP_SHARED, "1-2 none" },
-};
-
-NAMED_CASES(vma);
-
-static void scan_vma(struct kunit *test)
-{
-	const struct vma_case *c = test->param_value;
-	struct scan_scene *scene = test->priv;
-	struct file *file = c->anonymous ? NULL : scene->image.file;
-	unsigned long flags = c->flags | MAP_FIXED | (c->anonymous ? MAP_ANONYMOUS : 0);
-
-	image_write(test, &scene->image);
-	user_map_file(test, scene->image.file, page(test, 3), 2, PROT_READ, 3);
-	KUNIT_ASSERT_EQ(test, page(test, 1),
-			vm_mmap(file, page(test, 1), PAGE_SIZE, c->prot, flags,
-				c->anonymous ? 0 : PAGE_SIZE));
-	expect_scanned(test, c->want, "scan.runs");
-}
-
-/* mprotect() has split one segment into two mappings. */
-static void scan_code_split(struct kunit *test)
-{
-	struct scan_scene *scene = test->priv;
-
-	map_image(test);
-	KUNIT_ASSERT_EQ(test, 0, user_mprotect(page(test, 2), PAGE_SIZE,
-					       PROT_READ | PROT_WRITE | PROT_EXEC));
-	expect_scanned(test, "1-2 ready by 3, 2-3 ready by 3", "scan.runs");
-	expect_rows(test, scene->area);
-}
-
-/* No executable segment of the file contains the code. */
-static void scan_code_of_no_segment(struct kunit *test)
-{
-	struct scan_scene *scene = test->priv;
-
-	map_image(test);
-	user_map_file(test, scene->image.file, page(test, 0), 1, PROT_EXEC, 0);
-	user_map_file(test, scene->image.file, page(test, 8), 1, PROT_EXEC, 3);
-	expect_scanned(test, "0-1 none, 1-3 ready by 3, 8-9 none", "scan.runs");
 }
 
 /* Some linkers do not separate code: one segment holds everything. */
@@ -223,7 +142,7 @@ static void scan_code_not_at_page_start(struct kunit *test)
 	ph->p_vaddr += 0x123;
 	ph->p_filesz -= 0x123;
 	map_image(test);
-	expect_scanned(test, "1-3 ready by 3", "scan.runs");
+	expect_scanned(test, SAME, "scan.runs");
 	expect_rows(test, scene->area);
 }
 
@@ -266,7 +185,7 @@ static void scan_segment_longer_than_section(struct kunit *test)
 
 	scene->image.phdrs[IMAGE_PH_SFRAME].p_filesz += 90;
 	map_image(test);
-	expect_scanned(test, "1-3 ready by 3", "scan.runs");
+	expect_scanned(test, SAME, "scan.runs");
 	expect_rows(test, scene->area);
 }
 
@@ -353,7 +272,7 @@ static void scan_prefaults_section(struct kunit *test)
 
 	map_long_section(test);
 	KUNIT_EXPECT_FALSE(test, is_present(page(test, 3)));
-	expect_scanned(test, "1-3 ready by 3", "scan.runs");
+	expect_scanned(test, SAME, "scan.runs");
 	for (i = 0; i < LONG_PAGES; i++)
 		KUNIT_EXPECT_TRUE_MSG(test, is_present(page(test, 3 + i)), "page %u", i);
 }
@@ -374,7 +293,7 @@ static void scan_prefaults_by_samples(struct kunit *test)
 	for (i = 0; i < 3; i++) {
 		KUNIT_EXPECT_FALSE_MSG(test, is_present(page(test, 2 + LONG_PAGES)), "scan %u", i);
 		process->began_at = ktime_get_mono_fast_ns() + NSEC_PER_SEC;
-		expect_scanned(test, "1-3 ready by 3", "scan.runs");
+		expect_scanned(test, SAME, "scan.runs");
 		KUNIT_EXPECT_TRUE(test, is_present(page(test, 3)));
 		KUNIT_EXPECT_EQ(test, is_present(page(test, 3 + 16)), i > 0);
 	}
@@ -391,7 +310,7 @@ static void scan_prefaults_by_age(struct kunit *test)
 	process->nr_sample_scans = 0;
 	process->began_at = ktime_get_mono_fast_ns() - (LONG_PAGES + 1) * 32 * NSEC_PER_USEC;
 	map_long_section(test);
-	expect_scanned(test, "1-3 ready by 3", "scan.runs");
+	expect_scanned(test, SAME, "scan.runs");
 	KUNIT_EXPECT_TRUE(test, is_present(page(test, 2 + LONG_PAGES)));
 }
 
@@ -404,7 +323,7 @@ static void scan_leaves_long_section_to_sample(struct kunit *test)
 	expect_map(test, LATE);
 	KUNIT_EXPECT_FALSE(test, is_present(page(test, 3)));
 	expect_counted(test, "scan.runs");
-	expect_scanned(test, "1-3 ready by 3", "scan.runs");
+	expect_scanned(test, SAME, "scan.runs");
 }
 
 struct budget_case {
@@ -518,84 +437,23 @@ static void scan_while_another_scans(struct kunit *test)
 	expect_counted(test, "scan.lost");
 }
 
-static struct kunit_case scan_tests[] = {
-	KUNIT_CASE(scan_nothing),
-	KUNIT_CASE_PARAM(scan_image, version_gen_params),
-	KUNIT_CASE(scan_unsorted),
-	KUNIT_CASE(scan_images),
-	KUNIT_CASE(scan_image_mapped_twice),
-	KUNIT_CASE(scan_image_at_every_page),
-	KUNIT_CASE_PARAM(scan_image_linked_for, address_gen_params),
-	KUNIT_CASE_PARAM(scan_vma, vma_gen_params),
-	KUNIT_CASE(scan_code_split),
-	KUNIT_CASE(scan_code_of_no_segment),
-	KUNIT_CASE(scan_one_segment),
-	KUNIT_CASE(scan_code_not_at_page_start),
-	KUNIT_CASE_PARAM(scan_section_at, place_gen_params),
-	KUNIT_CASE(scan_segment_longer_than_section),
-	KUNIT_CASE(scan_segment_all_zero),
-	KUNIT_CASE(scan_section_without_functions),
-	KUNIT_CASE_PARAM(scan_section_of, machine_gen_params),
-	KUNIT_CASE(scan_prefaults_section),
-	KUNIT_CASE(scan_prefaults_by_samples),
-	KUNIT_CASE(scan_prefaults_by_age),
-	KUNIT_CASE(scan_leaves_long_section_to_sample),
-	KUNIT_CASE_PARAM(scan_keeps_prefault_budget, budget_gen_params),
-	KUNIT_CASE_SLOW(scan_many_mappings),
-	KUNIT_CASE_SLOW(scan_too_many_mappings),
-	KUNIT_CASE(scan_without_mmap_lock),
-	KUNIT_CASE(scan_while_another_scans),
-	{}
-};
-
-static void forbid_first_byte(struct kunit *test)
-{
-	protect_at(test, 3, 1, PROT_NONE);
-}
-
-/* The same bytes, but not mapped from the file. */
-static void copy_section(struct kunit *test)
-{
-	struct scan_scene *scene = test->priv;
-
-	map_anonymous(test, 3, 2, PROT_READ | PROT_WRITE);
-	user_store(test, scene->area + scene->image.section_at,
-		   scene->image.section.bytes, scene->image.section.len);
-}
-
-static void map_section_of_another(struct kunit *test)
-{
-	struct image *image = another_image(test);
-
-	image_write(test, image);
-	user_map_file(test, image->file, page(test, 3), 2, PROT_READ, 3);
-}
-
-static void truncate_section(struct kunit *test)
-{
-	struct scan_scene *scene = test->priv;
-
-	KUNIT_ASSERT_EQ(test, 0, vfs_truncate(&scene->image.file->f_path, 3 * PAGE_SIZE));
-}
-
 struct segment_case {
 	const char	*name;
 	unsigned long	at;
-	void (*act)(struct kunit *test);
+	const char	*steps;		/* before the scan */
 };
 
-/* The action runs before the scan. */
 static const struct segment_case segment_cases[] = {
-	{ "not mapped", 3 * PAGE_SIZE, unmap_section },
-	{ "last byte not mapped", 4 * PAGE_SIZE - 59, unmap_last_byte },
-	{ "rows not mapped", 4 * PAGE_SIZE - 28, unmap_last_byte },
-	{ "half of the header not mapped", 4 * PAGE_SIZE - 14, unmap_last_byte },
-	{ "first byte not mapped", 4 * PAGE_SIZE - 1, unmap_first_byte },
-	{ "forbidden", 3 * PAGE_SIZE, forbid_section },
-	{ "first byte forbidden", 4 * PAGE_SIZE - 1, forbid_first_byte },
-	{ "in anonymous memory", 3 * PAGE_SIZE, copy_section },
-	{ "of another file", 3 * PAGE_SIZE, map_section_of_another },
-	{ "after the file's end", 3 * PAGE_SIZE, truncate_section },
+	{ "not mapped", 3 * PAGE_SIZE, "unmap 3 2" },
+	{ "last byte not mapped", 4 * PAGE_SIZE - 59, "unmap 4 1" },
+	{ "rows not mapped", 4 * PAGE_SIZE - 28, "unmap 4 1" },
+	{ "half of the header not mapped", 4 * PAGE_SIZE - 14, "unmap 4 1" },
+	{ "first byte not mapped", 4 * PAGE_SIZE - 1, "unmap 3 1" },
+	{ "forbidden", 3 * PAGE_SIZE, "protect 3 2 -" },
+	{ "first byte forbidden", 4 * PAGE_SIZE - 1, "protect 3 1 -" },
+	{ "in anonymous memory", 3 * PAGE_SIZE, "anon 3 2 rw" },
+	{ "of another file", 3 * PAGE_SIZE, "other 8; move 11 2 3; unmap 8 3" },
+	{ "after the file's end", 3 * PAGE_SIZE, NULL },
 };
 
 NAMED_CASES(segment);
@@ -608,31 +466,36 @@ static void scan_segment(struct kunit *test)
 
 	image_section(&scene->image, SFRAME_VERSION_3, BOTH, c->at);
 	map_image(test);
-	c->act(test);
+	if (c->steps)
+		run_steps(test, c->steps);
+	else
+		KUNIT_ASSERT_EQ(test, 0, vfs_truncate(&scene->image.file->f_path, c->at));
 	expect_scanned(test, LATE, "scan.runs");
 }
 
-/* A loader reserves addresses first, and may then map the code before the section. */
-static void scan_section_that_comes_late(struct kunit *test)
-{
-	struct scan_scene *scene = test->priv;
-	unsigned int i;
-
-	image_write(test, &scene->image);
-	user_map_file(test, scene->image.file, page(test, 1), 2, PROT_EXEC, IMAGE_CODE);
-	for (i = 0; i < 3; i++)
-		expect_scanned(test, LATE, "scan.runs");
-	user_map_file(test, scene->image.file, page(test, 3), 2, PROT_READ, IMAGE_SECTION);
-	expect_map(test, "1-3 unmapped");
-	expect_scanned(test, "1-3 ready by 3", "scan.runs");
-	expect_rows(test, page(test, 0));
-}
-
-static struct kunit_case segment_tests[] = {
+static struct kunit_case scan_tests[] = {
+	KUNIT_CASE_PARAM(scan_image, version_gen_params),
+	KUNIT_CASE(scan_image_at_every_page),
+	KUNIT_CASE_PARAM(scan_image_linked_for, address_gen_params),
+	KUNIT_CASE_PARAM(run_script, script_gen_params),
+	KUNIT_CASE(scan_one_segment),
+	KUNIT_CASE(scan_code_not_at_page_start),
+	KUNIT_CASE_PARAM(scan_section_at, place_gen_params),
+	KUNIT_CASE(scan_segment_longer_than_section),
+	KUNIT_CASE(scan_segment_all_zero),
+	KUNIT_CASE(scan_section_without_functions),
+	KUNIT_CASE_PARAM(scan_section_of, machine_gen_params),
 	KUNIT_CASE_PARAM(scan_segment, segment_gen_params),
-	KUNIT_CASE(scan_section_that_comes_late),
+	KUNIT_CASE(scan_prefaults_section),
+	KUNIT_CASE(scan_prefaults_by_samples),
+	KUNIT_CASE(scan_prefaults_by_age),
+	KUNIT_CASE(scan_leaves_long_section_to_sample),
+	KUNIT_CASE_PARAM(scan_keeps_prefault_budget, budget_gen_params),
+	KUNIT_CASE_SLOW(scan_many_mappings),
+	KUNIT_CASE_SLOW(scan_too_many_mappings),
+	KUNIT_CASE(scan_without_mmap_lock),
+	KUNIT_CASE(scan_while_another_scans),
 	{}
 };
 
 SCAN_SUITE(sframe_scan, scan_tests);
-SCAN_SUITE(sframe_scan_segment, segment_tests);

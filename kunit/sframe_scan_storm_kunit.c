@@ -7,7 +7,6 @@
 #include <linux/uaccess.h>
 
 #include "map_builder.h"
-#include "mapping_change.h"
 #include "named_cases.h"
 #include "scan_scene.h"
 #include "sframe_event.h"
@@ -268,8 +267,7 @@ static void scan_in_storm(struct kunit *test, bool in_turns)
 	counters_read(&now);
 	kunit_info(test, "%u changes, %lu scans\n", storm.round,
 		   now.scans - scene->since.scans);
-	map_section_again(test);
-	map_code_again(test);
+	run_steps(test, "file 3 2 3 r; file 1 2 1 rx");
 	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
 	expect_map(test, SAME);
 	expect_rows(test, scene->area);
