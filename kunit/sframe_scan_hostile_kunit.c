@@ -32,30 +32,16 @@ struct elf_case {
 /* The section cannot be where the file says. It is examined once. */
 #define SEGMENT	BAD, "defect.segment scan.runs"
 
+/* What sframe_elf.c makes of each field is the subject of sframe_elf_kunit.c. */
 static const struct elf_case elf_cases[] = {
 	{ "as it is", EH(e_ident), 1, 0x7f, SAME },
-	{ "first byte of the magic", EH(e_ident), 1, 0, PLAIN },
-	{ "last byte of the magic", EH(e_ident) + 3, 1, 'f', PLAIN },
-	{ "class none", EH(e_ident) + EI_CLASS, 1, 0, PLAIN },
-	{ "class 32 bits", EH(e_ident) + EI_CLASS, 1, ELFCLASS32, PLAIN },
-	{ "class 3", EH(e_ident) + EI_CLASS, 1, 3, PLAIN },
+	{ "magic", EH(e_ident), 1, 0, PLAIN },
 	/* The section's own header names its machine. */
 	{ "machine", EH(e_machine), 2, 0xffff, SAME },
-	{ "type", EH(e_type), 2, 0xffff, SAME },
-	{ "e_phentsize 0", EH(e_phentsize), 2, 0, PLAIN },
-	{ "e_phentsize 32, of 32 bits", EH(e_phentsize), 2, 32, PLAIN },
-	{ "e_phentsize 55", EH(e_phentsize), 2, 55, PLAIN },
-	{ "e_phentsize 57", EH(e_phentsize), 2, 57, PLAIN },
-	{ "e_phentsize 65535", EH(e_phentsize), 2, 0xffff, PLAIN },
-	{ "e_phnum 0", EH(e_phnum), 2, 0, PLAIN },
-	{ "e_phnum 1", EH(e_phnum), 2, 1, PLAIN },
 	{ "e_phnum 3", EH(e_phnum), 2, 3, PLAIN },
 	{ "e_phnum 5, with an empty one", EH(e_phnum), 2, 5, SAME },
-	{ "e_phnum 128", EH(e_phnum), 2, 128, SAME },
-	{ "e_phnum 129", EH(e_phnum), 2, 129, PLAIN },
 	{ "e_phnum 65535", EH(e_phnum), 2, 0xffff, PLAIN },
 	{ "e_phoff 0", EH(e_phoff), 8, 0, PLAIN },
-	{ "e_phoff 63", EH(e_phoff), 8, 63, PLAIN },
 	{ "e_phoff 65", EH(e_phoff), 8, 65, PLAIN },
 	{ "e_phoff to the file's end", EH(e_phoff), 8, 5 * PAGE_SIZE - 224, PLAIN },
 	{ "e_phoff beyond the file's end", EH(e_phoff), 8, 5 * PAGE_SIZE - 223, PLAIN },
@@ -64,61 +50,17 @@ static const struct elf_case elf_cases[] = {
 	{ "e_phoff 2^63", EH(e_phoff), 8, S64_MIN, PLAIN },
 	{ "e_phoff 2^64-224", EH(e_phoff), 8, -224, PLAIN },
 	{ "e_phoff 2^64-1", EH(e_phoff), 8, -1, PLAIN },
-
-	{ "code: no segment to load", PH(CODE, p_type), 4, PT_NOTE, PLAIN },
-	{ "code: not executable", PH(CODE, p_flags), 4, PF_R, PLAIN },
-	{ "code: p_offset 0", PH(CODE, p_offset), 8, 0, BAD, "defect.empty scan.runs" },
-	{ "code: p_offset after the code", PH(CODE, p_offset), 8, 2 * PAGE_SIZE, PLAIN },
-	{ "code: p_offset 2^64-1", PH(CODE, p_offset), 8, -1, PLAIN },
-	{ "code: p_offset in page", PH(CODE, p_offset), 8, PAGE_SIZE + 1,
-	  BAD, "defect.magic scan.runs" },
-	{ "code: p_vaddr 0", PH(CODE, p_vaddr), 8, 0, BAD, "defect.empty scan.runs" },
 	{ "code: p_vaddr a page on", PH(CODE, p_vaddr), 8, 2 * PAGE_SIZE,
 	  BAD, "defect.empty scan.runs" },
 	{ "code: p_vaddr 2^62", PH(CODE, p_vaddr), 8, BIT_ULL(62), SEGMENT },
 	{ "code: p_vaddr 2^63", PH(CODE, p_vaddr), 8, BIT_ULL(63), SEGMENT },
-	{ "code: p_filesz 0", PH(CODE, p_filesz), 8, 0, PLAIN },
-	{ "code: p_filesz 1", PH(CODE, p_filesz), 8, 1, SAME },
-	{ "code: p_filesz 2^64-1", PH(CODE, p_filesz), 8, -1, SAME },
-	{ "code: p_memsz 0", PH(CODE, p_memsz), 8, 0, SAME },
-	{ "code: p_memsz 2^64-1", PH(CODE, p_memsz), 8, -1, SAME },
-	{ "code: p_align 2^64-1", PH(CODE, p_align), 8, -1, SAME },
-
-	{ "data: no segment to load", PH(DATA, p_type), 4, PT_NOTE, SEGMENT },
 	{ "data: not readable", PH(DATA, p_flags), 4, PF_W, SEGMENT },
-	{ "data: p_vaddr 0", PH(DATA, p_vaddr), 8, 0, SEGMENT },
-	{ "data: p_vaddr after the section", PH(DATA, p_vaddr), 8, 3 * PAGE_SIZE + 1, SEGMENT },
-	{ "data: p_vaddr 2^64-1", PH(DATA, p_vaddr), 8, -1, SEGMENT },
-	{ "data: p_memsz 0", PH(DATA, p_memsz), 8, 0, SEGMENT },
-	{ "data: p_memsz 59", PH(DATA, p_memsz), 8, 59, SEGMENT },
-	{ "data: p_memsz 60", PH(DATA, p_memsz), 8, 60, SAME },
-	{ "data: p_memsz 2^64-1", PH(DATA, p_memsz), 8, -1, SAME },
-
-	{ "section: no segment", PH(SFRAME, p_type), 4, PT_NULL, PLAIN },
-	{ "section: another first", PH(HEADERS, p_type), 4, 0x6474e554, SEGMENT },
-	{ "section: p_flags 0", PH(SFRAME, p_flags), 4, 0, SAME },
-	{ "section: p_offset 2^64-1", PH(SFRAME, p_offset), 8, -1, SAME },
-	{ "section: p_memsz 0", PH(SFRAME, p_memsz), 8, 0, SAME },
 	{ "section: p_vaddr of the headers", PH(SFRAME, p_vaddr), 8, 0,
 	  BAD, "defect.magic scan.runs" },
-	{ "section: p_vaddr of the code", PH(SFRAME, p_vaddr), 8, PAGE_SIZE,
-	  BAD, "defect.empty scan.runs" },
-	{ "section: p_vaddr to the end", PH(SFRAME, p_vaddr), 8, 5 * PAGE_SIZE - 60,
-	  BAD, "defect.empty scan.runs" },
-	{ "section: p_vaddr beyond the end", PH(SFRAME, p_vaddr), 8, 5 * PAGE_SIZE - 59, SEGMENT },
-	{ "section: p_vaddr 2^63", PH(SFRAME, p_vaddr), 8, BIT_ULL(63), SEGMENT },
-	{ "section: p_vaddr 2^64-60", PH(SFRAME, p_vaddr), 8, -60, SEGMENT },
-	{ "section: p_vaddr 2^64-1", PH(SFRAME, p_vaddr), 8, -1, SEGMENT },
 	{ "section: p_filesz 0", PH(SFRAME, p_filesz), 8, 0, BAD, "defect.short scan.runs" },
-	{ "section: p_filesz 27", PH(SFRAME, p_filesz), 8, 27, BAD, "defect.short scan.runs" },
 	{ "section: p_filesz 28", PH(SFRAME, p_filesz), 8, 28, BAD, "defect.freoff scan.runs" },
-	{ "section: p_filesz 44", PH(SFRAME, p_filesz), 8, 44, BAD, "defect.fre-len scan.runs" },
-	{ "section: p_filesz less one", PH(SFRAME, p_filesz), 8, 52,
-	  BAD, "defect.fre-len scan.runs" },
 	{ "section: p_filesz all there is", PH(SFRAME, p_filesz), 8, 2 * PAGE_SIZE, SAME },
 	{ "section: p_filesz and one more", PH(SFRAME, p_filesz), 8, 2 * PAGE_SIZE + 1, SEGMENT },
-	{ "section: p_filesz 2^64-1", PH(SFRAME, p_filesz), 8, -1, SEGMENT },
-	{ "section: p_filesz wraps", PH(SFRAME, p_filesz), 8, -3 * PAGE_SIZE, SEGMENT },
 };
 
 NAMED_CASES(elf);
@@ -569,4 +511,8 @@ static struct kunit_case hostile_tests[] = {
 	{}
 };
 
-SCAN_SUITE(sframe_scan_hostile, hostile_tests);
+static struct kunit_suite hostile_suite = {
+	.name = "sframe_scan_hostile", .init = scan_scene_init, .test_cases = hostile_tests,
+};
+
+kunit_test_suite(hostile_suite);

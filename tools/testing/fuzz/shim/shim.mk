@@ -9,7 +9,8 @@ kernel_sources := $(addprefix $(top)/,sframe_names.c sframe_unwind.c) $(wildcard
 	$(filter-out $(host_headers),$(wildcard $(top)/include/*.h))
 # The host tests run suites of KUnit, too.
 kunit_sources := $(wildcard $(top)/kunit/*.[ch] $(top)/kunit/arch/*/*.h)
-kernel_headers := $(sort $(shell sed -n 's/^\#include <\(linux\/.*\|trace\/.*\|kunit\/.*\|asm\/.*\)>/\1/p' $(kernel_sources) $(kunit_sources)))
+# Two are also headers of the host.
+kernel_headers := $(filter-out linux/elf.h linux/types.h,$(sort $(shell sed -n 's/^\#include <\(linux\/.*\|trace\/.*\|kunit\/.*\|asm\/.*\)>/\1/p' $(kernel_sources) $(kunit_sources))))
 KERNEL_FLAGS := -I $(O)/shim -iquote $(shim)/.. -fno-strict-aliasing -fwrapv -Wno-unused-parameter \
 	-Wno-unused-function -Wno-shadow -Wno-sign-compare -Wno-missing-field-initializers
 

@@ -8,6 +8,7 @@
 #define HOST_KUNIT_H
 
 #include <setjmp.h>
+#include <linux/types.h>
 #include <stdarg.h>
 #include <sys/mman.h>
 
@@ -31,6 +32,8 @@
 #define ULONG_MAX		(~0ul)
 #define SZ_64K			0x10000
 #define SZ_128K			0x20000
+#define SZ_1M			0x100000
+#define SZ_1G			0x40000000
 #define UINT_MAX		(~0u)
 #define LONG_MIN		(-LONG_MAX - 1)
 #define DIV_ROUND_UP(n, d)	(((n) + (d) - 1) / (d))
@@ -63,10 +66,6 @@ struct rt_sigframe {
 	} uc;
 };
 
-typedef s32 __s32;
-typedef u32 __u32;
-typedef s64 __s64;
-typedef u64 __u64;
 #define atomic_long_read(v)	((v)->counter)
 #define schedule_timeout_uninterruptible(ticks) abort()
 
@@ -213,6 +212,7 @@ do {									\
 #define KUNIT_EXPECT_EQ(test, a, b)		kunit_compare(test, false, a, ==, b)
 #define KUNIT_EXPECT_EQ_MSG(test, a, b, ...)	kunit_compare(test, false, a, ==, b, __VA_ARGS__)
 #define KUNIT_EXPECT_NE(test, a, b)		kunit_compare(test, false, a, !=, b)
+#define KUNIT_EXPECT_NE_MSG(test, a, b, ...)	kunit_compare(test, false, a, !=, b, __VA_ARGS__)
 #define KUNIT_EXPECT_LT(test, a, b)		kunit_compare(test, false, a, <, b)
 #define KUNIT_EXPECT_LE(test, a, b)		kunit_compare(test, false, a, <=, b)
 #define KUNIT_EXPECT_LE_MSG(test, a, b, ...)	kunit_compare(test, false, a, <=, b, __VA_ARGS__)
