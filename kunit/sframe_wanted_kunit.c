@@ -7,6 +7,7 @@
 #include <linux/sched/mm.h>
 #include <linux/user_namespace.h>
 
+#include "named_cases.h"
 #include "scan_scene.h"
 #include "sframe_table.h"
 #include "sframe_wanted.h"
@@ -110,22 +111,95 @@ static bool has_asked(void)
 	return has_changed;
 }
 
-static void wanted_without_reader(struct kunit *test)
+/*
+ * A script. The file is that of the image; the readers are the first and the second (2).
+ *
+ *	open close open2 close2		a reader opens or closes the device
+ *	want scan			a scan has found no table for the file, or runs
+ *	taken taken2 none none2		the reader gets the file, or nothing
+ *	answer back			a reader loads a table, or gives the file back
+ *	change unmap other		the file changes, is unmapped, is replaced by another one
+ *	asked silent			processes were asked to be scanned again, or were not
+ *	empty				no reader would get anything
+ */
+static void run_word(struct kunit *test, struct test_reader **readers, const char *word)
 {
-	map_old_image(test);
-	want(test);
-	KUNIT_EXPECT_TRUE(test, sfu_wanted_is_empty());
-	expect_none(test, open_reader(test));
+	bool is_second = word[strlen(word) - 1] == '2';
+	struct test_reader **r = &readers[is_second];
+	struct sfu_file_id id = image_id(test);
+	size_t len = strlen(word) - is_second;
+
+	if (!strncmp(word, "open", len))
+		*r = open_reader(test);
+	else if (!strncmp(word, "close", len))
+		close_reader(*r);
+	else if (!strncmp(word, "want", len))
+		want(test);
+	else if (!strncmp(word, "scan", len))
+		KUNIT_EXPECT_EQ(test, 0, scan_now(test));
+	else if (!strncmp(word, "taken", len))
+		expect_taken(test, *r);
+	else if (!strncmp(word, "none", len))
+		expect_none(test, *r);
+	else if (!strncmp(word, "answer", len))
+		sfu_wanted_answer(&id);
+	else if (!strncmp(word, "back", len))
+		sfu_wanted_give_back(&id);
+	else if (!strncmp(word, "change", len))
+		inode_set_ctime(file_inode(image_file(test)), -1000, 1);
+	else if (!strncmp(word, "unmap", len))
+		run_steps(test, "unmap 1 1");
+	else if (!strncmp(word, "other", len))
+		run_steps(test, "other 0");
+	else if (!strncmp(word, "asked", len) || !strncmp(word, "silent", len))
+		KUNIT_EXPECT_EQ(test, *word == 'a', has_asked());
+	else if (!strncmp(word, "empty", len))
+		KUNIT_EXPECT_TRUE(test, sfu_wanted_is_empty());
+	else
+		KUNIT_FAIL(test, "%s", word);
 }
 
-static void wanted_by_scan(struct kunit *test)
+static const struct script_case script_cases[] = {
+	{ "without a reader", "want, empty, open, none" },
+	{ "by a scan", "open, scan, taken, none" },
+	/* A file that is queued, or that a reader has, is not queued again before an answer. */
+	{ "wanted twice", "open, want, want, taken, want, none" },
+	{ "answered",
+	  "open, want, taken, answer, want, taken, answer, answer, want, answer, none" },
+	/* The reader could not be given the file: it lacked memory, or file descriptors. */
+	{ "given back", "open, want, taken, back, taken, answer, back, none" },
+	/* The second reader gets the files that the first one has not answered. */
+	{ "two readers", "open, open2, want, taken, none2, close, taken2, close2, empty" },
+	/* Without a reader all is forgotten, and asked for again by the next one. */
+	{ "no reader any more",
+	  "open, want, close, empty, asked, open, asked, silent, none, want, taken" },
+	/* It is wanted again after an answer, as it is then. */
+	{ "changed while a reader has it",
+	  "open, want, taken, change, want, none, answer, want, taken" },
+	{ "changed", "open, want, change, none, want, taken" },
+	/* Another process that has mapped the file is to ask for it. */
+	{ "unmapped", "open, want, unmap, asked, none, asked, silent, want, none, asked" },
+	{ "replaced", "open, want, other, none" },
+};
+
+NAMED_CASES(script);
+
+static void wanted(struct kunit *test)
 {
-	struct test_reader *r = open_reader(test);
+	const struct script_case *c = test->param_value;
+	struct test_reader *readers[2] = {};
+	char word[16];
+	const char *at;
 
 	map_old_image(test);
-	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
-	expect_taken(test, r);
-	expect_none(test, r);
+	has_asked();
+	for (at = c->script; *at; at += strspn(at, ", ")) {
+		strscpy(word, at, min(sizeof(word), strcspn(at, ",") + 1));
+		at += strlen(word);
+		run_word(test, readers, word);
+		if (READ_ONCE(test->status) == KUNIT_FAILURE)
+			kunit_info(test, "at or before \"%s\"", at);
+	}
 }
 
 /* To open a device may change its state. */
@@ -142,29 +216,6 @@ static void wanted_device(struct kunit *test)
 	inode->i_mode = mode;
 	want(test);
 	KUNIT_EXPECT_FALSE(test, sfu_wanted_is_empty());
-}
-
-/* One that is queued, or that a reader has, is not queued again; one that is answered is. */
-static void wanted_again(struct kunit *test)
-{
-	struct test_reader *r = open_reader(test);
-	struct sfu_file_id id;
-
-	map_old_image(test);
-	id = image_id(test);
-	want(test);
-	want(test);
-	expect_taken(test, r);
-	want(test);
-	expect_none(test, r);
-	sfu_wanted_answer(&id);
-	want(test);
-	expect_taken(test, r);
-	sfu_wanted_answer(&id);
-	sfu_wanted_answer(&id);
-	want(test);
-	sfu_wanted_answer(&id);
-	expect_none(test, r);
 }
 
 /* A load is an answer, also one that says that there is no table. */
@@ -184,63 +235,6 @@ static void wanted_until_load(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, sfu_table_drop(source.inode));
 }
 
-/* The reader could not be given the file: it lacked memory, or file descriptors. */
-static void wanted_given_back(struct kunit *test)
-{
-	struct test_reader *r = open_reader(test);
-	struct sfu_file_id id;
-
-	map_old_image(test);
-	id = image_id(test);
-	want(test);
-	expect_taken(test, r);
-	sfu_wanted_give_back(&id);
-	expect_taken(test, r);
-	sfu_wanted_answer(&id);
-	sfu_wanted_give_back(&id);
-	expect_none(test, r);
-}
-
-static void wanted_from_two_readers(struct kunit *test)
-{
-	struct test_reader *a = open_reader(test), *b = open_reader(test);
-
-	map_old_image(test);
-	want(test);
-	expect_taken(test, a);
-	expect_none(test, b);
-	/* The second reader gets the files that the first one has not answered. */
-	close_reader(a);
-	expect_taken(test, b);
-	close_reader(b);
-	KUNIT_EXPECT_TRUE(test, sfu_wanted_is_empty());
-	/* Without a reader all is forgotten, and asked for again by the next one. */
-	has_asked();
-	b = open_reader(test);
-	KUNIT_EXPECT_TRUE(test, has_asked());
-	expect_none(test, b);
-	want(test);
-	expect_taken(test, b);
-}
-
-/* A file that changes while a reader has it is wanted again after an answer, as it is then. */
-static void wanted_changed_later(struct kunit *test)
-{
-	struct test_reader *r = open_reader(test);
-	struct sfu_file_id id;
-
-	map_old_image(test);
-	want(test);
-	expect_taken(test, r);
-	inode_set_ctime(file_inode(image_file(test)), -1000, 1);
-	want(test);
-	expect_none(test, r);
-	id = image_id(test);
-	sfu_wanted_answer(&id);
-	want(test);
-	expect_taken(test, r);
-}
-
 /* The reader has no table for a file that changes all the time, and does not come again. */
 static void wanted_without_table_while_young(struct kunit *test)
 {
@@ -255,45 +249,6 @@ static void wanted_without_table_while_young(struct kunit *test)
 	source.id = image_id(test);
 	KUNIT_EXPECT_EQ(test, -EAGAIN, sfu_table_load(&source));
 	inode_set_ctime(source.inode, -1000, 2);
-	want(test);
-	expect_taken(test, r);
-}
-
-/* The process has unmapped the file. Another one that has mapped it is to ask for it. */
-static void wanted_unmapped(struct kunit *test)
-{
-	struct test_reader *r = open_reader(test);
-
-	map_old_image(test);
-	want(test);
-	KUNIT_ASSERT_EQ(test, 0, vm_munmap(page(test, 1), PAGE_SIZE));
-	has_asked();
-	expect_none(test, r);
-	KUNIT_EXPECT_TRUE(test, has_asked());
-	want(test);
-	KUNIT_EXPECT_FALSE(test, sfu_wanted_is_empty());
-}
-
-static void wanted_replaced(struct kunit *test)
-{
-	struct test_reader *r = open_reader(test);
-	struct image *other = another_image(test);
-
-	map_old_image(test);
-	want(test);
-	image_write(test, other);
-	image_map(test, other, page(test, 0));
-	expect_none(test, r);
-}
-
-static void wanted_changed(struct kunit *test)
-{
-	struct test_reader *r = open_reader(test);
-
-	map_old_image(test);
-	want(test);
-	inode_set_ctime(file_inode(image_file(test)), -1000, 1);
-	expect_none(test, r);
 	want(test);
 	expect_taken(test, r);
 }
@@ -560,22 +515,14 @@ static void wanted_many_of_user(struct kunit *test)
 }
 
 static struct kunit_case wanted_tests[] = {
-	KUNIT_CASE(wanted_without_reader),
-	KUNIT_CASE(wanted_by_scan),
+	KUNIT_CASE_PARAM(wanted, script_gen_params),
 	KUNIT_CASE(wanted_device),
-	KUNIT_CASE(wanted_again),
 	KUNIT_CASE(wanted_by_turns),
 	KUNIT_CASE(wanted_by_numbers_of_user),
 	KUNIT_CASE(wanted_by_containers),
 	KUNIT_CASE(wanted_by_many_of_service),
 	KUNIT_CASE(wanted_many_of_user),
 	KUNIT_CASE(wanted_until_load),
-	KUNIT_CASE(wanted_given_back),
-	KUNIT_CASE(wanted_from_two_readers),
-	KUNIT_CASE(wanted_unmapped),
-	KUNIT_CASE(wanted_replaced),
-	KUNIT_CASE(wanted_changed),
-	KUNIT_CASE(wanted_changed_later),
 	KUNIT_CASE(wanted_without_table_while_young),
 	KUNIT_CASE(wanted_by_ended),
 	KUNIT_CASE(wanted_from_locked),
@@ -586,4 +533,8 @@ static struct kunit_case wanted_tests[] = {
 	{}
 };
 
-SCAN_SUITE(sframe_wanted, wanted_tests);
+static struct kunit_suite wanted_suite = {
+	.name = "sframe_wanted", .init = scan_scene_init, .test_cases = wanted_tests,
+};
+
+kunit_test_suite(wanted_suite);
