@@ -92,14 +92,6 @@ int scan_scene_init(struct kunit *test);
 void run_steps(struct kunit *test, const char *script);
 void run_script(struct kunit *test);
 
-#define SCAN_SUITE(suite_name, tests)					\
-	static struct kunit_suite tests##_suite = {			\
-		.name = #suite_name,					\
-		.init = scan_scene_init,				\
-		.test_cases = tests,					\
-	};								\
-	kunit_test_suite(tests##_suite)
-
 /* The address of a page of the area. */
 static inline unsigned long page(struct kunit *test, unsigned int nr)
 {

@@ -242,71 +242,46 @@ static void event_by_fork_of_bad(struct kunit *test)
 	mmput(child->mm);
 }
 
-static void keep_lock(struct task_struct *child)
-{
-}
+/* Why it is not known that the child has the mappings of its parent. */
+enum doubt { MARKED, REPORTED, NO_CODE, LOCKED, SCANNING };
 
-/* Another thread of the parent unmaps code after the child's mappings were copied. */
-static void mark_in_parent(struct task_struct *child)
-{
-	struct sfu_map *map = map_of(current->mm);
-
-	sfu_range_mark_unmapped(&map->ranges[0]);
-	sfu_map_put(map);
-}
-
-/* An event has reported code of the parent, which has not been scanned yet. */
-static void report_to_parent(struct task_struct *child)
-{
-	process_of(current->mm)->has_new_code = true;
-}
-
-static void forget_code_of_parent(struct task_struct *child)
+static void begin_doubt(struct task_struct *child, enum doubt doubt)
 {
 	struct sfu_process *process = process_of(current->mm);
 
-	rcu_assign_pointer(process->map, sfu_map_get_empty());
+	if (doubt == MARKED)
+		sfu_range_mark_unmapped(&rcu_access_pointer(process->map)->ranges[0]);
+	else if (doubt == REPORTED)
+		process->has_new_code = true;
+	else if (doubt == NO_CODE)
+		rcu_assign_pointer(process->map, sfu_map_get_empty());
+	else if (doubt == LOCKED)
+		mmap_write_lock(child->mm);
+	else
+		mutex_lock(&process->lock);
 }
 
-static void lock_child(struct task_struct *child)
+static void end_doubt(struct task_struct *child, enum doubt doubt)
 {
-	mmap_write_lock(child->mm);
+	if (doubt == LOCKED)
+		mmap_write_unlock(child->mm);
+	else if (doubt == SCANNING)
+		mutex_unlock(&process_of(current->mm)->lock);
 }
 
-static void unlock_child(struct task_struct *child)
-{
-	mmap_write_unlock(child->mm);
-}
-
-/* The scan has forgotten what events have reported, and has not published its map yet. */
-static void begin_scan_of_parent(struct task_struct *child)
-{
-	mutex_lock(&process_of(current->mm)->lock);
-}
-
-static void end_scan_of_parent(struct task_struct *child)
-{
-	mutex_unlock(&process_of(current->mm)->lock);
-}
-
-/**
- * struct doubt_case - the child has the mappings of its parent, but that is not known
- * @name: of the case
- * @begin: makes that so
- * @end: after the event
- */
 struct doubt_case {
 	const char	*name;
-	void (*begin)(struct task_struct *child);
-	void (*end)(struct task_struct *child);
+	enum doubt	doubt;
 };
 
 static const struct doubt_case doubt_cases[] = {
-	{ "code is marked in the map of the parent", mark_in_parent, keep_lock },
-	{ "new code of the parent is reported", report_to_parent, keep_lock },
-	{ "the map of the parent has no code", forget_code_of_parent, keep_lock },
-	{ "the mappings of the child are locked", lock_child, unlock_child },
-	{ "another thread of the parent scans", begin_scan_of_parent, end_scan_of_parent },
+	/* Another thread has unmapped code after the mappings of the child were copied. */
+	{ "code is marked in the map of the parent", MARKED },
+	{ "new code of the parent is reported", REPORTED },
+	{ "the map of the parent has no code", NO_CODE },
+	{ "the mappings of the child are locked", LOCKED },
+	/* The scan has forgotten what events have reported, and has not published its map yet. */
+	{ "another thread of the parent scans", SCANNING },
 };
 
 NAMED_CASES(doubt);
@@ -320,9 +295,9 @@ static void event_by_fork_in_doubt(struct kunit *test)
 	run_steps(test, SCANNED);
 	map = map_of(current->mm);
 	child = make_child(test, "");
-	c->begin(child);
+	begin_doubt(child, c->doubt);
 	report_fork(child);
-	c->end(child);
+	end_doubt(child, c->doubt);
 	KUNIT_EXPECT_PTR_EQ(test, process_of(child->mm)->request.holder, child);
 	return_to_user_in(child);
 	expect_map_in(test, child->mm, SAME);
@@ -505,4 +480,8 @@ static struct kunit_case event_tests[] = {
 	{}
 };
 
-SCAN_SUITE(sframe_event, event_tests);
+static struct kunit_suite event_suite = {
+	.name = "sframe_event", .init = scan_scene_init, .test_cases = event_tests,
+};
+
+kunit_test_suite(event_suite);

@@ -290,7 +290,6 @@ static void scan_with_facts(struct kunit *test)
 static void scan_with_facts_checks_section(struct kunit *test)
 {
 	time64_t at = ktime_get_real_seconds() - 1000;
-	struct scan_scene *scene = test->priv;
 
 	map_image(test);
 	set_changed(test, at);
@@ -298,8 +297,7 @@ static void scan_with_facts_checks_section(struct kunit *test)
 	run_steps(test, "unmap 0 5");
 	patch_file(test, IMAGE_SECTION * PAGE_SIZE, 0xdead, 2);
 	set_changed(test, at);
-	image_map(test, &scene->image, scene->area);
-	expect_scanned(test, BAD, "defect.magic scan.runs");
+	run_steps(test, "image 0; scan " BAD " | defect.magic scan.runs");
 }
 
 /* So is where it is mapped. */
@@ -315,14 +313,9 @@ static void scan_with_facts_checks_mapping(struct kunit *test)
 /* The addresses of a section follow the mapping of the code. */
 static void scan_with_facts_elsewhere(struct kunit *test)
 {
-	struct scan_scene *scene = test->priv;
-
 	map_image(test);
 	set_age(test, 1000);
-	expect_scanned(test, SAME, "scan.runs");
-	image_map(test, &scene->image, page(test, 8));
-	expect_scanned(test, "1-3 ready by 3, 9-11 ready by 11", "scan.runs");
-	expect_rows(test, page(test, 8));
+	run_steps(test, "scan " SAME "; image 8; scan " SAME ", 9-11 ready by 11; rows 8");
 }
 
 /*
@@ -382,4 +375,8 @@ static struct kunit_case file_tests[] = {
 	{}
 };
 
-SCAN_SUITE(sframe_file, file_tests);
+static struct kunit_suite file_suite = {
+	.name = "sframe_file", .init = scan_scene_init, .test_cases = file_tests,
+};
+
+kunit_test_suite(file_suite);

@@ -57,66 +57,55 @@ static struct sfu_map *build_many(struct kunit *test)
 	return map;
 }
 
-/* One more range than before is unmapped: this one. */
-static void expect_next_unmapped(struct kunit *test, struct sfu_map *map, unsigned int i)
+/* The place of the code of a range, or of its section. */
+static unsigned long place_of(unsigned int i, bool is_section)
 {
-	KUNIT_EXPECT_TRUE_MSG(test, is_unmapped(&map->ranges[i]), "range %u", i);
-	KUNIT_EXPECT_NULL(test, sfu_map_find(map, code_addr(i)));
-	if (i + 1 < MANY)
-		KUNIT_EXPECT_FALSE_MSG(test, is_unmapped(&map->ranges[i + 1]), "range %u", i);
+	return is_section ? section_addr(5 * i % MANY) : code_addr(i);
 }
 
-static void map_unmaps_code(struct kunit *test)
+/* Each range is unmapped by the first or the last byte of its code or section, and no other is. */
+static void map_unmaps_by_byte(struct kunit *test)
 {
-	struct sfu_map *map = build_many(test);
-	unsigned int i;
+	unsigned int i, is_section;
 
-	for (i = 0; i < MANY; i++) {
-		unsigned long start = code_addr(i);
+	for (is_section = 0; is_section < 2; is_section++) {
+		struct sfu_map *map = build_many(test);
 
-		KUNIT_EXPECT_FALSE(test, sfu_map_covers(map, start - 0x1000, start));
-		KUNIT_EXPECT_TRUE(test, sfu_map_covers(map, start, start + 1));
-		KUNIT_EXPECT_TRUE(test, unmap(map, start + 0xfff, start + 0x2000));
-		expect_next_unmapped(test, map, i);
+		for (i = 0; i < MANY; i++) {
+			unsigned long start = place_of(i, is_section), end = start + 0x1000;
+
+			KUNIT_EXPECT_FALSE(test, sfu_map_covers(map, start - 0x1000, start));
+			KUNIT_EXPECT_TRUE(test, sfu_map_covers(map, start, start + 1));
+			KUNIT_EXPECT_TRUE(test, sfu_map_covers(map, end - 1, end));
+			KUNIT_EXPECT_FALSE(test, sfu_map_covers(map, end, end + 0x1000));
+			KUNIT_EXPECT_TRUE(test, i % 2 ? unmap(map, start - 0x1000, start + 1) :
+							unmap(map, end - 1, end + 0x1000));
+			KUNIT_EXPECT_TRUE_MSG(test, is_unmapped(&map->ranges[i]), "range %u", i);
+			KUNIT_EXPECT_NULL(test, sfu_map_find(map, code_addr(i)));
+			if (i + 1 < MANY)
+				KUNIT_EXPECT_FALSE(test, is_unmapped(&map->ranges[i + 1]));
+		}
 	}
 }
-
-static void map_unmaps_sections(struct kunit *test)
-{
-	struct sfu_map *map = build_many(test);
-	unsigned int i;
-
-	for (i = 0; i < MANY; i++) {
-		unsigned long start = section_addr(5 * i % MANY);
-
-		KUNIT_EXPECT_FALSE(test, sfu_map_covers(map, start - 0x1000, start));
-		KUNIT_EXPECT_TRUE(test, sfu_map_covers(map, start + 0xfff, start + 0x1000));
-		KUNIT_EXPECT_TRUE(test, unmap(map, start - 0x1000, start + 1));
-		expect_next_unmapped(test, map, i);
-	}
-}
-
-/* Each of them is odd, so each range comes once. */
-static const unsigned int steps[] = { 1, 3, 1023, MANY - 3, MANY - 1 };
 
 /* Whatever was unmapped last, the next is found: beside it, or far away. */
 static void map_unmaps_in_any_order(struct kunit *test)
 {
-	unsigned int s, i;
+	/* Each of them is odd, so each range comes once. */
+	static const unsigned int steps[] = { 3, 1023, MANY - 3, MANY - 1 };
+	unsigned int s, i, is_section;
 
-	for (s = 0; s < ARRAY_SIZE(steps); s++) {
-		struct sfu_map *code = build_many(test), *sections = build_many(test);
+	for (s = 0; s < 2 * ARRAY_SIZE(steps); s++) {
+		struct sfu_map *map = build_many(test);
 
+		is_section = s % 2;
 		for (i = 0; i < MANY; i++) {
-			unsigned int k = i * steps[s] % MANY, of_section = 5 * k % MANY;
-			unsigned long section = section_addr(5 * of_section % MANY);
+			unsigned int k = i * steps[s / 2] % MANY;
+			unsigned long start = place_of(k, is_section);
 
-			KUNIT_EXPECT_FALSE(test, is_unmapped(&code->ranges[k]));
-			KUNIT_EXPECT_TRUE(test, unmap(code, code_addr(k), code_addr(k) + 1));
-			KUNIT_EXPECT_TRUE(test, is_unmapped(&code->ranges[k]));
-			KUNIT_EXPECT_FALSE(test, is_unmapped(&sections->ranges[of_section]));
-			KUNIT_EXPECT_TRUE(test, unmap(sections, section, section + 1));
-			KUNIT_EXPECT_TRUE(test, is_unmapped(&sections->ranges[of_section]));
+			KUNIT_EXPECT_FALSE(test, is_unmapped(&map->ranges[k]));
+			KUNIT_EXPECT_TRUE(test, unmap(map, start, start + 1));
+			KUNIT_EXPECT_TRUE(test, is_unmapped(&map->ranges[k]));
 		}
 	}
 }
@@ -193,8 +182,7 @@ static void map_unmaps_shared_section(struct kunit *test)
 }
 
 static struct kunit_case map_tests[] = {
-	KUNIT_CASE(map_unmaps_code),
-	KUNIT_CASE(map_unmaps_sections),
+	KUNIT_CASE(map_unmaps_by_byte),
 	KUNIT_CASE(map_unmaps_in_any_order),
 	KUNIT_CASE(map_unmaps_at_most),
 	KUNIT_CASE_PARAM(map_refuses_overlap, places_gen_params),
@@ -203,8 +191,7 @@ static struct kunit_case map_tests[] = {
 };
 
 static struct kunit_suite map_suite = {
-	.name = "sframe_map",
-	.test_cases = map_tests,
+	.name = "sframe_map", .test_cases = map_tests,
 };
 
 kunit_test_suite(map_suite);

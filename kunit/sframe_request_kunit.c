@@ -376,5 +376,13 @@ static struct kunit_case process_tests[] = {
 	{}
 };
 
-SCAN_SUITE(sframe_request, request_tests);
-SCAN_SUITE(sframe_process, process_tests);
+static struct kunit_suite request_suite = {
+	.name = "sframe_request", .init = scan_scene_init, .test_cases = request_tests,
+};
+
+kunit_test_suite(request_suite);
+static struct kunit_suite process_suite = {
+	.name = "sframe_process", .init = scan_scene_init, .test_cases = process_tests,
+};
+
+kunit_test_suite(process_suite);

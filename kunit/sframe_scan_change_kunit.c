@@ -504,4 +504,8 @@ static struct kunit_case change_tests[] = {
 	{}
 };
 
-SCAN_SUITE(sframe_scan_change, change_tests);
+static struct kunit_suite change_suite = {
+	.name = "sframe_scan_change", .init = scan_scene_init, .test_cases = change_tests,
+};
+
+kunit_test_suite(change_suite);

@@ -212,6 +212,16 @@ static void scan_leaves_habit_without_page(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, habit_of_range(test, 1), SFRAME_HABIT_FP);
 }
 
+/* Writes functions that keep frame pointers to a page of anonymous code. */
+static void write_anonymous(struct kunit *test, unsigned int nr)
+{
+	u64 code[20 * FUNCTION / sizeof(u64)];
+
+	memset64(code, CODE_NOPS, ARRAY_SIZE(code));
+	write_functions((u8 *)code + FUNCTION, CODE_WITH_RECORD, 10);
+	user_store(test, page(test, nr), code, sizeof(code));
+}
+
 /* Asks for the habit of anonymous code, as a walk does that needs it. */
 static void ask_for_habit(struct kunit *test, unsigned int nr)
 {
@@ -225,16 +235,9 @@ static void ask_for_habit(struct kunit *test, unsigned int nr)
 /* Anonymous code may be written at any time. It is read for samples only, if a walk asks. */
 static void scan_finds_habit_of_anonymous_code(struct kunit *test)
 {
-	u64 code[20 * FUNCTION / sizeof(u64)];
-
-	expect_scanned(test, "nothing", "scan.runs");
-	map_image(test);
-	run_steps(test, "anon 8 1 rwx");
-	memset64(code, CODE_NOPS, ARRAY_SIZE(code));
-	write_functions((u8 *)code + FUNCTION, CODE_WITH_RECORD, 10);
-	KUNIT_ASSERT_EQ(test, 0, copy_to_user((void __user *)page(test, 8), code, sizeof(code)));
-	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process_of(current->mm), SFU_SCAN_NEW_CODE));
-	expect_map(test, SAME ", 8-9 none");
+	run_steps(test, "scan nothing; image 0; anon 8 1 rwx");
+	write_anonymous(test, 8);
+	run_steps(test, "new " SAME ", 8-9 none");
 	KUNIT_EXPECT_EQ(test, habit_of_range(test, 1), SFRAME_HABIT_UNKNOWN);
 	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
 	KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, 1), SFRAME_HABIT_UNKNOWN, "not asked");
@@ -248,41 +251,25 @@ static void scan_finds_habit_of_anonymous_code(struct kunit *test)
 /* A JIT changes the mappings of its code all the time. */
 static void scan_keeps_habit_of_anonymous_code(struct kunit *test)
 {
-	u64 code[20 * FUNCTION / sizeof(u64)];
-
-	expect_scanned(test, "nothing", "scan.runs");
-	map_image(test);
-	run_steps(test, "anon 8 2 rwx");
-	memset64(code, CODE_NOPS, ARRAY_SIZE(code));
-	write_functions((u8 *)code + FUNCTION, CODE_WITH_RECORD, 10);
-	KUNIT_ASSERT_EQ(test, 0, copy_to_user((void __user *)page(test, 8), code, sizeof(code)));
+	run_steps(test, "scan nothing; image 0; anon 8 2 rwx");
+	write_anonymous(test, 8);
 	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
 	ask_for_habit(test, 1);
 	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
 	KUNIT_EXPECT_EQ(test, habit_of_range(test, 1), SFRAME_HABIT_FP);
-	run_steps(test, "anon 10 1 rwx");
-	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process_of(current->mm), SFU_SCAN_NEW_CODE));
-	expect_map(test, SAME ", 8-11 none");
+	run_steps(test, "anon 10 1 rwx; counted scan.runs=2; new " SAME ", 8-11 none");
 	KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, 1), SFRAME_HABIT_FP, "it has grown");
-	KUNIT_ASSERT_EQ(test, 0, vm_munmap(page(test, 8), PAGE_SIZE));
-	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process_of(current->mm), SFU_SCAN_NEW_CODE));
-	expect_map(test, SAME ", 9-11 none");
+	run_steps(test, "unmap 8 1; new " SAME ", 9-11 none");
 	KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, 1), SFRAME_HABIT_FP, "its rest");
 }
 
 /* An interpreter's few functions may be far from its instructions: parts of 8 pages are read. */
 static void scan_reads_anonymous_code_in_parts(struct kunit *test)
 {
-	u64 code[20 * FUNCTION / sizeof(u64)];
 	unsigned int i;
 
-	expect_scanned(test, "nothing", "scan.runs");
-	map_image(test);
-	run_steps(test, "anon 8 24 rwx");
-	memset64(code, CODE_NOPS, ARRAY_SIZE(code));
-	write_functions((u8 *)code + FUNCTION, CODE_WITH_RECORD, 10);
-	KUNIT_ASSERT_EQ(test, 0, copy_to_user((void __user *)page(test, 8 + 17), code,
-					      sizeof(code)));
+	run_steps(test, "scan nothing; image 0; anon 8 24 rwx");
+	write_anonymous(test, 8 + 17);
 	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
 	for (i = 0; i < 3; i++) {
 		KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, 1), SFRAME_HABIT_UNKNOWN,
@@ -334,9 +321,7 @@ static struct kunit_case habit_tests[] = {
 };
 
 static struct kunit_suite habit_suite = {
-	.name = "sframe_scan_habit",
-	.init = scan_scene_init,
-	.test_cases = habit_tests,
+	.name = "sframe_scan_habit", .init = scan_scene_init, .test_cases = habit_tests,
 };
 
 kunit_test_suite(habit_suite);

@@ -68,22 +68,6 @@ static const struct script_case script_cases[] = {
 
 NAMED_CASES(script);
 
-/* The image is mapped at every distance from the addresses that it was linked for. */
-static void scan_image_at_every_page(struct kunit *test)
-{
-	struct scan_scene *scene = test->priv;
-	unsigned int i;
-
-	image_write(test, &scene->image);
-	for (i = 0; i <= AREA_PAGES - IMAGE_PAGES; i++) {
-		image_map(test, &scene->image, page(test, i));
-		KUNIT_EXPECT_EQ(test, 0, scan_now(test));
-		expect_rows(test, page(test, i));
-		KUNIT_ASSERT_EQ(test, 0, vm_munmap(page(test, i),
-						   IMAGE_PAGES * PAGE_SIZE));
-	}
-}
-
 struct address_case {
 	const char	*name;
 	u64		vaddr;	/* of the file's first byte */
@@ -475,7 +459,6 @@ static void scan_segment(struct kunit *test)
 
 static struct kunit_case scan_tests[] = {
 	KUNIT_CASE_PARAM(scan_image, version_gen_params),
-	KUNIT_CASE(scan_image_at_every_page),
 	KUNIT_CASE_PARAM(scan_image_linked_for, address_gen_params),
 	KUNIT_CASE_PARAM(run_script, script_gen_params),
 	KUNIT_CASE(scan_one_segment),
@@ -498,4 +481,8 @@ static struct kunit_case scan_tests[] = {
 	{}
 };
 
-SCAN_SUITE(sframe_scan, scan_tests);
+static struct kunit_suite scan_suite = {
+	.name = "sframe_scan", .init = scan_scene_init, .test_cases = scan_tests,
+};
+
+kunit_test_suite(scan_suite);

@@ -10,7 +10,6 @@
 #include "named_cases.h"
 #include "scan_scene.h"
 #include "sframe_event.h"
-#include "sframe_find.h"
 #include "sframe_process.h"
 #include "sframe_scan.h"
 
@@ -23,9 +22,6 @@
  * @round: number of rounds so far
  * @failed: changes that failed
  * @stale: rounds in which the map had a section that was unmapped
- * @in_turns: the thread acts only at @turn, and the test waits for @done
- * @turn: the thread may act
- * @done: the thread has acted
  */
 struct storm {
 	struct scan_scene	*scene;
@@ -35,9 +31,6 @@ struct storm {
 	unsigned int		round;
 	unsigned int		failed;
 	unsigned int		stale;
-	bool			in_turns;
-	struct completion	turn;
-	struct completion	done;
 };
 
 static unsigned long storm_page(struct storm *storm, unsigned int nr)
@@ -124,44 +117,12 @@ static int storm_thread(void *data)
 
 	kthread_use_mm(storm->mm);
 	while (!kthread_should_stop()) {
-		if (storm->in_turns)
-			wait_for_completion(&storm->turn);
 		storm->act(storm);
 		storm->round++;
-		complete(&storm->done);
 		cond_resched();
 	}
 	kthread_unuse_mm(storm->mm);
 	return 0;
-}
-
-/* The storm of the current test, if any. */
-static struct storm *storm_now;
-
-static void give_turn(void)
-{
-	if (!storm_now->in_turns)
-		return;
-	complete(&storm_now->turn);
-	wait_for_completion(&storm_now->done);
-}
-
-/* A look-up reads a section piece by piece. The section may change between two reads. */
-static __always_inline bool get_in_turns(const struct sframe_header *hdr, struct sframe_reader *rd,
-					 u64 addr, u32 size, u64 *val)
-{
-	give_turn();
-	*val = 0;
-	return !copy_from_user(val, (void __user *)addr, size);
-}
-
-static int find_in_turns(const struct sframe_header *hdr, struct sframe_reader *rd, u64 pc,
-			 struct sframe_row *row)
-{
-	const struct sframe_reading from = { .hdr = hdr, .rd = rd, .get = get_in_turns };
-	struct sframe_raw_row raw;
-
-	return sframe_find(&from, pc, &raw) ?: sframe_decode_found(hdr, rd, &raw, row);
 }
 
 struct storm_case {
@@ -202,14 +163,11 @@ static void expect_one_of(struct kunit *test, const char *const *wants, const ch
 
 static void expect_one_round(struct kunit *test)
 {
-	const find_row_t finds[] = { find_user_row, find_in_turns, find_user_row_now };
+	const find_row_t finds[] = { find_user_row, find_user_row_now };
 	const struct storm_case *c = test->param_value;
 	char map[MAP_TEXT], row[SECTION_ROW_TEXT];
 	unsigned int i;
 
-	/* Rounds differ in the state that the scan finds. */
-	if (storm_now->round % 3)
-		give_turn();
 	sfu_event_profiled();
 	sfu_scan_mm(current->mm);
 	map_text(test, map);
@@ -217,19 +175,10 @@ static void expect_one_round(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(finds); i++) {
 		row_text(finds[i], page(test, 1), row);
 		expect_one_of(test, c->rows, row);
-		give_turn();
 	}
 }
 
-static void stop_storm(struct storm *storm, struct task_struct *thread)
-{
-	storm->in_turns = false;
-	complete(&storm->turn);
-	kthread_stop(thread);
-}
-
-/* In turns, the process changes only between two reads of a look-up; otherwise at any time. */
-static void scan_in_storm(struct kunit *test, bool in_turns)
+static void scan_in_storm(struct kunit *test)
 {
 	const struct storm_case *c = test->param_value;
 	struct scan_scene *scene = test->priv;
@@ -238,21 +187,17 @@ static void scan_in_storm(struct kunit *test, bool in_turns)
 		.mm = current->mm,
 		.act = c->act,
 		.other = another_image(test),
-		.in_turns = in_turns,
 	};
 	unsigned long end = jiffies + 2 * HZ;
 	struct task_struct *thread;
 	struct sfu_counters now;
 
-	init_completion(&storm.turn);
-	init_completion(&storm.done);
 	storm.other->ehdr.e_phnum = 3;
 	image_write(test, storm.other);
 	map_image(test);
 	user_map_file(test, scene->image.file, page(test, 3), 2,
 		      PROT_READ | PROT_WRITE, IMAGE_SECTION);
 	expect_scanned(test, SAME, "scan.runs");
-	storm_now = &storm;
 
 	thread = kthread_run(storm_thread, &storm, "sframe_storm");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(thread));
@@ -260,7 +205,7 @@ static void scan_in_storm(struct kunit *test, bool in_turns)
 		expect_one_round(test);
 		cond_resched();
 	}
-	stop_storm(&storm, thread);
+	kthread_stop(thread);
 
 	KUNIT_EXPECT_EQ(test, 0, storm.failed);
 	KUNIT_EXPECT_EQ(test, 0, storm.stale);
@@ -273,16 +218,6 @@ static void scan_in_storm(struct kunit *test, bool in_turns)
 	expect_rows(test, scene->area);
 	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&sfu_held.processes));
 	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&sfu_held.sections));
-}
-
-static void scan_in_storm_in_turns(struct kunit *test)
-{
-	scan_in_storm(test, true);
-}
-
-static void scan_in_storm_at_any_time(struct kunit *test)
-{
-	scan_in_storm(test, false);
 }
 
 #define NR_SCANNING	8
@@ -333,12 +268,13 @@ static void scan_in_many_threads(struct kunit *test)
 }
 
 static struct kunit_case storm_tests[] = {
-	KUNIT_CASE_PARAM_ATTR(scan_in_storm_in_turns, storm_gen_params,
-			      { .speed = KUNIT_SPEED_SLOW }),
-	KUNIT_CASE_PARAM_ATTR(scan_in_storm_at_any_time, storm_gen_params,
-			      { .speed = KUNIT_SPEED_SLOW }),
+	KUNIT_CASE_PARAM_ATTR(scan_in_storm, storm_gen_params, { .speed = KUNIT_SPEED_SLOW }),
 	KUNIT_CASE(scan_in_many_threads),
 	{}
 };
 
-SCAN_SUITE(sframe_scan_storm, storm_tests);
+static struct kunit_suite storm_suite = {
+	.name = "sframe_scan_storm", .init = scan_scene_init, .test_cases = storm_tests,
+};
+
+kunit_test_suite(storm_suite);

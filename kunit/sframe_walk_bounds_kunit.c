@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* KUnit tests of the walk: the limits on reads in Documentation/architecture.rst. */
+/*
+ * KUnit tests of the walk: the limits on reads in Documentation/architecture.rst.
+ *
+ * "c4@0 c44@10 complete" is a walk: frames at 4 and 0x44 in the code, whose stack pointers are 0
+ * and 0x10 bytes into the stack, and the reason why it ended.
+ */
 #include <linux/minmax.h>
 #include <linux/ptrace.h>
 #include <linux/vmalloc.h>

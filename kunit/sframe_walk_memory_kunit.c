@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* KUnit tests of the walk: memory that cannot be read. */
+/*
+ * KUnit tests of the walk: memory that cannot be read.
+ *
+ * "c4@0 c44@10 complete" is a walk: frames at 4 and 0x44 in the code with a section, whose stack
+ * pointers are 0 and 0x10 bytes into the stack, and the reason why it ended. "b" is other code.
+ */
 #include "sframe_user.h"
 #include "walk_scene.h"
 

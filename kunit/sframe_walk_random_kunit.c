@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* KUnit tests of the walk: it ends with any contents of stack and registers. */
-#include <linux/hash.h>
 #include <linux/uaccess.h>
 
 #include "walk_scene.h"
@@ -166,98 +165,6 @@ static u32 expect_sound(struct kunit *test, void (*after_read)(struct walk_scene
 	return nr;
 }
 
-/* 20000 walks, on 500 pairs of stacks. */
-static void random_walks(struct kunit *test)
-{
-	struct walk_scene *scene = test->priv;
-	u32 i, nr_stops[NR_SFU_STOPS] = {}, nr_frames[NR_SFU_METHODS] = {}, nr_switches = 0;
-
-	every_function(test);
-	for (i = 0; i < 20000; i++) {
-		int k;
-
-		if (i % 40 == 0)
-			random_stack(test);
-		random_registers(scene);
-		set_habits(scene, i % 2 ? SFRAME_HABIT_FP : SFRAME_HABIT_OTHER);
-		expect_sound(test, NULL);
-		nr_stops[scene->stop]++;
-		for (k = 0; k < NR_SFU_METHODS; k++)
-			nr_frames[k] += scene->walk.nr_frames[k];
-		nr_switches += scene->walk.nr_switches;
-	}
-	/* The walks did not all end at once. */
-	for (i = 0; i < NR_SFU_METHODS; i++)
-		KUNIT_EXPECT_GT_MSG(test, nr_frames[i], 100, "method %u", i);
-	KUNIT_EXPECT_GT(test, nr_switches, 20);
-	for (i = 0; i < NR_SFU_STOPS; i++)
-		kunit_info(test, "%s: %u", sfu_stop_names[i], nr_stops[i]);
-	for (i = 0; i < NR_SFU_METHODS; i++)
-		kunit_info(test, "frames by %s: %u", sfu_method_names[i], nr_frames[i]);
-	kunit_info(test, "switches of stacks: %u", nr_switches);
-}
-
-/* The frames of a walk, and its stop reason. */
-struct trail {
-	u64		frames;		/* a hash of all addresses */
-	u32		nr;
-	u32		stop;
-};
-
-static void follow(struct kunit *test, unsigned int max, struct trail *trail)
-{
-	struct walk_scene *scene = test->priv;
-	u64 ips[16];
-	unsigned int i, nr;
-
-	memset(trail, 0, sizeof(*trail));
-	begin_walk(scene);
-	while ((nr = next_frames(scene, ips, max))) {
-		KUNIT_ASSERT_LE(test, nr, max);
-		KUNIT_EXPECT_EQ(test, ips[nr - 1], scene->walk.frame.ip);
-		for (i = 0; i < nr; i++)
-			trail->frames = hash_64(trail->frames ^ ips[i], 64);
-		trail->nr += nr;
-	}
-	trail->stop = scene->stop;
-}
-
-/* The fast path finds the same, with an empty or filled row cache, and many frames at once. */
-static void expect_same_with_cache(struct kunit *test)
-{
-	struct walk_scene *scene = test->priv;
-	struct trail plain, cached;
-	unsigned int max;
-
-	show_cache(scene, false);
-	follow(test, 1, &plain);
-	show_cache(scene, true);
-	for (max = 1; max <= 16; max *= 4) {
-		follow(test, max, &cached);
-		KUNIT_EXPECT_MEMEQ(test, &plain, &cached, sizeof(plain));
-	}
-}
-
-static void random_walks_cached(struct kunit *test)
-{
-	struct walk_scene *scene = test->priv;
-	u32 i, nr_cached = 0, nr_frames = 0;
-
-	every_function(test);
-	use_cache(test);
-	for (i = 0; i < 4000; i++) {
-		if (i % 40 == 0)
-			random_stack(test);
-		random_registers(scene);
-		set_habits(scene, i % 2 ? SFRAME_HABIT_FP : SFRAME_HABIT_OTHER);
-		expect_same_with_cache(test);
-		nr_cached += scene->walk.lookup.nr_cached;
-		nr_frames += scene->walk.nr_frames[SFU_METHOD_SFRAME];
-	}
-	kunit_info(test, "%u rows from the cache, %u frames by rows", nr_cached, nr_frames);
-	KUNIT_EXPECT_GT(test, nr_cached, 500);
-}
-
 /* The process writes to its stack between any two reads. */
 static void write_to_stack(struct walk_scene *scene)
 {
@@ -268,19 +175,28 @@ static void write_to_stack(struct walk_scene *scene)
 	put_user(random_value(scene), (u64 __user *)at + below(scene, STACK_SIZE / 8));
 }
 
-static void random_stack_changes(struct kunit *test)
+/* Half of the walks are on a stack that changes meanwhile. fuzz_walk has more of the others. */
+static void random_walks(struct kunit *test)
 {
+	u32 i, nr_frames[NR_SFU_METHODS] = {}, nr_switches = 0;
 	struct walk_scene *scene = test->priv;
-	u32 i, nr_frames = 0;
+	int k;
 
 	every_function(test);
-	random_stack(test);
-	set_habits(scene, SFRAME_HABIT_FP);
-	for (i = 0; i < 2000; i++) {
+	for (i = 0; i < 6000; i++) {
+		if (i % 40 == 0)
+			random_stack(test);
 		random_registers(scene);
-		nr_frames += expect_sound(test, write_to_stack);
+		set_habits(scene, i / 2 % 2 ? SFRAME_HABIT_FP : SFRAME_HABIT_OTHER);
+		expect_sound(test, i % 2 ? write_to_stack : NULL);
+		for (k = 0; k < NR_SFU_METHODS; k++)
+			nr_frames[k] += scene->walk.nr_frames[k];
+		nr_switches += scene->walk.nr_switches;
 	}
-	KUNIT_EXPECT_GT(test, nr_frames, 100);
+	/* The walks did not all end at once. */
+	for (k = 0; k < NR_SFU_METHODS; k++)
+		KUNIT_EXPECT_GT_MSG(test, nr_frames[k], 10, "method %u", k);
+	KUNIT_EXPECT_GT(test, nr_switches, 5);
 }
 
 /*
@@ -328,8 +244,6 @@ static void every_read_fails(struct kunit *test)
 
 static struct kunit_case random_tests[] = {
 	KUNIT_CASE(random_walks),
-	KUNIT_CASE(random_walks_cached),
-	KUNIT_CASE(random_stack_changes),
 	KUNIT_CASE(every_read_fails),
 	{}
 };

@@ -58,18 +58,8 @@ void use_cache(struct kunit *test)
 		.nr_sets = CACHED_SETS,
 	};
 	KUNIT_ASSERT_NOT_NULL(test, scene->cache.sets);
-	show_cache(scene, true);
-}
-
-void show_cache(struct walk_scene *scene, bool show)
-{
-	if (show == scene->shows_cache)
-		return;
-	scene->shows_cache = show;
-	if (show)
-		kunit_deactivate_static_stub(scene->test, sfu_fast_callers);
-	else
-		kunit_activate_static_stub(scene->test, sfu_fast_callers, no_fast_callers);
+	scene->shows_cache = true;
+	kunit_deactivate_static_stub(test, sfu_fast_callers);
 }
 
 int walk_scene_init_cached(struct kunit *test)

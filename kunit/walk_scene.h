@@ -180,7 +180,6 @@ unsigned long map_present(struct kunit *test, u32 nr);
 #define CACHED_SETS	1024
 
 void use_cache(struct kunit *test);
-void show_cache(struct walk_scene *scene, bool show);
 
 struct build *build_function(struct kunit *test, u32 off, u8 info, u8 type);
 void build_flex_row(struct build *b, u32 start, u32 cfa, u32 ra, u32 fp);
