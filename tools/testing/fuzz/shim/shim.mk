@@ -14,7 +14,9 @@ kernel_headers := $(filter-out linux/elf.h linux/types.h,$(sort $(shell sed -n '
 KERNEL_FLAGS := -I $(O)/shim -iquote $(shim)/.. -fno-strict-aliasing -fwrapv -Wno-unused-parameter \
 	-Wno-unused-function -Wno-shadow -Wno-sign-compare -Wno-missing-field-initializers
 
+# A header of an earlier build that is no longer replaced would hide the host's.
 $(O)/shim/made: $(kernel_sources) $(kunit_sources) $(shim)/shim.mk
+	rm -rf $(O)/shim
 	mkdir -p $(sort $(dir $(kernel_headers:%=$(O)/shim/%)))
 	@for header in $(kernel_headers); do \
 		echo '#include "shim/kernel.h"' >$(O)/shim/$$header; \
