@@ -20,7 +20,8 @@
  *				munmap(), mprotect(), mremap() twice, MADV_DONTNEED
  *	patch AT LEN VALUE	writes a number to the file of the image
  *	bad			a walk finds that the section of the code at page 1 is bad
- *	report P, exec P	the kernel reports the mapping at a page, or that of a new program
+ *	report P		the hook of mappings reports the mapping at page P
+ *	exec P			the hook reports this mapping during an execve()
  *	run			current returns to user mode, where it does what was requested
  *	scan MAP, new MAP	scans for a sample, or for new code, as soon as it may
  *	map MAP			compares the map as it is

@@ -37,9 +37,7 @@
 #define S390X		SFRAME_ABI_S390X_BE
 
 #define ADDR1		0x00
-#define ADDR2		0x01
 #define ADDR4		0x02
-#define PCMASK		0x10
 #define KEY_B		0x20
 #define SIGNAL		0x80
 #define FLEX		0x01

@@ -148,7 +148,7 @@ static const struct compile_case compile_cases[] = {
 	{ "too many blocks", "0x1000 0xffffffff 0x10 0 1: 0 3 8", SZ_1G, "bad costly" },
 	{ "slots between two functions", "0x1000 4096: 0 3 8; 0x140000000 4096: 0 3 8", SZ_1M,
 	  "budget" },
-	/* What a converter never writes. */
+	/* Sections that `sframectl convert` never writes: the module refuses each of them. */
 	{ "empty function", "0x1000 64: 0 3 8; 0x1040 0: 0 3 8", SZ_64K, "bad fde-range" },
 	{ "same start", "0x1000 64: 0 3 8; 0x1000 64: 0 3 8", SZ_64K, "bad fde-order" },
 	{ "overlap of a byte", "0x1000 64: 0 3 8; 0x103f 64: 0 3 8", SZ_64K, "bad fde-order" },

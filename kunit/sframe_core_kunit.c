@@ -411,7 +411,7 @@ struct lookup_case {
 	bool		is_sorted;	/* unsorted, the section would have other answers */
 };
 
-/* A function with one row, of which only the bytes after its start count. */
+/* @row: the info byte and the words of the only row of a function. @want: its answer. */
 #define ROW_CASE(name, versions, abi, row, want)			\
 	{ name, versions, abi, "0x1000 64: 0 " row, "0x1000 " want }
 #define PLT_1	"sp+16 u (c-8)"

@@ -12,8 +12,8 @@
 #define ROW_4	"fp+16 (c-16) (c-8)"
 
 /*
- * The section has 28 bytes of header, 16 of entry, 5 of attribute, and rows of 3, 4 and 4. A row
- * ends at the start of the next row, of which a look-up reads two bytes.
+ * The section has 28 bytes of header, 16 of entry, 5 of attribute, and rows of 3, 4 and 4 bytes. A
+ * look-up also reads the first two bytes of the next row, because the row ends where that begins.
  */
 #define FOR_HEADER	28
 #define FOR_NONE	44
