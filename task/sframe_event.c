@@ -162,9 +162,9 @@ static bool is_map_complete(struct sfu_process *process)
 
 /*
  * Adds the child of a process, which has this map. Takes the reference of the caller to it. If
- * the map is not complete, the parent may have code that the map does not have. A child that needs
- * a scan for that is left to its first sample if its parent has used up the scans for events: such
- * a parent is not sampled, and each of its children would be scanned.
+ * the map is not complete, the parent may have code that the map does not have, and the child needs
+ * a scan. If the parent has used up its scans for events, this scan waits for the child's first
+ * sample: no sample completes the map of the parent, so each of its children would be scanned.
  */
 static void add_child(struct task_struct *child, struct sfu_process *parent, struct sfu_map *map,
 		      bool is_complete)
