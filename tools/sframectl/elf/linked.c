@@ -24,7 +24,7 @@
 
 #define NOBODY		65534
 #ifndef LOADER_SECONDS
-#define LOADER_SECONDS	20
+#define LOADER_SECONDS	60
 #endif
 #define LIST_MAX	1048576u	/* bytes of a list */
 #define SCRIPTS_MAX	4
