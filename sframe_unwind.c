@@ -24,7 +24,6 @@
 #include "compat.h"
 #include "sframe_arch.h"
 #include "sframe_dev.h"
-#include "sframe_event.h"
 #include "sframe_hook.h"
 #include "sframe_map.h"
 #include "sframe_process.h"
@@ -37,6 +36,7 @@
 
 #define CREATE_TRACE_POINTS
 #include "sframe_trace.h"
+#include "sframe_watch.h"
 
 static bool enabled = true;
 module_param(enabled, bool, 0644);
@@ -92,7 +92,7 @@ static __always_inline bool may_walk(struct pt_regs *regs)
 {
 	if (!READ_ONCE(enabled))
 		return decline(SFU_DECLINE_DISABLED);
-	if (!sfu_event_profiled())
+	if (!sfu_watch_sample())
 		return decline(SFU_DECLINE_DISABLED);
 	if (!current->mm || (current->flags & (PF_KTHREAD | PF_USER_WORKER)))
 		return decline(SFU_DECLINE_KTHREAD);
@@ -389,7 +389,7 @@ static int __init sframe_unwind_init(void)
 		return err;
 	err = sfu_row_cache_init() ?: sfu_process_init();
 	if (!err)
-		err = sfu_event_init();
+		err = sfu_watch_init();
 	if (err)
 		goto err_process;
 	err = sfu_hook_required(&callchain_ops, "perf_callchain_user");
@@ -407,7 +407,7 @@ static int __init sframe_unwind_init(void)
 err_callchain:
 	sfu_unhook(&callchain_ops);
 err_event:
-	sfu_event_exit();
+	sfu_watch_exit();
 	sfu_request_exit();
 err_process:
 	sfu_hook_exit();
@@ -435,7 +435,7 @@ err_process:
  * sfu_hook_exit() does not return if ftrace has shut itself down and a hook is still set.
  *
  * From then on no walk runs: no walk requests a scan or takes a reference on a map.
- * sfu_event_exit() removes the hooks of events; after that nothing requests a scan.
+ * sfu_watch_exit() removes the hooks of events; after that nothing requests a scan.
  * Requests under way, the processes and the tables are the arguments of sfu_request_exit(),
  * sfu_process_exit() and sfu_table_exit(). The removal of debugfs files waits for their
  * readers. Module parameters, `summary` too, are sysfs files. A read of such a file keeps it
@@ -448,7 +448,7 @@ static void __exit sframe_unwind_exit(void)
 	sfu_stats_exit();
 	unhook_unwind_user();
 	sfu_unhook(&callchain_ops);
-	sfu_event_exit();
+	sfu_watch_exit();
 	sfu_hook_exit();
 	sfu_request_exit();
 	sfu_process_exit();

@@ -5,15 +5,9 @@
 #ifndef SFU_EVENT_H
 #define SFU_EVENT_H
 
-#include <linux/types.h>
-
 struct mm_struct;
 struct task_struct;
 struct vm_area_struct;
-
-/* Any context, NMI included. */
-bool sfu_event_profiled(void);
-bool sfu_event_is_idle(unsigned long now);
 
 /* The events, also for tests. Task context; preemption may be disabled. */
 void sfu_event_mmap(struct vm_area_struct *vma);
@@ -21,7 +15,8 @@ void sfu_event_unmap(struct vm_area_struct *vma);
 void sfu_event_fork(struct task_struct *child);
 void sfu_event_end(struct mm_struct *mm);
 
-int sfu_event_init(void);
-void sfu_event_exit(void);
+/* Task context; may sleep. */
+int sfu_event_set_hooks(void);
+void sfu_event_remove_hooks(void);
 
 #endif /* SFU_EVENT_H */

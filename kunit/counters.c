@@ -7,8 +7,8 @@
 #include <linux/seq_buf.h>
 
 #include "counters.h"
-#include "sframe_event.h"
 #include "sframe_process.h"
+#include "sframe_watch.h"
 
 /* The counters are all unsigned longs. */
 #define NR_COUNTERS	(sizeof(struct sfu_counters) / sizeof(unsigned long))
@@ -109,7 +109,7 @@ static bool is_watching(void)
 /* Somebody profiles: processes may be added for the next seconds. */
 void begin_to_profile(struct kunit *test)
 {
-	sfu_event_profiled();
+	sfu_watch_sample();
 	KUNIT_ASSERT_TRUE(test, comes_true(is_watching));
 	sfu_process_end(current->mm);
 	refill_spares();

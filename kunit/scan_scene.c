@@ -14,6 +14,7 @@
 #include "sframe_event.h"
 #include "sframe_process.h"
 #include "sframe_scan.h"
+#include "sframe_watch.h"
 
 void expect_counted(struct kunit *test, const char *want)
 {
@@ -154,7 +155,7 @@ int scan_now(struct kunit *test)
 	unsigned long give_up = jiffies + 60 * HZ;
 	int err;
 
-	sfu_event_profiled();
+	sfu_watch_sample();
 	for (;;) {
 		err = sfu_scan_mm(current->mm);
 		now = map_of(current->mm);

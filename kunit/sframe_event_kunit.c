@@ -12,6 +12,7 @@
 #include "sframe_map.h"
 #include "sframe_process.h"
 #include "sframe_request.h"
+#include "sframe_watch.h"
 
 /* New code of the process, as the kernel reports it. See scan_scene.h for the steps. */
 static const struct script_case script_cases[] = {
@@ -57,17 +58,17 @@ NAMED_CASES(script);
 /* perf_event_open() asks for call chains, and then fails. It is forgotten in the end. */
 static void event_of_profiler_that_failed(struct kunit *test)
 {
-	sfu_event_profiled();
+	sfu_watch_sample();
 	KUNIT_EXPECT_EQ(test, -EOVERFLOW, get_callchain_buffers(U16_MAX));
-	KUNIT_EXPECT_FALSE(test, sfu_event_is_idle(jiffies));
+	KUNIT_EXPECT_FALSE(test, sfu_watch_is_idle(jiffies));
 	/* The time was read before the profiler came. */
-	KUNIT_EXPECT_FALSE(test, sfu_event_is_idle(jiffies - HZ));
-	KUNIT_EXPECT_FALSE(test, sfu_event_is_idle(jiffies + 500 * HZ));
-	KUNIT_EXPECT_TRUE(test, sfu_event_is_idle(jiffies + 601 * HZ));
-	KUNIT_EXPECT_TRUE(test, sfu_event_is_idle(jiffies + 500 * HZ));
+	KUNIT_EXPECT_FALSE(test, sfu_watch_is_idle(jiffies - HZ));
+	KUNIT_EXPECT_FALSE(test, sfu_watch_is_idle(jiffies + 500 * HZ));
+	KUNIT_EXPECT_TRUE(test, sfu_watch_is_idle(jiffies + 601 * HZ));
+	KUNIT_EXPECT_TRUE(test, sfu_watch_is_idle(jiffies + 500 * HZ));
 	/* A sample shows that somebody profiles. */
-	KUNIT_EXPECT_TRUE(test, sfu_event_profiled());
-	KUNIT_EXPECT_FALSE(test, sfu_event_is_idle(jiffies));
+	KUNIT_EXPECT_TRUE(test, sfu_watch_sample());
+	KUNIT_EXPECT_FALSE(test, sfu_watch_is_idle(jiffies));
 }
 
 /**
@@ -442,7 +443,7 @@ static void event_after_profiler(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, get_callchain_buffers(PERF_MAX_STACK_DEPTH));
 	put_callchain_buffers();
 	run_steps(test, "image 8; report 9; unmap 1 2; run; map " GONE "; counted");
-	sfu_event_profiled();
+	sfu_watch_sample();
 	run_steps(test, "report 9; run; map 9-11 ready by 11; counted scan.runs");
 }
 

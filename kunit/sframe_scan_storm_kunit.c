@@ -9,9 +9,9 @@
 #include "map_builder.h"
 #include "named_cases.h"
 #include "scan_scene.h"
-#include "sframe_event.h"
 #include "sframe_process.h"
 #include "sframe_scan.h"
+#include "sframe_watch.h"
 
 /**
  * struct storm - a thread that changes the process
@@ -168,7 +168,7 @@ static void expect_one_round(struct kunit *test)
 	char map[MAP_TEXT], row[SECTION_ROW_TEXT];
 	unsigned int i;
 
-	sfu_event_profiled();
+	sfu_watch_sample();
 	sfu_scan_mm(current->mm);
 	map_text(test, map);
 	expect_one_of(test, c->maps, map);

@@ -163,7 +163,7 @@ int sfu_scan_mm(struct mm_struct *mm)
 	return 0;
 }
 
-bool sfu_event_profiled(void)
+bool sfu_watch_sample(void)
 {
 	return true;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What the suites of KUnit on the host use of the module, other than the sample side. */
-#include "sframe_event.h"
 #include "sframe_process.h"
 #include "sframe_section.h"
 #include "sframe_stats.h"
 #include "sframe_table.h"
+#include "sframe_watch.h"
 
 static struct mm_struct mm;
 struct task_struct shim_task = { .mm = &mm };
@@ -40,7 +40,7 @@ void sfu_process_refill(void)
 	abort();
 }
 
-bool sfu_event_profiled(void)
+bool sfu_watch_sample(void)
 {
 	abort();
 }
