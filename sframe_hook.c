@@ -95,7 +95,7 @@ int sfu_hook(struct ftrace_ops *ops, const char *function)
 	ops->flags |= FTRACE_OPS_FL_PERMANENT;
 	err = register_ftrace_function(ops);
 	if (!sfu_hook_is_alive()) {
-		/* It died over this hook: the function may call it. */
+		/* ftrace has died while it set this hook: the function may call the hook. */
 		sfu_hook_abandon();
 		return -ESHUTDOWN;
 	}
@@ -123,7 +123,7 @@ int sfu_hook_required(struct ftrace_ops *ops, const char *function)
 }
 
 /*
- * Calls back no more. No CPU runs the callback when this returns, unless ftrace has shut itself
+ * Takes a hook off. No CPU runs the callback when this returns, unless ftrace has shut itself
  * down. Then all CPUs may run it for ever.
  */
 void sfu_unhook(struct ftrace_ops *ops)
@@ -136,7 +136,7 @@ void sfu_unhook(struct ftrace_ops *ops)
 		forget_filter(ops);
 }
 
-/* Does ftrace work, or has it shut itself down? May sleep. */
+/* Returns false if ftrace has shut itself down. May sleep. */
 bool sfu_hook_is_alive(void)
 {
 	/* Never registered. ftrace looks at its own state first, then at the address. */

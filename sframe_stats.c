@@ -27,9 +27,9 @@ static unsigned long sum_counter(size_t offset)
 	return total;
 }
 
-#define sum(field)	sum_counter(offsetof(struct sfu_counters, field))
+#define SUM(field)	sum_counter(offsetof(struct sfu_counters, field))
 
-#define show_sum(m, name, field)	seq_printf(m, "%s %lu\n", name, sum(field))
+#define SHOW(m, name, field)	seq_printf(m, "%s %lu\n", name, SUM(field))
 
 static void show_group(struct seq_file *m, const char *group,
 		       const char *const *names, unsigned int nr, size_t offset)
@@ -43,7 +43,7 @@ static void show_group(struct seq_file *m, const char *group,
 
 static int stats_show(struct seq_file *m, void *unused)
 {
-	show_sum(m, "walks", walks);
+	SHOW(m, "walks", walks);
 	show_group(m, "stop", sfu_stop_names + 1, NR_SFU_STOPS - 1,
 		   offsetof(struct sfu_counters, stops[1]));
 	show_group(m, "first", sfu_stop_names + 1, NR_SFU_STOPS - 1,
@@ -52,16 +52,16 @@ static int stats_show(struct seq_file *m, void *unused)
 		   offsetof(struct sfu_counters, depths[1]));
 	show_group(m, "frames", sfu_method_names, NR_SFU_METHODS,
 		   offsetof(struct sfu_counters, frames));
-	show_sum(m, "cache.hits", cache_hits);
-	show_sum(m, "cache.misses", cache_misses);
+	SHOW(m, "cache.hits", cache_hits);
+	SHOW(m, "cache.misses", cache_misses);
 	show_group(m, "declined", sfu_decline_names, NR_SFU_DECLINES,
 		   offsetof(struct sfu_counters, declined));
 	show_group(m, "defect", sframe_defect_names + 1, NR_SFRAME_DEFECTS - 1,
 		   offsetof(struct sfu_counters, defects[1]));
-	show_sum(m, "scan.requests", scan_requests);
-	show_sum(m, "scan.runs", scans);
-	show_sum(m, "scan.lost", lost_scans);
-	show_sum(m, "section.bad", bad_sections);
+	SHOW(m, "scan.requests", scan_requests);
+	SHOW(m, "scan.runs", scans);
+	SHOW(m, "scan.lost", lost_scans);
+	SHOW(m, "section.bad", bad_sections);
 	seq_printf(m, "map.processes %ld\n", atomic_long_read(&sfu_held.processes));
 	seq_printf(m, "map.sections %ld\n", atomic_long_read(&sfu_held.sections));
 	seq_printf(m, "map.bytes %ld\n", atomic_long_read(&sfu_held.bytes));
@@ -73,10 +73,10 @@ DEFINE_SHOW_ATTRIBUTE(stats);
 /* The number of walks that began since the module was loaded. */
 unsigned long sfu_stats_walks(void)
 {
-	return sum(walks);
+	return SUM(walks);
 }
 
-/* Has the walk reached a frame that something says is the outermost one? */
+/* Returns true if the walk has reached the outermost frame. */
 static bool is_complete(enum sfu_stop stop)
 {
 	return stop == SFU_STOP_COMPLETE || stop == SFU_STOP_START;
@@ -105,16 +105,16 @@ int sfu_stats_summary(char *buf)
 
 	for (stop = SFU_STOP_NONE + 1; stop < NR_SFU_STOPS; stop++) {
 		if (is_complete(stop))
-			complete += sum(stops[stop]);
+			complete += SUM(stops[stop]);
 		else
-			first += sum(firsts[stop]);
+			first += SUM(firsts[stop]);
 	}
 	return sysfs_emit(buf, "walks %lu\ncomplete %lu\nfirst %lu\nfull %lu\n"
 			  "sframe %lu\nfp %lu\ndeclined %lu\n",
-			  sum(walks), complete, first, sum(stops[SFU_STOP_FULL]),
-			  sum(frames[SFU_METHOD_SFRAME]),
-			  sum(frames[SFU_METHOD_FP]) + sum(frames[SFU_METHOD_FP_HABIT]),
-			  sum(declined[SFU_DECLINE_NOSECTION]));
+			  SUM(walks), complete, first, SUM(stops[SFU_STOP_FULL]),
+			  SUM(frames[SFU_METHOD_SFRAME]),
+			  SUM(frames[SFU_METHOD_FP]) + SUM(frames[SFU_METHOD_FP_HABIT]),
+			  SUM(declined[SFU_DECLINE_NOSECTION]));
 }
 
 /* Creates the debugfs files. Without debugfs the counters cannot be read, and all else works. */

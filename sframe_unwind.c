@@ -33,10 +33,10 @@
 #include "sframe_stats.h"
 #include "sframe_table.h"
 #include "sframe_walk.h"
+#include "sframe_watch.h"
 
 #define CREATE_TRACE_POINTS
 #include "sframe_trace.h"
-#include "sframe_watch.h"
 
 static bool enabled = true;
 module_param(enabled, bool, 0644);
@@ -87,7 +87,7 @@ static bool decline(enum sfu_decline why)
 	return false;
 }
 
-/* May the module walk this stack? @regs are registers of user mode. */
+/* Returns false, and counts why, if the kernel has to walk the stack. @regs: of user mode. */
 static __always_inline bool may_walk(struct pt_regs *regs)
 {
 	if (!READ_ONCE(enabled))
@@ -130,7 +130,7 @@ static __always_inline bool decline_without_sections(struct sfu_process *process
 	return true;
 }
 
-/* Can a scan help the next walk? It finds files that have changed, too. */
+/* Returns true if a scan would help the next walk. A scan also finds files that have changed. */
 static __always_inline bool needs_scan(const struct sfu_walk *walk, enum sfu_stop stop)
 {
 	const struct sfu_map *map = walk->map;
@@ -169,7 +169,7 @@ static __always_inline enum sfu_stop store_callers(struct sfu_walk *walk, u64 *i
 	}
 	if (stop)
 		return stop;
-	/* There is no room. Is there another caller? */
+	/* @ips is full. The stack was cut only if there is another caller. */
 	stop = sfu_walk_callers(walk, &beyond, 1, &more);
 	return more ? SFU_STOP_FULL : stop;
 }

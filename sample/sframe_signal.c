@@ -19,8 +19,8 @@ static unsigned long word_addr(unsigned long sigcontext, unsigned int word)
 }
 
 /*
- * Do the registers that are restored before the stack pointer have the values of
- * this context? Otherwise it is an older one, left where the stack pointer now is.
+ * Compares the registers that are restored before the stack pointer with this context. If they
+ * differ, the context is an older one, left where the stack pointer now is.
  */
 static enum sfu_stop check_restored(struct sfu_walk *walk, unsigned long sigcontext)
 {
@@ -40,7 +40,7 @@ static enum sfu_stop check_restored(struct sfu_walk *walk, unsigned long sigcont
 	return SFU_STOP_NONE;
 }
 
-/* Is there a saved context at @sigcontext? */
+/* Returns SFU_STOP_NONE if a saved context is at @sigcontext. */
 static enum sfu_stop check_context(struct sfu_walk *walk, unsigned long sigcontext)
 {
 	const struct pt_regs *regs = walk->frame.regs;
@@ -91,7 +91,7 @@ enum sfu_stop sfu_signal_step(struct sfu_walk *walk)
 	return SFU_STOP_NONE;
 }
 
-/* Do signal handlers return to @addr: is the code there sigreturn()? */
+/* Returns true if signal handlers return to @addr: its code is the stub that calls sigreturn(). */
 bool sfu_signal_is_stub(const struct sfu_walk *walk, unsigned long addr)
 {
 	u8 code[SFU_ARCH_SIGRETURN_BYTES];

@@ -69,7 +69,7 @@ static unsigned long find_called(struct sfu_walk *walk, const struct sframe_row 
 	       sfu_fallback_find_callee(walk, caller.ip, &callee) ? callee : 0;
 }
 
-/* The same by the row of the instruction before a breakpoint that @walk is after. */
+/* As find_called(), by the row of the breakpoint before the ip of @walk. */
 static unsigned long find_called_before(struct sfu_walk *walk, struct sfu_range *range)
 {
 	struct sfu_frame *frame = &walk->frame;
@@ -83,7 +83,7 @@ static unsigned long find_called_before(struct sfu_walk *walk, struct sfu_range 
 	return called;
 }
 
-/* Is the kernel known to be handling a breakpoint of current? */
+/* Returns true if the kernel is certainly handling a breakpoint of current. */
 static bool is_in_breakpoint(void)
 {
 	if (test_thread_flag(TIF_UPROBE))
@@ -95,7 +95,7 @@ static bool is_in_breakpoint(void)
 #endif
 }
 
-/* Is the ip after a breakpoint, which is not at the start of a function? */
+/* Returns true if a breakpoint is before the ip, and the ip is not the start of a function. */
 static bool follows_breakpoint(struct sfu_walk *walk, struct sfu_range *range,
 			       struct sframe_row *here)
 {
@@ -116,8 +116,8 @@ static bool follows_breakpoint(struct sfu_walk *walk, struct sfu_range *range,
 }
 
 /*
- * Has a breakpoint been hit, and has the kernel not set the ip back to it yet? At first
- * TIF_UPROBE shows that, later the RCU tasks trace lock that is held. For a few
+ * Returns true if a breakpoint has been hit, and the kernel has not set the ip back to it yet. At
+ * first TIF_UPROBE shows that, later the RCU tasks trace lock that is held. For a few
  * instructions between the two only the stack can show whether the replaced instruction
  * is still to come: the row that holds finds a return address after a call of this
  * function; or, if the function was jumped to, after a call of any function. 6.1 has no
@@ -200,8 +200,8 @@ static int probe_page_pushed(const struct sfu_walk *walk, unsigned long ip, u32 
 }
 
 /*
- * Is there a call of the page of optimized uprobes at @addr? The kernel leaves it there when it
- * takes the probe away. @freed: as by sfu_arch_probe_page_pushed().
+ * Returns true if a call of the page of optimized uprobes is at @addr. The kernel leaves the call
+ * there when it takes the probe away. @freed: as by sfu_arch_probe_page_pushed().
  */
 static bool is_page_call(const struct sfu_walk *walk, unsigned long addr, u32 *freed)
 {
@@ -214,7 +214,7 @@ static bool is_page_call(const struct sfu_walk *walk, unsigned long addr, u32 *f
 	       !probe_page_pushed(walk, to, freed);
 }
 
-/* The same, and the instruction before has moved the stack pointer. It may be replaced since. */
+/* The instruction before such a call has moved the stack pointer. It may be replaced since. */
 static bool is_probe_call(const struct sfu_walk *walk, unsigned long addr)
 {
 	u32 freed;
@@ -245,7 +245,7 @@ static bool leave_probe_call(struct sfu_walk *walk)
 	return true;
 }
 
-/* Reads the address at @sp. Is it where the call of an optimized uprobe returns to? */
+/* Reads the address at @sp. Returns true if a call of an optimized uprobe returns to it. */
 static bool read_probe_return(struct sfu_walk *walk, unsigned long sp, unsigned long *ra)
 {
 	u32 freed;

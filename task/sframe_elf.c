@@ -15,7 +15,7 @@
 #include "sframe_format.h"
 
 /**
- * sframe_elf_check_header() - is this file one whose program headers we read?
+ * sframe_elf_check_header() - check the header of a file whose program headers are to be read
  * @ehdr: the first bytes of the file
  *
  * Return: 0, or -ENOEXEC if it is no ELF64 file of 1 to SFRAME_ELF_MAX_PHDRS
@@ -64,7 +64,7 @@ static const struct elf64_phdr *find_segment(const struct elf64_phdr *phdrs, uns
 	return NULL;
 }
 
-/* Does one readable PT_LOAD hold the segment's file bytes? */
+/* Returns true if one readable PT_LOAD holds the segment's file bytes. */
 static bool is_loaded(const struct elf64_phdr *phdrs, unsigned int nr, const struct elf64_phdr *seg)
 {
 	unsigned int i;

@@ -37,7 +37,7 @@ static bool has_many_mappings(const struct mm_struct *mm)
 	return READ_ONCE(mm->map_count) > SCAN_EVENT_MAX;
 }
 
-/* Does the mapping have code, or is it where a section should be? */
+/* Returns true if the mapping has code, or is where a section should be. */
 static bool may_have_code_or_section(const struct sfu_process *process,
 				     const struct vm_area_struct *vma)
 {
@@ -86,9 +86,9 @@ void sfu_event_unmap(struct vm_area_struct *vma)
 }
 
 /*
- * Is the map of the parent right for its child, too? Other threads may have changed it since the
- * child's mappings were copied, and MADV_DONTFORK leaves some out. So this looks at the mappings
- * of the child. Nobody changes these yet.
+ * Returns true if the map of the parent is right for its child, too. Other threads may have changed
+ * the map since the child's mappings were copied, and MADV_DONTFORK leaves mappings out. So this
+ * compares the mappings of the child, which has not run yet.
  */
 static bool matches_child(struct mm_struct *child, const struct sfu_map *map)
 {
@@ -102,17 +102,17 @@ static bool matches_child(struct mm_struct *child, const struct sfu_map *map)
 }
 
 /*
- * Does the map of a process, which the caller reads next, have all code that events have reported?
- * A scan, which holds the lock, forgets the events before it publishes the map.
+ * Returns true if the map of a process, which the caller reads next, has all code that events have
+ * reported. A scan holds the lock. It clears has_new_code before it publishes the map.
  */
 static bool is_map_complete(struct sfu_process *process)
 {
 	bool is_complete = !READ_ONCE(process->has_new_code);
 
-	/* A scan that has forgotten the events has the lock, or had it. */
+	/* A scan that has cleared has_new_code has the lock, or had it. */
 	smp_rmb();
 	is_complete &= !mutex_is_locked(&process->lock);
-	/* If it has released the lock, its map is there. */
+	/* If the scan has released the lock, its map is published. */
 	smp_rmb();
 	return is_complete;
 }

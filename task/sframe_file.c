@@ -33,8 +33,7 @@
 #define SET_BITS	7
 #define NR_WAYS		4
 
-/* Facts are remembered from so many seconds after the last change on. */
-#define MIN_AGE		3
+#define MIN_AGE		3	/* seconds since the last change, before facts are remembered */
 
 /**
  * struct entry - the facts about one part of a file
@@ -61,8 +60,8 @@ static DEFINE_SPINLOCK(entries_lock);
 static struct entry_set sets[1 << SET_BITS];
 
 /*
- * Can a file on this file system have an identity? An image in a file, or in flash memory, has
- * nothing that tells it from the next one.
+ * Returns true if a file on this file system can have an identity. An image in a file, or in flash
+ * memory, has nothing that tells it from the next image.
  */
 static bool gives_identity(const struct super_block *sb)
 {
@@ -97,8 +96,8 @@ static bool get_handle(struct inode *inode, u32 *handle)
 }
 
 /*
- * Sets @id to the identity of a file at this moment. @inode holds the bytes: it is not that of an
- * overlay. Returns false if the file has none: its file system does not tell each change.
+ * Sets @id to the identity of a file at this moment. @inode holds the bytes, and is no overlay's.
+ * Returns false if the file has no identity: its file system does not tell each change.
  */
 bool sfu_file_identify(struct inode *inode, struct sfu_file_id *id)
 {
@@ -120,9 +119,9 @@ bool sfu_file_identify(struct inode *inode, struct sfu_file_id *id)
 }
 
 /*
- * Has a file changed within the last two seconds? A later change within the same moment would leave
- * the identity as it is. Some file systems count the time of a change in seconds, and some in steps
- * of two, from the even ones on.
+ * Returns true if a file has changed within the last two seconds. A second change in one tick of
+ * the file system's clock leaves the identity as it is. Some clocks tick once in two seconds, at
+ * even seconds.
  */
 bool sfu_file_has_just_changed(const struct sfu_file_id *id)
 {
@@ -131,7 +130,7 @@ bool sfu_file_has_just_changed(const struct sfu_file_id *id)
 	return abs(ktime_get_real_seconds() - changed) <= 1;
 }
 
-/* Was the last change of a file so long ago that facts are remembered? */
+/* Returns true if the last change of a file was so long ago that facts are remembered. */
 bool sfu_file_has_settled(const struct sfu_file_id *id)
 {
 	return ktime_get_real_seconds() - id->changed / NSEC_PER_SEC >= MIN_AGE;
@@ -153,7 +152,7 @@ static struct entry *find_entry(struct entry_set *set, const struct sfu_code_id 
 	return NULL;
 }
 
-/* Sets @facts to what is known about a part of a file. Returns whether anything is. */
+/* Sets @facts to what is known about a part of a file. Returns false if nothing is known. */
 bool sfu_file_find(const struct sfu_code_id *code, struct sfu_code_facts *facts)
 {
 	struct entry *entry;

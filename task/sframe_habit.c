@@ -35,7 +35,10 @@ void sframe_habit_count(struct sframe_starts *starts, const u8 *text, size_t len
 		count_start(starts, sframe_text_start(text + i));
 }
 
-/* The same for code of a JIT. A frame without a record counts where compilers begin functions. */
+/*
+ * As sframe_habit_count(), for code of a JIT. A frame without a record counts where compilers begin
+ * functions.
+ */
 void sframe_habit_count_jit(struct sframe_starts *starts, const u8 *text, size_t len)
 {
 	size_t i;
@@ -59,7 +62,7 @@ enum sframe_habit sframe_habit_early(const struct sframe_starts *starts)
 	return SFRAME_HABIT_UNKNOWN;
 }
 
-/* Says something about the code of a JIT, or about a file that has been seen to its end. */
+/* Only for the code of a JIT, or for a file of which all pieces have been counted. */
 static bool most_keep_fp(const struct sframe_starts *starts)
 {
 	return starts->fp && starts->fp >= 4 * starts->other;

@@ -54,10 +54,10 @@ static bool is_memory(const struct file *file)
 }
 
 /*
- * May a page fault, or read-ahead, wait for this file system? It has a disk, and the
- * kernel itself reads that disk. Any user may serve FUSE, also for a block device. Servers
- * on a network, and the other machines of a cluster, may never answer. A fault of bcachefs
- * waits for a direct write, which may wait for memory that a user serves.
+ * Returns true if a page fault, or read-ahead, of the file may wait for its file system: the file
+ * system has a disk, and the kernel itself reads that disk. Any user may serve FUSE, also for a
+ * block device. Servers on a network, and the other machines of a cluster, may never answer. A
+ * fault of bcachefs waits for a direct write, which may wait for memory that a user serves.
  */
 static bool has_trusted_io(const struct file *file)
 {
@@ -77,12 +77,12 @@ static bool has_trusted_io(const struct file *file)
 }
 
 /*
- * May the page cache of a mapped file be read?
+ * Returns true if the page cache of a mapped file may be read.
  *
  * If a file has no read(), its page cache may hold memory that the kernel cannot read either, such
- * as that of memfd_secret(). A file in persistent memory (DAX) has no page cache. That of
- * hugetlbfs counts in huge pages before 6.7 (a08c7193e4f1, "mm/filemap: remove hugetlb special
- * casing in filemap.c"), and its mappings get no pages from map_part() on any kernel.
+ * as the memory of memfd_secret(). A file in persistent memory (DAX) has no page cache. The page
+ * cache of hugetlbfs counts in huge pages before 6.7 (a08c7193e4f1, "mm/filemap: remove hugetlb
+ * special casing in filemap.c"), and its mappings get no pages from map_part() on any kernel.
  */
 bool sfu_prefault_can_read(struct file *file)
 {
@@ -92,7 +92,7 @@ bool sfu_prefault_can_read(struct file *file)
 	       file->f_op->read_iter && !file->f_op->read;
 }
 
-/* Will pages of a mapped file that are not in memory be read for the module? */
+/* Returns true if sfu_prefault_finish() reads missing pages of the file into memory. */
 bool sfu_prefault_reads_ahead(const struct file *file)
 {
 	return has_trusted_io(file) && !IS_DAX(file_inode(file));
@@ -188,7 +188,7 @@ int sfu_prefault_read(struct sfu_prefault *prefault, struct file *file, void *bu
 	return 0;
 }
 
-/* May pages of the page cache be put into the page tables of this mapping? */
+/* Returns true if pages of the page cache may be put into the page tables of this mapping. */
 static bool can_map(const struct vm_area_struct *vma)
 {
 	return vma->vm_flags & VM_READ && vma->vm_ops &&
@@ -262,8 +262,8 @@ static bool is_present(struct mm_struct *mm, unsigned long addr)
 }
 
 /*
- * May filemap_map_pages() map pages of this file? Before 6.5, xfs wraps it in a lock, which it does
- * not need, and which sleeps. afs has to ask its server first.
+ * Returns true if filemap_map_pages() may map pages of this file. Before 6.5, xfs calls it under a
+ * lock that sleeps, and that it does not need. afs has to ask its server first.
  */
 static bool may_map_cached(const struct vm_area_struct *vma)
 {
@@ -295,9 +295,9 @@ static void map_cached(struct vm_area_struct *vma, unsigned long start, unsigned
 }
 
 /*
- * Is there memory for current's page tables, of all levels? Its control group keeps what was
- * freed last for the next allocations of this CPU. So it is very unlikely that a page table is
- * what hits the limit.
+ * Returns true if there is memory for current's page tables, of all levels. The pages are freed
+ * again, and the control group of current keeps them for the next allocations of this CPU. So it is
+ * very unlikely that a page table is what hits the group's limit.
  */
 static bool has_memory(void)
 {
@@ -314,9 +314,9 @@ static bool has_memory(void)
 }
 
 /*
- * May a page fault bring in a page of this file? tmpfs lets faults wait while a hole is punched
- * into the file, which then has i_private. It may get that only now: then the fault waits for as
- * long as the kernel punches.
+ * Returns true if a page fault may bring in a page of this file. tmpfs lets faults wait while a
+ * hole is punched into the file, which then has i_private. If i_private is set after this check,
+ * the fault waits for as long as the kernel punches.
  */
 static bool can_fault(const struct file *file)
 {

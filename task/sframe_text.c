@@ -22,7 +22,7 @@
 
 #define PIECE		512U		/* bytes of a page that are read */
 #define NR_PIECES	32		/* read of one range, at most */
-#define STRIDE		13		/* the order of the pieces: far apart, each of them once */
+#define STRIDE		13		/* coprime to NR_PIECES: each piece once, far apart */
 
 /* A function of a JIT may begin at any byte: a piece costs as much as so many of a file. */
 #define JIT_PIECES	4
@@ -30,7 +30,7 @@
 /* Pages of anonymous code that one scan reads of each range, beside those that a walk asks for. */
 #define NR_PAGES	8U
 
-/* A range of so many bytes is read whole. */
+/* A range of at most this many bytes is read whole. */
 #define WHOLE		(NR_PIECES * PIECE)
 
 /*
@@ -52,7 +52,7 @@ static int count_in_file(struct sframe_starts *starts, struct sfu_prefault *pref
 	return 0;
 }
 
-/* Counts functions in a page of anonymous code. One that is not there has none. */
+/* Counts functions in a page of anonymous code. A page that is not in memory has none. */
 static void count_in_page(struct sframe_starts *starts, unsigned long addr)
 {
 	unsigned long end = addr + PAGE_SIZE;
@@ -62,10 +62,7 @@ static void count_in_page(struct sframe_starts *starts, unsigned long addr)
 		sframe_habit_count_jit(starts, text, PIECE);
 }
 
-/*
- * Is this code of the kernel's, such as the vDSO? It stays as it is, unless a debugger sets
- * a breakpoint.
- */
+/* The kernel has mapped this code, such as the vDSO. Only a debugger changes it, by breakpoints. */
 static bool is_special(const struct vm_area_struct *vma)
 {
 	return !vma->vm_file && vma->vm_ops;
