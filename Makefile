@@ -19,7 +19,7 @@ export $(PATHS)
 OLDEST_KERNEL := 6.1
 
 # Debian's packages that the tests need on this machine, those of the laboratory included. The rest is in its roots.
-TEST_PACKAGES := gcc make libelf-dev python3 mmdebstrap debian-archive-keyring
+TEST_PACKAGES := gcc make libcapstone-dev libelf-dev python3 mmdebstrap debian-archive-keyring
 
 NEEDED_OPTIONS := MODULES PERF_EVENTS DYNAMIC_FTRACE_WITH_ARGS \
 		  IRQ_WORK KPROBES

@@ -18,7 +18,7 @@ BUILD = "git lintian".split()
 BUILD_13 = "crossbuild-essential-arm64 mandoc python3-virt-firmware reuse zsh".split()
 MACHINE = "systemd-sysv udev dbus eatmydata kmod procps login linux-image-amd64".split()
 # What apt fetches for later, with what these recommend: the machine has no network.
-FETCHED = ("dkms linux-headers-amd64 linux-perf libelf-dev",
+FETCHED = ("dkms linux-headers-amd64 linux-perf libelf-dev libcapstone-dev",
            "dkms linux-image-cloud-amd64 linux-headers-cloud-amd64")
 FIRMWARE = "ovmf shim-signed grub-efi-amd64-signed".split()
 

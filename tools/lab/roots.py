@@ -10,22 +10,22 @@ from .host import HERE, TREE, prepare, say, say_version
 from .unpack import drop, link_programs, strap
 
 ROOT = """bash binutils busybox-static ca-certificates cpio dpkg-dev e2fsprogs elfutils file gcc gcc-12 gdb fuse3
-    iproute2 kmod less libc6-dbg libelf-dev libfuse3-dev make perl procps python3-minimal shellcheck sparse strace tcl
-    util-linux xz-utils zstd""".split()
+    iproute2 kmod less libc6-dbg libcapstone-dev libelf-dev libfuse3-dev make perl procps python3-minimal shellcheck sparse
+    strace tcl util-linux xz-utils zstd""".split()
 ARM64_ROOT = """base-files base-passwd bash bsdutils busybox-static coreutils dash debianutils diffutils findutils fuse3
-    gcc gdb grep gzip hostname iproute2 kmod less libc-bin libc6-dbg libc6-dev make mawk mount ncurses-base procps
-    python3-minimal sed strace tar util-linux xz-utils""".split()
+    gcc gdb grep gzip hostname iproute2 kmod less libc-bin libc6-dbg libc6-dev libcapstone5 make mawk mount ncurses-base
+    procps python3-minimal sed strace tar util-linux xz-utils""".split()
 KERNEL_ROOT = """bash bc binutils bison cpio flex gcc gcc-aarch64-linux-gnu kmod libc6-dev libelf-dev make perl python3
     qemu-system-arm xz-utils""".split()
-CLANG_ROOT = "bash clang gcc libc6-dev libclang-rt-dev libelf-dev make python3".split()
+CLANG_ROOT = "bash clang gcc libc6-dev libcapstone-dev libclang-rt-dev libelf-dev make python3".split()
 ORACLE_ROOT = """bash binutils g++ g++-aarch64-linux-gnu gcc gcc-aarch64-linux-gnu libc6-dev libdw-dev libelf-dev
-    gdb-multiarch libelf-dev:arm64 make python3 tcl""".split()
+    gdb-multiarch libcapstone-dev libcapstone-dev:arm64 libelf-dev:arm64 make python3 tcl""".split()
 UNSTABLE_ROOT = "bash gcc gcc-aarch64-linux-gnu kmod libc6-dev libelf-dev make".split()
 DOC_ROOT = "bash make python3-sphinx".split()
-TRUTH_ROOT = "bash g++ gcc gdb git libdw-dev libelf-dev make mawk openssl perl python3 sqlite3 xz-utils".split()
+TRUTH_ROOT = "bash g++ gcc gdb git libcapstone-dev libdw-dev libelf-dev make mawk openssl perl python3 sqlite3 xz-utils".split()
 # The programs of tools/testing/runtimes, what compiles them, and what perf's judge needs.
-RUNTIMES_ROOT = """bash dav1d erlang-base fp-compiler gcc golang-go guile-3.0 libc6-dev libopenblas0-pthread luajit
-    musl-tools nodejs ocaml-nox openjdk-21-jdk-headless perl php8.4-cli php8.4-opcache postgresql procps python3
+RUNTIMES_ROOT = """bash dav1d erlang-base fp-compiler gcc golang-go guile-3.0 libc6-dev libcapstone5 libopenblas0-pthread
+    luajit musl-tools nodejs ocaml-nox openjdk-21-jdk-headless perl php8.4-cli php8.4-opcache postgresql procps python3
     python3-numpy qemu-user ruby sbcl upx-ucl x265 zstd""".split()
 
 # A part that is not whole is made again: nothing has to reach the disk before the next step.
