@@ -24,9 +24,6 @@
  * SFU_ARCH_CALL_SITE: bytes before a return address that sfu_arch_follows_*_call() needs.
  * SFU_ARCH_CODE_BEFORE: bytes before the ip that sfu_arch_row_of_code() needs.
  * SFU_ARCH_CODE_AFTER: bytes from the ip on that it needs.
- * SFU_ARCH_PATH_BYTES: bytes from an instruction on that sfu_arch_path_step() needs.
- * SFU_ARCH_PATH_COST: what following an instruction costs, in instructions.
- * SFU_ARCH_PATH_BYTE_COST: what each of its bytes adds to that.
  * SFU_ARCH_PLT_BYTES: bytes of the longest PLT slot, up to and with its jump.
  * SFU_ARCH_START_BEFORE: bytes before a return address that the functions below need.
  * SFU_ARCH_START_AFTER: bytes from the return address on that they need.
@@ -62,10 +59,8 @@
 #include <linux/ptrace.h>
 
 #include "sframe_core.h"
-#include "sframe_path_at.h"
 #include "sframe_stats.h"
 
-struct sframe_path;
 struct sfu_frame;
 struct sfu_walk;
 
@@ -132,23 +127,17 @@ static inline bool sfu_arch_follows_indirect_call(const u8 *ra);
  * @addr: the ip
  * @row: set if it returns true, else undefined
  *
- * The instruction returns; or it begins a function, or is part of a PLT slot.
+ * The instruction begins or ends a function, or is part of a PLT slot.
  *
  * Return: Whether the instruction is one of these.
  */
 static inline bool sfu_arch_row_of_code(const u8 *ip, unsigned long addr, struct sframe_row *row);
 
-/**
- * sfu_arch_path_step() - follow the code of a function by one instruction
- * @path: what the code before did; SFRAME_PATH_INIT at first
- * @code: the instruction, with SFU_ARCH_PATH_BYTES bytes
- * @addr: its address
- * @has_jumped: a jump leads there
- *
- * Return: Where the path is then.
+/*
+ * The same, if the function ends here: the instructions free its frame and return. @code:
+ * SFU_ARCH_CODE_AFTER bytes. No other instruction is between them.
  */
-static inline enum sframe_path_at sfu_arch_path_step(struct sframe_path *path, const u8 *code,
-						     unsigned long addr, bool has_jumped);
+static inline bool sfu_arch_row_of_end(const u8 *code, struct sframe_row *row);
 
 /*
  * May these be the registers of a task that clone() has made, in that call or right after it? Other

@@ -12,12 +12,10 @@
 
 #include "sframe_arch.h"
 #include "sframe_map.h"
-#include "sframe_path_at.h"
 #include "sframe_section.h"
 #include "sframe_stats.h"
 
 struct pt_regs;
-struct sframe_path;
 
 #define SFU_MAX_SIGNALS		8		/* signal frames in one walk */
 #define SFU_MAX_SWITCHES	4		/* times that a walk goes on further down */
@@ -31,13 +29,10 @@ struct sframe_path;
 #define SFU_READ_COST		64	/* a read, and 1 for each byte */
 #define SFU_RETURN_COST		100	/* an entry of the list of pending returns */
 
-/* No frame pointer: it is not aligned. 0 is that of an outermost frame. */
-#define SFU_FP_UNKNOWN		1
-
 struct sfu_frame {
 	unsigned long	ip;		/* the address to report */
 	unsigned long	sp;
-	unsigned long	fp;		/* or SFU_FP_UNKNOWN */
+	unsigned long	fp;
 	bool		is_activation;	/* @ip is the next instruction, not a return address */
 	/*
 	 * No row gives @sp. It follows from a frame pointer, and is wrong if that function was
@@ -146,16 +141,11 @@ bool sfu_fallback_is_proved(struct sfu_walk *walk, const struct sfu_frame *calle
 bool sfu_fallback_lacks_row(struct sfu_walk *walk, unsigned long func);
 bool sfu_fallback_has_habit(struct sfu_walk *walk, const struct sfu_frame *frame);
 bool sfu_fallback_is_habitual(struct sfu_walk *walk, struct sfu_frame *caller);
-bool sfu_fallback_to_call(struct sfu_walk *walk, const struct sframe_row *row,
-			  struct sfu_frame *caller);
 bool sfu_fallback_by_code(struct sfu_walk *walk, struct sfu_frame *caller);
 bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 			 struct sfu_frame *caller);
 enum sfu_stop sfu_fallback_step(struct sfu_walk *walk);
 unsigned int sfu_fallback_follow(struct sfu_walk *walk, u64 *ips, unsigned int max);
-
-/* sample/sframe_path.c */
-enum sframe_path_at sfu_path_follow(struct sfu_walk *walk, struct sframe_path *path);
 
 /* sample/sframe_uprobe.c */
 #ifdef CONFIG_UPROBES

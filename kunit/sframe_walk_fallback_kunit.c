@@ -597,8 +597,8 @@ static void fallback_by_code(struct kunit *test)
 	sample(test, bare(test, 0x620 + c->at), stack(test, 0), 0);
 	set_register(&scene->regs, R_B, SIGN(words[0]));
 	if (PUSHED_BY_CALL) {
-		word(test, 0, words[0]);
-		word(test, 8, words[1]);
+		for (i = 0; i < ARRAY_SIZE(words); i++)
+			word(test, 8 * i, words[i]);
 	} else {
 		record(test, 0, words[1], words[2]);
 	}
@@ -631,27 +631,6 @@ static void fallback_by_code_at_ends(struct kunit *test)
 	}
 }
 
-/* A function ends with a call of another one, which is a PLT slot: a branch. */
-static void fallback_branch_to_plt(struct kunit *test)
-{
-	const struct call_case *branch = &call_cases[1];
-	struct walk_scene *scene = test->priv;
-
-	if (PUSHED_BY_CALL)
-		kunit_skip(test, "the code does not tell where the return address is");
-	fallback_scene(test);
-	sample(test, bare(test, 0x620), stack(test, 0), 0);
-	set_register(&scene->regs, R_B, bare(test, 0x210));
-	store_call(test, plain_call(), bare(test, 0x210), code(test, 0));
-	store_call(test, branch, bare(test, 0x624), bare(test, 0x400));
-	expect_step(test, "nodata", "no slot");
-	store_plt(test, &plt_cases[0], bare(test, 0x400), bare(test, 0x800));
-	expect_step(test, "b210@0");
-	/* A loop without an end */
-	store_call(test, branch, bare(test, 0x624), bare(test, 0x620));
-	expect_step(test, "nodata", "loop");
-}
-
 /* The sampled frame is in the code of a case. */
 static void sample_code(struct kunit *test, const char *name, unsigned long sp, unsigned long fp)
 {
@@ -663,18 +642,60 @@ static void sample_code(struct kunit *test, const char *name, unsigned long sp, 
 	sample(test, bare(test, 0x620 + c->at), sp, fp);
 }
 
-/* x29 gets the address of a frame record, or of other data. */
-static void fallback_record_not_set(struct kunit *test)
+/*
+ * b210, which was not interrupted, does nothing but return. That counts in memory that no file
+ * describes.
+ */
+static void fallback_at_end(struct kunit *test)
 {
-	if (PUSHED_BY_CALL)
-		kunit_skip(test, "the first two instructions make a record");
+	const char *want = "c4@0 b210@10 c50@20 complete";
+
+	sp_function(test, 0, 16);
+	outermost_function(test, 0x40);
+	use_section(test);
+	sample(test, code(test, 4), stack(test, 0), 0);
+	word(test, 8, bare(test, 0x210));
+	word(test, 0x18, code(test, 0x50));
+	user_store(test, bare(test, 0x210), end_code, sizeof(end_code));
+	expect_walk(test, "c4@0 b210@10 nodata", "no call");
+	store_call(test, by_pointer(), code(test, 0x50), 0);
+	expect_walk(test, want);
+	build_file(bare_range(test), (const struct file *)test);
+	expect_walk(test, "c4@0 b210@10 nodata", "in a file");
+	build_file(bare_range(test), NULL);
+	expect_walk(test, want, "again");
+	mark_as_bad(bare_range(test));
+	expect_walk(test, "c4@0 b210@10 nodata", "a section was there");
+}
+
+/* Only the frame pointer leads to b210: whether the stack pointer is right is not known. */
+static void fallback_at_end_by_fp(struct kunit *test)
+{
 	fallback_scene(test);
-	sample_code(test, "mov x29, sp later", stack(test, 0), stack(test, 0x60));
-	record(test, 0, stack(test, 0x40), bare(test, 0x210));
-	store_call(test, plain_call(), bare(test, 0x210), code(test, 0));
-	expect_step(test, "nodata");
-	bare_range(test)->habit = SFRAME_HABIT_FP;
-	expect_step(test, "b210@10,fp40");
+	store_call(test, plain_call(), bare(test, 0x210), bare(test, 0));
+	word(test, 0x38, code(test, 0x50));
+	store_call(test, by_pointer(), code(test, 0x50), 0);
+	user_store(test, bare(test, 0x210), end_code, sizeof(end_code));
+	expect_walk(test, "b10@0 b210@30,fp? nodata");
+}
+
+/* leave; ret */
+static void fallback_at_leave(struct kunit *test)
+{
+	static const u8 leave[] = { 0xc9, 0xc3, 0xc9, 0x5d, 0xc3 };
+
+	if (!PUSHED_BY_CALL)
+		kunit_skip(test, "no instruction loads the stack pointer and the frame pointer");
+	fallback_scene(test);
+	record(test, 0x20, stack(test, 0x10), bare(test, 0x210));
+	user_store(test, bare(test, 0x10), leave, sizeof(leave));
+	expect_step(test, "nodata", "no call");
+	store_call(test, by_pointer(), bare(test, 0x210), 0);
+	expect_step(test, "b210@30,fp10");
+	sample(test, bare(test, 0x12), stack(test, 0), stack(test, 0x20));
+	expect_step(test, "nodata", "a pop follows");
+	sample(test, bare(test, 0x10), stack(test, 0x30), stack(test, 0x20));
+	expect_step(test, "nodata", "the record is below the stack pointer");
 }
 
 /* Nothing proves the frame; the record is followed only if the file keeps frame pointers. */
@@ -1013,11 +1034,8 @@ static void fallback_habit_low_record_not_set(struct kunit *test)
 	store_call(test, plain_call(), bare(test, 0x310), code(test, 0));
 	record(test, 0x138, 0, bare(test, 0x310));
 	set_register(&scene->regs, R_B, bare(test, 0x210));
-	sample_code(test, "Go: stur x29", stack(test, 0x100), stack(test, 0x138));
-	expect_walk(test, "b624@100 b210@100 b310@150,fp? nodata");
-	record(test, 0xf8, stack(test, 0x138), bare(test, 0x210));
-	sample_code(test, "Go: sub x29", stack(test, 0x100), stack(test, 0x138));
-	expect_walk(test, "b628@100 b210@110 b310@150,fp? nodata");
+	sample_code(test, "Go: str x30", stack(test, 0x100), stack(test, 0x138));
+	expect_walk(test, "b620@100 b210@100 b310@150,fp? nodata");
 }
 
 /* A later scan may find the habit, of the code of a JIT, too. */
@@ -1095,8 +1113,9 @@ static void fallback_doubt_of_sp(struct kunit *test)
 static struct kunit_case fallback_tests[] = {
 	KUNIT_CASE_PARAM(fallback_by_code, sampled_gen_params),
 	KUNIT_CASE(fallback_by_code_at_ends),
-	KUNIT_CASE(fallback_branch_to_plt),
-	KUNIT_CASE(fallback_record_not_set),
+	KUNIT_CASE(fallback_at_end),
+	KUNIT_CASE(fallback_at_end_by_fp),
+	KUNIT_CASE(fallback_at_leave),
 	KUNIT_CASE_PARAM(fallback_habit, call_gen_params),
 	KUNIT_CASE(fallback_habit_and_proof),
 	KUNIT_CASE(fallback_habit_deep),

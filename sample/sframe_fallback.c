@@ -15,8 +15,8 @@
  *     asked first, for it costs less: a walk has the budget for perf's 127 such frames.
  *
  * Where a function begins or ends, the instruction itself tells where the return address
- * is. Elsewhere the code up to the end of the function may tell (sample/sframe_path.c). Both are
- * exact, and need no frame pointer.
+ * is. That is exact, and needs no frame pointer. At a return address it counts in memory that no
+ * file describes: elsewhere the call may not return, and other code may follow it.
  *
  * The stack pointer that follows from a frame pointer is unverified. A wrong frame is
  * worse than a short stack: in a file that does not keep frame pointers the walk ends
@@ -282,28 +282,34 @@ static bool read_around(const struct sfu_walk *walk, u8 *code, unsigned long ip)
 	       sfu_walk_read_code(walk, code + (begin - from), begin, end - begin);
 }
 
-/*
- * Finds the caller by a row, if that leads to the site of a call, or to the stub that a signal
- * handler returns to.
- */
-bool sfu_fallback_to_call(struct sfu_walk *walk, const struct sframe_row *row,
-			  struct sfu_frame *caller)
+/* Is the code of the frame in memory that no file describes, a JIT's or a copy? */
+static bool is_anonymous(struct sfu_walk *walk)
 {
-	return !sfu_walk_find_caller(walk, row, caller) &&
-	       (classify_site(walk, caller->ip) != SITE_NONE ||
-		sfu_signal_is_stub(walk, caller->ip));
+	const struct sfu_range *range = sfu_walk_find_range(walk, sfu_walk_lookup_ip(&walk->frame));
+
+	return range && !range->vma.file && sfu_section_is(&range->section, SFU_SECTION_NONE);
 }
 
-/* The same by the instruction that was interrupted, if sfu_arch_row_of_code() knows it. */
+/*
+ * Finds the caller by the instructions at the ip, if these tell where the return address is, and
+ * that follows a call, or is the stub that a signal handler returns to. Trampolines of Python do
+ * nothing but call and return.
+ */
 bool sfu_fallback_by_code(struct sfu_walk *walk, struct sfu_frame *caller)
 {
 	u8 code[SFU_ARCH_CODE_BEFORE + SFU_ARCH_CODE_AFTER];
 	const struct sfu_frame *frame = &walk->frame;
+	const u8 *ip = code + SFU_ARCH_CODE_BEFORE;
 	struct sframe_row row;
 
-	return frame->is_activation && read_around(walk, code, frame->ip) &&
-	       sfu_arch_row_of_code(code + SFU_ARCH_CODE_BEFORE, frame->ip, &row) &&
-	       sfu_fallback_to_call(walk, &row, caller);
+	if (!frame->is_activation && (frame->sp_unverified || !is_anonymous(walk)))
+		return false;
+	return read_around(walk, code, frame->ip) &&
+	       (frame->is_activation ? sfu_arch_row_of_code(ip, frame->ip, &row) :
+				       sfu_arch_row_of_end(ip, &row)) &&
+	       !sfu_walk_find_caller(walk, &row, caller) &&
+	       (classify_site(walk, caller->ip) != SITE_NONE ||
+		sfu_signal_is_stub(walk, caller->ip));
 }
 
 /* Bytes that a function may realign its stack by, and still be recognised. */

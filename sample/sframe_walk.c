@@ -145,12 +145,6 @@ static bool cfa_is_argument(const struct sframe_row *row)
 	return row->ra.how != SFRAME_RULE_CFA_MEM || row->ra.off >= 0;
 }
 
-/* Does the row need a frame pointer that is not known? */
-static bool lacks_fp(const struct sfu_walk *walk, const struct sframe_row *row)
-{
-	return walk->frame.fp == SFU_FP_UNKNOWN && row->cfa.reg == SFU_ARCH_REG_FP;
-}
-
 static enum sfu_stop find_ra(struct sfu_walk *walk, const struct sframe_rule *rule,
 			     unsigned long cfa, unsigned long below, unsigned long *ra)
 {
@@ -228,8 +222,6 @@ static enum sfu_stop find_caller_above(struct sfu_walk *walk, const struct sfram
 	enum sfu_stop stop;
 
 	walk->wants_code = false;
-	if (lacks_fp(walk, row))
-		return SFU_STOP_REGISTER;
 	stop = compute_rule(walk, &row->cfa, 0, &cfa);
 	if (stop)
 		return stop;

@@ -5,10 +5,10 @@
  * frame, and following it skips the caller.
  *
  * The link register is known in the sampled frame, and in one that a signal has
- * interrupted. There the code up to the end of the function often tells where the return
- * address is (sframe_path.h). It is tried first.
+ * interrupted. Where a function begins or ends, the instruction tells where the return address
+ * is. That is tried first.
  *
- * If it does not, the link register decides. The function's own calls leave addresses of
+ * Elsewhere the link register decides. The function's own calls leave addresses of
  * its own file there. The table shows what follows:
  *
  *	link register leads to		caller
@@ -26,7 +26,6 @@
  * there may still be one by habit, else there is none.
  */
 #include "sframe_arch.h"
-#include "sframe_path.h"
 #include "sframe_walk.h"
 
 enum link {
@@ -99,46 +98,6 @@ static bool is_return_site(struct sfu_walk *walk, unsigned long ra)
 	       sfu_signal_is_stub(walk, ra);
 }
 
-/*
- * Finds the caller by the code up to the end of the function. A record that x29 does not
- * point to yet counts only if the file keeps frame pointers: else x29 may be about to hold
- * other data.
- */
-static bool find_on_path(struct sfu_walk *walk, struct sfu_frame *caller,
-			 enum sfu_method *method)
-{
-	struct sframe_row row = {
-		.cfa = { .how = SFRAME_RULE_REG, .reg = SFU_ARCH_REG_SP },
-	};
-	struct sframe_path path;
-	enum sframe_path_at at;
-
-	at = sfu_path_follow(walk, &path);
-	if (at == SFRAME_PATH_LOST)
-		return false;
-	/* The lowest stack pointer that the caller may have, or the right one. */
-	row.cfa.off = max(path.sp, 0);
-	if (path.has_ra)
-		row.ra = (struct sframe_rule){ .how = SFRAME_RULE_REG_MEM,
-			.reg = SFU_ARCH_REG_SP, .off = path.ra_off };
-	if (path.has_fp)
-		row.fp = (struct sframe_rule){ .how = SFRAME_RULE_REG_MEM,
-			.reg = SFU_ARCH_REG_SP, .off = path.fp_off };
-	if (at == SFRAME_PATH_RECORD)
-		row.cfa.off = round_up(path.ra_off + 8, SFU_ARCH_CFA_ALIGN);
-	if (sfu_walk_find_caller(walk, &row, caller))
-		return false;
-	if (at == SFRAME_PATH_RECORD) {
-		if (!sfu_fallback_is_habitual(walk, caller))
-			return false;
-		*method = SFU_METHOD_FP_HABIT;
-	} else if (!is_return_site(walk, caller->ip)) {
-		return false;
-	}
-	caller->sp_unverified = !path.is_top;
-	return true;
-}
-
 static bool is_linked_sound(struct sfu_walk *walk, const struct sfu_frame *linked)
 {
 	return IS_ALIGNED(linked->sp, SFU_ARCH_CFA_ALIGN) &&
@@ -169,8 +128,7 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller,
 	enum sfu_stop stop;
 
 	*method = SFU_METHOD_FP;
-	if (sfu_fallback_by_code(walk, caller) ||
-	    (sfu_walk_has_registers(&walk->frame) && find_on_path(walk, caller, method)))
+	if (sfu_fallback_by_code(walk, caller))
 		return SFU_STOP_NONE;
 	stop = find_linked(walk, &linked);
 	if (stop)

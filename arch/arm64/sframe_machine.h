@@ -21,7 +21,6 @@
 
 #include "sframe_core.h"
 #include "sframe_format.h"
-#include "sframe_path.h"
 #include "sframe_prologue.h"
 
 #define SFU_ARCH_ABI		SFRAME_ABI_AARCH64_LE
@@ -196,42 +195,51 @@ static inline unsigned long sfu_arch_child_branch(const u8 *code)
 }
 
 #define SFU_ARCH_CODE_BEFORE	4
-#define SFU_ARCH_CODE_AFTER	4
+#define SFU_ARCH_CODE_AFTER	12
 
-static inline bool sfu_arch_row_of_code(const u8 *ip, unsigned long addr, struct sframe_row *row)
+/* Sets @row to that of a function with a frame of @size bytes, and x29 and x30 at its bottom. */
+static inline void sfu_set_record_row(struct sframe_row *row, int size)
 {
-	u32 insn = get_unaligned_le32(ip), before = get_unaligned_le32(ip - 4);
-	int size;
+	row->cfa.off = size;
+	row->ra = (struct sframe_rule){ .how = SFRAME_RULE_CFA_MEM, .off = 8 - size };
+	row->fp = (struct sframe_rule){ .how = SFRAME_RULE_CFA_MEM, .off = -size };
+}
+
+/* ret; maybe after add sp, sp, #size, or after ldp x29, x30, [sp], #size and autiasp. */
+static inline bool sfu_arch_row_of_end(const u8 *code, struct sframe_row *row)
+{
+	u32 insn = get_unaligned_le32(code);
 
 	*row = (struct sframe_row){
 		.cfa = { .how = SFRAME_RULE_REG, .reg = SFRAME_AARCH64_REG_SP },
 	};
-	if (sframe_is_ret(insn) || sframe_signs_ra(insn) || sframe_pushes_record(insn))
+	if ((insn & 0xffc003ff) == 0x910003ff) {
+		row->cfa.off = insn >> 10 & 0xfff;
+		insn = get_unaligned_le32(code + 4);
+	} else if (sframe_pops_record(insn)) {
+		sfu_set_record_row(row, 8 * sign_extend32(insn >> 15, 6));
+		insn = get_unaligned_le32(code + 4);
+		if (sframe_checks_ra(insn))
+			insn = get_unaligned_le32(code + 8);
+	}
+	return sframe_is_ret(insn);
+}
+
+static inline bool sfu_arch_row_of_code(const u8 *ip, unsigned long addr, struct sframe_row *row)
+{
+	u32 insn = get_unaligned_le32(ip), before = get_unaligned_le32(ip - 4);
+
+	if (sfu_arch_row_of_end(ip, row))
+		return true;
+	*row = (struct sframe_row){
+		.cfa = { .how = SFRAME_RULE_REG, .reg = SFRAME_AARCH64_REG_SP },
+	};
+	if (sframe_signs_ra(insn) || sframe_pushes_record(insn) || sframe_pushes_x30(insn))
 		return true;
 	if (!sframe_pushes_record(before) || insn != 0x910003fd)	/* mov x29, sp */
 		return false;
-	size = -8 * sign_extend32(before >> 15, 6);	/* stp x29, x30, [sp, #-size]! */
-	row->cfa.off = size;
-	row->ra = (struct sframe_rule){ .how = SFRAME_RULE_CFA_MEM, .off = 8 - size };
-	row->fp = (struct sframe_rule){ .how = SFRAME_RULE_CFA_MEM, .off = -size };
+	sfu_set_record_row(row, -8 * sign_extend32(before >> 15, 6));
 	return true;
-}
-
-#define SFU_ARCH_PATH_BYTES	SFU_ARCH_PLT_BYTES
-#define SFU_ARCH_PATH_COST	24	/* instructions */
-#define SFU_ARCH_PATH_BYTE_COST	0
-
-static inline enum sframe_path_at sfu_arch_path_step(struct sframe_path *path, const u8 *code,
-						     unsigned long addr, bool has_jumped)
-{
-	unsigned long slot;
-
-	/* A function may end with the call of another one, which then returns for it. */
-	if (has_jumped && sfu_arch_decode_plt(code, addr, &slot)) {
-		path->is_top = true;
-		return SFRAME_PATH_RETURN;
-	}
-	return sframe_path_step(path, code);
 }
 
 #define SFU_ARCH_START_BEFORE	12

@@ -62,6 +62,24 @@ static inline bool sframe_pushes_record(u32 insn)
 	return (insn & 0xffe07fff) == 0xa9a07bfd;
 }
 
+/* ldp x29, x30, [sp], #imm */
+static inline bool sframe_pops_record(u32 insn)
+{
+	return (insn & 0xffe07fff) == 0xa8c07bfd;
+}
+
+/* autiasp, autibsp */
+static inline bool sframe_checks_ra(u32 insn)
+{
+	return insn == 0xd50323bf || insn == 0xd50323ff;
+}
+
+/* str x30, [sp, #-imm]! */
+static inline bool sframe_pushes_x30(u32 insn)
+{
+	return (insn & 0xfff00fff) == 0xf8100ffe;
+}
+
 /* stp x29, x30, [sp, #imm] */
 static inline bool sframe_stores_record(u32 insn)
 {
@@ -76,8 +94,7 @@ static inline bool sframe_stores_x30(u32 insn)
 {
 	u32 first = insn & 0x1f, second = insn >> 10 & 0x1f;
 
-	if ((insn & 0xfff00fff) == 0xf8100ffe ||	/* str x30, [sp, #-imm]! */
-	    (insn & 0xffc003ff) == 0xf90003fe)		/* str x30, [sp, #imm] */
+	if (sframe_pushes_x30(insn) || (insn & 0xffc003ff) == 0xf90003fe) /* str x30, [sp, #imm] */
 		return true;
 	if ((insn & 0xffe003e0) != 0xa9a003e0 &&	/* stp [sp, #-imm]! */
 	    (insn & 0xffe003e0) != 0xa90003e0)		/* stp [sp, #imm] */
@@ -120,7 +137,7 @@ static inline bool sframe_is_of_go(const u8 *code)
 	if (!sframe_sets_low_x29(sframe_insn(code + 8)))
 		return false;
 	return insn == 0xa93ffa9d ||
-	       ((insn & 0xfff00fff) == 0xf8100ffe && sframe_stores_low_x29(sframe_insn(code + 4)));
+	       (sframe_pushes_x30(insn) && sframe_stores_low_x29(sframe_insn(code + 4)));
 }
 
 static inline enum sframe_start sframe_text_start(const u8 *code)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The fallback of x86_64: calls push the return address, so the frame pointer leads to
- * it. In a frame that was interrupted the stack pointer does, too, if the code up to the end of
- * the function tells how far it still moves (sframe_path.h). That is tried first.
+ * it. Where a function begins or ends, the stack pointer does, too. That is tried first.
  *
  * This file also finds the caller of _dl_runtime_resolve() of glibc, which binds a function at its
  * first call. That aligns the stack and keeps its CFA in rbx. The functions that it calls save rbx,
@@ -15,92 +14,6 @@
 #include "sframe_arch.h"
 #include "sframe_format.h"
 #include "sframe_walk.h"
-
-/* The DWARF number of a register. */
-static u8 dwarf_number(u8 reg)
-{
-	static const u8 numbers[] = { 0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15 };
-
-	return numbers[reg & 15];
-}
-
-/* The rule of a word of the stack that a path has named. */
-static struct sframe_rule rule_of_word(u8 base, s32 off)
-{
-	/* A stack pointer that the function has saved is the CFA of the row. */
-	if (base == SFRAME_BASE_SAVED)
-		return (struct sframe_rule){ .how = SFRAME_RULE_CFA_MEM, .off = off };
-	return (struct sframe_rule){
-		.how = SFRAME_RULE_REG_MEM,
-		.reg = dwarf_number(base),
-		.off = off,
-	};
-}
-
-/* The row of the frame, if its path leads to a return. */
-static struct sframe_row row_of_path(const struct sframe_path *path)
-{
-	struct sframe_row row = {
-		.cfa = {
-			.how = SFRAME_RULE_REG,
-			.reg = dwarf_number(path->base),
-			.off = path->off + 8,
-		},
-		.ra = { .how = SFRAME_RULE_CFA_MEM, .off = -8 },
-	};
-
-	if (path->base == SFRAME_BASE_SAVED) {
-		row.cfa = rule_of_word(SFRAME_BASE_SP, path->saved_off);
-		row.ra.off = path->off;
-	}
-	if (path->fp.what == SFRAME_FP_LOADED)
-		row.fp = rule_of_word(path->fp.base, path->fp.off);
-	return row;
-}
-
-/*
- * Bytes up to a stack pointer that a function has kept while it aligned the stack, at most. Code
- * that goes to another stack looks the same, but for the distance.
- */
-#define MAX_KEPT	0x10000
-
-/* Finds the caller by a path that has come to a return. */
-static bool find_returned(struct sfu_walk *walk, const struct sframe_path *path,
-			  struct sfu_frame *caller)
-{
-	const struct sframe_row row = row_of_path(path);
-
-	if (!sfu_fallback_to_call(walk, &row, caller))
-		return false;
-	if (path->base != SFRAME_BASE_SP && path->base != SFRAME_BASE_FP &&
-	    caller->sp - walk->frame.sp > MAX_KEPT)
-		return false;
-	if (path->fp.what != SFRAME_FP_KEPT && path->fp.what != SFRAME_FP_LOADED)
-		caller->fp = SFU_FP_UNKNOWN;
-	return true;
-}
-
-/*
- * Finds the caller by the code up to the end of the function. A frame record that is the first
- * thing that the path pushes counts only if the file keeps frame pointers: the function may
- * have pushed other registers before.
- */
-static bool find_on_path(struct sfu_walk *walk, struct sfu_frame *caller,
-			 enum sfu_method *method)
-{
-	static const struct sframe_row at_entry = SFU_ROW_AT_ENTRY;
-	struct sframe_path path;
-
-	if (!sfu_walk_has_registers(&walk->frame))
-		return false;
-	if (sfu_path_follow(walk, &path) == SFRAME_PATH_RETURN)
-		return find_returned(walk, &path, caller);
-	if (path.record_off != -8 || !sfu_fallback_to_call(walk, &at_entry, caller) ||
-	    !sfu_fallback_is_habitual(walk, caller))
-		return false;
-	*method = SFU_METHOD_FP_HABIT;
-	return true;
-}
 
 /* Follows the frame pointer to @caller, if there is a reason to. */
 static bool follow_fp(struct sfu_walk *walk, struct sfu_frame *caller, enum sfu_method *method)
@@ -119,8 +32,8 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller,
 				enum sfu_method *method)
 {
 	*method = SFU_METHOD_FP;
-	return sfu_fallback_by_code(walk, caller) || find_on_path(walk, caller, method) ||
-	       follow_fp(walk, caller, method) ? SFU_STOP_NONE : SFU_STOP_NODATA;
+	return sfu_fallback_by_code(walk, caller) || follow_fp(walk, caller, method) ?
+	       SFU_STOP_NONE : SFU_STOP_NODATA;
 }
 
 #define REG_BX			3	/* DWARF number */

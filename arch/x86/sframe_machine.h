@@ -21,7 +21,6 @@
 
 #include "sframe_core.h"
 #include "sframe_format.h"
-#include "sframe_path.h"
 #include "sframe_prologue.h"
 
 #define SFU_ARCH_ABI		SFRAME_ABI_AMD64_LE
@@ -346,6 +345,47 @@ static inline unsigned long sfu_arch_child_branch(const u8 *code)
 	return !memcmp(code, test, sizeof(test)) && code[5] == 0x74 ? 7 + (s8)code[6] : 0;
 }
 
+/* An epilogue pops so many registers, and frees so many bytes before, at most. */
+#define SFU_MAX_POPS	7
+#define SFU_MAX_ROOM	0x10000
+
+#define POP_RSP		0x5c
+#define POP_RBP		0x5d
+
+/* leave; ret. Or maybe add $n,%rsp; pops; ret. */
+static inline bool sfu_arch_row_of_end(const u8 *code, struct sframe_row *row)
+{
+	static const struct sframe_row at_ret = SFU_ROW_AT_ENTRY, at_leave = SFU_ARCH_FP_ROW;
+	unsigned int i, has_rex;
+	s32 room = 0;
+
+	if (code[0] == 0xc9) {
+		*row = at_leave;
+		return sfu_is_ret(code + 1);
+	}
+	*row = at_ret;
+	if (code[0] == 0x48 && (code[1] == 0x83 || code[1] == 0x81) && code[2] == 0xc4) {
+		room = (s8)code[3];
+		if (code[1] == 0x81)
+			memcpy(&room, code + 3, sizeof(room));
+		if (room <= 0 || room > SFU_MAX_ROOM || room % 8)
+			return false;
+		code += code[1] == 0x81 ? 7 : 4;
+	}
+	for (i = 0; i < SFU_MAX_POPS && !sfu_is_ret(code); i++) {
+		has_rex = code[0] == 0x41;
+		if ((code[has_rex] & 0xf8) != 0x58 || (!has_rex && code[0] == POP_RSP))
+			return false;
+		if (!has_rex && code[0] == POP_RBP)
+			row->fp = (struct sframe_rule){ .how = SFRAME_RULE_REG_MEM,
+				.reg = SFU_ARCH_REG_SP, .off = room };
+		code += 1 + has_rex;
+		room += 8;
+	}
+	row->cfa.off += room;
+	return sfu_is_ret(code);
+}
+
 static inline bool sfu_arch_row_of_code(const u8 *ip, unsigned long addr, struct sframe_row *row)
 {
 	static const struct sframe_row at_entry = SFU_ROW_AT_ENTRY;
@@ -353,23 +393,15 @@ static inline bool sfu_arch_row_of_code(const u8 *ip, unsigned long addr, struct
 	enum sfu_progress progress;
 	unsigned long slot;
 
+	if (sfu_arch_row_of_end(ip, row))
+		return true;
 	*row = at_entry;
-	if (sfu_is_ret(ip) || sfu_follows_clone(ip) || sfu_arch_decode_plt(ip, addr, &slot))
+	if (sfu_follows_clone(ip) || sfu_arch_decode_plt(ip, addr, &slot))
 		return true;
 	progress = sfu_progress(ip, addr);
 	if (progress == SFU_PROGRESS_PUSHED)
 		*row = after_push;
 	return progress != SFU_PROGRESS_OTHER;
-}
-
-#define SFU_ARCH_PATH_BYTES	SFRAME_INSN_READ
-#define SFU_ARCH_PATH_COST	96	/* instructions */
-#define SFU_ARCH_PATH_BYTE_COST	16
-
-static inline enum sframe_path_at sfu_arch_path_step(struct sframe_path *path, const u8 *code,
-						     unsigned long addr, bool has_jumped)
-{
-	return sframe_path_step(path, code);
 }
 
 #define SFU_ARCH_START_BEFORE	9

@@ -189,18 +189,17 @@ static const struct sampled_case sampled_cases[] __maybe_unused = {
 	{ "pacibsp", .insns = { 0xd503237f, 0xa9be7bfd, 0x910003fd }, 0, "b210@0" },
 	{ "mov x29, sp later", .insns = { 0xa9be7bfd, NOP, NOP, 0x910003fd }, 4, "nodata" },
 	{ "Go: str x30", .insns = { 0xf81e0ffe, 0xf81f83fd, 0xd10023fd }, 0, "b210@0" },
-	{ "Go: stur x29", .insns = { 0xf81e0ffe, 0xf81f83fd, 0xd10023fd }, 4, "b210@0" },
-	{ "Go: sub x29", .insns = { 0xf81e0ffe, 0xf81f83fd, 0xd10023fd }, 8, "nodata" },
-	{ "stp [sp]", .insns = { 0xa9017bfd, 0x910043fd }, 0, "b210@0" },
-	{ "stp later", .insns = { NOP, NOP, 0xa9be7bfd, 0x910003fd }, 0, "b210@0" },
-	{ "ret later", .insns = { NOP, NOP, NOP, 0xd65f03c0 }, 4, "b210@0" },
-	{ "branch over ret", .insns = { NOP, 0x54000040, 0xd65f03c0 }, 0, "b210@0" },
+	{ "Go: stur x29", .insns = { 0xf81e0ffe, 0xf81f83fd, 0xd10023fd }, 4, "nodata" },
+	{ "stp [sp]", .insns = { 0xa9017bfd, 0x910043fd }, 0, "nodata" },
+	{ "ret later", .insns = { NOP, NOP, NOP, 0xd65f03c0 }, 4, "nodata" },
 	{ "add sp; ret", .insns = { 0x910043ff, 0xd65f03c0 }, 0, "b210@10" },
-	{ "ldp; ret", .insns = { NOP, 0xa8c27bfd, 0xd65f03c0 }, 0, "b410@20,fpb310" },
+	{ "add sp, x0; ret", .insns = { 0x9100401f, 0xd65f03c0 }, 0, "nodata" },
+	{ "add sp; nop; ret", .insns = { 0x910043ff, NOP, 0xd65f03c0 }, 0, "nodata" },
+	{ "ldp; ret", .insns = { 0xa8c27bfd, 0xd65f03c0 }, 0, "b410@20,fpb310" },
 	{ "ldp; autiasp; ret", .insns = { 0xa8c27bfd, 0xd50323bf, 0xd65f03c0 }, 0,
 	  "b410@20,fpb310" },
-	{ "ldr x30; add sp; ret", .insns = { 0xf94007fe, 0x910083ff, 0xd65f03c0 }, 0, "b410@20" },
-	{ "bl; ret", .insns = { NOP, 0x94000010, 0xd65f03c0 }, 0, "nodata" },
+	{ "ldp; nop; ret", .insns = { 0xa8c27bfd, NOP, 0xd65f03c0 }, 0, "nodata" },
+	{ "ldp down; ret", .insns = { 0xa8fe7bfd, 0xd65f03c0 }, 0, "nodata" },
 	{ "mov sp, x29; ret", .insns = { 0x910003bf, 0xd65f03c0 }, 0, "nodata" },
 	{ "brk; ret", .insns = { 0xd4200000, 0xd65f03c0 }, 0, "nodata" },
 	{ "ret", .insns = { NOP, 0xd65f03c0 }, 4, "b210@0" },
@@ -257,13 +256,18 @@ static const struct start_case start_cases[] __maybe_unused = {
 	  .any_insns = { [2] = 0x000003e0, [4] = ANY_BL } },
 };
 
+/* The code of a function that frees 16 bytes, with its return address in the upper word. */
+static const u8 end_code[] __maybe_unused = {
+	0xfd, 0x7b, 0xc1, 0xa8,		/* ldp x29, x30, [sp], #16 */
+	0xc0, 0x03, 0x5f, 0xd6,		/* ret */
+};
+
 /*
  * The limit on reads of a step, except those of the section: see bounds_step_past_plt(). The
- * last three are of the instruction that was interrupted, if the one before it is not there, and of
- * the code after it.
+ * last two are of the instruction that was interrupted, if the one before it is not there.
  */
-#define MOST_FRAME_READS (9 + 2 + 1)
-#define MOST_FRAME_BYTES (2 * 8 + 8 + 48 + 2 * 8 + 4 + 24 + 8 + 8 + 4 + 96)
+#define MOST_FRAME_READS (9 + 2)
+#define MOST_FRAME_BYTES (2 * 8 + 8 + 48 + 2 * 8 + 4 + 24 + 8 + 16 + 12)
 
 static inline void put_slot(u8 *code, unsigned long addr, unsigned long to)
 {

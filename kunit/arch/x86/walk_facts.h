@@ -210,23 +210,33 @@ static const struct sampled_case sampled_cases[] __maybe_unused = {
 	{ "padding before push %rbp", .code = { 0xcc, 0x55, 0x48, 0x89, 0xe5 }, 1, "nodata" },
 	{ "ret", .code = { 0x90, 0xc3 }, 1, "b210@8" },
 	{ "repz ret", .code = { 0x90, 0xf3, 0xc3 }, 1, "b210@8" },
-	{ "before ret", .code = { 0x90, 0xc3 }, 0, "b210@8" },
+	{ "before ret", .code = { 0x90, 0xc3 }, 0, "nodata" },
 	{ "pop %rbx; ret", .code = { 0x5b, 0xc3 }, 0, "b310@10" },
 	{ "pop %rbp; ret", .code = { 0x5d, 0xc3 }, 0, "b310@10,fpb210" },
+	{ "pop %r13; ret", .code = { 0x41, 0x5d, 0xc3 }, 0, "b310@10" },
+	{ "pop %r12; pop %rbp; repz ret", .code = { 0x41, 0x5c, 0x5d, 0xf3, 0xc3 }, 0,
+	  "b410@18,fpb310" },
+	{ "pop %rsp; ret", .code = { 0x5c, 0xc3 }, 0, "nodata" },
+	{ "pop %rax; nop; ret", .code = { 0x58, 0x90, 0xc3 }, 0, "nodata" },
+	{ "8 pops", .code = { 0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0xc3 }, 0, "nodata" },
 	{ "add $8,%rsp; ret", .code = { 0x48, 0x83, 0xc4, 0x08, 0xc3 }, 0, "b310@10" },
-	{ "dec %ecx; jnz; ret", .code = { 0xff, 0xc9, 0x75, 0xfc, 0xc3 }, 0, "b210@8" },
-	{ "call; ret, and the function", .code = { 0xe8, 1, 0, 0, 0, 0xc3, 0xc3 }, 0, "b210@8" },
-	{ "call of a function without end", .code = { 0xe8, 1, 0, 0, 0, 0xc3, 0xf4 }, 0,
-	  "nodata" },
-	{ "call *%rax; ret", .code = { 0xff, 0xd0, 0xc3 }, 0, "nodata" },
-	{ "mov %rax,(%rsp); ret", .code = { 0x48, 0x89, 0x04, 0x24, 0xc3 }, 0, "nodata" },
+	{ "add $16,%rsp with 32 bits; ret", .code = { 0x48, 0x81, 0xc4, 0x10, 0, 0, 0, 0xc3 }, 0,
+	  "b410@18" },
+	{ "add $8,%rsp; pop %rbp; ret", .code = { 0x48, 0x83, 0xc4, 0x08, 0x5d, 0xc3 }, 0,
+	  "b410@18,fpb310" },
+	{ "add $8,%rsp; nop; ret", .code = { 0x48, 0x83, 0xc4, 0x08, 0x90, 0xc3 }, 0, "nodata" },
 	{ "add $4,%rsp; ret", .code = { 0x48, 0x83, 0xc4, 0x04, 0xc3 }, 0, "nodata" },
+	{ "add $-8,%rsp; pop %rax; pop %rax; ret",
+	  .code = { 0x48, 0x83, 0xc4, 0xf8, 0x58, 0x58, 0xc3 }, 0, "nodata" },
+	{ "add $8,%rax; ret", .code = { 0x48, 0x83, 0xc0, 0x08, 0xc3 }, 0, "nodata" },
+	{ "sub $8,%rsp; ret", .code = { 0x48, 0x83, 0xec, 0x08, 0xc3 }, 0, "nodata" },
+	{ "call *%rax; ret", .code = { 0xff, 0xd0, 0xc3 }, 0, "nodata" },
 	{ "hlt; ret", .code = { 0xf4, 0xc3 }, 0, "nodata" },
 	{ "jmp *slot(%rip)", .code = { 0xff, 0x25, 0x10, 0, 0, 0 }, 0, "b210@8" },
 	{ "after the system call of clone()",
 	  .code = { 0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c, 0x13, 0x74, 0x01, 0xc3 }, 2, "b210@8" },
 	{ "after another system call",
-	  .code = { 0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c, 0x13, 0x75, 0x01, 0xc3 }, 2, "b210@8" },
+	  .code = { 0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c, 0x13, 0x75, 0x01, 0xc3 }, 2, "nodata" },
 	{ "after another one, without ret",
 	  .code = { 0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c, 0x13, 0x74, 0x01, 0x90 }, 2, "nodata" },
 	{ "nop", .code = { 0x90 }, 0, "nodata" },
@@ -285,14 +295,15 @@ static const struct start_case start_cases[] __maybe_unused = {
 		    0xff, 0x50, 0x08 } },
 };
 
+/* The code of a function that frees 16 bytes, with its return address in the upper word. */
+static const u8 end_code[] __maybe_unused = { 0x48, 0x83, 0xc4, 0x08, 0xc3 };
+
 /*
  * The limit on reads of a step, except those of the section: see bounds_step_past_plt(). The
- * last but one are of the instruction that was interrupted, if not all code around it is there. The
- * last ones are of the code up to the end of its function, where each instruction is as long as the
- * zeros here.
+ * last ones are of the instruction that was interrupted, if not all code around it is there.
  */
-#define MOST_FRAME_READS (7 + 2 + 10)
-#define MOST_FRAME_BYTES (2 * 9 + 2 * 8 + 6 + 16 + 8 + 60 + 59 + 10 * 96)
+#define MOST_FRAME_READS (7 + 2)
+#define MOST_FRAME_BYTES (2 * 9 + 2 * 8 + 6 + 16 + 8 + 60 + 59)
 
 static inline void put_slot(u8 *code, unsigned long addr, unsigned long to)
 {

@@ -36,7 +36,6 @@
 #include "../../../sample/sframe_walk.c"
 #include "shim/fast_path.h"
 #include "../../../sample/sframe_fallback.c"
-#include "../../../sample/sframe_path.c"
 #include "../../../arch/x86/sframe_arch.c"
 #include "../../../sframe_unwind.c"
 

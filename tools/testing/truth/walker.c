@@ -18,7 +18,6 @@
 #include "../../../sample/sframe_walk.c"
 #include "shim/fast_path.h"
 #include "../../../sample/sframe_fallback.c"
-#include "../../../sample/sframe_path.c"
 #include "sframe_arch.c"
 #include "../../../task/sframe_habit.c"
 
