@@ -175,7 +175,7 @@ static inline bool sfu_arch_calls_main(const u8 *ra);
  */
 static inline bool sfu_arch_is_entry(const u8 *ra);
 
-/* The same: does a thread's function, or a goroutine's, return here? */
+/* The same: does the function of a thread, goroutine or fiber return here? */
 static inline bool sfu_arch_starts_thread(const u8 *ra);
 
 /**

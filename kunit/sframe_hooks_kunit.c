@@ -31,7 +31,7 @@
 #include "user_memory.h"
 
 #define AREA_PAGES	32
-#define STACK_PAGE	8
+#define STACK_PAGE	8	/* and the next one */
 #define OTHER_PAGE	16	/* another image, in some tests */
 #define NO_PAGE		30	/* PROT_NONE */
 
@@ -90,6 +90,12 @@ static void put_words(struct kunit *test, unsigned long addr, unsigned long firs
 	user_store(test, addr, words, sizeof(words));
 }
 
+/* Where three frames end with a page, as the stack of a coroutine does. */
+static unsigned long stack_at(struct kunit *test)
+{
+	return page(test, STACK_PAGE) + PAGE_SIZE - 3 * 16;
+}
+
 /*
  * Frames have 16 bytes: the frame pointer and the return address, which is 0 in
  * the last one. The frame pointer register leads to other frames.
@@ -97,10 +103,10 @@ static void put_words(struct kunit *test, unsigned long addr, unsigned long firs
 static void make_stack(struct kunit *test)
 {
 	struct hooks_scene *scene = test->priv;
-	unsigned long sp = page(test, STACK_PAGE), fp = sp + 0x800;
+	unsigned long start = page(test, STACK_PAGE), sp = stack_at(test), fp = sp + 0x800;
 
-	KUNIT_ASSERT_EQ(test, sp, vm_mmap(NULL, sp, PAGE_SIZE, PROT_READ | PROT_WRITE,
-					  MAP_ANONYMOUS | MAP_PRIVATE | MAP_FIXED, 0));
+	KUNIT_ASSERT_EQ(test, start, vm_mmap(NULL, start, 2 * PAGE_SIZE, PROT_READ | PROT_WRITE,
+					     MAP_ANONYMOUS | MAP_PRIVATE | MAP_FIXED, 0));
 	put_words(test, sp, 0, code(test, 0x100));
 	put_words(test, sp + 16, 0, code(test, 0x200));
 	put_words(test, sp + 32, 0, 0);
@@ -114,7 +120,7 @@ static void lose_fp(struct kunit *test)
 {
 	struct hooks_scene *scene = test->priv;
 
-	user_regs(&scene->regs, code(test, 0x10), page(test, STACK_PAGE), 0);
+	user_regs(&scene->regs, code(test, 0x10), stack_at(test), 0);
 }
 
 static void on_walk(void *data, unsigned long ip, unsigned long stop_ip,
@@ -513,7 +519,7 @@ static void lose_stack(struct kunit *test)
 static void enter_plain_code(struct kunit *test)
 {
 	struct hooks_scene *scene = test->priv;
-	unsigned long sp = page(test, STACK_PAGE);
+	unsigned long sp = stack_at(test);
 
 	user_regs(&scene->regs, page(test, OTHER_PAGE + IMAGE_CODE), sp, sp + 0x800);
 }
@@ -522,12 +528,12 @@ static void enter_no_code(struct kunit *test)
 {
 	struct hooks_scene *scene = test->priv;
 
-	user_regs(&scene->regs, page(test, NO_PAGE), page(test, STACK_PAGE), 0);
+	user_regs(&scene->regs, page(test, NO_PAGE), stack_at(test), 0);
 }
 
 static void return_to_no_code(struct kunit *test)
 {
-	put_words(test, page(test, STACK_PAGE), 0, page(test, NO_PAGE));
+	put_words(test, stack_at(test), 0, page(test, NO_PAGE));
 }
 
 static void drop_section(struct kunit *test)
@@ -664,7 +670,7 @@ static void sample_first_in_exec(struct kunit *test)
 static void sample_nodata_in_caller(struct kunit *test)
 {
 	map_other(test, OTHER_PAGE);
-	put_words(test, page(test, STACK_PAGE), 0, page(test, OTHER_PAGE + IMAGE_CODE) + 0x10);
+	put_words(test, stack_at(test), 0, page(test, OTHER_PAGE + IMAGE_CODE) + 0x10);
 	scan_now(test);
 	sample(test, "10 10010", "walks stop.nodata depth.nodata=2 frames.sframe");
 }
@@ -827,7 +833,7 @@ static void end_in_outermost(struct kunit *test)
 	image->ehdr.e_phnum = IMAGE_PHDRS;
 	image_write(test, image);
 	map_other(test, 0);
-	put_words(test, page(test, STACK_PAGE) + 16, 0, code(test, 0x1200));
+	put_words(test, stack_at(test) + 16, 0, code(test, 0x1200));
 }
 
 /* Whether rows are known or not, no frame is lost. */

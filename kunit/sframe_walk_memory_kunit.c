@@ -2,7 +2,7 @@
 /*
  * KUnit tests of the walk: memory that cannot be read.
  *
- * "c4@0 c44@10 complete" is a walk: frames at 4 and 0x44 in the code with a section, whose stack
+ * "c4@0 c44@10 bad-ra" is a walk: frames at 4 and 0x44 in the code with a section, whose stack
  * pointers are 0 and 0x10 bytes into the stack, and the reason why it ended. "b" is other code.
  */
 #include "sframe_user.h"
@@ -106,7 +106,7 @@ static void memory_section_not_present(struct kunit *test)
 	user_allow(test, scene->section);
 	expect_walk(test, "c4@0 section-fault needs-scan");
 	user_store(test, scene->section, scene->b.bytes, scene->b.len);
-	expect_walk(test, "c4@0 c44@10 complete");
+	expect_walk(test, "c4@0 c44@10 bad-ra");
 }
 
 static void memory_section_unmapped(struct kunit *test)

@@ -338,7 +338,7 @@ static void progress_between_ranges_to_end(struct kunit *test)
 	word(test, 0x28, 0);
 	expect_both_ways(test, "c4@0 c1004@10 c44@20,fp80 bad-ra");
 	word(test, 0x20, 0);
-	expect_both_ways(test, "c4@0 c1004@10 c44@20,fp80 complete");
+	expect_both_ways(test, "c4@0 c1004@10 c44@20,fp80 bad-ra");
 	word(test, 0x20, stack(test, 0x90));
 	word(test, 0x28, bare(test, 0));
 	expect_both_ways(test, "c4@0 c1004@10 c44@20,fp80 bad-ra needs-scan");

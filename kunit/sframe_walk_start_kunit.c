@@ -194,7 +194,7 @@ static void start_has_caller(struct kunit *test)
 	store_start(test, c->code, code(test, 0x50));
 	word(test, 0x18, 0);
 	sample(test, code(test, 4), stack(test, 0), 0);
-	expect_first_walk(test, "c4@0 c50@10 complete");
+	expect_first_walk(test, "c4@0 c50@10 bad-ra");
 
 	word(test, 8, bare(test, RA));
 	sample(test, code(test, 4), stack(test, 0), stack(test, 0x20));

@@ -193,6 +193,19 @@ static unsigned long find_sp(const struct sframe_row *row, unsigned long cfa)
 	return cfa + row->ra.off + sizeof(long);
 }
 
+/* Bytes between the frame of a coroutine's first function and the end of its stack, at most. */
+#define MAX_ABOVE_FIRST	32
+
+/*
+ * Was nothing the caller, whose return address is 0? Code that starts a coroutine (Ruby's) leaves
+ * neither a return address nor a frame pointer at the end of the stack, which is the end of a page.
+ * A wrong row finds a 0 anywhere in a stack. Most first functions have rows that say so.
+ */
+static bool is_first(const struct sfu_frame *caller)
+{
+	return !caller->fp && -caller->sp % PAGE_SIZE <= MAX_ABOVE_FIRST;
+}
+
 /*
  * Is there code at the address of @caller? Sets @last to the range of the address. If the address
  * is the trampoline of uretprobes, the caller gets the address that the trampoline has replaced.
@@ -201,12 +214,8 @@ static unsigned long find_sp(const struct sframe_row *row, unsigned long cfa)
 enum sfu_stop sfu_walk_check_caller(struct sfu_walk *walk, struct sfu_frame *caller)
 {
 	walk->wants_code = false;
-	/*
-	 * Code that starts a thread or a coroutine leaves neither a return address nor a frame
-	 * pointer. A wrong row finds a 0 anywhere.
-	 */
 	if (!caller->ip)
-		return caller->fp ? SFU_STOP_RA : SFU_STOP_COMPLETE;
+		return is_first(caller) ? SFU_STOP_COMPLETE : SFU_STOP_RA;
 	/* The trampoline begins a page. Few other return addresses do. */
 	if (PAGE_ALIGNED(caller->ip))
 		caller->ip = sfu_uprobe_real_ra(walk, caller->sp, caller->ip);

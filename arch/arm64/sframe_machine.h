@@ -291,10 +291,17 @@ static inline bool sfu_starts_goroutine(const u8 *ra)
 	       !get_unaligned_le32(ra + 4);
 }
 
+/* make_fcontext() of Boost: ret; mov x0, #0; bl _exit. Nothing has called this end of a fiber. */
+static inline bool sfu_starts_fiber(const u8 *ra)
+{
+	return get_unaligned_le32(ra - 4) == 0xd65f03c0 && get_unaligned_le32(ra) == 0xd2800000 &&
+	       sframe_is_bl(get_unaligned_le32(ra + 4));
+}
+
 /* thread_start() of glibc, to which start_thread() returns: blr; mov x8, #__NR_exit; svc #0 */
 static inline bool sfu_arch_starts_thread(const u8 *ra)
 {
-	return sfu_starts_thread_of_musl(ra) || sfu_starts_goroutine(ra) ||
+	return sfu_starts_thread_of_musl(ra) || sfu_starts_goroutine(ra) || sfu_starts_fiber(ra) ||
 	       (sfu_is_register_call(get_unaligned_le32(ra - 4)) &&
 		get_unaligned_le32(ra) == 0xd2800ba8 &&
 		get_unaligned_le32(ra + 4) == 0xd4000001);

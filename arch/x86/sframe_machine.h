@@ -454,9 +454,21 @@ static inline bool sfu_starts_goroutine(const u8 *ra)
 	return ra[-2] == 0xcc && ra[-1] == 0x90 && ra[0] == 0xe8 && ra[5] == 0x90;
 }
 
+/*
+ * make_fcontext() of Boost, which makes fibers, after push %rbp; jmp *%rbx: maybe endbr64; xor
+ * %rdi,%rdi; call _exit. Nothing has called it: the push leaves the address of the xor.
+ */
+static inline bool sfu_starts_fiber(const u8 *ra)
+{
+	static const u8 enters[] = { 0x55, 0xff, 0xe3 }, exits[] = { 0x48, 0x31, 0xff, 0xe8 };
+
+	return !memcmp(ra - sizeof(enters), enters, sizeof(enters)) &&
+	       !memcmp(sframe_is_endbr64(ra) ? ra + 4 : ra, exits, sizeof(exits));
+}
+
 static inline bool sfu_arch_starts_thread(const u8 *ra)
 {
-	return sfu_starts_thread_of_musl(ra) || sfu_starts_goroutine(ra);
+	return sfu_starts_thread_of_musl(ra) || sfu_starts_goroutine(ra) || sfu_starts_fiber(ra);
 }
 
 static inline unsigned long sfu_arch_thread_exit(const u8 *code, unsigned long ra)

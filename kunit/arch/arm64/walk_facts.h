@@ -251,6 +251,8 @@ static const struct start_case start_cases[] __maybe_unused = {
 			 ANY_BL } },
 	{ "Go 1.24: goroutine", CALLS_THREAD, 12, 24, .insns = { [3] = 0xaa0003e0, BL },
 	  .any_insns = { [4] = ANY_BL } },
+	{ "Boost: fiber", CALLS_THREAD, 12, 24,
+	  .insns = { [3] = 0xd65f03c0, 0xd2800000, BL }, .any_insns = { [5] = ANY_BL } },
 	{ "musl: thread", CALLS_THREAD, 4, 20,
 	  .insns = { [1] = 0xd4000001, 0xa9400281, 0xd63f0020, BL },
 	  .any_insns = { [2] = 0x000003e0, [4] = ANY_BL } },
