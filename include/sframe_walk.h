@@ -57,7 +57,7 @@ struct sfu_walk {
 	 * Valid after SFU_STOP_RA.
 	 */
 	bool			wants_code;
-	bool			wants_habit;	/* the habit of a range that no scan knows yet */
+	bool			wants_habit;	/* a step needs a habit that no scan knows yet */
 	struct sfu_frame	frame;		/* the frame that the walk has reached */
 	unsigned int		nr_signals;	/* signal frames that the walk has crossed */
 	unsigned int		nr_switches;	/* how often it went on down on another stack */
@@ -75,14 +75,14 @@ static inline bool sfu_walk_needs_scan(const struct sfu_walk *walk, enum sfu_sto
 	return stop == SFU_STOP_UNSCANNED || stop == SFU_STOP_SECTION ||
 	       (stop == SFU_STOP_RA && walk->wants_code) ||
 	       walk->lookup.wants_map || (walk->lookup.is_borrowed && walk->lookup.bad) ||
-	       (stop == SFU_STOP_NODATA &&
-		(walk->wants_habit || sfu_map_lacks_tables(walk->map)));
+	       walk->wants_habit ||
+	       (stop == SFU_STOP_NODATA && sfu_map_lacks_tables(walk->map));
 }
 
 /*
  * The parts of the walk use the functions below. Only sfu_walk_enter(), the fast path, the two
- * steps, sfu_fallback_follow() and sfu_uprobe_undo() change the frame for good. The others change
- * at most the budget, the counters, @last and @wants_code.
+ * steps, sfu_fallback_follow(), sfu_fallback_chain() and sfu_uprobe_undo() change the frame for
+ * good. The others change at most the budget, the counters, @last and @wants_code.
  */
 
 /*
@@ -146,6 +146,7 @@ bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 			 struct sfu_frame *caller);
 enum sfu_stop sfu_fallback_step(struct sfu_walk *walk);
 unsigned int sfu_fallback_follow(struct sfu_walk *walk, u64 *ips, unsigned int max);
+unsigned int sfu_fallback_chain(struct sfu_walk *walk, u64 *ips, unsigned int max);
 
 /* sample/sframe_uprobe.c */
 #ifdef CONFIG_UPROBES

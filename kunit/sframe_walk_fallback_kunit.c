@@ -1050,6 +1050,105 @@ static void fallback_habit_unknown(struct kunit *test)
 	expect_step(test, "nodata needs-scan");
 }
 
+#define CHAINED		"b10@0 b210@30,fp60 b310@70,fpa0 c50@b0,fp? complete needs-scan"
+#define NO_CHAIN	"b10@0 nodata"
+
+/* Nothing is known of the code of b10, b210 and b310. Their records lead to c50, with a row. */
+static void chain_scene(struct kunit *test)
+{
+	const unsigned long ras[] = { bare(test, 0x210), bare(test, 0x310), code(test, 0x50) };
+	u32 i;
+
+	fallback_scene(test);
+	for (i = 0; i < ARRAY_SIZE(ras); i++) {
+		store_call(test, by_pointer(), ras[i], 0);
+		record(test, 0x20 + 0x40 * i, i < 2 ? stack(test, 0x60 + 0x40 * i) : 0, ras[i]);
+	}
+	bare_range(test)->habit = SFRAME_HABIT_UNKNOWN;
+}
+
+static void fallback_chain_as_a_whole(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+
+	chain_scene(test);
+	expect_walk(test, CHAINED);
+	KUNIT_EXPECT_EQ(test, scene->walk.nr_frames[SFU_METHOD_FP_HABIT], 3);
+	record(test, 0x60, stack(test, 0xa0), bare(test, 0x318));
+	expect_walk(test, NO_CHAIN " needs-scan", "no call in the middle");
+	record(test, 0x60, stack(test, 0xa0), stack(test, 0));
+	expect_walk(test, NO_CHAIN " needs-scan", "no code");
+	record(test, 0x60, stack(test, 0x60), bare(test, 0x310));
+	expect_walk(test, NO_CHAIN " needs-scan", "a record leads to itself");
+	record(test, 0x60, stack(test, 0xa4), bare(test, 0x310));
+	expect_walk(test, NO_CHAIN " needs-scan", "not aligned");
+	record(test, 0x60, stack(test, STACK_SIZE), bare(test, 0x310));
+	expect_walk(test, NO_CHAIN " needs-scan", "the stack ends");
+	record(test, 0x60, 0, bare(test, 0x310));
+	expect_walk(test, NO_CHAIN " needs-scan", "it arrives nowhere");
+	record(test, 0x60, stack(test, 0xa0), bare(test, 0x310));
+	record(test, 0xa0, 0, code(test, 0x1010));
+	store_call(test, by_pointer(), code(test, 0x1010), 0);
+	expect_walk(test, NO_CHAIN " needs-scan", "code without a row, where others have one");
+	record(test, 0xa0, 0, code(test, 0x50));
+	expect_walk(test, CHAINED, "again");
+}
+
+/* It begins in code that nothing describes, and leads through such code only. */
+static void fallback_chain_through(struct kunit *test)
+{
+	const char *want = "b10@0 b210@30,fp60 b310@70,fpa0 c50@b0,fp? complete";
+
+	chain_scene(test);
+	bare_range(test)->habit = SFRAME_HABIT_OTHER;
+	expect_walk(test, NO_CHAIN, "functions of a JIT keep no frame pointers");
+	build_file(bare_range(test), (const struct file *)test);
+	expect_walk(test, NO_CHAIN, "a file with data");
+	bare_range(test)->has_no_data = true;
+	expect_walk(test, want, "a file without data");
+	sample(test, code(test, 0x1010), stack(test, 0), stack(test, 0x20));
+	expect_walk(test, "c1010@0 nodata", "it begins where others have a row");
+	code_range(test)->habit = SFRAME_HABIT_UNKNOWN;
+	expect_walk(test, "c1010@0 nodata needs-scan", "of whose habit nothing is known");
+}
+
+/* A thread begins at its end. */
+static void fallback_chain_to_start(struct kunit *test)
+{
+	const struct start_case *c = start_cases;
+
+	while (c->start != CALLS_THREAD)
+		c++;
+	chain_scene(test);
+	record(test, 0xa0, 0, bare(test, 0x510));
+	user_store(test, bare(test, 0x510) - START_BEFORE, c->code, sizeof(c->code));
+	expect_walk(test, "b10@0 b210@30,fp60 b310@70,fpa0 b510@b0,fp? start needs-scan");
+}
+
+/* So many frames are enough by themselves. Callers asked for at once are those found one by one. */
+static void fallback_chain_long(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+	u64 ips[130], one_by_one[8];
+	u32 nr, i;
+
+	chain_scene(test);
+	for (nr = 127; nr >= 126; nr--) {
+		for (i = 1; i <= nr; i++)
+			record(test, 0x20 * i, i < nr ? stack(test, 0x20 * (i + 1)) : 0,
+			       bare(test, i % 2 ? 0x210 : 0x310));
+		KUNIT_EXPECT_EQ(test, nr == 127 ? 127 : 0,
+				walk_by(scene, ips, ARRAY_SIZE(ips), ARRAY_SIZE(ips)));
+	}
+	chain_scene(test);
+	nr = walk_by(scene, one_by_one, ARRAY_SIZE(one_by_one), 1);
+	KUNIT_EXPECT_EQ(test, nr, walk_by(scene, ips, ARRAY_SIZE(ips), 16));
+	KUNIT_EXPECT_EQ(test, nr, 3);
+	KUNIT_EXPECT_MEMEQ(test, one_by_one, ips, nr * sizeof(*ips));
+	scene->budget = 2000;
+	expect_walk(test, "b10@0 budget needs-scan", "the chain costs more");
+}
+
 /* c90 has a frame record and a row by SP, and only the habit led to it. */
 static void fallback_doubt_of_record(struct kunit *test)
 {
@@ -1131,6 +1230,10 @@ static struct kunit_case fallback_tests[] = {
 	KUNIT_CASE(fallback_habit_low_record_not_set),
 	KUNIT_CASE(fallback_habit_pushed_return),
 	KUNIT_CASE(fallback_habit_unknown),
+	KUNIT_CASE(fallback_chain_as_a_whole),
+	KUNIT_CASE(fallback_chain_through),
+	KUNIT_CASE(fallback_chain_to_start),
+	KUNIT_CASE(fallback_chain_long),
 	KUNIT_CASE(fallback_doubt_of_record),
 	KUNIT_CASE(fallback_doubt_of_sp),
 	KUNIT_CASE(fallback_chain),

@@ -18,6 +18,8 @@
  * is. That is exact, and needs no frame pointer. At a return address it counts in memory that no
  * file describes: elsewhere the call may not return, and other code may follow it.
  *
+ * If a walk would end for want of a reason, the chain of frame pointers as a whole is one.
+ *
  * The stack pointer that follows from a frame pointer is unverified. A wrong frame is
  * worse than a short stack: in a file that does not keep frame pointers the walk ends
  * without a proof.
@@ -488,37 +490,49 @@ static bool lacks_row(struct sfu_walk *walk, struct sfu_range *range, unsigned l
 }
 
 /*
+ * Reads the frame record of @frame. Returns whether the address of @caller is in code, and follows
+ * a call. @range is that of the frame; then it is set to that of the caller.
+ */
+static __always_inline bool read_record(struct sfu_walk *walk, const struct sfu_frame *frame,
+					struct sfu_frame *caller, struct sfu_range **range)
+{
+	const unsigned long below = is_low(frame) ? SFU_ARCH_LOW_RECORD : 0;
+	u8 code[SFU_ARCH_CALL_SITE + SFU_ARCH_SIGRETURN_BYTES];
+	const u8 *at_ra = code + SFU_ARCH_CALL_SITE;
+	unsigned long record[2];	/* the caller's frame pointer, and the return address */
+	struct sfu_range *outer;
+
+	if (!links_up(frame, below) || sfu_walk_charge(walk, SFU_RECORD_COST) ||
+	    !sfu_walk_read_code(walk, record, frame->fp, sizeof(record)))
+		return false;
+	caller->ip = sfu_arch_strip_ra(record[1]);
+	caller->sp = frame->fp + sizeof(record) + below;
+	caller->fp = record[0];
+	outer = sfu_walk_find_range(walk, caller->ip - 1);
+	if (!outer || (outer != *range && sfu_walk_charge(walk, SFU_RANGE_COST)) ||
+	    PAGE_ALIGNED(caller->ip) ||
+	    !sfu_walk_read_code(walk, code, caller->ip - SFU_ARCH_CALL_SITE, sizeof(code)) ||
+	    sfu_arch_is_sigreturn(at_ra) ||
+	    !(sfu_arch_follows_direct_call(at_ra) || sfu_arch_follows_indirect_call(at_ra)))
+		return false;
+	*range = outer;
+	return true;
+}
+
+/*
  * Enters the caller that the frame record leads to, if sfu_fallback_step() would do so by habit at
- * once: there is no row, both functions keep frame pointers, the caller's record is further up, and
- * the return address follows a call. Otherwise the frame does not change. @range is that of the
- * frame; it is set to the caller's.
+ * once: there is no row, both functions keep frame pointers, and the caller's record is further up.
+ * Otherwise the frame does not change. @range as for read_record().
  */
 static bool follow_record(struct sfu_walk *walk, struct sfu_range **range)
 {
-	struct sfu_frame *frame = &walk->frame;
-	const bool is_low_record = is_low(frame);
-	const unsigned long below = is_low_record ? SFU_ARCH_LOW_RECORD : 0;
-	unsigned long record[2];	/* the caller's frame pointer, and the return address */
-	struct sfu_frame caller __uninitialized;
-	u8 code[SFU_ARCH_CALL_SITE + SFU_ARCH_SIGRETURN_BYTES];
-	const u8 *at_ra = code + SFU_ARCH_CALL_SITE;
-	struct sfu_range *outer;
+	struct sfu_frame caller __uninitialized, *frame = &walk->frame;
+	struct sfu_range *outer = *range;
 
-	if ((*range)->habit != SFRAME_HABIT_FP || !links_up(frame, below) ||
-	    is_known_start(walk) || sfu_walk_charge(walk, SFU_RECORD_COST) ||
-	    !lacks_row(walk, *range, frame->ip - 1) ||
-	    !sfu_walk_read_code(walk, record, frame->fp, sizeof(record)))
-		return false;
-	caller.ip = sfu_arch_strip_ra(record[1]);
-	caller.sp = frame->fp + sizeof(record) + below;
-	caller.fp = record[0];
-	outer = sfu_walk_find_range(walk, caller.ip - 1);
-	if (!outer || (outer != *range && sfu_walk_charge(walk, SFU_RANGE_COST)) ||
-	    outer->habit != SFRAME_HABIT_FP || PAGE_ALIGNED(caller.ip) ||
-	    !links_up(&caller, is_low_record && is_low(&caller) ? SFU_ARCH_LOW_RECORD : 0) ||
-	    !sfu_walk_read_code(walk, code, caller.ip - SFU_ARCH_CALL_SITE, sizeof(code)) ||
-	    sfu_arch_is_sigreturn(at_ra) ||
-	    !(sfu_arch_follows_direct_call(at_ra) || sfu_arch_follows_indirect_call(at_ra)))
+	if (outer->habit != SFRAME_HABIT_FP || is_known_start(walk) ||
+	    !lacks_row(walk, outer, frame->ip - 1) ||
+	    !read_record(walk, frame, &caller, &outer) ||
+	    outer->habit != SFRAME_HABIT_FP || !caller_links_up(frame, &caller))
 		return false;
 	frame->ip = caller.ip;
 	frame->sp = caller.sp;
@@ -544,6 +558,82 @@ unsigned int sfu_fallback_follow(struct sfu_walk *walk, u64 *ips, unsigned int m
 	walk->nr_frames[SFU_METHOD_FP_HABIT] += nr;
 	if (nr)
 		walk->frame.sp_unverified = true;
+	return nr;
+}
+
+/* perf takes so many frames. */
+#define MAX_LINKS	127
+
+/*
+ * May a chain of frame pointers lead through the code of this range? A record skips the callers
+ * that keep no frame pointer. So the chain ends where a scan has seen such functions of a JIT, and
+ * in files whose other functions have rows.
+ */
+static bool may_be_in_chain(const struct sfu_range *range)
+{
+	if (range->habit == SFRAME_HABIT_FP)
+		return true;
+	return range->vma.file ? range->has_no_data :
+	       range->habit == SFRAME_HABIT_UNKNOWN &&
+	       sfu_section_is(&range->section, SFU_SECTION_NONE);
+}
+
+/*
+ * Does the program or the thread begin in the frame? Most callers in a chain are in the same range
+ * as their callee, and their records lead on: nothing reads their code.
+ */
+static bool begins(struct sfu_walk *walk, bool is_other_range)
+{
+	return is_known_start(walk) ||
+	       ((is_other_range || !links_up(&walk->frame, 0)) && is_start(walk));
+}
+
+/*
+ * The last evidence, where no frame by itself has any: the chain of frame pointers as a whole. Each
+ * record is further up the stack and leads to code after a call, and the chain arrives where a
+ * program or a thread begins, or at a function with a row, or has MAX_LINKS links. Some runtimes
+ * (SBCL) make records in a way that shows no habit.
+ *
+ * Enters at most @max callers, sets @ips to their addresses, and returns their number. If the
+ * chain is not whole, this is 0, and the frame does not change.
+ */
+unsigned int sfu_fallback_chain(struct sfu_walk *walk, u64 *ips, unsigned int max)
+{
+	struct sfu_range *range = sfu_walk_find_range(walk, sfu_walk_lookup_ip(&walk->frame));
+	struct sfu_range *callee_range = range;
+	struct sfu_frame *const frame = &walk->frame, first = *frame, last = first, caller;
+	struct sframe_row row;
+	unsigned int nr;
+	int err;
+
+	if (READ_ONCE(proved_only) || !range)
+		return 0;
+	for (nr = 0;; nr++) {
+		err = sfu_section_is(&range->section, SFU_SECTION_NONE) ? -ENOENT :
+		      sfu_walk_find_row(walk, range, sfu_walk_lookup_ip(frame), &row);
+		if (nr && (!err || nr == MAX_LINKS || begins(walk, range != callee_range)))
+			break;
+		callee_range = range;
+		if (err != -ENOENT || !may_be_in_chain(range) || is_low(frame) ||
+		    !read_record(walk, frame, &caller, &range)) {
+			*frame = first;
+			return 0;
+		}
+		*frame = (struct sfu_frame){
+			.ip = caller.ip,
+			.sp = caller.sp,
+			.fp = caller.fp,
+			.sp_unverified = true,
+			.by_habit = true,
+		};
+		if (nr < max) {
+			ips[nr] = frame->ip;
+			last = *frame;
+		}
+	}
+	*frame = last;
+	nr = min(nr, max);
+	walk->nr_frames[SFU_METHOD_FP_HABIT] += nr;
 	return nr;
 }
 
@@ -573,6 +663,7 @@ enum sfu_stop sfu_fallback_step(struct sfu_walk *walk)
 		sfu_walk_enter(walk, &caller, method);
 	else if (stop == SFU_STOP_NODATA && is_start(walk))
 		return SFU_STOP_START;
-	walk->wants_habit = stop == SFU_STOP_NODATA && lacks_habit(walk);
+	if (stop == SFU_STOP_NODATA && lacks_habit(walk))
+		walk->wants_habit = true;
 	return stop;
 }

@@ -399,6 +399,12 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 	if (stop || *nr)
 		return stop;
 	stop = walk_slow(walk, range);
+	if (stop == SFU_STOP_NODATA) {
+		*nr = sfu_fallback_chain(walk, ips, max);
+		if (*nr)
+			return SFU_STOP_NONE;
+		return walk->lookup.rd.budget ? stop : SFU_STOP_BUDGET;
+	}
 	if (stop)
 		return stop;
 	ips[0] = walk->frame.ip;

@@ -39,11 +39,9 @@ INITDB = """[ -d pg ] || { install -d -o postgres pg &&
 
 PROGRAMS = [
     Program("python", "python3 deep.py", 99.5, 99.5, version="python3"),
-    Program("python-perf", "python3 -X perf deep.py", 99.5, symbol=r"py::([^:]+):.*", version="python3",
-            advice="leave out ``-X perf``"),
+    Program("python-perf", "python3 -X perf deep.py", 99.5, 99.5, symbol=r"py::([^:]+):.*", version="python3"),
     Program("python-jit", "python3 -X perf_jit deep.py", 99.5, version="python3", advice="leave out ``-X perf_jit``"),
-    Program("sbcl", "sbcl --script deep.lisp", 0, memory=r"sbcl\.core$", version="sbcl",
-            advice="record it without the module"),
+    Program("sbcl", "sbcl --script deep.lisp", 99, 99, memory=r"sbcl\.core$", version="sbcl"),
     Program("go", "./go", 99, 98, build=f"CGO_ENABLED=0 {GO} go build -o go deep.go", symbol=GO_SYMBOL,
             version="golang-go"),
     Program("cgo", "./cgo", 98, 98, build=f"CGO_ENABLED=1 {GO} go build -o cgo cgo.go", symbol=GO_SYMBOL,
