@@ -132,6 +132,19 @@ static void scan_marks_file_without_data(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, has_no_data(test, 1));
 }
 
+/* Shared memory without a name, none of which is there. */
+static void scan_marks_shared_memory(struct kunit *test)
+{
+	unsigned long addr = page(test, 8);
+
+	map_image(test);
+	KUNIT_ASSERT_EQ(test, addr, vm_mmap(NULL, addr, 4 * PAGE_SIZE, PROT_READ | PROT_EXEC,
+					    MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, 0));
+	expect_scanned(test, "1-3 ready by 3, 8-12 none", "scan.runs");
+	KUNIT_EXPECT_EQ(test, habit_of_range(test, 1), SFRAME_HABIT_OTHER);
+	KUNIT_EXPECT_TRUE(test, has_no_data(test, 1));
+}
+
 /*
  * A scan that no sample has requested reads 64 pieces of 512 bytes: four ranges of two
  * pages. A scan for a sample reads the others.
@@ -310,6 +323,7 @@ static struct kunit_case habit_tests[] = {
 	KUNIT_CASE_PARAM(scan_finds_habit, habit_gen_params),
 	KUNIT_CASE(scan_leaves_habit_without_section),
 	KUNIT_CASE(scan_marks_file_without_data),
+	KUNIT_CASE(scan_marks_shared_memory),
 	KUNIT_CASE(scan_limits_habits),
 	KUNIT_CASE(scan_remembers_habits),
 	KUNIT_CASE(scan_leaves_habit_without_page),

@@ -146,6 +146,9 @@ enum sframe_habit sfu_text_habit(struct sfu_range *range, const struct vm_area_s
 	if (!file)
 		return is_special(vma) ? SFRAME_HABIT_OTHER :
 		       habit_nearby(range, nr_pieces) ?: habit_of_all(range, nr_pieces);
+	/* Shared memory without a name, with the code of PHP's JIT: most pieces are never there. */
+	if (IS_PRIVATE(file_inode(file)))
+		return SFRAME_HABIT_OTHER;
 	needs_all |= reads_ahead;
 	for (i = 0; i < nr; i++) {
 		unsigned int place = i * STRIDE % NR_PIECES;
