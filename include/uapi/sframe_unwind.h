@@ -6,9 +6,9 @@
  * passes the smaller size; the module takes what is missing as zero. A program that knows
  * more members gets E2BIG, unless what the module does not know is zero.
  *
- * A command that is refused returns -1 with errno. If @message is set, SFRAME_LOAD also stores a
- * text there, terminated by a zero byte: why, and what to do. Where errno says it all, the text is
- * empty.
+ * A command that is refused returns -1 with errno. If @message is set, SFRAME_LOAD and
+ * SFRAME_PROCESS also store a text there, terminated by a zero byte: why, and what to do. Where
+ * errno says it all, the text is empty.
  */
 #ifndef _UAPI_SFRAME_UNWIND_H
 #define _UAPI_SFRAME_UNWIND_H
@@ -72,7 +72,7 @@ struct sframe_load {
  * EFBIG: it is larger than 256 MiB; EINTR, ENOMEM, EBADF, EINVAL, EFAULT.
  *
  * SFRAME_DROP fails with ENOENT: the file has no table. read() fails with EINVAL: there is no room
- * for one structure; EAGAIN, with O_NONBLOCK: no file is wanted; EMFILE, ENFILE, ENOMEM: no file
+ * for one structure; EAGAIN, with O_NONBLOCK: nothing is wanted; EMFILE, ENFILE, ENOMEM: no file
  * was taken.
  */
 
@@ -101,22 +101,77 @@ struct sframe_drop {
 #define SFRAME_DROP_TABLELESS	2
 
 /**
- * struct sframe_wanted - a file that a sampled process has mapped, without a table: read()
+ * struct sframe_wanted - what a sampled process needs a table for: read()
  * @size: bytes of this structure; read() returns a multiple of it
- * @fd: the file, open for reading; the reader closes it
- * @pid: a process that has mapped it
+ * @fd: a file that the process has mapped, open for reading; the reader closes it. -1: stacks of
+ *	the process end in code that no file describes
+ * @pid: the process, as the reader numbers it; 0: the reader cannot see it
  * @reserved: 0
+ * @cookie: if @fd is -1: names the memory of the process, see &sframe_process; else 0
+ * @addr: if @fd is -1: an address in that code; else 0
  *
  * read() returns at least one of them, or waits; poll() reports POLLIN. Each file is
  * reported once, to one reader, and again after a reader has closed the device without
- * an answer: see &sframe_load.
+ * an answer: see &sframe_load. The reader answers a process by &sframe_process, also if there is
+ * nothing to load. If stacks of the process still end so, it is reported again: after a second, and
+ * after twice that time, up to a minute, as often as no table is loaded.
  */
 struct sframe_wanted {
 	__u32	size;
 	__s32	fd;
 	__s32	pid;
 	__u32	reserved;
+	__u64	cookie;
+	__u64	addr;
 };
+
+/**
+ * struct sframe_process - replace the tables for code of one process: SFRAME_PROCESS
+ * @size: sizeof(struct sframe_process)
+ * @pid: the process, as the caller numbers it
+ * @cookie: &sframe_wanted.cookie: after execve() the process has another one
+ * @text_start: address of the code, at the start of a page
+ * @text_size: its bytes, in whole pages; 0 without a section: this is only an answer to read()
+ * @section: pointer to a .sframe section for this code, as &sframe_load.section
+ * @section_size: its bytes; 0: the code has no table any more
+ * @section_addr: address that the section was made for: its functions then have the addresses that
+ *	they have in the process. All of them lie in the code
+ * @flags: 0
+ * @message_size: bytes of @message
+ * @message: pointer to room for a text, or 0
+ *
+ * All tables of the process that overlap the code are replaced: the table, or nothing, takes their
+ * place as soon as the process is scanned, which the next sample requests. One mapping uses one
+ * table, the newest that overlaps it: a table is best made for all code of a mapping. The code is
+ * anonymous, or its file has no section and no table. Each part of it is mapped, executable.
+ *
+ * The table ends when any part of the code is unmapped or moved, when one of its mappings merges
+ * with another one, with execve(), and when the process ends. A child of fork() does not have it.
+ * If nobody profiles any more, all tables of processes end. The kernel cannot see that a process
+ * writes other code to the same place. So after the command, read what the table was made from
+ * once more. If it has changed, replace the table again.
+ */
+struct sframe_process {
+	__u32	size;
+	__s32	pid;
+	__u64	cookie;
+	__u64	text_start;
+	__u64	text_size;
+	__u64	section;
+	__u64	section_size;
+	__u64	section_addr;
+	__u32	flags;
+	__u32	message_size;
+	__u64	message;
+};
+
+/*
+ * SFRAME_PROCESS wants CAP_SYS_PTRACE, too: EPERM. It fails with ESRCH: the process has ended, runs
+ * another program, or is not sampled any more; ESTALE: not all of the code is mapped and
+ * executable; EEXIST: a file describes a part of the code; EAGAIN: the process changes its mappings
+ * at this moment, try again; ENOSPC: the process has 64 tables, or there is no room; EBADMSG,
+ * EFBIG, EINTR, ENOMEM, EINVAL, EFAULT: as SFRAME_LOAD.
+ */
 
 /**
  * struct sframe_file - a file that has a table: SFRAME_LIST
@@ -152,5 +207,6 @@ struct sframe_file {
 #define SFRAME_LOAD	_IOW(0xb7, 1, struct sframe_load)
 #define SFRAME_DROP	_IOW(0xb7, 2, struct sframe_drop)
 #define SFRAME_LIST	_IOWR(0xb7, 3, struct sframe_file)
+#define SFRAME_PROCESS	_IOW(0xb7, 4, struct sframe_process)
 
 #endif /* _UAPI_SFRAME_UNWIND_H */

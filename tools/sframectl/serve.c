@@ -426,7 +426,8 @@ static bool take_wanted(struct serving *serving)
 			return is_short_of_resources(errno) || errno == EINTR;
 		if (len != sizeof(wanted))
 			return false;
-		begin_file(serving, job, wanted.fd);
+		if (wanted.fd >= 0)
+			begin_file(serving, job, wanted.fd);
 	}
 	return true;
 }
