@@ -11,6 +11,7 @@
 
 #include "sframe_file.h"
 
+struct cred;
 struct file;
 
 /**
@@ -36,7 +37,7 @@ struct sfu_wanted_file {
 extern wait_queue_head_t sfu_wanted_wait;
 
 /* Task context; may sleep. */
-bool sfu_wanted_is_of_user(void);
+bool sfu_wanted_is_of_user(const struct cred *cred);
 void sfu_wanted_add(const struct file *file, unsigned long addr);
 void sfu_wanted_answer(const struct sfu_file_id *id);
 void sfu_wanted_open(struct sfu_wanted_reader *reader);

@@ -517,8 +517,8 @@ static void make_room(u64 size)
 	forget_without(SFU_TABLE_MAX_WITHOUT, most);
 }
 
-static struct sfu_table *make_table(struct sfu_table_source *source,
-				    const struct sfu_table_key *key)
+/* Compiles a table, with one reference, which no file has yet. */
+static struct sfu_table *make_table(struct sfu_table_source *source)
 {
 	struct sframe_reader rd = {
 		.bytes = source->bytes, .addr = source->addr, .len = source->len,
@@ -548,18 +548,11 @@ static struct sfu_table *make_table(struct sfu_table_source *source,
 	      compile_functions(source, compile, &table->compiled);
 	if (err)
 		goto err_free;
-	table->key = *key;
 	refcount_set(&table->refs, 1);
 	table->nr_functions = hdr.num_fdes;
 	table->number = sfu_row_cache_new_section(&table->key_base);
 	table->size = sizeof(*table) + compiled_size(&table->compiled.table);
 	make_room(table->size);
-	err = rhashtable_insert_fast(&tables, &table->node, table_params);
-	if (err) {
-		free_compiled(&table->compiled);
-		err = refuse_without_memory(source);
-		goto err_free;
-	}
 	kfree(compile);
 	atomic_long_add(table->size, &sfu_held.tables);
 	return table;
@@ -598,10 +591,18 @@ static struct sfu_table *get_table(struct sfu_table_source *source)
 	};
 	struct sfu_table *table = rhashtable_lookup_fast(&tables, &key, table_params);
 
-	if (!table)
-		return make_table(source, &key);
-	refcount_inc(&table->refs);
-	return table;
+	if (table) {
+		refcount_inc(&table->refs);
+		return table;
+	}
+	table = make_table(source);
+	if (IS_ERR(table))
+		return table;
+	table->key = key;
+	if (!rhashtable_insert_fast(&tables, &table->node, table_params))
+		return table;
+	put_table(table);
+	return ERR_PTR(refuse_without_memory(source));
 }
 
 static int check_segments(struct sfu_table_source *source)
@@ -852,10 +853,27 @@ static int find_forgotten(const struct sfu_table_file *file)
 {
 	if (!file->refused_size)
 		return -ENODATA;
-	if (sfu_wanted_is_of_user() &&
+	if (sfu_wanted_is_of_user(current_cred()) &&
 	    atomic_long_read(&bytes_of_users) + file->refused_size > memory_limit() / 2)
 		return -ENOSPC;
 	return -ENOENT;
+}
+
+/* Sets the section to a table, whose reference it takes. Returns -ENOSPC if users have no room. */
+static int use_table(struct sfu_table *table, u64 bias, bool is_of_user,
+		     struct sfu_section *section)
+{
+	if (is_of_user && !add_user_range(table)) {
+		put_table(table);
+		return -ENOSPC;
+	}
+	section->is_of_user = is_of_user;
+	section->table = table;
+	section->compiled = &table->compiled;
+	section->bias = bias;
+	section->number = table->number;
+	section->key_base = table->key_base - bias;
+	return 0;
 }
 
 /* Sets the section for code of the file that is mapped at @map_start. */
@@ -877,18 +895,8 @@ static int place_table(const struct sfu_table_file *file, u64 map_start, u64 map
 		return -ENODATA;
 	if (!refcount_inc_not_zero(&table->refs))
 		return -ENOENT;
-	section->is_of_user = sfu_wanted_is_of_user();
-	if (section->is_of_user && !add_user_range(table)) {
-		put_table(table);
-		return -ENOSPC;
-	}
 	section->source = SFU_SOURCE_RESIDENT;
-	section->table = table;
-	section->compiled = &table->compiled;
-	section->bias = bias;
-	section->number = table->number;
-	section->key_base = table->key_base - bias;
-	return 0;
+	return use_table(table, bias, sfu_wanted_is_of_user(current_cred()), section);
 }
 
 /**

@@ -48,7 +48,7 @@
  * @node: in @all
  * @list: in @queue, @later, or &sfu_wanted_reader.given
  * @id: identity of the file
- * @owner: owner_of_current() of the process that has mapped it first
+ * @owner: owner_of() the process that has mapped it first
  * @pid: a process that had mapped it
  * @addr: where
  * @nr_tries: how often mmap_lock was held
@@ -169,31 +169,31 @@ static bool may_be_given(const struct file *file, struct sfu_file_id *id)
 }
 
 /*
- * Returns the user for whom the files of current count. In a user namespace, one user may have
- * thousands of UIDs: the files of all these UIDs count for the user who has made the outermost
- * namespace. If root has made it, as for a container, the files count for the UID that root of the
- * container has outside. If that is root, too, the namespace changes no UIDs: each UID counts for
- * itself.
+ * Returns the user for whom the files of a task with these credentials count. In a user namespace,
+ * one user may have thousands of UIDs: the files of all these UIDs count for the user who has made
+ * the outermost namespace. If root has made it, as for a container, the files count for the UID
+ * that root of the container has outside. If that is root, too, the namespace changes no UIDs: each
+ * UID counts for itself.
  */
-static kuid_t owner_of_current(void)
+static kuid_t owner_of(const struct cred *cred)
 {
-	struct user_namespace *ns = current_user_ns();
+	struct user_namespace *ns = cred->user_ns;
 	kuid_t root;
 
 	if (ns == &init_user_ns)
-		return current_uid();
+		return cred->uid;
 	while (ns->parent != &init_user_ns)
 		ns = ns->parent;
 	if (!uid_eq(ns->owner, GLOBAL_ROOT_UID))
 		return ns->owner;
 	root = make_kuid(ns, 0);
-	return uid_valid(root) && !uid_eq(root, GLOBAL_ROOT_UID) ? root : current_uid();
+	return uid_valid(root) && !uid_eq(root, GLOBAL_ROOT_UID) ? root : cred->uid;
 }
 
-/* Does what current maps count for a user other than root? */
-bool sfu_wanted_is_of_user(void)
+/* Does what a task with these credentials maps count for a user other than root? */
+bool sfu_wanted_is_of_user(const struct cred *cred)
 {
-	return !uid_eq(owner_of_current(), GLOBAL_ROOT_UID);
+	return !uid_eq(owner_of(cred), GLOBAL_ROOT_UID);
 }
 
 /*
@@ -214,7 +214,7 @@ void sfu_wanted_add(const struct file *file, unsigned long addr)
 	if (!wanted)
 		return;
 	wanted->id = id;
-	wanted->owner = owner_of_current();
+	wanted->owner = owner_of(current_cred());
 	wanted->addr = addr;
 	wanted->pid = get_pid(task_tgid(current));
 	if (add_wanted(wanted)) {
