@@ -66,6 +66,7 @@ static int stats_show(struct seq_file *m, void *unused)
 	seq_printf(m, "map.sections %ld\n", atomic_long_read(&sfu_held.sections));
 	seq_printf(m, "map.bytes %ld\n", atomic_long_read(&sfu_held.bytes));
 	seq_printf(m, "table.bytes %ld\n", atomic_long_read(&sfu_held.tables));
+	seq_printf(m, "table.processes %ld\n", atomic_long_read(&sfu_held.process_tables));
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(stats);

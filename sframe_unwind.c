@@ -25,6 +25,7 @@
 #include "sframe_arch.h"
 #include "sframe_dev.h"
 #include "sframe_hook.h"
+#include "sframe_jit.h"
 #include "sframe_map.h"
 #include "sframe_process.h"
 #include "sframe_request.h"
@@ -130,15 +131,22 @@ static __always_inline bool decline_without_sections(struct sfu_process *process
 	return true;
 }
 
-/* Returns true if a scan would help the next walk. A scan also finds files that have changed. */
-static __always_inline bool needs_scan(const struct sfu_walk *walk, enum sfu_stop stop)
+/*
+ * Returns true if a scan would help the next walk. A scan also finds files that have changed, and
+ * asks for tables of the process.
+ */
+static __always_inline bool needs_scan(struct sfu_process *process, const struct sfu_walk *walk,
+				       enum sfu_stop stop)
 {
-	const struct sfu_map *map = walk->map;
+	struct sfu_map *map = walk->map;
 	const unsigned long now = jiffies;
 
-	return sfu_walk_needs_scan(walk, stop) ||
+	/* This is the first: it notes the address. */
+	return (stop == SFU_STOP_NODATA &&
+		sfu_jit_must_ask(process, map, sfu_walk_lookup_ip(&walk->frame))) ||
+	       sfu_walk_needs_scan(walk, stop) ||
 	       (map && map->is_incomplete && stop == SFU_STOP_NODATA) ||
-	       (map && time_after(now, map->valid_until));
+	       (map && time_after(now, READ_ONCE(map->valid_until)));
 }
 
 /* Begins the walk of current. @process is NULL if it is not known yet. */
@@ -208,7 +216,7 @@ static void store_frames(struct perf_callchain_entry_ctx *ctx,
 	report_walk(&walk, regs, stop);
 	if (process)
 		sfu_process_count_sample(process);
-	if (unlikely(!process || needs_scan(&walk, stop)))
+	if (unlikely(!process || needs_scan(process, &walk, stop)))
 		sfu_request_for_sample(process);
 
 	/* Leaves the original no room for its own frames. */
@@ -275,7 +283,7 @@ static void trace_and_scan(struct unwind_stacktrace *trace, unsigned int max)
 		if (process && !has_scanned)
 			sfu_process_count_sample(process);
 		/* The map of the walk may be freed from rcu_read_unlock_sched() on. */
-		is_scan_needed = !process || needs_scan(&walk, stop);
+		is_scan_needed = !process || needs_scan(process, &walk, stop);
 		rcu_read_unlock_sched();
 		if (has_scanned || !is_scan_needed)
 			break;
@@ -429,8 +437,9 @@ err_process:
  * synchronize_rcu_tasks() waits for it. synchronize_srcu() waits for a task inside. The
  * second synchronize_rcu_tasks() waits for a task after srcu_read_unlock().
  *
- * sfu_dev_exit() comes first: no table is loaded any more. An open device holds a reference
- * of the module, so nobody is in its functions.
+ * sfu_dev_exit() comes first: no table is loaded any more, for a file or a process. An open device
+ * holds a reference of the module, so nobody is in its functions. A table of a process ends with
+ * its struct sfu_process, and no other context frees it.
  *
  * sfu_hook_exit() does not return if ftrace has shut itself down and a hook is still set.
  *

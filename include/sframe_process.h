@@ -48,6 +48,10 @@ struct vm_area_struct;
  *	that grows is reported under mmap_lock held for reading, and is no code.)
  * @awaited_start: sections that are not mapped yet, or not any more, begin here
  * @awaited_end: and end here
+ * @number: of this memory, never used twice
+ * @jit_tables: tables for code that the process makes; changed under @lock, read under RCU
+ * @asked_addr: code without data that a walk has found, or 0. Any context writes it
+ * @ask_at: before this time, in jiffies, walks note no other code
  * @request: who scans next
  * @rcu: frees the process
  */
@@ -68,6 +72,10 @@ struct sfu_process {
 	s64			wait;
 	unsigned long		awaited_start;
 	unsigned long		awaited_end;
+	u64			number;
+	struct list_head	jit_tables;
+	unsigned long		asked_addr;
+	unsigned long		ask_at;
 	struct sfu_request	request;
 	struct rcu_head		rcu;
 };

@@ -104,6 +104,7 @@ struct sfu_held {
 	atomic_long_t	sections;
 	atomic_long_t	bytes;
 	atomic_long_t	tables;		/* bytes of resident tables */
+	atomic_long_t	process_tables;	/* tables for code of one process */
 };
 
 extern struct sfu_held sfu_held;

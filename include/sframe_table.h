@@ -27,6 +27,8 @@ struct sfu_table;
  * @addr: address that it was linked at
  * @segments: executable segments of the file
  * @nr_segments: how many
+ * @text_start: the table is for code of one process from here
+ * @text_end: up to here; 0: the table is for a file
  * @message: set to a text if the table is refused
  */
 struct sfu_table_source {
@@ -37,6 +39,8 @@ struct sfu_table_source {
 	u64				addr;
 	const struct sframe_segment	*segments;
 	unsigned int			nr_segments;
+	u64				text_start;
+	u64				text_end;
 	char				message[200];
 };
 
@@ -54,6 +58,9 @@ extern unsigned int sfu_table_memory;
 
 /* Task context; may sleep. */
 int sfu_table_load(struct sfu_table_source *source);
+int sfu_table_make(struct sfu_table_source *source, bool is_of_user, struct sfu_section *section,
+		   unsigned long *size);
+unsigned long sfu_table_limit(void);
 int sfu_table_drop(struct inode *inode);
 void sfu_table_drop_all(void);
 void sfu_table_drop_tableless(void);

@@ -13,6 +13,8 @@
 
 struct cred;
 struct file;
+struct mm_struct;
+struct pid;
 
 /**
  * struct sfu_wanted_reader - somebody who makes tables
@@ -23,23 +25,30 @@ struct sfu_wanted_reader {
 };
 
 /**
- * struct sfu_wanted_file - a file that a reader takes
- * @file: the file, with a reference
- * @id: its identity
- * @pid: a process that has mapped it, as current numbers them; 0: current cannot see it
+ * struct sfu_wanted_file - a file that a reader takes, or a process whose code needs a table
+ * @file: the file, with a reference; NULL: it is a process
+ * @id: its identity; of a process, @ino is &sfu_process.number
+ * @pid: the process, or one with the file, as current numbers them; 0: current cannot see it
+ * @addr: where the code is
  */
 struct sfu_wanted_file {
 	struct file		*file;
 	struct sfu_file_id	id;
 	pid_t			pid;
+	unsigned long		addr;
 };
 
 extern wait_queue_head_t sfu_wanted_wait;
 
+/* Any context, NMI included. */
+bool sfu_wanted_has_reader(void);
+
 /* Task context; may sleep. */
 bool sfu_wanted_is_of_user(const struct cred *cred);
 void sfu_wanted_add(const struct file *file, unsigned long addr);
+void sfu_wanted_add_id(const struct sfu_file_id *id, unsigned long addr);
 void sfu_wanted_answer(const struct sfu_file_id *id);
+struct mm_struct *sfu_wanted_grab_mm(struct pid *pid, bool *is_of_user);
 void sfu_wanted_open(struct sfu_wanted_reader *reader);
 void sfu_wanted_close(struct sfu_wanted_reader *reader);
 bool sfu_wanted_is_empty(void);

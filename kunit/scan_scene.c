@@ -43,6 +43,10 @@ static void range_text(struct kunit *test, const struct sfu_range *range,
 		       state);
 	if (strcmp(state, "ready"))
 		return;
+	if (range->section.source == SFU_SOURCE_PROCESS) {
+		seq_buf_puts(s, " of process");
+		return;
+	}
 	if (range->section.table) {
 		seq_buf_printf(s, " by table at %ld",
 			       (long)(range->section.bias - page(test, 0)) / (long)PAGE_SIZE);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * /dev/sframe_unwind: root loads tables, and is told of files that have none. The interface is
- * described in include/uapi/sframe_unwind.h.
+ * /dev/sframe_unwind: root loads tables, and learns which files and processes need one. The
+ * interface is described in include/uapi/sframe_unwind.h.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -20,6 +20,7 @@
 
 #include "compat.h"
 #include "sframe_dev.h"
+#include "sframe_jit.h"
 #include "sframe_table.h"
 #include "sframe_wanted.h"
 
@@ -27,10 +28,12 @@
 #define LOAD_SIZE_VER0	80
 #define DROP_SIZE_VER0	8
 #define FILE_SIZE_VER0	48
+#define PROCESS_SIZE_VER0	72
 
 static_assert(sizeof(struct sframe_load) == LOAD_SIZE_VER0);
 static_assert(sizeof(struct sframe_drop) == 16);		/* &sframe_drop.flags came later */
 static_assert(offsetofend(struct sframe_file, nr_files) == FILE_SIZE_VER0);
+static_assert(sizeof(struct sframe_process) == PROCESS_SIZE_VER0);
 
 /* ---- structures of user space ---- */
 
@@ -52,30 +55,33 @@ static struct inode *real_inode(const struct file *file)
 	return d_real_inode(file->f_path.dentry);
 }
 
-static void put_message(const struct sframe_load *load, const struct sfu_table_source *source)
+/* Stores the text, as far as there is room. Returns -EFAULT if it cannot be stored. */
+static int put_message(u64 addr, u32 size, const char *text)
 {
-	size_t len = min_t(size_t, strlen(source->message) + 1, load->message_size);
+	size_t len = min_t(size_t, strlen(text) + 1, size);
+	char __user *message = u64_to_user_ptr(addr);
 
-	/* The command fails in any case: a text that cannot be stored changes nothing. */
-	if (load->message && len &&
-	    copy_to_user(u64_to_user_ptr(load->message), source->message, len - 1) == 0)
-		put_user('\0', (char __user *)u64_to_user_ptr(load->message) + len - 1);
+	if (!addr || !len)
+		return 0;
+	if (copy_to_user(message, text, len - 1) || put_user('\0', message + len - 1))
+		return -EFAULT;
+	return 0;
 }
 
 /* ---- commands ---- */
 
-static void *copy_section(const struct sframe_load *load)
+static void *copy_section(u64 section, u64 size)
 {
 	void *bytes;
 
-	if (!load->section_size)
+	if (!size)
 		return NULL;
-	if (load->section_size > SFU_TABLE_MAX_SIZE)
+	if (size > SFU_TABLE_MAX_SIZE)
 		return ERR_PTR(-EFBIG);
-	bytes = kvmalloc(load->section_size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	bytes = kvmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!bytes)
 		return ERR_PTR(-ENOMEM);
-	if (copy_from_user(bytes, u64_to_user_ptr(load->section), load->section_size)) {
+	if (copy_from_user(bytes, u64_to_user_ptr(section), size)) {
 		kvfree(bytes);
 		return ERR_PTR(-EFAULT);
 	}
@@ -108,7 +114,7 @@ static int load_table(const struct sframe_load *load, const struct file *file)
 	if (IS_ERR(segments))
 		return PTR_ERR(segments);
 	source.segments = segments;
-	source.bytes = copy_section(load);
+	source.bytes = copy_section(load->section, load->section_size);
 	if (IS_ERR(source.bytes)) {
 		err = PTR_ERR(source.bytes);
 	} else {
@@ -116,8 +122,9 @@ static int load_table(const struct sframe_load *load, const struct file *file)
 		kvfree(source.bytes);
 	}
 	kfree(segments);
+	/* The command fails in any case: a text that cannot be stored changes nothing. */
 	if (err)
-		put_message(load, &source);
+		put_message(load->message, load->message_size, source.message);
 	return err;
 }
 
@@ -131,8 +138,7 @@ static long dev_load(void __user *arg)
 	if (err)
 		return err;
 	/* Where the error says it all, the text is empty. */
-	if (load.message && load.message_size &&
-	    put_user('\0', (char __user *)u64_to_user_ptr(load.message)))
+	if (put_message(load.message, load.message_size, ""))
 		return -EFAULT;
 	if (load.flags & ~SFRAME_LOAD_VDSO)
 		return -EINVAL;
@@ -143,6 +149,27 @@ static long dev_load(void __user *arg)
 		return -EBADF;
 	err = load_table(&load, file);
 	fput(file);
+	return err;
+}
+
+static long dev_process(void __user *arg)
+{
+	struct sfu_table_source source = {};
+	struct sframe_process load;
+	int err;
+
+	err = copy_sized(&load, sizeof(load), arg, PROCESS_SIZE_VER0) ?:
+	      put_message(load.message, load.message_size, "");
+	if (err)
+		return err;
+	source.len = load.section_size;
+	source.bytes = copy_section(load.section, load.section_size);
+	if (IS_ERR(source.bytes))
+		return PTR_ERR(source.bytes);
+	err = sfu_jit_load(&load, &source);
+	kvfree(source.bytes);
+	if (err)
+		put_message(load.message, load.message_size, source.message);
 	return err;
 }
 
@@ -208,12 +235,14 @@ static long dev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		return dev_drop(user);
 	case _IOC_NR(SFRAME_LIST):
 		return dev_list(user);
+	case _IOC_NR(SFRAME_PROCESS):
+		return dev_process(user);
 	default:
 		return -ENOTTY;
 	}
 }
 
-/* ---- wanted files ---- */
+/* ---- what is wanted ---- */
 
 /*
  * Before 6.8 the path of a mapped file of an overlay is the overlay's. Does it lead to a copy by
@@ -241,12 +270,19 @@ static struct file *open_taken(const struct sfu_wanted_file *taken)
 	return ERR_PTR(-ESTALE);
 }
 
-static int install_fd(const struct sfu_wanted_file *taken, struct sframe_wanted __user *buf)
+/* Gives the reader what it has taken. */
+static int give(const struct sfu_wanted_file *taken, struct sframe_wanted __user *buf)
 {
-	struct sframe_wanted wanted = { .size = sizeof(wanted), .pid = taken->pid };
+	struct sframe_wanted wanted = { .size = sizeof(wanted), .fd = -1, .pid = taken->pid };
 	struct file *file;
-	int fd = get_unused_fd_flags(O_CLOEXEC);
+	int fd;
 
+	if (!taken->file) {
+		wanted.cookie = taken->id.ino;
+		wanted.addr = taken->addr;
+		return copy_to_user(buf, &wanted, sizeof(wanted)) ? -EFAULT : 0;
+	}
+	fd = get_unused_fd_flags(O_CLOEXEC);
 	if (fd < 0)
 		return fd;
 	file = open_taken(taken);
@@ -312,12 +348,13 @@ static ssize_t read_wanted(struct sfu_wanted_reader *reader, char __user *buf, s
 
 	while (goes_on && size - done >= sizeof(struct sframe_wanted) &&
 	       sfu_wanted_take(reader, &taken)) {
-		err = install_fd(&taken, (void __user *)(buf + done));
+		err = give(&taken, (void __user *)(buf + done));
 		if (err)
 			goes_on = answer_error(&taken, err);
 		else
 			done += sizeof(struct sframe_wanted);
-		fput(taken.file);
+		if (taken.file)
+			fput(taken.file);
 	}
 	return done || goes_on ? done : err;
 }

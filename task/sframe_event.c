@@ -21,6 +21,7 @@
 #include "compat.h"
 #include "sframe_event.h"
 #include "sframe_hook.h"
+#include "sframe_jit.h"
 #include "sframe_map.h"
 #include "sframe_process.h"
 #include "sframe_request.h"
@@ -78,6 +79,8 @@ void sfu_event_unmap(struct vm_area_struct *vma)
 
 	rcu_read_lock_sched();
 	process = sfu_process_find(vma->vm_mm);
+	if (process)
+		sfu_jit_unmap(process, vma->vm_start, vma->vm_end);
 	if (process && !sfu_process_unmap(process, vma->vm_start, vma->vm_end) &&
 	    vma->vm_mm == current->mm && sfu_watch_expects_samples() &&
 	    !has_many_mappings(current->mm))

@@ -32,6 +32,7 @@
 #include <linux/workqueue.h>
 
 #include "compat.h"
+#include "sframe_jit.h"
 #include "sframe_map.h"
 #include "sframe_process.h"
 #include "sframe_stats.h"
@@ -48,6 +49,7 @@ static DEFINE_RAW_SPINLOCK(processes_lock);
 static HLIST_HEAD(spares);
 static unsigned int nr_spares;
 static bool is_open;
+static u64 last_number;
 
 /* Returns the process with this memory, or NULL. Mostly there is none, and that costs one load. */
 struct sfu_process *sfu_process_find(struct mm_struct *mm)
@@ -104,6 +106,7 @@ static struct sfu_process *add_spare_for(struct mm_struct *mm, struct sfu_map *m
 	if (!process)
 		return NULL;
 	process->mm = mm;
+	process->number = ++last_number;
 	/* A process without a map was sampled before an event has reported it. */
 	process->began_at = map ? ktime_get_mono_fast_ns() : 0;
 	process->event_scans = SFU_EVENT_SCANS_MAX;
@@ -195,6 +198,7 @@ static void process_free_rcu(struct rcu_head *rcu)
 	struct sfu_process *process = container_of(rcu, struct sfu_process, rcu);
 
 	sfu_map_put(rcu_dereference_protected(process->map, true));
+	sfu_jit_forget(process, 0, ULONG_MAX);
 	atomic_long_sub(sizeof(*process), &sfu_held.bytes);
 	atomic_long_dec(&sfu_held.processes);
 	kfree(process);
@@ -339,6 +343,7 @@ static struct sfu_process *process_alloc(void)
 		return NULL;
 	refcount_set(&process->refs, 1);
 	mutex_init(&process->lock);
+	INIT_LIST_HEAD(&process->jit_tables);
 	sfu_request_init(&process->request);
 	return process;
 }
@@ -424,7 +429,7 @@ int sfu_process_init(void)
  *
  * No hook, walk, request or scan is left, and the table is closed, so nothing queues
  * refill_irq_work. The first rcu_barrier() waits for process_free_rcu(), the second for the maps
- * that it frees.
+ * that it frees. sfu_table_exit() waits for the tables of the processes.
  */
 void sfu_process_exit(void)
 {
@@ -446,4 +451,5 @@ void sfu_process_exit(void)
 	WARN_ON_ONCE(atomic_long_read(&sfu_held.processes));
 	WARN_ON_ONCE(atomic_long_read(&sfu_held.bytes));
 	WARN_ON_ONCE(atomic_long_read(&sfu_held.sections));
+	WARN_ON_ONCE(atomic_long_read(&sfu_held.process_tables));
 }

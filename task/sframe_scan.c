@@ -38,6 +38,7 @@
 
 #include "sframe_file.h"
 #include "sframe_headers.h"
+#include "sframe_jit.h"
 #include "sframe_map.h"
 #include "sframe_prefault.h"
 #include "sframe_process.h"
@@ -432,7 +433,7 @@ static void find_mapped(struct sfu_scan *scan, struct sfu_range *range, struct f
 			const struct sfu_range *known)
 {
 	struct sfu_section *section = &range->section;
-	enum sfu_section_state state = atomic_read(&section->state);
+	enum sfu_section_state state = atomic_read(&section->state), last = state;
 
 	if (!known || state == SFU_SECTION_PENDING || has_lost_section(scan->mm, range) ||
 	    (state == SFU_SECTION_BAD && scan->is_borrowed)) {
@@ -440,7 +441,7 @@ static void find_mapped(struct sfu_scan *scan, struct sfu_range *range, struct f
 	}
 	if (state == SFU_SECTION_READY && !is_left_to_sample(scan, range))
 		prefault(scan, range, sframe_header_span(&section->hdr));
-	scan->found_new |= !known || state != atomic_read(&known->section.state);
+	scan->found_new |= !known || state != last;
 	atomic_set(&section->state, state);
 }
 
@@ -484,6 +485,16 @@ static u8 find_last_habit(const struct sfu_map *last, const struct vm_area_struc
 	return range->habit;
 }
 
+/* Finds the section of code of a file, or of the vDSO. */
+static void scan_file(struct sfu_scan *scan, struct vm_area_struct *vma,
+		      struct sfu_range *range, const struct sfu_range *known)
+{
+	if (known && is_settled(scan, range))
+		sfu_table_get(&range->section);
+	else if (!find_table(scan, range, vma->vm_file) && vma->vm_file)
+		find_mapped(scan, range, vma->vm_file, known);
+}
+
 /* Fills a range of the new map: its last state, and what the scan finds. */
 static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma,
 		     struct sfu_range *range)
@@ -498,19 +509,19 @@ static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma,
 			.end = vma->vm_end,
 			.vma = { .file = vma->vm_file, .offset = file_offset(vma) },
 		};
+	/* The process may have another table by now. A child has none. */
+	if (range->section.source == SFU_SOURCE_PROCESS)
+		range->section = (struct sfu_section){};
 	/* What the parent's section says is remembered for the parent. */
 	if (scan->is_borrowed && !range->section.table)
 		renumber(&range->section);
-	if (!vma->vm_file && !is_vdso(vma)) {
+	if (vma->vm_file || is_vdso(vma))
+		scan_file(scan, vma, range, known);
+	else
 		range->habit = range->habit ?: find_last_habit(scan->last, vma);
-		return;
-	}
-	if (known && is_settled(scan, range)) {
-		sfu_table_get(&range->section);
-		return;
-	}
-	if (!find_table(scan, range, vma->vm_file) && vma->vm_file)
-		find_mapped(scan, range, vma->vm_file, known);
+	if (sfu_section_is(&range->section, SFU_SECTION_NONE) &&
+	    sfu_jit_find(scan->process, range->start, range->end, &range->section))
+		scan->found_new |= !known || known->section.table != range->section.table;
 }
 
 static void list_code(struct sfu_scan *scan)
@@ -707,6 +718,7 @@ static int make_map(struct sfu_scan *scan)
 	WRITE_ONCE(scan->process->has_new_code, false);
 	WRITE_ONCE(scan->process->awaited_start, 0);
 	WRITE_ONCE(scan->process->awaited_end, 0);
+	sfu_jit_forget(scan->process, 0, 0);
 	scan_code(scan);
 	publish(scan);
 	scan->found_new |= scan->prefault.nr_mapped;
@@ -838,6 +850,8 @@ int sfu_scan(struct sfu_process *process, enum sfu_scan_reason reason)
 		sfu_count(lost_scans);
 	/* The first scan is over: the map of the parent must not be used any more. */
 	sfu_process_drop_inherited(process);
+	/* Now the reader finds the locks free. */
+	sfu_jit_ask(process);
 	sfu_prefault_finish(&scan.prefault);
 	return err;
 }

@@ -138,7 +138,8 @@ static const struct rhashtable_params file_params = {
 
 /* ---- tables ---- */
 
-static unsigned long memory_limit(void)
+/* The bytes that all tables may take. */
+unsigned long sfu_table_limit(void)
 {
 	unsigned long mib = READ_ONCE(sfu_table_memory);
 
@@ -187,11 +188,11 @@ static bool add_user_range(struct sfu_table *table)
 
 	if (atomic_inc_not_zero(&table->nr_user_ranges))
 		return true;
-	if (atomic_long_add_return(size, &bytes_of_users) > memory_limit() / 2) {
+	if (atomic_long_add_return(size, &bytes_of_users) > sfu_table_limit() / 2) {
 		atomic_long_sub(size, &bytes_of_users);
 		WRITE_ONCE(table->was_refused, true);
 		pr_warn_once("users other than root have tables of half of %lu MiB in use, and get no more: raise table_memory\n",
-			     memory_limit() >> 20);
+			     sfu_table_limit() >> 20);
 		return false;
 	}
 	if (atomic_inc_return(&table->nr_user_ranges) > 1)
@@ -247,7 +248,7 @@ static int refuse_too_large(struct sfu_table_source *source)
 {
 	return refuse(source, -ENOSPC,
 		      "larger than all tables may be, %lu MiB: raise table_memory",
-		      memory_limit() >> 20);
+		      sfu_table_limit() >> 20);
 }
 
 static int check_header(struct sfu_table_source *source, struct sframe_reader *rd,
@@ -487,7 +488,7 @@ static void forget_without(unsigned int most, unsigned long most_bytes)
 /* Is there room for so many more bytes, beside the tables that ranges use? */
 static int check_room(struct sfu_table_source *source, u64 size)
 {
-	unsigned long limit = memory_limit();
+	unsigned long limit = sfu_table_limit();
 
 	if (size > limit)
 		return refuse_too_large(source);
@@ -496,6 +497,15 @@ static int check_room(struct sfu_table_source *source, u64 size)
 			      "tables take all of %lu MiB, and are in use: raise table_memory",
 			      limit >> 20);
 	return 0;
+}
+
+/* No function of a table for code of a process lies outside of this code. */
+static int check_text(struct sfu_table_source *source, const struct sframe_compile *compile)
+{
+	if (!source->text_end || (compile->table.first >= source->text_start &&
+				  compile->end <= source->text_end))
+		return 0;
+	return refuse(source, -EBADMSG, "the table has functions outside of the code");
 }
 
 /* Bytes that the table takes at most, when all functions are measured. */
@@ -510,7 +520,7 @@ static u64 most_size(const struct sframe_compile *compile)
 /* Makes room for a table, at the expense of those that no range uses. */
 static void make_room(u64 size)
 {
-	unsigned long limit = memory_limit();
+	unsigned long limit = sfu_table_limit();
 	unsigned long most = limit - min_t(u64, limit, size);
 
 	forget_unused(ULONG_MAX, most);
@@ -528,7 +538,7 @@ static struct sfu_table *make_table(struct sfu_table_source *source)
 	struct sframe_header hdr;
 	int err;
 
-	if (source->len > memory_limit())
+	if (source->len > sfu_table_limit())
 		return ERR_PTR(refuse_too_large(source));
 	err = check_header(source, &rd, &hdr);
 	if (err)
@@ -541,10 +551,10 @@ static struct sfu_table *make_table(struct sfu_table_source *source)
 	}
 	compile->hdr = &hdr;
 	compile->rd = &rd;
-	compile->max_size = memory_limit();
+	compile->max_size = sfu_table_limit();
 	compile->secret = get_random_u64();
 	err = compile_each(source, compile, sframe_compile_measure) ?:
-	      check_room(source, most_size(compile)) ?:
+	      check_text(source, compile) ?: check_room(source, most_size(compile)) ?:
 	      compile_functions(source, compile, &table->compiled);
 	if (err)
 		goto err_free;
@@ -689,7 +699,7 @@ static int add_file(struct sfu_table_source *source, const struct sfu_file_id *i
 	if (!file)
 		return refuse_without_memory(source);
 	if (!source->bytes) {
-		forget_without(SFU_TABLE_MAX_WITHOUT - 1, memory_limit());
+		forget_without(SFU_TABLE_MAX_WITHOUT - 1, sfu_table_limit());
 	} else {
 		file->table = get_table(source);
 		if (IS_ERR(file->table)) {
@@ -854,7 +864,7 @@ static int find_forgotten(const struct sfu_table_file *file)
 	if (!file->refused_size)
 		return -ENODATA;
 	if (sfu_wanted_is_of_user(current_cred()) &&
-	    atomic_long_read(&bytes_of_users) + file->refused_size > memory_limit() / 2)
+	    atomic_long_read(&bytes_of_users) + file->refused_size > sfu_table_limit() / 2)
 		return -ENOSPC;
 	return -ENOENT;
 }
@@ -874,6 +884,27 @@ static int use_table(struct sfu_table *table, u64 bias, bool is_of_user,
 	section->number = table->number;
 	section->key_base = table->key_base - bias;
 	return 0;
+}
+
+/*
+ * Makes a table for code of one process. Sets @section, which is zero, to a section with references
+ * of the table, and @size to its bytes. Returns as sfu_table_load(), but without a message if users
+ * have no room.
+ */
+int sfu_table_make(struct sfu_table_source *source, bool is_of_user, struct sfu_section *section,
+		   unsigned long *size)
+{
+	struct sfu_table *table;
+
+	mutex_lock(&tables_mutex);
+	table = make_table(source);
+	mutex_unlock(&tables_mutex);
+	if (IS_ERR(table))
+		return PTR_ERR(table);
+	*size = table->size;
+	section->source = SFU_SOURCE_PROCESS;
+	atomic_set(&section->state, SFU_SECTION_READY);
+	return use_table(table, 0, is_of_user, section);
 }
 
 /* Sets the section for code of the file that is mapped at @map_start. */

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Files that are wanted: processes have mapped their code, and there is no table.
+ * What is wanted: files whose code processes have mapped, without a table, and processes with code
+ * that no file describes.
  *
  * A scan adds the file to a queue, if the device has a reader. The queue holds no file and no
  * memory of a process: that would keep a file system from being unmounted. It remembers
  * a process and an address. The reader looks there for the file. If the process has
  * ended, or has mapped another file there, the next process that maps the file adds it again.
+ * A process has an identity like a file, without a super block.
  */
 #include <linux/cred.h>
 #include <linux/fs.h>
@@ -44,12 +46,12 @@
 #define RETRY_MS	20
 
 /**
- * struct wanted - a file that is wanted
+ * struct wanted - a file or process that is wanted
  * @node: in @all
  * @list: in @queue, @later, or &sfu_wanted_reader.given
- * @id: identity of the file
- * @owner: owner_of() the process that has mapped it first
- * @pid: a process that had mapped it
+ * @id: identity of the file; of a process, &sfu_process.number as the inode, and no super block
+ * @owner: owner_of() the process, or of the one that has mapped the file first
+ * @pid: the process, or one that had mapped the file
  * @addr: where
  * @nr_tries: how often mmap_lock was held
  */
@@ -196,24 +198,20 @@ bool sfu_wanted_is_of_user(const struct cred *cred)
 	return !uid_eq(owner_of(cred), GLOBAL_ROOT_UID);
 }
 
-/*
- * There is no table for code of @file that current has mapped at @addr.
- *
- * If a program of some user serves the file system, the reader of the device would wait for
- * that program. The reader serves the whole machine. It gets no file that is not a regular one:
- * to open a device may change its state.
- */
-void sfu_wanted_add(const struct file *file, unsigned long addr)
+/* Is there a reader? Any context, NMI included. */
+bool sfu_wanted_has_reader(void)
 {
-	struct wanted *wanted;
-	struct sfu_file_id id;
+	return READ_ONCE(nr_readers);
+}
 
-	if (!READ_ONCE(nr_readers) || !may_be_given(file, &id))
-		return;
-	wanted = kzalloc_obj(*wanted, SFU_GFP_TASK);
+/* Adds a file that current has mapped, or current itself, unless it is there already. */
+void sfu_wanted_add_id(const struct sfu_file_id *id, unsigned long addr)
+{
+	struct wanted *wanted = kzalloc_obj(*wanted, SFU_GFP_TASK);
+
 	if (!wanted)
 		return;
-	wanted->id = id;
+	wanted->id = *id;
 	wanted->owner = owner_of(current_cred());
 	wanted->addr = addr;
 	wanted->pid = get_pid(task_tgid(current));
@@ -223,6 +221,21 @@ void sfu_wanted_add(const struct file *file, unsigned long addr)
 	}
 	put_pid(wanted->pid);
 	kfree(wanted);
+}
+
+/*
+ * There is no table for code of @file that current has mapped at @addr.
+ *
+ * If a program of some user serves the file system, the reader of the device would wait for
+ * that program. The reader serves the whole machine. It gets no file that is not a regular one:
+ * to open a device may change its state.
+ */
+void sfu_wanted_add(const struct file *file, unsigned long addr)
+{
+	struct sfu_file_id id;
+
+	if (sfu_wanted_has_reader() && may_be_given(file, &id))
+		sfu_wanted_add_id(&id, addr);
 }
 
 /*
@@ -294,36 +307,40 @@ static struct file *get_mapped(struct mm_struct *mm, const struct wanted *wanted
 }
 
 /*
- * Returns the memory of a process, or NULL. The process may end meanwhile: its mappings are removed
- * under mmap_lock. With a reference of its users, the last one would be the reader's to drop, and
- * the files anybody's to close.
+ * Returns the memory of a process, or NULL, and whether what it maps counts for a user other than
+ * root. The process may end meanwhile: its mappings are removed under mmap_lock. With a reference
+ * of its users, the last one would be the reader's to drop, and the files anybody's to close.
  */
-static struct mm_struct *grab_mm(struct task_struct *task)
+struct mm_struct *sfu_wanted_grab_mm(struct pid *pid, bool *is_of_user)
 {
-	struct mm_struct *mm;
+	struct task_struct *task = get_pid_task(pid, PIDTYPE_TGID);
+	struct mm_struct *mm = NULL;
 
-	if (task->flags & PF_KTHREAD)
+	if (!task)
 		return NULL;
 	task_lock(task);
-	mm = task->mm;
-	if (mm)
+	if (task->mm && !(task->flags & PF_KTHREAD)) {
+		mm = task->mm;
 		mmgrab(mm);
+	}
 	task_unlock(task);
+	rcu_read_lock();
+	*is_of_user = sfu_wanted_is_of_user(__task_cred(task));
+	rcu_read_unlock();
+	put_task_struct(task);
 	return mm;
 }
 
 static struct file *find_file(const struct wanted *wanted)
 {
-	struct task_struct *task = get_pid_task(wanted->pid, PIDTYPE_TGID);
-	struct mm_struct *mm = task ? grab_mm(task) : NULL;
+	bool is_of_user;
+	struct mm_struct *mm = sfu_wanted_grab_mm(wanted->pid, &is_of_user);
 	struct file *file = NULL;
 
 	if (mm) {
 		file = get_mapped(mm, wanted);
 		mmdrop(mm);
 	}
-	if (task)
-		put_task_struct(task);
 	return file;
 }
 
@@ -410,24 +427,28 @@ static void postpone(const struct wanted *copy, bool was_locked)
 	spin_unlock(&wanted_lock);
 }
 
-/* Takes a file that is wanted, and a reference to it. Returns whether there is one. */
+/* Takes a file that is wanted, and a reference to it, or a process. Returns if there is one. */
 bool sfu_wanted_take(struct sfu_wanted_reader *reader, struct sfu_wanted_file *taken)
 {
-	struct file *file = NULL;
+	bool is_taken = false;
 	struct wanted copy;
 
-	while (!file && take_next(reader, &copy)) {
-		file = find_file(&copy);
-		if (IS_ERR_OR_NULL(file))
+	while (!is_taken && take_next(reader, &copy)) {
+		const bool is_process = !copy.id.sb;
+		struct file *file = is_process ? NULL : find_file(&copy);
+
+		is_taken = is_process || !IS_ERR_OR_NULL(file);
+		if (!is_taken)
 			postpone(&copy, IS_ERR(file));
 		*taken = (struct sfu_wanted_file){
 			.file = file,
 			.id = copy.id,
 			.pid = pid_vnr(copy.pid),
+			.addr = copy.addr,
 		};
 		put_pid(copy.pid);
 	}
-	return !IS_ERR_OR_NULL(file);
+	return is_taken;
 }
 
 /* The reader could not be given a file that it has taken. It is the next one that a reader gets. */

@@ -162,6 +162,11 @@ int sfu_scan_mm(struct mm_struct *mm)
 	return 0;
 }
 
+bool sfu_jit_must_ask(struct sfu_process *process, struct sfu_map *map, unsigned long addr)
+{
+	return false;
+}
+
 bool sfu_watch_sample(void)
 {
 	return true;
