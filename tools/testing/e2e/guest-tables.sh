@@ -6,6 +6,7 @@
 # tables.c: its stacks are known, and the frames of its two libraries differ in nothing but their size.
 
 dir=/var/tmp/tables
+program=tables
 victim=0
 work_ms=120
 
@@ -18,7 +19,7 @@ begin() {	# begin [WRAPPER...] -- [memfd] LIBRARY
 	rm -f "$dir/in"
 	mkfifo "$dir/in"
 	: >"$dir/facts"
-	"${wrapper[@]}" "$dir/tables" "$@" <"$dir/in" >"$dir/facts" 9>&- &
+	"${wrapper[@]}" "$dir/$program" "$@" <"$dir/in" >"$dir/facts" 9>&- &
 	victim=$!
 	exec 9>"$dir/in"
 	until grep -q ready "$dir/facts"; do sleep 0.02; kill -0 "$victim" || return 1; done
