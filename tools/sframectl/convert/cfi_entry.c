@@ -28,6 +28,7 @@ enum {
 
 	BASE_NONE = 0x00,
 	BASE_PCREL = 0x10,
+	BASE_TEXTREL = 0x20,
 };
 
 /* Sets whether it is a CIE, or where its CIE is. Return: false if that is nowhere. */
@@ -120,6 +121,8 @@ u64 cfi_encoded(const struct cfi_section *sec, struct cfi_cursor *cur, u8 encodi
 	}
 	if (ENCODING_BASE(encoding) == BASE_PCREL)
 		return place + value;
+	if (ENCODING_BASE(encoding) == BASE_TEXTREL && sec->text)
+		return sec->text + value;
 	if (ENCODING_BASE(encoding) != BASE_NONE)
 		cur->is_bad = true;
 	return value;

@@ -11,12 +11,14 @@
  * @data: the bytes
  * @size: number of bytes, less than 4 GiB
  * @addr: address of the first byte
+ * @text: address of the code, if entries may be relative to it, as those of JIT compilers; else 0
  * @is_debug: of .debug_frame, which has other identifiers
  */
 struct cfi_section {
 	const u8	*data;
 	u32		size;
 	u64		addr;
+	u64		text;
 	bool		is_debug;
 };
 

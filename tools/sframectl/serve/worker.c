@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Reads a file in a child. The child has no privileges: nobody's IDs, no new files, and
- * only the system calls that reading, computing and writing need. Its time and memory are
+ * Reads a file, or a process, in a child. The child has no privileges: nobody's IDs, no new files,
+ * and only the system calls that reading, computing and writing need. Its time and memory are
  * limited. What it writes is checked: sizes here, the section by the kernel.
  */
 #include <linux/audit.h>
@@ -23,6 +23,7 @@
 
 #include "conversion.h"
 #include "coverage.h"
+#include "runtime.h"
 #include "vdso.h"
 #include "worker.h"
 
@@ -51,8 +52,8 @@
 #define end_child	_exit
 #endif
 
-/* Where the child finds its files. */
-enum { CHILD_FILE = 3, CHILD_OUTPUT };
+/* Where the child finds its files. The last three are of a process. */
+enum { CHILD_FILE = 3, CHILD_OUTPUT, CHILD_MAPS, CHILD_PROGRAM, CHILD_DUMP, CHILD_END };
 
 /* Its exit status. From CHILD_CANNOT_WRITE on, the rest is errno. */
 enum { CHILD_DONE, CHILD_FAILED = 2, CHILD_HAS_PRIVILEGES, CHILD_CANNOT_WRITE = 100 };
@@ -153,17 +154,51 @@ static bool give_up_privileges(pid_t parent)
 }
 
 /*
- * Moves the two files to their numbers and closes all others. A sanitizer reports on standard
- * error.
+ * Moves the files to their numbers and closes all others. -1: there is no such file. A sanitizer
+ * reports on standard error.
  */
-static bool keep_two_files(int file, int output)
+static bool keep_files(const int files[CHILD_END - CHILD_FILE])
 {
-	int high = fcntl(file, F_DUPFD, CHILD_OUTPUT + 1);
-	int other = fcntl(output, F_DUPFD, CHILD_OUTPUT + 1);
+	int high[CHILD_END - CHILD_FILE], i;
 
-	if (high < 0 || other < 0 || dup2(high, CHILD_FILE) < 0 || dup2(other, CHILD_OUTPUT) < 0)
+	for (i = 0; i < CHILD_END - CHILD_FILE; i++) {
+		high[i] = files[i] < 0 ? -1 : fcntl(files[i], F_DUPFD, CHILD_END);
+		if (high[i] < 0 && files[i] >= 0)
+			return false;
+	}
+	for (i = 0; i < CHILD_END - CHILD_FILE; i++) {
+		close(CHILD_FILE + i);
+		if (high[i] >= 0 && dup2(high[i], CHILD_FILE + i) < 0)
+			return false;
+	}
+	return !close_range(0, IS_SANITIZED ? 1 : 2, 0) && !close_range(CHILD_END, ~0u, 0);
+}
+
+/*
+ * Opens the files of a process. It may wait without end if their file system is the process's
+ * own: so the child does that, and not its parent.
+ */
+static bool keep_process(const struct worker *worker)
+{
+	int files[CHILD_END - CHILD_FILE] = { -1, worker->output, -1, -1, -1 };
+	struct file program = {}, dump = {};
+	struct target target;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", worker->process);
+	files[0] = open(path, O_RDONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/%d/maps", worker->process);
+	files[CHILD_MAPS - CHILD_FILE] = open(path, O_RDONLY | O_CLOEXEC);
+	if (files[0] < 0 || files[CHILD_MAPS - CHILD_FILE] < 0)
 		return false;
-	return !close_range(0, IS_SANITIZED ? 1 : 2, 0) && !close_range(CHILD_OUTPUT + 1, ~0u, 0);
+	snprintf(path, sizeof(path), "/proc/%d/exe", worker->process);
+	file_open(&program, path);
+	if (!target_open(&target, files[0], files[CHILD_MAPS - CHILD_FILE]))
+		jitdump_open(&dump, worker->process, &target);
+	target_close(&target);
+	files[CHILD_PROGRAM - CHILD_FILE] = program.is_open ? program.fd : -1;
+	files[CHILD_DUMP - CHILD_FILE] = dump.is_open ? dump.fd : -1;
+	return !lseek(files[CHILD_MAPS - CHILD_FILE], 0, SEEK_SET) && keep_files(files);
 }
 
 static void write_section(struct worker_result *result, const struct conversion *conv, FILE *out)
@@ -202,6 +237,29 @@ static void describe(struct worker_result *result, const struct file *file, FILE
 	ranges_free(&coverage.ranges);
 }
 
+/* A file of the child, if it has it. */
+static struct file child_file(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) ? (struct file){} :
+		(struct file){ .is_open = true, .fd = fd, .size = st.st_size };
+}
+
+static const char *read_process(struct worker_result *result, FILE *out)
+{
+	struct runtime_files files = {
+		.mem = CHILD_FILE, .maps = CHILD_MAPS, .program = child_file(CHILD_PROGRAM),
+		.dump = child_file(CHILD_DUMP),
+	};
+	const char *error;
+
+	fseek(out, sizeof(*result), SEEK_SET);
+	error = runtime_write(&files, out);
+	result->size = ftell(out) - sizeof(*result);
+	return error;
+}
+
 static const char *do_task(struct worker_result *result, FILE *out, const struct worker *worker)
 {
 	struct file file = {
@@ -210,6 +268,8 @@ static const char *do_task(struct worker_result *result, FILE *out, const struct
 	const char *error;
 	struct elf elf;
 
+	if (worker->task == WORKER_READS_PROCESS)
+		return read_process(result, out);
 	if (worker->task == WORKER_DESCRIBES) {
 		describe(result, &file, out);
 		return NULL;
@@ -261,7 +321,9 @@ static const char *fork_child(struct worker *worker)
 	if (worker->pid < 0)
 		return strerror(errno);
 	if (worker->pid == 0) {
-		if (!keep_two_files(worker->fd, worker->output))
+		int files[CHILD_END - CHILD_FILE] = { worker->fd, worker->output, -1, -1, -1 };
+
+		if (!(worker->process ? keep_process(worker) : keep_files(files)))
 			_exit(CHILD_FAILED);
 		child(worker, parent);
 	}
@@ -290,6 +352,22 @@ const char *worker_begin(struct worker *worker, int fd, enum worker_task task)
 	if (worker->output < 0)
 		return strerror(errno);
 	return fork_child(worker);
+}
+
+/**
+ * worker_begin_process - begin to read the memory of a process
+ * @worker: filled in
+ * @pid: the process
+ *
+ * Return: As worker_begin().
+ */
+const char *worker_begin_process(struct worker *worker, pid_t pid)
+{
+	*worker = (struct worker){
+		.task = WORKER_READS_PROCESS, .process = pid, .fd = -1, .pidfd = -1,
+		.output = memfd_create("sframectl", MFD_CLOEXEC),
+	};
+	return worker->output < 0 ? strerror(errno) : fork_child(worker);
 }
 
 /**
@@ -390,7 +468,8 @@ static const char *read_output(struct worker *worker)
 	if (result->nr_segments > SFRAME_SEGMENTS_MAX ||
 	    result->facts.note.len > sizeof(result->facts.note.bytes))
 		return "cannot be converted: the converter has written something else";
-	if (worker->task == WORKER_DESCRIBES && !result->size)
+	if ((worker->task == WORKER_DESCRIBES || worker->task == WORKER_READS_PROCESS) &&
+	    !result->size)
 		return NULL;
 	if (worker->task != WORKER_FINDS_KEY)
 		return map_section(worker, st.st_size);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A child process without privileges that reads one file, mostly to convert it. The file is
- * anybody's: whatever it does to the child, it costs no more than its own table.
+ * A child process without privileges that reads one file, mostly to convert it, or the memory of
+ * one process. They are anybody's: whatever they do to the child, it costs no more than their own
+ * tables.
  */
 #ifndef SFRAMECTL_WORKER_H
 #define SFRAMECTL_WORKER_H
@@ -18,13 +19,15 @@ enum worker_task {
 	WORKER_CONVERTS,
 	WORKER_FINDS_KEY,	/* of the file in a store */
 	WORKER_DESCRIBES,	/* which code the .sframe of the file describes */
+	WORKER_READS_PROCESS,	/* what its runtimes say of the code that they have made */
 };
 
 /**
  * struct worker_result - what the child gives back, at the beginning of its output
  * @addr: address that the section was made for
  * @size: bytes of the section, which follows; 0: there is none. Of WORKER_DESCRIBES: of an
- *	array of struct range
+ *	array of struct range. Of WORKER_READS_PROCESS: of each struct runtime_table, with its
+ *	section
  * @nr_segments: in @segments
  * @segments: executable segments of the file
  * @key: of WORKER_FINDS_KEY: the key of the file
@@ -52,7 +55,8 @@ struct worker_result {
  * @task: what it does
  * @pid: of the child
  * @pidfd: readable when the child has ended
- * @fd: the file; the worker owns it
+ * @fd: the file; the worker owns it; -1: there is none
+ * @process: of WORKER_READS_PROCESS: its PID
  * @is_vdso: the file is a copy of the vDSO
  * @is_transient: set by worker_end(): the child has ended for want of something, and not for
  *	what the file says. It may do better later
@@ -60,7 +64,7 @@ struct worker_result {
  * @stat: of the file, before the child read it
  * @result: set by worker_end()
  * @section: the bytes of the section, by worker_end() or store_find(), or the ranges of
- *	WORKER_DESCRIBES; NULL: there are none
+ *	WORKER_DESCRIBES, or the tables of a process; NULL: there are none
  * @mapped: the mapping that @section is in, or NULL
  * @mapped_size: its bytes
  * @copy: the allocated memory that @section is in, or NULL
@@ -70,6 +74,7 @@ struct worker {
 	pid_t			pid;
 	int			pidfd;
 	int			fd;
+	pid_t			process;
 	bool			is_vdso;
 	bool			is_transient;
 	int			output;
@@ -86,6 +91,7 @@ extern bool worker_is_idle;
 
 const char *worker_begin(struct worker *worker, int fd, enum worker_task task);
 const char *worker_begin_vdso(struct worker *worker, enum worker_task task);
+const char *worker_begin_process(struct worker *worker, pid_t pid);
 void worker_end(struct worker *worker);
 void worker_free(struct worker *worker);
 

@@ -21,6 +21,7 @@
 
 #include "conversion.h"
 #include "coverage.h"
+#include "runtime.h"
 #include "vdso.h"
 #include "worker.h"
 
@@ -161,6 +162,21 @@ void coverage_find(struct coverage *coverage, const struct file *file)
 	hostile();
 }
 
+/* WORKER_READS_PROCESS calls these. */
+const char *runtime_write(const struct runtime_files *files, FILE *out)
+{
+	(void)out;
+	return files->mem == 3 && files->program.is_open && !files->dump.is_open ? hostile() :
+		"other files";
+}
+
+void jitdump_open(struct file *file, pid_t pid, const struct target *target)
+{
+	(void)pid;
+	(void)target;
+	*file = (struct file){};
+}
+
 bool table_file_write_section(FILE *out, const struct table *table, u64 addr)
 {
 	(void)out;
@@ -216,6 +232,11 @@ static const struct worker_case cases[] = {
 	{ "names too many segments", WORKER_CONVERTS, tells_of_segments, LIES },
 	{ "describes for ever", WORKER_DESCRIBES, spins, "takes too long to convert" },
 	{ "describes nothing", WORKER_DESCRIBES, does_nothing, "" },
+	{ "reads a process for ever", WORKER_READS_PROCESS, spins, "takes too long to convert" },
+	{ "reads a process, and allocates all memory", WORKER_READS_PROCESS, allocates,
+	  "no more memory" },
+	{ "reads a process, and opens a file", WORKER_READS_PROCESS, opens, STOPPED },
+	{ "finds nothing in a process", WORKER_READS_PROCESS, does_nothing, "" },
 };
 
 static const struct {
@@ -227,6 +248,8 @@ static const struct {
 	{ { "names no section", WORKER_CONVERTS, tells, LIES }, {} },
 	{ { "writes to the terminal", WORKER_CONVERTS, tells, LIES }, { .error = "\033[31m" } },
 	{ { "describes more than it has written", WORKER_DESCRIBES, tells, LIES },
+	  { .size = ~0ull } },
+	{ { "reads a process, and names too many bytes", WORKER_READS_PROCESS, tells, LIES },
 	  { .size = ~0ull } },
 	{ { "names a path as its key", WORKER_FINDS_KEY, tells, NO_KEY },
 	  { .key = "../../../../../etc/passwd" } },
@@ -246,6 +269,8 @@ static void end_case(const char *name, bool passes, const char *got)
 
 static const char *begin(struct worker *worker, enum worker_task task)
 {
+	if (task == WORKER_READS_PROCESS)
+		return worker_begin_process(worker, getpid());
 	return worker_begin(worker, open("/proc/self/exe", O_RDONLY | O_CLOEXEC), task);
 }
 

@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Tests of what serve reads in processes that make code. A sparse file plays the memory of the
+ * process: the offset is the address.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime.h"
+
+#define LIBRARY	0x10000ull	/* an ELF file of the process */
+#define CODE	0x40000ull	/* memory without a file */
+#define HEAP	0x100000ull
+#define SYMBOL	0x18000ull	/* the address of the library's only symbol */
+
+static const char maps[] =
+	"10000-20000 r--p 00000000 08:01 77                  /lib/libfake.so\n"
+	"20000-28000 r-xp 00010000 08:01 77                  /lib/libfake.so\n"
+	"40000-48000 rwxp 00000000 00:00 0\n"
+	"48000-50000 r-xp 00000000 00:00 0\n"
+	"50000-58000 rwxs 00000000 00:01 9                   /dev/zero (deleted)\n"
+	"60000-62000 r-xp 00000000 00:00 0                   [vdso]\n"
+	"100000-40000000 rw-p 00000000 00:00 0               [heap]\n"
+	"a line that the kernel does not write\n";
+
+static struct target target;
+static struct runtime runtime;
+static bool all_passed = true;
+static u32 nr_cases;
+
+static void end_case(const char *name, bool passes)
+{
+	printf("%sok - runtimes: %s\n", passes ? "" : "not ", name);
+	fflush(stdout);
+	nr_cases++;
+	all_passed = all_passed && passes;
+}
+
+static int file_with(const void *bytes, size_t size)
+{
+	int fd = memfd_create("test", MFD_CLOEXEC);
+
+	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size || lseek(fd, 0, SEEK_SET))
+		abort();
+	return fd;
+}
+
+static void put(u64 addr, const void *bytes, size_t size)
+{
+	if (pwrite(target.mem, bytes, size, addr) != (ssize_t)size)
+		abort();
+}
+
+static void begin(void)
+{
+	int fd = file_with(maps, sizeof(maps) - 1);
+	int mem = memfd_create("mem", MFD_CLOEXEC);
+
+	if (mem < 0 || ftruncate(mem, 0x40000000) || target_open(&target, mem, fd))
+		abort();
+	close(fd);
+	runtime_init(&runtime, &target);
+	runtime.machine = cfi_find_machine(EM_X86_64);
+}
+
+static void end(void)
+{
+	close(target.mem);
+	runtime_free(&runtime);
+	target_close(&target);
+}
+
+/* The hash of DT_GNU_HASH: each byte after 33 times what was before, from 5381 on. */
+static u32 hash_of(const char *name)
+{
+	u32 hash = 5381;
+
+	for (; *name; name++)
+		hash = hash * 33 + (unsigned char)*name;
+	return hash;
+}
+
+/* Puts an ELF file with these symbols at LIBRARY; the n-th has the address SYMBOL + 8 n. */
+static void put_library(const char *const *names, u32 nr)
+{
+	const struct {
+		Elf64_Ehdr header;
+		Elf64_Phdr segments[2];
+	} file = {
+		.header = {
+			.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+			.e_type = ET_DYN, .e_machine = EM_X86_64, .e_phoff = sizeof(Elf64_Ehdr),
+			.e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 2,
+		},
+		.segments = {
+			{ .p_type = PT_LOAD, .p_filesz = 0x10000, .p_memsz = 0x10000 },
+			{ .p_type = PT_DYNAMIC, .p_vaddr = 0x1000, .p_memsz = 64 },
+		},
+	};
+	/* The address of the hash table is as in the file, the others are as in memory. */
+	const Elf64_Dyn dynamic[] = {
+		{ DT_SYMTAB, { LIBRARY + 0x2000 } }, { DT_STRTAB, { LIBRARY + 0x3000 } },
+		{ DT_GNU_HASH, { 0x4000 } }, { DT_NULL, { 0 } },
+	};
+	/* One bucket, the first symbol, one word of the filter, a shift; the word; the bucket. */
+	const u32 hash[] = { 1, 1, 1, 0, ~0u, ~0u, 1 };
+	u32 i, name = 1, chain;
+
+	put(LIBRARY, &file, sizeof(file));
+	put(LIBRARY + 0x1000, dynamic, sizeof(dynamic));
+	put(LIBRARY + 0x4000, hash, sizeof(hash));
+	for (i = 0; i < nr; i++) {
+		Elf64_Sym sym = {
+			.st_name = name, .st_shndx = 1, .st_value = SYMBOL - LIBRARY + 8 * i,
+		};
+
+		chain = (hash_of(names[i]) & ~1u) | (i + 1 == nr);
+		put(LIBRARY + 0x2000 + (i + 1) * sizeof(sym), &sym, sizeof(sym));
+		put(LIBRARY + 0x3000 + name, names[i], strlen(names[i]) + 1);
+		put(LIBRARY + 0x4000 + sizeof(hash) + 4 * i, &chain, sizeof(chain));
+		name += strlen(names[i]) + 1;
+	}
+}
+
+static const char *const debug_symbol[] = { "__jit_debug_descriptor" };
+
+struct eh_frame {
+	u8	cie[16], encoding, initial[7];
+	u8	fde[8];
+	u32	start;
+	u8	rest[12];
+};
+
+static_assert(sizeof(struct eh_frame) == 48);
+
+/* A CIE: zR. An FDE of 11 bytes: CFA = SP + 8, from 4 on + 16, from 10 on + 8. */
+static struct eh_frame make_eh_frame(u8 encoding, u32 start)
+{
+	return (struct eh_frame){
+		.cie = { 0x14, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 0x10, 1 },
+		.encoding = encoding,
+		.initial = { 0x0c, 7, 8, 0x90, 1 },
+		.fde = { 0x14, 0, 0, 0, 0x1c },
+		.start = start,
+		.rest = { 11, 0, 0, 0, 0, 0x44, 0x0e, 0x10, 0x46, 0x0e, 8 },
+	};
+}
+
+#define TEXTREL	0x23
+#define PCREL	0x1b
+
+/* Is the only code that of make_eh_frame(), at @start? */
+static bool has_function(u64 start)
+{
+	const struct cfi_row *rows = runtime.rows;
+
+	runtime_sort(&runtime);
+	return runtime.nr == 1 && runtime.all->start == start && runtime.all->size == 11 &&
+	       runtime.all->nr == 3 && (rows += runtime.all->first) &&
+	       rows[0].start == 0 && rows[0].state.cfa.off == 8 &&
+	       rows[1].start == 4 && rows[1].state.cfa.off == 16 &&
+	       rows[2].start == 10 && rows[2].state.cfa.off == 8;
+}
+
+/* ---- GDB's JIT interface ---- */
+
+struct object {
+	Elf64_Ehdr	header;
+	Elf64_Shdr	sections[4];
+	u8		names[32];
+	struct eh_frame	eh_frame;
+};
+
+/* @loaded: the address of its .eh_frame; 0: it is in the object only */
+static void put_object(u64 addr, u64 loaded)
+{
+	const struct object object = {
+		.header = {
+			.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+			.e_type = ET_REL, .e_machine = EM_X86_64, .e_version = EV_CURRENT,
+			.e_ehsize = sizeof(Elf64_Ehdr), .e_shoff = sizeof(Elf64_Ehdr),
+			.e_shentsize = sizeof(Elf64_Shdr), .e_shnum = 4, .e_shstrndx = 3,
+		},
+		.sections = {
+			{},
+			{ .sh_name = 1, .sh_type = SHT_NOBITS, .sh_addr = CODE, .sh_size = 11,
+			  .sh_flags = SHF_ALLOC | SHF_EXECINSTR },
+			{ .sh_name = 7, .sh_type = SHT_PROGBITS, .sh_addr = loaded,
+			  .sh_offset = offsetof(struct object, eh_frame), .sh_size = 48,
+			  .sh_flags = SHF_ALLOC },
+			{ .sh_name = 17, .sh_type = SHT_STRTAB,
+			  .sh_offset = offsetof(struct object, names), .sh_size = 32 },
+		},
+		.names = "\0.text\0.eh_frame\0.shstrtab",
+		.eh_frame = make_eh_frame(TEXTREL, 0),
+	};
+	struct eh_frame relocated = make_eh_frame(PCREL, (u32)(CODE - (HEAP + 0x8000 + 32)));
+
+	put(addr, &object, sizeof(object));
+	if (loaded)
+		put(loaded, &relocated, sizeof(relocated));
+}
+
+/* The list's first entry at HEAP, whose next is @next. */
+static void put_list(u64 next, u64 object, u64 size)
+{
+	const u64 descriptor[] = { 1, 0, HEAP }, entry[] = { next, 0, object, size };
+
+	put_library(debug_symbol, 1);
+	put(SYMBOL, descriptor, sizeof(descriptor));
+	put(HEAP, entry, sizeof(entry));
+}
+
+static void read_list(u64 next, u64 size, u64 loaded)
+{
+	const struct file none = {};
+
+	begin();
+	put_list(next, HEAP + 0x1000, size);
+	put_object(HEAP + 0x1000, loaded);
+	gdb_jit_read(&runtime, &none);
+}
+
+static void test_gdb_jit(void)
+{
+	const u64 entry[] = { HEAP + 0x100, 0, HEAP + 0x1000, 40u << 20 };
+	const struct file none = {};
+	u32 size;
+
+	read_list(0, sizeof(struct object), 0);
+	end_case("GDB: an object that is right as it is", has_function(CODE));
+	end();
+	read_list(0, sizeof(struct object), HEAP + 0x8000);
+	end_case("GDB: an object that was relocated elsewhere", has_function(CODE));
+	end();
+	read_list(HEAP, 0, 0);
+	end_case("GDB: a list with a loop ends", !runtime.nr && !runtime.error);
+	end();
+	read_list(0, 4ull << 30, 0);
+	end_case("GDB: an object of 4 GiB is not copied", !runtime.nr && !target.copied);
+	end();
+	begin();
+	put_list(HEAP + 0x100, HEAP + 0x1000, sizeof(struct object));
+	put_object(HEAP + 0x1000, 0);
+	put(HEAP + 0x100, entry, sizeof(entry));
+	gdb_jit_read(&runtime, &none);
+	end_case("GDB: of many bytes, 64 MiB are copied",
+		 target.copied <= TARGET_COPIES_MAX && has_function(CODE));
+	end();
+	for (size = 0; size < sizeof(struct object); size++) {
+		read_list(0, size, 0);
+		end();
+	}
+	end_case("GDB: an object that ends anywhere", true);
+	read_list(1, sizeof(struct object), 0);
+	end_case("GDB: a list that leads nowhere", has_function(CODE));
+	end();
+}
+
+/* ---- jitdump ---- */
+
+struct dump {
+	u32	magic, version, size, machine, reserved, pid;
+	u64	time, flags;
+	struct {
+		u32	id, size;
+		u64	time, data_size, header_size, mapped_size;
+		struct eh_frame eh_frame;
+		u8	header[24];
+	} unwinding;
+	struct {
+		u32	id, size;
+		u64	time;
+		u32	pid, tid;
+		u64	vma, addr, code_size, index;
+		char	name[2];
+		u8	code[14];
+	} load;
+};
+
+/* Python 3.13 writes 0 for the machine. The code is 16 bytes before .eh_frame. */
+static struct dump good_dump(void)
+{
+	return (struct dump){
+		.magic = 0x4a695444, .version = 1, .size = 40, .pid = 1,
+		.unwinding = {
+			.id = 4, .size = sizeof(((struct dump *)0)->unwinding), .data_size = 72,
+			.header_size = 24, .eh_frame = make_eh_frame(PCREL, -(16 + 32)),
+		},
+		.load = {
+			.id = 0, .size = sizeof(((struct dump *)0)->load), .addr = CODE + 0x100,
+			.code_size = 11,
+		},
+	};
+}
+
+static void read_dump(const struct dump *dump, size_t size)
+{
+	struct file file = { .is_open = true, .size = size };
+
+	begin();
+	file.fd = file_with(dump, size);
+	jitdump_read(&runtime, &file);
+	close(file.fd);
+}
+
+static void test_jitdump(void)
+{
+	struct dump dump = good_dump();
+	bool is_right = true;
+	size_t size;
+
+	read_dump(&dump, sizeof(dump));
+	end_case("jitdump: a function", has_function(CODE + 0x100));
+	end();
+	for (size = 0; size < sizeof(dump) - sizeof(dump.load) + 56; size++) {
+		read_dump(&dump, size);
+		is_right = is_right && !runtime.nr;
+		end();
+	}
+	end_case("jitdump: ends anywhere", is_right);
+	dump.load.addr = 0x20000;
+	read_dump(&dump, sizeof(dump));
+	end_case("jitdump: code in a file is left out", !runtime.nr);
+	end();
+	dump = good_dump();
+	dump.unwinding.size = 0;
+	read_dump(&dump, sizeof(dump));
+	end_case("jitdump: a record of 0 bytes", !runtime.nr);
+	end();
+	dump = good_dump();
+	dump.unwinding.data_size = 73;
+	read_dump(&dump, sizeof(dump));
+	end_case("jitdump: more data than the record has", !runtime.nr);
+	end();
+	dump = good_dump();
+	dump.unwinding.header_size = 73;
+	read_dump(&dump, sizeof(dump));
+	end_case("jitdump: more header than data", !runtime.nr);
+	end();
+	dump = good_dump();
+	dump.machine = EM_AARCH64;
+	read_dump(&dump, sizeof(dump));
+	end_case("jitdump: of another machine", !runtime.nr);
+	end();
+}
+
+/* A FIFO has taken the name of the file that is mapped. Opening it would wait without end. */
+static void test_fifo(void)
+{
+	char dir[] = "/tmp/runtimes-XXXXXX", path[64];
+	struct dump dump = good_dump();
+	struct target self;
+	struct file file;
+	int fd, text;
+	void *page;
+
+	if (!mkdtemp(dir))
+		abort();
+	snprintf(path, sizeof(path), "%s/jit-1.dump", dir);
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0 || write(fd, &dump, sizeof(dump)) != sizeof(dump))
+		abort();
+	page = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	if (page == MAP_FAILED)
+		abort();
+	text = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	if (target_open(&self, -1, text))
+		abort();
+	if (rename(path, "/tmp/runtimes-dump") || mkfifo(path, 0600))
+		abort();
+	jitdump_open(&file, getpid(), &self);
+	end_case(geteuid() ? "jitdump: a FIFO # SKIP not root" : "jitdump: a FIFO has its name",
+		 geteuid() || (file.is_open && file.size == sizeof(dump)));
+	file_close(&file);
+	munmap(page, 4096);
+	target_close(&self);
+	close(text);
+	close(fd);
+	unlink("/tmp/runtimes-dump");
+	unlink(path);
+	rmdir(dir);
+}
+
+/* ---- copies of files ---- */
+
+/* An ELF file in memory: its code is without a file, its .eh_frame_hdr leads to .eh_frame. */
+static void put_copy(u64 code)
+{
+	const struct {
+		Elf64_Ehdr header;
+		Elf64_Phdr segments[3];
+	} file = {
+		.header = {
+			.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+			.e_type = ET_DYN, .e_machine = EM_X86_64, .e_phoff = sizeof(Elf64_Ehdr),
+			.e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 3,
+		},
+		.segments = {
+			{ .p_type = PT_LOAD, .p_filesz = 0x2000, .p_memsz = 0x2000 },
+			{ .p_type = PT_LOAD, .p_flags = PF_X, .p_vaddr = code - LIBRARY,
+			  .p_filesz = 0x1000, .p_memsz = 0x1000 },
+			{ .p_type = PT_GNU_EH_FRAME, .p_vaddr = 0x1000, .p_memsz = 12 },
+		},
+	};
+	/* Version 1; .eh_frame is at the field + 12. */
+	const u8 header[] = { 1, PCREL, 3, 0x3b, 12, 0, 0, 0, 0, 0, 0, 0 };
+	struct eh_frame eh_frame = make_eh_frame(PCREL, code - (LIBRARY + 0x1010 + 32));
+
+	put(LIBRARY, &file, sizeof(file));
+	put(LIBRARY + 0x1000, header, sizeof(header));
+	put(LIBRARY + 0x1010, &eh_frame, sizeof(eh_frame));
+}
+
+static void test_copies(void)
+{
+	begin();
+	put_copy(CODE);
+	copies_read(&runtime);
+	end_case("copies: code without a file", has_function(CODE));
+	end();
+	begin();
+	put_copy(0x20000);
+	copies_read(&runtime);
+	end_case("copies: code of the file has another table", !runtime.nr && !target.copied);
+	end();
+}
+
+/* ---- what all readers use ---- */
+
+static void test_overlaps(void)
+{
+	const struct cfi_row row = {};
+
+	begin();
+	runtime_add(&runtime, CODE + 0x10, 0x10, &row, 1, false);
+	runtime_add(&runtime, CODE + 0x30, 0x10, &row, 1, false);
+	runtime_add(&runtime, CODE + 0x18, 0x20, &row, 1, false);
+	runtime_add(&runtime, CODE + 0x38, 0x10, &row, 1, false);
+	runtime_sort(&runtime);
+	end_case("code that was overwritten", runtime.nr == 2 &&
+		 runtime.all[0].start == CODE + 0x18 && runtime.all[1].start == CODE + 0x38);
+	end();
+	begin();
+	runtime_add(&runtime, CODE + 0x7ff0, 0x20, &row, 1, false);
+	end_case("code in two mappings", runtime.nr == 1);
+	runtime_add(&runtime, 0x57ff0, 0x20, &row, 1, false);
+	runtime_add(&runtime, 0x60000, 0x20, &row, 1, false);
+	runtime_add(&runtime, HEAP, 0x20, &row, 1, false);
+	runtime_add(&runtime, ~0ull - 4, 0x20, &row, 1, false);
+	runtime_add(&runtime, 0x20000, 0x20, &row, 1, false);
+	end_case("code of the kernel, of files, in data, or outside", runtime.nr == 1);
+	runtime_add(&runtime, 0x50000, 0x20, &row, 1, false);
+	end_case("code in shared memory", runtime.nr == 2);
+	end();
+}
+
+int main(void)
+{
+	test_gdb_jit();
+	test_jitdump();
+	test_fifo();
+	test_copies();
+	test_overlaps();
+	printf("1..%u\n", nr_cases);
+	return !all_passed;
+}
