@@ -234,6 +234,7 @@ const char *runtime_write(const struct runtime_files *files, FILE *out)
 	runtime_init(&runtime, &target);
 	if (!error) {
 		copies_read(&runtime);
+		hotspot_read(&runtime);
 		gdb_jit_read(&runtime, &files->program);
 		jitdump_read(&runtime, &files->dump);
 		runtime_sort(&runtime);

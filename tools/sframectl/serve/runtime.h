@@ -90,6 +90,7 @@ void runtime_add_source(struct runtime *runtime, const struct cfi_section *sec,
 void runtime_sort(struct runtime *runtime);
 void runtime_free(struct runtime *runtime);
 
+void hotspot_read(struct runtime *runtime);
 void gdb_jit_read(struct runtime *runtime, const struct file *program);
 void jitdump_read(struct runtime *runtime, const struct file *dump);
 void jitdump_open(struct file *file, pid_t pid, const struct target *target);

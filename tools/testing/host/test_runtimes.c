@@ -10,7 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "hotspot_code.h"
 #include "runtime.h"
+#include "x86_insn.h"
 
 #define LIBRARY	0x10000ull	/* an ELF file of the process */
 #define CODE	0x40000ull	/* memory without a file */
@@ -53,6 +55,11 @@ static void put(u64 addr, const void *bytes, size_t size)
 {
 	if (pwrite(target.mem, bytes, size, addr) != (ssize_t)size)
 		abort();
+}
+
+static void put_word(u64 addr, u64 word)
+{
+	put(addr, &word, sizeof(word));
 }
 
 static void begin(void)
@@ -430,6 +437,190 @@ static void test_copies(void)
 	end();
 }
 
+/* ---- HotSpot: code ---- */
+
+struct follow_case {
+	const char	*name;
+	const char	*code;
+	u32		size;
+	u32		frame;
+	bool		is_native;
+	u8		depths[64];	/* one for each byte */
+};
+
+#define CODE_OF(bytes) .code = bytes, .size = sizeof(bytes) - 1
+#define BANG	"\x89\x84\x24\x00\xc0\xfe\xff"	/* mov %eax, -0x14000(%rsp) */
+
+/* cmp; ja over ret; ret */
+#define POLL	"\x49\x3b\x67\x10\x0f\x87\x01\x00\x00\x00\xc3"
+
+static const struct follow_case follows[] = {
+	{ "push %rbp; sub; add; pop; poll; ret; what the poll leads to",
+	  CODE_OF(BANG "\x55\x48\x83\xec\x10\x90\x48\x83\xc4\x10\x5d" POLL "\xf4"), 32, false,
+	  { 8, 8, 8, 8, 8, 8, 8, 8, 16, 16, 16, 16, 32, 32, 32, 32, 32, 16,
+	    8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8, 8 } },
+	{ "the method shall not be called any more",
+	  CODE_OF("\xe9\0\x10\0\0\xfe\xff\x55\x48\x83\xec\x10\xf4"), 32, false,
+	  { 8, 8, 8, 8, 8, 8, 8, 8, 16, 16, 16, 16, 32 } },
+	{ "sub; mov %rbp, 16(%rsp): RBP is not there yet",
+	  CODE_OF("\x48\x81\xec\x18\0\0\0\x48\x89\x6c\x24\x10\x48\x83\xc4\x10\x5d\xc3"), 32,
+	  false, { 8, 8, 8, 8, 8, 8, 8, 0, 0, 0, 0, 0, 32, 32, 32, 32, 16, 8 } },
+	{ "push %rcx; jne over pop %rax; jmp; pop %rcx",
+	  CODE_OF(BANG "\x55\x51\x75\x03\x58\xeb\x01\x59\x5d\xc3"), 16, false,
+	  { 8, 8, 8, 8, 8, 8, 8, 8, 16, 24, 24, 24, 16, 16, 24, 16, 8 } },
+	{ "a handler that nothing leads to has the whole frame",
+	  CODE_OF(BANG "\x55\x48\x83\xec\x10\xf4\x90\xf4"), 32, false,
+	  { 8, 8, 8, 8, 8, 8, 8, 8, 16, 16, 16, 16, 32, 32, 32 } },
+	{ "dead code that contradicts its end",
+	  CODE_OF(BANG "\x55\x51\x75\x02\xf4\x90\x59\x5d\xc3"), 16, false,
+	  { 8, 8, 8, 8, 8, 8, 8, 8, 16, 24, 24, 24, 0, 24, 16, 8 } },
+	{ "a return elsewhere than at the return address",
+	  CODE_OF(BANG "\x55\x48\x83\xec\x10\xc3"), 32, false, {} },
+	{ "two ways to one place with two depths",
+	  CODE_OF(BANG "\x55\x74\x01\x51\x90\x5d\xc3"), 16, false, {} },
+	{ "another frame than HotSpot reports",
+	  CODE_OF(BANG "\x55\x48\x83\xec\x10\xf4"), 48, false, {} },
+	{ "no instruction", CODE_OF(BANG "\x55\x06"), 16, false, {} },
+	{ "an instruction without its end", CODE_OF(BANG "\x55\x48\x81\xec"), 16, false, {} },
+	{ "a native method: push %rbp; mov %rsp, %rbp; push; leave; ret",
+	  CODE_OF("\x55\x48\x8b\xec\x50\xc9\xc3"), 32, true, { 8, 16, 16, 16, 1, 1, 8 } },
+};
+
+static void test_follow(void)
+{
+	u32 i, k, depths[64];
+	bool passes;
+
+	for (i = 0; i < ARRAY_SIZE(follows); i++) {
+		const struct follow_case *c = &follows[i];
+		u8 *code = malloc(c->size);
+
+		memcpy(code, c->code, c->size);
+		memset(depths, 0, sizeof(depths));
+		hotspot_follow(code, depths, c->size, c->frame, c->is_native);
+		passes = true;
+		for (k = 0; k < c->size; k++)
+			passes = passes && depths[k] == c->depths[k];
+		end_case(c->name, passes);
+		for (k = 0; !passes && k < c->size; k++)
+			printf("# %u: %u, not %u\n", k, depths[k], c->depths[k]);
+		free(code);
+	}
+}
+
+/* ---- HotSpot: its structures ---- */
+
+static const char *const vm_symbols[] = {
+	"gHotSpotVMStructs", "gHotSpotVMStructEntryTypeNameOffset",
+	"gHotSpotVMStructEntryFieldNameOffset", "gHotSpotVMStructEntryIsStaticOffset",
+	"gHotSpotVMStructEntryOffsetOffset", "gHotSpotVMStructEntryAddressOffset",
+	"gHotSpotVMStructEntryArrayStride",
+};
+
+/* As in JDK 25, but for the order. @at: an offset, or the address of a static member */
+static const struct {
+	const char	*type, *name;
+	u64		at;
+	bool		is_static;
+} vm_members[] = {
+	{ "CodeCache", "_heaps", HEAP + 0x100, true }, { "GrowableArrayBase", "_len", 0 },
+	{ "GrowableArray<int>", "_data", 8 }, { "CodeHeap", "_memory", 16 },
+	{ "CodeHeap", "_log2_segment_size", 8 }, { "VirtualSpace", "_low", 16 },
+	{ "VirtualSpace", "_high", 24 }, { "HeapBlock::Header", "_length", 0 },
+	{ "HeapBlock::Header", "_used", 4 }, { "CodeBlob", "_name", 8 },
+	{ "CodeBlob", "_size", 24 },
+	{ "CodeBlob", "_frame_size", 44 }, { "CodeBlob", "_oop_maps", 0 },
+	{ "CodeBlob", "_code_offset", 36 }, { "CodeBlob", "_data_offset", 40 },
+};
+
+#define VM_USED	8	/* the number of _used in vm_members */
+#define VM_ODD	2	/* the length of a block for which the offset of _used has 33 bits */
+
+static void put_structs(u32 nr)
+{
+	const u64 parts[] = { HEAP + 0x10000, 0, 8, 16, 24, 32, 40 };
+	u64 text = HEAP + 0x20000;
+	u32 i;
+
+	put_library(vm_symbols, ARRAY_SIZE(vm_symbols));
+	put(SYMBOL, parts, sizeof(parts));
+	for (i = 0; i < nr; i++, text += 128) {
+		u64 entry[] = { text, text + 64, vm_members[i].is_static, vm_members[i].at,
+				vm_members[i].at };
+
+		put(HEAP + 0x10000 + 40 * i, entry, sizeof(entry));
+		put(text, vm_members[i].type, strlen(vm_members[i].type) + 1);
+		put(text + 64, vm_members[i].name, strlen(vm_members[i].name) + 1);
+	}
+}
+
+/* A heap of segments of 128 bytes at CODE, whose only block has the length @length. */
+static void put_heap(u32 length, u32 frame)
+{
+	const u32 block[] = { length, 1 }, offsets[] = { 64, 96 };
+	const char code[] = BANG "\x55\x48\x83\xec\x10\xf4";
+
+	put_word(HEAP + 0x100, HEAP + 0x200);
+	put_word(HEAP + 0x200, 1);
+	put_word(HEAP + 0x208, HEAP + 0x300);
+	put_word(HEAP + 0x300, HEAP + 0x400);
+	put_word(HEAP + 0x408, 7);
+	put_word(HEAP + 0x420, CODE);
+	put_word(HEAP + 0x428, CODE + 0x8000);
+	put(CODE, block, sizeof(block));
+	put_word(CODE + 8 + 8, HEAP + 0x500);
+	put(HEAP + 0x500, "nmethod", 8);
+	put(CODE + 8 + 36, offsets, sizeof(offsets));
+	put(CODE + 8 + 44, &frame, sizeof(frame));
+	put(CODE + 8 + 64, code, sizeof(code) - 1);
+}
+
+static void read_vm(u32 nr_members, u32 length, u32 frame)
+{
+	u32 i;
+
+	begin();
+	for (i = 0; i < target.nr; i++)
+		if (target.all[i].inode == 77)
+			target.all[i].name = "/usr/lib/libjvm.so";
+	put_structs(nr_members);
+	put_heap(length, frame);
+	if (length == VM_ODD)
+		put_word(HEAP + 0x10000 + 40 * VM_USED + 24, 0x100000004);
+	hotspot_read(&runtime);
+}
+
+static void test_hotspot(void)
+{
+	u32 i, nr = ARRAY_SIZE(vm_members);
+	bool passes = true;
+
+	read_vm(nr, 1, 4);
+	end_case("HotSpot: a method", runtime.nr == 1 && runtime.all->start == CODE + 72 &&
+		 runtime.rows[0].state.cfa.off == 8 && runtime.rows[1].start == 8 &&
+		 runtime.rows[1].state.cfa.off == 16 && runtime.rows[2].start == 12 &&
+		 runtime.rows[2].state.cfa.off == 32 && runtime.rows[2].state.fp.off == -16);
+	end();
+	for (i = 0; i + 2 < nr; i++) {
+		read_vm(i, 1, 4);
+		passes = passes && !runtime.nr;
+		end();
+	}
+	end_case("HotSpot: a member that is needed is missing", passes);
+	read_vm(nr, 0, 4);
+	end_case("HotSpot: a block of no bytes", !runtime.nr);
+	end();
+	read_vm(nr, ~0u, 4);
+	end_case("HotSpot: a block that does not end in its heap", !runtime.nr);
+	end();
+	read_vm(nr, VM_ODD, 4);
+	end_case("HotSpot: a member at 4 GiB", !runtime.nr);
+	end();
+	read_vm(nr, 1, ~0u);
+	end_case("HotSpot: a frame of 32 GiB", !runtime.nr);
+	end();
+}
+
 /* ---- what all readers use ---- */
 
 static void test_overlaps(void)
@@ -465,6 +656,8 @@ int main(void)
 	test_jitdump();
 	test_fifo();
 	test_copies();
+	test_follow();
+	test_hotspot();
 	test_overlaps();
 	printf("1..%u\n", nr_cases);
 	return !all_passed;
