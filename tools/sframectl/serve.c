@@ -4,6 +4,8 @@
  * file. It can end at any time, and start again: the module remembers what it has, and asks
  * another reader for what this one has not answered.
  *
+ * It does so for processes, too, whose stacks end in code that a runtime has made.
+ *
  * Another child makes the tables of all programs below directories, before anybody profiles them.
  */
 #include <fcntl.h>
@@ -23,6 +25,7 @@
 #include "sframectl.h"
 #include "store.h"
 #include "vdso.h"
+#include "watch.h"
 
 static const char usage[] =
 "Usage: sframectl serve [-v] [--store DIR | DIR...]\n"
@@ -44,6 +47,9 @@ static const char usage[] =
 
 #define JOBS		4	/* at the same time */
 #define WORK_MS		60000	/* after which a child is ended that has not even used its time */
+#define READ_MS		15000	/* likewise, a child that reads a process */
+#define KILLED_MS	5000	/* after which a child that was killed is given up */
+#define STUCK_MAX	8	/* children that were given up; with more, no process is read */
 #define RESOURCE_MS	200	/* after which serve tries again what the system had no room for */
 #define TRIES		3	/* to load a table that is refused for a reason that passes */
 #define ROOM_MS		60000	/* after which tables are tried again for which there was no room */
@@ -55,15 +61,18 @@ enum job_state {
 	JOB_FREE,
 	JOB_BEGINS,		/* there was no room for a child, or the file has just changed */
 	JOB_RUNS,		/* the child works */
+	JOB_ENDS,		/* it was killed */
 	JOB_WAITS,		/* there was no memory for its table */
 };
 
 /**
  * struct job - a file on its way
  * @state: what happens with it
- * @until: of JOB_RUNS, when the child is ended; else when serve goes on; in ms
+ * @until: in ms: of JOB_RUNS, when the child is ended; of JOB_ENDS, when it is given up; else when
+ *	serve goes on
  * @fd: of JOB_BEGINS: the file
  * @is_vdso: it is the code that the kernel maps
+ * @watched: it is no file but this process; or NULL
  * @tries: how often its table was refused for a reason that passes
  * @worker: the child
  * @name: of the file
@@ -73,6 +82,7 @@ struct job {
 	u64		until;
 	int		fd;
 	bool		is_vdso;
+	struct watched	*watched;
 	unsigned int	tries;
 	struct worker	worker;
 	char		name[512];
@@ -97,7 +107,9 @@ struct job {
  * @preload_at: when the child begins that makes these tables, in ms
  * @preloader: this child, or 0
  * @preloader_fd: readable when it has ended; else -1
- * @jobs: the files
+ * @watch: the processes
+ * @stuck: children that a process keeps from ending: its memory is a file that nobody serves
+ * @jobs: the files, and processes
  */
 struct serving {
 	int		device;
@@ -117,6 +129,8 @@ struct serving {
 	u64		preload_at;
 	pid_t		preloader;
 	int		preloader_fd;
+	struct watch	watch;
+	pid_t		stuck[STUCK_MAX];
 	struct job	jobs[JOBS];
 };
 
@@ -210,11 +224,43 @@ static void plan_to_try(struct serving *serving)
 	serving->room_at = now + serving->room_ms;
 }
 
+static void load_process(struct serving *serving, struct job *job)
+{
+	const char *error = watch_load(&serving->watch, job->watched, serving->device,
+				       &job->worker);
+
+	report_job(serving, job, error);
+	job->watched = NULL;
+	end_job(job);
+}
+
+/* The device is not answered: it does not report this process again. */
+static void give_up(struct serving *serving, struct job *job)
+{
+	int i;
+
+	for (i = 0; i < STUCK_MAX; i++)
+		if (!serving->stuck[i] || waitpid(serving->stuck[i], NULL, WNOHANG))
+			break;
+	if (i == STUCK_MAX)
+		return;
+	serving->stuck[i] = job->worker.pid;
+	job->worker.pid = 0;
+	report_job(serving, job, "cannot be read: a program that serves its files does not answer");
+	watch_give_up(&serving->watch, job->watched);
+	job->watched = NULL;
+	end_job(job);
+}
+
 static void load_job(struct serving *serving, struct job *job)
 {
 	const char *error;
 	char message[256];
 
+	if (job->watched) {
+		load_process(serving, job);
+		return;
+	}
 	errno = 0;
 	error = find_table(serving, job);
 	if (!error)
@@ -276,6 +322,19 @@ static void begin_file(const struct serving *serving, struct job *job, int fd)
 	job->is_vdso = false;
 	job->tries = 0;
 	begin_job(serving, job);
+}
+
+static void begin_process(struct serving *serving, struct job *job, struct watched *watched)
+{
+	const char *error = worker_begin_process(&job->worker, watched->pid);
+
+	snprintf(job->name, sizeof(job->name), "process %d", watched->pid);
+	job->watched = watched;
+	wait_until(job, JOB_RUNS, READ_MS);
+	if (error) {
+		snprintf(job->worker.result.error, sizeof(job->worker.result.error), "%s", error);
+		load_process(serving, job);
+	}
 }
 
 static struct job *free_job(struct serving *serving)
@@ -411,6 +470,15 @@ static void preload(struct serving *serving)
 
 /* ---- the loop ---- */
 
+static void look_at_processes(struct serving *serving)
+{
+	struct watched *watched;
+	struct job *job;
+
+	while ((job = free_job(serving)) && (watched = watch_next(&serving->watch)))
+		begin_process(serving, job, watched);
+}
+
 /* Begins jobs for what is wanted. Return: false if the device fails. */
 static bool take_wanted(struct serving *serving)
 {
@@ -428,6 +496,8 @@ static bool take_wanted(struct serving *serving)
 			return false;
 		if (wanted.fd >= 0)
 			begin_file(serving, job, wanted.fd);
+		else
+			watch_add(&serving->watch, serving->device, wanted.pid, wanted.cookie);
 	}
 	return true;
 }
@@ -443,6 +513,11 @@ static void check_time(struct serving *serving, struct job *job)
 		break;
 	case JOB_RUNS:
 		kill(job->worker.pid, SIGKILL);
+		wait_until(job, JOB_ENDS, KILLED_MS);
+		break;
+	case JOB_ENDS:
+		if (job->watched)
+			give_up(serving, job);
 		break;
 	default:
 		load_job(serving, job);
@@ -466,11 +541,14 @@ static int fill_polls(struct serving *serving, struct pollfd *polls)
 	polls[POLL_PRELOADER] = (struct pollfd){
 		.fd = serving->preloader_fd, .events = POLLIN,
 	};
+	if (!watch_is_empty(&serving->watch))
+		timeout = 200;
 	for (i = 0; i < JOBS; i++) {
 		const struct job *job = &serving->jobs[i];
 
 		polls[POLL_JOBS + i] = (struct pollfd){
-			.fd = job->state == JOB_RUNS ? job->worker.pidfd : -1,
+			.fd = job->state == JOB_RUNS || job->state == JOB_ENDS ?
+				job->worker.pidfd : -1,
 			.events = POLLIN,
 		};
 		if (job->state != JOB_FREE)
@@ -507,6 +585,7 @@ static bool serve(struct serving *serving)
 		}
 		if (polls[POLL_DEVICE].revents && !take_wanted(serving))
 			return false;
+		look_at_processes(serving);
 	}
 }
 

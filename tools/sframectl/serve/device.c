@@ -62,6 +62,39 @@ const char *device_load(int device, const struct worker *worker, char *message, 
 }
 
 /**
+ * device_load_process - replace the table for code of a process
+ * @device: the device
+ * @pid: the process
+ * @cookie: of its memory, from &struct sframe_wanted
+ * @table: the table; its section follows. Zeros: there is none; this answers the device
+ * @message: room for a text
+ * @size: its bytes
+ *
+ * Return: NULL, or the error as a text, maybe in @message. errno is set.
+ */
+const char *device_load_process(int device, pid_t pid, u64 cookie,
+				const struct runtime_table *table, char *message, u32 size)
+{
+	struct sframe_process process = {
+		.size = sizeof(process),
+		.pid = pid,
+		.cookie = cookie,
+		.text_start = table->start,
+		.text_size = table->size,
+		.section = table->section_size ? (uintptr_t)(table + 1) : 0,
+		.section_size = table->section_size,
+		.section_addr = table->start,
+		.message = (uintptr_t)message,
+		.message_size = size,
+	};
+
+	*message = 0;
+	if (!ioctl(device, SFRAME_PROCESS, &process))
+		return NULL;
+	return *message ? message : strerror(errno);
+}
+
+/**
  * device_next - the next file that has a table
  * @device: the device
  * @file: the last one, or zeros to begin; its size is 0 after the last

@@ -512,7 +512,9 @@ void worker_free(struct worker *worker)
 {
 	if (worker->pid > 0) {
 		kill(worker->pid, SIGKILL);
-		waitpid(worker->pid, NULL, 0);
+		/* It may wait for a file that nobody serves. */
+		if (worker->task != WORKER_READS_PROCESS)
+			waitpid(worker->pid, NULL, 0);
 	}
 	if (worker->mapped)
 		munmap(worker->mapped, worker->mapped_size);

@@ -57,3 +57,15 @@ const char *device_load(int device, const struct worker *worker, char *message, 
 	(void)size;
 	return "this module takes no tables";
 }
+
+const char *device_load_process(int device, pid_t pid, u64 cookie,
+				const struct runtime_table *table, char *message, u32 size)
+{
+	(void)device;
+	(void)pid;
+	(void)cookie;
+	(void)table;
+	(void)message;
+	(void)size;
+	return "this module takes no tables";
+}

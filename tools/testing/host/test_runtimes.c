@@ -12,6 +12,7 @@
 
 #include "hotspot_code.h"
 #include "runtime.h"
+#include "watch.h"
 #include "x86_insn.h"
 
 #define LIBRARY	0x10000ull	/* an ELF file of the process */
@@ -650,6 +651,73 @@ static void test_overlaps(void)
 	end();
 }
 
+/* ---- processes that are read again ---- */
+
+static u32 nr_loaded, nr_answers;
+static int load_errno;
+
+/* The device. It is asked for a table, or told that there is none. */
+const char *device_load_process(int device, pid_t pid, u64 cookie,
+				const struct runtime_table *table, char *message, u32 size)
+{
+	(void)device;
+	(void)message;
+	(void)size;
+	if (pid != 7 || cookie != 9)
+		abort();
+	*(table->section_size ? &nr_loaded : &nr_answers) += 1;
+	errno = load_errno;
+	return load_errno ? "refused" : NULL;
+}
+
+/* What a child has written: two tables, of which the second says that it has @size bytes. */
+static const char *load_again(struct watch *watch, struct watched *watched, u64 size)
+{
+	const struct {
+		struct runtime_table	one;
+		u8			section[8];
+		struct runtime_table	two;
+		u8			section2[8];
+	} written = { .one.section_size = 8, .two.section_size = size };
+	const struct worker worker = { .section = &written, .result.size = sizeof(written) };
+
+	nr_loaded = 0;
+	nr_answers = 0;
+	watched->at = 0;
+	if (watch_next(watch) != watched || watch_next(watch))
+		abort();
+	return watch_load(watch, watched, -1, &worker);
+}
+
+static void test_watch(void)
+{
+	struct watch watch = {};
+	struct watched *watched = &watch.all[WATCH_MAX - 1];
+	u64 cookie;
+
+	watch_add(&watch, -1, 7, 9);
+	end_case("watch: two tables", !load_again(&watch, watched, 8) && nr_loaded == 2 &&
+		 watched->pause == 1000);
+	end_case("watch: the same tables", !load_again(&watch, watched, 8) && !nr_loaded &&
+		 nr_answers == 1 && watched->pause == 2000);
+	watch_add(&watch, -1, 7, 9);
+	end_case("watch: the device reports it again", !load_again(&watch, watched, 8) &&
+		 nr_loaded == 2 && watched->pause == 1000);
+	end_case("watch: a table that is longer than what was written",
+		 !load_again(&watch, watched, 9) && nr_loaded == 1);
+	end_case("watch: a table of almost 2^64 bytes",
+		 !load_again(&watch, watched, ~0ull) && nr_loaded == 1);
+	load_errno = ESRCH;
+	end_case("watch: it is not sampled any more",
+		 load_again(&watch, watched, 8) && nr_loaded == 1 && watch_is_empty(&watch) &&
+		 !watch.nr_read);
+	load_errno = 0;
+	for (cookie = 10; cookie < 10 + WATCH_MAX; cookie++)
+		watch_add(&watch, -1, 1, cookie);
+	watch_add(&watch, -1, 7, 9);
+	end_case("watch: too many processes", watch.all[WATCH_MAX - 1].pid == 1);
+}
+
 int main(void)
 {
 	test_gdb_jit();
@@ -659,6 +727,7 @@ int main(void)
 	test_follow();
 	test_hotspot();
 	test_overlaps();
+	test_watch();
 	printf("1..%u\n", nr_cases);
 	return !all_passed;
 }

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Looks at processes that make code: the device reports one whose stacks end in such code. As long
+ * as it is sampled, it is read again, because it goes on to make code, and replaces what it
+ * has made.
+ */
+#include "clock.h"
+#include "watch.h"
+
+#define PAUSE_MIN	1000
+#define PAUSE_MAX	8000
+
+/* A process can make its reader wait. It shall not keep other processes, and files, waiting. */
+#define READ_MAX	2
+
+bool watch_is_empty(const struct watch *watch)
+{
+	u32 i;
+
+	for (i = 0; i < WATCH_MAX; i++)
+		if (watch->all[i].pid)
+			return false;
+	return true;
+}
+
+/* Return: whether the process is sampled no more. The device reports it again if it is. */
+static bool is_over(const struct watched *watched, int device)
+{
+	static const struct runtime_table none;
+	char message[256];
+
+	return device_load_process(device, watched->pid, watched->cookie, &none, message,
+				   sizeof(message));
+}
+
+/**
+ * watch_add - look at a process
+ * @watch: the processes. If there are too many, one without a table gives its place
+ * @device: the device. It reports a process again that was answered
+ * @pid: its PID
+ * @cookie: of its memory
+ */
+void watch_add(struct watch *watch, int device, pid_t pid, u64 cookie)
+{
+	struct watched *place = NULL;
+	u32 i;
+
+	for (i = 0; i < WATCH_MAX; i++) {
+		struct watched *watched = &watch->all[i];
+
+		if (watched->pid && watched->cookie == cookie) {
+			watched->pause = PAUSE_MIN;
+			watched->at = min_t(u64, watched->at, clock_ms() + PAUSE_MIN);
+			/* Its tables may be gone. They are loaded again. */
+			watched->digest = 0;
+			return;
+		}
+		if (!watched->pid || (!watched->digest && !watched->is_read && !place))
+			place = watched;
+	}
+	if (!place)
+		is_over(&(struct watched){ .pid = pid, .cookie = cookie }, device);
+	if (place && pid > 0)
+		*place = (struct watched){
+			.pid = pid, .cookie = cookie, .at = clock_ms(), .pause = PAUSE_MIN,
+		};
+}
+
+/**
+ * watch_next - choose the process that is to be read
+ * @watch: the processes
+ *
+ * Return: the process, after which watch_load() is called; NULL: there is none yet.
+ */
+struct watched *watch_next(struct watch *watch)
+{
+	struct watched *next = NULL;
+	u64 now = clock_ms();
+	u32 i;
+
+	for (i = 0; i < WATCH_MAX && watch->nr_read < READ_MAX; i++) {
+		struct watched *watched = &watch->all[i];
+
+		if (watched->pid && !watched->is_read && watched->at <= now &&
+		    (!next || watched->at < next->at))
+			next = watched;
+	}
+	if (next) {
+		next->is_read = true;
+		watch->nr_read++;
+	}
+	return next;
+}
+
+/* Two results with one digest cost a process that wants them no table but its own. */
+static u64 digest(const u8 *bytes, u64 size)
+{
+	u64 hash = size;
+
+	while (size--)
+		hash = (hash ^ *bytes++) * 0x100000001b3;
+	return hash;
+}
+
+/* The child may have been taken over: each size is checked. Return: NULL after the last table. */
+static const struct runtime_table *next_table(const u8 **pos, const u8 *end)
+{
+	const struct runtime_table *table = (const void *)*pos;
+
+	if (end - *pos < (ssize_t)sizeof(*table) ||
+	    table->section_size > (u64)(end - *pos) - sizeof(*table))
+		return NULL;
+	*pos += sizeof(*table) + table->section_size;
+	return table;
+}
+
+/* Return: NULL, or why not all tables were loaded. errno is set. @nr: how many were. */
+static const char *load(const struct watched *watched, int device, const struct worker *worker,
+			u32 *nr)
+{
+	const u8 *pos = worker->section, *end = pos + worker->result.size;
+	const char *error = NULL, *failed;
+	const struct runtime_table *table;
+	static char message[256];
+
+	*nr = 0;
+	while (pos && *nr < RUNTIME_TABLES_MAX && (table = next_table(&pos, end))) {
+		failed = device_load_process(device, watched->pid, watched->cookie, table, message,
+					     sizeof(message));
+		error = failed ?: error;
+		*nr += !failed;
+		if (failed && (errno == ESRCH || errno == EPERM))
+			break;
+	}
+	return error ?: *nr ? error : "no runtime in it describes its code";
+}
+
+/* Removes a process whose memory cannot be read, after watch_next(). */
+void watch_give_up(struct watch *watch, struct watched *watched)
+{
+	*watched = (struct watched){};
+	watch->nr_read--;
+}
+
+/**
+ * watch_load - load the tables of a process
+ * @watch: the processes
+ * @watched: the process, from watch_next()
+ * @device: the device
+ * @worker: the worker that has read it, after worker_end()
+ *
+ * Tables that are as they were are not loaded again.
+ *
+ * Return: NULL, or the error as a text.
+ */
+const char *watch_load(struct watch *watch, struct watched *watched, int device,
+		       const struct worker *worker)
+{
+	const char *error = *worker->result.error ? worker->result.error : NULL;
+	u64 now = digest(worker->section, worker->section ? worker->result.size : 0);
+	bool is_same = now == watched->digest;
+	u32 nr = 0;
+
+	if (!error && !is_same)
+		error = load(watched, device, worker, &nr);
+	watched->pause = is_same ? min_t(u64, 2 * watched->pause, PAUSE_MAX) : PAUSE_MIN;
+	watched->at = clock_ms() + watched->pause;
+	watched->digest = now;
+	watched->is_read = false;
+	watch->nr_read--;
+	/* A process without a table is reported again, if its stacks still end so. */
+	if ((!nr && is_over(watched, device)) || (!nr && !is_same))
+		watched->pid = 0;
+	return error;
+}
