@@ -23,8 +23,9 @@ static const char usage[] =
 "Usage: sframectl convert [-v] [--json] [-o DIR | --store DIR] FILE...\n"
 "\n"
 "Makes the table file NAME.sframe of the .eh_frame and .debug_frame of each\n"
-"FILE. The FILE [vdso] is the vDSO of the running kernel. The module does not\n"
-"get the table: to profile, use sframectl load, which needs no table file.\n"
+"FILE, and of the instructions of the code that these leave out. The FILE [vdso]\n"
+"is the vDSO of the running kernel. The module does not get the table: to\n"
+"profile, use sframectl load, which needs no table file.\n"
 "\n"
 "Options:\n"
 "  -o, --output DIR  write to DIR, which must exist; else where you are\n"
@@ -248,6 +249,10 @@ static void print_details(const struct conversion_facts *facts)
 		     "of these, PLTs that .eh_frame does not describe, by their code");
 	for (i = 0; i < NR_CFI_HOLES; i++)
 		print_detail(counts->holes[i], cfi_hole_names[i], cfi_hole_texts[i]);
+	print_detail(counts->analysed, "analysed",
+		     "of these, code that nothing describes, by its instructions");
+	for (i = CODE_SOUND + 1; i < NR_CODE_HOLES; i++)
+		print_detail(counts->unsure[i], code_hole_names[i], code_hole_texts[i]);
 	print_detail(undescribed_bytes(facts), "undescribed",
 		     "no call frame information: assembly, C without it, and padding");
 	for (i = 0; i < ARRAY_SIZE(counts->odd); i++)
@@ -302,6 +307,7 @@ static void print_json(const struct worker *worker, const char *name, const char
 	json_count("flex_bytes", counts->flex);
 	json_count("plt_bytes", counts->plt);
 	json_count("recognised_bytes", counts->recognised);
+	json_count("analysed_bytes", counts->analysed);
 	json_count("functions", counts->functions);
 	json_count("fdes", facts->nr_fdes);
 	json_count("rows", counts->rows);
@@ -313,6 +319,10 @@ static void print_json(const struct worker *worker, const char *name, const char
 	json_open("holes", '{');
 	for (i = CFI_HOLE_NONE + 1; i < NR_CFI_HOLES; i++)
 		json_count(cfi_hole_names[i], counts->holes[i]);
+	json_close('}');
+	json_open("unsure", '{');
+	for (i = CODE_SOUND + 1; i < NR_CODE_HOLES; i++)
+		json_count(code_hole_names[i], counts->unsure[i]);
 	json_close('}');
 	json_close('}');
 }

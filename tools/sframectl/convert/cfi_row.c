@@ -39,6 +39,26 @@ const char *const cfi_hole_texts[] = {
 	[CFI_HOLE_PADDING] = "between two functions of Go",
 };
 
+const char *const code_hole_names[] = {
+	[CODE_SOUND] = "sound",
+	[CODE_HOLE_UNREACHED] = "unreached",
+	[CODE_HOLE_JUMP] = "jump",
+	[CODE_HOLE_STACK] = "stack",
+	[CODE_HOLE_ODD] = "odd",
+	[CODE_HOLE_LIMIT] = "limit",
+};
+
+const char *const code_hole_texts[] = {
+	[CODE_SOUND] = "its rows are certain",
+	[CODE_HOLE_UNREACHED] = "no function leads there, or none that returns",
+	[CODE_HOLE_JUMP] = "in a function that jumps to where a register says",
+	[CODE_HOLE_STACK] = "paths disagree about the stack, or change it",
+	[CODE_HOLE_ODD] = "in a function with bytes that are no known instruction",
+	[CODE_HOLE_LIMIT] = "the function is too long, or the file",
+};
+
+static_assert(ARRAY_SIZE(code_hole_names) == NR_CODE_HOLES);
+static_assert(ARRAY_SIZE(code_hole_texts) == NR_CODE_HOLES);
 static_assert(ARRAY_SIZE(cfi_hole_names) == NR_CFI_HOLES);
 static_assert(ARRAY_SIZE(cfi_hole_texts) == NR_CFI_HOLES);
 

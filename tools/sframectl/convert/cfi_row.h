@@ -33,6 +33,20 @@ enum cfi_hole {
 extern const char *const cfi_hole_names[NR_CFI_HOLES];
 extern const char *const cfi_hole_texts[NR_CFI_HOLES];
 
+/* Why an analysis of code that nothing describes does not say where the caller's frame is */
+enum code_hole {
+	CODE_SOUND,
+	CODE_HOLE_UNREACHED,
+	CODE_HOLE_JUMP,
+	CODE_HOLE_STACK,
+	CODE_HOLE_ODD,
+	CODE_HOLE_LIMIT,
+	NR_CODE_HOLES
+};
+
+extern const char *const code_hole_names[NR_CODE_HOLES];
+extern const char *const code_hole_texts[NR_CODE_HOLES];
+
 enum cfi_how {
 	CFI_SAME,	/* unchanged; of the CFA: not set */
 	CFI_UNDEFINED,	/* lost; of the RA: there is no caller */

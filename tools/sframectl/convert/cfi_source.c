@@ -185,7 +185,7 @@ static const char *find_header(struct cfi_source *source, const struct elf *elf)
  */
 static const char *find_debug(struct cfi_source *source, const struct elf *elf)
 {
-	const char *error = "has no .eh_frame: nothing describes its stack frames";
+	const char *error = NULL;
 	struct elf_section sec;
 	u64 size;
 	u32 i;
@@ -236,7 +236,7 @@ const char *cfi_source_open(struct cfi_source *source, const struct elf *elf)
 {
 	const char *error;
 
-	*source = (struct cfi_source){};
+	*source = (struct cfi_source){ .elf = elf };
 	error = find(source, elf);
 	if (!error)
 		plts_find(&source->plts, elf, source->machine);

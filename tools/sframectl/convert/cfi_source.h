@@ -11,6 +11,7 @@
 
 /**
  * struct cfi_source - the call frame information of a file
+ * @elf: the file; NULL: code that nothing describes is not analysed
  * @machine: the architecture
  * @sec: .eh_frame
  * @debug: .debug_frame
@@ -23,6 +24,7 @@
  * @end: an address after all that the file loads
  */
 struct cfi_source {
+	const struct elf		*elf;
 	const struct cfi_machine	*machine;
 	struct cfi_section		sec;
 	struct cfi_section		debug;

@@ -4,6 +4,7 @@
 
 #include "cfi_functions.h"
 #include "code.h"
+#include "code_rows.h"
 #include "conversion.h"
 #include "resolver.h"
 
@@ -138,24 +139,54 @@ static bool is_described(const struct cfi_functions *functions, u32 index, const
 	return index > 0 && plt->start - all[index - 1].start < all[index - 1].size;
 }
 
-/* Adds the PLTs that begin before the function @index, and that no function describes. */
-static void convert_plts(struct table *table, const struct cfi_source *source,
-			 const struct cfi_functions *functions, u32 index, u32 *nr_done)
+/* Adds a PLT that no function describes. */
+static void convert_plt(struct table *table, const struct cfi_source *source,
+			const struct cfi_functions *functions, u32 index, const struct plt *plt)
 {
 	static const struct cfi_cie plain;
+
+	if (is_described(functions, index, plt) || plt->start < table_end(table) ||
+	    ranges_bytes_within(&source->code, plt->start, plt->size) != plt->size)
+		return;
+	table_add(table, &plain, plt->start, plt->size, plt->rows, plt->nr);
+	table->counts.recognised += plt->size;
+}
+
+/* Adds analysed code, and PLTs, that come before the function @index. */
+static void convert_code(struct table *table, const struct cfi_source *source,
+			 const struct cfi_functions *functions, u32 index,
+			 const struct code_rows *code, u32 nr_done[2])
+{
+	u64 end = index < functions->nr ? functions->all[index].start : ~0ull;
+	static const struct cfi_cie plain;
+	const struct code_part *part;
 	const struct plts *plts = &source->plts;
 
-	for (; *nr_done < plts->nr; (*nr_done)++) {
-		const struct plt *plt = &plts->all[*nr_done];
-
-		if (index < functions->nr && plt->start > functions->all[index].start)
-			return;
-		if (is_described(functions, index, plt) || plt->start < table_end(table) ||
-		    ranges_bytes_within(&source->code, plt->start, plt->size) != plt->size)
-			continue;
-		table_add(table, &plain, plt->start, plt->size, plt->rows, plt->nr);
-		table->counts.recognised += plt->size;
+	for (; nr_done[0] < code->nr_parts && code->parts[nr_done[0]].start < end; nr_done[0]++) {
+		part = &code->parts[nr_done[0]];
+		while (nr_done[1] < plts->nr && plts->all[nr_done[1]].start < part->start)
+			convert_plt(table, source, functions, index, &plts->all[nr_done[1]++]);
+		table_add(table, &plain, part->start, part->size, &code->rows[part->first],
+			  part->nr);
+		table->counts.analysed += part->size;
 	}
+	while (nr_done[1] < plts->nr && plts->all[nr_done[1]].start <= end)
+		convert_plt(table, source, functions, index, &plts->all[nr_done[1]++]);
+}
+
+/* Code that nothing describes is analysed where the file itself is at hand. */
+static void analyse_code(struct table *table, const struct cfi_source *source,
+			 const struct cfi_functions *functions, struct code_rows *code)
+{
+	struct code_image image;
+
+	*code = (struct code_rows){};
+	if (!source->elf)
+		return;
+	if (code_image_open(&image, source, functions))
+		code_rows_find(code, &image, NULL, NULL);
+	code_image_close(&image);
+	memcpy(table->counts.unsure, code->holes, sizeof(code->holes));
 }
 
 static void convert_functions(struct table *table, const struct cfi_source *source,
@@ -163,13 +194,16 @@ static void convert_functions(struct table *table, const struct cfi_source *sour
 {
 	struct cfi_functions *functions = &sections[CFI_EH_FRAME];
 	const struct cfi_function *all = functions->all;
-	u32 i, nr_plts = 0;
+	u32 i, nr_done[2] = {};
+	struct code_rows code;
 
+	analyse_code(table, source, functions, &code);
 	for (i = 0; i < functions->nr && !table->error; i++) {
-		convert_plts(table, source, functions, i, &nr_plts);
+		convert_code(table, source, functions, i, &code, nr_done);
 		convert_function(table, &sections[all[i].origin], &all[i], rows);
 	}
-	convert_plts(table, source, functions, functions->nr, &nr_plts);
+	convert_code(table, source, functions, functions->nr, &code, nr_done);
+	code_rows_free(&code);
 }
 
 static const char *read_functions(struct table *table, struct cfi_functions *functions,
@@ -302,7 +336,9 @@ const char *conversion_make(struct conversion *conv, const struct elf *elf)
 		error = conversion_fill(&conv->table, &source);
 	}
 	if (!error && !conv->table.nr_fdes)
-		error = "its .eh_frame describes no function";
+		error = source.sec.size || source.debug.size || source.go.nr ?
+			"its .eh_frame describes no function" :
+			"has no .eh_frame: nothing describes its stack frames";
 	if (!error)
 		find_facts(conv, elf, &source);
 	cfi_source_close(&source);

@@ -30,7 +30,9 @@ struct table_fde {
  * @flex: that FLEX rows describe
  * @plt: that rows for each slot of a PLT describe
  * @recognised: of these three, the bytes of PLTs that call frame information does not describe
+ * @analysed: of these, the bytes of code that was analysed
  * @holes: that nothing describes, by reason
+ * @unsure: of code that was analysed and got no rows, by reason
  * @odd: entries of .eh_frame and of .debug_frame that do not say which code they are for
  */
 struct table_counts {
@@ -40,7 +42,9 @@ struct table_counts {
 	u64	flex;
 	u64	plt;
 	u64	recognised;
+	u64	analysed;
 	u64	holes[NR_CFI_HOLES];
+	u64	unsure[NR_CODE_HOLES];
 	u64	odd[2];
 };
 

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One function of code that nothing describes, followed along all of its paths. */
+#ifndef CODE_FLOW_H
+#define CODE_FLOW_H
+
+#include "code_image.h"
+#include "code_state.h"
+
+/* A larger function is not analysed. */
+#define CODE_INSNS_MAX	60000
+
+/* Places in a function where it may end, or not */
+#define CODE_NR_DOUBTS	64
+
+/**
+ * struct code_step - an instruction of a function
+ * @insn: what it does
+ * @state: what is known before it
+ * @index: of its first byte
+ * @is_waiting: it is to be run
+ * @is_proven: a path from here returns, or gives its place to a function that surely begins there
+ * @has_failed: a path from here ends with a stack that is not that of a return
+ * @is_certain: what is known is true whenever the processor comes here
+ */
+struct code_step {
+	struct code_insn	insn;
+	struct code_state	state;
+	u32			index;
+	bool			is_waiting;
+	bool			is_proven;
+	bool			has_failed;
+	bool			is_certain;
+};
+
+/**
+ * struct code_edge - a step, and one that may come after it
+ * @from: number of the first
+ * @to: number of the second
+ * @is_call: the first is a call, which may never return
+ */
+struct code_edge {
+	u32	from;
+	u32	to;
+	bool	is_call;
+};
+
+/**
+ * struct code_call - a call or a jump to a function
+ * @function: number of the calling function
+ * @target: index of the other
+ * @is_jump: it is a jump
+ * @needs_fp: the frame pointer leads to the caller's frame, or is the caller's
+ */
+struct code_call {
+	u32	function;
+	u32	target;
+	bool	is_jump;
+	bool	needs_fp;
+};
+
+/**
+ * struct code_flow - a function
+ * @image: the code
+ * @decoder: how to read instructions
+ * @steps: its instructions
+ * @nr: their number
+ * @room: steps that there is room for
+ * @marks: of each byte of the image, the number of the step that begins there + 1
+ * @waiting: steps that are to be run
+ * @nr_waiting: their number
+ * @doubts: steps after which there may be another function
+ * @nr_doubts: their number
+ * @tables: its tables of places to jump to
+ * @start: address of the function
+ * @end: of the part of it that begins there
+ * @is_weak: nothing but a gap says that a function begins there
+ * @number: of the function
+ * @edges: which step comes after which
+ * @nr_edges: their number
+ * @calls: calls that are certain, of all functions
+ * @nr_calls: their number
+ * @nr_decoded: instructions that were read, of all functions
+ * @current: number of the step that is judged
+ * @changes_fp: it returns with another frame pointer
+ * @hole: why it, or a part of it, gets no rows
+ * @error: there is not enough memory
+ */
+struct code_flow {
+	const struct code_image	*image;
+	struct code_decoder	decoder;
+	struct code_step	*steps;
+	u32			nr;
+	u32			room;
+	u32			*marks;
+	u32			*waiting;
+	u32			nr_waiting;
+	u32			doubts[CODE_NR_DOUBTS];
+	u32			nr_doubts;
+	struct code_tables	tables;
+	u64			start;
+	u64			end;
+	bool			is_weak;
+	u32			number;
+	struct code_edge	*edges;
+	size_t			nr_edges;
+	struct code_call	*calls;
+	size_t			nr_calls;
+	u64			nr_decoded;
+	u32			current;
+	bool			changes_fp;
+	enum code_hole		hole;
+	bool			error;
+};
+
+bool code_flow_open(struct code_flow *flow, const struct code_image *image);
+void code_flow_close(struct code_flow *flow);
+void code_flow_run(struct code_flow *flow, u64 start);
+
+#endif /* CODE_FLOW_H */

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Finds the code of a file that nothing describes, and addresses at which functions may begin:
+ * symbols, targets of calls, and whatever code or data names. A wrong one does no harm: no rows
+ * are made of code that does not return to its caller.
+ */
+#include <stdlib.h>
+
+#include "code.h"
+#include "code_image.h"
+#include "code_insn.h"
+#include "grow.h"
+
+/* No file with more undescribed code is analysed: it would take too long. */
+#define IMAGE_MAX	(32u << 20)
+
+/* Where less than this part of the code is undescribed, the rest is not searched for calls. */
+#define PART_MIN	256
+
+/* Finds the range of an address. Return: NULL: it is in none. */
+static const struct range *find_range(const struct ranges *ranges, u64 addr)
+{
+	size_t lo = 0, hi = ranges->nr, mid;
+
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		if (ranges->all[mid].end <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < ranges->nr && ranges->all[lo].start <= addr ? &ranges->all[lo] : NULL;
+}
+
+/* Return: the index of the byte at @addr; -1: there is none. @left: bytes up to the range's end */
+s64 code_image_index(const struct code_image *image, u64 addr, u64 *left)
+{
+	const struct range *range = find_range(&image->ranges, addr);
+
+	if (!range)
+		return -1;
+	*left = range->end - addr;
+	return range->before + (addr - range->start);
+}
+
+/* Does a function surely begin at @addr, so that a jump there has the state of a call? */
+bool code_image_is_start(const struct code_image *image, u64 addr)
+{
+	const struct cfi_functions *functions = image->functions;
+	u64 left, lo = 0, hi = functions->nr, mid;
+	s64 index = code_image_index(image, addr, &left);
+
+	if (index >= 0)
+		return image->flags[index] & CODE_SYMBOL;
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		if (functions->all[mid].start < addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < functions->nr && functions->all[lo].start == addr;
+}
+
+/* Reads what the file loads to @addr. */
+bool code_image_read(const struct code_image *image, u64 addr, void *dst, u32 size)
+{
+	struct elf_segment seg;
+	u32 i;
+
+	for (i = 0; elf_get_segment(image->elf, i, &seg); i++)
+		if (seg.type == PT_LOAD && addr >= seg.addr && addr - seg.addr < seg.filesz)
+			return size <= seg.filesz - (addr - seg.addr) &&
+			       !file_read(&image->elf->file, seg.off + (addr - seg.addr), dst,
+					  size);
+	return false;
+}
+
+/* Return: the first address after @addr that code names. */
+u64 code_image_next_ref(const struct code_image *image, u64 addr)
+{
+	size_t lo = 0, hi = image->nr_refs, mid;
+
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		if (image->refs[mid] <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < image->nr_refs ? image->refs[lo] : ~0ull;
+}
+
+/* An address, found in code or data */
+static void add_address(struct code_image *image, u64 addr, u8 flag)
+{
+	u64 left, *refs;
+	s64 index = code_image_index(image, addr, &left);
+
+	if (index >= 0) {
+		image->flags[index] |= flag;
+		return;
+	}
+	if (flag != CODE_HINTED)
+		return;
+	refs = grow(image->refs, image->nr_refs, sizeof(*refs));
+	if (!refs)
+		return;
+	image->refs = refs;
+	refs[image->nr_refs++] = addr;
+}
+
+static s32 signed_word(const u8 *bytes)
+{
+	s32 word;
+
+	memcpy(&word, bytes, sizeof(word));
+	return word;
+}
+
+/* call, jmp, jcc and lea, at any byte: an address in the code by mere chance is rare. */
+static void scan_x86(struct code_image *image, const u8 *bytes, u64 size, u64 addr)
+{
+	u64 i, next;
+
+	for (i = 0; i + 6 <= size; i++) {
+		next = addr + i + 5;
+		if (bytes[i] == 0xe8)
+			add_address(image, next + signed_word(bytes + i + 1), CODE_CALLED);
+		else if (bytes[i] == 0x8d && (bytes[i + 1] & 0xc7) == 5)
+			add_address(image, next + 1 + signed_word(bytes + i + 2), CODE_HINTED);
+	}
+}
+
+/* bl; adrp and add */
+static void scan_arm64(struct code_image *image, const u8 *bytes, u64 size, u64 addr)
+{
+	u64 i, pages[32] = {};
+	u32 code;
+
+	for (i = 0; i + 4 <= size; i += 4) {
+		code = signed_word(bytes + i);
+		if (code >> 26 == 0x25) {
+			add_address(image, addr + i + ((s32)(code << 6) >> 4), CODE_CALLED);
+		} else if ((code & 0x9f000000) == 0x90000000) {
+			pages[code & 31] = ((addr + i) & ~0xfffull) +
+				(((s64)((s32)(code << 8) >> 13) * 4 + (code >> 29 & 3)) << 12);
+		} else if ((code & 0x9f000000) == 0x10000000) {
+			add_address(image, addr + i + (s64)((s32)(code << 8) >> 13) * 4 +
+				    (code >> 29 & 3), CODE_HINTED);
+		} else if ((code & 0xffc00000) == 0x91000000) {
+			if (pages[code >> 5 & 31])
+				add_address(image, pages[code >> 5 & 31] + (code >> 10 & 0xfff),
+					    CODE_HINTED);
+		}
+	}
+}
+
+static void scan_data(struct code_image *image, const u8 *bytes, u64 size)
+{
+	u64 i, word, left;
+	s64 index;
+
+	for (i = 0; i + 8 <= size; i += 8) {
+		memcpy(&word, bytes + i, sizeof(word));
+		if (word < image->ranges.all[0].start ||
+		    word >= image->ranges.all[image->ranges.nr - 1].end)
+			continue;
+		index = code_image_index(image, word, &left);
+		if (index >= 0)
+			image->flags[index] |= CODE_HINTED;
+	}
+}
+
+static int compare(const void *a, const void *b)
+{
+	const u64 *one = a, *two = b;
+
+	return (*one > *two) - (*one < *two);
+}
+
+/* Searches all that is loaded for addresses. */
+static void scan(struct code_image *image, const struct elf_segment *seg, const u8 *bytes, u64 size)
+{
+	if (!(seg->flags & PF_X))
+		scan_data(image, bytes, size);
+	else if (image->machine->machine == EM_X86_64)
+		scan_x86(image, bytes, size, seg->addr);
+	else
+		scan_arm64(image, bytes, size, seg->addr);
+}
+
+/* @is_small: the code is so small a part of the file that only the code itself is searched */
+static void scan_segments(struct code_image *image, bool is_small)
+{
+	struct elf_segment seg;
+	const struct range *range;
+	u8 *bytes;
+	u64 len;
+	u32 i;
+
+	for (i = 0; is_small && i < image->ranges.nr; i++) {
+		range = &image->ranges.all[i];
+		seg = (struct elf_segment){ .flags = PF_X, .addr = range->start };
+		scan(image, &seg, image->bytes + range->before, range->end - range->start);
+	}
+	for (i = 0; !is_small && elf_get_segment(image->elf, i, &seg); i++) {
+		if (seg.type != PT_LOAD || !file_has(&image->elf->file, seg.off, seg.filesz))
+			continue;
+		len = min_t(u64, seg.filesz, FILE_COPY_MAX);
+		if (file_copy(&image->elf->file, seg.off, len, &bytes))
+			continue;
+		scan(image, &seg, bytes, len);
+		free(bytes);
+	}
+	if (image->nr_refs)
+		qsort(image->refs, image->nr_refs, sizeof(*image->refs), compare);
+}
+
+static void add_symbols(struct code_image *image)
+{
+	const struct elf *elf = image->elf;
+	struct elf_section sec;
+	struct elf_symbol sym;
+	u32 i, k;
+
+	for (i = 0; elf_get_section(elf, i, &sec); i++) {
+		if (sec.type != SHT_SYMTAB && sec.type != SHT_DYNSYM)
+			continue;
+		for (k = 0; elf_get_symbol(elf, &sec, k, &sym); k++)
+			if (sym.section != SHN_UNDEF &&
+			    (sym.type == STT_FUNC || sym.type == STT_GNU_IFUNC))
+				add_address(image, sym.value, CODE_SYMBOL);
+	}
+	add_address(image, elf->entry, CODE_ROOT);
+}
+
+/*
+ * Adds a piece of code that nothing describes, unless it is padding. Between two functions, a piece
+ * that is too short to begin at an aligned address is not even read.
+ */
+static void add_piece(struct code_image *image, u64 start, u64 end)
+{
+	u64 left = 0, len, off = 0;
+	u8 bytes[256];
+
+	if (end % 16 == 0 && end - start < 16)
+		return;
+	for (; start < end; start += len, off += len) {
+		if (left - off < 16 && left - off < end - start) {
+			left = min_t(u64, end - start, sizeof(bytes));
+			off = 0;
+			if (!code_image_read(image, start, bytes, left))
+				return;
+		}
+		len = code_padding(image->machine, bytes + off, left - off);
+		if (!len)
+			break;
+	}
+	if (start < end)
+		ranges_add(&image->ranges, start, end - start);
+}
+
+static void find_pieces(struct code_image *image, const struct ranges *described)
+{
+	size_t i, k = 0;
+	u64 start;
+
+	for (i = 0; i < image->all.nr; i++) {
+		start = image->all.all[i].start;
+		while (k < described->nr && described->all[k].end <= start)
+			k++;
+		for (; k < described->nr && described->all[k].start < image->all.all[i].end; k++) {
+			if (described->all[k].start > start)
+				add_piece(image, start, described->all[k].start);
+			start = described->all[k].end;
+		}
+		/* The last one may reach into the next range. */
+		k -= k > 0;
+		if (start < image->all.all[i].end)
+			add_piece(image, start, image->all.all[i].end);
+	}
+	ranges_merge(&image->ranges);
+}
+
+/* A section may be anywhere. Only what is loaded counts. */
+static void find_code(struct code_image *image, const struct ranges *loaded)
+{
+	struct ranges code;
+	size_t i;
+	u64 size;
+
+	code_find(&code, image->elf);
+	for (i = 0; i < code.nr; i++) {
+		size = code.all[i].end - code.all[i].start;
+		if (ranges_bytes_within(loaded, code.all[i].start, size) == size)
+			ranges_add(&image->all, code.all[i].start, size);
+	}
+	ranges_merge(&image->all);
+	ranges_free(&code);
+}
+
+static bool read_pieces(struct code_image *image)
+{
+	const struct range *range;
+	size_t i;
+
+	image->size = ranges_bytes(&image->ranges);
+	if (!image->size || image->size > IMAGE_MAX)
+		return false;
+	image->bytes = malloc(image->size);
+	image->flags = calloc(image->size, 1);
+	if (!image->bytes || !image->flags)
+		return false;
+	for (i = 0; i < image->ranges.nr; i++) {
+		range = &image->ranges.all[i];
+		if (!code_image_read(image, range->start, image->bytes + range->before,
+				     range->end - range->start))
+			return false;
+	}
+	return true;
+}
+
+/**
+ * code_image_open - find the code that nothing describes
+ * @image: filled in
+ * @source: the file
+ * @functions: the functions that are described
+ *
+ * Return: false if there is none, too much of it, or not enough memory. The caller calls
+ * code_image_close() in both cases.
+ */
+bool code_image_open(struct code_image *image, const struct cfi_source *source,
+		     const struct cfi_functions *functions)
+{
+	const struct plts *plts = &source->plts;
+	struct ranges described = {};
+	u32 i;
+
+	*image = (struct code_image){
+		.elf = source->elf, .machine = source->machine, .functions = functions,
+	};
+	for (i = 0; i < functions->nr; i++)
+		ranges_add(&described, functions->all[i].start, functions->all[i].size);
+	for (i = 0; i < plts->nr; i++)
+		ranges_add(&described, plts->all[i].start, plts->all[i].size);
+	ranges_merge(&described);
+	find_code(image, &source->code);
+	find_pieces(image, &described);
+	ranges_free(&described);
+	if (!read_pieces(image))
+		return false;
+	add_symbols(image);
+	scan_segments(image, image->size < ranges_bytes(&image->all) / PART_MIN);
+	return true;
+}
+
+void code_image_close(struct code_image *image)
+{
+	ranges_free(&image->ranges);
+	ranges_free(&image->all);
+	free(image->bytes);
+	free(image->flags);
+	free(image->refs);
+}
