@@ -55,28 +55,6 @@ static u64 next_random(void)
 	return state >> 32;
 }
 
-/* At a random address of a random function; libsframe must be able to report the CFA. */
-static void choose_addresses(void)
-{
-	struct sframe_fde fde;
-	struct sframe_row row;
-	u64 addr;
-	int nr = 0;
-
-	while (nr < NR_ADDRESSES) {
-		buffer_reader_refill(&buf);
-		if (sframe_get_fde(&hdr, &buf.rd, next_random() % hdr.num_fdes, &fde))
-			errx(1, "cannot read a function");
-		if (!fde.size || fde.pcmask || fde.flex || fde.signal)
-			continue;
-		addr = fde.start + next_random() % fde.size;
-		if (sframe_find_row(&hdr, &buf.rd, addr, &row) || row.outermost)
-			continue;
-		addresses[nr].addr = addr;
-		addresses[nr++].cfa = row.cfa.off;
-	}
-}
-
 /* ---- the ways ---- */
 
 static bool find_compiled(u64 addr, s64 cfa)
@@ -119,6 +97,32 @@ static void *symbol(const char *library, const char *name)
 	if (!found)
 		errx(1, "%s", dlerror());
 	return found;
+}
+
+/*
+ * At a random address of a random function; libsframe must be able to report the CFA, and libgcc to
+ * find the function. It knows none whose rows come of its instructions.
+ */
+static void choose_addresses(void)
+{
+	struct sframe_fde fde;
+	struct sframe_row row;
+	u64 addr;
+	int nr = 0;
+
+	while (nr < NR_ADDRESSES) {
+		buffer_reader_refill(&buf);
+		if (sframe_get_fde(&hdr, &buf.rd, next_random() % hdr.num_fdes, &fde))
+			errx(1, "cannot read a function");
+		if (!fde.size || fde.pcmask || fde.flex || fde.signal)
+			continue;
+		addr = fde.start + next_random() % fde.size;
+		if (sframe_find_row(&hdr, &buf.rd, addr, &row) || row.outermost ||
+		    !find_libgcc(addr, 0))
+			continue;
+		addresses[nr].addr = addr;
+		addresses[nr++].cfa = row.cfa.off;
+	}
 }
 
 static void open_peers(const char *library)

@@ -140,7 +140,11 @@ static bool is_start(struct comparison *cmp, const struct sframe_fde *fde)
 	       !compare_find_row(cmp, fde->start, &row) && row.outermost;
 }
 
-/* No byte of it is in .eh_frame. All are in a section with the name of a PLT, or start a loader. */
+/*
+ * No byte of it is in .eh_frame. All are in a section with the name of a PLT, or start a loader. Of
+ * x86_64, it may be any code: its instructions say what is in the table, which the part code of
+ * this oracle tests.
+ */
 bool converted_is_alone(struct comparison *cmp, const struct sframe_fde *fde)
 {
 	static const char *const names[] = { ".plt", ".plt.got", ".plt.sec", ".iplt" };
@@ -151,7 +155,7 @@ bool converted_is_alone(struct comparison *cmp, const struct sframe_fde *fde)
 	for (i = 0; i < fde->size; i++)
 		if (functions_find(&cmp->functions, fde->start + i))
 			return false;
-	if (is_start(cmp, fde))
+	if (is_start(cmp, fde) || !is_arm64(cmp))
 		return true;
 	for (i = 0; elf_get_section(elf, i, &sec); i++) {
 		u64 off = fde->start - sec.addr;

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Compares the rows that come of an analysis of code with those that come of .eh_frame, by the program analysed."""
+
+import re
+import subprocess
+from pathlib import Path
+
+from convert import find_files
+
+# Assembly whose call frame information leaves out what its pushes do, by its first bytes.
+ERRATA = {
+    "5355488d1a48f7db": "mul_1, addmul_1 and submul_1 of GMP, also in glibc: push %rbx; push %rbp",
+}
+# Its compiler puts code to the end of a function, with the call frame information of whatever comes before it there.
+OCAML = b"caml_call_gc"
+SUM = re.compile(r"^.*: (\d+) of (\d+) bytes, (\d+) instructions, (\d+) elsewhere, (\d+) late, (\d+) differences$", re.M)
+BATCH = 10
+
+
+def compare(program, paths):
+    """Return the sums of what the program counts, its differences, and its other problems."""
+    ran = subprocess.run([program, *paths], text=True, capture_output=True, check=False)
+    counts = [tuple(map(int, found)) for found in SUM.findall(ran.stdout)]
+    problems = ran.stderr.splitlines() + ([] if ran.returncode in (0, 1) else [f"status {ran.returncode}: {paths}"])
+    return [sum(column) for column in zip(*counts)] or [0] * 6, re.findall("^# (.*)", ran.stdout, re.M), problems
+
+
+def is_erratum(line):
+    name, function = re.match(r"(\S+): 0x\w+ in 0x\w+ \((\w+)\);", line).groups()
+    return function in ERRATA or OCAML in Path(name).read_bytes()
+
+
+def run(choice, tap, program):
+    found = sorted(find_files(choice["places"]))
+    for arch, share in (("amd64", 55),):
+        paths = [path for kind, path in found if kind == arch and "/debug/" not in path]
+        paths = paths[::max(1, len(paths) // choice["files"])]
+        sums, differences, problems = [0] * 6, [], []
+        for i in range(0, len(paths), BATCH):
+            more, lines, wrong = compare(program, paths[i:i + BATCH])
+            sums = [one + two for one, two in zip(sums, more)]
+            differences += [line for line in lines if not is_erratum(line)]
+            problems += wrong
+        rows, code, instructions, elsewhere, late, different = sums
+        print(f"# {arch}: {len(paths)} files, {instructions} instructions compared, {different - len(differences)} errata, "
+              f"{elsewhere} by other registers, {late} by late rows, rows for {rows} of {code} bytes")
+        tap.case(f"{arch}: the rows of the analysis are those of .eh_frame", problems + differences)
+        tap.case(f"{arch}: rows for {share} % of the bytes", [] if rows * 100 >= code * share else f"{rows} of {code}")
