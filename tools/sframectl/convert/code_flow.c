@@ -112,6 +112,21 @@ static bool leaves(const struct code_flow *flow, u64 addr, const struct code_sta
 	       code_state_is_entry(state, flow->image->machine);
 }
 
+/* Does the instruction make room on the stack, as the first one of a function may? */
+static bool makes_room(const struct code_flow *flow, u64 addr, s64 index, u64 left)
+{
+	u8 sp = flow->image->machine->sp;
+	struct code_insn insn = { .addr = addr };
+	u32 i;
+
+	code_decode(&flow->decoder, flow->image->bytes + index, left, &insn);
+	for (i = 0; i < insn.nr_ops; i++)
+		if (insn.ops[i].how == CODE_COPY && insn.ops[i].reg == sp &&
+		    insn.ops[i].base == sp && insn.ops[i].arg < 0)
+			return true;
+	return false;
+}
+
 /*
  * The last call does not return if what comes after it is another function, or no code. Such a
  * function may begin there if it would have the right state, too: what unwinds exceptions ends so.
@@ -124,7 +139,8 @@ static bool is_after_end(const struct code_flow *flow, const struct code_insn *i
 
 	if (!state->after_call)
 		return false;
-	if (index < 0 || flow->image->flags[index] & (CODE_IS_START | CODE_HINTED))
+	if (index < 0 || flow->image->flags[index] & (CODE_IS_START | CODE_HINTED) ||
+	    makes_room(flow, addr, index, left))
 		return true;
 	return (flow->is_weak || (insn->is_nop && addr % 16 == 0)) &&
 	       code_state_is_entry(state, flow->image->machine);
@@ -267,14 +283,19 @@ static u64 find_end(const struct code_flow *flow)
 	}
 }
 
+static bool is_in_body(const struct code_flow *flow, const struct code_step *step)
+{
+	return step->insn.addr >= flow->start && step->insn.addr < flow->end;
+}
+
 static void add_edge(struct code_flow *flow, u64 addr, bool is_call)
 {
-	u64 left, from = flow->steps[flow->current].insn.addr;
+	u64 left;
 	s64 index = code_image_index(flow->image, addr, &left);
 	struct code_edge *edges;
 
 	if (index < 0 || !flow->marks[index] ||
-	    (is_call && (from < flow->start || from >= flow->end)))
+	    (is_call && !is_in_body(flow, &flow->steps[flow->current])))
 		return;
 	edges = grow(flow->edges, flow->nr_edges, sizeof(*edges));
 	flow->error |= !edges;
@@ -403,11 +424,16 @@ static bool spread_back(struct code_flow *flow, const struct code_edge *edge)
 {
 	struct code_step *from = &flow->steps[edge->from];
 	const struct code_step *to = &flow->steps[edge->to];
-	bool is_proven = from->is_proven || (to->is_proven && !(edge->is_call && to->has_failed));
+	bool is_trusted = !edge->is_call || (to->is_local && !to->has_failed);
+	bool is_proven = from->is_proven || (to->is_proven && is_trusted);
+	bool is_local = from->is_local || (to->is_local && is_trusted && is_in_body(flow, from) &&
+					   is_in_body(flow, to));
 	bool has_failed = from->has_failed || (to->has_failed && !edge->is_call);
-	bool is_changed = is_proven != from->is_proven || has_failed != from->has_failed;
+	bool is_changed = is_proven != from->is_proven || has_failed != from->has_failed ||
+			  is_local != from->is_local;
 
 	from->is_proven = is_proven;
+	from->is_local = is_local;
 	from->has_failed = has_failed;
 	return is_changed;
 }
@@ -417,7 +443,7 @@ static bool spread_on(struct code_flow *flow, const struct code_edge *edge)
 	struct code_step *to = &flow->steps[edge->to];
 
 	if (!flow->steps[edge->from].is_certain || to->is_certain || to->has_failed ||
-	    (edge->is_call && !to->is_proven))
+	    (edge->is_call && !to->is_local))
 		return false;
 	to->is_certain = true;
 	return true;
@@ -458,6 +484,8 @@ static void judge(struct code_flow *flow)
 		flow->steps[i].has_failed = false;
 		flow->steps[i].is_certain = false;
 		judge_step(flow, &flow->steps[i]);
+		flow->steps[i].is_local = flow->steps[i].is_proven &&
+					  is_in_body(flow, &flow->steps[i]);
 	}
 	flow->current = ~0u;
 	spread(flow, spread_back);

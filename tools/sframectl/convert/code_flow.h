@@ -19,6 +19,7 @@
  * @index: of its first byte
  * @is_waiting: it is to be run
  * @is_proven: a path from here returns, or gives its place to a function that surely begins there
+ * @is_local: that path does not leave the part of the function that begins at its start
  * @has_failed: a path from here ends with a stack that is not that of a return
  * @is_certain: what is known is true whenever the processor comes here
  */
@@ -28,6 +29,7 @@ struct code_step {
 	u32			index;
 	bool			is_waiting;
 	bool			is_proven;
+	bool			is_local;
 	bool			has_failed;
 	bool			is_certain;
 };

@@ -421,10 +421,13 @@ static bool is_in(u8 byte, const char *set)
 static void decode_vector(const u8 *bytes, u64 left, struct code_insn *out)
 {
 	u32 prefix = *bytes == 0x62 ? 4 : *bytes == 0xc4 ? 3 : *bytes == 0xc5 ? 2 : 0;
-	u32 map = prefix == 2 ? 1 : bytes[1] & (prefix == 4 ? 7 : 31), pos = prefix + 2;
+	u32 map, pos = prefix + 2;
 	u8 op, modrm, sib;
 
-	if (!prefix || left < INSN_MAX || map == 4 || !map || map > 6)
+	if (!prefix || left < INSN_MAX)
+		return;
+	map = prefix == 2 ? 1 : bytes[1] & (prefix == 4 ? 7 : 31);
+	if (map == 4 || !map || map > 6)
 		return;
 	op = bytes[prefix];
 	modrm = bytes[prefix + 1];
