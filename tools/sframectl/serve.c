@@ -46,7 +46,7 @@ static const char usage[] =
 "  sframectl load --all; sframectl serve       begin with what runs already\n";
 
 #define JOBS		4	/* at the same time */
-#define WORK_MS		60000	/* after which a child is ended that has not even used its time */
+#define WORK_MS		180000	/* after which a child is ended that has not even used its time */
 #define READ_MS		15000	/* likewise, a child that reads a process */
 #define KILLED_MS	5000	/* after which a child that was killed is given up */
 #define STUCK_MAX	8	/* children that were given up; with more, no process is read */

@@ -7,8 +7,9 @@
  * of a function gets no rows, and neither does code that changes the stack.
  *
  * A call may never return, and be followed by another function. What comes after a call is certain
- * only if it leads to a return, too. Compilers move pieces of many functions to one place, one
- * after the other; there, nothing is certain after a call.
+ * only if it leads to a return, too, or if a symbol says that it belongs to the function. Compilers
+ * move pieces of many functions to one place, one after the other; there, nothing is certain after
+ * a call.
  */
 #include <elf.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@
 #include "code_flow.h"
 #include "grow.h"
 
-/* Entries of a table that no comparison limits */
+/* Entries of a table; a switch with more is not followed */
 #define ENTRIES_MAX	4096
 
 /* How often something is handed on along all paths of a function. It is seldom more than thrice. */
@@ -95,7 +96,6 @@ static void reach(struct code_flow *flow, u64 addr, const struct code_state *sta
 	step = &flow->steps[flow->nr++];
 	*step = (struct code_step){ .insn.addr = addr, .state = *state, .index = index };
 	code_decode(&flow->decoder, flow->image->bytes + index, left, &step->insn);
-	flow->nr_decoded++;
 	flow->marks[index] = flow->nr;
 	wait_for(flow, flow->nr - 1);
 }
@@ -162,16 +162,18 @@ static bool read_entry(const struct code_flow *flow, const struct code_table *ta
 	return code_image_index(flow->image, *target, &left) >= 0;
 }
 
-/* Return: number of entries of a table. */
+/* Return: number of entries of a table; 0 if no comparison limits it. */
 static u32 count_entries(const struct code_flow *flow, const struct code_table *table,
 			 const struct code_state *state)
 {
-	u64 end = code_image_next_ref(flow->image, table->addr), target;
-	u32 i, max = state->bound ? min_t(u32, state->bound, ENTRIES_MAX) : ENTRIES_MAX;
+	u64 target;
+	u32 i;
 
-	for (i = 0; i < max && read_entry(flow, table, i, &target); i++)
-		if (!state->bound && table->addr + (u64)i * (table->form & 15) >= end)
-			break;
+	if (state->bound > ENTRIES_MAX)
+		return 0;
+	for (i = 0; i < state->bound; i++)
+		if (!read_entry(flow, table, i, &target))
+			return 0;
 	return i;
 }
 
@@ -194,6 +196,7 @@ static void reach_entries(struct code_flow *flow, const struct code_state *state
 		return;
 	copy = *table;
 	nr = count_entries(flow, &copy, state);
+	flow->nr_decoded += nr;
 	for (i = 0; i < nr; i++)
 		if (read_entry(flow, &copy, i, &target))
 			reach(flow, target, state);
@@ -206,6 +209,7 @@ static void run_step(struct code_flow *flow, u32 number)
 	const struct code_insn insn = flow->steps[number].insn;
 	u64 next = insn.addr + insn.size;
 
+	flow->nr_decoded++;
 	code_state_run(&state, machine, &insn, &flow->tables);
 	switch (insn.flow) {
 	case CODE_CALL:
@@ -240,7 +244,7 @@ static void run_steps(struct code_flow *flow)
 {
 	u32 i;
 
-	while (flow->nr_waiting && !flow->error) {
+	while (flow->nr_waiting && !flow->error && flow->nr_decoded <= CODE_WORK_MAX) {
 		i = flow->waiting[--flow->nr_waiting];
 		flow->steps[i].is_waiting = false;
 		run_step(flow, i);
@@ -281,6 +285,20 @@ static u64 find_end(const struct code_flow *flow)
 		if (!len)
 			return addr;
 	}
+}
+
+static u64 find_named_end(const struct code_flow *flow)
+{
+	u64 left, addr = flow->start;
+	s64 index = code_image_index(flow->image, addr, &left);
+	const u8 *flags = flow->image->flags + index;
+
+	if (!(*flags & CODE_SYMBOL))
+		return addr;
+	do
+		addr++, flags++;
+	while (--left && *flags & CODE_INSIDE);
+	return addr;
 }
 
 static bool is_in_body(const struct code_flow *flow, const struct code_step *step)
@@ -346,9 +364,11 @@ static void judge_return(struct code_flow *flow, const struct code_state *state)
 static void judge_jump(struct code_flow *flow, const struct code_state *state)
 {
 	const struct code_table *table = find_table(flow, state);
-	u32 i, nr = table ? count_entries(flow, table, state) : 0;
+	u32 i, nr = table && flow->nr_decoded <= CODE_WORK_MAX ?
+		count_entries(flow, table, state) : 0;
 	u64 target;
 
+	flow->nr_decoded += nr;
 	for (i = 0; i < nr; i++)
 		if (read_entry(flow, table, i, &target))
 			add_edge(flow, target, false);
@@ -361,9 +381,8 @@ static void judge_system_call(struct code_flow *flow, const struct code_state *s
 	bool is_x86 = flow->image->machine->machine == EM_X86_64;
 	const struct code_value *nr = &state->regs[is_x86 ? 0 : 8];
 
-	if (nr->kind != CODE_NUMBER)
-		return;
-	if (nr->off == SYS_CLONE3 ||
+	/* An unknown number may be that of clone(). */
+	if (nr->kind != CODE_NUMBER || nr->off == SYS_CLONE3 ||
 	    (is_x86 ? nr->off == SYS_RT_SIGRETURN_X86 || nr->off == SYS_CLONE_X86 ||
 		      nr->off == SYS_VFORK_X86 :
 		      nr->off == SYS_RT_SIGRETURN_ARM64 || nr->off == SYS_CLONE_ARM64))
@@ -379,6 +398,12 @@ static void judge_step(struct code_flow *flow, const struct code_step *step)
 	u64 next = insn->addr + insn->size;
 
 	code_state_run(&state, machine, insn, &flow->tables);
+	/* It takes its return address from the stack: its caller may go on with another stack. */
+	if (state.regs[machine->sp].kind == CODE_STACK &&
+	    state.regs[machine->sp].off > machine->fixed_ra) {
+		fail(flow, CODE_HOLE_STACK);
+		flow->moves_sp = true;
+	}
 	switch (insn->flow) {
 	case CODE_CALL:
 	case CODE_CALL_ANY:
@@ -441,9 +466,10 @@ static bool spread_back(struct code_flow *flow, const struct code_edge *edge)
 static bool spread_on(struct code_flow *flow, const struct code_edge *edge)
 {
 	struct code_step *to = &flow->steps[edge->to];
+	bool is_named = to->insn.addr > flow->start && to->insn.addr < flow->named_end;
 
 	if (!flow->steps[edge->from].is_certain || to->is_certain || to->has_failed ||
-	    (edge->is_call && !to->is_local))
+	    (edge->is_call && !to->is_local && !is_named))
 		return false;
 	to->is_certain = true;
 	return true;
@@ -475,8 +501,10 @@ static void judge(struct code_flow *flow)
 	u32 i;
 
 	flow->end = find_end(flow);
+	flow->named_end = find_named_end(flow);
 	flow->nr_edges = 0;
 	flow->changes_fp = false;
+	flow->moves_sp = false;
 	flow->hole = CODE_SOUND;
 	for (i = 0; i < flow->nr && !flow->error; i++) {
 		flow->current = i;
@@ -487,6 +515,10 @@ static void judge(struct code_flow *flow)
 		flow->steps[i].is_local = flow->steps[i].is_proven &&
 					  is_in_body(flow, &flow->steps[i]);
 	}
+	/* Some paths were not followed. */
+	flow->current = 0;
+	if (flow->nr == CODE_INSNS_MAX || flow->nr_decoded > CODE_WORK_MAX)
+		fail(flow, CODE_HOLE_LIMIT);
 	flow->current = ~0u;
 	spread(flow, spread_back);
 	first->is_certain = !first->has_failed;
@@ -508,8 +540,14 @@ static void run_doubt(struct code_flow *flow, u32 number)
 	reach(flow, next, &state);
 	run_steps(flow);
 	judge(flow);
-	number = flow->marks[code_image_index(flow->image, next, &left)] - 1;
-	if (number >= first && (flow->steps[number].has_failed || !flow->steps[number].is_proven))
+	if (flow->nr_decoded > CODE_WORK_MAX) {
+		flow->nr_doubts = 0;
+		return;
+	}
+	/* 0: there was no room for it. */
+	number = flow->marks[code_image_index(flow->image, next, &left)];
+	if (number > first &&
+	    (flow->steps[number - 1].has_failed || !flow->steps[number - 1].is_proven))
 		flow->nr_doubts = nr_doubts;
 }
 
@@ -537,7 +575,7 @@ void code_flow_run(struct code_flow *flow, u64 start)
 	reach(flow, start, &state);
 	run_steps(flow);
 	judge(flow);
-	while (flow->nr_doubts && !flow->error)
+	for (; flow->nr_doubts && !flow->error; flow->nr_decoded += flow->nr / 4)
 		run_doubt(flow, flow->doubts[--flow->nr_doubts]);
 	for (i = 0; i < flow->nr && !flow->hole; i++)
 		if (flow->steps[i].is_certain)

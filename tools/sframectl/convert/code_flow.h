@@ -9,6 +9,9 @@
 /* A larger function is not analysed. */
 #define CODE_INSNS_MAX	60000
 
+/* Steps of work for a file. They take about ten seconds. */
+#define CODE_WORK_MAX	12000000
+
 /* Places in a function where it may end, or not */
 #define CODE_NR_DOUBTS	64
 
@@ -75,15 +78,17 @@ struct code_call {
  * @tables: its tables of places to jump to
  * @start: address of the function
  * @end: of the part of it that begins there
+ * @named_end: of the code that belongs to it, as its symbol says; else its start
  * @is_weak: nothing but a gap says that a function begins there
  * @number: of the function
  * @edges: which step comes after which
  * @nr_edges: their number
  * @calls: calls that are certain, of all functions
  * @nr_calls: their number
- * @nr_decoded: instructions that were read, of all functions
+ * @nr_decoded: steps of work, of all functions
  * @current: number of the step that is judged
  * @changes_fp: it returns with another frame pointer
+ * @moves_sp: it takes its return address from the stack
  * @hole: why it, or a part of it, gets no rows
  * @error: there is not enough memory
  */
@@ -101,6 +106,7 @@ struct code_flow {
 	struct code_tables	tables;
 	u64			start;
 	u64			end;
+	u64			named_end;
 	bool			is_weak;
 	u32			number;
 	struct code_edge	*edges;
@@ -110,6 +116,7 @@ struct code_flow {
 	u64			nr_decoded;
 	u32			current;
 	bool			changes_fp;
+	bool			moves_sp;
 	enum code_hole		hole;
 	bool			error;
 };

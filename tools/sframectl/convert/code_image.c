@@ -76,38 +76,14 @@ bool code_image_read(const struct code_image *image, u64 addr, void *dst, u32 si
 	return false;
 }
 
-/* Return: the first address after @addr that code names. */
-u64 code_image_next_ref(const struct code_image *image, u64 addr)
-{
-	size_t lo = 0, hi = image->nr_refs, mid;
-
-	while (lo < hi) {
-		mid = lo + (hi - lo) / 2;
-		if (image->refs[mid] <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < image->nr_refs ? image->refs[lo] : ~0ull;
-}
-
 /* An address, found in code or data */
 static void add_address(struct code_image *image, u64 addr, u8 flag)
 {
-	u64 left, *refs;
+	u64 left;
 	s64 index = code_image_index(image, addr, &left);
 
-	if (index >= 0) {
+	if (index >= 0)
 		image->flags[index] |= flag;
-		return;
-	}
-	if (flag != CODE_HINTED)
-		return;
-	refs = grow(image->refs, image->nr_refs, sizeof(*refs));
-	if (!refs)
-		return;
-	image->refs = refs;
-	refs[image->nr_refs++] = addr;
 }
 
 static s32 signed_word(const u8 *bytes)
@@ -172,13 +148,6 @@ static void scan_data(struct code_image *image, const u8 *bytes, u64 size)
 	}
 }
 
-static int compare(const void *a, const void *b)
-{
-	const u64 *one = a, *two = b;
-
-	return (*one > *two) - (*one < *two);
-}
-
 /* Searches all that is loaded for addresses. */
 static void scan(struct code_image *image, const struct elf_segment *seg, const u8 *bytes, u64 size)
 {
@@ -213,24 +182,53 @@ static void scan_segments(struct code_image *image, bool is_small)
 		scan(image, &seg, bytes, len);
 		free(bytes);
 	}
-	if (image->nr_refs)
-		qsort(image->refs, image->nr_refs, sizeof(*image->refs), compare);
+}
+
+/* The compiler names a piece of a function so that it has moved to another place. */
+static bool is_piece(const u8 *names, u64 size, u32 name)
+{
+	static const char cold[] = ".cold";
+
+	return name < size && memmem(names + name, strnlen((const char *)names + name, size - name),
+				     cold, strlen(cold));
+}
+
+/* A symbol names a function, and may tell its size. Where symbols overlap, the first one counts. */
+static void add_symbol(struct code_image *image, const struct elf_symbol *sym)
+{
+	u64 left, pos;
+	s64 index = code_image_index(image, sym->value, &left);
+
+	if (index < 0)
+		return;
+	image->flags[index] |= CODE_SYMBOL;
+	for (pos = 1; pos < left && pos < sym->size; pos++) {
+		if (image->flags[index + pos] & CODE_INSIDE)
+			return;
+		image->flags[index + pos] |= CODE_INSIDE;
+	}
 }
 
 static void add_symbols(struct code_image *image)
 {
 	const struct elf *elf = image->elf;
-	struct elf_section sec;
+	struct elf_section sec, strings;
 	struct elf_symbol sym;
+	u64 size;
+	u8 *names;
 	u32 i, k;
 
 	for (i = 0; elf_get_section(elf, i, &sec); i++) {
-		if (sec.type != SHT_SYMTAB && sec.type != SHT_DYNSYM)
+		if ((sec.type != SHT_SYMTAB && sec.type != SHT_DYNSYM) ||
+		    !elf_get_section(elf, sec.link, &strings) ||
+		    elf_copy_section(elf, &strings, &names, &size))
 			continue;
 		for (k = 0; elf_get_symbol(elf, &sec, k, &sym); k++)
 			if (sym.section != SHN_UNDEF &&
-			    (sym.type == STT_FUNC || sym.type == STT_GNU_IFUNC))
-				add_address(image, sym.value, CODE_SYMBOL);
+			    (sym.type == STT_FUNC || sym.type == STT_GNU_IFUNC) &&
+			    !is_piece(names, size, sym.name))
+				add_symbol(image, &sym);
+		free(names);
 	}
 	add_address(image, elf->entry, CODE_ROOT);
 }
@@ -361,5 +359,4 @@ void code_image_close(struct code_image *image)
 	ranges_free(&image->all);
 	free(image->bytes);
 	free(image->flags);
-	free(image->refs);
 }

@@ -13,6 +13,7 @@
 #define CODE_ROOT	8	/* nothing calls it */
 #define CODE_REACHED	16	/* an instruction of an analysed function */
 #define CODE_FUNCTION	32	/* an analysed function with rows begins here */
+#define CODE_INSIDE	64	/* a function that a symbol names begins before, and goes on here */
 
 /* A function surely begins here. */
 #define CODE_IS_START	(CODE_SYMBOL | CODE_CALLED)
@@ -27,8 +28,6 @@
  * @size: bytes of @ranges
  * @bytes: the bytes of all ranges, one after the other
  * @flags: of each byte, CODE_*
- * @refs: addresses outside of @ranges that code names, ascending
- * @nr_refs: their number
  */
 struct code_image {
 	const struct elf		*elf;
@@ -39,8 +38,6 @@ struct code_image {
 	u64				size;
 	u8				*bytes;
 	u8				*flags;
-	u64				*refs;
-	size_t				nr_refs;
 };
 
 bool code_image_open(struct code_image *image, const struct cfi_source *source,
@@ -49,6 +46,5 @@ void code_image_close(struct code_image *image);
 s64 code_image_index(const struct code_image *image, u64 addr, u64 *left);
 bool code_image_is_start(const struct code_image *image, u64 addr);
 bool code_image_read(const struct code_image *image, u64 addr, void *dst, u32 size);
-u64 code_image_next_ref(const struct code_image *image, u64 addr);
 
 #endif /* CODE_IMAGE_H */

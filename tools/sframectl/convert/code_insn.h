@@ -21,7 +21,8 @@
  * @CODE_LOAD: @reg = the word at @base + @arg
  * @CODE_STORE: @size bytes at @base + @arg = @reg; CODE_TEMP: an unknown value
  * @CODE_ALIGN: @reg is rounded down
- * @CODE_BOUND: a comparison with the constant @arg
+ * @CODE_COMPARE: a comparison with the constant @arg
+ * @CODE_ABOVE: a branch if the last comparison found a greater number; @arg: 1 if also the same one
  * @CODE_SIGN: @reg gets a pointer authentication code, with the stack pointer as it is
  * @CODE_AUTH: @reg loses its pointer authentication code
  * @CODE_ENTRY: @reg = an entry of a table at @base + @arg; @size: its bytes, and CODE_UNSIGNED or
@@ -36,7 +37,8 @@ enum code_how {
 	CODE_LOAD,
 	CODE_STORE,
 	CODE_ALIGN,
-	CODE_BOUND,
+	CODE_COMPARE,
+	CODE_ABOVE,
 	CODE_SIGN,
 	CODE_AUTH,
 	CODE_ENTRY,

@@ -7,12 +7,16 @@
  */
 #include <elf.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "code_rows.h"
 #include "grow.h"
 
-/* Instructions of a file. They take about four seconds. */
-#define INSNS_MAX	4000000
+/* How often something is handed on along all calls of a file */
+#define ROUNDS_MAX	100
+
+/* Seconds of processor for a file: the child that converts has a few more for the rest. */
+#define SECONDS_MAX	40
 
 /* Different rows of a file */
 #define NR_STATES_MAX	65536
@@ -38,6 +42,7 @@ struct run {
  * @end: number of the first run that is not its own
  * @hole: why it has no rows
  * @changes_fp: it may return with another frame pointer
+ * @moves_sp: its callers may go on with another stack
  * @caller: a function with rows that calls it
  */
 struct function {
@@ -45,6 +50,7 @@ struct function {
 	u32			end;
 	enum code_hole		hole;
 	bool			changes_fp;
+	bool			moves_sp;
 	const struct function	*caller;
 };
 
@@ -60,6 +66,8 @@ struct analysis {
 	u32			nr_states;
 	code_visit		*visit;
 	void			*arg;
+	clock_t			until;
+	bool			is_cut;
 };
 
 static u32 hash_state(const struct cfi_state *state)
@@ -131,15 +139,17 @@ static void take_steps(struct analysis *all)
 	}
 }
 
-/* Return: false to end the analysis. */
-static bool analyse(struct analysis *all, u64 addr, u32 index)
+/* @is_sure: a function begins there, though it may never return. Return: false to end all this. */
+static bool analyse(struct analysis *all, u64 addr, u32 index, bool is_sure)
 {
 	u8 flags = all->image->flags[index];
 	struct code_flow *flow = &all->flow;
 	struct function *functions;
 
-	if (flow->nr_decoded > INSNS_MAX || flow->error)
+	if (flow->nr_decoded > CODE_WORK_MAX || clock() > all->until || flow->error) {
+		all->is_cut = true;
 		return false;
+	}
 	functions = grow(all->functions, all->nr_functions, sizeof(*functions));
 	if (!functions)
 		return false;
@@ -150,16 +160,18 @@ static bool analyse(struct analysis *all, u64 addr, u32 index)
 	if (flags & CODE_ROOT)
 		flow->hole = CODE_HOLE_STACK;
 	take_steps(all);
+	if (flow->hole == CODE_HOLE_UNREACHED && is_sure)
+		flow->hole = CODE_SOUND;
 	functions[all->nr_functions++] = (struct function){
 		.index = index, .end = all->nr_runs, .hole = flow->hole,
-		.changes_fp = flow->changes_fp,
+		.changes_fp = flow->changes_fp, .moves_sp = flow->moves_sp,
 	};
 	return !flow->error;
 }
 
 /*
  * Bytes that look like a call, or data that looks like an address, may name the middle of an
- * instruction. A function begins at an aligned address, or after padding or the end of another.
+ * instruction. A function begins after padding or the end of another.
  */
 static bool is_plausible(const struct code_image *image, const struct range *range, u64 addr)
 {
@@ -167,7 +179,7 @@ static bool is_plausible(const struct code_image *image, const struct range *ran
 	u64 before = addr - range->start;
 	u32 len;
 
-	if (addr % 16 == 0 || !before || image->machine->machine != EM_X86_64)
+	if (!before || image->machine->machine != EM_X86_64)
 		return true;
 	for (len = 1; len <= 11 && len <= before; len++)
 		if (bytes[-(s64)len] && code_padding(image->machine, bytes - len, len) == len)
@@ -179,18 +191,23 @@ static bool is_plausible(const struct code_image *image, const struct range *ran
 /* Analyses the functions that begin at bytes with any of the @flags. */
 static bool analyse_flagged(struct analysis *all, u8 flags)
 {
-	const struct ranges *ranges = &all->image->ranges;
-	u8 *flag = all->image->flags;
+	const struct code_image *image = all->image;
+	bool is_plain, is_named;
+	u64 addr, index = 0;
 	size_t i;
-	u64 addr;
+	u8 flag;
 
-	for (i = 0; i < ranges->nr; i++)
-		for (addr = ranges->all[i].start; addr < ranges->all[i].end; addr++, flag++)
-			if (*flag & flags && !(flags == CODE_HINTED && *flag & CODE_REACHED) &&
-			    (*flag & (CODE_SYMBOL | CODE_ROOT) ||
-			     is_plausible(all->image, &ranges->all[i], addr)) &&
-			    !analyse(all, addr, flag - all->image->flags))
+	for (i = 0; i < image->ranges.nr; i++)
+		for (addr = image->ranges.all[i].start; addr < image->ranges.all[i].end; addr++) {
+			flag = image->flags[index++];
+			if (!(flag & flags) || (flags == CODE_HINTED && flag & CODE_REACHED))
+				continue;
+			is_plain = is_plausible(image, &image->ranges.all[i], addr);
+			is_named = flag & (CODE_SYMBOL | CODE_ROOT);
+			if ((is_plain || is_named) &&
+			    !analyse(all, addr, index - 1, is_plain && flag & CODE_SYMBOL))
 				return false;
+		}
 	return true;
 }
 
@@ -217,7 +234,7 @@ static bool analyse_gaps(struct analysis *all)
 				continue;
 			}
 			if (!(image->flags[index] & CODE_REACHED) && is_begin &&
-			    !analyse(all, pos, index))
+			    !analyse(all, pos, index, false))
 				return false;
 			insn.addr = pos;
 			code_decode(&all->flow.decoder, image->bytes + index, left, &insn);
@@ -234,6 +251,10 @@ static bool analyse_gaps(struct analysis *all)
 static bool spread_change(struct function *caller, const struct function *called,
 			  const struct code_call *call)
 {
+	if (called->moves_sp && !call->is_jump && !caller->hole) {
+		caller->hole = CODE_HOLE_STACK;
+		return true;
+	}
 	if (!called->changes_fp || caller->changes_fp || (!call->is_jump && !call->needs_fp))
 		return false;
 	caller->changes_fp = true;
@@ -246,9 +267,10 @@ static bool spread_change(struct function *caller, const struct function *called
  * A function that never returns has rows if two functions with rows call it. One may be the middle
  * of an instruction that looks like a call.
  */
-static bool spread_trust(const struct function *caller, struct function *called)
+static bool spread_trust(const struct function *caller, struct function *called,
+			 const struct code_call *call)
 {
-	if (caller->hole || called->hole != CODE_HOLE_UNREACHED)
+	if (caller->hole || called->hole != CODE_HOLE_UNREACHED || call->is_jump)
 		return false;
 	if (called->caller && called->caller != caller)
 		called->hole = CODE_SOUND;
@@ -260,24 +282,30 @@ static void spread_calls(struct analysis *all, bool is_trust)
 {
 	u32 *at = calloc(all->image->size, sizeof(*at));
 	struct function *caller, *called;
+	const size_t nr = all->flow.nr_calls;
 	bool is_changed = at;
+	u32 round;
 	size_t i;
 
 	for (i = 0; at && i < all->nr_functions; i++)
 		at[all->functions[i].index] = i + 1;
-	while (is_changed) {
+	for (round = 0; is_changed && round < ROUNDS_MAX; round++) {
 		is_changed = false;
-		for (i = 0; i < all->flow.nr_calls; i++) {
-			const struct code_call *call = &all->flow.calls[i];
+		for (i = 0; i < 2 * nr; i++) {
+			const struct code_call *call =
+				&all->flow.calls[i < nr ? i : 2 * nr - 1 - i];
 
 			if (!at[call->target])
 				continue;
 			caller = &all->functions[call->function];
 			called = &all->functions[at[call->target] - 1];
-			is_changed |= is_trust ? spread_trust(caller, called) :
+			is_changed |= is_trust ? spread_trust(caller, called, call) :
 						 spread_change(caller, called, call);
 		}
 	}
+	/* A function may rely on another that changes the frame pointer. */
+	if (!at || (is_changed && !is_trust))
+		all->nr_functions = 0;
 	free(at);
 }
 
@@ -339,7 +367,7 @@ static bool collect(struct code_rows *rows, const struct analysis *all, const u3
 {
 	const struct ranges *ranges = &all->image->ranges;
 	const u8 *flags = all->image->flags;
-	u32 last, unreached = all->flow.nr_decoded > INSNS_MAX ? CODE_HOLE_LIMIT :
+	u32 last, unreached = all->is_cut ? CODE_HOLE_LIMIT :
 								 CODE_HOLE_UNREACHED;
 	u64 addr, index = 0;
 	size_t i;
@@ -391,7 +419,8 @@ static void run(struct code_rows *rows, struct analysis *all)
  */
 void code_rows_find(struct code_rows *rows, struct code_image *image, code_visit *visit, void *arg)
 {
-	struct analysis all = { .image = image, .visit = visit, .arg = arg };
+	struct analysis all = { .image = image, .visit = visit, .arg = arg,
+		.until = clock() + SECONDS_MAX * CLOCKS_PER_SEC };
 
 	*rows = (struct code_rows){};
 	all.states = malloc(NR_STATES_MAX * sizeof(*all.states));

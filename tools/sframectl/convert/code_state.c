@@ -82,9 +82,10 @@ bool code_state_meet(struct code_state *state, const struct code_state *other)
 		state->slots[i] = (struct code_slot){};
 		is_changed = true;
 	}
-	if (state->bound && state->bound != other->bound) {
+	if (state->bound != other->bound || state->compared != other->compared) {
+		is_changed |= state->bound || state->compared;
 		state->bound = 0;
-		is_changed = true;
+		state->compared = 0;
 	}
 	if (!state->lost_ra && other->lost_ra) {
 		state->lost_ra = true;
@@ -236,8 +237,11 @@ static void run_op(struct code_state *state, const struct cfi_machine *machine,
 	case CODE_ALIGN:
 		align(state, op->reg);
 		return;
-	case CODE_BOUND:
-		state->bound = op->arg >= 0 ? (u32)op->arg + 1 : 0;
+	case CODE_COMPARE:
+		state->compared = op->arg >= 0 ? (u32)op->arg + 1 : 0;
+		return;
+	case CODE_ABOVE:
+		state->bound = state->compared ? state->compared - op->arg : 0;
 		return;
 	case CODE_SIGN:
 	case CODE_AUTH:
@@ -277,6 +281,7 @@ void code_state_call(struct code_state *state, const struct cfi_machine *machine
 		if (changed >> i & 1)
 			state->regs[i] = (struct code_value){};
 	state->bound = 0;
+	state->compared = 0;
 	forget_below(state, machine);
 	state->after_call = true;
 }

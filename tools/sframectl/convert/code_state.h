@@ -35,13 +35,15 @@ struct code_slot {
  * struct code_state - what is known before an instruction
  * @regs: values of registers
  * @slots: words of the stack that have a value worth to know
- * @bound: one more than the constant of the last comparison; 0: not known
+ * @compared: one more than the constant of the last comparison; 0: not known
+ * @bound: entries of a table, by the last unsigned comparison that branches; 0: not known
  * @lost_ra: something was stored over the return address
  * @after_call: since the last call, there were only instructions that do nothing
  */
 struct code_state {
 	struct code_value	regs[CODE_NR_REGS];
 	struct code_slot	slots[CODE_NR_SLOTS];
+	u32			compared;
 	u32			bound;
 	bool			lost_ra;
 	bool			after_call;

@@ -284,7 +284,7 @@ static bool leave_or_compare(const cs_insn *insn, struct code_insn *out)
 			out->flow = CODE_ODD;
 		return true;
 	case X86_INS_CMP:
-		add(out, CODE_BOUND, 0, 0, ops[1].type == X86_OP_IMM && ops[1].imm >= 0 &&
+		add(out, CODE_COMPARE, 0, 0, ops[1].type == X86_OP_IMM && ops[1].imm >= 0 &&
 		    ops[1].imm < INT32_MAX ? ops[1].imm : -1);
 		return true;
 	case X86_INS_TEST:
@@ -352,12 +352,6 @@ static bool go(const struct code_decoder *decoder, const cs_insn *insn, struct c
 	switch (insn->id) {
 	case X86_INS_CALL:
 		out->flow = is_direct ? CODE_CALL : CODE_CALL_ANY;
-		/* The code asks for its own address. */
-		if (is_direct && out->value == out->addr + out->size) {
-			out->flow = CODE_NEXT;
-			add(out, CODE_STORE, CODE_TEMP, RSP, -8);
-			add(out, CODE_COPY, RSP, RSP, -8);
-		}
 		return true;
 	case X86_INS_JMP:
 		if (is_direct)
@@ -385,6 +379,11 @@ static bool go(const struct code_decoder *decoder, const cs_insn *insn, struct c
 	case X86_INS_RETF:
 	case X86_INS_RETFQ:
 		out->flow = CODE_ODD;
+		return true;
+	case X86_INS_JA:
+	case X86_INS_JAE:
+		add(out, CODE_ABOVE, 0, 0, insn->id == X86_INS_JAE);
+		out->flow = CODE_BRANCH;
 		return true;
 	default:
 		if (cs_insn_group(decoder->handle, insn, X86_GRP_PRIVILEGE) ||

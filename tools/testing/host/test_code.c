@@ -37,7 +37,7 @@ static const struct {
 	/* call 1f; 2: pause; lfence; jmp 2b; 1: mov %r11,(%rsp); ret */
 	{ "retpoline",
 	  "e8 07 00 00 00 f3 90 0f ae e8 eb f9 4c 89 1c 24 c3",
-	  "none" },
+	  "0 sp+8, 5 none" },
 	/* push %rbp; mov %rsp,%rbp; add $8,%rbp; leave; ret */
 	{ "leave, after the frame pointer has changed",
 	  "55 48 89 e5 48 83 c5 08 c9 c3",
@@ -92,7 +92,11 @@ static const struct {
 	/* call 1f; 1: pop %rax; ret */
 	{ "a call of the next instruction",
 	  "e8 00 00 00 00 58 c3",
-	  "0 sp+8, 5 sp+16, 6 sp+8" },
+	  "0 sp+8, 5 none" },
+	/* push %rax; call 1f; 1: push %rbx; pop %rbx; ret: the call may not return */
+	{ "a call of the function after it",
+	  "50 e8 00 00 00 00 53 5b c3",
+	  "0 sp+8, 1 sp+16, 6 none" },
 	/* cmove %rax,%rsp; ret */
 	{ "cmov to the stack pointer",
 	  "48 0f 44 e0 c3",
@@ -159,7 +163,7 @@ static const struct {
 	/* 1: jmp 1b */
 	{ "a loop without an end",
 	  "eb fe",
-	  "none" },
+	  "0 sp+8" },
 	/* mov %rbp,-8(%rsp); mov $1,%ebp; mov -8(%rsp),%rbp; ret */
 	{ "the frame pointer in the red zone",
 	  "48 89 6c 24 f8 bd 01 00 00 00 48 8b 6c 24 f8 c3",

@@ -109,7 +109,10 @@ easy_saved:
 	ret
 	.size	easy_saved, . - easy_saved
 
-/* A part of it is called, and changes the frame pointer. The caller of the part has no path. */
+/*
+ * A part of it is called, and changes the frame pointer. The pieces have symbols of their own, so what
+ * comes after a call may be another function.
+ */
 	.globl	easy_calls
 	.type	easy_calls, @function
 easy_calls:
@@ -121,12 +124,12 @@ hard_calls:
 	call	part
 	call	part
 	.size	hard_calls, . - hard_calls
-	.type	easy_after, @function
-easy_after:
+	.type	hard_after, @function
+hard_after:
 	mov	%rbp, %rax
 	pop	%rbp
 	ret
-	.size	easy_after, . - easy_after
+	.size	hard_after, . - hard_after
 	.type	part, @function
 part:	add	%rdi, %rbp
 	test	%rdi, %rdi
