@@ -15,6 +15,7 @@ class Program(NamedTuple):
     inlines  the compiler may leave out frames of that list
     version  the package whose version the document shows
     advice   what a user can do as long as few of its stacks are complete
+    skipped  samples before the first that counts: while a runtime compiles, its code has no table for some seconds
     """
 
     name: str
@@ -27,6 +28,7 @@ class Program(NamedTuple):
     inlines: bool = False
     version: str = ""
     advice: str = ""
+    skipped: int = 200
 
 
 GO = "GO111MODULE=off GOFLAGS= GOTOOLCHAIN=local GOCACHE=/tmp/go"
@@ -47,9 +49,8 @@ PROGRAMS = [
     Program("cgo", "./cgo", 98, 98, build=f"CGO_ENABLED=1 {GO} go build -o cgo cgo.go", symbol=GO_SYMBOL,
             version="golang-go"),
     Program("ocaml", "./ocaml", 95, 95, build="ocamlopt -o ocaml deep.ml", symbol=r"caml(Deep\.\w+?)(?:_\d+)?", version="ocaml-nox"),
-    Program("java", f"{JAVA} -cp . Deep", 97, build="javac -d . Deep.java",
-            symbol=r".*\bDeep[.:]+(\w+)\(.*", inlines=True, version="openjdk-21-jre-headless",
-            advice="``-XX:+PreserveFramePointer``"),
+    Program("java", f"{JAVA} -cp . Deep", 97, 97, build="javac -d . Deep.java",
+            symbol=r".*\bDeep[.:]+(\w+)\(.*", inlines=True, version="openjdk-21-jre-headless", skipped=6000),
     Program("java-fp", f"{JAVA} -XX:+PreserveFramePointer -cp . Deep", 99.9, 99,
             symbol=r".*\bDeep[.:]+(\w+)\(.*", inlines=True, version="openjdk-21-jre-headless"),
     Program("luajit", "luajit deep.lua", 90, version="luajit"),
@@ -71,7 +72,7 @@ PROGRAMS = [
             advice="unpack it with ``upx -d``"),
     Program("anonymous", "./anon", 90, build="gcc -O2 -o anon anon.c", version="gcc"),
     Program("postgres", f"echo ready; {POSTGRES} -c jit=off postgres' <deep.sql", 99, build=INITDB, version="postgresql-17"),
-    Program("postgres-jit", f"echo ready; {POSTGRES} -c jit_above_cost=0 postgres' <deep.sql", 90, build=INITDB,
+    Program("postgres-jit", f"echo ready; {POSTGRES} -c jit_above_cost=0 -c jit_debugging_support=on postgres' <deep.sql", 90, build=INITDB,
             version="postgresql-17"),
     Program("ruby", "ruby deep.rb", 99, 99, version="ruby"),
     Program("perl", "perl deep.pl", 99, 99, version="perl"),
