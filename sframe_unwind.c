@@ -110,7 +110,8 @@ static noinline void leave_to_kernel(struct sfu_process *process, struct sfu_map
 				     struct pt_regs *regs)
 {
 	if (map->is_incomplete || sfu_map_lacks_tables(map) ||
-	    !sfu_map_find(map, instruction_pointer(regs)))
+	    !sfu_map_find(map, instruction_pointer(regs)) ||
+	    time_after(jiffies, READ_ONCE(map->valid_until)))
 		sfu_request_for_sample(process);
 	sfu_process_count_sample(process);
 	decline(SFU_DECLINE_NOSECTION);

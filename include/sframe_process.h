@@ -52,6 +52,7 @@ struct vm_area_struct;
  * @jit_tables: tables for code that the process makes; changed under @lock, read under RCU
  * @asked_addr: code without data that a walk has found, or 0. Any context writes it
  * @ask_at: before this time, in jiffies, walks note no other code
+ * @ask_wait: how long that is, in jiffies; twice as long each time, until a table is loaded
  * @request: who scans next
  * @rcu: frees the process
  */
@@ -76,6 +77,7 @@ struct sfu_process {
 	struct list_head	jit_tables;
 	unsigned long		asked_addr;
 	unsigned long		ask_at;
+	unsigned long		ask_wait;
 	struct sfu_request	request;
 	struct rcu_head		rcu;
 };

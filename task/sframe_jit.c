@@ -99,7 +99,8 @@ static bool is_described(const struct sfu_range *range)
 
 /*
  * A walk has found no data at @addr. If no file describes this code, notes the address, and returns
- * true: the next scan asks a reader for a table. That happens once in a second at most.
+ * true: the next scan asks a reader for a table. That happens at most once in a second, and once in
+ * a minute if no table is loaded.
  */
 bool sfu_jit_must_ask(struct sfu_process *process, struct sfu_map *map, unsigned long addr)
 {
@@ -122,7 +123,8 @@ void sfu_jit_ask(struct sfu_process *process)
 	if (!addr)
 		return;
 	WRITE_ONCE(process->asked_addr, 0);
-	WRITE_ONCE(process->ask_at, jiffies + HZ);
+	process->ask_wait = clamp(2 * process->ask_wait, 1UL * HZ, 60UL * HZ);
+	WRITE_ONCE(process->ask_at, jiffies + process->ask_wait);
 	sfu_wanted_add_id(&(struct sfu_file_id){ .ino = process->number }, addr);
 }
 
@@ -188,6 +190,7 @@ static int replace(struct sfu_process *process, struct mm_struct *mm, struct jit
 	}
 	if (!err && is_table) {
 		list_add_rcu(&table->node, &process->jit_tables);
+		process->ask_wait = 0;
 		atomic_long_inc(&sfu_held.process_tables);
 	}
 	sfu_map_put(map);
@@ -201,9 +204,13 @@ out:
 static int load_for(struct sfu_process *process, struct mm_struct *mm, bool is_of_user,
 		    struct sfu_table_source *source)
 {
-	struct jit_table *table = kzalloc_obj(*table, GFP_KERNEL_ACCOUNT);
+	struct jit_table *table;
 	int err = 0;
 
+	/* Only an answer. */
+	if (source->text_start == source->text_end)
+		return 0;
+	table = kzalloc_obj(*table, GFP_KERNEL_ACCOUNT);
 	if (!table)
 		return -ENOMEM;
 	table->start = source->text_start;

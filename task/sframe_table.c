@@ -32,6 +32,7 @@
 
 #include "compat.h"
 #include "sframe_arch.h"
+#include "sframe_jit.h"
 #include "sframe_process.h"
 #include "sframe_section.h"
 #include "sframe_stats.h"
@@ -562,6 +563,12 @@ static struct sfu_table *make_table(struct sfu_table_source *source)
 	table->nr_functions = hdr.num_fdes;
 	table->number = sfu_row_cache_new_section(&table->key_base);
 	table->size = sizeof(*table) + compiled_size(&table->compiled.table);
+	/* A table for a process that has no room costs others nothing. */
+	if (source->text_end && table->size > sfu_table_limit() / SFU_JIT_SHARE) {
+		free_compiled(&table->compiled);
+		err = -ENOSPC;
+		goto err_free;
+	}
 	make_room(table->size);
 	kfree(compile);
 	atomic_long_add(table->size, &sfu_held.tables);
