@@ -32,6 +32,7 @@ struct file;
  * @was_read: all of it was
  * @has_no_data: its file has neither a section nor a table, and keeps no frame pointers. Constant
  *	once published
+ * @is_unnamed: the file is shared memory without a name. A JIT may have its code there
  * @unmapped: the code or its section has been unmapped. Read in any context, never cleared
  */
 struct sfu_range {
@@ -48,6 +49,7 @@ struct sfu_range {
 	u8			habit;
 	bool			was_read;
 	bool			has_no_data;
+	bool			is_unnamed;
 	bool			unmapped;
 };
 

@@ -41,6 +41,7 @@ struct sfu_frame {
 	 */
 	bool		sp_unverified;
 	bool		by_habit;	/* only a habit is evidence for this frame */
+	bool		is_in_chain;	/* a chain of frame pointers led to this frame */
 	struct pt_regs	*regs;		/* all registers, in the sampled frame, else NULL */
 	unsigned long	sigcontext;	/* their user address, in a frame hit by a signal, else 0 */
 };

@@ -48,13 +48,13 @@ MODULE_PARM_DESC(proved_only, "follow a frame pointer only where a call proves i
 /* The frame pointer is a row for the same step. */
 static const struct sframe_row fp_row = SFU_ARCH_FP_ROW, low_fp_row = SFU_ARCH_LOW_FP_ROW;
 
-static bool is_low(const struct sfu_frame *frame)
+static __always_inline bool is_low(const struct sfu_frame *frame)
 {
 	return !IS_ALIGNED(frame->fp, SFU_ARCH_CFA_ALIGN);
 }
 
 /* Does the frame pointer lead up the stack? It may be @below the stack pointer. */
-static bool links_up(const struct sfu_frame *frame, unsigned long below)
+static __always_inline bool links_up(const struct sfu_frame *frame, unsigned long below)
 {
 	return IS_ALIGNED(frame->fp, sizeof(long)) &&
 	       (frame->fp >= frame->sp || frame->sp - frame->fp <= below);
@@ -470,7 +470,7 @@ static bool is_start(struct sfu_walk *walk)
  * only. A process that puts other code there deceives nobody but itself: a child that has the map
  * of its parent does not rely on it.
  */
-static bool is_known_start(const struct sfu_walk *walk)
+static __always_inline bool is_known_start(const struct sfu_walk *walk)
 {
 	const struct sfu_frame *frame = &walk->frame;
 
@@ -481,9 +481,10 @@ static bool is_known_start(const struct sfu_walk *walk)
 }
 
 /* Is it certain that no row holds at @addr? Most code that keeps frame pointers has no section. */
-static bool lacks_row(struct sfu_walk *walk, struct sfu_range *range, unsigned long addr)
+static __always_inline bool lacks_row(struct sfu_walk *walk, struct sfu_range *range,
+				      unsigned long addr)
 {
-	struct sframe_row row;
+	struct sframe_row row __uninitialized;
 
 	return sfu_section_is(&range->section, SFU_SECTION_NONE) ||
 	       sfu_walk_find_row(walk, range, addr, &row) == -ENOENT;
@@ -493,8 +494,8 @@ static bool lacks_row(struct sfu_walk *walk, struct sfu_range *range, unsigned l
  * Reads the frame record of @frame. Returns whether the address of @caller is in code, and follows
  * a call. @range is that of the frame; then it is set to that of the caller.
  */
-static __always_inline bool read_record(struct sfu_walk *walk, const struct sfu_frame *frame,
-					struct sfu_frame *caller, struct sfu_range **range)
+static bool read_record(struct sfu_walk *walk, const struct sfu_frame *frame,
+			struct sfu_frame *caller, struct sfu_range **range)
 {
 	const unsigned long below = is_low(frame) ? SFU_ARCH_LOW_RECORD : 0;
 	u8 code[SFU_ARCH_CALL_SITE + SFU_ARCH_SIGRETURN_BYTES];
@@ -521,18 +522,36 @@ static __always_inline bool read_record(struct sfu_walk *walk, const struct sfu_
 
 /*
  * Enters the caller that the frame record leads to, if sfu_fallback_step() would do so by habit at
- * once: there is no row, both functions keep frame pointers, and the caller's record is further up.
- * Otherwise the frame does not change. @range as for read_record().
+ * once: there is no row, both functions keep frame pointers, the caller's record is further up, and
+ * the return address follows a call. Otherwise the frame does not change. @range is that of the
+ * frame; it is set to the caller's.
  */
-static bool follow_record(struct sfu_walk *walk, struct sfu_range **range)
+static __always_inline bool follow_record(struct sfu_walk *walk, struct sfu_range **range)
 {
-	struct sfu_frame caller __uninitialized, *frame = &walk->frame;
-	struct sfu_range *outer = *range;
+	struct sfu_frame *frame = &walk->frame;
+	const bool is_low_record = is_low(frame);
+	const unsigned long below = is_low_record ? SFU_ARCH_LOW_RECORD : 0;
+	unsigned long record[2] __uninitialized;	/* frame pointer, return address */
+	struct sfu_frame caller __uninitialized;
+	u8 code[SFU_ARCH_CALL_SITE + SFU_ARCH_SIGRETURN_BYTES] __uninitialized;
+	const u8 *at_ra = code + SFU_ARCH_CALL_SITE;
+	struct sfu_range *outer;
 
-	if (outer->habit != SFRAME_HABIT_FP || is_known_start(walk) ||
-	    !lacks_row(walk, outer, frame->ip - 1) ||
-	    !read_record(walk, frame, &caller, &outer) ||
-	    outer->habit != SFRAME_HABIT_FP || !caller_links_up(frame, &caller))
+	if ((*range)->habit != SFRAME_HABIT_FP || !links_up(frame, below) ||
+	    is_known_start(walk) || sfu_walk_charge(walk, SFU_RECORD_COST) ||
+	    !lacks_row(walk, *range, frame->ip - 1) ||
+	    !sfu_walk_read_code(walk, record, frame->fp, sizeof(record)))
+		return false;
+	caller.ip = sfu_arch_strip_ra(record[1]);
+	caller.sp = frame->fp + sizeof(record) + below;
+	caller.fp = record[0];
+	outer = sfu_walk_find_range(walk, caller.ip - 1);
+	if (!outer || (outer != *range && sfu_walk_charge(walk, SFU_RANGE_COST)) ||
+	    outer->habit != SFRAME_HABIT_FP || PAGE_ALIGNED(caller.ip) ||
+	    !links_up(&caller, is_low_record && is_low(&caller) ? SFU_ARCH_LOW_RECORD : 0) ||
+	    !sfu_walk_read_code(walk, code, caller.ip - SFU_ARCH_CALL_SITE, sizeof(code)) ||
+	    sfu_arch_is_sigreturn(at_ra) ||
+	    !(sfu_arch_follows_direct_call(at_ra) || sfu_arch_follows_indirect_call(at_ra)))
 		return false;
 	frame->ip = caller.ip;
 	frame->sp = caller.sp;
@@ -565,9 +584,9 @@ unsigned int sfu_fallback_follow(struct sfu_walk *walk, u64 *ips, unsigned int m
 #define MAX_LINKS	127
 
 /*
- * May a chain of frame pointers lead through the code of this range? A record skips the callers
- * that keep no frame pointer. So the chain ends where a scan has seen such functions of a JIT, and
- * in files whose other functions have rows.
+ * Returns true if a chain of frame pointers may lead through the code of this range. A record skips
+ * the callers that keep no frame pointer. So the chain ends where a scan has seen such functions of
+ * a JIT, and in files whose other functions have rows.
  */
 static bool may_be_in_chain(const struct sfu_range *range)
 {
@@ -576,6 +595,17 @@ static bool may_be_in_chain(const struct sfu_range *range)
 	return range->vma.file ? range->has_no_data :
 	       range->habit == SFRAME_HABIT_UNKNOWN &&
 	       sfu_section_is(&range->section, SFU_SECTION_NONE);
+}
+
+/*
+ * In a file whose functions keep no frame pointers, one record may be that of a function further up
+ * the stack, or data. A chain of this many frames in the file is none.
+ */
+#define MIN_IN_FILE	3
+
+static bool is_in_file(const struct sfu_range *range)
+{
+	return range->vma.file && !range->is_unnamed && range->habit != SFRAME_HABIT_FP;
 }
 
 /*
@@ -602,39 +632,48 @@ unsigned int sfu_fallback_chain(struct sfu_walk *walk, u64 *ips, unsigned int ma
 	struct sfu_range *range = sfu_walk_find_range(walk, sfu_walk_lookup_ip(&walk->frame));
 	struct sfu_range *callee_range = range;
 	struct sfu_frame *const frame = &walk->frame, first = *frame, last = first, caller;
+	unsigned int nr, nr_in_file = 0;
 	struct sframe_row row;
-	unsigned int nr;
 	int err;
 
 	if (READ_ONCE(proved_only) || !range)
 		return 0;
+	/* The rest of a chain that had no room. */
+	if (first.is_in_chain)
+		nr_in_file = MIN_IN_FILE;
 	for (nr = 0;; nr++) {
 		err = sfu_section_is(&range->section, SFU_SECTION_NONE) ? -ENOENT :
 		      sfu_walk_find_row(walk, range, sfu_walk_lookup_ip(frame), &row);
 		if (nr && (!err || nr == MAX_LINKS || begins(walk, range != callee_range)))
 			break;
 		callee_range = range;
+		nr_in_file += is_in_file(range);
 		if (err != -ENOENT || !may_be_in_chain(range) || is_low(frame) ||
-		    !read_record(walk, frame, &caller, &range)) {
-			*frame = first;
-			return 0;
-		}
+		    !read_record(walk, frame, &caller, &range))
+			goto not_whole;
 		*frame = (struct sfu_frame){
 			.ip = caller.ip,
 			.sp = caller.sp,
 			.fp = caller.fp,
 			.sp_unverified = true,
-			.by_habit = true,
+			.by_habit = callee_range->habit == SFRAME_HABIT_FP,
+			.is_in_chain = true,
 		};
 		if (nr < max) {
 			ips[nr] = frame->ip;
 			last = *frame;
 		}
 	}
+	if (nr_in_file && nr_in_file < MIN_IN_FILE)
+		goto not_whole;
 	*frame = last;
 	nr = min(nr, max);
 	walk->nr_frames[SFU_METHOD_FP_HABIT] += nr;
 	return nr;
+
+not_whole:
+	*frame = first;
+	return 0;
 }
 
 /*

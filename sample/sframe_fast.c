@@ -192,6 +192,7 @@ static void enter_frames(struct sfu_walk *walk, const struct fast_walk *fast, un
 	frame->fp = fast->fp;
 	frame->is_activation = false;
 	frame->by_habit = false;
+	frame->is_in_chain = false;
 	frame->regs = NULL;
 	frame->sigcontext = 0;
 	walk->nr_frames[SFU_METHOD_SFRAME] += nr;

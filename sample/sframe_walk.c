@@ -469,6 +469,7 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_borrowed,
 	frame->is_activation = true;
 	frame->sp_unverified = false;
 	frame->by_habit = false;
+	frame->is_in_chain = false;
 	frame->regs = regs;
 	frame->sigcontext = 0;
 	walk->nr_signals = 0;

@@ -508,6 +508,7 @@ static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma,
 			.start = vma->vm_start,
 			.end = vma->vm_end,
 			.vma = { .file = vma->vm_file, .offset = file_offset(vma) },
+			.is_unnamed = vma->vm_file && IS_PRIVATE(file_inode(vma->vm_file)),
 		};
 	/* The process may have another table by now. A child has none. */
 	if (range->section.source == SFU_SOURCE_PROCESS)

@@ -234,7 +234,7 @@ static inline bool sfu_arch_row_of_code(const u8 *ip, unsigned long addr, struct
 	*row = (struct sframe_row){
 		.cfa = { .how = SFRAME_RULE_REG, .reg = SFRAME_AARCH64_REG_SP },
 	};
-	if (sframe_signs_ra(insn) || sframe_pushes_record(insn) || sframe_pushes_x30(insn))
+	if (sframe_signs_ra(insn) || sframe_pushes_record(insn))
 		return true;
 	if (!sframe_pushes_record(before) || insn != 0x910003fd)	/* mov x29, sp */
 		return false;
