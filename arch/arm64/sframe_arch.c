@@ -16,6 +16,7 @@
  *	(in a PLT slot) anything	by the link register: slots have no frame
  *	another file			by the link register, or by the frame pointer
  *					if both lead there
+ *	a call of the present code	by the link register: see is_entered_by_link()
  *	the same file, maybe a row	by the frame pointer, by habit. It may be
  *					another part of the function: no proof
  *	code without a row		by the frame pointer, proved or by habit
@@ -105,6 +106,57 @@ static bool is_linked_sound(struct sfu_walk *walk, const struct sfu_frame *linke
 	       is_return_site(walk, linked->ip);
 }
 
+/* Instructions of a function, from its first one on, that is_entered_by_link() reads. */
+#define ENTRY_INSNS	16
+
+/* Returns true if the result 31 is the stack pointer. Elsewhere it is the zero register. */
+static bool names_sp(u32 insn)
+{
+	return (insn & 0x3f000000) == 0x11000000 ||	/* add, sub: a constant; a register */
+	       (insn & 0x3fe00000) == 0x0b200000 ||
+	       ((insn & 0x1f800000) == 0x12000000 && (insn & 0x60000000) != 0x60000000);
+}
+
+/* Returns false if the instruction changes neither the stack pointer nor the link register. */
+static bool may_change_sp_or_link(u32 insn)
+{
+	const u32 rd = insn & 31;
+
+	if ((insn & 0xfc000000) == 0x14000000 || (insn & 0xff000010) == 0x54000000 ||
+	    (insn & 0x7c000000) == 0x34000000 || sframe_is_ret(insn))
+		return false;			/* b, b.cond, cbz, tbz, ret */
+	if ((insn & 0xffffff3f) == 0xd503241f || (insn & 0xfffff0ff) == 0xd50330bf)
+		return false;			/* bti, dmb */
+	if ((insn & 0x1c000000) == 0x14000000)	/* calls and others; mrs has a result */
+		return (insn & 0xfff00000) != 0xd5300000 || rd == 30;
+	if ((insn & 0x0a000000) == 0x08000000)	/* loads and stores: all registers, and the base */
+		return rd == 30 || (insn >> 10 & 31) == 30 || (insn >> 16 & 31) == 30 ||
+		       (insn >> 5 & 31) == 31;
+	return rd == 30 || (rd == 31 && names_sp(insn));
+}
+
+/*
+ * Returns true if the call before the link register's address has entered the function that the
+ * ip is in, and the function has changed neither the link register nor the stack pointer yet: the
+ * call names the first instruction, and all instructions up to the ip change neither.
+ */
+static bool is_entered_by_link(struct sfu_walk *walk, const struct sfu_frame *linked)
+{
+	const unsigned long ip = walk->frame.ip;
+	u8 code[ENTRY_INSNS * INSN_ALIGN];
+	unsigned long func, off;
+
+	if (!sfu_walk_read_code(walk, code, linked->ip - SFU_ARCH_CALL_BYTES,
+				SFU_ARCH_CALL_BYTES) ||
+	    sfu_arch_decode_call(code, linked->ip, &func) != SFU_CALL_DIRECT ||
+	    ip - func >= sizeof(code) || !sfu_walk_read_code(walk, code, func, sizeof(code)))
+		return false;
+	for (off = 0; off < ip - func; off += INSN_ALIGN)
+		if (may_change_sp_or_link(get_unaligned_le32(code + off)))
+			return false;
+	return true;
+}
+
 /* Follows the frame pointer to @caller, if there is a reason to. */
 static enum sfu_stop follow_fp(struct sfu_walk *walk, struct sfu_frame *caller, bool may_be_proved,
 			       enum sfu_method *method)
@@ -154,6 +206,10 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller,
 		caller->sp_unverified = link == LINK_TO_OTHER_FILE;
 		return SFU_STOP_NONE;
 	case LINK_TO_SAME_FILE:
+		if (is_linked_sound(walk, &linked) && is_entered_by_link(walk, &linked)) {
+			*caller = linked;
+			return SFU_STOP_NONE;
+		}
 		if (has_record)
 			return follow_fp(walk, caller, sfu_fallback_lacks_row(walk,
 					 sfu_walk_lookup_ip(&linked)), method);
