@@ -1106,6 +1106,10 @@ static void fallback_chain_through(struct kunit *test)
 	expect_walk(test, NO_CHAIN, "a file with data");
 	bare_range(test)->has_no_data = true;
 	expect_walk(test, want, "a file without data");
+	sample(test, bare(test, 0x210), stack(test, 0x30), stack(test, 0x60));
+	expect_walk(test, "b210@30 nodata", "two frames in this file");
+	bare_range(test)->is_unnamed = true;
+	expect_walk(test, "b210@30 b310@70,fpa0 c50@b0,fp? complete", "in shared memory");
 	sample(test, code(test, 0x1010), stack(test, 0), stack(test, 0x20));
 	expect_walk(test, "c1010@0 nodata", "it begins where others have a row");
 	code_range(test)->habit = SFRAME_HABIT_UNKNOWN;
