@@ -18,7 +18,7 @@ struct sfu_table;
 enum sfu_source {
 	SFU_SOURCE_MAPPED,	/* in the memory of the process */
 	SFU_SOURCE_RESIDENT,	/* in a table of the kernel */
-	SFU_SOURCE_PROCESS,	/* likewise, for this process only: see task/sframe_jit.c */
+	SFU_SOURCE_PROCESS,	/* in a table for this process only, see task/sframe_jit.c */
 };
 
 enum sfu_section_state {

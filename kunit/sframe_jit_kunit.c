@@ -213,7 +213,7 @@ static const struct script_case script_cases[] = {
 	  LOADED "anon 5 1 rx; unmap 5 1; scan " TABLE "; tables 1" },
 	{ "written",
 	  LOADED "protect 1 2 rw; scan nothing; protect 1 2 rx; scan " TABLE "; row 1 16" },
-	/* What a file describes needs no table. */
+	/* Code that a file describes needs no table. */
 	{ "file with a section", SCANNED "refuse 1 2 17; tables 0; scan " SAME },
 	{ "file without data",
 	  "other 0; scan 1-3 none; load 1 2 24; scan " TABLE "; scan " TABLE ";"

@@ -284,7 +284,7 @@ static bool read_around(const struct sfu_walk *walk, u8 *code, unsigned long ip)
 	       sfu_walk_read_code(walk, code + (begin - from), begin, end - begin);
 }
 
-/* Is the code of the frame in memory that no file describes, a JIT's or a copy? */
+/* Returns true if the code of the frame is in memory without a file, such as a JIT's or a copy. */
 static bool is_anonymous(struct sfu_walk *walk)
 {
 	const struct sfu_range *range = sfu_walk_find_range(walk, sfu_walk_lookup_ip(&walk->frame));
@@ -491,8 +491,8 @@ static __always_inline bool lacks_row(struct sfu_walk *walk, struct sfu_range *r
 }
 
 /*
- * Reads the frame record of @frame. Returns whether the address of @caller is in code, and follows
- * a call. @range is that of the frame; then it is set to that of the caller.
+ * Reads the frame record of @frame into @caller. Returns true if the return address is in code, and
+ * follows a call. @range is the range of the frame; if this returns true, the range of the caller.
  */
 static bool read_record(struct sfu_walk *walk, const struct sfu_frame *frame,
 			struct sfu_frame *caller, struct sfu_range **range)
@@ -599,7 +599,8 @@ static bool may_be_in_chain(const struct sfu_range *range)
 
 /*
  * In a file whose functions keep no frame pointers, one record may be that of a function further up
- * the stack, or data. A chain of this many frames in the file is none.
+ * the stack, or data. A chain counts if at least this many of its frames are in such files. With 2,
+ * a function that uses alloca() leads past its callees. With 6, shallow stacks of SBCL end.
  */
 #define MIN_IN_FILE	3
 
@@ -609,8 +610,8 @@ static bool is_in_file(const struct sfu_range *range)
 }
 
 /*
- * Does the program or the thread begin in the frame? Most callers in a chain are in the same range
- * as their callee, and their records lead on: nothing reads their code.
+ * Returns true if the program or the thread begins in the frame. Most callers in a chain are in the
+ * range of their callee, and their records lead on: for these, no code is read.
  */
 static bool begins(struct sfu_walk *walk, bool is_other_range)
 {

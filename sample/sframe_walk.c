@@ -197,9 +197,10 @@ static unsigned long find_sp(const struct sframe_row *row, unsigned long cfa)
 #define MAX_ABOVE_FIRST	32
 
 /*
- * Was nothing the caller, whose return address is 0? Code that starts a coroutine (Ruby's) leaves
- * neither a return address nor a frame pointer at the end of the stack, which is the end of a page.
- * A wrong row finds a 0 anywhere in a stack. Most first functions have rows that say so.
+ * Returns true if nothing has called the function whose return address is 0. Code that starts a
+ * coroutine (Ruby's) leaves neither a return address nor a frame pointer at the end of the stack,
+ * which is the end of a page. A wrong row finds a 0 anywhere in a stack. Most first functions of
+ * stacks have rows that say so.
  */
 static bool is_first(const struct sfu_frame *caller)
 {

@@ -40,7 +40,7 @@ struct jit_table {
 	struct rcu_head		rcu;
 };
 
-/* Does the table have code from @start up to @end? */
+/* Returns true if the table is for code between @start and @end. */
 static bool has_code(const struct jit_table *table, unsigned long start, unsigned long end)
 {
 	return table->start < end && start < table->end;
@@ -90,7 +90,7 @@ bool sfu_jit_find(struct sfu_process *process, unsigned long start, unsigned lon
 	return false;
 }
 
-/* Does a file, or the kernel for the vDSO, describe the code, or may a scan find that it does? */
+/* Returns true if a file, or the kernel for the vDSO, describes the code, or may after a scan. */
 static bool is_described(const struct sfu_range *range)
 {
 	return range->section.source != SFU_SOURCE_PROCESS &&
@@ -130,7 +130,7 @@ void sfu_jit_ask(struct sfu_process *process)
 
 /* ---- the command ---- */
 
-/* Is all of the code mapped, and executable, and does no file describe it? @map may be NULL. */
+/* Returns 0 if all of the code is mapped and executable, and no file describes it. */
 static int check_code(const struct jit_table *table, struct mm_struct *mm, struct sfu_map *map)
 {
 	const struct vm_area_struct *vma;
@@ -149,7 +149,7 @@ static int check_code(const struct jit_table *table, struct mm_struct *mm, struc
 	return 0;
 }
 
-/* Is there room in the process for a table, beside those that it does not replace? */
+/* Returns -ENOSPC if the process has no room for @table, beside the tables that stay. */
 static int check_limits(const struct jit_table *table, const struct sfu_process *process)
 {
 	unsigned long size = table->size;

@@ -192,13 +192,13 @@ static kuid_t owner_of(const struct cred *cred)
 	return uid_valid(root) && !uid_eq(root, GLOBAL_ROOT_UID) ? root : cred->uid;
 }
 
-/* Does what a task with these credentials maps count for a user other than root? */
+/* Returns true if what a task with these credentials maps counts for a user other than root. */
 bool sfu_wanted_is_of_user(const struct cred *cred)
 {
 	return !uid_eq(owner_of(cred), GLOBAL_ROOT_UID);
 }
 
-/* Is there a reader? Any context, NMI included. */
+/* Returns true if the device has a reader. Any context, NMI included. */
 bool sfu_wanted_has_reader(void)
 {
 	return READ_ONCE(nr_readers);

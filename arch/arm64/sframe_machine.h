@@ -197,7 +197,7 @@ static inline unsigned long sfu_arch_child_branch(const u8 *code)
 #define SFU_ARCH_CODE_BEFORE	4
 #define SFU_ARCH_CODE_AFTER	12
 
-/* Sets @row to that of a function with a frame of @size bytes, and x29 and x30 at its bottom. */
+/* Sets @row for a function whose frame has @size bytes, with x29 and x30 at the bottom. */
 static inline void sfu_set_record_row(struct sframe_row *row, int size)
 {
 	row->cfa.off = size;
