@@ -11,12 +11,18 @@ set -euo pipefail
 period=$1
 shift
 
+# take NAME COMMAND...: the sampler writes to memory. The share is as slow as the host, and samples would be lost meanwhile.
+take() {
+	./sampler "/dev/shm/$1.data" vdso.so "$period" "${@:2}"
+	mv "/dev/shm/$1.data" .
+}
+
 # record NAME COMMAND...: again as long as there are new tables. A program that ends before its file is opened brings none.
 record() {
 	local name=$1 nr=-1 round
 	shift
 	for round in {1..8}; do
-		./sampler "$name.data" vdso.so "$period" "$@" >"$name.log" 2>&1
+		take "$name" "$@" >"$name.log" 2>&1
 		[ "$(sframectl tables | wc -l)" != "$nr" ] || break
 		nr=$(sframectl tables | wc -l)
 	done
@@ -35,6 +41,6 @@ record sframe "$@"
 sframectl stats >status.log
 record spoiled ./wrong/spoiled 20000
 echo N >/sys/module/sframe_unwind/parameters/enabled
-./sampler fp.data vdso.so "$period" "$@" >/dev/null 2>&1
+take fp "$@" >/dev/null 2>&1
 kill $serve
 wait $serve || true
