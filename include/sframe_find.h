@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Finds the row of an address in the bytes of a section. The way to read is a constant argument, so
- * that all of this is inlined for it: for user memory inside of one window (sample/sframe_user.c),
+ * that all of this is inlined for it: for user memory inside of one window (walk/user.c),
  * for other memory in sframe_core.c, and in tests.
  *
  * No function that is not inlined may be called here: the memory may be a window of user memory.

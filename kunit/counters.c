@@ -7,8 +7,8 @@
 #include <linux/seq_buf.h>
 
 #include "counters.h"
-#include "sframe_process.h"
-#include "sframe_watch.h"
+#include "map/process.h"
+#include "map/watch.h"
 
 /* The counters are all unsigned longs. */
 #define NR_COUNTERS	(sizeof(struct sfu_counters) / sizeof(unsigned long))

@@ -5,7 +5,7 @@
 #ifndef MAP_BUILDER_H
 #define MAP_BUILDER_H
 
-#include "sframe_map.h"
+#include "map/map.h"
 
 struct file;
 struct kunit;

@@ -11,10 +11,10 @@
 
 #include "map_builder.h"
 #include "scan_scene.h"
-#include "sframe_event.h"
-#include "sframe_process.h"
-#include "sframe_scan.h"
-#include "sframe_watch.h"
+#include "map/event.h"
+#include "map/process.h"
+#include "map/scan.h"
+#include "map/watch.h"
 
 void expect_counted(struct kunit *test, const char *want)
 {

@@ -5,7 +5,7 @@
 
 #include "named_cases.h"
 #include "section_builder.h"
-#include "sframe_compiled.h"
+#include "table/compiled.h"
 
 #define ADDR		0x40000000ULL
 

@@ -4,7 +4,7 @@
 #include <linux/mm.h>
 
 #include "section_builder.h"
-#include "sframe_user.h"
+#include "walk/user.h"
 #include "user_memory.h"
 
 #define ROW_0	"sp+8 u (c-8)"

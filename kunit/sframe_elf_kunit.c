@@ -3,7 +3,7 @@
 #include <kunit/test.h>
 
 #include "named_cases.h"
-#include "sframe_elf.h"
+#include "map/elf.h"
 #include "sframe_format.h"
 
 #define TOP		0xffffffffffffffffull

@@ -8,11 +8,11 @@
 
 #include "named_cases.h"
 #include "scan_scene.h"
-#include "sframe_event.h"
-#include "sframe_map.h"
-#include "sframe_process.h"
-#include "sframe_request.h"
-#include "sframe_watch.h"
+#include "map/event.h"
+#include "map/map.h"
+#include "map/process.h"
+#include "map/request.h"
+#include "map/watch.h"
 
 /* New code of the process, as the kernel reports it. See scan_scene.h for the steps. */
 static const struct script_case script_cases[] = {

@@ -11,10 +11,10 @@
 
 #include "named_cases.h"
 #include "scan_scene.h"
-#include "sframe_file.h"
-#include "sframe_habit.h"
-#include "sframe_map.h"
-#include "sframe_process.h"
+#include "table/file.h"
+#include "map/habit.h"
+#include "map/map.h"
+#include "map/process.h"
 
 /* Lets the file of the image look as if it had changed @ago seconds before. */
 static void set_age(struct kunit *test, time64_t ago)

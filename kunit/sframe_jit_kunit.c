@@ -11,11 +11,11 @@
 #include "named_cases.h"
 #include "scan_scene.h"
 #include "sframe_arch.h"
-#include "sframe_jit.h"
-#include "sframe_process.h"
+#include "table/jit.h"
+#include "map/process.h"
 #include "sframe_stats.h"
-#include "sframe_table.h"
-#include "sframe_wanted.h"
+#include "table/table.h"
+#include "table/wanted.h"
 
 /*
  * A script has the steps of scan_scene.h, and these. Code is on N pages from page P on.

@@ -14,7 +14,7 @@
 #include <linux/ptrace.h>
 
 #include "sframe_arch.h"
-#include "sframe_user.h"
+#include "walk/user.h"
 #include "user_arch.h"
 
 #define NR_CHECKED	256	/* a register number is a byte */

@@ -6,10 +6,10 @@
 #include <linux/task_work.h>
 
 #include "scan_scene.h"
-#include "sframe_event.h"
-#include "sframe_map.h"
-#include "sframe_process.h"
-#include "sframe_request.h"
+#include "map/event.h"
+#include "map/map.h"
+#include "map/process.h"
+#include "map/request.h"
 
 /* A sample of current misses something. Its irq work has run at the end. */
 static void request_by_sample(void)

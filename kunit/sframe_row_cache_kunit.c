@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* KUnit tests of rows in one word, and of the row caches: sample/sframe_row_cache.c. */
+/* KUnit tests of rows in one word, and of the row caches: walk/row_cache.c. */
 #include <kunit/test.h>
 #include <linux/preempt.h>
 
 #include "named_cases.h"
 #include "sframe_arch.h"
-#include "sframe_row_cache.h"
+#include "walk/row_cache.h"
 
 #define NR_SETS	64
 

@@ -8,9 +8,9 @@
 
 #include "named_cases.h"
 #include "scan_scene.h"
-#include "sframe_map.h"
-#include "sframe_process.h"
-#include "sframe_scan.h"
+#include "map/map.h"
+#include "map/process.h"
+#include "map/scan.h"
 
 static struct sfu_section *section_of_code(struct kunit *test)
 {

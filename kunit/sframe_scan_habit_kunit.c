@@ -9,8 +9,8 @@
 #include "named_cases.h"
 #include "scan_scene.h"
 #include "sframe_arch.h"
-#include "sframe_map.h"
-#include "sframe_process.h"
+#include "map/map.h"
+#include "map/process.h"
 #include "user_arch.h"
 
 /* Bytes of a function. How it begins is in user_arch.h; instructions that do nothing follow. */

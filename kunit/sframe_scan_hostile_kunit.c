@@ -10,11 +10,11 @@
 
 #include "named_cases.h"
 #include "scan_scene.h"
-#include "sframe_map.h"
-#include "sframe_prefault.h"
-#include "sframe_process.h"
-#include "sframe_scan.h"
-#include "sframe_user.h"
+#include "map/map.h"
+#include "map/prefault.h"
+#include "map/process.h"
+#include "map/scan.h"
+#include "walk/user.h"
 
 /* The file offset of a field of the ELF header, or of a program header. */
 #define EH(field)	offsetof(struct elf64_hdr, field)

@@ -7,10 +7,10 @@
 #include "named_cases.h"
 #include "scan_scene.h"
 #include "sframe_arch.h"
-#include "sframe_map.h"
-#include "sframe_prefault.h"
-#include "sframe_process.h"
-#include "sframe_user.h"
+#include "map/map.h"
+#include "map/prefault.h"
+#include "map/process.h"
+#include "walk/user.h"
 
 struct version_case {
 	const char	*name;

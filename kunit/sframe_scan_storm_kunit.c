@@ -9,9 +9,9 @@
 #include "map_builder.h"
 #include "named_cases.h"
 #include "scan_scene.h"
-#include "sframe_process.h"
-#include "sframe_scan.h"
-#include "sframe_watch.h"
+#include "map/process.h"
+#include "map/scan.h"
+#include "map/watch.h"
 
 /**
  * struct storm - a thread that changes the process

@@ -14,11 +14,11 @@
 #include "named_cases.h"
 #include "scan_scene.h"
 #include "sframe_arch.h"
-#include "sframe_file.h"
-#include "sframe_process.h"
-#include "sframe_row_cache.h"
-#include "sframe_scan.h"
-#include "sframe_table.h"
+#include "table/file.h"
+#include "map/process.h"
+#include "walk/row_cache.h"
+#include "map/scan.h"
+#include "table/table.h"
 #include "user_arch.h"
 
 #define LINKED_AT	(16 * PAGE_SIZE)

@@ -5,7 +5,7 @@
  * "c4@0 c44@10 bad-ra" is a walk: frames at 4 and 0x44 in the code with a section, whose stack
  * pointers are 0 and 0x10 bytes into the stack, and the reason why it ended. "b" is other code.
  */
-#include "sframe_user.h"
+#include "walk/user.h"
 #include "walk_scene.h"
 
 static void memory_whole_walk(struct kunit *test)

@@ -9,8 +9,8 @@
 
 #include "named_cases.h"
 #include "scan_scene.h"
-#include "sframe_table.h"
-#include "sframe_wanted.h"
+#include "table/table.h"
+#include "table/wanted.h"
 
 /* As MAX_TRIES and MAX_WANTED of sframe_wanted.c. */
 #define TRIES	8

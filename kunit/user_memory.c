@@ -6,7 +6,7 @@
 #include <linux/uaccess.h>
 
 #include "sframe_find.h"
-#include "sframe_user.h"
+#include "walk/user.h"
 #include "user_memory.h"
 
 /* Return: the address of @nr new, untouched pages. The page after them is not mapped. */

@@ -5,7 +5,7 @@
 #include <linux/uaccess.h>
 
 #include "sframe_find.h"
-#include "sframe_user.h"
+#include "walk/user.h"
 #include "walk_scene.h"
 
 unsigned long map_present(struct kunit *test, u32 nr)

@@ -26,8 +26,8 @@
 #include "map_builder.h"
 #include "named_cases.h"
 #include "section_builder.h"
-#include "sframe_row_cache.h"
-#include "sframe_walk.h"
+#include "walk/row_cache.h"
+#include "walk/walk.h"
 #include "user_memory.h"
 #include "walk_facts.h"
 

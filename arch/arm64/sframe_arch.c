@@ -27,7 +27,7 @@
  * there may still be one by habit, else there is none.
  */
 #include "sframe_arch.h"
-#include "sframe_walk.h"
+#include "walk/walk.h"
 
 enum link {
 	LINK_UNKNOWN,		/* or no code, or, in the same file, what the frame pointer finds */

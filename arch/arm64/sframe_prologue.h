@@ -3,7 +3,7 @@
 #ifndef SFRAME_PROLOGUE_H
 #define SFRAME_PROLOGUE_H
 
-#include "sframe_habit.h"
+#include "map/habit.h"
 
 /* The instruction that stores x30 says that a function begins. So each is looked at. */
 #define SFRAME_TEXT_STEP	4	/* bytes between places where a function may begin */

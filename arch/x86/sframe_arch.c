@@ -13,7 +13,7 @@
  */
 #include "sframe_arch.h"
 #include "sframe_format.h"
-#include "sframe_walk.h"
+#include "walk/walk.h"
 
 /* Follows the frame pointer to @caller, if there is a reason to. */
 static bool follow_fp(struct sfu_walk *walk, struct sfu_frame *caller, enum sfu_method *method)

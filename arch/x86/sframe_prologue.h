@@ -3,7 +3,7 @@
 #ifndef SFRAME_PROLOGUE_H
 #define SFRAME_PROLOGUE_H
 
-#include "sframe_habit.h"
+#include "map/habit.h"
 
 /* Compilers align functions to this. The byte before is needed, too. */
 #define SFRAME_TEXT_STEP	16	/* bytes between places where a function may begin */

@@ -11,7 +11,7 @@
 #include "object.h"
 #include "resident.h"
 
-/* As compiled_size() of task/sframe_table.c: each row is there as a word, too. */
+/* As compiled_size() of table/table.c: each row is there as a word, too. */
 static u64 compiled_size(const struct sframe_compiled *table)
 {
 	return (table->nr_slots + 1 + (u64)table->nr_entries) * sizeof(u32) +

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "fuzz.h"
-#include "sframe_elf.h"
+#include "map/elf.h"
 #include "sframe_format.h"
 
 struct setting {

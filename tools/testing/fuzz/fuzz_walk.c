@@ -28,14 +28,14 @@
 
 /* The unchanged sources of the sample side. shim/kernel.h replaces the kernel headers. */
 #include "../../../sframe_names.c"
-#include "../../../sample/sframe_map.c"
-#include "../../../sample/sframe_row_cache.c"
-#include "../../../sample/sframe_section.c"
-#include "../../../sample/sframe_signal.c"
-#include "../../../sample/sframe_user.c"
-#include "../../../sample/sframe_walk.c"
+#include "../../../map/map.c"
+#include "../../../walk/row_cache.c"
+#include "../../../map/section.c"
+#include "../../../walk/signal.c"
+#include "../../../walk/user.c"
+#include "../../../walk/walk.c"
 #include "shim/fast_path.h"
-#include "../../../sample/sframe_fallback.c"
+#include "../../../walk/fallback.c"
 #include "../../../arch/x86/sframe_arch.c"
 #include "../../../sframe_unwind.c"
 

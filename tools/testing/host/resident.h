@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A section as the module has it in a resident table: compiled. Makes what make_table() of
- * task/sframe_table.c makes.
+ * table/table.c makes.
  */
 #ifndef RESIDENT_H
 #define RESIDENT_H
 
-#include "sframe_compiled.h"
+#include "table/compiled.h"
 
 /**
  * struct resident - a section that may be a resident table

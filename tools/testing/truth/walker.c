@@ -10,16 +10,16 @@
 #include "walker.h"
 
 #include "../../../sframe_names.c"
-#include "../../../sample/sframe_map.c"
-#include "../../../sample/sframe_row_cache.c"
-#include "../../../sample/sframe_section.c"
-#include "../../../sample/sframe_signal.c"
-#include "../../../sample/sframe_user.c"
-#include "../../../sample/sframe_walk.c"
+#include "../../../map/map.c"
+#include "../../../walk/row_cache.c"
+#include "../../../map/section.c"
+#include "../../../walk/signal.c"
+#include "../../../walk/user.c"
+#include "../../../walk/walk.c"
 #include "shim/fast_path.h"
-#include "../../../sample/sframe_fallback.c"
+#include "../../../walk/fallback.c"
 #include "sframe_arch.c"
-#include "../../../task/sframe_habit.c"
+#include "../../../map/habit.c"
 
 /**
  * struct sfu_table - a table, for all processes

@@ -3,7 +3,7 @@
 #ifndef SHIM_FAST_PATH_H
 #define SHIM_FAST_PATH_H
 
-#include "sframe_walk.h"
+#include "walk/walk.h"
 
 static bool uses_fast_path;
 
@@ -19,7 +19,7 @@ enum sfu_stop sfu_fast_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 }
 
 #define sfu_fast_callers real_fast_callers
-#include "../../../../sample/sframe_fast.c"
+#include "../../../../walk/fast.c"
 #undef sfu_fast_callers
 
 #endif /* SHIM_FAST_PATH_H */

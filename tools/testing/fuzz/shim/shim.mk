@@ -5,7 +5,7 @@
 
 shim := $(top)/tools/testing/fuzz/shim
 host_headers := $(addprefix $(top)/include/sframe_,core.h elf.h find.h format.h types.h)
-kernel_sources := $(addprefix $(top)/,sframe_names.c sframe_unwind.c) $(wildcard $(top)/sample/*.c $(top)/arch/*/*) \
+kernel_sources := $(addprefix $(top)/,sframe_names.c sframe_unwind.c) $(wildcard $(top)/*.h $(top)/map/*.h $(top)/map/map.c $(top)/map/section.c $(top)/table/*.h $(top)/walk/*.[ch] $(top)/arch/*/*) \
 	$(filter-out $(host_headers),$(wildcard $(top)/include/*.h))
 # The host tests run suites of KUnit, too.
 kunit_sources := $(wildcard $(top)/kunit/*.[ch] $(top)/kunit/arch/*/*.h)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What the suites of KUnit on the host use of the module, other than the sample side. */
-#include "sframe_process.h"
-#include "sframe_section.h"
+#include "map/process.h"
+#include "map/section.h"
 #include "sframe_stats.h"
-#include "sframe_table.h"
-#include "sframe_watch.h"
+#include "table/table.h"
+#include "map/watch.h"
 
 static struct mm_struct mm;
 struct task_struct shim_task = { .mm = &mm };

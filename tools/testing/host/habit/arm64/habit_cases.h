@@ -3,7 +3,7 @@
 #ifndef HABIT_CASES_H
 #define HABIT_CASES_H
 
-#include "sframe_habit.h"
+#include "map/habit.h"
 
 #define PADDING		0
 

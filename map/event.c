@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Events: a process maps or unmaps code, forks, or ends.
+ *
+ * This file hooks the kernel functions where that happens, and updates the maps. New code
+ * is scanned before its first instruction. Removed code is marked as unmapped. A child
+ * shares the map of its parent. A process that ends leaves the table.
+ *
+ * The hooks may run with preemption disabled. They allocate nothing, and take raw spinlocks
+ * only. They try the mmap_lock of a child that has not run yet. Their work does not grow with what
+ * a process has mapped.
+ *
+ * mmu notifiers would report some of these events. But a process that has a notifier waits for a
+ * grace period at its end.
+ */
+#define pr_fmt(fmt) "sframe_unwind: " fmt
+
+#include <linux/ftrace.h>
+#include <linux/mm.h>
+
+#include "compat.h"
+#include "map/event.h"
+#include "sframe_hook.h"
+#include "table/jit.h"
+#include "map/map.h"
+#include "map/process.h"
+#include "map/request.h"
+#include "map/scan.h"
+#include "map/watch.h"
+
+#define MATCH_MAX_RANGES	64	/* of a map that is compared with a child */
+#define SCAN_EVENT_MAX		1024	/* mappings of a process that is scanned for an event */
+#define SCAN_CHILD_MAX		256	/* ranges of a child that is scanned for its fork */
+
+/* A process of so many mappings is left to its first sample: its scan takes long. */
+static bool has_many_mappings(const struct mm_struct *mm)
+{
+	return READ_ONCE(mm->map_count) > SCAN_EVENT_MAX;
+}
+
+/* Returns true if the mapping has code, or is where a section should be. */
+static bool may_have_code_or_section(const struct sfu_process *process,
+				     const struct vm_area_struct *vma)
+{
+	return vma->vm_flags & VM_EXEC ||
+	       (vma->vm_start < READ_ONCE(process->awaited_end) &&
+		vma->vm_end > READ_ONCE(process->awaited_start));
+}
+
+/*
+ * Current has a new mapping, or one that has changed. Its mmap_lock is held. A process that is not
+ * known and runs already is left to its first sample, and so is anonymous code.
+ */
+void sfu_event_mmap(struct vm_area_struct *vma)
+{
+	struct mm_struct *mm = vma->vm_mm;
+	struct sfu_process *process;
+
+	if (!(vma->vm_file || vma->vm_flags & VM_EXEC) || mm != current->mm ||
+	    current->flags & PF_KTHREAD || !sfu_watch_expects_samples())
+		return;
+	rcu_read_lock_sched();
+	process = sfu_process_find(mm);
+	/* execve(): the new program has no code yet, so an empty map is complete. */
+	if (!process && current->in_execve && vma->vm_file)
+		process = sfu_process_add(mm, sfu_map_get_empty());
+	if (process && may_have_code_or_section(process, vma)) {
+		WRITE_ONCE(process->has_new_code, true);
+		if (vma->vm_file && !has_many_mappings(mm))
+			sfu_request_for_event(process, current);
+	}
+	rcu_read_unlock_sched();
+}
+
+/* A mapping has been removed. The mmap_lock of the process is held. */
+void sfu_event_unmap(struct vm_area_struct *vma)
+{
+	struct sfu_process *process;
+
+	rcu_read_lock_sched();
+	process = sfu_process_find(vma->vm_mm);
+	if (process)
+		sfu_jit_unmap(process, vma->vm_start, vma->vm_end);
+	if (process && !sfu_process_unmap(process, vma->vm_start, vma->vm_end) &&
+	    vma->vm_mm == current->mm && sfu_watch_expects_samples() &&
+	    !has_many_mappings(current->mm))
+		sfu_request_for_event(process, current);
+	rcu_read_unlock_sched();
+}
+
+/*
+ * Returns true if the map of the parent is right for its child, too. Other threads may have changed
+ * the map since the child's mappings were copied, and MADV_DONTFORK leaves mappings out. So this
+ * compares the mappings of the child, which has not run yet.
+ */
+static bool matches_child(struct mm_struct *child, const struct sfu_map *map)
+{
+	bool matches;
+
+	if (!map->nr_ranges || map->nr_ranges > MATCH_MAX_RANGES || !mmap_read_trylock(child))
+		return false;
+	matches = sfu_scan_map_matches(map, child);
+	mmap_read_unlock(child);
+	return matches;
+}
+
+/*
+ * Returns true if the map of a process, which the caller reads next, has all code that events have
+ * reported. A scan holds the lock. It clears has_new_code before it publishes the map.
+ */
+static bool is_map_complete(struct sfu_process *process)
+{
+	bool is_complete = !READ_ONCE(process->has_new_code);
+
+	/* A scan that has cleared has_new_code has the lock, or had it. */
+	smp_rmb();
+	is_complete &= !mutex_is_locked(&process->lock);
+	/* If the scan has released the lock, its map is published. */
+	smp_rmb();
+	return is_complete;
+}
+
+/*
+ * Adds the child of a process, which has this map. Takes the reference of the caller to it. If
+ * the map is not complete, the parent may have code that the map does not have, and the child needs
+ * a scan. If the parent has used up its scans for events, this scan waits for the child's first
+ * sample: no sample completes the map of the parent, so each of its children would be scanned.
+ */
+static void add_child(struct task_struct *child, struct sfu_process *parent, struct sfu_map *map,
+		      bool is_complete)
+{
+	bool matches = is_complete && matches_child(child->mm, map);
+	struct sfu_process *process;
+
+	if (!matches && (has_many_mappings(child->mm) || map->nr_ranges > SCAN_CHILD_MAX ||
+			 !READ_ONCE(parent->event_scans))) {
+		sfu_map_put(map);
+		return;
+	}
+	process = sfu_process_add_child(child->mm, parent, map, matches);
+	if (process && !matches)
+		sfu_request_for_event(process, child);
+}
+
+/*
+ * Current has a new child, which has not run yet, and may share its memory with current. A child
+ * that has all code of its parent's map needs no scan. One that may not, and has very many
+ * mappings, is left to its first sample.
+ */
+void sfu_event_fork(struct task_struct *child)
+{
+	struct mm_struct *mm = child->mm;
+	struct sfu_process *parent;
+	struct sfu_map *map;
+	bool is_complete;
+
+	if (!mm || mm == current->mm || !sfu_watch_expects_samples())
+		return;
+	rcu_read_lock();
+	parent = sfu_process_find(current->mm);
+	is_complete = parent && is_map_complete(parent);
+	map = parent ? sfu_process_get_map(parent) : NULL;
+	if (map)
+		add_child(child, parent, map, is_complete);
+	rcu_read_unlock();
+}
+
+/* A process ends: its memory has no users any more. */
+void sfu_event_end(struct mm_struct *mm)
+{
+	sfu_process_end(mm);
+}
+
+static void notrace on_mmap(unsigned long ip, unsigned long parent_ip,
+			    struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	sfu_event_mmap((void *)ftrace_regs_get_argument(fregs, 0));
+}
+
+static void notrace on_unmap(unsigned long ip, unsigned long parent_ip,
+			     struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	sfu_event_unmap((void *)ftrace_regs_get_argument(fregs, 0));
+}
+
+static void notrace on_fork(unsigned long ip, unsigned long parent_ip,
+			    struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	sfu_event_fork((void *)ftrace_regs_get_argument(fregs, 0));
+}
+
+static void notrace on_process_end(unsigned long ip, unsigned long parent_ip,
+				   struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	sfu_event_end((void *)ftrace_regs_get_argument(fregs, 0));
+}
+
+/* ---- hooks ---- */
+
+/* A kernel function that reports an event. */
+struct event_hook {
+	const char		*function;
+	bool			is_required;	/* else new code loses its first sample */
+	struct ftrace_ops	ops;
+	bool			is_hooked;
+};
+
+static struct event_hook event_hooks[] = {
+	/* Each removed mapping, whole, once it is out of the mm. */
+	{ "unlink_anon_vmas", true, { .func = on_unmap } },
+	{ "exit_mmap", true, { .func = on_process_end } },
+	{ "perf_event_mmap", false, { .func = on_mmap } },
+	{ "perf_event_fork", false, { .func = on_fork } },
+};
+
+/* Removes the hooks that are set. */
+void sfu_event_remove_hooks(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(event_hooks); i++) {
+		if (event_hooks[i].is_hooked)
+			sfu_unhook(&event_hooks[i].ops);
+		event_hooks[i].is_hooked = false;
+	}
+}
+
+/* Returns the error of a required hook; then no hook is set. May sleep. */
+int sfu_event_set_hooks(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(event_hooks); i++) {
+		struct event_hook *hook = &event_hooks[i];
+		int err = hook->is_required ? sfu_hook_required(&hook->ops, hook->function) :
+					      sfu_hook(&hook->ops, hook->function);
+
+		hook->is_hooked = !err;
+		if (!err)
+			continue;
+		if (hook->is_required) {
+			sfu_event_remove_hooks();
+			return err;
+		}
+		pr_info_once("%s() cannot be traced by ftrace (error %d): new code may lose its first sample\n",
+			     hook->function, err);
+	}
+	return 0;
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The process map: which section describes an address of a process.
+ *
+ * A map is an array of ranges of executable code. A scan builds it once. After that the map
+ * is constant, except for two things. A section that contradicts itself is marked as bad,
+ * from any context, by one atomic operation. A range is marked as unmapped, by two stores;
+ * so the hook of munmap() allocates nothing.
+ *
+ * munmap() calls that hook for each VMA, maybe with preemption disabled. Both the ranges and
+ * their sections are found by binary search, and the hook marks at most MAX_MARKED of each.
+ * If there are more, the process drops the map.
+ *
+ * A process holds a reference. A child shares the map of its parent. A walk holds RCU. The
+ * map is freed an RCU grace period after the last reference.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+
+#include "map/map.h"
+#include "sframe_stats.h"
+#include "table/table.h"
+
+#define MAX_MARKED	64
+
+/* The map of a process that has no code. It is never freed. */
+static struct sfu_map empty_map = { .refs = REFCOUNT_INIT(1) };
+
+static size_t map_size(unsigned int nr_ranges)
+{
+	return struct_size_t(struct sfu_map, ranges, nr_ranges) + nr_ranges * sizeof(u32);
+}
+
+/* Returns a map of @nr_ranges empty ranges, with one reference, or NULL if there is no memory. */
+struct sfu_map *sfu_map_alloc(unsigned int nr_ranges, gfp_t gfp)
+{
+	size_t size = map_size(nr_ranges);
+	struct sfu_map *map = kvzalloc(size, gfp);
+
+	if (!map)
+		return NULL;
+	map->nr_ranges = nr_ranges;
+	map->valid_until = jiffies + MAX_JIFFY_OFFSET;
+	map->by_section = (u32 *)&map->ranges[nr_ranges];
+	refcount_set(&map->refs, 1);
+	atomic_long_add(size, &sfu_held.bytes);
+	return map;
+}
+
+/* Returns the map of a process that has no code, with a reference. */
+struct sfu_map *sfu_map_get_empty(void)
+{
+	refcount_inc(&empty_map.refs);
+	return &empty_map;
+}
+
+/* Sets and counts the sections of a map that is not published yet, or not used any more. */
+void sfu_map_set_nr_sections(struct sfu_map *map, unsigned int nr)
+{
+	atomic_long_add((long)nr - map->nr_sections, &sfu_held.sections);
+	map->nr_sections = nr;
+}
+
+static int compare_sections(const void *a, const void *b, const void *priv)
+{
+	const struct sfu_map *map = priv;
+	const struct sfu_section *one = &map->ranges[*(const u32 *)a].section;
+	const struct sfu_section *other = &map->ranges[*(const u32 *)b].section;
+
+	if (one->start != other->start)
+		return one->start < other->start ? -1 : 1;
+	if (one->end != other->end)
+		return one->end < other->end ? -1 : 1;
+	return 0;
+}
+
+/* No linker makes sections that overlap. The hook of munmap() could not find them fast. */
+static void refuse_section(struct sfu_section *section)
+{
+	section->start = 0;
+	section->end = 0;
+	atomic_set(&section->state, SFU_SECTION_BAD);
+	sfu_count(bad_sections);
+	sfu_count(defects[SFRAME_DEFECT_SEGMENT]);
+}
+
+/*
+ * Makes the sections of a map, which is not published yet, searchable by their addresses. If two
+ * sections overlap and are not the same, the second is refused.
+ */
+void sfu_map_order_sections(struct sfu_map *map)
+{
+	struct sfu_section *last = NULL;
+	unsigned int i, nr = 0;
+	bool is_sorted = true;
+
+	for (i = 0; i < map->nr_ranges; i++) {
+		if (!map->ranges[i].section.start)
+			continue;
+		map->by_section[nr++] = i;
+		is_sorted &= nr == 1 || compare_sections(&map->by_section[nr - 2],
+							 &map->by_section[nr - 1], map) <= 0;
+	}
+	/* Sections mostly lie beside their code. sort_r() is slow, also if nothing is to do. */
+	if (!is_sorted)
+		sort_r(map->by_section, nr, sizeof(u32), compare_sections, NULL, map);
+
+	map->nr_placed = 0;
+	for (i = 0; i < nr; i++) {
+		struct sfu_section *section = &map->ranges[map->by_section[i]].section;
+
+		if (last && section->start < last->end &&
+		    (section->start != last->start || section->end != last->end)) {
+			refuse_section(section);
+			continue;
+		}
+		last = section;
+		map->by_section[map->nr_placed++] = map->by_section[i];
+	}
+}
+
+static void free_map(struct rcu_head *rcu)
+{
+	struct sfu_map *map = container_of(rcu, struct sfu_map, rcu);
+	unsigned int i;
+
+	for (i = 0; i < map->nr_ranges; i++)
+		sfu_table_put(&map->ranges[i].section);
+	kvfree(map);
+}
+
+/* Drops a reference of a map, which may be NULL. Any context but NMI. */
+void sfu_map_put(struct sfu_map *map)
+{
+	if (!map || !refcount_dec_and_test(&map->refs))
+		return;
+	sfu_map_set_nr_sections(map, 0);
+	atomic_long_sub(map_size(map->nr_ranges), &sfu_held.bytes);
+	call_rcu(&map->rcu, free_map);
+}
+
+/* Returns the range that covers a user address and is mapped, or NULL. */
+struct sfu_range *sfu_map_find(struct sfu_map *map, unsigned long addr)
+{
+	struct sfu_range *range = map->ranges;
+	unsigned int nr = map->nr_ranges;
+
+	/* It can only be the last one that begins at the address or before. */
+	while (nr > 1) {
+		unsigned int half = nr / 2;
+
+		if (addr >= range[half].start)
+			range += half;
+		nr -= half;
+	}
+	if (!nr || addr < range->start || addr >= range->end || READ_ONCE(range->unmapped))
+		return NULL;
+	return range;
+}
+
+/* The first of @nr entries that ends after @addr, or @nr. Entries are in the order of addresses. */
+static __always_inline unsigned int
+first_after(const struct sfu_map *map, unsigned int nr, unsigned long addr,
+	    bool (*ends_after)(const struct sfu_map *map, unsigned int i, unsigned long addr))
+{
+	unsigned int low = 0, high = nr;
+
+	while (low < high) {
+		unsigned int middle = low + (high - low) / 2;
+
+		if (ends_after(map, middle, addr))
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
+static bool range_ends_after(const struct sfu_map *map, unsigned int i, unsigned long addr)
+{
+	return map->ranges[i].end > addr;
+}
+
+/* Returns the number of the first range that ends after an address, or &sfu_map.nr_ranges. */
+unsigned int sfu_map_first_after(const struct sfu_map *map, unsigned long addr)
+{
+	return first_after(map, map->nr_ranges, addr, range_ends_after);
+}
+
+static const struct sfu_range *placed(const struct sfu_map *map, unsigned int i)
+{
+	return &map->ranges[map->by_section[i]];
+}
+
+static bool section_ends_after(const struct sfu_map *map, unsigned int i, unsigned long addr)
+{
+	return placed(map, i)->section.end > addr;
+}
+
+/* The first of @by_section whose section ends after @addr, or &sfu_map.nr_placed. */
+static unsigned int first_section_after(const struct sfu_map *map, unsigned long addr)
+{
+	return first_after(map, map->nr_placed, addr, section_ends_after);
+}
+
+/* Does the map have code or sections at these addresses, also such that are unmapped? */
+bool sfu_map_covers(const struct sfu_map *map, unsigned long start, unsigned long end)
+{
+	unsigned int i = sfu_map_first_after(map, start);
+
+	if (i < map->nr_ranges && map->ranges[i].start < end)
+		return true;
+	i = first_section_after(map, start);
+	return i < map->nr_placed && placed(map, i)->section.start < end;
+}
+
+static void mark_unmapped(struct sfu_range *range, unsigned long start, unsigned long end,
+			  bool *code_remains)
+{
+	if (!READ_ONCE(range->unmapped))
+		sfu_range_mark_unmapped(range);
+	*code_remains |= range->start < start || end < range->end;
+}
+
+/**
+ * sfu_map_unmap() - addresses of the process have been unmapped
+ * @map: its map
+ * @start: first address
+ * @end: one past the last address
+ * @code_remains: set if code of a range that was marked is mapped outside of these addresses
+ *
+ * A range that has lost code or its section, even in part, is unmapped as a whole.
+ *
+ * Context: Any but NMI, while the map is held by RCU or a reference. Does not sleep.
+ * Return: false if there are more ranges than may be marked at once. Then the caller must
+ * not use the map any more.
+ */
+bool sfu_map_unmap(struct sfu_map *map, unsigned long start, unsigned long end,
+		   bool *code_remains)
+{
+	unsigned int first = sfu_map_first_after(map, start), i;
+
+	for (i = first; i < map->nr_ranges && map->ranges[i].start < end; i++) {
+		if (i - first == MAX_MARKED)
+			return false;
+		mark_unmapped(&map->ranges[i], start, end, code_remains);
+	}
+	first = first_section_after(map, start);
+	for (i = first; i < map->nr_placed && placed(map, i)->section.start < end; i++) {
+		if (i - first == MAX_MARKED)
+			return false;
+		mark_unmapped(&map->ranges[map->by_section[i]], start, end, code_remains);
+	}
+	return true;
+}

@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Pages of mapped files, without waiting for them.
+ *
+ * A file may be slow, and a process may serve a file system itself. If a scan waited for a
+ * file, the process would stop because it is profiled, with its mmap_lock held, and the
+ * module could not be unloaded. So a scan uses what the page cache has.
+ *
+ * The pages of a section must be in the page tables of the process, for a sample reads them
+ * there. filemap_map_pages() puts pages of the page cache there and does nothing else:
+ * page faults call it for the pages around the one that is missing. It needs an existing
+ * page table, and leaves pages out that are marked for read-ahead. A page fault would start
+ * that read-ahead, so the mark is removed instead.
+ *
+ * A page fault makes a page table that does not exist. If the page leaves the page cache at
+ * that moment, the fault reads it. So only files of the file systems that
+ * has_trusted_io() names, and memory files, get page faults; only the former are read ahead.
+ *
+ * Reading ahead waits for a disk at times, as the process does for its own pages. It is done
+ * last, without any lock, and one scan asks for no more than AHEAD_BYTES_MAX.
+ */
+#include <linux/backing-dev.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/highmem.h>
+#include <linux/hugetlb.h>
+#include <linux/magic.h>
+#include <linux/mm.h>
+#include <linux/pagemap.h>
+#include <linux/sched/signal.h>
+#include <linux/sizes.h>
+#include <linux/userfaultfd_k.h>
+
+#include "map/prefault.h"
+#include "map/process.h"
+
+#define PAGES_AT_ONCE	64UL		/* that map_pages() maps, with preemption disabled */
+#define PAGES_AHEAD	512UL		/* that are read ahead at once */
+#define AHEAD_BYTES_MAX	((loff_t)SZ_8M)	/* bytes that one scan asks for */
+
+/* <linux/magic.h> has only those of file systems that user space asks for. */
+#define GFS2_MAGIC		0x01161970
+#ifndef BCACHEFS_SUPER_MAGIC
+#define BCACHEFS_SUPER_MAGIC	0xca451a4e
+#endif
+#ifndef OCFS2_SUPER_MAGIC
+#define OCFS2_SUPER_MAGIC	0x7461636f
+#endif
+
+/* Files that are memory: what the page cache does not have was never written, or swapped. */
+static bool is_memory(const struct file *file)
+{
+	return inode_to_bdi(file_inode(file)) == &noop_backing_dev_info;
+}
+
+/*
+ * Returns true if a page fault, or read-ahead, of the file may wait for its file system: the file
+ * system has a disk, and the kernel itself reads that disk. Any user may serve FUSE, also for a
+ * block device. Servers on a network, and the other machines of a cluster, may never answer. A
+ * fault of bcachefs waits for a direct write, which may wait for memory that a user serves.
+ */
+static bool has_trusted_io(const struct file *file)
+{
+	const struct super_block *sb = file_inode(file)->i_sb;
+
+	switch (sb->s_magic) {
+	case BTRFS_SUPER_MAGIC:		/* has disks, but no s_bdev */
+		return true;
+	case BCACHEFS_SUPER_MAGIC:
+	case FUSE_SUPER_MAGIC:
+	case GFS2_MAGIC:
+	case OCFS2_SUPER_MAGIC:
+		return false;
+	default:
+		return sb->s_type->fs_flags & FS_REQUIRES_DEV && sb->s_bdev;
+	}
+}
+
+/*
+ * Returns true if the page cache of a mapped file may be read.
+ *
+ * If a file has no read(), its page cache may hold memory that the kernel cannot read either, such
+ * as the memory of memfd_secret(). A file in persistent memory (DAX) has no page cache. The page
+ * cache of hugetlbfs counts in huge pages before 6.7 (a08c7193e4f1, "mm/filemap: remove hugetlb
+ * special casing in filemap.c"), and its mappings get no pages from map_part() on any kernel.
+ */
+bool sfu_prefault_can_read(struct file *file)
+{
+	return S_ISREG(file_inode(file)->i_mode) && !IS_DAX(file_inode(file)) &&
+	       file_inode(file)->i_sb->s_magic != HUGETLBFS_MAGIC &&
+	       (file->f_mode & FMODE_READ) && (file->f_mode & FMODE_CAN_READ) &&
+	       file->f_op->read_iter && !file->f_op->read;
+}
+
+/* Returns true if sfu_prefault_finish() reads missing pages of the file into memory. */
+bool sfu_prefault_reads_ahead(const struct file *file)
+{
+	return has_trusted_io(file) && !IS_DAX(file_inode(file));
+}
+
+static struct folio *get_cached(const struct file *file, pgoff_t index)
+{
+	struct folio *folio = filemap_get_folio(file->f_mapping, index);
+
+	if (IS_ERR_OR_NULL(folio))
+		return NULL;
+	if (folio_test_uptodate(folio) && !PageHWPoison(folio_file_page(folio, index)))
+		return folio;
+	folio_put(folio);
+	return NULL;
+}
+
+/* Remembers that @file is to be read ahead, as far as this scan may. */
+static void add_cold(struct sfu_prefault *prefault, const struct file *file, loff_t pos,
+		     loff_t len)
+{
+	unsigned int i;
+
+	if (prefault->nr_cold == SFU_MAX_COLD || !sfu_prefault_reads_ahead(file))
+		return;
+	/* A section is added from its first missing page to its end. */
+	for (i = 0; i < prefault->nr_cold; i++) {
+		const struct sfu_cold_file *cold = &prefault->cold[i];
+
+		if (cold->file == file && pos >= cold->pos && pos - cold->pos < cold->len)
+			return;
+	}
+	len = min(len, AHEAD_BYTES_MAX - prefault->bytes_cold);
+	if (len <= 0)
+		return;
+	prefault->bytes_cold += len;
+	prefault->cold[prefault->nr_cold++] = (struct sfu_cold_file){
+		.file = get_file((struct file *)file), .pos = pos, .len = len,
+	};
+}
+
+/*
+ * Finds a page of a mapped file, if the page cache has it. If not, sfu_prefault_finish() asks for
+ * it, unless @prefault is NULL. Returns the folio, referenced; ERR_PTR(-EAGAIN) if the page cache
+ * does not have the page; ERR_PTR(-ENOEXEC) if the file cannot be read so.
+ */
+struct folio *sfu_prefault_get_folio(struct sfu_prefault *prefault, struct file *file,
+				     pgoff_t index)
+{
+	struct folio *folio;
+
+	if (!sfu_prefault_can_read(file))
+		return ERR_PTR(-ENOEXEC);
+	folio = get_cached(file, index);
+	if (!folio && prefault)
+		add_cold(prefault, file, (loff_t)index << PAGE_SHIFT, PAGE_SIZE);
+	return folio ?: ERR_PTR(-EAGAIN);
+}
+
+static void copy_from_folio(void *buf, struct folio *folio, loff_t pos, size_t len)
+{
+	void *page = kmap_local_folio(folio, offset_in_folio(folio, pos));
+
+	memcpy(buf, page, len);
+	kunmap_local(page);
+}
+
+/*
+ * Reads @len bytes at @pos of a mapped file, if the page cache has them. Returns 0; -EAGAIN if it
+ * does not; -ENOEXEC if the file is shorter, or cannot be read so.
+ */
+int sfu_prefault_read(struct sfu_prefault *prefault, struct file *file, void *buf,
+		      size_t len, loff_t pos)
+{
+	loff_t size = i_size_read(file_inode(file));
+
+	if (!sfu_prefault_can_read(file) || pos < 0 || pos > size || len > size - pos)
+		return -ENOEXEC;
+	while (len) {
+		size_t n = min_t(size_t, len, PAGE_SIZE - offset_in_page(pos));
+		struct folio *folio = get_cached(file, pos >> PAGE_SHIFT);
+
+		if (!folio) {
+			add_cold(prefault, file, pos, len);
+			return -EAGAIN;
+		}
+		copy_from_folio(buf, folio, pos, n);
+		folio_put(folio);
+		buf += n;
+		pos += n;
+		len -= n;
+	}
+	return 0;
+}
+
+/* Returns true if pages of the page cache may be put into the page tables of this mapping. */
+static bool can_map(const struct vm_area_struct *vma)
+{
+	return vma->vm_flags & VM_READ && vma->vm_ops &&
+	       !(vma->vm_flags & (VM_IO | VM_PFNMAP | VM_MIXEDMAP)) &&
+	       !is_vm_hugetlb_page((struct vm_area_struct *)vma) &&
+	       !userfaultfd_armed((struct vm_area_struct *)vma);
+}
+
+/* The page table entry above the page table of an address, or NULL. Under mmap_lock. */
+static pmd_t *find_pmd(struct mm_struct *mm, unsigned long addr)
+{
+	pgd_t *pgd = pgd_offset(mm, addr);
+	p4d_t *p4d;
+	pud_t *pud;
+	pmd_t *pmd;
+
+	if (pgd_none(*pgd))
+		return NULL;
+	p4d = p4d_offset(pgd, addr);
+	if (p4d_none(*p4d))
+		return NULL;
+	pud = pud_offset(p4d, addr);
+	if (pud_none(*pud) || pud_leaf(*pud))
+		return NULL;
+	pmd = pmd_offset(pud, addr);
+	return pmd_none(*pmd) ? NULL : pmd;
+}
+
+/* What the page table has at an address: nothing, a page, or a page that is elsewhere. */
+enum page_state {
+	SFU_PAGE_NONE,
+	SFU_PAGE_PRESENT,
+	SFU_PAGE_AWAY,	/* swapped, or being moved */
+};
+
+static enum page_state pte_state(pte_t pte)
+{
+	if (pte_present(pte))
+		return SFU_PAGE_PRESENT;
+	return pte_none(pte) ? SFU_PAGE_NONE : SFU_PAGE_AWAY;
+}
+
+/*
+ * A read would tell whether the page is present, too, but one that fails costs an exception.
+ * The page table may be freed meanwhile, after a grace period of RCU.
+ */
+static enum page_state page_state(struct mm_struct *mm, unsigned long addr)
+{
+	pmd_t *pmd = find_pmd(mm, addr), entry;
+	enum page_state state;
+
+	if (!pmd)
+		return SFU_PAGE_NONE;
+	rcu_read_lock();
+	entry = READ_ONCE(*pmd);
+	if (pmd_none(entry))
+		state = SFU_PAGE_NONE;
+	else if (!pmd_present(entry))
+		state = SFU_PAGE_AWAY;
+	else if (pmd_leaf(entry))
+		state = SFU_PAGE_PRESENT;
+	else
+		state = pte_state(ptep_get(pte_offset_kernel(&entry, addr)));
+	rcu_read_unlock();
+	return state;
+}
+
+static bool is_present(struct mm_struct *mm, unsigned long addr)
+{
+	return page_state(mm, addr) == SFU_PAGE_PRESENT;
+}
+
+/*
+ * Returns true if filemap_map_pages() may map pages of this file. Before 6.5, xfs calls it under a
+ * lock that sleeps, and that it does not need. afs has to ask its server first.
+ */
+static bool may_map_cached(const struct vm_area_struct *vma)
+{
+	return vma->vm_ops->map_pages == filemap_map_pages ||
+	       (vma->vm_ops->map_pages && has_trusted_io(vma->vm_file));
+}
+
+/*
+ * Puts what the page cache has of these pages into the page table, which exists. The caller
+ * has checked can_map(). The pages lie in one page table and in @vma.
+ */
+static void map_cached(struct vm_area_struct *vma, unsigned long start, unsigned long end)
+{
+	pgoff_t first = linear_page_index(vma, start);
+	struct vm_fault vmf = {
+		.vma = vma,
+		.gfp_mask = GFP_NOWAIT,
+		.pgoff = first,
+		.address = start,
+		.real_address = start,
+		.pmd = find_pmd(vma->vm_mm, start),
+	};
+
+	if (!vmf.pmd || !may_map_cached(vma))
+		return;
+	rcu_read_lock();
+	filemap_map_pages(&vmf, first, first + ((end - start) >> PAGE_SHIFT) - 1);
+	rcu_read_unlock();
+}
+
+/*
+ * Returns true if there is memory for current's page tables, of all levels. The pages are freed
+ * again, and the control group of current keeps them for the next allocations of this CPU. So it is
+ * very unlikely that a page table is what hits the group's limit.
+ */
+static bool has_memory(void)
+{
+	struct page *pages[CONFIG_PGTABLE_LEVELS - 1];
+	unsigned int nr = 0;
+	bool is_enough;
+
+	while (nr < ARRAY_SIZE(pages) && (pages[nr] = alloc_page(SFU_GFP_TASK)))
+		nr++;
+	is_enough = nr == ARRAY_SIZE(pages);
+	while (nr)
+		__free_page(pages[--nr]);
+	return is_enough;
+}
+
+/*
+ * Returns true if a page fault may bring in a page of this file. tmpfs lets faults wait while a
+ * hole is punched into the file, which then has i_private. If i_private is set after this check,
+ * the fault waits for as long as the kernel punches.
+ */
+static bool can_fault(const struct file *file)
+{
+	if (is_memory(file))
+		return !READ_ONCE(file_inode(file)->i_private);
+	return has_trusted_io(file);
+}
+
+/*
+ * Makes the page table, with a page that the page cache has, and keeps: the caller has a reference.
+ * A fault of tmpfs waits for the lock of the folio, which migration may hold: a locked folio is
+ * left alone. Under mmap_lock, for reading.
+ */
+static void fault_in_nowait(struct sfu_prefault *prefault, struct vm_area_struct *vma,
+			    unsigned long addr, struct folio *folio)
+{
+	if (prefault->lacks_memory || !can_fault(vma->vm_file))
+		return;
+	prefault->lacks_memory = !has_memory();
+	if (!prefault->lacks_memory && !folio_test_locked(folio))
+		handle_mm_fault(vma, addr, FAULT_FLAG_REMOTE | FAULT_FLAG_ALLOW_RETRY |
+				FAULT_FLAG_RETRY_NOWAIT, NULL);
+}
+
+/*
+ * Maps a page that map_cached() has left out. @end is that of the section, up to which a
+ * file that is not cached is read ahead.
+ */
+static void map_page(struct sfu_prefault *prefault, struct vm_area_struct *vma,
+		     unsigned long addr, unsigned long end)
+{
+	pgoff_t index = linear_page_index(vma, addr);
+	struct file *file = vma->vm_file;
+	struct folio *folio = get_cached(file, index);
+
+	if (!folio) {
+		add_cold(prefault, file, (loff_t)index << PAGE_SHIFT, end - addr);
+		return;
+	}
+	/* In a folio under writeback the bit has another meaning. */
+	if (folio_test_readahead(folio) && !folio_test_writeback(folio))
+		folio_clear_readahead(folio);
+	map_cached(vma, addr, addr + PAGE_SIZE);
+	/* A fault of a page that is away would read it, or wait for the one that moves it. */
+	if (page_state(vma->vm_mm, addr) == SFU_PAGE_NONE)
+		fault_in_nowait(prefault, vma, addr, folio);
+	folio_put(folio);
+}
+
+/* The end of the pages from @addr on that map_cached() may map at once, of @size bytes. */
+static unsigned long chunk_end(const struct vm_area_struct *vma, unsigned long addr,
+			       unsigned long size)
+{
+	unsigned long end = addr + min(size, PAGES_AT_ONCE * PAGE_SIZE);
+
+	return min3(PAGE_ALIGN(end), vma->vm_end, ALIGN(addr + 1, PMD_SIZE));
+}
+
+/* Maps the pages of a part of a section, which lies in @vma. */
+static void map_part(struct sfu_prefault *prefault, struct vm_area_struct *vma,
+		     unsigned long addr, unsigned long end)
+{
+	unsigned long tried = addr;
+
+	for (; addr < end; addr += PAGE_SIZE) {
+		unsigned long most = max(prefault->bytes, PAGE_SIZE);
+
+		prefault->nr_examined++;
+		prefault->bytes -= min(prefault->bytes, PAGE_SIZE);
+		if (!is_present(vma->vm_mm, addr)) {
+			if (addr >= tried) {
+				tried = chunk_end(vma, addr, min(end - addr, most));
+				map_cached(vma, addr, tried);
+			}
+			if (!is_present(vma->vm_mm, addr))
+				map_page(prefault, vma, addr, end);
+			prefault->nr_mapped += is_present(vma->vm_mm, addr);
+		}
+		if (!prefault->bytes || fatal_signal_pending(current))
+			return;
+		cond_resched();
+	}
+}
+
+/*
+ * Makes pages of a mapping of @file present, if the page cache has them. One page is examined in
+ * any case. This may sleep, but waits for no file system that a user serves, nor a userfaultfd.
+ */
+void sfu_prefault_map(struct sfu_prefault *prefault, struct mm_struct *mm,
+		      const struct file *file, unsigned long start, unsigned long end)
+{
+	mmap_assert_locked(mm);
+	start &= PAGE_MASK;
+	while (start < end) {
+		struct vm_area_struct *vma = find_vma(mm, start);
+		unsigned long part_end;
+
+		if (!vma || vma->vm_start > start || vma->vm_file != file || !can_map(vma))
+			return;
+		part_end = min(end, vma->vm_end);
+		map_part(prefault, vma, start, part_end);
+		if (!prefault->bytes)
+			return;
+		start = part_end;
+	}
+}
+
+/*
+ * Starts to read a part of a file. Not by ->fadvise(): some file systems take locks there
+ * that a writer holds while it waits for a user. Nor by page_cache_ra_unbounded(), whose
+ * callers have to hold the lock against truncation on some kernels and must not on others.
+ */
+static void read_ahead(const struct sfu_cold_file *cold)
+{
+	struct address_space *mapping = cold->file->f_mapping;
+	loff_t size = i_size_read(mapping->host);
+	pgoff_t index = cold->pos >> PAGE_SHIFT, end;
+
+	end = DIV_ROUND_UP(min(size, cold->pos + cold->len), PAGE_SIZE);
+	for (; index < end && !fatal_signal_pending(current); index += PAGES_AHEAD) {
+		unsigned long nr = min(end - index, PAGES_AHEAD);
+		/* It reads no more than ra_pages. */
+		struct file_ra_state ra = { .ra_pages = nr, .prev_pos = -1 };
+
+		page_cache_sync_readahead(mapping, &ra, cold->file, index, nr);
+		cond_resched();
+	}
+}
+
+/* Asks file systems to read what a scan has missed. May wait for a disk. */
+void sfu_prefault_finish(struct sfu_prefault *prefault)
+{
+	unsigned int i;
+
+	for (i = 0; i < prefault->nr_cold; i++) {
+		read_ahead(&prefault->cold[i]);
+		fput(prefault->cold[i].file);
+	}
+	prefault->nr_cold = 0;
+}

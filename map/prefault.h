@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Pages of mapped files, without waiting for them. See map/prefault.c.
+ */
+#ifndef SFU_PREFAULT_H
+#define SFU_PREFAULT_H
+
+#include <linux/types.h>
+
+struct file;
+struct folio;
+struct mm_struct;
+
+#define SFU_MAX_COLD	8
+
+/**
+ * struct sfu_cold_file - a part of a file that is not in the page cache
+ * @file: the file; referenced
+ * @pos: offset of the part, in bytes
+ * @len: its bytes
+ */
+struct sfu_cold_file {
+	struct file	*file;
+	loff_t		pos;
+	loff_t		len;
+};
+
+/**
+ * struct sfu_prefault - what one scan does to make pages present
+ * @bytes: bytes that may still be examined
+ * @nr_examined: pages that the scan has examined
+ * @nr_mapped: pages that the scan has made present
+ * @lacks_memory: there was no memory for a page table: to ask again costs the group much
+ * @nr_cold: in @cold
+ * @bytes_cold: bytes of the parts in @cold
+ * @cold: what sfu_prefault_finish() asks file systems to read
+ */
+struct sfu_prefault {
+	unsigned long		bytes;
+	unsigned int		nr_examined;
+	unsigned int		nr_mapped;
+	bool			lacks_memory;
+	unsigned int		nr_cold;
+	loff_t			bytes_cold;
+	struct sfu_cold_file	cold[SFU_MAX_COLD];
+};
+
+/* Under mmap_lock. */
+bool sfu_prefault_can_read(struct file *file);
+bool sfu_prefault_reads_ahead(const struct file *file);
+int sfu_prefault_read(struct sfu_prefault *prefault, struct file *file, void *buf,
+		      size_t len, loff_t pos);
+struct folio *sfu_prefault_get_folio(struct sfu_prefault *prefault, struct file *file,
+				     pgoff_t index);
+void sfu_prefault_map(struct sfu_prefault *prefault, struct mm_struct *mm,
+		      const struct file *file, unsigned long start, unsigned long end);
+
+/* Without it. */
+void sfu_prefault_finish(struct sfu_prefault *prefault);
+
+#endif /* SFU_PREFAULT_H */

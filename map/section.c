@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A section: from an address to the row that holds there.
+ *
+ * A row that was found a moment ago is in the row cache of the processor. Otherwise it is looked up
+ * in the table of the kernel, or the decoder finds it in the bytes of the section. A section that
+ * contradicts itself is marked as bad and never used again.
+ */
+#include "compat.h"
+#include "sframe_arch.h"
+#include "map/section.h"
+#include "sframe_stats.h"
+#include "walk/user.h"
+
+/*
+ * Reads and checks the header of a section whose start, end and source are set. Does not wait for
+ * pages. The decoder also reads sections of other machines: here they have a defect. Returns 0;
+ * -ENOENT if the section describes no function; -EBADMSG with @defect; -EFAULT if the header is not
+ * present.
+ */
+int sfu_section_check(struct sfu_section *section, enum sframe_defect *defect)
+{
+	unsigned long len = section->end - section->start;
+	struct sframe_header *hdr = &section->hdr;
+	struct sframe_raw_header raw = {};
+	struct sframe_reader rd = {};
+	int err;
+
+	*defect = SFRAME_DEFECT_NONE;
+	if (len >= sizeof(raw) && sfu_user_read(&raw, section->start, sizeof(raw)))
+		return -EFAULT;
+	err = sframe_header_check(hdr, &rd, &raw, section->start, len);
+	*defect = rd.defect;
+	if (err && !*defect)
+		return err;
+	if (!err && hdr->swapped)
+		*defect = SFRAME_DEFECT_ENDIAN;
+	else if (!err && hdr->abi != SFU_ARCH_ABI)
+		*defect = SFRAME_DEFECT_FOREIGN;
+	if (*defect)
+		return -EBADMSG;
+	return hdr->num_fdes ? 0 : -ENOENT;
+}
+
+/* Ends the use of a section that contradicts itself. The first call counts its defect. */
+void sfu_section_mark_bad(struct sfu_section *section, enum sframe_defect defect)
+{
+	if (atomic_cmpxchg(&section->state, SFU_SECTION_READY,
+			   SFU_SECTION_BAD) != SFU_SECTION_READY)
+		return;
+	sfu_count(bad_sections);
+	sfu_count(defects[defect]);
+}
+
+/* Finds a row in a mapped section, on the budget of the walk. */
+static __always_inline int find_mapped_row(struct sfu_section *section, struct sfu_lookup *lookup,
+					   unsigned long addr, struct sframe_row *row)
+{
+	struct sframe_raw_row raw __uninitialized;
+	int err;
+
+	err = sfu_user_find(&section->hdr, &lookup->rd, addr, &raw) ?:
+	      sframe_decode_found(&section->hdr, &lookup->rd, &raw, row);
+	if (unlikely(err == -EBADMSG)) {
+		if (!lookup->is_borrowed)
+			sfu_section_mark_bad(section, lookup->rd.defect);
+		lookup->bad = section;
+	}
+	return err;
+}
+
+/*
+ * Decodes the row of the instruction with this key, for the fast path, and adds it to the row
+ * cache, which does not have it. @section is mapped, and SFU_SECTION_READY. Returns false if it
+ * adds no row: sfu_section_find_row() finds the reason.
+ */
+bool sfu_section_add_row(struct sfu_section *section, struct sfu_lookup *lookup, u64 key)
+{
+	struct sframe_row row __uninitialized;
+	int err;
+
+	err = find_mapped_row(section, lookup, key - section->key_base, &row);
+	lookup->wants_map |= lookup->is_borrowed;
+	if (err && err != -ENOENT)
+		return false;
+	lookup->nr_missed++;
+	sfu_row_cache_add(sfu_lookup_cache(lookup, section), section->number, key,
+			  err ? SFU_ROW_NONE : sfu_fast_row(&row));
+	return true;
+}
+
+/* Finds a row in a table. Returns as sfu_section_find_row(). */
+static int find_table_row(const struct sfu_section *section, struct sfu_lookup *lookup,
+			  unsigned long addr, struct sframe_row *row)
+{
+	const struct sframe_compiled *table = &section->compiled->table;
+	u32 nr;
+	int err = sframe_charge(&lookup->rd, SFU_TABLE_COST);
+
+	if (err)
+		return err;
+	nr = sframe_compiled_find(table, addr - section->bias);
+	if (!nr)
+		return -ENOENT;
+	sframe_compiled_get_row(table, nr, row);
+	return 0;
+}
+
+/*
+ * Finds the start of the function with an instruction at @addr, which has a row, in a table.
+ * Returns 0 if the start is not known, or the budget ends before.
+ */
+u64 sfu_section_find_function(const struct sfu_section *section, struct sfu_lookup *lookup,
+			      unsigned long addr)
+{
+	u32 most = lookup->rd.budget / SFU_TABLE_ENTRY_COST, left = most;
+	u64 func = sframe_compiled_function(&section->compiled->table, addr - section->bias, &left);
+
+	lookup->rd.budget -= (most - left) * SFU_TABLE_ENTRY_COST;
+	return func ? func + section->bias : 0;
+}
+
+/*
+ * Finds the row that holds at the address of an instruction. &sframe_row.func is 0 if the section
+ * is a table. Returns 0; -ENOENT if no row holds there; -EFAULT if the section is not present;
+ * -E2BIG if the budget is spent; -EOPNOTSUPP if the row must not be followed, see
+ * &sframe_reader.defect; -EBADMSG if the section contradicts itself: it is marked as bad, unless
+ * the map is borrowed.
+ */
+int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
+			 unsigned long addr, struct sframe_row *row)
+{
+	struct sfu_row_cache cache = sfu_lookup_cache(lookup, section);
+	u64 key = section->key_base + addr;
+	int err;
+
+	if (sfu_section_is(section, SFU_SECTION_PENDING))
+		return -EFAULT;
+	/* That of the parent does. A scan finds out whether that of this process does, too. */
+	if (lookup->is_borrowed && sfu_section_is(section, SFU_SECTION_BAD))
+		lookup->bad = section;
+	/* The fast path may have found that it contradicts itself, and has no word for it. */
+	if (!sfu_section_is(section, SFU_SECTION_READY))
+		return section == lookup->bad ? -EBADMSG : -ENOENT;
+
+	if (sfu_row_cache_find(cache, section->number, key) == SFU_ROW_NONE)
+		return -ENOENT;
+	if (section->compiled)
+		err = find_table_row(section, lookup, addr, row);
+	else
+		err = find_mapped_row(section, lookup, addr, row);
+	lookup->nr_missed += !err || err == -ENOENT;
+	if (err == -ENOENT)
+		sfu_row_cache_add(cache, section->number, key, SFU_ROW_NONE);
+	return err;
+}

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Compiles an SFrame section into a table for look-ups.
+ *
+ * Each row is decoded once, with all checks of the decoder. A look-up then searches a few entries
+ * of 4 bytes, and decodes and checks nothing. Neighbours with the same row have one entry, except
+ * that each function has an entry where it begins. Repetitive code, such as a PLT, has its entries
+ * for each block.
+ *
+ * First each function is measured: the caller then knows what the table takes at most, before it
+ * allocates anything. Work and memory are bounded by what the caller allows, whatever the bytes
+ * say. Both passes let other tasks run.
+ *
+ * This file has no kernel interface: it compiles unchanged in the module and on the host.
+ */
+#include "table/compiled.h"
+
+/* In &sframe_compiled_row.bits, a rule has its register in REG_BITS, and above it how. */
+#define REG_BITS	5
+#define RULE_BITS	8
+#define IS_ROW		0x01000000u	/* it is not "no row" */
+#define IS_OUTERMOST	0x02000000u
+#define IS_SIGNAL	0x04000000u
+#define IS_MANGLED	0x08000000u
+
+static_assert(SFRAME_AMD64_NR_REGS <= 1 << REG_BITS && SFRAME_AARCH64_NR_REGS <= 1 << REG_BITS);
+static_assert(SFRAME_RULE_REG_MEM < 1 << (RULE_BITS - REG_BITS));
+
+/* Rows of all blocks of a function: those of a PLT of half a million slots. */
+#define MAX_BLOCK_ROWS	0x100000u
+
+/* Slots that are added, and rows that are decoded, before other tasks may run. */
+#define SLOTS_AT_ONCE	4096
+#define ROWS_AT_ONCE	256
+
+static int has_defect(struct sframe_compile *compile, enum sframe_defect defect)
+{
+	compile->rd->defect = defect;
+	return -EBADMSG;
+}
+
+/* Lets other tasks run. A signal ends what a section of many functions or rows takes. */
+static int give_way(void)
+{
+	cond_resched();
+	return sframe_is_killed() ? -EINTR : 0;
+}
+
+/* Reads the function at @index. It must begin after the last one ends. */
+static int get_function(struct sframe_compile *compile, u32 index, struct sframe_fde *fde)
+{
+	u64 end;
+	int err;
+
+	err = give_way() ?: sframe_get_fde(compile->hdr, compile->rd, index, fde);
+	if (err)
+		return err;
+	end = fde->start + fde->size;
+	if (fde->start >> 63 || end >> 63 || !fde->size)
+		return has_defect(compile, SFRAME_DEFECT_FDE_RANGE);
+	if (fde->start < compile->end)
+		return has_defect(compile, SFRAME_DEFECT_FDE_ORDER);
+	return 0;
+}
+
+static u64 nr_blocks(const struct sframe_fde *fde)
+{
+	if (!fde->pcmask || !fde->num_fres)
+		return 1;
+	return ((u64)fde->size + fde->rep_size - 1) / fde->rep_size;
+}
+
+/**
+ * sframe_compile_measure() - find out what a function takes at most
+ * @compile: zero before the first call, except for the section, its memory and the limit
+ * @index: of the function; one more than in the last call
+ *
+ * Context: May sleep.
+ * Return: 0; -EBADMSG or -EOPNOTSUPP with &sframe_reader.defect; -EFAULT; -E2BIG if the table takes
+ * more than &sframe_compile.max_size; -EINTR after a fatal signal.
+ */
+int sframe_compile_measure(struct sframe_compile *compile, u32 index)
+{
+	struct sframe_compiled *table = &compile->table;
+	u64 nr_rows, nr_slots, nr_entries, nr;
+	struct sframe_fde fde;
+	int err = get_function(compile, index, &fde);
+
+	if (err)
+		return err;
+	if (!index) {
+		table->first = fde.start & -(u64)SFRAME_SLOT_SIZE;
+		compile->max_rows = 1;
+	}
+	nr_rows = nr_blocks(&fde) * fde.num_fres;
+	if (fde.pcmask && nr_rows > MAX_BLOCK_ROWS)
+		return has_defect(compile, SFRAME_DEFECT_COSTLY);
+	compile->end = fde.start + fde.size;
+	/* The last entry, which says that there is no row, is in the slot of the end. */
+	nr_slots = ((compile->end - table->first) >> SFRAME_SLOT_BITS) + 1;
+	/* An entry for each row; where a block, or the gap after the function, or a slot begins. */
+	nr_entries = compile->max_entries + nr_rows + nr_blocks(&fde) + 1 +
+		     nr_slots - table->nr_slots;
+	nr = nr_entries + nr_slots + 1;
+	if (nr > SFRAME_COMPILED_MAX_ENTRIES || nr * sizeof(u32) > compile->max_size)
+		return -E2BIG;
+	table->nr_slots = nr_slots;
+	compile->max_entries = nr_entries;
+	compile->max_rows = min_t(u64, SFRAME_COMPILED_MAX_ROWS,
+				  (u64)compile->max_rows + fde.num_fres + !fde.num_fres);
+	return 0;
+}
+
+/* ---- rows ---- */
+
+static u32 pack_rule(const struct sframe_rule *rule)
+{
+	return rule->reg | (u32)rule->how << REG_BITS;
+}
+
+static struct sframe_rule unpack_rule(const struct sframe_compiled_row *row, u32 i)
+{
+	u32 bits = row->bits >> i * RULE_BITS;
+
+	return (struct sframe_rule){
+		.off = row->off[i],
+		.how = bits >> REG_BITS & ((1 << (RULE_BITS - REG_BITS)) - 1),
+		.reg = bits & ((1 << REG_BITS) - 1),
+	};
+}
+
+static struct sframe_compiled_row pack_row(const struct sframe_row *row)
+{
+	return (struct sframe_compiled_row){
+		.off = { row->cfa.off, row->ra.off, row->fp.off },
+		.bits = pack_rule(&row->cfa) | pack_rule(&row->ra) << RULE_BITS |
+			pack_rule(&row->fp) << 2 * RULE_BITS | IS_ROW |
+			(row->outermost ? IS_OUTERMOST : 0) | (row->signal ? IS_SIGNAL : 0) |
+			(row->ra_mangled ? IS_MANGLED : 0),
+	};
+}
+
+/**
+ * sframe_compiled_get_row() - what a row says
+ * @table: the table
+ * @nr: the number of the row, from sframe_compiled_find(); not 0
+ * @row: set, except for its place: &sframe_row.func and &sframe_row.start are 0
+ *
+ * Context: Any.
+ */
+void sframe_compiled_get_row(const struct sframe_compiled *table, u32 nr, struct sframe_row *row)
+{
+	const struct sframe_compiled_row *packed = &table->rows[nr];
+
+	*row = (struct sframe_row){
+		.cfa = unpack_rule(packed, 0),
+		.ra = unpack_rule(packed, 1),
+		.fp = unpack_rule(packed, 2),
+		.outermost = packed->bits & IS_OUTERMOST,
+		.signal = packed->bits & IS_SIGNAL,
+		.ra_mangled = packed->bits & IS_MANGLED,
+	};
+}
+
+static u32 hash_row(const struct sframe_compile *compile, const struct sframe_compiled_row *row)
+{
+	u64 hash = compile->secret ^ row->bits;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(row->off); i++) {
+		hash = (hash ^ (u32)row->off[i]) * (compile->secret | 1);
+		hash ^= hash >> 32;
+	}
+	return hash;
+}
+
+/* Sets @nr to the number of the row, a new one if the table does not have it yet. */
+static int get_row_number(struct sframe_compile *compile, const struct sframe_row *row, u32 *nr)
+{
+	const struct sframe_compiled_row packed = pack_row(row);
+	struct sframe_compiled *table = &compile->table;
+	u32 place = hash_row(compile, &packed);
+	u32 *found;
+
+	for (;; place++) {
+		found = &compile->hash[place % (2 * compile->max_rows)];
+		if (!*found)
+			break;
+		if (!memcmp(&table->rows[*found], &packed, sizeof(packed))) {
+			*nr = *found;
+			return 0;
+		}
+	}
+	if (table->nr_rows == compile->max_rows)
+		return has_defect(compile, SFRAME_DEFECT_COSTLY);
+	table->rows[table->nr_rows] = packed;
+	*found = table->nr_rows;
+	*nr = table->nr_rows++;
+	return 0;
+}
+
+/* ---- entries ---- */
+
+/* Begins the slots up to the one of @off. A slot begins with the row in force, or at @off. */
+static void begin_slots(struct sframe_compile *compile, u64 off)
+{
+	struct sframe_compiled *table = &compile->table;
+
+	while (compile->nr_begun <= off >> SFRAME_SLOT_BITS) {
+		u64 slot_off = (u64)compile->nr_begun << SFRAME_SLOT_BITS;
+
+		table->slots[compile->nr_begun++] = table->nr_entries;
+		if (slot_off != off)
+			table->entries[table->nr_entries++] = compile->row;
+		if (compile->nr_begun % SLOTS_AT_ONCE == 0)
+			cond_resched();
+	}
+}
+
+/* From @addr on, the row with number @row holds. Addresses ascend. */
+static void add_entry(struct sframe_compile *compile, u64 addr, u32 row, bool begins)
+{
+	struct sframe_compiled *table = &compile->table;
+	u64 off = addr - table->first;
+
+	if (row == compile->row && !begins)
+		return;
+	begin_slots(compile, off);
+	table->entries[table->nr_entries++] =
+		(u32)off << SFRAME_ENTRY_OFF_SHIFT | (begins ? SFRAME_ENTRY_BEGINS : 0) | row;
+	compile->row = row;
+}
+
+/* Adds the rows of a function, or for repetitive code those of each block. */
+static void add_block_entries(struct sframe_compile *compile, const struct sframe_fde *fde)
+{
+	const struct sframe_block_row *block = compile->block;
+	u32 at, i;
+
+	for (at = 0; at < fde->size; at += fde->rep_size) {
+		if (!compile->nr_block || block->start)
+			add_entry(compile, fde->start + at, 0, !at);
+		for (i = 0; i < compile->nr_block && block[i].start < fde->size - at; i++)
+			add_entry(compile, fde->start + at + block[i].start, block[i].row,
+				  !at && !block[i].start);
+		if (fde->size - at <= fde->rep_size)
+			break;
+	}
+}
+
+/* Decodes the rows of a function. They must be in the function, or in the block. */
+static int compile_rows(struct sframe_compile *compile, const struct sframe_fde *fde)
+{
+	u32 size = fde->pcmask ? fde->rep_size : fde->size, nr;
+	struct sframe_raw_row raw;
+	struct sframe_rows rows;
+	struct sframe_row row;
+	bool begins = true;
+	int err;
+
+	compile->nr_block = 0;
+	sframe_rows_init(&rows, compile->hdr, fde);
+	for (;;) {
+		err = sframe_rows_next(&rows, compile->rd, &raw);
+		if (!err && rows.left % ROWS_AT_ONCE == 0)
+			err = give_way();
+		if (err)
+			break;
+		if (raw.start >= size)
+			return has_defect(compile, SFRAME_DEFECT_FRE_ORDER);
+		err = sframe_decode_found(compile->hdr, compile->rd, &raw, &row) ?:
+		      get_row_number(compile, &row, &nr);
+		if (err)
+			return err;
+		if (fde->pcmask) {
+			compile->block[compile->nr_block].start = raw.start;
+			compile->block[compile->nr_block++].row = nr;
+			continue;
+		}
+		if (begins && raw.start)
+			add_entry(compile, fde->start, 0, true);
+		add_entry(compile, fde->start + raw.start, nr, !raw.start);
+		begins = false;
+	}
+	if (err != -ENOENT)
+		return err;
+	if (fde->pcmask)
+		add_block_entries(compile, fde);
+	return 0;
+}
+
+/* A function without rows. */
+static int compile_empty(struct sframe_compile *compile, const struct sframe_fde *fde)
+{
+	const struct sframe_raw_row raw = {
+		.form = SFRAME_FORM_EMPTY | (fde->signal ? SFRAME_FORM_SIGNAL : 0),
+	};
+	struct sframe_row row;
+	u32 nr = 0;
+	int err = sframe_decode_found(compile->hdr, compile->rd, &raw, &row);
+
+	if (!err)
+		err = get_row_number(compile, &row, &nr);
+	else if (err == -ENOENT)
+		err = 0;
+	if (!err)
+		add_entry(compile, fde->start, nr, true);
+	return err;
+}
+
+/* Prepares for the first function: all are measured, and the caller has set what it allocates. */
+void sframe_compile_begin(struct sframe_compile *compile)
+{
+	compile->end = 0;
+	compile->table.rows[0] = (struct sframe_compiled_row){};
+	compile->table.nr_rows = 1;
+}
+
+/**
+ * sframe_compile_function() - add a function to the table
+ * @compile: the compilation
+ * @index: of the function; one more than in the last call
+ *
+ * Context: May sleep.
+ * Return: 0; -EBADMSG or -EOPNOTSUPP with &sframe_reader.defect; -EFAULT; -EINTR after a fatal
+ * signal.
+ */
+int sframe_compile_function(struct sframe_compile *compile, u32 index)
+{
+	struct sframe_fde fde;
+	int err = get_function(compile, index, &fde);
+
+	if (err)
+		return err;
+	if (fde.start != compile->end && index)
+		add_entry(compile, compile->end, 0, false);
+	compile->end = fde.start + fde.size;
+	return fde.num_fres ? compile_rows(compile, &fde) : compile_empty(compile, &fde);
+}
+
+/* Completes the table, when it has all functions. */
+void sframe_compile_end(struct sframe_compile *compile)
+{
+	struct sframe_compiled *table = &compile->table;
+
+	add_entry(compile, compile->end, 0, false);
+	/* If slots are left, their row is "no row". */
+	table->nr_slots = compile->nr_begun;
+	table->slots[table->nr_slots] = table->nr_entries;
+}
+
+/**
+ * sframe_compiled_function() - find the function of an address that has a row
+ * @table: the table
+ * @addr: address of an instruction, as it was linked
+ * @most: look at so many entries before the one of the address; those that were looked at are
+ *	subtracted
+ *
+ * Context: Any.
+ * Return: The address where the function begins; 0 if it was not found.
+ */
+u64 sframe_compiled_function(const struct sframe_compiled *table, u64 addr, u32 *most)
+{
+	u64 slot;
+	const u32 *entry = sframe_compiled_entry(table, addr, &slot);
+
+	if (!entry)
+		return 0;
+	for (; !(*entry & SFRAME_ENTRY_BEGINS); entry--) {
+		if (entry == table->entries || !*most)
+			return 0;
+		(*most)--;
+		if (entry == table->entries + table->slots[slot])
+			slot--;
+	}
+	return table->first + (slot << SFRAME_SLOT_BITS) + (*entry >> SFRAME_ENTRY_OFF_SHIFT);
+}

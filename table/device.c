@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * /dev/sframe_unwind: root loads tables, and learns which files and processes need one. The
+ * interface is described in include/uapi/sframe_unwind.h.
+ */
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/dcache.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/miscdevice.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/poll.h>
+#include <linux/slab.h>
+#include <linux/stddef.h>
+#include <linux/uaccess.h>
+
+#include <uapi/sframe_unwind.h>
+
+#include "compat.h"
+#include "table/device.h"
+#include "table/jit.h"
+#include "table/table.h"
+#include "table/wanted.h"
+
+/* Sizes of the first version of each structure. */
+#define LOAD_SIZE_VER0	80
+#define DROP_SIZE_VER0	8
+#define FILE_SIZE_VER0	48
+#define PROCESS_SIZE_VER0	72
+
+static_assert(sizeof(struct sframe_load) == LOAD_SIZE_VER0);
+static_assert(sizeof(struct sframe_drop) == 16);		/* &sframe_drop.flags came later */
+static_assert(offsetofend(struct sframe_file, nr_files) == FILE_SIZE_VER0);
+static_assert(sizeof(struct sframe_process) == PROCESS_SIZE_VER0);
+
+/* ---- structures of user space ---- */
+
+/* Copies a structure that begins with its size, at least @least bytes. */
+static int copy_sized(void *dst, size_t size, const void __user *src, size_t least)
+{
+	u32 user_size;
+
+	if (get_user(user_size, (const u32 __user *)src))
+		return -EFAULT;
+	if (user_size < least || user_size > PAGE_SIZE)
+		return -EINVAL;
+	return copy_struct_from_user(dst, size, src, user_size);
+}
+
+/* The inode that has the bytes of @file: not that of an overlay. */
+static struct inode *real_inode(const struct file *file)
+{
+	return d_real_inode(file->f_path.dentry);
+}
+
+/* Stores the text, as far as there is room. Returns -EFAULT if it cannot be stored. */
+static int put_message(u64 addr, u32 size, const char *text)
+{
+	size_t len = min_t(size_t, strlen(text) + 1, size);
+	char __user *message = u64_to_user_ptr(addr);
+
+	if (!addr || !len)
+		return 0;
+	if (copy_to_user(message, text, len - 1) || put_user('\0', message + len - 1))
+		return -EFAULT;
+	return 0;
+}
+
+/* ---- commands ---- */
+
+static void *copy_section(u64 section, u64 size)
+{
+	void *bytes;
+
+	if (!size)
+		return NULL;
+	if (size > SFU_TABLE_MAX_SIZE)
+		return ERR_PTR(-EFBIG);
+	bytes = kvmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!bytes)
+		return ERR_PTR(-ENOMEM);
+	if (copy_from_user(bytes, u64_to_user_ptr(section), size)) {
+		kvfree(bytes);
+		return ERR_PTR(-EFAULT);
+	}
+	return bytes;
+}
+
+static struct sframe_segment *copy_segments(const struct sframe_load *load)
+{
+	if (!load->nr_segments)
+		return NULL;
+	if (load->nr_segments > SFRAME_SEGMENTS_MAX)
+		return ERR_PTR(-EINVAL);
+	return memdup_user(u64_to_user_ptr(load->segments),
+			   load->nr_segments * sizeof(struct sframe_segment));
+}
+
+static int load_table(const struct sframe_load *load, const struct file *file)
+{
+	struct sfu_table_source source = {
+		.inode = file ? real_inode(file) : NULL,
+		.id.size = load->file_size,
+		.id.changed = load->ctime * NSEC_PER_SEC + load->ctime_nsec,
+		.addr = load->section_addr,
+		.len = load->section_size,
+		.nr_segments = load->nr_segments,
+	};
+	struct sframe_segment *segments = copy_segments(load);
+	int err;
+
+	if (IS_ERR(segments))
+		return PTR_ERR(segments);
+	source.segments = segments;
+	source.bytes = copy_section(load->section, load->section_size);
+	if (IS_ERR(source.bytes)) {
+		err = PTR_ERR(source.bytes);
+	} else {
+		err = sfu_table_load(&source);
+		kvfree(source.bytes);
+	}
+	kfree(segments);
+	/* The command fails in any case: a text that cannot be stored changes nothing. */
+	if (err)
+		put_message(load->message, load->message_size, source.message);
+	return err;
+}
+
+static long dev_load(void __user *arg)
+{
+	struct sframe_load load;
+	struct file *file;
+	int err;
+
+	err = copy_sized(&load, sizeof(load), arg, LOAD_SIZE_VER0);
+	if (err)
+		return err;
+	/* Where the error says it all, the text is empty. */
+	if (put_message(load.message, load.message_size, ""))
+		return -EFAULT;
+	if (load.flags & ~SFRAME_LOAD_VDSO)
+		return -EINVAL;
+	if (load.flags & SFRAME_LOAD_VDSO)
+		return load_table(&load, NULL);
+	file = fget(load.fd);
+	if (!file)
+		return -EBADF;
+	err = load_table(&load, file);
+	fput(file);
+	return err;
+}
+
+static long dev_process(void __user *arg)
+{
+	struct sfu_table_source source = {};
+	struct sframe_process load;
+	int err;
+
+	err = copy_sized(&load, sizeof(load), arg, PROCESS_SIZE_VER0) ?:
+	      put_message(load.message, load.message_size, "");
+	if (err)
+		return err;
+	source.len = load.section_size;
+	source.bytes = copy_section(load.section, load.section_size);
+	if (IS_ERR(source.bytes))
+		return PTR_ERR(source.bytes);
+	err = sfu_jit_load(&load, &source);
+	kvfree(source.bytes);
+	if (err)
+		put_message(load.message, load.message_size, source.message);
+	return err;
+}
+
+static long dev_drop(void __user *arg)
+{
+	struct sframe_drop drop;
+	struct file *file;
+	int err;
+
+	err = copy_sized(&drop, sizeof(drop), arg, DROP_SIZE_VER0);
+	if (err)
+		return err;
+	if (drop.reserved || (drop.flags && drop.fd != -1))
+		return -EINVAL;
+	switch (drop.flags) {
+	case 0:
+		break;
+	case SFRAME_DROP_ALL:
+		sfu_table_drop_all();
+		return 0;
+	case SFRAME_DROP_TABLELESS:
+		sfu_table_drop_tableless();
+		return 0;
+	default:
+		return -EINVAL;
+	}
+	file = fget(drop.fd);
+	if (!file)
+		return -EBADF;
+	err = sfu_table_drop(real_inode(file));
+	fput(file);
+	return err;
+}
+
+static long dev_list(void __user *arg)
+{
+	struct sframe_file entry;
+	size_t size;
+	int err;
+
+	err = copy_sized(&entry, sizeof(entry), arg, FILE_SIZE_VER0);
+	if (err)
+		return err;
+	/* A program that knows fewer members has no room for more. */
+	size = min_t(size_t, entry.size, sizeof(entry));
+	err = sfu_table_list(&entry);
+	if (err)
+		return err;
+	entry.size = size;
+	return copy_to_user(arg, &entry, size) ? -EFAULT : 0;
+}
+
+static long dev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	void __user *user = (void __user *)arg;
+
+	if (_IOC_TYPE(cmd) != _IOC_TYPE(SFRAME_LOAD))
+		return -ENOTTY;
+	switch (_IOC_NR(cmd)) {
+	case _IOC_NR(SFRAME_LOAD):
+		return dev_load(user);
+	case _IOC_NR(SFRAME_DROP):
+		return dev_drop(user);
+	case _IOC_NR(SFRAME_LIST):
+		return dev_list(user);
+	case _IOC_NR(SFRAME_PROCESS):
+		return dev_process(user);
+	default:
+		return -ENOTTY;
+	}
+}
+
+/* ---- what is wanted ---- */
+
+/*
+ * Before 6.8 the path of a mapped file of an overlay is the overlay's. Does it lead to a copy by
+ * now?
+ */
+static bool is_copied_up(const struct file *file)
+{
+	return file->f_path.dentry->d_flags & DCACHE_OP_REAL &&
+	       real_inode(file) != file_inode(file);
+}
+
+/*
+ * Opens the file once more, for reading: the process may have it open for writing, too. Whoever has
+ * a lease on the file is not waited for.
+ */
+static struct file *open_taken(const struct sfu_wanted_file *taken)
+{
+	struct file *file = dentry_open(&taken->file->f_path, O_RDONLY | O_LARGEFILE | O_NONBLOCK,
+					current_cred());
+
+	if (!is_copied_up(taken->file))
+		return file;
+	if (!IS_ERR(file))
+		fput(file);
+	return ERR_PTR(-ESTALE);
+}
+
+/* Gives the reader what it has taken. */
+static int give(const struct sfu_wanted_file *taken, struct sframe_wanted __user *buf)
+{
+	struct sframe_wanted wanted = { .size = sizeof(wanted), .fd = -1, .pid = taken->pid };
+	struct file *file;
+	int fd;
+
+	if (!taken->file) {
+		wanted.cookie = taken->id.ino;
+		wanted.addr = taken->addr;
+		return copy_to_user(buf, &wanted, sizeof(wanted)) ? -EFAULT : 0;
+	}
+	fd = get_unused_fd_flags(O_CLOEXEC);
+	if (fd < 0)
+		return fd;
+	file = open_taken(taken);
+	if (IS_ERR(file)) {
+		put_unused_fd(fd);
+		return PTR_ERR(file);
+	}
+	wanted.fd = fd;
+	if (copy_to_user(buf, &wanted, sizeof(wanted))) {
+		put_unused_fd(fd);
+		fput(file);
+		return -EFAULT;
+	}
+	fd_install(fd, file);
+	return 0;
+}
+
+/* Is it the reader that lacks something, and not the file that cannot be opened? */
+static bool is_error_of_reader(int err)
+{
+	switch (err) {
+	case -EFAULT:
+	case -EINTR:
+	case -EMFILE:
+	case -ENFILE:
+	case -ENOMEM:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/*
+ * A file that cannot be opened has no table. A file that has just changed is wanted again, and so
+ * is one whose lease is about to end, or that has another path now.
+ */
+static void answer_none(const struct sfu_wanted_file *taken, int err)
+{
+	struct sfu_table_source source = { .inode = file_inode(taken->file), .id = taken->id };
+
+	if (err != -EWOULDBLOCK && err != -ESTALE)
+		sfu_table_load(&source);
+	sfu_wanted_answer(&taken->id);
+}
+
+/* The reader does not get the file. Returns whether it may get the next one. */
+static bool answer_error(const struct sfu_wanted_file *taken, int err)
+{
+	if (is_error_of_reader(err)) {
+		sfu_wanted_give_back(&taken->id);
+		return false;
+	}
+	answer_none(taken, err);
+	return true;
+}
+
+static ssize_t read_wanted(struct sfu_wanted_reader *reader, char __user *buf, size_t size)
+{
+	struct sfu_wanted_file taken;
+	bool goes_on = true;
+	size_t done = 0;
+	int err = 0;
+
+	while (goes_on && size - done >= sizeof(struct sframe_wanted) &&
+	       sfu_wanted_take(reader, &taken)) {
+		err = give(&taken, (void __user *)(buf + done));
+		if (err)
+			goes_on = answer_error(&taken, err);
+		else
+			done += sizeof(struct sframe_wanted);
+		if (taken.file)
+			fput(taken.file);
+	}
+	return done || goes_on ? done : err;
+}
+
+static ssize_t dev_read(struct file *file, char __user *buf, size_t size, loff_t *pos)
+{
+	struct sfu_wanted_reader *reader = file->private_data;
+	ssize_t done;
+	int err;
+
+	if (size < sizeof(struct sframe_wanted))
+		return -EINVAL;
+	for (;;) {
+		done = read_wanted(reader, buf, size);
+		if (done)
+			return done;
+		if (file->f_flags & O_NONBLOCK)
+			return -EAGAIN;
+		err = wait_event_interruptible(sfu_wanted_wait, !sfu_wanted_is_empty());
+		if (err)
+			return err;
+	}
+}
+
+static __poll_t dev_poll(struct file *file, struct poll_table_struct *table)
+{
+	poll_wait(file, &sfu_wanted_wait, table);
+	return sfu_wanted_is_empty() ? 0 : EPOLLIN | EPOLLRDNORM;
+}
+
+static int dev_open(struct inode *inode, struct file *file)
+{
+	struct sfu_wanted_reader *reader = NULL;
+
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	/* A program that only loads tables opens the device for writing only. */
+	if (file->f_mode & FMODE_READ) {
+		reader = kzalloc_obj(*reader, GFP_KERNEL_ACCOUNT);
+		if (!reader)
+			return -ENOMEM;
+		sfu_wanted_open(reader);
+	}
+	file->private_data = reader;
+	return 0;
+}
+
+static int dev_release(struct inode *inode, struct file *file)
+{
+	if (file->private_data)
+		sfu_wanted_close(file->private_data);
+	kfree(file->private_data);
+	return 0;
+}
+
+static const struct file_operations dev_fops = {
+	.owner		= THIS_MODULE,
+	.open		= dev_open,
+	.release	= dev_release,
+	.read		= dev_read,
+	.poll		= dev_poll,
+	.unlocked_ioctl	= dev_ioctl,
+	.compat_ioctl	= compat_ptr_ioctl,
+};
+
+static struct miscdevice dev = {
+	.minor	= MISC_DYNAMIC_MINOR,
+	.name	= "sframe_unwind",
+	.fops	= &dev_fops,
+	.mode	= 0600,
+};
+
+/* Makes the device. */
+int sfu_dev_init(void)
+{
+	return misc_register(&dev);
+}
+
+/* Removes the device. The module stays while it is open: the file holds a reference of it. */
+void sfu_dev_exit(void)
+{
+	misc_deregister(&dev);
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Tables for code of one process: code that the process makes while it runs.
+ *
+ * Root loads them by SFRAME_PROCESS, see include/uapi/sframe_unwind.h. A process has its tables in
+ * a list. A scan finds them there for code that no file describes. Samples find them in the map.
+ *
+ * A table ends with its process, which has one mm: so does execve(). The hook of munmap() marks a
+ * table as over if any part of its code is unmapped, before other code can be mapped there. (If two
+ * mappings merge, the kernel reports the removal of one of them: this ends the table, too.) A
+ * command checks that the code is mapped, and adds the table, under one mmap_lock. So either the
+ * check does not find the code any more, or the hook finds the table.
+ *
+ * The list is changed under &sfu_process.lock, and read under RCU. A command only tries this lock
+ * and mmap_lock: their holders are tasks of the process.
+ */
+#include <linux/capability.h>
+#include <linux/jiffies.h>
+#include <linux/mm.h>
+#include <linux/pid.h>
+#include <linux/rculist.h>
+#include <linux/sched/mm.h>
+
+#include <uapi/sframe_unwind.h>
+
+#include "compat.h"
+#include "table/jit.h"
+#include "map/process.h"
+#include "sframe_stats.h"
+#include "table/table.h"
+#include "table/wanted.h"
+
+struct jit_table {
+	struct list_head	node;	/* in &sfu_process.jit_tables; the newest is the first */
+	unsigned long		start;	/* of the code */
+	unsigned long		end;
+	unsigned long		size;	/* bytes of the table */
+	bool			is_over; /* set by the hook of munmap(), never cleared */
+	struct sfu_section	section; /* has references of the table; maps have copies */
+	struct rcu_head		rcu;
+};
+
+/* Returns true if the table is for code between @start and @end. */
+static bool has_code(const struct jit_table *table, unsigned long start, unsigned long end)
+{
+	return table->start < end && start < table->end;
+}
+
+/* Addresses of the process have been unmapped. */
+void sfu_jit_unmap(struct sfu_process *process, unsigned long start, unsigned long end)
+{
+	struct jit_table *table;
+
+	list_for_each_entry_rcu(table, &process->jit_tables, node)
+		if (has_code(table, start, end))
+			WRITE_ONCE(table->is_over, true);
+}
+
+/* Forgets the tables that are over, and those for code from @start up to @end. */
+void sfu_jit_forget(struct sfu_process *process, unsigned long start, unsigned long end)
+{
+	struct jit_table *table, *next;
+
+	list_for_each_entry_safe(table, next, &process->jit_tables, node) {
+		if (!READ_ONCE(table->is_over) && !has_code(table, start, end))
+			continue;
+		list_del_rcu(&table->node);
+		sfu_table_put(&table->section);
+		atomic_long_dec(&sfu_held.process_tables);
+		kfree_rcu(table, rcu);
+	}
+}
+
+/*
+ * Finds the newest table for code in this range. If there is one, sets @section to a copy with
+ * references of its own, and returns true.
+ */
+bool sfu_jit_find(struct sfu_process *process, unsigned long start, unsigned long end,
+		  struct sfu_section *section)
+{
+	const struct jit_table *table;
+
+	list_for_each_entry(table, &process->jit_tables, node) {
+		if (READ_ONCE(table->is_over) || !has_code(table, start, end))
+			continue;
+		*section = table->section;
+		sfu_table_get(section);
+		return true;
+	}
+	return false;
+}
+
+/* Returns true if a file, or the kernel for the vDSO, describes the code, or may after a scan. */
+static bool is_described(const struct sfu_range *range)
+{
+	return range->section.source != SFU_SOURCE_PROCESS &&
+	       !sfu_section_is(&range->section, SFU_SECTION_NONE);
+}
+
+/*
+ * A walk has found no data at @addr. If no file describes this code, notes the address, and returns
+ * true: the next scan asks a reader for a table. That happens at most once in a second, and once in
+ * a minute if no table is loaded.
+ */
+bool sfu_jit_must_ask(struct sfu_process *process, struct sfu_map *map, unsigned long addr)
+{
+	const struct sfu_range *range;
+
+	if (!sfu_wanted_has_reader() || time_before(jiffies, READ_ONCE(process->ask_at)))
+		return false;
+	range = sfu_map_find(map, addr);
+	if (!range || is_described(range))
+		return false;
+	WRITE_ONCE(process->asked_addr, addr);
+	return true;
+}
+
+/* Asks for a table of current if a walk has needed one. */
+void sfu_jit_ask(struct sfu_process *process)
+{
+	unsigned long addr = READ_ONCE(process->asked_addr);
+
+	if (!addr)
+		return;
+	WRITE_ONCE(process->asked_addr, 0);
+	process->ask_wait = clamp(2 * process->ask_wait, 1UL * HZ, 60UL * HZ);
+	WRITE_ONCE(process->ask_at, jiffies + process->ask_wait);
+	sfu_wanted_add_id(&(struct sfu_file_id){ .ino = process->number }, addr);
+}
+
+/* ---- the command ---- */
+
+/* Returns 0 if all of the code is mapped and executable, and no file describes it. */
+static int check_code(const struct jit_table *table, struct mm_struct *mm, struct sfu_map *map)
+{
+	const struct vm_area_struct *vma;
+	const struct sfu_range *range;
+	unsigned long addr;
+
+	for (addr = table->start; addr < table->end; addr = vma->vm_end) {
+		vma = find_vma(mm, addr);
+		if (!vma || vma->vm_start > addr || !(vma->vm_flags & VM_EXEC))
+			return -ESTALE;
+		range = map ? sfu_map_find(map, addr) : NULL;
+		if (range && is_described(range))
+			return -EEXIST;
+		cond_resched();
+	}
+	return 0;
+}
+
+/* Returns -ENOSPC if the process has no room for @table, beside the tables that stay. */
+static int check_limits(const struct jit_table *table, const struct sfu_process *process)
+{
+	unsigned long size = table->size;
+	const struct jit_table *other;
+	unsigned int nr = 1;
+
+	list_for_each_entry(other, &process->jit_tables, node) {
+		if (READ_ONCE(other->is_over) || has_code(other, table->start, table->end))
+			continue;
+		size += other->size;
+		nr++;
+	}
+	return nr > SFU_JIT_TABLES_MAX || size > sfu_table_limit() / SFU_JIT_SHARE ? -ENOSPC : 0;
+}
+
+/*
+ * Replaces the tables for the code of @table by @table, or, if it has no section, by none. The next
+ * sample requests a scan: until then walks use the map as it is.
+ */
+static int replace(struct sfu_process *process, struct mm_struct *mm, struct jit_table *table)
+{
+	const bool is_table = table->section.table;
+	struct sfu_map *map;
+	int err = -EAGAIN;
+
+	if (!mutex_trylock(&process->lock))
+		return err;
+	if (!mmap_read_trylock(mm))
+		goto out;
+	map = sfu_process_get_map(process);
+	err = is_table ? check_code(table, mm, map) ?: check_limits(table, process) : 0;
+	if (!err) {
+		sfu_jit_forget(process, table->start, table->end);
+		process->wait = 0;
+		WRITE_ONCE(process->sample_at, 0);
+		if (map)
+			WRITE_ONCE(map->valid_until, jiffies - 1);
+	}
+	if (!err && is_table) {
+		list_add_rcu(&table->node, &process->jit_tables);
+		process->ask_wait = 0;
+		atomic_long_inc(&sfu_held.process_tables);
+	}
+	sfu_map_put(map);
+	mmap_read_unlock(mm);
+out:
+	mutex_unlock(&process->lock);
+	return err;
+}
+
+/* Compiles the section of @source, if there is one, and replaces the tables for its code. */
+static int load_for(struct sfu_process *process, struct mm_struct *mm, bool is_of_user,
+		    struct sfu_table_source *source)
+{
+	struct jit_table *table;
+	int err = 0;
+
+	/* Only an answer. */
+	if (source->text_start == source->text_end)
+		return 0;
+	table = kzalloc_obj(*table, GFP_KERNEL_ACCOUNT);
+	if (!table)
+		return -ENOMEM;
+	table->start = source->text_start;
+	table->end = source->text_end;
+	if (source->bytes)
+		err = sfu_table_make(source, is_of_user, &table->section, &table->size);
+	if (!err)
+		err = replace(process, mm, table);
+	if (!err && source->bytes)
+		return 0;
+	sfu_table_put(&table->section);
+	kfree(table);
+	if (err == -ENOSPC && !source->message[0])
+		strscpy(source->message,
+			"no room: a process has 64 tables at most, of an eighth of table_memory, and users' processes have half of it: load one table for several mappings, or raise table_memory",
+			sizeof(source->message));
+	return err;
+}
+
+/*
+ * Replaces the tables for code of a process by that of @source, if this has a section, and answers
+ * what was asked for the process. Returns 0, or an error that include/uapi/sframe_unwind.h lists.
+ */
+int sfu_jit_load(const struct sframe_process *load, struct sfu_table_source *source)
+{
+	struct sfu_process *process;
+	struct mm_struct *mm;
+	bool is_of_user;
+	struct pid *pid;
+	int err = -ESRCH;
+
+	/* By this capability, the caller may read and change any process. */
+	if (!capable(CAP_SYS_PTRACE))
+		return -EPERM;
+	if (load->flags || load->section_addr >= TASK_SIZE_MAX ||
+	    load->text_start > TASK_SIZE_MAX ||
+	    load->text_size > TASK_SIZE_MAX - load->text_start ||
+	    (source->bytes && !load->text_size) ||
+	    !PAGE_ALIGNED(load->text_start | load->text_size))
+		return -EINVAL;
+	source->addr = load->section_addr;
+	source->text_start = load->text_start;
+	source->text_end = load->text_start + load->text_size;
+	sfu_wanted_answer(&(struct sfu_file_id){ .ino = load->cookie });
+	pid = find_get_pid(load->pid);
+	mm = sfu_wanted_grab_mm(pid, &is_of_user);
+	put_pid(pid);
+	if (!mm)
+		return err;
+	rcu_read_lock();
+	process = sfu_process_find(mm);
+	if (process && (process->number != load->cookie || !refcount_inc_not_zero(&process->refs)))
+		process = NULL;
+	rcu_read_unlock();
+	if (process) {
+		err = load_for(process, mm, is_of_user, source);
+		sfu_process_put(process);
+	}
+	mmdrop(mm);
+	return err;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Resident tables: SFrame sections in kernel memory, for files that have none of their
+ * own. See table/table.c.
+ */
+#ifndef SFU_TABLE_H
+#define SFU_TABLE_H
+
+#include <linux/atomic.h>
+
+#include "table/file.h"
+
+struct file;
+struct inode;
+struct sframe_file;
+struct sframe_segment;
+struct sfu_section;
+struct sfu_table;
+
+/**
+ * struct sfu_table_source - what user space gives for a table
+ * @inode: of the file, the one that holds the bytes; NULL: the table is for the vDSO
+ * @id: what the file was when user space read it: its size and time of change
+ * @bytes: the section, allocated by kvmalloc(). The table takes it, and sets NULL here. NULL:
+ *	there is no table for this file
+ * @len: its bytes
+ * @addr: address that it was linked at
+ * @segments: executable segments of the file
+ * @nr_segments: how many
+ * @text_start: the table is for code of one process from here
+ * @text_end: up to here; 0: the table is for a file
+ * @message: set to a text if the table is refused
+ */
+struct sfu_table_source {
+	struct inode			*inode;
+	struct sfu_file_id		id;
+	void				*bytes;
+	u64				len;
+	u64				addr;
+	const struct sframe_segment	*segments;
+	unsigned int			nr_segments;
+	u64				text_start;
+	u64				text_end;
+	char				message[200];
+};
+
+/* The largest section that one call may give. */
+#define SFU_TABLE_MAX_SIZE	(256U << 20)
+
+/* Files that are known to have no table. A user may make one after the other. */
+#define SFU_TABLE_MAX_WITHOUT	(16U << 10)
+
+/* Increases when a process may find tables that it had not found before. */
+extern atomic_t sfu_table_generation;
+
+/* The parameter: MiB that tables may take, or 0. */
+extern unsigned int sfu_table_memory;
+
+/* Task context; may sleep. */
+int sfu_table_load(struct sfu_table_source *source);
+int sfu_table_make(struct sfu_table_source *source, bool is_of_user, struct sfu_section *section,
+		   unsigned long *size);
+unsigned long sfu_table_limit(void);
+int sfu_table_drop(struct inode *inode);
+void sfu_table_drop_all(void);
+void sfu_table_drop_tableless(void);
+int sfu_table_list(struct sframe_file *entry);
+unsigned long sfu_table_shrink(unsigned long most);
+int sfu_table_init(void);
+void sfu_table_exit(void);
+
+/* Of a scan. */
+int sfu_table_find(const struct file *file, u64 map_start, u64 map_offset,
+		   struct sfu_section *section);
+void sfu_table_get(const struct sfu_section *section);
+
+/* Any context but NMI. */
+void sfu_table_put(const struct sfu_section *section);
+
+#endif /* SFU_TABLE_H */

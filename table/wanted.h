@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Files that are wanted: a sampled process has mapped them, and there is no table. See
+ * table/wanted.c.
+ */
+#ifndef SFU_WANTED_H
+#define SFU_WANTED_H
+
+#include <linux/list.h>
+#include <linux/wait.h>
+
+#include "table/file.h"
+
+struct cred;
+struct file;
+struct mm_struct;
+struct pid;
+
+/**
+ * struct sfu_wanted_reader - somebody who makes tables
+ * @given: what the reader has got and not answered
+ */
+struct sfu_wanted_reader {
+	struct list_head	given;
+};
+
+/**
+ * struct sfu_wanted_file - a file that a reader takes, or a process whose code needs a table
+ * @file: the file, with a reference; NULL: it is a process
+ * @id: its identity; of a process, @ino is &sfu_process.number
+ * @pid: the process, or one with the file, as current numbers them; 0: current cannot see it
+ * @addr: where the code is
+ */
+struct sfu_wanted_file {
+	struct file		*file;
+	struct sfu_file_id	id;
+	pid_t			pid;
+	unsigned long		addr;
+};
+
+extern wait_queue_head_t sfu_wanted_wait;
+
+/* Any context, NMI included. */
+bool sfu_wanted_has_reader(void);
+
+/* Task context; may sleep. */
+bool sfu_wanted_is_of_user(const struct cred *cred);
+void sfu_wanted_add(const struct file *file, unsigned long addr);
+void sfu_wanted_add_id(const struct sfu_file_id *id, unsigned long addr);
+void sfu_wanted_answer(const struct sfu_file_id *id);
+struct mm_struct *sfu_wanted_grab_mm(struct pid *pid, bool *is_of_user);
+void sfu_wanted_open(struct sfu_wanted_reader *reader);
+void sfu_wanted_close(struct sfu_wanted_reader *reader);
+bool sfu_wanted_is_empty(void);
+bool sfu_wanted_take(struct sfu_wanted_reader *reader, struct sfu_wanted_file *taken);
+void sfu_wanted_give_back(const struct sfu_file_id *id);
+
+#endif /* SFU_WANTED_H */

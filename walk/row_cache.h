@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The row cache of a processor: rows that walks have looked up. See walk/row_cache.c.
+ */
+#ifndef SFU_ROW_CACHE_H
+#define SFU_ROW_CACHE_H
+
+#include <linux/bitfield.h>
+#include <linux/hash.h>
+#include <linux/percpu.h>
+
+#include "sframe_core.h"
+
+/*
+ * A row of the most common kind, in one word. The CFA is the base register plus SFU_ROW_CFA, a
+ * multiple of SFU_ARCH_CFA_ALIGN. SFU_ROW_RA and SFU_ROW_FP are the bytes from the base to the
+ * stored return address and, with SFU_ROW_SAVES_FP, to the stored frame pointer; all of both is
+ * below the CFA.
+ */
+#define SFU_ROW_BY_FP		BIT_ULL(0)	/* the base is FP, else SP */
+#define SFU_ROW_SAVES_FP	BIT_ULL(1)
+#define SFU_ROW_IS_OTHER	BIT_ULL(2)	/* the row fits in no word, or there is none */
+#define SFU_ROW_CFA		GENMASK_ULL(15, 3)
+#define SFU_ROW_RA		GENMASK_ULL(31, 16)
+#define SFU_ROW_FP		GENMASK_ULL(47, 32)
+
+#define SFU_ROW_OTHER		SFU_ROW_IS_OTHER
+#define SFU_ROW_OUTERMOST	(SFU_ROW_IS_OTHER | BIT_ULL(16))
+#define SFU_ROW_NONE		(SFU_ROW_IS_OTHER | BIT_ULL(17))
+
+struct sfu_cached_row {
+	u64	section;	/* its number; 0: the place is empty */
+	u64	key;		/* the address, plus &sfu_section.key_base */
+	u64	row;
+};
+
+/* So many rows may have the same place, which is one line of the processor's cache. */
+#define SFU_ROW_WAYS	2U
+
+struct sfu_row_set {
+	struct sfu_cached_row	ways[SFU_ROW_WAYS];
+} __aligned(64);
+
+struct sfu_row_cache {
+	struct sfu_row_set	*sets;
+	unsigned long		nr_sets;
+	bool			is_used;	/* by a walk on this processor */
+};
+
+/* The place of a key. Functions that follow each other have places that are far apart. */
+static __always_inline struct sfu_row_set *sfu_row_cache_set(struct sfu_row_cache cache, u64 key)
+{
+	return &cache.sets[(u32)key * GOLDEN_RATIO_32 * cache.nr_sets >> 32];
+}
+
+static __always_inline bool sfu_cached_row_is(const struct sfu_cached_row *cached, u64 section,
+					      u64 key)
+{
+	return cached->section == section && cached->key == key;
+}
+
+/* The row of a key in the cache, or 0. */
+static inline u64 sfu_row_cache_find(struct sfu_row_cache cache, u64 section, u64 key)
+{
+	const struct sfu_row_set *set = sfu_row_cache_set(cache, key);
+	unsigned int i;
+
+	for (i = 0; i < SFU_ROW_WAYS; i++)
+		if (sfu_cached_row_is(&set->ways[i], section, key))
+			return set->ways[i].row;
+	return 0;
+}
+
+/* Adds a row, in place of the older one of the set. */
+static __always_inline void sfu_row_cache_add(struct sfu_row_cache cache, u64 section, u64 key,
+					      u64 row)
+{
+	struct sfu_row_set *set = sfu_row_cache_set(cache, key);
+
+	set->ways[1] = set->ways[0];
+	set->ways[0] = (struct sfu_cached_row){ .section = section, .key = key, .row = row };
+}
+
+DECLARE_PER_CPU(struct sfu_row_cache, sfu_row_caches);
+
+/*
+ * Returns the row cache of this processor; NULL if this walk has interrupted one that uses it. Any
+ * context, NMI included. Preemption is disabled until sfu_row_cache_put().
+ */
+static inline struct sfu_row_cache *sfu_row_cache_get(void)
+{
+	struct sfu_row_cache *cache = this_cpu_ptr(&sfu_row_caches);
+
+	/* A walk that interrupts this function has ended when it goes on. */
+	if (READ_ONCE(cache->is_used))
+		return NULL;
+	WRITE_ONCE(cache->is_used, true);
+	barrier();
+	return cache;
+}
+
+/* Ends the use of a cache, which may be NULL. */
+static inline void sfu_row_cache_put(struct sfu_row_cache *cache)
+{
+	barrier();
+	if (cache)
+		WRITE_ONCE(cache->is_used, false);
+}
+
+u64 sfu_fast_row(const struct sframe_row *row);
+u64 sfu_row_cache_new_section(u64 *key_base);
+int sfu_row_cache_init(void);
+void sfu_row_cache_exit(void);
+
+#endif /* SFU_ROW_CACHE_H */
