@@ -17,6 +17,23 @@
 #include "code_flow.h"
 #include "grow.h"
 
+/*
+ * Units of work for a file: some, and one for each byte of the code. Compilers' code needs less.
+ * The rows of .eh_frame wait until the analysis ends, so it must end soon, whatever the code is.
+ */
+#define WORK_OF_FILE	400000
+#define WORK_MAX	12000000
+
+/* Seconds of a slow processor for a file. The worker that converts the file has more. */
+#define SECONDS_MAX	20
+
+/* The clock is read after as much work. */
+#define WORK_OF_CLOCK	1024
+
+/* So many edges or bytes, in a loop, take as long as an instruction. */
+#define EDGES_OF_WORK	64
+#define BYTES_OF_WORK	256
+
 /* Entries of a table; a switch with more is not followed */
 #define ENTRIES_MAX	4096
 
@@ -33,7 +50,10 @@
 
 bool code_flow_open(struct code_flow *flow, const struct code_image *image)
 {
-	*flow = (struct code_flow){ .image = image };
+	*flow = (struct code_flow){
+		.image = image, .work_max = min_t(u64, WORK_OF_FILE + image->size, WORK_MAX),
+		.until = clock() + SECONDS_MAX * CLOCKS_PER_SEC,
+	};
 	flow->marks = calloc(image->size, sizeof(*flow->marks));
 	flow->waiting = malloc(CODE_INSNS_MAX * sizeof(*flow->waiting));
 	return code_decoder_open(&flow->decoder, image->machine) && flow->marks && flow->waiting;
@@ -47,6 +67,24 @@ void code_flow_close(struct code_flow *flow)
 	free(flow->steps);
 	free(flow->edges);
 	free(flow->calls);
+}
+
+/**
+ * code_flow_spend - count work
+ * @flow: the flow
+ * @work: units of work that are done now
+ *
+ * Return: false if the file gets no more.
+ */
+bool code_flow_spend(struct code_flow *flow, u64 work)
+{
+	u64 before = flow->work;
+
+	flow->work += work;
+	if (flow->work > flow->work_max ||
+	    (flow->work / WORK_OF_CLOCK != before / WORK_OF_CLOCK && clock() > flow->until))
+		flow->is_cut = true;
+	return !flow->is_cut;
 }
 
 static void fail(struct code_flow *flow, enum code_hole hole)
@@ -196,7 +234,7 @@ static void reach_entries(struct code_flow *flow, const struct code_state *state
 		return;
 	copy = *table;
 	nr = count_entries(flow, &copy, state);
-	flow->nr_decoded += nr;
+	code_flow_spend(flow, nr);
 	for (i = 0; i < nr; i++)
 		if (read_entry(flow, &copy, i, &target))
 			reach(flow, target, state);
@@ -209,7 +247,6 @@ static void run_step(struct code_flow *flow, u32 number)
 	const struct code_insn insn = flow->steps[number].insn;
 	u64 next = insn.addr + insn.size;
 
-	flow->nr_decoded++;
 	code_state_run(&state, machine, &insn, &flow->tables);
 	switch (insn.flow) {
 	case CODE_CALL:
@@ -244,7 +281,7 @@ static void run_steps(struct code_flow *flow)
 {
 	u32 i;
 
-	while (flow->nr_waiting && !flow->error && flow->nr_decoded <= CODE_WORK_MAX) {
+	while (flow->nr_waiting && !flow->error && code_flow_spend(flow, 1)) {
 		i = flow->waiting[--flow->nr_waiting];
 		flow->steps[i].is_waiting = false;
 		run_step(flow, i);
@@ -364,11 +401,10 @@ static void judge_return(struct code_flow *flow, const struct code_state *state)
 static void judge_jump(struct code_flow *flow, const struct code_state *state)
 {
 	const struct code_table *table = find_table(flow, state);
-	u32 i, nr = table && flow->nr_decoded <= CODE_WORK_MAX ?
-		count_entries(flow, table, state) : 0;
+	u32 i, nr = table && !flow->is_cut ? count_entries(flow, table, state) : 0;
 	u64 target;
 
-	flow->nr_decoded += nr;
+	code_flow_spend(flow, nr);
 	for (i = 0; i < nr; i++)
 		if (read_entry(flow, table, i, &target))
 			add_edge(flow, target, false);
@@ -483,15 +519,18 @@ static void spread(struct code_flow *flow,
 	u32 round;
 	size_t i;
 
-	for (round = 0; is_changed && round < ROUNDS_MAX; round++) {
+	for (round = 0; is_changed && round < ROUNDS_MAX &&
+	     code_flow_spend(flow, flow->nr_edges / EDGES_OF_WORK); round++) {
 		is_changed = false;
 		for (i = 0; i < flow->nr_edges; i++)
 			is_changed |= along(flow, &flow->edges[i]);
 		for (i = flow->nr_edges; i > 0; i--)
 			is_changed |= along(flow, &flow->edges[i - 1]);
 	}
-	if (is_changed)
-		flow->steps[0].has_failed = true;
+	if (is_changed) {
+		flow->current = 0;
+		fail(flow, CODE_HOLE_LIMIT);
+	}
 }
 
 /* Finds the steps that are certain if the state at the entry is. */
@@ -502,6 +541,7 @@ static void judge(struct code_flow *flow)
 
 	flow->end = find_end(flow);
 	flow->named_end = find_named_end(flow);
+	code_flow_spend(flow, (flow->end + flow->named_end - 2 * flow->start) / BYTES_OF_WORK);
 	flow->nr_edges = 0;
 	flow->changes_fp = false;
 	flow->moves_sp = false;
@@ -517,7 +557,7 @@ static void judge(struct code_flow *flow)
 	}
 	/* Some paths were not followed. */
 	flow->current = 0;
-	if (flow->nr == CODE_INSNS_MAX || flow->nr_decoded > CODE_WORK_MAX)
+	if (flow->nr == CODE_INSNS_MAX || flow->is_cut)
 		fail(flow, CODE_HOLE_LIMIT);
 	flow->current = ~0u;
 	spread(flow, spread_back);
@@ -540,7 +580,7 @@ static void run_doubt(struct code_flow *flow, u32 number)
 	reach(flow, next, &state);
 	run_steps(flow);
 	judge(flow);
-	if (flow->nr_decoded > CODE_WORK_MAX) {
+	if (flow->is_cut) {
 		flow->nr_doubts = 0;
 		return;
 	}
@@ -575,7 +615,7 @@ void code_flow_run(struct code_flow *flow, u64 start)
 	reach(flow, start, &state);
 	run_steps(flow);
 	judge(flow);
-	for (; flow->nr_doubts && !flow->error; flow->nr_decoded += flow->nr / 4)
+	while (flow->nr_doubts && !flow->error)
 		run_doubt(flow, flow->doubts[--flow->nr_doubts]);
 	for (i = 0; i < flow->nr && !flow->hole; i++)
 		if (flow->steps[i].is_certain)

@@ -3,14 +3,13 @@
 #ifndef CODE_FLOW_H
 #define CODE_FLOW_H
 
+#include <time.h>
+
 #include "code_image.h"
 #include "code_state.h"
 
 /* A larger function is not analysed. */
 #define CODE_INSNS_MAX	60000
-
-/* Steps of work for a file. They take about ten seconds. */
-#define CODE_WORK_MAX	12000000
 
 /* Places in a function where it may end, or not */
 #define CODE_NR_DOUBTS	64
@@ -85,7 +84,10 @@ struct code_call {
  * @nr_edges: their number
  * @calls: calls that are certain, of all functions
  * @nr_calls: their number
- * @nr_decoded: steps of work, of all functions
+ * @work: units of work that are done, of all functions; an instruction is one
+ * @work_max: units of work that the file gets, by its size
+ * @until: the time of the processor that it gets, for a slow one
+ * @is_cut: there was more to do than that
  * @current: number of the step that is judged
  * @changes_fp: it returns with another frame pointer
  * @moves_sp: it takes its return address from the stack
@@ -113,7 +115,10 @@ struct code_flow {
 	size_t			nr_edges;
 	struct code_call	*calls;
 	size_t			nr_calls;
-	u64			nr_decoded;
+	u64			work;
+	u64			work_max;
+	clock_t			until;
+	bool			is_cut;
 	u32			current;
 	bool			changes_fp;
 	bool			moves_sp;
@@ -123,6 +128,7 @@ struct code_flow {
 
 bool code_flow_open(struct code_flow *flow, const struct code_image *image);
 void code_flow_close(struct code_flow *flow);
+bool code_flow_spend(struct code_flow *flow, u64 work);
 void code_flow_run(struct code_flow *flow, u64 start);
 
 #endif /* CODE_FLOW_H */

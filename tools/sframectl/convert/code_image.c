@@ -17,6 +17,9 @@
 /* Where less than this part of the code is undescribed, the rest is not searched for calls. */
 #define PART_MIN	256
 
+/* No compiler makes longer names. */
+#define NAME_LEN_MAX	16384
+
 /* Finds the range of an address. Return: NULL: it is in none. */
 static const struct range *find_range(const struct ranges *ranges, u64 addr)
 {
@@ -184,22 +187,27 @@ static void scan_segments(struct code_image *image, bool is_small)
 	}
 }
 
-/* The compiler names a piece of a function so that it has moved to another place. */
+/*
+ * The compiler names a piece of a function so that it has moved to another place. A name that is
+ * too long to be searched may be such a name.
+ */
 static bool is_piece(const u8 *names, u64 size, u32 name)
 {
 	static const char cold[] = ".cold";
+	u64 most = name < size ? min_t(u64, size - name, NAME_LEN_MAX) : 0;
+	u64 len = strnlen((const char *)names + name, most);
 
-	return name < size && memmem(names + name, strnlen((const char *)names + name, size - name),
-				     cold, strlen(cold));
+	return len == NAME_LEN_MAX || memmem(names + name, len, cold, strlen(cold));
 }
 
 /* A symbol names a function, and may tell its size. Where symbols overlap, the first one counts. */
-static void add_symbol(struct code_image *image, const struct elf_symbol *sym)
+static void add_symbol(struct code_image *image, const struct elf_symbol *sym, const u8 *names,
+		       u64 size)
 {
 	u64 left, pos;
 	s64 index = code_image_index(image, sym->value, &left);
 
-	if (index < 0)
+	if (index < 0 || is_piece(names, size, sym->name))
 		return;
 	image->flags[index] |= CODE_SYMBOL;
 	for (pos = 1; pos < left && pos < sym->size; pos++) {
@@ -225,9 +233,8 @@ static void add_symbols(struct code_image *image)
 			continue;
 		for (k = 0; elf_get_symbol(elf, &sec, k, &sym); k++)
 			if (sym.section != SHN_UNDEF &&
-			    (sym.type == STT_FUNC || sym.type == STT_GNU_IFUNC) &&
-			    !is_piece(names, size, sym.name))
-				add_symbol(image, &sym);
+			    (sym.type == STT_FUNC || sym.type == STT_GNU_IFUNC))
+				add_symbol(image, &sym, names, size);
 		free(names);
 	}
 	add_address(image, elf->entry, CODE_ROOT);

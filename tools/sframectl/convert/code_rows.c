@@ -7,19 +7,16 @@
  */
 #include <elf.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "code_rows.h"
 #include "grow.h"
 
-/* How often something is handed on along all calls of a file */
-#define ROUNDS_MAX	100
+/* How often something is handed on along all calls of a file. It is seldom more than twice. */
+#define ROUNDS_MAX	20
 
-/* Seconds of processor for a file: the child that converts has a few more for the rest. */
-#define SECONDS_MAX	40
-
-/* Different rows of a file */
+/* Different rows of a file, and how many of them may share a place */
 #define NR_STATES_MAX	65536
+#define NR_PROBES_MAX	64
 
 /* In the map of bytes: 0, or enum code_hole; then the numbers of rows */
 #define MAP_ROW	NR_CODE_HOLES
@@ -66,8 +63,6 @@ struct analysis {
 	u32			nr_states;
 	code_visit		*visit;
 	void			*arg;
-	clock_t			until;
-	bool			is_cut;
 };
 
 static u32 hash_state(const struct cfi_state *state)
@@ -86,10 +81,12 @@ static u32 hash_state(const struct cfi_state *state)
 /* Return: the number of a row in the map of bytes. */
 static u32 number_state(struct analysis *all, const struct cfi_state *state)
 {
-	u32 place = hash_state(state) % (2 * NR_STATES_MAX);
+	u32 place = hash_state(state) % (2 * NR_STATES_MAX), nr = 0;
 
 	for (; all->hashed[place]; place = (place + 1) % (2 * NR_STATES_MAX))
-		if (!memcmp(&all->states[all->hashed[place] - 1], state, sizeof(*state)))
+		if (nr++ == NR_PROBES_MAX)
+			return CODE_HOLE_LIMIT;
+		else if (!memcmp(&all->states[all->hashed[place] - 1], state, sizeof(*state)))
 			return MAP_ROW + all->hashed[place] - 1;
 	if (all->nr_states == NR_STATES_MAX)
 		return CODE_HOLE_LIMIT;
@@ -146,10 +143,8 @@ static bool analyse(struct analysis *all, u64 addr, u32 index, bool is_sure)
 	struct code_flow *flow = &all->flow;
 	struct function *functions;
 
-	if (flow->nr_decoded > CODE_WORK_MAX || clock() > all->until || flow->error) {
-		all->is_cut = true;
+	if (flow->is_cut || flow->error)
 		return false;
-	}
 	functions = grow(all->functions, all->nr_functions, sizeof(*functions));
 	if (!functions)
 		return false;
@@ -233,8 +228,9 @@ static bool analyse_gaps(struct analysis *all)
 				is_begin = true;
 				continue;
 			}
-			if (!(image->flags[index] & CODE_REACHED) && is_begin &&
-			    !analyse(all, pos, index, false))
+			if (!(image->flags[index] & CODE_REACHED) &&
+			    (!code_flow_spend(&all->flow, 1) ||
+			     (is_begin && !analyse(all, pos, index, false))))
 				return false;
 			insn.addr = pos;
 			code_decode(&all->flow.decoder, image->bytes + index, left, &insn);
@@ -367,8 +363,7 @@ static bool collect(struct code_rows *rows, const struct analysis *all, const u3
 {
 	const struct ranges *ranges = &all->image->ranges;
 	const u8 *flags = all->image->flags;
-	u32 last, unreached = all->is_cut ? CODE_HOLE_LIMIT :
-								 CODE_HOLE_UNREACHED;
+	u32 last, unreached = all->flow.is_cut ? CODE_HOLE_LIMIT : CODE_HOLE_UNREACHED;
 	u64 addr, index = 0;
 	size_t i;
 	bool is_part;
@@ -419,8 +414,7 @@ static void run(struct code_rows *rows, struct analysis *all)
  */
 void code_rows_find(struct code_rows *rows, struct code_image *image, code_visit *visit, void *arg)
 {
-	struct analysis all = { .image = image, .visit = visit, .arg = arg,
-		.until = clock() + SECONDS_MAX * CLOCKS_PER_SEC };
+	struct analysis all = { .image = image, .visit = visit, .arg = arg };
 
 	*rows = (struct code_rows){};
 	all.states = malloc(NR_STATES_MAX * sizeof(*all.states));

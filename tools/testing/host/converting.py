@@ -552,6 +552,54 @@ def whole_code(cli, tmp):
         said["files"][0][f"{key}_bytes"] for key in ("code", "covered", "described", "undescribed")] == [200, 2, 2, 198])
 
 
+# Code for which an analysis would need hours: many functions go on along one long path, or a name is inside of another.
+ENDLESS = {
+    "a shared path": """
+        .rept 20000
+        .balign 16
+        push %rbx
+        call f
+        jmp 1f
+        .endr
+        .balign 16
+1:      .rept 50000
+        inc %rax
+        .endr
+        pop %rbx
+        ret
+""",
+    "names within names": """
+        .type outer, @function
+outer:  ret
+        .size outer, 1600000
+        .altmacro
+        .macro name number
+        .type name\\number, @function
+name\\number: ret
+        .endm
+        .set number, 0
+        .rept 100000
+        name %number
+        .set number, number + 1
+        .endr
+        .fill 1500000, 1, 0x90
+        ret
+""",
+}
+
+
+def endless(cli, tmp):
+    """The analysis of code that nothing describes ends, and takes no row of .eh_frame with it."""
+    for what, code in ENDLESS.items():
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        path = library(tmp, FUNCTION.format(simple="", instructions="") + code)
+        cli(f"convert: {what}", "convert", "--json", "-o", tmp, path, as_json=lambda said: [
+            said["files"][0]["default_bytes"] - said["files"][0]["analysed_bytes"], said["files"][0]["unsure"]["limit"] > 0] ==
+            [2, True])
+        seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+        cli.end(f"convert: {what}, in time", [] if seconds < 20 else [f"{seconds:.1f} s"])
+
+
 def tests(cli):
     if platform.machine() != "x86_64":
         cli.tap.skip("what convert leaves out", "not x86_64, for which the code is")
@@ -565,4 +613,5 @@ def tests(cli):
     refused(cli, cli.tmp)
     killed(cli, cli.tmp)
     whole_code(cli, cli.tmp)
+    endless(cli, cli.tmp)
     signed(cli, cli.tmp)
