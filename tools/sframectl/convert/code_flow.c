@@ -18,8 +18,9 @@
 #include "grow.h"
 
 /*
- * Units of work for a file: some, and one for each byte of the code. Compilers' code needs less.
- * The rows of .eh_frame wait until the analysis ends, so it must end soon, whatever the code is.
+ * A file gets WORK_OF_FILE units of work, and one for each byte of its code, at most WORK_MAX. The
+ * code of compilers needs less. The rows of .eh_frame wait until the analysis ends, so the analysis
+ * must end soon, whatever the code is.
  */
 #define WORK_OF_FILE	400000
 #define WORK_MAX	12000000
@@ -27,10 +28,10 @@
 /* Seconds of a slow processor for a file. The worker that converts the file has more. */
 #define SECONDS_MAX	20
 
-/* The clock is read after as much work. */
+/* Units of work between two readings of the clock */
 #define WORK_OF_CLOCK	1024
 
-/* So many edges or bytes, in a loop, take as long as an instruction. */
+/* Edges, and bytes, that a loop visits for one unit of work */
 #define EDGES_OF_WORK	64
 #define BYTES_OF_WORK	256
 

@@ -86,8 +86,8 @@ struct code_call {
  * @nr_calls: their number
  * @work: units of work that are done, of all functions; an instruction is one
  * @work_max: units of work that the file gets, by its size
- * @until: the time of the processor that it gets, for a slow one
- * @is_cut: there was more to do than that
+ * @until: the processor time of this process at which the analysis ends, as clock() counts it
+ * @is_cut: the analysis has ended before it had done all
  * @current: number of the step that is judged
  * @changes_fp: it returns with another frame pointer
  * @moves_sp: it takes its return address from the stack

@@ -194,9 +194,11 @@ static void scan_segments(struct code_image *image, bool is_small)
 static bool is_piece(const u8 *names, u64 size, u32 name)
 {
 	static const char cold[] = ".cold";
-	u64 most = name < size ? min_t(u64, size - name, NAME_LEN_MAX) : 0;
-	u64 len = strnlen((const char *)names + name, most);
+	u64 len;
 
+	if (name >= size)
+		return false;
+	len = strnlen((const char *)names + name, min_t(u64, size - name, NAME_LEN_MAX));
 	return len == NAME_LEN_MAX || memmem(names + name, len, cold, strlen(cold));
 }
 
