@@ -123,7 +123,7 @@ static void scan_arm64(struct code_image *image, const u8 *bytes, u64 size, u64 
 			add_address(image, addr + i + ((s32)(code << 6) >> 4), CODE_CALLED);
 		} else if ((code & 0x9f000000) == 0x90000000) {
 			pages[code & 31] = ((addr + i) & ~0xfffull) +
-				(((s64)((s32)(code << 8) >> 13) * 4 + (code >> 29 & 3)) << 12);
+				((s64)((s32)(code << 8) >> 13) * 4 + (code >> 29 & 3)) * 4096;
 		} else if ((code & 0x9f000000) == 0x10000000) {
 			add_address(image, addr + i + (s64)((s32)(code << 8) >> 13) * 4 +
 				    (code >> 29 & 3), CODE_HINTED);
