@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * All that an architecture provides: arch/ARCH/sframe_machine.h has its facts, and
- * arch/ARCH/sframe_arch.c its fallback. To add an architecture, add both files.
+ * All that an architecture provides: arch/ARCH/machine.h has its facts, and
+ * arch/ARCH/fallback.c its fallback. To add an architecture, add both files.
  *
  * Registers and the ABI
  *
@@ -269,7 +269,7 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller,
 bool sfu_arch_find_binding(struct sfu_walk *walk, const struct sframe_row *row,
 			   struct sfu_frame *caller);
 
-#include "sframe_machine.h"
+#include "machine.h"
 
 /* Removes the authentication code of a return address. */
 static __always_inline unsigned long sfu_arch_strip_ra(unsigned long ra)

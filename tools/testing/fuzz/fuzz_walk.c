@@ -36,7 +36,7 @@
 #include "../../../walk/walk.c"
 #include "shim/fast_path.h"
 #include "../../../walk/fallback.c"
-#include "../../../arch/x86/sframe_arch.c"
+#include "../../../arch/x86/fallback.c"
 #include "../../../sframe_unwind.c"
 
 #define SECTION		0x10000UL

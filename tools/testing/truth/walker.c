@@ -18,7 +18,7 @@
 #include "../../../walk/walk.c"
 #include "shim/fast_path.h"
 #include "../../../walk/fallback.c"
-#include "sframe_arch.c"
+#include "fallback.c"
 #include "../../../map/habit.c"
 
 /**
