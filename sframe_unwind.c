@@ -26,15 +26,16 @@
 #include "table/device.h"
 #include "sframe_hook.h"
 #include "table/jit.h"
+#include "map/event.h"
 #include "map/map.h"
 #include "map/process.h"
+#include "map/processes.h"
 #include "map/request.h"
+#include "map/spares.h"
 #include "walk/row_cache.h"
-#include "map/scan.h"
 #include "sframe_stats.h"
 #include "table/table.h"
 #include "walk/walk.h"
-#include "map/watch.h"
 
 #define CREATE_TRACE_POINTS
 #include "sframe_trace.h"
@@ -113,7 +114,7 @@ static noinline void leave_to_kernel(struct sfu_process *process, struct sfu_map
 	    !sfu_map_find(map, instruction_pointer(regs)) ||
 	    time_after(jiffies, READ_ONCE(map->valid_until)))
 		sfu_request_for_sample(process);
-	sfu_process_count_sample(process);
+	sfu_quota_count_sample(&process->quota);
 	decline(SFU_DECLINE_NOSECTION);
 }
 
@@ -216,9 +217,9 @@ static void store_frames(struct perf_callchain_entry_ctx *ctx,
 	sfu_row_cache_put(cache);
 	report_walk(&walk, regs, stop);
 	if (process)
-		sfu_process_count_sample(process);
+		sfu_quota_count_sample(&process->quota);
 	if (unlikely(!process || needs_scan(process, &walk, stop)))
-		sfu_request_for_sample(process);
+		sfu_request_for_sample(process ?: sfu_processes_add(current->mm, NULL));
 
 	/* Leaves the original no room for its own frames. */
 	ctx->nr = ctx->max_stack;
@@ -236,7 +237,7 @@ static void notrace on_callchain_user(unsigned long ip, unsigned long parent_ip,
 	if (!may_walk(regs))
 		return;
 	rcu_read_lock_sched();
-	process = sfu_process_find(current->mm);
+	process = sfu_processes_find(current->mm);
 	if (!decline_without_sections(process, regs))
 		store_frames(ctx, process, regs);
 	rcu_read_unlock_sched();
@@ -279,16 +280,16 @@ static void trace_and_scan(struct unwind_stacktrace *trace, unsigned int max)
 	sfu_count(walks);
 	for (;;) {
 		rcu_read_lock_sched();
-		process = sfu_process_find(mm);
+		process = sfu_processes_find(mm);
 		stop = trace_frames(trace, max, process, &walk);
 		if (process && !has_scanned)
-			sfu_process_count_sample(process);
+			sfu_quota_count_sample(&process->quota);
 		/* The map of the walk may be freed from rcu_read_unlock_sched() on. */
 		is_scan_needed = !process || needs_scan(process, &walk, stop);
 		rcu_read_unlock_sched();
 		if (has_scanned || !is_scan_needed)
 			break;
-		sfu_scan_mm(mm);
+		sfu_processes_scan(mm);
 		has_scanned = true;
 	}
 	report_walk(&walk, task_pt_regs(current), stop);
@@ -316,7 +317,7 @@ static void notrace on_unwind_user(unsigned long ip, unsigned long parent_ip,
 	if (!may_walk(regs))
 		return;
 	rcu_read_lock();
-	declined = decline_without_sections(sfu_process_find(current->mm), regs);
+	declined = decline_without_sections(sfu_processes_find(current->mm), regs);
 	rcu_read_unlock();
 	if (!declined)
 		ftrace_regs_set_instruction_pointer(fregs, target);
@@ -396,7 +397,7 @@ static int __init sframe_unwind_init(void)
 	err = sfu_table_init();
 	if (err)
 		return err;
-	err = sfu_row_cache_init() ?: sfu_process_init();
+	err = sfu_row_cache_init() ?: sfu_spares_init();
 	if (!err)
 		err = sfu_watch_init();
 	if (err)
@@ -420,7 +421,7 @@ err_event:
 	sfu_request_exit();
 err_process:
 	sfu_hook_exit();
-	sfu_process_exit();
+	sfu_processes_exit();
 	sfu_row_cache_exit();
 	sfu_table_exit();
 	return err;
@@ -447,7 +448,7 @@ err_process:
  * From then on no walk runs: no walk requests a scan or takes a reference on a map.
  * sfu_watch_exit() removes the hooks of events; after that nothing requests a scan.
  * Requests under way, the processes and the tables are the arguments of sfu_request_exit(),
- * sfu_process_exit() and sfu_table_exit(). The removal of debugfs files waits for their
+ * sfu_processes_exit() and sfu_table_exit(). The removal of debugfs files waits for their
  * readers. Module parameters, `summary` too, are sysfs files. A read of such a file keeps it
  * active, and the kernel removes it before it frees the module: the removal waits for the
  * read. So the counters, which go with the module, outlive all who read them.
@@ -461,7 +462,7 @@ static void __exit sframe_unwind_exit(void)
 	sfu_watch_exit();
 	sfu_hook_exit();
 	sfu_request_exit();
-	sfu_process_exit();
+	sfu_processes_exit();
 	sfu_row_cache_exit();
 	sfu_table_exit();
 	pr_info("unloaded: user stacks are the kernel's own again, by frame pointers; %lu stacks were unwound\n",

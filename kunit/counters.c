@@ -7,8 +7,10 @@
 #include <linux/seq_buf.h>
 
 #include "counters.h"
+#include "map/event.h"
 #include "map/process.h"
-#include "map/watch.h"
+#include "map/processes.h"
+#include "map/spares.h"
 
 /* The counters are all unsigned longs. */
 #define NR_COUNTERS	(sizeof(struct sfu_counters) / sizeof(unsigned long))
@@ -90,16 +92,13 @@ bool nothing_is_held(void)
 /* Allocates the spare processes that tests have used. */
 void refill_spares(void)
 {
-	unsigned int i;
-
-	for (i = 0; i < SPARES; i++)
-		sfu_process_refill();
+	sfu_spares_refill(SPARES);
 }
 
 /* The hooks of events are set, so that processes may be added. */
 static bool is_watching(void)
 {
-	struct sfu_process *process = sfu_process_get(current->mm);
+	struct sfu_process *process = sfu_processes_get(current->mm);
 
 	if (process)
 		sfu_process_put(process);
@@ -111,7 +110,7 @@ void begin_to_profile(struct kunit *test)
 {
 	sfu_watch_sample();
 	KUNIT_ASSERT_TRUE(test, comes_true(is_watching));
-	sfu_process_end(current->mm);
+	sfu_processes_end(current->mm);
 	refill_spares();
 	/* The processes of all earlier tests have ended. */
 	KUNIT_ASSERT_TRUE(test, comes_true(nothing_is_held));

@@ -13,8 +13,8 @@
 #include "scan_scene.h"
 #include "map/event.h"
 #include "map/process.h"
+#include "map/processes.h"
 #include "map/scan.h"
-#include "map/watch.h"
 
 void expect_counted(struct kunit *test, const char *want)
 {
@@ -80,7 +80,7 @@ struct sfu_process *process_of(struct mm_struct *mm)
 	struct sfu_process *process;
 
 	rcu_read_lock();
-	process = sfu_process_find(mm);
+	process = sfu_processes_find(mm);
 	rcu_read_unlock();
 	return process;
 }
@@ -161,7 +161,7 @@ int scan_now(struct kunit *test)
 
 	sfu_watch_sample();
 	for (;;) {
-		err = sfu_scan_mm(current->mm);
+		err = sfu_processes_scan(current->mm);
 		now = map_of(current->mm);
 		sfu_map_put(now);
 		if (now != seen || time_after(jiffies, give_up))

@@ -11,8 +11,9 @@
 #include "map/event.h"
 #include "map/map.h"
 #include "map/process.h"
+#include "map/processes.h"
 #include "map/request.h"
-#include "map/watch.h"
+#include "map/spares.h"
 
 /* New code of the process, as the kernel reports it. See scan_scene.h for the steps. */
 static const struct script_case script_cases[] = {
@@ -124,7 +125,7 @@ static void return_to_user_in(struct task_struct *child)
 
 	switch_process(child->mm);
 	rcu_read_lock();
-	sfu_request_for_event(sfu_process_find(child->mm), current);
+	sfu_request_for_event(sfu_processes_find(child->mm), current);
 	rcu_read_unlock();
 	task_work_run();
 	switch_process(parent);
@@ -156,7 +157,7 @@ static void event_by_fork(struct kunit *test)
 			    rcu_access_pointer(process_of(parent)->map));
 	KUNIT_EXPECT_PTR_EQ(test, process->request.holder, child);
 	return_to_user_in(child);
-	KUNIT_EXPECT_NULL(test, process->inherited);
+	KUNIT_EXPECT_NULL(test, process->inherited.map);
 	expect_map_in(test, child->mm, c->scanned);
 	expect_map(test, SAME);
 	expect_counted(test, "scan.runs");
@@ -202,7 +203,7 @@ static void event_by_fork_of_same(struct kunit *test)
 	/* A scan that fails leaves it the map. */
 	switch_process(child->mm);
 	mutex_lock(&process->lock);
-	KUNIT_EXPECT_EQ(test, -EAGAIN, sfu_scan_mm(child->mm));
+	KUNIT_EXPECT_EQ(test, -EAGAIN, sfu_processes_scan(child->mm));
 	mutex_unlock(&process->lock);
 	expect_map(test, SAME);
 	expect_counted(test, "scan.lost");
@@ -253,7 +254,7 @@ static void begin_doubt(struct task_struct *child, enum doubt doubt)
 	if (doubt == MARKED)
 		sfu_range_mark_unmapped(&rcu_access_pointer(process->map)->ranges[0]);
 	else if (doubt == REPORTED)
-		process->has_new_code = true;
+		process->vma_hints.has_new_code = true;
 	else if (doubt == NO_CODE)
 		rcu_assign_pointer(process->map, sfu_map_get_empty());
 	else if (doubt == LOCKED)
@@ -344,7 +345,7 @@ static void event_by_fork_takes_little(struct kunit *test)
 	bytes = atomic_long_read(&sfu_held.bytes);
 	child = fork_same(test);
 	KUNIT_EXPECT_NULL(test, process_of(child->mm)->request.holder);
-	sfu_process_refill();
+	sfu_spares_refill(2);
 	KUNIT_EXPECT_EQ(test, 2, atomic_long_read(&sfu_held.processes));
 	KUNIT_EXPECT_LE(test, atomic_long_read(&sfu_held.bytes) - bytes, 512);
 	mmput(child->mm);
@@ -356,16 +357,16 @@ static void event_by_fork_without_scans(struct kunit *test)
 	struct task_struct *child;
 
 	run_steps(test, SCANNED);
-	process_of(current->mm)->event_scans = 0;
+	process_of(current->mm)->quota.event_scans = 0;
 	child = fork_same(test);
 	KUNIT_EXPECT_NULL(test, process_of(child->mm)->request.holder);
 	mmput(child->mm);
-	process_of(current->mm)->has_new_code = true;
+	process_of(current->mm)->vma_hints.has_new_code = true;
 	child = make_child(test, "");
 	report_fork(child);
 	KUNIT_EXPECT_NULL(test, process_of(child->mm));
 	mmput(child->mm);
-	process_of(current->mm)->event_scans = 1;
+	process_of(current->mm)->quota.event_scans = 1;
 	child = make_child(test, "");
 	report_fork(child);
 	KUNIT_EXPECT_PTR_EQ(test, process_of(child->mm)->request.holder, child);

@@ -23,6 +23,7 @@
 #include "named_cases.h"
 #include "map/map.h"
 #include "map/process.h"
+#include "map/processes.h"
 #include "map/scan.h"
 #include "sframe_trace.h"
 #include "walk/walk.h"
@@ -167,7 +168,7 @@ static void scan_now(struct kunit *test)
 {
 	struct hooks_scene *scene = test->priv;
 
-	KUNIT_ASSERT_EQ(test, 0, sfu_scan_mm(current->mm));
+	KUNIT_ASSERT_EQ(test, 0, sfu_processes_scan(current->mm));
 	counters_read(&scene->since);
 }
 
@@ -638,9 +639,9 @@ static void sample_with_borrowed_map(struct kunit *test)
 	struct sfu_map *map;
 
 	scan_now(test);
-	process = sfu_process_get(current->mm);
+	process = sfu_processes_get(current->mm);
 	map = sfu_process_get_map(process);
-	process->inherited = map;
+	process->inherited.map = map;
 	spoil_section(test);
 	sample(test, "10",
 	       "walks stop.bad-section first.bad-section depth.bad-section scan.requests");

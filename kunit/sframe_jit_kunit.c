@@ -13,6 +13,7 @@
 #include "sframe_arch.h"
 #include "table/jit.h"
 #include "map/process.h"
+#include "map/processes.h"
 #include "sframe_stats.h"
 #include "table/table.h"
 #include "table/wanted.h"
@@ -411,7 +412,7 @@ static void jit_ends_with_process(struct kunit *test)
 
 	run_jit_steps(test, LOADED);
 	old = command(test, 1, 2);
-	sfu_process_end(current->mm);
+	sfu_processes_end(current->mm);
 	KUNIT_EXPECT_TRUE(test, comes_true(has_no_table));
 	/* The same addresses, in another memory of the same process. */
 	run_jit_steps(test, "scan 1-3 none");
@@ -502,23 +503,23 @@ static void jit_asks(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, page(test, 2), taken_addr(test, &reader));
 	KUNIT_EXPECT_EQ(test, 0, taken_addr(test, &reader));
 	/* Once in a second, */
-	process->ask_at = jiffies + HZ;
+	process->jit.ask_at = jiffies + HZ;
 	KUNIT_EXPECT_FALSE(test, must_ask(test, 1));
 	/* and not before the reader has answered. */
-	process->ask_at = jiffies;
+	process->jit.ask_at = jiffies;
 	KUNIT_EXPECT_TRUE(test, must_ask(test, 1));
 	run_jit_steps(test, "scan 1-3 none");
 	KUNIT_EXPECT_EQ(test, 0, taken_addr(test, &reader));
-	KUNIT_EXPECT_TRUE(test, time_after(process->ask_at, jiffies));
+	KUNIT_EXPECT_TRUE(test, time_after(process->jit.ask_at, jiffies));
 	run_jit_steps(test, "remove 0 0");
-	process->ask_at = jiffies;
+	process->jit.ask_at = jiffies;
 	KUNIT_EXPECT_TRUE(test, must_ask(test, 1));
 	run_jit_steps(test, "scan 1-3 none");
 	KUNIT_EXPECT_EQ(test, page(test, 1), taken_addr(test, &reader));
 	/* Another reader gets what the last one has not answered. */
 	sfu_wanted_close(&reader);
 	sfu_wanted_open(&reader);
-	process->ask_at = jiffies;
+	process->jit.ask_at = jiffies;
 	KUNIT_EXPECT_TRUE(test, must_ask(test, 1));
 	run_jit_steps(test, "scan 1-3 none");
 	KUNIT_EXPECT_EQ(test, page(test, 1), taken_addr(test, &reader));

@@ -9,7 +9,9 @@
 #include "map/event.h"
 #include "map/map.h"
 #include "map/process.h"
+#include "map/processes.h"
 #include "map/request.h"
+#include "map/spares.h"
 
 /* A sample of current misses something. Its irq work has run at the end. */
 static void request_by_sample(void)
@@ -17,7 +19,8 @@ static void request_by_sample(void)
 	struct sfu_process *process;
 
 	rcu_read_lock();
-	sfu_request_for_sample(sfu_process_find(current->mm));
+	sfu_request_for_sample(sfu_processes_find(current->mm) ?:
+			       sfu_processes_add(current->mm, NULL));
 	rcu_read_unlock();
 	process = process_of(current->mm);
 	if (process)
@@ -55,8 +58,8 @@ static void request_twice(struct kunit *test)
 	map_image(test);
 	local_irq_disable();
 	rcu_read_lock();
-	sfu_request_for_sample(NULL);
-	sfu_request_for_sample(sfu_process_find(current->mm));
+	sfu_request_for_sample(sfu_processes_add(current->mm, NULL));
+	sfu_request_for_sample(sfu_processes_find(current->mm));
 	rcu_read_unlock();
 	local_irq_enable();
 	request_by_sample();
@@ -103,7 +106,7 @@ static void request_not_due(struct kunit *test)
 {
 	map_image(test);
 	expect_scanned(test, SAME, "scan.runs");
-	process_of(current->mm)->scan_at = S64_MAX / 2;
+	process_of(current->mm)->quota.scan_at = S64_MAX / 2;
 	request_by_sample();
 	request_by_event(current);
 	KUNIT_EXPECT_NULL(test, process_of(current->mm)->request.holder);
@@ -248,7 +251,7 @@ static struct sfu_process *add(struct mm_struct *mm)
 	struct sfu_process *process;
 
 	rcu_read_lock();
-	process = sfu_process_try_add(mm);
+	process = sfu_processes_add(mm, NULL);
 	rcu_read_unlock();
 	return process;
 }
@@ -266,11 +269,11 @@ static void spares_run_out(struct kunit *test)
 	local_irq_enable();
 	KUNIT_EXPECT_EQ(test, SPARES, nr);
 	KUNIT_EXPECT_NULL(test, process);
-	sfu_process_refill();
+	sfu_spares_refill(2);
 	KUNIT_EXPECT_NOT_NULL(test, add(no_mm(test, SPARES)));
 	KUNIT_EXPECT_EQ(test, SPARES + 1, atomic_long_read(&sfu_held.processes));
 	for (i = 0; i <= SPARES; i++)
-		sfu_process_end(no_mm(test, i));
+		sfu_processes_end(no_mm(test, i));
 	refill_spares();
 	KUNIT_EXPECT_TRUE(test, comes_true(nothing_is_held));
 }
@@ -290,12 +293,12 @@ static void add_while_closed(struct kunit *test)
 {
 	map_image(test);
 	expect_scanned(test, SAME, "scan.runs");
-	sfu_process_close();
+	sfu_processes_close();
 	KUNIT_EXPECT_NULL(test, process_of(current->mm));
 	KUNIT_EXPECT_NULL(test, add(current->mm));
 	request_by_sample();
-	KUNIT_EXPECT_EQ(test, -ENOMEM, sfu_scan_mm(current->mm));
-	sfu_process_open();
+	KUNIT_EXPECT_EQ(test, -ENOMEM, sfu_processes_scan(current->mm));
+	sfu_processes_open();
 	expect_counted(test, "");
 	refill_spares();
 	KUNIT_EXPECT_TRUE(test, comes_true(nothing_is_held));
@@ -316,7 +319,7 @@ static void request_behind_many(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, works);
 	map_image(test);
 	expect_scanned(test, SAME, "scan.runs");
-	process_of(current->mm)->scan_at = 0;
+	process_of(current->mm)->quota.scan_at = 0;
 	request_by_sample();
 	expect_counted(test, "scan.requests");
 	works_run = 0;
@@ -333,25 +336,25 @@ static void closed_busy(struct kunit *test)
 
 	request_behind_many(test);
 	process = process_of(current->mm);
-	sfu_process_close();
+	sfu_processes_close();
 	KUNIT_EXPECT_PTR_EQ(test, process->request.holder, current);
 	task_work_run();
 	KUNIT_EXPECT_EQ(test, MANY, works_run);
 	expect_counted(test, "");
 	KUNIT_EXPECT_TRUE(test, comes_true(nothing_is_held));
-	sfu_process_open();
+	sfu_processes_open();
 }
 
 /* Unloading takes it from a task that may sleep for ever. */
 static void exit_busy(struct kunit *test)
 {
 	request_behind_many(test);
-	sfu_process_close();
+	sfu_processes_close();
 	sfu_request_exit();
 	KUNIT_EXPECT_TRUE(test, comes_true(nothing_is_held));
 	task_work_run();
 	KUNIT_EXPECT_EQ(test, MANY, works_run);
-	sfu_process_open();
+	sfu_processes_open();
 }
 
 static struct kunit_case request_tests[] = {

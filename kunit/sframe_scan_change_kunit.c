@@ -10,6 +10,7 @@
 #include "scan_scene.h"
 #include "map/map.h"
 #include "map/process.h"
+#include "map/processes.h"
 #include "map/scan.h"
 
 static struct sfu_section *section_of_code(struct kunit *test)
@@ -70,10 +71,10 @@ static void change_of_process(struct kunit *test)
 	number = number_of_code(test);
 	run_steps(test, "new " SAME);
 	KUNIT_EXPECT_EQ(test, number, number_of_code(test));
-	WRITE_ONCE(process->inherited, rcu_access_pointer(process->map));
+	WRITE_ONCE(process->inherited.map, rcu_access_pointer(process->map));
 	run_steps(test, "new " SAME);
 	KUNIT_EXPECT_NE(test, number, number_of_code(test));
-	KUNIT_EXPECT_NULL(test, process->inherited);
+	KUNIT_EXPECT_NULL(test, process->inherited.map);
 }
 
 struct change_case {
@@ -249,13 +250,13 @@ static void scan_in_vain_long(struct kunit *test)
 	run_steps(test, SCANNED);
 	process = process_of(current->mm);
 	for (n = 0; n < 15; n++) {
-		process->scan_at = 0;
-		process->sample_at = 0;
+		process->quota.scan_at = 0;
+		process->quota.sample_at = 0;
 		before = ktime_get_mono_fast_ns();
-		KUNIT_EXPECT_EQ(test, 0, sfu_scan_mm(current->mm));
-		KUNIT_EXPECT_EQ(test, process->wait,
+		KUNIT_EXPECT_EQ(test, 0, sfu_processes_scan(current->mm));
+		KUNIT_EXPECT_EQ(test, process->quota.wait,
 				min(BIT(n) * NSEC_PER_MSEC, NSEC_PER_SEC));
-		KUNIT_EXPECT_GE(test, process->sample_at, before + process->wait);
+		KUNIT_EXPECT_GE(test, process->quota.sample_at, before + process->quota.wait);
 	}
 	expect_counted(test, "scan.runs=15");
 }
@@ -282,19 +283,19 @@ static void scan_between_events(struct kunit *test)
 
 	run_steps(test, SCANNED "scan " SAME);
 	process = process_of(current->mm);
-	sample_at = process->sample_at;
+	sample_at = process->quota.sample_at;
 	/* The clock may be no finer than a jiffy. */
 	schedule_timeout_uninterruptible(2);
 	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process, SFU_SCAN_NEW_CODE));
 	expect_counted(test, "scan.runs");
-	KUNIT_EXPECT_EQ(test, sample_at, process->sample_at);
+	KUNIT_EXPECT_EQ(test, sample_at, process->quota.sample_at);
 }
 
 static void scan_not_due(struct kunit *test)
 {
 	run_steps(test, SCANNED);
-	process_of(current->mm)->scan_at = S64_MAX;
-	KUNIT_EXPECT_EQ(test, 0, sfu_scan_mm(current->mm));
+	process_of(current->mm)->quota.scan_at = S64_MAX;
+	KUNIT_EXPECT_EQ(test, 0, sfu_processes_scan(current->mm));
 	expect_counted(test, "");
 }
 
@@ -303,10 +304,10 @@ static s64 charge_one(struct kunit *test, s64 scan_at, enum sfu_scan_reason reas
 {
 	struct sfu_process *process = process_of(current->mm);
 
-	process->scan_at = scan_at;
-	process->wait = 0;
+	process->quota.scan_at = scan_at;
+	process->quota.wait = 0;
 	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process, reason));
-	return process->scan_at - scan_at;
+	return process->quota.scan_at - scan_at;
 }
 
 /* Scans get one part in 32 of the time. The process has saved up 3 ms for them at most. */
@@ -328,8 +329,8 @@ static void scan_share(struct kunit *test)
 	before = ktime_get_mono_fast_ns();
 	charge_one(test, before - long_ago, SFU_SCAN_NEW_CODE);
 	after = ktime_get_mono_fast_ns();
-	KUNIT_EXPECT_GE(test, process_of(current->mm)->scan_at, before - saved + 32 * 2000);
-	KUNIT_EXPECT_LE(test, process_of(current->mm)->scan_at, after - saved + 32 * 200000);
+	KUNIT_EXPECT_GE(test, process_of(current->mm)->quota.scan_at, before - saved + 32 * 2000);
+	KUNIT_EXPECT_LE(test, process_of(current->mm)->quota.scan_at, after - saved + 32 * 200000);
 }
 
 /*
@@ -344,23 +345,23 @@ static void scan_share_of_events(struct kunit *test)
 	run_steps(test, SCANNED);
 	process = process_of(current->mm);
 	for (i = 0; i < 50; i++) {
-		process->scan_at = 0;
+		process->quota.scan_at = 0;
 		KUNIT_EXPECT_EQ(test, 0, sfu_scan(process, SFU_SCAN_NEW_CODE));
 	}
 	expect_counted(test, "scan.runs=48");
-	process->scan_at = 0;
-	process->sample_at = 0;
-	KUNIT_EXPECT_FALSE(test, sfu_scan_is_due(process, SFU_SCAN_NEW_CODE));
-	KUNIT_EXPECT_TRUE(test, sfu_scan_is_due(process, SFU_SCAN_SAMPLE));
-	sfu_process_count_sample(process);
+	process->quota.scan_at = 0;
+	process->quota.sample_at = 0;
+	KUNIT_EXPECT_FALSE(test, sfu_quota_may_scan(&process->quota, SFU_SCAN_NEW_CODE));
+	KUNIT_EXPECT_TRUE(test, sfu_quota_may_scan(&process->quota, SFU_SCAN_SAMPLE));
+	sfu_quota_count_sample(&process->quota);
 	for (i = 0; i < 2; i++) {
-		process->scan_at = 0;
+		process->quota.scan_at = 0;
 		KUNIT_EXPECT_EQ(test, 0, sfu_scan(process, SFU_SCAN_NEW_CODE));
 	}
 	expect_counted(test, "scan.runs");
 	for (i = 0; i < 300; i++)
-		sfu_process_count_sample(process);
-	KUNIT_EXPECT_EQ(test, 48, process->event_scans);
+		sfu_quota_count_sample(&process->quota);
+	KUNIT_EXPECT_EQ(test, 48, process->quota.event_scans);
 }
 
 /*
@@ -378,16 +379,16 @@ static void scan_share_of_dropped_pages(struct kunit *test)
 	for (i = 0; i < 100; i++) {
 		run_steps(test, "drop 0 5");
 		before = ktime_get_mono_fast_ns();
-		process->scan_at = before;
-		KUNIT_EXPECT_EQ(test, 0, sfu_scan_mm(current->mm));
-		KUNIT_EXPECT_EQ(test, 0, process->wait);
-		KUNIT_EXPECT_GT(test, process->scan_at, before - (s64)NSEC_PER_SEC);
+		process->quota.scan_at = before;
+		KUNIT_EXPECT_EQ(test, 0, sfu_processes_scan(current->mm));
+		KUNIT_EXPECT_EQ(test, 0, process->quota.wait);
+		KUNIT_EXPECT_GT(test, process->quota.scan_at, before - (s64)NSEC_PER_SEC);
 	}
 	expect_counted(test, "scan.runs=100");
-	process->scan_at = ktime_get_mono_fast_ns() + 1000LL * NSEC_PER_SEC;
+	process->quota.scan_at = ktime_get_mono_fast_ns() + 1000LL * NSEC_PER_SEC;
 	for (i = 0; i < 100; i++) {
 		run_steps(test, "drop 0 5");
-		KUNIT_EXPECT_EQ(test, 0, sfu_scan_mm(current->mm));
+		KUNIT_EXPECT_EQ(test, 0, sfu_processes_scan(current->mm));
 	}
 	expect_counted(test, "");
 }
@@ -423,7 +424,7 @@ static void scan_many_processes(struct kunit *test)
 		mms[i] = new_process(test);
 	for (i = 0; i < PROCESSES; i++) {
 		switch_process(mms[i]);
-		KUNIT_EXPECT_EQ(test, 0, sfu_scan_mm(mms[i]));
+		KUNIT_EXPECT_EQ(test, 0, sfu_processes_scan(mms[i]));
 	}
 	switch_process(first);
 	KUNIT_EXPECT_EQ(test, PROCESSES, atomic_long_read(&sfu_held.processes));

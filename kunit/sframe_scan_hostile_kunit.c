@@ -13,6 +13,7 @@
 #include "map/map.h"
 #include "map/prefault.h"
 #include "map/process.h"
+#include "map/processes.h"
 #include "map/scan.h"
 #include "walk/user.h"
 
@@ -422,8 +423,8 @@ static void scan_forbidden_finds_nothing_new(struct kunit *test)
 	process = process_of(current->mm);
 	for (i = 0; i < 5; i++) {
 		KUNIT_EXPECT_EQ(test, 0, scan_now(test));
-		KUNIT_EXPECT_GT(test, process->wait, wait);
-		wait = process->wait;
+		KUNIT_EXPECT_GT(test, process->quota.wait, wait);
+		wait = process->quota.wait;
 	}
 	expect_map(test, LATE);
 	expect_counted(test, "scan.runs=5");

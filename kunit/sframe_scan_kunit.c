@@ -10,6 +10,7 @@
 #include "map/map.h"
 #include "map/prefault.h"
 #include "map/process.h"
+#include "map/processes.h"
 #include "walk/user.h"
 
 struct version_case {
@@ -267,16 +268,16 @@ static void scan_prefaults_section(struct kunit *test)
  */
 static void scan_prefaults_by_samples(struct kunit *test)
 {
-	struct sfu_process *process;
+	struct sfu_quota *quota;
 	unsigned int i;
 
 	expect_scanned(test, "nothing", "scan.runs");
-	process = process_of(current->mm);
-	process->nr_sample_scans = 0;
+	quota = &process_of(current->mm)->quota;
+	quota->nr_sample_scans = 0;
 	map_long_section(test);
 	for (i = 0; i < 3; i++) {
 		KUNIT_EXPECT_FALSE_MSG(test, is_present(page(test, 2 + LONG_PAGES)), "scan %u", i);
-		process->began_at = ktime_get_mono_fast_ns() + NSEC_PER_SEC;
+		quota->began_at = ktime_get_mono_fast_ns() + NSEC_PER_SEC;
 		expect_scanned(test, SAME, "scan.runs");
 		KUNIT_EXPECT_TRUE(test, is_present(page(test, 3)));
 		KUNIT_EXPECT_EQ(test, is_present(page(test, 3 + 16)), i > 0);
@@ -287,12 +288,12 @@ static void scan_prefaults_by_samples(struct kunit *test)
 /* The older it is, the more pages a scan examines: one for each 32 us. */
 static void scan_prefaults_by_age(struct kunit *test)
 {
-	struct sfu_process *process;
+	struct sfu_quota *quota;
 
 	expect_scanned(test, "nothing", "scan.runs");
-	process = process_of(current->mm);
-	process->nr_sample_scans = 0;
-	process->began_at = ktime_get_mono_fast_ns() - (LONG_PAGES + 1) * 32 * NSEC_PER_USEC;
+	quota = &process_of(current->mm)->quota;
+	quota->nr_sample_scans = 0;
+	quota->began_at = ktime_get_mono_fast_ns() - (LONG_PAGES + 1) * 32 * NSEC_PER_USEC;
 	map_long_section(test);
 	expect_scanned(test, SAME, "scan.runs");
 	KUNIT_EXPECT_TRUE(test, is_present(page(test, 2 + LONG_PAGES)));
@@ -401,7 +402,7 @@ static void scan_without_mmap_lock(struct kunit *test)
 {
 	map_image(test);
 	mmap_write_lock(current->mm);
-	KUNIT_EXPECT_EQ(test, -EAGAIN, sfu_scan_mm(current->mm));
+	KUNIT_EXPECT_EQ(test, -EAGAIN, sfu_processes_scan(current->mm));
 	mmap_write_unlock(current->mm);
 	expect_map(test, "unknown");
 	expect_counted(test, "scan.lost");
@@ -416,7 +417,7 @@ static void scan_while_another_scans(struct kunit *test)
 	expect_scanned(test, SAME, "scan.runs");
 	process = process_of(current->mm);
 	mutex_lock(&process->lock);
-	KUNIT_EXPECT_EQ(test, -EAGAIN, sfu_scan_mm(current->mm));
+	KUNIT_EXPECT_EQ(test, -EAGAIN, sfu_processes_scan(current->mm));
 	mutex_unlock(&process->lock);
 	expect_counted(test, "scan.lost");
 }

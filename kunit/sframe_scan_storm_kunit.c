@@ -9,9 +9,8 @@
 #include "map_builder.h"
 #include "named_cases.h"
 #include "scan_scene.h"
-#include "map/process.h"
-#include "map/scan.h"
-#include "map/watch.h"
+#include "map/event.h"
+#include "map/processes.h"
 
 /**
  * struct storm - a thread that changes the process
@@ -169,7 +168,7 @@ static void expect_one_round(struct kunit *test)
 	unsigned int i;
 
 	sfu_watch_sample();
-	sfu_scan_mm(current->mm);
+	sfu_processes_scan(current->mm);
 	map_text(test, map);
 	expect_one_of(test, c->maps, map);
 	for (i = 0; i < ARRAY_SIZE(finds); i++) {
@@ -236,7 +235,7 @@ static int scanning_thread(void *data)
 
 	atomic_inc(&nr_started);
 	kthread_use_mm(mm);
-	err = sfu_scan_mm(mm);
+	err = sfu_processes_scan(mm);
 	kthread_unuse_mm(mm);
 	while (!kthread_should_stop())
 		schedule_timeout_interruptible(1);

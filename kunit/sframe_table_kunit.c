@@ -16,6 +16,7 @@
 #include "sframe_arch.h"
 #include "table/file.h"
 #include "map/process.h"
+#include "map/processes.h"
 #include "walk/row_cache.h"
 #include "map/scan.h"
 #include "table/table.h"
@@ -349,7 +350,7 @@ static void table_valid_in_new_program(struct kunit *test)
 	struct sfu_process *process;
 
 	load_good(test);
-	sfu_process_end(current->mm);
+	sfu_processes_end(current->mm);
 	rcu_read_lock();
 	process = sfu_process_add(current->mm, sfu_map_get_empty());
 	rcu_read_unlock();
@@ -384,7 +385,7 @@ static void table_freed(struct kunit *test)
 	run_steps(test, "scan " TABLE);
 	sfu_table_drop_all();
 	KUNIT_EXPECT_FALSE(test, holds_no_table());
-	sfu_process_end(current->mm);
+	sfu_processes_end(current->mm);
 	KUNIT_EXPECT_TRUE(test, comes_true(holds_no_table));
 }
 

@@ -20,19 +20,28 @@
 
 #include "compat.h"
 #include "map/event.h"
-#include "sframe_hook.h"
-#include "table/jit.h"
 #include "map/map.h"
 #include "map/process.h"
+#include "map/processes.h"
 #include "map/request.h"
 #include "map/scan.h"
-#include "map/watch.h"
+#include "sframe_hook.h"
+#include "table/jit.h"
 
-#define MATCH_MAX_RANGES	64	/* of a map that is compared with a child */
-#define SCAN_EVENT_MAX		1024	/* mappings of a process that is scanned for an event */
-#define SCAN_CHILD_MAX		256	/* ranges of a child that is scanned for its fork */
+/*
+ * Ranges of a map that is compared with a child, with preemption disabled. Half: more children are
+ * scanned. Twice: preemption is disabled for longer.
+ */
+#define MATCH_MAX_RANGES	64
 
-/* A process of so many mappings is left to its first sample: its scan takes long. */
+/*
+ * Mappings of a process, and ranges of a child, that is scanned for an event. Half: more processes
+ * lose their first sample. Twice: a process without a sample may spend longer on one scan.
+ */
+#define SCAN_EVENT_MAX		1024
+#define SCAN_CHILD_MAX		256
+
+/* A process of very many mappings is left to its first sample: its scan takes long. */
 static bool has_many_mappings(const struct mm_struct *mm)
 {
 	return READ_ONCE(mm->map_count) > SCAN_EVENT_MAX;
@@ -43,8 +52,8 @@ static bool may_have_code_or_section(const struct sfu_process *process,
 				     const struct vm_area_struct *vma)
 {
 	return vma->vm_flags & VM_EXEC ||
-	       (vma->vm_start < READ_ONCE(process->awaited_end) &&
-		vma->vm_end > READ_ONCE(process->awaited_start));
+	       (vma->vm_start < READ_ONCE(process->vma_hints.await_end) &&
+		vma->vm_end > READ_ONCE(process->vma_hints.await_start));
 }
 
 /*
@@ -60,12 +69,12 @@ void sfu_event_mmap(struct vm_area_struct *vma)
 	    current->flags & PF_KTHREAD || !sfu_watch_expects_samples())
 		return;
 	rcu_read_lock_sched();
-	process = sfu_process_find(mm);
+	process = sfu_processes_find(mm);
 	/* execve(): the new program has no code yet, so an empty map is complete. */
 	if (!process && current->in_execve && vma->vm_file)
-		process = sfu_process_add(mm, sfu_map_get_empty());
+		process = sfu_processes_add(mm, sfu_map_get_empty());
 	if (process && may_have_code_or_section(process, vma)) {
-		WRITE_ONCE(process->has_new_code, true);
+		WRITE_ONCE(process->vma_hints.has_new_code, true);
 		if (vma->vm_file && !has_many_mappings(mm))
 			sfu_request_for_event(process, current);
 	}
@@ -78,7 +87,7 @@ void sfu_event_unmap(struct vm_area_struct *vma)
 	struct sfu_process *process;
 
 	rcu_read_lock_sched();
-	process = sfu_process_find(vma->vm_mm);
+	process = sfu_processes_find(vma->vm_mm);
 	if (process)
 		sfu_jit_unmap(process, vma->vm_start, vma->vm_end);
 	if (process && !sfu_process_unmap(process, vma->vm_start, vma->vm_end) &&
@@ -110,7 +119,7 @@ static bool matches_child(struct mm_struct *child, const struct sfu_map *map)
  */
 static bool is_map_complete(struct sfu_process *process)
 {
-	bool is_complete = !READ_ONCE(process->has_new_code);
+	bool is_complete = !READ_ONCE(process->vma_hints.has_new_code);
 
 	/* A scan that has cleared has_new_code has the lock, or had it. */
 	smp_rmb();
@@ -121,54 +130,61 @@ static bool is_map_complete(struct sfu_process *process)
 }
 
 /*
- * Adds the child of a process, which has this map. Takes the reference of the caller to it. If
- * the map is not complete, the parent may have code that the map does not have, and the child needs
- * a scan. If the parent has used up its scans for events, this scan waits for the child's first
- * sample: no sample completes the map of the parent, so each of its children would be scanned.
+ * Adds the child of a process, which has this map, and takes the reference of the caller to it.
+ *
+ * The child goes on with the map of its parent until its first scan. If the map @matches, that is
+ * when a sample or new code needs a scan. Else the scan takes place before the child enters user
+ * mode: the parent's other threads may have changed its mappings since the child's were copied.
+ * Until then the stack of the child is the stack of the parent's call, and leads to code that both
+ * have.
  */
-static void add_child(struct task_struct *child, struct sfu_process *parent, struct sfu_map *map,
-		      bool is_complete)
+static void add_child(struct task_struct *child, const struct sfu_process *parent,
+		      struct sfu_map *map, bool matches)
 {
-	bool matches = is_complete && matches_child(child->mm, map);
-	struct sfu_process *process;
+	struct sfu_process *process = sfu_processes_add(child->mm, map);
 
-	if (!matches && (has_many_mappings(child->mm) || map->nr_ranges > SCAN_CHILD_MAX ||
-			 !READ_ONCE(parent->event_scans))) {
-		sfu_map_put(map);
+	if (!process)
 		return;
-	}
-	process = sfu_process_add_child(child->mm, parent, map, matches);
-	if (process && !matches)
+	process->inherited.map = map;
+	process->inherited.matches = matches;
+	process->vma_hints = parent->vma_hints;
+	process->vma_hints.has_new_code = !matches;
+	if (!matches)
 		sfu_request_for_event(process, child);
 }
 
 /*
  * Current has a new child, which has not run yet, and may share its memory with current. A child
- * that has all code of its parent's map needs no scan. One that may not, and has very many
- * mappings, is left to its first sample.
+ * that has all code of its parent's map needs no scan. If the map is not complete, the parent may
+ * have code that the map does not have.
+ *
+ * A child that needs a scan is left to its first sample if the scan takes long. So it is if the
+ * parent has used up its scans for events: no sample completes the map of the parent, so each of
+ * its children would be scanned.
  */
 void sfu_event_fork(struct task_struct *child)
 {
 	struct mm_struct *mm = child->mm;
 	struct sfu_process *parent;
+	bool is_complete, matches;
 	struct sfu_map *map;
-	bool is_complete;
 
 	if (!mm || mm == current->mm || !sfu_watch_expects_samples())
 		return;
 	rcu_read_lock();
-	parent = sfu_process_find(current->mm);
+	parent = sfu_processes_find(current->mm);
 	is_complete = parent && is_map_complete(parent);
 	map = parent ? sfu_process_get_map(parent) : NULL;
-	if (map)
-		add_child(child, parent, map, is_complete);
+	if (!map)
+		goto out;
+	matches = is_complete && matches_child(mm, map);
+	if (matches || (!has_many_mappings(mm) && map->nr_ranges <= SCAN_CHILD_MAX &&
+			READ_ONCE(parent->quota.event_scans)))
+		add_child(child, parent, map, matches);
+	else
+		sfu_map_put(map);
+out:
 	rcu_read_unlock();
-}
-
-/* A process ends: its memory has no users any more. */
-void sfu_event_end(struct mm_struct *mm)
-{
-	sfu_process_end(mm);
 }
 
 static void notrace on_mmap(unsigned long ip, unsigned long parent_ip,
@@ -192,15 +208,13 @@ static void notrace on_fork(unsigned long ip, unsigned long parent_ip,
 static void notrace on_process_end(unsigned long ip, unsigned long parent_ip,
 				   struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
-	sfu_event_end((void *)ftrace_regs_get_argument(fregs, 0));
+	sfu_processes_end((void *)ftrace_regs_get_argument(fregs, 0));
 }
-
-/* ---- hooks ---- */
 
 /* A kernel function that reports an event. */
 struct event_hook {
 	const char		*function;
-	bool			is_required;	/* else new code loses its first sample */
+	bool			is_required;	/* the module cannot load without it */
 	struct ftrace_ops	ops;
 	bool			is_hooked;
 };
@@ -242,7 +256,7 @@ int sfu_event_set_hooks(void)
 			sfu_event_remove_hooks();
 			return err;
 		}
-		pr_info_once("%s() cannot be traced by ftrace (error %d): new code may lose its first sample\n",
+		pr_info_once("%s() cannot be hooked (error %d): new code may lose its first sample\n",
 			     hook->function, err);
 	}
 	return 0;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Events that change the mappings of processes. See map/event.c.
+ * Events that change the mappings of processes, and the watch: the time during which their hooks
+ * are set. See map/event.c and map/watch.c.
  */
 #ifndef SFU_EVENT_H
 #define SFU_EVENT_H
+
+#include <linux/types.h>
 
 struct mm_struct;
 struct task_struct;
@@ -13,10 +16,18 @@ struct vm_area_struct;
 void sfu_event_mmap(struct vm_area_struct *vma);
 void sfu_event_unmap(struct vm_area_struct *vma);
 void sfu_event_fork(struct task_struct *child);
-void sfu_event_end(struct mm_struct *mm);
 
-/* Task context; may sleep. */
+/* Of the watch. Task context; may sleep. */
 int sfu_event_set_hooks(void);
 void sfu_event_remove_hooks(void);
+
+/* Any context, NMI included. */
+bool sfu_watch_sample(void);
+bool sfu_watch_is_idle(unsigned long now);
+bool sfu_watch_expects_samples(void);
+
+/* Task context; may sleep. */
+int sfu_watch_init(void);
+void sfu_watch_exit(void);
 
 #endif /* SFU_EVENT_H */

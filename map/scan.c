@@ -20,14 +20,9 @@
  * The task waits for nobody. If another thread scans, or holds mmap_lock for writing, the
  * scan is lost: it is counted, and left to a later request.
  *
- * A process may spend BURST on scans, and then one part in SHARE of its time. A scan costs the time
- * that it takes, but no more than COST_MOST times an estimate from the number of VMAs, files and
- * pages, for other tasks may run meanwhile. What it asks file systems to read is estimated: that
- * comes after it. A scan for an event is a guess that a sample will come, so samples limit these
- * scans: see SFU_EVENT_SCANS_MAX.
- *
- * A new process may end before its first sample. Until then, only short sections are made
- * present. After that, the older it is the more pages a scan examines.
+ * A scan costs the process the time that it takes, see map/quota.c. Other tasks may run meanwhile,
+ * so it costs no more than COST_MOST times an estimate from the number of VMAs, files and pages.
+ * What it asks file systems to read is estimated: that comes after it.
  */
 #include <linux/elf.h>
 #include <linux/fs.h>
@@ -51,13 +46,6 @@
 /* How long a map is valid that uses tables of files, which may change. */
 #define VALID_TIME	HZ
 
-#define SHARE		32
-#define BURST		(3 * (s64)NSEC_PER_MSEC)
-
-/* If a scan for a sample finds nothing new, samples wait before the next one, longer each time. */
-#define WAIT_MIN	((s64)NSEC_PER_MSEC)
-#define WAIT_MAX	((s64)NSEC_PER_SEC)
-
 /*
  * The estimated costs of the parts of a scan, in ns; of a page also that of its removal. A slow
  * processor may take COST_MOST times as long.
@@ -70,10 +58,8 @@
 #define COST_PAGE	1000
 #define COST_TEXT	300
 
-/* Bytes of sections that one scan examines. */
-#define PREFAULT_MAX	((unsigned long)SZ_64M)
-#define PREFAULT_MIN	((unsigned long)SZ_64K)
-#define SAMPLE_SCANS_MAX	5	/* PREFAULT_MIN << 10 is PREFAULT_MAX */
+/* A section of more bytes is left alone by a scan that no sample has requested. */
+#define SHORT_SECTION	SZ_64K
 
 /* Pieces of code that one scan reads. Most files need 10, and none more than 32. */
 #define TEXT_SAMPLED		1024
@@ -295,7 +281,7 @@ static enum sfu_section_state check_section(struct sfu_scan *scan, struct sfu_ra
 static bool is_left_to_sample(const struct sfu_scan *scan, const struct sfu_range *range)
 {
 	return scan->reason != SFU_SCAN_SAMPLE &&
-	       range->section.end - range->section.start > PREFAULT_MIN;
+	       range->section.end - range->section.start > SHORT_SECTION;
 }
 
 /* Returns the state of the section that describes a range, after a look at it. */
@@ -716,9 +702,9 @@ static int make_map(struct sfu_scan *scan)
 		return -ENOMEM;
 	scan->map->generation = atomic_read_acquire(&sfu_table_generation);
 	scan->found_new = !scan->last || scan->last->nr_ranges != nr;
-	WRITE_ONCE(scan->process->has_new_code, false);
-	WRITE_ONCE(scan->process->awaited_start, 0);
-	WRITE_ONCE(scan->process->awaited_end, 0);
+	WRITE_ONCE(scan->process->vma_hints.has_new_code, false);
+	WRITE_ONCE(scan->process->vma_hints.await_start, 0);
+	WRITE_ONCE(scan->process->vma_hints.await_end, 0);
 	sfu_jit_forget(scan->process, 0, 0);
 	scan_code(scan);
 	publish(scan);
@@ -730,66 +716,17 @@ static int make_map(struct sfu_scan *scan)
 	return 0;
 }
 
-/*
- * The bytes of sections that a scan may examine. The limit of a new process grows with its age, and
- * is four times as high after each of its first samples.
- */
-static unsigned long prefault_limit(const struct sfu_process *process,
-				    enum sfu_scan_reason reason)
-{
-	/* This clock may go back a little. */
-	s64 age = max((s64)ktime_get_mono_fast_ns() - process->began_at, 0);
-
-	if (reason != SFU_SCAN_SAMPLE)
-		return PREFAULT_MIN;
-	if (!process->began_at)
-		return PREFAULT_MAX;
-	return clamp(age / SHARE / COST_PAGE * PAGE_SIZE,
-		     PREFAULT_MIN << 2 * process->nr_sample_scans, PREFAULT_MAX);
-}
-
-static void use_up_event_scan(struct sfu_process *process)
-{
-	unsigned int event_scans = READ_ONCE(process->event_scans);
-
-	if (event_scans)
-		WRITE_ONCE(process->event_scans, event_scans - 1);
-}
-
 /* Sets when the process may be scanned again. */
 static void charge_scan(const struct sfu_scan *scan)
 {
-	s64 now = ktime_get_mono_fast_ns();
-	s64 cost = clamp(now - scan->started, COST_SCAN, COST_MOST * scan->cost) +
+	s64 taken = (s64)ktime_get_mono_fast_ns() - scan->started;
+	s64 cost = clamp(taken, COST_SCAN, COST_MOST * scan->cost) +
 		   scan->prefault.bytes_cold / SZ_4K * COST_PAGE;
-	struct sfu_process *process = scan->process;
+	struct sfu_quota *quota = &scan->process->quota;
 
-	WRITE_ONCE(process->scan_at,
-		   max(process->scan_at, now - SHARE * BURST) + SHARE * cost);
-	if (scan->reason != SFU_SCAN_SAMPLE)
-		use_up_event_scan(process);
-	else if (process->nr_sample_scans < SAMPLE_SCANS_MAX)
-		process->nr_sample_scans++;
-	if (!scan->found_new && (scan->reason != SFU_SCAN_SAMPLE || scan->was_outdated))
-		return;
-	process->wait = scan->found_new ? 0 : clamp(2 * process->wait, WAIT_MIN, WAIT_MAX);
-	WRITE_ONCE(process->sample_at, now + process->wait);
-}
-
-/*
- * May a process be scanned now? Events leave a half of BURST to samples. Most events come when the
- * process has used up their scans: for them, this asks no clock. Any context, NMI included.
- */
-bool sfu_scan_is_due(const struct sfu_process *process, enum sfu_scan_reason reason)
-{
-	s64 now;
-
-	if (reason != SFU_SCAN_SAMPLE && !READ_ONCE(process->event_scans))
-		return false;
-	now = ktime_get_mono_fast_ns();
-	if (reason != SFU_SCAN_SAMPLE)
-		return now >= READ_ONCE(process->scan_at) + SHARE * BURST / 2;
-	return now >= READ_ONCE(process->scan_at) && now >= READ_ONCE(process->sample_at);
+	sfu_quota_charge(quota, scan->reason, cost);
+	if (scan->found_new || (scan->reason == SFU_SCAN_SAMPLE && !scan->was_outdated))
+		sfu_quota_delay_samples(quota, scan->found_new);
 }
 
 /* Under &sfu_process.lock. */
@@ -799,22 +736,19 @@ static int scan_locked(struct sfu_scan *scan)
 	const struct sfu_map *inherited;
 	int err;
 
-	if (!sfu_scan_is_due(process, scan->reason))
+	if (!sfu_quota_may_scan(&process->quota, scan->reason))
 		return 0;
 	if (!mmap_read_trylock(scan->mm)) {
-		if (scan->reason == SFU_SCAN_SAMPLE)
-			WRITE_ONCE(process->sample_at, (s64)ktime_get_mono_fast_ns() + WAIT_MIN);
-		else
-			use_up_event_scan(process);
+		sfu_quota_charge_lost(&process->quota, scan->reason);
 		return -EAGAIN;
 	}
 	scan->started = ktime_get_mono_fast_ns();
 	/* Before the map, as in sfu_process_walk_map(). */
-	inherited = smp_load_acquire(&process->inherited);
+	inherited = smp_load_acquire(&process->inherited.map);
 	scan->last = sfu_process_get_map(process);
 	scan->is_borrowed = scan->last && scan->last == inherited;
 	scan->was_outdated = scan->last && time_after(jiffies, scan->last->valid_until);
-	scan->prefault.bytes = prefault_limit(process, scan->reason);
+	scan->prefault.bytes = sfu_quota_may_prefault(&process->quota, scan->reason);
 	err = make_map(scan);
 	sfu_headers_free(&scan->headers);
 	sfu_map_put(scan->last);
@@ -854,22 +788,5 @@ int sfu_scan(struct sfu_process *process, enum sfu_scan_reason reason)
 	/* Now the reader finds the locks free. */
 	sfu_jit_ask(process);
 	sfu_prefault_finish(&scan.prefault);
-	return err;
-}
-
-/*
- * Scans the current process for a sample, here and now. Returns as sfu_scan(), or -ENOMEM if the
- * process is not known and cannot be added.
- */
-int sfu_scan_mm(struct mm_struct *mm)
-{
-	struct sfu_process *process = sfu_process_get(mm);
-	int err;
-
-	if (!process)
-		return -ENOMEM;
-	err = sfu_scan(process, SFU_SCAN_SAMPLE);
-	sfu_process_put(process);
-	sfu_process_refill();
 	return err;
 }

@@ -18,13 +18,18 @@
 
 #include "compat.h"
 #include "map/event.h"
-#include "sframe_hook.h"
-#include "map/process.h"
+#include "map/processes.h"
 #include "map/request.h"
-#include "map/watch.h"
+#include "sframe_hook.h"
 
-#define PROFILED_FOR	(10 * HZ)	/* after the last sample */
-#define FORGOTTEN_AFTER	(600 * HZ)	/* without a sample */
+/*
+ * After the last sample. Half: a profiler that samples rarely sets the hooks again and again.
+ * Twice: processes pay for the hooks, and have maps, for longer.
+ */
+#define PROFILED_FOR	(10 * HZ)
+
+/* Without a sample. Half: a patient profiler may lose first samples. Twice: the hooks stay. */
+#define FORGOTTEN_AFTER	(600 * HZ)
 
 static unsigned long profiled_at;	/* in jiffies */
 static atomic_t nr_profilers;		/* at most; those from before the module are not known */
@@ -73,7 +78,7 @@ static int start_watch(void)
 		err = sfu_event_set_hooks();
 		WRITE_ONCE(start_at, jiffies + (err ? PROFILED_FOR : 0));
 		if (!err) {
-			sfu_process_open();
+			sfu_processes_open();
 			WRITE_ONCE(is_watching, true);
 			schedule_delayed_work(&watch_check, PROFILED_FOR);
 		}
@@ -88,7 +93,7 @@ static void stop_watch(void)
 	if (!is_watching)
 		return;
 	WRITE_ONCE(is_watching, false);
-	sfu_process_close();
+	sfu_processes_close();
 	/* A walk may still use a map: its process must not unmap code unnoticed. */
 	synchronize_rcu();
 	sfu_event_remove_hooks();
@@ -109,15 +114,11 @@ static void check_watch(struct work_struct *work)
 	mutex_unlock(&watch_lock);
 }
 
-/* The hooks of samples are set already, so the module has to stay if ftrace has died. */
+/* If ftrace has died, the check finds that out: the hooks of samples are set already. */
 static void start_watch_late(void)
 {
-	if (start_watch() != -ESHUTDOWN)
-		return;
-	sfu_hook_abandon();
-	mutex_lock(&watch_lock);
-	WRITE_ONCE(is_over, true);
-	mutex_unlock(&watch_lock);
+	if (start_watch() == -ESHUTDOWN)
+		mod_delayed_work(system_wq, &watch_check, 0);
 }
 
 static void start_in_worker(struct work_struct *work)
@@ -162,19 +163,14 @@ bool sfu_watch_sample(void)
 	return profile_unwatched(now);
 }
 
-/* The task that asks for call chains, and has not set the hooks yet. Under starter_lock. */
+/* The task that asks for call chains, and has not set the hooks yet. */
 static struct task_struct *starter;
-static DEFINE_RAW_SPINLOCK(starter_lock);
-static atomic_t nr_starting;
 
 static void start_in_task(struct callback_head *head)
 {
-	raw_spin_lock_irq(&starter_lock);
-	starter = NULL;
-	raw_spin_unlock_irq(&starter_lock);
 	start_watch_late();
 	/* Pairs with sfu_watch_exit(). */
-	atomic_dec_return_release(&nr_starting);
+	smp_store_release(&starter, NULL);
 }
 
 static struct callback_head start_task_work = { .func = start_in_task };
@@ -183,23 +179,16 @@ static struct callback_head start_task_work = { .func = start_in_task };
 static void notrace on_profiler(unsigned long ip, unsigned long parent_ip,
 				struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
-	unsigned long flags;
-
 	WRITE_ONCE(profiled_at, jiffies);
 	atomic_inc(&nr_profilers);
 	if (READ_ONCE(is_watching))
 		return;
 	/* Kernel threads do not return to user mode. */
-	if (current->flags & PF_KTHREAD) {
+	if (current->flags & PF_KTHREAD)
 		irq_work_queue(&start_irq_work);
-		return;
-	}
-	raw_spin_lock_irqsave(&starter_lock, flags);
-	if (!starter && !task_work_add(current, &start_task_work, SFU_TWA_RESUME)) {
-		starter = current;
-		atomic_inc(&nr_starting);
-	}
-	raw_spin_unlock_irqrestore(&starter_lock, flags);
+	else if (!cmpxchg(&starter, NULL, current) &&
+		 task_work_add(current, &start_task_work, SFU_TWA_RESUME))
+		WRITE_ONCE(starter, NULL);
 }
 
 /* A profiler needs no more call chains. It may be older than the module. */
@@ -215,16 +204,6 @@ static void notrace on_profiler_end(unsigned long ip, unsigned long parent_ip,
 static struct ftrace_ops profiler_ops = { .func = on_profiler };
 static struct ftrace_ops profiler_end_ops = { .func = on_profiler_end };
 static bool hooked_profiler, hooked_profiler_end;
-
-static void cancel_starter(void)
-{
-	raw_spin_lock_irq(&starter_lock);
-	if (starter && sfu_cancel_task_work(starter, &start_task_work, UINT_MAX)) {
-		starter = NULL;
-		atomic_dec(&nr_starting);
-	}
-	raw_spin_unlock_irq(&starter_lock);
-}
 
 /* Sets all hooks: a profiler may run already. Returns the error of a required hook. */
 int sfu_watch_init(void)
@@ -243,11 +222,13 @@ int sfu_watch_init(void)
 
 /*
  * Takes all hooks of events off, and forgets all processes. No sample comes any more. A starter is
- * cancelled, or waits for nothing but ftrace. After synchronize_rcu_tasks() no task is left in the
- * tail of start_in_task().
+ * cancelled, or waits for nothing but ftrace; it exists as long as @starter is set, and for a grace
+ * period of RCU. After synchronize_rcu_tasks() no task is left in the tail of start_in_task().
  */
 void sfu_watch_exit(void)
 {
+	struct task_struct *task;
+
 	if (hooked_profiler)
 		sfu_unhook(&profiler_ops);
 	if (hooked_profiler_end)
@@ -258,10 +239,15 @@ void sfu_watch_exit(void)
 	stop_watch();
 	mutex_unlock(&watch_lock);
 	cancel_work_sync(&start_work);
-	cancel_delayed_work_sync(&watch_check);
-	cancel_starter();
+
+	rcu_read_lock();
+	task = READ_ONCE(starter);
+	if (task && sfu_cancel_task_work(task, &start_task_work, UINT_MAX))
+		WRITE_ONCE(starter, NULL);
+	rcu_read_unlock();
 	/* Pairs with start_in_task(). */
-	while (atomic_read_acquire(&nr_starting))
+	while (smp_load_acquire(&starter))
 		schedule_timeout_uninterruptible(1);
+	cancel_delayed_work_sync(&watch_check);
 	synchronize_rcu_tasks();
 }

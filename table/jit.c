@@ -26,12 +26,13 @@
 #include "compat.h"
 #include "table/jit.h"
 #include "map/process.h"
+#include "map/processes.h"
 #include "sframe_stats.h"
 #include "table/table.h"
 #include "table/wanted.h"
 
 struct jit_table {
-	struct list_head	node;	/* in &sfu_process.jit_tables; the newest is the first */
+	struct list_head	node;	/* in &sfu_process.jit.tables; the newest is the first */
 	unsigned long		start;	/* of the code */
 	unsigned long		end;
 	unsigned long		size;	/* bytes of the table */
@@ -51,7 +52,7 @@ void sfu_jit_unmap(struct sfu_process *process, unsigned long start, unsigned lo
 {
 	struct jit_table *table;
 
-	list_for_each_entry_rcu(table, &process->jit_tables, node)
+	list_for_each_entry_rcu(table, &process->jit.tables, node)
 		if (has_code(table, start, end))
 			WRITE_ONCE(table->is_over, true);
 }
@@ -61,7 +62,7 @@ void sfu_jit_forget(struct sfu_process *process, unsigned long start, unsigned l
 {
 	struct jit_table *table, *next;
 
-	list_for_each_entry_safe(table, next, &process->jit_tables, node) {
+	list_for_each_entry_safe(table, next, &process->jit.tables, node) {
 		if (!READ_ONCE(table->is_over) && !has_code(table, start, end))
 			continue;
 		list_del_rcu(&table->node);
@@ -80,7 +81,7 @@ bool sfu_jit_find(struct sfu_process *process, unsigned long start, unsigned lon
 {
 	const struct jit_table *table;
 
-	list_for_each_entry(table, &process->jit_tables, node) {
+	list_for_each_entry(table, &process->jit.tables, node) {
 		if (READ_ONCE(table->is_over) || !has_code(table, start, end))
 			continue;
 		*section = table->section;
@@ -106,25 +107,25 @@ bool sfu_jit_must_ask(struct sfu_process *process, struct sfu_map *map, unsigned
 {
 	const struct sfu_range *range;
 
-	if (!sfu_wanted_has_reader() || time_before(jiffies, READ_ONCE(process->ask_at)))
+	if (!sfu_wanted_has_reader() || time_before(jiffies, READ_ONCE(process->jit.ask_at)))
 		return false;
 	range = sfu_map_find(map, addr);
 	if (!range || is_described(range))
 		return false;
-	WRITE_ONCE(process->asked_addr, addr);
+	WRITE_ONCE(process->jit.asked_addr, addr);
 	return true;
 }
 
 /* Asks for a table of current if a walk has needed one. */
 void sfu_jit_ask(struct sfu_process *process)
 {
-	unsigned long addr = READ_ONCE(process->asked_addr);
+	unsigned long addr = READ_ONCE(process->jit.asked_addr);
 
 	if (!addr)
 		return;
-	WRITE_ONCE(process->asked_addr, 0);
-	process->ask_wait = clamp(2 * process->ask_wait, 1UL * HZ, 60UL * HZ);
-	WRITE_ONCE(process->ask_at, jiffies + process->ask_wait);
+	WRITE_ONCE(process->jit.asked_addr, 0);
+	process->jit.ask_wait = clamp(2 * process->jit.ask_wait, 1UL * HZ, 60UL * HZ);
+	WRITE_ONCE(process->jit.ask_at, jiffies + process->jit.ask_wait);
 	sfu_wanted_add_id(&(struct sfu_file_id){ .ino = process->number }, addr);
 }
 
@@ -156,7 +157,7 @@ static int check_limits(const struct jit_table *table, const struct sfu_process 
 	const struct jit_table *other;
 	unsigned int nr = 1;
 
-	list_for_each_entry(other, &process->jit_tables, node) {
+	list_for_each_entry(other, &process->jit.tables, node) {
 		if (READ_ONCE(other->is_over) || has_code(other, table->start, table->end))
 			continue;
 		size += other->size;
@@ -183,14 +184,14 @@ static int replace(struct sfu_process *process, struct mm_struct *mm, struct jit
 	err = is_table ? check_code(table, mm, map) ?: check_limits(table, process) : 0;
 	if (!err) {
 		sfu_jit_forget(process, table->start, table->end);
-		process->wait = 0;
-		WRITE_ONCE(process->sample_at, 0);
+		process->quota.wait = 0;
+		WRITE_ONCE(process->quota.sample_at, 0);
 		if (map)
 			WRITE_ONCE(map->valid_until, jiffies - 1);
 	}
 	if (!err && is_table) {
-		list_add_rcu(&table->node, &process->jit_tables);
-		process->ask_wait = 0;
+		list_add_rcu(&table->node, &process->jit.tables);
+		process->jit.ask_wait = 0;
 		atomic_long_inc(&sfu_held.process_tables);
 	}
 	sfu_map_put(map);
@@ -261,7 +262,7 @@ int sfu_jit_load(const struct sframe_process *load, struct sfu_table_source *sou
 	if (!mm)
 		return err;
 	rcu_read_lock();
-	process = sfu_process_find(mm);
+	process = sfu_processes_find(mm);
 	if (process && (process->number != load->cookie || !refcount_inc_not_zero(&process->refs)))
 		process = NULL;
 	rcu_read_unlock();

@@ -144,11 +144,17 @@ long copy_from_user_nofault(void *dst, const void *src, size_t len)
 	return -EFAULT;
 }
 
-struct sfu_process *sfu_process_find(struct mm_struct *mm)
+struct sfu_process *sfu_processes_find(struct mm_struct *mm)
 {
 	require(mm == shim_task.mm);
 	process.map = map_known;
 	return map_known ? &process : NULL;
+}
+
+struct sfu_process *sfu_processes_add(struct mm_struct *mm, struct sfu_map *map)
+{
+	require(mm == shim_task.mm && !map_known);
+	return NULL;
 }
 
 void sfu_request_for_sample(struct sfu_process *sampled)
@@ -156,7 +162,7 @@ void sfu_request_for_sample(struct sfu_process *sampled)
 	require(sampled == (map_known ? &process : NULL));
 }
 
-int sfu_scan_mm(struct mm_struct *mm)
+int sfu_processes_scan(struct mm_struct *mm)
 {
 	require(mm == shim_task.mm);
 	return 0;

@@ -209,6 +209,10 @@ struct list_head {
 	struct list_head	*next, *prev;
 };
 
+struct llist_node {
+	struct llist_node	*next;
+};
+
 struct hlist_node {
 	int	dummy;
 };

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What the suites of KUnit on the host use of the module, other than the sample side. */
+#include "map/event.h"
 #include "map/process.h"
+#include "map/processes.h"
 #include "map/section.h"
+#include "map/spares.h"
 #include "sframe_stats.h"
 #include "table/table.h"
-#include "map/watch.h"
 
 static struct mm_struct mm;
 struct task_struct shim_task = { .mm = &mm };
@@ -20,7 +22,7 @@ void sfu_table_put(const struct sfu_section *section)
 		abort();
 }
 
-struct sfu_process *sfu_process_get(struct mm_struct *mm)
+struct sfu_process *sfu_processes_get(struct mm_struct *mm)
 {
 	abort();
 }
@@ -30,12 +32,12 @@ void sfu_process_put(struct sfu_process *process)
 	abort();
 }
 
-void sfu_process_end(struct mm_struct *mm)
+void sfu_processes_end(struct mm_struct *mm)
 {
 	abort();
 }
 
-void sfu_process_refill(void)
+void sfu_spares_refill(unsigned int nr)
 {
 	abort();
 }

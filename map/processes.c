@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The table of processes: from an mm to its process.
+ *
+ * A sample looks the process up by its mm in a hash table, under RCU. Processes are in the
+ * table only while the hooks of events are set: sfu_processes_open() and sfu_processes_close().
+ * The hook of exit_mmap() takes a process out before its mm is freed. So an mm in the table
+ * is never mistaken for a later one at the same address. A process is freed an RCU grace
+ * period after its last reference.
+ *
+ * processes_lock protects the chains of the table, and is_open. It is a raw spinlock, held for a
+ * few instructions with interrupts disabled. It is only tried where a process is added: a sample
+ * may have interrupted the holder.
+ */
+#include <linux/hashtable.h>
+#include <linux/mm.h>
+#include <linux/timekeeping.h>
+
+#include "map/process.h"
+#include "map/processes.h"
+#include "map/request.h"
+#include "map/scan.h"
+#include "map/spares.h"
+#include "sframe_stats.h"
+
+/* Half: new processes lose a sample more often, on machines of very many processors. */
+#define LOCK_TRIES	200
+
+/* Read under RCU, written under processes_lock. */
+static DEFINE_HASHTABLE(processes, 12);
+static DEFINE_RAW_SPINLOCK(processes_lock);
+
+/* Under processes_lock. */
+static bool is_open;
+static u64 last_number;
+
+/* Returns the process with this memory, or NULL. Mostly there is none, and that costs one load. */
+struct sfu_process *sfu_processes_find(struct mm_struct *mm)
+{
+	struct sfu_process *process;
+
+	hash_for_each_possible_rcu(processes, process, node, (unsigned long)mm,
+				   lockdep_is_held(&processes_lock))
+		if (process->mm == mm)
+			return process;
+	return NULL;
+}
+
+/* Under processes_lock. */
+static struct sfu_process *add_locked(struct mm_struct *mm, struct sfu_map *map)
+{
+	struct sfu_process *process;
+
+	if (!is_open || sfu_processes_find(mm))
+		return NULL;
+	process = sfu_spares_take();
+	if (!process)
+		return NULL;
+	process->mm = mm;
+	process->number = ++last_number;
+	/* A process without a map was sampled before an event has reported it. */
+	process->quota.began_at = map ? ktime_get_mono_fast_ns() : 0;
+	process->quota.event_scans = SFU_EVENT_SCANS_MAX;
+	sfu_request_init(&process->request);
+	RCU_INIT_POINTER(process->map, map);
+	hash_add_rcu(processes, &process->node, (unsigned long)mm);
+	atomic_long_inc(&sfu_held.processes);
+	return process;
+}
+
+/**
+ * sfu_processes_add() - a new process is known from now on
+ * @mm: its memory, which has users
+ * @map: its map, or NULL; this takes the reference of the caller
+ *
+ * Context: Any, NMI included, under rcu_read_lock().
+ * Return: The process. NULL: it is known already, there is no spare one, the table is closed, or
+ * another CPU holds processes_lock.
+ */
+struct sfu_process *sfu_processes_add(struct mm_struct *mm, struct sfu_map *map)
+{
+	struct sfu_process *process = NULL;
+	unsigned long flags;
+	unsigned int i;
+
+	/* Another CPU holds the lock for a moment only, this one until the sample is over. */
+	for (i = 0; i < LOCK_TRIES; i++) {
+		if (!raw_spin_trylock_irqsave(&processes_lock, flags)) {
+			cpu_relax();
+			continue;
+		}
+		process = add_locked(mm, map);
+		raw_spin_unlock_irqrestore(&processes_lock, flags);
+		break;
+	}
+	if (!process)
+		sfu_map_put(map);
+	return process;
+}
+
+/* Takes a process out of the table, unless another context has just done so. */
+static void remove_process(struct sfu_process *process)
+{
+	unsigned long flags;
+	bool was_known;
+
+	raw_spin_lock_irqsave(&processes_lock, flags);
+	was_known = hash_hashed(&process->node);
+	hash_del_rcu(&process->node);
+	raw_spin_unlock_irqrestore(&processes_lock, flags);
+	if (!was_known)
+		return;
+	sfu_request_close(process);
+	/* A map that is shared no more can be changed again. */
+	sfu_map_put(unrcu_pointer(xchg(&process->map, NULL)));
+	sfu_process_put(process);
+}
+
+/*
+ * A process has ended: its memory has no users any more. Only tasks that use the memory add a
+ * process, so none is added any more.
+ */
+void sfu_processes_end(struct mm_struct *mm)
+{
+	struct sfu_process *process;
+
+	rcu_read_lock();
+	process = sfu_processes_find(mm);
+	if (process)
+		remove_process(process);
+	rcu_read_unlock();
+}
+
+/* Returns the process of current with a reference, or NULL if it cannot be added. */
+struct sfu_process *sfu_processes_get(struct mm_struct *mm)
+{
+	struct sfu_process *process;
+
+	rcu_read_lock();
+	process = sfu_processes_find(mm) ?: sfu_processes_add(mm, NULL);
+	if (process && !refcount_inc_not_zero(&process->refs))
+		process = NULL;
+	rcu_read_unlock();
+	return process;
+}
+
+/* Scans current for a sample, here and now. Returns as sfu_scan(); -ENOMEM if it is not known. */
+int sfu_processes_scan(struct mm_struct *mm)
+{
+	struct sfu_process *process = sfu_processes_get(mm);
+	int err;
+
+	if (!process)
+		return -ENOMEM;
+	err = sfu_scan(process, SFU_SCAN_SAMPLE);
+	sfu_process_put(process);
+	sfu_spares_refill(2);
+	return err;
+}
+
+static void set_open(bool open)
+{
+	raw_spin_lock_irq(&processes_lock);
+	is_open = open;
+	raw_spin_unlock_irq(&processes_lock);
+}
+
+/* Processes may be added from now on: the hooks of events are set. */
+void sfu_processes_open(void)
+{
+	set_open(true);
+}
+
+/* Forgets all processes, and adds none. The caller removes the hooks of events after this. */
+void sfu_processes_close(void)
+{
+	struct sfu_process *process;
+	unsigned int i;
+
+	set_open(false);
+	for (i = 0; i < HASH_SIZE(processes); i++) {
+		rcu_read_lock();
+		/* A process that is removed stays in the grace period, with its next one. */
+		hlist_for_each_entry_rcu(process, &processes[i], node)
+			remove_process(process);
+		rcu_read_unlock();
+		cond_resched();
+	}
+}
+
+/*
+ * Waits for all processes that are being freed, and for their maps.
+ *
+ * No hook, walk, request or scan is left, and the table is closed: nothing takes a spare process.
+ * The first rcu_barrier() waits for the processes, the second for the maps that they free.
+ * sfu_table_exit() waits for the tables of the processes.
+ */
+void sfu_processes_exit(void)
+{
+	sfu_spares_exit();
+	rcu_barrier();
+	rcu_barrier();
+	WARN_ON_ONCE(atomic_long_read(&sfu_held.processes));
+	WARN_ON_ONCE(atomic_long_read(&sfu_held.bytes));
+	WARN_ON_ONCE(atomic_long_read(&sfu_held.sections));
+	WARN_ON_ONCE(atomic_long_read(&sfu_held.process_tables));
+}

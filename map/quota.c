@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The quota of a process for scans: scans take at most 1/SHARE of its time, after a burst.
+ *
+ * A scan for an event is a guess that a sample will come. So events may use half of the burst, and
+ * samples limit the number of these scans: see SFU_EVENT_SCANS_MAX. If a scan for a sample finds
+ * nothing new, the next one waits, longer each time.
+ *
+ * A new process may end soon. The older it is, and the more scans samples have requested, the more
+ * pages of sections a scan examines.
+ */
+#include <linux/minmax.h>
+#include <linux/mm.h>
+#include <linux/sizes.h>
+#include <linux/timekeeping.h>
+
+#include "map/quota.h"
+
+/*
+ * Half the share or the burst: new code of a process that loads a lot has no rows for twice as
+ * long. Twice: a process spends twice the time on being profiled.
+ */
+#define SHARE		32
+#define BURST		(3 * (s64)NSEC_PER_MSEC)
+
+/* Half the longest wait: twice the scans in vain. Twice: a late page is noticed after 2 s. */
+#define WAIT_MIN	((s64)NSEC_PER_MSEC)
+#define WAIT_MAX	((s64)NSEC_PER_SEC)
+
+/*
+ * Bytes of sections that one scan examines, for an event and for a sample. Half or twice as many
+ * pages change the time of a scan, and how many samples find pages missing.
+ */
+#define PREFAULT_MIN	((unsigned long)SZ_64K)
+#define PREFAULT_MAX	((unsigned long)SZ_64M)
+#define SAMPLE_SCANS_MAX	5	/* PREFAULT_MIN << 10 is PREFAULT_MAX */
+#define PAGE_NS		1000
+
+/*
+ * Returns true if the process may be scanned now. Most events come when the process has used up
+ * their scans: this reads no clock for them. Any context, NMI included.
+ */
+bool sfu_quota_may_scan(const struct sfu_quota *quota, enum sfu_scan_reason reason)
+{
+	s64 now;
+
+	if (reason != SFU_SCAN_SAMPLE && !READ_ONCE(quota->event_scans))
+		return false;
+	now = ktime_get_mono_fast_ns();
+	if (reason != SFU_SCAN_SAMPLE)
+		return now >= READ_ONCE(quota->scan_at) + SHARE * BURST / 2;
+	return now >= READ_ONCE(quota->scan_at) && now >= READ_ONCE(quota->sample_at);
+}
+
+/*
+ * Returns the bytes of sections that a scan may examine: a page for each 32 us of the age, or four
+ * times as many after each of the first scans for a sample.
+ */
+unsigned long sfu_quota_may_prefault(const struct sfu_quota *quota, enum sfu_scan_reason reason)
+{
+	s64 age = ktime_get_mono_fast_ns() - quota->began_at;
+
+	if (reason != SFU_SCAN_SAMPLE)
+		return PREFAULT_MIN;
+	/* The clock may go back a little. */
+	return clamp(max(age, 0) / SHARE / PAGE_NS * PAGE_SIZE,
+		     PREFAULT_MIN << 2 * quota->nr_sample_scans, PREFAULT_MAX);
+}
+
+static void use_up_event_scan(struct sfu_quota *quota)
+{
+	unsigned int event_scans = READ_ONCE(quota->event_scans);
+
+	if (event_scans)
+		WRITE_ONCE(quota->event_scans, event_scans - 1);
+}
+
+/* Charges a scan that took @cost ns. */
+void sfu_quota_charge(struct sfu_quota *quota, enum sfu_scan_reason reason, s64 cost)
+{
+	s64 saved_since = (s64)ktime_get_mono_fast_ns() - SHARE * BURST;
+
+	WRITE_ONCE(quota->scan_at, max(quota->scan_at, saved_since) + SHARE * cost);
+	if (reason != SFU_SCAN_SAMPLE)
+		use_up_event_scan(quota);
+	else if (quota->nr_sample_scans < SAMPLE_SCANS_MAX)
+		quota->nr_sample_scans++;
+}
+
+/* Charges a scan that another thread of the process has prevented. */
+void sfu_quota_charge_lost(struct sfu_quota *quota, enum sfu_scan_reason reason)
+{
+	if (reason == SFU_SCAN_SAMPLE)
+		WRITE_ONCE(quota->sample_at, (s64)ktime_get_mono_fast_ns() + WAIT_MIN);
+	else
+		use_up_event_scan(quota);
+}
+
+/* Sets when samples may request the next scan: at once if the last scan has @found_new. */
+void sfu_quota_delay_samples(struct sfu_quota *quota, bool found_new)
+{
+	quota->wait = found_new ? 0 : clamp(2 * quota->wait, WAIT_MIN, WAIT_MAX);
+	WRITE_ONCE(quota->sample_at, (s64)ktime_get_mono_fast_ns() + quota->wait);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The quota of a process for scans. See map/quota.c.
+ */
+#ifndef SFU_QUOTA_H
+#define SFU_QUOTA_H
+
+#include <linux/compiler.h>
+#include <linux/types.h>
+
+/* Why a process is scanned; a later reason asks for more. */
+enum sfu_scan_reason {
+	SFU_SCAN_NONE,		/* no scan is requested */
+	SFU_SCAN_NEW_CODE,	/* code, or a section that is awaited, has been mapped */
+	SFU_SCAN_SAMPLE,	/* a sample has missed something, or is about to */
+};
+
+/**
+ * struct sfu_quota - when a process may be scanned
+ * @scan_at: no scan before this time, in ns of ktime_get_mono_fast_ns()
+ * @sample_at: no scan for a sample before this time
+ * @wait: ns from the last scan for a sample to @sample_at, if that scan has found nothing new
+ * @began_at: when an event has reported the process, in ns; 0: it ran before
+ * @event_scans: scans that events may still request. Each scan for an event takes one, each sample
+ *	gives one back. Any context writes it, without a lock: some may be lost
+ * @nr_sample_scans: scans for a sample, up to the number after which all sections are examined
+ *
+ * A scan writes the other members, under &sfu_process.lock.
+ */
+struct sfu_quota {
+	s64	scan_at;
+	s64	sample_at;
+	s64	wait;
+	s64	began_at;
+	u8	event_scans;
+	u8	nr_sample_scans;
+};
+
+/*
+ * A library takes two scans of these. Half: a program with many libraries loses its first samples.
+ * Twice: a process without a sample may spend more time.
+ */
+#define SFU_EVENT_SCANS_MAX	48
+
+/* Counts a sample of the process. Most samples only read. Any context, NMI included. */
+static inline void sfu_quota_count_sample(struct sfu_quota *quota)
+{
+	unsigned int event_scans = READ_ONCE(quota->event_scans);
+
+	if (event_scans < SFU_EVENT_SCANS_MAX)
+		WRITE_ONCE(quota->event_scans, event_scans + 1);
+}
+
+bool sfu_quota_may_scan(const struct sfu_quota *quota, enum sfu_scan_reason reason);
+
+/* Under &sfu_process.lock. */
+unsigned long sfu_quota_may_prefault(const struct sfu_quota *quota, enum sfu_scan_reason reason);
+void sfu_quota_charge(struct sfu_quota *quota, enum sfu_scan_reason reason, s64 cost);
+void sfu_quota_charge_lost(struct sfu_quota *quota, enum sfu_scan_reason reason);
+void sfu_quota_delay_samples(struct sfu_quota *quota, bool found_new);
+
+#endif /* SFU_QUOTA_H */

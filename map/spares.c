@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Spare processes: samples and hooks add processes, and cannot allocate.
+ *
+ * The task that scans a new process allocates the next spare ones, in its own control group. It may
+ * sleep for ever before it does. So if few are left, a worker allocates some.
+ */
+#include <linux/irq_work.h>
+#include <linux/llist.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#include "compat.h"
+#include "map/process.h"
+#include "map/spares.h"
+#include "sframe_stats.h"
+
+/*
+ * Processes that begin before a task or the worker allocates others. Half: a burst of forks loses
+ * first samples. Twice: another 64 KiB of memory.
+ */
+#define SPARES_MAX	128
+#define SPARES_LOW	(SPARES_MAX / 2)
+
+static LLIST_HEAD(spares);
+static atomic_t nr_spares;
+
+/* Allocates up to @nr spare processes, as long as there are not enough. */
+void sfu_spares_refill(unsigned int nr)
+{
+	for (; nr && atomic_add_unless(&nr_spares, 1, SPARES_MAX); nr--) {
+		struct sfu_process *process = kzalloc_obj(*process, SFU_GFP_TASK);
+
+		if (!process) {
+			atomic_dec(&nr_spares);
+			return;
+		}
+		refcount_set(&process->refs, 1);
+		mutex_init(&process->lock);
+		INIT_LIST_HEAD(&process->jit.tables);
+		atomic_long_add(sizeof(*process), &sfu_held.bytes);
+		llist_add(&process->spare, &spares);
+	}
+}
+
+static void refill_in_worker(struct work_struct *work)
+{
+	sfu_spares_refill(SPARES_MAX);
+}
+
+static DECLARE_WORK(refill_work, refill_in_worker);
+
+static void queue_refill(struct irq_work *irq_work)
+{
+	schedule_work(&refill_work);
+}
+
+static struct irq_work refill_irq_work = IRQ_WORK_INIT_HARD(queue_refill);
+
+/* Returns a process without mm and map, or NULL. The caller has the lock of all processes. */
+struct sfu_process *sfu_spares_take(void)
+{
+	struct llist_node *node = llist_del_first(&spares);
+
+	if (node)
+		atomic_dec(&nr_spares);
+	if (atomic_read(&nr_spares) < SPARES_LOW)
+		irq_work_queue(&refill_irq_work);
+	return node ? llist_entry(node, struct sfu_process, spare) : NULL;
+}
+
+/* Returns -ENOMEM if there is no memory for any. */
+int sfu_spares_init(void)
+{
+	sfu_spares_refill(SPARES_MAX);
+	return llist_empty(&spares) ? -ENOMEM : 0;
+}
+
+/* Frees the spare processes. Nothing takes one any more, or scans. */
+void sfu_spares_exit(void)
+{
+	struct sfu_process *process, *next;
+
+	irq_work_sync(&refill_irq_work);
+	cancel_work_sync(&refill_work);
+	llist_for_each_entry_safe(process, next, llist_del_all(&spares), spare) {
+		atomic_long_sub(sizeof(*process), &sfu_held.bytes);
+		kfree(process);
+	}
+}
