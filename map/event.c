@@ -108,7 +108,7 @@ static bool matches_child(struct mm_struct *child, const struct sfu_map *map)
 
 	if (!map->nr_ranges || map->nr_ranges > MATCH_MAX_RANGES || !mmap_read_trylock(child))
 		return false;
-	matches = sfu_scan_map_matches(map, child);
+	matches = sfu_vmas_match(child, map);
 	mmap_read_unlock(child);
 	return matches;
 }

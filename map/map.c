@@ -78,9 +78,7 @@ static int compare_sections(const void *a, const void *b, const void *priv)
 /* No linker makes sections that overlap. The hook of munmap() could not find them fast. */
 static void refuse_section(struct sfu_section *section)
 {
-	section->start = 0;
-	section->end = 0;
-	atomic_set(&section->state, SFU_SECTION_BAD);
+	sfu_section_reset(section, SFU_SECTION_BAD);
 	sfu_count(bad_sections);
 	sfu_count(defects[SFRAME_DEFECT_SEGMENT]);
 }

@@ -5,16 +5,60 @@
 #ifndef SFU_SCAN_H
 #define SFU_SCAN_H
 
-#include "map/quota.h"
+#include <linux/mm_types.h>
 
-struct mm_struct;
+#include "map/prefault.h"
+#include "map/quota.h"
+#include "map/section.h"
+
 struct sfu_map;
 struct sfu_process;
-
-/* Under mmap_lock. */
-bool sfu_scan_map_matches(const struct sfu_map *map, struct mm_struct *mm);
+struct sfu_range;
 
 /* Task context: may sleep, and tries mmap_lock. */
 int sfu_scan(struct sfu_process *process, enum sfu_scan_reason reason);
+
+/**
+ * struct sfu_scan - the state of one scan
+ * @process: the process
+ * @mm: its memory
+ * @last: its map so far, or NULL
+ * @map: its new map
+ * @reason: why the process is scanned
+ * @is_borrowed: @last is the map of the parent
+ * @found_new: the scan has found or brought in something that @last does not have
+ * @prefault: pages of sections
+ * @nr_pieces: pieces of code that the scan has read
+ */
+struct sfu_scan {
+	struct sfu_process	*process;
+	struct mm_struct	*mm;
+	struct sfu_map		*last;
+	struct sfu_map		*map;
+	enum sfu_scan_reason	reason;
+	bool			is_borrowed;
+	bool			found_new;
+	struct sfu_prefault	prefault;
+	unsigned int		nr_pieces;
+};
+
+/* Facts about the code of a range, see map/facts.c. */
+enum sfu_section_state sfu_facts_locate(struct sfu_scan *scan, struct sfu_range *range,
+					struct file *file);
+void sfu_facts_find_habit(struct sfu_scan *scan, struct sfu_range *range);
+
+/* VMAs of a process, compared with ranges of a map, see map/vmas.c. Under mmap_lock. */
+bool sfu_vma_is_vdso(struct vm_area_struct *vma);
+bool sfu_vma_is_of(const struct vm_area_struct *vma, const struct sfu_range *range);
+bool sfu_vmas_have_section(struct mm_struct *mm, const struct sfu_range *range);
+bool sfu_vmas_have_lost_section(struct mm_struct *mm, const struct sfu_range *range);
+bool sfu_vmas_match(struct mm_struct *mm, const struct sfu_map *map);
+void sfu_vmas_find_code(struct mm_struct *mm, const struct sfu_range *range, u64 *start,
+			u64 *end);
+
+static inline unsigned long sfu_vma_offset(const struct vm_area_struct *vma)
+{
+	return vma->vm_pgoff << PAGE_SHIFT;
+}
 
 #endif /* SFU_SCAN_H */

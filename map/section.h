@@ -82,6 +82,18 @@ static inline bool sfu_section_is(const struct sfu_section *section,
 	return atomic_read(&section->state) == state;
 }
 
+/* Forgets the section: the only way back from what a scan has found. */
+static inline void sfu_section_reset(struct sfu_section *section, enum sfu_section_state state)
+{
+	*section = (struct sfu_section){ .state = ATOMIC_INIT(state) };
+}
+
+/* Row caches know nothing of the section any more. */
+static inline void sfu_section_renumber(struct sfu_section *section)
+{
+	section->number = sfu_row_cache_new_section(&section->key_base);
+}
+
 /* Lets a walk use a row cache. NULL: one of its own, of two rows. */
 static inline void sfu_lookup_use_cache(struct sfu_lookup *lookup,
 					const struct sfu_row_cache *cache)

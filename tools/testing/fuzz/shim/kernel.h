@@ -222,6 +222,7 @@ struct mutex {
 };
 
 #define atomic_read(v)		__atomic_load_n(&(v)->counter, __ATOMIC_RELAXED)
+#define ATOMIC_INIT(i)		{ (i) }
 #define atomic_set(v, i)	((v)->counter = (i))
 #define REFCOUNT_INIT(n)	{ n }
 #define refcount_set(r, n)	((r)->refs = (n))

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Facts about the code of a file: where its section is, and whether it keeps frame pointers.
+ *
+ * They are found in the program headers and in the code, as far as these are in memory, and
+ * remembered for all processes that map the file: see table/file.c.
+ */
+#include <linux/bits.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "map/elf.h"
+#include "map/map.h"
+#include "map/process.h"
+#include "map/scan.h"
+#include "map/text.h"
+#include "sframe_stats.h"
+#include "table/file.h"
+
+/*
+ * Facts may not depend on the address that one process has chosen for the code: they are computed
+ * for this one.
+ */
+#define FACTS_BASE		BIT_ULL(62)
+
+/*
+ * Pieces of code that one scan reads. Most files need 10, and none more than 32. Half: more files
+ * wait for the next scan. Twice: a scan of a new program takes longer.
+ */
+#define PIECES_SAMPLED		1024
+#define PIECES_UNSAMPLED	64
+
+/* Returns @code, set to the part of a file that is mapped; NULL: no facts can be remembered. */
+static const struct sfu_code_id *identify_code(const struct sfu_range *range, struct file *file,
+					       struct sfu_code_id *code)
+{
+	code->offset = range->vma.offset;
+	code->size = range->end - range->start;
+	return file && sfu_prefault_can_read(file) &&
+	       sfu_file_identify(file_inode(file), &code->file) &&
+	       sfu_file_has_settled(&code->file) ? code : NULL;
+}
+
+static void remember_facts(const struct sfu_code_id *code, const struct sfu_code_facts *facts)
+{
+	if (code && facts->err != -EAGAIN && facts->err != -ENOMEM)
+		sfu_file_remember(code, facts);
+}
+
+/* Finds the section by the headers of the file, of which nothing is believed: see map/elf.c. */
+static int read_headers(struct sfu_prefault *prefault, struct file *file, u64 map_offset,
+			u64 *start, u64 *end)
+{
+	struct elf64_phdr *phdrs;
+	struct elf64_hdr ehdr;
+	size_t size;
+	int err;
+
+	err = sfu_prefault_read(prefault, file, &ehdr, sizeof(ehdr), 0) ?:
+	      sframe_elf_check_header(&ehdr);
+	if (err)
+		return err;
+	size = ehdr.e_phnum * sizeof(*phdrs);
+	phdrs = kmalloc(size, SFU_GFP_TASK);
+	if (!phdrs)
+		return -ENOMEM;
+	err = sfu_prefault_read(prefault, file, phdrs, size, ehdr.e_phoff) ?:
+	      sframe_elf_find_section(phdrs, ehdr.e_phnum, PAGE_SIZE, FACTS_BASE, map_offset,
+				      start, end);
+	kfree(phdrs);
+	return err;
+}
+
+/* Sets @facts to the facts that are remembered, or to new ones, which are then remembered. */
+static void find_facts(struct sfu_scan *scan, const struct sfu_range *range, struct file *file,
+		       const struct sfu_code_id *code, struct sfu_code_facts *facts)
+{
+	u64 start = 0, end = 0;
+
+	if (code && sfu_file_find(code, facts))
+		return;
+	facts->err = read_headers(&scan->prefault, file, range->vma.offset, &start, &end);
+	facts->section_off = start - FACTS_BASE;
+	facts->section_size = end - start;
+	remember_facts(code, facts);
+}
+
+/*
+ * Finds the place of the section that describes the range, and the habit if it is known. Returns
+ * SFU_SECTION_READY if there is a place; the section itself has not been read.
+ */
+enum sfu_section_state sfu_facts_locate(struct sfu_scan *scan, struct sfu_range *range,
+					struct file *file)
+{
+	struct sfu_code_facts facts = {};
+	struct sfu_code_id code;
+	u64 start, end;
+
+	find_facts(scan, range, file, identify_code(range, file, &code), &facts);
+	range->habit = facts.habit ?: range->habit;
+	if (facts.err == -EAGAIN || facts.err == -ENOMEM)
+		return SFU_SECTION_PENDING;
+	if (facts.err && facts.err != -EBADMSG)
+		return SFU_SECTION_NONE;
+	start = range->start + facts.section_off;
+	end = start + facts.section_size;
+	/* Not access_ok(): on arm64 it accepts tagged addresses in some tasks. */
+	if (facts.err || start > end || end > TASK_SIZE_MAX) {
+		sfu_count(defects[SFRAME_DEFECT_SEGMENT]);
+		return SFU_SECTION_BAD;
+	}
+	range->section.start = start;
+	range->section.end = end;
+	range->section.source = SFU_SOURCE_MAPPED;
+	return SFU_SECTION_READY;
+}
+
+/*
+ * Finds the habit of a range: the habit that is remembered for its file, or the habit of its code,
+ * of which a scan reads a limited number of pieces. Code is read ahead only after all headers and
+ * sections: each page costs the group.
+ */
+void sfu_facts_find_habit(struct sfu_scan *scan, struct sfu_range *range)
+{
+	bool is_sampled = scan->reason == SFU_SCAN_SAMPLE;
+	bool may_read_ahead = is_sampled && !scan->prefault.nr_cold;
+	struct vm_area_struct *vma = find_vma(scan->mm, range->start);
+	struct file *file = vma->vm_file;
+	struct sfu_code_facts facts = {};
+	struct sfu_code_id id;
+	const struct sfu_code_id *code = identify_code(range, file, &id);
+
+	if (code)
+		sfu_file_find(code, &facts);
+	range->habit = facts.habit;
+	if (!range->habit && scan->nr_pieces < (is_sampled ? PIECES_SAMPLED : PIECES_UNSAMPLED)) {
+		range->habit = sfu_text_habit(range, vma, code, may_read_ahead ? &scan->prefault :
+					      NULL, &scan->nr_pieces);
+		range->asked = 0;
+		scan->found_new |= !range->habit && !file && !range->was_read;
+		if (range->habit && code) {
+			find_facts(scan, range, file, code, &facts);
+			facts.habit = range->habit;
+			remember_facts(code, &facts);
+		}
+	}
+	scan->found_new |= range->habit != SFRAME_HABIT_UNKNOWN;
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The VMAs of a process, compared with the ranges of a map.
+ */
+#include <linux/elf.h>
+#include <linux/mm.h>
+
+#include "map/map.h"
+#include "map/scan.h"
+
+/* Returns the mapping of @file that has this address, or NULL. */
+static struct vm_area_struct *find_mapping(struct mm_struct *mm, unsigned long addr,
+					   const struct file *file)
+{
+	struct vm_area_struct *vma = find_vma(mm, addr);
+
+	return vma && vma->vm_start <= addr && vma->vm_file == file ? vma : NULL;
+}
+
+/* Returns true for the code that the kernel has mapped into the process. */
+bool sfu_vma_is_vdso(struct vm_area_struct *vma)
+{
+	const char *name = vma->vm_ops && vma->vm_ops->name ? vma->vm_ops->name(vma) : NULL;
+
+	return name && !strcmp(name, "[vdso]");
+}
+
+/*
+ * Returns true if a range of the last map is this VMA. As long as the range is not unmapped, its
+ * file is mapped: no other file can have the address of that struct file.
+ */
+bool sfu_vma_is_of(const struct vm_area_struct *vma, const struct sfu_range *range)
+{
+	return range->start == vma->vm_start && range->end == vma->vm_end &&
+	       range->vma.file == vma->vm_file && range->vma.offset == sfu_vma_offset(vma);
+}
+
+/* Returns true if both ends of the section of a range are mapped. */
+bool sfu_vmas_have_section(struct mm_struct *mm, const struct sfu_range *range)
+{
+	const struct file *file = range->vma.file;
+	unsigned long last = range->section.end - 1;
+	struct vm_area_struct *vma = find_mapping(mm, range->section.start, file);
+
+	return vma && (last < vma->vm_end || find_mapping(mm, last, file));
+}
+
+/*
+ * Returns true if the section of a range of the last map is not mapped any more. The hook may be
+ * about to report that. Or the parent has mapped it after the child's mappings were copied.
+ */
+bool sfu_vmas_have_lost_section(struct mm_struct *mm, const struct sfu_range *range)
+{
+	return sfu_section_is(&range->section, SFU_SECTION_READY) &&
+	       range->section.source == SFU_SOURCE_MAPPED && !sfu_vmas_have_section(mm, range);
+}
+
+/*
+ * Returns true if a process has the code and the sections that a map has. The process may have
+ * other code, too. Where a range has been unmapped, there may be other code behind any mapping. The
+ * caller holds the map.
+ */
+bool sfu_vmas_match(struct mm_struct *mm, const struct sfu_map *map)
+{
+	unsigned int i;
+
+	for (i = 0; i < map->nr_ranges; i++) {
+		const struct sfu_range *range = &map->ranges[i];
+		const struct vm_area_struct *vma = find_vma(mm, range->start);
+		bool has_code = vma && vma->vm_flags & VM_EXEC && sfu_vma_is_of(vma, range);
+		bool has_any = vma && vma->vm_start < range->end;
+
+		if (READ_ONCE(range->unmapped) ? has_any : !has_code)
+			return false;
+		if (sfu_vmas_have_lost_section(mm, range))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Sets @start and @end to the code around a range, which mprotect() may have split: a function may
+ * lie in two parts. The header at the beginning of a file is no code.
+ */
+void sfu_vmas_find_code(struct mm_struct *mm, const struct sfu_range *range, u64 *start, u64 *end)
+{
+	const struct file *file = range->vma.file;
+	struct vm_area_struct *before = find_mapping(mm, range->start - 1, file);
+	struct vm_area_struct *after = find_mapping(mm, range->end, file);
+	u64 offset = range->vma.offset;
+
+	*start = range->start;
+	*end = range->end;
+	if (after && after->vm_flags & VM_EXEC &&
+	    offset + (range->end - range->start) == sfu_vma_offset(after))
+		*end = after->vm_end;
+	if (before && before->vm_flags & VM_EXEC &&
+	    sfu_vma_offset(before) + (before->vm_end - before->vm_start) == offset) {
+		*start = before->vm_start;
+		offset = sfu_vma_offset(before);
+	}
+	if (!offset)
+		*start += sizeof(struct elf64_hdr);
+}
