@@ -80,7 +80,7 @@ unsigned long sfu_stats_walks(void)
 /* Returns true if the walk has reached the outermost frame. */
 static bool is_complete(enum sfu_stop stop)
 {
-	return stop == SFU_STOP_COMPLETE || stop == SFU_STOP_START;
+	return stop == SFU_STOP_COMPLETE || stop == SFU_STOP_ENTRYPOINT;
 }
 
 /**

@@ -211,7 +211,7 @@ static void store_frames(struct perf_callchain_entry_ctx *ctx,
 	sfu_count(walks);
 	begin_walk(&walk, process, cache, regs);
 	if (!sfu_arch_has_user_registers(regs))
-		stop = SFU_STOP_ENTRY;
+		stop = SFU_STOP_NO_REGS;
 	else if (!perf_callchain_store(ctx, walk.frame.ip))
 		stop = store_in_callchain(ctx, &walk);
 	sfu_row_cache_put(cache);

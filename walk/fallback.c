@@ -27,7 +27,7 @@
  * sfu_arch_fallback() decides with these parts, for the calls of one architecture.
  *
  * The outermost code of most stacks has no row: it belongs to libc, or to libstdc++. It
- * is recognised by its instructions, and the walk then ends as SFU_STOP_START. Nothing
+ * is recognised by its instructions, and the walk then ends as SFU_STOP_ENTRYPOINT. Nothing
  * follows such code.
  */
 #include <linux/moduleparam.h>
@@ -678,7 +678,7 @@ not_whole:
 }
 
 /*
- * One step from code without a row. Returns SFU_STOP_NONE; SFU_STOP_START if nothing is proved, and
+ * One step from code without a row. Returns SFU_STOP_NONE; SFU_STOP_ENTRYPOINT if nothing is proved, and
  * the code is that of libc or libstdc++ which starts a program or a thread; SFU_STOP_NODATA if it
  * is other code; else as sfu_signal_step().
  */
@@ -689,7 +689,7 @@ enum sfu_stop sfu_fallback_step(struct sfu_walk *walk)
 	enum sfu_stop stop;
 
 	if (is_known_start(walk))
-		return SFU_STOP_START;
+		return SFU_STOP_ENTRYPOINT;
 	if (sfu_walk_charge(walk, SFU_FALLBACK_COST))
 		return SFU_STOP_BUDGET;
 	if (sfu_signal_is_at_return(walk))
@@ -702,7 +702,7 @@ enum sfu_stop sfu_fallback_step(struct sfu_walk *walk)
 	if (!stop)
 		sfu_walk_enter(walk, &caller, method);
 	else if (stop == SFU_STOP_NODATA && is_start(walk))
-		return SFU_STOP_START;
+		return SFU_STOP_ENTRYPOINT;
 	if (stop == SFU_STOP_NODATA && lacks_habit(walk))
 		walk->wants_habit = true;
 	return stop;
