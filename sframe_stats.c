@@ -43,6 +43,8 @@ static void show_group(struct seq_file *m, const char *group,
 
 static int stats_show(struct seq_file *m, void *unused)
 {
+	enum sframe_defect defect;
+
 	SHOW(m, "walks", walks);
 	show_group(m, "stop", sfu_stop_names + 1, NR_SFU_STOPS - 1,
 		   offsetof(struct sfu_counters, stops[1]));
@@ -56,8 +58,9 @@ static int stats_show(struct seq_file *m, void *unused)
 	SHOW(m, "cache.misses", cache_misses);
 	show_group(m, "declined", sfu_decline_names, NR_SFU_DECLINES,
 		   offsetof(struct sfu_counters, declined));
-	show_group(m, "defect", sframe_defect_names + 1, NR_SFRAME_DEFECTS - 1,
-		   offsetof(struct sfu_counters, defects[1]));
+	for (defect = SFRAME_DEFECT_NONE + 1; defect < NR_SFRAME_DEFECTS; defect++)
+		seq_printf(m, "defect.%s %lu\n", sframe_defects[defect].name,
+			   SUM(defects[defect]));
 	SHOW(m, "scan.requests", scan_requests);
 	SHOW(m, "scan.runs", scans);
 	SHOW(m, "scan.lost", lost_scans);

@@ -8,10 +8,7 @@
 
 #include "sframe_format.h"
 
-/*
- * Defects: what can be wrong with a section. sframe_core.c holds the name and the
- * meaning of each.
- */
+/* What can be wrong with a section. */
 enum sframe_defect {
 	SFRAME_DEFECT_NONE,
 	/* file */
@@ -52,8 +49,10 @@ enum sframe_defect {
 	NR_SFRAME_DEFECTS
 };
 
-extern const char *const sframe_defect_names[NR_SFRAME_DEFECTS];
-extern const char *const sframe_defect_texts[NR_SFRAME_DEFECTS];
+extern const struct sframe_defect_info {
+	const char	*name;		/* in counters */
+	const char	*text;
+} sframe_defects[NR_SFRAME_DEFECTS];
 
 /* What look-ups share. The budget bounds a look-up whatever the bytes say. */
 struct sframe_reader {

@@ -61,7 +61,7 @@ void counters_text(const struct sfu_counters *since, char *text)
 		add(&s, "declined.", sfu_decline_names[i], now.declined[i],
 		    since->declined[i]);
 	for (i = 0; i < NR_SFRAME_DEFECTS; i++)
-		add(&s, "defect.", sframe_defect_names[i], now.defects[i],
+		add(&s, "defect.", sframe_defects[i].name, now.defects[i],
 		    since->defects[i]);
 	add(&s, "", "scan.runs", now.scans, since->scans);
 	add(&s, "", "scan.lost", now.lost_scans, since->lost_scans);

@@ -259,7 +259,7 @@ void section_row_text(u8 abi, const struct sframe_row *row, char *text)
 /* @text has SECTION_ROW_TEXT bytes. */
 void section_error_text(const struct sframe_reader *rd, int err, char *text)
 {
-	const char *defect = sframe_defect_names[rd->defect];
+	const char *defect = sframe_defects[rd->defect].name;
 
 	if (err == -EBADMSG)
 		scnprintf(text, SECTION_ROW_TEXT, "bad %s", defect);

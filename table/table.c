@@ -257,7 +257,7 @@ static int check_header(struct sfu_table_source *source, struct sframe_reader *r
 {
 	if (sframe_header_read(hdr, rd, source->addr, source->len))
 		return refuse(source, -EBADMSG, "the header of the table: %s",
-			      sframe_defect_texts[rd->defect]);
+			      sframe_defects[rd->defect].text);
 	if (hdr->swapped || hdr->abi != SFU_ARCH_ABI)
 		return refuse(source, -EBADMSG, "the table is for another machine");
 	if (!(hdr->flags & SFRAME_F_FDE_SORTED))
@@ -282,7 +282,7 @@ static int compile_each(struct sfu_table_source *source, struct sframe_compile *
 			return err;
 		if (err)
 			return refuse(source, -EBADMSG, "function %u of the table: %s", i,
-				      sframe_defect_texts[compile->rd->defect]);
+				      sframe_defects[compile->rd->defect].text);
 	}
 	return 0;
 }

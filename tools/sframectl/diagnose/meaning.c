@@ -136,10 +136,10 @@ static struct meaning meaning_of_defect(const char *defect)
 	size_t i;
 
 	for (i = 0; i < NR_SFRAME_DEFECTS; i++)
-		if (!strcmp(sframe_defect_names[i], defect))
+		if (!strcmp(sframe_defects[i].name, defect))
 			return (struct meaning){
 				.name = defect,
-				.text = sframe_defect_texts[i],
+				.text = sframe_defects[i].text,
 			};
 	return (struct meaning){};
 }

@@ -53,7 +53,7 @@ void complain_defect(const struct object *obj, const char *name,
 	complain("%s: %s%s: %s: %s", name,
 		 guessed ? "no ELF file, so taken for a bare section: " : "",
 		 scan_place_text(place, where, sizeof(where)),
-		 sframe_defect_names[defect], sframe_defect_texts[defect]);
+		 sframe_defects[defect].name, sframe_defects[defect].text);
 }
 
 /**

@@ -34,7 +34,7 @@ void fuzz_tell(const struct fuzz_most *most)
 bool fuzz_is_defect(enum sframe_defect defect)
 {
 	return defect > SFRAME_DEFECT_NONE && defect < NR_SFRAME_DEFECTS &&
-	       sframe_defect_names[defect] && sframe_defect_texts[defect];
+	       sframe_defects[defect].name && sframe_defects[defect].text;
 }
 
 bool fuzz_same_rule(const struct sframe_rule *a, const struct sframe_rule *b)

@@ -110,7 +110,7 @@ static void list_defect(void *arg, const struct scan_place *place,
 
 	list->unnamed += defect == SFRAME_DEFECT_NONE;
 	append(list, "! %s %s\n", scan_place_text(place, where, sizeof(where)),
-	       sframe_defect_names[defect]);
+	       sframe_defects[defect].name);
 }
 
 static void listing_make(struct listing *list, const u8 *data, u64 addr, u64 size)

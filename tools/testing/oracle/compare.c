@@ -42,7 +42,7 @@ static void count_difference(struct comparison *cmp, const struct finding *found
 	printf("# %s: 0x%" PRIx64 " of 0x%" PRIx64 "+%u:", cmp->name, found->addr,
 	       cmp->fde.start, cmp->fde.size);
 	if (found->err)
-		printf(" sframe: error %d, %s", found->err, sframe_defect_names[found->defect]);
+		printf(" sframe: error %d, %s", found->err, sframe_defects[found->defect].name);
 	else
 		ehframe_print_row("sframe", cmp->sec.abi, &found->sframe);
 	if (found->func)
@@ -262,7 +262,7 @@ static const char *compare_sections(struct comparison *cmp, const struct object 
 	buffer_reader_init(&cmp->buf, obj->data, obj->addr, obj->size);
 	result = scan(obj->data, obj->addr, obj->size, &ops, cmp);
 	if (cmp->defect)
-		return sframe_defect_texts[cmp->defect];
+		return sframe_defects[cmp->defect].text;
 	if (result.gave_up || result.leftover || cmp->is_unsound)
 		return "its .sframe is not understood";
 	if (!result.nr_blobs || (cmp->table && result.nr_blobs > 1))
