@@ -192,8 +192,7 @@ static bool add_user_range(struct sfu_table *table)
 	if (atomic_long_add_return(size, &bytes_of_users) > sfu_table_limit() / 2) {
 		atomic_long_sub(size, &bytes_of_users);
 		WRITE_ONCE(table->was_refused, true);
-		pr_warn_once("users other than root have tables of half of %lu MiB in use, and get no more: raise table_memory\n",
-			     sfu_table_limit() >> 20);
+		pr_warn_once("users other than root use half of the memory for tables, and get no more\n");
 		return false;
 	}
 	if (atomic_inc_return(&table->nr_user_ranges) > 1)
@@ -234,11 +233,15 @@ static unsigned int nr_users(const struct sfu_table *table)
 }
 
 /* Writes the reason why a table is refused, and returns @err. */
-#define refuse(source, err, ...)							\
-({											\
-	snprintf((source)->message, sizeof((source)->message), __VA_ARGS__);		\
-	err;										\
-})
+static __printf(3, 4) int refuse(struct sfu_table_source *source, int err, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(source->message, sizeof(source->message), format, args);
+	va_end(args);
+	return err;
+}
 
 static int refuse_without_memory(struct sfu_table_source *source)
 {
@@ -431,23 +434,6 @@ static void forget_same(const struct sfu_file_id *id)
 			forget_file(file);
 }
 
-/* The bytes that tables would take without those that no range uses. */
-static unsigned long bytes_in_use(void)
-{
-	unsigned long unused = nr_without * sizeof(struct sfu_table_file), nr;
-	unsigned long all = atomic_long_read(&sfu_held.tables);
-	const struct sfu_table *table;
-	struct sfu_table_file *file;
-
-	xa_for_each(&files_by_nr, nr, file) {
-		table = file->table;
-		if (table && is_unused(file))
-			unused += DIV_ROUND_UP(table->size, table->nr_files);
-		cond_resched();
-	}
-	return all - min(all, unused);
-}
-
 /*
  * Forgets up to @max files with a table that no range uses, until all take @most bytes. Returns how
  * many.
@@ -486,20 +472,6 @@ static void forget_without(unsigned int most, unsigned long most_bytes)
 	}
 }
 
-/* Is there room for so many more bytes, beside the tables that ranges use? */
-static int check_room(struct sfu_table_source *source, u64 size)
-{
-	unsigned long limit = sfu_table_limit();
-
-	if (size > limit)
-		return refuse_too_large(source);
-	if (bytes_in_use() > limit - size)
-		return refuse(source, -ENOSPC,
-			      "tables take all of %lu MiB, and are in use: raise table_memory",
-			      limit >> 20);
-	return 0;
-}
-
 /* No function of a table for code of a process lies outside of this code. */
 static int check_text(struct sfu_table_source *source, const struct sframe_compile *compile)
 {
@@ -509,23 +481,22 @@ static int check_text(struct sfu_table_source *source, const struct sframe_compi
 	return refuse(source, -EBADMSG, "the table has functions outside of the code");
 }
 
-/* Bytes that the table takes at most, when all functions are measured. */
-static u64 most_size(const struct sframe_compile *compile)
+/* Forgets what no range uses until @size more bytes fit, or refuses them. */
+static int make_room(struct sfu_table_source *source, unsigned long size)
 {
-	return sizeof(struct sfu_table) +
-	       (compile->max_entries + (u64)compile->table.nr_slots) * sizeof(u32) +
-	       (u64)compile->max_rows * (sizeof(struct sframe_compiled_row) +
-					 sizeof(u64));
-}
+	const unsigned long limit = sfu_table_limit();
+	unsigned long held;
 
-/* Makes room for a table, at the expense of those that no range uses. */
-static void make_room(u64 size)
-{
-	unsigned long limit = sfu_table_limit();
-	unsigned long most = limit - min_t(u64, limit, size);
-
-	forget_unused(ULONG_MAX, most);
-	forget_without(SFU_TABLE_MAX_WITHOUT, most);
+	if (size > limit)
+		return refuse_too_large(source);
+	forget_unused(ULONG_MAX, limit - size);
+	held = atomic_long_read(&sfu_held.tables) - nr_without * sizeof(struct sfu_table_file);
+	if (held > limit - size)
+		return refuse(source, -ENOSPC,
+			      "tables take all of %lu MiB, and are in use: raise table_memory",
+			      limit >> 20);
+	forget_without(SFU_TABLE_MAX_WITHOUT, limit - size);
+	return 0;
 }
 
 /* Compiles a table, with one reference, which no file has yet. */
@@ -555,7 +526,7 @@ static struct sfu_table *make_table(struct sfu_table_source *source)
 	compile->max_size = sfu_table_limit();
 	compile->secret = get_random_u64();
 	err = compile_each(source, compile, sframe_compile_measure) ?:
-	      check_text(source, compile) ?: check_room(source, most_size(compile)) ?:
+	      check_text(source, compile) ?:
 	      compile_functions(source, compile, &table->compiled);
 	if (err)
 		goto err_free;
@@ -564,12 +535,14 @@ static struct sfu_table *make_table(struct sfu_table_source *source)
 	table->number = sfu_row_cache_new_section(&table->key_base);
 	table->size = sizeof(*table) + compiled_size(&table->compiled.table);
 	/* A table for a process that has no room costs others nothing. */
-	if (source->text_end && table->size > sfu_table_limit() / SFU_JIT_SHARE) {
-		free_compiled(&table->compiled);
+	if (source->text_end && table->size > sfu_table_limit() / SFU_JIT_SHARE)
 		err = -ENOSPC;
+	else
+		err = make_room(source, table->size);
+	if (err) {
+		free_compiled(&table->compiled);
 		goto err_free;
 	}
-	make_room(table->size);
 	kfree(compile);
 	atomic_long_add(table->size, &sfu_held.tables);
 	return table;
@@ -652,19 +625,12 @@ static int identify(struct sfu_table_source *source, struct sfu_file_id *id)
 	then = *id;
 	then.size = source->id.size;
 	then.changed = source->id.changed;
-	if (memcmp(&then, id, sizeof(then))) {
-		/* Nobody has that file any more. */
-		sfu_wanted_answer(id);
+	if (memcmp(&then, id, sizeof(then)))
 		return refuse(source, -ESTALE,
 			      "the file has changed since it was read: convert it again");
-	}
-	if (sfu_file_has_just_changed(id)) {
-		/* A reader that has no table does not come again: the next scan wants the file. */
-		if (!source->bytes)
-			sfu_wanted_answer(id);
+	if (sfu_file_has_just_changed(id))
 		return refuse(source, -EAGAIN,
 			      "the file has changed a moment ago: convert it again in two seconds");
-	}
 	return 0;
 }
 
@@ -744,20 +710,20 @@ int sfu_table_load(struct sfu_table_source *source)
 	err = check_segments(source);
 	if (!err && source->inode)
 		err = identify(source, &id);
-	if (err)
-		return err;
-	mutex_lock(&tables_mutex);
-	err = add_file(source, &id);
-	mutex_unlock(&tables_mutex);
-	if (err) {
-		/* A reader that has no table does not come again: the next scan wants the file. */
-		if (!source->bytes)
-			sfu_wanted_answer(&id);
-		return err;
+	if (!err) {
+		mutex_lock(&tables_mutex);
+		err = add_file(source, &id);
+		mutex_unlock(&tables_mutex);
 	}
-	sfu_wanted_answer(&id);
-	atomic_fetch_inc_release(&sfu_table_generation);
-	return 0;
+	/*
+	 * A reader that converts the file again answers later. A file that has changed since has
+	 * another identity. A reader that has no table does not come again.
+	 */
+	if (!err || err == -ESTALE || !source->bytes)
+		sfu_wanted_answer(&id);
+	if (!err)
+		atomic_fetch_inc_release(&sfu_table_generation);
+	return err;
 }
 
 /* Forgets the table of a file, even if the file has changed. Returns -ENOENT if it has none. */
