@@ -110,15 +110,11 @@ int sfu_hook_required(struct ftrace_ops *ops, const char *function)
 	int err = sfu_hook(ops, function);
 
 	if (err == -EBUSY)
-		pr_err("ftrace is turned off, and without it no stack can be unwound: turn it on (sysctl kernel.ftrace_enabled=1) and load the module again\n");
+		pr_err("cannot hook %s(): ftrace is turned off\n", function);
 	else if (err == -ESHUTDOWN)
-		pr_err("ftrace has shut itself down after an error (see its warning in this log), and without it no stack can be unwound: reboot, then load the module again\n");
-	else if (err == -ENOMEM)
-		pr_err("no memory to hook %s(), and without that no stack can be unwound: load the module again when there is some\n",
-		       function);
+		pr_err("cannot hook %s(): ftrace has shut itself down\n", function);
 	else if (err)
-		pr_err("this kernel's %s() cannot be traced by ftrace (error %d), and without that stacks would be missing or wrong: none is unwound; use another kernel, and report this one\n",
-		       function, err);
+		pr_err("cannot hook %s(): error %d\n", function, err);
 	return err;
 }
 
@@ -154,7 +150,7 @@ void sfu_hook_abandon(void)
 	if (xchg(&is_abandoned, true))
 		return;
 	__module_get(THIS_MODULE);
-	pr_err("ftrace has shut itself down after an error (see its warning in this log): stacks are left to the kernel until the next boot, and the module cannot be unloaded\n");
+	pr_err("ftrace has shut itself down: stacks are left to the kernel until the next boot\n");
 }
 
 /*

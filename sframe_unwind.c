@@ -342,11 +342,9 @@ static void hook_unwind_user(void)
 		return;
 	err = sfu_hook(&unwind_user_ops, function);
 	if (err == -EBUSY)
-		pr_warn("another user of ftrace, such as a live patch, owns %s(): deferred stacks are left to the kernel, --call-graph=sframe,sync still works; to have them, end that user, then load the module again\n",
-			function);
+		pr_warn("another user of ftrace owns %s(): no stack is deferred\n", function);
 	else if (err)
-		pr_warn("%s() cannot be hooked (error %d): deferred stacks are left to the kernel, --call-graph=sframe,sync still works\n",
-			function, err);
+		pr_warn("cannot hook %s(): error %d, no stack is deferred\n", function, err);
 	hooked_deferred = !err;
 }
 
@@ -465,8 +463,7 @@ static void __exit sframe_unwind_exit(void)
 	sfu_processes_exit();
 	sfu_row_cache_exit();
 	sfu_table_exit();
-	pr_info("unloaded: user stacks are the kernel's own again, by frame pointers; %lu stacks were unwound\n",
-		sfu_stats_walks());
+	pr_info("unloaded after %lu stacks\n", sfu_stats_walks());
 }
 
 module_init(sframe_unwind_init);
