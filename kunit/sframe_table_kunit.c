@@ -618,10 +618,11 @@ static void table_none(struct kunit *test)
 	struct sfu_table_source source = source_of(test, &scene->image, NULL, 0);
 	struct sfu_section section = {};
 
-	KUNIT_EXPECT_EQ(test, -ENOENT, sfu_table_find(scene->image.file, 0, 0, &section));
+	KUNIT_EXPECT_EQ(test, SFU_TABLE_UNKNOWN, sfu_table_find(scene->image.file, 0, 0, &section));
 	source.nr_segments = 0;
 	KUNIT_EXPECT_EQ(test, 0, load(test, &source));
-	KUNIT_EXPECT_EQ(test, -ENODATA, sfu_table_find(scene->image.file, 0, 0, &section));
+	KUNIT_EXPECT_EQ(test, SFU_TABLE_NEGATIVE,
+			sfu_table_find(scene->image.file, 0, 0, &section));
 	expect_scanned(test, PLAIN, "scan.runs");
 }
 
@@ -659,7 +660,7 @@ static bool has_none(struct image *image)
 {
 	struct sfu_section section;
 
-	return sfu_table_find(image->file, 0, 0, &section) == -ENODATA;
+	return sfu_table_find(image->file, 0, 0, &section) == SFU_TABLE_NEGATIVE;
 }
 
 static void table_limit(struct kunit *test)
@@ -689,20 +690,20 @@ static void table_limit(struct kunit *test)
 }
 
 /* Looks for the table of an image as a process of this user does. */
-static int find_as(struct kunit *test, unsigned int uid, const struct image *image,
-		   struct sfu_section *section)
+static enum sfu_table_answer find_as(struct kunit *test, unsigned int uid,
+				     const struct image *image, struct sfu_section *section)
 {
 	struct cred *cred = prepare_creds();
 	const struct cred *before;
-	int err;
+	enum sfu_table_answer answer;
 
 	KUNIT_ASSERT_NOT_NULL(test, cred);
 	cred->uid = KUIDT_INIT(uid);
 	before = override_creds(cred);
-	err = sfu_table_find(image->file, page(test, 1), PAGE_SIZE, section);
+	answer = sfu_table_find(image->file, page(test, 1), PAGE_SIZE, section);
 	revert_creds(before);
 	put_cred(cred);
-	return err;
+	return answer;
 }
 
 /* Users leave half of the room to root, whoever owns the files that they map. */
@@ -716,8 +717,8 @@ static void table_limit_of_users(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, load_large(test, &scene->image, SZ_512K, 1));
 	KUNIT_EXPECT_EQ(test, 0, load_large(test, second, SZ_512K, 2));
 	KUNIT_ASSERT_EQ(test, 0, find_as(test, 1000, &scene->image, &first));
-	KUNIT_EXPECT_EQ(test, -ENOSPC, find_as(test, 1000, second, &found));
-	KUNIT_EXPECT_EQ(test, -ENOSPC, find_as(test, 1001, second, &found));
+	KUNIT_EXPECT_EQ(test, SFU_TABLE_NO_ROOM, find_as(test, 1000, second, &found));
+	KUNIT_EXPECT_EQ(test, SFU_TABLE_NO_ROOM, find_as(test, 1001, second, &found));
 	/* Another range takes no other memory. */
 	KUNIT_ASSERT_EQ(test, 0, find_as(test, 1001, &scene->image, &again));
 	KUNIT_ASSERT_EQ(test, 0, find_as(test, 0, second, &found));
@@ -727,10 +728,10 @@ static void table_limit_of_users(struct kunit *test)
 	sfu_table_get(&copy);
 	sfu_table_put(&first);
 	sfu_table_put(&again);
-	KUNIT_EXPECT_EQ(test, -ENOSPC, find_as(test, 1000, second, &found));
+	KUNIT_EXPECT_EQ(test, SFU_TABLE_NO_ROOM, find_as(test, 1000, second, &found));
 	sfu_table_put(&copy);
 	KUNIT_ASSERT_EQ(test, 0, find_as(test, 1000, second, &found));
-	KUNIT_EXPECT_EQ(test, -ENOSPC, find_as(test, 1000, &scene->image, &first));
+	KUNIT_EXPECT_EQ(test, SFU_TABLE_NO_ROOM, find_as(test, 1000, &scene->image, &first));
 	sfu_table_put(&found);
 }
 
@@ -749,14 +750,14 @@ static void table_forgotten_and_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, load_large(test, &scene->image, SZ_512K, 1));
 	KUNIT_EXPECT_EQ(test, 0, load_large(test, second, SZ_512K, 2));
 	KUNIT_ASSERT_EQ(test, 0, find_as(test, 1000, &scene->image, &first));
-	KUNIT_EXPECT_EQ(test, -ENOSPC, find_as(test, 1001, second, &found));
+	KUNIT_EXPECT_EQ(test, SFU_TABLE_NO_ROOM, find_as(test, 1001, second, &found));
 	for (i = 3; i < 6; i++)
 		KUNIT_EXPECT_EQ(test, 0, load_large(test, old_image(test), SZ_512K, i));
-	KUNIT_EXPECT_EQ(test, -ENOSPC, find_as(test, 1001, second, &found));
-	KUNIT_EXPECT_EQ(test, -ENOENT, find_as(test, 0, second, &found));
+	KUNIT_EXPECT_EQ(test, SFU_TABLE_NO_ROOM, find_as(test, 1001, second, &found));
+	KUNIT_EXPECT_EQ(test, SFU_TABLE_UNKNOWN, find_as(test, 0, second, &found));
 	/* Now there is room. */
 	sfu_table_put(&first);
-	KUNIT_EXPECT_EQ(test, -ENOENT, find_as(test, 1001, second, &found));
+	KUNIT_EXPECT_EQ(test, SFU_TABLE_UNKNOWN, find_as(test, 1001, second, &found));
 	KUNIT_EXPECT_EQ(test, 0, load_large(test, second, SZ_512K, 2));
 	KUNIT_ASSERT_EQ(test, 0, find_as(test, 1001, second, &found));
 	sfu_table_put(&found);
@@ -856,7 +857,7 @@ static bool bare_has_none(struct bare_file *bare, unsigned int nr)
 	struct sfu_section section;
 
 	bare->inode.i_ino = nr;
-	return sfu_table_find(&bare->file, 0, 0, &section) == -ENODATA;
+	return sfu_table_find(&bare->file, 0, 0, &section) == SFU_TABLE_NEGATIVE;
 }
 
 /* Says of so many files that they have no table. */
@@ -878,11 +879,11 @@ static void table_none_of_many(struct kunit *test)
 {
 	struct bare_file *bare = bare_file(test);
 
-	load_nones(test, bare, SFU_TABLE_MAX_WITHOUT + 1);
+	load_nones(test, bare, SFU_TABLE_MAX_NEGATIVE + 1);
 	KUNIT_EXPECT_FALSE(test, bare_has_none(bare, 1));
 	KUNIT_EXPECT_TRUE(test, bare_has_none(bare, 2));
-	KUNIT_EXPECT_TRUE(test, bare_has_none(bare, SFU_TABLE_MAX_WITHOUT + 1));
-	sfu_table_drop_tableless();
+	KUNIT_EXPECT_TRUE(test, bare_has_none(bare, SFU_TABLE_MAX_NEGATIVE + 1));
+	sfu_table_drop_negative();
 	KUNIT_EXPECT_FALSE(test, bare_has_none(bare, 2));
 }
 

@@ -128,20 +128,20 @@ static bool find_table(struct sfu_scan *scan, struct sfu_range *range, const str
 {
 	struct sfu_section *section = &range->section;
 	struct sfu_section found = {};
-	int err;
+	enum sfu_table_answer answer;
 
-	err = sfu_table_find(file, range->start, range->vma.offset, &found);
-	if (err == -ENOENT && file)
+	answer = sfu_table_find(file, range->start, range->vma.offset, &found);
+	if (answer == SFU_TABLE_UNKNOWN && file)
 		sfu_wanted_add(file, range->start);
-	if (!err && section->table == found.table && section->bias == found.bias) {
+	if (answer == SFU_TABLE_FOUND && section->table == found.table && section->bias == found.bias) {
 		section->is_of_user = found.is_of_user;
 		return true;
 	}
 	/* Without the table of the last map, the file's own section counts; the vDSO has none. */
 	if (section->source == SFU_SOURCE_RESIDENT)
 		sfu_section_reset(section, file ? SFU_SECTION_PENDING : SFU_SECTION_NONE);
-	section->lacks_room = err == -ENOSPC;
-	if (err)
+	section->lacks_room = answer == SFU_TABLE_NO_ROOM;
+	if (answer != SFU_TABLE_FOUND)
 		return false;
 	*section = found;
 	atomic_set(&section->state, SFU_SECTION_READY);

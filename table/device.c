@@ -191,7 +191,7 @@ static long dev_drop(void __user *arg)
 		sfu_table_drop_all();
 		return 0;
 	case SFRAME_DROP_TABLELESS:
-		sfu_table_drop_tableless();
+		sfu_table_drop_negative();
 		return 0;
 	default:
 		return -EINVAL;

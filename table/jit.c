@@ -226,7 +226,7 @@ static int load_for(struct sfu_process *process, struct mm_struct *mm, bool is_o
 	kfree(table);
 	if (err == -ENOSPC && !source->message[0])
 		strscpy(source->message,
-			"no room: a process has 64 tables at most, of an eighth of table_memory, and users' processes have half of it: load one table for several mappings, or raise table_memory",
+			"no room: 64 tables at most, in an eighth of table_memory, and half for users",
 			sizeof(source->message));
 	return err;
 }

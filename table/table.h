@@ -47,8 +47,19 @@ struct sfu_table_source {
 /* The largest section that one call may give. */
 #define SFU_TABLE_MAX_SIZE	(256U << 20)
 
-/* Files that are known to have no table. A user may make one after the other. */
-#define SFU_TABLE_MAX_WITHOUT	(16U << 10)
+/*
+ * Negative files at most; a user may make one after the other. Doubled, they take 4 MiB; halved, a
+ * build of many programs without tables is converted again and again.
+ */
+#define SFU_TABLE_MAX_NEGATIVE	(16U << 10)
+
+/* What is known about the table of a file. */
+enum sfu_table_answer {
+	SFU_TABLE_FOUND,
+	SFU_TABLE_UNKNOWN,	/* the file is to be wanted */
+	SFU_TABLE_NEGATIVE,	/* there is no table for the file */
+	SFU_TABLE_NO_ROOM,	/* there is one, and users have no room for it now */
+};
 
 /* Increases when a process may find tables that it had not found before. */
 extern atomic_t sfu_table_generation;
@@ -63,15 +74,15 @@ int sfu_table_make(struct sfu_table_source *source, bool is_of_user, struct sfu_
 unsigned long sfu_table_limit(void);
 int sfu_table_drop(struct inode *inode);
 void sfu_table_drop_all(void);
-void sfu_table_drop_tableless(void);
+void sfu_table_drop_negative(void);
 int sfu_table_list(struct sframe_file *entry);
-unsigned long sfu_table_shrink(unsigned long most);
+unsigned long sfu_table_shrink(unsigned long max);
 int sfu_table_init(void);
 void sfu_table_exit(void);
 
 /* Of a scan. */
-int sfu_table_find(const struct file *file, u64 map_start, u64 map_offset,
-		   struct sfu_section *section);
+enum sfu_table_answer sfu_table_find(const struct file *file, u64 map_start, u64 map_offset,
+				     struct sfu_section *section);
 void sfu_table_get(const struct sfu_section *section);
 
 /* Any context but NMI. */

@@ -82,7 +82,7 @@ served_by_9p() {
 	# The kernel keeps the inode, and its attributes.
 	exec 8<"$file"
 	# The server says which file system it is, so only the module knows.
-	gets_none "$file" 9p 'it is on 9p, where a file can change unseen: .*'
+	gets_none "$file" 9p 'it is on 9p, where a file can change unseen'
 	"${as_nobody[@]}" dd if=tables/two.so of="$dir/serves/lib.so" conv=notrunc status=none
 	echo 1 >/proc/sys/vm/drop_caches
 	works_without "$file" '9p, served with other bytes'

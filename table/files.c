@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The files whose table is known, or of which it is known that they have none (negative files).
+ *
+ * A scan finds the table of a file by the identity of the file, under RCU. A file that no range
+ * uses is forgotten when memory is short, or when tables reach their limit. The next process that
+ * maps the file makes it wanted again.
+ */
+#include <linux/fs.h>
+#include <linux/rhashtable.h>
+#include <linux/shrinker.h>
+#include <linux/xarray.h>
+
+#include "sframe_stats.h"
+#include "table/internal.h"
+#include "table/wanted.h"
+
+DEFINE_MUTEX(sfu_table_mutex);
+const struct sfu_file_id sfu_files_vdso;
+
+static struct rhltable files;			/* by inode; read under RCU */
+static DEFINE_XARRAY_ALLOC1(files_by_nr);
+static LIST_HEAD(negative_files);		/* the oldest is the first */
+static unsigned int nr_negative;
+static struct shrinker *shrinker;
+
+static const struct rhashtable_params file_params = {
+	.key_offset = offsetof(struct sfu_table_file, id),
+	.key_len = SFU_FILE_INODE_SIZE,
+	.head_offset = offsetof(struct sfu_table_file, node),
+	.automatic_shrinking = true,
+};
+
+static void add_negative(struct sfu_table_file *file)
+{
+	list_add_tail(&file->negative, &negative_files);
+	nr_negative++;
+}
+
+static void forget_file(struct sfu_table_file *file)
+{
+	rhltable_remove(&files, &file->node, file_params);
+	xa_erase(&files_by_nr, file->nr);
+	if (file->table) {
+		sfu_table_leave(file->table);
+	} else {
+		list_del(&file->negative);
+		nr_negative--;
+	}
+	atomic_long_sub(struct_size(file, segments, file->nr_segments), &sfu_held.tables);
+	kfree_rcu(file, rcu);
+}
+
+/*
+ * Forgets a table that no range uses. The file stays if users had no room for the table. Otherwise
+ * their next scan would want it, and it would be made, loaded and refused again and again.
+ */
+static void forget_table(struct sfu_table_file *file)
+{
+	struct sfu_table *table = file->table;
+
+	if (!READ_ONCE(table->was_refused)) {
+		forget_file(file);
+		return;
+	}
+	file->refused_size = table->size;
+	/* Pairs with the load in place_table(). */
+	smp_store_release(&file->table, NULL);
+	add_negative(file);
+	sfu_table_leave(table);
+}
+
+/* The table of the vDSO stays: no process asks for another one. It takes some hundred bytes. */
+static bool is_unused(const struct sfu_table_file *file)
+{
+	return !file->table ||
+	       (!sfu_table_nr_ranges(file->table) &&
+		memcmp(&file->id, &sfu_files_vdso, sizeof(file->id)));
+}
+
+/* Returns the file with this identity, or NULL. Under RCU. */
+static struct sfu_table_file *find_file(const struct sfu_file_id *id)
+{
+	struct sfu_table_file *file;
+	struct rhlist_head *pos;
+
+	rhl_for_each_entry_rcu(file, pos, rhltable_lookup(&files, id, file_params), node)
+		if (!memcmp(&file->id, id, sizeof(*id)))
+			return file;
+	return NULL;
+}
+
+/*
+ * Forgets the file with this identity, and older contents of the file that no range uses. Under
+ * sfu_table_mutex.
+ */
+static void forget_same(const struct sfu_file_id *id)
+{
+	struct sfu_table_file *file;
+	struct rhlist_head *pos;
+
+	guard(rcu)();
+	rhl_for_each_entry_rcu(file, pos, rhltable_lookup(&files, id, file_params), node)
+		if (is_unused(file) || !memcmp(&file->id, id, sizeof(*id)))
+			forget_file(file);
+}
+
+/*
+ * Forgets up to @max files with a table that no range uses, until all tables take @max_bytes.
+ * Returns how many files it has forgotten.
+ */
+static unsigned long forget_unused(unsigned long max, unsigned long max_bytes)
+{
+	struct sfu_table_file *file;
+	unsigned long nr, count = 0;
+
+	xa_for_each(&files_by_nr, nr, file) {
+		if (count == max || atomic_long_read(&sfu_held.tables) <= max_bytes)
+			break;
+		if (file->table && is_unused(file)) {
+			forget_table(file);
+			count++;
+		}
+		cond_resched();
+	}
+	return count;
+}
+
+/*
+ * Forgets negative files, the oldest first, until at most @max are left and all tables take at most
+ * @max_bytes. This frees little memory, and the next sample of such a file starts a converter.
+ */
+void sfu_files_forget_negative(unsigned int max, unsigned long max_bytes)
+{
+	struct sfu_table_file *file, *next;
+
+	list_for_each_entry_safe(file, next, &negative_files, negative) {
+		if (nr_negative <= max && atomic_long_read(&sfu_held.tables) <= max_bytes)
+			break;
+		forget_file(file);
+		cond_resched();
+	}
+}
+
+/*
+ * Forgets what no range uses until all tables are within their limit. Returns -ENOSPC with a
+ * message if that is not enough: the caller frees the new table.
+ */
+int sfu_files_make_room(struct sfu_table_source *source)
+{
+	const unsigned long limit = sfu_table_limit();
+	unsigned long held;
+
+	forget_unused(ULONG_MAX, limit);
+	held = atomic_long_read(&sfu_held.tables) - nr_negative * sizeof(struct sfu_table_file);
+	if (held > limit)
+		return sfu_table_refuse(source, -ENOSPC,
+			"tables take all of %lu MiB, and are in use: raise table_memory",
+			limit >> 20);
+	sfu_files_forget_negative(SFU_TABLE_MAX_NEGATIVE, limit);
+	return 0;
+}
+
+/* Adds a file in place of the one with the same identity. Returns 0, or an error. */
+int sfu_files_add(struct sfu_table_file *file)
+{
+	int err;
+
+	err = xa_alloc(&files_by_nr, &file->nr, file, xa_limit_32b, GFP_KERNEL_ACCOUNT);
+	if (err)
+		return err;
+	/* A scan in between finds nothing, and asks for the table again. */
+	forget_same(&file->id);
+	err = rhltable_insert(&files, &file->node, file_params);
+	if (err) {
+		xa_erase(&files_by_nr, file->nr);
+		return err;
+	}
+	if (!file->table)
+		add_negative(file);
+	atomic_long_add(struct_size(file, segments, file->nr_segments), &sfu_held.tables);
+	return 0;
+}
+
+/* Forgets all contents of a file. Returns -ENOENT if none is known. */
+int sfu_files_drop(const struct sfu_file_id *id)
+{
+	struct sfu_table_file *file;
+	struct rhlist_head *pos;
+	int err = -ENOENT;
+
+	guard(rcu)();
+	rhl_for_each_entry_rcu(file, pos, rhltable_lookup(&files, id, file_params), node) {
+		forget_file(file);
+		err = 0;
+	}
+	return err;
+}
+
+/* Forgets the tables of all files. */
+void sfu_table_drop_all(void)
+{
+	struct sfu_table_file *file;
+	unsigned long nr;
+
+	guard(mutex)(&sfu_table_mutex);
+	xa_for_each(&files_by_nr, nr, file) {
+		forget_file(file);
+		cond_resched();
+	}
+}
+
+/* Returns the first file whose number is not below @nr, which is set to the number; or NULL. */
+struct sfu_table_file *sfu_files_next(unsigned long *nr)
+{
+	return xa_find(&files_by_nr, nr, ULONG_MAX, XA_PRESENT);
+}
+
+/* ---- scans ---- */
+
+/*
+ * Finds the segment that is mapped from @offset on. Files are mapped in whole pages, so a mapping
+ * may begin before its segment. Returns NULL if two segments share that page and were linked at
+ * different distances from their places in the file.
+ */
+static const struct sframe_segment *find_segment(const struct sfu_table_file *file, u64 offset)
+{
+	const struct sframe_segment *found = NULL;
+	unsigned int i;
+
+	for (i = 0; i < file->nr_segments; i++) {
+		const struct sframe_segment *segment = &file->segments[i];
+		u64 first = round_down(segment->offset, PAGE_SIZE);
+
+		if (offset < first || offset >= segment->offset + segment->size)
+			continue;
+		if (found && found->addr - found->offset != segment->addr - segment->offset)
+			return NULL;
+		found = segment;
+	}
+	return found;
+}
+
+/* Finds the table for code of @file that is mapped at @map_start. */
+static enum sfu_table_answer place_table(const struct sfu_table_file *file, u64 map_start,
+					 u64 map_offset, struct sfu_section *section)
+{
+	const bool is_of_user = sfu_wanted_is_of_user(current_cred());
+	const struct sframe_segment *segment = find_segment(file, map_offset);
+	/* Pairs with the store in forget_table(). */
+	struct sfu_table *table = smp_load_acquire(&file->table);
+	u64 bias;
+
+	if (!segment || (!table && !file->refused_size))
+		return SFU_TABLE_NEGATIVE;
+	if (!table)
+		return is_of_user && !sfu_table_users_have_room(file->refused_size) ?
+		       SFU_TABLE_NO_ROOM : SFU_TABLE_UNKNOWN;
+	/* What to add to each address that was linked. Modulo 2^64 it may be negative. */
+	bias = map_start - map_offset - (segment->addr - segment->offset);
+	if ((table->key.addr + bias) >> 63)
+		return SFU_TABLE_NEGATIVE;
+	if (!refcount_inc_not_zero(&table->refs))
+		return SFU_TABLE_UNKNOWN;
+	section->source = SFU_SOURCE_RESIDENT;
+	return sfu_table_use(table, bias, is_of_user, section) ? SFU_TABLE_FOUND :
+								 SFU_TABLE_NO_ROOM;
+}
+
+/**
+ * sfu_table_find() - find the table for code of a mapped file
+ * @file: the file; NULL: the vDSO
+ * @map_start: address of the mapping
+ * @map_offset: where in the file it begins
+ * @section: zero; set to a section with a reference of the table, if there is one
+ *
+ * Context: Task; current has mapped the file.
+ * Return: Whether there is a table for current.
+ */
+enum sfu_table_answer sfu_table_find(const struct file *file, u64 map_start, u64 map_offset,
+				     struct sfu_section *section)
+{
+	const struct sfu_table_file *known;
+	struct sfu_file_id id = sfu_files_vdso;
+
+	if (!atomic_read(&files.ht.nelems))
+		return SFU_TABLE_UNKNOWN;
+	if (file && !sfu_file_identify(file_inode(file), &id))
+		return SFU_TABLE_UNKNOWN;
+	guard(rcu)();
+	known = find_file(&id);
+	return known ? place_table(known, map_start, map_offset, section) : SFU_TABLE_UNKNOWN;
+}
+
+/* ---- memory is short ---- */
+
+/* The number is only an estimate: how many files are in use is not known here. */
+static unsigned long count_unused(struct shrinker *shrinker, struct shrink_control *sc)
+{
+	unsigned int nr = atomic_read(&files.ht.nelems), negative = READ_ONCE(nr_negative);
+
+	return nr > negative ? nr - negative : SHRINK_EMPTY;
+}
+
+/*
+ * Forgets up to @max files whose tables no range uses; returns how many. A negative file stays: it
+ * takes hardly any memory, and to forget it starts a converter.
+ */
+unsigned long sfu_table_shrink(unsigned long max)
+{
+	unsigned long count;
+
+	/* Memory may be short because a table is loaded. */
+	if (!mutex_trylock(&sfu_table_mutex))
+		return 0;
+	count = forget_unused(max, 0);
+	mutex_unlock(&sfu_table_mutex);
+	return count;
+}
+
+static unsigned long shrink(struct shrinker *shrinker, struct shrink_control *sc)
+{
+	return sfu_table_shrink(sc->nr_to_scan) ?: SHRINK_STOP;
+}
+
+int sfu_files_init(void)
+{
+	int err = rhltable_init(&files, &file_params);
+
+	if (err)
+		return err;
+	shrinker = shrinker_alloc(0, "sframe_unwind");
+	if (!shrinker) {
+		rhltable_destroy(&files);
+		return -ENOMEM;
+	}
+	shrinker->count_objects = count_unused;
+	shrinker->scan_objects = shrink;
+	shrinker_register(shrinker);
+	return 0;
+}
+
+/* The device is gone, and so are all maps: only files have tables. */
+void sfu_files_exit(void)
+{
+	shrinker_free(shrinker);
+	sfu_table_drop_all();
+	xa_destroy(&files_by_nr);
+	rhltable_destroy(&files);
+}

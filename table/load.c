@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Loads, drops and lists tables, as root demands by the device: see table/device.c.
+ */
+#include <linux/fs.h>
+#include <linux/time64.h>
+
+#include <uapi/sframe_unwind.h>
+
+#include "table/internal.h"
+#include "table/jit.h"
+#include "table/wanted.h"
+
+atomic_t sfu_table_generation;
+
+static int check_segments(struct sfu_table_source *source)
+{
+	unsigned int i;
+
+	if (source->bytes && !source->nr_segments)
+		return sfu_table_refuse(source, -EINVAL,
+					"a table needs the executable segments of the file");
+	for (i = 0; i < source->nr_segments; i++) {
+		const struct sframe_segment *segment = &source->segments[i];
+
+		if (segment->addr >= TASK_SIZE_MAX || segment->size > TASK_SIZE_MAX ||
+		    segment->offset > TASK_SIZE_MAX)
+			return sfu_table_refuse(source, -EINVAL,
+						"segment %u lies beyond user memory", i);
+	}
+	if (source->addr >= TASK_SIZE_MAX)
+		return sfu_table_refuse(source, -EINVAL, "the table lies beyond user memory");
+	return 0;
+}
+
+/* Sets the identity of the file, if the file is still what user space has read. */
+static int identify(struct sfu_table_source *source, struct sfu_file_id *id)
+{
+	struct sfu_file_id then;
+
+	if (!sfu_file_identify(source->inode, id))
+		return sfu_table_refuse(source, -EOPNOTSUPP,
+			      "it is on %s, where a file can change unseen",
+			      source->inode->i_sb->s_type->name);
+	then = *id;
+	then.size = source->id.size;
+	then.changed = source->id.changed;
+	if (memcmp(&then, id, sizeof(then)))
+		return sfu_table_refuse(source, -ESTALE,
+			      "the file has changed since it was read: convert it again");
+	if (sfu_file_has_just_changed(id))
+		return sfu_table_refuse(source, -EAGAIN,
+			      "the file has changed a moment ago: convert it again in two seconds");
+	return 0;
+}
+
+static struct sfu_table_file *make_file(struct sfu_table_source *source,
+					const struct sfu_file_id *id)
+{
+	struct sfu_table_file *file;
+
+	file = kzalloc(struct_size(file, segments, source->nr_segments), GFP_KERNEL_ACCOUNT);
+	if (!file)
+		return NULL;
+	file->id = *id;
+	file->nr_segments = source->nr_segments;
+	memcpy(file->segments, source->segments,
+	       source->nr_segments * sizeof(*source->segments));
+	return file;
+}
+
+/* Returns a table with the bytes of @source, with a reference, or an error with a message. */
+static struct sfu_table *get_table(struct sfu_table_source *source)
+{
+	struct sfu_table_key key;
+	struct sfu_table *table = sfu_table_find_same(source, &key);
+	int err;
+
+	if (table)
+		return table;
+	table = sfu_table_compile(source);
+	if (IS_ERR(table))
+		return table;
+	err = sfu_files_make_room(source);
+	if (!err && sfu_table_share(table, &key))
+		err = sfu_table_refuse_memory(source);
+	if (!err)
+		return table;
+	sfu_table_put_ref(table);
+	return ERR_PTR(err);
+}
+
+static int add_file(struct sfu_table_source *source, const struct sfu_file_id *id)
+{
+	struct sfu_table_file *file = make_file(source, id);
+	int err = 0;
+
+	if (!file)
+		return sfu_table_refuse_memory(source);
+	if (source->bytes) {
+		file->table = get_table(source);
+		if (IS_ERR(file->table)) {
+			err = PTR_ERR(file->table);
+			goto err_free;
+		}
+		file->table->nr_files++;
+	} else {
+		sfu_files_forget_negative(SFU_TABLE_MAX_NEGATIVE - 1, sfu_table_limit());
+	}
+	if (!sfu_files_add(file))
+		return 0;
+	if (file->table)
+		sfu_table_leave(file->table);
+	err = sfu_table_refuse_memory(source);
+err_free:
+	kfree(file);
+	return err;
+}
+
+/*
+ * Loads the table of a file, in place of one that it has. The caller holds a reference of the
+ * inode, if there is one. Returns 0, or with a message: -ESTALE or -EAGAIN if the file has changed;
+ * -EOPNOTSUPP if its file system does not tell each change; -EBADMSG if the section has a defect;
+ * -EINVAL; -ENOSPC; -ENOMEM; -EINTR.
+ */
+int sfu_table_load(struct sfu_table_source *source)
+{
+	struct sfu_file_id id = sfu_files_vdso;
+	int err;
+
+	err = check_segments(source);
+	if (!err && source->inode)
+		err = identify(source, &id);
+	if (!err) {
+		guard(mutex)(&sfu_table_mutex);
+		err = add_file(source, &id);
+	}
+	/*
+	 * A reader that converts the file again answers later. A file that has changed since has
+	 * another identity. A reader that has no table does not come again.
+	 */
+	if (!err || err == -ESTALE || !source->bytes)
+		sfu_wanted_answer(&id);
+	if (!err)
+		atomic_fetch_inc_release(&sfu_table_generation);
+	return err;
+}
+
+/*
+ * Makes a table for code of one process. Sets @section, which is zero, to a section with references
+ * of the table, and @size to its bytes. Returns as sfu_table_load(), but without a message if users
+ * have no room.
+ */
+int sfu_table_make(struct sfu_table_source *source, bool is_of_user, struct sfu_section *section,
+		   unsigned long *size)
+{
+	struct sfu_table *table;
+	int err;
+
+	guard(mutex)(&sfu_table_mutex);
+	table = sfu_table_compile(source);
+	if (IS_ERR(table))
+		return PTR_ERR(table);
+	/* A table for which the process has no room takes no memory from other tables. */
+	err = table->size > sfu_table_limit() / SFU_JIT_SHARE ? -ENOSPC :
+								 sfu_files_make_room(source);
+	if (err) {
+		sfu_table_put_ref(table);
+		return err;
+	}
+	*size = table->size;
+	section->source = SFU_SOURCE_PROCESS;
+	atomic_set(&section->state, SFU_SECTION_READY);
+	return sfu_table_use(table, 0, is_of_user, section) ? 0 : -ENOSPC;
+}
+
+/* Forgets the table of a file, even if the file has changed. Returns -ENOENT if it has none. */
+int sfu_table_drop(struct inode *inode)
+{
+	struct sfu_file_id id;
+
+	if (!sfu_file_identify(inode, &id))
+		return -ENOENT;
+	guard(mutex)(&sfu_table_mutex);
+	return sfu_files_drop(&id);
+}
+
+/* Forgets all negative files: another program that makes tables may make more of them. */
+void sfu_table_drop_negative(void)
+{
+	guard(mutex)(&sfu_table_mutex);
+	sfu_files_forget_negative(0, 0);
+	atomic_fetch_inc_release(&sfu_table_generation);
+}
+
+/* Sets @entry to the file that its @next names. Returns -ENOENT if there are no more files. */
+int sfu_table_list(struct sframe_file *entry)
+{
+	const struct sfu_table_file *file;
+	const struct sfu_table *table;
+	unsigned long nr = entry->next;
+	struct timespec64 changed;
+
+	guard(mutex)(&sfu_table_mutex);
+	file = sfu_files_next(&nr);
+	if (!file)
+		return -ENOENT;
+	table = file->table;
+	changed = ns_to_timespec64(file->id.changed);
+	*entry = (struct sframe_file){
+		.size = sizeof(*entry),
+		.next = nr + 1,
+		.dev_major = MAJOR(file->id.dev),
+		.dev_minor = MINOR(file->id.dev),
+		.ino = file->id.ino,
+		.ctime = changed.tv_sec,
+		.ctime_nsec = changed.tv_nsec,
+	};
+	if (table) {
+		entry->nr_functions = table->nr_functions;
+		entry->table_size = table->size;
+		entry->nr_users = sfu_table_nr_ranges(table);
+		entry->nr_files = table->nr_files;
+	}
+	return 0;
+}
+
+/* There are no tables yet. Returns 0, or -ENOMEM. */
+int sfu_table_init(void)
+{
+	int err = sfu_table_set_init();
+
+	if (err)
+		return err;
+	err = sfu_files_init();
+	if (err)
+		sfu_table_set_exit();
+	return err;
+}
+
+/* Frees all tables. The device is gone, and so are all maps: only files have tables. */
+void sfu_table_exit(void)
+{
+	sfu_files_exit();
+	sfu_table_set_exit();
+}
