@@ -58,8 +58,7 @@ void counters_text(const struct sfu_counters *since, char *text)
 	for (i = 0; i < NR_SFU_METHODS; i++)
 		add(&s, "frames.", sfu_method_names[i], now.frames[i], since->frames[i]);
 	for (i = 0; i < NR_SFU_DECLINES; i++)
-		add(&s, "declined.", sfu_decline_names[i], now.declined[i],
-		    since->declined[i]);
+		add(&s, "declined.", sfu_decline_names[i], now.declined[i], since->declined[i]);
 	for (i = 0; i < NR_SFRAME_DEFECTS; i++)
 		add(&s, "defect.", sframe_defects[i].name, now.defects[i],
 		    since->defects[i]);
@@ -83,8 +82,7 @@ bool comes_true(bool (*condition)(void))
 /* The module holds nothing for any process. It has all its spare processes. */
 bool nothing_is_held(void)
 {
-	return !atomic_long_read(&sfu_held.processes) &&
-	       !atomic_long_read(&sfu_held.sections) &&
+	return !atomic_long_read(&sfu_held.processes) && !atomic_long_read(&sfu_held.sections) &&
 	       !atomic_long_read(&sfu_held.tables) &&
 	       atomic_long_read(&sfu_held.bytes) == SPARES * sizeof(struct sfu_process);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The module's counters as a text that tests compare: "walks stop.full
- * frames.sframe=2". The text has only counters that have changed.
+ * The module's counters as a text that tests compare: "walks stop.full frames.sframe=2". The text
+ * has only counters that have changed.
  */
 #ifndef COUNTERS_H
 #define COUNTERS_H

@@ -23,8 +23,7 @@ struct sfu_map *build_map(struct kunit *test, unsigned int nr)
 }
 
 /* Sets range @i of the map, of code that keeps no frame pointers. Ranges must ascend. */
-void build_range(struct sfu_map *map, unsigned int i, unsigned long start,
-		 unsigned long len)
+void build_range(struct sfu_map *map, unsigned int i, unsigned long start, unsigned long len)
 {
 	map->ranges[i].start = start;
 	map->ranges[i].end = start + len;

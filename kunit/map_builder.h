@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Builds process maps by hand. Tests also read the state of a range by these functions.
- */
+/* Builds process maps by hand. Tests also read the state of a range by these functions. */
 #ifndef MAP_BUILDER_H
 #define MAP_BUILDER_H
 
@@ -11,8 +9,7 @@ struct file;
 struct kunit;
 
 struct sfu_map *build_map(struct kunit *test, unsigned int nr);
-void build_range(struct sfu_map *map, unsigned int i, unsigned long start,
-		 unsigned long len);
+void build_range(struct sfu_map *map, unsigned int i, unsigned long start, unsigned long len);
 void build_file(struct sfu_range *range, const struct file *file);
 void renumber(struct sfu_range *range);
 

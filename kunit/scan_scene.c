@@ -31,16 +31,14 @@ static unsigned long round_to_page(unsigned long addr)
 	return (addr + PAGE_SIZE / 2) & PAGE_MASK;
 }
 
-static void range_text(struct kunit *test, const struct sfu_range *range,
-		       struct seq_buf *s)
+static void range_text(struct kunit *test, const struct sfu_range *range, struct seq_buf *s)
 {
 	const char *state = state_text(range);
 	unsigned long border;
 
 	seq_buf_printf(s, "%s%ld-%ld %s", s->len ? ", " : "",
 		       (long)(range->start - page(test, 0)) / (long)PAGE_SIZE,
-		       (long)(range->end - page(test, 0)) / (long)PAGE_SIZE,
-		       state);
+		       (long)(range->end - page(test, 0)) / (long)PAGE_SIZE, state);
 	if (strcmp(state, "ready"))
 		return;
 	if (range->section.source == SFU_SOURCE_PROCESS) {

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The scene in which the suites of the task side run: sframe_scan*_kunit.c,
- * sframe_request_kunit.c and sframe_event_kunit.c. Real mappings of real files
- * are scanned in a process that changes them.
+ * The scene in which the suites of the task side run: sframe_scan*_kunit.c, sframe_request_kunit.c
+ * and sframe_event_kunit.c. Real mappings of real files are scanned in a process that changes them.
  *
- * A process map is compared as a text. Numbers are pages of the area in which the
- * test maps. "1-3 ready by 3-60" is code on pages 1 and 2 with a section that begins
- * 60 bytes before page 3; "1-3 ready of process" has a table of the process. Counters are
- * another text, see counters.h.
+ * A process map is compared as a text. Numbers are pages of the area in which the test maps. "1-3
+ * ready by 3-60" is code on pages 1 and 2 with a section that begins 60 bytes before page 3; "1-3
+ * ready of process" has a table of the process. Counters are another text, see counters.h.
  *
- * A test is a script, as far as it can be: "image 0; scan 1-3 ready by 3; unmap 3 2;
- * map 1-3 unmapped" maps the image at the beginning of the area and scans it, which finds
- * that map; when two pages from page 3 on are unmapped, the map says so. P and N are pages
- * and their number, and PROT is of the letters r, w, x, or is "-".
+ * A test is a script, as far as it can be: "image 0; scan 1-3 ready by 3; unmap 3 2; map 1-3
+ * unmapped" maps the image at the beginning of the area and scans it, which finds that map; when
+ * two pages from page 3 on are unmapped, the map says so. P and N are pages and their number, and
+ * PROT is of the letters r, w, x, or is "-".
  *
  *	image P, other P	maps the image, or one without a section, as a loader does
  *	file P N FROM PROT	maps pages of the image, from page FROM of the file on

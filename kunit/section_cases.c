@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Sections by hand. section_builder.h explains the text of a section; test_decoder.c of the
- * host tests explains the listing. Its rows are taken from the specification, never computed.
+ * Sections by hand. section_builder.h explains the text of a section; test_decoder.c of the host
+ * tests explains the listing. Its rows are taken from the specification, never computed.
  */
 #include "section_builder.h"
 

@@ -2,8 +2,8 @@
 /*
  * KUnit tests of the decoder. Expected rows are taken from the specification, and written out.
  *
- * All sections end at the end of a page, and the next page is not mapped: a read after their
- * end is an oops. An answer of the decoder is compared as a text: the row's (section_builder.h), or
+ * All sections end at the end of a page, and the next page is not mapped: a read after their end is
+ * an oops. An answer of the decoder is compared as a text: the row's (section_builder.h), or
  * "none", "signal", "unreadable", "budget", "bad DEFECT" or "refused DEFECT".
  */
 #include <kunit/test.h>
@@ -306,7 +306,7 @@ static void header_flags_and_length(struct kunit *test)
 		for (i = 0; i < lens[version]; i++)
 			expect_header(test, i, i < 28 ? "bad short" :
 				      i < lens[version] - fre_lens[version] ? "bad freoff" :
-									     "bad fre-len");
+				      "bad fre-len");
 		expect_header(test, lens[version], "sound");
 		expect_header(test, U32_MAX, "sound");
 		/* Padding after the section is none of it. */
@@ -611,7 +611,7 @@ static void find_row_among_functions(struct kunit *test)
 				i = (off - 0x1000) / 0x20;
 				scnprintf(want, sizeof(want), "sp+%u u (c-8)", 8 * i);
 				expect_at(test, off, off >= 0x1000 && i < nr && off % 0x20 < 16 ?
-						     want : "none");
+					  want : "none");
 			}
 		}
 	}

@@ -260,8 +260,8 @@ static void file_remember_again(struct kunit *test)
 }
 
 /*
- * The file changes, and its time of change is set back. So a second process finds what the
- * first one has remembered. Its headers are not read again.
+ * The file changes, and its time of change is set back. So a second process finds what the first
+ * one has remembered. Its headers are not read again.
  */
 static void scan_with_facts(struct kunit *test)
 {
@@ -307,7 +307,7 @@ static void scan_with_facts_checks_mapping(struct kunit *test)
 	set_age(test, 1000);
 	expect_scanned(test, SAME, "scan.runs");
 	run_steps(test, "unmap 0 5; file 1 2 1 x; scan " LATE ";"
-			"anon 3 1 r; scan " LATE "; file 3 2 3 r; scan " SAME);
+		  "anon 3 1 r; scan " LATE "; file 3 2 3 r; scan " SAME);
 }
 
 /* The addresses of a section follow the mapping of the code. */
@@ -319,8 +319,8 @@ static void scan_with_facts_elsewhere(struct kunit *test)
 }
 
 /*
- * A process maps code so low that the section would begin below address 0. Others who map
- * the same file do not suffer.
+ * A process maps code so low that the section would begin below address 0. Others who map the same
+ * file do not suffer.
  */
 static void scan_with_facts_of_low_code(struct kunit *test)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * KUnit tests of the hooks, sframe_unwind.c: the stacks that perf and BPF get
- * from the functions that they call, and the counters and the trace of a walk.
+ * KUnit tests of the hooks, sframe_unwind.c: the stacks that perf and BPF get from the functions
+ * that they call, and the counters and the trace of a walk.
  *
- * A stack is compared as a text: the addresses of the frames, in hex, from the
- * beginning of the image's code. By SFrame the stack here is "10 100 200"; the
- * kernel, by frame pointers, finds "10 500 600".
+ * A stack is compared as a text: the addresses of the frames, in hex, from the beginning of the
+ * image's code. By SFrame the stack here is "10 100 200"; the kernel, by frame pointers, finds "10
+ * 500 600".
  */
 #include <kunit/test.h>
 #include <linux/mm.h>
@@ -98,8 +98,8 @@ static unsigned long stack_at(struct kunit *test)
 }
 
 /*
- * Frames have 16 bytes: the frame pointer and the return address, which is 0 in
- * the last one. The frame pointer register leads to other frames.
+ * Frames have 16 bytes: the frame pointer and the return address, which is 0 in the last one. The
+ * frame pointer register leads to other frames.
  */
 static void make_stack(struct kunit *test)
 {
@@ -146,8 +146,7 @@ static int hooks_scene_init(struct kunit *test)
 	struct hooks_scene *scene = kunit_kzalloc(test, sizeof(*scene), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, scene);
-	scene->entry = kunit_kzalloc(test, struct_size(scene->entry, ip, MAX_FRAMES),
-				     GFP_KERNEL);
+	scene->entry = kunit_kzalloc(test, struct_size(scene->entry, ip, MAX_FRAMES), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, scene->entry);
 	test->priv = scene;
 	scene->area = user_area(test, AREA_PAGES);
@@ -274,8 +273,7 @@ static void sample(struct kunit *test, const char *want, const char *counted)
 
 #if SFU_HAVE_UNWIND_USER
 /* Unwinds as the kernel does on the way back to user mode. */
-static int defer(struct kunit *test, unsigned int flags, unsigned int max,
-		 const char *want)
+static int defer(struct kunit *test, unsigned int flags, unsigned int max, const char *want)
 {
 	struct pt_regs *regs = task_pt_regs(current), saved = *regs;
 	struct hooks_scene *scene = test->priv;
@@ -539,8 +537,7 @@ static void return_to_no_code(struct kunit *test)
 
 static void drop_section(struct kunit *test)
 {
-	KUNIT_ASSERT_EQ(test, 0, user_madvise(page(test, IMAGE_SECTION), PAGE_SIZE,
-					      MADV_DONTNEED));
+	KUNIT_ASSERT_EQ(test, 0, user_madvise(page(test, IMAGE_SECTION), PAGE_SIZE, MADV_DONTNEED));
 }
 
 /* The offset of the rows, at 28 + 12 in the section, becomes the largest value. */

@@ -189,8 +189,7 @@ static const struct script_case script_cases[] = {
 	  "anon 1 2 rx; scan 1-3 none; load 1 1 16; load 2 1 24; tables 2;"
 	  "scan " TABLE "; row 1 0; row 2 24" },
 	/* Code that a scan has not seen yet. */
-	{ "before the scan",
-	  "scan nothing; anon 1 2 rx; load 1 2 16; scan " TABLE "; row 1 16" },
+	{ "before the scan", "scan nothing; anon 1 2 rx; load 1 2 16; scan " TABLE "; row 1 16" },
 	/* munmap() ends the table, and other code gets none. */
 	{ "unmapped", LOADED "unmap 1 2; map 1-3 unmapped; scan nothing; tables 0" },
 	{ "unmapped and mapped",
@@ -210,8 +209,7 @@ static const struct script_case script_cases[] = {
 	  LOADED "unmap 1 2; anon 1 2 rx; load 1 2 32; scan " TABLE "; row 1 32; tables 1" },
 	/* Code that grows, or may be written for a moment, keeps its table. */
 	{ "grown", LOADED "anon 3 1 rx; scan 1-4 ready of process; row 2 16; row 3 0; tables 1" },
-	{ "other memory unmapped",
-	  LOADED "anon 5 1 rx; unmap 5 1; scan " TABLE "; tables 1" },
+	{ "other memory unmapped", LOADED "anon 5 1 rx; unmap 5 1; scan " TABLE "; tables 1" },
 	{ "written",
 	  LOADED "protect 1 2 rw; scan nothing; protect 1 2 rx; scan " TABLE "; row 1 16" },
 	/* Code that a file describes needs no table. */
@@ -228,8 +226,7 @@ static const struct script_case script_cases[] = {
 	{ "executable in part",
 	  "anon 1 1 rx; anon 2 1 r; anon 3 1 rx; scan 1-2 none, 3-4 none; refuse 1 3 116" },
 	/* A refused table replaces nothing. */
-	{ "not replaced",
-	  LOADED "anon 3 1 r; refuse 1 3 116; tables 1; scan " TABLE "; row 1 16" },
+	{ "not replaced", LOADED "anon 3 1 r; refuse 1 3 116; tables 1; scan " TABLE "; row 1 16" },
 	{ "not known", "anon 1 2 rx; refuse 1 2 3" },
 };
 
@@ -353,7 +350,7 @@ static void jit_limit_of_tables(struct kunit *test)
 	for (i = 0; i < 64; i++)
 		KUNIT_EXPECT_EQ(test, 0, load(test, i, 1, 16));
 	run_jit_steps(test, "refuse 64 1 28; tables 64; load 63 1 24; tables 64; load 62 3 24;"
-			    "tables 63; load 65 1 24; refuse 66 1 28; remove 0 128; tables 0");
+		      "tables 63; load 65 1 24; refuse 66 1 28; remove 0 128; tables 0");
 }
 
 /* An eighth of 1 MiB is 128 KiB. 60 pages take 120 KiB, and 4 pages 8 KiB, besides the slots. */
@@ -361,8 +358,8 @@ static void jit_limit_of_memory(struct kunit *test)
 {
 	sfu_table_memory = 1;
 	run_jit_steps(test, "anon 0 128 rx; scan 0-128 none; refuse 0 65 28; tables 0;"
-			    "repeat 0 60; refuse 64 4 28; tables 1; repeat 64 2; tables 2;"
-			    "repeat 0 60; tables 2");
+		      "repeat 0 60; refuse 64 4 28; tables 1; repeat 64 2; tables 2;"
+		      "repeat 0 60; tables 2");
 	sfu_table_memory = 2;
 	run_jit_steps(test, "repeat 64 4; tables 2");
 }
@@ -433,7 +430,7 @@ static void jit_of_two_processes(struct kunit *test)
 	run_jit_steps(test, LOADED);
 	switch_process(second);
 	run_jit_steps(test, "anon 1 2 rx; scan 1-3 none; row 1 0; load 1 2 40; scan " TABLE ";"
-			    "row 1 40; tables 2");
+		      "row 1 40; tables 2");
 	switch_process(first);
 	run_jit_steps(test, "scan " TABLE "; row 1 16");
 	switch_process(second);

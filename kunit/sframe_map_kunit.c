@@ -14,8 +14,7 @@ static bool unmap(struct sfu_map *map, unsigned long start, unsigned long end)
 {
 	bool code_remains = false;
 
-	return !sfu_map_covers(map, start, end) ||
-	       sfu_map_unmap(map, start, end, &code_remains);
+	return !sfu_map_covers(map, start, end) || sfu_map_unmap(map, start, end, &code_remains);
 }
 
 static unsigned long code_addr(unsigned int nr)
@@ -79,7 +78,7 @@ static void map_unmaps_by_byte(struct kunit *test)
 			KUNIT_EXPECT_TRUE(test, sfu_map_covers(map, end - 1, end));
 			KUNIT_EXPECT_FALSE(test, sfu_map_covers(map, end, end + 0x1000));
 			KUNIT_EXPECT_TRUE(test, i % 2 ? unmap(map, start - 0x1000, start + 1) :
-							unmap(map, end - 1, end + 0x1000));
+					  unmap(map, end - 1, end + 0x1000));
 			KUNIT_EXPECT_TRUE_MSG(test, is_unmapped(&map->ranges[i]), "range %u", i);
 			KUNIT_EXPECT_NULL(test, sfu_map_find(map, code_addr(i)));
 			if (i + 1 < MANY)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * KUnit tests of the masks that a mispredicted check leaves in force: of user addresses, and
- * of register numbers.
+ * KUnit tests of the masks that a mispredicted check leaves in force: of user addresses, and of
+ * register numbers.
  *
  * A mask depends on the value alone. So it does the same to a value that a check would have
  * refused, and that these tests pass without the check.
  *
  * No test can tell whether a mask is there that stands right after the check of what it masks: no
- * value that the check refuses gets to it. Such masks are those of the frame pointer in
- * follow(), of a header's version and ABI, and of a table's slot and row.
+ * value that the check refuses gets to it. Such masks are those of the frame pointer in follow(),
+ * of a header's version and ABI, and of a table's slot and row.
  */
 #include <kunit/test.h>
 #include <linux/ptrace.h>
@@ -44,8 +44,7 @@ static void mask_user_leads_to_no_kernel_memory(struct kunit *test)
 	if (!IS_ENABLED(CONFIG_X86_64))
 		kunit_skip(test, "addresses are masked where they are read");
 	for (i = 0; i < ARRAY_SIZE(addrs); i++)
-		KUNIT_EXPECT_EQ_MSG(test, sfu_arch_mask_user(addrs[i]), ~0UL, "of 0x%lx",
-				    addrs[i]);
+		KUNIT_EXPECT_EQ_MSG(test, sfu_arch_mask_user(addrs[i]), ~0UL, "of 0x%lx", addrs[i]);
 }
 
 static void reg_with_a_number_too_high(struct kunit *test)

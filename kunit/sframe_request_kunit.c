@@ -221,8 +221,7 @@ static void cancel_one_of(struct kunit *test, unsigned int nr)
 	/* The last one is the first of the list. */
 	KUNIT_EXPECT_FALSE(test, sfu_cancel_task_work(current, &works[nr],
 						      ARRAY_SIZE(works) - 1 - nr));
-	KUNIT_EXPECT_TRUE(test, sfu_cancel_task_work(current, &works[nr],
-						     ARRAY_SIZE(works) - nr));
+	KUNIT_EXPECT_TRUE(test, sfu_cancel_task_work(current, &works[nr], ARRAY_SIZE(works) - nr));
 	KUNIT_EXPECT_FALSE(test, sfu_cancel_task_work(current, &works[nr], UINT_MAX));
 	task_work_run();
 	KUNIT_EXPECT_EQ_MSG(test, works_run, ARRAY_SIZE(works) - 1, "work %u", nr);

@@ -124,8 +124,7 @@ static const struct fast_case {
 	u64			want;
 } fast_cases[] = {
 	{ "sp, fp same", { SP_PLUS(16), AT_CFA(-8), SAME }, WORD(16, 8, 0) },
-	{ "sp, fp saved", { SP_PLUS(64), AT_CFA(-8), AT_CFA(-16) },
-	  WORD(64 | SAVED, 56, 48) },
+	{ "sp, fp saved", { SP_PLUS(64), AT_CFA(-8), AT_CFA(-16) }, WORD(64 | SAVED, 56, 48) },
 	{ "fp, fp same", { FP_PLUS(16), AT_CFA(-8), SAME }, WORD(16 | BY_FP, 8, 0) },
 	{ "fp, fp saved", { FP_PLUS(16), AT_CFA(-8), AT_CFA(-16) },
 	  WORD(16 | BY_FP | SAVED, 8, 0) },
@@ -144,8 +143,7 @@ static const struct fast_case {
 	{ "ra across cfa", { SP_PLUS(16), AT_CFA(-7), SAME }, OTHER_KIND },
 	{ "ra above", { SP_PLUS(16), AT_CFA(8), SAME }, OTHER_KIND },
 	{ "ra far above", { SP_PLUS(16), AT_CFA(S32_MAX), SAME }, OTHER_KIND },
-	{ "fp lowest", { SP_PLUS(32), AT_CFA(-8), AT_CFA(-32) },
-	  WORD(32 | SAVED, 24, 0) },
+	{ "fp lowest", { SP_PLUS(32), AT_CFA(-8), AT_CFA(-32) }, WORD(32 | SAVED, 24, 0) },
 	{ "fp below", { SP_PLUS(32), AT_CFA(-8), AT_CFA(-33) }, OTHER_KIND },
 	{ "fp across cfa", { SP_PLUS(32), AT_CFA(-8), AT_CFA(-7) }, OTHER_KIND },
 	{ "cfa in memory", { AT_SP(16), AT_CFA(-8), SAME }, OTHER_KIND },
@@ -157,8 +155,7 @@ static const struct fast_case {
 	{ "ra by sp", { SP_PLUS(16), AT_SP(8), SAME }, OTHER_KIND },
 	{ "fp is an address", { SP_PLUS(16), AT_CFA(-8), CFA_PLUS(-16) }, OTHER_KIND },
 	{ "fp by sp", { SP_PLUS(16), AT_CFA(-8), AT_SP(8) }, OTHER_KIND },
-	{ "outermost", { SP_PLUS(16), AT_CFA(-8), SAME, .outermost = true },
-	  SFU_ROW_OUTERMOST },
+	{ "outermost", { SP_PLUS(16), AT_CFA(-8), SAME, .outermost = true }, SFU_ROW_OUTERMOST },
 	{ "signal", { SP_PLUS(16), AT_CFA(-8), SAME, .signal = true }, OTHER_KIND },
 };
 
@@ -168,7 +165,7 @@ static void fits_in_word(struct kunit *test)
 {
 	const struct fast_case *c = test->param_value;
 
-	KUNIT_EXPECT_EQ(test, c->want, sfu_fast_row(&c->row));
+	KUNIT_EXPECT_EQ(test, c->want, sfu_row_pack(&c->row));
 }
 
 static struct kunit_case row_cache_tests[] = {

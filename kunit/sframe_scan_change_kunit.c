@@ -85,9 +85,8 @@ struct change_case {
 };
 
 /*
- * A range is unmapped when any page of its code or its section is. mprotect()
- * keeps the bytes, and the map keeps the range. A section that is not where it should
- * be may come later.
+ * A range is unmapped when any page of its code or its section is. mprotect() keeps the bytes, and
+ * the map keeps the range. A section that is not where it should be may come later.
  */
 static const struct change_case change_cases[] = {
 	{ "unmap code", "unmap 1 2", GONE, "nothing" },
@@ -190,8 +189,8 @@ static void forget_while_held(struct kunit *test)
 }
 
 /*
- * After mprotect() one VMA may have the place of many ranges. If it has that of more
- * than 64, the process drops its map.
+ * After mprotect() one VMA may have the place of many ranges. If it has that of more than 64, the
+ * process drops its map.
  */
 static void forget_many(struct kunit *test)
 {
@@ -365,8 +364,8 @@ static void scan_share_of_events(struct kunit *test)
 }
 
 /*
- * In a process that drops its pages again and again, each scan finds something new. Each costs
- * what it examines, and soon the next one is not due.
+ * In a process that drops its pages again and again, each scan finds something new. Each costs what
+ * it examines, and soon the next one is not due.
  */
 static void scan_share_of_dropped_pages(struct kunit *test)
 {

@@ -146,8 +146,8 @@ static void scan_marks_shared_memory(struct kunit *test)
 }
 
 /*
- * A scan that no sample has requested reads 64 pieces of 512 bytes: four ranges of two
- * pages. A scan for a sample reads the others.
+ * A scan that no sample has requested reads 64 pieces of 512 bytes: four ranges of two pages. A
+ * scan for a sample reads the others.
  */
 static void scan_limits_habits(struct kunit *test)
 {
@@ -189,13 +189,12 @@ static void scan_remembers_habits(struct kunit *test)
 		image_map(test, &scene->image, page(test, 8 * i));
 	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process_of(current->mm), SFU_SCAN_NEW_CODE));
 	for (i = 0; i < 8; i++)
-		KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, i), SFRAME_HABIT_FP, "range %u",
-				    i);
+		KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, i), SFRAME_HABIT_FP, "range %u", i);
 }
 
 /*
- * The first page of the code says one thing, and the second one another. Whoever reads the file
- * may put only the second one into the page cache.
+ * The first page of the code says one thing, and the second one another. Whoever reads the file may
+ * put only the second one into the page cache.
  */
 static void scan_leaves_habit_without_page(struct kunit *test)
 {

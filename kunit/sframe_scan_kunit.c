@@ -110,8 +110,7 @@ static void scan_one_segment(struct kunit *test)
 	ph[IMAGE_PH_CODE].p_type = PT_NULL;
 	ph[IMAGE_PH_DATA].p_type = PT_NULL;
 	image_write(test, &scene->image);
-	user_map_file(test, scene->image.file, scene->area, IMAGE_PAGES,
-		      PROT_READ | PROT_EXEC, 0);
+	user_map_file(test, scene->image.file, scene->area, IMAGE_PAGES, PROT_READ | PROT_EXEC, 0);
 	expect_scanned(test, "0-5 ready by 3", "scan.runs");
 	expect_row(test, page(test, 1) - 1, "error -2");
 	expect_row(test, page(test, 1), ROW);
@@ -328,8 +327,7 @@ static void scan_keeps_prefault_budget(struct kunit *test)
 	sfu_prefault_map(&prefault, current->mm, scene->image.file, page(test, 3), page(test, 13));
 	mmap_read_unlock(current->mm);
 	KUNIT_EXPECT_EQ(test, prefault.nr_examined, c->examined);
-	KUNIT_EXPECT_EQ(test, prefault.bytes,
-			(c->pages - min(c->pages, c->examined)) * PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, prefault.bytes, (c->pages - min(c->pages, c->examined)) * PAGE_SIZE);
 }
 
 /* Makes every other page of an area executable. */

@@ -72,8 +72,7 @@ static void flip_row(struct storm *storm)
 /* New code, so that a scan reads the header again. */
 static void flip_magic(struct storm *storm)
 {
-	storm->failed += !!put_user(storm->round % 2 ? 0xe2 : 0,
-				    (u8 __user *)storm_page(storm, 3));
+	storm->failed += !!put_user(storm->round % 2 ? 0xe2 : 0, (u8 __user *)storm_page(storm, 3));
 	storm_map(storm, storm->scene->image.file, 1, PROT_EXEC);
 }
 
@@ -143,8 +142,7 @@ static const struct storm_case storm_cases[] = {
 	{ "magic", flip_magic, { SAME, BAD, GONE, LOST }, { ROW, NO_ROW } },
 	{ "code unmapped", toggle_code, { SAME, GONE, LOST, "nothing" }, { ROW, NO_ROW } },
 	{ "code replaced", replace_code, { SAME, GONE, LOST, PLAIN }, { ROW, NO_ROW } },
-	{ "section unmapped", toggle_section, { SAME, GONE, LOST, LATE },
-	  { ROW, NO_ROW, FAULT } },
+	{ "section unmapped", toggle_section, { SAME, GONE, LOST, LATE }, { ROW, NO_ROW, FAULT } },
 	{ "section forbidden", toggle_access, { SAME }, { ROW, FAULT } },
 };
 
@@ -209,8 +207,7 @@ static void scan_in_storm(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, storm.failed);
 	KUNIT_EXPECT_EQ(test, 0, storm.stale);
 	counters_read(&now);
-	kunit_info(test, "%u changes, %lu scans\n", storm.round,
-		   now.scans - scene->since.scans);
+	kunit_info(test, "%u changes, %lu scans\n", storm.round, now.scans - scene->since.scans);
 	run_steps(test, "file 3 2 3 r; file 1 2 1 rx");
 	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
 	expect_map(test, SAME);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * KUnit tests of resident tables: loaded for real files, found by scans of real mappings. The
- * image has no section of its own, unless a test says so; its table was linked at page 16.
+ * KUnit tests of resident tables: loaded for real files, found by scans of real mappings. The image
+ * has no section of its own, unless a test says so; its table was linked at page 16.
  */
 #include <linux/cred.h>
 #include <linux/fs.h>
@@ -286,7 +286,7 @@ static void table_look_up(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -E2BIG, sfu_section_find_row(section, &lookup, last, &row));
 	lookup.rd.budget = SFU_TABLE_COST;
 	KUNIT_ASSERT_EQ(test, 0, sfu_section_find_row(section, &lookup, last, &row));
-	KUNIT_EXPECT_EQ(test, sfu_fast_row(&row), fast_row_at(section, last));
+	KUNIT_EXPECT_EQ(test, sfu_row_pack(&row), fast_row_at(section, last));
 	KUNIT_EXPECT_EQ(test, SFU_ROW_NONE, fast_row_at(section, code - 1));
 	lookup.rd.budget = SFU_BUDGET;
 	KUNIT_EXPECT_EQ(test, code, sfu_section_find_function(section, &lookup, last));

@@ -24,9 +24,8 @@ static void begin_counting(struct walk_scene *scene)
 }
 
 /*
- * Checks the reads of the next step, except those of the section. The limit for any
- * step holds, and so do the lower limits @reads and @bytes for this step. The step
- * needs at least @least bytes.
+ * Checks the reads of the next step, except those of the section. The limit for any step holds, and
+ * so do the lower limits @reads and @bytes for this step. The step needs at least @least bytes.
  */
 static void expect_costly_step(struct kunit *test, u32 least, u32 reads, u32 bytes)
 {
@@ -35,13 +34,12 @@ static void expect_costly_step(struct kunit *test, u32 least, u32 reads, u32 byt
 	scene->of_frames = (struct tally){};
 	KUNIT_EXPECT_TRUE(test, next_frame(test));
 	expect_within(test, "reads", scene->of_frames.reads, 2, min(reads, MOST_FRAME_READS));
-	expect_within(test, "bytes", scene->of_frames.bytes, least,
-		      min(bytes, MOST_FRAME_BYTES));
+	expect_within(test, "bytes", scene->of_frames.bytes, least, min(bytes, MOST_FRAME_BYTES));
 }
 
 /*
- * CFA, RA and FP are words in memory. Their addresses come from a register that
- * is a word in memory, too.
+ * CFA, RA and FP are words in memory. Their addresses come from a register that is a word in
+ * memory, too.
  */
 static void bounds_step_by_registers(struct kunit *test)
 {
@@ -64,10 +62,9 @@ static void bounds_step_by_registers(struct kunit *test)
 }
 
 /*
- * The step checks for a signal stub. Where a call leaves the return address in
- * a register, it reads that register from the context and checks for a PLT
- * slot. Then it reads RA and FP, the call, the PLT slot that the call leads to,
- * and the word that the slot names.
+ * The step checks for a signal stub. Where a call leaves the return address in a register, it reads
+ * that register from the context and checks for a PLT slot. Then it reads RA and FP, the call, the
+ * PLT slot that the call leads to, and the word that the slot names.
  */
 static void bounds_step_past_plt(struct kunit *test)
 {
@@ -89,8 +86,8 @@ static void bounds_step_past_plt(struct kunit *test)
 }
 
 /*
- * Nothing proves the frame, and the file keeps frame pointers. The step checks for a signal
- * stub, and reads RA, FP and the call.
+ * Nothing proves the frame, and the file keeps frame pointers. The step checks for a signal stub,
+ * and reads RA, FP and the call.
  */
 static void bounds_step_by_habit(struct kunit *test)
 {
@@ -111,9 +108,8 @@ static void bounds_step_by_habit(struct kunit *test)
 }
 
 /*
- * Returns a section that is too large for the builder: a header, @nr_fdes entries
- * and @fre_len bytes of rows. Entries and rows are all 0. store_large_section() puts
- * the section into memory.
+ * Returns a section that is too large for the builder: a header, @nr_fdes entries and @fre_len
+ * bytes of rows. Entries and rows are all 0. store_large_section() puts the section into memory.
  */
 static u8 *large_section(struct kunit *test, u32 nr_fdes, u32 fre_len)
 {
@@ -143,9 +139,8 @@ static void store_large_section(struct kunit *test, u8 *bytes)
 }
 
 /*
- * Checks a walk that uses up its budget. The walk makes at most @reads reads of the
- * section with at most @bytes bytes, and not much less. Returns the number of callers
- * found.
+ * Checks a walk that uses up its budget. The walk makes at most @reads reads of the section with at
+ * most @bytes bytes, and not much less. Returns the number of callers found.
  */
 static u32 expect_bounded(struct kunit *test, u32 reads, u32 bytes)
 {
@@ -168,9 +163,9 @@ static u32 expect_bounded(struct kunit *test, u32 reads, u32 bytes)
 }
 
 /*
- * One function has 65,535 rows of 4 bytes; the walk needs row 57,348. The step (500) and the
- * search (768) leave 54,732 of the budget, for 2280 rows. Of each row 3 bytes are read, the start
- * and the info word.
+ * One function has 65,535 rows of 4 bytes; the walk needs row 57,348. The step (500) and the search
+ * (768) leave 54,732 of the budget, for 2280 rows. Of each row 3 bytes are read, the start and the
+ * info word.
  */
 static void bounds_walk_rows(struct kunit *test)
 {
@@ -207,8 +202,7 @@ static void bounds_walk_many_frames(struct kunit *test)
 	scene->section_size = PAGE_SIZE;
 	recursion_scene(test, STACK_SIZE / 16);
 	/* The rest of the budget pays for a part of the last look-up. */
-	expect_within(test, "callers", expect_bounded(test, 58 * nr + 58, 271 * nr + 271),
-		      20, nr);
+	expect_within(test, "callers", expect_bounded(test, 58 * nr + 58, 271 * nr + 271), 20, nr);
 }
 
 /*

@@ -117,11 +117,9 @@ static void fallback_code_at_ends(struct kunit *test)
 	store_call(test, plain_call(), bare(test, BARE_SIZE), bare(test, 0));
 	expect_step(test, "b1000@30,fp?");
 	/* The callee has as many bytes as a PLT slot, and then fewer. */
-	store_call(test, plain_call(), bare(test, BARE_SIZE),
-		   bare(test, BARE_SIZE - PLT_CODE));
+	store_call(test, plain_call(), bare(test, BARE_SIZE), bare(test, BARE_SIZE - PLT_CODE));
 	expect_step(test, "b1000@30,fp?");
-	store_call(test, plain_call(), bare(test, BARE_SIZE),
-		   bare(test, BARE_SIZE - 4));
+	store_call(test, plain_call(), bare(test, BARE_SIZE), bare(test, BARE_SIZE - 4));
 	expect_step(test, "nodata");
 	/* The code before the return address is shorter than a call. */
 	record(test, 0x20, 0, bare(test, 2));
@@ -169,8 +167,8 @@ static void store_binding(struct kunit *test, u32 cfa, u32 index)
 }
 
 /*
- * c84 keeps its CFA in a register that is not known. The code before b210 calls the slot at
- * b400, which is not bound: its word leads to b410, where the index is pushed.
+ * c84 keeps its CFA in a register that is not known. The code before b210 calls the slot at b400,
+ * which is not bound: its word leads to b410, where the index is pushed.
  */
 static void binding_scene(struct kunit *test)
 {
@@ -364,11 +362,9 @@ static void fallback_link_elsewhere(struct kunit *test)
 	expect_step(test, PUSHED_BY_CALL ? FOLLOWED : is_call ? "c20@0" : "nodata");
 	store_call(test, c, code(test, 0x1020), to);
 	set_register(&scene->regs, R_B, code(test, 0x1020));
-	expect_step(test, PUSHED_BY_CALL ? FOLLOWED : is_call ? "c1020@0" : "nodata",
-		    "has no row");
+	expect_step(test, PUSHED_BY_CALL ? FOLLOWED : is_call ? "c1020@0" : "nodata", "has no row");
 	record(test, 0x20, 0, code(test, 0x1020));
-	expect_step(test, is_call && !PUSHED_BY_CALL ? "c1020@30,fp?" : "nodata",
-		    "it is the same");
+	expect_step(test, is_call && !PUSHED_BY_CALL ? "c1020@30,fp?" : "nodata", "it is the same");
 	record(test, 0x20, 0, 0);
 	expect_step(test, is_call && !PUSHED_BY_CALL ? "c1020@0" : "nodata", "alone");
 }
@@ -395,8 +391,8 @@ static void fallback_link_doubt(struct kunit *test)
 }
 
 /*
- * In a PLT slot the return address is still where the call left it, and nothing
- * has been pushed. The stack pointer is verified.
+ * In a PLT slot the return address is still where the call left it, and nothing has been pushed.
+ * The stack pointer is verified.
  */
 static void fallback_in_plt(struct kunit *test)
 {
@@ -490,8 +486,8 @@ struct doubt_case {
 };
 
 /*
- * SP is 0x30 into the stack, FP 0x60. With each of these rows the caller is
- * c90, its CFA is 0x70 and its frame pointer 0x110.
+ * SP is 0x30 into the stack, FP 0x60. With each of these rows the caller is c90, its CFA is 0x70
+ * and its frame pointer 0x110.
  */
 static const struct doubt_case doubt_cases[] = {
 	{ "CFA sp", { AT_REG(R_SP, 0x40), IN_CFA(-8), IN_CFA(-16) }, true },
@@ -541,8 +537,7 @@ static void fallback_doubt(struct kunit *test)
 			to = bare(test, 0x800);
 		store_word(test, bare(test, 0x800), code(test, 0));
 		store_call(test, call, code(test, 0x90), to);
-		expect_walk(test, call->calls ? VINDICATED : doubted, "by %s",
-			    call->name);
+		expect_walk(test, call->calls ? VINDICATED : doubted, "by %s", call->name);
 	}
 	/* The call must name exactly this function. */
 	store_call(test, plain_call(), code(test, 0x90), code(test, 4));
@@ -830,7 +825,7 @@ static void fallback_habit_doubts_sp(struct kunit *test)
 	begin_walk(scene);
 	KUNIT_ASSERT_EQ(test, 1, next_frames(scene, ips, 1));
 	scene->walk.frame.sp_unverified = false;
-	KUNIT_EXPECT_EQ(test, 1, sfu_fallback_follow(&scene->walk, ips, 1));
+	KUNIT_EXPECT_EQ(test, 1, sfu_chain_follow(&scene->walk, ips, 1));
 	KUNIT_EXPECT_TRUE(test, scene->walk.frame.sp_unverified);
 }
 
@@ -919,8 +914,8 @@ static void store_record(struct kunit *test, unsigned long at, unsigned long fp,
 }
 
 /*
- * b210 has called on another stack, and its frame pointer leads to the record of its caller,
- * which is further down. Returns the place of that record.
+ * b210 has called on another stack, and its frame pointer leads to the record of its caller, which
+ * is further down. Returns the place of that record.
  */
 static unsigned long switched_scene(struct kunit *test)
 {
@@ -1175,8 +1170,8 @@ static void fallback_doubt_of_record(struct kunit *test)
 }
 
 /*
- * The habit led to c10, which has a row by SP, and was called through a pointer. The stack
- * pointer is right if the sampled function has not realigned the stack.
+ * The habit led to c10, which has a row by SP, and was called through a pointer. The stack pointer
+ * is right if the sampled function has not realigned the stack.
  */
 static void fallback_doubt_of_sp(struct kunit *test)
 {

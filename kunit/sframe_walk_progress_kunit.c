@@ -20,8 +20,7 @@ static void progress_every_offset(struct kunit *test)
 
 		sample(test, code(test, 4), stack(test, 0x40), 0);
 		scnprintf(want, sizeof(want), "c84@%x", 0x40 + off);
-		expect_step(test, off >= 0 && aligned ? want : "bad-cfa",
-			    "sampled, sp%+d", off);
+		expect_step(test, off >= 0 && aligned ? want : "bad-cfa", "sampled, sp%+d", off);
 
 		sample(test, code(test, 0x44), stack(test, 0), 0);
 		expect_second_step(test, off > 0 && aligned ? want : "bad-cfa",
@@ -158,8 +157,8 @@ static void progress_on_other_stack(struct kunit *test)
 
 /*
  * OCaml calls C like this: the caller's stack pointer is in memory, and it points to the return
- * address. The FDE has the signal flag, so the walk looks up the return address itself, and not
- * the address before it.
+ * address. The FDE has the signal flag, so the walk looks up the return address itself, and not the
+ * address before it.
  */
 static void progress_to_saved_sp(struct kunit *test)
 {

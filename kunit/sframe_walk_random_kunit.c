@@ -200,8 +200,8 @@ static void random_walks(struct kunit *test)
 }
 
 /*
- * The n-th read fails, for every n, on a stack with each kind of frame. The
- * frames before it are those of the whole walk, and the stop reason fits.
+ * The n-th read fails, for every n, on a stack with each kind of frame. The frames before it are
+ * those of the whole walk, and the stop reason fits.
  */
 static void every_read_fails(struct kunit *test)
 {

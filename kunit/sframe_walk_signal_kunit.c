@@ -57,8 +57,8 @@ static void signal_sampled_in_stub(struct kunit *test)
 }
 
 /*
- * The system call has restored some registers, and perhaps the stack pointer.
- * The stack pointer may then be at the remains of an older context.
+ * The system call has restored some registers, and perhaps the stack pointer. The stack pointer may
+ * then be at the remains of an older context.
  */
 static void signal_sampled_restoring(struct kunit *test)
 {
@@ -166,14 +166,13 @@ static void signal_stub_at_end(struct kunit *test)
 	append_step(test);
 	expect_end(test, "c84@110");
 	word(test, CONTEXT - 8, bare(test, at + 4));
-	user_store(test, bare(test, at + 4), sigreturn_stub,
-		   sizeof(sigreturn_stub) - 4);
+	user_store(test, bare(test, at + 4), sigreturn_stub, sizeof(sigreturn_stub) - 4);
 	expect_second_step(test, "nodata");
 }
 
 /*
- * The function was interrupted at its first instruction. The byte before belongs to
- * another function.
+ * The function was interrupted at its first instruction. The byte before belongs to another
+ * function.
  */
 static void signal_interrupted_at_first(struct kunit *test)
 {
@@ -255,8 +254,7 @@ static void signal_broken_ip(struct kunit *test)
 	signal_scene(test, bare(test, 0x100));
 	for (i = 0; i < ARRAY_SIZE(values); i++) {
 		word(test, CONTEXT + CONTEXT_IP, values[i]);
-		expect_walk(test, "c4@ff0 b100@1000 bad-signal", "ip 0x%lx",
-			    values[i]);
+		expect_walk(test, "c4@ff0 b100@1000 bad-signal", "ip 0x%lx", values[i]);
 	}
 }
 
@@ -272,8 +270,7 @@ static void signal_broken_mark(struct kunit *test)
 	signal_scene(test, bare(test, 0x100));
 	for (i = 0; i < ARRAY_SIZE(values); i++) {
 		word(test, CONTEXT + CONTEXT_MARK, values[i]);
-		expect_walk(test, "c4@ff0 b100@1000 bad-signal", "mark 0x%lx",
-			    values[i]);
+		expect_walk(test, "c4@ff0 b100@1000 bad-signal", "mark 0x%lx", values[i]);
 	}
 }
 
@@ -305,8 +302,7 @@ static void signal_context_cut(struct kunit *test)
 
 	signal_scene(test, bare(test, 0x100));
 	for (i = 0; i < ARRAY_SIZE(needed); i++) {
-		sample(test, bare(test, 0x100),
-		       stack(test, STACK_SIZE - needed[i]), 0);
+		sample(test, bare(test, 0x100), stack(test, STACK_SIZE - needed[i]), 0);
 		expect_step(test, "stack-fault", "word at %u", needed[i]);
 	}
 	sample(test, bare(test, 0x100), -16UL, 0);

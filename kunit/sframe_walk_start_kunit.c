@@ -63,8 +63,7 @@ static void start_scene(struct kunit *test, const struct start_case *c)
 	sp_function(test, 0, 16);
 	sp_function(test, 0x40, 16);
 	use_section(test);
-	sample(test, code(test, 4), stack(test, 0),
-	       c->start == IS_ENTRY ? 0 : stack(test, RECORD));
+	sample(test, code(test, 4), stack(test, 0), c->start == IS_ENTRY ? 0 : stack(test, RECORD));
 	word(test, 8, bare(test, RA));
 	store_start(test, c->code, bare(test, RA));
 	set_distance(stack(test, 0x10), is_thread(c) ? -1UL : 256);

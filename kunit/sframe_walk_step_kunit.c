@@ -5,9 +5,9 @@
 #include "walk_scene.h"
 
 /*
- * SP is 0x20 into the stack, FP 0x60, register A 0x40; register B is a code
- * address. Each word of the stack is a code address that shows the word's
- * offset, except for 8 words that are addresses of the stack.
+ * SP is 0x20 into the stack, FP 0x60, register A 0x40; register B is a code address. Each word of
+ * the stack is a code address that shows the word's offset, except for 8 words that are addresses
+ * of the stack.
  */
 static const struct rule_case flex_rows[] = {
 	/* CFA */
@@ -39,8 +39,7 @@ static const struct rule_case flex_rows[] = {
 	{ "FP left out", FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), LEFT_OUT }, "c870@90" },
 	{ "FP *(c-16)", FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), IN_CFA(-16) },
 	  "c870@90,fp100" },
-	{ "FP c+16", FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), AT_CFA(16) },
-	  "c870@90,fpa0" },
+	{ "FP c+16", FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), AT_CFA(16) }, "c870@90,fpa0" },
 	{ "FP A+8", FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), AT_REG(R_A, 8) },
 	  "c870@90,fp48", "register" },
 	{ "FP *(A+64)", FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), IN_REG(R_A, 64) },
@@ -208,8 +207,7 @@ static void step_every_address(struct kunit *test)
 	for (off = 0x81; off <= 0xc0; off++) {
 		word(test, 8, code(test, off));
 		expect_second_step(test, off == 0x81 ? "c800@20" :
-				   off < 0x85 ? "c800@30" : "c800@40",
-				   "to 0x%x", off);
+				   off < 0x85 ? "c800@30" : "c800@40", "to 0x%x", off);
 	}
 }
 
@@ -329,10 +327,7 @@ static void step_ra(struct kunit *test)
 			       AT_REG(R_SP, 16), IN_CFA(-8), 0);
 		build_flex_row(build_function(test, 0x40, keys[i / 2], FLEX), 0,
 			       AT_REG(R_SP, 16), AT_REG(R_B, 0), 0);
-		/*
-		 * 5 bytes of attribute; then the row: 1 byte of start, 1 of
-		 * info, 8 of words.
-		 */
+		/* 5 bytes of attribute; then the row: 1 byte of start, 1 of info, 8 of words. */
 		scene->b.fres[6] |= (i % 2) << 7;
 		scene->b.fres[21] |= (i % 2) << 7;
 		use_section(test);
@@ -365,8 +360,7 @@ static void step_ra_signed(struct kunit *test)
 		expect_step(test, "c84@10", "0x%lx", ra);
 	}
 	KUNIT_EXPECT_GT(test, nr_signed[0], 0);
-	kunit_info(test, "signed: %u with key A, %u with key B", nr_signed[0],
-		   nr_signed[1]);
+	kunit_info(test, "signed: %u with key A, %u with key B", nr_signed[0], nr_signed[1]);
 }
 
 static struct kunit_case step_tests[] = {

@@ -149,10 +149,7 @@ static void uretprobe_by_fp(struct kunit *test)
 	expect_probed(test, "b10@0 b210@30,fp? nodata");
 }
 
-/*
- * The list has as many entries as the kernel allows, or one more, or no end, or
- * a bad pointer.
- */
+/* The list has as many entries as the kernel allows, or one more, or no end, or a bad pointer. */
 static void uretprobe_list(struct kunit *test)
 {
 	struct return_instance *last;
@@ -188,8 +185,8 @@ static void sample_returned(struct kunit *test, unsigned long ip, unsigned long 
 }
 
 /*
- * The sample is in the trampoline. It has pushed some or all of its registers,
- * below the place of the return address.
+ * The sample is in the trampoline. It has pushed some or all of its registers, below the place of
+ * the return address.
  */
 static void uretprobe_sampled_in_trampoline(struct kunit *test)
 {
@@ -212,8 +209,8 @@ static void uretprobe_sampled_in_trampoline(struct kunit *test)
 	sample_returned(test, bare(test, 0), stack(test, 0x28));
 	expect_probed(test, "b0@28 nodata");
 	/*
-	 * The sample is after the trampoline in its page; then in other code
-	 * that no function returned to.
+	 * The sample is after the trampoline in its page; then in other code that no function
+	 * returned to.
 	 */
 	sample_returned(test, bare(test, sizeof(trampoline)), stack(test, 0x10));
 	expect_walk(test, "b" TRAMPOLINE_END "@10 nodata");
@@ -346,8 +343,8 @@ static void uretprobe_after_breakpoint(struct kunit *test)
 }
 
 /*
- * A breakpoint has replaced the first byte of an instruction that does not move the stack
- * pointer. The task has no flag. Both rows find the call of this function.
+ * A breakpoint has replaced the first byte of an instruction that does not move the stack pointer.
+ * The task has no flag. Both rows find the call of this function.
  */
 static void uretprobe_after_breakpoint_without_flag(struct kunit *test)
 {

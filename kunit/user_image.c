@@ -98,8 +98,7 @@ static void write_at(struct kunit *test, const struct image *image, loff_t pos,
 }
 
 /* Writes zero bytes, so that the page cache has these pages of the file. */
-void image_fill(struct kunit *test, const struct image *image, unsigned int first,
-		unsigned int nr)
+void image_fill(struct kunit *test, const struct image *image, unsigned int first, unsigned int nr)
 {
 	unsigned int i;
 
@@ -116,17 +115,15 @@ void image_write(struct kunit *test, const struct image *image)
 	write_at(test, image, 0, &image->ehdr, sizeof(image->ehdr));
 	write_at(test, image, image->phdrs_at, image->phdrs,
 		 min_t(size_t, nr, IMAGE_MAX_PHDRS) * sizeof(image->phdrs[0]));
-	write_at(test, image, image->section_at, image->section.bytes,
-		 image->section.len);
+	write_at(test, image, image->section_at, image->section.bytes, image->section.len);
 }
 
 /* Maps @nr pages of @file, from page @page on, at @addr. */
 void user_map_file(struct kunit *test, struct file *file, unsigned long addr,
 		   unsigned int nr, unsigned long prot, unsigned long page)
 {
-	KUNIT_ASSERT_EQ(test, addr,
-			vm_mmap(file, addr, nr * PAGE_SIZE, prot,
-				MAP_PRIVATE | MAP_FIXED, page * PAGE_SIZE));
+	KUNIT_ASSERT_EQ(test, addr, vm_mmap(file, addr, nr * PAGE_SIZE, prot,
+					    MAP_PRIVATE | MAP_FIXED, page * PAGE_SIZE));
 }
 
 /* Maps the image of image_init() as a loader does. */
@@ -163,8 +160,7 @@ long user_mprotect(unsigned long addr, unsigned long len, unsigned long prot)
 }
 
 /* @to is 0 if the mapping may stay at its address. */
-long user_mremap(unsigned long addr, unsigned long len, unsigned long new_len,
-		 unsigned long to)
+long user_mremap(unsigned long addr, unsigned long len, unsigned long new_len, unsigned long to)
 {
 	unsigned long flags = to ? MREMAP_MAYMOVE | MREMAP_FIXED : 0;
 

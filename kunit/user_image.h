@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An ELF file with an SFrame section, and mappings of it in the process of the
- * test. The file, in pages:
+ * An ELF file with an SFrame section, and mappings of it in the process of the test. The file, in
+ * pages:
  *
  *	0	ELF header and program headers	readable
  *	1-2	code				executable
  *	3-4	the section			readable
  *
- * One FDE covers all of the code. Its one row is "sp+16 (c-16) (c-8)": a frame
- * consists of the frame pointer and the return address. Zero bytes follow, so
- * that the section has 60 bytes in all versions.
+ * One FDE covers all of the code. Its one row is "sp+16 (c-16) (c-8)": a frame consists of the
+ * frame pointer and the return address. Zero bytes follow, so that the section has 60 bytes in all
+ * versions.
  */
 #ifndef USER_IMAGE_H
 #define USER_IMAGE_H
@@ -51,16 +51,14 @@ struct image {
 
 void image_init(struct kunit *test, struct image *image);
 void image_section(struct image *image, u8 version, u8 flags, unsigned long at);
-void image_fill(struct kunit *test, const struct image *image, unsigned int first,
-		unsigned int nr);
+void image_fill(struct kunit *test, const struct image *image, unsigned int first, unsigned int nr);
 void image_write(struct kunit *test, const struct image *image);
 void image_map(struct kunit *test, const struct image *image, unsigned long addr);
 
 unsigned long user_area(struct kunit *test, unsigned int nr);
 long user_madvise(unsigned long addr, unsigned long len, int advice);
 long user_mprotect(unsigned long addr, unsigned long len, unsigned long prot);
-long user_mremap(unsigned long addr, unsigned long len, unsigned long new_len,
-		 unsigned long to);
+long user_mremap(unsigned long addr, unsigned long len, unsigned long new_len, unsigned long to);
 void user_map_file(struct kunit *test, struct file *file, unsigned long addr,
 		   unsigned int nr, unsigned long prot, unsigned long page);
 

@@ -14,8 +14,7 @@ unsigned long user_map(struct kunit *test, u32 nr)
 {
 	unsigned long addr;
 
-	addr = kunit_vm_mmap(test, NULL, 0, (nr + 1) * PAGE_SIZE,
-			     PROT_READ | PROT_WRITE,
+	addr = kunit_vm_mmap(test, NULL, 0, (nr + 1) * PAGE_SIZE, PROT_READ | PROT_WRITE,
 			     MAP_ANONYMOUS | MAP_PRIVATE, 0);
 	KUNIT_ASSERT_NE(test, addr, 0);
 	KUNIT_ASSERT_LT(test, addr, (unsigned long)TASK_SIZE);
@@ -25,9 +24,8 @@ unsigned long user_map(struct kunit *test, u32 nr)
 
 static void remap(struct kunit *test, unsigned long page, unsigned long prot)
 {
-	KUNIT_ASSERT_EQ(test, page,
-			vm_mmap(NULL, page, PAGE_SIZE, prot,
-				MAP_ANONYMOUS | MAP_PRIVATE | MAP_FIXED, 0));
+	KUNIT_ASSERT_EQ(test, page, vm_mmap(NULL, page, PAGE_SIZE, prot,
+					    MAP_ANONYMOUS | MAP_PRIVATE | MAP_FIXED, 0));
 }
 
 /* Replaces this page of a mapping with a new page. */
@@ -42,8 +40,7 @@ void user_forbid(struct kunit *test, unsigned long page)
 	remap(test, page, PROT_NONE);
 }
 
-void user_store(struct kunit *test, unsigned long addr, const void *bytes,
-		u32 len)
+void user_store(struct kunit *test, unsigned long addr, const void *bytes, u32 len)
 {
 	KUNIT_ASSERT_EQ(test, 0, copy_to_user((void __user *)addr, bytes, len));
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The suites of the walk take these facts from arch/.../walk_facts.h. Each
- * architecture describes its ABI in tables of these structs, and in functions
- * of the same names.
+ * The suites of the walk take these facts from arch/.../walk_facts.h. Each architecture describes
+ * its ABI in tables of these structs, and in functions of the same names.
  */
 #ifndef WALK_CASES_H
 #define WALK_CASES_H
@@ -10,8 +9,8 @@
 #include "section_builder.h"
 
 /*
- * A rule of a flexible row: control word and offset. A rule on the CFA sets bit
- * 2, which is unused, because 0 stands for no rule.
+ * A rule of a flexible row: control word and offset. A rule on the CFA sets bit 2, which is unused,
+ * because 0 stands for no rule.
  */
 #define RULE(control, off)	((u32)(control) << 16 | ((off) & 0xffff))
 #define AT_REG(reg, off)	RULE((reg) << 3 | 1, off)
@@ -51,8 +50,8 @@ struct ra_case {
 enum refers { TO_NOTHING, TO_FUNCTION, TO_SLOT };
 
 /*
- * The code before a return address refers to an address (@refers). It calls that
- * address (@calls), another function (@calls_other), or nothing.
+ * The code before a return address refers to an address (@refers). It calls that address (@calls),
+ * another function (@calls_other), or nothing.
  */
 struct call_case {
 	const char	*name;
@@ -66,8 +65,8 @@ struct call_case {
 };
 
 /*
- * A PLT slot. The code at @at names the word that holds the target, if the slot
- * jumps. Some slots can only name the first word of a page (@names_page).
+ * A PLT slot. The code at @at names the word that holds the target, if the slot jumps. Some slots
+ * can only name the first word of a page (@names_page).
  */
 struct plt_case {
 	const char	*name;
@@ -83,9 +82,9 @@ struct plt_case {
 #define SAMPLED_CODE	40	/* bytes */
 
 /*
- * The code of a function, from its first byte on, and the step from the instruction @at. The
- * first words of the stack are b210 (or the register that calls leave it in has it), b310 and
- * b410; the code before each of them calls.
+ * The code of a function, from its first byte on, and the step from the instruction @at. The first
+ * words of the stack are b210 (or the register that calls leave it in has it), b310 and b410; the
+ * code before each of them calls.
  */
 struct sampled_case {
 	const char	*name;
@@ -109,8 +108,8 @@ enum start {
 };
 
 /*
- * The code around a return address, of a libc that exists. The bits of @any, which begin
- * at @at, may have any value. No other bit may differ from @at to @end.
+ * The code around a return address, of a libc that exists. The bits of @any, which begin at @at,
+ * may have any value. No other bit may differ from @at to @end.
  */
 struct start_case {
 	const char	*name;

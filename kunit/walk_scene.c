@@ -76,8 +76,7 @@ struct build *build_function(struct kunit *test, u32 off, u8 info, u8 type)
 {
 	struct walk_scene *scene = test->priv;
 
-	build_fde(&scene->b, scene->code + off - scene->section, 64,
-		  ADDR1 | info, type, 0);
+	build_fde(&scene->b, scene->code + off - scene->section, 64, ADDR1 | info, type, 0);
 	return &scene->b;
 }
 
@@ -194,8 +193,7 @@ const struct call_case *by_pointer(void)
 }
 
 /* Writes the code before @ra. It refers to @to. */
-void store_call(struct kunit *test, const struct call_case *c,
-		unsigned long ra, unsigned long to)
+void store_call(struct kunit *test, const struct call_case *c, unsigned long ra, unsigned long to)
 {
 	u8 bytes[CALL_CODE];
 
@@ -210,8 +208,7 @@ unsigned long slot_of(const struct plt_case *c, unsigned long slot)
 	return c->names_page ? slot & PAGE_MASK : slot;
 }
 
-void store_plt(struct kunit *test, const struct plt_case *c,
-	       unsigned long addr, unsigned long slot)
+void store_plt(struct kunit *test, const struct plt_case *c, unsigned long addr, unsigned long slot)
 {
 	u8 bytes[PLT_CODE];
 
@@ -221,9 +218,8 @@ void store_plt(struct kunit *test, const struct plt_case *c,
 }
 
 /*
- * The sampled function is at b0 and has no row. Its frame record is 0x20 into
- * the stack and leads to b210; the test chooses the code before b210. The
- * function at c0 has a row.
+ * The sampled function is at b0 and has no row. Its frame record is 0x20 into the stack and leads
+ * to b210; the test chooses the code before b210. The function at c0 has a row.
  */
 void fallback_scene(struct kunit *test)
 {
@@ -235,8 +231,7 @@ void fallback_scene(struct kunit *test)
 }
 
 /* Writes the context of a signal at @at: the registers of the interrupted frame. */
-void store_context(struct kunit *test, u32 at, unsigned long ip,
-		   unsigned long sp, unsigned long fp)
+void store_context(struct kunit *test, u32 at, unsigned long ip, unsigned long sp, unsigned long fp)
 {
 	word(test, at + CONTEXT_MARK, CONTEXT_MARK_WORD);
 	word(test, at + CONTEXT_IP, ip);
@@ -245,8 +240,8 @@ void store_context(struct kunit *test, u32 at, unsigned long ip,
 }
 
 /*
- * A signal handler at c0 returns to @stub. The context follows its frame. The
- * interrupted function is at c40, and its caller is at c80.
+ * A signal handler at c0 returns to @stub. The context follows its frame. The interrupted function
+ * is at c40, and its caller is at c80.
  */
 void signal_scene(struct kunit *test, unsigned long stub)
 {
@@ -266,14 +261,12 @@ static __printf(2, 3) void append(struct walk_scene *scene, const char *format, 
 	va_list args;
 
 	va_start(args, format);
-	scene->len += vscnprintf(scene->text + scene->len, WALK_TEXT - scene->len,
-				 format, args);
+	scene->len += vscnprintf(scene->text + scene->len, WALK_TEXT - scene->len, format, args);
 	va_end(args);
 }
 
 /* Appends a value as an offset. @on_stack is the prefix if the value is not a code address. */
-static void append_value(struct walk_scene *scene, const char *on_stack,
-			 unsigned long value)
+static void append_value(struct walk_scene *scene, const char *on_stack, unsigned long value)
 {
 	if (value - scene->code <= CODE_SIZE)
 		append(scene, "c%lx", value - scene->code);
@@ -305,8 +298,8 @@ static void append_stop(struct walk_scene *scene)
 }
 
 /*
- * The only place that calls sfu_walk_callers(). After the last frame @scene->stop has
- * the stop reason.
+ * The only place that calls sfu_walk_callers(). After the last frame @scene->stop has the stop
+ * reason.
  */
 unsigned int next_frames(struct walk_scene *scene, u64 *ips, unsigned int max)
 {
@@ -350,8 +343,8 @@ void begin_walk(struct walk_scene *scene)
 }
 
 /*
- * The only reader of user memory in a walk. It counts each read, fails the read that
- * the test has chosen, and then runs the action of the test.
+ * The only reader of user memory in a walk. It counts each read, fails the read that the test has
+ * chosen, and then runs the action of the test.
  */
 static int read_observed(void *dst, unsigned long addr, size_t len)
 {
@@ -423,8 +416,7 @@ bool next_frame(struct kunit *test)
 		return true;
 	}
 	expect_frame(test, &scene->walk.frame, &last.frame);
-	KUNIT_EXPECT_MEMEQ(test, scene->walk.nr_frames, last.nr_frames,
-			   sizeof(last.nr_frames));
+	KUNIT_EXPECT_MEMEQ(test, scene->walk.nr_frames, last.nr_frames, sizeof(last.nr_frames));
 	return false;
 }
 

@@ -2,10 +2,9 @@
 /*
  * The scene in which the suites of the walk run, sframe_walk_*_kunit.c.
  *
- * Section, code and stack are in real mappings, and the page after each of them is
- * not mapped. The test makes the process map and the registers. A walk is compared
- * as a text: the frames, then the stop reason. Expected texts are written out from
- * the specification and the ABI.
+ * Section, code and stack are in real mappings, and the page after each of them is not mapped. The
+ * test makes the process map and the registers. A walk is compared as a text: the frames, then the
+ * stop reason. Expected texts are written out from the specification and the ABI.
  *
  *	c40@10,fp80	in the code with a section, at 0x40; the stack pointer
  *			is 0x10 into the stack; the frame pointer differs from
@@ -157,16 +156,14 @@ static inline void word(struct kunit *test, u32 off, u64 value)
 }
 
 /* Writes a frame record, to which a frame pointer points. */
-static inline void record(struct kunit *test, u32 off, unsigned long fp,
-			  unsigned long ra)
+static inline void record(struct kunit *test, u32 off, unsigned long fp, unsigned long ra)
 {
 	word(test, off, fp);
 	word(test, off + 8, ra);
 }
 
 /* Sets the registers of the sampled frame. */
-static inline void sample(struct kunit *test, unsigned long ip, unsigned long sp,
-			  unsigned long fp)
+static inline void sample(struct kunit *test, unsigned long ip, unsigned long sp, unsigned long fp)
 {
 	struct walk_scene *scene = test->priv;
 
@@ -195,8 +192,7 @@ void costly_section(struct kunit *test);
 
 const struct call_case *plain_call(void);
 const struct call_case *by_pointer(void);
-void store_call(struct kunit *test, const struct call_case *c, unsigned long ra,
-		unsigned long to);
+void store_call(struct kunit *test, const struct call_case *c, unsigned long ra, unsigned long to);
 unsigned long slot_of(const struct plt_case *c, unsigned long slot);
 void store_plt(struct kunit *test, const struct plt_case *c, unsigned long addr,
 	       unsigned long slot);

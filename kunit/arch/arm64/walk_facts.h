@@ -67,8 +67,7 @@ static const struct ra_case ra_cases[] __maybe_unused = {
 	{ "bit 63", 1ULL << 63, false },
 };
 
-static inline void set_register(struct pt_regs *regs, unsigned int reg,
-				unsigned long value)
+static inline void set_register(struct pt_regs *regs, unsigned int reg, unsigned long value)
 {
 	if (reg == R_SP)
 		regs->sp = value;
@@ -164,20 +163,15 @@ static const struct plt_case plt_cases[] __maybe_unused = {
 	  .insns = { ADRP_X16, LDR_X17, ADD_X16, NOP, BR_X17 }, 0, false },
 	{ "nop; adrp; ldr; add; br",
 	  .insns = { NOP, ADRP_X16, LDR_X17, ADD_X16, BR_X17 }, 4, false },
-	{ "adrp; ldr; add; blr",
-	  .insns = { ADRP_X16, LDR_X17, ADD_X16, 0xd63f0220 }, 0, false },
-	{ "adrp; ldr; add; br x16",
-	  .insns = { ADRP_X16, LDR_X17, ADD_X16, 0xd61f0200 }, 0, false },
+	{ "adrp; ldr; add; blr", .insns = { ADRP_X16, LDR_X17, ADD_X16, 0xd63f0220 }, 0, false },
+	{ "adrp; ldr; add; br x16", .insns = { ADRP_X16, LDR_X17, ADD_X16, 0xd61f0200 }, 0, false },
 	{ "adrp; ldr; nop; br", .insns = { ADRP_X16, LDR_X17, NOP, BR_X17 }, 0, true,
 	  .names_page = true },
 	{ "adrp; ldr; nop; br, within a page",
 	  .insns = { ADRP_X16, LDR_X17, NOP, BR_X17 }, 0, false },
-	{ "adrp; ldr x16; add; br",
-	  .insns = { ADRP_X16, 0xf9400210, ADD_X16, BR_X17 }, 0, false },
-	{ "adrp x17; ldr; add; br",
-	  .insns = { 0x90000011, LDR_X17, ADD_X16, BR_X17 }, 0, false },
-	{ "adr; ldr; add; br",
-	  .insns = { 0x10000010, LDR_X17, ADD_X16, BR_X17 }, 0, false },
+	{ "adrp; ldr x16; add; br", .insns = { ADRP_X16, 0xf9400210, ADD_X16, BR_X17 }, 0, false },
+	{ "adrp x17; ldr; add; br", .insns = { 0x90000011, LDR_X17, ADD_X16, BR_X17 }, 0, false },
+	{ "adr; ldr; add; br", .insns = { 0x10000010, LDR_X17, ADD_X16, BR_X17 }, 0, false },
 };
 
 static const struct sampled_case sampled_cases[] __maybe_unused = {
@@ -212,8 +206,8 @@ static const struct sampled_case sampled_cases[] __maybe_unused = {
 #define ANY_BL		0x03ffffff
 
 /*
- * From objdump of libc.so.6 and libc.a of Debian; the calls lead elsewhere. A branch may
- * also lead to the instruction after the first one that loads x1. One bit makes a nop a bl.
+ * From objdump of libc.so.6 and libc.a of Debian; the calls lead elsewhere. A branch may also lead
+ * to the instruction after the first one that loads x1. One bit makes a nop a bl.
  */
 static const struct start_case start_cases[] __maybe_unused = {
 	{ "glibc 2.36 to 2.43: main", CALLS_MAIN, 4, 20,
@@ -265,8 +259,8 @@ static const u8 end_code[] __maybe_unused = {
 };
 
 /*
- * The limit on reads of a step, except those of the section: see bounds_step_past_plt(). The
- * last two are of the instruction that was interrupted, if the one before it is not there.
+ * The limit on reads of a step, except those of the section: see bounds_step_past_plt(). The last
+ * two are of the instruction that was interrupted, if the one before it is not there.
  */
 #define MOST_FRAME_READS (9 + 2)
 #define MOST_FRAME_BYTES (2 * 8 + 8 + 48 + 2 * 8 + 4 + 24 + 8 + 16 + 12)
@@ -287,15 +281,12 @@ static inline bool signs(void)
 }
 
 /* Signs as a user function does on entry; @modifier is its stack pointer. */
-static inline unsigned long sign(unsigned long ra, unsigned long modifier,
-				 bool key_b)
+static inline unsigned long sign(unsigned long ra, unsigned long modifier, bool key_b)
 {
 	if (key_b)
-		asm(".arch_extension pauth\n\tpacib %0, %1" :
-		    "+r" (ra) : "r" (modifier));
+		asm(".arch_extension pauth\n\tpacib %0, %1" : "+r" (ra) : "r" (modifier));
 	else
-		asm(".arch_extension pauth\n\tpacia %0, %1" :
-		    "+r" (ra) : "r" (modifier));
+		asm(".arch_extension pauth\n\tpacia %0, %1" : "+r" (ra) : "r" (modifier));
 	return ra;
 }
 

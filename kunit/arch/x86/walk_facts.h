@@ -75,8 +75,7 @@ static const struct ra_case ra_cases[] __maybe_unused = {
 	offsetof(of, r15),						\
 }
 
-static inline void set_register(struct pt_regs *regs, unsigned int reg,
-				unsigned long value)
+static inline void set_register(struct pt_regs *regs, unsigned int reg, unsigned long value)
 {
 	static const u16 where[NR_REGS] = REGISTERS(struct pt_regs);
 
@@ -160,8 +159,7 @@ static const struct plt_case plt_cases[] __maybe_unused = {
 	{ "nop; jmp", .code = { 0x90, 0xff, 0x25 }, 1, false },
 	{ "call", .code = { 0xff, 0x15 }, 0, false },
 	{ "push slot", .code = { 0xff, 0x35 }, 0, false },
-	{ "bnd; endbr64; jmp",
-	  .code = { 0xf2, 0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25 }, 5, false },
+	{ "bnd; endbr64; jmp", .code = { 0xf2, 0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25 }, 5, false },
 };
 
 static const struct sampled_case sampled_cases[] __maybe_unused = {
@@ -303,8 +301,8 @@ static const struct start_case start_cases[] __maybe_unused = {
 static const u8 end_code[] __maybe_unused = { 0x48, 0x83, 0xc4, 0x08, 0xc3 };
 
 /*
- * The limit on reads of a step, except those of the section: see bounds_step_past_plt(). The
- * last ones are of the instruction that was interrupted, if not all code around it is there.
+ * The limit on reads of a step, except those of the section: see bounds_step_past_plt(). The last
+ * ones are of the instruction that was interrupted, if not all code around it is there.
  */
 #define MOST_FRAME_READS (7 + 2)
 #define MOST_FRAME_BYTES (2 * 9 + 2 * 8 + 6 + 16 + 8 + 60 + 59)
@@ -322,8 +320,7 @@ static inline bool signs(void)
 	return false;
 }
 
-static inline unsigned long sign(unsigned long ra, unsigned long modifier,
-				 bool key_b)
+static inline unsigned long sign(unsigned long ra, unsigned long modifier, bool key_b)
 {
 	return ra;
 }
