@@ -6,6 +6,12 @@
 #include <kunit/test.h>
 #include <linux/string.h>
 
+/* A test that is a script: the steps are explained in walk_scene.h and scan_scene.h. */
+struct script_case {
+	const char	*name;
+	const char	*script;
+};
+
 /* Defines which_gen_params() for the table which_cases[] of struct which_case. */
 #define NAMED_CASES(which)						\
 	static void which##_desc(const struct which##_case *c, char *desc) \

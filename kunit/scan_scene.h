@@ -34,6 +34,7 @@
 #include <kunit/test.h>
 
 #include "counters.h"
+#include "named_cases.h"
 #include "section_builder.h"
 #include "user_image.h"
 #include "user_memory.h"
@@ -81,11 +82,6 @@ struct scan_scene {
 	struct image		*other;
 	bool			is_written;
 	struct sfu_counters	since;
-};
-
-struct script_case {
-	const char	*name;
-	const char	*script;
 };
 
 int scan_scene_init(struct kunit *test);

@@ -269,4 +269,10 @@ static struct kunit_case bounds_tests[] = {
 	{}
 };
 
-WALK_SUITE(bounds);
+static struct kunit_suite bounds_suite = {
+	.name = "sframe_walk_bounds",
+	.init = walk_scene_init,
+	.test_cases = bounds_tests,
+};
+
+kunit_test_suite(bounds_suite);

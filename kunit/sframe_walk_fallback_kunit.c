@@ -1,27 +1,220 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* KUnit tests of the walk: it follows the frame pointer where a call proves it. */
+/*
+ * KUnit tests of the walk: it follows the frame pointer where a call proves it.
+ *
+ * "b10@0 b210@30,fp60 nodata" is a walk: a frame at 0x10 in the code without a section, whose stack
+ * pointer is 0 bytes into the stack, its caller, whose frame pointer leads 0x60 bytes into the
+ * stack, and the reason why the walk ended. "c" is code with a section. See walk_scene.h.
+ */
 #include "walk_scene.h"
 
-static void fallback_chain(struct kunit *test)
-{
-	struct walk_scene *scene = test->priv;
+/* b10 is sampled and has no row. Its frame record, at s20, leads to b210. c0 and c40 have rows. */
+#define NO_ROW		"fn c0 fp+16 (c-16) (c-8); fn c40 end; at b10 s0 s20; s20=0,b210; "
 
-	fallback_scene(test);
-	record(test, 0x20, stack(test, 0x60), bare(test, 0x210));
-	record(test, 0x60, stack(test, 0xa0), code(test, 0x10));
-	record(test, 0xa0, 0, code(test, 0x50));
-	store_call(test, plain_call(), bare(test, 0x210), bare(test, 0));
-	store_call(test, plain_call(), code(test, 0x10), bare(test, 0x200));
-	expect_walk(test, "b10@0 b210@30,fp60 c10@70,fpa0 c50@b0,fp? complete");
-	KUNIT_EXPECT_EQ(test, scene->walk.nr_frames[SFU_METHOD_FP], 2);
-	KUNIT_EXPECT_EQ(test, scene->walk.nr_frames[SFU_METHOD_SFRAME], 1);
-	KUNIT_EXPECT_EQ(test, scene->walk.nr_frames[SFU_METHOD_SIGNAL], 0);
-}
+/* The code of b10, b210 and b310 is not known. Their records lead to c50, which has a row. */
+#define CHAIN_SCENE							\
+	NO_ROW "call b210 *; call b310 *; call c50 *; "			\
+	"s20=s60,b210; s60=sa0,b310; sa0=0,c50; range b habit-unknown; "
+#define CHAIN		"walk b10@0 b210@30,fp60 b310@70,fpa0 c50@b0,fp? complete"
+#define NO_CHAIN	"walk b10@0 nodata"
+
+/*
+ * c84 keeps its CFA in a register that is not known. The code before b210 calls the slot at b400,
+ * which is not bound: its word, at b7d0, leads to b410, where the index of the slot is pushed. On
+ * x86 the loader leaves a link map, the index and the return address on the stack.
+ */
+#define BINDING_OF(rules)						\
+	"no-fn; fn c80 " rules "; fn c0 sp+16 u (c-8); fn c40 sp+16 u (c-8); at c4 s0; s8=c44; s18=c84; " \
+	"put b400 plt b7d0; b7d0=b410; put b410 0x68 7 0 0 0 0xe9; call b210 b400; "
+#define BINDING		BINDING_OF("r3+32 u (c-8)")
+#define NOT_BOUND	"walk c4@0 c44@10 c84@20 register; "
+#define BOUND_AT(cfa)	"walk c4@0 c44@10 c84@20 b210@" cfa " nodata; "
+
+/*
+ * b210 has called on another stack, and its frame pointer leads to the record of its caller, which
+ * is further down.
+ */
+#define SWITCHED							\
+	NO_ROW "other-stack; call b210 c0; call b310 c0; call c1210 c0; "	\
+	"s20=o20,b210; o20=o60,b310; o60=0,b310; range b keeps-fp; "
+#define ON_OTHER_STACK	"walk b10@0 b210@30,fpo20 b310@o30,fpo60 b310@o70,fp? nodata; "
+
+/* The frame pointer of b10 leads to c10, where the stack pointer is not verified. */
+#define DOUBT_OF_SP							\
+	"fn c0 sp+32 u (c-8); fn c80 sp+32 u (c-8); fn cc0 end; at b10 s0 s20; s20=s60,c10; " \
+	"call c10 *; s48=c90; s68=cc4; "
+#define SP_IS_WRONG	"walk b10@0 c10@30,fp60 nodata; "
+#define SP_IS_RIGHT							\
+	"x86: walk b10@0 c10@30,fp60 c90@50 cc4@70 complete; arm64: " SP_IS_WRONG
+
+static const struct script_case script_cases[] = {
+	{ "chain of proofs",
+	  NO_ROW "s20=s60,b210; s60=sa0,c10; sa0=0,c50; call b210 b0; call c10 b200;"
+	  "walk b10@0 b210@30,fp60 c10@70,fpa0 c50@b0,fp? complete; frames sframe fp=2" },
+	/* Unless the code of the caller keeps records. */
+	{ "a call proves nothing if no function of the file has a row",
+	  NO_ROW "range b without-data; call b210 b0; step nodata;"
+	  "s20=0,c1010; call c1010 b0; step nodata; range c keeps-fp; step c1010@30,fp?" },
+	/* b1000 is the end of the mapping. The callee has as many bytes as a PLT slot, then fewer. */
+	{ "code at the ends of its mapping",
+	  NO_ROW "s20=0,b1000; call b1000 b0; step b1000@30,fp?; call b1000 bfe8; step b1000@30,fp?;"
+	  "call b1000 bffc; step nodata; s20=0,b2; step nodata; s20=0,b0; step nodata" },
+	{ "code that a section covers, without a row; then the section is bad",
+	  NO_ROW "at c1010 s0 s20; call b210 c1000; step b210@30,fp?;"
+	  "range c bad; call b210 c0; step b210@30,fp?; at c10 s0 s20; step b210@30,fp?" },
+	/* A function of another file may have called any number of functions. */
+	{ "a call into another file",
+	  NO_ROW "call b210 c1000; step b210@30,fp?; range c of-file; step nodata;"
+	  "call b210 b0; step b210@30,fp?" },
+	/* In turn: another index below, no call below, two bindings, a bound slot, endbr64; push. */
+	{ "binding: what is on the stack",
+	  BINDING NOT_BOUND "sb8=s3000,7,b210; x86: " BOUND_AT("d0")
+	  "s68=s3000,8,b210; x86: " BOUND_AT("d0") "s78=b310; s70=7; x86: " BOUND_AT("d0")
+	  "s48=s3000,7,b210; x86: " BOUND_AT("60") "arm64: " NOT_BOUND "b7d0=b10; " NOT_BOUND
+	  "b7d0=b410; put b410 0xf3 0x0f 0x1e 0xfa 0x68 7 0 0 0; x86: " BOUND_AT("60") },
+	{ "binding: only by the loader's row",
+	  BINDING_OF("r3+24 u (c-8)") "sb8=s3000,7,b210; " NOT_BOUND
+	  BINDING_OF("r3+32 u (c-16)") NOT_BOUND BINDING_OF("r3+32 (c-16) (c-8)") NOT_BOUND
+	  BINDING_OF("r12+32 u (c-8)") NOT_BOUND BINDING "x86: " BOUND_AT("d0") },
+	/* The search ends 4096 bytes above the stack pointer, or with the stack. */
+	{ "binding: how far it is searched",
+	  BINDING "s10e8=s3000,7,b210; x86: " BOUND_AT("1100") "s10f0=0; s10f8=s3000,7,b210; " NOT_BOUND
+	  "s1100=0; s10=7; call c84 b400; " NOT_BOUND
+	  "at c4 s3f80; s3f88=c44; s3f98=c84; walk c4@3f80 c44@3f90 c84@3fa0 register;"
+	  "s3fe8=s3000,7,b210; x86: walk c4@3f80 c44@3f90 c84@3fa0 b210@4000 nodata;"
+	  "arm64: walk c4@3f80 c44@3f90 c84@3fa0 register" },
+	{ "any frame pointer",
+	  NO_ROW "call b210 b0; at b10 s0 0; step nodata; at b10 s0 1; step nodata; at b10 s0 16;"
+	  "step nodata; at b10 s0 0x7fffffffffffffff; step nodata; at b10 s0 0x8000000000000000;"
+	  "step nodata; at b10 s0 -16; step nodata; at b10 s0 -8; step nodata; at b10 s0 -1; step nodata" },
+	/* Other data. 0x2001 and 0x1001 are after the ends of the code. */
+	{ "any return address",
+	  NO_ROW "s28=0; step nodata; s28=1; step nodata; s28=s40; step nodata; s28=c2001; step nodata;"
+	  "s28=b0; step nodata; s28=b1001; step nodata; s28=0x8000000000000000; step nodata; s28=-1;"
+	  "step nodata" },
+	/* c20 has a row, c40 is after a call at the end of a function with a row. b300 has no row. */
+	{ "link register: a nearer caller",
+	  NO_ROW "call b210 b0; B=signed c20; x86: step b210@30,fp?; arm64: step nodata;"
+	  "B=c40; x86: step b210@30,fp?; arm64: step nodata; B=b210; step b210@30,fp?;"
+	  "B=b300; step b210@30,fp?; B=1; step b210@30,fp?" },
+	/* The called function may have moved the stack pointer. */
+	{ "link register: the stack pointer is not verified",
+	  "fn c40 sp+16 u (c-8); fn c80 end; range c of-file; at b10 s0; B=c50; call c50 b0; s8=c90;"
+	  "call c90 c40; arm64: walk b10@0 c50@0 c90@10 complete;"
+	  "call c90 c44; arm64: walk b10@0 c50@0 nodata" },
+	/* At the end SP is not aligned; the slot is at the start of a mapping, where no linker puts it. */
+	{ "PLT slot: any link register",
+	  "fn c0 sp+16 u (c-8); put b400 plt b800; at b400 s0; B=0; arm64: step nodata;"
+	  "B=1; arm64: step nodata; B=s40; arm64: step nodata; B=c2001; arm64: step nodata;"
+	  "B=b0; arm64: step nodata; B=0x8000000000000000; arm64: step nodata; B=-1; arm64: step nodata;"
+	  "B=c20; arm64: step nodata; call c20 b400; arm64: step c20@0;"
+	  "at b400 s8; arm64: step nodata; put b0 plt b800; at b0 s0; arm64: step nodata" },
+	{ "ret at the ends of its mapping",
+	  NO_ROW "call b210 c0; s0=b210; B=b210;"
+	  "x86: put b0 0xc3; x86: at b0 s0; x86: step b210@8;"
+	  "x86: put bfff 0xc3; x86: at bfff s0; x86: step b210@8;"
+	  "arm64: put b0 0xc0 0x03 0x5f 0xd6; arm64: at b0 s0; arm64: step b210@0;"
+	  "arm64: put bffc 0xc0 0x03 0x5f 0xd6; arm64: at bffc s0; arm64: step b210@0" },
+	/* It is in memory that no file describes, and a call leads to it. */
+	{ "a caller that does nothing but return",
+	  "fn c0 sp+16 u (c-8); fn c40 end; at c4 s0; s8=b210; s18=c50; put b210 return;"
+	  "walk c4@0 b210@10 nodata; call c50 *; walk c4@0 b210@10 c50@20 complete;"
+	  "range b of-file; walk c4@0 b210@10 nodata;"
+	  "range b of-no-file; walk c4@0 b210@10 c50@20 complete; range b bad; walk c4@0 b210@10 nodata" },
+	{ "such a caller, with a stack pointer that is not verified",
+	  NO_ROW "call b210 b0; s38=c50; call c50 *; put b210 return; walk b10@0 b210@30,fp? nodata" },
+	/* At the end a pop follows, and then the record is below the stack pointer. */
+	{ "leave; ret",
+	  NO_ROW "s20=s10,b210; put b10 0xc9 0xc3 0xc9 0x5d 0xc3; x86: step nodata;"
+	  "call b210 *; x86: step b210@30,fp10; at b12 s0 s20; x86: step nodata;"
+	  "at b10 s30 s20; x86: step nodata" },
+	{ "a proof needs no next link",
+	  NO_ROW "range b keeps-fp; call b210 b0; step b210@30,fp?; frames fp-habit;"
+	  "s20=s10,b210; step b210@30,fp10; frames fp" },
+	{ "a handler returns to a stub",
+	  NO_ROW "range b keeps-fp; s20=s100,b210; step nodata; put b210 stub; step b210@30,fp100" },
+	/* Its last instruction, and on arm64 its link register, lead to the stub. */
+	{ "a handler without a frame",
+	  NO_ROW "put b210 stub; call b310 c0; s0=b210; B=b210; s60=0,b310;"
+	  "x86: put b620 0x90 0xc3; x86: at b621 s0 s60;"
+	  "arm64: put b620 0x1f 0x20 0x03 0xd5 0xc0 0x03 0x5f 0xd6; arm64: at b624 s0 s60;"
+	  "range b keeps-fp; x86: step b210@8; arm64: step b210@0;"
+	  "range b keeps-no-fp; x86: step b210@8; arm64: step b210@0" },
+	/* In the last four, the record leads to itself, into itself, down, or to no record. */
+	{ "the next link, where both files keep frame pointers",
+	  NO_ROW "range b keeps-fp; call b210 c0; s20=s30,b210; step b210@30,fp30;"
+	  "s20=s800; step b210@30,fp800; s20=s20; step nodata; s20=s28; step nodata;"
+	  "s20=s10; step nodata; s20=s104; step nodata; s20=s-10000; step nodata" },
+	{ "the next link, where the file of the caller does not",
+	  NO_ROW "range b keeps-fp; call c1210 c0; s20=s30,c1210; step c1210@30,fp30;"
+	  "s20=s20; step c1210@30; s20=s28; step c1210@30,fp28; s20=s10; step c1210@30,fp10;"
+	  "s20=s104; step c1210@30,fp104; s20=s-10000; step c1210@30,fp?" },
+	/* Functions that have returned leave records just below the stack pointer. */
+	{ "a record on another stack",
+	  SWITCHED ON_OTHER_STACK "frames fp-habit=3 switches=1; o20=o60,b318; walk b10@0 nodata;"
+	  "o20=o60,c1210; walk b10@0 nodata; o20=o10,b310; walk b10@0 nodata;"
+	  "o20=o60,b310; " ON_OTHER_STACK
+	  "at b10 s800 s820; s820=s20,b210; s20=0,b310; walk b10@800 nodata" },
+	{ "the sampled function may be in the middle of a switch",
+	  SWITCHED "at b10 s0 o20; walk b10@0 nodata" },
+	/* An interpreter pushes the return address and jumps. The next link must lead to code. */
+	{ "a pushed return address",
+	  NO_ROW "range b keeps-fp; s20=s60,b210; s60=0,b310; step b210@30,fp60; s60=0,s0; step nodata;"
+	  "s60=0,b310; range b of-file; step nodata; range b of-no-file; s20=s60,c1210; step nodata" },
+	/* Go on arm64: the record of the sampled function is below its stack pointer. */
+	{ "low record",
+	  NO_ROW "at b10 s100 sf8; call b210 c0; call b310 c0; sf8=s138,b210; s138=0,b310;"
+	  "arm64: walk b10@100 nodata; range b keeps-fp;"
+	  "arm64: walk b10@100 b210@110,fp138 b310@150,fp? nodata; sf8=sf8; arm64: walk b10@100 nodata;"
+	  "sf8=se8; arm64: walk b10@100 nodata; sf0=s138,b210; at b10 s100 sf0;"
+	  "arm64: walk b10@100 nodata; se8=s138,b210; at b10 s100 se8; arm64: walk b10@100 nodata" },
+	/* str x30, [sp, #-32]!; stur x29, [sp, #-8]; sub x29, sp, #8: x29 is still the caller's. */
+	{ "low record that is not set yet",
+	  NO_ROW "range b keeps-fp; call b210 c0; call b310 c0; s138=0,b310; B=b210; at b620 s100 s138;"
+	  "put b620 0xfe 0x0f 0x1e 0xf8 0xfd 0x83 0x1f 0xf8 0xfd 0x23 0 0xd1;"
+	  "arm64: walk b620@100 b210@100 b310@150,fp? nodata" },
+	{ "a later scan may find that the code keeps frame pointers",
+	  NO_ROW "call b210 c0; step nodata; range b habit-unknown; step nodata needs-scan;"
+	  "range b of-file; step nodata needs-scan" },
+	/* Each link in the middle is broken: by its return address, then by its frame pointer. */
+	{ "a chain as a whole",
+	  CHAIN_SCENE CHAIN " needs-scan; frames fp-habit=3;"
+	  "s60=sa0,b318;" NO_CHAIN " needs-scan; s60=sa0,s0;" NO_CHAIN " needs-scan;"
+	  "s60=s60,b310;" NO_CHAIN " needs-scan; s60=sa4;" NO_CHAIN " needs-scan;"
+	  "s60=s4000;" NO_CHAIN " needs-scan; s60=0;" NO_CHAIN " needs-scan;"
+	  /* Code without a row, where other functions have one. */
+	  "s60=sa0; sa0=0,c1010; call c1010 *;" NO_CHAIN " needs-scan;"
+	  "sa0=0,c50;" CHAIN " needs-scan" },
+	/* A chain begins in code that no row describes, and leads through such code only. */
+	{ "a chain through a file",
+	  CHAIN_SCENE "range b keeps-no-fp;" NO_CHAIN "; range b of-file;" NO_CHAIN ";"
+	  "range b without-data;" CHAIN "; at b210 s30 s60; walk b210@30 nodata;"
+	  "range b unnamed; walk b210@30 b310@70,fpa0 c50@b0,fp? complete;"
+	  "at c1010 s0 s20; walk c1010@0 nodata; range c habit-unknown; walk c1010@0 nodata needs-scan" },
+	{ "a chain costs more than the budget",
+	  CHAIN_SCENE "budget 2000; walk b10@0 budget needs-scan" },
+	/* c90 has a frame record and a row by SP, and only its frame pointer led to it. */
+	{ "doubt of a record",
+	  "fn c80 sp+32 (c-32) (c-24); fn cc0 end; at b10 s0 s20; s20=s60,c90; call c90 b0;"
+	  "s60=s100,cc4;" "walk b10@0 c90@30,fp60 nodata; range c keeps-fp;"
+	  "walk b10@0 c90@30,fp60 nodata; call cc4 c40; walk b10@0 c90@30,fp60 cc4@80,fp100 complete;"
+	  "s60=s100,s0; walk b10@0 c90@30,fp60 nodata" },
+	/* c40 is another function: the call is not the one. Then a word may be a return address. */
+	{ "doubt of the stack pointer",
+	  DOUBT_OF_SP "walk b10@0 nodata; range b keeps-fp;" SP_IS_WRONG "call c90 *;" SP_IS_RIGHT
+	  "call c90 c40;" SP_IS_WRONG "call c90 *; s30=c10;" SP_IS_WRONG "s30=0; s38=c10;" SP_IS_WRONG
+	  "s38=0; s40=c10;" SP_IS_WRONG "s40=0; s50=c10;" SP_IS_WRONG "s50=0; s58=c10;" SP_IS_WRONG
+	  "s58=0; s60=c10;" SP_IS_WRONG "s60=0;" SP_IS_RIGHT },
+};
+
+NAMED_CASES(script);
 
 static struct sfu_range *bare_range(struct kunit *test)
 {
 	return &((struct walk_scene *)test->priv)->map->ranges[1];
 }
+
+#define FOLLOWED	"b210@30,fp?"
 
 NAMED_CASES(call);
 
@@ -56,20 +249,6 @@ static void fallback_call(struct kunit *test)
 	/* The target is not code. */
 	expect_call(test, stack(test, 0), "nodata");
 	expect_call(test, code(test, CODE_SIZE), "nodata");
-}
-
-/* If no function of the file has a row, a call proves nothing, unless its code keeps records. */
-static void fallback_call_without_data(struct kunit *test)
-{
-	fallback_scene(test);
-	bare_range(test)->has_no_data = true;
-	store_call(test, plain_call(), bare(test, 0x210), bare(test, 0));
-	expect_step(test, "nodata");
-	record(test, 0x20, 0, code(test, 0x1010));
-	store_call(test, plain_call(), code(test, 0x1010), bare(test, 0));
-	expect_step(test, "nodata", "called from elsewhere");
-	code_range(test)->habit = SFRAME_HABIT_FP;
-	expect_step(test, "c1010@30,fp?", "called by code that keeps frame pointers");
 }
 
 NAMED_CASES(plt);
@@ -109,237 +288,33 @@ static void fallback_plt(struct kunit *test)
 	expect_step(test, beyond, "not to be read");
 }
 
-/* The code ends where its mapping ends. */
-static void fallback_code_at_ends(struct kunit *test)
-{
-	fallback_scene(test);
-	record(test, 0x20, 0, bare(test, BARE_SIZE));
-	store_call(test, plain_call(), bare(test, BARE_SIZE), bare(test, 0));
-	expect_step(test, "b1000@30,fp?");
-	/* The callee has as many bytes as a PLT slot, and then fewer. */
-	store_call(test, plain_call(), bare(test, BARE_SIZE), bare(test, BARE_SIZE - PLT_CODE));
-	expect_step(test, "b1000@30,fp?");
-	store_call(test, plain_call(), bare(test, BARE_SIZE), bare(test, BARE_SIZE - 4));
-	expect_step(test, "nodata");
-	/* The code before the return address is shorter than a call. */
-	record(test, 0x20, 0, bare(test, 2));
-	expect_step(test, "nodata");
-	record(test, 0x20, 0, bare(test, 0));
-	expect_step(test, "nodata");
-}
-
-/* The code has a section, but no row for the function; then the section is bad. */
-static void fallback_in_covered_code(struct kunit *test)
-{
-	fallback_scene(test);
-	sample(test, code(test, 0x1010), stack(test, 0), stack(test, 0x20));
-	store_call(test, plain_call(), bare(test, 0x210), code(test, 0x1000));
-	expect_step(test, FOLLOWED);
-	mark_as_bad(code_range(test));
-	store_call(test, plain_call(), bare(test, 0x210), code(test, 0));
-	expect_step(test, FOLLOWED);
-	sample(test, code(test, 0x10), stack(test, 0), stack(test, 0x20));
-	expect_step(test, FOLLOWED);
-}
-
-/* A function of another file is not this one. It may have called any number of functions. */
-static void fallback_call_into_other_file(struct kunit *test)
-{
-	fallback_scene(test);
-	store_call(test, plain_call(), bare(test, 0x210), code(test, 0x1000));
-	expect_step(test, FOLLOWED);
-	build_file(code_range(test), (const struct file *)test);
-	expect_step(test, "nodata", "another file");
-	store_call(test, plain_call(), bare(test, 0x210), bare(test, 0));
-	expect_step(test, FOLLOWED, "this file");
-}
-
-#define BOUND_AT	0x7d0	/* the address of the function, in the slot's word */
-#define SLOT_CODE	0x410
-#define SLOT_INDEX	7
-
-/* A call of the slot leaves on the stack: link map, index, return address. */
-static void store_binding(struct kunit *test, u32 cfa, u32 index)
-{
-	word(test, cfa - 24, stack(test, 0x3000));
-	word(test, cfa - 16, index);
-	word(test, cfa - 8, bare(test, 0x210));
-}
-
-/*
- * c84 keeps its CFA in a register that is not known. The code before b210 calls the slot at b400,
- * which is not bound: its word leads to b410, where the index is pushed.
- */
-static void binding_scene(struct kunit *test)
-{
-	static const u8 push[] = { 0x68, SLOT_INDEX, 0, 0, 0, 0xe9 };
-
-	flex_function(test, 0x80, AT_REG(3, 32), IN_CFA(-8), 0);
-	call_scene(test);
-	word(test, 0x18, code(test, 0x84));
-	store_plt(test, &plt_cases[0], bare(test, 0x400), bare(test, BOUND_AT));
-	store_word(test, bare(test, BOUND_AT), bare(test, SLOT_CODE));
-	user_store(test, bare(test, SLOT_CODE), push, sizeof(push));
-	store_call(test, plain_call(), bare(test, 0x210), bare(test, 0x400));
-}
-
-#define BINDING_ENDS	"c4@0 c44@10 c84@20 register"
-
-/* Calls of other machines push no return address, and their loaders keep the CFA. */
-static void expect_binding(struct kunit *test, const char *want, const char *what)
-{
-	expect_walk(test, PUSHED_BY_CALL ? want : BINDING_ENDS, "%s", what);
-}
-
-static void fallback_binding(struct kunit *test)
-{
-	static const u8 endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0x68, SLOT_INDEX, 0, 0, 0 };
-
-	binding_scene(test);
-	expect_binding(test, BINDING_ENDS, "nothing on the stack");
-	store_binding(test, 0xd0, SLOT_INDEX);
-	expect_binding(test, "c4@0 c44@10 c84@20 b210@d0 nodata", "a call");
-	store_binding(test, 0x80, SLOT_INDEX + 1);
-	expect_binding(test, "c4@0 c44@10 c84@20 b210@d0 nodata", "another index below");
-	word(test, 0x78, bare(test, 0x310));
-	word(test, 0x70, SLOT_INDEX);
-	expect_binding(test, "c4@0 c44@10 c84@20 b210@d0 nodata", "no call below");
-	store_binding(test, 0x60, SLOT_INDEX);
-	expect_binding(test, "c4@0 c44@10 c84@20 b210@60 nodata", "two");
-	store_word(test, bare(test, BOUND_AT), bare(test, 0x10));
-	expect_binding(test, BINDING_ENDS, "the slot is bound");
-	store_word(test, bare(test, BOUND_AT), bare(test, SLOT_CODE));
-	user_store(test, bare(test, SLOT_CODE), endbr, sizeof(endbr));
-	expect_binding(test, "c4@0 c44@10 c84@20 b210@60 nodata", "endbr64; push");
-}
-
-/* Not every CFA in such a register is the loader's. */
-static void fallback_binding_of_row(struct kunit *test)
-{
-	static const u32 rows[][3] = {
-		{ AT_REG(3, 24), IN_CFA(-8), 0 },
-		{ AT_REG(3, 32), IN_CFA(-16), 0 },
-		{ AT_REG(3, 32), IN_CFA(-8), IN_CFA(-16) },
-		{ AT_REG(12, 32), IN_CFA(-8), 0 },
-	};
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		build_again(test);
-		flex_function(test, 0xc0, rows[i][0], rows[i][1], rows[i][2]);
-		binding_scene(test);
-		word(test, 0x18, code(test, 0xc4));
-		store_binding(test, 0xd0, SLOT_INDEX);
-		expect_walk(test, "c4@0 c44@10 cc4@20 register", "row %u", i);
-	}
-}
-
-/* The search ends 4096 bytes above the stack pointer, or with the stack. */
-static void fallback_binding_bounds(struct kunit *test)
-{
-	binding_scene(test);
-	store_binding(test, 0x1100, SLOT_INDEX);
-	expect_binding(test, "c4@0 c44@10 c84@20 b210@1100 nodata", "at the end");
-	store_binding(test, 0x1100, 0);
-	store_binding(test, 0x1110, SLOT_INDEX);
-	expect_binding(test, BINDING_ENDS, "after the end");
-	store_binding(test, 0x1110, 0);
-	word(test, 0x10, SLOT_INDEX);
-	store_call(test, plain_call(), code(test, 0x84), bare(test, 0x400));
-	expect_binding(test, BINDING_ENDS, "below the stack pointer");
-	sample(test, code(test, 4), stack(test, STACK_SIZE - 0x80), 0);
-	word(test, STACK_SIZE - 0x78, code(test, 0x44));
-	word(test, STACK_SIZE - 0x68, code(test, 0x84));
-	expect_walk(test, "c4@3f80 c44@3f90 c84@3fa0 register", "at the end of the stack");
-	store_binding(test, STACK_SIZE, SLOT_INDEX);
-	expect_walk(test, PUSHED_BY_CALL ? "c4@3f80 c44@3f90 c84@3fa0 b210@4000 nodata" :
-		    "c4@3f80 c44@3f90 c84@3fa0 register", "the last words");
-}
-
 /* Each word that may be a return address costs a search of the ranges. */
 static void fallback_binding_is_paid_for(struct kunit *test)
 {
-	struct walk_scene *scene = test->priv;
 	u32 off;
 
-	binding_scene(test);
+	run_walk_steps(test, BINDING);
 	for (off = 0x48; off < 0x1000; off += 16)
 		word(test, off, stack(test, 0));
-	store_binding(test, 0x1010, SLOT_INDEX);
-	expect_binding(test, "c4@0 c44@10 c84@20 b210@1010 nodata", "whole budget");
-	scene->budget = 15000;
-	expect_binding(test, "c4@0 c44@10 c84@20 budget", "less");
+	run_walk_steps(test, "sff8=s3000,7,b210; x86: " BOUND_AT("1010")
+		       "budget 15000; x86: walk c4@0 c44@10 c84@20 budget; arm64: " NOT_BOUND);
 }
 
-struct fp_case {
-	const char	*name;
-	s32		fp;
-	const char	*want;
-};
-
-/* SP is 0x20 into the stack. Each word of the stack is b210. */
-static const struct fp_case fp_cases[] = {
-	{ "at SP", 0x20, "b210@30,fpb210" },
-	{ "above SP", 0x100, "b210@110,fpb210" },
-	{ "16 below SP", 0x10, "nodata" },
-	{ "8 below SP", 0x18, "nodata" },
-	{ "1 below SP", 0x1f, "nodata" },
-	{ "0 in the stack", 0, "nodata" },
-	{ "not aligned to 1", 0x101, "nodata" },
-	{ "not aligned to 4", 0x104, "nodata" },
-	{ "the last record", STACK_SIZE - 16, "b210@4000,fpb210" },
-	{ "half a record", STACK_SIZE - 8, "nodata" },
-	{ "after the stack", STACK_SIZE, "nodata" },
-};
-
-NAMED_CASES(fp);
-
+/* Each word of the stack is b210. In turn: at SP, above it, below it, not aligned, at the end. */
 static void fallback_fp(struct kunit *test)
 {
-	const struct fp_case *c = test->param_value;
 	u32 off;
 
-	fallback_scene(test);
-	store_call(test, plain_call(), bare(test, 0x210), bare(test, 0));
+	run_walk_steps(test, NO_ROW "call b210 b0");
 	for (off = 0; off < STACK_SIZE; off += 8)
 		word(test, off, bare(test, 0x210));
-	sample(test, bare(test, 0x10), stack(test, 0x20), stack(test, c->fp));
-	expect_step(test, c->want);
-}
-
-static void fallback_fp_anything(struct kunit *test)
-{
-	static const unsigned long values[] = {
-		0, 1, 16, LONG_MAX, LONG_MIN, -16, -8, -1,
-	};
-	u32 i;
-
-	fallback_scene(test);
-	store_call(test, plain_call(), bare(test, 0x210), bare(test, 0));
-	for (i = 0; i < ARRAY_SIZE(values); i++) {
-		sample(test, bare(test, 0x10), stack(test, 0), values[i]);
-		expect_step(test, "nodata", "FP 0x%lx", values[i]);
-	}
-}
-
-/* If a call leaves the return address in a register, the register may name a nearer caller. */
-static void fallback_link(struct kunit *test)
-{
-	const char *nearer = PUSHED_BY_CALL ? FOLLOWED : "nodata";
-	struct walk_scene *scene = test->priv;
-
-	fallback_scene(test);
-	store_call(test, plain_call(), bare(test, 0x210), bare(test, 0));
-	set_register(&scene->regs, R_B, SIGN(code(test, 0x20)));
-	expect_step(test, nearer, "which has a row");
-	set_register(&scene->regs, R_B, code(test, 0x40));
-	expect_step(test, nearer, "whose last instruction calls");
-	set_register(&scene->regs, R_B, bare(test, 0x210));
-	expect_step(test, FOLLOWED, "it is the same");
-	set_register(&scene->regs, R_B, bare(test, 0x300));
-	expect_step(test, FOLLOWED, "which has none");
-	set_register(&scene->regs, R_B, 1);
-	expect_step(test, FOLLOWED, "it is no code");
+	run_walk_steps(test,
+		       "at b10 s20 s20; step b210@30,fpb210; at b10 s20 s100; step b210@110,fpb210;"
+		       "at b10 s20 s10; step nodata; at b10 s20 s18; step nodata;"
+		       "at b10 s20 s1f; step nodata; at b10 s20 s0; step nodata;"
+		       "at b10 s20 s101; step nodata; at b10 s20 s104; step nodata;"
+		       "at b10 s20 s3ff0; step b210@4000,fpb210; at b10 s20 s3ff8; step nodata;"
+		       "at b10 s20 s4000; step nodata");
 }
 
 /* The link register leads to another file. A function's own calls return to its own file. */
@@ -367,27 +342,6 @@ static void fallback_link_elsewhere(struct kunit *test)
 	expect_step(test, is_call && !PUSHED_BY_CALL ? "c1020@30,fp?" : "nodata", "it is the same");
 	record(test, 0x20, 0, 0);
 	expect_step(test, is_call && !PUSHED_BY_CALL ? "c1020@0" : "nodata", "alone");
-}
-
-/* The called function may have moved the stack pointer. */
-static void fallback_link_doubt(struct kunit *test)
-{
-	struct walk_scene *scene = test->priv;
-
-	if (PUSHED_BY_CALL)
-		kunit_skip(test, "calls leave the return address in memory");
-	sp_function(test, 0x40, 16);
-	outermost_function(test, 0x80);
-	use_section(test);
-	build_file(code_range(test), (const struct file *)test);
-	sample(test, bare(test, 0x10), stack(test, 0), 0);
-	set_register(&scene->regs, R_B, code(test, 0x50));
-	store_call(test, plain_call(), code(test, 0x50), bare(test, 0));
-	word(test, 8, code(test, 0x90));
-	store_call(test, plain_call(), code(test, 0x90), code(test, 0x40));
-	expect_walk(test, "b10@0 c50@0 c90@10 complete");
-	store_call(test, plain_call(), code(test, 0x90), code(test, 0x44));
-	expect_walk(test, "b10@0 c50@0 nodata");
 }
 
 /*
@@ -428,54 +382,6 @@ static void fallback_in_plt(struct kunit *test)
 				  is_in ? "c50@0 c90@10 complete" : "nodata");
 			expect_walk(test, want, "%s, at %u", c->name, off);
 		}
-	}
-}
-
-/* The register has to hold an address that a call returns to. */
-static void fallback_in_plt_anything(struct kunit *test)
-{
-	const unsigned long values[] = {
-		0, 1, stack(test, 0x40), code(test, CODE_SIZE + 1),
-		bare(test, 0), LONG_MIN, -1, code(test, 0x20),
-	};
-	struct walk_scene *scene = test->priv;
-	u32 i;
-
-	if (PUSHED_BY_CALL)
-		kunit_skip(test, "calls leave the return address in memory");
-	sp_function(test, 0, 16);
-	use_section(test);
-	store_plt(test, &plt_cases[0], bare(test, 0x400), bare(test, 0x800));
-	for (i = 0; i < ARRAY_SIZE(values); i++) {
-		sample(test, bare(test, 0x400), stack(test, 0), 0);
-		set_register(&scene->regs, R_B, values[i]);
-		expect_step(test, "nodata", "to 0x%lx", values[i]);
-	}
-	store_call(test, plain_call(), code(test, 0x20), bare(test, 0x400));
-	expect_step(test, "c20@0");
-	sample(test, bare(test, 0x400), stack(test, 8), 0);
-	set_register(&scene->regs, R_B, code(test, 0x20));
-	expect_step(test, "nodata", "SP is not aligned");
-	/* No linker puts a PLT slot at the start of a mapping: other code comes before it. */
-	store_plt(test, &plt_cases[0], bare(test, 0), bare(test, 0x800));
-	sample(test, bare(test, 0), stack(test, 0), 0);
-	set_register(&scene->regs, R_B, code(test, 0x20));
-	expect_step(test, "nodata", "at the beginning");
-}
-
-/* If a frame record does not lead to code, it is other data. */
-static void fallback_ra_anything(struct kunit *test)
-{
-	const unsigned long values[] = {
-		0, 1, stack(test, 0x40), code(test, CODE_SIZE + 1),
-		bare(test, 0), bare(test, BARE_SIZE + 1), LONG_MIN, -1,
-	};
-	u32 i;
-
-	fallback_scene(test);
-	for (i = 0; i < ARRAY_SIZE(values); i++) {
-		record(test, 0x20, 0, values[i]);
-		expect_step(test, "nodata", "RA 0x%lx", values[i]);
 	}
 }
 
@@ -605,94 +511,6 @@ static void fallback_by_code(struct kunit *test)
 	expect_step(test, "nodata", "no call");
 }
 
-/* A return is the first instruction of its mapping, or the last one. */
-static void fallback_by_code_at_ends(struct kunit *test)
-{
-	const u32 bytes = PUSHED_BY_CALL ? 1 : 4, at[] = { 0, BARE_SIZE - bytes };
-	const struct sampled_case *c = sampled_cases;
-	struct walk_scene *scene = test->priv;
-	u32 i;
-
-	while (strcmp(c->name, "ret"))
-		c++;
-	fallback_scene(test);
-	store_call(test, plain_call(), bare(test, 0x210), code(test, 0));
-	word(test, 0, bare(test, 0x210));
-	set_register(&scene->regs, R_B, bare(test, 0x210));
-	for (i = 0; i < ARRAY_SIZE(at); i++) {
-		user_store(test, bare(test, at[i]), c->code + c->at, bytes);
-		sample(test, bare(test, at[i]), stack(test, 0), 0);
-		expect_step(test, c->want, "%u", i);
-	}
-}
-
-/* The sampled frame is in the code of a case. */
-static void sample_code(struct kunit *test, const char *name, unsigned long sp, unsigned long fp)
-{
-	const struct sampled_case *c = sampled_cases;
-
-	while (strcmp(c->name, name))
-		c++;
-	user_store(test, bare(test, 0x620), c->code, sizeof(c->code));
-	sample(test, bare(test, 0x620 + c->at), sp, fp);
-}
-
-/*
- * b210, which was not interrupted, does nothing but return. That counts in memory that no file
- * describes.
- */
-static void fallback_at_end(struct kunit *test)
-{
-	const char *want = "c4@0 b210@10 c50@20 complete";
-
-	sp_function(test, 0, 16);
-	outermost_function(test, 0x40);
-	use_section(test);
-	sample(test, code(test, 4), stack(test, 0), 0);
-	word(test, 8, bare(test, 0x210));
-	word(test, 0x18, code(test, 0x50));
-	user_store(test, bare(test, 0x210), end_code, sizeof(end_code));
-	expect_walk(test, "c4@0 b210@10 nodata", "no call");
-	store_call(test, by_pointer(), code(test, 0x50), 0);
-	expect_walk(test, want);
-	build_file(bare_range(test), (const struct file *)test);
-	expect_walk(test, "c4@0 b210@10 nodata", "in a file");
-	build_file(bare_range(test), NULL);
-	expect_walk(test, want, "again");
-	mark_as_bad(bare_range(test));
-	expect_walk(test, "c4@0 b210@10 nodata", "a section was there");
-}
-
-/* Only the frame pointer leads to b210: whether the stack pointer is right is not known. */
-static void fallback_at_end_by_fp(struct kunit *test)
-{
-	fallback_scene(test);
-	store_call(test, plain_call(), bare(test, 0x210), bare(test, 0));
-	word(test, 0x38, code(test, 0x50));
-	store_call(test, by_pointer(), code(test, 0x50), 0);
-	user_store(test, bare(test, 0x210), end_code, sizeof(end_code));
-	expect_walk(test, "b10@0 b210@30,fp? nodata");
-}
-
-/* leave; ret */
-static void fallback_at_leave(struct kunit *test)
-{
-	static const u8 leave[] = { 0xc9, 0xc3, 0xc9, 0x5d, 0xc3 };
-
-	if (!PUSHED_BY_CALL)
-		kunit_skip(test, "no instruction loads the stack pointer and the frame pointer");
-	fallback_scene(test);
-	record(test, 0x20, stack(test, 0x10), bare(test, 0x210));
-	user_store(test, bare(test, 0x10), leave, sizeof(leave));
-	expect_step(test, "nodata", "no call");
-	store_call(test, by_pointer(), bare(test, 0x210), 0);
-	expect_step(test, "b210@30,fp10");
-	sample(test, bare(test, 0x12), stack(test, 0), stack(test, 0x20));
-	expect_step(test, "nodata", "a pop follows");
-	sample(test, bare(test, 0x10), stack(test, 0x30), stack(test, 0x20));
-	expect_step(test, "nodata", "the record is below the stack pointer");
-}
-
 /* Nothing proves the frame; the record is followed only if the file keeps frame pointers. */
 static void fallback_habit(struct kunit *test)
 {
@@ -715,21 +533,6 @@ static void fallback_habit(struct kunit *test)
 	/* The outermost frame may have been called by nothing. */
 	record(test, 0x20, 0, bare(test, 0x210));
 	expect_step(test, FOLLOWED);
-}
-
-/* The habit is asked first, for it costs less. A proof needs no next link. */
-static void fallback_habit_and_proof(struct kunit *test)
-{
-	struct walk_scene *scene = test->priv;
-
-	fallback_scene(test);
-	bare_range(test)->habit = SFRAME_HABIT_FP;
-	store_call(test, plain_call(), bare(test, 0x210), bare(test, 0));
-	expect_step(test, FOLLOWED);
-	KUNIT_EXPECT_EQ(test, scene->walk.nr_frames[SFU_METHOD_FP_HABIT], 1);
-	record(test, 0x20, stack(test, 0x10), bare(test, 0x210));
-	expect_step(test, "b210@30,fp10");
-	KUNIT_EXPECT_EQ(test, scene->walk.nr_frames[SFU_METHOD_FP], 1);
 }
 
 /* Walks from the sampled frame, and asks for at most @max frames at once. Returns their number. */
@@ -840,286 +643,22 @@ static void fallback_remembers_no_row(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, scene->walk.lookup.nr_missed, !scene->shows_cache);
 }
 
-/* A handler returns to a stub. */
-static void fallback_habit_in_handler(struct kunit *test)
-{
-	fallback_scene(test);
-	bare_range(test)->habit = SFRAME_HABIT_FP;
-	record(test, 0x20, stack(test, 0x100), bare(test, 0x210));
-	expect_step(test, "nodata");
-	user_store(test, bare(test, 0x210), sigreturn_stub, sizeof(sigreturn_stub));
-	expect_step(test, "b210@30,fp100");
-}
-
-/* It has no frame: its last instruction, and on arm64 its link register, lead to the stub. */
-static void fallback_handler_without_frame(struct kunit *test)
-{
-	struct walk_scene *scene = test->priv;
-	unsigned int habit;
-
-	fallback_scene(test);
-	user_store(test, bare(test, 0x210), sigreturn_stub, sizeof(sigreturn_stub));
-	store_call(test, plain_call(), bare(test, 0x310), code(test, 0));
-	word(test, 0, bare(test, 0x210));
-	set_register(&scene->regs, R_B, bare(test, 0x210));
-	record(test, 0x60, 0, bare(test, 0x310));
-	for (habit = SFRAME_HABIT_FP; habit <= SFRAME_HABIT_OTHER; habit++) {
-		bare_range(test)->habit = habit;
-		sample_code(test, "ret", stack(test, 0), stack(test, 0x60));
-		expect_step(test, PUSHED_BY_CALL ? "b210@8" : "b210@0", "habit %u", habit);
-	}
-}
-
-struct link_case {
-	const char	*name;
-	s32		fp;
-	bool		is_sound;
-};
-
-/* The record is 0x20 into the stack. */
-static const struct link_case link_cases[] = {
-	{ "next to it", 0x30, true },
-	{ "further up", 0x800, true },
-	{ "the same", 0x20, false },
-	{ "in it", 0x28, false },
-	{ "down the stack", 0x10, false },
-	{ "not aligned", 0x104, false },
-	{ "far down", -0x10000, false },
-};
-
-NAMED_CASES(link);
-
-/* The next link of the chain counts if the caller's file keeps frame pointers, too. */
-static void fallback_habit_of_next(struct kunit *test)
-{
-	const struct link_case *c = test->param_value;
-
-	fallback_scene(test);
-	bare_range(test)->habit = SFRAME_HABIT_FP;
-	store_call(test, plain_call(), bare(test, 0x210), code(test, 0));
-	store_call(test, plain_call(), code(test, 0x1210), code(test, 0));
-	record(test, 0x20, stack(test, 0) + c->fp, bare(test, 0x210));
-	begin_walk(test->priv);
-	KUNIT_EXPECT_EQ(test, next_frame(test), c->is_sound);
-	record(test, 0x20, stack(test, 0) + c->fp, code(test, 0x1210));
-	begin_walk(test->priv);
-	KUNIT_EXPECT_TRUE(test, next_frame(test));
-}
-
-/* Stores a record anywhere. */
-static void store_record(struct kunit *test, unsigned long at, unsigned long fp, unsigned long ra)
-{
-	store_word(test, at, fp);
-	store_word(test, at + 8, ra);
-}
-
-/*
- * b210 has called on another stack, and its frame pointer leads to the record of its caller, which
- * is further down. Returns the place of that record.
- */
-static unsigned long switched_scene(struct kunit *test)
-{
-	unsigned long other = user_map(test, SZ_128K / PAGE_SIZE) + 0x20;
-
-	fallback_scene(test);
-	KUNIT_ASSERT_LT(test, other + SZ_64K, stack(test, 0));
-	sample(test, bare(test, 0x10), stack(test, 0), stack(test, 0x20));
-	store_call(test, plain_call(), bare(test, 0x210), code(test, 0));
-	store_call(test, plain_call(), bare(test, 0x310), code(test, 0));
-	store_call(test, plain_call(), code(test, 0x1210), code(test, 0));
-	record(test, 0x20, other, bare(test, 0x210));
-	store_record(test, other, other + 0x40, bare(test, 0x310));
-	store_record(test, other + 0x40, 0, bare(test, 0x310));
-	bare_range(test)->habit = SFRAME_HABIT_FP;
-	return other;
-}
-
-static void fallback_habit_on_other_stack(struct kunit *test)
-{
-	const char *want = "b10@0 b210@30,fp? b310@?,fp? b310@?,fp? nodata";
-	const unsigned long other = switched_scene(test);
-	struct walk_scene *scene = test->priv;
-
-	expect_walk(test, want);
-	KUNIT_EXPECT_EQ(test, scene->walk.nr_frames[SFU_METHOD_FP_HABIT], 3);
-	store_record(test, other, other + 0x40, bare(test, 0x318));
-	expect_walk(test, "b10@0 nodata", "no call");
-	store_record(test, other, other + 0x40, code(test, 0x1210));
-	expect_walk(test, "b10@0 nodata", "code without the habit");
-	store_record(test, other, other - 0x10, bare(test, 0x310));
-	expect_walk(test, "b10@0 nodata", "the next link leads down, too");
-	store_record(test, other, other + 0x40, bare(test, 0x310));
-	expect_walk(test, want, "again");
-	/* Functions that have returned leave records just below the stack pointer. */
-	sample(test, bare(test, 0x10), stack(test, 0x800), stack(test, 0x820));
-	record(test, 0x820, stack(test, 0x20), bare(test, 0x210));
-	record(test, 0x20, 0, bare(test, 0x310));
-	expect_walk(test, "b10@800 nodata", "on the same stack");
-	/* The sampled function may be in the middle of the switch. */
-	sample(test, bare(test, 0x10), stack(test, 0), other);
-	expect_walk(test, "b10@0 nodata", "sampled");
-}
-
 /* Records that lead up and down for ever end the walk. */
 static void fallback_habit_to_and_fro(struct kunit *test)
 {
-	const unsigned long other = switched_scene(test);
-
-	store_record(test, other, stack(test, 0x20), bare(test, 0x310));
+	run_walk_steps(test, SWITCHED "o20=s20");
 	KUNIT_EXPECT_EQ(test, count_callers(test), 9);
 	expect_end(test, "nodata");
 }
 
-/* An interpreter pushes the return address and jumps. The next link must lead to code. */
-static void fallback_habit_pushed_return(struct kunit *test)
-{
-	fallback_scene(test);
-	bare_range(test)->habit = SFRAME_HABIT_FP;
-	record(test, 0x20, stack(test, 0x60), bare(test, 0x210));
-	record(test, 0x60, 0, bare(test, 0x310));
-	expect_step(test, "b210@30,fp60", "no call");
-	record(test, 0x60, 0, stack(test, 0));
-	expect_step(test, "nodata", "the next link leads to no code");
-	record(test, 0x60, 0, bare(test, 0x310));
-	build_file(bare_range(test), (const struct file *)test);
-	expect_step(test, "nodata", "in a file");
-	build_file(bare_range(test), NULL);
-	record(test, 0x20, stack(test, 0x60), code(test, 0x1210));
-	expect_step(test, "nodata", "code of another habit");
-}
-
-/* The records of Go on arm64: that of the sampled function is below its stack pointer. */
-static void fallback_habit_low_record(struct kunit *test)
-{
-	const char *want = "b10@100 b210@110,fp138 b310@150,fp? nodata";
-
-	if (!SFU_ARCH_LOW_RECORD)
-		kunit_skip(test, "all records are above the stack pointer");
-	fallback_scene(test);
-	sample(test, bare(test, 0x10), stack(test, 0x100), stack(test, 0xf8));
-	store_call(test, plain_call(), bare(test, 0x210), code(test, 0));
-	store_call(test, plain_call(), bare(test, 0x310), code(test, 0));
-	record(test, 0xf8, stack(test, 0x138), bare(test, 0x210));
-	record(test, 0x138, 0, bare(test, 0x310));
-	expect_walk(test, "b10@100 nodata", "no habit");
-	bare_range(test)->habit = SFRAME_HABIT_FP;
-	expect_walk(test, want);
-	record(test, 0xf8, stack(test, 0xf8), bare(test, 0x210));
-	expect_walk(test, "b10@100 nodata", "it links to itself");
-	record(test, 0xf8, stack(test, 0xe8), bare(test, 0x210));
-	expect_walk(test, "b10@100 nodata", "it links down");
-	record(test, 0xf0, stack(test, 0x138), bare(test, 0x210));
-	sample(test, bare(test, 0x10), stack(test, 0x100), stack(test, 0xf0));
-	expect_walk(test, "b10@100 nodata", "aligned, and below");
-	record(test, 0xe8, stack(test, 0x138), bare(test, 0x210));
-	sample(test, bare(test, 0x10), stack(test, 0x100), stack(test, 0xe8));
-	expect_walk(test, "b10@100 nodata", "24 bytes below");
-}
-
-/* The prologue of such a function: x29 is still that of the caller. */
-static void fallback_habit_low_record_not_set(struct kunit *test)
-{
-	struct walk_scene *scene = test->priv;
-
-	if (!SFU_ARCH_LOW_RECORD)
-		kunit_skip(test, "all records are above the stack pointer");
-	fallback_scene(test);
-	bare_range(test)->habit = SFRAME_HABIT_FP;
-	store_call(test, plain_call(), bare(test, 0x210), code(test, 0));
-	store_call(test, plain_call(), bare(test, 0x310), code(test, 0));
-	record(test, 0x138, 0, bare(test, 0x310));
-	set_register(&scene->regs, R_B, bare(test, 0x210));
-	sample_code(test, "Go: str x30", stack(test, 0x100), stack(test, 0x138));
-	expect_walk(test, "b620@100 b210@100 b310@150,fp? nodata");
-}
-
-/* A later scan may find the habit, of the code of a JIT, too. */
-static void fallback_habit_unknown(struct kunit *test)
-{
-	fallback_scene(test);
-	store_call(test, plain_call(), bare(test, 0x210), code(test, 0));
-	expect_step(test, "nodata");
-	bare_range(test)->habit = SFRAME_HABIT_UNKNOWN;
-	expect_step(test, "nodata needs-scan");
-	build_file(bare_range(test), (const struct file *)test);
-	expect_step(test, "nodata needs-scan");
-}
-
-#define CHAINED		"b10@0 b210@30,fp60 b310@70,fpa0 c50@b0,fp? complete needs-scan"
-#define NO_CHAIN	"b10@0 nodata"
-
-/* Nothing is known of the code of b10, b210 and b310. Their records lead to c50, with a row. */
-static void chain_scene(struct kunit *test)
-{
-	const unsigned long ras[] = { bare(test, 0x210), bare(test, 0x310), code(test, 0x50) };
-	u32 i;
-
-	fallback_scene(test);
-	for (i = 0; i < ARRAY_SIZE(ras); i++) {
-		store_call(test, by_pointer(), ras[i], 0);
-		record(test, 0x20 + 0x40 * i, i < 2 ? stack(test, 0x60 + 0x40 * i) : 0, ras[i]);
-	}
-	bare_range(test)->habit = SFRAME_HABIT_UNKNOWN;
-}
-
-static void fallback_chain_as_a_whole(struct kunit *test)
-{
-	struct walk_scene *scene = test->priv;
-
-	chain_scene(test);
-	expect_walk(test, CHAINED);
-	KUNIT_EXPECT_EQ(test, scene->walk.nr_frames[SFU_METHOD_FP_HABIT], 3);
-	record(test, 0x60, stack(test, 0xa0), bare(test, 0x318));
-	expect_walk(test, NO_CHAIN " needs-scan", "no call in the middle");
-	record(test, 0x60, stack(test, 0xa0), stack(test, 0));
-	expect_walk(test, NO_CHAIN " needs-scan", "no code");
-	record(test, 0x60, stack(test, 0x60), bare(test, 0x310));
-	expect_walk(test, NO_CHAIN " needs-scan", "a record leads to itself");
-	record(test, 0x60, stack(test, 0xa4), bare(test, 0x310));
-	expect_walk(test, NO_CHAIN " needs-scan", "not aligned");
-	record(test, 0x60, stack(test, STACK_SIZE), bare(test, 0x310));
-	expect_walk(test, NO_CHAIN " needs-scan", "the stack ends");
-	record(test, 0x60, 0, bare(test, 0x310));
-	expect_walk(test, NO_CHAIN " needs-scan", "it arrives nowhere");
-	record(test, 0x60, stack(test, 0xa0), bare(test, 0x310));
-	record(test, 0xa0, 0, code(test, 0x1010));
-	store_call(test, by_pointer(), code(test, 0x1010), 0);
-	expect_walk(test, NO_CHAIN " needs-scan", "code without a row, where others have one");
-	record(test, 0xa0, 0, code(test, 0x50));
-	expect_walk(test, CHAINED, "again");
-}
-
-/* It begins in code that nothing describes, and leads through such code only. */
-static void fallback_chain_through(struct kunit *test)
-{
-	const char *want = "b10@0 b210@30,fp60 b310@70,fpa0 c50@b0,fp? complete";
-
-	chain_scene(test);
-	bare_range(test)->habit = SFRAME_HABIT_OTHER;
-	expect_walk(test, NO_CHAIN, "functions of a JIT keep no frame pointers");
-	build_file(bare_range(test), (const struct file *)test);
-	expect_walk(test, NO_CHAIN, "a file with data");
-	bare_range(test)->has_no_data = true;
-	expect_walk(test, want, "a file without data");
-	sample(test, bare(test, 0x210), stack(test, 0x30), stack(test, 0x60));
-	expect_walk(test, "b210@30 nodata", "two frames in this file");
-	bare_range(test)->is_unnamed = true;
-	expect_walk(test, "b210@30 b310@70,fpa0 c50@b0,fp? complete", "in shared memory");
-	sample(test, code(test, 0x1010), stack(test, 0), stack(test, 0x20));
-	expect_walk(test, "c1010@0 nodata", "it begins where others have a row");
-	code_range(test)->habit = SFRAME_HABIT_UNKNOWN;
-	expect_walk(test, "c1010@0 nodata needs-scan", "of whose habit nothing is known");
-}
-
-/* A thread begins at its end. */
+/* A thread begins at the end of the chain. */
 static void fallback_chain_to_start(struct kunit *test)
 {
 	const struct start_case *c = start_cases;
 
 	while (c->start != CALLS_THREAD)
 		c++;
-	chain_scene(test);
-	record(test, 0xa0, 0, bare(test, 0x510));
+	run_walk_steps(test, CHAIN_SCENE "sa0=0,b510");
 	user_store(test, bare(test, 0x510) - START_BEFORE, c->code, sizeof(c->code));
 	expect_walk(test, "b10@0 b210@30,fp60 b310@70,fpa0 b510@b0,fp? start needs-scan");
 }
@@ -1131,7 +670,7 @@ static void fallback_chain_long(struct kunit *test)
 	u64 ips[130], one_by_one[8];
 	u32 nr, i;
 
-	chain_scene(test);
+	run_walk_steps(test, CHAIN_SCENE);
 	for (nr = 127; nr >= 126; nr--) {
 		for (i = 1; i <= nr; i++)
 			record(test, 0x20 * i, i < nr ? stack(test, 0x20 * (i + 1)) : 0,
@@ -1139,124 +678,46 @@ static void fallback_chain_long(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, nr == 127 ? 127 : 0,
 				walk_by(scene, ips, ARRAY_SIZE(ips), ARRAY_SIZE(ips)));
 	}
-	chain_scene(test);
+	run_walk_steps(test, CHAIN_SCENE);
 	nr = walk_by(scene, one_by_one, ARRAY_SIZE(one_by_one), 1);
 	KUNIT_EXPECT_EQ(test, nr, walk_by(scene, ips, ARRAY_SIZE(ips), 16));
 	KUNIT_EXPECT_EQ(test, nr, 3);
 	KUNIT_EXPECT_MEMEQ(test, one_by_one, ips, nr * sizeof(*ips));
-	scene->budget = 2000;
-	expect_walk(test, "b10@0 budget needs-scan", "the chain costs more");
-}
-
-/* c90 has a frame record and a row by SP, and only the habit led to it. */
-static void fallback_doubt_of_record(struct kunit *test)
-{
-	const struct call_case *c = plain_call();
-
-	flex_function(test, 0x80, AT_REG(R_SP, 32), IN_CFA(-24), IN_CFA(-32));
-	outermost_function(test, 0xc0);
-	use_section(test);
-	sample(test, bare(test, 0x10), stack(test, 0), stack(test, 0x20));
-	record(test, 0x20, stack(test, 0x60), code(test, 0x90));
-	store_call(test, c, code(test, 0x90), bare(test, 0));
-	record(test, 0x60, stack(test, 0x100), code(test, 0xc4));
-	expect_walk(test, "b10@0 c90@30,fp60 nodata");
-	code_range(test)->habit = SFRAME_HABIT_FP;
-	expect_walk(test, "b10@0 c90@30,fp60 nodata", "no call");
-	store_call(test, c, code(test, 0xc4), code(test, 0x40));
-	expect_walk(test, "b10@0 c90@30,fp60 cc4@80,fp100 complete");
-	record(test, 0x60, stack(test, 0x100), stack(test, 0));
-	expect_walk(test, "b10@0 c90@30,fp60 nodata", "no code");
-}
-
-/*
- * The habit led to c10, which has a row by SP, and was called through a pointer. The stack pointer
- * is right if the sampled function has not realigned the stack.
- */
-static void fallback_doubt_of_sp(struct kunit *test)
-{
-	const char *want = PUSHED_BY_CALL ? "b10@0 c10@30,fp60 c90@50 cc4@70 complete" :
-			   "b10@0 c10@30,fp60 nodata";
-	const struct call_case *call = by_pointer();
-	u32 i;
-
-	sp_function(test, 0, 32);
-	sp_function(test, 0x80, 32);
-	outermost_function(test, 0xc0);
-	use_section(test);
-	sample(test, bare(test, 0x10), stack(test, 0), stack(test, 0x20));
-	record(test, 0x20, stack(test, 0x60), code(test, 0x10));
-	store_call(test, call, code(test, 0x10), 0);
-	word(test, 0x48, code(test, 0x90));
-	word(test, 0x68, code(test, 0xc4));
-	expect_walk(test, "b10@0 nodata");
-	bare_range(test)->habit = SFRAME_HABIT_FP;
-	expect_walk(test, "b10@0 c10@30,fp60 nodata", "no call");
-	store_call(test, call, code(test, 0x90), 0);
-	expect_walk(test, want);
-	/* Only the address of another function: the call is not the one. */
-	store_call(test, plain_call(), code(test, 0x90), code(test, 0x40));
-	expect_walk(test, "b10@0 c10@30,fp60 nodata", "of another");
-	store_call(test, call, code(test, 0x90), 0);
-	for (i = 0x30; i < 0x70; i += 8) {
-		if (i == 0x48 || i == 0x68)
-			continue;
-		word(test, i, code(test, 0x10));
-		expect_walk(test, "b10@0 c10@30,fp60 nodata", "realigned by %u", i - 0x28);
-		word(test, i, 0);
-	}
-	expect_walk(test, want, "again");
 }
 
 static struct kunit_case fallback_tests[] = {
+	KUNIT_CASE_PARAM(run_walk_script, script_gen_params),
+	KUNIT_CASE_PARAM(fallback_call, call_gen_params),
+	KUNIT_CASE_PARAM(fallback_plt, plt_gen_params),
+	KUNIT_CASE(fallback_binding_is_paid_for),
+	KUNIT_CASE(fallback_fp),
+	KUNIT_CASE_PARAM(fallback_link_elsewhere, call_gen_params),
+	KUNIT_CASE(fallback_in_plt),
+	KUNIT_CASE_PARAM(fallback_doubt, doubt_gen_params),
+	KUNIT_CASE(fallback_unverified_sp_leads_nowhere),
 	KUNIT_CASE_PARAM(fallback_by_code, sampled_gen_params),
-	KUNIT_CASE(fallback_by_code_at_ends),
-	KUNIT_CASE(fallback_at_end),
-	KUNIT_CASE(fallback_at_end_by_fp),
-	KUNIT_CASE(fallback_at_leave),
 	KUNIT_CASE_PARAM(fallback_habit, call_gen_params),
-	KUNIT_CASE(fallback_habit_and_proof),
 	KUNIT_CASE(fallback_habit_deep),
 	KUNIT_CASE(fallback_habit_mixed),
 	KUNIT_CASE(fallback_habit_doubts_sp),
 	KUNIT_CASE(fallback_remembers_no_row),
-	KUNIT_CASE(fallback_habit_in_handler),
-	KUNIT_CASE(fallback_handler_without_frame),
-	KUNIT_CASE_PARAM(fallback_habit_of_next, link_gen_params),
-	KUNIT_CASE(fallback_habit_on_other_stack),
 	KUNIT_CASE(fallback_habit_to_and_fro),
-	KUNIT_CASE(fallback_habit_low_record),
-	KUNIT_CASE(fallback_habit_low_record_not_set),
-	KUNIT_CASE(fallback_habit_pushed_return),
-	KUNIT_CASE(fallback_habit_unknown),
-	KUNIT_CASE(fallback_chain_as_a_whole),
-	KUNIT_CASE(fallback_chain_through),
 	KUNIT_CASE(fallback_chain_to_start),
 	KUNIT_CASE(fallback_chain_long),
-	KUNIT_CASE(fallback_doubt_of_record),
-	KUNIT_CASE(fallback_doubt_of_sp),
-	KUNIT_CASE(fallback_chain),
-	KUNIT_CASE_PARAM(fallback_call, call_gen_params),
-	KUNIT_CASE(fallback_call_without_data),
-	KUNIT_CASE_PARAM(fallback_plt, plt_gen_params),
-	KUNIT_CASE(fallback_code_at_ends),
-	KUNIT_CASE(fallback_in_covered_code),
-	KUNIT_CASE(fallback_call_into_other_file),
-	KUNIT_CASE(fallback_binding),
-	KUNIT_CASE(fallback_binding_of_row),
-	KUNIT_CASE(fallback_binding_bounds),
-	KUNIT_CASE(fallback_binding_is_paid_for),
-	KUNIT_CASE_PARAM(fallback_fp, fp_gen_params),
-	KUNIT_CASE(fallback_fp_anything),
-	KUNIT_CASE(fallback_link),
-	KUNIT_CASE_PARAM(fallback_link_elsewhere, call_gen_params),
-	KUNIT_CASE(fallback_link_doubt),
-	KUNIT_CASE(fallback_in_plt),
-	KUNIT_CASE(fallback_in_plt_anything),
-	KUNIT_CASE(fallback_ra_anything),
-	KUNIT_CASE_PARAM(fallback_doubt, doubt_gen_params),
-	KUNIT_CASE(fallback_unverified_sp_leads_nowhere),
 	{}
 };
 
-WALK_SUITE_AND_CACHED(fallback);
+static struct kunit_suite fallback_suite = {
+	.name = "sframe_walk_fallback",
+	.init = walk_scene_init,
+	.test_cases = fallback_tests,
+};
+
+static struct kunit_suite fallback_cached_suite = {
+	.name = "sframe_walk_fallback_cached",
+	.init = walk_scene_init_cached,
+	.test_cases = fallback_tests,
+};
+
+kunit_test_suite(fallback_suite);
+kunit_test_suite(fallback_cached_suite);

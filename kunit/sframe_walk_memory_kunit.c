@@ -3,53 +3,40 @@
  * KUnit tests of the walk: memory that cannot be read.
  *
  * "c4@0 c44@10 bad-ra" is a walk: frames at 4 and 0x44 in the code with a section, whose stack
- * pointers are 0 and 0x10 bytes into the stack, and the reason why it ended. "b" is other code.
+ * pointers are 0 and 0x10 bytes into the stack, and the reason why it ended. "b" is code without a
+ * section. See walk_scene.h.
  */
 #include "walk/user.h"
 #include "walk_scene.h"
 
-static void memory_whole_walk(struct kunit *test)
-{
-	outermost_function(test, 0x80);
-	call_scene(test);
-	word(test, 0x18, code(test, 0x84));
-	expect_walk(test, "c4@0 c44@10 c84@20 complete");
-}
+/* c4 is sampled, and called from c44. */
+#define CALLED		"fn c0 sp+16 u (c-8); fn c40 sp+16 u (c-8); at c4 s0; s8=c44; "
 
-/* A word of the stack crosses the end of its mapping, by each number of bytes. */
-static void memory_stack_ends(struct kunit *test)
-{
-	u32 cut;
+static const struct script_case script_cases[] = {
+	/* By 1, 4 and 8 bytes. */
+	{ "a word crosses the end of the stack",
+	  "fn c0 sp+16 u (A+0); at c4 s0; A=s3ff9; walk c4@0 stack-fault; A=s3ffc; walk c4@0 stack-fault;"
+	  "A=s4000; walk c4@0 stack-fault" },
+	{ "stack: forbidden",
+	  CALLED "at c4 sff0; sff8=c44; forbid s1000; walk c4@ff0 c44@1000 stack-fault" },
+	/* No walk waits for a page that was never touched. */
+	{ "stack: not present",
+	  CALLED "at c4 sff0; sff8=c44; renew s1000; walk c4@ff0 c44@1000 stack-fault" },
+	{ "section: forbidden", CALLED "forbid t0; walk c4@0 section-fault needs-scan; state c ready" },
+	/* A scan has read the header. Then the section is stored again. */
+	{ "section: not present",
+	  CALLED "renew t0; walk c4@0 section-fault needs-scan; fn c80 end; walk c4@0 c44@10 bad-ra" },
+	{ "section: unmapped", CALLED "unmap t0; walk c4@0 section-fault needs-scan" },
+	/* Neither the code before b210 nor a stub at b100 can be read. */
+	{ "code: forbidden",
+	  CALLED "s20=0,b210; call b210 c1000; at c1010 s0 s20; step b210@30,fp?; forbid b0; step nodata;"
+	  "at b100 s1000; step nodata" },
+	/* The callee may be a PLT slot. */
+	{ "callee: forbidden",
+	  CALLED "s20=0,b210; call b210 c1000; at c1010 s0 s20; forbid c1000; step nodata" },
+};
 
-	call_scene(test);
-	for (cut = 1; cut <= 8; cut++) {
-		build_again(test);
-		flex_function(test, 0, AT_REG(R_SP, 16), IN_REG(R_A, 0), 0);
-		use_section(test);
-		set_register(&((struct walk_scene *)test->priv)->regs, R_A,
-			     stack(test, STACK_SIZE - 8 + cut));
-		expect_walk(test, "c4@0 stack-fault", "%u bytes too many", cut);
-	}
-}
-
-static void memory_stack_forbidden(struct kunit *test)
-{
-	call_scene(test);
-	sample(test, code(test, 4), stack(test, PAGE_SIZE - 16), 0);
-	word(test, PAGE_SIZE - 8, code(test, 0x44));
-	user_forbid(test, stack(test, PAGE_SIZE));
-	expect_walk(test, "c4@ff0 c44@1000 stack-fault");
-}
-
-/* The page is not touched yet. No walk waits for it. */
-static void memory_stack_not_present(struct kunit *test)
-{
-	call_scene(test);
-	sample(test, code(test, 4), stack(test, PAGE_SIZE - 16), 0);
-	word(test, PAGE_SIZE - 8, code(test, 0x44));
-	user_allow(test, stack(test, PAGE_SIZE));
-	expect_walk(test, "c4@ff0 c44@1000 stack-fault");
-}
+NAMED_CASES(script);
 
 static void memory_stack_in_kernel(struct kunit *test)
 {
@@ -87,37 +74,6 @@ static void memory_missing_is_charged(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, before - 3 * SFU_READ_COST - 3792, walk->lookup.rd.budget);
 }
 
-static void memory_section_forbidden(struct kunit *test)
-{
-	struct walk_scene *scene = test->priv;
-
-	call_scene(test);
-	user_forbid(test, scene->section);
-	expect_walk(test, "c4@0 section-fault needs-scan");
-	KUNIT_EXPECT_TRUE(test, is_ready(code_range(test)));
-}
-
-/* A scan has read the header. */
-static void memory_section_not_present(struct kunit *test)
-{
-	struct walk_scene *scene = test->priv;
-
-	call_scene(test);
-	user_allow(test, scene->section);
-	expect_walk(test, "c4@0 section-fault needs-scan");
-	user_store(test, scene->section, scene->b.bytes, scene->b.len);
-	expect_walk(test, "c4@0 c44@10 bad-ra");
-}
-
-static void memory_section_unmapped(struct kunit *test)
-{
-	struct walk_scene *scene = test->priv;
-
-	call_scene(test);
-	KUNIT_ASSERT_EQ(test, 0, vm_munmap(scene->section, PAGE_SIZE));
-	expect_walk(test, "c4@0 section-fault needs-scan");
-}
-
 /* Only part of the section can be read: the walk keeps the frames that it has found. */
 static void memory_section_half_there(struct kunit *test)
 {
@@ -132,46 +88,18 @@ static void memory_section_half_there(struct kunit *test)
 	expect_walk(test, "c44@0 section-fault needs-scan");
 }
 
-/* Code that cannot be read proves nothing. */
-static void memory_code_forbidden(struct kunit *test)
-{
-	call_scene(test);
-	record(test, 0x20, 0, bare(test, 0x210));
-	store_call(test, plain_call(), bare(test, 0x210), code(test, 0x1000));
-	sample(test, code(test, 0x1010), stack(test, 0), stack(test, 0x20));
-	expect_step(test, FOLLOWED);
-	user_forbid(test, bare(test, 0));
-	expect_step(test, "nodata");
-	/* A stub that cannot be read is not recognized. */
-	sample(test, bare(test, 0x100), stack(test, CONTEXT), 0);
-	expect_step(test, "nodata");
-}
-
-/* The callee may be a PLT slot. If its code cannot be read, the call proves nothing. */
-static void memory_callee_forbidden(struct kunit *test)
-{
-	call_scene(test);
-	record(test, 0x20, 0, bare(test, 0x210));
-	store_call(test, plain_call(), bare(test, 0x210), code(test, 0x1000));
-	sample(test, code(test, 0x1010), stack(test, 0), stack(test, 0x20));
-	user_forbid(test, code(test, 0x1000));
-	expect_step(test, "nodata");
-}
-
 static struct kunit_case memory_tests[] = {
-	KUNIT_CASE(memory_whole_walk),
-	KUNIT_CASE(memory_stack_ends),
-	KUNIT_CASE(memory_stack_forbidden),
-	KUNIT_CASE(memory_stack_not_present),
+	KUNIT_CASE_PARAM(run_walk_script, script_gen_params),
 	KUNIT_CASE(memory_stack_in_kernel),
 	KUNIT_CASE(memory_missing_is_charged),
-	KUNIT_CASE(memory_section_forbidden),
-	KUNIT_CASE(memory_section_not_present),
-	KUNIT_CASE(memory_section_unmapped),
 	KUNIT_CASE(memory_section_half_there),
-	KUNIT_CASE(memory_code_forbidden),
-	KUNIT_CASE(memory_callee_forbidden),
 	{}
 };
 
-WALK_SUITE(memory);
+static struct kunit_suite memory_suite = {
+	.name = "sframe_walk_memory",
+	.init = walk_scene_init,
+	.test_cases = memory_tests,
+};
+
+kunit_test_suite(memory_suite);

@@ -1,6 +1,57 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* KUnit tests of the walk: it moves up the stack, to its end. */
+/*
+ * KUnit tests of the walk: it moves up the stack, to its end.
+ *
+ * "c4@0 c44@10 bad-ra" is a walk: frames at 4 and 0x44 in the code with a section, whose stack
+ * pointers are 0 and 0x10 bytes into the stack, and the reason why it ended. "b" is code without a
+ * section. See walk_scene.h.
+ */
 #include "walk_scene.h"
+
+/*
+ * The function at c0 has called on another stack, and its frame is further down. Only the call
+ * before the return address, c50, proves that.
+ */
+#define SWITCHED							\
+	"fn c0 fp+16 (c-16) (c-8); fn c40 sp+16 u (c-8); fn c80 end; other-stack; at c4 s0 o0; " \
+	"call c50 c0; o0=0,c50; o18=c84; "
+#define ON_OTHER_STACK	"walk c4@0 c50@o10,fp? c84@o20 complete; "
+
+static const struct script_case script_cases[] = {
+	/* Below 0 is the top of the address space. The word below the top is below SP. */
+	{ "CFA at the ends of the address space",
+	  "fn c0 sp+16 u (c-8); at c4 -16; step bad-cfa; at c4 0; step stack-fault;"
+	  "at c4 -32; step stack-fault; at c4 0x7ffffffffffffff0; step stack-fault;"
+	  "at c4 0x8000000000000000; step stack-fault;"
+	  "no-fn; fn c0 sp+32 u (c-8); at c4 -16; step bad-cfa;"
+	  "no-fn; fn c0 sp-16 u (c-8); at c4 -16; step bad-cfa; at c4 0; step stack-fault;"
+	  "no-fn; fn c0 sp+0 u (c-8); at c4 0; step stack-fault; at c4 -16; step bad-cfa;"
+	  "no-fn; fn c0 sp+1 u (c-8); at c4 -1; step bad-cfa;"
+	  "no-fn; fn c0 sp-1 u (c-8); at c4 0; step bad-cfa" },
+	{ "no cycle by a CFA from memory",
+	  "fn c0 (sp+0) u (sp+8); at c4 s0; s0=s20,c4; s20=s20,c4; walk c4@0 c4@20 bad-cfa;"
+	  "s20=s10; walk c4@0 c4@20 bad-cfa; s20=s0; walk c4@0 c4@20 bad-cfa;"
+	  "s0=s0; walk c4@0 c4@0 bad-cfa" },
+	{ "no cycle by FP",
+	  "fn c0 fp+16 (c-16) (c-8); at c4 s0 s0; s0=s0,c4; walk c4@0 c4@10 bad-cfa;"
+	  "s0=s20,c4; s20=s10,c4; walk c4@0 c4@10,fp20 c4@30,fp10 bad-cfa" },
+	{ "no cycle by rows of a signal frame",
+	  "fn c0 signal sp+0 u (sp+8); at c4 s0; s8=c4; walk c4@0 c4@0 bad-cfa" },
+	/* A call of another function; then no call. */
+	{ "to another stack",
+	  SWITCHED ON_OTHER_STACK "frames sframe=2 switches=1; call c50 c40; walk c4@0 bad-cfa;"
+	  "call c50 c0; o8=c4c; walk c4@0 bad-cfa; o8=c50; " ON_OTHER_STACK },
+	/*
+	 * OCaml calls C like this: the caller's stack pointer is in memory, and it points to the
+	 * return address. The FDE has the signal flag: the return address itself is looked up.
+	 */
+	{ "to a saved stack pointer",
+	  "fn c0 signal (sp+8) u (c+0); fn c40 end; other-stack; at c4 s0; s8=o0; call c50 c0; o0=c50;"
+	  "x86: walk c4@0 c50@o8 complete; arm64: walk c4@0 c50@o0 complete; o0=c4c; walk c4@0 bad-cfa;"
+	  "o0=c40; call c40 c0; x86: walk c4@0 c40@o8 complete; arm64: walk c4@0 c40@o0 complete" },
+};
+
+NAMED_CASES(script);
 
 /* CFA = SP + @off, for each offset around 0, in the sampled frame and in a caller. */
 static void progress_every_offset(struct kunit *test)
@@ -26,41 +77,6 @@ static void progress_every_offset(struct kunit *test)
 		expect_second_step(test, off > 0 && aligned ? want : "bad-cfa",
 				   "in a caller, sp%+d", off);
 	}
-}
-
-struct wrap_case {
-	const char	*name;
-	unsigned long	sp;
-	s32		off;
-	const char	*want;
-};
-
-static const struct wrap_case wrap_cases[] = {
-	{ "from the top to 0", -16UL, 16, "bad-cfa" },
-	{ "from the top to 16", -16UL, 32, "bad-cfa" },
-	{ "from the top to 16 less", -16UL, -16, "bad-cfa" },
-	{ "from 0 to the top", 0, -16, "stack-fault" },
-	{ "from 0 to 16", 0, 16, "stack-fault" },
-	/* Below 0 is the top of the address space. The word below the top is below SP. */
-	{ "at 0", 0, 0, "stack-fault" },
-	{ "at the top", -16UL, 0, "bad-cfa" },
-	{ "below the top", -32UL, 16, "stack-fault" },
-	{ "to the upper half", LONG_MAX - 15, 16, "stack-fault" },
-	{ "in the upper half", LONG_MIN, 16, "stack-fault" },
-	{ "not aligned at the top", ULONG_MAX, 1, "bad-cfa" },
-	{ "not aligned at 0", 0, -1, "bad-cfa" },
-};
-
-NAMED_CASES(wrap);
-
-static void progress_wraps(struct kunit *test)
-{
-	const struct wrap_case *c = test->param_value;
-
-	flex_function(test, 0, AT_REG(R_SP, c->off), IN_CFA(-8), 0);
-	use_section(test);
-	sample(test, code(test, 4), c->sp, 0);
-	expect_step(test, c->want);
 }
 
 static const u32 depths[] = {
@@ -99,121 +115,12 @@ static void progress_to_end_of_stack(struct kunit *test)
 	expect_end(test, "stack-fault");
 }
 
-/* The CFA comes from memory and leads back to an earlier frame. */
-static void progress_no_cycle_by_cfa(struct kunit *test)
-{
-	flex_function(test, 0, IN_REG(R_SP, 0), IN_REG(R_SP, 8), 0);
-	use_section(test);
-	sample(test, code(test, 4), stack(test, 0), 0);
-	record(test, 0, stack(test, 0x20), code(test, 4));
-	record(test, 0x20, stack(test, 0x20), code(test, 4));
-	expect_walk(test, "c4@0 c4@20 bad-cfa");
-	word(test, 0x20, stack(test, 0x10));
-	expect_walk(test, "c4@0 c4@20 bad-cfa");
-	word(test, 0x20, stack(test, 0));
-	expect_walk(test, "c4@0 c4@20 bad-cfa");
-	word(test, 0, stack(test, 0));
-	expect_walk(test, "c4@0 c4@0 bad-cfa");
-}
-
-/*
- * The function at c0 has called on another stack, and its frame is further down. Only the call
- * before the return address proves that. Returns the place of its record.
- */
-static unsigned long switched_scene(struct kunit *test)
-{
-	unsigned long other = user_map(test, SZ_128K / PAGE_SIZE);
-
-	KUNIT_ASSERT_LT(test, other + SZ_64K, stack(test, 0));
-	fp_function(test, 0);
-	sp_function(test, 0x40, 16);
-	outermost_function(test, 0x80);
-	use_section(test);
-	sample(test, code(test, 4), stack(test, 0), other);
-	store_call(test, plain_call(), code(test, 0x50), code(test, 0));
-	store_word(test, other, 0);
-	store_word(test, other + 8, code(test, 0x50));
-	store_word(test, other + 24, code(test, 0x84));
-	return other;
-}
-
-static void progress_on_other_stack(struct kunit *test)
-{
-	const char *want = "c4@0 c50@?,fp? c84@? complete";
-	struct walk_scene *scene = test->priv;
-	const unsigned long other = switched_scene(test);
-
-	expect_walk(test, want);
-	KUNIT_EXPECT_EQ(test, scene->walk.nr_frames[SFU_METHOD_SFRAME], 2);
-	KUNIT_EXPECT_EQ(test, scene->walk.nr_switches, 1);
-	store_call(test, plain_call(), code(test, 0x50), code(test, 0x40));
-	expect_walk(test, "c4@0 bad-cfa", "a call of another function");
-	store_call(test, plain_call(), code(test, 0x50), code(test, 0));
-	store_word(test, other + 8, code(test, 0x4c));
-	expect_walk(test, "c4@0 bad-cfa", "no call");
-	store_word(test, other + 8, code(test, 0x50));
-	expect_walk(test, want, "again");
-}
-
-/*
- * OCaml calls C like this: the caller's stack pointer is in memory, and it points to the return
- * address. The FDE has the signal flag, so the walk looks up the return address itself, and not the
- * address before it.
- */
-static void progress_to_saved_sp(struct kunit *test)
-{
-	unsigned long other = user_map(test, SZ_128K / PAGE_SIZE);
-	struct walk_scene *scene = test->priv;
-
-	KUNIT_ASSERT_LT(test, other + SZ_64K, stack(test, 0));
-	build_flex_row(build_function(test, 0, SIGNAL, FLEX), 0, IN_REG(R_SP, 8), IN_CFA(0), 0);
-	outermost_function(test, 0x40);
-	use_section(test);
-	sample(test, code(test, 4), stack(test, 0), 0);
-	word(test, 8, other);
-	store_call(test, plain_call(), code(test, 0x50), code(test, 0));
-	store_word(test, other, code(test, 0x50));
-	expect_walk(test, "c4@0 c50@? complete");
-	KUNIT_EXPECT_EQ(test, scene->walk.frame.sp, SFU_ARCH_REG_RA < 0 ? other + 8 : other);
-	KUNIT_EXPECT_TRUE(test, scene->walk.frame.is_activation);
-	store_word(test, other, code(test, 0x4c));
-	expect_walk(test, "c4@0 bad-cfa", "no call");
-}
-
 /* Records that lead up and down for ever end the walk. */
 static void progress_to_and_fro(struct kunit *test)
 {
-	const unsigned long other = switched_scene(test);
-
-	store_call(test, plain_call(), code(test, 0x20), code(test, 0));
-	store_word(test, other, stack(test, 0x20));
-	store_word(test, other + 8, code(test, 0x20));
-	record(test, 0x20, other, code(test, 0x20));
+	run_walk_steps(test, SWITCHED "call c20 c0; o0=s20,c20; s20=o0,c20");
 	KUNIT_EXPECT_EQ(test, count_callers(test), 8);
 	expect_end(test, "bad-cfa");
-}
-
-static void progress_no_cycle_by_fp(struct kunit *test)
-{
-	fp_function(test, 0);
-	use_section(test);
-	sample(test, code(test, 4), stack(test, 0), stack(test, 0));
-	record(test, 0, stack(test, 0), code(test, 4));
-	expect_walk(test, "c4@0 c4@10 bad-cfa");
-	record(test, 0, stack(test, 0x20), code(test, 4));
-	record(test, 0x20, stack(test, 0x10), code(test, 4));
-	expect_walk(test, "c4@0 c4@10,fp20 c4@30,fp10 bad-cfa");
-}
-
-/* A signal frame that rows describe has to move up, too. */
-static void progress_no_cycle_by_signal_rows(struct kunit *test)
-{
-	build_flex_row(build_function(test, 0, SIGNAL, FLEX), 0,
-		       AT_REG(R_SP, 0), IN_REG(R_SP, 8), 0);
-	use_section(test);
-	sample(test, code(test, 4), stack(test, 0), 0);
-	word(test, 8, code(test, 4));
-	expect_walk(test, "c4@0 c4@0 bad-cfa");
 }
 
 /* The two pages of the code are two ranges, and the stack goes from one to the other and back. */
@@ -349,20 +256,28 @@ static void progress_between_ranges_to_end(struct kunit *test)
 }
 
 static struct kunit_case progress_tests[] = {
+	KUNIT_CASE_PARAM(run_walk_script, script_gen_params),
 	KUNIT_CASE(progress_every_offset),
-	KUNIT_CASE_PARAM(progress_wraps, wrap_gen_params),
 	KUNIT_CASE(progress_every_depth),
 	KUNIT_CASE(progress_to_end_of_stack),
-	KUNIT_CASE(progress_no_cycle_by_cfa),
-	KUNIT_CASE(progress_on_other_stack),
-	KUNIT_CASE(progress_to_saved_sp),
 	KUNIT_CASE(progress_to_and_fro),
-	KUNIT_CASE(progress_no_cycle_by_fp),
-	KUNIT_CASE(progress_no_cycle_by_signal_rows),
 	KUNIT_CASE(progress_between_ranges),
 	KUNIT_CASE(progress_between_ranges_to_budget),
 	KUNIT_CASE(progress_between_ranges_to_end),
 	{}
 };
 
-WALK_SUITE_AND_CACHED(progress);
+static struct kunit_suite progress_suite = {
+	.name = "sframe_walk_progress",
+	.init = walk_scene_init,
+	.test_cases = progress_tests,
+};
+
+static struct kunit_suite progress_cached_suite = {
+	.name = "sframe_walk_progress_cached",
+	.init = walk_scene_init_cached,
+	.test_cases = progress_tests,
+};
+
+kunit_test_suite(progress_suite);
+kunit_test_suite(progress_cached_suite);

@@ -1,36 +1,66 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* KUnit tests of the walk: through a signal handler to the frame it interrupted. */
+/*
+ * KUnit tests of the walk: through a signal handler to the frame it interrupted.
+ *
+ * "c4@0 c44@10 bad-ra" is a walk: frames at 4 and 0x44 in the code with a section, whose stack
+ * pointers are 0 and 0x10 bytes into the stack, and the reason why it ended. "b" is code without a
+ * section. See walk_scene.h.
+ */
 #include "walk_scene.h"
 
-#define CONTEXT_NEXT	0x300		/* bytes from one context to the next */
+/*
+ * A handler, c4, returns to the stub. The context follows its frame. c44 was interrupted, and is
+ * called from c84. A stub is at b100.
+ */
+#define HANDLER(stub)							\
+	"fn c0 sp+16 u (c-8); fn c40 sp+16 u (c-8); fn c80 end; put b100 stub; " \
+	"at c4 sff0; sff8=" stub "; context s1000 c44 s100 s300; s108=c84; "
+#define CROSSED(stub)	"walk c4@ff0 " stub "@1000 c44@100,fp300 c84@110 complete; "
+#define WRONG		"walk c4@ff0 b100@1000 bad-signal; "
+/* A function with the signal flag, and with rows. */
+#define WITH_ROWS	"fn cc0 signal sp+64 (c-16) (c-8); "
+#define AGAIN		" b100@1000"
 
-#define CROSSED(stub)	"c4@ff0 " stub "@1000 c44@100,fp300 c84@110 complete"
+#define CONTEXT_NEXT	0x300	/* bytes from one context to the next */
 
-/* The interrupted stack may be above or below: a handler may have a stack of its own. */
-static void signal_by_stub(struct kunit *test)
-{
-	struct walk_scene *scene = test->priv;
+static const struct script_case script_cases[] = {
+	/* The interrupted stack may be above or below: a handler may have a stack of its own. */
+	{ "by the stub",
+	  HANDLER("b100") CROSSED("b100") "frames sframe=2 signal;"
+	  "context s1000 c44 s2100; s2108=c84; walk c4@ff0 b100@1000 c44@2100 c84@2110 complete;"
+	  "context s1000 c44 s1000; s1008=c84; walk c4@ff0 b100@1000 c44@1000 c84@1010 complete" },
+	{ "sampled at the stub",
+	  HANDLER("0") "at b100 s1000; walk b100@1000 c44@100,fp300 c84@110 complete" },
+	/* The section has no row for it. */
+	{ "a stub in code with a section", HANDLER("c1000") "put c1000 stub; " CROSSED("c1000") },
+	/* The code does not matter. */
+	{ "by the signal flag, without rows", "fn cc0 signal no-rows;" HANDLER("cd0") CROSSED("cd0") },
+	/* c100 was interrupted at its first instruction. */
+	{ "by the signal flag and rows",
+	  WITH_ROWS "fn c100 sp+32 u (c-8);" HANDLER("cd0") "s1030=s300,c100; s1058=c84;"
+	  "walk c4@ff0 cd0@1000 c100@1040,fp300 c84@1060 complete" },
+	/* The context says more than rows: the interrupted stack may be below. */
+	{ "by the stub, with rows", WITH_ROWS HANDLER("cd0") "put cd0 stub;" CROSSED("cd0") },
+	/* The byte before cc0 belongs to another function. */
+	{ "interrupted at the first instruction",
+	  "fn cc0 sp+32 u (c-8);" HANDLER("b100") "context s1000 cc0 s100; s118=c84;"
+	  "walk c4@ff0 b100@1000 cc0@100 c84@120 complete" },
+	{ "interrupted at the first byte of a mapping",
+	  HANDLER("b100") "context s1000 c0 s100; walk c4@ff0 b100@1000 c0@100 c84@110 complete" },
+	{ "registers are known in the interrupted frame, not in its caller",
+	  "fn cc0 A+16 u (c-8);" HANDLER("b100") "context s1000 cc4 s100 0 s200; s208=cd0;"
+	  "walk c4@ff0 b100@1000 cc4@100 cd0@210 register" },
+	{ "the context leads back to the same frame",
+	  HANDLER("b100") "context s1000 b100 s1000; at b100 s1000;"
+	  "walk b100@1000" AGAIN AGAIN AGAIN AGAIN AGAIN AGAIN AGAIN AGAIN " bad-signal" },
+	{ "any ip in the context",
+	  HANDLER("b100") "context s1000 0 s100; " WRONG "context s1000 1 s100; " WRONG
+	  "context s1000 s0 s100; " WRONG "context s1000 c-1 s100; " WRONG
+	  "context s1000 c2000 s100; " WRONG "context s1000 0x8000000000000000 s100; " WRONG
+	  "context s1000 -1 s100; " WRONG },
+};
 
-	signal_scene(test, bare(test, 0x100));
-	expect_walk(test, CROSSED("b100"));
-	KUNIT_EXPECT_EQ(test, scene->walk.nr_frames[SFU_METHOD_SIGNAL], 1);
-	KUNIT_EXPECT_EQ(test, scene->walk.nr_frames[SFU_METHOD_SFRAME], 2);
-	KUNIT_EXPECT_EQ(test, scene->walk.nr_frames[SFU_METHOD_FP], 0);
-
-	store_context(test, CONTEXT, code(test, 0x44), stack(test, 0x2100), 0);
-	word(test, 0x2108, code(test, 0x84));
-	expect_walk(test, "c4@ff0 b100@1000 c44@2100 c84@2110 complete");
-	store_context(test, CONTEXT, code(test, 0x44), stack(test, CONTEXT), 0);
-	word(test, CONTEXT + 8, code(test, 0x84));
-	expect_walk(test, "c4@ff0 b100@1000 c44@1000 c84@1010 complete");
-}
-
-static void signal_sampled_at_stub(struct kunit *test)
-{
-	signal_scene(test, 0);
-	sample(test, bare(test, 0x100), stack(test, CONTEXT), 0);
-	expect_walk(test, "b100@1000 c44@100,fp300 c84@110 complete");
-}
+NAMED_CASES(script);
 
 /* The sample is at the stub's system call or in it. The number identifies the call. */
 static void signal_sampled_in_stub(struct kunit *test)
@@ -38,7 +68,7 @@ static void signal_sampled_in_stub(struct kunit *test)
 	u32 end = 0x100 + sizeof(sigreturn_stub), call = end - SYSCALL_BYTES;
 	struct walk_scene *scene = test->priv;
 
-	signal_scene(test, 0);
+	run_walk_steps(test, HANDLER("0"));
 	sample(test, bare(test, call), stack(test, CONTEXT), 0);
 	expect_step(test, "nodata", "of another number");
 	set_register(&scene->regs, R_SYSCALL, __NR_rt_sigreturn);
@@ -66,7 +96,7 @@ static void signal_sampled_restoring(struct kunit *test)
 	unsigned long value = stack(test, 0x300);
 	struct walk_scene *scene = test->priv;
 
-	signal_scene(test, 0);
+	run_walk_steps(test, HANDLER("0"));
 	sample(test, bare(test, end), stack(test, CONTEXT), 0);
 	set_syscall(&scene->regs, __NR_rt_sigreturn);
 	for (reg = 0; reg < RESTORED_FIRST; reg++) {
@@ -91,7 +121,7 @@ static void signal_strikes_in_stub(struct kunit *test)
 {
 	u32 call = 0x100 + sizeof(sigreturn_stub) - SYSCALL_BYTES;
 
-	signal_scene(test, 0);
+	run_walk_steps(test, HANDLER("0"));
 	sample(test, bare(test, 0x100), stack(test, 0x800), 0);
 	store_context(test, 0x800, bare(test, call), stack(test, CONTEXT), 0);
 	expect_second_step(test, "c44@100,fp300", "at the system call");
@@ -101,51 +131,13 @@ static void signal_strikes_in_stub(struct kunit *test)
 	expect_second_step(test, "nodata", "after it");
 }
 
-/* The stub is in code with a section that has no row for it. */
-static void signal_stub_in_covered_code(struct kunit *test)
-{
-	signal_scene(test, code(test, 0x1000));
-	user_store(test, code(test, 0x1000), sigreturn_stub, sizeof(sigreturn_stub));
-	expect_walk(test, CROSSED("c1000"));
-}
-
-/* The FDE has the signal flag and no rows: its code does not matter. */
-static void signal_by_mark(struct kunit *test)
-{
-	build_function(test, 0xc0, SIGNAL, 0);
-	signal_scene(test, code(test, 0xd0));
-	expect_walk(test, CROSSED("cd0"));
-}
-
-/* The FDE has the signal flag and rows: the frame that they lead to was interrupted. */
-static void signal_by_mark_and_rows(struct kunit *test)
-{
-	build_flex_row(build_function(test, 0xc0, SIGNAL, FLEX), 0,
-		       AT_REG(R_SP, 64), IN_CFA(-8), IN_CFA(-16));
-	sp_function(test, 0x100, 32);
-	signal_scene(test, code(test, 0xd0));
-	record(test, CONTEXT + 48, stack(test, 0x300), code(test, 0x100));
-	word(test, CONTEXT + 88, code(test, 0x84));
-	expect_walk(test, "c4@ff0 cd0@1000 c100@1040,fp300 c84@1060 complete");
-}
-
-/* At the stub, the context says more than rows: the interrupted stack may be below. */
-static void signal_by_stub_with_rows(struct kunit *test)
-{
-	build_flex_row(build_function(test, 0xc0, SIGNAL, FLEX), 0,
-		       AT_REG(R_SP, 64), IN_CFA(-8), IN_CFA(-16));
-	signal_scene(test, code(test, 0xd0));
-	user_store(test, code(test, 0xd0), sigreturn_stub, sizeof(sigreturn_stub));
-	expect_walk(test, CROSSED("cd0"));
-}
-
 /* The code differs from the stub in one bit. */
 static void signal_stub_altered(struct kunit *test)
 {
 	u8 stub[sizeof(sigreturn_stub)];
 	u32 i;
 
-	signal_scene(test, bare(test, 0x100));
+	run_walk_steps(test, HANDLER("b100"));
 	for (i = 0; i < 8 * sizeof(stub); i++) {
 		memcpy(stub, sigreturn_stub, sizeof(stub));
 		stub[i / 8] ^= 1 << i % 8;
@@ -170,38 +162,6 @@ static void signal_stub_at_end(struct kunit *test)
 	expect_second_step(test, "nodata");
 }
 
-/*
- * The function was interrupted at its first instruction. The byte before belongs to another
- * function.
- */
-static void signal_interrupted_at_first(struct kunit *test)
-{
-	sp_function(test, 0xc0, 32);
-	signal_scene(test, bare(test, 0x100));
-	store_context(test, CONTEXT, code(test, 0xc0), stack(test, 0x100), 0);
-	word(test, 0x118, code(test, 0x84));
-	expect_walk(test, "c4@ff0 b100@1000 cc0@100 c84@120 complete");
-}
-
-/* The interrupted address is the first of its mapping. */
-static void signal_interrupted_at_start(struct kunit *test)
-{
-	signal_scene(test, bare(test, 0x100));
-	store_context(test, CONTEXT, code(test, 0), stack(test, 0x100), 0);
-	expect_walk(test, "c4@ff0 b100@1000 c0@100 c84@110 complete");
-}
-
-/* All registers are known in the interrupted frame, but not in its caller. */
-static void signal_registers_end_there(struct kunit *test)
-{
-	flex_function(test, 0xc0, AT_REG(R_A, 16), IN_CFA(-8), 0);
-	signal_scene(test, bare(test, 0x100));
-	store_context(test, CONTEXT, code(test, 0xc4), stack(test, 0x100), 0);
-	word(test, CONTEXT + context_register(R_A), stack(test, 0x200));
-	word(test, 0x208, code(test, 0xd0));
-	expect_walk(test, "c4@ff0 b100@1000 cc4@100 cd0@210 register");
-}
-
 /* @nr signals, each of which interrupted the stub of the one before. */
 static void nest(struct kunit *test, u32 nr)
 {
@@ -218,7 +178,7 @@ static void signal_at_most_eight(struct kunit *test)
 	struct walk_scene *scene = test->priv;
 	u32 nr;
 
-	signal_scene(test, bare(test, 0x100));
+	run_walk_steps(test, HANDLER("b100"));
 	for (nr = 1; nr <= 8; nr++) {
 		nest(test, nr);
 		KUNIT_EXPECT_EQ(test, count_callers(test), 1 + nr + 1);
@@ -231,33 +191,6 @@ static void signal_at_most_eight(struct kunit *test)
 	expect_end(test, "bad-signal");
 }
 
-#define AGAIN	" b100@1000"
-
-/* The context leads back to the same frame. */
-static void signal_cycle(struct kunit *test)
-{
-	signal_scene(test, bare(test, 0x100));
-	store_context(test, CONTEXT, bare(test, 0x100), stack(test, CONTEXT), 0);
-	sample(test, bare(test, 0x100), stack(test, CONTEXT), 0);
-	expect_walk(test, "b100@1000" AGAIN AGAIN AGAIN AGAIN AGAIN AGAIN AGAIN AGAIN
-		    " bad-signal");
-}
-
-static void signal_broken_ip(struct kunit *test)
-{
-	const unsigned long values[] = {
-		0, 1, stack(test, 0), code(test, -1), code(test, CODE_SIZE),
-		LONG_MIN, -1,
-	};
-	u32 i;
-
-	signal_scene(test, bare(test, 0x100));
-	for (i = 0; i < ARRAY_SIZE(values); i++) {
-		word(test, CONTEXT + CONTEXT_IP, values[i]);
-		expect_walk(test, "c4@ff0 b100@1000 bad-signal", "ip 0x%lx", values[i]);
-	}
-}
-
 /* The stack pointer is not at a context, or the context has been overwritten. */
 static void signal_broken_mark(struct kunit *test)
 {
@@ -267,7 +200,7 @@ static void signal_broken_mark(struct kunit *test)
 	};
 	u32 i;
 
-	signal_scene(test, bare(test, 0x100));
+	run_walk_steps(test, HANDLER("b100"));
 	for (i = 0; i < ARRAY_SIZE(values); i++) {
 		word(test, CONTEXT + CONTEXT_MARK, values[i]);
 		expect_walk(test, "c4@ff0 b100@1000 bad-signal", "mark 0x%lx", values[i]);
@@ -281,7 +214,7 @@ static void signal_broken_sp(struct kunit *test)
 	struct walk_scene *scene = test->priv;
 	u32 i;
 
-	signal_scene(test, bare(test, 0x100));
+	run_walk_steps(test, HANDLER("b100"));
 	for (i = 0; i < ARRAY_SIZE(values); i++) {
 		word(test, CONTEXT + context_register(R_SP), values[i]);
 		KUNIT_EXPECT_EQ(test, count_callers(test), 2);
@@ -300,7 +233,7 @@ static void signal_context_cut(struct kunit *test)
 	};
 	u32 i;
 
-	signal_scene(test, bare(test, 0x100));
+	run_walk_steps(test, HANDLER("b100"));
 	for (i = 0; i < ARRAY_SIZE(needed); i++) {
 		sample(test, bare(test, 0x100), stack(test, STACK_SIZE - needed[i]), 0);
 		expect_step(test, "stack-fault", "word at %u", needed[i]);
@@ -310,27 +243,30 @@ static void signal_context_cut(struct kunit *test)
 }
 
 static struct kunit_case signal_tests[] = {
-	KUNIT_CASE(signal_by_stub),
-	KUNIT_CASE(signal_sampled_at_stub),
+	KUNIT_CASE_PARAM(run_walk_script, script_gen_params),
 	KUNIT_CASE(signal_sampled_in_stub),
 	KUNIT_CASE(signal_sampled_restoring),
 	KUNIT_CASE(signal_strikes_in_stub),
-	KUNIT_CASE(signal_stub_in_covered_code),
-	KUNIT_CASE(signal_by_mark),
-	KUNIT_CASE(signal_by_mark_and_rows),
-	KUNIT_CASE(signal_by_stub_with_rows),
 	KUNIT_CASE(signal_stub_altered),
 	KUNIT_CASE(signal_stub_at_end),
-	KUNIT_CASE(signal_interrupted_at_first),
-	KUNIT_CASE(signal_interrupted_at_start),
-	KUNIT_CASE(signal_registers_end_there),
 	KUNIT_CASE(signal_at_most_eight),
-	KUNIT_CASE(signal_cycle),
-	KUNIT_CASE(signal_broken_ip),
 	KUNIT_CASE(signal_broken_mark),
 	KUNIT_CASE(signal_broken_sp),
 	KUNIT_CASE(signal_context_cut),
 	{}
 };
 
-WALK_SUITE_AND_CACHED(signal);
+static struct kunit_suite signal_suite = {
+	.name = "sframe_walk_signal",
+	.init = walk_scene_init,
+	.test_cases = signal_tests,
+};
+
+static struct kunit_suite signal_cached_suite = {
+	.name = "sframe_walk_signal_cached",
+	.init = walk_scene_init_cached,
+	.test_cases = signal_tests,
+};
+
+kunit_test_suite(signal_suite);
+kunit_test_suite(signal_cached_suite);

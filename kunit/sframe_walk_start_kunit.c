@@ -269,4 +269,17 @@ static struct kunit_case start_tests[] = {
 	{}
 };
 
-WALK_SUITE_AND_CACHED(start);
+static struct kunit_suite start_suite = {
+	.name = "sframe_walk_start",
+	.init = walk_scene_init,
+	.test_cases = start_tests,
+};
+
+static struct kunit_suite start_cached_suite = {
+	.name = "sframe_walk_start_cached",
+	.init = walk_scene_init_cached,
+	.test_cases = start_tests,
+};
+
+kunit_test_suite(start_suite);
+kunit_test_suite(start_cached_suite);

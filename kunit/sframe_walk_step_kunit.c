@@ -75,6 +75,25 @@ static const struct rule_case flex_rows[] = {
 	  "c870@90,fp100" },
 };
 
+static const struct script_case script_cases[] = {
+	{ "a call is the last instruction of its function",
+	  "fn c0 sp+16 u (c-8); fn c40 sp+32 u (c-8); fn c80 end; at c44 s0; s18=c40; s28=c84;"
+	  "walk c44@0 c40@20 c84@30 complete" },
+	{ "a sampled address is searched as it is, also the first of a function",
+	  "fn c0 sp+16 u (c-8); fn c40 sp+32 u (c-8); fn c80 end; at c40 s0; s18=c84;"
+	  "walk c40@0 c84@20 complete" },
+	{ "at the ends of a mapping",
+	  "fn c0 sp+16 u (c-8); fn c1fc0 sp+16 u (c-8); s8=c2000; s18=c1; s28=c0; at c0 s0;"
+	  "walk c0@0 c2000@10 c1@20 bad-ra needs-scan; at c2000 s0; walk c2000@0 unscanned needs-scan;"
+	  "at c-1 s0; step unscanned needs-scan" },
+	/* CFA and RA are found, but FP is not. */
+	{ "a step is made as a whole",
+	  "fn c0 sp+16 (A+0) (c-8); at c4 s0; s8=c4; A=s4000; walk c4@0 stack-fault;"
+	  "A=s20; s20=s30; walk c4@0 c4@10,fp30 register" },
+};
+
+NAMED_CASES(script);
+
 static void rule_desc(const struct rule_case *c, char *desc)
 {
 	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
@@ -211,63 +230,6 @@ static void step_every_address(struct kunit *test)
 	}
 }
 
-/* A call may be the last instruction of its function. */
-static void step_call_is_last(struct kunit *test)
-{
-	sp_function(test, 0, 16);
-	sp_function(test, 0x40, 32);
-	outermost_function(test, 0x80);
-	use_section(test);
-	sample(test, code(test, 0x44), stack(test, 0), 0);
-	word(test, 0x18, code(test, 0x40));
-	word(test, 0x28, code(test, 0x84));
-	expect_walk(test, "c44@0 c40@20 c84@30 complete");
-}
-
-/* A sampled address is searched as it is, that of the first instruction, too. */
-static void step_sampled_at_first(struct kunit *test)
-{
-	sp_function(test, 0, 16);
-	sp_function(test, 0x40, 32);
-	outermost_function(test, 0x80);
-	use_section(test);
-	sample(test, code(test, 0x40), stack(test, 0), 0);
-	word(test, 0x18, code(test, 0x84));
-	expect_walk(test, "c40@0 c84@20 complete");
-}
-
-static void step_at_ends_of_mapping(struct kunit *test)
-{
-	sp_function(test, 0, 16);
-	sp_function(test, CODE_SIZE - 64, 16);
-	use_section(test);
-	word(test, 0x08, code(test, CODE_SIZE));
-	word(test, 0x18, code(test, 1));
-	word(test, 0x28, code(test, 0));
-	sample(test, code(test, 0), stack(test, 0), 0);
-	expect_walk(test, "c0@0 c2000@10 c1@20 bad-ra needs-scan");
-	sample(test, code(test, CODE_SIZE), stack(test, 0), 0);
-	expect_walk(test, "c2000@0 unscanned needs-scan");
-	sample(test, code(test, -1), stack(test, 0), 0);
-	expect_step(test, "unscanned needs-scan");
-}
-
-/* CFA and RA are found, but FP is not: the walk does not step. */
-static void step_commits_whole(struct kunit *test)
-{
-	struct walk_scene *scene = test->priv;
-
-	flex_function(test, 0, AT_REG(R_SP, 16), IN_CFA(-8), IN_REG(R_A, 0));
-	use_section(test);
-	sample(test, code(test, 4), stack(test, 0), 0);
-	word(test, 8, code(test, 4));
-	set_register(&scene->regs, R_A, stack(test, STACK_SIZE));
-	expect_walk(test, "c4@0 stack-fault");
-	set_register(&scene->regs, R_A, stack(test, 0x20));
-	word(test, 0x20, stack(test, 0x30));
-	expect_walk(test, "c4@0 c4@10,fp30 register");
-}
-
 static void clone_returns(struct kunit *test, unsigned int syscall, unsigned long value)
 {
 	struct walk_scene *scene = test->priv;
@@ -364,6 +326,7 @@ static void step_ra_signed(struct kunit *test)
 }
 
 static struct kunit_case step_tests[] = {
+	KUNIT_CASE_PARAM(run_walk_script, script_gen_params),
 	KUNIT_CASE_PARAM(step_row_sampled, flex_row_gen_params),
 	KUNIT_CASE_PARAM(step_row_after_signal, flex_row_gen_params),
 	KUNIT_CASE_PARAM(step_row_in_caller, flex_row_gen_params),
@@ -372,14 +335,23 @@ static struct kunit_case step_tests[] = {
 	KUNIT_CASE_PARAM(step_row_in_caller, default_row_gen_params),
 	KUNIT_CASE(step_every_register),
 	KUNIT_CASE(step_every_address),
-	KUNIT_CASE(step_call_is_last),
-	KUNIT_CASE(step_sampled_at_first),
-	KUNIT_CASE(step_at_ends_of_mapping),
-	KUNIT_CASE(step_commits_whole),
 	KUNIT_CASE(step_child_of_clone),
 	KUNIT_CASE_PARAM(step_ra, ra_gen_params),
 	KUNIT_CASE(step_ra_signed),
 	{}
 };
 
-WALK_SUITE_AND_CACHED(step);
+static struct kunit_suite step_suite = {
+	.name = "sframe_walk_step",
+	.init = walk_scene_init,
+	.test_cases = step_tests,
+};
+
+static struct kunit_suite step_cached_suite = {
+	.name = "sframe_walk_step_cached",
+	.init = walk_scene_init_cached,
+	.test_cases = step_tests,
+};
+
+kunit_test_suite(step_suite);
+kunit_test_suite(step_cached_suite);

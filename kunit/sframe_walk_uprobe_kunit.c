@@ -5,7 +5,6 @@
 #include "walk_scene.h"
 
 #ifdef CONFIG_UPROBES
-#define TRAMPOLINE	(TASK_SIZE - PAGE_SIZE)
 
 /* A uretprobe is pending for the function whose frame ends @cfa into the stack. */
 static struct return_instance *pend(struct kunit *test, s32 cfa, unsigned long ra)
@@ -531,5 +530,18 @@ static struct kunit_case uretprobe_tests[] = {
 	{}
 };
 
-WALK_SUITE_AND_CACHED(uretprobe);
+static struct kunit_suite uretprobe_suite = {
+	.name = "sframe_walk_uretprobe",
+	.init = walk_scene_init,
+	.test_cases = uretprobe_tests,
+};
+
+static struct kunit_suite uretprobe_cached_suite = {
+	.name = "sframe_walk_uretprobe_cached",
+	.init = walk_scene_init_cached,
+	.test_cases = uretprobe_tests,
+};
+
+kunit_test_suite(uretprobe_suite);
+kunit_test_suite(uretprobe_cached_suite);
 #endif /* CONFIG_UPROBES */

@@ -165,6 +165,15 @@ void call_scene(struct kunit *test)
 	word(test, 0x08, code(test, 0x44));
 }
 
+/* A second stack, far enough below the first one. */
+void map_other_stack(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+
+	scene->other_stack = user_map(test, SZ_128K / PAGE_SIZE);
+	KUNIT_ASSERT_LT(test, scene->other_stack + SZ_64K + STACK_SIZE, scene->stack);
+}
+
 /* Writes the stack of a function that has called itself @nr times. */
 void recursion_scene(struct kunit *test, u32 nr)
 {
@@ -190,6 +199,11 @@ const struct call_case *by_pointer(void)
 		    !strcmp(call_cases[i].name, "blr x1"))
 			return &call_cases[i];
 	return NULL;
+}
+
+const struct call_case *no_call(void)
+{
+	return &call_cases[ARRAY_SIZE(call_cases) - 1];
 }
 
 /* Writes the code before @ra. It refers to @to. */
@@ -274,6 +288,8 @@ static void append_value(struct walk_scene *scene, const char *on_stack, unsigne
 		append(scene, "b%lx", value - scene->bare);
 	else if (value - scene->stack <= STACK_SIZE)
 		append(scene, "%s%lx", on_stack, value - scene->stack);
+	else if (scene->other_stack && value - scene->other_stack < SZ_128K)
+		append(scene, "%so%lx", on_stack, value - scene->other_stack);
 	else
 		append(scene, "%s?", on_stack);
 }
@@ -493,4 +509,356 @@ u32 count_callers(struct kunit *test)
 {
 	begin_walk(test->priv);
 	return count_to_end(test);
+}
+
+/* ---- scripts ---- */
+
+static bool take_word(const char **text, const char *word)
+{
+	const char *at = *text + strspn(*text, " ,=");
+
+	if (strncmp(at, word, strlen(word)))
+		return false;
+	*text = at + strlen(word);
+	return true;
+}
+
+/* A place such as "c44", else a number. */
+static bool take_value(struct kunit *test, const char **text, unsigned long *value)
+{
+	static const char letters[] = "cbsot", digits[] = "0123456789abcdef";
+	struct walk_scene *scene = test->priv;
+	const unsigned long bases[] = { scene->code, scene->bare, scene->stack,
+					scene->other_stack, scene->section };
+	const char *letter, *digit;
+	unsigned long off = 0;
+	bool is_below;
+	s64 number;
+
+	if (take_word(text, "signed")) {
+		bool is_there = take_value(test, text, value);
+
+		*value = SIGN(*value);
+		return is_there;
+	}
+	if (take_word(text, "TRAMPOLINE")) {
+		*value = TRAMPOLINE;
+		return true;
+	}
+	*text += strspn(*text, " ,=");
+	letter = **text ? strchr(letters, **text) : NULL;
+	if (!letter) {
+		if (!section_number(text, &number))
+			return false;
+		*value = number;
+		return true;
+	}
+	is_below = *++*text == '-';
+	for (*text += is_below; **text && (digit = strchr(digits, **text)); (*text)++)
+		off = 16 * off + (digit - digits);
+	*value = bases[letter - letters] + (is_below ? -off : off);
+	return true;
+}
+
+static unsigned long need_value(struct kunit *test, const char **text)
+{
+	unsigned long value = 0;
+
+	if (!take_value(test, text, &value))
+		KUNIT_FAIL_AND_ABORT(test, "no value: %s", *text);
+	return value;
+}
+
+/* A rule of a flexible row, as section_builder.h writes it; 0 if there is none. */
+static u32 take_rule(const char **text)
+{
+	bool is_memory = take_word(text, "(");
+	s64 reg = 0, off = 0;
+	u32 rule;
+
+	if (take_word(text, "u"))
+		return LEFT_OUT;
+	if (take_word(text, "sp"))
+		reg = R_SP;
+	else if (take_word(text, "fp"))
+		reg = R_FP;
+	else if (take_word(text, "A"))
+		reg = R_A;
+	else if (take_word(text, "B"))
+		reg = R_B;
+	else if (take_word(text, "c"))
+		reg = -1;
+	else if (!take_word(text, "r") || !section_number(text, &reg))
+		return 0;
+	take_word(text, "+");
+	section_number(text, &off);
+	take_word(text, ")");
+	rule = reg < 0 ? AT_CFA(off) : AT_REG(reg, off);
+	return is_memory ? rule | RULE(2, 0) : rule;
+}
+
+static void step_function(struct kunit *test, const char *text)
+{
+	u32 off = need_value(test, &text) - code(test, 0), cfa, fp, ra;
+	u8 info = take_word(&text, "signal") ? SIGNAL : 0;
+	s64 type = 0, row_info = 0, value = 0;
+	struct build *b;
+
+	if (take_word(&text, "type"))
+		section_number(&text, &type);
+	if (take_word(&text, "no-rows")) {
+		build_function(test, off, info, type);
+		return;
+	}
+	if (take_word(&text, "row") && section_number(&text, &row_info) &&
+	    section_number(&text, &value)) {
+		build_row(build_function(test, off, info, type), 0, row_info, value);
+		return;
+	}
+	b = build_function(test, off, info, FLEX);
+	if (take_word(&text, "end")) {
+		build_row(b, 0, 0x01);
+		return;
+	}
+	do {
+		s64 start = 0;
+
+		section_number(&text, &start);
+		cfa = take_rule(&text);
+		fp = take_rule(&text);
+		ra = take_rule(&text);
+		build_flex_row(b, start, cfa, ra, fp == LEFT_OUT ? 0 : fp);
+	} while (take_word(&text, "|"));
+}
+
+static void step_call(struct kunit *test, const char *text)
+{
+	unsigned long ra = need_value(test, &text), to = 0;
+
+	if (take_value(test, &text, &to))
+		store_call(test, plain_call(), ra, to);
+	else
+		store_call(test, take_word(&text, "*") ? by_pointer() : no_call(), ra, 0);
+}
+
+static void step_put(struct kunit *test, const char *text)
+{
+	unsigned long at = need_value(test, &text);
+	s64 byte;
+
+	if (take_word(&text, "plt"))
+		store_plt(test, &plt_cases[0], at, need_value(test, &text));
+	if (take_word(&text, "stub"))
+		user_store(test, at, sigreturn_stub, sizeof(sigreturn_stub));
+	else if (take_word(&text, "return"))
+		user_store(test, at, end_code, sizeof(end_code));
+	for (; section_number(&text, &byte); at++)
+		user_store(test, at, (u8 []){ byte }, 1);
+}
+
+static void step_sample(struct kunit *test, const char *text)
+{
+	unsigned long ip = need_value(test, &text), sp = need_value(test, &text), fp = 0;
+
+	take_value(test, &text, &fp);
+	sample(test, ip, sp, fp);
+}
+
+static void step_context(struct kunit *test, const char *text)
+{
+	unsigned long at = need_value(test, &text), ip = need_value(test, &text);
+	unsigned long sp = need_value(test, &text), fp = 0, a = 0;
+
+	at -= stack(test, 0);
+	take_value(test, &text, &fp);
+	store_context(test, at, ip, sp, fp);
+	if (take_value(test, &text, &a))
+		word(test, at + context_register(R_A), a);
+}
+
+static void step_forbid(struct kunit *test, const char *text)
+{
+	user_forbid(test, need_value(test, &text));
+}
+
+static void step_renew(struct kunit *test, const char *text)
+{
+	user_allow(test, need_value(test, &text));
+}
+
+static void step_unmap(struct kunit *test, const char *text)
+{
+	KUNIT_ASSERT_EQ(test, 0, vm_munmap(need_value(test, &text), PAGE_SIZE));
+}
+
+static void step_words(struct kunit *test, const char *text)
+{
+	unsigned long at, value;
+
+	if (take_word(&text, "A=") || take_word(&text, "B=")) {
+		u32 reg = text[-2] == 'A' ? R_A : R_B;
+
+		set_register(&((struct walk_scene *)test->priv)->regs, reg, need_value(test, &text));
+		return;
+	}
+	at = need_value(test, &text);
+	if (*text != '=')
+		KUNIT_FAIL_AND_ABORT(test, "no step: %s", text);
+	for (; take_value(test, &text, &value); at += 8)
+		store_word(test, at, value);
+}
+
+static struct sfu_range *take_range(struct kunit *test, const char **text)
+{
+	struct walk_scene *scene = test->priv;
+	bool is_bare = take_word(text, "b");
+
+	if (!is_bare && !take_word(text, "c"))
+		KUNIT_FAIL_AND_ABORT(test, "no range: %s", *text);
+	return &scene->map->ranges[is_bare];
+}
+
+static void step_state(struct kunit *test, const char *text)
+{
+	const char *state = state_text(take_range(test, &text));
+
+	KUNIT_EXPECT_STREQ(test, state, text + 1);
+}
+
+static void step_map(struct kunit *test, const char *text)
+{
+	struct walk_scene *scene = test->priv;
+
+	scene->map = take_word(&text, "empty") ? build_map(test, 0) : NULL;
+}
+
+static void step_range(struct kunit *test, const char *text)
+{
+	struct sfu_range *range = take_range(test, &text);
+
+	if (take_word(&text, "keeps-fp"))
+		range->habit = SFRAME_HABIT_FP;
+	else if (take_word(&text, "keeps-no-fp"))
+		range->habit = SFRAME_HABIT_OTHER;
+	else if (take_word(&text, "habit-unknown"))
+		range->habit = SFRAME_HABIT_UNKNOWN;
+	else if (take_word(&text, "of-file"))
+		build_file(range, (const struct file *)test);
+	else if (take_word(&text, "of-no-file"))
+		build_file(range, NULL);
+	else if (take_word(&text, "without-data"))
+		range->has_no_data = true;
+	else if (take_word(&text, "unnamed"))
+		range->is_unnamed = true;
+	else if (take_word(&text, "bad"))
+		mark_as_bad(range);
+	else if (take_word(&text, "unmapped"))
+		mark_as_unmapped(range);
+	else
+		KUNIT_FAIL_AND_ABORT(test, "no state of a range: %s", text);
+}
+
+/* The frames of the last walk, by method: "sframe=2 fp". */
+static const char *frames_text(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+	u32 i;
+
+	scene->len = 0;
+	scene->text[0] = '\0';
+	for (i = 0; i < NR_SFU_METHODS; i++) {
+		u32 nr = scene->walk.nr_frames[i];
+
+		if (nr)
+			append(scene, nr > 1 ? "%s%s=%u" : "%s%s", scene->len ? " " : "",
+			       sfu_method_names[i], nr);
+	}
+	if (scene->walk.nr_switches)
+		append(scene, " switches=%u", scene->walk.nr_switches);
+	return scene->text;
+}
+
+/* What was counted since the script began. */
+static const char *counted_text(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+
+	counters_text(&scene->since, scene->text);
+	return scene->text;
+}
+
+static void run_step(struct kunit *test, const char *step)
+{
+	static const struct {
+		const char	*name;
+		void		(*run)(struct kunit *test, const char *text);
+		const char	*(*text)(struct kunit *test);
+	} steps[] = {
+		{ "at ", step_sample }, { "call ", step_call }, { "put ", step_put },
+		{ "context ", step_context }, { "range ", step_range },
+		{ "state ", step_state }, { "map ", step_map }, { "forbid ", step_forbid },
+		{ "renew ", step_renew }, { "unmap ", step_unmap },
+		{ "walk ", .text = walk_text }, { "step ", .text = step_text },
+		{ "second ", .text = second_step_text }, { "frames ", .text = frames_text },
+		{ "counted ", .text = counted_text },
+	};
+	struct walk_scene *scene = test->priv;
+	s64 budget;
+	u32 i;
+
+	if (take_word(&step, PUSHED_BY_CALL ? "arm64: " : "x86: "))
+		return;
+	take_word(&step, PUSHED_BY_CALL ? "x86: " : "arm64: ");
+	if (take_word(&step, "fn ")) {
+		step_function(test, step);
+		use_section(test);
+		return;
+	}
+	if (take_word(&step, "no-fn")) {
+		build_again(test);
+		return;
+	}
+	if (take_word(&step, "other-stack")) {
+		map_other_stack(test);
+		return;
+	}
+	if (take_word(&step, "budget") && section_number(&step, &budget)) {
+		scene->budget = budget;
+		return;
+	}
+	for (i = 0; i < ARRAY_SIZE(steps); i++) {
+		if (!take_word(&step, steps[i].name))
+			continue;
+		if (steps[i].run)
+			steps[i].run(test, step);
+		else
+			KUNIT_EXPECT_STREQ_MSG(test, steps[i].text(test), step, "step %u of: %s",
+					       scene->nr_steps, scene->script);
+		return;
+	}
+	step_words(test, step);
+}
+
+void run_walk_steps(struct kunit *test, const char *script)
+{
+	struct walk_scene *scene = test->priv;
+	char step[WALK_TEXT];
+
+	counters_read(&scene->since);
+	scene->script = script;
+	scene->nr_steps = 0;
+	for (; *script; script += *script == ';') {
+		script += strspn(script, " ");
+		strscpy(step, script, min(sizeof(step), strcspn(script, ";") + 1));
+		script += strlen(step);
+		scene->nr_steps++;
+		if (*step)
+			run_step(test, step);
+	}
+}
+
+/* Runs the script of a case. */
+void run_walk_script(struct kunit *test)
+{
+	run_walk_steps(test, ((const struct script_case *)test->param_value)->script);
 }

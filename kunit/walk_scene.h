@@ -2,15 +2,43 @@
 /*
  * The scene in which the suites of the walk run, sframe_walk_*_kunit.c.
  *
- * Section, code and stack are in real mappings, and the page after each of them is not mapped. The
- * test makes the process map and the registers. A walk is compared as a text: the frames, then the
- * stop reason. Expected texts are written out from the specification and the ABI.
+ * Section, code and stack are in real mappings, and the page after each of them is not mapped. A walk
+ * is compared as a text: the frames, then the stop reason. Expected texts are written out from the
+ * specification and the ABI.
  *
- *	c40@10,fp80	in the code with a section, at 0x40; the stack pointer
- *			is 0x10 into the stack; the frame pointer differs from
- *			that of the frame before and is 0x80 into the stack
- *	b10@30		in the code without a section
+ *	c40@10,fp80	a frame in the code with a section, at 0x40; its stack pointer is 0x10 into the
+ *			stack; its frame pointer, 0x80 into the stack, differs from the last frame's
+ *	b10@30		a frame in the code without a section
  *	needs-scan	another scan of the process might help
+ *
+ * A test is a script, as far as it can be. Places are hexadecimal: "c44" is in the code with a
+ * section, "b210" in the code without one, "s20" in the stack, "o20" in another stack, which is
+ * further down, "t0" in the section. "signed c44" is a return address that arm64 has signed. Other
+ * values are numbers.
+ *
+ *	fn c40 RULES		a function of 64 bytes and its rows, "START CFA FP RA | ...", with the
+ *				rules of section_builder.h (A and B are two other registers); or "end"
+ *				(outermost), "row INFO WORD" or "no-rows"; "signal" or "type N" may precede
+ *	no-fn			discards all functions
+ *	at c4 s0 s20		the sampled frame: ip, stack pointer, frame pointer (0)
+ *	s8=c44,s20		writes words, from s8 on
+ *	A=s40, B=c20		sets a register of the sampled frame; B has the return address where a
+ *				call leaves it in a register
+ *	call b210 c0		the code before b210 calls c0; "*" a pointer; "-" nothing
+ *	put b210 stub		code: the stub that returns from a signal, "return" (frees 16 bytes, and
+ *				returns), "plt b800" (a slot), or bytes
+ *	context s1000 c44 s100 s300	the context of a signal: ip, stack pointer, frame pointer, A
+ *	range b STATE		changes the range of b (or c): keeps-fp, keeps-no-fp, habit-unknown,
+ *				of-file, of-no-file, without-data, unnamed, bad, unmapped
+ *	state c STATE		compares the state of a range: ready, bad, unmapped
+ *	map none, map empty	the process has no map, or one without ranges
+ *	forbid s1000, renew s1000, unmap s1000	makes a page PROT_NONE, new and untouched, or unmaps it
+ *	other-stack		maps the other stack
+ *	budget N		of the next walks
+ *	walk TEXT		compares a walk; "step" its first step; "second" its second one
+ *	frames sframe=2 fp	compares the numbers of frames that the last walk found by each method
+ *	counted TEXT		compares the counters since the script began, see counters.h
+ *	x86: STEP, arm64: STEP	a step for one architecture
  *
  * Facts of the architecture are in arch/.../walk_facts.h.
  */
@@ -22,6 +50,7 @@
 #include <linux/prandom.h>
 #include <linux/uprobes.h>
 
+#include "counters.h"
 #include "map_builder.h"
 #include "named_cases.h"
 #include "section_builder.h"
@@ -33,6 +62,9 @@
 #define CODE_SIZE	(2 * PAGE_SIZE)
 #define BARE_SIZE	PAGE_SIZE
 #define STACK_SIZE	(4 * PAGE_SIZE)
+
+/* The page of the kernel that functions return to under a uretprobe. */
+#define TRAMPOLINE	(TASK_SIZE - PAGE_SIZE)
 
 #define WALK_TEXT	1024
 #define MAX_FRAMES	40		/* in a text */
@@ -65,6 +97,9 @@
  * @len: bytes of @text
  * @len_frames: bytes of @text before the stop reason
  * @stop: the stop reason
+ * @script: the script that runs
+ * @nr_steps: its steps so far
+ * @since: the counters when the script began
  * @utask: the pending uretprobes
  */
 struct walk_scene {
@@ -96,6 +131,9 @@ struct walk_scene {
 	size_t			len;
 	size_t			len_frames;
 	enum sfu_stop		stop;
+	const char		*script;
+	u32			nr_steps;
+	struct sfu_counters	since;
 #ifdef CONFIG_UPROBES
 	struct uprobe_task	utask;
 #endif
@@ -103,25 +141,6 @@ struct walk_scene {
 
 int walk_scene_init(struct kunit *test);
 int walk_scene_init_cached(struct kunit *test);
-
-/* Defines the suite of which_tests[]. */
-#define WALK_SUITE(which)						\
-	static struct kunit_suite which##_suite = {			\
-		.name = "sframe_walk_" #which,				\
-		.init = walk_scene_init,				\
-		.test_cases = which##_tests,				\
-	};								\
-	kunit_test_suite(which##_suite)
-
-/* Defines the suite, and a second suite that runs the tests with the fast path. */
-#define WALK_SUITE_AND_CACHED(which)					\
-	WALK_SUITE(which);						\
-	static struct kunit_suite which##_cached_suite = {		\
-		.name = "sframe_walk_" #which "_cached",		\
-		.init = walk_scene_init_cached,				\
-		.test_cases = which##_tests,				\
-	};								\
-	kunit_test_suite(which##_cached_suite)
 
 /* The row cache that walks use, or NULL. */
 static inline struct sfu_row_cache *cache_of(struct walk_scene *scene)
@@ -192,11 +211,13 @@ void costly_section(struct kunit *test);
 
 const struct call_case *plain_call(void);
 const struct call_case *by_pointer(void);
+const struct call_case *no_call(void);
 void store_call(struct kunit *test, const struct call_case *c, unsigned long ra, unsigned long to);
 unsigned long slot_of(const struct plt_case *c, unsigned long slot);
 void store_plt(struct kunit *test, const struct plt_case *c, unsigned long addr,
 	       unsigned long slot);
 
+void map_other_stack(struct kunit *test);
 void call_scene(struct kunit *test);
 void recursion_scene(struct kunit *test, u32 nr);
 void fallback_scene(struct kunit *test);
@@ -208,6 +229,9 @@ void store_context(struct kunit *test, u32 at, unsigned long ip, unsigned long s
 
 /* The step of fallback_scene(), where the frame pointer is proved. */
 #define FOLLOWED	"b210@30,fp?"
+
+void run_walk_steps(struct kunit *test, const char *script);
+void run_walk_script(struct kunit *test);
 
 void begin_walk(struct walk_scene *scene);
 void observe_reads(struct walk_scene *scene);

@@ -209,6 +209,8 @@ do {									\
 } while (0)
 
 #define KUNIT_FAIL(test, ...)	kunit_fail(test, false, __FILE__, __LINE__, "fails", __VA_ARGS__)
+#define KUNIT_FAIL_AND_ABORT(test, ...)	\
+	kunit_fail(test, true, __FILE__, __LINE__, "fails", __VA_ARGS__)
 #define KUNIT_EXPECT_EQ(test, a, b)		kunit_compare(test, false, a, ==, b)
 #define KUNIT_EXPECT_EQ_MSG(test, a, b, ...)	kunit_compare(test, false, a, ==, b, __VA_ARGS__)
 #define KUNIT_EXPECT_NE(test, a, b)		kunit_compare(test, false, a, !=, b)
