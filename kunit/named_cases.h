@@ -12,12 +12,14 @@ struct script_case {
 	const char	*script;
 };
 
-/* Defines which_gen_params() for the table which_cases[] of struct which_case. */
-#define NAMED_CASES(which)						\
-	static void which##_desc(const struct which##_case *c, char *desc) \
+/* Defines which_gen_params() for the table which_cases[] of this type. */
+#define NAMED_CASES_OF(which, type)					\
+	static void which##_desc(const struct type *c, char *desc)	\
 	{								\
 		strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);		\
 	}								\
 	KUNIT_ARRAY_PARAM(which, which##_cases, which##_desc)
+
+#define NAMED_CASES(which)	NAMED_CASES_OF(which, which##_case)
 
 #endif /* NAMED_CASES_H */

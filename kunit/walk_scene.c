@@ -2,6 +2,7 @@
 /* The scene in which the suites of the walk run. See walk_scene.h. */
 #include <kunit/static_stub.h>
 #include <kunit/test-bug.h>
+#include <linux/sched.h>
 #include <linux/uaccess.h>
 
 #include "sframe_find.h"
@@ -493,6 +494,58 @@ const char *walk_text(struct kunit *test)
 	return last_text(test);
 }
 
+#ifdef CONFIG_UPROBES
+/* A uretprobe is pending for the function whose frame ends @cfa into the stack. */
+struct return_instance *pend(struct kunit *test, s32 cfa, unsigned long ra)
+{
+	struct walk_scene *scene = test->priv;
+	struct return_instance *pending;
+
+	pending = kunit_kzalloc(test, sizeof(*pending), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, pending);
+	pending->stack = stack(test, 0) + cfa - PUSHED_BY_CALL;
+	pending->orig_ret_vaddr = ra;
+	pending->next = scene->utask.return_instances;
+	scene->utask.return_instances = pending;
+	return pending;
+}
+
+/* No assertion may end the test while current->utask is set: the kernel would free it. */
+const char *probed_text(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+	const char *text;
+
+	current->utask = &scene->utask;
+	text = walk_text(test);
+	current->utask = NULL;
+	return text;
+}
+
+static const char *text_at_breakpoint(struct kunit *test)
+{
+	const char *text;
+
+	set_thread_flag(TIF_UPROBE);
+	text = walk_text(test);
+	clear_thread_flag(TIF_UPROBE);
+	return text;
+}
+
+#ifdef SFU_HAVE_OPTIMIZED_UPROBES
+static const char *text_of_new_thread(struct kunit *test)
+{
+	const char *text;
+
+	mm_flags_set(MMF_HAS_UPROBES, current->mm);
+	text = walk_text(test);
+	mm_flags_clear(MMF_HAS_UPROBES, current->mm);
+	return text;
+}
+#endif
+
+#endif
+
 /* Return: the number of callers from the current frame to the end. */
 u32 count_to_end(struct kunit *test)
 {
@@ -676,6 +729,15 @@ static void step_context(struct kunit *test, const char *text)
 		word(test, at + context_register(R_A), a);
 }
 
+#ifdef CONFIG_UPROBES
+static void step_pend(struct kunit *test, const char *text)
+{
+	unsigned long cfa = need_value(test, &text) - stack(test, 0);
+
+	pend(test, cfa, need_value(test, &text))->chained = take_word(&text, "chained");
+}
+#endif
+
 static void step_forbid(struct kunit *test, const char *text)
 {
 	user_forbid(test, need_value(test, &text));
@@ -801,6 +863,13 @@ static void run_step(struct kunit *test, const char *step)
 		{ "walk ", .text = walk_text }, { "step ", .text = step_text },
 		{ "second ", .text = second_step_text }, { "frames ", .text = frames_text },
 		{ "counted ", .text = counted_text },
+#ifdef CONFIG_UPROBES
+		{ "pend ", step_pend }, { "probed ", .text = probed_text },
+		{ "at-breakpoint ", .text = text_at_breakpoint },
+#endif
+#ifdef SFU_HAVE_OPTIMIZED_UPROBES
+		{ "new-thread ", .text = text_of_new_thread },
+#endif
 	};
 	struct walk_scene *scene = test->priv;
 	s64 budget;

@@ -38,6 +38,10 @@
  *	walk TEXT		compares a walk; "step" its first step; "second" its second one
  *	frames sframe=2 fp	compares the numbers of frames that the last walk found by each method
  *	counted TEXT		compares the counters since the script began, see counters.h
+ *	pend s10 c44		a uretprobe is pending for the function whose frame ends at s10, and that
+ *				will return to c44; "chained": it was inherited by a jump
+ *	probed TEXT		compares a walk of a task that has these probes; "at-breakpoint": and is
+ *				at a breakpoint; "new-thread": a walk of a thread that has none yet
  *	x86: STEP, arm64: STEP	a step for one architecture
  *
  * Facts of the architecture are in arch/.../walk_facts.h.
@@ -247,6 +251,11 @@ const char *step_text(struct kunit *test);
 const char *second_step_text(struct kunit *test);
 const char *walk_text(struct kunit *test);
 
+#ifdef CONFIG_UPROBES
+struct return_instance *pend(struct kunit *test, s32 cfa, unsigned long ra);
+const char *probed_text(struct kunit *test);
+#endif
+
 /* Optional arguments after @want name the case. */
 #define expect_text(test, text, want, ...)				\
 do {									\
@@ -261,6 +270,8 @@ do {									\
 	expect_text(test, step_text, want, ##__VA_ARGS__)
 #define expect_second_step(test, want, ...)				\
 	expect_text(test, second_step_text, want, ##__VA_ARGS__)
+#define expect_probed(test, want, ...)					\
+	expect_text(test, probed_text, want, ##__VA_ARGS__)
 #define expect_end(test, want, ...)					\
 	expect_text(test, last_text, want, ##__VA_ARGS__)
 
