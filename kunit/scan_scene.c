@@ -421,13 +421,15 @@ static void run_step(struct kunit *test, char *step)
 
 void run_steps(struct kunit *test, const char *script)
 {
+	struct scan_scene *scene = test->priv;
 	char step[MAP_TEXT];
 
 	for (; *script; script += *script == ';') {
 		script += strspn(script, " ");
 		strscpy(step, script, min(sizeof(step), strcspn(script, ";") + 1));
 		script += strlen(step);
-		run_step(test, step);
+		if (*step && !(scene->run_own_step && scene->run_own_step(test, step)))
+			run_step(test, step);
 		if (READ_ONCE(test->status) == KUNIT_FAILURE)
 			kunit_info(test, "in or before the step before \"%s\"", script);
 	}

@@ -74,6 +74,7 @@ struct sfu_process;
  * @image: the image; the test writes and maps it
  * @other: an image without a section; run_steps() makes it
  * @is_written: the image has been written
+ * @run_own_step: runs a step of the suite, unless it has none of this name; may be NULL
  * @since: the counters at the last call of expect_counted()
  */
 struct scan_scene {
@@ -81,6 +82,7 @@ struct scan_scene {
 	struct image		image;
 	struct image		*other;
 	bool			is_written;
+	bool (*run_own_step)(struct kunit *test, const char *step);
 	struct sfu_counters	since;
 };
 

@@ -34,11 +34,6 @@ static void free_tables(void *unused)
 	sfu_table_memory = 0;
 }
 
-static int jit_scene_init(struct kunit *test)
-{
-	return scan_scene_init(test) ?: kunit_add_action_or_reset(test, free_tables, NULL);
-}
-
 static u64 cookie_of(struct mm_struct *mm)
 {
 	struct sfu_process *process = process_of(mm);
@@ -133,7 +128,7 @@ static long nr_tables(void)
 	return atomic_long_read(&sfu_held.process_tables);
 }
 
-static void run_jit_step(struct kunit *test, const char *step)
+static bool run_jit_step(struct kunit *test, const char *step)
 {
 	unsigned int nr = 0, nr_pages = 0;
 	s32 off = 0;
@@ -151,19 +146,18 @@ static void run_jit_step(struct kunit *test, const char *step)
 	else if (sscanf(step, "tables %u", &nr) == 1)
 		KUNIT_EXPECT_EQ_MSG(test, nr, nr_tables(), "%s", step);
 	else
-		run_steps(test, step);
+		return false;
+	return true;
 }
 
-static void run_jit_steps(struct kunit *test, const char *script)
+static int jit_scene_init(struct kunit *test)
 {
-	char step[MAP_TEXT];
+	int err = scan_scene_init(test);
 
-	for (; *script; script += *script == ';') {
-		script += strspn(script, " ");
-		strscpy(step, script, min(sizeof(step), strcspn(script, ";") + 1));
-		script += strlen(step);
-		run_jit_step(test, step);
-	}
+	if (err)
+		return err;
+	((struct scan_scene *)test->priv)->run_own_step = run_jit_step;
+	return kunit_add_action_or_reset(test, free_tables, NULL);
 }
 
 /* Two pages of code, with a table that a scan has found. */
@@ -232,13 +226,6 @@ static const struct script_case script_cases[] = {
 
 NAMED_CASES(script);
 
-static void jit_script(struct kunit *test)
-{
-	const struct script_case *c = test->param_value;
-
-	run_jit_steps(test, c->script);
-}
-
 /* ---- what is refused ---- */
 
 /* The command, and what is wrong with it. */
@@ -274,7 +261,7 @@ static void jit_refused(struct kunit *test)
 	const struct build *b = section_of(test, 2 * PAGE_SIZE, 16);
 	struct sframe_process load;
 
-	run_jit_steps(test, "anon 1 2 rx; scan 1-3 none");
+	run_steps(test, "anon 1 2 rx; scan 1-3 none");
 	load = command(test, 1, 2);
 	load.pid += c->add.pid;
 	load.cookie += c->add.cookie;
@@ -293,7 +280,7 @@ static void jit_bad_section(struct kunit *test)
 	struct sframe_process load;
 	u32 at;
 
-	run_jit_steps(test, "anon 1 2 rx; scan 1-3 none");
+	run_steps(test, "anon 1 2 rx; scan 1-3 none");
 	load = command(test, 1, 2);
 	/* A section that is cut at any byte. */
 	for (at = 1; at < b->len; at++)
@@ -314,7 +301,7 @@ static void jit_without_capability(struct kunit *test)
 	const struct cred *before;
 
 	KUNIT_ASSERT_NOT_NULL(test, cred);
-	run_jit_steps(test, "anon 1 2 rx; scan 1-3 none");
+	run_steps(test, "anon 1 2 rx; scan 1-3 none");
 	cap_lower(cred->cap_effective, CAP_SYS_PTRACE);
 	before = override_creds(cred);
 	KUNIT_EXPECT_EQ(test, -EPERM, load(test, 1, 2, 16));
@@ -328,7 +315,7 @@ static void jit_waits_for_nobody(struct kunit *test)
 {
 	struct sfu_process *process;
 
-	run_jit_steps(test, "anon 1 2 rx; scan 1-3 none");
+	run_steps(test, "anon 1 2 rx; scan 1-3 none");
 	process = process_of(current->mm);
 	mutex_lock(&process->lock);
 	KUNIT_EXPECT_EQ(test, -EAGAIN, load(test, 1, 2, 16));
@@ -337,7 +324,7 @@ static void jit_waits_for_nobody(struct kunit *test)
 	mmap_write_lock(current->mm);
 	KUNIT_EXPECT_EQ(test, -EAGAIN, load(test, 1, 2, 16));
 	mmap_write_unlock(current->mm);
-	run_jit_steps(test, "tables 0; load 1 2 16; tables 1");
+	run_steps(test, "tables 0; load 1 2 16; tables 1");
 }
 
 /* ---- limits ---- */
@@ -346,10 +333,10 @@ static void jit_limit_of_tables(struct kunit *test)
 {
 	unsigned int i;
 
-	run_jit_steps(test, "anon 0 128 rx; scan 0-128 none");
+	run_steps(test, "anon 0 128 rx; scan 0-128 none");
 	for (i = 0; i < 64; i++)
 		KUNIT_EXPECT_EQ(test, 0, load(test, i, 1, 16));
-	run_jit_steps(test, "refuse 64 1 28; tables 64; load 63 1 24; tables 64; load 62 3 24;"
+	run_steps(test, "refuse 64 1 28; tables 64; load 63 1 24; tables 64; load 62 3 24;"
 		      "tables 63; load 65 1 24; refuse 66 1 28; remove 0 128; tables 0");
 }
 
@@ -357,11 +344,11 @@ static void jit_limit_of_tables(struct kunit *test)
 static void jit_limit_of_memory(struct kunit *test)
 {
 	sfu_table_memory = 1;
-	run_jit_steps(test, "anon 0 128 rx; scan 0-128 none; refuse 0 65 28; tables 0;"
+	run_steps(test, "anon 0 128 rx; scan 0-128 none; refuse 0 65 28; tables 0;"
 		      "repeat 0 60; refuse 64 4 28; tables 1; repeat 64 2; tables 2;"
 		      "repeat 0 60; tables 2");
 	sfu_table_memory = 2;
-	run_jit_steps(test, "repeat 64 4; tables 2");
+	run_steps(test, "repeat 64 4; tables 2");
 }
 
 static void run_as(struct kunit *test, unsigned int uid)
@@ -385,11 +372,11 @@ static void jit_limit_of_users(struct kunit *test)
 	for (i = 0; i < 5; i++) {
 		mms[i] = new_process(test);
 		switch_process(mms[i]);
-		run_jit_steps(test, "anon 0 60 rx; scan 0-60 none");
-		run_jit_steps(test, i < 4 ? "repeat 0 60" : "refuse 0 30 28");
+		run_steps(test, "anon 0 60 rx; scan 0-60 none");
+		run_steps(test, i < 4 ? "repeat 0 60" : "refuse 0 30 28");
 	}
 	run_as(test, 0);
-	run_jit_steps(test, "repeat 0 30");
+	run_steps(test, "repeat 0 30");
 	switch_process(first);
 	for (i = 0; i < 5; i++)
 		mmput(mms[i]);
@@ -407,15 +394,15 @@ static void jit_ends_with_process(struct kunit *test)
 {
 	struct sframe_process old;
 
-	run_jit_steps(test, LOADED);
+	run_steps(test, LOADED);
 	old = command(test, 1, 2);
 	sfu_processes_end(current->mm);
 	KUNIT_EXPECT_TRUE(test, comes_true(has_no_table));
 	/* The same addresses, in another memory of the same process. */
-	run_jit_steps(test, "scan 1-3 none");
+	run_steps(test, "scan 1-3 none");
 	KUNIT_EXPECT_NE(test, old.cookie, cookie_of(current->mm));
 	KUNIT_EXPECT_EQ(test, -ESRCH, give_command(&old, NULL, 0));
-	run_jit_steps(test, "load 1 2 24; scan " TABLE "; row 1 24");
+	run_steps(test, "load 1 2 24; scan " TABLE "; row 1 24");
 }
 
 static bool has_one_table(void)
@@ -427,16 +414,16 @@ static void jit_of_two_processes(struct kunit *test)
 {
 	struct mm_struct *first = current->mm, *second = new_process(test);
 
-	run_jit_steps(test, LOADED);
+	run_steps(test, LOADED);
 	switch_process(second);
-	run_jit_steps(test, "anon 1 2 rx; scan 1-3 none; row 1 0; load 1 2 40; scan " TABLE ";"
+	run_steps(test, "anon 1 2 rx; scan 1-3 none; row 1 0; load 1 2 40; scan " TABLE ";"
 		      "row 1 40; tables 2");
 	switch_process(first);
-	run_jit_steps(test, "scan " TABLE "; row 1 16");
+	run_steps(test, "scan " TABLE "; row 1 16");
 	switch_process(second);
-	run_jit_steps(test, "unmap 1 2");
+	run_steps(test, "unmap 1 2");
 	switch_process(first);
-	run_jit_steps(test, "scan " TABLE "; row 1 16");
+	run_steps(test, "scan " TABLE "; row 1 16");
 	mmput(second);
 	KUNIT_EXPECT_TRUE(test, comes_true(has_one_table));
 }
@@ -447,14 +434,14 @@ static void jit_of_child(struct kunit *test)
 	struct mm_struct *parent = current->mm, *child = new_process(test);
 	struct sfu_map *map;
 
-	run_jit_steps(test, LOADED);
+	run_steps(test, LOADED);
 	map = map_of(parent);
 	switch_process(child);
-	run_jit_steps(test, "anon 1 2 rx");
+	run_steps(test, "anon 1 2 rx");
 	KUNIT_ASSERT_NOT_NULL(test, sfu_process_add_child(child, process_of(parent), map, true));
-	run_jit_steps(test, "map " TABLE "; row 1 16; scan 1-3 none; row 1 0; tables 1");
+	run_steps(test, "map " TABLE "; row 1 16; scan 1-3 none; row 1 0; tables 1");
 	switch_process(parent);
-	run_jit_steps(test, "scan " TABLE "; row 1 16");
+	run_steps(test, "scan " TABLE "; row 1 16");
 	mmput(child);
 }
 
@@ -487,16 +474,16 @@ static void jit_asks(struct kunit *test)
 	struct sfu_wanted_reader reader;
 	struct sfu_process *process;
 
-	run_jit_steps(test, "image 8; anon 1 2 rx; scan 1-3 none, 9-11 ready by 11");
+	run_steps(test, "image 8; anon 1 2 rx; scan 1-3 none, 9-11 ready by 11");
 	process = process_of(current->mm);
 	/* Not for code with a section, and not for what is no code. */
 	KUNIT_EXPECT_FALSE(test, must_ask(test, 9));
 	KUNIT_EXPECT_FALSE(test, must_ask(test, 20));
-	run_jit_steps(test, "unmap 8 5; scan 1-3 none");
+	run_steps(test, "unmap 8 5; scan 1-3 none");
 	sfu_wanted_open(&reader);
 	KUNIT_EXPECT_EQ(test, 0, taken_addr(test, &reader));
 	KUNIT_EXPECT_TRUE(test, must_ask(test, 2));
-	run_jit_steps(test, "scan 1-3 none");
+	run_steps(test, "scan 1-3 none");
 	KUNIT_EXPECT_EQ(test, page(test, 2), taken_addr(test, &reader));
 	KUNIT_EXPECT_EQ(test, 0, taken_addr(test, &reader));
 	/* Once in a second, */
@@ -505,26 +492,26 @@ static void jit_asks(struct kunit *test)
 	/* and not before the reader has answered. */
 	process->jit.ask_at = jiffies;
 	KUNIT_EXPECT_TRUE(test, must_ask(test, 1));
-	run_jit_steps(test, "scan 1-3 none");
+	run_steps(test, "scan 1-3 none");
 	KUNIT_EXPECT_EQ(test, 0, taken_addr(test, &reader));
 	KUNIT_EXPECT_TRUE(test, time_after(process->jit.ask_at, jiffies));
-	run_jit_steps(test, "remove 0 0");
+	run_steps(test, "remove 0 0");
 	process->jit.ask_at = jiffies;
 	KUNIT_EXPECT_TRUE(test, must_ask(test, 1));
-	run_jit_steps(test, "scan 1-3 none");
+	run_steps(test, "scan 1-3 none");
 	KUNIT_EXPECT_EQ(test, page(test, 1), taken_addr(test, &reader));
 	/* Another reader gets what the last one has not answered. */
 	sfu_wanted_close(&reader);
 	sfu_wanted_open(&reader);
 	process->jit.ask_at = jiffies;
 	KUNIT_EXPECT_TRUE(test, must_ask(test, 1));
-	run_jit_steps(test, "scan 1-3 none");
+	run_steps(test, "scan 1-3 none");
 	KUNIT_EXPECT_EQ(test, page(test, 1), taken_addr(test, &reader));
 	sfu_wanted_close(&reader);
 }
 
 static struct kunit_case jit_tests[] = {
-	KUNIT_CASE_PARAM(jit_script, script_gen_params),
+	KUNIT_CASE_PARAM(run_script, script_gen_params),
 	KUNIT_CASE_PARAM(jit_refused, refused_gen_params),
 	KUNIT_CASE(jit_bad_section),
 	KUNIT_CASE(jit_without_capability),

@@ -2,6 +2,27 @@
 /*
  * KUnit tests of resident tables: loaded for real files, found by scans of real mappings. The image
  * has no section of its own, unless a test says so; its table was linked at page 16.
+ *
+ * A script has the steps of scan_scene.h, and these. A is the file of the image; B to E are others
+ * without a section. All have changed long ago. An ERR is 0 or an errno.
+ *
+ *	load A			loads the good table of the file
+ *	load A KIB LAST		a table of this size; tables with the same last byte are the same
+ *	refuse A KIB LAST ERR	such a table is refused; EBADMSG (74): because its first byte is wrong
+ *	none A, is-none A	says of a file that it has no table; expects that this is known
+ *	drop A ERR, drop-all	forgets tables
+ *	find A UID ANSWER SLOT	a process of this user looks for the table, which stays in use
+ *	copy SLOT SLOT, put SLOT	another range uses the same table; the range ends
+ *	uid UID			the scans are by a process of this user
+ *	memory MIB		the limit
+ *	shrink N WANT		memory is short: so many tables are forgotten
+ *	resident P		a walk finds the rows of the image at page P
+ *	incomplete N		whether the map lacks a table for want of room
+ *	changed SECONDS NS	sets the time of change of A
+ *	files N			two files, or one, have tables
+ *	map B P			maps B
+ *	own-section		the image has a section
+ *	map-vdso, load-vdso	code without a file at page 8; loads a table for it
  */
 #include <linux/cred.h>
 #include <linux/fs.h>
@@ -16,7 +37,6 @@
 #include "sframe_arch.h"
 #include "table/file.h"
 #include "map/process.h"
-#include "map/processes.h"
 #include "walk/row_cache.h"
 #include "map/scan.h"
 #include "table/table.h"
@@ -36,21 +56,6 @@ static void drop_tables(void *unused)
 static void age(const struct image *image)
 {
 	inode_set_ctime(file_inode(image->file), -1000, 1);
-}
-
-static int table_scene_init(struct kunit *test)
-{
-	struct scan_scene *scene;
-	int err = scan_scene_init(test);
-
-	if (err)
-		return err;
-	scene = test->priv;
-	scene->image.ehdr.e_phnum = 3;	/* no PT_GNU_SFRAME */
-	image_write(test, &scene->image);
-	image_map(test, &scene->image, scene->area);
-	age(&scene->image);
-	return kunit_add_action_or_reset(test, drop_tables, NULL);
 }
 
 static const struct sframe_segment code_segment = {
@@ -152,6 +157,312 @@ static void expect_resident_rows(struct kunit *test, unsigned long image)
 	expect_resident_row(test, image + 3 * PAGE_SIZE, "uncovered");
 }
 
+/* A section whose one function has this size. */
+static void make_sized(struct build *b, u32 size)
+{
+	build_start(b, SFRAME_VERSION_3, BOTH, SFU_ARCH_ABI);
+	build_fde(b, (s64)PAGE_SIZE - LINKED_AT, size, ADDR1, 0, 0);
+	if (SFU_ARCH_ABI == SFRAME_ABI_AMD64_LE)
+		build_row(b, 0, 0x05, 16, -16);
+	else
+		build_row(b, 0, 0x07, 16, -8, -16);
+	build_finish(b);
+}
+
+/* A table of so many bytes, for a function that has a slot and an entry for each KiB. */
+static struct sfu_table_source large_source(struct kunit *test, const struct image *image,
+					    u32 len, u8 last)
+{
+	struct build *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, b);
+	make_sized(b, len / (2 * sizeof(u32)) * SFRAME_SLOT_SIZE);
+	b->bytes[b->len++] = last;
+	return source_of(test, image, b->bytes, b->len);
+}
+
+static int load_large(struct kunit *test, const struct image *image, u32 len, u8 last)
+{
+	struct sfu_table_source source = large_source(test, image, len, last);
+
+	return load(test, &source);
+}
+
+static struct page *vdso_pages[1];
+static const struct vm_special_mapping vdso_mapping = { .name = "[vdso]", .pages = vdso_pages };
+
+/* Such code has no section of its own. */
+static void map_vdso(struct kunit *test)
+{
+	const unsigned long vdso = page(test, 8);
+	struct vm_area_struct *vma;
+
+	KUNIT_ASSERT_EQ(test, 0, vm_munmap(vdso, PAGE_SIZE));
+	mmap_write_lock(current->mm);
+	vma = _install_special_mapping(current->mm, vdso, PAGE_SIZE, VM_READ | VM_EXEC,
+				       (struct vm_special_mapping *)&vdso_mapping);
+	mmap_write_unlock(current->mm);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(vma));
+}
+
+static int load_vdso(struct kunit *test)
+{
+	const struct sframe_segment segment = { .size = PAGE_SIZE, .addr = PAGE_SIZE };
+	struct sfu_table_source source = good_source(test);
+
+	source.inode = NULL;
+	source.segments = &segment;
+	return load(test, &source);
+}
+
+/* The first byte of the table is wrong. */
+static int load_spoilt(struct kunit *test, const struct image *image, u32 len, u8 last)
+{
+	struct sfu_table_source source = large_source(test, image, len, last);
+
+	*(u8 *)source.bytes ^= 1;
+	return load(test, &source);
+}
+
+/* What a script has made: files B to E, and ranges that use tables. */
+static struct {
+	struct image		*others[4];
+	struct sfu_section	used[5];
+	const struct cred	*cred;
+} made;
+
+static struct image *image_of(struct kunit *test, char letter)
+{
+	struct scan_scene *scene = test->priv;
+	struct image **other = &made.others[letter - 'B'];
+
+	if (letter == 'A')
+		return &scene->image;
+	if (!*other) {
+		*other = another_image(test);
+		(*other)->ehdr.e_phnum = 3;
+		image_write(test, *other);
+		age(*other);
+	}
+	return *other;
+}
+
+static int load_none(struct kunit *test, const struct image *image)
+{
+	struct sfu_table_source none = source_of(test, image, NULL, 0);
+
+	none.nr_segments = 0;
+	return load(test, &none);
+}
+
+static const struct cred *become(struct kunit *test, unsigned int uid)
+{
+	struct cred *cred = prepare_creds();
+
+	KUNIT_ASSERT_NOT_NULL(test, cred);
+	cred->uid = KUIDT_INIT(uid);
+	return override_creds(cred);
+}
+
+static void be_root_again(const struct cred *before)
+{
+	const struct cred *cred = current_cred();
+
+	revert_creds(before);
+	put_cred(cred);
+}
+
+/* Looks for the table of an image as a process of this user does. */
+static enum sfu_table_answer find_as(struct kunit *test, unsigned int uid,
+				     const struct image *image, struct sfu_section *section)
+{
+	const struct cred *before = become(test, uid);
+	enum sfu_table_answer answer;
+
+	*section = (struct sfu_section){};
+	answer = sfu_table_find(image->file, page(test, 1), PAGE_SIZE, section);
+	be_root_again(before);
+	return answer;
+}
+
+static const char *const answers[] = {
+	[SFU_TABLE_FOUND] = "found",
+	[SFU_TABLE_UNKNOWN] = "unknown",
+	[SFU_TABLE_NEGATIVE] = "negative",
+	[SFU_TABLE_NO_ROOM] = "no-room",
+};
+
+static bool is_map_incomplete(void)
+{
+	struct sfu_map *map = map_of(current->mm);
+	bool is_incomplete = map->is_incomplete;
+
+	sfu_map_put(map);
+	return is_incomplete;
+}
+
+static void load_good_of(struct kunit *test, const struct image *image)
+{
+	const struct build *b = good_table(test);
+	struct sfu_table_source source = source_of(test, image, b->bytes, b->len);
+
+	KUNIT_EXPECT_EQ(test, 0, load(test, &source));
+}
+
+static void have_own_section(struct kunit *test)
+{
+	struct scan_scene *scene = test->priv;
+
+	scene->image.ehdr.e_phnum = IMAGE_PHDRS;
+	image_write(test, &scene->image);
+	age(&scene->image);
+}
+
+/* Return: false if the step is not one of these. */
+static bool run_table_step(struct kunit *test, const char *step)
+{
+	struct scan_scene *scene = test->priv;
+	struct sframe_file entry = {};
+	unsigned int n, k, slot;
+	char letter, word[10];
+	long nr;
+
+	if (!strcmp(step, "load-vdso"))
+		KUNIT_EXPECT_EQ(test, 0, load_vdso(test));
+	else if (sscanf(step, "load %c %u %u", &letter, &n, &k) == 3)
+		KUNIT_EXPECT_EQ(test, 0, load_large(test, image_of(test, letter), n * SZ_1K, k));
+	else if (sscanf(step, "load %c", &letter) == 1)
+		load_good_of(test, image_of(test, letter));
+	else if (sscanf(step, "refuse %c %u %u 74", &letter, &n, &k) == 3 && strstr(step, " 74"))
+		KUNIT_EXPECT_EQ(test, -EBADMSG,
+				load_spoilt(test, image_of(test, letter), n * SZ_1K, k));
+	else if (sscanf(step, "refuse %c %u %u %u", &letter, &n, &k, &slot) == 4)
+		KUNIT_EXPECT_EQ(test, -(int)slot,
+				load_large(test, image_of(test, letter), n * SZ_1K, k));
+	else if (sscanf(step, "none %c", &letter) == 1)
+		KUNIT_EXPECT_EQ(test, 0, load_none(test, image_of(test, letter)));
+	else if (sscanf(step, "is-none %c", &letter) == 1)
+		KUNIT_EXPECT_EQ(test, SFU_TABLE_NEGATIVE,
+				find_as(test, 0, image_of(test, letter), &made.used[4]));
+	else if (sscanf(step, "drop %c %u", &letter, &n) == 2)
+		KUNIT_EXPECT_EQ(test, -(int)n,
+				sfu_table_drop(file_inode(image_of(test, letter)->file)));
+	else if (!strcmp(step, "drop-all"))
+		sfu_table_drop_all();
+	else if (sscanf(step, "find %c %u %9s %u", &letter, &n, word, &slot) == 4)
+		KUNIT_EXPECT_STREQ_MSG(test, word, answers[find_as(test, n, image_of(test, letter),
+								   &made.used[slot])],
+				       "%s", step);
+	else if (sscanf(step, "copy %u %u", &n, &k) == 2) {
+		made.used[k] = made.used[n];
+		sfu_table_get(&made.used[k]);
+	} else if (sscanf(step, "put %u", &n) == 1)
+		sfu_table_put(&made.used[n]);
+	else if (sscanf(step, "uid %u", &n) == 1)
+		n ? (void)(made.cred = become(test, n)) : be_root_again(made.cred);
+	else if (sscanf(step, "memory %u", &n) == 1)
+		sfu_table_memory = n;
+	else if (sscanf(step, "shrink %ld %u", &nr, &n) == 2)
+		KUNIT_EXPECT_EQ(test, n, sfu_table_shrink(nr));
+	else if (sscanf(step, "resident %u", &n) == 1)
+		expect_resident_rows(test, page(test, n));
+	else if (sscanf(step, "incomplete %u", &n) == 1)
+		KUNIT_EXPECT_EQ(test, n, is_map_incomplete());
+	else if (sscanf(step, "changed %ld %u", &nr, &n) == 2)
+		inode_set_ctime(file_inode(scene->image.file), nr, n);
+	else if (sscanf(step, "files %u", &n) == 1)
+		KUNIT_EXPECT_EQ(test, n, sfu_table_list(&entry) ?: entry.nr_files);
+	else if (sscanf(step, "map %c %u", &letter, &n) == 2 && letter == 'B')
+		image_map(test, image_of(test, letter), page(test, n));
+	else if (!strcmp(step, "own-section"))
+		have_own_section(test);
+	else if (!strcmp(step, "map-vdso"))
+		map_vdso(test);
+	else
+		return false;
+	return true;
+}
+
+static int table_scene_init(struct kunit *test)
+{
+	struct scan_scene *scene;
+	int err = scan_scene_init(test);
+
+	if (err)
+		return err;
+	scene = test->priv;
+	scene->run_own_step = run_table_step;
+	memset(&made, 0, sizeof(made));
+	scene->image.ehdr.e_phnum = 3;	/* no PT_GNU_SFRAME */
+	image_write(test, &scene->image);
+	image_map(test, &scene->image, scene->area);
+	age(&scene->image);
+	return kunit_add_action_or_reset(test, drop_tables, NULL);
+}
+
+static const struct script_case script_cases[] = {
+	{ "before the section of the file",
+	  "own-section; load A; scan " TABLE "; resident 0; drop-all; scan " SAME },
+	/* A range keeps its table until the next scan. */
+	{ "dropped", "load A; scan " TABLE "; drop A 0; drop A 2; resident 0; scan " PLAIN },
+	/* What an older content leaves in use is found again if the time of change is set back. */
+	{ "of an older content",
+	  "load A; scan " TABLE "; changed -500 0; load A; find A 0 found 1; put 1;"
+	  "changed -1000 1;"
+	  "find A 0 found 1; put 1; files 2; drop A 0; drop A 2" },
+	{ "of the vDSO, dropped",
+	  "map-vdso; load-vdso; scan " PLAIN ", 8-9 ready by table at 7; drop-all;"
+	  "scan " PLAIN ", 8-9 none" },
+	/* No process asks for it. So it stays when another table needs room. */
+	{ "of the vDSO, stays",
+	  "load-vdso; memory 1; load B 512 1; load C 512 2; drop B 2; map-vdso;"
+	  "scan " PLAIN ", 8-9 ready by table at 7" },
+	/* It has the same bytes, and not the same identity. */
+	{ "of another file", "load A; map B 8; scan " TABLE ", 9-11 none" },
+	/* The file is known to have none: it is not asked for. */
+	{ "none", "find A 0 unknown 1; none A; is-none A; scan " PLAIN },
+	/*
+	 * Two do not fit: B has no users and is forgotten. A has a user, and stays. B may have the
+	 * same table. The module still knows that C has none.
+	 */
+	{ "limit",
+	  "memory 1; none C; refuse B 1025 1 28; load B 512 1; load A 512 2; drop B 2;"
+	  "scan " TABLE ";"
+	  "refuse B 512 1 28; resident 0; load B 512 2; is-none C; memory 2; load B 512 1" },
+	/*
+	 * Users leave half of the room to root, whoever owns the files that they map. Another range
+	 * takes no other memory. The bytes count as long as any range uses them.
+	 */
+	{ "limit of users",
+	  "memory 2; load A 512 1; load B 512 2; find A 1000 found 1; find B 1000 no-room 2;"
+	  "find B 1001 no-room 2;"
+	  "find A 1001 found 3; find B 0 found 2; put 2; copy 1 0; put 1; put 3;"
+	  "find B 1000 no-room 2; put 0;"
+	  "find B 1000 found 2; find A 1000 no-room 1; put 2" },
+	/*
+	 * What users have no room for, they do not ask for again when it is forgotten: it would be
+	 * made and loaded, and forgotten again. In the end there is room.
+	 */
+	{ "forgotten and refused",
+	  "memory 2; load A 512 1; load B 512 2; find A 1000 found 1; find B 1001 no-room 2;"
+	  "load C 512 3;"
+	  "load D 512 4; load E 512 5; find B 1001 no-room 2; find B 0 unknown 2; put 1;"
+	  "find B 1001 unknown 2;"
+	  "load B 512 2; find B 1001 found 2; put 2" },
+	/* A process of a user gets the table when there is room: a scan for new code does not look. */
+	{ "of a user, later",
+	  "memory 2; load A 512 1; load B 512 2; find B 1000 found 1; uid 1001; scan " PLAIN ";"
+	  "incomplete 1; new " PLAIN "; incomplete 1; put 1; scan " TABLE "; incomplete 0; uid 0" },
+	/* A file without a table stays, for it gives nothing back. */
+	{ "memory is short",
+	  "none C; load A 64 1; scan " TABLE "; load B 64 2; shrink 1 1; drop B 2; shrink -1 0;"
+	  "is-none C; drop A 0" },
+	{ "a table that is refused takes no other one its place",
+	  "memory 1; load B 512 1; refuse A 512 2 74; drop B 0" },
+};
+
+NAMED_CASES(script);
+
 static bool has_facts(const struct image *image)
 {
 	struct sfu_code_id code = {
@@ -210,18 +521,6 @@ static u64 fast_row_at(const struct sfu_section *section, u64 addr)
 	const struct sfu_compiled *compiled = section->compiled;
 
 	return compiled->fast[sframe_compiled_find(&compiled->table, addr - section->bias)];
-}
-
-/* A section whose one function has this size. */
-static void make_sized(struct build *b, u32 size)
-{
-	build_start(b, SFRAME_VERSION_3, BOTH, SFU_ARCH_ABI);
-	build_fde(b, (s64)PAGE_SIZE - LINKED_AT, size, ADDR1, 0, 0);
-	if (SFU_ARCH_ABI == SFRAME_ABI_AMD64_LE)
-		build_row(b, 0, 0x05, 16, -16);
-	else
-		build_row(b, 0, 0x07, 16, -8, -16);
-	build_finish(b);
 }
 
 struct place_case {
@@ -292,21 +591,6 @@ static void table_look_up(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, code, sfu_section_find_function(section, &lookup, last));
 }
 
-static void table_before_own_section(struct kunit *test)
-{
-	struct scan_scene *scene = test->priv;
-
-	scene->image.ehdr.e_phnum = IMAGE_PHDRS;
-	image_write(test, &scene->image);
-	age(&scene->image);
-	load_good(test);
-	run_steps(test, "scan " TABLE);
-	expect_resident_rows(test, scene->area);
-	/* Without its table it is as it was. */
-	sfu_table_drop_all();
-	expect_scanned(test, SAME, "scan.runs");
-}
-
 static void table_loaded_later(struct kunit *test)
 {
 	struct sfu_map *map;
@@ -359,19 +643,6 @@ static void table_valid_in_new_program(struct kunit *test)
 	expect_map(test, TABLE);
 	expect_counted(test, "scan.runs");
 	KUNIT_EXPECT_TRUE(test, time_after_eq(valid_until(), before + HZ));
-}
-
-/* A range keeps its table until the next scan. */
-static void table_dropped(struct kunit *test)
-{
-	struct scan_scene *scene = test->priv;
-
-	load_good(test);
-	run_steps(test, "scan " TABLE);
-	KUNIT_EXPECT_EQ(test, 0, sfu_table_drop(scene->image.file->f_inode));
-	KUNIT_EXPECT_EQ(test, -ENOENT, sfu_table_drop(scene->image.file->f_inode));
-	expect_resident_rows(test, scene->area);
-	expect_scanned(test, PLAIN, "scan.runs");
 }
 
 static bool holds_no_table(void)
@@ -449,68 +720,6 @@ static void table_of_changed_file(struct kunit *test)
 	expect_scanned(test, has_changed ? PLAIN : TABLE, "scan.runs");
 }
 
-/* What an older content leaves in use is found again if the time of change is set back. */
-static void table_of_older_content(struct kunit *test)
-{
-	struct scan_scene *scene = test->priv;
-	struct inode *inode = file_inode(scene->image.file);
-	struct sfu_section section = {};
-	struct sframe_file entry = {};
-
-	load_good(test);
-	run_steps(test, "scan " TABLE);
-	inode_set_ctime(inode, -500, 0);
-	load_good(test);
-	KUNIT_EXPECT_EQ(test, 0, sfu_table_find(scene->image.file, page(test, 1), PAGE_SIZE,
-						&section));
-	sfu_table_put(&section);
-	inode_set_ctime(inode, -1000, 1);
-	section = (struct sfu_section){};
-	KUNIT_EXPECT_EQ(test, 0, sfu_table_find(scene->image.file, page(test, 1), PAGE_SIZE,
-						&section));
-	sfu_table_put(&section);
-	KUNIT_EXPECT_EQ(test, 0, sfu_table_list(&entry));
-	KUNIT_EXPECT_EQ(test, entry.nr_files, 2);
-	KUNIT_EXPECT_EQ(test, 0, sfu_table_drop(inode));
-	KUNIT_EXPECT_EQ(test, -ENOENT, sfu_table_drop(inode));
-}
-
-static struct page *vdso_pages[1];
-static const struct vm_special_mapping vdso_mapping = { .name = "[vdso]", .pages = vdso_pages };
-
-/* Such code has no section of its own. */
-static void map_vdso(struct kunit *test)
-{
-	const unsigned long vdso = page(test, 8);
-	struct vm_area_struct *vma;
-
-	KUNIT_ASSERT_EQ(test, 0, vm_munmap(vdso, PAGE_SIZE));
-	mmap_write_lock(current->mm);
-	vma = _install_special_mapping(current->mm, vdso, PAGE_SIZE, VM_READ | VM_EXEC,
-				       (struct vm_special_mapping *)&vdso_mapping);
-	mmap_write_unlock(current->mm);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(vma));
-}
-
-static int load_vdso(struct kunit *test)
-{
-	const struct sframe_segment segment = { .size = PAGE_SIZE, .addr = PAGE_SIZE };
-	struct sfu_table_source source = good_source(test);
-
-	source.inode = NULL;
-	source.segments = &segment;
-	return load(test, &source);
-}
-
-static void table_of_vdso_dropped(struct kunit *test)
-{
-	map_vdso(test);
-	KUNIT_EXPECT_EQ(test, 0, load_vdso(test));
-	expect_scanned(test, PLAIN ", 8-9 ready by table at 7", "scan.runs");
-	sfu_table_drop_all();
-	expect_scanned(test, PLAIN ", 8-9 none", "scan.runs");
-}
-
 /* A later change in the same moment could not be told from this one. */
 static void table_of_file_written_now(struct kunit *test)
 {
@@ -520,19 +729,6 @@ static void table_of_file_written_now(struct kunit *test)
 	inode_set_ctime(file_inode(scene->image.file), ktime_get_real_seconds() + 1, 0);
 	source = good_source(test);
 	KUNIT_EXPECT_EQ(test, -EAGAIN, load(test, &source));
-}
-
-/* Another file has the same bytes, and not the same identity. */
-static void table_of_another_file(struct kunit *test)
-{
-	struct image *image = another_image(test);
-
-	load_good(test);
-	image->ehdr.e_phnum = 3;
-	image_write(test, image);
-	age(image);
-	image_map(test, image, page(test, 8));
-	expect_scanned(test, TABLE ", 9-11 none", "scan.runs");
 }
 
 /* ---- what is refused ---- */
@@ -611,229 +807,6 @@ static void table_shared(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ENOENT, sfu_table_list(&entry));
 }
 
-/* The file is known to have none: nobody is asked, and its own section is used. */
-static void table_none(struct kunit *test)
-{
-	struct scan_scene *scene = test->priv;
-	struct sfu_table_source source = source_of(test, &scene->image, NULL, 0);
-	struct sfu_section section = {};
-
-	KUNIT_EXPECT_EQ(test, SFU_TABLE_UNKNOWN, sfu_table_find(scene->image.file, 0, 0, &section));
-	source.nr_segments = 0;
-	KUNIT_EXPECT_EQ(test, 0, load(test, &source));
-	KUNIT_EXPECT_EQ(test, SFU_TABLE_NEGATIVE,
-			sfu_table_find(scene->image.file, 0, 0, &section));
-	expect_scanned(test, PLAIN, "scan.runs");
-}
-
-/* A table of so many bytes, for a function that has a slot and an entry for each KiB. */
-static struct sfu_table_source large_source(struct kunit *test, const struct image *image,
-					    u32 len, u8 last)
-{
-	struct build *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, b);
-	make_sized(b, len / (2 * sizeof(u32)) * SFRAME_SLOT_SIZE);
-	b->bytes[b->len++] = last;
-	return source_of(test, image, b->bytes, b->len);
-}
-
-static int load_large(struct kunit *test, const struct image *image, u32 len, u8 last)
-{
-	struct sfu_table_source source = large_source(test, image, len, last);
-
-	return load(test, &source);
-}
-
-/* Another image, whose file has changed long ago. */
-static struct image *old_image(struct kunit *test)
-{
-	struct image *image = another_image(test);
-
-	image_write(test, image);
-	age(image);
-	return image;
-}
-
-/* Is the file known to have no table? */
-static bool has_none(struct image *image)
-{
-	struct sfu_section section;
-
-	return sfu_table_find(image->file, 0, 0, &section) == SFU_TABLE_NEGATIVE;
-}
-
-static void table_limit(struct kunit *test)
-{
-	struct image *image = old_image(test), *without = old_image(test);
-	struct scan_scene *scene = test->priv;
-	struct sfu_table_source none;
-
-	sfu_table_memory = 1;
-	none = source_of(test, without, NULL, 0);
-	KUNIT_EXPECT_EQ(test, 0, load(test, &none));
-	KUNIT_EXPECT_EQ(test, -ENOSPC, load_large(test, image, SZ_1M + 1, 1));
-	/* Two do not fit: the first one has no users and is forgotten. */
-	KUNIT_EXPECT_EQ(test, 0, load_large(test, image, SZ_512K, 1));
-	KUNIT_EXPECT_EQ(test, 0, load_large(test, &scene->image, SZ_512K, 2));
-	KUNIT_EXPECT_EQ(test, -ENOENT, sfu_table_drop(file_inode(image->file)));
-	/* The other one has a user, and stays. */
-	expect_scanned(test, TABLE, "scan.runs");
-	KUNIT_EXPECT_EQ(test, -ENOSPC, load_large(test, image, SZ_512K, 1));
-	expect_resident_rows(test, scene->area);
-	/* Another file may have the same table. */
-	KUNIT_EXPECT_EQ(test, 0, load_large(test, image, SZ_512K, 2));
-	/* The module still knows which file has no table. */
-	KUNIT_EXPECT_TRUE(test, has_none(without));
-	sfu_table_memory = 2;
-	KUNIT_EXPECT_EQ(test, 0, load_large(test, image, SZ_512K, 1));
-}
-
-/* Looks for the table of an image as a process of this user does. */
-static enum sfu_table_answer find_as(struct kunit *test, unsigned int uid,
-				     const struct image *image, struct sfu_section *section)
-{
-	struct cred *cred = prepare_creds();
-	const struct cred *before;
-	enum sfu_table_answer answer;
-
-	KUNIT_ASSERT_NOT_NULL(test, cred);
-	cred->uid = KUIDT_INIT(uid);
-	before = override_creds(cred);
-	answer = sfu_table_find(image->file, page(test, 1), PAGE_SIZE, section);
-	revert_creds(before);
-	put_cred(cred);
-	return answer;
-}
-
-/* Users leave half of the room to root, whoever owns the files that they map. */
-static void table_limit_of_users(struct kunit *test)
-{
-	struct sfu_section first = {}, again = {}, copy, found = {};
-	struct scan_scene *scene = test->priv;
-	struct image *second = old_image(test);
-
-	sfu_table_memory = 2;
-	KUNIT_EXPECT_EQ(test, 0, load_large(test, &scene->image, SZ_512K, 1));
-	KUNIT_EXPECT_EQ(test, 0, load_large(test, second, SZ_512K, 2));
-	KUNIT_ASSERT_EQ(test, 0, find_as(test, 1000, &scene->image, &first));
-	KUNIT_EXPECT_EQ(test, SFU_TABLE_NO_ROOM, find_as(test, 1000, second, &found));
-	KUNIT_EXPECT_EQ(test, SFU_TABLE_NO_ROOM, find_as(test, 1001, second, &found));
-	/* Another range takes no other memory. */
-	KUNIT_ASSERT_EQ(test, 0, find_as(test, 1001, &scene->image, &again));
-	KUNIT_ASSERT_EQ(test, 0, find_as(test, 0, second, &found));
-	sfu_table_put(&found);
-	/* The bytes count as long as any range uses them. */
-	copy = first;
-	sfu_table_get(&copy);
-	sfu_table_put(&first);
-	sfu_table_put(&again);
-	KUNIT_EXPECT_EQ(test, SFU_TABLE_NO_ROOM, find_as(test, 1000, second, &found));
-	sfu_table_put(&copy);
-	KUNIT_ASSERT_EQ(test, 0, find_as(test, 1000, second, &found));
-	KUNIT_EXPECT_EQ(test, SFU_TABLE_NO_ROOM, find_as(test, 1000, &scene->image, &first));
-	sfu_table_put(&found);
-}
-
-/*
- * What users have no room for, they do not ask for again when it is forgotten: it would be made and
- * loaded, and forgotten again.
- */
-static void table_forgotten_and_refused(struct kunit *test)
-{
-	struct scan_scene *scene = test->priv;
-	struct image *second = old_image(test);
-	struct sfu_section first = {}, found = {};
-	unsigned int i;
-
-	sfu_table_memory = 2;
-	KUNIT_EXPECT_EQ(test, 0, load_large(test, &scene->image, SZ_512K, 1));
-	KUNIT_EXPECT_EQ(test, 0, load_large(test, second, SZ_512K, 2));
-	KUNIT_ASSERT_EQ(test, 0, find_as(test, 1000, &scene->image, &first));
-	KUNIT_EXPECT_EQ(test, SFU_TABLE_NO_ROOM, find_as(test, 1001, second, &found));
-	for (i = 3; i < 6; i++)
-		KUNIT_EXPECT_EQ(test, 0, load_large(test, old_image(test), SZ_512K, i));
-	KUNIT_EXPECT_EQ(test, SFU_TABLE_NO_ROOM, find_as(test, 1001, second, &found));
-	KUNIT_EXPECT_EQ(test, SFU_TABLE_UNKNOWN, find_as(test, 0, second, &found));
-	/* Now there is room. */
-	sfu_table_put(&first);
-	KUNIT_EXPECT_EQ(test, SFU_TABLE_UNKNOWN, find_as(test, 1001, second, &found));
-	KUNIT_EXPECT_EQ(test, 0, load_large(test, second, SZ_512K, 2));
-	KUNIT_ASSERT_EQ(test, 0, find_as(test, 1001, second, &found));
-	sfu_table_put(&found);
-}
-
-static bool is_map_incomplete(void)
-{
-	struct sfu_map *map = map_of(current->mm);
-	bool is_incomplete = map->is_incomplete;
-
-	sfu_map_put(map);
-	return is_incomplete;
-}
-
-/* A process of a user gets the table when there is room: until then its samples request scans. */
-static void table_of_user_later(struct kunit *test)
-{
-	struct scan_scene *scene = test->priv;
-	struct image *second = old_image(test);
-	struct cred *cred = prepare_creds();
-	struct sfu_section found = {};
-	const struct cred *before;
-
-	KUNIT_ASSERT_NOT_NULL(test, cred);
-	cred->uid = KUIDT_INIT(1001);
-	sfu_table_memory = 2;
-	KUNIT_EXPECT_EQ(test, 0, load_large(test, &scene->image, SZ_512K, 1));
-	KUNIT_EXPECT_EQ(test, 0, load_large(test, second, SZ_512K, 2));
-	KUNIT_EXPECT_EQ(test, 0, find_as(test, 1000, second, &found));
-	before = override_creds(cred);
-	expect_scanned(test, PLAIN, "scan.runs");
-	KUNIT_EXPECT_TRUE(test, is_map_incomplete());
-	/* A scan for new code does not look for the table. */
-	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process_of(current->mm), SFU_SCAN_NEW_CODE));
-	KUNIT_EXPECT_TRUE(test, is_map_incomplete());
-	sfu_table_put(&found);
-	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
-	expect_map(test, TABLE);
-	KUNIT_EXPECT_FALSE(test, is_map_incomplete());
-	revert_creds(before);
-	put_cred(cred);
-}
-
-/* Memory is short: a file without a table stays, for it gives nothing back. */
-static void table_shrinks(struct kunit *test)
-{
-	struct image *image = old_image(test), *without = old_image(test);
-	struct sfu_table_source none = source_of(test, without, NULL, 0);
-	struct scan_scene *scene = test->priv;
-
-	KUNIT_EXPECT_EQ(test, 0, load(test, &none));
-	KUNIT_EXPECT_EQ(test, 0, load_large(test, &scene->image, SZ_64K, 1));
-	expect_scanned(test, TABLE, "scan.runs");
-	KUNIT_EXPECT_EQ(test, 0, load_large(test, image, SZ_64K, 2));
-	KUNIT_EXPECT_EQ(test, 1, sfu_table_shrink(1));
-	KUNIT_EXPECT_EQ(test, -ENOENT, sfu_table_drop(file_inode(image->file)));
-	KUNIT_EXPECT_EQ(test, 0, sfu_table_shrink(ULONG_MAX));
-	KUNIT_EXPECT_TRUE(test, has_none(without));
-	KUNIT_EXPECT_EQ(test, 0, sfu_table_drop(file_inode(scene->image.file)));
-}
-
-/* A table that is refused takes no other one its place. */
-static void table_refused_takes_no_room(struct kunit *test)
-{
-	struct image *image = old_image(test);
-	struct scan_scene *scene = test->priv;
-	struct sfu_table_source source;
-
-	sfu_table_memory = 1;
-	KUNIT_EXPECT_EQ(test, 0, load_large(test, image, SZ_512K, 1));
-	source = large_source(test, &scene->image, SZ_512K, 2);
-	*(u8 *)source.bytes ^= 1;
-	KUNIT_EXPECT_EQ(test, -EBADMSG, load(test, &source));
-	KUNIT_EXPECT_EQ(test, 0, sfu_table_drop(file_inode(image->file)));
-}
-
 /* A file that is only an inode with this number. */
 struct bare_file {
 	struct inode	inode;
@@ -902,20 +875,6 @@ static void table_none_makes_room(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, bare_has_none(bare, SZ_1M / 64));
 }
 
-/* No process asks for the table of the vDSO. So it stays when another table needs room. */
-static void table_of_vdso_stays(struct kunit *test)
-{
-	struct image *first = old_image(test), *second = old_image(test);
-
-	KUNIT_EXPECT_EQ(test, 0, load_vdso(test));
-	sfu_table_memory = 1;
-	KUNIT_EXPECT_EQ(test, 0, load_large(test, first, SZ_512K, 1));
-	KUNIT_EXPECT_EQ(test, 0, load_large(test, second, SZ_512K, 2));
-	KUNIT_EXPECT_EQ(test, -ENOENT, sfu_table_drop(file_inode(first->file)));
-	map_vdso(test);
-	expect_scanned(test, PLAIN ", 8-9 ready by table at 7", "scan.runs");
-}
-
 /* What a walk has found by one mapping of a table, it knows by others, in all processes. */
 static void table_has_number(struct kunit *test)
 {
@@ -945,32 +904,20 @@ static void table_has_number(struct kunit *test)
 }
 
 static struct kunit_case table_tests[] = {
+	KUNIT_CASE_PARAM(run_script, script_gen_params),
 	KUNIT_CASE_PARAM(table_placed, place_gen_params),
 	KUNIT_CASE(table_look_up),
 	KUNIT_CASE(table_limits_headers),
-	KUNIT_CASE(table_before_own_section),
 	KUNIT_CASE(table_loaded_later),
 	KUNIT_CASE(table_valid_for_a_second),
 	KUNIT_CASE(table_valid_in_new_program),
-	KUNIT_CASE(table_dropped),
 	KUNIT_CASE(table_freed),
 	KUNIT_CASE_PARAM(table_of_changed_file, change_gen_params),
-	KUNIT_CASE(table_of_older_content),
-	KUNIT_CASE(table_of_vdso_dropped),
-	KUNIT_CASE(table_of_vdso_stays),
 	KUNIT_CASE(table_of_file_written_now),
-	KUNIT_CASE(table_of_another_file),
 	KUNIT_CASE(table_refused),
 	KUNIT_CASE(table_shared),
-	KUNIT_CASE(table_none),
 	KUNIT_CASE(table_none_of_many),
 	KUNIT_CASE(table_none_makes_room),
-	KUNIT_CASE(table_limit),
-	KUNIT_CASE(table_limit_of_users),
-	KUNIT_CASE(table_forgotten_and_refused),
-	KUNIT_CASE(table_of_user_later),
-	KUNIT_CASE(table_shrinks),
-	KUNIT_CASE(table_refused_takes_no_room),
 	KUNIT_CASE(table_has_number),
 	{}
 };
