@@ -115,6 +115,31 @@ static void progress_to_end_of_stack(struct kunit *test)
 	expect_end(test, "stack-fault");
 }
 
+/* The function at 180 to 190 jumps to the code: only a call of that function proves the row. */
+static void progress_in_code_jumped_to(struct kunit *test)
+{
+	struct sfu_section *section;
+
+	sp_function(test, 0, 16);
+	outermost_function(test, 0x80);
+	use_section(test);
+	section = &code_range(test)->section;
+	section->entry_start = code(test, 0x180);
+	section->entry_size = 0x10;
+	sample(test, code(test, 4), stack(test, 0), 0);
+	word(test, 8, code(test, 0x90));
+	store_call(test, plain_call(), code(test, 0x90), code(test, 0x180));
+	expect_walk(test, "c4@0 c90@10 complete");
+	store_call(test, plain_call(), code(test, 0x90), code(test, 0x18c));
+	expect_walk(test, "c4@0 c90@10 complete", "the end of the function");
+	store_call(test, plain_call(), code(test, 0x90), code(test, 0x190));
+	expect_walk(test, "c4@0 nodata", "a call of another function");
+	store_call(test, plain_call(), code(test, 0x90), code(test, 0x17c));
+	expect_walk(test, "c4@0 nodata", "a call of the function before");
+	word(test, 8, code(test, 0x94));
+	expect_walk(test, "c4@0 nodata", "no call");
+}
+
 /* Records that lead up and down for ever end the walk. */
 static void progress_to_and_fro(struct kunit *test)
 {
@@ -260,6 +285,7 @@ static struct kunit_case progress_tests[] = {
 	KUNIT_CASE(progress_every_offset),
 	KUNIT_CASE(progress_every_depth),
 	KUNIT_CASE(progress_to_end_of_stack),
+	KUNIT_CASE(progress_in_code_jumped_to),
 	KUNIT_CASE(progress_to_and_fro),
 	KUNIT_CASE(progress_between_ranges),
 	KUNIT_CASE(progress_between_ranges_to_budget),

@@ -47,6 +47,8 @@ struct sfu_section {
 	struct sframe_header	hdr;		/* checked, if it is mapped, and READY or BAD */
 	u64			number;		/* of the section, in row caches */
 	u64			key_base;	/* what to add to an address for its key there */
+	unsigned long		entry_start;	/* of the function that jumps to the code */
+	unsigned long		entry_size;	/* its bytes; 0: functions call the code */
 	atomic_t		state;		/* enum sfu_section_state */
 	u8			source;		/* enum sfu_source */
 	bool			is_of_user;	/* counted for the users other than root */

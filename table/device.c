@@ -33,7 +33,7 @@
 static_assert(sizeof(struct sframe_load) == LOAD_SIZE_VER0);
 static_assert(sizeof(struct sframe_drop) == 16);		/* &sframe_drop.flags came later */
 static_assert(offsetofend(struct sframe_file, nr_files) == FILE_SIZE_VER0);
-static_assert(sizeof(struct sframe_process) == PROCESS_SIZE_VER0);
+static_assert(offsetofend(struct sframe_process, message) == PROCESS_SIZE_VER0);
 
 /* ---- structures of user space ---- */
 

@@ -255,6 +255,8 @@ int sfu_jit_load(const struct sframe_process *load, struct sfu_table_source *sou
 	source->addr = load->section_addr;
 	source->text_start = load->text_start;
 	source->text_end = load->text_start + load->text_size;
+	source->entry_start = load->entry_start;
+	source->entry_size = load->entry_size;
 	sfu_wanted_answer(&(struct sfu_file_id){ .ino = load->cookie });
 	pid = find_get_pid(load->pid);
 	mm = sfu_wanted_grab_mm(pid, &is_of_user);

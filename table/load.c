@@ -170,6 +170,8 @@ int sfu_table_make(struct sfu_table_source *source, bool is_of_user, struct sfu_
 	}
 	*size = table->size;
 	section->source = SFU_SOURCE_PROCESS;
+	section->entry_start = source->entry_start;
+	section->entry_size = source->entry_size;
 	atomic_set(&section->state, SFU_SECTION_READY);
 	return sfu_table_use(table, 0, is_of_user, section) ? 0 : -ENOSPC;
 }

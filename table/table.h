@@ -29,6 +29,8 @@ struct sfu_table;
  * @nr_segments: how many
  * @text_start: the table is for code of one process from here
  * @text_end: up to here; 0: the table is for a file
+ * @entry_start: as &sframe_process.entry_start
+ * @entry_size: its bytes
  * @message: set to a text if the table is refused
  */
 struct sfu_table_source {
@@ -41,6 +43,8 @@ struct sfu_table_source {
 	unsigned int			nr_segments;
 	u64				text_start;
 	u64				text_end;
+	u64				entry_start;
+	u64				entry_size;
 	char				message[200];
 };
 

@@ -162,7 +162,7 @@ static __always_inline bool go_to_range(struct fast_walk *fast, struct sfu_walk 
 	fast->key_of_ra = section->key_base - 1;
 	fast->compiled = section->compiled;
 	fast->linked_of_key = -section->key_base - section->bias;
-	return sfu_section_is(section, SFU_SECTION_READY);
+	return sfu_section_is(section, SFU_SECTION_READY) && !section->entry_size;
 }
 
 /* Enters the caller that is outside of the range. */

@@ -329,8 +329,24 @@ static enum sfu_stop step_by_row(struct sfu_walk *walk, const struct sframe_row 
 	return SFU_STOP_NONE;
 }
 
+/*
+ * Code that a function jumps to runs in the frame of that function. So the row is right if the
+ * instruction before the return address calls the function.
+ */
+static bool is_entered(struct sfu_walk *walk, const struct sfu_section *section,
+		       const struct sframe_row *row)
+{
+	struct sfu_frame caller;
+	unsigned long callee;
+
+	return !sfu_walk_find_caller(walk, row, &caller) &&
+	       sfu_fallback_find_callee(walk, caller.ip, &callee) &&
+	       callee - section->entry_start < section->entry_size;
+}
+
 static enum sfu_stop step(struct sfu_walk *walk, struct sfu_range *range)
 {
+	const struct sfu_section *section = &range->section;
 	struct sframe_row row;
 
 	switch (sfu_walk_find_row(walk, range, sfu_walk_lookup_ip(&walk->frame), &row)) {
@@ -341,6 +357,8 @@ static enum sfu_stop step(struct sfu_walk *walk, struct sfu_range *range)
 		if (row.cfa.how == SFRAME_RULE_SAME ||
 		    (row.signal && sfu_signal_is_at_return(walk)))
 			return sfu_signal_step(walk);
+		if (section->entry_size && !is_entered(walk, section, &row))
+			return sfu_fallback_step(walk);
 		return step_by_row(walk, &row);
 	case -ENOENT:
 		return sfu_fallback_step(walk);

@@ -139,6 +139,9 @@ struct sframe_wanted {
  * @flags: 0
  * @message_size: bytes of @message
  * @message: pointer to room for a text, or 0
+ * @entry_start: address of a function that jumps to the code, which nothing calls
+ * @entry_size: its bytes; 0: there is no such function. Otherwise a row is followed only if the
+ *	instruction before the return address calls the function
  *
  * All tables of the process that overlap the code are replaced: the table, or nothing, takes their
  * place as soon as the process is scanned, which the next sample requests. One mapping uses one
@@ -163,6 +166,8 @@ struct sframe_process {
 	__u32	flags;
 	__u32	message_size;
 	__u64	message;
+	__u64	entry_start;
+	__u64	entry_size;
 };
 
 /*
