@@ -86,6 +86,8 @@ const char *device_load_process(int device, pid_t pid, u64 cookie,
 		.section_addr = table->start,
 		.message = (uintptr_t)message,
 		.message_size = size,
+		.entry_start = table->entry_start,
+		.entry_size = table->entry_size,
 	};
 
 	*message = 0;

@@ -185,6 +185,7 @@ static u32 find_range(const struct runtime *runtime, u32 first, struct runtime_t
 		next++;
 	*range = (struct runtime_table){
 		.start = start->start, .size = next[-1].end - start->start,
+		.entry_start = runtime->entry_start, .entry_size = runtime->entry_size,
 	};
 	for (i = first; i < runtime->nr; i++)
 		if (runtime->all[i].start - range->start >= range->size)
@@ -237,6 +238,7 @@ const char *runtime_write(const struct runtime_files *files, FILE *out)
 		hotspot_read(&runtime);
 		gdb_jit_read(&runtime, &files->program);
 		jitdump_read(&runtime, &files->dump);
+		jumps_read(&runtime);
 		runtime_sort(&runtime);
 		error = runtime.error;
 	}

@@ -37,6 +37,8 @@ struct runtime_function {
  * @nr: how many
  * @rows: the rows of all of them
  * @nr_rows: how many
+ * @entry_start: the function that jumps to all this code, if @entry_size is not 0
+ * @entry_size: its bytes
  * @error: why the rest is missing, or NULL
  */
 struct runtime {
@@ -46,6 +48,8 @@ struct runtime {
 	u32				nr;
 	struct cfi_row			*rows;
 	u32				nr_rows;
+	u64				entry_start;
+	u64				entry_size;
 	const char			*error;
 };
 
@@ -56,11 +60,15 @@ struct runtime {
  * struct runtime_table - a table for code of a process; the section follows
  * @start: address of the code, and of the section
  * @size: bytes of the code: whole mappings
+ * @entry_start: as &sframe_process.entry_start
+ * @entry_size: likewise
  * @section_size: bytes of the section
  */
 struct runtime_table {
 	u64	start;
 	u64	size;
+	u64	entry_start;
+	u64	entry_size;
 	u64	section_size;
 };
 
@@ -95,5 +103,6 @@ void gdb_jit_read(struct runtime *runtime, const struct file *program);
 void jitdump_read(struct runtime *runtime, const struct file *dump);
 void jitdump_open(struct file *file, pid_t pid, const struct target *target);
 void copies_read(struct runtime *runtime);
+void jumps_read(struct runtime *runtime);
 
 #endif /* RUNTIME_H */

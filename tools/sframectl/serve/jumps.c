@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Code that nothing describes, and that a function of x86_64 jumps to: it runs in the frame of that
+ * function. QEMU and Guile begin their memory for code with a function that makes a frame, and
+ * jumps. LuaJIT jumps from its interpreter, which has one row.
+ *
+ * So there is one row for all such code. It is wrong where the code moves the stack pointer. The
+ * kernel follows it only if a call of the function precedes the return address.
+ */
+#include <stdlib.h>
+
+#include "cfi_functions.h"
+#include "cfi_program.h"
+#include "code_insn.h"
+#include "runtime.h"
+#include "sframe_format.h"
+
+#define WORD		8
+#define PAGE		4096u
+
+/* The instructions from the one that makes the frame to the jump, and their bytes, at most. */
+#define INSNS_MAX	24
+#define BYTES_MAX	128
+
+/* Bytes of the frame, at most */
+#define FRAME_MAX	65536
+
+/* QEMU's and Guile's function is in the first pages, Guile's at the start of one. */
+#define PAGES_MAX	512
+
+/* An interpreter in assembly is one large function. Of a file with more functions, none is read. */
+#define FUNCTION_MIN	4096u
+#define FUNCTION_MAX	(1u << 20)
+#define ENTRIES_MAX	65536u
+#define SECTION_MAX	65536u
+
+/* An entry of the table of .eh_frame_hdr: addresses relative to the table's header. */
+struct entry {
+	s32	start;
+	s32	fde;
+};
+
+/* Does the frame pointer of the caller survive the operation? @row is changed if it is saved. */
+static bool keep_fp(const struct code_op *op, struct cfi_row *row)
+{
+	const u8 sp = SFRAME_AMD64_REG_SP, fp = SFRAME_AMD64_REG_FP;
+
+	if (op->how == CODE_STORE && op->reg == fp && op->base == sp && op->size == WORD &&
+	    row->state.fp.how == CFI_SAME)
+		row->state.fp = cfi_make_rule(CFI_CFA_MEM, 0, op->arg - row->state.cfa.off);
+	if (op->how == CODE_LOSE ? !(op->arg & 1 << fp) :
+	    op->how == CODE_STORE || (op->reg != fp && (op->how != CODE_SWAP || op->base != fp)))
+		return true;
+	return row->state.fp.how != CFI_SAME;
+}
+
+/* Changes the row by an operation. Return: false if the stack pointer is not known afterwards. */
+static bool apply(const struct code_op *op, struct cfi_row *row)
+{
+	const u8 sp = SFRAME_AMD64_REG_SP;
+
+	if (!keep_fp(op, row))
+		return false;
+	if (op->how == CODE_COPY && op->reg == sp && op->base == sp) {
+		row->state.cfa.off -= op->arg;
+		return true;
+	}
+	if (op->how == CODE_LOSE)
+		return !(op->arg & 1 << sp);
+	return op->how == CODE_STORE || (op->reg != sp && (op->how != CODE_SWAP || op->base != sp));
+}
+
+/*
+ * Follows instructions up to a jump to the address in a register. The first one makes room on the
+ * stack. @row: of the first one; set to that of the jump. Return: false if there is no such jump.
+ */
+static bool follow(const struct code_decoder *decoder, const u8 *bytes, u32 size,
+		   struct cfi_row *row)
+{
+	const s32 first = row->state.cfa.off;
+	struct code_insn insn = {};
+	u32 i, k, off = 0;
+
+	for (i = 0; i < INSNS_MAX && off < size; i++, off += insn.size) {
+		code_decode(decoder, bytes + off, size - off, &insn);
+		if (insn.flow == CODE_JUMP_REG)
+			return i && insn.ops[0].how == CODE_COPY;
+		if (insn.flow != CODE_NEXT)
+			return false;
+		for (k = 0; k < insn.nr_ops; k++)
+			if (!apply(&insn.ops[k], row))
+				return false;
+		if (row->state.cfa.off <= first || row->state.cfa.off > FRAME_MAX)
+			return false;
+	}
+	return false;
+}
+
+/* The row for the code, and the function that jumps to it. */
+struct jump {
+	struct cfi_row	row;
+	u64		start;
+	u64		size;
+};
+
+/* Finds a function that begins a page of memory without a file. */
+static bool find_in_memory(const struct runtime *runtime, const struct code_decoder *decoder,
+			   const struct mapping *mapping, struct jump *jump)
+{
+	u64 addr = mapping->start, end = mapping->end;
+	u8 bytes[BYTES_MAX];
+	u32 i;
+
+	for (i = 0; i < PAGES_MAX && addr < end; i++, addr += PAGE) {
+		jump->row = (struct cfi_row){
+			.state.cfa = cfi_make_rule(CFI_REG, SFRAME_AMD64_REG_SP, WORD),
+			.state.ra = cfi_make_rule(CFI_CFA_MEM, 0, -WORD),
+			.state.sp.how = CFI_CFA,
+		};
+		jump->start = addr;
+		jump->size = 1;
+		if (target_read(runtime->target, addr, bytes, sizeof(bytes)) && *bytes &&
+		    follow(decoder, bytes, sizeof(bytes), &jump->row))
+			return true;
+	}
+	return false;
+}
+
+/* Sets the row of a function that has only one. */
+static bool read_row(struct runtime *runtime, u64 fde, struct jump *jump)
+{
+	struct cfi_functions functions = {};
+	struct cfi_section sec = {};
+	const struct cfi_cie *cie = NULL;
+	struct ranges code = {};
+	struct cfi_rows rows = {};
+	struct cfi_fde entry;
+	u32 head[2], i;
+	u8 *bytes;
+
+	/* Its length, and how far before the second word its CIE is */
+	if (!target_read(runtime->target, fde, head, sizeof(head)) || head[0] > SECTION_MAX ||
+	    head[1] < 4 || head[1] > SECTION_MAX)
+		return false;
+	sec.addr = fde + 4 - head[1];
+	sec.size = head[1] + head[0];
+	bytes = target_copy(runtime->target, sec.addr, sec.size);
+	if (!bytes)
+		return false;
+	sec.data = bytes;
+	ranges_add(&code, jump->start, jump->size);
+	ranges_merge(&code);
+	if (!cfi_functions_read(&functions, &sec, runtime->machine, &code))
+		for (i = 0; i < functions.nr; i++)
+			if (functions.all[i].start == jump->start) {
+				cie = cfi_functions_get(&functions, functions.all[i].off, &entry);
+				jump->size = functions.all[i].size;
+			}
+	if (cie && (!cfi_run_fde(&sec, runtime->machine, cie, &entry, &rows) || rows.nr != 1 ||
+		    rows.all->hole))
+		cie = NULL;
+	if (cie)
+		jump->row = *rows.all;
+	cfi_functions_free(&functions);
+	ranges_free(&code);
+	free(rows.all);
+	free(bytes);
+	return cie && jump->row.state.cfa.how == CFI_REG &&
+	       jump->row.state.cfa.reg == SFRAME_AMD64_REG_SP;
+}
+
+/* Finds a jump in the function. It makes room by: sub $n, %rsp. Two jumps have one row. */
+static bool find_in_function(struct runtime *runtime, const struct code_decoder *decoder,
+			     struct jump *jump)
+{
+	static const u8 sub[] = { 0x48, 0x83, 0xec };
+	u8 *bytes = target_copy(runtime->target, jump->start, jump->size), *end, *at;
+	const struct cfi_row whole = jump->row;
+	bool is_found = false, is_unclear = false;
+	struct cfi_row row;
+
+	for (at = bytes, end = bytes + jump->size; at; at++) {
+		at = memmem(at, end - at, sub, sizeof(sub));
+		if (!at)
+			break;
+		row = whole;
+		if (!follow(decoder, at, min_t(u32, end - at, BYTES_MAX), &row))
+			continue;
+		is_unclear |= is_found && memcmp(&row.state, &jump->row.state, sizeof(row.state));
+		is_found = true;
+		jump->row = row;
+	}
+	free(bytes);
+	return is_found && !is_unclear;
+}
+
+/* Finds a large function of an ELF file in memory by .eh_frame_hdr. */
+static bool find_in_file(struct runtime *runtime, const struct code_decoder *decoder, u64 header,
+			 struct jump *jump)
+{
+	struct { u8 form[4]; u32 eh_frame, nr; } head;
+	struct entry *all;
+	bool is_found = false;
+	u32 i, size;
+
+	/* The usual form: relative to the header, in four bytes */
+	if (!target_read(runtime->target, header, &head, sizeof(head)) || head.form[0] != 1 ||
+	    head.form[2] != 3 || head.form[3] != 0x3b || head.nr > ENTRIES_MAX)
+		return false;
+	all = (void *)target_copy(runtime->target, header + sizeof(head), head.nr * sizeof(*all));
+	for (i = 0; all && !is_found && i + 1 < head.nr; i++) {
+		size = all[i + 1].start - all[i].start;
+		if (size < FUNCTION_MIN || size > FUNCTION_MAX)
+			continue;
+		jump->start = header + all[i].start;
+		jump->size = size;
+		is_found = read_row(runtime, header + all[i].fde, jump) &&
+			   find_in_function(runtime, decoder, jump);
+	}
+	free(all);
+	return is_found;
+}
+
+static bool find_jump(struct runtime *runtime, const struct code_decoder *decoder,
+		      struct jump *jump)
+{
+	const struct target *target = runtime->target;
+	struct image image;
+	u32 i, k;
+
+	for (i = 0; i < target->nr; i++)
+		if (runtime_find_memory(runtime, target->all[i].start, 1) &&
+		    find_in_memory(runtime, decoder, &target->all[i], jump))
+			return true;
+	for (i = 0; i < target->nr; i++) {
+		if (target->all[i].off || !target->all[i].inode || !target->all[i].is_readable ||
+		    !target_image(target, target->all[i].start, &image))
+			continue;
+		for (k = 0; k < image.nr; k++)
+			if (image.segments[k].p_type == PT_GNU_EH_FRAME &&
+			    find_in_file(runtime, decoder, image.segments[k].p_vaddr + image.bias,
+					 jump))
+				return true;
+	}
+	return false;
+}
+
+/**
+ * jumps_read - describe code that a function jumps to, if nothing else describes code
+ * @runtime: the runtime, after all other readers
+ */
+void jumps_read(struct runtime *runtime)
+{
+	const struct target *target = runtime->target;
+	struct code_decoder decoder;
+	struct jump jump;
+	u32 i;
+
+	if (runtime->nr || runtime->machine->machine != EM_X86_64)
+		return;
+	if (code_decoder_open(&decoder, runtime->machine) &&
+	    find_jump(runtime, &decoder, &jump)) {
+		runtime->entry_start = jump.start;
+		runtime->entry_size = jump.size;
+		for (i = 0; i < target->nr; i++) {
+			const struct mapping *mapping = &target->all[i];
+			u64 size = min_t(u64, mapping->end - mapping->start, 1u << 31);
+
+			runtime_add(runtime, mapping->start, size, &jump.row, 1, false);
+		}
+	}
+	code_decoder_close(&decoder);
+}
