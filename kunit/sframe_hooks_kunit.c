@@ -444,7 +444,7 @@ static struct sfu_process *add_new_process(struct kunit *test)
 	struct sfu_process *process;
 
 	rcu_read_lock();
-	process = sfu_process_add(current->mm, sfu_map_get_empty());
+	process = sfu_processes_add(current->mm, sfu_map_get_empty());
 	rcu_read_unlock();
 	KUNIT_ASSERT_NOT_NULL(test, process);
 	KUNIT_ASSERT_EQ(test, 0, sfu_scan(process, SFU_SCAN_NEW_CODE));

@@ -432,13 +432,17 @@ static void jit_of_two_processes(struct kunit *test)
 static void jit_of_child(struct kunit *test)
 {
 	struct mm_struct *parent = current->mm, *child = new_process(test);
+	struct sfu_process *process;
 	struct sfu_map *map;
 
 	run_steps(test, LOADED);
 	map = map_of(parent);
 	switch_process(child);
 	run_steps(test, "anon 1 2 rx");
-	KUNIT_ASSERT_NOT_NULL(test, sfu_process_add_child(child, process_of(parent), map, true));
+	process = sfu_processes_add(child, map);
+	KUNIT_ASSERT_NOT_NULL(test, process);
+	process->inherited.map = map;
+	process->inherited.matches = true;
 	run_steps(test, "map " TABLE "; row 1 16; scan 1-3 none; row 1 0; tables 1");
 	switch_process(parent);
 	run_steps(test, "scan " TABLE "; row 1 16");

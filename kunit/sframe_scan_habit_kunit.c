@@ -11,6 +11,7 @@
 #include "sframe_arch.h"
 #include "map/map.h"
 #include "map/process.h"
+#include "map/scan.h"
 #include "user_arch.h"
 
 /* Bytes of a function. How it begins is in user_arch.h; instructions that do nothing follow. */

@@ -37,6 +37,7 @@
 #include "sframe_arch.h"
 #include "table/file.h"
 #include "map/process.h"
+#include "map/processes.h"
 #include "walk/row_cache.h"
 #include "map/scan.h"
 #include "table/table.h"
@@ -636,7 +637,7 @@ static void table_valid_in_new_program(struct kunit *test)
 	load_good(test);
 	sfu_processes_end(current->mm);
 	rcu_read_lock();
-	process = sfu_process_add(current->mm, sfu_map_get_empty());
+	process = sfu_processes_add(current->mm, sfu_map_get_empty());
 	rcu_read_unlock();
 	KUNIT_ASSERT_NOT_NULL(test, process);
 	KUNIT_ASSERT_EQ(test, 0, sfu_scan(process, SFU_SCAN_NEW_CODE));

@@ -59,6 +59,7 @@
 #include "named_cases.h"
 #include "section_builder.h"
 #include "walk/row_cache.h"
+#include "walk/fallback.h"
 #include "walk/walk.h"
 #include "user_memory.h"
 #include "walk_facts.h"

@@ -28,8 +28,9 @@
 
 #include "compat.h"
 #include "sframe_arch.h"
+#include "walk/fast.h"
+#include "walk/frame.h"
 #include "walk/user.h"
-#include "walk/walk.h"
 
 /* Why follow() has stopped. */
 enum fast_end {

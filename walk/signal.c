@@ -10,7 +10,9 @@
  * have already been restored.
  */
 #include "sframe_arch.h"
-#include "walk/walk.h"
+#include "walk/frame.h"
+#include "walk/signal.h"
+#include "walk/uprobe.h"
 
 /* The address of a word of the context at @sigcontext. */
 static unsigned long word_addr(unsigned long sigcontext, unsigned int word)
@@ -92,7 +94,7 @@ enum sfu_stop sfu_signal_step(struct sfu_walk *walk)
 }
 
 /* Returns true if signal handlers return to @addr: its code is the stub that calls sigreturn(). */
-bool sfu_signal_is_stub(const struct sfu_walk *walk, unsigned long addr)
+bool sfu_signal_is_stub(struct sfu_walk *walk, unsigned long addr)
 {
 	u8 code[SFU_ARCH_SIGRETURN_BYTES];
 
@@ -106,7 +108,7 @@ bool sfu_signal_is_stub(const struct sfu_walk *walk, unsigned long addr)
  * system call. Or the saved ip is after the system call instruction, because the kernel is still in
  * that call. The stack pointer is the same in all of them.
  */
-bool sfu_signal_is_at_return(const struct sfu_walk *walk)
+bool sfu_signal_is_at_return(struct sfu_walk *walk)
 {
 	const struct sfu_frame *frame = &walk->frame;
 

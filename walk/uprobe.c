@@ -17,47 +17,9 @@
 #include <linux/uprobes.h>
 
 #include "sframe_arch.h"
-#include "walk/walk.h"
-
-/*
- * Finds the pending uretprobe of the function whose frame ends at @cfa, or at most
- * @room above it. The list has the innermost function first. Functions that jump to
- * each other at their end have entries with the same return address, so the first
- * entry that fits is right. Entries of functions that longjmp() has left stay for a
- * while, but they lie below the stack pointer.
- *
- * The list belongs to current. The walk has interrupted current, or runs in it, so
- * the list does not change meanwhile. But 6.12 frees some entries before it unlinks
- * them: reading such an entry must do no harm.
- */
-static bool find_return(const struct sfu_walk *walk, unsigned long cfa,
-			unsigned long room, struct return_instance *entry)
-{
-	struct uprobe_task *utask = current->utask;
-	unsigned int nr;
-
-	entry->next = utask ? utask->return_instances : NULL;
-	for (nr = 0; entry->next && nr < MAX_URETPROBE_DEPTH; nr++) {
-		if (sfu_walk_charge(walk, SFU_RETURN_COST) ||
-		    get_kernel_nofault(*entry, entry->next))
-			return false;
-		if (entry->stack + SFU_ARCH_PUSHED_BY_CALL - cfa <= room)
-			return true;
-	}
-	return false;
-}
-
-/*
- * Returns where the function was called from whose frame ends at @cfa, if a uretprobe has replaced
- * the return address @ra, which is the start of a page. Else returns @ra.
- */
-unsigned long sfu_uprobe_real_ra(const struct sfu_walk *walk, unsigned long cfa,
-				 unsigned long ra)
-{
-	struct return_instance entry;
-
-	return find_return(walk, cfa, 0, &entry) ? entry.orig_ret_vaddr : ra;
-}
+#include "walk/call.h"
+#include "walk/frame.h"
+#include "walk/uprobe.h"
 
 /* Returns the function that is called at the return address the row finds, or 0. */
 static unsigned long find_called(struct sfu_walk *walk, const struct sframe_row *row)
@@ -158,7 +120,7 @@ static bool find_trampoline_caller(struct sfu_walk *walk, unsigned int off,
 	 * first pop, the probe has been handled. An entry that fits there is that of a caller.
 	 */
 	if ((!pops || pops * sizeof(*ra) >= SFU_ARCH_TRAMPOLINE_PUSHES) &&
-	    find_return(walk, *sp, SFU_ARCH_TRAMPOLINE_PUSHES, &entry)) {
+	    sfu_uretprobe_find(walk, *sp, SFU_ARCH_TRAMPOLINE_PUSHES, &entry)) {
 		*sp = entry.stack + SFU_ARCH_PUSHED_BY_CALL;
 		*ra = entry.orig_ret_vaddr;
 		return true;
@@ -188,7 +150,7 @@ static void leave_trampoline(struct sfu_walk *walk)
 }
 
 /* Returns as sfu_arch_probe_page_pushed(), for the code at @ip. */
-static int probe_page_pushed(const struct sfu_walk *walk, unsigned long ip, u32 *freed)
+static int probe_page_pushed(struct sfu_walk *walk, unsigned long ip, u32 *freed)
 {
 	u8 code[SFU_ARCH_PROBE_PAGE_BYTES + 1];
 	unsigned int off = offset_in_page(ip);
@@ -203,7 +165,7 @@ static int probe_page_pushed(const struct sfu_walk *walk, unsigned long ip, u32 
  * Returns true if a call of the page of optimized uprobes is at @addr. The kernel leaves the call
  * there when it takes the probe away. @freed: as by sfu_arch_probe_page_pushed().
  */
-static bool is_page_call(const struct sfu_walk *walk, unsigned long addr, u32 *freed)
+static bool is_page_call(struct sfu_walk *walk, unsigned long addr, u32 *freed)
 {
 	unsigned long to, ra = addr + SFU_ARCH_PROBE_CALL_BYTES;
 	u8 code[SFU_ARCH_CALL_BYTES];
@@ -215,7 +177,7 @@ static bool is_page_call(const struct sfu_walk *walk, unsigned long addr, u32 *f
 }
 
 /* The instruction before such a call has moved the stack pointer. It may be replaced since. */
-static bool is_probe_call(const struct sfu_walk *walk, unsigned long addr)
+static bool is_probe_call(struct sfu_walk *walk, unsigned long addr)
 {
 	u32 freed;
 

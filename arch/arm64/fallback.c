@@ -27,7 +27,9 @@
  * there may still be one by habit, else there is none.
  */
 #include "sframe_arch.h"
-#include "walk/walk.h"
+#include "walk/fallback.h"
+#include "walk/frame.h"
+#include "walk/signal.h"
 
 enum link {
 	LINK_UNKNOWN,		/* or no code, or, in the same file, what the frame pointer finds */

@@ -13,7 +13,9 @@
  */
 #include "sframe_arch.h"
 #include "sframe_format.h"
-#include "walk/walk.h"
+#include "walk/call.h"
+#include "walk/fallback.h"
+#include "walk/frame.h"
 
 /* Follows the frame pointer to @caller, if there is a reason to. */
 static bool follow_fp(struct sfu_walk *walk, struct sfu_frame *caller, enum sfu_method *method)
