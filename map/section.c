@@ -85,7 +85,7 @@ bool sfu_section_add_row(struct sfu_section *section, struct sfu_lookup *lookup,
 		return false;
 	lookup->nr_missed++;
 	sfu_row_cache_add(sfu_lookup_cache(lookup, section), section->number, key,
-			  err ? SFU_ROW_NONE : sfu_fast_row(&row));
+			  err ? SFU_ROW_NONE : sfu_row_pack(&row));
 	return true;
 }
 

@@ -183,7 +183,7 @@ static const u64 *make_fast_rows(const struct sframe_compiled *table)
 	fast[0] = SFU_ROW_NONE;
 	for (i = 1; i < table->nr_rows; i++) {
 		sframe_compiled_get_row(table, i, &row);
-		fast[i] = sfu_fast_row(&row);
+		fast[i] = sfu_row_pack(&row);
 	}
 	return fast;
 }

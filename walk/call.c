@@ -8,7 +8,7 @@
  * Finds the function that the call before @ra has entered, if it can be known. The call may be
  * direct, or go through a word in memory, or through a PLT slot that has been resolved.
  */
-bool sfu_fallback_find_callee(struct sfu_walk *walk, unsigned long ra, unsigned long *func)
+bool sfu_call_find_callee(struct sfu_walk *walk, unsigned long ra, unsigned long *func)
 {
 	u8 call[SFU_ARCH_CALL_BYTES], plt[SFU_ARCH_PLT_BYTES];
 	unsigned long slot;
@@ -30,15 +30,15 @@ bool sfu_fallback_find_callee(struct sfu_walk *walk, unsigned long ra, unsigned 
 	return !sfu_walk_read_word(walk, slot, func);
 }
 
-enum call_site classify_site(struct sfu_walk *walk, unsigned long ra)
+enum sfu_call_site sfu_call_classify_site(struct sfu_walk *walk, unsigned long ra)
 {
 	u8 code[SFU_ARCH_CALL_SITE];
 
 	if (!sfu_walk_read_code(walk, code, ra - sizeof(code), sizeof(code)))
-		return SITE_NONE;
+		return SFU_SITE_NONE;
 	if (sfu_arch_follows_direct_call(code + sizeof(code)))
-		return SITE_OF_DIRECT_CALL;
+		return SFU_SITE_OF_DIRECT_CALL;
 	if (sfu_arch_follows_indirect_call(code + sizeof(code)))
-		return SITE_OF_INDIRECT_CALL;
-	return SITE_NONE;
+		return SFU_SITE_OF_INDIRECT_CALL;
+	return SFU_SITE_NONE;
 }

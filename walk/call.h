@@ -6,13 +6,13 @@
 #include "walk/frame.h"
 
 /* The evidence for a return address. */
-enum call_site {
-	SITE_NONE,
-	SITE_OF_DIRECT_CALL,
-	SITE_OF_INDIRECT_CALL,
+enum sfu_call_site {
+	SFU_SITE_NONE,
+	SFU_SITE_OF_DIRECT_CALL,
+	SFU_SITE_OF_INDIRECT_CALL,
 };
 
-bool sfu_fallback_find_callee(struct sfu_walk *walk, unsigned long ra, unsigned long *func);
-enum call_site classify_site(struct sfu_walk *walk, unsigned long ra);
+bool sfu_call_find_callee(struct sfu_walk *walk, unsigned long ra, unsigned long *func);
+enum sfu_call_site sfu_call_classify_site(struct sfu_walk *walk, unsigned long ra);
 
 #endif /* SFU_CALL_H */

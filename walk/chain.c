@@ -22,13 +22,13 @@ static __always_inline bool lacks_row(struct sfu_walk *walk, struct sfu_range *r
 static bool read_record(struct sfu_walk *walk, const struct sfu_frame *frame,
 			struct sfu_frame *caller, struct sfu_range **range)
 {
-	const unsigned long below = is_low(frame) ? SFU_ARCH_LOW_RECORD : 0;
+	const unsigned long below = sfu_record_is_low(frame) ? SFU_ARCH_LOW_RECORD : 0;
 	u8 code[SFU_ARCH_CALL_SITE + SFU_ARCH_SIGRETURN_BYTES];
 	const u8 *at_ra = code + SFU_ARCH_CALL_SITE;
 	unsigned long record[2];	/* the caller's frame pointer, and the return address */
 	struct sfu_range *outer;
 
-	if (!links_up(frame, below) || sfu_walk_charge(walk, SFU_RECORD_COST) ||
+	if (!sfu_record_links_up(frame, below) || sfu_walk_charge(walk, SFU_RECORD_COST) ||
 	    !sfu_walk_read_code(walk, record, frame->fp, sizeof(record)))
 		return false;
 	caller->ip = sfu_arch_strip_ra(record[1]);
@@ -54,7 +54,7 @@ static bool read_record(struct sfu_walk *walk, const struct sfu_frame *frame,
 static __always_inline bool follow_record(struct sfu_walk *walk, struct sfu_range **range)
 {
 	struct sfu_frame *frame = &walk->frame;
-	const bool is_low_record = is_low(frame);
+	const bool is_low_record = sfu_record_is_low(frame);
 	const unsigned long below = is_low_record ? SFU_ARCH_LOW_RECORD : 0;
 	unsigned long record[2] __uninitialized;	/* frame pointer, return address */
 	struct sfu_frame caller __uninitialized;
@@ -62,8 +62,8 @@ static __always_inline bool follow_record(struct sfu_walk *walk, struct sfu_rang
 	const u8 *at_ra = code + SFU_ARCH_CALL_SITE;
 	struct sfu_range *outer;
 
-	if ((*range)->habit != SFRAME_HABIT_FP || !links_up(frame, below) ||
-	    is_known_start(walk) || sfu_walk_charge(walk, SFU_RECORD_COST) ||
+	if ((*range)->habit != SFRAME_HABIT_FP || !sfu_record_links_up(frame, below) ||
+	    sfu_is_known_entrypoint(walk) || sfu_walk_charge(walk, SFU_RECORD_COST) ||
 	    !lacks_row(walk, *range, frame->ip - 1) ||
 	    !sfu_walk_read_code(walk, record, frame->fp, sizeof(record)))
 		return false;
@@ -73,7 +73,7 @@ static __always_inline bool follow_record(struct sfu_walk *walk, struct sfu_rang
 	outer = sfu_walk_find_range(walk, caller.ip - 1);
 	if (!outer || (outer != *range && sfu_walk_charge(walk, SFU_RANGE_COST)) ||
 	    outer->habit != SFRAME_HABIT_FP || PAGE_ALIGNED(caller.ip) ||
-	    !links_up(&caller, is_low_record && is_low(&caller) ? SFU_ARCH_LOW_RECORD : 0) ||
+	    !sfu_record_links_up(&caller, is_low_record && sfu_record_is_low(&caller) ? SFU_ARCH_LOW_RECORD : 0) ||
 	    !sfu_walk_read_code(walk, code, caller.ip - SFU_ARCH_CALL_SITE, sizeof(code)) ||
 	    sfu_arch_is_sigreturn(at_ra) ||
 	    !(sfu_arch_follows_direct_call(at_ra) || sfu_arch_follows_indirect_call(at_ra)))
@@ -90,7 +90,7 @@ static __always_inline bool follow_record(struct sfu_walk *walk, struct sfu_rang
  * Returns their number. Runtimes have deep stacks of such frames, and sfu_fallback_step() takes
  * three times as long for each.
  */
-unsigned int sfu_fallback_follow(struct sfu_walk *walk, u64 *ips, unsigned int max)
+unsigned int sfu_chain_follow(struct sfu_walk *walk, u64 *ips, unsigned int max)
 {
 	struct sfu_range *range = sfu_walk_find_range(walk, walk->frame.ip - 1);
 	unsigned int nr = 0;
@@ -140,8 +140,8 @@ static bool is_in_file(const struct sfu_range *range)
  */
 static bool begins(struct sfu_walk *walk, bool is_other_range)
 {
-	return is_known_start(walk) ||
-	       ((is_other_range || !links_up(&walk->frame, 0)) && is_start(walk));
+	return sfu_is_known_entrypoint(walk) ||
+	       ((is_other_range || !sfu_record_links_up(&walk->frame, 0)) && sfu_is_entrypoint(walk));
 }
 
 /*
@@ -153,7 +153,7 @@ static bool begins(struct sfu_walk *walk, bool is_other_range)
  * Enters at most @max callers, sets @ips to their addresses, and returns their number. If the
  * chain is not whole, this is 0, and the frame does not change.
  */
-unsigned int sfu_fallback_chain(struct sfu_walk *walk, u64 *ips, unsigned int max)
+unsigned int sfu_chain_enter(struct sfu_walk *walk, u64 *ips, unsigned int max)
 {
 	struct sfu_range *range = sfu_walk_find_range(walk, sfu_walk_lookup_ip(&walk->frame));
 	struct sfu_range *callee_range = range;
@@ -162,7 +162,7 @@ unsigned int sfu_fallback_chain(struct sfu_walk *walk, u64 *ips, unsigned int ma
 	struct sframe_row row;
 	int err;
 
-	if (READ_ONCE(proved_only) || !range)
+	if (READ_ONCE(sfu_proved_only) || !range)
 		return 0;
 	/* The rest of a chain that had no room. */
 	if (first.is_in_chain)
@@ -174,7 +174,7 @@ unsigned int sfu_fallback_chain(struct sfu_walk *walk, u64 *ips, unsigned int ma
 			break;
 		callee_range = range;
 		nr_in_file += is_in_file(range);
-		if (err != -ENOENT || !may_be_in_chain(range) || is_low(frame) ||
+		if (err != -ENOENT || !may_be_in_chain(range) || sfu_record_is_low(frame) ||
 		    !read_record(walk, frame, &caller, &range))
 			goto not_whole;
 		*frame = (struct sfu_frame){

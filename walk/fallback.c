@@ -27,7 +27,7 @@
  * sfu_arch_fallback() decides with these parts, for the calls of one architecture.
  *
  * The outermost code of most stacks has no row: it belongs to libc, or to libstdc++. It
- * is recognised by its instructions, and the walk then ends as SFU_STOP_START. Nothing
+ * is recognised by its instructions, and the walk then ends as SFU_STOP_ENTRYPOINT. Nothing
  * follows such code.
  */
 #include "sframe_arch.h"
@@ -41,9 +41,9 @@ static bool leaves_stack(struct sfu_walk *walk, struct sfu_frame *caller)
 {
 	const struct sfu_frame *frame = &walk->frame;
 
-	if (READ_ONCE(proved_only) || frame->is_activation ||
-	    walk->nr_switches == SFU_MAX_SWITCHES || !sfu_fallback_has_habit(walk, frame) ||
-	    !find_on_other_stack(walk, frame, caller))
+	if (READ_ONCE(sfu_proved_only) || frame->is_activation ||
+	    walk->nr_switches == SFU_MAX_SWITCHES || !sfu_has_habit(walk, frame) ||
+	    !sfu_record_find_on_other_stack(walk, frame, caller))
 		return false;
 	caller->by_habit = true;
 	caller->sp_unverified = true;
@@ -92,7 +92,7 @@ bool sfu_fallback_by_code(struct sfu_walk *walk, struct sfu_frame *caller)
 	       (frame->is_activation ? sfu_arch_row_of_code(ip, frame->ip, &row) :
 				       sfu_arch_row_of_end(ip, &row)) &&
 	       !sfu_walk_find_caller(walk, &row, caller) &&
-	       (classify_site(walk, caller->ip) != SITE_NONE ||
+	       (sfu_call_classify_site(walk, caller->ip) != SFU_SITE_NONE ||
 		sfu_signal_is_stub(walk, caller->ip));
 }
 
@@ -146,20 +146,20 @@ bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 {
 	struct sframe_row by_fp;
 
-	if (READ_ONCE(proved_only))
+	if (READ_ONCE(sfu_proved_only))
 		return false;
 	if (SFU_ARCH_RECORD_IS_TOP && walk->frame.by_habit && !may_be_realigned(walk) &&
 	    !sfu_walk_find_caller(walk, row, caller) &&
-	    classify_site(walk, caller->ip) == SITE_OF_INDIRECT_CALL)
+	    sfu_call_classify_site(walk, caller->ip) == SFU_SITE_OF_INDIRECT_CALL)
 		return true;
-	return sfu_fallback_has_habit(walk, &walk->frame) && walk->frame.fp >= walk->frame.sp &&
+	return sfu_has_habit(walk, &walk->frame) && walk->frame.fp >= walk->frame.sp &&
 	       row_of_record(row, &by_fp) &&
 	       !sfu_walk_find_caller(walk, &by_fp, caller) &&
-	       classify_site(walk, caller->ip) != SITE_NONE;
+	       sfu_call_classify_site(walk, caller->ip) != SFU_SITE_NONE;
 }
 
 /*
- * One step from code without a row. Returns SFU_STOP_NONE; SFU_STOP_START if nothing is proved, and
+ * One step from code without a row. Returns SFU_STOP_NONE; SFU_STOP_ENTRYPOINT if nothing is proved, and
  * the code is that of libc or libstdc++ which starts a program or a thread; SFU_STOP_NODATA if it
  * is other code; else as sfu_signal_step().
  */
@@ -169,8 +169,8 @@ enum sfu_stop sfu_fallback_step(struct sfu_walk *walk)
 	struct sfu_frame caller;
 	enum sfu_stop stop;
 
-	if (is_known_start(walk))
-		return SFU_STOP_START;
+	if (sfu_is_known_entrypoint(walk))
+		return SFU_STOP_ENTRYPOINT;
 	if (sfu_walk_charge(walk, SFU_FALLBACK_COST))
 		return SFU_STOP_BUDGET;
 	if (sfu_signal_is_at_return(walk))
@@ -182,9 +182,9 @@ enum sfu_stop sfu_fallback_step(struct sfu_walk *walk)
 	}
 	if (!stop)
 		sfu_walk_enter(walk, &caller, method);
-	else if (stop == SFU_STOP_NODATA && is_start(walk))
-		return SFU_STOP_START;
-	if (stop == SFU_STOP_NODATA && lacks_habit(walk))
+	else if (stop == SFU_STOP_NODATA && sfu_is_entrypoint(walk))
+		return SFU_STOP_ENTRYPOINT;
+	if (stop == SFU_STOP_NODATA && sfu_record_lacks_habit(walk))
 		walk->wants_habit = true;
 	return stop;
 }

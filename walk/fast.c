@@ -15,11 +15,11 @@
  *  - a row is of another kind, or a step fails: the general path does the step, or finds out why;
  *  - there is no room, or no budget, for another frame.
  *
- * A step does the same as sfu_walk_find_caller(), by a row that sfu_fast_row() accepts.
+ * A step does the same as sfu_walk_find_caller(), by a row that sfu_row_pack() accepts.
  *
  * Speculation. All reads of the stack are made inside of one window of user memory, which begins at
  * the stack pointer of the first frame. sfu_user_open() has checked that address for the processor,
- * too: it is a barrier, or each read masks its address. sfu_fast_row() accepts only rows whose CFA
+ * too: it is a barrier, or each read masks its address. sfu_row_pack() accepts only rows whose CFA
  * is above the base, and whose reads lie between the two. So each step checks only its CFA. If the
  * processor mispredicts that check, it reads a few frames too far up. Each is at most 64 KiB. Above
  * user addresses is a hole of 2^47 bytes at least, which such reads do not cross.

@@ -24,7 +24,7 @@ struct pt_regs;
 #define SFU_STEP_COST		500	/* a step by walk_slow(), with what precedes it */
 #define SFU_FALLBACK_COST	500	/* its way without a row, besides reads */
 #define SFU_FAST_COST		48	/* a frame of the fast path */
-#define SFU_RECORD_COST		200	/* a frame of sfu_fallback_follow(), besides reads */
+#define SFU_RECORD_COST		200	/* a frame of sfu_chain_follow(), besides reads */
 #define SFU_RANGE_COST		300	/* the way of these two to another range, of up to 2048 */
 #define SFU_READ_COST		64	/* a read, and 1 for each byte */
 #define SFU_RETURN_COST		100	/* an entry of the list of pending returns */
@@ -67,7 +67,7 @@ struct sfu_walk {
 
 /*
  * The parts of the walk use the functions below. Only sfu_walk_enter(), the fast path, the two
- * steps, sfu_fallback_follow(), sfu_fallback_chain() and sfu_uprobe_undo() change the frame for
+ * steps, sfu_chain_follow(), sfu_chain_enter() and sfu_uprobe_undo() change the frame for
  * good. The others change at most the budget, the counters, @last and @wants_code.
  */
 

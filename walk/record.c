@@ -8,8 +8,8 @@
 #include "walk/frame.h"
 #include "walk/signal.h"
 
-bool proved_only;
-module_param(proved_only, bool, 0644);
+bool sfu_proved_only;
+module_param_named(proved_only, sfu_proved_only, bool, 0644);
 MODULE_PARM_DESC(proved_only, "follow a frame pointer only where a call proves it: Y leaves out frames that only the habit of a file speaks for (default N)");
 
 /* The frame pointer is a row for the same step. */
@@ -18,11 +18,11 @@ static const struct sframe_row fp_row = SFU_ARCH_FP_ROW, low_fp_row = SFU_ARCH_L
 /* The same of the caller that the present record leads to: low records lead to low ones. */
 static bool caller_links_up(const struct sfu_frame *frame, const struct sfu_frame *caller)
 {
-	return links_up(caller, is_low(frame) && is_low(caller) ? SFU_ARCH_LOW_RECORD : 0);
+	return sfu_record_links_up(caller, sfu_record_is_low(frame) && sfu_record_is_low(caller) ? SFU_ARCH_LOW_RECORD : 0);
 }
 
 /* Do the functions around the frame keep frame pointers? */
-bool sfu_fallback_has_habit(struct sfu_walk *walk, const struct sfu_frame *frame)
+bool sfu_has_habit(struct sfu_walk *walk, const struct sfu_frame *frame)
 {
 	struct sfu_range *range = sfu_walk_find_range(walk, sfu_walk_lookup_ip(frame));
 
@@ -33,19 +33,19 @@ bool sfu_fallback_has_habit(struct sfu_walk *walk, const struct sfu_frame *frame
  * Finds the caller that the frame pointer leads to: does it point to a frame record whose return
  * address lies in code? That is no proof yet.
  */
-bool sfu_fallback_find_record(struct sfu_walk *walk, struct sfu_frame *caller)
+bool sfu_record_find(struct sfu_walk *walk, struct sfu_frame *caller)
 {
 	const struct sfu_frame *frame = &walk->frame;
 
-	if (is_low(frame))
-		return links_up(frame, SFU_ARCH_LOW_RECORD) &&
-		       sfu_fallback_has_habit(walk, frame) &&
+	if (sfu_record_is_low(frame))
+		return sfu_record_links_up(frame, SFU_ARCH_LOW_RECORD) &&
+		       sfu_has_habit(walk, frame) &&
 		       !sfu_walk_find_caller(walk, &low_fp_row, caller);
-	return links_up(frame, 0) && !sfu_walk_find_caller(walk, &fp_row, caller);
+	return sfu_record_links_up(frame, 0) && !sfu_walk_find_caller(walk, &fp_row, caller);
 }
 
 /* Is it certain that no row holds at @func? Then it may be the function that we are in. */
-bool sfu_fallback_lacks_row(struct sfu_walk *walk, unsigned long func)
+bool sfu_lacks_row(struct sfu_walk *walk, unsigned long func)
 {
 	struct sfu_range *range = sfu_map_find(walk->map, func);
 	struct sframe_row row;
@@ -77,20 +77,20 @@ static bool can_tell(struct sfu_walk *walk, const struct sfu_frame *caller, unsi
 	const struct sfu_range *there = sfu_map_find(walk->map, func);
 
 	return there && is_in_same_file(walk, there) &&
-	       (!there->has_no_data || sfu_fallback_has_habit(walk, caller));
+	       (!there->has_no_data || sfu_has_habit(walk, caller));
 }
 
 /*
- * Is it certain that the code of @caller, from sfu_fallback_find_record(), calls a function without
+ * Is it certain that the code of @caller, from sfu_record_find(), calls a function without
  * a row, in the file of the present frame? If the file has no data at all, the caller's code must
  * also keep frame pointers.
  */
-bool sfu_fallback_is_proved(struct sfu_walk *walk, const struct sfu_frame *caller)
+bool sfu_record_is_proved(struct sfu_walk *walk, const struct sfu_frame *caller)
 {
 	unsigned long func;
 
-	return sfu_fallback_find_callee(walk, caller->ip, &func) &&
-	       can_tell(walk, caller, func) && sfu_fallback_lacks_row(walk, func);
+	return sfu_call_find_callee(walk, caller->ip, &func) &&
+	       can_tell(walk, caller, func) && sfu_lacks_row(walk, func);
 }
 
 /*
@@ -104,7 +104,7 @@ bool sfu_fallback_is_proved(struct sfu_walk *walk, const struct sfu_frame *calle
  * runtime, on the stack of the thread. The frame pointer of @frame, which has called, then leads to
  * the record of its caller, though that stack may be further down.
  */
-bool find_on_other_stack(struct sfu_walk *walk, const struct sfu_frame *frame,
+bool sfu_record_find_on_other_stack(struct sfu_walk *walk, const struct sfu_frame *frame,
 			 struct sfu_frame *caller)
 {
 	const struct sfu_frame present = walk->frame;
@@ -114,11 +114,11 @@ bool find_on_other_stack(struct sfu_walk *walk, const struct sfu_frame *frame,
 		return false;
 	walk->frame = *frame;
 	walk->frame.sp = frame->fp;
-	found = sfu_fallback_find_record(walk, caller);
+	found = sfu_record_find(walk, caller);
 	walk->frame = present;
-	return found && sfu_fallback_has_habit(walk, caller) &&
+	return found && sfu_has_habit(walk, caller) &&
 	       (!caller->fp || caller_links_up(frame, caller)) &&
-	       classify_site(walk, caller->ip) != SITE_NONE;
+	       sfu_call_classify_site(walk, caller->ip) != SFU_SITE_NONE;
 }
 
 /* Is the next link of the chain sound, too? The outermost one has no frame pointer. */
@@ -126,9 +126,9 @@ static bool leads_on(struct sfu_walk *walk, const struct sfu_frame *caller)
 {
 	struct sfu_frame next;
 
-	return !caller->fp || !sfu_fallback_has_habit(walk, caller) ||
+	return !caller->fp || !sfu_has_habit(walk, caller) ||
 	       caller_links_up(&walk->frame, caller) ||
-	       find_on_other_stack(walk, caller, &next);
+	       sfu_record_find_on_other_stack(walk, caller, &next);
 }
 
 /*
@@ -148,15 +148,15 @@ static bool is_pushed_return(struct sfu_walk *walk, const struct sfu_frame *call
 
 /*
  * Does the file of the present frame keep frame pointers, and does @caller, from
- * sfu_fallback_find_record(), look like a frame? Then this marks it.
+ * sfu_record_find(), look like a frame? Then this marks it.
  */
-bool sfu_fallback_is_habitual(struct sfu_walk *walk, struct sfu_frame *caller)
+bool sfu_record_is_habitual(struct sfu_walk *walk, struct sfu_frame *caller)
 {
-	if (READ_ONCE(proved_only))
+	if (READ_ONCE(sfu_proved_only))
 		return false;
-	if (!sfu_fallback_has_habit(walk, &walk->frame) || !leads_on(walk, caller))
+	if (!sfu_has_habit(walk, &walk->frame) || !leads_on(walk, caller))
 		return false;
-	if (caller->fp && classify_site(walk, caller->ip) == SITE_NONE &&
+	if (caller->fp && sfu_call_classify_site(walk, caller->ip) == SFU_SITE_NONE &&
 	    !sfu_signal_is_stub(walk, caller->ip) && !is_pushed_return(walk, caller))
 		return false;
 	caller->by_habit = true;
@@ -164,11 +164,11 @@ bool sfu_fallback_is_habitual(struct sfu_walk *walk, struct sfu_frame *caller)
 }
 
 /* Could the habit of the code help, if a scan found it? Of much anonymous code, it reads this. */
-bool lacks_habit(struct sfu_walk *walk)
+bool sfu_record_lacks_habit(struct sfu_walk *walk)
 {
 	struct sfu_range *range = sfu_walk_find_range(walk, sfu_walk_lookup_ip(&walk->frame));
 
-	if (READ_ONCE(proved_only) || !range || range->habit != SFRAME_HABIT_UNKNOWN)
+	if (READ_ONCE(sfu_proved_only) || !range || range->habit != SFRAME_HABIT_UNKNOWN)
 		return false;
 	/* A child asks for the map that it will have, and leaves the one that it borrows alone. */
 	if (!range->vma.file && !walk->lookup.is_borrowed)

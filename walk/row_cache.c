@@ -69,7 +69,7 @@ static u64 pack_row(s64 cfa, s64 ra, s64 fp, u64 how)
 }
 
 /* Returns a row in one word; SFU_ROW_OUTERMOST; or SFU_ROW_OTHER if it does not fit. */
-u64 sfu_fast_row(const struct sframe_row *row)
+u64 sfu_row_pack(const struct sframe_row *row)
 {
 	s64 cfa = row->cfa.off;
 	u64 how = 0;

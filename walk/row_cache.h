@@ -107,7 +107,7 @@ static inline void sfu_row_cache_put(struct sfu_row_cache *cache)
 		WRITE_ONCE(cache->is_used, false);
 }
 
-u64 sfu_fast_row(const struct sframe_row *row);
+u64 sfu_row_pack(const struct sframe_row *row);
 u64 sfu_row_cache_new_section(u64 *key_base);
 int sfu_row_cache_init(void);
 void sfu_row_cache_exit(void);

@@ -28,7 +28,7 @@ static unsigned long find_called(struct sfu_walk *walk, const struct sframe_row 
 	unsigned long callee;
 
 	return !sfu_walk_find_caller(walk, row, &caller) &&
-	       sfu_fallback_find_callee(walk, caller.ip, &callee) ? callee : 0;
+	       sfu_call_find_callee(walk, caller.ip, &callee) ? callee : 0;
 }
 
 /* As find_called(), by the row of the breakpoint before the ip of @walk. */

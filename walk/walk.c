@@ -42,7 +42,7 @@ static bool calls(struct sfu_walk *walk, unsigned long ra, const struct sframe_r
 {
 	unsigned long callee;
 
-	return sfu_fallback_find_callee(walk, ra, &callee) &&
+	return sfu_call_find_callee(walk, ra, &callee) &&
 	       callee == sfu_walk_find_function(walk, row, sfu_walk_lookup_ip(&walk->frame));
 }
 
@@ -97,7 +97,7 @@ static bool is_entered(struct sfu_walk *walk, const struct sfu_section *section,
 	unsigned long callee;
 
 	return !sfu_walk_find_caller(walk, row, &caller) &&
-	       sfu_fallback_find_callee(walk, caller.ip, &callee) &&
+	       sfu_call_find_callee(walk, caller.ip, &callee) &&
 	       callee - section->entry_start < section->entry_size;
 }
 
@@ -176,7 +176,7 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 		return stop;
 	stop = walk_slow(walk, range);
 	if (stop == SFU_STOP_NODATA) {
-		*nr = sfu_fallback_chain(walk, ips, max);
+		*nr = sfu_chain_enter(walk, ips, max);
 		if (*nr)
 			return SFU_STOP_NONE;
 		return walk->lookup.rd.budget ? stop : SFU_STOP_BUDGET;
@@ -186,7 +186,7 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 	ips[0] = walk->frame.ip;
 	*nr = 1;
 	if (walk->frame.by_habit)
-		*nr += sfu_fallback_follow(walk, &ips[1], max - 1);
+		*nr += sfu_chain_follow(walk, &ips[1], max - 1);
 	return SFU_STOP_NONE;
 }
 

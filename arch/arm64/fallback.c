@@ -163,9 +163,9 @@ static bool is_entered_by_link(struct sfu_walk *walk, const struct sfu_frame *li
 static enum sfu_stop follow_fp(struct sfu_walk *walk, struct sfu_frame *caller, bool may_be_proved,
 			       enum sfu_method *method)
 {
-	if (sfu_fallback_is_habitual(walk, caller))
+	if (sfu_record_is_habitual(walk, caller))
 		*method = SFU_METHOD_FP_HABIT;
-	else if (may_be_proved && sfu_fallback_is_proved(walk, caller))
+	else if (may_be_proved && sfu_record_is_proved(walk, caller))
 		*method = SFU_METHOD_FP;
 	else
 		return SFU_STOP_NODATA;
@@ -188,7 +188,7 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller,
 	if (stop)
 		return stop;
 	if (!linked.ip || !is_in_plt(walk)) {
-		has_record = sfu_fallback_find_record(walk, &by_fp);
+		has_record = sfu_record_find(walk, &by_fp);
 		if (!has_record)
 			by_fp = (struct sfu_frame){};
 		link = classify_link(walk, &linked, &by_fp);
@@ -213,7 +213,7 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller,
 			return SFU_STOP_NONE;
 		}
 		if (has_record)
-			return follow_fp(walk, caller, sfu_fallback_lacks_row(walk,
+			return follow_fp(walk, caller, sfu_lacks_row(walk,
 					 sfu_walk_lookup_ip(&linked)), method);
 		break;
 	case LINK_UNKNOWN:

@@ -20,11 +20,11 @@
 /* Follows the frame pointer to @caller, if there is a reason to. */
 static bool follow_fp(struct sfu_walk *walk, struct sfu_frame *caller, enum sfu_method *method)
 {
-	if (!sfu_fallback_find_record(walk, caller))
+	if (!sfu_record_find(walk, caller))
 		return false;
-	if (sfu_fallback_is_habitual(walk, caller))
+	if (sfu_record_is_habitual(walk, caller))
 		*method = SFU_METHOD_FP_HABIT;
-	else if (!sfu_fallback_is_proved(walk, caller))
+	else if (!sfu_record_is_proved(walk, caller))
 		return false;
 	caller->sp_unverified = true;
 	return true;
@@ -73,7 +73,7 @@ static bool calls_unbound(struct sfu_walk *walk, unsigned long ra, unsigned long
 	if (ra < PAGE_SIZE || ra >= TASK_SIZE_MAX || sfu_walk_charge(walk, SFU_RANGE_COST / 2))
 		return false;
 	return sfu_walk_find_range(walk, ra - 1) &&
-	       sfu_fallback_find_callee(walk, ra, &func) && pushes_index(walk, func, index);
+	       sfu_call_find_callee(walk, ra, &func) && pushes_index(walk, func, index);
 }
 
 static bool is_of_binding(const struct sframe_row *row)

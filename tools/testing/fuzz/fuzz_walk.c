@@ -37,7 +37,7 @@
 #include "../../../walk/walk.c"
 #include "shim/fast_path.h"
 #include "../../../walk/call.c"
-#include "../../../walk/start.c"
+#include "../../../walk/entrypoint.c"
 #include "../../../walk/record.c"
 #include "../../../walk/chain.c"
 #include "../../../walk/fallback.c"
@@ -263,7 +263,7 @@ static void load_table(u32 size)
 	fast[0] = SFU_ROW_NONE;
 	for (i = 1; i < table.table.nr_rows; i++) {
 		sframe_compiled_get_row(&table.table, i, &row);
-		fast[i] = sfu_fast_row(&row);
+		fast[i] = sfu_row_pack(&row);
 	}
 	compiled = (struct sfu_compiled){ .table = table.table, .fast = fast };
 }

@@ -19,7 +19,7 @@
 #include "../../../walk/walk.c"
 #include "shim/fast_path.h"
 #include "../../../walk/call.c"
-#include "../../../walk/start.c"
+#include "../../../walk/entrypoint.c"
 #include "../../../walk/record.c"
 #include "../../../walk/chain.c"
 #include "../../../walk/fallback.c"
@@ -109,7 +109,7 @@ static const u64 *make_fast_rows(const struct sframe_compiled *table)
 	fast[0] = SFU_ROW_OTHER;
 	for (i = 1; i < table->nr_rows; i++) {
 		sframe_compiled_get_row(table, i, &row);
-		fast[i] = sfu_fast_row(&row);
+		fast[i] = sfu_row_pack(&row);
 	}
 	return fast;
 }

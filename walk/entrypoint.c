@@ -68,7 +68,7 @@ static bool starts_cxx_thread(struct sfu_walk *walk, const struct call_code *sit
  * Is the frame in the code of libc, libstdc++ or Go that starts a program or a thread? What
  * is not recognised is honestly reported as nodata, so this is strict.
  */
-bool is_start(struct sfu_walk *walk)
+bool sfu_is_entrypoint(struct sfu_walk *walk)
 {
 	const struct sfu_frame *frame = &walk->frame;
 	struct call_code site;
@@ -83,7 +83,7 @@ bool is_start(struct sfu_walk *walk)
 	else
 		return false;
 	/* Once the habit is known, walks may go on from here. The parent may have other code. */
-	if (!lacks_habit(walk) && !walk->lookup.is_borrowed)
+	if (!sfu_record_lacks_habit(walk) && !walk->lookup.is_borrowed)
 		WRITE_ONCE(*known, frame->ip);
 	return true;
 }
@@ -93,7 +93,7 @@ bool is_start(struct sfu_walk *walk)
  * only. A process that puts other code there deceives nobody but itself: a child that has the map
  * of its parent does not rely on it.
  */
-bool is_known_start(const struct sfu_walk *walk)
+bool sfu_is_known_entrypoint(const struct sfu_walk *walk)
 {
 	const struct sfu_frame *frame = &walk->frame;
 
