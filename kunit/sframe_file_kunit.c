@@ -239,7 +239,7 @@ static void file_remember_many(struct kunit *test)
 		code.offset = i * PAGE_SIZE;
 		nr_found += sfu_file_find(&code, &found) && found.section_off == i;
 	}
-	/* Some sets get few of them. */
+	/* Each place has one of them. */
 	KUNIT_EXPECT_LE(test, nr_found, 512);
 	KUNIT_EXPECT_GE(test, nr_found, 400);
 }

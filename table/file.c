@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What scans have found out about files, for all processes that map them.
+ * The identity of files, and facts that scans have found out about the code of files.
  *
- * Where the section of a program is, and whether its code keeps frame pointers, depends on
- * the file alone. So one process finds it out, and the next ones that run the same program
- * look it up here.
+ * Where the section of a program is, and whether its code keeps frame pointers, depends on the
+ * file alone. So one process finds these facts, and all processes that map the file share them.
  *
- * The keys are values, see struct sfu_file_id: no inode and no file system is kept alive. A
- * file that is written gets another time of change, so its facts are not found any more.
- * Two changes in one moment leave one time. So nothing is remembered of a file that has changed
- * a moment ago.
+ * A key is a value, see struct sfu_file_id: no inode and no file system is kept alive. A file that
+ * is written gets another time of change, and so loses its facts. Two changes at the same moment
+ * leave one time of change: no facts are remembered about a file that has changed a moment ago.
  *
- * Facts may be wrong all the same: a user can set a clock back, or write a block device.
- * They are used as the headers of a file are, which may say anything: addresses are checked
- * again in each process, and so is the header of the section. A wrong habit harms the
- * processes that run this file, and whoever can write the file can harm them anyway.
- *
- * The table has a fixed size. Facts that are new replace others of the same set.
+ * Facts may still be wrong, as a user can set a clock back, or write to a block device. So each
+ * process checks the addresses and the header of the section again. Wrong frame pointers harm the
+ * processes that run the file; a user who can write the file can harm them anyway.
  */
 #include <linux/backing-dev.h>
 #include <linux/blkdev.h>
@@ -30,34 +25,21 @@
 #include "table/file.h"
 #include "sframe_file_system.h"
 
-#define SET_BITS	7
-#define NR_WAYS		4
+/*
+ * Places for facts: 512. With half of them, scans on a machine with many programs read more
+ * headers; with twice as many, few scans would read less.
+ */
+#define ENTRY_BITS	9
 
 #define MIN_AGE		3	/* seconds since the last change, before facts are remembered */
 
-/**
- * struct entry - the facts about one part of a file
- * @code: the part; &sfu_file_id.sb is NULL in an entry that is not used
- * @facts: the facts
- */
-struct entry {
+/* Facts about one part of a file. &sfu_file_id.sb is NULL in an entry that is not used. */
+static struct {
 	struct sfu_code_id	code;
 	struct sfu_code_facts	facts;
-};
+} entries[1 << ENTRY_BITS];
 
-/**
- * struct entry_set - the entries that a part of a file may be in
- * @ways: the entries
- * @next: the one that is replaced next
- */
-struct entry_set {
-	struct entry	ways[NR_WAYS];
-	unsigned int	next;
-};
-
-/* Held for the comparison of one set. */
 static DEFINE_SPINLOCK(entries_lock);
-static struct entry_set sets[1 << SET_BITS];
 
 /*
  * Returns true if a file on this file system can have an identity. An image in a file, or in flash
@@ -136,44 +118,33 @@ bool sfu_file_has_settled(const struct sfu_file_id *id)
 	return ktime_get_real_seconds() - id->changed / NSEC_PER_SEC >= MIN_AGE;
 }
 
-static struct entry_set *find_set(const struct sfu_code_id *code)
+/* Each part of a file has one place, which it shares with other parts. */
+static unsigned int place_of(const struct sfu_code_id *code)
 {
-	return &sets[hash_64(code->file.ino ^ code->file.changed ^ code->offset, SET_BITS)];
-}
-
-/* Under entries_lock. */
-static struct entry *find_entry(struct entry_set *set, const struct sfu_code_id *code)
-{
-	unsigned int i;
-
-	for (i = 0; i < NR_WAYS; i++)
-		if (!memcmp(&set->ways[i].code, code, sizeof(*code)))
-			return &set->ways[i];
-	return NULL;
+	return hash_64(code->file.ino ^ code->file.changed ^ code->offset, ENTRY_BITS);
 }
 
 /* Sets @facts to what is known about a part of a file. Returns false if nothing is known. */
 bool sfu_file_find(const struct sfu_code_id *code, struct sfu_code_facts *facts)
 {
-	struct entry *entry;
+	const unsigned int place = place_of(code);
+	bool is_known;
 
 	spin_lock(&entries_lock);
-	entry = find_entry(find_set(code), code);
-	if (entry)
-		*facts = entry->facts;
+	is_known = !memcmp(&entries[place].code, code, sizeof(*code));
+	if (is_known)
+		*facts = entries[place].facts;
 	spin_unlock(&entries_lock);
-	return entry;
+	return is_known;
 }
 
-/* Remembers facts about a part of a file. They replace older ones. */
+/* Remembers facts about a part of a file, in place of those about another part. */
 void sfu_file_remember(const struct sfu_code_id *code, const struct sfu_code_facts *facts)
 {
-	struct entry_set *set = find_set(code);
-	struct entry *entry;
+	const unsigned int place = place_of(code);
 
 	spin_lock(&entries_lock);
-	entry = find_entry(set, code) ?: &set->ways[set->next++ % NR_WAYS];
-	entry->code = *code;
-	entry->facts = *facts;
+	entries[place].code = *code;
+	entries[place].facts = *facts;
 	spin_unlock(&entries_lock);
 }
