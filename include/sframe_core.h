@@ -63,6 +63,18 @@ struct sframe_reader {
 	enum sframe_defect	defect;	/* set with -EBADMSG and -EOPNOTSUPP */
 };
 
+static __always_inline int sframe_malformed(struct sframe_reader *rd, enum sframe_defect defect)
+{
+	rd->defect = defect;
+	return -EBADMSG;
+}
+
+static __always_inline int sframe_unsupported(struct sframe_reader *rd, enum sframe_defect defect)
+{
+	rd->defect = defect;
+	return -EOPNOTSUPP;
+}
+
 /* Costs, in instructions, about. Each includes what the decoder does with the bytes. */
 #define SFRAME_FIND_COST	768	/* besides rows; a table of 2^32 entries takes 32 steps */
 #define SFRAME_ROW_COST		24	/* of each row that is examined */

@@ -30,18 +30,6 @@ struct sframe_reading {
 	sframe_get_t			get;	/* a constant */
 };
 
-static __always_inline int sframe_malformed(struct sframe_reader *rd, enum sframe_defect defect)
-{
-	rd->defect = defect;
-	return -EBADMSG;
-}
-
-static __always_inline int sframe_unsupported(struct sframe_reader *rd, enum sframe_defect defect)
-{
-	rd->defect = defect;
-	return -EOPNOTSUPP;
-}
-
 static __always_inline bool sframe_get(const struct sframe_reading *from, u64 addr, u32 size,
 				       u64 *val)
 {

@@ -33,12 +33,6 @@ static_assert(SFRAME_RULE_REG_MEM < 1 << (RULE_BITS - REG_BITS));
 #define SLOTS_AT_ONCE	4096
 #define ROWS_AT_ONCE	256
 
-static int has_defect(struct sframe_compile *compile, enum sframe_defect defect)
-{
-	compile->rd->defect = defect;
-	return -EBADMSG;
-}
-
 /* Lets other tasks run. A signal ends what a section of many functions or rows takes. */
 static int give_way(void)
 {
@@ -57,9 +51,9 @@ static int get_function(struct sframe_compile *compile, u32 index, struct sframe
 		return err;
 	end = fde->start + fde->size;
 	if (fde->start >> 63 || end >> 63 || !fde->size)
-		return has_defect(compile, SFRAME_DEFECT_FDE_RANGE);
+		return sframe_malformed(compile->rd, SFRAME_DEFECT_FDE_RANGE);
 	if (fde->start < compile->end)
-		return has_defect(compile, SFRAME_DEFECT_FDE_ORDER);
+		return sframe_malformed(compile->rd, SFRAME_DEFECT_FDE_ORDER);
 	return 0;
 }
 
@@ -94,7 +88,7 @@ int sframe_compile_measure(struct sframe_compile *compile, u32 index)
 	}
 	nr_rows = nr_blocks(&fde) * fde.num_fres;
 	if (fde.pcmask && nr_rows > MAX_BLOCK_ROWS)
-		return has_defect(compile, SFRAME_DEFECT_COSTLY);
+		return sframe_malformed(compile->rd, SFRAME_DEFECT_COSTLY);
 	compile->end = fde.start + fde.size;
 	/* The last entry, which says that there is no row, is in the slot of the end. */
 	nr_slots = ((compile->end - table->first) >> SFRAME_SLOT_BITS) + 1;
@@ -192,7 +186,7 @@ static int get_row_number(struct sframe_compile *compile, const struct sframe_ro
 		}
 	}
 	if (table->nr_rows == compile->max_rows)
-		return has_defect(compile, SFRAME_DEFECT_COSTLY);
+		return sframe_malformed(compile->rd, SFRAME_DEFECT_COSTLY);
 	table->rows[table->nr_rows] = packed;
 	*found = table->nr_rows;
 	*nr = table->nr_rows++;
@@ -267,7 +261,7 @@ static int compile_rows(struct sframe_compile *compile, const struct sframe_fde 
 		if (err)
 			break;
 		if (raw.start >= size)
-			return has_defect(compile, SFRAME_DEFECT_FRE_ORDER);
+			return sframe_malformed(compile->rd, SFRAME_DEFECT_FRE_ORDER);
 		err = sframe_decode_found(compile->hdr, compile->rd, &raw, &row) ?:
 		      get_row_number(compile, &row, &nr);
 		if (err)
