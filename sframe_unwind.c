@@ -23,7 +23,6 @@
 
 #include "compat.h"
 #include "sframe_arch.h"
-#include "table/device.h"
 #include "sframe_hook.h"
 #include "table/jit.h"
 #include "map/event.h"

@@ -19,7 +19,6 @@
 #include <uapi/sframe_unwind.h>
 
 #include "compat.h"
-#include "table/device.h"
 #include "table/jit.h"
 #include "table/table.h"
 #include "table/wanted.h"
@@ -122,7 +121,6 @@ static int load_table(const struct sframe_load *load, const struct file *file)
 		kvfree(source.bytes);
 	}
 	kfree(segments);
-	/* The command fails in any case: a text that cannot be stored changes nothing. */
 	if (err)
 		put_message(load->message, load->message_size, source.message);
 	return err;
@@ -300,42 +298,31 @@ static int give(const struct sfu_wanted_file *taken, struct sframe_wanted __user
 	return 0;
 }
 
-/* Is it the reader that lacks something, and not the file that cannot be opened? */
-static bool is_error_of_reader(int err)
+/*
+ * The reader does not get the file. Returns false if the reader lacks something: then it gets the
+ * file later. A file that cannot be opened has no table. A file whose lease is about to end, or
+ * that has another path now, is wanted again.
+ */
+static bool answer_error(const struct sfu_wanted_file *taken, int err)
 {
+	struct sfu_table_source source = { .id = taken->id };
+
 	switch (err) {
 	case -EFAULT:
 	case -EINTR:
 	case -EMFILE:
 	case -ENFILE:
 	case -ENOMEM:
-		return true;
-	default:
-		return false;
-	}
-}
-
-/*
- * A file that cannot be opened has no table. A file that has just changed is wanted again, and so
- * is one whose lease is about to end, or that has another path now.
- */
-static void answer_none(const struct sfu_wanted_file *taken, int err)
-{
-	struct sfu_table_source source = { .inode = file_inode(taken->file), .id = taken->id };
-
-	if (err != -EWOULDBLOCK && err != -ESTALE)
-		sfu_table_load(&source);
-	sfu_wanted_answer(&taken->id);
-}
-
-/* The reader does not get the file. Returns whether it may get the next one. */
-static bool answer_error(const struct sfu_wanted_file *taken, int err)
-{
-	if (is_error_of_reader(err)) {
 		sfu_wanted_give_back(&taken->id);
 		return false;
+	case -EWOULDBLOCK:
+	case -ESTALE:
+		break;
+	default:
+		source.inode = file_inode(taken->file);
+		sfu_table_load(&source);
 	}
-	answer_none(taken, err);
+	sfu_wanted_answer(&taken->id);
 	return true;
 }
 
@@ -427,7 +414,6 @@ static struct miscdevice dev = {
 	.mode	= 0600,
 };
 
-/* Makes the device. */
 int sfu_dev_init(void)
 {
 	return misc_register(&dev);

@@ -84,6 +84,10 @@ unsigned long sfu_table_shrink(unsigned long max);
 int sfu_table_init(void);
 void sfu_table_exit(void);
 
+/* table/device.c */
+int sfu_dev_init(void);
+void sfu_dev_exit(void);
+
 /* Of a scan. */
 enum sfu_table_answer sfu_table_find(const struct file *file, u64 map_start, u64 map_offset,
 				     struct sfu_section *section);
