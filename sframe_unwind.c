@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * sframe_unwind: precise user-space stack traces from SFrame data.
+ * sframe_unwind: the two hooks by which perf and BPF get user stacks, init and exit.
  *
- * `sframe_` is the format and runs anywhere; `sfu_` is the module. Data moves forward
- * only: hook -> process map -> section -> row -> step -> callchain.
- *
- * perf and BPF take user stacks in one of two ways. perf_callchain_user() runs with the
- * sample, in NMI, interrupt or task context. The module enters it by ftrace, stores its
- * frames and leaves the original no room for its own. unwind_user(), if the
- * kernel has it, runs on the way back to user mode and may sleep. The module replaces
- * it. Both use the same walk, which waits for nothing. In the second the task scans at once
- * if the walk misses something.
+ * perf_callchain_user() runs with the sample, in NMI, interrupt or task context. The module enters
+ * it by ftrace, stores its frames, and leaves the original no room for frames of its own.
+ * unwind_user(), if the kernel has it, runs on the way back to user mode and may sleep. The module
+ * replaces it. Both hooks use the same walk, which waits for nothing. In unwind_user() the task
+ * scans at once if the walk lacks data.
  */
 #define pr_fmt(fmt) "sframe_unwind: " fmt
 
@@ -54,8 +50,8 @@ static noinline void count_other_methods(const struct sfu_walk *walk)
 }
 
 /*
- * Counts and traces the end of a walk. It is inlined, as are other functions below that each sample
- * needs: they are short, and a call takes up to half as long as their work.
+ * Counts and traces the end of a walk. Functions that each sample needs are inlined, because a call
+ * would take up to half as long as their work.
  */
 static __always_inline void report_walk(const struct sfu_walk *walk, struct pt_regs *regs,
 					enum sfu_stop stop)
@@ -91,13 +87,11 @@ static bool decline(enum sfu_decline why)
 /* Returns false, and counts why, if the kernel has to walk the stack. @regs: of user mode. */
 static __always_inline bool may_walk(struct pt_regs *regs)
 {
-	if (!READ_ONCE(enabled))
-		return decline(SFU_DECLINE_DISABLED);
-	if (!sfu_watch_sample())
+	if (!READ_ONCE(enabled) || !sfu_watch_sample())
 		return decline(SFU_DECLINE_DISABLED);
 	if (!current->mm || (current->flags & (PF_KTHREAD | PF_USER_WORKER)))
 		return decline(SFU_DECLINE_KTHREAD);
-	/* Between its steps and the guest's, KVM has tracepoints, which are the host's. */
+	/* In task context, the registers are the host's: of a tracepoint of KVM. */
 	if (current->flags & PF_VCPU && !in_task())
 		return decline(SFU_DECLINE_GUEST);
 	if (!user_mode(regs) || !sfu_arch_unwindable(regs))
@@ -117,10 +111,7 @@ static noinline void leave_to_kernel(struct sfu_process *process, struct sfu_map
 	decline(SFU_DECLINE_NOSECTION);
 }
 
-/*
- * Leaves a process without any section to the kernel, which follows frame pointers itself. Returns
- * whether the process is left.
- */
+/* Returns true if the process has no section: the kernel then follows frame pointers. */
 static __always_inline bool decline_without_sections(struct sfu_process *process,
 						     struct pt_regs *regs)
 {
@@ -142,7 +133,7 @@ static __always_inline bool needs_scan(struct sfu_process *process, const struct
 	struct sfu_map *map = walk->map;
 	const unsigned long now = jiffies;
 
-	/* This is the first: it notes the address. */
+	/* sfu_jit_must_ask() comes first, because it notes the address. */
 	return (stop == SFU_STOP_NODATA &&
 		sfu_jit_must_ask(process, map, sfu_walk_lookup_ip(&walk->frame))) ||
 	       sfu_walk_needs_scan(walk, stop) ||
