@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The decoder: finds, in the bytes of an SFrame section, the row that says
- * where the caller's frame is.
+ * The decoder: finds the row of an address in the bytes of an SFrame section.
  *
- * The bytes are not trusted. They may be garbage or crafted, and they may change
- * between two reads. So each number is read once into a local, and checked
- * against the bounds of the header.
+ * The bytes are not trusted, and may change between two reads. So each number is read once, and
+ * checked against the bounds of the header. A number that indexes a table is masked, too, because
+ * the processor may mispredict the check.
  *
- * sframe_find.h has the search for a row, which is inlined for each way to read. The rest is here:
- * the header, what a row means, and the way to read memory that is not that of a process.
+ * sframe_find.h has the search for a row, which is inlined for each way to read. This file has the
+ * header, the meaning of a row, and the way to read memory of the kernel or of a program.
  *
- * A value of the section that indexes a table is masked as well as checked: the processor
- * may mispredict the check.
- *
- * This file uses no locks, no allocation, no logging and no kernel interface. It
- * compiles unchanged in the module, in tests and in host programs. It is safe in
- * any context.
+ * No lock, no allocation, no logging, no kernel interface: the file compiles unchanged in the
+ * module, in tests and in programs, and runs in any context.
  *
  * All functions use these errors:
  *   -ENOENT	nothing is known here

@@ -74,23 +74,19 @@ static int stats_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(stats);
 
-/* The number of walks that began since the module was loaded. */
 unsigned long sfu_stats_walks(void)
 {
 	return SUM(walks);
 }
 
-/* Returns true if the walk has reached the outermost frame. */
 static bool is_complete(enum sfu_stop stop)
 {
 	return stop == SFU_STOP_COMPLETE || stop == SFU_STOP_ENTRYPOINT;
 }
 
-/**
- * sfu_stats_summary() - what became of the stacks: a line per number, "NAME VALUE"
- * @buf: a page
- *
- * The numbers are sums of the counters of debugfs, which only root may read:
+/*
+ * Writes what became of the stacks into @buf, a page. The numbers are sums of counters of debugfs,
+ * which only root may read:
  *
  *	walks		stacks that were unwound
  *	complete		of these, walks that have reached the outermost frame
@@ -98,9 +94,6 @@ static bool is_complete(enum sfu_stop stop)
  *	full		walks that ended because perf has no room for more frames
  *	sframe, fp	callers that were found by SFrame, by the frame pointer
  *	declined	stacks of processes that have no section
- *
- * Context: Any.
- * Return: The length of the text.
  */
 int sfu_stats_summary(char *buf)
 {

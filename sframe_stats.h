@@ -17,13 +17,13 @@
 enum sfu_stop {
 	SFU_STOP_NONE,			/* it can go on */
 	SFU_STOP_COMPLETE,		/* outermost frame reached */
-	SFU_STOP_ENTRYPOINT,			/* code that starts a program or thread */
+	SFU_STOP_ENTRYPOINT,		/* code that starts a program or thread */
 	SFU_STOP_FULL,			/* no room for more frames */
 	SFU_STOP_NODATA,		/* no section, no provable fp */
 	SFU_STOP_UNSCANNED,		/* code not in the map yet */
 	SFU_STOP_EXEC,			/* in execve(): no stack yet */
 	SFU_STOP_SWITCH,		/* the memory is not that of the task */
-	SFU_STOP_NO_REGS,			/* the registers are not stored yet: no frame at all */
+	SFU_STOP_NO_REGS,		/* the registers are not stored yet: no frame at all */
 	SFU_STOP_STACK,			/* stack word not present */
 	SFU_STOP_SECTION,		/* .sframe not present */
 	SFU_STOP_BAD,			/* see the defect counters */

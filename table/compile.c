@@ -26,14 +26,14 @@
 static_assert(SFRAME_AMD64_NR_REGS <= 1 << REG_BITS && SFRAME_AARCH64_NR_REGS <= 1 << REG_BITS);
 static_assert(SFRAME_RULE_REG_MEM < 1 << (RULE_BITS - REG_BITS));
 
-/* Rows of all blocks of a function: those of a PLT of half a million slots. */
+/* Rows of all blocks of a function. Halved: a PLT of half a million slots has no table. */
 #define MAX_BLOCK_ROWS	0x100000u
 
-/* Slots that are added, and rows that are decoded, before other tasks may run. */
+/* Slots added and rows decoded before other tasks may run. Doubled, other tasks wait longer. */
 #define SLOTS_AT_ONCE	4096
 #define ROWS_AT_ONCE	256
 
-/* Lets other tasks run. A signal ends what a section of many functions or rows takes. */
+/* Lets other tasks run. Returns -EINTR after a fatal signal. */
 static int give_way(void)
 {
 	cond_resched();
@@ -134,14 +134,7 @@ static struct sframe_compiled_row pack_row(const struct sframe_row *row)
 	};
 }
 
-/**
- * sframe_compiled_get_row() - what a row says
- * @table: the table
- * @nr: the number of the row, from sframe_compiled_find(); not 0
- * @row: set, except for its place: &sframe_row.func and &sframe_row.start are 0
- *
- * Context: Any.
- */
+/* Unpacks the row with number @nr, which is not 0. Its @func and @start are 0. */
 void sframe_compiled_get_row(const struct sframe_compiled *table, u32 nr, struct sframe_row *row)
 {
 	const struct sframe_compiled_row *packed = &table->rows[nr];
@@ -283,7 +276,7 @@ static int compile_rows(struct sframe_compile *compile, const struct sframe_fde 
 	return 0;
 }
 
-/* A function without rows. */
+/* In V3, a function without rows is an outermost one; before, its rows are unknown. */
 static int compile_empty(struct sframe_compile *compile, const struct sframe_fde *fde)
 {
 	const struct sframe_raw_row raw = {
@@ -347,13 +340,12 @@ void sframe_compile_end(struct sframe_compile *compile)
  * sframe_compiled_function() - find the function of an address that has a row
  * @table: the table
  * @addr: address of an instruction, as it was linked
- * @most: look at so many entries before the one of the address; those that were looked at are
- *	subtracted
+ * @max_lookups: examine at most this number of entries before the address; the number of entries
+ *	that were examined is subtracted
  *
- * Context: Any.
  * Return: The address where the function begins; 0 if it was not found.
  */
-u64 sframe_compiled_function(const struct sframe_compiled *table, u64 addr, u32 *most)
+u64 sframe_compiled_function(const struct sframe_compiled *table, u64 addr, u32 *max_lookups)
 {
 	u64 slot;
 	const u32 *entry = sframe_compiled_entry(table, addr, &slot);
@@ -361,9 +353,9 @@ u64 sframe_compiled_function(const struct sframe_compiled *table, u64 addr, u32 
 	if (!entry)
 		return 0;
 	for (; !(*entry & SFRAME_ENTRY_BEGINS); entry--) {
-		if (entry == table->entries || !*most)
+		if (entry == table->entries || !*max_lookups)
 			return 0;
-		(*most)--;
+		(*max_lookups)--;
 		if (entry == table->entries + table->slots[slot])
 			slot--;
 	}

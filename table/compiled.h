@@ -18,10 +18,10 @@
 #define SFRAME_SLOT_BITS	10
 #define SFRAME_SLOT_SIZE	0x400u
 
-/* Distinct rows of a table at most. The most that is known is 886, of Debian's cc1. */
+/* Distinct rows of a table at most. Doubled, a hostile section takes twice the memory for them. */
 #define SFRAME_COMPILED_MAX_ROWS	0x10000u
 
-/* Entries and slots of a table at most. libxul has 20 million. */
+/* Entries and slots of a table at most: 1 GiB. Halved, no known program would lose its table. */
 #define SFRAME_COMPILED_MAX_ENTRIES	(256u << 20)
 
 /* What a row says, in a form that can be compared. */
@@ -74,7 +74,7 @@ int sframe_compile_function(struct sframe_compile *compile, u32 index);
 void sframe_compile_begin(struct sframe_compile *compile);
 void sframe_compile_end(struct sframe_compile *compile);
 void sframe_compiled_get_row(const struct sframe_compiled *table, u32 nr, struct sframe_row *row);
-u64 sframe_compiled_function(const struct sframe_compiled *table, u64 addr, u32 *most);
+u64 sframe_compiled_function(const struct sframe_compiled *table, u64 addr, u32 *max_lookups);
 
 /*
  * Finds the entry that holds at @addr, and its slot. Returns NULL if the table begins after the

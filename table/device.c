@@ -135,7 +135,6 @@ static long dev_load(void __user *arg)
 	err = copy_sized(&load, sizeof(load), arg, LOAD_SIZE_VER0);
 	if (err)
 		return err;
-	/* Where the error says it all, the text is empty. */
 	if (put_message(load.message, load.message_size, ""))
 		return -EFAULT;
 	if (load.flags & ~SFRAME_LOAD_VDSO)
@@ -243,8 +242,8 @@ static long dev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 /* ---- what is wanted ---- */
 
 /*
- * Before 6.8 the path of a mapped file of an overlay is the overlay's. Does it lead to a copy by
- * now?
+ * Before 6.8, the path of a mapped file of an overlay is the path in the overlay. Returns true if
+ * this path leads to a copy in the upper layer by now.
  */
 static bool is_copied_up(const struct file *file)
 {
@@ -253,8 +252,8 @@ static bool is_copied_up(const struct file *file)
 }
 
 /*
- * Opens the file once more, for reading: the process may have it open for writing, too. Whoever has
- * a lease on the file is not waited for.
+ * Opens the file again, for reading: the process may have it open for writing, too. O_NONBLOCK: the
+ * reader does not wait for the holder of a lease.
  */
 static struct file *open_taken(const struct sfu_wanted_file *taken)
 {
@@ -268,7 +267,7 @@ static struct file *open_taken(const struct sfu_wanted_file *taken)
 	return ERR_PTR(-ESTALE);
 }
 
-/* Gives the reader what it has taken. */
+/* Stores a file or process for the reader. A file gets a descriptor. */
 static int give(const struct sfu_wanted_file *taken, struct sframe_wanted __user *buf)
 {
 	struct sframe_wanted wanted = { .size = sizeof(wanted), .fd = -1, .pid = taken->pid };

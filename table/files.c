@@ -15,6 +15,7 @@
 #include "table/internal.h"
 #include "table/wanted.h"
 
+/* Held by all who load or forget a table; protects what is below. */
 DEFINE_MUTEX(sfu_table_mutex);
 const struct sfu_file_id sfu_files_vdso;
 

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Tables for code of one process: code that the process makes while it runs.
+ * Tables for code that a process makes while it runs. Root loads them by SFRAME_PROCESS.
  *
- * Root loads them by SFRAME_PROCESS, see include/uapi/sframe_unwind.h. A process has its tables in
- * a list. A scan finds them there for code that no file describes. Samples find them in the map.
+ * A process has a list of its tables. A scan uses them for code that no file describes; samples
+ * find them in the map.
  *
- * A table ends with its process, which has one mm: so does execve(). The hook of munmap() marks a
- * table as over if any part of its code is unmapped, before other code can be mapped there. (If two
- * mappings merge, the kernel reports the removal of one of them: this ends the table, too.) A
- * command checks that the code is mapped, and adds the table, under one mmap_lock. So either the
- * check does not find the code any more, or the hook finds the table.
+ * A table ends with its mm, so execve() ends it, too. The hook of munmap() marks a table as over if
+ * any part of its code is unmapped, before other code can be mapped there. If two mappings merge,
+ * the kernel reports the removal of one of them, which ends the table. SFRAME_PROCESS checks that
+ * the code is mapped and adds the table while it holds mmap_lock. So there are two cases: the check
+ * does not find the code, or the hook finds the table.
  *
- * The list is changed under &sfu_process.lock, and read under RCU. A command only tries this lock
- * and mmap_lock: their holders are tasks of the process.
+ * The list is changed under &sfu_process.lock, and read under RCU. SFRAME_PROCESS only tries to
+ * take this lock and mmap_lock, because tasks of the process hold them.
  */
 #include <linux/capability.h>
 #include <linux/jiffies.h>
@@ -47,7 +47,7 @@ static bool has_code(const struct jit_table *table, unsigned long start, unsigne
 	return table->start < end && start < table->end;
 }
 
-/* Addresses of the process have been unmapped. */
+/* Ends the tables for code that has been unmapped. Under RCU. */
 void sfu_jit_unmap(struct sfu_process *process, unsigned long start, unsigned long end)
 {
 	struct jit_table *table;
@@ -57,7 +57,7 @@ void sfu_jit_unmap(struct sfu_process *process, unsigned long start, unsigned lo
 			WRITE_ONCE(table->is_over, true);
 }
 
-/* Forgets the tables that are over, and those for code from @start up to @end. */
+/* Forgets the tables that are over, and the tables for code from @start up to @end. */
 void sfu_jit_forget(struct sfu_process *process, unsigned long start, unsigned long end)
 {
 	struct jit_table *table, *next;
@@ -73,8 +73,8 @@ void sfu_jit_forget(struct sfu_process *process, unsigned long start, unsigned l
 }
 
 /*
- * Finds the newest table for code in this range. If there is one, sets @section to a copy with
- * references of its own, and returns true.
+ * Sets @section to the newest table for code in this range, with references of its own. Returns
+ * false if there is none.
  */
 bool sfu_jit_find(struct sfu_process *process, unsigned long start, unsigned long end,
 		  struct sfu_section *section)
@@ -91,7 +91,7 @@ bool sfu_jit_find(struct sfu_process *process, unsigned long start, unsigned lon
 	return false;
 }
 
-/* Returns true if a file, or the kernel for the vDSO, describes the code, or may after a scan. */
+/* Returns true if a file or the vDSO has a section for the code, or may have one after a scan. */
 static bool is_described(const struct sfu_range *range)
 {
 	return range->section.source != SFU_SOURCE_PROCESS &&
@@ -100,8 +100,8 @@ static bool is_described(const struct sfu_range *range)
 
 /*
  * A walk has found no data at @addr. If no file describes this code, notes the address, and returns
- * true: the next scan asks a reader for a table. That happens at most once in a second, and once in
- * a minute if no table is loaded.
+ * true: the next scan asks a reader for a table. This happens at most once in a second, and once in
+ * a minute while no table is loaded. Any context, under RCU.
  */
 bool sfu_jit_must_ask(struct sfu_process *process, struct sfu_map *map, unsigned long addr)
 {
@@ -116,7 +116,7 @@ bool sfu_jit_must_ask(struct sfu_process *process, struct sfu_map *map, unsigned
 	return true;
 }
 
-/* Asks for a table of current if a walk has needed one. */
+/* Asks a reader for a table of current if a walk has needed one. */
 void sfu_jit_ask(struct sfu_process *process)
 {
 	unsigned long addr = READ_ONCE(process->jit.asked_addr);
@@ -131,7 +131,7 @@ void sfu_jit_ask(struct sfu_process *process)
 
 /* ---- the command ---- */
 
-/* Returns 0 if all of the code is mapped and executable, and no file describes it. */
+/* Returns -ESTALE if a part of the code is not mapped as code; -EEXIST if a file describes one. */
 static int check_code(const struct jit_table *table, struct mm_struct *mm, struct sfu_map *map)
 {
 	const struct vm_area_struct *vma;
@@ -167,8 +167,8 @@ static int check_limits(const struct jit_table *table, const struct sfu_process 
 }
 
 /*
- * Replaces the tables for the code of @table by @table, or, if it has no section, by none. The next
- * sample requests a scan: until then walks use the map as it is.
+ * Removes the tables for the code of @table, and adds @table if it has a section. Walks use the map
+ * as it is until the next sample has requested a scan.
  */
 static int replace(struct sfu_process *process, struct mm_struct *mm, struct jit_table *table)
 {
@@ -208,7 +208,7 @@ static int load_for(struct sfu_process *process, struct mm_struct *mm, bool is_o
 	struct jit_table *table;
 	int err = 0;
 
-	/* Only an answer. */
+	/* Without code, the command is only an answer to read(). */
 	if (source->text_start == source->text_end)
 		return 0;
 	table = kzalloc_obj(*table, GFP_KERNEL_ACCOUNT);
@@ -226,7 +226,7 @@ static int load_for(struct sfu_process *process, struct mm_struct *mm, bool is_o
 	kfree(table);
 	if (err == -ENOSPC && !source->message[0])
 		strscpy(source->message,
-			"no room: 64 tables at most, in an eighth of table_memory, and half for users",
+			"no room for the table of a process",
 			sizeof(source->message));
 	return err;
 }

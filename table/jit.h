@@ -13,7 +13,11 @@ struct sfu_process;
 struct sfu_section;
 struct sfu_table_source;
 
-/* Tables of a process, and the part of the memory for all tables that they may take: 1/8. */
+/*
+ * Tables of a process, and the part of the memory for all tables that they may take: an eighth.
+ * Halved, a JIT compiler with many mappings has code without rows; doubled, one process may take a
+ * quarter of all tables.
+ */
 #define SFU_JIT_TABLES_MAX	64
 #define SFU_JIT_SHARE		8
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What is wanted: files whose code processes have mapped, without a table, and processes with code
- * that no file describes.
+ * What needs a table: files that a sampled process has mapped, and processes with code that no file
+ * describes.
  *
- * A scan adds the file to a queue, if the device has a reader. The queue holds no file and no
- * memory of a process: that would keep a file system from being unmounted. It remembers
- * a process and an address. The reader looks there for the file. If the process has
- * ended, or has mapped another file there, the next process that maps the file adds it again.
- * A process has an identity like a file, without a super block.
+ * A scan adds the file to a queue if the device has a reader. The queue holds no reference of a
+ * file or of a process's memory, because this would keep a file system from being unmounted. An
+ * entry has a process and an address, where the reader finds the file. If the process has ended, or
+ * has mapped another file there, the next process that maps the file adds the file again. A process
+ * has an identity like a file, without a super block.
  */
 #include <linux/cred.h>
 #include <linux/fs.h>
@@ -29,40 +29,32 @@
 #include "table/table.h"
 #include "table/wanted.h"
 
-/* More are not remembered; nor more of one user, unless that is root. */
+/*
+ * Entries at most, and entries of one user other than root. Halved, a large build needs more scans
+ * until all its programs have tables; doubled, the queue takes 1.5 MB.
+ */
 #define MAX_WANTED	4096
 #define MAX_OF_OWNER	(MAX_WANTED / 4)
 
-/* Users share a counter if their numbers have the same hash. */
+/* Users share a counter if their UIDs have the same hash. One bit less: more of them share. */
 #define OWNER_BITS	6
 
-/* Files that a reader has: more than these are not looked at. */
+/* Entries that readers have, examined for fairness. Fewer than jobs of serve: users wait longer. */
 #define MAX_GIVEN	16
 
-/* How often a reader looks into a process whose mmap_lock is held. */
+/* Tries while mmap_lock is held, and the time between two of them. Halved: more scans instead. */
 #define MAX_TRIES	8
-
-/* After this time a reader tries again. */
 #define RETRY_MS	20
 
-/**
- * struct wanted - a file or process that is wanted
- * @node: in @all
- * @list: in @queue, @later, or &sfu_wanted_reader.given
- * @id: identity of the file; of a process, &sfu_process.number as the inode, and no super block
- * @owner: owner_of() the process, or of the one that has mapped the file first
- * @pid: the process, or one that had mapped the file
- * @addr: where
- * @nr_tries: how often mmap_lock was held
- */
+/* A file or process that needs a table. */
 struct wanted {
-	struct hlist_node	node;
-	struct list_head	list;
-	struct sfu_file_id	id;
-	kuid_t			owner;
-	struct pid		*pid;
-	unsigned long		addr;
-	unsigned int		nr_tries;
+	struct hlist_node	node;	/* in @all */
+	struct list_head	list;	/* in @queue, @later, or &sfu_wanted_reader.given */
+	struct sfu_file_id	id;	/* a process: @ino is &sfu_process.number, no @sb */
+	kuid_t			owner;	/* of the process: see owner_of() */
+	struct pid		*pid;	/* the process, or one that has mapped the file */
+	unsigned long		addr;	/* of the code in the process */
+	unsigned int		nr_tries; /* how often mmap_lock was held */
 };
 
 DECLARE_WAIT_QUEUE_HEAD(sfu_wanted_wait);
@@ -77,8 +69,8 @@ static unsigned int nr_of_owners[1 << OWNER_BITS];
 static unsigned int nr_readers;
 
 /*
- * By the inode, whatever its content. A file may change while a reader has it: what the reader says
- * of it answers the file that was taken.
+ * The content of the file does not count: a file may change while a reader has it, and the answer
+ * of the reader is for the file that it took.
  */
 static u32 hash_of(const struct sfu_file_id *id)
 {
@@ -100,13 +92,13 @@ static unsigned int *nr_of_owner(const struct wanted *wanted)
 	return &nr_of_owners[hash_32(__kuid_val(wanted->owner), OWNER_BITS)];
 }
 
-/* Processes whose stacks end for want of a table are scanned once more. */
+/* Processes that lack a table are scanned again at their next sample. */
 static void ask_again(void)
 {
 	atomic_fetch_inc_release(&sfu_table_generation);
 }
 
-/* The files of @later are looked into again, before the others that are wanted. */
+/* Puts the entries of @later at the head of the queue. */
 static void retry(struct work_struct *work)
 {
 	spin_lock(&wanted_lock);
@@ -128,7 +120,6 @@ static void forget(struct wanted *wanted)
 	kfree(wanted);
 }
 
-/* No user but root fills the queue alone. */
 static bool has_room(const struct wanted *wanted)
 {
 	return nr_wanted < MAX_WANTED &&
@@ -152,9 +143,8 @@ static bool add_wanted(struct wanted *wanted)
 }
 
 /*
- * Is the path of a mapped file that of an overlay which a user has mounted? What somebody asks of
- * that path, the overlay may ask of its layers, and these may be FUSE. From 6.8 on the path is that
- * of the layer.
+ * Before 6.8, the path of a mapped file of an overlay is the path in the overlay. Returns true if a
+ * user has mounted this overlay: to open the path, the overlay may read layers that are FUSE.
  */
 static bool is_in_overlay_of_user(const struct file *file)
 {
@@ -163,7 +153,7 @@ static bool is_in_overlay_of_user(const struct file *file)
 	return sb != file_inode(file)->i_sb && sb->s_user_ns != &init_user_ns;
 }
 
-/* Sets the identity of a file. Returns false if the reader shall not have the file. */
+/* Sets the identity of a file. Returns false if no reader may get the file. */
 static bool may_be_given(const struct file *file, struct sfu_file_id *id)
 {
 	return S_ISREG(file_inode(file)->i_mode) && !is_in_overlay_of_user(file) &&
@@ -224,11 +214,9 @@ void sfu_wanted_add_id(const struct sfu_file_id *id, unsigned long addr)
 }
 
 /*
- * There is no table for code of @file that current has mapped at @addr.
- *
- * If a program of some user serves the file system, the reader of the device would wait for
- * that program. The reader serves the whole machine. It gets no file that is not a regular one:
- * to open a device may change its state.
+ * Adds a file without a table; current has mapped its code at @addr. A file whose file system is
+ * served by a user's program is not added, because the reader would wait for this program. Nor is a
+ * file that is not regular: to open a device may change its state.
  */
 void sfu_wanted_add(const struct file *file, unsigned long addr)
 {
@@ -239,8 +227,8 @@ void sfu_wanted_add(const struct file *file, unsigned long addr)
 }
 
 /*
- * The file with this identity is wanted no more, whatever its content. If processes map another
- * content meanwhile, they want it after their next scan.
+ * Removes a file or process from the queue, whatever the content of the file is. Processes that map
+ * another content of the file add it again at their next scan.
  */
 void sfu_wanted_answer(const struct sfu_file_id *id)
 {
@@ -253,7 +241,7 @@ void sfu_wanted_answer(const struct sfu_file_id *id)
 	spin_unlock(&wanted_lock);
 }
 
-/* There is one more reader. What processes have mapped before is wanted after their next scan. */
+/* Adds a reader. Files that are mapped already are added by the next scans. */
 void sfu_wanted_open(struct sfu_wanted_reader *reader)
 {
 	INIT_LIST_HEAD(&reader->given);
@@ -263,14 +251,14 @@ void sfu_wanted_open(struct sfu_wanted_reader *reader)
 	spin_unlock(&wanted_lock);
 }
 
-/* A reader has gone. What it has not answered, another one gets. */
+/* Removes a reader. Another reader gets the entries that this one has not answered. */
 void sfu_wanted_close(struct sfu_wanted_reader *reader)
 {
 	spin_lock(&wanted_lock);
 	list_splice_tail(&reader->given, &queue);
 	list_splice_tail_init(&later, &queue);
 	nr_readers--;
-	/* The queue may be long. A reader that opens the device meanwhile gets the rest. */
+	/* The queue may be long. A reader that comes while it is emptied gets the rest. */
 	while (!nr_readers && !list_empty(&queue)) {
 		forget(list_first_entry(&queue, struct wanted, list));
 		cond_resched_lock(&wanted_lock);
@@ -282,20 +270,19 @@ void sfu_wanted_close(struct sfu_wanted_reader *reader)
 	retry(NULL);
 }
 
-/* Is no file wanted? */
 bool sfu_wanted_is_empty(void)
 {
 	return list_empty_careful(&queue);
 }
 
-/* Returns the file if it is still mapped there, with a reference. */
+/* Returns the file, with a reference, if it is still mapped at the address; -EAGAIN; or NULL. */
 static struct file *get_mapped(struct mm_struct *mm, const struct wanted *wanted)
 {
 	struct vm_area_struct *vma;
 	struct sfu_file_id id;
 	struct file *file = NULL;
 
-	/* Its holder may be anybody. */
+	/* The holder of the lock may wait for ever. */
 	if (!mmap_read_trylock(mm))
 		return ERR_PTR(-EAGAIN);
 	vma = find_vma(mm, wanted->addr);
@@ -307,9 +294,10 @@ static struct file *get_mapped(struct mm_struct *mm, const struct wanted *wanted
 }
 
 /*
- * Returns the memory of a process, or NULL, and whether what it maps counts for a user other than
- * root. The process may end meanwhile: its mappings are removed under mmap_lock. With a reference
- * of its users, the last one would be the reader's to drop, and the files anybody's to close.
+ * Returns the mm of a process, or NULL, and whether its mappings count for a user other than root.
+ * The reference is of mm_count: with one of mm_users, the caller might have to free the mappings,
+ * and to wait for the file systems of the process. If the process ends, its mappings are removed
+ * under mmap_lock.
  */
 struct mm_struct *sfu_wanted_grab_mm(struct pid *pid, bool *is_of_user)
 {
@@ -351,7 +339,7 @@ static void retry_later(struct wanted *wanted)
 	schedule_delayed_work(&retry_work, msecs_to_jiffies(RETRY_MS));
 }
 
-/* How many files of this owner the reader has. Under wanted_lock. */
+/* Returns how many of the last entries that the reader has are of this owner. */
 static unsigned int nr_given(const struct sfu_wanted_reader *reader, kuid_t owner)
 {
 	unsigned int nr = 0, left = MAX_GIVEN;
@@ -366,9 +354,9 @@ static unsigned int nr_given(const struct sfu_wanted_reader *reader, kuid_t owne
 }
 
 /*
- * The next of the queue whose table would be accepted now: the first of a user of whose files the
- * reader has the fewest. A user may want thousands, each of which takes its time. Under
- * wanted_lock.
+ * Returns the first entry of the owner of whom the reader has the fewest entries: one user may want
+ * thousands of files. Files that have just changed wait, because their tables would be refused.
+ * Under wanted_lock.
  */
 static struct wanted *next_of_queue(const struct sfu_wanted_reader *reader)
 {
@@ -391,7 +379,7 @@ static struct wanted *next_of_queue(const struct sfu_wanted_reader *reader)
 	return found;
 }
 
-/* Takes the next of the queue; false if there is none. */
+/* Moves the next entry of the queue to the reader. Returns false if the queue is empty. */
 static bool take_next(struct sfu_wanted_reader *reader, struct wanted *copy)
 {
 	struct wanted *wanted;
@@ -408,9 +396,8 @@ static bool take_next(struct sfu_wanted_reader *reader, struct wanted *copy)
 }
 
 /*
- * The file cannot be had now. If mmap_lock was held, a reader tries again a little later. Else
- * the process has ended, or has unmapped the file. Others that have mapped it want it
- * again after their next scan.
+ * No file was found. If mmap_lock was held, a reader tries again later. Otherwise the process has
+ * ended, or has unmapped the file: other processes that map the file add it at their next scan.
  */
 static void postpone(const struct wanted *copy, bool was_locked)
 {
@@ -427,7 +414,7 @@ static void postpone(const struct wanted *copy, bool was_locked)
 	spin_unlock(&wanted_lock);
 }
 
-/* Takes a file that is wanted, and a reference to it, or a process. Returns if there is one. */
+/* Takes a file, with a reference, or a process. Returns false if nothing is wanted. */
 bool sfu_wanted_take(struct sfu_wanted_reader *reader, struct sfu_wanted_file *taken)
 {
 	bool is_taken = false;
@@ -451,7 +438,7 @@ bool sfu_wanted_take(struct sfu_wanted_reader *reader, struct sfu_wanted_file *t
 	return is_taken;
 }
 
-/* The reader could not be given a file that it has taken. It is the next one that a reader gets. */
+/* Puts a file that could not be given to the reader at the head of the queue. */
 void sfu_wanted_give_back(const struct sfu_file_id *id)
 {
 	struct wanted *wanted;

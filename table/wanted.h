@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Files that are wanted: a sampled process has mapped them, and there is no table. See
- * table/wanted.c.
- */
+/* Files and processes that need a table: see table/wanted.c. */
 #ifndef SFU_WANTED_H
 #define SFU_WANTED_H
 
@@ -16,12 +13,9 @@ struct file;
 struct mm_struct;
 struct pid;
 
-/**
- * struct sfu_wanted_reader - somebody who makes tables
- * @given: what the reader has got and not answered
- */
+/* An open device. */
 struct sfu_wanted_reader {
-	struct list_head	given;
+	struct list_head	given;	/* entries that the reader has not answered */
 };
 
 /**
