@@ -15,56 +15,51 @@ struct sfu_held sfu_held;
 
 static struct dentry *debugfs_dir;
 
-/* The counters are all unsigned longs: @offset names one of them. */
-static unsigned long sum_counter(size_t offset)
+/* Sets @total to the sums over all processors. All counters are unsigned longs. */
+static void sum_counters(struct sfu_counters *total)
 {
-	unsigned long total = 0;
+	const unsigned long *counters;
+	unsigned int i;
 	int cpu;
 
-	for_each_possible_cpu(cpu)
-		total += READ_ONCE(*(unsigned long *)
-			((char *)per_cpu_ptr(&sfu_counters, cpu) + offset));
-	return total;
+	*total = (struct sfu_counters){};
+	for_each_possible_cpu(cpu) {
+		counters = (const unsigned long *)per_cpu_ptr(&sfu_counters, cpu);
+		for (i = 0; i < sizeof(*total) / sizeof(*counters); i++)
+			((unsigned long *)total)[i] += READ_ONCE(counters[i]);
+	}
 }
 
-#define SUM(field)	sum_counter(offsetof(struct sfu_counters, field))
-
-#define SHOW(m, name, field)	seq_printf(m, "%s %lu\n", name, SUM(field))
-
-static void show_group(struct seq_file *m, const char *group,
-		       const char *const *names, unsigned int nr, size_t offset)
+static void show_group(struct seq_file *m, const char *group, const char *const *names,
+		       const unsigned long *counters, unsigned int first, unsigned int nr)
 {
 	unsigned int i;
 
-	for (i = 0; i < nr; i++)
-		seq_printf(m, "%s.%s %lu\n", group, names[i],
-			   sum_counter(offset + i * sizeof(unsigned long)));
+	for (i = first; i < nr; i++)
+		seq_printf(m, "%s.%s %lu\n", group, names[i], counters[i]);
 }
 
 static int stats_show(struct seq_file *m, void *unused)
 {
+	struct sfu_counters total;
 	enum sframe_defect defect;
 
-	SHOW(m, "walks", walks);
-	show_group(m, "stop", sfu_stop_names + 1, NR_SFU_STOPS - 1,
-		   offsetof(struct sfu_counters, stops[1]));
-	show_group(m, "first", sfu_stop_names + 1, NR_SFU_STOPS - 1,
-		   offsetof(struct sfu_counters, firsts[1]));
-	show_group(m, "depth", sfu_stop_names + 1, NR_SFU_STOPS - 1,
-		   offsetof(struct sfu_counters, depths[1]));
-	show_group(m, "frames", sfu_method_names, NR_SFU_METHODS,
-		   offsetof(struct sfu_counters, frames));
-	SHOW(m, "cache.hits", cache_hits);
-	SHOW(m, "cache.misses", cache_misses);
-	show_group(m, "declined", sfu_decline_names, NR_SFU_DECLINES,
-		   offsetof(struct sfu_counters, declined));
+	sum_counters(&total);
+	seq_printf(m, "walks %lu\n", total.walks);
+	show_group(m, "stop", sfu_stop_names, total.stops, 1, NR_SFU_STOPS);
+	show_group(m, "first", sfu_stop_names, total.firsts, 1, NR_SFU_STOPS);
+	show_group(m, "depth", sfu_stop_names, total.depths, 1, NR_SFU_STOPS);
+	show_group(m, "frames", sfu_method_names, total.frames, 0, NR_SFU_METHODS);
+	seq_printf(m, "cache.hits %lu\n", total.cache_hits);
+	seq_printf(m, "cache.misses %lu\n", total.cache_misses);
+	show_group(m, "declined", sfu_decline_names, total.declined, 0, NR_SFU_DECLINES);
 	for (defect = SFRAME_DEFECT_NONE + 1; defect < NR_SFRAME_DEFECTS; defect++)
 		seq_printf(m, "defect.%s %lu\n", sframe_defects[defect].name,
-			   SUM(defects[defect]));
-	SHOW(m, "scan.requests", scan_requests);
-	SHOW(m, "scan.runs", scans);
-	SHOW(m, "scan.lost", lost_scans);
-	SHOW(m, "section.bad", bad_sections);
+			   total.defects[defect]);
+	seq_printf(m, "scan.requests %lu\n", total.scan_requests);
+	seq_printf(m, "scan.runs %lu\n", total.scans);
+	seq_printf(m, "scan.lost %lu\n", total.lost_scans);
+	seq_printf(m, "section.bad %lu\n", total.bad_sections);
 	seq_printf(m, "map.processes %ld\n", atomic_long_read(&sfu_held.processes));
 	seq_printf(m, "map.sections %ld\n", atomic_long_read(&sfu_held.sections));
 	seq_printf(m, "map.bytes %ld\n", atomic_long_read(&sfu_held.bytes));
@@ -76,12 +71,10 @@ DEFINE_SHOW_ATTRIBUTE(stats);
 
 unsigned long sfu_stats_walks(void)
 {
-	return SUM(walks);
-}
+	struct sfu_counters total;
 
-static bool is_complete(enum sfu_stop stop)
-{
-	return stop == SFU_STOP_COMPLETE || stop == SFU_STOP_ENTRYPOINT;
+	sum_counters(&total);
+	return total.walks;
 }
 
 /*
@@ -97,21 +90,21 @@ static bool is_complete(enum sfu_stop stop)
  */
 int sfu_stats_summary(char *buf)
 {
-	unsigned long complete = 0, first = 0;
+	unsigned long complete, first = 0;
+	struct sfu_counters total;
 	enum sfu_stop stop;
 
-	for (stop = SFU_STOP_NONE + 1; stop < NR_SFU_STOPS; stop++) {
-		if (is_complete(stop))
-			complete += SUM(stops[stop]);
-		else
-			first += SUM(firsts[stop]);
-	}
+	sum_counters(&total);
+	complete = total.stops[SFU_STOP_COMPLETE] + total.stops[SFU_STOP_ENTRYPOINT];
+	for (stop = SFU_STOP_NONE + 1; stop < NR_SFU_STOPS; stop++)
+		if (stop != SFU_STOP_COMPLETE && stop != SFU_STOP_ENTRYPOINT)
+			first += total.firsts[stop];
 	return sysfs_emit(buf, "walks %lu\ncomplete %lu\nfirst %lu\nfull %lu\n"
 			  "sframe %lu\nfp %lu\ndeclined %lu\n",
-			  SUM(walks), complete, first, SUM(stops[SFU_STOP_FULL]),
-			  SUM(frames[SFU_METHOD_SFRAME]),
-			  SUM(frames[SFU_METHOD_FP]) + SUM(frames[SFU_METHOD_FP_HABIT]),
-			  SUM(declined[SFU_DECLINE_NOSECTION]));
+			  total.walks, complete, first, total.stops[SFU_STOP_FULL],
+			  total.frames[SFU_METHOD_SFRAME],
+			  total.frames[SFU_METHOD_FP] + total.frames[SFU_METHOD_FP_HABIT],
+			  total.declined[SFU_DECLINE_NOSECTION]);
 }
 
 /* Creates the debugfs files. Without debugfs the counters cannot be read, and all else works. */
