@@ -2,10 +2,9 @@
 /*
  * Finds, in the program headers of a mapped ELF file, where its .sframe is in memory.
  *
- * The headers belong to somebody else and may say anything. The caller reads
- * them once into its own memory, and each field is checked there. This file
- * reads no other memory and calls nothing of the kernel: it compiles unchanged
- * in the module, in tests and in host programs.
+ * The headers may say anything. The caller reads them once into its own memory, and each field is
+ * checked there. This file reads no other memory and calls nothing of the kernel: it compiles
+ * unchanged in the module, in tests and in host programs.
  *
  * Differences of addresses are taken modulo 2^64, where every value is legal.
  * Sizes are compared by subtraction, after a check that the difference is not
@@ -14,12 +13,9 @@
 #include "map/elf.h"
 #include "sframe_format.h"
 
-/**
- * sframe_elf_check_header() - check the header of a file whose program headers are to be read
- * @ehdr: the first bytes of the file
- *
- * Return: 0, or -ENOEXEC if it is no ELF64 file of 1 to SFRAME_ELF_MAX_PHDRS
- * program headers of the usual size.
+/*
+ * Checks the first bytes of a file. Returns 0; -ENOEXEC if it is no ELF64 file of 1 to
+ * SFRAME_ELF_MAX_PHDRS program headers of the usual size.
  */
 int sframe_elf_check_header(const struct elf64_hdr *ehdr)
 {
@@ -40,28 +36,6 @@ static bool covers_offset(const struct elf64_phdr *ph, u64 page_size, u64 offset
 	if (offset < first)
 		return false;
 	return offset - first < lead || offset - first - lead < ph->p_filesz;
-}
-
-static const struct elf64_phdr *find_code(const struct elf64_phdr *phdrs, unsigned int nr,
-					  u64 page_size, u64 offset)
-{
-	unsigned int i;
-
-	for (i = 0; i < nr; i++)
-		if (phdrs[i].p_type == PT_LOAD && (phdrs[i].p_flags & PF_X) &&
-		    covers_offset(&phdrs[i], page_size, offset))
-			return &phdrs[i];
-	return NULL;
-}
-
-static const struct elf64_phdr *find_segment(const struct elf64_phdr *phdrs, unsigned int nr)
-{
-	unsigned int i;
-
-	for (i = 0; i < nr; i++)
-		if (phdrs[i].p_type == SFRAME_PT_GNU_SFRAME)
-			return &phdrs[i];
-	return NULL;
 }
 
 /* Returns true if one readable PT_LOAD holds the segment's file bytes. */
@@ -90,8 +64,7 @@ static bool is_loaded(const struct elf64_phdr *phdrs, unsigned int nr, const str
  * @start: set to the section's address, or to 0 if there is an error
  * @end: set to one past its last byte, or to 0 if there is an error
  *
- * The section may be empty. The caller checks that the addresses are those of
- * user memory.
+ * The section may be empty. The caller checks that the addresses are user addresses.
  *
  * Return: 0; -ENOENT if there is no such segment, or no executable PT_LOAD has
  * @map_offset; -EBADMSG if no readable PT_LOAD holds the segment, or its end
@@ -100,12 +73,18 @@ static bool is_loaded(const struct elf64_phdr *phdrs, unsigned int nr, const str
 int sframe_elf_find_section(const struct elf64_phdr *phdrs, unsigned int nr, u64 page_size,
 			    u64 map_start, u64 map_offset, u64 *start, u64 *end)
 {
-	const struct elf64_phdr *seg = find_segment(phdrs, nr);
-	const struct elf64_phdr *code = find_code(phdrs, nr, page_size, map_offset);
+	const struct elf64_phdr *seg = NULL, *code = NULL, *ph;
 	u64 bias, addr;
 
 	*start = 0;
 	*end = 0;
+	for (ph = phdrs; ph < phdrs + nr; ph++) {
+		if (!seg && ph->p_type == SFRAME_PT_GNU_SFRAME)
+			seg = ph;
+		if (!code && ph->p_type == PT_LOAD && (ph->p_flags & PF_X) &&
+		    covers_offset(ph, page_size, map_offset))
+			code = ph;
+	}
 	if (!seg || !code)
 		return -ENOENT;
 	if (!is_loaded(phdrs, nr, seg))

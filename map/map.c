@@ -22,6 +22,7 @@
 #include "sframe_stats.h"
 #include "table/table.h"
 
+/* Half: more processes go on without a map. Twice: the hook takes longer. */
 #define MAX_MARKED	64
 
 /* The map of a process that has no code. It is never freed. */
@@ -75,42 +76,29 @@ static int compare_sections(const void *a, const void *b, const void *priv)
 	return 0;
 }
 
-/* No linker makes sections that overlap. The hook of munmap() could not find them fast. */
-static void refuse_section(struct sfu_section *section)
-{
-	sfu_section_reset(section, SFU_SECTION_BAD);
-	sfu_count(bad_sections);
-	sfu_count(defects[SFRAME_DEFECT_SEGMENT]);
-}
-
 /*
  * Makes the sections of a map, which is not published yet, searchable by their addresses. If two
- * sections overlap and are not the same, the second is refused.
+ * sections overlap and are not the same, the second is refused: no linker makes such sections, and
+ * the hook of munmap() could not find them fast.
  */
 void sfu_map_order_sections(struct sfu_map *map)
 {
 	struct sfu_section *last = NULL;
 	unsigned int i, nr = 0;
-	bool is_sorted = true;
 
-	for (i = 0; i < map->nr_ranges; i++) {
-		if (!map->ranges[i].section.start)
-			continue;
-		map->by_section[nr++] = i;
-		is_sorted &= nr == 1 || compare_sections(&map->by_section[nr - 2],
-							 &map->by_section[nr - 1], map) <= 0;
-	}
-	/* Sections mostly lie beside their code. sort_r() is slow, also if nothing is to do. */
-	if (!is_sorted)
-		sort_r(map->by_section, nr, sizeof(u32), compare_sections, NULL, map);
-
+	for (i = 0; i < map->nr_ranges; i++)
+		if (map->ranges[i].section.start)
+			map->by_section[nr++] = i;
+	sort_r(map->by_section, nr, sizeof(u32), compare_sections, NULL, map);
 	map->nr_placed = 0;
 	for (i = 0; i < nr; i++) {
 		struct sfu_section *section = &map->ranges[map->by_section[i]].section;
 
 		if (last && section->start < last->end &&
 		    (section->start != last->start || section->end != last->end)) {
-			refuse_section(section);
+			sfu_section_reset(section, SFU_SECTION_BAD);
+			sfu_count(bad_sections);
+			sfu_count(defects[SFRAME_DEFECT_SEGMENT]);
 			continue;
 		}
 		last = section;
@@ -157,17 +145,27 @@ struct sfu_range *sfu_map_find(struct sfu_map *map, unsigned long addr)
 	return range;
 }
 
-/* The first of @nr entries that ends after @addr, or @nr. Entries are in the order of addresses. */
-static __always_inline unsigned int
-first_after(const struct sfu_map *map, unsigned int nr, unsigned long addr,
-	    bool (*ends_after)(const struct sfu_map *map, unsigned int i, unsigned long addr))
+/* Returns entry @i of the ranges in the order of their code, or in the order of their sections. */
+static const struct sfu_range *nth(const struct sfu_map *map, bool by_section, unsigned int i)
 {
-	unsigned int low = 0, high = nr;
+	return &map->ranges[by_section ? map->by_section[i] : i];
+}
+
+static unsigned int nr_entries(const struct sfu_map *map, bool by_section)
+{
+	return by_section ? map->nr_placed : map->nr_ranges;
+}
+
+/* Returns the number of the first of these entries that ends after an address. */
+static unsigned int first_after(const struct sfu_map *map, bool by_section, unsigned long addr)
+{
+	unsigned int low = 0, high = nr_entries(map, by_section);
 
 	while (low < high) {
 		unsigned int middle = low + (high - low) / 2;
+		const struct sfu_range *range = nth(map, by_section, middle);
 
-		if (ends_after(map, middle, addr))
+		if ((by_section ? range->section.end : range->end) > addr)
 			high = middle;
 		else
 			low = middle + 1;
@@ -175,50 +173,30 @@ first_after(const struct sfu_map *map, unsigned int nr, unsigned long addr,
 	return low;
 }
 
-static bool range_ends_after(const struct sfu_map *map, unsigned int i, unsigned long addr)
+/* Returns entry @i, or NULL if it does not exist, or begins at @end or later. */
+static const struct sfu_range *nth_before(const struct sfu_map *map, bool by_section,
+					  unsigned int i, unsigned long end)
 {
-	return map->ranges[i].end > addr;
+	const struct sfu_range *range;
+
+	if (i >= nr_entries(map, by_section))
+		return NULL;
+	range = nth(map, by_section, i);
+	return (by_section ? range->section.start : range->start) < end ? range : NULL;
 }
 
-/* Returns the number of the first range that ends after an address, or &sfu_map.nr_ranges. */
-unsigned int sfu_map_first_after(const struct sfu_map *map, unsigned long addr)
+/* Returns the first range that ends after @start and begins before @end, or NULL. */
+const struct sfu_range *sfu_map_find_overlap(const struct sfu_map *map, unsigned long start,
+					     unsigned long end)
 {
-	return first_after(map, map->nr_ranges, addr, range_ends_after);
+	return nth_before(map, false, first_after(map, false, start), end);
 }
 
-static const struct sfu_range *placed(const struct sfu_map *map, unsigned int i)
-{
-	return &map->ranges[map->by_section[i]];
-}
-
-static bool section_ends_after(const struct sfu_map *map, unsigned int i, unsigned long addr)
-{
-	return placed(map, i)->section.end > addr;
-}
-
-/* The first of @by_section whose section ends after @addr, or &sfu_map.nr_placed. */
-static unsigned int first_section_after(const struct sfu_map *map, unsigned long addr)
-{
-	return first_after(map, map->nr_placed, addr, section_ends_after);
-}
-
-/* Does the map have code or sections at these addresses, also such that are unmapped? */
+/* Returns true if the map has code or sections at these addresses, also if they are unmapped. */
 bool sfu_map_covers(const struct sfu_map *map, unsigned long start, unsigned long end)
 {
-	unsigned int i = sfu_map_first_after(map, start);
-
-	if (i < map->nr_ranges && map->ranges[i].start < end)
-		return true;
-	i = first_section_after(map, start);
-	return i < map->nr_placed && placed(map, i)->section.start < end;
-}
-
-static void mark_unmapped(struct sfu_range *range, unsigned long start, unsigned long end,
-			  bool *code_remains)
-{
-	if (!READ_ONCE(range->unmapped))
-		sfu_range_mark_unmapped(range);
-	*code_remains |= range->start < start || end < range->end;
+	return sfu_map_find_overlap(map, start, end) ||
+	       nth_before(map, true, first_after(map, true, start), end);
 }
 
 /**
@@ -237,18 +215,18 @@ static void mark_unmapped(struct sfu_range *range, unsigned long start, unsigned
 bool sfu_map_unmap(struct sfu_map *map, unsigned long start, unsigned long end,
 		   bool *code_remains)
 {
-	unsigned int first = sfu_map_first_after(map, start), i;
+	const struct sfu_range *range;
+	unsigned int by_section, i, first;
 
-	for (i = first; i < map->nr_ranges && map->ranges[i].start < end; i++) {
-		if (i - first == MAX_MARKED)
-			return false;
-		mark_unmapped(&map->ranges[i], start, end, code_remains);
-	}
-	first = first_section_after(map, start);
-	for (i = first; i < map->nr_placed && placed(map, i)->section.start < end; i++) {
-		if (i - first == MAX_MARKED)
-			return false;
-		mark_unmapped(&map->ranges[map->by_section[i]], start, end, code_remains);
+	for (by_section = 0; by_section < 2; by_section++) {
+		first = first_after(map, by_section, start);
+		for (i = first; (range = nth_before(map, by_section, i, end)); i++) {
+			if (i - first == MAX_MARKED)
+				return false;
+			if (!READ_ONCE(range->unmapped))
+				sfu_range_mark_unmapped(&map->ranges[range - map->ranges]);
+			*code_remains |= range->start < start || end < range->end;
+		}
 	}
 	return true;
 }

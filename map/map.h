@@ -17,7 +17,7 @@
 struct file;
 
 /**
- * struct sfu_range - a range of executable addresses: those of one VMA
+ * struct sfu_range - a range of executable addresses, which is one VMA
  * @start: first address of the code
  * @end: one past its last address
  * @vma: what is mapped there
@@ -28,8 +28,8 @@ struct file;
  * @asked: address in anonymous code at which a walk needed the habit, else 0. Written in any
  *	context, without a lock
  * @starts: functions seen in anonymous code
- * @nr_read: pages of it that were read for them, from its start on
- * @was_read: all of it was
+ * @nr_read: pages of anonymous code that were read for them, from its start on
+ * @was_read: all of the anonymous code was read
  * @has_no_data: its file has neither a section nor a table, and keeps no frame pointers. Constant
  *	once published
  * @is_unnamed: the file is shared memory without a name. A JIT may have its code there
@@ -62,15 +62,14 @@ struct sfu_range {
  * @refs: one reference of each process that has the map, and one of a scan that copies it
  * @nr_ranges: in @ranges
  * @nr_placed: in @by_section
- * @nr_sections: ranges that had a usable section when they were scanned, or may
- *	have one
+ * @nr_sections: ranges that had a usable section when they were scanned, or may have one
  * @generation: sfu_table_generation before the map was scanned
  * @valid_until: after that, a file may have changed whose table the map uses; in jiffies
  * @is_incomplete: headers of a file were not in memory, or there was no room: there may be more
  *	sections
  * @main_ra: the return address in the code that calls main(), once a walk has found it,
  *	else 0. Written and read by walks in any context, without a lock
- * @thread_ra: likewise for the code that calls the function of a thread
+ * @thread_ra: the return address in the code that calls the function of a thread, or 0; as @main_ra
  * @by_section: indices of the ranges whose sections have a place, in the order of the
  *	sections; after @ranges. Two sections are the same or disjoint
  * @ranges: ascending, disjoint. Constant once published, except for
@@ -91,7 +90,7 @@ struct sfu_map {
 	struct sfu_range	ranges[] __counted_by(nr_ranges);
 };
 
-/* Have tables been loaded since the scan, or is there somebody now who loads them? */
+/* Returns true if a table was loaded, or a reader has begun to load tables, since the scan. */
 static inline bool sfu_map_lacks_tables(const struct sfu_map *map)
 {
 	return map->generation != (unsigned int)atomic_read(&sfu_table_generation);
@@ -99,6 +98,8 @@ static inline bool sfu_map_lacks_tables(const struct sfu_map *map)
 
 /* Any context, while the map is held by RCU or a reference. */
 struct sfu_range *sfu_map_find(struct sfu_map *map, unsigned long addr);
+const struct sfu_range *sfu_map_find_overlap(const struct sfu_map *map, unsigned long start,
+					     unsigned long end);
 bool sfu_map_covers(const struct sfu_map *map, unsigned long start, unsigned long end);
 
 /* Ends the use of a range and of its section, also by walks that already have the range. */
@@ -107,8 +108,6 @@ static inline void sfu_range_mark_unmapped(struct sfu_range *range)
 	WRITE_ONCE(range->unmapped, true);
 	atomic_set(&range->section.state, SFU_SECTION_NONE);
 }
-
-unsigned int sfu_map_first_after(const struct sfu_map *map, unsigned long addr);
 
 /* Any context but NMI; do not sleep. */
 bool sfu_map_unmap(struct sfu_map *map, unsigned long start, unsigned long end,

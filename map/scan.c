@@ -164,12 +164,10 @@ static bool is_for_new_code(const struct sfu_scan *scan)
  */
 static u8 find_last_habit(const struct sfu_map *last, const struct vm_area_struct *vma)
 {
-	unsigned int nr = last ? sfu_map_first_after(last, vma->vm_start) : 0;
+	const struct sfu_range *range;
 
-	if (!last || nr == last->nr_ranges || last->ranges[nr].start >= vma->vm_end ||
-	    last->ranges[nr].vma.file)
-		return SFRAME_HABIT_UNKNOWN;
-	return last->ranges[nr].habit;
+	range = last ? sfu_map_find_overlap(last, vma->vm_start, vma->vm_end) : NULL;
+	return range && !range->vma.file ? range->habit : SFRAME_HABIT_UNKNOWN;
 }
 
 /* Fills a range of the new map: its last state, and what the scan finds. */
