@@ -26,7 +26,6 @@
 #include "map/process.h"
 #include "map/processes.h"
 #include "map/request.h"
-#include "map/spares.h"
 #include "walk/row_cache.h"
 #include "sframe_stats.h"
 #include "table/table.h"

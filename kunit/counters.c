@@ -10,7 +10,6 @@
 #include "map/event.h"
 #include "map/process.h"
 #include "map/processes.h"
-#include "map/spares.h"
 
 /* The counters are all unsigned longs. */
 #define NR_COUNTERS	(sizeof(struct sfu_counters) / sizeof(unsigned long))

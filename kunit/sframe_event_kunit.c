@@ -13,7 +13,6 @@
 #include "map/process.h"
 #include "map/processes.h"
 #include "map/request.h"
-#include "map/spares.h"
 
 /* New code of the process, as the kernel reports it. See scan_scene.h for the steps. */
 static const struct script_case script_cases[] = {

@@ -11,7 +11,6 @@
 #include "map/process.h"
 #include "map/processes.h"
 #include "map/request.h"
-#include "map/spares.h"
 
 /* A sample of current misses something. Its irq work has run at the end. */
 static void request_by_sample(void)

@@ -141,4 +141,12 @@ void sfu_process_drop_inherited(struct sfu_process *process);
 /* Under &sfu_process.lock. */
 void sfu_process_publish(struct sfu_process *process, struct sfu_map *map);
 
+/* Spare processes, see map/spares.c. Any context, NMI included; one caller at a time. */
+struct sfu_process *sfu_spares_take(void);
+
+/* Task context; may sleep. */
+void sfu_spares_refill(unsigned int nr);
+int sfu_spares_init(void);
+void sfu_spares_exit(void);
+
 #endif /* SFU_PROCESS_H */

@@ -20,7 +20,6 @@
 #include "map/processes.h"
 #include "map/request.h"
 #include "map/scan.h"
-#include "map/spares.h"
 #include "sframe_stats.h"
 
 /* Half: new processes lose a sample more often, on machines of very many processors. */

@@ -29,7 +29,6 @@
 #include "map/process.h"
 #include "map/request.h"
 #include "map/scan.h"
-#include "map/spares.h"
 #include "sframe_stats.h"
 
 /*

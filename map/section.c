@@ -2,9 +2,9 @@
 /*
  * A section: from an address to the row that holds there.
  *
- * A row that was found a moment ago is in the row cache of the processor. Otherwise it is looked up
- * in the table of the kernel, or the decoder finds it in the bytes of the section. A section that
- * contradicts itself is marked as bad and never used again.
+ * A row is in the row cache of the processor, or it is looked up in the table of the kernel, or the
+ * decoder finds it in the bytes of the section. A section that contradicts itself is marked as bad
+ * and never used again.
  */
 #include "compat.h"
 #include "sframe_arch.h"
@@ -113,10 +113,10 @@ static int find_table_row(const struct sfu_section *section, struct sfu_lookup *
 u64 sfu_section_find_function(const struct sfu_section *section, struct sfu_lookup *lookup,
 			      unsigned long addr)
 {
-	u32 most = lookup->rd.budget / SFU_TABLE_ENTRY_COST, left = most;
+	u32 max_entries = lookup->rd.budget / SFU_TABLE_ENTRY_COST, left = max_entries;
 	u64 func = sframe_compiled_function(&section->compiled->table, addr - section->bias, &left);
 
-	lookup->rd.budget -= (most - left) * SFU_TABLE_ENTRY_COST;
+	lookup->rd.budget -= (max_entries - left) * SFU_TABLE_ENTRY_COST;
 	return func ? func + section->bias : 0;
 }
 
@@ -136,10 +136,10 @@ int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 
 	if (sfu_section_is(section, SFU_SECTION_PENDING))
 		return -EFAULT;
-	/* That of the parent does. A scan finds out whether that of this process does, too. */
+	/* A scan finds out whether the copy of this process contradicts itself, too. */
 	if (lookup->is_borrowed && sfu_section_is(section, SFU_SECTION_BAD))
 		lookup->bad = section;
-	/* The fast path may have found that it contradicts itself, and has no word for it. */
+	/* If this walk's fast path has found the section to be bad, it could not report that. */
 	if (!sfu_section_is(section, SFU_SECTION_READY))
 		return section == lookup->bad ? -EBADMSG : -ENOENT;
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An SFrame section of a process: from an address to its row. See
- * map/section.c.
+ * An SFrame section of a process: from an address to its row. See map/section.c.
  */
 #ifndef SFU_SECTION_H
 #define SFU_SECTION_H
@@ -55,24 +54,23 @@ struct sfu_section {
 	bool			lacks_room;	/* users have no room for the table now */
 };
 
-/* The budget of one walk, in instructions, about. No walk may take more than 60,000. */
+/* The budget of one walk, in instructions. No walk may take more than 60,000. */
 #define SFU_BUDGET		56000U
 #define SFU_TABLE_COST		128	/* of a look-up in a table */
 #define SFU_TABLE_ENTRY_COST	20	/* of an entry between it and the start of its function */
 
 /* What the look-ups of one walk share. */
 struct sfu_lookup {
-	struct sframe_reader	rd;		/* its budget is that of all of them */
+	struct sframe_reader	rd;		/* has the budget of the walk */
 	struct sfu_row_cache	cache;		/* of the processor, or @own */
 	struct sfu_row_set	own;		/* a cache of one set, which no other walk uses */
 	const struct sfu_section *bad;		/* has contradicted itself in this walk, or NULL */
 	/*
-	 * @is_borrowed: the map is the parent's. What is found out about a section is not noted
-	 * there, as the process may write to its own copy of the section. @wants_map: a row of such
-	 * a map had to be looked up in a mapped section. It is remembered only once the process has
-	 * a map of its own.
+	 * The map is the parent's. What is found out about a section is not noted there, as the
+	 * process may write to its own copy of the section.
 	 */
 	bool			is_borrowed;
+	/* A row of a borrowed map was looked up in a mapped section, and cannot be remembered. */
 	bool			wants_map;
 	unsigned int		nr_cached;	/* rows found in the row cache */
 	unsigned int		nr_missed;	/* rows found by a look-up in a section */

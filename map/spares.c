@@ -12,7 +12,6 @@
 
 #include "compat.h"
 #include "map/process.h"
-#include "map/spares.h"
 #include "sframe_stats.h"
 
 /*

@@ -135,18 +135,6 @@ static void queue_start(struct irq_work *irq_work)
 
 static struct irq_work start_irq_work = IRQ_WORK_INIT_HARD(queue_start);
 
-/* The rest of sfu_watch_sample(), for the first sample, and while the hooks are not set. */
-static noinline bool profile_unwatched(unsigned long now)
-{
-	if (!READ_ONCE(is_sampled))
-		WRITE_ONCE(is_sampled, true);
-	if (READ_ONCE(is_watching))
-		return true;
-	if (!READ_ONCE(is_over) && time_after_eq(now, READ_ONCE(start_at)))
-		irq_work_queue(&start_irq_work);
-	return false;
-}
-
 /*
  * A sample has been taken. Returns false if the hooks are not set, and the kernel has to walk. Any
  * context, NMI included.
@@ -158,9 +146,13 @@ bool sfu_watch_sample(void)
 	/* Samples come on all CPUs: most of them do not write. */
 	if (now - READ_ONCE(profiled_at) > HZ)
 		WRITE_ONCE(profiled_at, now);
-	if (likely(READ_ONCE(is_sampled) && READ_ONCE(is_watching)))
+	if (unlikely(!READ_ONCE(is_sampled)))
+		WRITE_ONCE(is_sampled, true);
+	if (likely(READ_ONCE(is_watching)))
 		return true;
-	return profile_unwatched(now);
+	if (!READ_ONCE(is_over) && time_after_eq(now, READ_ONCE(start_at)))
+		irq_work_queue(&start_irq_work);
+	return false;
 }
 
 /* The task that asks for call chains, and has not set the hooks yet. */

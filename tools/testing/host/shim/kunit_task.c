@@ -4,7 +4,6 @@
 #include "map/process.h"
 #include "map/processes.h"
 #include "map/section.h"
-#include "map/spares.h"
 #include "sframe_stats.h"
 #include "table/table.h"
 
