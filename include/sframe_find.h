@@ -36,8 +36,6 @@ static __always_inline bool sframe_get(const struct sframe_reading *from, u64 ad
 	return from->get(from->hdr, from->rd, addr, size, val);
 }
 
-/* ---- functions ---- */
-
 /*
  * Sets @start to the start of the function whose entry is at @addr. It is stored relative to its
  * own place, or to the section.
@@ -131,8 +129,8 @@ static __always_inline bool sframe_is_of_user(const struct sframe_fde *fde)
 }
 
 /*
- * Is @pc in the function, and the function in the code of the section? A linker that does not know
- * SFrame (mold) leaves the entries of functions that it has discarded at address 0.
+ * Returns true if @pc is in the function, and the function in the code of the section. A linker
+ * that does not know SFrame (mold) leaves the entries of discarded functions at address 0.
  */
 static __always_inline bool sframe_covers(const struct sframe_header *hdr,
 					  const struct sframe_fde *fde, u64 pc)
@@ -167,8 +165,8 @@ static __always_inline int sframe_search(const struct sframe_reading *from, u64 
 }
 
 /*
- * The function of the entry at @at does not cover @pc. Entries of size zero may have the same start
- * as the one that does, in any order.
+ * Finds the entry that covers @pc before the entry at @at, which does not cover it. Entries of size
+ * zero may have the same start as the entry that covers @pc, in any order.
  */
 static __always_inline int sframe_step_back(const struct sframe_reading *from, u64 pc, bool is_v3,
 					    u64 *at, struct sframe_fde *fde)
@@ -196,7 +194,7 @@ static __always_inline int sframe_step_back(const struct sframe_reading *from, u
 	return err;
 }
 
-/* Finds the entry that covers @pc in a section that is not sorted. lld's are not. */
+/* Finds the entry that covers @pc in a section that is not sorted, as lld makes them. */
 static __always_inline int sframe_scan(const struct sframe_reading *from, u64 pc, bool is_v3,
 				       u64 *at, struct sframe_fde *fde)
 {
@@ -248,12 +246,13 @@ static __always_inline bool sframe_get_words(const struct sframe_reading *from, 
 					     struct sframe_raw_row *raw)
 {
 	s32 *word = raw->words;		/* a check of the array's bounds would be a call */
+	const u32 unused = 32 - 8 * size;
 	u64 end = addr + SFRAME_FRE_NR_WORDS(raw->info) * size, val;
 
 	for (; addr < end; addr += size) {
 		if (!sframe_get(from, addr, size, &val))
 			return false;
-		*word++ = size == 1 ? (s8)val : size == 2 ? (s16)val : (s32)val;
+		*word++ = (s32)((u32)val << unused) >> unused;
 	}
 	return true;
 }
