@@ -1,34 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The fallback: a step from code without a row, by the frame pointer.
+ * The fallback: a step from code without a row, or by a row that needs a stack pointer which is not
+ * verified.
  *
- * Such code may use the frame pointer as it likes. So a frame that the frame pointer
- * leads to needs a reason to be believed. There are two:
- *
- *   - A proof: the code at its return address calls a function of the same file that has no
- *     row. If the called function has a row, or is in another file, it is not the present
- *     one, and the frame belongs to a function further up the stack.
- *   - The habit of the file: its functions keep frame pointers (map/habit.c).
- *     Then the frame is one of those that the kernel's own walk finds. Like that walk it
- *     may skip the caller of a function that has no frame. The frame must also look like
- *     one: its return address follows a call, and its own frame pointer leads on. This is
- *     asked first, for it costs less: a walk has the budget for perf's 127 such frames.
- *
- * Where a function begins or ends, the instruction itself tells where the return address
- * is. That is exact, and needs no frame pointer. At a return address it counts in memory that no
- * file describes: elsewhere the call may not return, and other code may follow it.
- *
- * If a walk would end for want of a reason, the chain of frame pointers as a whole is one.
- *
- * The stack pointer that follows from a frame pointer is unverified. A wrong frame is
- * worse than a short stack: in a file that does not keep frame pointers the walk ends
- * without a proof.
- *
- * sfu_arch_fallback() decides with these parts, for the calls of one architecture.
- *
- * The outermost code of most stacks has no row: it belongs to libc, or to libstdc++. It
- * is recognised by its instructions, and the walk then ends as SFU_STOP_ENTRYPOINT. Nothing
- * follows such code.
+ * Where a function begins or ends, the instruction itself shows where the return address is. That
+ * is exact, and is tried first. sfu_arch_fallback() then uses frame records (record.c) and, on
+ * arm64, the link register. If no frame by itself has evidence, the walk tries the chain of frame
+ * records as a whole (chain.c), or ends. A wrong frame is worse than a short stack.
  */
 #include "sframe_arch.h"
 #include "walk/call.h"
@@ -36,7 +14,10 @@
 #include "walk/frame.h"
 #include "walk/signal.h"
 
-/* A sampled function may be in the middle of a switch, so only a caller is left like this. */
+/*
+ * Finds the caller on another stack, see sfu_record_find_on_other_stack(). A sampled function may
+ * be in the middle of a switch, so this leaves only callers.
+ */
 static bool leaves_stack(struct sfu_walk *walk, struct sfu_frame *caller)
 {
 	const struct sfu_frame *frame = &walk->frame;
@@ -51,7 +32,7 @@ static bool leaves_stack(struct sfu_walk *walk, struct sfu_frame *caller)
 	return true;
 }
 
-/* The code around the ip. Only the page of the ip is certain to be there: the rest may be 0. */
+/* Reads the code around the ip. Bytes in another page than the ip are 0 if they are absent. */
 static bool read_around(struct sfu_walk *walk, u8 *code, unsigned long ip)
 {
 	unsigned long from = ip - SFU_ARCH_CODE_BEFORE, to = ip + SFU_ARCH_CODE_AFTER;
@@ -66,42 +47,46 @@ static bool read_around(struct sfu_walk *walk, u8 *code, unsigned long ip)
 	       sfu_walk_read_code(walk, code + (begin - from), begin, end - begin);
 }
 
-/* Returns true if the code of the frame is in memory without a file, such as a JIT's or a copy. */
-static bool is_anonymous(struct sfu_walk *walk)
-{
-	const struct sfu_range *range = sfu_walk_find_range(walk, sfu_walk_lookup_ip(&walk->frame));
-
-	return range && !range->vma.file && sfu_section_is(&range->section, SFU_SECTION_NONE);
-}
-
 /*
- * Finds the caller by the instructions at the ip, if these tell where the return address is, and
- * that follows a call, or is the stub that a signal handler returns to. Trampolines of Python do
- * nothing but call and return.
+ * Sets @row to what the instructions at the ip show. A call may not return, and other code may
+ * follow it. So instructions at a return address count only in memory that no file describes:
+ * trampolines of Python do nothing but call and return.
  */
-bool sfu_fallback_by_code(struct sfu_walk *walk, struct sfu_frame *caller)
+static bool find_row_of_code(struct sfu_walk *walk, struct sframe_row *row)
 {
 	u8 code[SFU_ARCH_CODE_BEFORE + SFU_ARCH_CODE_AFTER];
-	const struct sfu_frame *frame = &walk->frame;
 	const u8 *ip = code + SFU_ARCH_CODE_BEFORE;
+	const struct sfu_frame *frame = &walk->frame;
+	const struct sfu_range *range;
+
+	if (frame->is_activation)
+		return read_around(walk, code, frame->ip) &&
+		       sfu_arch_row_of_code(ip, frame->ip, row);
+	range = sfu_walk_range_of(walk, frame);
+	return !frame->sp_unverified && range && !range->vma.file &&
+	       sfu_section_is(&range->section, SFU_SECTION_NONE) &&
+	       read_around(walk, code, frame->ip) && sfu_arch_row_of_end(ip, row);
+}
+
+/* Finds the caller by the instructions at the ip. It follows a call, or is a signal's stub. */
+static bool find_by_code(struct sfu_walk *walk, struct sfu_frame *caller)
+{
 	struct sframe_row row;
 
-	if (!frame->is_activation && (frame->sp_unverified || !is_anonymous(walk)))
-		return false;
-	return read_around(walk, code, frame->ip) &&
-	       (frame->is_activation ? sfu_arch_row_of_code(ip, frame->ip, &row) :
-				       sfu_arch_row_of_end(ip, &row)) &&
-	       !sfu_walk_find_caller(walk, &row, caller) &&
+	return find_row_of_code(walk, &row) && !sfu_walk_find_caller(walk, &row, caller) &&
 	       (sfu_call_classify_site(walk, caller->ip) != SFU_SITE_NONE ||
 		sfu_signal_is_stub(walk, caller->ip));
 }
 
-/* Bytes that a function may realign its stack by, and still be recognised. */
+/*
+ * A function that realigns the stack by at most this many bytes is recognised. With half, those for
+ * AVX-512 are not.
+ */
 #define MAX_REALIGNED	64
 
 /*
- * Has the callee realigned the stack? Then it has pushed a copy of its return address, and
- * the address itself is a little further up.
+ * Returns true if the callee may have realigned the stack. Then it has pushed a copy of its return
+ * address, and the address itself is a little further up.
  */
 static bool may_be_realigned(struct sfu_walk *walk)
 {
@@ -135,11 +120,10 @@ static bool row_of_record(const struct sframe_row *row, struct sframe_row *by_fp
 }
 
 /*
- * Finds the caller by a row that an unverified SP makes doubtful, if it is at the site of a call.
- * There are two ways. The stack pointer may be right after all: it came from code that keeps frame
- * pointers, and that code has not realigned the stack. Or the row describes a frame record, and its
- * code keeps frame pointers. Then the frame pointer points to the record, and the CFA follows from
- * that.
+ * Finds the caller by a row that needs the stack pointer, which is unverified. The caller follows a
+ * call. Two kinds of evidence count. Code that keeps frame pointers, and has not realigned the
+ * stack, has left the right stack pointer. Or the row describes a frame record, and its code keeps
+ * frame pointers: the frame pointer points to this record, and the CFA follows from it.
  */
 bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 			 struct sfu_frame *caller)
@@ -153,19 +137,18 @@ bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 	    sfu_call_classify_site(walk, caller->ip) == SFU_SITE_OF_INDIRECT_CALL)
 		return true;
 	return sfu_has_habit(walk, &walk->frame) && walk->frame.fp >= walk->frame.sp &&
-	       row_of_record(row, &by_fp) &&
-	       !sfu_walk_find_caller(walk, &by_fp, caller) &&
+	       row_of_record(row, &by_fp) && !sfu_walk_find_caller(walk, &by_fp, caller) &&
 	       sfu_call_classify_site(walk, caller->ip) != SFU_SITE_NONE;
 }
 
 /*
- * One step from code without a row. Returns SFU_STOP_NONE; SFU_STOP_ENTRYPOINT if nothing is proved, and
- * the code is that of libc or libstdc++ which starts a program or a thread; SFU_STOP_NODATA if it
- * is other code; else as sfu_signal_step().
+ * Goes one step from code without a row. Returns SFU_STOP_NONE; SFU_STOP_ENTRYPOINT if there is no
+ * evidence for a caller, and the frame is at an entry point; SFU_STOP_NODATA if it is not; else as
+ * sfu_signal_step().
  */
 enum sfu_stop sfu_fallback_step(struct sfu_walk *walk)
 {
-	enum sfu_method method;
+	enum sfu_method method = SFU_METHOD_FP;
 	struct sfu_frame caller;
 	enum sfu_stop stop;
 
@@ -175,16 +158,18 @@ enum sfu_stop sfu_fallback_step(struct sfu_walk *walk)
 		return SFU_STOP_BUDGET;
 	if (sfu_signal_is_at_return(walk))
 		return sfu_signal_step(walk);
-	stop = sfu_arch_fallback(walk, &caller, &method);
+	stop = find_by_code(walk, &caller) ? SFU_STOP_NONE :
+					     sfu_arch_fallback(walk, &caller, &method);
 	if (stop == SFU_STOP_NODATA && leaves_stack(walk, &caller)) {
 		method = SFU_METHOD_FP_HABIT;
 		stop = SFU_STOP_NONE;
 	}
 	if (!stop)
 		sfu_walk_enter(walk, &caller, method);
-	else if (stop == SFU_STOP_NODATA && sfu_is_entrypoint(walk))
+	if (stop != SFU_STOP_NODATA)
+		return stop;
+	if (sfu_is_entrypoint(walk))
 		return SFU_STOP_ENTRYPOINT;
-	if (stop == SFU_STOP_NODATA && sfu_record_lacks_habit(walk))
-		walk->wants_habit = true;
-	return stop;
+	walk->wants_habit |= sfu_record_lacks_habit(walk);
+	return SFU_STOP_NODATA;
 }

@@ -1,37 +1,64 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Steps from code without a row: walk/fallback.c, with the parts that it and the architecture use.
- */
+/* Steps from code without a row. A caller that is not found is undefined. */
 #ifndef SFU_FALLBACK_H
 #define SFU_FALLBACK_H
+
+#include <linux/sched.h>
 
 #include "walk/frame.h"
 
 /* walk/entrypoint.c */
 bool sfu_is_entrypoint(struct sfu_walk *walk);
-bool sfu_is_known_entrypoint(const struct sfu_walk *walk);
 
-/* walk/record.c. A caller that is not found is undefined. */
+/*
+ * The process begins with the stack pointer at start_stack. The frames of _start and of libc's
+ * functions are at most this many bytes below. glibc 2.36 to 2.41 needs more than half; with the
+ * double, more of main()'s own frames could be taken for libc's.
+ */
+#define SFU_MAX_START_STACK		768
+
+static inline bool sfu_is_near_start(const struct sfu_frame *frame)
+{
+	return READ_ONCE(current->mm->start_stack) - frame->sp <= SFU_MAX_START_STACK;
+}
+
+/*
+ * Returns true if a walk has found an entry point at the address of the frame. Most stacks end
+ * there, so its code is read once. A process that puts other code there changes only its own
+ * stacks: walks in borrowed maps do not use this.
+ */
+static __always_inline bool sfu_is_known_entrypoint(const struct sfu_walk *walk)
+{
+	const struct sfu_frame *frame = &walk->frame;
+
+	if (frame->is_activation || walk->lookup.is_borrowed)
+		return false;
+	return frame->ip == READ_ONCE(walk->map->thread_ra) ||
+	       (frame->ip == READ_ONCE(walk->map->main_ra) && sfu_is_near_start(frame));
+}
+
+/* walk/record.c */
 extern bool sfu_proved_only;
 
+/* The record of a frame is low if it is not aligned as the CFA is: SFU_ARCH_LOW_RECORD. */
 static __always_inline bool sfu_record_is_low(const struct sfu_frame *frame)
 {
 	return !IS_ALIGNED(frame->fp, SFU_ARCH_CFA_ALIGN);
 }
 
-/* Does the frame pointer lead up the stack? It may be @below the stack pointer. */
-static __always_inline bool sfu_record_links_up(const struct sfu_frame *frame, unsigned long below)
+/* Returns true if the frame pointer leads up the stack. A low record may be a little below. */
+static __always_inline bool sfu_record_links_up(const struct sfu_frame *frame, bool is_low)
 {
 	return IS_ALIGNED(frame->fp, sizeof(long)) &&
-	       (frame->fp >= frame->sp || frame->sp - frame->fp <= below);
+	       (frame->fp >= frame->sp ||
+		frame->sp - frame->fp <= (is_low ? SFU_ARCH_LOW_RECORD : 0));
 }
 
 bool sfu_has_habit(struct sfu_walk *walk, const struct sfu_frame *frame);
 bool sfu_record_find(struct sfu_walk *walk, struct sfu_frame *caller);
-bool sfu_lacks_row(struct sfu_walk *walk, unsigned long func);
 bool sfu_record_is_proved(struct sfu_walk *walk, const struct sfu_frame *caller);
 bool sfu_record_find_on_other_stack(struct sfu_walk *walk, const struct sfu_frame *frame,
-			 struct sfu_frame *caller);
+				    struct sfu_frame *caller);
 bool sfu_record_is_habitual(struct sfu_walk *walk, struct sfu_frame *caller);
 bool sfu_record_lacks_habit(struct sfu_walk *walk);
 
@@ -40,7 +67,6 @@ unsigned int sfu_chain_follow(struct sfu_walk *walk, u64 *ips, unsigned int max)
 unsigned int sfu_chain_enter(struct sfu_walk *walk, u64 *ips, unsigned int max);
 
 /* walk/fallback.c */
-bool sfu_fallback_by_code(struct sfu_walk *walk, struct sfu_frame *caller);
 bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 			 struct sfu_frame *caller);
 enum sfu_stop sfu_fallback_step(struct sfu_walk *walk);

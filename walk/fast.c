@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The fast path of a walk: it enters one frame after another, as long as their rows are of the most
- * common kinds.
+ * The fast path of a walk: it enters one frame after another, while their rows are packed rows
+ * (SFU_ROW_CFA).
  *
- * A frame is a stack pointer and a frame pointer, and a row is one word (SFU_ROW_CFA). A step looks
- * up the row of the frame's address, in the row cache or in the table, and adds the row's offset
- * to one of the two pointers. That gives the CFA, the caller's stack pointer. It reads the return
- * address, and the caller's frame pointer if the row says where that is saved. follow() does
- * nothing else, and goes on until
+ * A frame is a stack pointer and a frame pointer, and a row is one u64. A step looks the row up, in
+ * the row cache or in the table, and adds the row's offset to one of the two pointers. The sum is
+ * the CFA, the caller's stack pointer. The step reads the return address, and the caller's frame
+ * pointer if the row says where it is saved. follow() does nothing else, and ends for one of four
+ * reasons:
  *
  *  - a row of a mapped section is not in the cache: sfu_section_add_row() decodes it, and adds it;
  *  - a return address is outside of the range: sfu_walk_check_caller() finds the next range, or the
@@ -15,14 +15,14 @@
  *  - a row is of another kind, or a step fails: the general path does the step, or finds out why;
  *  - there is no room, or no budget, for another frame.
  *
- * A step does the same as sfu_walk_find_caller(), by a row that sfu_row_pack() accepts.
+ * A step finds the same caller as sfu_walk_find_caller().
  *
- * Speculation. All reads of the stack are made inside of one window of user memory, which begins at
- * the stack pointer of the first frame. sfu_user_open() has checked that address for the processor,
- * too: it is a barrier, or each read masks its address. sfu_row_pack() accepts only rows whose CFA
- * is above the base, and whose reads lie between the two. So each step checks only its CFA. If the
- * processor mispredicts that check, it reads a few frames too far up. Each is at most 64 KiB. Above
- * user addresses is a hole of 2^47 bytes at least, which such reads do not cross.
+ * Speculation. All reads of the stack are inside of one window of user memory, which begins at the
+ * stack pointer of the first frame. sfu_user_open() is a barrier, or each read masks its address.
+ * sfu_row_pack() accepts only rows whose CFA is above the base, and whose reads lie between the
+ * two. So each step checks only its CFA. If the processor mispredicts that check, it reads a few
+ * frames too far up, each of at most 64 KiB. Such reads do not cross the hole above user addresses,
+ * which has at least 2^47 bytes.
  */
 #include <linux/nospec.h>
 
@@ -74,8 +74,8 @@ static noinline u64 find_in_table(struct fast_walk *fast, u64 key)
 }
 
 /*
- * Enters frames of one range. The loop keeps in registers what it changes, of which it has enough
- * if nothing is inlined around it, and reads the rest from @fast.
+ * Enters frames of one range. The loop keeps what it changes in registers, and reads the rest from
+ * @fast. If another function were inlined here, there would be too few registers.
  */
 static noinline enum fast_end follow(struct fast_walk *fast)
 {
@@ -104,7 +104,7 @@ static noinline enum fast_end follow(struct fast_walk *fast)
 		}
 		base = sp;
 		if (unlikely(row & (SFU_ROW_BY_FP | SFU_ROW_IS_OTHER))) {
-			/* Whatever is mispredicted: no process chooses @end. */
+			/* No process chooses @end, also if the branch is mispredicted. */
 			base = array_index_nospec(fp, end);
 			if (row & SFU_ROW_IS_OTHER || base < sp ||
 			    !IS_ALIGNED(base, SFU_ARCH_CFA_ALIGN))
@@ -113,7 +113,7 @@ static noinline enum fast_end follow(struct fast_walk *fast)
 		cfa = base + (row & SFU_ROW_CFA);
 		if (cfa > end)
 			break;
-		/* A call that pushes it pushes it last. A read that fails may set anything. */
+		/* A call pushes it last. A read that fails may set anything. */
 		sfu_user_get_word(ra, SFU_ARCH_REG_RA < 0 ? cfa - sizeof(ra) :
 				  base + FIELD_GET(SFU_ROW_RA, row), close);
 		if (row & SFU_ROW_SAVES_FP) {
@@ -145,10 +145,7 @@ closed:
 	return why;
 }
 
-/*
- * Goes to the range that the walk has found last, to the instruction at @addr. Returns false if
- * the section cannot be used.
- */
+/* Goes to @addr in the range that was found last. Returns false if its section is not usable. */
 static __always_inline bool go_to_range(struct fast_walk *fast, struct sfu_walk *walk,
 					unsigned long addr)
 {
@@ -186,23 +183,18 @@ static __always_inline enum sfu_stop enter_outer(struct fast_walk *fast, struct 
 /* Moves the walk over @nr frames. */
 static void enter_frames(struct sfu_walk *walk, const struct fast_walk *fast, unsigned int nr)
 {
-	struct sfu_frame *frame = &walk->frame;
-
-	frame->ip = fast->ips[-1];
-	frame->sp = fast->sp;
-	frame->fp = fast->fp;
-	frame->is_activation = false;
-	frame->by_habit = false;
-	frame->is_in_chain = false;
-	frame->regs = NULL;
-	frame->sigcontext = 0;
+	walk->frame = (struct sfu_frame){
+		.ip = fast->ips[-1],
+		.sp = fast->sp,
+		.fp = fast->fp,
+	};
 	walk->nr_frames[SFU_METHOD_SFRAME] += nr;
 }
 
 /*
- * As sfu_walk_callers(), by rows of the most common kinds. @last is the range of the frame. Also
- * returns SFU_STOP_NONE if no frame was entered: the general path goes on. If KUnit is configured,
- * a test may replace this function in its own task.
+ * Enters frames as sfu_walk_callers(). &sfu_walk.last is the range of the frame. Also returns
+ * SFU_STOP_NONE if no frame was entered: the general path goes on. A KUnit test may replace this
+ * function in its own task.
  */
 enum sfu_stop sfu_fast_callers(struct sfu_walk *walk, u64 *ips, unsigned int max, unsigned int *nr)
 {
@@ -217,7 +209,7 @@ enum sfu_stop sfu_fast_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 	if (walk->frame.sp_unverified || !walk->frame.sp || walk->frame.sp >= TASK_SIZE_MAX ||
 	    !IS_ALIGNED(walk->frame.sp, SFU_ARCH_CFA_ALIGN))
 		return SFU_STOP_NONE;
-	/* Members are set one by one: to clear the others first takes as long as a step. */
+	/* Members are set one by one: to assign the structure clears all of it before. */
 	fast.sp = walk->frame.sp;
 	fast.fp = walk->frame.fp;
 	fast.row = 0;

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A frame of a walk: reads of its memory, its range, its row and its caller. */
+/*
+ * A frame of a walk: reads of its memory, its range, its row and its caller.
+ *
+ * A caller is computed into a structure of its own and checked. The frame of the walk does not
+ * change before sfu_walk_enter().
+ */
 #include <linux/ptrace.h>
 
 #include "sframe_arch.h"
@@ -7,38 +12,30 @@
 #include "walk/uprobe.h"
 #include "walk/user.h"
 
-/* Reads user memory; the budget has paid for a read that succeeds. */
-static int read_user(struct sfu_walk *walk, void *dst, unsigned long addr, size_t len)
+/* Reads @len bytes of code. Returns false if a byte is absent, or the budget is spent. */
+bool sfu_walk_read_code(struct sfu_walk *walk, void *code, unsigned long addr, size_t len)
 {
-	int err = sfu_user_read(dst, addr, len);
-
-	if (err)
-		sfu_walk_charge(walk, SFRAME_FAULT_COST);
-	return err;
+	if (sfu_walk_charge(walk, SFU_READ_COST + len))
+		return false;
+	if (!sfu_user_read(code, addr, len))
+		return true;
+	sfu_walk_charge(walk, SFRAME_FAULT_COST);
+	return false;
 }
 
 /* Reads a word of the stack. Returns SFU_STOP_NONE, SFU_STOP_STACK or SFU_STOP_BUDGET. */
-enum sfu_stop sfu_walk_read_word(struct sfu_walk *walk, unsigned long addr,
-				 unsigned long *val)
+enum sfu_stop sfu_walk_read_word(struct sfu_walk *walk, unsigned long addr, unsigned long *val)
 {
-	if (sfu_walk_charge(walk, SFU_READ_COST + sizeof(*val)))
-		return SFU_STOP_BUDGET;
-	return read_user(walk, val, addr, sizeof(*val)) ? SFU_STOP_STACK : SFU_STOP_NONE;
-}
-
-/* Reads @len bytes of code; returns whether they are there, and the budget pays for the read. */
-bool sfu_walk_read_code(struct sfu_walk *walk, void *code, unsigned long addr,
-			size_t len)
-{
-	return !sfu_walk_charge(walk, SFU_READ_COST + len) && !read_user(walk, code, addr, len);
+	if (sfu_walk_read_code(walk, val, addr, sizeof(*val)))
+		return SFU_STOP_NONE;
+	return walk->lookup.rd.budget ? SFU_STOP_STACK : SFU_STOP_BUDGET;
 }
 
 /*
- * Reads a register of the current frame. @reg is its DWARF number, below SFU_ARCH_NR_REGS. Returns
+ * Reads a register of the present frame. @reg is its DWARF number, below SFU_ARCH_NR_REGS. Returns
  * SFU_STOP_REGISTER if it is not known in this frame; else as sfu_walk_read_word().
  */
-enum sfu_stop sfu_walk_read_register(struct sfu_walk *walk, unsigned int reg,
-				     unsigned long *val)
+enum sfu_stop sfu_walk_read_register(struct sfu_walk *walk, unsigned int reg, unsigned long *val)
 {
 	const struct sfu_frame *frame = &walk->frame;
 
@@ -54,6 +51,31 @@ enum sfu_stop sfu_walk_read_register(struct sfu_walk *walk, unsigned int reg,
 	else
 		return SFU_STOP_REGISTER;
 	return SFU_STOP_NONE;
+}
+
+/* Finds the range of an address, or NULL. The last range is tried first: it has most callers. */
+struct sfu_range *sfu_walk_find_range(struct sfu_walk *walk, unsigned long addr)
+{
+	struct sfu_range *last = walk->last;
+
+	if (last && addr >= last->start && addr < last->end)
+		return READ_ONCE(last->unmapped) ? NULL : last;
+	walk->last = sfu_map_find(walk->map, addr);
+	return walk->last;
+}
+
+/*
+ * Finds the start of the function that @row belongs to, which holds at @addr. Returns 0 if the
+ * start is not known, or the budget ends before.
+ */
+u64 sfu_walk_find_function(struct sfu_walk *walk, const struct sframe_row *row,
+			   unsigned long addr)
+{
+	const struct sfu_range *range = sfu_walk_find_range(walk, addr);
+
+	if (!row->func && range && range->section.compiled)
+		return sfu_section_find_function(&range->section, &walk->lookup, addr);
+	return row->func;
 }
 
 /* Computes the value that a rule describes. The calling function handles SFRAME_RULE_SAME. */
@@ -75,60 +97,30 @@ static enum sfu_stop compute_rule(struct sfu_walk *walk, const struct sframe_rul
 	return sfu_walk_read_word(walk, base + rule->off, val);
 }
 
-/* Finds the range of an address, or NULL. Most callers lie in the last range: it is tried first. */
-struct sfu_range *sfu_walk_find_range(struct sfu_walk *walk, unsigned long addr)
-{
-	struct sfu_range *last = walk->last;
-
-	if (last && addr >= last->start && addr < last->end)
-		return READ_ONCE(last->unmapped) ? NULL : last;
-	walk->last = sfu_map_find(walk->map, addr);
-	return walk->last;
-}
-
-/* Finds a row in the section of @range, on the budget of the walk, as sfu_section_find_row(). */
-int sfu_walk_find_row(struct sfu_walk *walk, struct sfu_range *range, unsigned long addr,
-		      struct sframe_row *row)
-{
-	return sfu_section_find_row(&range->section, &walk->lookup, addr, row);
-}
-
 /*
- * Finds the start of the function that @row belongs to, which holds at @addr. Returns 0 if the
- * start is not known, or the budget ends before.
+ * Finds the CFA, which must be above @below. CFA == @below is allowed only in a frame that was
+ * interrupted (sampled, or hit by a signal): it may not have pushed anything yet.
  */
-u64 sfu_walk_find_function(struct sfu_walk *walk, const struct sframe_row *row,
-			   unsigned long addr)
+static enum sfu_stop find_cfa(struct sfu_walk *walk, const struct sframe_row *row,
+			      unsigned long below, unsigned long *cfa)
 {
-	const struct sfu_range *range = sfu_walk_find_range(walk, addr);
+	enum sfu_stop stop = compute_rule(walk, &row->cfa, 0, cfa);
 
-	if (!row->func && range && range->section.compiled)
-		return sfu_section_find_function(&range->section, &walk->lookup, addr);
-	return row->func;
-}
-
-/*
- * Is the CFA above @below, which is the stack pointer if the caller's frame is on the same stack?
- * CFA == SP is allowed only in a frame that was interrupted (sampled, or hit by a
- * signal): it may not have pushed anything yet.
- */
-static bool moves_up(const struct sfu_frame *frame, unsigned long cfa, unsigned long below)
-{
-	if (!IS_ALIGNED(cfa, SFU_ARCH_CFA_ALIGN))
-		return false;
-	return cfa > below || (sfu_walk_has_registers(frame) && cfa == below);
-}
-
-/*
- * Functions save below the CFA. The rows of setcontext() and longjmp() of glibc have their argument
- * as the CFA, with the return address in it, above, or in a register: it is no stack pointer.
- */
-static bool cfa_is_argument(const struct sframe_row *row)
-{
-	if (row->cfa.how != SFRAME_RULE_REG || row->cfa.reg == SFU_ARCH_REG_SP ||
-	    row->cfa.reg == SFU_ARCH_REG_FP || row->signal)
-		return false;
-	return row->ra.how != SFRAME_RULE_CFA_MEM || row->ra.off >= 0;
+	if (stop)
+		return stop;
+	/*
+	 * Functions save registers below the CFA. The rows of setcontext() and longjmp() of glibc
+	 * have the argument as the CFA, and the return address above it or in a register: this CFA
+	 * is no stack pointer.
+	 */
+	if (row->cfa.how == SFRAME_RULE_REG && row->cfa.reg != SFU_ARCH_REG_SP &&
+	    row->cfa.reg != SFU_ARCH_REG_FP && !row->signal &&
+	    (row->ra.how != SFRAME_RULE_CFA_MEM || row->ra.off >= 0))
+		return SFU_STOP_CFA;
+	if (!IS_ALIGNED(*cfa, SFU_ARCH_CFA_ALIGN) || *cfa < below ||
+	    (*cfa == below && !sfu_walk_has_registers(&walk->frame)))
+		return SFU_STOP_CFA;
+	return SFU_STOP_NONE;
 }
 
 static enum sfu_stop find_ra(struct sfu_walk *walk, const struct sframe_rule *rule,
@@ -146,30 +138,30 @@ static enum sfu_stop find_ra(struct sfu_walk *walk, const struct sframe_rule *ru
 }
 
 /*
- * Finds the caller's frame pointer. A rule that loads it relative to the frame pointer
- * of this frame is stale at the end of a realigned function, where that one has been
- * popped: compilers do not describe that. The slot then lies outside of the frame, and
- * the register already holds the caller's frame pointer.
+ * Finds the caller's frame pointer. At the end of a realigned function, a rule that loads it
+ * relative to the frame pointer no longer holds: the register already has the caller's frame
+ * pointer. Compilers do not describe that. The address that the rule gives is then outside of the
+ * frame.
  */
 static enum sfu_stop find_fp(struct sfu_walk *walk, const struct sframe_rule *rule,
 			     unsigned long cfa, unsigned long *fp)
 {
-	unsigned long slot = walk->frame.fp + rule->off;
+	unsigned long addr = walk->frame.fp + rule->off;
 
 	*fp = walk->frame.fp;
 	if (rule->how == SFRAME_RULE_SAME)
 		return SFU_STOP_NONE;
 	if (rule->how == SFRAME_RULE_REG_MEM && rule->reg == SFU_ARCH_REG_FP &&
-	    (slot < walk->frame.sp || slot >= cfa))
+	    (addr < walk->frame.sp || addr >= cfa))
 		return SFU_STOP_NONE;
 	return compute_rule(walk, rule, cfa, fp);
 }
 
 /*
- * The caller's stack pointer is the CFA. SFrame has no form for a CFA of a saved stack pointer
- * plus an offset, *(reg + n) + c. "sframectl convert" leaves out c, so the return address is at
- * this CFA or above it, which is true of no other frame where calls push it: the caller's stack
- * begins after it.
+ * Returns the caller's stack pointer, which is the CFA. SFrame has no form for a CFA of a saved
+ * stack pointer plus an offset, *(reg + n) + c, and "sframectl convert" leaves out c. So the return
+ * address is at this CFA or above it, and the caller's stack begins after the return address. Where
+ * calls push it, no other frame has the return address there.
  */
 static unsigned long find_sp(const struct sframe_row *row, unsigned long cfa)
 {
@@ -179,14 +171,14 @@ static unsigned long find_sp(const struct sframe_row *row, unsigned long cfa)
 	return cfa + row->ra.off + sizeof(long);
 }
 
-/* Bytes between the frame of a coroutine's first function and the end of its stack, at most. */
+/* Ruby's coroutines need at least half of this; with the double, more zeros look like an end. */
 #define MAX_ABOVE_FIRST	32
 
 /*
  * Returns true if nothing has called the function whose return address is 0. Code that starts a
- * coroutine (Ruby's) leaves neither a return address nor a frame pointer at the end of the stack,
- * which is the end of a page. A wrong row finds a 0 anywhere in a stack. Most first functions of
- * stacks have rows that say so.
+ * coroutine (Ruby's) leaves neither a return address nor a frame pointer. Its frame is at most
+ * MAX_ABOVE_FIRST bytes below the end of the stack, which is the end of a page. A wrong row finds a
+ * 0 anywhere in a stack. Most first functions of stacks have rows that say so.
  */
 static bool is_first(const struct sfu_frame *caller)
 {
@@ -194,9 +186,9 @@ static bool is_first(const struct sfu_frame *caller)
 }
 
 /*
- * Is there code at the address of @caller? Sets @last to the range of the address. If the address
+ * Checks that there is code at the address of @caller, and sets @last to its range. If the address
  * is the trampoline of uretprobes, the caller gets the address that the trampoline has replaced.
- * Returns SFU_STOP_NONE, or why there is no caller.
+ * Returns SFU_STOP_NONE; SFU_STOP_COMPLETE or SFU_STOP_RA if there is no caller.
  */
 enum sfu_stop sfu_walk_check_caller(struct sfu_walk *walk, struct sfu_frame *caller)
 {
@@ -206,11 +198,14 @@ enum sfu_stop sfu_walk_check_caller(struct sfu_walk *walk, struct sfu_frame *cal
 	/* The trampoline begins a page. Few other return addresses do. */
 	if (PAGE_ALIGNED(caller->ip))
 		caller->ip = sfu_uprobe_real_ra(walk, caller->sp, caller->ip);
-	walk->wants_code = !sfu_walk_find_range(walk, sfu_walk_lookup_ip(caller));
+	walk->wants_code = !sfu_walk_range_of(walk, caller);
 	return walk->wants_code ? SFU_STOP_RA : SFU_STOP_NONE;
 }
 
-/* As sfu_walk_find_caller(), if the caller's frame is above @below. */
+/*
+ * Computes and checks the caller's frame, which is above @below, by the row that holds in the frame
+ * of the walk. Returns SFU_STOP_NONE, or why no caller can be trusted; @caller is undefined then.
+ */
 enum sfu_stop sfu_walk_find_caller_above(struct sfu_walk *walk, const struct sframe_row *row,
 					 unsigned long below, struct sfu_frame *caller)
 {
@@ -218,13 +213,9 @@ enum sfu_stop sfu_walk_find_caller_above(struct sfu_walk *walk, const struct sfr
 	enum sfu_stop stop;
 
 	walk->wants_code = false;
-	stop = compute_rule(walk, &row->cfa, 0, &cfa);
-	if (stop)
-		return stop;
-	if (cfa_is_argument(row) || !moves_up(&walk->frame, cfa, below))
-		return SFU_STOP_CFA;
-
-	stop = find_ra(walk, &row->ra, cfa, below, &ra) ?: find_fp(walk, &row->fp, cfa, &fp);
+	stop = find_cfa(walk, row, below, &cfa) ?:
+	       find_ra(walk, &row->ra, cfa, below, &ra) ?:
+	       find_fp(walk, &row->fp, cfa, &fp);
 	if (stop)
 		return stop;
 	*caller = (struct sfu_frame){
@@ -234,22 +225,4 @@ enum sfu_stop sfu_walk_find_caller_above(struct sfu_walk *walk, const struct sfr
 		.is_activation = row->signal,
 	};
 	return sfu_walk_check_caller(walk, caller);
-}
-
-/*
- * Computes and checks the caller's frame by the row that holds in the frame of the walk, which does
- * not change. Returns SFU_STOP_NONE, or why no caller can be trusted; @caller is undefined then.
- */
-enum sfu_stop sfu_walk_find_caller(struct sfu_walk *walk, const struct sframe_row *row,
-				   struct sfu_frame *caller)
-{
-	return sfu_walk_find_caller_above(walk, row, walk->frame.sp, caller);
-}
-
-/* Moves the walk to @caller, which @method has found. */
-void sfu_walk_enter(struct sfu_walk *walk, const struct sfu_frame *caller,
-		    enum sfu_method method)
-{
-	walk->frame = *caller;
-	walk->nr_frames[method]++;
 }

@@ -17,15 +17,19 @@
 
 struct pt_regs;
 
-#define SFU_MAX_SIGNALS		8		/* signal frames in one walk */
-#define SFU_MAX_SWITCHES	4		/* times that a walk goes on further down */
+/*
+ * Signal frames in one walk, and times that it goes on further down, on another stack. Each bounds
+ * the frames that do not move up. Half of each ends stacks of nested handlers, and of Go with cgo.
+ */
+#define SFU_MAX_SIGNALS		8
+#define SFU_MAX_SWITCHES	4
 
-/* The costs of a walk besides its look-ups, in instructions, about. */
-#define SFU_STEP_COST		500	/* a step by walk_slow(), with what precedes it */
-#define SFU_FALLBACK_COST	500	/* its way without a row, besides reads */
+/* Costs besides look-ups, in instructions, about. With half of them, walks exceed 60,000. */
+#define SFU_STEP_COST		500	/* a step of the general path */
+#define SFU_FALLBACK_COST	500	/* a step without a row adds this, besides reads */
 #define SFU_FAST_COST		48	/* a frame of the fast path */
-#define SFU_RECORD_COST		200	/* a frame of sfu_chain_follow(), besides reads */
-#define SFU_RANGE_COST		300	/* the way of these two to another range, of up to 2048 */
+#define SFU_RECORD_COST		200	/* a frame record of a chain, besides reads */
+#define SFU_RANGE_COST		300	/* a search for another range, of up to 2048 */
 #define SFU_READ_COST		64	/* a read, and 1 for each byte */
 #define SFU_RETURN_COST		100	/* an entry of the list of pending returns */
 
@@ -35,82 +39,99 @@ struct sfu_frame {
 	unsigned long	fp;
 	bool		is_activation;	/* @ip is the next instruction, not a return address */
 	/*
-	 * No row gives @sp. It follows from a frame pointer, and is wrong if that function was
-	 * realigned and has pushed a copy of its return address. Or (arm64) it is the stack
-	 * pointer of a callee, which may have moved it.
+	 * No row gives @sp. A frame pointer gives it, and it is wrong if the function has realigned
+	 * the stack. Or (arm64) it is the stack pointer of the callee, which may have moved it.
 	 */
 	bool		sp_unverified;
 	bool		by_habit;	/* only a habit is evidence for this frame */
 	bool		is_in_chain;	/* a chain of frame pointers led to this frame */
 	struct pt_regs	*regs;		/* all registers, in the sampled frame, else NULL */
-	unsigned long	sigcontext;	/* their user address, in a frame hit by a signal, else 0 */
+	unsigned long	sigcontext;	/* or their user address, in a frame hit by a signal */
 };
 
 /* A walk up the user stack of current. */
 struct sfu_walk {
 	struct sfu_map		*map;		/* held by the caller; NULL: there is none yet */
 	struct sfu_range	*last;		/* the range that was found last, or NULL */
-	struct sfu_lookup	lookup;		/* its budget is that of the whole walk */
-	/* User addresses lead to the memory of current. Else nothing is read. */
-	bool			has_memory;
-	/*
-	 * The last return address was in no range: code may have been mapped there since the scan.
-	 * Valid after SFU_STOP_RA.
-	 */
-	bool			wants_code;
+	struct sfu_lookup	lookup;		/* has the budget of the whole walk */
+	bool			has_memory;	/* user addresses lead to the memory of current */
+	bool			wants_code;	/* the last return address was in no range */
 	bool			wants_habit;	/* a step needs a habit that no scan knows yet */
 	struct sfu_frame	frame;		/* the frame that the walk has reached */
 	unsigned int		nr_signals;	/* signal frames that the walk has crossed */
-	unsigned int		nr_switches;	/* how often it went on down on another stack */
+	unsigned int		nr_switches;	/* times that it went on further down */
 	unsigned int		nr_frames[NR_SFU_METHODS];	/* callers found, by method */
 };
 
 /*
- * The parts of the walk use the functions below. Only sfu_walk_enter(), the fast path, the two
- * steps, sfu_chain_follow(), sfu_chain_enter() and sfu_uprobe_undo() change the frame for
- * good. The others change at most the budget, the counters, @last and @wants_code.
- */
-
-/*
- * The address to look up for a frame. A call may be the last instruction of its
- * function, or of its range: then the return address is already outside.
+ * Returns the address to look up for a frame. A call may be the last instruction of its function,
+ * or of its range: then the return address is already outside.
  */
 static inline unsigned long sfu_walk_lookup_ip(const struct sfu_frame *frame)
 {
 	return frame->is_activation ? frame->ip : frame->ip - 1;
 }
 
-/* Are all registers of this frame known? */
+/* Returns true if all registers of this frame are known. */
 static inline bool sfu_walk_has_registers(const struct sfu_frame *frame)
 {
 	return frame->regs || frame->sigcontext;
 }
 
-/*
- * Takes what some work costs from the budget of the walk. Returns -E2BIG if the budget is spent.
- */
+/* Takes what some work costs from the budget of the walk. Returns -E2BIG if the budget is spent. */
 static inline int sfu_walk_charge(struct sfu_walk *walk, unsigned int cost)
 {
 	return sframe_charge(&walk->lookup.rd, cost);
 }
 
-enum sfu_stop sfu_walk_read_word(struct sfu_walk *walk, unsigned long addr,
-				 unsigned long *val);
-enum sfu_stop sfu_walk_read_register(struct sfu_walk *walk, unsigned int reg,
-				     unsigned long *val);
-bool sfu_walk_read_code(struct sfu_walk *walk, void *code, unsigned long addr,
-			size_t len);
+enum sfu_stop sfu_walk_read_word(struct sfu_walk *walk, unsigned long addr, unsigned long *val);
+enum sfu_stop sfu_walk_read_register(struct sfu_walk *walk, unsigned int reg, unsigned long *val);
+bool sfu_walk_read_code(struct sfu_walk *walk, void *code, unsigned long addr, size_t len);
 struct sfu_range *sfu_walk_find_range(struct sfu_walk *walk, unsigned long addr);
-int sfu_walk_find_row(struct sfu_walk *walk, struct sfu_range *range, unsigned long addr,
-		      struct sframe_row *row);
 u64 sfu_walk_find_function(struct sfu_walk *walk, const struct sframe_row *row,
 			   unsigned long addr);
+enum sfu_stop sfu_walk_check_caller(struct sfu_walk *walk, struct sfu_frame *caller);
 enum sfu_stop sfu_walk_find_caller_above(struct sfu_walk *walk, const struct sframe_row *row,
 					 unsigned long below, struct sfu_frame *caller);
-enum sfu_stop sfu_walk_find_caller(struct sfu_walk *walk, const struct sframe_row *row,
-				   struct sfu_frame *caller);
-enum sfu_stop sfu_walk_check_caller(struct sfu_walk *walk, struct sfu_frame *caller);
-void sfu_walk_enter(struct sfu_walk *walk, const struct sfu_frame *caller,
-		    enum sfu_method method);
+
+/* Finds a row in the section of @range, on the budget of the walk, as sfu_section_find_row(). */
+static inline int sfu_walk_find_row(struct sfu_walk *walk, struct sfu_range *range,
+				    unsigned long addr, struct sframe_row *row)
+{
+	return sfu_section_find_row(&range->section, &walk->lookup, addr, row);
+}
+
+/* Returns true if @addr is in @range, which may be NULL, and certainly no row holds there. */
+static inline bool sfu_lacks_row(struct sfu_walk *walk, struct sfu_range *range,
+				 unsigned long addr)
+{
+	struct sframe_row row __uninitialized;
+
+	return range && (sfu_section_is(&range->section, SFU_SECTION_NONE) ||
+			 sfu_walk_find_row(walk, range, addr, &row) == -ENOENT);
+}
+
+/* Finds the range of a frame, or NULL. */
+static inline struct sfu_range *sfu_walk_range_of(struct sfu_walk *walk,
+						  const struct sfu_frame *frame)
+{
+	return sfu_walk_find_range(walk, sfu_walk_lookup_ip(frame));
+}
+
+/* Finds the caller on the present stack, as sfu_walk_find_caller_above(). */
+static inline enum sfu_stop sfu_walk_find_caller(struct sfu_walk *walk,
+						 const struct sframe_row *row,
+						 struct sfu_frame *caller)
+{
+	return sfu_walk_find_caller_above(walk, row, walk->frame.sp, caller);
+}
+
+/* Moves the walk to @caller, which @method has found. */
+static inline void sfu_walk_enter(struct sfu_walk *walk, const struct sfu_frame *caller,
+				  enum sfu_method method)
+{
+	walk->frame = *caller;
+	walk->nr_frames[method]++;
+}
 
 #endif /* SFU_FRAME_H */

@@ -2,16 +2,14 @@
 /*
  * The row caches: from an address to its row, without a look-up in its section.
  *
- * Each processor has one, for all processes. A walk uses that of its processor, with preemption
- * disabled. A walk that has interrupted it, in an NMI, uses none. So one walk at a time reads and
- * writes a cache, and needs no barriers.
+ * Each processor has one cache for all processes. A walk uses the cache of its processor, with
+ * preemption disabled. If an NMI interrupts this walk, a walk in the NMI uses no cache. So one walk
+ * at a time reads and writes a cache, without barriers.
  *
  * A row belongs to a section: a table, for all processes that use it, or the section that one
- * process has mapped at one time. Sections have numbers, and no number is used twice. So a process
- * that writes to its section changes no row of others, and code that is mapped at an old address
- * has no rows. Rows are not removed, but replaced by those of other addresses with the same place:
- * whoever runs much code makes the walks of others look their rows up again, while both run on the
- * same processor.
+ * process has mapped at one time. No number of a section is used twice. So a process that writes to
+ * its section changes no rows of other processes, and code that is mapped at an old address has no
+ * rows. No row is removed: a newer row replaces an older one in the same set.
  */
 #define pr_fmt(fmt) "sframe_unwind: " fmt
 
@@ -24,7 +22,7 @@
 #include "sframe_arch.h"
 #include "walk/row_cache.h"
 
-#define ROWS_MAX	0x100000U
+#define MAX_ROWS	0x100000U	/* 32 MiB: the product in sfu_row_cache_set() has 64 bits */
 
 static unsigned int row_cache = 4096;
 module_param(row_cache, uint, 0444);
@@ -33,9 +31,8 @@ MODULE_PARM_DESC(row_cache, "rows that each processor remembers, of 32 bytes eac
 DEFINE_PER_CPU(struct sfu_row_cache, sfu_row_caches);
 
 /*
- * Returns a number that no section or table had before, for the row caches. Sets @key_base to what
- * is added to an address for its key. The sum is random: a process does not know whose rows its own
- * rows push out.
+ * Returns a number that no section or table had before. Sets @key_base to a random number; an
+ * address plus this is its key. So a process does not know whose rows its own rows replace.
  */
 u64 sfu_row_cache_new_section(u64 *key_base)
 {
@@ -49,45 +46,34 @@ u64 sfu_row_cache_new_section(u64 *key_base)
 /* The bits below SFU_ROW_CFA are free. */
 static_assert(SFU_ARCH_CFA_ALIGN > (SFU_ROW_BY_FP | SFU_ROW_SAVES_FP | SFU_ROW_IS_OTHER));
 
-/*
- * Returns a row in one word. The offsets are those from the base; @how says what the base is, and
- * whether the frame pointer is saved. Where calls push the return address, it is next to the CFA.
- */
-static u64 pack_row(s64 cfa, s64 ra, s64 fp, u64 how)
-{
-	const u64 most = cfa - sizeof(long);	/* for the start of a word below the CFA */
-
-	if (!IS_ALIGNED(cfa, SFU_ARCH_CFA_ALIGN) || most > U16_MAX - sizeof(long))
-		return SFU_ROW_OTHER;
-	if (SFU_ARCH_REG_RA < 0 ? (u64)ra != most : (u64)ra > most)
-		return SFU_ROW_OTHER;
-	if (!(how & SFU_ROW_SAVES_FP))
-		fp = 0;
-	else if ((u64)fp > most)
-		return SFU_ROW_OTHER;
-	return cfa | how | FIELD_PREP(SFU_ROW_RA, ra) | FIELD_PREP(SFU_ROW_FP, fp);
-}
-
-/* Returns a row in one word; SFU_ROW_OUTERMOST; or SFU_ROW_OTHER if it does not fit. */
+/* Returns a packed row; SFU_ROW_OUTERMOST; or SFU_ROW_OTHER if the row does not fit. */
 u64 sfu_row_pack(const struct sframe_row *row)
 {
-	s64 cfa = row->cfa.off;
-	u64 how = 0;
+	const s64 cfa = row->cfa.off, ra = cfa + row->ra.off;
+	const u64 max = cfa - sizeof(long);	/* for the start of a word below the CFA */
+	u64 how = 0, fp = 0;
 
 	if (row->outermost)
 		return SFU_ROW_OUTERMOST;
-	if (row->signal || row->cfa.how != SFRAME_RULE_REG ||
-	    row->ra.how != SFRAME_RULE_CFA_MEM)
+	if (row->signal || row->cfa.how != SFRAME_RULE_REG || row->ra.how != SFRAME_RULE_CFA_MEM ||
+	    !IS_ALIGNED(cfa, SFU_ARCH_CFA_ALIGN) || max > U16_MAX - sizeof(long))
 		return SFU_ROW_OTHER;
 	if (row->cfa.reg == SFU_ARCH_REG_FP)
 		how = SFU_ROW_BY_FP;
 	else if (row->cfa.reg != SFU_ARCH_REG_SP)
 		return SFU_ROW_OTHER;
-	if (row->fp.how == SFRAME_RULE_CFA_MEM)
-		how |= SFU_ROW_SAVES_FP;
-	else if (row->fp.how != SFRAME_RULE_SAME)
+	/* A call that pushes the return address pushes it last, next to the CFA. */
+	if (SFU_ARCH_REG_RA < 0 ? (u64)ra != max : (u64)ra > max)
 		return SFU_ROW_OTHER;
-	return pack_row(cfa, cfa + row->ra.off, cfa + row->fp.off, how);
+	if (row->fp.how == SFRAME_RULE_CFA_MEM) {
+		how |= SFU_ROW_SAVES_FP;
+		fp = cfa + row->fp.off;
+	} else if (row->fp.how != SFRAME_RULE_SAME) {
+		return SFU_ROW_OTHER;
+	}
+	if (fp > max)
+		return SFU_ROW_OTHER;
+	return cfa | how | FIELD_PREP(SFU_ROW_RA, ra) | FIELD_PREP(SFU_ROW_FP, fp);
 }
 
 /* Allocates the caches. Returns -ENOMEM: then sfu_row_cache_exit() frees what there is. */
@@ -95,7 +81,7 @@ int sfu_row_cache_init(void)
 {
 	int cpu;
 
-	row_cache = clamp(row_cache, SFU_ROW_WAYS, ROWS_MAX);
+	row_cache = clamp(row_cache, SFU_ROW_WAYS, MAX_ROWS);
 	for_each_possible_cpu(cpu) {
 		struct sfu_row_cache *cache = per_cpu_ptr(&sfu_row_caches, cpu);
 

@@ -12,14 +12,14 @@
 #include "sframe_core.h"
 
 /*
- * A row of the most common kind, in one word. The CFA is the base register plus SFU_ROW_CFA, a
- * multiple of SFU_ARCH_CFA_ALIGN. SFU_ROW_RA and SFU_ROW_FP are the bytes from the base to the
- * stored return address and, with SFU_ROW_SAVES_FP, to the stored frame pointer; all of both is
- * below the CFA.
+ * A packed row: a row of the most common kind in one u64. The CFA is the base register plus
+ * SFU_ROW_CFA, a multiple of SFU_ARCH_CFA_ALIGN. SFU_ROW_RA and SFU_ROW_FP are the bytes from the
+ * base to the stored return address and, with SFU_ROW_SAVES_FP, to the stored frame pointer; all of
+ * both is below the CFA.
  */
 #define SFU_ROW_BY_FP		BIT_ULL(0)	/* the base is FP, else SP */
 #define SFU_ROW_SAVES_FP	BIT_ULL(1)
-#define SFU_ROW_IS_OTHER	BIT_ULL(2)	/* the row fits in no word, or there is none */
+#define SFU_ROW_IS_OTHER	BIT_ULL(2)	/* the row cannot be packed, or there is none */
 #define SFU_ROW_CFA		GENMASK_ULL(15, 3)
 #define SFU_ROW_RA		GENMASK_ULL(31, 16)
 #define SFU_ROW_FP		GENMASK_ULL(47, 32)
@@ -29,12 +29,12 @@
 #define SFU_ROW_NONE		(SFU_ROW_IS_OTHER | BIT_ULL(17))
 
 struct sfu_cached_row {
-	u64	section;	/* its number; 0: the place is empty */
+	u64	section;	/* its number; 0: the slot is empty */
 	u64	key;		/* the address, plus &sfu_section.key_base */
 	u64	row;
 };
 
-/* So many rows may have the same place, which is one line of the processor's cache. */
+/* Slots of a set, which is one line of the processor's cache. With one, keys replace each other. */
 #define SFU_ROW_WAYS	2U
 
 struct sfu_row_set {
@@ -47,7 +47,7 @@ struct sfu_row_cache {
 	bool			is_used;	/* by a walk on this processor */
 };
 
-/* The place of a key. Functions that follow each other have places that are far apart. */
+/* Returns the set of a key. Neighbouring functions have sets that are far apart. */
 static __always_inline struct sfu_row_set *sfu_row_cache_set(struct sfu_row_cache cache, u64 key)
 {
 	return &cache.sets[(u32)key * GOLDEN_RATIO_32 * cache.nr_sets >> 32];
@@ -59,7 +59,7 @@ static __always_inline bool sfu_cached_row_is(const struct sfu_cached_row *cache
 	return cached->section == section && cached->key == key;
 }
 
-/* The row of a key in the cache, or 0. */
+/* Returns the row of a key in the cache, or 0. */
 static inline u64 sfu_row_cache_find(struct sfu_row_cache cache, u64 section, u64 key)
 {
 	const struct sfu_row_set *set = sfu_row_cache_set(cache, key);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Reads user memory: the stack, the code and mapped tables of the current
- * process. No read waits for memory that is not present. The module reads user
- * memory nowhere else, except inline, by sfu_user_get_word().
+ * Reads user memory: the stack, the code and mapped sections of the current process. No read waits
+ * for memory that is not present. All other reads of user memory are by sfu_user_get_word().
  */
 #include "compat.h"
 #include "sframe_arch.h"
@@ -10,8 +9,8 @@
 #include "walk/user.h"
 
 /*
- * sfu_user_read(), which a test cannot replace. Most reads are of a word, or of a few bytes of
- * code. copy_from_user_nofault() takes some 130 instructions for one, this 40.
+ * Reads as sfu_user_read(), which a test may replace. Most reads are short: these are a few
+ * instructions each, where copy_from_user_nofault() makes several calls.
  */
 int sfu_user_read_now(void *dst, unsigned long addr, size_t len)
 {
@@ -20,10 +19,7 @@ int sfu_user_read_now(void *dst, unsigned long addr, size_t len)
 	u64 val64;
 	u32 val32;
 
-	/*
-	 * Without the mask a mispredicted check would let a process choose kernel
-	 * memory to load.
-	 */
+	/* Without the mask, a process could choose kernel memory for a mispredicted read. */
 	addr = sfu_arch_mask_user(addr);
 	if (!sfu_user_open(addr, len))
 		return -EFAULT;
@@ -53,10 +49,7 @@ absent:
 /*
  * Reads memory of the current process, in its address space. Any value of @addr is safe. Any
  * context, NMI included. Returns -EFAULT if a byte is not readable, or not present: @dst is
- * undefined then.
- *
- * If KUnit is configured, a test may replace this function in its own task. A sample never comes
- * here in such a task: kernel threads are declined.
+ * undefined then. A KUnit test may replace this function in its own task, which has no samples.
  */
 int sfu_user_read(void *dst, unsigned long addr, size_t len)
 {
@@ -64,7 +57,7 @@ int sfu_user_read(void *dst, unsigned long addr, size_t len)
 	return sfu_user_read_now(dst, addr, len);
 }
 
-/* A read of a look-up, inside of a window of user memory. The bytes are in the machine's order. */
+/* Reads @size bytes for sframe_find(), inside of a window, in the machine's byte order. */
 static __always_inline bool get_user_now(const struct sframe_header *hdr, struct sframe_reader *rd,
 					 u64 addr, u32 size, u64 *val)
 {
@@ -97,10 +90,10 @@ absent:
 /*
  * As sframe_find(), in a mapped section in the byte order of the machine. @pc is below 2^63.
  *
- * All reads are made inside of one window of user memory. The bounds of the header keep them in the
- * section, and sfu_user_open() is a barrier for the section as a whole. If the processor
- * mispredicts a check, it reads up to 8 GiB above the section. Above user addresses is a hole of
- * 2^47 bytes at least, which such reads do not cross.
+ * All reads are inside of one window of user memory. The bounds of the header keep them in the
+ * section, and sfu_user_open() is a barrier. If the processor mispredicts a check, it reads up to 8
+ * GiB above the section. Such reads do not cross the hole above user addresses, which has at least
+ * 2^47 bytes.
  */
 int sfu_user_find(const struct sframe_header *hdr, struct sframe_reader *rd, u64 pc,
 		  struct sframe_raw_row *raw)

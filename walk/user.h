@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Reads the user memory of the current process. See walk/user.c.
- */
+/* Reads the user memory of the current process. See walk/user.c. */
 #ifndef SFU_USER_H
 #define SFU_USER_H
 
@@ -15,16 +13,9 @@ int sfu_user_read_now(void *dst, unsigned long addr, size_t len);
 int sfu_user_find(const struct sframe_header *hdr, struct sframe_reader *rd, u64 pc,
 		  struct sframe_raw_row *raw);
 
-/**
- * sfu_user_open() - open a window of user memory to inline reads
- * @addr: first address
- * @len: bytes
- *
- * Between this and sfu_user_close() only sfu_user_get_word() may be used, and no
- * function may be called.
- *
- * Context: Any, NMI included, in the address space of current.
- * Return: Whether the window is open.
+/*
+ * Opens a window of user memory of current to inline reads. Returns false if it is not user memory.
+ * Up to sfu_user_close() only sfu_user_get_word() may be used, and no function may be called.
  */
 static __always_inline bool sfu_user_open(unsigned long addr, unsigned long len)
 {

@@ -2,17 +2,17 @@
 /*
  * The walk: from a frame to its caller, by SFrame data.
  *
- * A step finds the range of the address, asks its section for the row, and applies
- * the row. Code without a row is left to sframe_fallback.c, signal frames to
- * sframe_signal.c. Each step returns the reason why it cannot go on, or SFU_STOP_NONE.
+ * The fast path (fast.c) enters most frames. The general path finds the range of the address and
+ * the row in its section, and applies the row. fallback.c finds the callers of code without a row,
+ * and signal.c crosses signal frames. Each step returns SFU_STOP_NONE, or why it cannot go on.
  *
- * Termination. Each step does one of four things: it raises the stack pointer; it
- * crosses one of at most SFU_MAX_SIGNALS signal frames; it leaves the sampled frame, or a
- * frame that such a signal interrupted; or it goes on further down, on another stack,
- * at most SFU_MAX_SWITCHES times. Work: all that a walk does is charged
- * to one budget: look-ups, steps, reads, and the list of pending uretprobes.
+ * A walk ends, because each step does one of four things: it raises the stack pointer; it crosses a
+ * signal frame, at most SFU_MAX_SIGNALS times; it leaves the sampled frame, or a frame that such a
+ * signal interrupted; or it goes on further down, on another stack, at most SFU_MAX_SWITCHES times.
+ * The work is bounded, because one budget is charged for look-ups, steps, reads, and the list of
+ * pending uretprobes.
  *
- * Nothing here takes a lock, allocates, sleeps, or waits for memory.
+ * A walk takes no lock, allocates nothing, and waits for nothing. Preemption is disabled.
  */
 #include <linux/ptrace.h>
 #include <linux/sched.h>
@@ -37,7 +37,7 @@ static bool uses_unverified_sp(const struct sfu_walk *walk, const struct sframe_
 	       (is_sp_based(&row->cfa) || is_sp_based(&row->ra) || is_sp_based(&row->fp));
 }
 
-/* Does the code before @ra call the function that we are in? */
+/* Returns true if the code before @ra calls the present function. */
 static bool calls(struct sfu_walk *walk, unsigned long ra, const struct sframe_row *row)
 {
 	unsigned long callee;
@@ -47,9 +47,9 @@ static bool calls(struct sfu_walk *walk, unsigned long ra, const struct sframe_r
 }
 
 /*
- * Go and OCaml call functions on another stack, so the caller's frame may be below the stack
- * pointer. The row leads to that frame. The instruction before the return address must call the
- * present function: functions that have returned leave other return addresses there.
+ * Finds a caller on another stack, which may be below the stack pointer: Go and OCaml call
+ * functions there. The row leads to the caller's frame. The code before the return address must
+ * call the present function: functions that have returned leave other return addresses there.
  */
 static bool leaves_stack_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 				struct sfu_frame *caller)
@@ -69,17 +69,15 @@ static enum sfu_stop step_by_row(struct sfu_walk *walk, const struct sframe_row 
 	if (stop == SFU_STOP_REGISTER && !walk->frame.sp_unverified &&
 	    sfu_arch_find_binding(walk, row, &caller))
 		stop = SFU_STOP_NONE;
-	if (stop == SFU_STOP_CFA && leaves_stack_by_row(walk, row, &caller)) {
+	else if (stop == SFU_STOP_CFA && leaves_stack_by_row(walk, row, &caller))
+		stop = SFU_STOP_NONE;
+	/* An unverified stack pointer may be right. Then the caller calls this function. */
+	if (!stop && (!uses_unverified_sp(walk, row) || calls(walk, caller.ip, row))) {
 		sfu_walk_enter(walk, &caller, SFU_METHOD_SFRAME);
 		return SFU_STOP_NONE;
 	}
 	if (stop && !walk->frame.sp_unverified)
 		return stop;
-	/* If the stack pointer is unverified, the row may be right all the same. */
-	if (!stop && (!uses_unverified_sp(walk, row) || calls(walk, caller.ip, row))) {
-		sfu_walk_enter(walk, &caller, SFU_METHOD_SFRAME);
-		return SFU_STOP_NONE;
-	}
 	if (!sfu_fallback_by_row(walk, row, &caller))
 		return SFU_STOP_NODATA;
 	sfu_walk_enter(walk, &caller, SFU_METHOD_FP_HABIT);
@@ -131,7 +129,7 @@ static enum sfu_stop step(struct sfu_walk *walk, struct sfu_range *range)
 	}
 }
 
-/* One step by any row, or by the fallback. Inlined, it would slow the fast path down. */
+/* Goes one step by any row, or by the fallback. Inlined, it would slow the fast path down. */
 static noinline enum sfu_stop walk_slow(struct sfu_walk *walk, struct sfu_range *range)
 {
 	enum sfu_stop stop;
@@ -139,17 +137,22 @@ static noinline enum sfu_stop walk_slow(struct sfu_walk *walk, struct sfu_range 
 	if (sfu_walk_charge(walk, SFU_STEP_COST))
 		return SFU_STOP_BUDGET;
 	stop = step(walk, range);
-	/* For want of budget a part of the step may have found nothing, and another reason. */
+	/* If the budget ends, a part of the step finds nothing, and the step has another reason. */
 	return stop && !walk->lookup.rd.budget ? SFU_STOP_BUDGET : stop;
 }
 
-/*
- * Enters the next frames, at most @max, which is at least 1. Sets @ips to their addresses in their
- * order, and @nr to their number. &sfu_walk.frame is the last frame that was entered. If the walk
- * ends, only the address of that frame is of use.
+/**
+ * sfu_walk_callers() - enter the next frames
+ * @walk: the walk
+ * @ips: set to the addresses of the frames, in their order
+ * @max: at most this many, at least 1
+ * @nr: set to the number of frames
  *
- * Returns SFU_STOP_NONE if the walk can go on, and at least one frame was entered; else the reason
- * why the walk ends after these frames, of which there may be none.
+ * If the walk ends, only the address of the last frame, &sfu_walk.frame, is of use.
+ *
+ * Context: Any, NMI included; preemption is disabled.
+ * Return: SFU_STOP_NONE if a frame was entered, and the walk can go on; else why it ends after
+ * these frames, of which there may be none.
  */
 enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max,
 			       unsigned int *nr)
@@ -158,16 +161,13 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 	enum sfu_stop stop;
 
 	*nr = 0;
-	/*
-	 * The registers are those of the old program. The memory may be that of the new one, which
-	 * has no section yet.
-	 */
+	/* The registers belong to the old program. The memory may belong to the new one. */
 	if (current->in_execve && !(walk->map && walk->map->nr_sections))
 		return SFU_STOP_EXEC;
 	if (!walk->has_memory)
 		return SFU_STOP_SWITCH;
 	if (walk->map)
-		range = sfu_walk_find_range(walk, sfu_walk_lookup_ip(&walk->frame));
+		range = sfu_walk_range_of(walk, &walk->frame);
 	if (!range)
 		return SFU_STOP_UNSCANNED;
 
@@ -191,9 +191,9 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 }
 
 /*
- * A new task begins where clone() returns, with the registers of the task that has made it. Its
- * stack may be a new one. The rows there are the other task's, and those of the new one begin at
- * the branch that follows, which it takes because the call has returned 0.
+ * Moves the frame of a new task to the branch that it takes after clone(). The task begins where
+ * clone() returns, and its stack may be a new one. The rows before the branch describe the stack of
+ * the task that has called clone().
  */
 static noinline void follow_child(struct sfu_walk *walk)
 {
@@ -203,21 +203,22 @@ static noinline void follow_child(struct sfu_walk *walk)
 		walk->frame.ip += sfu_arch_child_branch(code);
 }
 
-/*
- * Begins a walk in the frame of a sample. The caller holds @map, NULL if there is none yet, and
- * @cache, which may be NULL, until the end of the walk. @is_borrowed: the map is the parent's, and
- * the walk notes nothing in it. @regs: registers of user mode, in code that sfu_arch_unwindable()
- * allows.
+/**
+ * sfu_walk_init() - begin a walk in the frame of a sample
+ * @walk: the walk
+ * @map: map of the process, held until the end of the walk, or NULL
+ * @is_borrowed: the map is the parent's, and the walk writes nothing to it
+ * @cache: row cache, held until the end of the walk, or NULL
+ * @regs: registers of user mode, in code that sfu_arch_unwindable() allows
  *
- * Some samples come while user addresses lead to the memory of another process: in a task
- * switch, where the memory is that of the next task before current is the next task, and
- * in calls of the firmware and writes to kernel code, which have page tables of their own.
- * A task switch runs with interrupts off, but tracepoints, kprobes, traced functions and
- * NMIs come there, and a call of the firmware may even be interrupted. So each walk checks
- * the memory, in any context. Once is enough: what a walk has interrupted does not go on
- * before the walk ends.
+ * In a task switch, user addresses lead to the memory of the next task before current is that task.
+ * Calls of the firmware and writes to kernel code have page tables of their own. NMIs, tracepoints,
+ * kprobes and traced functions run there, so each walk checks whose memory it is. One check is
+ * enough: the interrupted code does not continue before the walk ends.
  *
- * Fields are set one by one: to assign a structure, a compiler clears all of it before.
+ * Members are set one by one: to assign a structure, a compiler clears all of it before.
+ *
+ * Context: Any, NMI included; preemption is disabled.
  */
 void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_borrowed,
 		   struct sfu_row_cache *cache, struct pt_regs *regs)

@@ -12,13 +12,13 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_borrowed,
 enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max,
 			       unsigned int *nr);
 
-/* Can a scan of the process help the next walk that would end like this one? */
+/* Returns true if a scan could let the next walk go on where this one ends with @stop. */
 static inline bool sfu_walk_needs_scan(const struct sfu_walk *walk, enum sfu_stop stop)
 {
 	return stop == SFU_STOP_UNSCANNED || stop == SFU_STOP_SECTION ||
 	       (stop == SFU_STOP_RA && walk->wants_code) ||
-	       walk->lookup.wants_map || (walk->lookup.is_borrowed && walk->lookup.bad) ||
-	       walk->wants_habit ||
+	       walk->lookup.wants_map || walk->wants_habit ||
+	       (walk->lookup.is_borrowed && walk->lookup.bad) ||
 	       (stop == SFU_STOP_NODATA && sfu_map_lacks_tables(walk->map));
 }
 

@@ -182,8 +182,6 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller,
 	enum sfu_stop stop;
 
 	*method = SFU_METHOD_FP;
-	if (sfu_fallback_by_code(walk, caller))
-		return SFU_STOP_NONE;
 	stop = find_linked(walk, &linked);
 	if (stop)
 		return stop;
@@ -213,8 +211,9 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller,
 			return SFU_STOP_NONE;
 		}
 		if (has_record)
-			return follow_fp(walk, caller, sfu_lacks_row(walk,
-					 sfu_walk_lookup_ip(&linked)), method);
+			return follow_fp(walk, caller,
+					 sfu_lacks_row(walk, sfu_walk_range_of(walk, &linked),
+						       sfu_walk_lookup_ip(&linked)), method);
 		break;
 	case LINK_UNKNOWN:
 		if (has_record)

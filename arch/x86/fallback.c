@@ -34,8 +34,7 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller,
 				enum sfu_method *method)
 {
 	*method = SFU_METHOD_FP;
-	return sfu_fallback_by_code(walk, caller) || follow_fp(walk, caller, method) ?
-	       SFU_STOP_NONE : SFU_STOP_NODATA;
+	return follow_fp(walk, caller, method) ? SFU_STOP_NONE : SFU_STOP_NODATA;
 }
 
 #define REG_BX			3	/* DWARF number */
