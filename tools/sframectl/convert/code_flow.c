@@ -151,8 +151,8 @@ static bool leaves(const struct code_flow *flow, u64 addr, const struct code_sta
 	       code_state_is_entry(state, flow->image->machine);
 }
 
-/* Does the instruction make room on the stack, as the first one of a function may? */
-static bool makes_room(const struct code_flow *flow, u64 addr, s64 index, u64 left)
+/* Does the instruction make room on the stack, or sign the return address, as a first one may? */
+static bool is_prologue(const struct code_flow *flow, u64 addr, s64 index, u64 left)
 {
 	u8 sp = flow->image->machine->sp;
 	struct code_insn insn = { .addr = addr };
@@ -160,8 +160,9 @@ static bool makes_room(const struct code_flow *flow, u64 addr, s64 index, u64 le
 
 	code_decode(&flow->decoder, flow->image->bytes + index, left, &insn);
 	for (i = 0; i < insn.nr_ops; i++)
-		if (insn.ops[i].how == CODE_COPY && insn.ops[i].reg == sp &&
-		    insn.ops[i].base == sp && insn.ops[i].arg < 0)
+		if (insn.ops[i].how == CODE_SIGN ||
+		    (insn.ops[i].how == CODE_COPY && insn.ops[i].reg == sp &&
+		     insn.ops[i].base == sp && insn.ops[i].arg < 0))
 			return true;
 	return false;
 }
@@ -179,7 +180,7 @@ static bool is_after_end(const struct code_flow *flow, const struct code_insn *i
 	if (!state->after_call)
 		return false;
 	if (index < 0 || flow->image->flags[index] & (CODE_IS_START | CODE_HINTED) ||
-	    makes_room(flow, addr, index, left))
+	    is_prologue(flow, addr, index, left))
 		return true;
 	return (flow->is_weak || (insn->is_nop && addr % 16 == 0)) &&
 	       code_state_is_entry(state, flow->image->machine);
@@ -459,7 +460,7 @@ static void judge_step(struct code_flow *flow, const struct code_step *step)
 		judge_jump(flow, &state);
 		return;
 	case CODE_RETURN:
-		judge_return(flow, &step->state);
+		judge_return(flow, &state);
 		return;
 	case CODE_SYSCALL:
 		judge_system_call(flow, &step->state);

@@ -27,7 +27,8 @@
  * @CODE_AUTH: @reg loses its pointer authentication code
  * @CODE_ENTRY: @reg = an entry of a table at @base + @arg; @size: its bytes, and CODE_UNSIGNED or
  *	CODE_ABSOLUTE
- * @CODE_TARGET: @reg = @base + the entry in @reg << @size, or - with CODE_MINUS
+ * @CODE_TARGET: @reg = @base + the entry, or number, in @reg << @size, or - with CODE_MINUS; @arg:
+ *	so many bytes of it are extended by their sign, 0: it is used as it is
  */
 enum code_how {
 	CODE_LOSE,

@@ -13,6 +13,9 @@
 /* Of a store whose size is not known: the largest that saves a part of the processor's state */
 #define STORE_MAX	512
 
+/* No file loads anything below its header. */
+#define ADDRESS_MIN	0x1000
+
 /* Registers that functions may change. */
 #define CHANGED_X86	0x00000f37u	/* rax, rdx, rcx, rsi, rdi, r8 to r11 */
 #define CHANGED_ARM64	0x4007ffffu	/* x0 to x18, x30 */
@@ -82,10 +85,13 @@ bool code_state_meet(struct code_state *state, const struct code_state *other)
 		state->slots[i] = (struct code_slot){};
 		is_changed = true;
 	}
-	if (state->bound != other->bound || state->compared != other->compared) {
-		is_changed |= state->bound || state->compared;
+	if (state->bound && state->bound != other->bound) {
 		state->bound = 0;
+		is_changed = true;
+	}
+	if (state->compared && state->compared != other->compared) {
 		state->compared = 0;
+		is_changed = true;
 	}
 	if (!state->lost_ra && other->lost_ra) {
 		state->lost_ra = true;
@@ -96,6 +102,13 @@ bool code_state_meet(struct code_state *state, const struct code_state *other)
 		is_changed = true;
 	}
 	return is_changed;
+}
+
+/* Of numbers, only one that may be the address of a table */
+static bool is_worthy(const struct code_value *value)
+{
+	return is_place(value) || value->kind == CODE_OF_CALLER ||
+	       (value->kind == CODE_NUMBER && value->off >= ADDRESS_MIN);
 }
 
 /* Something was stored at @place. */
@@ -119,7 +132,7 @@ static void store(struct code_state *state, const struct cfi_machine *machine,
 	if (machine->fixed_ra && place->kind == CODE_STACK && place->off < 0 &&
 	    end > machine->fixed_ra)
 		state->lost_ra = true;
-	if (size == 8 && free_slot && (is_place(value) || value->kind == CODE_OF_CALLER))
+	if (size == 8 && free_slot && is_worthy(value))
 		*free_slot = (struct code_slot){ .place = *place, .value = *value };
 }
 
@@ -151,23 +164,40 @@ static struct code_value moved(const struct code_value *value, s64 arg)
 	}
 }
 
+/* @bytes: so many bytes of the entry are extended by their sign; 0: all of it is used as it is */
 static struct code_value target(const struct code_value *base, const struct code_value *entry,
-				u8 shift, struct code_tables *tables)
+				u8 shift, u32 bytes, struct code_tables *tables)
 {
 	const struct code_table table = {
 		.addr = (u32)entry->off, .base = (u32)base->off,
-		.form = entry->reg | (shift & CODE_MINUS),
+		.form = (entry->reg & (bytes ? ~CODE_UNSIGNED : ~0)) | (shift & CODE_MINUS),
 		.shift = shift & 7,
 	};
 	u32 i;
 
 	for (i = 0; i < tables->nr && memcmp(&tables->all[i], &table, sizeof(table)); i++)
 		;
-	if (base->kind != CODE_NUMBER || entry->kind != CODE_OFFSET || i == CODE_NR_TABLES)
+	if (base->kind != CODE_NUMBER || entry->kind != CODE_OFFSET || i == CODE_NR_TABLES ||
+	    (bytes && bytes != (entry->reg & 15u)))
 		return (struct code_value){};
 	if (i == tables->nr)
 		tables->all[tables->nr++] = table;
 	return make_value(CODE_PLACE, 0, i);
+}
+
+/* Of an addition without a shift, either of the two may be the entry. */
+static struct code_value sum(const struct code_value *base, const struct code_value *reg,
+			     const struct code_op *op, struct code_tables *tables)
+{
+	bool is_plain = !(op->size & 7) && !op->arg;
+	struct code_value value;
+
+	if (reg->kind == CODE_NUMBER && is_plain && (is_place(base) || base->kind == CODE_NUMBER))
+		return moved(base, op->size & CODE_MINUS ? -(s64)reg->off : reg->off);
+	value = target(base, reg, op->size, op->arg, tables);
+	if (!value.kind && is_plain && !op->size)
+		value = target(reg, base, 0, 0, tables);
+	return value;
 }
 
 /* @size has the form of the entry. An entry that is an address needs no more. */
@@ -180,7 +210,7 @@ static struct code_value entry(const struct code_value *base, const struct code_
 	if (value.kind != CODE_NUMBER)
 		return (struct code_value){};
 	value = make_value(CODE_OFFSET, op->size, value.off);
-	return op->size & CODE_ABSOLUTE ? target(&zero, &value, 0, tables) : value;
+	return op->size & CODE_ABSOLUTE ? target(&zero, &value, 0, 0, tables) : value;
 }
 
 /* A signature depends on the stack pointer, which has to be as at the entry. */
@@ -251,11 +281,7 @@ static void run_op(struct code_state *state, const struct cfi_machine *machine,
 		regs[op->reg] = entry(&regs[op->base], op, tables);
 		return;
 	case CODE_TARGET:
-		/* An addition: either of the two may be the entry. */
-		value = target(&regs[op->base], &regs[op->reg], op->size, tables);
-		if (!value.kind && !(op->size & CODE_MINUS))
-			value = target(&regs[op->reg], &regs[op->base], op->size, tables);
-		regs[op->reg] = value;
+		regs[op->reg] = sum(&regs[op->base], &regs[op->reg], op, tables);
 		return;
 	}
 }

@@ -12,12 +12,17 @@
 #define CODE_ADDR	0x401000
 #define CODE_MAX	128
 
-/* Each row: the offset, the CFA, and where the caller's frame pointer is, unless it is in place */
-static const struct {
+/*
+ * Each row: the offset, the CFA, and where the caller's frame pointer and the return address are,
+ * unless they are in place; +: it is signed
+ */
+struct example {
 	const char	*name;
 	const char	*code;
 	const char	*rows;
-} cases[] = {
+};
+
+static const struct example x86[] = {
 	/* push %rbx; call .+0x1000; pop %rbx; ret */
 	{ "push and pop",
 	  "53 e8 fb 0f 00 00 5b c3",
@@ -178,13 +183,269 @@ static const struct {
 	  "none" },
 };
 
-static u32 read_code(const char *text, u8 *code)
+/* Words, not bytes */
+static const struct example arm64[] = {
+	/* mov w0, #1; ret */
+	{ "leaf",
+	  "52800020 d65f03c0",
+	  "0 sp+0" },
+	/*
+	 * stp x29, x30, [sp, #-32]!; mov x29, sp; str x19, [sp, #16]; bl .+0x1000; ldr x19,
+	 * [sp, #16]; ldp x29, x30, [sp], #32; ret
+	 */
+	{ "frame record",
+	  "a9be7bfd 910003fd f9000bf3 94000400 f9400bf3 a8c27bfd d65f03c0",
+	  "0 sp+0, 4 sp+32 fp-32 ra-24, 24 sp+0" },
+	/*
+	 * sub sp, sp, #48; stp x29, x30, [sp, #32]; add x29, sp, #32; bl .+0x1000; ldp x29,
+	 * x30, [sp, #32]; add sp, sp, #48; ret
+	 */
+	{ "frame record above other words",
+	  "d100c3ff a9027bfd 910083fd 94000400 a9427bfd 9100c3ff d65f03c0",
+	  "0 sp+0, 4 sp+48, 8 sp+48 fp-16 ra-8, 24 sp+0" },
+	/*
+	 * stp x29, x30, [sp, #-16]!; mov x29, sp; sub sp, sp, x0; mov sp, x29; ldp x29, x30,
+	 * [sp], #16; ret
+	 */
+	{ "stack of any size",
+	  "a9bf7bfd 910003fd cb2063ff 910003bf a8c17bfd d65f03c0",
+	  "0 sp+0, 4 sp+16 fp-16 ra-8, 12 fp+16 fp-16 ra-8, 16 sp+16 fp-16 ra-8, 20 sp+0" },
+	/* str x30, [sp, #-16]!; bl .+0x1000; ldr x30, [sp], #16; ret */
+	{ "the link register alone",
+	  "f81f0ffe 94000400 f84107fe d65f03c0",
+	  "0 sp+0, 4 sp+16 ra-16, 12 sp+0" },
+	/* mov x12, #4112; sub sp, sp, x12; add sp, sp, x12; ret */
+	{ "a large frame",
+	  "d282020c cb2c63ff 8b2c63ff d65f03c0",
+	  "0 sp+0, 8 sp+4112, 12 sp+0" },
+	/*
+	 * paciasp; stp x29, x30, [sp, #-16]!; bl .+0x1000; ldp x29, x30, [sp], #16; autiasp;
+	 * ret
+	 */
+	{ "signed",
+	  "d503233f a9bf7bfd 94000400 a8c17bfd d50323bf d65f03c0",
+	  "0 sp+0, 4 sp+0+, 8 sp+16 fp-16 ra-8+, 16 sp+0+, 20 sp+0" },
+	/* pacibsp; str x30, [sp, #-16]!; bl .+0x1000; ldr x30, [sp], #16; retab */
+	{ "signed, retab",
+	  "d503237f f81f0ffe 94000400 f84107fe d65f0fff",
+	  "0 sp+0, 4 sp+0+, 8 sp+16 ra-16+, 16 sp+0+" },
+	/* paciasp; stp x29, x30, [sp, #-16]!; bl .+0x1000; ldp x29, x30, [sp], #16; ret */
+	{ "signed, and not as it was",
+	  "d503233f a9bf7bfd 94000400 a8c17bfd d65f03c0",
+	  "0 sp+0, 4 sp+0+, 8 sp+16 fp-16 ra-8+, 12 none" },
+	/* sub sp, sp, #16; paciasp; add sp, sp, #16; autiasp; ret */
+	{ "signed at another stack pointer",
+	  "d10043ff d503233f 910043ff d50323bf d65f03c0",
+	  "none" },
+	/* retaa */
+	{ "retaa without a signature",
+	  "d65f0bff",
+	  "none" },
+	/* bl .+0x1000; ret */
+	{ "the link register is lost",
+	  "94000400 d65f03c0",
+	  "0 sp+0, 4 none" },
+	/* ldr x30, [sp, #8]; ret */
+	{ "the link register gets a word of another function",
+	  "f94007fe d65f03c0",
+	  "none" },
+	/* mov x9, x30; bl .+0x1000; ret x9 */
+	{ "the link register in another register",
+	  "aa1e03e9 94000400 d65f0120",
+	  "0 sp+0, 8 none" },
+	/* mov x19, x30; mov x30, #0; ret x19 */
+	{ "the link register in another register, kept",
+	  "aa1e03f3 d280001e d65f0260",
+	  "0 sp+0, 8 none" },
+	/* mov x29, #0; ret */
+	{ "the frame pointer is lost",
+	  "d280001d d65f03c0",
+	  "none" },
+	/* stp x29, x30, [sp, #-16]!; str x0, [sp, #8]; ldp x29, x30, [sp], #16; ret */
+	{ "the saved link register is overwritten",
+	  "a9bf7bfd f90007e0 a8c17bfd d65f03c0",
+	  "none" },
+	/* stp x29, x30, [sp, #-16]!; str w0, [sp, #12]; ldp x29, x30, [sp], #16; ret */
+	{ "half of it is overwritten",
+	  "a9bf7bfd b9000fe0 a8c17bfd d65f03c0",
+	  "none" },
+	/* stp x29, x30, [sp, #-32]!; str q0, [sp]; ldp x29, x30, [sp], #32; ret */
+	{ "it is overwritten by a vector",
+	  "a9be7bfd 3d8003e0 a8c27bfd d65f03c0",
+	  "none" },
+	/* stp x29, x30, [sp, #-32]!; str x0, [sp, #16]; ldp x29, x30, [sp], #32; ret */
+	{ "the word above is written",
+	  "a9be7bfd f9000be0 a8c27bfd d65f03c0",
+	  "0 sp+0, 4 sp+32 fp-32 ra-24, 12 sp+0" },
+	/* stp x29, x30, [sp, #-16]!; ldp x30, x29, [sp], #16; ret */
+	{ "the registers change places",
+	  "a9bf7bfd a8c177fe d65f03c0",
+	  "none" },
+	/* stur x30, [sp, #-8]; bl .+0x1000; ldur x30, [sp, #-8]; ret */
+	{ "a saved register below the stack",
+	  "f81f83fe 94000400 f85f83fe d65f03c0",
+	  "0 sp+0, 8 none" },
+	/* sub sp, sp, #16; ret */
+	{ "the stack is not moved back",
+	  "d10043ff d65f03c0",
+	  "none" },
+	/* add sp, sp, #16; ret */
+	{ "the caller's words are taken",
+	  "910043ff d65f03c0",
+	  "none" },
+	/* sub wsp, wsp, #16; add wsp, wsp, #16; ret */
+	{ "the lower half of the stack pointer",
+	  "510043ff 110043ff d65f03c0",
+	  "none" },
+	/* mov sp, x0; ret */
+	{ "another stack",
+	  "9100001f d65f03c0",
+	  "none" },
+	/* stp d8, d9, [sp, #-16]!; ldp d8, d9, [sp], #16; ret */
+	{ "vector registers are saved",
+	  "6dbf27e8 6cc127e8 d65f03c0",
+	  "0 sp+0, 4 sp+16, 8 sp+0" },
+	/* sub sp, sp, #64; st1 {v8.2d-v11.2d}, [sp]; ld1 {v8.2d-v11.2d}, [sp], #64; ret */
+	{ "st1 and ld1 that move the stack",
+	  "d10103ff 4c002fe8 4cdf2fe8 d65f03c0",
+	  "0 sp+0, 4 sp+64, 12 sp+0" },
+	/* sub sp, sp, #64; ld1 {v8.2d}, [sp], x0; ret */
+	{ "ld1 that moves the stack by a register",
+	  "d10103ff 4cc07fe8 d65f03c0",
+	  "none" },
+	/*
+	 * stp x29, x30, [sp, #-16]!; ldp x29, x30, [sp]; ldadd x0, x30, [x1]; add sp, sp, #16;
+	 * ret
+	 */
+	{ "ldadd writes a register",
+	  "a9bf7bfd a9407bfd f820003e 910043ff d65f03c0",
+	  "none" },
+	/* cas x30, x0, [x1]; ret */
+	{ "cas writes a register",
+	  "c8be7c20 d65f03c0",
+	  "none" },
+	/* mov x29, v0.d[0]; ret */
+	{ "a vector lane to the frame pointer",
+	  "4e083c1d d65f03c0",
+	  "none" },
+	/* fadd d29, d29, d30; ret */
+	{ "a vector that has the number of the frame pointer",
+	  "1e7e2bbd d65f03c0",
+	  "0 sp+0" },
+	/* addvl sp, sp, #-1; addvl sp, sp, #1; ret */
+	{ "addvl",
+	  "043f57ff 043f503f d65f03c0",
+	  "none" },
+	/*
+	 * stp x29, x30, [sp, #-16]!; mov x29, sp; sub x9, sp, #64; and sp, x9,
+	 * #0xffffffffffffffc0; mov sp, x29; ldp x29, x30, [sp], #16; ret
+	 */
+	{ "realignment",
+	  "a9bf7bfd 910003fd d10103e9 927ae53f 910003bf a8c17bfd d65f03c0",
+	  "0 sp+0, 4 sp+16 fp-16 ra-8, 16 fp+16 fp-16 ra-8, 20 sp+16 fp-16 ra-8, 24 sp+0" },
+	/* and sp, x9, #0xffffffffffffffc0; ret */
+	{ "realignment without a copy",
+	  "927ae53f d65f03c0",
+	  "none" },
+	/* cbz x0, .+12; sub sp, sp, #16; add sp, sp, #16; ret */
+	{ "two paths that agree",
+	  "b4000060 d10043ff 910043ff d65f03c0",
+	  "0 sp+0, 8 sp+16, 12 sp+0" },
+	/* cbz x0, .+8; sub sp, sp, #16; ret */
+	{ "two paths that disagree",
+	  "b4000040 d10043ff d65f03c0",
+	  "none" },
+	/* cbz x0, .+20; str x30, [sp, #-16]!; bl .+0x1000; ldr x30, [sp], #16; ret; ret */
+	{ "a path saves the link register",
+	  "b40000a0 f81f0ffe 94000400 f84107fe d65f03c0 d65f03c0",
+	  "0 sp+0, 8 sp+16 ra-16, 16 sp+0" },
+	/* tbz w0, #1, .+8; str x30, [sp, #-16]!; bl .+0x1000; ldr x30, [sp], #16; ret */
+	{ "only one path saves the link register",
+	  "36080040 f81f0ffe 94000400 f84107fe d65f03c0",
+	  "0 sp+0, 8 none" },
+	/*
+	 * cbz x0, .+8; ret; stp x29, x30, [sp, #-16]!; bl .+0x1000; stp x29, x30, [sp, #-32]!;
+	 * ldp x29, x30, [sp], #32; ret
+	 */
+	{ "a call that does not return, before another function",
+	  "b4000040 d65f03c0 a9bf7bfd 94000400 a9be7bfd a8c27bfd d65f03c0",
+	  "0 sp+0, 12 sp+16 fp-16 ra-8, 16 none" },
+	/* sub sp, sp, #16; add sp, sp, #16; b .+0x1000 */
+	{ "a tail call",
+	  "d10043ff 910043ff 14000400",
+	  "0 sp+0, 4 sp+16, 8 sp+0" },
+	/* sub sp, sp, #16; b .+0x1000 */
+	{ "a tail call with a changed stack",
+	  "d10043ff 14000400",
+	  "none" },
+	/* bl .+0x1000; b .+0x1000 */
+	{ "a tail call without the link register",
+	  "94000400 14000400",
+	  "0 sp+0, 4 none" },
+	/* sub sp, sp, #16; br x0 */
+	{ "a jump to an unknown place",
+	  "d10043ff d61f0000",
+	  "none" },
+	/* cbz x0, .+8; br x0; ret */
+	{ "a tail call to an unknown place",
+	  "b4000040 d61f0000 d65f03c0",
+	  "0 sp+0" },
+	/* sub sp, sp, #16; .word 0x02000000; add sp, sp, #16; ret */
+	{ "bytes that are no instruction",
+	  "d10043ff 02000000 910043ff d65f03c0",
+	  "none" },
+	/* cbz x0, .+8; brk #1; ret */
+	{ "a trap",
+	  "b4000040 d4200020 d65f03c0",
+	  "0 sp+0" },
+	/* eret; ret */
+	{ "an instruction of the kernel",
+	  "d69f03e0 d65f03c0",
+	  "none" },
+	/* mov x8, #139; svc #0; ret */
+	{ "rt_sigreturn",
+	  "d2801168 d4000001 d65f03c0",
+	  "none" },
+	/* mov w8, #172; svc #0; ret */
+	{ "another system call",
+	  "52801588 d4000001 d65f03c0",
+	  "0 sp+0" },
+	/* mov x8, #220; svc #0; ret */
+	{ "clone",
+	  "d2801b88 d4000001 d65f03c0",
+	  "none" },
+	/* mov x8, x0; svc #0; ret */
+	{ "a system call of any number",
+	  "aa0003e8 d4000001 d65f03c0",
+	  "none" },
+	/* b . */
+	{ "a loop without an end",
+	  "14000000",
+	  "0 sp+0" },
+	/* str x0, [sp, #-16]!; subs w1, w1, #1; b.ne .-8; ret */
+	{ "a loop that pushes",
+	  "f81f0fe0 71000421 54ffffc1 d65f03c0",
+	  "none" },
+	/*
+	 * sub sp, sp, #16; adr x1, .+28; ldrb w1, [x1, w0, uxtw]; adr x2, .+12; add x1, x2, w1,
+	 * sxtb #2; br x1; add sp, sp, #16; ret; .byte 0, 0, 0, 0
+	 */
+	{ "a jump table without a limit",
+	  "d10043ff 100000e1 38604821 10000062 8b218841 d61f0020 910043ff d65f03c0"
+	  " 00000000",
+	  "none" },
+};
+
+/* @size: of each number, in bytes */
+static u32 read_code(const char *text, u32 size, u8 *code)
 {
-	u32 nr = 0;
+	u32 nr = 0, number;
 	char *end;
 
-	for (; *text && nr < CODE_MAX; text = end)
-		code[nr++] = strtoul(text, &end, 16);
+	for (; *text && nr < CODE_MAX; text = end, nr += size) {
+		number = strtoul(text, &end, 16);
+		memcpy(code + nr, &number, size);
+	}
 	return nr;
 }
 
@@ -201,6 +462,10 @@ static void print_row(FILE *out, const struct cfi_machine *machine, const struct
 		fprintf(out, "r%u%+d", cfa->reg, cfa->off);
 	if (row->fp.how == CFI_CFA_MEM)
 		fprintf(out, " fp%+d", row->fp.off);
+	if (row->ra.how == CFI_CFA_MEM && !machine->fixed_ra)
+		fprintf(out, " ra%+d", row->ra.off);
+	if (row->ra_signed)
+		fputc('+', out);
 }
 
 static void print_rows(FILE *out, const struct code_image *image, const struct code_rows *rows)
@@ -230,13 +495,14 @@ static void print_rows(FILE *out, const struct code_image *image, const struct c
 		fprintf(out, ", %u none", (u32)(end - CODE_ADDR));
 }
 
-static void test(const char *name, const char *code, const char *wanted)
+static void test(u16 machine, const struct example *example)
 {
 	struct cfi_functions functions = {};
 	u8 bytes[CODE_MAX], flags[CODE_MAX] = { CODE_SYMBOL };
 	struct code_image image = {
-		.machine = cfi_find_machine(EM_X86_64), .functions = &functions,
-		.size = read_code(code, bytes), .bytes = bytes, .flags = flags,
+		.machine = cfi_find_machine(machine), .functions = &functions,
+		.size = read_code(example->code, machine == EM_AARCH64 ? 4 : 1, bytes),
+		.bytes = bytes, .flags = flags,
 	};
 	struct code_rows rows;
 	char got[512] = "";
@@ -251,9 +517,10 @@ static void test(const char *name, const char *code, const char *wanted)
 	code_rows_find(&rows, &image, NULL, NULL);
 	print_rows(out, &image, &rows);
 	fclose(out);
-	printf("%s - analysis: %s\n", strcmp(got, wanted) ? "not ok" : "ok", name);
-	if (strcmp(got, wanted))
-		printf("# got %s\n# not %s\n", got, wanted);
+	printf("%s - analysis of %s: %s\n", strcmp(got, example->rows) ? "not ok" : "ok",
+	       machine == EM_AARCH64 ? "arm64" : "amd64", example->name);
+	if (strcmp(got, example->rows))
+		printf("# got %s\n# not %s\n", got, example->rows);
 	code_rows_free(&rows);
 	ranges_free(&image.ranges);
 	ranges_free(&image.all);
@@ -263,8 +530,10 @@ int main(void)
 {
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(cases); i++)
-		test(cases[i].name, cases[i].code, cases[i].rows);
-	printf("1..%zu\n", i);
+	for (i = 0; i < ARRAY_SIZE(x86); i++)
+		test(EM_X86_64, &x86[i]);
+	for (i = 0; i < ARRAY_SIZE(arm64); i++)
+		test(EM_AARCH64, &arm64[i]);
+	printf("1..%zu\n", ARRAY_SIZE(x86) + ARRAY_SIZE(arm64));
 	return 0;
 }
