@@ -428,11 +428,10 @@ static const struct example arm64[] = {
 	  "none" },
 	/*
 	 * sub sp, sp, #16; adr x1, .+28; ldrb w1, [x1, w0, uxtw]; adr x2, .+12; add x1, x2, w1,
-	 * sxtb #2; br x1; add sp, sp, #16; ret; .byte 0, 0, 0, 0
+	 * sxtb #2; br x1; add sp, sp, #16; ret
 	 */
 	{ "a jump table without a limit",
-	  "d10043ff 100000e1 38604821 10000062 8b218841 d61f0020 910043ff d65f03c0"
-	  " 00000000",
+	  "d10043ff 100000e1 38604821 10000062 8b218841 d61f0020 910043ff d65f03c0",
 	  "none" },
 };
 

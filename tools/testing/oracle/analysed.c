@@ -35,6 +35,7 @@ struct difference {
  * @nr: instructions that were compared
  * @nr_elsewhere: of these, those with rows of different registers, whose values are not both known
  * @nr_late: of these, those whose row of .eh_frame comes a few instructions late
+ * @nr_reloaded: of these, those whose CFA of .eh_frame is relative to the caller's frame pointer
  * @differ: those that differ
  * @nr_differ: their number
  * @differences: how many of them have rows
@@ -48,6 +49,7 @@ struct comparison {
 	u64				nr;
 	u64				nr_elsewhere;
 	u64				nr_late;
+	u64				nr_reloaded;
 	struct difference		*differ;
 	size_t				nr_differ;
 	u64				differences;
@@ -182,6 +184,23 @@ static bool agrees(const struct comparison *cmp, const struct code_step *step,
 	return is_saved(state, &row->ra, machine->ra, row->ra_signed);
 }
 
+/*
+ * GCC forgets that the frame pointer is loaded before other registers in an epilogue: the CFA stays
+ * relative to it. The word that .eh_frame itself names has the caller's frame pointer, and so has
+ * the register, while the stack pointer still leads to the CFA.
+ */
+static bool is_reloaded(const struct code_state *state, const struct cfi_machine *machine,
+			const struct cfi_state *row, const struct cfi_state *ours)
+{
+	const struct cfi_rule same = { .how = CFI_SAME };
+
+	return row->cfa.how == CFI_REG && row->cfa.reg == machine->fp &&
+	       row->fp.how == CFI_CFA_MEM && is_saved(state, &row->fp, machine->fp, 0) &&
+	       is_saved(state, &same, machine->fp, 0) && ours->cfa.how == CFI_REG &&
+	       ours->cfa.reg == machine->sp && is_cfa(state, &ours->cfa) &&
+	       is_saved(state, &row->ra, machine->ra, row->ra_signed);
+}
+
 static void compare(void *arg, const struct code_step *step)
 {
 	struct comparison *cmp = arg;
@@ -212,6 +231,11 @@ static void compare(void *arg, const struct code_step *step)
 	if (row->state.cfa.how == CFI_REG && !step->state.regs[row->state.cfa.reg].kind &&
 	    ours.cfa.how == CFI_REG && ours.cfa.reg != row->state.cfa.reg) {
 		cmp->nr_elsewhere++;
+		return;
+	}
+	if (!cmp->functions.machine->fixed_ra &&
+	    is_reloaded(&step->state, cmp->functions.machine, &row->state, &ours)) {
+		cmp->nr_reloaded++;
 		return;
 	}
 	differ = grow(cmp->differ, cmp->nr_differ, sizeof(*differ));
@@ -300,9 +324,9 @@ static const char *compare_source(struct comparison *cmp, const struct cfi_sourc
 	judge(cmp, &image, &rows);
 	common = ranges_common_bytes(&described, &found);
 	printf("%s: %" PRIu64 " of %" PRIu64 " bytes, %" PRIu64 " instructions, %" PRIu64
-	       " elsewhere, %" PRIu64 " late, %" PRIu64 " differences\n", cmp->name, common,
-	       ranges_bytes(&described), cmp->nr, cmp->nr_elsewhere, cmp->nr_late,
-	       cmp->differences);
+	       " elsewhere, %" PRIu64 " late, %" PRIu64 " reloaded, %" PRIu64 " differences\n",
+	       cmp->name, common, ranges_bytes(&described), cmp->nr, cmp->nr_elsewhere,
+	       cmp->nr_late, cmp->nr_reloaded, cmp->differences);
 	if (!error)
 		code_image_close(&image);
 	ranges_free(&described);

@@ -102,7 +102,7 @@ PLTS = (
 
 
 # The kernel's __arch_chacha20_blocks_nostack(): its first and its last instructions, with others between them. Each
-# with its size and its only row. Other code that begins alike gets no rows.
+# with its size and its only row.
 CHACHA_X86 = "movaps g(%rip), %xmm5; movups (%rsi), %xmm6; movups 0x10(%rsi), %xmm7; movq (%rdx), %xmm8; movq $1, %rax"
 CHACHA_ARM = "movz x8, #0x3320, lsl #48; movk x8, #0x646e, lsl #32; movk x8, #0x6170, lsl #16; movk x8, #0x7865"
 CHACHAS = (
@@ -113,7 +113,9 @@ CHACHAS = (
      ((128, 0, ((0, "sp+8", "(c-8)"), (27, "sp+16", "(c-8)"), (127, "sp+8", "(c-8)"))),)),
     ("aarch64", f"{CHACHA_ARM}; nop; ret", ((24, 0, UNSAVED),)),
     ("aarch64", f"bti c; {CHACHA_ARM}; nop; ret", ((28, 0, UNSAVED),)),
-    ("aarch64", "movz x8, #0x3320, lsl #48; nop; ret", ()),
+    # It uses the stack, too.
+    ("aarch64", "movz x8, #0x3320, lsl #48; sub sp, sp, #16; add sp, sp, #16; ret",
+     ((16, 0, ((0, "sp+0", "u"), (8, "sp+16", "u"), (12, "sp+0", "u"))),)),
 )
 
 

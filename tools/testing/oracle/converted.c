@@ -131,42 +131,18 @@ bool converted_agree(struct comparison *cmp, struct finding *found)
 	return !found->err && rows_agree(found);
 }
 
-/* The kernel enters a loader there. A program is entered by its loader, and has .eh_frame there. */
-static bool is_start(struct comparison *cmp, const struct sframe_fde *fde)
-{
-	struct sframe_row row;
-
-	return fde->start == cmp->program.elf.entry && fde->num_fres == 1 &&
-	       !compare_find_row(cmp, fde->start, &row) && row.outermost;
-}
-
 /*
- * No byte of it is in .eh_frame. All are in a section with the name of a PLT, or start a loader. Of
- * x86_64, it may be any code: its instructions say what is in the table, which the part code of
- * this oracle tests.
+ * Returns true if no byte of it is in .eh_frame: a PLT, or other code. Its instructions say what is
+ * in the table, which the part code of this oracle tests.
  */
 bool converted_is_alone(struct comparison *cmp, const struct sframe_fde *fde)
 {
-	static const char *const names[] = { ".plt", ".plt.got", ".plt.sec", ".iplt" };
-	const struct elf *elf = &cmp->program.elf;
-	struct elf_section sec;
-	u32 i, k;
+	u32 i;
 
 	for (i = 0; i < fde->size; i++)
 		if (functions_find(&cmp->functions, fde->start + i))
 			return false;
-	if (is_start(cmp, fde) || !is_arm64(cmp))
-		return true;
-	for (i = 0; elf_get_section(elf, i, &sec); i++) {
-		u64 off = fde->start - sec.addr;
-
-		if (off >= sec.size || fde->size > sec.size - off)
-			continue;
-		for (k = 0; k < ARRAY_SIZE(names); k++)
-			if (elf_is_named(elf, &sec, names[k]))
-				return true;
-	}
-	return false;
+	return true;
 }
 
 static bool can_follow(const struct comparison *cmp, const struct sframe_rule *rule)
