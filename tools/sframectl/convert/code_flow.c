@@ -152,12 +152,16 @@ static bool leaves(const struct code_flow *flow, u64 addr, const struct code_sta
 }
 
 /* Does the instruction make room on the stack, or sign the return address, as a first one may? */
-static bool is_prologue(const struct code_flow *flow, u64 addr, s64 index, u64 left)
+bool code_flow_is_prologue(const struct code_flow *flow, u64 addr)
 {
 	u8 sp = flow->image->machine->sp;
 	struct code_insn insn = { .addr = addr };
+	u64 left;
+	s64 index = code_image_index(flow->image, addr, &left);
 	u32 i;
 
+	if (index < 0)
+		return false;
 	code_decode(&flow->decoder, flow->image->bytes + index, left, &insn);
 	for (i = 0; i < insn.nr_ops; i++)
 		if (insn.ops[i].how == CODE_SIGN ||
@@ -180,7 +184,7 @@ static bool is_after_end(const struct code_flow *flow, const struct code_insn *i
 	if (!state->after_call)
 		return false;
 	if (index < 0 || flow->image->flags[index] & (CODE_IS_START | CODE_HINTED) ||
-	    is_prologue(flow, addr, index, left))
+	    code_flow_is_prologue(flow, addr))
 		return true;
 	return (flow->is_weak || (insn->is_nop && addr % 16 == 0)) &&
 	       code_state_is_entry(state, flow->image->machine);
@@ -330,7 +334,7 @@ static u64 find_named_end(const struct code_flow *flow)
 {
 	u64 left, addr = flow->start;
 	s64 index = code_image_index(flow->image, addr, &left);
-	const u8 *flags = flow->image->flags + index;
+	const u16 *flags = flow->image->flags + index;
 
 	if (!(*flags & CODE_SYMBOL))
 		return addr;
@@ -427,6 +431,18 @@ static void judge_system_call(struct code_flow *flow, const struct code_state *s
 		fail(flow, CODE_HOLE_STACK);
 }
 
+/* May the instruction be a call that never returns? */
+static bool may_be_last(const struct code_flow *flow, const struct code_insn *insn)
+{
+	u64 left;
+	s64 index;
+
+	if (insn->flow != CODE_CALL || !flow->knows_returns)
+		return insn->flow == CODE_CALL || insn->flow == CODE_CALL_ANY;
+	index = code_image_index(flow->image, insn->value, &left);
+	return index < 0 || !(flow->image->flags[index] & CODE_RETURNS);
+}
+
 /* All states are final. */
 static void judge_step(struct code_flow *flow, const struct code_step *step)
 {
@@ -476,7 +492,7 @@ static void judge_step(struct code_flow *flow, const struct code_step *step)
 	if (leaves(flow, next, &state))
 		judge_exit(flow, next, &state, false);
 	else
-		add_edge(flow, next, insn->flow == CODE_CALL || insn->flow == CODE_CALL_ANY);
+		add_edge(flow, next, may_be_last(flow, insn));
 }
 
 /*
@@ -506,6 +522,8 @@ static bool spread_on(struct code_flow *flow, const struct code_edge *edge)
 	struct code_step *to = &flow->steps[edge->to];
 	bool is_named = to->insn.addr > flow->start && to->insn.addr < flow->named_end;
 
+	if (flow->is_root && !is_in_body(flow, to))
+		return false;
 	if (!flow->steps[edge->from].is_certain || to->is_certain || to->has_failed ||
 	    (edge->is_call && !to->is_local && !is_named))
 		return false;
@@ -556,6 +574,9 @@ static void judge(struct code_flow *flow)
 		judge_step(flow, &flow->steps[i]);
 		flow->steps[i].is_local = flow->steps[i].is_proven &&
 					  is_in_body(flow, &flow->steps[i]);
+		/* Whatever it does to the stack, it has no caller. */
+		if (flow->is_root)
+			flow->steps[i].has_failed = false;
 	}
 	/* Some paths were not followed. */
 	flow->current = 0;
@@ -602,13 +623,14 @@ void code_flow_run(struct code_flow *flow, u64 start)
 {
 	struct code_state state;
 	u64 left;
+	s64 index = code_image_index(flow->image, start, &left);
 	u32 i;
 
 	for (i = 0; i < flow->nr; i++)
 		flow->marks[flow->steps[i].index] = 0;
 	flow->start = start;
-	flow->is_weak = !(flow->image->flags[code_image_index(flow->image, start, &left)] &
-			  (CODE_IS_START | CODE_HINTED));
+	flow->is_weak = !(flow->image->flags[index] & (CODE_IS_START | CODE_HINTED));
+	flow->is_root = (flow->image->flags[index] & (CODE_ROOT | CODE_CALLED)) == CODE_ROOT;
 	flow->nr = 0;
 	flow->nr_waiting = 0;
 	flow->nr_doubts = 0;
@@ -619,7 +641,11 @@ void code_flow_run(struct code_flow *flow, u64 start)
 	judge(flow);
 	while (flow->nr_doubts && !flow->error)
 		run_doubt(flow, flow->doubts[--flow->nr_doubts]);
-	for (i = 0; i < flow->nr && !flow->hole; i++)
-		if (flow->steps[i].is_certain)
-			add_call(flow, &flow->steps[i]);
+	for (i = 0; i < flow->nr && !flow->hole; i++) {
+		if (!flow->steps[i].is_certain)
+			continue;
+		add_call(flow, &flow->steps[i]);
+		if (flow->steps[i].insn.flow == CODE_RETURN)
+			flow->image->flags[flow->steps[0].index] |= CODE_RETURNS;
+	}
 }

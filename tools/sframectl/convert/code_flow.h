@@ -79,6 +79,8 @@ struct code_call {
  * @end: of the part of it that begins there
  * @named_end: of the code that belongs to it, as its symbol says; else its start
  * @is_weak: nothing but a gap says that a function begins there
+ * @is_root: the kernel starts a program there, and nothing else leads there
+ * @knows_returns: all functions have been analysed before: a call of one that returns does return
  * @number: of the function
  * @edges: which step comes after which
  * @nr_edges: their number
@@ -110,6 +112,8 @@ struct code_flow {
 	u64			end;
 	u64			named_end;
 	bool			is_weak;
+	bool			is_root;
+	bool			knows_returns;
 	u32			number;
 	struct code_edge	*edges;
 	size_t			nr_edges;
@@ -128,6 +132,7 @@ struct code_flow {
 
 bool code_flow_open(struct code_flow *flow, const struct code_image *image);
 void code_flow_close(struct code_flow *flow);
+bool code_flow_is_prologue(const struct code_flow *flow, u64 addr);
 bool code_flow_spend(struct code_flow *flow, u64 work);
 void code_flow_run(struct code_flow *flow, u64 start);
 

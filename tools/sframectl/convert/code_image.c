@@ -135,19 +135,43 @@ static void scan_arm64(struct code_image *image, const u8 *bytes, u64 size, u64 
 	}
 }
 
+/* Return: the index of the byte that a word of data is the address of; -1: there is none. */
+static s64 pointer_index(const struct code_image *image, const u8 *bytes, u64 size, u64 pos)
+{
+	u64 word, left;
+
+	if (pos > size || size - pos < sizeof(word))
+		return -1;
+	memcpy(&word, bytes + pos, sizeof(word));
+	if (word < image->ranges.all[0].start ||
+	    word >= image->ranges.all[image->ranges.nr - 1].end)
+		return -1;
+	return code_image_index(image, word, &left);
+}
+
+/* A table has addresses in words, or in relocations, one after the other. */
+static bool is_in_table(const struct code_image *image, const u8 *bytes, u64 size, u64 pos)
+{
+	static const u32 steps[] = { sizeof(u64), sizeof(Elf64_Rela) };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(steps); i++)
+		if (pointer_index(image, bytes, size, pos - steps[i]) >= 0 ||
+		    pointer_index(image, bytes, size, pos + steps[i]) >= 0)
+			return true;
+	return false;
+}
+
 static void scan_data(struct code_image *image, const u8 *bytes, u64 size)
 {
-	u64 i, word, left;
 	s64 index;
+	u64 pos;
 
-	for (i = 0; i + 8 <= size; i += 8) {
-		memcpy(&word, bytes + i, sizeof(word));
-		if (word < image->ranges.all[0].start ||
-		    word >= image->ranges.all[image->ranges.nr - 1].end)
-			continue;
-		index = code_image_index(image, word, &left);
+	for (pos = 0; pos + 8 <= size; pos += 8) {
+		index = pointer_index(image, bytes, size, pos);
 		if (index >= 0)
-			image->flags[index] |= CODE_HINTED;
+			image->flags[index] |= CODE_HINTED |
+				(is_in_table(image, bytes, size, pos) ? 0 : CODE_POINTER);
 	}
 }
 
@@ -316,7 +340,7 @@ static bool read_pieces(struct code_image *image)
 	if (!image->size || image->size > IMAGE_MAX)
 		return false;
 	image->bytes = malloc(image->size);
-	image->flags = calloc(image->size, 1);
+	image->flags = calloc(image->size, sizeof(*image->flags));
 	if (!image->bytes || !image->flags)
 		return false;
 	for (i = 0; i < image->ranges.nr; i++) {

@@ -14,6 +14,8 @@
 #define CODE_REACHED	16	/* an instruction of an analysed function */
 #define CODE_FUNCTION	32	/* an analysed function with rows begins here */
 #define CODE_INSIDE	64	/* a function that a symbol names begins before, and goes on here */
+#define CODE_POINTER	128	/* data has this address, and no other one beside it */
+#define CODE_RETURNS	256	/* an analysed function begins here, and returns */
 
 /* A function surely begins here. */
 #define CODE_IS_START	(CODE_SYMBOL | CODE_CALLED)
@@ -37,7 +39,7 @@ struct code_image {
 	struct ranges			all;
 	u64				size;
 	u8				*bytes;
-	u8				*flags;
+	u16				*flags;
 };
 
 bool code_image_open(struct code_image *image, const struct cfi_source *source,

@@ -35,17 +35,21 @@ struct run {
 
 /**
  * struct function - a function that was analysed
+ * @addr: its address
  * @index: of its first byte
  * @end: number of the first run that is not its own
  * @hole: why it has no rows
+ * @is_endless: it surely begins there, and never returns
  * @changes_fp: it may return with another frame pointer
  * @moves_sp: its callers may go on with another stack
  * @caller: a function with rows that calls it
  */
 struct function {
+	u64			addr;
 	u32			index;
 	u32			end;
 	enum code_hole		hole;
+	bool			is_endless;
 	bool			changes_fp;
 	bool			moves_sp;
 	const struct function	*caller;
@@ -99,11 +103,16 @@ static void add_run(struct analysis *all, const struct code_step *step)
 {
 	u32 first = all->nr_functions ? all->functions[all->nr_functions - 1].end : 0;
 	struct run *last = all->nr_runs > first ? &all->runs[all->nr_runs - 1] : NULL;
+	static const struct cfi_state no_caller = {
+		.sp.how = CFI_CFA, .ra.how = CFI_UNDEFINED,
+	};
 	struct cfi_state state;
 	u32 row = step->is_certain ? CODE_HOLE_STACK : CODE_SOUND;
 	struct run *runs;
 
-	if (step->is_certain && code_state_row(&step->state, all->image->machine, &state))
+	if (step->is_certain && all->flow.is_root)
+		row = number_state(all, &no_caller);
+	else if (step->is_certain && code_state_row(&step->state, all->image->machine, &state))
 		row = number_state(all, &state);
 	if (last && last->index + last->size == step->index && last->row == row) {
 		last->size += step->insn.size;
@@ -131,7 +140,7 @@ static void take_steps(struct analysis *all)
 		if (step->is_certain || flow->steps[0].has_failed)
 			all->image->flags[step->index] |= CODE_REACHED;
 		add_run(all, step);
-		if (all->visit && step->is_certain)
+		if (all->visit && step->is_certain && !flow->is_root)
 			all->visit(all->arg, step);
 	}
 }
@@ -139,9 +148,10 @@ static void take_steps(struct analysis *all)
 /* @is_sure: a function begins there, though it may never return. Return: false to end all this. */
 static bool analyse(struct analysis *all, u64 addr, u32 index, bool is_sure)
 {
-	u8 flags = all->image->flags[index];
+	u16 flags = all->image->flags[index];
 	struct code_flow *flow = &all->flow;
 	struct function *functions;
+	bool is_endless;
 
 	if (flow->is_cut || flow->error)
 		return false;
@@ -151,15 +161,16 @@ static bool analyse(struct analysis *all, u64 addr, u32 index, bool is_sure)
 	all->functions = functions;
 	flow->number = all->nr_functions;
 	code_flow_run(flow, addr);
-	/* Nothing has called a root. */
 	if (flags & CODE_ROOT)
-		flow->hole = CODE_HOLE_STACK;
+		flow->hole = flow->is_root ? CODE_SOUND : CODE_HOLE_STACK;
 	take_steps(all);
-	if (flow->hole == CODE_HOLE_UNREACHED && is_sure)
+	is_endless = flow->hole == CODE_HOLE_UNREACHED && is_sure;
+	if (is_endless)
 		flow->hole = CODE_SOUND;
 	functions[all->nr_functions++] = (struct function){
-		.index = index, .end = all->nr_runs, .hole = flow->hole,
-		.changes_fp = flow->changes_fp, .moves_sp = flow->moves_sp,
+		.addr = addr, .index = index, .end = all->nr_runs, .hole = flow->hole,
+		.is_endless = is_endless, .changes_fp = flow->changes_fp,
+		.moves_sp = flow->moves_sp,
 	};
 	return !flow->error;
 }
@@ -179,18 +190,32 @@ static bool is_plausible(const struct code_image *image, const struct range *ran
 	for (len = 1; len <= 11 && len <= before; len++)
 		if (bytes[-(s64)len] && code_padding(image->machine, bytes - len, len) == len)
 			return true;
-	return bytes[-1] == 0xc3 || (before > 4 && bytes[-5] == 0xe9) ||
+	/* Free Pascal fills the gap with zeros. */
+	len = 0;
+	while (addr % 16 == 0 && len < 15 && len + 1 < before && !bytes[-1 - (s64)len])
+		len++;
+	return bytes[-1 - (s64)len] == 0xc3 || (before > 4 && bytes[-5] == 0xe9) ||
 	       (before > 1 && (bytes[-2] == 0xeb || (bytes[-2] == 0x0f && bytes[-1] == 0x0b)));
 }
 
+/*
+ * Does a pointer name a function at @addr, after the end of other code? A label within a function
+ * has its address in a table, or is not aligned, or makes no room on the stack.
+ */
+static bool is_pointed_at(const struct analysis *all, u64 addr, u64 index)
+{
+	return all->image->flags[index] & CODE_POINTER && addr % 16 == 0 &&
+	       code_flow_is_prologue(&all->flow, addr);
+}
+
 /* Analyses the functions that begin at bytes with any of the @flags. */
-static bool analyse_flagged(struct analysis *all, u8 flags)
+static bool analyse_flagged(struct analysis *all, u16 flags)
 {
 	const struct code_image *image = all->image;
 	bool is_plain, is_named;
 	u64 addr, index = 0;
 	size_t i;
-	u8 flag;
+	u16 flag;
 
 	for (i = 0; i < image->ranges.nr; i++)
 		for (addr = image->ranges.all[i].start; addr < image->ranges.all[i].end; addr++) {
@@ -200,7 +225,8 @@ static bool analyse_flagged(struct analysis *all, u8 flags)
 			is_plain = is_plausible(image, &image->ranges.all[i], addr);
 			is_named = flag & (CODE_SYMBOL | CODE_ROOT);
 			if ((is_plain || is_named) &&
-			    !analyse(all, addr, index - 1, is_plain && flag & CODE_SYMBOL))
+			    !analyse(all, addr, index - 1, is_plain && (flag & CODE_SYMBOL ||
+				     is_pointed_at(all, addr, index - 1))))
 				return false;
 		}
 	return true;
@@ -230,7 +256,8 @@ static bool analyse_gaps(struct analysis *all)
 			}
 			if (!(image->flags[index] & CODE_REACHED) &&
 			    (!code_flow_spend(&all->flow, 1) ||
-			     (is_begin && !analyse(all, pos, index, false))))
+			     (is_begin && !analyse(all, pos, index,
+						   is_pointed_at(all, pos, index)))))
 				return false;
 			insn.addr = pos;
 			code_decode(&all->flow.decoder, image->bytes + index, left, &insn);
@@ -240,6 +267,19 @@ static bool analyse_gaps(struct analysis *all)
 				   insn.flow == CODE_JUMP_REG;
 		}
 	}
+	return true;
+}
+
+/* Once it is known which functions return, more is certain after calls of them. */
+static bool analyse_endless(struct analysis *all)
+{
+	size_t i, nr = all->nr_functions;
+
+	all->flow.knows_returns = true;
+	for (i = 0; i < nr; i++)
+		if (all->functions[i].is_endless &&
+		    !analyse(all, all->functions[i].addr, all->functions[i].index, true))
+			return false;
 	return true;
 }
 
@@ -362,7 +402,7 @@ static bool add_row(struct code_rows *rows, bool is_part, u64 addr, const struct
 static bool collect(struct code_rows *rows, const struct analysis *all, const u32 *map)
 {
 	const struct ranges *ranges = &all->image->ranges;
-	const u8 *flags = all->image->flags;
+	const u16 *flags = all->image->flags;
 	u32 last, unreached = all->flow.is_cut ? CODE_HOLE_LIMIT : CODE_HOLE_UNREACHED;
 	u64 addr, index = 0;
 	size_t i;
@@ -392,7 +432,8 @@ static void run(struct code_rows *rows, struct analysis *all)
 	u32 *map;
 
 	/* What was found before a limit stays. */
-	if (analyse_flagged(all, CODE_IS_START | CODE_ROOT) && analyse_flagged(all, CODE_HINTED))
+	if (analyse_flagged(all, CODE_IS_START | CODE_ROOT) && analyse_flagged(all, CODE_HINTED) &&
+	    analyse_endless(all))
 		analyse_gaps(all);
 	spread_calls(all, false);
 	spread_calls(all, true);

@@ -101,8 +101,9 @@ def frames(cli):
                           ("with .go.module", {"module": TEXT}),
                           ("with .go.module, relocated", {"module": 0, "relocated": 176})):
             check(cli, f"{machine}, {name}", elf(functions, "1.20", machine, **how), ROWS[machine])
-        # The instructions say the same, except of the code at which the kernel starts the program, and of a nop before a function.
-        rows = {"x86_64": [(), *ROWS["x86_64"][1:5], ((1, "sp+8", "u"),)], "aarch64": [(), (), ((4, "sp+0", "u"),)]}[machine]
+        # The instructions say the same, except of the code at which the kernel starts the program, which has no caller, and of a nop
+        # before a function.
+        rows = {"x86_64": [(NO_CALLER,), *ROWS["x86_64"][1:5], ((1, "sp+8", "u"),)], "aarch64": [(NO_CALLER,), (), ((4, "sp+0", "u"),)]}[machine]
         check(cli, f"{machine}, at an unknown address", elf(functions, "1.20", machine, text=0), rows)
 
 

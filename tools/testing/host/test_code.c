@@ -14,12 +14,14 @@
 
 /*
  * Each row: the offset, the CFA, and where the caller's frame pointer and the return address are,
- * unless they are in place; +: it is signed
+ * unless they are in place; +: it is signed. A symbol names the function, unless there are @flags
+ * for its first byte. Then a function is called at offset 16.
  */
 struct example {
 	const char	*name;
 	const char	*code;
 	const char	*rows;
+	u16		flags;
 };
 
 static const struct example x86[] = {
@@ -181,6 +183,29 @@ static const struct example x86[] = {
 	{ "an instruction of the kernel",
 	  "fa c3",
 	  "none" },
+	/* push %rbx; call f; 1: call f; jmp 1b; nop; f: ret */
+	{ "an endless function that a pointer names",
+	  "53 e8 0a 00 00 00 e8 05 00 00 00 eb f9 90 90 90 c3",
+	  "0 sp+8, 1 sp+16, 13 none, 16 sp+8", CODE_HINTED | CODE_POINTER },
+	{ "an endless function in a table",
+	  "53 e8 0a 00 00 00 e8 05 00 00 00 eb f9 90 90 90 c3",
+	  "16 sp+8", CODE_HINTED },
+	/* f: jmp f */
+	{ "an endless function that calls one that never returns",
+	  "53 e8 0a 00 00 00 e8 05 00 00 00 eb f9 90 90 90 eb fe",
+	  "0 sp+8, 1 sp+16, 6 none", CODE_HINTED | CODE_POINTER },
+	/* xor %ebx,%ebx; call f; 1: call f; jmp 1b; nop; f: ret */
+	{ "a pointer to what may be a label",
+	  "31 db e8 09 00 00 00 e8 04 00 00 00 eb f9 90 90 c3",
+	  "16 sp+8", CODE_HINTED | CODE_POINTER },
+	/* pop %rsi; xor %ebp,%ebp; call f; hlt; nop; f: ret */
+	{ "where the kernel starts a program",
+	  "5e 31 ed e8 08 00 00 00 f4 90 90 90 90 90 90 90 c3",
+	  "0 no caller, 8 none, 16 sp+8", CODE_ROOT },
+	/* It calls itself: call .-3 */
+	{ "the same, if something else calls it",
+	  "5e 31 ed e8 f8 ff ff ff f4 90 90 90 90 90 90 90 c3",
+	  "16 sp+8", CODE_ROOT | CODE_CALLED },
 };
 
 /* Words, not bytes */
@@ -452,7 +477,9 @@ static void print_row(FILE *out, const struct cfi_machine *machine, const struct
 {
 	const struct cfi_rule *cfa = &row->cfa;
 
-	if (cfa->how == CFI_REG_MEM)
+	if (row->ra.how == CFI_UNDEFINED)
+		fprintf(out, "no caller");
+	else if (cfa->how == CFI_REG_MEM)
 		fprintf(out, "*(%s%+d)+%u", cfa->reg == machine->sp ? "sp" : "fp", cfa->off,
 			cfa->sum);
 	else if (cfa->reg == machine->sp || cfa->reg == machine->fp)
@@ -497,7 +524,10 @@ static void print_rows(FILE *out, const struct code_image *image, const struct c
 static void test(u16 machine, const struct example *example)
 {
 	struct cfi_functions functions = {};
-	u8 bytes[CODE_MAX], flags[CODE_MAX] = { CODE_SYMBOL };
+	u8 bytes[CODE_MAX];
+	u16 flags[CODE_MAX] = {
+		example->flags ?: CODE_SYMBOL, [16] = example->flags ? CODE_CALLED : 0,
+	};
 	struct code_image image = {
 		.machine = cfi_find_machine(machine), .functions = &functions,
 		.size = read_code(example->code, machine == EM_AARCH64 ? 4 : 1, bytes),
