@@ -14,8 +14,8 @@ from pathlib import Path
 
 from stacks import FULL, Code
 
-# What runtimes have in the place of _start.
-ROOTS = re.compile(r"_start|(__|runtime\.)?clone3?(\.abi0)?|runtime\.(goexit|mstart|rt0_go)\b.*")
+# What runtimes have in the place of _start. The last one is where an Erlang process returns to.
+ROOTS = re.compile(r"_start|(__|runtime\.)?clone3?(\.abi0)?|runtime\.(goexit|mstart|rt0_go)\b.*|\$erts_beamasm:normal_exit/0")
 # Go writes these return addresses itself, without a call.
 UNCALLED = re.compile(r"runtime\.(goexit|systemstack_switch)\b.*")
 # Fewer samples than this say nothing.
@@ -166,7 +166,7 @@ class Way:
             return False
         last = chain[-1]
         code = self.code(last.file)
-        return bool(ROOTS.fullmatch(last.symbol)) or bool(code and code.is_start(last.offset))
+        return bool(ROOTS.fullmatch(self.symbol(last))) or bool(code and code.is_start(last.offset))
 
     def code(self, name):
         """Return the file, or None for memory that is no file."""
