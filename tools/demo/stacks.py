@@ -32,7 +32,7 @@ ADDRESS = re.compile(r"^\s+([0-9a-f]+)(?:\s.*)?$")
 SAMPLE = re.compile(r"^\s*\S.*?\s+(\d+)/\d+\s")
 KERNEL = 1 << 63
 FULL = 127
-START_BYTES = 64
+START_BYTES = 80     # of _start: Free Pascal has the longest
 X86_64, AARCH64 = 62, 183
 
 # After the call of a thread's function in clone() and clone3(): exit(result).

@@ -65,7 +65,7 @@ PROGRAMS = [
             build="zstd -q -1 -o core.zst /usr/lib/sbcl/sbcl.core", version="zstd"),
     Program("guile", "GUILE_AUTO_COMPILE=0 guile deep.scm", 80, 25, version="guile-3.0"),
     Program("qemu-user", "qemu-x86_64 ./static", 80, build="gcc -O2 -static -o static deep.c", version="qemu-user"),
-    Program("fpc", "./fpc", 95, build="fpc -v0 -O2 -ofpc deep.pas >/dev/null", version="fp-compiler"),
+    Program("fpc", "./fpc", 95, 95, build="fpc -v0 -O2 -ofpc deep.pas >/dev/null", version="fp-compiler"),
     Program("c-bare", "./bare", 95, build=f"gcc {BARE} -o bare deep.c", version="gcc",
             advice="leave out ``-fno-asynchronous-unwind-tables``"),
     Program("upx", "./packed", 90, build="gcc -O2 -static -o packed deep.c && upx -q packed >/dev/null", version="upx-ucl",
