@@ -114,9 +114,12 @@ static const struct runtime_table *next_table(const u8 **pos, const u8 *end)
 	return table;
 }
 
-/* Return: NULL, or why not all tables were loaded. errno is set. @nr: how many were. */
+/*
+ * Sets @nr to the number of tables that were loaded, and @is_busy if the process has changed its
+ * mappings meanwhile. Return: NULL, or why not all tables were loaded.
+ */
 static const char *load(const struct watched *watched, int device, const struct worker *worker,
-			u32 *nr)
+			u32 *nr, bool *is_busy)
 {
 	const u8 *pos = worker->section, *end = pos + worker->result.size;
 	const char *error = NULL, *failed;
@@ -129,6 +132,7 @@ static const char *load(const struct watched *watched, int device, const struct 
 					     sizeof(message));
 		error = failed ?: error;
 		*nr += !failed;
+		*is_busy |= failed && errno == EAGAIN;
 		if (failed && (errno == ESRCH || errno == EPERM))
 			break;
 	}
@@ -149,7 +153,7 @@ void watch_give_up(struct watch *watch, struct watched *watched)
  * @device: the device
  * @worker: the worker that has read it, after worker_end()
  *
- * Tables that are as they were are not loaded again.
+ * Tables that are as they were are not loaded again, unless the process was busy.
  *
  * Return: NULL, or the error as a text.
  */
@@ -158,18 +162,18 @@ const char *watch_load(struct watch *watch, struct watched *watched, int device,
 {
 	const char *error = *worker->result.error ? worker->result.error : NULL;
 	u64 now = digest(worker->section, worker->section ? worker->result.size : 0);
-	bool is_same = now == watched->digest;
+	bool is_same = now == watched->digest, is_busy = false;
 	u32 nr = 0;
 
 	if (!error && !is_same)
-		error = load(watched, device, worker, &nr);
+		error = load(watched, device, worker, &nr, &is_busy);
 	watched->pause = is_same ? min_t(u64, 2 * watched->pause, PAUSE_MAX) : PAUSE_MIN;
 	watched->at = clock_ms() + watched->pause;
-	watched->digest = now;
+	watched->digest = is_busy ? 0 : now;
 	watched->is_read = false;
 	watch->nr_read--;
 	/* A process without a table is reported again, if its stacks still end so. */
-	if ((!nr && is_over(watched, device)) || (!nr && !is_same))
+	if ((!nr && is_over(watched, device)) || (!nr && !is_same && !is_busy))
 		watched->pid = 0;
 	return error;
 }

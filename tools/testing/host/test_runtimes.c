@@ -655,6 +655,7 @@ static void test_overlaps(void)
 
 static u32 nr_loaded, nr_answers;
 static int load_errno;
+static bool is_sampled;	/* an answer succeeds though a table is refused */
 
 /* The device. It is asked for a table, or told that there is none. */
 const char *device_load_process(int device, pid_t pid, u64 cookie,
@@ -666,6 +667,8 @@ const char *device_load_process(int device, pid_t pid, u64 cookie,
 	if (pid != 7 || cookie != 9)
 		abort();
 	*(table->section_size ? &nr_loaded : &nr_answers) += 1;
+	if (is_sampled && !table->section_size)
+		return NULL;
 	errno = load_errno;
 	return load_errno ? "refused" : NULL;
 }
@@ -707,7 +710,16 @@ static void test_watch(void)
 		 !load_again(&watch, watched, 9) && nr_loaded == 1);
 	end_case("watch: a table of almost 2^64 bytes",
 		 !load_again(&watch, watched, ~0ull) && nr_loaded == 1);
+	load_errno = EAGAIN;
+	is_sampled = true;
+	watched->digest = 0;
+	load_again(&watch, watched, 8);
+	load_errno = 0;
+	end_case("watch: it was busy", watched->pid == 7 && !load_again(&watch, watched, 8) &&
+		 nr_loaded == 2);
+	watch_add(&watch, -1, 7, 9);
 	load_errno = ESRCH;
+	is_sampled = false;
 	end_case("watch: it is not sampled any more",
 		 load_again(&watch, watched, 8) && nr_loaded == 1 && watch_is_empty(&watch) &&
 		 !watch.nr_read);
