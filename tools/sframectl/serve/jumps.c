@@ -4,14 +4,15 @@
  * function. QEMU and Guile begin their memory for code with a function that makes a frame, and
  * jumps. LuaJIT jumps from its interpreter, which has one row.
  *
- * So there is one row for all such code. It is wrong where the code moves the stack pointer. The
- * kernel follows it only if a call of the function precedes the return address.
+ * So one row holds at the start of all such code. Where the code moves the stack pointer unseen,
+ * the row is wrong. The kernel follows it only if the return address follows a call of the
+ * function.
  */
 #include <stdlib.h>
 
 #include "cfi_functions.h"
 #include "cfi_program.h"
-#include "code_insn.h"
+#include "jumps.h"
 #include "runtime.h"
 #include "sframe_format.h"
 
@@ -22,15 +23,12 @@
 #define INSNS_MAX	24
 #define BYTES_MAX	128
 
-/* Bytes of the frame, at most */
-#define FRAME_MAX	65536
-
 /* QEMU's and Guile's function is in the first pages, Guile's at the start of one. */
 #define PAGES_MAX	512
 
 /* An interpreter in assembly is one large function. Of a file with more functions, none is read. */
 #define FUNCTION_MIN	4096u
-#define FUNCTION_MAX	(1u << 20)
+#define FUNCTION_MAX	(1024u << 10)
 #define ENTRIES_MAX	65536u
 #define SECTION_MAX	65536u
 
@@ -40,34 +38,24 @@ struct entry {
 	s32	fde;
 };
 
-/* Does the frame pointer of the caller survive the operation? @row is changed if it is saved. */
-static bool keep_fp(const struct code_op *op, struct cfi_row *row)
-{
-	const u8 sp = SFRAME_AMD64_REG_SP, fp = SFRAME_AMD64_REG_FP;
-
-	if (op->how == CODE_STORE && op->reg == fp && op->base == sp && op->size == WORD &&
-	    row->state.fp.how == CFI_SAME)
-		row->state.fp = cfi_make_rule(CFI_CFA_MEM, 0, op->arg - row->state.cfa.off);
-	if (op->how == CODE_LOSE ? !(op->arg & 1 << fp) :
-	    op->how == CODE_STORE || (op->reg != fp && (op->how != CODE_SWAP || op->base != fp)))
-		return true;
-	return row->state.fp.how != CFI_SAME;
-}
-
-/* Changes the row by an operation. Return: false if the stack pointer is not known afterwards. */
+/*
+ * Changes the row by an operation. Return: false if the stack pointer, or the caller's frame
+ * pointer, is not known afterwards.
+ */
 static bool apply(const struct code_op *op, struct cfi_row *row)
 {
-	const u8 sp = SFRAME_AMD64_REG_SP;
+	const u8 sp = SFRAME_AMD64_REG_SP, fp = SFRAME_AMD64_REG_FP;
+	struct cfi_state *state = &row->state;
 
-	if (!keep_fp(op, row))
+	if (op->how == CODE_STORE && op->reg == fp && op->base == sp && op->size == WORD &&
+	    state->fp.how == CFI_SAME)
+		state->fp = cfi_make_rule(CFI_CFA_MEM, 0, op->arg - state->cfa.off);
+	if (code_op_changes(op, fp) && state->fp.how == CFI_SAME)
 		return false;
-	if (op->how == CODE_COPY && op->reg == sp && op->base == sp) {
-		row->state.cfa.off -= op->arg;
+	if (!code_op_changes(op, sp))
 		return true;
-	}
-	if (op->how == CODE_LOSE)
-		return !(op->arg & 1 << sp);
-	return op->how == CODE_STORE || (op->reg != sp && (op->how != CODE_SWAP || op->base != sp));
+	state->cfa.off -= op->arg;
+	return op->how == CODE_COPY && op->base == sp;
 }
 
 /*
@@ -90,7 +78,7 @@ static bool follow(const struct code_decoder *decoder, const u8 *bytes, u32 size
 		for (k = 0; k < insn.nr_ops; k++)
 			if (!apply(&insn.ops[k], row))
 				return false;
-		if (row->state.cfa.off <= first || row->state.cfa.off > FRAME_MAX)
+		if (row->state.cfa.off <= first || row->state.cfa.off > JUMPS_FRAME_MAX)
 			return false;
 	}
 	return false;
@@ -245,6 +233,28 @@ static bool find_jump(struct runtime *runtime, const struct code_decoder *decode
 	return false;
 }
 
+/* LuaJIT has at most so many bytes of traces by default. */
+#define TRACES_MAX	(1024u << 10)
+
+/* Adds the code of a mapping, if it is in memory without a file. */
+static void add_code(struct runtime *runtime, const struct code_decoder *decoder,
+		     const struct mapping *mapping, const struct jump *jump)
+{
+	u64 size = min_t(u64, mapping->end - mapping->start, 1u << 31);
+	struct cfi_row *rows = NULL;
+	u8 *bytes = NULL;
+	u32 nr;
+
+	/* A function that has made the frame for the code knows how large it is. */
+	if (jump->size > 1 && size <= TRACES_MAX && runtime_find_memory(runtime, mapping->start, 1))
+		bytes = target_copy(runtime->target, mapping->start, size);
+	if (bytes)
+		rows = traces_make_rows(decoder, bytes, size, mapping->start, &jump->row, &nr);
+	runtime_add(runtime, mapping->start, size, rows ?: &jump->row, rows ? nr : 1, false);
+	free(rows);
+	free(bytes);
+}
+
 /**
  * jumps_read - describe code that a function jumps to, if nothing else describes code
  * @runtime: the runtime, after all other readers
@@ -262,12 +272,8 @@ void jumps_read(struct runtime *runtime)
 	    find_jump(runtime, &decoder, &jump)) {
 		runtime->entry_start = jump.start;
 		runtime->entry_size = jump.size;
-		for (i = 0; i < target->nr; i++) {
-			const struct mapping *mapping = &target->all[i];
-			u64 size = min_t(u64, mapping->end - mapping->start, 1u << 31);
-
-			runtime_add(runtime, mapping->start, size, &jump.row, 1, false);
-		}
+		for (i = 0; i < target->nr; i++)
+			add_code(runtime, &decoder, &target->all[i], &jump);
 	}
 	code_decoder_close(&decoder);
 }

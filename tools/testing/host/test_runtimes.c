@@ -438,6 +438,171 @@ static void test_copies(void)
 	end();
 }
 
+/* ---- code that a function jumps to ---- */
+
+/* push %rbp; push %rbx; sub $0x18, %rsp; jmp *%rsi */
+static const u8 makes_frame[] = { 0x55, 0x53, 0x48, 0x83, 0xec, 0x18, 0xff, 0xe6 };
+
+/* sub $16, %rsp; mov %r12, 16(%rsp); jmp *%rax */
+static const u8 leaves[] = { 0x48, 0x83, 0xec, 16, 0x4c, 0x89, 0x64, 0x24, 16, 0xff, 0xe0 };
+
+/* The only code is that of both mappings, whose first row has this offset of the CFA. */
+static bool has_jumps(u64 entry, u64 size, s32 cfa, s32 fp)
+{
+	const struct cfi_state *state = &runtime.rows[0].state;
+
+	runtime_sort(&runtime);
+	return runtime.nr == 3 && runtime.all->start == CODE && runtime.entry_start == entry &&
+	       runtime.entry_size == size && state->cfa.off == cfa && state->ra.off == -8 &&
+	       (fp ? state->fp.how == CFI_CFA_MEM && state->fp.off == fp :
+		     state->fp.how == CFI_SAME);
+}
+
+static void read_jumps(u64 addr, const u8 *bytes, u32 size)
+{
+	begin();
+	put(addr, bytes, size);
+	jumps_read(&runtime);
+}
+
+struct table_of_functions {
+	u8	form[4];
+	u32	eh_frame;
+	u32	nr;
+	s32	entries[2][2];
+};
+
+/* A function of 4096 bytes at LIBRARY + 0x10000: CFA = SP + 80, or + 88 further on. */
+static void put_interpreter(bool has_two_rows)
+{
+	const struct {
+		Elf64_Ehdr header;
+		Elf64_Phdr segments[2];
+	} file = {
+		.header = {
+			.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+			.e_type = ET_DYN, .e_machine = EM_X86_64, .e_phoff = sizeof(Elf64_Ehdr),
+			.e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 2,
+		},
+		.segments = {
+			{ .p_type = PT_LOAD, .p_filesz = 0x18000, .p_memsz = 0x18000 },
+			{ .p_type = PT_GNU_EH_FRAME, .p_vaddr = 0x1000, .p_memsz = 28 },
+		},
+	};
+	const struct table_of_functions table = {
+		{ 1, PCREL, 3, 0x3b }, 0x100, 2,
+		{ { 0xf000, 0x100 + 24 }, { 0x10000, 0x100 + 24 } },
+	};
+	struct eh_frame frame = make_eh_frame(PCREL, 0x20000 - (LIBRARY + 0x1100 + 32));
+	/* 4096 bytes; no data; DW_CFA_def_cfa_offset; DW_CFA_offset of RBP, or a second row */
+	const u8 one_row[] = { 0, 0x10, 0, 0, 0, 0x0e, 80, 0x86, 2, 0, 0, 0 };
+	const u8 two_rows[] = { 0, 0x10, 0, 0, 0, 0x0e, 80, 0x41, 0x0e, 88, 0, 0 };
+
+	memcpy(frame.rest, has_two_rows ? two_rows : one_row, sizeof(one_row));
+	put(LIBRARY, &file, sizeof(file));
+	put(LIBRARY + 0x1000, &table, sizeof(table));
+	put(LIBRARY + 0x1100, &frame, sizeof(frame));
+	put(0x20100, leaves, sizeof(leaves));
+}
+
+/* Traces of LuaJIT: the first one, at a higher address, leads to the second. */
+static void test_traces(void)
+{
+	static const u8 second[] = {
+		0x48, 0x83, 0xc4, 0xf0,			/* add $-16, %rsp */
+		0x90,
+		0x48, 0x83, 0xc4, 0x20,			/* add $32, %rsp */
+		0xeb, 0x03,				/* jmp first */
+		0x90, 0x90, 0x90,
+	};
+	static const u8 first[] = {
+		0x48, 0x83, 0xc4, 0xf0, 0x75, 0xec,	/* add $-16, %rsp; jne second */
+		0x48, 0x83, 0xc4, 0x10, 0xeb, 0xf4,	/* add $16, %rsp; jmp first */
+	};
+	const struct { u32 start; s32 off; } want[] = {
+		{ 0, 96 }, { 0x100, 112 }, { 0x104, 128 }, { 0x109, 96 }, { 0x112, 112 },
+		{ 0x118, 96 },
+	};
+	bool is_right;
+	u32 i;
+
+	begin();
+	put_interpreter(false);
+	put(CODE + 0x100, second, sizeof(second));
+	put(CODE + 0x100 + sizeof(second), first, sizeof(first));
+	jumps_read(&runtime);
+	runtime_sort(&runtime);
+	is_right = runtime.nr && runtime.all->nr == ARRAY_SIZE(want);
+	for (i = 0; is_right && i < ARRAY_SIZE(want); i++)
+		is_right = runtime.rows[i].start == want[i].start && !runtime.rows[i].hole &&
+			   runtime.rows[i].state.cfa.off == want[i].off;
+	end_case("traces: one leads to the other", is_right);
+	end();
+	begin();
+	put_interpreter(false);
+	put(CODE + 0x100, second, sizeof(second));
+	put(CODE + 0x100 + sizeof(second), first, sizeof(first));
+	put(CODE + 0x100 + sizeof(second) + 7, "\x83\xec\x10", 3);	/* sub $16, %rsp */
+	jumps_read(&runtime);
+	runtime_sort(&runtime);
+	is_right = false;
+	for (i = 0; i < runtime.all->nr; i++)
+		is_right |= runtime.rows[i].start == 0x10e && runtime.rows[i].hole;
+	end_case("traces: two ways that disagree", is_right);
+	end();
+}
+
+static void test_jumps(void)
+{
+	u8 code[sizeof(makes_frame)];
+	u32 i;
+
+	read_jumps(CODE, makes_frame, sizeof(makes_frame));
+	end_case("jumps: a function that makes a frame", has_jumps(CODE, 1, 48, -16));
+	end();
+	read_jumps(CODE + 0x8000 + 4096, makes_frame + 1, sizeof(makes_frame) - 1);
+	end_case("jumps: in another page, and RBP is not saved",
+		 has_jumps(CODE + 0x8000 + 4096, 1, 40, 0));
+	end();
+	read_jumps(CODE + 16, makes_frame, sizeof(makes_frame));
+	end_case("jumps: not at the start of a page", !runtime.nr && !runtime.entry_size);
+	end();
+	memcpy(code, makes_frame, sizeof(code));
+	code[7] = 0xd6;		/* call *%rsi */
+	read_jumps(CODE, code, sizeof(code));
+	end_case("jumps: a call", !runtime.nr);
+	end();
+	memcpy(code, makes_frame, sizeof(code));
+	memcpy(code + 2, "\x48\x89\xe5\x90", 4);	/* mov %rsp, %rbp; nop */
+	read_jumps(CODE, code, sizeof(code));
+	end_case("jumps: RBP has been saved", has_jumps(CODE, 1, 24, -16));
+	end();
+	memcpy(code, "\x53\x48\x89\xe5\xff\xe6", 6);
+	read_jumps(CODE, code, sizeof(code));
+	end_case("jumps: RBP is lost", !runtime.nr);
+	end();
+	begin();
+	put(CODE, makes_frame, sizeof(makes_frame));
+	runtime_add(&runtime, CODE + 64, 8, &(struct cfi_row){}, 1, false);
+	jumps_read(&runtime);
+	end_case("jumps: something else describes code", runtime.nr == 1 && !runtime.entry_size);
+	end();
+	for (i = 0; i < 3; i++) {
+		begin();
+		put_interpreter(i == 1);
+		/* It makes room twice. */
+		if (i == 2) {
+			put(0x20200, leaves, 4);
+			put(0x20204, leaves, sizeof(leaves));
+		}
+		jumps_read(&runtime);
+		end_case(!i ? "jumps: from an interpreter" : i == 1 ?
+			 "jumps: from a function of two rows" : "jumps: two of different depth",
+			 i ? !runtime.nr : has_jumps(0x20000, 0x1000, 96, -16));
+		end();
+	}
+}
+
 /* ---- HotSpot: code ---- */
 
 struct follow_case {
@@ -736,6 +901,8 @@ int main(void)
 	test_jitdump();
 	test_fifo();
 	test_copies();
+	test_jumps();
+	test_traces();
 	test_follow();
 	test_hotspot();
 	test_overlaps();
