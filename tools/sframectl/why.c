@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "color.h"
 #include "json.h"
+#include "language.h"
 #include "module.h"
 #include "name.h"
 #include "remedy.h"
@@ -247,6 +248,14 @@ static const char *object_name(const struct why *why, const struct ending *endin
 		why->places->objects[ending->object].code.name : NULL;
 }
 
+/* Return: the runtime that has made the code; NULL if it is not known, or not the cause. */
+static const struct language *language_of_ending(const struct why *why, const struct ending *ending)
+{
+	if (ending->cause != REMEDY_NO_FILE)
+		return NULL;
+	return why->places->objects[ending->object].language;
+}
+
 /* Return: the object, if its code lacks data and a table can be made of it; else NULL. */
 static const struct place_object *measured_object(const struct why *why,
 						  const struct ending *ending)
@@ -308,12 +317,17 @@ static void print_ending(const struct why *why, const struct ending *ending)
 	const char *reason = why->places->reasons[ending->reason], *name = object_name(why, ending);
 	const struct place_object *measured = measured_object(why, ending);
 	const char *error = error_of(why, ending);
+	const struct language *language = language_of_ending(why, ending);
 	struct remedy remedy = remedy_of(ending->cause, reason);
 
+	if (language)
+		remedy.advice = language->advice;
 	print_share(why, ending->count, COLOR_POOR);
 	if (name) {
 		fputs("end in ", stdout);
 		name_print(stdout, name);
+		if (language)
+			printf(" of %s", language->name);
 		printf(" (%s)\n", reason);
 		if (remedy.text)
 			print_indented(remedy.text);
@@ -385,11 +399,13 @@ static void print_ending_json(const struct why *why, const struct ending *ending
 {
 	const char *reason = why->places->reasons[ending->reason];
 	const struct place_object *measured = measured_object(why, ending);
+	const struct language *language = language_of_ending(why, ending);
 	struct remedy remedy = remedy_of(ending->cause, reason);
 
 	json_open(NULL, '{');
 	json_count("stacks", ending->count);
 	json_text("object", object_name(why, ending));
+	json_text("runtime", language ? language->name : NULL);
 	if (ending->object < PLACE_OBJECTS)
 		json_count("offset", ending->off);
 	if (measured) {
@@ -400,7 +416,7 @@ static void print_ending_json(const struct why *why, const struct ending *ending
 	json_string("cause", remedy.name);
 	json_text("text", remedy.text);
 	json_text("error", error_of(why, ending));
-	json_text("advice", remedy.advice);
+	json_text("advice", language ? language->advice : remedy.advice);
 	json_close('}');
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "clock.h"
+#include "language.h"
 #include "place.h"
 
 #define MAPPING_MS	1000	/* for which a mapping is taken to stay where it is */
@@ -33,10 +34,11 @@ static u16 reason_of(struct places *places, const char *name)
 	return places->nr_reasons++;
 }
 
-static bool is_object(const struct place_object *object, const struct code *code)
+static bool is_object(const struct place_object *object, const struct code *code,
+		      const struct language *language)
 {
 	return object->code.major == code->major && object->code.minor == code->minor &&
-	       object->code.inode == code->inode &&
+	       object->code.inode == code->inode && object->language == language &&
 	       (code->inode || !strcmp(object->code.name, code->name));
 }
 
@@ -53,16 +55,17 @@ static void open_object(struct place_object *object, const char *pid)
 /* Return: the index of the object; PLACE_MORE if there is no room for it. Takes @code->name. */
 static u16 object_of(struct places *places, const char *pid, const struct code *code)
 {
+	const struct language *language = process_is_memory(code) ? language_of(pid) : NULL;
 	u32 i;
 
 	for (i = 0; i < places->nr_objects; i++)
-		if (is_object(&places->objects[i], code))
+		if (is_object(&places->objects[i], code, language))
 			break;
 	if (i < places->nr_objects || i == PLACE_OBJECTS) {
 		free(code->name);
 		return i < places->nr_objects ? i : PLACE_MORE;
 	}
-	places->objects[i] = (struct place_object){ .code = *code };
+	places->objects[i] = (struct place_object){ .code = *code, .language = language };
 	open_object(&places->objects[i], pid);
 	places->nr_objects++;
 	return i;

@@ -20,6 +20,7 @@
  * struct place_object - code that stacks ended in
  * @code: the file, or the kind of memory
  * @file: the file, opened while it was mapped
+ * @language: the runtime that made the code; NULL: it is not known, or there is a file
  * @error: why there is no file; empty: there is one, or @code.no_elf is set
  * @no_table: why no table can be made of the file; empty: one can, or nobody has tried
  * @size: bytes of code, if a table can be made; else 0
@@ -28,6 +29,7 @@
 struct place_object {
 	struct code	code;
 	struct file	file;
+	const struct language *language;
 	char		error[160];
 	char		no_table[200];
 	u64		size;

@@ -361,21 +361,6 @@ static bool open_by_any_name(const struct process *process, struct code *code,
 	return open_by_name(code, path, file);
 }
 
-/* Memory that the kernel keeps in files without a place: shared memory, GPU buffers. */
-static bool is_memory(const char *name)
-{
-	static const char *const prefixes[] = {
-		"/memfd:", "/dev/zero (deleted)", "/dev/dri/", "/SYSV", "/anon_hugepage",
-		"/[aio]", "/drm mm object", "/i915", "anon_inode:", "socket:",
-	};
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(prefixes); i++)
-		if (has_prefix(name, prefixes[i]))
-			return true;
-	return false;
-}
-
 static bool is_deleted(const char *name)
 {
 	size_t len = strlen(name), end = sizeof(deleted) - 1;
@@ -399,6 +384,28 @@ static const char *open_mapping(struct process *process, const struct code *code
 	file_close(file);
 	mapping_is_gone(process);
 	return process->error;
+}
+
+/**
+ * process_is_memory - is this code in no file?
+ * @code: the code
+ *
+ * The kernel keeps some memory in files without a place: shared memory, GPU buffers.
+ */
+bool process_is_memory(const struct code *code)
+{
+	static const char *const prefixes[] = {
+		"/memfd:", "/dev/zero (deleted)", "/dev/dri/", "/SYSV", "/anon_hugepage",
+		"/[aio]", "/drm mm object", "/i915", "anon_inode:", "socket:",
+	};
+	size_t i;
+
+	if (!code->inode)
+		return true;
+	for (i = 0; i < ARRAY_SIZE(prefixes); i++)
+		if (has_prefix(code->name, prefixes[i]))
+			return true;
+	return false;
 }
 
 /**
@@ -429,7 +436,7 @@ const char *process_open(struct process *process, struct code *code,
 	error = errno;
 	if (open_by_any_name(process, code, file) || code->no_elf)
 		return NULL;
-	code->no_elf = is_memory(code->name);
+	code->no_elf = process_is_memory(code);
 	if (code->no_elf)
 		return NULL;
 	if (error != EACCES && error != EPERM)

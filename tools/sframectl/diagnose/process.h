@@ -48,6 +48,7 @@ struct process {
 bool process_is_pid(const char *name);
 bool process_read(struct process *process, const char *pid);
 bool process_identify(int fd, struct code *code);
+bool process_is_memory(const struct code *code);
 bool process_find(const char *pid, u64 addr, struct code *code);
 const char *process_open(struct process *process, struct code *code,
 			 struct file *file);

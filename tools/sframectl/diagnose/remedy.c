@@ -16,7 +16,7 @@ static const struct remedy remedies[NR_REMEDY_CAUSES] = {
 	},
 	[REMEDY_NO_FILE] = {
 		"no-file", "code in no file, such as that of a JIT compiler: nothing describes it",
-		"Run sframectl serve: it knows java and LLVM. php: -d opcache.jit=off.",
+		"Run sframectl serve, which asks runtimes. Documentation/runtimes.rst has flags that help.",
 	},
 	[REMEDY_UNREADABLE] = {
 		"unreadable", "the file cannot be read any more: it was deleted or replaced",

@@ -58,10 +58,10 @@ why_elsewhere() {
 	umount "$scratch/vfat"
 }
 
-# why_of MODE CAUSE OBJECT: of ./ends/ends MODE
+# why_of MODE CAUSE OBJECT [PROGRAM]: of ./ends/ends MODE
 why_of() {
 	local pid
-	./ends/ends "$1" 1000 &
+	"./ends/${4:-ends}" "$1" 1000 &
 	pid=$!
 	expect "$1: $2, in $3" most_end $pid "$2" "$3"
 	kill $pid
@@ -174,6 +174,11 @@ why() {
 	why_of asm not-described ends/ends
 	expect 'it says how much of the code a table describes, as sframectl check does' same_share
 	why_of jit no-file '[anonymous]'
+	expect 'its runtime is not known' grep -q '"runtime": null' "$scratch/why.json"
+	cp ends/ends ends/luajit
+	why_of jit no-file '[anonymous]' luajit
+	expect 'it names the runtime' grep -q '"runtime": "luajit"' "$scratch/why.json"
+	expect 'and says what helps there' grep -q '"advice": "[^"]*luajit -joff' "$scratch/why.json"
 	why_of lib no-table ends/libends.so
 	expect 'and says why' says_why_no_table
 	# A 0 does not make it the outermost frame.
