@@ -479,6 +479,17 @@ static void look_at_processes(struct serving *serving)
 		begin_process(serving, job, watched);
 }
 
+/* Return: the user of a process. One that has ended is not loaded for, whoever it was. */
+static uid_t owner_of(pid_t pid)
+{
+	struct stat st = {};
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	stat(path, &st);
+	return st.st_uid;
+}
+
 /* Begins jobs for what is wanted. Return: false if the device fails. */
 static bool take_wanted(struct serving *serving)
 {
@@ -497,7 +508,8 @@ static bool take_wanted(struct serving *serving)
 		if (wanted.fd >= 0)
 			begin_file(serving, job, wanted.fd);
 		else
-			watch_add(&serving->watch, serving->device, wanted.pid, wanted.cookie);
+			watch_add(&serving->watch, serving->device, wanted.pid, wanted.cookie,
+				  owner_of(wanted.pid));
 	}
 	return true;
 }

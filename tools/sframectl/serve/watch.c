@@ -33,16 +33,52 @@ static bool is_over(const struct watched *watched, int device)
 				   sizeof(message));
 }
 
+/* Return: the number of the user's processes. */
+static u32 nr_of(const struct watch *watch, uid_t owner)
+{
+	u32 i, nr = 0;
+
+	for (i = 0; i < WATCH_MAX; i++)
+		nr += watch->all[i].pid && watch->all[i].owner == owner;
+	return nr;
+}
+
+/*
+ * Return: a place for a process of this user: a free one, one of the user's processes without a
+ * table, or one of another user who has more places; NULL: there is none.
+ */
+static struct watched *find_place(struct watch *watch, uid_t owner)
+{
+	u32 i, nr, most = nr_of(watch, owner) + 1;
+	struct watched *place = NULL;
+
+	for (i = 0; i < WATCH_MAX; i++) {
+		struct watched *watched = &watch->all[i];
+
+		if (!watched->pid)
+			return watched;
+		if (watched->is_read)
+			continue;
+		nr = nr_of(watch, watched->owner);
+		if (nr > most || (!place && watched->owner == owner && !watched->digest)) {
+			place = watched;
+			most = nr > most ? nr : most;
+		}
+	}
+	return place;
+}
+
 /**
  * watch_add - look at a process
- * @watch: the processes. If there are too many, one without a table gives its place
+ * @watch: the processes. If there are too many, the user with the most of them loses one
  * @device: the device. It reports a process again that was answered
  * @pid: its PID
  * @cookie: of its memory
+ * @owner: its user
  */
-void watch_add(struct watch *watch, int device, pid_t pid, u64 cookie)
+void watch_add(struct watch *watch, int device, pid_t pid, u64 cookie, uid_t owner)
 {
-	struct watched *place = NULL;
+	struct watched *place;
 	u32 i;
 
 	for (i = 0; i < WATCH_MAX; i++) {
@@ -55,14 +91,16 @@ void watch_add(struct watch *watch, int device, pid_t pid, u64 cookie)
 			watched->digest = 0;
 			return;
 		}
-		if (!watched->pid || (!watched->digest && !watched->is_read && !place))
-			place = watched;
 	}
-	if (!place)
-		is_over(&(struct watched){ .pid = pid, .cookie = cookie }, device);
-	if (place && pid > 0)
+	if (pid <= 0)
+		return;
+	place = find_place(watch, owner);
+	if (!place || place->pid)
+		is_over(place ?: &(struct watched){ .pid = pid, .cookie = cookie }, device);
+	if (place)
 		*place = (struct watched){
-			.pid = pid, .cookie = cookie, .at = clock_ms(), .pause = PAUSE_MIN,
+			.pid = pid, .cookie = cookie, .owner = owner, .at = clock_ms(),
+			.pause = PAUSE_MIN,
 		};
 }
 

@@ -11,6 +11,7 @@
  * struct watched - a process
  * @pid: its PID; 0: there is none
  * @cookie: of its memory: another program in the process has another one
+ * @owner: its user
  * @at: when it is read the next time, in ms
  * @pause: ms between this time and the last
  * @digest: of its tables, when they were loaded
@@ -19,6 +20,7 @@
 struct watched {
 	pid_t	pid;
 	u64	cookie;
+	uid_t	owner;
 	u64	at;
 	u64	pause;
 	u64	digest;
@@ -36,7 +38,7 @@ struct watch {
 };
 
 bool watch_is_empty(const struct watch *watch);
-void watch_add(struct watch *watch, int device, pid_t pid, u64 cookie);
+void watch_add(struct watch *watch, int device, pid_t pid, u64 cookie, uid_t owner);
 struct watched *watch_next(struct watch *watch);
 void watch_give_up(struct watch *watch, struct watched *watched);
 const char *watch_load(struct watch *watch, struct watched *watched, int device,

@@ -829,7 +829,7 @@ const char *device_load_process(int device, pid_t pid, u64 cookie,
 	(void)device;
 	(void)message;
 	(void)size;
-	if (pid != 7 || cookie != 9)
+	if (table->section_size && (pid != 7 || cookie != 9))
 		abort();
 	*(table->section_size ? &nr_loaded : &nr_answers) += 1;
 	if (is_sampled && !table->section_size)
@@ -857,18 +857,27 @@ static const char *load_again(struct watch *watch, struct watched *watched, u64 
 	return watch_load(watch, watched, -1, &worker);
 }
 
+static u32 nr_watched(const struct watch *watch, pid_t pid)
+{
+	u32 i, nr = 0;
+
+	for (i = 0; i < WATCH_MAX; i++)
+		nr += watch->all[i].pid == pid;
+	return nr;
+}
+
 static void test_watch(void)
 {
 	struct watch watch = {};
-	struct watched *watched = &watch.all[WATCH_MAX - 1];
+	struct watched *watched = &watch.all[0];
 	u64 cookie;
 
-	watch_add(&watch, -1, 7, 9);
+	watch_add(&watch, -1, 7, 9, 1000);
 	end_case("watch: two tables", !load_again(&watch, watched, 8) && nr_loaded == 2 &&
 		 watched->pause == 1000);
 	end_case("watch: the same tables", !load_again(&watch, watched, 8) && !nr_loaded &&
 		 nr_answers == 1 && watched->pause == 2000);
-	watch_add(&watch, -1, 7, 9);
+	watch_add(&watch, -1, 7, 9, 1000);
 	end_case("watch: the device reports it again", !load_again(&watch, watched, 8) &&
 		 nr_loaded == 2 && watched->pause == 1000);
 	end_case("watch: a table that is longer than what was written",
@@ -882,7 +891,7 @@ static void test_watch(void)
 	load_errno = 0;
 	end_case("watch: it was busy", watched->pid == 7 && !load_again(&watch, watched, 8) &&
 		 nr_loaded == 2);
-	watch_add(&watch, -1, 7, 9);
+	watch_add(&watch, -1, 7, 9, 1000);
 	load_errno = ESRCH;
 	is_sampled = false;
 	end_case("watch: it is not sampled any more",
@@ -890,9 +899,19 @@ static void test_watch(void)
 		 !watch.nr_read);
 	load_errno = 0;
 	for (cookie = 10; cookie < 10 + WATCH_MAX; cookie++)
-		watch_add(&watch, -1, 1, cookie);
-	watch_add(&watch, -1, 7, 9);
-	end_case("watch: too many processes", watch.all[WATCH_MAX - 1].pid == 1);
+		watch_add(&watch, -1, 1, cookie, 1000);
+	for (cookie = 0; cookie < WATCH_MAX; cookie++)
+		watch.all[cookie].digest = 1;
+	watch_add(&watch, -1, 7, 9, 1000);
+	end_case("watch: a user with too many processes", nr_watched(&watch, 1) == WATCH_MAX);
+	for (cookie = 100; cookie < 100 + WATCH_MAX; cookie++)
+		watch_add(&watch, -1, 2, cookie, 1001);
+	end_case("watch: another user gets half of the places",
+		 nr_watched(&watch, 1) == WATCH_MAX / 2 && nr_watched(&watch, 2) == WATCH_MAX / 2);
+	watch.all[0].is_read = true;
+	for (cookie = 200; cookie < 300; cookie++)
+		watch_add(&watch, -1, 3, cookie, 1002);
+	end_case("watch: a process that is read keeps its place", watch.all[0].pid != 3);
 }
 
 int main(void)
