@@ -14,6 +14,7 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
+#include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/srcu.h>
 
@@ -199,7 +200,7 @@ static void store_frames(struct perf_callchain_entry_ctx *ctx,
 
 	sfu_count(walks);
 	begin_walk(&walk, process, cache, regs);
-	if (!sfu_arch_has_user_registers(regs))
+	if (in_nmi() && !sfu_arch_has_user_registers(regs))
 		stop = SFU_STOP_NO_REGS;
 	else if (!perf_callchain_store(ctx, walk.frame.ip))
 		stop = store_in_callchain(ctx, &walk);

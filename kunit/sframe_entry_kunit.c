@@ -90,11 +90,13 @@ static void entry_is_known(struct kunit *test)
 	page->regs.sp = c->is_same ? user.sp : user.sp + 16;
 	kernel.ip = ENTRY + c->off;
 	kernel.sp = address_of(c, page, &user);
-	KUNIT_EXPECT_EQ(test, sfu_is_entering(&kernel, &user, ENTRY, &page->regs), c->is_entering);
+	KUNIT_EXPECT_EQ(test, sfu_x86_is_entering(&kernel, &user, ENTRY, &page->regs),
+			c->is_entering);
 	if (c->is_same)
 		return;
 	page->regs = (struct pt_regs){ .ip = user.ip + 2, .sp = user.sp };
-	KUNIT_EXPECT_EQ(test, sfu_is_entering(&kernel, &user, ENTRY, &page->regs), c->is_entering);
+	KUNIT_EXPECT_EQ(test, sfu_x86_is_entering(&kernel, &user, ENTRY, &page->regs),
+			c->is_entering);
 }
 
 /* A task is not in an NMI. Other registers are not those of the last entry. */

@@ -55,10 +55,16 @@ static const struct script_case script_cases[] = {
 	{ "a call proves nothing if no function of the file has a row",
 	  NO_ROW "range b without-data; call b210 b0; step nodata;"
 	  "s20=0,c1010; call c1010 b0; step nodata; range c keeps-fp; step c1010@30,fp?" },
-	/* b1000 is the end of the mapping. The callee has as many bytes as a PLT slot, then fewer. */
+	/*
+	 * b1000 is the end of the mapping. The callee has as many bytes as a PLT slot, then fewer.
+	 * At last the calls begin the mapping: fewer bytes are before them than the longest has.
+	 */
 	{ "code at the ends of its mapping",
 	  NO_ROW "s20=0,b1000; call b1000 b0; step b1000@30,fp?; call b1000 bfe8; step b1000@30,fp?;"
-	  "call b1000 bffc; step nodata; s20=0,b2; step nodata; s20=0,b0; step nodata" },
+	  "call b1000 bffc; step nodata; s20=0,b2; step nodata; s20=0,b0; step nodata;"
+	  "x86: put b0 0xe8 0x0b 0 0 0; x86: s20=0,b5; x86: step b5@30,fp?;"
+	  "x86: put b0 0x90 0xe8 0x0a 0 0 0; x86: s20=0,b6; x86: step b6@30,fp?;"
+	  "arm64: put b0 4 0 0 0x94; arm64: s20=0,b4; arm64: step b4@30,fp?" },
 	{ "code that a section covers, without a row; then the section is bad",
 	  NO_ROW "at c1010 s0 s20; call b210 c1000; step b210@30,fp?;"
 	  "range c bad; call b210 c0; step b210@30,fp?; at c10 s0 s20; step b210@30,fp?" },

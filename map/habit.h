@@ -30,8 +30,18 @@ struct sframe_starts {
 	unsigned int	other;
 };
 
-void sframe_habit_count(struct sframe_starts *starts, const u8 *text, size_t len);
-void sframe_habit_count_jit(struct sframe_starts *starts, const u8 *text, size_t len);
+static inline void sframe_starts_add(struct sframe_starts *starts, enum sframe_start start)
+{
+	starts->fp += start == SFRAME_START_FP;
+	starts->other += start == SFRAME_START_OTHER;
+}
+
+/*
+ * Adds to @starts how functions begin in @text, which begins at a multiple of 16. A function at
+ * either end of it may be missed. @is_jit: a JIT has made the code. In arch/ARCH/code.c.
+ */
+void sframe_habit_count(struct sframe_starts *starts, const u8 *text, size_t len, bool is_jit);
+
 enum sframe_habit sframe_habit_early(const struct sframe_starts *starts);
 enum sframe_habit sframe_habit_final(const struct sframe_starts *starts);
 enum sframe_habit sframe_habit_of_jit(const struct sframe_starts *starts);

@@ -46,7 +46,7 @@ static int count_in_file(struct sframe_starts *starts, struct sfu_prefault *pref
 	if (IS_ERR(folio))
 		return PTR_ERR(folio);
 	text = kmap_local_folio(folio, offset_in_folio(folio, pos));
-	sframe_habit_count(starts, text, len);
+	sframe_habit_count(starts, text, len, false);
 	kunmap_local(text);
 	folio_put(folio);
 	return 0;
@@ -59,7 +59,7 @@ static void count_in_page(struct sframe_starts *starts, unsigned long addr)
 	u8 text[PIECE];
 
 	for (; addr < end && !sfu_user_read(text, addr, PIECE); addr += PIECE)
-		sframe_habit_count_jit(starts, text, PIECE);
+		sframe_habit_count(starts, text, PIECE, true);
 }
 
 /* The kernel has mapped this code, such as the vDSO. Only a debugger changes it, by breakpoints. */

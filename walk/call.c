@@ -10,34 +10,23 @@
  */
 bool sfu_call_find_callee(struct sfu_walk *walk, unsigned long ra, unsigned long *func)
 {
-	u8 call[SFU_ARCH_CALL_BYTES], plt[SFU_ARCH_PLT_BYTES];
-	unsigned long word;
+	unsigned long slot;
 
-	if (!sfu_walk_read_code(walk, call, ra - sizeof(call), sizeof(call)))
-		return false;
-	switch (sfu_arch_decode_call(call, ra, func)) {
+	switch (sfu_arch_read_call(walk, ra, func)) {
 	case SFU_CALL_SLOT:
 		return !sfu_walk_read_word(walk, *func, func);
 	case SFU_CALL_DIRECT:
-		break;
+		return sfu_arch_read_plt(walk, *func, &slot) &&
+		       (!slot || !sfu_walk_read_word(walk, slot, func));
 	default:
 		return false;
 	}
-	if (!sfu_walk_read_code(walk, plt, *func, sizeof(plt)))
-		return false;
-	if (!sfu_arch_decode_plt(plt, *func, &word))
-		return true;
-	return !sfu_walk_read_word(walk, word, func);
 }
 
-enum sfu_call_site sfu_call_classify_site(struct sfu_walk *walk, unsigned long ra)
+/* Returns true if a call is before @ra. */
+bool sfu_call_is_before(struct sfu_walk *walk, unsigned long ra)
 {
-	u8 code[SFU_ARCH_CALL_SITE];
+	unsigned long func;
 
-	if (!sfu_walk_read_code(walk, code, ra - sizeof(code), sizeof(code)))
-		return SFU_SITE_NONE;
-	if (sfu_arch_follows_direct_call(code + sizeof(code)))
-		return SFU_SITE_OF_DIRECT_CALL;
-	return sfu_arch_follows_indirect_call(code + sizeof(code)) ? SFU_SITE_OF_INDIRECT_CALL :
-								     SFU_SITE_NONE;
+	return sfu_arch_read_call(walk, ra, &func) != SFU_CALL_NONE;
 }

@@ -5,14 +5,7 @@
 
 #include "walk/frame.h"
 
-/* The evidence for a return address. */
-enum sfu_call_site {
-	SFU_SITE_NONE,
-	SFU_SITE_OF_DIRECT_CALL,
-	SFU_SITE_OF_INDIRECT_CALL,
-};
-
 bool sfu_call_find_callee(struct sfu_walk *walk, unsigned long ra, unsigned long *func);
-enum sfu_call_site sfu_call_classify_site(struct sfu_walk *walk, unsigned long ra);
+bool sfu_call_is_before(struct sfu_walk *walk, unsigned long ra);
 
 #endif /* SFU_CALL_H */

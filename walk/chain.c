@@ -3,7 +3,6 @@
 #include "sframe_arch.h"
 #include "walk/fallback.h"
 #include "walk/frame.h"
-#include "walk/signal.h"
 
 /*
  * Reads the frame record of @frame, whose range is @range, into @caller. Returns the range of the
@@ -15,8 +14,8 @@ static __always_inline struct sfu_range *read_record(struct sfu_walk *walk,
 						     struct sfu_range *range,
 						     struct sfu_frame *caller)
 {
-	u8 code[SFU_ARCH_CALL_SITE + SFU_ARCH_SIGRETURN_BYTES] __uninitialized;
-	const u8 *at_ra = code + SFU_ARCH_CALL_SITE;
+	u8 code[SFU_ARCH_CALL_BYTES + SFU_ARCH_SIGRETURN_BYTES] __uninitialized;
+	const u8 *at_ra = code + SFU_ARCH_CALL_BYTES;
 	unsigned long record[2] __uninitialized;	/* frame pointer, return address */
 	const bool is_low = sfu_record_is_low(frame);
 	struct sfu_range *outer;
@@ -30,9 +29,8 @@ static __always_inline struct sfu_range *read_record(struct sfu_walk *walk,
 	outer = sfu_walk_find_range(walk, caller->ip - 1);
 	if (!outer || (outer != range && sfu_walk_charge(walk, SFU_RANGE_COST)) ||
 	    PAGE_ALIGNED(caller->ip) ||
-	    !sfu_walk_read_code(walk, code, caller->ip - SFU_ARCH_CALL_SITE, sizeof(code)) ||
-	    sfu_arch_is_sigreturn(at_ra) ||
-	    !(sfu_arch_follows_direct_call(at_ra) || sfu_arch_follows_indirect_call(at_ra)))
+	    !sfu_walk_read_code(walk, code, caller->ip - SFU_ARCH_CALL_BYTES, sizeof(code)) ||
+	    sfu_arch_is_stub(at_ra) || !sfu_arch_follows_call(at_ra))
 		return NULL;
 	return outer;
 }
@@ -49,7 +47,7 @@ unsigned int sfu_chain_follow(struct sfu_walk *walk, u64 *ips, unsigned int max)
 	struct sfu_range *outer, *range = sfu_walk_range_of(walk, frame);
 	unsigned int nr;
 
-	if (!range || !max || sfu_signal_is_stub(walk, frame->ip))
+	if (!range || !max || sfu_arch_is_sigreturn(walk, frame->ip))
 		return 0;
 	for (nr = 0; nr < max; nr++) {
 		if (range->habit != SFRAME_HABIT_FP || sfu_is_known_entrypoint(walk) ||

@@ -32,50 +32,25 @@ static bool leaves_stack(struct sfu_walk *walk, struct sfu_frame *caller)
 	return true;
 }
 
-/* Reads the code around the ip. Bytes in another page than the ip are 0 if they are absent. */
-static bool read_around(struct sfu_walk *walk, u8 *code, unsigned long ip)
-{
-	unsigned long from = ip - SFU_ARCH_CODE_BEFORE, to = ip + SFU_ARCH_CODE_AFTER;
-	unsigned long page = ip & PAGE_MASK, begin, end;
-
-	if (sfu_walk_read_code(walk, code, from, to - from))
-		return true;
-	begin = max(from, page);
-	end = min(to, page + PAGE_SIZE);
-	memset(code, 0, to - from);
-	return end - begin < to - from &&
-	       sfu_walk_read_code(walk, code + (begin - from), begin, end - begin);
-}
-
 /*
- * Sets @row to what the instructions at the ip show. A call may not return, and other code may
- * follow it. So instructions at a return address count only in memory that no file describes:
- * trampolines of Python do nothing but call and return.
+ * Finds the caller by the instructions at the ip. The caller follows a call, or is a signal's stub.
+ * A call may not return, and other code may follow it. So instructions at a return address count
+ * only in memory that no file describes: trampolines of Python do nothing but call and return.
  */
-static bool find_row_of_code(struct sfu_walk *walk, struct sframe_row *row)
-{
-	u8 code[SFU_ARCH_CODE_BEFORE + SFU_ARCH_CODE_AFTER];
-	const u8 *ip = code + SFU_ARCH_CODE_BEFORE;
-	const struct sfu_frame *frame = &walk->frame;
-	const struct sfu_range *range;
-
-	if (frame->is_activation)
-		return read_around(walk, code, frame->ip) &&
-		       sfu_arch_row_of_code(ip, frame->ip, row);
-	range = sfu_walk_range_of(walk, frame);
-	return !frame->sp_unverified && range && !range->vma.file &&
-	       sfu_section_is(&range->section, SFU_SECTION_NONE) &&
-	       read_around(walk, code, frame->ip) && sfu_arch_row_of_end(ip, row);
-}
-
-/* Finds the caller by the instructions at the ip. It follows a call, or is a signal's stub. */
 static bool find_by_code(struct sfu_walk *walk, struct sfu_frame *caller)
 {
+	const struct sfu_frame *frame = &walk->frame;
+	const struct sfu_range *range;
 	struct sframe_row row;
 
-	return find_row_of_code(walk, &row) && !sfu_walk_find_caller(walk, &row, caller) &&
-	       (sfu_call_classify_site(walk, caller->ip) != SFU_SITE_NONE ||
-		sfu_signal_is_stub(walk, caller->ip));
+	if (!frame->is_activation) {
+		range = sfu_walk_range_of(walk, frame);
+		if (frame->sp_unverified || !range || range->vma.file ||
+		    !sfu_section_is(&range->section, SFU_SECTION_NONE))
+			return false;
+	}
+	return sfu_arch_read_row(walk, &row) && !sfu_walk_find_caller(walk, &row, caller) &&
+	       (sfu_call_is_before(walk, caller->ip) || sfu_arch_is_sigreturn(walk, caller->ip));
 }
 
 /*
@@ -129,16 +104,21 @@ bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 			 struct sfu_frame *caller)
 {
 	struct sframe_row by_fp;
+	unsigned long func;
+	enum sfu_call call;
 
 	if (READ_ONCE(sfu_proved_only))
 		return false;
-	if (SFU_ARCH_RECORD_IS_TOP && walk->frame.by_habit && !may_be_realigned(walk) &&
-	    !sfu_walk_find_caller(walk, row, caller) &&
-	    sfu_call_classify_site(walk, caller->ip) == SFU_SITE_OF_INDIRECT_CALL)
-		return true;
+	/* Where calls push it, the return address ends the frame, unless that is realigned. */
+	if (SFU_ARCH_REG_RA < 0 && walk->frame.by_habit && !may_be_realigned(walk) &&
+	    !sfu_walk_find_caller(walk, row, caller)) {
+		call = sfu_arch_read_call(walk, caller->ip, &func);
+		if (call == SFU_CALL_SLOT || call == SFU_CALL_REGISTER)
+			return true;
+	}
 	return sfu_has_habit(walk, &walk->frame) && walk->frame.fp >= walk->frame.sp &&
 	       row_of_record(row, &by_fp) && !sfu_walk_find_caller(walk, &by_fp, caller) &&
-	       sfu_call_classify_site(walk, caller->ip) != SFU_SITE_NONE;
+	       sfu_call_is_before(walk, caller->ip);
 }
 
 /*

@@ -23,6 +23,25 @@ bool sfu_walk_read_code(struct sfu_walk *walk, void *code, unsigned long addr, s
 	return false;
 }
 
+/*
+ * Reads the code around @ip: @before bytes before it, and @after bytes from it on. Bytes in another
+ * page than the ip are 0 if they are absent.
+ */
+bool sfu_walk_read_around(struct sfu_walk *walk, u8 *code, unsigned long ip, unsigned int before,
+			  unsigned int after)
+{
+	unsigned long from = ip - before, to = ip + after;
+	unsigned long page = ip & PAGE_MASK, begin, end;
+
+	if (sfu_walk_read_code(walk, code, from, to - from))
+		return true;
+	begin = max(from, page);
+	end = min(to, page + PAGE_SIZE);
+	memset(code, 0, to - from);
+	return end - begin < to - from &&
+	       sfu_walk_read_code(walk, code + (begin - from), begin, end - begin);
+}
+
 /* Reads a word of the stack. Returns SFU_STOP_NONE, SFU_STOP_STACK or SFU_STOP_BUDGET. */
 enum sfu_stop sfu_walk_read_word(struct sfu_walk *walk, unsigned long addr, unsigned long *val)
 {

@@ -87,6 +87,8 @@ static inline int sfu_walk_charge(struct sfu_walk *walk, unsigned int cost)
 enum sfu_stop sfu_walk_read_word(struct sfu_walk *walk, unsigned long addr, unsigned long *val);
 enum sfu_stop sfu_walk_read_register(struct sfu_walk *walk, unsigned int reg, unsigned long *val);
 bool sfu_walk_read_code(struct sfu_walk *walk, void *code, unsigned long addr, size_t len);
+bool sfu_walk_read_around(struct sfu_walk *walk, u8 *code, unsigned long ip, unsigned int before,
+			  unsigned int after);
 struct sfu_range *sfu_walk_find_range(struct sfu_walk *walk, unsigned long addr);
 u64 sfu_walk_find_function(struct sfu_walk *walk, const struct sframe_row *row,
 			   unsigned long addr);

@@ -20,14 +20,23 @@
 #include "walk/call.h"
 #include "walk/fallback.h"
 #include "walk/frame.h"
-#include "walk/signal.h"
 
 bool sfu_proved_only;
 module_param_named(proved_only, sfu_proved_only, bool, 0644);
 MODULE_PARM_DESC(proved_only, "follow a frame pointer only where a call proves it: Y leaves out frames that only the habit of a file speaks for (default N)");
 
 /* The frame pointer is a row for the same step. */
-static const struct sframe_row fp_row = SFU_ARCH_FP_ROW, low_fp_row = SFU_ARCH_LOW_FP_ROW;
+#define FP_ROW(below)	{						\
+	.cfa = {							\
+		.how = SFRAME_RULE_REG,					\
+		.reg = SFU_ARCH_REG_FP,					\
+		.off = 16 + (below),					\
+	},								\
+	.ra = { .how = SFRAME_RULE_CFA_MEM, .off = -8 - (below) },	\
+	.fp = { .how = SFRAME_RULE_CFA_MEM, .off = -16 - (below) },	\
+}
+
+static const struct sframe_row fp_row = FP_ROW(0), low_fp_row = FP_ROW(SFU_ARCH_LOW_RECORD);
 
 /* Returns true if the caller's record is further up the stack. Only a low record leads to one. */
 static bool caller_links_up(const struct sfu_frame *frame, const struct sfu_frame *caller)
@@ -102,7 +111,7 @@ bool sfu_record_find_on_other_stack(struct sfu_walk *walk, const struct sfu_fram
 	walk->frame = present;
 	return found && sfu_has_habit(walk, caller) &&
 	       (!caller->fp || caller_links_up(frame, caller)) &&
-	       sfu_call_classify_site(walk, caller->ip) != SFU_SITE_NONE;
+	       sfu_call_is_before(walk, caller->ip);
 }
 
 /* Returns true if the caller's frame pointer leads to a further record, or needs not. */
@@ -139,8 +148,8 @@ bool sfu_record_is_habitual(struct sfu_walk *walk, struct sfu_frame *caller)
 	if (READ_ONCE(sfu_proved_only) || !sfu_has_habit(walk, &walk->frame) ||
 	    !leads_on(walk, caller))
 		return false;
-	if (caller->fp && sfu_call_classify_site(walk, caller->ip) == SFU_SITE_NONE &&
-	    !sfu_signal_is_stub(walk, caller->ip) && !is_pushed_return(walk, caller))
+	if (caller->fp && !sfu_call_is_before(walk, caller->ip) &&
+	    !sfu_arch_is_sigreturn(walk, caller->ip) && !is_pushed_return(walk, caller))
 		return false;
 	caller->by_habit = true;
 	return true;

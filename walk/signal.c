@@ -21,43 +21,24 @@ static unsigned long word_addr(unsigned long sigcontext, unsigned int word)
 }
 
 /*
- * Compares the registers that are restored before the stack pointer with this context. If they
- * differ, the context is an older one, left where the stack pointer now is.
+ * Returns SFU_STOP_NONE if a saved context is at @sigcontext. While rt_sigreturn() restores the
+ * registers, those that it has restored already must be in the context. If they differ, the context
+ * is an older one, left where the stack pointer now is.
  */
-static enum sfu_stop check_restored(struct sfu_walk *walk, unsigned long sigcontext)
-{
-	struct pt_regs *regs = walk->frame.regs;
-	unsigned long saved, addr;
-	enum sfu_stop stop;
-	unsigned int reg;
-
-	for (reg = 0; reg < SFU_ARCH_RESTORED_FIRST; reg++) {
-		addr = word_addr(sigcontext, sfu_arch_sigcontext_word(reg));
-		stop = sfu_walk_read_word(walk, addr, &saved);
-		if (stop)
-			return stop;
-		if (saved != sfu_arch_reg(regs, reg))
-			return SFU_STOP_SIGNAL;
-	}
-	return SFU_STOP_NONE;
-}
-
-/* Returns SFU_STOP_NONE if a saved context is at @sigcontext. */
 static enum sfu_stop check_context(struct sfu_walk *walk, unsigned long sigcontext)
 {
 	const struct pt_regs *regs = walk->frame.regs;
-	enum sfu_stop stop;
-	unsigned long mark;
+	unsigned int reg, nr = regs ? sfu_arch_nr_restored(regs) : 0;
+	enum sfu_stop stop = sfu_arch_check_sigcontext(walk, sigcontext);
+	unsigned long saved;
 
-	stop = sfu_walk_read_word(walk, word_addr(sigcontext, SFU_ARCH_SIGCONTEXT_MARK),
-				  &mark);
-	if (stop)
-		return stop;
-	if (!sfu_arch_is_sigcontext(mark))
-		return SFU_STOP_SIGNAL;
-	if (regs && sfu_arch_restores(regs))
-		return check_restored(walk, sigcontext);
-	return SFU_STOP_NONE;
+	for (reg = 0; !stop && reg < nr; reg++) {
+		stop = sfu_walk_read_word(walk, word_addr(sigcontext,
+					  sfu_arch_sigcontext_word(reg)), &saved);
+		if (!stop && saved != sfu_arch_reg(regs, reg))
+			stop = SFU_STOP_SIGNAL;
+	}
+	return stop;
 }
 
 /*
@@ -93,31 +74,22 @@ enum sfu_stop sfu_signal_step(struct sfu_walk *walk)
 	return SFU_STOP_NONE;
 }
 
-/* Returns true if signal handlers return to @addr: its code is the stub that calls sigreturn(). */
-bool sfu_signal_is_stub(struct sfu_walk *walk, unsigned long addr)
-{
-	u8 code[SFU_ARCH_SIGRETURN_BYTES];
-
-	return sfu_walk_read_code(walk, code, addr, sizeof(code)) &&
-	       sfu_arch_is_sigreturn(code);
-}
-
 /*
- * Is the frame where a signal handler returns to? There are three such places. A handler returns to
- * the start of the stub. The stub may have been sampled, or interrupted by another signal, at its
- * system call. Or the saved ip is after the system call instruction, because the kernel is still in
- * that call. The stack pointer is the same in all of them.
+ * Returns true if a signal handler returns to the frame, or has returned. There are three such
+ * places: the start of the stub; its system call, where the stub may have been sampled or
+ * interrupted by another signal; and the end of the stub, if the kernel is still in that call. The
+ * stack pointer is the same in all of them.
  */
 bool sfu_signal_is_at_return(struct sfu_walk *walk)
 {
 	const struct sfu_frame *frame = &walk->frame;
 
-	if (sfu_signal_is_stub(walk, frame->ip))
+	if (sfu_arch_is_sigreturn(walk, frame->ip))
 		return true;
 	if (frame->sigcontext)
-		return sfu_signal_is_stub(walk, frame->ip - SFU_ARCH_SIGRETURN_CALL);
+		return sfu_arch_is_sigreturn(walk, frame->ip - SFU_ARCH_SIGRETURN_CALL);
 	if (!frame->regs || !sfu_arch_calls_sigreturn(frame->regs))
 		return false;
-	return sfu_signal_is_stub(walk, frame->ip - SFU_ARCH_SIGRETURN_BYTES) ||
-	       sfu_signal_is_stub(walk, frame->ip - SFU_ARCH_SIGRETURN_CALL);
+	return sfu_arch_is_sigreturn(walk, frame->ip - SFU_ARCH_SIGRETURN_BYTES) ||
+	       sfu_arch_is_sigreturn(walk, frame->ip - SFU_ARCH_SIGRETURN_CALL);
 }

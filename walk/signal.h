@@ -5,7 +5,6 @@
 
 #include "walk/frame.h"
 
-bool sfu_signal_is_stub(struct sfu_walk *walk, unsigned long addr);
 bool sfu_signal_is_at_return(struct sfu_walk *walk);
 enum sfu_stop sfu_signal_step(struct sfu_walk *walk);
 

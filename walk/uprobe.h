@@ -10,6 +10,8 @@
 #ifdef CONFIG_UPROBES
 struct return_instance;
 
+#define SFU_PUSHED_BY_CALL	(SFU_ARCH_REG_RA < 0 ? sizeof(long) : 0)	/* bytes */
+
 /* walk/uretprobe.c */
 bool sfu_uretprobe_find(struct sfu_walk *walk, unsigned long cfa, unsigned long room,
 			struct return_instance *entry);
@@ -27,7 +29,7 @@ void sfu_uprobe_leave(struct sfu_walk *walk, struct sfu_frame *frame);
 static inline bool sfu_uprobe_is_used(void)
 {
 	return current->utask || test_thread_flag(TIF_UPROBE) ||
-	       (SFU_ARCH_PROBE_PAGE_BYTES && sfu_may_have_optimized_uprobes(current->mm));
+	       sfu_may_have_optimized_uprobes(current->mm);
 }
 #else
 static inline unsigned long sfu_uprobe_real_ra(struct sfu_walk *walk,

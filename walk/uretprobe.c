@@ -30,7 +30,7 @@ bool sfu_uretprobe_find(struct sfu_walk *walk, unsigned long cfa, unsigned long 
 		if (sfu_walk_charge(walk, SFU_RETURN_COST) ||
 		    get_kernel_nofault(*entry, entry->next))
 			return false;
-		if (entry->stack + SFU_ARCH_PUSHED_BY_CALL - cfa <= room)
+		if (entry->stack + SFU_PUSHED_BY_CALL - cfa <= room)
 			return true;
 	}
 	return false;

@@ -190,19 +190,6 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 	return SFU_STOP_NONE;
 }
 
-/*
- * Moves the frame of a new task to the branch that it takes after clone(). The task begins where
- * clone() returns, and its stack may be a new one. The rows before the branch describe the stack of
- * the task that has called clone().
- */
-static noinline void follow_child(struct sfu_walk *walk)
-{
-	u8 code[SFU_ARCH_CHILD_BYTES];
-
-	if (sfu_walk_read_code(walk, code, walk->frame.ip, sizeof(code)))
-		walk->frame.ip += sfu_arch_child_branch(code);
-}
-
 /**
  * sfu_walk_init() - begin a walk in the frame of a sample
  * @walk: the walk
@@ -254,6 +241,10 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_borrowed,
 	memset(walk->nr_frames, 0, sizeof(walk->nr_frames));
 	if (map && walk->has_memory && sfu_uprobe_is_used())
 		sfu_uprobe_undo(walk);
+	/*
+	 * A new task begins where clone() returns, and its stack may be a new one. The rows before
+	 * the branch that follows describe the stack of the task that has called clone().
+	 */
 	if (unlikely(sfu_arch_is_child(regs)) && map && walk->has_memory)
-		follow_child(walk);
+		frame->ip += sfu_arch_child_branch(walk, frame->ip);
 }

@@ -27,9 +27,9 @@
  * there may still be one by habit, else there is none.
  */
 #include "sframe_arch.h"
+#include "walk/call.h"
 #include "walk/fallback.h"
 #include "walk/frame.h"
-#include "walk/signal.h"
 
 enum link {
 	LINK_UNKNOWN,		/* or no code, or, in the same file, what the frame pointer finds */
@@ -37,8 +37,6 @@ enum link {
 	LINK_TO_OTHER_FILE,
 	LINK_TO_SAME_FILE,
 };
-
-#define INSN_ALIGN	4
 
 /* The caller by the link register. Its ip is 0 if the register is not known. */
 static enum sfu_stop find_linked(struct sfu_walk *walk, struct sfu_frame *linked)
@@ -54,23 +52,6 @@ static enum sfu_stop find_linked(struct sfu_walk *walk, struct sfu_frame *linked
 	stop = sfu_walk_read_register(walk, SFU_ARCH_REG_RA, &linked->ip);
 	linked->ip = sfu_arch_strip_ra(linked->ip);
 	return stop;
-}
-
-/* Linkers write no rows for PLT slots, but the code of a slot is known. */
-static bool is_in_plt(struct sfu_walk *walk)
-{
-	unsigned long slot, addr = walk->frame.ip - SFU_ARCH_PLT_BYTES;
-	u8 code[2 * SFU_ARCH_PLT_BYTES];
-	unsigned int off;
-
-	if (!sfu_walk_read_code(walk, code, addr, sizeof(code)))
-		return false;
-	/* Each place where a slot would have to begin to reach the ip. */
-	for (off = 0; off <= SFU_ARCH_PLT_BYTES; off += INSN_ALIGN)
-		if (off + sfu_arch_decode_plt(code + off, addr + off, &slot) >
-		    SFU_ARCH_PLT_BYTES)
-			return true;
-	return false;
 }
 
 /* Where does the link register lead? */
@@ -93,12 +74,7 @@ static enum link classify_link(struct sfu_walk *walk, const struct sfu_frame *li
 /* May a function return there? It has been called, or is a signal handler. */
 static bool is_return_site(struct sfu_walk *walk, unsigned long ra)
 {
-	u8 call[SFU_ARCH_CALL_BYTES];
-	unsigned long func;
-
-	return (sfu_walk_read_code(walk, call, ra - sizeof(call), sizeof(call)) &&
-		sfu_arch_decode_call(call, ra, &func) != SFU_CALL_NONE) ||
-	       sfu_signal_is_stub(walk, ra);
+	return sfu_call_is_before(walk, ra) || sfu_arch_is_sigreturn(walk, ra);
 }
 
 static bool is_linked_sound(struct sfu_walk *walk, const struct sfu_frame *linked)
@@ -108,35 +84,6 @@ static bool is_linked_sound(struct sfu_walk *walk, const struct sfu_frame *linke
 	       is_return_site(walk, linked->ip);
 }
 
-/* Instructions of a function, from its first one on, that is_entered_by_link() reads. */
-#define ENTRY_INSNS	16
-
-/* Returns true if the result 31 is the stack pointer. Elsewhere it is the zero register. */
-static bool names_sp(u32 insn)
-{
-	return (insn & 0x3f000000) == 0x11000000 ||	/* add, sub: a constant; a register */
-	       (insn & 0x3fe00000) == 0x0b200000 ||
-	       ((insn & 0x1f800000) == 0x12000000 && (insn & 0x60000000) != 0x60000000);
-}
-
-/* Returns false if the instruction changes neither the stack pointer nor the link register. */
-static bool may_change_sp_or_link(u32 insn)
-{
-	const u32 rd = insn & 31;
-
-	if ((insn & 0xfc000000) == 0x14000000 || (insn & 0xff000010) == 0x54000000 ||
-	    (insn & 0x7c000000) == 0x34000000 || sframe_is_ret(insn))
-		return false;			/* b, b.cond, cbz, tbz, ret */
-	if ((insn & 0xffffff3f) == 0xd503241f || (insn & 0xfffff0ff) == 0xd50330bf)
-		return false;			/* bti, dmb */
-	if ((insn & 0x1c000000) == 0x14000000)	/* calls and others; mrs has a result */
-		return (insn & 0xfff00000) != 0xd5300000 || rd == 30;
-	if ((insn & 0x0a000000) == 0x08000000)	/* loads and stores: all registers, and the base */
-		return rd == 30 || (insn >> 10 & 31) == 30 || (insn >> 16 & 31) == 30 ||
-		       (insn >> 5 & 31) == 31;
-	return rd == 30 || (rd == 31 && names_sp(insn));
-}
-
 /*
  * Returns true if the call before the link register's address has entered the function that the
  * ip is in, and the function has changed neither the link register nor the stack pointer yet: the
@@ -144,19 +91,10 @@ static bool may_change_sp_or_link(u32 insn)
  */
 static bool is_entered_by_link(struct sfu_walk *walk, const struct sfu_frame *linked)
 {
-	const unsigned long ip = walk->frame.ip;
-	u8 code[ENTRY_INSNS * INSN_ALIGN];
-	unsigned long func, off;
+	unsigned long func;
 
-	if (!sfu_walk_read_code(walk, code, linked->ip - SFU_ARCH_CALL_BYTES,
-				SFU_ARCH_CALL_BYTES) ||
-	    sfu_arch_decode_call(code, linked->ip, &func) != SFU_CALL_DIRECT ||
-	    ip - func >= sizeof(code) || !sfu_walk_read_code(walk, code, func, sizeof(code)))
-		return false;
-	for (off = 0; off < ip - func; off += INSN_ALIGN)
-		if (may_change_sp_or_link(get_unaligned_le32(code + off)))
-			return false;
-	return true;
+	return sfu_arch_read_call(walk, linked->ip, &func) == SFU_CALL_DIRECT &&
+	       sfu_arm64_keeps_link(walk, func, walk->frame.ip);
 }
 
 /* Follows the frame pointer to @caller, if there is a reason to. */
@@ -185,7 +123,7 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller,
 	stop = find_linked(walk, &linked);
 	if (stop)
 		return stop;
-	if (!linked.ip || !is_in_plt(walk)) {
+	if (!linked.ip || !sfu_arm64_is_in_plt(walk, walk->frame.ip)) {
 		has_record = sfu_record_find(walk, &by_fp);
 		if (!has_record)
 			by_fp = (struct sfu_frame){};

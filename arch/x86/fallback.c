@@ -12,7 +12,6 @@
  * slots are bound, and lead to a function.
  */
 #include "sframe_arch.h"
-#include "sframe_format.h"
 #include "walk/call.h"
 #include "walk/fallback.h"
 #include "walk/frame.h"
@@ -49,20 +48,6 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller,
 /* No PLT has so many slots. */
 #define MAX_SLOTS		0x1000000
 
-/* push $index; jmp, maybe after endbr64 */
-static bool pushes_index(struct sfu_walk *walk, unsigned long addr, unsigned long index)
-{
-	u8 code[9];
-	unsigned int i;
-	u32 pushed;
-
-	if (!sfu_walk_read_code(walk, code, addr, sizeof(code)))
-		return false;
-	i = sframe_is_endbr64(code) ? 4 : 0;
-	memcpy(&pushed, code + i + 1, sizeof(pushed));
-	return code[i] == 0x68 && pushed == index;
-}
-
 /* Does the code before @ra call the slot of this index, which is not bound yet? */
 static bool calls_unbound(struct sfu_walk *walk, unsigned long ra, unsigned long index)
 {
@@ -72,7 +57,7 @@ static bool calls_unbound(struct sfu_walk *walk, unsigned long ra, unsigned long
 	if (ra < PAGE_SIZE || ra >= TASK_SIZE_MAX || sfu_walk_charge(walk, SFU_RANGE_COST / 2))
 		return false;
 	return sfu_walk_find_range(walk, ra - 1) &&
-	       sfu_call_find_callee(walk, ra, &func) && pushes_index(walk, func, index);
+	       sfu_call_find_callee(walk, ra, &func) && sfu_x86_pushes_index(walk, func, index);
 }
 
 static bool is_of_binding(const struct sframe_row *row)

@@ -41,7 +41,9 @@
 #include "../../../walk/record.c"
 #include "../../../walk/chain.c"
 #include "../../../walk/fallback.c"
+#include "../../../arch/x86/code.c"
 #include "../../../arch/x86/fallback.c"
+#include "../../../arch/x86/regs.c"
 #include "../../../sframe_unwind.c"
 
 #define SECTION		0x10000UL

@@ -12,7 +12,7 @@
 
 #include "guard.h"
 #include "habit_cases.h"
-#include "sframe_prologue.h"
+#include "map/habit.h"
 
 #define MAX_SIZE	4096
 
@@ -25,19 +25,45 @@ static void end(const char *what, const char *name, bool passed)
 	printf("%s %u - habit: %s %s\n", passed ? "ok" : "not ok", ++nr_tests, what, name);
 }
 
-typedef void (*count_fn)(struct sframe_starts *starts, const u8 *text, size_t len);
+/* The code under test also has functions that read the code of a process. Nothing calls them. */
+struct sfu_walk;
+
+bool sfu_walk_read_code(struct sfu_walk *walk, void *code, unsigned long addr, size_t len);
+bool sfu_walk_read_around(struct sfu_walk *walk, u8 *code, unsigned long ip,
+			  unsigned int before, unsigned int after);
+unsigned int sfu_walk_read_word(struct sfu_walk *walk, unsigned long addr, unsigned long *val);
+
+bool sfu_walk_read_code(struct sfu_walk *walk, void *code, unsigned long addr, size_t len)
+{
+	abort();
+}
+
+bool sfu_walk_read_around(struct sfu_walk *walk, u8 *code, unsigned long ip,
+			  unsigned int before, unsigned int after)
+{
+	abort();
+}
+
+unsigned int sfu_walk_read_word(struct sfu_walk *walk, unsigned long addr, unsigned long *val)
+{
+	abort();
+}
+
+/* Bytes of padding before the function, and bytes of it and of padding after it. */
+#define FIRST	16
+#define REST	72
 
 /* The function stands among padding. */
-static void test_start(const char *what, const struct start_case *c, count_fn count)
+static void test_start(const char *what, const struct start_case *c, bool is_jit)
 {
 	struct sframe_starts starts = {};
-	u8 text[SFRAME_TEXT_FIRST + 2 * SFRAME_TEXT_AFTER];
+	u8 text[FIRST + REST];
 
 	memset(text, PADDING, sizeof(text));
-	if (SFRAME_TEXT_FIRST && c->before)
-		text[SFRAME_TEXT_FIRST - 1] = c->before;
-	memcpy(text + SFRAME_TEXT_FIRST, c->code, c->len);
-	count(&starts, guard_copy(text, sizeof(text)), sizeof(text));
+	if (c->before)
+		text[FIRST - 1] = c->before;
+	memcpy(text + FIRST, c->code, c->len);
+	sframe_habit_count(&starts, guard_copy(text, sizeof(text)), sizeof(text), is_jit);
 	end(what, c->name, starts.fp == (c->want == SFRAME_START_FP) &&
 	    starts.other == (c->want == SFRAME_START_OTHER));
 }
@@ -89,8 +115,8 @@ static void test_anything(void)
 
 		for (i = 0; i < len; i++)
 			text[i] = random();
-		sframe_habit_count(&starts, guard_copy(text, len), len);
-		sframe_habit_count_jit(&starts, guard_copy(text, len), len);
+		sframe_habit_count(&starts, guard_copy(text, len), len, false);
+		sframe_habit_count(&starts, guard_copy(text, len), len, true);
 	}
 	end("reads", "any bytes, and none after them", true);
 }
@@ -106,7 +132,7 @@ static void test_file(const char *path)
 
 	if (file)
 		fclose(file);
-	sframe_habit_count(&starts, guard_copy(text, len), len);
+	sframe_habit_count(&starts, guard_copy(text, len), len, false);
 	end("knows", name, (sframe_habit_early(&starts) ?: sframe_habit_final(&starts)) ==
 	    (is_fp ? SFRAME_HABIT_FP : SFRAME_HABIT_OTHER));
 }
@@ -116,9 +142,9 @@ int main(int argc, char **argv)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(start_cases); i++)
-		test_start("begins with", &start_cases[i], sframe_habit_count);
+		test_start("begins with", &start_cases[i], false);
 	for (i = 0; i < ARRAY_SIZE(jit_cases); i++)
-		test_start("of a JIT begins with", &jit_cases[i], sframe_habit_count_jit);
+		test_start("of a JIT begins with", &jit_cases[i], true);
 	test_judgement();
 	test_anything();
 	while (--argc)

@@ -23,8 +23,18 @@
 #include "../../../walk/record.c"
 #include "../../../walk/chain.c"
 #include "../../../walk/fallback.c"
-#include "fallback.c"
 #include "../../../map/habit.c"
+#ifdef TRUTH_ARM64
+#include "../../../arch/arm64/code.c"
+#include "../../../arch/arm64/fallback.c"
+#include "../../../arch/arm64/regs.c"
+#else
+#include "../../../arch/x86/code.c"
+#include "../../../arch/x86/fallback.c"
+#include "../../../arch/x86/regs.c"
+
+struct shim_tss cpu_tss_rw;
+#endif
 
 /**
  * struct sfu_table - a table, for all processes
@@ -164,7 +174,7 @@ static enum sframe_habit find_habit(struct memory *mem, const struct walker_code
 	for (addr = code->start; addr + sizeof(bytes) <= code->end; addr += sizeof(bytes)) {
 		if (!memory_read_code(mem, bytes, addr, sizeof(bytes)))
 			continue;
-		sframe_habit_count(&starts, bytes, sizeof(bytes));
+		sframe_habit_count(&starts, bytes, sizeof(bytes), false);
 		if (sframe_habit_early(&starts) != SFRAME_HABIT_UNKNOWN)
 			return sframe_habit_early(&starts);
 	}

@@ -8,6 +8,7 @@
 #include "table/table.h"
 
 static struct mm_struct mm;
+struct shim_tss cpu_tss_rw;
 struct task_struct shim_task = { .mm = &mm };
 unsigned long shim_table;
 struct sfu_counters sfu_counters;

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* Registers of user mode on arm64: in pt_regs, and in signal frames. */
+#include <linux/nospec.h>
+
+#include <asm/sigcontext.h>
+#include <asm/unistd.h>
+
+#include "sframe_arch.h"
+#include "walk/frame.h"
+
+/*
+ * The processor masks all interrupts when it enters the kernel, also those that the kernel
+ * uses as NMIs, and the entry code has stored the registers before it unmasks them.
+ */
+bool sfu_arch_has_user_registers(const struct pt_regs *regs)
+{
+	return true;
+}
+
+unsigned long sfu_arch_reg(const struct pt_regs *regs, unsigned int reg)
+{
+	/* The decoder has checked the number, by a branch. */
+	reg = array_index_nospec(reg, SFU_ARCH_NR_REGS);
+	return regs_get_register((struct pt_regs *)regs, reg * sizeof(u64));
+}
+
+bool sfu_arch_calls_sigreturn(const struct pt_regs *regs)
+{
+	return regs->regs[8] == __NR_rt_sigreturn || regs->syscallno == __NR_rt_sigreturn;
+}
+
+/*
+ * Registers up to x30 are restored before the stack pointer. x8 is the last one compared:
+ * until it is restored, it holds the number of the system call.
+ */
+unsigned int sfu_arch_nr_restored(const struct pt_regs *regs)
+{
+	return regs->syscallno == __NR_rt_sigreturn && regs->regs[8] != __NR_rt_sigreturn ? 9 : 0;
+}
+
+/* Word 36 is the head of the first record after the registers, which is of FP registers. */
+enum sfu_stop sfu_arch_check_sigcontext(struct sfu_walk *walk, unsigned long sigcontext)
+{
+	unsigned long head;
+	enum sfu_stop stop = sfu_walk_read_word(walk, sigcontext + 36 * sizeof(long), &head);
+
+	if (stop)
+		return stop;
+	return head == (FPSIMD_MAGIC | sizeof(struct fpsimd_context) << 32) ? SFU_STOP_NONE :
+									      SFU_STOP_SIGNAL;
+}
+
+unsigned int sfu_arch_sigcontext_word(unsigned int reg)
+{
+	return 1 + reg;				/* after the fault address */
+}

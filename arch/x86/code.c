@@ -1,0 +1,552 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What the bytes of x86_64's code mean: calls, PLT slots, how functions begin and end, and the
+ * code at a few known places of libraries.
+ *
+ * The code belongs to somebody else and may have any bytes. No function reads more than its
+ * caller has checked, or than it has read from the process itself.
+ */
+#include <linux/kernel.h>
+#include <linux/string.h>
+
+#include "sframe_arch.h"
+#include "map/habit.h"
+#include "walk/frame.h"
+
+/*
+ * A sequence of code. The upper byte of each element has the bits of the byte that may differ. If
+ * all may, the lower byte says for how many bytes.
+ */
+struct pattern {
+	u8	before;		/* bytes of it that are before the address in question */
+	u8	len;		/* elements of @code */
+	u16	code[22];
+};
+
+#define PATTERN(before, ...)	\
+	{ before, sizeof((u16 []){ __VA_ARGS__ }) / sizeof(u16), { __VA_ARGS__ } }
+#define ANY	0xff01		/* one byte */
+#define ANY4	0xff04		/* four bytes */
+#define REG	0x0700		/* one of eight registers */
+
+/* Returns the bytes of the code that matches the pattern, or 0. */
+static unsigned int matches(const u8 *addr, const struct pattern *pattern)
+{
+	const u8 *code = addr - pattern->before;
+	unsigned int i, bytes = 0;
+
+	for (i = 0; i < pattern->len; i++) {
+		const u16 want = pattern->code[i];
+
+		if (want >> 8 == 0xff)
+			bytes += want & 0xff;
+		else if ((code[bytes++] ^ want) & ~(want >> 8) & 0xff)
+			return 0;
+	}
+	return bytes;
+}
+
+static s32 read_s32(const u8 *code)
+{
+	s32 val;
+
+	memcpy(&val, code, sizeof(val));
+	return val;
+}
+
+static bool is_endbr64(const u8 *code)
+{
+	return code[0] == 0xf3 && code[1] == 0x0f && code[2] == 0x1e && code[3] == 0xfa;
+}
+
+/* ---- calls ---- */
+
+/* Bytes of call *operand by its second byte, which names the operand; 0: it is no call. */
+static unsigned int indirect_call_bytes(u8 modrm, u8 sib)
+{
+	unsigned int mode = modrm >> 6, base = modrm & 7;
+
+	if ((modrm & 0x38) != 0x10)
+		return 0;
+	if (mode == 3)
+		return 2;
+	if (base != 4)
+		return mode == 1 ? 3 : mode == 2 || base == 5 ? 6 : 2;
+	return mode == 1 ? 4 : mode == 2 || (sib & 7) == 5 ? 7 : 3;
+}
+
+bool sfu_x86_follows_indirect_call(const u8 *ra)
+{
+	int bytes;
+
+	for (bytes = 2; bytes <= SFU_ARCH_CALL_BYTES; bytes++)
+		if (ra[-bytes] == 0xff &&
+		    indirect_call_bytes(ra[1 - bytes], bytes > 2 ? ra[2 - bytes] : 0) == bytes)
+			return true;
+	return false;
+}
+
+enum sfu_call sfu_arch_read_call(struct sfu_walk *walk, unsigned long ra,
+				 unsigned long *where)
+{
+	u8 code[SFU_ARCH_CALL_BYTES];
+	const u8 *end = code + sizeof(code);
+
+	/* Few bytes may be before a call that begins a mapping. The others are 0. */
+	if (!sfu_walk_read_around(walk, code, ra, sizeof(code), 0))
+		return SFU_CALL_NONE;
+	*where = ra + read_s32(end - 4);
+	if (end[-5] == 0xe8)				/* call disp */
+		return SFU_CALL_DIRECT;
+	if (end[-6] == 0xff && end[-5] == 0x15)		/* call *disp(%rip) */
+		return SFU_CALL_SLOT;
+	return sfu_x86_follows_indirect_call(end) ? SFU_CALL_REGISTER : SFU_CALL_NONE;
+}
+
+bool sfu_arch_is_sigreturn(struct sfu_walk *walk, unsigned long addr)
+{
+	u8 code[SFU_ARCH_SIGRETURN_BYTES];
+
+	return sfu_walk_read_code(walk, code, addr, sizeof(code)) && sfu_arch_is_stub(code);
+}
+
+/* ---- PLT slots ---- */
+
+#define PLT_BYTES	16
+
+/* Bytes of the PLT slot @code, up to and with its jump; 0: it is no slot. */
+static unsigned int plt_slot_bytes(const u8 *code)
+{
+	/* jmp *disp(%rip); mold puts mov $index,%r11d before it, after endbr64 */
+	static const struct pattern slots[] = {
+		PATTERN(0, 0xff, 0x25, ANY4),
+		PATTERN(0, 0xf2, 0xff, 0x25, ANY4),
+		PATTERN(0, 0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25, ANY4),
+		PATTERN(0, 0xf3, 0x0f, 0x1e, 0xfa, 0xf2, 0xff, 0x25, ANY4),
+		PATTERN(0, 0xf3, 0x0f, 0x1e, 0xfa, 0x41, 0xbb, ANY4, 0xff, 0x25, ANY4),
+	};
+	unsigned int i, bytes = 0;
+
+	for (i = 0; i < ARRAY_SIZE(slots) && !bytes; i++)
+		bytes = matches(code, &slots[i]);
+	return bytes;
+}
+
+bool sfu_arch_read_plt(struct sfu_walk *walk, unsigned long addr, unsigned long *slot)
+{
+	u8 code[PLT_BYTES];
+	unsigned int bytes;
+
+	if (!sfu_walk_read_code(walk, code, addr, sizeof(code)))
+		return false;
+	bytes = plt_slot_bytes(code);
+	*slot = bytes ? addr + bytes + read_s32(code + bytes - 4) : 0;
+	return true;
+}
+
+bool sfu_x86_pushes_index(struct sfu_walk *walk, unsigned long addr, unsigned long index)
+{
+	u8 code[9];
+	unsigned int i;
+
+	if (!sfu_walk_read_code(walk, code, addr, sizeof(code)))
+		return false;
+	i = is_endbr64(code) ? 4 : 0;
+	return code[i] == 0x68 && (u32)read_s32(code + i + 1) == index;
+}
+
+/* ---- how functions begin ---- */
+
+#define TEXT_STEP	16	/* compilers align functions to this */
+#define TEXT_AFTER	36	/* bytes of a function that are read */
+#define MOVED_BETWEEN	16	/* bytes that a compiler moves into a prologue, at most */
+
+#define PUSH_RBP	0x55
+#define BREAKPOINT	0xcc
+
+/* mov %rsp,%rbp, in both of its forms */
+static bool sets_rbp(const u8 *code)
+{
+	return code[0] == 0x48 && ((code[1] == 0x89 && code[2] == 0xe5) ||
+				   (code[1] == 0x8b && code[2] == 0xec));
+}
+
+/* push of rbx, or of r12 to r15; sub $imm,%rsp */
+static bool makes_room(const u8 *code)
+{
+	return code[0] == 0x53 || (code[0] == 0x41 && (code[1] & 0xfc) == 0x54) ||
+	       (code[0] == 0x48 && (code[1] == 0x83 || code[1] == 0x81) && code[2] == 0xec);
+}
+
+/* Functions of Go first compare the stack pointer with a limit: cmp 0x10(%r14),%rsp; jbe. */
+static unsigned int go_check_bytes(const u8 *code)
+{
+	if (code[0] != 0x49 || code[1] != 0x3b || code[2] != 0x66 || code[3] != 0x10)
+		return 0;
+	if (code[4] == 0x76)
+		return 6;
+	return code[4] == 0x0f && code[5] == 0x86 ? 10 : 0;
+}
+
+/* True for the last byte of ret, nop, int3, or a long nop. */
+static bool ends_function(u8 byte)
+{
+	return byte == 0xc3 || byte == 0x90 || byte == BREAKPOINT || byte == 0x00;
+}
+
+/* Bytes before push %rbp, if @code can be the start of a function. */
+static unsigned int bytes_before_push(const u8 *code)
+{
+	unsigned int bytes = is_endbr64(code) ? 4 : 0;
+
+	return bytes + go_check_bytes(code + bytes);
+}
+
+/*
+ * Bytes from the end of push %rbp to the end of mov %rsp,%rbp. 0: the code does not set rbp,
+ * or pushes another register first.
+ */
+static unsigned int rbp_is_set_at(const u8 *code)
+{
+	unsigned int i;
+
+	if (makes_room(code))
+		return 0;
+	for (i = 0; i < MOVED_BETWEEN; i++)
+		if (sets_rbp(code + i))
+			return i + 3;
+	return 0;
+}
+
+/* How the function begins that compilers have put at @code. */
+static enum sframe_start text_start(const u8 *code)
+{
+	/* _init and _fini of libc are the same in every file: sub $8,%rsp; add $8,%rsp. */
+	static const struct pattern empty =
+		PATTERN(0, 0x48, 0x83, 0xec, 0x08, 0x48, 0x83, 0xc4, 0x08);
+
+	if (!ends_function(code[-1]))
+		return SFRAME_START_NONE;
+	code += bytes_before_push(code);
+	if (code[0] == PUSH_RBP)
+		return rbp_is_set_at(code + 1) ? SFRAME_START_FP : SFRAME_START_OTHER;
+	return makes_room(code) && !matches(code, &empty) ? SFRAME_START_OTHER :
+							     SFRAME_START_NONE;
+}
+
+/* Bytes of sub $n,%rsp; 0: it is another instruction. */
+static unsigned int sub_rsp_bytes(const u8 *code)
+{
+	if (code[0] != 0x48 || code[2] != 0xec)
+		return 0;
+	return code[1] == 0x83 ? 4 : code[1] == 0x81 ? 7 : 0;
+}
+
+/* Bytes of mov %rbp,n(%rsp); 0: it is another instruction. */
+static unsigned int save_rbp_bytes(const u8 *code)
+{
+	if (code[0] != 0x48 || code[1] != 0x89 || code[3] != 0x24)
+		return 0;
+	return code[2] == 0x6c ? 5 : code[2] == 0xac ? 8 : 0;
+}
+
+/*
+ * Returns true if a function has ended before @code, which a JIT has made. The 0 at the end of a
+ * long nop may as well end a jump. The interpreter of OpenJDK aligns the stack for calls after such
+ * jumps, with the instruction that functions begin with.
+ */
+static bool jit_ends_function(const u8 *code)
+{
+	static const struct pattern nops[] = {
+		PATTERN(3, 0x0f, 0x1f, 0x00),
+		PATTERN(4, 0x0f, 0x1f, 0x40, 0x00),
+		PATTERN(5, 0x0f, 0x1f, 0x44, 0x00, 0x00),
+		PATTERN(7, 0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00),
+		PATTERN(8, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00),
+	};
+	unsigned int i;
+
+	if (code[-1])
+		return ends_function(code[-1]);
+	for (i = 0; i < ARRAY_SIZE(nops); i++)
+		if (matches(code, &nops[i]))
+			return true;
+	return false;
+}
+
+/*
+ * As text_start(), for the code of a JIT: its functions begin anywhere, and checks may come first.
+ * The bytes looked for hardly mean anything else together. OpenJDK makes room at once unless it
+ * keeps frame pointers, after push %rbp or before it stores %rbp in the frame. push %r13 ends with
+ * the byte of push %rbp. A frame without a record also counts where compilers begin functions.
+ */
+static enum sframe_start jit_start(const u8 *code, bool is_aligned)
+{
+	unsigned int room = sub_rsp_bytes(code), save = room ? save_rbp_bytes(code + room) : 0;
+
+	if (save)
+		return sets_rbp(code + room + save) ? SFRAME_START_FP : SFRAME_START_OTHER;
+	if (code[0] == PUSH_RBP && sets_rbp(code + 1))
+		return SFRAME_START_FP;
+	if (code[0] == PUSH_RBP && makes_room(code + 1) && code[-1] != 0x41)
+		return SFRAME_START_OTHER;
+	return is_aligned && jit_ends_function(code) && text_start(code) == SFRAME_START_OTHER ?
+	       SFRAME_START_OTHER : SFRAME_START_NONE;
+}
+
+/* The byte before a function is read, too. */
+void sframe_habit_count(struct sframe_starts *starts, const u8 *text, size_t len,
+			    bool is_jit)
+{
+	size_t i;
+
+	for (i = TEXT_STEP; i + TEXT_AFTER <= len; i += is_jit ? 1 : TEXT_STEP)
+		sframe_starts_add(starts, is_jit ? jit_start(text + i, i % TEXT_STEP == 0) :
+						   text_start(text + i));
+}
+
+/* ---- the row of an instruction ---- */
+
+#define CODE_BEFORE	24
+#define CODE_AFTER	TEXT_AFTER
+
+/* Sets the row of a function that has pushed its caller's rbp, or nothing, since the call. */
+static void set_row(struct sframe_row *row, u8 base, s32 off, bool has_pushed_rbp)
+{
+	*row = (struct sframe_row){
+		.cfa = { .how = SFRAME_RULE_REG, .reg = base, .off = off },
+		.ra = { .how = SFRAME_RULE_CFA_MEM, .off = -8 },
+	};
+	if (has_pushed_rbp)
+		row->fp = (struct sframe_rule){ .how = SFRAME_RULE_CFA_MEM, .off = -16 };
+}
+
+/*
+ * The first byte of a function. What follows tells which one a uprobe has replaced. The same byte
+ * fills the space between functions, so without endbr64 the ip must be at it, or the next
+ * instruction set rbp.
+ */
+static u8 first_byte(const u8 *code, unsigned int off)
+{
+	static const struct pattern endbr64 = PATTERN(0, ANY, 0x0f, 0x1e, 0xfa);
+	static const struct pattern go_check = PATTERN(0, ANY, 0x3b, 0x66, 0x10);
+
+	if (code[0] != BREAKPOINT)
+		return code[0];
+	if (matches(code, &endbr64))
+		return 0xf3;
+	if (matches(code, &go_check))
+		return 0x49;
+	return !off || sets_rbp(code + 1) ? PUSH_RBP : code[0];
+}
+
+/* Sets @row if a function begins @off bytes before @ip, and sets rbp at the ip or after it. */
+static bool row_of_prologue(const u8 *ip, unsigned int off, struct sframe_row *row)
+{
+	u8 code[CODE_AFTER];
+	unsigned int push, bytes;
+
+	if (!ends_function(ip[-(int)off - 1]))
+		return false;
+	memcpy(code, ip - off, sizeof(code));
+	code[0] = first_byte(code, off);
+	push = bytes_before_push(code);
+	bytes = code[push] == PUSH_RBP ? rbp_is_set_at(code + push + 1) : 0;
+	if (!bytes || off >= push + 1 + bytes)
+		return false;
+	set_row(row, SFU_ARCH_REG_SP, off > push ? 16 : 8, off > push);
+	return true;
+}
+
+/* ret, repz ret, or bnd ret */
+static bool is_ret(const u8 *code)
+{
+	if (code[0] == 0xf3 || code[0] == 0xf2)
+		code++;
+	return code[0] == 0xc3;
+}
+
+/* An epilogue pops so many registers, and frees so many bytes before, at most. */
+#define MAX_POPS	7
+#define MAX_ROOM	0x10000
+
+#define POP_RSP		0x5c
+#define POP_RBP		0x5d
+
+/* leave; ret. Or maybe add $n,%rsp; pops; ret. */
+static bool row_of_epilogue(const u8 *code, struct sframe_row *row)
+{
+	unsigned int i, has_rex;
+	s32 room = 0;
+
+	if (code[0] == 0xc9) {
+		set_row(row, SFU_ARCH_REG_FP, 16, true);
+		return is_ret(code + 1);
+	}
+	set_row(row, SFU_ARCH_REG_SP, 8, false);
+	if (code[0] == 0x48 && (code[1] == 0x83 || code[1] == 0x81) && code[2] == 0xc4) {
+		room = code[1] == 0x81 ? read_s32(code + 3) : (s8)code[3];
+		if (room <= 0 || room > MAX_ROOM || room % 8)
+			return false;
+		code += code[1] == 0x81 ? 7 : 4;
+	}
+	for (i = 0; i < MAX_POPS && !is_ret(code); i++) {
+		has_rex = code[0] == 0x41;
+		if ((code[has_rex] & 0xf8) != 0x58 || (!has_rex && code[0] == POP_RSP))
+			return false;
+		if (!has_rex && code[0] == POP_RBP)
+			row->fp = (struct sframe_rule){ .how = SFRAME_RULE_REG_MEM,
+				.reg = SFU_ARCH_REG_SP, .off = room };
+		code += 1 + has_rex;
+		room += 8;
+	}
+	row->cfa.off += room;
+	return is_ret(code);
+}
+
+bool sfu_arch_read_row(struct sfu_walk *walk, struct sframe_row *row)
+{
+	/*
+	 * clone() and clone3() of glibc have no row from their system call to the ret that follows,
+	 * since the child takes another stack with it: test %rax,%rax; jl; je; ret.
+	 */
+	static const struct pattern after_clone =
+		PATTERN(2, 0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c, ANY, 0x74, ANY, 0xc3);
+	const struct sfu_frame *frame = &walk->frame;
+	u8 code[CODE_BEFORE + CODE_AFTER];
+	const u8 *ip = code + CODE_BEFORE;
+	unsigned int off = frame->ip % TEXT_STEP;
+
+	if (!sfu_walk_read_around(walk, code, frame->ip, CODE_BEFORE, CODE_AFTER))
+		return false;
+	if (row_of_epilogue(ip, row))
+		return true;
+	if (!frame->is_activation)
+		return false;
+	set_row(row, SFU_ARCH_REG_SP, 8, false);
+	return matches(ip, &after_clone) || plt_slot_bytes(ip) || row_of_prologue(ip, off, row) ||
+	       (off + TEXT_STEP < CODE_BEFORE && row_of_prologue(ip, off + TEXT_STEP, row));
+}
+
+/* ---- where programs and threads begin ---- */
+
+unsigned long sfu_arch_child_branch(struct sfu_walk *walk, unsigned long ip)
+{
+	static const struct pattern branch = PATTERN(0, 0x48, 0x85, 0xc0, 0x7c, ANY, 0x74, ANY);
+	u8 code[7];
+
+	return sfu_walk_read_code(walk, code, ip, sizeof(code)) && matches(code, &branch) ?
+	       sizeof(code) + (s8)code[6] : 0;
+}
+
+#define START_BEFORE	9
+#define START_AFTER	9
+
+/*
+ * start() of musl: syscall; mov 8(%reg),%rdi; call *(%reg); mov %rax,%rdi;
+ * call __pthread_exit. From r8 on, the register needs a prefix.
+ */
+static bool starts_thread_of_musl(const u8 *ra)
+{
+	static const struct pattern low =
+		PATTERN(8, 0x0f, 0x05, 0x48, 0x8b, REG | 0x78, 0x08, 0xff, REG | 0x10,
+			0x48, 0x89, 0xc7, 0xe8);
+	static const struct pattern high =
+		PATTERN(9, 0x0f, 0x05, 0x49, 0x8b, REG | 0x78, 0x08, 0x41, 0xff, REG | 0x10,
+			0x48, 0x89, 0xc7, 0xe8);
+
+	return (matches(ra, &low) && (ra[-4] & 7) == (ra[-1] & 7)) ||
+	       (matches(ra, &high) && (ra[-5] & 7) == (ra[-1] & 7));
+}
+
+static const struct {
+	enum sfu_start	start;
+	struct pattern	pattern;
+} starts[] = {
+	/* __libc_start_call_main(): call *%reg, or call *disp(%rsp); mov %eax,%edi; call exit */
+	{ SFU_START_MAIN, PATTERN(2, 0xff, REG | 0xd0, 0x89, 0xc7, 0xe8) },
+	{ SFU_START_MAIN, PATTERN(4, 0xff, 0x54, 0x24, ANY, 0x89, 0xc7, 0xe8) },
+	/* _start: call *__libc_start_main(%rip), or call __libc_start_main; hlt */
+	{ SFU_START_ENTRY, PATTERN(6, 0xff, 0x15, ANY4, 0xf4) },
+	{ SFU_START_ENTRY, PATTERN(5, 0xe8, ANY4, 0xf4) },
+	/*
+	 * runtime.goexit() of Go, after padding: nop; call; nop. Nothing has called it: the runtime
+	 * leaves the address after the first nop where the function of a goroutine returns to.
+	 */
+	{ SFU_START_THREAD, PATTERN(2, 0xcc, 0x90, 0xe8, ANY4, 0x90) },
+	/*
+	 * make_fcontext() of Boost, which makes fibers, after push %rbp; jmp *%rbx: maybe endbr64;
+	 * xor %rdi,%rdi; call _exit. Nothing has called it: the push leaves the address of the xor.
+	 */
+	{ SFU_START_THREAD, PATTERN(3, 0x55, 0xff, 0xe3, 0x48, 0x31, 0xff, 0xe8) },
+	{ SFU_START_THREAD,
+	  PATTERN(3, 0x55, 0xff, 0xe3, 0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x31, 0xff, 0xe8) },
+};
+
+/* libstdc++: call *0x10(%rax); mov (%rbx),%rax; mov %rbx,%rdi; call *8(%rax) */
+static const struct pattern cxx_thread =
+	PATTERN(3, 0xff, 0x50, 0x10, 0x48, 0x8b, 0x03, 0x48, 0x89, 0xdf, 0xff, 0x50, 0x08);
+
+/*
+ * glibc, after a thread's function: mov %rax,%fs:disp, and three times call disp. The descriptor of
+ * a thread begins at %fs. Variables of programs and libraries lie below it. In static programs the
+ * first call depends on cmpq $0,disp(%rip); je.
+ */
+static const struct pattern thread_exits[] = {
+	PATTERN(0, 0x64, 0x48, 0x89, 0x04, 0x25, ANY, ANY, 0x00, 0x00,
+		0xe8, ANY4, 0xe8, ANY4, 0xe8),
+	PATTERN(0, 0x64, 0x48, 0x89, 0x04, 0x25, ANY, ANY, 0x00, 0x00,
+		0x48, 0x83, 0x3d, ANY4, 0x00, 0x74, 0x05, 0xe8, ANY4, 0xe8, ANY4, 0xe8),
+};
+
+/*
+ * Returns true if @code, which is at @ra, is glibc's code after a thread's function. glibc calls
+ * two kinds of functions. The code after both calls is the same: the one jumps to it, and the other
+ * returns an int (cltq).
+ */
+static bool exits_thread(struct sfu_walk *walk, const u8 *code, unsigned long ra)
+{
+	u8 after[30];
+
+	if (code[0] == 0x48 && code[1] == 0x98)
+		ra += 2;
+	else if (code[0] == 0xe9)
+		ra += 5 + read_s32(code + 1);
+	return sfu_walk_read_code(walk, after, ra, sizeof(after)) &&
+	       (matches(after, &thread_exits[0]) || matches(after, &thread_exits[1]));
+}
+
+/* As sfu_arch_read_start(), except for std::thread. Sets @calls_cxx if libstdc++ has called. */
+static enum sfu_start read_start(struct sfu_walk *walk, unsigned long ra, bool *calls_cxx)
+{
+	u8 code[START_BEFORE + START_AFTER];
+	const u8 *at_ra = code + START_BEFORE;
+	unsigned int i;
+
+	*calls_cxx = false;
+	if (!sfu_walk_read_code(walk, code, ra - START_BEFORE, sizeof(code)))
+		return SFU_START_NONE;
+	for (i = 0; i < ARRAY_SIZE(starts); i++)
+		if (matches(at_ra, &starts[i].pattern))
+			return starts[i].start;
+	*calls_cxx = matches(at_ra, &cxx_thread);
+	return starts_thread_of_musl(at_ra) || exits_thread(walk, at_ra, ra) ?
+	       SFU_START_THREAD : SFU_START_NONE;
+}
+
+/*
+ * libstdc++ calls the function of the thread's object and then its destructor, both virtual. libc
+ * has called libstdc++, which has pushed two registers and aligned the stack.
+ */
+enum sfu_start sfu_arch_read_start(struct sfu_walk *walk)
+{
+	const struct sfu_frame *frame = &walk->frame;
+	bool calls_cxx, is_nested;
+	enum sfu_start start = read_start(walk, frame->ip, &calls_cxx);
+	unsigned long ra;
+
+	if (!calls_cxx || sfu_walk_read_word(walk, frame->sp + 24, &ra))
+		return start;
+	start = read_start(walk, ra, &is_nested);
+	return start == SFU_START_THREAD ? start : SFU_START_NONE;
+}
