@@ -34,9 +34,14 @@
 #include "map/prefault.h"
 #include "map/process.h"
 
-#define PAGES_AT_ONCE	64UL		/* that map_pages() maps, with preemption disabled */
-#define PAGES_AHEAD	512UL		/* that are read ahead at once */
-#define AHEAD_BYTES_MAX	((loff_t)SZ_8M)	/* bytes that one scan asks for */
+/* Pages that are mapped with preemption disabled. Half: more calls. Twice: it is off for longer. */
+#define PAGES_AT_ONCE	64UL
+
+/* Bytes that one scan asks for. Half: a large section comes later. Twice: the task waits longer. */
+#define AHEAD_BYTES_MAX	((loff_t)SZ_8M)
+
+/* Pages that are read ahead at once, before a signal that kills the task is noticed. */
+#define PAGES_AHEAD	512UL
 
 /* <linux/magic.h> has only those of file systems that user space asks for. */
 #define GFS2_MAGIC		0x01161970
@@ -46,12 +51,6 @@
 #ifndef OCFS2_SUPER_MAGIC
 #define OCFS2_SUPER_MAGIC	0x7461636f
 #endif
-
-/* Files that are memory: what the page cache does not have was never written, or swapped. */
-static bool is_memory(const struct file *file)
-{
-	return inode_to_bdi(file_inode(file)) == &noop_backing_dev_info;
-}
 
 /*
  * Returns true if a page fault, or read-ahead, of the file may wait for its file system: the file
@@ -152,14 +151,6 @@ struct folio *sfu_prefault_get_folio(struct sfu_prefault *prefault, struct file 
 	return folio ?: ERR_PTR(-EAGAIN);
 }
 
-static void copy_from_folio(void *buf, struct folio *folio, loff_t pos, size_t len)
-{
-	void *page = kmap_local_folio(folio, offset_in_folio(folio, pos));
-
-	memcpy(buf, page, len);
-	kunmap_local(page);
-}
-
 /*
  * Reads @len bytes at @pos of a mapped file, if the page cache has them. Returns 0; -EAGAIN if it
  * does not; -ENOEXEC if the file is shorter, or cannot be read so.
@@ -173,13 +164,14 @@ int sfu_prefault_read(struct sfu_prefault *prefault, struct file *file, void *bu
 		return -ENOEXEC;
 	while (len) {
 		size_t n = min_t(size_t, len, PAGE_SIZE - offset_in_page(pos));
-		struct folio *folio = get_cached(file, pos >> PAGE_SHIFT);
+		pgoff_t index = pos >> PAGE_SHIFT;
+		struct folio *folio = get_cached(file, index);
 
 		if (!folio) {
 			add_cold(prefault, file, pos, len);
 			return -EAGAIN;
 		}
-		copy_from_folio(buf, folio, pos, n);
+		memcpy_from_page(buf, folio_file_page(folio, index), offset_in_page(pos), n);
 		folio_put(folio);
 		buf += n;
 		pos += n;
@@ -197,24 +189,15 @@ static bool can_map(const struct vm_area_struct *vma)
 	       !userfaultfd_armed((struct vm_area_struct *)vma);
 }
 
-/* The page table entry above the page table of an address, or NULL. Under mmap_lock. */
+/* Returns the entry above the page table of an address, or NULL. Under mmap_lock. */
 static pmd_t *find_pmd(struct mm_struct *mm, unsigned long addr)
 {
 	pgd_t *pgd = pgd_offset(mm, addr);
-	p4d_t *p4d;
-	pud_t *pud;
-	pmd_t *pmd;
+	p4d_t *p4d = pgd_none(*pgd) ? NULL : p4d_offset(pgd, addr);
+	pud_t *pud = !p4d || p4d_none(*p4d) ? NULL : pud_offset(p4d, addr);
+	pmd_t *pmd = !pud || pud_none(*pud) || pud_leaf(*pud) ? NULL : pmd_offset(pud, addr);
 
-	if (pgd_none(*pgd))
-		return NULL;
-	p4d = p4d_offset(pgd, addr);
-	if (p4d_none(*p4d))
-		return NULL;
-	pud = pud_offset(p4d, addr);
-	if (pud_none(*pud) || pud_leaf(*pud))
-		return NULL;
-	pmd = pmd_offset(pud, addr);
-	return pmd_none(*pmd) ? NULL : pmd;
+	return !pmd || pmd_none(*pmd) ? NULL : pmd;
 }
 
 /* What the page table has at an address: nothing, a page, or a page that is elsewhere. */
@@ -224,34 +207,30 @@ enum page_state {
 	SFU_PAGE_AWAY,	/* swapped, or being moved */
 };
 
-static enum page_state pte_state(pte_t pte)
-{
-	if (pte_present(pte))
-		return SFU_PAGE_PRESENT;
-	return pte_none(pte) ? SFU_PAGE_NONE : SFU_PAGE_AWAY;
-}
-
 /*
- * A read would tell whether the page is present, too, but one that fails costs an exception.
+ * A read would also find out whether the page is present, but one that fails costs an exception.
  * The page table may be freed meanwhile, after a grace period of RCU.
  */
 static enum page_state page_state(struct mm_struct *mm, unsigned long addr)
 {
 	pmd_t *pmd = find_pmd(mm, addr), entry;
-	enum page_state state;
+	enum page_state state = SFU_PAGE_NONE;
+	pte_t pte;
 
 	if (!pmd)
 		return SFU_PAGE_NONE;
 	rcu_read_lock();
 	entry = READ_ONCE(*pmd);
 	if (pmd_none(entry))
-		state = SFU_PAGE_NONE;
-	else if (!pmd_present(entry))
-		state = SFU_PAGE_AWAY;
-	else if (pmd_leaf(entry))
-		state = SFU_PAGE_PRESENT;
-	else
-		state = pte_state(ptep_get(pte_offset_kernel(&entry, addr)));
+		goto out;
+	if (!pmd_present(entry) || pmd_leaf(entry)) {
+		state = pmd_present(entry) ? SFU_PAGE_PRESENT : SFU_PAGE_AWAY;
+		goto out;
+	}
+	pte = ptep_get(pte_offset_kernel(&entry, addr));
+	if (!pte_none(pte))
+		state = pte_present(pte) ? SFU_PAGE_PRESENT : SFU_PAGE_AWAY;
+out:
 	rcu_read_unlock();
 	return state;
 }
@@ -262,18 +241,10 @@ static bool is_present(struct mm_struct *mm, unsigned long addr)
 }
 
 /*
- * Returns true if filemap_map_pages() may map pages of this file. Before 6.5, xfs calls it under a
- * lock that sleeps, and that it does not need. afs has to ask its server first.
- */
-static bool may_map_cached(const struct vm_area_struct *vma)
-{
-	return vma->vm_ops->map_pages == filemap_map_pages ||
-	       (vma->vm_ops->map_pages && has_trusted_io(vma->vm_file));
-}
-
-/*
  * Puts what the page cache has of these pages into the page table, which exists. The caller
- * has checked can_map(). The pages lie in one page table and in @vma.
+ * has checked can_map(). The pages lie in one page table and in @vma. Before 6.5, xfs calls
+ * filemap_map_pages() under a lock that sleeps, and that it does not need. afs has to ask its
+ * server first.
  */
 static void map_cached(struct vm_area_struct *vma, unsigned long start, unsigned long end)
 {
@@ -287,7 +258,8 @@ static void map_cached(struct vm_area_struct *vma, unsigned long start, unsigned
 		.pmd = find_pmd(vma->vm_mm, start),
 	};
 
-	if (!vmf.pmd || !may_map_cached(vma))
+	if (!vmf.pmd || (vma->vm_ops->map_pages != filemap_map_pages &&
+			 (!vma->vm_ops->map_pages || !has_trusted_io(vma->vm_file))))
 		return;
 	rcu_read_lock();
 	filemap_map_pages(&vmf, first, first + ((end - start) >> PAGE_SHIFT) - 1);
@@ -314,36 +286,21 @@ static bool has_memory(void)
 }
 
 /*
- * Returns true if a page fault may bring in a page of this file. tmpfs lets faults wait while a
- * hole is punched into the file, which then has i_private. If i_private is set after this check,
- * the fault waits for as long as the kernel punches.
+ * Returns true if a page fault may bring in a page of this file. A memory file has only what the
+ * page cache has, or what was swapped. tmpfs lets faults wait while a hole is punched into the
+ * file, which then has i_private. If i_private is set after this check, the fault waits for as long
+ * as the kernel punches.
  */
 static bool can_fault(const struct file *file)
 {
-	if (is_memory(file))
+	if (inode_to_bdi(file_inode(file)) == &noop_backing_dev_info)
 		return !READ_ONCE(file_inode(file)->i_private);
 	return has_trusted_io(file);
 }
 
 /*
- * Makes the page table, with a page that the page cache has, and keeps: the caller has a reference.
- * A fault of tmpfs waits for the lock of the folio, which migration may hold: a locked folio is
- * left alone. Under mmap_lock, for reading.
- */
-static void fault_in_nowait(struct sfu_prefault *prefault, struct vm_area_struct *vma,
-			    unsigned long addr, struct folio *folio)
-{
-	if (prefault->lacks_memory || !can_fault(vma->vm_file))
-		return;
-	prefault->lacks_memory = !has_memory();
-	if (!prefault->lacks_memory && !folio_test_locked(folio))
-		handle_mm_fault(vma, addr, FAULT_FLAG_REMOTE | FAULT_FLAG_ALLOW_RETRY |
-				FAULT_FLAG_RETRY_NOWAIT, NULL);
-}
-
-/*
- * Maps a page that map_cached() has left out. @end is that of the section, up to which a
- * file that is not cached is read ahead.
+ * Maps a page that map_cached() has left out. @end is the end of the section, up to which a
+ * file that is not cached is read ahead. Under mmap_lock, for reading.
  */
 static void map_page(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 		     unsigned long addr, unsigned long end)
@@ -361,18 +318,19 @@ static void map_page(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 		folio_clear_readahead(folio);
 	map_cached(vma, addr, addr + PAGE_SIZE);
 	/* A fault of a page that is away would read it, or wait for the one that moves it. */
-	if (page_state(vma->vm_mm, addr) == SFU_PAGE_NONE)
-		fault_in_nowait(prefault, vma, addr, folio);
+	if (page_state(vma->vm_mm, addr) != SFU_PAGE_NONE || prefault->lacks_memory ||
+	    !can_fault(file))
+		goto out;
+	prefault->lacks_memory = !has_memory();
+	/*
+	 * The fault makes the page table. The page cache keeps the page: it is referenced. A fault
+	 * of tmpfs waits for the lock of the folio, which migration may hold.
+	 */
+	if (!prefault->lacks_memory && !folio_test_locked(folio))
+		handle_mm_fault(vma, addr, FAULT_FLAG_REMOTE | FAULT_FLAG_ALLOW_RETRY |
+				FAULT_FLAG_RETRY_NOWAIT, NULL);
+out:
 	folio_put(folio);
-}
-
-/* The end of the pages from @addr on that map_cached() may map at once, of @size bytes. */
-static unsigned long chunk_end(const struct vm_area_struct *vma, unsigned long addr,
-			       unsigned long size)
-{
-	unsigned long end = addr + min(size, PAGES_AT_ONCE * PAGE_SIZE);
-
-	return min3(PAGE_ALIGN(end), vma->vm_end, ALIGN(addr + 1, PMD_SIZE));
 }
 
 /* Maps the pages of a part of a section, which lies in @vma. */
@@ -382,13 +340,16 @@ static void map_part(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 	unsigned long tried = addr;
 
 	for (; addr < end; addr += PAGE_SIZE) {
-		unsigned long most = max(prefault->bytes, PAGE_SIZE);
+		/* The next pages that map_cached() may map at once. */
+		unsigned long len = min3(end - addr, max(prefault->bytes, PAGE_SIZE),
+					 PAGES_AT_ONCE * PAGE_SIZE);
 
 		prefault->nr_examined++;
 		prefault->bytes -= min(prefault->bytes, PAGE_SIZE);
 		if (!is_present(vma->vm_mm, addr)) {
 			if (addr >= tried) {
-				tried = chunk_end(vma, addr, min(end - addr, most));
+				tried = min3(PAGE_ALIGN(addr + len), vma->vm_end,
+					     ALIGN(addr + 1, PMD_SIZE));
 				map_cached(vma, addr, tried);
 			}
 			if (!is_present(vma->vm_mm, addr))

@@ -11,29 +11,18 @@ struct file;
 struct folio;
 struct mm_struct;
 
+/* Parts of files that one scan has missed. Half: a new program needs more scans. Twice: memory. */
 #define SFU_MAX_COLD	8
-
-/**
- * struct sfu_cold_file - a part of a file that is not in the page cache
- * @file: the file; referenced
- * @pos: offset of the part, in bytes
- * @len: its bytes
- */
-struct sfu_cold_file {
-	struct file	*file;
-	loff_t		pos;
-	loff_t		len;
-};
 
 /**
  * struct sfu_prefault - what one scan does to make pages present
  * @bytes: bytes that may still be examined
  * @nr_examined: pages that the scan has examined
  * @nr_mapped: pages that the scan has made present
- * @lacks_memory: there was no memory for a page table: to ask again costs the group much
+ * @lacks_memory: there was no memory for a page table: another try would cost the group much
  * @nr_cold: in @cold
  * @bytes_cold: bytes of the parts in @cold
- * @cold: what sfu_prefault_finish() asks file systems to read
+ * @cold: parts of files that are not in the page cache: referenced file, offset and bytes
  */
 struct sfu_prefault {
 	unsigned long		bytes;
@@ -42,7 +31,11 @@ struct sfu_prefault {
 	bool			lacks_memory;
 	unsigned int		nr_cold;
 	loff_t			bytes_cold;
-	struct sfu_cold_file	cold[SFU_MAX_COLD];
+	struct sfu_cold_file {
+		struct file	*file;
+		loff_t		pos;
+		loff_t		len;
+	}			cold[SFU_MAX_COLD];
 };
 
 /* Under mmap_lock. */
@@ -55,7 +48,7 @@ struct folio *sfu_prefault_get_folio(struct sfu_prefault *prefault, struct file 
 void sfu_prefault_map(struct sfu_prefault *prefault, struct mm_struct *mm,
 		      const struct file *file, unsigned long start, unsigned long end);
 
-/* Without it. */
+/* Without mmap_lock. */
 void sfu_prefault_finish(struct sfu_prefault *prefault);
 
 #endif /* SFU_PREFAULT_H */
