@@ -146,8 +146,7 @@ static int check_abi(struct sframe_header *hdr, struct sframe_reader *rd,
 		return sframe_malformed(rd, SFRAME_DEFECT_ABI);
 	if (abis[abi].is_big_endian != big_endian)
 		return sframe_malformed(rd, SFRAME_DEFECT_ABI);
-	if (raw->cfa_fixed_fp_offset != 0 ||
-	    raw->cfa_fixed_ra_offset != abis[abi].ra.off)
+	if (raw->cfa_fixed_fp_offset != 0 || raw->cfa_fixed_ra_offset != abis[abi].ra.off)
 		return sframe_malformed(rd, SFRAME_DEFECT_FIXED);
 
 	hdr->abi = abi;
@@ -195,8 +194,7 @@ int sframe_header_check(struct sframe_header *hdr, struct sframe_reader *rd,
 	if (len < sizeof(*raw))
 		return sframe_malformed(rd, SFRAME_DEFECT_SHORT);
 	*hdr = (struct sframe_header){ .addr = addr, .code_end = ~0ULL >> 1 };
-	return check_preamble(hdr, rd, raw) ?:
-	       check_abi(hdr, rd, raw) ?:
+	return check_preamble(hdr, rd, raw) ?: check_abi(hdr, rd, raw) ?:
 	       check_layout(hdr, rd, raw, len);
 }
 
@@ -268,13 +266,11 @@ static int mend_s390x_saved(const struct sframe_header *hdr, struct sframe_reade
 static noinline int mend_s390x(const struct sframe_header *hdr, struct sframe_reader *rd,
 			       struct sframe_row *row)
 {
-	return mend_s390x_cfa(hdr, rd, &row->cfa) ?:
-	       mend_s390x_saved(hdr, rd, &row->ra) ?:
+	return mend_s390x_cfa(hdr, rd, &row->cfa) ?: mend_s390x_saved(hdr, rd, &row->ra) ?:
 	       mend_s390x_saved(hdr, rd, &row->fp);
 }
 
-static __always_inline int decode_default(const struct sframe_header *hdr,
-					  struct sframe_reader *rd,
+static __always_inline int decode_default(const struct sframe_header *hdr, struct sframe_reader *rd,
 					  const struct sframe_raw_row *raw,
 					  struct sframe_row *row)
 {
@@ -302,8 +298,7 @@ static __always_inline int decode_default(const struct sframe_header *hdr,
  * One rule of the flexible form: a control word and an offset. A single 0 means
  * "no rule here" and leaves @rule as the caller has set it.
  */
-static int decode_flex_rule(const struct sframe_header *hdr,
-			    struct sframe_reader *rd,
+static int decode_flex_rule(const struct sframe_header *hdr, struct sframe_reader *rd,
 			    const struct sframe_raw_row *raw, u32 *i,
 			    struct sframe_rule *rule)
 {
@@ -314,8 +309,7 @@ static int decode_flex_rule(const struct sframe_header *hdr,
 	if (*i == nr)
 		return 0;
 	/* The number of a register has no sign. */
-	control = raw->words[(*i)++] &
-		  (U32_MAX >> (32 - (8 << SFRAME_FRE_WORD_SIZE(raw->info))));
+	control = raw->words[(*i)++] & (U32_MAX >> (32 - (8 << SFRAME_FRE_WORD_SIZE(raw->info))));
 	if (control == 0)
 		return 0;
 	if (*i == nr)
@@ -482,8 +476,7 @@ void sframe_rows_init(struct sframe_rows *rows, const struct sframe_header *hdr,
  * Reads the next row of a function, as it is stored. Implements "SFrame Frame Row Entries". Returns
  * -ENOENT after the last row.
  */
-int sframe_rows_next(struct sframe_rows *rows, struct sframe_reader *rd,
-		     struct sframe_raw_row *raw)
+int sframe_rows_next(struct sframe_rows *rows, struct sframe_reader *rd, struct sframe_raw_row *raw)
 {
 	const struct sframe_reading from = {
 		.hdr = rows->hdr, .rd = rd, .get = get_from_memory,

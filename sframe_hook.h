@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Hooks: a callback at the entry of a kernel function. See sframe_hook.c.
- */
+/* Hooks: a callback at the entry of a kernel function. See sframe_hook.c. */
 #ifndef SFU_HOOK_H
 #define SFU_HOOK_H
 

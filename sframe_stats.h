@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The counters of the module, shown under debugfs. See sframe_stats.c.
- */
+/* The counters of the module, shown under debugfs. See sframe_stats.c. */
 #ifndef SFU_STATS_H
 #define SFU_STATS_H
 

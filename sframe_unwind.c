@@ -74,8 +74,7 @@ static __always_inline void report_walk(const struct sfu_walk *walk, struct pt_r
 		sfu_count_many(cache_hits, walk->lookup.nr_cached);
 	if (walk->lookup.nr_missed)
 		sfu_count_many(cache_misses, walk->lookup.nr_missed);
-	trace_sfu_walk(instruction_pointer(regs), walk->frame.ip, nr_frames,
-		       sfu_stop_names[stop]);
+	trace_sfu_walk(instruction_pointer(regs), walk->frame.ip, nr_frames, sfu_stop_names[stop]);
 }
 
 static bool decline(enum sfu_decline why)

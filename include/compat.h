@@ -16,9 +16,8 @@
 #include <linux/slab.h>
 
 /*
- * The user unwinder that perf defers to: 71753c6ed2bf ("unwind_user: Add
- * user space unwinding API with frame pointer support"), 6.17. Only x86 selects
- * it so far.
+ * The user unwinder that perf defers to: 71753c6ed2bf ("unwind_user: Add user space unwinding API
+ * with frame pointer support"), 6.17. Only x86 selects it so far.
  */
 #if IS_ENABLED(CONFIG_UNWIND_USER)
 #include <linux/unwind_user.h>

@@ -207,8 +207,7 @@ extern const u16 sframe_words_sizes[256];
 
 int sframe_header_check(struct sframe_header *hdr, struct sframe_reader *rd,
 			const struct sframe_raw_header *raw, u64 addr, u64 len);
-int sframe_header_read(struct sframe_header *hdr, struct sframe_reader *rd,
-		       u64 addr, u64 len);
+int sframe_header_read(struct sframe_header *hdr, struct sframe_reader *rd, u64 addr, u64 len);
 int sframe_get_fde(const struct sframe_header *hdr, struct sframe_reader *rd,
 		   u32 index, struct sframe_fde *fde);
 void sframe_rows_init(struct sframe_rows *rows, const struct sframe_header *hdr,

@@ -66,8 +66,7 @@ static __always_inline bool sframe_get_entry(const struct sframe_reading *from, 
 	u64 size, fre_off;
 
 	if (!sframe_get_start(from, addr, is_v3, is_pcrel, &fde->start) ||
-	    !sframe_get(from, size_addr, 4, &size) ||
-	    !sframe_get(from, size_addr + 4, 4, &fre_off))
+	    !sframe_get(from, size_addr, 4, &size) || !sframe_get(from, size_addr + 4, 4, &fre_off))
 		return false;
 	fde->size = size;
 	fde->fre_off = fre_off;

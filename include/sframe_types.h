@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The few names the decoder needs from its surroundings, in the kernel and on
- * the host.
- */
+/* The few names the decoder needs from its surroundings, in the kernel and on the host. */
 #ifndef SFRAME_TYPES_H
 #define SFRAME_TYPES_H
 

@@ -6,9 +6,8 @@
  * checked there. This file reads no other memory and calls nothing of the kernel: it compiles
  * unchanged in the module, in tests and in host programs.
  *
- * Differences of addresses are taken modulo 2^64, where every value is legal.
- * Sizes are compared by subtraction, after a check that the difference is not
- * negative, because a sum could wrap around.
+ * Differences of addresses are taken modulo 2^64, where every value is legal. Sizes are compared by
+ * subtraction, after a check that the difference is not negative, because a sum could wrap around.
  */
 #include "map/elf.h"
 #include "sframe_format.h"
@@ -19,8 +18,7 @@
  */
 int sframe_elf_check_header(const struct elf64_hdr *ehdr)
 {
-	if (memcmp(ehdr->e_ident, ELFMAG, SELFMAG) ||
-	    ehdr->e_ident[EI_CLASS] != ELFCLASS64 ||
+	if (memcmp(ehdr->e_ident, ELFMAG, SELFMAG) || ehdr->e_ident[EI_CLASS] != ELFCLASS64 ||
 	    ehdr->e_phentsize != sizeof(struct elf64_phdr) ||
 	    ehdr->e_phnum == 0 || ehdr->e_phnum > SFRAME_ELF_MAX_PHDRS)
 		return -ENOEXEC;
@@ -66,9 +64,8 @@ static bool is_loaded(const struct elf64_phdr *phdrs, unsigned int nr, const str
  *
  * The section may be empty. The caller checks that the addresses are user addresses.
  *
- * Return: 0; -ENOENT if there is no such segment, or no executable PT_LOAD has
- * @map_offset; -EBADMSG if no readable PT_LOAD holds the segment, or its end
- * would lie beyond the last address.
+ * Return: 0; -ENOENT if there is no such segment, or no executable PT_LOAD has @map_offset;
+ * -EBADMSG if no readable PT_LOAD holds the segment, or its end would lie beyond the last address.
  */
 int sframe_elf_find_section(const struct elf64_phdr *phdrs, unsigned int nr, u64 page_size,
 			    u64 map_start, u64 map_offset, u64 *start, u64 *end)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The habit of a file: do its functions keep frame pointers? See map/habit.c.
- */
+/* The habit of a file: do its functions keep frame pointers? See map/habit.c. */
 #ifndef SFRAME_HABIT_H
 #define SFRAME_HABIT_H
 

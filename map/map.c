@@ -212,8 +212,7 @@ bool sfu_map_covers(const struct sfu_map *map, unsigned long start, unsigned lon
  * Return: false if there are more ranges than may be marked at once. Then the caller must
  * not use the map any more.
  */
-bool sfu_map_unmap(struct sfu_map *map, unsigned long start, unsigned long end,
-		   bool *code_remains)
+bool sfu_map_unmap(struct sfu_map *map, unsigned long start, unsigned long end, bool *code_remains)
 {
 	const struct sfu_range *range;
 	unsigned int by_section, i, first;

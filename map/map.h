@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The process map: which section describes an address. See map/map.c.
- */
+/* The process map: which section describes an address. See map/map.c. */
 #ifndef SFU_MAP_H
 #define SFU_MAP_H
 
@@ -110,8 +108,7 @@ static inline void sfu_range_mark_unmapped(struct sfu_range *range)
 }
 
 /* Any context but NMI; do not sleep. */
-bool sfu_map_unmap(struct sfu_map *map, unsigned long start, unsigned long end,
-		   bool *code_remains);
+bool sfu_map_unmap(struct sfu_map *map, unsigned long start, unsigned long end, bool *code_remains);
 struct sfu_map *sfu_map_get_empty(void);
 void sfu_map_put(struct sfu_map *map);
 

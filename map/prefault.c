@@ -110,8 +110,7 @@ static struct folio *get_cached(const struct file *file, pgoff_t index)
 }
 
 /* Remembers that @file is to be read ahead, as far as this scan may. */
-static void add_cold(struct sfu_prefault *prefault, const struct file *file, loff_t pos,
-		     loff_t len)
+static void add_cold(struct sfu_prefault *prefault, const struct file *file, loff_t pos, loff_t len)
 {
 	unsigned int i;
 

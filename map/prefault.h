@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Pages of mapped files, without waiting for them. See map/prefault.c.
- */
+/* Pages of mapped files, without waiting for them. See map/prefault.c. */
 #ifndef SFU_PREFAULT_H
 #define SFU_PREFAULT_H
 

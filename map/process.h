@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * A process whose mappings are known. See map/process.c.
- */
+/* A process whose mappings are known. See map/process.c. */
 #ifndef SFU_PROCESS_H
 #define SFU_PROCESS_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The table of all processes whose mappings are known. See map/processes.c.
- */
+/* The table of all processes whose mappings are known. See map/processes.c. */
 #ifndef SFU_PROCESSES_H
 #define SFU_PROCESSES_H
 

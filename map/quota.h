@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The quota of a process for scans. See map/quota.c.
- */
+/* The quota of a process for scans. See map/quota.c. */
 #ifndef SFU_QUOTA_H
 #define SFU_QUOTA_H
 

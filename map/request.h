@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Requests to scan a process soon. See map/request.c.
- */
+/* Requests to scan a process soon. See map/request.c. */
 #ifndef SFU_REQUEST_H
 #define SFU_REQUEST_H
 

@@ -12,10 +12,9 @@
  * keeps frame pointers: see map/text.c. Ranges that the last map knows are copied. It
  * reads only what is in memory: see map/prefault.c.
  *
- * munmap() removes a VMA under mmap_lock held for writing, and calls our hook later, maybe
- * with the lock held for reading only. So either the scan does not see the VMA any more, or
- * the hook finds the new map. That holds for code and for sections: the scan looks at the
- * VMAs of both.
+ * munmap() removes a VMA under mmap_lock held for writing, and calls our hook later, maybe with the
+ * lock held for reading only. So either the scan does not see the VMA any more, or the hook finds
+ * the new map. That holds for code and for sections: the scan looks at the VMAs of both.
  *
  * The task waits for nobody. If another thread scans, or holds mmap_lock for writing, the
  * scan is lost: it is counted, and left to a later request.
@@ -171,8 +170,7 @@ static u8 find_last_habit(const struct sfu_map *last, const struct vm_area_struc
 }
 
 /* Fills a range of the new map: its last state, and what the scan finds. */
-static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma,
-		     struct sfu_range *range)
+static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma, struct sfu_range *range)
 {
 	struct sfu_section *section = &range->section;
 	struct file *file = vma->vm_file;
@@ -366,8 +364,7 @@ static int scan_locked(struct sfu_scan *scan)
  * @reason: why
  *
  * Context: Task. May sleep; tries the locks of the process and waits for none.
- * Return: 0, also if no scan is due; -EAGAIN if another task scans, or mmap_lock is held;
- * -ENOMEM.
+ * Return: 0, also if no scan is due; -EAGAIN if another task scans, or mmap_lock is held; -ENOMEM.
  */
 int sfu_scan(struct sfu_process *process, enum sfu_scan_reason reason)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The scan of a process: from its VMAs to a new map. See map/scan.c.
- */
+/* The scan of a process: from its VMAs to a new map. See map/scan.c. */
 #ifndef SFU_SCAN_H
 #define SFU_SCAN_H
 
@@ -53,8 +51,7 @@ bool sfu_vma_is_of(const struct vm_area_struct *vma, const struct sfu_range *ran
 bool sfu_vmas_have_section(struct mm_struct *mm, const struct sfu_range *range);
 bool sfu_vmas_have_lost_section(struct mm_struct *mm, const struct sfu_range *range);
 bool sfu_vmas_match(struct mm_struct *mm, const struct sfu_map *map);
-void sfu_vmas_find_code(struct mm_struct *mm, const struct sfu_range *range, u64 *start,
-			u64 *end);
+void sfu_vmas_find_code(struct mm_struct *mm, const struct sfu_range *range, u64 *start, u64 *end);
 
 static inline unsigned long sfu_vma_offset(const struct vm_area_struct *vma)
 {

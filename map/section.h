@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * An SFrame section of a process: from an address to its row. See map/section.c.
- */
+/* An SFrame section of a process: from an address to its row. See map/section.c. */
 #ifndef SFU_SECTION_H
 #define SFU_SECTION_H
 
@@ -76,8 +74,7 @@ struct sfu_lookup {
 	unsigned int		nr_missed;	/* rows found by a look-up in a section */
 };
 
-static inline bool sfu_section_is(const struct sfu_section *section,
-				  enum sfu_section_state state)
+static inline bool sfu_section_is(const struct sfu_section *section, enum sfu_section_state state)
 {
 	return atomic_read(&section->state) == state;
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Reads the code of a range, to find out its habit. See map/text.c.
- */
+/* Reads the code of a range, to find out its habit. See map/text.c. */
 #ifndef SFU_TEXT_H
 #define SFU_TEXT_H
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The VMAs of a process, compared with the ranges of a map.
- */
+/* The VMAs of a process, compared with the ranges of a map. */
 #include <linux/elf.h>
 #include <linux/mm.h>
 

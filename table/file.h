@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The identity of files, and what scans have found out about their code. See
- * table/file.c.
- */
+/* The identity of files, and what scans have found out about their code. See table/file.c. */
 #ifndef SFU_FILE_H
 #define SFU_FILE_H
 

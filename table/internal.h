@@ -92,8 +92,7 @@ struct sfu_table *sfu_table_find_same(const struct sfu_table_source *source,
 int sfu_table_share(struct sfu_table *table, const struct sfu_table_key *key);
 void sfu_table_leave(struct sfu_table *table);
 void sfu_table_put_ref(struct sfu_table *table);
-bool sfu_table_use(struct sfu_table *table, u64 bias, bool is_of_user,
-		   struct sfu_section *section);
+bool sfu_table_use(struct sfu_table *table, u64 bias, bool is_of_user, struct sfu_section *section);
 int sfu_table_set_init(void);
 void sfu_table_set_exit(void);
 

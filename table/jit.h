@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Tables for code of one process, which no file describes. See table/jit.c.
- */
+/* Tables for code of one process, which no file describes. See table/jit.c. */
 #ifndef SFU_JIT_H
 #define SFU_JIT_H
 

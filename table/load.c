@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * Loads, drops and lists tables, as root demands by the device: see table/device.c.
- */
+/* Loads, drops and lists tables, as root demands by the device: see table/device.c. */
 #include <linux/fs.h>
 #include <linux/time64.h>
 
@@ -64,8 +62,7 @@ static struct sfu_table_file *make_file(struct sfu_table_source *source,
 		return NULL;
 	file->id = *id;
 	file->nr_segments = source->nr_segments;
-	memcpy(file->segments, source->segments,
-	       source->nr_segments * sizeof(*source->segments));
+	memcpy(file->segments, source->segments, source->nr_segments * sizeof(*source->segments));
 	return file;
 }
 

@@ -257,8 +257,7 @@ struct sfu_table *sfu_table_compile(struct sfu_table_source *source)
 	compile->max_size = sfu_table_limit();
 	compile->secret = get_random_u64();
 	err = compile_each(source, compile, sframe_compile_measure) ?:
-	      check_text(source, compile) ?:
-	      compile_functions(source, compile, &table->compiled);
+	      check_text(source, compile) ?: compile_functions(source, compile, &table->compiled);
 	if (err)
 		goto out;
 	refcount_set(&table->refs, 1);
