@@ -9,7 +9,6 @@
 #include "counters.h"
 #include "map/event.h"
 #include "map/process.h"
-#include "map/processes.h"
 
 /* The counters are all unsigned longs. */
 #define NR_COUNTERS	(sizeof(struct sfu_counters) / sizeof(unsigned long))

@@ -13,7 +13,6 @@
 #include "scan_scene.h"
 #include "map/event.h"
 #include "map/process.h"
-#include "map/processes.h"
 #include "map/scan.h"
 
 void expect_counted(struct kunit *test, const char *want)

@@ -11,8 +11,6 @@
 #include "map/event.h"
 #include "map/map.h"
 #include "map/process.h"
-#include "map/processes.h"
-#include "map/request.h"
 
 /* New code of the process, as the kernel reports it. See scan_scene.h for the steps. */
 static const struct script_case script_cases[] = {

@@ -23,7 +23,6 @@
 #include "named_cases.h"
 #include "map/map.h"
 #include "map/process.h"
-#include "map/processes.h"
 #include "map/scan.h"
 #include "sframe_trace.h"
 #include "walk/walk.h"

@@ -11,11 +11,9 @@
 #include "named_cases.h"
 #include "scan_scene.h"
 #include "sframe_arch.h"
-#include "table/jit.h"
-#include "map/process.h"
-#include "map/processes.h"
-#include "sframe_stats.h"
 #include "table/table.h"
+#include "map/process.h"
+#include "sframe_stats.h"
 #include "table/wanted.h"
 
 /*

@@ -9,8 +9,6 @@
 #include "map/event.h"
 #include "map/map.h"
 #include "map/process.h"
-#include "map/processes.h"
-#include "map/request.h"
 
 /* A sample of current misses something. Its irq work has run at the end. */
 static void request_by_sample(void)

@@ -10,7 +10,6 @@
 #include "scan_scene.h"
 #include "map/map.h"
 #include "map/process.h"
-#include "map/processes.h"
 #include "map/scan.h"
 
 static struct sfu_section *section_of_code(struct kunit *test)

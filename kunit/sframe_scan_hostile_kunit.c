@@ -13,7 +13,6 @@
 #include "map/map.h"
 #include "map/prefault.h"
 #include "map/process.h"
-#include "map/processes.h"
 #include "map/scan.h"
 #include "walk/user.h"
 

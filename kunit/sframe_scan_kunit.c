@@ -10,7 +10,6 @@
 #include "map/map.h"
 #include "map/prefault.h"
 #include "map/process.h"
-#include "map/processes.h"
 #include "walk/user.h"
 
 struct version_case {

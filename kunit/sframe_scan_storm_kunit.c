@@ -10,7 +10,7 @@
 #include "named_cases.h"
 #include "scan_scene.h"
 #include "map/event.h"
-#include "map/processes.h"
+#include "map/process.h"
 
 /**
  * struct storm - a thread that changes the process

@@ -37,7 +37,6 @@
 #include "sframe_arch.h"
 #include "table/file.h"
 #include "map/process.h"
-#include "map/processes.h"
 #include "walk/row_cache.h"
 #include "map/scan.h"
 #include "table/table.h"

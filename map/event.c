@@ -22,11 +22,9 @@
 #include "map/event.h"
 #include "map/map.h"
 #include "map/process.h"
-#include "map/processes.h"
-#include "map/request.h"
 #include "map/scan.h"
 #include "sframe_hook.h"
-#include "table/jit.h"
+#include "table/table.h"
 
 /*
  * Ranges of a map that is compared with a child, with preemption disabled. Half: more children are

@@ -13,7 +13,6 @@
 #include "map/map.h"
 #include "map/process.h"
 #include "map/scan.h"
-#include "map/text.h"
 #include "sframe_stats.h"
 #include "table/file.h"
 

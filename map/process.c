@@ -11,7 +11,7 @@
 
 #include "map/process.h"
 #include "sframe_stats.h"
-#include "table/jit.h"
+#include "table/table.h"
 
 static void free_process(struct rcu_head *rcu)
 {

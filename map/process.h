@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A process whose mappings are known. See map/process.c. */
+/*
+ * Processes whose mappings are known: one of them (map/process.c), requests to scan it
+ * (map/request.c), spare ones (map/spares.c), and the table of all (map/processes.c).
+ */
 #ifndef SFU_PROCESS_H
 #define SFU_PROCESS_H
 
@@ -127,7 +130,7 @@ static inline struct sfu_map *sfu_process_walk_map(const struct sfu_process *pro
 	return map;
 }
 
-/* Any context but NMI; do not sleep. */
+/* map/process.c. Any context but NMI; do not sleep. */
 void sfu_process_await(struct sfu_process *process, unsigned long start, unsigned long end);
 bool sfu_process_unmap(struct sfu_process *process, unsigned long start, unsigned long end);
 void sfu_process_put(struct sfu_process *process);
@@ -139,12 +142,39 @@ void sfu_process_drop_inherited(struct sfu_process *process);
 /* Under &sfu_process.lock. */
 void sfu_process_publish(struct sfu_process *process, struct sfu_map *map);
 
-/* Spare processes, see map/spares.c. Any context, NMI included; one caller at a time. */
+/* map/request.c. Any context, NMI included, under rcu_read_lock(). */
+void sfu_request_init(struct sfu_request *request);
+void sfu_request_for_sample(struct sfu_process *process);
+
+/* Any context but NMI; do not sleep. */
+void sfu_request_for_event(struct sfu_process *process, struct task_struct *task);
+void sfu_request_close(struct sfu_process *process);
+bool sfu_cancel_task_work(struct task_struct *task, struct callback_head *work,
+			  unsigned int max_works);
+
+/* Task context. */
+void sfu_request_exit(void);
+
+/* map/spares.c. Any context, NMI included; one caller at a time. */
 struct sfu_process *sfu_spares_take(void);
 
 /* Task context; may sleep. */
 void sfu_spares_refill(unsigned int nr);
 int sfu_spares_init(void);
 void sfu_spares_exit(void);
+
+/* map/processes.c. Any context, under rcu_read_lock(). */
+struct sfu_process *sfu_processes_find(struct mm_struct *mm);
+struct sfu_process *sfu_processes_add(struct mm_struct *mm, struct sfu_map *map);
+
+/* Any context but NMI; does not sleep. */
+void sfu_processes_end(struct mm_struct *mm);
+
+/* Task context; may sleep. */
+struct sfu_process *sfu_processes_get(struct mm_struct *mm);
+int sfu_processes_scan(struct mm_struct *mm);
+void sfu_processes_open(void);
+void sfu_processes_close(void);
+void sfu_processes_exit(void);
 
 #endif /* SFU_PROCESS_H */

@@ -17,8 +17,6 @@
 #include <linux/timekeeping.h>
 
 #include "map/process.h"
-#include "map/processes.h"
-#include "map/request.h"
 #include "map/scan.h"
 #include "sframe_stats.h"
 

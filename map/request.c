@@ -27,7 +27,6 @@
 
 #include "compat.h"
 #include "map/process.h"
-#include "map/request.h"
 #include "map/scan.h"
 #include "sframe_stats.h"
 

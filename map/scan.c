@@ -32,7 +32,6 @@
 #include "map/process.h"
 #include "map/scan.h"
 #include "sframe_stats.h"
-#include "table/jit.h"
 #include "table/table.h"
 #include "table/wanted.h"
 
@@ -132,7 +131,8 @@ static bool find_table(struct sfu_scan *scan, struct sfu_range *range, const str
 	answer = sfu_table_find(file, range->start, range->vma.offset, &found);
 	if (answer == SFU_TABLE_UNKNOWN && file)
 		sfu_wanted_add(file, range->start);
-	if (answer == SFU_TABLE_FOUND && section->table == found.table && section->bias == found.bias) {
+	if (answer == SFU_TABLE_FOUND && section->table == found.table &&
+	    section->bias == found.bias) {
 		section->is_of_user = found.is_of_user;
 		return true;
 	}

@@ -5,6 +5,7 @@
 
 #include <linux/mm_types.h>
 
+#include "map/habit.h"
 #include "map/prefault.h"
 #include "map/quota.h"
 #include "map/section.h"
@@ -44,6 +45,11 @@ struct sfu_scan {
 enum sfu_section_state sfu_facts_locate(struct sfu_scan *scan, struct sfu_range *range,
 					struct file *file);
 void sfu_facts_find_habit(struct sfu_scan *scan, struct sfu_range *range);
+
+/* What the code itself says, see map/text.c. Under mmap_lock. */
+enum sframe_habit sfu_text_habit(struct sfu_range *range, const struct vm_area_struct *vma,
+				 bool needs_all, struct sfu_prefault *prefault,
+				 unsigned int *nr_pieces);
 
 /* VMAs of a process, compared with ranges of a map, see map/vmas.c. Under mmap_lock. */
 bool sfu_vma_is_vdso(struct vm_area_struct *vma);

@@ -17,7 +17,7 @@
 
 #include "map/map.h"
 #include "map/prefault.h"
-#include "map/text.h"
+#include "map/scan.h"
 #include "walk/user.h"
 
 #define PIECE		512U		/* bytes of a page that are read */

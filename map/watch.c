@@ -18,8 +18,7 @@
 
 #include "compat.h"
 #include "map/event.h"
-#include "map/processes.h"
-#include "map/request.h"
+#include "map/process.h"
 #include "sframe_hook.h"
 
 /*

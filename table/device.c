@@ -19,7 +19,6 @@
 #include <uapi/sframe_unwind.h>
 
 #include "compat.h"
-#include "table/jit.h"
 #include "table/table.h"
 #include "table/wanted.h"
 

@@ -24,9 +24,7 @@
 #include <uapi/sframe_unwind.h>
 
 #include "compat.h"
-#include "table/jit.h"
 #include "map/process.h"
-#include "map/processes.h"
 #include "sframe_stats.h"
 #include "table/table.h"
 #include "table/wanted.h"

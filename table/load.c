@@ -6,7 +6,6 @@
 #include <uapi/sframe_unwind.h>
 
 #include "table/internal.h"
-#include "table/jit.h"
 #include "table/wanted.h"
 
 atomic_t sfu_table_generation;

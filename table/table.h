@@ -13,7 +13,10 @@
 struct file;
 struct inode;
 struct sframe_file;
+struct sframe_process;
 struct sframe_segment;
+struct sfu_map;
+struct sfu_process;
 struct sfu_section;
 struct sfu_table;
 
@@ -57,6 +60,14 @@ struct sfu_table_source {
  */
 #define SFU_TABLE_MAX_NEGATIVE	(16U << 10)
 
+/*
+ * Tables of a process, and the part of the memory for all tables that they may take: an eighth.
+ * Halved, a JIT compiler with many mappings has code without rows; doubled, one process may take a
+ * quarter of all tables.
+ */
+#define SFU_JIT_TABLES_MAX	64
+#define SFU_JIT_SHARE		8
+
 /* What is known about the table of a file. */
 enum sfu_table_answer {
 	SFU_TABLE_FOUND,
@@ -95,5 +106,20 @@ void sfu_table_get(const struct sfu_section *section);
 
 /* Any context but NMI. */
 void sfu_table_put(const struct sfu_section *section);
+
+/* Tables for code of one process, see table/jit.c. Task context; may sleep. */
+int sfu_jit_load(const struct sframe_process *load, struct sfu_table_source *source);
+
+/* Of current, after a scan. */
+void sfu_jit_ask(struct sfu_process *process);
+
+/* Of a scan: under &sfu_process.lock. */
+bool sfu_jit_find(struct sfu_process *process, unsigned long start, unsigned long end,
+		  struct sfu_section *section);
+void sfu_jit_forget(struct sfu_process *process, unsigned long start, unsigned long end);
+
+/* Under rcu_read_lock(): any context; any context but NMI. Do not sleep. */
+bool sfu_jit_must_ask(struct sfu_process *process, struct sfu_map *map, unsigned long addr);
+void sfu_jit_unmap(struct sfu_process *process, unsigned long start, unsigned long end);
 
 #endif /* SFU_TABLE_H */

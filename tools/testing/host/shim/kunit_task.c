@@ -2,7 +2,6 @@
 /* What the suites of KUnit on the host use of the module, other than the sample side. */
 #include "map/event.h"
 #include "map/process.h"
-#include "map/processes.h"
 #include "map/section.h"
 #include "sframe_stats.h"
 #include "table/table.h"
