@@ -27,36 +27,28 @@
 #include "table/table.h"
 
 /*
- * Ranges of a map that is compared with a child, with preemption disabled. Half: more children are
- * scanned. Twice: preemption is disabled for longer.
+ * A map with more ranges is not compared with a child: preemption is disabled meanwhile. Half: more
+ * children are scanned. Twice: preemption is disabled for longer.
  */
 #define MATCH_MAX_RANGES	64
 
 /*
- * Mappings of a process, and ranges of a child, that is scanned for an event. Half: more processes
- * lose their first sample. Twice: a process without a sample may spend longer on one scan.
+ * A process with more mappings, or a child with more ranges, is not scanned for an event: the scan
+ * takes long, and a sample may never come. Half: more processes lose their first sample. Twice: a
+ * process without a sample may spend longer on one scan.
  */
 #define SCAN_EVENT_MAX		1024
 #define SCAN_CHILD_MAX		256
 
-/* A process of very many mappings is left to its first sample: its scan takes long. */
 static bool has_many_mappings(const struct mm_struct *mm)
 {
 	return READ_ONCE(mm->map_count) > SCAN_EVENT_MAX;
 }
 
-/* Returns true if the mapping has code, or is where a section should be. */
-static bool may_have_code_or_section(const struct sfu_process *process,
-				     const struct vm_area_struct *vma)
-{
-	return vma->vm_flags & VM_EXEC ||
-	       (vma->vm_start < READ_ONCE(process->vma_hints.await_end) &&
-		vma->vm_end > READ_ONCE(process->vma_hints.await_start));
-}
-
 /*
- * Current has a new mapping, or one that has changed. Its mmap_lock is held. A process that is not
- * known and runs already is left to its first sample, and so is anonymous code.
+ * Current has a new mapping, or one that has changed. Its mmap_lock is held. If the mapping has
+ * code, or is where a section should be, the next scan finds it. A process that is not known and
+ * runs already is left to its first sample, and so is anonymous code.
  */
 void sfu_event_mmap(struct vm_area_struct *vma)
 {
@@ -71,7 +63,9 @@ void sfu_event_mmap(struct vm_area_struct *vma)
 	/* execve(): the new program has no code yet, so an empty map is complete. */
 	if (!process && current->in_execve && vma->vm_file)
 		process = sfu_processes_add(mm, sfu_map_get_empty());
-	if (process && may_have_code_or_section(process, vma)) {
+	if (process && (vma->vm_flags & VM_EXEC ||
+			(vma->vm_start < READ_ONCE(process->vma_hints.await_end) &&
+			 vma->vm_end > READ_ONCE(process->vma_hints.await_start)))) {
 		WRITE_ONCE(process->vma_hints.has_new_code, true);
 		if (vma->vm_file && !has_many_mappings(mm))
 			sfu_request_for_event(process, current);
@@ -97,8 +91,8 @@ void sfu_event_unmap(struct vm_area_struct *vma)
 
 /*
  * Returns true if the map of the parent is right for its child, too. Other threads may have changed
- * the map since the child's mappings were copied, and MADV_DONTFORK leaves mappings out. So this
- * compares the mappings of the child, which has not run yet.
+ * the map since the child's mappings were copied, and MADV_DONTFORK leaves mappings out. So the map
+ * is compared with the mappings of the child, which has not run yet.
  */
 static bool matches_child(struct mm_struct *child, const struct sfu_map *map)
 {
@@ -128,42 +122,22 @@ static bool is_map_complete(struct sfu_process *process)
 }
 
 /*
- * Adds the child of a process, which has this map, and takes the reference of the caller to it.
+ * Current has a new child, which has not run yet, and may share its memory with current.
  *
- * The child goes on with the map of its parent until its first scan. If the map @matches, that is
- * when a sample or new code needs a scan. Else the scan takes place before the child enters user
- * mode: the parent's other threads may have changed its mappings since the child's were copied.
- * Until then the stack of the child is the stack of the parent's call, and leads to code that both
- * have.
- */
-static void add_child(struct task_struct *child, const struct sfu_process *parent,
-		      struct sfu_map *map, bool matches)
-{
-	struct sfu_process *process = sfu_processes_add(child->mm, map);
-
-	if (!process)
-		return;
-	process->inherited.map = map;
-	process->inherited.matches = matches;
-	process->vma_hints = parent->vma_hints;
-	process->vma_hints.has_new_code = !matches;
-	if (!matches)
-		sfu_request_for_event(process, child);
-}
-
-/*
- * Current has a new child, which has not run yet, and may share its memory with current. A child
- * that has all code of its parent's map needs no scan. If the map is not complete, the parent may
- * have code that the map does not have.
+ * The child uses the map of its parent until its first scan. A child that has all code of a
+ * complete map is scanned when a sample or new code needs a scan. Any other child is scanned before
+ * it enters user mode: the parent's other threads may have changed the map since the child's
+ * mappings were copied. Until then the stack of the child is the stack of the parent's call, and
+ * leads to code that both have.
  *
- * A child that needs a scan is left to its first sample if the scan takes long. So it is if the
- * parent has used up its scans for events: no sample completes the map of the parent, so each of
- * its children would be scanned.
+ * A child that needs a scan is left to its first sample if the scan takes long, or if the parent
+ * has used up its scans for events: no sample completes the map of the parent, so each of its
+ * children would be scanned.
  */
 void sfu_event_fork(struct task_struct *child)
 {
+	struct sfu_process *parent, *process;
 	struct mm_struct *mm = child->mm;
-	struct sfu_process *parent;
 	bool is_complete, matches;
 	struct sfu_map *map;
 
@@ -176,11 +150,20 @@ void sfu_event_fork(struct task_struct *child)
 	if (!map)
 		goto out;
 	matches = is_complete && matches_child(mm, map);
-	if (matches || (!has_many_mappings(mm) && map->nr_ranges <= SCAN_CHILD_MAX &&
-			READ_ONCE(parent->quota.event_scans)))
-		add_child(child, parent, map, matches);
-	else
+	if (!matches && (has_many_mappings(mm) || map->nr_ranges > SCAN_CHILD_MAX ||
+			 !READ_ONCE(parent->quota.event_scans))) {
 		sfu_map_put(map);
+		goto out;
+	}
+	process = sfu_processes_add(mm, map);
+	if (!process)
+		goto out;
+	process->inherited.map = map;
+	process->inherited.matches = matches;
+	process->vma_hints = parent->vma_hints;
+	process->vma_hints.has_new_code = !matches;
+	if (!matches)
+		sfu_request_for_event(process, child);
 out:
 	rcu_read_unlock();
 }
@@ -209,15 +192,13 @@ static void notrace on_process_end(unsigned long ip, unsigned long parent_ip,
 	sfu_processes_end((void *)ftrace_regs_get_argument(fregs, 0));
 }
 
-/* A kernel function that reports an event. */
-struct event_hook {
+/* Kernel functions that report events. The module cannot load without those that are required. */
+static struct event_hook {
 	const char		*function;
-	bool			is_required;	/* the module cannot load without it */
+	bool			is_required;
 	struct ftrace_ops	ops;
 	bool			is_hooked;
-};
-
-static struct event_hook event_hooks[] = {
+} event_hooks[] = {
 	/* Each removed mapping, whole, once it is out of the mm. */
 	{ "unlink_anon_vmas", true, { .func = on_unmap } },
 	{ "exit_mmap", true, { .func = on_process_end } },
@@ -225,7 +206,6 @@ static struct event_hook event_hooks[] = {
 	{ "perf_event_fork", false, { .func = on_fork } },
 };
 
-/* Removes the hooks that are set. */
 void sfu_event_remove_hooks(void)
 {
 	unsigned int i;
@@ -237,7 +217,7 @@ void sfu_event_remove_hooks(void)
 	}
 }
 
-/* Returns the error of a required hook; then no hook is set. May sleep. */
+/* Returns the error of a hook that is required; then no hook is set. May sleep. */
 int sfu_event_set_hooks(void)
 {
 	unsigned int i;

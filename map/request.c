@@ -48,12 +48,12 @@ static void release_process(struct sfu_process *process)
 }
 
 /*
- * Takes @work, or if it is NULL the first work that calls @func, out of the works of a task.
- * Returns the work, or NULL.
+ * Takes @work, or if it is NULL the first work that calls @func, out of the first @max_works works
+ * of a task. Returns the work, or NULL.
  *
- * The kernel does not export task_work_cancel(). A task takes its works out of the list
- * without a lock, and then takes and drops pi_lock before it runs them. So while this
- * function holds pi_lock, no entry of the list goes away.
+ * The kernel does not export task_work_cancel(). A task takes its works out of the list without a
+ * lock, and then takes and drops pi_lock before it runs them. So while this function holds pi_lock,
+ * no entry of the list goes away.
  */
 static struct callback_head *take_work(struct task_struct *task, const struct callback_head *work,
 				       task_work_func_t func, unsigned int max_works)
@@ -76,15 +76,10 @@ static struct callback_head *take_work(struct task_struct *task, const struct ca
 	return max_works ? entry : NULL;
 }
 
-/**
- * sfu_cancel_task_work() - take back task work that is pending
- * @task: the task, which has not run the work yet, or runs it now
- * @work: the work
- * @max_works: how many works of the task to search
- *
- * Context: Any but NMI. The caller holds no lock under which pi_lock cannot be taken.
- * Return: Whether the work will not run. Else the task runs it now, or is about to; or @max_works
- * works are before it.
+/*
+ * Takes back task work that is pending, if it is among the first @max_works works of the task.
+ * Returns true if the work will not run. Otherwise the task runs the work, or is about to. Takes
+ * pi_lock. Any context but NMI.
  */
 bool sfu_cancel_task_work(struct task_struct *task, struct callback_head *work,
 			  unsigned int max_works)
@@ -103,38 +98,32 @@ static bool take_back(struct sfu_request *request)
 }
 
 /*
- * Makes @task the holder of the request. If the last holder is about to serve it, nothing
- * is to be done. Returns whether a reference of the process is left over.
+ * Makes @task the holder of the request, unless the last holder is about to serve it. The request
+ * has one reference of the process as long as it has a holder.
  */
-static bool give_to(struct sfu_request *request, struct task_struct *task)
-{
-	bool has_reference = request->holder;
-
-	lockdep_assert_held(&request->lock);
-	if (request->holder == task || (request->holder && !take_back(request)))
-		return false;
-	if (request->is_closed || task_work_add(task, &request->work, SFU_TWA_RESUME))
-		return has_reference;
-	WRITE_ONCE(request->holder, task);
-	if (!has_reference) {
-		refcount_inc(&container_of(request, struct sfu_process, request)->refs);
-		atomic_inc(&nr_held);
-	}
-	return false;
-}
-
 static void give_request(struct sfu_process *process, struct task_struct *task,
 			 enum sfu_scan_reason reason)
 {
 	struct sfu_request *request = &process->request;
+	bool had_reference, has_reference;
 	unsigned long flags;
-	bool is_left;
 
 	raw_spin_lock_irqsave(&request->lock, flags);
 	WRITE_ONCE(request->reason, max(request->reason, reason));
-	is_left = give_to(request, task);
+	had_reference = request->holder;
+	has_reference = had_reference;
+	if (!had_reference || (request->holder != task && take_back(request))) {
+		has_reference = !request->is_closed &&
+				!task_work_add(task, &request->work, SFU_TWA_RESUME);
+		if (has_reference)
+			WRITE_ONCE(request->holder, task);
+	}
+	if (has_reference && !had_reference) {
+		refcount_inc(&process->refs);
+		atomic_inc(&nr_held);
+	}
 	raw_spin_unlock_irqrestore(&request->lock, flags);
-	if (is_left)
+	if (had_reference && !has_reference)
 		release_process(process);
 }
 
@@ -179,12 +168,10 @@ void sfu_request_init(struct sfu_request *request)
 	request->irq_work = IRQ_WORK_INIT_HARD(give_to_sampled);
 }
 
-/**
- * sfu_request_for_sample() - request a scan of the current process
- * @process: the process of current, or NULL if there is no room for it
- *
- * Nothing happens if current is about to scan already, or no scan is due. The next sample tries
- * again. Else an irq work takes the request from its holder.
+/*
+ * Requests a scan of the process of current, which is NULL if there is no room for it. Nothing
+ * happens if current is about to scan already, or no scan is due: the next sample tries again.
+ * Otherwise an irq work takes the request from its holder.
  */
 void sfu_request_for_sample(struct sfu_process *process)
 {
@@ -239,8 +226,8 @@ void sfu_request_close(struct sfu_process *process)
 }
 
 /*
- * Takes the closed requests back that tasks have kept: such a task may sleep for ever. A task has
- * several if it has executed several programs. Nobody waits for this search of all tasks.
+ * Takes the closed requests back that tasks have kept: such a task may sleep for ever. A task that
+ * has executed several programs may have several requests.
  */
 static void take_all_back(void)
 {
@@ -263,18 +250,15 @@ static void take_all_back(void)
 	rcu_read_unlock();
 }
 
-/* After this time, in jiffies, sfu_request_exit() logs that it waits. */
-#define LATE	(5 * HZ)
-
 /*
  * Waits for the requests that are being served.
  *
- * No hook and no walk is left, and sfu_processes_close() has closed all requests. Those that tasks
- * have kept are taken back here. So no task work is pending any more: a task may have taken some
- * to run them, and irq works may be on their way. What runs waits for nothing that a process
- * controls. But a task may run others before ours: if it has closed files by close_range() or by
- * ending, they may wait for a socket or a server. Nobody can take ours from there, so this waits,
- * too, and logs it.
+ * No hook and no walk is left, and sfu_processes_close() has closed all requests. The requests that
+ * tasks have kept are taken back here, so no task work is pending any more. A task may have taken
+ * task works to run them, and irq works may be on their way. Task works of the module wait for
+ * nothing that a process controls. But a task may run other task works first: those of files that
+ * it has closed by close_range() or by ending may wait for a socket or a server. Then this function
+ * waits for the task, and logs it.
  *
  * After synchronize_rcu_tasks() no task is left in the tail of serve_in_task(), where it does
  * not sleep; after synchronize_rcu() no CPU is left in the tail of give_to_sampled(), which runs
@@ -282,7 +266,7 @@ static void take_all_back(void)
  */
 void sfu_request_exit(void)
 {
-	unsigned long log_at = jiffies + LATE;
+	unsigned long log_at = jiffies + 5 * HZ;
 
 	take_all_back();
 	/* Pairs with release_process(). */

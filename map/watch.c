@@ -2,11 +2,11 @@
 /*
  * The watch: the time during which the hooks of events are set.
  *
- * The hooks are set only while somebody profiles: at other times no process pays for them. A
- * profiler that asks for call chains returns from its system call when they are set. A
- * sample of an older profiler sets them a moment later. They are removed, and all maps with
- * them, when there is no profiler and no sample has come for PROFILED_FOR. Samples that
- * come without the hooks are left to the kernel.
+ * The hooks are set only while a profiler runs: at other times they would slow processes down for
+ * nothing. A profiler that asks for call chains returns from its system call when they are set. A
+ * sample of an older profiler sets them a moment later. They are removed, and all maps with them,
+ * when there is no profiler and no sample has come for PROFILED_FOR. Samples that come without the
+ * hooks are left to the kernel.
  */
 #define pr_fmt(fmt) "sframe_unwind: " fmt
 
@@ -22,17 +22,20 @@
 #include "sframe_hook.h"
 
 /*
- * After the last sample. Half: a profiler that samples rarely sets the hooks again and again.
- * Twice: processes pay for the hooks, and have maps, for longer.
+ * The hooks stay for this time after the last sample. Half: a profiler that samples rarely sets
+ * them again and again. Twice: they slow processes down, and maps take memory, for longer.
  */
 #define PROFILED_FOR	(10 * HZ)
 
-/* Without a sample. Half: a patient profiler may lose first samples. Twice: the hooks stay. */
+/*
+ * A profiler is forgotten after this time without a sample. Half: a patient profiler may lose first
+ * samples. Twice: the hooks stay for longer.
+ */
 #define FORGOTTEN_AFTER	(600 * HZ)
 
-static unsigned long profiled_at;	/* in jiffies */
-static atomic_t nr_profilers;		/* at most; those from before the module are not known */
-static bool is_sampled;			/* since a profiler has ended */
+static unsigned long profiled_at;	/* time of the last sample or profiler, in jiffies */
+static atomic_t nr_profilers;		/* without profilers that are older than the module */
+static bool is_sampled;			/* a sample has come since a profiler has ended */
 
 /*
  * Returns true if no profiler is left at the time @now, in jiffies. perf_event_open() may fail
@@ -113,16 +116,11 @@ static void check_watch(struct work_struct *work)
 	mutex_unlock(&watch_lock);
 }
 
-/* If ftrace has died, the check finds that out: the hooks of samples are set already. */
-static void start_watch_late(void)
+/* If ftrace has died, check_watch() ends the watch: the hooks of samples are set already. */
+static void start_in_worker(struct work_struct *work)
 {
 	if (start_watch() == -ESHUTDOWN)
 		mod_delayed_work(system_wq, &watch_check, 0);
-}
-
-static void start_in_worker(struct work_struct *work)
-{
-	start_watch_late();
 }
 
 static DECLARE_WORK(start_work, start_in_worker);
@@ -154,12 +152,12 @@ bool sfu_watch_sample(void)
 	return false;
 }
 
-/* The task that asks for call chains, and has not set the hooks yet. */
+/* A task that asks for call chains, and has not set the hooks yet; or NULL. */
 static struct task_struct *starter;
 
 static void start_in_task(struct callback_head *head)
 {
-	start_watch_late();
+	start_in_worker(NULL);
 	/* Pairs with sfu_watch_exit(). */
 	smp_store_release(&starter, NULL);
 }
@@ -182,12 +180,12 @@ static void notrace on_profiler(unsigned long ip, unsigned long parent_ip,
 		WRITE_ONCE(starter, NULL);
 }
 
-/* A profiler needs no more call chains. It may be older than the module. */
+/* A profiler, which may be older than the module, needs no more call chains. */
 static void notrace on_profiler_end(unsigned long ip, unsigned long parent_ip,
 				    struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 	WRITE_ONCE(profiled_at, jiffies);
-	/* It takes no more samples. Those of others set this again. */
+	/* The next sample of another profiler sets @is_sampled again. */
 	if (atomic_dec_if_positive(&nr_profilers) <= 0)
 		WRITE_ONCE(is_sampled, false);
 }
@@ -212,9 +210,10 @@ int sfu_watch_init(void)
 }
 
 /*
- * Takes all hooks of events off, and forgets all processes. No sample comes any more. A starter is
- * cancelled, or waits for nothing but ftrace; it exists as long as @starter is set, and for a grace
- * period of RCU. After synchronize_rcu_tasks() no task is left in the tail of start_in_task().
+ * Removes all hooks of events, and forgets all processes. No sample comes any more. The task work
+ * of a starter is cancelled, or it runs and waits for nothing but ftrace. The starter exists as
+ * long as @starter is set, and for a grace period of RCU. After synchronize_rcu_tasks() no task is
+ * left in the tail of start_in_task().
  */
 void sfu_watch_exit(void)
 {
