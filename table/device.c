@@ -86,16 +86,6 @@ static void *copy_section(u64 section, u64 size)
 	return bytes;
 }
 
-static struct sframe_segment *copy_segments(const struct sframe_load *load)
-{
-	if (!load->nr_segments)
-		return NULL;
-	if (load->nr_segments > SFRAME_SEGMENTS_MAX)
-		return ERR_PTR(-EINVAL);
-	return memdup_user(u64_to_user_ptr(load->segments),
-			   load->nr_segments * sizeof(struct sframe_segment));
-}
-
 static int load_table(const struct sframe_load *load, const struct file *file)
 {
 	struct sfu_table_source source = {
@@ -106,9 +96,14 @@ static int load_table(const struct sframe_load *load, const struct file *file)
 		.len = load->section_size,
 		.nr_segments = load->nr_segments,
 	};
-	struct sframe_segment *segments = copy_segments(load);
+	struct sframe_segment *segments = NULL;
 	int err;
 
+	if (load->nr_segments > SFRAME_SEGMENTS_MAX)
+		return -EINVAL;
+	if (load->nr_segments)
+		segments = memdup_user(u64_to_user_ptr(load->segments),
+				       load->nr_segments * sizeof(*segments));
 	if (IS_ERR(segments))
 		return PTR_ERR(segments);
 	source.segments = segments;
@@ -131,11 +126,10 @@ static long dev_load(void __user *arg)
 	struct file *file;
 	int err;
 
-	err = copy_sized(&load, sizeof(load), arg, LOAD_SIZE_VER0);
+	err = copy_sized(&load, sizeof(load), arg, LOAD_SIZE_VER0) ?:
+	      put_message(load.message, load.message_size, "");
 	if (err)
 		return err;
-	if (put_message(load.message, load.message_size, ""))
-		return -EFAULT;
 	if (load.flags & ~SFRAME_LOAD_VDSO)
 		return -EINVAL;
 	if (load.flags & SFRAME_LOAD_VDSO)
@@ -209,7 +203,7 @@ static long dev_list(void __user *arg)
 	err = copy_sized(&entry, sizeof(entry), arg, FILE_SIZE_VER0);
 	if (err)
 		return err;
-	/* A program that knows fewer members has no room for more. */
+	/* A program of an older version knows fewer members, and has no room for the others. */
 	size = min_t(size_t, entry.size, sizeof(entry));
 	err = sfu_table_list(&entry);
 	if (err)
@@ -241,25 +235,18 @@ static long dev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 /* ---- what is wanted ---- */
 
 /*
- * Before 6.8, the path of a mapped file of an overlay is the path in the overlay. Returns true if
- * this path leads to a copy in the upper layer by now.
- */
-static bool is_copied_up(const struct file *file)
-{
-	return file->f_path.dentry->d_flags & DCACHE_OP_REAL &&
-	       real_inode(file) != file_inode(file);
-}
-
-/*
  * Opens the file again, for reading: the process may have it open for writing, too. O_NONBLOCK: the
- * reader does not wait for the holder of a lease.
+ * reader does not wait for the holder of a lease. Before 6.8, the path of a mapped file of an
+ * overlay is the path in the overlay. Returns -ESTALE if this path leads to a copy in the upper
+ * layer by now.
  */
-static struct file *open_taken(const struct sfu_wanted_file *taken)
+static struct file *open_taken(const struct file *taken)
 {
-	struct file *file = dentry_open(&taken->file->f_path, O_RDONLY | O_LARGEFILE | O_NONBLOCK,
+	struct file *file = dentry_open(&taken->f_path, O_RDONLY | O_LARGEFILE | O_NONBLOCK,
 					current_cred());
 
-	if (!is_copied_up(taken->file))
+	if (!(taken->f_path.dentry->d_flags & DCACHE_OP_REAL) ||
+	    real_inode(taken) == file_inode(taken))
 		return file;
 	if (!IS_ERR(file))
 		fput(file);
@@ -281,7 +268,7 @@ static int give(const struct sfu_wanted_file *taken, struct sframe_wanted __user
 	fd = get_unused_fd_flags(O_CLOEXEC);
 	if (fd < 0)
 		return fd;
-	file = open_taken(taken);
+	file = open_taken(taken->file);
 	if (IS_ERR(file)) {
 		put_unused_fd(fd);
 		return PTR_ERR(file);
@@ -297,9 +284,9 @@ static int give(const struct sfu_wanted_file *taken, struct sframe_wanted __user
 }
 
 /*
- * The reader does not get the file. Returns false if the reader lacks something: then it gets the
- * file later. A file that cannot be opened has no table. A file whose lease is about to end, or
- * that has another path now, is wanted again.
+ * The reader does not get the file. Returns false if the reader lacks memory or a descriptor, or
+ * its buffer cannot be written: it gets the file later. A file that cannot be opened has no table.
+ * A file whose lease is about to end, or that has another path now, is wanted again.
  */
 static bool answer_error(const struct sfu_wanted_file *taken, int err)
 {
@@ -346,22 +333,17 @@ static ssize_t read_wanted(struct sfu_wanted_reader *reader, char __user *buf, s
 
 static ssize_t dev_read(struct file *file, char __user *buf, size_t size, loff_t *pos)
 {
-	struct sfu_wanted_reader *reader = file->private_data;
 	ssize_t done;
-	int err;
 
 	if (size < sizeof(struct sframe_wanted))
 		return -EINVAL;
-	for (;;) {
-		done = read_wanted(reader, buf, size);
-		if (done)
-			return done;
+	while (!(done = read_wanted(file->private_data, buf, size))) {
 		if (file->f_flags & O_NONBLOCK)
 			return -EAGAIN;
-		err = wait_event_interruptible(sfu_wanted_wait, !sfu_wanted_is_empty());
-		if (err)
-			return err;
+		if (wait_event_interruptible(sfu_wanted_wait, !sfu_wanted_is_empty()))
+			return -ERESTARTSYS;
 	}
+	return done;
 }
 
 static __poll_t dev_poll(struct file *file, struct poll_table_struct *table)

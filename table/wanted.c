@@ -4,10 +4,10 @@
  * describes.
  *
  * A scan adds the file to a queue if the device has a reader. The queue holds no reference of a
- * file or of a process's memory, because this would keep a file system from being unmounted. An
- * entry has a process and an address, where the reader finds the file. If the process has ended, or
- * has mapped another file there, the next process that maps the file adds the file again. A process
- * has an identity like a file, without a super block.
+ * file or of a process's memory, because a reference would keep a file system from being unmounted.
+ * An entry has a process and an address, where the reader finds the file. If the process has ended,
+ * or has mapped another file there, the next process that maps the file adds the file again. A
+ * process has an identity like a file, without a super block.
  */
 #include <linux/cred.h>
 #include <linux/fs.h>
@@ -69,19 +69,14 @@ static unsigned int nr_of_owners[1 << OWNER_BITS];
 static unsigned int nr_readers;
 
 /*
- * The content of the file does not count: a file may change while a reader has it, and the answer
- * of the reader is for the file that it took.
+ * Returns the entry of a file or process, or NULL. The content of the file does not count: a file
+ * may change while a reader has it, and the reader answers for the file that it took.
  */
-static u32 hash_of(const struct sfu_file_id *id)
-{
-	return jhash(id, SFU_FILE_INODE_SIZE, 0);
-}
-
 static struct wanted *find_wanted(const struct sfu_file_id *id)
 {
 	struct wanted *wanted;
 
-	hash_for_each_possible(all, wanted, node, hash_of(id))
+	hash_for_each_possible(all, wanted, node, jhash(id, SFU_FILE_INODE_SIZE, 0))
 		if (!memcmp(&wanted->id, id, SFU_FILE_INODE_SIZE))
 			return wanted;
 	return NULL;
@@ -90,12 +85,6 @@ static struct wanted *find_wanted(const struct sfu_file_id *id)
 static unsigned int *nr_of_owner(const struct wanted *wanted)
 {
 	return &nr_of_owners[hash_32(__kuid_val(wanted->owner), OWNER_BITS)];
-}
-
-/* Processes that lack a table are scanned again at their next sample. */
-static void ask_again(void)
-{
-	atomic_fetch_inc_release(&sfu_table_generation);
 }
 
 /* Puts the entries of @later at the head of the queue. */
@@ -120,52 +109,29 @@ static void forget(struct wanted *wanted)
 	kfree(wanted);
 }
 
-static bool has_room(const struct wanted *wanted)
-{
-	return nr_wanted < MAX_WANTED &&
-	       (uid_eq(wanted->owner, GLOBAL_ROOT_UID) || *nr_of_owner(wanted) < MAX_OF_OWNER);
-}
-
-static bool add_wanted(struct wanted *wanted)
-{
-	bool is_added;
-
-	spin_lock(&wanted_lock);
-	is_added = nr_readers && has_room(wanted) && !find_wanted(&wanted->id);
-	if (is_added) {
-		hash_add(all, &wanted->node, hash_of(&wanted->id));
-		list_add_tail(&wanted->list, &queue);
-		nr_wanted++;
-		++*nr_of_owner(wanted);
-	}
-	spin_unlock(&wanted_lock);
-	return is_added;
-}
-
 /*
- * Before 6.8, the path of a mapped file of an overlay is the path in the overlay. Returns true if a
- * user has mounted this overlay: to open the path, the overlay may read layers that are FUSE.
+ * Sets the identity of a file. Returns false if no reader may get the file.
+ *
+ * To open a file that is not regular, such as a device, may change its state. Before 6.8, the path
+ * of a mapped file of an overlay is the path in the overlay. If a user has mounted the overlay, to
+ * open this path may read layers that are FUSE. sfu_file_identify() refuses a file whose file
+ * system is served by a user's program: the reader would wait for this program.
  */
-static bool is_in_overlay_of_user(const struct file *file)
+static bool may_be_given(const struct file *file, struct sfu_file_id *id)
 {
 	const struct super_block *sb = file->f_path.dentry->d_sb;
 
-	return sb != file_inode(file)->i_sb && sb->s_user_ns != &init_user_ns;
-}
-
-/* Sets the identity of a file. Returns false if no reader may get the file. */
-static bool may_be_given(const struct file *file, struct sfu_file_id *id)
-{
-	return S_ISREG(file_inode(file)->i_mode) && !is_in_overlay_of_user(file) &&
+	return S_ISREG(file_inode(file)->i_mode) &&
+	       (sb == file_inode(file)->i_sb || sb->s_user_ns == &init_user_ns) &&
 	       sfu_file_identify(file_inode(file), id);
 }
 
 /*
  * Returns the user for whom the files of a task with these credentials count. In a user namespace,
  * one user may have thousands of UIDs: the files of all these UIDs count for the user who has made
- * the outermost namespace. If root has made it, as for a container, the files count for the UID
- * that root of the container has outside. If that is root, too, the namespace changes no UIDs: each
- * UID counts for itself.
+ * the outermost namespace. If root has made this namespace, as for a container, the files count for
+ * the UID that root of the container has outside. If this UID is root, too, the namespace changes
+ * no UIDs: each UID counts for itself.
  */
 static kuid_t owner_of(const struct cred *cred)
 {
@@ -194,7 +160,10 @@ bool sfu_wanted_has_reader(void)
 	return READ_ONCE(nr_readers);
 }
 
-/* Adds a file that current has mapped, or current itself, unless it is there already. */
+/*
+ * Adds a file that current has mapped, or current itself, unless the queue has it already, or is
+ * full: with the entries of all, or of a user other than root.
+ */
 void sfu_wanted_add_id(const struct sfu_file_id *id, unsigned long addr)
 {
 	struct wanted *wanted = kzalloc_obj(*wanted, SFU_GFP_TASK);
@@ -204,20 +173,23 @@ void sfu_wanted_add_id(const struct sfu_file_id *id, unsigned long addr)
 	wanted->id = *id;
 	wanted->owner = owner_of(current_cred());
 	wanted->addr = addr;
-	wanted->pid = get_pid(task_tgid(current));
-	if (add_wanted(wanted)) {
-		wake_up_interruptible(&sfu_wanted_wait);
+	spin_lock(&wanted_lock);
+	if (!nr_readers || nr_wanted >= MAX_WANTED || find_wanted(id) ||
+	    (!uid_eq(wanted->owner, GLOBAL_ROOT_UID) && *nr_of_owner(wanted) >= MAX_OF_OWNER)) {
+		spin_unlock(&wanted_lock);
+		kfree(wanted);
 		return;
 	}
-	put_pid(wanted->pid);
-	kfree(wanted);
+	wanted->pid = get_pid(task_tgid(current));
+	hash_add(all, &wanted->node, jhash(id, SFU_FILE_INODE_SIZE, 0));
+	list_add_tail(&wanted->list, &queue);
+	nr_wanted++;
+	++*nr_of_owner(wanted);
+	spin_unlock(&wanted_lock);
+	wake_up_interruptible(&sfu_wanted_wait);
 }
 
-/*
- * Adds a file without a table; current has mapped its code at @addr. A file whose file system is
- * served by a user's program is not added, because the reader would wait for this program. Nor is a
- * file that is not regular: to open a device may change its state.
- */
+/* Adds a file without a table; current has mapped its code at @addr. */
 void sfu_wanted_add(const struct file *file, unsigned long addr)
 {
 	struct sfu_file_id id;
@@ -228,7 +200,7 @@ void sfu_wanted_add(const struct file *file, unsigned long addr)
 
 /*
  * Removes a file or process from the queue, whatever the content of the file is. Processes that map
- * another content of the file add it again at their next scan.
+ * the file with another content add the file again at their next scan.
  */
 void sfu_wanted_answer(const struct sfu_file_id *id)
 {
@@ -241,13 +213,13 @@ void sfu_wanted_answer(const struct sfu_file_id *id)
 	spin_unlock(&wanted_lock);
 }
 
-/* Adds a reader. Files that are mapped already are added by the next scans. */
+/* Adds a reader. Processes that lack a table are scanned again at their next sample. */
 void sfu_wanted_open(struct sfu_wanted_reader *reader)
 {
 	INIT_LIST_HEAD(&reader->given);
 	spin_lock(&wanted_lock);
 	nr_readers++;
-	ask_again();
+	atomic_fetch_inc_release(&sfu_table_generation);
 	spin_unlock(&wanted_lock);
 }
 
@@ -258,14 +230,14 @@ void sfu_wanted_close(struct sfu_wanted_reader *reader)
 	list_splice_tail(&reader->given, &queue);
 	list_splice_tail_init(&later, &queue);
 	nr_readers--;
-	/* The queue may be long. A reader that comes while it is emptied gets the rest. */
+	/* The queue may be long. A reader that opens the device meanwhile gets the rest. */
 	while (!nr_readers && !list_empty(&queue)) {
 		forget(list_first_entry(&queue, struct wanted, list));
 		cond_resched_lock(&wanted_lock);
 	}
 	spin_unlock(&wanted_lock);
 	wake_up_interruptible(&sfu_wanted_wait);
-	/* The module may be unloaded after the last reader has gone. */
+	/* The work must not run when the module is unloaded, after the last reader has gone. */
 	cancel_delayed_work_sync(&retry_work);
 	retry(NULL);
 }
@@ -275,29 +247,11 @@ bool sfu_wanted_is_empty(void)
 	return list_empty_careful(&queue);
 }
 
-/* Returns the file, with a reference, if it is still mapped at the address; -EAGAIN; or NULL. */
-static struct file *get_mapped(struct mm_struct *mm, const struct wanted *wanted)
-{
-	struct vm_area_struct *vma;
-	struct sfu_file_id id;
-	struct file *file = NULL;
-
-	/* The holder of the lock may wait for ever. */
-	if (!mmap_read_trylock(mm))
-		return ERR_PTR(-EAGAIN);
-	vma = find_vma(mm, wanted->addr);
-	if (vma && vma->vm_start <= wanted->addr && vma->vm_file &&
-	    may_be_given(vma->vm_file, &id) && !memcmp(&id, &wanted->id, sizeof(id)))
-		file = get_file(vma->vm_file);
-	mmap_read_unlock(mm);
-	return file;
-}
-
 /*
- * Returns the mm of a process, or NULL, and whether its mappings count for a user other than root.
- * The reference is of mm_count: with one of mm_users, the caller might have to free the mappings,
- * and to wait for the file systems of the process. If the process ends, its mappings are removed
- * under mmap_lock.
+ * Returns the mm of a process, or NULL. Sets @is_of_user if the mappings of the process count for a
+ * user other than root. The reference is of mm_count: with a reference of mm_users, the caller
+ * might have to free the mappings, and to wait for the file systems of the process. If the process
+ * ends, its mappings are removed under mmap_lock.
  */
 struct mm_struct *sfu_wanted_grab_mm(struct pid *pid, bool *is_of_user)
 {
@@ -319,16 +273,31 @@ struct mm_struct *sfu_wanted_grab_mm(struct pid *pid, bool *is_of_user)
 	return mm;
 }
 
+/*
+ * Returns the file, with a reference, if it is still mapped at the address; ERR_PTR(-EAGAIN) if
+ * mmap_lock is held, maybe for ever; or NULL.
+ */
 static struct file *find_file(const struct wanted *wanted)
 {
 	bool is_of_user;
 	struct mm_struct *mm = sfu_wanted_grab_mm(wanted->pid, &is_of_user);
 	struct file *file = NULL;
+	struct vm_area_struct *vma;
+	struct sfu_file_id id;
 
-	if (mm) {
-		file = get_mapped(mm, wanted);
-		mmdrop(mm);
+	if (!mm)
+		return NULL;
+	if (!mmap_read_trylock(mm)) {
+		file = ERR_PTR(-EAGAIN);
+		goto out;
 	}
+	vma = find_vma(mm, wanted->addr);
+	if (vma && vma->vm_start <= wanted->addr && vma->vm_file &&
+	    may_be_given(vma->vm_file, &id) && !memcmp(&id, &wanted->id, sizeof(id)))
+		file = get_file(vma->vm_file);
+	mmap_read_unlock(mm);
+out:
+	mmdrop(mm);
 	return file;
 }
 
@@ -339,7 +308,7 @@ static void retry_later(struct wanted *wanted)
 	schedule_delayed_work(&retry_work, msecs_to_jiffies(RETRY_MS));
 }
 
-/* Returns how many of the last entries that the reader has are of this owner. */
+/* Returns how many of the last MAX_GIVEN entries that the reader has are of this owner. */
 static unsigned int nr_given(const struct sfu_wanted_reader *reader, kuid_t owner)
 {
 	unsigned int nr = 0, left = MAX_GIVEN;
@@ -379,7 +348,10 @@ static struct wanted *next_of_queue(const struct sfu_wanted_reader *reader)
 	return found;
 }
 
-/* Moves the next entry of the queue to the reader. Returns false if the queue is empty. */
+/*
+ * Moves the next entry of the queue to the reader, and sets @copy to it, with a reference of its
+ * pid. Returns false if the queue is empty.
+ */
 static bool take_next(struct sfu_wanted_reader *reader, struct wanted *copy)
 {
 	struct wanted *wanted;
@@ -409,7 +381,7 @@ static void postpone(const struct wanted *copy, bool was_locked)
 		retry_later(wanted);
 	} else if (wanted) {
 		forget(wanted);
-		ask_again();
+		atomic_fetch_inc_release(&sfu_table_generation);
 	}
 	spin_unlock(&wanted_lock);
 }

@@ -13,23 +13,17 @@ struct file;
 struct mm_struct;
 struct pid;
 
-/* An open device. */
+/* An open device. @given: entries that the reader has not answered. */
 struct sfu_wanted_reader {
-	struct list_head	given;	/* entries that the reader has not answered */
+	struct list_head	given;
 };
 
-/**
- * struct sfu_wanted_file - a file that a reader takes, or a process whose code needs a table
- * @file: the file, with a reference; NULL: it is a process
- * @id: its identity; of a process, @ino is &sfu_process.number
- * @pid: the process, or one with the file, as current numbers them; 0: current cannot see it
- * @addr: where the code is
- */
+/* A file that a reader takes, or a process whose code needs a table. */
 struct sfu_wanted_file {
-	struct file		*file;
-	struct sfu_file_id	id;
-	pid_t			pid;
-	unsigned long		addr;
+	struct file		*file;	/* with a reference; NULL: it is a process */
+	struct sfu_file_id	id;	/* of a process, @ino is &sfu_process.number */
+	pid_t			pid;	/* in current's namespace; 0: current cannot see it */
+	unsigned long		addr;	/* of the code in the process with this @pid */
 };
 
 extern wait_queue_head_t sfu_wanted_wait;
