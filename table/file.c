@@ -25,10 +25,7 @@
 #include "table/file.h"
 #include "sframe_file_system.h"
 
-/*
- * Places for facts: 512. With half of them, scans on a machine with many programs read more
- * headers; with twice as many, few scans would read less.
- */
+/* Places for facts: 512. Half: scans on a machine with many programs read more headers. */
 #define ENTRY_BITS	9
 
 #define MIN_AGE		3	/* seconds since the last change, before facts are remembered */
@@ -42,62 +39,39 @@ static struct {
 static DEFINE_SPINLOCK(entries_lock);
 
 /*
- * Returns true if a file on this file system can have an identity. An image in a file, or in flash
- * memory, has nothing that tells it from the next image.
- */
-static bool gives_identity(const struct super_block *sb)
-{
-	return sframe_tells_changes(sb->s_magic) &&
-	       (sb->s_bdev || sb->s_magic == BTRFS_SUPER_MAGIC ||
-		!(sb->s_type->fs_flags & FS_REQUIRES_DEV));
-}
-
-/*
- * Images may repeat the numbers and times of inodes, and the next one that is mounted may get the
- * address of the last super block. A file system without a disk of its own, such as btrfs, has a
- * backing device, whose number is never used again.
- */
-static u64 medium_of(const struct super_block *sb)
-{
-	return sb->s_bdev ? sb->s_bdev->bd_disk->diskseq : sb->s_bdi->id;
-}
-
-/*
- * Asks the file system for its own name of the file. Before 6.7, most have no function for that,
- * and mean the number of the inode and its generation.
- */
-static bool get_handle(struct inode *inode, u32 *handle)
-{
-	const struct export_operations *ops = inode->i_sb->s_export_op;
-	int nr = SFU_HANDLE_WORDS, type;
-
-	if (!ops || !ops->encode_fh)
-		return true;
-	type = ops->encode_fh(inode, handle, &nr, NULL);
-	return type > 0 && type != FILEID_INVALID;
-}
-
-/*
  * Sets @id to the identity of a file at this moment. @inode holds the bytes, and is no overlay's.
- * Returns false if the file has no identity: its file system does not tell each change.
+ * Returns false if the file has no identity: its file system does not tell each change, or it is an
+ * image in a file or in flash memory, which nothing tells from the next image.
+ *
+ * Images may repeat the numbers and times of inodes, and the next image that is mounted may get the
+ * address of the last super block. A file system without a disk of its own, such as btrfs, has a
+ * backing device, whose number is never used again. Before 6.7, most file systems have no function
+ * that names a file: the number of the inode and its generation are the name.
  */
 bool sfu_file_identify(struct inode *inode, struct sfu_file_id *id)
 {
 	struct timespec64 changed = inode_get_ctime(inode);
 	const struct super_block *sb = inode->i_sb;
+	const struct export_operations *ops = sb->s_export_op;
+	int nr = SFU_HANDLE_WORDS, type;
 
-	if (!gives_identity(sb))
+	if (!sframe_tells_changes(sb->s_magic) ||
+	    (!sb->s_bdev && sb->s_magic != BTRFS_SUPER_MAGIC &&
+	     sb->s_type->fs_flags & FS_REQUIRES_DEV))
 		return false;
 	*id = (struct sfu_file_id){
 		.sb = sb,
-		.medium = medium_of(sb),
+		.medium = sb->s_bdev ? sb->s_bdev->bd_disk->diskseq : sb->s_bdi->id,
 		.ino = inode->i_ino,
 		.size = i_size_read(inode),
 		.changed = timespec64_to_ns(&changed),
 		.generation = inode->i_generation,
 		.dev = sb->s_dev,
 	};
-	return get_handle(inode, id->handle);
+	if (!ops || !ops->encode_fh)
+		return true;
+	type = ops->encode_fh(inode, id->handle, &nr, NULL);
+	return type > 0 && type != FILEID_INVALID;
 }
 
 /*
@@ -118,7 +92,7 @@ bool sfu_file_has_settled(const struct sfu_file_id *id)
 	return ktime_get_real_seconds() - id->changed / NSEC_PER_SEC >= MIN_AGE;
 }
 
-/* Each part of a file has one place, which it shares with other parts. */
+/* Returns the only place for facts about a part of a file; other parts have the same place. */
 static unsigned int place_of(const struct sfu_code_id *code)
 {
 	return hash_64(code->file.ino ^ code->file.changed ^ code->offset, ENTRY_BITS);
@@ -138,7 +112,7 @@ bool sfu_file_find(const struct sfu_code_id *code, struct sfu_code_facts *facts)
 	return is_known;
 }
 
-/* Remembers facts about a part of a file, in place of those about another part. */
+/* Remembers facts about a part of a file, and forgets the facts that were in their place. */
 void sfu_file_remember(const struct sfu_code_id *code, const struct sfu_code_facts *facts)
 {
 	const unsigned int place = place_of(code);

@@ -8,7 +8,7 @@
 struct inode;
 struct super_block;
 
-/* Of a file handle, in words of 32 bits. That of btrfs has five. */
+/* The size of a file handle, in words of 32 bits. The handle of btrfs has five. */
 #define SFU_HANDLE_WORDS	6
 
 /**
@@ -43,31 +43,19 @@ static_assert(sizeof(struct sfu_file_id) == 6 * sizeof(u64) + SFU_HANDLE_WORDS *
 
 #define SFU_FILE_INODE_SIZE	offsetof(struct sfu_file_id, size)
 
-/**
- * struct sfu_code_id - a part of a file that is mapped as code
- * @file: the file
- * @offset: of the first byte of the mapping in the file
- * @size: bytes of the mapping
- */
+/* A part of a file that is mapped as code. */
 struct sfu_code_id {
 	struct sfu_file_id	file;
-	u64			offset;
-	u64			size;
+	u64			offset;	/* of the part in the file, in bytes */
+	u64			size;	/* of the part, in bytes */
 };
 
-/**
- * struct sfu_code_facts - what is known about such a part
- * @section_off: from the beginning of the mapping to the section, modulo 2^64
- * @section_size: bytes of the section
- * @err: 0, or why there is no section: an error of sframe_elf_find_section() or
- *	sframe_elf_check_header()
- * @habit: enum sframe_habit
- */
+/* What is known about a part of a file that is mapped as code. */
 struct sfu_code_facts {
-	u64	section_off;
-	u64	section_size;
-	int	err;
-	u8	habit;
+	u64	section_off;	/* bytes from the beginning of the part to the section, modulo 2^64 */
+	u64	section_size;	/* bytes of the section */
+	int	err;		/* 0, or why there is no section: an error of map/elf.c */
+	u8	habit;		/* enum sframe_habit */
 };
 
 /* Any context. */

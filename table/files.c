@@ -32,12 +32,6 @@ static const struct rhashtable_params file_params = {
 	.automatic_shrinking = true,
 };
 
-static void add_negative(struct sfu_table_file *file)
-{
-	list_add_tail(&file->negative, &negative_files);
-	nr_negative++;
-}
-
 static void forget_file(struct sfu_table_file *file)
 {
 	rhltable_remove(&files, &file->node, file_params);
@@ -53,8 +47,9 @@ static void forget_file(struct sfu_table_file *file)
 }
 
 /*
- * Forgets a table that no range uses. The file stays if users had no room for the table. Otherwise
- * their next scan would want it, and it would be made, loaded and refused again and again.
+ * Forgets a table that no range uses. The file stays if users had no room for the table. Without
+ * the file, their next scan would want the table, which would be made, loaded and refused again and
+ * again.
  */
 static void forget_table(struct sfu_table_file *file)
 {
@@ -67,43 +62,17 @@ static void forget_table(struct sfu_table_file *file)
 	file->refused_size = table->size;
 	/* Pairs with the load in place_table(). */
 	smp_store_release(&file->table, NULL);
-	add_negative(file);
+	list_add_tail(&file->negative, &negative_files);
+	nr_negative++;
 	sfu_table_leave(table);
 }
 
-/* The table of the vDSO stays: no process asks for another one. It takes some hundred bytes. */
+/* Returns true if no range uses the table. The small table of the vDSO stays: none is wanted. */
 static bool is_unused(const struct sfu_table_file *file)
 {
 	return !file->table ||
 	       (!sfu_table_nr_ranges(file->table) &&
 		memcmp(&file->id, &sfu_files_vdso, sizeof(file->id)));
-}
-
-/* Returns the file with this identity, or NULL. Under RCU. */
-static struct sfu_table_file *find_file(const struct sfu_file_id *id)
-{
-	struct sfu_table_file *file;
-	struct rhlist_head *pos;
-
-	rhl_for_each_entry_rcu(file, pos, rhltable_lookup(&files, id, file_params), node)
-		if (!memcmp(&file->id, id, sizeof(*id)))
-			return file;
-	return NULL;
-}
-
-/*
- * Forgets the file with this identity, and older contents of the file that no range uses. Under
- * sfu_table_mutex.
- */
-static void forget_same(const struct sfu_file_id *id)
-{
-	struct sfu_table_file *file;
-	struct rhlist_head *pos;
-
-	guard(rcu)();
-	rhl_for_each_entry_rcu(file, pos, rhltable_lookup(&files, id, file_params), node)
-		if (is_unused(file) || !memcmp(&file->id, id, sizeof(*id)))
-			forget_file(file);
 }
 
 /*
@@ -162,23 +131,34 @@ int sfu_files_make_room(struct sfu_table_source *source)
 	return 0;
 }
 
-/* Adds a file in place of the one with the same identity. Returns 0, or an error. */
+/*
+ * Adds a file. Forgets the file with the same identity, and other contents of the file that no
+ * range uses: a scan before the file is added finds nothing, and wants the table again. Returns 0,
+ * or an error.
+ */
 int sfu_files_add(struct sfu_table_file *file)
 {
+	struct sfu_table_file *other;
+	struct rhlist_head *pos;
 	int err;
 
 	err = xa_alloc(&files_by_nr, &file->nr, file, xa_limit_32b, GFP_KERNEL_ACCOUNT);
 	if (err)
 		return err;
-	/* A scan in between finds nothing, and asks for the table again. */
-	forget_same(&file->id);
+	rcu_read_lock();
+	rhl_for_each_entry_rcu(other, pos, rhltable_lookup(&files, &file->id, file_params), node)
+		if (is_unused(other) || !memcmp(&other->id, &file->id, sizeof(file->id)))
+			forget_file(other);
+	rcu_read_unlock();
 	err = rhltable_insert(&files, &file->node, file_params);
 	if (err) {
 		xa_erase(&files_by_nr, file->nr);
 		return err;
 	}
-	if (!file->table)
-		add_negative(file);
+	if (!file->table) {
+		list_add_tail(&file->negative, &negative_files);
+		nr_negative++;
+	}
 	atomic_long_add(struct_size(file, segments, file->nr_segments), &sfu_held.tables);
 	return 0;
 }
@@ -268,34 +248,32 @@ static enum sfu_table_answer place_table(const struct sfu_table_file *file, u64 
 								 SFU_TABLE_NO_ROOM;
 }
 
-/**
- * sfu_table_find() - find the table for code of a mapped file
- * @file: the file; NULL: the vDSO
- * @map_start: address of the mapping
- * @map_offset: where in the file it begins
- * @section: zero; set to a section with a reference of the table, if there is one
- *
- * Context: Task; current has mapped the file.
- * Return: Whether there is a table for current.
+/*
+ * Finds the table for code of a file, or of the vDSO if @file is NULL. Current has mapped it from
+ * @map_offset on at @map_start. If there is a table for current, sets @section, which is zero, to a
+ * section with a reference of the table.
  */
 enum sfu_table_answer sfu_table_find(const struct file *file, u64 map_start, u64 map_offset,
 				     struct sfu_section *section)
 {
-	const struct sfu_table_file *known;
 	struct sfu_file_id id = sfu_files_vdso;
+	const struct sfu_table_file *known;
+	struct rhlist_head *pos;
 
 	if (!atomic_read(&files.ht.nelems))
 		return SFU_TABLE_UNKNOWN;
 	if (file && !sfu_file_identify(file_inode(file), &id))
 		return SFU_TABLE_UNKNOWN;
 	guard(rcu)();
-	known = find_file(&id);
-	return known ? place_table(known, map_start, map_offset, section) : SFU_TABLE_UNKNOWN;
+	rhl_for_each_entry_rcu(known, pos, rhltable_lookup(&files, &id, file_params), node)
+		if (!memcmp(&known->id, &id, sizeof(id)))
+			return place_table(known, map_start, map_offset, section);
+	return SFU_TABLE_UNKNOWN;
 }
 
 /* ---- memory is short ---- */
 
-/* The number is only an estimate: how many files are in use is not known here. */
+/* Returns the number of files with a table, also of those in use: an estimate. */
 static unsigned long count_unused(struct shrinker *shrinker, struct shrink_control *sc)
 {
 	unsigned int nr = atomic_read(&files.ht.nelems), negative = READ_ONCE(nr_negative);
@@ -304,8 +282,8 @@ static unsigned long count_unused(struct shrinker *shrinker, struct shrink_contr
 }
 
 /*
- * Forgets up to @max files whose tables no range uses; returns how many. A negative file stays: it
- * takes hardly any memory, and to forget it starts a converter.
+ * Forgets up to @max files whose tables no range uses. Returns how many files it has forgotten. A
+ * negative file stays: it takes hardly any memory, and the next sample would start a converter.
  */
 unsigned long sfu_table_shrink(unsigned long max)
 {

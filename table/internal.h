@@ -20,7 +20,7 @@
 
 /**
  * struct sfu_table - a section, compiled; constant
- * @key: hash of the bytes, and the address: in the set of tables
+ * @key: of the table in the set of tables: hashes of the bytes, and the address
  * @node: in the set of tables
  * @refs: one of each file, and one of each range of a map
  * @nr_files: files that have this table; under sfu_table_mutex
@@ -53,7 +53,7 @@ struct sfu_table {
 };
 
 /**
- * struct sfu_table_file - a file, and its table, or that it has none
+ * struct sfu_table_file - a file with its table, or a file of which it is known that it has none
  * @id: identity of the file
  * @node: in the table of files, where all contents of one inode are in one list
  * @nr: names the file in SFRAME_LIST

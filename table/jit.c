@@ -89,7 +89,7 @@ bool sfu_jit_find(struct sfu_process *process, unsigned long start, unsigned lon
 	return false;
 }
 
-/* Returns true if a file or the vDSO has a section for the code, or may have one after a scan. */
+/* Returns true if the range has a section of a file or the vDSO, or may have one after a scan. */
 static bool is_described(const struct sfu_range *range)
 {
 	return range->section.source != SFU_SOURCE_PROCESS &&
@@ -97,9 +97,9 @@ static bool is_described(const struct sfu_range *range)
 }
 
 /*
- * A walk has found no data at @addr. If no file describes this code, notes the address, and returns
- * true: the next scan asks a reader for a table. This happens at most once in a second, and once in
- * a minute while no table is loaded. Any context, under RCU.
+ * A walk has found no data at @addr. If no file describes this code, this notes the address and
+ * returns true: the next scan asks a reader for a table. After that no address is noted for a
+ * second, and for up to a minute while no table is loaded. Any context, under RCU.
  */
 bool sfu_jit_must_ask(struct sfu_process *process, struct sfu_map *map, unsigned long addr)
 {
@@ -129,7 +129,7 @@ void sfu_jit_ask(struct sfu_process *process)
 
 /* ---- the command ---- */
 
-/* Returns -ESTALE if a part of the code is not mapped as code; -EEXIST if a file describes one. */
+/* Returns -ESTALE if some code is not mapped as code; -EEXIST if a file describes some of it. */
 static int check_code(const struct jit_table *table, struct mm_struct *mm, struct sfu_map *map)
 {
 	const struct vm_area_struct *vma;
@@ -223,15 +223,15 @@ static int load_for(struct sfu_process *process, struct mm_struct *mm, bool is_o
 	sfu_table_put(&table->section);
 	kfree(table);
 	if (err == -ENOSPC && !source->message[0])
-		strscpy(source->message,
-			"no room for the table of a process",
+		strscpy(source->message, "no room for the table of a process",
 			sizeof(source->message));
 	return err;
 }
 
 /*
- * Replaces the tables for code of a process by that of @source, if this has a section, and answers
- * what was asked for the process. Returns 0, or an error that include/uapi/sframe_unwind.h lists.
+ * Replaces the tables for code of a process by the table of @source, or by none if @source has no
+ * section, and removes the process from the queue. Returns 0, or an error that
+ * include/uapi/sframe_unwind.h lists.
  */
 int sfu_jit_load(const struct sframe_process *load, struct sfu_table_source *source)
 {
@@ -241,7 +241,7 @@ int sfu_jit_load(const struct sframe_process *load, struct sfu_table_source *sou
 	struct pid *pid;
 	int err = -ESRCH;
 
-	/* By this capability, the caller may read and change any process. */
+	/* With this capability, the caller may read and change any process. */
 	if (!capable(CAP_SYS_PTRACE))
 		return -EPERM;
 	if (load->flags || load->section_addr >= TASK_SIZE_MAX ||

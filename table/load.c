@@ -51,20 +51,6 @@ static int identify(struct sfu_table_source *source, struct sfu_file_id *id)
 	return 0;
 }
 
-static struct sfu_table_file *make_file(struct sfu_table_source *source,
-					const struct sfu_file_id *id)
-{
-	struct sfu_table_file *file;
-
-	file = kzalloc(struct_size(file, segments, source->nr_segments), GFP_KERNEL_ACCOUNT);
-	if (!file)
-		return NULL;
-	file->id = *id;
-	file->nr_segments = source->nr_segments;
-	memcpy(file->segments, source->segments, source->nr_segments * sizeof(*source->segments));
-	return file;
-}
-
 /* Returns a table with the bytes of @source, with a reference, or an error with a message. */
 static struct sfu_table *get_table(struct sfu_table_source *source)
 {
@@ -88,11 +74,15 @@ static struct sfu_table *get_table(struct sfu_table_source *source)
 
 static int add_file(struct sfu_table_source *source, const struct sfu_file_id *id)
 {
-	struct sfu_table_file *file = make_file(source, id);
-	int err = 0;
+	struct sfu_table_file *file;
+	int err;
 
+	file = kzalloc(struct_size(file, segments, source->nr_segments), GFP_KERNEL_ACCOUNT);
 	if (!file)
 		return sfu_table_refuse_memory(source);
+	file->id = *id;
+	file->nr_segments = source->nr_segments;
+	memcpy(file->segments, source->segments, source->nr_segments * sizeof(*source->segments));
 	if (source->bytes) {
 		file->table = get_table(source);
 		if (IS_ERR(file->table)) {
@@ -114,10 +104,10 @@ err_free:
 }
 
 /*
- * Loads the table of a file, in place of one that it has. The caller holds a reference of the
- * inode, if there is one. Returns 0, or with a message: -ESTALE or -EAGAIN if the file has changed;
- * -EOPNOTSUPP if its file system does not tell each change; -EBADMSG if the section has a defect;
- * -EINVAL; -ENOSPC; -ENOMEM; -EINTR.
+ * Loads the table of a file, in place of the table that the file has. The caller holds a reference
+ * of the inode, if there is one. Returns 0, or with a message: -ESTALE or -EAGAIN if the file has
+ * changed; -EOPNOTSUPP if its file system does not tell each change; -EBADMSG if the section has a
+ * defect; -EINVAL; -ENOSPC; -ENOMEM; -EINTR.
  */
 int sfu_table_load(struct sfu_table_source *source)
 {
@@ -132,8 +122,8 @@ int sfu_table_load(struct sfu_table_source *source)
 		err = add_file(source, &id);
 	}
 	/*
-	 * A reader that converts the file again answers later. A file that has changed since has
-	 * another identity. A reader that has no table does not come again.
+	 * After another error, a reader converts the file again and answers then. It does not if it
+	 * has no table for the file. A file that has changed has another identity.
 	 */
 	if (!err || err == -ESTALE || !source->bytes)
 		sfu_wanted_answer(&id);
@@ -223,7 +213,7 @@ int sfu_table_list(struct sframe_file *entry)
 	return 0;
 }
 
-/* There are no tables yet. Returns 0, or -ENOMEM. */
+/* Prepares for the first table. Returns 0, or -ENOMEM. */
 int sfu_table_init(void)
 {
 	int err = sfu_table_set_init();

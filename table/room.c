@@ -12,13 +12,6 @@
 
 #include "table/internal.h"
 
-/*
- * The part of the memory that tables may take unless the parameter says otherwise: one eighth. With
- * a quarter, tables that nothing uses would compete with the page cache; with a sixteenth, a
- * machine with 2 GiB would have no room for the tables of a browser.
- */
-#define MEMORY_SHARE	8
-
 unsigned int sfu_table_memory;
 module_param_named(table_memory, sfu_table_memory, uint, 0644);
 MODULE_PARM_DESC(table_memory, "MiB that tables may take; 0: an eighth of the memory (default)");
@@ -26,12 +19,16 @@ MODULE_PARM_DESC(table_memory, "MiB that tables may take; 0: an eighth of the me
 /* Bytes of the tables that ranges of users other than root use. */
 static atomic_long_t bytes_of_users;
 
-/* The bytes that all tables may take. */
+/*
+ * Returns the bytes that all tables may take: one eighth of the memory, unless the parameter says
+ * otherwise. With a quarter, tables that nothing uses would compete with the page cache. With a
+ * sixteenth, a machine with 2 GiB would have no room for the tables of a browser.
+ */
 unsigned long sfu_table_limit(void)
 {
 	unsigned long mib = READ_ONCE(sfu_table_memory);
 
-	return mib ? mib << 20 : (totalram_pages() / MEMORY_SHARE) << PAGE_SHIFT;
+	return mib ? mib << 20 : (totalram_pages() / 8) << PAGE_SHIFT;
 }
 
 /* Returns true if users have room for @size more bytes now. */

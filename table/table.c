@@ -16,10 +16,7 @@
 #include "table/internal.h"
 #include "walk/row_cache.h"
 
-/*
- * Bytes hashed or copied before other tasks may run. Without preemption, others wait twice as long
- * if it is doubled; if it is halved, nobody notices.
- */
+/* Bytes hashed or copied before other tasks may run. Twice: they wait longer. */
 #define BYTES_AT_ONCE	SZ_1M
 
 /* All tables of files. */
@@ -64,7 +61,7 @@ void sfu_table_put_ref(struct sfu_table *table)
 	call_rcu(&table->rcu, free_table);
 }
 
-/* Takes the references of one more section: a copy of one that has them, maybe without a table. */
+/* Takes references for @section, the copy of a section that has references, or has no table. */
 void sfu_table_get(const struct sfu_section *section)
 {
 	if (!section->table)
@@ -84,7 +81,10 @@ void sfu_table_put(const struct sfu_section *section)
 	sfu_table_put_ref(section->table);
 }
 
-/* Sets the section to the table, whose reference it takes. Returns false if users have no room. */
+/*
+ * Sets @section to a table, and takes the reference of the caller. Returns false if users have no
+ * room for the table.
+ */
 bool sfu_table_use(struct sfu_table *table, u64 bias, bool is_of_user, struct sfu_section *section)
 {
 	if (is_of_user && !sfu_table_add_user_range(table)) {
@@ -173,11 +173,10 @@ static int trim(void *array, size_t size)
 
 static const u64 *make_fast_rows(const struct sframe_compiled *table)
 {
-	u64 *fast;
+	u64 *fast = kvmalloc_array(table->nr_rows, sizeof(*fast), GFP_KERNEL_ACCOUNT);
 	struct sframe_row row;
 	u32 i;
 
-	fast = kvmalloc_array(table->nr_rows, sizeof(*fast), GFP_KERNEL_ACCOUNT);
 	if (!fast)
 		return NULL;
 	fast[0] = SFU_ROW_NONE;
@@ -218,15 +217,6 @@ static int compile_functions(struct sfu_table_source *source, struct sframe_comp
 	return err && err != -ENOMEM ? err : sfu_table_refuse_memory(source);
 }
 
-/* No function of a table for code of a process lies outside of this code. */
-static int check_text(struct sfu_table_source *source, const struct sframe_compile *compile)
-{
-	if (!source->text_end || (compile->table.first >= source->text_start &&
-				  compile->end <= source->text_end))
-		return 0;
-	return sfu_table_refuse(source, -EBADMSG, "the table has functions outside of the code");
-}
-
 /*
  * Compiles the section of @source. Returns a table with one reference, which counts as memory of
  * tables, or an error with a message.
@@ -256,8 +246,12 @@ struct sfu_table *sfu_table_compile(struct sfu_table_source *source)
 	compile->rd = &rd;
 	compile->max_size = sfu_table_limit();
 	compile->secret = get_random_u64();
-	err = compile_each(source, compile, sframe_compile_measure) ?:
-	      check_text(source, compile) ?: compile_functions(source, compile, &table->compiled);
+	err = compile_each(source, compile, sframe_compile_measure);
+	if (!err && source->text_end && (compile->table.first < source->text_start ||
+					 compile->end > source->text_end))
+		err = sfu_table_refuse(source, -EBADMSG,
+				       "the table has functions outside of the code");
+	err = err ?: compile_functions(source, compile, &table->compiled);
 	if (err)
 		goto out;
 	refcount_set(&table->refs, 1);
@@ -276,20 +270,19 @@ out:
 static u64 hash_bytes(const void *bytes, size_t len, const siphash_key_t *key)
 {
 	u64 hash = 0;
-	size_t at;
+	size_t at, n;
 
 	for (at = 0; at < len; at += BYTES_AT_ONCE) {
-		hash = siphash_2u64(hash, siphash(bytes + at,
-						  min_t(size_t, len - at, BYTES_AT_ONCE),
-						  key), key);
+		n = min_t(size_t, len - at, BYTES_AT_ONCE);
+		hash = siphash_2u64(hash, siphash(bytes + at, n, key), key);
 		cond_resched();
 	}
 	return hash;
 }
 
 /*
- * Returns the table with the bytes of @source, with a reference, or NULL. Sets @key to its key. If
- * two keys are equal, the bytes are: the keys of the hashes are secret.
+ * Returns the table with the bytes of @source, with a reference, or NULL. Sets @key to the key of
+ * these bytes. Equal keys mean equal bytes: the keys of the hashes are secret.
  */
 struct sfu_table *sfu_table_find_same(const struct sfu_table_source *source,
 				      struct sfu_table_key *key)
@@ -315,7 +308,7 @@ int sfu_table_share(struct sfu_table *table, const struct sfu_table_key *key)
 	return rhashtable_insert_fast(&tables, &table->node, table_params) ? -ENOMEM : 0;
 }
 
-/* A file gives up its reference. */
+/* Drops the reference of a file. */
 void sfu_table_leave(struct sfu_table *table)
 {
 	if (!--table->nr_files)
