@@ -53,7 +53,7 @@ static bool is_loaded(const struct elf64_phdr *phdrs, unsigned int nr, const str
 }
 
 /**
- * sframe_elf_find_section() - where PT_GNU_SFRAME of a mapped file is in memory
+ * sframe_elf_find_section() - find the address of PT_GNU_SFRAME of a mapped file
  * @phdrs: the file's program headers
  * @nr: how many
  * @page_size: of the machine that has mapped the file; a power of two

@@ -29,7 +29,7 @@
 #define PIECES_SAMPLED		1024
 #define PIECES_UNSAMPLED	64
 
-/* Returns @code, set to the part of a file that is mapped; NULL: no facts can be remembered. */
+/* Sets and returns @code, which names the part of a file; NULL: no facts can be remembered. */
 static const struct sfu_code_id *identify_code(const struct sfu_range *range, struct file *file,
 					       struct sfu_code_id *code)
 {
@@ -46,7 +46,7 @@ static void remember_facts(const struct sfu_code_id *code, const struct sfu_code
 		sfu_file_remember(code, facts);
 }
 
-/* Finds the section by the headers of the file, of which nothing is believed: see map/elf.c. */
+/* Finds the section in the headers of the file, which are not trusted: see map/elf.c. */
 static int read_headers(struct sfu_prefault *prefault, struct file *file, u64 map_offset,
 			u64 *start, u64 *end)
 {

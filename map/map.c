@@ -132,7 +132,7 @@ struct sfu_range *sfu_map_find(struct sfu_map *map, unsigned long addr)
 	struct sfu_range *range = map->ranges;
 	unsigned int nr = map->nr_ranges;
 
-	/* It can only be the last one that begins at the address or before. */
+	/* Only the last range that begins at the address, or before, can cover it. */
 	while (nr > 1) {
 		unsigned int half = nr / 2;
 
@@ -145,25 +145,30 @@ struct sfu_range *sfu_map_find(struct sfu_map *map, unsigned long addr)
 	return range;
 }
 
-/* Returns entry @i of the ranges in the order of their code, or in the order of their sections. */
-static const struct sfu_range *nth(const struct sfu_map *map, bool by_section, unsigned int i)
+/*
+ * Returns range @i in the order of the code, or in the order of the sections. Returns NULL if the
+ * range does not exist, or its code or section begins at @end or later.
+ */
+static const struct sfu_range *nth_before(const struct sfu_map *map, bool by_section,
+					  unsigned int i, unsigned long end)
 {
-	return &map->ranges[by_section ? map->by_section[i] : i];
+	const struct sfu_range *range;
+
+	if (i >= (by_section ? map->nr_placed : map->nr_ranges))
+		return NULL;
+	range = &map->ranges[by_section ? map->by_section[i] : i];
+	return (by_section ? range->section.start : range->start) < end ? range : NULL;
 }
 
-static unsigned int nr_entries(const struct sfu_map *map, bool by_section)
-{
-	return by_section ? map->nr_placed : map->nr_ranges;
-}
-
-/* Returns the number of the first of these entries that ends after an address. */
+/* Returns the number, in one of the two orders, of the first range that ends after an address. */
 static unsigned int first_after(const struct sfu_map *map, bool by_section, unsigned long addr)
 {
-	unsigned int low = 0, high = nr_entries(map, by_section);
+	unsigned int low = 0, high = by_section ? map->nr_placed : map->nr_ranges;
 
 	while (low < high) {
 		unsigned int middle = low + (high - low) / 2;
-		const struct sfu_range *range = nth(map, by_section, middle);
+		/* Each range begins before the last address. */
+		const struct sfu_range *range = nth_before(map, by_section, middle, ~0UL);
 
 		if ((by_section ? range->section.end : range->end) > addr)
 			high = middle;
@@ -171,18 +176,6 @@ static unsigned int first_after(const struct sfu_map *map, bool by_section, unsi
 			low = middle + 1;
 	}
 	return low;
-}
-
-/* Returns entry @i, or NULL if it does not exist, or begins at @end or later. */
-static const struct sfu_range *nth_before(const struct sfu_map *map, bool by_section,
-					  unsigned int i, unsigned long end)
-{
-	const struct sfu_range *range;
-
-	if (i >= nr_entries(map, by_section))
-		return NULL;
-	range = nth(map, by_section, i);
-	return (by_section ? range->section.start : range->start) < end ? range : NULL;
 }
 
 /* Returns the first range that ends after @start and begins before @end, or NULL. */
@@ -199,18 +192,12 @@ bool sfu_map_covers(const struct sfu_map *map, unsigned long start, unsigned lon
 	       nth_before(map, true, first_after(map, true, start), end);
 }
 
-/**
- * sfu_map_unmap() - addresses of the process have been unmapped
- * @map: its map
- * @start: first address
- * @end: one past the last address
- * @code_remains: set if code of a range that was marked is mapped outside of these addresses
- *
- * A range that has lost code or its section, even in part, is unmapped as a whole.
- *
- * Context: Any but NMI, while the map is held by RCU or a reference. Does not sleep.
- * Return: false if there are more ranges than may be marked at once. Then the caller must
- * not use the map any more.
+/*
+ * Addresses of the process have been unmapped, from @start up to @end. A range that has lost code
+ * or its section, even in part, is marked as unmapped. Sets @code_remains if code of such a range
+ * is mapped outside of these addresses. Returns false if there are more ranges than may be marked
+ * at once: then the map must not be used any more. Any context but NMI, while the map is held by
+ * RCU or a reference; does not sleep.
  */
 bool sfu_map_unmap(struct sfu_map *map, unsigned long start, unsigned long end, bool *code_remains)
 {

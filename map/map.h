@@ -14,41 +14,26 @@
 
 struct file;
 
-/**
- * struct sfu_range - a range of executable addresses, which is one VMA
- * @start: first address of the code
- * @end: one past its last address
- * @vma: what is mapped there
- * @vma.file: the mapped file, or NULL; only compared, never used
- * @vma.offset: of @start in that file, in bytes
- * @section: the section that describes the code
- * @habit: enum sframe_habit of the code
- * @asked: address in anonymous code at which a walk needed the habit, else 0. Written in any
- *	context, without a lock
- * @starts: functions seen in anonymous code
- * @nr_read: pages of anonymous code that were read for them, from its start on
- * @was_read: all of the anonymous code was read
- * @has_no_data: its file has neither a section nor a table, and keeps no frame pointers. Constant
- *	once published
- * @is_unnamed: the file is shared memory without a name. A JIT may have its code there
- * @unmapped: the code or its section has been unmapped. Read in any context, never cleared
+/*
+ * A range of executable addresses, which is one VMA. Any context reads @unmapped, and writes
+ * @asked, without a lock; @unmapped is never cleared.
  */
 struct sfu_range {
-	unsigned long		start;
-	unsigned long		end;
+	unsigned long		start;		/* first address of the code */
+	unsigned long		end;		/* one past its last address */
 	struct {
-		const struct file	*file;
-		unsigned long		offset;
+		const struct file	*file;	/* that is mapped, or NULL; only compared */
+		unsigned long		offset;	/* of @start in @file, in bytes */
 	}			vma;
-	struct sfu_section	section;
-	unsigned long		asked;
-	struct sframe_starts	starts;
-	unsigned int		nr_read;
-	u8			habit;
-	bool			was_read;
-	bool			has_no_data;
-	bool			is_unnamed;
-	bool			unmapped;
+	struct sfu_section	section;	/* describes the code */
+	unsigned long		asked;		/* where a walk needed the habit, else 0 */
+	struct sframe_starts	starts;		/* functions seen in anonymous code */
+	unsigned int		nr_read;	/* pages of anonymous code, read for @starts */
+	u8			habit;		/* enum sframe_habit of the code */
+	bool			was_read;	/* all of the anonymous code was read */
+	bool			has_no_data;	/* no section, table or frame pointers */
+	bool			is_unnamed;	/* shared memory, where a JIT may have code */
+	bool			unmapped;	/* the code or its section has been unmapped */
 };
 
 /* The ranges of a process beyond this number are not in its map. */
@@ -58,20 +43,20 @@ struct sfu_range {
  * struct sfu_map - the executable ranges of a process, as one scan found them
  * @rcu: frees the map
  * @refs: one reference of each process that has the map, and one of a scan that copies it
- * @nr_ranges: in @ranges
- * @nr_placed: in @by_section
+ * @nr_ranges: number of @ranges
+ * @nr_placed: number of ranges in @by_section
  * @nr_sections: ranges that had a usable section when they were scanned, or may have one
  * @generation: sfu_table_generation before the map was scanned
- * @valid_until: after that, a file may have changed whose table the map uses; in jiffies
- * @is_incomplete: headers of a file were not in memory, or there was no room: there may be more
- *	sections
+ * @valid_until: after this time, in jiffies, a file whose table the map uses may have changed
+ * @is_incomplete: headers of a file were not in memory, or there was no room for a table: there may
+ *	be more sections
  * @main_ra: the return address in the code that calls main(), once a walk has found it,
  *	else 0. Written and read by walks in any context, without a lock
  * @thread_ra: the return address in the code that calls the function of a thread, or 0; as @main_ra
- * @by_section: indices of the ranges whose sections have a place, in the order of the
- *	sections; after @ranges. Two sections are the same or disjoint
- * @ranges: ascending, disjoint. Constant once published, except for
- *	&sfu_range.unmapped and &sfu_section.state
+ * @by_section: indices of the ranges whose sections have a place, in the order of the sections,
+ *	which are equal or disjoint; stored after @ranges
+ * @ranges: ascending, disjoint. Constant once published, except for &sfu_range.unmapped,
+ *	&sfu_range.asked and &sfu_section.state
  */
 struct sfu_map {
 	struct rcu_head		rcu;
@@ -88,7 +73,7 @@ struct sfu_map {
 	struct sfu_range	ranges[] __counted_by(nr_ranges);
 };
 
-/* Returns true if a table was loaded, or a reader has begun to load tables, since the scan. */
+/* Returns true if a table was loaded, or a reader has opened the device, since the scan. */
 static inline bool sfu_map_lacks_tables(const struct sfu_map *map)
 {
 	return map->generation != (unsigned int)atomic_read(&sfu_table_generation);

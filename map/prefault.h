@@ -12,26 +12,20 @@ struct mm_struct;
 /* Parts of files that one scan has missed. Half: a new program needs more scans. Twice: memory. */
 #define SFU_MAX_COLD	8
 
-/**
- * struct sfu_prefault - what one scan does to make pages present
- * @bytes: bytes that may still be examined
- * @nr_examined: pages that the scan has examined
- * @nr_mapped: pages that the scan has made present
- * @lacks_memory: there was no memory for a page table: another try would cost the group much
- * @nr_cold: in @cold
- * @bytes_cold: bytes of the parts in @cold
- * @cold: parts of files that are not in the page cache: referenced file, offset and bytes
+/*
+ * What one scan does to make pages present. @lacks_memory: there was no memory for a page table, so
+ * the scan tries no other: each try would cost the control group much.
  */
 struct sfu_prefault {
-	unsigned long		bytes;
-	unsigned int		nr_examined;
-	unsigned int		nr_mapped;
+	unsigned long		bytes;		/* that may still be examined */
+	unsigned int		nr_examined;	/* pages */
+	unsigned int		nr_mapped;	/* pages that the scan has made present */
 	bool			lacks_memory;
-	unsigned int		nr_cold;
-	loff_t			bytes_cold;
-	struct sfu_cold_file {
-		struct file	*file;
-		loff_t		pos;
+	unsigned int		nr_cold;	/* parts in @cold */
+	loff_t			bytes_cold;	/* bytes of these parts */
+	struct sfu_cold_file {			/* a part of a file, not in the page cache */
+		struct file	*file;		/* referenced */
+		loff_t		pos;		/* in bytes */
 		loff_t		len;
 	}			cold[SFU_MAX_COLD];
 };

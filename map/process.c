@@ -45,8 +45,8 @@ struct sfu_map *sfu_process_get_map(struct sfu_process *process)
 }
 
 /*
- * The next event that maps something at these addresses requests a scan. A scan forgets this. If
- * the process is scanned at this moment, it may be lost.
+ * Notes addresses: the next event that maps something there requests a scan. A scan clears the
+ * note, also if the note is made during the scan.
  */
 void sfu_process_await(struct sfu_process *process, unsigned long start, unsigned long end)
 {
@@ -56,7 +56,7 @@ void sfu_process_await(struct sfu_process *process, unsigned long start, unsigne
 	WRITE_ONCE(process->vma_hints.await_end, max(READ_ONCE(process->vma_hints.await_end), end));
 }
 
-/* Takes @map from a process, unless the process has another map by now. */
+/* Removes @map from a process. Returns false if the process has another map by now. */
 static bool drop_map(struct sfu_process *process, struct sfu_map *map)
 {
 	if (unrcu_pointer(cmpxchg(&process->map, RCU_INITIALIZER(map), NULL)) != map)
@@ -67,8 +67,8 @@ static bool drop_map(struct sfu_process *process, struct sfu_map *map)
 
 /*
  * Addresses of a process have been unmapped, from @start up to @end. Most mappings have neither
- * code nor a section. A map that processes share is not changed: the process goes on without one
- * until the next scan. So does a process that unmaps very many ranges at once. Returns false if the
+ * code nor a section. A map that processes share is not changed: the process has no map until the
+ * next scan. A process that unmaps very many ranges at once has none, either. Returns false if the
  * process has no map any more, and needs a scan.
  */
 bool sfu_process_unmap(struct sfu_process *process, unsigned long start, unsigned long end)
@@ -85,14 +85,14 @@ bool sfu_process_unmap(struct sfu_process *process, unsigned long start, unsigne
 			sfu_process_await(process, start, end);
 		return true;
 	}
-	/* If a scan has published another map meanwhile, that one is without these addresses. */
+	/* A map that a scan has published meanwhile does not have these addresses. */
 	if (!drop_map(process, map))
 		return true;
 	WRITE_ONCE(process->inherited.map, NULL);
 	return false;
 }
 
-/* Samples use a new map from now on. This takes the reference of the caller. */
+/* Gives samples a new map, and takes the reference of the caller. */
 void sfu_process_publish(struct sfu_process *process, struct sfu_map *map)
 {
 	struct sfu_map *last;
@@ -105,9 +105,8 @@ void sfu_process_publish(struct sfu_process *process, struct sfu_map *map)
 }
 
 /*
- * The first scan of a child is over: it uses the map of its parent no more. The scan has published
- * another one, or has failed. If it has failed, the child keeps the map only if that is known to
- * be right.
+ * The first scan of a child has published a map, or has failed. If the scan has failed, the child
+ * keeps the map of its parent only if this map has been found to match.
  */
 void sfu_process_drop_inherited(struct sfu_process *process)
 {
@@ -118,6 +117,6 @@ void sfu_process_drop_inherited(struct sfu_process *process)
 	map = READ_ONCE(process->inherited.map);
 	if (map)
 		drop_map(process, map);
-	/* After the map: a walk that has it must know whose it is. */
+	/* After the map: a walk that has the map must know whose map it is. */
 	smp_store_release(&process->inherited.map, NULL);
 }

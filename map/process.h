@@ -27,77 +27,54 @@ struct task_struct;
  */
 #define SFU_GFP_TASK	(GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
 
-/**
- * struct sfu_request - a request to scan the process, see map/request.c
- * @work: task work of @holder
- * @irq_work: from a sample in any context to @work
- * @sampled: the task of that sample; referenced. NULL: @irq_work is not in use
- * @lock: protects the members below. May be taken with interrupts disabled
- * @holder: the task that will scan; NULL: nothing is pending. It has not run @work yet,
- *	so it exists
- * @reason: the reason that asks for most
- * @is_closed: the process has ended, or the module goes: refuse requests
- */
+/* A request to scan a process, see map/request.c. @lock may be taken with interrupts disabled. */
 struct sfu_request {
-	struct callback_head	work;
-	struct irq_work		irq_work;
-	struct task_struct	*sampled;
-	raw_spinlock_t		lock;
-	struct task_struct	*holder;
-	enum sfu_scan_reason	reason;
-	bool			is_closed;
+	struct callback_head	work;		/* task work of @holder */
+	struct irq_work		irq_work;	/* from a sample in any context to @work */
+	struct task_struct	*sampled;	/* referenced; NULL: @irq_work is not in use */
+	raw_spinlock_t		lock;		/* protects the members below */
+	struct task_struct	*holder;	/* exists until it has run @work; NULL: none */
+	enum sfu_scan_reason	reason;		/* the reason that asks for most */
+	bool			is_closed;	/* the process has ended, or the module goes */
 };
 
-/**
- * struct sfu_process - a process whose mappings are known
- * @node: in the table of processes
- * @spare: in the list of spare ones
- * @mm: its memory; only compared
- * @number: of this memory, never used twice
- * @refs: one of the table, and one of each request and scan that is under way
- * @lock: held by the scanner. It is only tried, so nobody waits for it
- * @map: its map. Set by the scanner, removed by any context but NMI
- * @inherited.map: @map, as long as it is the map of the parent, else NULL; only compared
- * @inherited.matches: this process has been found to have all of @inherited.map. Else the first
- *	scan finds that out, before the process enters user mode
- * @quota: when it may be scanned
- * @vma_hints.has_new_code: events have reported mappings that the next scan finds. Set by events,
- *	which hold mmap_lock for writing, and cleared by scans, which hold it for reading. (Before
- *	6.5 a stack that grows is reported under mmap_lock held for reading, and is no code.)
- * @vma_hints.await_start: sections that are not mapped yet, or not any more, begin here
- * @vma_hints.await_end: and end here
- * @jit.tables: tables for code that the process makes; changed under @lock, read under RCU
- * @jit.asked_addr: code without data that a walk has found, or 0. Any context writes it
- * @jit.ask_at: before this time, in jiffies, walks note no other code
- * @jit.ask_wait: how long that is, in jiffies; twice as long each time, until a table is loaded
- * @request: who scans next
- * @rcu: frees the process
- */
+/* A process whose mappings are known. */
 struct sfu_process {
 	union {
-		struct hlist_node	node;
-		struct llist_node	spare;
+		struct hlist_node	node;	/* in the table of processes */
+		struct llist_node	spare;	/* in the list of spare processes */
 	};
-	struct mm_struct	*mm;
-	u64			number;
-	refcount_t		refs;
-	struct mutex		lock;	/* of the scanner; only tried */
-	struct sfu_map __rcu	*map;
+	struct mm_struct	*mm;		/* its memory; only compared */
+	u64			number;		/* of this memory, never used twice */
+	refcount_t		refs;		/* of the table, and of each request and scan */
+	struct mutex		lock;		/* of the scanner; only tried: nothing waits */
+	struct sfu_map __rcu	*map;		/* any context but NMI may remove it */
 	struct {
-		struct sfu_map	*map;
-		bool		matches;
+		struct sfu_map	*map;		/* of the parent, as long as @map is this map */
+		bool		matches;	/* the process has all that is in this map */
 	}			inherited;
-	struct sfu_quota	quota;
+	struct sfu_quota	quota;		/* when the process may be scanned */
+	/*
+	 * What the next scan finds. Events set @has_new_code under mmap_lock held for writing, and
+	 * scans clear it under mmap_lock held for reading. (Before 6.5 a stack that grows is
+	 * reported under mmap_lock held for reading, and is no code.) Sections that are not mapped
+	 * yet, or not any more, lie between @await_start and @await_end.
+	 */
 	struct {
 		bool		has_new_code;
 		unsigned long	await_start;
 		unsigned long	await_end;
 	}			vma_hints;
+	/*
+	 * Tables for code that the process makes: @tables is changed under @lock, and read under
+	 * RCU. A walk notes the address of code without data in @asked_addr, in any context, but
+	 * not before @ask_at. The wait is twice as long each time, until a table is loaded.
+	 */
 	struct {
 		struct list_head	tables;
-		unsigned long		asked_addr;
-		unsigned long		ask_at;
-		unsigned long		ask_wait;
+		unsigned long		asked_addr;	/* or 0 */
+		unsigned long		ask_at;		/* in jiffies */
+		unsigned long		ask_wait;	/* in jiffies */
 	}			jit;
 	struct sfu_request	request;
 	struct rcu_head		rcu;

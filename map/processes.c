@@ -31,7 +31,7 @@ static DEFINE_RAW_SPINLOCK(processes_lock);
 static bool is_open;
 static u64 last_number;
 
-/* Returns the process with this memory, or NULL. Mostly there is none, and that costs one load. */
+/* Returns the process with this memory, or NULL. Most memory has none: then this is one load. */
 struct sfu_process *sfu_processes_find(struct mm_struct *mm)
 {
 	struct sfu_process *process;
@@ -65,14 +65,10 @@ static struct sfu_process *add_locked(struct mm_struct *mm, struct sfu_map *map)
 	return process;
 }
 
-/**
- * sfu_processes_add() - a new process is known from now on
- * @mm: its memory, which has users
- * @map: its map, or NULL; this takes the reference of the caller
- *
- * Context: Any, NMI included, under rcu_read_lock().
- * Return: The process. NULL: it is known already, there is no spare one, the table is closed, or
- * another CPU holds processes_lock.
+/*
+ * Adds a process with this memory, which has users, and this map, or NULL. Takes the reference of
+ * the map. Returns the process; NULL if it is known already, there is no spare one, the table is
+ * closed, or another CPU holds processes_lock. Any context, NMI included, under rcu_read_lock().
  */
 struct sfu_process *sfu_processes_add(struct mm_struct *mm, struct sfu_map *map)
 {
@@ -80,7 +76,7 @@ struct sfu_process *sfu_processes_add(struct mm_struct *mm, struct sfu_map *map)
 	unsigned long flags;
 	unsigned int i;
 
-	/* Another CPU holds the lock for a moment only, this one until the sample is over. */
+	/* Another CPU soon drops the lock. If this CPU has it, only the end of the sample helps. */
 	for (i = 0; i < LOCK_TRIES; i++) {
 		if (!raw_spin_trylock_irqsave(&processes_lock, flags)) {
 			cpu_relax();
@@ -108,7 +104,7 @@ static void remove_process(struct sfu_process *process)
 	if (!was_known)
 		return;
 	sfu_request_close(process);
-	/* A map that is shared no more can be changed again. */
+	/* The last process that still shares the map can then change it again. */
 	sfu_map_put(unrcu_pointer(xchg(&process->map, NULL)));
 	sfu_process_put(process);
 }
@@ -128,7 +124,7 @@ void sfu_processes_end(struct mm_struct *mm)
 	rcu_read_unlock();
 }
 
-/* Returns the process of current with a reference, or NULL if it cannot be added. */
+/* Returns the process of current with a reference, and adds it if needed. NULL: it cannot. */
 struct sfu_process *sfu_processes_get(struct mm_struct *mm)
 {
 	struct sfu_process *process;
@@ -155,17 +151,12 @@ int sfu_processes_scan(struct mm_struct *mm)
 	return err;
 }
 
-static void set_open(bool open)
-{
-	raw_spin_lock_irq(&processes_lock);
-	is_open = open;
-	raw_spin_unlock_irq(&processes_lock);
-}
-
-/* Processes may be added from now on: the hooks of events are set. */
+/* Lets processes be added: the hooks of events are set. */
 void sfu_processes_open(void)
 {
-	set_open(true);
+	raw_spin_lock_irq(&processes_lock);
+	is_open = true;
+	raw_spin_unlock_irq(&processes_lock);
 }
 
 /* Forgets all processes, and adds none. The caller removes the hooks of events after this. */
@@ -174,10 +165,12 @@ void sfu_processes_close(void)
 	struct sfu_process *process;
 	unsigned int i;
 
-	set_open(false);
+	raw_spin_lock_irq(&processes_lock);
+	is_open = false;
+	raw_spin_unlock_irq(&processes_lock);
 	for (i = 0; i < HASH_SIZE(processes); i++) {
 		rcu_read_lock();
-		/* A process that is removed stays in the grace period, with its next one. */
+		/* A process that is removed stays in memory under RCU, with its next pointer. */
 		hlist_for_each_entry_rcu(process, &processes[i], node)
 			remove_process(process);
 		rcu_read_unlock();

@@ -13,25 +13,18 @@ enum sfu_scan_reason {
 	SFU_SCAN_SAMPLE,	/* a sample has missed something, or is about to */
 };
 
-/**
- * struct sfu_quota - when a process may be scanned
- * @scan_at: no scan before this time, in ns of ktime_get_mono_fast_ns()
- * @sample_at: no scan for a sample before this time
- * @wait: ns from the last scan for a sample to @sample_at, if that scan has found nothing new
- * @began_at: when an event has reported the process, in ns; 0: it ran before
- * @event_scans: scans that events may still request. Each scan for an event takes one, each sample
- *	gives one back. Any context writes it, without a lock: some may be lost
- * @nr_sample_scans: scans for a sample, up to the number after which all sections are examined
- *
- * A scan writes the other members, under &sfu_process.lock.
+/*
+ * When a process may be scanned. Times are in ns of ktime_get_mono_fast_ns(). A scan for an event
+ * decreases @event_scans, a sample increases it: any context writes it, without a lock, so a change
+ * may be lost. A scan writes the other members under &sfu_process.lock.
  */
 struct sfu_quota {
-	s64	scan_at;
-	s64	sample_at;
-	s64	wait;
-	s64	began_at;
-	u8	event_scans;
-	u8	nr_sample_scans;
+	s64	scan_at;	/* no scan before this time */
+	s64	sample_at;	/* no scan for a sample before this time */
+	s64	wait;		/* from a scan for a sample that has found nothing to @sample_at */
+	s64	began_at;	/* when an event has reported the process; 0: it ran before */
+	u8	event_scans;	/* scans that events may still request */
+	u8	nr_sample_scans; /* scans for a sample, at most SAMPLE_SCANS_MAX */
 };
 
 /*

@@ -52,7 +52,7 @@
 #define COST_PAGE	1000
 #define COST_PIECE	300
 
-/* Makes the first @size bytes of a section present. */
+/* Makes pages of the first @size bytes of a section present. */
 static void prefault(struct sfu_scan *scan, const struct sfu_range *range, unsigned long size)
 {
 	const struct sfu_section *section = &range->section;
@@ -61,7 +61,7 @@ static void prefault(struct sfu_scan *scan, const struct sfu_range *range, unsig
 			 section->start + min(size, section->end - section->start));
 }
 
-/* Returns the state of the section that describes a range, after a look at it. */
+/* Locates the section of a file, reads its header, and returns the new state of the section. */
 static enum sfu_section_state examine_section(struct sfu_scan *scan, struct sfu_range *range,
 					      struct file *file)
 {
@@ -99,8 +99,8 @@ static enum sfu_section_state examine_section(struct sfu_scan *scan, struct sfu_
 }
 
 /*
- * Finds the section of the file itself. The section of the parent may be bad because the parent has
- * written to its copy.
+ * Finds the section in the file itself. A section that the parent has found to be bad is examined
+ * again: the parent may have written to its own copy.
  */
 static void find_mapped(struct sfu_scan *scan, struct sfu_range *range, struct file *file,
 			bool is_known)
@@ -148,10 +148,7 @@ static bool find_table(struct sfu_scan *scan, struct sfu_range *range, const str
 	return true;
 }
 
-/*
- * Returns true if the scan copies what the last map has of the process. It does not if the map is
- * the parent's.
- */
+/* Returns true if the scan copies known ranges of the last map, which is not the parent's. */
 static bool is_for_new_code(const struct sfu_scan *scan)
 {
 	return scan->reason == SFU_SCAN_NEW_CODE && !scan->is_borrowed;
@@ -188,10 +185,10 @@ static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma, struct s
 			.vma = { .file = file, .offset = sfu_vma_offset(vma) },
 			.is_unnamed = file && IS_PRIVATE(file_inode(file)),
 		};
-	/* The process may have another table by now. A child has none. */
+	/* sfu_jit_find() looks for the table again: it may be over. A child has no such table. */
 	if (section->source == SFU_SOURCE_PROCESS)
 		sfu_section_reset(section, SFU_SECTION_NONE);
-	/* What the parent's section says is remembered for the parent. */
+	/* The rows of the parent's section stay in row caches for the parent. */
 	if (scan->is_borrowed && !section->table)
 		sfu_section_renumber(section);
 
@@ -358,13 +355,9 @@ static int scan_locked(struct sfu_scan *scan)
 	return err;
 }
 
-/**
- * sfu_scan() - scan the current process
- * @process: the process; its memory is current's
- * @reason: why
- *
- * Context: Task. May sleep; tries the locks of the process and waits for none.
- * Return: 0, also if no scan is due; -EAGAIN if another task scans, or mmap_lock is held; -ENOMEM.
+/*
+ * Scans the process of current. Returns 0, also if no scan is due; -EAGAIN if another task scans,
+ * or mmap_lock is held; -ENOMEM. Task context; may sleep, but waits for no lock of the process.
  */
 int sfu_scan(struct sfu_process *process, enum sfu_scan_reason reason)
 {
@@ -377,9 +370,9 @@ int sfu_scan(struct sfu_process *process, enum sfu_scan_reason reason)
 	}
 	if (err == -EAGAIN)
 		sfu_count(lost_scans);
-	/* The first scan is over: the map of the parent must not be used any more. */
+	/* After the first scan, the map of the parent must not be used any more. */
 	sfu_process_drop_inherited(process);
-	/* Now the reader finds the locks free. */
+	/* The reader finds the locks free, because this scan has dropped them. */
 	sfu_jit_ask(process);
 	sfu_prefault_finish(&scan.prefault);
 	return err;

@@ -17,28 +17,17 @@ struct sfu_range;
 /* Task context: may sleep, and tries mmap_lock. */
 int sfu_scan(struct sfu_process *process, enum sfu_scan_reason reason);
 
-/**
- * struct sfu_scan - the state of one scan
- * @process: the process
- * @mm: its memory
- * @last: its map so far, or NULL
- * @map: its new map
- * @reason: why the process is scanned
- * @is_borrowed: @last is the map of the parent
- * @found_new: the scan has found or brought in something that @last does not have
- * @prefault: pages of sections
- * @nr_pieces: pieces of code that the scan has read
- */
+/* The state of one scan. */
 struct sfu_scan {
 	struct sfu_process	*process;
 	struct mm_struct	*mm;
-	struct sfu_map		*last;
-	struct sfu_map		*map;
+	struct sfu_map		*last;		/* the map before the scan, or NULL */
+	struct sfu_map		*map;		/* the new map */
 	enum sfu_scan_reason	reason;
-	bool			is_borrowed;
-	bool			found_new;
-	struct sfu_prefault	prefault;
-	unsigned int		nr_pieces;
+	bool			is_borrowed;	/* @last is the map of the parent */
+	bool			found_new;	/* something that @last does not have */
+	struct sfu_prefault	prefault;	/* pages of sections */
+	unsigned int		nr_pieces;	/* pieces of code that the scan has read */
 };
 
 /* Facts about the code of a range, see map/facts.c. */

@@ -89,23 +89,6 @@ bool sfu_section_add_row(struct sfu_section *section, struct sfu_lookup *lookup,
 	return true;
 }
 
-/* Finds a row in a table. Returns as sfu_section_find_row(). */
-static int find_table_row(const struct sfu_section *section, struct sfu_lookup *lookup,
-			  unsigned long addr, struct sframe_row *row)
-{
-	const struct sframe_compiled *table = &section->compiled->table;
-	u32 nr;
-	int err = sframe_charge(&lookup->rd, SFU_TABLE_COST);
-
-	if (err)
-		return err;
-	nr = sframe_compiled_find(table, addr - section->bias);
-	if (!nr)
-		return -ENOENT;
-	sframe_compiled_get_row(table, nr, row);
-	return 0;
-}
-
 /*
  * Finds the start of the function with an instruction at @addr, which has a row, in a table.
  * Returns 0 if the start is not known, or the budget ends before.
@@ -132,6 +115,7 @@ int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 {
 	struct sfu_row_cache cache = sfu_lookup_cache(lookup, section);
 	u64 key = section->key_base + addr;
+	u32 nr;
 	int err;
 
 	if (sfu_section_is(section, SFU_SECTION_PENDING))
@@ -145,10 +129,17 @@ int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 
 	if (sfu_row_cache_find(cache, section->number, key) == SFU_ROW_NONE)
 		return -ENOENT;
-	if (section->compiled)
-		err = find_table_row(section, lookup, addr, row);
-	else
+	if (!section->compiled) {
 		err = find_mapped_row(section, lookup, addr, row);
+	} else {
+		err = sframe_charge(&lookup->rd, SFU_TABLE_COST);
+		if (!err) {
+			nr = sframe_compiled_find(&section->compiled->table, addr - section->bias);
+			err = nr ? 0 : -ENOENT;
+		}
+		if (!err)
+			sframe_compiled_get_row(&section->compiled->table, nr, row);
+	}
 	lookup->nr_missed += !err || err == -ENOENT;
 	if (err == -ENOENT)
 		sfu_row_cache_add(cache, section->number, key, SFU_ROW_NONE);

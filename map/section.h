@@ -43,9 +43,9 @@ struct sfu_section {
 	u64			bias;		/* what to add to an address in @table */
 	struct sframe_header	hdr;		/* checked, if it is mapped, and READY or BAD */
 	u64			number;		/* of the section, in row caches */
-	u64			key_base;	/* what to add to an address for its key there */
+	u64			key_base;	/* what to add to an address for its key in them */
 	unsigned long		entry_start;	/* of the function that jumps to the code */
-	unsigned long		entry_size;	/* its bytes; 0: functions call the code */
+	unsigned long		entry_size;	/* of this function; 0: functions call the code */
 	atomic_t		state;		/* enum sfu_section_state */
 	u8			source;		/* enum sfu_source */
 	bool			is_of_user;	/* counted for the users other than root */
@@ -64,8 +64,8 @@ struct sfu_lookup {
 	struct sfu_row_set	own;		/* a cache of one set, which no other walk uses */
 	const struct sfu_section *bad;		/* has contradicted itself in this walk, or NULL */
 	/*
-	 * The map is the parent's. What is found out about a section is not noted there, as the
-	 * process may write to its own copy of the section.
+	 * The map is the parent's. A defect of a section is not noted in it, because the process
+	 * may have written to its own copy of the section.
 	 */
 	bool			is_borrowed;
 	/* A row of a borrowed map was looked up in a mapped section, and cannot be remembered. */
@@ -79,19 +79,19 @@ static inline bool sfu_section_is(const struct sfu_section *section, enum sfu_se
 	return atomic_read(&section->state) == state;
 }
 
-/* Forgets the section: the only way back from what a scan has found. */
+/* Clears the section, and sets its state: nothing else withdraws what a scan has found. */
 static inline void sfu_section_reset(struct sfu_section *section, enum sfu_section_state state)
 {
 	*section = (struct sfu_section){ .state = ATOMIC_INIT(state) };
 }
 
-/* Row caches know nothing of the section any more. */
+/* Makes all rows that row caches have of the section invalid. */
 static inline void sfu_section_renumber(struct sfu_section *section)
 {
 	section->number = sfu_row_cache_new_section(&section->key_base);
 }
 
-/* Lets a walk use a row cache. NULL: one of its own, of two rows. */
+/* Sets the row cache of a walk. NULL: a cache of two rows that belongs to the walk. */
 static inline void sfu_lookup_use_cache(struct sfu_lookup *lookup,
 					const struct sfu_row_cache *cache)
 {
@@ -100,8 +100,8 @@ static inline void sfu_lookup_use_cache(struct sfu_lookup *lookup,
 }
 
 /*
- * The cache that a walk uses for rows of a section. The section of a borrowed map belongs to the
- * parent, and a child may have another one in its place.
+ * Returns the cache that a walk uses for rows of a section. The section of a borrowed map belongs
+ * to the parent, and a child may have another section at these addresses.
  */
 static __always_inline struct sfu_row_cache sfu_lookup_cache(struct sfu_lookup *lookup,
 							     const struct sfu_section *section)

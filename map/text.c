@@ -24,7 +24,7 @@
 #define NR_PIECES	32		/* read of one range, at most */
 #define STRIDE		13		/* coprime to NR_PIECES: each piece once, far apart */
 
-/* A function of a JIT may begin at any byte: a piece costs as much as so many of a file. */
+/* A function of a JIT may begin at any byte: a piece costs as much as 4 pieces of a file. */
 #define JIT_PIECES	4
 
 /* Pages of anonymous code that one scan reads of each range, beside those that a walk asks for. */
@@ -52,34 +52,24 @@ static int count_in_file(struct sframe_starts *starts, struct sfu_prefault *pref
 	return 0;
 }
 
-/* Counts functions in a page of anonymous code. A page that is not in memory has none. */
-static void count_in_page(struct sframe_starts *starts, unsigned long addr)
-{
-	unsigned long end = addr + PAGE_SIZE;
-	u8 text[PIECE];
-
-	for (; addr < end && !sfu_user_read(text, addr, PIECE); addr += PIECE)
-		sframe_habit_count(starts, text, PIECE, true);
-}
-
-/* The kernel has mapped this code, such as the vDSO. Only a debugger changes it, by breakpoints. */
-static bool is_special(const struct vm_area_struct *vma)
-{
-	return !vma->vm_file && vma->vm_ops;
-}
-
-/* Counts functions in @nr pages of anonymous code. */
+/* Counts functions in @nr pages of anonymous code. A page that is not in memory has none. */
 static void count_pages(struct sframe_starts *starts, unsigned long addr, unsigned int nr,
 			unsigned int *nr_pieces)
 {
+	u8 text[PIECE];
+
 	*nr_pieces += nr * JIT_PIECES * (PAGE_SIZE / PIECE);
-	for (; nr; nr--, addr += PAGE_SIZE)
-		count_in_page(starts, addr);
+	for (; nr; nr--, addr += PAGE_SIZE) {
+		unsigned long at = addr;
+
+		for (; at < addr + PAGE_SIZE && !sfu_user_read(text, at, PIECE); at += PIECE)
+			sframe_habit_count(starts, text, PIECE, true);
+	}
 }
 
 /*
- * The habit of the code before the address at which a walk needed it. There may be one function in
- * it. Functions of a JIT are told by more bytes than those of files.
+ * Returns the habit of the code before the address at which a walk needed it. There may be only one
+ * function: more bytes are needed to recognize a function of a JIT than a function of a file.
  */
 static enum sframe_habit habit_nearby(const struct sfu_range *range, unsigned int *nr_pieces)
 {
@@ -94,7 +84,7 @@ static enum sframe_habit habit_nearby(const struct sfu_range *range, unsigned in
 	return sframe_habit_of_jit(&starts);
 }
 
-/* The habit of all anonymous code of the range. Each scan reads some of it, again and again. */
+/* Returns the habit of the anonymous code of a range. Each scan reads the next pages of it. */
 static enum sframe_habit habit_of_all(struct sfu_range *range, unsigned int *nr_pieces)
 {
 	unsigned int nr_pages = (range->end - range->start) >> PAGE_SHIFT;
@@ -119,12 +109,11 @@ static enum sframe_habit habit_of_all(struct sfu_range *range, unsigned int *nr_
  *	read of anonymous code is noted in it
  * @vma: its VMA
  * @needs_all: the habit of the file is remembered for all processes, so no piece may be missing
- * @prefault: what the scan asks file systems to read; NULL: nothing
- * @nr_pieces: raised by the number of pieces of code that it reads, at most 32 of a file; by 1 for
- *	a page that is not there; by JIT_PIECES for each piece of anonymous code
+ * @prefault: takes pieces that file systems are to read; NULL: none
+ * @nr_pieces: raised by the number of pieces of code that are read, at most 32 of a file; by 1 for
+ *	a page that is not in memory; by JIT_PIECES for each piece of anonymous code
  *
- * Context: Task, under mmap_lock. Waits for nothing. Reads at most 16 KiB of a file, or 48 KiB
- * of anonymous code.
+ * Context: Task, under mmap_lock. Waits for nothing.
  * Return: The habit; SFRAME_HABIT_UNKNOWN if anonymous code does not show it, or a piece of a file
  * is not in memory.
  */
@@ -143,8 +132,9 @@ enum sframe_habit sfu_text_habit(struct sfu_range *range, const struct vm_area_s
 	enum sframe_habit habit;
 	int err;
 
+	/* The kernel has mapped code without a file that has vm_ops, such as the vDSO. */
 	if (!file)
-		return is_special(vma) ? SFRAME_HABIT_OTHER :
+		return vma->vm_ops ? SFRAME_HABIT_OTHER :
 		       habit_nearby(range, nr_pieces) ?: habit_of_all(range, nr_pieces);
 	/* Shared memory without a name, with the code of PHP's JIT: most pieces are never there. */
 	if (IS_PRIVATE(file_inode(file)))
