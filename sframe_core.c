@@ -7,17 +7,16 @@
  * the processor may mispredict the check.
  *
  * sframe_find.h has the search for a row, which is inlined for each way to read. This file has the
- * header, the meaning of a row, and the way to read memory of the kernel or of a program.
- *
- * No lock, no allocation, no logging, no kernel interface: the file compiles unchanged in the
- * module, in tests and in programs, and runs in any context.
+ * header, the meaning of a row, and the reader for bytes in memory of the kernel or of a program.
+ * It takes no lock, allocates and logs nothing, and uses no interface of the kernel: it compiles
+ * unchanged in the module, in tests and in programs, and runs in any context.
  *
  * All functions use these errors:
  *   -ENOENT	nothing is known here
  *   -EFAULT	not readable now
  *   -E2BIG	the budget of the look-up is spent
  *   -EBADMSG	the section contradicts itself, see &sframe_reader.defect
- *   -EOPNOTSUPP	well-formed, but the decoder does not follow it, likewise
+ *   -EOPNOTSUPP	well-formed, but the decoder does not follow it, see &sframe_reader.defect
  */
 #include "sframe_find.h"
 
@@ -63,7 +62,7 @@ static_assert(ARRAY_SIZE(sframe_defects) == NR_SFRAME_DEFECTS);
 
 /* Facts of an ABI that the decoder needs. */
 struct abi {
-	struct sframe_rule ra;	/* of a row that has none */
+	struct sframe_rule ra;	/* the rule of a row that stores no rule for the RA */
 	bool	is_big_endian;
 	u8	sp;		/* DWARF register numbers */
 	u8	fp;
@@ -179,14 +178,18 @@ static int check_layout(struct sframe_header *hdr, struct sframe_reader *rd,
 	return 0;
 }
 
-/*
- * Checks the header of a section, and fills @hdr. Nothing is read: @raw is the header as it is
- * stored, and @rd takes the defect. @addr: of the section in the address space of the code it
- * describes. @len: bytes that may belong to the section; usually more than it uses.
+/**
+ * sframe_header_check() - check the header of a section
+ * @hdr: set to the checked header
+ * @rd: takes the defect; nothing is read
+ * @raw: the header as it is stored
+ * @addr: address of the section in the address space of the code that it describes
+ * @len: bytes that may belong to the section; it may use fewer
  *
  * Implements "SFrame Header" of the specification, for all versions, both byte orders and all ABIs.
- * A caller that serves one ABI compares &sframe_header.abi. Returns -ENOENT for an all-zero
- * section, as linkers leave it.
+ * A caller that serves one ABI compares &sframe_header.abi.
+ *
+ * Return: 0; -EBADMSG with a defect; -ENOENT for a section of zeros, which linkers may leave.
  */
 int sframe_header_check(struct sframe_header *hdr, struct sframe_reader *rd,
 			const struct sframe_raw_header *raw, u64 addr, u64 len)
@@ -199,10 +202,10 @@ int sframe_header_check(struct sframe_header *hdr, struct sframe_reader *rd,
 }
 
 /*
- * Bytes of the data words, by the info word; SFRAME_NO_SIZE if the word size is undefined. Bit 0
- * of the info word is the base of the CFA, bits 1 to 4 are the number of words, bits 5 and 6
- * their size, and bit 7 says that the RA is mangled. The info word is a byte: no index of this
- * table is out of its bounds.
+ * Bytes of the data words of a row, by its info word; SFRAME_NO_SIZE if the word size is undefined.
+ * Bit 0 of the info word is the base of the CFA, bits 1 to 4 are the number of words, bits 5 and 6
+ * their size, and bit 7 says that the RA is mangled. The info word is a byte, so no index is out of
+ * bounds.
  */
 const u16 sframe_words_sizes[256] = {
 	[0x00] = 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7,
@@ -246,7 +249,7 @@ static int mend_s390x_cfa(const struct sframe_header *hdr, struct sframe_reader 
 	return 0;
 }
 
-/* RA or FP. s390x stores "no rule" as 0, and its V2 a register as an odd word. */
+/* Corrects the rule of the RA or FP. 0 is "no rule"; in V2 of s390x an odd word is a register. */
 static int mend_s390x_saved(const struct sframe_header *hdr, struct sframe_reader *rd,
 			    struct sframe_rule *rule)
 {
@@ -295,8 +298,8 @@ static __always_inline int decode_default(const struct sframe_header *hdr, struc
 }
 
 /*
- * One rule of the flexible form: a control word and an offset. A single 0 means
- * "no rule here" and leaves @rule as the caller has set it.
+ * Decodes a rule of the flexible form: a control word and an offset. A single 0 means "no rule" and
+ * leaves @rule as the caller has set it. @i: the next word.
  */
 static int decode_flex_rule(const struct sframe_header *hdr, struct sframe_reader *rd,
 			    const struct sframe_raw_row *raw, u32 *i,
@@ -349,17 +352,11 @@ static noinline int decode_flex(const struct sframe_header *hdr, struct sframe_r
 	return err;
 }
 
-/* A function without rows, see num_fres in "SFrame FDE". V1 and V2 do not define its meaning. */
-static int describe_empty(const struct sframe_header *hdr, struct sframe_row *row)
-{
-	row->outermost = !row->signal;
-	return hdr->version < SFRAME_VERSION_3 ? -ENOENT : 0;
-}
-
 /*
  * Decodes a stored row. Nothing is read, and @rd takes the defect. Implements "SFrame FRE Info
  * Word", "ABI/arch-specific definition" (DEFAULT) and "Flexible FDE type" (FLEX). A row without
- * words marks the outermost frame (V2 erratum 2, V3). Returns -EBADMSG if the words do not fit the
+ * words marks the outermost frame (V2 erratum 2, V3). V1 and V2 do not define the meaning of a
+ * function without rows, see num_fres in "SFrame FDE". Returns -EBADMSG if the words do not fit the
  * form; -EOPNOTSUPP if a rule names a register that no pt_regs holds, as assemblers do by mistake,
  * or an offset does not fit &sframe_rule.off.
  */
@@ -374,8 +371,10 @@ int sframe_decode_row(const struct sframe_header *hdr, struct sframe_reader *rd,
 	};
 	if (unlikely(raw->form)) {
 		row->signal = raw->form & SFRAME_FORM_SIGNAL;
-		if (raw->form & SFRAME_FORM_EMPTY)
-			return describe_empty(hdr, row);
+		if (raw->form & SFRAME_FORM_EMPTY) {
+			row->outermost = !row->signal;
+			return hdr->version < SFRAME_VERSION_3 ? -ENOENT : 0;
+		}
 		row->pcmask = raw->form & SFRAME_FORM_PCMASK;
 		if (raw->form & SFRAME_FORM_FLEX && !row->outermost)
 			return decode_flex(hdr, rd, raw, row);
@@ -383,7 +382,7 @@ int sframe_decode_row(const struct sframe_header *hdr, struct sframe_reader *rd,
 	return row->outermost ? 0 : decode_default(hdr, rd, raw, row);
 }
 
-/* As sframe_decode_found(), of repetitive code. */
+/* Decodes a row of repetitive code, for sframe_decode_found(). */
 int sframe_decode_plt(const struct sframe_header *hdr, struct sframe_reader *rd,
 		      const struct sframe_raw_row *raw, struct sframe_row *row)
 {
@@ -510,8 +509,8 @@ int sframe_rows_next(struct sframe_rows *rows, struct sframe_reader *rd, struct 
 }
 
 /*
- * Finds and decodes the row that holds at the address @pc of an instruction; for a return address,
- * one less. That is the last row that starts at or below @pc. Only that row is decoded.
+ * Finds and decodes the row that holds at the address @pc of an instruction, or one byte before a
+ * return address: the last row that starts at or below @pc. Only this row is decoded.
  */
 int sframe_find_row(const struct sframe_header *hdr, struct sframe_reader *rd,
 		    u64 pc, struct sframe_row *row)

@@ -24,8 +24,8 @@
 static bool is_abandoned;
 
 /*
- * The kernel exports no look-up of names. A kprobe does it, and this one is disabled: it
- * patches no code. If it cannot be registered, it has still looked the name up.
+ * Returns the address of a function, or 0. The kernel exports no look-up of names, but a kprobe
+ * looks its name up, even if it cannot be registered. A disabled kprobe patches no code.
  */
 static unsigned long find_function(const char *function)
 {
@@ -41,30 +41,25 @@ static unsigned long find_function(const char *function)
 	return addr;
 }
 
-/* kallsyms prefers the kernel's functions. But the kernel may have none of this name. */
-static bool is_of_module(unsigned long addr)
-{
-	char symbol[KSYM_SYMBOL_LEN];
-
-	sprint_symbol_no_offset(symbol, addr);
-	return strchr(symbol, '[');	/* "function [module]" */
-}
-
+/* If the kernel has no function of this name, kallsyms may find a function of a module. */
 static int set_filter(struct ftrace_ops *ops, const char *function)
 {
 	unsigned long addr = (unsigned long)ops->private ?: find_function(function);
+	char symbol[KSYM_SYMBOL_LEN] = "";
 	int err;
 
 	if (!sfu_hook_is_alive())
 		return -ESHUTDOWN;
-	if (!addr || is_of_module(addr))
+	if (addr)
+		sprint_symbol_no_offset(symbol, addr);
+	if (!addr || strchr(symbol, '['))	/* "function [module]" */
 		return -ENODEV;
 	ops->private = (void *)addr;
 	err = ftrace_set_filter_ip(ops, addr, 0, 1);
 	return err == -EINVAL ? -ENODEV : err;
 }
 
-/* 6.12 leaves a pointer to the filter that it has freed: the next hook begins anew. */
+/* Frees the filter. 6.12 leaves a pointer to it, so all that ftrace has stored is cleared. */
 static void forget_filter(struct ftrace_ops *ops)
 {
 	ftrace_free_filter(ops);
@@ -104,7 +99,7 @@ int sfu_hook(struct ftrace_ops *ops, const char *function)
 	return err;
 }
 
-/* As sfu_hook(), for a hook without which no stack can be unwound: the kernel's log says why. */
+/* As sfu_hook(), for a hook without which no stack can be unwound. An error is logged. */
 int sfu_hook_required(struct ftrace_ops *ops, const char *function)
 {
 	int err = sfu_hook(ops, function);

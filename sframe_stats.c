@@ -15,7 +15,7 @@ struct sfu_held sfu_held;
 
 static struct dentry *debugfs_dir;
 
-/* Sets @total to the sums over all processors. All counters are unsigned longs. */
+/* Sets @total to the sums of the counters of all processors. All members are unsigned longs. */
 static void sum_counters(struct sfu_counters *total)
 {
 	const unsigned long *counters;
@@ -82,13 +82,13 @@ unsigned long sfu_stats_walks(void)
  * which only root may read:
  *
  *	walks		stacks that were unwound
- *	complete		of these, walks that have reached the outermost frame
- *	first		of the others, walks that ended in the sampled frame
+ *	complete		walks that have reached the outermost frame
+ *	first		walks that ended in the sampled frame, and are not complete
  *	full		walks that ended because perf has no room for more frames
  *	sframe, fp	callers that were found by SFrame, by the frame pointer
  *	declined	stacks of processes that have no section
  */
-int sfu_stats_summary(char *buf)
+int sfu_stats_summary(char *buf, const struct kernel_param *kp)
 {
 	unsigned long complete, first = 0;
 	struct sfu_counters total;

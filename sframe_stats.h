@@ -8,10 +8,7 @@
 
 #include "sframe_core.h"
 
-/*
- * Why a walk cannot go on. Each walk ends for exactly one of these. The order is that
- * of the output.
- */
+/* Why a walk cannot go on, in the order of the output. Each walk ends for one of these reasons. */
 enum sfu_stop {
 	SFU_STOP_NONE,			/* it can go on */
 	SFU_STOP_COMPLETE,		/* outermost frame reached */
@@ -20,12 +17,12 @@ enum sfu_stop {
 	SFU_STOP_NODATA,		/* no section, no provable fp */
 	SFU_STOP_UNSCANNED,		/* code not in the map yet */
 	SFU_STOP_EXEC,			/* in execve(): no stack yet */
-	SFU_STOP_SWITCH,		/* the memory is not that of the task */
+	SFU_STOP_SWITCH,		/* the memory belongs to another task */
 	SFU_STOP_NO_REGS,		/* the registers are not stored yet: no frame at all */
 	SFU_STOP_STACK,			/* stack word not present */
 	SFU_STOP_SECTION,		/* .sframe not present */
 	SFU_STOP_BAD,			/* see the defect counters */
-	SFU_STOP_REFUSED,		/* likewise; the section is kept */
+	SFU_STOP_REFUSED,		/* see the defect counters; the section is kept */
 	SFU_STOP_BUDGET,		/* more work than allowed */
 	SFU_STOP_CFA,			/* stack would not unwind upward */
 	SFU_STOP_RA,			/* no code at the return address */
@@ -58,37 +55,24 @@ enum sfu_decline {
 
 extern const char *const sfu_decline_names[];
 
-/**
- * struct sfu_counters - the counters of one processor; all are unsigned longs
- * @walks: walks that began
- * @stops: walks that ended, by reason
- * @firsts: of these, walks that ended in the sampled frame
- * @depths: frames that all these walks found, by reason, the sampled frames included
- * @frames: callers that walks found, by method
- * @cache_hits: rows that the row cache had
- * @cache_misses: rows that were looked up in a section or a table
- * @declined: stacks that were left to the kernel
- * @defects: defects of sections, and of rows that were refused
- * @scan_requests: scans that were requested
- * @scans: scans that ran
- * @lost_scans: scans that did not run: another task scanned, or mmap_lock was held
- * @bad_sections: sections that were marked as bad
- */
+/* The counters of one processor; all are unsigned longs. */
 struct sfu_counters {
-	unsigned long	walks;
-	unsigned long	stops[NR_SFU_STOPS];
-	unsigned long	firsts[NR_SFU_STOPS];
-	unsigned long	depths[NR_SFU_STOPS];
-	unsigned long	frames[NR_SFU_METHODS];
-	unsigned long	cache_hits;
-	unsigned long	cache_misses;
-	unsigned long	declined[NR_SFU_DECLINES];
-	unsigned long	defects[NR_SFRAME_DEFECTS];
+	unsigned long	walks;				/* that began */
+	unsigned long	stops[NR_SFU_STOPS];		/* walks that ended */
+	unsigned long	firsts[NR_SFU_STOPS];		/* walks that ended in the sampled frame */
+	unsigned long	depths[NR_SFU_STOPS];		/* frames, with the sampled ones */
+	unsigned long	frames[NR_SFU_METHODS];		/* callers that were found */
+	unsigned long	cache_hits;			/* rows that the row cache had */
+	unsigned long	cache_misses;			/* rows that were looked up elsewhere */
+	unsigned long	declined[NR_SFU_DECLINES];	/* stacks left to the kernel */
+	unsigned long	defects[NR_SFRAME_DEFECTS];	/* of sections and of refused rows */
 	unsigned long	scan_requests;
-	unsigned long	scans;
-	unsigned long	lost_scans;
-	unsigned long	bad_sections;
+	unsigned long	scans;				/* that ran */
+	unsigned long	lost_scans;			/* a lock was held by another task */
+	unsigned long	bad_sections;			/* that were marked as bad */
 };
+
+struct kernel_param;
 
 DECLARE_PER_CPU(struct sfu_counters, sfu_counters);
 
@@ -96,11 +80,11 @@ DECLARE_PER_CPU(struct sfu_counters, sfu_counters);
 #define sfu_count(field)	this_cpu_inc(sfu_counters.field)
 #define sfu_count_many(field, n) this_cpu_add(sfu_counters.field, n)
 
-/* Held at the moment, in all processes. */
+/* What the module holds at the moment. */
 struct sfu_held {
 	atomic_long_t	processes;
-	atomic_long_t	sections;
-	atomic_long_t	bytes;
+	atomic_long_t	sections;	/* of all processes */
+	atomic_long_t	bytes;		/* of maps and processes */
 	atomic_long_t	tables;		/* bytes of resident tables */
 	atomic_long_t	process_tables;	/* tables for code of one process */
 };
@@ -108,7 +92,7 @@ struct sfu_held {
 extern struct sfu_held sfu_held;
 
 unsigned long sfu_stats_walks(void);
-int sfu_stats_summary(char *buf);
+int sfu_stats_summary(char *buf, const struct kernel_param *kp);
 void sfu_stats_init(void);
 void sfu_stats_exit(void);
 

@@ -36,7 +36,7 @@ static bool enabled = true;
 module_param(enabled, bool, 0644);
 MODULE_PARM_DESC(enabled, "unwind user stacks (default); N leaves all of them to the kernel");
 
-/* Counts the callers that were found by something else than rows. Most walks have none. */
+/* Counts the callers that were not found by rows. Most walks have none. */
 static noinline void count_other_methods(const struct sfu_walk *walk)
 {
 	unsigned int i;
@@ -95,7 +95,10 @@ static __always_inline bool may_walk(struct pt_regs *regs)
 	return true;
 }
 
-/* Leaves a process to the kernel. Code that its map does not have may bring a section. */
+/*
+ * Leaves a process without sections to the kernel, and requests a scan if one may find a section.
+ * Code that its map does not have may bring a section.
+ */
 static noinline void leave_to_kernel(struct sfu_process *process, struct sfu_map *map,
 				     struct pt_regs *regs)
 {
@@ -148,8 +151,8 @@ static __always_inline void begin_walk(struct sfu_walk *walk, struct sfu_process
 }
 
 /*
- * Sets @ips to the addresses of the callers, of which at most @max fit, and @nr to how many there
- * are. Returns why the walk ends.
+ * Stores the addresses of the callers in @ips, at most @max of them, and their number in @nr.
+ * Returns why the walk ends.
  */
 static __always_inline enum sfu_stop store_callers(struct sfu_walk *walk, u64 *ips,
 						   unsigned int max, unsigned int *nr)
@@ -165,41 +168,33 @@ static __always_inline enum sfu_stop store_callers(struct sfu_walk *walk, u64 *i
 	}
 	if (stop)
 		return stop;
-	/* @ips is full. The stack was cut only if there is another caller. */
+	/* @ips is full. If there is no other caller, the stack is complete. */
 	stop = sfu_walk_callers(walk, &beyond, 1, &more);
 	return more ? SFU_STOP_FULL : stop;
 }
 
 /* ---- the synchronous hook: any context ---- */
 
-/* Stores the addresses of the callers where perf_callchain_store() would. */
-static __always_inline enum sfu_stop store_in_callchain(struct perf_callchain_entry_ctx *ctx,
-							struct sfu_walk *walk)
-{
-	struct perf_callchain_entry *entry = ctx->entry;
-	enum sfu_stop stop;
-	unsigned int nr;
-
-	stop = store_callers(walk, &entry->ip[entry->nr], ctx->max_stack - ctx->nr, &nr);
-	entry->nr += nr;
-	ctx->nr += nr;
-	return stop;
-}
-
 static void store_frames(struct perf_callchain_entry_ctx *ctx,
 			 struct sfu_process *process, struct pt_regs *regs)
 {
+	struct perf_callchain_entry *entry = ctx->entry;
 	enum sfu_stop stop = SFU_STOP_FULL;
-	/* sfu_walk_init() sets what is read: to clear it first would take longer than a frame. */
+	/* sfu_walk_init() sets what is read: to clear the walk would take longer than a frame. */
 	struct sfu_walk walk __uninitialized;
 	struct sfu_row_cache *cache = sfu_row_cache_get();
+	unsigned int nr;
 
 	sfu_count(walks);
 	begin_walk(&walk, process, cache, regs);
-	if (in_nmi() && !sfu_arch_has_user_registers(regs))
+	if (in_nmi() && !sfu_arch_has_user_registers(regs)) {
 		stop = SFU_STOP_NO_REGS;
-	else if (!perf_callchain_store(ctx, walk.frame.ip))
-		stop = store_in_callchain(ctx, &walk);
+	} else if (!perf_callchain_store(ctx, walk.frame.ip)) {
+		/* The callers go where perf_callchain_store() would store them. */
+		stop = store_callers(&walk, &entry->ip[entry->nr], ctx->max_stack - ctx->nr, &nr);
+		entry->nr += nr;
+		ctx->nr += nr;
+	}
 	sfu_row_cache_put(cache);
 	report_walk(&walk, regs, stop);
 	if (process)
@@ -212,11 +207,9 @@ static void store_frames(struct perf_callchain_entry_ctx *ctx,
 }
 
 static void notrace on_callchain_user(unsigned long ip, unsigned long parent_ip,
-				      struct ftrace_ops *ops,
-				      struct ftrace_regs *fregs)
+				      struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
-	struct perf_callchain_entry_ctx *ctx =
-		(void *)ftrace_regs_get_argument(fregs, 0);
+	struct perf_callchain_entry_ctx *ctx = (void *)ftrace_regs_get_argument(fregs, 0);
 	struct pt_regs *regs = (void *)ftrace_regs_get_argument(fregs, 1);
 	struct sfu_process *process;
 
@@ -229,45 +222,35 @@ static void notrace on_callchain_user(unsigned long ip, unsigned long parent_ip,
 	rcu_read_unlock_sched();
 }
 
-static struct ftrace_ops callchain_ops = {
-	.func	= on_callchain_user,
-};
+static struct ftrace_ops callchain_ops = { .func = on_callchain_user };
 
 /* ---- the deferred hook: task context ---- */
 
 /* Protects replace_unwind_user(), which may scan: ftrace does not wait for tasks that sleep. */
 DEFINE_STATIC_SRCU(deferred_srcu);
 
-static enum sfu_stop trace_frames(struct unwind_stacktrace *trace, unsigned int max,
-				  struct sfu_process *process, struct sfu_walk *walk)
-{
-	struct sfu_row_cache *cache = sfu_row_cache_get();
-	enum sfu_stop stop;
-	unsigned int nr;
-
-	static_assert(sizeof(*trace->entries) == sizeof(u64));
-	begin_walk(walk, process, cache, task_pt_regs(current));
-	trace->entries[0] = walk->frame.ip;
-	stop = store_callers(walk, (u64 *)&trace->entries[1], max - 1, &nr);
-	sfu_row_cache_put(cache);
-	trace->nr = 1 + nr;
-	return stop;
-}
-
-/* If the walk needs a scan, scans here and now, once, and walks again. */
+/* Walks. If the walk needs a scan, scans in this task, once, and walks again. */
 static void trace_and_scan(struct unwind_stacktrace *trace, unsigned int max)
 {
 	struct mm_struct *mm = current->mm;
 	bool has_scanned = false, is_scan_needed;
+	struct sfu_row_cache *cache;
 	struct sfu_process *process;
 	struct sfu_walk walk;
 	enum sfu_stop stop;
+	unsigned int nr;
 
+	static_assert(sizeof(*trace->entries) == sizeof(u64));
 	sfu_count(walks);
 	for (;;) {
 		rcu_read_lock_sched();
 		process = sfu_processes_find(mm);
-		stop = trace_frames(trace, max, process, &walk);
+		cache = sfu_row_cache_get();
+		begin_walk(&walk, process, cache, task_pt_regs(current));
+		trace->entries[0] = walk.frame.ip;
+		stop = store_callers(&walk, (u64 *)&trace->entries[1], max - 1, &nr);
+		trace->nr = 1 + nr;
+		sfu_row_cache_put(cache);
 		if (process && !has_scanned)
 			sfu_quota_count_sample(&process->quota);
 		/* The map of the walk may be freed from rcu_read_unlock_sched() on. */
@@ -293,8 +276,7 @@ static int replace_unwind_user(struct unwind_stacktrace *trace, unsigned int max
 }
 
 static void notrace on_unwind_user(unsigned long ip, unsigned long parent_ip,
-				   struct ftrace_ops *ops,
-				   struct ftrace_regs *fregs)
+				   struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 	struct pt_regs *regs = task_pt_regs(current);
 	unsigned long target = (unsigned long)replace_unwind_user;
@@ -321,17 +303,13 @@ static bool hooked_deferred;
 /* Not all kernels have unwind_user(). Without it the module takes synchronous stacks only. */
 static void hook_unwind_user(void)
 {
-	static const char function[] = "unwind_user";
-	int err;
+	int err = SFU_HAVE_UNWIND_USER ? sfu_hook(&unwind_user_ops, "unwind_user") : 0;
 
-	if (!SFU_HAVE_UNWIND_USER)
-		return;
-	err = sfu_hook(&unwind_user_ops, function);
 	if (err == -EBUSY)
-		pr_warn("another user of ftrace owns %s(): no stack is deferred\n", function);
+		pr_warn("another user of ftrace owns unwind_user(): no stack is deferred\n");
 	else if (err)
-		pr_warn("cannot hook %s(): error %d, no stack is deferred\n", function, err);
-	hooked_deferred = !err;
+		pr_warn("cannot hook unwind_user(): error %d, no stack is deferred\n", err);
+	hooked_deferred = SFU_HAVE_UNWIND_USER && !err;
 }
 
 static void unhook_unwind_user(void)
@@ -350,11 +328,6 @@ static int hooks_get(char *buf, const struct kernel_param *kp)
 	return sysfs_emit(buf, "%s\n", hooked_deferred ? "sync,deferred" : "sync");
 }
 
-static int summary_get(char *buf, const struct kernel_param *kp)
-{
-	return sfu_stats_summary(buf);
-}
-
 static int refuse_set(const char *val, const struct kernel_param *kp)
 {
 	return -EPERM;
@@ -368,7 +341,7 @@ module_param_cb(hooks, &hooks_ops, NULL, 0444);
 MODULE_PARM_DESC(hooks, "hooks that are set: sync, or sync,deferred (read only)");
 
 static const struct kernel_param_ops summary_ops = {
-	.get	= summary_get,
+	.get	= sfu_stats_summary,
 	.set	= refuse_set,
 };
 module_param_cb(summary, &summary_ops, NULL, 0444);
@@ -412,7 +385,7 @@ err_process:
 }
 
 /*
- * Why nobody is left in the module, or comes back, when it goes:
+ * Why no context is left in the module, or enters it again, when it is unloaded:
  *
  * Samples, in NMI, interrupt or task context, run on_callchain_user() or
  * on_unwind_user(), which do not sleep. unregister_ftrace_function() waits for all of
@@ -424,18 +397,17 @@ err_process:
  * second synchronize_rcu_tasks() waits for a task after srcu_read_unlock().
  *
  * sfu_dev_exit() comes first: no table is loaded any more, for a file or a process. An open device
- * holds a reference of the module, so nobody is in its functions. A table of a process ends with
- * its struct sfu_process, and no other context frees it.
+ * holds a reference of the module, so no task is in its functions. A table of a process ends with
+ * its struct sfu_process, and no other context frees the table.
  *
  * sfu_hook_exit() does not return if ftrace has shut itself down and a hook is still set.
  *
- * From then on no walk runs: no walk requests a scan or takes a reference on a map.
- * sfu_watch_exit() removes the hooks of events; after that nothing requests a scan.
- * Requests under way, the processes and the tables are the arguments of sfu_request_exit(),
- * sfu_processes_exit() and sfu_table_exit(). The removal of debugfs files waits for their
- * readers. Module parameters, `summary` too, are sysfs files. A read of such a file keeps it
- * active, and the kernel removes it before it frees the module: the removal waits for the
- * read. So the counters, which go with the module, outlive all who read them.
+ * From then on no walk runs, requests a scan or takes a reference on a map. sfu_watch_exit()
+ * removes the hooks of events; after that nothing requests a scan. sfu_request_exit(),
+ * sfu_processes_exit() and sfu_table_exit() have the arguments for requests, processes and tables.
+ * The removal of debugfs files waits for their readers. Module parameters, `summary` too, are sysfs
+ * files. A read of such a file keeps it active, and the kernel removes it before it frees the
+ * module: the removal waits for the read. So the counters exist as long as a task reads them.
  */
 static void __exit sframe_unwind_exit(void)
 {

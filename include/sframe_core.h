@@ -56,8 +56,8 @@ extern const struct sframe_defect_info {
 
 /* What look-ups share. The budget bounds a look-up whatever the bytes say. */
 struct sframe_reader {
-	const u8		*bytes;	/* to read, if not from the memory of a process */
-	u64			addr;	/* the address that the first of @bytes has */
+	const u8		*bytes;	/* of the section, unless they are in a process */
+	u64			addr;	/* address of the first of @bytes */
 	u64			len;	/* number of @bytes */
 	u32			budget;	/* see SFRAME_FIND_COST; 0 after -E2BIG */
 	enum sframe_defect	defect;	/* set with -EBADMSG and -EOPNOTSUPP */
@@ -75,13 +75,13 @@ static __always_inline int sframe_unsupported(struct sframe_reader *rd, enum sfr
 	return -EOPNOTSUPP;
 }
 
-/* Costs, in instructions, about. Each includes what the decoder does with the bytes. */
-#define SFRAME_FIND_COST	768	/* besides rows; a table of 2^32 entries takes 32 steps */
+/* Costs, in instructions, about: for reading bytes and for decoding them. */
+#define SFRAME_FIND_COST	768	/* of a look-up without rows, in 2^32 functions */
 #define SFRAME_ROW_COST		24	/* of each row that is examined */
-#define SFRAME_ENTRY_COST	40	/* of a function that is examined and is not the one */
+#define SFRAME_ENTRY_COST	40	/* of a function that is examined and does not match */
 #define SFRAME_FAULT_COST	1000	/* of a read that fails: it is an exception */
 
-/* Takes what work costs from the budget; empties it and returns -E2BIG if it is too small. */
+/* Subtracts a cost from the budget. If the budget is too small, sets it to 0; returns -E2BIG. */
 static __always_inline int sframe_charge(struct sframe_reader *rd, u32 cost)
 {
 	if (rd->budget < cost) {
@@ -93,17 +93,17 @@ static __always_inline int sframe_charge(struct sframe_reader *rd, u32 cost)
 }
 
 /*
- * A section whose header has been checked. Constant once read. The bytes that it was read from may
- * change later. Every access checks the bytes it reads against these bounds.
+ * The header of a section, checked and constant. The bytes of the section may change later. Every
+ * access to the section is checked against these bounds.
  */
 struct sframe_header {
 	u64	addr;		/* of the header, in the address space of the code described */
 	u64	fde_addr;	/* of the FDE table */
 	u64	fre_addr;	/* of the FRE sub-section */
 	/*
-	 * Bounds of the code that the section may describe, below 2^63. No look-up finds a function
-	 * that is not between the two. sframe_header_read() sets the bounds of user memory; a
-	 * caller that knows the mapped code sets its bounds.
+	 * Bounds of the code that the section may describe, below 2^63: no look-up finds a function
+	 * outside of them. sframe_header_check() sets the bounds of user memory. A caller that
+	 * knows the mapped code sets the bounds of this code.
 	 */
 	u64	code_start;
 	u64	code_end;
@@ -173,9 +173,9 @@ struct sframe_rows {
 	u64	least;		/* the next row may not start below this */
 };
 
-/* What a row has from its function, by the bits of the info words; 0: the most common form. */
+/* Properties of a function that its rows need, with the bits of the info words. */
 #define SFRAME_FORM_FLEX	0x01	/* as &sframe_fde.flex */
-#define SFRAME_FORM_EMPTY	0x02	/* the function has no rows; this stands for them */
+#define SFRAME_FORM_EMPTY	0x02	/* the function has no rows; this row stands for them */
 #define SFRAME_FORM_PCMASK	0x10	/* as &sframe_fde.pcmask */
 #define SFRAME_FORM_SIGNAL	0x80	/* as &sframe_fde.signal */
 
@@ -185,7 +185,7 @@ struct sframe_raw_row {
 	u32	start;		/* as &sframe_row.start */
 	u8	info;		/* the FRE info word */
 	u8	form;		/* SFRAME_FORM_* */
-	s32	words[SFRAME_FRE_MAX_WORDS];	/* as many as the info word says */
+	s32	words[SFRAME_FRE_MAX_WORDS];	/* the info word has their number */
 };
 
 /* Numbers at any address. In the kernel, memcpy() would check the size of the window each time. */
@@ -222,8 +222,8 @@ int sframe_find_row(const struct sframe_header *hdr, struct sframe_reader *rd,
 		    u64 pc, struct sframe_row *row);
 
 /*
- * Bytes from the header to the end of the FRE sub-section. The bytes after them may be padding. If
- * the linker does not merge sections, they may be the next section, 8-byte aligned.
+ * Returns the bytes from the header to the end of the FRE sub-section. After them there may be
+ * padding or, if the linker does not merge sections, the next section, 8-byte aligned.
  */
 static inline u64 sframe_header_span(const struct sframe_header *hdr)
 {

@@ -37,8 +37,8 @@ static __always_inline bool sframe_get(const struct sframe_reading *from, u64 ad
 }
 
 /*
- * Sets @start to the start of the function whose entry is at @addr. It is stored relative to its
- * own place, or to the section.
+ * Sets @start to the start of the function whose entry is at @addr. The start is stored relative to
+ * the entry, or to the section.
  */
 static __always_inline bool sframe_get_start(const struct sframe_reading *from, u64 addr,
 					     bool is_v3, bool is_pcrel, u64 *start)
@@ -140,8 +140,8 @@ static __always_inline bool sframe_covers(const struct sframe_header *hdr,
 }
 
 /*
- * Sets @at to the last entry of a sorted section that starts at or below @pc, or to the first. Each
- * step halves what is left, whatever the processor predicts.
+ * Sets @at to the last entry of a sorted section that starts at or below @pc, or to the first
+ * entry. Each step halves the rest of the entries, whatever the processor predicts.
  */
 static __always_inline int sframe_search(const struct sframe_reading *from, u64 pc, bool is_v3,
 					 bool is_pcrel, u64 *at)
@@ -271,11 +271,11 @@ static __always_inline bool sframe_get_all_words(const struct sframe_reading *fr
 }
 
 /*
- * Finds the last row that starts at or below @off. The row after it is checked, too.
+ * Finds the last row that starts at or below @off. The next row is checked, too.
  *
  * A function may have thousands of rows, so this loop decides what a look-up costs. It stops at the
- * first row that is out of order or does not begin in the section. An undefined word size leads out
- * of order, or out of the section, or to the end; then it is the defect.
+ * first row that is out of order or does not begin in the section. A row with an undefined word
+ * size has the size SFRAME_NO_SIZE: the loop stops soon after it, and the word size is the defect.
  */
 static __always_inline int sframe_find_raw(const struct sframe_reading *from,
 					   const struct sframe_fde *fde, u32 off, u32 addr_size,
@@ -332,7 +332,7 @@ malformed:
 				sizes & SFRAME_NO_SIZE ? SFRAME_DEFECT_WORD_SIZE : defect);
 }
 
-/* Sets what a row has from its function. */
+/* Sets the members of a row that depend on its function alone. */
 static __always_inline void sframe_set_function(const struct sframe_fde *fde,
 						struct sframe_raw_row *raw)
 {
@@ -343,8 +343,8 @@ static __always_inline void sframe_set_function(const struct sframe_fde *fde,
 }
 
 /*
- * Finds the row that holds at the address @pc of an instruction; for a return address, one less.
- * Then sframe_decode_found() says what @raw means. Errors: see sframe_core.c.
+ * Finds the row that holds at the address @pc of an instruction, or one byte before a return
+ * address. sframe_decode_found() decodes @raw. Errors: see sframe_core.c.
  */
 static __always_inline int sframe_find(const struct sframe_reading *from, u64 pc,
 				       struct sframe_raw_row *raw)

@@ -15,10 +15,10 @@
  */
 #include "table/compiled.h"
 
-/* In &sframe_compiled_row.bits, a rule has its register in REG_BITS, and above it how. */
+/* &sframe_compiled_row.bits has for each rule &sframe_rule.reg, and above it &sframe_rule.how. */
 #define REG_BITS	5
 #define RULE_BITS	8
-#define IS_ROW		0x01000000u	/* it is not "no row" */
+#define IS_ROW		0x01000000u	/* set in all rows but "no row" */
 #define IS_OUTERMOST	0x02000000u
 #define IS_SIGNAL	0x04000000u
 #define IS_MANGLED	0x08000000u
@@ -64,14 +64,11 @@ static u64 nr_blocks(const struct sframe_fde *fde)
 	return ((u64)fde->size + fde->rep_size - 1) / fde->rep_size;
 }
 
-/**
- * sframe_compile_measure() - find out what a function takes at most
- * @compile: zero before the first call, except for the section, its memory and the limit
- * @index: of the function; one more than in the last call
- *
- * Context: May sleep.
- * Return: 0; -EBADMSG or -EOPNOTSUPP with &sframe_reader.defect; -EFAULT; -E2BIG if the table takes
- * more than &sframe_compile.max_size; -EINTR after a fatal signal.
+/*
+ * Adds to @compile what a function takes at most. It is called for each @index in order; before the
+ * first call @compile is zero, except for the section, its memory and the limit. Returns 0;
+ * -EBADMSG or -EOPNOTSUPP with &sframe_reader.defect; -EFAULT; -E2BIG if the table takes more than
+ * &sframe_compile.max_size; -EINTR after a fatal signal. May sleep.
  */
 int sframe_compile_measure(struct sframe_compile *compile, u32 index)
 {
@@ -123,17 +120,6 @@ static struct sframe_rule unpack_rule(const struct sframe_compiled_row *row, u32
 	};
 }
 
-static struct sframe_compiled_row pack_row(const struct sframe_row *row)
-{
-	return (struct sframe_compiled_row){
-		.off = { row->cfa.off, row->ra.off, row->fp.off },
-		.bits = pack_rule(&row->cfa) | pack_rule(&row->ra) << RULE_BITS |
-			pack_rule(&row->fp) << 2 * RULE_BITS | IS_ROW |
-			(row->outermost ? IS_OUTERMOST : 0) | (row->signal ? IS_SIGNAL : 0) |
-			(row->ra_mangled ? IS_MANGLED : 0),
-	};
-}
-
 /* Unpacks the row with number @nr, which is not 0. Its @func and @start are 0. */
 void sframe_compiled_get_row(const struct sframe_compiled *table, u32 nr, struct sframe_row *row)
 {
@@ -164,7 +150,13 @@ static u32 hash_row(const struct sframe_compile *compile, const struct sframe_co
 /* Sets @nr to the number of the row, a new one if the table does not have it yet. */
 static int get_row_number(struct sframe_compile *compile, const struct sframe_row *row, u32 *nr)
 {
-	const struct sframe_compiled_row packed = pack_row(row);
+	const struct sframe_compiled_row packed = {
+		.off = { row->cfa.off, row->ra.off, row->fp.off },
+		.bits = pack_rule(&row->cfa) | pack_rule(&row->ra) << RULE_BITS |
+			pack_rule(&row->fp) << 2 * RULE_BITS | IS_ROW |
+			(row->outermost ? IS_OUTERMOST : 0) | (row->signal ? IS_SIGNAL : 0) |
+			(row->ra_mangled ? IS_MANGLED : 0),
+	};
 	struct sframe_compiled *table = &compile->table;
 	u32 place = hash_row(compile, &packed);
 	u32 *found;
@@ -218,7 +210,7 @@ static void add_entry(struct sframe_compile *compile, u64 addr, u32 row, bool be
 	compile->row = row;
 }
 
-/* Adds the rows of a function, or for repetitive code those of each block. */
+/* Adds the rows of repetitive code: the rows of @block for each block. */
 static void add_block_entries(struct sframe_compile *compile, const struct sframe_fde *fde)
 {
 	const struct sframe_block_row *block = compile->block;
@@ -235,7 +227,7 @@ static void add_block_entries(struct sframe_compile *compile, const struct sfram
 	}
 }
 
-/* Decodes the rows of a function. They must be in the function, or in the block. */
+/* Decodes and adds the rows of a function. Each must begin in the function, or in its block. */
 static int compile_rows(struct sframe_compile *compile, const struct sframe_fde *fde)
 {
 	u32 size = fde->pcmask ? fde->rep_size : fde->size, nr;
@@ -276,7 +268,7 @@ static int compile_rows(struct sframe_compile *compile, const struct sframe_fde 
 	return 0;
 }
 
-/* In V3, a function without rows is an outermost one; before, its rows are unknown. */
+/* Adds a function without rows: in V3 it is outermost; in V1 and V2 nothing is known of it. */
 static int compile_empty(struct sframe_compile *compile, const struct sframe_fde *fde)
 {
 	const struct sframe_raw_row raw = {
@@ -295,7 +287,7 @@ static int compile_empty(struct sframe_compile *compile, const struct sframe_fde
 	return err;
 }
 
-/* Prepares for the first function: all are measured, and the caller has set what it allocates. */
+/* Prepares for the first function: all are measured, and the caller has allocated the arrays. */
 void sframe_compile_begin(struct sframe_compile *compile)
 {
 	compile->end = 0;
@@ -303,14 +295,9 @@ void sframe_compile_begin(struct sframe_compile *compile)
 	compile->table.nr_rows = 1;
 }
 
-/**
- * sframe_compile_function() - add a function to the table
- * @compile: the compilation
- * @index: of the function; one more than in the last call
- *
- * Context: May sleep.
- * Return: 0; -EBADMSG or -EOPNOTSUPP with &sframe_reader.defect; -EFAULT; -EINTR after a fatal
- * signal.
+/*
+ * Adds a function to the table. It is called for each @index in order. Returns 0; -EBADMSG or
+ * -EOPNOTSUPP with &sframe_reader.defect; -EFAULT; -EINTR after a fatal signal. May sleep.
  */
 int sframe_compile_function(struct sframe_compile *compile, u32 index)
 {
@@ -336,14 +323,10 @@ void sframe_compile_end(struct sframe_compile *compile)
 	table->slots[table->nr_slots] = table->nr_entries;
 }
 
-/**
- * sframe_compiled_function() - find the function of an address that has a row
- * @table: the table
- * @addr: address of an instruction, as it was linked
- * @max_lookups: examine at most this number of entries before the address; the number of entries
- *	that were examined is subtracted
- *
- * Return: The address where the function begins; 0 if it was not found.
+/*
+ * Returns the address at which the function begins that has an instruction with a row at @addr, as
+ * it was linked; 0 if it is not found. Examines at most @max_lookups entries before the address,
+ * and subtracts the number of entries that were examined.
  */
 u64 sframe_compiled_function(const struct sframe_compiled *table, u64 addr, u32 *max_lookups)
 {
