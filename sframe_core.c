@@ -92,8 +92,6 @@ static const struct abi abis[] = {
 	},
 };
 
-/* ---- the header ---- */
-
 static u32 get32(const struct sframe_header *hdr, u32 v)
 {
 	return hdr->swapped ? swab32(v) : v;
@@ -223,8 +221,6 @@ const u16 sframe_words_sizes[256] = {
 	[0xd0] = 32, 32, 36, 36, 40, 40, 44, 44, 48, 48, 52, 52, 56, 56, 60, 60,
 	[0xe0 ... 0xff] = SFRAME_NO_SIZE,
 };
-
-/* ---- rows ---- */
 
 static int set_register(const struct sframe_header *hdr, struct sframe_reader *rd,
 			struct sframe_rule *rule, u32 reg)
@@ -397,8 +393,6 @@ int sframe_decode_plt(const struct sframe_header *hdr, struct sframe_reader *rd,
 		row->cfa.off = -SFRAME_AMD64_FIXED_RA_OFFSET;
 	return err;
 }
-
-/* ---- memory ---- */
 
 /* Reads a number of the memory of the reader, in the byte order of the section. */
 static __always_inline bool get_from_memory(const struct sframe_header *hdr,

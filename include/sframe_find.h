@@ -238,8 +238,6 @@ static __always_inline int sframe_find_function(const struct sframe_reading *fro
 	return err ?: sframe_get_rest(from, at, is_v3, fde);
 }
 
-/* ---- rows ---- */
-
 /* Reads the data words of a row, of @size bytes each. */
 static __always_inline bool sframe_get_words(const struct sframe_reading *from, u64 addr, u32 size,
 					     struct sframe_raw_row *raw)

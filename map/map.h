@@ -39,38 +39,24 @@ struct sfu_range {
 /* The ranges of a process beyond this number are not in its map. */
 #define SFU_MAX_RANGES	2048
 
-/**
- * struct sfu_map - the executable ranges of a process, as one scan found them
- * @rcu: frees the map
- * @refs: one reference of each process that has the map, and one of a scan that copies it
- * @nr_ranges: number of @ranges
- * @nr_placed: number of ranges in @by_section
- * @nr_sections: ranges that had a usable section when they were scanned, or may have one
- * @generation: sfu_table_generation before the map was scanned
- * @valid_until: after this time, in jiffies, a file whose table the map uses may have changed
- * @is_incomplete: headers of a file were not in memory, or there was no room for a table: there may
- *	be more sections
- * @main_ra: the return address in the code that calls main(), once a walk has found it,
- *	else 0. Written and read by walks in any context, without a lock
- * @thread_ra: the return address in the code that calls the function of a thread, or 0; as @main_ra
- * @by_section: indices of the ranges whose sections have a place, in the order of the sections,
- *	which are equal or disjoint; stored after @ranges
- * @ranges: ascending, disjoint. Constant once published, except for &sfu_range.unmapped,
- *	&sfu_range.asked and &sfu_section.state
+/*
+ * The executable ranges of a process, as one scan found them. Once the map is published, @ranges
+ * are constant, except for &sfu_range.unmapped, &sfu_range.asked and &sfu_section.state. Walks in
+ * any context read and write @main_ra and @thread_ra, without a lock.
  */
 struct sfu_map {
 	struct rcu_head		rcu;
-	refcount_t		refs;
+	refcount_t		refs;		/* of each process, and of a scan that copies it */
 	unsigned int		nr_ranges;
-	unsigned int		nr_placed;
-	unsigned int		nr_sections;
-	unsigned int		generation;
-	unsigned long		valid_until;
-	bool			is_incomplete;
-	unsigned long		main_ra;
-	unsigned long		thread_ra;
-	u32			*by_section;
-	struct sfu_range	ranges[] __counted_by(nr_ranges);
+	unsigned int		nr_placed;	/* ranges in @by_section */
+	unsigned int		nr_sections;	/* usable ones, when the map was made */
+	unsigned int		generation;	/* sfu_table_generation before the scan */
+	unsigned long		valid_until;	/* then a file may have changed; in jiffies */
+	bool			is_incomplete;	/* a header was not in memory, or no room */
+	unsigned long		main_ra;	/* return address of the call of main(), or 0 */
+	unsigned long		thread_ra;	/* of the call of a thread's function, or 0 */
+	u32			*by_section;	/* ranges in the order of their sections */
+	struct sfu_range	ranges[] __counted_by(nr_ranges);	/* ascending, disjoint */
 };
 
 /* Returns true if a table was loaded, or a reader has opened the device, since the scan. */

@@ -102,8 +102,6 @@ int sframe_compile_measure(struct sframe_compile *compile, u32 index)
 	return 0;
 }
 
-/* ---- rows ---- */
-
 static u32 pack_rule(const struct sframe_rule *rule)
 {
 	return rule->reg | (u32)rule->how << REG_BITS;
@@ -177,8 +175,6 @@ static int get_row_number(struct sframe_compile *compile, const struct sframe_ro
 	*nr = table->nr_rows++;
 	return 0;
 }
-
-/* ---- entries ---- */
 
 /* Begins the slots up to the one of @off. A slot begins with the row in force, or at @off. */
 static void begin_slots(struct sframe_compile *compile, u64 off)

@@ -33,8 +33,6 @@ static_assert(sizeof(struct sframe_drop) == 16);		/* &sframe_drop.flags came lat
 static_assert(offsetofend(struct sframe_file, nr_files) == FILE_SIZE_VER0);
 static_assert(offsetofend(struct sframe_process, message) == PROCESS_SIZE_VER0);
 
-/* ---- structures of user space ---- */
-
 /* Copies a structure that begins with its size, at least @least bytes. */
 static int copy_sized(void *dst, size_t size, const void __user *src, size_t least)
 {
@@ -65,8 +63,6 @@ static int put_message(u64 addr, u32 size, const char *text)
 		return -EFAULT;
 	return 0;
 }
-
-/* ---- commands ---- */
 
 static void *copy_section(u64 section, u64 size)
 {
@@ -231,8 +227,6 @@ static long dev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		return -ENOTTY;
 	}
 }
-
-/* ---- what is wanted ---- */
 
 /*
  * Opens the file again, for reading: the process may have it open for writing, too. O_NONBLOCK: the

@@ -197,8 +197,6 @@ struct sfu_table_file *sfu_files_next(unsigned long *nr)
 	return xa_find(&files_by_nr, nr, ULONG_MAX, XA_PRESENT);
 }
 
-/* ---- scans ---- */
-
 /*
  * Finds the segment that is mapped from @offset on. Files are mapped in whole pages, so a mapping
  * may begin before its segment. Returns NULL if two segments share that page and were linked at
@@ -270,8 +268,6 @@ enum sfu_table_answer sfu_table_find(const struct file *file, u64 map_start, u64
 			return place_table(known, map_start, map_offset, section);
 	return SFU_TABLE_UNKNOWN;
 }
-
-/* ---- memory is short ---- */
 
 /* Returns the number of files with a table, also of those in use: an estimate. */
 static unsigned long count_unused(struct shrinker *shrinker, struct shrink_control *sc)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the files of this room share. From the ground up: room.c, table.c, files.c, load.c.
+ * What the files of table/ share. From the ground up: room.c, table.c, files.c, load.c.
  *
- * sfu_table_mutex is held by all who load or forget a table. A scan takes no lock: it finds a file
+ * A task that loads or forgets a table holds sfu_table_mutex. A scan takes no lock: it finds a file
  * under RCU, and takes a reference of the table.
  */
 #ifndef SFU_TABLE_INTERNAL_H
@@ -18,62 +18,37 @@
 #include "map/section.h"
 #include "table/table.h"
 
-/**
- * struct sfu_table - a section, compiled; constant
- * @key: of the table in the set of tables: hashes of the bytes, and the address
- * @node: in the set of tables
- * @refs: one of each file, and one of each range of a map
- * @nr_files: files that have this table; under sfu_table_mutex
- * @nr_user_ranges: ranges of @refs that belong to processes of users other than root
- * @was_refused: users had no room for the table. Set by scans, never cleared
- * @size: bytes that the table takes
- * @nr_functions: functions of the section
- * @compiled: finds rows
- * @number: in row caches
- * @key_base: what to add to an address, as it was linked, for its key in row caches
- * @rcu: frees the table
- */
+/* A section, compiled; constant. */
 struct sfu_table {
 	struct sfu_table_key {
-		u64		hash[2];
-		u64		addr;
-		u64		len;
+		u64		hash[2];	/* of the bytes of the section */
+		u64		addr;		/* address of the section, as it was linked */
+		u64		len;		/* bytes of the section */
 	} key;
-	struct rhash_head	node;
-	refcount_t		refs;
-	unsigned int		nr_files;
-	atomic_t		nr_user_ranges;
-	bool			was_refused;
-	unsigned long		size;
-	u32			nr_functions;
+	struct rhash_head	node;		/* in the set of tables, by @key */
+	refcount_t		refs;		/* of each file, and of each range of a map */
+	unsigned int		nr_files;	/* with this table; under sfu_table_mutex */
+	atomic_t		nr_user_ranges;	/* ranges of users other than root */
+	bool			was_refused;	/* users had no room; scans set it, for ever */
+	unsigned long		size;		/* bytes that the table takes */
+	u32			nr_functions;	/* functions of the section */
 	struct sfu_compiled	compiled;
-	u64			number;
-	u64			key_base;
+	u64			number;		/* of the table in row caches */
+	u64			key_base;	/* add it to an address as linked for its key */
 	struct rcu_head		rcu;
 };
 
-/**
- * struct sfu_table_file - a file with its table, or a file of which it is known that it has none
- * @id: identity of the file
- * @node: in the table of files, where all contents of one inode are in one list
- * @nr: names the file in SFRAME_LIST
- * @table: the table; NULL: there is none for this file, or it is forgotten
- * @refused_size: bytes of the forgotten table, for which users had no room; else 0
- * @negative: in the list of files without @table
- * @nr_segments: number of @segments
- * @rcu: frees the file
- * @segments: executable segments
- */
+/* A file with its table, or a file of which it is known that it has none. */
 struct sfu_table_file {
 	struct sfu_file_id	id;
-	struct rhlist_head	node;
-	u32			nr;
-	struct sfu_table	*table;
-	unsigned long		refused_size;
-	struct list_head	negative;
+	struct rhlist_head	node;		/* one list has all contents of an inode */
+	u32			nr;		/* names the file in SFRAME_LIST */
+	struct sfu_table	*table;		/* NULL: there is none, or it is forgotten */
+	unsigned long		refused_size;	/* of a table that users had no room for, or 0 */
+	struct list_head	negative;	/* in the list of files without @table */
 	unsigned int		nr_segments;
 	struct rcu_head		rcu;
-	struct sframe_segment	segments[] __counted_by(nr_segments);
+	struct sframe_segment	segments[] __counted_by(nr_segments);	/* executable segments */
 };
 
 extern struct mutex sfu_table_mutex;
@@ -105,10 +80,10 @@ int sfu_files_make_room(struct sfu_table_source *source);
 int sfu_files_init(void);
 void sfu_files_exit(void);
 
-/* The vDSO is no file. No file system has this device number. */
+/* The identity of the vDSO, which is no file: no file system has this device number. */
 extern const struct sfu_file_id sfu_files_vdso;
 
-/* Ranges that use the table. Under sfu_table_mutex; scans may change the number meanwhile. */
+/* Returns the number of ranges that use a table. Under sfu_table_mutex; scans may change it. */
 static inline unsigned int sfu_table_nr_ranges(const struct sfu_table *table)
 {
 	return refcount_read(&table->refs) - table->nr_files;

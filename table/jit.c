@@ -127,8 +127,6 @@ void sfu_jit_ask(struct sfu_process *process)
 	sfu_wanted_add_id(&(struct sfu_file_id){ .ino = process->number }, addr);
 }
 
-/* ---- the command ---- */
-
 /* Returns -ESTALE if some code is not mapped as code; -EEXIST if a file describes some of it. */
 static int check_code(const struct jit_table *table, struct mm_struct *mm, struct sfu_map *map)
 {

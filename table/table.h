@@ -20,43 +20,28 @@ struct sfu_process;
 struct sfu_section;
 struct sfu_table;
 
-/**
- * struct sfu_table_source - what user space gives for a table
- * @inode: of the file, the one that holds the bytes; NULL: the table is for the vDSO
- * @id: what the file was when user space read it: its size and time of change
- * @bytes: the section, allocated by kvmalloc(). The table takes it, and sets NULL here. NULL:
- *	there is no table for this file
- * @len: its bytes
- * @addr: address that it was linked at
- * @segments: executable segments of the file
- * @nr_segments: how many
- * @text_start: the table is for code of one process from here
- * @text_end: up to here; 0: the table is for a file
- * @entry_start: as &sframe_process.entry_start
- * @entry_size: its bytes
- * @message: set to a text if the table is refused
- */
+/* What user space gives for a table. */
 struct sfu_table_source {
-	struct inode			*inode;
-	struct sfu_file_id		id;
-	void				*bytes;
-	u64				len;
-	u64				addr;
-	const struct sframe_segment	*segments;
+	struct inode			*inode;		/* has the bytes of the file; NULL: vDSO */
+	struct sfu_file_id		id;		/* size and time when the file was read */
+	void				*bytes;		/* the section; NULL: there is no table */
+	u64				len;		/* of the section, in bytes */
+	u64				addr;		/* that the section was linked at */
+	const struct sframe_segment	*segments;	/* executable segments of the file */
 	unsigned int			nr_segments;
-	u64				text_start;
-	u64				text_end;
-	u64				entry_start;
+	u64				text_start;	/* code of one process, for this table */
+	u64				text_end;	/* 0: the table is for a file */
+	u64				entry_start;	/* as &sframe_process.entry_start */
 	u64				entry_size;
-	char				message[200];
+	char				message[200];	/* why the table is refused */
 };
 
 /* The largest section that one call may give. */
 #define SFU_TABLE_MAX_SIZE	(256U << 20)
 
 /*
- * Negative files at most; a user may make one after the other. Doubled, they take 4 MiB; halved, a
- * build of many programs without tables is converted again and again.
+ * The most files without a table that are known; a user may make any number. Doubled, they take 4
+ * MiB; halved, a build of many programs without tables is converted again and again.
  */
 #define SFU_TABLE_MAX_NEGATIVE	(16U << 10)
 
@@ -79,7 +64,7 @@ enum sfu_table_answer {
 /* Increases when a process may find tables that it had not found before. */
 extern atomic_t sfu_table_generation;
 
-/* The parameter: MiB that tables may take, or 0. */
+/* The module parameter table_memory: MiB that tables may take, or 0. */
 extern unsigned int sfu_table_memory;
 
 /* Task context; may sleep. */
@@ -99,7 +84,7 @@ void sfu_table_exit(void);
 int sfu_dev_init(void);
 void sfu_dev_exit(void);
 
-/* Of a scan. */
+/* For scans. */
 enum sfu_table_answer sfu_table_find(const struct file *file, u64 map_start, u64 map_offset,
 				     struct sfu_section *section);
 void sfu_table_get(const struct sfu_section *section);
@@ -110,15 +95,15 @@ void sfu_table_put(const struct sfu_section *section);
 /* Tables for code of one process, see table/jit.c. Task context; may sleep. */
 int sfu_jit_load(const struct sframe_process *load, struct sfu_table_source *source);
 
-/* Of current, after a scan. */
+/* For current, after a scan. */
 void sfu_jit_ask(struct sfu_process *process);
 
-/* Of a scan: under &sfu_process.lock. */
+/* For scans: under &sfu_process.lock. */
 bool sfu_jit_find(struct sfu_process *process, unsigned long start, unsigned long end,
 		  struct sfu_section *section);
 void sfu_jit_forget(struct sfu_process *process, unsigned long start, unsigned long end);
 
-/* Under rcu_read_lock(): any context; any context but NMI. Do not sleep. */
+/* Under rcu_read_lock(): in any context, and in any context but NMI. */
 bool sfu_jit_must_ask(struct sfu_process *process, struct sfu_map *map, unsigned long addr);
 void sfu_jit_unmap(struct sfu_process *process, unsigned long start, unsigned long end);
 
