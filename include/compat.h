@@ -79,7 +79,7 @@ static inline struct shrinker *shrinker_alloc(unsigned int flags, const char *na
 static inline void shrinker_register(struct shrinker *shrinker)
 {
 	if (register_shrinker(shrinker, "sframe_unwind"))
-		pr_warn("no memory for a shrinker: what nothing uses stays, also when memory is short later; to free it, unload the module\n");
+		pr_warn("no memory for a shrinker: tables stay when memory is short\n");
 }
 
 static inline void shrinker_free(struct shrinker *shrinker)

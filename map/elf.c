@@ -2,9 +2,9 @@
 /*
  * Finds, in the program headers of a mapped ELF file, where its .sframe is in memory.
  *
- * The headers may say anything. The caller reads them once into its own memory, and each field is
- * checked there. This file reads no other memory and calls nothing of the kernel: it compiles
- * unchanged in the module, in tests and in host programs.
+ * The headers are not trusted. The caller reads them once into its own memory, and each field is
+ * checked there. This file calls nothing of the kernel: it compiles unchanged in the module, in
+ * tests and in host programs.
  *
  * Differences of addresses are taken modulo 2^64, where every value is legal. Sizes are compared by
  * subtraction, after a check that the difference is not negative, because a sum could wrap around.
@@ -25,7 +25,7 @@ int sframe_elf_check_header(const struct elf64_hdr *ehdr)
 	return 0;
 }
 
-/* Files are mapped in whole pages, so a mapping begins up to a page before its segment. */
+/* Returns true if a mapping of the segment begins at @offset: up to a page before the segment. */
 static bool covers_offset(const struct elf64_phdr *ph, u64 page_size, u64 offset)
 {
 	u64 lead = ph->p_offset & (page_size - 1);

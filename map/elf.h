@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * From the ELF headers of a mapped file to the addresses of its .sframe.
- *
- * <linux/elf.h> has the same structs in the kernel and on the host.
- */
+/* From the ELF headers of a mapped file to the addresses of its .sframe, also on the host. */
 #ifndef SFRAME_ELF_H
 #define SFRAME_ELF_H
 

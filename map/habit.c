@@ -1,23 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The habit of a file: do its functions keep frame pointers?
+ * The habit of a file: whether its functions keep frame pointers.
  *
- * A compiler keeps frame pointers in all functions of a file, or in few. So a small
- * part of the code shows the habit: count how functions begin. Functions without a frame
- * say nothing; they are usual in both kinds of files.
- *
- * The code belongs to somebody else and may say anything. This file reads no other memory
- * and calls nothing of the kernel: it compiles unchanged in the module and on the host.
+ * A compiler keeps frame pointers in all functions of a file, or in few. So a small part of the
+ * code shows the habit: how its functions begin is counted. Functions without a frame, which are
+ * usual in both kinds of files, do not count. The bytes of the code are not trusted. This file
+ * calls nothing of the kernel: it compiles unchanged in the module and on the host.
  */
 #include "map/habit.h"
 
 /*
- * The difference at which no more code needs to be seen. If one function in 15 begins
- * against the habit of its file, the wrong habit leads by so many once in half a million.
+ * The difference of both counts at which no more code needs to be read. If one function in 15
+ * begins against the habit of its file, the wrong habit leads by 5 once in half a million.
  */
 #define CLEAR_LEAD	5
 
-/* The habit of a file, from a part of the code: SFRAME_HABIT_UNKNOWN unless it is clear. */
+/* Returns the habit of a file from a part of its code; SFRAME_HABIT_UNKNOWN if it is not clear. */
 enum sframe_habit sframe_habit_early(const struct sframe_starts *starts)
 {
 	if (starts->fp >= starts->other + CLEAR_LEAD)
@@ -27,21 +25,21 @@ enum sframe_habit sframe_habit_early(const struct sframe_starts *starts)
 	return SFRAME_HABIT_UNKNOWN;
 }
 
-/* Only for the code of a JIT, or for a file of which all pieces have been counted. */
+/* For the code of a JIT, or for a file of which all pieces have been counted. */
 static bool most_keep_fp(const struct sframe_starts *starts)
 {
 	return starts->fp && starts->fp >= 4 * starts->other;
 }
 
-/* The habit of a file, when all that may be read has been read: FP or OTHER. */
+/* Returns the habit of a file, FP or OTHER, when all pieces have been read. */
 enum sframe_habit sframe_habit_final(const struct sframe_starts *starts)
 {
 	return most_keep_fp(starts) ? SFRAME_HABIT_FP : SFRAME_HABIT_OTHER;
 }
 
 /*
- * The habit of the code of a JIT, from a part of it: SFRAME_HABIT_UNKNOWN unless it is clear. There
- * may be few functions. They are told by more bytes than those of files.
+ * Returns the habit of a part of a JIT's code; SFRAME_HABIT_UNKNOWN if it is not clear. Few
+ * functions are enough: they are recognized by more bytes than functions of files.
  */
 enum sframe_habit sframe_habit_of_jit(const struct sframe_starts *starts)
 {

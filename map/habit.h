@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The habit of a file: do its functions keep frame pointers? See map/habit.c. */
+/* The habit of a file: whether its functions keep frame pointers. See map/habit.c. */
 #ifndef SFRAME_HABIT_H
 #define SFRAME_HABIT_H
 
@@ -18,14 +18,10 @@ enum sframe_start {
 	SFRAME_START_OTHER,	/* it makes a frame without a record */
 };
 
-/**
- * struct sframe_starts - functions of a file, counted by how they begin
- * @fp: functions that begin with a frame record
- * @other: functions that begin with another frame
- */
+/* Functions of a file, counted by how they begin. */
 struct sframe_starts {
-	unsigned int	fp;
-	unsigned int	other;
+	unsigned int	fp;	/* functions that begin with a frame record */
+	unsigned int	other;	/* functions that begin with another frame */
 };
 
 static inline void sframe_starts_add(struct sframe_starts *starts, enum sframe_start start)

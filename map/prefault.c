@@ -43,7 +43,7 @@
 /* Pages that are read ahead at once, before a signal that kills the task is noticed. */
 #define PAGES_AHEAD	512UL
 
-/* <linux/magic.h> has only those of file systems that user space asks for. */
+/* <linux/magic.h> has no numbers of file systems that user space does not ask for. */
 #define GFS2_MAGIC		0x01161970
 #ifndef BCACHEFS_SUPER_MAGIC
 #define BCACHEFS_SUPER_MAGIC	0xca451a4e
@@ -54,7 +54,7 @@
 
 /*
  * Returns true if a page fault, or read-ahead, of the file may wait for its file system: the file
- * system has a disk, and the kernel itself reads that disk. Any user may serve FUSE, also for a
+ * system has a disk, and the kernel itself reads the disk. Any user may serve FUSE, also for a
  * block device. Servers on a network, and the other machines of a cluster, may never answer. A
  * fault of bcachefs waits for a direct write, which may wait for memory that a user serves.
  */
@@ -133,9 +133,9 @@ static void add_cold(struct sfu_prefault *prefault, const struct file *file, lof
 }
 
 /*
- * Finds a page of a mapped file, if the page cache has it. If not, sfu_prefault_finish() asks for
- * it, unless @prefault is NULL. Returns the folio, referenced; ERR_PTR(-EAGAIN) if the page cache
- * does not have the page; ERR_PTR(-ENOEXEC) if the file cannot be read so.
+ * Finds a page of a mapped file in the page cache. If the page is missing, sfu_prefault_finish()
+ * asks for it, unless @prefault is NULL. Returns the folio, referenced; ERR_PTR(-EAGAIN) if the
+ * page is missing; ERR_PTR(-ENOEXEC) if the page cache of the file may not be read.
  */
 struct folio *sfu_prefault_get_folio(struct sfu_prefault *prefault, struct file *file,
 				     pgoff_t index)
@@ -151,8 +151,8 @@ struct folio *sfu_prefault_get_folio(struct sfu_prefault *prefault, struct file 
 }
 
 /*
- * Reads @len bytes at @pos of a mapped file, if the page cache has them. Returns 0; -EAGAIN if it
- * does not; -ENOEXEC if the file is shorter, or cannot be read so.
+ * Reads @len bytes at @pos of a mapped file from the page cache. Returns 0; -EAGAIN if a page is
+ * missing; -ENOEXEC if the file is shorter, or its page cache may not be read.
  */
 int sfu_prefault_read(struct sfu_prefault *prefault, struct file *file, void *buf,
 		      size_t len, loff_t pos)
@@ -207,7 +207,7 @@ enum page_state {
 };
 
 /*
- * A read would also find out whether the page is present, but one that fails costs an exception.
+ * Finds out whether a page is present without a read, because a read that fails is an exception.
  * The page table may be freed meanwhile, after a grace period of RCU.
  */
 static enum page_state page_state(struct mm_struct *mm, unsigned long addr)
@@ -316,7 +316,7 @@ static void map_page(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 	if (folio_test_readahead(folio) && !folio_test_writeback(folio))
 		folio_clear_readahead(folio);
 	map_cached(vma, addr, addr + PAGE_SIZE);
-	/* A fault of a page that is away would read it, or wait for the one that moves it. */
+	/* A fault of a page that is away would read the page, or wait until it has been moved. */
 	if (page_state(vma->vm_mm, addr) != SFU_PAGE_NONE || prefault->lacks_memory ||
 	    !can_fault(file))
 		goto out;

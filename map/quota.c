@@ -17,19 +17,19 @@
 #include "map/quota.h"
 
 /*
- * Half the share or the burst: new code of a process that loads a lot has no rows for twice as
- * long. Twice: a process spends twice the time on being profiled.
+ * Half the share of time, or half the burst: a process that loads much code waits longer for rows
+ * of it. Twice: profiling takes twice the time of a process.
  */
 #define SHARE		32
 #define BURST		(3 * (s64)NSEC_PER_MSEC)
 
-/* Half the longest wait: twice the scans in vain. Twice: a late page is noticed after 2 s. */
+/* Half: twice the scans that find nothing. Twice: a page that comes late is found after 2 s. */
 #define WAIT_MIN	((s64)NSEC_PER_MSEC)
 #define WAIT_MAX	((s64)NSEC_PER_SEC)
 
 /*
- * Bytes of sections that one scan examines, for an event and for a sample. Half or twice as many
- * pages change the time of a scan, and how many samples find pages missing.
+ * Bytes of sections that one scan examines, for an event and for a sample. Half: more samples find
+ * pages missing. Twice: a scan takes longer.
  */
 #define PREFAULT_MIN	((unsigned long)SZ_64K)
 #define PREFAULT_MAX	((unsigned long)SZ_64M)
@@ -62,7 +62,7 @@ unsigned long sfu_quota_may_prefault(const struct sfu_quota *quota, enum sfu_sca
 
 	if (reason != SFU_SCAN_SAMPLE)
 		return PREFAULT_MIN;
-	/* The clock may go back a little. */
+	/* The age may be negative: the clock may go back a little. */
 	return clamp(max(age, 0) / SHARE / PAGE_NS * PAGE_SIZE,
 		     PREFAULT_MIN << 2 * quota->nr_sample_scans, PREFAULT_MAX);
 }
@@ -87,7 +87,7 @@ void sfu_quota_charge(struct sfu_quota *quota, enum sfu_scan_reason reason, s64 
 		quota->nr_sample_scans++;
 }
 
-/* Charges a scan that another thread of the process has prevented. */
+/* Charges for a scan that was lost, because another thread of the process held mmap_lock. */
 void sfu_quota_charge_lost(struct sfu_quota *quota, enum sfu_scan_reason reason)
 {
 	if (reason == SFU_SCAN_SAMPLE)

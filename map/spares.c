@@ -15,8 +15,8 @@
 #include "sframe_stats.h"
 
 /*
- * Processes that begin before a task or the worker allocates others. Half: a burst of forks loses
- * first samples. Twice: another 64 KiB of memory.
+ * Processes that may begin before a task or the worker allocates others. Half: in a burst of forks,
+ * processes lose first samples. Twice: another 64 KiB of memory.
  */
 #define SPARES_MAX	128
 #define SPARES_LOW	(SPARES_MAX / 2)
@@ -56,7 +56,7 @@ static void queue_refill(struct irq_work *irq_work)
 
 static struct irq_work refill_irq_work = IRQ_WORK_INIT_HARD(queue_refill);
 
-/* Returns a process without mm and map, or NULL. The caller has the lock of all processes. */
+/* Returns a process without mm and map, or NULL. The caller holds processes_lock. */
 struct sfu_process *sfu_spares_take(void)
 {
 	struct llist_node *node = llist_del_first(&spares);
@@ -68,7 +68,7 @@ struct sfu_process *sfu_spares_take(void)
 	return node ? llist_entry(node, struct sfu_process, spare) : NULL;
 }
 
-/* Returns -ENOMEM if there is no memory for any. */
+/* Returns -ENOMEM if there is no memory for any spare process. */
 int sfu_spares_init(void)
 {
 	sfu_spares_refill(SPARES_MAX);

@@ -15,7 +15,7 @@ static struct vm_area_struct *find_mapping(struct mm_struct *mm, unsigned long a
 	return vma && vma->vm_start <= addr && vma->vm_file == file ? vma : NULL;
 }
 
-/* Returns true for the code that the kernel has mapped into the process. */
+/* Returns true for the vDSO: code that the kernel has mapped into the process. */
 bool sfu_vma_is_vdso(struct vm_area_struct *vma)
 {
 	const char *name = vma->vm_ops && vma->vm_ops->name ? vma->vm_ops->name(vma) : NULL;
@@ -25,7 +25,7 @@ bool sfu_vma_is_vdso(struct vm_area_struct *vma)
 
 /*
  * Returns true if a range of the last map is this VMA. As long as the range is not unmapped, its
- * file is mapped: no other file can have the address of that struct file.
+ * file is mapped, so no other struct file can have the same address.
  */
 bool sfu_vma_is_of(const struct vm_area_struct *vma, const struct sfu_range *range)
 {
@@ -44,8 +44,9 @@ bool sfu_vmas_have_section(struct mm_struct *mm, const struct sfu_range *range)
 }
 
 /*
- * Returns true if the section of a range of the last map is not mapped any more. The hook may be
- * about to report that. Or the parent has mapped it after the child's mappings were copied.
+ * Returns true if the section of a range of the last map is not mapped. The hook of munmap() may
+ * not have reported this yet. Or the parent has mapped the section after the child's mappings were
+ * copied.
  */
 bool sfu_vmas_have_lost_section(struct mm_struct *mm, const struct sfu_range *range)
 {
@@ -55,8 +56,7 @@ bool sfu_vmas_have_lost_section(struct mm_struct *mm, const struct sfu_range *ra
 
 /*
  * Returns true if a process has the code and the sections that a map has. The process may have
- * other code, too. Where a range has been unmapped, there may be other code behind any mapping. The
- * caller holds the map.
+ * other code, too. Where a range of the map has been unmapped, the process must have no mapping.
  */
 bool sfu_vmas_match(struct mm_struct *mm, const struct sfu_map *map)
 {
