@@ -139,9 +139,8 @@ static int check_abi(struct sframe_header *hdr, struct sframe_reader *rd,
 	bool big_endian = *(const u8 *)&raw->magic == (SFRAME_MAGIC >> 8);
 	u8 abi = array_index_nospec(raw->abi_arch, ARRAY_SIZE(abis));
 
-	if (raw->abi_arch == 0 || raw->abi_arch >= ARRAY_SIZE(abis))
-		return sframe_malformed(rd, SFRAME_DEFECT_ABI);
-	if (abis[abi].is_big_endian != big_endian)
+	if (raw->abi_arch == 0 || raw->abi_arch >= ARRAY_SIZE(abis) ||
+	    abis[abi].is_big_endian != big_endian)
 		return sframe_malformed(rd, SFRAME_DEFECT_ABI);
 	if (raw->cfa_fixed_fp_offset != 0 || raw->cfa_fixed_ra_offset != abis[abi].ra.off)
 		return sframe_malformed(rd, SFRAME_DEFECT_FIXED);

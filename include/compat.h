@@ -41,7 +41,7 @@ struct unwind_stacktrace {
 #endif
 
 /*
- * With KASAN, task_work_add() allocates memory, which nobody may do under a raw spinlock.
+ * With KASAN, task_work_add() allocates memory, which is not allowed under a raw spinlock.
  * 73ab05aa46b0 ("sched/core: Disable page allocation in task_tick_mm_cid()"), 6.12: a flag
  * prevents it. d40797d6720e ("kasan: make kasan_record_aux_stack_noalloc() the default
  * behaviour"), 6.14: it does not allocate, and there is no flag. Kbuild finds the flag.

@@ -8,13 +8,13 @@
 #include "sframe_types.h"
 
 /*
- * Does the time of change of a file tell each change of its content?
+ * Returns true if each change of a file's content changes its time of change (ctime).
  *
- * On these file systems the kernel alone sets that time, to the time of the moment, with every
- * write() and the first store to each page of a mapping; or there is no write. On vfat and exfat
- * it is the time of the last write, which the owner sets. On FUSE, virtiofs, 9p, SMB, NFS and other
- * networks, a server sets it, and may change the file unseen. On hugetlbfs, a store changes no
- * time. Other file systems have not been examined.
+ * On these file systems the kernel alone sets ctime, to the present time, with every write() and
+ * the first store to each page of a mapping; or there is no write. On vfat and exfat, ctime is the
+ * time of the last write, which the owner sets. On FUSE, virtiofs, 9p, SMB, NFS and other networks,
+ * a server sets ctime, and may change the file unseen. On hugetlbfs, a store changes no time. Other
+ * file systems have not been examined.
  */
 static inline bool sframe_tells_changes(unsigned long magic)
 {

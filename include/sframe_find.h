@@ -10,9 +10,9 @@
  * bounds of the header after it is read, and only the value that was checked is used.
  *
  * Speculation: no read is masked. The search halves its span, whatever the processor predicts, and
- * so stays among the functions. If the processor mispredicts a check of the entries, it reads the
- * end of the header; of the rows, what comes after the section, by as many rows as it runs ahead.
- * A count of words and an info word have fewer bits than they index.
+ * so stays among the functions. A processor that mispredicts a check of the entries reads the end
+ * of the header. A processor that mispredicts a check of the rows reads a few rows after the end of
+ * the section. A count of words and an info word have too few bits to leave what they index.
  */
 #ifndef SFRAME_FIND_H
 #define SFRAME_FIND_H

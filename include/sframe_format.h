@@ -2,9 +2,9 @@
 /*
  * The SFrame format, versions 1 to 3, as it stands in a file.
  *
- * Section numbers are those of the SFrame specification, version 3
- * (binutils 2.46 and later), unless a version is named. All structures are
- * packed and unaligned, and in the byte order that the magic shows.
+ * Titles in quotes are sections of the SFrame specification, version 3 (binutils 2.46 and later),
+ * unless a version is named. All structures are packed and unaligned, and in the byte order that
+ * the magic shows.
  */
 #ifndef SFRAME_FORMAT_H
 #define SFRAME_FORMAT_H

@@ -47,8 +47,8 @@ static bool has_many_mappings(const struct mm_struct *mm)
 
 /*
  * Current has a new mapping, or one that has changed. Its mmap_lock is held. If the mapping has
- * code, or is where a section should be, the next scan finds it. A process that is not known and
- * runs already is left to its first sample, and so is anonymous code.
+ * code, or is where a section should be, the next scan finds it. Anonymous code, and a process that
+ * is not known and runs already, are left to their first sample.
  */
 void sfu_event_mmap(struct vm_area_struct *vma)
 {

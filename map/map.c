@@ -78,8 +78,8 @@ static int compare_sections(const void *a, const void *b, const void *priv)
 
 /*
  * Makes the sections of a map, which is not published yet, searchable by their addresses. If two
- * sections overlap and are not the same, the second is refused: no linker makes such sections, and
- * the hook of munmap() could not find them fast.
+ * sections overlap and are not equal, the second is refused: no linker makes such sections, and the
+ * hook of munmap() could not find them fast.
  */
 void sfu_map_order_sections(struct sfu_map *map)
 {

@@ -4,7 +4,7 @@
  *
  * A process has no map before its first scan, or when more has changed than an event may change in
  * the map. A child begins with the map of its parent. The map is charged to the memory control
- * group of the task that scans, until the process ends or nobody profiles any more.
+ * group of the task that scans, until the process or the watch (map/watch.c) ends.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>

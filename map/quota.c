@@ -53,8 +53,8 @@ bool sfu_quota_may_scan(const struct sfu_quota *quota, enum sfu_scan_reason reas
 }
 
 /*
- * Returns the bytes of sections that a scan may examine: a page for each 32 us of the age, or four
- * times as many after each of the first scans for a sample.
+ * Returns the bytes of sections that a scan may examine: a page for each 32 us since the process
+ * has begun, but at least PREFAULT_MIN, times 4 for each scan for a sample so far.
  */
 unsigned long sfu_quota_may_prefault(const struct sfu_quota *quota, enum sfu_scan_reason reason)
 {

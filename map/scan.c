@@ -3,8 +3,8 @@
  * The scan: from the VMAs of a process to the ranges of a new map.
  *
  * A task of the process scans, on its way to user mode, before another instruction of it
- * runs. It holds mmap_lock for reading all the time, as a page fault does. So nothing
- * changes meanwhile, and the new map is published under the same lock.
+ * runs. It holds mmap_lock for reading all the time, as a page fault does. So no mapping changes
+ * before the new map is published under this lock.
  *
  * For each executable VMA that is new, the scan looks for a table, or for PT_GNU_SFRAME in the
  * headers of the file. It checks the header of the section, and makes pages of the section
@@ -16,12 +16,12 @@
  * lock held for reading only. So either the scan does not see the VMA any more, or the hook finds
  * the new map. That holds for code and for sections: the scan looks at the VMAs of both.
  *
- * The task waits for nobody. If another thread scans, or holds mmap_lock for writing, the
+ * The task waits for no other task. If another thread scans, or holds mmap_lock for writing, the
  * scan is lost: it is counted, and left to a later request.
  *
- * A scan costs the process the time that it takes, see map/quota.c. Other tasks may run meanwhile,
- * so it costs no more than COST_MOST times an estimate. The reading of what it has missed comes
- * after it, and is estimated.
+ * A scan is charged to the quota of the process by the time that it takes, see map/quota.c. Other
+ * tasks may run meanwhile, so at most COST_MOST times an estimate is charged. Pages that the scan
+ * has missed are read after it: only an estimate is charged for them.
  */
 #include <linux/jiffies.h>
 #include <linux/mm.h>
@@ -36,14 +36,15 @@
 #include "table/wanted.h"
 
 /*
- * How long a map is valid that uses tables of files, which may change. Half: twice the scans.
- * Twice: a program that has been replaced in place has wrong rows for 2 s.
+ * The time for which a map is valid that uses tables of files, which may change. Half: twice the
+ * scans. Twice: a program that has been replaced in place has wrong rows for 2 s.
  */
 #define VALID_TIME	HZ
 
 /*
- * The estimated costs of the parts of a scan, in ns; of a page also its removal. A slow processor
- * may take COST_MOST times as long. Half or twice matters only to a scan that is interrupted.
+ * The estimated costs of the parts of a scan, in ns; the cost of a page has its removal. A slow
+ * processor may take COST_MOST times this time. Half or twice: a scan during which other tasks run
+ * is charged too little or too much.
  */
 #define COST_MOST	5
 #define COST_SCAN	2000
@@ -155,8 +156,9 @@ static bool is_for_new_code(const struct sfu_scan *scan)
 }
 
 /*
- * Returns the habit that anonymous code had here at the last scan. A JIT changes its mappings again
- * and again: they grow, and parts become writable for a moment. What was marked as unmapped counts.
+ * Returns the habit that anonymous code had at these addresses at the last scan. A JIT changes its
+ * mappings again and again: they grow, and parts become writable for a moment. So a range that was
+ * marked as unmapped counts, too.
  */
 static u8 find_last_habit(const struct sfu_map *last, const struct vm_area_struct *vma)
 {
@@ -205,9 +207,9 @@ static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma, struct s
 }
 
 /*
- * An entry counts only in the code that is mapped here. Linkers that do not know SFrame keep the
- * entries of discarded functions at address 0, where the header of the file is. The code beside the
- * range may come and go while this range stays: row caches then forget the section.
+ * Limits a section to the mapped code around its range. Linkers that do not know SFrame keep the
+ * entries of discarded functions at address 0, where the header of the file is. If the code beside
+ * the range has changed, row caches forget the section.
  */
 static void set_code_bounds(struct sfu_scan *scan, struct sfu_range *range)
 {
@@ -278,7 +280,7 @@ static void publish(struct sfu_scan *scan)
 		nr_sections += is_ready || (is_pending && section->start);
 		map->is_incomplete |= (is_pending && !section->start) || section->lacks_room;
 	}
-	/* A process without a section is left to the kernel: nobody asks for a habit. */
+	/* A process without a section is left to the kernel: no walk needs a habit. */
 	if (nr_sections)
 		find_habits(scan);
 	sfu_map_set_nr_sections(map, nr_sections);

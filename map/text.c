@@ -2,13 +2,13 @@
 /*
  * Reads the code of a range, to find out whether it keeps frame pointers.
  *
- * It reads a few pieces, spread over the range, until the habit is clear. It reads them
- * from the page cache, for the code of a new program is not in its page tables yet.
- * Anonymous code is read from the memory of the process. Nothing waits for a page.
+ * A few pieces, spread over the range, are read until the habit is clear. They are read from the
+ * page cache, because the code of a new program is not in its page tables yet. Anonymous code is
+ * read from the memory of the process. Nothing waits for a page.
  *
- * Which pieces of a file are read depends on the file alone. Anybody who may read a file can fill
- * its page cache, or empty it. So a file whose habit is remembered, or whose missing pages are read
- * for a scan, is judged only if all pieces up to the last one that counts are there.
+ * The choice of pieces of a file depends on the file alone. Any user who may read a file can fill
+ * its page cache, or empty it. So if the habit of a file is remembered, or its missing pages are
+ * read for a scan, all pieces up to the last one that counts must be in memory.
  */
 #include <linux/fs.h>
 #include <linux/highmem.h>
@@ -22,7 +22,7 @@
 
 #define PIECE		512U		/* bytes of a page that are read */
 #define NR_PIECES	32		/* read of one range, at most */
-#define STRIDE		13		/* coprime to NR_PIECES: each piece once, far apart */
+#define STRIDE		13	/* coprime to NR_PIECES: visits each piece, distant ones first */
 
 /* A function of a JIT may begin at any byte: a piece costs as much as 4 pieces of a file. */
 #define JIT_PIECES	4
@@ -103,19 +103,13 @@ static enum sframe_habit habit_of_all(struct sfu_range *range, unsigned int *nr_
 	return habit;
 }
 
-/**
- * sfu_text_habit() - find out the habit of a range
- * @range: the range, of current's memory, or of memory that current has borrowed; what has been
- *	read of anonymous code is noted in it
- * @vma: its VMA
- * @needs_all: the habit of the file is remembered for all processes, so no piece may be missing
- * @prefault: takes pieces that file systems are to read; NULL: none
- * @nr_pieces: raised by the number of pieces of code that are read, at most 32 of a file; by 1 for
- *	a page that is not in memory; by JIT_PIECES for each piece of anonymous code
- *
- * Context: Task, under mmap_lock. Waits for nothing.
- * Return: The habit; SFRAME_HABIT_UNKNOWN if anonymous code does not show it, or a piece of a file
- * is not in memory.
+/*
+ * Returns the habit of a range, which is @vma, of current's memory or of memory that current has
+ * borrowed; SFRAME_HABIT_UNKNOWN if anonymous code does not show the habit, or a piece of a file is
+ * not in memory. With @needs_all no piece may be missing, because the habit of the file is
+ * remembered for all processes. @prefault takes pieces that file systems are to read, unless it is
+ * NULL. Adds to @nr_pieces the pieces of code that are read, at most 32 of a file; 1 for a page
+ * that is not in memory; JIT_PIECES for each piece of anonymous code.
  */
 enum sframe_habit sfu_text_habit(struct sfu_range *range, const struct vm_area_struct *vma,
 				 bool needs_all, struct sfu_prefault *prefault,

@@ -45,7 +45,7 @@ static int copy_sized(void *dst, size_t size, const void __user *src, size_t lea
 	return copy_struct_from_user(dst, size, src, user_size);
 }
 
-/* The inode that has the bytes of @file: not that of an overlay. */
+/* Returns the inode that has the bytes of @file: not the inode of an overlay. */
 static struct inode *real_inode(const struct file *file)
 {
 	return d_real_inode(file->f_path.dentry);
@@ -170,18 +170,16 @@ static long dev_drop(void __user *arg)
 		return err;
 	if (drop.reserved || (drop.flags && drop.fd != -1))
 		return -EINVAL;
-	switch (drop.flags) {
-	case 0:
-		break;
-	case SFRAME_DROP_ALL:
+	if (drop.flags == SFRAME_DROP_ALL) {
 		sfu_table_drop_all();
 		return 0;
-	case SFRAME_DROP_TABLELESS:
+	}
+	if (drop.flags == SFRAME_DROP_TABLELESS) {
 		sfu_table_drop_negative();
 		return 0;
-	default:
-		return -EINVAL;
 	}
+	if (drop.flags)
+		return -EINVAL;
 	file = fget(drop.fd);
 	if (!file)
 		return -EBADF;

@@ -15,7 +15,7 @@
 #include "table/internal.h"
 #include "table/wanted.h"
 
-/* Held by all who load or forget a table; protects what is below. */
+/* Held by a task that loads or forgets a table; protects all variables below. */
 DEFINE_MUTEX(sfu_table_mutex);
 const struct sfu_file_id sfu_files_vdso;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Room for tables: how much memory all of them may take, and how much of it users may use.
+ * Room for tables: the memory that all tables may take, and the part of it that users may use.
  *
- * Tables that ranges of users other than root use take at most half of the limit, whoever owns the
- * files. So no user keeps the programs of root from having tables.
+ * Tables that ranges of users other than root use take at most half of the limit, also if root owns
+ * the files. So no user keeps the programs of root from having tables.
  */
 #define pr_fmt(fmt) "sframe_unwind: " fmt
 
