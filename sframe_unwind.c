@@ -333,17 +333,11 @@ static int refuse_set(const char *val, const struct kernel_param *kp)
 	return -EPERM;
 }
 
-static const struct kernel_param_ops hooks_ops = {
-	.get	= hooks_get,
-	.set	= refuse_set,
-};
+static const struct kernel_param_ops hooks_ops = { .get = hooks_get, .set = refuse_set };
 module_param_cb(hooks, &hooks_ops, NULL, 0444);
 MODULE_PARM_DESC(hooks, "hooks that are set: sync, or sync,deferred (read only)");
 
-static const struct kernel_param_ops summary_ops = {
-	.get	= sfu_stats_summary,
-	.set	= refuse_set,
-};
+static const struct kernel_param_ops summary_ops = { .get = sfu_stats_summary, .set = refuse_set };
 module_param_cb(summary, &summary_ops, NULL, 0444);
 MODULE_PARM_DESC(summary, "what became of the stacks, a few counters (read only)");
 

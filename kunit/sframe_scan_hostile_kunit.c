@@ -11,7 +11,6 @@
 #include "named_cases.h"
 #include "scan_scene.h"
 #include "map/map.h"
-#include "map/prefault.h"
 #include "map/process.h"
 #include "map/scan.h"
 #include "walk/user.h"

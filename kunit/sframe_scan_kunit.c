@@ -8,7 +8,7 @@
 #include "scan_scene.h"
 #include "sframe_arch.h"
 #include "map/map.h"
-#include "map/prefault.h"
+#include "map/scan.h"
 #include "map/process.h"
 #include "walk/user.h"
 

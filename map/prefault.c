@@ -31,8 +31,8 @@
 #include <linux/sizes.h>
 #include <linux/userfaultfd_k.h>
 
-#include "map/prefault.h"
 #include "map/process.h"
+#include "map/scan.h"
 
 /* Pages that are mapped with preemption disabled. Half: more calls. Twice: it is off for longer. */
 #define PAGES_AT_ONCE	64UL

@@ -6,13 +6,35 @@
 #include <linux/mm_types.h>
 
 #include "map/habit.h"
-#include "map/prefault.h"
 #include "map/quota.h"
 #include "map/section.h"
 
+struct file;
+struct folio;
 struct sfu_map;
 struct sfu_process;
 struct sfu_range;
+
+/* Parts of files that one scan has missed. Half: a new program needs more scans. Twice: memory. */
+#define SFU_MAX_COLD	8
+
+/*
+ * What one scan does to make pages present. @lacks_memory: there was no memory for a page table, so
+ * the scan tries no other: each try would cost the control group much.
+ */
+struct sfu_prefault {
+	unsigned long		bytes;		/* that may still be examined */
+	unsigned int		nr_examined;	/* pages */
+	unsigned int		nr_mapped;	/* pages that the scan has made present */
+	bool			lacks_memory;
+	unsigned int		nr_cold;	/* parts in @cold */
+	loff_t			bytes_cold;	/* bytes of these parts */
+	struct sfu_cold_file {			/* a part of a file, not in the page cache */
+		struct file	*file;		/* referenced */
+		loff_t		pos;		/* in bytes */
+		loff_t		len;
+	}			cold[SFU_MAX_COLD];
+};
 
 /* Task context: may sleep, and tries mmap_lock. */
 int sfu_scan(struct sfu_process *process, enum sfu_scan_reason reason);
@@ -39,6 +61,19 @@ void sfu_facts_find_habit(struct sfu_scan *scan, struct sfu_range *range);
 enum sframe_habit sfu_text_habit(struct sfu_range *range, const struct vm_area_struct *vma,
 				 bool needs_all, struct sfu_prefault *prefault,
 				 unsigned int *nr_pieces);
+
+/* Pages of files, see map/prefault.c. Under mmap_lock. */
+bool sfu_prefault_can_read(struct file *file);
+bool sfu_prefault_reads_ahead(const struct file *file);
+int sfu_prefault_read(struct sfu_prefault *prefault, struct file *file, void *buf,
+		      size_t len, loff_t pos);
+struct folio *sfu_prefault_get_folio(struct sfu_prefault *prefault, struct file *file,
+				     pgoff_t index);
+void sfu_prefault_map(struct sfu_prefault *prefault, struct mm_struct *mm,
+		      const struct file *file, unsigned long start, unsigned long end);
+
+/* Without mmap_lock. */
+void sfu_prefault_finish(struct sfu_prefault *prefault);
 
 /* VMAs of a process, compared with ranges of a map, see map/vmas.c. Under mmap_lock. */
 bool sfu_vma_is_vdso(struct vm_area_struct *vma);

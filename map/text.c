@@ -16,7 +16,6 @@
 #include <linux/pagemap.h>
 
 #include "map/map.h"
-#include "map/prefault.h"
 #include "map/scan.h"
 #include "walk/user.h"
 
