@@ -178,18 +178,19 @@ static __always_inline enum sfu_stop store_callers(struct sfu_walk *walk, u64 *i
 static void store_frames(struct perf_callchain_entry_ctx *ctx,
 			 struct sfu_process *process, struct pt_regs *regs)
 {
-	struct perf_callchain_entry *entry = ctx->entry;
 	enum sfu_stop stop = SFU_STOP_FULL;
 	/* sfu_walk_init() sets what is read: to clear the walk would take longer than a frame. */
 	struct sfu_walk walk __uninitialized;
 	struct sfu_row_cache *cache = sfu_row_cache_get();
-	unsigned int nr;
 
 	sfu_count(walks);
 	begin_walk(&walk, process, cache, regs);
 	if (in_nmi() && !sfu_arch_has_user_registers(regs)) {
 		stop = SFU_STOP_NO_REGS;
 	} else if (!perf_callchain_store(ctx, walk.frame.ip)) {
+		struct perf_callchain_entry *entry = ctx->entry;
+		unsigned int nr;
+
 		/* The callers go where perf_callchain_store() would store them. */
 		stop = store_callers(&walk, &entry->ip[entry->nr], ctx->max_stack - ctx->nr, &nr);
 		entry->nr += nr;
@@ -303,13 +304,16 @@ static bool hooked_deferred;
 /* Not all kernels have unwind_user(). Without it the module takes synchronous stacks only. */
 static void hook_unwind_user(void)
 {
-	int err = SFU_HAVE_UNWIND_USER ? sfu_hook(&unwind_user_ops, "unwind_user") : 0;
+	int err;
 
+	if (!SFU_HAVE_UNWIND_USER)
+		return;
+	err = sfu_hook(&unwind_user_ops, "unwind_user");
 	if (err == -EBUSY)
 		pr_warn("another user of ftrace owns unwind_user(): no stack is deferred\n");
 	else if (err)
 		pr_warn("cannot hook unwind_user(): error %d, no stack is deferred\n", err);
-	hooked_deferred = SFU_HAVE_UNWIND_USER && !err;
+	hooked_deferred = !err;
 }
 
 static void unhook_unwind_user(void)
