@@ -52,7 +52,7 @@ struct sfu_code_id {
 
 /* What is known about a part of a file that is mapped as code. */
 struct sfu_code_facts {
-	u64	section_off;	/* bytes from the beginning of the part to the section, modulo 2^64 */
+	u64	section_off;	/* bytes from the start of the part to the section, modulo 2^64 */
 	u64	section_size;	/* bytes of the section */
 	int	err;		/* 0, or why there is no section: an error of map/elf.c */
 	u8	habit;		/* enum sframe_habit */
