@@ -27,7 +27,7 @@ void build_range(struct sfu_map *map, unsigned int i, unsigned long start, unsig
 {
 	map->ranges[i].start = start;
 	map->ranges[i].end = start + len;
-	map->ranges[i].habit = SFRAME_HABIT_OTHER;
+	map->ranges[i].keeps_fp = SFRAME_KEEPS_FP_NO;
 }
 
 /* Sets the file that the range maps. The file is only compared, never read. */

@@ -12,7 +12,7 @@
 #include "named_cases.h"
 #include "scan_scene.h"
 #include "table/file.h"
-#include "map/habit.h"
+#include "map/keeps_fp.h"
 #include "map/map.h"
 #include "map/process.h"
 
@@ -252,10 +252,10 @@ static void file_remember_again(struct kunit *test)
 	unsigned int i;
 
 	for (i = 0; i < 10; i++) {
-		facts.habit = i;
+		facts.keeps_fp = i;
 		sfu_file_remember(&code, &facts);
 		KUNIT_EXPECT_TRUE(test, sfu_file_find(&code, &found));
-		KUNIT_EXPECT_EQ(test, found.habit, i);
+		KUNIT_EXPECT_EQ(test, found.keeps_fp, i);
 	}
 }
 

@@ -62,7 +62,7 @@ static struct sfu_range copy_range(struct kunit *test, unsigned int nr)
 
 static int habit_of_range(struct kunit *test, unsigned int nr)
 {
-	return copy_range(test, nr).habit;
+	return copy_range(test, nr).keeps_fp;
 }
 
 static bool has_no_data(struct kunit *test, unsigned int nr)
@@ -80,15 +80,15 @@ struct habit_case {
 };
 
 static const struct habit_case habit_cases[] = {
-	{ "no functions", CODE_WITH_RECORD, 0, CODE_WITH_FRAME, 0, SFRAME_HABIT_OTHER },
-	{ "one with a record", CODE_WITH_RECORD, 1, CODE_WITH_FRAME, 0, SFRAME_HABIT_FP },
-	{ "one with another frame", CODE_WITH_RECORD, 0, CODE_WITH_FRAME, 1, SFRAME_HABIT_OTHER },
-	{ "all with records", CODE_WITH_RECORD, 200, CODE_WITH_FRAME, 0, SFRAME_HABIT_FP },
-	{ "all with other frames", CODE_WITH_RECORD, 0, CODE_WITH_FRAME, 200, SFRAME_HABIT_OTHER },
-	{ "most without a frame", CODE_WITH_RECORD, 1, CODE_WITHOUT_FRAME, 200, SFRAME_HABIT_FP },
-	{ "four to one", CODE_WITH_RECORD, 4, CODE_WITH_FRAME, 1, SFRAME_HABIT_FP },
-	{ "three to one", CODE_WITH_RECORD, 3, CODE_WITH_FRAME, 1, SFRAME_HABIT_OTHER },
-	{ "as many", CODE_WITH_RECORD, 100, CODE_WITH_FRAME, 100, SFRAME_HABIT_OTHER },
+	{ "no functions", CODE_WITH_RECORD, 0, CODE_WITH_FRAME, 0, SFRAME_KEEPS_FP_NO },
+	{ "one with a record", CODE_WITH_RECORD, 1, CODE_WITH_FRAME, 0, SFRAME_KEEPS_FP_YES },
+	{ "one with another frame", CODE_WITH_RECORD, 0, CODE_WITH_FRAME, 1, SFRAME_KEEPS_FP_NO },
+	{ "all with records", CODE_WITH_RECORD, 200, CODE_WITH_FRAME, 0, SFRAME_KEEPS_FP_YES },
+	{ "all with other frames", CODE_WITH_RECORD, 0, CODE_WITH_FRAME, 200, SFRAME_KEEPS_FP_NO },
+	{ "most without a frame", CODE_WITH_RECORD, 1, CODE_WITHOUT_FRAME, 200, SFRAME_KEEPS_FP_YES },
+	{ "four to one", CODE_WITH_RECORD, 4, CODE_WITH_FRAME, 1, SFRAME_KEEPS_FP_YES },
+	{ "three to one", CODE_WITH_RECORD, 3, CODE_WITH_FRAME, 1, SFRAME_KEEPS_FP_NO },
+	{ "as many", CODE_WITH_RECORD, 100, CODE_WITH_FRAME, 100, SFRAME_KEEPS_FP_NO },
 };
 
 NAMED_CASES(habit);
@@ -115,7 +115,7 @@ static void scan_leaves_habit_without_section(struct kunit *test)
 	write_code(test, CODE_WITH_RECORD, 200, CODE_WITH_FRAME, 0);
 	image_map(test, &scene->image, scene->area);
 	expect_scanned(test, PLAIN, "scan.runs");
-	KUNIT_EXPECT_EQ(test, habit_of_range(test, 0), SFRAME_HABIT_UNKNOWN);
+	KUNIT_EXPECT_EQ(test, habit_of_range(test, 0), SFRAME_KEEPS_FP_UNKNOWN);
 }
 
 /* A file without a section beside one that has one. */
@@ -128,7 +128,7 @@ static void scan_marks_file_without_data(struct kunit *test)
 	image_write(test, without);
 	image_map(test, without, page(test, 8));
 	expect_scanned(test, "1-3 ready by 3, 9-11 none", "scan.runs");
-	KUNIT_EXPECT_EQ(test, habit_of_range(test, 1), SFRAME_HABIT_OTHER);
+	KUNIT_EXPECT_EQ(test, habit_of_range(test, 1), SFRAME_KEEPS_FP_NO);
 	KUNIT_EXPECT_FALSE(test, has_no_data(test, 0));
 	KUNIT_EXPECT_TRUE(test, has_no_data(test, 1));
 }
@@ -142,7 +142,7 @@ static void scan_marks_shared_memory(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, addr, vm_mmap(NULL, addr, 4 * PAGE_SIZE, PROT_READ | PROT_EXEC,
 					    MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, 0));
 	expect_scanned(test, "1-3 ready by 3, 8-12 none", "scan.runs");
-	KUNIT_EXPECT_EQ(test, habit_of_range(test, 1), SFRAME_HABIT_OTHER);
+	KUNIT_EXPECT_EQ(test, habit_of_range(test, 1), SFRAME_KEEPS_FP_NO);
 	KUNIT_EXPECT_TRUE(test, has_no_data(test, 1));
 }
 
@@ -162,11 +162,11 @@ static void scan_limits_habits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process_of(current->mm), SFU_SCAN_NEW_CODE));
 	for (i = 0; i < 8; i++)
 		KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, i),
-				    i < 4 ? SFRAME_HABIT_OTHER : SFRAME_HABIT_UNKNOWN,
+				    i < 4 ? SFRAME_KEEPS_FP_NO : SFRAME_KEEPS_FP_UNKNOWN,
 				    "range %u", i);
 	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
 	for (i = 0; i < 8; i++) {
-		KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, i), SFRAME_HABIT_OTHER,
+		KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, i), SFRAME_KEEPS_FP_NO,
 				    "range %u", i);
 		KUNIT_EXPECT_FALSE_MSG(test, has_no_data(test, i), "range %u", i);
 	}
@@ -190,7 +190,7 @@ static void scan_remembers_habits(struct kunit *test)
 		image_map(test, &scene->image, page(test, 8 * i));
 	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process_of(current->mm), SFU_SCAN_NEW_CODE));
 	for (i = 0; i < 8; i++)
-		KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, i), SFRAME_HABIT_FP, "range %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, i), SFRAME_KEEPS_FP_YES, "range %u", i);
 }
 
 /*
@@ -213,7 +213,7 @@ static void scan_leaves_habit_without_page(struct kunit *test)
 	folio_clear_uptodate(folio);
 	for (i = 0; i < 3; i++) {
 		expect_scanned(test, SAME, "scan.runs");
-		KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, 0), SFRAME_HABIT_UNKNOWN,
+		KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, 0), SFRAME_KEEPS_FP_UNKNOWN,
 				    "scan %u", i);
 	}
 	folio_mark_uptodate(folio);
@@ -221,8 +221,8 @@ static void scan_leaves_habit_without_page(struct kunit *test)
 	/* Nothing that a scan has seen before counts for another mapping. */
 	image_map(test, &scene->image, page(test, 8));
 	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
-	KUNIT_EXPECT_EQ(test, habit_of_range(test, 0), SFRAME_HABIT_FP);
-	KUNIT_EXPECT_EQ(test, habit_of_range(test, 1), SFRAME_HABIT_FP);
+	KUNIT_EXPECT_EQ(test, habit_of_range(test, 0), SFRAME_KEEPS_FP_YES);
+	KUNIT_EXPECT_EQ(test, habit_of_range(test, 1), SFRAME_KEEPS_FP_YES);
 }
 
 /* Writes functions that keep frame pointers to a page of anonymous code. */
@@ -251,14 +251,14 @@ static void scan_finds_habit_of_anonymous_code(struct kunit *test)
 	run_steps(test, "scan nothing; image 0; anon 8 1 rwx");
 	write_anonymous(test, 8);
 	run_steps(test, "new " SAME ", 8-9 none");
-	KUNIT_EXPECT_EQ(test, habit_of_range(test, 1), SFRAME_HABIT_UNKNOWN);
+	KUNIT_EXPECT_EQ(test, habit_of_range(test, 1), SFRAME_KEEPS_FP_UNKNOWN);
 	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
-	KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, 1), SFRAME_HABIT_UNKNOWN, "not asked");
+	KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, 1), SFRAME_KEEPS_FP_UNKNOWN, "not asked");
 	ask_for_habit(test, 1);
 	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process_of(current->mm), SFU_SCAN_NEW_CODE));
-	KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, 1), SFRAME_HABIT_UNKNOWN, "no sample");
+	KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, 1), SFRAME_KEEPS_FP_UNKNOWN, "no sample");
 	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
-	KUNIT_EXPECT_EQ(test, habit_of_range(test, 1), SFRAME_HABIT_FP);
+	KUNIT_EXPECT_EQ(test, habit_of_range(test, 1), SFRAME_KEEPS_FP_YES);
 }
 
 /* A JIT changes the mappings of its code all the time. */
@@ -269,11 +269,11 @@ static void scan_keeps_habit_of_anonymous_code(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
 	ask_for_habit(test, 1);
 	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
-	KUNIT_EXPECT_EQ(test, habit_of_range(test, 1), SFRAME_HABIT_FP);
+	KUNIT_EXPECT_EQ(test, habit_of_range(test, 1), SFRAME_KEEPS_FP_YES);
 	run_steps(test, "anon 10 1 rwx; counted scan.runs=2; new " SAME ", 8-11 none");
-	KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, 1), SFRAME_HABIT_FP, "it has grown");
+	KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, 1), SFRAME_KEEPS_FP_YES, "it has grown");
 	run_steps(test, "unmap 8 1; new " SAME ", 9-11 none");
-	KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, 1), SFRAME_HABIT_FP, "its rest");
+	KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, 1), SFRAME_KEEPS_FP_YES, "its rest");
 }
 
 /* An interpreter's few functions may be far from its instructions: parts of 8 pages are read. */
@@ -285,12 +285,12 @@ static void scan_reads_anonymous_code_in_parts(struct kunit *test)
 	write_anonymous(test, 8 + 17);
 	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
 	for (i = 0; i < 3; i++) {
-		KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, 1), SFRAME_HABIT_UNKNOWN,
+		KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, 1), SFRAME_KEEPS_FP_UNKNOWN,
 				    "part %u", i);
 		ask_for_habit(test, 1);
 		KUNIT_EXPECT_EQ(test, 0, scan_now(test));
 	}
-	KUNIT_EXPECT_EQ(test, habit_of_range(test, 1), SFRAME_HABIT_FP);
+	KUNIT_EXPECT_EQ(test, habit_of_range(test, 1), SFRAME_KEEPS_FP_YES);
 }
 
 /* Files whose code is not in memory do not use up what a scan may read of other files. */
@@ -315,7 +315,7 @@ static void scan_passes_over_missing_code(struct kunit *test)
 	folio_put(folio);
 	for (i = 0; i < 8; i++)
 		KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, i),
-				    i < 4 ? SFRAME_HABIT_UNKNOWN : SFRAME_HABIT_OTHER,
+				    i < 4 ? SFRAME_KEEPS_FP_UNKNOWN : SFRAME_KEEPS_FP_NO,
 				    "range %u", i);
 }
 

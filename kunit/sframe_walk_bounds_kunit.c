@@ -95,7 +95,7 @@ static void bounds_step_by_habit(struct kunit *test)
 
 	fallback_scene(test);
 	scene->section_size = PAGE_SIZE;
-	scene->map->ranges[1].habit = SFRAME_HABIT_FP;
+	scene->map->ranges[1].keeps_fp = SFRAME_KEEPS_FP_YES;
 	record(test, 0x20, stack(test, 0x40), bare(test, 0x210));
 	record(test, 0x40, stack(test, 0x100), bare(test, 0x310));
 	store_call(test, by_pointer(), bare(test, 0x210), 0);

@@ -530,9 +530,9 @@ static void fallback_habit(struct kunit *test)
 	store_word(test, bare(test, 0x800), code(test, 0));
 	store_call(test, c, bare(test, 0x210),
 		   c->refers == TO_SLOT ? bare(test, 0x800) : code(test, 0));
-	bare_range(test)->habit = SFRAME_HABIT_OTHER;
+	bare_range(test)->keeps_fp = SFRAME_KEEPS_FP_NO;
 	expect_step(test, "nodata");
-	bare_range(test)->habit = SFRAME_HABIT_FP;
+	bare_range(test)->keeps_fp = SFRAME_KEEPS_FP_YES;
 	expect_step(test, is_call ? "b210@30,fp100" : "nodata");
 	KUNIT_EXPECT_EQ(test, scene->walk.nr_frames[SFU_METHOD_FP_HABIT], is_call);
 	KUNIT_EXPECT_EQ(test, scene->walk.nr_frames[SFU_METHOD_FP], 0);
@@ -562,7 +562,7 @@ static void fallback_habit_deep(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(calls); i++) {
 		fallback_scene(test);
-		bare_range(test)->habit = SFRAME_HABIT_FP;
+		bare_range(test)->keeps_fp = SFRAME_KEEPS_FP_YES;
 		store_call(test, calls[i], bare(test, 0x210), bare(test, 0));
 		for (k = 1; k <= 126; k++)
 			record(test, 0x20 * k, k < 126 ? stack(test, 0x20 * (k + 1)) : 0,
@@ -592,8 +592,8 @@ static void fallback_habit_mixed(struct kunit *test)
 		build_range(scene->map, i, bare(test, 0x200 * (i - 1)), 0x200);
 	for (i = 0; i < 64; i++) {
 		for (k = 1; k < 4; k++) {
-			scene->map->ranges[k].habit = i & 1 << (k - 1) ? SFRAME_HABIT_FP :
-							SFRAME_HABIT_OTHER;
+			scene->map->ranges[k].keeps_fp = i & 1 << (k - 1) ? SFRAME_KEEPS_FP_YES :
+							SFRAME_KEEPS_FP_NO;
 			scene->map->ranges[k].vma.file = i & 8 ? (struct file *)(8UL * k) : NULL;
 			scene->map->ranges[k].has_no_data = i & 16;
 		}
@@ -613,7 +613,7 @@ static void fallback_habit_mixed(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, last.sp, scene->walk.frame.sp);
 		KUNIT_EXPECT_EQ(test, last.fp, scene->walk.frame.fp);
 		KUNIT_EXPECT_EQ(test, last.sp_unverified, scene->walk.frame.sp_unverified);
-		KUNIT_EXPECT_EQ(test, last.by_habit, scene->walk.frame.by_habit);
+		KUNIT_EXPECT_EQ(test, last.trusts_fp, scene->walk.frame.trusts_fp);
 	}
 }
 
@@ -627,7 +627,7 @@ static void fallback_habit_doubts_sp(struct kunit *test)
 	u64 ips[4];
 
 	fallback_scene(test);
-	bare_range(test)->habit = SFRAME_HABIT_FP;
+	bare_range(test)->keeps_fp = SFRAME_KEEPS_FP_YES;
 	store_call(test, by_pointer(), bare(test, 0x210), 0);
 	record(test, 0x20, stack(test, 0x40), bare(test, 0x210));
 	record(test, 0x40, stack(test, 0x60), bare(test, 0x210));

@@ -417,7 +417,7 @@ static void expect_frame(struct kunit *test, const struct sfu_frame *frame,
 	KUNIT_EXPECT_EQ(test, frame->fp, want->fp);
 	KUNIT_EXPECT_EQ(test, frame->is_activation, want->is_activation);
 	KUNIT_EXPECT_EQ(test, frame->sp_unverified, want->sp_unverified);
-	KUNIT_EXPECT_EQ(test, frame->by_habit, want->by_habit);
+	KUNIT_EXPECT_EQ(test, frame->trusts_fp, want->trusts_fp);
 	KUNIT_EXPECT_PTR_EQ(test, frame->regs, want->regs);
 	KUNIT_EXPECT_EQ(test, frame->sigcontext, want->sigcontext);
 }
@@ -800,11 +800,11 @@ static void step_range(struct kunit *test, const char *text)
 	struct sfu_range *range = take_range(test, &text);
 
 	if (take_word(&text, "keeps-fp"))
-		range->habit = SFRAME_HABIT_FP;
+		range->keeps_fp = SFRAME_KEEPS_FP_YES;
 	else if (take_word(&text, "keeps-no-fp"))
-		range->habit = SFRAME_HABIT_OTHER;
+		range->keeps_fp = SFRAME_KEEPS_FP_NO;
 	else if (take_word(&text, "habit-unknown"))
-		range->habit = SFRAME_HABIT_UNKNOWN;
+		range->keeps_fp = SFRAME_KEEPS_FP_UNKNOWN;
 	else if (take_word(&text, "of-file"))
 		build_file(range, (const struct file *)test);
 	else if (take_word(&text, "of-no-file"))

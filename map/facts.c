@@ -85,8 +85,8 @@ static void find_facts(struct sfu_scan *scan, const struct sfu_range *range, str
 }
 
 /*
- * Finds the place of the section that describes the range, and the habit if it is known. Returns
- * SFU_SECTION_READY if there is a place; the section itself has not been read.
+ * Finds the place of the section that describes the range, and &sfu_range.keeps_fp if it is known.
+ * Returns SFU_SECTION_READY if there is a place; the section itself has not been read.
  */
 enum sfu_section_state sfu_facts_locate(struct sfu_scan *scan, struct sfu_range *range,
 					struct file *file)
@@ -96,7 +96,7 @@ enum sfu_section_state sfu_facts_locate(struct sfu_scan *scan, struct sfu_range 
 	u64 start, end;
 
 	find_facts(scan, range, file, identify_code(range, file, &code), &facts);
-	range->habit = facts.habit ?: range->habit;
+	range->keeps_fp = facts.keeps_fp ?: range->keeps_fp;
 	if (facts.err == -EAGAIN || facts.err == -ENOMEM)
 		return SFU_SECTION_PENDING;
 	if (facts.err && facts.err != -EBADMSG)
@@ -115,11 +115,11 @@ enum sfu_section_state sfu_facts_locate(struct sfu_scan *scan, struct sfu_range 
 }
 
 /*
- * Finds the habit of a range: the habit that is remembered for its file, or the habit of its code,
- * of which a scan reads a limited number of pieces. Code is read ahead only after all headers and
- * sections: each page costs the group.
+ * Finds out whether the code of a range keeps frame pointers: the answer is remembered for its
+ * file, or the code shows it, of which a scan reads a limited number of pieces. Code is read ahead only
+ * after all headers and sections: each page costs the group.
  */
-void sfu_facts_find_habit(struct sfu_scan *scan, struct sfu_range *range)
+void sfu_facts_find_keeps_fp(struct sfu_scan *scan, struct sfu_range *range)
 {
 	bool is_sampled = scan->reason == SFU_SCAN_SAMPLE;
 	bool may_read_ahead = is_sampled && !scan->prefault.nr_cold;
@@ -131,17 +131,19 @@ void sfu_facts_find_habit(struct sfu_scan *scan, struct sfu_range *range)
 
 	if (code)
 		sfu_file_find(code, &facts);
-	range->habit = facts.habit;
-	if (!range->habit && scan->nr_pieces < (is_sampled ? PIECES_SAMPLED : PIECES_UNSAMPLED)) {
-		range->habit = sfu_text_habit(range, vma, code, may_read_ahead ? &scan->prefault :
-					      NULL, &scan->nr_pieces);
+	range->keeps_fp = facts.keeps_fp;
+	if (!range->keeps_fp &&
+	    scan->nr_pieces < (is_sampled ? PIECES_SAMPLED : PIECES_UNSAMPLED)) {
+		range->keeps_fp = sfu_text_keeps_fp(range, vma, code,
+						    may_read_ahead ? &scan->prefault : NULL,
+						    &scan->nr_pieces);
 		range->asked = 0;
-		scan->found_new |= !range->habit && !file && !range->was_read;
-		if (range->habit && code) {
+		scan->found_new |= !range->keeps_fp && !file && !range->was_read;
+		if (range->keeps_fp && code) {
 			find_facts(scan, range, file, code, &facts);
-			facts.habit = range->habit;
+			facts.keeps_fp = range->keeps_fp;
 			remember_facts(code, &facts);
 		}
 	}
-	scan->found_new |= range->habit != SFRAME_HABIT_UNKNOWN;
+	scan->found_new |= range->keeps_fp != SFRAME_KEEPS_FP_UNKNOWN;
 }

@@ -8,7 +8,7 @@
 #include <linux/refcount.h>
 
 #include "compat.h"
-#include "map/habit.h"
+#include "map/keeps_fp.h"
 #include "map/section.h"
 #include "table/table.h"
 
@@ -26,10 +26,10 @@ struct sfu_range {
 		unsigned long		offset;	/* of @start in @file, in bytes */
 	}			vma;
 	struct sfu_section	section;	/* describes the code */
-	unsigned long		asked;		/* where a walk needed the habit, else 0 */
-	struct sframe_starts	starts;		/* functions seen in anonymous code */
+	unsigned long		asked;		/* where a walk needed @keeps_fp, else 0 */
+	struct sframe_prologues	starts;		/* functions seen in anonymous code */
 	unsigned int		nr_read;	/* pages of anonymous code, read for @starts */
-	u8			habit;		/* enum sframe_habit of the code */
+	u8			keeps_fp;	/* enum sframe_keeps_fp of the code */
 	bool			was_read;	/* all of the anonymous code was read */
 	bool			has_no_data;	/* no section, table or frame pointers */
 	bool			is_unnamed;	/* shared memory, where a JIT may have code */

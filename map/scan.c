@@ -156,16 +156,16 @@ static bool is_for_new_code(const struct sfu_scan *scan)
 }
 
 /*
- * Returns the habit that anonymous code had at these addresses at the last scan. A JIT changes its
+ * Returns what the last scan found for anonymous code at these addresses. A JIT changes its
  * mappings again and again: they grow, and parts become writable for a moment. So a range that was
  * marked as unmapped counts, too.
  */
-static u8 find_last_habit(const struct sfu_map *last, const struct vm_area_struct *vma)
+static u8 find_last_keeps_fp(const struct sfu_map *last, const struct vm_area_struct *vma)
 {
 	const struct sfu_range *range;
 
 	range = last ? sfu_map_find_overlap(last, vma->vm_start, vma->vm_end) : NULL;
-	return range && !range->vma.file ? range->habit : SFRAME_HABIT_UNKNOWN;
+	return range && !range->vma.file ? range->keeps_fp : SFRAME_KEEPS_FP_UNKNOWN;
 }
 
 /* Fills a range of the new map: its last state, and what the scan finds. */
@@ -195,7 +195,7 @@ static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma, struct s
 		sfu_section_renumber(section);
 
 	if (!file && !sfu_vma_is_vdso(vma))
-		range->habit = range->habit ?: find_last_habit(scan->last, vma);
+		range->keeps_fp = range->keeps_fp ?: find_last_keeps_fp(scan->last, vma);
 	else if (known && is_for_new_code(scan) && !sfu_section_is(section, SFU_SECTION_PENDING) &&
 		 !sfu_vmas_have_lost_section(scan->mm, range))
 		sfu_table_get(section);
@@ -240,11 +240,11 @@ static unsigned long valid_until(const struct sfu_scan *scan)
 }
 
 /*
- * Finds the habit of ranges whose habit is not known yet, and marks those in whose files any
+ * Finds &sfu_range.keeps_fp of ranges where it is not known, and marks ranges in whose files any
  * function may be without a row. There may be much anonymous code: a scan looks at what a walk has
  * asked for. The vDSO is no file: its functions are few, and hardly call each other.
  */
-static void find_habits(struct sfu_scan *scan)
+static void find_keeps_fp(struct sfu_scan *scan)
 {
 	struct sfu_map *map = scan->map;
 	unsigned int i;
@@ -252,10 +252,10 @@ static void find_habits(struct sfu_scan *scan)
 	for (i = 0; i < map->nr_ranges; i++) {
 		struct sfu_range *range = &map->ranges[i];
 
-		if (!range->habit && (range->vma.file || (range->asked &&
-							  scan->reason == SFU_SCAN_SAMPLE)))
-			sfu_facts_find_habit(scan, range);
-		range->has_no_data = range->vma.file && range->habit == SFRAME_HABIT_OTHER &&
+		if (!range->keeps_fp && (range->vma.file ||
+					 (range->asked && scan->reason == SFU_SCAN_SAMPLE)))
+			sfu_facts_find_keeps_fp(scan, range);
+		range->has_no_data = range->vma.file && range->keeps_fp == SFRAME_KEEPS_FP_NO &&
 				     sfu_section_is(&range->section, SFU_SECTION_NONE);
 		cond_resched();
 	}
@@ -280,9 +280,9 @@ static void publish(struct sfu_scan *scan)
 		nr_sections += is_ready || (is_pending && section->start);
 		map->is_incomplete |= (is_pending && !section->start) || section->lacks_room;
 	}
-	/* A process without a section is left to the kernel: no walk needs a habit. */
+	/* A process without a section is left to the kernel: no walk uses &sfu_range.keeps_fp. */
 	if (nr_sections)
-		find_habits(scan);
+		find_keeps_fp(scan);
 	sfu_map_set_nr_sections(map, nr_sections);
 	sfu_process_publish(scan->process, map);
 }

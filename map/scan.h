@@ -5,7 +5,7 @@
 
 #include <linux/mm_types.h>
 
-#include "map/habit.h"
+#include "map/keeps_fp.h"
 #include "map/quota.h"
 #include "map/section.h"
 
@@ -55,12 +55,7 @@ struct sfu_scan {
 /* Facts about the code of a range, see map/facts.c. */
 enum sfu_section_state sfu_facts_locate(struct sfu_scan *scan, struct sfu_range *range,
 					struct file *file);
-void sfu_facts_find_habit(struct sfu_scan *scan, struct sfu_range *range);
-
-/* What the code itself says, see map/text.c. Under mmap_lock. */
-enum sframe_habit sfu_text_habit(struct sfu_range *range, const struct vm_area_struct *vma,
-				 bool needs_all, struct sfu_prefault *prefault,
-				 unsigned int *nr_pieces);
+void sfu_facts_find_keeps_fp(struct sfu_scan *scan, struct sfu_range *range);
 
 /* Pages of files, see map/prefault.c. Under mmap_lock. */
 bool sfu_prefault_can_read(struct file *file);

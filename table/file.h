@@ -55,7 +55,7 @@ struct sfu_code_facts {
 	u64	section_off;	/* bytes from the start of the part to the section, modulo 2^64 */
 	u64	section_size;	/* bytes of the section */
 	int	err;		/* 0, or why there is no section: an error of map/elf.c */
-	u8	habit;		/* enum sframe_habit */
+	u8	keeps_fp;	/* enum sframe_keeps_fp */
 };
 
 /* Any context. */

@@ -36,7 +36,8 @@ static __always_inline struct sfu_range *read_record(struct sfu_walk *walk,
 }
 
 /*
- * Enters at most @max more callers by habit, after a first one, and sets @ips to their addresses.
+ * Enters at most @max more callers by frame pointers, after a first one, and sets @ips to their
+ * addresses.
  * Returns their number. sfu_fallback_step() would find the same callers, and takes three times as
  * long: runtimes have deep stacks of such frames. There is no row, both functions keep frame
  * pointers, the caller's record is further up, and the return address follows a call.
@@ -50,11 +51,11 @@ unsigned int sfu_chain_follow(struct sfu_walk *walk, u64 *ips, unsigned int max)
 	if (!range || !max || sfu_arch_is_sigreturn(walk, frame->ip))
 		return 0;
 	for (nr = 0; nr < max; nr++) {
-		if (range->habit != SFRAME_HABIT_FP || sfu_is_known_entrypoint(walk) ||
+		if (range->keeps_fp != SFRAME_KEEPS_FP_YES || sfu_is_known_entrypoint(walk) ||
 		    !sfu_lacks_row(walk, range, frame->ip - 1))
 			break;
 		outer = read_record(walk, frame, range, &caller);
-		if (!outer || outer->habit != SFRAME_HABIT_FP ||
+		if (!outer || outer->keeps_fp != SFRAME_KEEPS_FP_YES ||
 		    !sfu_record_links_up(&caller, sfu_record_is_low(frame) &&
 						  sfu_record_is_low(&caller)))
 			break;
@@ -87,11 +88,11 @@ unsigned int sfu_chain_follow(struct sfu_walk *walk, u64 *ips, unsigned int max)
  */
 static bool may_be_in_chain(const struct sfu_range *range)
 {
-	if (range->habit == SFRAME_HABIT_FP)
+	if (range->keeps_fp == SFRAME_KEEPS_FP_YES)
 		return true;
 	if (range->vma.file)
 		return range->has_no_data;
-	return range->habit == SFRAME_HABIT_UNKNOWN &&
+	return range->keeps_fp == SFRAME_KEEPS_FP_UNKNOWN &&
 	       sfu_section_is(&range->section, SFU_SECTION_NONE);
 }
 
@@ -122,7 +123,7 @@ static unsigned int find_end(struct sfu_walk *walk, u64 *ips, unsigned int max,
 		    sfu_is_entrypoint(walk))
 			break;
 		nr_in_file += range->vma.file && !range->is_unnamed &&
-			      range->habit != SFRAME_HABIT_FP;
+			      range->keeps_fp != SFRAME_KEEPS_FP_YES;
 		if (err != -ENOENT || !may_be_in_chain(range) || sfu_record_is_low(frame))
 			return 0;
 		callee_range = range;
@@ -134,7 +135,7 @@ static unsigned int find_end(struct sfu_walk *walk, u64 *ips, unsigned int max,
 			.sp = caller.sp,
 			.fp = caller.fp,
 			.sp_unverified = true,
-			.by_habit = callee_range->habit == SFRAME_HABIT_FP,
+			.trusts_fp = callee_range->keeps_fp == SFRAME_KEEPS_FP_YES,
 			.is_in_chain = true,
 		};
 		if (nr < max) {
@@ -150,7 +151,7 @@ static unsigned int find_end(struct sfu_walk *walk, u64 *ips, unsigned int max,
  * Sets @ips to their addresses, and returns their number. Each record is further up the stack and
  * leads to code after a call. The chain arrives where a program or a thread begins, or at a
  * function with a row, or has MAX_LINKS links. If not, this returns 0, and the frame does not
- * change. Some runtimes (SBCL) make records in a way that shows no habit.
+ * change. Some runtimes (SBCL) make records, and their functions begin in ways that do not show it.
  */
 unsigned int sfu_chain_enter(struct sfu_walk *walk, u64 *ips, unsigned int max)
 {

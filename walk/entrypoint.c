@@ -35,8 +35,8 @@ bool sfu_is_entrypoint(struct sfu_walk *walk)
 		known = &walk->map->thread_ra;
 		break;
 	}
-	/* Once a scan has found the habit, walks may go on here. A borrowed map is the parent's. */
-	if (!sfu_record_lacks_habit(walk) && !walk->lookup.is_borrowed)
+	/* Once a scan has examined the code, walks may go on. A borrowed map is the parent's. */
+	if (!sfu_keeps_fp_is_unknown(walk) && !walk->lookup.is_borrowed)
 		WRITE_ONCE(*known, frame->ip);
 	return true;
 }

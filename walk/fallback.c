@@ -23,10 +23,10 @@ static bool leaves_stack(struct sfu_walk *walk, struct sfu_frame *caller)
 	const struct sfu_frame *frame = &walk->frame;
 
 	if (READ_ONCE(sfu_proved_only) || frame->is_activation ||
-	    walk->nr_switches == SFU_MAX_SWITCHES || !sfu_has_habit(walk, frame) ||
+	    walk->nr_switches == SFU_MAX_SWITCHES || !sfu_keeps_fp(walk, frame) ||
 	    !sfu_record_find_on_other_stack(walk, frame, caller))
 		return false;
-	caller->by_habit = true;
+	caller->trusts_fp = true;
 	caller->sp_unverified = true;
 	walk->nr_switches++;
 	return true;
@@ -110,13 +110,13 @@ bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 	if (READ_ONCE(sfu_proved_only))
 		return false;
 	/* Where calls push it, the return address ends the frame, unless that is realigned. */
-	if (SFU_ARCH_REG_RA < 0 && walk->frame.by_habit && !may_be_realigned(walk) &&
+	if (SFU_ARCH_REG_RA < 0 && walk->frame.trusts_fp && !may_be_realigned(walk) &&
 	    !sfu_walk_find_caller(walk, row, caller)) {
 		call = sfu_arch_read_call(walk, caller->ip, &func);
 		if (call == SFU_CALL_SLOT || call == SFU_CALL_REGISTER)
 			return true;
 	}
-	return sfu_has_habit(walk, &walk->frame) && walk->frame.fp >= walk->frame.sp &&
+	return sfu_keeps_fp(walk, &walk->frame) && walk->frame.fp >= walk->frame.sp &&
 	       row_of_record(row, &by_fp) && !sfu_walk_find_caller(walk, &by_fp, caller) &&
 	       sfu_call_is_before(walk, caller->ip);
 }
@@ -150,6 +150,6 @@ enum sfu_stop sfu_fallback_step(struct sfu_walk *walk)
 		return stop;
 	if (sfu_is_entrypoint(walk))
 		return SFU_STOP_ENTRYPOINT;
-	walk->wants_habit |= sfu_record_lacks_habit(walk);
+	walk->wants_keeps_fp |= sfu_keeps_fp_is_unknown(walk);
 	return SFU_STOP_NODATA;
 }

@@ -54,13 +54,13 @@ static __always_inline bool sfu_record_links_up(const struct sfu_frame *frame, b
 		frame->sp - frame->fp <= (is_low ? SFU_ARCH_LOW_RECORD : 0));
 }
 
-bool sfu_has_habit(struct sfu_walk *walk, const struct sfu_frame *frame);
+bool sfu_keeps_fp(struct sfu_walk *walk, const struct sfu_frame *frame);
 bool sfu_record_find(struct sfu_walk *walk, struct sfu_frame *caller);
 bool sfu_record_is_proved(struct sfu_walk *walk, const struct sfu_frame *caller);
 bool sfu_record_find_on_other_stack(struct sfu_walk *walk, const struct sfu_frame *frame,
 				    struct sfu_frame *caller);
-bool sfu_record_is_habitual(struct sfu_walk *walk, struct sfu_frame *caller);
-bool sfu_record_lacks_habit(struct sfu_walk *walk);
+bool sfu_record_trusts_fp(struct sfu_walk *walk, struct sfu_frame *caller);
+bool sfu_keeps_fp_is_unknown(struct sfu_walk *walk);
 
 /* walk/chain.c */
 unsigned int sfu_chain_follow(struct sfu_walk *walk, u64 *ips, unsigned int max);

@@ -43,7 +43,7 @@ struct sfu_frame {
 	 * the stack. Or (arm64) it is the stack pointer of the callee, which may have moved it.
 	 */
 	bool		sp_unverified;
-	bool		by_habit;	/* only a habit is evidence for this frame */
+	bool		trusts_fp;	/* found because code keeps frame pointers */
 	bool		is_in_chain;	/* a chain of frame pointers led to this frame */
 	struct pt_regs	*regs;		/* all registers, in the sampled frame, else NULL */
 	unsigned long	sigcontext;	/* or their user address, in a frame hit by a signal */
@@ -56,7 +56,7 @@ struct sfu_walk {
 	struct sfu_lookup	lookup;		/* has the budget of the whole walk */
 	bool			has_memory;	/* user addresses lead to the memory of current */
 	bool			wants_code;	/* the last return address was in no range */
-	bool			wants_habit;	/* a step needs a habit that no scan knows yet */
+	bool			wants_keeps_fp;	/* no scan has examined the code of a frame */
 	struct sfu_frame	frame;		/* the frame that the walk has reached */
 	unsigned int		nr_signals;	/* signal frames that the walk has crossed */
 	unsigned int		nr_switches;	/* times that it went on further down */

@@ -8,11 +8,11 @@
  *   - A proof: the code before the return address calls a function of the present file that has no
  *     row. If the called function has a row, or is in another file, it is not the present one, and
  *     the record belongs to a function further up the stack.
- *   - The habit of the file: its functions keep frame pointers (map/habit.c). Then the kernel's
+ *   - Trust: the functions of the file keep frame pointers (map/keeps_fp.h). Then the kernel's
  *     own walk finds this caller, too. Both may skip the caller of a function without a frame.
  *     The return address must follow a call, and the next record must be further up the stack.
  *
- * The habit is tried first, because it needs fewer reads.
+ * Trust is tried first, because it needs fewer reads.
  */
 #include <linux/moduleparam.h>
 
@@ -45,11 +45,11 @@ static bool caller_links_up(const struct sfu_frame *frame, const struct sfu_fram
 }
 
 /* Returns true if the functions around the frame keep frame pointers. */
-bool sfu_has_habit(struct sfu_walk *walk, const struct sfu_frame *frame)
+bool sfu_keeps_fp(struct sfu_walk *walk, const struct sfu_frame *frame)
 {
 	struct sfu_range *range = sfu_walk_range_of(walk, frame);
 
-	return range && range->habit == SFRAME_HABIT_FP;
+	return range && range->keeps_fp == SFRAME_KEEPS_FP_YES;
 }
 
 /* Finds the caller by the frame record. Its return address is in code; that is no evidence yet. */
@@ -58,7 +58,7 @@ bool sfu_record_find(struct sfu_walk *walk, struct sfu_frame *caller)
 	const struct sfu_frame *frame = &walk->frame;
 	const bool is_low = sfu_record_is_low(frame);
 
-	return sfu_record_links_up(frame, is_low) && (!is_low || sfu_has_habit(walk, frame)) &&
+	return sfu_record_links_up(frame, is_low) && (!is_low || sfu_keeps_fp(walk, frame)) &&
 	       !sfu_walk_find_caller(walk, is_low ? &low_fp_row : &fp_row, caller);
 }
 
@@ -80,7 +80,7 @@ bool sfu_record_is_proved(struct sfu_walk *walk, const struct sfu_frame *caller)
 	 * the stack. If the caller's code keeps frame pointers, the kernel's own walk finds it,
 	 * too.
 	 */
-	if (there->has_no_data && !sfu_has_habit(walk, caller))
+	if (there->has_no_data && !sfu_keeps_fp(walk, caller))
 		return false;
 	return sfu_lacks_row(walk, there, func);
 }
@@ -109,7 +109,7 @@ bool sfu_record_find_on_other_stack(struct sfu_walk *walk, const struct sfu_fram
 	walk->frame.sp = frame->fp;
 	found = sfu_record_find(walk, caller);
 	walk->frame = present;
-	return found && sfu_has_habit(walk, caller) &&
+	return found && sfu_keeps_fp(walk, caller) &&
 	       (!caller->fp || caller_links_up(frame, caller)) &&
 	       sfu_call_is_before(walk, caller->ip);
 }
@@ -119,7 +119,7 @@ static bool leads_on(struct sfu_walk *walk, const struct sfu_frame *caller)
 {
 	struct sfu_frame next;
 
-	return !caller->fp || !sfu_has_habit(walk, caller) ||
+	return !caller->fp || !sfu_keeps_fp(walk, caller) ||
 	       caller_links_up(&walk->frame, caller) ||
 	       sfu_record_find_on_other_stack(walk, caller, &next);
 }
@@ -134,24 +134,24 @@ static bool is_pushed_return(struct sfu_walk *walk, const struct sfu_frame *call
 	struct sfu_range *range = sfu_walk_range_of(walk, caller);
 	unsigned long ra;
 
-	return range && !range->vma.file && range->habit == SFRAME_HABIT_FP &&
+	return range && !range->vma.file && range->keeps_fp == SFRAME_KEEPS_FP_YES &&
 	       !sfu_walk_read_word(walk, caller->fp + sizeof(ra), &ra) &&
 	       sfu_walk_find_range(walk, sfu_arch_strip_ra(ra) - 1);
 }
 
 /*
- * Returns true if the habit of the present file is evidence for @caller, from sfu_record_find().
- * Then the caller is marked.
+ * Returns true if @caller, from sfu_record_find(), can be trusted because the present code keeps
+ * frame pointers. Then the caller is marked.
  */
-bool sfu_record_is_habitual(struct sfu_walk *walk, struct sfu_frame *caller)
+bool sfu_record_trusts_fp(struct sfu_walk *walk, struct sfu_frame *caller)
 {
-	if (READ_ONCE(sfu_proved_only) || !sfu_has_habit(walk, &walk->frame) ||
+	if (READ_ONCE(sfu_proved_only) || !sfu_keeps_fp(walk, &walk->frame) ||
 	    !leads_on(walk, caller))
 		return false;
 	if (caller->fp && !sfu_call_is_before(walk, caller->ip) &&
 	    !sfu_arch_is_sigreturn(walk, caller->ip) && !is_pushed_return(walk, caller))
 		return false;
-	caller->by_habit = true;
+	caller->trusts_fp = true;
 	return true;
 }
 
@@ -159,11 +159,11 @@ bool sfu_record_is_habitual(struct sfu_walk *walk, struct sfu_frame *caller)
  * Returns true if no scan has examined the code of the frame, so the walk may go on once a scan
  * has. A scan examines anonymous code around the address in &sfu_range.asked.
  */
-bool sfu_record_lacks_habit(struct sfu_walk *walk)
+bool sfu_keeps_fp_is_unknown(struct sfu_walk *walk)
 {
 	struct sfu_range *range = sfu_walk_range_of(walk, &walk->frame);
 
-	if (READ_ONCE(sfu_proved_only) || !range || range->habit != SFRAME_HABIT_UNKNOWN)
+	if (READ_ONCE(sfu_proved_only) || !range || range->keeps_fp != SFRAME_KEEPS_FP_UNKNOWN)
 		return false;
 	/* A borrowed map is the parent's. A child requests a map of its own. */
 	if (!range->vma.file && !walk->lookup.is_borrowed)

@@ -185,7 +185,7 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 		return stop;
 	ips[0] = walk->frame.ip;
 	*nr = 1;
-	if (walk->frame.by_habit)
+	if (walk->frame.trusts_fp)
 		*nr += sfu_chain_follow(walk, &ips[1], max - 1);
 	return SFU_STOP_NONE;
 }
@@ -226,13 +226,13 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_borrowed,
 	lookup->nr_cached = 0;
 	lookup->nr_missed = 0;
 	walk->has_memory = sfu_arch_has_user_memory();
-	walk->wants_habit = false;
+	walk->wants_keeps_fp = false;
 	frame->ip = instruction_pointer(regs);
 	frame->sp = user_stack_pointer(regs);
 	frame->fp = frame_pointer(regs);
 	frame->is_activation = true;
 	frame->sp_unverified = false;
-	frame->by_habit = false;
+	frame->trusts_fp = false;
 	frame->is_in_chain = false;
 	frame->regs = regs;
 	frame->sigcontext = 0;

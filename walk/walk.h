@@ -17,7 +17,7 @@ static inline bool sfu_walk_needs_scan(const struct sfu_walk *walk, enum sfu_sto
 {
 	return stop == SFU_STOP_UNSCANNED || stop == SFU_STOP_SECTION ||
 	       (stop == SFU_STOP_RA && walk->wants_code) ||
-	       walk->lookup.wants_map || walk->wants_habit ||
+	       walk->lookup.wants_map || walk->wants_keeps_fp ||
 	       (walk->lookup.is_borrowed && walk->lookup.bad) ||
 	       (stop == SFU_STOP_NODATA && sfu_map_lacks_tables(walk->map));
 }

@@ -10,7 +10,7 @@
 #include <linux/unaligned.h>
 
 #include "sframe_arch.h"
-#include "map/habit.h"
+#include "map/keeps_fp.h"
 #include "walk/frame.h"
 
 /* The instructions that matter here: the bits of a word that tell one, and their value. */
@@ -202,7 +202,7 @@ static bool is_of_runtime(const u8 *code)
 }
 
 /* How the function begins at @code. The instruction that stores x30 says that there is one. */
-static enum sframe_start text_start(const u8 *code)
+static enum sframe_prologue text_start(const u8 *code)
 {
 	u32 insn = insn_at(code);
 	unsigned int i;
@@ -210,25 +210,25 @@ static enum sframe_start text_start(const u8 *code)
 	/* Go; in functions with large frames, mov sp, x20 is the second instruction. */
 	if (MATCHES(code, STR_X30, STUR_X29_LOW, SUB_X29_8) ||
 	    MATCHES(code, STP_RECORD_X20, ANY, SUB_X29_8))
-		return SFRAME_START_FP;
+		return SFRAME_PROLOGUE_FP;
 	if (stores_x30(insn))
-		return SFRAME_START_OTHER;
+		return SFRAME_PROLOGUE_OTHER;
 	if ((!is(insn, STP_RECORD) && !is(insn, STP_RECORD_AT)) || is_of_runtime(code))
-		return SFRAME_START_NONE;
+		return SFRAME_PROLOGUE_NONE;
 	/* The compiler may have moved a few instructions between the two. */
 	for (i = 4; i < TEXT_AFTER; i += 4)
 		if (is(insn_at(code + i), SET_X29))
-			return SFRAME_START_FP;
-	return SFRAME_START_OTHER;
+			return SFRAME_PROLOGUE_FP;
+	return SFRAME_PROLOGUE_OTHER;
 }
 
-void sframe_habit_count(struct sframe_starts *starts, const u8 *text, size_t len,
+void sframe_count_prologues(struct sframe_prologues *starts, const u8 *text, size_t len,
 			    bool is_jit)
 {
 	size_t i;
 
 	for (i = 0; i + TEXT_AFTER <= len; i += 4)
-		sframe_starts_add(starts, text_start(text + i));
+		sframe_prologues_add(starts, text_start(text + i));
 }
 
 /* ---- the row of an instruction ---- */

@@ -17,14 +17,14 @@
  *	another file			by the link register, or by the frame pointer
  *					if both lead there
  *	a call of the present code	by the link register: see is_entered_by_link()
- *	the same file, maybe a row	by the frame pointer, by habit. It may be
+ *	the same file, maybe a row	by the frame pointer, if the code keeps them. It may be
  *					another part of the function: no proof
- *	code without a row		by the frame pointer, proved or by habit
- *	the frame pointer's caller	by the frame pointer, proved or by habit
- *	not known, or no code		by the frame pointer, proved or by habit
+ *	code without a row		by the frame pointer, proved, or the code keeps them
+ *	the frame pointer's caller	by the frame pointer, proved, or the code keeps them
+ *	not known, or no code		by the frame pointer, proved, or the code keeps them
  *
  * A caller by the link register must be code after a call instruction. In another file
- * there may still be one by habit, else there is none.
+ * there may still be one by the frame pointer, if the code keeps them; else there is none.
  */
 #include "sframe_arch.h"
 #include "walk/call.h"
@@ -101,7 +101,7 @@ static bool is_entered_by_link(struct sfu_walk *walk, const struct sfu_frame *li
 static enum sfu_stop follow_fp(struct sfu_walk *walk, struct sfu_frame *caller, bool may_be_proved,
 			       enum sfu_method *method)
 {
-	if (sfu_record_is_habitual(walk, caller))
+	if (sfu_record_trusts_fp(walk, caller))
 		*method = SFU_METHOD_FP_HABIT;
 	else if (may_be_proved && sfu_record_is_proved(walk, caller))
 		*method = SFU_METHOD_FP;

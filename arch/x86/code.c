@@ -10,7 +10,7 @@
 #include <linux/string.h>
 
 #include "sframe_arch.h"
-#include "map/habit.h"
+#include "map/keeps_fp.h"
 #include "walk/frame.h"
 
 /*
@@ -219,19 +219,19 @@ static unsigned int rbp_is_set_at(const u8 *code)
 }
 
 /* How the function begins that compilers have put at @code. */
-static enum sframe_start text_start(const u8 *code)
+static enum sframe_prologue text_start(const u8 *code)
 {
 	/* _init and _fini of libc are the same in every file: sub $8,%rsp; add $8,%rsp. */
 	static const struct pattern empty =
 		PATTERN(0, 0x48, 0x83, 0xec, 0x08, 0x48, 0x83, 0xc4, 0x08);
 
 	if (!ends_function(code[-1]))
-		return SFRAME_START_NONE;
+		return SFRAME_PROLOGUE_NONE;
 	code += bytes_before_push(code);
 	if (code[0] == PUSH_RBP)
-		return rbp_is_set_at(code + 1) ? SFRAME_START_FP : SFRAME_START_OTHER;
-	return makes_room(code) && !matches(code, &empty) ? SFRAME_START_OTHER :
-							     SFRAME_START_NONE;
+		return rbp_is_set_at(code + 1) ? SFRAME_PROLOGUE_FP : SFRAME_PROLOGUE_OTHER;
+	return makes_room(code) && !matches(code, &empty) ? SFRAME_PROLOGUE_OTHER :
+							     SFRAME_PROLOGUE_NONE;
 }
 
 /* Bytes of sub $n,%rsp; 0: it is another instruction. */
@@ -280,28 +280,28 @@ static bool jit_ends_function(const u8 *code)
  * keeps frame pointers, after push %rbp or before it stores %rbp in the frame. push %r13 ends with
  * the byte of push %rbp. A frame without a record also counts where compilers begin functions.
  */
-static enum sframe_start jit_start(const u8 *code, bool is_aligned)
+static enum sframe_prologue jit_start(const u8 *code, bool is_aligned)
 {
 	unsigned int room = sub_rsp_bytes(code), save = room ? save_rbp_bytes(code + room) : 0;
 
 	if (save)
-		return sets_rbp(code + room + save) ? SFRAME_START_FP : SFRAME_START_OTHER;
+		return sets_rbp(code + room + save) ? SFRAME_PROLOGUE_FP : SFRAME_PROLOGUE_OTHER;
 	if (code[0] == PUSH_RBP && sets_rbp(code + 1))
-		return SFRAME_START_FP;
+		return SFRAME_PROLOGUE_FP;
 	if (code[0] == PUSH_RBP && makes_room(code + 1) && code[-1] != 0x41)
-		return SFRAME_START_OTHER;
-	return is_aligned && jit_ends_function(code) && text_start(code) == SFRAME_START_OTHER ?
-	       SFRAME_START_OTHER : SFRAME_START_NONE;
+		return SFRAME_PROLOGUE_OTHER;
+	return is_aligned && jit_ends_function(code) && text_start(code) == SFRAME_PROLOGUE_OTHER ?
+	       SFRAME_PROLOGUE_OTHER : SFRAME_PROLOGUE_NONE;
 }
 
 /* The byte before a function is read, too. */
-void sframe_habit_count(struct sframe_starts *starts, const u8 *text, size_t len,
+void sframe_count_prologues(struct sframe_prologues *starts, const u8 *text, size_t len,
 			    bool is_jit)
 {
 	size_t i;
 
 	for (i = TEXT_STEP; i + TEXT_AFTER <= len; i += is_jit ? 1 : TEXT_STEP)
-		sframe_starts_add(starts, is_jit ? jit_start(text + i, i % TEXT_STEP == 0) :
+		sframe_prologues_add(starts, is_jit ? jit_start(text + i, i % TEXT_STEP == 0) :
 						   text_start(text + i));
 }
 

@@ -12,7 +12,7 @@
 
 #include "guard.h"
 #include "habit_cases.h"
-#include "map/habit.h"
+#include "map/keeps_fp.h"
 
 #define MAX_SIZE	4096
 
@@ -56,37 +56,37 @@ unsigned int sfu_walk_read_word(struct sfu_walk *walk, unsigned long addr, unsig
 /* The function stands among padding. */
 static void test_start(const char *what, const struct start_case *c, bool is_jit)
 {
-	struct sframe_starts starts = {};
+	struct sframe_prologues starts = {};
 	u8 text[FIRST + REST];
 
 	memset(text, PADDING, sizeof(text));
 	if (c->before)
 		text[FIRST - 1] = c->before;
 	memcpy(text + FIRST, c->code, c->len);
-	sframe_habit_count(&starts, guard_copy(text, sizeof(text)), sizeof(text), is_jit);
-	end(what, c->name, starts.fp == (c->want == SFRAME_START_FP) &&
-	    starts.other == (c->want == SFRAME_START_OTHER));
+	sframe_count_prologues(&starts, guard_copy(text, sizeof(text)), sizeof(text), is_jit);
+	end(what, c->name, starts.fp == (c->want == SFRAME_PROLOGUE_FP) &&
+	    starts.other == (c->want == SFRAME_PROLOGUE_OTHER));
 }
 
 static const struct {
-	struct sframe_starts	starts;
-	enum sframe_habit	early, final, jit;
+	struct sframe_prologues	starts;
+	enum sframe_keeps_fp	early, final, jit;
 } judged[] = {
-	{ { 0, 0 }, SFRAME_HABIT_UNKNOWN, SFRAME_HABIT_OTHER, SFRAME_HABIT_UNKNOWN },
-	{ { 1, 0 }, SFRAME_HABIT_UNKNOWN, SFRAME_HABIT_FP, SFRAME_HABIT_FP },
-	{ { 2, 0 }, SFRAME_HABIT_UNKNOWN, SFRAME_HABIT_FP, SFRAME_HABIT_FP },
-	{ { 2, 1 }, SFRAME_HABIT_UNKNOWN, SFRAME_HABIT_OTHER, SFRAME_HABIT_UNKNOWN },
-	{ { 1, 1 }, SFRAME_HABIT_UNKNOWN, SFRAME_HABIT_OTHER, SFRAME_HABIT_UNKNOWN },
-	{ { 3, 1 }, SFRAME_HABIT_UNKNOWN, SFRAME_HABIT_OTHER, SFRAME_HABIT_UNKNOWN },
-	{ { 4, 1 }, SFRAME_HABIT_UNKNOWN, SFRAME_HABIT_FP, SFRAME_HABIT_FP },
-	{ { 4, 0 }, SFRAME_HABIT_UNKNOWN, SFRAME_HABIT_FP, SFRAME_HABIT_FP },
-	{ { 5, 0 }, SFRAME_HABIT_FP, SFRAME_HABIT_FP, SFRAME_HABIT_FP },
-	{ { 5, 1 }, SFRAME_HABIT_UNKNOWN, SFRAME_HABIT_FP, SFRAME_HABIT_FP },
-	{ { 6, 1 }, SFRAME_HABIT_FP, SFRAME_HABIT_FP, SFRAME_HABIT_FP },
-	{ { 0, 4 }, SFRAME_HABIT_UNKNOWN, SFRAME_HABIT_OTHER, SFRAME_HABIT_UNKNOWN },
-	{ { 0, 5 }, SFRAME_HABIT_OTHER, SFRAME_HABIT_OTHER, SFRAME_HABIT_OTHER },
-	{ { 20, 24 }, SFRAME_HABIT_UNKNOWN, SFRAME_HABIT_OTHER, SFRAME_HABIT_UNKNOWN },
-	{ { 20, 25 }, SFRAME_HABIT_OTHER, SFRAME_HABIT_OTHER, SFRAME_HABIT_OTHER },
+	{ { 0, 0 }, SFRAME_KEEPS_FP_UNKNOWN, SFRAME_KEEPS_FP_NO, SFRAME_KEEPS_FP_UNKNOWN },
+	{ { 1, 0 }, SFRAME_KEEPS_FP_UNKNOWN, SFRAME_KEEPS_FP_YES, SFRAME_KEEPS_FP_YES },
+	{ { 2, 0 }, SFRAME_KEEPS_FP_UNKNOWN, SFRAME_KEEPS_FP_YES, SFRAME_KEEPS_FP_YES },
+	{ { 2, 1 }, SFRAME_KEEPS_FP_UNKNOWN, SFRAME_KEEPS_FP_NO, SFRAME_KEEPS_FP_UNKNOWN },
+	{ { 1, 1 }, SFRAME_KEEPS_FP_UNKNOWN, SFRAME_KEEPS_FP_NO, SFRAME_KEEPS_FP_UNKNOWN },
+	{ { 3, 1 }, SFRAME_KEEPS_FP_UNKNOWN, SFRAME_KEEPS_FP_NO, SFRAME_KEEPS_FP_UNKNOWN },
+	{ { 4, 1 }, SFRAME_KEEPS_FP_UNKNOWN, SFRAME_KEEPS_FP_YES, SFRAME_KEEPS_FP_YES },
+	{ { 4, 0 }, SFRAME_KEEPS_FP_UNKNOWN, SFRAME_KEEPS_FP_YES, SFRAME_KEEPS_FP_YES },
+	{ { 5, 0 }, SFRAME_KEEPS_FP_YES, SFRAME_KEEPS_FP_YES, SFRAME_KEEPS_FP_YES },
+	{ { 5, 1 }, SFRAME_KEEPS_FP_UNKNOWN, SFRAME_KEEPS_FP_YES, SFRAME_KEEPS_FP_YES },
+	{ { 6, 1 }, SFRAME_KEEPS_FP_YES, SFRAME_KEEPS_FP_YES, SFRAME_KEEPS_FP_YES },
+	{ { 0, 4 }, SFRAME_KEEPS_FP_UNKNOWN, SFRAME_KEEPS_FP_NO, SFRAME_KEEPS_FP_UNKNOWN },
+	{ { 0, 5 }, SFRAME_KEEPS_FP_NO, SFRAME_KEEPS_FP_NO, SFRAME_KEEPS_FP_NO },
+	{ { 20, 24 }, SFRAME_KEEPS_FP_UNKNOWN, SFRAME_KEEPS_FP_NO, SFRAME_KEEPS_FP_UNKNOWN },
+	{ { 20, 25 }, SFRAME_KEEPS_FP_NO, SFRAME_KEEPS_FP_NO, SFRAME_KEEPS_FP_NO },
 };
 
 static void test_judgement(void)
@@ -97,9 +97,9 @@ static void test_judgement(void)
 	for (i = 0; i < ARRAY_SIZE(judged); i++) {
 		snprintf(name, sizeof(name), "%u to %u", judged[i].starts.fp,
 			 judged[i].starts.other);
-		end("judges", name, sframe_habit_early(&judged[i].starts) == judged[i].early &&
-		    sframe_habit_final(&judged[i].starts) == judged[i].final &&
-		    sframe_habit_of_jit(&judged[i].starts) == judged[i].jit);
+		end("judges", name, sframe_keeps_fp_early(&judged[i].starts) == judged[i].early &&
+		    sframe_keeps_fp_final(&judged[i].starts) == judged[i].final &&
+		    sframe_keeps_fp_of_jit(&judged[i].starts) == judged[i].jit);
 	}
 }
 
@@ -111,12 +111,12 @@ static void test_anything(void)
 
 	srandom(5);
 	for (len = 0; len <= sizeof(text); len++) {
-		struct sframe_starts starts = {};
+		struct sframe_prologues starts = {};
 
 		for (i = 0; i < len; i++)
 			text[i] = random();
-		sframe_habit_count(&starts, guard_copy(text, len), len, false);
-		sframe_habit_count(&starts, guard_copy(text, len), len, true);
+		sframe_count_prologues(&starts, guard_copy(text, len), len, false);
+		sframe_count_prologues(&starts, guard_copy(text, len), len, true);
 	}
 	end("reads", "any bytes, and none after them", true);
 }
@@ -125,16 +125,16 @@ static void test_file(const char *path)
 {
 	const char *name = strrchr(path, '/') + 1;
 	bool is_fp = !strncmp(name, "fp-", 3);
-	struct sframe_starts starts = {};
+	struct sframe_prologues starts = {};
 	FILE *file = fopen(path, "rb");
 	u8 text[MAX_SIZE];
 	size_t len = file ? fread(text, 1, sizeof(text), file) : 0;
 
 	if (file)
 		fclose(file);
-	sframe_habit_count(&starts, guard_copy(text, len), len, false);
-	end("knows", name, (sframe_habit_early(&starts) ?: sframe_habit_final(&starts)) ==
-	    (is_fp ? SFRAME_HABIT_FP : SFRAME_HABIT_OTHER));
+	sframe_count_prologues(&starts, guard_copy(text, len), len, false);
+	end("knows", name, (sframe_keeps_fp_early(&starts) ?: sframe_keeps_fp_final(&starts)) ==
+	    (is_fp ? SFRAME_KEEPS_FP_YES : SFRAME_KEEPS_FP_NO));
 }
 
 int main(int argc, char **argv)

@@ -23,7 +23,7 @@
 #include "../../../walk/record.c"
 #include "../../../walk/chain.c"
 #include "../../../walk/fallback.c"
-#include "../../../map/habit.c"
+#include "../../../map/keeps_fp.c"
 #ifdef TRUTH_ARM64
 #include "../../../arch/arm64/code.c"
 #include "../../../arch/arm64/fallback.c"
@@ -165,20 +165,20 @@ static void place_table(struct sfu_section *section, const struct walker_code *c
 }
 
 /* The module reads less of the code, and finds the same habit. */
-static enum sframe_habit find_habit(struct memory *mem, const struct walker_code *code)
+static enum sframe_keeps_fp find_habit(struct memory *mem, const struct walker_code *code)
 {
-	struct sframe_starts starts = {};
+	struct sframe_prologues starts = {};
 	u8 bytes[512];
 	u64 addr;
 
 	for (addr = code->start; addr + sizeof(bytes) <= code->end; addr += sizeof(bytes)) {
 		if (!memory_read_code(mem, bytes, addr, sizeof(bytes)))
 			continue;
-		sframe_habit_count(&starts, bytes, sizeof(bytes), false);
-		if (sframe_habit_early(&starts) != SFRAME_HABIT_UNKNOWN)
-			return sframe_habit_early(&starts);
+		sframe_count_prologues(&starts, bytes, sizeof(bytes), false);
+		if (sframe_keeps_fp_early(&starts) != SFRAME_KEEPS_FP_UNKNOWN)
+			return sframe_keeps_fp_early(&starts);
 	}
-	return sframe_habit_final(&starts);
+	return sframe_keeps_fp_final(&starts);
 }
 
 static void set_range(struct walker *walker, struct sfu_range *range,
@@ -188,7 +188,7 @@ static void set_range(struct walker *walker, struct sfu_range *range,
 		.start = code->start,
 		.end = code->end,
 		.vma.file = (const struct file *)code->file,
-		.habit = find_habit(walker->mem, code),
+		.keeps_fp = find_habit(walker->mem, code),
 	};
 	if (code->table)
 		place_table(&range->section, code);
