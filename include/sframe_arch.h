@@ -101,14 +101,9 @@ enum sfu_call {
 	SFU_CALL_SLOT,		/* by a word in memory */
 };
 
-/**
- * sfu_arch_read_call() - decode the call before a return address
- * @walk: the walk
- * @ra: the return address
- * @where: set to the function with SFU_CALL_DIRECT, to the address of the word that names it with
- *	SFU_CALL_SLOT
- *
- * Return: The kind of the call.
+/*
+ * Returns how the call before @ra names its function. Sets @where to the function if this is
+ * SFU_CALL_DIRECT, to the address of the word that names the function if it is SFU_CALL_SLOT.
  */
 enum sfu_call sfu_arch_read_call(struct sfu_walk *walk, unsigned long ra,
 				 unsigned long *where);
@@ -116,25 +111,16 @@ enum sfu_call sfu_arch_read_call(struct sfu_walk *walk, unsigned long ra,
 /* Returns true if @addr is the stub that signal handlers return to: it calls rt_sigreturn(). */
 bool sfu_arch_is_sigreturn(struct sfu_walk *walk, unsigned long addr);
 
-/**
- * sfu_arch_read_plt() - decode a PLT slot
- * @walk: the walk
- * @addr: where it begins
- * @slot: set to the address of the word that names the function; 0: it is no slot
- *
- * Return: false if the code cannot be read.
+/*
+ * Sets @slot to the address of the word that names the function of the PLT slot at @addr, or to 0
+ * if other code is there. Returns false if the code cannot be read.
  */
 bool sfu_arch_read_plt(struct sfu_walk *walk, unsigned long addr, unsigned long *slot);
 
-/**
- * sfu_arch_read_row() - find the row of an instruction that tells it by itself
- * @walk: the walk
- * @row: set if it returns true, else undefined
- *
- * The instruction at the ip of an interrupted frame begins or ends a function, or is part of a PLT
- * slot. The instructions at a return address end a function: they free its frame and return.
- *
- * Return: true if the instruction is one of these.
+/*
+ * Sets @row to what the instruction at the ip of the frame shows, and returns true, if one of these
+ * is there. In an interrupted frame: an instruction that begins or ends a function, or is part of a
+ * PLT slot. At a return address: instructions that free the frame and return.
  */
 bool sfu_arch_read_row(struct sfu_walk *walk, struct sframe_row *row);
 
@@ -169,38 +155,27 @@ bool sfu_arch_leave_breakpoint(struct sfu_walk *walk);
  */
 bool sfu_arch_leave_call(struct sfu_walk *walk);
 
-/**
- * sfu_arch_is_trampoline() - is the frame in the trampoline of uretprobes?
- * @walk: the walk
- * @pops: set to the words that the trampoline still takes off the stack, of which the last is the
- *	return address; 0: the stack does not have the return address
- *
- * Return: true if it is.
+/*
+ * Returns true if the frame is in the trampoline of uretprobes. Sets @pops to the words that the
+ * trampoline still takes off the stack, of which the last is the return address. With 0, the stack
+ * does not have the return address.
  */
 bool sfu_arch_is_trampoline(struct sfu_walk *walk, unsigned int *pops);
 
 /* ---- fallback.c ---- */
 
-/**
- * sfu_arch_fallback() - find the caller of code without a row
- * @walk: the walk; not at the stub of a signal handler
- * @caller: set with SFU_STOP_NONE
- * @method: set with SFU_STOP_NONE: how the caller was found
- *
- * Return: SFU_STOP_NONE; SFU_STOP_NODATA if nothing leads to a caller; SFU_STOP_STACK;
- * SFU_STOP_BUDGET.
+/*
+ * Finds the caller of code without a row, which is no stub of a signal handler. Returns
+ * SFU_STOP_NONE, and sets @caller and how it was found; SFU_STOP_NODATA if nothing leads to a
+ * caller; SFU_STOP_STACK; SFU_STOP_BUDGET.
  */
 enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller,
 				enum sfu_method *method);
 
-/**
- * sfu_arch_find_binding() - find the caller of the loader's code that binds a function
- * @walk: the walk, which has come to a row that needs a register that is not known
- * @row: the row
- * @caller: set if it returns true, else undefined
- *
- * Return: true if the row is that of such code, and the stack has the return address of a call
- * of a function that is not bound yet.
+/*
+ * Finds the caller of the loader's code that binds a function. The walk has come to @row, which
+ * needs a register that is not known. Returns true if the row belongs to such code, and the stack has the
+ * return address of a call of a function that is not bound yet.
  */
 bool sfu_arch_find_binding(struct sfu_walk *walk, const struct sframe_row *row,
 			   struct sfu_frame *caller);

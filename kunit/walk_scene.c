@@ -6,7 +6,6 @@
 #include <linux/uaccess.h>
 
 #include "sframe_find.h"
-#include "walk/fast.h"
 #include "walk/user.h"
 #include "walk_scene.h"
 

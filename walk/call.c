@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Calls: what does the code before a return address call? */
 #include "sframe_arch.h"
-#include "walk/call.h"
 #include "walk/frame.h"
 
 /*
@@ -29,4 +28,10 @@ bool sfu_call_is_before(struct sfu_walk *walk, unsigned long ra)
 	unsigned long func;
 
 	return sfu_arch_read_call(walk, ra, &func) != SFU_CALL_NONE;
+}
+
+/* Returns true if a function may return to @ra: it was called, or is a signal handler. */
+bool sfu_call_may_return_to(struct sfu_walk *walk, unsigned long ra)
+{
+	return sfu_call_is_before(walk, ra) || sfu_arch_is_sigreturn(walk, ra);
 }

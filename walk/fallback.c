@@ -9,10 +9,9 @@
  * records as a whole (chain.c), or ends. A wrong frame is worse than a short stack.
  */
 #include "sframe_arch.h"
-#include "walk/call.h"
 #include "walk/fallback.h"
 #include "walk/frame.h"
-#include "walk/signal.h"
+#include "walk/walk.h"
 
 /*
  * Finds the caller on another stack, see sfu_record_find_on_other_stack(). A sampled function may
@@ -50,7 +49,7 @@ static bool find_by_code(struct sfu_walk *walk, struct sfu_frame *caller)
 			return false;
 	}
 	return sfu_arch_read_row(walk, &row) && !sfu_walk_find_caller(walk, &row, caller) &&
-	       (sfu_call_is_before(walk, caller->ip) || sfu_arch_is_sigreturn(walk, caller->ip));
+	       sfu_call_may_return_to(walk, caller->ip);
 }
 
 /*

@@ -28,7 +28,7 @@
 
 #include "compat.h"
 #include "sframe_arch.h"
-#include "walk/fast.h"
+#include "walk/walk.h"
 #include "walk/frame.h"
 #include "walk/user.h"
 

@@ -96,6 +96,11 @@ enum sfu_stop sfu_walk_check_caller(struct sfu_walk *walk, struct sfu_frame *cal
 enum sfu_stop sfu_walk_find_caller_above(struct sfu_walk *walk, const struct sframe_row *row,
 					 unsigned long below, struct sfu_frame *caller);
 
+/* walk/call.c */
+bool sfu_call_find_callee(struct sfu_walk *walk, unsigned long ra, unsigned long *func);
+bool sfu_call_is_before(struct sfu_walk *walk, unsigned long ra);
+bool sfu_call_may_return_to(struct sfu_walk *walk, unsigned long ra);
+
 /* Finds a row in the section of @range, on the budget of the walk, as sfu_section_find_row(). */
 static inline int sfu_walk_find_row(struct sfu_walk *walk, struct sfu_range *range,
 				    unsigned long addr, struct sframe_row *row)

@@ -17,7 +17,6 @@
 #include <linux/moduleparam.h>
 
 #include "sframe_arch.h"
-#include "walk/call.h"
 #include "walk/fallback.h"
 #include "walk/frame.h"
 
@@ -148,8 +147,8 @@ bool sfu_record_trusts_fp(struct sfu_walk *walk, struct sfu_frame *caller)
 	if (READ_ONCE(sfu_proved_only) || !sfu_keeps_fp(walk, &walk->frame) ||
 	    !leads_on(walk, caller))
 		return false;
-	if (caller->fp && !sfu_call_is_before(walk, caller->ip) &&
-	    !sfu_arch_is_sigreturn(walk, caller->ip) && !is_pushed_return(walk, caller))
+	if (caller->fp && !sfu_call_may_return_to(walk, caller->ip) &&
+	    !is_pushed_return(walk, caller))
 		return false;
 	caller->trusts_fp = true;
 	return true;

@@ -11,8 +11,8 @@
  */
 #include "sframe_arch.h"
 #include "walk/frame.h"
-#include "walk/signal.h"
 #include "walk/uprobe.h"
+#include "walk/walk.h"
 
 /* The address of a word of the context at @sigcontext. */
 static unsigned long word_addr(unsigned long sigcontext, unsigned int word)

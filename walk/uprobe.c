@@ -20,6 +20,47 @@
 #include "walk/frame.h"
 #include "walk/uprobe.h"
 
+#define PUSHED_BY_CALL	(SFU_ARCH_REG_RA < 0 ? sizeof(long) : 0)	/* bytes */
+
+/*
+ * Finds the pending uretprobe of the function whose frame ends at @cfa, or at most
+ * @room above it. The list has the innermost function first. Functions that jump to
+ * each other at their end have entries with the same return address, so the first
+ * entry that fits is right. Entries of functions that longjmp() has left stay for a
+ * while, but they lie below the stack pointer.
+ *
+ * The list belongs to current. The walk has interrupted current, or runs in it, so
+ * the list does not change meanwhile. But 6.12 frees some entries before it unlinks
+ * them: reading such an entry must do no harm.
+ */
+static bool find_pending(struct sfu_walk *walk, unsigned long cfa, unsigned long room,
+			 struct return_instance *entry)
+{
+	struct uprobe_task *utask = current->utask;
+	unsigned int nr;
+
+	entry->next = utask ? utask->return_instances : NULL;
+	for (nr = 0; entry->next && nr < MAX_URETPROBE_DEPTH; nr++) {
+		if (sfu_walk_charge(walk, SFU_RETURN_COST) ||
+		    get_kernel_nofault(*entry, entry->next))
+			return false;
+		if (entry->stack + PUSHED_BY_CALL - cfa <= room)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Returns where the function was called from whose frame ends at @cfa, if a uretprobe has replaced
+ * the return address @ra, which is the start of a page. Else returns @ra.
+ */
+unsigned long sfu_uprobe_real_ra(struct sfu_walk *walk, unsigned long cfa, unsigned long ra)
+{
+	struct return_instance entry;
+
+	return find_pending(walk, cfa, 0, &entry) ? entry.orig_ret_vaddr : ra;
+}
+
 /*
  * Leaves the trampoline of a uretprobe for the code that called the function. Until the trampoline
  * takes the first word off the stack, the kernel may not have handled the uretprobe yet: then the
@@ -36,8 +77,8 @@ static void leave_trampoline(struct sfu_walk *walk)
 	if (!sfu_arch_is_trampoline(walk, &pops))
 		return;
 	if ((!pops || pops * sizeof(ra) >= SFU_ARCH_TRAMPOLINE_PUSHES) &&
-	    sfu_uretprobe_find(walk, sp, SFU_ARCH_TRAMPOLINE_PUSHES, &entry)) {
-		sp = entry.stack + SFU_PUSHED_BY_CALL;
+	    find_pending(walk, sp, SFU_ARCH_TRAMPOLINE_PUSHES, &entry)) {
+		sp = entry.stack + PUSHED_BY_CALL;
 		ra = entry.orig_ret_vaddr;
 	} else {
 		sp += pops * sizeof(ra);

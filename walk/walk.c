@@ -18,10 +18,7 @@
 #include <linux/sched.h>
 
 #include "sframe_arch.h"
-#include "walk/call.h"
 #include "walk/fallback.h"
-#include "walk/fast.h"
-#include "walk/signal.h"
 #include "walk/uprobe.h"
 #include "walk/walk.h"
 

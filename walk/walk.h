@@ -12,6 +12,13 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_borrowed,
 enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max,
 			       unsigned int *nr);
 
+/* walk/fast.c */
+enum sfu_stop sfu_fast_callers(struct sfu_walk *walk, u64 *ips, unsigned int max, unsigned int *nr);
+
+/* walk/signal.c */
+bool sfu_signal_is_at_return(struct sfu_walk *walk);
+enum sfu_stop sfu_signal_step(struct sfu_walk *walk);
+
 /* Returns true if a scan could let the next walk go on where this one ends with @stop. */
 static inline bool sfu_walk_needs_scan(const struct sfu_walk *walk, enum sfu_stop stop)
 {

@@ -27,7 +27,6 @@
  * there may still be one by the frame pointer, if the code keeps them; else there is none.
  */
 #include "sframe_arch.h"
-#include "walk/call.h"
 #include "walk/fallback.h"
 #include "walk/frame.h"
 
@@ -71,17 +70,11 @@ static enum link classify_link(struct sfu_walk *walk, const struct sfu_frame *li
 	return linked->ip == by_fp->ip ? LINK_UNKNOWN : LINK_TO_SAME_FILE;
 }
 
-/* May a function return there? It has been called, or is a signal handler. */
-static bool is_return_site(struct sfu_walk *walk, unsigned long ra)
-{
-	return sfu_call_is_before(walk, ra) || sfu_arch_is_sigreturn(walk, ra);
-}
-
 static bool is_linked_sound(struct sfu_walk *walk, const struct sfu_frame *linked)
 {
 	return IS_ALIGNED(linked->sp, SFU_ARCH_CFA_ALIGN) &&
 	       sfu_walk_find_range(walk, sfu_walk_lookup_ip(linked)) &&
-	       is_return_site(walk, linked->ip);
+	       sfu_call_may_return_to(walk, linked->ip);
 }
 
 /*

@@ -12,7 +12,6 @@
  * slots are bound, and lead to a function.
  */
 #include "sframe_arch.h"
-#include "walk/call.h"
 #include "walk/fallback.h"
 #include "walk/frame.h"
 

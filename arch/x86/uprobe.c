@@ -7,7 +7,6 @@
 #include <linux/sched.h>
 
 #include "sframe_arch.h"
-#include "walk/call.h"
 #include "walk/frame.h"
 
 #define BREAKPOINT		0xcc

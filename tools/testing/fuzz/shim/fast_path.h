@@ -3,7 +3,7 @@
 #ifndef SHIM_FAST_PATH_H
 #define SHIM_FAST_PATH_H
 
-#include "walk/fast.h"
+#include "walk/walk.h"
 
 static bool uses_fast_path;
 
