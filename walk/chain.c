@@ -37,9 +37,8 @@ static __always_inline struct sfu_range *read_record(struct sfu_walk *walk,
 
 /*
  * Enters at most @max more callers by frame pointers, after a first one, and sets @ips to their
- * addresses.
- * Returns their number. sfu_fallback_step() would find the same callers, and takes three times as
- * long: runtimes have deep stacks of such frames. There is no row, both functions keep frame
+ * addresses. Returns their number. sfu_fallback_step() finds these callers, too, and takes much
+ * longer: runtimes have deep stacks of such frames. There is no row, both functions keep frame
  * pointers, the caller's record is further up, and the return address follows a call.
  */
 unsigned int sfu_chain_follow(struct sfu_walk *walk, u64 *ips, unsigned int max)

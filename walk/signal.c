@@ -5,7 +5,7 @@
  *
  * The kernel saves the interrupted registers on the stack. While it restores them,
  * it changes the registers one by one: for an instruction or two the stack pointer
- * already is that of the interrupted frame, and the memory there is something else.
+ * already belongs to the interrupted frame, and no saved context is there.
  * So a saved context must look like one, and must agree with the registers that
  * have already been restored.
  */
@@ -14,7 +14,6 @@
 #include "walk/uprobe.h"
 #include "walk/walk.h"
 
-/* The address of a word of the context at @sigcontext. */
 static unsigned long word_addr(unsigned long sigcontext, unsigned int word)
 {
 	return sigcontext + word * sizeof(long);

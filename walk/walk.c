@@ -138,18 +138,11 @@ static noinline enum sfu_stop walk_slow(struct sfu_walk *walk, struct sfu_range 
 	return stop && !walk->lookup.rd.budget ? SFU_STOP_BUDGET : stop;
 }
 
-/**
- * sfu_walk_callers() - enter the next frames
- * @walk: the walk
- * @ips: set to the addresses of the frames, in their order
- * @max: at most this many, at least 1
- * @nr: set to the number of frames
- *
- * If the walk ends, only the address of the last frame, &sfu_walk.frame, is of use.
- *
- * Context: Any, NMI included; preemption is disabled.
- * Return: SFU_STOP_NONE if a frame was entered, and the walk can go on; else why it ends after
- * these frames, of which there may be none.
+/*
+ * Enters the next frames, at most @max, which is not 0. Sets @ips to their addresses, and @nr to
+ * their number. Returns SFU_STOP_NONE if a frame was entered, and the walk can go on; else why the
+ * walk ends after these frames, of which there may be none. Then only the address of the last
+ * frame, &sfu_walk.frame, is of use.
  */
 enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max,
 			       unsigned int *nr)
@@ -187,13 +180,10 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 	return SFU_STOP_NONE;
 }
 
-/**
- * sfu_walk_init() - begin a walk in the frame of a sample
- * @walk: the walk
- * @map: map of the process, held until the end of the walk, or NULL
- * @is_borrowed: the map is the parent's, and the walk writes nothing to it
- * @cache: row cache, held until the end of the walk, or NULL
- * @regs: registers of user mode, in code that sfu_arch_unwindable() allows
+/*
+ * Begins a walk in the frame of a sample. The caller holds @map and @cache, which may be NULL,
+ * until the end of the walk. @is_borrowed: the map is the parent's, and the walk writes nothing to it.
+ * sfu_arch_unwindable() has allowed @regs, which are of user mode.
  *
  * In a task switch, user addresses lead to the memory of the next task before current is that task.
  * Calls of the firmware and writes to kernel code have page tables of their own. NMIs, tracepoints,
@@ -201,8 +191,6 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
  * enough: the interrupted code does not continue before the walk ends.
  *
  * Members are set one by one: to assign a structure, a compiler clears all of it before.
- *
- * Context: Any, NMI included; preemption is disabled.
  */
 void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_borrowed,
 		   struct sfu_row_cache *cache, struct pt_regs *regs)

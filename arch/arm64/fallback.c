@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The fallback of arm64: calls leave the return address in the link register, so a
- * function may have no frame, or none yet. The frame pointer then is that of an older
+ * function may have no frame, or none yet. The frame pointer then belongs to an older
  * frame, and following it skips the caller.
  *
  * The link register is known in the sampled frame, and in one that a signal has
@@ -53,7 +53,7 @@ static enum sfu_stop find_linked(struct sfu_walk *walk, struct sfu_frame *linked
 	return stop;
 }
 
-/* Where does the link register lead? */
+/* Classifies where the link register leads to. */
 static enum link classify_link(struct sfu_walk *walk, const struct sfu_frame *linked,
 			       const struct sfu_frame *by_fp)
 {
@@ -130,7 +130,7 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller,
 	case LINK_TO_OTHER_FILE:
 		if (!is_linked_sound(walk, &linked))
 			break;
-		/* If both lead there, the frame record is that of this function. */
+		/* If both lead there, the frame record belongs to this function. */
 		if (!has_record || by_fp.ip != linked.ip)
 			*caller = linked;
 		/* A PLT slot has no frame. Other code may have moved the stack pointer already. */

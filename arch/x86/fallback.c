@@ -47,7 +47,7 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller,
 /* No PLT has so many slots. */
 #define MAX_SLOTS		0x1000000
 
-/* Does the code before @ra call the slot of this index, which is not bound yet? */
+/* Returns true if the code before @ra calls the PLT slot of this index, which is not bound yet. */
 static bool calls_unbound(struct sfu_walk *walk, unsigned long ra, unsigned long index)
 {
 	unsigned long func;
