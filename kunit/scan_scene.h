@@ -5,7 +5,7 @@
  *
  * A process map is compared as a text. Numbers are pages of the area in which the test maps. "1-3
  * ready by 3-60" is code on pages 1 and 2 with a section that begins 60 bytes before page 3; "1-3
- * ready of process" has a table of the process. Counters are another text, see counters.h.
+ * ready of process" has a table of the process. Counters are another text, see module_state.h.
  *
  * A test is a script, as far as it can be: "image 0; scan 1-3 ready by 3; unmap 3 2; map 1-3
  * unmapped" maps the image at the beginning of the area and scans it, which finds that map; when
@@ -27,22 +27,68 @@
  *	counted COUNTERS	compares what was counted since the last time; "scan" does so, too,
  *				and expects "scan.runs" unless its text goes on with " | COUNTERS"
  *	rows P, row P ROW	looks up the rows of the image at a page, or one row
+ *
+ * The image is an ELF file with an SFrame section. The file, in pages: 0 has the ELF header and the
+ * program headers, readable; 1 and 2 code, executable; 3 and 4 the section, readable. One FDE covers
+ * all of the code. Its one row is "sp+16 (c-16) (c-8)": a frame consists of the frame pointer and
+ * the return address. Zero bytes follow, so that the section has 60 bytes in all versions.
  */
 #ifndef SCAN_SCENE_H
 #define SCAN_SCENE_H
 
 #include <kunit/test.h>
 
-#include "counters.h"
-#include "named_cases.h"
+#include "module_state.h"
+#include "common.h"
 #include "section_builder.h"
-#include "user_image.h"
-#include "user_memory.h"
+#include "scan_scene.h"
+
+struct file;
+
+#define IMAGE_PAGES	5
+#define IMAGE_CODE	1
+#define IMAGE_SECTION	3
+#define IMAGE_SECTION_LEN 60
+#define IMAGE_MAX_PHDRS	129
+
+/* The program headers, by index. */
+enum { IMAGE_PH_HEADERS, IMAGE_PH_CODE, IMAGE_PH_DATA, IMAGE_PH_SFRAME, IMAGE_PHDRS };
+
+/**
+ * struct image - the file; a test may change all of it before image_write()
+ * @file: the file, closed after the test
+ * @ehdr: written at the beginning of the file
+ * @phdrs: program headers, IMAGE_PHDRS of them unless @ehdr says more
+ * @phdrs_at: file offset of @phdrs; independent of @ehdr
+ * @section: the section
+ * @section_at: file offset of @section; independent of its program header
+ */
+struct image {
+	struct file		*file;
+	struct elf64_hdr	ehdr;
+	struct elf64_phdr	phdrs[IMAGE_MAX_PHDRS];
+	unsigned long		phdrs_at;
+	struct build		section;
+	unsigned long		section_at;
+};
+
+void image_init(struct kunit *test, struct image *image);
+void image_section(struct image *image, u8 version, u8 flags, unsigned long at);
+void image_fill(struct kunit *test, const struct image *image, unsigned int first, unsigned int nr);
+void image_write(struct kunit *test, const struct image *image);
+void image_map(struct kunit *test, const struct image *image, unsigned long addr);
+
+unsigned long user_area(struct kunit *test, unsigned int nr);
+long user_madvise(unsigned long addr, unsigned long len, int advice);
+long user_mprotect(unsigned long addr, unsigned long len, unsigned long prot);
+long user_mremap(unsigned long addr, unsigned long len, unsigned long new_len, unsigned long to);
+void user_map_file(struct kunit *test, struct file *file, unsigned long addr,
+		   unsigned int nr, unsigned long prot, unsigned long page);
 
 #define AREA_PAGES	128
 #define MAP_TEXT	256
 
-/* The one row of the image, see user_image.h. */
+/* The one row of the image. */
 #define ROW		"sp+16 (c-16) (c-8)"
 
 /* Texts of a map with the image at the beginning of the area. */

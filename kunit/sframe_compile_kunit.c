@@ -3,7 +3,7 @@
 #include <kunit/test.h>
 #include <linux/sizes.h>
 
-#include "named_cases.h"
+#include "common.h"
 #include "section_builder.h"
 #include "table/compiled.h"
 

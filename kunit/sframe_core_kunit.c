@@ -13,8 +13,7 @@
 #include <linux/module.h>
 #include <linux/vmalloc.h>
 
-#include "expect_within.h"
-#include "named_cases.h"
+#include "common.h"
 #include "section_builder.h"
 #include "sframe_find.h"
 

@@ -5,7 +5,7 @@
 
 #include "section_builder.h"
 #include "walk/user.h"
-#include "user_memory.h"
+#include "common.h"
 
 #define ROW_0	"sp+8 u (c-8)"
 #define ROW_1	"sp+16 (c-16) (c-8)"

@@ -2,7 +2,7 @@
 /* KUnit tests of sframe_elf.c: ELF headers by hand, each with the place of the section. */
 #include <kunit/test.h>
 
-#include "named_cases.h"
+#include "common.h"
 #include "map/elf.h"
 #include "sframe_format.h"
 

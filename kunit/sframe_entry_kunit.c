@@ -5,7 +5,7 @@
 #include <linux/ptrace.h>
 #include <linux/sched/task_stack.h>
 
-#include "named_cases.h"
+#include "common.h"
 #include "sframe_arch.h"
 
 #ifdef CONFIG_X86_64

@@ -6,7 +6,7 @@
 #include <linux/sched/mm.h>
 #include <linux/task_work.h>
 
-#include "named_cases.h"
+#include "common.h"
 #include "scan_scene.h"
 #include "map/event.h"
 #include "map/map.h"

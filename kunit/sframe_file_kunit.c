@@ -9,7 +9,7 @@
 #include <linux/mman.h>
 #include <linux/sched/mm.h>
 
-#include "named_cases.h"
+#include "common.h"
 #include "scan_scene.h"
 #include "table/file.h"
 #include "map/keeps_fp.h"

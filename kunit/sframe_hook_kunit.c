@@ -3,7 +3,7 @@
 #include <kunit/test.h>
 #include <linux/ftrace.h>
 
-#include "named_cases.h"
+#include "common.h"
 #include "sframe_hook.h"
 
 static unsigned int nr_calls, nr_targets, nr_neighbours, nr_untraceable;

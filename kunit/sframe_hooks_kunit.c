@@ -19,20 +19,18 @@
 #include <linux/uaccess.h>
 
 #include "compat.h"
-#include "counters.h"
-#include "named_cases.h"
+#include "module_state.h"
+#include "common.h"
 #include "map/map.h"
 #include "map/process.h"
 #include "map/scan.h"
 #include "sframe_trace.h"
 #include "walk/walk.h"
 #include "user_arch.h"
-#include "user_image.h"
-#include "user_memory.h"
+#include "scan_scene.h"
 
-#define AREA_PAGES	32
 #define STACK_PAGE	8	/* and the next one */
-#define OTHER_PAGE	16	/* another image, in some tests */
+#define OTHER_PAGE	16	/* another image, in some tests; see their step "other 16" */
 #define NO_PAGE		30	/* PROT_NONE */
 
 #define MAX_FRAMES	16
@@ -48,32 +46,19 @@
 
 /**
  * struct hooks_scene - the fixture of the hooks' tests
- * @area: AREA_PAGES pages of the process
- * @image: mapped at the beginning of @area
- * @other: an image without a section
+ * @scan: the scene of scans; its image is mapped at the beginning of the area
  * @regs: registers of the sample, in the image's code
- * @since: the counters at the last reading
- * @counted: the counters that grew from @since to the end of the sample, as a text
+ * @counted: the counters that grew from @scan.since to the end of the sample, as a text
  * @entry: perf_callchain_user() stores here; room for MAX_FRAMES
  * @traced: the trace events since the last expect_traced(), as a text
  */
 struct hooks_scene {
-	unsigned long			area;
-	struct image			image;
-	struct image			other;
+	struct scan_scene		scan;
 	struct pt_regs			regs;
-	struct sfu_counters		since;
 	char				counted[COUNTERS_TEXT];
 	struct perf_callchain_entry	*entry;
 	char				traced[TEXT];
 };
-
-static unsigned long page(struct kunit *test, unsigned int nr)
-{
-	struct hooks_scene *scene = test->priv;
-
-	return scene->area + nr * PAGE_SIZE;
-}
 
 static unsigned long code(struct kunit *test, unsigned long off)
 {
@@ -127,7 +112,7 @@ static void on_walk(void *data, unsigned long ip, unsigned long stop_ip,
 		    unsigned int nr_frames, const char *reason)
 {
 	struct hooks_scene *scene = data;
-	unsigned long base = scene->area + IMAGE_CODE * PAGE_SIZE;
+	unsigned long base = scene->scan.area + IMAGE_CODE * PAGE_SIZE;
 	size_t len = strlen(scene->traced);
 
 	scnprintf(scene->traced + len, TEXT - len, "%lx to %lx, %u frames, %s;",
@@ -147,45 +132,32 @@ static int hooks_scene_init(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, scene);
 	scene->entry = kunit_kzalloc(test, struct_size(scene->entry, ip, MAX_FRAMES), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, scene->entry);
+	KUNIT_ASSERT_EQ(test, 0, scan_scene_init(test));
+	scene->scan = *(struct scan_scene *)test->priv;
 	test->priv = scene;
-	scene->area = user_area(test, AREA_PAGES);
-	begin_to_profile(test);
 	make_stack(test);
-	image_init(test, &scene->image);
-	image_write(test, &scene->image);
-	image_map(test, &scene->image, scene->area);
-	image_init(test, &scene->other);
-	scene->other.ehdr.e_phnum = 3;
-	image_write(test, &scene->other);
-	counters_read(&scene->since);
+	map_image(test);
 	KUNIT_ASSERT_EQ(test, 0, register_trace_sfu_walk(on_walk, scene));
 	return kunit_add_action_or_reset(test, stop_tracing, scene);
 }
 
-static void scan_now(struct kunit *test)
+static void scan_at_once(struct kunit *test)
 {
 	struct hooks_scene *scene = test->priv;
 
 	KUNIT_ASSERT_EQ(test, 0, sfu_processes_scan(current->mm));
-	counters_read(&scene->since);
-}
-
-static void map_other(struct kunit *test, unsigned int at)
-{
-	struct hooks_scene *scene = test->priv;
-
-	image_map(test, &scene->other, page(test, at));
+	counters_read(&scene->scan.since);
 }
 
 /* ---- a sample, and a deferred stack ---- */
 
 static void count(struct hooks_scene *scene)
 {
-	counters_text(&scene->since, scene->counted);
-	counters_read(&scene->since);
+	counters_text(&scene->scan.since, scene->counted);
+	counters_read(&scene->scan.since);
 }
 
-static void expect_counted(struct kunit *test, const char *want)
+static void expect_sample_counted(struct kunit *test, const char *want)
 {
 	struct hooks_scene *scene = test->priv;
 
@@ -267,7 +239,7 @@ static void sample(struct kunit *test, const char *want, const char *counted)
 
 	sample_in(test, 0, false, &ctx);
 	expect_stored(test, want);
-	expect_counted(test, counted);
+	expect_sample_counted(test, counted);
 }
 
 #if SFU_HAVE_UNWIND_USER
@@ -295,7 +267,7 @@ static int defer(struct kunit *test, unsigned int flags, unsigned int max, const
 static void defer_all(struct kunit *test, const char *want, const char *counted)
 {
 	KUNIT_EXPECT_EQ(test, 0, defer(test, 0, MAX_FRAMES, want));
-	expect_counted(test, counted);
+	expect_sample_counted(test, counted);
 }
 #endif
 
@@ -329,12 +301,12 @@ static void make_kernel(struct kunit *test)
 
 static void have_no_section(struct kunit *test)
 {
-	map_other(test, 0);
+	run_steps(test, "other 0");
 }
 
 static void have_no_section_in_compat(struct kunit *test)
 {
-	map_other(test, 0);
+	run_steps(test, "other 0");
 	make_compat(test);
 }
 
@@ -383,7 +355,7 @@ static void prepare(struct kunit *test)
 
 	if (c->prepare)
 		c->prepare(test);
-	scan_now(test);
+	scan_at_once(test);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, enable, "Y"));
 	enable(c->disabled ? "N" : "Y");
 }
@@ -398,7 +370,7 @@ static void sample_declined(struct kunit *test)
 	sample_in(test, c->flags, c->flags & PF_VCPU, &ctx);
 	expect_stored(test, c->sampled);
 	KUNIT_EXPECT_EQ(test, ctx.nr, scene->entry->nr);
-	expect_counted(test, c->counted);
+	expect_sample_counted(test, c->counted);
 	expect_traced(test, "");
 }
 
@@ -407,10 +379,10 @@ static void sample_of_vcpu_task(struct kunit *test)
 {
 	struct perf_callchain_entry_ctx ctx = { .max_stack = MAX_FRAMES };
 
-	scan_now(test);
+	scan_at_once(test);
 	sample_in(test, PF_VCPU, false, &ctx);
 	expect_stored(test, BY_SFRAME);
-	expect_counted(test, WHOLE);
+	expect_sample_counted(test, WHOLE);
 }
 
 /* The thread does not have its own memory any more. */
@@ -418,7 +390,7 @@ static void sample_without_mm(struct kunit *test)
 {
 	struct mm_struct *mm = current->mm;
 
-	scan_now(test);
+	scan_at_once(test);
 	lose_fp(test);
 	kthread_unuse_mm(mm);
 	sample(test, "10", KTHREAD);
@@ -430,8 +402,8 @@ static void sample_without_mm(struct kunit *test)
 static void sample_without_section_in_new_code(struct kunit *test)
 {
 	have_no_section(test);
-	scan_now(test);
-	map_other(test, OTHER_PAGE);
+	scan_at_once(test);
+	run_steps(test, "other 16");
 	user_regs(&((struct hooks_scene *)test->priv)->regs,
 		  page(test, OTHER_PAGE + IMAGE_CODE), 0, 0);
 	sample(test, "10000", "declined.no-section scan.requests");
@@ -447,7 +419,7 @@ static struct sfu_process *add_new_process(struct kunit *test)
 	rcu_read_unlock();
 	KUNIT_ASSERT_NOT_NULL(test, process);
 	KUNIT_ASSERT_EQ(test, 0, sfu_scan(process, SFU_SCAN_NEW_CODE));
-	counters_read(&scene->since);
+	counters_read(&scene->scan.since);
 	return process;
 }
 
@@ -493,11 +465,11 @@ static void sample_max_stack(struct kunit *test)
 		.contexts_maxed = c->contexts_maxed,
 	};
 
-	scan_now(test);
+	scan_at_once(test);
 	sample_in(test, 0, false, &ctx);
 	expect_stored(test, c->want);
 	KUNIT_EXPECT_EQ(test, ctx.nr, c->max_stack);
-	expect_counted(test, c->counted);
+	expect_sample_counted(test, c->counted);
 	expect_traced(test, c->traced);
 }
 
@@ -545,7 +517,7 @@ static void spoil_section(struct kunit *test)
 	struct hooks_scene *scene = test->priv;
 	loff_t at = IMAGE_SECTION * PAGE_SIZE + 40;
 
-	KUNIT_ASSERT_EQ(test, 4, kernel_write(scene->image.file, "\xff\xff\xff\xff", 4, &at));
+	KUNIT_ASSERT_EQ(test, 4, kernel_write(scene->scan.image.file, "\xff\xff\xff\xff", 4, &at));
 }
 
 static void begin_exec(struct kunit *test)
@@ -595,15 +567,15 @@ static void sample_stop(struct kunit *test)
 	const struct stop_case *c = test->param_value;
 	struct perf_callchain_entry_ctx ctx = { .max_stack = MAX_FRAMES };
 
-	map_other(test, OTHER_PAGE);
-	scan_now(test);
+	run_steps(test, "other 16");
+	scan_at_once(test);
 	c->act(test);
 	sample_in(test, 0, false, &ctx);
 	current->in_execve = 0;
 	expect_stored(test, c->want);
 	/* The kernel adds no frames, even where there is room. */
 	KUNIT_EXPECT_EQ(test, ctx.nr, MAX_FRAMES);
-	expect_counted(test, c->counted);
+	expect_sample_counted(test, c->counted);
 	expect_traced(test, c->traced);
 }
 
@@ -615,7 +587,7 @@ static void sample_first(struct kunit *test)
 	sample(test, "10", "walks stop.unscanned first.unscanned depth.unscanned scan.requests");
 	/* On its way to user mode. */
 	task_work_run();
-	counters_read(&scene->since);
+	counters_read(&scene->scan.since);
 	sample(test, BY_SFRAME, WHOLE);
 }
 
@@ -634,7 +606,7 @@ static void sample_with_borrowed_map(struct kunit *test)
 	struct sfu_process *process;
 	struct sfu_map *map;
 
-	scan_now(test);
+	scan_at_once(test);
 	process = sfu_processes_get(current->mm);
 	map = sfu_process_get_map(process);
 	process->inherited.map = map;
@@ -643,7 +615,7 @@ static void sample_with_borrowed_map(struct kunit *test)
 	       "walks stop.bad-section first.bad-section depth.bad-section scan.requests");
 	KUNIT_EXPECT_TRUE(test, sfu_section_is(&map->ranges[0].section, SFU_SECTION_READY));
 	task_work_run();
-	counters_read(&scene->since);
+	counters_read(&scene->scan.since);
 	sample(test, "10",
 	       "walks stop.bad-section first.bad-section depth.bad-section defect.fre-off section.bad");
 	KUNIT_EXPECT_TRUE(test, sfu_section_is(&map->ranges[0].section, SFU_SECTION_READY));
@@ -660,22 +632,22 @@ static void sample_first_in_exec(struct kunit *test)
 	sample_in(test, 0, false, &ctx);
 	current->in_execve = 0;
 	expect_stored(test, "10");
-	expect_counted(test, "walks stop.exec first.exec depth.exec scan.requests");
+	expect_sample_counted(test, "walks stop.exec first.exec depth.exec scan.requests");
 }
 
 /* The caller's code has no row: the walk ends there, and not in the sampled frame. */
 static void sample_nodata_in_caller(struct kunit *test)
 {
-	map_other(test, OTHER_PAGE);
+	run_steps(test, "other 16");
 	put_words(test, stack_at(test), 0, page(test, OTHER_PAGE + IMAGE_CODE) + 0x10);
-	scan_now(test);
+	scan_at_once(test);
 	sample(test, "10 10010", "walks stop.nodata depth.nodata=2 frames.sframe");
 }
 
 /* A bad section is counted once. */
 static void sample_after_bad_section(struct kunit *test)
 {
-	scan_now(test);
+	scan_at_once(test);
 	spoil_section(test);
 	sample(test, "10",
 	       "walks stop.bad-section first.bad-section depth.bad-section defect.fre-off section.bad");
@@ -778,7 +750,7 @@ static void defer_declined(struct kunit *test)
 		kunit_skip(test, "a task is no guest on its way to user mode");
 	prepare(test);
 	KUNIT_EXPECT_EQ(test, 0, defer(test, c->flags, MAX_FRAMES, c->deferred));
-	expect_counted(test, c->counted);
+	expect_sample_counted(test, c->counted);
 	expect_traced(test, "");
 }
 
@@ -789,9 +761,9 @@ static void defer_max_entries(struct kunit *test)
 
 	if (c->nr || c->contexts_maxed)
 		kunit_skip(test, "of perf");
-	scan_now(test);
+	scan_at_once(test);
 	KUNIT_EXPECT_EQ(test, c->max_stack ? 0 : -EINVAL, defer(test, 0, c->max_stack, c->want));
-	expect_counted(test, c->max_stack ? c->counted : "");
+	expect_sample_counted(test, c->max_stack ? c->counted : "");
 	expect_traced(test, c->max_stack ? c->traced : "");
 }
 
@@ -800,8 +772,8 @@ static void defer_stop(struct kunit *test)
 {
 	const struct stop_case *c = test->param_value;
 
-	map_other(test, OTHER_PAGE);
-	scan_now(test);
+	run_steps(test, "other 16");
+	scan_at_once(test);
 	c->act(test);
 	defer_all(test, c->deferred ?: c->want, c->deferred_counted ?: c->counted);
 	current->in_execve = 0;
@@ -811,8 +783,7 @@ static void defer_stop(struct kunit *test)
 /* The row of the second page of code says that the stack ends. The caller of 100 is at 1200. */
 static void end_in_outermost(struct kunit *test)
 {
-	struct hooks_scene *scene = test->priv;
-	struct image *image = &scene->other;
+	struct image *image = another_image(test);
 	struct build *b = &image->section;
 	const s64 start = IMAGE_CODE * PAGE_SIZE - image->section_at;
 
@@ -827,9 +798,8 @@ static void end_in_outermost(struct kunit *test)
 	build_finish(b);
 	image->phdrs[IMAGE_PH_SFRAME].p_filesz = b->len;
 	image->phdrs[IMAGE_PH_SFRAME].p_memsz = b->len;
-	image->ehdr.e_phnum = IMAGE_PHDRS;
 	image_write(test, image);
-	map_other(test, 0);
+	image_map(test, image, page(test, 0));
 	put_words(test, stack_at(test) + 16, 0, code(test, 0x1200));
 }
 

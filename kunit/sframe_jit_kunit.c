@@ -8,7 +8,7 @@
 
 #include <uapi/sframe_unwind.h>
 
-#include "named_cases.h"
+#include "common.h"
 #include "scan_scene.h"
 #include "sframe_arch.h"
 #include "table/table.h"

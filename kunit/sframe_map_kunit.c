@@ -2,9 +2,8 @@
 /* KUnit tests of the process map, built by hand: ranges and sections found by their addresses. */
 #include <kunit/test.h>
 
-#include "counters.h"
-#include "map_builder.h"
-#include "named_cases.h"
+#include "module_state.h"
+#include "common.h"
 
 #define CODE		0x100000UL	/* ranges have 0x1000 bytes, and as many lie between them */
 #define SECTIONS	0x40000000UL	/* likewise */

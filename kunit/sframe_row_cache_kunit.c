@@ -3,7 +3,7 @@
 #include <kunit/test.h>
 #include <linux/preempt.h>
 
-#include "named_cases.h"
+#include "common.h"
 #include "sframe_arch.h"
 #include "walk/row_cache.h"
 

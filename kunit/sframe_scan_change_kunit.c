@@ -6,7 +6,7 @@
 #include <linux/sched/mm.h>
 #include <linux/timekeeping.h>
 
-#include "named_cases.h"
+#include "common.h"
 #include "scan_scene.h"
 #include "map/map.h"
 #include "map/process.h"

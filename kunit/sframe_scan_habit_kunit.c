@@ -6,7 +6,7 @@
 #include <linux/pagemap.h>
 #include <linux/sched/mm.h>
 
-#include "named_cases.h"
+#include "common.h"
 #include "scan_scene.h"
 #include "sframe_arch.h"
 #include "map/map.h"
@@ -102,7 +102,7 @@ static void scan_finds_habit(struct kunit *test)
 	write_code(test, c->first, c->nr_first, c->second, c->nr_second);
 	image_map(test, &scene->image, scene->area);
 	expect_scanned(test, SAME, "scan.runs");
-	KUNIT_EXPECT_EQ(test, habit_of_range(test, 0), c->habit);
+	KUNIT_EXPECT_EQ(test, habit_of_range(test, 0), c->keeps_fp);
 }
 
 /* Nobody asks for the habit of a process that has no section. */

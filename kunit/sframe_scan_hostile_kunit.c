@@ -8,11 +8,11 @@
 #include <linux/sizes.h>
 #include <linux/uio.h>
 
-#include "named_cases.h"
+#include "common.h"
 #include "scan_scene.h"
 #include "map/map.h"
-#include "map/process.h"
 #include "map/scan.h"
+#include "map/process.h"
 #include "walk/user.h"
 
 /* The file offset of a field of the ELF header, or of a program header. */

@@ -4,7 +4,7 @@
 #include <linux/mm.h>
 #include <linux/mman.h>
 
-#include "named_cases.h"
+#include "common.h"
 #include "scan_scene.h"
 #include "sframe_arch.h"
 #include "map/map.h"

@@ -6,8 +6,8 @@
 #include <linux/mman.h>
 #include <linux/uaccess.h>
 
-#include "map_builder.h"
-#include "named_cases.h"
+#include "module_state.h"
+#include "common.h"
 #include "scan_scene.h"
 #include "map/event.h"
 #include "map/process.h"

@@ -31,8 +31,8 @@
 
 #include <uapi/sframe_unwind.h>
 
-#include "map_builder.h"
-#include "named_cases.h"
+#include "module_state.h"
+#include "common.h"
 #include "scan_scene.h"
 #include "sframe_arch.h"
 #include "table/file.h"

@@ -9,7 +9,7 @@
 #include <linux/ptrace.h>
 #include <linux/vmalloc.h>
 
-#include "expect_within.h"
+#include "common.h"
 #include "user_arch.h"
 #include "walk_scene.h"
 

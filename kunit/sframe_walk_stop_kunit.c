@@ -9,7 +9,7 @@
 #include <linux/mm.h>
 #include <linux/sched.h>
 
-#include "expect_within.h"
+#include "common.h"
 #include "walk_scene.h"
 
 /* c4 is sampled, and called from c44. */

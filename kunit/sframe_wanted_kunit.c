@@ -7,7 +7,7 @@
 #include <linux/sched/mm.h>
 #include <linux/user_namespace.h>
 
-#include "named_cases.h"
+#include "common.h"
 #include "scan_scene.h"
 #include "table/table.h"
 #include "table/wanted.h"

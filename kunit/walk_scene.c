@@ -6,6 +6,7 @@
 #include <linux/uaccess.h>
 
 #include "sframe_find.h"
+#include "walk/walk.h"
 #include "walk/user.h"
 #include "walk_scene.h"
 

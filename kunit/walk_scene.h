@@ -37,7 +37,7 @@
  *	budget N		of the next walks
  *	walk TEXT		compares a walk; "step" its first step; "second" its second one
  *	frames sframe=2 fp	compares the numbers of frames that the last walk found by each method
- *	counted TEXT		compares the counters since the script began, see counters.h
+ *	counted TEXT		compares the counters since the script began, see module_state.h
  *	pend s10 c44		a uretprobe is pending for the function whose frame ends at s10, and that
  *				will return to c44; "chained": it was inherited by a jump
  *	probed TEXT		compares a walk of a task that has these probes; "at-breakpoint": and is
@@ -54,14 +54,12 @@
 #include <linux/prandom.h>
 #include <linux/uprobes.h>
 
-#include "counters.h"
-#include "map_builder.h"
-#include "named_cases.h"
+#include "module_state.h"
+#include "common.h"
 #include "section_builder.h"
 #include "walk/row_cache.h"
 #include "walk/fallback.h"
 #include "walk/walk.h"
-#include "user_memory.h"
 #include "walk_facts.h"
 
 #define CODE_SIZE	(2 * PAGE_SIZE)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Memory of a process, for the test that runs. */
+/* Memory of a process. See common.h. */
 #include <kunit/test.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
@@ -7,7 +7,7 @@
 
 #include "sframe_find.h"
 #include "walk/user.h"
-#include "user_memory.h"
+#include "common.h"
 
 /* Return: the address of @nr new, untouched pages. The page after them is not mapped. */
 unsigned long user_map(struct kunit *test, u32 nr)
