@@ -28,10 +28,10 @@
  *				and expects "scan.runs" unless its text goes on with " | COUNTERS"
  *	rows P, row P ROW	looks up the rows of the image at a page, or one row
  *
- * The image is an ELF file with an SFrame section. The file, in pages: 0 has the ELF header and the
- * program headers, readable; 1 and 2 code, executable; 3 and 4 the section, readable. One FDE covers
- * all of the code. Its one row is "sp+16 (c-16) (c-8)": a frame consists of the frame pointer and
- * the return address. Zero bytes follow, so that the section has 60 bytes in all versions.
+ * The image is an ELF file with an SFrame section. Its pages: 0 has the ELF header and the program
+ * headers, readable; 1 and 2 code, executable; 3 and 4 the section, readable. One FDE covers all of
+ * the code. Its one row is "sp+16 (c-16) (c-8)": a frame consists of the frame pointer and the
+ * return address. Zero bytes follow, so that the section has 60 bytes in all versions.
  */
 #ifndef SCAN_SCENE_H
 #define SCAN_SCENE_H

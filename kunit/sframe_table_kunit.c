@@ -8,7 +8,7 @@
  *
  *	load A			loads the good table of the file
  *	load A KIB LAST		a table of this size; tables with the same last byte are the same
- *	refuse A KIB LAST ERR	such a table is refused; EBADMSG (74): because its first byte is wrong
+ *	refuse A KIB LAST ERR	such a table is refused; EBADMSG (74): its first byte is wrong
  *	none A, is-none A	says of a file that it has no table; expects that this is known
  *	drop A ERR, drop-all	forgets tables
  *	find A UID ANSWER SLOT	a process of this user looks for the table, which stays in use
@@ -327,6 +327,7 @@ static bool run_table_step(struct kunit *test, const char *step)
 	char letter, word[10];
 	long nr;
 
+	/* First: %c would match the hyphen. */
 	if (!strcmp(step, "load-vdso"))
 		KUNIT_EXPECT_EQ(test, 0, load_vdso(test));
 	else if (sscanf(step, "load %c %u %u", &letter, &n, &k) == 3)

@@ -17,6 +17,9 @@
 #define MOST_READS	4666
 #define MOST_BYTES	22400
 
+/* b10 is sampled and has no row. Its frame record, at s20, leads to b210. */
+#define NO_ROW		"fn c0 fp+16 (c-16) (c-8); at b10 s0 s20; s20=0,b210; "
+
 static void begin_counting(struct walk_scene *scene)
 {
 	begin_walk(scene);
@@ -45,16 +48,9 @@ static void bounds_step_by_registers(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
 
-	flex_function(test, 0, IN_REG(R_A, 8), IN_REG(R_A, 16), IN_REG(R_A, 24));
-	use_section(test);
+	run_walk_steps(test, "fn c0 (A+8) (A+24) (A+16); put b100 stub; at b100 s1000;"
+		       "context s1000 c4 s0 0 s40; s48=s80,c800,sc0");
 	scene->section_size = PAGE_SIZE;
-	user_store(test, bare(test, 0x100), sigreturn_stub, sizeof(sigreturn_stub));
-	sample(test, bare(test, 0x100), stack(test, CONTEXT), 0);
-	store_context(test, CONTEXT, code(test, 4), stack(test, 0), 0);
-	word(test, CONTEXT + context_register(R_A), stack(test, 0x40));
-	word(test, 0x48, stack(test, 0x80));
-	word(test, 0x50, code(test, 0x800));
-	word(test, 0x58, stack(test, 0xc0));
 	begin_counting(scene);
 	KUNIT_EXPECT_TRUE(test, next_frame(test));
 	/* Lower bound: one word of the context, which leads to three words of the stack. */
@@ -70,14 +66,9 @@ static void bounds_step_past_plt(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
 
-	fallback_scene(test);
+	run_walk_steps(test, NO_ROW "call b210 b400; put b400 plt b800; b800=b0; put b100 stub;"
+		       "at b100 s1000; context s1000 b10 s0 s20");
 	scene->section_size = PAGE_SIZE;
-	store_call(test, plain_call(), bare(test, 0x210), bare(test, 0x400));
-	store_plt(test, &plt_cases[0], bare(test, 0x400), bare(test, 0x800));
-	store_word(test, bare(test, 0x800), bare(test, 0));
-	user_store(test, bare(test, 0x100), sigreturn_stub, sizeof(sigreturn_stub));
-	sample(test, bare(test, 0x100), stack(test, CONTEXT), 0);
-	store_context(test, CONTEXT, bare(test, 0x10), stack(test, 0), stack(test, 0x20));
 	word(test, CONTEXT + context_register(R_B), bare(test, 0x300));
 	begin_counting(scene);
 	KUNIT_EXPECT_TRUE(test, next_frame(test));
@@ -93,13 +84,9 @@ static void bounds_step_by_habit(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
 
-	fallback_scene(test);
+	run_walk_steps(test, NO_ROW "range b keeps-fp; s20=s40,b210; s40=s100,b310; call b210 *;"
+		       "call b310 *");
 	scene->section_size = PAGE_SIZE;
-	scene->map->ranges[1].keeps_fp = SFRAME_KEEPS_FP_YES;
-	record(test, 0x20, stack(test, 0x40), bare(test, 0x210));
-	record(test, 0x40, stack(test, 0x100), bare(test, 0x310));
-	store_call(test, by_pointer(), bare(test, 0x210), 0);
-	store_call(test, by_pointer(), bare(test, 0x310), 0);
 	begin_counting(scene);
 	KUNIT_EXPECT_TRUE(test, next_frame(test));
 	/* Lower bound: RA and FP, and a call. */
@@ -218,8 +205,7 @@ static void bounds_caller_outside(struct kunit *test)
 	u32 budget;
 
 	use_cache(test);
-	call_scene(test);
-	word(test, 0x08, bare(test, 0x210));
+	run_walk_steps(test, "fn c0 sp+16 u (c-8); at c4 s0; s8=b210");
 	for (budget = 0; !walk->lookup.nr_missed && budget < 10000; budget++) {
 		sfu_walk_init(walk, scene->map, false, cache_of(scene), &scene->regs);
 		walk->lookup.rd.budget = budget;
@@ -237,9 +223,8 @@ static void bounds_outermost(struct kunit *test)
 	unsigned int nr, max;
 	u64 ips[16];
 
-	outermost_function(test, 0x80);
-	call_scene(test);
-	word(test, 0x18, code(test, 0x84));
+	run_walk_steps(test, "fn c0 sp+16 u (c-8); fn c40 sp+16 u (c-8); fn c80 end; at c4 s0;"
+		       "s8=c44; s18=c84");
 	use_cache(test);
 	expect_walk(test, "c4@0 c44@10 c84@20 complete");
 	for (max = 3; max <= ARRAY_SIZE(ips); max++) {

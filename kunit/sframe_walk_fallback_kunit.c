@@ -24,7 +24,8 @@
  * x86 the loader leaves a link map, the index and the return address on the stack.
  */
 #define BINDING_OF(rules)						\
-	"no-fn; fn c80 " rules "; fn c0 sp+16 u (c-8); fn c40 sp+16 u (c-8); at c4 s0; s8=c44; s18=c84; " \
+	"no-fn; fn c80 " rules "; fn c0 sp+16 u (c-8); fn c40 sp+16 u (c-8); at c4 s0; s8=c44;" \
+	"s18=c84; " \
 	"put b400 plt b7d0; b7d0=b410; put b410 0x68 7 0 0 0 0xe9; call b210 b400; "
 #define BINDING		BINDING_OF("r3+32 u (c-8)")
 #define NOT_BOUND	"walk c4@0 c44@10 c84@20 register; "
@@ -57,10 +58,10 @@ static const struct script_case script_cases[] = {
 	  "s20=0,c1010; call c1010 b0; step nodata; range c keeps-fp; step c1010@30,fp?" },
 	/*
 	 * b1000 is the end of the mapping. The callee has as many bytes as a PLT slot, then fewer.
-	 * At last the calls begin the mapping: fewer bytes are before them than the longest has.
 	 */
 	{ "code at the ends of its mapping",
-	  NO_ROW "s20=0,b1000; call b1000 b0; step b1000@30,fp?; call b1000 bfe8; step b1000@30,fp?;"
+	  NO_ROW "s20=0,b1000; call b1000 b0; step b1000@30,fp?; call b1000 bfe8;"
+	  "step b1000@30,fp?;"
 	  "call b1000 bffc; step nodata; s20=0,b2; step nodata; s20=0,b0; step nodata;"
 	  "x86: put b0 0xe8 0x0b 0 0 0; x86: s20=0,b5; x86: step b5@30,fp?;"
 	  "x86: put b0 0x90 0xe8 0x0a 0 0 0; x86: s20=0,b6; x86: step b6@30,fp?;"
@@ -72,7 +73,9 @@ static const struct script_case script_cases[] = {
 	{ "a call into another file",
 	  NO_ROW "call b210 c1000; step b210@30,fp?; range c of-file; step nodata;"
 	  "call b210 b0; step b210@30,fp?" },
-	/* In turn: another index below, no call below, two bindings, a bound slot, endbr64; push. */
+	/*
+	 * In turn: another index below, no call below, two bindings, a bound slot, endbr64; push.
+	 */
 	{ "binding: what is on the stack",
 	  BINDING NOT_BOUND "sb8=s3000,7,b210; x86: " BOUND_AT("d0")
 	  "s68=s3000,8,b210; x86: " BOUND_AT("d0") "s78=b310; s70=7; x86: " BOUND_AT("d0")
@@ -84,7 +87,8 @@ static const struct script_case script_cases[] = {
 	  BINDING_OF("r12+32 u (c-8)") NOT_BOUND BINDING "x86: " BOUND_AT("d0") },
 	/* The search ends 4096 bytes above the stack pointer, or with the stack. */
 	{ "binding: how far it is searched",
-	  BINDING "s10e8=s3000,7,b210; x86: " BOUND_AT("1100") "s10f0=0; s10f8=s3000,7,b210; " NOT_BOUND
+	  BINDING "s10e8=s3000,7,b210; x86: " BOUND_AT("1100") "s10f0=0; s10f8=s3000,7,b210;"
+	  "" NOT_BOUND
 	  "s1100=0; s10=7; call c84 b400; " NOT_BOUND
 	  "at c4 s3f80; s3f88=c44; s3f98=c84; walk c4@3f80 c44@3f90 c84@3fa0 register;"
 	  "s3fe8=s3000,7,b210; x86: walk c4@3f80 c44@3f90 c84@3fa0 b210@4000 nodata;"
@@ -92,27 +96,37 @@ static const struct script_case script_cases[] = {
 	{ "any frame pointer",
 	  NO_ROW "call b210 b0; at b10 s0 0; step nodata; at b10 s0 1; step nodata; at b10 s0 16;"
 	  "step nodata; at b10 s0 0x7fffffffffffffff; step nodata; at b10 s0 0x8000000000000000;"
-	  "step nodata; at b10 s0 -16; step nodata; at b10 s0 -8; step nodata; at b10 s0 -1; step nodata" },
+	  "step nodata; at b10 s0 -16; step nodata; at b10 s0 -8; step nodata; at b10 s0 -1;"
+	  "step nodata" },
 	/* Other data. 0x2001 and 0x1001 are after the ends of the code. */
 	{ "any return address",
-	  NO_ROW "s28=0; step nodata; s28=1; step nodata; s28=s40; step nodata; s28=c2001; step nodata;"
-	  "s28=b0; step nodata; s28=b1001; step nodata; s28=0x8000000000000000; step nodata; s28=-1;"
+	  NO_ROW "s28=0; step nodata; s28=1; step nodata; s28=s40; step nodata; s28=c2001;"
+	  "step nodata;"
+	  "s28=b0; step nodata; s28=b1001; step nodata; s28=0x8000000000000000; step nodata;"
+	  "s28=-1;"
 	  "step nodata" },
-	/* c20 has a row, c40 is after a call at the end of a function with a row. b300 has no row. */
+	/*
+	 * c20 has a row, c40 is after a call at the end of a function with a row. b300 has no row.
+	 */
 	{ "link register: a nearer caller",
 	  NO_ROW "call b210 b0; B=signed c20; x86: step b210@30,fp?; arm64: step nodata;"
 	  "B=c40; x86: step b210@30,fp?; arm64: step nodata; B=b210; step b210@30,fp?;"
 	  "B=b300; step b210@30,fp?; B=1; step b210@30,fp?" },
 	/* The called function may have moved the stack pointer. */
 	{ "link register: the stack pointer is not verified",
-	  "fn c40 sp+16 u (c-8); fn c80 end; range c of-file; at b10 s0; B=c50; call c50 b0; s8=c90;"
+	  "fn c40 sp+16 u (c-8); fn c80 end; range c of-file; at b10 s0; B=c50; call c50 b0;"
+	  "s8=c90;"
 	  "call c90 c40; arm64: walk b10@0 c50@0 c90@10 complete;"
 	  "call c90 c44; arm64: walk b10@0 c50@0 nodata" },
-	/* At the end SP is not aligned; the slot is at the start of a mapping, where no linker puts it. */
+	/*
+	 * At the end SP is not aligned; the slot is at the start of a mapping, where no linker puts
+	 * it.
+	 */
 	{ "PLT slot: any link register",
 	  "fn c0 sp+16 u (c-8); put b400 plt b800; at b400 s0; B=0; arm64: step nodata;"
 	  "B=1; arm64: step nodata; B=s40; arm64: step nodata; B=c2001; arm64: step nodata;"
-	  "B=b0; arm64: step nodata; B=0x8000000000000000; arm64: step nodata; B=-1; arm64: step nodata;"
+	  "B=b0; arm64: step nodata; B=0x8000000000000000; arm64: step nodata; B=-1;"
+	  "arm64: step nodata;"
 	  "B=c20; arm64: step nodata; call c20 b400; arm64: step c20@0;"
 	  "at b400 s8; arm64: step nodata; put b0 plt b800; at b0 s0; arm64: step nodata" },
 	{ "ret at the ends of its mapping",
@@ -126,9 +140,11 @@ static const struct script_case script_cases[] = {
 	  "fn c0 sp+16 u (c-8); fn c40 end; at c4 s0; s8=b210; s18=c50; put b210 return;"
 	  "walk c4@0 b210@10 nodata; call c50 *; walk c4@0 b210@10 c50@20 complete;"
 	  "range b of-file; walk c4@0 b210@10 nodata;"
-	  "range b of-no-file; walk c4@0 b210@10 c50@20 complete; range b bad; walk c4@0 b210@10 nodata" },
+	  "range b of-no-file; walk c4@0 b210@10 c50@20 complete; range b bad;"
+	  "walk c4@0 b210@10 nodata" },
 	{ "such a caller, with a stack pointer that is not verified",
-	  NO_ROW "call b210 b0; s38=c50; call c50 *; put b210 return; walk b10@0 b210@30,fp? nodata" },
+	  NO_ROW "call b210 b0; s38=c50; call c50 *; put b210 return;"
+	  "walk b10@0 b210@30,fp? nodata" },
 	/* At the end a pop follows, and then the record is below the stack pointer. */
 	{ "leave; ret",
 	  NO_ROW "s20=s10,b210; put b10 0xc9 0xc3 0xc9 0x5d 0xc3; x86: step nodata;"
@@ -138,7 +154,8 @@ static const struct script_case script_cases[] = {
 	  NO_ROW "range b keeps-fp; call b210 b0; step b210@30,fp?; frames fp-habit;"
 	  "s20=s10,b210; step b210@30,fp10; frames fp" },
 	{ "a handler returns to a stub",
-	  NO_ROW "range b keeps-fp; s20=s100,b210; step nodata; put b210 stub; step b210@30,fp100" },
+	  NO_ROW "range b keeps-fp; s20=s100,b210; step nodata; put b210 stub;"
+	  "step b210@30,fp100" },
 	/* Its last instruction, and on arm64 its link register, lead to the stub. */
 	{ "a handler without a frame",
 	  NO_ROW "put b210 stub; call b310 c0; s0=b210; B=b210; s60=0,b310;"
@@ -165,18 +182,23 @@ static const struct script_case script_cases[] = {
 	  SWITCHED "at b10 s0 o20; walk b10@0 nodata" },
 	/* An interpreter pushes the return address and jumps. The next link must lead to code. */
 	{ "a pushed return address",
-	  NO_ROW "range b keeps-fp; s20=s60,b210; s60=0,b310; step b210@30,fp60; s60=0,s0; step nodata;"
-	  "s60=0,b310; range b of-file; step nodata; range b of-no-file; s20=s60,c1210; step nodata" },
+	  NO_ROW "range b keeps-fp; s20=s60,b210; s60=0,b310; step b210@30,fp60; s60=0,s0;"
+	  "step nodata;"
+	  "s60=0,b310; range b of-file; step nodata; range b of-no-file; s20=s60,c1210;"
+	  "step nodata" },
 	/* Go on arm64: the record of the sampled function is below its stack pointer. */
 	{ "low record",
 	  NO_ROW "at b10 s100 sf8; call b210 c0; call b310 c0; sf8=s138,b210; s138=0,b310;"
 	  "arm64: walk b10@100 nodata; range b keeps-fp;"
-	  "arm64: walk b10@100 b210@110,fp138 b310@150,fp? nodata; sf8=sf8; arm64: walk b10@100 nodata;"
+	  "arm64: walk b10@100 b210@110,fp138 b310@150,fp? nodata; sf8=sf8;"
+	  "arm64: walk b10@100 nodata;"
 	  "sf8=se8; arm64: walk b10@100 nodata; sf0=s138,b210; at b10 s100 sf0;"
-	  "arm64: walk b10@100 nodata; se8=s138,b210; at b10 s100 se8; arm64: walk b10@100 nodata" },
+	  "arm64: walk b10@100 nodata; se8=s138,b210; at b10 s100 se8;"
+	  "arm64: walk b10@100 nodata" },
 	/* str x30, [sp, #-32]!; stur x29, [sp, #-8]; sub x29, sp, #8: x29 is still the caller's. */
 	{ "low record that is not set yet",
-	  NO_ROW "range b keeps-fp; call b210 c0; call b310 c0; s138=0,b310; B=b210; at b620 s100 s138;"
+	  NO_ROW "range b keeps-fp; call b210 c0; call b310 c0; s138=0,b310; B=b210;"
+	  "at b620 s100 s138;"
 	  "put b620 0xfe 0x0f 0x1e 0xf8 0xfd 0x83 0x1f 0xf8 0xfd 0x23 0 0xd1;"
 	  "arm64: walk b620@100 b210@100 b310@150,fp? nodata" },
 	{ "a later scan may find that the code keeps frame pointers",
@@ -196,19 +218,22 @@ static const struct script_case script_cases[] = {
 	  CHAIN_SCENE "range b keeps-no-fp;" NO_CHAIN "; range b of-file;" NO_CHAIN ";"
 	  "range b without-data;" CHAIN "; at b210 s30 s60; walk b210@30 nodata;"
 	  "range b unnamed; walk b210@30 b310@70,fpa0 c50@b0,fp? complete;"
-	  "at c1010 s0 s20; walk c1010@0 nodata; range c habit-unknown; walk c1010@0 nodata needs-scan" },
+	  "at c1010 s0 s20; walk c1010@0 nodata; range c habit-unknown;"
+	  "walk c1010@0 nodata needs-scan" },
 	{ "a chain costs more than the budget",
 	  CHAIN_SCENE "budget 2000; walk b10@0 budget needs-scan" },
 	/* c90 has a frame record and a row by SP, and only its frame pointer led to it. */
 	{ "doubt of a record",
 	  "fn c80 sp+32 (c-32) (c-24); fn cc0 end; at b10 s0 s20; s20=s60,c90; call c90 b0;"
 	  "s60=s100,cc4;" "walk b10@0 c90@30,fp60 nodata; range c keeps-fp;"
-	  "walk b10@0 c90@30,fp60 nodata; call cc4 c40; walk b10@0 c90@30,fp60 cc4@80,fp100 complete;"
+	  "walk b10@0 c90@30,fp60 nodata; call cc4 c40;"
+	  "walk b10@0 c90@30,fp60 cc4@80,fp100 complete;"
 	  "s60=s100,s0; walk b10@0 c90@30,fp60 nodata" },
 	/* c40 is another function: the call is not the one. Then a word may be a return address. */
 	{ "doubt of the stack pointer",
 	  DOUBT_OF_SP "walk b10@0 nodata; range b keeps-fp;" SP_IS_WRONG "call c90 *;" SP_IS_RIGHT
-	  "call c90 c40;" SP_IS_WRONG "call c90 *; s30=c10;" SP_IS_WRONG "s30=0; s38=c10;" SP_IS_WRONG
+	  "call c90 c40;" SP_IS_WRONG "call c90 *; s30=c10;" SP_IS_WRONG "s30=0; s38=c10;"
+	  "" SP_IS_WRONG
 	  "s38=0; s40=c10;" SP_IS_WRONG "s40=0; s50=c10;" SP_IS_WRONG "s50=0; s58=c10;" SP_IS_WRONG
 	  "s58=0; s60=c10;" SP_IS_WRONG "s60=0;" SP_IS_RIGHT },
 };
@@ -242,7 +267,7 @@ static void expect_call(struct kunit *test, unsigned long func, const char *want
 
 static void fallback_call(struct kunit *test)
 {
-	fallback_scene(test);
+	run_walk_steps(test, NO_ROW);
 	expect_call(test, bare(test, 0), FOLLOWED);
 	/* The proof needs a function without a row. It does not need the sampled one. */
 	expect_call(test, bare(test, 0x400), FOLLOWED);
@@ -274,7 +299,7 @@ static void fallback_plt(struct kunit *test)
 	};
 	u32 i;
 
-	fallback_scene(test);
+	run_walk_steps(test, NO_ROW);
 	for (i = 0; i < ARRAY_SIZE(at); i++) {
 		unsigned long slot = slot_of(c, at[i].slot);
 
@@ -331,7 +356,7 @@ static void fallback_link_elsewhere(struct kunit *test)
 	unsigned long to = code(test, 0x1000);
 	struct walk_scene *scene = test->priv;
 
-	fallback_scene(test);
+	run_walk_steps(test, NO_ROW);
 	build_file(code_range(test), (const struct file *)test);
 	if (c->refers == TO_SLOT) {
 		store_word(test, bare(test, 0x800), to);
@@ -361,13 +386,8 @@ static void fallback_in_plt(struct kunit *test)
 
 	if (PUSHED_BY_CALL)
 		kunit_skip(test, "calls leave the return address in memory");
-	sp_function(test, 0x40, 16);
-	outermost_function(test, 0x80);
-	use_section(test);
-	store_call(test, plain_call(), code(test, 0x50), bare(test, 0x400));
-	word(test, 8, code(test, 0x90));
-	record(test, 0x20, 0, bare(test, 0x210));
-	store_call(test, plain_call(), bare(test, 0x210), bare(test, 0));
+	run_walk_steps(test, "fn c40 sp+16 u (c-8); fn c80 end; call c50 b400; s8=c90; s20=0,b210;"
+		       "call b210 b0");
 	for (i = 0; i < ARRAY_SIZE(plt_cases); i++) {
 		const struct plt_case *c = &plt_cases[i];
 		u32 end = PLT_CODE;
@@ -417,16 +437,9 @@ NAMED_CASES(doubt);
 static void doubt_scene(struct kunit *test, const u32 *rules)
 {
 	flex_function(test, 0, rules[0], rules[1], rules[2]);
-	sp_function(test, 0x40, 16);
-	sp_function(test, 0x80, 32);
-	outermost_function(test, 0xc0);
-	use_section(test);
-	sample(test, bare(test, 0x10), stack(test, 0), stack(test, 0x20));
-	record(test, 0x20, stack(test, 0x60), code(test, 0x10));
-	store_call(test, plain_call(), code(test, 0x10), bare(test, 0));
-	word(test, 0x38, stack(test, 0x70));
-	record(test, 0x60, stack(test, 0x110), code(test, 0x90));
-	word(test, 0x88, code(test, 0xc4));
+	run_walk_steps(test, "fn c40 sp+16 u (c-8); fn c80 sp+32 u (c-8); fn cc0 end;"
+	"at b10 s0 s20;"
+		       "s20=s60,c10; call c10 b0; s38=s70; s60=s110,c90; s88=cc4");
 }
 
 #define DOUBTED		"b10@0 c10@30,fp60 nodata"
@@ -497,7 +510,7 @@ static void fallback_by_code(struct kunit *test)
 	const unsigned long words[] = { bare(test, 0x210), bare(test, 0x310), bare(test, 0x410) };
 	u32 i;
 
-	fallback_scene(test);
+	run_walk_steps(test, NO_ROW);
 	for (i = 0; i < ARRAY_SIZE(words); i++)
 		store_call(test, plain_call(), words[i], code(test, 0));
 	user_store(test, bare(test, 0x620), c->code, sizeof(c->code));
@@ -524,7 +537,7 @@ static void fallback_habit(struct kunit *test)
 	struct walk_scene *scene = test->priv;
 	bool is_call = c->calls || c->calls_other || strstarts(c->name, "call");
 
-	fallback_scene(test);
+	run_walk_steps(test, NO_ROW);
 	record(test, 0x20, stack(test, 0x100), bare(test, 0x210));
 	/* The called function has a row, if it can be known. */
 	store_word(test, bare(test, 0x800), code(test, 0));
@@ -561,7 +574,7 @@ static void fallback_habit_deep(struct kunit *test)
 	u64 ips[127];
 
 	for (i = 0; i < ARRAY_SIZE(calls); i++) {
-		fallback_scene(test);
+		run_walk_steps(test, NO_ROW);
 		bare_range(test)->keeps_fp = SFRAME_KEEPS_FP_YES;
 		store_call(test, calls[i], bare(test, 0x210), bare(test, 0));
 		for (k = 1; k <= 126; k++)
@@ -585,7 +598,7 @@ static void fallback_habit_mixed(struct kunit *test)
 	struct sfu_frame last;
 	u32 i, k, nr, off;
 
-	fallback_scene(test);
+	run_walk_steps(test, NO_ROW);
 	scene->map = build_map(test, 4);
 	build_range(scene->map, 0, scene->code, CODE_SIZE);
 	for (i = 1; i < 4; i++)
@@ -626,7 +639,7 @@ static void fallback_habit_doubts_sp(struct kunit *test)
 	struct walk_scene *scene = test->priv;
 	u64 ips[4];
 
-	fallback_scene(test);
+	run_walk_steps(test, NO_ROW);
 	bare_range(test)->keeps_fp = SFRAME_KEEPS_FP_YES;
 	store_call(test, by_pointer(), bare(test, 0x210), 0);
 	record(test, 0x20, stack(test, 0x40), bare(test, 0x210));
@@ -643,7 +656,7 @@ static void fallback_remembers_no_row(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
 
-	fallback_scene(test);
+	run_walk_steps(test, NO_ROW);
 	sample(test, code(test, 0x800), stack(test, 0), 0);
 	expect_walk(test, "c800@0 nodata");
 	KUNIT_EXPECT_EQ(test, scene->walk.lookup.nr_missed, !scene->shows_cache);

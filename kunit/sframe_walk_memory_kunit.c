@@ -15,21 +15,25 @@
 static const struct script_case script_cases[] = {
 	/* By 1, 4 and 8 bytes. */
 	{ "a word crosses the end of the stack",
-	  "fn c0 sp+16 u (A+0); at c4 s0; A=s3ff9; walk c4@0 stack-fault; A=s3ffc; walk c4@0 stack-fault;"
+	  "fn c0 sp+16 u (A+0); at c4 s0; A=s3ff9; walk c4@0 stack-fault; A=s3ffc;"
+	  "walk c4@0 stack-fault;"
 	  "A=s4000; walk c4@0 stack-fault" },
 	{ "stack: forbidden",
 	  CALLED "at c4 sff0; sff8=c44; forbid s1000; walk c4@ff0 c44@1000 stack-fault" },
 	/* No walk waits for a page that was never touched. */
 	{ "stack: not present",
 	  CALLED "at c4 sff0; sff8=c44; renew s1000; walk c4@ff0 c44@1000 stack-fault" },
-	{ "section: forbidden", CALLED "forbid t0; walk c4@0 section-fault needs-scan; state c ready" },
+	{ "section: forbidden", CALLED "forbid t0; walk c4@0 section-fault needs-scan;"
+	  "state c ready" },
 	/* A scan has read the header. Then the section is stored again. */
 	{ "section: not present",
-	  CALLED "renew t0; walk c4@0 section-fault needs-scan; fn c80 end; walk c4@0 c44@10 bad-ra" },
+	  CALLED "renew t0; walk c4@0 section-fault needs-scan; fn c80 end;"
+	  "walk c4@0 c44@10 bad-ra" },
 	{ "section: unmapped", CALLED "unmap t0; walk c4@0 section-fault needs-scan" },
 	/* Neither the code before b210 nor a stub at b100 can be read. */
 	{ "code: forbidden",
-	  CALLED "s20=0,b210; call b210 c1000; at c1010 s0 s20; step b210@30,fp?; forbid b0; step nodata;"
+	  CALLED "s20=0,b210; call b210 c1000; at c1010 s0 s20; step b210@30,fp?; forbid b0;"
+	  "step nodata;"
 	  "at b100 s1000; step nodata" },
 	/* The callee may be a PLT slot. */
 	{ "callee: forbidden",
@@ -42,7 +46,7 @@ static void memory_stack_in_kernel(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
 
-	call_scene(test);
+	run_walk_steps(test, CALLED);
 	sample(test, code(test, 4), (unsigned long)scene->text & ~15UL, 0);
 	expect_step(test, "stack-fault");
 }
@@ -57,7 +61,7 @@ static void memory_missing_is_charged(struct kunit *test)
 	u8 bytes[8];
 	u32 before;
 
-	call_scene(test);
+	run_walk_steps(test, CALLED);
 	user_forbid(test, addr);
 	sfu_walk_init(walk, scene->map, false, cache_of(scene), &scene->regs);
 	before = walk->lookup.rd.budget;
@@ -80,7 +84,7 @@ static void memory_section_half_there(struct kunit *test)
 	struct walk_scene *scene = test->priv;
 
 	scene->section = map_present(test, 2) + PAGE_SIZE - 28 - 16;
-	call_scene(test);
+	run_walk_steps(test, CALLED);
 	user_forbid(test, scene->section + 28 + 16);
 	/* The entry of the first function can be read, but its rows cannot. */
 	expect_walk(test, "c4@0 section-fault needs-scan");

@@ -46,9 +46,20 @@ static const struct script_case script_cases[] = {
 	 * return address. The FDE has the signal flag: the return address itself is looked up.
 	 */
 	{ "to a saved stack pointer",
-	  "fn c0 signal (sp+8) u (c+0); fn c40 end; other-stack; at c4 s0; s8=o0; call c50 c0; o0=c50;"
-	  "x86: walk c4@0 c50@o8 complete; arm64: walk c4@0 c50@o0 complete; o0=c4c; walk c4@0 bad-cfa;"
+	  "fn c0 signal (sp+8) u (c+0); fn c40 end; other-stack; at c4 s0; s8=o0; call c50 c0;"
+	  "o0=c50;"
+	  "x86: walk c4@0 c50@o8 complete; arm64: walk c4@0 c50@o0 complete; o0=c4c;"
+	  "walk c4@0 bad-cfa;"
 	  "o0=c40; call c40 c0; x86: walk c4@0 c40@o8 complete; arm64: walk c4@0 c40@o0 complete" },
+	/*
+	 * Calls of the first and the last instruction of the function that jumps, of the instructions
+	 * after and before it, and no call.
+	 */
+	{ "in code that a function jumps to: a call of the function proves the row",
+	  "fn c0 sp+16 u (c-8); fn c80 end; range c jumped-to-from c180; at c4 s0; s8=c90;"
+	  "call c90 c180; walk c4@0 c90@10 complete; call c90 c18c; walk c4@0 c90@10 complete;"
+	  "call c90 c190; walk c4@0 nodata; call c90 c17c; walk c4@0 nodata;"
+	  "s8=c94; walk c4@0 nodata" },
 };
 
 NAMED_CASES(script);
@@ -90,9 +101,7 @@ static void progress_every_depth(struct kunit *test)
 
 	/* All look-ups miss: the budget of a sample does not pay for that many. */
 	scene->budget = SFU_BUDGET * 48;
-	sp_function(test, 0, 16);
-	outermost_function(test, 0x40);
-	use_section(test);
+	run_walk_steps(test, "fn c0 sp+16 u (c-8); fn c40 end");
 	for (i = 0; i < ARRAY_SIZE(depths); i++) {
 		recursion_scene(test, depths[i]);
 		word(test, 16 * (depths[i] - 1) + 8, code(test, 0x44));
@@ -108,36 +117,10 @@ static void progress_every_depth(struct kunit *test)
 static void progress_to_end_of_stack(struct kunit *test)
 {
 	((struct walk_scene *)test->priv)->budget = SFU_BUDGET * 48;
-	sp_function(test, 0, 16);
-	use_section(test);
+	run_walk_steps(test, "fn c0 sp+16 u (c-8)");
 	recursion_scene(test, STACK_SIZE / 16);
 	KUNIT_EXPECT_EQ(test, count_callers(test), 1024);
 	expect_end(test, "stack-fault");
-}
-
-/* The function at 180 to 190 jumps to the code: only a call of that function proves the row. */
-static void progress_in_code_jumped_to(struct kunit *test)
-{
-	struct sfu_section *section;
-
-	sp_function(test, 0, 16);
-	outermost_function(test, 0x80);
-	use_section(test);
-	section = &code_range(test)->section;
-	section->entry_start = code(test, 0x180);
-	section->entry_size = 0x10;
-	sample(test, code(test, 4), stack(test, 0), 0);
-	word(test, 8, code(test, 0x90));
-	store_call(test, plain_call(), code(test, 0x90), code(test, 0x180));
-	expect_walk(test, "c4@0 c90@10 complete");
-	store_call(test, plain_call(), code(test, 0x90), code(test, 0x18c));
-	expect_walk(test, "c4@0 c90@10 complete", "the end of the function");
-	store_call(test, plain_call(), code(test, 0x90), code(test, 0x190));
-	expect_walk(test, "c4@0 nodata", "a call of another function");
-	store_call(test, plain_call(), code(test, 0x90), code(test, 0x17c));
-	expect_walk(test, "c4@0 nodata", "a call of the function before");
-	word(test, 8, code(test, 0x94));
-	expect_walk(test, "c4@0 nodata", "no call");
 }
 
 /* Records that lead up and down for ever end the walk. */
@@ -155,11 +138,9 @@ static void two_ranges(struct kunit *test)
 	struct sfu_range *ranges;
 	u32 i;
 
-	sp_function(test, 0, 16);
-	flex_function(test, 0x40, AT_REG(R_SP, 16), IN_CFA(-8), IN_CFA(-16));
-	flex_function(test, 0x1000, AT_REG(R_SP, 16), IN_CFA(-8), IN_CFA(-16));
-	outermost_function(test, 0x1040);
-	use_section(test);
+	run_walk_steps(test, "fn c0 sp+16 u (c-8); fn c40 sp+16 (c-16) (c-8);"
+		       "fn c1000 sp+16 (c-16) (c-8); fn c1040 end; at c4 s0; s8=c1004;"
+		       "s10=s80,c44,s90,c1008,sa0,c1044");
 	scene->map = build_map(test, 3);
 	ranges = scene->map->ranges;
 	for (i = 0; i < 2; i++) {
@@ -168,11 +149,6 @@ static void two_ranges(struct kunit *test)
 		renumber(&ranges[i]);
 	}
 	build_range(scene->map, 2, scene->bare, BARE_SIZE);
-	sample(test, code(test, 4), stack(test, 0), 0);
-	word(test, 0x08, code(test, 0x1004));
-	record(test, 0x10, stack(test, 0x80), code(test, 0x44));
-	record(test, 0x20, stack(test, 0x90), code(test, 0x1008));
-	record(test, 0x30, stack(test, 0xa0), code(test, 0x1044));
 }
 
 /* Walks over all callers, @max at once. Returns what the walk has paid. */
@@ -285,7 +261,6 @@ static struct kunit_case progress_tests[] = {
 	KUNIT_CASE(progress_every_offset),
 	KUNIT_CASE(progress_every_depth),
 	KUNIT_CASE(progress_to_end_of_stack),
-	KUNIT_CASE(progress_in_code_jumped_to),
 	KUNIT_CASE(progress_to_and_fro),
 	KUNIT_CASE(progress_between_ranges),
 	KUNIT_CASE(progress_between_ranges_to_budget),

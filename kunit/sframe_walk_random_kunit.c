@@ -77,34 +77,22 @@ static void random_registers(struct walk_scene *scene)
 /* 16 functions, with each way to find a frame and to fail. */
 static void every_function(struct kunit *test)
 {
-	struct walk_scene *scene = test->priv;
-	struct build *b;
 	u32 i;
 
-	scene->other_stack = user_map(test, SZ_128K / PAGE_SIZE);
-	KUNIT_ASSERT_LT(test, scene->other_stack + SZ_64K + STACK_SIZE, scene->stack);
-	sp_function(test, 0, 16);
-	sp_function(test, 0x40, 48);
-	fp_function(test, 0x80);
-	flex_function(test, 0xc0, AT_REG(R_A, 0), IN_CFA(-8), IN_CFA(-16));
-	flex_function(test, 0x100, AT_REG(R_SP, 0), IN_REG(R_SP, 8), 0);
-	flex_function(test, 0x140, IN_REG(R_SP, 0), IN_REG(R_SP, 8), IN_REG(R_SP, 16));
-	flex_function(test, 0x180, IN_REG(R_FP, -8), IN_CFA(-8), IN_REG(R_FP, 0));
-	flex_function(test, 0x1c0, AT_REG(R_SP, 32), AT_REG(R_B, 0), AT_CFA(-16));
-	build_function(test, 0x200, SIGNAL, 0);
-	build_flex_row(build_function(test, 0x240, SIGNAL, FLEX), 0,
-		       AT_REG(R_SP, 0), IN_REG(R_SP, 8), 0);
-	build_flex_row(build_function(test, 0x280, SIGNAL, FLEX), 0,
-		       AT_REG(R_SP, 64), IN_CFA(-8), IN_CFA(-16));
-	b = build_function(test, 0x2c0, 0, FLEX);
-	for (i = 0; i < 8; i++)
-		build_flex_row(b, 8 * i, AT_REG(R_SP, 8 * i), IN_REG(R_SP, 8), 0);
+	run_walk_steps(test, "other-stack; fn c0 sp+16 u (c-8); fn c40 sp+48 u (c-8);"
+		       "fn c80 fp+16 (c-16) (c-8); fn cc0 A+0 (c-16) (c-8); fn c100 sp+0 u (sp+8);"
+		       "fn c140 (sp+0) (sp+16) (sp+8); fn c180 (fp-8) (fp+0) (c-8);"
+		       "fn c1c0 sp+32 c-16 B+0;"
+		       "fn c200 signal no-rows; fn c240 signal sp+0 u (sp+8);"
+		       "fn c280 signal sp+64 (c-16) (c-8); put b100 stub;"
+		       "fn c2c0 0 sp+0 u (sp+8) | 8 sp+8 u (sp+8) | 16 sp+16 u (sp+8) |"
+		       "24 sp+24 u (sp+8) | 32 sp+32 u (sp+8) | 40 sp+40 u (sp+8) |"
+		       "48 sp+48 u (sp+8) | 56 sp+56 u (sp+8)");
 	build_row(build_function(test, 0x300, 0, 0), 0, default_rows[1].info,
 		  default_rows[1].rules[0]);
 	build_row(build_function(test, 0x340, 0, 0), 0, 0x25, 64, -8, -16);
 	/* There are no rows from 0x380 on. */
 	use_section(test);
-	user_store(test, bare(test, 0x100), sigreturn_stub, sizeof(sigreturn_stub));
 	for (i = 0; i < 0x80; i++)
 		store_call(test, plain_call(), code(test, 8 * i + 8),
 			   i % 2 ? bare(test, 0) : code(test, 64 * (i % 14)));
@@ -210,12 +198,9 @@ static void every_read_fails(struct kunit *test)
 	u32 calls, n, nr_differ = 0;
 
 	KUNIT_ASSERT_NOT_NULL(test, whole);
-	signal_scene(test, bare(test, 0x100));
-	store_call(test, plain_call(), bare(test, 0x210), bare(test, 0x400));
-	store_plt(test, &plt_cases[0], bare(test, 0x400), bare(test, 0x800));
-	store_word(test, bare(test, 0x800), bare(test, 0x300));
-	store_context(test, CONTEXT, bare(test, 0x310), stack(test, 0x100), stack(test, 0x120));
-	record(test, 0x120, 0, bare(test, 0x210));
+	run_walk_steps(test, "fn c0 sp+16 u (c-8); put b100 stub; at c4 sff0; sff8=b100;"
+	"call b210 b400;"
+		       "put b400 plt b800; b800=b300; context s1000 b310 s100 s120; s120=0,b210");
 	begin_walk(scene);
 	observe_reads(scene);
 	append_walk(test);

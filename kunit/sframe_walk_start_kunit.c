@@ -60,9 +60,7 @@ static const char *first_walk_text(struct kunit *test)
 /* c4 is called by the code of the case, at b210, whose frame is 0x10 into the stack. */
 static void start_scene(struct kunit *test, const struct start_case *c)
 {
-	sp_function(test, 0, 16);
-	sp_function(test, 0x40, 16);
-	use_section(test);
+	run_walk_steps(test, "fn c0 sp+16 u (c-8); fn c40 sp+16 u (c-8)");
 	sample(test, code(test, 4), stack(test, 0), c->start == IS_ENTRY ? 0 : stack(test, RECORD));
 	word(test, 8, bare(test, RA));
 	store_start(test, c->code, bare(test, RA));
@@ -164,8 +162,8 @@ static void start_interrupted(struct kunit *test)
 {
 	const struct start_case *c = test->param_value;
 
-	signal_scene(test, bare(test, 0x100));
-	store_context(test, CONTEXT, bare(test, RA), stack(test, 0x100), 0);
+	run_walk_steps(test, "fn c0 sp+16 u (c-8); put b100 stub; at c4 sff0; sff8=b100;"
+		       "context s1000 b210 s100");
 	word(test, CONTEXT + context_register(R_B), 0);
 	store_start(test, c->code, bare(test, RA));
 	set_distance(stack(test, 0x100), 256);
@@ -196,9 +194,7 @@ static void start_has_caller(struct kunit *test)
 	expect_first_walk(test, "c4@0 c50@10 bad-ra");
 
 	word(test, 8, bare(test, RA));
-	sample(test, code(test, 4), stack(test, 0), stack(test, 0x20));
-	record(test, 0x20, 0, bare(test, 0x610));
-	store_call(test, plain_call(), bare(test, 0x610), bare(test, 0));
+	run_walk_steps(test, "at c4 s0 s20; s20=0,b610; call b610 b0");
 	expect_first_walk(test, "c4@0 b210@10 b610@30,fp? nodata");
 }
 

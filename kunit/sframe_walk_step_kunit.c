@@ -84,7 +84,8 @@ static const struct script_case script_cases[] = {
 	  "walk c40@0 c84@20 complete" },
 	{ "at the ends of a mapping",
 	  "fn c0 sp+16 u (c-8); fn c1fc0 sp+16 u (c-8); s8=c2000; s18=c1; s28=c0; at c0 s0;"
-	  "walk c0@0 c2000@10 c1@20 bad-ra needs-scan; at c2000 s0; walk c2000@0 unscanned needs-scan;"
+	  "walk c0@0 c2000@10 c1@20 bad-ra needs-scan; at c2000 s0;"
+	  "walk c2000@0 unscanned needs-scan;"
 	  "at c-1 s0; step unscanned needs-scan" },
 	/* CFA and RA are found, but FP is not. */
 	{ "a step is made as a whole",
@@ -157,8 +158,7 @@ static void step_row_in_caller(struct kunit *test)
 	struct walk_scene *scene = test->priv;
 
 	row_scene(test);
-	sp_function(test, 0x40, 16);
-	use_section(test);
+	run_walk_steps(test, "fn c40 sp+16 u (c-8)");
 	sample(test, code(test, 0x50), stack(test, 0x10), stack(test, 0x60));
 	set_register(&scene->regs, R_A, stack(test, 0x40));
 	set_register(&scene->regs, R_B, SIGN(code(test, 0xa00)));
@@ -204,16 +204,10 @@ static void step_every_register(struct kunit *test)
 /* Rows begin at 0, 1 and 4 of the function. In a caller each row holds for one byte more. */
 static void step_every_address(struct kunit *test)
 {
-	struct build *b;
 	u32 off;
 
-	sp_function(test, 0x40, 16);
-	b = build_function(test, 0x80, 0, FLEX);
-	build_flex_row(b, 0, AT_REG(R_SP, 16), IN_CFA(-8), 0);
-	build_flex_row(b, 1, AT_REG(R_SP, 32), IN_CFA(-8), 0);
-	build_flex_row(b, 4, AT_REG(R_SP, 48), IN_CFA(-8), 0);
-	sp_function(test, 0xc0, 64);
-	use_section(test);
+	run_walk_steps(test, "fn c40 sp+16 u (c-8); fn cc0 sp+64 u (c-8);"
+		       "fn c80 0 sp+16 u (c-8) | 1 sp+32 u (c-8) | 4 sp+48 u (c-8)");
 	for (off = 0; off < 0x100; off += 16)
 		word(test, off + 8, code(test, 0x800));
 
@@ -245,12 +239,7 @@ static void step_child_of_clone(struct kunit *test)
 	static const u8 branch[] = CHILD_CODE(0x0c);
 	struct walk_scene *scene = test->priv;
 
-	sp_function(test, 0x40, 16);
-	outermost_function(test, 0x80);
-	outermost_function(test, 0xc0);
-	use_section(test);
-	sample(test, code(test, 0x74), stack(test, 0), 0);
-	word(test, 0x08, code(test, 0xc4));
+	run_walk_steps(test, "fn c40 sp+16 u (c-8); fn c80 end; fn cc0 end; at c74 s0; s8=cc4");
 	user_store(test, code(test, 0x74), branch, sizeof(branch));
 	clone_returns(test, __NR_clone3, -38);
 	expect_walk(test, "c74@0 cc4@10 complete", "not yet");
@@ -310,9 +299,7 @@ static void step_ra_signed(struct kunit *test)
 
 	if (!signs())
 		kunit_skip(test, "return addresses are not signed here");
-	sp_function(test, 0, 16);
-	use_section(test);
-	sample(test, code(test, 4), stack(test, 0), 0);
+	run_walk_steps(test, "fn c0 sp+16 u (c-8); at c4 s0");
 	for (i = 0; i < 256; i++) {
 		bool key_b = i % 2;
 		unsigned long ra = sign(code(test, 0x84), stack(test, 8 * i), key_b);

@@ -32,7 +32,8 @@ static const struct script_case script_cases[] = {
 	  "at c4 s0; s18=signed 0; walk c4@0 c44@10 bad-ra;"
 	  "at c4 sfe0 s80; walk c4@fe0 c44@ff0 bad-ra" },
 	{ "nodata",
-	  CALLED "s18=b10; walk c4@0 c44@10 b10@20 nodata; s18=c100; walk c4@0 c44@10 c100@20 nodata" },
+	  CALLED "s18=b10; walk c4@0 c44@10 b10@20 nodata; s18=c100;"
+	  "walk c4@0 c44@10 c100@20 nodata" },
 	{ "unscanned: process", CALLED "map none; walk c4@0 unscanned needs-scan" },
 	{ "unscanned: empty map", CALLED "map empty; walk c4@0 unscanned needs-scan" },
 	{ "unscanned: address",
@@ -55,12 +56,15 @@ static const struct script_case script_cases[] = {
 	{ "refused: type",
 	  "fn c80 type 2 row 0x03 16;" CALLED_TWICE "walk c4@0 c44@10 c84@20 refused;"
 	  "walk c4@0 c44@10 c84@20 refused; state c ready; counted defect.fde-type=2" },
-	{ "bad-cfa", "fn c80 sp-16 u (sp+8);" CALLED_TWICE "s28=c84; walk c4@0 c44@10 c84@20 bad-cfa" },
+	{ "bad-cfa", "fn c80 sp-16 u (sp+8);" CALLED_TWICE "s28=c84;"
+	  "walk c4@0 c44@10 c84@20 bad-cfa" },
 	{ "bad-ra", CALLED "s18=s0; walk c4@0 c44@10 bad-ra needs-scan" },
-	{ "bad-ra: unmapped", CALLED "s18=b10; range b unmapped; walk c4@0 c44@10 bad-ra needs-scan" },
+	{ "bad-ra: unmapped", CALLED "s18=b10; range b unmapped;"
+	  "walk c4@0 c44@10 bad-ra needs-scan" },
 	{ "register", "fn c80 A+16 u (c-8);" CALLED_TWICE "walk c4@0 c44@10 c84@20 register" },
 	{ "bad-signal",
-	  "fn c80 signal no-rows;" CALLED_TWICE "context s20 s0 0; walk c4@0 c44@10 c84@20 bad-signal" },
+	  "fn c80 signal no-rows;" CALLED_TWICE "context s20 s0 0;"
+	  "walk c4@0 c44@10 c84@20 bad-signal" },
 };
 
 NAMED_CASES(script);

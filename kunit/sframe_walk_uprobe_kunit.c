@@ -29,18 +29,22 @@ static const struct script_case script_cases[] = {
 	/* A probed function ends with a jump to another probed function. */
 	{ "inherited", CALLED "s8=TRAMPOLINE; pend s10 c44; pend s10 c44 chained; " WHOLE },
 	{ "left behind by longjmp()",
-	  CALLED "s18=TRAMPOLINE; pend s20 c84; pend s10 c104; pend s8 c104; pend s-100 c104; " WHOLE },
+	  CALLED "s18=TRAMPOLINE; pend s20 c84; pend s10 c104; pend s8 c104; pend s-100 c104;"
+	  "" WHOLE },
 	/* A return address at the start of a page is not always a trampoline. */
 	{ "no trampoline",
 	  "fn cfc0 end; fn c0 sp+16 u (c-8); fn c40 sp+16 u (c-8); at c4 s0; s8=c44; s18=c1000;"
-	  "probed c4@0 c44@10 c1000@20 complete; pend s10 c104; probed c4@0 c44@10 c1000@20 complete" },
+	  "probed c4@0 c44@10 c1000@20 complete; pend s10 c104;"
+	  "probed c4@0 c44@10 c1000@20 complete" },
 	/* The frame is not set up yet, and the return address may be in a register. */
 	{ "sampled at the first instruction",
-	  "fn c0 sp+0 u B+0; fn c40 sp+16 u (c-8); fn c80 end; at c0 s10; B=TRAMPOLINE; pend s10 c44;"
+	  "fn c0 sp+0 u B+0; fn c40 sp+16 u (c-8); fn c80 end; at c0 s10; B=TRAMPOLINE;"
+	  "pend s10 c44;"
 	  "s18=c84; probed c0@10 c44@10 c84@20 complete" },
 	/* The call before the original return address proves a frame. */
 	{ "by the frame pointer",
-	  "fn c0 fp+16 (c-16) (c-8); at b10 s0 s20; s20=0,TRAMPOLINE; pend s30 b210; probed b10@0 nodata;"
+	  "fn c0 fp+16 (c-16) (c-8); at b10 s0 s20; s20=0,TRAMPOLINE; pend s30 b210;"
+	  "probed b10@0 nodata;"
 	  "call b210 b0; probed b10@0 b210@30,fp? nodata" },
 };
 
@@ -151,8 +155,8 @@ static void uretprobe_sampled_in_copy(struct kunit *test)
  * instruction is at c4. Two instructions have replaced it; their call returns to ce.
  */
 #define PROBE_PAGE							\
-	"put b0 0x51 0x41 0x53 0x50 0x48 0xc7 0xc0 0x50 0x01 0 0 0x0f 0x05 0x58 0x41 0x5b 0x59 0xc2 " \
-	"0x80 0 0xcc; "
+	"put b0 0x51 0x41 0x53 0x50 0x48 0xc7 0xc0 0x50 0x01 0 0 0x0f 0x05 0x58 0x41 0x5b " \
+	"0x59 0xc2 0x80 0 0xcc; "
 #define LEA		"put c4 0x48 0x8d 0x64 0x24 0x80; "
 #define OPTIMIZED							\
 	"fn c80 end; fn c0 sp+16 u (c-8); fn c40 sp+16 u (c-8); s8=c44; sa8=c44; sb8=c84; " \
@@ -163,45 +167,61 @@ static void uretprobe_sampled_in_copy(struct kunit *test)
 static const struct script_case x86_cases[] = {
 	/* Before 6.11 it is a breakpoint. The sample is at it, or after it; then elsewhere. */
 	{ "sampled at an old trampoline",
-	  CALLED "s18=TRAMPOLINE; pend s20 c84; pend s10 c44; put b0 0xcc 0x90 0x90; at b0 s10; " PROBED
+	  CALLED "s18=TRAMPOLINE; pend s20 c84; pend s10 c44; put b0 0xcc 0x90 0x90; at b0 s10;"
+	  "" PROBED
 	  "at b1 s10; " PROBED "at b2 s10; probed b2@10 nodata; at b1 s28; probed b1@28 nodata" },
 	/* pop; pop; ret. The return address is on the stack; the caller may be probed, too. */
 	{ "sampled after the probe has been handled",
 	  CALLED TRAMPOLINE_CODE "at bd s-8; " PROBED "at bf s0; " PROBED "at b10 s8; " PROBED
 	  "s18=TRAMPOLINE; pend s20 c84; at b10 s8; " PROBED },
 	{ "no probe is pending; then the return address is no code",
-	  CALLED TRAMPOLINE_CODE "at bb s-8; probed bb@? nodata; s8=s0; at b10 s8; probed b10@8 nodata" },
+	  CALLED TRAMPOLINE_CODE "at bb s-8; probed bb@? nodata; s8=s0; at b10 s8;"
+	  "probed b10@8 nodata" },
 	/*
 	 * A breakpoint has replaced push %rax, which has not been executed. The task has a flag; or
-	 * only the call shows it. Then the push has been executed, or the called function jumped here.
+	 * only the call shows it. Then the push has been executed, or the callee jumped here.
 	 */
 	{ "after a breakpoint",
-	  "fn c0 0 sp+8 u (c-8) | 1 sp+16 u (c-8); fn c40 sp+16 u (c-8); fn c80 end; s8=c44; s18=c84;"
+	  "fn c0 0 sp+8 u (c-8) | 1 sp+16 u (c-8); fn c40 sp+16 u (c-8); fn c80 end; s8=c44;"
+	  "s18=c84;"
 	  "put c0 0xcc; at c1 s8; at-breakpoint c0@8 c44@10 c84@20 complete;"
-	  "call c44 c0; probed c0@8 c44@10 c84@20 complete; at c1 s0; probed c1@0 c44@10 c84@20 complete;"
-	  "call c44 c40; probed c1@0 c44@10 c84@20 complete; at c1 s8; probed c0@8 c44@10 c84@20 complete;"
+	  "call c44 c0; probed c0@8 c44@10 c84@20 complete; at c1 s0;"
+	  "probed c1@0 c44@10 c84@20 complete;"
+	  "call c44 c40; probed c1@0 c44@10 c84@20 complete; at c1 s8;"
+	  "probed c0@8 c44@10 c84@20 complete;"
 	  /* The task is at another breakpoint: this byte is none, or is before the function. */
 	  "at c2 s0; at-breakpoint c2@0 c44@10 c84@20 complete; put c3f 0xcc 0xcc; at c40 s10;"
-	  "at-breakpoint c40@10 c84@20 complete; put c40 0x90; at-breakpoint c40@10 c84@20 complete" },
+	  "at-breakpoint c40@10 c84@20 complete; put c40 0x90;"
+	  "at-breakpoint c40@10 c84@20 complete" },
 	/*
 	 * The instruction does not move the stack pointer, and the task has no flag. Both rows find
 	 * the call of this function. In the middle of a function it may have one byte.
 	 */
 	{ "after a breakpoint, without the flag",
 	  "fn c0 sp+16 u (c-8); fn c40 end; s8=c44; put c0 0xcc 0x83; call c44 c0; at c1 s0;"
-	  "probed c0@0 c44@10 complete; put c0 0x90 0xcc 0x83; at c2 s0; probed c2@0 c44@10 complete" },
-	/* At each instruction; then the kernel has raised the stack pointer, and the ip is still here. */
+	  "probed c0@0 c44@10 complete; put c0 0x90 0xcc 0x83; at c2 s0;"
+	  "probed c2@0 c44@10 complete" },
+	/*
+	 * At each instruction; then the kernel has raised the stack pointer, and the ip is still
+	 * here.
+	 */
 	{ "in the page of an optimized probe",
-	  OPTIMIZED "s18=ce; at b0 s18; " AFTER_PROBE "at b1 s10; " AFTER_PROBE "at b3 s8; " AFTER_PROBE
-	  "at b4 s0; " AFTER_PROBE "at bb s0; " AFTER_PROBE "at bd s0; " AFTER_PROBE "at be s8; " AFTER_PROBE
+	  OPTIMIZED "s18=ce; at b0 s18; " AFTER_PROBE "at b1 s10; " AFTER_PROBE "at b3 s8;"
+	  "" AFTER_PROBE
+	  "at b4 s0; " AFTER_PROBE "at bb s0; " AFTER_PROBE "at bd s0; " AFTER_PROBE "at be s8;"
+	  "" AFTER_PROBE
 	  "at b10 s10; " AFTER_PROBE "at b11 s18; " AFTER_PROBE "at bd sa0; " AFTER_PROBE },
-	/* In an instruction; after the end; a BPF program has changed the return address; no code. */
+	/*
+	 * In an instruction; after the end; a BPF program has changed the return address; no code.
+	 */
 	{ "elsewhere in the page of an optimized probe",
-	  OPTIMIZED "s18=ce; at bc s18; probed bc@18 nodata; at b14 s18; probed b14@18 nodata; s18=c44;"
+	  OPTIMIZED "s18=ce; at bc s18; probed bc@18 nodata; at b14 s18; probed b14@18 nodata;"
+	  "s18=c44;"
 	  "at b11 s18; probed c44@a0 c44@b0 c84@c0 complete; s18=s0; probed b11@18 nodata" },
 	/* Before 7.2 the call is all there is. The kernel raises the stack pointer by less. */
 	{ "in the short page of an optimized probe",
-	  OPTIMIZED "s18=s0; put b11 0xc3 0xcc; s98=ce; at bd s80; " AFTER_PROBE "at bd sa0; " AFTER_PROBE
+	  OPTIMIZED "s18=s0; put b11 0xc3 0xcc; s98=ce; at bd s80; " AFTER_PROBE "at bd sa0;"
+	  "" AFTER_PROBE
 	  "put b11 0x90; at bd s80; probed bd@80 nodata" },
 	/*
 	 * Before the probed instruction, in the middle of what replaces it, and later: the kernel
@@ -225,10 +245,12 @@ static const struct script_case x86_cases[] = {
 	 * the call of the page, at c49, or elsewhere.
 	 */
 	{ "a signal interrupts a probe",
-	  "fn c0 sp+16 u (c-8); fn c40 sp+16 u (c-8); fn c80 end; put b100 stub; at c4 sff0; sff8=b100;"
+	  "fn c0 sp+16 u (c-8); fn c40 sp+16 u (c-8); fn c80 end; put b100 stub; at c4 sff0;"
+	  "sff8=b100;"
 	  TRAMPOLINE_CODE "context s1000 bd s100; s110=c44; s120=c84;"
 	  "walk c4@ff0 b100@1000 bd@100 nodata; probed c4@ff0 b100@1000 c44@118 c84@128 complete;"
-	  PROBE_PAGE "call c4e b0; s118=c4e; s1a8=c84; probed c4@ff0 b100@1000 c4e@1a0 c84@1b0 complete;"
+	  PROBE_PAGE "call c4e b0; s118=c4e; s1a8=c84;"
+	  "probed c4@ff0 b100@1000 c4e@1a0 c84@1b0 complete;"
 	  "context s1000 c49 s120; probed c4@ff0 b100@1000 c44@1a0 c84@1b0 complete;"
 	  "context s1000 c44 s1a0; probed c4@ff0 b100@1000 c44@1a0 c84@1b0 complete" },
 };

@@ -107,17 +107,6 @@ void sp_function(struct kunit *test, u32 off, u32 size)
 	flex_function(test, off, AT_REG(R_SP, size), IN_CFA(-8), 0);
 }
 
-/* CFA = FP + 16; the return address and the caller's FP are below the CFA. */
-void fp_function(struct kunit *test, u32 off)
-{
-	flex_function(test, off, AT_REG(R_FP, 16), IN_CFA(-8), IN_CFA(-16));
-}
-
-void outermost_function(struct kunit *test, u32 off)
-{
-	build_row(build_function(test, off, 0, FLEX), 0, 0x01);
-}
-
 struct sfu_range *code_range(struct kunit *test)
 {
 	return &((struct walk_scene *)test->priv)->map->ranges[0];
@@ -157,18 +146,8 @@ void costly_section(struct kunit *test)
 	use_section(test);
 }
 
-/* c4 is called by c44. The test chooses the caller of c44. */
-void call_scene(struct kunit *test)
-{
-	sp_function(test, 0, 16);
-	sp_function(test, 0x40, 16);
-	use_section(test);
-	sample(test, code(test, 4), stack(test, 0), 0);
-	word(test, 0x08, code(test, 0x44));
-}
-
 /* A second stack, far enough below the first one. */
-void map_other_stack(struct kunit *test)
+static void map_other_stack(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
 
@@ -203,7 +182,7 @@ const struct call_case *by_pointer(void)
 	return NULL;
 }
 
-const struct call_case *no_call(void)
+static const struct call_case *no_call(void)
 {
 	return &call_cases[ARRAY_SIZE(call_cases) - 1];
 }
@@ -233,19 +212,6 @@ void store_plt(struct kunit *test, const struct plt_case *c, unsigned long addr,
 	user_store(test, addr, bytes, sizeof(bytes));
 }
 
-/*
- * The sampled function is at b0 and has no row. Its frame record is 0x20 into the stack and leads
- * to b210; the test chooses the code before b210. The function at c0 has a row.
- */
-void fallback_scene(struct kunit *test)
-{
-	fp_function(test, 0);
-	outermost_function(test, 0x40);
-	use_section(test);
-	sample(test, bare(test, 0x10), stack(test, 0), stack(test, 0x20));
-	record(test, 0x20, 0, bare(test, 0x210));
-}
-
 /* Writes the context of a signal at @at: the registers of the interrupted frame. */
 void store_context(struct kunit *test, u32 at, unsigned long ip, unsigned long sp, unsigned long fp)
 {
@@ -253,23 +219,6 @@ void store_context(struct kunit *test, u32 at, unsigned long ip, unsigned long s
 	word(test, at + CONTEXT_IP, ip);
 	word(test, at + context_register(R_SP), sp);
 	word(test, at + context_register(R_FP), fp);
-}
-
-/*
- * A signal handler at c0 returns to @stub. The context follows its frame. The interrupted function
- * is at c40, and its caller is at c80.
- */
-void signal_scene(struct kunit *test, unsigned long stub)
-{
-	sp_function(test, 0, 16);
-	sp_function(test, 0x40, 16);
-	outermost_function(test, 0x80);
-	use_section(test);
-	user_store(test, bare(test, 0x100), sigreturn_stub, sizeof(sigreturn_stub));
-	sample(test, code(test, 4), stack(test, CONTEXT - 16), 0);
-	word(test, CONTEXT - 8, stub);
-	store_context(test, CONTEXT, code(test, 0x44), stack(test, 0x100), stack(test, 0x300));
-	word(test, 0x108, code(test, 0x84));
 }
 
 static __printf(2, 3) void append(struct walk_scene *scene, const char *format, ...)
@@ -710,6 +659,15 @@ static void step_put(struct kunit *test, const char *text)
 		user_store(test, at, (u8 []){ byte }, 1);
 }
 
+#ifdef CONFIG_UPROBES
+static void step_pend(struct kunit *test, const char *text)
+{
+	unsigned long cfa = need_value(test, &text) - stack(test, 0);
+
+	pend(test, cfa, need_value(test, &text))->chained = take_word(&text, "chained");
+}
+#endif
+
 static void step_sample(struct kunit *test, const char *text)
 {
 	unsigned long ip = need_value(test, &text), sp = need_value(test, &text), fp = 0;
@@ -720,55 +678,32 @@ static void step_sample(struct kunit *test, const char *text)
 
 static void step_context(struct kunit *test, const char *text)
 {
-	unsigned long at = need_value(test, &text), ip = need_value(test, &text);
-	unsigned long sp = need_value(test, &text), fp = 0, a = 0;
+	unsigned long at = need_value(test, &text) - stack(test, 0), ip = need_value(test, &text);
+	unsigned long sp = need_value(test, &text), fp = 0, a;
 
-	at -= stack(test, 0);
 	take_value(test, &text, &fp);
 	store_context(test, at, ip, sp, fp);
 	if (take_value(test, &text, &a))
 		word(test, at + context_register(R_A), a);
 }
 
-#ifdef CONFIG_UPROBES
-static void step_pend(struct kunit *test, const char *text)
-{
-	unsigned long cfa = need_value(test, &text) - stack(test, 0);
-
-	pend(test, cfa, need_value(test, &text))->chained = take_word(&text, "chained");
-}
-#endif
-
-static void step_forbid(struct kunit *test, const char *text)
-{
-	user_forbid(test, need_value(test, &text));
-}
-
-static void step_renew(struct kunit *test, const char *text)
-{
-	user_allow(test, need_value(test, &text));
-}
-
-static void step_unmap(struct kunit *test, const char *text)
-{
-	KUNIT_ASSERT_EQ(test, 0, vm_munmap(need_value(test, &text), PAGE_SIZE));
-}
-
+/* Writes words, or a register. */
 static void step_words(struct kunit *test, const char *text)
 {
+	struct walk_scene *scene = test->priv;
 	unsigned long at, value;
 
-	if (take_word(&text, "A=") || take_word(&text, "B=")) {
-		u32 reg = text[-2] == 'A' ? R_A : R_B;
-
-		set_register(&((struct walk_scene *)test->priv)->regs, reg, need_value(test, &text));
-		return;
+	if (take_word(&text, "A=")) {
+		set_register(&scene->regs, R_A, need_value(test, &text));
+	} else if (take_word(&text, "B=")) {
+		set_register(&scene->regs, R_B, need_value(test, &text));
+	} else {
+		at = need_value(test, &text);
+		if (*text != '=')
+			KUNIT_FAIL_AND_ABORT(test, "no step: %s", text);
+		for (; take_value(test, &text, &value); at += 8)
+			store_word(test, at, value);
 	}
-	at = need_value(test, &text);
-	if (*text != '=')
-		KUNIT_FAIL_AND_ABORT(test, "no step: %s", text);
-	for (; take_value(test, &text, &value); at += 8)
-		store_word(test, at, value);
 }
 
 static struct sfu_range *take_range(struct kunit *test, const char **text)
@@ -781,44 +716,34 @@ static struct sfu_range *take_range(struct kunit *test, const char **text)
 	return &scene->map->ranges[is_bare];
 }
 
-static void step_state(struct kunit *test, const char *text)
-{
-	const char *state = state_text(take_range(test, &text));
-
-	KUNIT_EXPECT_STREQ(test, state, text + 1);
-}
-
-static void step_map(struct kunit *test, const char *text)
-{
-	struct walk_scene *scene = test->priv;
-
-	scene->map = take_word(&text, "empty") ? build_map(test, 0) : NULL;
-}
-
 static void step_range(struct kunit *test, const char *text)
 {
 	struct sfu_range *range = take_range(test, &text);
 
-	if (take_word(&text, "keeps-fp"))
+	if (take_word(&text, "jumped-to-from")) {
+		range->section.entry_start = need_value(test, &text);
+		range->section.entry_size = 16;
+	} else if (take_word(&text, "keeps-fp")) {
 		range->keeps_fp = SFRAME_KEEPS_FP_YES;
-	else if (take_word(&text, "keeps-no-fp"))
+	} else if (take_word(&text, "keeps-no-fp")) {
 		range->keeps_fp = SFRAME_KEEPS_FP_NO;
-	else if (take_word(&text, "habit-unknown"))
+	} else if (take_word(&text, "habit-unknown")) {
 		range->keeps_fp = SFRAME_KEEPS_FP_UNKNOWN;
-	else if (take_word(&text, "of-file"))
+	} else if (take_word(&text, "of-file")) {
 		build_file(range, (const struct file *)test);
-	else if (take_word(&text, "of-no-file"))
+	} else if (take_word(&text, "of-no-file")) {
 		build_file(range, NULL);
-	else if (take_word(&text, "without-data"))
+	} else if (take_word(&text, "without-data")) {
 		range->has_no_data = true;
-	else if (take_word(&text, "unnamed"))
+	} else if (take_word(&text, "unnamed")) {
 		range->is_unnamed = true;
-	else if (take_word(&text, "bad"))
+	} else if (take_word(&text, "bad")) {
 		mark_as_bad(range);
-	else if (take_word(&text, "unmapped"))
+	} else if (take_word(&text, "unmapped")) {
 		mark_as_unmapped(range);
-	else
+	} else {
 		KUNIT_FAIL_AND_ABORT(test, "no state of a range: %s", text);
+	}
 }
 
 /* The frames of the last walk, by method: "sframe=2 fp". */
@@ -850,63 +775,81 @@ static const char *counted_text(struct kunit *test)
 	return scene->text;
 }
 
-static void run_step(struct kunit *test, const char *step)
+/* Return: false if the step is not one that compares a text. */
+static bool compare(struct kunit *test, const char *step)
 {
 	static const struct {
 		const char	*name;
-		void		(*run)(struct kunit *test, const char *text);
 		const char	*(*text)(struct kunit *test);
-	} steps[] = {
-		{ "at ", step_sample }, { "call ", step_call }, { "put ", step_put },
-		{ "context ", step_context }, { "range ", step_range },
-		{ "state ", step_state }, { "map ", step_map }, { "forbid ", step_forbid },
-		{ "renew ", step_renew }, { "unmap ", step_unmap },
-		{ "walk ", .text = walk_text }, { "step ", .text = step_text },
-		{ "second ", .text = second_step_text }, { "frames ", .text = frames_text },
-		{ "counted ", .text = counted_text },
+	} texts[] = {
+		{ "walk ", walk_text }, { "step ", step_text }, { "second ", second_step_text },
+		{ "frames ", frames_text }, { "counted ", counted_text },
 #ifdef CONFIG_UPROBES
-		{ "pend ", step_pend }, { "probed ", .text = probed_text },
-		{ "at-breakpoint ", .text = text_at_breakpoint },
+		{ "probed ", probed_text }, { "at-breakpoint ", text_at_breakpoint },
 #endif
 #ifdef SFU_HAVE_OPTIMIZED_UPROBES
-		{ "new-thread ", .text = text_of_new_thread },
+		{ "new-thread ", text_of_new_thread },
 #endif
 	};
 	struct walk_scene *scene = test->priv;
-	s64 budget;
 	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(texts); i++) {
+		if (take_word(&step, texts[i].name)) {
+			KUNIT_EXPECT_STREQ_MSG(test, texts[i].text(test), step, "step %u of: %s",
+					       scene->nr_steps, scene->script);
+			return true;
+		}
+	}
+	return false;
+}
+
+static void run_step(struct kunit *test, const char *step)
+{
+	struct walk_scene *scene = test->priv;
+	s64 budget;
 
 	if (take_word(&step, PUSHED_BY_CALL ? "arm64: " : "x86: "))
 		return;
 	take_word(&step, PUSHED_BY_CALL ? "x86: " : "arm64: ");
+	if (compare(test, step))
+		return;
 	if (take_word(&step, "fn ")) {
 		step_function(test, step);
 		use_section(test);
-		return;
-	}
-	if (take_word(&step, "no-fn")) {
+	} else if (take_word(&step, "no-fn")) {
 		build_again(test);
-		return;
-	}
-	if (take_word(&step, "other-stack")) {
+	} else if (take_word(&step, "at ")) {
+		step_sample(test, step);
+	} else if (take_word(&step, "call ")) {
+		step_call(test, step);
+	} else if (take_word(&step, "put ")) {
+		step_put(test, step);
+	} else if (take_word(&step, "context ")) {
+		step_context(test, step);
+	} else if (take_word(&step, "range ")) {
+		step_range(test, step);
+	} else if (take_word(&step, "state ")) {
+		KUNIT_EXPECT_STREQ(test, state_text(take_range(test, &step)), step + 1);
+	} else if (take_word(&step, "map ")) {
+		scene->map = take_word(&step, "empty") ? build_map(test, 0) : NULL;
+	} else if (take_word(&step, "forbid ")) {
+		user_forbid(test, need_value(test, &step));
+	} else if (take_word(&step, "renew ")) {
+		user_allow(test, need_value(test, &step));
+	} else if (take_word(&step, "unmap ")) {
+		KUNIT_ASSERT_EQ(test, 0, vm_munmap(need_value(test, &step), PAGE_SIZE));
+	} else if (take_word(&step, "other-stack")) {
 		map_other_stack(test);
-		return;
-	}
-	if (take_word(&step, "budget") && section_number(&step, &budget)) {
+#ifdef CONFIG_UPROBES
+	} else if (take_word(&step, "pend ")) {
+		step_pend(test, step);
+#endif
+	} else if (take_word(&step, "budget ") && section_number(&step, &budget)) {
 		scene->budget = budget;
-		return;
+	} else {
+		step_words(test, step);
 	}
-	for (i = 0; i < ARRAY_SIZE(steps); i++) {
-		if (!take_word(&step, steps[i].name))
-			continue;
-		if (steps[i].run)
-			steps[i].run(test, step);
-		else
-			KUNIT_EXPECT_STREQ_MSG(test, steps[i].text(test), step, "step %u of: %s",
-					       scene->nr_steps, scene->script);
-		return;
-	}
-	step_words(test, step);
 }
 
 void run_walk_steps(struct kunit *test, const char *script)

@@ -2,12 +2,12 @@
 /*
  * The scene in which the suites of the walk run, sframe_walk_*_kunit.c.
  *
- * Section, code and stack are in real mappings, and the page after each of them is not mapped. A walk
- * is compared as a text: the frames, then the stop reason. Expected texts are written out from the
- * specification and the ABI.
+ * Section, code and stack are in real mappings, and the page after each of them is not mapped. A
+ * walk is compared as a text: the frames, then the stop reason. Expected texts are written out from
+ * the specification and the ABI.
  *
- *	c40@10,fp80	a frame in the code with a section, at 0x40; its stack pointer is 0x10 into the
- *			stack; its frame pointer, 0x80 into the stack, differs from the last frame's
+ *	c40@10,fp80	a frame in the code with a section, at 0x40; its stack pointer is 0x10 into
+ *			the stack; its frame pointer, at 0x80, differs from the last frame's
  *	b10@30		a frame in the code without a section
  *	needs-scan	another scan of the process might help
  *
@@ -16,32 +16,34 @@
  * further down, "t0" in the section. "signed c44" is a return address that arm64 has signed. Other
  * values are numbers.
  *
- *	fn c40 RULES		a function of 64 bytes and its rows, "START CFA FP RA | ...", with the
- *				rules of section_builder.h (A and B are two other registers); or "end"
- *				(outermost), "row INFO WORD" or "no-rows"; "signal" or "type N" may precede
- *	no-fn			discards all functions
- *	at c4 s0 s20		the sampled frame: ip, stack pointer, frame pointer (0)
- *	s8=c44,s20		writes words, from s8 on
- *	A=s40, B=c20		sets a register of the sampled frame; B has the return address where a
- *				call leaves it in a register
- *	call b210 c0		the code before b210 calls c0; "*" a pointer; "-" nothing
- *	put b210 stub		code: the stub that returns from a signal, "return" (frees 16 bytes, and
- *				returns), "plt b800" (a slot), or bytes
- *	context s1000 c44 s100 s300	the context of a signal: ip, stack pointer, frame pointer, A
- *	range b STATE		changes the range of b (or c): keeps-fp, keeps-no-fp, habit-unknown,
- *				of-file, of-no-file, without-data, unnamed, bad, unmapped
- *	state c STATE		compares the state of a range: ready, bad, unmapped
- *	map none, map empty	the process has no map, or one without ranges
- *	forbid s1000, renew s1000, unmap s1000	makes a page PROT_NONE, new and untouched, or unmaps it
- *	other-stack		maps the other stack
- *	budget N		of the next walks
- *	walk TEXT		compares a walk; "step" its first step; "second" its second one
- *	frames sframe=2 fp	compares the numbers of frames that the last walk found by each method
- *	counted TEXT		compares the counters since the script began, see module_state.h
- *	pend s10 c44		a uretprobe is pending for the function whose frame ends at s10, and that
- *				will return to c44; "chained": it was inherited by a jump
- *	probed TEXT		compares a walk of a task that has these probes; "at-breakpoint": and is
- *				at a breakpoint; "new-thread": a walk of a thread that has none yet
+ *	fn c40 RULES	a function of 64 bytes and its rows, "START CFA FP RA | ...", with the rules
+ *			of section_builder.h (A, B: other registers); or "end" (outermost), or
+ *			"row INFO WORD", or "no-rows"; "signal" or "type N" may precede
+ *	no-fn		discards all functions
+ *	at c4 s0 s20	the sampled frame: ip, stack pointer, frame pointer (0)
+ *	s8=c44,s20	writes words, from s8 on
+ *	A=s40, B=c20	sets a register of the sampled frame; B has the return address where a call
+ *			leaves it in a register
+ *	call b210 c0	the code before b210 calls c0; "*" a pointer; "-" nothing
+ *	put b210 stub	code: the stub that returns from a signal, "return" (frees 16 bytes, and
+ *			returns), "plt b800" (a slot), or bytes
+ *	context s1000 c44 s100 s300
+ *			the context of a signal: ip, stack pointer, frame pointer, A
+ *	range b STATE	changes the range of b (or c): keeps-fp, keeps-no-fp, habit-unknown,
+ *			of-file, of-no-file, without-data, unnamed, bad, unmapped; "jumped-to-from
+ *			c180": the function of 16 bytes at c180 jumps to the code of the section
+ *	state c STATE	compares the state of a range: ready, bad, unmapped
+ *	map none	the process has no map; "empty": one without ranges
+ *	forbid s1000	makes a page PROT_NONE; "renew": new and untouched; "unmap": unmaps it
+ *	other-stack	maps the other stack
+ *	budget N	of the next walks
+ *	walk TEXT	compares a walk; "step" its first step; "second" its second one
+ *	frames TEXT	compares how many frames the last walk found by each method: "sframe=2 fp"
+ *	counted TEXT	compares the counters since the script began, see module_state.h
+ *	pend s10 c44	a uretprobe is pending for the function whose frame ends at s10, and that
+ *			will return to c44; "chained": it was inherited by a jump
+ *	probed TEXT	compares a walk of a task that has these probes; "at-breakpoint": and is
+ *			at a breakpoint; "new-thread": of a thread that has none yet
  *	x86: STEP, arm64: STEP	a step for one architecture
  *
  * Facts of the architecture are in arch/.../walk_facts.h.
@@ -204,8 +206,6 @@ struct build *build_function(struct kunit *test, u32 off, u8 info, u8 type);
 void build_flex_row(struct build *b, u32 start, u32 cfa, u32 ra, u32 fp);
 void flex_function(struct kunit *test, u32 off, u32 cfa, u32 ra, u32 fp);
 void sp_function(struct kunit *test, u32 off, u32 size);
-void fp_function(struct kunit *test, u32 off);
-void outermost_function(struct kunit *test, u32 off);
 struct sfu_range *code_range(struct kunit *test);
 void use_section(struct kunit *test);
 void build_again(struct kunit *test);
@@ -214,24 +214,16 @@ void costly_section(struct kunit *test);
 
 const struct call_case *plain_call(void);
 const struct call_case *by_pointer(void);
-const struct call_case *no_call(void);
 void store_call(struct kunit *test, const struct call_case *c, unsigned long ra, unsigned long to);
 unsigned long slot_of(const struct plt_case *c, unsigned long slot);
 void store_plt(struct kunit *test, const struct plt_case *c, unsigned long addr,
 	       unsigned long slot);
 
-void map_other_stack(struct kunit *test);
-void call_scene(struct kunit *test);
 void recursion_scene(struct kunit *test, u32 nr);
-void fallback_scene(struct kunit *test);
-void signal_scene(struct kunit *test, unsigned long stub);
 void store_context(struct kunit *test, u32 at, unsigned long ip, unsigned long sp,
 		   unsigned long fp);
 
-#define CONTEXT		0x1000		/* signal_scene()'s context, on the stack */
-
-/* The step of fallback_scene(), where the frame pointer is proved. */
-#define FOLLOWED	"b210@30,fp?"
+#define CONTEXT		0x1000		/* the context of a signal, on the stack, in C tests */
 
 void run_walk_steps(struct kunit *test, const char *script);
 void run_walk_script(struct kunit *test);
