@@ -12,8 +12,7 @@
 #include "table/table.h"
 #include "table/wanted.h"
 
-/* As MAX_TRIES and MAX_WANTED of sframe_wanted.c. */
-#define TRIES	8
+/* As MAX_WANTED of sframe_wanted.c. */
 #define LIMIT	4096
 
 /* A reader that closes the device at the end of the test, unless the test has closed it. */
@@ -111,53 +110,116 @@ static bool has_asked(void)
 	return has_changed;
 }
 
+/* A process of @owner in this namespace wants a file of another number. */
+static void want_within(struct kunit *test, struct user_namespace *ns, unsigned int owner,
+			unsigned int nr)
+{
+	struct cred *cred = prepare_creds();
+	struct user_namespace *ours;
+	const struct cred *before;
+
+	KUNIT_ASSERT_NOT_NULL(test, cred);
+	ours = cred->user_ns;
+	cred->user_ns = ns;
+	cred->uid = KUIDT_INIT(owner);
+	before = override_creds(cred);
+	file_inode(image_file(test))->i_generation = nr;
+	want(test);
+	revert_creds(before);
+	cred->user_ns = ours;
+	put_cred(cred);
+}
+
+static bool is_wanted(void)
+{
+	return !sfu_wanted_is_empty();
+}
+
 /*
  * A script. The file is that of the image; the readers are the first and the second (2).
  *
  *	open close open2 close2		a reader opens or closes the device
- *	want scan			a scan has found no table for the file, or runs
- *	taken taken2 none none2		the reader gets the file, or nothing
- *	answer back			a reader loads a table, or gives the file back
+ *	want [N [M]]			scans found no table for the file with the numbers N to M
+ *	number N			the number of the file
+ *	uid N				scans are of this user
+ *	scan				a scan runs
+ *	taken [N [M]] taken2 none none2	the reader gets the file with these numbers, or nothing
+ *	answer load back drop		a reader answers, loads that there is no table, or gives
+ *					the file back; what was loaded is dropped
  *	change unmap other		the file changes, is unmapped, is replaced by another one
+ *	lock unlock			another task holds mmap_lock
+ *	ready pause			waits until a reader would get something, or for 100 ms
  *	asked silent			processes were asked to be scanned again, or were not
  *	empty				no reader would get anything
  */
+static unsigned int want_uid;
+
 static void run_word(struct kunit *test, struct test_reader **readers, const char *word)
 {
-	bool is_second = word[strlen(word) - 1] == '2';
-	struct test_reader **r = &readers[is_second];
+	struct inode *inode = file_inode(image_file(test));
+	struct sfu_table_source source = { .inode = inode };
 	struct sfu_file_id id = image_id(test);
-	size_t len = strlen(word) - is_second;
+	unsigned int first = inode->i_generation, last, nr;
+	struct test_reader **r;
+	char name[16];
 
-	if (!strncmp(word, "open", len))
+	nr = sscanf(word, "%15s %u %u", name, &first, &last);
+	last = nr < 3 ? first : last;
+	r = &readers[name[strlen(name) - 1] == '2'];
+	if (strstarts(name, "open"))
 		*r = open_reader(test);
-	else if (!strncmp(word, "close", len))
+	else if (strstarts(name, "close"))
 		close_reader(*r);
-	else if (!strncmp(word, "want", len))
-		want(test);
-	else if (!strncmp(word, "scan", len))
+	else if (!strcmp(name, "want"))
+		for (; first <= last; first++)
+			want_within(test, &init_user_ns, want_uid, first);
+	else if (!strcmp(name, "number"))
+		inode->i_generation = first;
+	else if (!strcmp(name, "uid"))
+		want_uid = first;
+	else if (!strcmp(name, "scan"))
 		KUNIT_EXPECT_EQ(test, 0, scan_now(test));
-	else if (!strncmp(word, "taken", len))
-		expect_taken(test, *r);
-	else if (!strncmp(word, "none", len))
+	else if (strstarts(name, "taken"))
+		for (; first <= last; first++) {
+			inode->i_generation = first;
+			expect_taken(test, *r);
+		}
+	else if (strstarts(name, "none"))
 		expect_none(test, *r);
-	else if (!strncmp(word, "answer", len))
+	else if (!strcmp(name, "answer"))
 		sfu_wanted_answer(&id);
-	else if (!strncmp(word, "back", len))
+	else if (!strcmp(name, "load"))
+		KUNIT_EXPECT_EQ(test, 0, (source.id = id, sfu_table_load(&source)));
+	else if (!strcmp(name, "drop"))
+		KUNIT_EXPECT_EQ(test, 0, sfu_table_drop(inode));
+	else if (!strcmp(name, "back"))
 		sfu_wanted_give_back(&id);
-	else if (!strncmp(word, "change", len))
-		inode_set_ctime(file_inode(image_file(test)), -1000, 1);
-	else if (!strncmp(word, "unmap", len))
+	else if (!strcmp(name, "change"))
+		inode_set_ctime(inode, -1000, 1);
+	else if (!strcmp(name, "unmap"))
 		run_steps(test, "unmap 1 1");
-	else if (!strncmp(word, "other", len))
+	else if (!strcmp(name, "other"))
 		run_steps(test, "other 0");
-	else if (!strncmp(word, "asked", len) || !strncmp(word, "silent", len))
-		KUNIT_EXPECT_EQ(test, *word == 'a', has_asked());
-	else if (!strncmp(word, "empty", len))
+	else if (!strcmp(name, "lock"))
+		mmap_write_lock(current->mm);
+	else if (!strcmp(name, "unlock"))
+		mmap_write_unlock(current->mm);
+	else if (!strcmp(name, "ready"))
+		KUNIT_EXPECT_TRUE(test, comes_true(is_wanted));
+	else if (!strcmp(name, "pause"))
+		schedule_timeout_uninterruptible(HZ / 10);
+	else if (!strcmp(name, "asked") || !strcmp(name, "silent"))
+		KUNIT_EXPECT_EQ(test, *name == 'a', has_asked());
+	else if (!strcmp(name, "empty"))
 		KUNIT_EXPECT_TRUE(test, sfu_wanted_is_empty());
 	else
 		KUNIT_FAIL(test, "%s", word);
 }
+
+/* The lock of the process is held. After MAX_TRIES tries, which is 8, the file is forgotten. */
+#define TRY		"none, ready, "
+#define TRY_UNLOCKED	"lock, none, unlock, ready, "
+#define TRIES_BUT_ONE(try) try try try try try try try
 
 static const struct script_case script_cases[] = {
 	{ "without a reader", "want, empty, open, none" },
@@ -180,6 +242,29 @@ static const struct script_case script_cases[] = {
 	/* Another process that has mapped the file is to ask for it. */
 	{ "unmapped", "open, want, unmap, asked, none, asked, silent, want, none, asked" },
 	{ "replaced", "open, want, other, none" },
+	/* A load is an answer, also one that says that there is no table. */
+	{ "until a load", "open, want, load, none, scan, none, drop" },
+	{ "users by turns",
+	  "open, uid 1000, want 0 9, uid 1001, want 10, taken 0, taken 10, taken 1 9, none" },
+	/*
+	 * Those after 4095 are not remembered. The reader has one, so there is room for one less.
+	 */
+	{ "many", "open, want 0 8191, taken 4095, none, want 8192 12287, none, want, taken" },
+	/*
+	 * A user has a part of the queue, 1024 files, and leaves the rest to others. An answered
+	 * file makes room. Files before the current number are forgotten: they are not mapped.
+	 */
+	{ "many of a user",
+	  "open, uid 1000, want 0 4095, number 1024, none, want 0 4095, uid 1001, want 4096, taken,"
+	  "none, uid 1000, want 0 1023, taken, none" },
+	/* Another file stays first while the lock of one process is held. */
+	{ "locked", "open, want, " TRIES_BUT_ONE(TRY_UNLOCKED) "taken" },
+	/* A process may hold its lock for ever. */
+	{ "locked for ever",
+	  "open, want, lock, " TRIES_BUT_ONE(TRY) "asked, none, asked, unlock, want, taken" },
+	/* It waits for its next try when the last reader goes. */
+	{ "locked, and no reader any more",
+	  "open, want, lock, none, unlock, close, empty, open, pause, none" },
 };
 
 NAMED_CASES(script);
@@ -188,9 +273,10 @@ static void wanted(struct kunit *test)
 {
 	const struct script_case *c = test->param_value;
 	struct test_reader *readers[2] = {};
-	char word[16];
+	char word[32];
 	const char *at;
 
+	want_uid = 0;
 	map_old_image(test);
 	has_asked();
 	for (at = c->script; *at; at += strspn(at, ", ")) {
@@ -216,23 +302,6 @@ static void wanted_device(struct kunit *test)
 	inode->i_mode = mode;
 	want(test);
 	KUNIT_EXPECT_FALSE(test, sfu_wanted_is_empty());
-}
-
-/* A load is an answer, also one that says that there is no table. */
-static void wanted_until_load(struct kunit *test)
-{
-	struct test_reader *r = open_reader(test);
-	struct sfu_table_source source = {};
-
-	map_old_image(test);
-	want(test);
-	source.inode = file_inode(image_file(test));
-	source.id = image_id(test);
-	KUNIT_EXPECT_EQ(test, 0, sfu_table_load(&source));
-	expect_none(test, r);
-	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
-	expect_none(test, r);
-	KUNIT_EXPECT_EQ(test, 0, sfu_table_drop(source.inode));
 }
 
 /* The reader has no table for a file that changes all the time, and does not come again. */
@@ -267,49 +336,6 @@ static void wanted_by_ended(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, sfu_wanted_is_empty());
 }
 
-static bool is_wanted(void)
-{
-	return !sfu_wanted_is_empty();
-}
-
-/* Another file stays first while the lock of one process is held. */
-static void wanted_from_locked(struct kunit *test)
-{
-	struct test_reader *r = open_reader(test);
-	unsigned int i;
-
-	map_old_image(test);
-	want(test);
-	for (i = 1; i < TRIES; i++) {
-		mmap_write_lock(current->mm);
-		expect_none(test, r);
-		mmap_write_unlock(current->mm);
-		KUNIT_EXPECT_TRUE(test, comes_true(is_wanted));
-	}
-	expect_taken(test, r);
-}
-
-/* A process may hold its lock for ever. */
-static void wanted_from_locked_for_ever(struct kunit *test)
-{
-	struct test_reader *r = open_reader(test);
-	unsigned int i;
-
-	map_old_image(test);
-	want(test);
-	mmap_write_lock(current->mm);
-	for (i = 1; i < TRIES; i++) {
-		expect_none(test, r);
-		KUNIT_EXPECT_TRUE(test, comes_true(is_wanted));
-	}
-	has_asked();
-	expect_none(test, r);
-	KUNIT_EXPECT_TRUE(test, has_asked());
-	mmap_write_unlock(current->mm);
-	want(test);
-	expect_taken(test, r);
-}
-
 /* Its table would be refused now. So the reader gets it when a second has passed. */
 static void wanted_young(struct kunit *test)
 {
@@ -331,73 +357,6 @@ static void wanted_young(struct kunit *test)
 	fput(taken.file);
 }
 
-/* It waits for its next try when the last reader goes. */
-static void wanted_from_locked_without_reader(struct kunit *test)
-{
-	struct test_reader *r = open_reader(test);
-
-	map_old_image(test);
-	want(test);
-	mmap_write_lock(current->mm);
-	expect_none(test, r);
-	mmap_write_unlock(current->mm);
-	close_reader(r);
-	KUNIT_EXPECT_TRUE(test, sfu_wanted_is_empty());
-	r = open_reader(test);
-	schedule_timeout_uninterruptible(HZ / 10);
-	expect_none(test, r);
-}
-
-/* Each number makes the inode another one. Those after the limit are not remembered. */
-static void wanted_many(struct kunit *test)
-{
-	struct test_reader *r = open_reader(test);
-	unsigned int i;
-
-	map_old_image(test);
-	for (i = 0; i < 2 * LIMIT; i++) {
-		file_inode(image_file(test))->i_generation = i;
-		want(test);
-	}
-	/* The last one that was remembered. */
-	file_inode(image_file(test))->i_generation = LIMIT - 1;
-	expect_taken(test, r);
-	expect_none(test, r);
-	/* The reader has one, so there is room for one less. */
-	for (i = 0; i < LIMIT; i++) {
-		file_inode(image_file(test))->i_generation = 2 * LIMIT + i;
-		want(test);
-	}
-	expect_none(test, r);
-	want(test);
-	expect_taken(test, r);
-}
-
-/* A process of @owner in this namespace wants a file of another number. */
-static void want_within(struct kunit *test, struct user_namespace *ns, unsigned int owner,
-			unsigned int nr)
-{
-	struct cred *cred = prepare_creds();
-	struct user_namespace *ours;
-	const struct cred *before;
-
-	KUNIT_ASSERT_NOT_NULL(test, cred);
-	ours = cred->user_ns;
-	cred->user_ns = ns;
-	cred->uid = KUIDT_INIT(owner);
-	before = override_creds(cred);
-	file_inode(image_file(test))->i_generation = nr;
-	want(test);
-	revert_creds(before);
-	cred->user_ns = ours;
-	put_cred(cred);
-}
-
-static void want_of(struct kunit *test, unsigned int owner, unsigned int nr)
-{
-	want_within(test, &init_user_ns, owner, nr);
-}
-
 /*
  * One user has wanted the files from 0 to @nr - 1, and then another one file @nr. Once the reader
  * has the first file of the first user, the other one comes next, and then the first one again.
@@ -417,18 +376,6 @@ static void expect_taken_by_turns(struct kunit *test, struct test_reader *r, uns
 	expect_none(test, r);
 }
 
-static void wanted_by_turns(struct kunit *test)
-{
-	struct test_reader *r = open_reader(test);
-	unsigned int i;
-
-	map_old_image(test);
-	for (i = 0; i < 10; i++)
-		want_of(test, 1000, i);
-	want_of(test, 1001, 10);
-	expect_taken_by_turns(test, r, 10);
-}
-
 /* In a namespace, a user has as many UIDs as he likes. It is one user. */
 static void wanted_by_numbers_of_user(struct kunit *test)
 {
@@ -444,7 +391,7 @@ static void wanted_by_numbers_of_user(struct kunit *test)
 	map_old_image(test);
 	for (i = 0; i < 10; i++)
 		want_within(test, &nss[i % 2], 100000 + i, i);
-	want_of(test, 1001, 10);
+	want_within(test, &init_user_ns, 1001, 10);
 	expect_taken_by_turns(test, r, 10);
 }
 
@@ -491,45 +438,15 @@ static void wanted_by_many_of_service(struct kunit *test)
 	expect_none(test, r);
 }
 
-/* A user has a part of the queue, and leaves the rest to others. What is answered makes room. */
-static void wanted_many_of_user(struct kunit *test)
-{
-	struct test_reader *r = open_reader(test);
-	unsigned int i;
-
-	map_old_image(test);
-	for (i = 0; i < LIMIT; i++)
-		want_of(test, 1000, i);
-	/* The first that was not remembered. Those before are forgotten: they are not mapped. */
-	file_inode(image_file(test))->i_generation = LIMIT / 4;
-	expect_none(test, r);
-	for (i = 0; i < LIMIT; i++)
-		want_of(test, 1000, i);
-	want_of(test, 1001, LIMIT);
-	expect_taken(test, r);
-	expect_none(test, r);
-	for (i = 0; i < LIMIT / 4; i++)
-		want_of(test, 1000, i);
-	expect_taken(test, r);
-	expect_none(test, r);
-}
-
 static struct kunit_case wanted_tests[] = {
 	KUNIT_CASE_PARAM(wanted, script_gen_params),
 	KUNIT_CASE(wanted_device),
-	KUNIT_CASE(wanted_by_turns),
 	KUNIT_CASE(wanted_by_numbers_of_user),
 	KUNIT_CASE(wanted_by_containers),
 	KUNIT_CASE(wanted_by_many_of_service),
-	KUNIT_CASE(wanted_many_of_user),
-	KUNIT_CASE(wanted_until_load),
 	KUNIT_CASE(wanted_without_table_while_young),
 	KUNIT_CASE(wanted_by_ended),
-	KUNIT_CASE(wanted_from_locked),
-	KUNIT_CASE(wanted_from_locked_for_ever),
 	KUNIT_CASE(wanted_young),
-	KUNIT_CASE(wanted_from_locked_without_reader),
-	KUNIT_CASE(wanted_many),
 	{}
 };
 
