@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* KUnit tests of the walk: it ends at the code of libc that starts programs and threads. */
+/*
+ * KUnit tests of the walk: it ends at the code of libc that starts programs and threads.
+ *
+ * "c4@0 c44@10,fp20 bad-ra" is a walk: frames at 4 and 0x44 in the code with a section, whose stack
+ * pointers are 0 and 0x10 bytes into the stack, the frame pointer where it changes, and the reason
+ * why it ended. "b" is code without a section. See walk_scene.h.
+ */
 #include <linux/sched.h>
 
 #include "walk_scene.h"
