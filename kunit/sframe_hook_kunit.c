@@ -143,9 +143,7 @@ static struct kunit_case hook_tests[] = {
 };
 
 static struct kunit_suite hook_suite = {
-	.name = "sframe_hook",
-	.init = hook_init,
-	.test_cases = hook_tests,
+	.name = "sframe_hook", .init = hook_init, .test_cases = hook_tests,
 };
 
 kunit_test_suite(hook_suite);

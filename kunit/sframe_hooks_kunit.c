@@ -839,9 +839,7 @@ static struct kunit_case sync_tests[] = {
 };
 
 static struct kunit_suite sync_suite = {
-	.name = "sframe_hooks_sync",
-	.init = hooks_scene_init,
-	.test_cases = sync_tests,
+	.name = "sframe_hooks_sync", .init = hooks_scene_init, .test_cases = sync_tests,
 };
 
 kunit_test_suite(sync_suite);
@@ -857,9 +855,7 @@ static struct kunit_case deferred_tests[] = {
 };
 
 static struct kunit_suite deferred_suite = {
-	.name = "sframe_hooks_deferred",
-	.init = hooks_scene_init,
-	.test_cases = deferred_tests,
+	.name = "sframe_hooks_deferred", .init = hooks_scene_init, .test_cases = deferred_tests,
 };
 
 kunit_test_suite(deferred_suite);

@@ -924,9 +924,7 @@ static struct kunit_case table_tests[] = {
 };
 
 static struct kunit_suite table_suite = {
-	.name = "sframe_table",
-	.init = table_scene_init,
-	.test_cases = table_tests,
+	.name = "sframe_table", .init = table_scene_init, .test_cases = table_tests,
 };
 
 kunit_test_suite(table_suite);

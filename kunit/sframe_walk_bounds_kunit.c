@@ -255,9 +255,7 @@ static struct kunit_case bounds_tests[] = {
 };
 
 static struct kunit_suite bounds_suite = {
-	.name = "sframe_walk_bounds",
-	.init = walk_scene_init,
-	.test_cases = bounds_tests,
+	.name = "sframe_walk_bounds", .init = walk_scene_init, .test_cases = bounds_tests,
 };
 
 kunit_test_suite(bounds_suite);

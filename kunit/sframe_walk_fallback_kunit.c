@@ -727,9 +727,7 @@ static struct kunit_case fallback_tests[] = {
 };
 
 static struct kunit_suite fallback_suite = {
-	.name = "sframe_walk_fallback",
-	.init = walk_scene_init,
-	.test_cases = fallback_tests,
+	.name = "sframe_walk_fallback", .init = walk_scene_init, .test_cases = fallback_tests,
 };
 
 static struct kunit_suite fallback_cached_suite = {

@@ -101,9 +101,7 @@ static struct kunit_case memory_tests[] = {
 };
 
 static struct kunit_suite memory_suite = {
-	.name = "sframe_walk_memory",
-	.init = walk_scene_init,
-	.test_cases = memory_tests,
+	.name = "sframe_walk_memory", .init = walk_scene_init, .test_cases = memory_tests,
 };
 
 kunit_test_suite(memory_suite);

@@ -269,9 +269,7 @@ static struct kunit_case progress_tests[] = {
 };
 
 static struct kunit_suite progress_suite = {
-	.name = "sframe_walk_progress",
-	.init = walk_scene_init,
-	.test_cases = progress_tests,
+	.name = "sframe_walk_progress", .init = walk_scene_init, .test_cases = progress_tests,
 };
 
 static struct kunit_suite progress_cached_suite = {

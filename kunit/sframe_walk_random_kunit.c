@@ -240,9 +240,7 @@ static struct kunit_case random_tests[] = {
 };
 
 static struct kunit_suite random_suite = {
-	.name = "sframe_walk_random",
-	.init = walk_scene_init,
-	.test_cases = random_tests,
+	.name = "sframe_walk_random", .init = walk_scene_init, .test_cases = random_tests,
 };
 
 kunit_test_suite(random_suite);

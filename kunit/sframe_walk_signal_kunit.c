@@ -259,9 +259,7 @@ static struct kunit_case signal_tests[] = {
 };
 
 static struct kunit_suite signal_suite = {
-	.name = "sframe_walk_signal",
-	.init = walk_scene_init,
-	.test_cases = signal_tests,
+	.name = "sframe_walk_signal", .init = walk_scene_init, .test_cases = signal_tests,
 };
 
 static struct kunit_suite signal_cached_suite = {

@@ -272,9 +272,7 @@ static struct kunit_case start_tests[] = {
 };
 
 static struct kunit_suite start_suite = {
-	.name = "sframe_walk_start",
-	.init = walk_scene_init,
-	.test_cases = start_tests,
+	.name = "sframe_walk_start", .init = walk_scene_init, .test_cases = start_tests,
 };
 
 static struct kunit_suite start_cached_suite = {

@@ -335,15 +335,11 @@ static struct kunit_case step_tests[] = {
 };
 
 static struct kunit_suite step_suite = {
-	.name = "sframe_walk_step",
-	.init = walk_scene_init,
-	.test_cases = step_tests,
+	.name = "sframe_walk_step", .init = walk_scene_init, .test_cases = step_tests,
 };
 
 static struct kunit_suite step_cached_suite = {
-	.name = "sframe_walk_step_cached",
-	.init = walk_scene_init_cached,
-	.test_cases = step_tests,
+	.name = "sframe_walk_step_cached", .init = walk_scene_init_cached, .test_cases = step_tests,
 };
 
 kunit_test_suite(step_suite);

@@ -152,9 +152,7 @@ static struct kunit_case stop_tests[] = {
 };
 
 static struct kunit_suite stop_suite = {
-	.name = "sframe_walk_stop",
-	.init = walk_scene_init,
-	.test_cases = stop_tests,
+	.name = "sframe_walk_stop", .init = walk_scene_init, .test_cases = stop_tests,
 };
 
 kunit_test_suite(stop_suite);

@@ -271,9 +271,7 @@ static struct kunit_case uretprobe_tests[] = {
 };
 
 static struct kunit_suite uretprobe_suite = {
-	.name = "sframe_walk_uretprobe",
-	.init = walk_scene_init,
-	.test_cases = uretprobe_tests,
+	.name = "sframe_walk_uretprobe", .init = walk_scene_init, .test_cases = uretprobe_tests,
 };
 
 static struct kunit_suite uretprobe_cached_suite = {
