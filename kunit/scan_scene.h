@@ -54,21 +54,15 @@ struct file;
 /* The program headers, by index. */
 enum { IMAGE_PH_HEADERS, IMAGE_PH_CODE, IMAGE_PH_DATA, IMAGE_PH_SFRAME, IMAGE_PHDRS };
 
-/**
- * struct image - the file; a test may change all of it before image_write()
- * @file: the file, closed after the test
- * @ehdr: written at the beginning of the file
- * @phdrs: program headers, IMAGE_PHDRS of them unless @ehdr says more
- * @phdrs_at: file offset of @phdrs; independent of @ehdr
- * @section: the section
- * @section_at: file offset of @section; independent of its program header
- */
+/* The file; a test may change all of it before image_write(). */
 struct image {
-	struct file		*file;
-	struct elf64_hdr	ehdr;
+	struct file		*file;	/* the file, closed after the test */
+	struct elf64_hdr	ehdr;	/* written at the beginning of the file */
+	/* program headers, IMAGE_PHDRS of them unless @ehdr says more */
 	struct elf64_phdr	phdrs[IMAGE_MAX_PHDRS];
-	unsigned long		phdrs_at;
+	unsigned long		phdrs_at;	/* file offset of @phdrs; independent of @ehdr */
 	struct build		section;
+	/* file offset of @section; independent of its program header */
 	unsigned long		section_at;
 };
 
@@ -114,22 +108,15 @@ typedef int (*find_row_t)(const struct sframe_header *hdr, struct sframe_reader 
 struct sfu_map;
 struct sfu_process;
 
-/**
- * struct scan_scene - the fixture of the task side's tests
- * @area: AREA_PAGES pages of the process to map in
- * @image: the image; the test writes and maps it
- * @other: an image without a section; run_steps() makes it
- * @is_written: the image has been written
- * @run_own_step: runs a step of the suite, unless it has none of this name; may be NULL
- * @since: the counters at the last call of expect_counted()
- */
+/* The fixture of the task side's tests. */
 struct scan_scene {
-	unsigned long		area;
-	struct image		image;
-	struct image		*other;
+	unsigned long		area;	/* AREA_PAGES pages of the process to map in */
+	struct image		image;	/* the image; the test writes and maps it */
+	struct image		*other;	/* an image without a section; run_steps() makes it */
 	bool			is_written;
+	/* runs a step of the suite, unless it has none of this name; may be NULL */
 	bool (*run_own_step)(struct kunit *test, const char *step);
-	struct sfu_counters	since;
+	struct sfu_counters	since;	/* the counters at the last call of expect_counted() */
 };
 
 int scan_scene_init(struct kunit *test);

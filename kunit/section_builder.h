@@ -54,27 +54,18 @@ struct build_fde {
 	u8	rep_size;
 };
 
-/**
- * struct build - a section under construction
- * @raw: the header, in this machine's byte order
- * @big: store big-endian
- * @fre_type: ADDR*, for the rows of all FDEs
- * @gap: bytes between the header (with the auxiliary one) and the FDEs
- * @tail: zero bytes after the FREs
- * @cut_to: if not 0, the section is cut to this number of bytes
- * @fdes: the FDEs, @raw.num_fdes of them
- * @fres: the rows, @raw.fre_len bytes
- * @bytes: the section after build_finish(), @len bytes
- */
+/* A section under construction. */
 struct build {
-	struct sframe_raw_header raw;
-	bool			big;
-	u8			fre_type;
+	struct sframe_raw_header raw;	/* the header, in this machine's byte order */
+	bool			big;	/* store big-endian */
+	u8			fre_type;	/* ADDR*, for the rows of all FDEs */
+	/* bytes between the header (with the auxiliary one) and the FDEs */
 	u32			gap;
-	u32			tail;
-	u32			cut_to;
-	struct build_fde	fdes[BUILD_MAX_FDES];
-	u8			fres[BUILD_SIZE];
+	u32			tail;	/* zero bytes after the FREs */
+	u32			cut_to;	/* if not 0, the section is cut to this number of bytes */
+	struct build_fde	fdes[BUILD_MAX_FDES];	/* the FDEs, @raw.num_fdes of them */
+	u8			fres[BUILD_SIZE];	/* the rows, @raw.fre_len bytes */
+	/* the section after build_finish(), @len bytes */
 	u8			bytes[BUILD_SIZE];
 	u32			len;
 };
@@ -98,33 +89,22 @@ void build_patches(struct build *b, const char *text);
 void section_row_text(u8 abi, const struct sframe_row *row, char *text);
 void section_error_text(const struct sframe_reader *rd, int err, char *text);
 
-/**
- * struct section_case - a section and its listing
- * @name: begins with ok-, bad- (refused, as a whole or in part) or weird-
- * @version: version of the format
- * @flags: SFRAME_F_*
- * @abi: SFRAME_ABI_*
- * @text: the functions; NULL: the section is all zero, but for its version
- * @expect: the listing, see test_decoder.c of the host tests
- * @patch: fields to overwrite, see build_patches(); may be NULL
- * @auxhdr: bytes of the auxiliary header
- * @gap: see struct build
- * @tail: see struct build
- * @cut_to: see struct build
- * @is_of_abi: built for AARCH64, the section would have another defect, or none
- */
+/* A section and its listing. */
 struct section_case {
+	/* begins with ok-, bad- (refused, as a whole or in part) or weird- */
 	const char	*name;
 	u8		version;
-	u8		flags;
-	u8		abi;
+	u8		flags;		/* SFRAME_F_* */
+	u8		abi;		/* SFRAME_ABI_* */
+	/* the functions; NULL: the section is all zero, but for its version */
 	const char	*text;
-	const char	*expect;
-	const char	*patch;
-	u8		auxhdr;
-	u32		gap;
-	u32		tail;
-	u32		cut_to;
+	const char	*expect;	/* the listing, see test_decoder.c of the host tests */
+	const char	*patch;		/* fields to overwrite, see build_patches(); may be NULL */
+	u8		auxhdr;		/* bytes of the auxiliary header */
+	u32		gap;		/* see struct build */
+	u32		tail;		/* see struct build */
+	u32		cut_to;		/* see struct build */
+	/* built for AARCH64, the section would have another defect, or none */
 	bool		is_of_abi;
 };
 

@@ -9,17 +9,12 @@
 
 #define ADDR		0x40000000ULL
 
-/**
- * struct compile_scene - the fixture
- * @b: the section
- * @rd: reads it
- * @hdr: its header
- * @compile: the compilation; the arrays of its table have no byte more than was measured
- */
+/* The fixture. */
 struct compile_scene {
 	struct build		b;
-	struct sframe_reader	rd;
-	struct sframe_header	hdr;
+	struct sframe_reader	rd;	/* reads it */
+	struct sframe_header	hdr;	/* its header */
+	/* the compilation; the arrays of its table have no byte more than was measured */
 	struct sframe_compile	compile;
 };
 

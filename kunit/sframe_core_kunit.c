@@ -20,27 +20,17 @@
 /* The address of the sections, as far as the decoder knows. */
 #define ADDR		(BIT_ULL(46))
 
-/**
- * struct core_scene - the fixture of the decoder's tests
- * @rd: the reader; decode_row() counts the reads that it makes with it, and may let one fail
- * @data: the section, up to the end of @page
- * @len: bytes of the section
- * @calls: reads; the header is one
- * @fail_at: the read that fails; 1 is the first, 0 is none
- * @trusting: reads do not check addresses
- * @outside: true if a read was outside of the section
- * @page: the page after it is not mapped
- * @b: the builder
- */
+/* The fixture of the decoder's tests. */
 struct core_scene {
+	/* the reader; decode_row() counts the reads that it makes with it, and may let one fail */
 	struct sframe_reader	rd;
-	const u8		*data;
-	u32			len;
-	u32			calls;
-	u32			fail_at;
-	bool			trusting;
-	bool			outside;
-	u8			*page;
+	const u8		*data;	/* the section, up to the end of @page */
+	u32			len;	/* bytes of the section */
+	u32			calls;	/* reads; the header is one */
+	u32			fail_at;	/* the read that fails; 1 is the first, 0 is none */
+	bool			trusting;	/* reads do not check addresses */
+	bool			outside;	/* true if a read was outside of the section */
+	u8			*page;	/* the page after it is not mapped */
 	struct build		b;
 };
 

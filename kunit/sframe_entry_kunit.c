@@ -12,14 +12,10 @@
 
 #define ENTRY	0xffffffff81800080UL	/* of system calls */
 
-/**
- * struct entry_page - a stack of a processor, which interrupts from user mode use first
- * @room: the rest of the page
- * @regs: its end
- */
+/* A stack of a processor, which interrupts from user mode use first. */
 struct entry_page {
-	u8		room[PAGE_SIZE - sizeof(struct pt_regs)];
-	struct pt_regs	regs;
+	u8		room[PAGE_SIZE - sizeof(struct pt_regs)];	/* the rest of the page */
+	struct pt_regs	regs;		/* its end */
 };
 
 enum place {

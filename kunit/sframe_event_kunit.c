@@ -69,16 +69,12 @@ static void event_of_profiler_that_failed(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, sfu_watch_is_idle(jiffies));
 }
 
-/**
- * struct fork_case - other threads of the parent change mappings during a fork
- * @name: of the case
- * @change: makes the child's mappings different from those in the parent's map
- * @scanned: text of the child's map after its scan
- */
+/* Other threads of the parent change mappings during a fork. */
 struct fork_case {
 	const char	*name;
+	/* makes the child's mappings different from those in the parent's map */
 	const char	*change;
-	const char	*scanned;
+	const char	*scanned;	/* text of the child's map after its scan */
 };
 
 static const struct fork_case fork_cases[] = {

@@ -44,19 +44,16 @@
 
 #define WHOLE_TRACED		"10 to 200, 3 frames, complete;"
 
-/**
- * struct hooks_scene - the fixture of the hooks' tests
- * @scan: the scene of scans; its image is mapped at the beginning of the area
- * @regs: registers of the sample, in the image's code
- * @counted: the counters that grew from @scan.since to the end of the sample, as a text
- * @entry: perf_callchain_user() stores here; room for MAX_FRAMES
- * @traced: the trace events since the last expect_traced(), as a text
- */
+/* The fixture of the hooks' tests. */
 struct hooks_scene {
+	/* the scene of scans; its image is mapped at the beginning of the area */
 	struct scan_scene		scan;
-	struct pt_regs			regs;
+	struct pt_regs			regs;	/* registers of the sample, in the image's code */
+	/* the counters that grew from @scan.since to the end of the sample, as a text */
 	char				counted[COUNTERS_TEXT];
+	/* perf_callchain_user() stores here; room for MAX_FRAMES */
 	struct perf_callchain_entry	*entry;
+	/* the trace events since the last expect_traced(), as a text */
 	char				traced[TEXT];
 };
 

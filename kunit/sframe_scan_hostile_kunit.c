@@ -154,23 +154,16 @@ static void scan_bit_flipped(struct kunit *test)
 
 /* ---- a watch counts what is read of the file of the image, and lets it fail ---- */
 
-/**
- * struct file_watch - the watch of one file
- * @original: the file's own operations
- * @original_aops: those of its page cache
- * @fops: the operations that replace @original
- * @original_magic: what its file system is
- * @reads: number of reads so far
- * @bytes_ahead: bytes of them that were read ahead
- * @unlocked_reads: reads ahead during which the file could be truncated
- */
+/* The watch of one file. */
 static struct file_watch {
-	const struct file_operations		*original;
-	const struct address_space_operations	*original_aops;
-	void					*fops;
-	unsigned long				original_magic;
-	unsigned int				reads;
+	const struct file_operations		*original;	/* the file's own operations */
+	const struct address_space_operations	*original_aops;	/* those of its page cache */
+	void					*fops;	/* the operations that replace @original */
+	unsigned long				original_magic;	/* what its file system is */
+	unsigned int				reads;	/* number of reads so far */
+	/* bytes of them that were read ahead */
 	size_t					bytes_ahead;
+	/* reads ahead during which the file could be truncated */
 	unsigned int				unlocked_reads;
 } watch;
 

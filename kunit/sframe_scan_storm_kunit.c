@@ -12,23 +12,16 @@
 #include "map/event.h"
 #include "map/process.h"
 
-/**
- * struct storm - a thread that changes the process
- * @scene: the test's scene
- * @mm: the process
- * @other: an image without a section
- * @act: changes the process, and undoes the change in the next round
- * @round: number of rounds so far
- * @failed: changes that failed
- * @stale: rounds in which the map had a section that was unmapped
- */
+/* A thread that changes the process. */
 struct storm {
-	struct scan_scene	*scene;
-	struct mm_struct	*mm;
-	struct image		*other;
+	struct scan_scene	*scene;	/* the test's scene */
+	struct mm_struct	*mm;	/* the process */
+	struct image		*other;	/* an image without a section */
+	/* changes the process, and undoes the change in the next round */
 	void (*act)(struct storm *storm);
-	unsigned int		round;
-	unsigned int		failed;
+	unsigned int		round;	/* number of rounds so far */
+	unsigned int		failed;	/* changes that failed */
+	/* rounds in which the map had a section that was unmapped */
 	unsigned int		stale;
 };
 

@@ -19,19 +19,13 @@
 #define IN_CFA(off)		RULE(2, off)
 #define LEFT_OUT		1	/* a single word 0 */
 
-/**
- * struct rule_case - a row, and the caller that step_row_sampled() finds by the row
- * @name: the row in words
- * @info: info byte of the row; FLEXIBLE: follows from @rules
- * @rules: CFA, RA and FP of a flexible row, else the row's words
- * @want: the caller's frame where all registers are known
- * @in_caller: the caller's frame where only SP and FP are known, if it differs
- */
+/* A row, and the caller that step_row_sampled() finds by the row. */
 struct rule_case {
-	const char	*name;
-	u8		info;
-	u32		rules[3];
-	const char	*want;
+	const char	*name;		/* the row in words */
+	u8		info;		/* info byte of the row; FLEXIBLE: follows from @rules */
+	u32		rules[3];	/* CFA, RA and FP of a flexible row, else the row's words */
+	const char	*want;		/* the caller's frame where all registers are known */
+	/* the caller's frame where only SP and FP are known, if it differs */
 	const char	*in_caller;
 };
 

@@ -74,73 +74,46 @@
 #define WALK_TEXT	1024
 #define MAX_FRAMES	40		/* in a text */
 
-/**
- * struct walk_scene - the fixture of the tests of the walk
- * @walk: the walk
- * @regs: the sampled frame
- * @budget: of each walk; 0: that of a sample
- * @code: address of the code with a section, CODE_SIZE bytes
- * @bare: address of the code without a section, BARE_SIZE bytes, higher than @code
- * @section: address of the section
- * @stack: address of the stack, STACK_SIZE bytes
- * @other_stack: address of a stack further down, if the test has one
- * @map: the process map, with both pieces of code
- * @b: the builder of the section
- * @random: the random number generator, with a fixed seed
- * @cache: the row cache, if the test uses one
- * @shows_cache: walks use @cache and the fast path; else neither
- * @is_borrowed: walks take the map for that of the parent
- * @test: the test
- * @is_observed: observe_reads() has replaced the reader of the walk
- * @calls: reads since observe_reads()
- * @fail_at: the read that fails; 1 is the first, 0 is none
- * @after_read: runs after each read, if not NULL
- * @section_size: bytes from @section on that count as the section's
- * @of_section: reads of the section
- * @of_frames: all other reads
- * @text: the text of a walk
- * @len: bytes of @text
- * @len_frames: bytes of @text before the stop reason
- * @stop: the stop reason
- * @script: the script that runs
- * @nr_steps: its steps so far
- * @since: the counters when the script began
- * @utask: the pending uretprobes
- */
+/* The fixture of the tests of the walk. */
 struct walk_scene {
 	struct sfu_walk		walk;
-	struct pt_regs		regs;
-	u32			budget;
-	unsigned long		code;
+	struct pt_regs		regs;	/* the sampled frame */
+	u32			budget;	/* of each walk; 0: that of a sample */
+	unsigned long		code;	/* address of the code with a section, CODE_SIZE bytes */
+	/* address of the code without a section, BARE_SIZE bytes, higher than @code */
 	unsigned long		bare;
-	unsigned long		section;
-	unsigned long		stack;
+	unsigned long		section;	/* address of the section */
+	unsigned long		stack;	/* address of the stack, STACK_SIZE bytes */
+	/* address of a stack further down, if the test has one */
 	unsigned long		other_stack;
-	struct sfu_map		*map;
-	struct build		b;
-	struct rnd_state	random;
-	struct sfu_row_cache	cache;
+	struct sfu_map		*map;	/* the process map, with both pieces of code */
+	struct build		b;	/* the builder of the section */
+	struct rnd_state	random;	/* the random number generator, with a fixed seed */
+	struct sfu_row_cache	cache;	/* the row cache, if the test uses one */
+	/* walks use @cache and the fast path; else neither */
 	bool			shows_cache;
-	bool			is_borrowed;
+	bool			is_borrowed;	/* walks take the map for that of the parent */
 	struct kunit		*test;
+	/* observe_reads() has replaced the reader of the walk */
 	bool			is_observed;
-	u32			calls;
-	u32			fail_at;
-	void (*after_read)(struct walk_scene *scene);
+	u32			calls;	/* reads since observe_reads() */
+	u32			fail_at;	/* the read that fails; 1 is the first, 0 is none */
+	void (*after_read)(struct walk_scene *scene);	/* runs after each read, if not NULL */
+	/* bytes from @section on that count as the section's */
 	u32			section_size;
-	struct tally {
+	struct tally {	/* of the section, and all other reads */
 		u32		reads;
 		u32		bytes;
 	} of_section, of_frames;
-	char			text[WALK_TEXT];
-	size_t			len;
-	size_t			len_frames;
-	enum sfu_stop		stop;
-	const char		*script;
-	u32			nr_steps;
-	struct sfu_counters	since;
+	char			text[WALK_TEXT];	/* the text of a walk */
+	size_t			len;	/* bytes of @text */
+	size_t			len_frames;	/* bytes of @text before the stop reason */
+	enum sfu_stop		stop;	/* the stop reason */
+	const char		*script;	/* the script that runs */
+	u32			nr_steps;	/* its steps so far */
+	struct sfu_counters	since;	/* the counters when the script began */
 #ifdef CONFIG_UPROBES
-	struct uprobe_task	utask;
+	struct uprobe_task	utask;	/* the pending uretprobes */
 #endif
 };
 
