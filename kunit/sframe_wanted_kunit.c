@@ -217,9 +217,8 @@ static void run_word(struct kunit *test, struct test_reader **readers, const cha
 }
 
 /* The lock of the process is held. After MAX_TRIES tries, which is 8, the file is forgotten. */
-#define TRY		"none, ready, "
-#define TRY_UNLOCKED	"lock, none, unlock, ready, "
-#define TRIES_BUT_ONE(try) try try try try try try try
+#define TWO_TRIES	"none, ready, none, ready, "
+#define TWO_LOCKS	"lock, none, unlock, ready, lock, none, unlock, ready, "
 
 static const struct script_case script_cases[] = {
 	{ "without a reader", "want, empty, open, none" },
@@ -258,10 +257,12 @@ static const struct script_case script_cases[] = {
 	  "open, uid 1000, want 0 4095, number 1024, none, want 0 4095, uid 1001, want 4096, taken,"
 	  "none, uid 1000, want 0 1023, taken, none" },
 	/* Another file stays first while the lock of one process is held. */
-	{ "locked", "open, want, " TRIES_BUT_ONE(TRY_UNLOCKED) "taken" },
+	{ "locked",
+	  "open, want, " TWO_LOCKS TWO_LOCKS TWO_LOCKS "lock, none, unlock, ready, taken" },
 	/* A process may hold its lock for ever. */
 	{ "locked for ever",
-	  "open, want, lock, " TRIES_BUT_ONE(TRY) "asked, none, asked, unlock, want, taken" },
+	  "open, want, lock, " TWO_TRIES TWO_TRIES TWO_TRIES "none, ready, asked, none, asked,"
+	  "unlock, want, taken" },
 	/* It waits for its next try when the last reader goes. */
 	{ "locked, and no reader any more",
 	  "open, want, lock, none, unlock, close, empty, open, pause, none" },

@@ -577,7 +577,6 @@ static u32 take_rule(const char **text)
 {
 	bool is_memory = take_word(text, "(");
 	s64 reg = 0, off = 0;
-	u32 rule;
 
 	if (take_word(text, "u"))
 		return LEFT_OUT;
@@ -596,8 +595,9 @@ static u32 take_rule(const char **text)
 	take_word(text, "+");
 	section_number(text, &off);
 	take_word(text, ")");
-	rule = reg < 0 ? AT_CFA(off) : AT_REG(reg, off);
-	return is_memory ? rule | RULE(2, 0) : rule;
+	if (reg < 0)
+		return is_memory ? IN_CFA(off) : AT_CFA(off);
+	return is_memory ? IN_REG(reg, off) : AT_REG(reg, off);
 }
 
 static void step_function(struct kunit *test, const char *text)
