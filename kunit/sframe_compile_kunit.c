@@ -111,14 +111,12 @@ static void expect_all_as_decoded(struct kunit *test)
 	expect_as_decoded(test, U64_MAX);
 }
 
-struct compile_case {
+static const struct compile_case {
 	const char	*name;
 	const char	*text;
 	u64		max_size;
 	const char	*want;		/* NULL: it is compiled */
-};
-
-static const struct compile_case compile_cases[] = {
+} compile_cases[] = {
 	{ "functions of unequal sizes, with gaps, in slots of 1 KiB",
 	  "0x1000 1: 0 3 4; 0x1003 11: 0 3 8; 0x1010 82: 0 3 12, 7 5 16 -16; 0x1064 156: 0 3 16;"
 	  "0x1100 1: 0 3 4; 0x1101 441: 0 3 20; 0x12bc 798: 0 3 4, 300 5 32 -16, 700 3 4;"

@@ -209,14 +209,12 @@ static void expect_header(struct kunit *test, u32 len, const char *want)
 	KUNIT_EXPECT_FALSE(test, scene->outside);
 }
 
-struct header_case {
+/* One FDE (16 bytes), FRE sub-section 16 bytes, 60 bytes in all. */
+static const struct header_case {
 	const char	*name;
 	const char	*patch;		/* offset, size and value of the field */
 	const char	*want;
-};
-
-/* One FDE (16 bytes), FRE sub-section 16 bytes, 60 bytes in all. */
-static const struct header_case header_cases[] = {
+} header_cases[] = {
 	{ "magic 0", "0 2 0", "none" },
 	{ "magic 1", "0 2 1", "bad magic" },
 	{ "magic one less", "0 2 0xdee1", "bad magic" },

@@ -12,15 +12,13 @@
 #define PAGE_64K	0x10000
 #define MAX_PHDRS	4
 
-struct header_case {
+static const struct header_case {
 	const char	*name;
 	int		err;
 	char		ident[EI_DATA + 2];	/* magic, class and byte order */
 	u16		phentsize;		/* size of a program header, and their number */
 	u16		phnum;
-};
-
-static const struct header_case header_cases[] = {
+} header_cases[] = {
 	{ "good", 0, "\177ELF\2\1", 56, 3 },
 	{ "big-endian: not looked at", 0, "\177ELF\2\2", 56, 3 },
 	{ "first byte of magic", -ENOEXEC, "\176ELF\2\1", 56, 3 },

@@ -25,17 +25,15 @@ enum place {
 	IN_ENTRY_STACK,
 };
 
-struct entry_case {
+/* From objdump of Debian's kernels 6.12 and 7.2: offsets are the same. */
+static const struct entry_case {
 	const char	*name;
 	unsigned long	off;		/* of the interrupted code from ENTRY */
 	enum place	place;		/* of its stack pointer */
 	unsigned int	at;		/* bytes from there */
 	bool		is_same;	/* the entry stack has the same ip and SP */
 	bool		is_entering;
-};
-
-/* From objdump of Debian's kernels 6.12 and 7.2: offsets are the same. */
-static const struct entry_case entry_cases[] = {
+} entry_cases[] = {
 	{ "system call, first instruction", 0, IN_USER_STACK, 0x1000, true, true },
 	{ "system call, SP not yet loaded", 0x23, IN_USER_STACK, 0x1000, true, true },
 	{ "system call, SP loaded", 0x2b, IN_REGS, sizeof(struct pt_regs), true, true },

@@ -70,14 +70,12 @@ static void event_of_profiler_that_failed(struct kunit *test)
 }
 
 /* Other threads of the parent change mappings during a fork. */
-struct fork_case {
+static const struct fork_case {
 	const char	*name;
 	/* makes the child's mappings different from those in the parent's map */
 	const char	*change;
 	const char	*scanned;	/* text of the child's map after its scan */
-};
-
-static const struct fork_case fork_cases[] = {
+} fork_cases[] = {
 	{ "code unmapped", "unmap 1 2", "nothing" },
 	{ "code cut", "unmap 2 1", "1-2 ready by 3" },
 	{ "code replaced", "anon 1 2 rx", PLAIN },
@@ -264,12 +262,10 @@ static void end_doubt(struct task_struct *child, enum doubt doubt)
 		mutex_unlock(&process_of(current->mm)->lock);
 }
 
-struct doubt_case {
+static const struct doubt_case {
 	const char	*name;
 	enum doubt	doubt;
-};
-
-static const struct doubt_case doubt_cases[] = {
+} doubt_cases[] = {
 	/* Another thread has unmapped code after the mappings of the child were copied. */
 	{ "code is marked in the map of the parent", MARKED },
 	{ "new code of the parent is reported", REPORTED },

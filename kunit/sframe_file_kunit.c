@@ -39,13 +39,11 @@ static bool identify(struct kunit *test, struct sfu_file_id *id)
 	return sfu_file_identify(file_inode(scene->image.file), id) && sfu_file_has_settled(id);
 }
 
-struct age_case {
+static const struct age_case {
 	const char	*name;
 	time64_t	ago;
 	bool		has_id;
-};
-
-static const struct age_case age_cases[] = {
+} age_cases[] = {
 	{ "of tomorrow", -86400, false },
 	{ "of this moment", 0, false },
 	{ "of two seconds ago", 2, false },
@@ -97,15 +95,13 @@ static struct bare_file *bare_file(struct kunit *test, unsigned long magic, bool
 	return bare;
 }
 
-struct type_case {
+/* The magic numbers are those of statfs(2). */
+static const struct type_case {
 	const char	*name;
 	unsigned long	magic;
 	bool		has_disk;
 	bool		has_id;
-};
-
-/* The magic numbers are those of statfs(2). */
-static const struct type_case type_cases[] = {
+} type_cases[] = {
 	{ "btrfs", 0x9123683e, false, true },
 	{ "erofs", 0xe0f5e1e2, true, true },
 	{ "erofs in a file", 0xe0f5e1e2, false, false },

@@ -74,11 +74,9 @@ static void hook_is_permanent(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, ops.flags & FTRACE_OPS_FL_PERMANENT);
 }
 
-struct refused_case {
+static const struct refused_case {
 	const char	*name;		/* of the function */
-};
-
-static const struct refused_case refused_cases[] = {
+} refused_cases[] = {
 	{ "" },
 	{ "sfu_hook_untraceable" },
 	{ "sfu_hook_no_function" },

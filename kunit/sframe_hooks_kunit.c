@@ -422,7 +422,7 @@ static struct sfu_process *add_new_process(struct kunit *test)
 
 /* ---- how many frames are stored ---- */
 
-struct full_case {
+static const struct full_case {
 	const char	*name;
 	u32		max_stack;
 	u32		nr;		/* already stored, of the kernel's stack */
@@ -430,9 +430,7 @@ struct full_case {
 	const char	*want;
 	const char	*counted;
 	const char	*traced;
-};
-
-static const struct full_case full_cases[] = {
+} full_cases[] = {
 	{ "0", 0, 0, false, "", "walks stop.full first.full depth.full",
 	  "10 to 10, 1 frames, full;" },
 	{ "1", 1, 0, false, "10", "walks stop.full depth.full=2 frames.sframe",
@@ -522,7 +520,8 @@ static void begin_exec(struct kunit *test)
 	current->in_execve = 1;
 }
 
-struct stop_case {
+/* Addresses are hexadecimal; a page has 0x1000 bytes. The action runs after a scan. */
+static const struct stop_case {
 	const char	*name;
 	void (*act)(struct kunit *test);
 	const char	*want;
@@ -530,10 +529,7 @@ struct stop_case {
 	const char	*traced;
 	const char	*deferred;		/* what unwind_user() has, if not the same */
 	const char	*deferred_counted;
-};
-
-/* Addresses are hexadecimal; a page has 0x1000 bytes. The action runs after a scan. */
-static const struct stop_case stop_cases[] = {
+} stop_cases[] = {
 	{ "complete", nothing, BY_SFRAME, WHOLE, WHOLE_TRACED },
 	{ "stack-fault", lose_stack, "10",
 	  "walks stop.stack-fault first.stack-fault depth.stack-fault",

@@ -227,13 +227,11 @@ NAMED_CASES(script);
 /* ---- what is refused ---- */
 
 /* The command, and what is wrong with it. */
-struct refused_case {
+static const struct refused_case {
 	const char		*name;
 	struct sframe_process	add;
 	int			err;
-};
-
-static const struct refused_case refused_cases[] = {
+} refused_cases[] = {
 	{ "nothing", { 0 }, 0 },
 	{ "a flag", { .flags = 1 }, -EINVAL },
 	{ "code that does not begin a page", { .text_start = 1 }, -EINVAL },

@@ -118,14 +118,12 @@ static void map_unmaps_at_most(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, unmap(build_many(test), 0, ULONG_MAX));
 }
 
-struct places_case {
+static const struct places_case {
 	const char	*name;
 	unsigned long	first[2];	/* start and end of the section of the first range */
 	unsigned long	second[2];
 	const char	*states[2];
-};
-
-static const struct places_case places_cases[] = {
+} places_cases[] = {
 	{ "the same", { 100, 200 }, { 100, 200 }, { "ready", "ready" } },
 	{ "one after the other", { 100, 200 }, { 200, 300 }, { "ready", "ready" } },
 	{ "one before the other", { 200, 300 }, { 100, 200 }, { "ready", "ready" } },

@@ -76,18 +76,16 @@ static void change_of_process(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, process->inherited.map);
 }
 
-struct change_case {
-	const char	*name;
-	const char	*steps;
-	const char	*at_once;	/* the map before the next scan */
-	const char	*scanned;	/* and after it */
-};
-
 /*
  * A range is unmapped when any page of its code or its section is. mprotect() keeps the bytes, and
  * the map keeps the range. A section that is not where it should be may come later.
  */
-static const struct change_case change_cases[] = {
+static const struct change_case {
+	const char	*name;
+	const char	*steps;
+	const char	*at_once;	/* the map before the next scan */
+	const char	*scanned;	/* and after it */
+} change_cases[] = {
 	{ "unmap code", "unmap 1 2", GONE, "nothing" },
 	{ "unmap first of code", "unmap 1 1", GONE, "2-3 ready by 3" },
 	{ "unmap last of code", "unmap 2 1", GONE, "1-2 ready by 3" },

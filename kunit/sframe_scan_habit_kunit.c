@@ -70,16 +70,14 @@ static bool has_no_data(struct kunit *test, unsigned int nr)
 	return copy_range(test, nr).has_no_data;
 }
 
-struct habit_case {
+static const struct habit_case {
 	const char	*name;
 	u64		first;
 	unsigned int	nr_first;
 	u64		second;
 	unsigned int	nr_second;
 	int		habit;
-};
-
-static const struct habit_case habit_cases[] = {
+} habit_cases[] = {
 	{ "no functions", CODE_WITH_RECORD, 0, CODE_WITH_FRAME, 0, SFRAME_KEEPS_FP_NO },
 	{ "one with a record", CODE_WITH_RECORD, 1, CODE_WITH_FRAME, 0, SFRAME_KEEPS_FP_YES },
 	{ "one with another frame", CODE_WITH_RECORD, 0, CODE_WITH_FRAME, 1, SFRAME_KEEPS_FP_NO },

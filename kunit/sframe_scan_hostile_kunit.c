@@ -275,14 +275,12 @@ static void load_again(struct kunit *test)
 	image_write(test, &scene->image);
 }
 
-struct cold_case {
+/* Headers on page 0, section on page 3. */
+static const struct cold_case {
 	const char	*name;
 	unsigned int	page;		/* that is not in the page cache */
 	const char	*want;
-};
-
-/* Headers on page 0, section on page 3. */
-static const struct cold_case cold_cases[] = {
+} cold_cases[] = {
 	{ "headers", 0, LATE },
 	{ "code", 1, SAME },
 	{ "section", 3, LATE },

@@ -12,13 +12,11 @@
 #include "map/process.h"
 #include "walk/user.h"
 
-struct version_case {
+static const struct version_case {
 	const char	*name;
 	u8		version;
 	u8		flags;
-};
-
-static const struct version_case version_cases[] = {
+} version_cases[] = {
 	{ "V1", 1, SORTED },
 	{ "V2", 2, SORTED },
 	{ "V2 BOTH", 2, BOTH },
@@ -68,12 +66,10 @@ static const struct script_case script_cases[] = {
 
 NAMED_CASES(script);
 
-struct address_case {
+static const struct address_case {
 	const char	*name;
 	u64		vaddr;	/* of the file's first byte */
-};
-
-static const struct address_case address_cases[] = {
+} address_cases[] = {
 	{ "0", 0 },
 	{ "4 MiB", SZ_4M },
 	{ "above all users", BIT_ULL(56) },
@@ -129,14 +125,12 @@ static void scan_code_not_at_page_start(struct kunit *test)
 	expect_rows(test, scene->area);
 }
 
-struct place_case {
+/* The section has 60 bytes; 28 are its header. */
+static const struct place_case {
 	const char	*name;
 	unsigned long	at;
 	const char	*want;
-};
-
-/* The section has 60 bytes; 28 are its header. */
-static const struct place_case place_cases[] = {
+} place_cases[] = {
 	{ "unaligned", 3 * PAGE_SIZE + 1, "1-3 ready by 3+1" },
 	{ "ends with a page", 4 * PAGE_SIZE - 60, "1-3 ready by 4-60" },
 	{ "last byte on the next page", 4 * PAGE_SIZE - 59, "1-3 ready by 4-59" },
@@ -196,13 +190,11 @@ static void scan_section_without_functions(struct kunit *test)
 	expect_scanned(test, "1-3 none", "scan.runs");
 }
 
-struct machine_case {
+static const struct machine_case {
 	const char	*name;
 	u8		abi;
 	const char	*counted;
-};
-
-static const struct machine_case machine_cases[] = {
+} machine_cases[] = {
 	{ "other machine", SFU_ARCH_ABI == AMD64 ? AARCH64 : AMD64, "defect.foreign scan.runs" },
 	{ "other byte order", AARCH64_BE, "defect.endian scan.runs" },
 };
@@ -297,13 +289,11 @@ static void scan_prefaults_by_age(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, is_present(page(test, 2 + LONG_PAGES)));
 }
 
-struct budget_case {
+static const struct budget_case {
 	const char	*name;
 	unsigned int	pages;		/* pages that the budget allows */
 	unsigned int	examined;	/* number of pages, of ten */
-};
-
-static const struct budget_case budget_cases[] = {
+} budget_cases[] = {
 	{ "enough", 16, 10 },
 	{ "too little", 4, 4 },
 	{ "one page", 1, 1 },
@@ -407,13 +397,11 @@ static void scan_while_another_scans(struct kunit *test)
 	expect_counted(test, "scan.lost");
 }
 
-struct segment_case {
+static const struct segment_case {
 	const char	*name;
 	unsigned long	at;
 	const char	*steps;		/* before the scan */
-};
-
-static const struct segment_case segment_cases[] = {
+} segment_cases[] = {
 	{ "not mapped", 3 * PAGE_SIZE, "unmap 3 2" },
 	{ "last byte not mapped", 4 * PAGE_SIZE - 59, "unmap 4 1" },
 	{ "rows not mapped", 4 * PAGE_SIZE - 28, "unmap 4 1" },

@@ -524,15 +524,13 @@ static u64 fast_row_at(const struct sfu_section *section, u64 addr)
 	return compiled->fast[sframe_compiled_find(&compiled->table, addr - section->bias)];
 }
 
-struct place_case {
+/* A table whose code was linked at the addresses of these segments. */
+static const struct place_case {
 	const char		*name;
 	struct sframe_segment	segments[2];	/* offset, size, address */
 	u64			bias;		/* of the table */
 	const char		*want;
-};
-
-/* A table whose code was linked at the addresses of these segments. */
-static const struct place_case place_cases[] = {
+} place_cases[] = {
 	{ "at its own addresses", { { PAGE_SIZE, 2 * PAGE_SIZE, PAGE_SIZE } }, 0, TABLE },
 	{ "linked elsewhere", { { PAGE_SIZE, 2 * PAGE_SIZE, PAGE_SIZE + SZ_4M } }, SZ_4M,
 	  "1-3 ready by table at -1024" },
@@ -663,14 +661,12 @@ static void table_freed(struct kunit *test)
 
 /* ---- files that change ---- */
 
-struct change_case {
+static const struct change_case {
 	const char	*name;
 	bool		size;
 	s64		seconds;
 	u32		ns;
-};
-
-static const struct change_case change_cases[] = {
+} change_cases[] = {
 	{ "nothing", false, -1000, 1 },
 	{ "a later second", false, -999, 1 },
 	{ "an earlier second", false, -1001, 1 },

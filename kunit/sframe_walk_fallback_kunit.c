@@ -411,17 +411,15 @@ static void fallback_in_plt(struct kunit *test)
 	}
 }
 
-struct doubt_case {
-	const char	*name;
-	u32		rules[3];
-	bool		doubtful;
-};
-
 /*
  * SP is 0x30 into the stack, FP 0x60. With each of these rows the caller is c90, its CFA is 0x70
  * and its frame pointer 0x110.
  */
-static const struct doubt_case doubt_cases[] = {
+static const struct doubt_case {
+	const char	*name;
+	u32		rules[3];
+	bool		doubtful;
+} doubt_cases[] = {
 	{ "CFA sp", { AT_REG(R_SP, 0x40), IN_CFA(-8), IN_CFA(-16) }, true },
 	{ "CFA *(sp)", { IN_REG(R_SP, 8), IN_CFA(-8), IN_CFA(-16) }, true },
 	{ "RA *(sp)", { AT_REG(R_FP, 16), IN_REG(R_SP, 0x38), IN_CFA(-16) }, true },
