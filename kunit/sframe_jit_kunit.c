@@ -171,9 +171,8 @@ static const struct script_case script_cases[] = {
 	{ "removed", LOADED "remove 2 1; tables 0; scan 1-3 none; row 1 0" },
 	{ "only another one removed", LOADED "remove 3 1; remove 0 1; tables 1; row 1 16" },
 	{ "of one of two mappings",
-	  LOADED "anon 5 1 rx; load 5 1 24; scan " TABLE ", 5-6 ready of process;"
-	  "load 5 1 40; tables 2; scan " TABLE ", 5-6 ready of process;"
-	  "row 1 16; row 5 40" },
+	  LOADED "anon 5 1 rx; load 5 1 24; scan " TABLE ", 5-6 ready of process; load 5 1 40;"
+	  "tables 2; scan " TABLE ", 5-6 ready of process; row 1 16; row 5 40" },
 	{ "of two mappings",
 	  "anon 1 1 rx; anon 2 1 rwx; scan 1-2 none, 2-3 none; load 1 2 16;"
 	  "scan 1-2 ready of process, 2-3 ready of process; row 1 16; row 2 16; tables 1" },

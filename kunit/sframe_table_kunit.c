@@ -409,8 +409,7 @@ static const struct script_case script_cases[] = {
 	/* What an older content leaves in use is found again if the time of change is set back. */
 	{ "of an older content",
 	  "load A; scan " TABLE "; changed -500 0; load A; find A 0 found 1; put 1;"
-	  "changed -1000 1;"
-	  "find A 0 found 1; put 1; files 2; drop A 0; drop A 2" },
+	  "changed -1000 1; find A 0 found 1; put 1; files 2; drop A 0; drop A 2" },
 	{ "of the vDSO, dropped",
 	  "map-vdso; load-vdso; scan " PLAIN ", 8-9 ready by table at 7; drop-all;"
 	  "scan " PLAIN ", 8-9 none" },
@@ -427,29 +426,25 @@ static const struct script_case script_cases[] = {
 	 * same table. The module still knows that C has none.
 	 */
 	{ "limit",
-	  "memory 1; none C; refuse B 1025 1 28; load B 512 1; load A 512 2; drop B 2;"
-	  "scan " TABLE ";"
-	  "refuse B 512 1 28; resident 0; load B 512 2; is-none C; memory 2; load B 512 1" },
+	  "memory 1; none C; refuse B 1025 1 28; load B 512 1; load A 512 2; drop B 2; scan " TABLE
+	  "; refuse B 512 1 28; resident 0; load B 512 2; is-none C; memory 2; load B 512 1" },
 	/*
 	 * Users leave half of the room to root, whoever owns the files that they map. Another range
 	 * takes no other memory. The bytes count as long as any range uses them.
 	 */
 	{ "limit of users",
 	  "memory 2; load A 512 1; load B 512 2; find A 1000 found 1; find B 1000 no-room 2;"
-	  "find B 1001 no-room 2;"
-	  "find A 1001 found 3; find B 0 found 2; put 2; copy 1 0; put 1; put 3;"
-	  "find B 1000 no-room 2; put 0;"
-	  "find B 1000 found 2; find A 1000 no-room 1; put 2" },
+	  "find B 1001 no-room 2; find A 1001 found 3; find B 0 found 2; put 2; copy 1 0; put 1;"
+	  "put 3; find B 1000 no-room 2; put 0; find B 1000 found 2; find A 1000 no-room 1;"
+	  "put 2" },
 	/*
 	 * What users have no room for, they do not ask for again when it is forgotten: it would be
 	 * made and loaded, and forgotten again. In the end there is room.
 	 */
 	{ "forgotten and refused",
 	  "memory 2; load A 512 1; load B 512 2; find A 1000 found 1; find B 1001 no-room 2;"
-	  "load C 512 3;"
-	  "load D 512 4; load E 512 5; find B 1001 no-room 2; find B 0 unknown 2; put 1;"
-	  "find B 1001 unknown 2;"
-	  "load B 512 2; find B 1001 found 2; put 2" },
+	  "load C 512 3; load D 512 4; load E 512 5; find B 1001 no-room 2; find B 0 unknown 2;"
+	  "put 1; find B 1001 unknown 2; load B 512 2; find B 1001 found 2; put 2" },
 	/* A process of a user gets the table when there is room: a scan for new code does not look. */
 	{ "of a user, later",
 	  "memory 2; load A 512 1; load B 512 2; find B 1000 found 1; uid 1001; scan " PLAIN ";"

@@ -88,10 +88,9 @@ static const struct script_case script_cases[] = {
 	/* The search ends 4096 bytes above the stack pointer, or with the stack. */
 	{ "binding: how far it is searched",
 	  BINDING "s10e8=s3000,7,b210; x86: " BOUND_AT("1100") "s10f0=0; s10f8=s3000,7,b210;"
-	  "" NOT_BOUND
-	  "s1100=0; s10=7; call c84 b400; " NOT_BOUND
-	  "at c4 s3f80; s3f88=c44; s3f98=c84; walk c4@3f80 c44@3f90 c84@3fa0 register;"
-	  "s3fe8=s3000,7,b210; x86: walk c4@3f80 c44@3f90 c84@3fa0 b210@4000 nodata;"
+	  NOT_BOUND "s1100=0; s10=7; call c84 b400; " NOT_BOUND "at c4 s3f80; s3f88=c44;"
+	  "s3f98=c84; walk c4@3f80 c44@3f90 c84@3fa0 register; s3fe8=s3000,7,b210;"
+	  "x86: walk c4@3f80 c44@3f90 c84@3fa0 b210@4000 nodata;"
 	  "arm64: walk c4@3f80 c44@3f90 c84@3fa0 register" },
 	{ "any frame pointer",
 	  NO_ROW "call b210 b0; at b10 s0 0; step nodata; at b10 s0 1; step nodata; at b10 s0 16;"
@@ -101,10 +100,8 @@ static const struct script_case script_cases[] = {
 	/* Other data. 0x2001 and 0x1001 are after the ends of the code. */
 	{ "any return address",
 	  NO_ROW "s28=0; step nodata; s28=1; step nodata; s28=s40; step nodata; s28=c2001;"
-	  "step nodata;"
-	  "s28=b0; step nodata; s28=b1001; step nodata; s28=0x8000000000000000; step nodata;"
-	  "s28=-1;"
-	  "step nodata" },
+	  "step nodata; s28=b0; step nodata; s28=b1001; step nodata; s28=0x8000000000000000;"
+	  "step nodata; s28=-1; step nodata" },
 	/*
 	 * c20 has a row, c40 is after a call at the end of a function with a row. b300 has no row.
 	 */
@@ -115,23 +112,20 @@ static const struct script_case script_cases[] = {
 	/* The called function may have moved the stack pointer. */
 	{ "link register: the stack pointer is not verified",
 	  "fn c40 sp+16 u (c-8); fn c80 end; range c of-file; at b10 s0; B=c50; call c50 b0;"
-	  "s8=c90;"
-	  "call c90 c40; arm64: walk b10@0 c50@0 c90@10 complete;"
-	  "call c90 c44; arm64: walk b10@0 c50@0 nodata" },
+	  "s8=c90; call c90 c40; arm64: walk b10@0 c50@0 c90@10 complete; call c90 c44;"
+	  "arm64: walk b10@0 c50@0 nodata" },
 	/*
 	 * At the end SP is not aligned; the slot is at the start of a mapping, where no linker puts
 	 * it.
 	 */
 	{ "PLT slot: any link register",
-	  "fn c0 sp+16 u (c-8); put b400 plt b800; at b400 s0; B=0; arm64: step nodata;"
-	  "B=1; arm64: step nodata; B=s40; arm64: step nodata; B=c2001; arm64: step nodata;"
-	  "B=b0; arm64: step nodata; B=0x8000000000000000; arm64: step nodata; B=-1;"
-	  "arm64: step nodata;"
-	  "B=c20; arm64: step nodata; call c20 b400; arm64: step c20@0;"
-	  "at b400 s8; arm64: step nodata; put b0 plt b800; at b0 s0; arm64: step nodata" },
+	  "fn c0 sp+16 u (c-8); put b400 plt b800; at b400 s0; B=0; arm64: step nodata; B=1;"
+	  "arm64: step nodata; B=s40; arm64: step nodata; B=c2001; arm64: step nodata; B=b0;"
+	  "arm64: step nodata; B=0x8000000000000000; arm64: step nodata; B=-1; arm64: step nodata;"
+	  "B=c20; arm64: step nodata; call c20 b400; arm64: step c20@0; at b400 s8;"
+	  "arm64: step nodata; put b0 plt b800; at b0 s0; arm64: step nodata" },
 	{ "ret at the ends of its mapping",
-	  NO_ROW "call b210 c0; s0=b210; B=b210;"
-	  "x86: put b0 0xc3; x86: at b0 s0; x86: step b210@8;"
+	  NO_ROW "call b210 c0; s0=b210; B=b210; x86: put b0 0xc3; x86: at b0 s0; x86: step b210@8;"
 	  "x86: put bfff 0xc3; x86: at bfff s0; x86: step b210@8;"
 	  "arm64: put b0 0xc0 0x03 0x5f 0xd6; arm64: at b0 s0; arm64: step b210@0;"
 	  "arm64: put bffc 0xc0 0x03 0x5f 0xd6; arm64: at bffc s0; arm64: step b210@0" },
@@ -139,9 +133,8 @@ static const struct script_case script_cases[] = {
 	{ "a caller that does nothing but return",
 	  "fn c0 sp+16 u (c-8); fn c40 end; at c4 s0; s8=b210; s18=c50; put b210 return;"
 	  "walk c4@0 b210@10 nodata; call c50 *; walk c4@0 b210@10 c50@20 complete;"
-	  "range b of-file; walk c4@0 b210@10 nodata;"
-	  "range b of-no-file; walk c4@0 b210@10 c50@20 complete; range b bad;"
-	  "walk c4@0 b210@10 nodata" },
+	  "range b of-file; walk c4@0 b210@10 nodata; range b of-no-file;"
+	  "walk c4@0 b210@10 c50@20 complete; range b bad; walk c4@0 b210@10 nodata" },
 	{ "such a caller, with a stack pointer that is not verified",
 	  NO_ROW "call b210 b0; s38=c50; call c50 *; put b210 return;"
 	  "walk b10@0 b210@30,fp? nodata" },
@@ -175,31 +168,27 @@ static const struct script_case script_cases[] = {
 	/* Functions that have returned leave records just below the stack pointer. */
 	{ "a record on another stack",
 	  SWITCHED ON_OTHER_STACK "frames fp-habit=3 switches=1; o20=o60,b318; walk b10@0 nodata;"
-	  "o20=o60,c1210; walk b10@0 nodata; o20=o10,b310; walk b10@0 nodata;"
-	  "o20=o60,b310; " ON_OTHER_STACK
-	  "at b10 s800 s820; s820=s20,b210; s20=0,b310; walk b10@800 nodata" },
+	  "o20=o60,c1210; walk b10@0 nodata; o20=o10,b310; walk b10@0 nodata; o20=o60,b310;"
+	  ON_OTHER_STACK "at b10 s800 s820; s820=s20,b210; s20=0,b310; walk b10@800 nodata" },
 	{ "the sampled function may be in the middle of a switch",
 	  SWITCHED "at b10 s0 o20; walk b10@0 nodata" },
 	/* An interpreter pushes the return address and jumps. The next link must lead to code. */
 	{ "a pushed return address",
 	  NO_ROW "range b keeps-fp; s20=s60,b210; s60=0,b310; step b210@30,fp60; s60=0,s0;"
-	  "step nodata;"
-	  "s60=0,b310; range b of-file; step nodata; range b of-no-file; s20=s60,c1210;"
-	  "step nodata" },
+	  "step nodata; s60=0,b310; range b of-file; step nodata; range b of-no-file;"
+	  "s20=s60,c1210; step nodata" },
 	/* Go on arm64: the record of the sampled function is below its stack pointer. */
 	{ "low record",
 	  NO_ROW "at b10 s100 sf8; call b210 c0; call b310 c0; sf8=s138,b210; s138=0,b310;"
 	  "arm64: walk b10@100 nodata; range b keeps-fp;"
 	  "arm64: walk b10@100 b210@110,fp138 b310@150,fp? nodata; sf8=sf8;"
-	  "arm64: walk b10@100 nodata;"
-	  "sf8=se8; arm64: walk b10@100 nodata; sf0=s138,b210; at b10 s100 sf0;"
-	  "arm64: walk b10@100 nodata; se8=s138,b210; at b10 s100 se8;"
+	  "arm64: walk b10@100 nodata; sf8=se8; arm64: walk b10@100 nodata; sf0=s138,b210;"
+	  "at b10 s100 sf0; arm64: walk b10@100 nodata; se8=s138,b210; at b10 s100 se8;"
 	  "arm64: walk b10@100 nodata" },
 	/* str x30, [sp, #-32]!; stur x29, [sp, #-8]; sub x29, sp, #8: x29 is still the caller's. */
 	{ "low record that is not set yet",
 	  NO_ROW "range b keeps-fp; call b210 c0; call b310 c0; s138=0,b310; B=b210;"
-	  "at b620 s100 s138;"
-	  "put b620 0xfe 0x0f 0x1e 0xf8 0xfd 0x83 0x1f 0xf8 0xfd 0x23 0 0xd1;"
+	  "at b620 s100 s138; put b620 0xfe 0x0f 0x1e 0xf8 0xfd 0x83 0x1f 0xf8 0xfd 0x23 0 0xd1;"
 	  "arm64: walk b620@100 b210@100 b310@150,fp? nodata" },
 	{ "a later scan may find that the code keeps frame pointers",
 	  NO_ROW "call b210 c0; step nodata; range b habit-unknown; step nodata needs-scan;"
@@ -216,10 +205,9 @@ static const struct script_case script_cases[] = {
 	/* A chain begins in code that no row describes, and leads through such code only. */
 	{ "a chain through a file",
 	  CHAIN_SCENE "range b keeps-no-fp;" NO_CHAIN "; range b of-file;" NO_CHAIN ";"
-	  "range b without-data;" CHAIN "; at b210 s30 s60; walk b210@30 nodata;"
-	  "range b unnamed; walk b210@30 b310@70,fpa0 c50@b0,fp? complete;"
-	  "at c1010 s0 s20; walk c1010@0 nodata; range c habit-unknown;"
-	  "walk c1010@0 nodata needs-scan" },
+	  "range b without-data;" CHAIN "; at b210 s30 s60; walk b210@30 nodata; range b unnamed;"
+	  "walk b210@30 b310@70,fpa0 c50@b0,fp? complete; at c1010 s0 s20; walk c1010@0 nodata;"
+	  "range c habit-unknown; walk c1010@0 nodata needs-scan" },
 	{ "a chain costs more than the budget",
 	  CHAIN_SCENE "budget 2000; walk b10@0 budget needs-scan" },
 	/* c90 has a frame record and a row by SP, and only its frame pointer led to it. */
@@ -233,9 +221,8 @@ static const struct script_case script_cases[] = {
 	{ "doubt of the stack pointer",
 	  DOUBT_OF_SP "walk b10@0 nodata; range b keeps-fp;" SP_IS_WRONG "call c90 *;" SP_IS_RIGHT
 	  "call c90 c40;" SP_IS_WRONG "call c90 *; s30=c10;" SP_IS_WRONG "s30=0; s38=c10;"
-	  "" SP_IS_WRONG
-	  "s38=0; s40=c10;" SP_IS_WRONG "s40=0; s50=c10;" SP_IS_WRONG "s50=0; s58=c10;" SP_IS_WRONG
-	  "s58=0; s60=c10;" SP_IS_WRONG "s60=0;" SP_IS_RIGHT },
+	  SP_IS_WRONG "s38=0; s40=c10;" SP_IS_WRONG "s40=0; s50=c10;" SP_IS_WRONG "s50=0; s58=c10;"
+	  SP_IS_WRONG "s58=0; s60=c10;" SP_IS_WRONG "s60=0;" SP_IS_RIGHT },
 };
 
 NAMED_CASES(script);

@@ -16,8 +16,7 @@ static const struct script_case script_cases[] = {
 	/* By 1, 4 and 8 bytes. */
 	{ "a word crosses the end of the stack",
 	  "fn c0 sp+16 u (A+0); at c4 s0; A=s3ff9; walk c4@0 stack-fault; A=s3ffc;"
-	  "walk c4@0 stack-fault;"
-	  "A=s4000; walk c4@0 stack-fault" },
+	  "walk c4@0 stack-fault; A=s4000; walk c4@0 stack-fault" },
 	{ "stack: forbidden",
 	  CALLED "at c4 sff0; sff8=c44; forbid s1000; walk c4@ff0 c44@1000 stack-fault" },
 	/* No walk waits for a page that was never touched. */
@@ -33,8 +32,7 @@ static const struct script_case script_cases[] = {
 	/* Neither the code before b210 nor a stub at b100 can be read. */
 	{ "code: forbidden",
 	  CALLED "s20=0,b210; call b210 c1000; at c1010 s0 s20; step b210@30,fp?; forbid b0;"
-	  "step nodata;"
-	  "at b100 s1000; step nodata" },
+	  "step nodata; at b100 s1000; step nodata" },
 	/* The callee may be a PLT slot. */
 	{ "callee: forbidden",
 	  CALLED "s20=0,b210; call b210 c1000; at c1010 s0 s20; forbid c1000; step nodata" },

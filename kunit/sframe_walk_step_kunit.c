@@ -91,8 +91,7 @@ static const struct script_case script_cases[] = {
 	{ "at the ends of a mapping",
 	  "fn c0 sp+16 u (c-8); fn c1fc0 sp+16 u (c-8); s8=c2000; s18=c1; s28=c0; at c0 s0;"
 	  "walk c0@0 c2000@10 c1@20 bad-ra needs-scan; at c2000 s0;"
-	  "walk c2000@0 unscanned needs-scan;"
-	  "at c-1 s0; step unscanned needs-scan" },
+	  "walk c2000@0 unscanned needs-scan; at c-1 s0; step unscanned needs-scan" },
 	/* CFA and RA are found, but FP is not. */
 	{ "a step is made as a whole",
 	  "fn c0 sp+16 (A+0) (c-8); at c4 s0; s8=c4; A=s4000; walk c4@0 stack-fault;"
