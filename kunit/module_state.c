@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The state of the module. See module_state.h. */
-#include <kunit/test.h>
 #include <linux/cpumask.h>
 #include <linux/jiffies.h>
 #include <linux/sched.h>

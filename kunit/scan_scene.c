@@ -1,23 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* The scene in which the suites of the task side run. See scan_scene.h. */
-#include <kunit/test.h>
-#include <linux/file.h>
-#include <linux/fs.h>
-#include <linux/jiffies.h>
-#include <linux/kthread.h>
-#include <linux/mm.h>
-#include <linux/mman.h>
 #include <linux/mount.h>
-#include <linux/sched/mm.h>
 #include <linux/seq_buf.h>
-#include <linux/task_work.h>
 
-#include "map/event.h"
-#include "map/process.h"
-#include "map/scan.h"
-#include "module_state.h"
 #include "scan_scene.h"
-#include "sframe_arch.h"
 #include "user_arch.h"
 
 /* ---- the image ---- */
@@ -182,12 +168,11 @@ long user_mremap(unsigned long addr, unsigned long len, unsigned long new_len, u
 
 void expect_counted(struct kunit *test, const char *want)
 {
-	struct scan_scene *scene = test->priv;
 	char got[COUNTERS_TEXT];
 
-	counters_text(&scene->since, got);
+	counters_text(&scene_of(test)->since, got);
 	KUNIT_EXPECT_STREQ(test, got, want);
-	counters_read(&scene->since);
+	counters_read(&scene_of(test)->since);
 }
 
 static unsigned long round_to_page(unsigned long addr)
@@ -414,13 +399,12 @@ struct image *another_image(struct kunit *test)
 
 void patch_file(struct kunit *test, loff_t at, u64 value, unsigned int len)
 {
-	struct scan_scene *scene = test->priv;
 	u8 bytes[8];
 	unsigned int i;
 
 	for (i = 0; i < len; i++)
 		bytes[i] = value >> (8 * i);
-	KUNIT_ASSERT_EQ(test, len, kernel_write(scene->image.file, bytes, len, &at));
+	KUNIT_ASSERT_EQ(test, len, kernel_write(scene_of(test)->image.file, bytes, len, &at));
 }
 
 struct mm_struct *new_process(struct kunit *test)

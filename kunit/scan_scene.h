@@ -37,13 +37,30 @@
 #define SCAN_SCENE_H
 
 #include <kunit/test.h>
+#include <linux/cred.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/jiffies.h>
+#include <linux/kthread.h>
+#include <linux/magic.h>
+#include <linux/mm.h>
+#include <linux/mman.h>
+#include <linux/pagemap.h>
+#include <linux/sched/mm.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/task_work.h>
+#include <linux/uaccess.h>
 
-#include "module_state.h"
 #include "common.h"
+#include "map/event.h"
+#include "map/map.h"
+#include "map/process.h"
+#include "map/scan.h"
+#include "module_state.h"
 #include "section_builder.h"
-#include "scan_scene.h"
-
-struct file;
+#include "sframe_arch.h"
+#include "walk/user.h"
 
 #define IMAGE_PAGES	5
 #define IMAGE_CODE	1
@@ -98,15 +115,8 @@ void user_map_file(struct kunit *test, struct file *file, unsigned long addr,
 /* 28 bytes of header, 16 of entry, 5 of attribute; a row's words are at 51. */
 #define ROW_WORDS	51
 
-struct mm_struct;
-struct sframe_header;
-struct sframe_reader;
-struct sframe_row;
-
 typedef int (*find_row_t)(const struct sframe_header *hdr, struct sframe_reader *rd, u64 pc,
 			  struct sframe_row *row);
-struct sfu_map;
-struct sfu_process;
 
 /* The fixture of the task side's tests. */
 struct scan_scene {
@@ -123,12 +133,15 @@ int scan_scene_init(struct kunit *test);
 void run_steps(struct kunit *test, const char *script);
 void run_script(struct kunit *test);
 
+static inline struct scan_scene *scene_of(struct kunit *test)
+{
+	return test->priv;
+}
+
 /* The address of a page of the area. */
 static inline unsigned long page(struct kunit *test, unsigned int nr)
 {
-	struct scan_scene *scene = test->priv;
-
-	return scene->area + nr * PAGE_SIZE;
+	return scene_of(test)->area + nr * PAGE_SIZE;
 }
 
 void map_image(struct kunit *test);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* KUnit tests of compiled tables: at each address the table has the row that the decoder finds. */
-#include <kunit/test.h>
 #include <linux/sizes.h>
 
 #include "common.h"

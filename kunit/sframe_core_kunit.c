@@ -6,7 +6,6 @@
  * an oops. An answer of the decoder is compared as a text: the row's (section_builder.h), or
  * "none", "signal", "unreadable", "budget", "bad DEFECT" or "refused DEFECT".
  */
-#include <kunit/test.h>
 #include <linux/bits.h>
 #include <linux/limits.h>
 #include <linux/mm.h>

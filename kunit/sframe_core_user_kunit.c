@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* KUnit tests of the decoder: sections in mappings of a process. */
-#include <kunit/test.h>
 #include <linux/mm.h>
 
 #include "section_builder.h"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* KUnit tests of sframe_elf.c: ELF headers by hand, each with the place of the section. */
-#include <kunit/test.h>
-
 #include "common.h"
 #include "map/elf.h"
 #include "sframe_format.h"

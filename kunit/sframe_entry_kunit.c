@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* KUnit tests of x86: has the code that enters the kernel stored the registers of user mode? */
-#include <kunit/test.h>
 #include <linux/mm.h>
 #include <linux/ptrace.h>
 #include <linux/sched/task_stack.h>

@@ -1,15 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* KUnit tests of the events: new mappings and new processes. */
-#include <linux/mm.h>
-#include <linux/mman.h>
 #include <linux/perf_event.h>
-#include <linux/sched/mm.h>
-#include <linux/task_work.h>
 
-#include "common.h"
 #include "scan_scene.h"
-#include "map/event.h"
-#include "map/map.h"
 #include "map/process.h"
 
 /* New code of the process, as the kernel reports it. See scan_scene.h for the steps. */
@@ -90,13 +83,12 @@ static struct task_struct *make_child(struct kunit *test, const char *change)
 {
 	struct task_struct *child = kunit_kzalloc(test, sizeof(*child), GFP_KERNEL);
 	struct mm_struct *parent = current->mm;
-	struct scan_scene *scene = test->priv;
 
 	KUNIT_ASSERT_NOT_NULL(test, child);
 	raw_spin_lock_init(&child->pi_lock);
 	child->mm = new_process(test);
 	switch_process(child->mm);
-	image_map(test, &scene->image, scene->area);
+	image_map(test, &scene_of(test)->image, scene_of(test)->area);
 	run_steps(test, change);
 	switch_process(parent);
 	return child;

@@ -3,33 +3,21 @@
 #include <linux/backing-dev.h>
 #include <linux/blkdev.h>
 #include <linux/exportfs.h>
-#include <linux/fs.h>
-#include <linux/magic.h>
-#include <linux/mm.h>
-#include <linux/mman.h>
-#include <linux/sched/mm.h>
 
-#include "common.h"
 #include "scan_scene.h"
 #include "table/file.h"
 #include "map/keeps_fp.h"
-#include "map/map.h"
-#include "map/process.h"
 
 /* Lets the file of the image look as if it had changed @ago seconds before. */
 static void set_age(struct kunit *test, time64_t ago)
 {
-	struct scan_scene *scene = test->priv;
-
-	inode_set_ctime(file_inode(scene->image.file), ktime_get_real_seconds() - ago, 0);
+	inode_set_ctime(file_inode(scene_of(test)->image.file), ktime_get_real_seconds() - ago, 0);
 }
 
 /* Like set_age(), but for the same time whenever it is called. */
 static void set_changed(struct kunit *test, time64_t at)
 {
-	struct scan_scene *scene = test->priv;
-
-	inode_set_ctime(file_inode(scene->image.file), at, 0);
+	inode_set_ctime(file_inode(scene_of(test)->image.file), at, 0);
 }
 
 static bool identify(struct kunit *test, struct sfu_file_id *id)
@@ -191,7 +179,6 @@ static void file_identify_changed(struct kunit *test)
 	time64_t before = ktime_get_real_seconds() - 1000;
 	struct sfu_code_id code = { .size = PAGE_SIZE }, other;
 	struct sfu_code_facts facts = { .section_off = 7 }, found;
-	struct scan_scene *scene = test->priv;
 
 	map_image(test);
 	set_changed(test, before);
@@ -210,7 +197,7 @@ static void file_identify_changed(struct kunit *test)
 	set_changed(test, before + 1);
 	KUNIT_ASSERT_TRUE(test, identify(test, &code.file));
 	KUNIT_EXPECT_FALSE_MSG(test, sfu_file_find(&code, &found), "time of the change");
-	image_fill(test, &scene->image, IMAGE_PAGES, 1);
+	image_fill(test, &scene_of(test)->image, IMAGE_PAGES, 1);
 	set_changed(test, before);
 	KUNIT_ASSERT_TRUE(test, identify(test, &code.file));
 	KUNIT_EXPECT_FALSE_MSG(test, sfu_file_find(&code, &found), "size of the file");
@@ -341,9 +328,8 @@ static void scan_with_facts_of_low_code(struct kunit *test)
 static void scan_with_facts_of_no_section(struct kunit *test)
 {
 	time64_t at = ktime_get_real_seconds() - 1000;
-	struct scan_scene *scene = test->priv;
 
-	scene->image.ehdr.e_phnum = IMAGE_PH_SFRAME;
+	scene_of(test)->image.ehdr.e_phnum = IMAGE_PH_SFRAME;
 	map_image(test);
 	set_changed(test, at);
 	expect_scanned(test, PLAIN, "scan.runs");

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* KUnit tests of hooks, sframe_hook.c: which functions can be hooked, and what is called. */
-#include <kunit/test.h>
 #include <linux/ftrace.h>
 
 #include "common.h"

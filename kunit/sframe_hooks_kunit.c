@@ -7,23 +7,12 @@
  * image's code. By SFrame the stack here is "10 100 200"; the kernel, by frame pointers, finds "10
  * 500 600".
  */
-#include <kunit/test.h>
-#include <linux/mm.h>
-#include <linux/mman.h>
 #include <linux/moduleparam.h>
 #include <linux/perf_event.h>
-#include <linux/sched.h>
 #include <linux/sched/task_stack.h>
 #include <linux/seq_buf.h>
-#include <linux/task_work.h>
-#include <linux/uaccess.h>
 
 #include "compat.h"
-#include "module_state.h"
-#include "common.h"
-#include "map/map.h"
-#include "map/process.h"
-#include "map/scan.h"
 #include "sframe_trace.h"
 #include "walk/walk.h"
 #include "user_arch.h"
@@ -57,6 +46,11 @@ struct hooks_scene {
 	char				traced[TEXT];
 };
 
+static struct hooks_scene *hooks_of(struct kunit *test)
+{
+	return test->priv;
+}
+
 static unsigned long code(struct kunit *test, unsigned long off)
 {
 	return page(test, IMAGE_CODE) + off;
@@ -84,7 +78,6 @@ static unsigned long stack_at(struct kunit *test)
  */
 static void make_stack(struct kunit *test)
 {
-	struct hooks_scene *scene = test->priv;
 	unsigned long start = page(test, STACK_PAGE), sp = stack_at(test), fp = sp + 0x800;
 
 	KUNIT_ASSERT_EQ(test, start, vm_mmap(NULL, start, 2 * PAGE_SIZE, PROT_READ | PROT_WRITE,
@@ -94,15 +87,13 @@ static void make_stack(struct kunit *test)
 	put_words(test, sp + 32, 0, 0);
 	put_words(test, fp, fp + 16, code(test, 0x500));
 	put_words(test, fp + 16, 0, code(test, 0x600));
-	user_regs(&scene->regs, code(test, 0x10), sp, fp);
+	user_regs(&hooks_of(test)->regs, code(test, 0x10), sp, fp);
 }
 
 /* Without a frame pointer the kernel's own stack is the sampled address only. */
 static void lose_fp(struct kunit *test)
 {
-	struct hooks_scene *scene = test->priv;
-
-	user_regs(&scene->regs, code(test, 0x10), stack_at(test), 0);
+	user_regs(&hooks_of(test)->regs, code(test, 0x10), stack_at(test), 0);
 }
 
 static void on_walk(void *data, unsigned long ip, unsigned long stop_ip,
@@ -140,10 +131,8 @@ static int hooks_scene_init(struct kunit *test)
 
 static void scan_at_once(struct kunit *test)
 {
-	struct hooks_scene *scene = test->priv;
-
 	KUNIT_ASSERT_EQ(test, 0, sfu_processes_scan(current->mm));
-	counters_read(&scene->scan.since);
+	counters_read(&hooks_of(test)->scan.since);
 }
 
 /* ---- a sample, and a deferred stack ---- */
@@ -156,17 +145,13 @@ static void count(struct hooks_scene *scene)
 
 static void expect_sample_counted(struct kunit *test, const char *want)
 {
-	struct hooks_scene *scene = test->priv;
-
-	KUNIT_EXPECT_STREQ(test, scene->counted, want);
+	KUNIT_EXPECT_STREQ(test, hooks_of(test)->counted, want);
 }
 
 static void expect_traced(struct kunit *test, const char *want)
 {
-	struct hooks_scene *scene = test->priv;
-
-	KUNIT_EXPECT_STREQ(test, scene->traced, want);
-	scene->traced[0] = '\0';
+	KUNIT_EXPECT_STREQ(test, hooks_of(test)->traced, want);
+	hooks_of(test)->traced[0] = '\0';
 }
 
 #define POISON	0xdeadULL
@@ -225,9 +210,7 @@ static void sample_in(struct kunit *test, unsigned int flags, bool is_interrupt,
 
 static void expect_stored(struct kunit *test, const char *want)
 {
-	struct hooks_scene *scene = test->priv;
-
-	expect_frames(test, scene->entry->ip, scene->entry->nr, want);
+	expect_frames(test, hooks_of(test)->entry->ip, hooks_of(test)->entry->nr, want);
 }
 
 static void sample(struct kunit *test, const char *want, const char *counted)
@@ -244,19 +227,18 @@ static void sample(struct kunit *test, const char *want, const char *counted)
 static int defer(struct kunit *test, unsigned int flags, unsigned int max, const char *want)
 {
 	struct pt_regs *regs = task_pt_regs(current), saved = *regs;
-	struct hooks_scene *scene = test->priv;
 	unsigned long entries[MAX_FRAMES];
 	struct unwind_stacktrace trace = { .nr = 99, .entries = entries };
 	unsigned int old;
 	int err;
 
 	memset64((u64 *)entries, POISON, MAX_FRAMES);
-	*regs = scene->regs;
+	*regs = hooks_of(test)->regs;
 	old = become(flags);
 	err = unwind_user(&trace, max);
 	become(old);
 	*regs = saved;
-	count(scene);
+	count(hooks_of(test));
 	expect_frames(test, entries, trace.nr, want);
 	return err;
 }
@@ -282,18 +264,14 @@ struct decline_case {
 
 static void make_compat(struct kunit *test)
 {
-	struct hooks_scene *scene = test->priv;
-
 	lose_fp(test);
-	user_regs_make_compat(&scene->regs);
+	user_regs_make_compat(&hooks_of(test)->regs);
 }
 
 static void make_kernel(struct kunit *test)
 {
-	struct hooks_scene *scene = test->priv;
-
 	lose_fp(test);
-	user_regs_make_kernel(&scene->regs);
+	user_regs_make_kernel(&hooks_of(test)->regs);
 }
 
 static void have_no_section(struct kunit *test)
@@ -361,12 +339,11 @@ static void sample_declined(struct kunit *test)
 {
 	const struct decline_case *c = test->param_value;
 	struct perf_callchain_entry_ctx ctx = { .max_stack = MAX_FRAMES };
-	struct hooks_scene *scene = test->priv;
 
 	prepare(test);
 	sample_in(test, c->flags, c->flags & PF_VCPU, &ctx);
 	expect_stored(test, c->sampled);
-	KUNIT_EXPECT_EQ(test, ctx.nr, scene->entry->nr);
+	KUNIT_EXPECT_EQ(test, ctx.nr, hooks_of(test)->entry->nr);
 	expect_sample_counted(test, c->counted);
 	expect_traced(test, "");
 }
@@ -401,14 +378,13 @@ static void sample_without_section_in_new_code(struct kunit *test)
 	have_no_section(test);
 	scan_at_once(test);
 	run_steps(test, "other 16");
-	user_regs(&((struct hooks_scene *)test->priv)->regs,
+	user_regs(&hooks_of(test)->regs,
 		  page(test, OTHER_PAGE + IMAGE_CODE), 0, 0);
 	sample(test, "10000", "declined.no-section scan.requests");
 }
 
 static struct sfu_process *add_new_process(struct kunit *test)
 {
-	struct hooks_scene *scene = test->priv;
 	struct sfu_process *process;
 
 	rcu_read_lock();
@@ -416,7 +392,7 @@ static struct sfu_process *add_new_process(struct kunit *test)
 	rcu_read_unlock();
 	KUNIT_ASSERT_NOT_NULL(test, process);
 	KUNIT_ASSERT_EQ(test, 0, sfu_scan(process, SFU_SCAN_NEW_CODE));
-	counters_read(&scene->scan.since);
+	counters_read(&hooks_of(test)->scan.since);
 	return process;
 }
 
@@ -476,24 +452,19 @@ static void nothing(struct kunit *test)
 
 static void lose_stack(struct kunit *test)
 {
-	struct hooks_scene *scene = test->priv;
-
-	user_regs(&scene->regs, code(test, 0x10), page(test, NO_PAGE), 0);
+	user_regs(&hooks_of(test)->regs, code(test, 0x10), page(test, NO_PAGE), 0);
 }
 
 static void enter_plain_code(struct kunit *test)
 {
-	struct hooks_scene *scene = test->priv;
 	unsigned long sp = stack_at(test);
 
-	user_regs(&scene->regs, page(test, OTHER_PAGE + IMAGE_CODE), sp, sp + 0x800);
+	user_regs(&hooks_of(test)->regs, page(test, OTHER_PAGE + IMAGE_CODE), sp, sp + 0x800);
 }
 
 static void enter_no_code(struct kunit *test)
 {
-	struct hooks_scene *scene = test->priv;
-
-	user_regs(&scene->regs, page(test, NO_PAGE), stack_at(test), 0);
+	user_regs(&hooks_of(test)->regs, page(test, NO_PAGE), stack_at(test), 0);
 }
 
 static void return_to_no_code(struct kunit *test)
@@ -575,12 +546,10 @@ static void sample_stop(struct kunit *test)
 /* The first sample requests a scan, and later samples use its result. */
 static void sample_first(struct kunit *test)
 {
-	struct hooks_scene *scene = test->priv;
-
 	sample(test, "10", "walks stop.unscanned first.unscanned depth.unscanned scan.requests");
 	/* On its way to user mode. */
 	task_work_run();
-	counters_read(&scene->scan.since);
+	counters_read(&hooks_of(test)->scan.since);
 	sample(test, BY_SFRAME, WHOLE);
 }
 

@@ -1,18 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* KUnit tests of sframe_jit.c: tables for code that one process makes. */
-#include <linux/cred.h>
-#include <linux/jiffies.h>
-#include <linux/mm.h>
-#include <linux/sched/mm.h>
-#include <linux/slab.h>
-
 #include <uapi/sframe_unwind.h>
 
-#include "common.h"
 #include "scan_scene.h"
-#include "sframe_arch.h"
 #include "table/table.h"
-#include "map/process.h"
 #include "sframe_stats.h"
 #include "table/wanted.h"
 
@@ -154,7 +145,7 @@ static int jit_scene_init(struct kunit *test)
 
 	if (err)
 		return err;
-	((struct scan_scene *)test->priv)->run_own_step = run_jit_step;
+	scene_of(test)->run_own_step = run_jit_step;
 	return kunit_add_action_or_reset(test, free_tables, NULL);
 }
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* KUnit tests of the process map, built by hand: ranges and sections found by their addresses. */
-#include <kunit/test.h>
-
 #include "module_state.h"
 #include "common.h"
 

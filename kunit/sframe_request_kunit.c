@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* KUnit tests of requests to scan, and of the processes: the task that scans, and when. */
-#include <linux/kthread.h>
-#include <linux/mm.h>
-#include <linux/sched/mm.h>
-#include <linux/task_work.h>
-
 #include "scan_scene.h"
-#include "map/event.h"
-#include "map/map.h"
 #include "map/process.h"
 
 /* A sample of current misses something. Its irq work has run at the end. */

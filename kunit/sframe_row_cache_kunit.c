@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* KUnit tests of rows in one word, and of the row caches: walk/row_cache.c. */
-#include <kunit/test.h>
 #include <linux/preempt.h>
 
 #include "common.h"

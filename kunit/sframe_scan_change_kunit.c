@@ -1,16 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* KUnit tests of a scan: the process map when mappings change. */
-#include <linux/jiffies.h>
-#include <linux/mm.h>
-#include <linux/mman.h>
-#include <linux/sched/mm.h>
 #include <linux/timekeeping.h>
 
-#include "common.h"
 #include "scan_scene.h"
-#include "map/map.h"
-#include "map/process.h"
-#include "map/scan.h"
 
 static struct sfu_section *section_of_code(struct kunit *test)
 {

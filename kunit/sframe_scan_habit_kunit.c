@@ -1,17 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* KUnit tests of a scan: which code keeps frame pointers. */
-#include <linux/fs.h>
-#include <linux/mm.h>
-#include <linux/mman.h>
-#include <linux/pagemap.h>
-#include <linux/sched/mm.h>
-
-#include "common.h"
 #include "scan_scene.h"
-#include "sframe_arch.h"
-#include "map/map.h"
-#include "map/process.h"
-#include "map/scan.h"
 #include "user_arch.h"
 
 /* Bytes of a function. How it begins is in user_arch.h; instructions that do nothing follow. */
@@ -150,13 +139,12 @@ static void scan_marks_shared_memory(struct kunit *test)
  */
 static void scan_limits_habits(struct kunit *test)
 {
-	struct scan_scene *scene = test->priv;
 	unsigned int i;
 
 	expect_scanned(test, "nothing", "scan.runs");
-	image_write(test, &scene->image);
+	image_write(test, &scene_of(test)->image);
 	for (i = 0; i < 8; i++)
-		image_map(test, &scene->image, page(test, 8 * i));
+		image_map(test, &scene_of(test)->image, page(test, 8 * i));
 	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process_of(current->mm), SFU_SCAN_NEW_CODE));
 	for (i = 0; i < 8; i++)
 		KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, i),

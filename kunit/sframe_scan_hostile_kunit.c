@@ -1,19 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* KUnit tests of a scan: files that have wrong headers, are cut, or cannot be read now. */
-#include <linux/fs.h>
-#include <linux/magic.h>
-#include <linux/mm.h>
-#include <linux/mman.h>
-#include <linux/pagemap.h>
-#include <linux/sizes.h>
 #include <linux/uio.h>
 
-#include "common.h"
 #include "scan_scene.h"
-#include "map/map.h"
 #include "map/scan.h"
-#include "map/process.h"
-#include "walk/user.h"
 
 /* The file offset of a field of the ELF header, or of a program header. */
 #define EH(field)	offsetof(struct elf64_hdr, field)
@@ -77,8 +67,7 @@ static void scan_elf(struct kunit *test)
 /* Several fields are changed together. */
 static void scan_elf_wraps(struct kunit *test)
 {
-	struct scan_scene *scene = test->priv;
-	struct elf64_phdr *ph = scene->image.phdrs;
+	struct elf64_phdr *ph = scene_of(test)->image.phdrs;
 
 	ph[IMAGE_PH_DATA].p_vaddr = 0;
 	ph[IMAGE_PH_DATA].p_memsz = -1;
@@ -95,8 +84,7 @@ static void scan_elf_wraps(struct kunit *test)
 /* The section's program header is the last one that a scan reads, or comes after it. */
 static void scan_many_phdrs(struct kunit *test)
 {
-	struct scan_scene *scene = test->priv;
-	struct image *image = &scene->image;
+	struct image *image = &scene_of(test)->image;
 	const struct elf64_phdr section = image->phdrs[IMAGE_PH_SFRAME];
 	unsigned int nr;
 
@@ -132,14 +120,13 @@ static void scan_truncated(struct kunit *test)
 /* With any bit flipped a scan finds the right section or none. */
 static void scan_bit_flipped(struct kunit *test)
 {
-	struct scan_scene *scene = test->priv;
 	u8 headers[64 + 4 * 56];
 	char got[MAP_TEXT];
 	unsigned int bit;
 
 	map_image(test);
-	memcpy(headers, &scene->image.ehdr, 64);
-	memcpy(headers + 64, scene->image.phdrs, 4 * 56);
+	memcpy(headers, &scene_of(test)->image.ehdr, 64);
+	memcpy(headers + 64, scene_of(test)->image.phdrs, 4 * 56);
 	for (bit = 0; bit < 8 * sizeof(headers); bit++) {
 		patch_file(test, bit / 8, headers[bit / 8] ^ 1 << bit % 8, 1);
 		run_steps(test, "file 1 2 1 rx");
@@ -222,8 +209,7 @@ static void unwatch(void *data)
 
 static void watch_image(struct kunit *test)
 {
-	struct scan_scene *scene = test->priv;
-	struct file *file = scene->image.file;
+	struct file *file = scene_of(test)->image.file;
 	void *aops;
 
 	watch = (struct file_watch){
@@ -245,16 +231,13 @@ static void watch_image(struct kunit *test)
 /* Only files of a file system with a disk are read ahead. */
 static void pretend_disk(struct kunit *test)
 {
-	struct scan_scene *scene = test->priv;
-
-	file_inode(scene->image.file)->i_sb->s_magic = BTRFS_SUPER_MAGIC;
+	file_inode(scene_of(test)->image.file)->i_sb->s_magic = BTRFS_SUPER_MAGIC;
 }
 
 /* The folio of a page of the file, which is in the page cache. */
 static struct folio *get_folio(struct kunit *test, unsigned int nr)
 {
-	struct scan_scene *scene = test->priv;
-	struct folio *folio = filemap_get_folio(scene->image.file->f_mapping, nr);
+	struct folio *folio = filemap_get_folio(scene_of(test)->image.file->f_mapping, nr);
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR_OR_NULL(folio));
 	return folio;
@@ -262,17 +245,13 @@ static struct folio *get_folio(struct kunit *test, unsigned int nr)
 
 static void drop_from_cache(struct kunit *test, unsigned int first, unsigned int nr)
 {
-	struct scan_scene *scene = test->priv;
-
-	truncate_inode_pages_range(scene->image.file->f_mapping, first * PAGE_SIZE,
+	truncate_inode_pages_range(scene_of(test)->image.file->f_mapping, first * PAGE_SIZE,
 				   (first + nr) * PAGE_SIZE - 1);
 }
 
 static void load_again(struct kunit *test)
 {
-	struct scan_scene *scene = test->priv;
-
-	image_write(test, &scene->image);
+	image_write(test, &scene_of(test)->image);
 }
 
 /* Headers on page 0, section on page 3. */
@@ -320,8 +299,7 @@ static void scan_reads_ahead(struct kunit *test)
 /* One scan asks for 8 MiB at most, however large the section says it is. */
 static void scan_reads_ahead_bounded(struct kunit *test)
 {
-	struct scan_scene *scene = test->priv;
-	struct file *file = scene->image.file;
+	struct file *file = scene_of(test)->image.file;
 	struct sfu_prefault prefault = {};
 	loff_t size = i_size_read(file_inode(file));
 	unsigned int i;
@@ -359,8 +337,7 @@ static void scan_not_uptodate(struct kunit *test)
 /* Some kernels count the pages of hugetlbfs in another unit: no page of it is read. */
 static void scan_of_huge_pages(struct kunit *test)
 {
-	struct scan_scene *scene = test->priv;
-	struct super_block *sb = file_inode(scene->image.file)->i_sb;
+	struct super_block *sb = file_inode(scene_of(test)->image.file)->i_sb;
 	unsigned long magic = sb->s_magic;
 
 	map_image(test);
@@ -442,8 +419,6 @@ static void scan_with_userfaultfd(struct kunit *test)
 /* A scan does not read a file that cannot be read by system calls. */
 static void scan_not_for_kernel_read(struct kunit *test)
 {
-	struct scan_scene *scene = test->priv;
-
 	map_image(test);
 	watch_image(test);
 	set_reads(watch.original, watch.fops, false, false);
@@ -454,9 +429,9 @@ static void scan_not_for_kernel_read(struct kunit *test)
 
 	set_reads(watch.original, watch.fops, true, false);
 	run_steps(test, "file 1 2 1 rx");
-	scene->image.file->f_mode &= ~FMODE_READ;
+	scene_of(test)->image.file->f_mode &= ~FMODE_READ;
 	expect_scanned(test, PLAIN, "scan.runs");
-	scene->image.file->f_mode |= FMODE_READ;
+	scene_of(test)->image.file->f_mode |= FMODE_READ;
 	run_steps(test, "file 1 2 1 rx");
 	expect_scanned(test, SAME, "scan.runs");
 	KUNIT_EXPECT_EQ(test, 0, watch.reads);
@@ -465,11 +440,10 @@ static void scan_not_for_kernel_read(struct kunit *test)
 /* Two files claim places for their sections that overlap: the second is refused. */
 static void scan_sections_that_overlap(struct kunit *test)
 {
-	struct scan_scene *scene = test->priv;
 	struct image *other = another_image(test);
 
 	/* The first page of the other's section is the last one of the image's. */
-	scene->image.phdrs[IMAGE_PH_SFRAME].p_filesz = 2 * PAGE_SIZE;
+	scene_of(test)->image.phdrs[IMAGE_PH_SFRAME].p_filesz = 2 * PAGE_SIZE;
 	other->phdrs[IMAGE_PH_SFRAME].p_filesz = 2 * PAGE_SIZE;
 	map_image(test);
 	image_write(test, other);

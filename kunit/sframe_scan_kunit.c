@@ -1,16 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* KUnit tests of a scan: the process map of mappings that do not change. */
-#include <linux/fs.h>
-#include <linux/mm.h>
-#include <linux/mman.h>
-
-#include "common.h"
 #include "scan_scene.h"
-#include "sframe_arch.h"
-#include "map/map.h"
 #include "map/scan.h"
-#include "map/process.h"
-#include "walk/user.h"
 
 static const struct version_case {
 	const char	*name;
@@ -30,13 +21,12 @@ NAMED_CASES(version);
 static void scan_image(struct kunit *test)
 {
 	const struct version_case *c = test->param_value;
-	struct scan_scene *scene = test->priv;
 
-	image_section(&scene->image, c->version, c->flags, 3 * PAGE_SIZE);
+	image_section(&scene_of(test)->image, c->version, c->flags, 3 * PAGE_SIZE);
 	map_image(test);
 	expect_scanned(test, c->flags & SORTED ? SAME : PLAIN, "scan.runs");
 	if (c->flags & SORTED)
-		expect_rows(test, scene->area);
+		expect_rows(test, scene_of(test)->area);
 	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&sfu_held.processes));
 	KUNIT_EXPECT_EQ(test, !!(c->flags & SORTED), atomic_long_read(&sfu_held.sections));
 }
@@ -83,14 +73,13 @@ NAMED_CASES(address);
 static void scan_image_linked_for(struct kunit *test)
 {
 	const struct address_case *c = test->param_value;
-	struct scan_scene *scene = test->priv;
 	unsigned int i;
 
 	for (i = 0; i < IMAGE_PHDRS; i++)
-		scene->image.phdrs[i].p_vaddr += c->vaddr;
+		scene_of(test)->image.phdrs[i].p_vaddr += c->vaddr;
 	map_image(test);
 	expect_scanned(test, SAME, "scan.runs");
-	expect_rows(test, scene->area);
+	expect_rows(test, scene_of(test)->area);
 }
 
 /* Some linkers do not separate code: one segment holds everything. */
@@ -114,15 +103,14 @@ static void scan_one_segment(struct kunit *test)
 /* A segment may begin anywhere on its first page. */
 static void scan_code_not_at_page_start(struct kunit *test)
 {
-	struct scan_scene *scene = test->priv;
-	struct elf64_phdr *ph = &scene->image.phdrs[IMAGE_PH_CODE];
+	struct elf64_phdr *ph = &scene_of(test)->image.phdrs[IMAGE_PH_CODE];
 
 	ph->p_offset += 0x123;
 	ph->p_vaddr += 0x123;
 	ph->p_filesz -= 0x123;
 	map_image(test);
 	expect_scanned(test, SAME, "scan.runs");
-	expect_rows(test, scene->area);
+	expect_rows(test, scene_of(test)->area);
 }
 
 /* The section has 60 bytes; 28 are its header. */
@@ -147,23 +135,20 @@ NAMED_CASES(place);
 static void scan_section_at(struct kunit *test)
 {
 	const struct place_case *c = test->param_value;
-	struct scan_scene *scene = test->priv;
 
-	image_section(&scene->image, SFRAME_VERSION_3, BOTH, c->at);
+	image_section(&scene_of(test)->image, SFRAME_VERSION_3, BOTH, c->at);
 	map_image(test);
 	expect_scanned(test, c->want, "scan.runs");
-	expect_rows(test, scene->area);
+	expect_rows(test, scene_of(test)->area);
 }
 
 /* ld sizes the segment before it merges sections: up to 90 bytes too many, all zero. */
 static void scan_segment_longer_than_section(struct kunit *test)
 {
-	struct scan_scene *scene = test->priv;
-
-	scene->image.phdrs[IMAGE_PH_SFRAME].p_filesz += 90;
+	scene_of(test)->image.phdrs[IMAGE_PH_SFRAME].p_filesz += 90;
 	map_image(test);
 	expect_scanned(test, SAME, "scan.runs");
-	expect_rows(test, scene->area);
+	expect_rows(test, scene_of(test)->area);
 }
 
 /* ld leaves 28 zero bytes if there is nothing to merge. Such a section is examined once. */
@@ -182,10 +167,8 @@ static void scan_segment_all_zero(struct kunit *test)
 /* A header without functions is sound, but of no use. */
 static void scan_section_without_functions(struct kunit *test)
 {
-	struct scan_scene *scene = test->priv;
-
-	build_start(&scene->image.section, SFRAME_VERSION_3, BOTH, SFU_ARCH_ABI);
-	build_finish(&scene->image.section);
+	build_start(&scene_of(test)->image.section, SFRAME_VERSION_3, BOTH, SFU_ARCH_ABI);
+	build_finish(&scene_of(test)->image.section);
 	map_image(test);
 	expect_scanned(test, "1-3 none", "scan.runs");
 }
@@ -420,14 +403,13 @@ NAMED_CASES(segment);
 static void scan_segment(struct kunit *test)
 {
 	const struct segment_case *c = test->param_value;
-	struct scan_scene *scene = test->priv;
 
-	image_section(&scene->image, SFRAME_VERSION_3, BOTH, c->at);
+	image_section(&scene_of(test)->image, SFRAME_VERSION_3, BOTH, c->at);
 	map_image(test);
 	if (c->steps)
 		run_steps(test, c->steps);
 	else
-		KUNIT_ASSERT_EQ(test, 0, vfs_truncate(&scene->image.file->f_path, c->at));
+		KUNIT_ASSERT_EQ(test, 0, vfs_truncate(&scene_of(test)->image.file->f_path, c->at));
 	expect_scanned(test, LATE, "scan.runs");
 }
 

@@ -1,16 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* KUnit tests of a scan: other threads change the process at any time, or scan it, too. */
-#include <linux/jiffies.h>
-#include <linux/kthread.h>
-#include <linux/mm.h>
-#include <linux/mman.h>
-#include <linux/uaccess.h>
-
-#include "module_state.h"
-#include "common.h"
 #include "scan_scene.h"
-#include "map/event.h"
-#include "map/process.h"
 
 /* A thread that changes the process. */
 struct storm {

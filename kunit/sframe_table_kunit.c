@@ -24,21 +24,11 @@
  *	own-section		the image has a section
  *	map-vdso, load-vdso	code without a file at page 8; loads a table for it
  */
-#include <linux/cred.h>
-#include <linux/fs.h>
-#include <linux/mm.h>
-#include <linux/slab.h>
-
 #include <uapi/sframe_unwind.h>
 
-#include "module_state.h"
-#include "common.h"
 #include "scan_scene.h"
-#include "sframe_arch.h"
 #include "table/file.h"
-#include "map/process.h"
 #include "walk/row_cache.h"
-#include "map/scan.h"
 #include "table/table.h"
 #include "user_arch.h"
 
@@ -104,10 +94,9 @@ static const struct build *good_table(struct kunit *test)
 
 static struct sfu_table_source good_source(struct kunit *test)
 {
-	struct scan_scene *scene = test->priv;
 	const struct build *b = good_table(test);
 
-	return source_of(test, &scene->image, b->bytes, b->len);
+	return source_of(test, &scene_of(test)->image, b->bytes, b->len);
 }
 
 /* Loads a table. Returns the error. The message is not empty exactly if there is one. */
@@ -233,11 +222,10 @@ static struct {
 
 static struct image *image_of(struct kunit *test, char letter)
 {
-	struct scan_scene *scene = test->priv;
 	struct image **other = &made.others[letter - 'B'];
 
 	if (letter == 'A')
-		return &scene->image;
+		return &scene_of(test)->image;
 	if (!*other) {
 		*other = another_image(test);
 		(*other)->ehdr.e_phnum = 3;
@@ -321,7 +309,6 @@ static void have_own_section(struct kunit *test)
 /* Return: false if the step is not one of these. */
 static bool run_table_step(struct kunit *test, const char *step)
 {
-	struct scan_scene *scene = test->priv;
 	struct sframe_file entry = {};
 	unsigned int n, k, slot;
 	char letter, word[10];
@@ -370,7 +357,7 @@ static bool run_table_step(struct kunit *test, const char *step)
 	else if (sscanf(step, "incomplete %u", &n) == 1)
 		KUNIT_EXPECT_EQ(test, n, is_map_incomplete());
 	else if (sscanf(step, "changed %ld %u", &nr, &n) == 2)
-		inode_set_ctime(file_inode(scene->image.file), nr, n);
+		inode_set_ctime(file_inode(scene_of(test)->image.file), nr, n);
 	else if (sscanf(step, "files %u", &n) == 1)
 		KUNIT_EXPECT_EQ(test, n, sfu_table_list(&entry) ?: entry.nr_files);
 	else if (sscanf(step, "map %c %u", &letter, &n) == 2 && letter == 'B')
@@ -546,7 +533,6 @@ static void table_placed(struct kunit *test)
 {
 	const struct place_case *c = test->param_value;
 	struct sfu_table_source source = good_source(test);
-	struct scan_scene *scene = test->priv;
 
 	source.addr += c->bias;
 	source.segments = c->segments;
@@ -555,19 +541,18 @@ static void table_placed(struct kunit *test)
 	expect_scanned(test, c->want, "scan.runs");
 	if (!strcmp(c->want, PLAIN))
 		return;
-	expect_resident_rows(test, scene->area);
+	expect_resident_rows(test, scene_of(test)->area);
 	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&sfu_held.sections));
 	/* A part of the code is mapped: from its second page on. */
 	run_steps(test, "unmap 1 1");
 	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
-	expect_resident_row(test, scene->area + 2 * PAGE_SIZE, ROW);
+	expect_resident_row(test, scene_of(test)->area + 2 * PAGE_SIZE, ROW);
 }
 
 /* Each look-up in a table has the same cost, and finds the function, too. */
 static void table_look_up(struct kunit *test)
 {
-	struct scan_scene *scene = test->priv;
-	const u64 code = scene->area + PAGE_SIZE, last = code + 2 * PAGE_SIZE - 1;
+	const u64 code = scene_of(test)->area + PAGE_SIZE, last = code + 2 * PAGE_SIZE - 1;
 	struct sfu_lookup lookup = { .rd.budget = SFU_TABLE_COST - 1 };
 	struct sfu_section *section;
 	struct sframe_row row;
@@ -675,8 +660,7 @@ NAMED_CASES(change);
 static bool change_file(struct kunit *test)
 {
 	const struct change_case *c = test->param_value;
-	struct scan_scene *scene = test->priv;
-	struct inode *inode = file_inode(scene->image.file);
+	struct inode *inode = file_inode(scene_of(test)->image.file);
 
 	if (c->size)
 		i_size_write(inode, i_size_read(inode) + 1);
@@ -689,8 +673,7 @@ static void table_of_changed_file(struct kunit *test)
 {
 	struct sfu_table_source source = good_source(test);
 	const struct change_case *c = test->param_value;
-	struct scan_scene *scene = test->priv;
-	struct inode *inode = file_inode(scene->image.file);
+	struct inode *inode = file_inode(scene_of(test)->image.file);
 	struct sframe_file entry = {};
 	bool has_changed;
 	long held;
@@ -708,7 +691,7 @@ static void table_of_changed_file(struct kunit *test)
 	run_steps(test, "scan " TABLE);
 	/* The opposite change, after a scan. */
 	i_size_write(inode, i_size_read(inode) - c->size);
-	age(&scene->image);
+	age(&scene_of(test)->image);
 	expect_scanned(test, has_changed ? PLAIN : TABLE, "scan.runs");
 }
 
@@ -716,9 +699,8 @@ static void table_of_changed_file(struct kunit *test)
 static void table_of_file_written_now(struct kunit *test)
 {
 	struct sfu_table_source source;
-	struct scan_scene *scene = test->priv;
 
-	inode_set_ctime(file_inode(scene->image.file), ktime_get_real_seconds() + 1, 0);
+	inode_set_ctime(file_inode(scene_of(test)->image.file), ktime_get_real_seconds() + 1, 0);
 	source = good_source(test);
 	KUNIT_EXPECT_EQ(test, -EAGAIN, load(test, &source));
 }
@@ -736,7 +718,6 @@ static void table_refused(struct kunit *test)
 		{ "of another machine", -EBADMSG }, { "no function", -EBADMSG },
 		{ "a row that is cut", -EBADMSG }, { "more than fits", -ENOSPC },
 	};
-	struct scan_scene *scene = test->priv;
 	struct build *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
 	struct sframe_segment segment = code_segment;
 	struct sfu_table_source source;
@@ -755,7 +736,7 @@ static void table_refused(struct kunit *test)
 		}
 		if (i == 5)
 			b->bytes[8] = 0;
-		source = source_of(test, &scene->image, b->bytes, b->len - (i == 6));
+		source = source_of(test, &scene_of(test)->image, b->bytes, b->len - (i == 6));
 		segment.addr = i == 1 ? TASK_SIZE_MAX : code_segment.addr;
 		source.segments = &segment;
 		source.nr_segments = i > 0;
@@ -763,7 +744,7 @@ static void table_refused(struct kunit *test)
 			source.addr = TASK_SIZE_MAX;
 		KUNIT_EXPECT_EQ_MSG(test, cases[i].err, load(test, &source), "%s", cases[i].what);
 	}
-	KUNIT_EXPECT_EQ(test, -ENOENT, sfu_table_drop(file_inode(scene->image.file)));
+	KUNIT_EXPECT_EQ(test, -ENOENT, sfu_table_drop(file_inode(scene_of(test)->image.file)));
 	run_steps(test, "scan " PLAIN);
 }
 
@@ -771,7 +752,6 @@ static void table_refused(struct kunit *test)
 
 static void table_shared(struct kunit *test)
 {
-	struct scan_scene *scene = test->priv;
 	struct image *image = another_image(test);
 	struct sfu_table_source source;
 	struct sframe_file entry = {};
@@ -788,7 +768,7 @@ static void table_shared(struct kunit *test)
 	expect_scanned(test, TABLE, "scan.runs");
 
 	KUNIT_EXPECT_EQ(test, 0, sfu_table_list(&entry));
-	KUNIT_EXPECT_EQ(test, entry.ino, file_inode(scene->image.file)->i_ino);
+	KUNIT_EXPECT_EQ(test, entry.ino, file_inode(scene_of(test)->image.file)->i_ino);
 	KUNIT_EXPECT_EQ(test, entry.nr_functions, 1);
 	KUNIT_EXPECT_EQ(test, entry.nr_files, 2);
 	KUNIT_EXPECT_EQ(test, entry.nr_users, 1);
@@ -808,10 +788,9 @@ struct bare_file {
 static struct bare_file *bare_file(struct kunit *test)
 {
 	struct bare_file *bare = kunit_kzalloc(test, sizeof(*bare), GFP_KERNEL);
-	struct scan_scene *scene = test->priv;
 
 	KUNIT_ASSERT_NOT_NULL(test, bare);
-	bare->inode.i_sb = file_inode(scene->image.file)->i_sb;
+	bare->inode.i_sb = file_inode(scene_of(test)->image.file)->i_sb;
 	inode_set_ctime(&bare->inode, -1000, 1);
 	bare->file.f_inode = &bare->inode;
 	return bare;
@@ -856,26 +835,24 @@ static void table_none_of_many(struct kunit *test)
 static void table_none_makes_room(struct kunit *test)
 {
 	struct bare_file *bare = bare_file(test);
-	struct scan_scene *scene = test->priv;
 	long held = atomic_long_read(&sfu_held.tables);
 
 	sfu_table_memory = 1;
 	load_nones(test, bare, SZ_1M / 64);
 	KUNIT_EXPECT_LE(test, atomic_long_read(&sfu_held.tables), held + SZ_1M + PAGE_SIZE);
 	KUNIT_EXPECT_GT(test, atomic_long_read(&sfu_held.tables), SZ_512K);
-	KUNIT_EXPECT_EQ(test, 0, load_large(test, &scene->image, SZ_512K, 1));
+	KUNIT_EXPECT_EQ(test, 0, load_large(test, &scene_of(test)->image, SZ_512K, 1));
 	KUNIT_EXPECT_TRUE(test, bare_has_none(bare, SZ_1M / 64));
 }
 
 /* What a walk has found by one mapping of a table, it knows by others, in all processes. */
 static void table_has_number(struct kunit *test)
 {
-	struct scan_scene *scene = test->priv;
 	const struct sfu_section *first, *second;
 	u64 number;
 
 	load_good(test);
-	image_map(test, &scene->image, page(test, 8));
+	image_map(test, &scene_of(test)->image, page(test, 8));
 	expect_scanned(test, "1-3 ready by table at 0, 9-11 ready by table at 8", "scan.runs");
 	first = section_at(test, 1);
 	second = section_at(test, 9);

@@ -9,8 +9,6 @@
 #include <linux/ptrace.h>
 #include <linux/vmalloc.h>
 
-#include "common.h"
-#include "user_arch.h"
 #include "walk_scene.h"
 
 /* The budget is 56,000. An entry of 3 numbers costs 40, a row of 2 numbers 24. */
@@ -46,12 +44,10 @@ static void expect_costly_step(struct kunit *test, u32 least, u32 reads, u32 byt
  */
 static void bounds_step_by_registers(struct kunit *test)
 {
-	struct walk_scene *scene = test->priv;
-
 	run_walk_steps(test, "fn c0 (A+8) (A+24) (A+16); put b100 stub; at b100 s1000;"
 		       "context s1000 c4 s0 0 s40; s48=s80,c800,sc0");
-	scene->section_size = PAGE_SIZE;
-	begin_counting(scene);
+	scene_of(test)->section_size = PAGE_SIZE;
+	begin_counting(scene_of(test));
 	KUNIT_EXPECT_TRUE(test, next_frame(test));
 	/* Lower bound: one word of the context, which leads to three words of the stack. */
 	expect_costly_step(test, 4 * 8, 6, 6 * 8);
@@ -64,13 +60,11 @@ static void bounds_step_by_registers(struct kunit *test)
  */
 static void bounds_step_past_plt(struct kunit *test)
 {
-	struct walk_scene *scene = test->priv;
-
 	run_walk_steps(test, NO_ROW "call b210 b400; put b400 plt b800; b800=b0; put b100 stub;"
 		       "at b100 s1000; context s1000 b10 s0 s20");
-	scene->section_size = PAGE_SIZE;
+	scene_of(test)->section_size = PAGE_SIZE;
 	word(test, CONTEXT + context_register(R_B), bare(test, 0x300));
-	begin_counting(scene);
+	begin_counting(scene_of(test));
 	KUNIT_EXPECT_TRUE(test, next_frame(test));
 	/* Lower bound: IP, RA and FP, a call, the slot, and the word that the slot names. */
 	expect_costly_step(test, 3 * 8 + 4 + 4 + 8, MOST_FRAME_READS, MOST_FRAME_BYTES);
@@ -157,8 +151,7 @@ static u32 expect_bounded(struct kunit *test, u32 reads, u32 bytes)
 static void bounds_walk_rows(struct kunit *test)
 {
 	u8 *bytes = large_section(test, 1, 5 + 4 * 65535);
-	struct walk_scene *scene = test->priv;
-	s64 start = code(test, 0) - 0xe000 - scene->section;
+	s64 start = code(test, 0) - 0xe000 - scene_of(test)->section;
 	u32 i;
 
 	memcpy(bytes + 28, &start, 8);
@@ -183,10 +176,9 @@ static void bounds_walk_unsorted(struct kunit *test)
 static void bounds_walk_many_frames(struct kunit *test)
 {
 	const u32 nr = 56000 / COSTLY_STEP;
-	struct walk_scene *scene = test->priv;
 
 	costly_section(test);
-	scene->section_size = PAGE_SIZE;
+	scene_of(test)->section_size = PAGE_SIZE;
 	recursion_scene(test, STACK_SIZE / 16);
 	/* The rest of the budget pays for a part of the last look-up. */
 	expect_within(test, "callers", expect_bounded(test, 58 * nr + 58, 271 * nr + 271), 20, nr);

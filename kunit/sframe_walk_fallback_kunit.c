@@ -229,7 +229,7 @@ NAMED_CASES(script);
 
 static struct sfu_range *bare_range(struct kunit *test)
 {
-	return &((struct walk_scene *)test->priv)->map->ranges[1];
+	return &scene_of(test)->map->ranges[1];
 }
 
 #define FOLLOWED	"b210@30,fp?"
@@ -341,7 +341,6 @@ static void fallback_link_elsewhere(struct kunit *test)
 	const struct call_case *c = test->param_value;
 	bool is_call = c->calls || c->calls_other;
 	unsigned long to = code(test, 0x1000);
-	struct walk_scene *scene = test->priv;
 
 	run_walk_steps(test, NO_ROW);
 	build_file(code_range(test), (const struct file *)test);
@@ -351,10 +350,10 @@ static void fallback_link_elsewhere(struct kunit *test)
 	}
 	store_call(test, plain_call(), bare(test, 0x210), bare(test, 0));
 	store_call(test, c, code(test, 0x20), to);
-	set_register(&scene->regs, R_B, SIGN(code(test, 0x20)));
+	set_register(&scene_of(test)->regs, R_B, SIGN(code(test, 0x20)));
 	expect_step(test, PUSHED_BY_CALL ? FOLLOWED : is_call ? "c20@0" : "nodata");
 	store_call(test, c, code(test, 0x1020), to);
-	set_register(&scene->regs, R_B, code(test, 0x1020));
+	set_register(&scene_of(test)->regs, R_B, code(test, 0x1020));
 	expect_step(test, PUSHED_BY_CALL ? FOLLOWED : is_call ? "c1020@0" : "nodata", "has no row");
 	record(test, 0x20, 0, code(test, 0x1020));
 	expect_step(test, is_call && !PUSHED_BY_CALL ? "c1020@30,fp?" : "nodata", "it is the same");
@@ -368,7 +367,6 @@ static void fallback_link_elsewhere(struct kunit *test)
  */
 static void fallback_in_plt(struct kunit *test)
 {
-	struct walk_scene *scene = test->priv;
 	u32 i, off;
 
 	if (PUSHED_BY_CALL)
@@ -390,7 +388,7 @@ static void fallback_in_plt(struct kunit *test)
 			if (!c->jumps && off >= c->at && c->at)
 				is_in = off < end;
 			sample(test, bare(test, 0x400 + off), stack(test, 0), stack(test, 0x20));
-			set_register(&scene->regs, R_B, SIGN(code(test, 0x50)));
+			set_register(&scene_of(test)->regs, R_B, SIGN(code(test, 0x50)));
 			scnprintf(want, sizeof(want), "b%x@0 %s", 0x400 + off,
 				  is_in ? "c50@0 c90@10 complete" : "nodata");
 			expect_walk(test, want, "%s, at %u", c->name, off);
@@ -490,7 +488,6 @@ NAMED_CASES(sampled);
 static void fallback_by_code(struct kunit *test)
 {
 	const struct sampled_case *c = test->param_value;
-	struct walk_scene *scene = test->priv;
 	/* Not aligned to 16 in the stack, so that an unaligned CFA would be refused. */
 	const unsigned long words[] = { bare(test, 0x210), bare(test, 0x310), bare(test, 0x410) };
 	u32 i;
@@ -500,7 +497,7 @@ static void fallback_by_code(struct kunit *test)
 		store_call(test, plain_call(), words[i], code(test, 0));
 	user_store(test, bare(test, 0x620), c->code, sizeof(c->code));
 	sample(test, bare(test, 0x620 + c->at), stack(test, 0), 0);
-	set_register(&scene->regs, R_B, SIGN(words[0]));
+	set_register(&scene_of(test)->regs, R_B, SIGN(words[0]));
 	if (PUSHED_BY_CALL) {
 		for (i = 0; i < ARRAY_SIZE(words); i++)
 			word(test, 8 * i, words[i]);
@@ -508,7 +505,7 @@ static void fallback_by_code(struct kunit *test)
 		record(test, 0, words[1], words[2]);
 	}
 	expect_step(test, c->want);
-	KUNIT_EXPECT_EQ(test, scene->walk.nr_frames[SFU_METHOD_FP_HABIT], 0);
+	KUNIT_EXPECT_EQ(test, scene_of(test)->walk.nr_frames[SFU_METHOD_FP_HABIT], 0);
 	/* Nothing has called: another word of the stack, another use of the register. */
 	for (i = 0; i < ARRAY_SIZE(words); i++)
 		store_call(test, &call_cases[ARRAY_SIZE(call_cases) - 1], words[i], 0);
@@ -519,7 +516,6 @@ static void fallback_by_code(struct kunit *test)
 static void fallback_habit(struct kunit *test)
 {
 	const struct call_case *c = test->param_value;
-	struct walk_scene *scene = test->priv;
 	bool is_call = c->calls || c->calls_other || strstarts(c->name, "call");
 
 	run_walk_steps(test, NO_ROW);
@@ -532,8 +528,8 @@ static void fallback_habit(struct kunit *test)
 	expect_step(test, "nodata");
 	bare_range(test)->keeps_fp = SFRAME_KEEPS_FP_YES;
 	expect_step(test, is_call ? "b210@30,fp100" : "nodata");
-	KUNIT_EXPECT_EQ(test, scene->walk.nr_frames[SFU_METHOD_FP_HABIT], is_call);
-	KUNIT_EXPECT_EQ(test, scene->walk.nr_frames[SFU_METHOD_FP], 0);
+	KUNIT_EXPECT_EQ(test, scene_of(test)->walk.nr_frames[SFU_METHOD_FP_HABIT], is_call);
+	KUNIT_EXPECT_EQ(test, scene_of(test)->walk.nr_frames[SFU_METHOD_FP], 0);
 	/* The outermost frame may have been called by nothing. */
 	record(test, 0x20, 0, bare(test, 0x210));
 	expect_step(test, FOLLOWED);
@@ -554,7 +550,6 @@ static u32 walk_by(struct walk_scene *scene, u64 *ips, u32 nr_ips, u32 max)
 static void fallback_habit_deep(struct kunit *test)
 {
 	const struct call_case *calls[] = { plain_call(), by_pointer() };
-	struct walk_scene *scene = test->priv;
 	u32 i, k, nr;
 	u64 ips[127];
 
@@ -565,9 +560,9 @@ static void fallback_habit_deep(struct kunit *test)
 		for (k = 1; k <= 126; k++)
 			record(test, 0x20 * k, k < 126 ? stack(test, 0x20 * (k + 1)) : 0,
 			       bare(test, 0x210));
-		nr = walk_by(scene, ips, ARRAY_SIZE(ips), ARRAY_SIZE(ips));
+		nr = walk_by(scene_of(test), ips, ARRAY_SIZE(ips), ARRAY_SIZE(ips));
 		KUNIT_EXPECT_EQ_MSG(test, nr, 126, "%s", calls[i]->name);
-		KUNIT_EXPECT_EQ(test, scene->stop, SFU_STOP_NODATA);
+		KUNIT_EXPECT_EQ(test, scene_of(test)->stop, SFU_STOP_NODATA);
 	}
 }
 
@@ -639,12 +634,10 @@ static void fallback_habit_doubts_sp(struct kunit *test)
 /* That no row holds at an address is found out once, and then remembered. */
 static void fallback_remembers_no_row(struct kunit *test)
 {
-	struct walk_scene *scene = test->priv;
-
 	run_walk_steps(test, NO_ROW);
 	sample(test, code(test, 0x800), stack(test, 0), 0);
 	expect_walk(test, "c800@0 nodata");
-	KUNIT_EXPECT_EQ(test, scene->walk.lookup.nr_missed, !scene->shows_cache);
+	KUNIT_EXPECT_EQ(test, scene_of(test)->walk.lookup.nr_missed, !scene_of(test)->shows_cache);
 }
 
 /* Records that lead up and down for ever end the walk. */

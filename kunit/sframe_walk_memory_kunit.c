@@ -6,7 +6,6 @@
  * pointers are 0 and 0x10 bytes into the stack, and the reason why it ended. "b" is code without a
  * section. See walk_scene.h.
  */
-#include "walk/user.h"
 #include "walk_scene.h"
 
 /* c4 is sampled, and called from c44. */
@@ -42,10 +41,8 @@ NAMED_CASES(script);
 
 static void memory_stack_in_kernel(struct kunit *test)
 {
-	struct walk_scene *scene = test->priv;
-
 	run_walk_steps(test, CALLED);
-	sample(test, code(test, 4), (unsigned long)scene->text & ~15UL, 0);
+	sample(test, code(test, 4), (unsigned long)scene_of(test)->text & ~15UL, 0);
 	expect_step(test, "stack-fault");
 }
 
@@ -79,11 +76,9 @@ static void memory_missing_is_charged(struct kunit *test)
 /* Only part of the section can be read: the walk keeps the frames that it has found. */
 static void memory_section_half_there(struct kunit *test)
 {
-	struct walk_scene *scene = test->priv;
-
-	scene->section = map_present(test, 2) + PAGE_SIZE - 28 - 16;
+	scene_of(test)->section = map_present(test, 2) + PAGE_SIZE - 28 - 16;
 	run_walk_steps(test, CALLED);
-	user_forbid(test, scene->section + 28 + 16);
+	user_forbid(test, scene_of(test)->section + 28 + 16);
 	/* The entry of the first function can be read, but its rows cannot. */
 	expect_walk(test, "c4@0 section-fault needs-scan");
 	sample(test, code(test, 0x44), stack(test, 0), 0);

@@ -116,7 +116,7 @@ static void progress_every_depth(struct kunit *test)
 /* The walk goes on up to the end of the stack. */
 static void progress_to_end_of_stack(struct kunit *test)
 {
-	((struct walk_scene *)test->priv)->budget = SFU_BUDGET * 48;
+	scene_of(test)->budget = SFU_BUDGET * 48;
 	run_walk_steps(test, "fn c0 sp+16 u (c-8)");
 	recursion_scene(test, STACK_SIZE / 16);
 	KUNIT_EXPECT_EQ(test, count_callers(test), 1024);
@@ -182,14 +182,13 @@ static u32 walk_between_ranges(struct kunit *test, u32 max)
 /* A walk pays for each frame, and three times for its way to the other range. */
 static void progress_between_ranges(struct kunit *test)
 {
-	struct walk_scene *scene = test->priv;
 	u32 max, paid;
 
 	two_ranges(test);
 	expect_walk(test, "c4@0 c1004@10 c44@20,fp80 c1008@30,fp90 c1044@40,fpa0 complete");
 	for (max = 1; max <= 5; max++) {
 		paid = walk_between_ranges(test, max);
-		if (scene->shows_cache)
+		if (scene_of(test)->shows_cache)
 			KUNIT_EXPECT_EQ(test, paid, 4 * SFU_FAST_COST + 3 * SFU_RANGE_COST);
 	}
 }
@@ -197,7 +196,6 @@ static void progress_between_ranges(struct kunit *test)
 /* Two functions in two ranges that call each other: what the walk pays bounds how far it goes. */
 static void progress_between_ranges_to_budget(struct kunit *test)
 {
-	struct walk_scene *scene = test->priv;
 	u32 i, nr;
 
 	two_ranges(test);
@@ -205,7 +203,7 @@ static void progress_between_ranges_to_budget(struct kunit *test)
 		word(test, 16 * i + 8, code(test, i % 2 ? 4 : 0x1004));
 	nr = count_callers(test);
 	expect_end(test, "budget");
-	if (scene->shows_cache)
+	if (scene_of(test)->shows_cache)
 		KUNIT_EXPECT_EQ(test, nr, SFU_BUDGET / (SFU_FAST_COST + SFU_RANGE_COST));
 }
 

@@ -6,8 +6,6 @@
  * pointers are 0 and 0x10 bytes into the stack, the frame pointer where it changes, and the reason
  * why it ended. "b" is code without a section. See walk_scene.h.
  */
-#include <linux/uaccess.h>
-
 #include "walk_scene.h"
 
 static u32 below(struct walk_scene *scene, u32 limit)

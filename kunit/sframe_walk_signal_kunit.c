@@ -177,19 +177,18 @@ static void nest(struct kunit *test, u32 nr)
 
 static void signal_at_most_eight(struct kunit *test)
 {
-	struct walk_scene *scene = test->priv;
 	u32 nr;
 
 	run_walk_steps(test, HANDLER("b100"));
 	for (nr = 1; nr <= 8; nr++) {
 		nest(test, nr);
 		KUNIT_EXPECT_EQ(test, count_callers(test), 1 + nr + 1);
-		KUNIT_EXPECT_EQ(test, scene->walk.nr_frames[SFU_METHOD_SIGNAL], nr);
+		KUNIT_EXPECT_EQ(test, scene_of(test)->walk.nr_frames[SFU_METHOD_SIGNAL], nr);
 		expect_end(test, "complete", "%u signals", nr);
 	}
 	nest(test, 9);
 	KUNIT_EXPECT_EQ(test, count_callers(test), 1 + 8);
-	KUNIT_EXPECT_EQ(test, scene->walk.nr_frames[SFU_METHOD_SIGNAL], 8);
+	KUNIT_EXPECT_EQ(test, scene_of(test)->walk.nr_frames[SFU_METHOD_SIGNAL], 8);
 	expect_end(test, "bad-signal");
 }
 

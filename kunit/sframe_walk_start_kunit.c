@@ -6,8 +6,6 @@
  * pointers are 0 and 0x10 bytes into the stack, the frame pointer where it changes, and the reason
  * why it ended. "b" is code without a section. See walk_scene.h.
  */
-#include <linux/sched.h>
-
 #include "walk_scene.h"
 
 #define RA		0x210		/* in the code without a section */
@@ -47,7 +45,7 @@ static bool is_thread(const struct start_case *c)
 
 static void forget_start(struct kunit *test)
 {
-	struct sfu_map *map = ((struct walk_scene *)test->priv)->map;
+	struct sfu_map *map = scene_of(test)->map;
 
 	map->main_ra = 0;
 	map->thread_ra = 0;
@@ -160,7 +158,7 @@ static void start_sampled(struct kunit *test)
 {
 	start_scene(test, test->param_value);
 	sample(test, bare(test, RA), stack(test, 0x10), 0);
-	set_register(&((struct walk_scene *)test->priv)->regs, R_B, 0);
+	set_register(&scene_of(test)->regs, R_B, 0);
 	expect_first_walk(test, "b210@10 nodata");
 }
 

@@ -6,8 +6,6 @@
  * pointers are 0 and 0x10 bytes into the stack, the frame pointer where it changes, and the reason
  * why it ended. "b" is code without a section. See walk_scene.h.
  */
-#include <linux/sched.h>
-
 #include "walk_scene.h"
 
 /*
@@ -127,13 +125,12 @@ static void row_scene(struct kunit *test)
 static void step_row_sampled(struct kunit *test)
 {
 	const struct rule_case *c = test->param_value;
-	struct walk_scene *scene = test->priv;
 
 	row_scene(test);
 	use_section(test);
 	sample(test, code(test, 0x10), stack(test, 0x20), stack(test, 0x60));
-	set_register(&scene->regs, R_A, stack(test, 0x40));
-	set_register(&scene->regs, R_B, SIGN(code(test, 0xa00)));
+	set_register(&scene_of(test)->regs, R_A, stack(test, 0x40));
+	set_register(&scene_of(test)->regs, R_B, SIGN(code(test, 0xa00)));
 	expect_step(test, c->want);
 }
 
@@ -160,13 +157,12 @@ static void step_row_after_signal(struct kunit *test)
 static void step_row_in_caller(struct kunit *test)
 {
 	const struct rule_case *c = test->param_value;
-	struct walk_scene *scene = test->priv;
 
 	row_scene(test);
 	run_walk_steps(test, "fn c40 sp+16 u (c-8)");
 	sample(test, code(test, 0x50), stack(test, 0x10), stack(test, 0x60));
-	set_register(&scene->regs, R_A, stack(test, 0x40));
-	set_register(&scene->regs, R_B, SIGN(code(test, 0xa00)));
+	set_register(&scene_of(test)->regs, R_A, stack(test, 0x40));
+	set_register(&scene_of(test)->regs, R_B, SIGN(code(test, 0xa00)));
 	word(test, 0x18, code(test, 0x10));
 	expect_second_step(test, c->in_caller ?: c->want);
 }
@@ -242,7 +238,6 @@ static void clone_returns(struct kunit *test, unsigned int syscall, unsigned lon
 static void step_child_of_clone(struct kunit *test)
 {
 	static const u8 branch[] = CHILD_CODE(0x0c);
-	struct walk_scene *scene = test->priv;
 
 	run_walk_steps(test, "fn c40 sp+16 u (c-8); fn c80 end; fn cc0 end; at c74 s0; s8=cc4");
 	user_store(test, code(test, 0x74), branch, sizeof(branch));
@@ -257,7 +252,7 @@ static void step_child_of_clone(struct kunit *test)
 	clone_returns(test, __NR_getpid, 0);
 	expect_walk(test, "c74@0 cc4@10 complete", "another system call");
 	clone_returns(test, __NR_clone, 0);
-	end_syscall(&scene->regs);
+	end_syscall(&scene_of(test)->regs);
 	expect_walk(test, "c80@0 complete", "before the child's first instruction");
 	user_store(test, code(test, 0x74), "\x90", 1);
 	expect_walk(test, "c74@0 cc4@10 complete", "another instruction");

@@ -6,10 +6,6 @@
  * pointers are 0 and 0x10 bytes into the stack, and the reason why it ended. "b" is code without a
  * section. See walk_scene.h.
  */
-#include <linux/mm.h>
-#include <linux/sched.h>
-
-#include "common.h"
 #include "walk_scene.h"
 
 /* c4 is sampled, and called from c44. */
@@ -123,13 +119,12 @@ static void stop_bad_when_gone(struct kunit *test)
 /* A walk that holds the range of code that is unmapped meanwhile finds no rows there. */
 static void stop_unmapped_meanwhile(struct kunit *test)
 {
-	struct walk_scene *scene = test->priv;
 	struct sframe_row row;
 
 	run_walk_steps(test, CALLED);
-	begin_walk(scene);
+	begin_walk(scene_of(test));
 	mark_as_unmapped(code_range(test));
-	KUNIT_EXPECT_EQ(test, -ENOENT, sfu_walk_find_row(&scene->walk, code_range(test),
+	KUNIT_EXPECT_EQ(test, -ENOENT, sfu_walk_find_row(&scene_of(test)->walk, code_range(test),
 							 code(test, 4), &row));
 }
 

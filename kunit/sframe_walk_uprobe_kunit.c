@@ -6,8 +6,6 @@
  * pointers are 0 and 0x10 bytes into the stack, and the reason why it ended. "b" is code without a
  * section. See walk_scene.h.
  */
-#include <linux/sched.h>
-
 #include "walk_scene.h"
 
 #ifdef CONFIG_UPROBES
@@ -80,7 +78,7 @@ static void uretprobe_list(struct kunit *test)
 	last->stack = 0;
 	last->next = last;
 	run_walk_steps(test, NO_CALLER);
-	((struct walk_scene *)test->priv)->utask.return_instances = last;
+	scene_of(test)->utask.return_instances = last;
 	last->next = (void *)-PAGE_SIZE;
 	run_walk_steps(test, NO_CALLER);
 	last->next = (void *)stack(test, 0);
@@ -90,10 +88,8 @@ static void uretprobe_list(struct kunit *test)
 /* After a return one register may still hold its target: R_B. */
 static void sample_returned(struct kunit *test, unsigned long ip, unsigned long sp)
 {
-	struct walk_scene *scene = test->priv;
-
 	sample(test, ip, sp, 0);
-	set_register(&scene->regs, R_B, round_down(ip, PAGE_SIZE));
+	set_register(&scene_of(test)->regs, R_B, round_down(ip, PAGE_SIZE));
 }
 
 /*
@@ -102,7 +98,6 @@ static void sample_returned(struct kunit *test, unsigned long ip, unsigned long 
  */
 static void uretprobe_sampled_in_trampoline(struct kunit *test)
 {
-	struct walk_scene *scene = test->priv;
 	u32 pushed;
 
 	run_walk_steps(test, CALLED "s18=TRAMPOLINE; pend s20 c84; pend s10 c44");
@@ -124,18 +119,16 @@ static void uretprobe_sampled_in_trampoline(struct kunit *test)
 	expect_probed(test, "b" TRAMPOLINE_END "@10 nodata");
 	user_store(test, bare(test, sizeof(trampoline) - 1), "", 1);
 	sample(test, bare(test, 0), stack(test, 0x10), 0);
-	set_register(&scene->regs, R_B, code(test, 0x44));
+	set_register(&scene_of(test)->regs, R_B, code(test, 0x44));
 	expect_probed(test, "b0@10 nodata");
 }
 
 /* The sample is in the out-of-line copy: before the instruction and after it. */
 static void uretprobe_sampled_in_copy(struct kunit *test)
 {
-	struct walk_scene *scene = test->priv;
-
 	run_walk_steps(test, CALLED);
-	scene->utask.xol_vaddr = TRAMPOLINE + 0x80;
-	scene->utask.vaddr = code(test, 0);
+	scene_of(test)->utask.xol_vaddr = TRAMPOLINE + 0x80;
+	scene_of(test)->utask.vaddr = code(test, 0);
 	sample(test, TRAMPOLINE + 0x80, stack(test, 0), 0);
 	expect_probed(test, "c0@0 c44@10 c84@20 complete");
 	sample(test, TRAMPOLINE + 0x84, stack(test, 0), 0);

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* KUnit tests of sframe_wanted.c: processes ask for files, and readers get them. */
-#include <linux/cred.h>
-#include <linux/file.h>
-#include <linux/fs.h>
-#include <linux/mm.h>
-#include <linux/sched/mm.h>
 #include <linux/user_namespace.h>
 
-#include "common.h"
 #include "scan_scene.h"
 #include "table/table.h"
 #include "table/wanted.h"
@@ -54,9 +48,7 @@ static bool take(struct test_reader *r, struct sfu_wanted_file *taken)
 
 static struct file *image_file(struct kunit *test)
 {
-	struct scan_scene *scene = test->priv;
-
-	return scene->image.file;
+	return scene_of(test)->image.file;
 }
 
 /* As if the file had been written long ago: its table would be accepted. */

@@ -2,12 +2,9 @@
 /* The scene in which the suites of the walk run. See walk_scene.h. */
 #include <kunit/static_stub.h>
 #include <kunit/test-bug.h>
-#include <linux/sched.h>
-#include <linux/uaccess.h>
 
 #include "sframe_find.h"
 #include "walk/walk.h"
-#include "walk/user.h"
 #include "walk_scene.h"
 
 unsigned long map_present(struct kunit *test, u32 nr)
@@ -109,7 +106,7 @@ void sp_function(struct kunit *test, u32 off, u32 size)
 
 struct sfu_range *code_range(struct kunit *test)
 {
-	return &((struct walk_scene *)test->priv)->map->ranges[0];
+	return &scene_of(test)->map->ranges[0];
 }
 
 /* From now on the section of the builder describes the code. */
@@ -127,9 +124,7 @@ void use_section(struct kunit *test)
 /* Discards all functions and rows of the builder. */
 void build_again(struct kunit *test)
 {
-	struct walk_scene *scene = test->priv;
-
-	build_start(&scene->b, 3, 0, ABI);
+	build_start(&scene_of(test)->b, 3, 0, ABI);
 }
 
 /*
@@ -400,7 +395,7 @@ void append_step(struct kunit *test)
 
 const char *last_text(struct kunit *test)
 {
-	return ((struct walk_scene *)test->priv)->text;
+	return scene_of(test)->text;
 }
 
 /* Return: the text of the first step of a walk. */
@@ -448,25 +443,23 @@ const char *walk_text(struct kunit *test)
 /* A uretprobe is pending for the function whose frame ends @cfa into the stack. */
 struct return_instance *pend(struct kunit *test, s32 cfa, unsigned long ra)
 {
-	struct walk_scene *scene = test->priv;
 	struct return_instance *pending;
 
 	pending = kunit_kzalloc(test, sizeof(*pending), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, pending);
 	pending->stack = stack(test, 0) + cfa - PUSHED_BY_CALL;
 	pending->orig_ret_vaddr = ra;
-	pending->next = scene->utask.return_instances;
-	scene->utask.return_instances = pending;
+	pending->next = scene_of(test)->utask.return_instances;
+	scene_of(test)->utask.return_instances = pending;
 	return pending;
 }
 
 /* No assertion may end the test while current->utask is set: the kernel would free it. */
 const char *probed_text(struct kunit *test)
 {
-	struct walk_scene *scene = test->priv;
 	const char *text;
 
-	current->utask = &scene->utask;
+	current->utask = &scene_of(test)->utask;
 	text = walk_text(test);
 	current->utask = NULL;
 	return text;
@@ -690,13 +683,12 @@ static void step_context(struct kunit *test, const char *text)
 /* Writes words, or a register. */
 static void step_words(struct kunit *test, const char *text)
 {
-	struct walk_scene *scene = test->priv;
 	unsigned long at, value;
 
 	if (take_word(&text, "A=")) {
-		set_register(&scene->regs, R_A, need_value(test, &text));
+		set_register(&scene_of(test)->regs, R_A, need_value(test, &text));
 	} else if (take_word(&text, "B=")) {
-		set_register(&scene->regs, R_B, need_value(test, &text));
+		set_register(&scene_of(test)->regs, R_B, need_value(test, &text));
 	} else {
 		at = need_value(test, &text);
 		if (*text != '=')
@@ -708,12 +700,11 @@ static void step_words(struct kunit *test, const char *text)
 
 static struct sfu_range *take_range(struct kunit *test, const char **text)
 {
-	struct walk_scene *scene = test->priv;
 	bool is_bare = take_word(text, "b");
 
 	if (!is_bare && !take_word(text, "c"))
 		KUNIT_FAIL_AND_ABORT(test, "no range: %s", *text);
-	return &scene->map->ranges[is_bare];
+	return &scene_of(test)->map->ranges[is_bare];
 }
 
 static void step_range(struct kunit *test, const char *text)
@@ -791,13 +782,12 @@ static bool compare(struct kunit *test, const char *step)
 		{ "new-thread ", text_of_new_thread },
 #endif
 	};
-	struct walk_scene *scene = test->priv;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(texts); i++) {
 		if (take_word(&step, texts[i].name)) {
 			KUNIT_EXPECT_STREQ_MSG(test, texts[i].text(test), step, "step %u of: %s",
-					       scene->nr_steps, scene->script);
+					       scene_of(test)->nr_steps, scene_of(test)->script);
 			return true;
 		}
 	}
@@ -806,7 +796,6 @@ static bool compare(struct kunit *test, const char *step)
 
 static void run_step(struct kunit *test, const char *step)
 {
-	struct walk_scene *scene = test->priv;
 	s64 budget;
 
 	if (take_word(&step, PUSHED_BY_CALL ? "arm64: " : "x86: "))
@@ -832,7 +821,7 @@ static void run_step(struct kunit *test, const char *step)
 	} else if (take_word(&step, "state ")) {
 		KUNIT_EXPECT_STREQ(test, state_text(take_range(test, &step)), step + 1);
 	} else if (take_word(&step, "map ")) {
-		scene->map = take_word(&step, "empty") ? build_map(test, 0) : NULL;
+		scene_of(test)->map = take_word(&step, "empty") ? build_map(test, 0) : NULL;
 	} else if (take_word(&step, "forbid ")) {
 		user_forbid(test, need_value(test, &step));
 	} else if (take_word(&step, "renew ")) {
@@ -846,7 +835,7 @@ static void run_step(struct kunit *test, const char *step)
 		step_pend(test, step);
 #endif
 	} else if (take_word(&step, "budget ") && section_number(&step, &budget)) {
-		scene->budget = budget;
+		scene_of(test)->budget = budget;
 	} else {
 		step_words(test, step);
 	}

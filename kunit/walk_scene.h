@@ -54,13 +54,17 @@
 #include <kunit/test.h>
 #include <linux/mm.h>
 #include <linux/prandom.h>
+#include <linux/sched.h>
+#include <linux/uaccess.h>
 #include <linux/uprobes.h>
 
-#include "module_state.h"
 #include "common.h"
+#include "module_state.h"
 #include "section_builder.h"
-#include "walk/row_cache.h"
+#include "user_arch.h"
 #include "walk/fallback.h"
+#include "walk/row_cache.h"
+#include "walk/user.h"
 #include "walk/walk.h"
 #include "walk_facts.h"
 
@@ -126,19 +130,24 @@ static inline struct sfu_row_cache *cache_of(struct walk_scene *scene)
 	return scene->shows_cache ? &scene->cache : NULL;
 }
 
+static inline struct walk_scene *scene_of(struct kunit *test)
+{
+	return test->priv;
+}
+
 static inline unsigned long code(struct kunit *test, u32 off)
 {
-	return ((struct walk_scene *)test->priv)->code + off;
+	return scene_of(test)->code + off;
 }
 
 static inline unsigned long bare(struct kunit *test, u32 off)
 {
-	return ((struct walk_scene *)test->priv)->bare + off;
+	return scene_of(test)->bare + off;
 }
 
 static inline unsigned long stack(struct kunit *test, u32 off)
 {
-	return ((struct walk_scene *)test->priv)->stack + off;
+	return scene_of(test)->stack + off;
 }
 
 static inline void store_word(struct kunit *test, unsigned long addr, u64 value)
