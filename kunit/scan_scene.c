@@ -365,6 +365,16 @@ void expect_rows(struct kunit *test, unsigned long image)
 	expect_row(test, image + 3 * PAGE_SIZE, "uncovered");
 }
 
+/* A page of the file, which is in the page cache and stays there. */
+struct folio *folio_at(struct kunit *test, unsigned int nr)
+{
+	struct folio *folio = filemap_get_folio(scene_of(test)->image.file->f_mapping, nr);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR_OR_NULL(folio));
+	folio_put(folio);
+	return folio;
+}
+
 int scan_scene_init(struct kunit *test)
 {
 	struct scan_scene *scene = kunit_kzalloc(test, sizeof(*scene), GFP_KERNEL);
@@ -423,9 +433,42 @@ void switch_process(struct mm_struct *mm)
 	kthread_use_mm(mm);
 }
 
+static void end_process(struct scan_scene *scene, unsigned int nr)
+{
+	if (scene->mms[nr])
+		mmput(scene->mms[nr]);
+	scene->mms[nr] = NULL;
+}
+
+static void end_processes(void *data)
+{
+	struct scan_scene *scene = data;
+	unsigned int i;
+
+	if (current->mm != scene->mms[0])
+		switch_process(scene->mms[0]);
+	for (i = 1; i < ARRAY_SIZE(scene->mms); i++)
+		end_process(scene, i);
+}
+
+/* The memory of a process of a script. The test's own process is number 0. */
+struct mm_struct *process_mm(struct kunit *test, unsigned int nr)
+{
+	struct scan_scene *scene = test->priv;
+
+	if (!scene->mms[0]) {
+		scene->mms[0] = current->mm;
+		KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, end_processes, scene));
+	}
+	if (!scene->mms[nr])
+		scene->mms[nr] = new_process(test);
+	return scene->mms[nr];
+}
+
 /* ---- scripts ---- */
 
-static struct image *written_image(struct kunit *test)
+/* The image, after it has been written for the first time. */
+struct image *written_image(struct kunit *test)
 {
 	struct scan_scene *scene = test->priv;
 
@@ -519,6 +562,12 @@ static bool change_process(struct kunit *test, const char *name, const s64 *n, c
 		report_mapping(at, *name == 'e');
 	else if (!strcmp(name, "run"))
 		task_work_run();
+	else if (!strcmp(name, "process"))
+		switch_process(process_mm(test, n[0]));
+	else if (!strcmp(name, "end"))
+		end_process(test->priv, n[0]);
+	else if (!strcmp(name, "changed"))
+		inode_set_ctime(file_inode(written_image(test)->file), n[0], n[1]);
 	else
 		return false;
 	KUNIT_ASSERT_EQ(test, 0, err);
@@ -545,6 +594,10 @@ static void check_process(struct kunit *test, const char *name, char *text)
 		expect_map(test, text);
 	} else if (!strcmp(name, "counted")) {
 		expect_counted(test, text);
+	} else if (!strcmp(name, "held") && section_number(&row, &nr)) {
+		KUNIT_EXPECT_EQ(test, nr, atomic_long_read(&sfu_held.processes));
+		section_number(&row, &nr);
+		KUNIT_EXPECT_EQ(test, nr, atomic_long_read(&sfu_held.sections));
 	} else if (!strcmp(name, "rows") && section_number(&row, &nr)) {
 		expect_rows(test, page(test, nr));
 	} else if (!strcmp(name, "row") && section_number(&row, &nr)) {

@@ -22,10 +22,14 @@
  *	report P		the hook of mappings reports the mapping at page P
  *	exec P			the hook reports this mapping during an execve()
  *	run			current returns to user mode, where it does what was requested
+ *	process N, end N	goes on in another process, which may be a new one; ends it. The
+ *				test begins in process 0
+ *	changed SECONDS NS	sets the time when the file of the image was changed
  *	scan MAP, new MAP	scans for a sample, or for new code, as soon as it may
  *	map MAP			compares the map as it is
  *	counted COUNTERS	compares what was counted since the last time; "scan" does so, too,
  *				and expects "scan.runs" unless its text goes on with " | COUNTERS"
+ *	held N M		compares the numbers of known processes and of their sections
  *	rows P, row P ROW	looks up the rows of the image at a page, or one row
  *
  * The image is an ELF file with an SFrame section. Its pages: 0 has the ELF header and the program
@@ -126,6 +130,7 @@ struct scan_scene {
 	bool			is_written;
 	/* runs a step of the suite, unless it has none of this name; may be NULL */
 	bool (*run_own_step)(struct kunit *test, const char *step);
+	struct mm_struct	*mms[3];	/* the processes of the script, if it names one */
 	struct sfu_counters	since;	/* the counters at the last call of expect_counted() */
 };
 
@@ -145,6 +150,8 @@ static inline unsigned long page(struct kunit *test, unsigned int nr)
 }
 
 void map_image(struct kunit *test);
+struct image *written_image(struct kunit *test);
+struct folio *folio_at(struct kunit *test, unsigned int nr);
 struct image *another_image(struct kunit *test);
 void patch_file(struct kunit *test, loff_t at, u64 value, unsigned int len);
 
@@ -159,6 +166,7 @@ void expect_row(struct kunit *test, unsigned long addr, const char *want);
 void expect_rows(struct kunit *test, unsigned long image);
 
 struct mm_struct *new_process(struct kunit *test);
+struct mm_struct *process_mm(struct kunit *test, unsigned int nr);
 void switch_process(struct mm_struct *mm);
 struct sfu_process *process_of(struct mm_struct *mm);
 struct sfu_map *map_of(struct mm_struct *mm);

@@ -14,7 +14,6 @@ static void set_age(struct kunit *test, time64_t ago)
 	inode_set_ctime(file_inode(scene_of(test)->image.file), ktime_get_real_seconds() - ago, 0);
 }
 
-/* Like set_age(), but for the same time whenever it is called. */
 static void set_changed(struct kunit *test, time64_t at)
 {
 	inode_set_ctime(file_inode(scene_of(test)->image.file), at, 0);
@@ -242,64 +241,28 @@ static void file_remember_again(struct kunit *test)
 	}
 }
 
-/*
- * The file changes, and its time of change is set back. So a second process finds what the first
- * one has remembered. Its headers are not read again.
- */
-static void scan_with_facts(struct kunit *test)
-{
-	time64_t at = ktime_get_real_seconds() - 1000;
-	struct mm_struct *first = current->mm, *second;
-	struct scan_scene *scene = test->priv;
+/* The time of a change is set back: the file seems to be the same. e_phnum is at byte 56. */
+static const struct script_case script_cases[] = {
+	/* A second process finds what the first one has remembered: no header is read again. */
+	{ "in a second process",
+	  "image 0; changed -1000 0; scan " SAME "; patch 56 2 0; changed -1000 0; process 1;"
+	  SCANNED "rows 0; changed -999 0; unmap 0 5; image 0; scan " PLAIN },
+	/* A section is checked in each process, and so is where it is mapped. */
+	{ "section is checked",
+	  "image 0; changed -1000 0; scan " SAME "; unmap 0 5; patch 0x3000 2 0xdead;"
+	  "changed -1000 0; image 0; scan " BAD " | defect.magic scan.runs" },
+	{ "mapping is checked",
+	  "image 0; changed -1000 0; scan " SAME "; unmap 0 5; file 1 2 1 x; scan " LATE ";"
+	  "anon 3 1 r; scan " LATE "; file 3 2 3 r; scan " SAME },
+	{ "code is elsewhere",
+	  "image 0; changed -1000 0; scan " SAME "; image 8; scan " SAME ", 9-11 ready by 11;"
+	  "rows 8" },
+	{ "no section",
+	  "image 0; patch 56 2 3; changed -1000 0; scan " PLAIN "; patch 56 2 4; changed -1000 0;"
+	  "unmap 0 5; image 0; scan " PLAIN "; changed -999 0; unmap 0 5; image 0; scan " SAME },
+};
 
-	map_image(test);
-	set_changed(test, at);
-	expect_scanned(test, SAME, "scan.runs");
-	patch_file(test, offsetof(struct elf64_hdr, e_phnum), 0, 2);
-	set_changed(test, at);
-	second = new_process(test);
-	switch_process(second);
-	image_map(test, &scene->image, scene->area);
-	expect_scanned(test, SAME, "scan.runs");
-	expect_rows(test, scene->area);
-	/* At another time it is another file. */
-	set_changed(test, at + 1);
-	run_steps(test, "unmap 0 5; image 0; scan " PLAIN);
-	switch_process(first);
-	mmput(second);
-}
-
-/* A section is checked in each process, whatever is remembered about the file. */
-static void scan_with_facts_checks_section(struct kunit *test)
-{
-	time64_t at = ktime_get_real_seconds() - 1000;
-
-	map_image(test);
-	set_changed(test, at);
-	expect_scanned(test, SAME, "scan.runs");
-	run_steps(test, "unmap 0 5");
-	patch_file(test, IMAGE_SECTION * PAGE_SIZE, 0xdead, 2);
-	set_changed(test, at);
-	run_steps(test, "image 0; scan " BAD " | defect.magic scan.runs");
-}
-
-/* So is where it is mapped. */
-static void scan_with_facts_checks_mapping(struct kunit *test)
-{
-	map_image(test);
-	set_age(test, 1000);
-	expect_scanned(test, SAME, "scan.runs");
-	run_steps(test, "unmap 0 5; file 1 2 1 x; scan " LATE ";"
-		  "anon 3 1 r; scan " LATE "; file 3 2 3 r; scan " SAME);
-}
-
-/* The addresses of a section follow the mapping of the code. */
-static void scan_with_facts_elsewhere(struct kunit *test)
-{
-	map_image(test);
-	set_age(test, 1000);
-	run_steps(test, "scan " SAME "; image 8; scan " SAME ", 9-11 ready by 11; rows 8");
-}
+NAMED_CASES(script);
 
 /*
  * A process maps code so low that the section would begin below address 0. Others who map the same
@@ -324,22 +287,6 @@ static void scan_with_facts_of_low_code(struct kunit *test)
 	expect_scanned(test, LATE, "scan.runs");
 }
 
-/* That a file has no section is remembered, too. */
-static void scan_with_facts_of_no_section(struct kunit *test)
-{
-	time64_t at = ktime_get_real_seconds() - 1000;
-
-	scene_of(test)->image.ehdr.e_phnum = IMAGE_PH_SFRAME;
-	map_image(test);
-	set_changed(test, at);
-	expect_scanned(test, PLAIN, "scan.runs");
-	patch_file(test, offsetof(struct elf64_hdr, e_phnum), IMAGE_PHDRS, 2);
-	set_changed(test, at);
-	run_steps(test, "unmap 0 5; image 0; scan " PLAIN);
-	set_changed(test, at + 1);
-	run_steps(test, "unmap 0 5; image 0; scan " SAME);
-}
-
 static struct kunit_case file_tests[] = {
 	KUNIT_CASE_PARAM(file_identify_aged, age_gen_params),
 	KUNIT_CASE(file_identify_changed),
@@ -348,12 +295,8 @@ static struct kunit_case file_tests[] = {
 	KUNIT_CASE_PARAM(file_identify_type, type_gen_params),
 	KUNIT_CASE(file_remember_many),
 	KUNIT_CASE(file_remember_again),
-	KUNIT_CASE(scan_with_facts),
-	KUNIT_CASE(scan_with_facts_checks_section),
-	KUNIT_CASE(scan_with_facts_checks_mapping),
-	KUNIT_CASE(scan_with_facts_elsewhere),
+	KUNIT_CASE_PARAM(run_script, script_gen_params),
 	KUNIT_CASE(scan_with_facts_of_low_code),
-	KUNIT_CASE(scan_with_facts_of_no_section),
 	{}
 };
 

@@ -156,6 +156,10 @@ static const struct script_case script_cases[] = {
 	  "patch 0x3000 2 0xffff; row 1 " ROW "; scan " SAME ";"
 	  "file 3 2 3 r; scan " BAD " | defect.magic scan.runs;"
 	  "patch 0x3000 2 0xdee2; scan " BAD "; file 3 2 3 r; scan " SAME },
+	/* Two processes have different mappings at the same addresses. */
+	{ "two processes",
+	  SCANNED "process 1; map unknown; scan nothing; anon 2 1 x; scan 2-3 none; process 0;"
+	  "map " SAME "; held 2 1" },
 };
 
 NAMED_CASES(script);
@@ -224,8 +228,7 @@ static void scan_in_vain(struct kunit *test)
 		KUNIT_EXPECT_GE_MSG(test, ktime_get_mono_fast_ns() - start,
 				    (BIT(n - 1) - 1) * NSEC_PER_MSEC, "time %u", n);
 	}
-	expect_counted(test, "scan.runs=7");
-	expect_map(test, SAME);
+	run_steps(test, "counted scan.runs=7; map " SAME);
 }
 
 /* The wait between scans that change nothing is at most one second. */
@@ -381,23 +384,6 @@ static void scan_share_of_dropped_pages(struct kunit *test)
 	expect_counted(test, "");
 }
 
-/* Two processes have different mappings at the same addresses. */
-static void scan_two_processes(struct kunit *test)
-{
-	struct mm_struct *first = current->mm, *second = new_process(test);
-
-	run_steps(test, SCANNED);
-	switch_process(second);
-	expect_map(test, "unknown");
-	expect_scanned(test, "nothing", "scan.runs");
-	run_steps(test, "anon 2 1 x; scan 2-3 none");
-	switch_process(first);
-	expect_map(test, SAME);
-	KUNIT_EXPECT_EQ(test, 2, atomic_long_read(&sfu_held.processes));
-	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&sfu_held.sections));
-	mmput(second);
-}
-
 /* There are so many processes that some share a chain of the table. */
 #define PROCESSES	300
 
@@ -486,7 +472,6 @@ static struct kunit_case change_tests[] = {
 	KUNIT_CASE(scan_share_of_events),
 	KUNIT_CASE(scan_share),
 	KUNIT_CASE(scan_share_of_dropped_pages),
-	KUNIT_CASE(scan_two_processes),
 	KUNIT_CASE(scan_many_processes),
 	KUNIT_CASE(forget_process),
 	KUNIT_CASE(hold_map_of_ended_process),

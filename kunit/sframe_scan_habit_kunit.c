@@ -14,11 +14,17 @@ static void write_functions(u8 *code, u64 start, unsigned int nr)
 		memcpy(code + i * FUNCTION, &start, sizeof(start));
 }
 
+/* The first instructions of a function of a kind: of its name the first letter counts. */
+static u64 start_of(const char *kind)
+{
+	return *kind == 'r' ? CODE_WITH_RECORD :
+	       *kind == 'f' ? CODE_WITH_FRAME : CODE_WITHOUT_FRAME;
+}
+
 /* Gives a page of the image so many functions of two kinds. */
 static void write_page(struct kunit *test, unsigned int nr, u64 first, unsigned int nr_first,
 		       u64 second, unsigned int nr_second)
 {
-	struct scan_scene *scene = test->priv;
 	loff_t at = nr * PAGE_SIZE;
 	u8 *code = kunit_kzalloc(test, PAGE_SIZE, GFP_KERNEL);
 
@@ -27,188 +33,8 @@ static void write_page(struct kunit *test, unsigned int nr, u64 first, unsigned 
 	/* Of the first function of a page nothing precedes: it is not counted. */
 	write_functions(code + FUNCTION, first, nr_first);
 	write_functions(code + FUNCTION * (1 + nr_first), second, nr_second);
-	KUNIT_ASSERT_EQ(test, PAGE_SIZE, kernel_write(scene->image.file, code, PAGE_SIZE, &at));
-}
-
-/* Likewise the first page of its code. */
-static void write_code(struct kunit *test, u64 first, unsigned int nr_first, u64 second,
-		       unsigned int nr_second)
-{
-	write_page(test, IMAGE_CODE, first, nr_first, second, nr_second);
-}
-
-static struct sfu_range copy_range(struct kunit *test, unsigned int nr)
-{
-	struct sfu_map *map = map_of(current->mm);
-	struct sfu_range range;
-
-	KUNIT_ASSERT_NOT_NULL(test, map);
-	KUNIT_ASSERT_LT(test, nr, map->nr_ranges);
-	range = map->ranges[nr];
-	sfu_map_put(map);
-	return range;
-}
-
-static int habit_of_range(struct kunit *test, unsigned int nr)
-{
-	return copy_range(test, nr).keeps_fp;
-}
-
-static bool has_no_data(struct kunit *test, unsigned int nr)
-{
-	return copy_range(test, nr).has_no_data;
-}
-
-static const struct habit_case {
-	const char	*name;
-	u64		first;
-	unsigned int	nr_first;
-	u64		second;
-	unsigned int	nr_second;
-	int		habit;
-} habit_cases[] = {
-	{ "no functions", CODE_WITH_RECORD, 0, CODE_WITH_FRAME, 0, SFRAME_KEEPS_FP_NO },
-	{ "one with a record", CODE_WITH_RECORD, 1, CODE_WITH_FRAME, 0, SFRAME_KEEPS_FP_YES },
-	{ "one with another frame", CODE_WITH_RECORD, 0, CODE_WITH_FRAME, 1, SFRAME_KEEPS_FP_NO },
-	{ "all with records", CODE_WITH_RECORD, 200, CODE_WITH_FRAME, 0, SFRAME_KEEPS_FP_YES },
-	{ "all with other frames", CODE_WITH_RECORD, 0, CODE_WITH_FRAME, 200, SFRAME_KEEPS_FP_NO },
-	{ "most without a frame", CODE_WITH_RECORD, 1, CODE_WITHOUT_FRAME, 200, SFRAME_KEEPS_FP_YES },
-	{ "four to one", CODE_WITH_RECORD, 4, CODE_WITH_FRAME, 1, SFRAME_KEEPS_FP_YES },
-	{ "three to one", CODE_WITH_RECORD, 3, CODE_WITH_FRAME, 1, SFRAME_KEEPS_FP_NO },
-	{ "as many", CODE_WITH_RECORD, 100, CODE_WITH_FRAME, 100, SFRAME_KEEPS_FP_NO },
-};
-
-NAMED_CASES(habit);
-
-static void scan_finds_habit(struct kunit *test)
-{
-	const struct habit_case *c = test->param_value;
-	struct scan_scene *scene = test->priv;
-
-	image_write(test, &scene->image);
-	write_code(test, c->first, c->nr_first, c->second, c->nr_second);
-	image_map(test, &scene->image, scene->area);
-	expect_scanned(test, SAME, "scan.runs");
-	KUNIT_EXPECT_EQ(test, habit_of_range(test, 0), c->keeps_fp);
-}
-
-/* Nobody asks for the habit of a process that has no section. */
-static void scan_leaves_habit_without_section(struct kunit *test)
-{
-	struct scan_scene *scene = test->priv;
-
-	scene->image.ehdr.e_phnum = IMAGE_PH_SFRAME;
-	image_write(test, &scene->image);
-	write_code(test, CODE_WITH_RECORD, 200, CODE_WITH_FRAME, 0);
-	image_map(test, &scene->image, scene->area);
-	expect_scanned(test, PLAIN, "scan.runs");
-	KUNIT_EXPECT_EQ(test, habit_of_range(test, 0), SFRAME_KEEPS_FP_UNKNOWN);
-}
-
-/* A file without a section beside one that has one. */
-static void scan_marks_file_without_data(struct kunit *test)
-{
-	struct image *without = another_image(test);
-
-	map_image(test);
-	without->ehdr.e_phnum = IMAGE_PH_SFRAME;
-	image_write(test, without);
-	image_map(test, without, page(test, 8));
-	expect_scanned(test, "1-3 ready by 3, 9-11 none", "scan.runs");
-	KUNIT_EXPECT_EQ(test, habit_of_range(test, 1), SFRAME_KEEPS_FP_NO);
-	KUNIT_EXPECT_FALSE(test, has_no_data(test, 0));
-	KUNIT_EXPECT_TRUE(test, has_no_data(test, 1));
-}
-
-/* Shared memory without a name, none of which is there. */
-static void scan_marks_shared_memory(struct kunit *test)
-{
-	unsigned long addr = page(test, 8);
-
-	map_image(test);
-	KUNIT_ASSERT_EQ(test, addr, vm_mmap(NULL, addr, 4 * PAGE_SIZE, PROT_READ | PROT_EXEC,
-					    MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, 0));
-	expect_scanned(test, "1-3 ready by 3, 8-12 none", "scan.runs");
-	KUNIT_EXPECT_EQ(test, habit_of_range(test, 1), SFRAME_KEEPS_FP_NO);
-	KUNIT_EXPECT_TRUE(test, has_no_data(test, 1));
-}
-
-/*
- * A scan that no sample has requested reads 64 pieces of 512 bytes: four ranges of two pages. A
- * scan for a sample reads the others.
- */
-static void scan_limits_habits(struct kunit *test)
-{
-	unsigned int i;
-
-	expect_scanned(test, "nothing", "scan.runs");
-	image_write(test, &scene_of(test)->image);
-	for (i = 0; i < 8; i++)
-		image_map(test, &scene_of(test)->image, page(test, 8 * i));
-	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process_of(current->mm), SFU_SCAN_NEW_CODE));
-	for (i = 0; i < 8; i++)
-		KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, i),
-				    i < 4 ? SFRAME_KEEPS_FP_NO : SFRAME_KEEPS_FP_UNKNOWN,
-				    "range %u", i);
-	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
-	for (i = 0; i < 8; i++) {
-		KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, i), SFRAME_KEEPS_FP_NO,
-				    "range %u", i);
-		KUNIT_EXPECT_FALSE_MSG(test, has_no_data(test, i), "range %u", i);
-	}
-}
-
-/* What is known about the file is not read again: it does not count. */
-static void scan_remembers_habits(struct kunit *test)
-{
-	struct scan_scene *scene = test->priv;
-	time64_t at = ktime_get_real_seconds() - 1000;
-	unsigned int i;
-
-	image_write(test, &scene->image);
-	write_code(test, CODE_WITH_RECORD, 200, CODE_WITH_FRAME, 0);
-	inode_set_ctime(file_inode(scene->image.file), at, 0);
-	image_map(test, &scene->image, scene->area);
-	expect_scanned(test, SAME, "scan.runs");
-	write_code(test, CODE_WITH_FRAME, 200, CODE_WITH_RECORD, 0);
-	inode_set_ctime(file_inode(scene->image.file), at, 0);
-	for (i = 1; i < 8; i++)
-		image_map(test, &scene->image, page(test, 8 * i));
-	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process_of(current->mm), SFU_SCAN_NEW_CODE));
-	for (i = 0; i < 8; i++)
-		KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, i), SFRAME_KEEPS_FP_YES, "range %u", i);
-}
-
-/*
- * The first page of the code says one thing, and the second one another. Whoever reads the file may
- * put only the second one into the page cache.
- */
-static void scan_leaves_habit_without_page(struct kunit *test)
-{
-	struct scan_scene *scene = test->priv;
-	struct folio *folio;
-	unsigned int i;
-
-	image_write(test, &scene->image);
-	write_code(test, CODE_WITH_RECORD, 200, CODE_WITH_FRAME, 0);
-	write_page(test, IMAGE_CODE + 1, CODE_WITH_FRAME, 200, CODE_WITH_RECORD, 0);
-	inode_set_ctime(file_inode(scene->image.file), ktime_get_real_seconds() - 1000, 0);
-	folio = filemap_get_folio(scene->image.file->f_mapping, IMAGE_CODE);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(folio));
-	image_map(test, &scene->image, scene->area);
-	folio_clear_uptodate(folio);
-	for (i = 0; i < 3; i++) {
-		expect_scanned(test, SAME, "scan.runs");
-		KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, 0), SFRAME_KEEPS_FP_UNKNOWN,
-				    "scan %u", i);
-	}
-	folio_mark_uptodate(folio);
-	folio_put(folio);
-	/* Nothing that a scan has seen before counts for another mapping. */
-	image_map(test, &scene->image, page(test, 8));
-	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
-	KUNIT_EXPECT_EQ(test, habit_of_range(test, 0), SFRAME_KEEPS_FP_YES);
-	KUNIT_EXPECT_EQ(test, habit_of_range(test, 1), SFRAME_KEEPS_FP_YES);
+	KUNIT_ASSERT_EQ(test, PAGE_SIZE,
+			kernel_write(written_image(test)->file, code, PAGE_SIZE, &at));
 }
 
 /* Writes functions that keep frame pointers to a page of anonymous code. */
@@ -231,97 +57,160 @@ static void ask_for_habit(struct kunit *test, unsigned int nr)
 	sfu_map_put(map);
 }
 
-/* Anonymous code may be written at any time. It is read for samples only, if a walk asks. */
-static void scan_finds_habit_of_anonymous_code(struct kunit *test)
+/* Compares a letter for each range of the map: habits, or whether the file has data. */
+static void expect_ranges(struct kunit *test, const char *want, bool is_habit)
 {
-	run_steps(test, "scan nothing; image 0; anon 8 1 rwx");
-	write_anonymous(test, 8);
-	run_steps(test, "new " SAME ", 8-9 none");
-	KUNIT_EXPECT_EQ(test, habit_of_range(test, 1), SFRAME_KEEPS_FP_UNKNOWN);
-	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
-	KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, 1), SFRAME_KEEPS_FP_UNKNOWN, "not asked");
-	ask_for_habit(test, 1);
-	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process_of(current->mm), SFU_SCAN_NEW_CODE));
-	KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, 1), SFRAME_KEEPS_FP_UNKNOWN, "no sample");
-	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
-	KUNIT_EXPECT_EQ(test, habit_of_range(test, 1), SFRAME_KEEPS_FP_YES);
-}
-
-/* A JIT changes the mappings of its code all the time. */
-static void scan_keeps_habit_of_anonymous_code(struct kunit *test)
-{
-	run_steps(test, "scan nothing; image 0; anon 8 2 rwx");
-	write_anonymous(test, 8);
-	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
-	ask_for_habit(test, 1);
-	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
-	KUNIT_EXPECT_EQ(test, habit_of_range(test, 1), SFRAME_KEEPS_FP_YES);
-	run_steps(test, "anon 10 1 rwx; counted scan.runs=2; new " SAME ", 8-11 none");
-	KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, 1), SFRAME_KEEPS_FP_YES, "it has grown");
-	run_steps(test, "unmap 8 1; new " SAME ", 9-11 none");
-	KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, 1), SFRAME_KEEPS_FP_YES, "its rest");
-}
-
-/* An interpreter's few functions may be far from its instructions: parts of 8 pages are read. */
-static void scan_reads_anonymous_code_in_parts(struct kunit *test)
-{
+	static const char letters[] = {
+		[SFRAME_KEEPS_FP_UNKNOWN] = 'U', [SFRAME_KEEPS_FP_NO] = 'O', [SFRAME_KEEPS_FP_YES] = 'F',
+	};
+	struct sfu_map *map = map_of(current->mm);
+	char got[16] = "";
 	unsigned int i;
 
-	run_steps(test, "scan nothing; image 0; anon 8 24 rwx");
-	write_anonymous(test, 8 + 17);
-	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
-	for (i = 0; i < 3; i++) {
-		KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, 1), SFRAME_KEEPS_FP_UNKNOWN,
-				    "part %u", i);
-		ask_for_habit(test, 1);
-		KUNIT_EXPECT_EQ(test, 0, scan_now(test));
-	}
-	KUNIT_EXPECT_EQ(test, habit_of_range(test, 1), SFRAME_KEEPS_FP_YES);
+	for (i = 0; i < min(map->nr_ranges, sizeof(got) - 1); i++)
+		got[i] = is_habit ? letters[map->ranges[i].keeps_fp] :
+			 map->ranges[i].has_no_data ? 'N' : 'Y';
+	sfu_map_put(map);
+	KUNIT_EXPECT_STREQ(test, got, want);
+}
+
+static bool run_habit_step(struct kunit *test, const char *step)
+{
+	unsigned int nr, nr_first, nr_second;
+	char first[16], second[8];
+
+	if (sscanf(step, "code %u %15s %u %7s %u", &nr, first, &nr_first, second, &nr_second) == 5)
+		write_page(test, nr, start_of(first), nr_first, start_of(second), nr_second);
+	else if (sscanf(step, "functions %u", &nr) == 1)
+		write_anonymous(test, nr);
+	else if (sscanf(step, "ask %u", &nr) == 1)
+		ask_for_habit(test, nr);
+	else if (sscanf(step, "stale %u", &nr) == 1)
+		folio_clear_uptodate(folio_at(test, nr));
+	else if (sscanf(step, "fresh %u", &nr) == 1)
+		folio_mark_uptodate(folio_at(test, nr));
+	else if (sscanf(step, "habits %15s", first) == 1)
+		expect_ranges(test, first, true);
+	else if (sscanf(step, "data %15s", first) == 1)
+		expect_ranges(test, first, false);
+	else
+		return false;
+	return true;
+}
+
+static int habit_scene_init(struct kunit *test)
+{
+	scan_scene_init(test);
+	scene_of(test)->run_own_step = run_habit_step;
+	return 0;
+}
+
+#define CODE(functions, habit)						\
+	"code 1 " functions "; image 0; scan " SAME "; habits " habit
+
+/* The image eight times. */
+#define SEVEN_MORE							\
+	"image 8; image 16; image 24; image 32; image 40; image 48; image 56; "
+#define EIGHT								\
+	SAME ", 9-11 ready by 11, 17-19 ready by 19, 25-27 ready by 27, 33-35 ready by 35, "	\
+	"41-43 ready by 43, 49-51 ready by 51, 57-59 ready by 59"
+
+/*
+ * These are steps of a script, besides those of scan_scene.h:
+ *
+ *	code P KIND N KIND N	writes functions to a page of the image: with a record of the frame
+ *				pointer, with another frame, or bare ones
+ *	functions P		writes ten functions with records to a page of anonymous code
+ *	ask R			a walk asks for the habit of range R
+ *	stale P, fresh P	the page of the image is not up to date, or is again
+ *	habits LETTERS		compares the habits of all ranges: (F)rame pointers, (O)ther,
+ *				(U)nknown
+ *	data LETTERS		compares whether their files have data: (Y)es, (N)o
+ */
+static const struct script_case script_cases[] = {
+	{ "no functions", CODE("record 0 frame 0", "O") },
+	{ "one with a record", CODE("record 1 frame 0", "F") },
+	{ "one with another frame", CODE("record 0 frame 1", "O") },
+	{ "all with records", CODE("record 200 frame 0", "F") },
+	{ "all with other frames", CODE("record 0 frame 200", "O") },
+	{ "most without a frame", CODE("record 1 bare 200", "F") },
+	{ "four to one", CODE("record 4 frame 1", "F") },
+	{ "three to one", CODE("record 3 frame 1", "O") },
+	{ "equal numbers", CODE("record 100 frame 100", "O") },
+	/* Nobody asks for the habit of a process that has no section. e_phnum is at byte 56. */
+	{ "no section",
+	  "code 1 record 200 frame 0; patch 56 2 3; image 0; scan " PLAIN "; habits U" },
+	{ "a file without a section beside one that has one",
+	  "image 0; other 8; scan " SAME ", 9-11 none; habits OO; data YN" },
+	/* A scan for an event reads 64 pieces of 512 bytes: four ranges of two pages. */
+	{ "limit",
+	  "scan nothing; image 0; " SEVEN_MORE "new " EIGHT "; habits OOOOUUUU; scan " EIGHT ";"
+	  "habits OOOOOOOO; data YYYYYYYY" },
+	/* What is known about the file is not read again: it does not count. */
+	{ "remembered",
+	  "code 1 record 200 frame 0; changed -1000 0; image 0; scan " SAME ";"
+	  "code 1 frame 200 record 0; changed -1000 0; " SEVEN_MORE "new " EIGHT ";"
+	  "habits FFFFFFFF" },
+	/*
+	 * The pages of the code differ. A reader of the file may put only the second one into the
+	 * page cache. Nothing that a scan has seen before counts for another mapping.
+	 */
+	{ "page is missing",
+	  "code 1 record 200 frame 0; code 2 frame 200 record 0; changed -1000 0; image 0; stale 1;"
+	  "scan " SAME "; habits U; scan " SAME "; habits U; scan " SAME "; habits U; fresh 1;"
+	  "image 8; scan " SAME ", 9-11 ready by 11; habits FF" },
+	/* Anonymous code may be written at any time. It is read for samples, if a walk asks. */
+	{ "anonymous code",
+	  "scan nothing; image 0; anon 8 1 rwx; functions 8; new " SAME ", 8-9 none; habits OU;"
+	  "scan " SAME ", 8-9 none; habits OU; ask 1; new " SAME ", 8-9 none; habits OU;"
+	  "scan " SAME ", 8-9 none; habits OF" },
+	/* A JIT changes the mappings of its code all the time: it grows, or a rest remains. */
+	{ "anonymous code that changes",
+	  "scan nothing; image 0; anon 8 2 rwx; functions 8; scan " SAME ", 8-10 none; ask 1;"
+	  "scan " SAME ", 8-10 none; habits OF; anon 10 1 rwx; new " SAME ", 8-11 none; habits OF;"
+	  "unmap 8 1; new " SAME ", 9-11 none; habits OF" },
+	/* An interpreter's few functions may be far from its instructions: 8 pages are read. */
+	{ "anonymous code in parts",
+	  "scan nothing; image 0; anon 8 24 rwx; functions 25; scan " SAME ", 8-32 none; habits OU;"
+	  "ask 1; scan " SAME ", 8-32 none; habits OU; ask 1; scan " SAME ", 8-32 none; habits OU;"
+	  "ask 1; scan " SAME ", 8-32 none; habits OF" },
+};
+
+NAMED_CASES(script);
+
+/* Shared memory without a name, none of which is there. */
+static void scan_marks_shared_memory(struct kunit *test)
+{
+	unsigned long addr = page(test, 8);
+
+	map_image(test);
+	KUNIT_ASSERT_EQ(test, addr, vm_mmap(NULL, addr, 4 * PAGE_SIZE, PROT_READ | PROT_EXEC,
+					    MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, 0));
+	run_steps(test, "scan 1-3 ready by 3, 8-12 none; habits OO; data YN");
 }
 
 /* Files whose code is not in memory do not use up what a scan may read of other files. */
 static void scan_passes_over_missing_code(struct kunit *test)
 {
 	struct image *image = another_image(test);
-	struct scan_scene *scene = test->priv;
-	struct folio *folio;
 	unsigned int i;
 
-	expect_scanned(test, "nothing", "scan.runs");
-	image_write(test, &scene->image);
+	run_steps(test, "scan nothing; image 0; image 8; image 16; image 24; changed -1000 0");
 	image_write(test, image);
-	inode_set_ctime(file_inode(scene->image.file), ktime_get_real_seconds() - 1000, 0);
-	folio = filemap_get_folio(scene->image.file->f_mapping, IMAGE_CODE);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(folio));
-	for (i = 0; i < 8; i++)
-		image_map(test, i < 4 ? &scene->image : image, page(test, 8 * i));
-	folio_clear_uptodate(folio);
-	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process_of(current->mm), SFU_SCAN_NEW_CODE));
-	folio_mark_uptodate(folio);
-	folio_put(folio);
-	for (i = 0; i < 8; i++)
-		KUNIT_EXPECT_EQ_MSG(test, habit_of_range(test, i),
-				    i < 4 ? SFRAME_KEEPS_FP_UNKNOWN : SFRAME_KEEPS_FP_NO,
-				    "range %u", i);
+	for (i = 4; i < 8; i++)
+		image_map(test, image, page(test, 8 * i));
+	run_steps(test, "stale 1; new " EIGHT "; fresh 1; habits UUUUOOOO");
 }
 
 static struct kunit_case habit_tests[] = {
-	KUNIT_CASE_PARAM(scan_finds_habit, habit_gen_params),
-	KUNIT_CASE(scan_leaves_habit_without_section),
-	KUNIT_CASE(scan_marks_file_without_data),
+	KUNIT_CASE_PARAM(run_script, script_gen_params),
 	KUNIT_CASE(scan_marks_shared_memory),
-	KUNIT_CASE(scan_limits_habits),
-	KUNIT_CASE(scan_remembers_habits),
-	KUNIT_CASE(scan_leaves_habit_without_page),
 	KUNIT_CASE(scan_passes_over_missing_code),
-	KUNIT_CASE(scan_finds_habit_of_anonymous_code),
-	KUNIT_CASE(scan_keeps_habit_of_anonymous_code),
-	KUNIT_CASE(scan_reads_anonymous_code_in_parts),
 	{}
 };
 
 static struct kunit_suite habit_suite = {
-	.name = "sframe_scan_habit", .init = scan_scene_init, .test_cases = habit_tests,
+	.name = "sframe_scan_habit", .init = habit_scene_init, .test_cases = habit_tests,
 };
 
 kunit_test_suite(habit_suite);

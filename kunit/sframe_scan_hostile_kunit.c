@@ -228,73 +228,110 @@ static void watch_image(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, unwatch, file));
 }
 
-/* Only files of a file system with a disk are read ahead. */
-static void pretend_disk(struct kunit *test)
+static struct inode *image_inode(struct kunit *test)
 {
-	file_inode(scene_of(test)->image.file)->i_sb->s_magic = BTRFS_SUPER_MAGIC;
+	return file_inode(scene_of(test)->image.file);
 }
 
-/* The folio of a page of the file, which is in the page cache. */
-static struct folio *get_folio(struct kunit *test, unsigned int nr)
+static void expect_reads(struct kunit *test, unsigned int nr, unsigned int nr_ahead)
 {
-	struct folio *folio = filemap_get_folio(scene_of(test)->image.file->f_mapping, nr);
-
-	KUNIT_ASSERT_FALSE(test, IS_ERR_OR_NULL(folio));
-	return folio;
-}
-
-static void drop_from_cache(struct kunit *test, unsigned int first, unsigned int nr)
-{
-	truncate_inode_pages_range(scene_of(test)->image.file->f_mapping, first * PAGE_SIZE,
-				   (first + nr) * PAGE_SIZE - 1);
-}
-
-static void load_again(struct kunit *test)
-{
-	image_write(test, &scene_of(test)->image);
-}
-
-/* Headers on page 0, section on page 3. */
-static const struct cold_case {
-	const char	*name;
-	unsigned int	page;		/* that is not in the page cache */
-	const char	*want;
-} cold_cases[] = {
-	{ "headers", 0, LATE },
-	{ "code", 1, SAME },
-	{ "section", 3, LATE },
-};
-
-NAMED_CASES(cold);
-
-/* A file system without a disk may be served by a user: a scan asks it for nothing. */
-static void scan_cold(struct kunit *test)
-{
-	const struct cold_case *c = test->param_value;
-
-	map_image(test);
-	watch_image(test);
-	drop_from_cache(test, c->page, 1);
-	expect_scanned(test, c->want, "scan.runs");
-	expect_scanned(test, c->want, "scan.runs");
-	KUNIT_EXPECT_EQ(test, 0, watch.reads);
-	load_again(test);
-	expect_scanned(test, SAME, "scan.runs");
-	KUNIT_EXPECT_EQ(test, 0, watch.reads);
-}
-
-/* What a disk has is read ahead, as the kernel would: locked against truncation. */
-static void scan_reads_ahead(struct kunit *test)
-{
-	map_image(test);
-	watch_image(test);
-	pretend_disk(test);
-	drop_from_cache(test, 3, 1);
-	expect_scanned(test, LATE, "scan.runs");
-	KUNIT_EXPECT_EQ(test, 1, watch.reads);
-	KUNIT_EXPECT_EQ(test, PAGE_SIZE, watch.bytes_ahead);
+	KUNIT_EXPECT_EQ(test, nr, watch.reads);
+	KUNIT_EXPECT_EQ(test, nr_ahead * PAGE_SIZE, watch.bytes_ahead);
 	KUNIT_EXPECT_EQ(test, 0, watch.unlocked_reads);
 }
+
+static bool run_file_step(struct kunit *test, const char *step)
+{
+	struct image *image = &scene_of(test)->image;
+	unsigned int page, nr_ahead;
+	char name[12];
+
+	if (!strcmp(step, "watch"))
+		watch_image(test);
+	else if (!strcmp(step, "disk"))
+		image_inode(test)->i_sb->s_magic = BTRFS_SUPER_MAGIC;
+	else if (!strcmp(step, "hugetlbfs"))
+		image_inode(test)->i_sb->s_magic = HUGETLBFS_MAGIC;
+	else if (!strcmp(step, "write"))
+		image_write(test, image);
+	else if (!strcmp(step, "unreadable"))
+		image->file->f_mode &= ~FMODE_READ;
+	else if (!strcmp(step, "readable"))
+		image->file->f_mode |= FMODE_READ;
+	else if (sscanf(step, "ways %11s", name) == 1)
+		set_reads(watch.original, watch.fops, *name != 'n', *name == 'b');
+	else if (sscanf(step, "reads %u %u", &page, &nr_ahead) == 2)
+		expect_reads(test, page, nr_ahead);
+	else if (sscanf(step, "page %u %11s", &page, name) != 2)
+		return false;
+	else if (!strcmp(name, "gone"))
+		truncate_inode_pages_range(image_inode(test)->i_mapping, page * PAGE_SIZE,
+					   (page + 1) * PAGE_SIZE - 1);
+	else if (!strcmp(name, "stale"))
+		folio_clear_uptodate(folio_at(test, page));
+	else if (!strcmp(name, "fresh"))
+		folio_mark_uptodate(folio_at(test, page));
+	else if (!strcmp(name, "locked"))
+		folio_lock(folio_at(test, page));
+	else if (!strcmp(name, "unlocked"))
+		folio_unlock(folio_at(test, page));
+	else if (!strcmp(name, "marked"))
+		folio_set_readahead(folio_at(test, page));
+	else
+		KUNIT_EXPECT_FALSE(test, folio_test_readahead(folio_at(test, page)));
+	return true;
+}
+
+static int file_scene_init(struct kunit *test)
+{
+	scan_scene_init(test);
+	scene_of(test)->run_own_step = run_file_step;
+	return 0;
+}
+
+/* Page 0 has the headers, page 3 the section. What is not in the page cache comes later. */
+#define WRITTEN		"reads 0 0; write; scan " SAME "; reads 0 0"
+
+/*
+ * These are steps of a script, besides those of scan_scene.h:
+ *
+ *	watch			from now on reads of the file are counted, and fail
+ *	reads N PAGES		compares their number, and how many pages were read ahead
+ *	ways none|iter|both	system calls can read the file in none of two ways, in one, in both
+ *	disk, hugetlbfs		the file is on btrfs, or on hugetlbfs
+ *	write			writes the image again
+ *	unreadable, readable	the file was not opened for reading
+ *	page N STATE		"gone" from the page cache; "stale": its read is under way, or has
+ *				failed; "fresh"; "locked", "unlocked"; "marked" for read-ahead;
+ *				"plain": expects that it is not marked
+ */
+static const struct script_case script_cases[] = {
+	/* A file system without a disk may be served by a user: a scan asks it for nothing. */
+	{ "headers are not in memory",
+	  "image 0; watch; page 0 gone; scan " LATE "; scan " LATE "; " WRITTEN },
+	{ "code is not in memory", "image 0; watch; page 1 gone; scan " SAME "; " WRITTEN },
+	{ "section is not in memory",
+	  "image 0; watch; page 3 gone; scan " LATE "; scan " LATE "; " WRITTEN },
+	/* What a disk has is read ahead, as the kernel would: locked against truncation. */
+	{ "read ahead", "image 0; watch; disk; page 3 gone; scan " LATE "; reads 1 1" },
+	{ "a read is under way",
+	  "image 0; watch; page 0 stale; scan " LATE "; page 0 fresh; scan " SAME "; reads 0 0" },
+	/* Some kernels count the pages of hugetlbfs in another unit: no page of it is read. */
+	{ "huge pages", "image 0; watch; hugetlbfs; scan " PLAIN },
+	/* A page fault of such a page starts read-ahead. */
+	{ "marked for read-ahead",
+	  "image 0; watch; page 3 marked; scan " SAME "; rows 0; page 3 plain; reads 0 0" },
+	/* A scan does not wait for the lock of a page. */
+	{ "locked page",
+	  "image 0; watch; page 3 locked; scan " LATE "; page 3 unlocked; scan " SAME },
+	/* A scan does not read a file that cannot be read by system calls. */
+	{ "not for kernel_read()",
+	  "image 0; watch; ways none; scan " PLAIN "; ways both; file 1 2 1 rx; scan " PLAIN ";"
+	  "ways iter; unreadable; file 1 2 1 rx; scan " PLAIN "; readable; file 1 2 1 rx;"
+	  "scan " SAME "; reads 0 0" },
+};
+
+NAMED_CASES(script);
 
 /* One scan asks for 8 MiB at most, however large the section says it is. */
 static void scan_reads_ahead_bounded(struct kunit *test)
@@ -305,9 +342,7 @@ static void scan_reads_ahead_bounded(struct kunit *test)
 	unsigned int i;
 	char byte;
 
-	map_image(test);
-	watch_image(test);
-	pretend_disk(test);
+	run_steps(test, "image 0; watch; disk");
 	i_size_write(file_inode(file), SZ_1G);
 	for (i = 1; i <= 4; i++)
 		KUNIT_EXPECT_EQ(test, -EAGAIN, sfu_prefault_read(&prefault, file, &byte,
@@ -316,65 +351,6 @@ static void scan_reads_ahead_bounded(struct kunit *test)
 	i_size_write(file_inode(file), size);
 	KUNIT_EXPECT_EQ(test, SZ_8M, watch.bytes_ahead);
 	KUNIT_EXPECT_EQ(test, 0, watch.unlocked_reads);
-}
-
-/* The read of a page is under way, or has failed. */
-static void scan_not_uptodate(struct kunit *test)
-{
-	struct folio *folio;
-
-	map_image(test);
-	watch_image(test);
-	folio = get_folio(test, 0);
-	folio_clear_uptodate(folio);
-	expect_scanned(test, LATE, "scan.runs");
-	folio_mark_uptodate(folio);
-	folio_put(folio);
-	expect_scanned(test, SAME, "scan.runs");
-	KUNIT_EXPECT_EQ(test, 0, watch.reads);
-}
-
-/* Some kernels count the pages of hugetlbfs in another unit: no page of it is read. */
-static void scan_of_huge_pages(struct kunit *test)
-{
-	struct super_block *sb = file_inode(scene_of(test)->image.file)->i_sb;
-	unsigned long magic = sb->s_magic;
-
-	map_image(test);
-	sb->s_magic = HUGETLBFS_MAGIC;
-	expect_scanned(test, PLAIN, "scan.runs");
-	sb->s_magic = magic;
-}
-
-/* A page fault of such a page starts read-ahead. */
-static void scan_marked_for_readahead(struct kunit *test)
-{
-	struct folio *folio;
-
-	map_image(test);
-	watch_image(test);
-	folio = get_folio(test, 3);
-	folio_set_readahead(folio);
-	expect_scanned(test, SAME, "scan.runs");
-	expect_rows(test, page(test, 0));
-	KUNIT_EXPECT_FALSE(test, folio_test_readahead(folio));
-	KUNIT_EXPECT_EQ(test, 0, watch.reads);
-	folio_put(folio);
-}
-
-/* A page whose lock is held by another: a scan does not wait for it. */
-static void scan_locked_page(struct kunit *test)
-{
-	struct folio *folio;
-
-	map_image(test);
-	watch_image(test);
-	folio = get_folio(test, 3);
-	folio_lock(folio);
-	expect_scanned(test, LATE, "scan.runs");
-	folio_unlock(folio);
-	folio_put(folio);
-	expect_scanned(test, SAME, "scan.runs");
 }
 
 /* A page that cannot be mapped is nothing new: the waits grow, whatever the process forbids. */
@@ -392,8 +368,7 @@ static void scan_forbidden_finds_nothing_new(struct kunit *test)
 		KUNIT_EXPECT_GT(test, process->quota.wait, wait);
 		wait = process->quota.wait;
 	}
-	expect_map(test, LATE);
-	expect_counted(test, "scan.runs=5");
+	run_steps(test, "map " LATE "; counted scan.runs=5");
 }
 
 /* Whatever a userfaultfd may have to serve is left alone. */
@@ -414,27 +389,6 @@ static void scan_with_userfaultfd(struct kunit *test)
 	vm_flags_clear(vma, VM_UFFD_MISSING);
 	mmap_write_unlock(current->mm);
 	expect_scanned(test, SAME, "scan.runs");
-}
-
-/* A scan does not read a file that cannot be read by system calls. */
-static void scan_not_for_kernel_read(struct kunit *test)
-{
-	map_image(test);
-	watch_image(test);
-	set_reads(watch.original, watch.fops, false, false);
-	expect_scanned(test, PLAIN, "scan.runs");
-
-	set_reads(watch.original, watch.fops, true, true);
-	run_steps(test, "file 1 2 1 rx; scan " PLAIN);
-
-	set_reads(watch.original, watch.fops, true, false);
-	run_steps(test, "file 1 2 1 rx");
-	scene_of(test)->image.file->f_mode &= ~FMODE_READ;
-	expect_scanned(test, PLAIN, "scan.runs");
-	scene_of(test)->image.file->f_mode |= FMODE_READ;
-	run_steps(test, "file 1 2 1 rx");
-	expect_scanned(test, SAME, "scan.runs");
-	KUNIT_EXPECT_EQ(test, 0, watch.reads);
 }
 
 /* Two files claim places for their sections that overlap: the second is refused. */
@@ -461,22 +415,16 @@ static struct kunit_case hostile_tests[] = {
 	KUNIT_CASE(scan_many_phdrs),
 	KUNIT_CASE(scan_truncated),
 	KUNIT_CASE_SLOW(scan_bit_flipped),
-	KUNIT_CASE_PARAM(scan_cold, cold_gen_params),
-	KUNIT_CASE(scan_reads_ahead),
+	KUNIT_CASE_PARAM(run_script, script_gen_params),
 	KUNIT_CASE(scan_reads_ahead_bounded),
-	KUNIT_CASE(scan_not_uptodate),
-	KUNIT_CASE(scan_of_huge_pages),
-	KUNIT_CASE(scan_marked_for_readahead),
-	KUNIT_CASE(scan_locked_page),
 	KUNIT_CASE(scan_forbidden_finds_nothing_new),
 	KUNIT_CASE(scan_with_userfaultfd),
-	KUNIT_CASE(scan_not_for_kernel_read),
 	KUNIT_CASE(scan_sections_that_overlap),
 	{}
 };
 
 static struct kunit_suite hostile_suite = {
-	.name = "sframe_scan_hostile", .init = scan_scene_init, .test_cases = hostile_tests,
+	.name = "sframe_scan_hostile", .init = file_scene_init, .test_cases = hostile_tests,
 };
 
 kunit_test_suite(hostile_suite);

@@ -193,10 +193,7 @@ static void scan_in_storm(struct kunit *test)
 	kunit_info(test, "%u changes, %lu scans\n", storm.round, now.scans - scene->since.scans);
 	run_steps(test, "file 3 2 3 r; file 1 2 1 rx");
 	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
-	expect_map(test, SAME);
-	expect_rows(test, scene->area);
-	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&sfu_held.processes));
-	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&sfu_held.sections));
+	run_steps(test, "map " SAME "; rows 0; held 1 1");
 }
 
 #define NR_SCANNING	8
@@ -241,9 +238,7 @@ static void scan_in_many_threads(struct kunit *test)
 
 		KUNIT_EXPECT_TRUE(test, err == 0 || err == -EAGAIN);
 	}
-	expect_map(test, SAME);
-	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&sfu_held.processes));
-	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&sfu_held.sections));
+	run_steps(test, "map " SAME "; held 1 1");
 }
 
 static struct kunit_case storm_tests[] = {
