@@ -5,7 +5,179 @@
 #include "scan_scene.h"
 #include "map/process.h"
 
-/* New code of the process, as the kernel reports it. See scan_scene.h for the steps. */
+static struct task_struct children[3];
+
+/* Process @nr gets the mappings of the image, as by a fork. It never runs. */
+static struct task_struct *copy_process_to(struct kunit *test, unsigned int nr)
+{
+	struct mm_struct *parent = current->mm, *mm = process_mm(test, nr);
+	struct task_struct *child = &children[nr];
+
+	if (child->mm == mm)
+		return child;
+	raw_spin_lock_init(&child->pi_lock);
+	child->mm = mm;
+	switch_process(mm);
+	image_map(test, &scene_of(test)->image, scene_of(test)->area);
+	switch_process(parent);
+	return child;
+}
+
+static void report_fork(struct task_struct *child)
+{
+	preempt_disable();
+	sfu_event_fork(child);
+	preempt_enable();
+}
+
+static struct task_struct *fork_process(struct kunit *test, unsigned int nr)
+{
+	struct task_struct *child = copy_process_to(test, nr);
+
+	report_fork(child);
+	return child;
+}
+
+/* Lets current do what the child would do on its way to user mode. */
+static void return_to_user_in(struct kunit *test, struct task_struct *child)
+{
+	struct mm_struct *parent = current->mm;
+
+	switch_process(child->mm);
+	rcu_read_lock();
+	sfu_request_for_event(sfu_processes_find(child->mm), current);
+	rcu_read_unlock();
+	task_work_run();
+	KUNIT_EXPECT_NULL(test, process_of(child->mm)->inherited.map);
+	switch_process(parent);
+}
+
+static bool has_borrowed(const struct sfu_process *process)
+{
+	bool is_borrowed;
+
+	rcu_read_lock();
+	sfu_process_walk_map(process, &is_borrowed);
+	rcu_read_unlock();
+	return is_borrowed;
+}
+
+/* What the module has made of a fork: how it knows the child. */
+static void expect_child(struct kunit *test, struct task_struct *child, const char *want)
+{
+	struct sfu_process *process = process_of(child->mm);
+	const char *got = "unknown";
+
+	if (process) {
+		KUNIT_EXPECT_PTR_EQ(test, rcu_access_pointer(process->map),
+				    rcu_access_pointer(process_of(current->mm)->map));
+		got = process->request.holder == child ? "scans" :
+		      has_borrowed(process) ? "borrows" : "shares";
+	}
+	KUNIT_EXPECT_STREQ(test, got, want);
+}
+
+/* A new thread shares the memory of its process: no scan is needed. */
+static void report_thread(void)
+{
+	children[0].mm = current->mm;
+	report_fork(&children[0]);
+}
+
+/* The last profiler ends. */
+static int end_profiler(void)
+{
+	int err = get_callchain_buffers(PERF_MAX_STACK_DEPTH);
+
+	if (!err)
+		put_callchain_buffers();
+	return err;
+}
+
+static void drop_code(struct sfu_process *process)
+{
+	struct sfu_map *map = rcu_access_pointer(process->map);
+
+	rcu_assign_pointer(process->map, sfu_map_get_empty());
+	sfu_map_put(map);
+}
+
+static bool run_event_step(struct kunit *test, const char *step)
+{
+	struct sfu_process *process = process_of(current->mm);
+	unsigned int nr;
+	char want[10];
+
+	if (sscanf(step, "copy %u", &nr) == 1)
+		copy_process_to(test, nr);
+	else if (sscanf(step, "fork %u", &nr) == 1)
+		fork_process(test, nr);
+	else if (sscanf(step, "child %u %9s", &nr, want) == 2)
+		expect_child(test, &children[nr], want);
+	else if (sscanf(step, "return %u", &nr) == 1)
+		return_to_user_in(test, &children[nr]);
+	else if (sscanf(step, "event-scans %u", &nr) == 1)
+		process->quota.event_scans = nr;
+	else if (!strcmp(step, "new-code"))
+		process->vma_hints.has_new_code = true;
+	else if (!strcmp(step, "mark"))
+		sfu_range_mark_unmapped(&rcu_access_pointer(process->map)->ranges[0]);
+	else if (!strcmp(step, "no-code"))
+		drop_code(process);
+	else if (sscanf(step, "lock %u", &nr) == 1)
+		mmap_write_lock(process_mm(test, nr));
+	else if (sscanf(step, "unlock %u", &nr) == 1)
+		mmap_write_unlock(process_mm(test, nr));
+	else if (!strcmp(step, "begin-scan"))
+		mutex_lock(&process->lock);
+	else if (!strcmp(step, "end-scan"))
+		mutex_unlock(&process->lock);
+	else if (!strcmp(step, "thread"))
+		report_thread();
+	else if (!strcmp(step, "profiler-ends"))
+		KUNIT_ASSERT_EQ(test, 0, end_profiler());
+	else if (!strcmp(step, "profile"))
+		sfu_watch_sample();
+	else
+		return false;
+	return true;
+}
+
+static int event_scene_init(struct kunit *test)
+{
+	scan_scene_init(test);
+	memset(children, 0, sizeof(children));
+	scene_of(test)->run_own_step = run_event_step;
+	return 0;
+}
+
+/* Other threads of the parent change mappings during a fork, so that the child lacks code. */
+#define FORKED(change, scanned)						\
+	SCANNED "copy 1; process 1; " change "; process 0; fork 1; child 1 scans; return 1;"	\
+	"process 1; map " scanned "; process 0; map " SAME "; counted scan.runs"
+
+/* It is not known for sure that the child has the mappings of its parent: it is scanned. */
+#define IN_DOUBT(begin, end)						\
+	SCANNED "copy 1; " begin "; fork 1; " end "child 1 scans; return 1; process 1;"	\
+	"map " SAME "; process 0; counted scan.runs"
+
+/*
+ * These are steps of a script, besides those of scan_scene.h:
+ *
+ *	copy N, fork N		process N gets the mappings of the image; the kernel reports that
+ *				current has made it by a fork
+ *	child N HOW		compares how the module knows process N: "unknown"; "borrows" the
+ *				map of current; "scans" on its way to user mode, and borrows until
+ *				then
+ *	return N		process N goes to user mode
+ *	event-scans N		events of the process may scan it N times more
+ *	new-code		new code was reported, and is not scanned yet
+ *	mark, no-code		the code is marked as unmapped; the map has none
+ *	lock N, unlock N	another task holds mmap_lock of process N
+ *	begin-scan, end-scan	another task scans current
+ *	thread			the kernel reports a new thread
+ *	profiler-ends, profile	the last profiler ends; a sample shows that there is one
+ */
 static const struct script_case script_cases[] = {
 	/* A process that runs already is left to its first sample. */
 	{ "unknown process", "image 0; report 1; run; map unknown; counted" },
@@ -42,6 +214,43 @@ static const struct script_case script_cases[] = {
 	{ "code that was not reported",
 	  SCANNED "image 20; image 10; anon 40 1 x; report 11; run;"
 	  "map " SAME ", 11-13 ready by 13, 21-23 ready by 23, 40-41 none; counted scan.runs" },
+	{ "fork, code unmapped", FORKED("unmap 1 2", "nothing") },
+	{ "fork, code cut", FORKED("unmap 2 1", "1-2 ready by 3") },
+	{ "fork, code replaced", FORKED("anon 1 2 rx", PLAIN) },
+	{ "fork, section unmapped", FORKED("unmap 3 2", LATE) },
+	{ "fork, section replaced", FORKED("anon 3 1 r", LATE) },
+	/* Another thread has unmapped code after the mappings of the child were copied. */
+	{ "fork, code is marked in the map of the parent", IN_DOUBT("mark", "") },
+	{ "fork, new code of the parent is reported", IN_DOUBT("new-code", "") },
+	{ "fork, the map of the parent has no code", IN_DOUBT("no-code", "") },
+	{ "fork, the mappings of the child are locked", IN_DOUBT("lock 1", "unlock 1;") },
+	/* The scan has forgotten what events have reported, and has not published its map yet. */
+	{ "fork, another thread of the parent scans", IN_DOUBT("begin-scan", "end-scan;") },
+	{ "fork of an unknown process", "image 0; fork 1; child 1 unknown; counted" },
+	/* A child that has changed its code has a child. At the end only the parent has the map. */
+	{ "forks",
+	  SCANNED "fork 1; process 1; fork 2; unmap 1 2; map unknown; process 0; map " SAME ";"
+	  "end 1; process 2; map " SAME "; unmap 1 2; map unknown; process 0; end 2; unmap 1 2;"
+	  "map " GONE },
+	/* Events of the parent have used up their scans. No sample comes: its map stays. */
+	{ "fork without scans",
+	  SCANNED "event-scans 0; fork 1; child 1 borrows; end 1; new-code; fork 2;"
+	  "child 2 unknown; event-scans 1; fork 2; child 2 scans; return 2; process 2;"
+	  "map " SAME },
+	/* munmap() in one of two processes leaves the map of the other as it is. */
+	{ "unmapped in the parent",
+	  SCANNED "fork 1; unmap 1 2; map unknown; return 1; process 1; map " SAME "; process 0;"
+	  "end 1; counted scan.runs; scan nothing" },
+	/* The map is the parent's alone again: it is marked, and not dropped. */
+	{ "unmapped in the child",
+	  SCANNED "fork 1; process 1; unmap 3 2; map unknown; process 0; map " SAME "; rows 0;"
+	  "end 1; unmap 1 2; map " GONE },
+	{ "new thread", "image 0; thread; run; map unknown; counted" },
+	/* The last profiler has ended: the maps are kept right, but nothing is scanned. */
+	{ "without a profiler",
+	  "image 0; exec 1; run; map " SAME "; counted scan.runs; profiler-ends; image 8; report 9;"
+	  "unmap 1 2; run; map " GONE "; counted; profile; report 9; run; map 9-11 ready by 11;"
+	  "counted scan.runs" },
 };
 
 NAMED_CASES(script);
@@ -62,110 +271,6 @@ static void event_of_profiler_that_failed(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, sfu_watch_is_idle(jiffies));
 }
 
-/* Other threads of the parent change mappings during a fork. */
-static const struct fork_case {
-	const char	*name;
-	/* makes the child's mappings different from those in the parent's map */
-	const char	*change;
-	const char	*scanned;	/* text of the child's map after its scan */
-} fork_cases[] = {
-	{ "code unmapped", "unmap 1 2", "nothing" },
-	{ "code cut", "unmap 2 1", "1-2 ready by 3" },
-	{ "code replaced", "anon 1 2 rx", PLAIN },
-	{ "section unmapped", "unmap 3 2", LATE },
-	{ "section replaced", "anon 3 1 r", LATE },
-};
-
-NAMED_CASES(fork);
-
-/* A child with mappings like those of the image. It never runs. */
-static struct task_struct *make_child(struct kunit *test, const char *change)
-{
-	struct task_struct *child = kunit_kzalloc(test, sizeof(*child), GFP_KERNEL);
-	struct mm_struct *parent = current->mm;
-
-	KUNIT_ASSERT_NOT_NULL(test, child);
-	raw_spin_lock_init(&child->pi_lock);
-	child->mm = new_process(test);
-	switch_process(child->mm);
-	image_map(test, &scene_of(test)->image, scene_of(test)->area);
-	run_steps(test, change);
-	switch_process(parent);
-	return child;
-}
-
-static void report_fork(struct task_struct *child)
-{
-	preempt_disable();
-	sfu_event_fork(child);
-	preempt_enable();
-}
-
-/* Lets current do what the child would do on its way to user mode. */
-static void return_to_user_in(struct task_struct *child)
-{
-	struct mm_struct *parent = current->mm;
-
-	switch_process(child->mm);
-	rcu_read_lock();
-	sfu_request_for_event(sfu_processes_find(child->mm), current);
-	rcu_read_unlock();
-	task_work_run();
-	switch_process(parent);
-}
-
-static void expect_map_in(struct kunit *test, struct mm_struct *mm, const char *want)
-{
-	struct mm_struct *old = current->mm;
-
-	switch_process(mm);
-	expect_map(test, want);
-	switch_process(old);
-}
-
-/* The child has not all code of the map. It shares the map until it finds its own mappings. */
-static void event_by_fork(struct kunit *test)
-{
-	const struct fork_case *c = test->param_value;
-	struct mm_struct *parent = current->mm;
-	struct sfu_process *process;
-	struct task_struct *child;
-
-	run_steps(test, SCANNED);
-	child = make_child(test, c->change);
-	report_fork(child);
-	process = process_of(child->mm);
-	KUNIT_ASSERT_NOT_NULL(test, process);
-	KUNIT_EXPECT_PTR_EQ(test, rcu_access_pointer(process->map),
-			    rcu_access_pointer(process_of(parent)->map));
-	KUNIT_EXPECT_PTR_EQ(test, process->request.holder, child);
-	return_to_user_in(child);
-	KUNIT_EXPECT_NULL(test, process->inherited.map);
-	expect_map_in(test, child->mm, c->scanned);
-	expect_map(test, SAME);
-	expect_counted(test, "scan.runs");
-	mmput(child->mm);
-}
-
-/* A child with the mappings of its parent needs no scan. */
-static struct task_struct *fork_same(struct kunit *test)
-{
-	struct task_struct *child = make_child(test, "");
-
-	report_fork(child);
-	return child;
-}
-
-static bool has_borrowed(const struct sfu_process *process)
-{
-	bool is_borrowed;
-
-	rcu_read_lock();
-	sfu_process_walk_map(process, &is_borrowed);
-	rcu_read_unlock();
-	return is_borrowed;
-}
-
 static void event_by_fork_of_same(struct kunit *test)
 {
 	struct mm_struct *parent = current->mm;
@@ -174,13 +279,10 @@ static void event_by_fork_of_same(struct kunit *test)
 	struct sfu_map *map;
 
 	run_steps(test, SCANNED);
-	child = fork_same(test);
+	child = fork_process(test, 1);
 	process = process_of(child->mm);
-	KUNIT_ASSERT_NOT_NULL(test, process);
+	run_steps(test, "child 1 borrows");
 	map = rcu_access_pointer(process->map);
-	KUNIT_EXPECT_PTR_EQ(test, map, rcu_access_pointer(process_of(parent)->map));
-	KUNIT_EXPECT_NULL(test, process->request.holder);
-	KUNIT_EXPECT_TRUE(test, has_borrowed(process));
 	KUNIT_EXPECT_FALSE(test, has_borrowed(process_of(parent)));
 
 	/* A scan that fails leaves it the map. */
@@ -188,16 +290,13 @@ static void event_by_fork_of_same(struct kunit *test)
 	mutex_lock(&process->lock);
 	KUNIT_EXPECT_EQ(test, -EAGAIN, sfu_processes_scan(child->mm));
 	mutex_unlock(&process->lock);
-	expect_map(test, SAME);
-	expect_counted(test, "scan.lost");
+	run_steps(test, "map " SAME "; counted scan.lost");
 
 	/* Once it is scanned for a sample, it has one of its own. */
 	expect_scanned(test, SAME, "scan.runs");
 	KUNIT_EXPECT_PTR_NE(test, map, rcu_access_pointer(process->map));
 	KUNIT_EXPECT_FALSE(test, has_borrowed(process));
-	switch_process(parent);
-	expect_map(test, SAME);
-	mmput(child->mm);
+	run_steps(test, "process 0; map " SAME);
 }
 
 /* The parent has written garbage into its copy of the section. The child has one of its own. */
@@ -212,7 +311,7 @@ static void event_by_fork_of_bad(struct kunit *test)
 
 	sfu_lookup_use_cache(&lookup, NULL);
 	run_steps(test, SCANNED);
-	child = fork_same(test);
+	child = fork_process(test, 1);
 	map = map_of(parent);
 	section = &map->ranges[0].section;
 	atomic_set(&section->state, SFU_SECTION_BAD);
@@ -220,213 +319,22 @@ static void event_by_fork_of_bad(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EBADMSG,
 			sfu_section_find_row(section, &lookup, page(test, 1), &row));
 	KUNIT_EXPECT_PTR_EQ(test, lookup.bad, section);
-	expect_scanned(test, SAME, "scan.runs");
-	switch_process(parent);
-	expect_map(test, BAD);
+	run_steps(test, "scan " SAME "; process 0; map " BAD);
 	sfu_map_put(map);
-	mmput(child->mm);
-}
-
-/* Why it is not known that the child has the mappings of its parent. */
-enum doubt { MARKED, REPORTED, NO_CODE, LOCKED, SCANNING };
-
-static void begin_doubt(struct task_struct *child, enum doubt doubt)
-{
-	struct sfu_process *process = process_of(current->mm);
-
-	if (doubt == MARKED)
-		sfu_range_mark_unmapped(&rcu_access_pointer(process->map)->ranges[0]);
-	else if (doubt == REPORTED)
-		process->vma_hints.has_new_code = true;
-	else if (doubt == NO_CODE)
-		rcu_assign_pointer(process->map, sfu_map_get_empty());
-	else if (doubt == LOCKED)
-		mmap_write_lock(child->mm);
-	else
-		mutex_lock(&process->lock);
-}
-
-static void end_doubt(struct task_struct *child, enum doubt doubt)
-{
-	if (doubt == LOCKED)
-		mmap_write_unlock(child->mm);
-	else if (doubt == SCANNING)
-		mutex_unlock(&process_of(current->mm)->lock);
-}
-
-static const struct doubt_case {
-	const char	*name;
-	enum doubt	doubt;
-} doubt_cases[] = {
-	/* Another thread has unmapped code after the mappings of the child were copied. */
-	{ "code is marked in the map of the parent", MARKED },
-	{ "new code of the parent is reported", REPORTED },
-	{ "the map of the parent has no code", NO_CODE },
-	{ "the mappings of the child are locked", LOCKED },
-	/* The scan has forgotten what events have reported, and has not published its map yet. */
-	{ "another thread of the parent scans", SCANNING },
-};
-
-NAMED_CASES(doubt);
-
-static void event_by_fork_in_doubt(struct kunit *test)
-{
-	const struct doubt_case *c = test->param_value;
-	struct sfu_map *map;
-	struct task_struct *child;
-
-	run_steps(test, SCANNED);
-	map = map_of(current->mm);
-	child = make_child(test, "");
-	begin_doubt(child, c->doubt);
-	report_fork(child);
-	end_doubt(child, c->doubt);
-	KUNIT_EXPECT_PTR_EQ(test, process_of(child->mm)->request.holder, child);
-	return_to_user_in(child);
-	expect_map_in(test, child->mm, SAME);
-	expect_counted(test, "scan.runs");
-	mmput(child->mm);
-	/* One reference is the test's, one is that of the process. */
-	if (rcu_access_pointer(process_of(current->mm)->map) != map)
-		sfu_map_put(map);
-	sfu_map_put(map);
-}
-
-/* A child that has changed its code has a child, and that one another. */
-static void event_by_forks(struct kunit *test)
-{
-	struct mm_struct *parent = current->mm;
-	struct task_struct *child, *grandchild;
-
-	run_steps(test, SCANNED);
-	child = fork_same(test);
-	switch_process(child->mm);
-	grandchild = fork_same(test);
-	run_steps(test, "unmap 1 2; map unknown");
-	switch_process(parent);
-	expect_map(test, SAME);
-	mmput(child->mm);
-	expect_map_in(test, grandchild->mm, SAME);
-	switch_process(grandchild->mm);
-	run_steps(test, "unmap 1 2; map unknown");
-	switch_process(parent);
-	mmput(grandchild->mm);
-	/* The map is the parent's alone again. */
-	run_steps(test, "unmap 1 2; map " GONE);
 }
 
 /* The memory of a process that no sample has hit: all of it, if it shares the map. */
 static void event_by_fork_takes_little(struct kunit *test)
 {
-	struct task_struct *child;
 	long bytes;
 
 	run_steps(test, SCANNED);
 	refill_spares();
 	bytes = atomic_long_read(&sfu_held.bytes);
-	child = fork_same(test);
-	KUNIT_EXPECT_NULL(test, process_of(child->mm)->request.holder);
+	run_steps(test, "fork 1; child 1 borrows");
 	sfu_spares_refill(2);
 	KUNIT_EXPECT_EQ(test, 2, atomic_long_read(&sfu_held.processes));
 	KUNIT_EXPECT_LE(test, atomic_long_read(&sfu_held.bytes) - bytes, 512);
-	mmput(child->mm);
-}
-
-/* Events of the parent have used up their scans. No sample comes, so its map stays as it is. */
-static void event_by_fork_without_scans(struct kunit *test)
-{
-	struct task_struct *child;
-
-	run_steps(test, SCANNED);
-	process_of(current->mm)->quota.event_scans = 0;
-	child = fork_same(test);
-	KUNIT_EXPECT_NULL(test, process_of(child->mm)->request.holder);
-	mmput(child->mm);
-	process_of(current->mm)->vma_hints.has_new_code = true;
-	child = make_child(test, "");
-	report_fork(child);
-	KUNIT_EXPECT_NULL(test, process_of(child->mm));
-	mmput(child->mm);
-	process_of(current->mm)->quota.event_scans = 1;
-	child = make_child(test, "");
-	report_fork(child);
-	KUNIT_EXPECT_PTR_EQ(test, process_of(child->mm)->request.holder, child);
-	return_to_user_in(child);
-	expect_map_in(test, child->mm, SAME);
-	mmput(child->mm);
-}
-
-static void event_by_fork_of_unknown(struct kunit *test)
-{
-	struct task_struct *child;
-
-	map_image(test);
-	child = make_child(test, "");
-	report_fork(child);
-	KUNIT_EXPECT_NULL(test, process_of(child->mm));
-	expect_counted(test, "");
-	mmput(child->mm);
-}
-
-/* munmap() in one of two processes leaves the map of the other as it is. */
-static void event_unmap_in_parent(struct kunit *test)
-{
-	struct task_struct *child;
-
-	run_steps(test, SCANNED);
-	child = make_child(test, "");
-	report_fork(child);
-	run_steps(test, "unmap 1 2; map unknown");
-	return_to_user_in(child);
-	expect_map_in(test, child->mm, SAME);
-	mmput(child->mm);
-	expect_counted(test, "scan.runs");
-	expect_scanned(test, "nothing", "scan.runs");
-}
-
-static void event_unmap_in_child(struct kunit *test)
-{
-	struct mm_struct *parent = current->mm;
-	struct task_struct *child;
-
-	run_steps(test, SCANNED);
-	child = make_child(test, "");
-	report_fork(child);
-	switch_process(child->mm);
-	run_steps(test, "unmap 3 2; map unknown");
-	switch_process(parent);
-	expect_map(test, SAME);
-	expect_rows(test, page(test, 0));
-	mmput(child->mm);
-	/* The map is the parent's alone again: it is marked, and not dropped. */
-	run_steps(test, "unmap 1 2; map " GONE);
-}
-
-/* A new thread shares the memory of its process: no scan is needed. */
-static void event_of_thread(struct kunit *test)
-{
-	struct task_struct *thread = kunit_kzalloc(test, sizeof(*thread), GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, thread);
-	map_image(test);
-	thread->mm = current->mm;
-	preempt_disable();
-	sfu_event_fork(thread);
-	preempt_enable();
-	task_work_run();
-	expect_map(test, "unknown");
-	expect_counted(test, "");
-}
-
-/* The last profiler has ended: the maps are kept right, but nothing is scanned. */
-static void event_after_profiler(struct kunit *test)
-{
-	run_steps(test, "image 0; exec 1; run; map " SAME "; counted scan.runs");
-	KUNIT_ASSERT_EQ(test, 0, get_callchain_buffers(PERF_MAX_STACK_DEPTH));
-	put_callchain_buffers();
-	run_steps(test, "image 8; report 9; unmap 1 2; run; map " GONE "; counted");
-	sfu_watch_sample();
-	run_steps(test, "report 9; run; map 9-11 ready by 11; counted scan.runs");
 }
 
 /* A look at very many mappings takes long. New code of such a process is left to its samples. */
@@ -448,23 +356,14 @@ static struct kunit_case event_tests[] = {
 	KUNIT_CASE_PARAM(run_script, script_gen_params),
 	KUNIT_CASE(event_by_fork_of_same),
 	KUNIT_CASE(event_by_fork_of_bad),
-	KUNIT_CASE_PARAM(event_by_fork_in_doubt, doubt_gen_params),
-	KUNIT_CASE(event_by_forks),
 	KUNIT_CASE(event_by_fork_takes_little),
-	KUNIT_CASE_PARAM(event_by_fork, fork_gen_params),
-	KUNIT_CASE(event_by_fork_without_scans),
-	KUNIT_CASE(event_by_fork_of_unknown),
-	KUNIT_CASE(event_after_profiler),
 	KUNIT_CASE(event_of_profiler_that_failed),
 	KUNIT_CASE(event_of_many_mappings),
-	KUNIT_CASE(event_unmap_in_parent),
-	KUNIT_CASE(event_unmap_in_child),
-	KUNIT_CASE(event_of_thread),
 	{}
 };
 
 static struct kunit_suite event_suite = {
-	.name = "sframe_event", .init = scan_scene_init, .test_cases = event_tests,
+	.name = "sframe_event", .init = event_scene_init, .test_cases = event_tests,
 };
 
 kunit_test_suite(event_suite);

@@ -24,24 +24,6 @@ static void request_by_event(struct task_struct *task)
 	rcu_read_unlock();
 }
 
-static void request(struct kunit *test)
-{
-	struct sfu_process *process;
-
-	map_image(test);
-	request_by_sample();
-	process = process_of(current->mm);
-	KUNIT_ASSERT_NOT_NULL(test, process);
-	KUNIT_EXPECT_PTR_EQ(test, process->request.holder, current);
-	expect_map(test, "unknown");
-	expect_counted(test, "scan.requests");
-	task_work_run();
-	expect_map(test, SAME);
-	expect_counted(test, "scan.runs");
-	KUNIT_EXPECT_NULL(test, process->request.holder);
-	KUNIT_EXPECT_EQ(test, 1, refcount_read(&process->refs));
-}
-
 /* A second request changes nothing while the first is pending. */
 static void request_twice(struct kunit *test)
 {
@@ -54,53 +36,8 @@ static void request_twice(struct kunit *test)
 	local_irq_enable();
 	request_by_sample();
 	request_by_sample();
-	expect_counted(test, "scan.requests");
-	task_work_run();
-	expect_map(test, SAME);
-	expect_counted(test, "scan.runs");
+	run_steps(test, "counted scan.requests; run; map " SAME "; counted scan.runs");
 	KUNIT_EXPECT_EQ(test, 1, refcount_read(&process_of(current->mm)->refs));
-}
-
-/* A task that exits runs its last task work without its memory. */
-static void request_task_that_exits(struct kunit *test)
-{
-	struct mm_struct *mm = current->mm;
-
-	map_image(test);
-	request_by_sample();
-	kthread_unuse_mm(mm);
-	task_work_run();
-	kthread_use_mm(mm);
-	expect_map(test, "unknown");
-	expect_counted(test, "scan.requests");
-	KUNIT_EXPECT_NULL(test, process_of(mm)->request.holder);
-}
-
-/* After execve() a task has another memory. */
-static void request_task_with_another_mm(struct kunit *test)
-{
-	struct mm_struct *first = current->mm, *second = new_process(test);
-
-	map_image(test);
-	request_by_sample();
-	switch_process(second);
-	task_work_run();
-	expect_map(test, "unknown");
-	switch_process(first);
-	expect_map(test, "unknown");
-	expect_counted(test, "scan.requests");
-	mmput(second);
-}
-
-static void request_not_due(struct kunit *test)
-{
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
-	process_of(current->mm)->quota.scan_at = S64_MAX / 2;
-	request_by_sample();
-	request_by_event(current);
-	KUNIT_EXPECT_NULL(test, process_of(current->mm)->request.holder);
-	expect_counted(test, "");
 }
 
 /* A thread of the process that sleeps, and never goes to user mode. */
@@ -111,64 +48,106 @@ static int sleeping_thread(void *unused)
 	return 0;
 }
 
-static struct task_struct *start_sleeper(struct kunit *test)
-{
-	struct task_struct *task = kthread_run(sleeping_thread, NULL, "sframe_sleeper");
+static struct task_struct *sleeper;
 
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-	return task;
+static void start_sleeper(struct kunit *test)
+{
+	sleeper = kthread_run(sleeping_thread, NULL, "sframe_sleeper");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, sleeper);
 }
 
-/* A task that sleeps does not keep a request from another task. */
-static void request_moves(struct kunit *test)
+/* A task that is asked to scan has task work for it. */
+static void expect_holder(struct kunit *test, const char *want)
 {
-	struct task_struct *sleeper;
-	struct sfu_process *process;
+	struct task_struct *holder = process_of(current->mm)->request.holder;
 
-	expect_scanned(test, "nothing", "scan.runs");
-	process = process_of(current->mm);
-	map_image(test);
-	sleeper = start_sleeper(test);
-	request_by_event(sleeper);
-	KUNIT_EXPECT_PTR_EQ(test, process->request.holder, sleeper);
-	KUNIT_EXPECT_NOT_NULL(test, READ_ONCE(sleeper->task_works));
-	KUNIT_EXPECT_EQ(test, 2, refcount_read(&process->refs));
-	request_by_sample();
-	KUNIT_EXPECT_PTR_EQ(test, process->request.holder, current);
-	KUNIT_EXPECT_NULL(test, READ_ONCE(sleeper->task_works));
-	KUNIT_EXPECT_EQ(test, 2, refcount_read(&process->refs));
+	KUNIT_EXPECT_STREQ(test, want, !holder ? "none" : holder == sleeper ? "sleeper" :
+			   holder == current ? "current" : "another task");
+	if (sleeper)
+		KUNIT_EXPECT_EQ(test, holder == sleeper, !!READ_ONCE(sleeper->task_works));
+}
+
+/* The last task work of a task that exits runs without its memory. */
+static void run_at_exit(struct mm_struct *mm)
+{
+	kthread_unuse_mm(mm);
 	task_work_run();
-	expect_map(test, SAME);
-	expect_counted(test, "scan.runs scan.requests");
-	KUNIT_EXPECT_EQ(test, 1, refcount_read(&process->refs));
-	kthread_stop(sleeper);
+	kthread_use_mm(mm);
 }
 
-/* A process that ends takes its request back, from a task that sleeps as well. */
-static void request_closed(struct kunit *test)
+static bool run_request_step(struct kunit *test, const char *step)
 {
-	struct task_struct *sleeper;
-	struct sfu_process *process;
+	struct sfu_process *process = process_of(current->mm);
+	char who[8];
+	int refs;
 
-	expect_scanned(test, "nothing", "scan.runs");
-	process = process_of(current->mm);
-	map_image(test);
-	sleeper = start_sleeper(test);
-	request_by_event(sleeper);
-	sfu_request_close(process);
-	KUNIT_EXPECT_NULL(test, process->request.holder);
-	KUNIT_EXPECT_NULL(test, READ_ONCE(sleeper->task_works));
-	KUNIT_EXPECT_EQ(test, 1, refcount_read(&process->refs));
-	/* It refuses further ones. */
-	request_by_event(current);
-	request_by_sample();
-	KUNIT_EXPECT_NULL(test, process->request.holder);
-	KUNIT_EXPECT_EQ(test, 1, refcount_read(&process->refs));
-	task_work_run();
-	expect_map(test, "nothing");
-	expect_counted(test, "scan.requests");
-	kthread_stop(sleeper);
+	if (!strcmp(step, "sample"))
+		request_by_sample();
+	else if (sscanf(step, "event %7s", who) == 1)
+		request_by_event(*who == 's' ? sleeper : current);
+	else if (sscanf(step, "holder %7s", who) == 1)
+		expect_holder(test, who);
+	else if (sscanf(step, "refs %d", &refs) == 1)
+		KUNIT_EXPECT_EQ(test, refs, refcount_read(&process->refs));
+	else if (!strcmp(step, "sleep"))
+		start_sleeper(test);
+	else if (!strcmp(step, "exit"))
+		run_at_exit(current->mm);
+	else if (!strcmp(step, "not-due"))
+		process->quota.scan_at = S64_MAX / 2;
+	else if (!strcmp(step, "close"))
+		sfu_request_close(process);
+	else
+		return false;
+	return true;
 }
+
+static void stop_sleeper(void *unused)
+{
+	if (!IS_ERR_OR_NULL(sleeper))
+		kthread_stop(sleeper);
+	sleeper = NULL;
+}
+
+static int request_scene_init(struct kunit *test)
+{
+	scan_scene_init(test);
+	scene_of(test)->run_own_step = run_request_step;
+	return kunit_add_action_or_reset(test, stop_sleeper, NULL);
+}
+
+/*
+ * These are steps of a script, besides those of scan_scene.h:
+ *
+ *	sample, event TASK	a sample, or an event of the task, requests a scan
+ *	holder TASK		the task that is to scan: current, sleeper, or none
+ *	refs N			compares the references to the process
+ *	sleep			a thread begins to sleep, the sleeper
+ *	exit			current runs its task work as a task that exits
+ *	not-due, close		no scan is due for long; the process takes no requests any more
+ */
+static const struct script_case script_cases[] = {
+	{ "a sample",
+	  "image 0; sample; holder current; map unknown; counted scan.requests; run; map " SAME ";"
+	  "counted scan.runs; holder none; refs 1" },
+	{ "the task exits",
+	  "image 0; sample; exit; map unknown; counted scan.requests; holder none" },
+	/* After execve() a task has another memory. */
+	{ "the task has another mm",
+	  "image 0; sample; process 1; run; map unknown; process 0; map unknown;"
+	  "counted scan.requests" },
+	{ "not due", SCANNED "not-due; sample; event current; holder none; counted" },
+	/* A task that sleeps does not keep a request from another task. */
+	{ "another task",
+	  "scan nothing; image 0; sleep; event sleeper; holder sleeper; refs 2; sample;"
+	  "holder current; refs 2; run; map " SAME "; counted scan.runs scan.requests; refs 1" },
+	/* A process that ends takes its request back, and refuses further ones. */
+	{ "the process ends",
+	  "scan nothing; image 0; sleep; event sleeper; close; holder none; refs 1; event current;"
+	  "sample; holder none; refs 1; run; map nothing; counted scan.requests" },
+};
+
+NAMED_CASES(script);
 
 static void request_for_ended_process(struct kunit *test)
 {
@@ -280,8 +259,7 @@ static void add_known(struct kunit *test)
 /* While the hooks of events are not set, no process is known. */
 static void add_while_closed(struct kunit *test)
 {
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
+	run_steps(test, SCANNED);
 	sfu_processes_close();
 	KUNIT_EXPECT_NULL(test, process_of(current->mm));
 	KUNIT_EXPECT_NULL(test, add(current->mm));
@@ -347,13 +325,8 @@ static void exit_busy(struct kunit *test)
 }
 
 static struct kunit_case request_tests[] = {
-	KUNIT_CASE(request),
+	KUNIT_CASE_PARAM(run_script, script_gen_params),
 	KUNIT_CASE(request_twice),
-	KUNIT_CASE(request_task_that_exits),
-	KUNIT_CASE(request_task_with_another_mm),
-	KUNIT_CASE(request_not_due),
-	KUNIT_CASE(request_moves),
-	KUNIT_CASE(request_closed),
 	KUNIT_CASE(request_for_ended_process),
 	KUNIT_CASE(cancel_each_work),
 	{}
@@ -369,7 +342,7 @@ static struct kunit_case process_tests[] = {
 };
 
 static struct kunit_suite request_suite = {
-	.name = "sframe_request", .init = scan_scene_init, .test_cases = request_tests,
+	.name = "sframe_request", .init = request_scene_init, .test_cases = request_tests,
 };
 
 kunit_test_suite(request_suite);
