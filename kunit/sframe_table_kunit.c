@@ -3,7 +3,7 @@
  * KUnit tests of resident tables: loaded for real files, found by scans of real mappings. The image
  * has no section of its own, unless a test says so; its table was linked at page 16.
  *
- * A script has the steps of scan_scene.h, and these. A is the file of the image; B to E are others
+ * A script has the steps of scan_scene.h, and these. A is the file of the image; B to I are others
  * without a section. All have changed long ago. An ERR is 0 or an errno.
  *
  *	load A			loads the good table of the file
@@ -18,9 +18,8 @@
  *	shrink N WANT		memory is short: so many tables are forgotten
  *	resident P		a walk finds the rows of the image at page P
  *	incomplete N		whether the map lacks a table for want of room
- *	changed SECONDS NS	sets the time of change of A
  *	files N			two files, or one, have tables
- *	map B P			maps B
+ *	map B P			maps B, or another one of these files
  *	own-section		the image has a section
  *	map-vdso, load-vdso	code without a file at page 8; loads a table for it
  */
@@ -108,13 +107,6 @@ static int load(struct kunit *test, struct sfu_table_source *source)
 	kvfree(source->bytes);
 	source->bytes = NULL;
 	return err;
-}
-
-static void load_good(struct kunit *test)
-{
-	struct sfu_table_source source = good_source(test);
-
-	KUNIT_EXPECT_EQ(test, 0, load(test, &source));
 }
 
 static void expect_resident_row(struct kunit *test, unsigned long addr, const char *want)
@@ -213,9 +205,9 @@ static int load_spoilt(struct kunit *test, const struct image *image, u32 len, u
 	return load(test, &source);
 }
 
-/* What a script has made: files B to E, and ranges that use tables. */
+/* What a script has made: files B to I, and ranges that use tables. */
 static struct {
-	struct image		*others[4];
+	struct image		*others[8];
 	struct sfu_section	used[5];
 	const struct cred	*cred;
 } made;
@@ -306,6 +298,12 @@ static void have_own_section(struct kunit *test)
 	age(&scene->image);
 }
 
+static void copy_use(unsigned int from, unsigned int to)
+{
+	made.used[to] = made.used[from];
+	sfu_table_get(&made.used[to]);
+}
+
 /* Return: false if the step is not one of these. */
 static bool run_table_step(struct kunit *test, const char *step)
 {
@@ -341,10 +339,9 @@ static bool run_table_step(struct kunit *test, const char *step)
 		KUNIT_EXPECT_STREQ_MSG(test, word, answers[find_as(test, n, image_of(test, letter),
 								   &made.used[slot])],
 				       "%s", step);
-	else if (sscanf(step, "copy %u %u", &n, &k) == 2) {
-		made.used[k] = made.used[n];
-		sfu_table_get(&made.used[k]);
-	} else if (sscanf(step, "put %u", &n) == 1)
+	else if (sscanf(step, "copy %u %u", &n, &k) == 2)
+		copy_use(n, k);
+	else if (sscanf(step, "put %u", &n) == 1)
 		sfu_table_put(&made.used[n]);
 	else if (sscanf(step, "uid %u", &n) == 1)
 		n ? (void)(made.cred = become(test, n)) : be_root_again(made.cred);
@@ -360,7 +357,7 @@ static bool run_table_step(struct kunit *test, const char *step)
 		inode_set_ctime(file_inode(scene_of(test)->image.file), nr, n);
 	else if (sscanf(step, "files %u", &n) == 1)
 		KUNIT_EXPECT_EQ(test, n, sfu_table_list(&entry) ?: entry.nr_files);
-	else if (sscanf(step, "map %c %u", &letter, &n) == 2 && letter == 'B')
+	else if (sscanf(step, "map %c %u", &letter, &n) == 2 && letter > 'A')
 		image_map(test, image_of(test, letter), page(test, n));
 	else if (!strcmp(step, "own-section"))
 		have_own_section(test);
@@ -374,10 +371,8 @@ static bool run_table_step(struct kunit *test, const char *step)
 static int table_scene_init(struct kunit *test)
 {
 	struct scan_scene *scene;
-	int err = scan_scene_init(test);
 
-	if (err)
-		return err;
+	scan_scene_init(test);
 	scene = test->priv;
 	scene->run_own_step = run_table_step;
 	memset(&made, 0, sizeof(made));
@@ -432,7 +427,7 @@ static const struct script_case script_cases[] = {
 	  "memory 2; load A 512 1; load B 512 2; find A 1000 found 1; find B 1001 no-room 2;"
 	  "load C 512 3; load D 512 4; load E 512 5; find B 1001 no-room 2; find B 0 unknown 2;"
 	  "put 1; find B 1001 unknown 2; load B 512 2; find B 1001 found 2; put 2" },
-	/* A process of a user gets the table when there is room: a scan for new code does not look. */
+	/* A process gets the table when there is room: a scan for new code does not look. */
 	{ "of a user, later",
 	  "memory 2; load A 512 1; load B 512 2; find B 1000 found 1; uid 1001; scan " PLAIN ";"
 	  "incomplete 1; new " PLAIN "; incomplete 1; put 1; scan " TABLE "; incomplete 0; uid 0" },
@@ -465,25 +460,13 @@ static bool has_facts(const struct image *image)
 static void table_limits_headers(struct kunit *test)
 {
 	unsigned int i, nr = 0;
-	struct image *images[8];
 
-	load_good(test);
-	run_steps(test, "scan " TABLE);
-	for (i = 0; i < ARRAY_SIZE(images); i++) {
-		const struct build *b = good_table(test);
-		struct sfu_table_source source;
-
-		images[i] = another_image(test);
-		images[i]->ehdr.e_phnum = 3;
-		image_write(test, images[i]);
-		image_map(test, images[i], page(test, 8 * (i + 1)));
-		age(images[i]);
-		source = source_of(test, images[i], b->bytes, b->len);
-		KUNIT_EXPECT_EQ(test, 0, load(test, &source));
-	}
+	run_steps(test, "load A; scan " TABLE "; map B 8; map C 16; map D 24; map E 32; map F 40;"
+		  "map G 48; map H 56; map I 64; load B; load C; load D; load E; load F; load G;"
+		  "load H; load I");
 	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process_of(current->mm), SFU_SCAN_NEW_CODE));
-	for (i = 0; i < ARRAY_SIZE(images); i++)
-		nr += has_facts(images[i]);
+	for (i = 0; i < ARRAY_SIZE(made.others); i++)
+		nr += has_facts(made.others[i]);
 	KUNIT_EXPECT_EQ(test, 4, nr);
 }
 
@@ -557,8 +540,7 @@ static void table_look_up(struct kunit *test)
 	struct sfu_section *section;
 	struct sframe_row row;
 
-	load_good(test);
-	run_steps(test, "scan " TABLE);
+	run_steps(test, "load A; scan " TABLE);
 	section = section_at(test, 1);
 	sfu_lookup_use_cache(&lookup, NULL);
 	KUNIT_EXPECT_EQ(test, -E2BIG, sfu_section_find_row(section, &lookup, last, &row));
@@ -577,7 +559,7 @@ static void table_loaded_later(struct kunit *test)
 	expect_scanned(test, PLAIN, "scan.runs");
 	map = map_of(current->mm);
 	KUNIT_EXPECT_FALSE(test, sfu_map_lacks_tables(map));
-	load_good(test);
+	run_steps(test, "load A");
 	KUNIT_EXPECT_TRUE(test, sfu_map_lacks_tables(map));
 	sfu_map_put(map);
 	expect_scanned(test, TABLE, "scan.runs");
@@ -599,7 +581,7 @@ static void table_valid_for_a_second(struct kunit *test)
 
 	expect_scanned(test, PLAIN, "scan.runs");
 	KUNIT_EXPECT_TRUE(test, time_after(valid_until(), jiffies + 1000 * HZ));
-	load_good(test);
+	run_steps(test, "load A");
 	before = jiffies;
 	expect_scanned(test, TABLE, "scan.runs");
 	KUNIT_EXPECT_TRUE(test, time_after_eq(valid_until(), before + HZ));
@@ -612,15 +594,14 @@ static void table_valid_in_new_program(struct kunit *test)
 	unsigned long before = jiffies;
 	struct sfu_process *process;
 
-	load_good(test);
+	run_steps(test, "load A");
 	sfu_processes_end(current->mm);
 	rcu_read_lock();
 	process = sfu_processes_add(current->mm, sfu_map_get_empty());
 	rcu_read_unlock();
 	KUNIT_ASSERT_NOT_NULL(test, process);
 	KUNIT_ASSERT_EQ(test, 0, sfu_scan(process, SFU_SCAN_NEW_CODE));
-	expect_map(test, TABLE);
-	expect_counted(test, "scan.runs");
+	run_steps(test, "map " TABLE "; counted scan.runs");
 	KUNIT_EXPECT_TRUE(test, time_after_eq(valid_until(), before + HZ));
 }
 
@@ -631,8 +612,7 @@ static bool holds_no_table(void)
 
 static void table_freed(struct kunit *test)
 {
-	load_good(test);
-	run_steps(test, "scan " TABLE);
+	run_steps(test, "load A; scan " TABLE);
 	sfu_table_drop_all();
 	KUNIT_EXPECT_FALSE(test, holds_no_table());
 	sfu_processes_end(current->mm);
@@ -678,12 +658,12 @@ static void table_of_changed_file(struct kunit *test)
 	bool has_changed;
 	long held;
 
-	load_good(test);
+	run_steps(test, "load A");
 	held = atomic_long_read(&sfu_held.tables);
 	has_changed = change_file(test);
 	KUNIT_EXPECT_EQ(test, has_changed ? -ESTALE : 0, load(test, &source));
 	/* The new table takes the place of the one of the file as it was. */
-	load_good(test);
+	run_steps(test, "load A");
 	KUNIT_EXPECT_EQ(test, held, atomic_long_read(&sfu_held.tables));
 	KUNIT_EXPECT_EQ(test, 0, sfu_table_list(&entry));
 	KUNIT_EXPECT_EQ(test, entry.nr_files, 1);
@@ -757,7 +737,7 @@ static void table_shared(struct kunit *test)
 	struct sframe_file entry = {};
 	long one;
 
-	load_good(test);
+	run_steps(test, "load A");
 	one = atomic_long_read(&sfu_held.tables);
 	image_write(test, image);
 	age(image);
@@ -851,7 +831,7 @@ static void table_has_number(struct kunit *test)
 	const struct sfu_section *first, *second;
 	u64 number;
 
-	load_good(test);
+	run_steps(test, "load A");
 	image_map(test, &scene_of(test)->image, page(test, 8));
 	expect_scanned(test, "1-3 ready by table at 0, 9-11 ready by table at 8", "scan.runs");
 	first = section_at(test, 1);
@@ -867,7 +847,7 @@ static void table_has_number(struct kunit *test)
 	/* The same table, loaded again, is another one. */
 	sfu_table_drop_all();
 	expect_scanned(test, "1-3 none, 9-11 none", "scan.runs");
-	load_good(test);
+	run_steps(test, "load A");
 	expect_scanned(test, "1-3 ready by table at 0, 9-11 ready by table at 8", "scan.runs");
 	KUNIT_EXPECT_GT(test, section_at(test, 1)->number, number);
 }

@@ -209,55 +209,55 @@ static void run_word(struct kunit *test, struct test_reader **readers, const cha
 }
 
 /* The lock of the process is held. After MAX_TRIES tries, which is 8, the file is forgotten. */
-#define TWO_TRIES	"none, ready, none, ready, "
-#define TWO_LOCKS	"lock, none, unlock, ready, lock, none, unlock, ready, "
+#define TWO_TRIES	"none; ready; none; ready; "
+#define TWO_LOCKS	"lock; none; unlock; ready; lock; none; unlock; ready; "
 
 static const struct script_case script_cases[] = {
-	{ "without a reader", "want, empty, open, none" },
-	{ "by a scan", "open, scan, taken, none" },
+	{ "without a reader", "want; empty; open; none" },
+	{ "by a scan", "open; scan; taken; none" },
 	/* A file that is queued, or that a reader has, is not queued again before an answer. */
-	{ "wanted twice", "open, want, want, taken, want, none" },
+	{ "wanted twice", "open; want; want; taken; want; none" },
 	{ "answered",
-	  "open, want, taken, answer, want, taken, answer, answer, want, answer, none" },
+	  "open; want; taken; answer; want; taken; answer; answer; want; answer; none" },
 	/* The reader could not be given the file: it lacked memory, or file descriptors. */
-	{ "given back", "open, want, taken, back, taken, answer, back, none" },
+	{ "given back", "open; want; taken; back; taken; answer; back; none" },
 	/* The second reader gets the files that the first one has not answered. */
-	{ "two readers", "open, open2, want, taken, none2, close, taken2, close2, empty" },
+	{ "two readers", "open; open2; want; taken; none2; close; taken2; close2; empty" },
 	/* Without a reader all is forgotten, and asked for again by the next one. */
 	{ "no reader any more",
-	  "open, want, close, empty, asked, open, asked, silent, none, want, taken" },
+	  "open; want; close; empty; asked; open; asked; silent; none; want; taken" },
 	/* It is wanted again after an answer, as it is then. */
 	{ "changed while a reader has it",
-	  "open, want, taken, change, want, none, answer, want, taken" },
-	{ "changed", "open, want, change, none, want, taken" },
+	  "open; want; taken; change; want; none; answer; want; taken" },
+	{ "changed", "open; want; change; none; want; taken" },
 	/* Another process that has mapped the file is to ask for it. */
-	{ "unmapped", "open, want, unmap, asked, none, asked, silent, want, none, asked" },
-	{ "replaced", "open, want, other, none" },
+	{ "unmapped", "open; want; unmap; asked; none; asked; silent; want; none; asked" },
+	{ "replaced", "open; want; other; none" },
 	/* A load is an answer, also one that says that there is no table. */
-	{ "until a load", "open, want, load, none, scan, none, drop" },
+	{ "until a load", "open; want; load; none; scan; none; drop" },
 	{ "users by turns",
-	  "open, uid 1000, want 0 9, uid 1001, want 10, taken 0, taken 10, taken 1 9, none" },
+	  "open; uid 1000; want 0 9; uid 1001; want 10; taken 0; taken 10; taken 1 9; none" },
 	/*
 	 * Those after 4095 are not remembered. The reader has one, so there is room for one less.
 	 */
-	{ "many", "open, want 0 8191, taken 4095, none, want 8192 12287, none, want, taken" },
+	{ "many", "open; want 0 8191; taken 4095; none; want 8192 12287; none; want; taken" },
 	/*
 	 * A user has a part of the queue, 1024 files, and leaves the rest to others. An answered
 	 * file makes room. Files before the current number are forgotten: they are not mapped.
 	 */
 	{ "many of a user",
-	  "open, uid 1000, want 0 4095, number 1024, none, want 0 4095, uid 1001, want 4096, taken,"
-	  "none, uid 1000, want 0 1023, taken, none" },
+	  "open; uid 1000; want 0 4095; number 1024; none; want 0 4095; uid 1001; want 4096; taken;"
+	  "none; uid 1000; want 0 1023; taken; none" },
 	/* Another file stays first while the lock of one process is held. */
 	{ "locked",
-	  "open, want, " TWO_LOCKS TWO_LOCKS TWO_LOCKS "lock, none, unlock, ready, taken" },
+	  "open; want; " TWO_LOCKS TWO_LOCKS TWO_LOCKS "lock; none; unlock; ready; taken" },
 	/* A process may hold its lock for ever. */
 	{ "locked for ever",
-	  "open, want, lock, " TWO_TRIES TWO_TRIES TWO_TRIES "none, ready, asked, none, asked,"
-	  "unlock, want, taken" },
+	  "open; want; lock; " TWO_TRIES TWO_TRIES TWO_TRIES "none; ready; asked; none; asked;"
+	  "unlock; want; taken" },
 	/* It waits for its next try when the last reader goes. */
 	{ "locked, and no reader any more",
-	  "open, want, lock, none, unlock, close, empty, open, pause, none" },
+	  "open; want; lock; none; unlock; close; empty; open; pause; none" },
 };
 
 NAMED_CASES(script);
@@ -272,8 +272,8 @@ static void wanted(struct kunit *test)
 	want_uid = 0;
 	map_old_image(test);
 	has_asked();
-	for (at = c->script; *at; at += strspn(at, ", ")) {
-		strscpy(word, at, min(sizeof(word), strcspn(at, ",") + 1));
+	for (at = c->script; *at; at += strspn(at, "; ")) {
+		strscpy(word, at, min(sizeof(word), strcspn(at, ";") + 1));
 		at += strlen(word);
 		run_word(test, readers, word);
 		if (READ_ONCE(test->status) == KUNIT_FAILURE)
