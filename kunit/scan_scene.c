@@ -440,13 +440,12 @@ static void end_process(struct scan_scene *scene, unsigned int nr)
 	scene->mms[nr] = NULL;
 }
 
+/* KUnit calls this in a thread of its own. */
 static void end_processes(void *data)
 {
 	struct scan_scene *scene = data;
 	unsigned int i;
 
-	if (current->mm != scene->mms[0])
-		switch_process(scene->mms[0]);
 	for (i = 1; i < ARRAY_SIZE(scene->mms); i++)
 		end_process(scene, i);
 }
@@ -642,4 +641,6 @@ void run_script(struct kunit *test)
 	const struct script_case *c = test->param_value;
 
 	run_steps(test, c->script);
+	if (scene_of(test)->mms[0])
+		run_steps(test, "process 0");
 }

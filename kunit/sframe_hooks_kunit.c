@@ -105,7 +105,6 @@ static void on_walk(void *data, unsigned long ip, unsigned long stop_ip,
 
 static void stop_tracing(void *scene)
 {
-	current->in_execve = 0;
 	unregister_trace_sfu_walk(on_walk, scene);
 	tracepoint_synchronize_unregister();
 }
@@ -210,7 +209,7 @@ static void sample(struct kunit *test, const char *want, const char *counted)
  *	no-stack, at P		there is no stack; code at the beginning of a page is sampled
  *	return P		the caller is code near the beginning of a page
  *	compat, kernel		the registers are those of 32-bit code, or of the kernel
- *	begin-exec		execve() begins
+ *	begin-exec, end-exec	execve() begins, and ends
  *	scanned			a scan runs, and is not counted
  *	sample FRAMES | COUNTERS	compares a sample, and what it has counted
  */
@@ -235,6 +234,8 @@ static bool run_hooks_step(struct kunit *test, const char *step)
 		user_regs_make_kernel(regs);
 	else if (!strcmp(step, "begin-exec"))
 		current->in_execve = 1;
+	else if (!strcmp(step, "end-exec"))
+		current->in_execve = 0;
 	else if (!strcmp(step, "scanned"))
 		scan_at_once(test);
 	else if (sscanf(step, "sample %127[^|]| %n", frames, &nr) == 1)
@@ -512,7 +513,7 @@ static const struct script_case script_cases[] = {
 	  "counted scan.runs; sample " BY_SFRAME " | " WHOLE },
 	/* The process has no map yet, and the walk ends for another reason. */
 	{ "first, in execve()",
-	  "begin-exec; sample 10 | walks stop.exec first.exec depth.exec scan.requests" },
+	  "begin-exec; sample 10 | walks stop.exec first.exec depth.exec scan.requests; end-exec" },
 	/* The caller's code has no row: the walk ends there, and not in the sampled frame. */
 	{ "no data in the caller",
 	  "other 16; return 17; scanned;"

@@ -327,7 +327,7 @@ static const struct script_case script_cases[] = {
 	/* A scan does not read a file that cannot be read by system calls. */
 	{ "not for kernel_read()",
 	  "image 0; watch; ways none; scan " PLAIN "; ways both; file 1 2 1 rx; scan " PLAIN ";"
-	  "ways iter; unreadable; file 1 2 1 rx; scan " PLAIN "; readable; file 1 2 1 rx;"
+	  "ways iter; file 1 2 1 rx; unreadable; scan " PLAIN "; readable; file 1 2 1 rx;"
 	  "scan " SAME "; reads 0 0" },
 };
 

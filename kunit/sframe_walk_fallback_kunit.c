@@ -213,7 +213,7 @@ static const struct script_case script_cases[] = {
 	/* c90 has a frame record and a row by SP, and only its frame pointer led to it. */
 	{ "doubt of a record",
 	  "fn c80 sp+32 (c-32) (c-24); fn cc0 end; at b10 s0 s20; s20=s60,c90; call c90 b0;"
-	  "s60=s100,cc4;" "walk b10@0 c90@30,fp60 nodata; range c keeps-fp;"
+	  "s60=s100,cc4; walk b10@0 c90@30,fp60 nodata; range c keeps-fp;"
 	  "walk b10@0 c90@30,fp60 nodata; call cc4 c40;"
 	  "walk b10@0 c90@30,fp60 cc4@80,fp100 complete;"
 	  "s60=s100,s0; walk b10@0 c90@30,fp60 nodata" },
@@ -455,8 +455,7 @@ static void fallback_doubt(struct kunit *test)
 	store_call(test, plain_call(), code(test, 0x90), bare(test, 0));
 	expect_walk(test, doubted, "of one without a row");
 	store_plt(test, &plt_cases[0], bare(test, 0x400), bare(test, 0x800));
-	store_call(test, plain_call(), code(test, 0x90), bare(test, 0x400));
-	expect_walk(test, VINDICATED, "through a PLT slot");
+	run_walk_steps(test, "call c90 b400; walk " VINDICATED);
 }
 
 /* If an unverified SP leads nowhere, SP is wrong, and the row is not bad. */
@@ -476,10 +475,7 @@ static void fallback_unverified_sp_leads_nowhere(struct kunit *test)
 	}
 	build_again(test);
 	doubt_scene(test, doubt_cases[5].rules);
-	record(test, 0x60, 0, stack(test, 0));
-	expect_walk(test, DOUBTED, "no code");
-	record(test, 0x60, 0, 0);
-	expect_walk(test, DOUBTED, "no return address");
+	run_walk_steps(test, "s60=0,s0; walk " DOUBTED "; s60=0,0; walk " DOUBTED);
 }
 
 NAMED_CASES(sampled);
@@ -518,8 +514,7 @@ static void fallback_habit(struct kunit *test)
 	const struct call_case *c = test->param_value;
 	bool is_call = c->calls || c->calls_other || strstarts(c->name, "call");
 
-	run_walk_steps(test, NO_ROW);
-	record(test, 0x20, stack(test, 0x100), bare(test, 0x210));
+	run_walk_steps(test, NO_ROW "s20=s100,b210");
 	/* The called function has a row, if it can be known. */
 	store_word(test, bare(test, 0x800), code(test, 0));
 	store_call(test, c, bare(test, 0x210),
@@ -531,8 +526,7 @@ static void fallback_habit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, scene_of(test)->walk.nr_frames[SFU_METHOD_FP_HABIT], is_call);
 	KUNIT_EXPECT_EQ(test, scene_of(test)->walk.nr_frames[SFU_METHOD_FP], 0);
 	/* The outermost frame may have been called by nothing. */
-	record(test, 0x20, 0, bare(test, 0x210));
-	expect_step(test, FOLLOWED);
+	run_walk_steps(test, "s20=0,b210; step " FOLLOWED);
 }
 
 /* Walks from the sampled frame, and asks for at most @max frames at once. Returns their number. */
@@ -621,9 +615,7 @@ static void fallback_habit_doubts_sp(struct kunit *test)
 
 	run_walk_steps(test, NO_ROW);
 	bare_range(test)->keeps_fp = SFRAME_KEEPS_FP_YES;
-	store_call(test, by_pointer(), bare(test, 0x210), 0);
-	record(test, 0x20, stack(test, 0x40), bare(test, 0x210));
-	record(test, 0x40, stack(test, 0x60), bare(test, 0x210));
+	run_walk_steps(test, "call b210 *; s20=s40,b210; s40=s60,b210");
 	begin_walk(scene);
 	KUNIT_ASSERT_EQ(test, 1, next_frames(scene, ips, 1));
 	scene->walk.frame.sp_unverified = false;
@@ -634,9 +626,7 @@ static void fallback_habit_doubts_sp(struct kunit *test)
 /* That no row holds at an address is found out once, and then remembered. */
 static void fallback_remembers_no_row(struct kunit *test)
 {
-	run_walk_steps(test, NO_ROW);
-	sample(test, code(test, 0x800), stack(test, 0), 0);
-	expect_walk(test, "c800@0 nodata");
+	run_walk_steps(test, NO_ROW "at c800 s0; walk c800@0 nodata");
 	KUNIT_EXPECT_EQ(test, scene_of(test)->walk.lookup.nr_missed, !scene_of(test)->shows_cache);
 }
 
@@ -709,8 +699,7 @@ static struct kunit_suite fallback_suite = {
 };
 
 static struct kunit_suite fallback_cached_suite = {
-	.name = "sframe_walk_fallback_cached",
-	.init = walk_scene_init_cached,
+	.name = "sframe_walk_fallback_cached", .init = walk_scene_init_cached,
 	.test_cases = fallback_tests,
 };
 

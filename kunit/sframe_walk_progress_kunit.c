@@ -2,9 +2,8 @@
 /*
  * KUnit tests of the walk: it moves up the stack, to its end.
  *
- * "c4@0 c44@10 bad-ra" is a walk: frames at 4 and 0x44 in the code with a section, whose stack
- * pointers are 0 and 0x10 bytes into the stack, and the reason why it ended. "b" is code without a
- * section. See walk_scene.h.
+ * "c4@0 c44@10 bad-ra" is a walk: frames at 4 and 0x44 in code with a section ("b": without), their
+ * offsets in the stack, and the reason why it ended. See walk_scene.h.
  */
 #include "walk_scene.h"
 
@@ -52,8 +51,8 @@ static const struct script_case script_cases[] = {
 	  "walk c4@0 bad-cfa;"
 	  "o0=c40; call c40 c0; x86: walk c4@0 c40@o8 complete; arm64: walk c4@0 c40@o0 complete" },
 	/*
-	 * Calls of the first and the last instruction of the function that jumps, of the instructions
-	 * after and before it, and no call.
+	 * Calls of the first and the last instruction of the function that jumps, of the
+	 * instructions after and before it, and no call.
 	 */
 	{ "in code that a function jumps to: a call of the function proves the row",
 	  "fn c0 sp+16 u (c-8); fn c80 end; range c jumped-to-from c180; at c4 s0; s8=c90;"
@@ -77,10 +76,7 @@ static void progress_every_offset(struct kunit *test)
 		flex_function(test, 0, AT_REG(R_SP, off), IN_REG(R_SP, 8), 0);
 		flex_function(test, 0x40, AT_REG(R_SP, 64), IN_REG(R_SP, 8), 0);
 		use_section(test);
-		word(test, 0x08, code(test, 4));
-		word(test, 0x48, code(test, 0x84));
-
-		sample(test, code(test, 4), stack(test, 0x40), 0);
+		run_walk_steps(test, "s8=c4; s48=c84; at c4 s40");
 		scnprintf(want, sizeof(want), "c84@%x", 0x40 + off);
 		expect_step(test, off >= 0 && aligned ? want : "bad-cfa", "sampled, sp%+d", off);
 
@@ -244,8 +240,7 @@ static void progress_between_ranges_to_end(struct kunit *test)
 	expect_both_ways(test, "c4@0 c1004@10 c44@20,fp80 bad-ra");
 	word(test, 0x20, 0);
 	expect_both_ways(test, "c4@0 c1004@10 c44@20,fp80 bad-ra");
-	word(test, 0x20, stack(test, 0x90));
-	word(test, 0x28, bare(test, 0));
+	run_walk_steps(test, "s20=s90; s28=b0");
 	expect_both_ways(test, "c4@0 c1004@10 c44@20,fp80 bad-ra needs-scan");
 	word(test, 0x28, bare(test, 0x210));
 	expect_both_ways(test, "c4@0 c1004@10 c44@20,fp80 b210@30,fp90 nodata");
@@ -271,8 +266,7 @@ static struct kunit_suite progress_suite = {
 };
 
 static struct kunit_suite progress_cached_suite = {
-	.name = "sframe_walk_progress_cached",
-	.init = walk_scene_init_cached,
+	.name = "sframe_walk_progress_cached", .init = walk_scene_init_cached,
 	.test_cases = progress_tests,
 };
 

@@ -2,9 +2,8 @@
 /*
  * KUnit tests of the walk: it ends with any contents of stack and registers.
  *
- * "c4@0 c44@10,fp20 bad-ra" is a walk: frames at 4 and 0x44 in the code with a section, whose stack
- * pointers are 0 and 0x10 bytes into the stack, the frame pointer where it changes, and the reason
- * why it ended. "b" is code without a section. See walk_scene.h.
+ * "c4@0 c44@10,fp20 bad-ra" is a walk: frames at 4 and 0x44 in code with a section ("b": without),
+ * their offsets in the stack, a frame pointer that changes, and why it ended. See walk_scene.h.
  */
 #include "walk_scene.h"
 
@@ -78,6 +77,10 @@ static void random_registers(struct walk_scene *scene)
 				scene->bare + below(scene, BARE_SIZE));
 }
 
+#define ROWS_BY_OFFSET							\
+	"0 sp+0 u (sp+8) | 8 sp+8 u (sp+8) | 16 sp+16 u (sp+8) | 24 sp+24 u (sp+8) | "	\
+	"32 sp+32 u (sp+8) | 40 sp+40 u (sp+8) | 48 sp+48 u (sp+8) | 56 sp+56 u (sp+8)"
+
 /* 16 functions, with each way to find a frame and to fail. */
 static void every_function(struct kunit *test)
 {
@@ -89,9 +92,7 @@ static void every_function(struct kunit *test)
 		       "fn c1c0 sp+32 c-16 B+0;"
 		       "fn c200 signal no-rows; fn c240 signal sp+0 u (sp+8);"
 		       "fn c280 signal sp+64 (c-16) (c-8); put b100 stub;"
-		       "fn c2c0 0 sp+0 u (sp+8) | 8 sp+8 u (sp+8) | 16 sp+16 u (sp+8) |"
-		       "24 sp+24 u (sp+8) | 32 sp+32 u (sp+8) | 40 sp+40 u (sp+8) |"
-		       "48 sp+48 u (sp+8) | 56 sp+56 u (sp+8)");
+		       "fn c2c0 " ROWS_BY_OFFSET);
 	build_row(build_function(test, 0x300, 0, 0), 0, default_rows[1].info,
 		  default_rows[1].rules[0]);
 	build_row(build_function(test, 0x340, 0, 0), 0, 0x25, 64, -8, -16);

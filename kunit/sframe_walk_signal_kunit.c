@@ -2,9 +2,8 @@
 /*
  * KUnit tests of the walk: through a signal handler to the frame it interrupted.
  *
- * "c4@0 c44@10 bad-ra" is a walk: frames at 4 and 0x44 in the code with a section, whose stack
- * pointers are 0 and 0x10 bytes into the stack, and the reason why it ended. "b" is code without a
- * section. See walk_scene.h.
+ * "c4@0 c44@10 bad-ra" is a walk: frames at 4 and 0x44 in code with a section ("b": without), their
+ * offsets in the stack, and the reason why it ended. See walk_scene.h.
  */
 #include "walk_scene.h"
 
@@ -77,8 +76,7 @@ static void signal_sampled_in_stub(struct kunit *test)
 	sample(test, bare(test, end), stack(test, CONTEXT), 0);
 	expect_step(test, "c44@100,fp300", "after it");
 	sample(test, bare(test, end + 4), stack(test, CONTEXT), 0);
-	expect_step(test, "nodata", "elsewhere");
-	sample(test, bare(test, 0x100), stack(test, CONTEXT), 0);
+	run_walk_steps(test, "step nodata; at b100 s1000");
 	expect_step(test, "c44@100,fp300", "before it");
 	set_register(&scene->regs, R_SYSCALL, 0);
 	sample(test, bare(test, end), stack(test, CONTEXT), 0);
@@ -122,8 +120,7 @@ static void signal_strikes_in_stub(struct kunit *test)
 {
 	u32 call = 0x100 + sizeof(sigreturn_stub) - SYSCALL_BYTES;
 
-	run_walk_steps(test, HANDLER("0"));
-	sample(test, bare(test, 0x100), stack(test, 0x800), 0);
+	run_walk_steps(test, HANDLER("0") "at b100 s800");
 	store_context(test, 0x800, bare(test, call), stack(test, CONTEXT), 0);
 	expect_second_step(test, "c44@100,fp300", "at the system call");
 	store_context(test, 0x800, bare(test, 0x100), stack(test, CONTEXT), 0);
@@ -262,8 +259,7 @@ static struct kunit_suite signal_suite = {
 };
 
 static struct kunit_suite signal_cached_suite = {
-	.name = "sframe_walk_signal_cached",
-	.init = walk_scene_init_cached,
+	.name = "sframe_walk_signal_cached", .init = walk_scene_init_cached,
 	.test_cases = signal_tests,
 };
 

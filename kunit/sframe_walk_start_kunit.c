@@ -2,9 +2,8 @@
 /*
  * KUnit tests of the walk: it ends at the code of libc that starts programs and threads.
  *
- * "c4@0 c44@10,fp20 bad-ra" is a walk: frames at 4 and 0x44 in the code with a section, whose stack
- * pointers are 0 and 0x10 bytes into the stack, the frame pointer where it changes, and the reason
- * why it ended. "b" is code without a section. See walk_scene.h.
+ * "c4@0 c44@10,fp20 bad-ra" is a walk: frames at 4 and 0x44 in code with a section ("b": without),
+ * their offsets in the stack, a frame pointer that changes, and why it ended. See walk_scene.h.
  */
 #include "walk_scene.h"
 
@@ -157,8 +156,7 @@ static void start_fp(struct kunit *test)
 static void start_sampled(struct kunit *test)
 {
 	start_scene(test, test->param_value);
-	sample(test, bare(test, RA), stack(test, 0x10), 0);
-	set_register(&scene_of(test)->regs, R_B, 0);
+	run_walk_steps(test, "at b210 s10; B=0");
 	expect_first_walk(test, "b210@10 nodata");
 }
 
@@ -193,12 +191,10 @@ static void start_has_caller(struct kunit *test)
 	start_scene(test, c);
 	word(test, 8, code(test, 0x50));
 	store_start(test, c->code, code(test, 0x50));
-	word(test, 0x18, 0);
-	sample(test, code(test, 4), stack(test, 0), 0);
+	run_walk_steps(test, "s18=0; at c4 s0");
 	expect_first_walk(test, "c4@0 c50@10 bad-ra");
 
-	word(test, 8, bare(test, RA));
-	run_walk_steps(test, "at c4 s0 s20; s20=0,b610; call b610 b0");
+	run_walk_steps(test, "s8=b210; at c4 s0 s20; s20=0,b610; call b610 b0");
 	expect_first_walk(test, "c4@0 b210@10 b610@30,fp? nodata");
 }
 
@@ -248,9 +244,7 @@ static void start_known(struct kunit *test)
 	set_distance(stack(test, 0x10), MAX_DISTANCE);
 	expect_walk(test, STARTED, "near");
 	word(test, 8, bare(test, RA + 1));
-	expect_walk(test, "c4@0 b211@10 nodata", "elsewhere");
-	sample(test, bare(test, RA), stack(test, 0x10), 0);
-	expect_walk(test, "b210@10 nodata", "sampled");
+	run_walk_steps(test, "walk c4@0 b211@10 nodata; at b210 s10; walk b210@10 nodata");
 	forget_start(test);
 }
 
@@ -274,8 +268,7 @@ static struct kunit_suite start_suite = {
 };
 
 static struct kunit_suite start_cached_suite = {
-	.name = "sframe_walk_start_cached",
-	.init = walk_scene_init_cached,
+	.name = "sframe_walk_start_cached", .init = walk_scene_init_cached,
 	.test_cases = start_tests,
 };
 

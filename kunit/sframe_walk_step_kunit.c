@@ -2,9 +2,8 @@
 /*
  * KUnit tests of the walk: a step does what the row says.
  *
- * "c4@0 c44@10,fp20 bad-ra" is a walk: frames at 4 and 0x44 in the code with a section, whose stack
- * pointers are 0 and 0x10 bytes into the stack, the frame pointer where it changes, and the reason
- * why it ended. "b" is code without a section. See walk_scene.h.
+ * "c4@0 c44@10,fp20 bad-ra" is a walk: frames at 4 and 0x44 in code with a section ("b": without),
+ * their offsets in the stack, a frame pointer that changes, and why it ended. See walk_scene.h.
  */
 #include "walk_scene.h"
 
@@ -128,9 +127,7 @@ static void step_row_sampled(struct kunit *test)
 
 	row_scene(test);
 	use_section(test);
-	sample(test, code(test, 0x10), stack(test, 0x20), stack(test, 0x60));
-	set_register(&scene_of(test)->regs, R_A, stack(test, 0x40));
-	set_register(&scene_of(test)->regs, R_B, SIGN(code(test, 0xa00)));
+	run_walk_steps(test, "at c10 s20 s60; A=s40; B=signed ca00");
 	expect_step(test, c->want);
 }
 
@@ -159,11 +156,7 @@ static void step_row_in_caller(struct kunit *test)
 	const struct rule_case *c = test->param_value;
 
 	row_scene(test);
-	run_walk_steps(test, "fn c40 sp+16 u (c-8)");
-	sample(test, code(test, 0x50), stack(test, 0x10), stack(test, 0x60));
-	set_register(&scene_of(test)->regs, R_A, stack(test, 0x40));
-	set_register(&scene_of(test)->regs, R_B, SIGN(code(test, 0xa00)));
-	word(test, 0x18, code(test, 0x10));
+	run_walk_steps(test, "fn c40 sp+16 u (c-8); at c50 s10 s60; A=s40; B=signed ca00; s18=c10");
 	expect_second_step(test, c->in_caller ?: c->want);
 }
 
@@ -255,8 +248,7 @@ static void step_child_of_clone(struct kunit *test)
 	end_syscall(&scene_of(test)->regs);
 	expect_walk(test, "c80@0 complete", "before the child's first instruction");
 	user_store(test, code(test, 0x74), "\x90", 1);
-	expect_walk(test, "c74@0 cc4@10 complete", "another instruction");
-	sample(test, stack(test, 0), stack(test, 0), 0);
+	run_walk_steps(test, "walk c74@0 cc4@10 complete; at s0 s0");
 	clone_returns(test, __NR_clone, 0);
 	expect_walk(test, "0@0 unscanned needs-scan", "elsewhere");
 }

@@ -2,9 +2,8 @@
 /*
  * KUnit tests of the walk: each stop reason, and its counters.
  *
- * "c4@0 c44@10 bad-ra" is a walk: frames at 4 and 0x44 in the code with a section, whose stack
- * pointers are 0 and 0x10 bytes into the stack, and the reason why it ended. "b" is code without a
- * section. See walk_scene.h.
+ * "c4@0 c44@10 bad-ra" is a walk: frames at 4 and 0x44 in code with a section ("b": without), their
+ * offsets in the stack, and the reason why it ended. See walk_scene.h.
  */
 #include "walk_scene.h"
 

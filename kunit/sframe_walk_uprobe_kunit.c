@@ -2,9 +2,8 @@
 /*
  * KUnit tests of the walk: return addresses that uretprobes have replaced.
  *
- * "c4@0 c44@10 bad-ra" is a walk: frames at 4 and 0x44 in the code with a section, whose stack
- * pointers are 0 and 0x10 bytes into the stack, and the reason why it ended. "b" is code without a
- * section. See walk_scene.h.
+ * "c4@0 c44@10 bad-ra" is a walk: frames at 4 and 0x44 in code with a section ("b": without), their
+ * offsets in the stack, and the reason why it ended. See walk_scene.h.
  */
 #include "walk_scene.h"
 
@@ -118,8 +117,7 @@ static void uretprobe_sampled_in_trampoline(struct kunit *test)
 	expect_walk(test, "b" TRAMPOLINE_END "@10 nodata");
 	expect_probed(test, "b" TRAMPOLINE_END "@10 nodata");
 	user_store(test, bare(test, sizeof(trampoline) - 1), "", 1);
-	sample(test, bare(test, 0), stack(test, 0x10), 0);
-	set_register(&scene_of(test)->regs, R_B, code(test, 0x44));
+	run_walk_steps(test, "at b0 s10; B=c44");
 	expect_probed(test, "b0@10 nodata");
 }
 
@@ -268,8 +266,7 @@ static struct kunit_suite uretprobe_suite = {
 };
 
 static struct kunit_suite uretprobe_cached_suite = {
-	.name = "sframe_walk_uretprobe_cached",
-	.init = walk_scene_init_cached,
+	.name = "sframe_walk_uretprobe_cached", .init = walk_scene_init_cached,
 	.test_cases = uretprobe_tests,
 };
 
