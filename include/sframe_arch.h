@@ -174,8 +174,8 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller,
 
 /*
  * Finds the caller of the loader's code that binds a function. The walk has come to @row, which
- * needs a register that is not known. Returns true if the row belongs to such code, and the stack has the
- * return address of a call of a function that is not bound yet.
+ * needs a register that is not known. Returns true if the row belongs to such code, and the stack
+ * has the return address of a call of a function that is not bound yet.
  */
 bool sfu_arch_find_binding(struct sfu_walk *walk, const struct sframe_row *row,
 			   struct sfu_frame *caller);

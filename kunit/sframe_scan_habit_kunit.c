@@ -61,7 +61,9 @@ static void ask_for_habit(struct kunit *test, unsigned int nr)
 static void expect_ranges(struct kunit *test, const char *want, bool is_habit)
 {
 	static const char letters[] = {
-		[SFRAME_KEEPS_FP_UNKNOWN] = 'U', [SFRAME_KEEPS_FP_NO] = 'O', [SFRAME_KEEPS_FP_YES] = 'F',
+		[SFRAME_KEEPS_FP_UNKNOWN] = 'U',
+		[SFRAME_KEEPS_FP_NO] = 'O',
+		[SFRAME_KEEPS_FP_YES] = 'F',
 	};
 	struct sfu_map *map = map_of(current->mm);
 	char got[16] = "";

@@ -116,8 +116,8 @@ enum sfu_section_state sfu_facts_locate(struct sfu_scan *scan, struct sfu_range 
 
 /*
  * Finds out whether the code of a range keeps frame pointers: the answer is remembered for its
- * file, or the code shows it, of which a scan reads a limited number of pieces. Code is read ahead only
- * after all headers and sections: each page costs the group.
+ * file, or the code shows it, of which a scan reads a limited number of pieces. Code is read ahead
+ * only after all headers and sections: each page costs the group.
  */
 void sfu_facts_find_keeps_fp(struct sfu_scan *scan, struct sfu_range *range)
 {

@@ -22,20 +22,20 @@
 
 bool sfu_proved_only;
 module_param_named(proved_only, sfu_proved_only, bool, 0644);
-MODULE_PARM_DESC(proved_only, "follow a frame pointer only where a call proves it: Y leaves out frames that only the habit of a file speaks for (default N)");
+MODULE_PARM_DESC(proved_only, "follow a frame pointer only where a call proves it: Y leaves out frames of files that keep frame pointers, where no call is known (default N)");
 
-/* The frame pointer is a row for the same step. */
-#define FP_ROW(below)	{						\
-	.cfa = {							\
-		.how = SFRAME_RULE_REG,					\
-		.reg = SFU_ARCH_REG_FP,					\
-		.off = 16 + (below),					\
-	},								\
-	.ra = { .how = SFRAME_RULE_CFA_MEM, .off = -8 - (below) },	\
-	.fp = { .how = SFRAME_RULE_CFA_MEM, .off = -16 - (below) },	\
-}
+/* The frame record as a row. A low record is SFU_ARCH_LOW_RECORD bytes below the usual place. */
+static const struct sframe_row fp_row = {
+	.cfa = { .how = SFRAME_RULE_REG, .reg = SFU_ARCH_REG_FP, .off = 16 },
+	.ra = { .how = SFRAME_RULE_CFA_MEM, .off = -8 },
+	.fp = { .how = SFRAME_RULE_CFA_MEM, .off = -16 },
+};
 
-static const struct sframe_row fp_row = FP_ROW(0), low_fp_row = FP_ROW(SFU_ARCH_LOW_RECORD);
+static const struct sframe_row low_fp_row = {
+	.cfa = { .how = SFRAME_RULE_REG, .reg = SFU_ARCH_REG_FP, .off = 16 + SFU_ARCH_LOW_RECORD },
+	.ra = { .how = SFRAME_RULE_CFA_MEM, .off = -8 - SFU_ARCH_LOW_RECORD },
+	.fp = { .how = SFRAME_RULE_CFA_MEM, .off = -16 - SFU_ARCH_LOW_RECORD },
+};
 
 /* Returns true if the caller's record is further up the stack. Only a low record leads to one. */
 static bool caller_links_up(const struct sfu_frame *frame, const struct sfu_frame *caller)

@@ -32,8 +32,9 @@ static enum sfu_stop check_context(struct sfu_walk *walk, unsigned long sigconte
 	unsigned long saved;
 
 	for (reg = 0; !stop && reg < nr; reg++) {
-		stop = sfu_walk_read_word(walk, word_addr(sigcontext,
-					  sfu_arch_sigcontext_word(reg)), &saved);
+		stop = sfu_walk_read_word(walk,
+					  word_addr(sigcontext, sfu_arch_sigcontext_word(reg)),
+					  &saved);
 		if (!stop && saved != sfu_arch_reg(regs, reg))
 			stop = SFU_STOP_SIGNAL;
 	}

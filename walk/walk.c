@@ -182,8 +182,8 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 
 /*
  * Begins a walk in the frame of a sample. The caller holds @map and @cache, which may be NULL,
- * until the end of the walk. @is_borrowed: the map is the parent's, and the walk writes nothing to it.
- * sfu_arch_unwindable() has allowed @regs, which are of user mode.
+ * until the end of the walk. @is_borrowed: the map is the parent's, and the walk writes nothing to
+ * it. sfu_arch_unwindable() has allowed @regs, which are of user mode.
  *
  * In a task switch, user addresses lead to the memory of the next task before current is that task.
  * Calls of the firmware and writes to kernel code have page tables of their own. NMIs, tracepoints,

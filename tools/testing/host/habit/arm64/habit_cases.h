@@ -36,7 +36,7 @@ static const struct start_case start_cases[] = {
 	INSNS("str x30", SFRAME_PROLOGUE_OTHER, 0xf81f0ffe, NOP),	/* [sp, #-16]! */
 	INSNS("stp x30, x19", SFRAME_PROLOGUE_OTHER, 0xa9be4ffe, NOP),	/* [sp, #-32]! */
 	INSNS("sub; str x30", SFRAME_PROLOGUE_OTHER, 0xd10103ff, 0xf90007fe),	/* at sp + 8 */
-	INSNS("sub; stp x30, x19", SFRAME_PROLOGUE_OTHER, 0xd10103ff, 0xa9014ffe),	/* at sp + 16 */
+	INSNS("sub; stp x30, x19", SFRAME_PROLOGUE_OTHER, 0xd10103ff, 0xa9014ffe),
 	INSNS("sub; stp x19, x30", SFRAME_PROLOGUE_OTHER, 0xd10103ff, 0xa9017bf3),
 	INSNS("stp x19, x30, [sp, #-16]!", SFRAME_PROLOGUE_OTHER, 0xa9bf7bf3, NOP),
 	/* Go */
@@ -48,7 +48,7 @@ static const struct start_case start_cases[] = {
 	INSNS("sub x20; stp; mov; sub x29", SFRAME_PROLOGUE_FP,
 	      0xd10703f4, 0xa93ffa9d, 0x9100029f, 0xd10023fd),
 	INSNS("stp x29, x27", SFRAME_PROLOGUE_NONE, 0xa93eeffd, 0xd10063fd),
-	INSNS("str x30 elsewhere", SFRAME_PROLOGUE_NONE, 0xf900041e, NOP),		/* at x0 + 8 */
+	INSNS("str x30 elsewhere", SFRAME_PROLOGUE_NONE, 0xf900041e, NOP),	/* at x0 + 8 */
 	/* In every file: _fini, _init, __do_global_dtors_aux, and the first slot of a PLT. */
 	INSNS("stp; mov; ldp", SFRAME_PROLOGUE_NONE,
 	      0xd503233f, 0xa9bf7bfd, SET_X29, 0xa8c17bfd, 0xd50323bf, 0xd65f03c0),
