@@ -59,6 +59,10 @@ static const struct script_case script_cases[] = {
 	  "call c90 c180; walk c4@0 c90@10 complete; call c90 c18c; walk c4@0 c90@10 complete;"
 	  "call c90 c190; walk c4@0 nodata; call c90 c17c; walk c4@0 nodata;"
 	  "s8=c94; walk c4@0 nodata" },
+	{ "the same after a frame record, from which the stack pointer is not known for certain",
+	  "fn c0 sp+16 u (c-8); fn c80 end; range c jumped-to-from c180; range b keeps-fp;"
+	  "at b10 s0 s20; call c14 b0; s20=s60,c14; s38=c90; call c90 c180;"
+	  "walk b10@0 c14@30,fp60 c90@40 complete; call c90 c190; walk b10@0 c14@30,fp60 nodata" },
 };
 
 NAMED_CASES(script);

@@ -91,8 +91,7 @@ static bool may_be_in_chain(const struct sfu_range *range)
 		return true;
 	if (range->vma.file)
 		return range->has_no_data;
-	return range->keeps_fp == SFRAME_KEEPS_FP_UNKNOWN &&
-	       sfu_section_is(&range->section, SFU_SECTION_NONE);
+	return range->keeps_fp == SFRAME_KEEPS_FP_UNKNOWN && !sfu_has_rows(range);
 }
 
 /*
@@ -113,7 +112,7 @@ static unsigned int find_end(struct sfu_walk *walk, u64 *ips, unsigned int max,
 	if (!range)
 		return 0;
 	for (nr = 0;; nr++) {
-		err = sfu_section_is(&range->section, SFU_SECTION_NONE) ? -ENOENT :
+		err = !sfu_has_rows(range) ? -ENOENT :
 		      sfu_walk_find_row(walk, range, sfu_walk_lookup_ip(frame), &row);
 		if (nr && (!err || nr == MAX_LINKS || sfu_is_known_entrypoint(walk)))
 			break;

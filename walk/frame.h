@@ -108,13 +108,19 @@ static inline int sfu_walk_find_row(struct sfu_walk *walk, struct sfu_range *ran
 	return sfu_section_find_row(&range->section, &walk->lookup, addr, row);
 }
 
+/* Returns true if rows hold without a proof: code that a function jumps to has other rows. */
+static inline bool sfu_has_rows(const struct sfu_range *range)
+{
+	return !sfu_section_is(&range->section, SFU_SECTION_NONE) && !range->section.entry_size;
+}
+
 /* Returns true if @addr is in @range, which may be NULL, and certainly no row holds there. */
 static inline bool sfu_lacks_row(struct sfu_walk *walk, struct sfu_range *range,
 				 unsigned long addr)
 {
 	struct sframe_row row __uninitialized;
 
-	return range && (sfu_section_is(&range->section, SFU_SECTION_NONE) ||
+	return range && (!sfu_has_rows(range) ||
 			 sfu_walk_find_row(walk, range, addr, &row) == -ENOENT);
 }
 

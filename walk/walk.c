@@ -82,18 +82,22 @@ static enum sfu_stop step_by_row(struct sfu_walk *walk, const struct sframe_row 
 }
 
 /*
- * Code that a function jumps to runs in the frame of that function. So the row is right if the
- * instruction before the return address calls the function.
+ * Goes one step from code that a function jumps to. The code runs in the frame of that function. So
+ * the row is right if the instruction before the return address calls the function; else the step
+ * is made as if there were no row.
  */
-static bool is_entered(struct sfu_walk *walk, const struct sfu_section *section,
-		       const struct sframe_row *row)
+static enum sfu_stop step_after_jump(struct sfu_walk *walk, const struct sfu_section *section,
+				     const struct sframe_row *row)
 {
 	struct sfu_frame caller;
 	unsigned long callee;
 
-	return !sfu_walk_find_caller(walk, row, &caller) &&
-	       sfu_call_find_callee(walk, caller.ip, &callee) &&
-	       callee - section->entry_start < section->entry_size;
+	if (sfu_walk_find_caller(walk, row, &caller) ||
+	    !sfu_call_find_callee(walk, caller.ip, &callee) ||
+	    callee - section->entry_start >= section->entry_size)
+		return sfu_fallback_step(walk);
+	sfu_walk_enter(walk, &caller, SFU_METHOD_SFRAME);
+	return SFU_STOP_NONE;
 }
 
 static enum sfu_stop step(struct sfu_walk *walk, struct sfu_range *range)
@@ -109,8 +113,8 @@ static enum sfu_stop step(struct sfu_walk *walk, struct sfu_range *range)
 		if (row.cfa.how == SFRAME_RULE_SAME ||
 		    (row.signal && sfu_signal_is_at_return(walk)))
 			return sfu_signal_step(walk);
-		if (section->entry_size && !is_entered(walk, section, &row))
-			return sfu_fallback_step(walk);
+		if (section->entry_size)
+			return step_after_jump(walk, section, &row);
 		return step_by_row(walk, &row);
 	case -ENOENT:
 		return sfu_fallback_step(walk);
