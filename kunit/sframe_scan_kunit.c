@@ -246,6 +246,18 @@ static void scan_prefaults_by_age(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, is_present(page(test, 2 + LONG_PAGES)));
 }
 
+/* A scan that no sample has requested leaves a long section alone. */
+static void scan_leaves_long_section_to_sample(struct kunit *test)
+{
+	expect_scanned(test, "nothing", "scan.runs");
+	map_long_section(test);
+	KUNIT_EXPECT_EQ(test, 0, sfu_scan(process_of(current->mm), SFU_SCAN_NEW_CODE));
+	expect_map(test, LATE);
+	KUNIT_EXPECT_FALSE(test, is_present(page(test, 3)));
+	expect_counted(test, "scan.runs");
+	expect_scanned(test, SAME, "scan.runs");
+}
+
 static const struct budget_case {
 	const char	*name;
 	unsigned int	pages;		/* pages that the budget allows */
@@ -395,6 +407,7 @@ static struct kunit_case scan_tests[] = {
 	KUNIT_CASE(scan_prefaults_section),
 	KUNIT_CASE(scan_prefaults_by_samples),
 	KUNIT_CASE(scan_prefaults_by_age),
+	KUNIT_CASE(scan_leaves_long_section_to_sample),
 	KUNIT_CASE_PARAM(scan_keeps_prefault_budget, budget_gen_params),
 	KUNIT_CASE_SLOW(scan_many_mappings),
 	KUNIT_CASE_SLOW(scan_too_many_mappings),

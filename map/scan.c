@@ -62,6 +62,18 @@ static void prefault(struct sfu_scan *scan, const struct sfu_range *range, unsig
 			 section->start + min(size, section->end - section->start));
 }
 
+/* A scan that no sample has requested leaves a section of more bytes alone. */
+#define SHORT_SECTION	SZ_64K
+
+/*
+ * Returns true if the section has to wait for a sample. Its pages may be read from a disk, and most
+ * programs end without a sample.
+ */
+static bool is_left_to_sample(const struct sfu_scan *scan, const struct sfu_section *section)
+{
+	return scan->reason != SFU_SCAN_SAMPLE && section->end - section->start > SHORT_SECTION;
+}
+
 /* Locates the section of a file, reads its header, and returns the new state of the section. */
 static enum sfu_section_state examine_section(struct sfu_scan *scan, struct sfu_range *range,
 					      struct file *file)
@@ -80,6 +92,8 @@ static enum sfu_section_state examine_section(struct sfu_scan *scan, struct sfu_
 		sfu_process_await(scan->process, section->start, section->end);
 		return SFU_SECTION_PENDING;
 	}
+	if (is_left_to_sample(scan, section))
+		return SFU_SECTION_PENDING;
 	prefault(scan, range, sizeof(struct sframe_raw_header));
 	switch (sfu_section_check(section, &defect)) {
 	case 0:
@@ -113,7 +127,7 @@ static void find_mapped(struct sfu_scan *scan, struct sfu_range *range, struct f
 	    sfu_vmas_have_lost_section(scan->mm, range) ||
 	    (state == SFU_SECTION_BAD && scan->is_borrowed))
 		state = examine_section(scan, range, file);
-	if (state == SFU_SECTION_READY)
+	if (state == SFU_SECTION_READY && !is_left_to_sample(scan, section))
 		prefault(scan, range, sframe_header_span(&section->hdr));
 	scan->found_new |= !is_known || state != last;
 	atomic_set(&section->state, state);
@@ -306,6 +320,8 @@ static int make_map(struct sfu_scan *scan, s64 *cost)
 		return -ENOMEM;
 	scan->map->generation = atomic_read_acquire(&sfu_table_generation);
 	scan->found_new = !scan->last || scan->last->nr_ranges != nr;
+	/* Pairs with is_map_complete(): who sees the flag cleared sees the lock held, too. */
+	smp_mb();
 	WRITE_ONCE(scan->process->vma_hints.has_new_code, false);
 	WRITE_ONCE(scan->process->vma_hints.await_start, 0);
 	WRITE_ONCE(scan->process->vma_hints.await_end, 0);
