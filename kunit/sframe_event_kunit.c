@@ -185,6 +185,8 @@ static const struct script_case script_cases[] = {
 	{ "exec", "image 0; exec 1; map nothing; run; map " SAME "; counted scan.runs" },
 	{ "exec, unmaps what its map does not have yet",
 	  "image 0; exec 1; unmap 0 128; map nothing; counted" },
+	/* It has no map, so there is nothing to mark. */
+	{ "unknown process, unmaps", "image 0; unmap 0 128; run; map unknown; counted" },
 	{ "code",
 	  "scan nothing; image 0; report 1; map nothing; run; map " SAME "; counted scan.runs" },
 	{ "no code",

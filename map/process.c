@@ -68,17 +68,15 @@ static bool drop_map(struct sfu_process *process, struct sfu_map *map)
 /*
  * Addresses of a process have been unmapped, from @start up to @end. Most mappings have neither
  * code nor a section. A map that processes share is not changed: the process has no map until the
- * next scan. A process that unmaps very many ranges at once has none, either. Returns false if the
- * process has no map any more, and needs a scan.
+ * next scan. A process that unmaps very many ranges at once has none, either. Returns false if this
+ * call has taken the map away, and the process needs a scan.
  */
 bool sfu_process_unmap(struct sfu_process *process, unsigned long start, unsigned long end)
 {
 	struct sfu_map *map = sfu_process_map(process);
 	bool code_remains = false;
 
-	if (!map)
-		return false;
-	if (!sfu_map_covers(map, start, end))
+	if (!map || !sfu_map_covers(map, start, end))
 		return true;
 	if (refcount_read(&map->refs) == 1 && sfu_map_unmap(map, start, end, &code_remains)) {
 		if (code_remains)
