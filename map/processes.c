@@ -72,20 +72,18 @@ static struct sfu_process *add_locked(struct mm_struct *mm, struct sfu_map *map)
  */
 struct sfu_process *sfu_processes_add(struct mm_struct *mm, struct sfu_map *map)
 {
-	struct sfu_process *process = NULL;
+	struct sfu_process *process;
 	unsigned long flags;
 	unsigned int i;
 
-	/* Another CPU soon drops the lock. If this CPU has it, only the end of the sample helps. */
-	for (i = 0; i < LOCK_TRIES; i++) {
-		if (!raw_spin_trylock_irqsave(&processes_lock, flags)) {
-			cpu_relax();
-			continue;
-		}
-		process = add_locked(mm, map);
-		raw_spin_unlock_irqrestore(&processes_lock, flags);
-		break;
+	/* Another CPU soon drops the lock. A sample, which has no map, may have come in its holder. */
+	for (i = 0; !raw_spin_trylock_irqsave(&processes_lock, flags); i++) {
+		if (!map && i == LOCK_TRIES)
+			return NULL;
+		cpu_relax();
 	}
+	process = add_locked(mm, map);
+	raw_spin_unlock_irqrestore(&processes_lock, flags);
 	if (!process)
 		sfu_map_put(map);
 	return process;

@@ -268,7 +268,8 @@ void sfu_request_exit(void)
 {
 	unsigned long log_at = jiffies + 5 * HZ;
 
-	take_all_back();
+	if (atomic_read(&nr_held))
+		take_all_back();
 	/* Pairs with release_process(). */
 	while (atomic_read_acquire(&nr_held)) {
 		schedule_timeout_uninterruptible(1);

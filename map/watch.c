@@ -120,7 +120,7 @@ static void check_watch(struct work_struct *work)
 static void start_in_worker(struct work_struct *work)
 {
 	if (start_watch() == -ESHUTDOWN)
-		mod_delayed_work(system_wq, &watch_check, 0);
+		schedule_delayed_work(&watch_check, 0);
 }
 
 static DECLARE_WORK(start_work, start_in_worker);
