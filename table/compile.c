@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Compiles an SFrame section into a table for look-ups.
+ * Compiles an SFrame section into a table that look-ups search without decoding.
  *
- * Each row is decoded once, with all checks of the decoder. A look-up then searches a few entries
- * of 4 bytes, and decodes and checks nothing. Neighbours with the same row have one entry, except
- * that each function has an entry where it begins. Repetitive code, such as a PLT, has its entries
- * for each block.
+ * Compilation decodes and checks each row once. A look-up then searches a few entries of 4 bytes.
+ * Consecutive rows that are equal share one entry, but each start of a function has an entry of its
+ * own. Repetitive code, such as a PLT, gets entries for each of its blocks.
  *
- * First each function is measured: the caller then knows what the table takes at most, before it
- * allocates anything. Work and memory are bounded by what the caller allows, whatever the bytes
- * say. Both passes let other tasks run.
+ * The first pass measures each function, so the caller learns the maximum size of the table before
+ * it allocates memory. The caller's limit bounds work and memory, even if the section is hostile.
+ * Both passes let other tasks run.
  *
  * This file has no kernel interface: it compiles unchanged in the module and on the host.
  */
 #include "table/compiled.h"
 
-/* &sframe_compiled_row.bits has for each rule &sframe_rule.reg, and above it &sframe_rule.how. */
+/* &sframe_compiled_row.bits has for each rule 5 bits of register and 3 bits of how; then flags. */
 #define REG_BITS	5
 #define RULE_BITS	8
-#define IS_ROW		0x01000000u	/* set in all rows but "no row" */
+#define IS_ROW		0x01000000u	/* set in each row except "no row" */
 #define IS_OUTERMOST	0x02000000u
 #define IS_SIGNAL	0x04000000u
 #define IS_MANGLED	0x08000000u
@@ -26,21 +25,21 @@
 static_assert(SFRAME_AMD64_NR_REGS <= 1 << REG_BITS && SFRAME_AARCH64_NR_REGS <= 1 << REG_BITS);
 static_assert(SFRAME_RULE_REG_MEM < 1 << (RULE_BITS - REG_BITS));
 
-/* Rows of all blocks of a function. Halved: a PLT of half a million slots has no table. */
+/* Maximum of rows that a PLT may expand to. Halved: no table for one with half a million slots. */
 #define MAX_BLOCK_ROWS	0x100000u
 
-/* Slots added and rows decoded before other tasks may run. Doubled, other tasks wait longer. */
+/* Slots added, or rows decoded, before other tasks may run. Doubled: other tasks wait longer. */
 #define SLOTS_AT_ONCE	4096
 #define ROWS_AT_ONCE	256
 
-/* Lets other tasks run. Returns -EINTR after a fatal signal. */
+/* Lets other tasks run. Returns -EINTR if current has a fatal signal pending. */
 static int give_way(void)
 {
 	cond_resched();
 	return sframe_is_killed() ? -EINTR : 0;
 }
 
-/* Reads the function at @index. It must begin after the last one ends. */
+/* Reads the descriptor of function @index. Functions must ascend, and must not overlap. */
 static int get_function(struct sframe_compile *compile, u32 index, struct sframe_fde *fde)
 {
 	u64 end;
@@ -65,10 +64,10 @@ static u64 nr_blocks(const struct sframe_fde *fde)
 }
 
 /*
- * Adds to @compile what a function takes at most. It is called for each @index in order; before the
- * first call @compile is zero, except for the section, its memory and the limit. Returns 0;
- * -EBADMSG or -EOPNOTSUPP with &sframe_reader.defect; -EFAULT; -E2BIG if the table takes more than
- * &sframe_compile.max_size; -EINTR after a fatal signal. May sleep.
+ * First pass: adds the maximum table size of function @index to the totals in @compile. The caller
+ * passes ascending indices, and zeroes @compile before the first one, except for @hdr, @rd,
+ * @max_size and @secret. Returns 0; -EBADMSG or -EOPNOTSUPP with &sframe_reader.defect; -EFAULT;
+ * -E2BIG if the table would exceed @max_size; -EINTR after a fatal signal. May sleep.
  */
 int sframe_compile_measure(struct sframe_compile *compile, u32 index)
 {
@@ -87,9 +86,9 @@ int sframe_compile_measure(struct sframe_compile *compile, u32 index)
 	if (fde.pcmask && nr_rows > MAX_BLOCK_ROWS)
 		return sframe_malformed(compile->rd, SFRAME_DEFECT_COSTLY);
 	compile->end = fde.start + fde.size;
-	/* The last entry, which says that there is no row, is in the slot of the end. */
+	/* One entry, "no row", follows the last function, in the slot of its end address. */
 	nr_slots = ((compile->end - table->first) >> SFRAME_SLOT_BITS) + 1;
-	/* An entry for each row; where a block, or the gap after the function, or a slot begins. */
+	/* One entry for each row, block and new slot, and one for the gap after the function. */
 	nr_entries = compile->max_entries + nr_rows + nr_blocks(&fde) + 1 +
 		     nr_slots - table->nr_slots;
 	nr = nr_entries + nr_slots + 1;
@@ -118,7 +117,7 @@ static struct sframe_rule unpack_rule(const struct sframe_compiled_row *row, u32
 	};
 }
 
-/* Unpacks the row with number @nr, which is not 0. Its @func and @start are 0. */
+/* Unpacks row number @nr, which is not 0 ("no row"). &sframe_row.func and .start are set to 0. */
 void sframe_compiled_get_row(const struct sframe_compiled *table, u32 nr, struct sframe_row *row)
 {
 	const struct sframe_compiled_row *packed = &table->rows[nr];
@@ -145,7 +144,7 @@ static u32 hash_row(const struct sframe_compile *compile, const struct sframe_co
 	return hash;
 }
 
-/* Sets @nr to the number of the row, a new one if the table does not have it yet. */
+/* Sets @nr to the number of @row in the table. A row that the table lacks is added. */
 static int get_row_number(struct sframe_compile *compile, const struct sframe_row *row, u32 *nr)
 {
 	const struct sframe_compiled_row packed = {
@@ -176,7 +175,7 @@ static int get_row_number(struct sframe_compile *compile, const struct sframe_ro
 	return 0;
 }
 
-/* Begins the slots up to the one of @off. A slot begins with the row in force, or at @off. */
+/* Begins slots up to the slot of @off, with the row in force. The caller adds the entry at @off. */
 static void begin_slots(struct sframe_compile *compile, u64 off)
 {
 	struct sframe_compiled *table = &compile->table;
@@ -192,7 +191,7 @@ static void begin_slots(struct sframe_compile *compile, u64 off)
 	}
 }
 
-/* From @addr on, the row with number @row holds. Addresses ascend. */
+/* Adds an entry: row number @row holds from @addr on. @begins: a function begins there. */
 static void add_entry(struct sframe_compile *compile, u64 addr, u32 row, bool begins)
 {
 	struct sframe_compiled *table = &compile->table;
@@ -206,7 +205,7 @@ static void add_entry(struct sframe_compile *compile, u64 addr, u32 row, bool be
 	compile->row = row;
 }
 
-/* Adds the rows of repetitive code: the rows of @block for each block. */
+/* Adds the entries of repetitive code: the rows of &sframe_compile.block, once for each block. */
 static void add_block_entries(struct sframe_compile *compile, const struct sframe_fde *fde)
 {
 	const struct sframe_block_row *block = compile->block;
@@ -264,7 +263,7 @@ static int compile_rows(struct sframe_compile *compile, const struct sframe_fde 
 	return 0;
 }
 
-/* Adds a function without rows: in V3 it is outermost; in V1 and V2 nothing is known of it. */
+/* Adds a function without rows. In V3 it has no caller; in V1 and V2 its rows are unknown. */
 static int compile_empty(struct sframe_compile *compile, const struct sframe_fde *fde)
 {
 	const struct sframe_raw_row raw = {
@@ -283,7 +282,7 @@ static int compile_empty(struct sframe_compile *compile, const struct sframe_fde
 	return err;
 }
 
-/* Prepares for the first function: all are measured, and the caller has allocated the arrays. */
+/* Begins the second pass: all functions are measured, and the caller has allocated the arrays. */
 void sframe_compile_begin(struct sframe_compile *compile)
 {
 	compile->end = 0;
@@ -292,7 +291,7 @@ void sframe_compile_begin(struct sframe_compile *compile)
 }
 
 /*
- * Adds a function to the table. It is called for each @index in order. Returns 0; -EBADMSG or
+ * Second pass: adds function @index to the table, in ascending order. Returns 0; -EBADMSG or
  * -EOPNOTSUPP with &sframe_reader.defect; -EFAULT; -EINTR after a fatal signal. May sleep.
  */
 int sframe_compile_function(struct sframe_compile *compile, u32 index)
@@ -308,21 +307,21 @@ int sframe_compile_function(struct sframe_compile *compile, u32 index)
 	return fde.num_fres ? compile_rows(compile, &fde) : compile_empty(compile, &fde);
 }
 
-/* Completes the table, when it has all functions. */
+/* Completes the table after the last function. */
 void sframe_compile_end(struct sframe_compile *compile)
 {
 	struct sframe_compiled *table = &compile->table;
 
 	add_entry(compile, compile->end, 0, false);
-	/* If slots are left, their row is "no row". */
+	/* Measured slots that have not begun have no row: the table ends before them. */
 	table->nr_slots = compile->nr_begun;
 	table->slots[table->nr_slots] = table->nr_entries;
 }
 
 /*
- * Returns the address at which the function begins that has an instruction with a row at @addr, as
- * it was linked; 0 if it is not found. Examines at most @max_lookups entries before the address,
- * and subtracts the number of entries that were examined.
+ * Returns the start of the function with the instruction at @addr, or 0 if it is not found. Both
+ * addresses are as linked, and the table has a row for @addr. Examines at most @max_lookups entries
+ * before the entry of @addr, and subtracts their number from @max_lookups.
  */
 u64 sframe_compiled_function(const struct sframe_compiled *table, u64 addr, u32 *max_lookups)
 {

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * A compiled table: all rows of an SFrame section in the form in which a sample finds them fastest.
- * See table/compile.c.
- */
+/* A compiled table: all rows of an SFrame section, with an index. See table/compile.c. */
 #ifndef SFRAME_COMPILED_H
 #define SFRAME_COMPILED_H
 
 #include "sframe_core.h"
 
 /*
- * An entry says which row holds from its address on. From the lowest bit: the number of the row; a
- * bit that is set if a function begins there; the offset in the slot. Entries of a slot ascend.
+ * An entry gives the row that holds from its address on. From the lowest bit: the number of the
+ * row; a flag, set if a function begins there; the offset in the slot. Entries of a slot ascend.
  */
 #define SFRAME_ENTRY_ROW	0x1fffffu
 #define SFRAME_ENTRY_BEGINS	0x200000u
@@ -18,55 +15,56 @@
 #define SFRAME_SLOT_BITS	10
 #define SFRAME_SLOT_SIZE	0x400u
 
-/* Distinct rows of a table at most. Doubled, a hostile section takes twice the memory for them. */
+/* Maximum of distinct rows in a table. Doubled: hostile sections take twice the memory. */
 #define SFRAME_COMPILED_MAX_ROWS	0x10000u
 
-/* Entries and slots of a table at most: 1 GiB. Halved, no known program would lose its table. */
+/* Maximum of entries and slots in a table: 1 GiB. Halved: no known program would lose its table. */
 #define SFRAME_COMPILED_MAX_ENTRIES	(256u << 20)
 
-/* What a row says, in a form that can be compared. */
+/* A row, packed so that equal rows have equal bytes. */
 struct sframe_compiled_row {
 	s32	off[3];		/* offsets of the rules of CFA, RA and FP */
-	u32	bits;		/* from the lowest: register and how of each; flags of the row */
+	u32	bits;		/* register and how of each rule; flags: see compile.c */
 };
 
 /*
- * A compiled table; constant. @slots has, for each slot and for the end of the last, the number of
- * its first entry. A slot begins with an entry at offset 0, so that no look-up leaves its slot.
+ * A compiled table; constant. A slot is SFRAME_SLOT_SIZE bytes of code. @slots has the index of the
+ * first entry of each slot, and then the end of the last slot. Each slot begins with an entry at
+ * offset 0, so a look-up never leaves its slot.
  */
 struct sframe_compiled {
-	u64				first;		/* address of the first slot */
+	u64				first;		/* address of the first slot, as linked */
 	u32				nr_slots;
-	u32				nr_entries;	/* of all slots */
-	u32				nr_rows;	/* distinct rows */
+	u32				nr_entries;	/* in all slots */
+	u32				nr_rows;	/* distinct rows, with row 0 */
 	u32				*slots;
 	u32				*entries;
-	struct sframe_compiled_row	*rows;		/* the first stands for "no row" */
+	struct sframe_compiled_row	*rows;		/* row 0 is "no row" */
 };
 
 /*
- * The state of a compilation. After the last sframe_compile_measure() the caller sets in @table:
- * &sframe_compiled.slots, with room for one more than &sframe_compiled.nr_slots,
- * &sframe_compiled.entries, with room for @max_entries, and &sframe_compiled.rows, with room for
- * @max_rows. @hash has room for twice @max_rows. The author of the section does not know @secret.
+ * The state of a compilation. After the first pass, the caller allocates the arrays of @table:
+ * @slots with &sframe_compiled.nr_slots + 1 elements, @entries with @max_entries, @rows with
+ * @max_rows; and @hash with 2 * @max_rows. The author of the section does not know @secret, and so
+ * cannot choose rows that collide in @hash.
  */
 struct sframe_compile {
-	const struct sframe_header	*hdr;		/* of a sorted section */
-	struct sframe_reader		*rd;		/* has its bytes; takes the defect */
-	u64				max_size;	/* bytes that the table may take */
+	const struct sframe_header	*hdr;		/* header of a sorted section */
+	struct sframe_reader		*rd;		/* reads the section; records a defect */
+	u64				max_size;	/* limit of the table, in bytes */
 	struct sframe_compiled		table;
-	u32				max_entries;	/* of the table */
-	u32				max_rows;	/* distinct rows, with "no row" */
-	u32				*hash;		/* numbers of rows; 0: a free place */
-	u64				secret;		/* a random number */
-	u64				end;		/* of the last function */
-	u32				nr_begun;	/* slots that have begun */
-	u32				row;		/* number; it holds after the last entry */
-	u32				nr_block;	/* rows of @block */
+	u32				max_entries;	/* maximum, from the first pass */
+	u32				max_rows;	/* maximum of distinct rows, with row 0 */
+	u32				*hash;		/* numbers of rows; 0: empty */
+	u64				secret;		/* random key of @hash */
+	u64				end;		/* end address of the last function */
+	u32				nr_begun;	/* slots begun so far */
+	u32				row;		/* number of the row of the last entry */
+	u32				nr_block;	/* rows in @block */
 	struct sframe_block_row {
 		u32	start;
 		u32	row;
-	}				block[256];	/* of one block of repetitive code */
+	}				block[256];	/* rows of one block of repetitive code */
 };
 
 int sframe_compile_measure(struct sframe_compile *compile, u32 index);
@@ -77,12 +75,11 @@ void sframe_compiled_get_row(const struct sframe_compiled *table, u32 nr, struct
 u64 sframe_compiled_function(const struct sframe_compiled *table, u64 addr, u32 *max_lookups);
 
 /*
- * Finds the entry that holds at @addr, and its slot. Returns NULL if the table begins after the
- * address, or ends before it.
+ * Returns the entry that holds at @addr, which is as linked, and sets @slot to its slot. Returns
+ * NULL if @addr is outside of the table.
  *
- * Speculation: a process chooses the address, and the bytes of a user's file are in the table. The
- * slot is masked. Both ends of the slot are numbers of entries, and the search never goes below the
- * first or above the last of them: half of one entry is none.
+ * Spectre: the process chooses @addr, and a user may have written the section. So the slot is
+ * masked. A mispredicted search stays in the slot: with one entry left, half of the entries is 0.
  */
 static __always_inline const u32 *sframe_compiled_entry(const struct sframe_compiled *table,
 							u64 addr, u64 *slot)
@@ -109,8 +106,8 @@ static __always_inline const u32 *sframe_compiled_entry(const struct sframe_comp
 }
 
 /*
- * Returns the number of the row that holds at the address of an instruction, as it was linked; for
- * a return address, one less. 0: the table has no row there.
+ * Returns the number of the row that holds at @addr; 0: no row. @addr is the address of an
+ * instruction as linked, or one byte before a return address.
  */
 static __always_inline u32 sframe_compiled_find(const struct sframe_compiled *table, u64 addr)
 {
