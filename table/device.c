@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * /dev/sframe_unwind: root loads tables, and learns which files and processes need one. The
- * interface is described in include/uapi/sframe_unwind.h.
+ * /dev/sframe_unwind: root loads tables with ioctl(), and reads which files and processes need one.
+ * The interface is described in include/uapi/sframe_unwind.h.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -22,18 +22,18 @@
 #include "table/table.h"
 #include "table/wanted.h"
 
-/* Sizes of the first version of each structure. */
+/* Sizes of the first version of each ioctl structure. */
 #define LOAD_SIZE_VER0	80
 #define DROP_SIZE_VER0	8
 #define FILE_SIZE_VER0	48
 #define PROCESS_SIZE_VER0	72
 
 static_assert(sizeof(struct sframe_load) == LOAD_SIZE_VER0);
-static_assert(sizeof(struct sframe_drop) == 16);		/* &sframe_drop.flags came later */
+static_assert(sizeof(struct sframe_drop) == 16);		/* version 0 has 8 bytes */
 static_assert(offsetofend(struct sframe_file, nr_files) == FILE_SIZE_VER0);
 static_assert(offsetofend(struct sframe_process, message) == PROCESS_SIZE_VER0);
 
-/* Copies a structure that begins with its size, at least @least bytes. */
+/* Copies a structure from user space. Its first member is its size, which is at least @least. */
 static int copy_sized(void *dst, size_t size, const void __user *src, size_t least)
 {
 	u32 user_size;
@@ -45,13 +45,13 @@ static int copy_sized(void *dst, size_t size, const void __user *src, size_t lea
 	return copy_struct_from_user(dst, size, src, user_size);
 }
 
-/* Returns the inode that has the bytes of @file: not the inode of an overlay. */
+/* Returns the inode that stores the data of @file: on overlayfs, the inode of the layer. */
 static struct inode *real_inode(const struct file *file)
 {
 	return d_real_inode(file->f_path.dentry);
 }
 
-/* Stores the text, as far as there is room. Returns -EFAULT if it cannot be stored. */
+/* Stores @text in the user buffer @addr, cut to @size. -EFAULT: the buffer is not writable. */
 static int put_message(u64 addr, u32 size, const char *text)
 {
 	size_t len = min_t(size_t, strlen(text) + 1, size);
@@ -197,7 +197,7 @@ static long dev_list(void __user *arg)
 	err = copy_sized(&entry, sizeof(entry), arg, FILE_SIZE_VER0);
 	if (err)
 		return err;
-	/* A program of an older version knows fewer members, and has no room for the others. */
+	/* An older program passes a smaller structure: store only the members that it knows. */
 	size = min_t(size_t, entry.size, sizeof(entry));
 	err = sfu_table_list(&entry);
 	if (err)
@@ -227,10 +227,9 @@ static long dev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 }
 
 /*
- * Opens the file again, for reading: the process may have it open for writing, too. O_NONBLOCK: the
- * reader does not wait for the holder of a lease. Before 6.8, the path of a mapped file of an
- * overlay is the path in the overlay. Returns -ESTALE if this path leads to a copy in the upper
- * layer by now.
+ * Opens a mapped file again, for reading only: the process may have it open for writing.
+ * O_NONBLOCK: open() does not wait for the holder of a lease. Before 6.8, a mapped file of an
+ * overlay has its path in the overlay: returns -ESTALE if there is a copy in the upper layer now.
  */
 static struct file *open_taken(const struct file *taken)
 {
@@ -245,7 +244,7 @@ static struct file *open_taken(const struct file *taken)
 	return ERR_PTR(-ESTALE);
 }
 
-/* Stores a file or process for the reader. A file gets a descriptor. */
+/* Stores a taken request in the buffer of the reader, with a new descriptor for a file. */
 static int give(const struct sfu_wanted_file *taken, struct sframe_wanted __user *buf)
 {
 	struct sframe_wanted wanted = { .size = sizeof(wanted), .fd = -1, .pid = taken->pid };
@@ -276,9 +275,10 @@ static int give(const struct sfu_wanted_file *taken, struct sframe_wanted __user
 }
 
 /*
- * The reader does not get the file. Returns false if the reader lacks memory or a descriptor, or
- * its buffer cannot be written: it gets the file later. A file that cannot be opened has no table.
- * A file whose lease is about to end, or that has another path now, is wanted again.
+ * Called if give() has failed. Returns false if the reader lacks memory or a descriptor, or its
+ * buffer is not writable: the request goes back to the queue. If another process holds a lease on
+ * the file, or the path has changed, the next scan requests the file again. Any other file that
+ * cannot be opened is recorded as having no table.
  */
 static bool answer_error(const struct sfu_wanted_file *taken, int err)
 {
@@ -350,7 +350,7 @@ static int dev_open(struct inode *inode, struct file *file)
 
 	if (!capable(CAP_SYS_ADMIN))
 		return -EPERM;
-	/* A program that only loads tables opens the device for writing only. */
+	/* A program that only loads tables opens the device for writing only, and is no reader. */
 	if (file->f_mode & FMODE_READ) {
 		reader = kzalloc_obj(*reader, GFP_KERNEL_ACCOUNT);
 		if (!reader)
@@ -391,7 +391,7 @@ int sfu_dev_init(void)
 	return misc_register(&dev);
 }
 
-/* Removes the device. The module stays while it is open: the file holds a reference of it. */
+/* Removes the device. It is not open: an open file holds a reference of the module. */
 void sfu_dev_exit(void)
 {
 	misc_deregister(&dev);

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The identity of files, and facts that scans have found out about the code of files.
+ * Identities of files, and a cache of facts about the code of files.
  *
- * Where the section of a program is, and whether its code keeps frame pointers, depends on the
- * file alone. So one process finds these facts, and all processes that map the file share them.
+ * Where the section of a program is, and whether its code keeps frame pointers, depends on the file
+ * alone. So the first scan finds these facts, and all processes that map the file share them.
  *
- * A key is a value, see struct sfu_file_id: no inode and no file system is kept alive. A file that
- * is written gets another time of change, and so loses its facts. Two changes at the same moment
- * leave one time of change: no facts are remembered about a file that has changed a moment ago.
+ * The key is a struct sfu_file_id, which has no references: it keeps no inode and no file system
+ * alive. A write changes the ctime of the file and so the key, and the old facts are not found any
+ * more. Two writes within a tick of the clock leave one ctime, so no facts are stored until the
+ * last change is MIN_AGE seconds ago.
  *
- * Facts may still be wrong, as a user can set a clock back, or write to a block device. So each
- * process checks the addresses and the header of the section again. Wrong frame pointers harm the
- * processes that run the file; a user who can write the file can harm them anyway.
+ * Facts may still be wrong after the clock was set back, or after a write to the block device. So
+ * each process checks the addresses and the header of the section again. Wrongly assumed frame
+ * pointers harm processes that run the file; a user who can write the file can harm them anyway.
  */
 #include <linux/backing-dev.h>
 #include <linux/blkdev.h>
@@ -25,12 +26,12 @@
 #include "table/file.h"
 #include "sframe_file_system.h"
 
-/* Places for facts: 512. Half: scans on a machine with many programs read more headers. */
+/* The cache has 512 slots. Half: scans on a machine with many programs read more headers. */
 #define ENTRY_BITS	9
 
-#define MIN_AGE		3	/* seconds since the last change, before facts are remembered */
+#define MIN_AGE		3	/* seconds from the last change of a file until facts are stored */
 
-/* Facts about one part of a file. &sfu_file_id.sb is NULL in an entry that is not used. */
+/* The cache. &sfu_file_id.sb is NULL in an unused slot. */
 static struct {
 	struct sfu_code_id	code;
 	struct sfu_code_facts	facts;
@@ -39,14 +40,14 @@ static struct {
 static DEFINE_SPINLOCK(entries_lock);
 
 /*
- * Sets @id to the identity of a file at this moment. @inode holds the bytes, and is no overlay's.
- * Returns false if the file has no identity: its file system does not tell each change, or it is an
- * image in a file or in flash memory, which nothing tells from the next image.
+ * Sets @id to the present identity of a file. @inode stores the data: it is not the inode of an
+ * overlay. Returns false if the file system may change data and leave ctime as it is, or if its
+ * image is in a file or in flash memory: nothing would distinguish this image from the next one.
  *
- * Images may repeat the numbers and times of inodes, and the next image that is mounted may get the
- * address of the last super block. A file system without a disk of its own, such as btrfs, has a
- * backing device, whose number is never used again. Before 6.7, most file systems have no function
- * that names a file: the number of the inode and its generation are the name.
+ * Two images may have equal inode numbers and times, and a new super block may get the address
+ * of a freed one. So @medium is a number that is never used again: of the disk or, without a disk
+ * (btrfs), of the backing device. Before 6.7, most file systems lack encode_fh(): inode number and
+ * generation identify the file.
  */
 bool sfu_file_identify(struct inode *inode, struct sfu_file_id *id)
 {
@@ -75,9 +76,8 @@ bool sfu_file_identify(struct inode *inode, struct sfu_file_id *id)
 }
 
 /*
- * Returns true if a file has changed within the last two seconds. A second change in one tick of
- * the file system's clock leaves the identity as it is. Some clocks tick once in two seconds, at
- * even seconds.
+ * Returns true if a file has changed within the last two seconds. A second change within one tick
+ * of the file system's clock leaves the identity unchanged. Some clocks tick every two seconds.
  */
 bool sfu_file_has_just_changed(const struct sfu_file_id *id)
 {
@@ -86,19 +86,19 @@ bool sfu_file_has_just_changed(const struct sfu_file_id *id)
 	return abs(ktime_get_real_seconds() - changed) <= 1;
 }
 
-/* Returns true if the last change of a file was so long ago that facts are remembered. */
+/* Returns true if the last change of a file was so long ago that facts may be stored. */
 bool sfu_file_has_settled(const struct sfu_file_id *id)
 {
 	return ktime_get_real_seconds() - id->changed / NSEC_PER_SEC >= MIN_AGE;
 }
 
-/* Returns the only place for facts about a part of a file; other parts have the same place. */
+/* Returns the only cache slot for facts about a part of a file. Other parts share this slot. */
 static unsigned int place_of(const struct sfu_code_id *code)
 {
 	return hash_64(code->file.ino ^ code->file.changed ^ code->offset, ENTRY_BITS);
 }
 
-/* Sets @facts to what is known about a part of a file. Returns false if nothing is known. */
+/* Sets @facts to the facts about a part of a file. Returns false if the cache has none. */
 bool sfu_file_find(const struct sfu_code_id *code, struct sfu_code_facts *facts)
 {
 	const unsigned int place = place_of(code);
@@ -112,7 +112,7 @@ bool sfu_file_find(const struct sfu_code_id *code, struct sfu_code_facts *facts)
 	return is_known;
 }
 
-/* Remembers facts about a part of a file, and forgets the facts that were in their place. */
+/* Stores facts about a part of a file, in place of the facts that were in their slot. */
 void sfu_file_remember(const struct sfu_code_id *code, const struct sfu_code_facts *facts)
 {
 	const unsigned int place = place_of(code);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The identity of files, and what scans have found out about their code. See table/file.c. */
+/* Identities of files, and cached facts about the code of files. See table/file.c. */
 #ifndef SFU_FILE_H
 #define SFU_FILE_H
 
@@ -8,25 +8,23 @@
 struct inode;
 struct super_block;
 
-/* The size of a file handle, in words of 32 bits. The handle of btrfs has five. */
+/* Maximum size of a file handle, in words of 32 bits. The handle of btrfs has five. */
 #define SFU_HANDLE_WORDS	6
 
 /**
  * struct sfu_file_id - the identity of a file and its content
- * @sb: its super block; only compared, never used
- * @medium: number of its disk: another medium in the same drive, or another image on the same loop
- *	device, has another; of a file system without a disk, number of its backing device
- * @ino: number of its inode
- * @generation: of the inode: numbers of inodes are used again
- * @dev: device number of the super block: its address may be used again
- * @handle: the name that the file system gives the file for NFS, or zeros: a file system with
- *	subvolumes uses a number of an inode once in each
- * @size: its bytes
- * @changed: time of the last change of the inode, which follows each write, in ns
+ * @sb: super block of the file: compared, never dereferenced
+ * @medium: number of the disk, which changes with each medium in a drive and each image on a loop
+ *	device; without a disk, number of the backing device
+ * @ino: inode number
+ * @generation: generation of the inode: a freed inode number is used again
+ * @dev: device number of the super block: a freed address @sb is used again
+ * @handle: NFS file handle, or zeros: subvolumes of one file system have equal inode numbers
+ * @size: length of the file in bytes
+ * @changed: ctime of the inode in ns, which each write updates
  *
- * The members before @size name the inode, the others its content.
- * All members are values. So an identity keeps neither an inode nor a file system alive. There is
- * no padding: identities are hashed, and compared by their bytes.
+ * The members before @size identify the inode, @size and @changed its content. An identity keeps
+ * neither an inode nor a file system alive. It has no padding: it is hashed and compared as bytes.
  */
 struct sfu_file_id {
 	const struct super_block	*sb;
@@ -46,14 +44,14 @@ static_assert(sizeof(struct sfu_file_id) == 6 * sizeof(u64) + SFU_HANDLE_WORDS *
 /* A part of a file that is mapped as code. */
 struct sfu_code_id {
 	struct sfu_file_id	file;
-	u64			offset;	/* of the part in the file, in bytes */
-	u64			size;	/* of the part, in bytes */
+	u64			offset;	/* bytes from the start of the file to the part */
+	u64			size;	/* length of the part in bytes */
 };
 
-/* What is known about a part of a file that is mapped as code. */
+/* Facts about a part of a file that is mapped as code. */
 struct sfu_code_facts {
 	u64	section_off;	/* bytes from the start of the part to the section, modulo 2^64 */
-	u64	section_size;	/* bytes of the section */
+	u64	section_size;	/* length of the section in bytes */
 	int	err;		/* 0, or why there is no section: an error of map/elf.c */
 	u8	keeps_fp;	/* enum sframe_keeps_fp */
 };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The files whose table is known, or of which it is known that they have none (negative files).
+ * Files with a table, and files that are known to have no table (negative files).
  *
- * A scan finds the table of a file by the identity of the file, under RCU. A file that no range
- * uses is forgotten when memory is short, or when tables reach their limit. The next process that
- * maps the file makes it wanted again.
+ * A scan looks a table up by the identity of the file, under RCU. If memory is short or tables
+ * reach their limit, unused tables are removed. The next process that maps the file requests it
+ * again.
  */
 #include <linux/fs.h>
 #include <linux/rhashtable.h>
@@ -15,13 +15,13 @@
 #include "table/internal.h"
 #include "table/wanted.h"
 
-/* Held by a task that loads or forgets a table; protects all variables below. */
+/* Held by a task that loads or removes a table; protects all variables below. */
 DEFINE_MUTEX(sfu_table_mutex);
 const struct sfu_file_id sfu_files_vdso;
 
-static struct rhltable files;			/* by inode; read under RCU */
+static struct rhltable files;			/* by inode; RCU protects readers */
 static DEFINE_XARRAY_ALLOC1(files_by_nr);
-static LIST_HEAD(negative_files);		/* the oldest is the first */
+static LIST_HEAD(negative_files);		/* oldest first */
 static unsigned int nr_negative;
 static struct shrinker *shrinker;
 
@@ -47,9 +47,9 @@ static void forget_file(struct sfu_table_file *file)
 }
 
 /*
- * Forgets a table that no range uses. The file stays if users had no room for the table. Without
- * the file, their next scan would want the table, which would be made, loaded and refused again and
- * again.
+ * Removes a table that no range uses. If users other than root had no room for the table, the file
+ * stays, with the size of the table. Without the file, each scan for these users would request the
+ * table, which would be converted, loaded and refused again and again.
  */
 static void forget_table(struct sfu_table_file *file)
 {
@@ -60,14 +60,14 @@ static void forget_table(struct sfu_table_file *file)
 		return;
 	}
 	file->refused_size = table->size;
-	/* Pairs with the load in place_table(). */
+	/* Pairs with smp_load_acquire() in place_table(), which then reads refused_size. */
 	smp_store_release(&file->table, NULL);
 	list_add_tail(&file->negative, &negative_files);
 	nr_negative++;
 	sfu_table_leave(table);
 }
 
-/* Returns true if no range uses the table. The small table of the vDSO stays: none is wanted. */
+/* Returns true if no range uses the table. The vDSO counts as used: no scan requests its table. */
 static bool is_unused(const struct sfu_table_file *file)
 {
 	return !file->table ||
@@ -76,8 +76,8 @@ static bool is_unused(const struct sfu_table_file *file)
 }
 
 /*
- * Forgets up to @max files with a table that no range uses, until all tables take @max_bytes.
- * Returns how many files it has forgotten.
+ * Removes tables that no range uses, at most @max, until all tables take at most @max_bytes.
+ * Returns how many tables it has removed.
  */
 static unsigned long forget_unused(unsigned long max, unsigned long max_bytes)
 {
@@ -97,8 +97,8 @@ static unsigned long forget_unused(unsigned long max, unsigned long max_bytes)
 }
 
 /*
- * Forgets negative files, the oldest first, until at most @max are left and all tables take at most
- * @max_bytes. This frees little memory, and the next sample of such a file starts a converter.
+ * Removes negative files, the oldest first, until at most @max are left and all tables take at most
+ * @max_bytes. This frees little memory, and the next scan of such a file has it converted again.
  */
 void sfu_files_forget_negative(unsigned int max, unsigned long max_bytes)
 {
@@ -113,8 +113,8 @@ void sfu_files_forget_negative(unsigned int max, unsigned long max_bytes)
 }
 
 /*
- * Forgets what no range uses until all tables are within their limit. Returns -ENOSPC with a
- * message if that is not enough: the caller frees the new table.
+ * Removes unused tables, then negative files, until all of them are within the limit. Returns
+ * -ENOSPC with a message if tables in use exceed the limit: the caller then frees the new table.
  */
 int sfu_files_make_room(struct sfu_table_source *source)
 {
@@ -132,9 +132,9 @@ int sfu_files_make_room(struct sfu_table_source *source)
 }
 
 /*
- * Adds a file. Forgets the file with the same identity, and other contents of the file that no
- * range uses: a scan before the file is added finds nothing, and wants the table again. Returns 0,
- * or an error.
+ * Adds a file. First removes the older entry with this identity, and entries for other contents of
+ * this inode that no range uses. A scan between removal and addition finds no table, and requests
+ * it again. Returns 0, or an error.
  */
 int sfu_files_add(struct sfu_table_file *file)
 {
@@ -163,7 +163,7 @@ int sfu_files_add(struct sfu_table_file *file)
 	return 0;
 }
 
-/* Forgets all contents of a file. Returns -ENOENT if none is known. */
+/* Removes the entries for all contents of a file. Returns -ENOENT if there are none. */
 int sfu_files_drop(const struct sfu_file_id *id)
 {
 	struct sfu_table_file *file;
@@ -178,7 +178,7 @@ int sfu_files_drop(const struct sfu_file_id *id)
 	return err;
 }
 
-/* Forgets the tables of all files. */
+/* Removes all files, with their tables. */
 void sfu_table_drop_all(void)
 {
 	struct sfu_table_file *file;
@@ -191,16 +191,15 @@ void sfu_table_drop_all(void)
 	}
 }
 
-/* Returns the first file whose number is not below @nr, which is set to the number; or NULL. */
+/* Returns the first file whose number is at least @nr, or NULL. Sets @nr to the number. */
 struct sfu_table_file *sfu_files_next(unsigned long *nr)
 {
 	return xa_find(&files_by_nr, nr, ULONG_MAX, XA_PRESENT);
 }
 
 /*
- * Finds the segment that is mapped from @offset on. Files are mapped in whole pages, so a mapping
- * may begin before its segment. Returns NULL if two segments share that page and were linked at
- * different distances from their places in the file.
+ * Returns the segment that is mapped from file offset @offset on. A mapping begins at a page, maybe
+ * before its segment. Returns NULL if segments in that page differ in p_vaddr - p_offset.
  */
 static const struct sframe_segment *find_segment(const struct sfu_table_file *file, u64 offset)
 {
@@ -220,13 +219,13 @@ static const struct sframe_segment *find_segment(const struct sfu_table_file *fi
 	return found;
 }
 
-/* Finds the table for code of @file that is mapped at @map_start. */
+/* Finds the table for code of @file that current has mapped at @map_start, for sfu_table_find(). */
 static enum sfu_table_answer place_table(const struct sfu_table_file *file, u64 map_start,
 					 u64 map_offset, struct sfu_section *section)
 {
 	const bool is_of_user = sfu_wanted_is_of_user(current_cred());
 	const struct sframe_segment *segment = find_segment(file, map_offset);
-	/* Pairs with the store in forget_table(). */
+	/* Pairs with smp_store_release() in forget_table(). */
 	struct sfu_table *table = smp_load_acquire(&file->table);
 	u64 bias;
 
@@ -235,7 +234,7 @@ static enum sfu_table_answer place_table(const struct sfu_table_file *file, u64 
 	if (!table)
 		return is_of_user && !sfu_table_users_have_room(file->refused_size) ?
 		       SFU_TABLE_NO_ROOM : SFU_TABLE_UNKNOWN;
-	/* What to add to each address that was linked. Modulo 2^64 it may be negative. */
+	/* Linked address + bias = address in the process, modulo 2^64. bias may be negative. */
 	bias = map_start - map_offset - (segment->addr - segment->offset);
 	if ((table->key.addr + bias) >> 63)
 		return SFU_TABLE_NEGATIVE;
@@ -247,9 +246,9 @@ static enum sfu_table_answer place_table(const struct sfu_table_file *file, u64 
 }
 
 /*
- * Finds the table for code of a file, or of the vDSO if @file is NULL. Current has mapped it from
- * @map_offset on at @map_start. If there is a table for current, sets @section, which is zero, to a
- * section with a reference of the table.
+ * Finds the table for code of @file, or of the vDSO if @file is NULL. Current has mapped the file
+ * from offset @map_offset on at @map_start. If there is a table that current may use, fills in
+ * @section, which is zero, with a reference of the table.
  */
 enum sfu_table_answer sfu_table_find(const struct file *file, u64 map_start, u64 map_offset,
 				     struct sfu_section *section)
@@ -269,7 +268,7 @@ enum sfu_table_answer sfu_table_find(const struct file *file, u64 map_start, u64
 	return SFU_TABLE_UNKNOWN;
 }
 
-/* Returns the number of files with a table, also of those in use: an estimate. */
+/* Returns the number of files with a table, as an estimate: some tables are in use. */
 static unsigned long count_unused(struct shrinker *shrinker, struct shrink_control *sc)
 {
 	unsigned int nr = atomic_read(&files.ht.nelems), negative = READ_ONCE(nr_negative);
@@ -278,14 +277,14 @@ static unsigned long count_unused(struct shrinker *shrinker, struct shrink_contr
 }
 
 /*
- * Forgets up to @max files whose tables no range uses. Returns how many files it has forgotten. A
- * negative file stays: it takes hardly any memory, and the next sample would start a converter.
+ * Removes at most @max tables that no range uses. Returns how many it has removed. Negative files
+ * stay: they take hardly any memory, and the next scan would have them converted again.
  */
 unsigned long sfu_table_shrink(unsigned long max)
 {
 	unsigned long count;
 
-	/* Memory may be short because a table is loaded. */
+	/* This task may hold the mutex: it needs memory for a table, and reclaims it here. */
 	if (!mutex_trylock(&sfu_table_mutex))
 		return 0;
 	count = forget_unused(max, 0);
@@ -315,7 +314,7 @@ int sfu_files_init(void)
 	return 0;
 }
 
-/* The device is gone, and so are all maps: only files have tables. */
+/* Frees all files. The device and all maps are gone: only files have references of tables. */
 void sfu_files_exit(void)
 {
 	shrinker_free(shrinker);

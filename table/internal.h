@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the files of table/ share. From the ground up: room.c, table.c, files.c, load.c.
+ * Internal interface of table/. The layers, from the lowest: room.c, table.c, files.c, load.c.
  *
- * A task that loads or forgets a table holds sfu_table_mutex. A scan takes no lock: it finds a file
- * under RCU, and takes a reference of the table.
+ * A task that loads or removes a table holds sfu_table_mutex. A scan takes no lock: it looks a file
+ * up under RCU, and takes a reference of the table.
  */
 #ifndef SFU_TABLE_INTERNAL_H
 #define SFU_TABLE_INTERNAL_H
@@ -18,33 +18,33 @@
 #include "map/section.h"
 #include "table/table.h"
 
-/* A section, compiled; constant. */
+/* A compiled section. @compiled is constant. */
 struct sfu_table {
 	struct sfu_table_key {
-		u64		hash[2];	/* of the bytes of the section */
-		u64		addr;		/* address of the section, as it was linked */
-		u64		len;		/* bytes of the section */
+		u64		hash[2];	/* keyed hashes of the section */
+		u64		addr;		/* address of the section as linked */
+		u64		len;		/* length of the section in bytes */
 	} key;
-	struct rhash_head	node;		/* in the set of tables, by @key */
-	refcount_t		refs;		/* of each file, and of each range of a map */
-	unsigned int		nr_files;	/* with this table; under sfu_table_mutex */
-	atomic_t		nr_user_ranges;	/* ranges of users other than root */
-	bool			was_refused;	/* users had no room; scans set it, for ever */
-	unsigned long		size;		/* bytes that the table takes */
+	struct rhash_head	node;		/* in the tables of files, by @key */
+	refcount_t		refs;		/* held by files, map ranges and processes */
+	unsigned int		nr_files;	/* files with this table */
+	atomic_t		nr_user_ranges;	/* ranges in processes of users, not of root */
+	bool			was_refused;	/* users had no room; never cleared */
+	unsigned long		size;		/* memory of the table, in bytes */
 	u32			nr_functions;	/* functions of the section */
 	struct sfu_compiled	compiled;
-	u64			number;		/* of the table in row caches */
-	u64			key_base;	/* add it to an address as linked for its key */
+	u64			number;		/* identifies the table in row caches */
+	u64			key_base;	/* added to a linked address: row cache key */
 	struct rcu_head		rcu;
 };
 
-/* A file with its table, or a file of which it is known that it has none. */
+/* A file with its table, or a file that is known to have none. */
 struct sfu_table_file {
 	struct sfu_file_id	id;
-	struct rhlist_head	node;		/* one list has all contents of an inode */
-	u32			nr;		/* names the file in SFRAME_LIST */
-	struct sfu_table	*table;		/* NULL: there is none, or it is forgotten */
-	unsigned long		refused_size;	/* of a table that users had no room for, or 0 */
+	struct rhlist_head	node;		/* one list for all contents of an inode */
+	u32			nr;		/* identifies the file in SFRAME_LIST */
+	struct sfu_table	*table;		/* NULL: no table, or it was removed */
+	unsigned long		refused_size;	/* size of a removed table that was refused, or 0 */
 	struct list_head	negative;	/* in the list of files without @table */
 	unsigned int		nr_segments;
 	struct rcu_head		rcu;
@@ -58,7 +58,7 @@ bool sfu_table_users_have_room(unsigned long size);
 bool sfu_table_add_user_range(struct sfu_table *table);
 void sfu_table_remove_user_range(struct sfu_table *table);
 
-/* table.c: task context, under sfu_table_mutex; sfu_table_use() under RCU */
+/* table.c: under sfu_table_mutex; except for sfu_table_refuse(), _use() and _put_ref() */
 int sfu_table_refuse(struct sfu_table_source *source, int err, const char *format, ...)
 	__printf(3, 4);
 struct sfu_table *sfu_table_compile(struct sfu_table_source *source);
@@ -80,10 +80,10 @@ int sfu_files_make_room(struct sfu_table_source *source);
 int sfu_files_init(void);
 void sfu_files_exit(void);
 
-/* The identity of the vDSO, which is no file: no file system has this device number. */
+/* The identity of the vDSO: all zeros. The identity of a file has a super block. */
 extern const struct sfu_file_id sfu_files_vdso;
 
-/* Returns the number of ranges that use a table. Under sfu_table_mutex; scans may change it. */
+/* Returns how many ranges use a table. Under sfu_table_mutex, but scans may change the number. */
 static inline unsigned int sfu_table_nr_ranges(const struct sfu_table *table)
 {
 	return refcount_read(&table->refs) - table->nr_files;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Tables for code that a process makes while it runs. Root loads them by SFRAME_PROCESS.
+ * Tables for code that a process generates while it runs. Root loads them with SFRAME_PROCESS.
  *
- * A process has a list of its tables. A scan uses them for code that no file describes; samples
- * find them in the map.
+ * A process has a list of its tables. A scan copies them to the map for code that no file
+ * describes, and samples use the map.
  *
- * A table ends with its mm, so execve() ends it, too. The hook of munmap() marks a table as over if
- * any part of its code is unmapped, before other code can be mapped there. If two mappings merge,
- * the kernel reports the removal of one of them, which ends the table. SFRAME_PROCESS checks that
- * the code is mapped and adds the table while it holds mmap_lock. So there are two cases: the check
- * does not find the code, or the hook finds the table.
+ * A table ends with its mm, so execve() ends it, too. The hook of munmap() sets is_over if any part
+ * of the code is unmapped, before other code can be mapped there. If two mappings merge, the kernel
+ * reports the removal of one of them, which ends the table. SFRAME_PROCESS checks that the code is
+ * mapped and adds the table under mmap_lock. So no unmapping is missed: before the check, it makes
+ * the check fail; after it, the hook finds the table.
  *
  * The list is changed under &sfu_process.lock, and read under RCU. SFRAME_PROCESS only tries to
  * take this lock and mmap_lock, because tasks of the process hold them.
@@ -30,22 +30,22 @@
 #include "table/wanted.h"
 
 struct jit_table {
-	struct list_head	node;	/* in &sfu_process.jit.tables; the newest is the first */
-	unsigned long		start;	/* of the code */
+	struct list_head	node;	/* in &sfu_process.jit.tables, newest first */
+	unsigned long		start;	/* address of the code */
 	unsigned long		end;
-	unsigned long		size;	/* bytes of the table */
-	bool			is_over; /* set by the hook of munmap(), never cleared */
-	struct sfu_section	section; /* has references of the table; maps have copies */
+	unsigned long		size;	/* memory of the table, in bytes */
+	bool			is_over; /* code was unmapped; never cleared */
+	struct sfu_section	section; /* holds references; maps have copies */
 	struct rcu_head		rcu;
 };
 
-/* Returns true if the table is for code between @start and @end. */
+/* Returns true if the code of the table overlaps the range from @start to @end. */
 static bool has_code(const struct jit_table *table, unsigned long start, unsigned long end)
 {
 	return table->start < end && start < table->end;
 }
 
-/* Ends the tables for code that has been unmapped. Under RCU. */
+/* Marks the tables of unmapped code as over. Called under RCU. */
 void sfu_jit_unmap(struct sfu_process *process, unsigned long start, unsigned long end)
 {
 	struct jit_table *table;
@@ -55,7 +55,7 @@ void sfu_jit_unmap(struct sfu_process *process, unsigned long start, unsigned lo
 			WRITE_ONCE(table->is_over, true);
 }
 
-/* Forgets the tables that are over, and the tables for code from @start up to @end. */
+/* Frees the tables that are over, and the tables for code between @start and @end. */
 void sfu_jit_forget(struct sfu_process *process, unsigned long start, unsigned long end)
 {
 	struct jit_table *table, *next;
@@ -71,8 +71,8 @@ void sfu_jit_forget(struct sfu_process *process, unsigned long start, unsigned l
 }
 
 /*
- * Sets @section to the newest table for code in this range, with references of its own. Returns
- * false if there is none.
+ * Sets @section to a copy of the newest section for code in this range, and takes references for
+ * the copy. Returns false if there is none.
  */
 bool sfu_jit_find(struct sfu_process *process, unsigned long start, unsigned long end,
 		  struct sfu_section *section)
@@ -89,7 +89,7 @@ bool sfu_jit_find(struct sfu_process *process, unsigned long start, unsigned lon
 	return false;
 }
 
-/* Returns true if the range has a section of a file or the vDSO, or may have one after a scan. */
+/* Returns true if the range has data of a file or the vDSO, or may have such data after a scan. */
 static bool is_described(const struct sfu_range *range)
 {
 	return range->section.source != SFU_SOURCE_PROCESS &&
@@ -97,9 +97,9 @@ static bool is_described(const struct sfu_range *range)
 }
 
 /*
- * A walk has found no data at @addr. If no file describes this code, this notes the address and
- * returns true: the next scan asks a reader for a table. After that no address is noted for a
- * second, and for up to a minute while no table is loaded. Any context, under RCU.
+ * Called after a walk has found no data for @addr. If no file describes this code, stores the
+ * address and returns true: the next scan requests a table from a reader. After that no address is
+ * stored for a second, and for up to a minute while no table is loaded. Any context, under RCU.
  */
 bool sfu_jit_must_ask(struct sfu_process *process, struct sfu_map *map, unsigned long addr)
 {
@@ -114,7 +114,7 @@ bool sfu_jit_must_ask(struct sfu_process *process, struct sfu_map *map, unsigned
 	return true;
 }
 
-/* Asks a reader for a table of current if a walk has needed one. */
+/* Requests a table for code of current from a reader, if a walk has stored an address. */
 void sfu_jit_ask(struct sfu_process *process)
 {
 	unsigned long addr = READ_ONCE(process->jit.asked_addr);
@@ -127,7 +127,7 @@ void sfu_jit_ask(struct sfu_process *process)
 	sfu_wanted_add_id(&(struct sfu_file_id){ .ino = process->number }, addr);
 }
 
-/* Returns -ESTALE if some code is not mapped as code; -EEXIST if a file describes some of it. */
+/* Returns -ESTALE if some code is not mapped executable; -EEXIST if a file describes some code. */
 static int check_code(const struct jit_table *table, struct mm_struct *mm, struct sfu_map *map)
 {
 	const struct vm_area_struct *vma;
@@ -146,7 +146,7 @@ static int check_code(const struct jit_table *table, struct mm_struct *mm, struc
 	return 0;
 }
 
-/* Returns -ENOSPC if the process has no room for @table, beside the tables that stay. */
+/* Returns -ENOSPC if @table and the tables that it does not replace exceed the limits. */
 static int check_limits(const struct jit_table *table, const struct sfu_process *process)
 {
 	unsigned long size = table->size;
@@ -163,8 +163,8 @@ static int check_limits(const struct jit_table *table, const struct sfu_process 
 }
 
 /*
- * Removes the tables for the code of @table, and adds @table if it has a section. Walks use the map
- * as it is until the next sample has requested a scan.
+ * Removes the tables for the code of @table, and adds @table if it has a section. Walks use the old
+ * map until a scan, which the next sample requests.
  */
 static int replace(struct sfu_process *process, struct mm_struct *mm, struct jit_table *table)
 {
@@ -197,14 +197,14 @@ out:
 	return err;
 }
 
-/* Compiles the section of @source, if there is one, and replaces the tables for its code. */
+/* Replaces the tables for the code of @source by its section, compiled, or by none. */
 static int load_for(struct sfu_process *process, struct mm_struct *mm, bool is_of_user,
 		    struct sfu_table_source *source)
 {
 	struct jit_table *table;
 	int err = 0;
 
-	/* Without code, the command is only an answer to read(). */
+	/* Without code, the command only removes the request that read() has returned. */
 	if (source->text_start == source->text_end)
 		return 0;
 	table = kzalloc_obj(*table, GFP_KERNEL_ACCOUNT);
@@ -227,8 +227,8 @@ static int load_for(struct sfu_process *process, struct mm_struct *mm, bool is_o
 }
 
 /*
- * Replaces the tables for code of a process by the table of @source, or by none if @source has no
- * section, and removes the process from the queue. Returns 0, or an error that
+ * Replaces the tables for code of a process by the table of @source, or only removes them if
+ * @source has no section. The request of the process is answered. Returns 0, or an error that
  * include/uapi/sframe_unwind.h lists.
  */
 int sfu_jit_load(const struct sframe_process *load, struct sfu_table_source *source)
@@ -239,7 +239,7 @@ int sfu_jit_load(const struct sframe_process *load, struct sfu_table_source *sou
 	struct pid *pid;
 	int err = -ESRCH;
 
-	/* With this capability, the caller may read and change any process. */
+	/* CAP_SYS_PTRACE allows the caller to read and change any process anyway. */
 	if (!capable(CAP_SYS_PTRACE))
 		return -EPERM;
 	if (load->flags || load->section_addr >= TASK_SIZE_MAX ||

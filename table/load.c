@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Loads, drops and lists tables, as root demands by the device: see table/device.c. */
+/* Loads, drops and lists tables, for the ioctls of table/device.c. */
 #include <linux/fs.h>
 #include <linux/time64.h>
 
@@ -30,7 +30,7 @@ static int check_segments(struct sfu_table_source *source)
 	return 0;
 }
 
-/* Sets the identity of the file, if the file is still what user space has read. */
+/* Sets @id to the identity of the file. Fails if the file has changed since it was read. */
 static int identify(struct sfu_table_source *source, struct sfu_file_id *id)
 {
 	struct sfu_file_id then;
@@ -51,7 +51,7 @@ static int identify(struct sfu_table_source *source, struct sfu_file_id *id)
 	return 0;
 }
 
-/* Returns a table with the bytes of @source, with a reference, or an error with a message. */
+/* Returns a table for the section, shared or new, with a reference; or an error with a message. */
 static struct sfu_table *get_table(struct sfu_table_source *source)
 {
 	struct sfu_table_key key;
@@ -104,10 +104,10 @@ err_free:
 }
 
 /*
- * Loads the table of a file, in place of the table that the file has. The caller holds a reference
+ * Loads the table of a file, and replaces the table that the file has. The caller holds a reference
  * of the inode, if there is one. Returns 0, or with a message: -ESTALE or -EAGAIN if the file has
- * changed; -EOPNOTSUPP if its file system does not tell each change; -EBADMSG if the section has a
- * defect; -EINVAL; -ENOSPC; -ENOMEM; -EINTR.
+ * changed; -EOPNOTSUPP if its file system may leave ctime as it is after a change; -EBADMSG if the
+ * section has a defect; -EINVAL; -ENOSPC; -ENOMEM; -EINTR.
  */
 int sfu_table_load(struct sfu_table_source *source)
 {
@@ -122,8 +122,8 @@ int sfu_table_load(struct sfu_table_source *source)
 		err = add_file(source, &id);
 	}
 	/*
-	 * After another error, a reader converts the file again and answers then. It does not if it
-	 * has no table for the file. A file that has changed has another identity.
+	 * A refused section keeps its request: the reader converts the file again. A file that has
+	 * changed has another identity, and is requested again.
 	 */
 	if (!err || err == -ESTALE || !source->bytes)
 		sfu_wanted_answer(&id);
@@ -133,9 +133,9 @@ int sfu_table_load(struct sfu_table_source *source)
 }
 
 /*
- * Makes a table for code of one process. Sets @section, which is zero, to a section with references
- * of the table, and @size to its bytes. Returns as sfu_table_load(), but without a message if users
- * have no room.
+ * Makes a table for code of one process. Fills in the zeroed @section, with references of the
+ * table, and sets @size to its bytes in memory. Returns as sfu_table_load(); -ENOSPC may lack a
+ * message.
  */
 int sfu_table_make(struct sfu_table_source *source, bool is_of_user, struct sfu_section *section,
 		   unsigned long *size)
@@ -147,7 +147,7 @@ int sfu_table_make(struct sfu_table_source *source, bool is_of_user, struct sfu_
 	table = sfu_table_compile(source);
 	if (IS_ERR(table))
 		return PTR_ERR(table);
-	/* A table for which the process has no room takes no memory from other tables. */
+	/* First, so that no table is removed for one that is too large for its process. */
 	err = table->size > sfu_table_limit() / SFU_JIT_SHARE ? -ENOSPC :
 								 sfu_files_make_room(source);
 	if (err) {
@@ -162,7 +162,7 @@ int sfu_table_make(struct sfu_table_source *source, bool is_of_user, struct sfu_
 	return sfu_table_use(table, 0, is_of_user, section) ? 0 : -ENOSPC;
 }
 
-/* Forgets the table of a file, even if the file has changed. Returns -ENOENT if it has none. */
+/* Removes the table of a file, even if the file has changed. Returns -ENOENT if it has none. */
 int sfu_table_drop(struct inode *inode)
 {
 	struct sfu_file_id id;
@@ -173,7 +173,7 @@ int sfu_table_drop(struct inode *inode)
 	return sfu_files_drop(&id);
 }
 
-/* Forgets all negative files: another program that makes tables may make more of them. */
+/* Removes all negative files: another version of the converter may make tables for them. */
 void sfu_table_drop_negative(void)
 {
 	guard(mutex)(&sfu_table_mutex);
@@ -181,7 +181,7 @@ void sfu_table_drop_negative(void)
 	atomic_fetch_inc_release(&sfu_table_generation);
 }
 
-/* Sets @entry to the file that its @next names. Returns -ENOENT if there are no more files. */
+/* Sets @entry to the file at or after number @next of @entry. Returns -ENOENT if there is none. */
 int sfu_table_list(struct sframe_file *entry)
 {
 	const struct sfu_table_file *file;
@@ -213,7 +213,7 @@ int sfu_table_list(struct sframe_file *entry)
 	return 0;
 }
 
-/* Prepares for the first table. Returns 0, or -ENOMEM. */
+/* Creates the empty sets of tables and files. Returns 0, or -ENOMEM. */
 int sfu_table_init(void)
 {
 	int err = sfu_table_set_init();
@@ -226,7 +226,7 @@ int sfu_table_init(void)
 	return err;
 }
 
-/* Frees all tables. The device is gone, and so are all maps: only files have tables. */
+/* Frees all tables. The device and all maps are gone: only files have references of tables. */
 void sfu_table_exit(void)
 {
 	sfu_files_exit();

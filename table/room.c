@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Room for tables: the memory that all tables may take, and the part of it that users may use.
+ * Limits the memory of all tables, and the part of it for users other than root.
  *
- * Tables that ranges of users other than root use take at most half of the limit, also if root owns
- * the files. So no user keeps the programs of root from having tables.
+ * Tables that processes of users other than root use take at most half of the limit, even if root
+ * owns the files. So users cannot use up the memory for tables of root's programs.
  */
 #define pr_fmt(fmt) "sframe_unwind: " fmt
 
@@ -16,13 +16,13 @@ unsigned int sfu_table_memory;
 module_param_named(table_memory, sfu_table_memory, uint, 0644);
 MODULE_PARM_DESC(table_memory, "MiB that tables may take; 0: an eighth of the memory (default)");
 
-/* Bytes of the tables that ranges of users other than root use. */
+/* Total size of the tables that processes of users other than root use, in bytes. */
 static atomic_long_t bytes_of_users;
 
 /*
- * Returns the bytes that all tables may take: one eighth of the memory, unless the parameter says
- * otherwise. With a quarter, tables that nothing uses would compete with the page cache. With a
- * sixteenth, a machine with 2 GiB would have no room for the tables of a browser.
+ * Returns the maximum size of all tables together, in bytes: table_memory, or one eighth of the
+ * memory. With a quarter, unused tables would compete with the page cache. With a sixteenth, a
+ * machine with 2 GiB would have no room for the tables of a browser.
  */
 unsigned long sfu_table_limit(void)
 {
@@ -31,15 +31,16 @@ unsigned long sfu_table_limit(void)
 	return mib ? mib << 20 : (totalram_pages() / 8) << PAGE_SHIFT;
 }
 
-/* Returns true if users have room for @size more bytes now. */
+/* Returns true if a table of @size bytes fits into the half of the limit that users may use. */
 bool sfu_table_users_have_room(unsigned long size)
 {
 	return atomic_long_read(&bytes_of_users) + size <= sfu_table_limit() / 2;
 }
 
 /*
- * Counts one more range of a user. Returns false if users have no room for the table. The count of
- * ranges goes from 0 to 1 once for each time that the bytes are added, and back once.
+ * Counts one more range of a user. Returns false if the table does not fit into the half of the
+ * limit that users may use. The first range adds the size of the table, and the last range
+ * subtracts it. If two tasks add the first range at one time, one of them subtracts the size again.
  */
 bool sfu_table_add_user_range(struct sfu_table *table)
 {

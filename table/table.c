@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A table: an SFrame section in kernel memory, compiled. Each function and each row is checked, and
- * the result never changes. Files with the same section share one table.
- *
- * Each range of a map that uses a table holds a reference, and so does each file. Samples read the
- * table as long as they hold the map.
+ * Tables: compiled SFrame sections in kernel memory. Compilation checks each function and each row,
+ * and its result never changes. Files with equal sections share one table. Each file, and each
+ * range of a map, holds a reference of its table. Samples read the table while they hold the map.
  */
 #include <linux/mm.h>
 #include <linux/random.h>
@@ -16,10 +14,10 @@
 #include "table/internal.h"
 #include "walk/row_cache.h"
 
-/* Bytes hashed or copied before other tasks may run. Twice: they wait longer. */
+/* Bytes hashed or copied before other tasks may run. Doubled: other tasks wait longer. */
 #define BYTES_AT_ONCE	SZ_1M
 
-/* All tables of files. */
+/* The tables of files, by key. Tables for code of one process are not shared. */
 static struct rhashtable tables;
 static siphash_key_t hash_keys[2];
 
@@ -30,7 +28,7 @@ static const struct rhashtable_params table_params = {
 	.automatic_shrinking = true,
 };
 
-/* Bytes that a compiled table takes. */
+/* Returns the size of a compiled table in memory, in bytes. */
 static unsigned long compiled_size(const struct sframe_compiled *table)
 {
 	return (table->nr_slots + 1 + (unsigned long)table->nr_entries) * sizeof(u32) +
@@ -61,7 +59,7 @@ void sfu_table_put_ref(struct sfu_table *table)
 	call_rcu(&table->rcu, free_table);
 }
 
-/* Takes references for @section, the copy of a section that has references, or has no table. */
+/* Takes references for @section, which is a copy: the original holds references meanwhile. */
 void sfu_table_get(const struct sfu_section *section)
 {
 	if (!section->table)
@@ -71,7 +69,7 @@ void sfu_table_get(const struct sfu_section *section)
 		atomic_inc(&section->table->nr_user_ranges);
 }
 
-/* Drops the references of a section, which may be without a table. */
+/* Drops the references of a section, if it has a table. */
 void sfu_table_put(const struct sfu_section *section)
 {
 	if (!section->table)
@@ -82,8 +80,8 @@ void sfu_table_put(const struct sfu_section *section)
 }
 
 /*
- * Sets @section to a table, and takes the reference of the caller. Returns false if users have no
- * room for the table.
+ * Makes @section use a table: the section gets the reference of the caller. Returns false, and
+ * drops this reference, if users have no room for the table.
  */
 bool sfu_table_use(struct sfu_table *table, u64 bias, bool is_of_user, struct sfu_section *section)
 {
@@ -100,7 +98,7 @@ bool sfu_table_use(struct sfu_table *table, u64 bias, bool is_of_user, struct sf
 	return true;
 }
 
-/* Writes the reason why a table is refused. Returns @err. */
+/* Sets &sfu_table_source.message to the reason why the table is refused. Returns @err. */
 int sfu_table_refuse(struct sfu_table_source *source, int err, const char *format, ...)
 {
 	va_list args;
@@ -134,7 +132,7 @@ static int check_header(struct sfu_table_source *source, struct sframe_reader *r
 	return 0;
 }
 
-/* Calls @pass for each function of the section. */
+/* Calls @pass, one pass of the compiler, for each function of the section. */
 static int compile_each(struct sfu_table_source *source, struct sframe_compile *compile,
 			int (*pass)(struct sframe_compile *compile, u32 index))
 {
@@ -154,7 +152,7 @@ static int compile_each(struct sfu_table_source *source, struct sframe_compile *
 	return 0;
 }
 
-/* Replaces an array of which only the first bytes are used by a smaller one. */
+/* Replaces the array by a copy of its first @size bytes, to free the rest, which is unused. */
 static int trim(void *array, size_t size)
 {
 	void **from = array, *to = kvmalloc(size, GFP_KERNEL_ACCOUNT);
@@ -187,7 +185,7 @@ static const u64 *make_fast_rows(const struct sframe_compiled *table)
 	return fast;
 }
 
-/* Compiles the section, all functions of which are measured. */
+/* Second pass: compiles the section, whose functions have all been measured. */
 static int compile_functions(struct sfu_table_source *source, struct sframe_compile *compile,
 			     struct sfu_compiled *compiled)
 {
@@ -217,10 +215,7 @@ static int compile_functions(struct sfu_table_source *source, struct sframe_comp
 	return err && err != -ENOMEM ? err : sfu_table_refuse_memory(source);
 }
 
-/*
- * Compiles the section of @source. Returns a table with one reference, which counts as memory of
- * tables, or an error with a message.
- */
+/* Compiles the section. Returns a table with one reference, or an error with a message. */
 struct sfu_table *sfu_table_compile(struct sfu_table_source *source)
 {
 	struct sframe_reader rd = {
@@ -281,8 +276,9 @@ static u64 hash_bytes(const void *bytes, size_t len, const siphash_key_t *key)
 }
 
 /*
- * Returns the table with the bytes of @source, with a reference, or NULL. Sets @key to the key of
- * these bytes. Equal keys mean equal bytes: the keys of the hashes are secret.
+ * Looks for a table of a file with the section of @source. Returns the table with a reference held,
+ * or NULL. Sets @key, with hashes of the section. Equal hashes can be taken as equal contents: the
+ * hash keys are unknown to user space, so nobody can construct a collision.
  */
 struct sfu_table *sfu_table_find_same(const struct sfu_table_source *source,
 				      struct sfu_table_key *key)
@@ -301,14 +297,14 @@ struct sfu_table *sfu_table_find_same(const struct sfu_table_source *source,
 	return table;
 }
 
-/* Lets other files with the same section find the table. Returns 0, or -ENOMEM. */
+/* Lets files with an equal section find and share the table. Returns 0, or -ENOMEM. */
 int sfu_table_share(struct sfu_table *table, const struct sfu_table_key *key)
 {
 	table->key = *key;
 	return rhashtable_insert_fast(&tables, &table->node, table_params) ? -ENOMEM : 0;
 }
 
-/* Drops the reference of a file. */
+/* Drops the reference of a file. Without files, the table is not shared any more. */
 void sfu_table_leave(struct sfu_table *table)
 {
 	if (!--table->nr_files)
@@ -322,7 +318,7 @@ int sfu_table_set_init(void)
 	return rhashtable_init(&tables, &table_params);
 }
 
-/* No file and no map has a table any more. rcu_barrier() waits for free_table(). */
+/* No file and no map has a reference any more. rcu_barrier() waits for free_table(). */
 void sfu_table_set_exit(void)
 {
 	rcu_barrier();

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Resident tables: SFrame sections in kernel memory, for files that have none of their
- * own. See table/table.c.
- */
+/* Resident tables: compiled SFrame sections in kernel memory. See table/table.c. */
 #ifndef SFU_TABLE_H
 #define SFU_TABLE_H
 
@@ -20,48 +17,47 @@ struct sfu_process;
 struct sfu_section;
 struct sfu_table;
 
-/* What user space gives for a table. */
+/* Input from user space for one table, and the message for user space. */
 struct sfu_table_source {
-	struct inode			*inode;		/* has the bytes of the file; NULL: vDSO */
-	struct sfu_file_id		id;		/* size and time when the file was read */
-	void				*bytes;		/* the section; NULL: there is no table */
-	u64				len;		/* of the section, in bytes */
-	u64				addr;		/* that the section was linked at */
+	struct inode			*inode;		/* inode of the file; NULL: vDSO */
+	struct sfu_file_id		id;		/* size and ctime when the file was read */
+	void				*bytes;		/* the section; NULL: no table */
+	u64				len;		/* length of the section in bytes */
+	u64				addr;		/* address of the section as linked */
 	const struct sframe_segment	*segments;	/* executable segments of the file */
 	unsigned int			nr_segments;
-	u64				text_start;	/* code of one process, for this table */
-	u64				text_end;	/* 0: the table is for a file */
+	u64				text_start;	/* address of the code of one process */
+	u64				text_end;	/* end of this code; 0: table for a file */
 	u64				entry_start;	/* as &sframe_process.entry_start */
 	u64				entry_size;
 	char				message[200];	/* why the table is refused */
 };
 
-/* The largest section that one call may give. */
+/* Maximum length of a section that user space may load, in bytes. */
 #define SFU_TABLE_MAX_SIZE	(256U << 20)
 
 /*
- * The most files without a table that are known; a user may make any number. Doubled, they take 4
- * MiB; halved, a build of many programs without tables is converted again and again.
+ * Maximum of files that are known to have no table; users can create any number of files. Doubled:
+ * they take 4 MiB. Halved: a build of many programs without tables is converted again and again.
  */
 #define SFU_TABLE_MAX_NEGATIVE	(16U << 10)
 
 /*
- * Tables of a process, and the part of the memory for all tables that they may take: an eighth.
- * Halved, a JIT compiler with many mappings has code without rows; doubled, one process may take a
- * quarter of all tables.
+ * Limits of a process: its tables, and their part of the memory for all tables, one eighth. Halved:
+ * a JIT compiler with many mappings has code without rows. Doubled: one process may take a quarter.
  */
 #define SFU_JIT_TABLES_MAX	64
 #define SFU_JIT_SHARE		8
 
-/* What is known about the table of a file. */
+/* Results of sfu_table_find(). */
 enum sfu_table_answer {
 	SFU_TABLE_FOUND,
-	SFU_TABLE_UNKNOWN,	/* the file is to be wanted */
-	SFU_TABLE_NEGATIVE,	/* there is no table for the file */
-	SFU_TABLE_NO_ROOM,	/* there is one, and users have no room for it now */
+	SFU_TABLE_UNKNOWN,	/* request a table for the file */
+	SFU_TABLE_NEGATIVE,	/* the file is known to have no table */
+	SFU_TABLE_NO_ROOM,	/* users have no room for the table now */
 };
 
-/* Increases when a process may find tables that it had not found before. */
+/* Increases when new tables may be found: processes that lack tables are then scanned again. */
 extern atomic_t sfu_table_generation;
 
 /* The module parameter table_memory: MiB that tables may take, or 0. */
@@ -84,7 +80,7 @@ void sfu_table_exit(void);
 int sfu_dev_init(void);
 void sfu_dev_exit(void);
 
-/* For scans. */
+/* Called by scans. */
 enum sfu_table_answer sfu_table_find(const struct file *file, u64 map_start, u64 map_offset,
 				     struct sfu_section *section);
 void sfu_table_get(const struct sfu_section *section);
@@ -95,15 +91,15 @@ void sfu_table_put(const struct sfu_section *section);
 /* Tables for code of one process, see table/jit.c. Task context; may sleep. */
 int sfu_jit_load(const struct sframe_process *load, struct sfu_table_source *source);
 
-/* For current, after a scan. */
+/* Called after a scan of current. */
 void sfu_jit_ask(struct sfu_process *process);
 
-/* For scans: under &sfu_process.lock. */
+/* Called by scans, under &sfu_process.lock. */
 bool sfu_jit_find(struct sfu_process *process, unsigned long start, unsigned long end,
 		  struct sfu_section *section);
 void sfu_jit_forget(struct sfu_process *process, unsigned long start, unsigned long end);
 
-/* Under rcu_read_lock(): in any context, and in any context but NMI. */
+/* Under rcu_read_lock(). The first runs in any context, the second in any context but NMI. */
 bool sfu_jit_must_ask(struct sfu_process *process, struct sfu_map *map, unsigned long addr);
 void sfu_jit_unmap(struct sfu_process *process, unsigned long start, unsigned long end);
 

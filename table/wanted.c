@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What needs a table: files that a sampled process has mapped, and processes with code that no file
- * describes.
+ * The queue of requests for tables: for files that sampled processes have mapped, and for processes
+ * with code that no file describes (JIT code).
  *
- * A scan adds the file to a queue if the device has a reader. The queue holds no reference of a
- * file or of a process's memory, because a reference would keep a file system from being unmounted.
- * An entry has a process and an address, where the reader finds the file. If the process has ended,
- * or has mapped another file there, the next process that maps the file adds the file again. A
- * process has an identity like a file, without a super block.
+ * A scan adds a request if the device has a reader. A request holds no reference of a file or mm,
+ * because that would prevent the file system from being unmounted. It has a process and an address,
+ * where read() finds the file. If this fails, the next process that maps the file adds a request
+ * again. The identity of a process is a struct sfu_file_id without a super block.
  */
 #include <linux/cred.h>
 #include <linux/fs.h>
@@ -30,36 +29,36 @@
 #include "table/wanted.h"
 
 /*
- * Entries at most, and entries of one user other than root. Halved, a large build needs more scans
- * until all its programs have tables; doubled, the queue takes 1.5 MB.
+ * Maximum of requests, and of requests of one user other than root. Halved: a large build needs
+ * more scans until all its programs have tables. Doubled: the queue takes 1.5 MB.
  */
 #define MAX_WANTED	4096
 #define MAX_OF_OWNER	(MAX_WANTED / 4)
 
-/* Users share a counter if their UIDs have the same hash. One bit less: more of them share. */
+/* Users whose UIDs have equal hashes share one counter. One bit less: more users share one. */
 #define OWNER_BITS	6
 
-/* Entries that readers have, examined for fairness. Fewer than jobs of serve: users wait longer. */
+/* Requests of a reader, examined for fairness. Fewer than its parallel jobs: users wait longer. */
 #define MAX_GIVEN	16
 
-/* Tries while mmap_lock is held, and the time between two of them. Halved: more scans instead. */
+/* Attempts to take mmap_lock, and the time between two attempts. Halved: more requests are lost. */
 #define MAX_TRIES	8
 #define RETRY_MS	20
 
-/* A file or process that needs a table. */
+/* A request: a file or process needs a table. */
 struct wanted {
-	struct hlist_node	node;	/* in @all */
-	struct list_head	list;	/* in @queue, @later, or &sfu_wanted_reader.given */
+	struct hlist_node	node;	/* in the hash table @all */
+	struct list_head	list;	/* @queue, @later, or &sfu_wanted_reader.given */
 	struct sfu_file_id	id;	/* a process: @ino is &sfu_process.number, no @sb */
-	kuid_t			owner;	/* of the process: see owner_of() */
+	kuid_t			owner;	/* user who is charged, see owner_of() */
 	struct pid		*pid;	/* the process, or one that has mapped the file */
-	unsigned long		addr;	/* of the code in the process */
-	unsigned int		nr_tries; /* how often mmap_lock was held */
+	unsigned long		addr;	/* address of the code in the process */
+	unsigned int		nr_tries; /* failed attempts to take mmap_lock */
 };
 
 DECLARE_WAIT_QUEUE_HEAD(sfu_wanted_wait);
 
-/* All of these are protected by wanted_lock. */
+/* wanted_lock protects the variables below. */
 static DEFINE_SPINLOCK(wanted_lock);
 static DEFINE_HASHTABLE(all, 8);
 static LIST_HEAD(queue);
@@ -69,8 +68,8 @@ static unsigned int nr_of_owners[1 << OWNER_BITS];
 static unsigned int nr_readers;
 
 /*
- * Returns the entry of a file or process, or NULL. The content of the file does not count: a file
- * may change while a reader has it, and the reader answers for the file that it took.
+ * Returns the request for a file or process, or NULL. The content of the file is not compared: the
+ * file may change while a reader converts it, and the answer must still find the request.
  */
 static struct wanted *find_wanted(const struct sfu_file_id *id)
 {
@@ -87,7 +86,7 @@ static unsigned int *nr_of_owner(const struct wanted *wanted)
 	return &nr_of_owners[hash_32(__kuid_val(wanted->owner), OWNER_BITS)];
 }
 
-/* Puts the entries of @later at the head of the queue. */
+/* Moves the requests of @later to the head of the queue. */
 static void retry(struct work_struct *work)
 {
 	spin_lock(&wanted_lock);
@@ -98,7 +97,7 @@ static void retry(struct work_struct *work)
 
 static DECLARE_DELAYED_WORK(retry_work, retry);
 
-/* Under wanted_lock. */
+/* Removes a request. Under wanted_lock. */
 static void forget(struct wanted *wanted)
 {
 	hash_del(&wanted->node);
@@ -110,12 +109,12 @@ static void forget(struct wanted *wanted)
 }
 
 /*
- * Sets the identity of a file. Returns false if no reader may get the file.
+ * Sets @id to the identity of a file. Returns false if no reader may get the file.
  *
- * To open a file that is not regular, such as a device, may change its state. Before 6.8, the path
- * of a mapped file of an overlay is the path in the overlay. If a user has mounted the overlay, to
- * open this path may read layers that are FUSE. sfu_file_identify() refuses a file whose file
- * system is served by a user's program: the reader would wait for this program.
+ * A file that is not regular, such as a device, may change its state when it is opened. Before 6.8,
+ * a mapped file of an overlay has its path in the overlay. If a user has mounted the overlay,
+ * opening this path may read layers that are FUSE. sfu_file_identify() refuses files that a user's
+ * program serves, because a reader would wait for this program.
  */
 static bool may_be_given(const struct file *file, struct sfu_file_id *id)
 {
@@ -127,11 +126,11 @@ static bool may_be_given(const struct file *file, struct sfu_file_id *id)
 }
 
 /*
- * Returns the user for whom the files of a task with these credentials count. In a user namespace,
- * one user may have thousands of UIDs: the files of all these UIDs count for the user who has made
- * the outermost namespace. If root has made this namespace, as for a container, the files count for
- * the UID that root of the container has outside. If this UID is root, too, the namespace changes
- * no UIDs: each UID counts for itself.
+ * Returns the user who is charged for the requests and tables of a task with these credentials. In
+ * a user namespace, one user may have thousands of UIDs. The user who has made the outermost
+ * namespace is charged for all of them. If root has made this namespace, as for a container, the
+ * UID is charged that root of the container has outside. If this UID is root, too, the namespace
+ * changes no UIDs, and each UID is charged for itself.
  */
 static kuid_t owner_of(const struct cred *cred)
 {
@@ -148,7 +147,7 @@ static kuid_t owner_of(const struct cred *cred)
 	return uid_valid(root) && !uid_eq(root, GLOBAL_ROOT_UID) ? root : cred->uid;
 }
 
-/* Returns true if what a task with these credentials maps counts for a user other than root. */
+/* Returns true if a user other than root is charged for a task with these credentials. */
 bool sfu_wanted_is_of_user(const struct cred *cred)
 {
 	return !uid_eq(owner_of(cred), GLOBAL_ROOT_UID);
@@ -161,8 +160,8 @@ bool sfu_wanted_has_reader(void)
 }
 
 /*
- * Adds a file that current has mapped, or current itself, unless the queue has it already, or is
- * full: with the entries of all, or of a user other than root.
+ * Adds a request for a file that current has mapped, or for JIT code of current, if there is no
+ * such request and neither the queue nor the share of the user, unless it is root, is full.
  */
 void sfu_wanted_add_id(const struct sfu_file_id *id, unsigned long addr)
 {
@@ -189,7 +188,7 @@ void sfu_wanted_add_id(const struct sfu_file_id *id, unsigned long addr)
 	wake_up_interruptible(&sfu_wanted_wait);
 }
 
-/* Adds a file without a table; current has mapped its code at @addr. */
+/* Requests a table for a file. Current has mapped code of the file at @addr. */
 void sfu_wanted_add(const struct file *file, unsigned long addr)
 {
 	struct sfu_file_id id;
@@ -199,8 +198,8 @@ void sfu_wanted_add(const struct file *file, unsigned long addr)
 }
 
 /*
- * Removes a file or process from the queue, whatever the content of the file is. Processes that map
- * the file with another content add the file again at their next scan.
+ * Removes the request for a file or process, for any content of the file. Processes that map the
+ * file with another content request a table at their next scan.
  */
 void sfu_wanted_answer(const struct sfu_file_id *id)
 {
@@ -213,7 +212,7 @@ void sfu_wanted_answer(const struct sfu_file_id *id)
 	spin_unlock(&wanted_lock);
 }
 
-/* Adds a reader. Processes that lack a table are scanned again at their next sample. */
+/* Adds a reader. Processes that lack tables are scanned again at their next sample. */
 void sfu_wanted_open(struct sfu_wanted_reader *reader)
 {
 	INIT_LIST_HEAD(&reader->given);
@@ -223,21 +222,21 @@ void sfu_wanted_open(struct sfu_wanted_reader *reader)
 	spin_unlock(&wanted_lock);
 }
 
-/* Removes a reader. Another reader gets the entries that this one has not answered. */
+/* Removes a reader. Another reader gets its requests. Without a reader, requests are dropped. */
 void sfu_wanted_close(struct sfu_wanted_reader *reader)
 {
 	spin_lock(&wanted_lock);
 	list_splice_tail(&reader->given, &queue);
 	list_splice_tail_init(&later, &queue);
 	nr_readers--;
-	/* The queue may be long. A reader that opens the device meanwhile gets the rest. */
+	/* The lock may be dropped here: a reader that opens the device meanwhile gets the rest. */
 	while (!nr_readers && !list_empty(&queue)) {
 		forget(list_first_entry(&queue, struct wanted, list));
 		cond_resched_lock(&wanted_lock);
 	}
 	spin_unlock(&wanted_lock);
 	wake_up_interruptible(&sfu_wanted_wait);
-	/* The work must not run when the module is unloaded, after the last reader has gone. */
+	/* After the last reader has gone the module may be unloaded: the work must not run then. */
 	cancel_delayed_work_sync(&retry_work);
 	retry(NULL);
 }
@@ -248,10 +247,10 @@ bool sfu_wanted_is_empty(void)
 }
 
 /*
- * Returns the mm of a process, or NULL. Sets @is_of_user if the mappings of the process count for a
- * user other than root. The reference is of mm_count: with a reference of mm_users, the caller
- * might have to free the mappings, and to wait for the file systems of the process. If the process
- * ends, its mappings are removed under mmap_lock.
+ * Returns the mm of a process, or NULL. Sets @is_of_user if a user other than root is charged for
+ * the process. The reference is of mm_count. A reference of mm_users could be the last one: to drop
+ * it, the caller would free the mappings, and wait for the file systems of the process. If the
+ * process ends, its mappings are removed under mmap_lock.
  */
 struct mm_struct *sfu_wanted_grab_mm(struct pid *pid, bool *is_of_user)
 {
@@ -274,8 +273,8 @@ struct mm_struct *sfu_wanted_grab_mm(struct pid *pid, bool *is_of_user)
 }
 
 /*
- * Returns the file, with a reference, if it is still mapped at the address; ERR_PTR(-EAGAIN) if
- * mmap_lock is held, maybe for ever; or NULL.
+ * Returns the file of a request, with a reference held, if the process still has it mapped;
+ * ERR_PTR(-EAGAIN) if mmap_lock is held, maybe for ever; or NULL.
  */
 static struct file *find_file(const struct wanted *wanted)
 {
@@ -301,14 +300,14 @@ out:
 	return file;
 }
 
-/* Under wanted_lock. */
+/* Moves a request to @later, until retry() runs. Under wanted_lock. */
 static void retry_later(struct wanted *wanted)
 {
 	list_move_tail(&wanted->list, &later);
 	schedule_delayed_work(&retry_work, msecs_to_jiffies(RETRY_MS));
 }
 
-/* Returns how many of the last MAX_GIVEN entries that the reader has are of this owner. */
+/* Returns how many of the last MAX_GIVEN requests of @reader belong to @owner. */
 static unsigned int nr_given(const struct sfu_wanted_reader *reader, kuid_t owner)
 {
 	unsigned int nr = 0, left = MAX_GIVEN;
@@ -323,9 +322,9 @@ static unsigned int nr_given(const struct sfu_wanted_reader *reader, kuid_t owne
 }
 
 /*
- * Returns the first entry of the owner of whom the reader has the fewest entries: one user may want
- * thousands of files. Files that have just changed wait, because their tables would be refused.
- * Under wanted_lock.
+ * Returns the first request of the owner with the fewest requests at the reader: one user may
+ * request thousands of tables, and must not delay other users. Files that have just changed wait,
+ * because their tables would be refused. Under wanted_lock.
  */
 static struct wanted *next_of_queue(const struct sfu_wanted_reader *reader)
 {
@@ -349,8 +348,8 @@ static struct wanted *next_of_queue(const struct sfu_wanted_reader *reader)
 }
 
 /*
- * Moves the next entry of the queue to the reader, and sets @copy to it, with a reference of its
- * pid. Returns false if the queue is empty.
+ * Moves the next request of the queue to the reader, and copies the request to @copy, with a
+ * reference of its pid. Returns false if no request is due.
  */
 static bool take_next(struct sfu_wanted_reader *reader, struct wanted *copy)
 {
@@ -368,8 +367,9 @@ static bool take_next(struct sfu_wanted_reader *reader, struct wanted *copy)
 }
 
 /*
- * No file was found. If mmap_lock was held, a reader tries again later. Otherwise the process has
- * ended, or has unmapped the file: other processes that map the file add it at their next scan.
+ * Called if the file of a request was not found. If mmap_lock was held, a reader tries again later.
+ * Otherwise the process has ended, or has unmapped the file, and the request is removed: other
+ * processes that map the file request the table at their next scan.
  */
 static void postpone(const struct wanted *copy, bool was_locked)
 {
@@ -386,7 +386,7 @@ static void postpone(const struct wanted *copy, bool was_locked)
 	spin_unlock(&wanted_lock);
 }
 
-/* Takes a file, with a reference, or a process. Returns false if nothing is wanted. */
+/* Takes the next request: a file with a reference, or a process. Returns false if there is none. */
 bool sfu_wanted_take(struct sfu_wanted_reader *reader, struct sfu_wanted_file *taken)
 {
 	bool is_taken = false;
@@ -410,7 +410,7 @@ bool sfu_wanted_take(struct sfu_wanted_reader *reader, struct sfu_wanted_file *t
 	return is_taken;
 }
 
-/* Puts a file that could not be given to the reader at the head of the queue. */
+/* Moves a request that could not be given to the reader back to the head of the queue. */
 void sfu_wanted_give_back(const struct sfu_file_id *id)
 {
 	struct wanted *wanted;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Files and processes that need a table: see table/wanted.c. */
+/* The queue of requests for tables. See table/wanted.c. */
 #ifndef SFU_WANTED_H
 #define SFU_WANTED_H
 
@@ -13,17 +13,17 @@ struct file;
 struct mm_struct;
 struct pid;
 
-/* An open device. @given: entries that the reader has not answered. */
+/* A reader of the device. @given: requests that it has taken and not answered. */
 struct sfu_wanted_reader {
 	struct list_head	given;
 };
 
-/* A file that a reader takes, or a process whose code needs a table. */
+/* A request that a reader has taken. */
 struct sfu_wanted_file {
-	struct file		*file;	/* with a reference; NULL: it is a process */
-	struct sfu_file_id	id;	/* of a process, @ino is &sfu_process.number */
-	pid_t			pid;	/* in current's namespace; 0: current cannot see it */
-	unsigned long		addr;	/* of the code in the process with this @pid */
+	struct file		*file;	/* with a reference held; NULL: request for a process */
+	struct sfu_file_id	id;	/* for a process, @ino is &sfu_process.number */
+	pid_t			pid;	/* in current's PID namespace; 0: not visible there */
+	unsigned long		addr;	/* address of the code in process @pid */
 };
 
 extern wait_queue_head_t sfu_wanted_wait;
