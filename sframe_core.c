@@ -6,17 +6,17 @@
  * checked against the bounds of the header. A number that indexes a table is masked, too, because
  * the processor may mispredict the check.
  *
- * sframe_find.h has the search for a row, which is inlined for each way to read. This file has the
- * header, the meaning of a row, and the reader for bytes in memory of the kernel or of a program.
- * It takes no lock, allocates and logs nothing, and uses no interface of the kernel: it compiles
- * unchanged in the module, in tests and in programs, and runs in any context.
+ * sframe_find.h searches for the row, and is inlined for each kind of memory. This file checks the
+ * header, decodes rows, and reads sections in a buffer. It takes no lock, allocates and logs
+ * nothing, and uses no interface of the kernel: it compiles unchanged in the module, in tests and
+ * in programs, and runs in any context.
  *
  * All functions use these errors:
- *   -ENOENT	nothing is known here
- *   -EFAULT	not readable now
+ *   -ENOENT	nothing is known for this address
+ *   -EFAULT	bytes are not in memory now
  *   -E2BIG	the budget of the look-up is spent
  *   -EBADMSG	the section contradicts itself, see &sframe_reader.defect
- *   -EOPNOTSUPP	well-formed, but the decoder does not follow it, see &sframe_reader.defect
+ *   -EOPNOTSUPP	well-formed, but the decoder does not support it, see &sframe_reader.defect
  */
 #include "sframe_find.h"
 
@@ -60,14 +60,14 @@ const struct sframe_defect_info sframe_defects[] = {
 
 static_assert(ARRAY_SIZE(sframe_defects) == NR_SFRAME_DEFECTS);
 
-/* Facts of an ABI that the decoder needs. */
+/* The properties of an ABI that the decoder needs. */
 struct abi {
 	struct sframe_rule ra;	/* the rule of a row that stores no rule for the RA */
 	bool	is_big_endian;
 	u8	sp;		/* DWARF register numbers */
 	u8	fp;
 	u8	nr_regs;
-	u8	max_words;	/* of a DEFAULT row */
+	u8	max_words;	/* maximum of data words in a DEFAULT row */
 };
 
 static const struct abi abis[] = {
@@ -149,7 +149,7 @@ static int check_abi(struct sframe_header *hdr, struct sframe_reader *rd,
 	return 0;
 }
 
-/* Every field can be 2^32 - 1: all sums are 64 bits wide. */
+/* All sums are 64 bits wide, because every field can be 2^32 - 1. */
 static int check_layout(struct sframe_header *hdr, struct sframe_reader *rd,
 			const struct sframe_raw_header *raw, u64 len)
 {
@@ -178,10 +178,10 @@ static int check_layout(struct sframe_header *hdr, struct sframe_reader *rd,
 /**
  * sframe_header_check() - check the header of a section
  * @hdr: set to the checked header
- * @rd: takes the defect; nothing is read
+ * @rd: set to the defect; no bytes are read
  * @raw: the header as it is stored
  * @addr: address of the section in the address space of the code that it describes
- * @len: bytes that may belong to the section; it may use fewer
+ * @len: maximum length of the section in bytes
  *
  * Implements "SFrame Header" of the specification, for all versions, both byte orders and all ABIs.
  * A caller that serves one ABI compares &sframe_header.abi.
@@ -199,10 +199,10 @@ int sframe_header_check(struct sframe_header *hdr, struct sframe_reader *rd,
 }
 
 /*
- * Bytes of the data words of a row, by its info word; SFRAME_NO_SIZE if the word size is undefined.
- * Bit 0 of the info word is the base of the CFA, bits 1 to 4 are the number of words, bits 5 and 6
- * their size, and bit 7 says that the RA is mangled. The info word is a byte, so no index is out of
- * bounds.
+ * Length in bytes of the data words of a row, indexed by the info word; SFRAME_NO_SIZE if the word
+ * size is undefined. Bit 0 of the info word is the base of the CFA, bits 1 to 4 are the number of
+ * words, bits 5 and 6 the word size, and bit 7 means that the RA is mangled. The info word is a
+ * byte, so no index is out of bounds.
  */
 const u16 sframe_words_sizes[256] = {
 	[0x00] = 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7,
@@ -230,7 +230,7 @@ static int set_register(const struct sframe_header *hdr, struct sframe_reader *r
 	return 0;
 }
 
-/* s390x scales the offset of the CFA, so it may not fit. */
+/* s390x stores a scaled CFA offset, which may not fit 32 bits after scaling. */
 static int mend_s390x_cfa(const struct sframe_header *hdr, struct sframe_reader *rd,
 			  struct sframe_rule *cfa)
 {
@@ -244,7 +244,7 @@ static int mend_s390x_cfa(const struct sframe_header *hdr, struct sframe_reader 
 	return 0;
 }
 
-/* Corrects the rule of the RA or FP. 0 is "no rule"; in V2 of s390x an odd word is a register. */
+/* Corrects the RA or FP rule for s390x: 0 means "no rule", and in V2 an odd word is a register. */
 static int mend_s390x_saved(const struct sframe_header *hdr, struct sframe_reader *rd,
 			    struct sframe_rule *rule)
 {
@@ -293,8 +293,8 @@ static __always_inline int decode_default(const struct sframe_header *hdr, struc
 }
 
 /*
- * Decodes a rule of the flexible form: a control word and an offset. A single 0 means "no rule" and
- * leaves @rule as the caller has set it. @i: the next word.
+ * Decodes a rule of the flexible form: a control word and an offset. A single 0 means "no rule",
+ * and leaves @rule as the caller has set it. @i is the index of the next word.
  */
 static int decode_flex_rule(const struct sframe_header *hdr, struct sframe_reader *rd,
 			    const struct sframe_raw_row *raw, u32 *i,
@@ -306,7 +306,7 @@ static int decode_flex_rule(const struct sframe_header *hdr, struct sframe_reade
 
 	if (*i == nr)
 		return 0;
-	/* The number of a register has no sign. */
+	/* A control word is unsigned, but its bits were sign-extended when it was read. */
 	control = raw->words[(*i)++] & (U32_MAX >> (32 - (8 << SFRAME_FRE_WORD_SIZE(raw->info))));
 	if (control == 0)
 		return 0;
@@ -348,11 +348,11 @@ static noinline int decode_flex(const struct sframe_header *hdr, struct sframe_r
 }
 
 /*
- * Decodes a stored row. Nothing is read, and @rd takes the defect. Implements "SFrame FRE Info
+ * Decodes a row that has been read. @rd is only set to the defect. Implements "SFrame FRE Info
  * Word", "ABI/arch-specific definition" (DEFAULT) and "Flexible FDE type" (FLEX). A row without
  * words marks the outermost frame (V2 erratum 2, V3). V1 and V2 do not define the meaning of a
  * function without rows, see num_fres in "SFrame FDE". Returns -EBADMSG if the words do not fit the
- * form; -EOPNOTSUPP if a rule names a register that no pt_regs holds, as assemblers do by mistake,
+ * form; -EOPNOTSUPP if a rule has a register that no pt_regs holds, as assemblers store by mistake,
  * or an offset does not fit &sframe_rule.off.
  */
 int sframe_decode_row(const struct sframe_header *hdr, struct sframe_reader *rd,
@@ -393,7 +393,7 @@ int sframe_decode_plt(const struct sframe_header *hdr, struct sframe_reader *rd,
 	return err;
 }
 
-/* Reads a number of the memory of the reader, in the byte order of the section. */
+/* Reads a number from &sframe_reader.bytes, and converts it from the byte order of the section. */
 static __always_inline bool get_from_memory(const struct sframe_header *hdr,
 					    struct sframe_reader *rd, u64 addr, u32 size, u64 *val)
 {
@@ -420,7 +420,7 @@ static __always_inline bool get_from_memory(const struct sframe_header *hdr,
 	return true;
 }
 
-/* As sframe_header_check(), for a header in the memory of the reader. */
+/* Reads the header at @addr from &sframe_reader.bytes, and checks it with sframe_header_check(). */
 int sframe_header_read(struct sframe_header *hdr, struct sframe_reader *rd, u64 addr, u64 len)
 {
 	u64 off = addr - rd->addr;
@@ -435,7 +435,7 @@ int sframe_header_read(struct sframe_header *hdr, struct sframe_reader *rd, u64 
 }
 
 /*
- * Decodes the function descriptor at an index. Implements "SFrame Function Descriptor Entries".
+ * Decodes the function descriptor (FDE) at @index. Implements "SFrame Function Descriptor Entries".
  * Returns -ENOENT after the last; -EOPNOTSUPP for an FDE type of a later version.
  */
 int sframe_get_fde(const struct sframe_header *hdr, struct sframe_reader *rd,
@@ -452,7 +452,7 @@ int sframe_get_fde(const struct sframe_header *hdr, struct sframe_reader *rd,
 	return sframe_get_rest(&from, addr, is_v3, fde);
 }
 
-/* Starts a walk over the rows of a function. @hdr and @fde must outlive the walk. */
+/* Starts an iteration over the rows of a function. @hdr and @fde must outlive the iteration. */
 void sframe_rows_init(struct sframe_rows *rows, const struct sframe_header *hdr,
 		      const struct sframe_fde *fde)
 {
@@ -464,10 +464,7 @@ void sframe_rows_init(struct sframe_rows *rows, const struct sframe_header *hdr,
 	};
 }
 
-/*
- * Reads the next row of a function, as it is stored. Implements "SFrame Frame Row Entries". Returns
- * -ENOENT after the last row.
- */
+/* Reads the next row, undecoded; -ENOENT after the last. Implements "SFrame Frame Row Entries". */
 int sframe_rows_next(struct sframe_rows *rows, struct sframe_reader *rd, struct sframe_raw_row *raw)
 {
 	const struct sframe_reading from = {
@@ -502,8 +499,8 @@ int sframe_rows_next(struct sframe_rows *rows, struct sframe_reader *rd, struct 
 }
 
 /*
- * Finds and decodes the row that holds at the address @pc of an instruction, or one byte before a
- * return address: the last row that starts at or below @pc. Only this row is decoded.
+ * Finds and decodes the row that holds at @pc: the last row that starts at or below @pc. @pc is the
+ * address of an instruction, or one byte before a return address.
  */
 int sframe_find_row(const struct sframe_header *hdr, struct sframe_reader *rd,
 		    u64 pc, struct sframe_row *row)

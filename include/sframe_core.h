@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The decoder: from the bytes of an SFrame section to the row that describes
- * one frame. See sframe_core.c.
- */
+/* The decoder: from bytes of an SFrame section to the row of one frame. See sframe_core.c. */
 #ifndef SFRAME_CORE_H
 #define SFRAME_CORE_H
 
 #include "sframe_format.h"
 
-/* What can be wrong with a section. */
+/* The defects of a section, in the order of the parts that have them. */
 enum sframe_defect {
 	SFRAME_DEFECT_NONE,
 	/* file */
@@ -50,17 +47,17 @@ enum sframe_defect {
 };
 
 extern const struct sframe_defect_info {
-	const char	*name;		/* in counters */
+	const char	*name;		/* in names of counters */
 	const char	*text;
 } sframe_defects[NR_SFRAME_DEFECTS];
 
-/* What look-ups share. The budget bounds a look-up whatever the bytes say. */
+/* The state of look-ups. @budget bounds the work of a look-up, even if the bytes are hostile. */
 struct sframe_reader {
-	const u8		*bytes;	/* of the section, unless they are in a process */
+	const u8		*bytes;	/* of the section; not for user memory */
 	u64			addr;	/* address of the first of @bytes */
 	u64			len;	/* number of @bytes */
-	u32			budget;	/* see SFRAME_FIND_COST; 0 after -E2BIG */
-	enum sframe_defect	defect;	/* set with -EBADMSG and -EOPNOTSUPP */
+	u32			budget;	/* unspent, in instructions; 0 after -E2BIG */
+	enum sframe_defect	defect;	/* reason of -EBADMSG or -EOPNOTSUPP */
 };
 
 static __always_inline int sframe_malformed(struct sframe_reader *rd, enum sframe_defect defect)
@@ -75,11 +72,11 @@ static __always_inline int sframe_unsupported(struct sframe_reader *rd, enum sfr
 	return -EOPNOTSUPP;
 }
 
-/* Costs, in instructions, about: for reading bytes and for decoding them. */
-#define SFRAME_FIND_COST	768	/* of a look-up without rows, in 2^32 functions */
-#define SFRAME_ROW_COST		24	/* of each row that is examined */
-#define SFRAME_ENTRY_COST	40	/* of a function that is examined and does not match */
-#define SFRAME_FAULT_COST	1000	/* of a read that fails: it is an exception */
+/* Costs in instructions, approximately, that are subtracted from &sframe_reader.budget. */
+#define SFRAME_FIND_COST	768	/* a look-up in 2^32 functions, without rows */
+#define SFRAME_ROW_COST		24	/* each row that is examined */
+#define SFRAME_ENTRY_COST	40	/* each function that is examined and does not match */
+#define SFRAME_FAULT_COST	1000	/* a read that fails, with an exception */
 
 /* Subtracts a cost from the budget. If the budget is too small, sets it to 0; returns -E2BIG. */
 static __always_inline int sframe_charge(struct sframe_reader *rd, u32 cost)
@@ -98,8 +95,8 @@ static __always_inline int sframe_charge(struct sframe_reader *rd, u32 cost)
  */
 struct sframe_header {
 	u64	addr;		/* of the header, in the address space of the code described */
-	u64	fde_addr;	/* of the FDE table */
-	u64	fre_addr;	/* of the FRE sub-section */
+	u64	fde_addr;	/* address of the FDE table */
+	u64	fre_addr;	/* address of the FRE sub-section */
 	/*
 	 * Bounds of the code that the section may describe, below 2^63: no look-up finds a function
 	 * outside of them. sframe_header_check() sets the bounds of user memory. A caller that
@@ -108,22 +105,22 @@ struct sframe_header {
 	u64	code_start;
 	u64	code_end;
 	u32	num_fdes;	/* entries in the FDE table */
-	u32	fre_len;	/* bytes of the FRE sub-section */
+	u32	fre_len;	/* length of the FRE sub-section in bytes */
 	u8	version;	/* 1, 2 or 3 */
 	u8	flags;		/* SFRAME_F_* */
 	u8	abi;		/* SFRAME_ABI_* */
 	u8	fde_size;	/* bytes of one entry of the FDE table */
-	bool	swapped;	/* stored in the byte order that is not this machine's */
+	bool	swapped;	/* not in the byte order of this machine */
 };
 
 /* A function descriptor, decoded. */
 struct sframe_fde {
 	u64	start;		/* address of the function */
-	u32	size;		/* its bytes */
-	u32	fre_off;	/* its first row, in bytes from the start of the FRE sub-section */
-	u32	num_fres;	/* its rows */
+	u32	size;		/* length of the function in bytes */
+	u32	fre_off;	/* bytes from the start of the FRE sub-section to the first row */
+	u32	num_fres;	/* number of rows */
 	u8	fre_type;	/* SFRAME_FRE_TYPE_*: bytes of a row's start offset */
-	u8	rep_size;	/* block size if @pcmask, else as found */
+	u8	rep_size;	/* block size if @pcmask, else unused */
 	bool	pcmask;		/* the rows describe each block of @rep_size bytes */
 	bool	flex;		/* rows are of the flexible form (V3) */
 	bool	signal;		/* a signal trampoline (V3) */
@@ -131,64 +128,58 @@ struct sframe_fde {
 };
 
 enum sframe_rule_how {
-	SFRAME_RULE_SAME,	/* unchanged, still in its register */
+	SFRAME_RULE_SAME,	/* the value is unchanged, in its register */
 	SFRAME_RULE_CFA,	/* CFA + off */
 	SFRAME_RULE_CFA_MEM,	/* *(CFA + off) */
 	SFRAME_RULE_REG,	/* reg + off */
 	SFRAME_RULE_REG_MEM,	/* *(reg + off) */
 };
 
-/*
- * How to find one value of the caller's frame. The decoder refuses a row whose offset or register
- * does not fit.
- */
+/* How to find one value of the caller's frame. A row that does not fit these types is refused. */
 struct sframe_rule {
 	s32	off;		/* bytes added to the base */
 	u8	how;		/* enum sframe_rule_how */
 	u8	reg;		/* DWARF number for the REG forms, else 0 */
 };
 
-/*
- * A frame row entry, decoded. If no row describes a frame that the kernel has made to deliver a
- * signal, all rules are empty.
- */
+/* A decoded row (FRE). For a signal trampoline without rows, all rules are SFRAME_RULE_SAME. */
 struct sframe_row {
 	struct sframe_rule cfa;	/* the canonical frame address; one of the REG forms */
 	struct sframe_rule ra;	/* the return address */
 	struct sframe_rule fp;	/* the caller's frame pointer */
-	u64	func;		/* address of the function; set by sframe_find_row() */
-	u32	start;		/* offset from the function (or block) from which the row holds */
+	u64	func;		/* address of the function; 0: from a compiled table */
+	u32	start;		/* offset in the function (or block) where the row begins to hold */
 	bool	outermost;	/* RA is undefined: there is no caller */
 	bool	signal;		/* the kernel has made the frame to deliver a signal */
 	bool	ra_mangled;	/* the return address has a pointer authentication code */
-	bool	pcmask;		/* from repetitive code, such as a PLT */
+	bool	pcmask;		/* row of repetitive code, such as a PLT */
 };
 
-/* A walk over the rows of one function. */
+/* An iteration over the rows of one function. */
 struct sframe_rows {
 	const struct sframe_header	*hdr;
 	const struct sframe_fde		*fde;
-	u64	addr;		/* of the next row */
-	u32	left;		/* rows not yet seen */
-	u64	least;		/* the next row may not start below this */
+	u64	addr;		/* address of the next row */
+	u32	left;		/* rows not read yet */
+	u64	least;		/* lowest valid start of the next row */
 };
 
-/* Properties of a function that its rows need, with the bits of the info words. */
+/* Flags of &sframe_raw_row.form: properties of the function, with the bits of the info words. */
 #define SFRAME_FORM_FLEX	0x01	/* as &sframe_fde.flex */
-#define SFRAME_FORM_EMPTY	0x02	/* the function has no rows; this row stands for them */
+#define SFRAME_FORM_EMPTY	0x02	/* no stored row: the function has none */
 #define SFRAME_FORM_PCMASK	0x10	/* as &sframe_fde.pcmask */
 #define SFRAME_FORM_SIGNAL	0x80	/* as &sframe_fde.signal */
 
-/* A row as it is stored; only the one that holds is decoded. */
+/* A row as it is stored. A look-up decodes only the row that it has found. */
 struct sframe_raw_row {
-	u64	func;		/* address of its function */
+	u64	func;		/* address of the function */
 	u32	start;		/* as &sframe_row.start */
 	u8	info;		/* the FRE info word */
 	u8	form;		/* SFRAME_FORM_* */
-	s32	words[SFRAME_FRE_MAX_WORDS];	/* the info word has their number */
+	s32	words[SFRAME_FRE_MAX_WORDS];	/* @info has their number */
 };
 
-/* Numbers at any address. In the kernel, memcpy() would check the size of the window each time. */
+/* Unaligned numbers. In the kernel, memcpy() would check the size of the memory each time. */
 struct sframe_any_u16 {
 	u16 v;
 } __packed __attribute__((__may_alias__));
@@ -222,8 +213,8 @@ int sframe_find_row(const struct sframe_header *hdr, struct sframe_reader *rd,
 		    u64 pc, struct sframe_row *row);
 
 /*
- * Returns the bytes from the header to the end of the FRE sub-section. After them there may be
- * padding or, if the linker does not merge sections, the next section, 8-byte aligned.
+ * Returns the length in bytes from the header to the end of the FRE sub-section. Padding may follow
+ * or, if the linker does not merge sections, the next section, 8-byte aligned.
  */
 static inline u64 sframe_header_span(const struct sframe_header *hdr)
 {
@@ -231,8 +222,8 @@ static inline u64 sframe_header_span(const struct sframe_header *hdr)
 }
 
 /*
- * As sframe_decode_row(), for a row from sframe_find(). GNU ld stores wrong rows for PLTs: only
- * this function corrects them. Also returns -ENOENT if nothing is known of a function without rows.
+ * Decodes a row from sframe_find(), as sframe_decode_row() does, and corrects the wrong rows that
+ * GNU ld stores for PLTs. Also returns -ENOENT for a function without rows in V1 and V2.
  */
 static inline int sframe_decode_found(const struct sframe_header *hdr, struct sframe_reader *rd,
 				      const struct sframe_raw_row *raw, struct sframe_row *row)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* File systems whose files have an identity. Also for user space. */
+/* The file systems that update ctime with each change of a file. Also for user space. */
 #ifndef SFRAME_FILE_SYSTEM_H
 #define SFRAME_FILE_SYSTEM_H
 
@@ -11,7 +11,7 @@
  * Returns true if each change of a file's content changes its time of change (ctime).
  *
  * On these file systems the kernel alone sets ctime, to the present time, with every write() and
- * the first store to each page of a mapping; or there is no write. On vfat and exfat, ctime is the
+ * the first store to each page of a mapping; or they are read-only. On vfat and exfat, ctime is the
  * time of the last write, which the owner sets. On FUSE, virtiofs, 9p, SMB, NFS and other networks,
  * a server sets ctime, and may change the file unseen. On hugetlbfs, a store changes no time. Other
  * file systems have not been examined.

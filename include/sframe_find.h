@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finds the row of an address in the bytes of a section. The way to read is a constant argument, so
- * that all of this is inlined for it: for user memory inside of one window (walk/user.c),
- * for other memory in sframe_core.c, and in tests.
- *
- * No function that is not inlined may be called here: the memory may be a window of user memory.
+ * Finds the row of an address in the bytes of a section. The function that reads a number is a
+ * constant argument, and all of this is inlined for it: for user memory (walk/user.c), for a buffer
+ * (sframe_core.c), and in tests. Only inlined functions may be called: user access may be open.
  *
  * The bytes are not trusted, and may change between two reads. Each value is checked against the
- * bounds of the header after it is read, and only the value that was checked is used.
+ * bounds of the header after it is read, and only the checked value is used.
  *
- * Speculation: no read is masked. The search halves its span, whatever the processor predicts, and
- * so stays among the functions. A processor that mispredicts a check of the entries reads the end
- * of the header. A processor that mispredicts a check of the rows reads a few rows after the end of
- * the section. A count of words and an info word have too few bits to leave what they index.
+ * Spectre: no read is masked. The search halves its span in each step, mispredicted or not, and so
+ * stays in the FDE table. A mispredicted check of entries reads the end of the header. A
+ * mispredicted check of rows reads a few rows after the end of the section. A count of words and an
+ * info word have too few bits for an index out of bounds.
  */
 #ifndef SFRAME_FIND_H
 #define SFRAME_FIND_H
@@ -26,8 +24,8 @@ typedef bool (*sframe_get_t)(const struct sframe_header *hdr, struct sframe_read
 /* A section and the way to read it. */
 struct sframe_reading {
 	const struct sframe_header	*hdr;
-	struct sframe_reader		*rd;	/* takes costs and the defect */
-	sframe_get_t			get;	/* a constant */
+	struct sframe_reader		*rd;	/* is charged; set to the defect */
+	sframe_get_t			get;	/* a constant, so that it is inlined */
 };
 
 static __always_inline bool sframe_get(const struct sframe_reading *from, u64 addr, u32 size,
@@ -37,8 +35,8 @@ static __always_inline bool sframe_get(const struct sframe_reading *from, u64 ad
 }
 
 /*
- * Sets @start to the start of the function whose entry is at @addr. The start is stored relative to
- * the entry, or to the section.
+ * Sets @start to the start of the function whose entry is at @addr. The stored value is relative to
+ * the entry (@is_pcrel) or to the section.
  */
 static __always_inline bool sframe_get_start(const struct sframe_reading *from, u64 addr,
 					     bool is_v3, bool is_pcrel, u64 *start)
@@ -56,7 +54,7 @@ static __always_inline u64 sframe_entry_size(const struct sframe_header *hdr, bo
 	return is_v3 ? sizeof(struct sframe_raw_fde_v3) : hdr->fde_size;
 }
 
-/* Reads what all versions store in the entry at @addr. */
+/* Reads start, size and row offset of the function whose entry is at @addr. */
 static __always_inline bool sframe_get_entry(const struct sframe_reading *from, u64 addr,
 					     bool is_v3, struct sframe_fde *fde)
 {
@@ -74,8 +72,8 @@ static __always_inline bool sframe_get_entry(const struct sframe_reading *from, 
 }
 
 /*
- * Reads the rest of a function: V1 and V2 store it in the entry, which is at @addr, and V3 directly
- * before the rows.
+ * Reads the other members of @fde. V1 and V2 store them in the entry, which is at @addr, and V3
+ * directly before the rows.
  */
 static __always_inline int sframe_get_rest(const struct sframe_reading *from, u64 addr,
 					   bool is_v3, struct sframe_fde *fde)
@@ -95,7 +93,7 @@ static __always_inline int sframe_get_rest(const struct sframe_reading *from, u6
 		if (SFRAME_FDE_TYPE(info2) > SFRAME_FDE_TYPE_FLEX)
 			return sframe_unsupported(from->rd, SFRAME_DEFECT_FDE_TYPE);
 	} else {
-		/* V2 begins with the fields of V1. */
+		/* An entry of V2 begins with the fields of V1. */
 		const u64 nr_addr = addr + offsetof(struct sframe_raw_fde_v1, num_fres);
 
 		if (!sframe_get(from, nr_addr, 4, &nr) || !sframe_get(from, nr_addr + 4, 1, &info))
@@ -121,27 +119,27 @@ static __always_inline int sframe_get_rest(const struct sframe_reading *from, u6
 	return 0;
 }
 
-/* User code begins and ends in the lower half of all addresses. */
+/* Returns true if the function is in the lower half of all addresses, as all user code is. */
 static __always_inline bool sframe_is_of_user(const struct sframe_fde *fde)
 {
 	return !((fde->start | (fde->start + fde->size)) >> 63);
 }
 
 /*
- * Returns true if @pc is in the function, and the function in the code of the section. A linker
+ * Returns true if @pc is in the function, and the function is in the code of the section. A linker
  * that does not know SFrame (mold) leaves the entries of discarded functions at address 0.
  */
 static __always_inline bool sframe_covers(const struct sframe_header *hdr,
 					  const struct sframe_fde *fde, u64 pc)
 {
-	/* The code ends below 2^63, so no sum wraps around. */
+	/* @code_end is below 2^63, so no sum wraps around. */
 	return pc - fde->start < fde->size && fde->start >= hdr->code_start &&
 	       fde->start < hdr->code_end && fde->start + fde->size <= hdr->code_end;
 }
 
 /*
  * Sets @at to the last entry of a sorted section that starts at or below @pc, or to the first
- * entry. Each step halves the rest of the entries, whatever the processor predicts.
+ * entry. Each step halves the number of entries left, mispredicted or not.
  */
 static __always_inline int sframe_search(const struct sframe_reading *from, u64 pc, bool is_v3,
 					 bool is_pcrel, u64 *at)
@@ -164,8 +162,8 @@ static __always_inline int sframe_search(const struct sframe_reading *from, u64 
 }
 
 /*
- * Finds the entry that covers @pc before the entry at @at, which does not cover it. Entries of size
- * zero may have the same start as the entry that covers @pc, in any order.
+ * Goes back from the entry at @at, which does not cover @pc, to the entry that does. Entries of
+ * size zero may share the start of the entry that covers @pc, in any order.
  */
 static __always_inline int sframe_step_back(const struct sframe_reading *from, u64 pc, bool is_v3,
 					    u64 *at, struct sframe_fde *fde)
@@ -193,7 +191,7 @@ static __always_inline int sframe_step_back(const struct sframe_reading *from, u
 	return err;
 }
 
-/* Finds the entry that covers @pc in a section that is not sorted, as lld makes them. */
+/* Searches all entries for the one that covers @pc: the section is not sorted, as lld stores it. */
 static __always_inline int sframe_scan(const struct sframe_reading *from, u64 pc, bool is_v3,
 				       u64 *at, struct sframe_fde *fde)
 {
@@ -242,7 +240,7 @@ static __always_inline int sframe_find_function(const struct sframe_reading *fro
 static __always_inline bool sframe_get_words(const struct sframe_reading *from, u64 addr, u32 size,
 					     struct sframe_raw_row *raw)
 {
-	s32 *word = raw->words;		/* a check of the array's bounds would be a call */
+	s32 *word = raw->words;		/* an index would have a bounds check, which is a call */
 	const u32 unused = 32 - 8 * size;
 	u64 end = addr + SFRAME_FRE_NR_WORDS(raw->info) * size, val;
 
@@ -271,9 +269,9 @@ static __always_inline bool sframe_get_all_words(const struct sframe_reading *fr
 /*
  * Finds the last row that starts at or below @off. The next row is checked, too.
  *
- * A function may have thousands of rows, so this loop decides what a look-up costs. It stops at the
- * first row that is out of order or does not begin in the section. A row with an undefined word
- * size has the size SFRAME_NO_SIZE: the loop stops soon after it, and the word size is the defect.
+ * A function may have thousands of rows, so a look-up spends most of its time in this loop. It
+ * stops at the first row that is out of order or does not begin in the section. After a row with an
+ * undefined word size, it skips SFRAME_NO_SIZE bytes, ends soon, and reports the word size.
  */
 static __always_inline int sframe_find_raw(const struct sframe_reading *from,
 					   const struct sframe_fde *fde, u32 off, u32 addr_size,
@@ -281,9 +279,9 @@ static __always_inline int sframe_find_raw(const struct sframe_reading *from,
 {
 	u64 addr = from->hdr->fre_addr + fde->fre_off;
 	u64 end = from->hdr->fre_addr + from->hdr->fre_len;
-	u64 last = end - addr_size - 1;		/* where a row may begin */
+	u64 last = end - addr_size - 1;		/* last address where a row may begin */
 	u64 start, info, found = 0, found_info = 0, least = 0;
-	const u16 *size_of = sframe_words_sizes;	/* as in sframe_get_words() */
+	const u16 *size_of = sframe_words_sizes;	/* no index, as in sframe_get_words() */
 	enum sframe_defect defect = SFRAME_DEFECT_FRE_CUT;
 	u32 most = fde->num_fres, nr = 0, sizes = 0, size;
 
@@ -341,8 +339,8 @@ static __always_inline void sframe_set_function(const struct sframe_fde *fde,
 }
 
 /*
- * Finds the row that holds at the address @pc of an instruction, or one byte before a return
- * address. sframe_decode_found() decodes @raw. Errors: see sframe_core.c.
+ * Finds the row that holds at @pc, which is the address of an instruction, or one byte before a
+ * return address. sframe_decode_found() decodes @raw. Errors: see sframe_core.c.
  */
 static __always_inline int sframe_find(const struct sframe_reading *from, u64 pc,
 				       struct sframe_raw_row *raw)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The SFrame format, versions 1 to 3, as it stands in a file.
+ * The SFrame format, versions 1 to 3, as it is stored in files.
  *
  * Titles in quotes are sections of the SFrame specification, version 3 (binutils 2.46 and later),
  * unless a version is named. All structures are packed and unaligned, and in the byte order that
@@ -33,7 +33,7 @@
 #define SFRAME_ABI_AMD64_LE		3
 #define SFRAME_ABI_S390X_BE		4	/* V2 erratum 1, V3 */
 
-/* "SFrame Header": the same 28 bytes in all versions, preamble included. */
+/* "SFrame Header": 28 bytes in all versions, preamble included. */
 struct sframe_raw_header {
 	u16	magic;
 	u8	version;
@@ -44,16 +44,16 @@ struct sframe_raw_header {
 	u8	auxhdr_len;		/* bytes between header and sub-sections */
 	u32	num_fdes;
 	u32	num_fres;
-	u32	fre_len;		/* bytes of the FRE sub-section */
-	u32	fdeoff;			/* both relative to the end of the */
-	u32	freoff;			/*   auxiliary header */
+	u32	fre_len;		/* length of the FRE sub-section in bytes */
+	u32	fdeoff;			/* offsets of FDE table and FRE sub-section */
+	u32	freoff;			/*   from the end of the auxiliary header */
 } __packed;
 
 /* V1 "SFrame Function Descriptor Entries" */
 struct sframe_raw_fde_v1 {
 	s32	start;
 	u32	size;
-	u32	fre_off;		/* relative to the FRE sub-section */
+	u32	fre_off;		/* offset of the first FRE in the sub-section */
 	u32	num_fres;
 	u8	info;
 } __packed;
@@ -73,7 +73,7 @@ struct sframe_raw_fde_v2 {
 struct sframe_raw_fde_v3 {
 	s64	start;
 	u32	size;
-	u32	fre_off;		/* of the attribute, not of the first FRE */
+	u32	fre_off;		/* offset of the attribute, not of the first FRE */
 } __packed;
 
 /* ... and its attribute, directly before the FREs of the function. */
@@ -98,7 +98,7 @@ struct sframe_raw_attr_v3 {
 #define SFRAME_FDE_TYPE_DEFAULT		0
 #define SFRAME_FDE_TYPE_FLEX		1
 
-/* V1 has no field for the block size of repetitive code; a PLT slot is 16. */
+/* V1 has no field for the block size of repetitive code; a PLT slot has 16 bytes. */
 #define SFRAME_V1_AMD64_REP_SIZE	16
 
 /* "The SFrame FRE Info Word" */
@@ -125,7 +125,7 @@ struct sframe_raw_attr_v3 {
 #define SFRAME_AARCH64_NR_REGS		32
 #define SFRAME_S390X_REG_FP		11
 #define SFRAME_S390X_REG_SP		15
-#define SFRAME_S390X_NR_REGS		32	/* 16 and up: floating point */
+#define SFRAME_S390X_NR_REGS		32	/* from 16 on: floating-point registers */
 #define SFRAME_S390X_CFA_SCALE		8
 #define SFRAME_S390X_CFA_BIAS		160
 #define SFRAME_S390X_REG_WORD_P(word)	((word) & 1)	/* V2 RA and FP words */

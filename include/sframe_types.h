@@ -34,7 +34,7 @@ typedef __INT32_TYPE__ s32;
 typedef __INT64_TYPE__ s64;
 
 #define __packed	__attribute__((__packed__))
-/* glibc has its own. On the host it is only for speed. */
+/* glibc may define it. On the host, only speed depends on it. */
 #ifndef __always_inline
 #define __always_inline	inline
 #endif
@@ -52,7 +52,7 @@ typedef __INT64_TYPE__ s64;
 #define cond_resched()	((void)0)
 #define sframe_is_killed()	false
 #define min_t(type, a, b) ((type)(a) < (type)(b) ? (type)(a) : (type)(b))
-#define array_index_nospec(index, size) ((void)(size), (index))	/* no secret is near */
+#define array_index_nospec(index, size) ((void)(size), (index))	/* no secret to leak here */
 #endif
 
 #endif /* SFRAME_TYPES_H */
