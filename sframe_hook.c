@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Hooks: a callback at the entry of a kernel function, by ftrace.
+ * Hooks: a callback at the entry of a kernel function, by ftrace. A hook is set by address, because
+ * a name would also match static functions of modules.
  *
- * A hook is set by address. A name would also match static functions of modules.
- *
- * ftrace_kill(): if ftrace finds that something is wrong with the code that it patches, it
- * shuts itself down until the next boot. It says so by a warning of its own. From then on
- * it changes no code: a hook that is set stays, and the kernel goes on to call it. No hook
- * can be set or taken off. So the module has to stay in memory, too.
+ * ftrace_kill(): if ftrace finds that the code that it patches is not as expected, it prints a
+ * warning and shuts itself down until the next boot. From then on no hook can be set or removed.
+ * The kernel continues to call the hooks that are set, so the module must stay in memory.
  */
 #define pr_fmt(fmt) "sframe_unwind: " fmt
 
@@ -24,8 +22,8 @@
 static bool is_abandoned;
 
 /*
- * Returns the address of a function, or 0. The kernel exports no look-up of names, but a kprobe
- * looks its name up, even if it cannot be registered. A disabled kprobe patches no code.
+ * Returns the address of a function, or 0. kallsyms_lookup_name() is not exported, but a kprobe
+ * looks its symbol up, even if it cannot be registered. A disabled kprobe patches no code.
  */
 static unsigned long find_function(const char *function)
 {
@@ -41,7 +39,7 @@ static unsigned long find_function(const char *function)
 	return addr;
 }
 
-/* If the kernel has no function of this name, kallsyms may find a function of a module. */
+/* A name that the kernel itself lacks may belong to a function of a module, which is refused. */
 static int set_filter(struct ftrace_ops *ops, const char *function)
 {
 	unsigned long addr = (unsigned long)ops->private ?: find_function(function);
@@ -59,7 +57,7 @@ static int set_filter(struct ftrace_ops *ops, const char *function)
 	return err == -EINVAL ? -ENODEV : err;
 }
 
-/* Frees the filter. 6.12 leaves a pointer to it, so all that ftrace has stored is cleared. */
+/* Frees the filter. Kernel 6.12 leaves a dangling pointer, so all that ftrace stored is cleared. */
 static void forget_filter(struct ftrace_ops *ops)
 {
 	ftrace_free_filter(ops);
@@ -90,7 +88,7 @@ int sfu_hook(struct ftrace_ops *ops, const char *function)
 	ops->flags |= FTRACE_OPS_FL_PERMANENT;
 	err = register_ftrace_function(ops);
 	if (!sfu_hook_is_alive()) {
-		/* ftrace has died while it set this hook: the function may call the hook. */
+		/* ftrace has shut itself down meanwhile: the function may call the hook already. */
 		sfu_hook_abandon();
 		return -ESHUTDOWN;
 	}
@@ -99,7 +97,7 @@ int sfu_hook(struct ftrace_ops *ops, const char *function)
 	return err;
 }
 
-/* As sfu_hook(), for a hook without which no stack can be unwound. An error is logged. */
+/* Sets a hook that the module cannot work without, like sfu_hook(), and logs an error. */
 int sfu_hook_required(struct ftrace_ops *ops, const char *function)
 {
 	int err = sfu_hook(ops, function);
@@ -114,8 +112,8 @@ int sfu_hook_required(struct ftrace_ops *ops, const char *function)
 }
 
 /*
- * Takes a hook off. No CPU runs the callback when this returns, unless ftrace has shut itself
- * down. Then all CPUs may run it for ever.
+ * Removes a hook. No CPU runs the callback when this returns, unless ftrace has shut itself down:
+ * then all CPUs may run it for ever.
  */
 void sfu_unhook(struct ftrace_ops *ops)
 {
@@ -130,15 +128,15 @@ void sfu_unhook(struct ftrace_ops *ops)
 /* Returns false if ftrace has shut itself down. May sleep. */
 bool sfu_hook_is_alive(void)
 {
-	/* Never registered. ftrace looks at its own state first, then at the address. */
+	/* Never registered. If ftrace is shut down, it returns -ENODEV before it checks the 0. */
 	static struct ftrace_ops spare;
 
 	return ftrace_set_filter_ip(&spare, 0, 0, 0) != -ENODEV;
 }
 
 /*
- * ftrace has shut itself down: leaves the hooks as they are. They may be called for ever, so the
- * module cannot be unloaded from now on. This is logged once. Any context but NMI.
+ * Called if ftrace has shut itself down. Its hooks may be called for ever, so a reference prevents
+ * the module from being unloaded. This is logged once. Any context but NMI.
  */
 void sfu_hook_abandon(void)
 {
@@ -149,9 +147,9 @@ void sfu_hook_abandon(void)
 }
 
 /*
- * The module is about to go: no hook may be left. All hooks have been taken off by sfu_unhook(). If
- * ftrace refused one, this never returns: the function would call memory that is free. Unloading
- * has begun, so it cannot be refused any more. The kernel itself stays usable.
+ * Called at unload, when no hook may be left. All hooks have been removed by sfu_unhook(). If
+ * ftrace has refused to remove one, this never returns: the hooked function would call freed
+ * memory. Unloading has begun, and cannot be refused any more. The kernel itself stays usable.
  */
 void sfu_hook_exit(void)
 {

@@ -12,7 +12,7 @@ int sfu_hook_required(struct ftrace_ops *ops, const char *function);
 void sfu_unhook(struct ftrace_ops *ops);
 void sfu_hook_exit(void);
 
-/* ftrace may shut itself down. */
+/* If ftrace shuts itself down, hooks stay for ever: see sframe_hook.c. */
 bool sfu_hook_is_alive(void);
 void sfu_hook_abandon(void);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The names of what the counters count. Tools that compile the walk have them from here, too. */
+/* The names of the counters. Tools that compile the walk use this file, too. */
 #include <linux/array_size.h>
 #include <linux/build_bug.h>
 

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * The counters, /sys/kernel/debug/sframe_unwind/stats, and the module parameter
- * `summary`: a line per counter, "name value".
- */
+/* The counters, as lines of "name value", in debugfs and the module parameter `summary`. */
 #include <linux/debugfs.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
@@ -15,7 +12,7 @@ struct sfu_held sfu_held;
 
 static struct dentry *debugfs_dir;
 
-/* Sets @total to the sums of the counters of all processors. All members are unsigned longs. */
+/* Sets @total to the sums of the counters of all processors. All members are unsigned long. */
 static void sum_counters(struct sfu_counters *total)
 {
 	const unsigned long *counters;
@@ -78,14 +75,14 @@ unsigned long sfu_stats_walks(void)
 }
 
 /*
- * Writes what became of the stacks into @buf, a page. The numbers are sums of counters of debugfs,
- * which only root may read:
+ * Writes the results of all walks to @buf, a page. These are sums of the counters in debugfs, which
+ * only root may read:
  *
  *	walks		stacks that were unwound
  *	complete		walks that have reached the outermost frame
- *	first		walks that ended in the sampled frame, and are not complete
+ *	first		incomplete walks that found no caller of the sampled frame
  *	full		walks that ended because perf has no room for more frames
- *	sframe, fp	callers that were found by SFrame, by the frame pointer
+ *	sframe, fp	callers that were found by rows, by frame pointers
  *	declined	stacks of processes that have no section
  */
 int sfu_stats_summary(char *buf, const struct kernel_param *kp)
@@ -107,7 +104,7 @@ int sfu_stats_summary(char *buf, const struct kernel_param *kp)
 			  total.declined[SFU_DECLINE_NOSECTION]);
 }
 
-/* Creates the debugfs files. Without debugfs the counters cannot be read, and all else works. */
+/* Creates the debugfs files. Without debugfs, the counters cannot be read. */
 void sfu_stats_init(void)
 {
 	debugfs_dir = debugfs_create_dir("sframe_unwind", NULL);

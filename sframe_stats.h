@@ -8,68 +8,68 @@
 
 #include "sframe_core.h"
 
-/* Why a walk cannot go on, in the order of the output. Each walk ends for one of these reasons. */
+/* Why a walk has ended: exactly one reason for each walk, in the order of the output. */
 enum sfu_stop {
-	SFU_STOP_NONE,			/* it can go on */
+	SFU_STOP_NONE,			/* the walk can go on */
 	SFU_STOP_COMPLETE,		/* outermost frame reached */
-	SFU_STOP_ENTRYPOINT,		/* code that starts a program or thread */
-	SFU_STOP_FULL,			/* no room for more frames */
-	SFU_STOP_NODATA,		/* no section, no provable fp */
-	SFU_STOP_UNSCANNED,		/* code not in the map yet */
-	SFU_STOP_EXEC,			/* in execve(): no stack yet */
-	SFU_STOP_SWITCH,		/* the memory belongs to another task */
-	SFU_STOP_NO_REGS,		/* the registers are not stored yet: no frame at all */
-	SFU_STOP_STACK,			/* stack word not present */
-	SFU_STOP_SECTION,		/* .sframe not present */
-	SFU_STOP_BAD,			/* see the defect counters */
-	SFU_STOP_REFUSED,		/* see the defect counters; the section is kept */
-	SFU_STOP_BUDGET,		/* more work than allowed */
-	SFU_STOP_CFA,			/* stack would not unwind upward */
-	SFU_STOP_RA,			/* no code at the return address */
-	SFU_STOP_REGISTER,		/* needs a register not known here */
-	SFU_STOP_SIGNAL,		/* signal frame is not trusted */
+	SFU_STOP_ENTRYPOINT,		/* entry code of a program or thread reached */
+	SFU_STOP_FULL,			/* the callchain has no room for more frames */
+	SFU_STOP_NODATA,		/* no row, and no evidence for a frame pointer */
+	SFU_STOP_UNSCANNED,		/* code is not in the process map yet */
+	SFU_STOP_EXEC,			/* in execve(): the new program has no stack yet */
+	SFU_STOP_SWITCH,		/* task switch: current's mm is not loaded */
+	SFU_STOP_NO_REGS,		/* NMI before the user registers are stored */
+	SFU_STOP_STACK,			/* stack word is not in memory */
+	SFU_STOP_SECTION,		/* page of .sframe is not in memory */
+	SFU_STOP_BAD,			/* malformed section: see the defect counters */
+	SFU_STOP_REFUSED,		/* unsupported row, section kept: see the defects */
+	SFU_STOP_BUDGET,		/* more work than a walk may do */
+	SFU_STOP_CFA,			/* the caller's frame would not be above this one */
+	SFU_STOP_RA,			/* return address is not in executable code */
+	SFU_STOP_REGISTER,		/* row needs a register not known in this frame */
+	SFU_STOP_SIGNAL,		/* no valid context in the signal frame */
 	NR_SFU_STOPS
 };
 
 extern const char *const sfu_stop_names[];
 extern const char *const sfu_method_names[];
 
-/* How the caller's frame was found. */
+/* How the frame of a caller was found. The FP methods follow the frame pointer, not a row. */
 enum sfu_method {
 	SFU_METHOD_SFRAME,
-	SFU_METHOD_FP,			/* without a row: proved by instructions */
-	SFU_METHOD_FP_HABIT,		/* without a proof: the code keeps frame pointers */
+	SFU_METHOD_FP,			/* confirmed by instructions */
+	SFU_METHOD_FP_HABIT,		/* not confirmed, but the code keeps frame pointers */
 	SFU_METHOD_SIGNAL,
 	NR_SFU_METHODS
 };
 
-/* Why a stack was left to the kernel's own code. */
+/* Why the module left a stack to the unwinder of the kernel. */
 enum sfu_decline {
-	SFU_DECLINE_DISABLED,		/* by the parameter, or the hooks are not set yet */
-	SFU_DECLINE_KTHREAD,		/* or a task without memory of its own */
-	SFU_DECLINE_GUEST,		/* a virtual machine's CPU */
-	SFU_DECLINE_COMPAT,		/* 32-bit code */
-	SFU_DECLINE_NOSECTION,		/* no table and no .sframe in the process */
+	SFU_DECLINE_DISABLED,		/* disabled by the parameter, or hooks not set yet */
+	SFU_DECLINE_KTHREAD,		/* kernel thread, user worker, or no mm */
+	SFU_DECLINE_GUEST,		/* sample in the guest of a virtual machine */
+	SFU_DECLINE_COMPAT,		/* not 64-bit user code */
+	SFU_DECLINE_NOSECTION,		/* the process has no table and no .sframe */
 	NR_SFU_DECLINES
 };
 
 extern const char *const sfu_decline_names[];
 
-/* The counters of one processor; all are unsigned longs. */
+/* The counters of one processor. All members are unsigned long: they are summed as an array. */
 struct sfu_counters {
-	unsigned long	walks;				/* that began */
-	unsigned long	stops[NR_SFU_STOPS];		/* walks that ended */
-	unsigned long	firsts[NR_SFU_STOPS];		/* walks that ended in the sampled frame */
-	unsigned long	depths[NR_SFU_STOPS];		/* frames, with the sampled ones */
-	unsigned long	frames[NR_SFU_METHODS];		/* callers that were found */
-	unsigned long	cache_hits;			/* rows that the row cache had */
-	unsigned long	cache_misses;			/* rows that were looked up elsewhere */
-	unsigned long	declined[NR_SFU_DECLINES];	/* stacks left to the kernel */
-	unsigned long	defects[NR_SFRAME_DEFECTS];	/* of sections and of refused rows */
+	unsigned long	walks;				/* walks that began */
+	unsigned long	stops[NR_SFU_STOPS];		/* walks that ended, by reason */
+	unsigned long	firsts[NR_SFU_STOPS];		/* walks that found no caller, by reason */
+	unsigned long	depths[NR_SFU_STOPS];		/* frames of walks, by reason of the end */
+	unsigned long	frames[NR_SFU_METHODS];		/* callers that were found, by method */
+	unsigned long	cache_hits;			/* rows found in the row cache */
+	unsigned long	cache_misses;			/* rows looked up in a section or table */
+	unsigned long	declined[NR_SFU_DECLINES];	/* stacks left to the kernel, by reason */
+	unsigned long	defects[NR_SFRAME_DEFECTS];	/* bad sections, refused rows, by defect */
 	unsigned long	scan_requests;
-	unsigned long	scans;				/* that ran */
-	unsigned long	lost_scans;			/* a lock was held by another task */
-	unsigned long	bad_sections;			/* that were marked as bad */
+	unsigned long	scans;				/* scans that ran */
+	unsigned long	lost_scans;			/* scans given up: a lock was held */
+	unsigned long	bad_sections;			/* sections that were marked as bad */
 };
 
 struct kernel_param;
@@ -80,12 +80,12 @@ DECLARE_PER_CPU(struct sfu_counters, sfu_counters);
 #define sfu_count(field)	this_cpu_inc(sfu_counters.field)
 #define sfu_count_many(field, n) this_cpu_add(sfu_counters.field, n)
 
-/* What the module holds at the moment. */
+/* The objects and bytes of memory that the module holds now. */
 struct sfu_held {
 	atomic_long_t	processes;
-	atomic_long_t	sections;	/* of all processes */
-	atomic_long_t	bytes;		/* of maps and processes */
-	atomic_long_t	tables;		/* bytes of resident tables */
+	atomic_long_t	sections;	/* sections in all maps */
+	atomic_long_t	bytes;		/* bytes of maps and struct sfu_process */
+	atomic_long_t	tables;		/* bytes of tables */
 	atomic_long_t	process_tables;	/* tables for code of one process */
 };
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The tracepoint sframe_unwind:sfu_walk reports each walk: where it began, where it ended, and why.
- */
+/* The tracepoint sframe_unwind:sfu_walk reports where each walk began and ended, and why. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM sframe_unwind
 

@@ -2,11 +2,11 @@
 /*
  * sframe_unwind: the two hooks by which perf and BPF get user stacks, init and exit.
  *
- * perf_callchain_user() runs with the sample, in NMI, interrupt or task context. The module enters
- * it by ftrace, stores its frames, and leaves the original no room for frames of its own.
- * unwind_user(), if the kernel has it, runs on the way back to user mode and may sleep. The module
- * replaces it. Both hooks use the same walk, which waits for nothing. In unwind_user() the task
- * scans at once if the walk lacks data.
+ * perf_callchain_user() runs with the sample, in NMI, interrupt or task context. The hook at its
+ * entry stores the frames of the module, and marks the callchain as full, so that the original
+ * function adds nothing. unwind_user(), if the kernel has it, runs on the way back to user mode and
+ * may sleep. The module replaces it. Both hooks use the same walk, which never sleeps. If the walk
+ * lacks data in unwind_user(), the task scans the process at once.
  */
 #define pr_fmt(fmt) "sframe_unwind: " fmt
 
@@ -36,7 +36,7 @@ static bool enabled = true;
 module_param(enabled, bool, 0644);
 MODULE_PARM_DESC(enabled, "unwind user stacks (default); N leaves all of them to the kernel");
 
-/* Counts the callers that were not found by rows. Most walks have none. */
+/* Counts the callers that were found without a row. Not inlined, because most walks have none. */
 static noinline void count_other_methods(const struct sfu_walk *walk)
 {
 	unsigned int i;
@@ -47,8 +47,8 @@ static noinline void count_other_methods(const struct sfu_walk *walk)
 }
 
 /*
- * Counts and traces the end of a walk. Functions that each sample needs are inlined, because a call
- * would take up to half as long as their work.
+ * Counts and traces the end of a walk. What runs for each sample is inlined in this file: a call
+ * would take up to half as long as the work.
  */
 static __always_inline void report_walk(const struct sfu_walk *walk, struct pt_regs *regs,
 					enum sfu_stop stop)
@@ -80,14 +80,14 @@ static bool decline(enum sfu_decline why)
 	return false;
 }
 
-/* Returns false, and counts why, if the kernel has to walk the stack. @regs: of user mode. */
+/* Returns true if the module may walk the stack; else counts the reason, and the kernel walks. */
 static __always_inline bool may_walk(struct pt_regs *regs)
 {
 	if (!READ_ONCE(enabled) || !sfu_watch_sample())
 		return decline(SFU_DECLINE_DISABLED);
 	if (!current->mm || (current->flags & (PF_KTHREAD | PF_USER_WORKER)))
 		return decline(SFU_DECLINE_KTHREAD);
-	/* In task context, the registers are the host's: of a tracepoint of KVM. */
+	/* PF_VCPU: a guest's registers, but the host's in task context (tracepoints of KVM). */
 	if (current->flags & PF_VCPU && !in_task())
 		return decline(SFU_DECLINE_GUEST);
 	if (!user_mode(regs) || !sfu_arch_unwindable(regs))
@@ -96,8 +96,8 @@ static __always_inline bool may_walk(struct pt_regs *regs)
 }
 
 /*
- * Leaves a process without sections to the kernel, and requests a scan if one may find a section.
- * Code that its map does not have may bring a section.
+ * Leaves the stack of a process without sections to the kernel. Requests a scan if it may find one,
+ * for example because the sampled code is not in the map yet.
  */
 static noinline void leave_to_kernel(struct sfu_process *process, struct sfu_map *map,
 				     struct pt_regs *regs)
@@ -122,17 +122,14 @@ static __always_inline bool decline_without_sections(struct sfu_process *process
 	return true;
 }
 
-/*
- * Returns true if a scan would help the next walk. A scan also finds files that have changed, and
- * asks for tables of the process.
- */
+/* Returns true if a scan may help: it finds new code and changed files, and requests JIT tables. */
 static __always_inline bool needs_scan(struct sfu_process *process, const struct sfu_walk *walk,
 				       enum sfu_stop stop)
 {
 	struct sfu_map *map = walk->map;
 	const unsigned long now = jiffies;
 
-	/* sfu_jit_must_ask() comes first, because it notes the address. */
+	/* sfu_jit_must_ask() comes first: it always has to store the address. */
 	return (stop == SFU_STOP_NODATA &&
 		sfu_jit_must_ask(process, map, sfu_walk_lookup_ip(&walk->frame))) ||
 	       sfu_walk_needs_scan(walk, stop) ||
@@ -140,7 +137,7 @@ static __always_inline bool needs_scan(struct sfu_process *process, const struct
 	       (map && time_after(now, READ_ONCE(map->valid_until)));
 }
 
-/* Begins the walk of current. @process is NULL if it is not known yet. */
+/* Begins a walk of current's stack. @process is NULL if the process of current is not known yet. */
 static __always_inline void begin_walk(struct sfu_walk *walk, struct sfu_process *process,
 				       struct sfu_row_cache *cache, struct pt_regs *regs)
 {
@@ -150,10 +147,7 @@ static __always_inline void begin_walk(struct sfu_walk *walk, struct sfu_process
 	sfu_walk_init(walk, map, is_borrowed, cache, regs);
 }
 
-/*
- * Stores the addresses of the callers in @ips, at most @max of them, and their number in @nr.
- * Returns why the walk ends.
- */
+/* Stores at most @max callers in @ips, and their number in @nr. Returns why the walk ends. */
 static __always_inline enum sfu_stop store_callers(struct sfu_walk *walk, u64 *ips,
 						   unsigned int max, unsigned int *nr)
 {
@@ -168,7 +162,7 @@ static __always_inline enum sfu_stop store_callers(struct sfu_walk *walk, u64 *i
 	}
 	if (stop)
 		return stop;
-	/* @ips is full. If there is no other caller, the stack is complete. */
+	/* @ips is full. Without one more caller, the walk is complete, and not cut off. */
 	stop = sfu_walk_callers(walk, &beyond, 1, &more);
 	return more ? SFU_STOP_FULL : stop;
 }
@@ -179,7 +173,7 @@ static void store_frames(struct perf_callchain_entry_ctx *ctx,
 			 struct sfu_process *process, struct pt_regs *regs)
 {
 	enum sfu_stop stop = SFU_STOP_FULL;
-	/* sfu_walk_init() sets what is read: to clear the walk would take longer than a frame. */
+	/* Not cleared, to save time: sfu_walk_init() sets all that is read. */
 	struct sfu_walk walk __uninitialized;
 	struct sfu_row_cache *cache = sfu_row_cache_get();
 
@@ -191,7 +185,7 @@ static void store_frames(struct perf_callchain_entry_ctx *ctx,
 		struct perf_callchain_entry *entry = ctx->entry;
 		unsigned int nr;
 
-		/* The callers go where perf_callchain_store() would store them. */
+		/* Callers are stored where perf_callchain_store() would store them. */
 		stop = store_callers(&walk, &entry->ip[entry->nr], ctx->max_stack - ctx->nr, &nr);
 		entry->nr += nr;
 		ctx->nr += nr;
@@ -203,7 +197,7 @@ static void store_frames(struct perf_callchain_entry_ctx *ctx,
 	if (unlikely(!process || needs_scan(process, &walk, stop)))
 		sfu_request_for_sample(process ?: sfu_processes_add(current->mm, NULL));
 
-	/* Leaves the original no room for its own frames. */
+	/* The original function finds the callchain full, and stores nothing. */
 	ctx->nr = ctx->max_stack;
 }
 
@@ -227,10 +221,13 @@ static struct ftrace_ops callchain_ops = { .func = on_callchain_user };
 
 /* ---- the deferred hook: task context ---- */
 
-/* Protects replace_unwind_user(), which may scan: ftrace does not wait for tasks that sleep. */
+/*
+ * Lets unloading wait for replace_unwind_user(), which may sleep: ftrace waits for no sleeping
+ * task.
+ */
 DEFINE_STATIC_SRCU(deferred_srcu);
 
-/* Walks. If the walk needs a scan, scans in this task, once, and walks again. */
+/* Walks the stack. If the walk needs a scan, current scans its process, once, and walks again. */
 static void trace_and_scan(struct unwind_stacktrace *trace, unsigned int max)
 {
 	struct mm_struct *mm = current->mm;
@@ -254,7 +251,7 @@ static void trace_and_scan(struct unwind_stacktrace *trace, unsigned int max)
 		sfu_row_cache_put(cache);
 		if (process && !has_scanned)
 			sfu_quota_count_sample(&process->quota);
-		/* The map of the walk may be freed from rcu_read_unlock_sched() on. */
+		/* After rcu_read_unlock_sched(), the map of the walk may be freed. */
 		is_scan_needed = !process || needs_scan(process, &walk, stop);
 		rcu_read_unlock_sched();
 		if (has_scanned || !is_scan_needed)
@@ -301,7 +298,7 @@ static struct ftrace_ops unwind_user_ops = {
 
 static bool hooked_deferred;
 
-/* Not all kernels have unwind_user(). Without it the module takes synchronous stacks only. */
+/* Without unwind_user(), which not all kernels have, the module handles synchronous stacks only. */
 static void hook_unwind_user(void)
 {
 	int err;
@@ -321,7 +318,7 @@ static void unhook_unwind_user(void)
 	if (!hooked_deferred)
 		return;
 	sfu_unhook(&unwind_user_ops);
-	/* See sframe_unwind_exit(). */
+	/* sframe_unwind_exit() explains why these three waits are needed. */
 	synchronize_rcu_tasks();
 	synchronize_srcu(&deferred_srcu);
 	synchronize_rcu_tasks();
@@ -400,9 +397,9 @@ err_process:
  *
  * sfu_hook_exit() does not return if ftrace has shut itself down and a hook is still set.
  *
- * From then on no walk runs, requests a scan or takes a reference on a map. sfu_watch_exit()
+ * Without the hooks no walk runs, requests a scan or takes a reference on a map. sfu_watch_exit()
  * removes the hooks of events; after that nothing requests a scan. sfu_request_exit(),
- * sfu_processes_exit() and sfu_table_exit() have the arguments for requests, processes and tables.
+ * sfu_processes_exit() and sfu_table_exit() state the reasons for requests, processes and tables.
  * The removal of debugfs files waits for their readers. Module parameters, `summary` too, are sysfs
  * files. A read of such a file keeps it active, and the kernel removes it before it frees the
  * module: the removal waits for the read. So the counters exist as long as a task reads them.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The one place that knows that kernels differ.
+ * All differences between kernel versions are handled here.
  *
- * Ask for the feature, not for the version: stable and distribution kernels
- * backport. Beside each block: what changed, in which commit and release.
+ * Ask for the feature, not for the version: stable and distribution kernels backport. Beside each
+ * block: what changed, in which commit and release.
  */
 #ifndef SFU_COMPAT_H
 #define SFU_COMPAT_H
@@ -16,8 +16,8 @@
 #include <linux/slab.h>
 
 /*
- * The user unwinder that perf defers to: 71753c6ed2bf ("unwind_user: Add user space unwinding API
- * with frame pointer support"), 6.17. Only x86 selects it so far.
+ * unwind_user(): 71753c6ed2bf ("unwind_user: Add user space unwinding API with frame pointer
+ * support"), 6.17. perf uses it for deferred stacks. Only x86 selects it so far.
  */
 #if IS_ENABLED(CONFIG_UNWIND_USER)
 #include <linux/unwind_user.h>
@@ -35,7 +35,7 @@ struct unwind_stacktrace {
 #define kzalloc_obj(obj, gfp)	kzalloc(sizeof(obj), gfp)
 #endif
 
-/* fd7eea27a3ae ("Compiler Attributes: Add __uninitialized macro"), 6.9. It is for speed. */
+/* fd7eea27a3ae ("Compiler Attributes: Add __uninitialized macro"), 6.9. It only saves time. */
 #ifndef __uninitialized
 #define __uninitialized
 #endif
@@ -54,8 +54,8 @@ struct unwind_stacktrace {
 
 /*
  * 94d095ffa0e1 ("ftrace: abstract DYNAMIC_FTRACE_WITH_ARGS accesses") and 0ef86097f127 ("ftrace:
- * rename ftrace_instruction_pointer_set() -> ftrace_regs_set_instruction_pointer()"), 6.2. The
- * struct has the registers of the call before, too. Kbuild finds the function.
+ * rename ftrace_instruction_pointer_set() -> ftrace_regs_set_instruction_pointer()"), 6.2.
+ * Before, struct ftrace_regs contains struct pt_regs. Kbuild finds the function.
  */
 #ifndef SFU_HAVE_FTRACE_ARGUMENT
 #define ftrace_regs_get_argument(fregs, n) regs_get_kernel_argument(&(fregs)->regs, n)
@@ -75,7 +75,7 @@ static inline struct shrinker *shrinker_alloc(unsigned int flags, const char *na
 	return shrinker;
 }
 
-/* Without memory for it, the shrinker is not asked. unregister_shrinker() knows. */
+/* If this fails, reclaim does not use the shrinker, and unregister_shrinker() does nothing. */
 static inline void shrinker_register(struct shrinker *shrinker)
 {
 	if (register_shrinker(shrinker, "sframe_unwind"))
@@ -106,9 +106,9 @@ static inline void shrinker_free(struct shrinker *shrinker)
 #endif
 
 /*
- * ba2bfc97b462 ("uprobes/x86: Add support to optimize uprobes"), 6.18. A task that comes to its
- * first optimized uprobe has no utask and no TIF_UPROBE before the system call of that probe; its
- * memory has the flag. Kbuild finds the function.
+ * ba2bfc97b462 ("uprobes/x86: Add support to optimize uprobes"), 6.18. A task in its first
+ * optimized uprobe has neither a utask nor TIF_UPROBE before the system call of that probe, but its
+ * mm has MMF_HAS_UPROBES. Kbuild finds the function.
  */
 static inline bool sfu_may_have_optimized_uprobes(const struct mm_struct *mm)
 {
