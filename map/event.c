@@ -2,16 +2,13 @@
 /*
  * Events: a process maps or unmaps code, forks, or ends.
  *
- * This file hooks the kernel functions where that happens, and updates the maps. New code
- * is scanned before its first instruction. Removed code is marked as unmapped. A child
- * shares the map of its parent. A process that ends leaves the table.
+ * This file hooks the kernel functions that do this, and updates the process maps. New code of a
+ * file requests a scan, which runs before the code does. Code that is unmapped is marked in the
+ * map. A child shares the map of its parent. A process that ends leaves the table of processes.
  *
- * The hooks may run with preemption disabled. They allocate nothing, and take raw spinlocks
- * only. They try the mmap_lock of a child that has not run yet. Their work does not grow with what
- * a process has mapped.
- *
- * mmu notifiers would report some of these events. But a process that has a notifier waits for a
- * grace period at its end.
+ * The hooks may run with preemption disabled. They allocate nothing, take raw spinlocks only, and
+ * only try the mmap_lock of a child that has not run yet. Their work is bounded. MMU notifiers are
+ * not used: a process that has a notifier waits for a grace period when it ends.
  */
 #define pr_fmt(fmt) "sframe_unwind: " fmt
 
@@ -27,15 +24,15 @@
 #include "table/table.h"
 
 /*
- * A map with more ranges is not compared with a child: preemption is disabled meanwhile. Half: more
- * children are scanned. Twice: preemption is disabled for longer.
+ * A map with more ranges is not compared with the VMAs of a child: preemption is disabled
+ * meanwhile. Halved, more children are scanned; doubled, preemption is disabled for longer.
  */
 #define MATCH_MAX_RANGES	64
 
 /*
- * A process with more mappings, or a child with more ranges, is not scanned for an event: the scan
- * takes long, and a sample may never come. Half: more processes lose their first sample. Twice: a
- * process without a sample may spend longer on one scan.
+ * Events request no scan of a process with more mappings, or of a child whose parent has more
+ * ranges: the scan takes long, and a sample may never come. Halved, more processes lose their first
+ * sample; doubled, a process that is never sampled may spend more time on one scan.
  */
 #define SCAN_EVENT_MAX		1024
 #define SCAN_CHILD_MAX		256
@@ -46,9 +43,9 @@ static bool has_many_mappings(const struct mm_struct *mm)
 }
 
 /*
- * Current has a new mapping, or one that has changed. Its mmap_lock is held. If the mapping has
- * code, or is where a section should be, the next scan finds it. Anonymous code, and a process that
- * is not known and runs already, are left to their first sample.
+ * @vma of current is new or has changed. Its mmap_lock is held. If @vma is executable, or overlaps
+ * the address of a section that a scan awaits, this requests a scan. Anonymous code, and a running
+ * process that is not in the table, wait for their first sample.
  */
 void sfu_event_mmap(struct vm_area_struct *vma)
 {
@@ -60,7 +57,7 @@ void sfu_event_mmap(struct vm_area_struct *vma)
 		return;
 	rcu_read_lock_sched();
 	process = sfu_processes_find(mm);
-	/* execve(): the new program has no code yet, so an empty map is complete. */
+	/* execve(): the new program has no code mapped yet, so an empty map is complete. */
 	if (!process && current->in_execve && vma->vm_file)
 		process = sfu_processes_add(mm, sfu_map_get_empty());
 	if (process && (vma->vm_flags & VM_EXEC ||
@@ -73,7 +70,7 @@ void sfu_event_mmap(struct vm_area_struct *vma)
 	rcu_read_unlock_sched();
 }
 
-/* A mapping has been removed. The mmap_lock of the process is held. */
+/* @vma has been removed from its mm, whose mmap_lock is held. */
 void sfu_event_unmap(struct vm_area_struct *vma)
 {
 	struct sfu_process *process;
@@ -90,9 +87,9 @@ void sfu_event_unmap(struct vm_area_struct *vma)
 }
 
 /*
- * Returns true if the map of the parent is right for its child, too. Other threads may have changed
- * the map since the child's mappings were copied, and MADV_DONTFORK leaves mappings out. So the map
- * is compared with the mappings of the child, which has not run yet.
+ * Returns true if the map of the parent also describes the new child, which has not run yet. The
+ * map is compared with the child's VMAs: other threads of the parent may have changed the map since
+ * fork() copied the VMAs, and MADV_DONTFORK leaves VMAs out.
  */
 static bool matches_child(struct mm_struct *child, const struct sfu_map *map)
 {
@@ -106,33 +103,32 @@ static bool matches_child(struct mm_struct *child, const struct sfu_map *map)
 }
 
 /*
- * Returns true if the map of a process, which the caller reads next, has all code that events have
- * reported. A scan holds the lock. It clears has_new_code before it publishes the map.
+ * Returns true if the map that the caller reads after this call has all code that events have
+ * reported. A scan takes the lock, clears has_new_code, publishes the map, and releases the lock.
  */
 static bool is_map_complete(struct sfu_process *process)
 {
 	bool is_complete = !READ_ONCE(process->vma_hints.has_new_code);
 
-	/* A scan that has cleared has_new_code has the lock, or had it. */
+	/* Read the lock after the flag: scans clear has_new_code only while they hold the lock. */
 	smp_rmb();
 	is_complete &= !mutex_is_locked(&process->lock);
-	/* If the scan has released the lock, its map is published. */
+	/* Read the map after the lock: scans publish the map before they release the lock. */
 	smp_rmb();
 	return is_complete;
 }
 
 /*
- * Current has a new child, which has not run yet, and may share its memory with current.
+ * Current has forked @child, which has not run yet, and may share the mm of current.
  *
- * The child uses the map of its parent until its first scan. A child that has all code of a
- * complete map is scanned when a sample or new code needs a scan. Any other child is scanned before
- * it enters user mode: the parent's other threads may have changed the map since the child's
- * mappings were copied. Until then the stack of the child is the stack of the parent's call, and
- * leads to code that both have.
+ * The child uses the map of its parent until its first scan. If this map is complete and matches
+ * the VMAs of the child, the child is scanned only when a sample or new code needs a scan.
+ * Otherwise it is scanned before it enters user mode: other threads of the parent may have changed
+ * the map since fork() copied the VMAs. Until then the child's stack is a copy of the stack of the
+ * parent's fork() call, and leads to code that both processes have.
  *
- * A child that needs a scan is left to its first sample if the scan takes long, or if the parent
- * has used up its scans for events: no sample completes the map of the parent, so each of its
- * children would be scanned.
+ * A child that needs a scan waits for its first sample if the scan takes long, or the parent has no
+ * scan for events left: a parent without samples has no complete map, so all its children need one.
  */
 void sfu_event_fork(struct task_struct *child)
 {
@@ -192,14 +188,14 @@ static void notrace on_process_end(unsigned long ip, unsigned long parent_ip,
 	sfu_processes_end((void *)ftrace_regs_get_argument(fregs, 0));
 }
 
-/* Kernel functions that report events. The module cannot load without those that are required. */
+/* Hooked kernel functions. The module cannot load if a required function cannot be hooked. */
 static struct event_hook {
 	const char		*function;
 	bool			is_required;
 	struct ftrace_ops	ops;
 	bool			is_hooked;
 } event_hooks[] = {
-	/* Each removed mapping, whole, once it is out of the mm. */
+	/* Called for each removed VMA, after the VMA has left the mm. */
 	{ "unlink_anon_vmas", true, { .func = on_unmap } },
 	{ "exit_mmap", true, { .func = on_process_end } },
 	{ "perf_event_mmap", false, { .func = on_mmap } },
@@ -217,7 +213,7 @@ void sfu_event_remove_hooks(void)
 	}
 }
 
-/* Returns the error of a hook that is required; then no hook is set. May sleep. */
+/* Returns 0, or the error of a required hook: then no hook is set. May sleep. */
 int sfu_event_set_hooks(void)
 {
 	unsigned int i;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Events that change the mappings of processes, and the watch: the time during which their hooks
- * are set. See map/event.c and map/watch.c.
+ * Events: hooked kernel functions that map or unmap code, fork, or end a process (map/event.c). The
+ * watch: the time during which these hooks are set (map/watch.c).
  */
 #ifndef SFU_EVENT_H
 #define SFU_EVENT_H
@@ -12,21 +12,21 @@ struct mm_struct;
 struct task_struct;
 struct vm_area_struct;
 
-/* The events, also for tests. Task context; preemption may be disabled. */
+/* Called by the hooks and by tests. Task context; preemption may be disabled. */
 void sfu_event_mmap(struct vm_area_struct *vma);
 void sfu_event_unmap(struct vm_area_struct *vma);
 void sfu_event_fork(struct task_struct *child);
 
-/* Of the watch. Task context; may sleep. */
+/* Called by the watch. Task context; may sleep. */
 int sfu_event_set_hooks(void);
 void sfu_event_remove_hooks(void);
 
-/* Any context, NMI included. */
+/* Called in any context, NMI included. */
 bool sfu_watch_sample(void);
 bool sfu_watch_is_idle(unsigned long now);
 bool sfu_watch_expects_samples(void);
 
-/* Task context; may sleep. */
+/* Called in task context; may sleep. */
 int sfu_watch_init(void);
 void sfu_watch_exit(void);
 

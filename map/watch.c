@@ -2,11 +2,11 @@
 /*
  * The watch: the time during which the hooks of events are set.
  *
- * The hooks are set only while a profiler runs: at other times they would slow processes down for
- * nothing. A profiler that asks for call chains returns from its system call when they are set. A
- * sample of an older profiler sets them a moment later. They are removed, and all maps with them,
- * when there is no profiler and no sample has come for PROFILED_FOR. Samples that come without the
- * hooks are left to the kernel.
+ * These hooks slow processes down, so they are set only while a profiler runs. A profiler that
+ * requests call chains returns from its system call when the hooks are set. The first sample of a
+ * profiler that is older than the module queues a work that sets the hooks. The hooks and all maps
+ * are removed when no profiler is left and no sample has come for PROFILED_FOR. The kernel walks
+ * the stack if a sample comes while the hooks are not set.
  */
 #define pr_fmt(fmt) "sframe_unwind: " fmt
 
@@ -22,29 +22,29 @@
 #include "sframe_hook.h"
 
 /*
- * The hooks stay for this time after the last sample. Half: a profiler that samples rarely sets
- * them again and again. Twice: they slow processes down, and maps take memory, for longer.
+ * The hooks stay set for this time after the last sample. Halved, a profiler that samples rarely
+ * sets them again and again; doubled, the hooks slow processes down for longer.
  */
 #define PROFILED_FOR	(10 * HZ)
 
 /*
- * A profiler is forgotten after this time without a sample. Half: a patient profiler may lose first
- * samples. Twice: the hooks stay for longer.
+ * Without a sample for this time, the count of profilers is reset. Halved, a profiler that samples
+ * rarely may lose first samples; doubled, the hooks may stay set for longer.
  */
 #define FORGOTTEN_AFTER	(600 * HZ)
 
-static unsigned long profiled_at;	/* time of the last sample or profiler, in jiffies */
-static atomic_t nr_profilers;		/* without profilers that are older than the module */
-static bool is_sampled;			/* a sample has come since a profiler has ended */
+static unsigned long profiled_at;	/* last sample, or change of nr_profilers; in jiffies */
+static atomic_t nr_profilers;		/* profilers that began after the module was loaded */
+static bool is_sampled;			/* a sample has come since a profiler last ended */
 
 /*
  * Returns true if no profiler is left at the time @now, in jiffies. perf_event_open() may fail
- * after it has asked for call chains, and does not take that back. So profilers that take no sample
- * for FORGOTTEN_AFTER are forgotten. The next sample shows that there is one.
+ * after it has requested call chains, and does not take the request back. So after FORGOTTEN_AFTER
+ * without a sample, the count of profilers is reset. If one is left, its next sample shows this.
  */
 bool sfu_watch_is_idle(unsigned long now)
 {
-	/* A sample may have come after @now: then this is negative. */
+	/* Negative if a sample has come after @now. */
 	long quiet = now - READ_ONCE(profiled_at);
 
 	if (atomic_read(&nr_profilers) && quiet >= FORGOTTEN_AFTER) {
@@ -55,8 +55,8 @@ bool sfu_watch_is_idle(unsigned long now)
 }
 
 /*
- * Returns true if a profiler is known, or has taken samples since the last one ended. Otherwise the
- * hooks are still set for a while, and keep the maps right, but no process is scanned for an event.
+ * Returns true if a profiler is known, or a sample has come since a profiler last ended. Otherwise
+ * hooks that are still set keep the maps correct, but events request no scan.
  */
 bool sfu_watch_expects_samples(void)
 {
@@ -65,8 +65,8 @@ bool sfu_watch_expects_samples(void)
 
 static DEFINE_MUTEX(watch_lock);
 static bool is_watching;	/* written under watch_lock */
-static bool is_over;		/* the module goes, or ftrace has died; under watch_lock */
-static unsigned long start_at;	/* after an error: no other attempt before; in jiffies */
+static bool is_over;		/* unloading, or ftrace has died; under watch_lock */
+static unsigned long start_at;	/* after an error: time of the next attempt; in jiffies */
 
 static void check_watch(struct work_struct *work);
 static DECLARE_DELAYED_WORK(watch_check, check_watch);
@@ -89,19 +89,19 @@ static int start_watch(void)
 	return err;
 }
 
-/* Under watch_lock. */
+/* Called under watch_lock. */
 static void stop_watch(void)
 {
 	if (!is_watching)
 		return;
 	WRITE_ONCE(is_watching, false);
 	sfu_processes_close();
-	/* A walk may still use a map: its process must not unmap code unnoticed. */
+	/* Walks may still use maps: the hook of munmap() stays until they have ended. */
 	synchronize_rcu();
 	sfu_event_remove_hooks();
 }
 
-/* Without ftrace nothing reports that code is unmapped, so no map can be trusted. */
+/* If ftrace has died, code may be unmapped unnoticed, and no map can be trusted: the watch ends. */
 static void check_watch(struct work_struct *work)
 {
 	mutex_lock(&watch_lock);
@@ -116,7 +116,7 @@ static void check_watch(struct work_struct *work)
 	mutex_unlock(&watch_lock);
 }
 
-/* If ftrace has died, check_watch() ends the watch: the hooks of samples are set already. */
+/* If ftrace has died, check_watch() abandons all hooks: the hooks of samples are set already. */
 static void start_in_worker(struct work_struct *work)
 {
 	if (start_watch() == -ESHUTDOWN)
@@ -133,14 +133,13 @@ static void queue_start(struct irq_work *irq_work)
 static struct irq_work start_irq_work = IRQ_WORK_INIT_HARD(queue_start);
 
 /*
- * A sample has been taken. Returns false if the hooks are not set, and the kernel has to walk. Any
- * context, NMI included.
+ * Notes a sample. Returns false if the hooks are not set: the kernel walks the stack. Any context.
  */
 bool sfu_watch_sample(void)
 {
 	unsigned long now = jiffies;
 
-	/* Samples come on all CPUs: most of them do not write. */
+	/* Samples come on all CPUs: most of them only read these variables. */
 	if (now - READ_ONCE(profiled_at) > HZ)
 		WRITE_ONCE(profiled_at, now);
 	if (unlikely(!READ_ONCE(is_sampled)))
@@ -152,7 +151,7 @@ bool sfu_watch_sample(void)
 	return false;
 }
 
-/* A task that asks for call chains, and has not set the hooks yet; or NULL. */
+/* Task that requests call chains, and has task work that sets the hooks; or NULL. */
 static struct task_struct *starter;
 
 static void start_in_task(struct callback_head *head)
@@ -164,7 +163,7 @@ static void start_in_task(struct callback_head *head)
 
 static struct callback_head start_task_work = { .func = start_in_task };
 
-/* perf_event_open() or bpf() asks for call chains. */
+/* Hook of get_callchain_buffers(): perf_event_open() or bpf() requests call chains. */
 static void notrace on_profiler(unsigned long ip, unsigned long parent_ip,
 				struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
@@ -180,12 +179,12 @@ static void notrace on_profiler(unsigned long ip, unsigned long parent_ip,
 		WRITE_ONCE(starter, NULL);
 }
 
-/* A profiler, which may be older than the module, needs no more call chains. */
+/* Hook of put_callchain_buffers(): a profiler, which may be older than the module, ends. */
 static void notrace on_profiler_end(unsigned long ip, unsigned long parent_ip,
 				    struct ftrace_ops *ops, struct ftrace_regs *fregs)
 {
 	WRITE_ONCE(profiled_at, jiffies);
-	/* The next sample of another profiler sets @is_sampled again. */
+	/* The next sample of another profiler sets is_sampled again. */
 	if (atomic_dec_if_positive(&nr_profilers) <= 0)
 		WRITE_ONCE(is_sampled, false);
 }
@@ -194,7 +193,7 @@ static struct ftrace_ops profiler_ops = { .func = on_profiler };
 static struct ftrace_ops profiler_end_ops = { .func = on_profiler_end };
 static bool hooked_profiler, hooked_profiler_end;
 
-/* Sets all hooks: a profiler may run already. Returns the error of a required hook. */
+/* Sets all hooks: a profiler may run already. Returns 0, or the error of a required hook. */
 int sfu_watch_init(void)
 {
 	int err;
@@ -210,10 +209,10 @@ int sfu_watch_init(void)
 }
 
 /*
- * Removes all hooks of events, and forgets all processes. No sample comes any more. The task work
- * of a starter is cancelled, or it runs and waits for nothing but ftrace. The starter exists as
- * long as @starter is set, and for a grace period of RCU. After synchronize_rcu_tasks() no task is
- * left in the tail of start_in_task().
+ * Removes all hooks of events and all processes. No sample comes any more. The task work of
+ * @starter is cancelled, or it runs and waits for nothing but ftrace. The task exists while
+ * @starter is set, and for an RCU grace period after that. After synchronize_rcu_tasks(), no task
+ * is in the last instructions of start_in_task().
  */
 void sfu_watch_exit(void)
 {
