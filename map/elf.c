@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Finds, in the program headers of a mapped ELF file, where its .sframe is in memory.
+ * Computes the user addresses of the .sframe section of a mapped ELF file from its program headers.
  *
- * The headers are not trusted. The caller reads them once into its own memory, and each field is
- * checked there. This file calls nothing of the kernel: it compiles unchanged in the module, in
- * tests and in host programs.
+ * The headers are not trusted: the caller copies them once, and this file checks each field of the
+ * copy. It calls no kernel function, so it compiles unchanged in the module and on the host.
  *
- * Differences of addresses are taken modulo 2^64, where every value is legal. Sizes are compared by
- * subtraction, after a check that the difference is not negative, because a sum could wrap around.
+ * Differences of addresses may wrap around modulo 2^64. Sizes are compared by subtraction, after a
+ * check that the difference is not negative, because a sum could wrap around.
  */
 #include "map/elf.h"
 #include "sframe_format.h"
 
 /*
- * Checks the first bytes of a file. Returns 0; -ENOEXEC if it is no ELF64 file of 1 to
- * SFRAME_ELF_MAX_PHDRS program headers of the usual size.
+ * Checks the ELF header of a file. Returns 0; -ENOEXEC unless it is the header of an ELF64 file
+ * with 1 to SFRAME_ELF_MAX_PHDRS program headers of the usual size.
  */
 int sframe_elf_check_header(const struct elf64_hdr *ehdr)
 {
@@ -25,7 +24,7 @@ int sframe_elf_check_header(const struct elf64_hdr *ehdr)
 	return 0;
 }
 
-/* Returns true if a mapping of the segment begins at @offset: up to a page before the segment. */
+/* Returns true if @offset in the file is in the segment, or before it in its first page. */
 static bool covers_offset(const struct elf64_phdr *ph, u64 page_size, u64 offset)
 {
 	u64 lead = ph->p_offset & (page_size - 1);
@@ -36,7 +35,7 @@ static bool covers_offset(const struct elf64_phdr *ph, u64 page_size, u64 offset
 	return offset - first < lead || offset - first - lead < ph->p_filesz;
 }
 
-/* Returns true if one readable PT_LOAD holds the segment's file bytes. */
+/* Returns true if the addresses of @seg are inside of one readable PT_LOAD segment. */
 static bool is_loaded(const struct elf64_phdr *phdrs, unsigned int nr, const struct elf64_phdr *seg)
 {
 	unsigned int i;
@@ -54,18 +53,18 @@ static bool is_loaded(const struct elf64_phdr *phdrs, unsigned int nr, const str
 
 /**
  * sframe_elf_find_section() - find the address of PT_GNU_SFRAME of a mapped file
- * @phdrs: the file's program headers
- * @nr: how many
- * @page_size: of the machine that has mapped the file; a power of two
- * @map_start: address of a mapping with code of the file
- * @map_offset: where in the file that mapping begins; a multiple of @page_size
- * @start: set to the section's address, or to 0 if there is an error
- * @end: set to one past its last byte, or to 0 if there is an error
+ * @phdrs: program headers of the file
+ * @nr: number of program headers
+ * @page_size: page size of the machine that has mapped the file; a power of two
+ * @map_start: user address of a mapping with code of the file
+ * @map_offset: offset of this mapping in the file; a multiple of @page_size
+ * @start: set to the address of the section; 0 on error
+ * @end: set to one past the last byte of the section; 0 on error
  *
  * The section may be empty. The caller checks that the addresses are user addresses.
  *
- * Return: 0; -ENOENT if there is no such segment, or no executable PT_LOAD has @map_offset;
- * -EBADMSG if no readable PT_LOAD holds the segment, or its end would lie beyond the last address.
+ * Return: 0; -ENOENT if there is no PT_GNU_SFRAME, or @map_offset is in no executable PT_LOAD;
+ * -EBADMSG if PT_GNU_SFRAME is in no readable PT_LOAD, or its end is beyond the last address.
  */
 int sframe_elf_find_section(const struct elf64_phdr *phdrs, unsigned int nr, u64 page_size,
 			    u64 map_start, u64 map_offset, u64 *start, u64 *end)
@@ -86,7 +85,7 @@ int sframe_elf_find_section(const struct elf64_phdr *phdrs, unsigned int nr, u64
 		return -ENOENT;
 	if (!is_loaded(phdrs, nr, seg))
 		return -EBADMSG;
-	/* The load bias: what to add to each p_vaddr. Modulo 2^64 it may be negative. */
+	/* The load bias: user address minus p_vaddr. Modulo 2^64 it may be negative. */
 	bias = map_start - map_offset - (code->p_vaddr - code->p_offset);
 	addr = bias + seg->p_vaddr;
 	if (addr + seg->p_filesz < addr)

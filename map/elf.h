@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* From the ELF headers of a mapped file to the addresses of its .sframe, also on the host. */
+/* Finds the .sframe section of a mapped file by its ELF headers. Compiles on the host, too. */
 #ifndef SFRAME_ELF_H
 #define SFRAME_ELF_H
 
@@ -7,7 +7,7 @@
 
 #include "sframe_types.h"
 
-/* A file with more program headers is ignored. Linkers write about a dozen. */
+/* An ELF file with more program headers is ignored. Linkers write about a dozen. */
 #define SFRAME_ELF_MAX_PHDRS	128
 
 int sframe_elf_check_header(const struct elf64_hdr *ehdr);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Facts about the code of a file: where its section is, and whether it keeps frame pointers.
+ * Facts about a mapped file: where its section is, and whether its code keeps frame pointers.
  *
- * They are found in the program headers and in the code, as far as these are in memory, and
- * remembered for all processes that map the file: see table/file.c.
+ * A scan reads them from program headers and code that are in the page cache. All processes that
+ * map the file share the facts: see table/file.c.
  */
 #include <linux/bits.h>
 #include <linux/mm.h>
@@ -17,19 +17,19 @@
 #include "table/file.h"
 
 /*
- * Facts may not depend on the address that one process has chosen for the code: they are computed
- * for this one.
+ * All processes share the facts, whatever address each of them has mapped the file at. So the facts
+ * are computed as if the code was mapped at this address.
  */
 #define FACTS_BASE		BIT_ULL(62)
 
 /*
- * Pieces of code that one scan reads. Most files need 10, and none more than 32. Half: more files
- * wait for the next scan. Twice: a scan of a new program takes longer.
+ * Limits for the pieces of code (map/text.c) that one scan reads. Most files need 10, none more
+ * than 32. Halved, more files wait for the next scan; doubled, scans of new programs are longer.
  */
 #define PIECES_SAMPLED		1024
 #define PIECES_UNSAMPLED	64
 
-/* Sets and returns @code, which names the part of a file; NULL: no facts can be remembered. */
+/* Sets and returns @code, the identity of the mapped code. NULL: no facts can be remembered. */
 static const struct sfu_code_id *identify_code(const struct sfu_range *range, struct file *file,
 					       struct sfu_code_id *code)
 {
@@ -46,7 +46,7 @@ static void remember_facts(const struct sfu_code_id *code, const struct sfu_code
 		sfu_file_remember(code, facts);
 }
 
-/* Finds the section in the headers of the file, which are not trusted: see map/elf.c. */
+/* Finds the section by the headers of the file. map/elf.c checks them: they are not trusted. */
 static int read_headers(struct sfu_prefault *prefault, struct file *file, u64 map_offset,
 			u64 *start, u64 *end)
 {
@@ -70,7 +70,7 @@ static int read_headers(struct sfu_prefault *prefault, struct file *file, u64 ma
 	return err;
 }
 
-/* Sets @facts to the facts that are remembered, or to new ones, which are then remembered. */
+/* Sets @facts to the remembered facts. If there are none, reads and remembers them. */
 static void find_facts(struct sfu_scan *scan, const struct sfu_range *range, struct file *file,
 		       const struct sfu_code_id *code, struct sfu_code_facts *facts)
 {
@@ -85,8 +85,8 @@ static void find_facts(struct sfu_scan *scan, const struct sfu_range *range, str
 }
 
 /*
- * Finds the place of the section that describes the range, and &sfu_range.keeps_fp if it is known.
- * Returns SFU_SECTION_READY if there is a place; the section itself has not been read.
+ * Sets the addresses of the section that describes the range, and &sfu_range.keeps_fp if it is
+ * remembered. Returns SFU_SECTION_READY if the addresses are set; the section itself is not read.
  */
 enum sfu_section_state sfu_facts_locate(struct sfu_scan *scan, struct sfu_range *range,
 					struct file *file)
@@ -115,9 +115,9 @@ enum sfu_section_state sfu_facts_locate(struct sfu_scan *scan, struct sfu_range 
 }
 
 /*
- * Finds out whether the code of a range keeps frame pointers: the answer is remembered for its
- * file, or the code shows it, of which a scan reads a limited number of pieces. Code is read ahead
- * only after all headers and sections: each page costs the group.
+ * Sets &sfu_range.keeps_fp to the remembered fact about the file, or finds it by reading pieces of
+ * the code, whose number is limited for each scan. Missing pages of code are read ahead only if the
+ * scan reads no headers and sections ahead: each page is charged to the control group.
  */
 void sfu_facts_find_keeps_fp(struct sfu_scan *scan, struct sfu_range *range)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Does code keep frame pointers? A compiler keeps them in all functions of a file, or in few. So a
- * small part of the code shows it: count how functions begin. Functions without a frame say
- * nothing; they are usual in both kinds of files.
+ * Detects whether code keeps frame pointers. A compiler keeps them in all functions of a file, or
+ * in few. So the prologues in a small part of the code are counted. Functions without a frame are
+ * not counted, because they are usual in both kinds of files.
  *
- * arch/ARCH/code.c counts, map/keeps_fp.c judges the counts, and map/text.c reads the code.
+ * map/text.c reads code, arch/ARCH/code.c counts prologues, and map/keeps_fp.c judges the counts.
  */
 #ifndef SFRAME_KEEPS_FP_H
 #define SFRAME_KEEPS_FP_H
@@ -16,19 +16,19 @@ struct sfu_range;
 struct vm_area_struct;
 
 enum sframe_keeps_fp {
-	SFRAME_KEEPS_FP_UNKNOWN,	/* too little of the code was in memory */
-	SFRAME_KEEPS_FP_YES,		/* functions begin with a frame record */
-	SFRAME_KEEPS_FP_NO,		/* many functions do not, or there are too few to say */
+	SFRAME_KEEPS_FP_UNKNOWN,	/* not examined, or too little code was in memory */
+	SFRAME_KEEPS_FP_YES,		/* functions push a frame record */
+	SFRAME_KEEPS_FP_NO,		/* many functions push none, or no function was found */
 };
 
-/* How a function begins. */
+/* The prologue at an address of code. */
 enum sframe_prologue {
 	SFRAME_PROLOGUE_NONE,		/* no function with a frame begins here */
-	SFRAME_PROLOGUE_FP,		/* it makes a frame record */
-	SFRAME_PROLOGUE_OTHER,		/* it makes a frame without a record */
+	SFRAME_PROLOGUE_FP,		/* a function begins and pushes a frame record */
+	SFRAME_PROLOGUE_OTHER,		/* a function begins and makes a frame without a record */
 };
 
-/* Functions, counted by how they begin. */
+/* Numbers of functions, by kind of prologue. */
 struct sframe_prologues {
 	unsigned int	fp;
 	unsigned int	other;
@@ -42,8 +42,8 @@ static inline void sframe_prologues_add(struct sframe_prologues *starts,
 }
 
 /*
- * Adds to @starts how functions begin in @text, which begins at a multiple of 16. A function at
- * either end of @text may be missed. @is_jit: a JIT has made the code.
+ * Counts the prologues in @text, which begins at a multiple of 16, and adds the counts to @starts.
+ * A function at either end of @text may be missed. @is_jit: a JIT has generated the code.
  */
 void sframe_count_prologues(struct sframe_prologues *starts, const u8 *text, size_t len,
 			    bool is_jit);

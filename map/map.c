@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The process map: which section describes an address of a process.
+ * The process map: finds the section that describes an address of a process.
  *
- * A map is an array of ranges of executable code. A scan builds it once. After that the map
- * is constant, except for two things. A section that contradicts itself is marked as bad,
- * from any context, by one atomic operation. A range is marked as unmapped, by two stores;
- * so the hook of munmap() allocates nothing.
+ * A map is an array of ranges of executable code. A scan builds it once. Then the ranges are
+ * constant, except for two marks. Any context marks a section that contradicts itself as bad, by
+ * one atomic operation. The hook of munmap() marks a range as unmapped, by two stores.
  *
- * munmap() calls that hook for each VMA, maybe with preemption disabled. Both the ranges and
- * their sections are found by binary search, and the hook marks at most MAX_MARKED of each.
- * If there are more, the process drops the map.
+ * The hook runs for each VMA that munmap() removes, maybe with preemption disabled. It finds ranges
+ * and sections by binary search, and marks at most MAX_MARKED of each, else drops the map.
  *
- * A process holds a reference. A child shares the map of its parent. A walk holds RCU. The
- * map is freed an RCU grace period after the last reference.
+ * A process holds a reference of its map. A child shares the map of its parent. A walk holds RCU.
+ * The map is freed an RCU grace period after the last reference is dropped.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -22,10 +20,10 @@
 #include "sframe_stats.h"
 #include "table/table.h"
 
-/* Half: more processes go on without a map. Twice: the hook takes longer. */
+/* Ranges that one event marks. Halved, more maps are dropped; doubled, the hook takes longer. */
 #define MAX_MARKED	64
 
-/* The map of a process that has no code. It is never freed. */
+/* The map of all processes that have no code. It is never freed. */
 static struct sfu_map empty_map = { .refs = REFCOUNT_INIT(1) };
 
 static size_t map_size(unsigned int nr_ranges)
@@ -56,7 +54,7 @@ struct sfu_map *sfu_map_get_empty(void)
 	return &empty_map;
 }
 
-/* Sets and counts the sections of a map that is not published yet, or not used any more. */
+/* Sets nr_sections and adjusts sfu_held. The map is not published yet, or not used any more. */
 void sfu_map_set_nr_sections(struct sfu_map *map, unsigned int nr)
 {
 	atomic_long_add((long)nr - map->nr_sections, &sfu_held.sections);
@@ -77,9 +75,9 @@ static int compare_sections(const void *a, const void *b, const void *priv)
 }
 
 /*
- * Makes the sections of a map, which is not published yet, searchable by their addresses. If two
- * sections overlap and are not equal, the second is refused: no linker makes such sections, and the
- * hook of munmap() could not find them fast.
+ * Sorts the sections of a map, which is not published yet, by their addresses. If two sections
+ * overlap and are not equal, the second is marked as bad: no linker makes such sections, and the
+ * hook of munmap() could not find both by binary search.
  */
 void sfu_map_order_sections(struct sfu_map *map)
 {
@@ -116,7 +114,7 @@ static void free_map(struct rcu_head *rcu)
 	kvfree(map);
 }
 
-/* Drops a reference of a map, which may be NULL. Any context but NMI. */
+/* Drops a reference of @map, which may be NULL. Any context but NMI. */
 void sfu_map_put(struct sfu_map *map)
 {
 	if (!map || !refcount_dec_and_test(&map->refs))
@@ -126,13 +124,13 @@ void sfu_map_put(struct sfu_map *map)
 	call_rcu(&map->rcu, free_map);
 }
 
-/* Returns the range that covers a user address and is mapped, or NULL. */
+/* Returns the range that covers @addr and is not marked as unmapped, or NULL. */
 struct sfu_range *sfu_map_find(struct sfu_map *map, unsigned long addr)
 {
 	struct sfu_range *range = map->ranges;
 	unsigned int nr = map->nr_ranges;
 
-	/* Only the last range that begins at the address, or before, can cover it. */
+	/* Only the last range that begins at or before @addr can cover @addr. */
 	while (nr > 1) {
 		unsigned int half = nr / 2;
 
@@ -146,8 +144,8 @@ struct sfu_range *sfu_map_find(struct sfu_map *map, unsigned long addr)
 }
 
 /*
- * Returns range @i in the order of the code, or in the order of the sections. Returns NULL if the
- * range does not exist, or its code or section begins at @end or later.
+ * Returns the range with index @i by code address or, if @by_section is set, by section address.
+ * Returns NULL if there is none, or its code (or section) begins at @end or later.
  */
 static const struct sfu_range *nth_before(const struct sfu_map *map, bool by_section,
 					  unsigned int i, unsigned long end)
@@ -160,14 +158,14 @@ static const struct sfu_range *nth_before(const struct sfu_map *map, bool by_sec
 	return (by_section ? range->section.start : range->start) < end ? range : NULL;
 }
 
-/* Returns the number, in one of the two orders, of the first range that ends after an address. */
+/* Returns the index, for nth_before(), of the first range whose code (section) ends after @addr. */
 static unsigned int first_after(const struct sfu_map *map, bool by_section, unsigned long addr)
 {
 	unsigned int low = 0, high = by_section ? map->nr_placed : map->nr_ranges;
 
 	while (low < high) {
 		unsigned int middle = low + (high - low) / 2;
-		/* Each range begins before the last address. */
+		/* Not NULL: each range begins before the last address. */
 		const struct sfu_range *range = nth_before(map, by_section, middle, ~0UL);
 
 		if ((by_section ? range->section.end : range->end) > addr)
@@ -178,14 +176,14 @@ static unsigned int first_after(const struct sfu_map *map, bool by_section, unsi
 	return low;
 }
 
-/* Returns the first range that ends after @start and begins before @end, or NULL. */
+/* Returns the first range that has code from @start up to @end, or NULL. */
 const struct sfu_range *sfu_map_find_overlap(const struct sfu_map *map, unsigned long start,
 					     unsigned long end)
 {
 	return nth_before(map, false, first_after(map, false, start), end);
 }
 
-/* Returns true if the map has code or sections at these addresses, also if they are unmapped. */
+/* Returns true if a range, also an unmapped one, has code or a section at these addresses. */
 bool sfu_map_covers(const struct sfu_map *map, unsigned long start, unsigned long end)
 {
 	return sfu_map_find_overlap(map, start, end) ||
@@ -193,11 +191,10 @@ bool sfu_map_covers(const struct sfu_map *map, unsigned long start, unsigned lon
 }
 
 /*
- * Addresses of the process have been unmapped, from @start up to @end. A range that has lost code
- * or its section, even in part, is marked as unmapped. Sets @code_remains if code of such a range
- * is mapped outside of these addresses. Returns false if there are more ranges than may be marked
- * at once: then the map must not be used any more. Any context but NMI, while the map is held by
- * RCU or a reference; does not sleep.
+ * The process has unmapped its addresses from @start up to @end. Marks each range that has lost
+ * code or its section, even in part, as unmapped. Sets @code_remains if such a range has code
+ * outside of these addresses. Returns false if more than MAX_MARKED ranges would be marked: the
+ * caller drops the map. Any context but NMI, with the map held by RCU or a reference.
  */
 bool sfu_map_unmap(struct sfu_map *map, unsigned long start, unsigned long end, bool *code_remains)
 {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A section: from an address to the row that holds there.
+ * A section: finds the row that describes an address.
  *
- * A row is in the row cache of the processor, or it is looked up in the table of the kernel, or the
- * decoder finds it in the bytes of the section. A section that contradicts itself is marked as bad
- * and never used again.
+ * A row is in the row cache of the processor, in a compiled table of the kernel, or decoded from
+ * the mapped section. A section that contradicts itself is marked as bad and never used again.
  */
 #include "compat.h"
 #include "sframe_arch.h"
@@ -14,9 +13,9 @@
 
 /*
  * Reads and checks the header of a section whose start, end and source are set. Does not wait for
- * pages. The decoder also reads sections of other machines: here they have a defect. Returns 0;
- * -ENOENT if the section describes no function; -EBADMSG with @defect; -EFAULT if the header is not
- * present.
+ * pages. A section for another architecture counts as a defect, although the decoder can read it.
+ * Returns 0; -ENOENT if the section describes no function; -EBADMSG, and sets @defect; -EFAULT if
+ * the header is not present.
  */
 int sfu_section_check(struct sfu_section *section, enum sframe_defect *defect)
 {
@@ -42,7 +41,7 @@ int sfu_section_check(struct sfu_section *section, enum sframe_defect *defect)
 	return hdr->num_fdes ? 0 : -ENOENT;
 }
 
-/* Ends the use of a section that contradicts itself. The first call counts its defect. */
+/* Marks a section that contradicts itself as bad. The first call counts the defect. */
 void sfu_section_mark_bad(struct sfu_section *section, enum sframe_defect defect)
 {
 	if (atomic_cmpxchg(&section->state, SFU_SECTION_READY,
@@ -52,7 +51,7 @@ void sfu_section_mark_bad(struct sfu_section *section, enum sframe_defect defect
 	sfu_count(defects[defect]);
 }
 
-/* Finds a row in a mapped section, on the budget of the walk. */
+/* Decodes the row for @addr from a mapped section, and charges the budget of the walk. */
 static __always_inline int find_mapped_row(struct sfu_section *section, struct sfu_lookup *lookup,
 					   unsigned long addr, struct sframe_row *row)
 {
@@ -70,9 +69,9 @@ static __always_inline int find_mapped_row(struct sfu_section *section, struct s
 }
 
 /*
- * Decodes the row of the instruction with this key, for the fast path, and adds it to the row
- * cache, which does not have it. @section is mapped, and SFU_SECTION_READY. Returns false if it
- * adds no row: sfu_section_find_row() finds the reason.
+ * For the fast path: decodes the row for @key and adds it to the row cache, which does not have it.
+ * @section is mapped, and SFU_SECTION_READY. Returns false if no row is added: then the general
+ * path calls sfu_section_find_row() for the reason.
  */
 bool sfu_section_add_row(struct sfu_section *section, struct sfu_lookup *lookup, u64 key)
 {
@@ -90,8 +89,8 @@ bool sfu_section_add_row(struct sfu_section *section, struct sfu_lookup *lookup,
 }
 
 /*
- * Finds the start of the function with an instruction at @addr, which has a row, in a table.
- * Returns 0 if the start is not known, or the budget ends before.
+ * Finds, in a compiled table, the start of the function with the instruction at @addr, for which
+ * there is a row. Returns 0 if the start is not known, or the budget is too small.
  */
 u64 sfu_section_find_function(const struct sfu_section *section, struct sfu_lookup *lookup,
 			      unsigned long addr)
@@ -104,11 +103,11 @@ u64 sfu_section_find_function(const struct sfu_section *section, struct sfu_look
 }
 
 /*
- * Finds the row that holds at the address of an instruction. &sframe_row.func is 0 if the section
- * is a table. Returns 0; -ENOENT if no row holds there; -EFAULT if the section is not present;
+ * Finds the row for the instruction at @addr. &sframe_row.func is 0 if the section is a compiled
+ * table. Returns 0; -ENOENT if there is no row; -EFAULT if the section is not present in memory;
  * -E2BIG if the budget is spent; -EOPNOTSUPP if the row must not be followed, see
- * &sframe_reader.defect; -EBADMSG if the section contradicts itself: it is marked as bad, unless
- * the map is borrowed.
+ * &sframe_reader.defect; -EBADMSG if the section contradicts itself: then it is marked as bad,
+ * unless the map is borrowed.
  */
 int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 			 unsigned long addr, struct sframe_row *row)
@@ -120,10 +119,10 @@ int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 
 	if (sfu_section_is(section, SFU_SECTION_PENDING))
 		return -EFAULT;
-	/* A scan finds out whether the copy of this process contradicts itself, too. */
+	/* Bad in the parent: lookup->bad requests a scan, which checks the copy of this process. */
 	if (lookup->is_borrowed && sfu_section_is(section, SFU_SECTION_BAD))
 		lookup->bad = section;
-	/* If this walk's fast path has found the section to be bad, it could not report that. */
+	/* The fast path of this walk may have found the section bad, but could not report that. */
 	if (!sfu_section_is(section, SFU_SECTION_READY))
 		return section == lookup->bad ? -EBADMSG : -ENOENT;
 

@@ -2,13 +2,13 @@
 /*
  * Reads the code of a range, to find out whether it keeps frame pointers.
  *
- * It reads a few pieces, spread over the range, until the answer is clear. Code of files is read
- * from the page cache: the code of a new program is not in its page tables yet. Anonymous code is
- * read from the memory of the process. Nothing waits for a page.
+ * A scan reads pieces of code, spread over the range, until the answer is clear. Code of files is
+ * read from the page cache: the code of a new program is not in its page tables yet. Anonymous code
+ * is read from the memory of the process. Nothing waits for a page.
  *
- * Which pieces of a file are read depends on the file alone. Any reader of a file can fill its page
- * cache, or empty it. So if the answer is remembered for all processes, or missing pages are read
- * for a scan, all pieces up to the last one that counts must be there.
+ * Which pieces of a file are read depends on the file alone. Any reader of a file can bring pages
+ * into the page cache, or drop them. So if the answer is remembered for all processes, or missing
+ * pages are read ahead, no piece before the answer may be missing.
  */
 #include <linux/fs.h>
 #include <linux/highmem.h>
@@ -19,24 +19,21 @@
 #include "map/scan.h"
 #include "walk/user.h"
 
-#define PIECE		512U		/* bytes of a page that are read */
-#define NR_PIECES	32		/* read of one range, at most */
-#define STRIDE		13		/* coprime to NR_PIECES: distant pieces first, each once */
-#define WHOLE		(NR_PIECES * PIECE)	/* a range of at most so many bytes is read whole */
+#define PIECE		512U		/* bytes of a piece of code, in one page */
+#define NR_PIECES	32		/* pieces that are read of a range of a file, at most */
+#define STRIDE		13		/* coprime to NR_PIECES: each once, distant ones first */
+#define WHOLE		(NR_PIECES * PIECE)	/* a range up to this size is read whole */
 
-/* The cost of a piece of a JIT's code, where a function may begin at any byte. */
+/* A piece of JIT code counts as this many pieces: a function may begin at any byte of it. */
 #define JIT_PIECES	4
 
 /*
- * Pages of anonymous code that one scan reads of each range, beside the code at which a walk has
- * stopped. With half of them, a JIT's functions wait for twice the scans.
+ * Pages that one scan reads of an anonymous range, besides the code at which a walk has stopped.
+ * Halved, JIT code waits for twice as many scans.
  */
 #define NR_PAGES	8U
 
-/*
- * Counts functions in @len bytes at @pos, which are in one page of the page cache. Returns 0,
- * or why they are not there.
- */
+/* Counts prologues in @len bytes at @pos, in one page of a file. Returns 0, -EAGAIN or -ENOEXEC. */
 static int count_in_file(struct sframe_prologues *starts, struct sfu_prefault *prefault,
 			 struct file *file, u64 pos, unsigned int len)
 {
@@ -52,7 +49,7 @@ static int count_in_file(struct sframe_prologues *starts, struct sfu_prefault *p
 	return 0;
 }
 
-/* Counts functions in @nr pages of anonymous code, of which some may not be in memory. */
+/* Counts prologues in @nr pages of anonymous code. Skips pages that are not in memory. */
 static void count_in_pages(struct sframe_prologues *starts, unsigned long addr, unsigned int nr,
 			   unsigned int *nr_pieces)
 {
@@ -66,7 +63,7 @@ static void count_in_pages(struct sframe_prologues *starts, unsigned long addr, 
 			sframe_count_prologues(starts, text, PIECE, true);
 }
 
-/* Judges the code before the address at which a walk has stopped. It may have one function. */
+/* Judges the code up to the page at which a walk has stopped. One function can be enough. */
 static enum sframe_keeps_fp judge_nearby(const struct sfu_range *range, unsigned int *nr_pieces)
 {
 	unsigned long asked = range->asked, end, start;
@@ -80,7 +77,7 @@ static enum sframe_keeps_fp judge_nearby(const struct sfu_range *range, unsigned
 	return sframe_keeps_fp_of_jit(&starts);
 }
 
-/* Judges all anonymous code of the range. Each scan reads some of it, again and again. */
+/* Judges all anonymous code of the range, NR_PAGES pages a scan, and then from the start again. */
 static enum sframe_keeps_fp judge_all(struct sfu_range *range, unsigned int *nr_pieces)
 {
 	unsigned int nr_pages = (range->end - range->start) >> PAGE_SHIFT;
@@ -101,18 +98,17 @@ static enum sframe_keeps_fp judge_all(struct sfu_range *range, unsigned int *nr_
 
 /**
  * sfu_text_keeps_fp() - find out whether the code of a range keeps frame pointers
- * @range: the range, of current's memory, or of memory that current has borrowed; what has been
- *	read of anonymous code is noted in it
- * @vma: its VMA
+ * @range: the range, in the active mm of current; the counts of anonymous code are kept in it
+ * @vma: the VMA of the range
  * @needs_all: the answer is remembered for all processes, so no piece may be missing
- * @prefault: what the scan asks file systems to read; NULL: nothing
- * @nr_pieces: raised by the number of pieces of code that it reads, at most 32 of a file; by 1 for
- *	a page that is not there; by JIT_PIECES for each piece of anonymous code
+ * @prefault: takes the missing pages that are to be read ahead; NULL: none are
+ * @nr_pieces: increased by 1 for each piece of a file that is read (at most 32), by 1 for a missing
+ *	page, and by JIT_PIECES for each piece of anonymous code
  *
- * Context: Task, under mmap_lock. Waits for nothing. Reads at most 16 KiB of a file, or 48 KiB
- * of anonymous code.
- * Return: The answer; SFRAME_KEEPS_FP_UNKNOWN if anonymous code does not show it, or a piece of a
- * file is not in memory.
+ * Context: Task, under mmap_lock. Does not wait for pages. Reads at most 16 KiB of a file, or 48
+ * KiB of anonymous code.
+ * Return: The answer; SFRAME_KEEPS_FP_UNKNOWN if the counts in anonymous code are not clear, or a
+ * piece of a file is not in memory.
  */
 enum sframe_keeps_fp sfu_text_keeps_fp(struct sfu_range *range, const struct vm_area_struct *vma,
 				       bool needs_all, struct sfu_prefault *prefault,
@@ -128,12 +124,12 @@ enum sframe_keeps_fp sfu_text_keeps_fp(struct sfu_range *range, const struct vm_
 	enum sframe_keeps_fp keeps_fp;
 	bool is_complete = true;
 
-	/* The kernel has mapped this code, such as the vDSO. Only a debugger changes it. */
+	/* Code that the kernel has mapped, such as the vDSO, is no JIT code: it does not change. */
 	if (!file && vma->vm_ops)
 		return SFRAME_KEEPS_FP_NO;
 	if (!file)
 		return judge_nearby(range, nr_pieces) ?: judge_all(range, nr_pieces);
-	/* Shared memory without a name, with the code of PHP's JIT: most pieces are never there. */
+	/* Shared anonymous memory with code of PHP's JIT: most pieces are never in memory. */
 	if (IS_PRIVATE(file_inode(file)))
 		return SFRAME_KEEPS_FP_NO;
 	needs_all |= reads_ahead;
@@ -149,7 +145,7 @@ enum sframe_keeps_fp sfu_text_keeps_fp(struct sfu_range *range, const struct vm_
 			return SFRAME_KEEPS_FP_NO;
 		*nr_pieces += err ? 1 : len / PIECE;
 		is_complete &= !err;
-		/* The other pieces only matter if the missing ones are read ahead. */
+		/* Other pieces only matter if missing pieces are read ahead. */
 		if (needs_all && !is_complete && !(prefault && reads_ahead))
 			break;
 		keeps_fp = sframe_keeps_fp_early(&starts);
