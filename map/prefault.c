@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Pages of mapped files, without waiting for them.
+ * Makes pages of mapped files present, without waiting for the files.
  *
- * A file may be slow, and a process may serve a file system itself. If a scan waited for a
- * file, the process would stop because it is profiled, with its mmap_lock held, and the
- * module could not be unloaded. So a scan uses what the page cache has.
+ * A file system may be slow, or a process may serve it (FUSE). If a scan waited for a file,
+ * profiling would stop the process while it holds mmap_lock, and the module could not be unloaded.
+ * So a scan uses only pages that are in the page cache.
  *
- * The pages of a section must be in the page tables of the process, for a sample reads them
- * there. filemap_map_pages() puts pages of the page cache there and does nothing else:
- * page faults call it for the pages around the one that is missing. It needs an existing
- * page table, and leaves pages out that are marked for read-ahead. A page fault would start
- * that read-ahead, so the mark is removed instead.
+ * A sample reads a section through the page tables of the process. filemap_map_pages() maps pages
+ * of the page cache and does nothing else: page faults call it for the pages around the missing
+ * one. It needs an existing page table, and skips pages that are marked for read-ahead. A page
+ * fault would start that read-ahead, so the scan removes the mark.
  *
- * A page fault makes a page table that does not exist. If the page leaves the page cache at
- * that moment, the fault reads it. So only files of the file systems that
- * has_trusted_io() names, and memory files, get page faults; only the former are read ahead.
+ * A page fault allocates a missing page table. If the page leaves the page cache at that moment,
+ * the fault reads it from the file. So only files for which has_trusted_io() is true, and files in
+ * memory, get page faults; only the former are read ahead.
  *
- * Reading ahead waits for a disk at times, as the process does for its own pages. It is done
- * last, without any lock, and one scan asks for no more than AHEAD_BYTES_MAX.
+ * Read-ahead may wait for a disk, as the process does for its own pages. It is done last, without
+ * any lock, and at most AHEAD_BYTES_MAX are read for one scan.
  */
 #include <linux/backing-dev.h>
 #include <linux/file.h>
@@ -34,16 +33,16 @@
 #include "map/process.h"
 #include "map/scan.h"
 
-/* Pages that are mapped with preemption disabled. Half: more calls. Twice: it is off for longer. */
+/* Pages that are mapped at once. Halved, more calls; doubled, preemption is off for longer. */
 #define PAGES_AT_ONCE	64UL
 
-/* Bytes that one scan asks for. Half: a large section comes later. Twice: the task waits longer. */
+/* Bytes read ahead for one scan. Halved, large sections come later; doubled, tasks wait longer. */
 #define AHEAD_BYTES_MAX	((loff_t)SZ_8M)
 
-/* Pages that are read ahead at once, before a signal that kills the task is noticed. */
+/* Pages read ahead by one call. Between two calls, a fatal signal stops the read-ahead. */
 #define PAGES_AHEAD	512UL
 
-/* <linux/magic.h> has no numbers of file systems that user space does not ask for. */
+/* <linux/magic.h> lacks these magic numbers, at least in some kernels. */
 #define GFS2_MAGIC		0x01161970
 #ifndef BCACHEFS_SUPER_MAGIC
 #define BCACHEFS_SUPER_MAGIC	0xca451a4e
@@ -53,10 +52,10 @@
 #endif
 
 /*
- * Returns true if a page fault, or read-ahead, of the file may wait for its file system: the file
- * system has a disk, and the kernel itself reads the disk. Any user may serve FUSE, also for a
- * block device. Servers on a network, and the other machines of a cluster, may never answer. A
- * fault of bcachefs waits for a direct write, which may wait for memory that a user serves.
+ * Returns true if page faults and read-ahead are allowed to wait for the file system of @file: it
+ * has a disk, which the kernel itself reads. A user process may serve FUSE, also for a block
+ * device. Servers on a network, and other machines of a cluster, may never answer. Page faults of
+ * bcachefs wait for direct writes, which may wait for memory that a user process serves.
  */
 static bool has_trusted_io(const struct file *file)
 {
@@ -78,10 +77,10 @@ static bool has_trusted_io(const struct file *file)
 /*
  * Returns true if the page cache of a mapped file may be read.
  *
- * If a file has no read(), its page cache may hold memory that the kernel cannot read either, such
+ * If a file has no read(), its page cache may have memory that the kernel cannot read either, such
  * as the memory of memfd_secret(). A file in persistent memory (DAX) has no page cache. The page
- * cache of hugetlbfs counts in huge pages before 6.7 (a08c7193e4f1, "mm/filemap: remove hugetlb
- * special casing in filemap.c"), and its mappings get no pages from map_part() on any kernel.
+ * cache of hugetlbfs is indexed by huge pages before 6.7 (a08c7193e4f1, "mm/filemap: remove hugetlb
+ * special casing in filemap.c"), and can_map() refuses its mappings on any kernel.
  */
 bool sfu_prefault_can_read(struct file *file)
 {
@@ -109,14 +108,14 @@ static struct folio *get_cached(const struct file *file, pgoff_t index)
 	return NULL;
 }
 
-/* Remembers that @file is to be read ahead, as far as this scan may. */
+/* Adds a part of @file that is to be read ahead after the scan, if the limits allow this. */
 static void add_cold(struct sfu_prefault *prefault, const struct file *file, loff_t pos, loff_t len)
 {
 	unsigned int i;
 
 	if (prefault->nr_cold == SFU_MAX_COLD || !sfu_prefault_reads_ahead(file))
 		return;
-	/* A section is added from its first missing page to its end. */
+	/* The part of a section reaches from its first missing page to its end. */
 	for (i = 0; i < prefault->nr_cold; i++) {
 		const struct sfu_cold_file *cold = &prefault->cold[i];
 
@@ -133,9 +132,9 @@ static void add_cold(struct sfu_prefault *prefault, const struct file *file, lof
 }
 
 /*
- * Finds a page of a mapped file in the page cache. If the page is missing, sfu_prefault_finish()
- * asks for it, unless @prefault is NULL. Returns the folio, referenced; ERR_PTR(-EAGAIN) if the
- * page is missing; ERR_PTR(-ENOEXEC) if the page cache of the file may not be read.
+ * Finds a page of a mapped file in the page cache. Unless @prefault is NULL, sfu_prefault_finish()
+ * reads a missing page ahead. Returns the folio, with a reference; ERR_PTR(-EAGAIN) if the page is
+ * missing; ERR_PTR(-ENOEXEC) if the page cache of the file may not be read.
  */
 struct folio *sfu_prefault_get_folio(struct sfu_prefault *prefault, struct file *file,
 				     pgoff_t index)
@@ -179,7 +178,7 @@ int sfu_prefault_read(struct sfu_prefault *prefault, struct file *file, void *bu
 	return 0;
 }
 
-/* Returns true if pages of the page cache may be put into the page tables of this mapping. */
+/* Returns true if pages of the page cache may be mapped in this VMA. */
 static bool can_map(const struct vm_area_struct *vma)
 {
 	return vma->vm_flags & VM_READ && vma->vm_ops &&
@@ -188,7 +187,7 @@ static bool can_map(const struct vm_area_struct *vma)
 	       !userfaultfd_armed((struct vm_area_struct *)vma);
 }
 
-/* Returns the entry above the page table of an address, or NULL. Under mmap_lock. */
+/* Returns the PMD entry of an address, or NULL if there is no page table. Under mmap_lock. */
 static pmd_t *find_pmd(struct mm_struct *mm, unsigned long addr)
 {
 	pgd_t *pgd = pgd_offset(mm, addr);
@@ -199,16 +198,16 @@ static pmd_t *find_pmd(struct mm_struct *mm, unsigned long addr)
 	return !pmd || pmd_none(*pmd) ? NULL : pmd;
 }
 
-/* What the page table has at an address: nothing, a page, or a page that is elsewhere. */
+/* The state of a page in the page table. */
 enum page_state {
 	SFU_PAGE_NONE,
 	SFU_PAGE_PRESENT,
-	SFU_PAGE_AWAY,	/* swapped, or being moved */
+	SFU_PAGE_AWAY,	/* swapped out, or being migrated */
 };
 
 /*
- * Finds out whether a page is present without a read, because a read that fails is an exception.
- * The page table may be freed meanwhile, after a grace period of RCU.
+ * Finds the state of a page without reading it: a read of an absent page is an exception. The page
+ * table may be freed meanwhile, after an RCU grace period.
  */
 static enum page_state page_state(struct mm_struct *mm, unsigned long addr)
 {
@@ -240,10 +239,10 @@ static bool is_present(struct mm_struct *mm, unsigned long addr)
 }
 
 /*
- * Puts what the page cache has of these pages into the page table, which exists. The caller
- * has checked can_map(). The pages lie in one page table and in @vma. Before 6.5, xfs calls
- * filemap_map_pages() under a lock that sleeps, and that it does not need. afs has to ask its
- * server first.
+ * Maps pages that are in the page cache, if their page table exists. They lie in this page table,
+ * and in @vma, for which can_map() is true. If has_trusted_io(), filemap_map_pages() replaces
+ * another ->map_pages(): before 6.5, the function of xfs only adds a sleeping lock, which is not
+ * needed. Pages of afs are not mapped: afs must ask its server first.
  */
 static void map_cached(struct vm_area_struct *vma, unsigned long start, unsigned long end)
 {
@@ -266,9 +265,9 @@ static void map_cached(struct vm_area_struct *vma, unsigned long start, unsigned
 }
 
 /*
- * Returns true if there is memory for current's page tables, of all levels. The pages are freed
- * again, and the control group of current keeps them for the next allocations of this CPU. So it is
- * very unlikely that a page table is what hits the group's limit.
+ * Returns true if pages for page tables of all levels can be allocated. These are freed again, but
+ * their charge stays with this CPU for the next allocations of the control group. So it is very
+ * unlikely that the page table itself hits the limit of the group.
  */
 static bool has_memory(void)
 {
@@ -285,10 +284,9 @@ static bool has_memory(void)
 }
 
 /*
- * Returns true if a page fault may bring in a page of this file. A memory file has only what the
- * page cache has, or what was swapped. tmpfs lets faults wait while a hole is punched into the
- * file, which then has i_private. If i_private is set after this check, the fault waits for as long
- * as the kernel punches.
+ * Returns true if a page fault on this file is allowed. Pages of a file in memory are in the page
+ * cache or swapped out. A fault on tmpfs waits while a hole is punched into the file, which has
+ * i_private meanwhile. If i_private is set later, the fault waits only until the hole is punched.
  */
 static bool can_fault(const struct file *file)
 {
@@ -298,8 +296,8 @@ static bool can_fault(const struct file *file)
 }
 
 /*
- * Maps a page that map_cached() has left out. @end is the end of the section, up to which a
- * file that is not cached is read ahead. Under mmap_lock, for reading.
+ * Maps a page that map_cached() has left out. If the page is not in the page cache, the file is
+ * read ahead from this page to @end, the end of the section. Under mmap_lock, for reading.
  */
 static void map_page(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 		     unsigned long addr, unsigned long end)
@@ -312,18 +310,18 @@ static void map_page(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 		add_cold(prefault, file, (loff_t)index << PAGE_SHIFT, end - addr);
 		return;
 	}
-	/* In a folio under writeback the bit has another meaning. */
+	/* In a folio under writeback, this bit has another meaning (PG_reclaim). */
 	if (folio_test_readahead(folio) && !folio_test_writeback(folio))
 		folio_clear_readahead(folio);
 	map_cached(vma, addr, addr + PAGE_SIZE);
-	/* A fault of a page that is away would read the page, or wait until it has been moved. */
+	/* A fault on a page that is swapped out or being migrated would wait for it. */
 	if (page_state(vma->vm_mm, addr) != SFU_PAGE_NONE || prefault->lacks_memory ||
 	    !can_fault(file))
 		goto out;
 	prefault->lacks_memory = !has_memory();
 	/*
-	 * The fault makes the page table. The page cache keeps the page: it is referenced. A fault
-	 * of tmpfs waits for the lock of the folio, which migration may hold.
+	 * The fault allocates the page table. The reference of the folio keeps the page in the page
+	 * cache. A fault on tmpfs waits for the lock of the folio, which migration may hold.
 	 */
 	if (!prefault->lacks_memory && !folio_test_locked(folio))
 		handle_mm_fault(vma, addr, FAULT_FLAG_REMOTE | FAULT_FLAG_ALLOW_RETRY |
@@ -332,14 +330,14 @@ out:
 	folio_put(folio);
 }
 
-/* Maps the pages of a part of a section, which lies in @vma. */
+/* Maps pages from @addr up to @end: a part of a section, in @vma. */
 static void map_part(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 		     unsigned long addr, unsigned long end)
 {
 	unsigned long tried = addr;
 
 	for (; addr < end; addr += PAGE_SIZE) {
-		/* The next pages that map_cached() may map at once. */
+		/* The next pages that map_cached() may map by one call. */
 		unsigned long len = min3(end - addr, max(prefault->bytes, PAGE_SIZE),
 					 PAGES_AT_ONCE * PAGE_SIZE);
 
@@ -362,8 +360,8 @@ static void map_part(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 }
 
 /*
- * Makes pages of a mapping of @file present, if the page cache has them. One page is examined in
- * any case. This may sleep, but waits for no file system that a user serves, nor a userfaultfd.
+ * Makes pages of a mapping of @file present, if they are in the page cache. Always examines at
+ * least one page. May sleep, but waits for no file system of a user process and no userfaultfd.
  */
 void sfu_prefault_map(struct sfu_prefault *prefault, struct mm_struct *mm,
 		      const struct file *file, unsigned long start, unsigned long end)
@@ -385,9 +383,9 @@ void sfu_prefault_map(struct sfu_prefault *prefault, struct mm_struct *mm,
 }
 
 /*
- * Starts to read a part of a file. Not by ->fadvise(): some file systems take locks there
- * that a writer holds while it waits for a user. Nor by page_cache_ra_unbounded(), whose
- * callers have to hold the lock against truncation on some kernels and must not on others.
+ * Starts to read a part of a file. ->fadvise() is not used: in some file systems it takes locks
+ * that a writer holds while it waits for user space. page_cache_ra_unbounded() is not used: its
+ * caller must hold invalidate_lock on some kernels, and must not on others.
  */
 static void read_ahead(const struct sfu_cold_file *cold)
 {
@@ -398,7 +396,7 @@ static void read_ahead(const struct sfu_cold_file *cold)
 	end = DIV_ROUND_UP(min(size, cold->pos + cold->len), PAGE_SIZE);
 	for (; index < end && !fatal_signal_pending(current); index += PAGES_AHEAD) {
 		unsigned long nr = min(end - index, PAGES_AHEAD);
-		/* It reads no more than ra_pages. */
+		/* page_cache_sync_readahead() reads no more than ra_pages. */
 		struct file_ra_state ra = { .ra_pages = nr, .prev_pos = -1 };
 
 		page_cache_sync_readahead(mapping, &ra, cold->file, index, nr);
@@ -406,7 +404,7 @@ static void read_ahead(const struct sfu_cold_file *cold)
 	}
 }
 
-/* Asks file systems to read what a scan has missed. May wait for a disk. */
+/* Reads the parts of files ahead that a scan has missed in the page cache. May wait for a disk. */
 void sfu_prefault_finish(struct sfu_prefault *prefault)
 {
 	unsigned int i;

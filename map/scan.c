@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The scan: from the VMAs of a process to the ranges of a new map.
+ * The scan: makes a new map from the VMAs of a process.
  *
- * A task of the process scans, on its way to user mode, before another instruction of it
- * runs. It holds mmap_lock for reading all the time, as a page fault does. So no mapping changes
- * before the new map is published under this lock.
+ * A task of the process scans on its way to user mode, before it runs another user instruction. It
+ * holds mmap_lock for reading, so no mapping changes before the new map is published.
  *
- * For each executable VMA that is new, the scan looks for a table, or for PT_GNU_SFRAME in the
- * headers of the file. It checks the header of the section, and makes pages of the section
- * present, so that samples find them. If there is a section, it also finds out which code
- * keeps frame pointers: see map/text.c. Ranges that the last map knows are copied. It
- * reads only what is in memory: see map/prefault.c.
+ * For each new executable VMA, the scan searches for a table, or for PT_GNU_SFRAME in the headers
+ * of the file. It checks the header of the section, and makes pages of the section present, so that
+ * samples can read them. If there is a section, the scan also finds out which code keeps frame
+ * pointers: see map/text.c. Ranges of the last map are copied. The scan reads only what is in
+ * memory: see map/prefault.c.
  *
  * munmap() removes a VMA under mmap_lock held for writing, and calls our hook later, maybe with the
- * lock held for reading only. So either the scan does not see the VMA any more, or the hook finds
- * the new map. That holds for code and for sections: the scan looks at the VMAs of both.
+ * lock held for reading only. So either the scan does not find the VMA any more, or the hook finds
+ * the new map. The scan checks the VMAs of code and of sections, so this is true for both.
  *
- * The task waits for no other task. If another thread scans, or holds mmap_lock for writing, the
- * scan is lost: it is counted, and left to a later request.
+ * The scan waits for no other task. If another thread scans, or holds mmap_lock for writing, the
+ * scan is counted as lost, and a later request repeats it.
  *
- * A scan is charged to the quota of the process by the time that it takes, see map/quota.c. Other
- * tasks may run meanwhile, so at most COST_MOST times an estimate is charged. Pages that the scan
- * has missed are read after it: only an estimate is charged for them.
+ * The quota of the process (map/quota.c) is charged the time of the scan, but at most COST_MOST
+ * times an estimate, because other tasks may run meanwhile. For pages that are read ahead after the
+ * scan, only an estimate is charged.
  */
 #include <linux/jiffies.h>
 #include <linux/mm.h>
@@ -36,15 +35,15 @@
 #include "table/wanted.h"
 
 /*
- * The time for which a map is valid that uses tables of files, which may change. Half: twice the
- * scans. Twice: a program that has been replaced in place has wrong rows for 2 s.
+ * How long a map that uses tables of files is valid: the files may change. Halved, twice as many
+ * scans; doubled, a program that is replaced in place has wrong rows for 2 s.
  */
 #define VALID_TIME	HZ
 
 /*
- * The estimated costs of the parts of a scan, in ns; the cost of a page has its removal. A slow
- * processor may take COST_MOST times this time. Half or twice: a scan during which other tasks run
- * is charged too little or too much.
+ * Estimated costs of the parts of a scan, in ns; COST_PAGE includes the later removal of the page.
+ * A slow processor may take COST_MOST times longer. Halved or doubled, a scan that other tasks
+ * interrupt is charged too little or too much.
  */
 #define COST_MOST	5
 #define COST_SCAN	2000
@@ -87,7 +86,7 @@ static enum sfu_section_state examine_section(struct sfu_scan *scan, struct sfu_
 		if (state != SFU_SECTION_READY)
 			return state;
 	}
-	/* A loader maps the code of a file first, and the part with the section a moment later. */
+	/* A loader maps the code of a file first, and the segment with the section later. */
 	if (!sfu_vmas_have_section(scan->mm, range)) {
 		sfu_process_await(scan->process, section->start, section->end);
 		return SFU_SECTION_PENDING;
@@ -98,8 +97,8 @@ static enum sfu_section_state examine_section(struct sfu_scan *scan, struct sfu_
 	switch (sfu_section_check(section, &defect)) {
 	case 0:
 		/*
-		 * Linkers that merge sections sort the functions. Others (lld) put one section
-		 * after the other: a search would take too long, so only a table helps.
+		 * Linkers that merge sections sort the functions. Others (lld) append the sections:
+		 * a search would take too long, so such code needs a table.
 		 */
 		return section->hdr.flags & SFRAME_F_FDE_SORTED ? SFU_SECTION_READY :
 								  SFU_SECTION_NONE;
@@ -114,8 +113,8 @@ static enum sfu_section_state examine_section(struct sfu_scan *scan, struct sfu_
 }
 
 /*
- * Finds the section in the file itself. A section that the parent has found to be bad is examined
- * again: the parent may have written to its own copy.
+ * Finds the section in the file itself. A section that is bad in the map of the parent is examined
+ * again: the parent may have written to its own copy of the section.
  */
 static void find_mapped(struct sfu_scan *scan, struct sfu_range *range, struct file *file,
 			bool is_known)
@@ -134,8 +133,8 @@ static void find_mapped(struct sfu_scan *scan, struct sfu_range *range, struct f
 }
 
 /*
- * Finds the resident table of a range. Tables that were loaded since the last scan are
- * found, and a file that has changed loses its table. Returns false if there is none.
+ * Finds the table for a range, also a table that was loaded since the last scan. A file that has
+ * changed loses its table. Returns false if there is none.
  */
 static bool find_table(struct sfu_scan *scan, struct sfu_range *range, const struct file *file)
 {
@@ -151,7 +150,7 @@ static bool find_table(struct sfu_scan *scan, struct sfu_range *range, const str
 		section->is_of_user = found.is_of_user;
 		return true;
 	}
-	/* Without the table of the last map, the file's own section counts; the vDSO has none. */
+	/* The table of the last map is gone: try the section of the file. The vDSO has none. */
 	if (section->source == SFU_SOURCE_RESIDENT)
 		sfu_section_reset(section, file ? SFU_SECTION_PENDING : SFU_SECTION_NONE);
 	section->lacks_room = answer == SFU_TABLE_NO_ROOM;
@@ -163,16 +162,15 @@ static bool find_table(struct sfu_scan *scan, struct sfu_range *range, const str
 	return true;
 }
 
-/* Returns true if the scan copies known ranges of the last map, which is not the parent's. */
+/* Returns true if ranges of the last map are copied unexamined. Never for an inherited map. */
 static bool is_for_new_code(const struct sfu_scan *scan)
 {
 	return scan->reason == SFU_SCAN_NEW_CODE && !scan->is_borrowed;
 }
 
 /*
- * Returns what the last scan found for anonymous code at these addresses. A JIT changes its
- * mappings again and again: they grow, and parts become writable for a moment. So a range that was
- * marked as unmapped counts, too.
+ * Returns keeps_fp of anonymous code of the last map at these addresses. A JIT changes its mappings
+ * often: they grow, or become writable for a moment. So ranges marked as unmapped are used, too.
  */
 static u8 find_last_keeps_fp(const struct sfu_map *last, const struct vm_area_struct *vma)
 {
@@ -182,7 +180,7 @@ static u8 find_last_keeps_fp(const struct sfu_map *last, const struct vm_area_st
 	return range && !range->vma.file ? range->keeps_fp : SFRAME_KEEPS_FP_UNKNOWN;
 }
 
-/* Fills a range of the new map: its last state, and what the scan finds. */
+/* Fills a range of the new map: its state in the last map, and what the scan finds. */
 static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma, struct sfu_range *range)
 {
 	struct sfu_section *section = &range->section;
@@ -201,10 +199,10 @@ static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma, struct s
 			.vma = { .file = file, .offset = sfu_vma_offset(vma) },
 			.is_unnamed = file && IS_PRIVATE(file_inode(file)),
 		};
-	/* sfu_jit_find() looks for the table again: it may be over. A child has no such table. */
+	/* A table for JIT code may have ended; a child has none. sfu_jit_find() decides again. */
 	if (section->source == SFU_SOURCE_PROCESS)
 		sfu_section_reset(section, SFU_SECTION_NONE);
-	/* The rows of the parent's section stay in row caches for the parent. */
+	/* Rows with the old number of the section stay in row caches for the parent. */
 	if (scan->is_borrowed && !section->table)
 		sfu_section_renumber(section);
 
@@ -222,8 +220,8 @@ static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma, struct s
 
 /*
  * Limits a section to the mapped code around its range. Linkers that do not know SFrame keep the
- * entries of discarded functions at address 0, where the header of the file is. If the code beside
- * the range has changed, row caches forget the section.
+ * entries of discarded functions at address 0, where the ELF header is. If the limits have changed,
+ * rows of the section in row caches become invalid.
  */
 static void set_code_bounds(struct sfu_scan *scan, struct sfu_range *range)
 {
@@ -239,14 +237,14 @@ static void set_code_bounds(struct sfu_scan *scan, struct sfu_range *range)
 }
 
 /*
- * Returns until when the map is valid. Tables belong to files that do not change. A scan for new
- * code does not look at files that are known.
+ * Returns until when the map is valid. Tables are valid only if their files have not changed. A
+ * scan for new code does not check known files again, so the time of the last map stays.
  */
 static unsigned long valid_until(const struct sfu_scan *scan)
 {
 	unsigned long until = jiffies + VALID_TIME;
 
-	/* The empty map of a new program knows no file. */
+	/* The empty map of a new program has no file, and no time to keep. */
 	if (is_for_new_code(scan) && scan->last && scan->last->nr_ranges &&
 	    time_before(scan->last->valid_until, until))
 		return scan->last->valid_until;
@@ -254,9 +252,9 @@ static unsigned long valid_until(const struct sfu_scan *scan)
 }
 
 /*
- * Finds &sfu_range.keeps_fp of ranges where it is not known, and marks ranges in whose files any
- * function may be without a row. There may be much anonymous code: a scan looks at what a walk has
- * asked for. The vDSO is no file: its functions are few, and hardly call each other.
+ * Sets &sfu_range.keeps_fp where it is not known, and &sfu_range.has_no_data. There may be much
+ * anonymous code: a scan examines only ranges in which a walk needed keeps_fp. The vDSO, which has
+ * no file, is left out: its functions are few, and hardly call each other.
  */
 static void find_keeps_fp(struct sfu_scan *scan)
 {
@@ -290,18 +288,18 @@ static void publish(struct sfu_scan *scan)
 			map->valid_until = valid_until(scan);
 		else if (is_ready)
 			set_code_bounds(scan, &map->ranges[i]);
-		/* A section without a place: the headers of the file have not been in memory. */
+		/* Pending, and no address: the ELF headers of the file were not in memory. */
 		nr_sections += is_ready || (is_pending && section->start);
 		map->is_incomplete |= (is_pending && !section->start) || section->lacks_room;
 	}
-	/* A process without a section is left to the kernel: no walk uses &sfu_range.keeps_fp. */
+	/* The kernel walks the stacks of a process without sections: keeps_fp is not needed. */
 	if (nr_sections)
 		find_keeps_fp(scan);
 	sfu_map_set_nr_sections(map, nr_sections);
 	sfu_process_publish(scan->process, map);
 }
 
-/* Makes and publishes the new map, under mmap_lock. Adds an estimate of its cost, in ns. */
+/* Makes and publishes the new map, under mmap_lock. Adds its estimated cost, in ns, to @cost. */
 static int make_map(struct sfu_scan *scan, s64 *cost)
 {
 	VMA_ITERATOR(counted, scan->mm, 0);
@@ -339,7 +337,7 @@ static int make_map(struct sfu_scan *scan, s64 *cost)
 	return 0;
 }
 
-/* Under &sfu_process.lock. */
+/* Called under &sfu_process.lock. */
 static int scan_locked(struct sfu_scan *scan)
 {
 	struct sfu_process *process = scan->process;
@@ -355,7 +353,7 @@ static int scan_locked(struct sfu_scan *scan)
 		return -EAGAIN;
 	}
 	started = ktime_get_mono_fast_ns();
-	/* Before the map, as in sfu_process_walk_map(). */
+	/* Read before the map, as in sfu_process_walk_map(). */
 	inherited = smp_load_acquire(&process->inherited.map);
 	scan->last = sfu_process_get_map(process);
 	scan->is_borrowed = scan->last && scan->last == inherited;
@@ -374,8 +372,9 @@ static int scan_locked(struct sfu_scan *scan)
 }
 
 /*
- * Scans the process of current. Returns 0, also if no scan is due; -EAGAIN if another task scans,
- * or mmap_lock is held; -ENOMEM. Task context; may sleep, but waits for no lock of the process.
+ * Scans the process of current. Returns 0, also if the quota allows no scan yet; -EAGAIN if another
+ * task scans, or mmap_lock is held; -ENOMEM. Task context; may sleep, but waits for no lock of the
+ * process.
  */
 int sfu_scan(struct sfu_process *process, enum sfu_scan_reason reason)
 {
@@ -388,9 +387,9 @@ int sfu_scan(struct sfu_process *process, enum sfu_scan_reason reason)
 	}
 	if (err == -EAGAIN)
 		sfu_count(lost_scans);
-	/* After the first scan, the map of the parent must not be used any more. */
+	/* After its first scan, a child uses the map of its parent only if the map matches. */
 	sfu_process_drop_inherited(process);
-	/* The reader finds the locks free, because this scan has dropped them. */
+	/* After the locks are released: the reader that this wakes tries them (SFRAME_PROCESS). */
 	sfu_jit_ask(process);
 	sfu_prefault_finish(&scan.prefault);
 	return err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The scan of a process: from its VMAs to a new map. See map/scan.c. */
+/* A scan makes a new map from the VMAs of a process. See map/scan.c. */
 #ifndef SFU_SCAN_H
 #define SFU_SCAN_H
 
@@ -15,28 +15,28 @@ struct sfu_map;
 struct sfu_process;
 struct sfu_range;
 
-/* Parts of files that one scan has missed. Half: a new program needs more scans. Twice: memory. */
+/* Uncached parts of files that one scan reads ahead. Halved, new programs need more scans. */
 #define SFU_MAX_COLD	8
 
 /*
- * What one scan does to make pages present. @lacks_memory: there was no memory for a page table, so
- * the scan tries no other: each try would cost the control group much.
+ * How one scan makes pages of files present. @lacks_memory: has_memory() failed, so the scan
+ * allocates no more page tables: each try would reclaim memory of the control group again.
  */
 struct sfu_prefault {
-	unsigned long		bytes;		/* that may still be examined */
-	unsigned int		nr_examined;	/* pages */
+	unsigned long		bytes;		/* bytes that the scan may still examine */
+	unsigned int		nr_examined;	/* pages that the scan has examined */
 	unsigned int		nr_mapped;	/* pages that the scan has made present */
 	bool			lacks_memory;
-	unsigned int		nr_cold;	/* parts in @cold */
-	loff_t			bytes_cold;	/* bytes of these parts */
-	struct sfu_cold_file {			/* a part of a file, not in the page cache */
-		struct file	*file;		/* referenced */
-		loff_t		pos;		/* in bytes */
-		loff_t		len;
+	unsigned int		nr_cold;	/* entries of @cold in use */
+	loff_t			bytes_cold;	/* total length of the parts in @cold */
+	struct sfu_cold_file {			/* part of a file that is not in the page cache */
+		struct file	*file;		/* with a reference */
+		loff_t		pos;		/* offset in the file, in bytes */
+		loff_t		len;		/* length in bytes */
 	}			cold[SFU_MAX_COLD];
 };
 
-/* Task context: may sleep, and tries mmap_lock. */
+/* Task context; may sleep. Takes mmap_lock by trylock only. */
 int sfu_scan(struct sfu_process *process, enum sfu_scan_reason reason);
 
 /* The state of one scan. */
@@ -44,11 +44,11 @@ struct sfu_scan {
 	struct sfu_process	*process;
 	struct mm_struct	*mm;
 	struct sfu_map		*last;		/* the map before the scan, or NULL */
-	struct sfu_map		*map;		/* the new map */
+	struct sfu_map		*map;		/* the map that the scan makes */
 	enum sfu_scan_reason	reason;
-	bool			is_borrowed;	/* @last is the map of the parent */
-	bool			found_new;	/* something that @last does not have */
-	struct sfu_prefault	prefault;	/* pages of sections */
+	bool			is_borrowed;	/* @last is inherited from the parent */
+	bool			found_new;	/* the scan found code or data missing before */
+	struct sfu_prefault	prefault;	/* pages that the scan makes present */
 	unsigned int		nr_pieces;	/* pieces of code that the scan has read */
 };
 
@@ -67,7 +67,7 @@ struct folio *sfu_prefault_get_folio(struct sfu_prefault *prefault, struct file 
 void sfu_prefault_map(struct sfu_prefault *prefault, struct mm_struct *mm,
 		      const struct file *file, unsigned long start, unsigned long end);
 
-/* Without mmap_lock. */
+/* Called without mmap_lock; may wait for a disk. */
 void sfu_prefault_finish(struct sfu_prefault *prefault);
 
 /* VMAs of a process, compared with ranges of a map, see map/vmas.c. Under mmap_lock. */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The VMAs of a process, compared with the ranges of a map. */
+/* Compares the VMAs of a process with the ranges of a map. */
 #include <linux/elf.h>
 #include <linux/mm.h>
 
 #include "map/map.h"
 #include "map/scan.h"
 
-/* Returns the mapping of @file that has this address, or NULL. */
+/* Returns the VMA that maps @file at @addr, or NULL. */
 static struct vm_area_struct *find_mapping(struct mm_struct *mm, unsigned long addr,
 					   const struct file *file)
 {
@@ -24,8 +24,8 @@ bool sfu_vma_is_vdso(struct vm_area_struct *vma)
 }
 
 /*
- * Returns true if a range of the last map is this VMA. As long as the range is not unmapped, its
- * file is mapped, so no other struct file can have the same address.
+ * Returns true if a range of the last map describes @vma. A range that is not marked as unmapped
+ * has its file mapped, so no other struct file can have the address of this file.
  */
 bool sfu_vma_is_of(const struct vm_area_struct *vma, const struct sfu_range *range)
 {
@@ -33,7 +33,7 @@ bool sfu_vma_is_of(const struct vm_area_struct *vma, const struct sfu_range *ran
 	       range->vma.file == vma->vm_file && range->vma.offset == sfu_vma_offset(vma);
 }
 
-/* Returns true if both ends of the section of a range are mapped. */
+/* Returns true if both ends of the section of a range are mapped from the file. */
 bool sfu_vmas_have_section(struct mm_struct *mm, const struct sfu_range *range)
 {
 	const struct file *file = range->vma.file;
@@ -44,9 +44,8 @@ bool sfu_vmas_have_section(struct mm_struct *mm, const struct sfu_range *range)
 }
 
 /*
- * Returns true if the section of a range of the last map is not mapped. The hook of munmap() may
- * not have reported this yet. Or the parent has mapped the section after the child's mappings were
- * copied.
+ * Returns true if a READY section of the last map is not mapped in @mm. The hook of munmap() may
+ * not have run yet, or the parent has mapped the section after fork() copied the VMAs.
  */
 bool sfu_vmas_have_lost_section(struct mm_struct *mm, const struct sfu_range *range)
 {
@@ -55,8 +54,8 @@ bool sfu_vmas_have_lost_section(struct mm_struct *mm, const struct sfu_range *ra
 }
 
 /*
- * Returns true if a process has the code and the sections that a map has. The process may have
- * other code, too. Where a range of the map has been unmapped, the process must have no mapping.
+ * Returns true if @mm has all code and sections of the map, and no VMA where a range of the map is
+ * marked as unmapped. @mm may have other code, too.
  */
 bool sfu_vmas_match(struct mm_struct *mm, const struct sfu_map *map)
 {
@@ -77,8 +76,8 @@ bool sfu_vmas_match(struct mm_struct *mm, const struct sfu_map *map)
 }
 
 /*
- * Sets @start and @end to the code around a range, which mprotect() may have split: a function may
- * lie in two parts. The header at the beginning of a file is no code.
+ * Sets @start and @end to a range and the executable VMAs of its file on both sides: mprotect() may
+ * have split a VMA in the middle of a function. Leaves out the ELF header at the start of the file.
  */
 void sfu_vmas_find_code(struct mm_struct *mm, const struct sfu_range *range, u64 *start, u64 *end)
 {
