@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A process: its map, and what events know of its mappings.
+ * A process: its map, and what events report to its next scan.
  *
- * A process has no map before its first scan, or when more has changed than an event may change in
- * the map. A child begins with the map of its parent. The map is charged to the memory control
- * group of the task that scans, until the process or the watch (map/watch.c) ends.
+ * A process has no map before its first scan; only a child begins with the map of its parent. The
+ * hook of munmap() drops a map that processes share, or in which it would mark too many ranges. A
+ * map is charged to the memory control group of the task that scans, until the process or the watch
+ * (map/watch.c) ends.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -24,14 +25,14 @@ static void free_process(struct rcu_head *rcu)
 	kfree(process);
 }
 
-/* Drops a reference. */
+/* Drops a reference of @process. */
 void sfu_process_put(struct sfu_process *process)
 {
 	if (refcount_dec_and_test(&process->refs))
 		call_rcu(&process->rcu, free_process);
 }
 
-/* Returns the map of a process with a reference, or NULL if the process has not been scanned. */
+/* Returns the map of a process with a reference, or NULL if the process has no map. */
 struct sfu_map *sfu_process_get_map(struct sfu_process *process)
 {
 	struct sfu_map *map;
@@ -44,10 +45,7 @@ struct sfu_map *sfu_process_get_map(struct sfu_process *process)
 	return map;
 }
 
-/*
- * Notes addresses: the next event that maps something there requests a scan. A scan clears the
- * note, also if the note is made during the scan.
- */
+/* Lets events request a scan if a file is mapped between @start and @end, until the next scan. */
 void sfu_process_await(struct sfu_process *process, unsigned long start, unsigned long end)
 {
 	unsigned long first = READ_ONCE(process->vma_hints.await_start);
@@ -66,10 +64,9 @@ static bool drop_map(struct sfu_process *process, struct sfu_map *map)
 }
 
 /*
- * Addresses of a process have been unmapped, from @start up to @end. Most mappings have neither
- * code nor a section. A map that processes share is not changed: the process has no map until the
- * next scan. A process that unmaps very many ranges at once has none, either. Returns false if this
- * call has taken the map away, and the process needs a scan.
+ * The process has unmapped its addresses from @start up to @end. Marks the ranges there as
+ * unmapped. If processes share the map, or too many ranges would be marked, drops the map instead.
+ * Returns false if this call has dropped the map, and the process needs a scan.
  */
 bool sfu_process_unmap(struct sfu_process *process, unsigned long start, unsigned long end)
 {
@@ -83,14 +80,14 @@ bool sfu_process_unmap(struct sfu_process *process, unsigned long start, unsigne
 			sfu_process_await(process, start, end);
 		return true;
 	}
-	/* A map that a scan has published meanwhile does not have these addresses. */
+	/* If a scan has published another map meanwhile, that map does not have these addresses. */
 	if (!drop_map(process, map))
 		return true;
 	WRITE_ONCE(process->inherited.map, NULL);
 	return false;
 }
 
-/* Gives samples a new map, and takes the reference of the caller. */
+/* Publishes a new map for samples, and takes over the reference of the caller. */
 void sfu_process_publish(struct sfu_process *process, struct sfu_map *map)
 {
 	struct sfu_map *last;
@@ -103,8 +100,8 @@ void sfu_process_publish(struct sfu_process *process, struct sfu_map *map)
 }
 
 /*
- * The first scan of a child has published a map, or has failed. If the scan has failed, the child
- * keeps the map of its parent only if this map has been found to match.
+ * Called after each scan. If the scan of a child has failed, the child still has the inherited map.
+ * Drops this map, unless it has been found to match the VMAs of the child.
  */
 void sfu_process_drop_inherited(struct sfu_process *process)
 {
@@ -115,6 +112,6 @@ void sfu_process_drop_inherited(struct sfu_process *process)
 	map = READ_ONCE(process->inherited.map);
 	if (map)
 		drop_map(process, map);
-	/* After the map: a walk that has the map must know whose map it is. */
+	/* Clear it after the map: a walk that has read the map must know that it is inherited. */
 	smp_store_release(&process->inherited.map, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Processes whose mappings are known: one of them (map/process.c), requests to scan it
- * (map/request.c), spare ones (map/spares.c), and the table of all (map/processes.c).
+ * Processes: one process (map/process.c), requests to scan it (map/request.c), preallocated spare
+ * processes (map/spares.c), and the hash table of processes (map/processes.c).
  */
 #ifndef SFU_PROCESS_H
 #define SFU_PROCESS_H
@@ -22,43 +22,43 @@ struct mm_struct;
 struct task_struct;
 
 /*
- * For allocations of a task on its way to user mode, charged to its control group. Without memory
- * they fail. They do not call the OOM killer.
+ * For allocations by a task on its way to user mode: charged to its control group. If there is no
+ * memory they fail, and do not call the OOM killer.
  */
 #define SFU_GFP_TASK	(GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
 
-/* A request to scan a process, see map/request.c. @lock may be taken with interrupts disabled. */
+/* A request to scan a process, see map/request.c. @lock is taken with interrupts disabled. */
 struct sfu_request {
-	struct callback_head	work;		/* task work of @holder */
-	struct irq_work		irq_work;	/* from a sample in any context to @work */
-	struct task_struct	*sampled;	/* referenced; NULL: @irq_work is not in use */
+	struct callback_head	work;		/* task work of @holder, which scans */
+	struct irq_work		irq_work;	/* queued by a sample; adds @work to @sampled */
+	struct task_struct	*sampled;	/* with a reference; NULL: @irq_work is idle */
 	raw_spinlock_t		lock;		/* protects the members below */
-	struct task_struct	*holder;	/* exists until it has run @work; NULL: none */
-	enum sfu_scan_reason	reason;		/* the reason that asks for most */
-	bool			is_closed;	/* the process has ended, or the module goes */
+	struct task_struct	*holder;	/* task that has @work pending; or NULL */
+	enum sfu_scan_reason	reason;		/* the highest reason since the last scan */
+	bool			is_closed;	/* the process has left the table: no requests */
 };
 
-/* A process whose mappings are known. */
+/* A process that the module knows, or a spare one. */
 struct sfu_process {
 	union {
-		struct hlist_node	node;	/* in the table of processes */
+		struct hlist_node	node;	/* in the hash table of processes */
 		struct llist_node	spare;	/* in the list of spare processes */
 	};
-	struct mm_struct	*mm;		/* its memory; only compared */
-	u64			number;		/* of this memory, never used twice */
-	refcount_t		refs;		/* of the table, and of each request and scan */
-	struct mutex		lock;		/* of the scanner; only tried: nothing waits */
-	struct sfu_map __rcu	*map;		/* any context but NMI may remove it */
+	struct mm_struct	*mm;		/* the mm_struct; compared, never dereferenced */
+	u64			number;		/* identifies the mm; never used twice */
+	refcount_t		refs;		/* held by the table, each request and scan */
+	struct mutex		lock;		/* held by a scan; taken by trylock only */
+	struct sfu_map __rcu	*map;		/* NULL: none. Any context but NMI may remove it */
 	struct {
-		struct sfu_map	*map;		/* of the parent, as long as @map is this map */
-		bool		matches;	/* the process has all that is in this map */
+		struct sfu_map	*map;		/* map inherited at fork, while @map is this map */
+		bool		matches;	/* the VMAs of the child match the inherited map */
 	}			inherited;
 	struct sfu_quota	quota;		/* when the process may be scanned */
 	/*
-	 * What the next scan finds. Events set @has_new_code under mmap_lock held for writing, and
-	 * scans clear it under mmap_lock held for reading. (Before 6.5 a stack that grows is
-	 * reported under mmap_lock held for reading, and is no code.) Sections that are not mapped
-	 * yet, or not any more, lie between @await_start and @await_end.
+	 * What events report to the next scan. Events set @has_new_code under mmap_lock held for
+	 * writing, scans clear it under mmap_lock held for reading. (Before 6.5, a growing stack is
+	 * reported under mmap_lock held for reading, but is no code.) Sections may be missing
+	 * between @await_start and @await_end: if a file is mapped there, a scan is requested.
 	 */
 	struct {
 		bool		has_new_code;
@@ -66,24 +66,24 @@ struct sfu_process {
 		unsigned long	await_end;
 	}			vma_hints;
 	/*
-	 * Tables for code that the process makes: @tables is changed under @lock, and read under
-	 * RCU. A walk notes the address of code without data in @asked_addr, in any context, but
-	 * not before @ask_at. The wait is twice as long each time, until a table is loaded.
+	 * Tables for code that a JIT generates. @tables is changed under @lock, and read under RCU.
+	 * Walks store the address of code without data in @asked_addr, but not before @ask_at; a
+	 * scan then requests a table for it. @ask_wait doubles each time, until a table is loaded.
 	 */
 	struct {
 		struct list_head	tables;
-		unsigned long		asked_addr;	/* or 0 */
-		unsigned long		ask_at;		/* in jiffies */
-		unsigned long		ask_wait;	/* in jiffies */
+		unsigned long		asked_addr;	/* user address, or 0 */
+		unsigned long		ask_at;		/* time, in jiffies */
+		unsigned long		ask_wait;	/* delay of @ask_at, in jiffies */
 	}			jit;
 	struct sfu_request	request;
 	struct rcu_head		rcu;
 };
 
 /*
- * Returns the map of a process, or NULL if it has not been scanned. @process may be NULL. The hooks
- * of samples and of mappings hold RCU by turning preemption off, which takes two instructions;
- * rcu_read_lock() and rcu_read_unlock() are calls. The map is held by either.
+ * Returns the map of @process, or NULL if there is none. @process may be NULL. The caller disables
+ * preemption or holds rcu_read_lock(): either keeps the map in memory. The hooks of samples and
+ * mappings disable preemption: calls of rcu_read_lock() take longer.
  */
 static inline struct sfu_map *sfu_process_map(const struct sfu_process *process)
 {
@@ -91,8 +91,8 @@ static inline struct sfu_map *sfu_process_map(const struct sfu_process *process)
 }
 
 /*
- * Returns the map of a process for a walk, or NULL. Sets @is_borrowed if it is the map of the
- * parent: the walk must not write to it then. Any context, under rcu_read_lock().
+ * Returns the map of a process for a walk, or NULL. Sets @is_borrowed if the map is inherited from
+ * the parent: then the walk must not write to it. Any context, under rcu_read_lock().
  */
 static inline struct sfu_map *sfu_process_walk_map(const struct sfu_process *process,
 						   bool *is_borrowed)
@@ -100,54 +100,54 @@ static inline struct sfu_map *sfu_process_walk_map(const struct sfu_process *pro
 	const struct sfu_map *inherited;
 	struct sfu_map *map;
 
-	/* Before the map: pairs with xchg() in sfu_process_publish(), which clears it later. */
+	/* Read before the map: sfu_process_publish() clears it after its xchg() of the map. */
 	inherited = process ? smp_load_acquire(&process->inherited.map) : NULL;
 	map = sfu_process_map(process);
 	*is_borrowed = map && map == inherited;
 	return map;
 }
 
-/* map/process.c. Any context but NMI; do not sleep. */
+/* map/process.c: called in any context but NMI; they do not sleep. */
 void sfu_process_await(struct sfu_process *process, unsigned long start, unsigned long end);
 bool sfu_process_unmap(struct sfu_process *process, unsigned long start, unsigned long end);
 void sfu_process_put(struct sfu_process *process);
 
-/* Task context. */
+/* Called in task context. */
 struct sfu_map *sfu_process_get_map(struct sfu_process *process);
 void sfu_process_drop_inherited(struct sfu_process *process);
 
-/* Under &sfu_process.lock. */
+/* Called under &sfu_process.lock. */
 void sfu_process_publish(struct sfu_process *process, struct sfu_map *map);
 
-/* map/request.c. Any context, NMI included, under rcu_read_lock(). */
+/* map/request.c: called in any context, NMI included, under rcu_read_lock(). */
 void sfu_request_init(struct sfu_request *request);
 void sfu_request_for_sample(struct sfu_process *process);
 
-/* Any context but NMI; do not sleep. */
+/* Called in any context but NMI; they do not sleep. */
 void sfu_request_for_event(struct sfu_process *process, struct task_struct *task);
 void sfu_request_close(struct sfu_process *process);
 bool sfu_cancel_task_work(struct task_struct *task, struct callback_head *work,
 			  unsigned int max_works);
 
-/* Task context. */
+/* Called in task context. */
 void sfu_request_exit(void);
 
-/* map/spares.c. Any context, NMI included; one caller at a time. */
+/* map/spares.c: called in any context, NMI included; one caller at a time. */
 struct sfu_process *sfu_spares_take(void);
 
-/* Task context; may sleep. */
+/* Called in task context; may sleep. */
 void sfu_spares_refill(unsigned int nr);
 int sfu_spares_init(void);
 void sfu_spares_exit(void);
 
-/* map/processes.c. Any context, under rcu_read_lock(). */
+/* map/processes.c: called in any context, under rcu_read_lock(). */
 struct sfu_process *sfu_processes_find(struct mm_struct *mm);
 struct sfu_process *sfu_processes_add(struct mm_struct *mm, struct sfu_map *map);
 
-/* Any context but NMI; does not sleep. */
+/* Called in any context but NMI; they do not sleep. */
 void sfu_processes_end(struct mm_struct *mm);
 
-/* Task context; may sleep. */
+/* Called in task context; may sleep. */
 struct sfu_process *sfu_processes_get(struct mm_struct *mm);
 int sfu_processes_scan(struct mm_struct *mm);
 void sfu_processes_open(void);

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The table of processes: from an mm to its process.
+ * The table of processes: finds the process that has an mm.
  *
- * A sample looks the process up by its mm in a hash table, under RCU. Processes are in the
- * table only while the hooks of events are set: sfu_processes_open() and sfu_processes_close().
- * The hook of exit_mmap() takes a process out before its mm is freed. So an mm in the table
- * is never mistaken for a later one at the same address. A process is freed an RCU grace
- * period after its last reference.
+ * A sample looks its process up by the mm in a hash table, under RCU. Processes are in the table
+ * only while the hooks of events are set: sfu_processes_open() and sfu_processes_close(). The hook
+ * of exit_mmap() removes a process before its mm is freed. So an mm in the table is never mistaken
+ * for a later mm at its address. A process is freed an RCU grace period after its last reference.
  *
- * processes_lock protects the chains of the table, and is_open. It is a raw spinlock, held for a
- * few instructions with interrupts disabled. It is only tried where a process is added: a sample
- * may have interrupted the holder.
+ * processes_lock, a raw spinlock, protects the hash chains and is_open, with interrupts disabled.
+ * sfu_processes_add() only tries the lock: a sample in an NMI may have interrupted the holder.
  */
 #include <linux/hashtable.h>
 #include <linux/mm.h>
@@ -20,18 +18,18 @@
 #include "map/scan.h"
 #include "sframe_stats.h"
 
-/* Half: new processes lose a sample more often, on machines of very many processors. */
+/* Attempts to take processes_lock. Halved, samples on large machines more often add no process. */
 #define LOCK_TRIES	200
 
 /* Read under RCU, written under processes_lock. */
 static DEFINE_HASHTABLE(processes, 12);
 static DEFINE_RAW_SPINLOCK(processes_lock);
 
-/* Under processes_lock. */
+/* Read and written under processes_lock. */
 static bool is_open;
 static u64 last_number;
 
-/* Returns the process with this memory, or NULL. Most memory has none: then this is one load. */
+/* Returns the process of @mm, or NULL. In most cases its hash chain is empty: one load. */
 struct sfu_process *sfu_processes_find(struct mm_struct *mm)
 {
 	struct sfu_process *process;
@@ -43,7 +41,7 @@ struct sfu_process *sfu_processes_find(struct mm_struct *mm)
 	return NULL;
 }
 
-/* Under processes_lock. */
+/* Called under processes_lock. */
 static struct sfu_process *add_locked(struct mm_struct *mm, struct sfu_map *map)
 {
 	struct sfu_process *process;
@@ -55,7 +53,7 @@ static struct sfu_process *add_locked(struct mm_struct *mm, struct sfu_map *map)
 		return NULL;
 	process->mm = mm;
 	process->number = ++last_number;
-	/* A process without a map was sampled before an event has reported it. */
+	/* A process that a sample adds, without a map, may be old: 0 makes its age large. */
 	process->quota.began_at = map ? ktime_get_mono_fast_ns() : 0;
 	process->quota.event_scans = SFU_EVENT_SCANS_MAX;
 	sfu_request_init(&process->request);
@@ -66,9 +64,9 @@ static struct sfu_process *add_locked(struct mm_struct *mm, struct sfu_map *map)
 }
 
 /*
- * Adds a process with this memory, which has users, and this map, or NULL. Takes the reference of
- * the map. Returns the process; NULL if it is known already, there is no spare one, the table is
- * closed, or another CPU holds processes_lock. Any context, NMI included, under rcu_read_lock().
+ * Adds the process of @mm, which has users, with @map, which may be NULL. Takes over the reference
+ * of the map. Returns the process; NULL if the table has it already or is closed, no spare process
+ * is left, or processes_lock is not free. Any context, NMI included, under rcu_read_lock().
  */
 struct sfu_process *sfu_processes_add(struct mm_struct *mm, struct sfu_map *map)
 {
@@ -76,7 +74,10 @@ struct sfu_process *sfu_processes_add(struct mm_struct *mm, struct sfu_map *map)
 	unsigned long flags;
 	unsigned int i;
 
-	/* Another CPU soon drops the lock. A sample, which has no map, may have come in its holder. */
+	/*
+	 * Another CPU soon releases the lock. An event, which has a map, waits for it. A sample may
+	 * have interrupted the holder on this CPU, and gives up.
+	 */
 	for (i = 0; !raw_spin_trylock_irqsave(&processes_lock, flags); i++) {
 		if (!map && i == LOCK_TRIES)
 			return NULL;
@@ -89,7 +90,7 @@ struct sfu_process *sfu_processes_add(struct mm_struct *mm, struct sfu_map *map)
 	return process;
 }
 
-/* Takes a process out of the table, unless another context has just done so. */
+/* Removes a process from the table, unless another context has just done so. */
 static void remove_process(struct sfu_process *process)
 {
 	unsigned long flags;
@@ -102,15 +103,12 @@ static void remove_process(struct sfu_process *process)
 	if (!was_known)
 		return;
 	sfu_request_close(process);
-	/* The last process that still shares the map can then change it again. */
+	/* Drop the map now: when only one process has it, events may change the map again. */
 	sfu_map_put(unrcu_pointer(xchg(&process->map, NULL)));
 	sfu_process_put(process);
 }
 
-/*
- * A process has ended: its memory has no users any more. Only tasks that use the memory add a
- * process, so none is added any more.
- */
+/* The last user of @mm has gone. Only users of @mm add its process, so it is not added again. */
 void sfu_processes_end(struct mm_struct *mm)
 {
 	struct sfu_process *process;
@@ -122,7 +120,7 @@ void sfu_processes_end(struct mm_struct *mm)
 	rcu_read_unlock();
 }
 
-/* Returns the process of current with a reference, and adds it if needed. NULL: it cannot. */
+/* Returns the process of @mm with a reference. Adds it if needed; NULL if that fails. */
 struct sfu_process *sfu_processes_get(struct mm_struct *mm)
 {
 	struct sfu_process *process;
@@ -135,7 +133,7 @@ struct sfu_process *sfu_processes_get(struct mm_struct *mm)
 	return process;
 }
 
-/* Scans current for a sample, here and now. Returns as sfu_scan(); -ENOMEM if it is not known. */
+/* Scans current at once, as for a sample. Returns as sfu_scan(); -ENOMEM if there is no process. */
 int sfu_processes_scan(struct mm_struct *mm)
 {
 	struct sfu_process *process = sfu_processes_get(mm);
@@ -149,7 +147,7 @@ int sfu_processes_scan(struct mm_struct *mm)
 	return err;
 }
 
-/* Lets processes be added: the hooks of events are set. */
+/* Allows processes to be added: the hooks of events are set. */
 void sfu_processes_open(void)
 {
 	raw_spin_lock_irq(&processes_lock);
@@ -157,7 +155,7 @@ void sfu_processes_open(void)
 	raw_spin_unlock_irq(&processes_lock);
 }
 
-/* Forgets all processes, and adds none. The caller removes the hooks of events after this. */
+/* Removes all processes, and refuses new ones. Then the caller removes the hooks of events. */
 void sfu_processes_close(void)
 {
 	struct sfu_process *process;
@@ -168,7 +166,7 @@ void sfu_processes_close(void)
 	raw_spin_unlock_irq(&processes_lock);
 	for (i = 0; i < HASH_SIZE(processes); i++) {
 		rcu_read_lock();
-		/* A process that is removed stays in memory under RCU, with its next pointer. */
+		/* Under RCU, a removed process stays in memory and keeps its next pointer. */
 		hlist_for_each_entry_rcu(process, &processes[i], node)
 			remove_process(process);
 		rcu_read_unlock();
@@ -177,9 +175,9 @@ void sfu_processes_close(void)
 }
 
 /*
- * Waits for all processes that are being freed, and for their maps.
+ * Waits until all removed processes and their maps are freed.
  *
- * No hook, walk, request or scan is left, and the table is closed: nothing takes a spare process.
+ * No hook, walk, request or scan is left, and the table is closed, so no spare process is taken.
  * The first rcu_barrier() waits for the processes, the second for the maps that they free.
  * sfu_table_exit() waits for the tables of the processes.
  */

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The quota of a process for scans: scans take at most 1/SHARE of its time, after a burst.
+ * The quota of a process: after a burst, scans take at most 1/SHARE of its time.
  *
- * A scan for an event is a guess that a sample will come. So events may use half of the burst, and
- * samples limit the number of these scans: see SFU_EVENT_SCANS_MAX. If a scan for a sample finds
- * nothing new, the next one waits, longer each time.
- *
- * A new process may end soon. The older it is, and the more scans samples have requested, the more
- * pages of sections a scan examines.
+ * A scan for an event is useless if no sample comes. So events may use half of the burst, and the
+ * number of their scans is limited until samples come: see SFU_EVENT_SCANS_MAX. If a scan for a
+ * sample finds nothing new, the next scan is delayed, longer each time. A new process may end soon.
+ * So a scan examines more pages if the process is older, or had more scans for samples.
  */
 #include <linux/minmax.h>
 #include <linux/mm.h>
@@ -17,28 +15,31 @@
 #include "map/quota.h"
 
 /*
- * Half the share of time, or half the burst: a process that loads much code waits longer for rows
- * of it. Twice: profiling takes twice the time of a process.
+ * Scans of BURST ns delay no other scan. With half of BURST or of the share, a process that loads
+ * much code waits longer for rows; with the double, scans take twice the time.
  */
 #define SHARE		32
 #define BURST		(3 * (s64)NSEC_PER_MSEC)
 
-/* Half: twice the scans that find nothing. Twice: a page that comes late is found after 2 s. */
+/*
+ * Delay after a scan that found nothing new, doubled each time. With half of it, twice as many
+ * scans find nothing; with twice WAIT_MAX, a page that is read late is found after 2 s.
+ */
 #define WAIT_MIN	((s64)NSEC_PER_MSEC)
 #define WAIT_MAX	((s64)NSEC_PER_SEC)
 
 /*
- * Bytes of sections that one scan examines, for an event and for a sample. Half: more samples find
- * pages missing. Twice: a scan takes longer.
+ * Least and most bytes of sections that one scan examines; for an event, the least. Halved, more
+ * samples find pages missing; doubled, a scan takes longer.
  */
 #define PREFAULT_MIN	((unsigned long)SZ_64K)
 #define PREFAULT_MAX	((unsigned long)SZ_64M)
 #define SAMPLE_SCANS_MAX	5	/* PREFAULT_MIN << 10 is PREFAULT_MAX */
-#define PAGE_NS		1000
+#define PAGE_NS		1000	/* estimated cost of a page */
 
 /*
- * Returns true if the process may be scanned now. Most events come when the process has used up
- * their scans: this reads no clock for them. Any context, NMI included.
+ * Returns true if the process may be scanned now. Most events come after the process has used up
+ * its scans for events: then no clock is read. Any context, NMI included.
  */
 bool sfu_quota_may_scan(const struct sfu_quota *quota, enum sfu_scan_reason reason)
 {
@@ -53,8 +54,8 @@ bool sfu_quota_may_scan(const struct sfu_quota *quota, enum sfu_scan_reason reas
 }
 
 /*
- * Returns the bytes of sections that a scan may examine: a page for each 32 us since the process
- * has begun, but at least PREFAULT_MIN, times 4 for each scan for a sample so far.
+ * Returns how many bytes of sections a scan may examine. For a sample: a page for each 32 us since
+ * the process began, but at least PREFAULT_MIN, times 4 for each earlier scan for a sample.
  */
 unsigned long sfu_quota_may_prefault(const struct sfu_quota *quota, enum sfu_scan_reason reason)
 {
@@ -62,7 +63,7 @@ unsigned long sfu_quota_may_prefault(const struct sfu_quota *quota, enum sfu_sca
 
 	if (reason != SFU_SCAN_SAMPLE)
 		return PREFAULT_MIN;
-	/* The age may be negative: the clock may go back a little. */
+	/* The age may be negative: this clock may go back a little. */
 	return clamp(max(age, 0) / SHARE / PAGE_NS * PAGE_SIZE,
 		     PREFAULT_MIN << 2 * quota->nr_sample_scans, PREFAULT_MAX);
 }
@@ -75,7 +76,7 @@ static void use_up_event_scan(struct sfu_quota *quota)
 		WRITE_ONCE(quota->event_scans, event_scans - 1);
 }
 
-/* Charges a scan that took @cost ns. */
+/* Charges the quota for a scan that took @cost ns. */
 void sfu_quota_charge(struct sfu_quota *quota, enum sfu_scan_reason reason, s64 cost)
 {
 	s64 saved_since = (s64)ktime_get_mono_fast_ns() - SHARE * BURST;
@@ -87,7 +88,7 @@ void sfu_quota_charge(struct sfu_quota *quota, enum sfu_scan_reason reason, s64 
 		quota->nr_sample_scans++;
 }
 
-/* Charges for a scan that was lost, because another thread of the process held mmap_lock. */
+/* Charges the quota for a lost scan: another thread of the process held mmap_lock. */
 void sfu_quota_charge_lost(struct sfu_quota *quota, enum sfu_scan_reason reason)
 {
 	if (reason == SFU_SCAN_SAMPLE)
@@ -96,7 +97,7 @@ void sfu_quota_charge_lost(struct sfu_quota *quota, enum sfu_scan_reason reason)
 		use_up_event_scan(quota);
 }
 
-/* Sets when samples may request the next scan: at once if the last scan has @found_new. */
+/* Sets when samples may request the next scan: at once if the last scan found anything new. */
 void sfu_quota_delay_samples(struct sfu_quota *quota, bool found_new)
 {
 	quota->wait = found_new ? 0 : clamp(2 * quota->wait, WAIT_MIN, WAIT_MAX);

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Requests: a task of the process is to scan it, on its next way to user mode.
+ * Requests: the next time a task of the process returns to user mode, it scans the process.
  *
- * A sample requests a scan if the map has missed something. An event (new code, a new
- * process) requests one before the code runs. The task scans as task work: so the scan has the
- * priority and the control group of the process. No worker takes part.
+ * A sample requests a scan if the walk needed data that the map lacks. An event (new code, a new
+ * process) requests a scan before the code runs. The scan is task work, so it has the priority and
+ * the control group of the process. No worker takes part.
  *
- * A process has one request, which is part of struct sfu_process: nothing is allocated, and
- * processes do not compete for requests. Task work of a task that sleeps may be pending for
- * ever. So a later request of another task takes it away from there. The end of the process
- * or of the module cancels it.
+ * Each struct sfu_process contains one request: nothing is allocated, and processes do not compete
+ * for requests. Task work of a sleeping task may stay pending for ever. So a later request moves
+ * the task work to another task. The end of the process or of the module cancels the request.
  *
- * A sample may come in an NMI, or under any lock of the scheduler. So it starts an irq work, which
- * adds the task work. If the sample has interrupted user mode, the irq work runs before the next
- * instruction there.
+ * A sample may come in an NMI, or while the scheduler holds a lock. So it queues an irq work, which
+ * adds the task work: before the next user instruction if the sample interrupted user mode.
  */
 #define pr_fmt(fmt) "sframe_unwind: " fmt
 
@@ -31,13 +29,13 @@
 #include "sframe_stats.h"
 
 /*
- * Works of the last holder that are searched with interrupts disabled: a task may have half a
- * million, one for each file that it closes. A request behind more works stays with that holder.
- * Half: it stays more often. Twice: interrupts are disabled for longer.
+ * Task works that are searched, with interrupts disabled, to cancel a request: a task may have half
+ * a million, one for each file that it closes. A request behind more works stays with its holder.
+ * Halved, this happens more often; doubled, interrupts are disabled for longer.
  */
 #define TAKE_BACK_MAX	64
 
-/* References to processes that irq works and task works hold. */
+/* References to processes that pending irq works and task works hold. */
 static atomic_t nr_held;
 
 static void release_process(struct sfu_process *process)
@@ -48,12 +46,12 @@ static void release_process(struct sfu_process *process)
 }
 
 /*
- * Takes @work, or if it is NULL the first work that calls @func, out of the first @max_works works
- * of a task. Returns the work, or NULL.
+ * Removes @work, or if @work is NULL the first work that calls @func, from the first @max_works
+ * task works of @task. Returns the work, or NULL.
  *
  * The kernel does not export task_work_cancel(). A task takes its works out of the list without a
  * lock, and then takes and drops pi_lock before it runs them. So while this function holds pi_lock,
- * no entry of the list goes away.
+ * no entry of the list is freed.
  */
 static struct callback_head *take_work(struct task_struct *task, const struct callback_head *work,
 				       task_work_func_t func, unsigned int max_works)
@@ -77,9 +75,8 @@ static struct callback_head *take_work(struct task_struct *task, const struct ca
 }
 
 /*
- * Takes back task work that is pending, if it is among the first @max_works works of the task.
- * Returns true if the work will not run. Otherwise the task runs the work, or is about to. Takes
- * pi_lock. Any context but NMI.
+ * Cancels pending task work, if it is among the first @max_works works of the task. Returns false
+ * if the task runs the work, or will run it. Takes pi_lock. Any context but NMI.
  */
 bool sfu_cancel_task_work(struct task_struct *task, struct callback_head *work,
 			  unsigned int max_works)
@@ -87,7 +84,7 @@ bool sfu_cancel_task_work(struct task_struct *task, struct callback_head *work,
 	return take_work(task, work, NULL, max_works);
 }
 
-/* Takes the request back from its holder. */
+/* Cancels the task work in the holder. Returns false if the work will run, or runs already. */
 static bool take_back(struct sfu_request *request)
 {
 	lockdep_assert_held(&request->lock);
@@ -98,8 +95,8 @@ static bool take_back(struct sfu_request *request)
 }
 
 /*
- * Makes @task the holder of the request, unless the last holder is about to serve it. The request
- * has one reference of the process as long as it has a holder.
+ * Makes @task the holder of the request, unless the task work of the last holder cannot be
+ * cancelled. The request has one reference of the process while it has a holder.
  */
 static void give_request(struct sfu_process *process, struct task_struct *task,
 			 enum sfu_scan_reason reason)
@@ -140,7 +137,7 @@ static void serve_in_task(struct callback_head *work)
 	WRITE_ONCE(request->reason, SFU_SCAN_NONE);
 	is_wanted = !request->is_closed;
 	raw_spin_unlock_irq(&request->lock);
-	/* An exiting task has given up its memory; after execve() a task has another one. */
+	/* An exiting task has no mm any more, and after execve() a task has another mm. */
 	if (is_wanted && current->mm == process->mm)
 		sfu_scan(process, reason);
 	sfu_spares_refill(2);
@@ -160,7 +157,6 @@ static void give_to_sampled(struct irq_work *irq_work)
 	release_process(process);
 }
 
-/* Prepares the request of a process. */
 void sfu_request_init(struct sfu_request *request)
 {
 	raw_spin_lock_init(&request->lock);
@@ -169,9 +165,9 @@ void sfu_request_init(struct sfu_request *request)
 }
 
 /*
- * Requests a scan of the process of current, which is NULL if there is no room for it. Nothing
- * happens if current is about to scan already, or no scan is due: the next sample tries again.
- * Otherwise an irq work takes the request from its holder.
+ * Requests a scan of the process of current; @process is NULL if no spare process was left. Does
+ * nothing if current has the task work already, another sample is making a request, or the quota
+ * allows no scan yet: the next sample tries again. Otherwise an irq work makes current the holder.
  */
 void sfu_request_for_sample(struct sfu_process *process)
 {
@@ -194,12 +190,12 @@ void sfu_request_for_sample(struct sfu_process *process)
 }
 
 /*
- * Requests a scan for new code, before @task, of the process, enters user mode again. Preemption
- * may be off.
+ * Requests a scan for an event: @task of the process scans before it enters user mode again.
+ * Preemption may be disabled.
  */
 void sfu_request_for_event(struct sfu_process *process, struct task_struct *task)
 {
-	/* A system call may change thousands of mappings. */
+	/* Return early: one system call may change thousands of mappings. */
 	if (READ_ONCE(process->request.holder) == task &&
 	    READ_ONCE(process->request.reason) >= SFU_SCAN_NEW_CODE)
 		return;
@@ -208,8 +204,8 @@ void sfu_request_for_event(struct sfu_process *process, struct task_struct *task
 }
 
 /*
- * Cancels the request of a process, and refuses more. A task that has many other task works keeps
- * the request, and does nothing for it. Preemption may be disabled.
+ * Cancels the request of a process, and refuses later ones. A holder with many other task works
+ * keeps the task work, which then runs without a scan. Preemption may be disabled.
  */
 void sfu_request_close(struct sfu_process *process)
 {
@@ -226,8 +222,8 @@ void sfu_request_close(struct sfu_process *process)
 }
 
 /*
- * Takes the closed requests back that tasks have kept: such a task may sleep for ever. A task that
- * has executed several programs may have several requests.
+ * Cancels closed requests whose task work is still pending: the task may sleep for ever. A task
+ * that has executed several programs may have several of them.
  */
 static void take_all_back(void)
 {
@@ -240,7 +236,7 @@ static void take_all_back(void)
 			struct sfu_process *process =
 				container_of(work, struct sfu_process, request.work);
 
-			/* An irq work may be on its way, and must not look for the holder. */
+			/* give_request() may run in an irq work, after the holder has exited. */
 			raw_spin_lock_irq(&process->request.lock);
 			WRITE_ONCE(process->request.holder, NULL);
 			raw_spin_unlock_irq(&process->request.lock);
@@ -251,18 +247,17 @@ static void take_all_back(void)
 }
 
 /*
- * Waits for the requests that are being served.
+ * Waits until no request is pending or being served.
  *
- * No hook and no walk is left, and sfu_processes_close() has closed all requests. The requests that
- * tasks have kept are taken back here, so no task work is pending any more. A task may have taken
- * task works to run them, and irq works may be on their way. Task works of the module wait for
- * nothing that a process controls. But a task may run other task works first: those of files that
- * it has closed by close_range() or by ending may wait for a socket or a server. Then this function
- * waits for the task, and logs it.
+ * No hook and no walk is left, and sfu_processes_close() has closed all requests. take_all_back()
+ * cancels all pending task work. But tasks may have begun to run their task works, and irq works
+ * may be queued. Task works of the module wait for nothing that a process controls. But before them
+ * a task may run task works of files that it has closed by close_range() or exit, and these may
+ * wait for a socket or a server. Then this function waits for the task, and logs that.
  *
- * After synchronize_rcu_tasks() no task is left in the tail of serve_in_task(), where it does
- * not sleep; after synchronize_rcu() no CPU is left in the tail of give_to_sampled(), which runs
- * with interrupts disabled.
+ * After synchronize_rcu_tasks(), no task is in the last instructions of serve_in_task(), where it
+ * does not sleep. After synchronize_rcu(), no CPU is in the last instructions of give_to_sampled(),
+ * which runs with interrupts disabled.
  */
 void sfu_request_exit(void)
 {

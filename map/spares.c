@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Spare processes: samples and hooks add processes, and cannot allocate.
+ * Spare processes, allocated in advance: samples and hooks add processes, but cannot allocate.
  *
- * The task that scans a new process allocates the next spare ones, in its own control group. It may
- * sleep for ever before it does. So if few are left, a worker allocates some.
+ * A task that scans a process then allocates new spare ones, in its own control group. The task may
+ * sleep for ever before it does so. So if few spare processes are left, a worker allocates some.
  */
 #include <linux/irq_work.h>
 #include <linux/llist.h>
@@ -15,8 +15,8 @@
 #include "sframe_stats.h"
 
 /*
- * Processes that may begin before a task or the worker allocates others. Half: in a burst of forks,
- * processes lose first samples. Twice: another 64 KiB of memory.
+ * Spare processes at most, and the number below which the worker allocates. Halved, processes lose
+ * first samples in a burst of forks; doubled, the module takes another 64 KiB of memory.
  */
 #define SPARES_MAX	128
 #define SPARES_LOW	(SPARES_MAX / 2)
@@ -24,7 +24,7 @@
 static LLIST_HEAD(spares);
 static atomic_t nr_spares;
 
-/* Allocates up to @nr spare processes, as long as there are not enough. */
+/* Allocates up to @nr spare processes, as long as there are fewer than SPARES_MAX. */
 void sfu_spares_refill(unsigned int nr)
 {
 	for (; nr && atomic_add_unless(&nr_spares, 1, SPARES_MAX); nr--) {
@@ -56,7 +56,7 @@ static void queue_refill(struct irq_work *irq_work)
 
 static struct irq_work refill_irq_work = IRQ_WORK_INIT_HARD(queue_refill);
 
-/* Returns a process without mm and map, or NULL. The caller holds processes_lock. */
+/* Returns a spare process, without mm and map, or NULL. The caller holds processes_lock. */
 struct sfu_process *sfu_spares_take(void)
 {
 	struct llist_node *node = llist_del_first(&spares);
@@ -68,14 +68,14 @@ struct sfu_process *sfu_spares_take(void)
 	return node ? llist_entry(node, struct sfu_process, spare) : NULL;
 }
 
-/* Returns -ENOMEM if there is no memory for any spare process. */
+/* Returns 0; -ENOMEM if there is no memory for any spare process. */
 int sfu_spares_init(void)
 {
 	sfu_spares_refill(SPARES_MAX);
 	return llist_empty(&spares) ? -ENOMEM : 0;
 }
 
-/* Frees the spare processes. Nothing takes one any more, or scans. */
+/* Frees all spare processes. No context takes one any more, or scans. */
 void sfu_spares_exit(void)
 {
 	struct sfu_process *process, *next;
