@@ -2,50 +2,50 @@
 /*
  * What an architecture provides. To add one, add arch/ARCH/:
  *
- *	machine.h	constants, and functions that are inlined
- *	code.c		what the bytes of code mean
- *	regs.c		registers of user mode
- *	fallback.c	steps from code without a row
- *	uprobe.c	frames in which the kernel handles a uprobe
+ *	machine.h	constants and inline functions
+ *	code.c		recognises instructions: calls, PLT slots, prologues, epilogues
+ *	regs.c		reads registers of user mode, in pt_regs and in signal frames
+ *	fallback.c	finds callers of frames without a row
+ *	uprobe.c	corrects frames in which the kernel is handling a uprobe
  *
  * Constants of machine.h:
  *
- *	SFU_ARCH_ABI			SFRAME_ABI_* of its sections
+ *	SFU_ARCH_ABI			SFRAME_ABI_* in the headers of its sections
  *	SFU_ARCH_REG_SP			DWARF number of the stack pointer
  *	SFU_ARCH_REG_FP			DWARF number of the frame pointer
- *	SFU_ARCH_REG_RA			DWARF number of the register that calls leave the return
- *					address in; -1 if calls push it
- *	SFU_ARCH_NR_REGS		DWARF numbers below this one are in pt_regs
- *	SFU_ARCH_CFA_ALIGN		bytes that a CFA is aligned to
+ *	SFU_ARCH_REG_RA			DWARF number of the link register; -1 if calls push the
+ *					return address
+ *	SFU_ARCH_NR_REGS		registers with DWARF numbers below this are in pt_regs
+ *	SFU_ARCH_CFA_ALIGN		alignment of a CFA, in bytes
  *	SFU_ARCH_LOW_RECORD		bytes that a frame record may be below the stack pointer, if
- *					it is not aligned as the CFA is
+ *					the record does not have the alignment of a CFA
  *	SFU_ARCH_CALL_BYTES		bytes before a return address that sfu_arch_follows_call()
- *					reads
- *	SFU_ARCH_SIGRETURN_BYTES	bytes of the stub that signal handlers return to
- *	SFU_ARCH_SIGRETURN_CALL		offset of the system call in the stub
- *	SFU_ARCH_SIGCONTEXT_OFFSET	bytes from the stack pointer to struct sigcontext
- *	SFU_ARCH_SIGCONTEXT_IP		word of struct sigcontext that has the ip
- *	SFU_ARCH_TRAMPOLINE_PUSHES	bytes that the trampoline of uretprobes pushes at most
+ *					reads: the length of the longest call
+ *	SFU_ARCH_SIGRETURN_BYTES	length of the rt_sigreturn stub, to which handlers return
+ *	SFU_ARCH_SIGRETURN_CALL		offset of the system call in this stub
+ *	SFU_ARCH_SIGCONTEXT_OFFSET	bytes from SP in this stub to struct sigcontext
+ *	SFU_ARCH_SIGCONTEXT_IP		index of the saved ip in struct sigcontext, in words
+ *	SFU_ARCH_TRAMPOLINE_PUSHES	bytes that the uretprobe trampoline pushes at most
  *
  * Functions of machine.h:
  *
- *	sfu_arch_unwindable()		true if @regs are those of 64-bit code
- *	sfu_arch_has_user_memory()	true if user addresses lead to the memory of current. They
- *					do so until this code returns to what it has interrupted
- *	sfu_arch_mask_user()		makes an address safe to read from under speculation: a user
- *					address stays as it is; any other value becomes an address
- *					that user_access_begin() refuses, or that leads to no kernel
+ *	sfu_arch_unwindable()		true if @regs are of 64-bit code
+ *	sfu_arch_has_user_memory()	true if user addresses refer to the memory of current, until
+ *					this code returns to the code that it has interrupted
+ *	sfu_arch_mask_user()		makes an address safe for a speculative read. A user address
+ *					does not change. Any other value becomes an address that
+ *					user_access_begin() refuses, or that leads to no kernel
  *					memory if the processor mispredicts its checks
- *	sfu_arch_ra_mask()		the bits of a stored return address that are its address;
- *					the others are an authentication code
- *	sfu_arch_is_child()		true if @regs may be those of a task that clone() has made,
- *					in that call or right after it. Other tasks whose registers
- *					look so take the branch of sfu_arch_child_branch(), too
- *	sfu_arch_is_stub()		true if @code is the stub that signal handlers return to
- *	sfu_arch_follows_call()		true if @ra, the code at a return address, follows a call
+ *	sfu_arch_ra_mask()		mask of the bits of a stored return address that are its
+ *					address; the others are an authentication code
+ *	sfu_arch_is_child()		true if @regs may be of a task that clone() has just made,
+ *					in this call or right after it. Another task with such @regs
+ *					takes the branch of sfu_arch_child_branch() anyway
+ *	sfu_arch_is_stub()		true if @code is the rt_sigreturn stub
+ *	sfu_arch_follows_call()		true if a call ends at @ra, in a copy of the code
  *
- * The functions below run in any context, and wait for nothing. They read the memory of current
- * by the functions of walk/frame.h. Code that cannot be read has no meaning.
+ * The functions below run in any context, and never wait. They read the memory of current by the
+ * functions of walk/frame.h. Code that cannot be read matches no pattern.
  */
 #ifndef SFU_ARCH_H
 #define SFU_ARCH_H
@@ -59,7 +59,7 @@
 struct sfu_frame;
 struct sfu_walk;
 
-/* Removes the authentication code of a return address. */
+/* Removes the pointer authentication code from a return address. */
 static __always_inline unsigned long sfu_arch_strip_ra(unsigned long ra)
 {
 	return ra & sfu_arch_ra_mask();
@@ -68,114 +68,113 @@ static __always_inline unsigned long sfu_arch_strip_ra(unsigned long ra)
 /* ---- regs.c ---- */
 
 /*
- * Called in NMI. Returns false if the NMI has interrupted code that enters the kernel and has not
- * stored the registers of user mode in @regs yet.
+ * Returns false if the current NMI has interrupted kernel entry code that has not yet stored the
+ * registers of user mode in @regs: @regs are of an earlier entry then.
  */
 bool sfu_arch_has_user_registers(const struct pt_regs *regs);
 
-/* Returns a register by its DWARF number, which is below SFU_ARCH_NR_REGS. */
+/* Returns the register with DWARF number @reg, below SFU_ARCH_NR_REGS. */
 unsigned long sfu_arch_reg(const struct pt_regs *regs, unsigned int reg);
 
-/* Returns true if the code may be about to call rt_sigreturn(), or in it. */
+/* Returns true if the task may be in rt_sigreturn(), or about to call it. */
 bool sfu_arch_calls_sigreturn(const struct pt_regs *regs);
 
 /*
- * Returns how many registers rt_sigreturn() has certainly restored, in the order of DWARF numbers.
- * If this is not 0, the stack pointer may be restored, too.
+ * Returns n if rt_sigreturn() has certainly restored the registers with DWARF numbers 0 to n - 1.
+ * If n is not 0, the stack pointer may be restored, too.
  */
 unsigned int sfu_arch_nr_restored(const struct pt_regs *regs);
 
 /* Returns SFU_STOP_SIGNAL if @sigcontext is no saved context; else as sfu_walk_read_word(). */
 enum sfu_stop sfu_arch_check_sigcontext(struct sfu_walk *walk, unsigned long sigcontext);
 
-/* Returns which word of struct sigcontext has the register with this DWARF number. */
+/* Returns the index, in words, of the register with DWARF number @reg in struct sigcontext. */
 unsigned int sfu_arch_sigcontext_word(unsigned int reg);
 
 /* ---- code.c ---- */
 
-/* How a call names the function that it enters. */
+/* Kinds of call instructions, by the operand that gives their target. */
 enum sfu_call {
-	SFU_CALL_NONE,		/* there is no call */
-	SFU_CALL_REGISTER,	/* by a register: the function is not known */
-	SFU_CALL_DIRECT,	/* by its address */
-	SFU_CALL_SLOT,		/* by a word in memory */
+	SFU_CALL_NONE,		/* not a call */
+	SFU_CALL_REGISTER,	/* a register, or memory that it points to: target unknown */
+	SFU_CALL_DIRECT,	/* the address of the target */
+	SFU_CALL_SLOT,		/* a word at a fixed address, which has the target */
 };
 
 /*
- * Returns how the call before @ra names its function. Sets @where to the function if this is
- * SFU_CALL_DIRECT, to the address of the word that names the function if it is SFU_CALL_SLOT.
+ * Decodes the call instruction before @ra. Sets @where to its target if it is SFU_CALL_DIRECT, or
+ * to the address of the word that has the target if it is SFU_CALL_SLOT.
  */
 enum sfu_call sfu_arch_read_call(struct sfu_walk *walk, unsigned long ra,
 				 unsigned long *where);
 
-/* Returns true if @addr is the stub that signal handlers return to: it calls rt_sigreturn(). */
+/* Returns true if the rt_sigreturn stub, which signal handlers return to, is at @addr. */
 bool sfu_arch_is_sigreturn(struct sfu_walk *walk, unsigned long addr);
 
 /*
- * Sets @slot to the address of the word that names the function of the PLT slot at @addr, or to 0
- * if other code is there. Returns false if the code cannot be read.
+ * Sets @slot to the address of the word that has the target of the PLT slot at @addr, or to 0 if
+ * other code is at @addr. Returns false if the code cannot be read.
  */
 bool sfu_arch_read_plt(struct sfu_walk *walk, unsigned long addr, unsigned long *slot);
 
 /*
- * Sets @row to what the instruction at the ip of the frame shows, and returns true, if one of these
- * is there. In an interrupted frame: an instruction that begins or ends a function, or is part of a
- * PLT slot. At a return address: instructions that free the frame and return.
+ * Sets @row by the instructions at the ip of the frame. Returns false unless they are known: in an
+ * interrupted frame, a prologue, an epilogue or (x86) a PLT slot; at a return address, an epilogue.
  */
 bool sfu_arch_read_row(struct sfu_walk *walk, struct sframe_row *row);
 
 /*
- * Returns bytes from the ip, which is after the system call of clone(), to where the child goes on;
- * 0: another instruction follows.
+ * @ip is after the system call of clone(). Returns the distance in bytes from @ip to the code where
+ * the child continues; 0 if no such branch is at @ip.
  */
 unsigned long sfu_arch_child_branch(struct sfu_walk *walk, unsigned long ip);
 
-/* What a return address is part of. */
+/* Code that starts programs and threads, and that a return address may be part of. */
 enum sfu_start {
 	SFU_START_NONE,		/* other code */
-	SFU_START_MAIN,		/* code of libc that calls main() and exit(), or f(callback()) */
-	SFU_START_ENTRY,	/* _start, or other code that calls and does not go on */
-	SFU_START_THREAD,	/* code that a thread, a fiber or a goroutine returns to */
+	SFU_START_MAIN,		/* exit(main()) in libc, or other code like f(callback()) */
+	SFU_START_ENTRY,	/* _start, or another call that does not return */
+	SFU_START_THREAD,	/* return address of a thread's, fiber's or goroutine's function */
 };
 
-/* Returns what the return address of the frame is part of. */
+/* Identifies the code at the return address of the frame. */
 enum sfu_start sfu_arch_read_start(struct sfu_walk *walk);
 
 /* ---- uprobe.c ---- */
 
 /*
- * If the kernel handles a breakpoint, and the ip is still after it, sets the ip to the breakpoint,
- * and returns true.
+ * If the kernel is handling a breakpoint, and the ip is still after the breakpoint, sets the ip to
+ * the breakpoint, and returns true.
  */
 bool sfu_arch_leave_breakpoint(struct sfu_walk *walk);
 
 /*
- * Puts the frame where it would be without an optimized uprobe. Returns false if there is none, or
- * the frame needs no change.
+ * Sets the frame to its state without an optimized uprobe. Returns false if the frame is not in
+ * such a uprobe.
  */
 bool sfu_arch_leave_call(struct sfu_walk *walk);
 
 /*
- * Returns true if the frame is in the trampoline of uretprobes. Sets @pops to the words that the
- * trampoline still takes off the stack, of which the last is the return address. With 0, the stack
- * does not have the return address.
+ * Returns true if the frame is in the uretprobe trampoline. Sets @pops to the number of words that
+ * the trampoline has still to pop; the last of them is the return address. 0: the return address is
+ * not on the stack.
  */
 bool sfu_arch_is_trampoline(struct sfu_walk *walk, unsigned int *pops);
 
 /* ---- fallback.c ---- */
 
 /*
- * Finds the caller of code without a row, which is no stub of a signal handler. Returns
- * SFU_STOP_NONE, and sets @caller and how it was found; SFU_STOP_NODATA if nothing leads to a
+ * Finds the caller of a frame without a row, outside of the rt_sigreturn stub. Returns
+ * SFU_STOP_NONE, and sets @caller and @method; SFU_STOP_NODATA if there is no evidence for a
  * caller; SFU_STOP_STACK; SFU_STOP_BUDGET.
  */
 enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller,
 				enum sfu_method *method);
 
 /*
- * Finds the caller of the loader's code that binds a function. The walk has come to @row, which
- * needs a register that is not known. Returns true if the row belongs to such code, and the stack
- * has the return address of a call of a function that is not bound yet.
+ * Finds the caller of the dynamic loader's code that binds a function at its first call. @row, the
+ * row of the present frame, needs an unknown register. Returns true if this is the row of such
+ * code, and the stack has the return address of a call whose PLT slot is not bound yet.
  */
 bool sfu_arch_find_binding(struct sfu_walk *walk, const struct sframe_row *row,
 			   struct sfu_frame *caller);

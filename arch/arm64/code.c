@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the bytes of arm64's code mean: calls, PLT slots, how functions begin and end, and the
- * code at a few known places of libraries.
+ * Recognises arm64 instructions: calls, PLT slots, prologues, epilogues, and the code of libraries
+ * that starts programs and threads.
  *
- * The code belongs to somebody else and may have any bytes. No function reads more than its
- * caller has checked, or than it has read from the process itself.
+ * The process chooses the code, so it may have any bytes. Each function reads only bytes that its
+ * caller has checked, or that it has copied from the process itself.
  */
 #include <linux/bitops.h>
 #include <linux/unaligned.h>
@@ -13,7 +13,7 @@
 #include "map/keeps_fp.h"
 #include "walk/frame.h"
 
-/* The instructions that matter here: the bits of a word that tell one, and their value. */
+/* Instruction patterns: a mask of the bits that identify an instruction, and their values. */
 #define INSN(mask, bits)	((u64)(mask) << 32 | (bits))
 #define ANY			INSN(0, 0)
 #define ADD_SP			INSN(0xffc003ff, 0x910003ff)	/* add sp, sp, #imm12 */
@@ -30,10 +30,10 @@
 #define BLR_X1			INSN(0xffffffff, 0xd63f0020)
 #define BR_X17			INSN(0xffffffff, 0xd61f0220)
 #define BTI_C			INSN(0xffffffff, 0xd503245f)
-#define CBZ_2			INSN(0xffffffe0, 0xb4000040)	/* cbz xN, over one instruction */
+#define CBZ_2			INSN(0xffffffe0, 0xb4000040)	/* cbz xN, skips 1 instruction */
 #define CMP_X0_0		INSN(0xffffffff, 0xf100001f)
-#define FIND_X1_BY_X1		INSN(0x000003ff, 0x00000021)	/* computes or loads x1 from x1 */
-#define FIND_X1_BY_X29		INSN(0x000003ff, 0x000003a1)	/* and from x29 */
+#define FIND_X1_BY_X1		INSN(0x000003ff, 0x00000021)	/* sets x1 by an operand x1 */
+#define FIND_X1_BY_X29		INSN(0x000003ff, 0x000003a1)	/* sets x1 by an operand x29 */
 #define LDP_RECORD		INSN(0xffe07fff, 0xa8c07bfd)	/* ldp x29, x30, [sp], #imm */
 #define LDP_RECORD_16		INSN(0xffffffff, 0xa8c17bfd)	/* ldp x29, x30, [sp], #16 */
 #define LDP_X1_X0		INSN(0xfffffc1f, 0xa9400001)	/* ldp x1, x0, [xN] */
@@ -62,7 +62,7 @@
 #define STUR_X29_LOW		INSN(0xffffffff, 0xf81f83fd)	/* stur x29, [sp, #-8] */
 #define SUB_X29_8		INSN(0xffffffff, 0xd10023fd)	/* sub x29, sp, #8 */
 #define SVC			INSN(0xffffffff, 0xd4000001)
-#define ZERO			INSN(0xffffffff, 0x00000000)	/* padding of Go */
+#define ZERO			INSN(0xffffffff, 0x00000000)	/* padding of Go functions */
 
 static bool is(u32 insn, u64 kind)
 {
@@ -76,7 +76,6 @@ static u32 insn_at(const u8 *code)
 
 #define MAX_SEQUENCE	5
 
-/* Returns true if @code begins with the instructions of @sequence. */
 static bool matches(const u8 *code, const u64 *sequence)
 {
 	unsigned int i;
@@ -123,12 +122,12 @@ bool sfu_arch_is_sigreturn(struct sfu_walk *walk, unsigned long addr)
 
 /* ---- PLT slots ---- */
 
-#define PLT_BYTES	24	/* with bti, and autia1716 of -z pac-plt */
+#define PLT_BYTES	24	/* longest slot: with bti and with autia1716 (-z pac-plt) */
 
 /*
- * Decodes the PLT slot @code at @addr: maybe bti c; adrp; ldr; add, or a nop where binutils 2.46
- * would add 0; maybe autia1716; br. Sets @slot to the address of the word that names the function.
- * Returns the bytes up to and with the jump; 0: it is no slot.
+ * Decodes the PLT slot @code at @addr: [bti c;] adrp; ldr; add; [autia1716;] br. binutils 2.46
+ * writes nop for an add of 0. Sets @slot to the address of the word that has the target. Returns
+ * the length in bytes up to the end of br; 0 if this is no slot.
  */
 static unsigned int decode_plt(const u8 *code, unsigned long addr, unsigned long *slot)
 {
@@ -166,7 +165,7 @@ bool sfu_arm64_is_in_plt(struct sfu_walk *walk, unsigned long ip)
 
 	if (!sfu_walk_read_code(walk, code, addr, sizeof(code)))
 		return false;
-	/* Each place where a slot would have to begin to reach the ip. */
+	/* Tries each address at which a slot that contains the ip could begin. */
 	for (off = 0; off <= PLT_BYTES; off += 4)
 		if (off + decode_plt(code + off, addr + off, &slot) > PLT_BYTES)
 			return true;
@@ -175,11 +174,11 @@ bool sfu_arm64_is_in_plt(struct sfu_walk *walk, unsigned long ip)
 
 /* ---- how functions begin ---- */
 
-#define TEXT_AFTER	36	/* bytes of a function that are read */
+#define TEXT_AFTER	36	/* bytes that are read of each function */
 
 /*
- * str x30 on the stack; or stp of x30 and another register but x29. The first slot of a PLT
- * stores x16 and x30.
+ * Returns true for str x30 to the stack, and stp of x30 and a register other than x29. Not for stp
+ * x16, x30, which begins the head of a PLT.
  */
 static bool stores_x30(u32 insn)
 {
@@ -193,7 +192,7 @@ static bool stores_x30(u32 insn)
 	return first == 30 || (second == 30 && first != 29 && first != 16);
 }
 
-/* True for functions that are the same in every file: _init, _fini, __do_global_dtors_aux. */
+/* Returns true for _init, _fini and __do_global_dtors_aux, which linkers add to every file. */
 static bool is_of_runtime(const u8 *code)
 {
 	return MATCHES(code, STP_RECORD_16, MOV_X29_SP, LDP_RECORD_16) ||
@@ -201,13 +200,13 @@ static bool is_of_runtime(const u8 *code)
 	       MATCHES(code, STP_RECORD_32, MOV_X29_SP, STR_X19_16, ADRP_X19, LDRB_W0_X19);
 }
 
-/* How the function begins at @code. The instruction that stores x30 says that there is one. */
+/* Returns how a function begins at @code. Only an instruction that stores x30 shows a function. */
 static enum sframe_prologue text_start(const u8 *code)
 {
 	u32 insn = insn_at(code);
 	unsigned int i;
 
-	/* Go; in functions with large frames, mov sp, x20 is the second instruction. */
+	/* Go. In functions with large frames, ANY is mov sp, x20. */
 	if (MATCHES(code, STR_X30, STUR_X29_LOW, SUB_X29_8) ||
 	    MATCHES(code, STP_RECORD_X20, ANY, SUB_X29_8))
 		return SFRAME_PROLOGUE_FP;
@@ -215,7 +214,7 @@ static enum sframe_prologue text_start(const u8 *code)
 		return SFRAME_PROLOGUE_OTHER;
 	if ((!is(insn, STP_RECORD) && !is(insn, STP_RECORD_AT)) || is_of_runtime(code))
 		return SFRAME_PROLOGUE_NONE;
-	/* The compiler may have moved a few instructions between the two. */
+	/* The compiler may have moved a few instructions between stp and add x29, sp. */
 	for (i = 4; i < TEXT_AFTER; i += 4)
 		if (is(insn_at(code + i), SET_X29))
 			return SFRAME_PROLOGUE_FP;
@@ -241,7 +240,7 @@ static void set_record_row(struct sframe_row *row, int size)
 	row->fp = (struct sframe_rule){ .how = SFRAME_RULE_CFA_MEM, .off = -size };
 }
 
-/* ret; maybe after add sp, sp, #size, or after ldp x29, x30, [sp], #size and autiasp. */
+/* Sets @row for [add sp, sp, #size;] ret, and for ldp x29, x30, [sp], #size; [autiasp;] ret. */
 static bool row_of_epilogue(const u8 *code, struct sframe_row *row)
 {
 	u32 insn = insn_at(code);
@@ -283,10 +282,10 @@ bool sfu_arch_read_row(struct sfu_walk *walk, struct sframe_row *row)
 	return true;
 }
 
-/* Returns true if the result 31 is the stack pointer. Elsewhere it is the zero register. */
+/* Returns true if a result in register 31 goes to SP. Elsewhere 31 is the zero register. */
 static bool names_sp(u32 insn)
 {
-	return (insn & 0x3f000000) == 0x11000000 ||	/* add, sub: a constant; a register */
+	return (insn & 0x3f000000) == 0x11000000 ||	/* add, sub: constant or register */
 	       (insn & 0x3fe00000) == 0x0b200000 ||
 	       ((insn & 0x1f800000) == 0x12000000 && (insn & 0x60000000) != 0x60000000);
 }
@@ -301,15 +300,15 @@ static bool may_change_sp_or_link(u32 insn)
 		return false;			/* b, b.cond, cbz, tbz, ret */
 	if ((insn & 0xffffff3f) == 0xd503241f || (insn & 0xfffff0ff) == 0xd50330bf)
 		return false;			/* bti, dmb */
-	if ((insn & 0x1c000000) == 0x14000000)	/* calls and others; mrs has a result */
+	if ((insn & 0x1c000000) == 0x14000000)	/* other branches, system: only mrs is harmless */
 		return (insn & 0xfff00000) != 0xd5300000 || rd == 30;
-	if ((insn & 0x0a000000) == 0x08000000)	/* loads and stores: all registers, and the base */
+	if ((insn & 0x0a000000) == 0x08000000)	/* loads, stores: any operand x30, or base SP */
 		return rd == 30 || (insn >> 10 & 31) == 30 || (insn >> 16 & 31) == 30 ||
 		       (insn >> 5 & 31) == 31;
 	return rd == 30 || (rd == 31 && names_sp(insn));
 }
 
-#define ENTRY_INSNS	16	/* of a function, that are read */
+#define ENTRY_INSNS	16	/* instructions that are read of a function */
 
 bool sfu_arm64_keeps_link(struct sfu_walk *walk, unsigned long func, unsigned long ip)
 {
@@ -354,20 +353,20 @@ static const struct {
 	/* start() of musl */
 	{ SFU_START_THREAD, 12, { SVC, LDP_X1_X0, BLR_X1, BL } },
 	/*
-	 * runtime.goexit() of Go. Nothing has called it: the runtime leaves the address of the bl
-	 * where the function of a goroutine returns to.
+	 * runtime.goexit() of Go. No instruction calls it: the runtime stores the address of this
+	 * bl as the return address of a goroutine's function.
 	 */
 	{ SFU_START_THREAD, 4, { MOV_X0_X0, BL, ZERO } },
-	/* make_fcontext() of Boost, with bl _exit. Nothing has called this end of a fiber. */
+	/* make_fcontext() of Boost, with bl _exit: a fiber's function returns here, uncalled. */
 	{ SFU_START_THREAD, 4, { RET, MOV_X0_0, BL } },
 };
 
 /*
- * glibc, after a thread's function: at most two instructions that find x1; str, which is in the
- * descriptor of the thread; and three times bl. In static programs the first call depends on
- * adrp xN; ldr xN; cbz xN, and is a nop if nothing defines the function. glibc calls two kinds of
- * functions. The code after both calls is the same: the one branches to it, and the other returns
- * an int (sxtw).
+ * Returns true if @insn, at @ra, is in start_thread() of glibc after the call of a thread's
+ * function: at most two instructions that compute x1; str of the result to the thread's descriptor;
+ * three times bl. In static programs, adrp xN; ldr xN; cbz xN guard the first call, which is a nop
+ * if nothing defines its function. glibc has one call for pthreads, and one for C11 threads, whose
+ * functions return an int (sxtw). These instructions follow both, or one branches to them.
  */
 static bool exits_thread(struct sfu_walk *walk, u32 insn, unsigned long ra)
 {
@@ -388,7 +387,7 @@ static bool exits_thread(struct sfu_walk *walk, u32 insn, unsigned long ra)
 		(MATCHES(code + 16, BL, BL, BL) || MATCHES(code + 16, NOP, BL, BL)));
 }
 
-/* libstdc++ has frame pointers, which lead on to libc. */
+/* libstdc++ keeps frame pointers, so the walk gets from there to libc without a pattern. */
 enum sfu_start sfu_arch_read_start(struct sfu_walk *walk)
 {
 	const unsigned long ra = walk->frame.ip;

@@ -1,43 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The fallback of arm64: calls leave the return address in the link register, so a
- * function may have no frame, or none yet. The frame pointer then belongs to an older
- * frame, and following it skips the caller.
+ * The fallback of arm64. Calls leave the return address in the link register, so a function may
+ * have no frame, or none yet. The frame pointer then belongs to an outer frame: following it would
+ * skip the caller.
  *
- * The link register is known in the sampled frame, and in one that a signal has
- * interrupted. Where a function begins or ends, the instruction tells where the return address
- * is. That is tried first.
+ * The link register is known only in an interrupted frame (sampled, or hit by a signal). Where a
+ * function begins or ends, the instruction shows where the return address is: walk/fallback.c tries
+ * this first.
  *
- * Elsewhere the link register decides. The function's own calls leave addresses of
- * its own file there. The table shows what follows:
+ * Elsewhere, the target of the link register decides. After calls of its own, a function has a
+ * target in its own file. The table shows how the caller is found:
  *
- *	link register leads to		caller
+ *	target of the link register	caller
  *	-------------------------	------------------------------------------
- *	(in a PLT slot) anything	by the link register: slots have no frame
+ *	any (the ip is in a PLT slot)	by the link register: slots have no frame
  *	another file			by the link register, or by the frame pointer
- *					if both lead there
- *	a call of the present code	by the link register: see is_entered_by_link()
- *	the same file, maybe a row	by the frame pointer, if the code keeps them. It may be
- *					another part of the function: no proof
- *	code without a row		by the frame pointer, proved, or the code keeps them
- *	the frame pointer's caller	by the frame pointer, proved, or the code keeps them
- *	not known, or no code		by the frame pointer, proved, or the code keeps them
+ *					if both give this target
+ *	a call of the present function	by the link register: see is_entered_by_link()
+ *	own file, maybe with a row	by the frame pointer, if the code keeps it. No proof
+ *					counts: the target may be the real caller
+ *	own file, without a row		by the frame pointer, if proved or kept by the code
+ *	as in the frame record		by the frame pointer, if proved or kept by the code
+ *	unknown, or no code		by the frame pointer, if proved or kept by the code
  *
- * A caller by the link register must be code after a call instruction. In another file
- * there may still be one by the frame pointer, if the code keeps them; else there is none.
+ * A caller by the link register must be code after a call instruction. If it is not, the frame
+ * pointer finds the caller if the code keeps it; else no caller is found.
  */
 #include "sframe_arch.h"
 #include "walk/fallback.h"
 #include "walk/frame.h"
 
 enum link {
-	LINK_UNKNOWN,		/* or no code, or, in the same file, what the frame pointer finds */
+	LINK_UNKNOWN,		/* or no code, or the frame record has this target, too */
 	LINK_FROM_PLT,
 	LINK_TO_OTHER_FILE,
 	LINK_TO_SAME_FILE,
 };
 
-/* The caller by the link register. Its ip is 0 if the register is not known. */
+/* Sets @linked to the caller by the link register. Its ip is 0 if the register is unknown. */
 static enum sfu_stop find_linked(struct sfu_walk *walk, struct sfu_frame *linked)
 {
 	enum sfu_stop stop;
@@ -53,7 +53,7 @@ static enum sfu_stop find_linked(struct sfu_walk *walk, struct sfu_frame *linked
 	return stop;
 }
 
-/* Classifies where the link register leads to. */
+/* Classifies the target of the link register. */
 static enum link classify_link(struct sfu_walk *walk, const struct sfu_frame *linked,
 			       const struct sfu_frame *by_fp)
 {
@@ -78,9 +78,9 @@ static bool is_linked_sound(struct sfu_walk *walk, const struct sfu_frame *linke
 }
 
 /*
- * Returns true if the call before the link register's address has entered the function that the
- * ip is in, and the function has changed neither the link register nor the stack pointer yet: the
- * call names the first instruction, and all instructions up to the ip change neither.
+ * Returns true if the link register certainly has the return address of the present function: a
+ * direct call before this address enters a function, and the instructions from its start to the ip
+ * change neither the link register nor the stack pointer.
  */
 static bool is_entered_by_link(struct sfu_walk *walk, const struct sfu_frame *linked)
 {
@@ -90,7 +90,7 @@ static bool is_entered_by_link(struct sfu_walk *walk, const struct sfu_frame *li
 	       sfu_arm64_keeps_link(walk, func, walk->frame.ip);
 }
 
-/* Follows the frame pointer to @caller, if there is a reason to. */
+/* Accepts @caller, found by the frame pointer, if it has evidence, and sets @method. */
 static enum sfu_stop follow_fp(struct sfu_walk *walk, struct sfu_frame *caller, bool may_be_proved,
 			       enum sfu_method *method)
 {
@@ -130,10 +130,10 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller,
 	case LINK_TO_OTHER_FILE:
 		if (!is_linked_sound(walk, &linked))
 			break;
-		/* If both lead there, the frame record belongs to this function. */
+		/* If the frame record has this address, too, it is the record of this function. */
 		if (!has_record || by_fp.ip != linked.ip)
 			*caller = linked;
-		/* A PLT slot has no frame. Other code may have moved the stack pointer already. */
+		/* A PLT slot has no frame: SP is right. Other code may have moved SP already. */
 		caller->sp_unverified = link == LINK_TO_OTHER_FILE;
 		return SFU_STOP_NONE;
 	case LINK_TO_SAME_FILE:
@@ -154,7 +154,7 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller,
 	return has_record ? follow_fp(walk, caller, false, method) : SFU_STOP_NODATA;
 }
 
-/* Here the loader's code keeps its CFA in the stack pointer. */
+/* Not needed: on arm64, rows of the loader's binding code find the CFA by SP. */
 bool sfu_arch_find_binding(struct sfu_walk *walk, const struct sframe_row *row,
 			   struct sfu_frame *caller)
 {

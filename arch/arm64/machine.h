@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* arm64: constants, and what is inlined. See include/sframe_arch.h. */
+/* arm64: constants and inline functions. See include/sframe_arch.h. */
 #ifndef SFU_MACHINE_H
 #define SFU_MACHINE_H
 
@@ -23,8 +23,8 @@
 #define SFU_ARCH_CFA_ALIGN	16
 
 /*
- * Go stores x29 below the stack pointer of the function, and x30 at it: x29 points there, at an odd
- * multiple of 8. The caller's frame has at least 16 bytes more.
+ * Go stores x30 at the stack pointer, and x29 in the word below, to which x29 then points: an odd
+ * multiple of 8. A frame has at least 16 bytes, so the caller's SP is at least x29 + 24.
  */
 #define SFU_ARCH_LOW_RECORD	8
 
@@ -43,15 +43,15 @@
 
 #define SFU_ARCH_TRAMPOLINE_PUSHES	0
 
-/* False for 32-bit tasks. */
+/* Returns false for 32-bit tasks. */
 static inline bool sfu_arch_unwindable(struct pt_regs *regs)
 {
 	return !compat_user_mode(regs);
 }
 
 /*
- * The register that holds the table of user memory. If the kernel emulates PAN, each
- * access loads it from the task that is current, and switch_mm() has written that value.
+ * Returns TTBR0, which has the address of the page table of user memory. With software PAN, each
+ * user access loads TTBR0 from thread_info of current, where switch_mm() has stored it.
  */
 static inline u64 sfu_user_ttbr(void)
 {
@@ -62,35 +62,32 @@ static inline u64 sfu_user_ttbr(void)
 	return read_sysreg(ttbr0_el1);
 }
 
-/* The address of the table; the other bits are the ASID and TTBR_CNP_BIT. */
+/* Address of the page table in TTBR0; the other bits are the ASID and TTBR_CNP_BIT. */
 #define SFU_TTBR_TABLE	GENMASK_ULL(47, 1)
 
 static inline bool sfu_arch_has_user_memory(void)
 {
-	/* Not in the line below: phys_to_ttbr() is a macro that evaluates its argument twice. */
+	/* A variable, because phys_to_ttbr() is a macro that evaluates its argument twice. */
 	phys_addr_t table = virt_to_phys(current->mm->pgd);
 
 	return !((sfu_user_ttbr() ^ phys_to_ttbr(table)) & SFU_TTBR_TABLE);
 }
 
-/* unsafe_get_user() clears bit 55, without a branch, so each address is one of user memory. */
+/* No mask: unsafe_get_user() clears bit 55 without a branch, so no address is a kernel one. */
 static inline unsigned long sfu_arch_mask_user(unsigned long addr)
 {
 	return addr;
 }
 
-/*
- * The authentication code may be of either key. It may be there whatever the row
- * says: a frame record has no row.
- */
+/* The mask covers both keys. It applies whatever a row says: a frame record has no row. */
 static __always_inline unsigned long sfu_arch_ra_mask(void)
 {
 	return ~ptrauth_user_pac_mask();
 }
 
 /*
- * The number of a system call is in x8, and stays there after the call. Until the call returns, x0
- * of the parent is the first argument: if that is 0, the child cannot be told from the parent.
+ * x8 has the number of the system call, also after the call. Until the call returns, x0 of the
+ * parent is the first argument. If it is 0, parent and child look alike: returns false.
  */
 static inline bool sfu_arch_is_child(const struct pt_regs *regs)
 {
@@ -114,11 +111,11 @@ static __always_inline bool sfu_arch_follows_call(const u8 *ra)
 
 struct sfu_walk;
 
-/* Linkers write no rows for PLT slots. Returns true if the code around @ip is a slot. */
+/* Returns true if @ip is in a PLT slot, for which linkers write no rows. */
 bool sfu_arm64_is_in_plt(struct sfu_walk *walk, unsigned long ip);
 
 /*
- * Returns true if no instruction from @func to @ip, which are at most 15, changes the link register
+ * Returns true if no instruction from @func to @ip, at most 15 of them, changes the link register
  * or the stack pointer.
  */
 bool sfu_arm64_keeps_link(struct sfu_walk *walk, unsigned long func, unsigned long ip);

@@ -9,8 +9,8 @@
 #include "walk/frame.h"
 
 /*
- * The processor masks all interrupts when it enters the kernel, also those that the kernel
- * uses as NMIs, and the entry code has stored the registers before it unmasks them.
+ * Always true: the processor masks all interrupts when it enters the kernel, including pseudo-NMIs,
+ * and the entry code stores the registers before it unmasks them.
  */
 bool sfu_arch_has_user_registers(const struct pt_regs *regs)
 {
@@ -19,7 +19,7 @@ bool sfu_arch_has_user_registers(const struct pt_regs *regs)
 
 unsigned long sfu_arch_reg(const struct pt_regs *regs, unsigned int reg)
 {
-	/* The decoder has checked the number, by a branch. */
+	/* The decoder has checked @reg, but by a branch that may be mispredicted. */
 	reg = array_index_nospec(reg, SFU_ARCH_NR_REGS);
 	return regs_get_register((struct pt_regs *)regs, reg * sizeof(u64));
 }
@@ -30,15 +30,15 @@ bool sfu_arch_calls_sigreturn(const struct pt_regs *regs)
 }
 
 /*
- * Registers up to x30 are restored before the stack pointer. x8 is the last one compared:
- * until it is restored, it holds the number of the system call.
+ * rt_sigreturn() restores x0 to x30, and then SP. x8 holds the number of the system call until x8
+ * is restored: another value shows that x0 to x8 are restored.
  */
 unsigned int sfu_arch_nr_restored(const struct pt_regs *regs)
 {
 	return regs->syscallno == __NR_rt_sigreturn && regs->regs[8] != __NR_rt_sigreturn ? 9 : 0;
 }
 
-/* Word 36 is the head of the first record after the registers, which is of FP registers. */
+/* Word 36 is the header of the first record after the general registers: always of FP registers. */
 enum sfu_stop sfu_arch_check_sigcontext(struct sfu_walk *walk, unsigned long sigcontext)
 {
 	unsigned long head;
@@ -52,5 +52,5 @@ enum sfu_stop sfu_arch_check_sigcontext(struct sfu_walk *walk, unsigned long sig
 
 unsigned int sfu_arch_sigcontext_word(unsigned int reg)
 {
-	return 1 + reg;				/* after the fault address */
+	return 1 + reg;				/* word 0 is the fault address */
 }

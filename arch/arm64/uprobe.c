@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Frames of arm64 in which the kernel handles a uprobe. */
+/* Frames in which the kernel is handling a uprobe, on arm64. */
 #include "sframe_arch.h"
 #include "walk/frame.h"
 
-/* A breakpoint leaves the ip at itself. */
+/* Nothing to undo: on arm64, the saved ip is at the breakpoint, not after it. */
 bool sfu_arch_leave_breakpoint(struct sfu_walk *walk)
 {
 	return false;
 }
 
-/* No uprobe is optimized. */
+/* Nothing to undo: arm64 has no optimized uprobes. */
 bool sfu_arch_leave_call(struct sfu_walk *walk)
 {
 	return false;
 }
 
 /*
- * The trampoline is one breakpoint, in a page that may be executable and not readable.
- * The probed function has returned to it, so the link register holds its address. The
- * link register of a function that begins a page does not hold its own address.
+ * The trampoline is one breakpoint at the start of a page, which may be executable and not
+ * readable. The probed function has returned to it, so the link register holds its address. In any
+ * other function at the start of a page, the link register holds another address.
  */
 bool sfu_arch_is_trampoline(struct sfu_walk *walk, unsigned int *pops)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * What the bytes of x86_64's code mean: calls, PLT slots, how functions begin and end, and the
- * code at a few known places of libraries.
+ * Recognises x86_64 instructions: calls, PLT slots, prologues, epilogues, and the code of libraries
+ * that starts programs and threads.
  *
- * The code belongs to somebody else and may have any bytes. No function reads more than its
- * caller has checked, or than it has read from the process itself.
+ * The process chooses the code, so it may have any bytes. Each function reads only bytes that its
+ * caller has checked, or that it has copied from the process itself.
  */
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -14,11 +14,11 @@
 #include "walk/frame.h"
 
 /*
- * A sequence of code. The upper byte of each element has the bits of the byte that may differ. If
- * all may, the lower byte says for how many bytes.
+ * A pattern of code. The low byte of an element is a byte of code, and the high byte masks its bits
+ * that may differ. With a high byte of 0xff, the low byte is a number of bytes with any value.
  */
 struct pattern {
-	u8	before;		/* bytes of it that are before the address in question */
+	u8	before;		/* bytes of the pattern before the address that is tested */
 	u8	len;		/* elements of @code */
 	u16	code[22];
 };
@@ -29,7 +29,7 @@ struct pattern {
 #define ANY4	0xff04		/* four bytes */
 #define REG	0x0700		/* one of eight registers */
 
-/* Returns the bytes of the code that matches the pattern, or 0. */
+/* Returns the length in bytes of the code at @addr, if it matches @pattern; else 0. */
 static unsigned int matches(const u8 *addr, const struct pattern *pattern)
 {
 	const u8 *code = addr - pattern->before;
@@ -61,7 +61,7 @@ static bool is_endbr64(const u8 *code)
 
 /* ---- calls ---- */
 
-/* Bytes of call *operand by its second byte, which names the operand; 0: it is no call. */
+/* Returns the length of call *operand, by its ModRM and SIB bytes; 0 if it is no such call. */
 static unsigned int indirect_call_bytes(u8 modrm, u8 sib)
 {
 	unsigned int mode = modrm >> 6, base = modrm & 7;
@@ -92,7 +92,7 @@ enum sfu_call sfu_arch_read_call(struct sfu_walk *walk, unsigned long ra,
 	u8 code[SFU_ARCH_CALL_BYTES];
 	const u8 *end = code + sizeof(code);
 
-	/* Few bytes may be before a call that begins a mapping. The others are 0. */
+	/* If a mapping begins less than 7 bytes before @ra, the bytes before the mapping are 0. */
 	if (!sfu_walk_read_around(walk, code, ra, sizeof(code), 0))
 		return SFU_CALL_NONE;
 	*where = ra + read_s32(end - 4);
@@ -114,10 +114,10 @@ bool sfu_arch_is_sigreturn(struct sfu_walk *walk, unsigned long addr)
 
 #define PLT_BYTES	16
 
-/* Bytes of the PLT slot @code, up to and with its jump; 0: it is no slot. */
+/* Returns the length of the PLT slot @code, up to the end of its jump; 0 if it is no slot. */
 static unsigned int plt_slot_bytes(const u8 *code)
 {
-	/* jmp *disp(%rip); mold puts mov $index,%r11d before it, after endbr64 */
+	/* [endbr64;] [bnd] jmp *disp(%rip). mold: endbr64; mov $index,%r11d; jmp *disp(%rip) */
 	static const struct pattern slots[] = {
 		PATTERN(0, 0xff, 0x25, ANY4),
 		PATTERN(0, 0xf2, 0xff, 0x25, ANY4),
@@ -157,28 +157,28 @@ bool sfu_x86_pushes_index(struct sfu_walk *walk, unsigned long addr, unsigned lo
 
 /* ---- how functions begin ---- */
 
-#define TEXT_STEP	16	/* compilers align functions to this */
-#define TEXT_AFTER	36	/* bytes of a function that are read */
-#define MOVED_BETWEEN	16	/* bytes that a compiler moves into a prologue, at most */
+#define TEXT_STEP	16	/* alignment of compiled functions */
+#define TEXT_AFTER	36	/* bytes that are read of each function */
+#define MOVED_BETWEEN	16	/* bytes between push %rbp and mov %rsp,%rbp, at most */
 
 #define PUSH_RBP	0x55
 #define BREAKPOINT	0xcc
 
-/* mov %rsp,%rbp, in both of its forms */
+/* Returns true for mov %rsp,%rbp, which has two encodings. */
 static bool sets_rbp(const u8 *code)
 {
 	return code[0] == 0x48 && ((code[1] == 0x89 && code[2] == 0xe5) ||
 				   (code[1] == 0x8b && code[2] == 0xec));
 }
 
-/* push of rbx, or of r12 to r15; sub $imm,%rsp */
+/* Returns true for instructions that make a frame: push of rbx or r12 to r15; sub $imm,%rsp. */
 static bool makes_room(const u8 *code)
 {
 	return code[0] == 0x53 || (code[0] == 0x41 && (code[1] & 0xfc) == 0x54) ||
 	       (code[0] == 0x48 && (code[1] == 0x83 || code[1] == 0x81) && code[2] == 0xec);
 }
 
-/* Functions of Go first compare the stack pointer with a limit: cmp 0x10(%r14),%rsp; jbe. */
+/* Returns the length of the stack check in functions of Go: cmp 0x10(%r14),%rsp; jbe. */
 static unsigned int go_check_bytes(const u8 *code)
 {
 	if (code[0] != 0x49 || code[1] != 0x3b || code[2] != 0x66 || code[3] != 0x10)
@@ -188,13 +188,13 @@ static unsigned int go_check_bytes(const u8 *code)
 	return code[4] == 0x0f && code[5] == 0x86 ? 10 : 0;
 }
 
-/* True for the last byte of ret, nop, int3, or a long nop. */
+/* Returns true if a function may begin after @byte, the end of ret, nop, int3, or a long nop. */
 static bool ends_function(u8 byte)
 {
 	return byte == 0xc3 || byte == 0x90 || byte == BREAKPOINT || byte == 0x00;
 }
 
-/* Bytes before push %rbp, if @code can be the start of a function. */
+/* Returns the length of what may precede push %rbp in a function: endbr64, and Go's stack check. */
 static unsigned int bytes_before_push(const u8 *code)
 {
 	unsigned int bytes = is_endbr64(code) ? 4 : 0;
@@ -203,8 +203,8 @@ static unsigned int bytes_before_push(const u8 *code)
 }
 
 /*
- * Bytes from the end of push %rbp to the end of mov %rsp,%rbp. 0: the code does not set rbp,
- * or pushes another register first.
+ * @code is after push %rbp. Returns the length up to the end of mov %rsp,%rbp; 0 if the code does
+ * not set rbp, or first pushes another register or makes room.
  */
 static unsigned int rbp_is_set_at(const u8 *code)
 {
@@ -218,10 +218,10 @@ static unsigned int rbp_is_set_at(const u8 *code)
 	return 0;
 }
 
-/* How the function begins that compilers have put at @code. */
+/* Returns how a function begins at @code, in compiled code at a multiple of TEXT_STEP. */
 static enum sframe_prologue text_start(const u8 *code)
 {
-	/* _init and _fini of libc are the same in every file: sub $8,%rsp; add $8,%rsp. */
+	/* Not counted: _init and _fini, which every file has: sub $8,%rsp; add $8,%rsp. */
 	static const struct pattern empty =
 		PATTERN(0, 0x48, 0x83, 0xec, 0x08, 0x48, 0x83, 0xc4, 0x08);
 
@@ -234,7 +234,7 @@ static enum sframe_prologue text_start(const u8 *code)
 							     SFRAME_PROLOGUE_NONE;
 }
 
-/* Bytes of sub $n,%rsp; 0: it is another instruction. */
+/* Returns the length of sub $n,%rsp; 0 if it is another instruction. */
 static unsigned int sub_rsp_bytes(const u8 *code)
 {
 	if (code[0] != 0x48 || code[2] != 0xec)
@@ -242,7 +242,7 @@ static unsigned int sub_rsp_bytes(const u8 *code)
 	return code[1] == 0x83 ? 4 : code[1] == 0x81 ? 7 : 0;
 }
 
-/* Bytes of mov %rbp,n(%rsp); 0: it is another instruction. */
+/* Returns the length of mov %rbp,n(%rsp); 0 if it is another instruction. */
 static unsigned int save_rbp_bytes(const u8 *code)
 {
 	if (code[0] != 0x48 || code[1] != 0x89 || code[3] != 0x24)
@@ -251,9 +251,9 @@ static unsigned int save_rbp_bytes(const u8 *code)
 }
 
 /*
- * Returns true if a function has ended before @code, which a JIT has made. The 0 at the end of a
- * long nop may as well end a jump. The interpreter of OpenJDK aligns the stack for calls after such
- * jumps, with the instruction that functions begin with.
+ * Returns true if a function of a JIT has ended before @code. A byte of 0 counts only as the end of
+ * a long nop, because it may also end a jump. After such jumps, the interpreter of OpenJDK aligns
+ * the stack for calls, by an instruction that also begins functions.
  */
 static bool jit_ends_function(const u8 *code)
 {
@@ -275,10 +275,10 @@ static bool jit_ends_function(const u8 *code)
 }
 
 /*
- * As text_start(), for the code of a JIT: its functions begin anywhere, and checks may come first.
- * The bytes looked for hardly mean anything else together. OpenJDK makes room at once unless it
- * keeps frame pointers, after push %rbp or before it stores %rbp in the frame. push %r13 ends with
- * the byte of push %rbp. A frame without a record also counts where compilers begin functions.
+ * Returns how a function of a JIT begins at @code: at any address, perhaps after checks. So only
+ * sequences count that hardly mean anything else. OpenJDK code without frame pointers makes room
+ * right after push %rbp (whose byte also ends push %r13), or before it stores %rbp in the frame. A
+ * frame without a record also counts where a compiled function could begin.
  */
 static enum sframe_prologue jit_start(const u8 *code, bool is_aligned)
 {
@@ -294,7 +294,7 @@ static enum sframe_prologue jit_start(const u8 *code, bool is_aligned)
 	       SFRAME_PROLOGUE_OTHER : SFRAME_PROLOGUE_NONE;
 }
 
-/* The byte before a function is read, too. */
+/* The loop begins at TEXT_STEP, because the byte before a function is read, too. */
 void sframe_count_prologues(struct sframe_prologues *starts, const u8 *text, size_t len,
 			    bool is_jit)
 {
@@ -310,7 +310,7 @@ void sframe_count_prologues(struct sframe_prologues *starts, const u8 *text, siz
 #define CODE_BEFORE	24
 #define CODE_AFTER	TEXT_AFTER
 
-/* Sets the row of a function that has pushed its caller's rbp, or nothing, since the call. */
+/* Sets @row after a call, with CFA = @base + @off. @has_pushed_rbp: the caller's rbp is stored. */
 static void set_row(struct sframe_row *row, u8 base, s32 off, bool has_pushed_rbp)
 {
 	*row = (struct sframe_row){
@@ -322,9 +322,9 @@ static void set_row(struct sframe_row *row, u8 base, s32 off, bool has_pushed_rb
 }
 
 /*
- * The first byte of a function. What follows tells which one a uprobe has replaced. The same byte
- * fills the space between functions, so without endbr64 the ip must be at it, or the next
- * instruction set rbp.
+ * Returns the first byte of a function at @code. If a uprobe has replaced it by a breakpoint, the
+ * bytes after it identify the original. Breakpoints also fill the space between functions. So a
+ * breakpoint counts as push %rbp only if it is at the ip (@off is 0), or mov %rsp,%rbp follows.
  */
 static u8 first_byte(const u8 *code, unsigned int off)
 {
@@ -340,7 +340,7 @@ static u8 first_byte(const u8 *code, unsigned int off)
 	return !off || sets_rbp(code + 1) ? PUSH_RBP : code[0];
 }
 
-/* Sets @row if a function begins @off bytes before @ip, and sets rbp at the ip or after it. */
+/* Sets @row if a function begins @off bytes before @ip, and mov %rsp,%rbp has not run at @ip. */
 static bool row_of_prologue(const u8 *ip, unsigned int off, struct sframe_row *row)
 {
 	u8 code[CODE_AFTER];
@@ -358,7 +358,7 @@ static bool row_of_prologue(const u8 *ip, unsigned int off, struct sframe_row *r
 	return true;
 }
 
-/* ret, repz ret, or bnd ret */
+/* Returns true for ret, repz ret and bnd ret. */
 static bool is_ret(const u8 *code)
 {
 	if (code[0] == 0xf3 || code[0] == 0xf2)
@@ -366,14 +366,14 @@ static bool is_ret(const u8 *code)
 	return code[0] == 0xc3;
 }
 
-/* An epilogue pops so many registers, and frees so many bytes before, at most. */
+/* Limits of an epilogue: registers that it pops, and bytes that it frees before the pops. */
 #define MAX_POPS	7
 #define MAX_ROOM	0x10000
 
 #define POP_RSP		0x5c
 #define POP_RBP		0x5d
 
-/* leave; ret. Or maybe add $n,%rsp; pops; ret. */
+/* Sets @row for leave; ret, and for [add $n,%rsp;] pops; ret. */
 static bool row_of_epilogue(const u8 *code, struct sframe_row *row)
 {
 	unsigned int i, has_rex;
@@ -407,8 +407,8 @@ static bool row_of_epilogue(const u8 *code, struct sframe_row *row)
 bool sfu_arch_read_row(struct sfu_walk *walk, struct sframe_row *row)
 {
 	/*
-	 * clone() and clone3() of glibc have no row from their system call to the ret that follows,
-	 * since the child takes another stack with it: test %rax,%rax; jl; je; ret.
+	 * glibc's clone() and clone3() have no row from their system call to ret, because the child
+	 * runs there on another stack: test %rax,%rax; jl; je; ret.
 	 */
 	static const struct pattern after_clone =
 		PATTERN(2, 0x0f, 0x05, 0x48, 0x85, 0xc0, 0x7c, ANY, 0x74, ANY, 0xc3);
@@ -443,8 +443,8 @@ unsigned long sfu_arch_child_branch(struct sfu_walk *walk, unsigned long ip)
 #define START_AFTER	9
 
 /*
- * start() of musl: syscall; mov 8(%reg),%rdi; call *(%reg); mov %rax,%rdi;
- * call __pthread_exit. From r8 on, the register needs a prefix.
+ * Returns true after the call in start() of musl: syscall; mov 8(%reg),%rdi; call *(%reg); mov
+ * %rax,%rdi; call __pthread_exit. Registers from r8 on need a prefix.
  */
 static bool starts_thread_of_musl(const u8 *ra)
 {
@@ -470,27 +470,27 @@ static const struct {
 	{ SFU_START_ENTRY, PATTERN(6, 0xff, 0x15, ANY4, 0xf4) },
 	{ SFU_START_ENTRY, PATTERN(5, 0xe8, ANY4, 0xf4) },
 	/*
-	 * runtime.goexit() of Go, after padding: nop; call; nop. Nothing has called it: the runtime
-	 * leaves the address after the first nop where the function of a goroutine returns to.
+	 * runtime.goexit() of Go, after padding: nop; call; nop. No instruction calls it: the
+	 * runtime stores the address of this call as the return address of a goroutine's function.
 	 */
 	{ SFU_START_THREAD, PATTERN(2, 0xcc, 0x90, 0xe8, ANY4, 0x90) },
 	/*
-	 * make_fcontext() of Boost, which makes fibers, after push %rbp; jmp *%rbx: maybe endbr64;
-	 * xor %rdi,%rdi; call _exit. Nothing has called it: the push leaves the address of the xor.
+	 * make_fcontext() of Boost, after push %rbp; jmp *%rbx: [endbr64;] xor %rdi,%rdi; call
+	 * _exit. The push stores the address of this code, to which a fiber's function returns.
 	 */
 	{ SFU_START_THREAD, PATTERN(3, 0x55, 0xff, 0xe3, 0x48, 0x31, 0xff, 0xe8) },
 	{ SFU_START_THREAD,
 	  PATTERN(3, 0x55, 0xff, 0xe3, 0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x31, 0xff, 0xe8) },
 };
 
-/* libstdc++: call *0x10(%rax); mov (%rbx),%rax; mov %rbx,%rdi; call *8(%rax) */
+/* libstdc++, for std::thread: call *0x10(%rax); mov (%rbx),%rax; mov %rbx,%rdi; call *8(%rax) */
 static const struct pattern cxx_thread =
 	PATTERN(3, 0xff, 0x50, 0x10, 0x48, 0x8b, 0x03, 0x48, 0x89, 0xdf, 0xff, 0x50, 0x08);
 
 /*
- * glibc, after a thread's function: mov %rax,%fs:disp, and three times call disp. The descriptor of
- * a thread begins at %fs. Variables of programs and libraries lie below it. In static programs the
- * first call depends on cmpq $0,disp(%rip); je.
+ * start_thread() of glibc, after the call of a thread's function: mov %rax,%fs:disp; three direct
+ * calls. A positive disp is in the thread's descriptor: variables of programs and libraries have a
+ * negative one. In static programs, cmpq $0,disp(%rip); je guards the first call.
  */
 static const struct pattern thread_exits[] = {
 	PATTERN(0, 0x64, 0x48, 0x89, 0x04, 0x25, ANY, ANY, 0x00, 0x00,
@@ -500,9 +500,9 @@ static const struct pattern thread_exits[] = {
 };
 
 /*
- * Returns true if @code, which is at @ra, is glibc's code after a thread's function. glibc calls
- * two kinds of functions. The code after both calls is the same: the one jumps to it, and the other
- * returns an int (cltq).
+ * Returns true if @code, at @ra, is in start_thread() of glibc, after the call of a thread's
+ * function. glibc has one call for pthreads, and one for C11 threads, whose functions return an int
+ * (cltq). thread_exits follows both, or one jumps to it.
  */
 static bool exits_thread(struct sfu_walk *walk, const u8 *code, unsigned long ra)
 {
@@ -516,7 +516,7 @@ static bool exits_thread(struct sfu_walk *walk, const u8 *code, unsigned long ra
 	       (matches(after, &thread_exits[0]) || matches(after, &thread_exits[1]));
 }
 
-/* As sfu_arch_read_start(), except for std::thread. Sets @calls_cxx if libstdc++ has called. */
+/* Identifies the code at @ra. Sets @calls_cxx if it is libstdc++'s code for std::thread. */
 static enum sfu_start read_start(struct sfu_walk *walk, unsigned long ra, bool *calls_cxx)
 {
 	u8 code[START_BEFORE + START_AFTER];
@@ -535,8 +535,8 @@ static enum sfu_start read_start(struct sfu_walk *walk, unsigned long ra, bool *
 }
 
 /*
- * libstdc++ calls the function of the thread's object and then its destructor, both virtual. libc
- * has called libstdc++, which has pushed two registers and aligned the stack.
+ * libstdc++ calls the function of the thread's object and then its destructor, both virtual. It has
+ * pushed two registers and aligned the stack, so its return address into glibc is at SP + 24.
  */
 enum sfu_start sfu_arch_read_start(struct sfu_walk *walk)
 {

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The fallback of x86_64: calls push the return address, so the frame pointer leads to
- * it. Where a function begins or ends, the stack pointer does, too. That is tried first.
+ * The fallback of x86_64: the frame pointer leads to the return address. Where a function begins or
+ * ends, walk/fallback.c finds it first, by the stack pointer.
  *
- * This file also finds the caller of _dl_runtime_resolve() of glibc, which binds a function at its
- * first call. That aligns the stack and keeps its CFA in rbx. The functions that it calls save rbx,
- * and no table says where. What leads into it is known, though. A slot of the PLT that is not
- * bound pushes its index, and the head of the PLT pushes the link map. So the stack has, from
- * low to high: rbx of the caller, link map, index, return address. The return address follows
- * a call of that slot. Copies that earlier calls have left on the stack do not mislead: their
- * slots are bound, and lead to a function.
+ * This file also finds the caller of glibc's _dl_runtime_resolve(), which binds a function at its
+ * first call. _dl_runtime_resolve() aligns the stack and keeps its CFA in rbx. The functions that
+ * it calls save rbx, and no row says where. So the stack is searched. An unbound PLT slot pushes
+ * its index, and the head of the PLT pushes the link map. The stack then has, from low to high: rbx
+ * of the caller, link map, index, return address. The return address follows a call of this slot.
+ * Copies that earlier calls have left on the stack do not match, because their slots are bound by
+ * now, and lead to a function.
  */
 #include "sframe_arch.h"
 #include "walk/fallback.h"
 #include "walk/frame.h"
 
-/* Follows the frame pointer to @caller, if there is a reason to. */
+/* Finds @caller by the frame pointer, if there is evidence for it, and sets @method. */
 static bool follow_fp(struct sfu_walk *walk, struct sfu_frame *caller, enum sfu_method *method)
 {
 	if (!sfu_record_find(walk, caller))
@@ -39,20 +39,20 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller,
 #define BINDING_CFA		32	/* bytes from rbx to the CFA */
 
 /*
- * The return address is at most so many bytes above the stack pointer. Between the two are the
- * registers that calls pass arguments in, with all of AVX-512, 2752 bytes.
+ * Bytes from the stack pointer to the return address, at most. Between them are saved argument
+ * registers: 2752 bytes with all of AVX-512.
  */
 #define MAX_BINDING		4096
 
-/* No PLT has so many slots. */
+/* No PLT has this number of slots. */
 #define MAX_SLOTS		0x1000000
 
-/* Returns true if the code before @ra calls the PLT slot of this index, which is not bound yet. */
+/* Returns true if the call before @ra enters the PLT slot of this index, not bound yet. */
 static bool calls_unbound(struct sfu_walk *walk, unsigned long ra, unsigned long index)
 {
 	unsigned long func;
 
-	/* Most of what is there is 0, and costs nothing. All else costs a search of the ranges. */
+	/* Most words in this area are 0, and cost nothing. Others cost a search of the ranges. */
 	if (ra < PAGE_SIZE || ra >= TASK_SIZE_MAX || sfu_walk_charge(walk, SFU_RANGE_COST / 2))
 		return false;
 	return sfu_walk_find_range(walk, ra - 1) &&
@@ -70,7 +70,7 @@ bool sfu_arch_find_binding(struct sfu_walk *walk, const struct sframe_row *row,
 			   struct sfu_frame *caller)
 {
 	const unsigned long sp = walk->frame.sp, end = sp + MAX_BINDING;
-	unsigned long words[32], addr;	/* aligned to their size: all in one page */
+	unsigned long words[32], addr;	/* read from one page: aligned to their size */
 	unsigned int i;
 
 	if (!is_of_binding(row))
@@ -79,7 +79,7 @@ bool sfu_arch_find_binding(struct sfu_walk *walk, const struct sframe_row *row,
 		if (!sfu_walk_read_code(walk, words, addr, sizeof(words)) ||
 		    sfu_walk_charge(walk, sizeof(words)))
 			return false;
-		/* The CFA, which is a multiple of 16, follows index and return address. */
+		/* Index and return address end at the CFA, a multiple of 16, so @i is even. */
 		for (i = 0; i < ARRAY_SIZE(words); i += 2) {
 			if (addr + i * sizeof(long) < sp || words[i] >= MAX_SLOTS ||
 			    !calls_unbound(walk, words[i + 1], words[i]))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* x86_64: constants, and what is inlined. See include/sframe_arch.h. */
+/* x86_64: constants and inline functions. See include/sframe_arch.h. */
 #ifndef SFU_MACHINE_H
 #define SFU_MACHINE_H
 
@@ -23,27 +23,27 @@
 #define SFU_ARCH_CFA_ALIGN	8
 #define SFU_ARCH_LOW_RECORD	0
 
-#define SFU_ARCH_CALL_BYTES	7	/* of call *disp(reg), without prefixes */
+#define SFU_ARCH_CALL_BYTES	7	/* the longest: call *disp(reg), without prefixes */
 
 /* __restore_rt() of libc: mov $15,%rax; syscall */
 #define SFU_ARCH_SIGRETURN_BYTES	9
 #define SFU_ARCH_SIGRETURN_CALL		7
 
-/* The stack pointer points to a struct ucontext, in which sigcontext is the fifth member. */
+/* The stack pointer points to a struct ucontext, in which sigcontext begins at byte 40. */
 #define SFU_ARCH_SIGCONTEXT_OFFSET	40
 #define SFU_ARCH_SIGCONTEXT_IP		16
 
 #define SFU_ARCH_TRAMPOLINE_PUSHES	24
 
-/* False for 32-bit tasks and VM86. */
+/* Returns false for 32-bit tasks and VM86. */
 static inline bool sfu_arch_unwindable(struct pt_regs *regs)
 {
 	return user_64bit_mode(regs);
 }
 
 /*
- * nmi_uaccess_okay() compares the process that switch_mm_irqs_off() has noted; modules
- * cannot call it. This compares page tables, which that function stands for.
+ * Modules cannot call nmi_uaccess_okay(), which compares the mm that switch_mm_irqs_off() has
+ * loaded with the mm of current. This compares their page tables.
  */
 static inline bool sfu_arch_has_user_memory(void)
 {
@@ -51,11 +51,10 @@ static inline bool sfu_arch_has_user_memory(void)
 }
 
 /*
- * user_access_begin() checks the address by a branch, with a barrier after it. Not all kernels
- * have the barrier, and it orders nothing that was computed before. The mask depends on
- * the address and on no branch: it makes an address that is too high all ones, which the
- * check refuses, and where nothing is mapped. No read is longer than the hole above user
- * addresses.
+ * user_access_begin() checks the address by a branch, which may be mispredicted. Not all kernels
+ * have a barrier after it. So this mask depends on no branch. It makes an address that is too high
+ * all ones: the check refuses this address, and nothing is mapped there. No read is longer than the
+ * hole above user addresses.
  */
 static inline unsigned long sfu_arch_mask_user(unsigned long addr)
 {
@@ -69,8 +68,8 @@ static __always_inline unsigned long sfu_arch_ra_mask(void)
 }
 
 /*
- * The instruction syscall puts its return address into rcx. So it is there during the call, and
- * when an interrupt comes right after it.
+ * The syscall instruction stores its return address in rcx. So rcx equals ip during the system
+ * call, and also if an interrupt comes right after it.
  */
 static inline bool sfu_arch_is_child(const struct pt_regs *regs)
 {
@@ -82,7 +81,7 @@ static __always_inline bool sfu_arch_is_stub(const u8 *code)
 {
 	u64 start;
 
-	/* memcmp() of nine bytes would be a call. */
+	/* Not memcmp(): for nine bytes, compilers make a call. */
 	memcpy(&start, code, sizeof(start));
 	return start == 0x0f0000000fc0c748 && code[8] == 0x05;
 }
@@ -96,9 +95,7 @@ static __always_inline bool sfu_arch_follows_call(const u8 *ra)
 
 struct sfu_walk;
 
-/*
- * Returns true if @addr is a PLT slot that pushes @index: push $index; jmp, maybe after endbr64.
- */
+/* Returns true if @addr is in a PLT slot, before it pushes @index: [endbr64;] push $index; jmp. */
 bool sfu_x86_pushes_index(struct sfu_walk *walk, unsigned long addr, unsigned long index);
 
 bool sfu_x86_is_entering(const struct pt_regs *kernel, const struct pt_regs *user,

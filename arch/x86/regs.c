@@ -11,19 +11,19 @@
 #include "walk/frame.h"
 
 /*
- * Bytes of entry_SYSCALL_64() until all registers are stored, at least. It then leaves SP alone
- * until it calls do_syscall_64(), after 170 bytes (6.12, 7.2).
+ * entry_SYSCALL_64() has stored all registers within this many bytes. Then SP points to pt_regs
+ * until do_syscall_64() is called, after 170 bytes (6.12, 7.2).
  */
 #define ENTRY_BYTES	128
 
-/* The whole of entry_SYSCALL_64() is shorter. */
+/* More than the length of entry_SYSCALL_64(), in bytes. */
 #define ENTRY_AND_EXIT	1024
 
 /*
- * Returns true if the @kernel code has not stored the registers of user mode at @user yet. Then
- * @user has the registers of an earlier entry. @entry is the code that system calls enter.
- * Interrupts from user mode store the registers at @trampoline first, on a stack of one page, and
- * copy them.
+ * Returns true if the kernel code with registers @kernel has not stored the registers of user mode
+ * at @user yet: @user then has registers of an earlier entry. @entry: entry_SYSCALL_64().
+ * @trampoline: where interrupts from user mode store the registers before they copy them to @user,
+ * at the top of a stack of one page.
  */
 bool sfu_x86_is_entering(const struct pt_regs *kernel, const struct pt_regs *user,
 			 unsigned long entry, const struct pt_regs *trampoline)
@@ -32,7 +32,7 @@ bool sfu_x86_is_entering(const struct pt_regs *kernel, const struct pt_regs *use
 
 	if (off < ENTRY_BYTES)
 		return kernel->sp != (unsigned long)user;
-	/* A return to user mode uses that stack, too, and its first word differs. */
+	/* entry_SYSCALL_64() uses this stack at its end, too, but stores other words there. */
 	if (off < ENTRY_AND_EXIT ||
 	    (unsigned long)(trampoline + 1) - kernel->sp - 1 >= PAGE_SIZE)
 		return false;
@@ -40,15 +40,15 @@ bool sfu_x86_is_entering(const struct pt_regs *kernel, const struct pt_regs *use
 }
 
 /*
- * Bytes of an NMI's stack above its pt_regs: three copies of what the processor has pushed, of
- * which one is the end of pt_regs; a temporary word, and a flag. See asm_exc_nmi().
+ * Bytes above pt_regs on an NMI's stack: two copies of what the processor has pushed, a temporary
+ * word, and a flag. (The end of pt_regs is a third copy.) See asm_exc_nmi().
  */
 #define NMI_ABOVE_REGS	(2 * 5 * 8 + 2 * 8)
 
 /*
- * Only NMIs, and what is as urgent, come to code that enters the kernel. From kernel mode they
- * use their own stack, which begins with the registers that they have interrupted. (With
- * FRED there is no such stack, and the processor itself stores ip and SP.)
+ * Only NMIs, and exceptions that cannot be masked, interrupt kernel entry code. From kernel mode,
+ * an NMI uses its own stack, which begins with the registers that it has interrupted. (With FRED,
+ * there is no such stack: the processor stores ip and SP of user mode itself.)
  */
 bool sfu_arch_has_user_registers(const struct pt_regs *regs)
 {
@@ -79,7 +79,7 @@ unsigned long sfu_arch_reg(const struct pt_regs *regs, unsigned int reg)
 		offsetof(struct pt_regs, r14), offsetof(struct pt_regs, r15),
 	};
 
-	/* The decoder has checked the number, by a branch. */
+	/* The decoder has checked @reg, but by a branch that may be mispredicted. */
 	return *(unsigned long *)((char *)regs +
 				  offsets[array_index_nospec(reg, SFU_ARCH_NR_REGS)]);
 }
@@ -90,15 +90,14 @@ bool sfu_arch_calls_sigreturn(const struct pt_regs *regs)
 }
 
 /*
- * The last register restored before the stack pointer is ax. Until then it holds the -ENOSYS
- * (-38) of the entry code.
+ * rt_sigreturn() restores ax last before SP. Until then, ax is -ENOSYS (-38), from the entry code.
  */
 unsigned int sfu_arch_nr_restored(const struct pt_regs *regs)
 {
 	return regs->orig_ax == __NR_rt_sigreturn && regs->ax != -38L ? SFU_ARCH_REG_SP : 0;
 }
 
-/* Word 18 has cs, gs, fs and ss of user mode, in that order; gs and fs are 0. */
+/* Word 18 has cs, gs, fs and ss: cs and ss with the privilege of user mode (3), gs and fs 0. */
 enum sfu_stop sfu_arch_check_sigcontext(struct sfu_walk *walk, unsigned long sigcontext)
 {
 	unsigned long segments;
@@ -116,5 +115,5 @@ unsigned int sfu_arch_sigcontext_word(unsigned int reg)
 		13, 12, 14, 11, 9, 8, 10, 15, 0, 1, 2, 3, 4, 5, 6, 7,
 	};
 
-	return words[array_index_nospec(reg, SFU_ARCH_NR_REGS)];	/* as sfu_arch_reg() */
+	return words[array_index_nospec(reg, SFU_ARCH_NR_REGS)];	/* see sfu_arch_reg() */
 }

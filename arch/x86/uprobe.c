@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Frames of x86_64 in which the kernel handles a uprobe. A breakpoint leaves the ip after itself,
- * until the kernel sets it back. From 6.18 on, the kernel replaces some breakpoints by calls of a
- * page of its own (optimized uprobes).
+ * Frames in which the kernel is handling a uprobe, on x86_64. After a breakpoint, the saved ip is
+ * after the int3 until the kernel sets it back. From 6.18 on, the kernel replaces some breakpoints
+ * by calls (optimized uprobes) of a page that it maps (the uprobe page).
  */
 #include <linux/sched.h>
 
@@ -12,7 +12,7 @@
 #define BREAKPOINT		0xcc
 #define BREAKPOINT_BYTES	1
 
-/* Returns the function that is called at the return address the row finds, or 0. */
+/* Finds the caller by @row. Returns the target of the call before its return address, or 0. */
 static unsigned long find_called(struct sfu_walk *walk, const struct sframe_row *row)
 {
 	struct sfu_frame caller;
@@ -22,7 +22,7 @@ static unsigned long find_called(struct sfu_walk *walk, const struct sframe_row 
 	       sfu_call_find_callee(walk, caller.ip, &callee) ? callee : 0;
 }
 
-/* As find_called(), by the row of the breakpoint before the ip of @walk. */
+/* find_called() by the row of the breakpoint, which is before the ip. */
 static unsigned long find_called_before(struct sfu_walk *walk, struct sfu_range *range)
 {
 	struct sfu_frame *frame = &walk->frame;
@@ -48,7 +48,7 @@ static bool is_in_breakpoint(void)
 #endif
 }
 
-/* Returns true if a breakpoint is before the ip, and the ip is not the start of a function. */
+/* Returns true if a breakpoint is before the ip, inside a function. @here: the row at the ip. */
 static bool follows_breakpoint(struct sfu_walk *walk, struct sfu_range *range,
 			       struct sframe_row *here)
 {
@@ -57,7 +57,7 @@ static bool follows_breakpoint(struct sfu_walk *walk, struct sfu_range *range,
 
 	if (!range || !sfu_walk_read_code(walk, code, ip - BREAKPOINT_BYTES, sizeof(code)))
 		return false;
-	/* While the kernel handles a breakpoint, the ip is at it. Two in a row may be padding. */
+	/* An ip at a breakpoint needs no change. Two breakpoints in a row may be padding. */
 	if (code[0] != BREAKPOINT || code[BREAKPOINT_BYTES] == BREAKPOINT ||
 	    sfu_walk_find_row(walk, range, ip, here))
 		return false;
@@ -67,11 +67,11 @@ static bool follows_breakpoint(struct sfu_walk *walk, struct sfu_range *range,
 
 /*
  * Returns true if a breakpoint has been hit, and the kernel has not set the ip back to it yet. At
- * first TIF_UPROBE shows that, later the RCU tasks trace lock that is held. For a few
- * instructions between the two only the stack can show whether the replaced instruction
- * is still to come: the row that holds finds a return address after a call of this
- * function; or, if the function was jumped to, after a call of any function. 6.1 has no
- * such lock, and these instructions are all of its handling.
+ * first TIF_UPROBE shows this, later the RCU tasks trace lock that the kernel holds. For a few
+ * instructions in between, only the stack shows whether the replaced instruction has run. Of the
+ * row at the ip and the row at the breakpoint, the valid one finds a return address after a call of
+ * this function (or of any function, if a jump has entered this one). 6.1 takes no such lock:
+ * there, only the stack shows it until the ip is set back.
  */
 static bool is_after_breakpoint(struct sfu_walk *walk)
 {
@@ -89,8 +89,8 @@ static bool is_after_breakpoint(struct sfu_walk *walk)
 	if (is_called && frame->ip - BREAKPOINT_BYTES != here.func)
 		return false;
 	/*
-	 * Both rows may find that call. Then the instruction does not move the stack pointer. As
-	 * the first of a function it has more than one byte, and the ip is in the middle of it.
+	 * If both rows find the call, the replaced instruction does not move the stack pointer. The
+	 * first instruction of a function is then longer than a byte, so the ip is in its middle.
 	 */
 	called_before = find_called_before(walk, range);
 	return is_called ? called_before == here.func : called_before;
@@ -105,24 +105,24 @@ bool sfu_arch_leave_breakpoint(struct sfu_walk *walk)
 }
 
 /*
- * Optimized uprobes. From 7.2 on, lea -0x80(%rsp),%rsp and the call replace the probed instruction.
- * The page stores three registers below the return address, and its return frees the 128 bytes.
+ * Optimized uprobes: a call of the uprobe page, since 7.2 after lea -0x80(%rsp),%rsp, replaces the
+ * instruction. The page pushes three registers below the return address; its ret frees 128 bytes.
  */
 #define CALL_BYTES	5
-#define MOVE_BYTES	5	/* of lea */
+#define MOVE_BYTES	5	/* length of lea */
 #define MOVED		128
 #define PAGE_PUSHES	24
 
 /*
- * The page: push %rcx; push %r11; push %rax; mov $..., %rax; syscall; pop %rax; pop %r11; pop %rcx;
- * ret. Returns bytes between the stack pointer and the return address; -1: @ip is in other code.
- * @freed: set to the bytes that the return frees above the return address.
+ * The uprobe page: push %rcx; push %r11; push %rax; mov $..., %rax; syscall; pop %rax; pop %r11;
+ * pop %rcx; ret. Returns the distance in bytes from SP to the return address; -1 if @ip is in other
+ * code. Sets @freed to the number of bytes that ret frees above the return address.
  */
 static int read_page(struct sfu_walk *walk, unsigned long ip, u32 *freed)
 {
 	static const u8 start[] = { 0x51, 0x41, 0x53, 0x50, 0x48, 0xc7, 0xc0 };
 	static const u8 end[] = { 0x0f, 0x05, 0x58, 0x41, 0x5b, 0x59 };
-	/* At each offset: words on the stack, + 1. 0: no instruction begins there. */
+	/* Number of pushed words + 1 at each offset; 0: no instruction begins at the offset. */
 	static const u8 pushed[] = { 1, 2, 0, 3, 4, 0, 0, 0, 0, 0, 0, 4, 0, 4, 3, 0, 2, 1 };
 	unsigned int off = offset_in_page(ip);
 	u8 code[sizeof(start) + 4 + sizeof(end) + 3];
@@ -137,8 +137,8 @@ static int read_page(struct sfu_walk *walk, unsigned long ip, u32 *freed)
 }
 
 /*
- * Returns true if a call of the page is at @addr. The kernel leaves the call there when it takes
- * the probe away. @freed: as by read_page().
+ * Returns true if a call of the uprobe page is at @addr. The kernel leaves this call there when it
+ * removes the probe. Sets @freed as read_page() does.
  */
 static bool is_page_call(struct sfu_walk *walk, unsigned long addr, u32 *freed)
 {
@@ -148,7 +148,7 @@ static bool is_page_call(struct sfu_walk *walk, unsigned long addr, u32 *freed)
 	       PAGE_ALIGNED(to) && !read_page(walk, to, freed);
 }
 
-/* The instruction before such a call has moved the stack pointer. It may be replaced since. */
+/* Returns true if a lea has moved SP before the page call at @addr. The lea may be gone by now. */
 static bool is_moved_call(struct sfu_walk *walk, unsigned long addr)
 {
 	u32 freed;
@@ -157,9 +157,9 @@ static bool is_moved_call(struct sfu_walk *walk, unsigned long addr)
 }
 
 /*
- * Undoes the call. Before the call, the stack pointer has moved. When the kernel goes back to the
- * page, it lowers the stack pointer first and sets the ip last. Meanwhile the probe may be taken
- * away.
+ * Undoes an optimized uprobe outside of its page. At the call, lea has moved the stack pointer. At
+ * the lea, the kernel may be about to return to the page: it lowers the stack pointer first and
+ * sets the ip last, and the probe may be removed meanwhile.
  */
 static bool leave_call(struct sfu_walk *walk)
 {
@@ -179,7 +179,7 @@ static bool leave_call(struct sfu_walk *walk)
 	return true;
 }
 
-/* Reads the address at @sp. Returns true if a call of the page returns to it. */
+/* Reads the address at @sp. Returns true if a call of the uprobe page is before this address. */
 static bool read_return(struct sfu_walk *walk, unsigned long sp, unsigned long *ra)
 {
 	u32 freed;
@@ -189,9 +189,9 @@ static bool read_return(struct sfu_walk *walk, unsigned long sp, unsigned long *
 }
 
 /*
- * Leaves the page for the code after the probe. A deferred stack of such a probe begins there. When
- * the kernel begins to handle the probe, it raises the stack pointer to where that was before, and
- * sets the ip some instructions later.
+ * If the ip is in the uprobe page, moves the frame to the code after the probe. A deferred stack of
+ * such a probe begins in the page. When the kernel begins to handle the probe, it raises the stack
+ * pointer to its value before the probe, and sets the ip some instructions later.
  */
 static bool leave_page(struct sfu_walk *walk)
 {
@@ -210,7 +210,7 @@ static bool leave_page(struct sfu_walk *walk)
 		 read_return(walk, frame->sp - freed - sizeof(ra), &ra))
 		sp = frame->sp;
 	else if (!sfu_walk_read_word(walk, sp, &ra) && sfu_walk_find_range(walk, ra))
-		/* A BPF program has chosen another address. */
+		/* A BPF program has set another return address, which no call precedes. */
 		sp += sizeof(ra) + freed;
 	else
 		return false;
@@ -225,10 +225,9 @@ bool sfu_arch_leave_call(struct sfu_walk *walk)
 }
 
 /*
- * The trampoline: push %rax; push %rcx; push %r11; mov $..., %rax; syscall;
- * pop %r11; pop %rcx; ret. The system call stores the return address where %rax was
- * pushed. Before ff474a78cef5 ("uprobe: Add uretprobe syscall to speed up return probe",
- * 6.11) it is one breakpoint.
+ * The uretprobe trampoline: push %rax; push %rcx; push %r11; mov $..., %rax; syscall; pop %r11; pop
+ * %rcx; ret. The system call replaces the pushed %rax by the return address. A breakpoint before
+ * ff474a78cef5 ("uprobe: Add uretprobe syscall to speed up return probe", 6.11).
  */
 bool sfu_arch_is_trampoline(struct sfu_walk *walk, unsigned int *pops)
 {
