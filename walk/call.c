@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Calls: what does the code before a return address call? */
+/* Call instructions before return addresses, and the functions that they enter. */
 #include "sframe_arch.h"
 #include "walk/frame.h"
 
 /*
- * Finds the function that the call before @ra has entered. Returns false if it is not known. The
- * call may be direct, or go through a word in memory, or through a PLT slot that has been resolved.
+ * Finds the target of the call instruction before @ra: of a direct call, or of a call through a
+ * word in memory or a PLT slot. Returns false if the target is unknown, as for a call by a
+ * register.
  */
 bool sfu_call_find_callee(struct sfu_walk *walk, unsigned long ra, unsigned long *func)
 {
@@ -22,7 +23,7 @@ bool sfu_call_find_callee(struct sfu_walk *walk, unsigned long ra, unsigned long
 	}
 }
 
-/* Returns true if a call is before @ra. */
+/* Returns true if a call instruction ends at @ra. */
 bool sfu_call_is_before(struct sfu_walk *walk, unsigned long ra)
 {
 	unsigned long func;
@@ -30,7 +31,7 @@ bool sfu_call_is_before(struct sfu_walk *walk, unsigned long ra)
 	return sfu_arch_read_call(walk, ra, &func) != SFU_CALL_NONE;
 }
 
-/* Returns true if a function may return to @ra: it was called, or is a signal handler. */
+/* Returns true if a call ends at @ra, or @ra is the rt_sigreturn stub: functions return there. */
 bool sfu_call_may_return_to(struct sfu_walk *walk, unsigned long ra)
 {
 	return sfu_call_is_before(walk, ra) || sfu_arch_is_sigreturn(walk, ra);

@@ -5,9 +5,9 @@
 #include "walk/frame.h"
 
 /*
- * Reads the frame record of @frame, whose range is @range, into @caller. Returns the range of the
- * caller if the return address is in code, and follows a call; else NULL. A signal's stub and the
- * trampoline of uretprobes, which begins a page, are left to the general path.
+ * Reads the frame record of @frame, which is in @range, into @caller. Returns the caller's range if
+ * the return address is in the map and follows a call; else NULL. The general path handles the
+ * rt_sigreturn stub and the start of a page, which may be the uretprobe trampoline: NULL.
  */
 static __always_inline struct sfu_range *read_record(struct sfu_walk *walk,
 						     const struct sfu_frame *frame,
@@ -36,10 +36,11 @@ static __always_inline struct sfu_range *read_record(struct sfu_walk *walk,
 }
 
 /*
- * Enters at most @max more callers by frame pointers, after a first one, and sets @ips to their
- * addresses. Returns their number. sfu_fallback_step() finds these callers, too, and takes much
- * longer: runtimes have deep stacks of such frames. There is no row, both functions keep frame
- * pointers, the caller's record is further up, and the return address follows a call.
+ * After sfu_fallback_step() has entered a caller by a frame pointer: enters at most @max more,
+ * stores their addresses in @ips, and returns their number. Runtimes have deep stacks of such
+ * frames, and sfu_fallback_step() takes much longer for each. A caller is entered if the callee has
+ * no row, both functions keep frame pointers, the caller's record is at a higher address, and the
+ * return address follows a call.
  */
 unsigned int sfu_chain_follow(struct sfu_walk *walk, u64 *ips, unsigned int max)
 {
@@ -70,20 +71,21 @@ unsigned int sfu_chain_follow(struct sfu_walk *walk, u64 *ips, unsigned int max)
 	return nr;
 }
 
-/* A chain of this length needs no end. perf takes no more frames. */
+/* A chain of this length is valid without an end: perf stores no more frames by default. */
 #define MAX_LINKS	127
 
 /*
- * In a file whose functions keep no frame pointers, one record may belong to a function further up
- * the stack, or be data. A chain counts if at least this many of its frames are in such files. With
- * 2, a function that uses alloca() leads past its callees. With 6, shallow stacks of SBCL end.
+ * In a file without frame pointers, a single record may be data, or belong to an outer caller. So
+ * if frames of a chain are in such files, at least this number must be. With 2, the record of an
+ * outer function that uses alloca() counts, and skips callers. With 6, shallow stacks of SBCL end
+ * early.
  */
 #define MIN_IN_FILE	3
 
 /*
- * Returns true if a chain may lead through the code of this range. A record skips callers that keep
- * no frame pointer. So the chain ends in a file with rows, and in code of a JIT in which a scan has
- * seen such functions.
+ * Returns true if a chain of records may lead through the code of @range. A frame pointer skips the
+ * callers that do not save it. So a chain may not lead through a file with rows, nor through JIT
+ * code in which a scan has seen functions without frame pointers.
  */
 static bool may_be_in_chain(const struct sfu_range *range)
 {
@@ -95,15 +97,15 @@ static bool may_be_in_chain(const struct sfu_range *range)
 }
 
 /*
- * Moves the frame of the walk to the end of the chain. Sets @ips to the addresses of the first @max
- * callers, and @last to the frame of the last of these. Returns the number of links, or 0 if the
- * chain is not whole.
+ * Follows the chain to its end, and makes the end the present frame. Stores the addresses of the
+ * first @max callers in @ips, and the last of these frames in @last. Returns the number of links,
+ * or 0 if the chain is not valid.
  */
 static unsigned int find_end(struct sfu_walk *walk, u64 *ips, unsigned int max,
 			     struct sfu_frame *last)
 {
 	struct sfu_frame caller, *frame = &walk->frame;
-	/* A chain that had no room for all of its links goes on. */
+	/* This may be the rest of a valid chain that was cut at @max: its frames were counted. */
 	unsigned int nr, nr_in_file = frame->is_in_chain ? MIN_IN_FILE : 0;
 	struct sfu_range *range = sfu_walk_range_of(walk, frame), *callee_range = range;
 	struct sframe_row row;
@@ -116,7 +118,7 @@ static unsigned int find_end(struct sfu_walk *walk, u64 *ips, unsigned int max,
 		      sfu_walk_find_row(walk, range, sfu_walk_lookup_ip(frame), &row);
 		if (nr && (!err || nr == MAX_LINKS || sfu_is_known_entrypoint(walk)))
 			break;
-		/* Most callers are in the range of their callee: their code is not read. */
+		/* An entry point is rarely in its callee's range: this saves reads of code. */
 		if (nr && (range != callee_range || !sfu_record_links_up(frame, false)) &&
 		    sfu_is_entrypoint(walk))
 			break;
@@ -145,11 +147,12 @@ static unsigned int find_end(struct sfu_walk *walk, u64 *ips, unsigned int max,
 }
 
 /*
- * Enters at most @max callers by a chain of frame records, where no frame by itself has evidence.
- * Sets @ips to their addresses, and returns their number. Each record is further up the stack and
- * leads to code after a call. The chain arrives where a program or a thread begins, or at a
- * function with a row, or has MAX_LINKS links. If not, this returns 0, and the frame does not
- * change. Some runtimes (SBCL) make records, and their functions begin in ways that do not show it.
+ * Enters at most @max callers by a chain of frame records, where no single frame has evidence.
+ * Stores their addresses in @ips, and returns their number. In a valid chain, each record is at a
+ * higher address than the last one, and each return address follows a call. The chain ends at an
+ * entry point or a function with a row, or has MAX_LINKS links. Without a valid chain, returns 0,
+ * and the frame does not change. Functions of SBCL need this: they make records, but their
+ * prologues hide it.
  */
 unsigned int sfu_chain_enter(struct sfu_walk *walk, u64 *ips, unsigned int max)
 {

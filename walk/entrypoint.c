@@ -2,16 +2,16 @@
 /*
  * Entry points: the code of libc, libstdc++ and Go that starts a program or a thread.
  *
- * Such code is outermost in most stacks, and has no row. It is recognised by its instructions, and
- * the walk ends there with SFU_STOP_ENTRYPOINT.
+ * This code is outermost in most stacks, and has no row. A walk recognises it by its instructions,
+ * and ends there with SFU_STOP_ENTRYPOINT.
  */
 #include "sframe_arch.h"
 #include "walk/fallback.h"
 #include "walk/frame.h"
 
 /*
- * Returns true if the frame is in code that starts a program or a thread. Other code may look like
- * the code that starts a program, but its frame pointer or its place in the stack differ.
+ * Returns true if the frame is in code that starts a program or a thread. Code that only looks like
+ * a program's start is not near the start of the stack or, if it looks like _start, FP is not 0.
  */
 bool sfu_is_entrypoint(struct sfu_walk *walk)
 {
@@ -35,7 +35,7 @@ bool sfu_is_entrypoint(struct sfu_walk *walk)
 		known = &walk->map->thread_ra;
 		break;
 	}
-	/* Once a scan has examined the code, walks may go on. A borrowed map is the parent's. */
+	/* Remembered, unless a scan may let walks get further here, or the map is the parent's. */
 	if (!sfu_keeps_fp_is_unknown(walk) && !walk->lookup.is_borrowed)
 		WRITE_ONCE(*known, frame->ip);
 	return true;

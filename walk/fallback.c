@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The fallback: a step from code without a row, or by a row that needs a stack pointer which is not
- * verified.
+ * The fallback: finds the caller of a frame without a row, or of a frame whose row needs the stack
+ * pointer while it is unverified.
  *
- * Where a function begins or ends, the instruction itself shows where the return address is. That
- * is exact, and is tried first. sfu_arch_fallback() then uses frame records (record.c) and, on
- * arm64, the link register. If no frame by itself has evidence, the walk tries the chain of frame
- * records as a whole (chain.c), or ends. A wrong frame is worse than a short stack.
+ * Where a function begins or ends, the instructions show where the return address is. This is
+ * exact, and is tried first. sfu_arch_fallback() then uses frame records (record.c) and, on arm64,
+ * the link register. If no single caller has evidence, the walk tries the chain of frame records as
+ * a whole (chain.c). If that fails, too, the walk ends: a wrong frame is worse than a short stack.
  */
 #include "sframe_arch.h"
 #include "walk/fallback.h"
@@ -14,8 +14,8 @@
 #include "walk/walk.h"
 
 /*
- * Finds the caller on another stack, see sfu_record_find_on_other_stack(). A sampled function may
- * be in the middle of a switch, so this leaves only callers.
+ * Finds a caller on another stack, see sfu_record_find_on_other_stack(). Not for an interrupted
+ * frame: its function may be in the middle of a stack switch.
  */
 static bool leaves_stack(struct sfu_walk *walk, struct sfu_frame *caller)
 {
@@ -32,9 +32,9 @@ static bool leaves_stack(struct sfu_walk *walk, struct sfu_frame *caller)
 }
 
 /*
- * Finds the caller by the instructions at the ip. The caller follows a call, or is a signal's stub.
- * A call may not return, and other code may follow it. So instructions at a return address count
- * only in memory that no file describes: trampolines of Python do nothing but call and return.
+ * Finds the caller by the instructions at the ip. The return address must follow a call, or be the
+ * rt_sigreturn stub. Unrelated code may follow a call that does not return. So instructions at a
+ * return address count only in anonymous memory: Python's trampolines only call and return.
  */
 static bool find_by_code(struct sfu_walk *walk, struct sfu_frame *caller)
 {
@@ -53,14 +53,14 @@ static bool find_by_code(struct sfu_walk *walk, struct sfu_frame *caller)
 }
 
 /*
- * A function that realigns the stack by at most this many bytes is recognised. With half, those for
- * AVX-512 are not.
+ * Largest alignment of the stack, in bytes, that may_be_realigned() detects. Half would miss
+ * functions that align for AVX-512.
  */
 #define MAX_REALIGNED	64
 
 /*
- * Returns true if the callee may have realigned the stack. Then it has pushed a copy of its return
- * address, and the address itself is a little further up.
+ * Returns true if the callee may have realigned the stack. Compilers then push a copy of the return
+ * address for the frame record. The original is a little above the copy, and @sp is wrong.
  */
 static bool may_be_realigned(struct sfu_walk *walk)
 {
@@ -76,8 +76,8 @@ static bool may_be_realigned(struct sfu_walk *walk)
 }
 
 /*
- * Sets @by_fp to a row that finds the same frame record by the frame pointer. A record is below the
- * CFA; a row with a return address above it has a CFA that is not the caller's stack pointer.
+ * If @row describes a frame record below the CFA, sets @by_fp to a row that finds this record by
+ * FP. (A return address above the CFA shows that the CFA is not the caller's stack pointer.)
  */
 static bool row_of_record(const struct sframe_row *row, struct sframe_row *by_fp)
 {
@@ -94,10 +94,10 @@ static bool row_of_record(const struct sframe_row *row, struct sframe_row *by_fp
 }
 
 /*
- * Finds the caller by a row that needs the stack pointer, which is unverified. The caller follows a
- * call. Two kinds of evidence count. Code that keeps frame pointers, and has not realigned the
- * stack, has left the right stack pointer. Or the row describes a frame record, and its code keeps
- * frame pointers: the frame pointer points to this record, and the CFA follows from it.
+ * Finds the caller of a frame whose row needs the unverified stack pointer. The return address must
+ * follow a call, and there must be evidence of one of two kinds. Either a frame pointer has found
+ * the frame, and the callee has not realigned the stack: the stack pointer is right. Or the row
+ * describes a frame record, and the code keeps frame pointers: the frame pointer leads to it.
  */
 bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 			 struct sfu_frame *caller)
@@ -108,7 +108,7 @@ bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 
 	if (READ_ONCE(sfu_proved_only))
 		return false;
-	/* Where calls push it, the return address ends the frame, unless that is realigned. */
+	/* Calls push the return address: if not realigned, the caller's SP is right above it. */
 	if (SFU_ARCH_REG_RA < 0 && walk->frame.trusts_fp && !may_be_realigned(walk) &&
 	    !sfu_walk_find_caller(walk, row, caller)) {
 		call = sfu_arch_read_call(walk, caller->ip, &func);
@@ -121,9 +121,9 @@ bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 }
 
 /*
- * Goes one step from code without a row. Returns SFU_STOP_NONE; SFU_STOP_ENTRYPOINT if there is no
- * evidence for a caller, and the frame is at an entry point; SFU_STOP_NODATA if it is not; else as
- * sfu_signal_step().
+ * Enters the caller of a frame without a row. Returns SFU_STOP_NONE. Without evidence for a caller,
+ * returns SFU_STOP_ENTRYPOINT at an entry point, and SFU_STOP_NODATA elsewhere. Else
+ * SFU_STOP_SIGNAL (at a signal frame), SFU_STOP_STACK or SFU_STOP_BUDGET.
  */
 enum sfu_stop sfu_fallback_step(struct sfu_walk *walk)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Steps from code without a row. A caller that is not found is undefined. */
+/* Finds callers of frames without a row. If a function finds none, @caller is undefined. */
 #ifndef SFU_FALLBACK_H
 #define SFU_FALLBACK_H
 
@@ -11,9 +11,9 @@
 bool sfu_is_entrypoint(struct sfu_walk *walk);
 
 /*
- * The process begins with the stack pointer at start_stack. The frames of _start and of libc's
- * functions are at most this many bytes below. glibc 2.36 to 2.41 needs more than half; with the
- * double, more of main()'s own frames could be taken for libc's.
+ * Largest distance, in bytes, of frames of _start and of libc's start functions from
+ * mm->start_stack, the first stack pointer of the process. glibc 2.36 to 2.41 needs more than half.
+ * With the double, a frame of main() could be mistaken for a frame of libc.
  */
 #define SFU_MAX_START_STACK		768
 
@@ -23,9 +23,9 @@ static inline bool sfu_is_near_start(const struct sfu_frame *frame)
 }
 
 /*
- * Returns true if a walk has found an entry point at the address of the frame. Most stacks end
- * there, so its code is read once. A process that puts other code there changes only its own
- * stacks: walks in borrowed maps do not use this.
+ * Returns true if an earlier walk has found an entry point at the ip of the frame. Most stacks end
+ * at one of two addresses, so the map remembers them. If a process replaces their code, only its
+ * own stacks are wrong: walks in borrowed maps do not use the two addresses.
  */
 static __always_inline bool sfu_is_known_entrypoint(const struct sfu_walk *walk)
 {
@@ -40,13 +40,13 @@ static __always_inline bool sfu_is_known_entrypoint(const struct sfu_walk *walk)
 /* walk/record.c */
 extern bool sfu_proved_only;
 
-/* The record of a frame is low if it is not aligned as the CFA is: SFU_ARCH_LOW_RECORD. */
+/* Returns true if the frame record is not aligned like a CFA: see SFU_ARCH_LOW_RECORD. */
 static __always_inline bool sfu_record_is_low(const struct sfu_frame *frame)
 {
 	return !IS_ALIGNED(frame->fp, SFU_ARCH_CFA_ALIGN);
 }
 
-/* Returns true if the frame pointer leads up the stack. A low record may be a little below. */
+/* Returns true if FP is aligned and not below SP. A low record may be a little below SP. */
 static __always_inline bool sfu_record_links_up(const struct sfu_frame *frame, bool is_low)
 {
 	return IS_ALIGNED(frame->fp, sizeof(long)) &&

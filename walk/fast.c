@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The fast path of a walk: it enters one frame after another, while their rows are packed rows
+ * The fast path of a walk: it enters one frame after another, as long as their rows are packed rows
  * (SFU_ROW_CFA).
  *
- * A frame is a stack pointer and a frame pointer, and a row is one u64. A step looks the row up, in
- * the row cache or in the table, and adds the row's offset to one of the two pointers. The sum is
- * the CFA, the caller's stack pointer. The step reads the return address, and the caller's frame
- * pointer if the row says where it is saved. follow() does nothing else, and ends for one of four
- * reasons:
+ * Here a frame is a stack pointer and a frame pointer, and a row is one u64. A step finds the row
+ * in the row cache or in the table, and adds the row's offset to one of the two pointers. The sum
+ * is the CFA, which is the caller's stack pointer. The step reads the return address, and the
+ * caller's frame pointer if the row says where it is saved. follow() does nothing else, and ends
+ * for one of four reasons:
  *
  *  - a row of a mapped section is not in the cache: sfu_section_add_row() decodes it, and adds it;
  *  - a return address is outside of the range: sfu_walk_check_caller() finds the next range, or the
  *    end of the stack;
- *  - a row is of another kind, or a step fails: the general path does the step, or finds out why;
+ *  - a row cannot be packed, or a step fails: the general path does the step, or finds the reason;
  *  - there is no room, or no budget, for another frame.
  *
- * A step finds the same caller as sfu_walk_find_caller().
+ * Each step finds the caller that sfu_walk_find_caller() would find.
  *
- * Speculation. All reads of the stack are inside of one window of user memory, which begins at the
+ * Speculation. All reads of the stack are inside one window of user memory, which begins at the
  * stack pointer of the first frame. sfu_user_open() is a barrier, or each read masks its address.
- * sfu_row_pack() accepts only rows whose CFA is above the base, and whose reads lie between the
- * two. So each step checks only its CFA. If the processor mispredicts that check, it reads a few
- * frames too far up, each of at most 64 KiB. Such reads do not cross the hole above user addresses,
- * which has at least 2^47 bytes.
+ * sfu_row_pack() accepts only rows whose CFA is above the base register, and whose reads are
+ * between the base and the CFA. So each step checks only its CFA. If the processor mispredicts this
+ * check, it reads a few frames too far up, each of at most 64 KiB. These reads stay in the hole
+ * between user and kernel addresses, which has at least 2^47 bytes.
  */
 #include <linux/nospec.h>
 
@@ -32,34 +32,34 @@
 #include "walk/frame.h"
 #include "walk/user.h"
 
-/* Why follow() has stopped. */
+/* Why follow() has returned. */
 enum fast_end {
-	FAST_MISSED,	/* the row of the last frame is not known */
-	FAST_OUTSIDE,	/* the caller, which has not been entered, is outside of the range */
-	FAST_OTHER,	/* the last row is of another kind, or a step by it fails */
-	FAST_FULL,	/* there is no place for another frame */
+	FAST_MISSED,	/* the row of the last frame is not cached, and must be decoded */
+	FAST_OUTSIDE,	/* the next caller is outside of the range, and was not entered */
+	FAST_OTHER,	/* the row of the last frame is not packed, or its step fails */
+	FAST_FULL,	/* there is no room for another frame */
 };
 
 /* The state of the fast path. */
 struct fast_walk {
-	unsigned long		sp;		/* of the last frame; FAST_OUTSIDE: of its caller */
-	unsigned long		fp;		/* of the same frame as @sp */
+	unsigned long		sp;		/* last frame's SP; FAST_OUTSIDE: caller's SP */
+	unsigned long		fp;		/* FP of the frame that @sp belongs to */
 	unsigned long		ra;		/* FAST_OUTSIDE: the caller's return address */
-	u64			key;		/* of the last frame's row */
+	u64			key;		/* row cache key of the last frame */
 	u64			row;		/* FAST_OTHER: the last frame's row */
-	u64			*ips;		/* place for the address of the next frame */
-	u64			*end;		/* end of the places for addresses */
-	unsigned long		first_ra;	/* the lowest return address in the range */
-	unsigned long		size;		/* bytes of the range */
-	struct sfu_row_cache	cache;		/* for the section of the range */
-	u64			section;	/* number of that section */
-	u64			key_of_ra;	/* what to add to a return address for its key */
-	const struct sfu_compiled *compiled;	/* the section, if it is a table */
-	u64			linked_of_key;	/* add it to a key: the address as it was linked */
-	unsigned int		nr_missed;	/* rows that were looked up in the table */
+	u64			*ips;		/* where to store the address of the next frame */
+	u64			*end;		/* end of the array that @ips points into */
+	unsigned long		first_ra;	/* lowest possible return address in the range */
+	unsigned long		size;		/* length of the range in bytes */
+	struct sfu_row_cache	cache;		/* row cache for the section of the range */
+	u64			section;	/* number of the section in row caches */
+	u64			key_of_ra;	/* return address + @key_of_ra: key in row caches */
+	const struct sfu_compiled *compiled;	/* compiled table of the section, or NULL */
+	u64			linked_of_key;	/* key + @linked_of_key: address in the table */
+	unsigned int		nr_missed;	/* rows that were not cached, but in the table */
 };
 
-/* Looks up the row of @key, and remembers it. Returns 0 if the section is no table. */
+/* Finds the row of @key in the table, and caches it. Returns 0 if there is no table. */
 static noinline u64 find_in_table(struct fast_walk *fast, u64 key)
 {
 	const struct sfu_compiled *compiled = fast->compiled;
@@ -74,7 +74,7 @@ static noinline u64 find_in_table(struct fast_walk *fast, u64 key)
 }
 
 /*
- * Enters frames of one range. The loop keeps what it changes in registers, and reads the rest from
+ * Enters frames of one range. The loop keeps its variables in registers, and reads constants from
  * @fast. If another function were inlined here, there would be too few registers.
  */
 static noinline enum fast_end follow(struct fast_walk *fast)
@@ -104,7 +104,7 @@ static noinline enum fast_end follow(struct fast_walk *fast)
 		}
 		base = sp;
 		if (unlikely(row & (SFU_ROW_BY_FP | SFU_ROW_IS_OTHER))) {
-			/* No process chooses @end, also if the branch is mispredicted. */
+			/* The process chooses @fp: the mask bounds it in speculation, too. */
 			base = array_index_nospec(fp, end);
 			if (row & SFU_ROW_IS_OTHER || base < sp ||
 			    !IS_ALIGNED(base, SFU_ARCH_CFA_ALIGN))
@@ -113,7 +113,7 @@ static noinline enum fast_end follow(struct fast_walk *fast)
 		cfa = base + (row & SFU_ROW_CFA);
 		if (cfa > end)
 			break;
-		/* A call pushes it last. A read that fails may set anything. */
+		/* Calls push the return address last. A failed read leaves its target undefined. */
 		sfu_user_get_word(ra, SFU_ARCH_REG_RA < 0 ? cfa - sizeof(ra) :
 				  base + FIELD_GET(SFU_ROW_RA, row), close);
 		if (row & SFU_ROW_SAVES_FP) {
@@ -145,7 +145,7 @@ closed:
 	return why;
 }
 
-/* Goes to @addr in the range that was found last. Returns false if its section is not usable. */
+/* Prepares @fast for @addr in walk->last. Returns false if the fast path cannot use its section. */
 static __always_inline bool go_to_range(struct fast_walk *fast, struct sfu_walk *walk,
 					unsigned long addr)
 {
@@ -163,7 +163,7 @@ static __always_inline bool go_to_range(struct fast_walk *fast, struct sfu_walk 
 	return sfu_section_is(section, SFU_SECTION_READY) && !section->entry_size;
 }
 
-/* Enters the caller that is outside of the range. */
+/* Enters the caller that follow() has found outside of the range. */
 static __always_inline enum sfu_stop enter_outer(struct fast_walk *fast, struct sfu_walk *walk)
 {
 	struct sfu_frame caller = { .ip = fast->ra, .sp = fast->sp, .fp = fast->fp };
@@ -172,7 +172,7 @@ static __always_inline enum sfu_stop enter_outer(struct fast_walk *fast, struct 
 	if (sfu_walk_charge(walk, SFU_RANGE_COST + SFU_FAST_COST))
 		return SFU_STOP_BUDGET;
 	stop = sfu_walk_check_caller(walk, &caller);
-	/* Without budget, the search for a uretprobe finds nothing. */
+	/* Without budget, no uretprobe is found: then @stop is not the real reason. */
 	if (stop)
 		return walk->lookup.rd.budget ? stop : SFU_STOP_BUDGET;
 	*fast->ips++ = caller.ip;
@@ -180,7 +180,7 @@ static __always_inline enum sfu_stop enter_outer(struct fast_walk *fast, struct 
 	return SFU_STOP_NONE;
 }
 
-/* Moves the walk over @nr frames. */
+/* Makes the last frame of @fast the present frame of the walk, and counts @nr frames. */
 static void enter_frames(struct sfu_walk *walk, const struct fast_walk *fast, unsigned int nr)
 {
 	walk->frame = (struct sfu_frame){
@@ -192,9 +192,9 @@ static void enter_frames(struct sfu_walk *walk, const struct fast_walk *fast, un
 }
 
 /*
- * Enters frames as sfu_walk_callers(). &sfu_walk.last is the range of the frame. Also returns
- * SFU_STOP_NONE if no frame was entered: the general path goes on. A KUnit test may replace this
- * function in its own task.
+ * The fast path of sfu_walk_callers(), with its parameters. walk->last is the range of the present
+ * frame. Returns SFU_STOP_NONE with *@nr == 0 if the general path must do the next step. A KUnit
+ * test may replace this function in its own task.
  */
 enum sfu_stop sfu_fast_callers(struct sfu_walk *walk, u64 *ips, unsigned int max, unsigned int *nr)
 {
@@ -209,7 +209,7 @@ enum sfu_stop sfu_fast_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 	if (walk->frame.sp_unverified || !walk->frame.sp || walk->frame.sp >= TASK_SIZE_MAX ||
 	    !IS_ALIGNED(walk->frame.sp, SFU_ARCH_CFA_ALIGN))
 		return SFU_STOP_NONE;
-	/* Members are set one by one: to assign the structure clears all of it before. */
+	/* Set member by member: a structure assignment would first clear all of it. */
 	fast.sp = walk->frame.sp;
 	fast.fp = walk->frame.fp;
 	fast.row = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A frame of a walk: reads of its memory, its range, its row and its caller.
+ * Primitives of a walk: read memory and registers, find range and row, and compute the caller.
  *
- * A caller is computed into a structure of its own and checked. The frame of the walk does not
- * change before sfu_walk_enter().
+ * The caller is computed into a structure of its own and checked. The present frame does not change
+ * before sfu_walk_enter(), so a failed step changes nothing.
  */
 #include <linux/ptrace.h>
 
@@ -12,7 +12,7 @@
 #include "walk/uprobe.h"
 #include "walk/user.h"
 
-/* Reads @len bytes of code. Returns false if a byte is absent, or the budget is spent. */
+/* Reads @len bytes of user memory. Returns false if a page is absent, or the budget ends. */
 bool sfu_walk_read_code(struct sfu_walk *walk, void *code, unsigned long addr, size_t len)
 {
 	if (sfu_walk_charge(walk, SFU_READ_COST + len))
@@ -24,8 +24,8 @@ bool sfu_walk_read_code(struct sfu_walk *walk, void *code, unsigned long addr, s
 }
 
 /*
- * Reads the code around @ip: @before bytes before it, and @after bytes from it on. Bytes in another
- * page than the ip are 0 if they are absent.
+ * Reads @before bytes of code before @ip, and @after bytes from @ip on. If a neighbouring page is
+ * absent, its bytes are set to 0. Returns false if the page of @ip is absent.
  */
 bool sfu_walk_read_around(struct sfu_walk *walk, u8 *code, unsigned long ip, unsigned int before,
 			  unsigned int after)
@@ -42,7 +42,7 @@ bool sfu_walk_read_around(struct sfu_walk *walk, u8 *code, unsigned long ip, uns
 	       sfu_walk_read_code(walk, code + (begin - from), begin, end - begin);
 }
 
-/* Reads a word of the stack. Returns SFU_STOP_NONE, SFU_STOP_STACK or SFU_STOP_BUDGET. */
+/* Reads a user word. Returns SFU_STOP_NONE, SFU_STOP_STACK if it is absent, or SFU_STOP_BUDGET. */
 enum sfu_stop sfu_walk_read_word(struct sfu_walk *walk, unsigned long addr, unsigned long *val)
 {
 	if (sfu_walk_read_code(walk, val, addr, sizeof(*val)))
@@ -51,8 +51,8 @@ enum sfu_stop sfu_walk_read_word(struct sfu_walk *walk, unsigned long addr, unsi
 }
 
 /*
- * Reads a register of the present frame. @reg is its DWARF number, below SFU_ARCH_NR_REGS. Returns
- * SFU_STOP_REGISTER if it is not known in this frame; else as sfu_walk_read_word().
+ * Reads the register with DWARF number @reg, below SFU_ARCH_NR_REGS, in the present frame. Returns
+ * SFU_STOP_REGISTER if it is unknown there; else as sfu_walk_read_word().
  */
 enum sfu_stop sfu_walk_read_register(struct sfu_walk *walk, unsigned int reg, unsigned long *val)
 {
@@ -72,7 +72,7 @@ enum sfu_stop sfu_walk_read_register(struct sfu_walk *walk, unsigned int reg, un
 	return SFU_STOP_NONE;
 }
 
-/* Finds the range of an address, or NULL. The last range is tried first: it has most callers. */
+/* Returns the range of an address, or NULL. Tries the last range first: most callers are in it. */
 struct sfu_range *sfu_walk_find_range(struct sfu_walk *walk, unsigned long addr)
 {
 	struct sfu_range *last = walk->last;
@@ -84,8 +84,8 @@ struct sfu_range *sfu_walk_find_range(struct sfu_walk *walk, unsigned long addr)
 }
 
 /*
- * Finds the start of the function that @row belongs to, which holds at @addr. Returns 0 if the
- * start is not known, or the budget ends before.
+ * Returns the start address of the function with @row, the row at @addr. Returns 0 if the start is
+ * unknown, or the budget ends.
  */
 u64 sfu_walk_find_function(struct sfu_walk *walk, const struct sframe_row *row,
 			   unsigned long addr)
@@ -97,7 +97,7 @@ u64 sfu_walk_find_function(struct sfu_walk *walk, const struct sframe_row *row,
 	return row->func;
 }
 
-/* Computes the value that a rule describes. The calling function handles SFRAME_RULE_SAME. */
+/* Computes the value that a rule describes. SFRAME_RULE_SAME is handled by the calling function. */
 static enum sfu_stop compute_rule(struct sfu_walk *walk, const struct sframe_rule *rule,
 				  unsigned long cfa, unsigned long *val)
 {
@@ -118,7 +118,7 @@ static enum sfu_stop compute_rule(struct sfu_walk *walk, const struct sframe_rul
 
 /*
  * Finds the CFA, which must be above @below. CFA == @below is allowed only in a frame that was
- * interrupted (sampled, or hit by a signal): it may not have pushed anything yet.
+ * interrupted (sampled, or hit by a signal): its function may not have pushed anything yet.
  */
 static enum sfu_stop find_cfa(struct sfu_walk *walk, const struct sframe_row *row,
 			      unsigned long below, unsigned long *cfa)
@@ -128,9 +128,9 @@ static enum sfu_stop find_cfa(struct sfu_walk *walk, const struct sframe_row *ro
 	if (stop)
 		return stop;
 	/*
-	 * Functions save registers below the CFA. The rows of setcontext() and longjmp() of glibc
-	 * have the argument as the CFA, and the return address above it or in a register: this CFA
-	 * is no stack pointer.
+	 * Functions save registers below the CFA. glibc's setcontext() and longjmp() have rows in
+	 * which the CFA is the argument, a buffer, and the return address is above the CFA or in a
+	 * register. Such a CFA is not the caller's stack pointer.
 	 */
 	if (row->cfa.how == SFRAME_RULE_REG && row->cfa.reg != SFU_ARCH_REG_SP &&
 	    row->cfa.reg != SFU_ARCH_REG_FP && !row->signal &&
@@ -145,22 +145,21 @@ static enum sfu_stop find_cfa(struct sfu_walk *walk, const struct sframe_row *ro
 static enum sfu_stop find_ra(struct sfu_walk *walk, const struct sframe_rule *rule,
 			     unsigned long cfa, unsigned long below, unsigned long *ra)
 {
-	/* A call has pushed nothing below the stack pointer. */
+	/* A call does not store its return address below the stack pointer. */
 	if (rule->how == SFRAME_RULE_CFA_MEM && cfa + rule->off < below)
 		return SFU_STOP_CFA;
 	if (rule->how != SFRAME_RULE_SAME)
 		return compute_rule(walk, rule, cfa, ra);
-	/* The return address is still in the register that calls leave it in. */
+	/* The return address is still in the link register, if there is one. */
 	if (SFU_ARCH_REG_RA < 0)
 		return SFU_STOP_RA;
 	return sfu_walk_read_register(walk, SFU_ARCH_REG_RA, ra);
 }
 
 /*
- * Finds the caller's frame pointer. At the end of a realigned function, a rule that loads it
- * relative to the frame pointer no longer holds: the register already has the caller's frame
- * pointer. Compilers do not describe that. The address that the rule gives is then outside of the
- * frame.
+ * Finds the caller's frame pointer. A function that realigns the stack has a rule that loads it
+ * relative to FP. Compilers do not describe that the end of the function has restored FP already.
+ * The rule then gives an address outside of the frame, and FP has the caller's value.
  */
 static enum sfu_stop find_fp(struct sfu_walk *walk, const struct sframe_rule *rule,
 			     unsigned long cfa, unsigned long *fp)
@@ -177,10 +176,10 @@ static enum sfu_stop find_fp(struct sfu_walk *walk, const struct sframe_rule *ru
 }
 
 /*
- * Returns the caller's stack pointer, which is the CFA. SFrame has no form for a CFA of a saved
- * stack pointer plus an offset, *(reg + n) + c, and "sframectl convert" leaves out c. So the return
- * address is at this CFA or above it, and the caller's stack begins after the return address. Where
- * calls push it, no other frame has the return address there.
+ * Returns the caller's stack pointer: the CFA, with one exception. SFrame cannot express the CFA
+ * *(reg + n) + c, so "sframectl convert" leaves out c. Then the return address is at this CFA or
+ * above it, and the caller's stack begins right after the return address. If calls push the return
+ * address, no other row has it there.
  */
 static unsigned long find_sp(const struct sframe_row *row, unsigned long cfa)
 {
@@ -190,14 +189,14 @@ static unsigned long find_sp(const struct sframe_row *row, unsigned long cfa)
 	return cfa + row->ra.off + sizeof(long);
 }
 
-/* Ruby's coroutines need at least half of this; with the double, more zeros look like an end. */
+/* Bytes from the outermost frame to the end of its stack, at most. Ruby needs at least half. */
 #define MAX_ABOVE_FIRST	32
 
 /*
- * Returns true if nothing has called the function whose return address is 0. Code that starts a
- * coroutine (Ruby's) leaves neither a return address nor a frame pointer. Its frame is at most
- * MAX_ABOVE_FIRST bytes below the end of the stack, which is the end of a page. A wrong row finds a
- * 0 anywhere in a stack. Most first functions of stacks have rows that say so.
+ * Returns true if a return address of 0 marks the outermost frame. Ruby starts a coroutine with
+ * return address and frame pointer 0, at most MAX_ABOVE_FIRST bytes below the end of its stack,
+ * which is the end of a page. All three facts are checked, because a wrong row finds a 0 anywhere
+ * in a stack. Most other outermost functions have rows that mark them.
  */
 static bool is_first(const struct sfu_frame *caller)
 {
@@ -205,16 +204,16 @@ static bool is_first(const struct sfu_frame *caller)
 }
 
 /*
- * Checks that there is code at the address of @caller, and sets @last to its range. If the address
- * is the trampoline of uretprobes, the caller gets the address that the trampoline has replaced.
- * Returns SFU_STOP_NONE; SFU_STOP_COMPLETE or SFU_STOP_RA if there is no caller.
+ * Checks that the address of @caller is in a range, and sets walk->last to it. If the address is
+ * the uretprobe trampoline, @caller gets the original return address. Returns SFU_STOP_NONE;
+ * SFU_STOP_COMPLETE at the end of the stack; SFU_STOP_RA if there is no code.
  */
 enum sfu_stop sfu_walk_check_caller(struct sfu_walk *walk, struct sfu_frame *caller)
 {
 	walk->wants_code = false;
 	if (!caller->ip)
 		return is_first(caller) ? SFU_STOP_COMPLETE : SFU_STOP_RA;
-	/* The trampoline begins a page. Few other return addresses do. */
+	/* The uretprobe trampoline begins a page. Few other return addresses do. */
 	if (PAGE_ALIGNED(caller->ip))
 		caller->ip = sfu_uprobe_real_ra(walk, caller->sp, caller->ip);
 	walk->wants_code = !sfu_walk_range_of(walk, caller);
@@ -222,8 +221,8 @@ enum sfu_stop sfu_walk_check_caller(struct sfu_walk *walk, struct sfu_frame *cal
 }
 
 /*
- * Computes and checks the caller's frame, which is above @below, by the row that holds in the frame
- * of the walk. Returns SFU_STOP_NONE, or why no caller can be trusted; @caller is undefined then.
+ * Computes and checks the caller of the present frame by its row. The CFA must be above @below.
+ * Returns SFU_STOP_NONE, or why there is no valid caller; @caller is undefined then.
  */
 enum sfu_stop sfu_walk_find_caller_above(struct sfu_walk *walk, const struct sframe_row *row,
 					 unsigned long below, struct sfu_frame *caller)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A frame of a walk, and what finds its caller. See walk/frame.c.
+ * The state of a walk, and the functions that find the caller of a frame. See walk/frame.c.
  *
- * All functions run in any context, NMI included, and wait for nothing. Preemption is disabled from
+ * All functions run in any context, NMI included, and never wait. Preemption is disabled from
  * sfu_walk_init() to the end of the walk.
  */
 #ifndef SFU_FRAME_H
@@ -18,67 +18,68 @@
 struct pt_regs;
 
 /*
- * Signal frames in one walk, and times that it goes on further down, on another stack. Each bounds
- * the frames that do not move up. Half of each ends stacks of nested handlers, and of Go with cgo.
+ * Limits of one walk: signal frames crossed, and switches to a stack at lower addresses. Only they
+ * bound the steps in which SP falls. With half, stacks of nested handlers, or of Go with cgo, end
+ * early.
  */
 #define SFU_MAX_SIGNALS		8
 #define SFU_MAX_SWITCHES	4
 
-/* Costs besides look-ups, in instructions, about. With half of them, walks exceed 60,000. */
-#define SFU_STEP_COST		500	/* a step of the general path */
-#define SFU_FALLBACK_COST	500	/* a step without a row adds this, besides reads */
-#define SFU_FAST_COST		48	/* a frame of the fast path */
-#define SFU_RECORD_COST		200	/* a frame record of a chain, besides reads */
-#define SFU_RANGE_COST		300	/* a search for another range, of up to 2048 */
-#define SFU_READ_COST		64	/* a read, and 1 for each byte */
-#define SFU_RETURN_COST		100	/* an entry of the list of pending returns */
+/* Costs besides look-ups, about in instructions. With half, a walk could take over 60,000. */
+#define SFU_STEP_COST		500	/* one step of the general path */
+#define SFU_FALLBACK_COST	500	/* extra cost of a frame without a row, besides reads */
+#define SFU_FAST_COST		48	/* one frame of the fast path */
+#define SFU_RECORD_COST		200	/* one frame record of a chain, besides reads */
+#define SFU_RANGE_COST		300	/* a search among all ranges, up to 2048 */
+#define SFU_READ_COST		64	/* a read of user memory, besides 1 for each byte */
+#define SFU_RETURN_COST		100	/* one entry of the list of pending uretprobes */
 
 struct sfu_frame {
-	unsigned long	ip;		/* the address to report */
+	unsigned long	ip;		/* address to report to perf */
 	unsigned long	sp;
 	unsigned long	fp;
-	bool		is_activation;	/* @ip is the next instruction, not a return address */
+	bool		is_activation;	/* interrupted frame: @ip is no return address */
 	/*
-	 * No row gives @sp. A frame pointer gives it, and it is wrong if the function has realigned
-	 * the stack. Or (arm64) it is the stack pointer of the callee, which may have moved it.
+	 * @sp may be wrong. Either it comes from a frame pointer, and the callee may have realigned
+	 * its stack. Or (arm64) it is a copy of the callee's SP, which may have moved already.
 	 */
 	bool		sp_unverified;
-	bool		trusts_fp;	/* found because code keeps frame pointers */
-	bool		is_in_chain;	/* a chain of frame pointers led to this frame */
-	struct pt_regs	*regs;		/* all registers, in the sampled frame, else NULL */
-	unsigned long	sigcontext;	/* or their user address, in a frame hit by a signal */
+	bool		trusts_fp;	/* found by the frame pointer of code that keeps it */
+	bool		is_in_chain;	/* found by a chain of frame records: walk/chain.c */
+	struct pt_regs	*regs;		/* registers of the sampled frame; else NULL */
+	unsigned long	sigcontext;	/* user address of registers saved by a signal, or 0 */
 };
 
-/* A walk up the user stack of current. */
+/* One walk over the user stack of current, from the sampled frame towards the outermost one. */
 struct sfu_walk {
-	struct sfu_map		*map;		/* held by the caller; NULL: there is none yet */
-	struct sfu_range	*last;		/* the range that was found last, or NULL */
-	struct sfu_lookup	lookup;		/* has the budget of the whole walk */
-	bool			has_memory;	/* user addresses lead to the memory of current */
-	bool			wants_code;	/* the last return address was in no range */
-	bool			wants_keeps_fp;	/* no scan has examined the code of a frame */
-	struct sfu_frame	frame;		/* the frame that the walk has reached */
-	unsigned int		nr_signals;	/* signal frames that the walk has crossed */
-	unsigned int		nr_switches;	/* times that it went on further down */
+	struct sfu_map		*map;		/* held by the caller; NULL: not scanned yet */
+	struct sfu_range	*last;		/* result of the last search for a range, or NULL */
+	struct sfu_lookup	lookup;		/* state of look-ups, with the budget of the walk */
+	bool			has_memory;	/* user addresses refer to the memory of current */
+	bool			wants_code;	/* last return address is in no range: scan */
+	bool			wants_keeps_fp;	/* unknown if code keeps frame pointers: scan */
+	struct sfu_frame	frame;		/* present frame: the last one that was entered */
+	unsigned int		nr_signals;	/* signal frames crossed, at most SFU_MAX_SIGNALS */
+	unsigned int		nr_switches;	/* stack switches, at most SFU_MAX_SWITCHES */
 	unsigned int		nr_frames[NR_SFU_METHODS];	/* callers found, by method */
 };
 
 /*
- * Returns the address to look up for a frame. A call may be the last instruction of its function,
- * or of its range: then the return address is already outside.
+ * Returns the address for which to search the row of a frame. A call may be the last instruction of
+ * its function or range. Its return address then belongs to other code, so one byte less is used.
  */
 static inline unsigned long sfu_walk_lookup_ip(const struct sfu_frame *frame)
 {
 	return frame->is_activation ? frame->ip : frame->ip - 1;
 }
 
-/* Returns true if all registers of this frame are known. */
+/* Returns true if all registers of the frame can be read, not only SP and FP. */
 static inline bool sfu_walk_has_registers(const struct sfu_frame *frame)
 {
 	return frame->regs || frame->sigcontext;
 }
 
-/* Takes what some work costs from the budget of the walk. Returns -E2BIG if the budget is spent. */
+/* Subtracts @cost from the budget of the walk. Returns -E2BIG if the budget is too small. */
 static inline int sfu_walk_charge(struct sfu_walk *walk, unsigned int cost)
 {
 	return sframe_charge(&walk->lookup.rd, cost);
@@ -101,20 +102,23 @@ bool sfu_call_find_callee(struct sfu_walk *walk, unsigned long ra, unsigned long
 bool sfu_call_is_before(struct sfu_walk *walk, unsigned long ra);
 bool sfu_call_may_return_to(struct sfu_walk *walk, unsigned long ra);
 
-/* Finds a row in the section of @range, on the budget of the walk, as sfu_section_find_row(). */
+/* Calls sfu_section_find_row() for the section of @range, on the budget of the walk. */
 static inline int sfu_walk_find_row(struct sfu_walk *walk, struct sfu_range *range,
 				    unsigned long addr, struct sframe_row *row)
 {
 	return sfu_section_find_row(&range->section, &walk->lookup, addr, row);
 }
 
-/* Returns true if rows hold without a proof: code that a function jumps to has other rows. */
+/*
+ * Returns true if the section of @range has rows that need no proof. Rows of code that a function
+ * jumps to need the proof that step_after_jump() looks for.
+ */
 static inline bool sfu_has_rows(const struct sfu_range *range)
 {
 	return !sfu_section_is(&range->section, SFU_SECTION_NONE) && !range->section.entry_size;
 }
 
-/* Returns true if @addr is in @range, which may be NULL, and certainly no row holds there. */
+/* Returns true if the section of @range certainly has no row for @addr. False if @range is NULL. */
 static inline bool sfu_lacks_row(struct sfu_walk *walk, struct sfu_range *range,
 				 unsigned long addr)
 {
@@ -124,14 +128,14 @@ static inline bool sfu_lacks_row(struct sfu_walk *walk, struct sfu_range *range,
 			 sfu_walk_find_row(walk, range, addr, &row) == -ENOENT);
 }
 
-/* Finds the range of a frame, or NULL. */
+/* Returns the range of the frame's code, or NULL. */
 static inline struct sfu_range *sfu_walk_range_of(struct sfu_walk *walk,
 						  const struct sfu_frame *frame)
 {
 	return sfu_walk_find_range(walk, sfu_walk_lookup_ip(frame));
 }
 
-/* Finds the caller on the present stack, as sfu_walk_find_caller_above(). */
+/* Finds a caller above the stack pointer. See sfu_walk_find_caller_above(). */
 static inline enum sfu_stop sfu_walk_find_caller(struct sfu_walk *walk,
 						 const struct sframe_row *row,
 						 struct sfu_frame *caller)
@@ -139,7 +143,7 @@ static inline enum sfu_stop sfu_walk_find_caller(struct sfu_walk *walk,
 	return sfu_walk_find_caller_above(walk, row, walk->frame.sp, caller);
 }
 
-/* Moves the walk to @caller, which @method has found. */
+/* Makes @caller the present frame of the walk, and counts it for @method. */
 static inline void sfu_walk_enter(struct sfu_walk *walk, const struct sfu_frame *caller,
 				  enum sfu_method method)
 {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Frame records: the caller that a frame pointer leads to, and the evidence for it.
+ * Frame records (saved frame pointer, return address): the caller in a record, and its evidence.
  *
  * Code without a row may use the frame pointer for data. So a frame record counts only with one of
  * two kinds of evidence:
  *
- *   - A proof: the code before the return address calls a function of the present file that has no
- *     row. If the called function has a row, or is in another file, it is not the present one, and
- *     the record belongs to a function further up the stack.
- *   - Trust: the functions of the file keep frame pointers (map/keeps_fp.h). Then the kernel's
- *     own walk finds this caller, too. Both may skip the caller of a function without a frame.
- *     The return address must follow a call, and the next record must be further up the stack.
+ *   - A proof: the call instruction before the return address enters a function that is in the file
+ *     of the present frame and has no row. A callee with a row, or in another file, is not the
+ *     present function: the record then belongs to an outer caller.
+ *   - Trust: the functions of the file keep frame pointers (map/keeps_fp.h). The return address
+ *     must follow a call, and the next record must be at a higher address. Like the kernel's own
+ *     walk, this may skip the caller of a function without a frame.
  *
- * Trust is tried first, because it needs fewer reads.
+ * Trust is checked first, because it needs fewer reads.
  */
 #include <linux/moduleparam.h>
 
@@ -24,7 +24,7 @@ bool sfu_proved_only;
 module_param_named(proved_only, sfu_proved_only, bool, 0644);
 MODULE_PARM_DESC(proved_only, "follow a frame pointer only where a call proves it: Y leaves out frames of files that keep frame pointers, where no call is known (default N)");
 
-/* The frame record as a row. A low record is SFU_ARCH_LOW_RECORD bytes below the usual place. */
+/* The frame record as a row. With a low record, the CFA is SFU_ARCH_LOW_RECORD bytes higher. */
 static const struct sframe_row fp_row = {
 	.cfa = { .how = SFRAME_RULE_REG, .reg = SFU_ARCH_REG_FP, .off = 16 },
 	.ra = { .how = SFRAME_RULE_CFA_MEM, .off = -8 },
@@ -37,13 +37,13 @@ static const struct sframe_row low_fp_row = {
 	.fp = { .how = SFRAME_RULE_CFA_MEM, .off = -16 - SFU_ARCH_LOW_RECORD },
 };
 
-/* Returns true if the caller's record is further up the stack. Only a low record leads to one. */
+/* Returns true if the caller's record is at a higher address. Only a low record finds a low one. */
 static bool caller_links_up(const struct sfu_frame *frame, const struct sfu_frame *caller)
 {
 	return sfu_record_links_up(caller, sfu_record_is_low(frame) && sfu_record_is_low(caller));
 }
 
-/* Returns true if the functions around the frame keep frame pointers. */
+/* Returns true if a scan has found that the code in the frame's range keeps frame pointers. */
 bool sfu_keeps_fp(struct sfu_walk *walk, const struct sfu_frame *frame)
 {
 	struct sfu_range *range = sfu_walk_range_of(walk, frame);
@@ -51,7 +51,7 @@ bool sfu_keeps_fp(struct sfu_walk *walk, const struct sfu_frame *frame)
 	return range && range->keeps_fp == SFRAME_KEEPS_FP_YES;
 }
 
-/* Finds the caller by the frame record. Its return address is in code; that is no evidence yet. */
+/* Finds the caller in the frame record. A return address in a known range is no evidence yet. */
 bool sfu_record_find(struct sfu_walk *walk, struct sfu_frame *caller)
 {
 	const struct sfu_frame *frame = &walk->frame;
@@ -61,7 +61,7 @@ bool sfu_record_find(struct sfu_walk *walk, struct sfu_frame *caller)
 	       !sfu_walk_find_caller(walk, is_low ? &low_fp_row : &fp_row, caller);
 }
 
-/* Returns true if the code of @caller, from sfu_record_find(), calls the present function. */
+/* Returns true if a call of the present function is before the return address of @caller. */
 bool sfu_record_is_proved(struct sfu_walk *walk, const struct sfu_frame *caller)
 {
 	struct sfu_range *here, *there;
@@ -71,13 +71,13 @@ bool sfu_record_is_proved(struct sfu_walk *walk, const struct sfu_frame *caller)
 		return false;
 	here = sfu_walk_range_of(walk, &walk->frame);
 	there = sfu_map_find(walk->map, func);
-	/* A function of another file may have called more functions, which have no record. */
+	/* A callee in another file has called further functions, which made no record. */
 	if (!here || !there || here->vma.file != there->vma.file)
 		return false;
 	/*
-	 * In a file without data no function has a row, so the record may belong to any function up
-	 * the stack. If the caller's code keeps frame pointers, the kernel's own walk finds it,
-	 * too.
+	 * In a file with neither rows nor frame pointers, no callee has a row, so the record may
+	 * belong to any outer function. It counts if the caller's code keeps frame pointers: then
+	 * the kernel's own walk finds this caller, too.
 	 */
 	if (there->has_no_data && !sfu_keeps_fp(walk, caller))
 		return false;
@@ -85,16 +85,16 @@ bool sfu_record_is_proved(struct sfu_walk *walk, const struct sfu_frame *caller)
 }
 
 /*
- * A record of another stack is at least this far below the stack pointer. A nearer one most likely
- * belongs to a function that has returned: with half, more such records look like another stack.
+ * Least distance, in bytes, of a record on another stack below the stack pointer. A nearer record
+ * most likely belongs to a function that has returned. With half, more such records are accepted.
  * With the double, stacks that are near each other are not followed.
  */
 #define MIN_STACK_DISTANCE	0x10000
 
 /*
- * Finds the caller of @frame, which is no sampled frame, on another stack. Code that keeps frame
- * pointers may call there: Go runs C, and parts of its runtime, on the stack of the thread. The
- * frame pointer still leads to the caller's record, though that stack may be further down.
+ * Finds the caller of @frame, which was not interrupted, on another stack at lower addresses. Go
+ * runs C, and parts of its runtime, on the stack of the thread. Though a goroutine's stack may be
+ * at lower addresses, the frame pointer still leads to the caller's record there.
  */
 bool sfu_record_find_on_other_stack(struct sfu_walk *walk, const struct sfu_frame *frame,
 				    struct sfu_frame *caller)
@@ -113,7 +113,7 @@ bool sfu_record_find_on_other_stack(struct sfu_walk *walk, const struct sfu_fram
 	       sfu_call_is_before(walk, caller->ip);
 }
 
-/* Returns true if the caller's frame pointer leads to a further record, or needs not. */
+/* Returns true if the caller's frame pointer leads to a next record, is 0, or is not kept there. */
 static bool leads_on(struct sfu_walk *walk, const struct sfu_frame *caller)
 {
 	struct sfu_frame next;
@@ -124,9 +124,8 @@ static bool leads_on(struct sfu_walk *walk, const struct sfu_frame *caller)
 }
 
 /*
- * Returns true if the record of @caller leads to code, from anonymous code that keeps frame
- * pointers. An interpreter may push the address that a function returns to, and jump: no call is
- * before this address.
+ * Returns true if @caller is anonymous code that keeps frame pointers, and its record leads to
+ * code. An interpreter may push a return address and jump, so no call precedes this address.
  */
 static bool is_pushed_return(struct sfu_walk *walk, const struct sfu_frame *caller)
 {
@@ -139,8 +138,8 @@ static bool is_pushed_return(struct sfu_walk *walk, const struct sfu_frame *call
 }
 
 /*
- * Returns true if @caller, from sfu_record_find(), can be trusted because the present code keeps
- * frame pointers. Then the caller is marked.
+ * Returns true, and sets @trusts_fp of @caller, if the present code keeps frame pointers and
+ * @caller, from sfu_record_find(), passes the checks for this kind of evidence.
  */
 bool sfu_record_trusts_fp(struct sfu_walk *walk, struct sfu_frame *caller)
 {
@@ -155,8 +154,8 @@ bool sfu_record_trusts_fp(struct sfu_walk *walk, struct sfu_frame *caller)
 }
 
 /*
- * Returns true if no scan has examined the code of the frame, so the walk may go on once a scan
- * has. A scan examines anonymous code around the address in &sfu_range.asked.
+ * Returns true if no scan knows whether the code of the frame keeps frame pointers: after a scan, a
+ * walk may get further. Notes the ip in anonymous code: a scan reads the code around it.
  */
 bool sfu_keeps_fp_is_unknown(struct sfu_walk *walk)
 {
@@ -164,7 +163,7 @@ bool sfu_keeps_fp_is_unknown(struct sfu_walk *walk)
 
 	if (READ_ONCE(sfu_proved_only) || !range || range->keeps_fp != SFRAME_KEEPS_FP_UNKNOWN)
 		return false;
-	/* A borrowed map is the parent's. A child requests a map of its own. */
+	/* A borrowed map is the parent's, and not written. A child requests its own map. */
 	if (!range->vma.file && !walk->lookup.is_borrowed)
 		WRITE_ONCE(range->asked, sfu_walk_lookup_ip(&walk->frame));
 	return true;

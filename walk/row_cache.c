@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The row caches: from an address to its row, without a look-up in its section.
+ * The row caches: they map an address to its row, without a search in its section.
  *
  * Each processor has one cache for all processes. A walk uses the cache of its processor, with
- * preemption disabled. If an NMI interrupts this walk, a walk in the NMI uses no cache. So one walk
- * at a time reads and writes a cache, without barriers.
+ * preemption disabled. If an NMI interrupts this walk, a walk in the NMI does not use this cache.
+ * So one walk at a time reads and writes a cache, without barriers.
  *
- * A row belongs to a section: a table, for all processes that use it, or the section that one
- * process has mapped at one time. No number of a section is used twice. So a process that writes to
- * its section changes no rows of other processes, and code that is mapped at an old address has no
- * rows. No row is removed: a newer row replaces an older one in the same set.
+ * A cached row has the number of its section. All processes that use a table share its number. A
+ * section in the memory of a process has a number of its own, each time it is mapped. No number is
+ * used twice. So a process that writes to its section changes no rows of other processes, and new
+ * code at an old address finds no old rows. Rows are not removed: a new row replaces an old one of
+ * its set.
  */
 #define pr_fmt(fmt) "sframe_unwind: " fmt
 
@@ -22,7 +23,7 @@
 #include "sframe_arch.h"
 #include "walk/row_cache.h"
 
-#define MAX_ROWS	0x100000U	/* 32 MiB: the product in sfu_row_cache_set() has 64 bits */
+#define MAX_ROWS	0x100000U	/* 32 MiB; no overflow in sfu_row_cache_set() */
 
 static unsigned int row_cache = 4096;
 module_param(row_cache, uint, 0444);
@@ -31,8 +32,8 @@ MODULE_PARM_DESC(row_cache, "rows that each processor remembers, of 32 bytes eac
 DEFINE_PER_CPU(struct sfu_row_cache, sfu_row_caches);
 
 /*
- * Returns a number that no section or table had before. Sets @key_base to a random number; an
- * address plus this is its key. So a process does not know whose rows its own rows replace.
+ * Returns a number that no section or table had before. Sets @key_base to a random number, which is
+ * added to addresses to form keys. So a process cannot know whose rows its own rows replace.
  */
 u64 sfu_row_cache_new_section(u64 *key_base)
 {
@@ -43,14 +44,14 @@ u64 sfu_row_cache_new_section(u64 *key_base)
 	return number;
 }
 
-/* The bits below SFU_ROW_CFA are free. */
+/* The flags use bits that are 0 in each aligned CFA offset. */
 static_assert(SFU_ARCH_CFA_ALIGN > (SFU_ROW_BY_FP | SFU_ROW_SAVES_FP | SFU_ROW_IS_OTHER));
 
-/* Returns a packed row; SFU_ROW_OUTERMOST; or SFU_ROW_OTHER if the row does not fit. */
+/* Returns @row packed; SFU_ROW_OUTERMOST; or SFU_ROW_OTHER if @row cannot be packed. */
 u64 sfu_row_pack(const struct sframe_row *row)
 {
 	const s64 cfa = row->cfa.off, ra = cfa + row->ra.off;
-	const u64 max = cfa - sizeof(long);	/* for the start of a word below the CFA */
+	const u64 max = cfa - sizeof(long);	/* highest offset of a word below the CFA */
 	u64 how = 0, fp = 0;
 
 	if (row->outermost)
@@ -62,7 +63,7 @@ u64 sfu_row_pack(const struct sframe_row *row)
 		how = SFU_ROW_BY_FP;
 	else if (row->cfa.reg != SFU_ARCH_REG_SP)
 		return SFU_ROW_OTHER;
-	/* A call that pushes the return address pushes it last, next to the CFA. */
+	/* If calls push the return address, it is the last word below the CFA. */
 	if (SFU_ARCH_REG_RA < 0 ? (u64)ra != max : (u64)ra > max)
 		return SFU_ROW_OTHER;
 	if (row->fp.how == SFRAME_RULE_CFA_MEM) {
@@ -76,7 +77,7 @@ u64 sfu_row_pack(const struct sframe_row *row)
 	return cfa | how | FIELD_PREP(SFU_ROW_RA, ra) | FIELD_PREP(SFU_ROW_FP, fp);
 }
 
-/* Allocates the caches. Returns -ENOMEM: then sfu_row_cache_exit() frees what there is. */
+/* Allocates the caches. After -ENOMEM, sfu_row_cache_exit() frees the allocated ones. */
 int sfu_row_cache_init(void)
 {
 	int cpu;
@@ -94,7 +95,7 @@ int sfu_row_cache_init(void)
 	return 0;
 }
 
-/* Frees the caches. No walk runs any more. */
+/* Frees the caches, when no walk can run any more. */
 void sfu_row_cache_exit(void)
 {
 	int cpu;

@@ -12,10 +12,10 @@
 #include "sframe_core.h"
 
 /*
- * A packed row: a row of the most common kind in one u64. The CFA is the base register plus
- * SFU_ROW_CFA, a multiple of SFU_ARCH_CFA_ALIGN. SFU_ROW_RA and SFU_ROW_FP are the bytes from the
- * base to the stored return address and, with SFU_ROW_SAVES_FP, to the stored frame pointer; all of
- * both is below the CFA.
+ * A packed row: a row of the most common kind in one u64. The CFA is base + SFU_ROW_CFA, where the
+ * base is SP or FP, and the offset is a multiple of SFU_ARCH_CFA_ALIGN. The return address is
+ * stored at base + SFU_ROW_RA. With SFU_ROW_SAVES_FP, the caller's frame pointer is stored at base
+ * + SFU_ROW_FP. Both words are between the base and the CFA.
  */
 #define SFU_ROW_BY_FP		BIT_ULL(0)	/* the base is FP, else SP */
 #define SFU_ROW_SAVES_FP	BIT_ULL(1)
@@ -29,12 +29,12 @@
 #define SFU_ROW_NONE		(SFU_ROW_IS_OTHER | BIT_ULL(17))
 
 struct sfu_cached_row {
-	u64	section;	/* its number; 0: the slot is empty */
-	u64	key;		/* the address, plus &sfu_section.key_base */
+	u64	section;	/* number of the section; 0: the slot is empty */
+	u64	key;		/* address of the code + &sfu_section.key_base */
 	u64	row;
 };
 
-/* Slots of a set, which is one line of the processor's cache. With one, keys replace each other. */
+/* Slots of a set, which fits one cache line. With 1, two frequent rows would evict each other. */
 #define SFU_ROW_WAYS	2U
 
 struct sfu_row_set {
@@ -44,10 +44,10 @@ struct sfu_row_set {
 struct sfu_row_cache {
 	struct sfu_row_set	*sets;
 	unsigned long		nr_sets;
-	bool			is_used;	/* by a walk on this processor */
+	bool			is_used;	/* a walk on this processor uses the cache */
 };
 
-/* Returns the set of a key. Neighbouring functions have sets that are far apart. */
+/* Returns the set of a key. The multiplication spreads neighbouring keys over distant sets. */
 static __always_inline struct sfu_row_set *sfu_row_cache_set(struct sfu_row_cache cache, u64 key)
 {
 	return &cache.sets[(u32)key * GOLDEN_RATIO_32 * cache.nr_sets >> 32];
@@ -59,7 +59,7 @@ static __always_inline bool sfu_cached_row_is(const struct sfu_cached_row *cache
 	return cached->section == section && cached->key == key;
 }
 
-/* Returns the row of a key in the cache, or 0. */
+/* Returns the cached packed row of @key in the section with number @section, or 0. */
 static inline u64 sfu_row_cache_find(struct sfu_row_cache cache, u64 section, u64 key)
 {
 	const struct sfu_row_set *set = sfu_row_cache_set(cache, key);
@@ -71,7 +71,7 @@ static inline u64 sfu_row_cache_find(struct sfu_row_cache cache, u64 section, u6
 	return 0;
 }
 
-/* Adds a row, in place of the older one of the set. */
+/* Adds a row to its set, and drops the older of the set's two rows. */
 static __always_inline void sfu_row_cache_add(struct sfu_row_cache cache, u64 section, u64 key,
 					      u64 row)
 {
@@ -84,14 +84,14 @@ static __always_inline void sfu_row_cache_add(struct sfu_row_cache cache, u64 se
 DECLARE_PER_CPU(struct sfu_row_cache, sfu_row_caches);
 
 /*
- * Returns the row cache of this processor; NULL if this walk has interrupted one that uses it. Any
- * context, NMI included. Preemption is disabled until sfu_row_cache_put().
+ * Returns the row cache of this processor; NULL if the caller has interrupted a walk that uses the
+ * cache. Any context, NMI included. Preemption stays disabled until sfu_row_cache_put().
  */
 static inline struct sfu_row_cache *sfu_row_cache_get(void)
 {
 	struct sfu_row_cache *cache = this_cpu_ptr(&sfu_row_caches);
 
-	/* A walk that interrupts this function has ended when it goes on. */
+	/* No race: a walk that interrupts here returns the cache before this code continues. */
 	if (READ_ONCE(cache->is_used))
 		return NULL;
 	WRITE_ONCE(cache->is_used, true);
@@ -99,7 +99,7 @@ static inline struct sfu_row_cache *sfu_row_cache_get(void)
 	return cache;
 }
 
-/* Ends the use of a cache, which may be NULL. */
+/* Returns a cache from sfu_row_cache_get(), which may be NULL. */
 static inline void sfu_row_cache_put(struct sfu_row_cache *cache)
 {
 	barrier();

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Signal frames: from the code that a handler returns to, to the code that the
- * signal interrupted.
+ * Signal frames: from the rt_sigreturn stub, to which a handler returns, to the interrupted code.
  *
- * The kernel saves the interrupted registers on the stack. While it restores them,
- * it changes the registers one by one: for an instruction or two the stack pointer
- * already belongs to the interrupted frame, and no saved context is there.
- * So a saved context must look like one, and must agree with the registers that
- * have already been restored.
+ * The kernel saves the interrupted registers on the stack (struct sigcontext). rt_sigreturn()
+ * restores them one by one: for an instruction or two, the stack pointer already points into the
+ * interrupted frame, where no saved context is. So a saved context must look like one, and must
+ * agree with the registers that have already been restored.
  */
 #include "sframe_arch.h"
 #include "walk/frame.h"
@@ -20,9 +18,9 @@ static unsigned long word_addr(unsigned long sigcontext, unsigned int word)
 }
 
 /*
- * Returns SFU_STOP_NONE if a saved context is at @sigcontext. While rt_sigreturn() restores the
- * registers, those that it has restored already must be in the context. If they differ, the context
- * is an older one, left where the stack pointer now is.
+ * Returns SFU_STOP_NONE if a valid saved context is at @sigcontext. Registers that rt_sigreturn()
+ * has already restored must have their values from the context. If they differ, the stack pointer
+ * is restored, too, and the context is the remainder of an older signal.
  */
 static enum sfu_stop check_context(struct sfu_walk *walk, unsigned long sigcontext)
 {
@@ -42,9 +40,9 @@ static enum sfu_stop check_context(struct sfu_walk *walk, unsigned long sigconte
 }
 
 /*
- * Goes from a signal frame, which sfu_signal_is_at_return() or a row identifies, to the frame that
- * was interrupted. Returns SFU_STOP_SIGNAL if the walk has already crossed SFU_MAX_SIGNALS signal
- * frames, there is no valid context, or the context leads to no code; SFU_STOP_STACK;
+ * Goes from a signal frame, identified by sfu_signal_is_at_return() or a row, to the frame that the
+ * signal interrupted. Returns SFU_STOP_SIGNAL if the walk has already crossed SFU_MAX_SIGNALS
+ * signal frames, the saved context is not valid, or its ip is in no range; SFU_STOP_STACK;
  * SFU_STOP_BUDGET.
  */
 enum sfu_stop sfu_signal_step(struct sfu_walk *walk)
@@ -75,10 +73,9 @@ enum sfu_stop sfu_signal_step(struct sfu_walk *walk)
 }
 
 /*
- * Returns true if a signal handler returns to the frame, or has returned. There are three such
- * places: the start of the stub; its system call, where the stub may have been sampled or
- * interrupted by another signal; and the end of the stub, if the kernel is still in that call. The
- * stack pointer is the same in all of them.
+ * Returns true if the ip is in the rt_sigreturn stub: at its start, where a signal handler returns
+ * to; at its system call, if the stub was sampled or interrupted by another signal; or at its end,
+ * if the kernel is in this system call. In all three, the stack pointer points to the signal frame.
  */
 bool sfu_signal_is_at_return(struct sfu_walk *walk)
 {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Uprobes: where the sampled code and its return addresses would be without them.
+ * Hides uprobes: finds the ip, and the return addresses, that the task would have without uprobes.
  *
- * A pending uretprobe has replaced a return address on the stack. While the kernel
- * handles a breakpoint, a copied instruction or a trampoline, the saved ip is in a
- * place that no row describes. The walk begins where the program would be without
- * uprobes.
+ * A pending uretprobe has replaced a return address on the stack. While the kernel handles a
+ * breakpoint, an instruction copied out of line, or a trampoline, no row describes the saved ip. So
+ * the walk begins where the program would be without uprobes.
  *
- * Known gaps. The kernel replaces a return address before it lists it: a walk between the two ends
- * as bad-ra. A processor that copies byte by byte (rep movsb) may be interrupted meanwhile, and the
- * walk reads a mix of both addresses. On x86, uretprobe() changes ip before it lowers SP by three
- * words: a sample between the two has a wrong frame.
+ * Known gaps. The kernel replaces a return address before it lists the original as pending: a walk
+ * between the two ends with "bad-ra". A processor that stores the new address byte by byte (rep
+ * movsb) may be interrupted: a walk reads a mix of both addresses. On x86, the system call
+ * uretprobe() changes ip before it lowers SP by three words: a sample between the two has a wrong
+ * frame.
  */
 #include <linux/sched.h>
 #include <linux/uaccess.h>
@@ -23,15 +23,14 @@
 #define PUSHED_BY_CALL	(SFU_ARCH_REG_RA < 0 ? sizeof(long) : 0)	/* bytes */
 
 /*
- * Finds the pending uretprobe of the function whose frame ends at @cfa, or at most
- * @room above it. The list has the innermost function first. Functions that jump to
- * each other at their end have entries with the same return address, so the first
- * entry that fits is right. Entries of functions that longjmp() has left stay for a
- * while, but they lie below the stack pointer.
+ * Finds the pending uretprobe of the function whose frame ends at @cfa, or at most @room bytes
+ * above. The list has the innermost function first. After tail calls, the entries of one frame have
+ * one original return address, so the first match is right. After longjmp(), entries of abandoned
+ * functions stay for a while, but they are below the stack pointer and do not match.
  *
- * The list belongs to current. The walk has interrupted current, or runs in it, so
- * the list does not change meanwhile. But 6.12 frees some entries before it unlinks
- * them: reading such an entry must do no harm.
+ * The list belongs to current. The walk runs in current, or has interrupted it, so the list does
+ * not change meanwhile. But 6.12 frees some entries before it unlinks them: get_kernel_nofault()
+ * makes reading such an entry harmless.
  */
 static bool find_pending(struct sfu_walk *walk, unsigned long cfa, unsigned long room,
 			 struct return_instance *entry)
@@ -51,8 +50,8 @@ static bool find_pending(struct sfu_walk *walk, unsigned long cfa, unsigned long
 }
 
 /*
- * Returns where the function was called from whose frame ends at @cfa, if a uretprobe has replaced
- * the return address @ra, which is the start of a page. Else returns @ra.
+ * Returns the original return address of the function whose frame ends at @cfa, if a uretprobe has
+ * replaced it by @ra, which is the start of a page. Else returns @ra.
  */
 unsigned long sfu_uprobe_real_ra(struct sfu_walk *walk, unsigned long cfa, unsigned long ra)
 {
@@ -62,10 +61,10 @@ unsigned long sfu_uprobe_real_ra(struct sfu_walk *walk, unsigned long cfa, unsig
 }
 
 /*
- * Leaves the trampoline of a uretprobe for the code that called the function. Until the trampoline
- * takes the first word off the stack, the kernel may not have handled the uretprobe yet: then the
- * list of pending ones has the return address. Later the stack has it, and an entry of the list
- * that fits is one of a caller.
+ * If the frame is in the uretprobe trampoline, moves it to the return address of the probed
+ * function. Until the trampoline pops its first word, the kernel may not have handled the
+ * uretprobe: then the list of pending uretprobes has the return address. Later the stack has the
+ * return address, and a matching entry belongs to an outer function.
  */
 static void leave_trampoline(struct sfu_walk *walk)
 {
@@ -91,14 +90,14 @@ static void leave_trampoline(struct sfu_walk *walk)
 	frame->sp = sp;
 }
 
-/* Puts the sampled frame where it would be without uprobes. The walk has just begun, with a map. */
+/* Sets the sampled frame to its state without uprobes, at the start of a walk that has a map. */
 void sfu_uprobe_undo(struct sfu_walk *walk)
 {
 	struct uprobe_task *utask = current->utask;
 	struct sfu_frame *frame = &walk->frame;
 	bool has_met_one = utask || test_thread_flag(TIF_UPROBE);
 
-	/* In a copy of the instruction, or just after it. */
+	/* The ip is in the out-of-line copy of the probed instruction, or just after it. */
 	if (utask && utask->xol_vaddr &&
 	    frame->ip - utask->xol_vaddr <= UPROBE_XOL_SLOT_BYTES)
 		frame->ip += utask->vaddr - utask->xol_vaddr;
@@ -107,9 +106,9 @@ void sfu_uprobe_undo(struct sfu_walk *walk)
 }
 
 /*
- * Puts a frame that a signal has interrupted where it would be without uprobes. The system calls of
- * uprobes return to the page that they come from, and a signal strikes there. It may also strike
- * before the call of that page.
+ * Sets a frame that a signal has interrupted to its state without uprobes. Signals are delivered at
+ * the end of a system call, and both the uretprobe trampoline and the page of optimized uprobes
+ * make system calls. A signal may also arrive before the call of this page.
  */
 void sfu_uprobe_leave(struct sfu_walk *walk, struct sfu_frame *frame)
 {

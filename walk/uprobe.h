@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Uprobes. See walk/uprobe.c. */
+/* Hides uprobes from a walk. See walk/uprobe.c. */
 #ifndef SFU_UPROBE_H
 #define SFU_UPROBE_H
 
@@ -11,8 +11,8 @@ void sfu_uprobe_undo(struct sfu_walk *walk);
 void sfu_uprobe_leave(struct sfu_walk *walk, struct sfu_frame *frame);
 
 /*
- * Returns true if current has uprobes, or may be about to handle one. The first optimized uprobe of
- * a task comes without a breakpoint.
+ * Returns true if current has hit a uprobe, or may be about to handle its first one. A first uprobe
+ * that is optimized hits no breakpoint and so leaves no mark in the task: the mm is checked, too.
  */
 static inline bool sfu_uprobe_is_used(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Reads user memory: the stack, the code and mapped sections of the current process. No read waits
- * for memory that is not present. All other reads of user memory are by sfu_user_get_word().
+ * Reads user memory of the current process: its stack, code and mapped sections. A read fails if
+ * its page is absent: it causes no page fault. Elsewhere, walks read only by sfu_user_get_word().
  */
 #include "compat.h"
 #include "sframe_arch.h"
@@ -9,8 +9,8 @@
 #include "walk/user.h"
 
 /*
- * Reads as sfu_user_read(), which a test may replace. Most reads are short: these are a few
- * instructions each, where copy_from_user_nofault() makes several calls.
+ * sfu_user_read() without the KUnit stub. Most reads are short: here they take a few instructions
+ * each, where copy_from_user_nofault() makes several calls.
  */
 int sfu_user_read_now(void *dst, unsigned long addr, size_t len)
 {
@@ -19,11 +19,11 @@ int sfu_user_read_now(void *dst, unsigned long addr, size_t len)
 	u64 val64;
 	u32 val32;
 
-	/* Without the mask, a process could choose kernel memory for a mispredicted read. */
+	/* Without the mask, a mispredicted check lets a process choose kernel memory. */
 	addr = sfu_arch_mask_user(addr);
 	if (!sfu_user_open(addr, len))
 		return -EFAULT;
-	/* In the window no function may be called, not even memcpy(). */
+	/* While the window is open, no function may be called, not even memcpy(). */
 	for (end = addr + len; end - addr >= sizeof(val64); addr += sizeof(val64)) {
 		unsafe_get_user(val64, (u64 __user *)addr, absent);
 		((struct sframe_any_u64 *)to)->v = val64;
@@ -47,9 +47,9 @@ absent:
 }
 
 /*
- * Reads memory of the current process, in its address space. Any value of @addr is safe. Any
- * context, NMI included. Returns -EFAULT if a byte is not readable, or not present: @dst is
- * undefined then. A KUnit test may replace this function in its own task, which has no samples.
+ * Reads @len bytes of user memory of current to @dst. Any value of @addr is safe. Any context, NMI
+ * included. Returns -EFAULT if a byte is not readable or not present: @dst is undefined then. A
+ * KUnit test may replace this function in its own task, in which no samples are taken.
  */
 int sfu_user_read(void *dst, unsigned long addr, size_t len)
 {
@@ -57,7 +57,7 @@ int sfu_user_read(void *dst, unsigned long addr, size_t len)
 	return sfu_user_read_now(dst, addr, len);
 }
 
-/* Reads @size bytes for sframe_find(), inside of a window, in the machine's byte order. */
+/* Reads a number of @size bytes, in the machine's byte order, from the open window. */
 static __always_inline bool get_user_now(const struct sframe_header *hdr, struct sframe_reader *rd,
 					 u64 addr, u32 size, u64 *val)
 {
@@ -88,12 +88,12 @@ absent:
 }
 
 /*
- * As sframe_find(), in a mapped section in the byte order of the machine. @pc is below 2^63.
+ * sframe_find() in a mapped section that has the byte order of the machine. @pc is below 2^63.
  *
- * All reads are inside of one window of user memory. The bounds of the header keep them in the
- * section, and sfu_user_open() is a barrier. If the processor mispredicts a check, it reads up to 8
- * GiB above the section. Such reads do not cross the hole above user addresses, which has at least
- * 2^47 bytes.
+ * All reads are inside one window of user memory. The bounds of the header keep them in the
+ * section, and sfu_user_open() is a barrier. If the processor mispredicts a check of these bounds,
+ * it reads at most 8 GiB above the section. These reads stay in the hole between user and kernel
+ * addresses, which has at least 2^47 bytes.
  */
 int sfu_user_find(const struct sframe_header *hdr, struct sframe_reader *rd, u64 pc,
 		  struct sframe_raw_row *raw)

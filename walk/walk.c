@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The walk: from a frame to its caller, by SFrame data.
+ * The walk: the unwinding of one user stack, from each frame to its caller, by SFrame data.
  *
  * The fast path (fast.c) enters most frames. The general path finds the range of the address and
  * the row in its section, and applies the row. fallback.c finds the callers of code without a row,
  * and signal.c crosses signal frames. Each step returns SFU_STOP_NONE, or why it cannot go on.
  *
- * A walk ends, because each step does one of four things: it raises the stack pointer; it crosses a
- * signal frame, at most SFU_MAX_SIGNALS times; it leaves the sampled frame, or a frame that such a
- * signal interrupted; or it goes on further down, on another stack, at most SFU_MAX_SWITCHES times.
- * The work is bounded, because one budget is charged for look-ups, steps, reads, and the list of
- * pending uretprobes.
+ * A walk cannot loop, because each step does one of four things: it raises the stack pointer; it
+ * crosses a signal frame, at most SFU_MAX_SIGNALS times; it leaves the sampled frame, or a frame
+ * that such a signal interrupted; or it continues on another stack, at lower addresses, at most
+ * SFU_MAX_SWITCHES times. The work is bounded, because one budget is charged for look-ups, steps,
+ * reads, and the list of pending uretprobes.
  *
- * A walk takes no lock, allocates nothing, and waits for nothing. Preemption is disabled.
+ * A walk takes no lock, allocates nothing, and never waits. Preemption is disabled.
  */
 #include <linux/ptrace.h>
 #include <linux/sched.h>
@@ -34,7 +34,7 @@ static bool uses_unverified_sp(const struct sfu_walk *walk, const struct sframe_
 	       (is_sp_based(&row->cfa) || is_sp_based(&row->ra) || is_sp_based(&row->fp));
 }
 
-/* Returns true if the code before @ra calls the present function. */
+/* Returns true if the call before @ra enters the present function, which has @row. */
 static bool calls(struct sfu_walk *walk, unsigned long ra, const struct sframe_row *row)
 {
 	unsigned long callee;
@@ -44,9 +44,9 @@ static bool calls(struct sfu_walk *walk, unsigned long ra, const struct sframe_r
 }
 
 /*
- * Finds a caller on another stack, which may be below the stack pointer: Go and OCaml call
- * functions there. The row leads to the caller's frame. The code before the return address must
- * call the present function: functions that have returned leave other return addresses there.
+ * Finds a caller on another stack, at lower addresses: Go and OCaml call functions on other stacks,
+ * and the row finds the caller's frame there. The call before the return address must enter the
+ * present function, because functions that have returned leave other return addresses on stacks.
  */
 static bool leaves_stack_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 				struct sfu_frame *caller)
@@ -68,7 +68,7 @@ static enum sfu_stop step_by_row(struct sfu_walk *walk, const struct sframe_row 
 		stop = SFU_STOP_NONE;
 	else if (stop == SFU_STOP_CFA && leaves_stack_by_row(walk, row, &caller))
 		stop = SFU_STOP_NONE;
-	/* An unverified stack pointer may be right. Then the caller calls this function. */
+	/* An unverified SP is accepted if the call before the caller's ip enters this function. */
 	if (!stop && (!uses_unverified_sp(walk, row) || calls(walk, caller.ip, row))) {
 		sfu_walk_enter(walk, &caller, SFU_METHOD_SFRAME);
 		return SFU_STOP_NONE;
@@ -82,9 +82,9 @@ static enum sfu_stop step_by_row(struct sfu_walk *walk, const struct sframe_row 
 }
 
 /*
- * Goes one step from code that a function jumps to. The code runs in the frame of that function. So
- * the row is right if the instruction before the return address calls the function; else the step
- * is made as if there were no row.
+ * Goes one step from code that a function (&sfu_section.entry_start) jumps to. The code runs in the
+ * frame of this function. So @row is valid if the call before the return address enters the
+ * function. Otherwise the step is made as from code without a row.
  */
 static enum sfu_stop step_after_jump(struct sfu_walk *walk, const struct sfu_section *section,
 				     const struct sframe_row *row)
@@ -109,7 +109,7 @@ static enum sfu_stop step(struct sfu_walk *walk, struct sfu_range *range)
 	case 0:
 		if (row.outermost)
 			return SFU_STOP_COMPLETE;
-		/* A row leads up the stack only, and gives no registers but SP and FP. */
+		/* Rows lead to higher addresses only. The saved context has all registers. */
 		if (row.cfa.how == SFRAME_RULE_SAME ||
 		    (row.signal && sfu_signal_is_at_return(walk)))
 			return sfu_signal_step(walk);
@@ -130,7 +130,7 @@ static enum sfu_stop step(struct sfu_walk *walk, struct sfu_range *range)
 	}
 }
 
-/* Goes one step by any row, or by the fallback. Inlined, it would slow the fast path down. */
+/* Does one step by the general path. Inlined, it would slow down the fast path. */
 static noinline enum sfu_stop walk_slow(struct sfu_walk *walk, struct sfu_range *range)
 {
 	enum sfu_stop stop;
@@ -138,15 +138,14 @@ static noinline enum sfu_stop walk_slow(struct sfu_walk *walk, struct sfu_range 
 	if (sfu_walk_charge(walk, SFU_STEP_COST))
 		return SFU_STOP_BUDGET;
 	stop = step(walk, range);
-	/* If the budget ends, a part of the step finds nothing, and the step has another reason. */
+	/* A step without budget fails for other reasons, too: the budget is the real reason. */
 	return stop && !walk->lookup.rd.budget ? SFU_STOP_BUDGET : stop;
 }
 
 /*
- * Enters the next frames, at most @max, which is not 0. Sets @ips to their addresses, and @nr to
- * their number. Returns SFU_STOP_NONE if a frame was entered, and the walk can go on; else why the
- * walk ends after these frames, of which there may be none. Then only the address of the last
- * frame, &sfu_walk.frame, is of use.
+ * Enters the next frames, at most @max (not 0). Stores their addresses in @ips, and their number in
+ * @nr. Returns SFU_STOP_NONE if a frame was entered, and the walk can go on; else why the walk ends
+ * after these frames, of which there may be none. Then only the ip of &sfu_walk.frame is valid.
  */
 enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max,
 			       unsigned int *nr)
@@ -155,7 +154,7 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 	enum sfu_stop stop;
 
 	*nr = 0;
-	/* The registers belong to the old program. The memory may belong to the new one. */
+	/* The registers are of the old program. The memory may be of the new one already. */
 	if (current->in_execve && !(walk->map && walk->map->nr_sections))
 		return SFU_STOP_EXEC;
 	if (!walk->has_memory)
@@ -185,16 +184,16 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 }
 
 /*
- * Begins a walk in the frame of a sample. The caller holds @map and @cache, which may be NULL,
- * until the end of the walk. @is_borrowed: the map is the parent's, and the walk writes nothing to
- * it. sfu_arch_unwindable() has allowed @regs, which are of user mode.
+ * Begins a walk at @regs, the sampled registers of user mode, which sfu_arch_unwindable() has
+ * accepted. The caller holds @map and @cache until the end of the walk; both may be NULL.
+ * @is_borrowed: the map is the parent's, and the walk writes nothing to it.
  *
- * In a task switch, user addresses lead to the memory of the next task before current is that task.
- * Calls of the firmware and writes to kernel code have page tables of their own. NMIs, tracepoints,
- * kprobes and traced functions run there, so each walk checks whose memory it is. One check is
+ * During a task switch, user addresses refer to the memory of the next task while current is still
+ * the previous one. Calls of the firmware and writes to kernel code use page tables of their own.
+ * NMIs, tracepoints and kprobes occur there, so each walk checks whose memory it is. One check is
  * enough: the interrupted code does not continue before the walk ends.
  *
- * Members are set one by one: to assign a structure, a compiler clears all of it before.
+ * Members are set one by one: a structure assignment would first clear all of it.
  */
 void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_borrowed,
 		   struct sfu_row_cache *cache, struct pt_regs *regs)
@@ -231,8 +230,8 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_borrowed,
 	if (map && walk->has_memory && sfu_uprobe_is_used())
 		sfu_uprobe_undo(walk);
 	/*
-	 * A new task begins where clone() returns, and its stack may be a new one. The rows before
-	 * the branch that follows describe the stack of the task that has called clone().
+	 * A new task begins after the system call of clone(), perhaps on a new stack. Rows before
+	 * the next branch describe the parent's stack, so the walk begins at the branch target.
 	 */
 	if (unlikely(sfu_arch_is_child(regs)) && map && walk->has_memory)
 		frame->ip += sfu_arch_child_branch(walk, frame->ip);

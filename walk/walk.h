@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * The walk up a user stack, frame by frame. See walk/walk.c.
- */
+/* The unwinding of one user stack, frame by frame. See walk/walk.c. */
 #ifndef SFU_WALK_H
 #define SFU_WALK_H
 
@@ -19,7 +17,7 @@ enum sfu_stop sfu_fast_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 bool sfu_signal_is_at_return(struct sfu_walk *walk);
 enum sfu_stop sfu_signal_step(struct sfu_walk *walk);
 
-/* Returns true if a scan could let the next walk go on where this one ends with @stop. */
+/* Returns true if a scan may let the next walk get further than this one, ended by @stop. */
 static inline bool sfu_walk_needs_scan(const struct sfu_walk *walk, enum sfu_stop stop)
 {
 	return stop == SFU_STOP_UNSCANNED || stop == SFU_STOP_SECTION ||
