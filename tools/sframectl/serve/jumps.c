@@ -26,6 +26,10 @@
 /* QEMU's and Guile's function is in the first pages, Guile's at the start of one. */
 #define PAGES_MAX	512
 
+/* Places of one process where such instructions are looked for. To read a row counts as some. */
+#define PLACES_MAX	65536u
+#define ROW_PLACES	256u
+
 /* An interpreter in assembly is one large function. Of a file with more functions, none is read. */
 #define FUNCTION_MIN	4096u
 #define FUNCTION_MAX	(1024u << 10)
@@ -46,16 +50,19 @@ static bool apply(const struct code_op *op, struct cfi_row *row)
 {
 	const u8 sp = SFRAME_AMD64_REG_SP, fp = SFRAME_AMD64_REG_FP;
 	struct cfi_state *state = &row->state;
+	s64 below = (s64)state->cfa.off - op->arg;
 
 	if (op->how == CODE_STORE && op->reg == fp && op->base == sp && op->size == WORD &&
-	    state->fp.how == CFI_SAME)
-		state->fp = cfi_make_rule(CFI_CFA_MEM, 0, op->arg - state->cfa.off);
+	    state->fp.how == CFI_SAME && below > 0 && below <= JUMPS_FRAME_MAX)
+		state->fp = cfi_make_rule(CFI_CFA_MEM, 0, -below);
 	if (code_op_changes(op, fp) && state->fp.how == CFI_SAME)
 		return false;
 	if (!code_op_changes(op, sp))
 		return true;
-	state->cfa.off -= op->arg;
-	return op->how == CODE_COPY && op->base == sp;
+	if (op->how != CODE_COPY || op->base != sp || below <= 0 || below > JUMPS_FRAME_MAX)
+		return false;
+	state->cfa.off = below;
+	return true;
 }
 
 /*
@@ -78,18 +85,33 @@ static bool follow(const struct code_decoder *decoder, const u8 *bytes, u32 size
 		for (k = 0; k < insn.nr_ops; k++)
 			if (!apply(&insn.ops[k], row))
 				return false;
-		if (row->state.cfa.off <= first || row->state.cfa.off > JUMPS_FRAME_MAX)
+		if (row->state.cfa.off <= first)
 			return false;
 	}
 	return false;
 }
 
-/* The row for the code, and the function that jumps to it. */
+/**
+ * struct jump - the row for the code, and the function that jumps to it
+ * @row: the row
+ * @start: address of the function
+ * @size: its bytes
+ * @left: places where the search may still look
+ */
 struct jump {
 	struct cfi_row	row;
 	u64		start;
 	u64		size;
+	u32		left;
 };
+
+static bool may_look(struct jump *jump, u32 places)
+{
+	bool may = jump->left >= places;
+
+	jump->left -= may ? places : jump->left;
+	return may;
+}
 
 /* Finds a function that begins a page of memory without a file. */
 static bool find_in_memory(const struct runtime *runtime, const struct code_decoder *decoder,
@@ -99,7 +121,7 @@ static bool find_in_memory(const struct runtime *runtime, const struct code_deco
 	u8 bytes[BYTES_MAX];
 	u32 i;
 
-	for (i = 0; i < PAGES_MAX && addr < end; i++, addr += PAGE) {
+	for (i = 0; i < PAGES_MAX && addr < end && may_look(jump, 1); i++, addr += PAGE) {
 		jump->row = (struct cfi_row){
 			.state.cfa = cfi_make_rule(CFI_REG, SFRAME_AMD64_REG_SP, WORD),
 			.state.ra = cfi_make_rule(CFI_CFA_MEM, 0, -WORD),
@@ -112,6 +134,16 @@ static bool find_in_memory(const struct runtime *runtime, const struct code_deco
 			return true;
 	}
 	return false;
+}
+
+/* Return: whether the function has a frame of a known size, and returns as others do. */
+static bool makes_frame(const struct cfi_row *row)
+{
+	const struct cfi_state *state = &row->state;
+
+	return !row->hole && state->cfa.how == CFI_REG && state->cfa.reg == SFRAME_AMD64_REG_SP &&
+	       state->cfa.off > 0 && state->cfa.off <= JUMPS_FRAME_MAX &&
+	       state->ra.how == CFI_CFA_MEM && state->ra.off == -WORD && state->sp.how == CFI_CFA;
 }
 
 /* Sets the row of a function that has only one. */
@@ -127,7 +159,8 @@ static bool read_row(struct runtime *runtime, u64 fde, struct jump *jump)
 	u8 *bytes;
 
 	/* Its length, and how far before the second word its CIE is */
-	if (!target_read(runtime->target, fde, head, sizeof(head)) || head[0] > SECTION_MAX ||
+	if (!may_look(jump, ROW_PLACES) ||
+	    !target_read(runtime->target, fde, head, sizeof(head)) || head[0] > SECTION_MAX ||
 	    head[1] < 4 || head[1] > SECTION_MAX)
 		return false;
 	sec.addr = fde + 4 - head[1];
@@ -144,8 +177,8 @@ static bool read_row(struct runtime *runtime, u64 fde, struct jump *jump)
 				cie = cfi_functions_get(&functions, functions.all[i].off, &entry);
 				jump->size = functions.all[i].size;
 			}
-	if (cie && (!cfi_run_fde(&sec, runtime->machine, cie, &entry, &rows) || rows.nr != 1 ||
-		    rows.all->hole))
+	if (cie && (cie->is_signal || !cfi_run_fde(&sec, runtime->machine, cie, &entry, &rows) ||
+		    rows.nr != 1 || !makes_frame(rows.all)))
 		cie = NULL;
 	if (cie)
 		jump->row = *rows.all;
@@ -153,8 +186,7 @@ static bool read_row(struct runtime *runtime, u64 fde, struct jump *jump)
 	ranges_free(&code);
 	free(rows.all);
 	free(bytes);
-	return cie && jump->row.state.cfa.how == CFI_REG &&
-	       jump->row.state.cfa.reg == SFRAME_AMD64_REG_SP;
+	return cie;
 }
 
 /* Finds a jump in the function. It makes room by: sub $n, %rsp. Two jumps have one row. */
@@ -162,12 +194,14 @@ static bool find_in_function(struct runtime *runtime, const struct code_decoder 
 			     struct jump *jump)
 {
 	static const u8 sub[] = { 0x48, 0x83, 0xec };
-	u8 *bytes = target_copy(runtime->target, jump->start, jump->size), *end, *at;
+	u8 *bytes = target_copy(runtime->target, jump->start, jump->size), *end, *at = bytes;
 	const struct cfi_row whole = jump->row;
 	bool is_found = false, is_unclear = false;
 	struct cfi_row row;
 
-	for (at = bytes, end = bytes + jump->size; at; at++) {
+	if (!bytes)
+		return false;
+	for (end = bytes + jump->size; may_look(jump, 1); at++) {
 		at = memmem(at, end - at, sub, sizeof(sub));
 		if (!at)
 			break;
@@ -197,7 +231,7 @@ static bool find_in_file(struct runtime *runtime, const struct code_decoder *dec
 		return false;
 	all = (void *)target_copy(runtime->target, header + sizeof(head), head.nr * sizeof(*all));
 	for (i = 0; all && !is_found && i + 1 < head.nr; i++) {
-		size = all[i + 1].start - all[i].start;
+		size = (u32)all[i + 1].start - (u32)all[i].start;
 		if (size < FUNCTION_MIN || size > FUNCTION_MAX)
 			continue;
 		jump->start = header + all[i].start;
@@ -263,7 +297,7 @@ void jumps_read(struct runtime *runtime)
 {
 	const struct target *target = runtime->target;
 	struct code_decoder decoder;
-	struct jump jump;
+	struct jump jump = { .left = PLACES_MAX };
 	u32 i;
 
 	if (runtime->nr || runtime->machine->machine != EM_X86_64)
