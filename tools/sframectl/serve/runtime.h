@@ -57,7 +57,7 @@ struct runtime {
 #define RUNTIME_TABLES_MAX	64
 
 /**
- * struct runtime_table - a table for code of a process; the section follows
+ * struct runtime_table - a table for code of a process; the section follows, and then the next one
  * @start: address of the code, and of the section
  * @size: bytes of the code: whole mappings
  * @entry_start: as &sframe_process.entry_start
@@ -70,7 +70,7 @@ struct runtime_table {
 	u64	entry_start;
 	u64	entry_size;
 	u64	section_size;
-};
+} __packed;
 
 /**
  * struct runtime_files - a process, as files

@@ -10,6 +10,10 @@
 #define PAUSE_MIN	1000
 #define PAUSE_MAX	8000
 
+/* After a reader was killed, which takes a process's time and others': twice as long each time. */
+#define KILLED_MIN	60000
+#define KILLED_MAX	3600000
+
 /* A process can make its reader wait. It shall not keep other processes, and files, waiting. */
 #define READ_MAX	2
 
@@ -85,6 +89,8 @@ void watch_add(struct watch *watch, int device, pid_t pid, u64 cookie, uid_t own
 		struct watched *watched = &watch->all[i];
 
 		if (watched->pid && watched->cookie == cookie) {
+			if (watched->was_killed)
+				return;
 			watched->pause = PAUSE_MIN;
 			watched->at = min_t(u64, watched->at, clock_ms() + PAUSE_MIN);
 			/* Its tables may be gone. They are loaded again. */
@@ -104,6 +110,24 @@ void watch_add(struct watch *watch, int device, pid_t pid, u64 cookie, uid_t own
 		};
 }
 
+static u32 nr_read_of(const struct watch *watch, uid_t owner)
+{
+	u32 i, nr = 0;
+
+	for (i = 0; i < WATCH_MAX; i++)
+		nr += watch->all[i].is_read && watch->all[i].owner == owner;
+	return nr;
+}
+
+/* Return: whether @one is read before @two: its user has fewer readers, or it has waited longer. */
+static bool is_before(const struct watch *watch, const struct watched *one,
+		      const struct watched *two)
+{
+	u32 nr1 = nr_read_of(watch, one->owner), nr2 = nr_read_of(watch, two->owner);
+
+	return nr1 != nr2 ? nr1 < nr2 : one->at < two->at;
+}
+
 /**
  * watch_next - choose the process that is to be read
  * @watch: the processes
@@ -120,7 +144,7 @@ struct watched *watch_next(struct watch *watch)
 		struct watched *watched = &watch->all[i];
 
 		if (watched->pid && !watched->is_read && watched->at <= now &&
-		    (!next || watched->at < next->at))
+		    (!next || is_before(watch, watched, next)))
 			next = watched;
 	}
 	if (next) {
@@ -205,13 +229,17 @@ const char *watch_load(struct watch *watch, struct watched *watched, int device,
 
 	if (!error && !is_same)
 		error = load(watched, device, worker, &nr, &is_busy);
-	watched->pause = is_same ? min_t(u64, 2 * watched->pause, PAUSE_MAX) : PAUSE_MIN;
+	watched->was_killed = worker->is_transient;
+	if (watched->was_killed)
+		watched->pause = min_t(u64, KILLED_MAX, 2 * watched->pause + KILLED_MIN);
+	else
+		watched->pause = is_same ? min_t(u64, 2 * watched->pause, PAUSE_MAX) : PAUSE_MIN;
 	watched->at = clock_ms() + watched->pause;
 	watched->digest = is_busy ? 0 : now;
 	watched->is_read = false;
 	watch->nr_read--;
 	/* A process without a table is reported again, if its stacks still end so. */
-	if ((!nr && is_over(watched, device)) || (!nr && !is_same && !is_busy))
+	if (!nr && (is_over(watched, device) || (!is_same && !is_busy && !watched->was_killed)))
 		watched->pid = 0;
 	return error;
 }

@@ -16,6 +16,7 @@
  * @pause: ms between this time and the last
  * @digest: of its tables, when they were loaded
  * @is_read: a child reads it
+ * @was_killed: the last child that read it took too long
  */
 struct watched {
 	pid_t	pid;
@@ -25,6 +26,7 @@ struct watched {
 	u64	pause;
 	u64	digest;
 	bool	is_read;
+	bool	was_killed;
 };
 
 /**

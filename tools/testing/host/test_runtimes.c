@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "hotspot_code.h"
 #include "runtime.h"
 #include "watch.h"
@@ -866,6 +867,18 @@ static u32 nr_watched(const struct watch *watch, pid_t pid)
 	return nr;
 }
 
+static void load_killed(struct watch *watch, struct watched *watched)
+{
+	const struct worker worker = { .is_transient = true, .result.error = "killed" };
+
+	load_errno = is_sampled ? 0 : ESRCH;
+	watched->at = 0;
+	if (watch_next(watch) != watched)
+		abort();
+	watch_load(watch, watched, -1, &worker);
+	load_errno = 0;
+}
+
 static void test_watch(void)
 {
 	struct watch watch = {};
@@ -898,6 +911,25 @@ static void test_watch(void)
 		 load_again(&watch, watched, 8) && nr_loaded == 1 && watch_is_empty(&watch) &&
 		 !watch.nr_read);
 	load_errno = 0;
+	watch_add(&watch, -1, 7, 9, 1000);
+	is_sampled = true;
+	load_killed(&watch, watched);
+	watch_add(&watch, -1, 7, 9, 1000);
+	end_case("watch: a reader that was killed", watched->pid == 7 && watched->pause > 60000 &&
+		 watched->at > clock_ms() + 50000 && !watch.nr_read);
+	is_sampled = false;
+	load_killed(&watch, watched);
+	end_case("watch: a reader that was killed, of a process that has ended",
+		 watch_is_empty(&watch));
+	watch_add(&watch, -1, 1, 1, 1000);
+	watch_add(&watch, -1, 2, 2, 1000);
+	watch.all[0].at = 1;
+	watch.all[1].at = 2;
+	watch_add(&watch, -1, 3, 3, 1001);
+	watch.all[2].at = 3;
+	end_case("watch: each user has a reader",
+		 watch_next(&watch)->pid == 1 && watch_next(&watch)->pid == 3);
+	watch = (struct watch){};
 	for (cookie = 10; cookie < 10 + WATCH_MAX; cookie++)
 		watch_add(&watch, -1, 1, cookie, 1000);
 	for (cookie = 0; cookie < WATCH_MAX; cookie++)
