@@ -2,10 +2,14 @@
 /* Which runtime has made code that is in no file, and what makes its stacks complete. */
 #include <fnmatch.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "language.h"
-#include "process.h"
+#include "sframe_types.h"
+
+/* A program with more mappings is not read to its end: it may have any number of them. */
+#define MAPPINGS_MAX	4096
 
 #define SERVE	"Run sframectl serve, which describes this code on amd64. "
 
@@ -23,27 +27,41 @@ static const struct language languages[] = {
 	},
 };
 
+static const struct language *find(const char *file)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(languages); i++)
+		if (!fnmatch(languages[i].file, file, 0))
+			return &languages[i];
+	return NULL;
+}
+
 /**
  * language_of - find the runtime of a process
  * @pid: the process, as digits
  *
- * Return: the runtime; NULL: none that is known, or the process has ended.
+ * Return: the runtime; NULL: none that is known is in its first mappings, or it has ended.
  */
 const struct language *language_of(const char *pid)
 {
-	const struct language *found = NULL;
-	struct process process;
-	size_t i, k;
+	const struct language *found = NULL, *other;
+	char path[64], *line = NULL, *file;
+	size_t room = 0;
+	u32 i = 0;
+	FILE *maps;
 
-	process_read(&process, pid);
-	for (i = 0; i < ARRAY_SIZE(languages) && !found; i++) {
-		for (k = 0; k < process.nr && !found; k++) {
-			const char *slash = strrchr(process.code[k].name, '/');
-
-			if (slash && !fnmatch(languages[i].file, slash + 1, 0))
-				found = &languages[i];
-		}
+	snprintf(path, sizeof(path), "/proc/%s/maps", pid);
+	maps = fopen(path, "re");
+	while (maps && i++ < MAPPINGS_MAX && getline(&line, &room, maps) > 0) {
+		line[strcspn(line, "\n")] = 0;
+		file = strrchr(line, '/');
+		other = file ? find(file + 1) : NULL;
+		if (other && (!found || other < found))
+			found = other;
 	}
-	process_free(&process);
+	if (maps)
+		fclose(maps);
+	free(line);
 	return found;
 }
