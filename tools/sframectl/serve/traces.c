@@ -40,7 +40,7 @@ static void arrive(struct traces *traces, u32 off, u32 depth)
 {
 	u32 *known = &traces->depths[off];
 
-	if (depth == UNKNOWN || depth == HOLE || depth == *known || *known == HOLE)
+	if (depth == UNKNOWN || depth == *known || *known == HOLE)
 		return;
 	*known = *known ? HOLE : depth;
 }
@@ -58,7 +58,7 @@ static u32 execute(const struct code_insn *insn, u32 depth)
 		if (op->how != CODE_COPY || op->base != SFRAME_AMD64_REG_SP)
 			return HOLE;
 		depth -= op->arg;
-		if (depth > JUMPS_FRAME_MAX)
+		if (!depth || depth > JUMPS_FRAME_MAX)
 			return HOLE;
 	}
 	return depth;

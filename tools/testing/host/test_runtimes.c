@@ -506,6 +506,25 @@ static void put_interpreter(bool has_two_rows)
 	put(0x20100, leaves, sizeof(leaves));
 }
 
+/* The only trace has a row at its start, and a hole from @off to its end. */
+static bool has_hole_after(const char *code, u32 size, u32 off)
+{
+	const struct cfi_row *rows;
+	bool is_right;
+
+	begin();
+	put_interpreter(false);
+	put(CODE + 0x100, code, size);
+	jumps_read(&runtime);
+	runtime_sort(&runtime);
+	rows = runtime.rows;
+	is_right = runtime.nr && runtime.all->nr >= 2 && !rows[0].hole &&
+		   rows[0].state.cfa.off == 96 && rows[1].start == 0x100 + off && rows[1].hole &&
+		   (runtime.all->nr == 2 || rows[2].start >= 0x100 + size);
+	end();
+	return is_right;
+}
+
 /* Traces of LuaJIT: the first one, at a higher address, leads to the second. */
 static void test_traces(void)
 {
@@ -551,6 +570,11 @@ static void test_traces(void)
 		is_right |= runtime.rows[i].start == 0x10e && runtime.rows[i].hole;
 	end_case("traces: two ways that disagree", is_right);
 	end();
+	/* mov %rax, %rsp; nop; ret */
+	end_case("traces: the stack pointer is lost", has_hole_after("\x48\x89\xc4\x90\xc3", 5, 3));
+	/* add $1, %rsp; nop; ret */
+	end_case("traces: the stack pointer is one byte above the frame",
+		 has_hole_after("\x48\x83\xc4\x01\x90\xc3", 6, 4));
 }
 
 static void test_jumps(void)
