@@ -17,6 +17,9 @@
 #define AT_START	1u
 #define HOLE		UINT32_MAX
 
+/* Bytes of code for a row, at least. Traces have more on average; hostile code may have one. */
+#define BYTES_OF_ROW	16
+
 /**
  * struct traces - code that is being followed
  * @decoder: its decoder
@@ -105,18 +108,16 @@ static void split(struct traces *traces)
 	}
 }
 
+/* If the code has too many rows, the last one is a hole to the end of the memory. */
 static struct cfi_row *make_rows(const struct traces *traces, const struct cfi_row *first, u32 *nr)
 {
-	u32 off, before = AT_START, changes = 1;
-	struct cfi_row *rows;
+	u32 off, before = AT_START, most = traces->size / BYTES_OF_ROW + 2;
+	struct cfi_row *rows = calloc(most, sizeof(*rows));
 
-	for (off = 0; off < traces->size; off++)
-		changes += traces->depths[off] != UNKNOWN;
-	rows = calloc(changes, sizeof(*rows));
 	*nr = 0;
 	if (rows)
 		rows[(*nr)++] = *first;
-	for (off = 0; rows && off < traces->size; off++) {
+	for (off = 0; rows && off < traces->size && *nr < most; off++) {
 		u32 depth = traces->depths[off];
 		struct cfi_row *row = &rows[*nr - (off == 0)];
 
@@ -126,11 +127,11 @@ static struct cfi_row *make_rows(const struct traces *traces, const struct cfi_r
 		before = depth;
 		*row = *first;
 		row->start = off;
-		if (depth == HOLE)
+		*nr = row - rows + 1;
+		if (depth == HOLE || *nr == most)
 			row->hole = CFI_HOLE_UNKNOWN;
 		else
 			row->state.cfa.off += depth - AT_START;
-		*nr = row - rows + 1;
 	}
 	return rows;
 }

@@ -543,6 +543,7 @@ static void test_traces(void)
 		{ 0, 96 }, { 0x100, 112 }, { 0x104, 128 }, { 0x109, 96 }, { 0x112, 112 },
 		{ 0x118, 96 },
 	};
+	u8 pushes[0x4000];
 	bool is_right;
 	u32 i;
 
@@ -575,6 +576,21 @@ static void test_traces(void)
 	/* add $1, %rsp; nop; ret */
 	end_case("traces: the stack pointer is one byte above the frame",
 		 has_hole_after("\x48\x83\xc4\x01\x90\xc3", 6, 4));
+	/* push %rax; pop %rax; ... */
+	for (i = 0; i < sizeof(pushes); i++)
+		pushes[i] = i % 2 ? 0x58 : 0x50;
+	begin();
+	put_interpreter(false);
+	put(CODE, pushes, sizeof(pushes));
+	jumps_read(&runtime);
+	runtime_sort(&runtime);
+	is_right = runtime.nr && runtime.all->nr < sizeof(pushes) &&
+		   runtime.rows[runtime.all->nr - 1].hole;
+	for (i = 0; is_right && i < runtime.all->nr - 1; i++)
+		is_right = runtime.rows[i].start == i && !runtime.rows[i].hole &&
+			   runtime.rows[i].state.cfa.off == (i % 2 ? 104 : 96);
+	end_case("traces: a row for each byte", is_right);
+	end();
 }
 
 static void test_jumps(void)
