@@ -60,7 +60,7 @@ static bool move_sp(struct flow *flow, const struct x86_insn *insn)
 	case 0x81: case 0x83:
 		if (!is_sp || insn->reg == 7)			/* cmp */
 			return true;
-		flow->depth += insn->reg == 5 ? insn->imm : -insn->imm;
+		flow->depth += insn->reg == 5 ? insn->imm : -(s64)insn->imm;
 		return insn->reg == 5 || insn->reg == 0;	/* sub, add */
 	case 0x8d:						/* lea */
 		if (insn->reg == X86_SP)
