@@ -369,7 +369,7 @@ static bool is_kept(const struct code_state *state, const struct cfi_machine *ma
 	const struct code_value *sp = &state->regs[machine->sp];
 
 	return sp->kind != place->kind ||
-	       place->off >= sp->off - (machine->fixed_ra ? RED_ZONE : 0);
+	       place->off >= (s64)sp->off - (machine->fixed_ra ? RED_ZONE : 0);
 }
 
 /* The register @reg, as the caller had it. A word above the stack pointer is preferred. */

@@ -179,6 +179,10 @@ static const struct example x86[] = {
 	{ "bytes that are no instruction",
 	  "53 06 5b c3",
 	  "none" },
+	/* push %rbp; sub $0x7fffffb0,%rsp; add $0x7fffffb0,%rsp; pop %rbp; ret */
+	{ "a frame of 2 GiB",
+	  "55 48 81 ec b0 ff ff 7f 48 81 c4 b0 ff ff 7f 5d c3",
+	  "0 sp+8, 1 sp+16 fp-16, 8 sp+2147483584 fp-16, 15 sp+16 fp-16, 16 sp+8" },
 	/* cli; ret */
 	{ "an instruction of the kernel",
 	  "fa c3",
