@@ -71,12 +71,12 @@ struct analysis {
 
 static u32 hash_state(const struct cfi_state *state)
 {
-	const u64 *words = (const u64 *)state;
-	u64 hash = 0;
+	u64 hash = 0, word;
 	u32 i;
 
-	for (i = 0; i < sizeof(*state) / sizeof(*words); i++) {
-		hash = (hash ^ words[i]) * 0x9e3779b97f4a7c15;
+	for (i = 0; i < sizeof(*state); i += sizeof(word)) {
+		memcpy(&word, (const u8 *)state + i, sizeof(word));
+		hash = (hash ^ word) * 0x9e3779b97f4a7c15;
 		hash ^= hash >> 32;
 	}
 	return hash;
