@@ -206,8 +206,8 @@ static bool read_entry(const struct code_flow *flow, const struct code_table *ta
 	return code_image_index(flow->image, *target, &left) >= 0;
 }
 
-/* Return: number of entries of a table; 0 if no comparison limits it. */
-static u32 count_entries(const struct code_flow *flow, const struct code_table *table,
+/* Return: number of entries of a table; 0 if no comparison limits it, or the work is spent. */
+static u32 count_entries(struct code_flow *flow, const struct code_table *table,
 			 const struct code_state *state)
 {
 	u64 target;
@@ -216,7 +216,7 @@ static u32 count_entries(const struct code_flow *flow, const struct code_table *
 	if (state->bound > ENTRIES_MAX)
 		return 0;
 	for (i = 0; i < state->bound; i++)
-		if (!read_entry(flow, table, i, &target))
+		if (!code_flow_spend(flow, 1) || !read_entry(flow, table, i, &target))
 			return 0;
 	return i;
 }
@@ -240,7 +240,6 @@ static void reach_entries(struct code_flow *flow, const struct code_state *state
 		return;
 	copy = *table;
 	nr = count_entries(flow, &copy, state);
-	code_flow_spend(flow, nr);
 	for (i = 0; i < nr; i++)
 		if (read_entry(flow, &copy, i, &target))
 			reach(flow, target, state);
@@ -407,10 +406,9 @@ static void judge_return(struct code_flow *flow, const struct code_state *state)
 static void judge_jump(struct code_flow *flow, const struct code_state *state)
 {
 	const struct code_table *table = find_table(flow, state);
-	u32 i, nr = table && !flow->is_cut ? count_entries(flow, table, state) : 0;
+	u32 i, nr = table ? count_entries(flow, table, state) : 0;
 	u64 target;
 
-	code_flow_spend(flow, nr);
 	for (i = 0; i < nr; i++)
 		if (read_entry(flow, table, i, &target))
 			add_edge(flow, target, false);
