@@ -8,6 +8,15 @@
 #include "walk/user.h"
 #include "common.h"
 
+/* Return: zeroed memory, which is freed after the test. */
+void *test_alloc(struct kunit *test, size_t size)
+{
+	void *memory = kunit_kzalloc(test, size, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, memory);
+	return memory;
+}
+
 /* Return: the address of @nr new, untouched pages. The page after them is not mapped. */
 unsigned long user_map(struct kunit *test, u32 nr)
 {

@@ -38,6 +38,7 @@ static inline void expect_within(struct kunit *test, const char *what, u32 value
 	KUNIT_EXPECT_LE_MSG(test, value, most, "too many %s", what);
 }
 
+void *test_alloc(struct kunit *test, size_t size);
 unsigned long user_map(struct kunit *test, u32 nr);
 void user_allow(struct kunit *test, unsigned long page);
 void user_forbid(struct kunit *test, unsigned long page);

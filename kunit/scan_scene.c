@@ -377,9 +377,8 @@ struct folio *folio_at(struct kunit *test, unsigned int nr)
 
 int scan_scene_init(struct kunit *test)
 {
-	struct scan_scene *scene = kunit_kzalloc(test, sizeof(*scene), GFP_KERNEL);
+	struct scan_scene *scene = test_alloc(test, sizeof(*scene));
 
-	KUNIT_ASSERT_NOT_NULL(test, scene);
 	scene->area = user_area(test, AREA_PAGES);
 	begin_to_profile(test);
 	image_init(test, &scene->image);
@@ -400,9 +399,8 @@ void map_image(struct kunit *test)
 
 struct image *another_image(struct kunit *test)
 {
-	struct image *image = kunit_kzalloc(test, sizeof(*image), GFP_KERNEL);
+	struct image *image = test_alloc(test, sizeof(*image));
 
-	KUNIT_ASSERT_NOT_NULL(test, image);
 	image_init(test, image);
 	return image;
 }

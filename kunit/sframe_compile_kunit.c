@@ -19,16 +19,15 @@ struct compile_scene {
 
 static int compile_init(struct kunit *test)
 {
-	test->priv = kunit_kzalloc(test, sizeof(struct compile_scene), GFP_KERNEL);
-	return test->priv ? 0 : -ENOMEM;
+	test->priv = test_alloc(test, sizeof(struct compile_scene));
+	return 0;
 }
 
-static void *alloc_array(struct kunit *test, u64 nr, size_t size)
+static void build_section(struct build *b, const char *text)
 {
-	void *array = kunit_kzalloc(test, nr * size, GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, array);
-	return array;
+	build_start(b, 3, BOTH, AMD64);
+	build_text(b, text);
+	build_finish(b);
 }
 
 /* Calls @pass for each function. */
@@ -60,10 +59,10 @@ static int compile_section(struct kunit *test, u64 max_size)
 	      pass_over(scene, sframe_compile_measure);
 	if (err)
 		return err;
-	table->slots = alloc_array(test, table->nr_slots + 1, sizeof(u32));
-	table->entries = alloc_array(test, compile->max_entries, sizeof(u32));
-	table->rows = alloc_array(test, compile->max_rows, sizeof(*table->rows));
-	compile->hash = alloc_array(test, 2 * compile->max_rows, sizeof(u32));
+	table->slots = test_alloc(test, (table->nr_slots + 1) * sizeof(u32));
+	table->entries = test_alloc(test, compile->max_entries * sizeof(u32));
+	table->rows = test_alloc(test, compile->max_rows * sizeof(*table->rows));
+	compile->hash = test_alloc(test, 2 * compile->max_rows * sizeof(u32));
 	sframe_compile_begin(compile);
 	err = pass_over(scene, sframe_compile_function);
 	if (!err)
@@ -161,9 +160,7 @@ static void compile_functions(struct kunit *test)
 	char got[SECTION_ROW_TEXT];
 	int err;
 
-	build_start(&scene->b, 3, BOTH, AMD64);
-	build_text(&scene->b, c->text);
-	build_finish(&scene->b);
+	build_section(&scene->b, c->text);
 	err = compile_section(test, c->max_size);
 	section_error_text(&scene->rd, err, got);
 	if (c->want)
@@ -180,9 +177,7 @@ static void compile_within_limit(struct kunit *test)
 	struct compile_scene *scene = test->priv;
 	u64 needed;
 
-	build_start(&scene->b, 3, BOTH, AMD64);
-	build_text(&scene->b, compile_cases[0].text);
-	build_finish(&scene->b);
+	build_section(&scene->b, compile_cases[0].text);
 	KUNIT_ASSERT_EQ(test, 0, compile_section(test, SZ_64K));
 	needed = (scene->compile.max_entries + scene->compile.table.nr_slots + 2) * sizeof(u32);
 	KUNIT_EXPECT_EQ(test, 0, compile_section(test, needed));
@@ -196,9 +191,7 @@ static void compiled_function_is_bounded(struct kunit *test)
 	const struct sframe_compiled *table = &scene->compile.table;
 	u32 max_lookups;
 
-	build_start(&scene->b, 3, BOTH, AMD64);
-	build_text(&scene->b, "0x1000 64: 0 3 8, 8 3 16, 16 3 24, 24 3 32, 32 3 40");
-	build_finish(&scene->b);
+	build_section(&scene->b, "0x1000 64: 0 3 8, 8 3 16, 16 3 24, 24 3 32, 32 3 40");
 	KUNIT_ASSERT_EQ(test, 0, compile_section(test, SZ_64K));
 	max_lookups = 4;
 	KUNIT_EXPECT_EQ(test, ADDR + 0x1000,

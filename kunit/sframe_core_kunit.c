@@ -102,9 +102,8 @@ static void free_page_of_scene(void *page)
 
 static int core_scene_init(struct kunit *test)
 {
-	struct core_scene *scene = kunit_kzalloc(test, sizeof(*scene), GFP_KERNEL);
+	struct core_scene *scene = test_alloc(test, sizeof(*scene));
 
-	KUNIT_ASSERT_NOT_NULL(test, scene);
 	scene->page = vmalloc(PAGE_SIZE);
 	KUNIT_ASSERT_NOT_NULL(test, scene->page);
 	test->priv = scene;

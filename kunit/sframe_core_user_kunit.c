@@ -22,9 +22,8 @@
 
 static int user_memory_init(struct kunit *test)
 {
-	struct build *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
+	struct build *b = test_alloc(test, sizeof(*b));
 
-	KUNIT_ASSERT_NOT_NULL(test, b);
 	build_start(b, 3, BOTH, AMD64);
 	build_text(b, "0x1000 64: 0 3 8, 1 5 16 -16, 4 4 16 -16");
 	build_finish(b);

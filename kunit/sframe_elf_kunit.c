@@ -146,11 +146,7 @@ NAMED_CASES(phdr);
 /* A copy with nothing after it: on the host, a read after the end is an error. */
 static void *copy_of(struct kunit *test, const void *bytes, size_t len)
 {
-	void *copy = kunit_kzalloc(test, len, GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, copy);
-	memcpy(copy, bytes, len);
-	return copy;
+	return memcpy(test_alloc(test, len), bytes, len);
 }
 
 static void elf_check_header(struct kunit *test)

@@ -75,10 +75,9 @@ static unsigned long address_of(const struct entry_case *c, const struct entry_p
 static void entry_is_known(struct kunit *test)
 {
 	const struct entry_case *c = test->param_value;
-	struct entry_page *page = kunit_kzalloc(test, sizeof(*page), GFP_KERNEL);
+	struct entry_page *page = test_alloc(test, sizeof(*page));
 	struct pt_regs user = { .ip = 0x401000, .sp = 0x7fffffffe000 }, kernel = {};
 
-	KUNIT_ASSERT_NOT_NULL(test, page);
 	page->regs.ip = user.ip;
 	page->regs.sp = c->is_same ? user.sp : user.sp + 16;
 	kernel.ip = ENTRY + c->off;

@@ -69,9 +69,8 @@ struct bare_file {
 
 static struct bare_file *bare_file(struct kunit *test, unsigned long magic, bool has_disk)
 {
-	struct bare_file *bare = kunit_kzalloc(test, sizeof(*bare), GFP_KERNEL);
+	struct bare_file *bare = test_alloc(test, sizeof(*bare));
 
-	KUNIT_ASSERT_NOT_NULL(test, bare);
 	bare->type.fs_flags = magic == TMPFS_MAGIC ? 0 : FS_REQUIRES_DEV;
 	bare->bdev.bd_disk = &bare->disk;
 	bare->sb.s_type = &bare->type;

@@ -247,11 +247,9 @@ static bool run_hooks_step(struct kunit *test, const char *step)
 
 static int hooks_scene_init(struct kunit *test)
 {
-	struct hooks_scene *scene = kunit_kzalloc(test, sizeof(*scene), GFP_KERNEL);
+	struct hooks_scene *scene = test_alloc(test, sizeof(*scene));
 
-	KUNIT_ASSERT_NOT_NULL(test, scene);
-	scene->entry = kunit_kzalloc(test, struct_size(scene->entry, ip, MAX_FRAMES), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, scene->entry);
+	scene->entry = test_alloc(test, struct_size(scene->entry, ip, MAX_FRAMES));
 	KUNIT_ASSERT_EQ(test, 0, scan_scene_init(test));
 	scene->scan = *(struct scan_scene *)test->priv;
 	scene->scan.run_own_step = run_hooks_step;
@@ -575,12 +573,11 @@ static void read_summary(struct kunit *test, char *text)
 static void expect_added(struct kunit *test, const char *name, unsigned long __percpu *counter,
 			 const char *want)
 {
-	char *then = kunit_kzalloc(test, 2 * PAGE_SIZE, GFP_KERNEL), *now = then + PAGE_SIZE;
+	char *then = test_alloc(test, 2 * PAGE_SIZE), *now = then + PAGE_SIZE;
 	unsigned long before, after;
 	char got[TEXT] = "", word[16];
 	int len, then_len, nr = 0;
 
-	KUNIT_ASSERT_NOT_NULL(test, then);
 	read_summary(test, then);
 	this_cpu_inc(*counter);
 	read_summary(test, now);

@@ -65,9 +65,8 @@ static int give_command(const struct sframe_process *load, const void *bytes, u3
 /* A section whose one function has this size, and begins where the section is. */
 static struct build *section_of(struct kunit *test, u32 size, s32 off)
 {
-	struct build *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
+	struct build *b = test_alloc(test, sizeof(*b));
 
-	KUNIT_ASSERT_NOT_NULL(test, b);
 	build_start(b, SFRAME_VERSION_3, BOTH, SFU_ARCH_ABI);
 	if (off) {
 		build_fde(b, 0, size, ADDR1, 0, 0);

@@ -282,8 +282,7 @@ static void request_behind_many(struct kunit *test)
 	struct callback_head *works;
 	unsigned int i;
 
-	works = kunit_kcalloc(test, MANY, sizeof(*works), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, works);
+	works = test_alloc(test, MANY * sizeof(*works));
 	map_image(test);
 	expect_scanned(test, SAME, "scan.runs");
 	process_of(current->mm)->quota.scan_at = 0;

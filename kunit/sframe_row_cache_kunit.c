@@ -22,11 +22,10 @@ static bool find(struct sfu_row_cache cache, u64 section, u64 key, u64 row)
 static struct sfu_row_cache make_cache(struct kunit *test)
 {
 	struct sfu_row_cache cache = {
-		.sets = kunit_kzalloc(test, NR_SETS * sizeof(*cache.sets), GFP_KERNEL),
+		.sets = test_alloc(test, NR_SETS * sizeof(*cache.sets)),
 		.nr_sets = NR_SETS,
 	};
 
-	KUNIT_ASSERT_NOT_NULL(test, cache.sets);
 	return cache;
 }
 

@@ -389,11 +389,10 @@ static void scan_share_of_dropped_pages(struct kunit *test)
 
 static void scan_many_processes(struct kunit *test)
 {
-	struct mm_struct **mms = kunit_kcalloc(test, 2 * PROCESSES, sizeof(*mms), GFP_KERNEL);
+	struct mm_struct **mms = test_alloc(test, 2 * PROCESSES * sizeof(*mms));
 	struct mm_struct *first = current->mm;
 	unsigned int i;
 
-	KUNIT_ASSERT_NOT_NULL(test, mms);
 	for (i = 0; i < 2 * PROCESSES; i++)
 		mms[i] = new_process(test);
 	for (i = 0; i < PROCESSES; i++) {

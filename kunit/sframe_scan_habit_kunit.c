@@ -26,9 +26,8 @@ static void write_page(struct kunit *test, unsigned int nr, u64 first, unsigned 
 		       u64 second, unsigned int nr_second)
 {
 	loff_t at = nr * PAGE_SIZE;
-	u8 *code = kunit_kzalloc(test, PAGE_SIZE, GFP_KERNEL);
+	u8 *code = test_alloc(test, PAGE_SIZE);
 
-	KUNIT_ASSERT_NOT_NULL(test, code);
 	memset64((u64 *)code, CODE_NOPS, PAGE_SIZE / 8);
 	/* Of the first function of a page nothing precedes: it is not counted. */
 	write_functions(code + FUNCTION, first, nr_first);

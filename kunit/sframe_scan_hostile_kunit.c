@@ -216,11 +216,9 @@ static void watch_image(struct kunit *test)
 		.original = file->f_op,
 		.original_aops = file->f_mapping->a_ops,
 		.original_magic = file_inode(file)->i_sb->s_magic,
-		.fops = kunit_kmalloc(test, sizeof(*file->f_op), GFP_KERNEL),
+		.fops = test_alloc(test, sizeof(*file->f_op)),
 	};
-	KUNIT_ASSERT_NOT_NULL(test, watch.fops);
-	aops = kunit_kmalloc(test, sizeof(*watch.original_aops), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, aops);
+	aops = test_alloc(test, sizeof(*watch.original_aops));
 	set_page_reads(watch.original_aops, aops);
 	set_reads(watch.original, watch.fops, true, false);
 	file->f_op = watch.fops;

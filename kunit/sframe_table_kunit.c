@@ -154,9 +154,8 @@ static void make_sized(struct build *b, u32 size)
 static struct sfu_table_source large_source(struct kunit *test, const struct image *image,
 					    u32 len, u8 last)
 {
-	struct build *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
+	struct build *b = test_alloc(test, sizeof(*b));
 
-	KUNIT_ASSERT_NOT_NULL(test, b);
 	make_sized(b, len / (2 * sizeof(u32)) * SFRAME_SLOT_SIZE);
 	b->bytes[b->len++] = last;
 	return source_of(test, image, b->bytes, b->len);
@@ -698,12 +697,11 @@ static void table_refused(struct kunit *test)
 		{ "of another machine", -EBADMSG }, { "no function", -EBADMSG },
 		{ "a row that is cut", -EBADMSG }, { "more than fits", -ENOSPC },
 	};
-	struct build *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
+	struct build *b = test_alloc(test, sizeof(*b));
 	struct sframe_segment segment = code_segment;
 	struct sfu_table_source source;
 	unsigned int i;
 
-	KUNIT_ASSERT_NOT_NULL(test, b);
 	sfu_table_memory = 1;
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		make_sized(b, i == 7 ? U32_MAX : PAGE_SIZE);
@@ -767,9 +765,8 @@ struct bare_file {
 
 static struct bare_file *bare_file(struct kunit *test)
 {
-	struct bare_file *bare = kunit_kzalloc(test, sizeof(*bare), GFP_KERNEL);
+	struct bare_file *bare = test_alloc(test, sizeof(*bare));
 
-	KUNIT_ASSERT_NOT_NULL(test, bare);
 	bare->inode.i_sb = file_inode(scene_of(test)->image.file)->i_sb;
 	inode_set_ctime(&bare->inode, -1000, 1);
 	bare->file.f_inode = &bare->inode;

@@ -199,10 +199,9 @@ static void random_walks(struct kunit *test)
 static void every_read_fails(struct kunit *test)
 {
 	struct walk_scene *scene = test->priv;
-	char *whole = kunit_kzalloc(test, WALK_TEXT, GFP_KERNEL);
+	char *whole = test_alloc(test, WALK_TEXT);
 	u32 calls, n, nr_differ = 0;
 
-	KUNIT_ASSERT_NOT_NULL(test, whole);
 	run_walk_steps(test, "fn c0 sp+16 u (c-8); put b100 stub; at c4 sff0; sff8=b100;"
 	"call b210 b400;"
 		       "put b400 plt b800; b800=b300; context s1000 b310 s100 s120; s120=0,b210");

@@ -87,11 +87,10 @@ static void stop_exec(struct kunit *test)
 /* The memory in place is not that of current: nothing may be read. */
 static void stop_switch(struct kunit *test)
 {
-	struct mm_struct *other = kunit_kzalloc(test, sizeof(*other), GFP_KERNEL);
+	struct mm_struct *other = test_alloc(test, sizeof(*other));
 	struct walk_scene *scene = test->priv;
 	struct mm_struct *mm = current->mm;
 
-	KUNIT_ASSERT_NOT_NULL(test, other);
 	run_walk_steps(test, CALLED);
 	other->pgd = mm->pgd + PTRS_PER_PGD;
 	preempt_disable();

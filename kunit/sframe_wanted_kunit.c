@@ -26,9 +26,8 @@ static void close_reader(void *data)
 
 static struct test_reader *open_reader(struct kunit *test)
 {
-	struct test_reader *r = kunit_kzalloc(test, sizeof(*r), GFP_KERNEL);
+	struct test_reader *r = test_alloc(test, sizeof(*r));
 
-	KUNIT_ASSERT_NOT_NULL(test, r);
 	sfu_wanted_open(&r->reader);
 	r->is_open = true;
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, close_reader, r));
@@ -372,11 +371,10 @@ static void expect_taken_by_turns(struct kunit *test, struct test_reader *r, uns
 /* In a namespace, a user has as many UIDs as he likes. It is one user. */
 static void wanted_by_numbers_of_user(struct kunit *test)
 {
-	struct user_namespace *nss = kunit_kcalloc(test, 2, sizeof(*nss), GFP_KERNEL);
+	struct user_namespace *nss = test_alloc(test, 2 * sizeof(*nss));
 	struct test_reader *r = open_reader(test);
 	unsigned int i;
 
-	KUNIT_ASSERT_NOT_NULL(test, nss);
 	nss[0].parent = &init_user_ns;
 	nss[0].owner = KUIDT_INIT(1000);
 	nss[1].parent = &nss[0];
@@ -391,11 +389,10 @@ static void wanted_by_numbers_of_user(struct kunit *test)
 /* Root makes the namespaces of containers. Each has its UIDs, of which the first is its root. */
 static void wanted_by_containers(struct kunit *test)
 {
-	struct user_namespace *nss = kunit_kcalloc(test, 2, sizeof(*nss), GFP_KERNEL);
+	struct user_namespace *nss = test_alloc(test, 2 * sizeof(*nss));
 	struct test_reader *r = open_reader(test);
 	unsigned int i;
 
-	KUNIT_ASSERT_NOT_NULL(test, nss);
 	for (i = 0; i < 2; i++) {
 		nss[i].parent = &init_user_ns;
 		nss[i].owner = GLOBAL_ROOT_UID;
@@ -414,11 +411,10 @@ static void wanted_by_containers(struct kunit *test)
 /* systemd gives a service a namespace with the UIDs that it has anyway. */
 static void wanted_by_many_of_service(struct kunit *test)
 {
-	struct user_namespace *ns = kunit_kzalloc(test, sizeof(*ns), GFP_KERNEL);
+	struct user_namespace *ns = test_alloc(test, sizeof(*ns));
 	struct test_reader *r = open_reader(test);
 	unsigned int i;
 
-	KUNIT_ASSERT_NOT_NULL(test, ns);
 	ns->parent = &init_user_ns;
 	ns->owner = GLOBAL_ROOT_UID;
 	ns->uid_map.nr_extents = 1;

@@ -25,11 +25,10 @@ static enum sfu_stop no_fast_callers(struct sfu_walk *walk, u64 *ips, unsigned i
 
 int walk_scene_init(struct kunit *test)
 {
-	struct walk_scene *scene = kunit_kzalloc(test, sizeof(*scene), GFP_KERNEL);
+	struct walk_scene *scene = test_alloc(test, sizeof(*scene));
 
 	if (PAGE_SIZE != 4096)
 		kunit_skip(test, "what is expected has pages of 4096 bytes");
-	KUNIT_ASSERT_NOT_NULL(test, scene);
 	scene->code = map_present(test, 4);
 	scene->bare = scene->code + CODE_SIZE + PAGE_SIZE;
 	KUNIT_ASSERT_EQ(test, 0, vm_munmap(scene->code + CODE_SIZE, PAGE_SIZE));
@@ -53,10 +52,9 @@ void use_cache(struct kunit *test)
 	struct walk_scene *scene = test->priv;
 
 	scene->cache = (struct sfu_row_cache){
-		.sets = kunit_kzalloc(test, CACHED_SETS * sizeof(struct sfu_row_set), GFP_KERNEL),
+		.sets = test_alloc(test, CACHED_SETS * sizeof(struct sfu_row_set)),
 		.nr_sets = CACHED_SETS,
 	};
-	KUNIT_ASSERT_NOT_NULL(test, scene->cache.sets);
 	scene->shows_cache = true;
 	kunit_deactivate_static_stub(test, sfu_fast_callers);
 }
@@ -445,8 +443,7 @@ struct return_instance *pend(struct kunit *test, s32 cfa, unsigned long ra)
 {
 	struct return_instance *pending;
 
-	pending = kunit_kzalloc(test, sizeof(*pending), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, pending);
+	pending = test_alloc(test, sizeof(*pending));
 	pending->stack = stack(test, 0) + cfa - PUSHED_BY_CALL;
 	pending->orig_ret_vaddr = ra;
 	pending->next = scene_of(test)->utask.return_instances;
