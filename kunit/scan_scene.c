@@ -4,6 +4,7 @@
 #include <linux/seq_buf.h>
 
 #include "scan_scene.h"
+#include "table/table.h"
 #include "user_arch.h"
 
 /* ---- the image ---- */
@@ -240,6 +241,24 @@ struct sfu_map *map_of(struct mm_struct *mm)
 	return process ? sfu_process_get_map(process) : NULL;
 }
 
+/* The map of current, which has it until it is scanned or changed. */
+struct sfu_map *map_now(void)
+{
+	struct sfu_map *map = map_of(current->mm);
+
+	sfu_map_put(map);
+	return map;
+}
+
+/* The range of that map which covers a page of the area. */
+struct sfu_range *range_at(struct kunit *test, unsigned int nr)
+{
+	struct sfu_range *range = sfu_map_find(map_now(), page(test, nr));
+
+	KUNIT_ASSERT_NOT_NULL(test, range);
+	return range;
+}
+
 void map_text(struct kunit *test, char *text)
 {
 	struct sfu_map *map = map_of(current->mm);
@@ -302,20 +321,18 @@ void expect_map(struct kunit *test, const char *want)
 /* Scans the current mappings as soon as a scan is allowed. */
 int scan_now(struct kunit *test)
 {
-	struct sfu_map *seen = map_of(current->mm), *now;
+	struct sfu_map *seen = map_of(current->mm);
 	unsigned long give_up = jiffies + 60 * HZ;
 	int err;
 
 	sfu_watch_sample();
 	for (;;) {
 		err = sfu_processes_scan(current->mm);
-		now = map_of(current->mm);
-		sfu_map_put(now);
-		if (now != seen || time_after(jiffies, give_up))
+		if (map_now() != seen || time_after(jiffies, give_up))
 			break;
 		schedule_timeout_uninterruptible(1);
 	}
-	KUNIT_EXPECT_PTR_NE(test, now, seen);
+	KUNIT_EXPECT_PTR_NE(test, map_now(), seen);
 	sfu_map_put(seen);
 	return err;
 }
@@ -500,16 +517,13 @@ static unsigned long map_pages(struct file *file, unsigned long at, unsigned lon
 		       offset);
 }
 
-/* Marks the section of the code at page 1 as bad, as a walk does. */
-static void mark_section_as_bad(struct kunit *test)
+void become_user(struct kunit *test, unsigned int uid)
 {
-	struct sfu_map *map = map_of(current->mm);
-	struct sfu_range *range = sfu_map_find(map, page(test, 1));
+	struct cred *cred = prepare_creds();
 
-	KUNIT_EXPECT_NOT_NULL(test, range);
-	if (range)
-		sfu_section_mark_bad(&range->section, SFRAME_DEFECT_FRE_CUT);
-	sfu_map_put(map);
+	KUNIT_ASSERT_NOT_NULL(test, cred);
+	cred->uid = KUIDT_INIT(uid);
+	commit_creds(cred);
 }
 
 /* The kernel reports mappings in a task of the process: here in the test's kernel thread. */
@@ -554,7 +568,7 @@ static bool change_process(struct kunit *test, const char *name, const s64 *n, c
 	else if (!strcmp(name, "patch"))
 		patch_file(test, n[0], n[2], n[1]);
 	else if (!strcmp(name, "bad"))
-		mark_section_as_bad(test);
+		sfu_section_mark_bad(&range_at(test, 1)->section, SFRAME_DEFECT_FRE_CUT);
 	else if (!strcmp(name, "report") || !strcmp(name, "exec"))
 		report_mapping(at, *name == 'e');
 	else if (!strcmp(name, "run"))
@@ -565,6 +579,20 @@ static bool change_process(struct kunit *test, const char *name, const s64 *n, c
 		end_process(test->priv, n[0]);
 	else if (!strcmp(name, "changed"))
 		inode_set_ctime(file_inode(written_image(test)->file), n[0], n[1]);
+	else if (!strcmp(name, "uid"))
+		become_user(test, n[0]);
+	else if (!strcmp(name, "memory"))
+		sfu_table_memory = n[0];
+	else if (!strcmp(name, "lock"))
+		mmap_write_lock(current->mm);
+	else if (!strcmp(name, "unlock"))
+		mmap_write_unlock(current->mm);
+	else if (!strcmp(name, "begin-scan"))
+		mutex_lock(&process_of(current->mm)->lock);
+	else if (!strcmp(name, "end-scan"))
+		mutex_unlock(&process_of(current->mm)->lock);
+	else if (!strcmp(name, "busy"))
+		KUNIT_EXPECT_EQ(test, -EAGAIN, sfu_processes_scan(current->mm));
 	else
 		return false;
 	KUNIT_ASSERT_EQ(test, 0, err);

@@ -25,6 +25,11 @@
  *	process N, end N	goes on in another process, which may be a new one; ends it. The
  *				test begins in process 0
  *	changed SECONDS NS	sets the time when the file of the image was changed
+ *	uid UID			goes on as this user: root is 0
+ *	memory MIB		limits the memory of tables
+ *	lock, unlock		another task holds mmap_lock
+ *	begin-scan, end-scan	another task scans the process
+ *	busy			a scan for a sample finds no lock free
  *	scan MAP, new MAP	scans for a sample, or for new code, as soon as it may
  *	map MAP			compares the map as it is
  *	counted COUNTERS	compares what was counted since the last time; "scan" does so, too,
@@ -130,7 +135,7 @@ struct scan_scene {
 	bool			is_written;
 	/* runs a step of the suite, unless it has none of this name; may be NULL */
 	bool (*run_own_step)(struct kunit *test, const char *step);
-	struct mm_struct	*mms[3];	/* the processes of the script, if it names one */
+	struct mm_struct	*mms[6];	/* the processes of the script, if it names one */
 	struct sfu_counters	since;	/* the counters at the last call of expect_counted() */
 };
 
@@ -170,5 +175,8 @@ struct mm_struct *process_mm(struct kunit *test, unsigned int nr);
 void switch_process(struct mm_struct *mm);
 struct sfu_process *process_of(struct mm_struct *mm);
 struct sfu_map *map_of(struct mm_struct *mm);
+struct sfu_map *map_now(void);
+struct sfu_range *range_at(struct kunit *test, unsigned int nr);
+void become_user(struct kunit *test, unsigned int uid);
 
 #endif /* SCAN_SCENE_H */
