@@ -233,7 +233,7 @@ static const struct script_case script_cases[] = {
 	  "anon 0 128 rx; scan 0-128 none; loads 0 64; refuse 64 1 28; tables 64; load 63 1 24;"
 	  "tables 64; load 62 3 24; tables 63; load 65 1 24; refuse 66 1 28; remove 0 128;"
 	  "tables 0" },
-	/* An eighth of 1 MiB is 128 KiB. 60 pages take 120 KiB, 4 pages 8 KiB, besides the slots. */
+	/* An eighth of 1 MiB is 128 KiB. 60 pages take 120 KiB, and 4 pages 8 KiB. */
 	{ "memory of a process",
 	  "memory 1; anon 0 128 rx; scan 0-128 none; refuse 0 65 28; tables 0; repeat 0 60;"
 	  "refuse 64 4 28; tables 1; repeat 64 2; tables 2; repeat 0 60; tables 2; memory 2;"

@@ -6,9 +6,6 @@
 #include "table/table.h"
 #include "table/wanted.h"
 
-/* As MAX_WANTED of sframe_wanted.c. */
-#define LIMIT	4096
-
 /* A reader that closes the device at the end of the test, unless the test has closed it. */
 struct test_reader {
 	struct sfu_wanted_reader	reader;
@@ -48,13 +45,6 @@ static bool take(struct test_reader *r, struct sfu_wanted_file *taken)
 static struct file *image_file(struct kunit *test)
 {
 	return scene_of(test)->image.file;
-}
-
-/* As if the file had been written long ago: its table would be accepted. */
-static void map_old_image(struct kunit *test)
-{
-	map_image(test);
-	inode_set_ctime(file_inode(image_file(test)), -1000, 0);
 }
 
 /* A scan of current has found no table for the code of the image. */
@@ -101,9 +91,29 @@ static bool has_asked(void)
 	return has_changed;
 }
 
-/* A process of @owner in this namespace wants a file of another number. */
-static void want_within(struct kunit *test, struct user_namespace *ns, unsigned int owner,
-			unsigned int nr)
+/*
+ * User 1000 has made namespace 1, and in it namespace 2. Root has made 3 and 4 of containers, and 5
+ * of a service, with the UIDs that it has anyway.
+ */
+#define OF_ROOT(start, nr)						\
+	{ .parent = &init_user_ns,					\
+	  .uid_map = { .nr_extents = 1, .extent[0] = { .lower_first = (start), .count = (nr) } } }
+
+static struct user_namespace namespaces[] = {
+	[1] = { .parent = &init_user_ns, .owner = KUIDT_INIT(1000) },
+	[2] = { .parent = &namespaces[1], .owner = KUIDT_INIT(100000) },
+	[3] = OF_ROOT(100000, 65536), [4] = OF_ROOT(165536, 65536), [5] = OF_ROOT(0, UINT_MAX),
+};
+
+/* What a script has set: its readers, and who wants files. */
+static struct {
+	struct test_reader	*readers[2];
+	struct user_namespace	*ns;
+	unsigned int		uid;
+} state;
+
+/* A process wants a file of another number. */
+static void want_number(struct kunit *test, unsigned int nr)
 {
 	struct cred *cred = prepare_creds();
 	struct user_namespace *ours;
@@ -111,8 +121,8 @@ static void want_within(struct kunit *test, struct user_namespace *ns, unsigned 
 
 	KUNIT_ASSERT_NOT_NULL(test, cred);
 	ours = cred->user_ns;
-	cred->user_ns = ns;
-	cred->uid = KUIDT_INIT(owner);
+	cred->user_ns = state.ns;
+	cred->uid = KUIDT_INIT(state.uid);
 	before = override_creds(cred);
 	file_inode(image_file(test))->i_generation = nr;
 	want(test);
@@ -121,90 +131,109 @@ static void want_within(struct kunit *test, struct user_namespace *ns, unsigned 
 	put_cred(cred);
 }
 
+/* A kernel thread has no memory of its own, as a process that has ended. */
+static void expect_ended(struct kunit *test)
+{
+	struct sfu_wanted_file taken;
+
+	KUNIT_EXPECT_FALSE(test, sfu_wanted_take(&state.readers[0]->reader, &taken));
+}
+
 static bool is_wanted(void)
 {
 	return !sfu_wanted_is_empty();
 }
 
 /*
- * A script. The file is that of the image; the readers are the first and the second (2).
+ * These are steps of a script, besides those of scan_scene.h. The file is that of the image; the
+ * readers are the first and the second (2).
  *
  *	open close open2 close2		a reader opens or closes the device
  *	want [N [M]]			scans found no table for the file with the numbers N to M
  *	number N			the number of the file
- *	uid N				scans are of this user
+ *	in NAMESPACE UID		scans are of this user; 0 is the first namespace
  *	scan				a scan runs
  *	taken [N [M]] taken2 none none2	the reader gets the file with these numbers, or nothing
+ *	ended				the reader gets nothing, for the process has ended
  *	answer load back drop		a reader answers, loads that there is no table, or gives
  *					the file back; what was loaded is dropped
- *	change unmap other		the file changes, is unmapped, is replaced by another one
- *	lock unlock			another task holds mmap_lock
+ *	too-young			a reader cannot load that there is no table
+ *	now device file			the file changes now; is a device; is a file again
  *	ready pause			waits until a reader would get something, or for 100 ms
  *	asked silent			processes were asked to be scanned again, or were not
  *	empty				no reader would get anything
  */
-static unsigned int want_uid;
-
-static void run_word(struct kunit *test, struct test_reader **readers, const char *word)
+static bool run_wanted_step(struct kunit *test, const char *step)
 {
 	struct inode *inode = file_inode(image_file(test));
-	struct sfu_table_source source = { .inode = inode };
-	struct sfu_file_id id = image_id(test);
+	struct sfu_table_source source = { .inode = inode, .id = image_id(test) };
 	unsigned int first = inode->i_generation, last, nr;
 	struct test_reader **r;
 	char name[16];
 
-	nr = sscanf(word, "%15s %u %u", name, &first, &last);
+	nr = sscanf(step, "%15s %u %u", name, &first, &last);
 	last = nr < 3 ? first : last;
-	r = &readers[name[strlen(name) - 1] == '2'];
-	if (strstarts(name, "open"))
+	r = &state.readers[name[strlen(name) - 1] == '2'];
+	if (strstarts(name, "open")) {
 		*r = open_reader(test);
-	else if (strstarts(name, "close"))
+	} else if (strstarts(name, "close")) {
 		close_reader(*r);
-	else if (!strcmp(name, "want"))
+	} else if (!strcmp(name, "want")) {
 		for (; first <= last; first++)
-			want_within(test, &init_user_ns, want_uid, first);
-	else if (!strcmp(name, "number"))
+			want_number(test, first);
+	} else if (!strcmp(name, "number")) {
 		inode->i_generation = first;
-	else if (!strcmp(name, "uid"))
-		want_uid = first;
-	else if (!strcmp(name, "scan"))
+	} else if (!strcmp(name, "in")) {
+		state.ns = first ? &namespaces[first] : &init_user_ns;
+		state.uid = last;
+	} else if (!strcmp(name, "scan")) {
 		KUNIT_EXPECT_EQ(test, 0, scan_now(test));
-	else if (strstarts(name, "taken"))
+	} else if (strstarts(name, "taken")) {
 		for (; first <= last; first++) {
 			inode->i_generation = first;
 			expect_taken(test, *r);
 		}
-	else if (strstarts(name, "none"))
+	} else if (strstarts(name, "none")) {
 		expect_none(test, *r);
-	else if (!strcmp(name, "answer"))
-		sfu_wanted_answer(&id);
-	else if (!strcmp(name, "load"))
-		KUNIT_EXPECT_EQ(test, 0, (source.id = id, sfu_table_load(&source)));
-	else if (!strcmp(name, "drop"))
+	} else if (!strcmp(name, "ended")) {
+		expect_ended(test);
+	} else if (!strcmp(name, "answer")) {
+		sfu_wanted_answer(&source.id);
+	} else if (!strcmp(name, "load") || !strcmp(name, "too-young")) {
+		KUNIT_EXPECT_EQ(test, *name == 'l' ? 0 : -EAGAIN, sfu_table_load(&source));
+	} else if (!strcmp(name, "drop")) {
 		KUNIT_EXPECT_EQ(test, 0, sfu_table_drop(inode));
-	else if (!strcmp(name, "back"))
-		sfu_wanted_give_back(&id);
-	else if (!strcmp(name, "change"))
-		inode_set_ctime(inode, -1000, 1);
-	else if (!strcmp(name, "unmap"))
-		run_steps(test, "unmap 1 1");
-	else if (!strcmp(name, "other"))
-		run_steps(test, "other 0");
-	else if (!strcmp(name, "lock"))
-		mmap_write_lock(current->mm);
-	else if (!strcmp(name, "unlock"))
-		mmap_write_unlock(current->mm);
-	else if (!strcmp(name, "ready"))
+	} else if (!strcmp(name, "back")) {
+		sfu_wanted_give_back(&source.id);
+	} else if (!strcmp(name, "now")) {
+		inode_set_ctime(inode, ktime_get_real_seconds(), 0);
+	} else if (!strcmp(name, "device") || !strcmp(name, "file")) {
+		inode->i_mode = (*name == 'd' ? S_IFCHR : S_IFREG) | 0600;
+	} else if (!strcmp(name, "ready")) {
 		KUNIT_EXPECT_TRUE(test, comes_true(is_wanted));
-	else if (!strcmp(name, "pause"))
+	} else if (!strcmp(name, "pause")) {
 		schedule_timeout_uninterruptible(HZ / 10);
-	else if (!strcmp(name, "asked") || !strcmp(name, "silent"))
+	} else if (!strcmp(name, "asked") || !strcmp(name, "silent")) {
 		KUNIT_EXPECT_EQ(test, *name == 'a', has_asked());
-	else if (!strcmp(name, "empty"))
+	} else if (!strcmp(name, "empty")) {
 		KUNIT_EXPECT_TRUE(test, sfu_wanted_is_empty());
-	else
-		KUNIT_FAIL(test, "%s", word);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/* The file was written long ago: its table would be accepted. */
+static int wanted_scene_init(struct kunit *test)
+{
+	scan_scene_init(test);
+	scene_of(test)->run_own_step = run_wanted_step;
+	memset(&state, 0, sizeof(state));
+	state.ns = &init_user_ns;
+	map_image(test);
+	inode_set_ctime(file_inode(image_file(test)), -1000, 0);
+	has_asked();
+	return 0;
 }
 
 /* The lock of the process is held. After MAX_TRIES tries, which is 8, the file is forgotten. */
@@ -227,26 +256,40 @@ static const struct script_case script_cases[] = {
 	  "open; want; close; empty; asked; open; asked; silent; none; want; taken" },
 	/* It is wanted again after an answer, as it is then. */
 	{ "changed while a reader has it",
-	  "open; want; taken; change; want; none; answer; want; taken" },
-	{ "changed", "open; want; change; none; want; taken" },
+	  "open; want; taken; changed -1000 1; want; none; answer; want; taken" },
+	{ "changed", "open; want; changed -1000 1; none; want; taken" },
 	/* Another process that has mapped the file is to ask for it. */
-	{ "unmapped", "open; want; unmap; asked; none; asked; silent; want; none; asked" },
-	{ "replaced", "open; want; other; none" },
+	{ "unmapped", "open; want; unmap 1 1; asked; none; asked; silent; want; none; asked" },
+	{ "replaced", "open; want; other 0; none" },
 	/* A load is an answer, also one that says that there is no table. */
 	{ "until a load", "open; want; load; none; scan; none; drop" },
+	/* To open a device may change its state. */
+	{ "a device", "open; device; want; empty; file; want; taken" },
+	/* The reader has no table for a file that changes all the time, and does not come again. */
+	{ "without a table while it is young",
+	  "open; want; taken; now; too-young; changed -1000 2; want; taken" },
+	{ "the process has ended", "open; want; asked; ended; asked; empty" },
 	{ "users by turns",
-	  "open; uid 1000; want 0 9; uid 1001; want 10; taken 0; taken 10; taken 1 9; none" },
-	/*
-	 * Those after 4095 are not remembered. The reader has one, so there is room for one less.
-	 */
+	  "open; in 0 1000; want 0 9; in 0 1001; want 10; taken 0; taken 10; taken 1 9; none" },
+	/* In a namespace, a user has as many UIDs as he likes. It is one user. */
+	{ "UIDs of a user",
+	  "open; in 1 100000; want 0; in 2 100001; want 1; in 1 100002; want 2; in 2 100003;"
+	  "want 3; in 0 1001; want 4; taken 0; taken 4; taken 1 3; none" },
+	/* The first UID of a container is its root. */
+	{ "UIDs of a container",
+	  "open; in 3 100000; want 0; in 3 100001; want 1; in 3 100002; want 2; in 4 165536;"
+	  "want 3; taken 0; taken 3; taken 1 2; none" },
+	/* The last one is not remembered. Files before it are forgotten: they are not mapped. */
+	{ "many of a service", "open; in 5 1000; want 0 1024; number 1024; none" },
+	/* Those after 4095 are not remembered. The reader has one, so there is room for one less. */
 	{ "many", "open; want 0 8191; taken 4095; none; want 8192 12287; none; want; taken" },
 	/*
 	 * A user has a part of the queue, 1024 files, and leaves the rest to others. An answered
 	 * file makes room. Files before the current number are forgotten: they are not mapped.
 	 */
 	{ "many of a user",
-	  "open; uid 1000; want 0 4095; number 1024; none; want 0 4095; uid 1001; want 4096; taken;"
-	  "none; uid 1000; want 0 1023; taken; none" },
+	  "open; in 0 1000; want 0 4095; number 1024; none; want 0 4095; in 0 1001; want 4096;"
+	  "taken; none; in 0 1000; want 0 1023; taken; none" },
 	/* Another file stays first while the lock of one process is held. */
 	{ "locked",
 	  "open; want; " TWO_LOCKS TWO_LOCKS TWO_LOCKS "lock; none; unlock; ready; taken" },
@@ -261,186 +304,31 @@ static const struct script_case script_cases[] = {
 
 NAMED_CASES(script);
 
-static void wanted(struct kunit *test)
-{
-	const struct script_case *c = test->param_value;
-	struct test_reader *readers[2] = {};
-	char word[32];
-	const char *at;
-
-	want_uid = 0;
-	map_old_image(test);
-	has_asked();
-	for (at = c->script; *at; at += strspn(at, "; ")) {
-		strscpy(word, at, min(sizeof(word), strcspn(at, ";") + 1));
-		at += strlen(word);
-		run_word(test, readers, word);
-		if (READ_ONCE(test->status) == KUNIT_FAILURE)
-			kunit_info(test, "at or before \"%s\"", at);
-	}
-}
-
-/* To open a device may change its state. */
-static void wanted_device(struct kunit *test)
-{
-	struct inode *inode = file_inode(image_file(test));
-	umode_t mode = inode->i_mode;
-
-	open_reader(test);
-	map_old_image(test);
-	inode->i_mode = S_IFCHR | 0600;
-	want(test);
-	KUNIT_EXPECT_TRUE(test, sfu_wanted_is_empty());
-	inode->i_mode = mode;
-	want(test);
-	KUNIT_EXPECT_FALSE(test, sfu_wanted_is_empty());
-}
-
-/* The reader has no table for a file that changes all the time, and does not come again. */
-static void wanted_without_table_while_young(struct kunit *test)
-{
-	struct test_reader *r = open_reader(test);
-	struct sfu_table_source source = {};
-
-	map_old_image(test);
-	want(test);
-	expect_taken(test, r);
-	inode_set_ctime(file_inode(image_file(test)), ktime_get_real_seconds(), 0);
-	source.inode = file_inode(image_file(test));
-	source.id = image_id(test);
-	KUNIT_EXPECT_EQ(test, -EAGAIN, sfu_table_load(&source));
-	inode_set_ctime(source.inode, -1000, 2);
-	want(test);
-	expect_taken(test, r);
-}
-
-/* A kernel thread has no memory of its own, as a process that has ended. */
-static void wanted_by_ended(struct kunit *test)
-{
-	struct test_reader *r = open_reader(test);
-	struct sfu_wanted_file taken;
-
-	map_old_image(test);
-	want(test);
-	has_asked();
-	KUNIT_EXPECT_FALSE(test, sfu_wanted_take(&r->reader, &taken));
-	KUNIT_EXPECT_TRUE(test, has_asked());
-	KUNIT_EXPECT_TRUE(test, sfu_wanted_is_empty());
-}
-
 /* Its table would be refused now. So the reader gets it when a second has passed. */
 static void wanted_young(struct kunit *test)
 {
-	struct test_reader *r = open_reader(test);
 	unsigned long until = jiffies + 60 * HZ;
 	struct sfu_wanted_file taken = {};
 	time64_t now;
 
-	map_image(test);
-	now = ktime_get_real_seconds();
-	inode_set_ctime(file_inode(image_file(test)), now, 0);
-	want(test);
-	expect_none(test, r);
-	KUNIT_EXPECT_TRUE(test, comes_true(is_wanted));
-	while (!take(r, &taken) && time_before(jiffies, until))
+	run_steps(test, "open; now");
+	now = inode_get_ctime_sec(file_inode(image_file(test)));
+	run_steps(test, "want; none; ready");
+	while (!take(state.readers[0], &taken) && time_before(jiffies, until))
 		schedule_timeout_uninterruptible(1);
 	KUNIT_EXPECT_GE(test, ktime_get_real_seconds(), now + 2);
 	KUNIT_ASSERT_PTR_EQ(test, taken.file, image_file(test));
 	fput(taken.file);
 }
 
-/*
- * One user has wanted the files from 0 to @nr - 1, and then another one file @nr. Once the reader
- * has the first file of the first user, the other one comes next, and then the first one again.
- */
-static void expect_taken_by_turns(struct kunit *test, struct test_reader *r, unsigned int nr)
-{
-	unsigned int i;
-
-	file_inode(image_file(test))->i_generation = 0;
-	expect_taken(test, r);
-	file_inode(image_file(test))->i_generation = nr;
-	expect_taken(test, r);
-	for (i = 1; i < nr; i++) {
-		file_inode(image_file(test))->i_generation = i;
-		expect_taken(test, r);
-	}
-	expect_none(test, r);
-}
-
-/* In a namespace, a user has as many UIDs as he likes. It is one user. */
-static void wanted_by_numbers_of_user(struct kunit *test)
-{
-	struct user_namespace *nss = test_alloc(test, 2 * sizeof(*nss));
-	struct test_reader *r = open_reader(test);
-	unsigned int i;
-
-	nss[0].parent = &init_user_ns;
-	nss[0].owner = KUIDT_INIT(1000);
-	nss[1].parent = &nss[0];
-	nss[1].owner = KUIDT_INIT(100000);
-	map_old_image(test);
-	for (i = 0; i < 10; i++)
-		want_within(test, &nss[i % 2], 100000 + i, i);
-	want_within(test, &init_user_ns, 1001, 10);
-	expect_taken_by_turns(test, r, 10);
-}
-
-/* Root makes the namespaces of containers. Each has its UIDs, of which the first is its root. */
-static void wanted_by_containers(struct kunit *test)
-{
-	struct user_namespace *nss = test_alloc(test, 2 * sizeof(*nss));
-	struct test_reader *r = open_reader(test);
-	unsigned int i;
-
-	for (i = 0; i < 2; i++) {
-		nss[i].parent = &init_user_ns;
-		nss[i].owner = GLOBAL_ROOT_UID;
-		nss[i].uid_map.nr_extents = 1;
-		nss[i].uid_map.extent[0] = (struct uid_gid_extent){
-			.lower_first = 100000 + i * 65536, .count = 65536,
-		};
-	}
-	map_old_image(test);
-	for (i = 0; i < 4; i++)
-		want_within(test, &nss[0], 100000 + i, i);
-	want_within(test, &nss[1], 100000 + 65536, 4);
-	expect_taken_by_turns(test, r, 4);
-}
-
-/* systemd gives a service a namespace with the UIDs that it has anyway. */
-static void wanted_by_many_of_service(struct kunit *test)
-{
-	struct user_namespace *ns = test_alloc(test, sizeof(*ns));
-	struct test_reader *r = open_reader(test);
-	unsigned int i;
-
-	ns->parent = &init_user_ns;
-	ns->owner = GLOBAL_ROOT_UID;
-	ns->uid_map.nr_extents = 1;
-	ns->uid_map.extent[0] = (struct uid_gid_extent){ .count = UINT_MAX };
-	map_old_image(test);
-	for (i = 0; i <= LIMIT / 4; i++)
-		want_within(test, ns, 1000, i);
-	/* The last one was not remembered. Those before are forgotten: they are not mapped. */
-	file_inode(image_file(test))->i_generation = LIMIT / 4;
-	expect_none(test, r);
-}
-
 static struct kunit_case wanted_tests[] = {
-	KUNIT_CASE_PARAM(wanted, script_gen_params),
-	KUNIT_CASE(wanted_device),
-	KUNIT_CASE(wanted_by_numbers_of_user),
-	KUNIT_CASE(wanted_by_containers),
-	KUNIT_CASE(wanted_by_many_of_service),
-	KUNIT_CASE(wanted_without_table_while_young),
-	KUNIT_CASE(wanted_by_ended),
+	KUNIT_CASE_PARAM(run_script, script_gen_params),
 	KUNIT_CASE(wanted_young),
 	{}
 };
 
 static struct kunit_suite wanted_suite = {
-	.name = "sframe_wanted", .init = scan_scene_init, .test_cases = wanted_tests,
+	.name = "sframe_wanted", .init = wanted_scene_init, .test_cases = wanted_tests,
 };
 
 kunit_test_suite(wanted_suite);
