@@ -8,12 +8,6 @@
 #include "table/file.h"
 #include "map/keeps_fp.h"
 
-/* Lets the file of the image look as if it had changed @ago seconds before. */
-static void set_age(struct kunit *test, time64_t ago)
-{
-	inode_set_ctime(file_inode(scene_of(test)->image.file), ktime_get_real_seconds() - ago, 0);
-}
-
 static void set_changed(struct kunit *test, time64_t at)
 {
 	inode_set_ctime(file_inode(scene_of(test)->image.file), at, 0);
@@ -52,7 +46,7 @@ static void file_identify_aged(struct kunit *test)
 	/* The file must not become older meanwhile. */
 	do {
 		now = ktime_get_real_seconds();
-		set_age(test, c->ago);
+		set_changed(test, now - c->ago);
 		has_id = identify(test, &id);
 	} while (ktime_get_real_seconds() != now);
 	KUNIT_EXPECT_EQ(test, has_id, c->has_id);
@@ -277,7 +271,7 @@ static void scan_with_facts_of_low_code(struct kunit *test)
 	ph[IMAGE_PH_DATA].p_memsz = 2ULL * SZ_1G;
 	ph[IMAGE_PH_SFRAME].p_filesz = SZ_1G - SZ_64K;
 	image_write(test, &scene->image);
-	set_age(test, 1000);
+	run_steps(test, "changed -1000 0");
 	user_map_file(test, scene->image.file, low, 2, PROT_EXEC, IMAGE_CODE);
 	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
 	KUNIT_ASSERT_EQ(test, 0, vm_munmap(low, 2 * PAGE_SIZE));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* KUnit tests of requests to scan, and of the processes: the task that scans, and when. */
 #include "scan_scene.h"
-#include "map/process.h"
 
 /* A sample of current misses something. Its irq work has run at the end. */
 static void request_by_sample(void)
@@ -50,12 +49,6 @@ static int sleeping_thread(void *unused)
 
 static struct task_struct *sleeper;
 
-static void start_sleeper(struct kunit *test)
-{
-	sleeper = kthread_run(sleeping_thread, NULL, "sframe_sleeper");
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, sleeper);
-}
-
 /* A task that is asked to scan has task work for it. */
 static void expect_holder(struct kunit *test, const char *want)
 {
@@ -90,7 +83,7 @@ static bool run_request_step(struct kunit *test, const char *step)
 	else if (sscanf(step, "refs %d", &refs) == 1)
 		KUNIT_EXPECT_EQ(test, refs, refcount_read(&process->refs));
 	else if (!strcmp(step, "sleep"))
-		start_sleeper(test);
+		sleeper = kthread_run(sleeping_thread, NULL, "sframe_sleeper");
 	else if (!strcmp(step, "exit"))
 		run_at_exit(current->mm);
 	else if (!strcmp(step, "not-due"))
@@ -279,12 +272,10 @@ static void add_while_closed(struct kunit *test)
 
 static void request_behind_many(struct kunit *test)
 {
-	struct callback_head *works;
+	struct callback_head *works = test_alloc(test, MANY * sizeof(*works));
 	unsigned int i;
 
-	works = test_alloc(test, MANY * sizeof(*works));
-	map_image(test);
-	expect_scanned(test, SAME, "scan.runs");
+	run_steps(test, SCANNED);
 	process_of(current->mm)->quota.scan_at = 0;
 	request_by_sample();
 	expect_counted(test, "scan.requests");
