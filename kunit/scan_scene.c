@@ -14,6 +14,15 @@ static void put_file(void *file)
 	fput(file);
 }
 
+/* Adds the one row of the image. */
+void build_image_row(struct build *b)
+{
+	if (SFU_ARCH_ABI == SFRAME_ABI_AMD64_LE)
+		build_row(b, 0, 0x05, 16, -16);
+	else
+		build_row(b, 0, 0x07, 16, -8, -16);
+}
+
 /* @at is the offset of the section in the file and in the image. */
 void image_section(struct image *image, u8 version, u8 flags, unsigned long at)
 {
@@ -22,35 +31,24 @@ void image_section(struct image *image, u8 version, u8 flags, unsigned long at)
 
 	build_start(b, version, flags, SFU_ARCH_ABI);
 	build_fde(b, IMAGE_CODE * PAGE_SIZE - at, 2 * PAGE_SIZE, ADDR1, 0, 0);
-	if (SFU_ARCH_ABI == SFRAME_ABI_AMD64_LE)
-		build_row(b, 0, 0x05, 16, -16);
-	else
-		build_row(b, 0, 0x07, 16, -8, -16);
+	build_image_row(b);
 	build_finish(b);
 	b->tail = IMAGE_SECTION_LEN - b->len;
 	build_finish(b);
 
 	image->section_at = at;
 	*ph = (struct elf64_phdr){
-		.p_type = SFRAME_PT_GNU_SFRAME,
-		.p_flags = PF_R,
-		.p_offset = at,
-		.p_vaddr = at,
-		.p_filesz = b->len,
-		.p_memsz = b->len,
+		.p_type = SFRAME_PT_GNU_SFRAME, .p_flags = PF_R,
+		.p_offset = at, .p_vaddr = at, .p_filesz = b->len, .p_memsz = b->len,
 	};
 }
 
 static struct elf64_phdr load(u32 flags, unsigned int page, unsigned int nr)
 {
 	return (struct elf64_phdr){
-		.p_type = PT_LOAD,
-		.p_flags = flags,
-		.p_offset = page * PAGE_SIZE,
-		.p_vaddr = page * PAGE_SIZE,
-		.p_filesz = nr * PAGE_SIZE,
-		.p_memsz = nr * PAGE_SIZE,
-		.p_align = PAGE_SIZE,
+		.p_type = PT_LOAD, .p_flags = flags, .p_align = PAGE_SIZE,
+		.p_offset = page * PAGE_SIZE, .p_vaddr = page * PAGE_SIZE,
+		.p_filesz = nr * PAGE_SIZE, .p_memsz = nr * PAGE_SIZE,
 	};
 }
 
@@ -248,6 +246,18 @@ struct sfu_map *map_now(void)
 
 	sfu_map_put(map);
 	return map;
+}
+
+/* Adds current as a program that begins, which has no code yet, and scans it. */
+void add_new_process(struct kunit *test)
+{
+	struct sfu_process *process;
+
+	rcu_read_lock();
+	process = sfu_processes_add(current->mm, sfu_map_get_empty());
+	rcu_read_unlock();
+	KUNIT_ASSERT_NOT_NULL(test, process);
+	KUNIT_ASSERT_EQ(test, 0, sfu_scan(process, SFU_SCAN_NEW_CODE));
 }
 
 /* The range of that map which covers a page of the area. */

@@ -93,6 +93,7 @@ struct image {
 };
 
 void image_init(struct kunit *test, struct image *image);
+void build_image_row(struct build *b);
 void image_section(struct image *image, u8 version, u8 flags, unsigned long at);
 void image_fill(struct kunit *test, const struct image *image, unsigned int first, unsigned int nr);
 void image_write(struct kunit *test, const struct image *image);
@@ -176,6 +177,7 @@ void switch_process(struct mm_struct *mm);
 struct sfu_process *process_of(struct mm_struct *mm);
 struct sfu_map *map_of(struct mm_struct *mm);
 struct sfu_map *map_now(void);
+void add_new_process(struct kunit *test);
 struct sfu_range *range_at(struct kunit *test, unsigned int nr);
 void become_user(struct kunit *test, unsigned int uid);
 

@@ -260,34 +260,6 @@ static int hooks_scene_init(struct kunit *test)
 	return kunit_add_action_or_reset(test, stop_tracing, scene);
 }
 
-#if SFU_HAVE_UNWIND_USER
-/* Unwinds as the kernel does on the way back to user mode. */
-static int defer(struct kunit *test, unsigned int flags, unsigned int max, const char *want)
-{
-	struct pt_regs *regs = task_pt_regs(current), saved = *regs;
-	unsigned long entries[MAX_FRAMES];
-	struct unwind_stacktrace trace = { .nr = 99, .entries = entries };
-	unsigned int old;
-	int err;
-
-	memset64((u64 *)entries, POISON, MAX_FRAMES);
-	*regs = hooks_of(test)->regs;
-	old = become(flags);
-	err = unwind_user(&trace, max);
-	become(old);
-	*regs = saved;
-	count(hooks_of(test));
-	expect_frames(test, entries, trace.nr, want);
-	return err;
-}
-
-static void defer_all(struct kunit *test, const char *want, const char *counted)
-{
-	KUNIT_EXPECT_EQ(test, 0, defer(test, 0, MAX_FRAMES, want));
-	expect_sample_counted(test, counted);
-}
-#endif
-
 /* ---- stacks that are left to the kernel ---- */
 
 struct decline_case {
@@ -378,28 +350,17 @@ static void sample_without_mm(struct kunit *test)
 {
 	struct mm_struct *mm = current->mm;
 
-	scan_at_once(test);
-	run_steps(test, "no-fp");
+	run_steps(test, "scanned; no-fp");
 	kthread_unuse_mm(mm);
 	sample(test, "10", KTHREAD);
 	kthread_use_mm(mm);
 	sample(test, BY_SFRAME, WHOLE);
 }
 
-static struct sfu_process *add_new_process(struct kunit *test)
-{
-	struct sfu_process *process;
-
-	rcu_read_lock();
-	process = sfu_processes_add(current->mm, sfu_map_get_empty());
-	rcu_read_unlock();
-	KUNIT_ASSERT_NOT_NULL(test, process);
-	KUNIT_ASSERT_EQ(test, 0, sfu_scan(process, SFU_SCAN_NEW_CODE));
-	counters_read(&hooks_of(test)->scan.since);
-	return process;
-}
-
 /* ---- how many frames are stored ---- */
+
+#define FULL_1	"walks stop.full first.full depth.full", "10 to 10, 1 frames, full;"
+#define FULL_3	"walks stop.full depth.full=3 frames.sframe=2", "10 to 200, 3 frames, full;"
 
 static const struct full_case {
 	const char	*name;
@@ -410,21 +371,16 @@ static const struct full_case {
 	const char	*counted;
 	const char	*traced;
 } full_cases[] = {
-	{ "0", 0, 0, false, "", "walks stop.full first.full depth.full",
-	  "10 to 10, 1 frames, full;" },
+	{ "0", 0, 0, false, "", FULL_1 },
 	{ "1", 1, 0, false, "10", "walks stop.full depth.full=2 frames.sframe",
 	  "10 to 100, 2 frames, full;" },
-	{ "2", 2, 0, false, "10 100", "walks stop.full depth.full=3 frames.sframe=2",
-	  "10 to 200, 3 frames, full;" },
+	{ "2", 2, 0, false, "10 100", FULL_3 },
 	{ "3", 3, 0, false, BY_SFRAME, WHOLE, WHOLE_TRACED },
 	{ "4", 4, 0, false, BY_SFRAME, WHOLE, WHOLE_TRACED },
-	{ "6, of which 4 are taken", 6, 4, false, "10 100",
-	  "walks stop.full depth.full=3 frames.sframe=2", "10 to 200, 3 frames, full;" },
+	{ "6, of which 4 are taken", 6, 4, false, "10 100", FULL_3 },
 	{ "6, of which 3 are taken", 6, 3, false, BY_SFRAME, WHOLE, WHOLE_TRACED },
-	{ "6, of which all are taken", 6, 6, false, "", "walks stop.full first.full depth.full",
-	  "10 to 10, 1 frames, full;" },
-	{ "no room for contexts", 6, 0, true, "", "walks stop.full first.full depth.full",
-	  "10 to 10, 1 frames, full;" },
+	{ "6, of which all are taken", 6, 6, false, "", FULL_1 },
+	{ "no room for contexts", 6, 0, true, "", FULL_1 },
 };
 
 NAMED_CASES(full);
@@ -448,6 +404,9 @@ static void sample_max_stack(struct kunit *test)
 }
 
 /* ---- each end of a walk is counted and traced once ---- */
+
+#define BAD_SECTION							\
+	"walks stop.bad-section first.bad-section depth.bad-section defect.fre-off section.bad"
 
 /* Addresses are hexadecimal; a page has 0x1000 bytes. */
 static const struct stop_case {
@@ -476,22 +435,24 @@ static const struct stop_case {
 	{ "section-fault", "drop 3 1", "10",
 	  "walks stop.section-fault first.section-fault depth.section-fault scan.requests",
 	  "10 to 10, 1 frames, section-fault;", BY_SFRAME, WHOLE " scan.runs" },
-	{ "bad-section", SPOIL, "10",
-	  "walks stop.bad-section first.bad-section depth.bad-section defect.fre-off section.bad",
-	  "10 to 10, 1 frames, bad-section;" },
+	{ "bad-section", SPOIL, "10", BAD_SECTION, "10 to 10, 1 frames, bad-section;" },
 	{ "exec, before the memory goes", "begin-exec", BY_SFRAME, WHOLE, WHOLE_TRACED },
 };
 
 NAMED_CASES(stop);
+
+static void begin_stop(struct kunit *test)
+{
+	run_steps(test, "other 16; scanned");
+	run_steps(test, ((const struct stop_case *)test->param_value)->steps);
+}
 
 static void sample_stop(struct kunit *test)
 {
 	const struct stop_case *c = test->param_value;
 	struct perf_callchain_entry_ctx ctx = { .max_stack = MAX_FRAMES };
 
-	run_steps(test, "other 16");
-	scan_at_once(test);
-	run_steps(test, c->steps);
+	begin_stop(test);
 	sample_in(test, 0, false, &ctx);
 	current->in_execve = 0;
 	expect_stored(test, c->want);
@@ -500,9 +461,6 @@ static void sample_stop(struct kunit *test)
 	expect_sample_counted(test, c->counted);
 	expect_traced(test, c->traced);
 }
-
-#define BAD_SECTION							\
-	"walks stop.bad-section first.bad-section depth.bad-section defect.fre-off section.bad"
 
 static const struct script_case script_cases[] = {
 	/* The first sample requests a scan, and later samples use its result. */
@@ -532,14 +490,13 @@ NAMED_CASES(script);
 static void sample_new_process(struct kunit *test)
 {
 	add_new_process(test);
-	sample(test, BY_SFRAME, WHOLE);
-	sample(test, BY_SFRAME, WHOLE);
+	run_steps(test, "counted scan.runs; sample " BY_SFRAME " | " WHOLE "; sample " BY_SFRAME
+		  " | " WHOLE);
 }
 
 /* A child finds that its own copy of a section is bad. That says nothing about its parent's. */
 static void sample_with_borrowed_map(struct kunit *test)
 {
-	struct hooks_scene *scene = test->priv;
 	struct sfu_process *process;
 	struct sfu_map *map;
 
@@ -547,14 +504,11 @@ static void sample_with_borrowed_map(struct kunit *test)
 	process = sfu_processes_get(current->mm);
 	map = sfu_process_get_map(process);
 	process->inherited.map = map;
-	run_steps(test, SPOIL);
-	sample(test, "10",
-	       "walks stop.bad-section first.bad-section depth.bad-section scan.requests");
-	KUNIT_EXPECT_TRUE(test, sfu_section_is(&map->ranges[0].section, SFU_SECTION_READY));
-	task_work_run();
-	counters_read(&scene->scan.since);
-	sample(test, "10", BAD_SECTION);
-	KUNIT_EXPECT_TRUE(test, sfu_section_is(&map->ranges[0].section, SFU_SECTION_READY));
+	run_steps(test, SPOIL "; sample 10 | "
+		  "walks stop.bad-section first.bad-section depth.bad-section scan.requests");
+	KUNIT_EXPECT_TRUE(test, is_ready(&map->ranges[0]));
+	run_steps(test, "run; counted scan.runs; sample 10 | " BAD_SECTION);
+	KUNIT_EXPECT_TRUE(test, is_ready(&map->ranges[0]));
 	sfu_map_put(map);
 	sfu_process_put(process);
 }
@@ -631,12 +585,58 @@ static void summary_is_read_only(struct kunit *test)
 {
 	const struct kernel_param *param = find_parameter("sframe_unwind.summary");
 
-	KUNIT_ASSERT_NOT_NULL(test, param);
 	KUNIT_EXPECT_EQ(test, 0444, param->perm);
 	KUNIT_EXPECT_EQ(test, -EPERM, param->ops->set("0", param));
 }
 
+static struct kunit_case sync_tests[] = {
+	KUNIT_CASE_PARAM(sample_declined, decline_gen_params),
+	KUNIT_CASE(sample_of_vcpu_task),
+	KUNIT_CASE(sample_without_mm),
+	KUNIT_CASE_PARAM(sample_max_stack, full_gen_params),
+	KUNIT_CASE_PARAM(sample_stop, stop_gen_params),
+	KUNIT_CASE_PARAM(run_script, script_gen_params),
+	KUNIT_CASE(sample_new_process),
+	KUNIT_CASE(sample_with_borrowed_map),
+	KUNIT_CASE(summary_adds),
+	KUNIT_CASE(summary_adds_stop),
+	KUNIT_CASE(summary_is_read_only),
+	{}
+};
+
+static struct kunit_suite sync_suite = {
+	.name = "sframe_hooks_sync", .init = hooks_scene_init, .test_cases = sync_tests,
+};
+
+kunit_test_suite(sync_suite);
+
 #if SFU_HAVE_UNWIND_USER
+/* Unwinds as the kernel does on the way back to user mode. */
+static int defer(struct kunit *test, unsigned int flags, unsigned int max, const char *want)
+{
+	struct pt_regs *regs = task_pt_regs(current), saved = *regs;
+	unsigned long entries[MAX_FRAMES];
+	struct unwind_stacktrace trace = { .nr = 99, .entries = entries };
+	unsigned int old;
+	int err;
+
+	memset64((u64 *)entries, POISON, MAX_FRAMES);
+	*regs = hooks_of(test)->regs;
+	old = become(flags);
+	err = unwind_user(&trace, max);
+	become(old);
+	*regs = saved;
+	count(hooks_of(test));
+	expect_frames(test, entries, trace.nr, want);
+	return err;
+}
+
+static void defer_all(struct kunit *test, const char *want, const char *counted)
+{
+	KUNIT_EXPECT_EQ(test, 0, defer(test, 0, MAX_FRAMES, want));
+	expect_sample_counted(test, counted);
+}
+
 static void defer_declined(struct kunit *test)
 {
 	const struct decline_case *c = test->param_value;
@@ -667,9 +667,7 @@ static void defer_stop(struct kunit *test)
 {
 	const struct stop_case *c = test->param_value;
 
-	run_steps(test, "other 16");
-	scan_at_once(test);
-	run_steps(test, c->steps);
+	begin_stop(test);
 	defer_all(test, c->deferred ?: c->want, c->deferred_counted ?: c->counted);
 	current->in_execve = 0;
 	expect_traced(test, c->deferred ? WHOLE_TRACED : c->traced);
@@ -684,10 +682,7 @@ static void end_in_outermost(struct kunit *test)
 
 	build_start(b, 3, SORTED, SFU_ARCH_ABI);
 	build_fde(b, start, PAGE_SIZE, ADDR1, 0, 0);
-	if (SFU_ARCH_ABI == SFRAME_ABI_AMD64_LE)
-		build_row(b, 0, 0x05, 16, -16);
-	else
-		build_row(b, 0, 0x07, 16, -8, -16);
+	build_image_row(b);
 	build_fde(b, start + PAGE_SIZE, PAGE_SIZE, ADDR1, 0, 0);
 	build_row(b, 0, 0x01);
 	build_finish(b);
@@ -712,30 +707,6 @@ static void defer_first(struct kunit *test)
 	defer_all(test, BY_SFRAME, WHOLE " scan.runs");
 	defer_all(test, BY_SFRAME, WHOLE);
 }
-#endif
-
-static struct kunit_case sync_tests[] = {
-	KUNIT_CASE_PARAM(sample_declined, decline_gen_params),
-	KUNIT_CASE(sample_of_vcpu_task),
-	KUNIT_CASE(sample_without_mm),
-	KUNIT_CASE_PARAM(sample_max_stack, full_gen_params),
-	KUNIT_CASE_PARAM(sample_stop, stop_gen_params),
-	KUNIT_CASE_PARAM(run_script, script_gen_params),
-	KUNIT_CASE(sample_new_process),
-	KUNIT_CASE(sample_with_borrowed_map),
-	KUNIT_CASE(summary_adds),
-	KUNIT_CASE(summary_adds_stop),
-	KUNIT_CASE(summary_is_read_only),
-	{}
-};
-
-static struct kunit_suite sync_suite = {
-	.name = "sframe_hooks_sync", .init = hooks_scene_init, .test_cases = sync_tests,
-};
-
-kunit_test_suite(sync_suite);
-
-#if SFU_HAVE_UNWIND_USER
 static struct kunit_case deferred_tests[] = {
 	KUNIT_CASE_PARAM(defer_declined, decline_gen_params),
 	KUNIT_CASE_PARAM(defer_max_entries, full_gen_params),

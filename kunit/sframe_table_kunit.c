@@ -132,10 +132,7 @@ static void make_sized(struct build *b, u32 size)
 {
 	build_start(b, SFRAME_VERSION_3, BOTH, SFU_ARCH_ABI);
 	build_fde(b, (s64)PAGE_SIZE - LINKED_AT, size, ADDR1, 0, 0);
-	if (SFU_ARCH_ABI == SFRAME_ABI_AMD64_LE)
-		build_row(b, 0, 0x05, 16, -16);
-	else
-		build_row(b, 0, 0x07, 16, -8, -16);
+	build_image_row(b);
 	build_finish(b);
 }
 
@@ -529,15 +526,10 @@ static void table_valid_for_a_second(struct kunit *test)
 static void table_valid_in_new_program(struct kunit *test)
 {
 	unsigned long before = jiffies;
-	struct sfu_process *process;
 
 	run_steps(test, "load A");
 	sfu_processes_end(current->mm);
-	rcu_read_lock();
-	process = sfu_processes_add(current->mm, sfu_map_get_empty());
-	rcu_read_unlock();
-	KUNIT_ASSERT_NOT_NULL(test, process);
-	KUNIT_ASSERT_EQ(test, 0, sfu_scan(process, SFU_SCAN_NEW_CODE));
+	add_new_process(test);
 	run_steps(test, "map " TABLE "; counted scan.runs");
 	KUNIT_EXPECT_TRUE(test, time_after_eq(map_now()->valid_until, before + HZ));
 }
