@@ -502,6 +502,7 @@ static const struct lookup_case lookup_cases[] = {
 	FLEX_CASE("RA by default, FP in memory", "10 0x39 32 0 2 -16", "sp+32 (c-16) (c-8)"),
 	FLEX_CASE("RA by default, FP at FP", "10 0x33 -8 0 0x33 0", "(fp-8) (fp+0) (c-8)"),
 	FLEX_CASE("RA and FP", "12 0x39 16 2 -8 2 -16", ROW_1),
+	FLEX_CASE("RA, FP by default", "10 0x39 112 2 -32 0", "sp+112 u (c-32)"),
 	FLEX_CASE("FP in a register", "12 0x39 16 2 -16 0x61 0", "sp+16 r12+0 (c-16)"),
 	FLEX_CASE("FP on r16", "12 0x39 16 2 -16 0x81 0", "refused regnum"),
 	FLEX_CASE("offset of 2 bytes", "0x24 0x39 -32768", "sp-32768 u (c-8)"),

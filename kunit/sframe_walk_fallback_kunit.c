@@ -227,11 +227,6 @@ static const struct script_case script_cases[] = {
 
 NAMED_CASES(script);
 
-static struct sfu_range *bare_range(struct kunit *test)
-{
-	return &scene_of(test)->map->ranges[1];
-}
-
 #define FOLLOWED	"b210@30,fp?"
 
 NAMED_CASES(call);
@@ -339,26 +334,19 @@ static void fallback_fp(struct kunit *test)
 static void fallback_link_elsewhere(struct kunit *test)
 {
 	const struct call_case *c = test->param_value;
-	bool is_call = c->calls || c->calls_other;
+	bool is_call = !PUSHED_BY_CALL && (c->calls || c->calls_other);
+	const char *alone = PUSHED_BY_CALL ? FOLLOWED : "nodata";
 	unsigned long to = code(test, 0x1000);
 
-	run_walk_steps(test, NO_ROW);
-	build_file(code_range(test), (const struct file *)test);
-	if (c->refers == TO_SLOT) {
-		store_word(test, bare(test, 0x800), to);
+	run_walk_steps(test, NO_ROW "range c of-file; call b210 b0; b800=c1000; B=signed c20");
+	if (c->refers == TO_SLOT)
 		to = bare(test, 0x800);
-	}
-	store_call(test, plain_call(), bare(test, 0x210), bare(test, 0));
 	store_call(test, c, code(test, 0x20), to);
-	set_register(&scene_of(test)->regs, R_B, SIGN(code(test, 0x20)));
-	expect_step(test, PUSHED_BY_CALL ? FOLLOWED : is_call ? "c20@0" : "nodata");
 	store_call(test, c, code(test, 0x1020), to);
-	set_register(&scene_of(test)->regs, R_B, code(test, 0x1020));
-	expect_step(test, PUSHED_BY_CALL ? FOLLOWED : is_call ? "c1020@0" : "nodata", "has no row");
-	record(test, 0x20, 0, code(test, 0x1020));
-	expect_step(test, is_call && !PUSHED_BY_CALL ? "c1020@30,fp?" : "nodata", "it is the same");
-	record(test, 0x20, 0, 0);
-	expect_step(test, is_call && !PUSHED_BY_CALL ? "c1020@0" : "nodata", "alone");
+	/* c1020 has no row; then the record leads to it, too; then nothing else leads to it. */
+	run_walk_steps(test, "step %s; B=c1020; step %s; s20=0,c1020; step %s; s20=0,0; step %s",
+		       is_call ? "c20@0" : alone, is_call ? "c1020@0" : alone,
+		       is_call ? "c1020@30,fp?" : "nodata", is_call ? "c1020@0" : "nodata");
 }
 
 /*
@@ -382,16 +370,13 @@ static void fallback_in_plt(struct kunit *test)
 		store_plt(test, c, bare(test, 0x400), slot_of(c, bare(test, 0x800)));
 		for (off = 0; off <= end; off += 4) {
 			bool is_in = c->jumps && off < end;
-			char want[48];
 
 			/* A slot that begins with other code has its end at the same place. */
 			if (!c->jumps && off >= c->at && c->at)
 				is_in = off < end;
-			sample(test, bare(test, 0x400 + off), stack(test, 0), stack(test, 0x20));
-			set_register(&scene_of(test)->regs, R_B, SIGN(code(test, 0x50)));
-			scnprintf(want, sizeof(want), "b%x@0 %s", 0x400 + off,
-				  is_in ? "c50@0 c90@10 complete" : "nodata");
-			expect_walk(test, want, "%s, at %u", c->name, off);
+			run_walk_steps(test, "at b%x s0 s20; B=signed c50; walk b%x@0 %s",
+				       0x400 + off, 0x400 + off,
+				       is_in ? "c50@0 c90@10 complete" : "nodata");
 		}
 	}
 }
@@ -401,29 +386,21 @@ static void fallback_in_plt(struct kunit *test)
  * and its frame pointer 0x110.
  */
 static const struct doubt_case {
-	const char	*name;
-	u32		rules[3];
+	const char	*name;		/* the row */
 	bool		doubtful;
 } doubt_cases[] = {
-	{ "CFA sp", { AT_REG(R_SP, 0x40), IN_CFA(-8), IN_CFA(-16) }, true },
-	{ "CFA *(sp)", { IN_REG(R_SP, 8), IN_CFA(-8), IN_CFA(-16) }, true },
-	{ "RA *(sp)", { AT_REG(R_FP, 16), IN_REG(R_SP, 0x38), IN_CFA(-16) }, true },
-	{ "FP *(sp)", { AT_REG(R_FP, 16), IN_CFA(-8), IN_REG(R_SP, 0x30) }, true },
-	{ "FP sp", { AT_REG(R_FP, 16), IN_CFA(-8), AT_REG(R_SP, 0xe0) }, true },
-	{ "all by FP", { AT_REG(R_FP, 16), IN_CFA(-8), IN_CFA(-16) }, false },
-	{ "all *(fp)", { IN_REG(R_FP, -40), IN_REG(R_FP, 8), IN_REG(R_FP, 0) }, false },
+	{ "sp+64 (c-16) (c-8)", true }, { "(sp+8) (c-16) (c-8)", true },
+	{ "fp+16 (c-16) (sp+56)", true }, { "fp+16 (sp+48) (c-8)", true },
+	{ "fp+16 sp+224 (c-8)", true },
+	{ "fp+16 (c-16) (c-8)", false }, { "(fp-40) (fp+0) (fp+8)", false },
 };
 
 NAMED_CASES(doubt);
 
 /* The walk goes by frame pointer to c10, where SP is unverified, and on to c90. */
-static void doubt_scene(struct kunit *test, const u32 *rules)
-{
-	flex_function(test, 0, rules[0], rules[1], rules[2]);
-	run_walk_steps(test, "fn c40 sp+16 u (c-8); fn c80 sp+32 u (c-8); fn cc0 end;"
-	"at b10 s0 s20;"
-		       "s20=s60,c10; call c10 b0; s38=s70; s60=s110,c90; s88=cc4");
-}
+#define DOUBT_SCENE							\
+	"no-fn; fn c0 %s; fn c40 sp+16 u (c-8); fn c80 sp+32 u (c-8); fn cc0 end; at b10 s0 s20;" \
+	"s20=s60,c10; call c10 b0; s38=s70; s60=s110,c90; s88=cc4; "
 
 #define DOUBTED		"b10@0 c10@30,fp60 nodata"
 /* After c90 SP is verified: the walk goes on although no call proves the caller. */
@@ -435,8 +412,7 @@ static void fallback_doubt(struct kunit *test)
 	const char *doubted = c->doubtful ? DOUBTED : VINDICATED;
 	u32 i;
 
-	doubt_scene(test, c->rules);
-	expect_walk(test, doubted, "no call");
+	run_walk_steps(test, DOUBT_SCENE "walk %s", c->name, doubted);
 	for (i = 0; i < ARRAY_SIZE(call_cases); i++) {
 		const struct call_case *call = &call_cases[i];
 		unsigned long to = code(test, 0);
@@ -448,34 +424,24 @@ static void fallback_doubt(struct kunit *test)
 		expect_walk(test, call->calls ? VINDICATED : doubted, "by %s", call->name);
 	}
 	/* The call must name exactly this function. */
-	store_call(test, plain_call(), code(test, 0x90), code(test, 4));
-	expect_walk(test, doubted, "into it");
-	store_call(test, plain_call(), code(test, 0x90), code(test, 0x40));
-	expect_walk(test, doubted, "of another");
-	store_call(test, plain_call(), code(test, 0x90), bare(test, 0));
-	expect_walk(test, doubted, "of one without a row");
-	store_plt(test, &plt_cases[0], bare(test, 0x400), bare(test, 0x800));
-	run_walk_steps(test, "call c90 b400; walk " VINDICATED);
+	run_walk_steps(test, "call c90 c4; walk %s; call c90 c40; walk %s; call c90 b0; walk %s;"
+		       "put b400 plt b800; call c90 b400; walk " VINDICATED,
+		       doubted, doubted, doubted);
 }
 
 /* If an unverified SP leads nowhere, SP is wrong, and the row is not bad. */
 static void fallback_unverified_sp_leads_nowhere(struct kunit *test)
 {
-	static const s32 cfas[] = { 0, -16, 1, 4, 0x4000 };
+	static const char *const rows[] = {
+		"sp+0 (c-16) (c-8)", "sp-16 (c-16) (c-8)", "sp+1 (c-16) (c-8)",
+		"sp+4 (c-16) (c-8)", "sp+16384 (c-16) (c-8)",
+	};
 	u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(cfas); i++) {
-		const u32 rules[] = {
-			AT_REG(R_SP, cfas[i]), IN_CFA(-8), IN_CFA(-16),
-		};
-
-		build_again(test);
-		doubt_scene(test, rules);
-		expect_walk(test, DOUBTED, "CFA sp%+d", cfas[i]);
-	}
-	build_again(test);
-	doubt_scene(test, doubt_cases[5].rules);
-	run_walk_steps(test, "s60=0,s0; walk " DOUBTED "; s60=0,0; walk " DOUBTED);
+	for (i = 0; i < ARRAY_SIZE(rows); i++)
+		run_walk_steps(test, DOUBT_SCENE "walk " DOUBTED, rows[i]);
+	run_walk_steps(test, DOUBT_SCENE "s60=0,s0; walk " DOUBTED "; s60=0,0; walk " DOUBTED,
+		       "fp+16 (c-16) (c-8)");
 }
 
 NAMED_CASES(sampled);
@@ -484,28 +450,15 @@ NAMED_CASES(sampled);
 static void fallback_by_code(struct kunit *test)
 {
 	const struct sampled_case *c = test->param_value;
-	/* Not aligned to 16 in the stack, so that an unaligned CFA would be refused. */
-	const unsigned long words[] = { bare(test, 0x210), bare(test, 0x310), bare(test, 0x410) };
-	u32 i;
 
-	run_walk_steps(test, NO_ROW);
-	for (i = 0; i < ARRAY_SIZE(words); i++)
-		store_call(test, plain_call(), words[i], code(test, 0));
 	user_store(test, bare(test, 0x620), c->code, sizeof(c->code));
-	sample(test, bare(test, 0x620 + c->at), stack(test, 0), 0);
-	set_register(&scene_of(test)->regs, R_B, SIGN(words[0]));
-	if (PUSHED_BY_CALL) {
-		for (i = 0; i < ARRAY_SIZE(words); i++)
-			word(test, 8 * i, words[i]);
-	} else {
-		record(test, 0, words[1], words[2]);
-	}
-	expect_step(test, c->want);
+	/* These words are not aligned to 16, so that an unaligned CFA would be refused. */
+	run_walk_steps(test, NO_ROW "call b210 c0; call b310 c0; call b410 c0; at b%x s0;"
+		       "B=signed b210; x86: s0=b210,b310,b410; arm64: s0=b310,b410; step %s",
+		       0x620 + c->at, c->want);
 	KUNIT_EXPECT_EQ(test, scene_of(test)->walk.nr_frames[SFU_METHOD_FP_HABIT], 0);
 	/* Nothing has called: another word of the stack, another use of the register. */
-	for (i = 0; i < ARRAY_SIZE(words); i++)
-		store_call(test, &call_cases[ARRAY_SIZE(call_cases) - 1], words[i], 0);
-	expect_step(test, "nodata", "no call");
+	run_walk_steps(test, "call b210 -; call b310 -; call b410 -; step nodata");
 }
 
 /* Nothing proves the frame; the record is followed only if the file keeps frame pointers. */
@@ -514,19 +467,13 @@ static void fallback_habit(struct kunit *test)
 	const struct call_case *c = test->param_value;
 	bool is_call = c->calls || c->calls_other || strstarts(c->name, "call");
 
-	run_walk_steps(test, NO_ROW "s20=s100,b210");
 	/* The called function has a row, if it can be known. */
-	store_word(test, bare(test, 0x800), code(test, 0));
 	store_call(test, c, bare(test, 0x210),
 		   c->refers == TO_SLOT ? bare(test, 0x800) : code(test, 0));
-	bare_range(test)->keeps_fp = SFRAME_KEEPS_FP_NO;
-	expect_step(test, "nodata");
-	bare_range(test)->keeps_fp = SFRAME_KEEPS_FP_YES;
-	expect_step(test, is_call ? "b210@30,fp100" : "nodata");
-	KUNIT_EXPECT_EQ(test, scene_of(test)->walk.nr_frames[SFU_METHOD_FP_HABIT], is_call);
-	KUNIT_EXPECT_EQ(test, scene_of(test)->walk.nr_frames[SFU_METHOD_FP], 0);
-	/* The outermost frame may have been called by nothing. */
-	run_walk_steps(test, "s20=0,b210; step " FOLLOWED);
+	/* In the end: the outermost frame may have been called by nothing. */
+	run_walk_steps(test, NO_ROW "s20=s100,b210; b800=c0; step nodata; range b keeps-fp;"
+		       "step %s; frames %s; s20=0,b210; step " FOLLOWED,
+		       is_call ? "b210@30,fp100" : "nodata", is_call ? "fp-habit" : "");
 }
 
 /* Walks from the sampled frame, and asks for at most @max frames at once. Returns their number. */
@@ -548,8 +495,7 @@ static void fallback_habit_deep(struct kunit *test)
 	u64 ips[127];
 
 	for (i = 0; i < ARRAY_SIZE(calls); i++) {
-		run_walk_steps(test, NO_ROW);
-		bare_range(test)->keeps_fp = SFRAME_KEEPS_FP_YES;
+		run_walk_steps(test, NO_ROW "range b keeps-fp");
 		store_call(test, calls[i], bare(test, 0x210), bare(test, 0));
 		for (k = 1; k <= 126; k++)
 			record(test, 0x20 * k, k < 126 ? stack(test, 0x20 * (k + 1)) : 0,
@@ -613,9 +559,7 @@ static void fallback_habit_doubts_sp(struct kunit *test)
 	struct walk_scene *scene = test->priv;
 	u64 ips[4];
 
-	run_walk_steps(test, NO_ROW);
-	bare_range(test)->keeps_fp = SFRAME_KEEPS_FP_YES;
-	run_walk_steps(test, "call b210 *; s20=s40,b210; s40=s60,b210");
+	run_walk_steps(test, NO_ROW "range b keeps-fp; call b210 *; s20=s40,b210; s40=s60,b210");
 	begin_walk(scene);
 	KUNIT_ASSERT_EQ(test, 1, next_frames(scene, ips, 1));
 	scene->walk.frame.sp_unverified = false;
@@ -694,14 +638,10 @@ static struct kunit_case fallback_tests[] = {
 	{}
 };
 
-static struct kunit_suite fallback_suite = {
-	.name = "sframe_walk_fallback", .init = walk_scene_init, .test_cases = fallback_tests,
+static struct kunit_suite fallback_suites[] = {
+	{ .name = "sframe_walk_fallback", .init = walk_scene_init, .test_cases = fallback_tests },
+	{ .name = "sframe_walk_fallback_cached", .init = walk_scene_init_cached,
+	  .test_cases = fallback_tests },
 };
 
-static struct kunit_suite fallback_cached_suite = {
-	.name = "sframe_walk_fallback_cached", .init = walk_scene_init_cached,
-	.test_cases = fallback_tests,
-};
-
-kunit_test_suite(fallback_suite);
-kunit_test_suite(fallback_cached_suite);
+kunit_test_suites(&fallback_suites[0], &fallback_suites[1]);

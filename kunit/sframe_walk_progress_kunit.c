@@ -70,23 +70,17 @@ NAMED_CASES(script);
 /* CFA = SP + @off, for each offset around 0, in the sampled frame and in a caller. */
 static void progress_every_offset(struct kunit *test)
 {
-	char want[16];
 	s32 off;
 
 	for (off = -40; off <= 40; off++) {
 		bool aligned = off % CFA_ALIGN == 0;
+		char want[16];
 
-		build_again(test);
-		flex_function(test, 0, AT_REG(R_SP, off), IN_REG(R_SP, 8), 0);
-		flex_function(test, 0x40, AT_REG(R_SP, 64), IN_REG(R_SP, 8), 0);
-		use_section(test);
-		run_walk_steps(test, "s8=c4; s48=c84; at c4 s40");
 		scnprintf(want, sizeof(want), "c84@%x", 0x40 + off);
-		expect_step(test, off >= 0 && aligned ? want : "bad-cfa", "sampled, sp%+d", off);
-
-		sample(test, code(test, 0x44), stack(test, 0), 0);
-		expect_second_step(test, off > 0 && aligned ? want : "bad-cfa",
-				   "in a caller, sp%+d", off);
+		run_walk_steps(test, "no-fn; fn c0 sp%+d u (sp+8); fn c40 sp+64 u (sp+8); s8=c4;"
+			       "s48=c84; at c4 s40; step %s; at c44 s0; second %s", off,
+			       off >= 0 && aligned ? want : "bad-cfa",
+			       off > 0 && aligned ? want : "bad-cfa");
 	}
 }
 
@@ -265,14 +259,10 @@ static struct kunit_case progress_tests[] = {
 	{}
 };
 
-static struct kunit_suite progress_suite = {
-	.name = "sframe_walk_progress", .init = walk_scene_init, .test_cases = progress_tests,
+static struct kunit_suite progress_suites[] = {
+	{ .name = "sframe_walk_progress", .init = walk_scene_init, .test_cases = progress_tests },
+	{ .name = "sframe_walk_progress_cached", .init = walk_scene_init_cached,
+	  .test_cases = progress_tests },
 };
 
-static struct kunit_suite progress_cached_suite = {
-	.name = "sframe_walk_progress_cached", .init = walk_scene_init_cached,
-	.test_cases = progress_tests,
-};
-
-kunit_test_suite(progress_suite);
-kunit_test_suite(progress_cached_suite);
+kunit_test_suites(&progress_suites[0], &progress_suites[1]);

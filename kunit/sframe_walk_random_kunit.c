@@ -92,12 +92,9 @@ static void every_function(struct kunit *test)
 		       "fn c1c0 sp+32 c-16 B+0;"
 		       "fn c200 signal no-rows; fn c240 signal sp+0 u (sp+8);"
 		       "fn c280 signal sp+64 (c-16) (c-8); put b100 stub;"
-		       "fn c2c0 " ROWS_BY_OFFSET);
-	build_row(build_function(test, 0x300, 0, 0), 0, default_rows[1].info,
-		  default_rows[1].rules[0]);
-	build_row(build_function(test, 0x340, 0, 0), 0, 0x25, 64, -8, -16);
+		       "fn c2c0 " ROWS_BY_OFFSET "; fn c300 %s; fn c340 row 0x25 64 -8 -16",
+		       default_rows[1].row);
 	/* There are no rows from 0x380 on. */
-	use_section(test);
 	for (i = 0; i < 0x80; i++)
 		store_call(test, plain_call(), code(test, 8 * i + 8),
 			   i % 2 ? bare(test, 0) : code(test, 64 * (i % 14)));

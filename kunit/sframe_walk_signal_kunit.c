@@ -254,14 +254,10 @@ static struct kunit_case signal_tests[] = {
 	{}
 };
 
-static struct kunit_suite signal_suite = {
-	.name = "sframe_walk_signal", .init = walk_scene_init, .test_cases = signal_tests,
+static struct kunit_suite signal_suites[] = {
+	{ .name = "sframe_walk_signal", .init = walk_scene_init, .test_cases = signal_tests },
+	{ .name = "sframe_walk_signal_cached", .init = walk_scene_init_cached,
+	  .test_cases = signal_tests },
 };
 
-static struct kunit_suite signal_cached_suite = {
-	.name = "sframe_walk_signal_cached", .init = walk_scene_init_cached,
-	.test_cases = signal_tests,
-};
-
-kunit_test_suite(signal_suite);
-kunit_test_suite(signal_cached_suite);
+kunit_test_suites(&signal_suites[0], &signal_suites[1]);

@@ -14,68 +14,47 @@
  */
 static const struct rule_case flex_rows[] = {
 	/* CFA */
-	{ "CFA sp+16", FLEXIBLE, { AT_REG(R_SP, 16), IN_CFA(-8) }, "c828@30" },
-	{ "CFA sp+0", FLEXIBLE, { AT_REG(R_SP, 0), IN_CFA(8) }, "c828@20", "bad-cfa" },
-	{ "CFA sp-16", FLEXIBLE, { AT_REG(R_SP, -16), IN_CFA(40) }, "bad-cfa" },
-	{ "CFA fp+16", FLEXIBLE, { AT_REG(R_FP, 16), IN_CFA(-8) }, "c868@70" },
-	{ "CFA fp-80", FLEXIBLE, { AT_REG(R_FP, -80), IN_CFA(40) }, "bad-cfa" },
-	{ "CFA A+16", FLEXIBLE, { AT_REG(R_A, 16), IN_CFA(-8) }, "c848@50", "register" },
-	{ "CFA A+16, RA above it", FLEXIBLE, { AT_REG(R_A, 16), IN_CFA(8) }, "bad-cfa",
-	  "register" },
-	{ "CFA A+16, RA in B", FLEXIBLE, { AT_REG(R_A, 16), AT_REG(R_B, 0) }, "bad-cfa",
-	  "register" },
-	{ "CFA *(sp+96)", FLEXIBLE, { IN_REG(R_SP, 96), IN_CFA(-8) }, "c8f8@100" },
-	{ "CFA *(fp+40)", FLEXIBLE, { IN_REG(R_FP, 40), IN_CFA(-8) }, "c908@110" },
-	{ "CFA *(A+80)", FLEXIBLE, { IN_REG(R_A, 80), IN_CFA(-8) }, "c918@120", "register" },
+	{ "sp+16 u (c-8)", "c828@30" },
+	{ "sp+0 u (c+8)", "c828@20", "bad-cfa" },
+	{ "sp-16 u (c+40)", "bad-cfa" },
+	{ "fp+16 u (c-8)", "c868@70" },
+	{ "fp-80 u (c+40)", "bad-cfa" },
+	{ "A+16 u (c-8)", "c848@50", "register" },
+	{ "A+16 u (c+8)", "bad-cfa", "register" },	/* RA above it */
+	{ "A+16 u B+0", "bad-cfa", "register" },
+	{ "(sp+96) u (c-8)", "c8f8@100" },
+	{ "(fp+40) u (c-8)", "c908@110" },
+	{ "(A+80) u (c-8)", "c918@120", "register" },
 	/* RA */
-	{ "RA *(c+8)", FLEXIBLE, { AT_REG(R_SP, 16), IN_CFA(8) }, "c838@30" },
-	{ "RA *(c-16), at SP", FLEXIBLE, { AT_REG(R_SP, 16), IN_CFA(-16) }, "c820@30" },
-	{ "RA *(c-24), below SP", FLEXIBLE, { AT_REG(R_SP, 16), IN_CFA(-24) }, "bad-cfa" },
-	{ "RA c+0", FLEXIBLE, { AT_REG(R_SP, 16), AT_CFA(0) }, "bad-ra needs-scan" },
-	{ "RA B+16", FLEXIBLE, { AT_REG(R_SP, 16), AT_REG(R_B, 16) }, "ca10@30", "register" },
-	{ "RA B-1", FLEXIBLE, { AT_REG(R_SP, 16), AT_REG(R_B, -1) }, "c9ff@30", "register" },
-	{ "RA *(A+8)", FLEXIBLE, { AT_REG(R_SP, 16), IN_REG(R_A, 8) }, "c848@30", "register" },
-	{ "RA *(sp+8)", FLEXIBLE, { AT_REG(R_SP, 16), IN_REG(R_SP, 8) }, "c828@30" },
-	{ "RA *(fp+8)", FLEXIBLE, { AT_REG(R_SP, 16), IN_REG(R_FP, 8) }, "c868@30" },
+	{ "sp+16 u (c+8)", "c838@30" },
+	{ "sp+16 u (c-16)", "c820@30" },	/* at SP */
+	{ "sp+16 u (c-24)", "bad-cfa" },	/* below SP */
+	{ "sp+16 u c+0", "bad-ra needs-scan" },
+	{ "sp+16 u B+16", "ca10@30", "register" },
+	{ "sp+16 u B-1", "c9ff@30", "register" },
+	{ "sp+16 u (A+8)", "c848@30", "register" },
+	{ "sp+16 u (sp+8)", "c828@30" },
+	{ "sp+16 u (fp+8)", "c868@30" },
 	/* FP */
-	{ "FP unchanged", FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32) }, "c870@90" },
-	{ "FP left out", FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), LEFT_OUT }, "c870@90" },
-	{ "FP *(c-16)", FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), IN_CFA(-16) },
-	  "c870@90,fp100" },
-	{ "FP c+16", FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), AT_CFA(16) }, "c870@90,fpa0" },
-	{ "FP A+8", FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), AT_REG(R_A, 8) },
-	  "c870@90,fp48", "register" },
-	{ "FP *(A+64)", FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), IN_REG(R_A, 64) },
-	  "c870@90,fp100", "register" },
-	{ "FP *(A+128), not in the frame",
-	  FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), IN_REG(R_A, 128) },
-	  "c870@90,fpc8c0", "register" },
-	{ "FP sp+8", FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), AT_REG(R_SP, 8) },
-	  "c870@90,fp28" },
-	{ "FP *(sp+96)", FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), IN_REG(R_SP, 96) },
-	  "c870@90,fp100" },
-	{ "FP *(sp+160), not in the frame",
-	  FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), IN_REG(R_SP, 160) },
-	  "c870@90,fpc8c0" },
-	{ "FP fp+16", FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), AT_REG(R_FP, 16) },
-	  "c870@90,fp70" },
-	{ "FP fp+160", FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), AT_REG(R_FP, 160) },
-	  "c870@90,fp100" },
-	{ "FP *(fp+32)", FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), IN_REG(R_FP, 32) },
-	  "c870@90,fp100" },
+	{ "sp+112 u (c-32)", "c870@90" },
+	{ "sp+112 (c-16) (c-32)", "c870@90,fp100" },
+	{ "sp+112 c+16 (c-32)", "c870@90,fpa0" },
+	{ "sp+112 A+8 (c-32)", "c870@90,fp48", "register" },
+	{ "sp+112 (A+64) (c-32)", "c870@90,fp100", "register" },
+	{ "sp+112 (A+128) (c-32)", "c870@90,fpc8c0", "register" },	/* not in the frame */
+	{ "sp+112 sp+8 (c-32)", "c870@90,fp28" },
+	{ "sp+112 (sp+96) (c-32)", "c870@90,fp100" },
+	{ "sp+112 (sp+160) (c-32)", "c870@90,fpc8c0" },	/* not in the frame */
+	{ "sp+112 fp+16 (c-32)", "c870@90,fp70" },
+	{ "sp+112 fp+160 (c-32)", "c870@90,fp100" },
+	{ "sp+112 (fp+32) (c-32)", "c870@90,fp100" },
 	/* A slot outside of the frame has been popped: FP is already the caller's. */
-	{ "FP *(fp+40), below CFA",
-	  FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), IN_REG(R_FP, 40) }, "c870@90,fp110" },
-	{ "FP *(fp+48), at CFA",
-	  FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), IN_REG(R_FP, 48) }, "c870@90" },
-	{ "FP *(fp-64), at SP",
-	  FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), IN_REG(R_FP, -64) }, "c870@90,fpc820" },
-	{ "FP *(fp-72), below SP",
-	  FLEXIBLE, { AT_REG(R_SP, 112), IN_CFA(-32), IN_REG(R_FP, -72) }, "c870@90" },
+	{ "sp+112 (fp+40) (c-32)", "c870@90,fp110" },	/* below CFA */
+	{ "sp+112 (fp+48) (c-32)", "c870@90" },	/* at CFA */
+	{ "sp+112 (fp-64) (c-32)", "c870@90,fpc820" },	/* at SP */
+	{ "sp+112 (fp-72) (c-32)", "c870@90" },	/* below SP */
 	/* A rule of the frame uses the registers of this frame, not of its caller. */
-	{ "CFA fp+48, FP *(fp+32)",
-	  FLEXIBLE, { AT_REG(R_FP, 48), IN_REG(R_FP, 16), IN_REG(R_FP, 32) },
-	  "c870@90,fp100" },
+	{ "fp+48 (fp+32) (fp+16)", "c870@90,fp100" },
 };
 
 static const struct script_case script_cases[] = {
@@ -99,7 +78,7 @@ NAMED_CASES(script);
 
 static void rule_desc(const struct rule_case *c, char *desc)
 {
-	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+	strscpy(desc, c->row, KUNIT_PARAM_DESC_SIZE);
 }
 
 KUNIT_ARRAY_PARAM(flex_row, flex_rows, rule_desc);
@@ -110,11 +89,7 @@ static void row_scene(struct kunit *test)
 	const struct rule_case *c = test->param_value;
 	u32 off;
 
-	if (c->info == FLEXIBLE)
-		flex_function(test, 0, c->rules[0], c->rules[1], c->rules[2]);
-	else
-		build_words(build_function(test, 0, 0, 0), 0, c->info, (const s32 *)c->rules,
-			    SFRAME_FRE_NR_WORDS(c->info));
+	run_walk_steps(test, "fn c0 %s", c->row);
 	for (off = 0; off < 0x200; off += 8)
 		word(test, off, code(test, 0x800 + off));
 	for (off = 0; off < 8; off++)
@@ -126,27 +101,17 @@ static void step_row_sampled(struct kunit *test)
 	const struct rule_case *c = test->param_value;
 
 	row_scene(test);
-	use_section(test);
-	run_walk_steps(test, "at c10 s20 s60; A=s40; B=signed ca00");
-	expect_step(test, c->want);
+	run_walk_steps(test, "at c10 s20 s60; A=s40; B=signed ca00; step %s", c->want);
 }
 
 /* All registers come from the context that the kernel saved. */
 static void step_row_after_signal(struct kunit *test)
 {
 	const struct rule_case *c = test->param_value;
-	u32 at = 0x1000;
 
 	row_scene(test);
-	use_section(test);
-	user_store(test, bare(test, 0x100), sigreturn_stub, sizeof(sigreturn_stub));
-	sample(test, bare(test, 0x100), stack(test, at), 0);
-	word(test, at + CONTEXT_MARK, CONTEXT_MARK_WORD);
-	word(test, at + CONTEXT_IP, code(test, 0x10));
-	word(test, at + context_register(R_SP), stack(test, 0x20));
-	word(test, at + context_register(R_FP), stack(test, 0x60));
-	word(test, at + context_register(R_A), stack(test, 0x40));
-	word(test, at + context_register(R_B), SIGN(code(test, 0xa00)));
+	run_walk_steps(test, "put b100 stub; at b100 s1000; context s1000 c10 s20 s60 s40");
+	word(test, CONTEXT + context_register(R_B), SIGN(code(test, 0xa00)));
 	expect_second_step(test, c->want);
 }
 
@@ -156,42 +121,25 @@ static void step_row_in_caller(struct kunit *test)
 	const struct rule_case *c = test->param_value;
 
 	row_scene(test);
-	run_walk_steps(test, "fn c40 sp+16 u (c-8); at c50 s10 s60; A=s40; B=signed ca00; s18=c10");
-	expect_second_step(test, c->in_caller ?: c->want);
+	run_walk_steps(test, "fn c40 sp+16 u (c-8); at c50 s10 s60; A=s40; B=signed ca00; s18=c10;"
+		       "second %s", c->in_caller ?: c->want);
 }
 
 /* Each register with a number, in the sampled frame and in an interrupted one. */
 static void step_every_register(struct kunit *test)
 {
-	struct walk_scene *scene = test->priv;
-	u32 at = 0x1000, i;
-	char want[16];
+	u32 i;
 
-	user_store(test, bare(test, 0x100), sigreturn_stub, sizeof(sigreturn_stub));
-	word(test, at + CONTEXT_MARK, CONTEXT_MARK_WORD);
-	word(test, at + CONTEXT_IP, code(test, 0x10));
 	for (i = 0; i < NR_REGS; i++) {
 		if (i == R_SP)
 			continue;
-		set_register(&scene->regs, i, code(test, 0x800 + 4 * i));
-		word(test, at + context_register(i), code(test, 0xc00 + 4 * i));
-	}
-	word(test, at + context_register(R_SP), stack(test, 0x20));
-	for (i = 0; i < NR_REGS; i++) {
-		if (i == R_SP)
-			continue;
-		build_again(test);
-		flex_function(test, 0, AT_REG(R_SP, 16), AT_REG(i, 1), 0);
-		use_section(test);
-		instruction_pointer_set(&scene->regs, code(test, 0x10));
-		set_register(&scene->regs, R_SP, stack(test, 0x20));
-		scnprintf(want, sizeof(want), "c%x@30", 0x801 + 4 * i);
-		expect_step(test, want, "register %u", i);
-
-		instruction_pointer_set(&scene->regs, bare(test, 0x100));
-		set_register(&scene->regs, R_SP, stack(test, at));
-		scnprintf(want, sizeof(want), "c%x@30", 0xc01 + 4 * i);
-		expect_second_step(test, want, "register %u", i);
+		run_walk_steps(test, "no-fn; fn c0 sp+16 u r%u+1; put b100 stub;"
+			       "context s1000 c10 s20", i);
+		set_register(&scene_of(test)->regs, i, code(test, 0x800 + 4 * i));
+		word(test, CONTEXT + context_register(i), code(test, 0xc00 + 4 * i));
+		/* The frame pointer may be this register. */
+		run_walk_steps(test, "at c10 s20 c%x; step c%x@30; at b100 s1000; second c%x@30",
+			       0x800 + 4 * i, 0x801 + 4 * i, 0xc01 + 4 * i);
 	}
 }
 
@@ -205,17 +153,12 @@ static void step_every_address(struct kunit *test)
 	for (off = 0; off < 0x100; off += 16)
 		word(test, off + 8, code(test, 0x800));
 
-	for (off = 0x80; off < 0xc0; off++) {
-		sample(test, code(test, off), stack(test, 0), 0);
-		expect_step(test, off == 0x80 ? "c800@10" :
-			    off < 0x84 ? "c800@20" : "c800@30", "at 0x%x", off);
-	}
-	sample(test, code(test, 0x44), stack(test, 0), 0);
-	for (off = 0x81; off <= 0xc0; off++) {
-		word(test, 8, code(test, off));
-		expect_second_step(test, off == 0x81 ? "c800@20" :
-				   off < 0x85 ? "c800@30" : "c800@40", "to 0x%x", off);
-	}
+	for (off = 0x80; off < 0xc0; off++)
+		run_walk_steps(test, "at c%x s0; step c800@%u", off,
+			       off == 0x80 ? 10 : off < 0x84 ? 20 : 30);
+	for (off = 0x81; off <= 0xc0; off++)
+		run_walk_steps(test, "at c44 s0; s8=c%x; second c800@%u", off,
+			       off == 0x81 ? 20 : off < 0x85 ? 30 : 40);
 }
 
 static void clone_returns(struct kunit *test, unsigned int syscall, unsigned long value)
@@ -260,25 +203,22 @@ static void step_ra(struct kunit *test)
 {
 	const struct ra_case *c = test->param_value;
 	const char *want = c->valid ? "c84@10" : "bad-ra needs-scan";
-	static const u8 keys[] = { 0, KEY_B };
 	struct walk_scene *scene = test->priv;
 	u32 i;
 
 	for (i = 0; i < 4; i++) {
-		build_again(test);
-		build_flex_row(build_function(test, 0, keys[i / 2], FLEX), 0,
-			       AT_REG(R_SP, 16), IN_CFA(-8), 0);
-		build_flex_row(build_function(test, 0x40, keys[i / 2], FLEX), 0,
-			       AT_REG(R_SP, 16), AT_REG(R_B, 0), 0);
+		const char *key = i / 2 ? "key-b" : "";
+
+		run_walk_steps(test, "no-fn; fn c0 %s sp+16 u (c-8); fn c40 %s sp+16 u B+0;"
+			       "at c4 s0", key, key);
 		/* 5 bytes of attribute; then the row: 1 byte of start, 1 of info, 8 of words. */
 		scene->b.fres[6] |= (i % 2) << 7;
 		scene->b.fres[21] |= (i % 2) << 7;
 		use_section(test);
-		sample(test, code(test, 4), stack(test, 0), 0);
 		word(test, 8, code(test, 0x84) ^ c->bits);
 		expect_step(test, want, "in memory, %u", i);
 
-		sample(test, code(test, 0x44), stack(test, 0), 0);
+		run_walk_steps(test, "at c44 s0");
 		set_register(&scene->regs, R_B, code(test, 0x84) ^ c->bits);
 		expect_step(test, want, "in a register, %u", i);
 	}
@@ -320,13 +260,10 @@ static struct kunit_case step_tests[] = {
 	{}
 };
 
-static struct kunit_suite step_suite = {
-	.name = "sframe_walk_step", .init = walk_scene_init, .test_cases = step_tests,
+static struct kunit_suite step_suites[] = {
+	{ .name = "sframe_walk_step", .init = walk_scene_init, .test_cases = step_tests },
+	{ .name = "sframe_walk_step_cached", .init = walk_scene_init_cached,
+	  .test_cases = step_tests },
 };
 
-static struct kunit_suite step_cached_suite = {
-	.name = "sframe_walk_step_cached", .init = walk_scene_init_cached, .test_cases = step_tests,
-};
-
-kunit_test_suite(step_suite);
-kunit_test_suite(step_cached_suite);
+kunit_test_suites(&step_suites[0], &step_suites[1]);

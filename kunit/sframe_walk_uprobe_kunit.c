@@ -261,15 +261,11 @@ static struct kunit_case uretprobe_tests[] = {
 	{}
 };
 
-static struct kunit_suite uretprobe_suite = {
-	.name = "sframe_walk_uretprobe", .init = walk_scene_init, .test_cases = uretprobe_tests,
+static struct kunit_suite uretprobe_suites[] = {
+	{ .name = "sframe_walk_uretprobe", .init = walk_scene_init, .test_cases = uretprobe_tests },
+	{ .name = "sframe_walk_uretprobe_cached", .init = walk_scene_init_cached,
+	  .test_cases = uretprobe_tests },
 };
 
-static struct kunit_suite uretprobe_cached_suite = {
-	.name = "sframe_walk_uretprobe_cached", .init = walk_scene_init_cached,
-	.test_cases = uretprobe_tests,
-};
-
-kunit_test_suite(uretprobe_suite);
-kunit_test_suite(uretprobe_cached_suite);
+kunit_test_suites(&uretprobe_suites[0], &uretprobe_suites[1]);
 #endif /* CONFIG_UPROBES */

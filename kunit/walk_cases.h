@@ -8,28 +8,13 @@
 
 #include "section_builder.h"
 
-/*
- * A rule of a flexible row: control word and offset. A rule on the CFA sets bit 2, which is unused,
- * because 0 stands for no rule.
- */
-#define RULE(control, off)	((u32)(control) << 16 | ((off) & 0xffff))
-#define AT_REG(reg, off)	RULE((reg) << 3 | 1, off)
-#define IN_REG(reg, off)	RULE((reg) << 3 | 3, off)
-#define AT_CFA(off)		RULE(4, off)
-#define IN_CFA(off)		RULE(2, off)
-#define LEFT_OUT		1	/* a single word 0 */
-
-/* A row, and the caller that step_row_sampled() finds by the row. */
+/* A row, as "fn" in walk_scene.h has it, and the caller that step_row_sampled() finds by it. */
 struct rule_case {
-	const char	*name;		/* the row in words */
-	u8		info;		/* info byte of the row; FLEXIBLE: follows from @rules */
-	u32		rules[3];	/* CFA, RA and FP of a flexible row, else the row's words */
+	const char	*row;
 	const char	*want;		/* the caller's frame where all registers are known */
 	/* the caller's frame where only SP and FP are known, if it differs */
 	const char	*in_caller;
 };
-
-#define FLEXIBLE	0
 
 /* A return address with these bits toggled, and whether the walk still accepts it. */
 struct ra_case {

@@ -7,6 +7,10 @@
 #include "walk/walk.h"
 #include "walk_scene.h"
 
+/* No rule is 0. So a rule on the CFA sets bit 2 of the control word, which is unused. */
+#define RULE(control, off)	((u32)(control) << 16 | ((off) & 0xffff))
+#define LEFT_OUT		1	/* a single word 0 */
+
 unsigned long map_present(struct kunit *test, u32 nr)
 {
 	unsigned long addr = user_map(test, nr);
@@ -69,7 +73,7 @@ int walk_scene_init_cached(struct kunit *test)
 }
 
 /* Begins a function of 64 bytes at @off in the code. The caller adds its rows. */
-struct build *build_function(struct kunit *test, u32 off, u8 info, u8 type)
+static struct build *build_function(struct kunit *test, u32 off, u8 info, u8 type)
 {
 	struct walk_scene *scene = test->priv;
 
@@ -77,7 +81,8 @@ struct build *build_function(struct kunit *test, u32 off, u8 info, u8 type)
 	return &scene->b;
 }
 
-void build_flex_row(struct build *b, u32 start, u32 cfa, u32 ra, u32 fp)
+/* Adds a flexible row. A rule is its control word and its offset. */
+static void build_flex_row(struct build *b, u32 start, u32 cfa, u32 ra, u32 fp)
 {
 	const u32 rules[] = { cfa, ra, fp };
 	s32 words[6];
@@ -89,17 +94,6 @@ void build_flex_row(struct build *b, u32 start, u32 cfa, u32 ra, u32 fp)
 			words[nr++] = (s16)rules[i];
 	}
 	build_words(b, start, 0x20 | nr << 1, words, nr);
-}
-
-void flex_function(struct kunit *test, u32 off, u32 cfa, u32 ra, u32 fp)
-{
-	build_flex_row(build_function(test, off, 0, FLEX), 0, cfa, ra, fp);
-}
-
-/* CFA = SP + @size; the return address is below the CFA. */
-void sp_function(struct kunit *test, u32 off, u32 size)
-{
-	flex_function(test, off, AT_REG(R_SP, size), IN_CFA(-8), 0);
 }
 
 struct sfu_range *code_range(struct kunit *test)
@@ -134,9 +128,8 @@ void costly_section(struct kunit *test)
 	u32 i;
 
 	for (i = 0; i < 15; i++)
-		sp_function(test, 0x1000 + 64 * i, 16);
-	sp_function(test, 0, 16);
-	use_section(test);
+		run_walk_steps(test, "fn c%x sp+16 u (c-8)", 0x1000 + 64 * i);
+	run_walk_steps(test, "fn c0 sp+16 u (c-8)");
 }
 
 /* A second stack, far enough below the first one. */
@@ -586,26 +579,30 @@ static u32 take_rule(const char **text)
 	section_number(text, &off);
 	take_word(text, ")");
 	if (reg < 0)
-		return is_memory ? IN_CFA(off) : AT_CFA(off);
-	return is_memory ? IN_REG(reg, off) : AT_REG(reg, off);
+		return RULE(is_memory ? 2 : 4, off);
+	return RULE(reg << 3 | (is_memory ? 3 : 1), off);
 }
 
 static void step_function(struct kunit *test, const char *text)
 {
-	u32 off = need_value(test, &text) - code(test, 0), cfa, fp, ra;
+	u32 off = need_value(test, &text) - code(test, 0), cfa, fp, ra, nr = 0;
 	u8 info = take_word(&text, "signal") ? SIGNAL : 0;
-	s64 type = 0, row_info = 0, value = 0;
+	s32 words[SFRAME_FRE_MAX_WORDS];
+	s64 type = 0, row_info = 0, n;
 	struct build *b;
 
+	if (take_word(&text, "key-b"))
+		info |= KEY_B;
 	if (take_word(&text, "type"))
 		section_number(&text, &type);
 	if (take_word(&text, "no-rows")) {
 		build_function(test, off, info, type);
 		return;
 	}
-	if (take_word(&text, "row") && section_number(&text, &row_info) &&
-	    section_number(&text, &value)) {
-		build_row(build_function(test, off, info, type), 0, row_info, value);
+	if (take_word(&text, "row") && section_number(&text, &row_info)) {
+		while (section_number(&text, &n))
+			words[nr++] = n;
+		build_words(build_function(test, off, info, type), 0, row_info, words, nr);
 		return;
 	}
 	b = build_function(test, off, info, FLEX);
@@ -838,13 +835,18 @@ static void run_step(struct kunit *test, const char *step)
 	}
 }
 
-void run_walk_steps(struct kunit *test, const char *script)
+void run_walk_steps(struct kunit *test, const char *format, ...)
 {
 	struct walk_scene *scene = test->priv;
+	const char *script = scene->script;
 	char step[WALK_TEXT];
+	va_list args;
 
+	va_start(args, format);
+	KUNIT_ASSERT_LT(test, vscnprintf(scene->script, SCRIPT_TEXT, format, args),
+			SCRIPT_TEXT - 1);
+	va_end(args);
 	counters_read(&scene->since);
-	scene->script = script;
 	scene->nr_steps = 0;
 	for (; *script; script += *script == ';') {
 		script += strspn(script, " ");
@@ -859,5 +861,5 @@ void run_walk_steps(struct kunit *test, const char *script)
 /* Runs the script of a case. */
 void run_walk_script(struct kunit *test)
 {
-	run_walk_steps(test, ((const struct script_case *)test->param_value)->script);
+	run_walk_steps(test, "%s", ((const struct script_case *)test->param_value)->script);
 }

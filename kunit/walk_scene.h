@@ -18,7 +18,7 @@
  *
  *	fn c40 RULES	a function of 64 bytes and its rows, "START CFA FP RA | ...", with the rules
  *			of section_builder.h (A, B: other registers); or "end" (outermost), or
- *			"row INFO WORD", or "no-rows"; "signal" or "type N" may precede
+ *			"row INFO WORDS", or "no-rows"; "signal", "key-b" or "type N" may precede
  *	no-fn		discards all functions
  *	at c4 s0 s20	the sampled frame: ip, stack pointer, frame pointer (0)
  *	s8=c44,s20	writes words, from s8 on
@@ -76,6 +76,7 @@
 #define TRAMPOLINE	(TASK_SIZE - PAGE_SIZE)
 
 #define WALK_TEXT	1024
+#define SCRIPT_TEXT	2048
 #define MAX_FRAMES	40		/* in a text */
 
 /* The fixture of the tests of the walk. */
@@ -113,7 +114,7 @@ struct walk_scene {
 	size_t			len;	/* bytes of @text */
 	size_t			len_frames;	/* bytes of @text before the stop reason */
 	enum sfu_stop		stop;	/* the stop reason */
-	const char		*script;	/* the script that runs */
+	char			script[SCRIPT_TEXT];	/* the script that runs */
 	u32			nr_steps;	/* its steps so far */
 	struct sfu_counters	since;	/* the counters when the script began */
 #ifdef CONFIG_UPROBES
@@ -184,10 +185,6 @@ unsigned long map_present(struct kunit *test, u32 nr);
 
 void use_cache(struct kunit *test);
 
-struct build *build_function(struct kunit *test, u32 off, u8 info, u8 type);
-void build_flex_row(struct build *b, u32 start, u32 cfa, u32 ra, u32 fp);
-void flex_function(struct kunit *test, u32 off, u32 cfa, u32 ra, u32 fp);
-void sp_function(struct kunit *test, u32 off, u32 size);
 struct sfu_range *code_range(struct kunit *test);
 void use_section(struct kunit *test);
 void build_again(struct kunit *test);
@@ -207,7 +204,7 @@ void store_context(struct kunit *test, u32 at, unsigned long ip, unsigned long s
 
 #define CONTEXT		0x1000		/* the context of a signal, on the stack, in C tests */
 
-void run_walk_steps(struct kunit *test, const char *script);
+__printf(2, 3) void run_walk_steps(struct kunit *test, const char *format, ...);
 void run_walk_script(struct kunit *test);
 
 void begin_walk(struct walk_scene *scene);

@@ -33,24 +33,26 @@ static const u8 trampoline[4] __maybe_unused;			/* not readable */
 #define TRAMPOLINE_END	"4"
 
 static const struct rule_case default_rows[] __maybe_unused = {
-	{ "sp+0, RA in x30", 0x03, { 0 }, "ca00@20", "bad-cfa" },
-	{ "sp+16, RA in x30", 0x03, { 16 }, "ca00@30", "register" },
-	{ "sp+16, RA in x30, signed", 0x83, { 16 }, "ca00@30", "register" },
-	{ "fp+16, RA in x30", 0x02, { 16 }, "ca00@70", "register" },
-	{ "sp-16, RA in x30", 0x03, { -16 }, "bad-cfa" },
-	{ "sp+16, RA saved", 0x05, { 16, -8 }, "c828@30" },
-	{ "sp+16, RA saved lower", 0x05, { 16, -16 }, "c820@30" },
-	{ "sp+16, RA below SP", 0x05, { 16, -24 }, "bad-cfa" },
-	{ "fp+16, RA saved", 0x04, { 16, -8 }, "c868@70" },
-	{ "sp+96, frame record", 0x07, { 96, -88, -96 }, "c828@80,fpc820" },
-	{ "sp+112, RA and FP saved", 0x07, { 112, -32, -16 }, "c870@90,fp100" },
-	{ "sp+112, both, signed", 0x87, { 112, -32, -16 }, "c870@90,fp100" },
-	{ "fp+48, RA and FP saved", 0x06, { 48, -32, -16 }, "c870@90,fp100" },
-	{ "flexible, without RA", FLEXIBLE, { AT_REG(R_SP, 16) }, "ca00@30", "register" },
-	{ "flexible, RA left out", FLEXIBLE, { AT_REG(R_SP, 112), LEFT_OUT, IN_CFA(-16) },
-	  "ca00@90,fp100", "register" },
+	/* The return address is in x30, which may be signed. */
+	{ "row 3 0", "ca00@20", "bad-cfa" },
+	{ "row 3 16", "ca00@30", "register" },
+	{ "row 0x83 16", "ca00@30", "register" },
+	{ "row 2 16", "ca00@70", "register" },
+	{ "row 3 -16", "bad-cfa" },
+	/* It is saved, last below the stack pointer. */
+	{ "row 5 16 -8", "c828@30" },
+	{ "row 4 16 -8", "c868@70" },
+	{ "row 5 16 -16", "c820@30" },
+	{ "row 5 16 -24", "bad-cfa" },
+	/* A frame record, and other places of the two. */
+	{ "row 7 96 -88 -96", "c828@80,fpc820" },
+	{ "row 7 112 -32 -16", "c870@90,fp100" },
+	{ "row 0x87 112 -32 -16", "c870@90,fp100" },
+	{ "row 6 48 -32 -16", "c870@90,fp100" },
+	{ "sp+16", "ca00@30", "register" },
+	{ "sp+112 (c-16) u", "ca00@90,fp100", "register" },
 	/* Calls push nothing. */
-	{ "CFA *(sp+96), RA at it", FLEXIBLE, { IN_REG(R_SP, 96), IN_CFA(0) }, "c900@100" },
+	{ "(sp+96) u (c+0)", "c900@100" },
 };
 
 /* User addresses have up to 52 bits. A signed one has bit 55 clear. */

@@ -160,6 +160,14 @@ static void __attribute__((__constructor__)) add_##suite(void)		\
 }									\
 static_assert(1)
 
+#define kunit_test_suites(first, second)				\
+static void __attribute__((__constructor__)) add_two_suites(void)	\
+{									\
+	kunit_add_suite(first);						\
+	kunit_add_suite(second);					\
+}									\
+static_assert(1)
+
 struct kunit *kunit_get_current_test(void);
 void *kunit_kzalloc(struct kunit *test, size_t size, gfp_t gfp);
 int kunit_add_action_or_reset(struct kunit *test, void (*run)(void *arg), void *arg);
