@@ -93,6 +93,14 @@ static int decode_memory(struct core_scene *scene, u64 pc, struct sframe_header 
 	       sframe_find_row(hdr, &scene->rd, pc, row);
 }
 
+/* As decode_row(), in the memory of a process, as a walk does. */
+static int decode_user(struct core_scene *scene, u64 pc, struct sframe_header *hdr,
+		       struct sframe_row *row)
+{
+	return read_user_header(hdr, &scene->rd, ADDR, scene->len) ?:
+	       find_user_row_now(hdr, &scene->rd, pc, row);
+}
+
 static void free_page_of_scene(void *page)
 {
 	vfree(page);
@@ -105,6 +113,8 @@ static int core_scene_init(struct kunit *test)
 	scene->page = vmalloc(PAGE_SIZE);
 	KUNIT_ASSERT_NOT_NULL(test, scene->page);
 	test->priv = scene;
+	user_map(test, 1);
+	user_allow(test, ADDR);
 	return kunit_add_action_or_reset(test, free_page_of_scene, scene->page);
 }
 
@@ -141,14 +151,17 @@ static void renew(struct core_scene *scene)
 	scene->outside = false;
 }
 
-static void answer_text(struct core_scene *scene, u64 pc, bool is_memory, char *text)
+typedef int (*decode_t)(struct core_scene *scene, u64 pc, struct sframe_header *hdr,
+			struct sframe_row *row);
+
+static void answer_text(struct core_scene *scene, u64 pc, decode_t decode, char *text)
 {
 	struct sframe_header hdr;
 	struct sframe_row row;
 	int err;
 
 	renew(scene);
-	err = is_memory ? decode_memory(scene, pc, &hdr, &row) : decode_row(scene, pc, &hdr, &row);
+	err = decode(scene, pc, &hdr, &row);
 	if (err)
 		section_error_text(&scene->rd, err, text);
 	else if (row.signal && row.cfa.how == SFRAME_RULE_SAME)
@@ -157,17 +170,20 @@ static void answer_text(struct core_scene *scene, u64 pc, bool is_memory, char *
 		section_row_text(hdr.abi, &row, text);
 }
 
+/* A process has no sections of the other byte order. */
 static void expect_at(struct kunit *test, u64 off, const char *want)
 {
+	static const decode_t ways[] = { decode_row, decode_memory, decode_user };
 	struct core_scene *scene = test->priv;
 	char got[SECTION_ROW_TEXT];
-	int is_memory;
+	u32 i;
 
-	for (is_memory = 0; is_memory < 2; is_memory++) {
-		answer_text(scene, ADDR + off, is_memory, got);
-		KUNIT_EXPECT_STREQ_MSG(test, got, want, "0x%llx, V%u, flags %x, %u-byte starts%s",
+	user_store(test, ADDR, scene->data, scene->len);
+	for (i = 0; i < ARRAY_SIZE(ways) - scene->b.big; i++) {
+		answer_text(scene, ADDR + off, ways[i], got);
+		KUNIT_EXPECT_STREQ_MSG(test, got, want, "0x%llx, V%u, flags %x, %u-byte starts, %u",
 				       off, scene->b.raw.version, scene->b.raw.flags,
-				       1 << scene->b.fre_type, is_memory ? ", in memory" : "");
+				       1 << scene->b.fre_type, i);
 	}
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* KUnit tests of the decoder: sections in mappings of a process. */
+/* KUnit tests of the decoder: sections in mappings of a process, a part of which is not there. */
 #include <linux/mm.h>
 
 #include "section_builder.h"
@@ -148,69 +148,11 @@ static void find_row_user_changes(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, got, "unreadable");
 }
 
-static bool is_same_row(const struct sframe_row *a, const struct sframe_row *b)
-{
-	char text_a[SECTION_ROW_TEXT], text_b[SECTION_ROW_TEXT];
-
-	section_row_text(AMD64, a, text_a);
-	section_row_text(AMD64, b, text_b);
-	return !strcmp(text_a, text_b) && a->func == b->func && a->start == b->start &&
-	       a->pcmask == b->pcmask;
-}
-
-/* User memory has the row or the defect that other memory has. */
-static void expect_as_in_memory(struct kunit *test, const struct sframe_header *hdr,
-				const struct build *b, u64 pc, const char *name)
-{
-	struct sframe_reader mem = {
-		.bytes = b->bytes, .addr = hdr->addr, .len = b->len, .budget = U32_MAX,
-	}, rd = { .budget = U32_MAX };
-	struct sframe_row want = {}, row = {};
-	int err = sframe_find_row(hdr, &mem, pc, &want);
-
-	KUNIT_EXPECT_EQ_MSG(test, find_user_row_now(hdr, &rd, pc, &row), err, "%s at 0x%llx", name,
-			    pc - hdr->addr);
-	KUNIT_EXPECT_EQ_MSG(test, rd.defect, mem.defect, "%s at 0x%llx", name, pc - hdr->addr);
-	KUNIT_EXPECT_TRUE_MSG(test, err || is_same_row(&want, &row), "%s at 0x%llx", name,
-			      pc - hdr->addr);
-}
-
-/* Compares the addresses of each function, and those before and after. Returns their number. */
-static u32 expect_case_as_in_memory(struct kunit *test, const struct build *b, unsigned long addr,
-				    const char *name)
-{
-	struct sframe_reader rd = {};
-	struct sframe_header hdr;
-	u32 i, off, nr = 0;
-
-	user_store(test, addr, b->bytes, b->len);
-	if (read_user_header(&hdr, &rd, addr, b->len) || hdr.swapped)
-		return 0;
-	for (i = 0; i < b->raw.num_fdes && i < BUILD_MAX_FDES; i++)
-		for (off = 0; off < 260; off++, nr++)
-			expect_as_in_memory(test, &hdr, b, addr + b->fdes[i].start + off - 2, name);
-	return nr;
-}
-
-static void find_row_user_as_in_memory(struct kunit *test)
-{
-	unsigned long addr = user_map(test, 2);
-	struct build *b = test->priv;
-	u32 i, nr = 0;
-
-	for (i = 0; i < NR_SECTION_CASES; i++) {
-		make_section_case(b, &section_cases[i]);
-		nr += expect_case_as_in_memory(test, b, addr, section_cases[i].name);
-	}
-	KUNIT_EXPECT_GT(test, nr, 5000);
-}
-
 static struct kunit_case user_memory_tests[] = {
 	KUNIT_CASE(find_row_user_on_two_pages),
 	KUNIT_CASE(find_row_user_not_users),
 	KUNIT_CASE(find_row_user_not_present),
 	KUNIT_CASE(find_row_user_changes),
-	KUNIT_CASE(find_row_user_as_in_memory),
 	{}
 };
 

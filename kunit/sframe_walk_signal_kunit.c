@@ -66,22 +66,16 @@ NAMED_CASES(script);
 static void signal_sampled_in_stub(struct kunit *test)
 {
 	u32 end = 0x100 + sizeof(sigreturn_stub), call = end - SYSCALL_BYTES;
-	struct walk_scene *scene = test->priv;
+	struct pt_regs *regs = &scene_of(test)->regs;
 
-	run_walk_steps(test, HANDLER("0"));
-	sample(test, bare(test, call), stack(test, CONTEXT), 0);
-	expect_step(test, "nodata", "of another number");
-	set_register(&scene->regs, R_SYSCALL, __NR_rt_sigreturn);
-	expect_step(test, "c44@100,fp300", "at it");
-	sample(test, bare(test, end), stack(test, CONTEXT), 0);
-	expect_step(test, "c44@100,fp300", "after it");
-	sample(test, bare(test, end + 4), stack(test, CONTEXT), 0);
-	run_walk_steps(test, "step nodata; at b100 s1000");
-	expect_step(test, "c44@100,fp300", "before it");
-	set_register(&scene->regs, R_SYSCALL, 0);
-	sample(test, bare(test, end), stack(test, CONTEXT), 0);
-	expect_step(test, "nodata", "after another");
-	set_syscall(&scene->regs, __NR_rt_sigreturn);
+	/* Of another number; of this one, at it, after it, elsewhere, and before it. */
+	run_walk_steps(test, HANDLER("0") "at b%x s1000; step nodata", call);
+	set_register(regs, R_SYSCALL, __NR_rt_sigreturn);
+	run_walk_steps(test, "step c44@100,fp300; at b%x s1000; step c44@100,fp300; at b%x s1000;"
+		       "step nodata; at b100 s1000; step c44@100,fp300", end, end + 4);
+	set_register(regs, R_SYSCALL, 0);
+	run_walk_steps(test, "at b%x s1000; step nodata", end);
+	set_syscall(regs, __NR_rt_sigreturn);
 	expect_step(test, "c44@100,fp300", "in it");
 }
 
@@ -95,8 +89,7 @@ static void signal_sampled_restoring(struct kunit *test)
 	unsigned long value = stack(test, 0x300);
 	struct walk_scene *scene = test->priv;
 
-	run_walk_steps(test, HANDLER("0"));
-	sample(test, bare(test, end), stack(test, CONTEXT), 0);
+	run_walk_steps(test, HANDLER("0") "at b%x s1000", end);
 	set_syscall(&scene->regs, __NR_rt_sigreturn);
 	for (reg = 0; reg < RESTORED_FIRST; reg++) {
 		word(test, CONTEXT + context_register(reg), value);
@@ -120,13 +113,10 @@ static void signal_strikes_in_stub(struct kunit *test)
 {
 	u32 call = 0x100 + sizeof(sigreturn_stub) - SYSCALL_BYTES;
 
-	run_walk_steps(test, HANDLER("0") "at b100 s800");
-	store_context(test, 0x800, bare(test, call), stack(test, CONTEXT), 0);
-	expect_second_step(test, "c44@100,fp300", "at the system call");
-	store_context(test, 0x800, bare(test, 0x100), stack(test, CONTEXT), 0);
-	expect_second_step(test, "c44@100,fp300", "before it");
-	store_context(test, 0x800, bare(test, call + SYSCALL_BYTES), stack(test, CONTEXT), 0);
-	expect_second_step(test, "nodata", "after it");
+	/* At the system call, before it, and after it. */
+	run_walk_steps(test, HANDLER("0") "at b100 s800; context s800 b%x s1000;"
+		       "second c44@100,fp300; context s800 b100 s1000; second c44@100,fp300;"
+		       "context s800 b%x s1000; second nodata", call, call + SYSCALL_BYTES);
 }
 
 /* The code differs from the stub in one bit. */
@@ -148,17 +138,10 @@ static void signal_stub_at_end(struct kunit *test)
 {
 	u32 at = BARE_SIZE - sizeof(sigreturn_stub);
 
-	run_walk_steps(test, HANDLER("0"));
-	word(test, CONTEXT - 8, bare(test, at));
-	user_store(test, bare(test, at), sigreturn_stub, sizeof(sigreturn_stub));
-	begin_walk(test->priv);
-	next_frame(test);
-	next_frame(test);
-	append_step(test);
-	expect_end(test, "c84@110");
-	word(test, CONTEXT - 8, bare(test, at + 4));
+	run_walk_steps(test, HANDLER("b%x") "put b%x stub; "
+		       "walk c4@ff0 b%x@1000 c44@100,fp300 c84@110 complete", at, at, at);
 	user_store(test, bare(test, at + 4), sigreturn_stub, sizeof(sigreturn_stub) - 4);
-	expect_second_step(test, "nodata");
+	run_walk_steps(test, "sff8=b%x; second nodata", at + 4);
 }
 
 /* @nr signals, each of which interrupted the stub of the one before. */
@@ -167,9 +150,8 @@ static void nest(struct kunit *test, u32 nr)
 	u32 i, at = CONTEXT;
 
 	for (i = 1; i < nr; i++, at += CONTEXT_NEXT)
-		store_context(test, at, bare(test, 0x100),
-			      stack(test, at + CONTEXT_NEXT), stack(test, 0x300));
-	store_context(test, at, code(test, 0x44), stack(test, 0x100), stack(test, 0x300));
+		run_walk_steps(test, "context s%x b100 s%x s300", at, at + CONTEXT_NEXT);
+	run_walk_steps(test, "context s%x c44 s100 s300", at);
 }
 
 static void signal_at_most_eight(struct kunit *test)

@@ -7,7 +7,7 @@
 
 #define NR_STUBS	8
 #define USER_START	0x200000000000ul
-#define USER_SIZE	0x10000000000ul
+#define USER_SIZE	0x300000000000ul
 
 struct kunit_action {
 	struct kunit_action	*next;
