@@ -85,12 +85,6 @@ bool nothing_is_held(void)
 	       atomic_long_read(&sfu_held.bytes) == SPARES * sizeof(struct sfu_process);
 }
 
-/* Allocates the spare processes that tests have used. */
-void refill_spares(void)
-{
-	sfu_spares_refill(SPARES);
-}
-
 /* The hooks of events are set, so that processes may be added. */
 static bool is_watching(void)
 {
@@ -107,7 +101,7 @@ void begin_to_profile(struct kunit *test)
 	sfu_watch_sample();
 	KUNIT_ASSERT_TRUE(test, comes_true(is_watching));
 	sfu_processes_end(current->mm);
-	refill_spares();
+	sfu_spares_refill(SPARES);
 	/* The processes of all earlier tests have ended. */
 	KUNIT_ASSERT_TRUE(test, comes_true(nothing_is_held));
 }
@@ -139,12 +133,6 @@ void build_range(struct sfu_map *map, unsigned int i, unsigned long start, unsig
 	map->ranges[i].keeps_fp = SFRAME_KEEPS_FP_NO;
 }
 
-/* Sets the file that the range maps. The file is only compared, never read. */
-void build_file(struct sfu_range *range, const struct file *file)
-{
-	range->vma.file = file;
-}
-
 /* A new number, as for a new mapping: no row of the section that was there before is found. */
 void renumber(struct sfu_range *range)
 {
@@ -167,16 +155,6 @@ int read_header(struct sfu_range *range, unsigned long addr, u32 len)
 	return 0;
 }
 
-void mark_as_bad(struct sfu_range *range)
-{
-	atomic_set(&range->section.state, SFU_SECTION_BAD);
-}
-
-void mark_as_unmapped(struct sfu_range *range)
-{
-	sfu_range_mark_unmapped(range);
-}
-
 /* The state of the range, read once: another thread may change it. */
 const char *state_text(const struct sfu_range *range)
 {
@@ -192,14 +170,4 @@ const char *state_text(const struct sfu_range *range)
 bool is_ready(const struct sfu_range *range)
 {
 	return sfu_section_is(&range->section, SFU_SECTION_READY);
-}
-
-bool is_bad(const struct sfu_range *range)
-{
-	return sfu_section_is(&range->section, SFU_SECTION_BAD);
-}
-
-bool is_unmapped(const struct sfu_range *range)
-{
-	return READ_ONCE(range->unmapped);
 }

@@ -9,7 +9,6 @@
 #include "map/map.h"
 #include "sframe_stats.h"
 
-struct file;
 struct kunit;
 
 #define COUNTERS_TEXT	256
@@ -21,20 +20,14 @@ void counters_text(const struct sfu_counters *since, char *text);
 
 bool comes_true(bool (*condition)(void));
 bool nothing_is_held(void);
-void refill_spares(void);
 void begin_to_profile(struct kunit *test);
 
 struct sfu_map *build_map(struct kunit *test, unsigned int nr);
 void build_range(struct sfu_map *map, unsigned int i, unsigned long start, unsigned long len);
-void build_file(struct sfu_range *range, const struct file *file);
 void renumber(struct sfu_range *range);
 
 int read_header(struct sfu_range *range, unsigned long addr, u32 len);
-void mark_as_bad(struct sfu_range *range);
-void mark_as_unmapped(struct sfu_range *range);
 const char *state_text(const struct sfu_range *range);
 bool is_ready(const struct sfu_range *range);
-bool is_bad(const struct sfu_range *range);
-bool is_unmapped(const struct sfu_range *range);
 
 #endif /* MODULE_STATE_H */

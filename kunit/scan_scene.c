@@ -284,7 +284,7 @@ static struct sfu_range *find_one_by_one(struct sfu_map *map, unsigned long addr
 
 	for (i = 0; i < map->nr_ranges; i++)
 		if (map->ranges[i].start <= addr && addr < map->ranges[i].end &&
-		    !is_unmapped(&map->ranges[i]))
+		    !map->ranges[i].unmapped)
 			return &map->ranges[i];
 	return NULL;
 }

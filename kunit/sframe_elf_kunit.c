@@ -6,8 +6,6 @@
 
 #define TOP		0xffffffffffffffffull
 #define MAPPED		0x7f0000000000ull
-#define PAGE_4K		0x1000
-#define PAGE_64K	0x10000
 #define MAX_PHDRS	4
 
 static const struct header_case {
@@ -38,13 +36,11 @@ NAMED_CASES(header);
 
 struct phdr_case {
 	const char	*name;
-	int		err;
-	u64		page_size;
-	u64		map_start;		/* of the code, and its file offset */
-	u64		map_offset;
-	u64		start;			/* of the section, if @err is 0 */
-	u64		end;
+	u64		map_offset;		/* file offset of the mapping of code */
+	const char	*want;			/* the section, from @base; "none"; "bad" */
 	struct elf64_phdr phdrs[MAX_PHDRS];	/* the first with p_type 0 ends them */
+	u64		base;			/* address of the file's first byte, or MAPPED */
+	u64		page_size;		/* or 4096 */
 };
 
 #define PHDR(type, flags, offset, vaddr, filesz, memsz) {		\
@@ -58,87 +54,71 @@ struct phdr_case {
 #define OUR_DATA	LOAD(0, 0, 0x1800, 0x1800)
 #define OUR_CODE	EXEC(0x2000, 0x2000, 0x3000, 0x3000)
 #define OUR_SFRAME	SFRAME(0x1000, 0x1000, 0x200, 0x200)
+#define OURS		{ OUR_DATA, OUR_CODE, OUR_SFRAME }
 
 static const struct phdr_case phdr_cases[] = {
-	{ "section in front of its code", 0, PAGE_4K, MAPPED + 0x2000, 0x2000,
-	  MAPPED + 0x1000, MAPPED + 0x1200, { OUR_DATA, OUR_CODE, OUR_SFRAME } },
-	{ "mapping of the code's last page", 0, PAGE_4K, MAPPED + 0x4000, 0x4000,
-	  MAPPED + 0x1000, MAPPED + 0x1200, { OUR_DATA, OUR_CODE, OUR_SFRAME } },
-	{ "program at its own addresses", 0, PAGE_4K, 0x401000, 0x1000,
-	  0x400800, 0x400900,
+	{ "section in front of its code", 0x2000, "1000-1200", OURS },
+	{ "mapping of the code's last page", 0x4000, "1000-1200", OURS },
+	{ "program at its own addresses", 0x1000, "800-900",
 	  { LOAD(0, 0x400000, 0x1000, 0x1000), EXEC(0x1000, 0x401000, 0x1000, 0x1000),
-	    SFRAME(0x800, 0x400800, 0x100, 0x100) } },
-	{ "program mapped below its addresses", 0, PAGE_4K, 0x10000, 0x1000, 0xf800, 0xf900,
+	    SFRAME(0x800, 0x400800, 0x100, 0x100) }, .base = 0x400000 },
+	{ "program mapped below its addresses", 0x1000, "800-900",
 	  { LOAD(0, 0x400000, 0x1000, 0x1000), EXEC(0x1000, 0x401000, 0x1000, 0x1000),
-	    SFRAME(0x800, 0x400800, 0x100, 0x100) } },
-	{ "section among its code", 0, PAGE_4K, MAPPED, 0, MAPPED + 0x100, MAPPED + 0x180,
+	    SFRAME(0x800, 0x400800, 0x100, 0x100) }, .base = 0xf000 },
+	{ "section among its code", 0, "100-180",
 	  { EXEC(0, 0, 0x1000, 0x1000), SFRAME(0x100, 0x100, 0x80, 0x80) } },
-	{ "empty section", 0, PAGE_4K, MAPPED + 0x2000, 0x2000, MAPPED + 0x1000, MAPPED + 0x1000,
+	{ "empty section", 0x2000, "1000-1000",
 	  { OUR_DATA, OUR_CODE, SFRAME(0x1000, 0x1000, 0, 0) } },
-	{ "first of two sections", 0, PAGE_4K, MAPPED + 0x2000, 0x2000,
-	  MAPPED + 0x1000, MAPPED + 0x1200,
+	{ "first of two sections", 0x2000, "1000-1200",
 	  { OUR_DATA, OUR_CODE, OUR_SFRAME, SFRAME(0, 0, 0x10, 0x10) } },
-
-	{ "no section", -ENOENT, PAGE_4K, MAPPED + 0x2000, 0x2000, 0, 0, { OUR_DATA, OUR_CODE } },
-	{ "no program headers", -ENOENT, PAGE_4K, MAPPED, 0, 0, 0, { } },
-	{ "no code", -ENOENT, PAGE_4K, MAPPED, 0, 0, 0, { OUR_DATA, OUR_SFRAME } },
-	{ "mapping of what is no code", -ENOENT, PAGE_4K, MAPPED, 0, 0, 0,
-	  { OUR_DATA, OUR_CODE, OUR_SFRAME } },
-	{ "executable, but not PT_LOAD", -ENOENT, PAGE_4K, MAPPED + 0x2000, 0x2000, 0, 0,
+	{ "no section", 0x2000, "none", { OUR_DATA, OUR_CODE } },
+	{ "no program headers", 0, "none" },
+	{ "no code", 0, "none", { OUR_DATA, OUR_SFRAME } },
+	{ "mapping of what is no code", 0, "none", OURS },
+	{ "executable, but not PT_LOAD", 0x2000, "none",
 	  { OUR_DATA, PHDR(PT_NOTE, PF_R | PF_X, 0x2000, 0x2000, 0x3000, 0x3000), OUR_SFRAME } },
-	{ "mapping one page too early", -ENOENT, PAGE_4K, MAPPED + 0x1000, 0x1000, 0, 0,
-	  { OUR_DATA, OUR_CODE, OUR_SFRAME } },
-	{ "mapping one page too late", -ENOENT, PAGE_4K, MAPPED + 0x5000, 0x5000, 0, 0,
-	  { OUR_DATA, OUR_CODE, OUR_SFRAME } },
-	{ "mapping of .bss", -ENOENT, PAGE_4K, MAPPED + 0x3000, 0x3000, 0, 0,
+	{ "mapping one page too early", 0x1000, "none", OURS },
+	{ "mapping one page too late", 0x5000, "none", OURS },
+	{ "mapping of .bss", 0x3000, "none",
 	  { OUR_DATA, EXEC(0x2000, 0x2000, 0x1000, 0x3000), OUR_SFRAME } },
-
-	{ "code inside of a page", 0, PAGE_4K, MAPPED + 0x2000, 0x2000,
-	  MAPPED + 0x1000, MAPPED + 0x1200,
+	{ "code inside of a page", 0x2000, "1000-1200",
 	  { OUR_DATA, EXEC(0x2ff0, 0x2ff0, 0x20, 0x20), OUR_SFRAME } },
-	{ "code inside of a page, its end", 0, PAGE_4K, MAPPED + 0x3000, 0x3000,
-	  MAPPED + 0x1000, MAPPED + 0x1200,
+	{ "code inside of a page, its end", 0x3000, "1000-1200",
 	  { OUR_DATA, EXEC(0x2ff0, 0x2ff0, 0x20, 0x20), OUR_SFRAME } },
-	{ "code inside of a page, after its end", -ENOENT, PAGE_4K, MAPPED + 0x3000, 0x3000, 0, 0,
+	{ "code inside of a page, after its end", 0x3000, "none",
 	  { OUR_DATA, EXEC(0x2ff0, 0x2ff0, 0x10, 0x10), OUR_SFRAME } },
-	{ "64 KiB pages", 0, PAGE_64K, MAPPED + 0x10000, 0x10000,
-	  MAPPED + 0x1000, MAPPED + 0x1200,
+	{ "64 KiB pages", 0x10000, "1000-1200",
+	  { OUR_DATA, EXEC(0x1fff0, 0x1fff0, 0x20, 0x20), OUR_SFRAME }, .page_size = 0x10000 },
+	{ "64 KiB pages' mapping on 4 KiB pages", 0x10000, "none",
 	  { OUR_DATA, EXEC(0x1fff0, 0x1fff0, 0x20, 0x20), OUR_SFRAME } },
-	{ "64 KiB pages' mapping on 4 KiB pages", -ENOENT, PAGE_4K, MAPPED + 0x10000, 0x10000,
-	  0, 0,
-	  { OUR_DATA, EXEC(0x1fff0, 0x1fff0, 0x20, 0x20), OUR_SFRAME } },
-	{ "code of endless size", 0, PAGE_4K, MAPPED + 0x3000, 0x3000,
-	  MAPPED + 0x1000, MAPPED + 0x1200,
+	{ "code of endless size", 0x3000, "1000-1200",
 	  { OUR_DATA, EXEC(0x2010, 0x2010, TOP, TOP), OUR_SFRAME } },
-	{ "mapping before code of endless size", -ENOENT, PAGE_4K, MAPPED + 0x1000, 0x1000, 0, 0,
+	{ "mapping before code of endless size", 0x1000, "none",
 	  { OUR_DATA, EXEC(0x2010, 0x2010, TOP, TOP), OUR_SFRAME } },
-
-	{ "section fills its segment", 0, PAGE_4K, MAPPED + 0x2000, 0x2000, MAPPED, MAPPED + 0x1800,
+	{ "section fills its segment", 0x2000, "0-1800",
 	  { OUR_DATA, OUR_CODE, SFRAME(0, 0, 0x1800, 0x1800) } },
-	{ "section one byte too long", -EBADMSG, PAGE_4K, MAPPED + 0x2000, 0x2000, 0, 0,
+	{ "section one byte too long", 0x2000, "bad",
 	  { OUR_DATA, OUR_CODE, SFRAME(0, 0, 0x1801, 0x1800) } },
-	{ "section after its segment", -EBADMSG, PAGE_4K, MAPPED + 0x2000, 0x2000, 0, 0,
+	{ "section after its segment", 0x2000, "bad",
 	  { OUR_DATA, OUR_CODE, SFRAME(0x1900, 0x1900, 0x10, 0x10) } },
-	{ "section before its segment", -EBADMSG, PAGE_4K, MAPPED + 0x3000, 0x2000, 0, 0,
+	{ "section before its segment", 0x2000, "bad",
 	  { LOAD(0, 0x1000, 0x1800, 0x1800), EXEC(0x2000, 0x3000, 0x1000, 0x1000),
-	    SFRAME(0, 0xff0, 0x20, 0x20) } },
-	{ "section of endless size", -EBADMSG, PAGE_4K, MAPPED + 0x2000, 0x2000, 0, 0,
+	    SFRAME(0, 0xff0, 0x20, 0x20) }, .base = MAPPED + 0x1000 },
+	{ "section of endless size", 0x2000, "bad",
 	  { OUR_DATA, OUR_CODE, SFRAME(0x1000, 0x1000, TOP, TOP) } },
-	{ "section that is not readable", -EBADMSG, PAGE_4K, MAPPED + 0x2000, 0x2000, 0, 0,
+	{ "section that is not readable", 0x2000, "bad",
 	  { PHDR(PT_LOAD, PF_W, 0, 0, 0x1800, 0x1800), OUR_CODE, OUR_SFRAME } },
-	{ "section that is not loaded", -EBADMSG, PAGE_4K, MAPPED + 0x2000, 0x2000, 0, 0,
+	{ "section that is not loaded", 0x2000, "bad",
 	  { PHDR(PT_NOTE, PF_R, 0, 0, 0x1800, 0x1800), OUR_CODE, OUR_SFRAME } },
-	{ "section across two segments", -EBADMSG, PAGE_4K, MAPPED + 0x2000, 0x2000, 0, 0,
+	{ "section across two segments", 0x2000, "bad",
 	  { LOAD(0, 0, 0x1100, 0x1100), LOAD(0x1100, 0x1100, 0x100, 0x100), OUR_CODE,
 	    OUR_SFRAME } },
-
-	{ "section up to the last address", 0, PAGE_4K, MAPPED, 0x2000,
-	  TOP - 0xfff, TOP,
+	{ "section up to the last address", 0x2000, "ffff810000001000-ffff810000001fff",
 	  { LOAD(0, TOP - MAPPED - 0x1fff, 0x2000, 0x2000), EXEC(0x2000, 0, 0x1000, 0x1000),
-	    SFRAME(0x1000, TOP - MAPPED - 0xfff, 0xfff, 0xfff) } },
-	{ "section beyond the last address", -EBADMSG, PAGE_4K, MAPPED, 0x2000, 0, 0,
+	    SFRAME(0x1000, TOP - MAPPED - 0xfff, 0xfff, 0xfff) }, .base = MAPPED - 0x2000 },
+	{ "section beyond the last address", 0x2000, "bad",
 	  { LOAD(0, TOP - MAPPED - 0x1fff, 0x2000, 0x2000), EXEC(0x2000, 0, 0x1000, 0x1000),
-	    SFRAME(0x1000, TOP - MAPPED - 0xfff, 0x1000, 0x1000) } },
+	    SFRAME(0x1000, TOP - MAPPED - 0xfff, 0x1000, 0x1000) }, .base = MAPPED - 0x2000 },
 };
 
 NAMED_CASES(phdr);
@@ -161,17 +141,23 @@ static void elf_check_header(struct kunit *test)
 static void elf_find_section(struct kunit *test)
 {
 	const struct phdr_case *c = test->param_value;
-	u64 start = 1, end = 1;
+	u64 base = c->base ?: MAPPED, start = 1, end = 1;
+	char got[40] = "none";
 	unsigned int nr = 0;
 	int err;
 
 	while (nr < MAX_PHDRS && c->phdrs[nr].p_type != PT_NULL)
 		nr++;
 	err = sframe_elf_find_section(copy_of(test, c->phdrs, nr * sizeof(c->phdrs[0])), nr,
-				      c->page_size, c->map_start, c->map_offset, &start, &end);
-	KUNIT_EXPECT_EQ(test, c->err, err);
-	KUNIT_EXPECT_EQ(test, c->start, start);
-	KUNIT_EXPECT_EQ(test, c->end, end);
+				      c->page_size ?: 0x1000, base + c->map_offset, c->map_offset,
+				      &start, &end);
+	if (err)
+		KUNIT_EXPECT_EQ(test, 0, start | end);
+	if (!err)
+		scnprintf(got, sizeof(got), "%llx-%llx", start - base, end - base);
+	else if (err != -ENOENT)
+		scnprintf(got, sizeof(got), err == -EBADMSG ? "bad" : "error %d", err);
+	KUNIT_EXPECT_STREQ(test, got, c->want);
 }
 
 static struct kunit_case elf_tests[] = {

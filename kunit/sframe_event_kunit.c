@@ -331,7 +331,7 @@ static void event_by_fork_takes_little(struct kunit *test)
 	long bytes;
 
 	run_steps(test, SCANNED);
-	refill_spares();
+	sfu_spares_refill(SPARES);
 	bytes = atomic_long_read(&sfu_held.bytes);
 	run_steps(test, "fork 1; child 1 borrows");
 	sfu_spares_refill(2);

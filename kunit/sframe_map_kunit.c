@@ -76,10 +76,10 @@ static void map_unmaps_by_byte(struct kunit *test)
 			KUNIT_EXPECT_FALSE(test, sfu_map_covers(map, end, end + 0x1000));
 			KUNIT_EXPECT_TRUE(test, i % 2 ? unmap(map, start - 0x1000, start + 1) :
 					  unmap(map, end - 1, end + 0x1000));
-			KUNIT_EXPECT_TRUE_MSG(test, is_unmapped(&map->ranges[i]), "range %u", i);
+			KUNIT_EXPECT_TRUE_MSG(test, map->ranges[i].unmapped, "range %u", i);
 			KUNIT_EXPECT_NULL(test, sfu_map_find(map, code_addr(i)));
 			if (i + 1 < MANY)
-				KUNIT_EXPECT_FALSE(test, is_unmapped(&map->ranges[i + 1]));
+				KUNIT_EXPECT_FALSE(test, map->ranges[i + 1].unmapped);
 		}
 	}
 }
@@ -99,9 +99,9 @@ static void map_unmaps_in_any_order(struct kunit *test)
 			unsigned int k = i * steps[s / 2] % MANY;
 			unsigned long start = place_of(k, is_section);
 
-			KUNIT_EXPECT_FALSE(test, is_unmapped(&map->ranges[k]));
+			KUNIT_EXPECT_FALSE(test, map->ranges[k].unmapped);
 			KUNIT_EXPECT_TRUE(test, unmap(map, start, start + 1));
-			KUNIT_EXPECT_TRUE(test, is_unmapped(&map->ranges[k]));
+			KUNIT_EXPECT_TRUE(test, map->ranges[k].unmapped);
 		}
 	}
 }

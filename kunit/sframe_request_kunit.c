@@ -155,7 +155,7 @@ static void request_for_ended_process(struct kunit *test)
 		switch_process(first);
 		mmput(second);
 		task_work_run();
-		refill_spares();
+		sfu_spares_refill(SPARES);
 	}
 	expect_counted(test, "scan.requests=256");
 	KUNIT_EXPECT_TRUE(test, comes_true(nothing_is_held));
@@ -235,7 +235,7 @@ static void spares_run_out(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, SPARES + 1, atomic_long_read(&sfu_held.processes));
 	for (i = 0; i <= SPARES; i++)
 		sfu_processes_end(no_mm(test, i));
-	refill_spares();
+	sfu_spares_refill(SPARES);
 	KUNIT_EXPECT_TRUE(test, comes_true(nothing_is_held));
 }
 
@@ -260,7 +260,7 @@ static void add_while_closed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ENOMEM, sfu_processes_scan(current->mm));
 	sfu_processes_open();
 	expect_counted(test, "");
-	refill_spares();
+	sfu_spares_refill(SPARES);
 	KUNIT_EXPECT_TRUE(test, comes_true(nothing_is_held));
 	expect_scanned(test, SAME, "scan.runs");
 }

@@ -42,7 +42,7 @@ static void expect_forgotten(struct storm *storm)
 
 	map = map_of(storm->mm);
 	range = map ? sfu_map_find(map, storm_page(storm, 1)) : NULL;
-	storm->stale += range && (is_ready(range) || is_bad(range));
+	storm->stale += range && (is_ready(range) || !strcmp(state_text(range), "bad"));
 	sfu_map_put(map);
 }
 

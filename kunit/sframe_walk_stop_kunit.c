@@ -110,8 +110,8 @@ static void stop_bad_when_gone(struct kunit *test)
 {
 	run_walk_steps(test, CALLED "range c bad; range c unmapped");
 	sfu_section_mark_bad(&code_range(test)->section, SFRAME_DEFECT_WORD_SIZE);
-	KUNIT_EXPECT_TRUE(test, is_unmapped(code_range(test)));
-	KUNIT_EXPECT_FALSE(test, is_bad(code_range(test)));
+	KUNIT_EXPECT_TRUE(test, code_range(test)->unmapped);
+	KUNIT_EXPECT_FALSE(test, sfu_section_is(&code_range(test)->section, SFU_SECTION_BAD));
 }
 
 /* A walk that holds the range of code that is unmapped meanwhile finds no rows there. */
@@ -121,7 +121,7 @@ static void stop_unmapped_meanwhile(struct kunit *test)
 
 	run_walk_steps(test, CALLED);
 	begin_walk(scene_of(test));
-	mark_as_unmapped(code_range(test));
+	sfu_range_mark_unmapped(code_range(test));
 	KUNIT_EXPECT_EQ(test, -ENOENT, sfu_walk_find_row(&scene_of(test)->walk, code_range(test),
 							 code(test, 4), &row));
 }

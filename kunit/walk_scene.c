@@ -50,6 +50,9 @@ int walk_scene_init(struct kunit *test)
 	return 0;
 }
 
+/* Many sets, so that few rows have the same one. */
+#define CACHED_SETS	1024
+
 /* From now on the walk takes the fast path, and finds rows in a row cache of its own. */
 void use_cache(struct kunit *test)
 {
@@ -111,12 +114,6 @@ void use_section(struct kunit *test)
 	renumber(range);
 	user_store(test, scene->section, scene->b.bytes, scene->b.len);
 	KUNIT_ASSERT_EQ(test, 0, read_header(range, scene->section, scene->b.len));
-}
-
-/* Discards all functions and rows of the builder. */
-void build_again(struct kunit *test)
-{
-	build_start(&scene_of(test)->b, 3, 0, ABI);
 }
 
 /*
@@ -196,15 +193,6 @@ void store_plt(struct kunit *test, const struct plt_case *c, unsigned long addr,
 	memcpy(bytes, c->code, sizeof(bytes));
 	put_slot(bytes + c->at, addr + c->at, slot);
 	user_store(test, addr, bytes, sizeof(bytes));
-}
-
-/* Writes the context of a signal at @at: the registers of the interrupted frame. */
-void store_context(struct kunit *test, u32 at, unsigned long ip, unsigned long sp, unsigned long fp)
-{
-	word(test, at + CONTEXT_MARK, CONTEXT_MARK_WORD);
-	word(test, at + CONTEXT_IP, ip);
-	word(test, at + context_register(R_SP), sp);
-	word(test, at + context_register(R_FP), fp);
 }
 
 static __printf(2, 3) void append(struct walk_scene *scene, const char *format, ...)
@@ -663,13 +651,17 @@ static void step_sample(struct kunit *test, const char *text)
 	sample(test, ip, sp, fp);
 }
 
+/* Writes the context of a signal: the registers of the interrupted frame. */
 static void step_context(struct kunit *test, const char *text)
 {
-	unsigned long at = need_value(test, &text) - stack(test, 0), ip = need_value(test, &text);
-	unsigned long sp = need_value(test, &text), fp = 0, a;
+	u32 at = need_value(test, &text) - stack(test, 0);
+	unsigned long fp = 0, a;
 
+	word(test, at + CONTEXT_MARK, CONTEXT_MARK_WORD);
+	word(test, at + CONTEXT_IP, need_value(test, &text));
+	word(test, at + context_register(R_SP), need_value(test, &text));
 	take_value(test, &text, &fp);
-	store_context(test, at, ip, sp, fp);
+	word(test, at + context_register(R_FP), fp);
 	if (take_value(test, &text, &a))
 		word(test, at + context_register(R_A), a);
 }
@@ -703,32 +695,34 @@ static struct sfu_range *take_range(struct kunit *test, const char **text)
 
 static void step_range(struct kunit *test, const char *text)
 {
+	static const char *const habits[] = {
+		[SFRAME_KEEPS_FP_UNKNOWN] = "habit-unknown", [SFRAME_KEEPS_FP_NO] = "keeps-no-fp",
+		[SFRAME_KEEPS_FP_YES] = "keeps-fp",
+	};
 	struct sfu_range *range = take_range(test, &text);
+	u32 i;
 
+	for (i = 0; i < ARRAY_SIZE(habits); i++)
+		if (take_word(&text, habits[i]))
+			range->keeps_fp = i;
 	if (take_word(&text, "jumped-to-from")) {
 		range->section.entry_start = need_value(test, &text);
 		range->section.entry_size = 16;
-	} else if (take_word(&text, "keeps-fp")) {
-		range->keeps_fp = SFRAME_KEEPS_FP_YES;
-	} else if (take_word(&text, "keeps-no-fp")) {
-		range->keeps_fp = SFRAME_KEEPS_FP_NO;
-	} else if (take_word(&text, "habit-unknown")) {
-		range->keeps_fp = SFRAME_KEEPS_FP_UNKNOWN;
 	} else if (take_word(&text, "of-file")) {
-		build_file(range, (const struct file *)test);
+		range->vma.file = (void *)test;	/* compared, and never read */
 	} else if (take_word(&text, "of-no-file")) {
-		build_file(range, NULL);
+		range->vma.file = NULL;
 	} else if (take_word(&text, "without-data")) {
 		range->has_no_data = true;
 	} else if (take_word(&text, "unnamed")) {
 		range->is_unnamed = true;
 	} else if (take_word(&text, "bad")) {
-		mark_as_bad(range);
+		atomic_set(&range->section.state, SFU_SECTION_BAD);
 	} else if (take_word(&text, "unmapped")) {
-		mark_as_unmapped(range);
-	} else {
-		KUNIT_FAIL_AND_ABORT(test, "no state of a range: %s", text);
+		sfu_range_mark_unmapped(range);
 	}
+	if (*text)
+		KUNIT_FAIL_AND_ABORT(test, "no state of a range: %s", text);
 }
 
 /* The frames of the last walk, by method: "sframe=2 fp". */
@@ -801,7 +795,7 @@ static void run_step(struct kunit *test, const char *step)
 		step_function(test, step);
 		use_section(test);
 	} else if (take_word(&step, "no-fn")) {
-		build_again(test);
+		build_start(&scene_of(test)->b, 3, 0, ABI);
 	} else if (take_word(&step, "at ")) {
 		step_sample(test, step);
 	} else if (take_word(&step, "call ")) {

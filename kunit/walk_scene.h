@@ -180,14 +180,10 @@ static inline void sample(struct kunit *test, unsigned long ip, unsigned long sp
 }
 
 unsigned long map_present(struct kunit *test, u32 nr);
-/* Many sets, so that few rows have the same one. */
-#define CACHED_SETS	1024
-
 void use_cache(struct kunit *test);
 
 struct sfu_range *code_range(struct kunit *test);
 void use_section(struct kunit *test);
-void build_again(struct kunit *test);
 #define COSTLY_STEP	1964
 void costly_section(struct kunit *test);
 
@@ -199,8 +195,6 @@ void store_plt(struct kunit *test, const struct plt_case *c, unsigned long addr,
 	       unsigned long slot);
 
 void recursion_scene(struct kunit *test, u32 nr);
-void store_context(struct kunit *test, u32 at, unsigned long ip, unsigned long sp,
-		   unsigned long fp);
 
 #define CONTEXT		0x1000		/* the context of a signal, on the stack, in C tests */
 
