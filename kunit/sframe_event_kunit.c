@@ -237,8 +237,7 @@ static const struct script_case script_cases[] = {
 	/* Events of the parent have used up their scans. No sample comes: its map stays. */
 	{ "fork without scans",
 	  SCANNED "event-scans 0; fork 1; child 1 borrows; end 1; new-code; fork 2;"
-	  "child 2 unknown; event-scans 1; fork 2; child 2 scans; return 2; process 2;"
-	  "map " SAME },
+	  "child 2 unknown; event-scans 1; fork 2; child 2 scans; return 2; process 2; map " SAME },
 	/* munmap() in one of two processes leaves the map of the other as it is. */
 	{ "unmapped in the parent",
 	  SCANNED "fork 1; unmap 1 2; map unknown; return 1; process 1; map " SAME "; process 0;"

@@ -2,13 +2,24 @@
 /* KUnit tests of a scan: other threads change the process at any time, or scan it, too. */
 #include "scan_scene.h"
 
+struct storm;
+
+struct storm_case {
+	const char	*name;
+	/* changes the process, and undoes the change in the next round */
+	void (*act)(struct storm *storm);
+	const char	*maps[6];	/* all maps that may be seen */
+	const char	*rows[6];	/* all rows that may be found */
+	unsigned int	first;		/* page that toggle() changes, and the next one */
+	bool		is_replaced;
+};
+
 /* A thread that changes the process. */
 struct storm {
+	const struct storm_case	*c;
 	struct scan_scene	*scene;	/* the test's scene */
 	struct mm_struct	*mm;	/* the process */
 	struct image		*other;	/* an image without a section */
-	/* changes the process, and undoes the change in the next round */
-	void (*act)(struct storm *storm);
 	unsigned int		round;	/* number of rounds so far */
 	unsigned int		failed;	/* changes that failed */
 	/* rounds in which the map had a section that was unmapped */
@@ -59,31 +70,19 @@ static void flip_magic(struct storm *storm)
 	storm_map(storm, storm->scene->image.file, 1, PROT_EXEC);
 }
 
-static void toggle_code(struct storm *storm)
+/* Unmaps or replaces the code or the section, and maps it again. */
+static void toggle(struct storm *storm)
 {
-	if (storm->round % 2 == 0)
-		storm_unmap(storm, 1);
-	expect_forgotten(storm);
-	if (storm->round % 2)
-		storm_map(storm, storm->scene->image.file, 1, PROT_EXEC);
-}
+	const struct storm_case *c = storm->c;
 
-static void replace_code(struct storm *storm)
-{
-	if (storm->round % 2 == 0)
-		storm_map(storm, storm->other->file, 1, PROT_EXEC);
+	if (storm->round % 2 == 0 && c->is_replaced)
+		storm_map(storm, storm->other->file, c->first, PROT_EXEC);
+	else if (storm->round % 2 == 0)
+		storm_unmap(storm, c->first);
 	expect_forgotten(storm);
 	if (storm->round % 2)
-		storm_map(storm, storm->scene->image.file, 1, PROT_EXEC);
-}
-
-static void toggle_section(struct storm *storm)
-{
-	if (storm->round % 2 == 0)
-		storm_unmap(storm, 3);
-	expect_forgotten(storm);
-	if (storm->round % 2)
-		storm_map(storm, storm->scene->image.file, 3, PROT_READ);
+		storm_map(storm, storm->scene->image.file, c->first,
+			  c->first == 1 ? PROT_EXEC : PROT_READ);
 }
 
 static void toggle_access(struct storm *storm)
@@ -98,20 +97,13 @@ static int storm_thread(void *data)
 
 	kthread_use_mm(storm->mm);
 	while (!kthread_should_stop()) {
-		storm->act(storm);
+		storm->c->act(storm);
 		storm->round++;
 		cond_resched();
 	}
 	kthread_unuse_mm(storm->mm);
 	return 0;
 }
-
-struct storm_case {
-	const char	*name;
-	void (*act)(struct storm *storm);
-	const char	*maps[6];	/* all maps that may be seen */
-	const char	*rows[6];	/* all rows that may be found */
-};
 
 #define ROW_32		"sp+32 (c-16) (c-8)"
 #define NO_ROW		"uncovered"
@@ -123,9 +115,9 @@ struct storm_case {
 static const struct storm_case storm_cases[] = {
 	{ "row", flip_row, { SAME }, { ROW, ROW_32 } },
 	{ "magic", flip_magic, { SAME, BAD, GONE, LOST }, { ROW, NO_ROW } },
-	{ "code unmapped", toggle_code, { SAME, GONE, LOST, "nothing" }, { ROW, NO_ROW } },
-	{ "code replaced", replace_code, { SAME, GONE, LOST, PLAIN }, { ROW, NO_ROW } },
-	{ "section unmapped", toggle_section, { SAME, GONE, LOST, LATE }, { ROW, NO_ROW, FAULT } },
+	{ "code unmapped", toggle, { SAME, GONE, LOST, "nothing" }, { ROW, NO_ROW }, 1 },
+	{ "code replaced", toggle, { SAME, GONE, LOST, PLAIN }, { ROW, NO_ROW }, 1, true },
+	{ "section unmapped", toggle, { SAME, GONE, LOST, LATE }, { ROW, NO_ROW, FAULT }, 3 },
 	{ "section forbidden", toggle_access, { SAME }, { ROW, FAULT } },
 };
 
@@ -165,7 +157,7 @@ static void scan_in_storm(struct kunit *test)
 	struct storm storm = {
 		.scene = scene,
 		.mm = current->mm,
-		.act = c->act,
+		.c = c,
 		.other = another_image(test),
 	};
 	unsigned long end = jiffies + 2 * HZ;

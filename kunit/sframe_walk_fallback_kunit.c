@@ -61,9 +61,8 @@ static const struct script_case script_cases[] = {
 	 */
 	{ "code at the ends of its mapping",
 	  NO_ROW "s20=0,b1000; call b1000 b0; step b1000@30,fp?; call b1000 bfe8;"
-	  "step b1000@30,fp?;"
-	  "call b1000 bffc; step nodata; s20=0,b2; step nodata; s20=0,b0; step nodata;"
-	  "x86: put b0 0xe8 0x0b 0 0 0; x86: s20=0,b5; x86: step b5@30,fp?;"
+	  "step b1000@30,fp?; call b1000 bffc; step nodata; s20=0,b2; step nodata; s20=0,b0;"
+	  "step nodata; x86: put b0 0xe8 0x0b 0 0 0; x86: s20=0,b5; x86: step b5@30,fp?;"
 	  "x86: put b0 0x90 0xe8 0x0a 0 0 0; x86: s20=0,b6; x86: step b6@30,fp?;"
 	  "arm64: put b0 4 0 0 0x94; arm64: s20=0,b4; arm64: step b4@30,fp?" },
 	{ "code that a section covers, without a row; then the section is bad",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * KUnit tests of the walk: each stop reason, and its counters.
+ * KUnit tests of the walk: each stop reason, and its counters; memory that cannot be read.
  *
  * "c4@0 c44@10 bad-ra" is a walk: frames at 4 and 0x44 in code with a section ("b": without), their
  * offsets in the stack, and the reason why it ended. See walk_scene.h.
@@ -21,10 +21,9 @@ static const struct script_case script_cases[] = {
 	 * the end of the stack: here at s1000. A wrong row may find a 0, too.
 	 */
 	{ "return address 0",
-	  CALLED "at c4 sfe0; sfe8=c44; sff8=0; walk c4@fe0 c44@ff0 complete;"
-	  "at c4 sfc0; sfc8=c44; sfd8=signed 0; walk c4@fc0 c44@fd0 complete;"
-	  "at c4 sfb0; sfb8=c44; sfc8=signed 0; walk c4@fb0 c44@fc0 bad-ra;"
-	  "at c4 s0; s18=signed 0; walk c4@0 c44@10 bad-ra;"
+	  CALLED "at c4 sfe0; sfe8=c44; sff8=0; walk c4@fe0 c44@ff0 complete; at c4 sfc0; sfc8=c44;"
+	  "sfd8=signed 0; walk c4@fc0 c44@fd0 complete; at c4 sfb0; sfb8=c44; sfc8=signed 0;"
+	  "walk c4@fb0 c44@fc0 bad-ra; at c4 s0; s18=signed 0; walk c4@0 c44@10 bad-ra;"
 	  "at c4 sfe0 s80; walk c4@fe0 c44@ff0 bad-ra" },
 	{ "nodata",
 	  CALLED "s18=b10; walk c4@0 c44@10 b10@20 nodata; s18=c100;"
@@ -60,6 +59,29 @@ static const struct script_case script_cases[] = {
 	{ "bad-signal",
 	  "fn c80 signal no-rows;" CALLED_TWICE "context s20 s0 0;"
 	  "walk c4@0 c44@10 c84@20 bad-signal" },
+	/* Memory that cannot be read. */
+	{ "a word crosses the end of the stack, by 1, 4 and 8 bytes",
+	  "fn c0 sp+16 u (A+0); at c4 s0; A=s3ff9; walk c4@0 stack-fault; A=s3ffc;"
+	  "walk c4@0 stack-fault; A=s4000; walk c4@0 stack-fault" },
+	{ "stack: forbidden",
+	  CALLED "at c4 sff0; sff8=c44; forbid s1000; walk c4@ff0 c44@1000 stack-fault" },
+	/* No walk waits for a page that was never touched. */
+	{ "stack: not present",
+	  CALLED "at c4 sff0; sff8=c44; renew s1000; walk c4@ff0 c44@1000 stack-fault" },
+	{ "section: forbidden", CALLED "forbid t0; walk c4@0 section-fault needs-scan;"
+	  "state c ready" },
+	/* A scan has read the header. Then the section is stored again. */
+	{ "section: not present",
+	  CALLED "renew t0; walk c4@0 section-fault needs-scan; fn c80 end;"
+	  "walk c4@0 c44@10 bad-ra" },
+	{ "section: unmapped", CALLED "unmap t0; walk c4@0 section-fault needs-scan" },
+	/* Neither the code before b210 nor a stub at b100 can be read. */
+	{ "code: forbidden",
+	  CALLED "s20=0,b210; call b210 c1000; at c1010 s0 s20; step b210@30,fp?; forbid b0;"
+	  "step nodata; at b100 s1000; step nodata" },
+	/* The callee may be a PLT slot. */
+	{ "callee: forbidden",
+	  CALLED "s20=0,b210; call b210 c1000; at c1010 s0 s20; forbid c1000; step nodata" },
 };
 
 NAMED_CASES(script);
@@ -126,6 +148,51 @@ static void stop_unmapped_meanwhile(struct kunit *test)
 							 code(test, 4), &row));
 }
 
+static void memory_stack_in_kernel(struct kunit *test)
+{
+	run_walk_steps(test, CALLED);
+	sample(test, code(test, 4), (unsigned long)scene_of(test)->text & ~15UL, 0);
+	expect_step(test, "stack-fault");
+}
+
+/* A read that fails costs 1000 besides: it is an exception. */
+static void memory_missing_is_charged(struct kunit *test)
+{
+	struct walk_scene *scene = test->priv;
+	struct sfu_walk *walk = &scene->walk;
+	unsigned long val, addr = stack(test, PAGE_SIZE);
+	struct sframe_raw_row raw;
+	u8 bytes[8];
+	u32 before;
+
+	run_walk_steps(test, CALLED);
+	user_forbid(test, addr);
+	sfu_walk_init(walk, scene->map, false, cache_of(scene), &scene->regs);
+	before = walk->lookup.rd.budget;
+	KUNIT_EXPECT_EQ(test, SFU_STOP_STACK, sfu_walk_read_word(walk, addr, &val));
+	KUNIT_EXPECT_EQ(test, before - SFU_READ_COST - 1008, walk->lookup.rd.budget);
+	KUNIT_EXPECT_FALSE(test, sfu_walk_read_code(walk, bytes, addr, sizeof(bytes)));
+	KUNIT_EXPECT_EQ(test, before - 2 * SFU_READ_COST - 2016, walk->lookup.rd.budget);
+	/* One that succeeds costs as before. */
+	KUNIT_EXPECT_EQ(test, SFU_STOP_NONE, sfu_walk_read_word(walk, stack(test, 0), &val));
+	KUNIT_EXPECT_EQ(test, before - 3 * SFU_READ_COST - 2024, walk->lookup.rd.budget);
+	user_forbid(test, scene->section);
+	KUNIT_EXPECT_EQ(test, -EFAULT, sfu_user_find(&code_range(test)->section.hdr,
+						     &walk->lookup.rd, code(test, 4), &raw));
+	KUNIT_EXPECT_EQ(test, before - 3 * SFU_READ_COST - 3792, walk->lookup.rd.budget);
+}
+
+/* Only part of the section can be read: the walk keeps the frames that it has found. */
+static void memory_section_half_there(struct kunit *test)
+{
+	scene_of(test)->section = map_present(test, 2) + PAGE_SIZE - 28 - 16;
+	run_walk_steps(test, CALLED);
+	user_forbid(test, scene_of(test)->section + 28 + 16);
+	/* The entry of the first function can be read, but its rows cannot. */
+	run_walk_steps(test, "walk c4@0 section-fault needs-scan; at c44 s0;"
+			     "walk c44@0 section-fault needs-scan");
+}
+
 static void stop_budget(struct kunit *test)
 {
 	costly_section(test);
@@ -141,6 +208,9 @@ static struct kunit_case stop_tests[] = {
 	KUNIT_CASE(stop_bad_when_gone),
 	KUNIT_CASE(stop_unmapped_meanwhile),
 	KUNIT_CASE(stop_budget),
+	KUNIT_CASE(memory_stack_in_kernel),
+	KUNIT_CASE(memory_missing_is_charged),
+	KUNIT_CASE(memory_section_half_there),
 	{}
 };
 

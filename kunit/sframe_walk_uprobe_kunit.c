@@ -36,13 +36,11 @@ static const struct script_case script_cases[] = {
 	/* The frame is not set up yet, and the return address may be in a register. */
 	{ "sampled at the first instruction",
 	  "fn c0 sp+0 u B+0; fn c40 sp+16 u (c-8); fn c80 end; at c0 s10; B=TRAMPOLINE;"
-	  "pend s10 c44;"
-	  "s18=c84; probed c0@10 c44@10 c84@20 complete" },
+	  "pend s10 c44; s18=c84; probed c0@10 c44@10 c84@20 complete" },
 	/* The call before the original return address proves a frame. */
 	{ "by the frame pointer",
 	  "fn c0 fp+16 (c-16) (c-8); at b10 s0 s20; s20=0,TRAMPOLINE; pend s30 b210;"
-	  "probed b10@0 nodata;"
-	  "call b210 b0; probed b10@0 b210@30,fp? nodata" },
+	  "probed b10@0 nodata; call b210 b0; probed b10@0 b210@30,fp? nodata" },
 };
 
 NAMED_CASES(script);
@@ -198,10 +196,9 @@ static const struct script_case x86_cases[] = {
 	 */
 	{ "in the page of an optimized probe",
 	  OPTIMIZED "s18=ce; at b0 s18; " AFTER_PROBE "at b1 s10; " AFTER_PROBE "at b3 s8;"
-	  "" AFTER_PROBE
-	  "at b4 s0; " AFTER_PROBE "at bb s0; " AFTER_PROBE "at bd s0; " AFTER_PROBE "at be s8;"
-	  "" AFTER_PROBE
-	  "at b10 s10; " AFTER_PROBE "at b11 s18; " AFTER_PROBE "at bd sa0; " AFTER_PROBE },
+	  AFTER_PROBE "at b4 s0; " AFTER_PROBE "at bb s0; " AFTER_PROBE "at bd s0; " AFTER_PROBE
+	  "at be s8;" AFTER_PROBE "at b10 s10; " AFTER_PROBE "at b11 s18; " AFTER_PROBE
+	  "at bd sa0; " AFTER_PROBE },
 	/*
 	 * In an instruction; after the end; a BPF program has changed the return address; no code.
 	 */
@@ -212,8 +209,7 @@ static const struct script_case x86_cases[] = {
 	/* Before 7.2 the call is all there is. The kernel raises the stack pointer by less. */
 	{ "in the short page of an optimized probe",
 	  OPTIMIZED "s18=s0; put b11 0xc3 0xcc; s98=ce; at bd s80; " AFTER_PROBE "at bd sa0;"
-	  "" AFTER_PROBE
-	  "put b11 0x90; at bd s80; probed bd@80 nodata" },
+	  AFTER_PROBE "put b11 0x90; at bd s80; probed bd@80 nodata" },
 	/*
 	 * Before the probed instruction, in the middle of what replaces it, and later: the kernel
 	 * takes the probe away, and leaves the call to those that are before it.
@@ -237,13 +233,12 @@ static const struct script_case x86_cases[] = {
 	 */
 	{ "a signal interrupts a probe",
 	  "fn c0 sp+16 u (c-8); fn c40 sp+16 u (c-8); fn c80 end; put b100 stub; at c4 sff0;"
-	  "sff8=b100;"
-	  TRAMPOLINE_CODE "context s1000 bd s100; s110=c44; s120=c84;"
+	  "sff8=b100;" TRAMPOLINE_CODE "context s1000 bd s100; s110=c44; s120=c84;"
 	  "walk c4@ff0 b100@1000 bd@100 nodata; probed c4@ff0 b100@1000 c44@118 c84@128 complete;"
 	  PROBE_PAGE "call c4e b0; s118=c4e; s1a8=c84;"
-	  "probed c4@ff0 b100@1000 c4e@1a0 c84@1b0 complete;"
-	  "context s1000 c49 s120; probed c4@ff0 b100@1000 c44@1a0 c84@1b0 complete;"
-	  "context s1000 c44 s1a0; probed c4@ff0 b100@1000 c44@1a0 c84@1b0 complete" },
+	  "probed c4@ff0 b100@1000 c4e@1a0 c84@1b0 complete; context s1000 c49 s120;"
+	  "probed c4@ff0 b100@1000 c44@1a0 c84@1b0 complete; context s1000 c44 s1a0;"
+	  "probed c4@ff0 b100@1000 c44@1a0 c84@1b0 complete" },
 };
 
 NAMED_CASES_OF(x86, script_case);
