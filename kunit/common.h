@@ -10,6 +10,9 @@
 #include <linux/string.h>
 #include <linux/types.h>
 
+#include "map/map.h"
+#include "sframe_stats.h"
+
 struct sframe_header;
 struct sframe_reader;
 struct sframe_row;
@@ -50,5 +53,28 @@ int find_user_row_now(const struct sframe_header *hdr, struct sframe_reader *rd,
 		      struct sframe_row *row);
 int find_user_row(const struct sframe_header *hdr, struct sframe_reader *rd, u64 pc,
 		  struct sframe_row *row);
+
+/*
+ * The state of the module. Its counters are a text that tests compare: "walks stop.full
+ * frames.sframe=2" has those that have changed. Process maps are built by hand.
+ */
+#define COUNTERS_TEXT	256
+
+#define SPARES		128	/* processes that the module keeps ready */
+
+void counters_read(struct sfu_counters *counters);
+void counters_text(const struct sfu_counters *since, char *text);
+
+bool comes_true(bool (*condition)(void));
+bool nothing_is_held(void);
+void begin_to_profile(struct kunit *test);
+
+struct sfu_map *build_map(struct kunit *test, unsigned int nr);
+void build_range(struct sfu_map *map, unsigned int i, unsigned long start, unsigned long len);
+void renumber(struct sfu_range *range);
+
+int read_header(struct sfu_range *range, unsigned long addr, u32 len);
+const char *state_text(const struct sfu_range *range);
+bool is_ready(const struct sfu_range *range);
 
 #endif /* COMMON_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The state of the module. See module_state.h. */
+/* The state of the module. See common.h. */
 #include <linux/cpumask.h>
 #include <linux/jiffies.h>
 #include <linux/sched.h>
@@ -8,7 +8,6 @@
 #include "common.h"
 #include "map/event.h"
 #include "map/process.h"
-#include "module_state.h"
 
 /* The counters are all unsigned longs. */
 #define NR_COUNTERS	(sizeof(struct sfu_counters) / sizeof(unsigned long))

@@ -5,7 +5,7 @@
  *
  * A process map is compared as a text. Numbers are pages of the area in which the test maps. "1-3
  * ready by 3-60" is code on pages 1 and 2 with a section that begins 60 bytes before page 3; "1-3
- * ready of process" has a table of the process. Counters are another text, see module_state.h.
+ * ready of process" has a table of the process. Counters are another text, see common.h.
  *
  * A test is a script, as far as it can be: "image 0; scan 1-3 ready by 3; unmap 3 2; map 1-3
  * unmapped" maps the image at the beginning of the area and scans it, which finds that map; when
@@ -66,7 +66,6 @@
 #include "map/map.h"
 #include "map/process.h"
 #include "map/scan.h"
-#include "module_state.h"
 #include "section_builder.h"
 #include "sframe_arch.h"
 #include "walk/user.h"

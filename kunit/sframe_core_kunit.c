@@ -62,7 +62,7 @@ static __always_inline bool scene_get(const struct sframe_header *hdr, struct sf
 	return true;
 }
 
-static int read_header(struct core_scene *scene, struct sframe_header *hdr, u32 len)
+static int check_header(struct core_scene *scene, struct sframe_header *hdr, u32 len)
 {
 	struct sframe_raw_header raw = {};
 
@@ -81,7 +81,7 @@ static int decode_row(struct core_scene *scene, u64 pc, struct sframe_header *hd
 	const struct sframe_reading from = { .hdr = hdr, .rd = &scene->rd, .get = scene_get };
 	struct sframe_raw_row raw;
 
-	return read_header(scene, hdr, scene->len) ?:
+	return check_header(scene, hdr, scene->len) ?:
 	       sframe_find(&from, pc, &raw) ?:
 	       sframe_decode_found(hdr, &scene->rd, &raw, row);
 }
@@ -226,7 +226,7 @@ static void expect_header(struct kunit *test, u32 len, u64 value, const char *wa
 	int err;
 
 	renew(scene);
-	err = read_header(scene, &hdr, len);
+	err = check_header(scene, &hdr, len);
 	if (err)
 		section_error_text(&scene->rd, err, got);
 	KUNIT_EXPECT_STREQ_MSG(test, got, want, "%u bytes, V%u, value 0x%llx", len,
@@ -303,7 +303,7 @@ static void header_flags_and_length(struct kunit *test)
 		expect_header(test, U32_MAX, 0, "sound");
 		/* Padding after the section is none of it. */
 		renew(scene);
-		KUNIT_EXPECT_EQ(test, 0, read_header(scene, &hdr, lens[version] + 90));
+		KUNIT_EXPECT_EQ(test, 0, check_header(scene, &hdr, lens[version] + 90));
 		KUNIT_EXPECT_EQ(test, sframe_header_span(&hdr), lens[version]);
 	}
 }

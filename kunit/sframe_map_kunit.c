@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* KUnit tests of the process map, built by hand: ranges and sections found by their addresses. */
-#include "module_state.h"
 #include "common.h"
 
 #define CODE		0x100000UL	/* ranges have 0x1000 bytes, and as many lie between them */

@@ -82,13 +82,6 @@ static void uretprobe_list(struct kunit *test)
 	run_walk_steps(test, NO_CALLER);
 }
 
-/* After a return one register may still hold its target: R_B. */
-static void sample_returned(struct kunit *test, unsigned long ip, unsigned long sp)
-{
-	sample(test, ip, sp, 0);
-	set_register(&scene_of(test)->regs, R_B, round_down(ip, PAGE_SIZE));
-}
-
 /*
  * The sample is in the trampoline. It has pushed some or all of its registers, below the place of
  * the return address.
@@ -100,23 +93,18 @@ static void uretprobe_sampled_in_trampoline(struct kunit *test)
 	run_walk_steps(test, CALLED "s18=TRAMPOLINE; pend s20 c84; pend s10 c44");
 	user_store(test, bare(test, 0), trampoline, sizeof(trampoline));
 	for (pushed = 0; pushed <= TRAMPOLINE_PUSHES; pushed += 8) {
-		sample_returned(test, bare(test, pushed / 8), stack(test, 0x10) - pushed);
-		expect_probed(test, "c44@10 c84@20 complete", "%u pushed", pushed);
+		sample(test, bare(test, pushed / 8), stack(test, 0x10) - pushed, 0);
+		/* After a return one register may still hold its target. */
+		run_walk_steps(test, "B=b0; probed c44@10 c84@20 complete");
 	}
-	/* The function of this entry is not the one that has returned. */
-	pend(test, -0x40, code(test, 0x104));
-	sample_returned(test, bare(test, 0), stack(test, 0x10));
-	expect_probed(test, "c44@10 c84@20 complete");
-	/* No entry matches. */
-	sample_returned(test, bare(test, 0), stack(test, 0x28));
-	expect_probed(test, "b0@28 nodata");
-	/* After the trampoline in its page; then in other code that no function returned to. */
-	sample_returned(test, bare(test, sizeof(trampoline)), stack(test, 0x10));
-	expect_walk(test, "b" TRAMPOLINE_END "@10 nodata");
-	expect_probed(test, "b" TRAMPOLINE_END "@10 nodata");
-	user_store(test, bare(test, sizeof(trampoline) - 1), "", 1);
-	run_walk_steps(test, "at b0 s10; B=c44");
-	expect_probed(test, "b0@10 nodata");
+	/*
+	 * A function has not returned; no entry matches; after the trampoline in its page; in other
+	 * code that no function returned to.
+	 */
+	run_walk_steps(test, "pend s-40 c104; at b0 s10; probed c44@10 c84@20 complete; at b0 s28;"
+		       "probed b0@28 nodata; at b%zx s10; walk b" TRAMPOLINE_END "@10 nodata;"
+		       "probed b" TRAMPOLINE_END "@10 nodata; put b%zx 0; at b0 s10; B=c44;"
+		       "probed b0@10 nodata", sizeof(trampoline), sizeof(trampoline) - 1);
 }
 
 /* The sample is in the out-of-line copy: before the instruction and after it. */

@@ -39,7 +39,7 @@
  *	budget N	of the next walks
  *	walk TEXT	compares a walk; "step" its first step; "second" its second one
  *	frames TEXT	compares how many frames the last walk found by each method: "sframe=2 fp"
- *	counted TEXT	compares the counters since the script began, see module_state.h
+ *	counted TEXT	compares the counters since the script began, see common.h
  *	pend s10 c44	a uretprobe is pending for the function whose frame ends at s10, and that
  *			will return to c44; "chained": it was inherited by a jump
  *	probed TEXT	compares a walk of a task that has these probes; "at-breakpoint": and is
@@ -59,7 +59,6 @@
 #include <linux/uprobes.h>
 
 #include "common.h"
-#include "module_state.h"
 #include "section_builder.h"
 #include "user_arch.h"
 #include "walk/fallback.h"
