@@ -3,7 +3,6 @@
 #include <linux/perf_event.h>
 
 #include "scan_scene.h"
-#include "map/process.h"
 
 static struct task_struct children[3];
 
@@ -28,14 +27,6 @@ static void report_fork(struct task_struct *child)
 	preempt_disable();
 	sfu_event_fork(child);
 	preempt_enable();
-}
-
-static struct task_struct *fork_process(struct kunit *test, unsigned int nr)
-{
-	struct task_struct *child = copy_process_to(test, nr);
-
-	report_fork(child);
-	return child;
 }
 
 /* Lets current do what the child would do on its way to user mode. */
@@ -77,13 +68,6 @@ static void expect_child(struct kunit *test, struct task_struct *child, const ch
 	KUNIT_EXPECT_STREQ(test, got, want);
 }
 
-/* A new thread shares the memory of its process: no scan is needed. */
-static void report_thread(void)
-{
-	children[0].mm = current->mm;
-	report_fork(&children[0]);
-}
-
 /* The last profiler ends. */
 static int end_profiler(void)
 {
@@ -111,7 +95,7 @@ static bool run_event_step(struct kunit *test, const char *step)
 	if (sscanf(step, "copy %u", &nr) == 1)
 		copy_process_to(test, nr);
 	else if (sscanf(step, "fork %u", &nr) == 1)
-		fork_process(test, nr);
+		report_fork(copy_process_to(test, nr));
 	else if (sscanf(step, "child %u %9s", &nr, want) == 2)
 		expect_child(test, &children[nr], want);
 	else if (sscanf(step, "return %u", &nr) == 1)
@@ -124,16 +108,8 @@ static bool run_event_step(struct kunit *test, const char *step)
 		sfu_range_mark_unmapped(&rcu_access_pointer(process->map)->ranges[0]);
 	else if (!strcmp(step, "no-code"))
 		drop_code(process);
-	else if (sscanf(step, "lock %u", &nr) == 1)
-		mmap_write_lock(process_mm(test, nr));
-	else if (sscanf(step, "unlock %u", &nr) == 1)
-		mmap_write_unlock(process_mm(test, nr));
-	else if (!strcmp(step, "begin-scan"))
-		mutex_lock(&process->lock);
-	else if (!strcmp(step, "end-scan"))
-		mutex_unlock(&process->lock);
 	else if (!strcmp(step, "thread"))
-		report_thread();
+		report_fork(current);
 	else if (!strcmp(step, "profiler-ends"))
 		KUNIT_ASSERT_EQ(test, 0, end_profiler());
 	else if (!strcmp(step, "profile"))
@@ -173,8 +149,6 @@ static int event_scene_init(struct kunit *test)
  *	event-scans N		events of the process may scan it N times more
  *	new-code		new code was reported, and is not scanned yet
  *	mark, no-code		the code is marked as unmapped; the map has none
- *	lock N, unlock N	another task holds mmap_lock of process N
- *	begin-scan, end-scan	another task scans current
  *	thread			the kernel reports a new thread
  *	profiler-ends, profile	the last profiler ends; a sample shows that there is one
  */
@@ -225,7 +199,8 @@ static const struct script_case script_cases[] = {
 	{ "fork, code is marked in the map of the parent", IN_DOUBT("mark", "") },
 	{ "fork, new code of the parent is reported", IN_DOUBT("new-code", "") },
 	{ "fork, the map of the parent has no code", IN_DOUBT("no-code", "") },
-	{ "fork, the mappings of the child are locked", IN_DOUBT("lock 1", "unlock 1;") },
+	{ "fork, the mappings of the child are locked",
+	  IN_DOUBT("process 1; lock; process 0", "process 1; unlock; process 0;") },
 	/* The scan has forgotten what events have reported, and has not published its map yet. */
 	{ "fork, another thread of the parent scans", IN_DOUBT("begin-scan", "end-scan;") },
 	{ "fork of an unknown process", "image 0; fork 1; child 1 unknown; counted" },
@@ -276,25 +251,18 @@ static void event_by_fork_of_same(struct kunit *test)
 {
 	struct mm_struct *parent = current->mm;
 	struct sfu_process *process;
-	struct task_struct *child;
 	struct sfu_map *map;
 
-	run_steps(test, SCANNED);
-	child = fork_process(test, 1);
-	process = process_of(child->mm);
-	run_steps(test, "child 1 borrows");
+	run_steps(test, SCANNED "fork 1; child 1 borrows");
+	process = process_of(process_mm(test, 1));
 	map = rcu_access_pointer(process->map);
 	KUNIT_EXPECT_FALSE(test, has_borrowed(process_of(parent)));
 
 	/* A scan that fails leaves it the map. */
-	switch_process(child->mm);
-	mutex_lock(&process->lock);
-	KUNIT_EXPECT_EQ(test, -EAGAIN, sfu_processes_scan(child->mm));
-	mutex_unlock(&process->lock);
-	run_steps(test, "map " SAME "; counted scan.lost");
+	run_steps(test, "process 1; begin-scan; busy; end-scan; map " SAME "; counted scan.lost");
 
 	/* Once it is scanned for a sample, it has one of its own. */
-	expect_scanned(test, SAME, "scan.runs");
+	run_steps(test, "scan " SAME);
 	KUNIT_EXPECT_PTR_NE(test, map, rcu_access_pointer(process->map));
 	KUNIT_EXPECT_FALSE(test, has_borrowed(process));
 	run_steps(test, "process 0; map " SAME);
@@ -304,19 +272,16 @@ static void event_by_fork_of_same(struct kunit *test)
 static void event_by_fork_of_bad(struct kunit *test)
 {
 	struct sfu_lookup lookup = { .rd.budget = SFU_BUDGET, .is_borrowed = true };
-	struct mm_struct *parent = current->mm;
 	struct sfu_section *section;
-	struct task_struct *child;
 	struct sframe_row row;
 	struct sfu_map *map;
 
 	sfu_lookup_use_cache(&lookup, NULL);
-	run_steps(test, SCANNED);
-	child = fork_process(test, 1);
-	map = map_of(parent);
+	run_steps(test, SCANNED "fork 1");
+	map = map_of(current->mm);
 	section = &map->ranges[0].section;
 	atomic_set(&section->state, SFU_SECTION_BAD);
-	switch_process(child->mm);
+	run_steps(test, "process 1");
 	KUNIT_EXPECT_EQ(test, -EBADMSG,
 			sfu_section_find_row(section, &lookup, page(test, 1), &row));
 	KUNIT_EXPECT_PTR_EQ(test, lookup.bad, section);

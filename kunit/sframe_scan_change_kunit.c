@@ -1,19 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* KUnit tests of a scan: the process map when mappings change. */
-#include <linux/timekeeping.h>
-
 #include "scan_scene.h"
-
-static struct sfu_section *section_of_code(struct kunit *test)
-{
-	struct sfu_map *map = map_of(current->mm);
-	struct sfu_range *range = sfu_map_find(map, page(test, 1));
-
-	/* The process has it, too. */
-	sfu_map_put(map);
-	KUNIT_ASSERT_NOT_NULL(test, range);
-	return &range->section;
-}
 
 /* What a walk finds at the first page of the image's code. */
 static int find_row_at_code(struct kunit *test)
@@ -22,13 +9,13 @@ static int find_row_at_code(struct kunit *test)
 	struct sframe_row row;
 
 	sfu_lookup_use_cache(&lookup, NULL);
-	return sfu_section_find_row(section_of_code(test), &lookup, page(test, 1), &row);
+	return sfu_section_find_row(&range_at(test, 1)->section, &lookup, page(test, 1), &row);
 }
 
 /* The number of the section of that code, for row caches. */
 static u64 number_of_code(struct kunit *test)
 {
-	return section_of_code(test)->number;
+	return range_at(test, 1)->section.number;
 }
 
 /*
@@ -282,14 +269,6 @@ static void scan_between_events(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sample_at, process->quota.sample_at);
 }
 
-static void scan_not_due(struct kunit *test)
-{
-	run_steps(test, SCANNED);
-	process_of(current->mm)->quota.scan_at = S64_MAX;
-	KUNIT_EXPECT_EQ(test, 0, sfu_processes_scan(current->mm));
-	expect_counted(test, "");
-}
-
 /* Moves the time of the next scan by the cost of one. Return: 32 times that cost, in ns. */
 static s64 charge_one(struct kunit *test, s64 scan_at, enum sfu_scan_reason reason)
 {
@@ -467,7 +446,6 @@ static struct kunit_case change_tests[] = {
 	KUNIT_CASE_SLOW(scan_in_vain_long),
 	KUNIT_CASE(scan_after_event),
 	KUNIT_CASE(scan_between_events),
-	KUNIT_CASE(scan_not_due),
 	KUNIT_CASE(scan_share_of_events),
 	KUNIT_CASE(scan_share),
 	KUNIT_CASE(scan_share_of_dropped_pages),

@@ -14,11 +14,10 @@ static void write_functions(u8 *code, u64 start, unsigned int nr)
 		memcpy(code + i * FUNCTION, &start, sizeof(start));
 }
 
-/* The first instructions of a function of a kind: of its name the first letter counts. */
-static u64 start_of(const char *kind)
+/* The first instructions of a function of a kind, which one letter tells. */
+static u64 start_of(char kind)
 {
-	return *kind == 'r' ? CODE_WITH_RECORD :
-	       *kind == 'f' ? CODE_WITH_FRAME : CODE_WITHOUT_FRAME;
+	return kind == 'r' ? CODE_WITH_RECORD : kind == 'f' ? CODE_WITH_FRAME : CODE_WITHOUT_FRAME;
 }
 
 /* Gives a page of the image so many functions of two kinds. */
@@ -46,16 +45,6 @@ static void write_anonymous(struct kunit *test, unsigned int nr)
 	user_store(test, page(test, nr), code, sizeof(code));
 }
 
-/* Asks for the habit of anonymous code, as a walk does that needs it. */
-static void ask_for_habit(struct kunit *test, unsigned int nr)
-{
-	struct sfu_map *map = map_of(current->mm);
-
-	KUNIT_ASSERT_NOT_NULL(test, map);
-	WRITE_ONCE(map->ranges[nr].asked, map->ranges[nr].start + 0x180);
-	sfu_map_put(map);
-}
-
 /* Compares a letter for each range of the map: habits, or whether the file has data. */
 static void expect_ranges(struct kunit *test, const char *want, bool is_habit)
 {
@@ -64,14 +53,13 @@ static void expect_ranges(struct kunit *test, const char *want, bool is_habit)
 		[SFRAME_KEEPS_FP_NO] = 'O',
 		[SFRAME_KEEPS_FP_YES] = 'F',
 	};
-	struct sfu_map *map = map_of(current->mm);
+	struct sfu_map *map = map_now();
 	char got[16] = "";
 	unsigned int i;
 
 	for (i = 0; i < min(map->nr_ranges, sizeof(got) - 1); i++)
 		got[i] = is_habit ? letters[map->ranges[i].keeps_fp] :
 			 map->ranges[i].has_no_data ? 'N' : 'Y';
-	sfu_map_put(map);
 	KUNIT_EXPECT_STREQ(test, got, want);
 }
 
@@ -81,11 +69,11 @@ static bool run_habit_step(struct kunit *test, const char *step)
 	char first[16], second[8];
 
 	if (sscanf(step, "code %u %15s %u %7s %u", &nr, first, &nr_first, second, &nr_second) == 5)
-		write_page(test, nr, start_of(first), nr_first, start_of(second), nr_second);
+		write_page(test, nr, start_of(*first), nr_first, start_of(*second), nr_second);
 	else if (sscanf(step, "functions %u", &nr) == 1)
 		write_anonymous(test, nr);
 	else if (sscanf(step, "ask %u", &nr) == 1)
-		ask_for_habit(test, nr);
+		map_now()->ranges[nr].asked = map_now()->ranges[nr].start + 0x180;
 	else if (sscanf(step, "stale %u", &nr) == 1)
 		folio_clear_uptodate(folio_at(test, nr));
 	else if (sscanf(step, "fresh %u", &nr) == 1)
@@ -194,12 +182,12 @@ static void scan_marks_shared_memory(struct kunit *test)
 static void scan_passes_over_missing_code(struct kunit *test)
 {
 	struct image *image = another_image(test);
-	unsigned int i;
+	unsigned int nr;
 
 	run_steps(test, "scan nothing; image 0; image 8; image 16; image 24; changed -1000 0");
 	image_write(test, image);
-	for (i = 4; i < 8; i++)
-		image_map(test, image, page(test, 8 * i));
+	for (nr = 32; nr < 64; nr += 8)
+		image_map(test, image, page(test, nr));
 	run_steps(test, "stale 1; new " EIGHT "; fresh 1; habits UUUUOOOO");
 }
 

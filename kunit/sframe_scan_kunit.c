@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* KUnit tests of a scan: the process map of mappings that do not change. */
 #include "scan_scene.h"
-#include "map/scan.h"
 
 static const struct version_case {
 	const char	*name;
@@ -27,8 +26,7 @@ static void scan_image(struct kunit *test)
 	expect_scanned(test, c->flags & SORTED ? SAME : PLAIN, "scan.runs");
 	if (c->flags & SORTED)
 		expect_rows(test, scene_of(test)->area);
-	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&sfu_held.processes));
-	KUNIT_EXPECT_EQ(test, !!(c->flags & SORTED), atomic_long_read(&sfu_held.sections));
+	run_steps(test, c->flags & SORTED ? "held 1 1" : "held 1 0");
 }
 
 /* Where the file has fields of program headers, and the section: offset and size. */
@@ -71,6 +69,10 @@ static const struct script_case script_cases[] = {
 	  "patch 0x3010 8 0; patch 0x3018 4 0; scan " BAD " | defect.empty scan.runs; scan " BAD },
 	/* A header without functions is sound, but of no use. */
 	{ "section has no functions", "image 0; patch " NUM_FDES "0; scan " PLAIN },
+	/* A scan waits for nobody. */
+	{ "mmap_lock is held",
+	  "image 0; lock; busy; unlock; map unknown; counted scan.lost; scan " SAME },
+	{ "another task scans", SCANNED "begin-scan; busy; end-scan; counted scan.lost" },
 };
 
 NAMED_CASES(script);
@@ -147,29 +149,28 @@ static void scan_section_at(struct kunit *test)
 	expect_rows(test, scene_of(test)->area);
 }
 
-static const struct machine_case {
-	const char	*name;
-	u8		abi;
-	const char	*counted;
-} machine_cases[] = {
-	{ "other machine", SFU_ARCH_ABI == AMD64 ? AARCH64 : AMD64, "defect.foreign scan.runs" },
-	{ "other byte order", AARCH64_BE, "defect.endian scan.runs" },
-};
-
-NAMED_CASES(machine);
-
-static void scan_section_of(struct kunit *test)
+/* A section of a machine that this one is not. */
+static void scan_section_of(struct kunit *test, u8 abi, const char *counted)
 {
-	const struct machine_case *c = test->param_value;
-	struct scan_scene *scene = test->priv;
+	struct build *b = &scene_of(test)->image.section;
 
-	build_start(&scene->image.section, SFRAME_VERSION_3, BOTH, c->abi);
-	build_fde(&scene->image.section, -2 * PAGE_SIZE, 2 * PAGE_SIZE, ADDR1, 0, 0);
-	build_row(&scene->image.section, 0, 0x03, 8);
-	build_finish(&scene->image.section);
+	build_start(b, SFRAME_VERSION_3, BOTH, abi);
+	build_fde(b, -2 * PAGE_SIZE, 2 * PAGE_SIZE, ADDR1, 0, 0);
+	build_row(b, 0, 0x03, 8);
+	build_finish(b);
 	map_image(test);
-	expect_scanned(test, BAD, c->counted);
-	expect_scanned(test, BAD, "scan.runs");
+	expect_scanned(test, BAD, counted);
+	run_steps(test, "scan " BAD);
+}
+
+static void scan_other_machine(struct kunit *test)
+{
+	scan_section_of(test, SFU_ARCH_ABI == AMD64 ? AARCH64 : AMD64, "defect.foreign scan.runs");
+}
+
+static void scan_other_byte_order(struct kunit *test)
+{
+	scan_section_of(test, AARCH64_BE, "defect.endian scan.runs");
 }
 
 static bool is_present(unsigned long addr)
@@ -197,16 +198,34 @@ static void map_long_section(struct kunit *test)
 	user_map_file(test, scene->image.file, page(test, 3), LONG_PAGES, PROT_READ, 3);
 }
 
+/* The process is a new one, which was first scanned a moment ago. */
+static struct sfu_quota *new_quota(struct kunit *test)
+{
+	struct sfu_quota *quota;
+
+	run_steps(test, "scan nothing");
+	quota = &process_of(current->mm)->quota;
+	quota->nr_sample_scans = 0;
+	map_long_section(test);
+	return quota;
+}
+
+static bool is_all_present(struct kunit *test)
+{
+	unsigned int nr = 0;
+
+	while (nr < LONG_PAGES && is_present(page(test, 3 + nr)))
+		nr++;
+	return nr == LONG_PAGES;
+}
+
 /* A sample may not wait for a page. After a scan all pages of the section are present. */
 static void scan_prefaults_section(struct kunit *test)
 {
-	unsigned int i;
-
 	map_long_section(test);
 	KUNIT_EXPECT_FALSE(test, is_present(page(test, 3)));
-	expect_scanned(test, SAME, "scan.runs");
-	for (i = 0; i < LONG_PAGES; i++)
-		KUNIT_EXPECT_TRUE_MSG(test, is_present(page(test, 3 + i)), "page %u", i);
+	run_steps(test, "scan " SAME);
+	KUNIT_EXPECT_TRUE(test, is_all_present(test));
 }
 
 /*
@@ -215,35 +234,27 @@ static void scan_prefaults_section(struct kunit *test)
  */
 static void scan_prefaults_by_samples(struct kunit *test)
 {
-	struct sfu_quota *quota;
+	struct sfu_quota *quota = new_quota(test);
 	unsigned int i;
 
-	expect_scanned(test, "nothing", "scan.runs");
-	quota = &process_of(current->mm)->quota;
-	quota->nr_sample_scans = 0;
-	map_long_section(test);
 	for (i = 0; i < 3; i++) {
 		KUNIT_EXPECT_FALSE_MSG(test, is_present(page(test, 2 + LONG_PAGES)), "scan %u", i);
 		quota->began_at = ktime_get_mono_fast_ns() + NSEC_PER_SEC;
-		expect_scanned(test, SAME, "scan.runs");
+		run_steps(test, "scan " SAME);
 		KUNIT_EXPECT_TRUE(test, is_present(page(test, 3)));
 		KUNIT_EXPECT_EQ(test, is_present(page(test, 3 + 16)), i > 0);
 	}
-	KUNIT_EXPECT_TRUE(test, is_present(page(test, 2 + LONG_PAGES)));
+	KUNIT_EXPECT_TRUE(test, is_all_present(test));
 }
 
 /* The older it is, the more pages a scan examines: one for each 32 us. */
 static void scan_prefaults_by_age(struct kunit *test)
 {
-	struct sfu_quota *quota;
+	struct sfu_quota *quota = new_quota(test);
 
-	expect_scanned(test, "nothing", "scan.runs");
-	quota = &process_of(current->mm)->quota;
-	quota->nr_sample_scans = 0;
 	quota->began_at = ktime_get_mono_fast_ns() - (LONG_PAGES + 1) * 32 * NSEC_PER_USEC;
-	map_long_section(test);
-	expect_scanned(test, SAME, "scan.runs");
-	KUNIT_EXPECT_TRUE(test, is_present(page(test, 2 + LONG_PAGES)));
+	run_steps(test, "scan " SAME);
+	KUNIT_EXPECT_TRUE(test, is_all_present(test));
 }
 
 /* A scan that no sample has requested leaves a long section alone. */
@@ -258,34 +269,27 @@ static void scan_leaves_long_section_to_sample(struct kunit *test)
 	expect_scanned(test, SAME, "scan.runs");
 }
 
-static const struct budget_case {
-	const char	*name;
-	unsigned int	pages;		/* pages that the budget allows */
-	unsigned int	examined;	/* number of pages, of ten */
-} budget_cases[] = {
-	{ "enough", 16, 10 },
-	{ "too little", 4, 4 },
-	{ "one page", 1, 1 },
-	{ "nothing left", 0, 1 },
-};
-
-NAMED_CASES(budget);
-
-/* Pages beyond the budget are left to the next scan. */
+/* Pages beyond the budget are left to the next scan. At least one page is examined. */
 static void scan_keeps_prefault_budget(struct kunit *test)
 {
-	const struct budget_case *c = test->param_value;
-	struct sfu_prefault prefault = { .bytes = c->pages * PAGE_SIZE };
+	static const unsigned int allowed[] = { 16, 4, 1, 0 }, examined[] = { 10, 4, 1, 1 };
 	struct scan_scene *scene = test->priv;
+	unsigned int i;
 
 	image_write(test, &scene->image);
 	image_fill(test, &scene->image, 0, 10);
-	user_map_file(test, scene->image.file, page(test, 3), 10, PROT_READ, 0);
-	mmap_read_lock(current->mm);
-	sfu_prefault_map(&prefault, current->mm, scene->image.file, page(test, 3), page(test, 13));
-	mmap_read_unlock(current->mm);
-	KUNIT_EXPECT_EQ(test, prefault.nr_examined, c->examined);
-	KUNIT_EXPECT_EQ(test, prefault.bytes, (c->pages - min(c->pages, c->examined)) * PAGE_SIZE);
+	for (i = 0; i < ARRAY_SIZE(allowed); i++) {
+		struct sfu_prefault prefault = { .bytes = allowed[i] * PAGE_SIZE };
+
+		user_map_file(test, scene->image.file, page(test, 3), 10, PROT_READ, 0);
+		mmap_read_lock(current->mm);
+		sfu_prefault_map(&prefault, current->mm, scene->image.file, page(test, 3),
+				 page(test, 13));
+		mmap_read_unlock(current->mm);
+		KUNIT_EXPECT_EQ(test, prefault.nr_examined, examined[i]);
+		KUNIT_EXPECT_EQ(test, prefault.bytes,
+				(allowed[i] - min(allowed[i], examined[i])) * PAGE_SIZE);
+	}
 }
 
 /* Makes every other page of an area executable. */
@@ -305,15 +309,13 @@ static unsigned long map_many(struct kunit *test, unsigned int nr)
 
 static void scan_many_mappings(struct kunit *test)
 {
-	unsigned long many;
+	unsigned long many = map_many(test, MANY);
 	struct sfu_map *map;
 	unsigned int i;
 
 	map_image(test);
-	many = map_many(test, MANY);
 	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
-	map = map_of(current->mm);
-	KUNIT_ASSERT_NOT_NULL(test, map);
+	map = map_now();
 	KUNIT_EXPECT_EQ(test, map->nr_ranges, MANY + 1);
 	KUNIT_EXPECT_EQ(test, map->nr_sections, 1);
 	for (i = 0; i < 2 * MANY; i++) {
@@ -324,43 +326,15 @@ static void scan_many_mappings(struct kunit *test)
 		if (range)
 			KUNIT_EXPECT_EQ(test, range->start, addr);
 	}
-	sfu_map_put(map);
-	expect_rows(test, page(test, 0));
+	run_steps(test, "rows 0");
 }
 
 /* The map of a process that has more is not larger. */
 static void scan_too_many_mappings(struct kunit *test)
 {
-	struct sfu_map *map;
-
 	map_many(test, SFU_MAX_RANGES + 10);
 	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
-	map = map_of(current->mm);
-	KUNIT_ASSERT_NOT_NULL(test, map);
-	KUNIT_EXPECT_EQ(test, map->nr_ranges, SFU_MAX_RANGES);
-	sfu_map_put(map);
-}
-
-/* A scan waits for nobody. */
-static void scan_without_mmap_lock(struct kunit *test)
-{
-	map_image(test);
-	mmap_write_lock(current->mm);
-	KUNIT_EXPECT_EQ(test, -EAGAIN, sfu_processes_scan(current->mm));
-	mmap_write_unlock(current->mm);
-	run_steps(test, "map unknown; counted scan.lost; scan " SAME);
-}
-
-static void scan_while_another_scans(struct kunit *test)
-{
-	struct sfu_process *process;
-
-	run_steps(test, SCANNED);
-	process = process_of(current->mm);
-	mutex_lock(&process->lock);
-	KUNIT_EXPECT_EQ(test, -EAGAIN, sfu_processes_scan(current->mm));
-	mutex_unlock(&process->lock);
-	expect_counted(test, "scan.lost");
+	KUNIT_EXPECT_EQ(test, map_now()->nr_ranges, SFU_MAX_RANGES);
 }
 
 static const struct segment_case {
@@ -402,17 +376,16 @@ static struct kunit_case scan_tests[] = {
 	KUNIT_CASE_PARAM(run_script, script_gen_params),
 	KUNIT_CASE(scan_one_segment),
 	KUNIT_CASE_PARAM(scan_section_at, place_gen_params),
-	KUNIT_CASE_PARAM(scan_section_of, machine_gen_params),
+	KUNIT_CASE(scan_other_machine),
+	KUNIT_CASE(scan_other_byte_order),
 	KUNIT_CASE_PARAM(scan_segment, segment_gen_params),
 	KUNIT_CASE(scan_prefaults_section),
 	KUNIT_CASE(scan_prefaults_by_samples),
 	KUNIT_CASE(scan_prefaults_by_age),
 	KUNIT_CASE(scan_leaves_long_section_to_sample),
-	KUNIT_CASE_PARAM(scan_keeps_prefault_budget, budget_gen_params),
+	KUNIT_CASE(scan_keeps_prefault_budget),
 	KUNIT_CASE_SLOW(scan_many_mappings),
 	KUNIT_CASE_SLOW(scan_too_many_mappings),
-	KUNIT_CASE(scan_without_mmap_lock),
-	KUNIT_CASE(scan_while_another_scans),
 	{}
 };
 

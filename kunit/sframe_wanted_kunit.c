@@ -281,7 +281,7 @@ static const struct script_case script_cases[] = {
 	  "want 3; taken 0; taken 3; taken 1 2; none" },
 	/* The last one is not remembered. Files before it are forgotten: they are not mapped. */
 	{ "many of a service", "open; in 5 1000; want 0 1024; number 1024; none" },
-	/* Those after 4095 are not remembered. The reader has one, so there is room for one less. */
+	/* Those after 4095 are not remembered. A reader has one, so there is room for one less. */
 	{ "many", "open; want 0 8191; taken 4095; none; want 8192 12287; none; want; taken" },
 	/*
 	 * A user has a part of the queue, 1024 files, and leaves the rest to others. An answered
