@@ -8,10 +8,13 @@
 
 #include "runtime.h"
 
+/* Mappings of an image whose code may be a copy. Copies have a few; hostile headers span all. */
+#define MAPPINGS_MAX	256
+
 /* Is code of the image in memory that is no file? */
 static bool is_copied(const struct runtime *runtime, const struct image *image)
 {
-	u32 i;
+	u32 i, nr = 0;
 
 	for (i = 0; i < image->nr; i++) {
 		const Elf64_Phdr *seg = &image->segments[i];
@@ -25,6 +28,8 @@ static bool is_copied(const struct runtime *runtime, const struct image *image)
 
 			if (!mapping)
 				break;
+			if (nr++ == MAPPINGS_MAX)
+				return false;
 			if (runtime_find_memory(runtime, at, 1))
 				return true;
 			at = mapping->end;
