@@ -65,7 +65,7 @@ struct sfu_counters {
 	unsigned long	cache_hits;			/* rows found in the row cache */
 	unsigned long	cache_misses;			/* rows looked up in a section or table */
 	unsigned long	declined[NR_SFU_DECLINES];	/* stacks left to the kernel, by reason */
-	unsigned long	defects[NR_SFRAME_DEFECTS];	/* bad sections, refused rows, by defect */
+	unsigned long	defects[NR_SFRAME_DEFECTS];	/* bad sections, refused rows */
 	unsigned long	scan_requests;
 	unsigned long	scans;				/* scans that ran */
 	unsigned long	lost_scans;			/* scans given up: a lock was held */

@@ -30,7 +30,7 @@ struct unwind_stacktrace {
 };
 #endif
 
-/* 2932ba8d9c99 ("slab: Introduce kmalloc_obj() and family"), 7.0; 6.12.107. */
+/* 2932ba8d9c99 ("slab: Introduce kmalloc_obj() and family"), 7.0, and stable 6.12.107. */
 #ifndef kzalloc_obj
 #define kzalloc_obj(obj, gfp)	kzalloc(sizeof(obj), gfp)
 #endif

@@ -11,9 +11,9 @@
  * Returns true if each change of a file's content changes its time of change (ctime).
  *
  * On these file systems the kernel alone sets ctime, to the present time, with every write() and
- * the first store to each page of a mapping; or they are read-only. On vfat and exfat, ctime is the
- * time of the last write, which the owner sets. On FUSE, virtiofs, 9p, SMB, NFS and other networks,
- * a server sets ctime, and may change the file unseen. On hugetlbfs, a store changes no time. Other
+ * the first store to each page of a mapping; or they are read-only. On vfat and exfat, ctime equals
+ * mtime, which the owner can set. On FUSE, virtiofs, 9p, SMB, NFS and other network file systems, a
+ * server sets ctime, and may change the file unseen. On hugetlbfs, a store changes no time. Other
  * file systems have not been examined.
  */
 static inline bool sframe_tells_changes(unsigned long magic)

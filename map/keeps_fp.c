@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Judges by counted prologues whether code keeps frame pointers. Compiles on the host, too. */
+/* Decides from counts of prologues whether code keeps frame pointers. Compiled on the host, too. */
 #include "map/keeps_fp.h"
 
 /*

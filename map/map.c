@@ -191,10 +191,10 @@ bool sfu_map_covers(const struct sfu_map *map, unsigned long start, unsigned lon
 }
 
 /*
- * The process has unmapped its addresses from @start up to @end. Marks each range that has lost
- * code or its section, even in part, as unmapped. Sets @code_remains if such a range has code
- * outside of these addresses. Returns false if more than MAX_MARKED ranges would be marked: the
- * caller drops the map. Any context but NMI, with the map held by RCU or a reference.
+ * The process has unmapped its addresses from @start up to @end. Marks each range as unmapped that
+ * has lost any code, or any part of its section. Sets @code_remains if a marked range still has
+ * code outside of these addresses. Returns false if more than MAX_MARKED ranges would be marked:
+ * the caller has to drop the map. Called in any context but NMI. RCU or a reference holds the map.
  */
 bool sfu_map_unmap(struct sfu_map *map, unsigned long start, unsigned long end, bool *code_remains)
 {

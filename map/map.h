@@ -15,8 +15,8 @@
 struct file;
 
 /*
- * The addresses of one executable VMA. Any context reads @unmapped and writes @asked without a
- * lock. @unmapped is never cleared.
+ * The addresses of one executable VMA. Walks read @unmapped and set @asked in any context, without
+ * a lock. Once @unmapped is set, it is never cleared.
  */
 struct sfu_range {
 	unsigned long		start;		/* first address of the code */
@@ -29,7 +29,8 @@ struct sfu_range {
 	unsigned long		asked;		/* address where a walk needed @keeps_fp; or 0 */
 	struct sframe_prologues	starts;		/* prologues counted in anonymous code */
 	unsigned int		nr_read;	/* pages of anonymous code counted in @starts */
-	u8			keeps_fp;	/* enum sframe_keeps_fp of the code */
+	/* enum sframe_keeps_fp: whether the code keeps frame pointers */
+	u8			keeps_fp;
 	bool			was_read;	/* all anonymous code was read at least once */
 	bool			has_no_data;	/* file without section, table, frame pointers */
 	bool			is_unnamed;	/* shared anonymous memory, maybe with JIT code */

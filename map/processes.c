@@ -75,8 +75,8 @@ struct sfu_process *sfu_processes_add(struct mm_struct *mm, struct sfu_map *map)
 	unsigned int i;
 
 	/*
-	 * Another CPU soon releases the lock. An event, which has a map, waits for it. A sample may
-	 * have interrupted the holder on this CPU, and gives up.
+	 * Another CPU soon releases the lock. An event, which passes a map, waits for that. A
+	 * sample passes none. It may have interrupted the holder on this CPU, so it gives up.
 	 */
 	for (i = 0; !raw_spin_trylock_irqsave(&processes_lock, flags); i++) {
 		if (!map && i == LOCK_TRIES)

@@ -29,8 +29,9 @@
 #define WAIT_MAX	((s64)NSEC_PER_SEC)
 
 /*
- * Least and most bytes of sections that one scan examines; for an event, the least. Halved, more
- * samples find pages missing; doubled, a scan takes longer.
+ * Least and most bytes of sections that one scan examines. A scan that an event (mmap(), execve())
+ * has requested gets the least. If they were halved, more samples would find pages missing; if they
+ * were doubled, a scan would take longer.
  */
 #define PREFAULT_MIN	((unsigned long)SZ_64K)
 #define PREFAULT_MAX	((unsigned long)SZ_64M)

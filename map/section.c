@@ -69,9 +69,9 @@ static __always_inline int find_mapped_row(struct sfu_section *section, struct s
 }
 
 /*
- * For the fast path: decodes the row for @key and adds it to the row cache, which does not have it.
- * @section is mapped, and SFU_SECTION_READY. Returns false if no row is added: then the general
- * path calls sfu_section_find_row() for the reason.
+ * For the fast path: decodes the row for @key and adds it to the row cache. The caller has found
+ * that the cache lacks the row, and that @section is mapped and SFU_SECTION_READY. Returns false if
+ * no row is added. The general path then learns the reason from sfu_section_find_row().
  */
 bool sfu_section_add_row(struct sfu_section *section, struct sfu_lookup *lookup, u64 key)
 {
@@ -119,7 +119,7 @@ int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 
 	if (sfu_section_is(section, SFU_SECTION_PENDING))
 		return -EFAULT;
-	/* Bad in the parent: lookup->bad requests a scan, which checks the copy of this process. */
+	/* Bad in the parent. The child may have written to it: lookup->bad requests a scan. */
 	if (lookup->is_borrowed && sfu_section_is(section, SFU_SECTION_BAD))
 		lookup->bad = section;
 	/* The fast path of this walk may have found the section bad, but could not report that. */

@@ -59,7 +59,7 @@ struct sfu_section {
 
 /* State that all look-ups of one walk share. */
 struct sfu_lookup {
-	struct sframe_reader	rd;		/* reader with the budget of the walk */
+	struct sframe_reader	rd;		/* reads the section, on the budget of the walk */
 	struct sfu_row_cache	cache;		/* row cache of the processor, or @own */
 	struct sfu_row_set	own;		/* a cache of one set, used by this walk only */
 	const struct sfu_section *bad;		/* section that this walk has found bad; or NULL */

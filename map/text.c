@@ -124,7 +124,7 @@ enum sframe_keeps_fp sfu_text_keeps_fp(struct sfu_range *range, const struct vm_
 	enum sframe_keeps_fp keeps_fp;
 	bool is_complete = true;
 
-	/* Code that the kernel has mapped, such as the vDSO, is no JIT code: it does not change. */
+	/* Code that the kernel has mapped, such as the vDSO, does not change: it is no JIT code. */
 	if (!file && vma->vm_ops)
 		return SFRAME_KEEPS_FP_NO;
 	if (!file)

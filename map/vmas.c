@@ -24,8 +24,9 @@ bool sfu_vma_is_vdso(struct vm_area_struct *vma)
 }
 
 /*
- * Returns true if a range of the last map describes @vma. A range that is not marked as unmapped
- * has its file mapped, so no other struct file can have the address of this file.
+ * Returns true if a range of the last map describes @vma. Comparing pointers to struct file is
+ * enough: while a range is not marked as unmapped, its mapping holds the file, so no other file can
+ * have the same address.
  */
 bool sfu_vma_is_of(const struct vm_area_struct *vma, const struct sfu_range *range)
 {

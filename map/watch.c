@@ -33,7 +33,8 @@
  */
 #define FORGOTTEN_AFTER	(600 * HZ)
 
-static unsigned long profiled_at;	/* last sample, or change of nr_profilers; in jiffies */
+/* time of the last sample or of the last change of nr_profilers, in jiffies */
+static unsigned long profiled_at;
 static atomic_t nr_profilers;		/* profilers that began after the module was loaded */
 static bool is_sampled;			/* a sample has come since a profiler last ended */
 

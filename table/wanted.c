@@ -48,7 +48,7 @@
 /* A request: a file or process needs a table. */
 struct wanted {
 	struct hlist_node	node;	/* in the hash table @all */
-	struct list_head	list;	/* @queue, @later, or &sfu_wanted_reader.given */
+	struct list_head	list;	/* in @queue, @later, or &sfu_wanted_reader.given */
 	struct sfu_file_id	id;	/* a process: @ino is &sfu_process.number, no @sb */
 	kuid_t			owner;	/* user who is charged, see owner_of() */
 	struct pid		*pid;	/* the process, or one that has mapped the file */

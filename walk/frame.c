@@ -157,9 +157,10 @@ static enum sfu_stop find_ra(struct sfu_walk *walk, const struct sframe_rule *ru
 }
 
 /*
- * Finds the caller's frame pointer. A function that realigns the stack has a rule that loads it
- * relative to FP. Compilers do not describe that the end of the function has restored FP already.
- * The rule then gives an address outside of the frame, and FP has the caller's value.
+ * Finds the caller's frame pointer. A function that realigns the stack has a rule that loads the
+ * caller's FP from an address relative to FP. Compilers leave this rule in place after the epilogue
+ * has restored FP. Then the rule gives an address outside of the frame, and FP itself is the
+ * result.
  */
 static enum sfu_stop find_fp(struct sfu_walk *walk, const struct sframe_rule *rule,
 			     unsigned long cfa, unsigned long *fp)

@@ -38,7 +38,7 @@ struct sfu_frame {
 	unsigned long	ip;		/* address to report to perf */
 	unsigned long	sp;
 	unsigned long	fp;
-	bool		is_activation;	/* interrupted frame: @ip is no return address */
+	bool		is_activation;	/* interrupted: @ip is no return address */
 	/*
 	 * @sp may be wrong. Either it comes from a frame pointer, and the callee may have realigned
 	 * its stack. Or (arm64) it is a copy of the callee's SP, which may have moved already.
@@ -54,7 +54,7 @@ struct sfu_frame {
 struct sfu_walk {
 	struct sfu_map		*map;		/* held by the caller; NULL: not scanned yet */
 	struct sfu_range	*last;		/* result of the last search for a range, or NULL */
-	struct sfu_lookup	lookup;		/* state of look-ups, with the budget of the walk */
+	struct sfu_lookup	lookup;		/* state of look-ups, and the budget for all work */
 	bool			has_memory;	/* user addresses refer to the memory of current */
 	bool			wants_code;	/* last return address is in no range: scan */
 	bool			wants_keeps_fp;	/* unknown if code keeps frame pointers: scan */

@@ -34,7 +34,7 @@ static bool uses_unverified_sp(const struct sfu_walk *walk, const struct sframe_
 	       (is_sp_based(&row->cfa) || is_sp_based(&row->ra) || is_sp_based(&row->fp));
 }
 
-/* Returns true if the call before @ra enters the present function, which has @row. */
+/* Returns true if the call before @ra enters the function that @row describes. */
 static bool calls(struct sfu_walk *walk, unsigned long ra, const struct sframe_row *row)
 {
 	unsigned long callee;

@@ -305,7 +305,7 @@ void sframe_count_prologues(struct sframe_prologues *starts, const u8 *text, siz
 						   text_start(text + i));
 }
 
-/* ---- the row of an instruction ---- */
+/* ---- rows that follow from the instructions at an address ---- */
 
 #define CODE_BEFORE	24
 #define CODE_AFTER	TEXT_AFTER
@@ -535,8 +535,9 @@ static enum sfu_start read_start(struct sfu_walk *walk, unsigned long ra, bool *
 }
 
 /*
- * libstdc++ calls the function of the thread's object and then its destructor, both virtual. It has
- * pushed two registers and aligned the stack, so its return address into glibc is at SP + 24.
+ * The function of libstdc++ that starts a std::thread makes two virtual calls: the thread's function
+ * and its destructor. It has pushed two registers and aligned the stack, so its own return address,
+ * which is in glibc, is at SP + 24.
  */
 enum sfu_start sfu_arch_read_start(struct sfu_walk *walk)
 {

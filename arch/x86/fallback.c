@@ -39,8 +39,8 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller,
 #define BINDING_CFA		32	/* bytes from rbx to the CFA */
 
 /*
- * Bytes from the stack pointer to the return address, at most. Between them are saved argument
- * registers: 2752 bytes with all of AVX-512.
+ * Bytes from the stack pointer to the return address in _dl_runtime_resolve(), at most. Between
+ * them are saved argument registers: 2752 bytes with all of AVX-512.
  */
 #define MAX_BINDING		4096
 
