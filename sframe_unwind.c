@@ -102,7 +102,7 @@ static __always_inline bool may_walk(struct pt_regs *regs)
 static noinline void leave_to_kernel(struct sfu_process *process, struct sfu_map *map,
 				     struct pt_regs *regs)
 {
-	if (map->is_incomplete || sfu_map_lacks_tables(map) ||
+	if (map->is_incomplete || sfu_map_is_older_than_tables(map) ||
 	    !sfu_map_find(map, instruction_pointer(regs)) ||
 	    time_after(jiffies, READ_ONCE(map->valid_until)))
 		sfu_request_for_sample(process);
@@ -110,7 +110,10 @@ static noinline void leave_to_kernel(struct sfu_process *process, struct sfu_map
 	decline(SFU_DECLINE_NOSECTION);
 }
 
-/* Returns true if the process has no section: the kernel then follows frame pointers. */
+/*
+ * Returns true if the process has a map without a section: the kernel then follows frame pointers.
+ * A process without a map is walked: the walk stores the sampled address, and requests a scan.
+ */
 static __always_inline bool decline_without_sections(struct sfu_process *process,
 						     struct pt_regs *regs)
 {
@@ -173,7 +176,7 @@ static void store_frames(struct perf_callchain_entry_ctx *ctx,
 			 struct sfu_process *process, struct pt_regs *regs)
 {
 	enum sfu_stop stop = SFU_STOP_FULL;
-	/* Not cleared, to save time: sfu_walk_init() sets all that is read. */
+	/* Not cleared, to save time: the walk sets each member before it reads it. */
 	struct sfu_walk walk __uninitialized;
 	struct sfu_row_cache *cache = sfu_row_cache_get();
 

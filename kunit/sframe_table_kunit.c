@@ -303,7 +303,7 @@ static bool run_table_step(struct kunit *test, const char *step)
 	else if (sscanf(step, "incomplete %u", &n) == 1)
 		KUNIT_EXPECT_EQ(test, n, map_now()->is_incomplete);
 	else if (sscanf(step, "outdated %u", &n) == 1)
-		KUNIT_EXPECT_EQ(test, n, sfu_map_lacks_tables(map_now()));
+		KUNIT_EXPECT_EQ(test, n, sfu_map_is_older_than_tables(map_now()));
 	else if (sscanf(step, "files %u", &n) == 1)
 		KUNIT_EXPECT_EQ(test, n, sfu_table_list(&entry) ?: entry.nr_files);
 	else if (sscanf(step, "map %c %u", &letter, &n) == 2 && letter > 'A')

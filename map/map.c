@@ -3,8 +3,9 @@
  * The process map: finds the section that describes an address of a process.
  *
  * A map is an array of ranges of executable code. A scan builds it once. Then the ranges are
- * constant, except for two marks. Any context marks a section that contradicts itself as bad, by
- * one atomic operation. The hook of munmap() marks a range as unmapped, by two stores.
+ * constant, except for three members. Any context marks a section that contradicts itself as bad,
+ * by one atomic operation. The hook of munmap() marks a range as unmapped, by two stores. A walk
+ * stores an address in anonymous code that the next scan shall examine.
  *
  * The hook runs for each VMA that munmap() removes, maybe with preemption disabled. It finds ranges
  * and sections by binary search, and marks at most MAX_MARKED of each, else drops the map.

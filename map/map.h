@@ -52,7 +52,7 @@ struct sfu_map {
 	unsigned int		nr_placed;	/* entries of @by_section */
 	unsigned int		nr_sections;	/* usable sections when the map was made */
 	unsigned int		generation;	/* sfu_table_generation when the scan began */
-	unsigned long		valid_until;	/* in jiffies; later, files may have changed */
+	unsigned long		valid_until;	/* in jiffies; later, a sample requests a scan */
 	bool			is_incomplete;	/* ELF header or room for a table was missing */
 	unsigned long		main_ra;	/* return address in program start code, or 0 */
 	unsigned long		thread_ra;	/* return address in thread start code, or 0 */
@@ -61,7 +61,7 @@ struct sfu_map {
 };
 
 /* Returns true if a table was loaded, or a reader has opened the device, since the scan. */
-static inline bool sfu_map_lacks_tables(const struct sfu_map *map)
+static inline bool sfu_map_is_older_than_tables(const struct sfu_map *map)
 {
 	return map->generation != (unsigned int)atomic_read(&sfu_table_generation);
 }

@@ -35,7 +35,7 @@ struct sfu_request {
 	raw_spinlock_t		lock;		/* protects the members below */
 	struct task_struct	*holder;	/* task that has @work pending; or NULL */
 	enum sfu_scan_reason	reason;		/* the highest reason since the last scan */
-	bool			is_closed;	/* the process has left the table: no requests */
+	bool			is_closed;	/* the process has ended: no requests */
 };
 
 /* A process that the module knows, or a spare one. */
@@ -46,7 +46,7 @@ struct sfu_process {
 	};
 	struct mm_struct	*mm;		/* the mm_struct; compared, never dereferenced */
 	u64			number;		/* identifies the mm; never used twice */
-	refcount_t		refs;		/* held by the table, each request and scan */
+	refcount_t		refs;		/* held by the hash table, each request and scan */
 	struct mutex		lock;		/* held by a scan; taken by trylock only */
 	struct sfu_map __rcu	*map;		/* NULL: none. Any context but NMI may remove it */
 	struct {
@@ -92,7 +92,7 @@ static inline struct sfu_map *sfu_process_map(const struct sfu_process *process)
 
 /*
  * Returns the map of a process for a walk, or NULL. Sets @is_borrowed if the map is inherited from
- * the parent: then the walk must not write to it. Any context, under rcu_read_lock().
+ * the parent: then the walk must not write to it. Any context, under RCU.
  */
 static inline struct sfu_map *sfu_process_walk_map(const struct sfu_process *process,
 						   bool *is_borrowed)
@@ -119,7 +119,7 @@ void sfu_process_drop_inherited(struct sfu_process *process);
 /* Called under &sfu_process.lock. */
 void sfu_process_publish(struct sfu_process *process, struct sfu_map *map);
 
-/* map/request.c: called in any context, NMI included, under rcu_read_lock(). */
+/* map/request.c: called in any context, NMI included, under RCU. */
 void sfu_request_init(struct sfu_request *request);
 void sfu_request_for_sample(struct sfu_process *process);
 
@@ -140,7 +140,7 @@ void sfu_spares_refill(unsigned int nr);
 int sfu_spares_init(void);
 void sfu_spares_exit(void);
 
-/* map/processes.c: called in any context, under rcu_read_lock(). */
+/* map/processes.c: called in any context, under RCU. */
 struct sfu_process *sfu_processes_find(struct mm_struct *mm);
 struct sfu_process *sfu_processes_add(struct mm_struct *mm, struct sfu_map *map);
 

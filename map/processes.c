@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The table of processes: finds the process that has an mm.
+ * The hash table of processes: finds the process that has an mm.
  *
  * A sample looks its process up by the mm in a hash table, under RCU. Processes are in the table
  * only while the hooks of events are set: sfu_processes_open() and sfu_processes_close(). The hook
@@ -8,7 +8,7 @@
  * for a later mm at its address. A process is freed an RCU grace period after its last reference.
  *
  * processes_lock, a raw spinlock, protects the hash chains and is_open, with interrupts disabled.
- * sfu_processes_add() only tries the lock: a sample in an NMI may have interrupted the holder.
+ * A sample only tries the lock: in an NMI it may have interrupted the holder.
  */
 #include <linux/hashtable.h>
 #include <linux/mm.h>
@@ -66,7 +66,7 @@ static struct sfu_process *add_locked(struct mm_struct *mm, struct sfu_map *map)
 /*
  * Adds the process of @mm, which has users, with @map, which may be NULL. Takes over the reference
  * of the map. Returns the process; NULL if the table has it already or is closed, no spare process
- * is left, or processes_lock is not free. Any context, NMI included, under rcu_read_lock().
+ * is left, or processes_lock is not free. Any context, NMI included, under RCU.
  */
 struct sfu_process *sfu_processes_add(struct mm_struct *mm, struct sfu_map *map)
 {

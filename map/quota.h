@@ -19,7 +19,7 @@ enum sfu_scan_reason {
  * be lost. A scan writes the other members under &sfu_process.lock.
  */
 struct sfu_quota {
-	s64	scan_at;	/* no scan before this time */
+	s64	scan_at;	/* no scan for a sample before; one for an event, later */
 	s64	sample_at;	/* no scan for a sample before this time */
 	s64	wait;		/* delay of @sample_at after a scan that found nothing new */
 	s64	began_at;	/* when an event reported the process; 0: it ran before */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Internal interface of table/. The layers, from the lowest: room.c, table.c, files.c, load.c.
+ * Internal interface of table/. The layers, from the lowest: room.c, table.c, files.c, load.c; then
+ * jit.c, wanted.c and device.c. file.c and compile.c use none of these.
  *
  * A task that loads or removes a table holds sfu_table_mutex. A scan takes no lock: it looks a file
  * up under RCU, and takes a reference of the table.

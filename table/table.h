@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Resident tables: compiled SFrame sections in kernel memory. See table/table.c. */
+/* Tables: compiled SFrame sections in kernel memory, of files, processes and the vDSO. */
 #ifndef SFU_TABLE_H
 #define SFU_TABLE_H
 
@@ -94,7 +94,7 @@ int sfu_jit_load(const struct sframe_process *load, struct sfu_table_source *sou
 /* Called after a scan of current. */
 void sfu_jit_ask(struct sfu_process *process);
 
-/* Called by scans, under &sfu_process.lock. */
+/* Called by scans, under &sfu_process.lock; sfu_jit_forget() also when the process is freed. */
 bool sfu_jit_find(struct sfu_process *process, unsigned long start, unsigned long end,
 		  struct sfu_section *section);
 void sfu_jit_forget(struct sfu_process *process, unsigned long start, unsigned long end);

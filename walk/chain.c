@@ -36,7 +36,7 @@ static __always_inline struct sfu_range *read_record(struct sfu_walk *walk,
 }
 
 /*
- * After sfu_fallback_step() has entered a caller by a frame pointer: enters at most @max more,
+ * After a step has entered a caller with trusts_fp: enters at most @max more by frame records,
  * stores their addresses in @ips, and returns their number. Runtimes have deep stacks of such
  * frames, and sfu_fallback_step() takes much longer for each. A caller is entered if the callee has
  * no row, both functions keep frame pointers, the caller's record is at a higher address, and the

@@ -24,7 +24,7 @@ static inline bool sfu_walk_needs_scan(const struct sfu_walk *walk, enum sfu_sto
 	       (stop == SFU_STOP_RA && walk->wants_code) ||
 	       walk->lookup.wants_map || walk->wants_keeps_fp ||
 	       (walk->lookup.is_borrowed && walk->lookup.bad) ||
-	       (stop == SFU_STOP_NODATA && sfu_map_lacks_tables(walk->map));
+	       (stop == SFU_STOP_NODATA && sfu_map_is_older_than_tables(walk->map));
 }
 
 #endif /* SFU_WALK_H */
