@@ -145,18 +145,14 @@ unsigned long user_area(struct kunit *test, unsigned int nr)
 }
 
 /* These functions make the system calls of a process. */
-long user_madvise(unsigned long addr, unsigned long len, int advice)
-{
-	return USER_SYSCALL(madvise, addr, len, advice, 0, 0);
-}
-
 long user_mprotect(unsigned long addr, unsigned long len, unsigned long prot)
 {
 	return USER_SYSCALL(mprotect, addr, len, prot, 0, 0);
 }
 
 /* @to is 0 if the mapping may stay at its address. */
-long user_mremap(unsigned long addr, unsigned long len, unsigned long new_len, unsigned long to)
+static long user_mremap(unsigned long addr, unsigned long len, unsigned long new_len,
+			unsigned long to)
 {
 	unsigned long flags = to ? MREMAP_MAYMOVE | MREMAP_FIXED : 0;
 
@@ -574,7 +570,7 @@ static bool change_process(struct kunit *test, const char *name, const s64 *n, c
 	else if (!strcmp(name, "shrink"))
 		err = user_mremap(at, len, n[2] * PAGE_SIZE, 0) - at;
 	else if (!strcmp(name, "drop"))
-		err = user_madvise(at, len, MADV_DONTNEED);
+		err = USER_SYSCALL(madvise, at, len, MADV_DONTNEED, 0, 0);
 	else if (!strcmp(name, "patch"))
 		patch_file(test, n[0], n[2], n[1]);
 	else if (!strcmp(name, "bad"))
@@ -655,11 +651,17 @@ static void run_step(struct kunit *test, char *step)
 		check_process(test, name, text ?: "");
 }
 
-void run_steps(struct kunit *test, const char *script)
+void run_steps(struct kunit *test, const char *format, ...)
 {
 	struct scan_scene *scene = test->priv;
+	const char *script = scene->script;
 	char step[MAP_TEXT];
+	va_list args;
 
+	va_start(args, format);
+	KUNIT_ASSERT_LT(test, vscnprintf(scene->script, SCRIPT_TEXT, format, args),
+			SCRIPT_TEXT - 1);
+	va_end(args);
 	for (; *script; script += *script == ';') {
 		script += strspn(script, " ");
 		strscpy(step, script, min(sizeof(step), strcspn(script, ";") + 1));
@@ -676,7 +678,7 @@ void run_script(struct kunit *test)
 {
 	const struct script_case *c = test->param_value;
 
-	run_steps(test, c->script);
+	run_steps(test, "%s", c->script);
 	if (scene_of(test)->mms[0])
 		run_steps(test, "process 0");
 }

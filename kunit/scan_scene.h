@@ -99,14 +99,13 @@ void image_write(struct kunit *test, const struct image *image);
 void image_map(struct kunit *test, const struct image *image, unsigned long addr);
 
 unsigned long user_area(struct kunit *test, unsigned int nr);
-long user_madvise(unsigned long addr, unsigned long len, int advice);
 long user_mprotect(unsigned long addr, unsigned long len, unsigned long prot);
-long user_mremap(unsigned long addr, unsigned long len, unsigned long new_len, unsigned long to);
 void user_map_file(struct kunit *test, struct file *file, unsigned long addr,
 		   unsigned int nr, unsigned long prot, unsigned long page);
 
 #define AREA_PAGES	128
 #define MAP_TEXT	256
+#define SCRIPT_TEXT	2048
 
 /* The one row of the image. */
 #define ROW		"sp+16 (c-16) (c-8)"
@@ -133,6 +132,7 @@ struct scan_scene {
 	struct image		image;	/* the image; the test writes and maps it */
 	struct image		*other;	/* an image without a section; run_steps() makes it */
 	bool			is_written;
+	char			script[SCRIPT_TEXT];	/* the script that runs */
 	/* runs a step of the suite, unless it has none of this name; may be NULL */
 	bool (*run_own_step)(struct kunit *test, const char *step);
 	struct mm_struct	*mms[6];	/* the processes of the script, if it names one */
@@ -140,7 +140,7 @@ struct scan_scene {
 };
 
 int scan_scene_init(struct kunit *test);
-void run_steps(struct kunit *test, const char *script);
+__printf(2, 3) void run_steps(struct kunit *test, const char *format, ...);
 void run_script(struct kunit *test);
 
 static inline struct scan_scene *scene_of(struct kunit *test)

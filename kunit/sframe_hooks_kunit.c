@@ -315,8 +315,7 @@ static void prepare(struct kunit *test)
 {
 	const struct decline_case *c = test->param_value;
 
-	run_steps(test, c->steps);
-	scan_at_once(test);
+	run_steps(test, "%s; scanned", c->steps);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, enable, "Y"));
 	enable(c->disabled ? "N" : "Y");
 }
@@ -443,8 +442,8 @@ NAMED_CASES(stop);
 
 static void begin_stop(struct kunit *test)
 {
-	run_steps(test, "other 16; scanned");
-	run_steps(test, ((const struct stop_case *)test->param_value)->steps);
+	run_steps(test, "other 16; scanned; %s",
+		  ((const struct stop_case *)test->param_value)->steps);
 }
 
 static void sample_stop(struct kunit *test)

@@ -97,24 +97,18 @@ static void forget_after(struct kunit *test)
 {
 	const struct change_case *c = test->param_value;
 
-	run_steps(test, SCANNED);
-	run_steps(test, c->steps);
-	expect_map(test, c->at_once);
-	expect_counted(test, "");
-	expect_scanned(test, c->scanned, "scan.runs");
+	run_steps(test, SCANNED "%s; map %s; counted; scan %s", c->steps, c->at_once, c->scanned);
 }
+
+#define MADE_BAD	SCANNED "bad; counted defect.fre-cut section.bad;"
 
 /* The same change, with a section that is marked as bad. */
 static void forget_bad_after(struct kunit *test)
 {
 	const struct change_case *c = test->param_value;
 
-	run_steps(test, SCANNED "bad; counted defect.fre-cut section.bad");
-	run_steps(test, c->steps);
-	expect_map(test, strcmp(c->at_once, SAME) ? GONE : BAD);
+	run_steps(test, MADE_BAD "%s; map %s", c->steps, strcmp(c->at_once, SAME) ? GONE : BAD);
 }
-
-#define MADE_BAD	SCANNED "bad; counted defect.fre-cut section.bad;"
 
 static const struct script_case script_cases[] = {
 	{ "one of two images is unmapped",
@@ -182,10 +176,7 @@ static void forget_many(struct kunit *test)
 		const bool is_kept = nr == 64;
 
 		for (i = 0; i < nr; i++)
-			KUNIT_ASSERT_EQ(test, page(test, 5 + i),
-					vm_mmap(NULL, page(test, 5 + i), PAGE_SIZE,
-						i % 2 ? PROT_EXEC : PROT_READ | PROT_EXEC,
-						MAP_ANONYMOUS | MAP_PRIVATE | MAP_FIXED, 0));
+			run_steps(test, "anon %u 1 %s", 5 + i, i % 2 ? "x" : "rx");
 		KUNIT_EXPECT_EQ(test, 0, scan_now(test));
 		process = process_of(current->mm);
 		rcu_read_lock();
@@ -193,12 +184,12 @@ static void forget_many(struct kunit *test)
 				sfu_process_unmap(process, page(test, 5), page(test, 5 + nr)));
 		KUNIT_EXPECT_EQ(test, is_kept, !!rcu_access_pointer(process->map));
 		rcu_read_unlock();
-		expect_row(test, page(test, 1), is_kept ? ROW : "uncovered");
+		run_steps(test, "row 1 %s", is_kept ? ROW : "uncovered");
 		for (i = 0; i < nr; i++)
-			expect_row(test, page(test, 5 + i), "uncovered");
+			run_steps(test, "row %u uncovered", 5 + i);
 		run_steps(test, "unmap 5 65");
 		KUNIT_EXPECT_EQ(test, 0, scan_now(test));
-		expect_map(test, SAME);
+		run_steps(test, "map " SAME);
 	}
 }
 

@@ -22,11 +22,8 @@ static void scan_image(struct kunit *test)
 	const struct version_case *c = test->param_value;
 
 	image_section(&scene_of(test)->image, c->version, c->flags, 3 * PAGE_SIZE);
-	map_image(test);
-	expect_scanned(test, c->flags & SORTED ? SAME : PLAIN, "scan.runs");
-	if (c->flags & SORTED)
-		expect_rows(test, scene_of(test)->area);
-	run_steps(test, c->flags & SORTED ? "held 1 1" : "held 1 0");
+	run_steps(test, "image 0; %s", c->flags & SORTED ? "scan " SAME "; rows 0; held 1 1" :
+		  "scan " PLAIN "; held 1 0");
 }
 
 /* Where the file has fields of program headers, and the section: offset and size. */
@@ -98,8 +95,7 @@ static void scan_image_linked_for(struct kunit *test)
 
 	for (i = 0; i < IMAGE_PHDRS; i++)
 		scene_of(test)->image.phdrs[i].p_vaddr += c->vaddr;
-	map_image(test);
-	run_steps(test, "scan " SAME "; rows 0");
+	run_steps(test, "image 0; scan " SAME "; rows 0");
 }
 
 /* Some linkers do not separate code: one segment holds everything. */
@@ -144,9 +140,7 @@ static void scan_section_at(struct kunit *test)
 	const struct place_case *c = test->param_value;
 
 	image_section(&scene_of(test)->image, SFRAME_VERSION_3, BOTH, c->at);
-	map_image(test);
-	expect_scanned(test, c->want, "scan.runs");
-	expect_rows(test, scene_of(test)->area);
+	run_steps(test, "image 0; scan %s; rows 0", c->want);
 }
 
 /* A section of a machine that this one is not. */
@@ -158,9 +152,7 @@ static void scan_section_of(struct kunit *test, u8 abi, const char *counted)
 	build_fde(b, -2 * PAGE_SIZE, 2 * PAGE_SIZE, ADDR1, 0, 0);
 	build_row(b, 0, 0x03, 8);
 	build_finish(b);
-	map_image(test);
-	expect_scanned(test, BAD, counted);
-	run_steps(test, "scan " BAD);
+	run_steps(test, "image 0; scan " BAD " | %s; scan " BAD, counted);
 }
 
 static void scan_other_machine(struct kunit *test)
@@ -364,7 +356,7 @@ static void scan_segment(struct kunit *test)
 	image_section(&scene_of(test)->image, SFRAME_VERSION_3, BOTH, c->at);
 	map_image(test);
 	if (c->steps)
-		run_steps(test, c->steps);
+		run_steps(test, "%s", c->steps);
 	else
 		KUNIT_ASSERT_EQ(test, 0, vfs_truncate(&scene_of(test)->image.file->f_path, c->at));
 	expect_scanned(test, LATE, "scan.runs");

@@ -386,7 +386,7 @@ const char *step_text(struct kunit *test)
 }
 
 /* Return: the text of the second step of a walk. */
-const char *second_step_text(struct kunit *test)
+static const char *second_step_text(struct kunit *test)
 {
 	begin_walk(test->priv);
 	KUNIT_EXPECT_TRUE(test, next_frame(test));
@@ -433,7 +433,7 @@ struct return_instance *pend(struct kunit *test, s32 cfa, unsigned long ra)
 }
 
 /* No assertion may end the test while current->utask is set: the kernel would free it. */
-const char *probed_text(struct kunit *test)
+static const char *probed_text(struct kunit *test)
 {
 	const char *text;
 

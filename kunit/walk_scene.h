@@ -211,12 +211,10 @@ u32 count_callers(struct kunit *test);
 
 const char *last_text(struct kunit *test);
 const char *step_text(struct kunit *test);
-const char *second_step_text(struct kunit *test);
 const char *walk_text(struct kunit *test);
 
 #ifdef CONFIG_UPROBES
 struct return_instance *pend(struct kunit *test, s32 cfa, unsigned long ra);
-const char *probed_text(struct kunit *test);
 #endif
 
 /* Optional arguments after @want name the case. */
@@ -231,10 +229,6 @@ do {									\
 	expect_text(test, walk_text, want, ##__VA_ARGS__)
 #define expect_step(test, want, ...)					\
 	expect_text(test, step_text, want, ##__VA_ARGS__)
-#define expect_second_step(test, want, ...)				\
-	expect_text(test, second_step_text, want, ##__VA_ARGS__)
-#define expect_probed(test, want, ...)					\
-	expect_text(test, probed_text, want, ##__VA_ARGS__)
 #define expect_end(test, want, ...)					\
 	expect_text(test, last_text, want, ##__VA_ARGS__)
 
