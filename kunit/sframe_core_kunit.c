@@ -827,23 +827,13 @@ static struct kunit_case hostile_tests[] = {
 #define FOR_ROW_1	58
 #define FOR_ALL		60
 
-static int user_memory_init(struct kunit *test)
-{
-	struct build *b = test_alloc(test, sizeof(*b));
-
-	build_start(b, 3, BOTH, AMD64);
-	build_text(b, ONE);
-	build_finish(b);
-	test->priv = b;
-	return 0;
-}
-
 /* Writes the first @len bytes of the section to user memory. */
 static void store_built(struct kunit *test, unsigned long addr, u32 len)
 {
-	const struct build *b = test->priv;
+	struct core_scene *scene = test->priv;
 
-	user_store(test, addr, b->bytes, len);
+	place_text(scene, 3, BOTH, AMD64, ADDR1, ONE, NULL);
+	user_store(test, addr, scene->data, len);
 }
 
 /* The process does this once the header has been read. */
@@ -916,9 +906,7 @@ static void find_row_user_on_two_pages(struct kunit *test)
 /* A section in the kernel or at the end of all addresses is not read. */
 static void find_row_user_not_users(struct kunit *test)
 {
-	const struct build *b = test->priv;
-
-	expect_user(test, (unsigned long)b->bytes, 0x1000, "unreadable");
+	expect_user(test, (unsigned long)test->priv, 0x1000, "unreadable");
 	expect_user(test, -28UL, 0x1000, "unreadable");
 	expect_user(test, 0, 0x1000, "unreadable");
 }
@@ -976,7 +964,7 @@ static struct kunit_suite hostile_suite = {
 };
 
 static struct kunit_suite user_memory_suite = {
-	.name = "sframe_user_memory", .init = user_memory_init, .test_cases = user_memory_tests,
+	.name = "sframe_user_memory", .init = core_scene_init, .test_cases = user_memory_tests,
 };
 
 kunit_test_suite(header_suite);

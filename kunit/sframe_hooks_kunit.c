@@ -503,7 +503,7 @@ static void sample_with_borrowed_map(struct kunit *test)
 	process = sfu_processes_get(current->mm);
 	map = sfu_process_get_map(process);
 	process->inherited.map = map;
-	run_steps(test, SPOIL "; sample 10 | "
+	run_steps(test, SPOIL "; sample 10 | %s",
 		  "walks stop.bad-section first.bad-section depth.bad-section scan.requests");
 	KUNIT_EXPECT_TRUE(test, is_ready(&map->ranges[0]));
 	run_steps(test, "run; counted scan.runs; sample 10 | " BAD_SECTION);
@@ -706,6 +706,7 @@ static void defer_first(struct kunit *test)
 	defer_all(test, BY_SFRAME, WHOLE " scan.runs");
 	defer_all(test, BY_SFRAME, WHOLE);
 }
+
 static struct kunit_case deferred_tests[] = {
 	KUNIT_CASE_PARAM(defer_declined, decline_gen_params),
 	KUNIT_CASE_PARAM(defer_max_entries, full_gen_params),

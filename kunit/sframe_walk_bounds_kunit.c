@@ -5,8 +5,6 @@
  * "c4@0 c44@10 complete" is a walk: frames at 4 and 0x44 in the code, whose stack pointers are 0
  * and 0x10 bytes into the stack, and the reason why it ended.
  */
-#include <linux/minmax.h>
-#include <linux/ptrace.h>
 #include <linux/vmalloc.h>
 
 #include "walk_scene.h"
@@ -46,7 +44,6 @@ static void bounds_step_by_registers(struct kunit *test)
 {
 	run_walk_steps(test, "fn c0 (A+8) (A+24) (A+16); put b100 stub; at b100 s1000;"
 		       "context s1000 c4 s0 0 s40; s48=s80,c800,sc0");
-	scene_of(test)->section_size = PAGE_SIZE;
 	begin_counting(scene_of(test));
 	KUNIT_EXPECT_TRUE(test, next_frame(test));
 	/* Lower bound: one word of the context, which leads to three words of the stack. */
@@ -62,7 +59,6 @@ static void bounds_step_past_plt(struct kunit *test)
 {
 	run_walk_steps(test, NO_ROW "call b210 b400; put b400 plt b800; b800=b0; put b100 stub;"
 		       "at b100 s1000; context s1000 b10 s0 s20");
-	scene_of(test)->section_size = PAGE_SIZE;
 	word(test, CONTEXT + context_register(R_B), bare(test, 0x300));
 	begin_counting(scene_of(test));
 	KUNIT_EXPECT_TRUE(test, next_frame(test));
@@ -80,7 +76,6 @@ static void bounds_step_by_habit(struct kunit *test)
 
 	run_walk_steps(test, NO_ROW "range b keeps-fp; s20=s40,b210; s40=s100,b310; call b210 *;"
 		       "call b310 *");
-	scene->section_size = PAGE_SIZE;
 	begin_counting(scene);
 	KUNIT_EXPECT_TRUE(test, next_frame(test));
 	/* Lower bound: RA and FP, and a call. */
@@ -178,7 +173,6 @@ static void bounds_walk_many_frames(struct kunit *test)
 	const u32 nr = 56000 / COSTLY_STEP;
 
 	costly_section(test);
-	scene_of(test)->section_size = PAGE_SIZE;
 	recursion_scene(test, STACK_SIZE / 16);
 	/* The rest of the budget pays for a part of the last look-up. */
 	expect_within(test, "callers", expect_bounded(test, 58 * nr + 58, 271 * nr + 271), 20, nr);

@@ -39,6 +39,7 @@ int walk_scene_init(struct kunit *test)
 	scene->section = map_present(test, 1);
 	scene->stack = map_present(test, STACK_SIZE / PAGE_SIZE);
 
+	scene->section_size = PAGE_SIZE;
 	scene->test = test;
 	scene->map = build_map(test, 2);
 	build_range(scene->map, 0, scene->code, CODE_SIZE);
