@@ -534,20 +534,6 @@ static void table_valid_in_new_program(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, time_after_eq(map_now()->valid_until, before + HZ));
 }
 
-static bool holds_no_table(void)
-{
-	return !atomic_long_read(&sfu_held.tables);
-}
-
-static void table_freed(struct kunit *test)
-{
-	run_steps(test, "load A; scan " TABLE);
-	sfu_table_drop_all();
-	KUNIT_EXPECT_FALSE(test, holds_no_table());
-	sfu_processes_end(current->mm);
-	KUNIT_EXPECT_TRUE(test, comes_true(holds_no_table));
-}
-
 /* ---- what is refused ---- */
 
 /* The section of the table has a function and a row. @patch overwrites fields of it. */
@@ -711,7 +697,6 @@ static struct kunit_case table_tests[] = {
 	KUNIT_CASE(table_limits_headers),
 	KUNIT_CASE(table_valid_for_a_second),
 	KUNIT_CASE(table_valid_in_new_program),
-	KUNIT_CASE(table_freed),
 	KUNIT_CASE(table_refused),
 	KUNIT_CASE(table_shared),
 	KUNIT_CASE(table_none_of_many),

@@ -100,12 +100,6 @@ static void every_function(struct kunit *test)
 			   i % 2 ? bare(test, 0) : code(test, 64 * (i % 14)));
 }
 
-static void set_habits(struct walk_scene *scene, enum sframe_keeps_fp habit)
-{
-	scene->map->ranges[0].keeps_fp = habit;
-	scene->map->ranges[1].keeps_fp = habit;
-}
-
 static void expect_frame(struct kunit *test, const struct sfu_walk *last)
 {
 	struct walk_scene *scene = test->priv;
@@ -177,7 +171,9 @@ static void random_walks(struct kunit *test)
 		if (i % 40 == 0)
 			random_stack(test);
 		random_registers(scene);
-		set_habits(scene, i / 2 % 2 ? SFRAME_KEEPS_FP_YES : SFRAME_KEEPS_FP_NO);
+		for (k = 0; k < 2; k++)
+			scene->map->ranges[k].keeps_fp = i / 2 % 2 ? SFRAME_KEEPS_FP_YES :
+							 SFRAME_KEEPS_FP_NO;
 		expect_sound(test, i % 2 ? write_to_stack : NULL);
 		for (k = 0; k < NR_SFU_METHODS; k++)
 			nr_frames[k] += scene->walk.nr_frames[k];
