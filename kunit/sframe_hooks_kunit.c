@@ -123,11 +123,6 @@ static void count(struct hooks_scene *scene)
 	counters_read(&scene->scan.since);
 }
 
-static void expect_sample_counted(struct kunit *test, const char *want)
-{
-	KUNIT_EXPECT_STREQ(test, hooks_of(test)->counted, want);
-}
-
 static void expect_traced(struct kunit *test, const char *want)
 {
 	KUNIT_EXPECT_STREQ(test, hooks_of(test)->traced, want);
@@ -199,7 +194,7 @@ static void sample(struct kunit *test, const char *want, const char *counted)
 
 	sample_in(test, 0, false, &ctx);
 	expect_stored(test, want);
-	expect_sample_counted(test, counted);
+	KUNIT_EXPECT_STREQ(test, hooks_of(test)->counted, counted);
 }
 
 /*
@@ -329,7 +324,7 @@ static void sample_declined(struct kunit *test)
 	sample_in(test, c->flags, c->flags & PF_VCPU, &ctx);
 	expect_stored(test, c->sampled);
 	KUNIT_EXPECT_EQ(test, ctx.nr, hooks_of(test)->entry->nr);
-	expect_sample_counted(test, c->counted);
+	KUNIT_EXPECT_STREQ(test, hooks_of(test)->counted, c->counted);
 	expect_traced(test, "");
 }
 
@@ -341,7 +336,7 @@ static void sample_of_vcpu_task(struct kunit *test)
 	scan_at_once(test);
 	sample_in(test, PF_VCPU, false, &ctx);
 	expect_stored(test, BY_SFRAME);
-	expect_sample_counted(test, WHOLE);
+	KUNIT_EXPECT_STREQ(test, hooks_of(test)->counted, WHOLE);
 }
 
 /* The thread does not have its own memory any more. */
@@ -398,7 +393,7 @@ static void sample_max_stack(struct kunit *test)
 	sample_in(test, 0, false, &ctx);
 	expect_stored(test, c->want);
 	KUNIT_EXPECT_EQ(test, ctx.nr, c->max_stack);
-	expect_sample_counted(test, c->counted);
+	KUNIT_EXPECT_STREQ(test, hooks_of(test)->counted, c->counted);
 	expect_traced(test, c->traced);
 }
 
@@ -457,7 +452,7 @@ static void sample_stop(struct kunit *test)
 	expect_stored(test, c->want);
 	/* The kernel adds no frames, even where there is room. */
 	KUNIT_EXPECT_EQ(test, ctx.nr, MAX_FRAMES);
-	expect_sample_counted(test, c->counted);
+	KUNIT_EXPECT_STREQ(test, hooks_of(test)->counted, c->counted);
 	expect_traced(test, c->traced);
 }
 
@@ -633,7 +628,7 @@ static int defer(struct kunit *test, unsigned int flags, unsigned int max, const
 static void defer_all(struct kunit *test, const char *want, const char *counted)
 {
 	KUNIT_EXPECT_EQ(test, 0, defer(test, 0, MAX_FRAMES, want));
-	expect_sample_counted(test, counted);
+	KUNIT_EXPECT_STREQ(test, hooks_of(test)->counted, counted);
 }
 
 static void defer_declined(struct kunit *test)
@@ -644,7 +639,7 @@ static void defer_declined(struct kunit *test)
 		kunit_skip(test, "a task is no guest on its way to user mode");
 	prepare(test);
 	KUNIT_EXPECT_EQ(test, 0, defer(test, c->flags, MAX_FRAMES, c->deferred));
-	expect_sample_counted(test, c->counted);
+	KUNIT_EXPECT_STREQ(test, hooks_of(test)->counted, c->counted);
 	expect_traced(test, "");
 }
 
@@ -657,7 +652,7 @@ static void defer_max_entries(struct kunit *test)
 		kunit_skip(test, "of perf");
 	scan_at_once(test);
 	KUNIT_EXPECT_EQ(test, c->max_stack ? 0 : -EINVAL, defer(test, 0, c->max_stack, c->want));
-	expect_sample_counted(test, c->max_stack ? c->counted : "");
+	KUNIT_EXPECT_STREQ(test, hooks_of(test)->counted, c->max_stack ? c->counted : "");
 	expect_traced(test, c->max_stack ? c->traced : "");
 }
 

@@ -351,22 +351,18 @@ static void jit_ends_with_process(struct kunit *test)
 /* A child has the map of its parent until its first scan, and the code of that map. */
 static void jit_of_child(struct kunit *test)
 {
-	struct mm_struct *parent = current->mm, *child = new_process(test);
 	struct sfu_process *process;
 	struct sfu_map *map;
 
 	run_steps(test, LOADED);
-	map = map_of(parent);
-	switch_process(child);
-	run_steps(test, "anon 1 2 rx");
-	process = sfu_processes_add(child, map);
+	map = map_of(current->mm);
+	run_steps(test, "process 1; anon 1 2 rx");
+	process = sfu_processes_add(current->mm, map);
 	KUNIT_ASSERT_NOT_NULL(test, process);
 	process->inherited.map = map;
 	process->inherited.matches = true;
-	run_steps(test, "map " TABLE "; row 1 16; scan 1-3 none; row 1 0; tables 1");
-	switch_process(parent);
-	run_steps(test, "scan " TABLE "; row 1 16");
-	mmput(child);
+	run_steps(test, "map " TABLE "; row 1 16; scan 1-3 none; row 1 0; tables 1; process 0;"
+		  "scan " TABLE "; row 1 16");
 }
 
 /* ---- asking ---- */

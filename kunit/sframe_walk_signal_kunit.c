@@ -208,18 +208,14 @@ static void signal_broken_sp(struct kunit *test)
 static void signal_context_cut(struct kunit *test)
 {
 	const u32 needed[] = {
-		CONTEXT_MARK, CONTEXT_IP, context_register(R_SP),
-		context_register(R_FP),
+		CONTEXT_MARK, CONTEXT_IP, context_register(R_SP), context_register(R_FP),
 	};
 	u32 i;
 
 	run_walk_steps(test, HANDLER("b100"));
-	for (i = 0; i < ARRAY_SIZE(needed); i++) {
-		sample(test, bare(test, 0x100), stack(test, STACK_SIZE - needed[i]), 0);
-		expect_step(test, "stack-fault", "word at %u", needed[i]);
-	}
-	sample(test, bare(test, 0x100), -16UL, 0);
-	expect_step(test, "stack-fault", "at the top");
+	for (i = 0; i < ARRAY_SIZE(needed); i++)
+		run_walk_steps(test, "at b100 s%x; step stack-fault", (u32)STACK_SIZE - needed[i]);
+	run_walk_steps(test, "at b100 -16; step stack-fault");
 }
 
 static struct kunit_case signal_tests[] = {

@@ -113,12 +113,10 @@ static void uretprobe_sampled_in_copy(struct kunit *test)
 	run_walk_steps(test, CALLED);
 	scene_of(test)->utask.xol_vaddr = TRAMPOLINE + 0x80;
 	scene_of(test)->utask.vaddr = code(test, 0);
-	sample(test, TRAMPOLINE + 0x80, stack(test, 0), 0);
-	run_walk_steps(test, "probed c0@0 c44@10 c84@20 complete");
-	sample(test, TRAMPOLINE + 0x84, stack(test, 0), 0);
-	run_walk_steps(test, "probed c4@0 c44@10 c84@20 complete");
-	sample(test, TRAMPOLINE + 0x7f, stack(test, 0), 0);
-	run_walk_steps(test, "probed ?@0 unscanned needs-scan");
+	run_walk_steps(test, "at %lu s0; probed c0@0 c44@10 c84@20 complete; at %lu s0;"
+		       "probed c4@0 c44@10 c84@20 complete; at %lu s0;"
+		       "probed ?@0 unscanned needs-scan",
+		       TRAMPOLINE + 0x80, TRAMPOLINE + 0x84, TRAMPOLINE + 0x7f);
 }
 
 #ifdef CONFIG_X86_64
