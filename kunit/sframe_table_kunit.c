@@ -557,17 +557,15 @@ static void expect_refused(struct kunit *test, int err, const char *patch, u64 s
 
 static void table_refused(struct kunit *test)
 {
-	/* The header's ABI, and the place of the return address. */
-	const char *other_machine = SFU_ARCH_ABI == AMD64 ? "4 1 2 6 1 0" : "4 1 3 6 1 0xf8";
-
 	sfu_table_memory = 1;
 	/* No segment; a segment, or the table, in the kernel. */
 	expect_refused(test, -EINVAL, "", 0, LINKED_AT);
 	expect_refused(test, -EINVAL, "", TASK_SIZE_MAX, LINKED_AT);
 	expect_refused(test, -EINVAL, "", PAGE_SIZE, TASK_SIZE_MAX);
-	/* Not sorted; of another machine; no function; a second row that is not there. */
+	/* Not sorted; ABI and place of RA of another machine; no function; no second row. */
 	expect_refused(test, -EBADMSG, "3 1 4", PAGE_SIZE, LINKED_AT);
-	expect_refused(test, -EBADMSG, other_machine, PAGE_SIZE, LINKED_AT);
+	expect_refused(test, -EBADMSG, SFU_ARCH_ABI == AMD64 ? "4 1 2 6 1 0" : "4 1 3 6 1 0xf8",
+		       PAGE_SIZE, LINKED_AT);
 	expect_refused(test, -EBADMSG, "8 1 0", PAGE_SIZE, LINKED_AT);
 	expect_refused(test, -EBADMSG, "44 1 2", PAGE_SIZE, LINKED_AT);
 	/* The function has 4 GiB. */
