@@ -85,7 +85,7 @@ bool sfu_arch_calls_sigreturn(const struct pt_regs *regs);
  */
 unsigned int sfu_arch_nr_restored(const struct pt_regs *regs);
 
-/* Returns SFU_STOP_SIGNAL if the kernel has saved no context at @sigcontext, or why a read fails. */
+/* Returns SFU_STOP_SIGNAL if the kernel saved no context at @sigcontext, or why a read fails. */
 enum sfu_stop sfu_arch_check_sigcontext(struct sfu_walk *walk, unsigned long sigcontext);
 
 /* Returns the index, in words, of the register with DWARF number @reg in struct sigcontext. */

@@ -535,9 +535,9 @@ static enum sfu_start read_start(struct sfu_walk *walk, unsigned long ra, bool *
 }
 
 /*
- * The function of libstdc++ that starts a std::thread makes two virtual calls: the thread's function
- * and its destructor. It has pushed two registers and aligned the stack, so its own return address,
- * which is in glibc, is at SP + 24.
+ * The function of libstdc++ that starts a std::thread makes two virtual calls: the function of the
+ * thread and its destructor. It has pushed two registers and aligned the stack, so its own return
+ * address, which is in glibc, is at SP + 24.
  */
 enum sfu_start sfu_arch_read_start(struct sfu_walk *walk)
 {
