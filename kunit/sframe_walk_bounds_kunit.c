@@ -151,9 +151,9 @@ static void bounds_walk_rows(struct kunit *test)
 
 	memcpy(bytes + 28, &start, 8);
 	memcpy(bytes + 36, &(u32){ 0x10000 }, 4);
-	memcpy(bytes + 44, (u8[]){ 0xff, 0xff, SFRAME_FRE_TYPE_ADDR2 }, 3);
+	memcpy(bytes + 44, ((u8[]){ 0xff, 0xff, SFRAME_FRE_TYPE_ADDR2 }), 3);
 	for (i = 0; i < 65535; i++)
-		memcpy(bytes + 49 + 4 * i, (u8[]){ i, i >> 8, 0x03, 16 }, 4);
+		memcpy(bytes + 49 + 4 * i, ((u8[]){ i, i >> 8, 0x03, 16 }), 4);
 	store_large_section(test, bytes);
 	recursion_scene(test, 16);
 	expect_bounded(test, 3 + 4 + 2 * 2280, 16 + 5 + 3 * 2280);
