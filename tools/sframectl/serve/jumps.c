@@ -28,7 +28,7 @@
 
 /* Places of one process where such instructions are looked for. To read a row counts as some. */
 #define PLACES_MAX	65536u
-#define ROW_PLACES	256u
+#define ROW_PLACES	16u
 
 /* An interpreter in assembly is one large function. Of a file with more functions, none is read. */
 #define FUNCTION_MIN	4096u
