@@ -815,7 +815,7 @@ static struct kunit_case hostile_tests[] = {
 	{}
 };
 
-/* ---- sections in mappings of a process, a part of which is not there ---- */
+/* ---- sections in user memory, with pages that are not present ---- */
 
 /*
  * The section has 28 bytes of header, 16 of entry, 5 of attribute, and rows of 3, 4 and 4 bytes. A

@@ -53,7 +53,7 @@ static bool has_borrowed(const struct sfu_process *process)
 	return is_borrowed;
 }
 
-/* What the module has made of a fork: how it knows the child. */
+/* How the module knows a child after fork(). */
 static void expect_child(struct kunit *test, struct task_struct *child, const char *want)
 {
 	struct sfu_process *process = process_of(child->mm);

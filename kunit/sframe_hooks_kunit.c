@@ -371,9 +371,9 @@ static const struct full_case {
 	{ "2", 2, 0, false, "10 100", FULL_3 },
 	{ "3", 3, 0, false, BY_SFRAME, WHOLE, WHOLE_TRACED },
 	{ "4", 4, 0, false, BY_SFRAME, WHOLE, WHOLE_TRACED },
-	{ "6, of which 4 are taken", 6, 4, false, "10 100", FULL_3 },
-	{ "6, of which 3 are taken", 6, 3, false, BY_SFRAME, WHOLE, WHOLE_TRACED },
-	{ "6, of which all are taken", 6, 6, false, "", FULL_1 },
+	{ "6 places, 4 of them taken", 6, 4, false, "10 100", FULL_3 },
+	{ "6 places, 3 of them taken", 6, 3, false, BY_SFRAME, WHOLE, WHOLE_TRACED },
+	{ "6 places, all of them taken", 6, 6, false, "", FULL_1 },
 	{ "no room for contexts", 6, 0, true, "", FULL_1 },
 };
 

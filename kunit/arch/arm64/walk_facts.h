@@ -261,8 +261,9 @@ static const u8 end_code[] __maybe_unused = {
 };
 
 /*
- * The limit on reads of a step, except those of the section: see bounds_step_past_plt(). The last
- * two are of the instruction that was interrupted, if the one before it is not there.
+ * The most reads of memory in one step, without reads of the section. Tested by
+ * bounds_step_past_plt(). The last two are of the instruction that was interrupted, if the one
+ * before it is not there.
  */
 #define MOST_FRAME_READS (9 + 2)
 #define MOST_FRAME_BYTES (2 * 8 + 8 + 48 + 2 * 8 + 4 + 24 + 8 + 16 + 12)

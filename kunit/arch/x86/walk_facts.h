@@ -287,8 +287,9 @@ static const struct start_case start_cases[] __maybe_unused = {
 static const u8 end_code[] __maybe_unused = { 0x48, 0x83, 0xc4, 0x08, 0xc3 };
 
 /*
- * The limit on reads of a step, except those of the section: see bounds_step_past_plt(). The last
- * ones are of the instruction that was interrupted, if not all code around it is there.
+ * The most reads of memory in one step, without reads of the section. Tested by
+ * bounds_step_past_plt(). The last ones are of the instruction that was interrupted, if not all
+ * code around it is there.
  */
 #define MOST_FRAME_READS (7 + 2)
 #define MOST_FRAME_BYTES (2 * 9 + 2 * 8 + 6 + 16 + 8 + 60 + 59)
