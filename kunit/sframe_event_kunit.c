@@ -159,8 +159,6 @@ static const struct script_case script_cases[] = {
 	{ "exec", "image 0; exec 1; map nothing; run; map " SAME "; counted scan.runs" },
 	{ "exec, unmaps what its map does not have yet",
 	  "image 0; exec 1; unmap 0 128; map nothing; counted" },
-	/* It has no map, so there is nothing to mark. */
-	{ "unknown process, unmaps", "image 0; unmap 0 128; run; map unknown; counted" },
 	{ "code",
 	  "scan nothing; image 0; report 1; map nothing; run; map " SAME "; counted scan.runs" },
 	{ "no code",
@@ -318,6 +316,17 @@ static void event_of_many_mappings(struct kunit *test)
 	run_steps(test, "report 1; run; map " SAME "; counted scan.runs");
 }
 
+/* munmap() of a process without a map requests no scan: the next sample does. */
+static void event_unmaps_without_map(struct kunit *test)
+{
+	struct sfu_process *process = sfu_processes_get(current->mm);
+
+	KUNIT_ASSERT_NOT_NULL(test, process);
+	KUNIT_EXPECT_NULL(test, sfu_process_map(process));
+	KUNIT_EXPECT_TRUE(test, sfu_process_unmap(process, 0, PAGE_SIZE));
+	sfu_process_put(process);
+}
+
 static struct kunit_case event_tests[] = {
 	KUNIT_CASE_PARAM(run_script, script_gen_params),
 	KUNIT_CASE(event_by_fork_of_same),
@@ -325,6 +334,7 @@ static struct kunit_case event_tests[] = {
 	KUNIT_CASE(event_by_fork_takes_little),
 	KUNIT_CASE(event_of_profiler_that_failed),
 	KUNIT_CASE(event_of_many_mappings),
+	KUNIT_CASE(event_unmaps_without_map),
 	{}
 };
 
