@@ -206,19 +206,32 @@ static bool read_entry(const struct code_flow *flow, const struct code_table *ta
 	return code_image_index(flow->image, *target, &left) >= 0;
 }
 
-/* Return: number of entries of a table; 0 if no comparison limits it, or the work is spent. */
+/*
+ * A table ends where another one begins, too: a compiler that knows more of the index than the
+ * comparison says makes it shorter. Return: number of entries; 0 if no comparison limits it, one
+ * leads to no code, or the work is spent.
+ */
 static u32 count_entries(struct code_flow *flow, const struct code_table *table,
 			 const struct code_state *state)
 {
-	u64 target;
-	u32 i;
+	u64 target, size = code_image_label_after(flow->image, table->addr) - table->addr;
+	u32 i, nr = min_t(u64, state->bound, size / (table->form & 15));
 
 	if (state->bound > ENTRIES_MAX)
 		return 0;
-	for (i = 0; i < state->bound; i++)
+	for (i = 0; i < nr; i++)
 		if (!code_flow_spend(flow, 1) || !read_entry(flow, table, i, &target))
 			return 0;
 	return i;
+}
+
+/* LLVM lets an entry that no index names lead to the end of the function. */
+static bool is_padding(const struct code_flow *flow, u64 addr)
+{
+	u64 left;
+	s64 index = code_image_index(flow->image, addr, &left);
+
+	return code_padding(flow->image->machine, flow->image->bytes + index, left);
 }
 
 static const struct code_table *find_table(const struct code_flow *flow,
@@ -241,7 +254,7 @@ static void reach_entries(struct code_flow *flow, const struct code_state *state
 	copy = *table;
 	nr = count_entries(flow, &copy, state);
 	for (i = 0; i < nr; i++)
-		if (read_entry(flow, &copy, i, &target))
+		if (read_entry(flow, &copy, i, &target) && !is_padding(flow, target))
 			reach(flow, target, state);
 }
 
@@ -348,7 +361,7 @@ static bool is_in_body(const struct code_flow *flow, const struct code_step *ste
 	return step->insn.addr >= flow->start && step->insn.addr < flow->end;
 }
 
-static void add_edge(struct code_flow *flow, u64 addr, bool is_call)
+static void add_edge(struct code_flow *flow, u64 addr, bool is_call, bool is_entry)
 {
 	u64 left;
 	s64 index = code_image_index(flow->image, addr, &left);
@@ -364,6 +377,7 @@ static void add_edge(struct code_flow *flow, u64 addr, bool is_call)
 	flow->edges = edges;
 	edges[flow->nr_edges++] = (struct code_edge){
 		.from = flow->current, .to = flow->marks[index] - 1, .is_call = is_call,
+		.is_entry = is_entry,
 	};
 }
 
@@ -410,8 +424,8 @@ static void judge_jump(struct code_flow *flow, const struct code_state *state)
 	u64 target;
 
 	for (i = 0; i < nr; i++)
-		if (read_entry(flow, table, i, &target))
-			add_edge(flow, target, false);
+		if (read_entry(flow, table, i, &target) && !is_padding(flow, target))
+			add_edge(flow, target, false, true);
 	if (!nr && !code_state_is_entry(state, flow->image->machine))
 		fail(flow, CODE_HOLE_JUMP);
 }
@@ -466,7 +480,7 @@ static void judge_step(struct code_flow *flow, const struct code_step *step)
 		if (leaves(flow, insn->value, &state))
 			judge_exit(flow, insn->value, &state, true);
 		else
-			add_edge(flow, insn->value, false);
+			add_edge(flow, insn->value, false, false);
 		if (insn->flow == CODE_JUMP)
 			return;
 		break;
@@ -490,7 +504,7 @@ static void judge_step(struct code_flow *flow, const struct code_step *step)
 	if (leaves(flow, next, &state))
 		judge_exit(flow, next, &state, false);
 	else
-		add_edge(flow, next, may_be_last(flow, insn));
+		add_edge(flow, next, may_be_last(flow, insn), false);
 }
 
 /*
@@ -523,7 +537,8 @@ static bool spread_on(struct code_flow *flow, const struct code_edge *edge)
 	if (flow->is_root && !is_in_body(flow, to))
 		return false;
 	if (!flow->steps[edge->from].is_certain || to->is_certain || to->has_failed ||
-	    (edge->is_call && !to->is_local && !is_named))
+	    (edge->is_call && !to->is_local && !is_named) ||
+	    (edge->is_entry && !to->is_proven && !is_named))
 		return false;
 	to->is_certain = true;
 	return true;

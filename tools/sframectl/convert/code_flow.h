@@ -41,11 +41,13 @@ struct code_step {
  * @from: number of the first
  * @to: number of the second
  * @is_call: the first is a call, which may never return
+ * @is_entry: the first jumps to an entry of a table, which may be one that no index names
  */
 struct code_edge {
 	u32	from;
 	u32	to;
 	bool	is_call;
+	bool	is_entry;
 };
 
 /**

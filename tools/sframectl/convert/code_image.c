@@ -17,11 +17,14 @@
 /* Where less than this part of the code is undescribed, the rest is not searched for calls. */
 #define PART_MIN	256
 
+/* Where code computes more addresses of data, no table of places to jump to is read. */
+#define NR_LABELS_MAX	(1u << 20)
+
 /* No compiler makes longer names. */
 #define NAME_LEN_MAX	16384
 
-/* Finds the range of an address. Return: NULL: it is in none. */
-static const struct range *find_range(const struct ranges *ranges, u64 addr)
+/* Return: the first range that ends after @addr, or NULL. */
+static const struct range *find_range_after(const struct ranges *ranges, u64 addr)
 {
 	size_t lo = 0, hi = ranges->nr, mid;
 
@@ -32,7 +35,34 @@ static const struct range *find_range(const struct ranges *ranges, u64 addr)
 		else
 			hi = mid;
 	}
-	return lo < ranges->nr && ranges->all[lo].start <= addr ? &ranges->all[lo] : NULL;
+	return lo < ranges->nr ? &ranges->all[lo] : NULL;
+}
+
+/* Finds the range of an address. Return: NULL: it is in none. */
+static const struct range *find_range(const struct ranges *ranges, u64 addr)
+{
+	const struct range *range = find_range_after(ranges, addr);
+
+	return range && range->start <= addr ? range : NULL;
+}
+
+/**
+ * code_image_label_after - find out where something in data ends at the latest
+ * @image: the code
+ * @addr: address of data that code computes
+ *
+ * Return: the next address that code computes; the highest number if there is none; @addr if not
+ * all are known.
+ */
+u64 code_image_label_after(const struct code_image *image, u64 addr)
+{
+	const struct range *label = find_range_after(&image->labels, addr + 1);
+
+	if (image->labels.nr == NR_LABELS_MAX)
+		return addr;
+	if (!label)
+		return ~0ull;
+	return label->start > addr ? label->start : addr + 1;
 }
 
 /* Return: the index of the byte at @addr; -1: there is none. @left: bytes up to the range's end */
@@ -87,6 +117,8 @@ static void add_address(struct code_image *image, u64 addr, u8 flag)
 
 	if (index >= 0)
 		image->flags[index] |= flag;
+	else if (flag == CODE_HINTED && image->labels.nr < NR_LABELS_MAX)
+		ranges_add(&image->labels, addr, 1);
 }
 
 static s32 signed_word(const u8 *bytes)
@@ -97,7 +129,7 @@ static s32 signed_word(const u8 *bytes)
 	return word;
 }
 
-/* call, jmp, jcc and lea, at any byte: an address in the code by mere chance is rare. */
+/* call, lea, "jmp *table(,%reg,8)" at any byte: an address in the code by mere chance is rare. */
 static void scan_x86(struct code_image *image, const u8 *bytes, u64 size, u64 addr)
 {
 	u64 i, next;
@@ -108,10 +140,13 @@ static void scan_x86(struct code_image *image, const u8 *bytes, u64 size, u64 ad
 			add_address(image, next + signed_word(bytes + i + 1), CODE_CALLED);
 		else if (bytes[i] == 0x8d && (bytes[i + 1] & 0xc7) == 5)
 			add_address(image, next + 1 + signed_word(bytes + i + 2), CODE_HINTED);
+		else if (i + 7 <= size && bytes[i] == 0xff && bytes[i + 1] == 0x24 &&
+			 (bytes[i + 2] & 0xc7) == 0xc5)
+			add_address(image, (u32)signed_word(bytes + i + 3), CODE_HINTED);
 	}
 }
 
-/* bl; adrp and add */
+/* bl; adr; adrp and add, if nothing else changes the register between them */
 static void scan_arm64(struct code_image *image, const u8 *bytes, u64 size, u64 addr)
 {
 	u64 i, pages[32] = {};
@@ -127,10 +162,11 @@ static void scan_arm64(struct code_image *image, const u8 *bytes, u64 size, u64 
 		} else if ((code & 0x9f000000) == 0x10000000) {
 			add_address(image, addr + i + (s64)((s32)(code << 8) >> 13) * 4 +
 				    (code >> 29 & 3), CODE_HINTED);
-		} else if ((code & 0xffc00000) == 0x91000000) {
-			if (pages[code >> 5 & 31])
+		} else {
+			if ((code & 0xffc00000) == 0x91000000 && pages[code >> 5 & 31])
 				add_address(image, pages[code >> 5 & 31] + (code >> 10 & 0xfff),
 					    CODE_HINTED);
+			pages[code & 31] = 0;
 		}
 	}
 }
@@ -383,6 +419,8 @@ bool code_image_open(struct code_image *image, const struct cfi_source *source,
 		return false;
 	add_symbols(image);
 	scan_segments(image, image->size < ranges_bytes(&image->all) / PART_MIN);
+	if (image->labels.nr < NR_LABELS_MAX)
+		ranges_merge(&image->labels);
 	return true;
 }
 
@@ -390,6 +428,7 @@ void code_image_close(struct code_image *image)
 {
 	ranges_free(&image->ranges);
 	ranges_free(&image->all);
+	ranges_free(&image->labels);
 	free(image->bytes);
 	free(image->flags);
 }

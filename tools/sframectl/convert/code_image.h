@@ -30,6 +30,7 @@
  * @size: bytes of @ranges
  * @bytes: the bytes of all ranges, one after the other
  * @flags: of each byte, CODE_*
+ * @labels: addresses outside of @ranges that code computes, merged
  */
 struct code_image {
 	const struct elf		*elf;
@@ -40,6 +41,7 @@ struct code_image {
 	u64				size;
 	u8				*bytes;
 	u16				*flags;
+	struct ranges			labels;
 };
 
 bool code_image_open(struct code_image *image, const struct cfi_source *source,
@@ -47,6 +49,7 @@ bool code_image_open(struct code_image *image, const struct cfi_source *source,
 void code_image_close(struct code_image *image);
 s64 code_image_index(const struct code_image *image, u64 addr, u64 *left);
 bool code_image_is_start(const struct code_image *image, u64 addr);
+u64 code_image_label_after(const struct code_image *image, u64 addr);
 bool code_image_read(const struct code_image *image, u64 addr, void *dst, u32 size);
 
 #endif /* CODE_IMAGE_H */

@@ -15,13 +15,15 @@
 /*
  * Each row: the offset, the CFA, and where the caller's frame pointer and the return address are,
  * unless they are in place; +: it is signed. A symbol names the function, unless there are @flags
- * for its first byte. Then a function is called at offset 16.
+ * for its first byte. Then a function is called at offset 16. Other code has the address of the
+ * byte at the offset @label.
  */
 struct example {
 	const char	*name;
 	const char	*code;
 	const char	*rows;
 	u16		flags;
+	u16		label;
 };
 
 static const struct example x86[] = {
@@ -210,6 +212,34 @@ static const struct example x86[] = {
 	{ "the same, if something else calls it",
 	  "5e 31 ed e8 f8 ff ff ff f4 90 90 90 90 90 90 90 c3",
 	  "16 sp+8", CODE_ROOT | CODE_CALLED },
+	/*
+	 * cmp $1,%edi; ja 3f; lea 4f(%rip),%rax; movslq (%rax,%rdi,4),%rdx; add %rax,%rdx;
+	 * jmp *%rdx; 1: push %rbx; pop %rbx; 2: ret; 3: ret; nop; nop; nop; 4: .long 1b - 4b,
+	 * 2b - 4b
+	 */
+	{ "a jump table",
+	  "83 ff 01 77 13 48 8d 05 10 00 00 00 48 63 14 b8 48 01 c2 ff e2 "
+	  "53 5b c3 c3 90 90 90 f9 ff ff ff fb ff ff ff",
+	  "0 sp+8, 22 sp+16, 23 sp+8, 25 none" },
+	/* cmp $2,%edi; ...; .long 1b - 4b, 2b - 4b, 1b + 1 - 4b */
+	{ "a jump table that leads to one place with two depths",
+	  "83 ff 02 77 13 48 8d 05 10 00 00 00 48 63 14 b8 48 01 c2 ff e2 "
+	  "53 5b c3 c3 90 90 90 f9 ff ff ff fb ff ff ff fa ff ff ff",
+	  "none" },
+	{ "a jump table that ends where other data begins",
+	  "83 ff 02 77 13 48 8d 05 10 00 00 00 48 63 14 b8 48 01 c2 ff e2 "
+	  "53 5b c3 c3 90 90 90 f9 ff ff ff fb ff ff ff fa ff ff ff",
+	  "0 sp+8, 22 sp+16, 23 sp+8, 25 none", 0, 36 },
+	/* cmp $2,%edi; ...; .long 1b - 4b, 2b - 4b, 3b + 1 - 4b */
+	{ "a jump table with an entry that leads to the end",
+	  "83 ff 02 77 13 48 8d 05 10 00 00 00 48 63 14 b8 48 01 c2 ff e2 "
+	  "53 5b c3 c3 90 90 90 f9 ff ff ff fb ff ff ff fd ff ff ff",
+	  "0 sp+8, 22 sp+16, 23 sp+8, 25 none" },
+	/* cmp $2,%edi; ...; 3: ret; push %rax; jmp .; 4: .long 1b - 4b, 2b - 4b, 3b + 1 - 4b */
+	{ "a jump table with an entry that leads to what never returns",
+	  "83 ff 02 77 13 48 8d 05 10 00 00 00 48 63 14 b8 48 01 c2 ff e2 "
+	  "53 5b c3 c3 50 eb fe f9 ff ff ff fb ff ff ff fd ff ff ff",
+	  "0 sp+8, 22 sp+16, 23 sp+8, 25 none" },
 };
 
 /* Words, not bytes */
@@ -528,21 +558,42 @@ static void print_rows(FILE *out, const struct code_image *image, const struct c
 static void test(u16 machine, const struct example *example)
 {
 	struct cfi_functions functions = {};
-	u8 bytes[CODE_MAX];
+	struct {
+		Elf64_Ehdr	header;
+		Elf64_Phdr	segment;
+		u8		code[CODE_MAX];
+	} object = {};
 	u16 flags[CODE_MAX] = {
 		example->flags ?: CODE_SYMBOL, [16] = example->flags ? CODE_CALLED : 0,
 	};
 	struct code_image image = {
 		.machine = cfi_find_machine(machine), .functions = &functions,
-		.size = read_code(example->code, machine == EM_AARCH64 ? 4 : 1, bytes),
-		.bytes = bytes, .flags = flags,
+		.size = read_code(example->code, machine == EM_AARCH64 ? 4 : 1, object.code),
+		.bytes = object.code, .flags = flags,
 	};
+	struct file file = file_of_bytes(&object, sizeof(object));
+	struct elf elf;
 	struct code_rows rows;
 	char got[512] = "";
 	FILE *out = fmemopen(got, sizeof(got) - 1, "w");
 
-	if (!out)
+	object.header = (Elf64_Ehdr){
+		.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+		.e_type = ET_DYN, .e_machine = machine, .e_version = EV_CURRENT,
+		.e_ehsize = sizeof(object.header), .e_phoff = sizeof(object.header),
+		.e_phentsize = sizeof(object.segment), .e_phnum = 1,
+	};
+	object.segment = (Elf64_Phdr){
+		.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_vaddr = CODE_ADDR,
+		.p_offset = object.code - (u8 *)&object, .p_filesz = image.size,
+		.p_memsz = image.size,
+	};
+	if (!out || elf_init(&elf, &file))
 		exit(1);
+	image.elf = &elf;
+	if (example->label)
+		ranges_add(&image.labels, CODE_ADDR + example->label, 1);
+	ranges_merge(&image.labels);
 	ranges_add(&image.ranges, CODE_ADDR, image.size);
 	ranges_merge(&image.ranges);
 	ranges_add(&image.all, CODE_ADDR, 0x10000);
@@ -557,6 +608,8 @@ static void test(u16 machine, const struct example *example)
 	code_rows_free(&rows);
 	ranges_free(&image.ranges);
 	ranges_free(&image.all);
+	ranges_free(&image.labels);
+	elf_close(&elf);
 }
 
 int main(void)
