@@ -37,14 +37,19 @@ void code_decode(const struct code_decoder *decoder, const u8 *bytes, u64 left,
 		code_arm64_decode(bytes, insn);
 }
 
-/* nop in its short form, with prefixes, or with an operand in memory */
+/* Zeros, or nop in its short form, with prefixes, or with an operand in memory */
 static u32 padding_x86(const u8 *bytes, u64 left)
 {
 	u64 i = 0;
 	u8 modrm;
 
-	if (*bytes == 0xcc || *bytes == 0)
+	if (*bytes == 0xcc)
 		return 1;
+	/* A single zero begins an addition to a register. */
+	while (i < left && !bytes[i])
+		i++;
+	if (i)
+		return i > 1 || left == 1 ? i : 0;
 	while (i < left && i < 12 && (bytes[i] == 0x66 || bytes[i] == 0x2e))
 		i++;
 	if (i < left && bytes[i] == 0x90)

@@ -212,6 +212,10 @@ static const struct example x86[] = {
 	{ "the same, if something else calls it",
 	  "5e 31 ed e8 f8 ff ff ff f4 90 90 90 90 90 90 90 c3",
 	  "16 sp+8", CODE_ROOT | CODE_CALLED },
+	/* ret; nop; call .+0x1000; add %bl,%al; pop %rbx; ret; ret */
+	{ "an addition that begins with a zero, in a gap",
+	  "c3 90 e8 fb 0f 00 00 00 d8 5b c3 c3",
+	  "0 sp+8, 1 none, 11 sp+8" },
 	/*
 	 * cmp $1,%edi; ja 3f; lea 4f(%rip),%rax; movslq (%rax,%rdi,4),%rdx; add %rax,%rdx;
 	 * jmp *%rdx; 1: push %rbx; pop %rbx; 2: ret; 3: ret; nop; nop; nop; 4: .long 1b - 4b,
