@@ -208,7 +208,7 @@ static bool is_pointed_at(const struct analysis *all, u64 addr, u64 index)
 	       code_flow_is_prologue(&all->flow, addr);
 }
 
-/* Analyses the functions that begin at bytes with any of the @flags. */
+/* Analyses the functions that begin at bytes with any of the @flags. A mere hint may be wrong. */
 static bool analyse_flagged(struct analysis *all, u16 flags)
 {
 	const struct code_image *image = all->image;
@@ -220,7 +220,11 @@ static bool analyse_flagged(struct analysis *all, u16 flags)
 	for (i = 0; i < image->ranges.nr; i++)
 		for (addr = image->ranges.all[i].start; addr < image->ranges.all[i].end; addr++) {
 			flag = image->flags[index++];
-			if (!(flag & flags) || (flags == CODE_HINTED && flag & CODE_REACHED))
+			if (!(flag & flags) ||
+			    (flags == CODE_HINTED &&
+			     (flag & CODE_REACHED ||
+			      code_padding(image->machine, image->bytes + index - 1,
+					   image->ranges.all[i].end - addr))))
 				continue;
 			is_plain = is_plausible(image, &image->ranges.all[i], addr);
 			is_named = flag & (CODE_SYMBOL | CODE_ROOT);
