@@ -20,9 +20,18 @@
 /* An instruction that both describe, and not alike */
 struct difference {
 	u64			addr;
+	u64			end;
 	u64			function;
 	struct cfi_state	theirs;
 	struct cfi_state	ours;
+	bool			is_late;	/* the next row of .eh_frame is right, and near */
+	bool			is_bare;	/* the only row of .eh_frame is that of the entry */
+};
+
+/* An instruction that both describe alike, and that moves the stack pointer by a constant */
+struct move {
+	u64			end;
+	struct cfi_state	theirs;
 };
 
 /**
@@ -34,11 +43,14 @@ struct difference {
  * @rows: its rows
  * @nr: instructions that were compared
  * @nr_elsewhere: of these, those with rows of different registers, whose values are not both known
- * @nr_late: of these, those whose row of .eh_frame comes a few instructions late
  * @nr_reloaded: of these, those whose CFA of .eh_frame is relative to the caller's frame pointer
  * @differ: those that differ
  * @nr_differ: their number
- * @differences: how many of them have rows
+ * @moves: instructions that move the stack pointer
+ * @nr_moves: their number
+ * @nr_late: how many of @differ have rows, and a row of .eh_frame that comes a bit late
+ * @nr_bare: how many have rows, in functions whose .eh_frame leaves out all that they push
+ * @differences: how many others of them have rows
  */
 struct comparison {
 	const char			*name;
@@ -48,10 +60,13 @@ struct comparison {
 	struct cfi_rows			rows;
 	u64				nr;
 	u64				nr_elsewhere;
-	u64				nr_late;
 	u64				nr_reloaded;
 	struct difference		*differ;
 	size_t				nr_differ;
+	struct move			*moves;
+	size_t				nr_moves;
+	u64				nr_late;
+	u64				nr_bare;
 	u64				differences;
 };
 
@@ -201,12 +216,46 @@ static bool is_reloaded(const struct code_state *state, const struct cfi_machine
 	       is_saved(state, &row->ra, machine->ra, row->ra_signed);
 }
 
+static void *grow_or_exit(void *all, size_t nr, size_t size)
+{
+	all = grow(all, nr, size);
+	if (!all)
+		exit(2);
+	return all;
+}
+
+static void add_move(struct comparison *cmp, const struct code_insn *insn,
+		     const struct cfi_state *theirs)
+{
+	u8 sp = cmp->functions.machine->sp;
+	u32 i;
+
+	for (i = 0; i < insn->nr_ops; i++)
+		if (insn->ops[i].how == CODE_COPY && insn->ops[i].reg == sp &&
+		    insn->ops[i].base == sp)
+			break;
+	if (i == insn->nr_ops)
+		return;
+	cmp->moves = grow_or_exit(cmp->moves, cmp->nr_moves, sizeof(*cmp->moves));
+	cmp->moves[cmp->nr_moves++] = (struct move){
+		.end = insn->addr + insn->size, .theirs = *theirs,
+	};
+}
+
+static bool has_entry_alone(const struct comparison *cmp)
+{
+	const struct cfi_machine *machine = cmp->functions.machine;
+	const struct cfi_state *row = &cmp->rows.all[0].state;
+
+	return cmp->rows.nr == 1 && row->cfa.how == CFI_REG && row->cfa.reg == machine->sp &&
+	       row->cfa.off == -machine->fixed_ra;
+}
+
 static void compare(void *arg, const struct code_step *step)
 {
 	struct comparison *cmp = arg;
-	struct difference *differ;
-	struct cfi_state ours;
 	const struct cfi_row *row, *late;
+	struct cfi_state ours;
 
 	if (!code_state_row(&step->state, cmp->functions.machine, &ours) ||
 	    !find_function(cmp, step->insn.addr))
@@ -218,18 +267,14 @@ static void compare(void *arg, const struct code_step *step)
 		      row->state.cfa.how == CFI_PLT)))
 		return;
 	cmp->nr++;
-	if (agrees(cmp, step, &row->state))
-		return;
-	/* LLVM forgets the addition before the pops of an epilogue, until the next row. */
-	late = find_row(cmp, step->insn.addr - cmp->function->start + LATE_MAX);
-	if (late != row && late->state.cfa.off < row->state.cfa.off &&
-	    agrees(cmp, step, &row[1].state)) {
-		cmp->nr_late++;
+	if (agrees(cmp, step, &row->state)) {
+		add_move(cmp, &step->insn, &row->state);
 		return;
 	}
 	/* A loop has moved the register up to where another one is: both lead to the CFA. */
-	if (row->state.cfa.how == CFI_REG && !step->state.regs[row->state.cfa.reg].kind &&
-	    ours.cfa.how == CFI_REG && ours.cfa.reg != row->state.cfa.reg) {
+	if ((row->state.cfa.how == CFI_REG || row->state.cfa.how == CFI_REG_MEM) &&
+	    !step->state.regs[row->state.cfa.reg].kind && ours.cfa.how == CFI_REG &&
+	    ours.cfa.reg != row->state.cfa.reg) {
 		cmp->nr_elsewhere++;
 		return;
 	}
@@ -238,13 +283,16 @@ static void compare(void *arg, const struct code_step *step)
 		cmp->nr_reloaded++;
 		return;
 	}
-	differ = grow(cmp->differ, cmp->nr_differ, sizeof(*differ));
-	if (!differ)
-		exit(2);
-	cmp->differ = differ;
-	differ[cmp->nr_differ++] = (struct difference){
-		.addr = step->insn.addr, .function = cmp->function->start, .theirs = row->state,
+	/* LLVM forgets an addition before a branch in the block that it leads to. */
+	late = find_row(cmp, step->insn.addr - cmp->function->start + LATE_MAX);
+	cmp->differ = grow_or_exit(cmp->differ, cmp->nr_differ, sizeof(*cmp->differ));
+	cmp->differ[cmp->nr_differ++] = (struct difference){
+		.addr = step->insn.addr, .end = step->insn.addr + step->insn.size,
+		.function = cmp->function->start, .theirs = row->state,
 		.ours = ours,
+		.is_late = late != row && late->state.cfa.off < row->state.cfa.off &&
+			   agrees(cmp, step, &row[1].state),
+		.is_bare = has_entry_alone(cmp),
 	};
 }
 
@@ -277,28 +325,98 @@ static bool is_used(const struct code_rows *rows, u64 addr, const struct cfi_sta
 	return !memcmp(&rows->rows[part->first + i - 1].state, state, sizeof(*state));
 }
 
+static int compare_moves(const void *one, const void *two)
+{
+	const struct move *a = one, *b = two;
+
+	return a->end < b->end ? -1 : a->end > b->end;
+}
+
+static int compare_differences(const void *one, const void *two)
+{
+	const struct difference *a = one, *b = two;
+
+	return a->addr < b->addr ? -1 : a->addr > b->addr;
+}
+
+/* Return: the first move that ends after @from and not after @to; NULL: there is none. */
+static const struct move *find_move(const struct comparison *cmp, u64 from, u64 to)
+{
+	size_t lo = 0, hi = cmp->nr_moves, mid;
+
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		if (cmp->moves[mid].end <= from)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < cmp->nr_moves && cmp->moves[lo].end <= to ? &cmp->moves[lo] : NULL;
+}
+
+/*
+ * LLVM makes no row at once for pushes and additions to the stack pointer. Both say the same before
+ * such an instruction, and there is no new row after it.
+ */
+static bool is_late(const struct comparison *cmp, const struct difference *differ, u64 *late_from,
+		    u64 *late_to)
+{
+	const struct move *move = find_move(cmp, differ->addr - 1, differ->addr);
+
+	if (move && !memcmp(&move->theirs, &differ->theirs, sizeof(move->theirs)))
+		*late_from = differ->addr;
+	else if (differ->addr > *late_to || differ->addr - *late_from > LATE_MAX)
+		return differ->is_late;
+	*late_to = differ->end;
+	return true;
+}
+
+/* Assembly with one row, that of the entry, though an instruction before moves the stack pointer */
+static bool is_bare(const struct comparison *cmp, const struct difference *differ)
+{
+	return differ->is_bare && find_move(cmp, differ->function, differ->addr);
+}
+
+static void print_difference(const struct comparison *cmp, const struct code_image *image,
+			     const struct difference *differ)
+{
+	u8 bytes[8] = {};
+	size_t i;
+
+	code_image_read(image, differ->function, bytes, sizeof(bytes));
+	printf("# %s: 0x%" PRIx64 " in 0x%" PRIx64 " (", cmp->name, differ->addr,
+	       differ->function);
+	for (i = 0; i < sizeof(bytes); i++)
+		printf("%02x", bytes[i]);
+	putchar(')');
+	print_state("CFI", &differ->theirs);
+	print_state("the analysis", &differ->ours);
+	putchar('\n');
+}
+
 /* What differs counts where a row was made of it. */
 static void judge(struct comparison *cmp, const struct code_image *image,
 		  const struct code_rows *rows)
 {
-	u8 bytes[8] = {};
-	size_t i, k;
+	u64 late_from = 0, late_to = 0;
+	bool late, bare;
+	size_t i;
 
+	qsort(cmp->moves, cmp->nr_moves, sizeof(*cmp->moves), compare_moves);
+	qsort(cmp->differ, cmp->nr_differ, sizeof(*cmp->differ), compare_differences);
 	for (i = 0; i < cmp->nr_differ; i++) {
 		const struct difference *differ = &cmp->differ[i];
 
+		late = is_late(cmp, differ, &late_from, &late_to);
 		if (!is_used(rows, differ->addr, &differ->ours))
 			continue;
+		bare = !late && is_bare(cmp, differ);
+		cmp->nr_late += late;
+		cmp->nr_bare += bare;
+		if (late || bare)
+			continue;
 		cmp->differences++;
-		code_image_read(image, differ->function, bytes, sizeof(bytes));
-		printf("# %s: 0x%" PRIx64 " in 0x%" PRIx64 " (", cmp->name, differ->addr,
-		       differ->function);
-		for (k = 0; k < sizeof(bytes); k++)
-			printf("%02x", bytes[k]);
-		putchar(')');
-		print_state("CFI", &differ->theirs);
-		print_state("the analysis", &differ->ours);
-		putchar('\n');
+		print_difference(cmp, image, differ);
 	}
 }
 
@@ -313,8 +431,15 @@ static const char *compare_source(struct comparison *cmp, const struct cfi_sourc
 	u32 i;
 
 	error = cfi_functions_read(&cmp->functions, &source->sec, source->machine, &source->code);
-	if (!error && code_image_open(&image, source, &nothing))
-		code_rows_find(&rows, &image, compare, cmp);
+	if (!error && !code_image_open(&image, source, &nothing)) {
+		code_image_close(&image);
+		error = "too much code, or not enough memory";
+	}
+	if (error) {
+		cfi_functions_free(&cmp->functions);
+		return error;
+	}
+	code_rows_find(&rows, &image, compare, cmp);
 	for (i = 0; i < cmp->functions.nr; i++)
 		ranges_add(&described, cmp->functions.all[i].start, cmp->functions.all[i].size);
 	for (i = 0; i < rows.nr_parts; i++)
@@ -324,18 +449,19 @@ static const char *compare_source(struct comparison *cmp, const struct cfi_sourc
 	judge(cmp, &image, &rows);
 	common = ranges_common_bytes(&described, &found);
 	printf("%s: %" PRIu64 " of %" PRIu64 " bytes, %" PRIu64 " instructions, %" PRIu64
-	       " elsewhere, %" PRIu64 " late, %" PRIu64 " reloaded, %" PRIu64 " differences\n",
+	       " elsewhere, %" PRIu64 " late, %" PRIu64 " bare, %" PRIu64 " reloaded, %" PRIu64
+	       " differences\n",
 	       cmp->name, common, ranges_bytes(&described), cmp->nr, cmp->nr_elsewhere,
-	       cmp->nr_late, cmp->nr_reloaded, cmp->differences);
-	if (!error)
-		code_image_close(&image);
+	       cmp->nr_late, cmp->nr_bare, cmp->nr_reloaded, cmp->differences);
+	code_image_close(&image);
 	ranges_free(&described);
 	ranges_free(&found);
 	code_rows_free(&rows);
 	cfi_functions_free(&cmp->functions);
 	free(cmp->rows.all);
 	free(cmp->differ);
-	return error;
+	free(cmp->moves);
+	return NULL;
 }
 
 static const char *compare_file(struct comparison *cmp)
