@@ -92,7 +92,7 @@ static u32 follow(struct traces *traces, u32 off, u32 depth)
 	return off;
 }
 
-/* Finds the first bytes of all traces. In the zeros before the newest one, newer ones will be. */
+/* Finds the first bytes of all traces. */
 static void split(struct traces *traces)
 {
 	u32 off = 0, padding;
@@ -100,8 +100,6 @@ static void split(struct traces *traces)
 	while (off < traces->size) {
 		padding = code_padding(traces->decoder->machine, traces->bytes + off,
 				       traces->size - off);
-		if (!traces->bytes[off])
-			traces->depths[off] = AT_START;
 		if (!padding)
 			traces->is_start[off] = true;
 		off = padding ? off + padding : follow(traces, off, UNKNOWN);

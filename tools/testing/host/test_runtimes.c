@@ -576,6 +576,9 @@ static void test_traces(void)
 	/* add $1, %rsp; nop; ret */
 	end_case("traces: the stack pointer is one byte above the frame",
 		 has_hole_after("\x48\x83\xc4\x01\x90\xc3", 6, 4));
+	/* sub $0x7ffffff0, %rsp; nop; ret */
+	end_case("traces: a frame of 2 GiB",
+		 has_hole_after("\x48\x81\xec\xf0\xff\xff\x7f\x90\xc3", 9, 7));
 	/* push %rax; pop %rax; ... */
 	for (i = 0; i < sizeof(pushes); i++)
 		pushes[i] = i % 2 ? 0x58 : 0x50;
