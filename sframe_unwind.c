@@ -349,7 +349,7 @@ static int __init sframe_unwind_init(void)
 {
 	int err;
 
-	err = sfu_table_init();
+	err = sfu_files_init();
 	if (err)
 		return err;
 	err = sfu_row_cache_init() ?: sfu_spares_init();
@@ -360,7 +360,7 @@ static int __init sframe_unwind_init(void)
 	err = sfu_hook_required(&callchain_ops, "perf_callchain_user");
 	if (err)
 		goto err_event;
-	err = sfu_dev_init();
+	err = sfu_device_init();
 	if (err)
 		goto err_callchain;
 	hook_unwind_user();
@@ -378,7 +378,7 @@ err_process:
 	sfu_hook_exit();
 	sfu_processes_exit();
 	sfu_row_cache_exit();
-	sfu_table_exit();
+	sfu_files_exit();
 	return err;
 }
 
@@ -394,22 +394,22 @@ err_process:
  * synchronize_rcu_tasks() waits for it. synchronize_srcu() waits for a task inside. The
  * second synchronize_rcu_tasks() waits for a task after srcu_read_unlock().
  *
- * sfu_dev_exit() comes first: no table is loaded any more, for a file or a process. An open device
- * holds a reference of the module, so no task is in its functions. A table of a process ends with
- * its struct sfu_process, and no other context frees the table.
+ * sfu_device_exit() comes first: no table is loaded any more, for a file or a process. An open
+ * device holds a reference of the module, so no task is in its functions. A table of a process ends
+ * with its struct sfu_process, and no other context frees the table.
  *
  * sfu_hook_exit() does not return if ftrace has shut itself down and a hook is still set.
  *
  * Without the hooks no walk runs, requests a scan or takes a reference on a map. sfu_watch_exit()
  * removes the hooks of events; after that nothing requests a scan. sfu_request_exit(),
- * sfu_processes_exit() and sfu_table_exit() state the reasons for requests, processes and tables.
+ * sfu_processes_exit() and sfu_files_exit() state the reasons for requests, processes and tables.
  * The removal of debugfs files waits for their readers. Module parameters, `summary` too, are sysfs
  * files. A read of such a file keeps it active, and the kernel removes it before it frees the
  * module: the removal waits for the read. So the counters exist as long as a task reads them.
  */
 static void __exit sframe_unwind_exit(void)
 {
-	sfu_dev_exit();
+	sfu_device_exit();
 	sfu_stats_exit();
 	unhook_unwind_user();
 	sfu_unhook(&callchain_ops);
@@ -418,7 +418,7 @@ static void __exit sframe_unwind_exit(void)
 	sfu_request_exit();
 	sfu_processes_exit();
 	sfu_row_cache_exit();
-	sfu_table_exit();
+	sfu_files_exit();
 	pr_info("unloaded after %lu stacks\n", sfu_stats_walks());
 }
 

@@ -185,7 +185,7 @@ static void range_text(struct kunit *test, const struct sfu_range *range, struct
 		       (long)(range->end - page(test, 0)) / (long)PAGE_SIZE, state);
 	if (strcmp(state, "ready"))
 		return;
-	if (range->section.source == SFU_SOURCE_PROCESS) {
+	if (range->section.source == SFU_SOURCE_JIT_TABLE) {
 		seq_buf_puts(s, " of process");
 		return;
 	}

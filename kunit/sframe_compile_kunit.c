@@ -4,7 +4,7 @@
 
 #include "common.h"
 #include "section_builder.h"
-#include "table/compiled.h"
+#include "table/compile.h"
 
 #define ADDR		0x40000000ULL
 

@@ -5,7 +5,7 @@
 #include <linux/exportfs.h>
 
 #include "scan_scene.h"
-#include "table/file.h"
+#include "table/file_id.h"
 #include "map/keeps_fp.h"
 
 static void set_changed(struct kunit *test, time64_t at)
@@ -17,7 +17,7 @@ static bool identify(struct kunit *test, struct sfu_file_id *id)
 {
 	struct scan_scene *scene = test->priv;
 
-	return sfu_file_identify(file_inode(scene->image.file), id) && sfu_file_has_settled(id);
+	return sfu_file_id_get(file_inode(scene->image.file), id) && sfu_file_id_has_settled(id);
 }
 
 static const struct age_case {
@@ -110,7 +110,7 @@ static void file_identify_type(struct kunit *test)
 	struct sfu_file_id id;
 
 	KUNIT_EXPECT_EQ(test, c->has_id,
-			sfu_file_identify(&bare_file(test, c->magic, c->has_disk)->inode, &id));
+			sfu_file_id_get(&bare_file(test, c->magic, c->has_disk)->inode, &id));
 }
 
 /* The identity of the file agrees with another one, or not. */
@@ -119,7 +119,7 @@ static void expect_agrees(struct kunit *test, struct bare_file *bare,
 {
 	struct sfu_file_id id;
 
-	KUNIT_ASSERT_TRUE(test, sfu_file_identify(&bare->inode, &id));
+	KUNIT_ASSERT_TRUE(test, sfu_file_id_get(&bare->inode, &id));
 	KUNIT_EXPECT_EQ(test, agrees,
 			!memcmp(&id, other, agrees ? sizeof(id) : SFU_FILE_INODE_SIZE));
 }
@@ -131,7 +131,7 @@ static void file_identify_medium(struct kunit *test)
 	struct sfu_file_id first;
 
 	bare->disk.diskseq = 1;
-	KUNIT_ASSERT_TRUE(test, sfu_file_identify(&bare->inode, &first));
+	KUNIT_ASSERT_TRUE(test, sfu_file_id_get(&bare->inode, &first));
 	bare->disk.diskseq = 2;
 	expect_agrees(test, bare, &first, false);
 	bare->disk.diskseq = 1;
@@ -162,14 +162,14 @@ static void file_identify_subvolume(struct kunit *test)
 	bare->sb.s_export_op = &ops;
 	for (handle_words = 1; handle_words <= SFU_HANDLE_WORDS; handle_words++) {
 		subvolume = 256;
-		KUNIT_ASSERT_TRUE(test, sfu_file_identify(&bare->inode, &first));
+		KUNIT_ASSERT_TRUE(test, sfu_file_id_get(&bare->inode, &first));
 		subvolume = 257;
 		expect_agrees(test, bare, &first, false);
 		subvolume = 256;
 		expect_agrees(test, bare, &first, true);
 	}
 	/* A name that has no room is none. */
-	KUNIT_EXPECT_FALSE(test, sfu_file_identify(&bare->inode, &first));
+	KUNIT_EXPECT_FALSE(test, sfu_file_id_get(&bare->inode, &first));
 }
 
 /* An identity ends with each change of the content. */
@@ -182,24 +182,24 @@ static void file_identify_changed(struct kunit *test)
 	map_image(test);
 	set_changed(test, before);
 	KUNIT_ASSERT_TRUE(test, identify(test, &code.file));
-	sfu_file_remember(&code, &facts);
-	KUNIT_EXPECT_TRUE(test, sfu_file_find(&code, &found));
+	sfu_file_id_store_facts(&code, &facts);
+	KUNIT_EXPECT_TRUE(test, sfu_file_id_find_facts(&code, &found));
 	KUNIT_EXPECT_EQ(test, found.section_off, 7);
 
 	other = code;
 	other.offset = PAGE_SIZE;
-	KUNIT_EXPECT_FALSE_MSG(test, sfu_file_find(&other, &found), "offset");
+	KUNIT_EXPECT_FALSE_MSG(test, sfu_file_id_find_facts(&other, &found), "offset");
 	other = code;
 	other.size = 2 * PAGE_SIZE;
-	KUNIT_EXPECT_FALSE_MSG(test, sfu_file_find(&other, &found), "size of the code");
+	KUNIT_EXPECT_FALSE_MSG(test, sfu_file_id_find_facts(&other, &found), "size of the code");
 
 	set_changed(test, before + 1);
 	KUNIT_ASSERT_TRUE(test, identify(test, &code.file));
-	KUNIT_EXPECT_FALSE_MSG(test, sfu_file_find(&code, &found), "time of the change");
+	KUNIT_EXPECT_FALSE_MSG(test, sfu_file_id_find_facts(&code, &found), "time of the change");
 	image_fill(test, &scene_of(test)->image, IMAGE_PAGES, 1);
 	set_changed(test, before);
 	KUNIT_ASSERT_TRUE(test, identify(test, &code.file));
-	KUNIT_EXPECT_FALSE_MSG(test, sfu_file_find(&code, &found), "size of the file");
+	KUNIT_EXPECT_FALSE_MSG(test, sfu_file_id_find_facts(&code, &found), "size of the file");
 }
 
 /* The table has a fixed size. It always has what was remembered last, for a piece of code, too. */
@@ -213,14 +213,14 @@ static void file_remember_many(struct kunit *test)
 		struct sfu_code_facts facts = { .section_off = i }, old = { .section_off = i + 1 };
 
 		code.offset = i * PAGE_SIZE;
-		sfu_file_remember(&code, &old);
-		sfu_file_remember(&code, &facts);
-		KUNIT_EXPECT_TRUE_MSG(test, sfu_file_find(&code, &found), "%u", i);
+		sfu_file_id_store_facts(&code, &old);
+		sfu_file_id_store_facts(&code, &facts);
+		KUNIT_EXPECT_TRUE_MSG(test, sfu_file_id_find_facts(&code, &found), "%u", i);
 		KUNIT_EXPECT_EQ(test, found.section_off, i);
 	}
 	for (i = 0; i < 10000; i++) {
 		code.offset = i * PAGE_SIZE;
-		nr_found += sfu_file_find(&code, &found) && found.section_off == i;
+		nr_found += sfu_file_id_find_facts(&code, &found) && found.section_off == i;
 	}
 	/* Each place has one of them. */
 	KUNIT_EXPECT_LE(test, nr_found, 512);

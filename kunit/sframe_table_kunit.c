@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * KUnit tests of resident tables: loaded for real files, found by scans of real mappings. The image
+ * KUnit tests of tables: loaded for real files, found by scans of real mappings. The image
  * has no section of its own, unless a test says so; its table was linked at page 16.
  *
  * A script has the steps of scan_scene.h, and these. A is the file of the image; B to I are others
@@ -16,7 +16,7 @@
  *	keep, load-kept ERR	makes a good table for A as it is now; loads that table
  *	now, grow BYTES		A is written at this moment; grows without a later time of change
  *	shrink N WANT		memory is short: so many tables are forgotten
- *	resident P		a walk finds the rows of the image at page P
+ *	table-rows P		a walk finds the rows of the image at page P
  *	incomplete N		whether the map lacks a table because there was no room
  *	outdated N		whether tables were loaded that the map does not have
  *	files N			so many files have the first table
@@ -27,7 +27,7 @@
 #include <uapi/sframe_unwind.h>
 
 #include "scan_scene.h"
-#include "table/file.h"
+#include "table/file_id.h"
 #include "table/table.h"
 #include "walk/row_cache.h"
 
@@ -38,7 +38,7 @@
 static void drop_tables(void *unused)
 {
 	sfu_table_memory = 0;
-	sfu_table_drop_all();
+	sfu_files_drop_all();
 }
 
 /* As if the file had been written long ago. */
@@ -55,7 +55,7 @@ static struct sfu_file_id id_of(struct inode *inode)
 {
 	struct sfu_file_id id = {};
 
-	WARN_ON(!sfu_file_identify(inode, &id));
+	WARN_ON(!sfu_file_id_get(inode, &id));
 	return id;
 }
 
@@ -92,7 +92,7 @@ static struct sfu_table_source good_source(struct kunit *test, const struct imag
 /* Loads a table. Returns the error. The message is not empty exactly if there is one. */
 static int load(struct kunit *test, struct sfu_table_source *source)
 {
-	int err = sfu_table_load(source);
+	int err = sfu_load_table(source);
 
 	KUNIT_EXPECT_EQ_MSG(test, !err, !source->message[0], "error %d: %s", err, source->message);
 	kvfree(source->bytes);
@@ -100,7 +100,7 @@ static int load(struct kunit *test, struct sfu_table_source *source)
 	return err;
 }
 
-static void expect_resident_row(struct kunit *test, unsigned long addr, const char *want)
+static void expect_table_row(struct kunit *test, unsigned long addr, const char *want)
 {
 	struct sfu_lookup lookup = { .rd.budget = SFU_BUDGET };
 	struct sfu_range *range = sfu_map_find(map_now(), addr);
@@ -119,12 +119,12 @@ static void expect_resident_row(struct kunit *test, unsigned long addr, const ch
 	KUNIT_EXPECT_STREQ_MSG(test, got, want, "at 0x%lx", addr);
 }
 
-static void expect_resident_rows(struct kunit *test, unsigned long image)
+static void expect_table_rows(struct kunit *test, unsigned long image)
 {
-	expect_resident_row(test, image + PAGE_SIZE - 1, "uncovered");
-	expect_resident_row(test, image + PAGE_SIZE, ROW);
-	expect_resident_row(test, image + 3 * PAGE_SIZE - 1, ROW);
-	expect_resident_row(test, image + 3 * PAGE_SIZE, "uncovered");
+	expect_table_row(test, image + PAGE_SIZE - 1, "uncovered");
+	expect_table_row(test, image + PAGE_SIZE, ROW);
+	expect_table_row(test, image + 3 * PAGE_SIZE - 1, ROW);
+	expect_table_row(test, image + 3 * PAGE_SIZE, "uncovered");
 }
 
 /* A section whose one function has this size. */
@@ -215,23 +215,23 @@ static int load_none(struct kunit *test, const struct image *image)
 }
 
 /* Looks for the table of an image as a process of this user does. */
-static enum sfu_table_answer find_as(struct kunit *test, unsigned int uid,
+static enum sfu_files_answer find_as(struct kunit *test, unsigned int uid,
 				     const struct image *image, struct sfu_section *section)
 {
-	enum sfu_table_answer answer;
+	enum sfu_files_answer answer;
 
 	*section = (struct sfu_section){};
 	become_user(test, uid);
-	answer = sfu_table_find(image->file, page(test, 1), PAGE_SIZE, section);
+	answer = sfu_files_find_table(image->file, page(test, 1), PAGE_SIZE, section);
 	become_user(test, 0);
 	return answer;
 }
 
 static const char *const answers[] = {
-	[SFU_TABLE_FOUND] = "found",
-	[SFU_TABLE_UNKNOWN] = "unknown",
-	[SFU_TABLE_NEGATIVE] = "negative",
-	[SFU_TABLE_NO_ROOM] = "no-room",
+	[SFU_FILE_HAS_TABLE] = "found",
+	[SFU_FILE_UNKNOWN] = "unknown",
+	[SFU_FILE_TABLELESS] = "tableless",
+	[SFU_FILE_NO_ROOM] = "no-room",
 };
 
 static void load_good_of(struct kunit *test, const struct image *image)
@@ -281,13 +281,13 @@ static bool run_table_step(struct kunit *test, const char *step)
 	else if (sscanf(step, "none %c", &letter) == 1)
 		KUNIT_EXPECT_EQ(test, 0, load_none(test, image_of(test, letter)));
 	else if (sscanf(step, "is-none %c", &letter) == 1)
-		KUNIT_EXPECT_EQ(test, SFU_TABLE_NEGATIVE,
+		KUNIT_EXPECT_EQ(test, SFU_FILE_TABLELESS,
 				find_as(test, 0, image_of(test, letter), &made.used[4]));
 	else if (sscanf(step, "drop %c %u", &letter, &n) == 2)
 		KUNIT_EXPECT_EQ(test, -(int)n,
-				sfu_table_drop(file_inode(image_of(test, letter)->file)));
+				sfu_files_drop(file_inode(image_of(test, letter)->file)));
 	else if (!strcmp(step, "drop-all"))
-		sfu_table_drop_all();
+		sfu_files_drop_all();
 	else if (sscanf(step, "find %c %u %9s %u", &letter, &n, word, &slot) == 4)
 		KUNIT_EXPECT_STREQ_MSG(test, word, answers[find_as(test, n, image_of(test, letter),
 								   &made.used[slot])],
@@ -297,15 +297,15 @@ static bool run_table_step(struct kunit *test, const char *step)
 	else if (sscanf(step, "put %u", &n) == 1)
 		sfu_table_put(&made.used[n]);
 	else if (sscanf(step, "shrink %ld %u", &nr, &n) == 2)
-		KUNIT_EXPECT_EQ(test, n, sfu_table_shrink(nr));
-	else if (sscanf(step, "resident %u", &n) == 1)
-		expect_resident_rows(test, page(test, n));
+		KUNIT_EXPECT_EQ(test, n, sfu_files_shrink(nr));
+	else if (sscanf(step, "table-rows %u", &n) == 1)
+		expect_table_rows(test, page(test, n));
 	else if (sscanf(step, "incomplete %u", &n) == 1)
 		KUNIT_EXPECT_EQ(test, n, map_now()->is_incomplete);
 	else if (sscanf(step, "outdated %u", &n) == 1)
 		KUNIT_EXPECT_EQ(test, n, sfu_map_is_older_than_tables(map_now()));
 	else if (sscanf(step, "files %u", &n) == 1)
-		KUNIT_EXPECT_EQ(test, n, sfu_table_list(&entry) ?: entry.nr_files);
+		KUNIT_EXPECT_EQ(test, n, sfu_files_list(&entry) ?: entry.nr_files);
 	else if (sscanf(step, "map %c %u", &letter, &n) == 2 && letter > 'A')
 		image_map(test, image_of(test, letter), page(test, n));
 	else if (!strcmp(step, "own-section"))
@@ -347,9 +347,9 @@ static const struct script_case script_cases[] = {
 	{ "of a file written now", "now; keep; load-kept 11" },
 	{ "loaded later", "scan " PLAIN "; outdated 0; load A; outdated 1; scan " TABLE },
 	{ "before the section of the file",
-	  "own-section; load A; scan " TABLE "; resident 0; drop-all; scan " SAME },
+	  "own-section; load A; scan " TABLE "; table-rows 0; drop-all; scan " SAME },
 	/* A range keeps its table until the next scan. */
-	{ "dropped", "load A; scan " TABLE "; drop A 0; drop A 2; resident 0; scan " PLAIN },
+	{ "dropped", "load A; scan " TABLE "; drop A 0; drop A 2; table-rows 0; scan " PLAIN },
 	/* What an older content leaves in use is found again if the time of change is set back. */
 	{ "of an older content",
 	  "load A; scan " TABLE "; changed -500 0; load A; find A 0 found 1; put 1;"
@@ -371,7 +371,7 @@ static const struct script_case script_cases[] = {
 	 */
 	{ "limit",
 	  "memory 1; none C; refuse B 1025 1 28; load B 512 1; load A 512 2; drop B 2; scan " TABLE
-	  "; refuse B 512 1 28; resident 0; load B 512 2; is-none C; memory 2; load B 512 1" },
+	  "; refuse B 512 1 28; table-rows 0; load B 512 2; is-none C; memory 2; load B 512 1" },
 	/*
 	 * Users leave half of the room to root, whoever owns the files that they map. Another range
 	 * takes no other memory. The bytes count as long as any range uses them.
@@ -412,7 +412,7 @@ static bool has_facts(const struct image *image)
 	};
 	struct sfu_code_facts facts;
 
-	return sfu_file_find(&code, &facts);
+	return sfu_file_id_find_facts(&code, &facts);
 }
 
 /*
@@ -480,12 +480,12 @@ static void table_placed(struct kunit *test)
 	expect_scanned(test, c->want, "scan.runs");
 	if (!strcmp(c->want, PLAIN))
 		return;
-	expect_resident_rows(test, scene_of(test)->area);
+	expect_table_rows(test, scene_of(test)->area);
 	KUNIT_EXPECT_EQ(test, 1, atomic_long_read(&sfu_held.sections));
 	/* A part of the code is mapped: from its second page on. */
 	run_steps(test, "unmap 1 1");
 	KUNIT_EXPECT_EQ(test, 0, scan_now(test));
-	expect_resident_row(test, scene_of(test)->area + 2 * PAGE_SIZE, ROW);
+	expect_table_row(test, scene_of(test)->area + 2 * PAGE_SIZE, ROW);
 }
 
 /* Each look-up in a table has the same cost, and finds the function, too. */
@@ -587,16 +587,16 @@ static void table_shared(struct kunit *test)
 	KUNIT_EXPECT_LT(test, atomic_long_read(&sfu_held.tables), 2 * one);
 	run_steps(test, "scan " TABLE);
 
-	KUNIT_EXPECT_EQ(test, 0, sfu_table_list(&entry));
+	KUNIT_EXPECT_EQ(test, 0, sfu_files_list(&entry));
 	KUNIT_EXPECT_EQ(test, entry.ino, file_inode(scene_of(test)->image.file)->i_ino);
 	KUNIT_EXPECT_EQ(test, entry.nr_functions, 1);
 	KUNIT_EXPECT_EQ(test, entry.nr_files, 2);
 	KUNIT_EXPECT_EQ(test, entry.nr_users, 1);
 	KUNIT_EXPECT_GT(test, entry.table_size, 0);
 	KUNIT_EXPECT_LE(test, entry.table_size, atomic_long_read(&sfu_held.tables));
-	KUNIT_EXPECT_EQ(test, 0, sfu_table_list(&entry));
+	KUNIT_EXPECT_EQ(test, 0, sfu_files_list(&entry));
 	KUNIT_EXPECT_EQ(test, entry.ino, file_inode(image_of(test, 'B')->file)->i_ino);
-	KUNIT_EXPECT_EQ(test, -ENOENT, sfu_table_list(&entry));
+	KUNIT_EXPECT_EQ(test, -ENOENT, sfu_files_list(&entry));
 }
 
 /* A file that is only an inode with this number. */
@@ -620,7 +620,7 @@ static bool bare_has_none(struct bare_file *bare, unsigned int nr)
 	struct sfu_section section;
 
 	bare->inode.i_ino = nr;
-	return sfu_table_find(&bare->file, 0, 0, &section) == SFU_TABLE_NEGATIVE;
+	return sfu_files_find_table(&bare->file, 0, 0, &section) == SFU_FILE_TABLELESS;
 }
 
 /* Says of so many files that they have no table. */
@@ -633,7 +633,7 @@ static void load_nones(struct kunit *test, struct bare_file *bare, unsigned int 
 
 		bare->inode.i_ino = i;
 		none.id = id_of(&bare->inode);
-		KUNIT_ASSERT_EQ(test, 0, sfu_table_load(&none));
+		KUNIT_ASSERT_EQ(test, 0, sfu_load_table(&none));
 	}
 }
 
@@ -642,11 +642,11 @@ static void table_none_of_many(struct kunit *test)
 {
 	struct bare_file *bare = bare_file(test);
 
-	load_nones(test, bare, SFU_TABLE_MAX_NEGATIVE + 1);
+	load_nones(test, bare, SFU_FILES_MAX_TABLELESS + 1);
 	KUNIT_EXPECT_FALSE(test, bare_has_none(bare, 1));
 	KUNIT_EXPECT_TRUE(test, bare_has_none(bare, 2));
-	KUNIT_EXPECT_TRUE(test, bare_has_none(bare, SFU_TABLE_MAX_NEGATIVE + 1));
-	sfu_table_drop_negative();
+	KUNIT_EXPECT_TRUE(test, bare_has_none(bare, SFU_FILES_MAX_TABLELESS + 1));
+	sfu_files_drop_tableless();
 	KUNIT_EXPECT_FALSE(test, bare_has_none(bare, 2));
 }
 

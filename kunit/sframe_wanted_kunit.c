@@ -77,7 +77,7 @@ static struct sfu_file_id image_id(struct kunit *test)
 {
 	struct sfu_file_id id = {};
 
-	KUNIT_EXPECT_TRUE(test, sfu_file_identify(file_inode(image_file(test)), &id));
+	KUNIT_EXPECT_TRUE(test, sfu_file_id_get(file_inode(image_file(test)), &id));
 	return id;
 }
 
@@ -200,9 +200,9 @@ static bool run_wanted_step(struct kunit *test, const char *step)
 	} else if (!strcmp(name, "answer")) {
 		sfu_wanted_answer(&source.id);
 	} else if (!strcmp(name, "load") || !strcmp(name, "too-young")) {
-		KUNIT_EXPECT_EQ(test, *name == 'l' ? 0 : -EAGAIN, sfu_table_load(&source));
+		KUNIT_EXPECT_EQ(test, *name == 'l' ? 0 : -EAGAIN, sfu_load_table(&source));
 	} else if (!strcmp(name, "drop")) {
-		KUNIT_EXPECT_EQ(test, 0, sfu_table_drop(inode));
+		KUNIT_EXPECT_EQ(test, 0, sfu_files_drop(inode));
 	} else if (!strcmp(name, "back")) {
 		sfu_wanted_give_back(&source.id);
 	} else if (!strcmp(name, "now")) {

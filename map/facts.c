@@ -3,7 +3,7 @@
  * Facts about a mapped file: where its section is, and whether its code keeps frame pointers.
  *
  * A scan reads them from program headers and code that are in the page cache. All processes that
- * map the file share the facts: see table/file.c.
+ * map the file share the facts: see table/file_id.c.
  */
 #include <linux/bits.h>
 #include <linux/mm.h>
@@ -14,7 +14,7 @@
 #include "map/process.h"
 #include "map/scan.h"
 #include "sframe_stats.h"
-#include "table/file.h"
+#include "table/file_id.h"
 
 /*
  * All processes share the facts, whatever address each of them has mapped the file at. So the facts
@@ -36,14 +36,14 @@ static const struct sfu_code_id *identify_code(const struct sfu_range *range, st
 	code->offset = range->vma.offset;
 	code->size = range->end - range->start;
 	return file && sfu_prefault_can_read(file) &&
-	       sfu_file_identify(file_inode(file), &code->file) &&
-	       sfu_file_has_settled(&code->file) ? code : NULL;
+	       sfu_file_id_get(file_inode(file), &code->file) &&
+	       sfu_file_id_has_settled(&code->file) ? code : NULL;
 }
 
 static void remember_facts(const struct sfu_code_id *code, const struct sfu_code_facts *facts)
 {
 	if (code && facts->err != -EAGAIN && facts->err != -ENOMEM)
-		sfu_file_remember(code, facts);
+		sfu_file_id_store_facts(code, facts);
 }
 
 /* Finds the section by the headers of the file. map/elf.c checks them: they are not trusted. */
@@ -76,7 +76,7 @@ static void find_facts(struct sfu_scan *scan, const struct sfu_range *range, str
 {
 	u64 start = 0, end = 0;
 
-	if (code && sfu_file_find(code, facts))
+	if (code && sfu_file_id_find_facts(code, facts))
 		return;
 	facts->err = read_headers(&scan->prefault, file, range->vma.offset, &start, &end);
 	facts->section_off = start - FACTS_BASE;
@@ -130,7 +130,7 @@ void sfu_facts_find_keeps_fp(struct sfu_scan *scan, struct sfu_range *range)
 	const struct sfu_code_id *code = identify_code(range, file, &id);
 
 	if (code)
-		sfu_file_find(code, &facts);
+		sfu_file_id_find_facts(code, &facts);
 	range->keeps_fp = facts.keeps_fp;
 	if (!range->keeps_fp &&
 	    scan->nr_pieces < (is_sampled ? PIECES_SAMPLED : PIECES_UNSAMPLED)) {

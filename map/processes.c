@@ -179,7 +179,7 @@ void sfu_processes_close(void)
  *
  * No hook, walk, request or scan is left, and the table is closed, so no spare process is taken.
  * The first rcu_barrier() waits for the processes, the second for the maps that they free.
- * sfu_table_exit() waits for the tables of the processes.
+ * sfu_files_exit() waits for the tables of the processes.
  */
 void sfu_processes_exit(void)
 {

@@ -140,21 +140,21 @@ static bool find_table(struct sfu_scan *scan, struct sfu_range *range, const str
 {
 	struct sfu_section *section = &range->section;
 	struct sfu_section found = {};
-	enum sfu_table_answer answer;
+	enum sfu_files_answer answer;
 
-	answer = sfu_table_find(file, range->start, range->vma.offset, &found);
-	if (answer == SFU_TABLE_UNKNOWN && file)
+	answer = sfu_files_find_table(file, range->start, range->vma.offset, &found);
+	if (answer == SFU_FILE_UNKNOWN && file)
 		sfu_wanted_add(file, range->start);
-	if (answer == SFU_TABLE_FOUND && section->table == found.table &&
+	if (answer == SFU_FILE_HAS_TABLE && section->table == found.table &&
 	    section->bias == found.bias) {
 		section->is_of_user = found.is_of_user;
 		return true;
 	}
 	/* The table of the last map is gone: try the section of the file. The vDSO has none. */
-	if (section->source == SFU_SOURCE_RESIDENT)
+	if (section->source == SFU_SOURCE_TABLE)
 		sfu_section_reset(section, file ? SFU_SECTION_PENDING : SFU_SECTION_NONE);
-	section->lacks_room = answer == SFU_TABLE_NO_ROOM;
-	if (answer != SFU_TABLE_FOUND)
+	section->lacks_room = answer == SFU_FILE_NO_ROOM;
+	if (answer != SFU_FILE_HAS_TABLE)
 		return false;
 	*section = found;
 	atomic_set(&section->state, SFU_SECTION_READY);
@@ -200,7 +200,7 @@ static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma, struct s
 			.is_unnamed = file && IS_PRIVATE(file_inode(file)),
 		};
 	/* A table for JIT code may have ended; a child has none. sfu_jit_find() decides again. */
-	if (section->source == SFU_SOURCE_PROCESS)
+	if (section->source == SFU_SOURCE_JIT_TABLE)
 		sfu_section_reset(section, SFU_SECTION_NONE);
 	/* Rows with the old number of the section stay in row caches for the parent. */
 	if (scan->is_borrowed && !section->table)

@@ -5,7 +5,7 @@
 
 #include <linux/atomic.h>
 
-#include "table/compiled.h"
+#include "table/compile.h"
 #include "sframe_core.h"
 #include "walk/row_cache.h"
 
@@ -14,8 +14,8 @@ struct sfu_table;
 /* Where the bytes of a section are. */
 enum sfu_source {
 	SFU_SOURCE_MAPPED,	/* in user memory of the process */
-	SFU_SOURCE_RESIDENT,	/* in a kernel table for the file or vDSO */
-	SFU_SOURCE_PROCESS,	/* in a kernel table for this process only, see table/jit.c */
+	SFU_SOURCE_TABLE,	/* in a kernel table for the file or vDSO */
+	SFU_SOURCE_JIT_TABLE,	/* in a kernel table for this process only, see table/jit.c */
 };
 
 enum sfu_section_state {

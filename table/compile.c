@@ -12,7 +12,7 @@
  *
  * This file has no kernel interface: it compiles unchanged in the module and on the host.
  */
-#include "table/compiled.h"
+#include "table/compile.h"
 
 /* &sframe_compiled_row.bits has for each rule 5 bits of register and 3 bits of how; then flags. */
 #define REG_BITS	5

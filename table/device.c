@@ -107,7 +107,7 @@ static int load_table(const struct sframe_load *load, const struct file *file)
 	if (IS_ERR(source.bytes)) {
 		err = PTR_ERR(source.bytes);
 	} else {
-		err = sfu_table_load(&source);
+		err = sfu_load_table(&source);
 		kvfree(source.bytes);
 	}
 	kfree(segments);
@@ -171,11 +171,11 @@ static long dev_drop(void __user *arg)
 	if (drop.reserved || (drop.flags && drop.fd != -1))
 		return -EINVAL;
 	if (drop.flags == SFRAME_DROP_ALL) {
-		sfu_table_drop_all();
+		sfu_files_drop_all();
 		return 0;
 	}
 	if (drop.flags == SFRAME_DROP_TABLELESS) {
-		sfu_table_drop_negative();
+		sfu_files_drop_tableless();
 		return 0;
 	}
 	if (drop.flags)
@@ -183,7 +183,7 @@ static long dev_drop(void __user *arg)
 	file = fget(drop.fd);
 	if (!file)
 		return -EBADF;
-	err = sfu_table_drop(real_inode(file));
+	err = sfu_files_drop(real_inode(file));
 	fput(file);
 	return err;
 }
@@ -199,7 +199,7 @@ static long dev_list(void __user *arg)
 		return err;
 	/* An older program passes a smaller structure: store only the members that it knows. */
 	size = min_t(size_t, entry.size, sizeof(entry));
-	err = sfu_table_list(&entry);
+	err = sfu_files_list(&entry);
 	if (err)
 		return err;
 	entry.size = size;
@@ -297,7 +297,7 @@ static bool answer_error(const struct sfu_wanted_file *taken, int err)
 		break;
 	default:
 		source.inode = file_inode(taken->file);
-		sfu_table_load(&source);
+		sfu_load_table(&source);
 	}
 	sfu_wanted_answer(&taken->id);
 	return true;
@@ -386,13 +386,13 @@ static struct miscdevice dev = {
 	.mode	= 0600,
 };
 
-int sfu_dev_init(void)
+int sfu_device_init(void)
 {
 	return misc_register(&dev);
 }
 
 /* Removes the device. It is not open: an open file holds a reference of the module. */
-void sfu_dev_exit(void)
+void sfu_device_exit(void)
 {
 	misc_deregister(&dev);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Files with a table, and files that are known to have no table (negative files).
+ * Files with a table, and files that are known to have no table (tableless files).
  *
  * A scan looks a table up by the identity of the file, under RCU. If memory is short or tables
  * reach their limit, unused tables are removed. The next process that maps the file requests it
@@ -16,31 +16,31 @@
 #include "table/wanted.h"
 
 /* Held by a task that loads or removes a table; protects all variables below. */
-DEFINE_MUTEX(sfu_table_mutex);
+DEFINE_MUTEX(sfu_files_mutex);
 const struct sfu_file_id sfu_files_vdso;
 
 static struct rhltable files;			/* by inode; RCU protects readers */
 static DEFINE_XARRAY_ALLOC1(files_by_nr);
-static LIST_HEAD(negative_files);		/* oldest first */
-static unsigned int nr_negative;
+static LIST_HEAD(tableless_files);		/* oldest first */
+static unsigned int nr_tableless;
 static struct shrinker *shrinker;
 
 static const struct rhashtable_params file_params = {
-	.key_offset = offsetof(struct sfu_table_file, id),
+	.key_offset = offsetof(struct sfu_file, id),
 	.key_len = SFU_FILE_INODE_SIZE,
-	.head_offset = offsetof(struct sfu_table_file, node),
+	.head_offset = offsetof(struct sfu_file, node),
 	.automatic_shrinking = true,
 };
 
-static void forget_file(struct sfu_table_file *file)
+static void forget_file(struct sfu_file *file)
 {
 	rhltable_remove(&files, &file->node, file_params);
 	xa_erase(&files_by_nr, file->nr);
 	if (file->table) {
 		sfu_table_leave(file->table);
 	} else {
-		list_del(&file->negative);
-		nr_negative--;
+		list_del(&file->tableless);
+		nr_tableless--;
 	}
 	atomic_long_sub(struct_size(file, segments, file->nr_segments), &sfu_held.tables);
 	kfree_rcu(file, rcu);
@@ -51,7 +51,7 @@ static void forget_file(struct sfu_table_file *file)
  * stays, with the size of the table. Without the file, each scan for these users would request the
  * table, which would be converted, loaded and refused again and again.
  */
-static void forget_table(struct sfu_table_file *file)
+static void forget_table(struct sfu_file *file)
 {
 	struct sfu_table *table = file->table;
 
@@ -62,13 +62,13 @@ static void forget_table(struct sfu_table_file *file)
 	file->refused_size = table->size;
 	/* Pairs with smp_load_acquire() in place_table(), which then reads refused_size. */
 	smp_store_release(&file->table, NULL);
-	list_add_tail(&file->negative, &negative_files);
-	nr_negative++;
+	list_add_tail(&file->tableless, &tableless_files);
+	nr_tableless++;
 	sfu_table_leave(table);
 }
 
 /* Returns true if no range uses the table. The vDSO counts as used: no scan requests its table. */
-static bool is_unused(const struct sfu_table_file *file)
+static bool is_unused(const struct sfu_file *file)
 {
 	return !file->table ||
 	       (!sfu_table_nr_ranges(file->table) &&
@@ -81,7 +81,7 @@ static bool is_unused(const struct sfu_table_file *file)
  */
 static unsigned long forget_unused(unsigned long max, unsigned long max_bytes)
 {
-	struct sfu_table_file *file;
+	struct sfu_file *file;
 	unsigned long nr, count = 0;
 
 	xa_for_each(&files_by_nr, nr, file) {
@@ -97,15 +97,16 @@ static unsigned long forget_unused(unsigned long max, unsigned long max_bytes)
 }
 
 /*
- * Removes negative files, the oldest first, until at most @max are left and all tables take at most
- * @max_bytes. This frees little memory, and the next scan of such a file has it converted again.
+ * Removes tableless files, the oldest first, until at most @max are left and all tables take at
+ * most @max_bytes. This frees little memory, and the next scan of such a file has it converted
+ * again.
  */
-void sfu_files_forget_negative(unsigned int max, unsigned long max_bytes)
+void sfu_files_forget_tableless(unsigned int max, unsigned long max_bytes)
 {
-	struct sfu_table_file *file, *next;
+	struct sfu_file *file, *next;
 
-	list_for_each_entry_safe(file, next, &negative_files, negative) {
-		if (nr_negative <= max && atomic_long_read(&sfu_held.tables) <= max_bytes)
+	list_for_each_entry_safe(file, next, &tableless_files, tableless) {
+		if (nr_tableless <= max && atomic_long_read(&sfu_held.tables) <= max_bytes)
 			break;
 		forget_file(file);
 		cond_resched();
@@ -113,21 +114,21 @@ void sfu_files_forget_negative(unsigned int max, unsigned long max_bytes)
 }
 
 /*
- * Removes unused tables, then negative files, until all of them are within the limit. Returns
+ * Removes unused tables, then tableless files, until all of them are within the limit. Returns
  * -ENOSPC with a message if tables in use exceed the limit: the caller then frees the new table.
  */
 int sfu_files_make_room(struct sfu_table_source *source)
 {
-	const unsigned long limit = sfu_table_limit();
+	const unsigned long limit = sfu_limit_bytes();
 	unsigned long held;
 
 	forget_unused(ULONG_MAX, limit);
-	held = atomic_long_read(&sfu_held.tables) - nr_negative * sizeof(struct sfu_table_file);
+	held = atomic_long_read(&sfu_held.tables) - nr_tableless * sizeof(struct sfu_file);
 	if (held > limit)
 		return sfu_table_refuse(source, -ENOSPC,
 			"tables take all of %lu MiB, and are in use: raise table_memory",
 			limit >> 20);
-	sfu_files_forget_negative(SFU_TABLE_MAX_NEGATIVE, limit);
+	sfu_files_forget_tableless(SFU_FILES_MAX_TABLELESS, limit);
 	return 0;
 }
 
@@ -136,9 +137,9 @@ int sfu_files_make_room(struct sfu_table_source *source)
  * this inode that no range uses. A scan between removal and addition finds no table, and requests
  * it again. Returns 0, or an error.
  */
-int sfu_files_add(struct sfu_table_file *file)
+int sfu_files_add(struct sfu_file *file)
 {
-	struct sfu_table_file *other;
+	struct sfu_file *other;
 	struct rhlist_head *pos;
 	int err;
 
@@ -156,17 +157,17 @@ int sfu_files_add(struct sfu_table_file *file)
 		return err;
 	}
 	if (!file->table) {
-		list_add_tail(&file->negative, &negative_files);
-		nr_negative++;
+		list_add_tail(&file->tableless, &tableless_files);
+		nr_tableless++;
 	}
 	atomic_long_add(struct_size(file, segments, file->nr_segments), &sfu_held.tables);
 	return 0;
 }
 
 /* Removes the entries for all contents of a file. Returns -ENOENT if there are none. */
-int sfu_files_drop(const struct sfu_file_id *id)
+int sfu_files_drop_id(const struct sfu_file_id *id)
 {
-	struct sfu_table_file *file;
+	struct sfu_file *file;
 	struct rhlist_head *pos;
 	int err = -ENOENT;
 
@@ -179,12 +180,12 @@ int sfu_files_drop(const struct sfu_file_id *id)
 }
 
 /* Removes all files, with their tables. */
-void sfu_table_drop_all(void)
+void sfu_files_drop_all(void)
 {
-	struct sfu_table_file *file;
+	struct sfu_file *file;
 	unsigned long nr;
 
-	guard(mutex)(&sfu_table_mutex);
+	guard(mutex)(&sfu_files_mutex);
 	xa_for_each(&files_by_nr, nr, file) {
 		forget_file(file);
 		cond_resched();
@@ -192,7 +193,7 @@ void sfu_table_drop_all(void)
 }
 
 /* Returns the first file whose number is at least @nr, or NULL. Sets @nr to the number. */
-struct sfu_table_file *sfu_files_next(unsigned long *nr)
+struct sfu_file *sfu_files_next(unsigned long *nr)
 {
 	return xa_find(&files_by_nr, nr, ULONG_MAX, XA_PRESENT);
 }
@@ -201,7 +202,7 @@ struct sfu_table_file *sfu_files_next(unsigned long *nr)
  * Returns the segment that is mapped from file offset @offset on. A mapping begins at a page, maybe
  * before its segment. Returns NULL if segments in that page differ in p_vaddr - p_offset.
  */
-static const struct sframe_segment *find_segment(const struct sfu_table_file *file, u64 offset)
+static const struct sframe_segment *find_segment(const struct sfu_file *file, u64 offset)
 {
 	const struct sframe_segment *found = NULL;
 	unsigned int i;
@@ -219,8 +220,8 @@ static const struct sframe_segment *find_segment(const struct sfu_table_file *fi
 	return found;
 }
 
-/* Finds the table for code of @file that current has mapped at @map_start, for sfu_table_find(). */
-static enum sfu_table_answer place_table(const struct sfu_table_file *file, u64 map_start,
+/* For sfu_files_find_table(): finds the table for code of @file, mapped at @map_start. */
+static enum sfu_files_answer place_table(const struct sfu_file *file, u64 map_start,
 					 u64 map_offset, struct sfu_section *section)
 {
 	const bool is_of_user = sfu_wanted_is_of_user(current_cred());
@@ -230,19 +231,19 @@ static enum sfu_table_answer place_table(const struct sfu_table_file *file, u64 
 	u64 bias;
 
 	if (!segment || (!table && !file->refused_size))
-		return SFU_TABLE_NEGATIVE;
+		return SFU_FILE_TABLELESS;
 	if (!table)
-		return is_of_user && !sfu_table_users_have_room(file->refused_size) ?
-		       SFU_TABLE_NO_ROOM : SFU_TABLE_UNKNOWN;
+		return is_of_user && !sfu_limit_has_room_for_users(file->refused_size) ?
+		       SFU_FILE_NO_ROOM : SFU_FILE_UNKNOWN;
 	/* Linked address + bias = address in the process, modulo 2^64. bias may be negative. */
 	bias = map_start - map_offset - (segment->addr - segment->offset);
 	if ((table->key.addr + bias) >> 63)
-		return SFU_TABLE_NEGATIVE;
+		return SFU_FILE_TABLELESS;
 	if (!refcount_inc_not_zero(&table->refs))
-		return SFU_TABLE_UNKNOWN;
-	section->source = SFU_SOURCE_RESIDENT;
-	return sfu_table_use(table, bias, is_of_user, section) ? SFU_TABLE_FOUND :
-								 SFU_TABLE_NO_ROOM;
+		return SFU_FILE_UNKNOWN;
+	section->source = SFU_SOURCE_TABLE;
+	return sfu_table_use(table, bias, is_of_user, section) ? SFU_FILE_HAS_TABLE :
+								 SFU_FILE_NO_ROOM;
 }
 
 /*
@@ -250,54 +251,54 @@ static enum sfu_table_answer place_table(const struct sfu_table_file *file, u64 
  * from offset @map_offset on at @map_start. If there is a table that current may use, fills in
  * @section, which is zero, with a reference of the table.
  */
-enum sfu_table_answer sfu_table_find(const struct file *file, u64 map_start, u64 map_offset,
-				     struct sfu_section *section)
+enum sfu_files_answer sfu_files_find_table(const struct file *file, u64 map_start, u64 map_offset,
+					   struct sfu_section *section)
 {
 	struct sfu_file_id id = sfu_files_vdso;
-	const struct sfu_table_file *known;
+	const struct sfu_file *known;
 	struct rhlist_head *pos;
 
 	if (!atomic_read(&files.ht.nelems))
-		return SFU_TABLE_UNKNOWN;
-	if (file && !sfu_file_identify(file_inode(file), &id))
-		return SFU_TABLE_UNKNOWN;
+		return SFU_FILE_UNKNOWN;
+	if (file && !sfu_file_id_get(file_inode(file), &id))
+		return SFU_FILE_UNKNOWN;
 	guard(rcu)();
 	rhl_for_each_entry_rcu(known, pos, rhltable_lookup(&files, &id, file_params), node)
 		if (!memcmp(&known->id, &id, sizeof(id)))
 			return place_table(known, map_start, map_offset, section);
-	return SFU_TABLE_UNKNOWN;
+	return SFU_FILE_UNKNOWN;
 }
 
 /* Returns the number of files with a table, as an estimate: some tables are in use. */
 static unsigned long count_unused(struct shrinker *shrinker, struct shrink_control *sc)
 {
-	unsigned int nr = atomic_read(&files.ht.nelems), negative = READ_ONCE(nr_negative);
+	unsigned int nr = atomic_read(&files.ht.nelems), tableless = READ_ONCE(nr_tableless);
 
-	return nr > negative ? nr - negative : SHRINK_EMPTY;
+	return nr > tableless ? nr - tableless : SHRINK_EMPTY;
 }
 
 /*
- * Removes at most @max tables that no range uses. Returns how many it has removed. Negative files
+ * Removes at most @max tables that no range uses. Returns how many it has removed. Tableless files
  * stay: they take hardly any memory, and the next scan would have them converted again.
  */
-unsigned long sfu_table_shrink(unsigned long max)
+unsigned long sfu_files_shrink(unsigned long max)
 {
 	unsigned long count;
 
 	/* This task may hold the mutex: it needs memory for a table, and reclaims it here. */
-	if (!mutex_trylock(&sfu_table_mutex))
+	if (!mutex_trylock(&sfu_files_mutex))
 		return 0;
 	count = forget_unused(max, 0);
-	mutex_unlock(&sfu_table_mutex);
+	mutex_unlock(&sfu_files_mutex);
 	return count;
 }
 
 static unsigned long shrink(struct shrinker *shrinker, struct shrink_control *sc)
 {
-	return sfu_table_shrink(sc->nr_to_scan) ?: SHRINK_STOP;
+	return sfu_files_shrink(sc->nr_to_scan) ?: SHRINK_STOP;
 }
 
-int sfu_files_init(void)
+int sfu_files_set_init(void)
 {
 	int err = rhltable_init(&files, &file_params);
 
@@ -315,10 +316,10 @@ int sfu_files_init(void)
 }
 
 /* Frees all files. The device and all maps are gone: only files have references of tables. */
-void sfu_files_exit(void)
+void sfu_files_set_exit(void)
 {
 	shrinker_free(shrinker);
-	sfu_table_drop_all();
+	sfu_files_drop_all();
 	xa_destroy(&files_by_nr);
 	rhltable_destroy(&files);
 }

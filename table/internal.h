@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Internal interface of table/. The layers, from the lowest: room.c, table.c, files.c, load.c; then
- * jit.c, wanted.c and device.c. file.c and compile.c use none of these.
+ * Internal interface of table/. The layers, from the lowest: limit.c, table.c, files.c, load.c;
+ * then jit.c, wanted.c and device.c. file_id.c and compile.c use none of these.
  *
- * A task that loads or removes a table holds sfu_table_mutex. A scan takes no lock: it looks a file
+ * A task that loads or removes a table holds sfu_files_mutex. A scan takes no lock: it looks a file
  * up under RCU, and takes a reference of the table.
  */
 #ifndef SFU_TABLE_INTERNAL_H
@@ -40,26 +40,26 @@ struct sfu_table {
 };
 
 /* A file with its table, or a file that is known to have none. */
-struct sfu_table_file {
+struct sfu_file {
 	struct sfu_file_id	id;
 	struct rhlist_head	node;		/* one list for all contents of an inode */
 	u32			nr;		/* identifies the file in SFRAME_LIST */
 	struct sfu_table	*table;		/* NULL: no table, or it was removed */
 	unsigned long		refused_size;	/* size of a removed table that was refused, or 0 */
-	struct list_head	negative;	/* in the list of files without @table */
+	struct list_head	tableless;	/* in the list of files without @table */
 	unsigned int		nr_segments;
 	struct rcu_head		rcu;
 	struct sframe_segment	segments[] __counted_by(nr_segments);	/* executable segments */
 };
 
-extern struct mutex sfu_table_mutex;
+extern struct mutex sfu_files_mutex;
 
-/* room.c: any context but NMI */
-bool sfu_table_users_have_room(unsigned long size);
-bool sfu_table_add_user_range(struct sfu_table *table);
-void sfu_table_remove_user_range(struct sfu_table *table);
+/* limit.c: any context but NMI */
+bool sfu_limit_has_room_for_users(unsigned long size);
+bool sfu_limit_add_user_range(struct sfu_table *table);
+void sfu_limit_remove_user_range(struct sfu_table *table);
 
-/* table.c: under sfu_table_mutex; except for sfu_table_refuse(), _use() and _put_ref() */
+/* table.c: under sfu_files_mutex; except for sfu_table_refuse(), _use() and _put_ref() */
 int sfu_table_refuse(struct sfu_table_source *source, int err, const char *format, ...)
 	__printf(3, 4);
 struct sfu_table *sfu_table_compile(struct sfu_table_source *source);
@@ -72,19 +72,19 @@ bool sfu_table_use(struct sfu_table *table, u64 bias, bool is_of_user, struct sf
 int sfu_table_set_init(void);
 void sfu_table_set_exit(void);
 
-/* files.c: task context, under sfu_table_mutex */
-int sfu_files_add(struct sfu_table_file *file);
-int sfu_files_drop(const struct sfu_file_id *id);
-struct sfu_table_file *sfu_files_next(unsigned long *nr);
-void sfu_files_forget_negative(unsigned int max, unsigned long max_bytes);
+/* files.c: task context, under sfu_files_mutex */
+int sfu_files_add(struct sfu_file *file);
+int sfu_files_drop_id(const struct sfu_file_id *id);
+struct sfu_file *sfu_files_next(unsigned long *nr);
+void sfu_files_forget_tableless(unsigned int max, unsigned long max_bytes);
 int sfu_files_make_room(struct sfu_table_source *source);
-int sfu_files_init(void);
-void sfu_files_exit(void);
+int sfu_files_set_init(void);
+void sfu_files_set_exit(void);
 
 /* The identity of the vDSO: all zeros. The identity of a file has a super block. */
 extern const struct sfu_file_id sfu_files_vdso;
 
-/* Returns how many ranges use a table. Under sfu_table_mutex, but scans may change the number. */
+/* Returns how many ranges use a table. Under sfu_files_mutex, but scans may change the number. */
 static inline unsigned int sfu_table_nr_ranges(const struct sfu_table *table)
 {
 	return refcount_read(&table->refs) - table->nr_files;

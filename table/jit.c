@@ -92,7 +92,7 @@ bool sfu_jit_find(struct sfu_process *process, unsigned long start, unsigned lon
 /* Returns true if the range has data of a file or the vDSO, or may have such data after a scan. */
 static bool is_described(const struct sfu_range *range)
 {
-	return range->section.source != SFU_SOURCE_PROCESS &&
+	return range->section.source != SFU_SOURCE_JIT_TABLE &&
 	       !sfu_section_is(&range->section, SFU_SECTION_NONE);
 }
 
@@ -159,7 +159,7 @@ static int check_limits(const struct jit_table *table, const struct sfu_process 
 		size += other->size;
 		nr++;
 	}
-	return nr > SFU_JIT_TABLES_MAX || size > sfu_table_limit() / SFU_JIT_SHARE ? -ENOSPC : 0;
+	return nr > SFU_JIT_TABLES_MAX || size > sfu_limit_bytes() / SFU_JIT_SHARE ? -ENOSPC : 0;
 }
 
 /*

@@ -35,7 +35,7 @@ static int identify(struct sfu_table_source *source, struct sfu_file_id *id)
 {
 	struct sfu_file_id then;
 
-	if (!sfu_file_identify(source->inode, id))
+	if (!sfu_file_id_get(source->inode, id))
 		return sfu_table_refuse(source, -EOPNOTSUPP,
 			      "it is on %s, where a file can change unseen",
 			      source->inode->i_sb->s_type->name);
@@ -45,7 +45,7 @@ static int identify(struct sfu_table_source *source, struct sfu_file_id *id)
 	if (memcmp(&then, id, sizeof(then)))
 		return sfu_table_refuse(source, -ESTALE,
 			      "the file has changed since it was read: convert it again");
-	if (sfu_file_has_just_changed(id))
+	if (sfu_file_id_has_just_changed(id))
 		return sfu_table_refuse(source, -EAGAIN,
 			      "the file has changed a moment ago: convert it again in two seconds");
 	return 0;
@@ -74,7 +74,7 @@ static struct sfu_table *get_table(struct sfu_table_source *source)
 
 static int add_file(struct sfu_table_source *source, const struct sfu_file_id *id)
 {
-	struct sfu_table_file *file;
+	struct sfu_file *file;
 	int err;
 
 	file = kzalloc(struct_size(file, segments, source->nr_segments), GFP_KERNEL_ACCOUNT);
@@ -91,7 +91,7 @@ static int add_file(struct sfu_table_source *source, const struct sfu_file_id *i
 		}
 		file->table->nr_files++;
 	} else {
-		sfu_files_forget_negative(SFU_TABLE_MAX_NEGATIVE - 1, sfu_table_limit());
+		sfu_files_forget_tableless(SFU_FILES_MAX_TABLELESS - 1, sfu_limit_bytes());
 	}
 	if (!sfu_files_add(file))
 		return 0;
@@ -109,7 +109,7 @@ err_free:
  * changed; -EOPNOTSUPP if its file system may leave ctime as it is after a change; -EBADMSG if the
  * section has a defect; -EINVAL; -ENOSPC; -ENOMEM; -EINTR.
  */
-int sfu_table_load(struct sfu_table_source *source)
+int sfu_load_table(struct sfu_table_source *source)
 {
 	struct sfu_file_id id = sfu_files_vdso;
 	int err;
@@ -118,7 +118,7 @@ int sfu_table_load(struct sfu_table_source *source)
 	if (!err && source->inode)
 		err = identify(source, &id);
 	if (!err) {
-		guard(mutex)(&sfu_table_mutex);
+		guard(mutex)(&sfu_files_mutex);
 		err = add_file(source, &id);
 	}
 	/*
@@ -134,7 +134,7 @@ int sfu_table_load(struct sfu_table_source *source)
 
 /*
  * Makes a table for code of one process. Fills in the zeroed @section, with references of the
- * table, and sets @size to its bytes in memory. Returns as sfu_table_load(); -ENOSPC may lack a
+ * table, and sets @size to its bytes in memory. Returns as sfu_load_table(); -ENOSPC may lack a
  * message.
  */
 int sfu_table_make(struct sfu_table_source *source, bool is_of_user, struct sfu_section *section,
@@ -143,19 +143,19 @@ int sfu_table_make(struct sfu_table_source *source, bool is_of_user, struct sfu_
 	struct sfu_table *table;
 	int err;
 
-	guard(mutex)(&sfu_table_mutex);
+	guard(mutex)(&sfu_files_mutex);
 	table = sfu_table_compile(source);
 	if (IS_ERR(table))
 		return PTR_ERR(table);
 	/* First, so that no table is removed for one that is too large for its process. */
-	err = table->size > sfu_table_limit() / SFU_JIT_SHARE ? -ENOSPC :
+	err = table->size > sfu_limit_bytes() / SFU_JIT_SHARE ? -ENOSPC :
 								 sfu_files_make_room(source);
 	if (err) {
 		sfu_table_put_ref(table);
 		return err;
 	}
 	*size = table->size;
-	section->source = SFU_SOURCE_PROCESS;
+	section->source = SFU_SOURCE_JIT_TABLE;
 	section->entry_start = source->entry_start;
 	section->entry_size = source->entry_size;
 	atomic_set(&section->state, SFU_SECTION_READY);
@@ -163,33 +163,33 @@ int sfu_table_make(struct sfu_table_source *source, bool is_of_user, struct sfu_
 }
 
 /* Removes the table of a file, even if the file has changed. Returns -ENOENT if it has none. */
-int sfu_table_drop(struct inode *inode)
+int sfu_files_drop(struct inode *inode)
 {
 	struct sfu_file_id id;
 
-	if (!sfu_file_identify(inode, &id))
+	if (!sfu_file_id_get(inode, &id))
 		return -ENOENT;
-	guard(mutex)(&sfu_table_mutex);
-	return sfu_files_drop(&id);
+	guard(mutex)(&sfu_files_mutex);
+	return sfu_files_drop_id(&id);
 }
 
-/* Removes all negative files: another version of the converter may make tables for them. */
-void sfu_table_drop_negative(void)
+/* Removes all tableless files: another version of the converter may make tables for them. */
+void sfu_files_drop_tableless(void)
 {
-	guard(mutex)(&sfu_table_mutex);
-	sfu_files_forget_negative(0, 0);
+	guard(mutex)(&sfu_files_mutex);
+	sfu_files_forget_tableless(0, 0);
 	atomic_fetch_inc_release(&sfu_table_generation);
 }
 
 /* Sets @entry to the file at or after number @next of @entry. Returns -ENOENT if there is none. */
-int sfu_table_list(struct sframe_file *entry)
+int sfu_files_list(struct sframe_file *entry)
 {
-	const struct sfu_table_file *file;
+	const struct sfu_file *file;
 	const struct sfu_table *table;
 	unsigned long nr = entry->next;
 	struct timespec64 changed;
 
-	guard(mutex)(&sfu_table_mutex);
+	guard(mutex)(&sfu_files_mutex);
 	file = sfu_files_next(&nr);
 	if (!file)
 		return -ENOENT;
@@ -214,21 +214,21 @@ int sfu_table_list(struct sframe_file *entry)
 }
 
 /* Creates the empty sets of tables and files. Returns 0, or -ENOMEM. */
-int sfu_table_init(void)
+int sfu_files_init(void)
 {
 	int err = sfu_table_set_init();
 
 	if (err)
 		return err;
-	err = sfu_files_init();
+	err = sfu_files_set_init();
 	if (err)
 		sfu_table_set_exit();
 	return err;
 }
 
 /* Frees all tables. The device and all maps are gone: only files have references of tables. */
-void sfu_table_exit(void)
+void sfu_files_exit(void)
 {
-	sfu_files_exit();
+	sfu_files_set_exit();
 	sfu_table_set_exit();
 }

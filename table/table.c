@@ -75,7 +75,7 @@ void sfu_table_put(const struct sfu_section *section)
 	if (!section->table)
 		return;
 	if (section->is_of_user)
-		sfu_table_remove_user_range(section->table);
+		sfu_limit_remove_user_range(section->table);
 	sfu_table_put_ref(section->table);
 }
 
@@ -85,7 +85,7 @@ void sfu_table_put(const struct sfu_section *section)
  */
 bool sfu_table_use(struct sfu_table *table, u64 bias, bool is_of_user, struct sfu_section *section)
 {
-	if (is_of_user && !sfu_table_add_user_range(table)) {
+	if (is_of_user && !sfu_limit_add_user_range(table)) {
 		sfu_table_put_ref(table);
 		return false;
 	}
@@ -113,7 +113,7 @@ static int refuse_too_large(struct sfu_table_source *source)
 {
 	return sfu_table_refuse(source, -ENOSPC,
 		      "larger than all tables may be, %lu MiB: raise table_memory",
-		      sfu_table_limit() >> 20);
+		      sfu_limit_bytes() >> 20);
 }
 
 static int check_header(struct sfu_table_source *source, struct sframe_reader *rd,
@@ -226,7 +226,7 @@ struct sfu_table *sfu_table_compile(struct sfu_table_source *source)
 	struct sframe_header hdr;
 	int err;
 
-	if (source->len > sfu_table_limit())
+	if (source->len > sfu_limit_bytes())
 		return ERR_PTR(refuse_too_large(source));
 	err = check_header(source, &rd, &hdr);
 	if (err)
@@ -239,7 +239,7 @@ struct sfu_table *sfu_table_compile(struct sfu_table_source *source)
 	}
 	compile->hdr = &hdr;
 	compile->rd = &rd;
-	compile->max_size = sfu_table_limit();
+	compile->max_size = sfu_limit_bytes();
 	compile->secret = get_random_u64();
 	err = compile_each(source, compile, sframe_compile_measure);
 	if (!err && source->text_end && (compile->table.first < source->text_start ||

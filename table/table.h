@@ -5,7 +5,7 @@
 
 #include <linux/atomic.h>
 
-#include "table/file.h"
+#include "table/file_id.h"
 
 struct file;
 struct inode;
@@ -40,7 +40,7 @@ struct sfu_table_source {
  * Maximum of files that are known to have no table; users can create any number of files. Doubled:
  * they take 4 MiB. Halved: a build of many programs without tables is converted again and again.
  */
-#define SFU_TABLE_MAX_NEGATIVE	(16U << 10)
+#define SFU_FILES_MAX_TABLELESS	(16U << 10)
 
 /*
  * Limits of a process: its tables, and their part of the memory for all tables, one eighth. Halved:
@@ -49,12 +49,12 @@ struct sfu_table_source {
 #define SFU_JIT_TABLES_MAX	64
 #define SFU_JIT_SHARE		8
 
-/* Results of sfu_table_find(). */
-enum sfu_table_answer {
-	SFU_TABLE_FOUND,
-	SFU_TABLE_UNKNOWN,	/* request a table for the file */
-	SFU_TABLE_NEGATIVE,	/* the file is known to have no table */
-	SFU_TABLE_NO_ROOM,	/* users have no room for the table now */
+/* Results of sfu_files_find_table(). */
+enum sfu_files_answer {
+	SFU_FILE_HAS_TABLE,
+	SFU_FILE_UNKNOWN,	/* request a table for the file */
+	SFU_FILE_TABLELESS,	/* the file is known to have no table */
+	SFU_FILE_NO_ROOM,	/* users have no room for the table now */
 };
 
 /* Increases when new tables may be found: processes that lack tables are then scanned again. */
@@ -64,25 +64,25 @@ extern atomic_t sfu_table_generation;
 extern unsigned int sfu_table_memory;
 
 /* Task context; may sleep. */
-int sfu_table_load(struct sfu_table_source *source);
+int sfu_load_table(struct sfu_table_source *source);
 int sfu_table_make(struct sfu_table_source *source, bool is_of_user, struct sfu_section *section,
 		   unsigned long *size);
-unsigned long sfu_table_limit(void);
-int sfu_table_drop(struct inode *inode);
-void sfu_table_drop_all(void);
-void sfu_table_drop_negative(void);
-int sfu_table_list(struct sframe_file *entry);
-unsigned long sfu_table_shrink(unsigned long max);
-int sfu_table_init(void);
-void sfu_table_exit(void);
+unsigned long sfu_limit_bytes(void);
+int sfu_files_drop(struct inode *inode);
+void sfu_files_drop_all(void);
+void sfu_files_drop_tableless(void);
+int sfu_files_list(struct sframe_file *entry);
+unsigned long sfu_files_shrink(unsigned long max);
+int sfu_files_init(void);
+void sfu_files_exit(void);
 
 /* table/device.c */
-int sfu_dev_init(void);
-void sfu_dev_exit(void);
+int sfu_device_init(void);
+void sfu_device_exit(void);
 
 /* Called by scans. */
-enum sfu_table_answer sfu_table_find(const struct file *file, u64 map_start, u64 map_offset,
-				     struct sfu_section *section);
+enum sfu_files_answer sfu_files_find_table(const struct file *file, u64 map_start, u64 map_offset,
+					   struct sfu_section *section);
 void sfu_table_get(const struct sfu_section *section);
 
 /* Any context but NMI. */

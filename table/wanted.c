@@ -113,7 +113,7 @@ static void forget(struct wanted *wanted)
  *
  * A file that is not regular, such as a device, may change its state when it is opened. Before 6.8,
  * a mapped file of an overlay has its path in the overlay. If a user has mounted the overlay,
- * opening this path may read layers that are FUSE. sfu_file_identify() refuses files that a user's
+ * opening this path may read layers that are FUSE. sfu_file_id_get() refuses files that a user's
  * program serves, because a reader would wait for this program.
  */
 static bool may_be_given(const struct file *file, struct sfu_file_id *id)
@@ -122,7 +122,7 @@ static bool may_be_given(const struct file *file, struct sfu_file_id *id)
 
 	return S_ISREG(file_inode(file)->i_mode) &&
 	       (sb == file_inode(file)->i_sb || sb->s_user_ns == &init_user_ns) &&
-	       sfu_file_identify(file_inode(file), id);
+	       sfu_file_id_get(file_inode(file), id);
 }
 
 /*
@@ -332,7 +332,7 @@ static struct wanted *next_of_queue(const struct sfu_wanted_reader *reader)
 	unsigned int nr, fewest = UINT_MAX;
 
 	list_for_each_entry_safe(wanted, next, &queue, list) {
-		if (sfu_file_has_just_changed(&wanted->id)) {
+		if (sfu_file_id_has_just_changed(&wanted->id)) {
 			retry_later(wanted);
 			continue;
 		}

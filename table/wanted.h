@@ -6,7 +6,7 @@
 #include <linux/list.h>
 #include <linux/wait.h>
 
-#include "table/file.h"
+#include "table/file_id.h"
 
 struct cred;
 struct file;

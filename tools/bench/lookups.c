@@ -29,8 +29,8 @@
 #include <unistd.h>
 
 #include "buffer.h"
+#include "host_table.h"
 #include "object.h"
-#include "resident.h"
 
 #define NR_ADDRESSES	8192
 #define NR_STEPPED	64	/* of them; single steps take long */
@@ -44,7 +44,7 @@ static struct {
 static struct object obj;
 static struct buffer_reader buf;
 static struct sframe_header hdr;
-static struct resident res;
+static struct host_table res;
 static u64 load_addr;
 
 static u64 next_random(void)
@@ -208,9 +208,9 @@ static double compile(void)
 	int i;
 
 	for (i = 0; i < NR_RUNS; i++) {
-		resident_free(&res);
+		host_table_free(&res);
 		began = now();
-		resident_init(&res, &hdr, obj.data, obj.size);
+		host_table_init(&res, &hdr, obj.data, obj.size);
 		least = min_t(double, least, now() - began);
 		if (!res.is_accepted)
 			errx(1, "the module does not accept the table");

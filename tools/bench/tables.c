@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 #include "buffer.h"
+#include "host_table.h"
 #include "object.h"
-#include "resident.h"
 
 /* As compiled_size() of table/table.c: each row is there as a word, too. */
 static u64 compiled_size(const struct sframe_compiled *table)
@@ -22,7 +22,7 @@ int main(int argc, char **argv)
 {
 	struct buffer_reader buf;
 	struct sframe_header hdr;
-	struct resident res;
+	struct host_table res;
 	struct object obj;
 	const char *error;
 
@@ -33,12 +33,12 @@ int main(int argc, char **argv)
 		buffer_reader_init(&buf, obj.data, obj.addr, obj.size);
 		if (!obj.place || sframe_header_read(&hdr, &buf.rd, obj.addr, obj.size))
 			errx(1, "%s: no sound .sframe", *argv);
-		resident_init(&res, &hdr, obj.data, obj.size);
+		host_table_init(&res, &hdr, obj.data, obj.size);
 		if (!res.is_accepted)
 			errx(1, "%s: the module does not accept it", *argv);
 		printf("%u %llu %llu\n", hdr.num_fdes, (unsigned long long)obj.size,
 		       (unsigned long long)compiled_size(&res.table));
-		resident_free(&res);
+		host_table_free(&res);
 	}
 	return argc ? 0 : 2;
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "fuzz.h"
-#include "resident.h"
+#include "host_table.h"
 #include "sframe_find.h"
 
 #define ADDR		(UINT64_C(1) << 46)	/* of the section */
@@ -190,14 +190,14 @@ static void check_listed(const struct sframe_header *sec, struct fuzz_reader *re
 
 /* Compares a look-up in the table with the decoder's. */
 static void look_up_compiled(const struct sframe_header *sec, struct fuzz_reader *whole,
-			     const struct resident *table, u64 pc)
+			     const struct host_table *table, u64 pc)
 {
 	struct sframe_row want, row;
 	int err;
 
 	refill_reader(whole);
 	err = find_row(sec, whole, pc, &want);
-	require(err == resident_find(table, pc, &row));
+	require(err == host_table_find(table, pc, &row));
 	if (err)
 		return;
 	row.start = want.start;
@@ -210,14 +210,14 @@ static void look_up_all_compiled(const struct sframe_header *sec,
 				 const struct fuzz_reader *found_by)
 {
 	struct fuzz_reader whole = *found_by;
-	struct resident table;
+	struct host_table table;
 	struct sframe_fde fde;
 	u32 i, off, left = NEAR;
 
 	whole.budget = NO_LIMIT;
 	whole.fail_at = 0;
 	whole.present = whole.size;
-	resident_init(&table, sec, whole.data, whole.size);
+	host_table_init(&table, sec, whole.data, whole.size);
 	for (i = 0; table.is_accepted && i < sec->num_fdes && left; i++) {
 		refill_reader(&whole);
 		require(!sframe_get_fde(sec, &whole.rd, i, &fde));
@@ -227,7 +227,7 @@ static void look_up_all_compiled(const struct sframe_header *sec,
 		look_up_compiled(sec, &whole, &table, fde.start + fde.size - 1);
 		look_up_compiled(sec, &whole, &table, fde.start + fde.size);
 	}
-	resident_free(&table);
+	host_table_free(&table);
 }
 
 static void look_up(const struct sframe_header *sec, struct fuzz_reader *reader,

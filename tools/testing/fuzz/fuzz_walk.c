@@ -18,13 +18,13 @@
  * - look-ups stay within the budget, and a frame reads only a few words more;
  * - a step that fails leaves the walk unchanged;
  * - both hooks find the same frames, by the fast path too, with the row cache empty or filled;
- * - if the module would accept the section as a resident table, look-ups in that table lead to the
+ * - if the module would accept the section as a table, look-ups in that table lead to the
  *   same frames.
  */
 #include <stdlib.h>
 
 #include "fuzz.h"
-#include "resident.h"
+#include "host_table.h"
 
 /* The unchanged sources of the sample side. shim/kernel.h replaces the kernel headers. */
 #include "../../../sframe_names.c"
@@ -125,7 +125,7 @@ static struct sfu_process process;
 static struct sfu_map *map;		/* two ranges of code that has the section, and bare code */
 static struct sfu_map *map_known;	/* the map, or NULL: the process has not been scanned */
 
-static struct resident table;		/* what was scanned, if it can be a table */
+static struct host_table table;		/* what was scanned, if it can be a table */
 static struct sfu_compiled compiled;	/* it, with its rows in one word */
 
 /* Words that follow each other are one read: sfu_user_read() takes one after the other. */
@@ -255,9 +255,9 @@ static void load_table(u32 size)
 	struct sframe_row row;
 	u32 i;
 
-	table = (struct resident){};
+	table = (struct host_table){};
 	if (sfu_section_is(section, SFU_SECTION_READY))
-		resident_init(&table, &section->hdr, memory_section, size);
+		host_table_init(&table, &section->hdr, memory_section, size);
 	if (!table.is_accepted)
 		return;
 	fast = calloc(table.table.nr_rows, sizeof(*fast));
@@ -274,7 +274,7 @@ static void free_table(void)
 {
 	if (table.is_accepted)
 		free((void *)compiled.fast);
-	resident_free(&table);
+	host_table_free(&table);
 }
 
 static void set_registers(const struct setting *setting, struct pt_regs *regs)
@@ -543,7 +543,7 @@ static void use_cache(void)
 static struct sfu_section section_of_table(void)
 {
 	return (struct sfu_section){
-		.source = SFU_SOURCE_RESIDENT,
+		.source = SFU_SOURCE_TABLE,
 		.compiled = &compiled,
 		.state.counter = SFU_SECTION_READY,
 	};

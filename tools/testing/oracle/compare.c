@@ -156,7 +156,7 @@ static void begin_blob(void *arg, const struct scan_blob *blob, u32 index)
 		return;
 	cmp->version = version_text(&blob->sec);
 	if (cmp->table)
-		resident_init(&cmp->resident, &blob->sec, cmp->table->data, cmp->table->size);
+		host_table_init(&cmp->host_table, &blob->sec, cmp->table->data, cmp->table->size);
 }
 
 static void begin_function(void *arg, const struct scan_blob *blob, u32 index,
@@ -291,7 +291,7 @@ static const char *compare_opened(struct comparison *cmp)
 		ehframe_close(&cmp->eh);
 	}
 	functions_free(&cmp->functions);
-	resident_free(&cmp->resident);
+	host_table_free(&cmp->host_table);
 	ranges_free(&cmp->covered);
 	return error;
 }

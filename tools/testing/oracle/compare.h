@@ -5,7 +5,7 @@
 
 #include "buffer.h"
 #include "errata.h"
-#include "resident.h"
+#include "host_table.h"
 
 struct counts {
 	u64	functions;
@@ -38,7 +38,7 @@ struct table_counts {
  * @functions: the functions of its .eh_frame, with their instructions
  * @buf: the .sframe
  * @sec: the header whose functions are being compared
- * @resident: the table as the module has it: compiled
+ * @host_table: the table as the module has it: compiled
  * @fde: the function that is being compared
  * @next: the first address of the function that has not been compared
  * @asked: the function of .eh_frame of which @has_pushed_ra is known
@@ -58,7 +58,7 @@ struct comparison {
 	struct functions	functions;
 	struct buffer_reader	buf;
 	struct sframe_header	sec;
-	struct resident		resident;
+	struct host_table		host_table;
 	struct sframe_fde	fde;
 	u64			next;
 	const struct function	*asked;

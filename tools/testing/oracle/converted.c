@@ -125,9 +125,9 @@ static bool rows_agree(const struct finding *found)
 bool converted_agree(struct comparison *cmp, struct finding *found)
 {
 	/* What the module does not accept, converted_judge() reports. */
-	if (found->err || !found->func || !rows_agree(found) || !cmp->resident.is_accepted)
+	if (found->err || !found->func || !rows_agree(found) || !cmp->host_table.is_accepted)
 		return false;
-	found->err = resident_find(&cmp->resident, found->addr, &found->sframe);
+	found->err = host_table_find(&cmp->host_table, found->addr, &found->sframe);
 	return !found->err && rows_agree(found);
 }
 
@@ -220,7 +220,7 @@ static void judge_holes(struct comparison *cmp)
 /* Return: NULL, or the reason why the module cannot use the table; its rows have been compared. */
 const char *converted_judge(struct comparison *cmp)
 {
-	if (!cmp->resident.is_accepted)
+	if (!cmp->host_table.is_accepted)
 		return "the module does not accept its table";
 	judge_holes(cmp);
 	return NULL;

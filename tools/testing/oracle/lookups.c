@@ -21,8 +21,8 @@
 
 #include "buffer.h"
 #include "expression.h"
+#include "host_table.h"
 #include "object.h"
-#include "resident.h"
 
 #define NR_SHOWN	5
 
@@ -31,7 +31,7 @@ struct comparison {
 	struct object		obj;
 	struct buffer_reader	buf;
 	struct sframe_header	hdr;
-	struct resident		res;
+	struct host_table		res;
 	u64			addresses;
 	u64			differences;
 	bool			is_quiet;	/* an entry is wrong */
@@ -61,7 +61,7 @@ static void compare_at(struct comparison *cmp, u64 addr)
 
 	buffer_reader_refill(&cmp->buf);
 	err = sframe_find_row(&cmp->hdr, &cmp->buf.rd, addr, &want);
-	found_err = resident_find(&cmp->res, addr, &found);
+	found_err = host_table_find(&cmp->res, addr, &found);
 	cmp->addresses++;
 	if (err == found_err && (err || is_same(&want, &found)))
 		return;
@@ -182,7 +182,7 @@ static const char *compare_opened(struct comparison *cmp, bool wrong)
 	buffer_reader_init(&cmp->buf, obj->data, obj->addr, obj->size);
 	if (!obj->place || sframe_header_read(&cmp->hdr, &cmp->buf.rd, obj->addr, obj->size))
 		return "no sound .sframe";
-	resident_init(&cmp->res, &cmp->hdr, obj->data, obj->size);
+	host_table_init(&cmp->res, &cmp->hdr, obj->data, obj->size);
 	if (!cmp->res.is_accepted)
 		return "the module does not accept its table";
 	err = wrong ? make_wrong(cmp) : compare_all(cmp);
@@ -206,7 +206,7 @@ int main(int argc, char **argv)
 
 		if (!error) {
 			error = compare_opened(&cmp, wrong);
-			resident_free(&cmp.res);
+			host_table_free(&cmp.res);
 			object_close(&cmp.obj);
 		}
 		fflush(stdout);

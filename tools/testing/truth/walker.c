@@ -6,7 +6,7 @@
 #include <err.h>
 
 #include "buffer.h"
-#include "resident.h"
+#include "host_table.h"
 #include "walker.h"
 
 #include "../../../sframe_names.c"
@@ -44,7 +44,7 @@ struct shim_tss cpu_tss_rw;
  * @key_base: likewise
  */
 struct sfu_table {
-	struct resident		res;
+	struct host_table		res;
 	struct sfu_compiled	compiled;
 	u64			number;
 	u64			key_base;
@@ -124,7 +124,7 @@ static const u64 *make_fast_rows(const struct sframe_compiled *table)
 	return fast;
 }
 
-/* Makes the table as make_table() of sframe_table.c does. */
+/* Makes the table as sfu_table_compile() of table/table.c does. */
 static struct sfu_table *load_table(const struct walker_table *from)
 {
 	struct sfu_table *table = calloc(1, sizeof(*table));
@@ -136,7 +136,7 @@ static struct sfu_table *load_table(const struct walker_table *from)
 	buffer_reader_init(&buf, from->bytes, from->addr, from->len);
 	if (sframe_header_read(&hdr, &buf.rd, from->addr, from->len))
 		errx(1, "the header of a table is malformed");
-	resident_init(&table->res, &hdr, from->bytes, from->len);
+	host_table_init(&table->res, &hdr, from->bytes, from->len);
 	if (!table->res.is_accepted)
 		errx(1, "the module does not accept a table");
 	table->compiled = (struct sfu_compiled){
@@ -147,7 +147,7 @@ static struct sfu_table *load_table(const struct walker_table *from)
 	return table;
 }
 
-/* Sets the section as place_table() of sframe_table.c does. */
+/* Sets the section as place_table() of table/files.c does. */
 static void place_table(struct sfu_section *section, const struct walker_code *code)
 {
 	const struct sfu_table *table;
@@ -155,7 +155,7 @@ static void place_table(struct sfu_section *section, const struct walker_code *c
 	if (!code->table->loaded)
 		code->table->loaded = load_table(code->table);
 	table = code->table->loaded;
-	section->source = SFU_SOURCE_RESIDENT;
+	section->source = SFU_SOURCE_TABLE;
 	section->table = code->table->loaded;
 	section->compiled = &table->compiled;
 	section->bias = code->bias;

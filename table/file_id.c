@@ -23,7 +23,7 @@
 #include <linux/time64.h>
 #include <linux/timekeeping.h>
 
-#include "table/file.h"
+#include "table/file_id.h"
 #include "sframe_file_system.h"
 
 /* The cache has 512 slots. Half: scans on a machine with many programs read more headers. */
@@ -49,7 +49,7 @@ static DEFINE_SPINLOCK(entries_lock);
  * (btrfs), of the backing device. Before 6.7, most file systems lack encode_fh(): inode number and
  * generation identify the file.
  */
-bool sfu_file_identify(struct inode *inode, struct sfu_file_id *id)
+bool sfu_file_id_get(struct inode *inode, struct sfu_file_id *id)
 {
 	struct timespec64 changed = inode_get_ctime(inode);
 	const struct super_block *sb = inode->i_sb;
@@ -79,7 +79,7 @@ bool sfu_file_identify(struct inode *inode, struct sfu_file_id *id)
  * Returns true if a file has changed within the last two seconds. A second change within one tick
  * of the file system's clock leaves the identity unchanged. Some clocks tick every two seconds.
  */
-bool sfu_file_has_just_changed(const struct sfu_file_id *id)
+bool sfu_file_id_has_just_changed(const struct sfu_file_id *id)
 {
 	s64 changed = id->changed / NSEC_PER_SEC;
 
@@ -87,7 +87,7 @@ bool sfu_file_has_just_changed(const struct sfu_file_id *id)
 }
 
 /* Returns true if the last change of a file was so long ago that facts may be stored. */
-bool sfu_file_has_settled(const struct sfu_file_id *id)
+bool sfu_file_id_has_settled(const struct sfu_file_id *id)
 {
 	return ktime_get_real_seconds() - id->changed / NSEC_PER_SEC >= MIN_AGE;
 }
@@ -99,7 +99,7 @@ static unsigned int place_of(const struct sfu_code_id *code)
 }
 
 /* Sets @facts to the facts about a part of a file. Returns false if the cache has none. */
-bool sfu_file_find(const struct sfu_code_id *code, struct sfu_code_facts *facts)
+bool sfu_file_id_find_facts(const struct sfu_code_id *code, struct sfu_code_facts *facts)
 {
 	const unsigned int place = place_of(code);
 	bool is_known;
@@ -113,7 +113,7 @@ bool sfu_file_find(const struct sfu_code_id *code, struct sfu_code_facts *facts)
 }
 
 /* Stores facts about a part of a file, in place of the facts that were in their slot. */
-void sfu_file_remember(const struct sfu_code_id *code, const struct sfu_code_facts *facts)
+void sfu_file_id_store_facts(const struct sfu_code_id *code, const struct sfu_code_facts *facts)
 {
 	const unsigned int place = place_of(code);
 

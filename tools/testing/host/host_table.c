@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A section as the module has it in a resident table. */
+/* A section as the module has it in a table. */
 #include <err.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "resident.h"
+#include "host_table.h"
 
 /* Bytes of a table at most. Fuzzers have less: they would spend their time on the largest. */
-#ifndef RESIDENT_MAX_SIZE
-#define RESIDENT_MAX_SIZE	0x40000000u
+#ifndef HOST_TABLE_MAX_SIZE
+#define HOST_TABLE_MAX_SIZE	0x40000000u
 #endif
 
 static void *allocate(size_t nr, size_t size)
@@ -43,21 +43,22 @@ static int compile_all(struct sframe_compile *compile)
 }
 
 /**
- * resident_init() - compile a section
+ * host_table_init() - compile a section
  * @res: set
  * @hdr: its header
  * @bytes: the section, at &sframe_header.addr
  * @len: how many
  */
-void resident_init(struct resident *res, const struct sframe_header *hdr, const u8 *bytes,
-		   u32 len)
+void host_table_init(struct host_table *res, const struct sframe_header *hdr, const u8 *bytes,
+		     u32 len)
 {
 	struct sframe_reader rd = { .bytes = bytes, .addr = hdr->addr, .len = len };
 	struct sframe_compile compile = {
-		.hdr = hdr, .rd = &rd, .max_size = RESIDENT_MAX_SIZE, .secret = 0x9e3779b97f4a7c15,
+		.hdr = hdr, .rd = &rd, .max_size = HOST_TABLE_MAX_SIZE,
+		.secret = 0x9e3779b97f4a7c15,
 	};
 
-	*res = (struct resident){};
+	*res = (struct host_table){};
 	if (!(hdr->flags & SFRAME_F_FDE_SORTED) || hdr->swapped || !hdr->num_fdes)
 		return;
 	res->is_accepted = !compile_all(&compile);
@@ -65,23 +66,23 @@ void resident_init(struct resident *res, const struct sframe_header *hdr, const 
 	res->defect = rd.defect;
 }
 
-void resident_free(struct resident *res)
+void host_table_free(struct host_table *res)
 {
 	free(res->table.slots);
 	free(res->table.entries);
 	free(res->table.rows);
-	*res = (struct resident){};
+	*res = (struct host_table){};
 }
 
 /**
- * resident_find() - find a row in a table
+ * host_table_find() - find a row in a table
  * @res: the table, which the module accepts
  * @pc: address of an instruction
  * @row: set with 0, but for &sframe_row.start and &sframe_row.pcmask
  *
  * Return: 0; -ENOENT if the table has no row.
  */
-int resident_find(const struct resident *res, u64 pc, struct sframe_row *row)
+int host_table_find(const struct host_table *res, u64 pc, struct sframe_row *row)
 {
 	u32 nr = sframe_compiled_find(&res->table, pc), most = UINT32_MAX;
 

@@ -24,7 +24,7 @@ static atomic_long_t bytes_of_users;
  * memory. With a quarter, unused tables would compete with the page cache. With a sixteenth, a
  * machine with 2 GiB would have no room for the tables of a browser.
  */
-unsigned long sfu_table_limit(void)
+unsigned long sfu_limit_bytes(void)
 {
 	unsigned long mib = READ_ONCE(sfu_table_memory);
 
@@ -32,9 +32,9 @@ unsigned long sfu_table_limit(void)
 }
 
 /* Returns true if a table of @size bytes fits into the half of the limit that users may use. */
-bool sfu_table_users_have_room(unsigned long size)
+bool sfu_limit_has_room_for_users(unsigned long size)
 {
-	return atomic_long_read(&bytes_of_users) + size <= sfu_table_limit() / 2;
+	return atomic_long_read(&bytes_of_users) + size <= sfu_limit_bytes() / 2;
 }
 
 /*
@@ -42,13 +42,13 @@ bool sfu_table_users_have_room(unsigned long size)
  * limit that users may use. The first range adds the size of the table, and the last range
  * subtracts it. If two tasks add the first range at one time, one of them subtracts the size again.
  */
-bool sfu_table_add_user_range(struct sfu_table *table)
+bool sfu_limit_add_user_range(struct sfu_table *table)
 {
 	const unsigned long size = table->size;
 
 	if (atomic_inc_not_zero(&table->nr_user_ranges))
 		return true;
-	if (atomic_long_add_return(size, &bytes_of_users) > sfu_table_limit() / 2) {
+	if (atomic_long_add_return(size, &bytes_of_users) > sfu_limit_bytes() / 2) {
 		atomic_long_sub(size, &bytes_of_users);
 		WRITE_ONCE(table->was_refused, true);
 		pr_warn_once("users other than root have tables of half of table_memory in use\n");
@@ -59,7 +59,7 @@ bool sfu_table_add_user_range(struct sfu_table *table)
 	return true;
 }
 
-void sfu_table_remove_user_range(struct sfu_table *table)
+void sfu_limit_remove_user_range(struct sfu_table *table)
 {
 	if (atomic_dec_and_test(&table->nr_user_ranges))
 		atomic_long_sub(table->size, &bytes_of_users);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Identities of files, and cached facts about the code of files. See table/file.c. */
-#ifndef SFU_FILE_H
-#define SFU_FILE_H
+/* Identities of files, and cached facts about the code of files. See table/file_id.c. */
+#ifndef SFU_FILE_ID_H
+#define SFU_FILE_ID_H
 
 #include <linux/types.h>
 
@@ -57,12 +57,12 @@ struct sfu_code_facts {
 };
 
 /* Any context. */
-bool sfu_file_has_just_changed(const struct sfu_file_id *id);
-bool sfu_file_has_settled(const struct sfu_file_id *id);
+bool sfu_file_id_has_just_changed(const struct sfu_file_id *id);
+bool sfu_file_id_has_settled(const struct sfu_file_id *id);
 
 /* Task context. */
-bool sfu_file_identify(struct inode *inode, struct sfu_file_id *id);
-bool sfu_file_find(const struct sfu_code_id *code, struct sfu_code_facts *facts);
-void sfu_file_remember(const struct sfu_code_id *code, const struct sfu_code_facts *facts);
+bool sfu_file_id_get(struct inode *inode, struct sfu_file_id *id);
+bool sfu_file_id_find_facts(const struct sfu_code_id *code, struct sfu_code_facts *facts);
+void sfu_file_id_store_facts(const struct sfu_code_id *code, const struct sfu_code_facts *facts);
 
-#endif /* SFU_FILE_H */
+#endif /* SFU_FILE_ID_H */

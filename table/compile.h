@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A compiled table: all rows of an SFrame section, with an index. See table/compile.c. */
-#ifndef SFRAME_COMPILED_H
-#define SFRAME_COMPILED_H
+#ifndef SFRAME_COMPILE_H
+#define SFRAME_COMPILE_H
 
 #include "sframe_core.h"
 
@@ -117,4 +117,4 @@ static __always_inline u32 sframe_compiled_find(const struct sframe_compiled *ta
 	return entry ? array_index_nospec(*entry & SFRAME_ENTRY_ROW, table->nr_rows) : 0;
 }
 
-#endif /* SFRAME_COMPILED_H */
+#endif /* SFRAME_COMPILE_H */
