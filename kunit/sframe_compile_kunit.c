@@ -46,7 +46,7 @@ static int compile_section(struct kunit *test, u64 max_size)
 {
 	struct compile_scene *scene = test->priv;
 	struct sframe_compile *compile = &scene->compile;
-	struct sframe_compiled *table = &compile->table;
+	struct sframe_compiled *compiled = &compile->compiled;
 	int err;
 
 	scene->rd = (struct sframe_reader){
@@ -59,9 +59,9 @@ static int compile_section(struct kunit *test, u64 max_size)
 	      pass_over(scene, sframe_compile_measure);
 	if (err)
 		return err;
-	table->slots = test_alloc(test, (table->nr_slots + 1) * sizeof(u32));
-	table->entries = test_alloc(test, compile->max_entries * sizeof(u32));
-	table->rows = test_alloc(test, compile->max_rows * sizeof(*table->rows));
+	compiled->slots = test_alloc(test, (compiled->nr_slots + 1) * sizeof(u32));
+	compiled->entries = test_alloc(test, compile->max_entries * sizeof(u32));
+	compiled->rows = test_alloc(test, compile->max_rows * sizeof(*compiled->rows));
 	compile->hash = test_alloc(test, 2 * compile->max_rows * sizeof(u32));
 	sframe_compile_begin(compile);
 	err = pass_over(scene, sframe_compile_function);
@@ -75,19 +75,19 @@ static void expect_as_decoded(struct kunit *test, u64 addr)
 {
 	char want[SECTION_ROW_TEXT] = "none", got[SECTION_ROW_TEXT] = "none";
 	struct compile_scene *scene = test->priv;
-	const struct sframe_compiled *table = &scene->compile.table;
-	u32 nr = sframe_compiled_find(table, addr), max_lookups = 2000;
+	const struct sframe_compiled *compiled = &scene->compile.compiled;
+	u32 nr = sframe_compiled_find(compiled, addr), max_lookups = 2000;
 	struct sframe_row row;
 
 	scene->rd.budget = U32_MAX;
 	if (!sframe_find_row(&scene->hdr, &scene->rd, addr, &row)) {
 		section_row_text(AMD64, &row, want);
 		KUNIT_EXPECT_EQ_MSG(test, row.func,
-				    sframe_compiled_function(table, addr, &max_lookups),
+				    sframe_compiled_function(compiled, addr, &max_lookups),
 				    "at 0x%llx", addr - ADDR);
 	}
 	if (nr) {
-		sframe_compiled_get_row(table, nr, &row);
+		sframe_compiled_get_row(compiled, nr, &row);
 		section_row_text(AMD64, &row, got);
 	}
 	KUNIT_EXPECT_STREQ_MSG(test, got, want, "at 0x%llx", addr - ADDR);
@@ -179,7 +179,7 @@ static void compile_within_limit(struct kunit *test)
 
 	build_section(&scene->b, compile_cases[0].text);
 	KUNIT_ASSERT_EQ(test, 0, compile_section(test, SZ_64K));
-	needed = (scene->compile.max_entries + scene->compile.table.nr_slots + 2) * sizeof(u32);
+	needed = (scene->compile.max_entries + scene->compile.compiled.nr_slots + 2) * sizeof(u32);
 	KUNIT_EXPECT_EQ(test, 0, compile_section(test, needed));
 	KUNIT_EXPECT_EQ(test, -E2BIG, compile_section(test, needed - sizeof(u32) - 1));
 }
@@ -188,17 +188,17 @@ static void compile_within_limit(struct kunit *test)
 static void compiled_function_is_bounded(struct kunit *test)
 {
 	struct compile_scene *scene = test->priv;
-	const struct sframe_compiled *table = &scene->compile.table;
+	const struct sframe_compiled *compiled = &scene->compile.compiled;
 	u32 max_lookups;
 
 	build_section(&scene->b, "0x1000 64: 0 3 8, 8 3 16, 16 3 24, 24 3 32, 32 3 40");
 	KUNIT_ASSERT_EQ(test, 0, compile_section(test, SZ_64K));
 	max_lookups = 4;
 	KUNIT_EXPECT_EQ(test, ADDR + 0x1000,
-			sframe_compiled_function(table, ADDR + 0x103f, &max_lookups));
+			sframe_compiled_function(compiled, ADDR + 0x103f, &max_lookups));
 	KUNIT_EXPECT_EQ(test, 0, max_lookups);
 	max_lookups = 3;
-	KUNIT_EXPECT_EQ(test, 0, sframe_compiled_function(table, ADDR + 0x103f, &max_lookups));
+	KUNIT_EXPECT_EQ(test, 0, sframe_compiled_function(compiled, ADDR + 0x103f, &max_lookups));
 }
 
 /* Sound sections of section_cases.c with what the compiler refuses; see the cases above. */

@@ -440,9 +440,9 @@ static struct sfu_section *section_at(struct kunit *test, unsigned int nr)
 /* The row of an address in one word, as the fast path finds it. */
 static u64 fast_row_at(const struct sfu_section *section, u64 addr)
 {
-	const struct sfu_compiled *compiled = section->compiled;
+	const struct sfu_table *table = section->table;
 
-	return compiled->fast[sframe_compiled_find(&compiled->table, addr - section->bias)];
+	return table->packed_rows[sframe_compiled_find(&table->compiled, addr - section->bias)];
 }
 
 /* A table whose code was linked at the addresses of these segments. */

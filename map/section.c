@@ -96,7 +96,7 @@ u64 sfu_section_find_function(const struct sfu_section *section, struct sfu_look
 			      unsigned long addr)
 {
 	u32 max_entries = lookup->rd.budget / SFU_TABLE_ENTRY_COST, left = max_entries;
-	u64 func = sframe_compiled_function(&section->compiled->table, addr - section->bias, &left);
+	u64 func = sframe_compiled_function(&section->table->compiled, addr - section->bias, &left);
 
 	lookup->rd.budget -= (max_entries - left) * SFU_TABLE_ENTRY_COST;
 	return func ? func + section->bias : 0;
@@ -128,16 +128,16 @@ int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 
 	if (sfu_row_cache_find(cache, section->number, key) == SFU_ROW_NONE)
 		return -ENOENT;
-	if (!section->compiled) {
+	if (!section->table) {
 		err = find_mapped_row(section, lookup, addr, row);
 	} else {
 		err = sframe_charge(&lookup->rd, SFU_TABLE_COST);
 		if (!err) {
-			nr = sframe_compiled_find(&section->compiled->table, addr - section->bias);
+			nr = sframe_compiled_find(&section->table->compiled, addr - section->bias);
 			err = nr ? 0 : -ENOENT;
 		}
 		if (!err)
-			sframe_compiled_get_row(&section->compiled->table, nr, row);
+			sframe_compiled_get_row(&section->table->compiled, nr, row);
 	}
 	lookup->nr_missed += !err || err == -ENOENT;
 	if (err == -ENOENT)

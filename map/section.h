@@ -5,11 +5,9 @@
 
 #include <linux/atomic.h>
 
-#include "table/compile.h"
 #include "sframe_core.h"
+#include "table/table.h"
 #include "walk/row_cache.h"
-
-struct sfu_table;
 
 /* Where the bytes of a section are. */
 enum sfu_source {
@@ -25,12 +23,6 @@ enum sfu_section_state {
 	SFU_SECTION_BAD,	/* the section contradicts itself: no walk uses it any more */
 };
 
-/* A compiled table; constant. */
-struct sfu_compiled {
-	struct sframe_compiled		table;	/* finds the row number of an address */
-	const u64			*fast;	/* packed rows, by row number; [0]: SFU_ROW_NONE */
-};
-
 /*
  * A section that describes code of one process. Any context may change its state from READY to BAD,
  * and task context any state to NONE. The rest is constant once the map is published.
@@ -39,7 +31,6 @@ struct sfu_section {
 	unsigned long		start;		/* user address of a mapped section; else 0 */
 	unsigned long		end;		/* one past its last byte */
 	struct sfu_table	*table;		/* kernel table, with a reference; NULL: none */
-	const struct sfu_compiled *compiled;	/* the compiled form of @table */
 	u64			bias;		/* user address minus the address in @table */
 	struct sframe_header	hdr;		/* checked header of a mapped section */
 	u64			number;		/* identifies the section in row caches */
@@ -106,7 +97,7 @@ static inline void sfu_lookup_use_cache(struct sfu_lookup *lookup,
 static __always_inline struct sfu_row_cache sfu_lookup_cache(struct sfu_lookup *lookup,
 							     const struct sfu_section *section)
 {
-	if (lookup->is_borrowed && !section->compiled)
+	if (lookup->is_borrowed && !section->table)
 		return (struct sfu_row_cache){ .sets = &lookup->own, .nr_sets = 1 };
 	return lookup->cache;
 }

@@ -71,7 +71,7 @@ static u64 nr_blocks(const struct sframe_fde *fde)
  */
 int sframe_compile_measure(struct sframe_compile *compile, u32 index)
 {
-	struct sframe_compiled *table = &compile->table;
+	struct sframe_compiled *compiled = &compile->compiled;
 	u64 nr_rows, nr_slots, nr_entries, nr;
 	struct sframe_fde fde;
 	int err = get_function(compile, index, &fde);
@@ -79,7 +79,7 @@ int sframe_compile_measure(struct sframe_compile *compile, u32 index)
 	if (err)
 		return err;
 	if (!index) {
-		table->first = fde.start & -(u64)SFRAME_SLOT_SIZE;
+		compiled->first = fde.start & -(u64)SFRAME_SLOT_SIZE;
 		compile->max_rows = 1;
 	}
 	nr_rows = nr_blocks(&fde) * fde.num_fres;
@@ -87,14 +87,14 @@ int sframe_compile_measure(struct sframe_compile *compile, u32 index)
 		return sframe_malformed(compile->rd, SFRAME_DEFECT_COSTLY);
 	compile->end = fde.start + fde.size;
 	/* One entry, "no row", follows the last function, in the slot of its end address. */
-	nr_slots = ((compile->end - table->first) >> SFRAME_SLOT_BITS) + 1;
+	nr_slots = ((compile->end - compiled->first) >> SFRAME_SLOT_BITS) + 1;
 	/* One entry for each row, block and new slot, and one for the gap after the function. */
 	nr_entries = compile->max_entries + nr_rows + nr_blocks(&fde) + 1 +
-		     nr_slots - table->nr_slots;
+		     nr_slots - compiled->nr_slots;
 	nr = nr_entries + nr_slots + 1;
 	if (nr > SFRAME_COMPILED_MAX_ENTRIES || nr * sizeof(u32) > compile->max_size)
 		return -E2BIG;
-	table->nr_slots = nr_slots;
+	compiled->nr_slots = nr_slots;
 	compile->max_entries = nr_entries;
 	compile->max_rows = min_t(u64, SFRAME_COMPILED_MAX_ROWS,
 				  (u64)compile->max_rows + fde.num_fres + !fde.num_fres);
@@ -118,9 +118,10 @@ static struct sframe_rule unpack_rule(const struct sframe_compiled_row *row, u32
 }
 
 /* Unpacks row number @nr, which is not 0 ("no row"). &sframe_row.func and .start are set to 0. */
-void sframe_compiled_get_row(const struct sframe_compiled *table, u32 nr, struct sframe_row *row)
+void sframe_compiled_get_row(const struct sframe_compiled *compiled, u32 nr,
+			     struct sframe_row *row)
 {
-	const struct sframe_compiled_row *packed = &table->rows[nr];
+	const struct sframe_compiled_row *packed = &compiled->rows[nr];
 
 	*row = (struct sframe_row){
 		.cfa = unpack_rule(packed, 0),
@@ -154,7 +155,7 @@ static int get_row_number(struct sframe_compile *compile, const struct sframe_ro
 			(row->outermost ? IS_OUTERMOST : 0) | (row->signal ? IS_SIGNAL : 0) |
 			(row->ra_mangled ? IS_MANGLED : 0),
 	};
-	struct sframe_compiled *table = &compile->table;
+	struct sframe_compiled *compiled = &compile->compiled;
 	u32 place = hash_row(compile, &packed);
 	u32 *found;
 
@@ -162,30 +163,30 @@ static int get_row_number(struct sframe_compile *compile, const struct sframe_ro
 		found = &compile->hash[place % (2 * compile->max_rows)];
 		if (!*found)
 			break;
-		if (!memcmp(&table->rows[*found], &packed, sizeof(packed))) {
+		if (!memcmp(&compiled->rows[*found], &packed, sizeof(packed))) {
 			*nr = *found;
 			return 0;
 		}
 	}
-	if (table->nr_rows == compile->max_rows)
+	if (compiled->nr_rows == compile->max_rows)
 		return sframe_malformed(compile->rd, SFRAME_DEFECT_COSTLY);
-	table->rows[table->nr_rows] = packed;
-	*found = table->nr_rows;
-	*nr = table->nr_rows++;
+	compiled->rows[compiled->nr_rows] = packed;
+	*found = compiled->nr_rows;
+	*nr = compiled->nr_rows++;
 	return 0;
 }
 
 /* Begins slots up to the slot of @off, with the row in force. The caller adds the entry at @off. */
 static void begin_slots(struct sframe_compile *compile, u64 off)
 {
-	struct sframe_compiled *table = &compile->table;
+	struct sframe_compiled *compiled = &compile->compiled;
 
 	while (compile->nr_begun <= off >> SFRAME_SLOT_BITS) {
 		u64 slot_off = (u64)compile->nr_begun << SFRAME_SLOT_BITS;
 
-		table->slots[compile->nr_begun++] = table->nr_entries;
+		compiled->slots[compile->nr_begun++] = compiled->nr_entries;
 		if (slot_off != off)
-			table->entries[table->nr_entries++] = compile->row;
+			compiled->entries[compiled->nr_entries++] = compile->row;
 		if (compile->nr_begun % SLOTS_AT_ONCE == 0)
 			cond_resched();
 	}
@@ -194,13 +195,13 @@ static void begin_slots(struct sframe_compile *compile, u64 off)
 /* Adds an entry: row number @row holds from @addr on. @begins: a function begins there. */
 static void add_entry(struct sframe_compile *compile, u64 addr, u32 row, bool begins)
 {
-	struct sframe_compiled *table = &compile->table;
-	u64 off = addr - table->first;
+	struct sframe_compiled *compiled = &compile->compiled;
+	u64 off = addr - compiled->first;
 
 	if (row == compile->row && !begins)
 		return;
 	begin_slots(compile, off);
-	table->entries[table->nr_entries++] =
+	compiled->entries[compiled->nr_entries++] =
 		(u32)off << SFRAME_ENTRY_OFF_SHIFT | (begins ? SFRAME_ENTRY_BEGINS : 0) | row;
 	compile->row = row;
 }
@@ -286,8 +287,8 @@ static int compile_empty(struct sframe_compile *compile, const struct sframe_fde
 void sframe_compile_begin(struct sframe_compile *compile)
 {
 	compile->end = 0;
-	compile->table.rows[0] = (struct sframe_compiled_row){};
-	compile->table.nr_rows = 1;
+	compile->compiled.rows[0] = (struct sframe_compiled_row){};
+	compile->compiled.nr_rows = 1;
 }
 
 /*
@@ -310,12 +311,12 @@ int sframe_compile_function(struct sframe_compile *compile, u32 index)
 /* Completes the table after the last function. */
 void sframe_compile_end(struct sframe_compile *compile)
 {
-	struct sframe_compiled *table = &compile->table;
+	struct sframe_compiled *compiled = &compile->compiled;
 
 	add_entry(compile, compile->end, 0, false);
 	/* Measured slots that have not begun have no row: the table ends before them. */
-	table->nr_slots = compile->nr_begun;
-	table->slots[table->nr_slots] = table->nr_entries;
+	compiled->nr_slots = compile->nr_begun;
+	compiled->slots[compiled->nr_slots] = compiled->nr_entries;
 }
 
 /*
@@ -323,19 +324,19 @@ void sframe_compile_end(struct sframe_compile *compile)
  * addresses are as linked, and the table has a row for @addr. Examines at most @max_lookups entries
  * before the entry of @addr, and subtracts their number from @max_lookups.
  */
-u64 sframe_compiled_function(const struct sframe_compiled *table, u64 addr, u32 *max_lookups)
+u64 sframe_compiled_function(const struct sframe_compiled *compiled, u64 addr, u32 *max_lookups)
 {
 	u64 slot;
-	const u32 *entry = sframe_compiled_entry(table, addr, &slot);
+	const u32 *entry = sframe_compiled_entry(compiled, addr, &slot);
 
 	if (!entry)
 		return 0;
 	for (; !(*entry & SFRAME_ENTRY_BEGINS); entry--) {
-		if (entry == table->entries || !*max_lookups)
+		if (entry == compiled->entries || !*max_lookups)
 			return 0;
 		(*max_lookups)--;
-		if (entry == table->entries + table->slots[slot])
+		if (entry == compiled->entries + compiled->slots[slot])
 			slot--;
 	}
-	return table->first + (slot << SFRAME_SLOT_BITS) + (*entry >> SFRAME_ENTRY_OFF_SHIFT);
+	return compiled->first + (slot << SFRAME_SLOT_BITS) + (*entry >> SFRAME_ENTRY_OFF_SHIFT);
 }

@@ -52,7 +52,7 @@ struct sframe_compile {
 	const struct sframe_header	*hdr;		/* header of a sorted section */
 	struct sframe_reader		*rd;		/* reads the section; records a defect */
 	u64				max_size;	/* limit of the table, in bytes */
-	struct sframe_compiled		table;
+	struct sframe_compiled		compiled;
 	u32				max_entries;	/* maximum, from the first pass */
 	u32				max_rows;	/* maximum of distinct rows, with row 0 */
 	u32				*hash;		/* numbers of rows; 0: empty */
@@ -71,8 +71,9 @@ int sframe_compile_measure(struct sframe_compile *compile, u32 index);
 int sframe_compile_function(struct sframe_compile *compile, u32 index);
 void sframe_compile_begin(struct sframe_compile *compile);
 void sframe_compile_end(struct sframe_compile *compile);
-void sframe_compiled_get_row(const struct sframe_compiled *table, u32 nr, struct sframe_row *row);
-u64 sframe_compiled_function(const struct sframe_compiled *table, u64 addr, u32 *max_lookups);
+void sframe_compiled_get_row(const struct sframe_compiled *compiled, u32 nr,
+			     struct sframe_row *row);
+u64 sframe_compiled_function(const struct sframe_compiled *compiled, u64 addr, u32 *max_lookups);
 
 /*
  * Returns the entry that holds at @addr, which is as linked, and sets @slot to its slot. Returns
@@ -81,20 +82,20 @@ u64 sframe_compiled_function(const struct sframe_compiled *table, u64 addr, u32 
  * Spectre: the process chooses @addr, and a user may have written the section. So the slot is
  * masked. A mispredicted search stays in the slot: with one entry left, half of the entries is 0.
  */
-static __always_inline const u32 *sframe_compiled_entry(const struct sframe_compiled *table,
+static __always_inline const u32 *sframe_compiled_entry(const struct sframe_compiled *compiled,
 							u64 addr, u64 *slot)
 {
-	u64 off = addr - table->first;
+	u64 off = addr - compiled->first;
 	u32 key = (u32)off << SFRAME_ENTRY_OFF_SHIFT | SFRAME_ENTRY_BEGINS | SFRAME_ENTRY_ROW;
 	const u32 *entry;
 	u32 left;
 
 	off >>= SFRAME_SLOT_BITS;
-	if (off >= table->nr_slots)
+	if (off >= compiled->nr_slots)
 		return NULL;
-	off = array_index_nospec(off, table->nr_slots);
-	entry = table->entries + table->slots[off];
-	left = table->slots[off + 1] - table->slots[off];
+	off = array_index_nospec(off, compiled->nr_slots);
+	entry = compiled->entries + compiled->slots[off];
+	left = compiled->slots[off + 1] - compiled->slots[off];
 	while (left > 1) {
 		u32 half = left / 2;
 
@@ -109,12 +110,12 @@ static __always_inline const u32 *sframe_compiled_entry(const struct sframe_comp
  * Returns the number of the row that holds at @addr; 0: no row. @addr is the address of an
  * instruction as linked, or one byte before a return address.
  */
-static __always_inline u32 sframe_compiled_find(const struct sframe_compiled *table, u64 addr)
+static __always_inline u32 sframe_compiled_find(const struct sframe_compiled *compiled, u64 addr)
 {
 	u64 slot;
-	const u32 *entry = sframe_compiled_entry(table, addr, &slot);
+	const u32 *entry = sframe_compiled_entry(compiled, addr, &slot);
 
-	return entry ? array_index_nospec(*entry & SFRAME_ENTRY_ROW, table->nr_rows) : 0;
+	return entry ? array_index_nospec(*entry & SFRAME_ENTRY_ROW, compiled->nr_rows) : 0;
 }
 
 #endif /* SFRAME_COMPILE_H */

@@ -10,34 +10,12 @@
 #define SFU_TABLE_INTERNAL_H
 
 #include <linux/mutex.h>
-#include <linux/refcount.h>
-#include <linux/rhashtable-types.h>
 
 #include <uapi/sframe_unwind.h>
 
 #include "compat.h"
 #include "map/section.h"
 #include "table/table.h"
-
-/* A compiled section. @compiled is constant. */
-struct sfu_table {
-	struct sfu_table_key {
-		u64		hash[2];	/* keyed hashes of the section */
-		u64		addr;		/* address of the section as linked */
-		u64		len;		/* length of the section in bytes */
-	} key;
-	struct rhash_head	node;		/* in the tables of files, by @key */
-	refcount_t		refs;		/* held by files, map ranges and processes */
-	unsigned int		nr_files;	/* files with this table */
-	atomic_t		nr_user_ranges;	/* ranges in processes of users, not of root */
-	bool			was_refused;	/* users had no room; never cleared */
-	unsigned long		size;		/* memory of the table, in bytes */
-	u32			nr_functions;	/* functions of the section */
-	struct sfu_compiled	compiled;
-	u64			number;		/* identifies the table in row caches */
-	u64			key_base;	/* added to a linked address: row cache key */
-	struct rcu_head		rcu;
-};
 
 /* A file with its table, or a file that is known to have none. */
 struct sfu_file {

@@ -28,27 +28,18 @@ static const struct rhashtable_params table_params = {
 	.automatic_shrinking = true,
 };
 
-/* Returns the size of a compiled table in memory, in bytes. */
-static unsigned long compiled_size(const struct sframe_compiled *table)
+static void free_table(struct sfu_table *table)
 {
-	return (table->nr_slots + 1 + (unsigned long)table->nr_entries) * sizeof(u32) +
-	       table->nr_rows * (sizeof(*table->rows) + sizeof(u64));
-}
-
-static void free_compiled(const struct sfu_compiled *compiled)
-{
-	kvfree(compiled->fast);
-	kvfree(compiled->table.rows);
-	kvfree(compiled->table.entries);
-	kvfree(compiled->table.slots);
-}
-
-static void free_table(struct rcu_head *rcu)
-{
-	struct sfu_table *table = container_of(rcu, struct sfu_table, rcu);
-
-	free_compiled(&table->compiled);
+	kvfree(table->packed_rows);
+	kvfree(table->compiled.rows);
+	kvfree(table->compiled.entries);
+	kvfree(table->compiled.slots);
 	kfree(table);
+}
+
+static void free_table_rcu(struct rcu_head *rcu)
+{
+	free_table(container_of(rcu, struct sfu_table, rcu));
 }
 
 void sfu_table_put_ref(struct sfu_table *table)
@@ -56,7 +47,7 @@ void sfu_table_put_ref(struct sfu_table *table)
 	if (!refcount_dec_and_test(&table->refs))
 		return;
 	atomic_long_sub(table->size, &sfu_held.tables);
-	call_rcu(&table->rcu, free_table);
+	call_rcu(&table->rcu, free_table_rcu);
 }
 
 /* Takes references for @section, which is a copy: the original holds references meanwhile. */
@@ -91,7 +82,6 @@ bool sfu_table_use(struct sfu_table *table, u64 bias, bool is_of_user, struct sf
 	}
 	section->is_of_user = is_of_user;
 	section->table = table;
-	section->compiled = &table->compiled;
 	section->bias = bias;
 	section->number = table->number;
 	section->key_base = table->key_base - bias;
@@ -169,50 +159,48 @@ static int trim(void *array, size_t size)
 	return 0;
 }
 
-static const u64 *make_fast_rows(const struct sframe_compiled *table)
+static int pack_rows(struct sfu_table *table)
 {
-	u64 *fast = kvmalloc_array(table->nr_rows, sizeof(*fast), GFP_KERNEL_ACCOUNT);
+	u32 i, nr = table->compiled.nr_rows;
+	u64 *packed = kvmalloc_array(nr, sizeof(*packed), GFP_KERNEL_ACCOUNT);
 	struct sframe_row row;
-	u32 i;
 
-	if (!fast)
-		return NULL;
-	fast[0] = SFU_ROW_NONE;
-	for (i = 1; i < table->nr_rows; i++) {
-		sframe_compiled_get_row(table, i, &row);
-		fast[i] = sfu_row_pack(&row);
+	if (!packed)
+		return -ENOMEM;
+	packed[0] = SFU_ROW_NONE;
+	for (i = 1; i < nr; i++) {
+		sframe_compiled_get_row(&table->compiled, i, &row);
+		packed[i] = sfu_row_pack(&row);
 	}
-	return fast;
+	table->packed_rows = packed;
+	return 0;
 }
 
 /* Second pass: compiles the section, whose functions have all been measured. */
 static int compile_functions(struct sfu_table_source *source, struct sframe_compile *compile,
-			     struct sfu_compiled *compiled)
+			     struct sfu_table *table)
 {
-	struct sframe_compiled *table = &compile->table;
-	int err;
+	struct sframe_compiled *compiled = &compile->compiled;
+	size_t row_size = sizeof(*compiled->rows);
+	int err = -ENOMEM;
 
-	table->slots = kvmalloc_array(table->nr_slots + 1, sizeof(u32), GFP_KERNEL_ACCOUNT);
-	table->entries = kvmalloc_array(compile->max_entries, sizeof(u32), GFP_KERNEL_ACCOUNT);
-	table->rows = kvmalloc_array(compile->max_rows, sizeof(*table->rows), GFP_KERNEL_ACCOUNT);
+	compiled->slots = kvmalloc_array(compiled->nr_slots + 1, sizeof(u32), GFP_KERNEL_ACCOUNT);
+	compiled->entries = kvmalloc_array(compile->max_entries, sizeof(u32), GFP_KERNEL_ACCOUNT);
+	compiled->rows = kvmalloc_array(compile->max_rows, row_size, GFP_KERNEL_ACCOUNT);
 	compile->hash = kvcalloc(2 * compile->max_rows, sizeof(u32), GFP_KERNEL_ACCOUNT);
-	err = -ENOMEM;
-	if (table->slots && table->entries && table->rows && compile->hash) {
+	if (compiled->slots && compiled->entries && compiled->rows && compile->hash) {
 		sframe_compile_begin(compile);
 		err = compile_each(source, compile, sframe_compile_function);
 	}
 	if (!err) {
 		sframe_compile_end(compile);
-		err = trim(&table->entries, table->nr_entries * sizeof(u32)) ?:
-		      trim(&table->rows, table->nr_rows * sizeof(*table->rows));
+		err = trim(&compiled->entries, compiled->nr_entries * sizeof(u32)) ?:
+		      trim(&compiled->rows, compiled->nr_rows * row_size);
 	}
 	kvfree(compile->hash);
-	compiled->table = *table;
-	compiled->fast = err ? NULL : make_fast_rows(table);
-	if (compiled->fast)
-		return 0;
-	free_compiled(compiled);
-	return err && err != -ENOMEM ? err : sfu_table_refuse_memory(source);
+	table->compiled = *compiled;
+	err = err ?: pack_rows(table);
+	return err == -ENOMEM ? sfu_table_refuse_memory(source) : err;
 }
 
 /* Compiles the section. Returns a table with one reference, or an error with a message. */
@@ -242,23 +230,26 @@ struct sfu_table *sfu_table_compile(struct sfu_table_source *source)
 	compile->max_size = sfu_limit_bytes();
 	compile->secret = get_random_u64();
 	err = compile_each(source, compile, sframe_compile_measure);
-	if (!err && source->text_end && (compile->table.first < source->text_start ||
+	if (!err && source->text_end && (compile->compiled.first < source->text_start ||
 					 compile->end > source->text_end))
 		err = sfu_table_refuse(source, -EBADMSG,
 				       "the table has functions outside of the code");
-	err = err ?: compile_functions(source, compile, &table->compiled);
+	err = err ?: compile_functions(source, compile, table);
 	if (err)
 		goto out;
 	refcount_set(&table->refs, 1);
 	table->nr_functions = hdr.num_fdes;
 	table->number = sfu_row_cache_new_section(&table->key_base);
-	table->size = sizeof(*table) + compiled_size(&table->compiled.table);
+	table->size = sizeof(*table) +
+		      (table->compiled.nr_slots + 1UL + table->compiled.nr_entries) * sizeof(u32) +
+		      table->compiled.nr_rows * (sizeof(struct sframe_compiled_row) + sizeof(u64));
 	atomic_long_add(table->size, &sfu_held.tables);
 out:
 	kfree(compile);
 	if (!err)
 		return table;
-	kfree(table);
+	if (table)
+		free_table(table);
 	return ERR_PTR(err);
 }
 

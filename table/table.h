@@ -4,7 +4,10 @@
 #define SFU_TABLE_H
 
 #include <linux/atomic.h>
+#include <linux/refcount.h>
+#include <linux/rhashtable-types.h>
 
+#include "table/compile.h"
 #include "table/file_id.h"
 
 struct file;
@@ -15,7 +18,30 @@ struct sframe_segment;
 struct sfu_map;
 struct sfu_process;
 struct sfu_section;
-struct sfu_table;
+
+/*
+ * A compiled SFrame section in kernel memory. Walks read @compiled and @packed_rows, which are
+ * constant. Files with equal sections share one table; a table for JIT code belongs to one process.
+ */
+struct sfu_table {
+	struct sframe_compiled	compiled;	/* finds the row number of an address */
+	const u64		*packed_rows;	/* by row number; [0]: SFU_ROW_NONE */
+	u64			number;		/* identifies the table in row caches */
+	u64			key_base;	/* added to a linked address: row cache key */
+	struct sfu_table_key {
+		u64		hash[2];	/* keyed hashes of the section */
+		u64		addr;		/* address of the section as linked */
+		u64		len;		/* length of the section in bytes */
+	} key;
+	struct rhash_head	node;		/* in the hash table of shared tables, by @key */
+	refcount_t		refs;		/* held by files, map ranges and processes */
+	unsigned int		nr_files;	/* files with this table */
+	atomic_t		nr_user_ranges;	/* ranges in processes of users, not of root */
+	bool			was_refused;	/* users had no room; never cleared */
+	unsigned long		size;		/* memory of the table, in bytes */
+	u32			nr_functions;	/* functions of the section */
+	struct rcu_head		rcu;
+};
 
 /* Input from user space for one table, and the message for user space. */
 struct sfu_table_source {

@@ -54,7 +54,7 @@ struct fast_walk {
 	struct sfu_row_cache	cache;		/* row cache for the section of the range */
 	u64			section;	/* number of the section in row caches */
 	u64			key_of_ra;	/* return address + @key_of_ra: key in row caches */
-	const struct sfu_compiled *compiled;	/* compiled table of the section, or NULL */
+	const struct sfu_table	*table;		/* table of the section, or NULL */
 	u64			linked_of_key;	/* key + @linked_of_key: address in the table */
 	unsigned int		nr_missed;	/* rows that were not cached, but in the table */
 };
@@ -62,12 +62,13 @@ struct fast_walk {
 /* Finds the row of @key in the table, and caches it. Returns 0 if there is no table. */
 static noinline u64 find_in_table(struct fast_walk *fast, u64 key)
 {
-	const struct sfu_compiled *compiled = fast->compiled;
+	const struct sfu_table *table = fast->table;
 	u64 row;
 
-	if (!compiled)
+	if (!table)
 		return 0;
-	row = compiled->fast[sframe_compiled_find(&compiled->table, key + fast->linked_of_key)];
+	row = table->packed_rows[sframe_compiled_find(&table->compiled,
+						       key + fast->linked_of_key)];
 	sfu_row_cache_add(fast->cache, fast->section, key, row);
 	fast->nr_missed++;
 	return row;
@@ -158,7 +159,7 @@ static __always_inline bool go_to_range(struct fast_walk *fast, struct sfu_walk 
 	fast->section = section->number;
 	fast->key = section->key_base + addr;
 	fast->key_of_ra = section->key_base - 1;
-	fast->compiled = section->compiled;
+	fast->table = section->table;
 	fast->linked_of_key = -section->key_base - section->bias;
 	return sfu_section_is(section, SFU_SECTION_READY) && !section->entry_size;
 }

@@ -92,7 +92,7 @@ u64 sfu_walk_find_function(struct sfu_walk *walk, const struct sframe_row *row,
 {
 	const struct sfu_range *range = sfu_walk_find_range(walk, addr);
 
-	if (!row->func && range && range->section.compiled)
+	if (!row->func && range && range->section.table)
 		return sfu_section_find_function(&range->section, &walk->lookup, addr);
 	return row->func;
 }

@@ -11,11 +11,11 @@
 #include "host_table.h"
 #include "object.h"
 
-/* As compiled_size() of table/table.c: each row is there as a word, too. */
-static u64 compiled_size(const struct sframe_compiled *table)
+/* As &sfu_table.size in the module: each row is there as a word, too. */
+static u64 compiled_size(const struct sframe_compiled *compiled)
 {
-	return (table->nr_slots + 1 + (u64)table->nr_entries) * sizeof(u32) +
-	       table->nr_rows * (sizeof(*table->rows) + sizeof(u64));
+	return (compiled->nr_slots + 1 + (u64)compiled->nr_entries) * sizeof(u32) +
+	       compiled->nr_rows * (sizeof(*compiled->rows) + sizeof(u64));
 }
 
 int main(int argc, char **argv)
@@ -37,7 +37,7 @@ int main(int argc, char **argv)
 		if (!res.is_accepted)
 			errx(1, "%s: the module does not accept it", *argv);
 		printf("%u %llu %llu\n", hdr.num_fdes, (unsigned long long)obj.size,
-		       (unsigned long long)compiled_size(&res.table));
+		       (unsigned long long)compiled_size(&res.compiled));
 		host_table_free(&res);
 	}
 	return argc ? 0 : 2;

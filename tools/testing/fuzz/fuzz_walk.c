@@ -125,8 +125,8 @@ static struct sfu_process process;
 static struct sfu_map *map;		/* two ranges of code that has the section, and bare code */
 static struct sfu_map *map_known;	/* the map, or NULL: the process has not been scanned */
 
-static struct host_table table;		/* what was scanned, if it can be a table */
-static struct sfu_compiled compiled;	/* it, with its rows in one word */
+static struct host_table host;		/* what was scanned, if it can be a table */
+static struct sfu_table table;		/* this table as the module has it */
 
 /* Words that follow each other are one read: sfu_user_read() takes one after the other. */
 long copy_from_user_nofault(void *dst, const void *src, size_t len)
@@ -251,30 +251,30 @@ static void scan(const struct setting *setting, u32 size)
 static void load_table(u32 size)
 {
 	const struct sfu_section *section = &map->ranges[0].section;
-	u64 *fast;
 	struct sframe_row row;
+	u64 *packed;
 	u32 i;
 
-	table = (struct host_table){};
+	host = (struct host_table){};
 	if (sfu_section_is(section, SFU_SECTION_READY))
-		host_table_init(&table, &section->hdr, memory_section, size);
-	if (!table.is_accepted)
+		host_table_init(&host, &section->hdr, memory_section, size);
+	if (!host.is_accepted)
 		return;
-	fast = calloc(table.table.nr_rows, sizeof(*fast));
-	require(fast);
-	fast[0] = SFU_ROW_NONE;
-	for (i = 1; i < table.table.nr_rows; i++) {
-		sframe_compiled_get_row(&table.table, i, &row);
-		fast[i] = sfu_row_pack(&row);
+	packed = calloc(host.compiled.nr_rows, sizeof(*packed));
+	require(packed);
+	packed[0] = SFU_ROW_NONE;
+	for (i = 1; i < host.compiled.nr_rows; i++) {
+		sframe_compiled_get_row(&host.compiled, i, &row);
+		packed[i] = sfu_row_pack(&row);
 	}
-	compiled = (struct sfu_compiled){ .table = table.table, .fast = fast };
+	table = (struct sfu_table){ .compiled = host.compiled, .packed_rows = packed };
 }
 
 static void free_table(void)
 {
-	if (table.is_accepted)
-		free((void *)compiled.fast);
-	host_table_free(&table);
+	if (host.is_accepted)
+		free((void *)table.packed_rows);
+	host_table_free(&host);
 }
 
 static void set_registers(const struct setting *setting, struct pt_regs *regs)
@@ -544,7 +544,7 @@ static struct sfu_section section_of_table(void)
 {
 	return (struct sfu_section){
 		.source = SFU_SOURCE_TABLE,
-		.compiled = &compiled,
+		.table = &table,
 		.state.counter = SFU_SECTION_READY,
 	};
 }
@@ -621,7 +621,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	if (setting.flags & SETTING_TASK)
 		enter_unwind_user(&setting, setting.max_stack * 2);
 	shim_task.mm = &mm;
-	if (map_known && table.is_accepted)
+	if (map_known && host.is_accepted)
 		walk_by_table(&regs);
 	free_table();
 	return 0;

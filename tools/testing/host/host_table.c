@@ -29,9 +29,9 @@ static int compile_all(struct sframe_compile *compile)
 		error = sframe_compile_measure(compile, i);
 	if (error)
 		return error;
-	compile->table.slots = allocate(compile->table.nr_slots + 1, sizeof(u32));
-	compile->table.entries = allocate(compile->max_entries, sizeof(u32));
-	compile->table.rows = allocate(compile->max_rows, sizeof(*compile->table.rows));
+	compile->compiled.slots = allocate(compile->compiled.nr_slots + 1, sizeof(u32));
+	compile->compiled.entries = allocate(compile->max_entries, sizeof(u32));
+	compile->compiled.rows = allocate(compile->max_rows, sizeof(*compile->compiled.rows));
 	compile->hash = allocate(2 * compile->max_rows, sizeof(u32));
 	sframe_compile_begin(compile);
 	for (i = 0; i < nr && !error; i++)
@@ -62,15 +62,15 @@ void host_table_init(struct host_table *res, const struct sframe_header *hdr, co
 	if (!(hdr->flags & SFRAME_F_FDE_SORTED) || hdr->swapped || !hdr->num_fdes)
 		return;
 	res->is_accepted = !compile_all(&compile);
-	res->table = compile.table;
+	res->compiled = compile.compiled;
 	res->defect = rd.defect;
 }
 
 void host_table_free(struct host_table *res)
 {
-	free(res->table.slots);
-	free(res->table.entries);
-	free(res->table.rows);
+	free(res->compiled.slots);
+	free(res->compiled.entries);
+	free(res->compiled.rows);
 	*res = (struct host_table){};
 }
 
@@ -84,11 +84,11 @@ void host_table_free(struct host_table *res)
  */
 int host_table_find(const struct host_table *res, u64 pc, struct sframe_row *row)
 {
-	u32 nr = sframe_compiled_find(&res->table, pc), most = UINT32_MAX;
+	u32 nr = sframe_compiled_find(&res->compiled, pc), most = UINT32_MAX;
 
 	if (!nr)
 		return -ENOENT;
-	sframe_compiled_get_row(&res->table, nr, row);
-	row->func = sframe_compiled_function(&res->table, pc, &most);
+	sframe_compiled_get_row(&res->compiled, nr, row);
+	row->func = sframe_compiled_function(&res->compiled, pc, &most);
 	return 0;
 }

@@ -10,12 +10,12 @@
 
 /**
  * struct host_table - a section that may be a table
- * @table: for look-ups
+ * @compiled: for look-ups
  * @is_accepted: the module accepts the section as a table
  * @defect: else its defect
  */
 struct host_table {
-	struct sframe_compiled	table;
+	struct sframe_compiled	compiled;
 	bool			is_accepted;
 	enum sframe_defect	defect;
 };

@@ -108,14 +108,14 @@ static int compare_function(struct comparison *cmp, u32 index)
 
 static int compare_all(struct comparison *cmp)
 {
-	const struct sframe_compiled *table = &cmp->res.table;
+	const struct sframe_compiled *compiled = &cmp->res.compiled;
 	int err = 0;
 	u32 i;
 
 	for (i = 0; i < cmp->hdr.num_fdes && !err; i++)
 		err = compare_function(cmp, i);
-	for (i = 0; i <= table->nr_slots; i++)
-		compare_beside(cmp, table->first + ((u64)i << SFRAME_SLOT_BITS));
+	for (i = 0; i <= compiled->nr_slots; i++)
+		compare_beside(cmp, compiled->first + ((u64)i << SFRAME_SLOT_BITS));
 	return err;
 }
 
@@ -123,9 +123,9 @@ static int compare_all(struct comparison *cmp)
  * Changes an entry in one of three ways: its row, whether a function begins there, its offset.
  * Returns the entry as it was if no look-up can find out.
  */
-static u32 changed(const struct sframe_compiled *table, u32 nr, int way)
+static u32 changed(const struct sframe_compiled *compiled, u32 nr, int way)
 {
-	const u32 entry = table->entries[nr], *slot = table->slots;
+	const u32 entry = compiled->entries[nr], *slot = compiled->slots;
 
 	if (way == 0)
 		return entry & SFRAME_ENTRY_ROW ? entry & ~SFRAME_ENTRY_ROW : entry | 1;
@@ -146,17 +146,17 @@ static u32 changed(const struct sframe_compiled *table, u32 nr, int way)
 
 static int make_wrong(struct comparison *cmp)
 {
-	const struct sframe_compiled *table = &cmp->res.table;
+	const struct sframe_compiled *compiled = &cmp->res.compiled;
 	u64 changes = 0, unnoticed = 0;
 	u32 i, right;
 	int way;
 
 	cmp->is_quiet = true;
-	for (i = 0; i < table->nr_entries; i++) {
+	for (i = 0; i < compiled->nr_entries; i++) {
 		for (way = 0; way < 3; way++) {
-			right = table->entries[i];
-			table->entries[i] = changed(table, i, way);
-			if (table->entries[i] == right)
+			right = compiled->entries[i];
+			compiled->entries[i] = changed(compiled, i, way);
+			if (compiled->entries[i] == right)
 				continue;
 			cmp->differences = 0;
 			if (compare_all(cmp))
@@ -164,8 +164,8 @@ static int make_wrong(struct comparison *cmp)
 			changes++;
 			if (!cmp->differences && unnoticed++ < NR_SHOWN)
 				printf("# %s: entry %u, %08x for %08x, is not noticed\n",
-				       cmp->name, i, table->entries[i], right);
-			table->entries[i] = right;
+				       cmp->name, i, compiled->entries[i], right);
+			compiled->entries[i] = right;
 		}
 	}
 	cmp->differences = unnoticed;

@@ -36,20 +36,6 @@
 struct shim_tss cpu_tss_rw;
 #endif
 
-/**
- * struct sfu_table - a table, for all processes
- * @res: the table
- * @compiled: likewise, as the module has it
- * @number: in row caches
- * @key_base: likewise
- */
-struct sfu_table {
-	struct host_table		res;
-	struct sfu_compiled	compiled;
-	u64			number;
-	u64			key_base;
-};
-
 /* Rows that the walks remember, in all processes. */
 #define NR_SETS	0x4000
 
@@ -108,26 +94,27 @@ void walker_close(struct walker *walker)
 	free(walker);
 }
 
-static const u64 *make_fast_rows(const struct sframe_compiled *table)
+static const u64 *pack_rows(const struct sframe_compiled *compiled)
 {
-	u64 *fast = kcalloc(table->nr_rows, sizeof(*fast), GFP_KERNEL);
+	u64 *packed = kcalloc(compiled->nr_rows, sizeof(*packed), GFP_KERNEL);
 	struct sframe_row row;
 	u32 i;
 
-	if (!fast)
+	if (!packed)
 		err(1, "table");
-	fast[0] = SFU_ROW_OTHER;
-	for (i = 1; i < table->nr_rows; i++) {
-		sframe_compiled_get_row(table, i, &row);
-		fast[i] = sfu_row_pack(&row);
+	packed[0] = SFU_ROW_OTHER;
+	for (i = 1; i < compiled->nr_rows; i++) {
+		sframe_compiled_get_row(compiled, i, &row);
+		packed[i] = sfu_row_pack(&row);
 	}
-	return fast;
+	return packed;
 }
 
 /* Makes the table as sfu_table_compile() of table/table.c does. */
 static struct sfu_table *load_table(const struct walker_table *from)
 {
 	struct sfu_table *table = calloc(1, sizeof(*table));
+	struct host_table host;
 	struct buffer_reader buf;
 	struct sframe_header hdr;
 
@@ -136,13 +123,11 @@ static struct sfu_table *load_table(const struct walker_table *from)
 	buffer_reader_init(&buf, from->bytes, from->addr, from->len);
 	if (sframe_header_read(&hdr, &buf.rd, from->addr, from->len))
 		errx(1, "the header of a table is malformed");
-	host_table_init(&table->res, &hdr, from->bytes, from->len);
-	if (!table->res.is_accepted)
+	host_table_init(&host, &hdr, from->bytes, from->len);
+	if (!host.is_accepted)
 		errx(1, "the module does not accept a table");
-	table->compiled = (struct sfu_compiled){
-		.table = table->res.table,
-		.fast = make_fast_rows(&table->res.table),
-	};
+	table->compiled = host.compiled;
+	table->packed_rows = pack_rows(&host.compiled);
 	table->number = sfu_row_cache_new_section(&table->key_base);
 	return table;
 }
@@ -157,7 +142,6 @@ static void place_table(struct sfu_section *section, const struct walker_code *c
 	table = code->table->loaded;
 	section->source = SFU_SOURCE_TABLE;
 	section->table = code->table->loaded;
-	section->compiled = &table->compiled;
 	section->bias = code->bias;
 	section->number = table->number;
 	section->key_base = table->key_base - code->bias;

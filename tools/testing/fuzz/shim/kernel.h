@@ -209,6 +209,10 @@ struct list_head {
 	struct list_head	*next, *prev;
 };
 
+struct rhash_head {
+	struct rhash_head	*next;
+};
+
 struct llist_node {
 	struct llist_node	*next;
 };
