@@ -30,18 +30,6 @@ static void build_section(struct build *b, const char *text)
 	build_finish(b);
 }
 
-/* Calls @pass for each function. */
-static int pass_over(struct compile_scene *scene,
-		     int (*pass)(struct sframe_compile *compile, u32 index))
-{
-	u32 i;
-	int err = 0;
-
-	for (i = 0; i < scene->hdr.num_fdes && !err; i++)
-		err = pass(&scene->compile, i);
-	return err;
-}
-
 static int compile_section(struct kunit *test, u64 max_size)
 {
 	struct compile_scene *scene = test->priv;
@@ -56,18 +44,14 @@ static int compile_section(struct kunit *test, u64 max_size)
 		.hdr = &scene->hdr, .rd = &scene->rd, .max_size = max_size, .secret = 0x5555,
 	};
 	err = sframe_header_read(&scene->hdr, &scene->rd, ADDR, scene->b.len) ?:
-	      pass_over(scene, sframe_compile_measure);
+	      sframe_compile_measure(compile);
 	if (err)
 		return err;
 	compiled->slots = test_alloc(test, (compiled->nr_slots + 1) * sizeof(u32));
 	compiled->entries = test_alloc(test, compile->max_entries * sizeof(u32));
 	compiled->rows = test_alloc(test, compile->max_rows * sizeof(*compiled->rows));
 	compile->hash = test_alloc(test, 2 * compile->max_rows * sizeof(u32));
-	sframe_compile_begin(compile);
-	err = pass_over(scene, sframe_compile_function);
-	if (!err)
-		sframe_compile_end(compile);
-	return err;
+	return sframe_compile_fill(compile);
 }
 
 /* The decoder's answer is the expectation. */

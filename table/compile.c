@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Compiles an SFrame section into a table that look-ups search without decoding.
+ * Compiles an SFrame section, so that look-ups need not decode it.
  *
  * Compilation decodes and checks each row once. A look-up then searches a few entries of 4 bytes.
  * Consecutive rows that are equal share one entry, but each start of a function has an entry of its
  * own. Repetitive code, such as a PLT, gets entries for each of its blocks.
  *
- * The first pass measures each function, so the caller learns the maximum size of the table before
- * it allocates memory. The caller's limit bounds work and memory, even if the section is hostile.
- * Both passes let other tasks run.
+ * The first pass measures all functions: the caller learns how much memory to allocate for the
+ * second pass. The caller's limit bounds work and memory, even if the section is hostile.
  *
  * This file has no kernel interface: it compiles unchanged in the module and on the host.
  */
 #include "table/compile.h"
 
-/* &sframe_compiled_row.bits has for each rule 5 bits of register and 3 bits of how; then flags. */
+/* For each rule, &sframe_compiled_row.bits has 5 bits of register and 3 bits of how; then flags. */
 #define REG_BITS	5
 #define RULE_BITS	8
 #define IS_ROW		0x01000000u	/* set in each row except "no row" */
@@ -25,35 +24,20 @@
 static_assert(SFRAME_AMD64_NR_REGS <= 1 << REG_BITS && SFRAME_AARCH64_NR_REGS <= 1 << REG_BITS);
 static_assert(SFRAME_RULE_REG_MEM < 1 << (RULE_BITS - REG_BITS));
 
+/* Maximum of distinct rows. Doubled: a hostile section takes twice the memory for its rows. */
+#define MAX_ROWS	0x10000u
+
+/* Maximum of entries and slots: 1 GiB. Halved: no known program would lose its table. */
+#define MAX_ENTRIES	(256u << 20)
+
 /* Maximum of rows that a PLT may expand to. Halved: no table for one with half a million slots. */
 #define MAX_BLOCK_ROWS	0x100000u
-
-/* Slots added, or rows decoded, before other tasks may run. Doubled: other tasks wait longer. */
-#define SLOTS_AT_ONCE	4096
-#define ROWS_AT_ONCE	256
 
 /* Lets other tasks run. Returns -EINTR if current has a fatal signal pending. */
 static int give_way(void)
 {
 	cond_resched();
 	return sframe_is_killed() ? -EINTR : 0;
-}
-
-/* Reads the descriptor of function @index. Functions must ascend, and must not overlap. */
-static int get_function(struct sframe_compile *compile, u32 index, struct sframe_fde *fde)
-{
-	u64 end;
-	int err;
-
-	err = give_way() ?: sframe_get_fde(compile->hdr, compile->rd, index, fde);
-	if (err)
-		return err;
-	end = fde->start + fde->size;
-	if (fde->start >> 63 || end >> 63 || !fde->size)
-		return sframe_malformed(compile->rd, SFRAME_DEFECT_FDE_RANGE);
-	if (fde->start < compile->end)
-		return sframe_malformed(compile->rd, SFRAME_DEFECT_FDE_ORDER);
-	return 0;
 }
 
 static u64 nr_blocks(const struct sframe_fde *fde)
@@ -63,42 +47,68 @@ static u64 nr_blocks(const struct sframe_fde *fde)
 	return ((u64)fde->size + fde->rep_size - 1) / fde->rep_size;
 }
 
-/*
- * First pass: adds the maximum table size of function @index to the totals in @compile. The caller
- * passes ascending indices, and zeroes @compile before the first one, except for @hdr, @rd,
- * @max_size and @secret. Returns 0; -EBADMSG or -EOPNOTSUPP with &sframe_reader.defect; -EFAULT;
- * -E2BIG if the table would exceed @max_size; -EINTR after a fatal signal. May sleep.
- */
-int sframe_compile_measure(struct sframe_compile *compile, u32 index)
+/* Calls @pass for each function. Functions must ascend, and must not overlap. */
+static int compile_each(struct sframe_compile *compile,
+			int (*pass)(struct sframe_compile *compile, const struct sframe_fde *fde))
+{
+	struct sframe_fde fde;
+	u64 end = 0;
+	int err;
+
+	for (compile->index = 0; compile->index < compile->hdr->num_fdes; compile->index++) {
+		err = give_way() ?:
+		      sframe_get_fde(compile->hdr, compile->rd, compile->index, &fde);
+		if (err)
+			return err;
+		compile->end = end;
+		end = fde.start + fde.size;
+		if (fde.start >> 63 || end >> 63 || !fde.size)
+			return sframe_malformed(compile->rd, SFRAME_DEFECT_FDE_RANGE);
+		if (fde.start < compile->end)
+			return sframe_malformed(compile->rd, SFRAME_DEFECT_FDE_ORDER);
+		err = pass(compile, &fde);
+		if (err)
+			return err;
+	}
+	compile->end = end;
+	return 0;
+}
+
+/* Adds the maximum size of a function to the totals in @compile. */
+static int measure_function(struct sframe_compile *compile, const struct sframe_fde *fde)
 {
 	struct sframe_compiled *compiled = &compile->compiled;
-	u64 nr_rows, nr_slots, nr_entries, nr;
-	struct sframe_fde fde;
-	int err = get_function(compile, index, &fde);
+	u64 nr_rows = nr_blocks(fde) * fde->num_fres, nr_slots, nr_entries, nr;
 
-	if (err)
-		return err;
-	if (!index) {
-		compiled->first = fde.start & -(u64)SFRAME_SLOT_SIZE;
-		compile->max_rows = 1;
-	}
-	nr_rows = nr_blocks(&fde) * fde.num_fres;
-	if (fde.pcmask && nr_rows > MAX_BLOCK_ROWS)
+	if (!compile->index)
+		compiled->first = fde->start & -(u64)SFRAME_SLOT_SIZE;
+	if (fde->pcmask && nr_rows > MAX_BLOCK_ROWS)
 		return sframe_malformed(compile->rd, SFRAME_DEFECT_COSTLY);
-	compile->end = fde.start + fde.size;
 	/* One entry, "no row", follows the last function, in the slot of its end address. */
-	nr_slots = ((compile->end - compiled->first) >> SFRAME_SLOT_BITS) + 1;
+	nr_slots = ((fde->start + fde->size - compiled->first) >> SFRAME_SLOT_BITS) + 1;
 	/* One entry for each row, block and new slot, and one for the gap after the function. */
-	nr_entries = compile->max_entries + nr_rows + nr_blocks(&fde) + 1 +
+	nr_entries = compile->max_entries + nr_rows + nr_blocks(fde) + 1 +
 		     nr_slots - compiled->nr_slots;
 	nr = nr_entries + nr_slots + 1;
-	if (nr > SFRAME_COMPILED_MAX_ENTRIES || nr * sizeof(u32) > compile->max_size)
+	if (nr > MAX_ENTRIES || nr * sizeof(u32) > compile->max_size)
 		return -E2BIG;
 	compiled->nr_slots = nr_slots;
 	compile->max_entries = nr_entries;
-	compile->max_rows = min_t(u64, SFRAME_COMPILED_MAX_ROWS,
-				  (u64)compile->max_rows + fde.num_fres + !fde.num_fres);
+	compile->max_rows = min_t(u64, MAX_ROWS,
+				  (u64)compile->max_rows + fde->num_fres + !fde->num_fres);
 	return 0;
+}
+
+/*
+ * First pass: finds how much memory the second pass needs at most. The caller has set the first
+ * four members of @compile, and zeroed the others. Returns 0; -EBADMSG or -EOPNOTSUPP, and sets
+ * &sframe_reader.defect; -EFAULT; -E2BIG if the memory would exceed @max_size; -EINTR after a fatal
+ * signal. After an error, @index is the number of the function. May sleep.
+ */
+int sframe_compile_measure(struct sframe_compile *compile)
+{
+	compile->max_rows = 1;
+	return compile_each(compile, measure_function);
 }
 
 static u32 pack_rule(const struct sframe_rule *rule)
@@ -145,7 +155,7 @@ static u32 hash_row(const struct sframe_compile *compile, const struct sframe_co
 	return hash;
 }
 
-/* Sets @nr to the number of @row in the table. A row that the table lacks is added. */
+/* Sets @nr to the number of @row. Adds the row if the section had no such row so far. */
 static int get_row_number(struct sframe_compile *compile, const struct sframe_row *row, u32 *nr)
 {
 	const struct sframe_compiled_row packed = {
@@ -187,8 +197,7 @@ static void begin_slots(struct sframe_compile *compile, u64 off)
 		compiled->slots[compile->nr_begun++] = compiled->nr_entries;
 		if (slot_off != off)
 			compiled->entries[compiled->nr_entries++] = compile->row;
-		if (compile->nr_begun % SLOTS_AT_ONCE == 0)
-			cond_resched();
+		cond_resched();
 	}
 }
 
@@ -236,9 +245,7 @@ static int compile_rows(struct sframe_compile *compile, const struct sframe_fde 
 	compile->nr_block = 0;
 	sframe_rows_init(&rows, compile->hdr, fde);
 	for (;;) {
-		err = sframe_rows_next(&rows, compile->rd, &raw);
-		if (!err && rows.left % ROWS_AT_ONCE == 0)
-			err = give_way();
+		err = give_way() ?: sframe_rows_next(&rows, compile->rd, &raw);
 		if (err)
 			break;
 		if (raw.start >= size)
@@ -272,57 +279,47 @@ static int compile_empty(struct sframe_compile *compile, const struct sframe_fde
 	};
 	struct sframe_row row;
 	u32 nr = 0;
-	int err = sframe_decode_found(compile->hdr, compile->rd, &raw, &row);
+	int err = sframe_decode_found(compile->hdr, compile->rd, &raw, &row) ?:
+		  get_row_number(compile, &row, &nr);
 
-	if (!err)
-		err = get_row_number(compile, &row, &nr);
-	else if (err == -ENOENT)
-		err = 0;
-	if (!err)
-		add_entry(compile, fde->start, nr, true);
-	return err;
+	if (err && err != -ENOENT)
+		return err;
+	add_entry(compile, fde->start, nr, true);
+	return 0;
 }
 
-/* Begins the second pass: all functions are measured, and the caller has allocated the arrays. */
-void sframe_compile_begin(struct sframe_compile *compile)
+static int compile_function(struct sframe_compile *compile, const struct sframe_fde *fde)
 {
-	compile->end = 0;
-	compile->compiled.rows[0] = (struct sframe_compiled_row){};
-	compile->compiled.nr_rows = 1;
+	if (compile->index && fde->start != compile->end)
+		add_entry(compile, compile->end, 0, false);
+	return fde->num_fres ? compile_rows(compile, fde) : compile_empty(compile, fde);
 }
 
 /*
- * Second pass: adds function @index to the table, in ascending order. Returns 0; -EBADMSG or
- * -EOPNOTSUPP with &sframe_reader.defect; -EFAULT; -EINTR after a fatal signal. May sleep.
+ * Second pass: fills the arrays that the caller has allocated, see struct sframe_compile. Returns
+ * as sframe_compile_measure(), except for -E2BIG. May sleep.
  */
-int sframe_compile_function(struct sframe_compile *compile, u32 index)
-{
-	struct sframe_fde fde;
-	int err = get_function(compile, index, &fde);
-
-	if (err)
-		return err;
-	if (fde.start != compile->end && index)
-		add_entry(compile, compile->end, 0, false);
-	compile->end = fde.start + fde.size;
-	return fde.num_fres ? compile_rows(compile, &fde) : compile_empty(compile, &fde);
-}
-
-/* Completes the table after the last function. */
-void sframe_compile_end(struct sframe_compile *compile)
+int sframe_compile_fill(struct sframe_compile *compile)
 {
 	struct sframe_compiled *compiled = &compile->compiled;
+	int err;
 
+	compiled->rows[0] = (struct sframe_compiled_row){};
+	compiled->nr_rows = 1;
+	err = compile_each(compile, compile_function);
+	if (err)
+		return err;
 	add_entry(compile, compile->end, 0, false);
-	/* Measured slots that have not begun have no row: the table ends before them. */
+	/* Slots that were measured and have not begun have no row: look-ups find none there. */
 	compiled->nr_slots = compile->nr_begun;
 	compiled->slots[compiled->nr_slots] = compiled->nr_entries;
+	return 0;
 }
 
 /*
  * Returns the start of the function with the instruction at @addr, or 0 if it is not found. Both
- * addresses are as linked, and the table has a row for @addr. Examines at most @max_lookups entries
- * before the entry of @addr, and subtracts their number from @max_lookups.
+ * addresses are as linked, and @addr has a row. Examines at most @max_lookups entries before the
+ * entry of @addr, and subtracts their number from @max_lookups.
  */
 u64 sframe_compiled_function(const struct sframe_compiled *compiled, u64 addr, u32 *max_lookups)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A compiled table: all rows of an SFrame section, with an index. See table/compile.c. */
+/* Compiled SFrame sections: the number of the row for each address, and all distinct rows. */
 #ifndef SFRAME_COMPILE_H
 #define SFRAME_COMPILE_H
 
@@ -15,12 +15,6 @@
 #define SFRAME_SLOT_BITS	10
 #define SFRAME_SLOT_SIZE	0x400u
 
-/* Maximum of distinct rows in a table. Doubled: hostile sections take twice the memory. */
-#define SFRAME_COMPILED_MAX_ROWS	0x10000u
-
-/* Maximum of entries and slots in a table: 1 GiB. Halved: no known program would lose its table. */
-#define SFRAME_COMPILED_MAX_ENTRIES	(256u << 20)
-
 /* A row, packed so that equal rows have equal bytes. */
 struct sframe_compiled_row {
 	s32	off[3];		/* offsets of the rules of CFA, RA and FP */
@@ -28,9 +22,9 @@ struct sframe_compiled_row {
 };
 
 /*
- * A compiled table; constant. A slot is SFRAME_SLOT_SIZE bytes of code. @slots has the index of the
- * first entry of each slot, and then the end of the last slot. Each slot begins with an entry at
- * offset 0, so a look-up never leaves its slot.
+ * A compiled section, made by table/compile.c. A slot is SFRAME_SLOT_SIZE bytes of code. @slots has
+ * the index of the first entry of each slot, and then the end of the last slot. Each slot begins
+ * with an entry at offset 0, so a look-up never leaves its slot.
  */
 struct sframe_compiled {
 	u64				first;		/* address of the first slot, as linked */
@@ -43,7 +37,7 @@ struct sframe_compiled {
 };
 
 /*
- * The state of a compilation. After the first pass, the caller allocates the arrays of @table:
+ * The state of a compilation. After the first pass, the caller allocates the arrays of @compiled:
  * @slots with &sframe_compiled.nr_slots + 1 elements, @entries with @max_entries, @rows with
  * @max_rows; and @hash with 2 * @max_rows. The author of the section does not know @secret, and so
  * cannot choose rows that collide in @hash.
@@ -51,12 +45,13 @@ struct sframe_compiled {
 struct sframe_compile {
 	const struct sframe_header	*hdr;		/* header of a sorted section */
 	struct sframe_reader		*rd;		/* reads the section; records a defect */
-	u64				max_size;	/* limit of the table, in bytes */
-	struct sframe_compiled		compiled;
+	u64				max_size;	/* limit of @entries and @slots, in bytes */
+	u64				secret;		/* random key of @hash */
+	struct sframe_compiled		compiled;	/* the result */
+	u32				index;		/* number of the present function */
 	u32				max_entries;	/* maximum, from the first pass */
 	u32				max_rows;	/* maximum of distinct rows, with row 0 */
 	u32				*hash;		/* numbers of rows; 0: empty */
-	u64				secret;		/* random key of @hash */
 	u64				end;		/* end address of the last function */
 	u32				nr_begun;	/* slots begun so far */
 	u32				row;		/* number of the row of the last entry */
@@ -67,17 +62,15 @@ struct sframe_compile {
 	}				block[256];	/* rows of one block of repetitive code */
 };
 
-int sframe_compile_measure(struct sframe_compile *compile, u32 index);
-int sframe_compile_function(struct sframe_compile *compile, u32 index);
-void sframe_compile_begin(struct sframe_compile *compile);
-void sframe_compile_end(struct sframe_compile *compile);
+int sframe_compile_measure(struct sframe_compile *compile);
+int sframe_compile_fill(struct sframe_compile *compile);
 void sframe_compiled_get_row(const struct sframe_compiled *compiled, u32 nr,
 			     struct sframe_row *row);
 u64 sframe_compiled_function(const struct sframe_compiled *compiled, u64 addr, u32 *max_lookups);
 
 /*
  * Returns the entry that holds at @addr, which is as linked, and sets @slot to its slot. Returns
- * NULL if @addr is outside of the table.
+ * NULL if @addr is in no slot.
  *
  * Spectre: the process chooses @addr, and a user may have written the section. So the slot is
  * masked. A mispredicted search stays in the slot: with one entry left, half of the entries is 0.

@@ -122,24 +122,16 @@ static int check_header(struct sfu_table_source *source, struct sframe_reader *r
 	return 0;
 }
 
-/* Calls @pass, one pass of the compiler, for each function of the section. */
-static int compile_each(struct sfu_table_source *source, struct sframe_compile *compile,
-			int (*pass)(struct sframe_compile *compile, u32 index))
+/* Returns 0 if a pass of the compiler has returned 0; or an error with a message. */
+static int check_pass(struct sfu_table_source *source, const struct sframe_compile *compile,
+		      int err)
 {
-	u32 i;
-
-	for (i = 0; i < compile->hdr->num_fdes; i++) {
-		int err = pass(compile, i);
-
-		if (err == -E2BIG)
-			return refuse_too_large(source);
-		if (err == -EINTR)
-			return err;
-		if (err)
-			return sfu_table_refuse(source, -EBADMSG, "function %u of the table: %s", i,
-				      sframe_defects[compile->rd->defect].text);
-	}
-	return 0;
+	if (!err || err == -EINTR)
+		return err;
+	if (err == -E2BIG)
+		return refuse_too_large(source);
+	return sfu_table_refuse(source, -EBADMSG, "function %u of the table: %s", compile->index,
+				sframe_defects[compile->rd->defect].text);
 }
 
 /* Replaces the array by a copy of its first @size bytes, to free the rest, which is unused. */
@@ -188,12 +180,9 @@ static int compile_functions(struct sfu_table_source *source, struct sframe_comp
 	compiled->entries = kvmalloc_array(compile->max_entries, sizeof(u32), GFP_KERNEL_ACCOUNT);
 	compiled->rows = kvmalloc_array(compile->max_rows, row_size, GFP_KERNEL_ACCOUNT);
 	compile->hash = kvcalloc(2 * compile->max_rows, sizeof(u32), GFP_KERNEL_ACCOUNT);
-	if (compiled->slots && compiled->entries && compiled->rows && compile->hash) {
-		sframe_compile_begin(compile);
-		err = compile_each(source, compile, sframe_compile_function);
-	}
+	if (compiled->slots && compiled->entries && compiled->rows && compile->hash)
+		err = check_pass(source, compile, sframe_compile_fill(compile));
 	if (!err) {
-		sframe_compile_end(compile);
 		err = trim(&compiled->entries, compiled->nr_entries * sizeof(u32)) ?:
 		      trim(&compiled->rows, compiled->nr_rows * row_size);
 	}
@@ -229,7 +218,7 @@ struct sfu_table *sfu_table_compile(struct sfu_table_source *source)
 	compile->rd = &rd;
 	compile->max_size = sfu_limit_bytes();
 	compile->secret = get_random_u64();
-	err = compile_each(source, compile, sframe_compile_measure);
+	err = check_pass(source, compile, sframe_compile_measure(compile));
 	if (!err && source->text_end && (compile->compiled.first < source->text_start ||
 					 compile->end > source->text_end))
 		err = sfu_table_refuse(source, -EBADMSG,

@@ -22,22 +22,15 @@ static void *allocate(size_t nr, size_t size)
 
 static int compile_all(struct sframe_compile *compile)
 {
-	u32 nr = compile->hdr->num_fdes, i;
-	int error = 0;
+	int error = sframe_compile_measure(compile);
 
-	for (i = 0; i < nr && !error; i++)
-		error = sframe_compile_measure(compile, i);
 	if (error)
 		return error;
 	compile->compiled.slots = allocate(compile->compiled.nr_slots + 1, sizeof(u32));
 	compile->compiled.entries = allocate(compile->max_entries, sizeof(u32));
 	compile->compiled.rows = allocate(compile->max_rows, sizeof(*compile->compiled.rows));
 	compile->hash = allocate(2 * compile->max_rows, sizeof(u32));
-	sframe_compile_begin(compile);
-	for (i = 0; i < nr && !error; i++)
-		error = sframe_compile_function(compile, i);
-	if (!error)
-		sframe_compile_end(compile);
+	error = sframe_compile_fill(compile);
 	free(compile->hash);
 	return error;
 }
