@@ -2,13 +2,14 @@
 /*
  * Files with a table, and files that are known to have no table (tableless files).
  *
- * A scan looks a table up by the identity of the file, under RCU. If memory is short or tables
- * reach their limit, unused tables are removed. The next process that maps the file requests it
- * again.
+ * A scan of a process looks tables up by the identities of the mapped files, under RCU. If memory
+ * is short or tables reach their limit, tables are removed that no process uses. The next process
+ * that maps such a file requests the table again.
  */
 #include <linux/fs.h>
 #include <linux/rhashtable.h>
 #include <linux/shrinker.h>
+#include <linux/time64.h>
 #include <linux/xarray.h>
 
 #include "sframe_stats.h"
@@ -20,7 +21,7 @@ DEFINE_MUTEX(sfu_files_mutex);
 const struct sfu_file_id sfu_files_vdso;
 
 static struct rhltable files;			/* by inode; RCU protects readers */
-static DEFINE_XARRAY_ALLOC1(files_by_nr);
+static DEFINE_XARRAY_ALLOC1(files_by_nr);	/* by &sfu_file.nr */
 static LIST_HEAD(tableless_files);		/* oldest first */
 static unsigned int nr_tableless;
 static struct shrinker *shrinker;
@@ -47,9 +48,9 @@ static void forget_file(struct sfu_file *file)
 }
 
 /*
- * Removes a table that no range uses. If users other than root had no room for the table, the file
- * stays, with the size of the table. Without the file, each scan for these users would request the
- * table, which would be converted, loaded and refused again and again.
+ * Removes a table that no process uses. If users other than root had no room for the table, the
+ * file stays, with the size of the table. Without the file, each scan of their processes would
+ * request the table, which would be converted, loaded and refused again and again.
  */
 static void forget_table(struct sfu_file *file)
 {
@@ -67,7 +68,7 @@ static void forget_table(struct sfu_file *file)
 	sfu_table_leave(table);
 }
 
-/* Returns true if no range uses the table. The vDSO counts as used: no scan requests its table. */
+/* Returns true if no process uses the table. The vDSO counts as used: no scan requests its table. */
 static bool is_unused(const struct sfu_file *file)
 {
 	return !file->table ||
@@ -76,7 +77,7 @@ static bool is_unused(const struct sfu_file *file)
 }
 
 /*
- * Removes tables that no range uses, at most @max, until all tables take at most @max_bytes.
+ * Removes tables that no process uses, at most @max, until all tables take at most @max_bytes.
  * Returns how many tables it has removed.
  */
 static unsigned long forget_unused(unsigned long max, unsigned long max_bytes)
@@ -97,9 +98,8 @@ static unsigned long forget_unused(unsigned long max, unsigned long max_bytes)
 }
 
 /*
- * Removes tableless files, the oldest first, until at most @max are left and all tables take at
- * most @max_bytes. This frees little memory, and the next scan of such a file has it converted
- * again.
+ * Removes tableless files, the oldest first, until at most @max are left, and tables and files take
+ * at most @max_bytes. The next scan of such a file has the file converted again.
  */
 void sfu_files_forget_tableless(unsigned int max, unsigned long max_bytes)
 {
@@ -114,8 +114,8 @@ void sfu_files_forget_tableless(unsigned int max, unsigned long max_bytes)
 }
 
 /*
- * Removes unused tables, then tableless files, until all of them are within the limit. Returns
- * -ENOSPC with a message if tables in use exceed the limit: the caller then frees the new table.
+ * Called before a new table is used. Removes unused tables, then tableless files, until all of them
+ * are within the limit. Returns -ENOSPC with a message if tables in use exceed the limit.
  */
 int sfu_files_make_room(struct sfu_table_source *source)
 {
@@ -133,9 +133,9 @@ int sfu_files_make_room(struct sfu_table_source *source)
 }
 
 /*
- * Adds a file. First removes the older entry with this identity, and entries for other contents of
- * this inode that no range uses. A scan between removal and addition finds no table, and requests
- * it again. Returns 0, or an error.
+ * Adds a file. First removes the entry with this identity, and the entries for other contents of
+ * this inode whose tables no process uses. A scan between removal and addition finds no table, and
+ * requests it again. Returns 0, or an error.
  */
 int sfu_files_add(struct sfu_file *file)
 {
@@ -164,15 +164,19 @@ int sfu_files_add(struct sfu_file *file)
 	return 0;
 }
 
-/* Removes the entries for all contents of a file. Returns -ENOENT if there are none. */
-int sfu_files_drop_id(const struct sfu_file_id *id)
+/* Removes the tables for all contents of a file. Returns -ENOENT if there are none. */
+int sfu_files_drop(struct inode *inode)
 {
+	struct sfu_file_id id;
 	struct sfu_file *file;
 	struct rhlist_head *pos;
 	int err = -ENOENT;
 
+	if (!sfu_file_id_get(inode, &id))
+		return err;
+	guard(mutex)(&sfu_files_mutex);
 	guard(rcu)();
-	rhl_for_each_entry_rcu(file, pos, rhltable_lookup(&files, id, file_params), node) {
+	rhl_for_each_entry_rcu(file, pos, rhltable_lookup(&files, &id, file_params), node) {
 		forget_file(file);
 		err = 0;
 	}
@@ -192,10 +196,44 @@ void sfu_files_drop_all(void)
 	}
 }
 
-/* Returns the first file whose number is at least @nr, or NULL. Sets @nr to the number. */
-struct sfu_file *sfu_files_next(unsigned long *nr)
+/* Removes all tableless files: another version of the converter may make tables for them. */
+void sfu_files_drop_tableless(void)
 {
-	return xa_find(&files_by_nr, nr, ULONG_MAX, XA_PRESENT);
+	guard(mutex)(&sfu_files_mutex);
+	sfu_files_forget_tableless(0, 0);
+	atomic_fetch_inc_release(&sfu_table_generation);
+}
+
+/* Describes, in @entry, the file at or after number &sframe_file.next. -ENOENT: there is none. */
+int sfu_files_list(struct sframe_file *entry)
+{
+	unsigned long nr = entry->next;
+	const struct sfu_table *table;
+	const struct sfu_file *file;
+	struct timespec64 changed;
+
+	guard(mutex)(&sfu_files_mutex);
+	file = xa_find(&files_by_nr, &nr, ULONG_MAX, XA_PRESENT);
+	if (!file)
+		return -ENOENT;
+	table = file->table;
+	changed = ns_to_timespec64(file->id.changed);
+	*entry = (struct sframe_file){
+		.size = sizeof(*entry),
+		.next = nr + 1,
+		.dev_major = MAJOR(file->id.dev),
+		.dev_minor = MINOR(file->id.dev),
+		.ino = file->id.ino,
+		.ctime = changed.tv_sec,
+		.ctime_nsec = changed.tv_nsec,
+	};
+	if (table) {
+		entry->nr_functions = table->nr_functions;
+		entry->table_size = table->size;
+		entry->nr_users = sfu_table_nr_ranges(table);
+		entry->nr_files = table->nr_files;
+	}
+	return 0;
 }
 
 /*
@@ -220,7 +258,7 @@ static const struct sframe_segment *find_segment(const struct sfu_file *file, u6
 	return found;
 }
 
-/* For sfu_files_find_table(): finds the table for code of @file, mapped at @map_start. */
+/* For sfu_files_find_table(), which has found @file. */
 static enum sfu_files_answer place_table(const struct sfu_file *file, u64 map_start,
 					 u64 map_offset, struct sfu_section *section)
 {
@@ -248,8 +286,8 @@ static enum sfu_files_answer place_table(const struct sfu_file *file, u64 map_st
 
 /*
  * Finds the table for code of @file, or of the vDSO if @file is NULL. Current has mapped the file
- * from offset @map_offset on at @map_start. If there is a table that current may use, fills in
- * @section, which is zero, with a reference of the table.
+ * at @map_start, from file offset @map_offset on. If there is a table that current may use, fills
+ * in @section, which the caller has zeroed, with a reference of the table.
  */
 enum sfu_files_answer sfu_files_find_table(const struct file *file, u64 map_start, u64 map_offset,
 					   struct sfu_section *section)
@@ -278,8 +316,8 @@ static unsigned long count_unused(struct shrinker *shrinker, struct shrink_contr
 }
 
 /*
- * Removes at most @max tables that no range uses. Returns how many it has removed. Tableless files
- * stay: they take hardly any memory, and the next scan would have them converted again.
+ * Removes at most @max tables that no process uses. Returns how many it has removed. Tableless
+ * files stay: they take hardly any memory, and the next scan would have them converted again.
  */
 unsigned long sfu_files_shrink(unsigned long max)
 {
@@ -298,28 +336,39 @@ static unsigned long shrink(struct shrinker *shrinker, struct shrink_control *sc
 	return sfu_files_shrink(sc->nr_to_scan) ?: SHRINK_STOP;
 }
 
-int sfu_files_set_init(void)
+/* Returns 0, or -ENOMEM. */
+int sfu_files_init(void)
 {
-	int err = rhltable_init(&files, &file_params);
+	int err = sfu_table_init();
 
 	if (err)
 		return err;
+	err = rhltable_init(&files, &file_params);
+	if (err)
+		goto err_table;
 	shrinker = shrinker_alloc(0, "sframe_unwind");
 	if (!shrinker) {
-		rhltable_destroy(&files);
-		return -ENOMEM;
+		err = -ENOMEM;
+		goto err_files;
 	}
 	shrinker->count_objects = count_unused;
 	shrinker->scan_objects = shrink;
 	shrinker_register(shrinker);
 	return 0;
+
+err_files:
+	rhltable_destroy(&files);
+err_table:
+	sfu_table_exit();
+	return err;
 }
 
-/* Frees all files. The device and all maps are gone: only files have references of tables. */
-void sfu_files_set_exit(void)
+/* Frees all tables. The device and all maps are gone, so only files have references of tables. */
+void sfu_files_exit(void)
 {
 	shrinker_free(shrinker);
 	sfu_files_drop_all();
 	xa_destroy(&files_by_nr);
 	rhltable_destroy(&files);
+	sfu_table_exit();
 }

@@ -47,17 +47,13 @@ int sfu_table_share(struct sfu_table *table, const struct sfu_table_key *key);
 void sfu_table_leave(struct sfu_table *table);
 void sfu_table_put_ref(struct sfu_table *table);
 bool sfu_table_use(struct sfu_table *table, u64 bias, bool is_of_user, struct sfu_section *section);
-int sfu_table_set_init(void);
-void sfu_table_set_exit(void);
+int sfu_table_init(void);
+void sfu_table_exit(void);
 
 /* files.c: task context, under sfu_files_mutex */
 int sfu_files_add(struct sfu_file *file);
-int sfu_files_drop_id(const struct sfu_file_id *id);
-struct sfu_file *sfu_files_next(unsigned long *nr);
 void sfu_files_forget_tableless(unsigned int max, unsigned long max_bytes);
 int sfu_files_make_room(struct sfu_table_source *source);
-int sfu_files_set_init(void);
-void sfu_files_set_exit(void);
 
 /* The identity of the vDSO: all zeros. The identity of a file has a super block. */
 extern const struct sfu_file_id sfu_files_vdso;

@@ -21,12 +21,9 @@
 #include <linux/rculist.h>
 #include <linux/sched/mm.h>
 
-#include <uapi/sframe_unwind.h>
-
-#include "compat.h"
 #include "map/process.h"
 #include "sframe_stats.h"
-#include "table/table.h"
+#include "table/internal.h"
 #include "table/wanted.h"
 
 struct jit_table {
@@ -197,32 +194,56 @@ out:
 	return err;
 }
 
-/* Replaces the tables for the code of @source by its section, compiled, or by none. */
-static int load_for(struct sfu_process *process, struct mm_struct *mm, bool is_of_user,
-		    struct sfu_table_source *source)
+/* Compiles the section for @jit. Returns 0, or an error; -ENOSPC may lack a message. */
+static int compile_for(struct jit_table *jit, struct sfu_table_source *source, bool is_of_user)
 {
-	struct jit_table *table;
+	struct sfu_table *table;
+	int err = -ENOSPC;
+
+	guard(mutex)(&sfu_files_mutex);
+	table = sfu_table_compile(source);
+	if (IS_ERR(table))
+		return PTR_ERR(table);
+	/* First, so that no table is removed for one that is too large for its process. */
+	if (table->size <= sfu_limit_bytes() / SFU_JIT_SHARE)
+		err = sfu_files_make_room(source);
+	if (err) {
+		sfu_table_put_ref(table);
+		return err;
+	}
+	jit->size = table->size;
+	jit->section.source = SFU_SOURCE_JIT_TABLE;
+	atomic_set(&jit->section.state, SFU_SECTION_READY);
+	return sfu_table_use(table, 0, is_of_user, &jit->section) ? 0 : -ENOSPC;
+}
+
+/* Replaces the tables for the code of @load by its section, compiled, or by none. */
+static int load_for(struct sfu_process *process, struct mm_struct *mm, bool is_of_user,
+		    const struct sframe_process *load, struct sfu_table_source *source)
+{
+	struct jit_table *jit;
 	int err = 0;
 
 	/* Without code, the command only removes the request that read() has returned. */
-	if (source->text_start == source->text_end)
+	if (!load->text_size)
 		return 0;
-	table = kzalloc_obj(*table, GFP_KERNEL_ACCOUNT);
-	if (!table)
+	jit = kzalloc_obj(*jit, GFP_KERNEL_ACCOUNT);
+	if (!jit)
 		return -ENOMEM;
-	table->start = source->text_start;
-	table->end = source->text_end;
+	jit->start = source->text_start;
+	jit->end = source->text_end;
 	if (source->bytes)
-		err = sfu_table_make(source, is_of_user, &table->section, &table->size);
+		err = compile_for(jit, source, is_of_user);
+	jit->section.entry_start = load->entry_start;
+	jit->section.entry_size = load->entry_size;
 	if (!err)
-		err = replace(process, mm, table);
+		err = replace(process, mm, jit);
 	if (!err && source->bytes)
 		return 0;
-	sfu_table_put(&table->section);
-	kfree(table);
+	sfu_table_put(&jit->section);
+	kfree(jit);
 	if (err == -ENOSPC && !source->message[0])
-		strscpy(source->message, "no room for the table of a process",
-			sizeof(source->message));
+		sfu_table_refuse(source, err, "no room for the table of a process");
 	return err;
 }
 
@@ -251,8 +272,6 @@ int sfu_jit_load(const struct sframe_process *load, struct sfu_table_source *sou
 	source->addr = load->section_addr;
 	source->text_start = load->text_start;
 	source->text_end = load->text_start + load->text_size;
-	source->entry_start = load->entry_start;
-	source->entry_size = load->entry_size;
 	sfu_wanted_answer(&(struct sfu_file_id){ .ino = load->cookie });
 	pid = find_get_pid(load->pid);
 	mm = sfu_wanted_grab_mm(pid, &is_of_user);
@@ -265,7 +284,7 @@ int sfu_jit_load(const struct sframe_process *load, struct sfu_table_source *sou
 		process = NULL;
 	rcu_read_unlock();
 	if (process) {
-		err = load_for(process, mm, is_of_user, source);
+		err = load_for(process, mm, is_of_user, load, source);
 		sfu_process_put(process);
 	}
 	mmdrop(mm);

@@ -21,6 +21,8 @@
 static struct rhashtable tables;
 static siphash_key_t hash_keys[2];
 
+atomic_t sfu_table_generation;
+
 static const struct rhashtable_params table_params = {
 	.key_offset = offsetof(struct sfu_table, key),
 	.key_len = sizeof(struct sfu_table_key),
@@ -292,14 +294,14 @@ void sfu_table_leave(struct sfu_table *table)
 	sfu_table_put_ref(table);
 }
 
-int sfu_table_set_init(void)
+int sfu_table_init(void)
 {
 	get_random_bytes(hash_keys, sizeof(hash_keys));
 	return rhashtable_init(&tables, &table_params);
 }
 
 /* No file and no map has a reference any more. rcu_barrier() waits for free_table(). */
-void sfu_table_set_exit(void)
+void sfu_table_exit(void)
 {
 	rcu_barrier();
 	rhashtable_destroy(&tables);

@@ -54,8 +54,6 @@ struct sfu_table_source {
 	unsigned int			nr_segments;
 	u64				text_start;	/* address of the code of one process */
 	u64				text_end;	/* end of this code; 0: table for a file */
-	u64				entry_start;	/* as &sframe_process.entry_start */
-	u64				entry_size;
 	char				message[200];	/* why the table is refused */
 };
 
@@ -91,8 +89,6 @@ extern unsigned int sfu_table_memory;
 
 /* Task context; may sleep. */
 int sfu_load_table(struct sfu_table_source *source);
-int sfu_table_make(struct sfu_table_source *source, bool is_of_user, struct sfu_section *section,
-		   unsigned long *size);
 unsigned long sfu_limit_bytes(void);
 int sfu_files_drop(struct inode *inode);
 void sfu_files_drop_all(void);
