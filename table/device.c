@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * /dev/sframe_unwind: root loads tables with ioctl(), and reads which files and processes need one.
- * The interface is described in include/uapi/sframe_unwind.h.
+ * See include/uapi/sframe_unwind.h.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -22,18 +22,16 @@
 #include "table/table.h"
 #include "table/wanted.h"
 
-/* Sizes of the first version of each ioctl structure. */
-#define LOAD_SIZE_VER0	80
-#define DROP_SIZE_VER0	8
-#define FILE_SIZE_VER0	48
-#define PROCESS_SIZE_VER0	72
+/* Sizes of the ioctl structures in their first versions. */
+#define LOAD_SIZE_VER0		offsetofend(struct sframe_load, message)
+#define DROP_SIZE_VER0		offsetofend(struct sframe_drop, fd)
+#define FILE_SIZE_VER0		offsetofend(struct sframe_file, nr_files)
+#define PROCESS_SIZE_VER0	offsetofend(struct sframe_process, message)
 
-static_assert(sizeof(struct sframe_load) == LOAD_SIZE_VER0);
-static_assert(sizeof(struct sframe_drop) == 16);		/* version 0 has 8 bytes */
-static_assert(offsetofend(struct sframe_file, nr_files) == FILE_SIZE_VER0);
-static_assert(offsetofend(struct sframe_process, message) == PROCESS_SIZE_VER0);
+/* Maximum length of a section that user space may load, in bytes. */
+#define MAX_SECTION_SIZE	(256U << 20)
 
-/* Copies a structure from user space. Its first member is its size, which is at least @least. */
+/* Copies a structure, whose first member is its size, from user space. @least: minimum size. */
 static int copy_sized(void *dst, size_t size, const void __user *src, size_t least)
 {
 	u32 user_size;
@@ -51,7 +49,7 @@ static struct inode *real_inode(const struct file *file)
 	return d_real_inode(file->f_path.dentry);
 }
 
-/* Stores @text in the user buffer @addr, cut to @size. -EFAULT: the buffer is not writable. */
+/* Stores @text in the user buffer at @addr, cut to @size bytes. Returns 0, or -EFAULT. */
 static int put_message(u64 addr, u32 size, const char *text)
 {
 	size_t len = min_t(size_t, strlen(text) + 1, size);
@@ -70,7 +68,7 @@ static void *copy_section(u64 section, u64 size)
 
 	if (!size)
 		return NULL;
-	if (size > SFU_TABLE_MAX_SIZE)
+	if (size > MAX_SECTION_SIZE)
 		return ERR_PTR(-EFBIG);
 	bytes = kvmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!bytes)
@@ -82,105 +80,84 @@ static void *copy_section(u64 section, u64 size)
 	return bytes;
 }
 
-static int load_table(const struct sframe_load *load, const struct file *file)
+static int dev_load(const struct sframe_load *load)
 {
 	struct sfu_table_source source = {
-		.inode = file ? real_inode(file) : NULL,
 		.id.size = load->file_size,
 		.id.changed = load->ctime * NSEC_PER_SEC + load->ctime_nsec,
 		.addr = load->section_addr,
 		.len = load->section_size,
 		.nr_segments = load->nr_segments,
 	};
-	struct sframe_segment *segments = NULL;
+	const bool is_vdso = load->flags & SFRAME_LOAD_VDSO;
+	struct sframe_segment *segments;
+	struct file *file;
 	int err;
 
-	if (load->nr_segments > SFRAME_SEGMENTS_MAX)
+	err = put_message(load->message, load->message_size, "");
+	if (err)
+		return err;
+	if (load->flags & ~SFRAME_LOAD_VDSO || load->nr_segments > SFRAME_SEGMENTS_MAX)
 		return -EINVAL;
-	if (load->nr_segments)
-		segments = memdup_user(u64_to_user_ptr(load->segments),
-				       load->nr_segments * sizeof(*segments));
-	if (IS_ERR(segments))
-		return PTR_ERR(segments);
+	file = is_vdso ? NULL : fget(load->fd);
+	if (!file && !is_vdso)
+		return -EBADF;
+	source.inode = file ? real_inode(file) : NULL;
+	segments = memdup_user(u64_to_user_ptr(load->segments),
+			       load->nr_segments * sizeof(*segments));
 	source.segments = segments;
 	source.bytes = copy_section(load->section, load->section_size);
-	if (IS_ERR(source.bytes)) {
-		err = PTR_ERR(source.bytes);
-	} else {
-		err = sfu_load_table(&source);
+	err = PTR_ERR_OR_ZERO(segments) ?: PTR_ERR_OR_ZERO(source.bytes) ?:
+	      sfu_load_table(&source);
+	if (!IS_ERR(source.bytes))
 		kvfree(source.bytes);
-	}
-	kfree(segments);
+	if (!IS_ERR(segments))
+		kfree(segments);
+	if (file)
+		fput(file);
 	if (err)
 		put_message(load->message, load->message_size, source.message);
 	return err;
 }
 
-static long dev_load(void __user *arg)
+static int dev_process(const struct sframe_process *load)
 {
-	struct sframe_load load;
-	struct file *file;
+	struct sfu_table_source source = { .len = load->section_size };
 	int err;
 
-	err = copy_sized(&load, sizeof(load), arg, LOAD_SIZE_VER0) ?:
-	      put_message(load.message, load.message_size, "");
+	err = put_message(load->message, load->message_size, "");
 	if (err)
 		return err;
-	if (load.flags & ~SFRAME_LOAD_VDSO)
-		return -EINVAL;
-	if (load.flags & SFRAME_LOAD_VDSO)
-		return load_table(&load, NULL);
-	file = fget(load.fd);
-	if (!file)
-		return -EBADF;
-	err = load_table(&load, file);
-	fput(file);
-	return err;
-}
-
-static long dev_process(void __user *arg)
-{
-	struct sfu_table_source source = {};
-	struct sframe_process load;
-	int err;
-
-	err = copy_sized(&load, sizeof(load), arg, PROCESS_SIZE_VER0) ?:
-	      put_message(load.message, load.message_size, "");
-	if (err)
-		return err;
-	source.len = load.section_size;
-	source.bytes = copy_section(load.section, load.section_size);
+	source.bytes = copy_section(load->section, load->section_size);
 	if (IS_ERR(source.bytes))
 		return PTR_ERR(source.bytes);
-	err = sfu_jit_load(&load, &source);
+	err = sfu_jit_load(load, &source);
 	kvfree(source.bytes);
 	if (err)
-		put_message(load.message, load.message_size, source.message);
+		put_message(load->message, load->message_size, source.message);
 	return err;
 }
 
-static long dev_drop(void __user *arg)
+static int dev_drop(const struct sframe_drop *drop)
 {
-	struct sframe_drop drop;
 	struct file *file;
 	int err;
 
-	err = copy_sized(&drop, sizeof(drop), arg, DROP_SIZE_VER0);
-	if (err)
-		return err;
-	if (drop.reserved || (drop.flags && drop.fd != -1))
+	if (drop->reserved || (drop->flags && drop->fd != -1))
 		return -EINVAL;
-	if (drop.flags == SFRAME_DROP_ALL) {
+	switch (drop->flags) {
+	case SFRAME_DROP_ALL:
 		sfu_files_drop_all();
 		return 0;
-	}
-	if (drop.flags == SFRAME_DROP_TABLELESS) {
+	case SFRAME_DROP_TABLELESS:
 		sfu_files_drop_tableless();
 		return 0;
-	}
-	if (drop.flags)
+	case 0:
+		break;
+	default:
 		return -EINVAL;
-	file = fget(drop.fd);
+	}
+	file = fget(drop->fd);
 	if (!file)
 		return -EBADF;
 	err = sfu_files_drop(real_inode(file));
@@ -188,39 +165,43 @@ static long dev_drop(void __user *arg)
 	return err;
 }
 
-static long dev_list(void __user *arg)
+static int dev_list(struct sframe_file *entry, void __user *user)
 {
-	struct sframe_file entry;
-	size_t size;
-	int err;
-
-	err = copy_sized(&entry, sizeof(entry), arg, FILE_SIZE_VER0);
-	if (err)
-		return err;
 	/* An older program passes a smaller structure: store only the members that it knows. */
-	size = min_t(size_t, entry.size, sizeof(entry));
-	err = sfu_files_list(&entry);
+	const size_t size = min_t(size_t, entry->size, sizeof(*entry));
+	int err = sfu_files_list(entry);
+
 	if (err)
 		return err;
-	entry.size = size;
-	return copy_to_user(arg, &entry, size) ? -EFAULT : 0;
+	entry->size = size;
+	return copy_to_user(user, entry, size) ? -EFAULT : 0;
 }
 
 static long dev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	void __user *user = (void __user *)arg;
+	union {
+		struct sframe_load	load;
+		struct sframe_drop	drop;
+		struct sframe_file	entry;
+		struct sframe_process	process;
+	} in;
 
 	if (_IOC_TYPE(cmd) != _IOC_TYPE(SFRAME_LOAD))
 		return -ENOTTY;
 	switch (_IOC_NR(cmd)) {
 	case _IOC_NR(SFRAME_LOAD):
-		return dev_load(user);
+		return copy_sized(&in, sizeof(in.load), user, LOAD_SIZE_VER0) ?:
+		       dev_load(&in.load);
 	case _IOC_NR(SFRAME_DROP):
-		return dev_drop(user);
+		return copy_sized(&in, sizeof(in.drop), user, DROP_SIZE_VER0) ?:
+		       dev_drop(&in.drop);
 	case _IOC_NR(SFRAME_LIST):
-		return dev_list(user);
+		return copy_sized(&in, sizeof(in.entry), user, FILE_SIZE_VER0) ?:
+		       dev_list(&in.entry, user);
 	case _IOC_NR(SFRAME_PROCESS):
-		return dev_process(user);
+		return copy_sized(&in, sizeof(in.process), user, PROCESS_SIZE_VER0) ?:
+		       dev_process(&in.process);
 	default:
 		return -ENOTTY;
 	}
@@ -244,7 +225,7 @@ static struct file *open_taken(const struct file *taken)
 	return ERR_PTR(-ESTALE);
 }
 
-/* Stores a taken request in the buffer of the reader, with a new descriptor for a file. */
+/* Stores a request in the buffer of read(). For a file, opens a file descriptor. */
 static int give(const struct sfu_wanted_file *taken, struct sframe_wanted __user *buf)
 {
 	struct sframe_wanted wanted = { .size = sizeof(wanted), .fd = -1, .pid = taken->pid };
@@ -275,10 +256,10 @@ static int give(const struct sfu_wanted_file *taken, struct sframe_wanted __user
 }
 
 /*
- * Called if give() has failed. Returns false if the reader lacks memory or a descriptor, or its
- * buffer is not writable: the request goes back to the queue. If another process holds a lease on
- * the file, or the path has changed, the next scan requests the file again. Any other file that
- * cannot be opened is recorded as having no table.
+ * Called if give() has failed. If the calling process lacks memory or descriptors, or its buffer is
+ * not writable, the request goes back to the queue, and read() ends: returns false. If another
+ * process holds a lease on the file, or the path has changed, the next scan requests a table again.
+ * Any other file that cannot be opened is recorded as having no table.
  */
 static bool answer_error(const struct sfu_wanted_file *taken, int err)
 {

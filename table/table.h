@@ -57,9 +57,6 @@ struct sfu_table_source {
 	char				message[200];	/* why the table is refused */
 };
 
-/* Maximum length of a section that user space may load, in bytes. */
-#define SFU_TABLE_MAX_SIZE	(256U << 20)
-
 /*
  * Maximum of files that are known to have no table; users can create any number of files. Doubled:
  * they take 4 MiB. Halved: a build of many programs without tables is converted again and again.

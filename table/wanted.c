@@ -3,10 +3,11 @@
  * The queue of requests for tables: for files that sampled processes have mapped, and for processes
  * with code that no file describes (JIT code).
  *
- * A scan adds a request if the device has a reader. A request holds no reference of a file or mm,
- * because that would prevent the file system from being unmounted. It has a process and an address,
- * where read() finds the file. If this fails, the next process that maps the file adds a request
- * again. The identity of a process is a struct sfu_file_id without a super block.
+ * A scan of a process adds requests if a program reads the device. A request holds no reference of
+ * a file or mm, because then the file system could not be unmounted. The request names a process
+ * and an address in it, where read() finds the file. If the file is not there any more, the next
+ * process that maps the file adds a request again. A request for the code of a process has a struct
+ * sfu_file_id without a super block.
  */
 #include <linux/cred.h>
 #include <linux/fs.h>
@@ -29,8 +30,8 @@
 #include "table/wanted.h"
 
 /*
- * Maximum of requests, and of requests of one user other than root. Halved: a large build needs
- * more scans until all its programs have tables. Doubled: the queue takes 1.5 MB.
+ * Maximum of requests, and of requests for processes of one user other than root. Halved: a large
+ * build needs more scans until all its programs have tables. Doubled: the queue takes 1.5 MB.
  */
 #define MAX_WANTED	4096
 #define MAX_OF_OWNER	(MAX_WANTED / 4)
@@ -38,38 +39,41 @@
 /* Users whose UIDs have equal hashes share one counter. One bit less: more users share one. */
 #define OWNER_BITS	6
 
-/* Requests of a reader, examined for fairness. Fewer than its parallel jobs: users wait longer. */
+/*
+ * For fairness among users, read() examines the last requests that it has returned. Fewer than the
+ * parallel jobs of the program that reads: users wait longer.
+ */
 #define MAX_GIVEN	16
 
 /* Attempts to take mmap_lock, and the time between two attempts. Halved: more requests are lost. */
 #define MAX_TRIES	8
 #define RETRY_MS	20
 
-/* A request: a file or process needs a table. */
+/* A request for the table of a file, or for a table for the JIT code of one process. */
 struct wanted {
-	struct hlist_node	node;	/* in the hash table @all */
+	struct hlist_node	node;	/* in the hash table of all requests */
 	struct list_head	list;	/* in @queue, @later, or &sfu_wanted_reader.given */
-	struct sfu_file_id	id;	/* a process: @ino is &sfu_process.number, no @sb */
+	struct sfu_file_id	id;	/* of the file. JIT code: @ino is &sfu_process.number */
 	kuid_t			owner;	/* user who is charged, see owner_of() */
-	struct pid		*pid;	/* the process, or one that has mapped the file */
-	unsigned long		addr;	/* address of the code in the process */
+	struct pid		*pid;	/* process with the JIT code, or with the file mapped */
+	unsigned long		addr;	/* address of the code in this process */
 	unsigned int		nr_tries; /* failed attempts to take mmap_lock */
 };
 
 DECLARE_WAIT_QUEUE_HEAD(sfu_wanted_wait);
 
-/* wanted_lock protects the variables below. */
+/* Protects the requests and the variables below. */
 static DEFINE_SPINLOCK(wanted_lock);
 static DEFINE_HASHTABLE(all, 8);
-static LIST_HEAD(queue);
-static LIST_HEAD(later);
+static LIST_HEAD(queue);	/* requests that read() may return */
+static LIST_HEAD(later);	/* requests that wait until retry() runs */
 static unsigned int nr_wanted;
 static unsigned int nr_of_owners[1 << OWNER_BITS];
-static unsigned int nr_readers;
+static unsigned int nr_readers;	/* files of the device that are open for reading */
 
 /*
- * Returns the request for a file or process, or NULL. The content of the file is not compared: the
- * file may change while a reader converts it, and the answer must still find the request.
+ * Returns the request with this identity, or NULL. The content of the file is not compared: the
+ * file may change while a program converts it, and the answer must still find the request.
  */
 static struct wanted *find_wanted(const struct sfu_file_id *id)
 {
@@ -86,7 +90,6 @@ static unsigned int *nr_of_owner(const struct wanted *wanted)
 	return &nr_of_owners[hash_32(__kuid_val(wanted->owner), OWNER_BITS)];
 }
 
-/* Moves the requests of @later to the head of the queue. */
 static void retry(struct work_struct *work)
 {
 	spin_lock(&wanted_lock);
@@ -97,8 +100,7 @@ static void retry(struct work_struct *work)
 
 static DECLARE_DELAYED_WORK(retry_work, retry);
 
-/* Removes a request. Under wanted_lock. */
-static void forget(struct wanted *wanted)
+static void forget_wanted(struct wanted *wanted)
 {
 	hash_del(&wanted->node);
 	list_del(&wanted->list);
@@ -109,12 +111,12 @@ static void forget(struct wanted *wanted)
 }
 
 /*
- * Sets @id to the identity of a file. Returns false if no reader may get the file.
+ * Sets @id to the identity of a file. Returns false if read() must not open the file.
  *
  * A file that is not regular, such as a device, may change its state when it is opened. Before 6.8,
  * a mapped file of an overlay has its path in the overlay. If a user has mounted the overlay,
- * opening this path may read layers that are FUSE. sfu_file_id_get() refuses files that a user's
- * program serves, because a reader would wait for this program.
+ * opening this path may read layers that are FUSE. sfu_file_id_get() refuses files on FUSE, because
+ * read() would wait for the user's program that serves the file.
  */
 static bool may_be_given(const struct file *file, struct sfu_file_id *id)
 {
@@ -127,10 +129,10 @@ static bool may_be_given(const struct file *file, struct sfu_file_id *id)
 
 /*
  * Returns the user who is charged for the requests and tables of a task with these credentials. In
- * a user namespace, one user may have thousands of UIDs. The user who has made the outermost
- * namespace is charged for all of them. If root has made this namespace, as for a container, the
- * UID is charged that root of the container has outside. If this UID is root, too, the namespace
- * changes no UIDs, and each UID is charged for itself.
+ * a user namespace, one user may have thousands of UIDs: all of them are charged to the user who
+ * has made the outermost namespace. If root has made this namespace, as for a container, they are
+ * charged to the UID that root of the container has outside of it. If this is UID 0, too, the
+ * namespace changes no UIDs, and each UID is charged for itself.
  */
 static kuid_t owner_of(const struct cred *cred)
 {
@@ -153,15 +155,15 @@ bool sfu_wanted_is_of_user(const struct cred *cred)
 	return !uid_eq(owner_of(cred), GLOBAL_ROOT_UID);
 }
 
-/* Returns true if the device has a reader. Any context, NMI included. */
+/* Returns true if the device is open for reading. Any context, NMI included. */
 bool sfu_wanted_has_reader(void)
 {
 	return READ_ONCE(nr_readers);
 }
 
 /*
- * Adds a request for a file that current has mapped, or for JIT code of current, if there is no
- * such request and neither the queue nor the share of the user, unless it is root, is full.
+ * Adds a request for a file that current has mapped, or for JIT code of current. Does nothing if
+ * there is such a request, the queue is full, or the part of a user other than root is full.
  */
 void sfu_wanted_add_id(const struct sfu_file_id *id, unsigned long addr)
 {
@@ -172,10 +174,9 @@ void sfu_wanted_add_id(const struct sfu_file_id *id, unsigned long addr)
 	wanted->id = *id;
 	wanted->owner = owner_of(current_cred());
 	wanted->addr = addr;
-	spin_lock(&wanted_lock);
+	guard(spinlock)(&wanted_lock);
 	if (!nr_readers || nr_wanted >= MAX_WANTED || find_wanted(id) ||
 	    (!uid_eq(wanted->owner, GLOBAL_ROOT_UID) && *nr_of_owner(wanted) >= MAX_OF_OWNER)) {
-		spin_unlock(&wanted_lock);
 		kfree(wanted);
 		return;
 	}
@@ -184,7 +185,6 @@ void sfu_wanted_add_id(const struct sfu_file_id *id, unsigned long addr)
 	list_add_tail(&wanted->list, &queue);
 	nr_wanted++;
 	++*nr_of_owner(wanted);
-	spin_unlock(&wanted_lock);
 	wake_up_interruptible(&sfu_wanted_wait);
 }
 
@@ -197,46 +197,44 @@ void sfu_wanted_add(const struct file *file, unsigned long addr)
 		sfu_wanted_add_id(&id, addr);
 }
 
-/*
- * Removes the request for a file or process, for any content of the file. Processes that map the
- * file with another content request a table at their next scan.
- */
+/* Removes the request with this identity, whatever the content of the file is. */
 void sfu_wanted_answer(const struct sfu_file_id *id)
 {
 	struct wanted *wanted;
 
-	spin_lock(&wanted_lock);
+	guard(spinlock)(&wanted_lock);
 	wanted = find_wanted(id);
 	if (wanted)
-		forget(wanted);
-	spin_unlock(&wanted_lock);
+		forget_wanted(wanted);
 }
 
-/* Adds a reader. Processes that lack tables are scanned again at their next sample. */
+/* Called by open(). Processes that lack tables are scanned again at their next sample. */
 void sfu_wanted_open(struct sfu_wanted_reader *reader)
 {
 	INIT_LIST_HEAD(&reader->given);
-	spin_lock(&wanted_lock);
+	guard(spinlock)(&wanted_lock);
 	nr_readers++;
 	atomic_fetch_inc_release(&sfu_table_generation);
-	spin_unlock(&wanted_lock);
 }
 
-/* Removes a reader. Another reader gets its requests. Without a reader, requests are dropped. */
+/*
+ * Called when an open file of the device is closed. Requests that this reader has not answered go
+ * back to the queue, for other readers. After the last reader, all requests are removed.
+ */
 void sfu_wanted_close(struct sfu_wanted_reader *reader)
 {
 	spin_lock(&wanted_lock);
 	list_splice_tail(&reader->given, &queue);
 	list_splice_tail_init(&later, &queue);
 	nr_readers--;
-	/* The lock may be dropped here: a reader that opens the device meanwhile gets the rest. */
+	/* cond_resched_lock() may drop the lock: a new reader then gets the requests left. */
 	while (!nr_readers && !list_empty(&queue)) {
-		forget(list_first_entry(&queue, struct wanted, list));
+		forget_wanted(list_first_entry(&queue, struct wanted, list));
 		cond_resched_lock(&wanted_lock);
 	}
 	spin_unlock(&wanted_lock);
 	wake_up_interruptible(&sfu_wanted_wait);
-	/* After the last reader has gone the module may be unloaded: the work must not run then. */
+	/* After this the module may be unloaded, so the work must not run any more. */
 	cancel_delayed_work_sync(&retry_work);
 	retry(NULL);
 }
@@ -247,10 +245,10 @@ bool sfu_wanted_is_empty(void)
 }
 
 /*
- * Returns the mm of a process, or NULL. Sets @is_of_user if a user other than root is charged for
- * the process. The reference is of mm_count. A reference of mm_users could be the last one: to drop
- * it, the caller would free the mappings, and wait for the file systems of the process. If the
- * process ends, its mappings are removed under mmap_lock.
+ * Returns the mm of a process with a reference of mm_count, or NULL. Sets @is_of_user if a user
+ * other than root is charged for the process. A reference of mm_users could be the last one: the
+ * caller would free the mappings when it drops it, and wait for the file systems of the process. If
+ * the process ends, its mappings are removed under mmap_lock.
  */
 struct mm_struct *sfu_wanted_grab_mm(struct pid *pid, bool *is_of_user)
 {
@@ -300,14 +298,14 @@ out:
 	return file;
 }
 
-/* Moves a request to @later, until retry() runs. Under wanted_lock. */
+/* Lets read() not return a request until retry() runs. */
 static void retry_later(struct wanted *wanted)
 {
 	list_move_tail(&wanted->list, &later);
 	schedule_delayed_work(&retry_work, msecs_to_jiffies(RETRY_MS));
 }
 
-/* Returns how many of the last MAX_GIVEN requests of @reader belong to @owner. */
+/* Returns how many of the last MAX_GIVEN requests that @reader has got are charged to @owner. */
 static unsigned int nr_given(const struct sfu_wanted_reader *reader, kuid_t owner)
 {
 	unsigned int nr = 0, left = MAX_GIVEN;
@@ -322,9 +320,9 @@ static unsigned int nr_given(const struct sfu_wanted_reader *reader, kuid_t owne
 }
 
 /*
- * Returns the first request of the owner with the fewest requests at the reader: one user may
- * request thousands of tables, and must not delay other users. Files that have just changed wait,
- * because their tables would be refused. Under wanted_lock.
+ * Returns the first request of the user for whom @reader has got the fewest requests: requests of
+ * one user, maybe thousands, must not delay other users. Requests for files that have just changed
+ * wait, because their tables would be refused.
  */
 static struct wanted *next_of_queue(const struct sfu_wanted_reader *reader)
 {
@@ -348,57 +346,51 @@ static struct wanted *next_of_queue(const struct sfu_wanted_reader *reader)
 }
 
 /*
- * Moves the next request of the queue to the reader, and copies the request to @copy, with a
- * reference of its pid. Returns false if no request is due.
+ * Moves the next request of the queue to the reader, and copies it to @copy, with a reference of
+ * its pid. Returns false if the queue has no request that read() may return now.
  */
 static bool take_next(struct sfu_wanted_reader *reader, struct wanted *copy)
 {
 	struct wanted *wanted;
 
-	spin_lock(&wanted_lock);
+	guard(spinlock)(&wanted_lock);
 	wanted = next_of_queue(reader);
-	if (wanted) {
-		list_move_tail(&wanted->list, &reader->given);
-		*copy = *wanted;
-		get_pid(copy->pid);
-	}
-	spin_unlock(&wanted_lock);
-	return wanted;
+	if (!wanted)
+		return false;
+	list_move_tail(&wanted->list, &reader->given);
+	*copy = *wanted;
+	get_pid(copy->pid);
+	return true;
 }
 
 /*
- * Called if the file of a request was not found. If mmap_lock was held, a reader tries again later.
- * Otherwise the process has ended, or has unmapped the file, and the request is removed: other
+ * Called if the file of a request was not found. If mmap_lock was held, read() tries again later.
+ * Otherwise the process has ended, or has unmapped the file: the request is removed, and other
  * processes that map the file request the table at their next scan.
  */
 static void postpone(const struct wanted *copy, bool was_locked)
 {
 	struct wanted *wanted;
 
-	spin_lock(&wanted_lock);
+	guard(spinlock)(&wanted_lock);
 	wanted = find_wanted(&copy->id);
 	if (wanted && was_locked && ++wanted->nr_tries < MAX_TRIES) {
 		retry_later(wanted);
 	} else if (wanted) {
-		forget(wanted);
+		forget_wanted(wanted);
 		atomic_fetch_inc_release(&sfu_table_generation);
 	}
-	spin_unlock(&wanted_lock);
 }
 
-/* Takes the next request: a file with a reference, or a process. Returns false if there is none. */
+/* Takes the next request for a reader. Returns false if read() has to wait. */
 bool sfu_wanted_take(struct sfu_wanted_reader *reader, struct sfu_wanted_file *taken)
 {
-	bool is_taken = false;
 	struct wanted copy;
 
-	while (!is_taken && take_next(reader, &copy)) {
+	while (take_next(reader, &copy)) {
 		const bool is_process = !copy.id.sb;
 		struct file *file = is_process ? NULL : find_file(&copy);
 
-		is_taken = is_process || !IS_ERR_OR_NULL(file);
-		if (!is_taken)
-			postpone(&copy, IS_ERR(file));
 		*taken = (struct sfu_wanted_file){
 			.file = file,
 			.id = copy.id,
@@ -406,19 +398,21 @@ bool sfu_wanted_take(struct sfu_wanted_reader *reader, struct sfu_wanted_file *t
 			.addr = copy.addr,
 		};
 		put_pid(copy.pid);
+		if (is_process || !IS_ERR_OR_NULL(file))
+			return true;
+		postpone(&copy, IS_ERR(file));
 	}
-	return is_taken;
+	return false;
 }
 
-/* Moves a request that could not be given to the reader back to the head of the queue. */
+/* Moves a request that read() could not return back to the head of the queue. */
 void sfu_wanted_give_back(const struct sfu_file_id *id)
 {
 	struct wanted *wanted;
 
-	spin_lock(&wanted_lock);
+	guard(spinlock)(&wanted_lock);
 	wanted = find_wanted(id);
 	if (wanted)
 		list_move(&wanted->list, &queue);
-	spin_unlock(&wanted_lock);
 	wake_up_interruptible(&sfu_wanted_wait);
 }

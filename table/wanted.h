@@ -13,17 +13,17 @@ struct file;
 struct mm_struct;
 struct pid;
 
-/* A reader of the device. @given: requests that it has taken and not answered. */
+/* An open file of /dev/sframe_unwind, from which a program reads requests for tables. */
 struct sfu_wanted_reader {
-	struct list_head	given;
+	struct list_head	given;	/* requests that read() has returned, not answered yet */
 };
 
-/* A request that a reader has taken. */
+/* A request that read() is about to return. */
 struct sfu_wanted_file {
-	struct file		*file;	/* with a reference held; NULL: request for a process */
-	struct sfu_file_id	id;	/* for a process, @ino is &sfu_process.number */
-	pid_t			pid;	/* in current's PID namespace; 0: not visible there */
-	unsigned long		addr;	/* address of the code in process @pid */
+	struct file		*file;	/* file with a reference held; NULL: JIT code */
+	struct sfu_file_id	id;	/* of the file. JIT code: @ino is &sfu_process.number */
+	pid_t			pid;	/* process in current's PID namespace; 0: not visible */
+	unsigned long		addr;	/* address of the code in this process */
 };
 
 extern wait_queue_head_t sfu_wanted_wait;
