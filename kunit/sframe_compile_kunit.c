@@ -71,7 +71,7 @@ static void expect_as_decoded(struct kunit *test, u64 addr)
 				    "at 0x%llx", addr - ADDR);
 	}
 	if (nr) {
-		sframe_compiled_get_row(compiled, nr, &row);
+		row = compiled->rows[nr];
 		section_row_text(AMD64, &row, got);
 	}
 	KUNIT_EXPECT_STREQ_MSG(test, got, want, "at 0x%llx", addr - ADDR);

@@ -137,7 +137,7 @@ int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 			err = nr ? 0 : -ENOENT;
 		}
 		if (!err)
-			sframe_compiled_get_row(&section->table->compiled, nr, row);
+			*row = section->table->compiled.rows[nr];
 	}
 	lookup->nr_missed += !err || err == -ENOENT;
 	if (err == -ENOENT)

@@ -13,17 +13,6 @@
  */
 #include "table/compile.h"
 
-/* For each rule, &sframe_compiled_row.bits has 5 bits of register and 3 bits of how; then flags. */
-#define REG_BITS	5
-#define RULE_BITS	8
-#define IS_ROW		0x01000000u	/* set in each row except "no row" */
-#define IS_OUTERMOST	0x02000000u
-#define IS_SIGNAL	0x04000000u
-#define IS_MANGLED	0x08000000u
-
-static_assert(SFRAME_AMD64_NR_REGS <= 1 << REG_BITS && SFRAME_AARCH64_NR_REGS <= 1 << REG_BITS);
-static_assert(SFRAME_RULE_REG_MEM < 1 << (RULE_BITS - REG_BITS));
-
 /* Maximum of distinct rows. Doubled: a hostile section takes twice the memory for its rows. */
 #define MAX_ROWS	0x10000u
 
@@ -111,78 +100,50 @@ int sframe_compile_measure(struct sframe_compile *compile)
 	return compile_each(compile, measure_function);
 }
 
-static u32 pack_rule(const struct sframe_rule *rule)
+/* Packs all that distinguishes two rules into a number. */
+static u64 pack_rule(const struct sframe_rule *rule)
 {
-	return rule->reg | (u32)rule->how << REG_BITS;
+	return (u32)rule->off | (u64)rule->how << 32 | (u64)rule->reg << 40;
 }
 
-static struct sframe_rule unpack_rule(const struct sframe_compiled_row *row, u32 i)
+/* Sets @words to all that distinguishes two rows. */
+static void pack_row(const struct sframe_row *row, u64 words[3])
 {
-	u32 bits = row->bits >> i * RULE_BITS;
-
-	return (struct sframe_rule){
-		.off = row->off[i],
-		.how = bits >> REG_BITS & ((1 << (RULE_BITS - REG_BITS)) - 1),
-		.reg = bits & ((1 << REG_BITS) - 1),
-	};
-}
-
-/* Unpacks row number @nr, which is not 0 ("no row"). &sframe_row.func and .start are set to 0. */
-void sframe_compiled_get_row(const struct sframe_compiled *compiled, u32 nr,
-			     struct sframe_row *row)
-{
-	const struct sframe_compiled_row *packed = &compiled->rows[nr];
-
-	*row = (struct sframe_row){
-		.cfa = unpack_rule(packed, 0),
-		.ra = unpack_rule(packed, 1),
-		.fp = unpack_rule(packed, 2),
-		.outermost = packed->bits & IS_OUTERMOST,
-		.signal = packed->bits & IS_SIGNAL,
-		.ra_mangled = packed->bits & IS_MANGLED,
-	};
-}
-
-static u32 hash_row(const struct sframe_compile *compile, const struct sframe_compiled_row *row)
-{
-	u64 hash = compile->secret ^ row->bits;
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(row->off); i++) {
-		hash = (hash ^ (u32)row->off[i]) * (compile->secret | 1);
-		hash ^= hash >> 32;
-	}
-	return hash;
+	words[0] = pack_rule(&row->cfa) | (u64)row->outermost << 48 | (u64)row->signal << 49 |
+		   (u64)row->ra_mangled << 50;
+	words[1] = pack_rule(&row->ra);
+	words[2] = pack_rule(&row->fp);
 }
 
 /* Sets @nr to the number of @row. Adds the row if the section had no such row so far. */
 static int get_row_number(struct sframe_compile *compile, const struct sframe_row *row, u32 *nr)
 {
-	const struct sframe_compiled_row packed = {
-		.off = { row->cfa.off, row->ra.off, row->fp.off },
-		.bits = pack_rule(&row->cfa) | pack_rule(&row->ra) << RULE_BITS |
-			pack_rule(&row->fp) << 2 * RULE_BITS | IS_ROW |
-			(row->outermost ? IS_OUTERMOST : 0) | (row->signal ? IS_SIGNAL : 0) |
-			(row->ra_mangled ? IS_MANGLED : 0),
-	};
 	struct sframe_compiled *compiled = &compile->compiled;
-	u32 place = hash_row(compile, &packed);
-	u32 *found;
+	u64 words[3], other[3], hash = compile->secret;
+	u32 i, *found;
 
-	for (;; place++) {
-		found = &compile->hash[place % (2 * compile->max_rows)];
-		if (!*found)
+	pack_row(row, words);
+	for (i = 0; i < ARRAY_SIZE(words); i++) {
+		hash = (hash ^ words[i]) * (compile->secret | 1);
+		hash ^= hash >> 32;
+	}
+	for (i = hash;; i++) {
+		found = &compile->hash[i % (2 * compile->max_rows)];
+		*nr = *found;
+		if (!*nr)
 			break;
-		if (!memcmp(&compiled->rows[*found], &packed, sizeof(packed))) {
-			*nr = *found;
+		pack_row(&compiled->rows[*nr], other);
+		if (!memcmp(other, words, sizeof(words)))
 			return 0;
-		}
 	}
 	if (compiled->nr_rows == compile->max_rows)
 		return sframe_malformed(compile->rd, SFRAME_DEFECT_COSTLY);
-	compiled->rows[compiled->nr_rows] = packed;
-	*found = compiled->nr_rows;
 	*nr = compiled->nr_rows++;
+	*found = *nr;
+	compiled->rows[*nr] = *row;
+	compiled->rows[*nr].func = 0;
+	compiled->rows[*nr].start = 0;
+	compiled->rows[*nr].pcmask = false;
 	return 0;
 }
 
@@ -304,7 +265,7 @@ int sframe_compile_fill(struct sframe_compile *compile)
 	struct sframe_compiled *compiled = &compile->compiled;
 	int err;
 
-	compiled->rows[0] = (struct sframe_compiled_row){};
+	compiled->rows[0] = (struct sframe_row){};
 	compiled->nr_rows = 1;
 	err = compile_each(compile, compile_function);
 	if (err)

@@ -15,12 +15,6 @@
 #define SFRAME_SLOT_BITS	10
 #define SFRAME_SLOT_SIZE	0x400u
 
-/* A row, packed so that equal rows have equal bytes. */
-struct sframe_compiled_row {
-	s32	off[3];		/* offsets of the rules of CFA, RA and FP */
-	u32	bits;		/* register and how of each rule; flags: see compile.c */
-};
-
 /*
  * A compiled section, made by table/compile.c. A slot is SFRAME_SLOT_SIZE bytes of code. @slots has
  * the index of the first entry of each slot, and then the end of the last slot. Each slot begins
@@ -33,7 +27,8 @@ struct sframe_compiled {
 	u32				nr_rows;	/* distinct rows, with row 0 */
 	u32				*slots;
 	u32				*entries;
-	struct sframe_compiled_row	*rows;		/* row 0 is "no row" */
+	/* row 0 is "no row"; in the others, func, start and pcmask are 0 */
+	struct sframe_row		*rows;
 };
 
 /*
@@ -64,8 +59,6 @@ struct sframe_compile {
 
 int sframe_compile_measure(struct sframe_compile *compile);
 int sframe_compile_fill(struct sframe_compile *compile);
-void sframe_compiled_get_row(const struct sframe_compiled *compiled, u32 nr,
-			     struct sframe_row *row);
 u64 sframe_compiled_function(const struct sframe_compiled *compiled, u64 addr, u32 *max_lookups);
 
 /*

@@ -163,7 +163,7 @@ static int pack_rows(struct sfu_table *table)
 		return -ENOMEM;
 	packed[0] = SFU_ROW_NONE;
 	for (i = 1; i < nr; i++) {
-		sframe_compiled_get_row(&table->compiled, i, &row);
+		row = table->compiled.rows[i];
 		packed[i] = sfu_row_pack(&row);
 	}
 	table->packed_rows = packed;
@@ -233,7 +233,7 @@ struct sfu_table *sfu_table_compile(struct sfu_table_source *source)
 	table->number = sfu_row_cache_new_section(&table->key_base);
 	table->size = sizeof(*table) +
 		      (table->compiled.nr_slots + 1UL + table->compiled.nr_entries) * sizeof(u32) +
-		      table->compiled.nr_rows * (sizeof(struct sframe_compiled_row) + sizeof(u64));
+		      table->compiled.nr_rows * (sizeof(struct sframe_row) + sizeof(u64));
 	atomic_long_add(table->size, &sfu_held.tables);
 out:
 	kfree(compile);

@@ -61,7 +61,7 @@ static bool find_compiled(u64 addr, s64 cfa)
 {
 	u32 nr = sframe_compiled_find(&res.compiled, addr);
 
-	return nr && res.compiled.rows[nr].off[0] == cfa;
+	return nr && res.compiled.rows[nr].cfa.off == cfa;
 }
 
 /* As sframe-api.h of binutils 2.46 has them; that header would have to be of the same version. */

@@ -264,7 +264,7 @@ static void load_table(u32 size)
 	require(packed);
 	packed[0] = SFU_ROW_NONE;
 	for (i = 1; i < host.compiled.nr_rows; i++) {
-		sframe_compiled_get_row(&host.compiled, i, &row);
+		row = host.compiled.rows[i];
 		packed[i] = sfu_row_pack(&row);
 	}
 	table = (struct sfu_table){ .compiled = host.compiled, .packed_rows = packed };

@@ -81,7 +81,7 @@ int host_table_find(const struct host_table *res, u64 pc, struct sframe_row *row
 
 	if (!nr)
 		return -ENOENT;
-	sframe_compiled_get_row(&res->compiled, nr, row);
+	*row = res->compiled.rows[nr];
 	row->func = sframe_compiled_function(&res->compiled, pc, &most);
 	return 0;
 }

@@ -104,7 +104,7 @@ static const u64 *pack_rows(const struct sframe_compiled *compiled)
 		err(1, "table");
 	packed[0] = SFU_ROW_OTHER;
 	for (i = 1; i < compiled->nr_rows; i++) {
-		sframe_compiled_get_row(compiled, i, &row);
+		row = compiled->rows[i];
 		packed[i] = sfu_row_pack(&row);
 	}
 	return packed;
