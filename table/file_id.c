@@ -5,14 +5,13 @@
  * Where the section of a program is, and whether its code keeps frame pointers, depends on the file
  * alone. So the first scan finds these facts, and all processes that map the file share them.
  *
- * The key is a struct sfu_file_id, which has no references: it keeps no inode and no file system
- * alive. A write changes the ctime of the file and so the key, and the old facts are not found any
- * more. Two writes within a tick of the clock leave one ctime, so no facts are stored until the
- * last change is MIN_AGE seconds ago.
+ * A write to a file changes its ctime and so its identity: the old facts are not found any more.
+ * Two writes within a tick of the clock leave one ctime. So no facts are stored until the last
+ * change is MIN_AGE seconds ago.
  *
  * Facts may still be wrong after the clock was set back, or after a write to the block device. So
- * each process checks the addresses and the header of the section again. Wrongly assumed frame
- * pointers harm processes that run the file; a user who can write the file can harm them anyway.
+ * each scan checks the addresses and the header of the section. If code does not keep frame
+ * pointers as the facts say, only processes that run the file are harmed.
  */
 #include <linux/backing-dev.h>
 #include <linux/blkdev.h>
@@ -31,8 +30,8 @@
 
 #define MIN_AGE		3	/* seconds from the last change of a file until facts are stored */
 
-/* The cache. &sfu_file_id.sb is NULL in an unused slot. */
-static struct {
+/* The cache of facts. &sfu_file_id.sb is NULL in an unused slot. */
+static struct code_entry {
 	struct sfu_code_id	code;
 	struct sfu_code_facts	facts;
 } entries[1 << ENTRY_BITS];
@@ -40,12 +39,13 @@ static struct {
 static DEFINE_SPINLOCK(entries_lock);
 
 /*
- * Sets @id to the present identity of a file. @inode stores the data: it is not the inode of an
- * overlay. Returns false if the file system may change data and leave ctime as it is, or if its
- * image is in a file or in flash memory: nothing would distinguish this image from the next one.
+ * Sets @id to the present identity of a file. The caller passes the inode that stores the data, not
+ * the inode of an overlay. Returns false if the file system may leave ctime as it is when data
+ * changes, or if the image of the file system is in a file or in flash memory: nothing would
+ * distinguish this image from the next one.
  *
- * Two images may have equal inode numbers and times, and a new super block may get the address
- * of a freed one. So @medium is a number that is never used again: of the disk or, without a disk
+ * Two images may have equal inode numbers and times, and a new super block may get the address of a
+ * freed one. So @medium is a number that is never used again: of the disk or, without a disk
  * (btrfs), of the backing device. Before 6.7, most file systems lack encode_fh(): inode number and
  * generation identify the file.
  */
@@ -81,9 +81,7 @@ bool sfu_file_id_get(struct inode *inode, struct sfu_file_id *id)
  */
 bool sfu_file_id_has_just_changed(const struct sfu_file_id *id)
 {
-	s64 changed = id->changed / NSEC_PER_SEC;
-
-	return abs(ktime_get_real_seconds() - changed) <= 1;
+	return abs(ktime_get_real_seconds() - id->changed / NSEC_PER_SEC) <= 1;
 }
 
 /* Returns true if the last change of a file was so long ago that facts may be stored. */
@@ -92,33 +90,29 @@ bool sfu_file_id_has_settled(const struct sfu_file_id *id)
 	return ktime_get_real_seconds() - id->changed / NSEC_PER_SEC >= MIN_AGE;
 }
 
-/* Returns the only cache slot for facts about a part of a file. Other parts share this slot. */
-static unsigned int place_of(const struct sfu_code_id *code)
+/* Returns the only slot for facts about a part of a file. Facts about other parts share the slot. */
+static struct code_entry *entry_of(const struct sfu_code_id *code)
 {
-	return hash_64(code->file.ino ^ code->file.changed ^ code->offset, ENTRY_BITS);
+	return &entries[hash_64(code->file.ino ^ code->file.changed ^ code->offset, ENTRY_BITS)];
 }
 
-/* Sets @facts to the facts about a part of a file. Returns false if the cache has none. */
+/* Sets @facts to the stored facts about a part of a file. Returns false if there are none. */
 bool sfu_file_id_find_facts(const struct sfu_code_id *code, struct sfu_code_facts *facts)
 {
-	const unsigned int place = place_of(code);
-	bool is_known;
+	const struct code_entry *entry = entry_of(code);
 
-	spin_lock(&entries_lock);
-	is_known = !memcmp(&entries[place].code, code, sizeof(*code));
-	if (is_known)
-		*facts = entries[place].facts;
-	spin_unlock(&entries_lock);
-	return is_known;
+	guard(spinlock)(&entries_lock);
+	if (memcmp(&entry->code, code, sizeof(*code)))
+		return false;
+	*facts = entry->facts;
+	return true;
 }
 
 /* Stores facts about a part of a file, in place of the facts that were in their slot. */
 void sfu_file_id_store_facts(const struct sfu_code_id *code, const struct sfu_code_facts *facts)
 {
-	const unsigned int place = place_of(code);
+	struct code_entry *entry = entry_of(code);
 
-	spin_lock(&entries_lock);
-	entries[place].code = *code;
-	entries[place].facts = *facts;
-	spin_unlock(&entries_lock);
+	guard(spinlock)(&entries_lock);
+	*entry = (struct code_entry){ .code = *code, .facts = *facts };
 }

@@ -18,7 +18,6 @@
 
 /* Held by a task that loads or removes a table; protects all variables below. */
 DEFINE_MUTEX(sfu_files_mutex);
-const struct sfu_file_id sfu_files_vdso;
 
 static struct rhltable files;			/* by inode; RCU protects readers */
 static DEFINE_XARRAY_ALLOC1(files_by_nr);	/* by &sfu_file.nr */
@@ -68,12 +67,16 @@ static void forget_table(struct sfu_file *file)
 	sfu_table_leave(table);
 }
 
+/* Returns how many ranges of process maps use a table. Scans may change the number meanwhile. */
+static unsigned int nr_ranges(const struct sfu_table *table)
+{
+	return refcount_read(&table->refs) - table->nr_files;
+}
+
 /* Returns true if no process uses the table. The vDSO counts as used: no scan requests its table. */
 static bool is_unused(const struct sfu_file *file)
 {
-	return !file->table ||
-	       (!sfu_table_nr_ranges(file->table) &&
-		memcmp(&file->id, &sfu_files_vdso, sizeof(file->id)));
+	return !file->table || (!nr_ranges(file->table) && file->id.sb);
 }
 
 /*
@@ -230,7 +233,7 @@ int sfu_files_list(struct sframe_file *entry)
 	if (table) {
 		entry->nr_functions = table->nr_functions;
 		entry->table_size = table->size;
-		entry->nr_users = sfu_table_nr_ranges(table);
+		entry->nr_users = nr_ranges(table);
 		entry->nr_files = table->nr_files;
 	}
 	return 0;
@@ -292,7 +295,7 @@ static enum sfu_files_answer place_table(const struct sfu_file *file, u64 map_st
 enum sfu_files_answer sfu_files_find_table(const struct file *file, u64 map_start, u64 map_offset,
 					   struct sfu_section *section)
 {
-	struct sfu_file_id id = sfu_files_vdso;
+	struct sfu_file_id id = {};
 	const struct sfu_file *known;
 	struct rhlist_head *pos;
 

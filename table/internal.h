@@ -55,15 +55,6 @@ int sfu_files_add(struct sfu_file *file);
 void sfu_files_forget_tableless(unsigned int max, unsigned long max_bytes);
 int sfu_files_make_room(struct sfu_table_source *source);
 
-/* The identity of the vDSO: all zeros. The identity of a file has a super block. */
-extern const struct sfu_file_id sfu_files_vdso;
-
-/* Returns how many ranges use a table. Under sfu_files_mutex, but scans may change the number. */
-static inline unsigned int sfu_table_nr_ranges(const struct sfu_table *table)
-{
-	return refcount_read(&table->refs) - table->nr_files;
-}
-
 static inline int sfu_table_refuse_memory(struct sfu_table_source *source)
 {
 	return sfu_table_refuse(source, -ENOMEM, "no memory for the table");

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Tables for code that a process generates while it runs. Root loads them with SFRAME_PROCESS.
+ * Tables for code that a process generates while it runs (JIT code), loaded with SFRAME_PROCESS.
  *
- * A process has a list of its tables. A scan copies them to the map for code that no file
- * describes, and samples use the map.
+ * A process has a list of its JIT tables. A scan copies their sections to the map of the process,
+ * for code that no file describes. Walks use the map.
  *
- * A table ends with its mm, so execve() ends it, too. The hook of munmap() sets is_over if any part
- * of the code is unmapped, before other code can be mapped there. If two mappings merge, the kernel
- * reports the removal of one of them, which ends the table. SFRAME_PROCESS checks that the code is
- * mapped and adds the table under mmap_lock. So no unmapping is missed: before the check, it makes
- * the check fail; after it, the hook finds the table.
+ * A JIT table ends with its mm, so execve() ends it, too. If a part of its code is unmapped, the
+ * hook of munmap() marks the table as over before other code can be mapped there. If two mappings
+ * merge, the kernel reports the removal of one of them, which ends the table. SFRAME_PROCESS checks
+ * that the code is mapped, and adds the table, under mmap_lock: either the check or the hook
+ * detects an unmapping.
  *
  * The list is changed under &sfu_process.lock, and read under RCU. SFRAME_PROCESS only tries to
- * take this lock and mmap_lock, because tasks of the process hold them.
+ * take this lock and mmap_lock, because tasks of the process may hold them for ever.
  */
 #include <linux/capability.h>
 #include <linux/jiffies.h>
@@ -26,67 +26,75 @@
 #include "table/internal.h"
 #include "table/wanted.h"
 
+/*
+ * Limits of one process: the number of its JIT tables, and their part of the memory for all tables.
+ * Halved: a JIT compiler with many mappings has code without rows. Doubled: one process may take a
+ * quarter of the memory.
+ */
+#define MAX_TABLES	64
+#define MEMORY_SHARE	8
+
+/* A table for JIT code of one process, made by SFRAME_PROCESS. */
 struct jit_table {
 	struct list_head	node;	/* in &sfu_process.jit.tables, newest first */
-	unsigned long		start;	/* address of the code */
-	unsigned long		end;
-	unsigned long		size;	/* memory of the table, in bytes */
-	bool			is_over; /* code was unmapped; never cleared */
-	struct sfu_section	section; /* holds references; maps have copies */
+	unsigned long		start;	/* user address of the code */
+	unsigned long		end;	/* one past the last byte of the code */
+	bool			is_over; /* a part of the code was unmapped; never cleared */
+	struct sfu_section	section; /* holds references of the table; maps have copies */
 	struct rcu_head		rcu;
 };
 
-/* Returns true if the code of the table overlaps the range from @start to @end. */
-static bool has_code(const struct jit_table *table, unsigned long start, unsigned long end)
+/* Returns true if the code of the table overlaps the addresses from @start to @end. */
+static bool has_code(const struct jit_table *jit, unsigned long start, unsigned long end)
 {
-	return table->start < end && start < table->end;
+	return jit->start < end && start < jit->end;
 }
 
-/* Marks the tables of unmapped code as over. Called under RCU. */
+/* Called for each munmap(): marks the JIT tables for code at these addresses as over. */
 void sfu_jit_unmap(struct sfu_process *process, unsigned long start, unsigned long end)
 {
-	struct jit_table *table;
+	struct jit_table *jit;
 
-	list_for_each_entry_rcu(table, &process->jit.tables, node)
-		if (has_code(table, start, end))
-			WRITE_ONCE(table->is_over, true);
+	list_for_each_entry_rcu(jit, &process->jit.tables, node)
+		if (has_code(jit, start, end))
+			WRITE_ONCE(jit->is_over, true);
 }
 
-/* Frees the tables that are over, and the tables for code between @start and @end. */
+/* Frees the JIT tables that are over, and those for code between @start and @end. */
 void sfu_jit_forget(struct sfu_process *process, unsigned long start, unsigned long end)
 {
-	struct jit_table *table, *next;
+	struct jit_table *jit, *next;
 
-	list_for_each_entry_safe(table, next, &process->jit.tables, node) {
-		if (!READ_ONCE(table->is_over) && !has_code(table, start, end))
+	list_for_each_entry_safe(jit, next, &process->jit.tables, node) {
+		if (!READ_ONCE(jit->is_over) && !has_code(jit, start, end))
 			continue;
-		list_del_rcu(&table->node);
-		sfu_table_put(&table->section);
+		list_del_rcu(&jit->node);
+		sfu_table_put(&jit->section);
 		atomic_long_dec(&sfu_held.process_tables);
-		kfree_rcu(table, rcu);
+		kfree_rcu(jit, rcu);
 	}
 }
 
 /*
- * Sets @section to a copy of the newest section for code in this range, and takes references for
- * the copy. Returns false if there is none.
+ * Sets @section to a copy of the newest section for code between @start and @end, with references
+ * of its table. Returns false if the process has no such JIT table.
  */
 bool sfu_jit_find(struct sfu_process *process, unsigned long start, unsigned long end,
 		  struct sfu_section *section)
 {
-	const struct jit_table *table;
+	const struct jit_table *jit;
 
-	list_for_each_entry(table, &process->jit.tables, node) {
-		if (READ_ONCE(table->is_over) || !has_code(table, start, end))
+	list_for_each_entry(jit, &process->jit.tables, node) {
+		if (READ_ONCE(jit->is_over) || !has_code(jit, start, end))
 			continue;
-		*section = table->section;
+		*section = jit->section;
 		sfu_table_get(section);
 		return true;
 	}
 	return false;
 }
 
-/* Returns true if the range has data of a file or the vDSO, or may have such data after a scan. */
+/* Returns true if a file or the vDSO describes the code of a range, maybe after the next scan. */
 static bool is_described(const struct sfu_range *range)
 {
 	return range->section.source != SFU_SOURCE_JIT_TABLE &&
@@ -94,9 +102,10 @@ static bool is_described(const struct sfu_range *range)
 }
 
 /*
- * Called after a walk has found no data for @addr. If no file describes this code, stores the
- * address and returns true: the next scan requests a table from a reader. After that no address is
- * stored for a second, and for up to a minute while no table is loaded. Any context, under RCU.
+ * Called if a walk has ended in code at @addr because no data describes this code. If @addr may be
+ * in JIT code, stores the address and returns true: the caller requests a scan, which calls
+ * sfu_jit_ask(). After a request, returns false for a second; or longer, up to a minute, if no
+ * table was loaded after the last requests.
  */
 bool sfu_jit_must_ask(struct sfu_process *process, struct sfu_map *map, unsigned long addr)
 {
@@ -111,7 +120,7 @@ bool sfu_jit_must_ask(struct sfu_process *process, struct sfu_map *map, unsigned
 	return true;
 }
 
-/* Requests a table for code of current from a reader, if a walk has stored an address. */
+/* Requests a table for JIT code of current if a walk has stored an address in this code. */
 void sfu_jit_ask(struct sfu_process *process)
 {
 	unsigned long addr = READ_ONCE(process->jit.asked_addr);
@@ -125,13 +134,13 @@ void sfu_jit_ask(struct sfu_process *process)
 }
 
 /* Returns -ESTALE if some code is not mapped executable; -EEXIST if a file describes some code. */
-static int check_code(const struct jit_table *table, struct mm_struct *mm, struct sfu_map *map)
+static int check_code(const struct jit_table *jit, struct mm_struct *mm, struct sfu_map *map)
 {
 	const struct vm_area_struct *vma;
 	const struct sfu_range *range;
 	unsigned long addr;
 
-	for (addr = table->start; addr < table->end; addr = vma->vm_end) {
+	for (addr = jit->start; addr < jit->end; addr = vma->vm_end) {
 		vma = find_vma(mm, addr);
 		if (!vma || vma->vm_start > addr || !(vma->vm_flags & VM_EXEC))
 			return -ESTALE;
@@ -143,29 +152,29 @@ static int check_code(const struct jit_table *table, struct mm_struct *mm, struc
 	return 0;
 }
 
-/* Returns -ENOSPC if @table and the tables that it does not replace exceed the limits. */
-static int check_limits(const struct jit_table *table, const struct sfu_process *process)
+/* Returns -ENOSPC if @jit and the JIT tables that it does not replace exceed the limits. */
+static int check_limits(const struct jit_table *jit, const struct sfu_process *process)
 {
-	unsigned long size = table->size;
+	unsigned long size = jit->section.table->size;
 	const struct jit_table *other;
 	unsigned int nr = 1;
 
 	list_for_each_entry(other, &process->jit.tables, node) {
-		if (READ_ONCE(other->is_over) || has_code(other, table->start, table->end))
+		if (READ_ONCE(other->is_over) || has_code(other, jit->start, jit->end))
 			continue;
-		size += other->size;
+		size += other->section.table->size;
 		nr++;
 	}
-	return nr > SFU_JIT_TABLES_MAX || size > sfu_limit_bytes() / SFU_JIT_SHARE ? -ENOSPC : 0;
+	return nr > MAX_TABLES || size > sfu_limit_bytes() / MEMORY_SHARE ? -ENOSPC : 0;
 }
 
 /*
- * Removes the tables for the code of @table, and adds @table if it has a section. Walks use the old
- * map until a scan, which the next sample requests.
+ * Removes the JIT tables for the code of @jit, and adds @jit if it has a section. Walks use the old
+ * map of the process until a scan, which the next sample requests.
  */
-static int replace(struct sfu_process *process, struct mm_struct *mm, struct jit_table *table)
+static int replace(struct sfu_process *process, struct mm_struct *mm, struct jit_table *jit)
 {
-	const bool is_table = table->section.table;
+	const bool is_table = jit->section.table;
 	struct sfu_map *map;
 	int err = -EAGAIN;
 
@@ -174,16 +183,16 @@ static int replace(struct sfu_process *process, struct mm_struct *mm, struct jit
 	if (!mmap_read_trylock(mm))
 		goto out;
 	map = sfu_process_get_map(process);
-	err = is_table ? check_code(table, mm, map) ?: check_limits(table, process) : 0;
+	err = is_table ? check_code(jit, mm, map) ?: check_limits(jit, process) : 0;
 	if (!err) {
-		sfu_jit_forget(process, table->start, table->end);
+		sfu_jit_forget(process, jit->start, jit->end);
 		process->quota.wait = 0;
 		WRITE_ONCE(process->quota.sample_at, 0);
 		if (map)
 			WRITE_ONCE(map->valid_until, jiffies - 1);
 	}
 	if (!err && is_table) {
-		list_add_rcu(&table->node, &process->jit.tables);
+		list_add_rcu(&jit->node, &process->jit.tables);
 		process->jit.ask_wait = 0;
 		atomic_long_inc(&sfu_held.process_tables);
 	}
@@ -204,14 +213,13 @@ static int compile_for(struct jit_table *jit, struct sfu_table_source *source, b
 	table = sfu_table_compile(source);
 	if (IS_ERR(table))
 		return PTR_ERR(table);
-	/* First, so that no table is removed for one that is too large for its process. */
-	if (table->size <= sfu_limit_bytes() / SFU_JIT_SHARE)
+	/* Check the share first: a table that exceeds it must not displace other tables. */
+	if (table->size <= sfu_limit_bytes() / MEMORY_SHARE)
 		err = sfu_files_make_room(source);
 	if (err) {
 		sfu_table_put_ref(table);
 		return err;
 	}
-	jit->size = table->size;
 	jit->section.source = SFU_SOURCE_JIT_TABLE;
 	atomic_set(&jit->section.state, SFU_SECTION_READY);
 	return sfu_table_use(table, 0, is_of_user, &jit->section) ? 0 : -ENOSPC;
@@ -248,9 +256,9 @@ static int load_for(struct sfu_process *process, struct mm_struct *mm, bool is_o
 }
 
 /*
- * Replaces the tables for code of a process by the table of @source, or only removes them if
- * @source has no section. The request of the process is answered. Returns 0, or an error that
- * include/uapi/sframe_unwind.h lists.
+ * SFRAME_PROCESS: replaces the JIT tables of a process for the code of @load by the table of
+ * @source, or only removes them if @source has no section. Removes the request for the process.
+ * Returns 0, or an error that include/uapi/sframe_unwind.h lists.
  */
 int sfu_jit_load(const struct sframe_process *load, struct sfu_table_source *source)
 {
@@ -260,7 +268,7 @@ int sfu_jit_load(const struct sframe_process *load, struct sfu_table_source *sou
 	struct pid *pid;
 	int err = -ESRCH;
 
-	/* CAP_SYS_PTRACE allows the caller to read and change any process anyway. */
+	/* CAP_SYS_PTRACE allows a task to read and change any process anyway. */
 	if (!capable(CAP_SYS_PTRACE))
 		return -EPERM;
 	if (load->flags || load->section_addr >= TASK_SIZE_MAX ||

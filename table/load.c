@@ -30,16 +30,11 @@ static int check_segments(struct sfu_table_source *source)
 /* Sets @id to the identity of the file. Fails if the file has changed since it was read. */
 static int identify(struct sfu_table_source *source, struct sfu_file_id *id)
 {
-	struct sfu_file_id then;
-
 	if (!sfu_file_id_get(source->inode, id))
 		return sfu_table_refuse(source, -EOPNOTSUPP,
 			      "it is on %s, where a file can change unseen",
 			      source->inode->i_sb->s_type->name);
-	then = *id;
-	then.size = source->id.size;
-	then.changed = source->id.changed;
-	if (memcmp(&then, id, sizeof(then)))
+	if (id->size != source->id.size || id->changed != source->id.changed)
 		return sfu_table_refuse(source, -ESTALE,
 			      "the file has changed since it was read: convert it again");
 	if (sfu_file_id_has_just_changed(id))
@@ -108,7 +103,7 @@ err_free:
  */
 int sfu_load_table(struct sfu_table_source *source)
 {
-	struct sfu_file_id id = sfu_files_vdso;
+	struct sfu_file_id id = {};	/* the identity of the vDSO */
 	int err;
 
 	err = check_segments(source);
