@@ -5,15 +5,12 @@
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
-#include <linux/dcache.h>
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/poll.h>
-#include <linux/slab.h>
-#include <linux/stddef.h>
 #include <linux/uaccess.h>
 
 #include <uapi/sframe_unwind.h>
@@ -64,20 +61,11 @@ static int put_message(u64 addr, u32 size, const char *text)
 
 static void *copy_section(u64 section, u64 size)
 {
-	void *bytes;
-
 	if (!size)
 		return NULL;
 	if (size > MAX_SECTION_SIZE)
 		return ERR_PTR(-EFBIG);
-	bytes = kvmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (!bytes)
-		return ERR_PTR(-ENOMEM);
-	if (copy_from_user(bytes, u64_to_user_ptr(section), size)) {
-		kvfree(bytes);
-		return ERR_PTR(-EFAULT);
-	}
-	return bytes;
+	return vmemdup_user(u64_to_user_ptr(section), size);
 }
 
 static int dev_load(const struct sframe_load *load)
@@ -230,29 +218,27 @@ static int give(const struct sfu_wanted_file *taken, struct sframe_wanted __user
 {
 	struct sframe_wanted wanted = { .size = sizeof(wanted), .fd = -1, .pid = taken->pid };
 	struct file *file;
-	int fd;
+	int err;
 
 	if (!taken->file) {
 		wanted.cookie = taken->id.ino;
 		wanted.addr = taken->addr;
 		return copy_to_user(buf, &wanted, sizeof(wanted)) ? -EFAULT : 0;
 	}
-	fd = get_unused_fd_flags(O_CLOEXEC);
-	if (fd < 0)
-		return fd;
+	wanted.fd = get_unused_fd_flags(O_CLOEXEC);
+	if (wanted.fd < 0)
+		return wanted.fd;
 	file = open_taken(taken->file);
-	if (IS_ERR(file)) {
-		put_unused_fd(fd);
-		return PTR_ERR(file);
-	}
-	wanted.fd = fd;
-	if (copy_to_user(buf, &wanted, sizeof(wanted))) {
-		put_unused_fd(fd);
+	err = PTR_ERR_OR_ZERO(file);
+	if (!err && copy_to_user(buf, &wanted, sizeof(wanted))) {
 		fput(file);
-		return -EFAULT;
+		err = -EFAULT;
 	}
-	fd_install(fd, file);
-	return 0;
+	if (err)
+		put_unused_fd(wanted.fd);
+	else
+		fd_install(wanted.fd, file);
+	return err;
 }
 
 /*

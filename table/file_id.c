@@ -90,7 +90,7 @@ bool sfu_file_id_has_settled(const struct sfu_file_id *id)
 	return ktime_get_real_seconds() - id->changed / NSEC_PER_SEC >= MIN_AGE;
 }
 
-/* Returns the only slot for facts about a part of a file. Facts about other parts share the slot. */
+/* Returns the only slot for facts about a part of a file. Other parts share this slot. */
 static struct code_entry *entry_of(const struct sfu_code_id *code)
 {
 	return &entries[hash_64(code->file.ino ^ code->file.changed ^ code->offset, ENTRY_BITS)];

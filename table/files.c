@@ -20,8 +20,8 @@
 DEFINE_MUTEX(sfu_files_mutex);
 
 static struct rhltable files;			/* by inode; RCU protects readers */
-static DEFINE_XARRAY_ALLOC1(files_by_nr);	/* by &sfu_file.nr */
-static LIST_HEAD(tableless_files);		/* oldest first */
+static DEFINE_XARRAY_ALLOC1(files_by_nr);	/* by &sfu_file.nr, oldest first */
+static u32 next_nr;
 static unsigned int nr_tableless;
 static struct shrinker *shrinker;
 
@@ -36,12 +36,10 @@ static void forget_file(struct sfu_file *file)
 {
 	rhltable_remove(&files, &file->node, file_params);
 	xa_erase(&files_by_nr, file->nr);
-	if (file->table) {
+	if (file->table)
 		sfu_table_leave(file->table);
-	} else {
-		list_del(&file->tableless);
+	else
 		nr_tableless--;
-	}
 	atomic_long_sub(struct_size(file, segments, file->nr_segments), &sfu_held.tables);
 	kfree_rcu(file, rcu);
 }
@@ -62,7 +60,6 @@ static void forget_table(struct sfu_file *file)
 	file->refused_size = table->size;
 	/* Pairs with smp_load_acquire() in place_table(), which then reads refused_size. */
 	smp_store_release(&file->table, NULL);
-	list_add_tail(&file->tableless, &tableless_files);
 	nr_tableless++;
 	sfu_table_leave(table);
 }
@@ -73,7 +70,7 @@ static unsigned int nr_ranges(const struct sfu_table *table)
 	return refcount_read(&table->refs) - table->nr_files;
 }
 
-/* Returns true if no process uses the table. The vDSO counts as used: no scan requests its table. */
+/* Returns true if no process uses the table. The vDSO is always used: scans never request it. */
 static bool is_unused(const struct sfu_file *file)
 {
 	return !file->table || (!nr_ranges(file->table) && file->id.sb);
@@ -106,12 +103,14 @@ static unsigned long forget_unused(unsigned long max, unsigned long max_bytes)
  */
 void sfu_files_forget_tableless(unsigned int max, unsigned long max_bytes)
 {
-	struct sfu_file *file, *next;
+	struct sfu_file *file;
+	unsigned long nr;
 
-	list_for_each_entry_safe(file, next, &tableless_files, tableless) {
+	xa_for_each(&files_by_nr, nr, file) {
 		if (nr_tableless <= max && atomic_long_read(&sfu_held.tables) <= max_bytes)
 			break;
-		forget_file(file);
+		if (!file->table)
+			forget_file(file);
 		cond_resched();
 	}
 }
@@ -146,23 +145,20 @@ int sfu_files_add(struct sfu_file *file)
 	struct rhlist_head *pos;
 	int err;
 
-	err = xa_alloc(&files_by_nr, &file->nr, file, xa_limit_32b, GFP_KERNEL_ACCOUNT);
-	if (err)
+	err = xa_alloc_cyclic(&files_by_nr, &file->nr, file, xa_limit_32b, &next_nr,
+			      GFP_KERNEL_ACCOUNT);
+	if (err < 0)
 		return err;
-	rcu_read_lock();
+	guard(rcu)();
 	rhl_for_each_entry_rcu(other, pos, rhltable_lookup(&files, &file->id, file_params), node)
 		if (is_unused(other) || !memcmp(&other->id, &file->id, sizeof(file->id)))
 			forget_file(other);
-	rcu_read_unlock();
 	err = rhltable_insert(&files, &file->node, file_params);
 	if (err) {
 		xa_erase(&files_by_nr, file->nr);
 		return err;
 	}
-	if (!file->table) {
-		list_add_tail(&file->tableless, &tableless_files);
-		nr_tableless++;
-	}
+	nr_tableless += !file->table;
 	atomic_long_add(struct_size(file, segments, file->nr_segments), &sfu_held.tables);
 	return 0;
 }

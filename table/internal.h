@@ -24,7 +24,6 @@ struct sfu_file {
 	u32			nr;		/* identifies the file in SFRAME_LIST */
 	struct sfu_table	*table;		/* NULL: no table, or it was removed */
 	unsigned long		refused_size;	/* size of a removed table that was refused, or 0 */
-	struct list_head	tableless;	/* in the list of files without @table */
 	unsigned int		nr_segments;
 	struct rcu_head		rcu;
 	struct sframe_segment	segments[] __counted_by(nr_segments);	/* executable segments */

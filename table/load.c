@@ -66,33 +66,31 @@ static struct sfu_table *get_table(struct sfu_table_source *source)
 
 static int add_file(struct sfu_table_source *source, const struct sfu_file_id *id)
 {
+	const unsigned int nr = source->nr_segments;
+	struct sfu_table *table = NULL;
 	struct sfu_file *file;
-	int err;
 
-	file = kzalloc(struct_size(file, segments, source->nr_segments), GFP_KERNEL_ACCOUNT);
-	if (!file)
-		return sfu_table_refuse_memory(source);
-	file->id = *id;
-	file->nr_segments = source->nr_segments;
-	memcpy(file->segments, source->segments, source->nr_segments * sizeof(*source->segments));
 	if (source->bytes) {
-		file->table = get_table(source);
-		if (IS_ERR(file->table)) {
-			err = PTR_ERR(file->table);
-			goto err_free;
-		}
-		file->table->nr_files++;
+		table = get_table(source);
+		if (IS_ERR(table))
+			return PTR_ERR(table);
+		table->nr_files++;
 	} else {
 		sfu_files_forget_tableless(SFU_FILES_MAX_TABLELESS - 1, sfu_limit_bytes());
 	}
-	if (!sfu_files_add(file))
-		return 0;
-	if (file->table)
-		sfu_table_leave(file->table);
-	err = sfu_table_refuse_memory(source);
-err_free:
+	file = kzalloc(struct_size(file, segments, nr), GFP_KERNEL_ACCOUNT);
+	if (file) {
+		file->id = *id;
+		file->table = table;
+		file->nr_segments = nr;
+		memcpy(file->segments, source->segments, nr * sizeof(*file->segments));
+		if (!sfu_files_add(file))
+			return 0;
+	}
 	kfree(file);
-	return err;
+	if (table)
+		sfu_table_leave(table);
+	return sfu_table_refuse_memory(source);
 }
 
 /*

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Tables: compiled SFrame sections in kernel memory. Compilation checks each function and each row,
- * and its result never changes. Files with equal sections share one table. Each file, and each
- * range of a map, holds a reference of its table. Samples read the table while they hold the map.
+ * and its result never changes. Each file, each section of a process map and each JIT table holds a
+ * reference of its table. Walks use a table while they hold the map.
  */
 #include <linux/mm.h>
 #include <linux/random.h>
@@ -17,7 +17,7 @@
 /* Bytes hashed or copied before other tasks may run. Doubled: other tasks wait longer. */
 #define BYTES_AT_ONCE	SZ_1M
 
-/* The tables of files, by key. Tables for code of one process are not shared. */
+/* The tables of files, by &sfu_table.key. Tables for JIT code are not shared. */
 static struct rhashtable tables;
 static siphash_key_t hash_keys[2];
 
@@ -52,7 +52,7 @@ void sfu_table_put_ref(struct sfu_table *table)
 	call_rcu(&table->rcu, free_table_rcu);
 }
 
-/* Takes references for @section, which is a copy: the original holds references meanwhile. */
+/* Takes references for @section, a copy of a section that still holds references. */
 void sfu_table_get(const struct sfu_section *section)
 {
 	if (!section->table)
@@ -73,8 +73,9 @@ void sfu_table_put(const struct sfu_section *section)
 }
 
 /*
- * Makes @section use a table: the section gets the reference of the caller. Returns false, and
- * drops this reference, if users have no room for the table.
+ * Makes @section use @table, and passes the caller's reference to the section. Returns false, and
+ * drops the reference, if a process of a user has no room for the table. @bias: user address minus
+ * linked address.
  */
 bool sfu_table_use(struct sfu_table *table, u64 bias, bool is_of_user, struct sfu_section *section)
 {
@@ -90,7 +91,7 @@ bool sfu_table_use(struct sfu_table *table, u64 bias, bool is_of_user, struct sf
 	return true;
 }
 
-/* Sets &sfu_table_source.message to the reason why the table is refused. Returns @err. */
+/* Stores a message for user space why the table is refused. Returns @err. */
 int sfu_table_refuse(struct sfu_table_source *source, int err, const char *format, ...)
 {
 	va_list args;
@@ -136,7 +137,7 @@ static int check_pass(struct sfu_table_source *source, const struct sframe_compi
 				sframe_defects[compile->rd->defect].text);
 }
 
-/* Replaces the array by a copy of its first @size bytes, to free the rest, which is unused. */
+/* Replaces the array that *@array points to by a copy of its first @size bytes. */
 static int trim(void *array, size_t size)
 {
 	void **from = array, *to = kvmalloc(size, GFP_KERNEL_ACCOUNT);
@@ -194,7 +195,7 @@ static int compile_functions(struct sfu_table_source *source, struct sframe_comp
 	return err == -ENOMEM ? sfu_table_refuse_memory(source) : err;
 }
 
-/* Compiles the section. Returns a table with one reference, or an error with a message. */
+/* Returns a new table for the section, with one reference; or an error with a message. */
 struct sfu_table *sfu_table_compile(struct sfu_table_source *source)
 {
 	struct sframe_reader rd = {
@@ -258,9 +259,9 @@ static u64 hash_bytes(const void *bytes, size_t len, const siphash_key_t *key)
 }
 
 /*
- * Looks for a table of a file with the section of @source. Returns the table with a reference held,
- * or NULL. Sets @key, with hashes of the section. Equal hashes can be taken as equal contents: the
- * hash keys are unknown to user space, so nobody can construct a collision.
+ * Returns the shared table for the section of @source with a reference held, or NULL. Sets @key,
+ * with hashes of the section. Equal hashes can be taken as equal contents: the hash keys are
+ * unknown to user space, so nobody can construct a collision.
  */
 struct sfu_table *sfu_table_find_same(const struct sfu_table_source *source,
 				      struct sfu_table_key *key)
@@ -279,14 +280,14 @@ struct sfu_table *sfu_table_find_same(const struct sfu_table_source *source,
 	return table;
 }
 
-/* Lets files with an equal section find and share the table. Returns 0, or -ENOMEM. */
+/* Lets sfu_table_find_same() find the table. Returns 0, or -ENOMEM. */
 int sfu_table_share(struct sfu_table *table, const struct sfu_table_key *key)
 {
 	table->key = *key;
 	return rhashtable_insert_fast(&tables, &table->node, table_params) ? -ENOMEM : 0;
 }
 
-/* Drops the reference of a file. Without files, the table is not shared any more. */
+/* Drops the reference of a file. After the last file, sfu_table_find_same() finds no table. */
 void sfu_table_leave(struct sfu_table *table)
 {
 	if (!--table->nr_files)
@@ -300,7 +301,7 @@ int sfu_table_init(void)
 	return rhashtable_init(&tables, &table_params);
 }
 
-/* No file and no map has a reference any more. rcu_barrier() waits for free_table(). */
+/* No file and no map has a reference any more. rcu_barrier() waits for free_table_rcu(). */
 void sfu_table_exit(void)
 {
 	rcu_barrier();

@@ -18,9 +18,6 @@
 #include <linux/pid.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/task.h>
-#include <linux/slab.h>
-#include <linux/spinlock.h>
-#include <linux/uidgid.h>
 #include <linux/user_namespace.h>
 #include <linux/workqueue.h>
 
@@ -129,10 +126,9 @@ static bool may_be_given(const struct file *file, struct sfu_file_id *id)
 
 /*
  * Returns the user who is charged for the requests and tables of a task with these credentials. In
- * a user namespace, one user may have thousands of UIDs: all of them are charged to the user who
- * has made the outermost namespace. If root has made this namespace, as for a container, they are
- * charged to the UID that root of the container has outside of it. If this is UID 0, too, the
- * namespace changes no UIDs, and each UID is charged for itself.
+ * a user namespace, one user may have thousands of UIDs. All of them are charged to the user who
+ * has made the outermost namespace or, if this is root, to the UID that root of the namespace (of
+ * the container) has outside. If this is UID 0, too, each UID is charged for itself.
  */
 static kuid_t owner_of(const struct cred *cred)
 {
