@@ -297,7 +297,9 @@ static bool run_table_step(struct kunit *test, const char *step)
 	else if (sscanf(step, "put %u", &n) == 1)
 		sfu_table_put(&made.used[n]);
 	else if (sscanf(step, "shrink %ld %u", &nr, &n) == 2)
-		KUNIT_EXPECT_EQ(test, n, sfu_files_shrink(nr));
+		KUNIT_EXPECT_EQ(test, n ?: SHRINK_STOP,
+				sfu_files_shrink(NULL, &(struct shrink_control){
+					.nr_to_scan = nr }));
 	else if (sscanf(step, "table-rows %u", &n) == 1)
 		expect_table_rows(test, page(test, n));
 	else if (sscanf(step, "incomplete %u", &n) == 1)

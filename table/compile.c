@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Compiles an SFrame section, so that look-ups need not decode it.
- *
- * Compilation decodes and checks each row once. A look-up then searches a few entries of 4 bytes.
- * Consecutive rows that are equal share one entry, but each start of a function has an entry of its
- * own. Repetitive code, such as a PLT, gets entries for each of its blocks.
+ * Compiles an SFrame section: decodes and checks each row once, so that a look-up need only search
+ * a few entries of 4 bytes. Consecutive rows that are equal share one entry, but each start of a
+ * function has an entry of its own. Repetitive code, such as a PLT, has entries for each block.
  *
  * The first pass measures all functions: the caller learns how much memory to allocate for the
- * second pass. The caller's limit bounds work and memory, even if the section is hostile.
- *
- * This file has no kernel interface: it compiles unchanged in the module and on the host.
+ * second pass. The caller's limit bounds work and memory, even if the section is hostile. This file
+ * compiles unchanged in the module and on the host.
  */
 #include "table/compile.h"
 
@@ -89,8 +86,8 @@ static int measure_function(struct sframe_compile *compile, const struct sframe_
 }
 
 /*
- * First pass: finds how much memory the second pass needs at most. The caller has set the first
- * four members of @compile, and zeroed the others. Returns 0; -EBADMSG or -EOPNOTSUPP, and sets
+ * First pass: finds how much memory the second pass needs at most. The caller sets the first four
+ * members of @compile, and zeroes the others. Returns 0; -EBADMSG or -EOPNOTSUPP, and sets
  * &sframe_reader.defect; -EFAULT; -E2BIG if the memory would exceed @max_size; -EINTR after a fatal
  * signal. After an error, @index is the number of the function. May sleep.
  */
@@ -100,7 +97,6 @@ int sframe_compile_measure(struct sframe_compile *compile)
 	return compile_each(compile, measure_function);
 }
 
-/* Packs all that distinguishes two rules into a number. */
 static u64 pack_rule(const struct sframe_rule *rule)
 {
 	return (u32)rule->off | (u64)rule->how << 32 | (u64)rule->reg << 40;

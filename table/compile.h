@@ -48,8 +48,8 @@ struct sframe_compile {
 	u32				max_rows;	/* maximum of distinct rows, with row 0 */
 	u32				*hash;		/* numbers of rows; 0: empty */
 	u64				end;		/* end address of the last function */
-	u32				nr_begun;	/* slots begun so far */
-	u32				row;		/* number of the row of the last entry */
+	u32				nr_begun;	/* slots written so far */
+	u32				row;		/* row number in the last entry */
 	u32				nr_block;	/* rows in @block */
 	struct sframe_block_row {
 		u32	start;
@@ -92,10 +92,7 @@ static __always_inline const u32 *sframe_compiled_entry(const struct sframe_comp
 	return entry;
 }
 
-/*
- * Returns the number of the row that holds at @addr; 0: no row. @addr is the address of an
- * instruction as linked, or one byte before a return address.
- */
+/* Returns the number of the row for the code at @addr, which is as linked; or 0: no row. */
 static __always_inline u32 sframe_compiled_find(const struct sframe_compiled *compiled, u64 addr)
 {
 	u64 slot;

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * /dev/sframe_unwind: root loads tables with ioctl(), and reads which files and processes need one.
- * See include/uapi/sframe_unwind.h.
- */
+/* /dev/sframe_unwind: root loads tables, and reads requests. See include/uapi/sframe_unwind.h. */
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/file.h>

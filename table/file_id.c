@@ -18,8 +18,6 @@
 #include <linux/exportfs.h>
 #include <linux/fs.h>
 #include <linux/hash.h>
-#include <linux/spinlock.h>
-#include <linux/time64.h>
 #include <linux/timekeeping.h>
 
 #include "table/file_id.h"

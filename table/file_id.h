@@ -11,30 +11,21 @@ struct super_block;
 /* Maximum size of a file handle, in words of 32 bits. The handle of btrfs has five. */
 #define SFU_HANDLE_WORDS	6
 
-/**
- * struct sfu_file_id - the identity of a file and its content
- * @sb: super block of the file: compared, never dereferenced
- * @medium: number of the disk, which changes with each medium in a drive and each image on a loop
- *	device; without a disk, number of the backing device
- * @ino: inode number
- * @generation: generation of the inode: a freed inode number is used again
- * @dev: device number of the super block: a freed address @sb is used again
- * @handle: NFS file handle, or zeros: subvolumes of one file system have equal inode numbers
- * @size: length of the file in bytes
- * @changed: ctime of the inode in ns, which each write updates
- *
- * The members before @size identify the inode, @size and @changed its content. An identity keeps
- * neither an inode nor a file system alive. It has no padding: it is hashed and compared as bytes.
+/*
+ * The identity of a file and its content. The members before @size identify the inode, @size and
+ * @changed its content. An identity keeps neither an inode nor a file system alive. It has no
+ * padding: it is hashed and compared as bytes. The identity of the vDSO is all zeros.
  */
 struct sfu_file_id {
-	const struct super_block	*sb;
-	u64				medium;
+	const struct super_block	*sb;	/* compared, never dereferenced */
+	u64				medium;	/* number of the disk, or of the backing device */
 	u64				ino;
-	u32				generation;
-	u32				dev;
+	u32				generation; /* of the inode: freed numbers are used again */
+	u32				dev;	/* of the super block: freed @sb are used again */
+	/* NFS handle, or zeros: subvolumes of one file system have equal inode numbers */
 	u32				handle[SFU_HANDLE_WORDS];
-	s64				size;
-	s64				changed;
+	s64				size;	/* length of the file in bytes */
+	s64				changed; /* ctime in ns, which each write updates */
 };
 
 static_assert(sizeof(struct sfu_file_id) == 6 * sizeof(u64) + SFU_HANDLE_WORDS * sizeof(u32));

@@ -9,7 +9,6 @@
 #include <linux/fs.h>
 #include <linux/rhashtable.h>
 #include <linux/shrinker.h>
-#include <linux/time64.h>
 #include <linux/xarray.h>
 
 #include "sframe_stats.h"
@@ -29,7 +28,6 @@ static const struct rhashtable_params file_params = {
 	.key_offset = offsetof(struct sfu_file, id),
 	.key_len = SFU_FILE_INODE_SIZE,
 	.head_offset = offsetof(struct sfu_file, node),
-	.automatic_shrinking = true,
 };
 
 static void forget_file(struct sfu_file *file)
@@ -76,10 +74,7 @@ static bool is_unused(const struct sfu_file *file)
 	return !file->table || (!nr_ranges(file->table) && file->id.sb);
 }
 
-/*
- * Removes tables that no process uses, at most @max, until all tables take at most @max_bytes.
- * Returns how many tables it has removed.
- */
+/* Removes at most @max unused tables, until all take @max_bytes at most. Returns their number. */
 static unsigned long forget_unused(unsigned long max, unsigned long max_bytes)
 {
 	struct sfu_file *file;
@@ -182,7 +177,6 @@ int sfu_files_drop(struct inode *inode)
 	return err;
 }
 
-/* Removes all files, with their tables. */
 void sfu_files_drop_all(void)
 {
 	struct sfu_file *file;
@@ -257,7 +251,6 @@ static const struct sframe_segment *find_segment(const struct sfu_file *file, u6
 	return found;
 }
 
-/* For sfu_files_find_table(), which has found @file. */
 static enum sfu_files_answer place_table(const struct sfu_file *file, u64 map_start,
 					 u64 map_offset, struct sfu_section *section)
 {
@@ -295,9 +288,8 @@ enum sfu_files_answer sfu_files_find_table(const struct file *file, u64 map_star
 	const struct sfu_file *known;
 	struct rhlist_head *pos;
 
-	if (!atomic_read(&files.ht.nelems))
-		return SFU_FILE_UNKNOWN;
-	if (file && !sfu_file_id_get(file_inode(file), &id))
+	if (!atomic_read(&files.ht.nelems) ||
+	    (file && !sfu_file_id_get(file_inode(file), &id)))
 		return SFU_FILE_UNKNOWN;
 	guard(rcu)();
 	rhl_for_each_entry_rcu(known, pos, rhltable_lookup(&files, &id, file_params), node)
@@ -315,24 +307,19 @@ static unsigned long count_unused(struct shrinker *shrinker, struct shrink_contr
 }
 
 /*
- * Removes at most @max tables that no process uses. Returns how many it has removed. Tableless
- * files stay: they take hardly any memory, and the next scan would have them converted again.
+ * Removes tables that no process uses, when memory is short. Tableless files stay: they take hardly
+ * any memory, and the next scan would have them converted again.
  */
-unsigned long sfu_files_shrink(unsigned long max)
+unsigned long sfu_files_shrink(struct shrinker *shrinker, struct shrink_control *sc)
 {
 	unsigned long count;
 
 	/* This task may hold the mutex: it needs memory for a table, and reclaims it here. */
 	if (!mutex_trylock(&sfu_files_mutex))
-		return 0;
-	count = forget_unused(max, 0);
+		return SHRINK_STOP;
+	count = forget_unused(sc->nr_to_scan, 0);
 	mutex_unlock(&sfu_files_mutex);
-	return count;
-}
-
-static unsigned long shrink(struct shrinker *shrinker, struct shrink_control *sc)
-{
-	return sfu_files_shrink(sc->nr_to_scan) ?: SHRINK_STOP;
+	return count ?: SHRINK_STOP;
 }
 
 /* Returns 0, or -ENOMEM. */
@@ -351,7 +338,7 @@ int sfu_files_init(void)
 		goto err_files;
 	}
 	shrinker->count_objects = count_unused;
-	shrinker->scan_objects = shrink;
+	shrinker->scan_objects = sfu_files_shrink;
 	shrinker_register(shrinker);
 	return 0;
 

@@ -54,9 +54,4 @@ int sfu_files_add(struct sfu_file *file);
 void sfu_files_forget_tableless(unsigned int max, unsigned long max_bytes);
 int sfu_files_make_room(struct sfu_table_source *source);
 
-static inline int sfu_table_refuse_memory(struct sfu_table_source *source)
-{
-	return sfu_table_refuse(source, -ENOMEM, "no memory for the table");
-}
-
 #endif /* SFU_TABLE_INTERNAL_H */

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Tables for code that a process generates while it runs (JIT code), loaded with SFRAME_PROCESS.
- *
- * A process has a list of its JIT tables. A scan copies their sections to the map of the process,
- * for code that no file describes. Walks use the map.
+ * Tables for code that a process generates while it runs (JIT code), loaded with SFRAME_PROCESS. A
+ * scan copies their sections to the map of the process, for code that no file describes. Walks use
+ * the map.
  *
  * A JIT table ends with its mm, so execve() ends it, too. If a part of its code is unmapped, the
  * hook of munmap() marks the table as over before other code can be mapped there. If two mappings
@@ -15,7 +14,6 @@
  * take this lock and mmap_lock, because tasks of the process may hold them for ever.
  */
 #include <linux/capability.h>
-#include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/pid.h>
 #include <linux/rculist.h>
@@ -77,7 +75,7 @@ void sfu_jit_forget(struct sfu_process *process, unsigned long start, unsigned l
 
 /*
  * Sets @section to a copy of the newest section for code between @start and @end, with references
- * of its table. Returns false if the process has no such JIT table.
+ * of its table. Returns false if there is none.
  */
 bool sfu_jit_find(struct sfu_process *process, unsigned long start, unsigned long end,
 		  struct sfu_section *section)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Limits the memory of all tables, and the part of it for users other than root.
- *
- * Tables that processes of users other than root use take at most half of the limit, even if root
- * owns the files. So users cannot use up the memory for tables of root's programs.
+ * Limits the memory of all tables. Tables that processes of users other than root use take at most
+ * half of the limit, even if root owns the files. So users cannot use up the memory for tables of
+ * root's programs.
  */
 #define pr_fmt(fmt) "sframe_unwind: " fmt
 
@@ -16,13 +15,12 @@ unsigned int sfu_table_memory;
 module_param_named(table_memory, sfu_table_memory, uint, 0644);
 MODULE_PARM_DESC(table_memory, "MiB that tables may take; 0: an eighth of the memory (default)");
 
-/* Total size of the tables that processes of users other than root use, in bytes. */
+/* Size in bytes of all tables that processes of users other than root use. */
 static atomic_long_t bytes_of_users;
 
 /*
- * Returns the maximum size of all tables together, in bytes: table_memory, or one eighth of the
- * memory. With a quarter, unused tables would compete with the page cache. With a sixteenth, a
- * machine with 2 GiB would have no room for the tables of a browser.
+ * Returns the limit in bytes. A quarter of the memory: unused tables would compete with the page
+ * cache. A sixteenth: a machine with 2 GiB would have no room for the tables of a browser.
  */
 unsigned long sfu_limit_bytes(void)
 {
@@ -38,9 +36,10 @@ bool sfu_limit_has_room_for_users(unsigned long size)
 }
 
 /*
- * Counts one more range of a user. Returns false if the table does not fit into the half of the
- * limit that users may use. The first range adds the size of the table, and the last range
- * subtracts it. If two tasks add the first range at one time, one of them subtracts the size again.
+ * Counts one more section that uses the table in a process of a user other than root. Returns false
+ * if the table does not fit into half of the limit. The first of these sections adds the size of
+ * the table, and the last one subtracts it. If two tasks count the first section at one time, one
+ * of the tasks subtracts the size again.
  */
 bool sfu_limit_add_user_range(struct sfu_table *table)
 {

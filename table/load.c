@@ -56,8 +56,8 @@ static struct sfu_table *get_table(struct sfu_table_source *source)
 	if (IS_ERR(table))
 		return table;
 	err = sfu_files_make_room(source);
-	if (!err && sfu_table_share(table, &key))
-		err = sfu_table_refuse_memory(source);
+	if (!err)
+		err = sfu_table_share(table, &key);
 	if (!err)
 		return table;
 	sfu_table_put_ref(table);
@@ -90,7 +90,7 @@ static int add_file(struct sfu_table_source *source, const struct sfu_file_id *i
 	kfree(file);
 	if (table)
 		sfu_table_leave(table);
-	return sfu_table_refuse_memory(source);
+	return -ENOMEM;
 }
 
 /*
@@ -102,15 +102,16 @@ static int add_file(struct sfu_table_source *source, const struct sfu_file_id *i
 int sfu_load_table(struct sfu_table_source *source)
 {
 	struct sfu_file_id id = {};	/* the identity of the vDSO */
-	int err;
+	int err = check_segments(source);
 
-	err = check_segments(source);
 	if (!err && source->inode)
 		err = identify(source, &id);
 	if (!err) {
 		guard(mutex)(&sfu_files_mutex);
 		err = add_file(source, &id);
 	}
+	if (err == -ENOMEM)
+		sfu_table_refuse(source, err, "no memory for the table");
 	/*
 	 * If the section is refused, the request stays, and the converter tries again. If the file
 	 * has changed, scans request a table for its new identity.

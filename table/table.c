@@ -27,7 +27,6 @@ static const struct rhashtable_params table_params = {
 	.key_offset = offsetof(struct sfu_table, key),
 	.key_len = sizeof(struct sfu_table_key),
 	.head_offset = offsetof(struct sfu_table, node),
-	.automatic_shrinking = true,
 };
 
 static void free_table(struct sfu_table *table)
@@ -191,8 +190,7 @@ static int compile_functions(struct sfu_table_source *source, struct sframe_comp
 	}
 	kvfree(compile->hash);
 	table->compiled = *compiled;
-	err = err ?: pack_rows(table);
-	return err == -ENOMEM ? sfu_table_refuse_memory(source) : err;
+	return err ?: pack_rows(table);
 }
 
 /* Returns a new table for the section, with one reference; or an error with a message. */
@@ -213,10 +211,9 @@ struct sfu_table *sfu_table_compile(struct sfu_table_source *source)
 		return ERR_PTR(err);
 	compile = kzalloc_obj(*compile, GFP_KERNEL_ACCOUNT);
 	table = kzalloc_obj(*table, GFP_KERNEL_ACCOUNT);
-	if (!compile || !table) {
-		err = sfu_table_refuse_memory(source);
+	err = -ENOMEM;
+	if (!compile || !table)
 		goto out;
-	}
 	compile->hdr = &hdr;
 	compile->rd = &rd;
 	compile->max_size = sfu_limit_bytes();
@@ -240,6 +237,8 @@ out:
 	kfree(compile);
 	if (!err)
 		return table;
+	if (err == -ENOMEM)
+		sfu_table_refuse(source, err, "no memory for the table");
 	if (table)
 		free_table(table);
 	return ERR_PTR(err);

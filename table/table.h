@@ -18,6 +18,8 @@ struct sframe_segment;
 struct sfu_map;
 struct sfu_process;
 struct sfu_section;
+struct shrink_control;
+struct shrinker;
 
 /*
  * A compiled SFrame section in kernel memory, made by sfu_table_compile(). Walks read only the
@@ -86,7 +88,7 @@ int sfu_files_drop(struct inode *inode);
 void sfu_files_drop_all(void);
 void sfu_files_drop_tableless(void);
 int sfu_files_list(struct sframe_file *entry);
-unsigned long sfu_files_shrink(unsigned long max);
+unsigned long sfu_files_shrink(struct shrinker *shrinker, struct shrink_control *sc);
 int sfu_files_init(void);
 void sfu_files_exit(void);
 int sfu_device_init(void);

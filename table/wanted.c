@@ -6,8 +6,7 @@
  * A scan of a process adds requests if a program reads the device. A request holds no reference of
  * a file or mm, because then the file system could not be unmounted. The request names a process
  * and an address in it, where read() finds the file. If the file is not there any more, the next
- * process that maps the file adds a request again. A request for the code of a process has a struct
- * sfu_file_id without a super block.
+ * process that maps the file adds a request again.
  */
 #include <linux/cred.h>
 #include <linux/fs.h>
@@ -36,10 +35,7 @@
 /* Users whose UIDs have equal hashes share one counter. One bit less: more users share one. */
 #define OWNER_BITS	6
 
-/*
- * For fairness among users, read() examines the last requests that it has returned. Fewer than the
- * parallel jobs of the program that reads: users wait longer.
- */
+/* Last requests of a reader that count for fairness. Fewer than its jobs: users wait longer. */
 #define MAX_GIVEN	16
 
 /* Attempts to take mmap_lock, and the time between two attempts. Halved: more requests are lost. */
@@ -151,7 +147,6 @@ bool sfu_wanted_is_of_user(const struct cred *cred)
 	return !uid_eq(owner_of(cred), GLOBAL_ROOT_UID);
 }
 
-/* Returns true if the device is open for reading. Any context, NMI included. */
 bool sfu_wanted_has_reader(void)
 {
 	return READ_ONCE(nr_readers);
@@ -193,7 +188,7 @@ void sfu_wanted_add(const struct file *file, unsigned long addr)
 		sfu_wanted_add_id(&id, addr);
 }
 
-/* Removes the request with this identity, whatever the content of the file is. */
+/* Removes the request for a file, whatever its content is now, or for JIT code of a process. */
 void sfu_wanted_answer(const struct sfu_file_id *id)
 {
 	struct wanted *wanted;
@@ -266,10 +261,7 @@ struct mm_struct *sfu_wanted_grab_mm(struct pid *pid, bool *is_of_user)
 	return mm;
 }
 
-/*
- * Returns the file of a request, with a reference held, if the process still has it mapped;
- * ERR_PTR(-EAGAIN) if mmap_lock is held, maybe for ever; or NULL.
- */
+/* Returns the file of a request with a reference; NULL: it is not mapped; or ERR_PTR(-EAGAIN). */
 static struct file *find_file(const struct wanted *wanted)
 {
 	bool is_of_user;
@@ -280,6 +272,7 @@ static struct file *find_file(const struct wanted *wanted)
 
 	if (!mm)
 		return NULL;
+	/* The process may hold the lock for ever. */
 	if (!mmap_read_trylock(mm)) {
 		file = ERR_PTR(-EAGAIN);
 		goto out;
@@ -341,10 +334,7 @@ static struct wanted *next_of_queue(const struct sfu_wanted_reader *reader)
 	return found;
 }
 
-/*
- * Moves the next request of the queue to the reader, and copies it to @copy, with a reference of
- * its pid. Returns false if the queue has no request that read() may return now.
- */
+/* Moves the next request to the reader, and copies it to @copy, with a reference of its pid. */
 static bool take_next(struct sfu_wanted_reader *reader, struct wanted *copy)
 {
 	struct wanted *wanted;
