@@ -33,7 +33,7 @@ static u64 nr_blocks(const struct sframe_fde *fde)
 	return ((u64)fde->size + fde->rep_size - 1) / fde->rep_size;
 }
 
-/* Calls @pass for each function. Functions must ascend, and must not overlap. */
+/* Calls @pass for each function of the section. Refuses functions that overlap or do not ascend. */
 static int compile_each(struct sframe_compile *compile,
 			int (*pass)(struct sframe_compile *compile, const struct sframe_fde *fde))
 {
@@ -60,7 +60,7 @@ static int compile_each(struct sframe_compile *compile,
 	return 0;
 }
 
-/* Adds the maximum size of a function to the totals in @compile. */
+/* First pass for one function: adds the maximum of its entries, slots and rows to the totals. */
 static int measure_function(struct sframe_compile *compile, const struct sframe_fde *fde)
 {
 	struct sframe_compiled *compiled = &compile->compiled;
@@ -86,8 +86,8 @@ static int measure_function(struct sframe_compile *compile, const struct sframe_
 }
 
 /*
- * First pass: finds how much memory the second pass needs at most. The caller sets the first four
- * members of @compile, and zeroes the others. Returns 0; -EBADMSG or -EOPNOTSUPP, and sets
+ * First pass: finds how much memory the second pass needs at most. The caller sets @hdr, @rd,
+ * @max_size and @secret, and zeroes the rest. Returns 0; -EBADMSG or -EOPNOTSUPP, and sets
  * &sframe_reader.defect; -EFAULT; -E2BIG if the memory would exceed @max_size; -EINTR after a fatal
  * signal. After an error, @index is the number of the function. May sleep.
  */
@@ -102,7 +102,7 @@ static u64 pack_rule(const struct sframe_rule *rule)
 	return (u32)rule->off | (u64)rule->how << 32 | (u64)rule->reg << 40;
 }
 
-/* Sets @words to all that distinguishes two rows. */
+/* Packs what distinguishes two rows into three numbers: equal rows have equal numbers. */
 static void pack_row(const struct sframe_row *row, u64 words[3])
 {
 	words[0] = pack_rule(&row->cfa) | (u64)row->outermost << 48 | (u64)row->signal << 49 |
@@ -111,7 +111,7 @@ static void pack_row(const struct sframe_row *row, u64 words[3])
 	words[2] = pack_rule(&row->fp);
 }
 
-/* Sets @nr to the number of @row. Adds the row if the section had no such row so far. */
+/* Sets @nr to the number of @row among the distinct rows. A new row gets the next number. */
 static int get_row_number(struct sframe_compile *compile, const struct sframe_row *row, u32 *nr)
 {
 	struct sframe_compiled *compiled = &compile->compiled;
@@ -143,7 +143,7 @@ static int get_row_number(struct sframe_compile *compile, const struct sframe_ro
 	return 0;
 }
 
-/* Begins slots up to the slot of @off, with the row in force. The caller adds the entry at @off. */
+/* Begins the slots (1 KiB of code each) up to @off. Each starts with the last entry's row. */
 static void begin_slots(struct sframe_compile *compile, u64 off)
 {
 	struct sframe_compiled *compiled = &compile->compiled;
@@ -172,7 +172,7 @@ static void add_entry(struct sframe_compile *compile, u64 addr, u32 row, bool be
 	compile->row = row;
 }
 
-/* Adds the entries of repetitive code: the rows of &sframe_compile.block, once for each block. */
+/* Adds entries for repetitive code (a PLT): the rows of &sframe_compile.block, for each block. */
 static void add_block_entries(struct sframe_compile *compile, const struct sframe_fde *fde)
 {
 	const struct sframe_block_row *block = compile->block;
@@ -228,7 +228,7 @@ static int compile_rows(struct sframe_compile *compile, const struct sframe_fde 
 	return 0;
 }
 
-/* Adds a function without rows. In V3 it has no caller; in V1 and V2 its rows are unknown. */
+/* Adds a function without rows. In V3, nothing has called it. In V1 and V2, it has no known row. */
 static int compile_empty(struct sframe_compile *compile, const struct sframe_fde *fde)
 {
 	const struct sframe_raw_row raw = {
@@ -267,7 +267,7 @@ int sframe_compile_fill(struct sframe_compile *compile)
 	if (err)
 		return err;
 	add_entry(compile, compile->end, 0, false);
-	/* Slots that were measured and have not begun have no row: look-ups find none there. */
+	/* The table ends at the last slot that was begun: code after it has no row. */
 	compiled->nr_slots = compile->nr_begun;
 	compiled->slots[compiled->nr_slots] = compiled->nr_entries;
 	return 0;

@@ -23,11 +23,11 @@
 struct sframe_compiled {
 	u64				first;		/* address of the first slot, as linked */
 	u32				nr_slots;
-	u32				nr_entries;	/* in all slots */
-	u32				nr_rows;	/* distinct rows, with row 0 */
+	u32				nr_entries;	/* number of @entries in all slots */
+	u32				nr_rows;	/* number of @rows, with row 0 */
 	u32				*slots;
 	u32				*entries;
-	/* row 0 is "no row"; in the others, func, start and pcmask are 0 */
+	/* distinct rows; row 0 means "no row"; func, start and pcmask of the others are 0 */
 	struct sframe_row		*rows;
 };
 
@@ -38,19 +38,19 @@ struct sframe_compiled {
  * cannot choose rows that collide in @hash.
  */
 struct sframe_compile {
-	const struct sframe_header	*hdr;		/* header of a sorted section */
+	const struct sframe_header	*hdr;		/* header of the section, which is sorted */
 	struct sframe_reader		*rd;		/* reads the section; records a defect */
 	u64				max_size;	/* limit of @entries and @slots, in bytes */
-	u64				secret;		/* random key of @hash */
-	struct sframe_compiled		compiled;	/* the result */
-	u32				index;		/* number of the present function */
-	u32				max_entries;	/* maximum, from the first pass */
-	u32				max_rows;	/* maximum of distinct rows, with row 0 */
-	u32				*hash;		/* numbers of rows; 0: empty */
-	u64				end;		/* end address of the last function */
-	u32				nr_begun;	/* slots written so far */
+	u64				secret;		/* random key for @hash */
+	struct sframe_compiled		compiled;	/* the compiled section */
+	u32				index;		/* number of the function being compiled */
+	u32				max_entries;	/* upper limit for the number of entries */
+	u32				max_rows;	/* upper limit for the number of rows */
+	u32				*hash;		/* hash table of row numbers; 0: empty */
+	u64				end;		/* end address of the previous function */
+	u32				nr_begun;	/* number of slots begun so far */
 	u32				row;		/* row number in the last entry */
-	u32				nr_block;	/* rows in @block */
+	u32				nr_block;	/* number of rows in @block */
 	struct sframe_block_row {
 		u32	start;
 		u32	row;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* /dev/sframe_unwind: root loads tables, and reads requests. See include/uapi/sframe_unwind.h. */
+/* /dev/sframe_unwind: root loads tables, and reads which files and processes need tables. */
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/file.h>
@@ -16,7 +16,7 @@
 #include "table/table.h"
 #include "table/wanted.h"
 
-/* Sizes of the ioctl structures in their first versions. */
+/* Sizes of the ioctl structures in the first version of the interface. */
 #define LOAD_SIZE_VER0		offsetofend(struct sframe_load, message)
 #define DROP_SIZE_VER0		offsetofend(struct sframe_drop, fd)
 #define FILE_SIZE_VER0		offsetofend(struct sframe_file, nr_files)
@@ -25,7 +25,7 @@
 /* Maximum length of a section that user space may load, in bytes. */
 #define MAX_SECTION_SIZE	(256U << 20)
 
-/* Copies a structure, whose first member is its size, from user space. @least: minimum size. */
+/* Copies an ioctl structure from user space. Its first member is its size, at least @least. */
 static int copy_sized(void *dst, size_t size, const void __user *src, size_t least)
 {
 	u32 user_size;
@@ -210,7 +210,7 @@ static struct file *open_taken(const struct file *taken)
 	return ERR_PTR(-ESTALE);
 }
 
-/* Stores a request in the buffer of read(). For a file, opens a file descriptor. */
+/* Stores a request in the buffer of read(). If it is for a file, opens a file descriptor. */
 static int give(const struct sfu_wanted_file *taken, struct sframe_wanted __user *buf)
 {
 	struct sframe_wanted wanted = { .size = sizeof(wanted), .fd = -1, .pid = taken->pid };
@@ -314,7 +314,7 @@ static int dev_open(struct inode *inode, struct file *file)
 
 	if (!capable(CAP_SYS_ADMIN))
 		return -EPERM;
-	/* A program that only loads tables opens the device for writing only, and is no reader. */
+	/* A program that opens the device for writing only can load tables but gets no requests. */
 	if (file->f_mode & FMODE_READ) {
 		reader = kzalloc_obj(*reader, GFP_KERNEL_ACCOUNT);
 		if (!reader)

@@ -26,7 +26,7 @@
 /* The cache has 512 slots. Half: scans on a machine with many programs read more headers. */
 #define ENTRY_BITS	9
 
-#define MIN_AGE		3	/* seconds from the last change of a file until facts are stored */
+#define MIN_AGE		3	/* seconds from the last change of a file until facts are cached */
 
 /* The cache of facts. &sfu_file_id.sb is NULL in an unused slot. */
 static struct code_entry {
@@ -82,19 +82,19 @@ bool sfu_file_id_has_just_changed(const struct sfu_file_id *id)
 	return abs(ktime_get_real_seconds() - id->changed / NSEC_PER_SEC) <= 1;
 }
 
-/* Returns true if the last change of a file was so long ago that facts may be stored. */
+/* Returns true if the last change of a file is old enough for facts about the file to be stored. */
 bool sfu_file_id_has_settled(const struct sfu_file_id *id)
 {
 	return ktime_get_real_seconds() - id->changed / NSEC_PER_SEC >= MIN_AGE;
 }
 
-/* Returns the only slot for facts about a part of a file. Other parts share this slot. */
+/* Returns the only cache slot for facts about a part of a file. Other parts share this slot. */
 static struct code_entry *entry_of(const struct sfu_code_id *code)
 {
 	return &entries[hash_64(code->file.ino ^ code->file.changed ^ code->offset, ENTRY_BITS)];
 }
 
-/* Sets @facts to the stored facts about a part of a file. Returns false if there are none. */
+/* Sets @facts to the cached facts about a part of a file. Returns false if there are none. */
 bool sfu_file_id_find_facts(const struct sfu_code_id *code, struct sfu_code_facts *facts)
 {
 	const struct code_entry *entry = entry_of(code);
@@ -106,7 +106,7 @@ bool sfu_file_id_find_facts(const struct sfu_code_id *code, struct sfu_code_fact
 	return true;
 }
 
-/* Stores facts about a part of a file, in place of the facts that were in their slot. */
+/* Caches facts about a part of a file, in place of other facts in the same slot. */
 void sfu_file_id_store_facts(const struct sfu_code_id *code, const struct sfu_code_facts *facts)
 {
 	struct code_entry *entry = entry_of(code);

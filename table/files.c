@@ -15,11 +15,11 @@
 #include "table/internal.h"
 #include "table/wanted.h"
 
-/* Held by a task that loads or removes a table; protects all variables below. */
+/* Protects all variables below. A task that loads or removes a table holds this mutex. */
 DEFINE_MUTEX(sfu_files_mutex);
 
-static struct rhltable files;			/* by inode; RCU protects readers */
-static DEFINE_XARRAY_ALLOC1(files_by_nr);	/* by &sfu_file.nr, oldest first */
+static struct rhltable files;			/* all files, by inode; read under RCU */
+static DEFINE_XARRAY_ALLOC1(files_by_nr);	/* all files, oldest first */
 static u32 next_nr;
 static unsigned int nr_tableless;
 static struct shrinker *shrinker;
@@ -68,13 +68,13 @@ static unsigned int nr_ranges(const struct sfu_table *table)
 	return refcount_read(&table->refs) - table->nr_files;
 }
 
-/* Returns true if no process uses the table. The vDSO is always used: scans never request it. */
+/* Returns true if no process uses the table. The vDSO is never unused: no scan requests it. */
 static bool is_unused(const struct sfu_file *file)
 {
 	return !file->table || (!nr_ranges(file->table) && file->id.sb);
 }
 
-/* Removes at most @max unused tables, until all take @max_bytes at most. Returns their number. */
+/* Removes up to @max unused tables while tables take more than @max_bytes. Returns how many. */
 static unsigned long forget_unused(unsigned long max, unsigned long max_bytes)
 {
 	struct sfu_file *file;
@@ -158,7 +158,7 @@ int sfu_files_add(struct sfu_file *file)
 	return 0;
 }
 
-/* Removes the tables for all contents of a file. Returns -ENOENT if there are none. */
+/* SFRAME_DROP: forgets a file, whatever its content was. Returns -ENOENT if it is not known. */
 int sfu_files_drop(struct inode *inode)
 {
 	struct sfu_file_id id;
@@ -197,7 +197,7 @@ void sfu_files_drop_tableless(void)
 	atomic_fetch_inc_release(&sfu_table_generation);
 }
 
-/* Describes, in @entry, the file at or after number &sframe_file.next. -ENOENT: there is none. */
+/* SFRAME_LIST: describes the file at or after number @entry->next. Returns -ENOENT at the end. */
 int sfu_files_list(struct sframe_file *entry)
 {
 	unsigned long nr = entry->next;
@@ -231,7 +231,7 @@ int sfu_files_list(struct sframe_file *entry)
 
 /*
  * Returns the segment that is mapped from file offset @offset on. A mapping begins at a page, maybe
- * before its segment. Returns NULL if segments in that page differ in p_vaddr - p_offset.
+ * before its segment. Returns NULL if segments in that page disagree about its linked address.
  */
 static const struct sframe_segment *find_segment(const struct sfu_file *file, u64 offset)
 {
@@ -298,7 +298,7 @@ enum sfu_files_answer sfu_files_find_table(const struct file *file, u64 map_star
 	return SFU_FILE_UNKNOWN;
 }
 
-/* Returns the number of files with a table, as an estimate: some tables are in use. */
+/* Returns how many tables the shrinker may free at most. Some of them are in use. */
 static unsigned long count_unused(struct shrinker *shrinker, struct shrink_control *sc)
 {
 	unsigned int nr = atomic_read(&files.ht.nelems), tableless = READ_ONCE(nr_tableless);
@@ -314,7 +314,7 @@ unsigned long sfu_files_shrink(struct shrinker *shrinker, struct shrink_control 
 {
 	unsigned long count;
 
-	/* This task may hold the mutex: it needs memory for a table, and reclaims it here. */
+	/* This task may hold the mutex already: it compiles a table, and reclaims memory for it. */
 	if (!mutex_trylock(&sfu_files_mutex))
 		return SHRINK_STOP;
 	count = forget_unused(sc->nr_to_scan, 0);
@@ -322,7 +322,6 @@ unsigned long sfu_files_shrink(struct shrinker *shrinker, struct shrink_control 
 	return count ?: SHRINK_STOP;
 }
 
-/* Returns 0, or -ENOMEM. */
 int sfu_files_init(void)
 {
 	int err = sfu_table_init();

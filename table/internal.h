@@ -17,26 +17,27 @@
 #include "map/section.h"
 #include "table/table.h"
 
-/* A file with its table, or a file that is known to have none. */
+/* A file with the content that SFRAME_LOAD was called for, and its table, if it has one. */
 struct sfu_file {
 	struct sfu_file_id	id;
-	struct rhlist_head	node;		/* one list for all contents of an inode */
-	u32			nr;		/* identifies the file in SFRAME_LIST */
-	struct sfu_table	*table;		/* NULL: no table, or it was removed */
-	unsigned long		refused_size;	/* size of a removed table that was refused, or 0 */
+	struct rhlist_head	node;		/* files with the same inode share a list */
+	u32			nr;		/* number for SFRAME_LIST; ascends with age */
+	struct sfu_table	*table;		/* NULL: the file has none, or it was removed */
+	/* size in bytes of a removed table for which users had no room; or 0 */
+	unsigned long		refused_size;
 	unsigned int		nr_segments;
 	struct rcu_head		rcu;
-	struct sframe_segment	segments[] __counted_by(nr_segments);	/* executable segments */
+	struct sframe_segment	segments[] __counted_by(nr_segments);	/* of code */
 };
 
 extern struct mutex sfu_files_mutex;
 
-/* limit.c: any context but NMI */
+/* limit.c: called in any context but NMI */
 bool sfu_limit_has_room_for_users(unsigned long size);
 bool sfu_limit_add_user_range(struct sfu_table *table);
 void sfu_limit_remove_user_range(struct sfu_table *table);
 
-/* table.c: under sfu_files_mutex; except for sfu_table_refuse(), _use() and _put_ref() */
+/* table.c: the caller holds sfu_files_mutex, except for sfu_table_refuse(), _use(), _put_ref() */
 int sfu_table_refuse(struct sfu_table_source *source, int err, const char *format, ...)
 	__printf(3, 4);
 struct sfu_table *sfu_table_compile(struct sfu_table_source *source);
@@ -49,7 +50,7 @@ bool sfu_table_use(struct sfu_table *table, u64 bias, bool is_of_user, struct sf
 int sfu_table_init(void);
 void sfu_table_exit(void);
 
-/* files.c: task context, under sfu_files_mutex */
+/* files.c: the caller is in task context, and holds sfu_files_mutex */
 int sfu_files_add(struct sfu_file *file);
 void sfu_files_forget_tableless(unsigned int max, unsigned long max_bytes);
 int sfu_files_make_room(struct sfu_table_source *source);

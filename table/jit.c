@@ -34,11 +34,11 @@
 
 /* A table for JIT code of one process, made by SFRAME_PROCESS. */
 struct jit_table {
-	struct list_head	node;	/* in &sfu_process.jit.tables, newest first */
-	unsigned long		start;	/* user address of the code */
+	struct list_head	node;	/* in the list of the process, newest first */
+	unsigned long		start;	/* user address of the first byte of the code */
 	unsigned long		end;	/* one past the last byte of the code */
-	bool			is_over; /* a part of the code was unmapped; never cleared */
-	struct sfu_section	section; /* holds references of the table; maps have copies */
+	bool			is_over; /* set for ever when a part of the code is unmapped */
+	struct sfu_section	section; /* scans copy it to maps; holds references of the table */
 	struct rcu_head		rcu;
 };
 
@@ -48,7 +48,7 @@ static bool has_code(const struct jit_table *jit, unsigned long start, unsigned 
 	return jit->start < end && start < jit->end;
 }
 
-/* Called for each munmap(): marks the JIT tables for code at these addresses as over. */
+/* Called if a process unmaps code: marks its JIT tables for this code as over. */
 void sfu_jit_unmap(struct sfu_process *process, unsigned long start, unsigned long end)
 {
 	struct jit_table *jit;
@@ -92,7 +92,7 @@ bool sfu_jit_find(struct sfu_process *process, unsigned long start, unsigned lon
 	return false;
 }
 
-/* Returns true if a file or the vDSO describes the code of a range, maybe after the next scan. */
+/* Returns true if a scan has found, or may find, a section or table of a file for this code. */
 static bool is_described(const struct sfu_range *range)
 {
 	return range->section.source != SFU_SOURCE_JIT_TABLE &&
@@ -118,7 +118,7 @@ bool sfu_jit_must_ask(struct sfu_process *process, struct sfu_map *map, unsigned
 	return true;
 }
 
-/* Requests a table for JIT code of current if a walk has stored an address in this code. */
+/* Requests a table for JIT code of current, if a walk has ended in such code. */
 void sfu_jit_ask(struct sfu_process *process)
 {
 	unsigned long addr = READ_ONCE(process->jit.asked_addr);
@@ -131,7 +131,7 @@ void sfu_jit_ask(struct sfu_process *process)
 	sfu_wanted_add_id(&(struct sfu_file_id){ .ino = process->number }, addr);
 }
 
-/* Returns -ESTALE if some code is not mapped executable; -EEXIST if a file describes some code. */
+/* Returns -ESTALE if code of @jit is not mapped executable; -EEXIST if a file describes it. */
 static int check_code(const struct jit_table *jit, struct mm_struct *mm, struct sfu_map *map)
 {
 	const struct vm_area_struct *vma;
@@ -201,7 +201,7 @@ out:
 	return err;
 }
 
-/* Compiles the section for @jit. Returns 0, or an error; -ENOSPC may lack a message. */
+/* Compiles the section of @source for @jit. Returns 0, or an error; -ENOSPC may lack a message. */
 static int compile_for(struct jit_table *jit, struct sfu_table_source *source, bool is_of_user)
 {
 	struct sfu_table *table;
@@ -211,7 +211,7 @@ static int compile_for(struct jit_table *jit, struct sfu_table_source *source, b
 	table = sfu_table_compile(source);
 	if (IS_ERR(table))
 		return PTR_ERR(table);
-	/* Check the share first: a table that exceeds it must not displace other tables. */
+	/* A table that exceeds the share of a process is refused before it displaces others. */
 	if (table->size <= sfu_limit_bytes() / MEMORY_SHARE)
 		err = sfu_files_make_room(source);
 	if (err) {
@@ -223,14 +223,14 @@ static int compile_for(struct jit_table *jit, struct sfu_table_source *source, b
 	return sfu_table_use(table, 0, is_of_user, &jit->section) ? 0 : -ENOSPC;
 }
 
-/* Replaces the tables for the code of @load by its section, compiled, or by none. */
+/* Replaces the JIT tables for the code of @load by a new table, or only removes them. */
 static int load_for(struct sfu_process *process, struct mm_struct *mm, bool is_of_user,
 		    const struct sframe_process *load, struct sfu_table_source *source)
 {
 	struct jit_table *jit;
 	int err = 0;
 
-	/* Without code, the command only removes the request that read() has returned. */
+	/* SFRAME_PROCESS without code only removes the request that read() has returned. */
 	if (!load->text_size)
 		return 0;
 	jit = kzalloc_obj(*jit, GFP_KERNEL_ACCOUNT);

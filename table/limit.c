@@ -19,8 +19,9 @@ MODULE_PARM_DESC(table_memory, "MiB that tables may take; 0: an eighth of the me
 static atomic_long_t bytes_of_users;
 
 /*
- * Returns the limit in bytes. A quarter of the memory: unused tables would compete with the page
- * cache. A sixteenth: a machine with 2 GiB would have no room for the tables of a browser.
+ * Returns the maximum size of all tables, in bytes. With a quarter of the memory, unused tables
+ * would compete with the page cache. With a sixteenth, a machine with 2 GiB would have no room for
+ * the tables of a browser.
  */
 unsigned long sfu_limit_bytes(void)
 {
@@ -43,18 +44,16 @@ bool sfu_limit_has_room_for_users(unsigned long size)
  */
 bool sfu_limit_add_user_range(struct sfu_table *table)
 {
-	const unsigned long size = table->size;
-
 	if (atomic_inc_not_zero(&table->nr_user_ranges))
 		return true;
-	if (atomic_long_add_return(size, &bytes_of_users) > sfu_limit_bytes() / 2) {
-		atomic_long_sub(size, &bytes_of_users);
+	if (atomic_long_add_return(table->size, &bytes_of_users) > sfu_limit_bytes() / 2) {
+		atomic_long_sub(table->size, &bytes_of_users);
 		WRITE_ONCE(table->was_refused, true);
 		pr_warn_once("users other than root have tables of half of table_memory in use\n");
 		return false;
 	}
 	if (atomic_inc_return(&table->nr_user_ranges) > 1)
-		atomic_long_sub(size, &bytes_of_users);
+		atomic_long_sub(table->size, &bytes_of_users);
 	return true;
 }
 

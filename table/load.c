@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Loads the table of a file, or records that the file has none. */
+/* SFRAME_LOAD: loads the table of a file, or records that the file has none. */
 #include <linux/fs.h>
 
 #include <uapi/sframe_unwind.h>
@@ -27,7 +27,7 @@ static int check_segments(struct sfu_table_source *source)
 	return 0;
 }
 
-/* Sets @id to the identity of the file. Fails if the file has changed since it was read. */
+/* Sets @id to the identity of the file. Fails if the file has changed since user space read it. */
 static int identify(struct sfu_table_source *source, struct sfu_file_id *id)
 {
 	if (!sfu_file_id_get(source->inode, id))
@@ -43,7 +43,7 @@ static int identify(struct sfu_table_source *source, struct sfu_file_id *id)
 	return 0;
 }
 
-/* Returns a table for the section, shared or new, with a reference; or an error with a message. */
+/* Returns a table for the section, shared or new, with a reference; or an error. */
 static struct sfu_table *get_table(struct sfu_table_source *source)
 {
 	struct sfu_table_key key;
@@ -101,7 +101,7 @@ static int add_file(struct sfu_table_source *source, const struct sfu_file_id *i
  */
 int sfu_load_table(struct sfu_table_source *source)
 {
-	struct sfu_file_id id = {};	/* the identity of the vDSO */
+	struct sfu_file_id id = {};	/* identity of the vDSO: zeros */
 	int err = check_segments(source);
 
 	if (!err && source->inode)

@@ -14,7 +14,7 @@
 #include "table/internal.h"
 #include "walk/row_cache.h"
 
-/* Bytes hashed or copied before other tasks may run. Doubled: other tasks wait longer. */
+/* Bytes that are hashed or copied before other tasks may run. Doubled: other tasks wait longer. */
 #define BYTES_AT_ONCE	SZ_1M
 
 /* The tables of files, by &sfu_table.key. Tables for JIT code are not shared. */
@@ -51,7 +51,7 @@ void sfu_table_put_ref(struct sfu_table *table)
 	call_rcu(&table->rcu, free_table_rcu);
 }
 
-/* Takes references for @section, a copy of a section that still holds references. */
+/* Takes references for @section, a copy of a section that holds references until this returns. */
 void sfu_table_get(const struct sfu_section *section)
 {
 	if (!section->table)
@@ -61,7 +61,6 @@ void sfu_table_get(const struct sfu_section *section)
 		atomic_inc(&section->table->nr_user_ranges);
 }
 
-/* Drops the references of a section, if it has a table. */
 void sfu_table_put(const struct sfu_section *section)
 {
 	if (!section->table)
@@ -90,7 +89,7 @@ bool sfu_table_use(struct sfu_table *table, u64 bias, bool is_of_user, struct sf
 	return true;
 }
 
-/* Stores a message for user space why the table is refused. Returns @err. */
+/* Stores a message for user space that says why a table is refused. Returns @err. */
 int sfu_table_refuse(struct sfu_table_source *source, int err, const char *format, ...)
 {
 	va_list args;
@@ -124,7 +123,7 @@ static int check_header(struct sfu_table_source *source, struct sframe_reader *r
 	return 0;
 }
 
-/* Returns 0 if a pass of the compiler has returned 0; or an error with a message. */
+/* Turns an error of a compiler pass into an error of the ioctl, with a message for user space. */
 static int check_pass(struct sfu_table_source *source, const struct sframe_compile *compile,
 		      int err)
 {
@@ -136,7 +135,7 @@ static int check_pass(struct sfu_table_source *source, const struct sframe_compi
 				sframe_defects[compile->rd->defect].text);
 }
 
-/* Replaces the array that *@array points to by a copy of its first @size bytes. */
+/* Frees the unused end of an array: replaces it by a copy of its first @size bytes. */
 static int trim(void *array, size_t size)
 {
 	void **from = array, *to = kvmalloc(size, GFP_KERNEL_ACCOUNT);
@@ -170,7 +169,7 @@ static int pack_rows(struct sfu_table *table)
 	return 0;
 }
 
-/* Second pass: compiles the section, whose functions have all been measured. */
+/* Second pass of the compiler: allocates and fills the arrays of @table. */
 static int compile_functions(struct sfu_table_source *source, struct sframe_compile *compile,
 			     struct sfu_table *table)
 {
@@ -279,14 +278,14 @@ struct sfu_table *sfu_table_find_same(const struct sfu_table_source *source,
 	return table;
 }
 
-/* Lets sfu_table_find_same() find the table. Returns 0, or -ENOMEM. */
+/* Makes a table shared: sfu_table_find_same() finds it. Returns 0, or -ENOMEM. */
 int sfu_table_share(struct sfu_table *table, const struct sfu_table_key *key)
 {
 	table->key = *key;
 	return rhashtable_insert_fast(&tables, &table->node, table_params) ? -ENOMEM : 0;
 }
 
-/* Drops the reference of a file. After the last file, sfu_table_find_same() finds no table. */
+/* Called if a file loses its table. After the last file, the table is not shared any more. */
 void sfu_table_leave(struct sfu_table *table)
 {
 	if (!--table->nr_files)

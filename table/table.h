@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Tables: compiled SFrame sections in kernel memory, of files, processes and the vDSO. */
+/* Tables: compiled SFrame sections in kernel memory, for files, JIT code and the vDSO. */
 #ifndef SFU_TABLE_H
 #define SFU_TABLE_H
 
@@ -27,37 +27,37 @@ struct shrinker;
  * belongs to one process.
  */
 struct sfu_table {
-	struct sframe_compiled	compiled;	/* finds the row number of an address */
-	const u64		*packed_rows;	/* by row number; [0]: SFU_ROW_NONE */
+	struct sframe_compiled	compiled;	/* the section: numbers of rows by address */
+	const u64		*packed_rows;	/* packed form of each row, by its number */
 	u64			number;		/* identifies the table in row caches */
-	u64			key_base;	/* a key of row caches minus its linked address */
+	u64			key_base;	/* key in row caches minus linked address */
 	struct sfu_table_key {
 		u64		hash[2];	/* keyed hashes of the section */
 		u64		addr;		/* address of the section as linked */
 		u64		len;		/* length of the section in bytes */
 	} key;
-	struct rhash_head	node;		/* in the hash table of shared tables, by @key */
-	refcount_t		refs;		/* held by files, sections of maps, JIT tables */
+	struct rhash_head	node;		/* node in the hash table of shared tables */
+	refcount_t		refs;		/* held by files, sections of maps and JIT tables */
 	unsigned int		nr_files;	/* files that share this table */
-	atomic_t		nr_user_ranges;	/* sections in processes of users, not of root */
-	bool			was_refused;	/* users have once had no room; never cleared */
+	atomic_t		nr_user_ranges;	/* in how many sections users (not root) use it */
+	bool			was_refused;	/* set for ever when users have no room for it */
 	unsigned long		size;		/* memory that the table takes, in bytes */
 	u32			nr_functions;	/* number of functions in the section */
 	struct rcu_head		rcu;
 };
 
-/* One SFRAME_LOAD or SFRAME_PROCESS: a section that user space loads as a table. */
+/* A section that SFRAME_LOAD or SFRAME_PROCESS loads, and the message if it is refused. */
 struct sfu_table_source {
-	struct inode			*inode;		/* inode of the file; NULL: vDSO, or JIT */
+	struct inode			*inode;		/* of the file; NULL: vDSO, JIT code */
 	struct sfu_file_id		id;		/* size and ctime when the file was read */
-	void				*bytes;		/* the section; NULL: no table */
+	void				*bytes;		/* section; NULL: there is no table */
 	u64				len;		/* length of the section in bytes */
-	u64				addr;		/* address of the section as linked */
+	u64				addr;		/* address that it is linked at */
 	const struct sframe_segment	*segments;	/* executable segments of the file */
 	unsigned int			nr_segments;
 	u64				text_start;	/* first address of the JIT code */
-	u64				text_end;	/* one past it; 0: not JIT code */
-	char				message[200];	/* for user space: why it is refused */
+	u64				text_end;	/* end of the JIT code; 0: no JIT code */
+	char				message[200];	/* why the section is refused */
 };
 
 /*
@@ -66,21 +66,21 @@ struct sfu_table_source {
  */
 #define SFU_FILES_MAX_TABLELESS	(16U << 10)
 
-/* Results of sfu_files_find_table(). */
+/* What sfu_files_find_table() has found for a file. */
 enum sfu_files_answer {
 	SFU_FILE_HAS_TABLE,
 	SFU_FILE_UNKNOWN,	/* the file has not been converted: request its table */
 	SFU_FILE_TABLELESS,	/* the file is known to have no table */
-	SFU_FILE_NO_ROOM,	/* the tables of users other than root reach their limit */
+	SFU_FILE_NO_ROOM,	/* users other than root have no room for the table now */
 };
 
-/* Increases when scans may find new tables. A map of another generation requests a scan. */
+/* Grows when new tables may be found. A process whose map is older is then scanned again. */
 extern atomic_t sfu_table_generation;
 
 /* The module parameter table_memory: MiB that all tables may take; 0: an eighth of the memory. */
 extern unsigned int sfu_table_memory;
 
-/* Task context; may sleep. */
+/* These functions are called in task context, and may sleep. */
 int sfu_load_table(struct sfu_table_source *source);
 int sfu_jit_load(const struct sframe_process *load, struct sfu_table_source *source);
 unsigned long sfu_limit_bytes(void);
@@ -94,13 +94,13 @@ void sfu_files_exit(void);
 int sfu_device_init(void);
 void sfu_device_exit(void);
 
-/* Called by scans. */
+/* These functions are called by a scan of current. */
 enum sfu_files_answer sfu_files_find_table(const struct file *file, u64 map_start, u64 map_offset,
 					   struct sfu_section *section);
 void sfu_table_get(const struct sfu_section *section);
 void sfu_jit_ask(struct sfu_process *process);
 
-/* Any context but NMI. */
+/* May be called in any context but NMI. */
 void sfu_table_put(const struct sfu_section *section);
 
 /* The caller holds &sfu_process.lock, or is about to free the process. */
@@ -108,7 +108,7 @@ bool sfu_jit_find(struct sfu_process *process, unsigned long start, unsigned lon
 		  struct sfu_section *section);
 void sfu_jit_forget(struct sfu_process *process, unsigned long start, unsigned long end);
 
-/* The caller holds rcu_read_lock(). The first runs in any context, the second not in NMI. */
+/* The caller holds rcu_read_lock(). sfu_jit_must_ask() may be called in NMI. */
 bool sfu_jit_must_ask(struct sfu_process *process, struct sfu_map *map, unsigned long addr);
 void sfu_jit_unmap(struct sfu_process *process, unsigned long start, unsigned long end);
 

@@ -35,20 +35,20 @@
 /* Users whose UIDs have equal hashes share one counter. One bit less: more users share one. */
 #define OWNER_BITS	6
 
-/* Last requests of a reader that count for fairness. Fewer than its jobs: users wait longer. */
+/* Requests that were read last, examined for fairness. Fewer: users wait longer for each other. */
 #define MAX_GIVEN	16
 
-/* Attempts to take mmap_lock, and the time between two attempts. Halved: more requests are lost. */
+/* Attempts of read() to take the mmap_lock of a process. Halved: more requests are lost. */
 #define MAX_TRIES	8
 #define RETRY_MS	20
 
 /* A request for the table of a file, or for a table for the JIT code of one process. */
 struct wanted {
-	struct hlist_node	node;	/* in the hash table of all requests */
+	struct hlist_node	node;	/* node in the hash table of all requests */
 	struct list_head	list;	/* in @queue, @later, or &sfu_wanted_reader.given */
-	struct sfu_file_id	id;	/* of the file. JIT code: @ino is &sfu_process.number */
-	kuid_t			owner;	/* user who is charged, see owner_of() */
-	struct pid		*pid;	/* process with the JIT code, or with the file mapped */
+	struct sfu_file_id	id;	/* file; or JIT code: @ino is &sfu_process.number */
+	kuid_t			owner;	/* user who is charged for the request */
+	struct pid		*pid;	/* process that has mapped the file or the JIT code */
 	unsigned long		addr;	/* address of the code in this process */
 	unsigned int		nr_tries; /* failed attempts to take mmap_lock */
 };
@@ -261,7 +261,7 @@ struct mm_struct *sfu_wanted_grab_mm(struct pid *pid, bool *is_of_user)
 	return mm;
 }
 
-/* Returns the file of a request with a reference; NULL: it is not mapped; or ERR_PTR(-EAGAIN). */
+/* Returns the mapped file with a reference; NULL: it is unmapped; or ERR_PTR(-EAGAIN). */
 static struct file *find_file(const struct wanted *wanted)
 {
 	bool is_of_user;
@@ -272,7 +272,7 @@ static struct file *find_file(const struct wanted *wanted)
 
 	if (!mm)
 		return NULL;
-	/* The process may hold the lock for ever. */
+	/* The process may hold the lock for ever, so nothing waits for the lock. */
 	if (!mmap_read_trylock(mm)) {
 		file = ERR_PTR(-EAGAIN);
 		goto out;
@@ -287,7 +287,7 @@ out:
 	return file;
 }
 
-/* Lets read() not return a request until retry() runs. */
+/* Keeps a request from being read until retry() runs. */
 static void retry_later(struct wanted *wanted)
 {
 	list_move_tail(&wanted->list, &later);
@@ -368,7 +368,7 @@ static void postpone(const struct wanted *copy, bool was_locked)
 	}
 }
 
-/* Takes the next request for a reader. Returns false if read() has to wait. */
+/* Takes the next request from the queue, for read(). Returns false if there is none to read now. */
 bool sfu_wanted_take(struct sfu_wanted_reader *reader, struct sfu_wanted_file *taken)
 {
 	struct wanted copy;

@@ -15,23 +15,23 @@ struct pid;
 
 /* An open file of /dev/sframe_unwind, from which a program reads requests for tables. */
 struct sfu_wanted_reader {
-	struct list_head	given;	/* requests that read() has returned, not answered yet */
+	struct list_head	given;	/* requests that were read and are not answered yet */
 };
 
 /* A request that read() is about to return. */
 struct sfu_wanted_file {
 	struct file		*file;	/* file with a reference held; NULL: JIT code */
-	struct sfu_file_id	id;	/* of the file. JIT code: @ino is &sfu_process.number */
+	struct sfu_file_id	id;	/* of the file; JIT code: @ino is &sfu_process.number */
 	pid_t			pid;	/* process in current's PID namespace; 0: not visible */
 	unsigned long		addr;	/* address of the code in this process */
 };
 
 extern wait_queue_head_t sfu_wanted_wait;
 
-/* Any context, NMI included. */
+/* May be called in any context, NMI included. */
 bool sfu_wanted_has_reader(void);
 
-/* Task context; may sleep. */
+/* These functions are called in task context, and may sleep. */
 bool sfu_wanted_is_of_user(const struct cred *cred);
 void sfu_wanted_add(const struct file *file, unsigned long addr);
 void sfu_wanted_add_id(const struct sfu_file_id *id, unsigned long addr);
