@@ -14,7 +14,8 @@ struct super_block;
 /*
  * The identity of a file and its content. The members before @size identify the inode, @size and
  * @changed its content. An identity keeps neither an inode nor a file system alive. It has no
- * padding: it is hashed and compared as bytes. The identity of the vDSO is all zeros.
+ * padding: it is hashed and compared as bytes. @sb is NULL in two other identities: the vDSO's is
+ * all zeros, and a process with JIT code has &sfu_process.number as @ino.
  */
 struct sfu_file_id {
 	const struct super_block	*sb;	/* super block; compared, never dereferenced */

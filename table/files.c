@@ -189,7 +189,7 @@ void sfu_files_drop_all(void)
 	}
 }
 
-/* Removes all tableless files: another version of the converter may make tables for them. */
+/* Forgets tableless files: another version of the converter may make tables for them. */
 void sfu_files_drop_tableless(void)
 {
 	guard(mutex)(&sfu_files_mutex);
