@@ -98,12 +98,14 @@ static struct code_entry *entry_of(const struct sfu_code_id *code)
 bool sfu_file_id_find_facts(const struct sfu_code_id *code, struct sfu_code_facts *facts)
 {
 	const struct code_entry *entry = entry_of(code);
+	bool is_known;
 
-	guard(spinlock)(&entries_lock);
-	if (memcmp(&entry->code, code, sizeof(*code)))
-		return false;
-	*facts = entry->facts;
-	return true;
+	spin_lock(&entries_lock);
+	is_known = !memcmp(&entry->code, code, sizeof(*code));
+	if (is_known)
+		*facts = entry->facts;
+	spin_unlock(&entries_lock);
+	return is_known;
 }
 
 /* Caches facts about a part of a file, in place of other facts in the same slot. */
@@ -111,6 +113,7 @@ void sfu_file_id_store_facts(const struct sfu_code_id *code, const struct sfu_co
 {
 	struct code_entry *entry = entry_of(code);
 
-	guard(spinlock)(&entries_lock);
+	spin_lock(&entries_lock);
 	*entry = (struct code_entry){ .code = *code, .facts = *facts };
+	spin_unlock(&entries_lock);
 }

@@ -25,9 +25,8 @@
 #include "table/wanted.h"
 
 /*
- * Limits of one process: the number of its JIT tables, and their part of the memory for all tables.
- * Halved: a JIT compiler with many mappings has code without rows. Doubled: one process may take a
- * quarter of the memory.
+ * Limits for the JIT tables of one process: their number, and their part of the table memory.
+ * Halved: a JIT compiler with many mappings has code without rows. Doubled: it may take a quarter.
  */
 #define MAX_TABLES	64
 #define MEMORY_SHARE	8

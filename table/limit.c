@@ -38,9 +38,8 @@ bool sfu_limit_has_room_for_users(unsigned long size)
 
 /*
  * Counts one more section that uses the table in a process of a user other than root. Returns false
- * if the table does not fit into half of the limit. The first of these sections adds the size of
- * the table, and the last one subtracts it. If two tasks count the first section at one time, one
- * of the tasks subtracts the size again.
+ * if the table does not fit into half of the limit. The first section adds the size of the table,
+ * and the last one subtracts it. If two tasks count the first section, one subtracts it again.
  */
 bool sfu_limit_add_user_range(struct sfu_table *table)
 {

@@ -71,9 +71,8 @@ void sfu_table_put(const struct sfu_section *section)
 }
 
 /*
- * Makes @section use @table, and passes the caller's reference to the section. Returns false, and
- * drops the reference, if a process of a user has no room for the table. @bias: user address minus
- * linked address.
+ * Makes @section use @table: the section gets the reference of the caller. @bias is user address
+ * minus linked address. Returns false, and drops the reference, if users have no room for it.
  */
 bool sfu_table_use(struct sfu_table *table, u64 bias, bool is_of_user, struct sfu_section *section)
 {

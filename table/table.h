@@ -6,6 +6,7 @@
 #include <linux/atomic.h>
 #include <linux/refcount.h>
 #include <linux/rhashtable-types.h>
+#include <linux/shrinker.h>
 
 #include "table/compile.h"
 #include "table/file_id.h"
@@ -18,8 +19,6 @@ struct sframe_segment;
 struct sfu_map;
 struct sfu_process;
 struct sfu_section;
-struct shrink_control;
-struct shrinker;
 
 /*
  * A compiled SFrame section in kernel memory, made by sfu_table_compile(). Walks read only the

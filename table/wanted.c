@@ -64,10 +64,7 @@ static unsigned int nr_wanted;
 static unsigned int nr_of_owners[1 << OWNER_BITS];
 static unsigned int nr_readers;	/* files of the device that are open for reading */
 
-/*
- * Returns the request with this identity, or NULL. The content of the file is not compared: the
- * file may change while a program converts it, and the answer must still find the request.
- */
+/* Returns the request for a file, although its content may have changed, or for JIT code. */
 static struct wanted *find_wanted(const struct sfu_file_id *id)
 {
 	struct wanted *wanted;
@@ -165,18 +162,19 @@ void sfu_wanted_add_id(const struct sfu_file_id *id, unsigned long addr)
 	wanted->id = *id;
 	wanted->owner = owner_of(current_cred());
 	wanted->addr = addr;
-	guard(spinlock)(&wanted_lock);
-	if (!nr_readers || nr_wanted >= MAX_WANTED || find_wanted(id) ||
-	    (!uid_eq(wanted->owner, GLOBAL_ROOT_UID) && *nr_of_owner(wanted) >= MAX_OF_OWNER)) {
-		kfree(wanted);
-		return;
+	spin_lock(&wanted_lock);
+	if (nr_readers && nr_wanted < MAX_WANTED && !find_wanted(id) &&
+	    (uid_eq(wanted->owner, GLOBAL_ROOT_UID) || *nr_of_owner(wanted) < MAX_OF_OWNER)) {
+		wanted->pid = get_pid(task_tgid(current));
+		hash_add(all, &wanted->node, jhash(id, SFU_FILE_INODE_SIZE, 0));
+		list_add_tail(&wanted->list, &queue);
+		nr_wanted++;
+		++*nr_of_owner(wanted);
+		wanted = NULL;
+		wake_up_interruptible(&sfu_wanted_wait);
 	}
-	wanted->pid = get_pid(task_tgid(current));
-	hash_add(all, &wanted->node, jhash(id, SFU_FILE_INODE_SIZE, 0));
-	list_add_tail(&wanted->list, &queue);
-	nr_wanted++;
-	++*nr_of_owner(wanted);
-	wake_up_interruptible(&sfu_wanted_wait);
+	spin_unlock(&wanted_lock);
+	kfree(wanted);
 }
 
 /* Requests a table for a file. Current has mapped code of the file at @addr. */
@@ -193,18 +191,20 @@ void sfu_wanted_answer(const struct sfu_file_id *id)
 {
 	struct wanted *wanted;
 
-	guard(spinlock)(&wanted_lock);
+	spin_lock(&wanted_lock);
 	wanted = find_wanted(id);
 	if (wanted)
 		forget_wanted(wanted);
+	spin_unlock(&wanted_lock);
 }
 
 /* Called by open(). Processes that lack tables are scanned again at their next sample. */
 void sfu_wanted_open(struct sfu_wanted_reader *reader)
 {
 	INIT_LIST_HEAD(&reader->given);
-	guard(spinlock)(&wanted_lock);
+	spin_lock(&wanted_lock);
 	nr_readers++;
+	spin_unlock(&wanted_lock);
 	atomic_fetch_inc_release(&sfu_table_generation);
 }
 
@@ -334,21 +334,6 @@ static struct wanted *next_of_queue(const struct sfu_wanted_reader *reader)
 	return found;
 }
 
-/* Moves the next request to the reader, and copies it to @copy, with a reference of its pid. */
-static bool take_next(struct sfu_wanted_reader *reader, struct wanted *copy)
-{
-	struct wanted *wanted;
-
-	guard(spinlock)(&wanted_lock);
-	wanted = next_of_queue(reader);
-	if (!wanted)
-		return false;
-	list_move_tail(&wanted->list, &reader->given);
-	*copy = *wanted;
-	get_pid(copy->pid);
-	return true;
-}
-
 /*
  * Called if the file of a request was not found. If mmap_lock was held, read() tries again later.
  * Otherwise the process has ended, or has unmapped the file: the request is removed, and other
@@ -358,7 +343,7 @@ static void postpone(const struct wanted *copy, bool was_locked)
 {
 	struct wanted *wanted;
 
-	guard(spinlock)(&wanted_lock);
+	spin_lock(&wanted_lock);
 	wanted = find_wanted(&copy->id);
 	if (wanted && was_locked && ++wanted->nr_tries < MAX_TRIES) {
 		retry_later(wanted);
@@ -366,17 +351,27 @@ static void postpone(const struct wanted *copy, bool was_locked)
 		forget_wanted(wanted);
 		atomic_fetch_inc_release(&sfu_table_generation);
 	}
+	spin_unlock(&wanted_lock);
 }
 
 /* Takes the next request from the queue, for read(). Returns false if there is none to read now. */
 bool sfu_wanted_take(struct sfu_wanted_reader *reader, struct sfu_wanted_file *taken)
 {
-	struct wanted copy;
+	struct wanted *wanted, copy;
+	struct file *file;
 
-	while (take_next(reader, &copy)) {
-		const bool is_process = !copy.id.sb;
-		struct file *file = is_process ? NULL : find_file(&copy);
-
+	for (;;) {
+		spin_lock(&wanted_lock);
+		wanted = next_of_queue(reader);
+		if (wanted) {
+			list_move_tail(&wanted->list, &reader->given);
+			copy = *wanted;
+			get_pid(copy.pid);
+		}
+		spin_unlock(&wanted_lock);
+		if (!wanted)
+			return false;
+		file = copy.id.sb ? find_file(&copy) : NULL;
 		*taken = (struct sfu_wanted_file){
 			.file = file,
 			.id = copy.id,
@@ -384,11 +379,10 @@ bool sfu_wanted_take(struct sfu_wanted_reader *reader, struct sfu_wanted_file *t
 			.addr = copy.addr,
 		};
 		put_pid(copy.pid);
-		if (is_process || !IS_ERR_OR_NULL(file))
+		if (!copy.id.sb || !IS_ERR_OR_NULL(file))
 			return true;
 		postpone(&copy, IS_ERR(file));
 	}
-	return false;
 }
 
 /* Moves a request that read() could not return back to the head of the queue. */
@@ -396,9 +390,10 @@ void sfu_wanted_give_back(const struct sfu_file_id *id)
 {
 	struct wanted *wanted;
 
-	guard(spinlock)(&wanted_lock);
+	spin_lock(&wanted_lock);
 	wanted = find_wanted(id);
 	if (wanted)
 		list_move(&wanted->list, &queue);
+	spin_unlock(&wanted_lock);
 	wake_up_interruptible(&sfu_wanted_wait);
 }
