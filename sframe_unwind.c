@@ -144,10 +144,10 @@ static __always_inline bool needs_scan(struct sfu_process *process, const struct
 static __always_inline void begin_walk(struct sfu_walk *walk, struct sfu_process *process,
 				       struct sfu_row_cache *cache, struct pt_regs *regs)
 {
-	bool is_borrowed;
-	struct sfu_map *map = sfu_process_walk_map(process, &is_borrowed);
+	bool is_inherited;
+	struct sfu_map *map = sfu_process_walk_map(process, &is_inherited);
 
-	sfu_walk_init(walk, map, is_borrowed, cache, regs);
+	sfu_walk_init(walk, map, is_inherited, cache, regs);
 }
 
 /* Stores at most @max callers in @ips, and their number in @nr. Returns why the walk ends. */

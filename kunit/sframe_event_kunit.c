@@ -43,14 +43,14 @@ static void return_to_user_in(struct kunit *test, struct task_struct *child)
 	switch_process(parent);
 }
 
-static bool has_borrowed(const struct sfu_process *process)
+static bool has_inherited(const struct sfu_process *process)
 {
-	bool is_borrowed;
+	bool is_inherited;
 
 	rcu_read_lock();
-	sfu_process_walk_map(process, &is_borrowed);
+	sfu_process_walk_map(process, &is_inherited);
 	rcu_read_unlock();
-	return is_borrowed;
+	return is_inherited;
 }
 
 /* How the module knows a child after fork(). */
@@ -63,7 +63,7 @@ static void expect_child(struct kunit *test, struct task_struct *child, const ch
 		KUNIT_EXPECT_PTR_EQ(test, rcu_access_pointer(process->map),
 				    rcu_access_pointer(process_of(current->mm)->map));
 		got = process->request.holder == child ? "scans" :
-		      has_borrowed(process) ? "borrows" : "shares";
+		      has_inherited(process) ? "inherits" : "shares";
 	}
 	KUNIT_EXPECT_STREQ(test, got, want);
 }
@@ -142,8 +142,8 @@ static int event_scene_init(struct kunit *test)
  *
  *	copy N, fork N		process N gets the mappings of the image; the kernel reports that
  *				current has made it by a fork
- *	child N HOW		compares how the module knows process N: "unknown"; "borrows" the
- *				map of current; "scans" on its way to user mode, and borrows until
+ *	child N HOW		compares how the module knows process N: "unknown"; "inherits" the
+ *				map of current; "scans" on its way to user mode, and inherits until
  *				then
  *	return N		process N goes to user mode
  *	event-scans N		events of the process may scan it N times more
@@ -209,7 +209,7 @@ static const struct script_case script_cases[] = {
 	  "map " GONE },
 	/* Events of the parent have used up their scans. No sample comes: its map stays. */
 	{ "fork without scans",
-	  SCANNED "event-scans 0; fork 1; child 1 borrows; end 1; new-code; fork 2;"
+	  SCANNED "event-scans 0; fork 1; child 1 inherits; end 1; new-code; fork 2;"
 	  "child 2 unknown; event-scans 1; fork 2; child 2 scans; return 2; process 2; map " SAME },
 	/* munmap() in one of two processes leaves the map of the other as it is. */
 	{ "unmapped in the parent",
@@ -251,10 +251,10 @@ static void event_by_fork_of_same(struct kunit *test)
 	struct sfu_process *process;
 	struct sfu_map *map;
 
-	run_steps(test, SCANNED "fork 1; child 1 borrows");
+	run_steps(test, SCANNED "fork 1; child 1 inherits");
 	process = process_of(process_mm(test, 1));
 	map = rcu_access_pointer(process->map);
-	KUNIT_EXPECT_FALSE(test, has_borrowed(process_of(parent)));
+	KUNIT_EXPECT_FALSE(test, has_inherited(process_of(parent)));
 
 	/* A scan that fails leaves it the map. */
 	run_steps(test, "process 1; begin-scan; busy; end-scan; map " SAME "; counted scan.lost");
@@ -262,14 +262,14 @@ static void event_by_fork_of_same(struct kunit *test)
 	/* Once it is scanned for a sample, it has one of its own. */
 	run_steps(test, "scan " SAME);
 	KUNIT_EXPECT_PTR_NE(test, map, rcu_access_pointer(process->map));
-	KUNIT_EXPECT_FALSE(test, has_borrowed(process));
+	KUNIT_EXPECT_FALSE(test, has_inherited(process));
 	run_steps(test, "process 0; map " SAME);
 }
 
 /* The parent has written garbage into its copy of the section. The child has one of its own. */
 static void event_by_fork_of_bad(struct kunit *test)
 {
-	struct sfu_lookup lookup = { .rd.budget = SFU_BUDGET, .is_borrowed = true };
+	struct sfu_lookup lookup = { .rd.budget = SFU_BUDGET, .is_inherited = true };
 	struct sfu_section *section;
 	struct sframe_row row;
 	struct sfu_map *map;
@@ -295,7 +295,7 @@ static void event_by_fork_takes_little(struct kunit *test)
 	run_steps(test, SCANNED);
 	sfu_spares_refill(SPARES);
 	bytes = atomic_long_read(&sfu_held.bytes);
-	run_steps(test, "fork 1; child 1 borrows");
+	run_steps(test, "fork 1; child 1 inherits");
 	sfu_spares_refill(2);
 	KUNIT_EXPECT_EQ(test, 2, atomic_long_read(&sfu_held.processes));
 	KUNIT_EXPECT_LE(test, atomic_long_read(&sfu_held.bytes) - bytes, 512);

@@ -489,7 +489,7 @@ static void sample_new_process(struct kunit *test)
 }
 
 /* A child finds that its own copy of a section is bad. That says nothing about its parent's. */
-static void sample_with_borrowed_map(struct kunit *test)
+static void sample_with_inherited_map(struct kunit *test)
 {
 	struct sfu_process *process;
 	struct sfu_map *map;
@@ -591,7 +591,7 @@ static struct kunit_case sync_tests[] = {
 	KUNIT_CASE_PARAM(sample_stop, stop_gen_params),
 	KUNIT_CASE_PARAM(run_script, script_gen_params),
 	KUNIT_CASE(sample_new_process),
-	KUNIT_CASE(sample_with_borrowed_map),
+	KUNIT_CASE(sample_with_inherited_map),
 	KUNIT_CASE(summary_adds),
 	KUNIT_CASE(summary_adds_stop),
 	KUNIT_CASE(summary_is_read_only),

@@ -73,7 +73,7 @@ static bool run_habit_step(struct kunit *test, const char *step)
 	else if (sscanf(step, "functions %u", &nr) == 1)
 		write_anonymous(test, nr);
 	else if (sscanf(step, "ask %u", &nr) == 1)
-		map_now()->ranges[nr].asked = map_now()->ranges[nr].start + 0x180;
+		map_now()->ranges[nr].missed_addr = map_now()->ranges[nr].start + 0x180;
 	else if (sscanf(step, "stale %u", &nr) == 1)
 		folio_clear_uptodate(folio_at(test, nr));
 	else if (sscanf(step, "fresh %u", &nr) == 1)

@@ -95,23 +95,23 @@ static void start_code(struct kunit *test)
 }
 
 /* A child does not rely on what its parent's walks have noted, and notes nothing. */
-static void start_borrowed(struct kunit *test)
+static void start_inherited(struct kunit *test)
 {
 	const struct start_case *c = test->param_value;
 	struct walk_scene *scene = test->priv;
 	u8 nothing[START_CODE] = {};
 
 	start_scene(test, c);
-	scene->is_borrowed = true;
+	scene->is_inherited = true;
 	/* Rows of a section that the parent has mapped are remembered after a scan of the child. */
 	expect_first_walk(test, scene->shows_cache ? STARTED " needs-scan" : STARTED);
 	KUNIT_EXPECT_EQ(test, 0, scene->map->main_ra | scene->map->thread_ra);
-	scene->is_borrowed = false;
+	scene->is_inherited = false;
 	expect_first_walk(test, STARTED);
 	KUNIT_EXPECT_EQ(test, bare(test, RA), scene->map->main_ra | scene->map->thread_ra);
 	store_start(test, nothing, bare(test, RA));
 	expect_text(test, walk_text, STARTED);
-	scene->is_borrowed = true;
+	scene->is_inherited = true;
 	expect_text(test, walk_text, scene->shows_cache ? NOT_STARTED " needs-scan" : NOT_STARTED);
 }
 
@@ -232,7 +232,7 @@ static void start_known(struct kunit *test)
 
 static struct kunit_case start_tests[] = {
 	KUNIT_CASE_PARAM(start_code, start_gen_params),
-	KUNIT_CASE_PARAM(start_borrowed, start_gen_params),
+	KUNIT_CASE_PARAM(start_inherited, start_gen_params),
 	KUNIT_CASE_PARAM(start_distance, start_gen_params),
 	KUNIT_CASE_PARAM(start_changed, start_gen_params),
 	KUNIT_CASE_PARAM(start_interrupted, start_gen_params),

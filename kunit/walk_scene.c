@@ -258,7 +258,7 @@ static void start_walk(struct walk_scene *scene)
 {
 	/* On the stack of a sample there is anything. */
 	memset(&scene->walk, 0x5a, sizeof(scene->walk));
-	sfu_walk_init(&scene->walk, scene->map, scene->is_borrowed, cache_of(scene), &scene->regs);
+	sfu_walk_init(&scene->walk, scene->map, scene->is_inherited, cache_of(scene), &scene->regs);
 	if (scene->budget)
 		scene->walk.lookup.rd.budget = scene->budget;
 	scene->stop = SFU_STOP_NONE;

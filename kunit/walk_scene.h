@@ -96,7 +96,7 @@ struct walk_scene {
 	struct sfu_row_cache	cache;	/* the row cache, if the test uses one */
 	/* walks use @cache and the fast path; else neither */
 	bool			shows_cache;
-	bool			is_borrowed;	/* walks take the map for that of the parent */
+	bool			is_inherited;	/* walks take the map for that of the parent */
 	struct kunit		*test;
 	/* observe_reads() has replaced the reader of the walk */
 	bool			is_observed;

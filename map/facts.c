@@ -137,7 +137,7 @@ void sfu_facts_find_keeps_fp(struct sfu_scan *scan, struct sfu_range *range)
 		range->keeps_fp = sfu_text_keeps_fp(range, vma, code,
 						    may_read_ahead ? &scan->prefault : NULL,
 						    &scan->nr_pieces);
-		range->asked = 0;
+		range->missed_addr = 0;
 		scan->found_new |= !range->keeps_fp && !file && !range->was_read;
 		if (range->keeps_fp && code) {
 			find_facts(scan, range, file, code, &facts);

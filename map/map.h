@@ -15,8 +15,8 @@
 struct file;
 
 /*
- * The addresses of one executable VMA. Walks read @unmapped and set @asked in any context, without
- * a lock. Once @unmapped is set, it is never cleared.
+ * The addresses of one executable VMA. Walks read @unmapped and set @missed_addr in any context,
+ * without a lock. Once @unmapped is set, it is never cleared.
  */
 struct sfu_range {
 	unsigned long		start;		/* first address of the code */
@@ -26,7 +26,7 @@ struct sfu_range {
 		unsigned long		offset;	/* file offset of @start, in bytes */
 	}			vma;
 	struct sfu_section	section;	/* SFrame section or table for the code */
-	unsigned long		asked;		/* address where a walk needed @keeps_fp; or 0 */
+	unsigned long		missed_addr;	/* address where a walk needed @keeps_fp; or 0 */
 	struct sframe_prologues	starts;		/* prologues counted in anonymous code */
 	unsigned int		nr_read;	/* pages of anonymous code counted in @starts */
 	/* enum sframe_keeps_fp: whether the code keeps frame pointers */
@@ -42,8 +42,8 @@ struct sfu_range {
 
 /*
  * The executable ranges of a process, as one scan found them. Once the map is published, @ranges
- * are constant, except for &sfu_range.unmapped, &sfu_range.asked and &sfu_section.state. Walks in
- * any context read and write @main_ra and @thread_ra, without a lock.
+ * are constant, except for &sfu_range.unmapped, &sfu_range.missed_addr and &sfu_section.state.
+ * Walks in any context read and write @main_ra and @thread_ra, without a lock.
  */
 struct sfu_map {
 	struct rcu_head		rcu;

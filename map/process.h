@@ -91,11 +91,11 @@ static inline struct sfu_map *sfu_process_map(const struct sfu_process *process)
 }
 
 /*
- * Returns the map of a process for a walk, or NULL. Sets @is_borrowed if the map is inherited from
+ * Returns the map of a process for a walk, or NULL. Sets @is_inherited if the map is inherited from
  * the parent: then the walk must not write to it. Any context, under RCU.
  */
 static inline struct sfu_map *sfu_process_walk_map(const struct sfu_process *process,
-						   bool *is_borrowed)
+						   bool *is_inherited)
 {
 	const struct sfu_map *inherited;
 	struct sfu_map *map;
@@ -103,7 +103,7 @@ static inline struct sfu_map *sfu_process_walk_map(const struct sfu_process *pro
 	/* Read before the map: sfu_process_publish() clears it after its xchg() of the map. */
 	inherited = process ? smp_load_acquire(&process->inherited.map) : NULL;
 	map = sfu_process_map(process);
-	*is_borrowed = map && map == inherited;
+	*is_inherited = map && map == inherited;
 	return map;
 }
 

@@ -124,7 +124,7 @@ static void find_mapped(struct sfu_scan *scan, struct sfu_range *range, struct f
 
 	if (!is_known || state == SFU_SECTION_PENDING ||
 	    sfu_vmas_have_lost_section(scan->mm, range) ||
-	    (state == SFU_SECTION_BAD && scan->is_borrowed))
+	    (state == SFU_SECTION_BAD && scan->is_inherited))
 		state = examine_section(scan, range, file);
 	if (state == SFU_SECTION_READY && !is_left_to_sample(scan, section))
 		prefault(scan, range, sframe_header_span(&section->hdr));
@@ -165,7 +165,7 @@ static bool find_table(struct sfu_scan *scan, struct sfu_range *range, const str
 /* Returns true if ranges of the last map are copied unexamined. Never for an inherited map. */
 static bool is_for_new_code(const struct sfu_scan *scan)
 {
-	return scan->reason == SFU_SCAN_NEW_CODE && !scan->is_borrowed;
+	return scan->reason == SFU_SCAN_NEW_CODE && !scan->is_inherited;
 }
 
 /*
@@ -203,7 +203,7 @@ static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma, struct s
 	if (section->source == SFU_SOURCE_JIT_TABLE)
 		sfu_section_reset(section, SFU_SECTION_NONE);
 	/* Rows with the old number of the section stay in row caches for the parent. */
-	if (scan->is_borrowed && !section->table)
+	if (scan->is_inherited && !section->table)
 		sfu_section_renumber(section);
 
 	if (!file && !sfu_vma_is_vdso(vma))
@@ -265,7 +265,7 @@ static void find_keeps_fp(struct sfu_scan *scan)
 		struct sfu_range *range = &map->ranges[i];
 
 		if (!range->keeps_fp && (range->vma.file ||
-					 (range->asked && scan->reason == SFU_SCAN_SAMPLE)))
+					 (range->missed_addr && scan->reason == SFU_SCAN_SAMPLE)))
 			sfu_facts_find_keeps_fp(scan, range);
 		range->has_no_data = range->vma.file && range->keeps_fp == SFRAME_KEEPS_FP_NO &&
 				     sfu_section_is(&range->section, SFU_SECTION_NONE);
@@ -356,7 +356,7 @@ static int scan_locked(struct sfu_scan *scan)
 	/* Read before the map, as in sfu_process_walk_map(). */
 	inherited = smp_load_acquire(&process->inherited.map);
 	scan->last = sfu_process_get_map(process);
-	scan->is_borrowed = scan->last && scan->last == inherited;
+	scan->is_inherited = scan->last && scan->last == inherited;
 	was_outdated = scan->last && time_after(jiffies, scan->last->valid_until);
 	scan->prefault.bytes = sfu_quota_may_prefault(&process->quota, scan->reason);
 	err = make_map(scan, &cost);

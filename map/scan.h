@@ -46,7 +46,7 @@ struct sfu_scan {
 	struct sfu_map		*last;		/* the map before the scan, or NULL */
 	struct sfu_map		*map;		/* the map that the scan makes */
 	enum sfu_scan_reason	reason;
-	bool			is_borrowed;	/* @last is inherited from the parent */
+	bool			is_inherited;	/* @last is inherited from the parent */
 	bool			found_new;	/* the scan found code or data missing before */
 	struct sfu_prefault	prefault;	/* pages that the scan makes present */
 	unsigned int		nr_pieces;	/* pieces of code that the scan has read */

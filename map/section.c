@@ -61,7 +61,7 @@ static __always_inline int find_mapped_row(struct sfu_section *section, struct s
 	err = sfu_user_find(&section->hdr, &lookup->rd, addr, &raw) ?:
 	      sframe_decode_found(&section->hdr, &lookup->rd, &raw, row);
 	if (unlikely(err == -EBADMSG)) {
-		if (!lookup->is_borrowed)
+		if (!lookup->is_inherited)
 			sfu_section_mark_bad(section, lookup->rd.defect);
 		lookup->bad = section;
 	}
@@ -79,7 +79,7 @@ bool sfu_section_add_row(struct sfu_section *section, struct sfu_lookup *lookup,
 	int err;
 
 	err = find_mapped_row(section, lookup, key - section->key_base, &row);
-	lookup->wants_map |= lookup->is_borrowed;
+	lookup->wants_map |= lookup->is_inherited;
 	if (err && err != -ENOENT)
 		return false;
 	lookup->nr_missed++;
@@ -107,7 +107,7 @@ u64 sfu_section_find_function(const struct sfu_section *section, struct sfu_look
  * table. Returns 0; -ENOENT if there is no row; -EFAULT if the section is not present in memory;
  * -E2BIG if the budget is spent; -EOPNOTSUPP if the row must not be followed, see
  * &sframe_reader.defect; -EBADMSG if the section contradicts itself: then it is marked as bad,
- * unless the map is borrowed.
+ * unless the map is inherited.
  */
 int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 			 unsigned long addr, struct sframe_row *row)
@@ -120,7 +120,7 @@ int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 	if (sfu_section_is(section, SFU_SECTION_PENDING))
 		return -EFAULT;
 	/* Bad in the parent. The child may have written to it: lookup->bad requests a scan. */
-	if (lookup->is_borrowed && sfu_section_is(section, SFU_SECTION_BAD))
+	if (lookup->is_inherited && sfu_section_is(section, SFU_SECTION_BAD))
 		lookup->bad = section;
 	/* The fast path of this walk may have found the section bad, but could not report that. */
 	if (!sfu_section_is(section, SFU_SECTION_READY))

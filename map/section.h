@@ -58,8 +58,8 @@ struct sfu_lookup {
 	 * The map is inherited from the parent. Walks mark no section in it as bad, because the
 	 * process may have written to its own copy of the section.
 	 */
-	bool			is_borrowed;
-	/* Rows of a mapped section of a borrowed map cannot be cached: a scan is needed. */
+	bool			is_inherited;
+	/* Rows of a mapped section of an inherited map cannot be cached: a scan is needed. */
 	bool			wants_map;
 	unsigned int		nr_cached;	/* rows found in the row cache */
 	unsigned int		nr_missed;	/* rows found by a look-up in a section */
@@ -91,13 +91,13 @@ static inline void sfu_lookup_use_cache(struct sfu_lookup *lookup,
 }
 
 /*
- * Returns the row cache for a section. Rows of a mapped section of a borrowed map stay in the cache
+ * Returns the row cache for a section. Rows of a mapped section of an inherited map stay in a cache
  * of the walk: the child may have another section at the addresses of the parent's section.
  */
 static __always_inline struct sfu_row_cache sfu_lookup_cache(struct sfu_lookup *lookup,
 							     const struct sfu_section *section)
 {
-	if (lookup->is_borrowed && !section->table)
+	if (lookup->is_inherited && !section->table)
 		return (struct sfu_row_cache){ .sets = &lookup->own, .nr_sets = 1 };
 	return lookup->cache;
 }

@@ -66,12 +66,12 @@ static void count_in_pages(struct sframe_prologues *starts, unsigned long addr, 
 /* Judges the code up to the page at which a walk has stopped. One function can be enough. */
 static enum sframe_keeps_fp judge_nearby(const struct sfu_range *range, unsigned int *nr_pieces)
 {
-	unsigned long asked = range->asked, end, start;
+	unsigned long addr = range->missed_addr, end, start;
 	struct sframe_prologues starts = {};
 
-	if (asked < range->start || asked >= range->end)
+	if (addr < range->start || addr >= range->end)
 		return SFRAME_KEEPS_FP_UNKNOWN;
-	end = PAGE_ALIGN(asked + 1);
+	end = PAGE_ALIGN(addr + 1);
 	start = end - min(end - range->start, (unsigned long)WHOLE);
 	count_in_pages(&starts, start, (end - start) >> PAGE_SHIFT, nr_pieces);
 	return sframe_keeps_fp_of_jit(&starts);

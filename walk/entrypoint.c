@@ -36,7 +36,7 @@ bool sfu_is_entrypoint(struct sfu_walk *walk)
 		break;
 	}
 	/* Remembered, unless a scan may let walks get further here, or the map is the parent's. */
-	if (!sfu_keeps_fp_is_unknown(walk) && !walk->lookup.is_borrowed)
+	if (!sfu_keeps_fp_is_unknown(walk) && !walk->lookup.is_inherited)
 		WRITE_ONCE(*known, frame->ip);
 	return true;
 }

@@ -25,13 +25,13 @@ static inline bool sfu_is_near_start(const struct sfu_frame *frame)
 /*
  * Returns true if an earlier walk has found an entry point at the ip of the frame. Most stacks end
  * at one of two addresses, so the map remembers them. If a process replaces their code, only its
- * own stacks are wrong: walks in borrowed maps do not use the two addresses.
+ * own stacks are wrong: walks in inherited maps do not use the two addresses.
  */
 static __always_inline bool sfu_is_known_entrypoint(const struct sfu_walk *walk)
 {
 	const struct sfu_frame *frame = &walk->frame;
 
-	if (frame->is_activation || walk->lookup.is_borrowed)
+	if (frame->is_activation || walk->lookup.is_inherited)
 		return false;
 	return frame->ip == READ_ONCE(walk->map->thread_ra) ||
 	       (frame->ip == READ_ONCE(walk->map->main_ra) && sfu_is_near_start(frame));

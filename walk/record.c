@@ -163,8 +163,8 @@ bool sfu_keeps_fp_is_unknown(struct sfu_walk *walk)
 
 	if (READ_ONCE(sfu_proved_only) || !range || range->keeps_fp != SFRAME_KEEPS_FP_UNKNOWN)
 		return false;
-	/* A borrowed map is the parent's, and not written. A child requests its own map. */
-	if (!range->vma.file && !walk->lookup.is_borrowed)
-		WRITE_ONCE(range->asked, sfu_walk_lookup_ip(&walk->frame));
+	/* An inherited map is the parent's, and not written. A child requests its own map. */
+	if (!range->vma.file && !walk->lookup.is_inherited)
+		WRITE_ONCE(range->missed_addr, sfu_walk_lookup_ip(&walk->frame));
 	return true;
 }

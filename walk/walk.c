@@ -186,7 +186,7 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 /*
  * Begins a walk at @regs, the sampled registers of user mode, which sfu_arch_unwindable() has
  * accepted. The caller holds @map and @cache until the end of the walk; both may be NULL.
- * @is_borrowed: the map is the parent's, and the walk writes nothing to it.
+ * @is_inherited: the map is the parent's, and the walk writes nothing to it.
  *
  * During a task switch, user addresses refer to the memory of the next task while current is still
  * the previous one. Calls of the firmware and writes to kernel code use page tables of their own.
@@ -195,7 +195,7 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
  *
  * Members are set one by one: a structure assignment would first clear all of it.
  */
-void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_borrowed,
+void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_inherited,
 		   struct sfu_row_cache *cache, struct pt_regs *regs)
 {
 	struct sfu_lookup *lookup = &walk->lookup;
@@ -209,7 +209,7 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_borrowed,
 	lookup->own.ways[1].section = 0;
 	sfu_lookup_use_cache(lookup, cache);
 	lookup->bad = NULL;
-	lookup->is_borrowed = is_borrowed;
+	lookup->is_inherited = is_inherited;
 	lookup->wants_map = false;
 	lookup->nr_cached = 0;
 	lookup->nr_missed = 0;

@@ -5,7 +5,7 @@
 
 #include "walk/frame.h"
 
-void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_borrowed,
+void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_inherited,
 		   struct sfu_row_cache *cache, struct pt_regs *regs);
 enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max,
 			       unsigned int *nr);
@@ -23,7 +23,7 @@ static inline bool sfu_walk_needs_scan(const struct sfu_walk *walk, enum sfu_sto
 	return stop == SFU_STOP_UNSCANNED || stop == SFU_STOP_SECTION ||
 	       (stop == SFU_STOP_RA && walk->wants_code) ||
 	       walk->lookup.wants_map || walk->wants_keeps_fp ||
-	       (walk->lookup.is_borrowed && walk->lookup.bad) ||
+	       (walk->lookup.is_inherited && walk->lookup.bad) ||
 	       (stop == SFU_STOP_NODATA && sfu_map_is_older_than_tables(walk->map));
 }
 
