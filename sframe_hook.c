@@ -112,14 +112,14 @@ int sfu_hook_required(struct ftrace_ops *ops, const char *function)
 }
 
 /*
- * Removes a hook. No CPU runs the callback when this returns, unless ftrace has shut itself down:
- * then all CPUs may run it for ever.
+ * Removes a hook, if it is set. No CPU runs the callback when this returns, unless ftrace has shut
+ * itself down: then all CPUs may run it for ever.
  */
 void sfu_unhook(struct ftrace_ops *ops)
 {
-	int err = unregister_ftrace_function(ops);
-
-	if (err || !sfu_hook_is_alive())
+	if (!(ops->flags & FTRACE_OPS_FL_ENABLED))
+		return;
+	if (unregister_ftrace_function(ops) || !sfu_hook_is_alive())
 		sfu_hook_abandon();
 	else
 		forget_filter(ops);

@@ -181,14 +181,15 @@ static void cancel_one_of(struct kunit *test, unsigned int nr)
 		KUNIT_ASSERT_EQ(test, 0, task_work_add(current, &works[i], TWA_RESUME));
 	}
 	/* The last one is the first of the list. */
-	KUNIT_EXPECT_FALSE(test, sfu_cancel_task_work(current, &works[nr],
-						      ARRAY_SIZE(works) - 1 - nr));
-	KUNIT_EXPECT_TRUE(test, sfu_cancel_task_work(current, &works[nr], ARRAY_SIZE(works) - nr));
-	KUNIT_EXPECT_FALSE(test, sfu_cancel_task_work(current, &works[nr], UINT_MAX));
+	KUNIT_EXPECT_NULL(test, sfu_cancel_task_work(current, &works[nr], NULL,
+						     ARRAY_SIZE(works) - 1 - nr));
+	KUNIT_EXPECT_PTR_EQ(test, &works[nr], sfu_cancel_task_work(current, &works[nr], NULL,
+								   ARRAY_SIZE(works) - nr));
+	KUNIT_EXPECT_NULL(test, sfu_cancel_task_work(current, &works[nr], NULL, UINT_MAX));
 	task_work_run();
 	KUNIT_EXPECT_EQ_MSG(test, works_run, ARRAY_SIZE(works) - 1, "work %u", nr);
 	for (i = 0; i < ARRAY_SIZE(works); i++)
-		KUNIT_EXPECT_FALSE(test, sfu_cancel_task_work(current, &works[i], UINT_MAX));
+		KUNIT_EXPECT_NULL(test, sfu_cancel_task_work(current, &works[i], NULL, UINT_MAX));
 }
 
 static void cancel_each_work(struct kunit *test)

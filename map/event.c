@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Events: a process maps or unmaps code, forks, or ends.
- *
- * This file hooks the kernel functions that do this, and updates the process maps. New code of a
- * file requests a scan, which runs before the code does. Code that is unmapped is marked in the
- * map. A child shares the map of its parent. A process that ends leaves the table of processes.
+ * Events: hooks of the kernel functions by which a process maps or unmaps code, forks, or ends.
  *
  * The hooks may run with preemption disabled. They allocate nothing, take raw spinlocks only, and
  * only try the mmap_lock of a child that has not run yet. Their work is bounded. MMU notifiers are
@@ -24,15 +20,15 @@
 #include "table/table.h"
 
 /*
- * A map with more ranges is not compared with the VMAs of a child: preemption is disabled
- * meanwhile. Halved, more children are scanned; doubled, preemption is disabled for longer.
+ * Maps with more ranges are not compared with the VMAs of a child, because preemption is disabled.
+ * Halved, more children are scanned; doubled, preemption is disabled for longer.
  */
 #define MATCH_MAX_RANGES	64
 
 /*
- * Events request no scan of a process with more mappings, or of a child whose parent has more
- * ranges: the scan takes long, and a sample may never come. Halved, more processes lose their first
- * sample; doubled, a process that is never sampled may spend more time on one scan.
+ * Events request no scan of a process with more mappings, or of a child of a parent with more
+ * ranges: such a scan takes long, and a sample may never come. Halved, more processes lose their
+ * first sample; doubled, a process that is never sampled may spend more time on one scan.
  */
 #define SCAN_EVENT_MAX		1024
 #define SCAN_CHILD_MAX		256
@@ -43,9 +39,9 @@ static bool has_many_mappings(const struct mm_struct *mm)
 }
 
 /*
- * @vma of current is new or has changed. Its mmap_lock is held. If @vma is executable, or overlaps
- * the address of a section that a scan awaits, this requests a scan. Anonymous code, and a running
- * process that is not in the table, wait for their first sample.
+ * Called after @vma was mapped or changed, under its mmap_lock. Requests a scan if a file is mapped
+ * as code, or where a scan awaits a section. Anonymous code waits for its first sample, as does a
+ * running process that is not in the hash table.
  */
 void sfu_event_mmap(struct vm_area_struct *vma)
 {
@@ -57,7 +53,7 @@ void sfu_event_mmap(struct vm_area_struct *vma)
 		return;
 	rcu_read_lock_sched();
 	process = sfu_processes_find(mm);
-	/* execve(): the new program has no code mapped yet, so an empty map is complete. */
+	/* execve(): the new program has no code yet, so an empty map is complete. */
 	if (!process && current->in_execve && vma->vm_file)
 		process = sfu_processes_add(mm, sfu_map_get_empty());
 	if (process && (vma->vm_flags & VM_EXEC ||
@@ -70,7 +66,7 @@ void sfu_event_mmap(struct vm_area_struct *vma)
 	rcu_read_unlock_sched();
 }
 
-/* @vma has been removed from its mm, whose mmap_lock is held. */
+/* Called after @vma was removed from its mm, under mmap_lock. */
 void sfu_event_unmap(struct vm_area_struct *vma)
 {
 	struct sfu_process *process;
@@ -87,9 +83,9 @@ void sfu_event_unmap(struct vm_area_struct *vma)
 }
 
 /*
- * Returns true if the map of the parent also describes the new child, which has not run yet. The
- * map is compared with the child's VMAs: other threads of the parent may have changed the map since
- * fork() copied the VMAs, and MADV_DONTFORK leaves VMAs out.
+ * Returns true if @map, of the parent, also describes the child, which has not run yet. It does not
+ * if other threads of the parent have mapped code since fork() copied the VMAs, or if MADV_DONTFORK
+ * has left VMAs out.
  */
 static bool matches_child(struct mm_struct *child, const struct sfu_map *map)
 {
@@ -119,16 +115,15 @@ static bool is_map_complete(struct sfu_process *process)
 }
 
 /*
- * Current has forked @child, which has not run yet, and may share the mm of current.
+ * Called after current has forked @child, which has not run yet, and may be a thread of current.
  *
- * The child uses the map of its parent until its first scan. If this map is complete and matches
- * the VMAs of the child, the child is scanned only when a sample or new code needs a scan.
- * Otherwise it is scanned before it enters user mode: other threads of the parent may have changed
- * the map since fork() copied the VMAs. Until then the child's stack is a copy of the stack of the
- * parent's fork() call, and leads to code that both processes have.
+ * A child inherits the map of its parent until its first scan. If the map does not match the VMAs
+ * of the child, the child is scanned before it enters user mode. Until then its stack is a copy of
+ * the stack of the parent's fork() call, and leads to code that both processes have.
  *
- * A child that needs a scan waits for its first sample if the scan takes long, or the parent has no
- * scan for events left: a parent without samples has no complete map, so all its children need one.
+ * A child that needs a scan gets no map, and waits for its first sample, if the scan takes long or
+ * the parent has no scan for events left. A parent without samples has no complete map, so all its
+ * children would be scanned.
  */
 void sfu_event_fork(struct task_struct *child)
 {
@@ -164,36 +159,24 @@ out:
 	rcu_read_unlock();
 }
 
-static void notrace on_mmap(unsigned long ip, unsigned long parent_ip,
-			    struct ftrace_ops *ops, struct ftrace_regs *fregs)
-{
-	sfu_event_mmap((void *)ftrace_regs_get_argument(fregs, 0));
+/* Defines a callback that passes the first argument of the hooked kernel function to @handle(). */
+#define DEFINE_CALLBACK(name, handle)						\
+static void notrace name(unsigned long ip, unsigned long parent_ip,		\
+			 struct ftrace_ops *ops, struct ftrace_regs *fregs)	\
+{										\
+	handle((void *)ftrace_regs_get_argument(fregs, 0));			\
 }
 
-static void notrace on_unmap(unsigned long ip, unsigned long parent_ip,
-			     struct ftrace_ops *ops, struct ftrace_regs *fregs)
-{
-	sfu_event_unmap((void *)ftrace_regs_get_argument(fregs, 0));
-}
-
-static void notrace on_fork(unsigned long ip, unsigned long parent_ip,
-			    struct ftrace_ops *ops, struct ftrace_regs *fregs)
-{
-	sfu_event_fork((void *)ftrace_regs_get_argument(fregs, 0));
-}
-
-static void notrace on_process_end(unsigned long ip, unsigned long parent_ip,
-				   struct ftrace_ops *ops, struct ftrace_regs *fregs)
-{
-	sfu_processes_end((void *)ftrace_regs_get_argument(fregs, 0));
-}
+DEFINE_CALLBACK(on_mmap, sfu_event_mmap)
+DEFINE_CALLBACK(on_unmap, sfu_event_unmap)
+DEFINE_CALLBACK(on_fork, sfu_event_fork)
+DEFINE_CALLBACK(on_process_end, sfu_processes_end)
 
 /* Hooked kernel functions. The module cannot load if a required function cannot be hooked. */
 static struct event_hook {
 	const char		*function;
 	bool			is_required;
 	struct ftrace_ops	ops;
-	bool			is_hooked;
 } event_hooks[] = {
 	/* Called for each removed VMA, after the VMA has left the mm. */
 	{ "unlink_anon_vmas", true, { .func = on_unmap } },
@@ -206,14 +189,11 @@ void sfu_event_remove_hooks(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(event_hooks); i++) {
-		if (event_hooks[i].is_hooked)
-			sfu_unhook(&event_hooks[i].ops);
-		event_hooks[i].is_hooked = false;
-	}
+	for (i = 0; i < ARRAY_SIZE(event_hooks); i++)
+		sfu_unhook(&event_hooks[i].ops);
 }
 
-/* Returns 0, or the error of a required hook: then no hook is set. May sleep. */
+/* Returns 0, or the error of a required hook: then no hook is set. */
 int sfu_event_set_hooks(void)
 {
 	unsigned int i;
@@ -223,15 +203,13 @@ int sfu_event_set_hooks(void)
 		int err = hook->is_required ? sfu_hook_required(&hook->ops, hook->function) :
 					      sfu_hook(&hook->ops, hook->function);
 
-		hook->is_hooked = !err;
-		if (!err)
-			continue;
-		if (hook->is_required) {
+		if (err && hook->is_required) {
 			sfu_event_remove_hooks();
 			return err;
 		}
-		pr_info_once("%s() cannot be hooked (error %d): new code may lose its first sample\n",
-			     hook->function, err);
+		if (err)
+			pr_info_once("%s() cannot be hooked (error %d): new code may lose its first sample\n",
+				     hook->function, err);
 	}
 	return 0;
 }

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/*
- * Events: hooked kernel functions that map or unmap code, fork, or end a process (map/event.c). The
- * watch: the time during which these hooks are set (map/watch.c).
- */
+/* Hooks of mmap(), munmap(), fork() and exit (map/event.c), set during profiling (map/watch.c). */
 #ifndef SFU_EVENT_H
 #define SFU_EVENT_H
 

@@ -27,7 +27,7 @@ struct task_struct;
  */
 #define SFU_GFP_TASK	(GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
 
-/* A request to scan a process, see map/request.c. @lock is taken with interrupts disabled. */
+/* The one request to scan a process, see map/request.c. @lock is taken with interrupts disabled. */
 struct sfu_request {
 	struct callback_head	work;		/* task work of @holder, which scans */
 	struct irq_work		irq_work;	/* queued by a sample; adds @work to @sampled */
@@ -38,27 +38,27 @@ struct sfu_request {
 	bool			is_closed;	/* the process has ended: no requests */
 };
 
-/* A process that the module knows, or a spare one. */
+/* What the module knows about one mm. Made in advance, as a spare; used from the first sample. */
 struct sfu_process {
 	union {
 		struct hlist_node	node;	/* in the hash table of processes */
 		struct llist_node	spare;	/* in the list of spare processes */
 	};
-	struct mm_struct	*mm;		/* the mm_struct; compared, never dereferenced */
+	struct mm_struct	*mm;		/* compared, never dereferenced */
 	u64			number;		/* identifies the mm; never used twice */
 	refcount_t		refs;		/* held by the hash table, each request and scan */
 	struct mutex		lock;		/* held by a scan; taken by trylock only */
 	struct sfu_map __rcu	*map;		/* NULL: none. Any context but NMI may remove it */
 	struct {
-		struct sfu_map	*map;		/* map inherited at fork, while @map is this map */
-		bool		matches;	/* the VMAs of the child match the inherited map */
+		struct sfu_map	*map;		/* parent's map, from fork() until @map differs */
+		bool		matches;	/* the VMAs of the child match the parent's map */
 	}			inherited;
 	struct sfu_quota	quota;		/* when the process may be scanned */
 	/*
-	 * What events report to the next scan. Events set @has_new_code under mmap_lock held for
+	 * Reports of events for the next scan. Events set @has_new_code under mmap_lock held for
 	 * writing, scans clear it under mmap_lock held for reading. (Before 6.5, a growing stack is
-	 * reported under mmap_lock held for reading, but is no code.) Sections may be missing
-	 * between @await_start and @await_end: if a file is mapped there, a scan is requested.
+	 * reported under mmap_lock held for reading, but is no code.) If a file is mapped between
+	 * @await_start and @await_end, where sections were missing, the event requests a scan.
 	 */
 	struct {
 		bool		has_new_code;
@@ -82,8 +82,8 @@ struct sfu_process {
 
 /*
  * Returns the map of @process, or NULL if there is none. @process may be NULL. The caller disables
- * preemption or holds rcu_read_lock(): either keeps the map in memory. The hooks of samples and
- * mappings disable preemption: calls of rcu_read_lock() take longer.
+ * preemption or holds rcu_read_lock(): either keeps the map in memory. Hooks of samples and events
+ * disable preemption, because rcu_read_lock() takes longer.
  */
 static inline struct sfu_map *sfu_process_map(const struct sfu_process *process)
 {
@@ -91,8 +91,8 @@ static inline struct sfu_map *sfu_process_map(const struct sfu_process *process)
 }
 
 /*
- * Returns the map of a process for a walk, or NULL. Sets @is_inherited if the map is inherited from
- * the parent: then the walk must not write to it. Any context, under RCU.
+ * Returns the map as sfu_process_map(). Sets @is_inherited if the map is the parent's: then a walk
+ * must not write to it, because the child may have changed its own copy of the memory.
  */
 static inline struct sfu_map *sfu_process_walk_map(const struct sfu_process *process,
 						   bool *is_inherited)
@@ -112,11 +112,9 @@ void sfu_process_await(struct sfu_process *process, unsigned long start, unsigne
 bool sfu_process_unmap(struct sfu_process *process, unsigned long start, unsigned long end);
 void sfu_process_put(struct sfu_process *process);
 
-/* Called in task context. */
+/* Called in task context; sfu_process_publish() under &sfu_process.lock. */
 struct sfu_map *sfu_process_get_map(struct sfu_process *process);
 void sfu_process_drop_inherited(struct sfu_process *process);
-
-/* Called under &sfu_process.lock. */
 void sfu_process_publish(struct sfu_process *process, struct sfu_map *map);
 
 /* map/request.c: called in any context, NMI included, under RCU. */
@@ -126,13 +124,14 @@ void sfu_request_for_sample(struct sfu_process *process);
 /* Called in any context but NMI; they do not sleep. */
 void sfu_request_for_event(struct sfu_process *process, struct task_struct *task);
 void sfu_request_close(struct sfu_process *process);
-bool sfu_cancel_task_work(struct task_struct *task, struct callback_head *work,
-			  unsigned int max_works);
+struct callback_head *sfu_cancel_task_work(struct task_struct *task, struct callback_head *work,
+					   void (*func)(struct callback_head *work),
+					   unsigned int max_works);
 
 /* Called in task context. */
 void sfu_request_exit(void);
 
-/* map/spares.c: called in any context, NMI included; one caller at a time. */
+/* map/spares.c: called in any context, NMI included, under the lock of the hash table. */
 struct sfu_process *sfu_spares_take(void);
 
 /* Called in task context; may sleep. */

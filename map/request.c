@@ -2,13 +2,10 @@
 /*
  * Requests: the next time a task of the process returns to user mode, it scans the process.
  *
- * A sample requests a scan if the walk needed data that the map lacks. An event (new code, a new
- * process) requests a scan before the code runs. The scan is task work, so it has the priority and
- * the control group of the process. No worker takes part.
- *
- * Each struct sfu_process contains one request: nothing is allocated, and processes do not compete
- * for requests. Task work of a sleeping task may stay pending for ever. So a later request moves
- * the task work to another task. The end of the process or of the module cancels the request.
+ * The scan is task work, so it has the priority and the control group of the process. Each struct
+ * sfu_process contains one request: nothing is allocated. Task work of a sleeping task may stay
+ * pending for ever. So a later request moves the task work to another task. The end of the process
+ * or of the module cancels the request.
  *
  * A sample may come in an NMI, or while the scheduler holds a lock. So it queues an irq work, which
  * adds the task work: before the next user instruction if the sample interrupted user mode.
@@ -29,8 +26,8 @@
 #include "sframe_stats.h"
 
 /*
- * Task works that are searched, with interrupts disabled, to cancel a request: a task may have half
- * a million, one for each file that it closes. A request behind more works stays with its holder.
+ * Task works that are searched, with interrupts disabled, to move a request to another task: a task
+ * may have half a million, one for each file that it closes. A request behind more works stays.
  * Halved, this happens more often; doubled, interrupts are disabled for longer.
  */
 #define TAKE_BACK_MAX	64
@@ -46,15 +43,17 @@ static void release_process(struct sfu_process *process)
 }
 
 /*
- * Removes @work, or if @work is NULL the first work that calls @func, from the first @max_works
- * task works of @task. Returns the work, or NULL.
+ * Cancels pending task work of @task: @work or, if @work is NULL, the first work that calls @func.
+ * Returns the work; NULL if it is not among the first @max_works works, or the task has begun to
+ * run its works. Takes pi_lock. Any context but NMI.
  *
  * The kernel does not export task_work_cancel(). A task takes its works out of the list without a
  * lock, and then takes and drops pi_lock before it runs them. So while this function holds pi_lock,
  * no entry of the list is freed.
  */
-static struct callback_head *take_work(struct task_struct *task, const struct callback_head *work,
-				       task_work_func_t func, unsigned int max_works)
+struct callback_head *sfu_cancel_task_work(struct task_struct *task, struct callback_head *work,
+					   void (*func)(struct callback_head *work),
+					   unsigned int max_works)
 {
 	struct callback_head **link = &task->task_works, *entry;
 	unsigned long flags;
@@ -74,21 +73,11 @@ static struct callback_head *take_work(struct task_struct *task, const struct ca
 	return max_works ? entry : NULL;
 }
 
-/*
- * Cancels pending task work, if it is among the first @max_works works of the task. Returns false
- * if the task runs the work, or will run it. Takes pi_lock. Any context but NMI.
- */
-bool sfu_cancel_task_work(struct task_struct *task, struct callback_head *work,
-			  unsigned int max_works)
-{
-	return take_work(task, work, NULL, max_works);
-}
-
 /* Cancels the task work in the holder. Returns false if the work will run, or runs already. */
 static bool take_back(struct sfu_request *request)
 {
 	lockdep_assert_held(&request->lock);
-	if (!sfu_cancel_task_work(request->holder, &request->work, TAKE_BACK_MAX))
+	if (!sfu_cancel_task_work(request->holder, &request->work, NULL, TAKE_BACK_MAX))
 		return false;
 	WRITE_ONCE(request->holder, NULL);
 	return true;
@@ -165,9 +154,9 @@ void sfu_request_init(struct sfu_request *request)
 }
 
 /*
- * Requests a scan of the process of current; @process is NULL if no spare process was left. Does
- * nothing if current has the task work already, another sample is making a request, or the quota
- * allows no scan yet: the next sample tries again. Otherwise an irq work makes current the holder.
+ * Requests a scan of the process of current: an irq work makes current the holder of the request.
+ * Does nothing if current is the holder, another sample makes a request, @process is NULL because
+ * no spare process was left, or the quota allows no scan yet: the next sample tries again.
  */
 void sfu_request_for_sample(struct sfu_process *process)
 {
@@ -189,10 +178,7 @@ void sfu_request_for_sample(struct sfu_process *process)
 	sfu_count(scan_requests);
 }
 
-/*
- * Requests a scan for an event: @task of the process scans before it enters user mode again.
- * Preemption may be disabled.
- */
+/* Requests a scan for an event: @task of the process scans before it enters user mode again. */
 void sfu_request_for_event(struct sfu_process *process, struct task_struct *task)
 {
 	/* Return early: one system call may change thousands of mappings. */
@@ -205,7 +191,7 @@ void sfu_request_for_event(struct sfu_process *process, struct task_struct *task
 
 /*
  * Cancels the request of a process, and refuses later ones. A holder with many other task works
- * keeps the task work, which then runs without a scan. Preemption may be disabled.
+ * keeps the task work, which then runs without a scan.
  */
 void sfu_request_close(struct sfu_process *process)
 {
@@ -223,7 +209,7 @@ void sfu_request_close(struct sfu_process *process)
 
 /*
  * Cancels closed requests whose task work is still pending: the task may sleep for ever. A task
- * that has executed several programs may have several of them.
+ * that has called execve() may have the requests of several processes.
  */
 static void take_all_back(void)
 {
@@ -232,7 +218,7 @@ static void take_all_back(void)
 
 	rcu_read_lock();
 	for_each_process_thread(group, task) {
-		while ((work = take_work(task, NULL, serve_in_task, UINT_MAX))) {
+		while ((work = sfu_cancel_task_work(task, NULL, serve_in_task, UINT_MAX))) {
 			struct sfu_process *process =
 				container_of(work, struct sfu_process, request.work);
 

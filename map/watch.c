@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The watch: the time during which the hooks of events are set.
+ * The watch: the time during which the hooks of events (mmap(), munmap(), fork(), exit) are set.
  *
  * These hooks slow processes down, so they are set only while a profiler runs. A profiler that
  * requests call chains returns from its system call when the hooks are set. The first sample of a
  * profiler that is older than the module queues a work that sets the hooks. The hooks and all maps
- * are removed when no profiler is left and no sample has come for PROFILED_FOR. The kernel walks
- * the stack if a sample comes while the hooks are not set.
+ * are removed when no profiler is left and no sample has come for PROFILED_FOR. While the hooks are
+ * not set, the kernel walks the stacks.
  */
 #define pr_fmt(fmt) "sframe_unwind: " fmt
 
@@ -22,27 +22,24 @@
 #include "sframe_hook.h"
 
 /*
- * The hooks stay set for this time after the last sample. Halved, a profiler that samples rarely
+ * Time from the last sample to the removal of the hooks. Halved, a profiler that samples rarely
  * sets them again and again; doubled, the hooks slow processes down for longer.
  */
 #define PROFILED_FOR	(10 * HZ)
 
 /*
- * Without a sample for this time, the count of profilers is reset. Halved, a profiler that samples
+ * Time without a sample until the count of profilers is reset: perf_event_open() may fail after it
+ * has requested call chains, and does not take the request back. Halved, a profiler that samples
  * rarely may lose first samples; doubled, the hooks may stay set for longer.
  */
 #define FORGOTTEN_AFTER	(600 * HZ)
 
-/* time of the last sample or of the last change of nr_profilers, in jiffies */
+/* Time of the last sample, or of the last change of nr_profilers, in jiffies. */
 static unsigned long profiled_at;
 static atomic_t nr_profilers;		/* profilers that began after the module was loaded */
 static bool is_sampled;			/* a sample has come since a profiler last ended */
 
-/*
- * Returns true if no profiler is left at the time @now, in jiffies. perf_event_open() may fail
- * after it has requested call chains, and does not take the request back. So after FORGOTTEN_AFTER
- * without a sample, the count of profilers is reset. If one is left, its next sample shows this.
- */
+/* Returns true if the hooks are to be removed at the time @now, in jiffies. */
 bool sfu_watch_is_idle(unsigned long now)
 {
 	/* Negative if a sample has come after @now. */
@@ -55,10 +52,7 @@ bool sfu_watch_is_idle(unsigned long now)
 	return !atomic_read(&nr_profilers) && quiet >= PROFILED_FOR;
 }
 
-/*
- * Returns true if a profiler is known, or a sample has come since a profiler last ended. Otherwise
- * hooks that are still set keep the maps correct, but events request no scan.
- */
+/* If this returns false, hooks that are still set keep the maps correct, but request no scan. */
 bool sfu_watch_expects_samples(void)
 {
 	return READ_ONCE(is_sampled) || atomic_read(&nr_profilers);
@@ -66,8 +60,8 @@ bool sfu_watch_expects_samples(void)
 
 static DEFINE_MUTEX(watch_lock);
 static bool is_watching;	/* written under watch_lock */
-static bool is_over;		/* unloading, or ftrace has died; under watch_lock */
-static unsigned long start_at;	/* after an error: time of the next attempt; in jiffies */
+static bool is_over;		/* unloading, or ftrace has shut down; under watch_lock */
+static unsigned long start_at;	/* the hooks are not set before this time; in jiffies */
 
 static void check_watch(struct work_struct *work);
 static DECLARE_DELAYED_WORK(watch_check, check_watch);
@@ -102,7 +96,7 @@ static void stop_watch(void)
 	sfu_event_remove_hooks();
 }
 
-/* If ftrace has died, code may be unmapped unnoticed, and no map can be trusted: the watch ends. */
+/* If ftrace has shut down, no hook reports that code is unmapped: the watch ends for ever. */
 static void check_watch(struct work_struct *work)
 {
 	mutex_lock(&watch_lock);
@@ -117,7 +111,7 @@ static void check_watch(struct work_struct *work)
 	mutex_unlock(&watch_lock);
 }
 
-/* If ftrace has died, check_watch() abandons all hooks: the hooks of samples are set already. */
+/* If ftrace has shut down, check_watch() abandons all hooks, also those of samples. */
 static void start_in_worker(struct work_struct *work)
 {
 	if (start_watch() == -ESHUTDOWN)
@@ -133,9 +127,7 @@ static void queue_start(struct irq_work *irq_work)
 
 static struct irq_work start_irq_work = IRQ_WORK_INIT_HARD(queue_start);
 
-/*
- * Notes a sample. Returns false if the hooks are not set: the kernel walks the stack. Any context.
- */
+/* Called for each sample, in any context. Returns false if the hooks are not set. */
 bool sfu_watch_sample(void)
 {
 	unsigned long now = jiffies;
@@ -170,13 +162,11 @@ static void notrace on_profiler(unsigned long ip, unsigned long parent_ip,
 {
 	WRITE_ONCE(profiled_at, jiffies);
 	atomic_inc(&nr_profilers);
-	if (READ_ONCE(is_watching))
+	/* Kernel threads do not return to user mode: their first sample sets the hooks. */
+	if (READ_ONCE(is_watching) || current->flags & PF_KTHREAD)
 		return;
-	/* Kernel threads do not return to user mode. */
-	if (current->flags & PF_KTHREAD)
-		irq_work_queue(&start_irq_work);
-	else if (!cmpxchg(&starter, NULL, current) &&
-		 task_work_add(current, &start_task_work, SFU_TWA_RESUME))
+	if (!cmpxchg(&starter, NULL, current) &&
+	    task_work_add(current, &start_task_work, SFU_TWA_RESUME))
 		WRITE_ONCE(starter, NULL);
 }
 
@@ -192,7 +182,6 @@ static void notrace on_profiler_end(unsigned long ip, unsigned long parent_ip,
 
 static struct ftrace_ops profiler_ops = { .func = on_profiler };
 static struct ftrace_ops profiler_end_ops = { .func = on_profiler_end };
-static bool hooked_profiler, hooked_profiler_end;
 
 /* Sets all hooks: a profiler may run already. Returns 0, or the error of a required hook. */
 int sfu_watch_init(void)
@@ -202,10 +191,9 @@ int sfu_watch_init(void)
 	profiled_at = jiffies;
 	start_at = jiffies;
 	err = start_watch();
-	if (!err)
-		hooked_profiler_end = !sfu_hook(&profiler_end_ops, "put_callchain_buffers");
-	if (hooked_profiler_end)
-		hooked_profiler = !sfu_hook(&profiler_ops, "get_callchain_buffers");
+	/* Profilers can be counted only if their end is reported, too. */
+	if (!err && !sfu_hook(&profiler_end_ops, "put_callchain_buffers"))
+		sfu_hook(&profiler_ops, "get_callchain_buffers");
 	return err;
 }
 
@@ -219,10 +207,8 @@ void sfu_watch_exit(void)
 {
 	struct task_struct *task;
 
-	if (hooked_profiler)
-		sfu_unhook(&profiler_ops);
-	if (hooked_profiler_end)
-		sfu_unhook(&profiler_end_ops);
+	sfu_unhook(&profiler_ops);
+	sfu_unhook(&profiler_end_ops);
 	irq_work_sync(&start_irq_work);
 	mutex_lock(&watch_lock);
 	WRITE_ONCE(is_over, true);
@@ -232,7 +218,7 @@ void sfu_watch_exit(void)
 
 	rcu_read_lock();
 	task = READ_ONCE(starter);
-	if (task && sfu_cancel_task_work(task, &start_task_work, UINT_MAX))
+	if (task && sfu_cancel_task_work(task, &start_task_work, NULL, UINT_MAX))
 		WRITE_ONCE(starter, NULL);
 	rcu_read_unlock();
 	/* Pairs with start_in_task(). */
