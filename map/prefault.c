@@ -13,10 +13,8 @@
  *
  * A page fault allocates a missing page table. If the page leaves the page cache at that moment,
  * the fault reads it from the file. So only files for which has_trusted_io() is true, and files in
- * memory, get page faults; only the former are read ahead.
- *
- * Read-ahead may wait for a disk, as the process does for its own pages. It is done last, without
- * any lock, and at most AHEAD_BYTES_MAX are read for one scan.
+ * memory, get page faults. Read-ahead may wait for a disk, as the process does for its own pages.
+ * It is done last, without any lock.
  */
 #include <linux/backing-dev.h>
 #include <linux/file.h>
@@ -77,7 +75,7 @@ static bool has_trusted_io(const struct file *file)
 /*
  * Returns true if the page cache of a mapped file may be read.
  *
- * If a file has no read(), its page cache may have memory that the kernel cannot read either, such
+ * The page cache of a file without read() may have memory that the kernel cannot read either, such
  * as the memory of memfd_secret(). A file in persistent memory (DAX) has no page cache. The page
  * cache of hugetlbfs is indexed by huge pages before 6.7 (a08c7193e4f1, "mm/filemap: remove hugetlb
  * special casing in filemap.c"), and can_map() refuses its mappings on any kernel.
@@ -96,6 +94,7 @@ bool sfu_prefault_reads_ahead(const struct file *file)
 	return has_trusted_io(file) && !IS_DAX(file_inode(file));
 }
 
+/* Returns the folio of a page, with a reference; NULL if its data is not in the page cache. */
 static struct folio *get_cached(const struct file *file, pgoff_t index)
 {
 	struct folio *folio = filemap_get_folio(file->f_mapping, index);
@@ -108,14 +107,13 @@ static struct folio *get_cached(const struct file *file, pgoff_t index)
 	return NULL;
 }
 
-/* Adds a part of @file that is to be read ahead after the scan, if the limits allow this. */
+/* Lets sfu_prefault_finish() read a part of @file ahead, if the limits allow this. */
 static void add_cold(struct sfu_prefault *prefault, const struct file *file, loff_t pos, loff_t len)
 {
 	unsigned int i;
 
 	if (prefault->nr_cold == SFU_MAX_COLD || !sfu_prefault_reads_ahead(file))
 		return;
-	/* The part of a section reaches from its first missing page to its end. */
 	for (i = 0; i < prefault->nr_cold; i++) {
 		const struct sfu_cold_file *cold = &prefault->cold[i];
 
@@ -133,8 +131,8 @@ static void add_cold(struct sfu_prefault *prefault, const struct file *file, lof
 
 /*
  * Finds a page of a mapped file in the page cache. Unless @prefault is NULL, sfu_prefault_finish()
- * reads a missing page ahead. Returns the folio, with a reference; ERR_PTR(-EAGAIN) if the page is
- * missing; ERR_PTR(-ENOEXEC) if the page cache of the file may not be read.
+ * reads a missing page ahead. Returns the folio, with a reference; -EAGAIN if the page is missing;
+ * -ENOEXEC if the page cache of the file may not be read.
  */
 struct folio *sfu_prefault_get_folio(struct sfu_prefault *prefault, struct file *file,
 				     pgoff_t index)
@@ -178,7 +176,6 @@ int sfu_prefault_read(struct sfu_prefault *prefault, struct file *file, void *bu
 	return 0;
 }
 
-/* Returns true if pages of the page cache may be mapped in this VMA. */
 static bool can_map(const struct vm_area_struct *vma)
 {
 	return vma->vm_flags & VM_READ && vma->vm_ops &&
@@ -187,7 +184,7 @@ static bool can_map(const struct vm_area_struct *vma)
 	       !userfaultfd_armed((struct vm_area_struct *)vma);
 }
 
-/* Returns the PMD entry of an address, or NULL if there is no page table. Under mmap_lock. */
+/* Returns the PMD entry of an address, or NULL if there is no page table. */
 static pmd_t *find_pmd(struct mm_struct *mm, unsigned long addr)
 {
 	pgd_t *pgd = pgd_offset(mm, addr);
@@ -198,51 +195,36 @@ static pmd_t *find_pmd(struct mm_struct *mm, unsigned long addr)
 	return !pmd || pmd_none(*pmd) ? NULL : pmd;
 }
 
-/* The state of a page in the page table. */
-enum page_state {
-	SFU_PAGE_NONE,
-	SFU_PAGE_PRESENT,
-	SFU_PAGE_AWAY,	/* swapped out, or being migrated */
-};
-
 /*
- * Finds the state of a page without reading it: a read of an absent page is an exception. The page
- * table may be freed meanwhile, after an RCU grace period.
+ * Returns true if the page table has a page at @addr that is present or, if @or_away is set, is
+ * swapped out or being migrated. Does not read the page, because that could cause a page fault.
  */
-static enum page_state page_state(struct mm_struct *mm, unsigned long addr)
+static bool has_page(struct mm_struct *mm, unsigned long addr, bool or_away)
 {
 	pmd_t *pmd = find_pmd(mm, addr), entry;
-	enum page_state state = SFU_PAGE_NONE;
+	bool found = false;
 	pte_t pte;
 
 	if (!pmd)
-		return SFU_PAGE_NONE;
+		return false;
+	/* Page tables are freed after an RCU grace period. */
 	rcu_read_lock();
 	entry = READ_ONCE(*pmd);
-	if (pmd_none(entry))
-		goto out;
-	if (!pmd_present(entry) || pmd_leaf(entry)) {
-		state = pmd_present(entry) ? SFU_PAGE_PRESENT : SFU_PAGE_AWAY;
-		goto out;
+	if (pmd_present(entry) && !pmd_leaf(entry)) {
+		pte = ptep_get(pte_offset_kernel(&entry, addr));
+		found = pte_present(pte) || (or_away && !pte_none(pte));
+	} else if (!pmd_none(entry)) {
+		found = pmd_present(entry) || or_away;
 	}
-	pte = ptep_get(pte_offset_kernel(&entry, addr));
-	if (!pte_none(pte))
-		state = pte_present(pte) ? SFU_PAGE_PRESENT : SFU_PAGE_AWAY;
-out:
 	rcu_read_unlock();
-	return state;
-}
-
-static bool is_present(struct mm_struct *mm, unsigned long addr)
-{
-	return page_state(mm, addr) == SFU_PAGE_PRESENT;
+	return found;
 }
 
 /*
- * Maps pages that are in the page cache, if their page table exists. They lie in this page table,
- * and in @vma, for which can_map() is true. If has_trusted_io(), filemap_map_pages() replaces
- * another ->map_pages(): before 6.5, the function of xfs only adds a sleeping lock, which is not
- * needed. Pages of afs are not mapped: afs must ask its server first.
+ * Maps pages of the page cache, if their page table exists. The caller makes sure that they lie in
+ * one page table, and in @vma, for which can_map() is true. If has_trusted_io(),
+ * filemap_map_pages() replaces another ->map_pages(): before 6.5, the function of xfs only adds a
+ * sleeping lock, which is not needed. Pages of afs are not mapped: afs must ask its server first.
  */
 static void map_cached(struct vm_area_struct *vma, unsigned long start, unsigned long end)
 {
@@ -265,9 +247,9 @@ static void map_cached(struct vm_area_struct *vma, unsigned long start, unsigned
 }
 
 /*
- * Returns true if pages for page tables of all levels can be allocated. These are freed again, but
- * their charge stays with this CPU for the next allocations of the control group. So it is very
- * unlikely that the page table itself hits the limit of the group.
+ * Returns true if a page for each level of page tables can be allocated. The pages are freed again,
+ * but their charge stays with this CPU for the next allocations of the control group. So it is very
+ * unlikely that a page fault hits the limit of the group, and calls the OOM killer.
  */
 static bool has_memory(void)
 {
@@ -284,9 +266,9 @@ static bool has_memory(void)
 }
 
 /*
- * Returns true if a page fault on this file is allowed. Pages of a file in memory are in the page
- * cache or swapped out. A fault on tmpfs waits while a hole is punched into the file, which has
- * i_private meanwhile. If i_private is set later, the fault waits only until the hole is punched.
+ * Returns true if a page fault on this file is allowed. A fault on tmpfs waits while a hole is
+ * punched into the file, which has i_private meanwhile. If i_private is set later, the fault waits
+ * only until the hole is punched.
  */
 static bool can_fault(const struct file *file)
 {
@@ -297,7 +279,7 @@ static bool can_fault(const struct file *file)
 
 /*
  * Maps a page that map_cached() has left out. If the page is not in the page cache, the file is
- * read ahead from this page to @end, the end of the section. Under mmap_lock, for reading.
+ * read ahead from this page to @end, the end of the section.
  */
 static void map_page(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 		     unsigned long addr, unsigned long end)
@@ -315,9 +297,9 @@ static void map_page(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 		folio_clear_readahead(folio);
 	map_cached(vma, addr, addr + PAGE_SIZE);
 	/* A fault on a page that is swapped out or being migrated would wait for it. */
-	if (page_state(vma->vm_mm, addr) != SFU_PAGE_NONE || prefault->lacks_memory ||
-	    !can_fault(file))
+	if (has_page(vma->vm_mm, addr, true) || prefault->lacks_memory || !can_fault(file))
 		goto out;
+	/* If this fails, another try would only reclaim memory of the control group again. */
 	prefault->lacks_memory = !has_memory();
 	/*
 	 * The fault allocates the page table. The reference of the folio keeps the page in the page
@@ -330,28 +312,26 @@ out:
 	folio_put(folio);
 }
 
-/* Maps pages from @addr up to @end: a part of a section, in @vma. */
 static void map_part(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 		     unsigned long addr, unsigned long end)
 {
 	unsigned long tried = addr;
 
 	for (; addr < end; addr += PAGE_SIZE) {
-		/* The next pages that map_cached() may map by one call. */
 		unsigned long len = min3(end - addr, max(prefault->bytes, PAGE_SIZE),
 					 PAGES_AT_ONCE * PAGE_SIZE);
 
 		prefault->nr_examined++;
 		prefault->bytes -= min(prefault->bytes, PAGE_SIZE);
-		if (!is_present(vma->vm_mm, addr)) {
+		if (!has_page(vma->vm_mm, addr, false)) {
 			if (addr >= tried) {
 				tried = min3(PAGE_ALIGN(addr + len), vma->vm_end,
 					     ALIGN(addr + 1, PMD_SIZE));
 				map_cached(vma, addr, tried);
 			}
-			if (!is_present(vma->vm_mm, addr))
+			if (!has_page(vma->vm_mm, addr, false))
 				map_page(prefault, vma, addr, end);
-			prefault->nr_mapped += is_present(vma->vm_mm, addr);
+			prefault->nr_mapped += has_page(vma->vm_mm, addr, false);
 		}
 		if (!prefault->bytes || fatal_signal_pending(current))
 			return;
@@ -360,8 +340,8 @@ static void map_part(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 }
 
 /*
- * Makes pages of a mapping of @file present, if they are in the page cache. Always examines at
- * least one page. May sleep, but waits for no file system of a user process and no userfaultfd.
+ * Makes pages of a mapping of @file present, if they are in the page cache. Examines one page also
+ * if no bytes are left. May sleep, but waits for no file system of a user process or userfaultfd.
  */
 void sfu_prefault_map(struct sfu_prefault *prefault, struct mm_struct *mm,
 		      const struct file *file, unsigned long start, unsigned long end)
@@ -404,7 +384,7 @@ static void read_ahead(const struct sfu_cold_file *cold)
 	}
 }
 
-/* Reads the parts of files ahead that a scan has missed in the page cache. May wait for a disk. */
+/* Reads ahead the parts of files that a scan has missed in the page cache. May wait for a disk. */
 void sfu_prefault_finish(struct sfu_prefault *prefault)
 {
 	unsigned int i;
