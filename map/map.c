@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The process map: finds the section that describes an address of a process.
+ * The process map: finds the range of code, with its section, that has an address of a process.
  *
- * A map is an array of ranges of executable code. A scan builds it once. Then the ranges are
- * constant, except for three members. Any context marks a section that contradicts itself as bad,
- * by one atomic operation. The hook of munmap() marks a range as unmapped, by two stores. A walk
- * stores an address in anonymous code that the next scan shall examine.
- *
- * The hook runs for each VMA that munmap() removes, maybe with preemption disabled. It finds ranges
+ * The hook of munmap() runs for each removed VMA, maybe with preemption disabled. It finds ranges
  * and sections by binary search, and marks at most MAX_MARKED of each, else drops the map.
  *
- * A process holds a reference of its map. A child shares the map of its parent. A walk holds RCU.
- * The map is freed an RCU grace period after the last reference is dropped.
+ * Processes hold references of their maps, walks hold RCU. A map is freed an RCU grace period after
+ * the last reference is dropped.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -24,7 +19,7 @@
 /* Ranges that one event marks. Halved, more maps are dropped; doubled, the hook takes longer. */
 #define MAX_MARKED	64
 
-/* The map of all processes that have no code. It is never freed. */
+/* The map of all processes that have no code. This reference is never dropped. */
 static struct sfu_map empty_map = { .refs = REFCOUNT_INIT(1) };
 
 static size_t map_size(unsigned int nr_ranges)
@@ -32,7 +27,7 @@ static size_t map_size(unsigned int nr_ranges)
 	return struct_size_t(struct sfu_map, ranges, nr_ranges) + nr_ranges * sizeof(u32);
 }
 
-/* Returns a map of @nr_ranges empty ranges, with one reference, or NULL if there is no memory. */
+/* Returns a map of @nr_ranges empty ranges, with one reference, or NULL. */
 struct sfu_map *sfu_map_alloc(unsigned int nr_ranges, gfp_t gfp)
 {
 	size_t size = map_size(nr_ranges);
@@ -48,18 +43,10 @@ struct sfu_map *sfu_map_alloc(unsigned int nr_ranges, gfp_t gfp)
 	return map;
 }
 
-/* Returns the map of a process that has no code, with a reference. */
 struct sfu_map *sfu_map_get_empty(void)
 {
 	refcount_inc(&empty_map.refs);
 	return &empty_map;
-}
-
-/* Sets nr_sections and adjusts sfu_held. The map is not published yet, or not used any more. */
-void sfu_map_set_nr_sections(struct sfu_map *map, unsigned int nr)
-{
-	atomic_long_add((long)nr - map->nr_sections, &sfu_held.sections);
-	map->nr_sections = nr;
 }
 
 static int compare_sections(const void *a, const void *b, const void *priv)
@@ -68,17 +55,14 @@ static int compare_sections(const void *a, const void *b, const void *priv)
 	const struct sfu_section *one = &map->ranges[*(const u32 *)a].section;
 	const struct sfu_section *other = &map->ranges[*(const u32 *)b].section;
 
-	if (one->start != other->start)
-		return one->start < other->start ? -1 : 1;
-	if (one->end != other->end)
-		return one->end < other->end ? -1 : 1;
-	return 0;
+	return (one->start > other->start) - (one->start < other->start) ?:
+	       (one->end > other->end) - (one->end < other->end);
 }
 
 /*
- * Sorts the sections of a map, which is not published yet, by their addresses. If two sections
- * overlap and are not equal, the second is marked as bad: no linker makes such sections, and the
- * hook of munmap() could not find both by binary search.
+ * Sorts the sections of a map by their addresses. If two sections overlap and are not equal, the
+ * second is marked as bad: no linker makes such sections, and the hook of munmap() could not find
+ * both by binary search.
  */
 void sfu_map_order_sections(struct sfu_map *map)
 {
@@ -115,17 +99,17 @@ static void free_map(struct rcu_head *rcu)
 	kvfree(map);
 }
 
-/* Drops a reference of @map, which may be NULL. Any context but NMI. */
+/* Drops a reference of @map, which may be NULL. */
 void sfu_map_put(struct sfu_map *map)
 {
 	if (!map || !refcount_dec_and_test(&map->refs))
 		return;
-	sfu_map_set_nr_sections(map, 0);
+	atomic_long_sub(map->nr_sections, &sfu_held.sections);
 	atomic_long_sub(map_size(map->nr_ranges), &sfu_held.bytes);
 	call_rcu(&map->rcu, free_map);
 }
 
-/* Returns the range that covers @addr and is not marked as unmapped, or NULL. */
+/* Returns the range that has @addr and is not marked as unmapped, or NULL. */
 struct sfu_range *sfu_map_find(struct sfu_map *map, unsigned long addr)
 {
 	struct sfu_range *range = map->ranges;
@@ -145,8 +129,8 @@ struct sfu_range *sfu_map_find(struct sfu_map *map, unsigned long addr)
 }
 
 /*
- * Returns the range with index @i by code address or, if @by_section is set, by section address.
- * Returns NULL if there is none, or its code (or section) begins at @end or later.
+ * Returns the range with index @i in the order of code or, if @by_section is set, of sections. NULL
+ * if there is none, or its code (or section) begins at @end or later.
  */
 static const struct sfu_range *nth_before(const struct sfu_map *map, bool by_section,
 					  unsigned int i, unsigned long end)
@@ -177,14 +161,13 @@ static unsigned int first_after(const struct sfu_map *map, bool by_section, unsi
 	return low;
 }
 
-/* Returns the first range that has code from @start up to @end, or NULL. */
 const struct sfu_range *sfu_map_find_overlap(const struct sfu_map *map, unsigned long start,
 					     unsigned long end)
 {
 	return nth_before(map, false, first_after(map, false, start), end);
 }
 
-/* Returns true if a range, also an unmapped one, has code or a section at these addresses. */
+/* Returns true if a range, even an unmapped one, has code or a section at these addresses. */
 bool sfu_map_covers(const struct sfu_map *map, unsigned long start, unsigned long end)
 {
 	return sfu_map_find_overlap(map, start, end) ||
@@ -192,10 +175,9 @@ bool sfu_map_covers(const struct sfu_map *map, unsigned long start, unsigned lon
 }
 
 /*
- * The process has unmapped its addresses from @start up to @end. Marks each range as unmapped that
- * has lost any code, or any part of its section. Sets @code_remains if a marked range still has
- * code outside of these addresses. Returns false if more than MAX_MARKED ranges would be marked:
- * the caller has to drop the map. Called in any context but NMI. RCU or a reference holds the map.
+ * Marks each range as unmapped that has any code, or any part of its section, from @start up to
+ * @end. Sets @code_remains if a marked range still has code outside of these addresses. Returns
+ * false if more than MAX_MARKED ranges would be marked: the caller has to drop the map.
  */
 bool sfu_map_unmap(struct sfu_map *map, unsigned long start, unsigned long end, bool *code_remains)
 {

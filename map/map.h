@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The process map finds the section that describes an address. See map/map.c. */
+/*
+ * The map of a process: its executable code. See map/map.c. How changes reach the next walk:
+ *
+ * - New code: the hook of mmap() or fork() requests a scan before the code runs. If it does not, a
+ *   walk finds no range for the code, and the sample requests a scan.
+ * - munmap(): the hook marks ranges as unmapped, also for walks that run meanwhile, or removes the
+ *   map from the process.
+ * - A table for a file, or a reader of the device: sfu_table_generation increases. A sample that
+ *   finds no row, or no section, requests a scan if it differs from &sfu_map.generation.
+ * - A write to a file with a table: the first sample after &sfu_map.valid_until requests a scan.
+ *   SFRAME_PROCESS, which loads or removes tables for code of one process, ends this time at once.
+ */
 #ifndef SFU_MAP_H
 #define SFU_MAP_H
 
@@ -15,8 +26,8 @@
 struct file;
 
 /*
- * The addresses of one executable VMA. Walks read @unmapped and set @missed_addr in any context,
- * without a lock. Once @unmapped is set, it is never cleared.
+ * One executable VMA, as a scan found it. Walks read @unmapped and store @missed_addr in any
+ * context, without a lock.
  */
 struct sfu_range {
 	unsigned long		start;		/* first address of the code */
@@ -29,21 +40,20 @@ struct sfu_range {
 	unsigned long		missed_addr;	/* address where a walk needed @keeps_fp; or 0 */
 	struct sframe_prologues	starts;		/* prologues counted in anonymous code */
 	unsigned int		nr_read;	/* pages of anonymous code counted in @starts */
-	/* enum sframe_keeps_fp: whether the code keeps frame pointers */
-	u8			keeps_fp;
+	u8			keeps_fp;	/* enum sframe_keeps_fp of the code */
 	bool			was_read;	/* all anonymous code was read at least once */
 	bool			has_no_data;	/* file without section, table, frame pointers */
 	bool			is_unnamed;	/* shared anonymous memory, maybe with JIT code */
-	bool			unmapped;	/* code or section was unmapped, even in part */
+	bool			unmapped;	/* code or section unmapped, even in part: final */
 };
 
 /* A map has this many ranges at most: it leaves out further executable VMAs. */
 #define SFU_MAX_RANGES	2048
 
 /*
- * The executable ranges of a process, as one scan found them. Once the map is published, @ranges
- * are constant, except for &sfu_range.unmapped, &sfu_range.missed_addr and &sfu_section.state.
- * Walks in any context read and write @main_ra and @thread_ra, without a lock.
+ * The executable code of a process, as one scan found it. Once the map is published, @ranges are
+ * constant, except for &sfu_range.unmapped, &sfu_range.missed_addr and &sfu_section.state. Walks in
+ * any context read and write @main_ra and @thread_ra, without a lock.
  */
 struct sfu_map {
 	struct rcu_head		rcu;
@@ -52,7 +62,7 @@ struct sfu_map {
 	unsigned int		nr_placed;	/* entries of @by_section */
 	unsigned int		nr_sections;	/* usable sections when the map was made */
 	unsigned int		generation;	/* sfu_table_generation when the scan began */
-	unsigned long		valid_until;	/* in jiffies; later, a sample requests a scan */
+	unsigned long		valid_until;	/* in jiffies */
 	bool			is_incomplete;	/* ELF header or room for a table was missing */
 	unsigned long		main_ra;	/* return address in program start code, or 0 */
 	unsigned long		thread_ra;	/* return address in thread start code, or 0 */
@@ -60,13 +70,12 @@ struct sfu_map {
 	struct sfu_range	ranges[] __counted_by(nr_ranges);	/* ascending, disjoint */
 };
 
-/* Returns true if a table was loaded, or a reader has opened the device, since the scan. */
 static inline bool sfu_map_is_older_than_tables(const struct sfu_map *map)
 {
 	return map->generation != (unsigned int)atomic_read(&sfu_table_generation);
 }
 
-/* Called in any context, while the map is held by RCU or a reference. */
+/* Called in any context, while RCU or a reference holds the map. */
 struct sfu_range *sfu_map_find(struct sfu_map *map, unsigned long addr);
 const struct sfu_range *sfu_map_find_overlap(const struct sfu_map *map, unsigned long start,
 					     unsigned long end);
@@ -86,7 +95,6 @@ void sfu_map_put(struct sfu_map *map);
 
 /* Called in task context, before the map is published. */
 struct sfu_map *sfu_map_alloc(unsigned int nr_ranges, gfp_t gfp);
-void sfu_map_set_nr_sections(struct sfu_map *map, unsigned int nr);
 void sfu_map_order_sections(struct sfu_map *map);
 
 #endif /* SFU_MAP_H */

@@ -7,9 +7,8 @@
  *
  * For each new executable VMA, the scan searches for a table, or for PT_GNU_SFRAME in the headers
  * of the file. It checks the header of the section, and makes pages of the section present, so that
- * samples can read them. If there is a section, the scan also finds out which code keeps frame
- * pointers: see map/text.c. Ranges of the last map are copied. The scan reads only what is in
- * memory: see map/prefault.c.
+ * samples can read them. If the process has any section, the scan also finds out which code keeps
+ * frame pointers: see map/text.c. The scan reads only what is in memory: see map/prefault.c.
  *
  * munmap() removes a VMA under mmap_lock held for writing, and calls our hook later, maybe with the
  * lock held for reading only. So either the scan does not find the VMA any more, or the hook finds
@@ -17,10 +16,6 @@
  *
  * The scan waits for no other task. If another thread scans, or holds mmap_lock for writing, the
  * scan is counted as lost, and a later request repeats it.
- *
- * The quota of the process (map/quota.c) is charged the time of the scan, but at most COST_MOST
- * times an estimate, because other tasks may run meanwhile. For pages that are read ahead after the
- * scan, only an estimate is charged.
  */
 #include <linux/jiffies.h>
 #include <linux/mm.h>
@@ -35,15 +30,15 @@
 #include "table/wanted.h"
 
 /*
- * How long a map that uses tables of files is valid: the files may change. Halved, twice as many
- * scans; doubled, a program that is replaced in place has wrong rows for 2 s.
+ * How long a map that uses tables of files is valid. Halved, twice as many scans; doubled, a
+ * program that is replaced in place has wrong rows for 2 s.
  */
 #define VALID_TIME	HZ
 
 /*
  * Estimated costs of the parts of a scan, in ns; COST_PAGE includes the later removal of the page.
- * A slow processor may take COST_MOST times longer. Halved or doubled, a scan that other tasks
- * interrupt is charged too little or too much.
+ * The quota is charged the time of the scan, but at most COST_MOST times the estimate, because
+ * other tasks may run meanwhile. Halved or doubled, such a scan is charged too little or too much.
  */
 #define COST_MOST	5
 #define COST_SCAN	2000
@@ -52,7 +47,6 @@
 #define COST_PAGE	1000
 #define COST_PIECE	300
 
-/* Makes pages of the first @size bytes of a section present. */
 static void prefault(struct sfu_scan *scan, const struct sfu_range *range, unsigned long size)
 {
 	const struct sfu_section *section = &range->section;
@@ -61,19 +55,16 @@ static void prefault(struct sfu_scan *scan, const struct sfu_range *range, unsig
 			 section->start + min(size, section->end - section->start));
 }
 
-/* A scan that no sample has requested leaves a section of more bytes alone. */
+/* Maximum length of a section that a scan for an event may read from a disk, in bytes. */
 #define SHORT_SECTION	SZ_64K
 
-/*
- * Returns true if the section has to wait for a sample. Its pages may be read from a disk, and most
- * programs end without a sample.
- */
+/* Returns true if the section has to wait for a sample: most programs end without one. */
 static bool is_left_to_sample(const struct sfu_scan *scan, const struct sfu_section *section)
 {
 	return scan->reason != SFU_SCAN_SAMPLE && section->end - section->start > SHORT_SECTION;
 }
 
-/* Locates the section of a file, reads its header, and returns the new state of the section. */
+/* Finds and checks the section of a mapped file. Returns the new state of the section. */
 static enum sfu_section_state examine_section(struct sfu_scan *scan, struct sfu_range *range,
 					      struct file *file)
 {
@@ -113,8 +104,8 @@ static enum sfu_section_state examine_section(struct sfu_scan *scan, struct sfu_
 }
 
 /*
- * Finds the section in the file itself. A section that is bad in the map of the parent is examined
- * again: the parent may have written to its own copy of the section.
+ * Uses the section of the mapped file itself. A section that is bad in the map of the parent is
+ * examined again: the parent may have written to its own copy of the section.
  */
 static void find_mapped(struct sfu_scan *scan, struct sfu_range *range, struct file *file,
 			bool is_known)
@@ -132,45 +123,47 @@ static void find_mapped(struct sfu_scan *scan, struct sfu_range *range, struct f
 	atomic_set(&section->state, state);
 }
 
-/*
- * Finds the table for a range, also a table that was loaded since the last scan. A file that has
- * changed loses its table. Returns false if there is none.
- */
-static bool find_table(struct sfu_scan *scan, struct sfu_range *range, const struct file *file)
+/* Drops the references of a section of the new map, and clears the section. */
+static void forget_section(struct sfu_section *section, enum sfu_section_state state)
+{
+	sfu_table_put(section);
+	sfu_section_reset(section, state);
+}
+
+/* Makes the range use the present table of the file or vDSO. Returns false if there is none. */
+static bool use_table(struct sfu_scan *scan, struct sfu_range *range, const struct file *file)
 {
 	struct sfu_section *section = &range->section;
 	struct sfu_section found = {};
 	enum sfu_files_answer answer;
 
 	answer = sfu_files_find_table(file, range->start, range->vma.offset, &found);
-	if (answer == SFU_FILE_UNKNOWN && file)
-		sfu_wanted_add(file, range->start);
-	if (answer == SFU_FILE_HAS_TABLE && section->table == found.table &&
-	    section->bias == found.bias) {
-		section->is_of_user = found.is_of_user;
+	if (answer == SFU_FILE_HAS_TABLE) {
+		scan->found_new |= section->table != found.table || section->bias != found.bias;
+		/* The section gives up its references, and takes over those that @found holds. */
+		sfu_table_put(section);
+		*section = found;
+		atomic_set(&section->state, SFU_SECTION_READY);
 		return true;
 	}
+	if (answer == SFU_FILE_UNKNOWN && file)
+		sfu_wanted_add(file, range->start);
 	/* The table of the last map is gone: try the section of the file. The vDSO has none. */
 	if (section->source == SFU_SOURCE_TABLE)
-		sfu_section_reset(section, file ? SFU_SECTION_PENDING : SFU_SECTION_NONE);
+		forget_section(section, file ? SFU_SECTION_PENDING : SFU_SECTION_NONE);
 	section->lacks_room = answer == SFU_FILE_NO_ROOM;
-	if (answer != SFU_FILE_HAS_TABLE)
-		return false;
-	*section = found;
-	atomic_set(&section->state, SFU_SECTION_READY);
-	scan->found_new = true;
-	return true;
+	return false;
 }
 
-/* Returns true if ranges of the last map are copied unexamined. Never for an inherited map. */
+/* Returns true if ranges of the last map are copied unexamined. Never if the map is inherited. */
 static bool is_for_new_code(const struct sfu_scan *scan)
 {
 	return scan->reason == SFU_SCAN_NEW_CODE && !scan->is_inherited;
 }
 
 /*
- * Returns keeps_fp of anonymous code of the last map at these addresses. A JIT changes its mappings
- * often: they grow, or become writable for a moment. So ranges marked as unmapped are used, too.
+ * Returns keeps_fp of anonymous code that the last map had at these addresses. A JIT changes its
+ * mappings often: they grow, or become writable for a moment. So unmapped ranges are used, too.
  */
 static u8 find_last_keeps_fp(const struct sfu_map *last, const struct vm_area_struct *vma)
 {
@@ -180,12 +173,13 @@ static u8 find_last_keeps_fp(const struct sfu_map *last, const struct vm_area_st
 	return range && !range->vma.file ? range->keeps_fp : SFRAME_KEEPS_FP_UNKNOWN;
 }
 
-/* Fills a range of the new map: its state in the last map, and what the scan finds. */
+/* Fills a range of the new map from the range of the last map, if any, and from what is found. */
 static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma, struct sfu_range *range)
 {
 	struct sfu_section *section = &range->section;
 	struct file *file = vma->vm_file;
 	const struct sfu_range *known;
+	bool is_copied;
 
 	known = scan->last ? sfu_map_find(scan->last, vma->vm_start) : NULL;
 	if (known && !sfu_vma_is_of(vma, known))
@@ -199,19 +193,21 @@ static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma, struct s
 			.vma = { .file = file, .offset = sfu_vma_offset(vma) },
 			.is_unnamed = file && IS_PRIVATE(file_inode(file)),
 		};
+	/* From here on, the copy holds references of its own. */
+	sfu_table_get(section);
 	/* A table for JIT code may have ended; a child has none. sfu_jit_find() decides again. */
 	if (section->source == SFU_SOURCE_JIT_TABLE)
-		sfu_section_reset(section, SFU_SECTION_NONE);
-	/* Rows with the old number of the section stay in row caches for the parent. */
+		forget_section(section, SFU_SECTION_NONE);
+	/* The child's section gets a number of its own in row caches: its rows may be others. */
 	if (scan->is_inherited && !section->table)
-		sfu_section_renumber(section);
+		section->number = sfu_row_cache_new_section(&section->key_base);
 
+	is_copied = known && is_for_new_code(scan) &&
+		    !sfu_section_is(section, SFU_SECTION_PENDING) &&
+		    !sfu_vmas_have_lost_section(scan->mm, range);
 	if (!file && !sfu_vma_is_vdso(vma))
 		range->keeps_fp = range->keeps_fp ?: find_last_keeps_fp(scan->last, vma);
-	else if (known && is_for_new_code(scan) && !sfu_section_is(section, SFU_SECTION_PENDING) &&
-		 !sfu_vmas_have_lost_section(scan->mm, range))
-		sfu_table_get(section);
-	else if (!find_table(scan, range, file) && file)
+	else if (!is_copied && !use_table(scan, range, file) && file)
 		find_mapped(scan, range, file, known);
 	if (sfu_section_is(section, SFU_SECTION_NONE) &&
 	    sfu_jit_find(scan->process, range->start, range->end, section))
@@ -220,12 +216,12 @@ static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma, struct s
 
 /*
  * Limits a section to the mapped code around its range. Linkers that do not know SFrame keep the
- * entries of discarded functions at address 0, where the ELF header is. If the limits have changed,
- * rows of the section in row caches become invalid.
+ * entries of discarded functions at address 0, where the ELF header is.
  */
 static void set_code_bounds(struct sfu_scan *scan, struct sfu_range *range)
 {
-	struct sframe_header *hdr = &range->section.hdr;
+	struct sfu_section *section = &range->section;
+	struct sframe_header *hdr = &section->hdr;
 	u64 start, end;
 
 	sfu_vmas_find_code(scan->mm, range, &start, &end);
@@ -233,12 +229,13 @@ static void set_code_bounds(struct sfu_scan *scan, struct sfu_range *range)
 		return;
 	hdr->code_start = start;
 	hdr->code_end = end;
-	sfu_section_renumber(&range->section);
+	/* By a new number, the rows in row caches become invalid. */
+	section->number = sfu_row_cache_new_section(&section->key_base);
 }
 
 /*
- * Returns until when the map is valid. Tables are valid only if their files have not changed. A
- * scan for new code does not check known files again, so the time of the last map stays.
+ * Returns until when a map with tables is valid. A scan for new code does not check known files
+ * again, so the time of the last map stays.
  */
 static unsigned long valid_until(const struct sfu_scan *scan)
 {
@@ -253,8 +250,7 @@ static unsigned long valid_until(const struct sfu_scan *scan)
 
 /*
  * Sets &sfu_range.keeps_fp where it is not known, and &sfu_range.has_no_data. There may be much
- * anonymous code: a scan examines only ranges in which a walk needed keeps_fp. The vDSO, which has
- * no file, is left out: its functions are few, and hardly call each other.
+ * anonymous code: only ranges in which a walk needed keeps_fp are examined.
  */
 static void find_keeps_fp(struct sfu_scan *scan)
 {
@@ -295,11 +291,12 @@ static void publish(struct sfu_scan *scan)
 	/* The kernel walks the stacks of a process without sections: keeps_fp is not needed. */
 	if (nr_sections)
 		find_keeps_fp(scan);
-	sfu_map_set_nr_sections(map, nr_sections);
+	map->nr_sections = nr_sections;
+	atomic_long_add(nr_sections, &sfu_held.sections);
 	sfu_process_publish(scan->process, map);
 }
 
-/* Makes and publishes the new map, under mmap_lock. Adds its estimated cost, in ns, to @cost. */
+/* Makes and publishes the new map. Adds the estimated cost of the scan, in ns, to @cost. */
 static int make_map(struct sfu_scan *scan, s64 *cost)
 {
 	VMA_ITERATOR(counted, scan->mm, 0);
@@ -318,7 +315,7 @@ static int make_map(struct sfu_scan *scan, s64 *cost)
 		return -ENOMEM;
 	scan->map->generation = atomic_read_acquire(&sfu_table_generation);
 	scan->found_new = !scan->last || scan->last->nr_ranges != nr;
-	/* Pairs with is_map_complete(): who sees the flag cleared sees the lock held, too. */
+	/* is_map_complete() finds &sfu_process.lock held if it finds has_new_code cleared. */
 	smp_mb();
 	WRITE_ONCE(scan->process->vma_hints.has_new_code, false);
 	WRITE_ONCE(scan->process->vma_hints.await_start, 0);
@@ -337,7 +334,6 @@ static int make_map(struct sfu_scan *scan, s64 *cost)
 	return 0;
 }
 
-/* Called under &sfu_process.lock. */
 static int scan_locked(struct sfu_scan *scan)
 {
 	struct sfu_process *process = scan->process;
@@ -353,7 +349,7 @@ static int scan_locked(struct sfu_scan *scan)
 		return -EAGAIN;
 	}
 	started = ktime_get_mono_fast_ns();
-	/* Read before the map, as in sfu_process_walk_map(). */
+	/* Read before the map: see sfu_process_walk_map(). */
 	inherited = smp_load_acquire(&process->inherited.map);
 	scan->last = sfu_process_get_map(process);
 	scan->is_inherited = scan->last && scan->last == inherited;
@@ -373,8 +369,7 @@ static int scan_locked(struct sfu_scan *scan)
 
 /*
  * Scans the process of current. Returns 0, also if the quota allows no scan yet; -EAGAIN if another
- * task scans, or mmap_lock is held; -ENOMEM. Task context; may sleep, but waits for no lock of the
- * process.
+ * task scans, or mmap_lock is held; -ENOMEM. May sleep, but waits for no lock of the process.
  */
 int sfu_scan(struct sfu_process *process, enum sfu_scan_reason reason)
 {
@@ -387,9 +382,8 @@ int sfu_scan(struct sfu_process *process, enum sfu_scan_reason reason)
 	}
 	if (err == -EAGAIN)
 		sfu_count(lost_scans);
-	/* After its first scan, a child uses the map of its parent only if the map matches. */
 	sfu_process_drop_inherited(process);
-	/* After the locks are released: the reader that this wakes tries them (SFRAME_PROCESS). */
+	/* The reader of the device that this wakes only tries the locks: they are free by now. */
 	sfu_jit_ask(process);
 	sfu_prefault_finish(&scan.prefault);
 	return err;

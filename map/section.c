@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * A section: finds the row that describes an address.
- *
- * A row is in the row cache of the processor, in a compiled table of the kernel, or decoded from
- * the mapped section. A section that contradicts itself is marked as bad and never used again.
+ * A section: finds the row that describes an address, in the row cache of the processor, in a
+ * compiled table of the kernel, or by decoding the mapped section.
  */
 #include "compat.h"
 #include "sframe_arch.h"
@@ -12,10 +10,9 @@
 #include "walk/user.h"
 
 /*
- * Reads and checks the header of a section whose start, end and source are set. Does not wait for
- * pages. A section for another architecture counts as a defect, although the decoder can read it.
- * Returns 0; -ENOENT if the section describes no function; -EBADMSG, and sets @defect; -EFAULT if
- * the header is not present.
+ * Reads and checks the header of a mapped section. Does not wait for pages. The header of another
+ * architecture is a defect, although the decoder can read it. Returns 0; -ENOENT if the section
+ * describes no function; -EBADMSG, and sets @defect; -EFAULT if the header is not present.
  */
 int sfu_section_check(struct sfu_section *section, enum sframe_defect *defect)
 {
@@ -41,7 +38,6 @@ int sfu_section_check(struct sfu_section *section, enum sframe_defect *defect)
 	return hdr->num_fdes ? 0 : -ENOENT;
 }
 
-/* Marks a section that contradicts itself as bad. The first call counts the defect. */
 void sfu_section_mark_bad(struct sfu_section *section, enum sframe_defect defect)
 {
 	if (atomic_cmpxchg(&section->state, SFU_SECTION_READY,
@@ -51,7 +47,7 @@ void sfu_section_mark_bad(struct sfu_section *section, enum sframe_defect defect
 	sfu_count(defects[defect]);
 }
 
-/* Decodes the row for @addr from a mapped section, and charges the budget of the walk. */
+/* Decodes the row for @addr from a mapped section. If the section has a defect, marks it as bad. */
 static __always_inline int find_mapped_row(struct sfu_section *section, struct sfu_lookup *lookup,
 					   unsigned long addr, struct sframe_row *row)
 {
@@ -70,8 +66,8 @@ static __always_inline int find_mapped_row(struct sfu_section *section, struct s
 
 /*
  * For the fast path: decodes the row for @key and adds it to the row cache. The caller has found
- * that the cache lacks the row, and that @section is mapped and SFU_SECTION_READY. Returns false if
- * no row is added. The general path then learns the reason from sfu_section_find_row().
+ * that the cache lacks the row, and that @section is mapped and SFU_SECTION_READY. If no row is
+ * added, returns false, and the general path finds the reason by sfu_section_find_row().
  */
 bool sfu_section_add_row(struct sfu_section *section, struct sfu_lookup *lookup, u64 key)
 {
@@ -89,8 +85,8 @@ bool sfu_section_add_row(struct sfu_section *section, struct sfu_lookup *lookup,
 }
 
 /*
- * Finds, in a compiled table, the start of the function with the instruction at @addr, for which
- * there is a row. Returns 0 if the start is not known, or the budget is too small.
+ * Returns the start of the function that has the instruction at @addr; 0 if it is not known, or the
+ * budget is too small. The section is a compiled table, and has a row for @addr.
  */
 u64 sfu_section_find_function(const struct sfu_section *section, struct sfu_lookup *lookup,
 			      unsigned long addr)
@@ -106,8 +102,7 @@ u64 sfu_section_find_function(const struct sfu_section *section, struct sfu_look
  * Finds the row for the instruction at @addr. &sframe_row.func is 0 if the section is a compiled
  * table. Returns 0; -ENOENT if there is no row; -EFAULT if the section is not present in memory;
  * -E2BIG if the budget is spent; -EOPNOTSUPP if the row must not be followed, see
- * &sframe_reader.defect; -EBADMSG if the section contradicts itself: then it is marked as bad,
- * unless the map is inherited.
+ * &sframe_reader.defect; -EBADMSG if the section contradicts itself.
  */
 int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 			 unsigned long addr, struct sframe_row *row)

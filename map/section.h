@@ -9,7 +9,7 @@
 #include "table/table.h"
 #include "walk/row_cache.h"
 
-/* Where the bytes of a section are. */
+/* Where the rows of a section are. */
 enum sfu_source {
 	SFU_SOURCE_MAPPED,	/* in user memory of the process */
 	SFU_SOURCE_TABLE,	/* in a kernel table for the file or vDSO */
@@ -24,8 +24,8 @@ enum sfu_section_state {
 };
 
 /*
- * A section that describes code of one process. Any context may change its state from READY to BAD,
- * and task context any state to NONE. The rest is constant once the map is published.
+ * The SFrame data for one range of a map, or the lack of it. Any context may change the state from
+ * READY to BAD, and task context any state to NONE. The rest is constant once the map is published.
  */
 struct sfu_section {
 	unsigned long		start;		/* user address of a mapped section; else 0 */
@@ -39,11 +39,11 @@ struct sfu_section {
 	unsigned long		entry_size;	/* its length; 0: functions call the code */
 	atomic_t		state;		/* enum sfu_section_state */
 	u8			source;		/* enum sfu_source */
-	bool			is_of_user;	/* counted for users other than root */
+	bool			is_of_user;	/* @table counts as used by a user, not root */
 	bool			lacks_room;	/* users have no room for the table now */
 };
 
-/* The budget of one walk, in estimated instructions: no walk may take more than 60,000. */
+/* The budget of one walk, in estimated instructions: keeps each walk below 60,000. */
 #define SFU_BUDGET		56000U
 #define SFU_TABLE_COST		128	/* a look-up in a table */
 #define SFU_TABLE_ENTRY_COST	20	/* an entry between an address and its function */
@@ -55,12 +55,12 @@ struct sfu_lookup {
 	struct sfu_row_set	own;		/* a cache of one set, used by this walk only */
 	const struct sfu_section *bad;		/* section that this walk has found bad; or NULL */
 	/*
-	 * The map is inherited from the parent. Walks mark no section in it as bad, because the
-	 * process may have written to its own copy of the section.
+	 * The map is inherited from the parent. The child may have written to its own copy of a
+	 * section, or have mapped another one there. So walks mark no section of the map as bad,
+	 * and keep rows of mapped sections in @own.
 	 */
 	bool			is_inherited;
-	/* Rows of a mapped section of an inherited map cannot be cached: a scan is needed. */
-	bool			wants_map;
+	bool			wants_map;	/* rows cannot be cached: the child needs a scan */
 	unsigned int		nr_cached;	/* rows found in the row cache */
 	unsigned int		nr_missed;	/* rows found by a look-up in a section */
 };
@@ -76,13 +76,6 @@ static inline void sfu_section_reset(struct sfu_section *section, enum sfu_secti
 	*section = (struct sfu_section){ .state = ATOMIC_INIT(state) };
 }
 
-/* Makes all rows of the section in row caches invalid, by a new number and key base. */
-static inline void sfu_section_renumber(struct sfu_section *section)
-{
-	section->number = sfu_row_cache_new_section(&section->key_base);
-}
-
-/* Sets the row cache of a walk. NULL: the walk uses its own cache of two rows. */
 static inline void sfu_lookup_use_cache(struct sfu_lookup *lookup,
 					const struct sfu_row_cache *cache)
 {
@@ -90,10 +83,6 @@ static inline void sfu_lookup_use_cache(struct sfu_lookup *lookup,
 			(struct sfu_row_cache){ .sets = &lookup->own, .nr_sets = 1 };
 }
 
-/*
- * Returns the row cache for a section. Rows of a mapped section of an inherited map stay in a cache
- * of the walk: the child may have another section at the addresses of the parent's section.
- */
 static __always_inline struct sfu_row_cache sfu_lookup_cache(struct sfu_lookup *lookup,
 							     const struct sfu_section *section)
 {

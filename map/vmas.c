@@ -15,7 +15,6 @@ static struct vm_area_struct *find_mapping(struct mm_struct *mm, unsigned long a
 	return vma && vma->vm_start <= addr && vma->vm_file == file ? vma : NULL;
 }
 
-/* Returns true for the vDSO: code that the kernel has mapped into the process. */
 bool sfu_vma_is_vdso(struct vm_area_struct *vma)
 {
 	const char *name = vma->vm_ops && vma->vm_ops->name ? vma->vm_ops->name(vma) : NULL;
@@ -24,9 +23,9 @@ bool sfu_vma_is_vdso(struct vm_area_struct *vma)
 }
 
 /*
- * Returns true if a range of the last map describes @vma. Comparing pointers to struct file is
- * enough: while a range is not marked as unmapped, its mapping holds the file, so no other file can
- * have the same address.
+ * Returns true if @range, of the last map, describes @vma. It is enough to compare pointers to
+ * struct file: until a range is marked as unmapped, its mapping holds a reference of the file, so
+ * no other file can have this address.
  */
 bool sfu_vma_is_of(const struct vm_area_struct *vma, const struct sfu_range *range)
 {
@@ -45,8 +44,9 @@ bool sfu_vmas_have_section(struct mm_struct *mm, const struct sfu_range *range)
 }
 
 /*
- * Returns true if a READY section of the last map is not mapped in @mm. The hook of munmap() may
- * not have run yet, or the parent has mapped the section after fork() copied the VMAs.
+ * Returns true if the section of a range of the last map is READY, but not mapped in @mm. The hook
+ * of munmap() may not have run yet, or the parent has mapped the section after fork() copied the
+ * VMAs.
  */
 bool sfu_vmas_have_lost_section(struct mm_struct *mm, const struct sfu_range *range)
 {
@@ -55,8 +55,8 @@ bool sfu_vmas_have_lost_section(struct mm_struct *mm, const struct sfu_range *ra
 }
 
 /*
- * Returns true if @mm has all code and sections of the map, and no VMA where a range of the map is
- * marked as unmapped. @mm may have other code, too.
+ * Returns true if @mm has all code and sections of the map, and no VMA in a range that is marked as
+ * unmapped. @mm may have other code, too.
  */
 bool sfu_vmas_match(struct mm_struct *mm, const struct sfu_map *map)
 {
@@ -77,8 +77,8 @@ bool sfu_vmas_match(struct mm_struct *mm, const struct sfu_map *map)
 }
 
 /*
- * Sets @start and @end to a range and the executable VMAs of its file on both sides: mprotect() may
- * have split a VMA in the middle of a function. Leaves out the ELF header at the start of the file.
+ * Sets @start and @end to the ends of a range, together with adjacent executable VMAs of its file:
+ * mprotect() may have split a function. Leaves out the ELF header at the start of the file.
  */
 void sfu_vmas_find_code(struct mm_struct *mm, const struct sfu_range *range, u64 *start, u64 *end)
 {

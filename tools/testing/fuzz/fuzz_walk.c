@@ -236,10 +236,10 @@ static void scan(const struct setting *setting, u32 size)
 	set_range(1, MORE_CODE, PLAIN, setting->flags & SETTING_CODE_FP);
 	set_range(2, PLAIN, CODE_END, setting->flags & SETTING_PLAIN_FP);
 	map->ranges[2].unmapped = setting->flags & SETTING_GONE;
-	sfu_map_set_nr_sections(map, 0);
+	map->nr_sections = 0;
 	if (!sfu_section_check(&section, &defect)) {
 		section.state.counter = SFU_SECTION_READY;
-		sfu_map_set_nr_sections(map, 2);
+		map->nr_sections = 2;
 	}
 	set_section(&section);
 	sfu_map_order_sections(map);
