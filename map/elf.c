@@ -3,10 +3,8 @@
  * Computes the user addresses of the .sframe section of a mapped ELF file from its program headers.
  *
  * The headers are not trusted: the caller copies them once, and this file checks each field of the
- * copy. It calls no kernel function, so it compiles unchanged in the module and on the host.
- *
- * Differences of addresses may wrap around modulo 2^64. Sizes are compared by subtraction, after a
- * check that the difference is not negative, because a sum could wrap around.
+ * copy. Differences of addresses may wrap around modulo 2^64. Sizes are compared by subtraction,
+ * after a check that the difference is not negative, because a sum could wrap around.
  */
 #include "map/elf.h"
 #include "sframe_format.h"
@@ -85,7 +83,7 @@ int sframe_elf_find_section(const struct elf64_phdr *phdrs, unsigned int nr, u64
 		return -ENOENT;
 	if (!is_loaded(phdrs, nr, seg))
 		return -EBADMSG;
-	/* The load bias: user address minus p_vaddr. Modulo 2^64 it may be negative. */
+	/* User address minus p_vaddr, modulo 2^64. */
 	bias = map_start - map_offset - (code->p_vaddr - code->p_offset);
 	addr = bias + seg->p_vaddr;
 	if (addr + seg->p_filesz < addr)

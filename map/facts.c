@@ -2,8 +2,8 @@
 /*
  * Facts about a mapped file: where its section is, and whether its code keeps frame pointers.
  *
- * A scan reads them from program headers and code that are in the page cache. All processes that
- * map the file share the facts: see table/file_id.c.
+ * A scan reads them from program headers and code that are in the page cache. They are remembered
+ * for all processes that map the file: see table/file_id.c.
  */
 #include <linux/bits.h>
 #include <linux/mm.h>
@@ -16,20 +16,17 @@
 #include "sframe_stats.h"
 #include "table/file_id.h"
 
-/*
- * All processes share the facts, whatever address each of them has mapped the file at. So the facts
- * are computed as if the code was mapped at this address.
- */
+/* Each process maps a file at another address. Facts are computed as if it was mapped here. */
 #define FACTS_BASE		BIT_ULL(62)
 
 /*
- * Limits for the pieces of code (map/text.c) that one scan reads. Most files need 10, none more
- * than 32. Halved, more files wait for the next scan; doubled, scans of new programs are longer.
+ * Limits for the pieces of code (map/text.c) that one scan for a sample, or for an event, reads.
+ * Halved, more files wait for the next scan; doubled, scans of new programs are longer.
  */
 #define PIECES_SAMPLED		1024
 #define PIECES_UNSAMPLED	64
 
-/* Sets and returns @code, the identity of the mapped code. NULL: no facts can be remembered. */
+/* Sets and returns @code, the identity of the mapped code; NULL if no facts can be remembered. */
 static const struct sfu_code_id *identify_code(const struct sfu_range *range, struct file *file,
 					       struct sfu_code_id *code)
 {
@@ -46,7 +43,6 @@ static void remember_facts(const struct sfu_code_id *code, const struct sfu_code
 		sfu_file_id_store_facts(code, facts);
 }
 
-/* Finds the section by the headers of the file. map/elf.c checks them: they are not trusted. */
 static int read_headers(struct sfu_prefault *prefault, struct file *file, u64 map_offset,
 			u64 *start, u64 *end)
 {
@@ -70,7 +66,7 @@ static int read_headers(struct sfu_prefault *prefault, struct file *file, u64 ma
 	return err;
 }
 
-/* Sets @facts to the remembered facts. If there are none, reads and remembers them. */
+/* Sets @facts to the remembered facts; if there are none, reads the headers and remembers them. */
 static void find_facts(struct sfu_scan *scan, const struct sfu_range *range, struct file *file,
 		       const struct sfu_code_id *code, struct sfu_code_facts *facts)
 {
@@ -85,8 +81,9 @@ static void find_facts(struct sfu_scan *scan, const struct sfu_range *range, str
 }
 
 /*
- * Sets the addresses of the section that describes the range, and &sfu_range.keeps_fp if it is
- * remembered. Returns SFU_SECTION_READY if the addresses are set; the section itself is not read.
+ * Finds the addresses of the section for a range by the headers of the file, and sets
+ * &sfu_range.keeps_fp if it is remembered. Returns SFU_SECTION_READY if the addresses are set: the
+ * section itself is not read.
  */
 enum sfu_section_state sfu_facts_locate(struct sfu_scan *scan, struct sfu_range *range,
 					struct file *file)
@@ -116,8 +113,8 @@ enum sfu_section_state sfu_facts_locate(struct sfu_scan *scan, struct sfu_range 
 
 /*
  * Sets &sfu_range.keeps_fp to the remembered fact about the file, or finds it by reading pieces of
- * the code, whose number is limited for each scan. Missing pages of code are read ahead only if the
- * scan reads no headers and sections ahead: each page is charged to the control group.
+ * the code. Missing pages of code are read ahead only if the scan reads no headers and sections
+ * ahead: each page is charged to the control group.
  */
 void sfu_facts_find_keeps_fp(struct sfu_scan *scan, struct sfu_range *range)
 {

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Detects whether code keeps frame pointers. A compiler keeps them in all functions of a file, or
- * in few. So the prologues in a small part of the code are counted. Functions without a frame are
- * not counted, because they are usual in both kinds of files.
- *
- * map/text.c reads code, arch/ARCH/code.c counts prologues, and map/keeps_fp.c judges the counts.
+ * in few. So map/text.c reads a small part of the code, arch/ARCH/code.c counts its prologues, and
+ * map/keeps_fp.c judges the counts. Functions without a frame are usual in both kinds of files.
  */
 #ifndef SFRAME_KEEPS_FP_H
 #define SFRAME_KEEPS_FP_H
@@ -42,8 +40,8 @@ static inline void sframe_prologues_add(struct sframe_prologues *starts,
 }
 
 /*
- * Counts the prologues in @text, which begins at a multiple of 16, and adds the counts to @starts.
- * A function at either end of @text may be missed. @is_jit: a JIT has generated the code.
+ * Adds the prologues in @text, whose address is a multiple of 16, to @starts. May miss a function
+ * at either end of @text. @is_jit: a JIT has generated the code.
  */
 void sframe_count_prologues(struct sframe_prologues *starts, const u8 *text, size_t len,
 			    bool is_jit);

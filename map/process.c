@@ -2,10 +2,8 @@
 /*
  * A process: its map, and what events report to its next scan.
  *
- * A process has no map before its first scan; only a child begins with the map of its parent. The
- * hook of munmap() drops a map that processes share, or in which it would mark too many ranges. A
- * map is charged to the memory control group of the task that scans, until the process or the watch
- * (map/watch.c) ends.
+ * A map is charged to the memory control group of the task that scans, until the process or the
+ * watch (map/watch.c) ends.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -25,14 +23,13 @@ static void free_process(struct rcu_head *rcu)
 	kfree(process);
 }
 
-/* Drops a reference of @process. */
 void sfu_process_put(struct sfu_process *process)
 {
 	if (refcount_dec_and_test(&process->refs))
 		call_rcu(&process->rcu, free_process);
 }
 
-/* Returns the map of a process with a reference, or NULL if the process has no map. */
+/* Returns the map of a process with a reference, or NULL. */
 struct sfu_map *sfu_process_get_map(struct sfu_process *process)
 {
 	struct sfu_map *map;
@@ -45,7 +42,7 @@ struct sfu_map *sfu_process_get_map(struct sfu_process *process)
 	return map;
 }
 
-/* Lets events request a scan if a file is mapped between @start and @end, until the next scan. */
+/* Until the next scan, an event that maps a file between @start and @end requests a scan. */
 void sfu_process_await(struct sfu_process *process, unsigned long start, unsigned long end)
 {
 	unsigned long first = READ_ONCE(process->vma_hints.await_start);
@@ -64,9 +61,9 @@ static bool drop_map(struct sfu_process *process, struct sfu_map *map)
 }
 
 /*
- * The process has unmapped its addresses from @start up to @end. Marks the ranges there as
- * unmapped. If processes share the map, or too many ranges would be marked, drops the map instead.
- * Returns false if this call has dropped the map, and the process needs a scan.
+ * Called after the process has unmapped the addresses from @start up to @end. Marks their ranges as
+ * unmapped. If a parent or child, or a scan, has the map, too, or too many ranges would be marked,
+ * this drops the map instead, and returns false: then the process needs a scan.
  */
 bool sfu_process_unmap(struct sfu_process *process, unsigned long start, unsigned long end)
 {
@@ -87,7 +84,7 @@ bool sfu_process_unmap(struct sfu_process *process, unsigned long start, unsigne
 	return false;
 }
 
-/* Publishes a new map for samples, and takes over the reference of the caller. */
+/* Publishes a new map, and takes over the reference of the caller. */
 void sfu_process_publish(struct sfu_process *process, struct sfu_map *map)
 {
 	struct sfu_map *last;
@@ -100,8 +97,8 @@ void sfu_process_publish(struct sfu_process *process, struct sfu_map *map)
 }
 
 /*
- * Called after each scan. If the scan of a child has failed, the child still has the inherited map.
- * Drops this map, unless it has been found to match the VMAs of the child.
+ * Called after each scan. If the scan of a child has failed, the child still has the map of its
+ * parent. Drops this map, unless it has been found to match the VMAs of the child.
  */
 void sfu_process_drop_inherited(struct sfu_process *process)
 {

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The hash table of processes: finds the process that has an mm.
+ * The hash table of processes: a sample finds its process by the mm, under RCU.
  *
- * A sample looks its process up by the mm in a hash table, under RCU. Processes are in the table
- * only while the hooks of events are set: sfu_processes_open() and sfu_processes_close(). The hook
- * of exit_mmap() removes a process before its mm is freed. So an mm in the table is never mistaken
- * for a later mm at its address. A process is freed an RCU grace period after its last reference.
- *
- * processes_lock, a raw spinlock, protects the hash chains and is_open, with interrupts disabled.
- * A sample only tries the lock: in an NMI it may have interrupted the holder.
+ * Processes are in the table only while the hooks of events are set. The hook of exit_mmap()
+ * removes a process before its mm is freed. So an mm in the table is never mistaken for a later mm
+ * at its address. A process is freed an RCU grace period after its last reference.
  */
 #include <linux/hashtable.h>
 #include <linux/mm.h>
@@ -21,15 +17,13 @@
 /* Attempts to take processes_lock. Halved, samples on large machines more often add no process. */
 #define LOCK_TRIES	200
 
-/* Read under RCU, written under processes_lock. */
 static DEFINE_HASHTABLE(processes, 12);
-static DEFINE_RAW_SPINLOCK(processes_lock);
 
-/* Read and written under processes_lock. */
+/* Protects the variables below and writes to the hash table, with interrupts disabled. */
+static DEFINE_RAW_SPINLOCK(processes_lock);
 static bool is_open;
 static u64 last_number;
 
-/* Returns the process of @mm, or NULL. In most cases its hash chain is empty: one load. */
 struct sfu_process *sfu_processes_find(struct mm_struct *mm)
 {
 	struct sfu_process *process;
@@ -65,8 +59,8 @@ static struct sfu_process *add_locked(struct mm_struct *mm, struct sfu_map *map)
 
 /*
  * Adds the process of @mm, which has users, with @map, which may be NULL. Takes over the reference
- * of the map. Returns the process; NULL if the table has it already or is closed, no spare process
- * is left, or processes_lock is not free. Any context, NMI included, under RCU.
+ * of the map. Returns NULL if the table has the process already or is closed, no spare process is
+ * left, or processes_lock is not free.
  */
 struct sfu_process *sfu_processes_add(struct mm_struct *mm, struct sfu_map *map)
 {
@@ -75,8 +69,8 @@ struct sfu_process *sfu_processes_add(struct mm_struct *mm, struct sfu_map *map)
 	unsigned int i;
 
 	/*
-	 * Another CPU soon releases the lock. An event, which passes a map, waits for that. A
-	 * sample passes none. It may have interrupted the holder on this CPU, so it gives up.
+	 * Another CPU soon releases the lock: an event, which passes a map, waits for that. A
+	 * sample passes no map, and gives up: in an NMI it may have interrupted the holder.
 	 */
 	for (i = 0; !raw_spin_trylock_irqsave(&processes_lock, flags); i++) {
 		if (!map && i == LOCK_TRIES)
@@ -90,7 +84,6 @@ struct sfu_process *sfu_processes_add(struct mm_struct *mm, struct sfu_map *map)
 	return process;
 }
 
-/* Removes a process from the table, unless another context has just done so. */
 static void remove_process(struct sfu_process *process)
 {
 	unsigned long flags;
@@ -103,12 +96,12 @@ static void remove_process(struct sfu_process *process)
 	if (!was_known)
 		return;
 	sfu_request_close(process);
-	/* Drop the map now: when only one process has it, events may change the map again. */
+	/* Drop the map now: if only one process is left that has the map, events may change it. */
 	sfu_map_put(unrcu_pointer(xchg(&process->map, NULL)));
 	sfu_process_put(process);
 }
 
-/* The last user of @mm has gone. Only users of @mm add its process, so it is not added again. */
+/* Called when @mm has no user any more. Only users add its process, so it is not added again. */
 void sfu_processes_end(struct mm_struct *mm)
 {
 	struct sfu_process *process;
@@ -120,7 +113,7 @@ void sfu_processes_end(struct mm_struct *mm)
 	rcu_read_unlock();
 }
 
-/* Returns the process of @mm with a reference. Adds it if needed; NULL if that fails. */
+/* Returns the process of @mm, added if needed, with a reference; or NULL. */
 struct sfu_process *sfu_processes_get(struct mm_struct *mm)
 {
 	struct sfu_process *process;
@@ -133,7 +126,7 @@ struct sfu_process *sfu_processes_get(struct mm_struct *mm)
 	return process;
 }
 
-/* Scans current at once, as for a sample. Returns as sfu_scan(); -ENOMEM if there is no process. */
+/* Scans current at once, as for a sample. Returns as sfu_scan(), or -ENOMEM. */
 int sfu_processes_scan(struct mm_struct *mm)
 {
 	struct sfu_process *process = sfu_processes_get(mm);

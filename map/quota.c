@@ -3,9 +3,9 @@
  * The quota of a process: after a burst, scans take at most 1/SHARE of its time.
  *
  * A scan for an event is useless if no sample comes. So events may use half of the burst, and the
- * number of their scans is limited until samples come: see SFU_EVENT_SCANS_MAX. If a scan for a
- * sample finds nothing new, the next scan is delayed, longer each time. A new process may end soon.
- * So a scan examines more pages if the process is older, or had more scans for samples.
+ * number of their scans is limited until samples come. If a scan for a sample finds nothing new,
+ * the next scan is delayed, longer each time. A new process may end soon. So a scan examines more
+ * pages if the process is older, or had more scans for samples.
  */
 #include <linux/minmax.h>
 #include <linux/mm.h>
@@ -15,8 +15,8 @@
 #include "map/quota.h"
 
 /*
- * Scans of BURST ns delay no other scan. With half of BURST or of the share, a process that loads
- * much code waits longer for rows; with the double, scans take twice the time.
+ * Scans that take BURST ns together delay no scan. With half of BURST or of the share, a process
+ * that loads much code waits longer for rows; with the double, scans take twice the time.
  */
 #define SHARE		32
 #define BURST		(3 * (s64)NSEC_PER_MSEC)
@@ -29,9 +29,8 @@
 #define WAIT_MAX	((s64)NSEC_PER_SEC)
 
 /*
- * Least and most bytes of sections that one scan examines. A scan that an event (mmap(), execve())
- * has requested gets the least. If they were halved, more samples would find pages missing; if they
- * were doubled, a scan would take longer.
+ * Least and most bytes of sections that one scan examines; a scan for an event gets the least.
+ * Halved, more samples find pages missing; doubled, a scan takes longer.
  */
 #define PREFAULT_MIN	((unsigned long)SZ_64K)
 #define PREFAULT_MAX	((unsigned long)SZ_64M)
@@ -40,7 +39,7 @@
 
 /*
  * Returns true if the process may be scanned now. Most events come after the process has used up
- * its scans for events: then no clock is read. Any context, NMI included.
+ * its scans for events, so that is checked before the clock is read. Any context, NMI included.
  */
 bool sfu_quota_may_scan(const struct sfu_quota *quota, enum sfu_scan_reason reason)
 {
@@ -89,7 +88,7 @@ void sfu_quota_charge(struct sfu_quota *quota, enum sfu_scan_reason reason, s64 
 		quota->nr_sample_scans++;
 }
 
-/* Charges the quota for a lost scan: another thread of the process held mmap_lock. */
+/* Charges the quota for a scan that found mmap_lock held by another thread of the process. */
 void sfu_quota_charge_lost(struct sfu_quota *quota, enum sfu_scan_reason reason)
 {
 	if (reason == SFU_SCAN_SAMPLE)
@@ -98,7 +97,7 @@ void sfu_quota_charge_lost(struct sfu_quota *quota, enum sfu_scan_reason reason)
 		use_up_event_scan(quota);
 }
 
-/* Sets when samples may request the next scan: at once if the last scan found anything new. */
+/* Delays the next scan for a sample, unless the last scan found anything new. */
 void sfu_quota_delay_samples(struct sfu_quota *quota, bool found_new)
 {
 	quota->wait = found_new ? 0 : clamp(2 * quota->wait, WAIT_MIN, WAIT_MAX);

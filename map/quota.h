@@ -19,7 +19,7 @@ enum sfu_scan_reason {
  * be lost. A scan writes the other members under &sfu_process.lock.
  */
 struct sfu_quota {
-	s64	scan_at;	/* no scan for a sample before; one for an event, later */
+	s64	scan_at;	/* no scan before this time; an event waits longer */
 	s64	sample_at;	/* no scan for a sample before this time */
 	s64	wait;		/* delay of @sample_at after a scan that found nothing new */
 	s64	began_at;	/* when an event reported the process; 0: it ran before */
@@ -28,12 +28,12 @@ struct sfu_quota {
 };
 
 /*
- * Scans for events before a sample must come; a library takes two. Halved, a program with many
- * libraries loses first samples; doubled, processes without samples spend more time on scans.
+ * Scans for events that a process may have without a sample; a library takes two. Halved, programs
+ * with many libraries lose first samples; doubled, processes without samples are scanned longer.
  */
 #define SFU_EVENT_SCANS_MAX	48
 
-/* A sample allows another scan for an event. Most samples only read. Any context, NMI included. */
+/* Lets events request one more scan after a sample. Any context, NMI included. */
 static inline void sfu_quota_count_sample(struct sfu_quota *quota)
 {
 	unsigned int event_scans = READ_ONCE(quota->event_scans);

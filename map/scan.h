@@ -18,15 +18,12 @@ struct sfu_range;
 /* Uncached parts of files that one scan reads ahead. Halved, new programs need more scans. */
 #define SFU_MAX_COLD	8
 
-/*
- * How one scan makes pages of files present. @lacks_memory: has_memory() failed, so the scan
- * allocates no more page tables: each try would reclaim memory of the control group again.
- */
+/* How one scan makes pages of files present, see map/prefault.c. */
 struct sfu_prefault {
 	unsigned long		bytes;		/* bytes that the scan may still examine */
 	unsigned int		nr_examined;	/* pages that the scan has examined */
 	unsigned int		nr_mapped;	/* pages that the scan has made present */
-	bool			lacks_memory;
+	bool			lacks_memory;	/* the scan allocates no more page tables */
 	unsigned int		nr_cold;	/* entries of @cold in use */
 	loff_t			bytes_cold;	/* total length of the parts in @cold */
 	struct sfu_cold_file {			/* part of a file that is not in the page cache */
@@ -41,8 +38,8 @@ int sfu_scan(struct sfu_process *process, enum sfu_scan_reason reason);
 
 /* The state of one scan. */
 struct sfu_scan {
-	struct sfu_process	*process;
-	struct mm_struct	*mm;
+	struct sfu_process	*process;	/* process of current */
+	struct mm_struct	*mm;		/* mm of current, with mmap_lock held */
 	struct sfu_map		*last;		/* the map before the scan, or NULL */
 	struct sfu_map		*map;		/* the map that the scan makes */
 	enum sfu_scan_reason	reason;
@@ -52,12 +49,12 @@ struct sfu_scan {
 	unsigned int		nr_pieces;	/* pieces of code that the scan has read */
 };
 
-/* Facts about the code of a range, see map/facts.c. */
+/* map/facts.c, under mmap_lock. */
 enum sfu_section_state sfu_facts_locate(struct sfu_scan *scan, struct sfu_range *range,
 					struct file *file);
 void sfu_facts_find_keeps_fp(struct sfu_scan *scan, struct sfu_range *range);
 
-/* Pages of files, see map/prefault.c. Under mmap_lock. */
+/* map/prefault.c, under mmap_lock. */
 bool sfu_prefault_can_read(struct file *file);
 bool sfu_prefault_reads_ahead(const struct file *file);
 int sfu_prefault_read(struct sfu_prefault *prefault, struct file *file, void *buf,
@@ -70,7 +67,7 @@ void sfu_prefault_map(struct sfu_prefault *prefault, struct mm_struct *mm,
 /* Called without mmap_lock; may wait for a disk. */
 void sfu_prefault_finish(struct sfu_prefault *prefault);
 
-/* VMAs of a process, compared with ranges of a map, see map/vmas.c. Under mmap_lock. */
+/* map/vmas.c, under mmap_lock. */
 bool sfu_vma_is_vdso(struct vm_area_struct *vma);
 bool sfu_vma_is_of(const struct vm_area_struct *vma, const struct sfu_range *range);
 bool sfu_vmas_have_section(struct mm_struct *mm, const struct sfu_range *range);

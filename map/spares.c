@@ -2,8 +2,8 @@
 /*
  * Spare processes, allocated in advance: samples and hooks add processes, but cannot allocate.
  *
- * A task that scans a process then allocates new spare ones, in its own control group. The task may
- * sleep for ever before it does so. So if few spare processes are left, a worker allocates some.
+ * A task that has scanned a process allocates new spare ones, in its own control group. The task
+ * may sleep for ever before that. So if few spare processes are left, a worker allocates some.
  */
 #include <linux/irq_work.h>
 #include <linux/llist.h>
@@ -24,7 +24,6 @@
 static LLIST_HEAD(spares);
 static atomic_t nr_spares;
 
-/* Allocates up to @nr spare processes, as long as there are fewer than SPARES_MAX. */
 void sfu_spares_refill(unsigned int nr)
 {
 	for (; nr && atomic_add_unless(&nr_spares, 1, SPARES_MAX); nr--) {
@@ -56,7 +55,7 @@ static void queue_refill(struct irq_work *irq_work)
 
 static struct irq_work refill_irq_work = IRQ_WORK_INIT_HARD(queue_refill);
 
-/* Returns a spare process, without mm and map, or NULL. The caller holds processes_lock. */
+/* Returns a spare process, without mm and map, or NULL. */
 struct sfu_process *sfu_spares_take(void)
 {
 	struct llist_node *node = llist_del_first(&spares);
@@ -68,14 +67,13 @@ struct sfu_process *sfu_spares_take(void)
 	return node ? llist_entry(node, struct sfu_process, spare) : NULL;
 }
 
-/* Returns 0; -ENOMEM if there is no memory for any spare process. */
 int sfu_spares_init(void)
 {
 	sfu_spares_refill(SPARES_MAX);
 	return llist_empty(&spares) ? -ENOMEM : 0;
 }
 
-/* Frees all spare processes. No context takes one any more, or scans. */
+/* Frees all spare processes. The caller makes sure that no context takes one, or scans. */
 void sfu_spares_exit(void)
 {
 	struct sfu_process *process, *next;

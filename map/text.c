@@ -4,7 +4,7 @@
  *
  * A scan reads pieces of code, spread over the range, until the answer is clear. Code of files is
  * read from the page cache: the code of a new program is not in its page tables yet. Anonymous code
- * is read from the memory of the process. Nothing waits for a page.
+ * is read from the memory of the process.
  *
  * Which pieces of a file are read depends on the file alone. Any reader of a file can bring pages
  * into the page cache, or drop them. So if the answer is remembered for all processes, or missing
@@ -27,13 +27,10 @@
 /* A piece of JIT code counts as this many pieces: a function may begin at any byte of it. */
 #define JIT_PIECES	4
 
-/*
- * Pages that one scan reads of an anonymous range, besides the code at which a walk has stopped.
- * Halved, JIT code waits for twice as many scans.
- */
+/* Pages of an anonymous range that one scan reads. Halved, JIT code waits for twice the scans. */
 #define NR_PAGES	8U
 
-/* Counts prologues in @len bytes at @pos, in one page of a file. Returns 0, -EAGAIN or -ENOEXEC. */
+/* Counts prologues in one page of a file. Returns 0, or as sfu_prefault_get_folio(). */
 static int count_in_file(struct sframe_prologues *starts, struct sfu_prefault *prefault,
 			 struct file *file, u64 pos, unsigned int len)
 {
@@ -63,7 +60,7 @@ static void count_in_pages(struct sframe_prologues *starts, unsigned long addr, 
 			sframe_count_prologues(starts, text, PIECE, true);
 }
 
-/* Judges the code up to the page at which a walk has stopped. One function can be enough. */
+/* Judges the anonymous code before and in the page at which a walk has stopped. */
 static enum sframe_keeps_fp judge_nearby(const struct sfu_range *range, unsigned int *nr_pieces)
 {
 	unsigned long addr = range->missed_addr, end, start;
@@ -77,7 +74,7 @@ static enum sframe_keeps_fp judge_nearby(const struct sfu_range *range, unsigned
 	return sframe_keeps_fp_of_jit(&starts);
 }
 
-/* Judges all anonymous code of the range, NR_PAGES pages a scan, and then from the start again. */
+/* Judges NR_PAGES further pages of anonymous code. After the last page, begins at the first. */
 static enum sframe_keeps_fp judge_all(struct sfu_range *range, unsigned int *nr_pieces)
 {
 	unsigned int nr_pages = (range->end - range->start) >> PAGE_SHIFT;
@@ -105,8 +102,7 @@ static enum sframe_keeps_fp judge_all(struct sfu_range *range, unsigned int *nr_
  * @nr_pieces: increased by 1 for each piece of a file that is read (at most 32), by 1 for a missing
  *	page, and by JIT_PIECES for each piece of anonymous code
  *
- * Context: Task, under mmap_lock. Does not wait for pages. Reads at most 16 KiB of a file, or 48
- * KiB of anonymous code.
+ * Context: Task, under mmap_lock. Does not wait for pages.
  * Return: The answer; SFRAME_KEEPS_FP_UNKNOWN if the counts in anonymous code are not clear, or a
  * piece of a file is not in memory.
  */
@@ -124,12 +120,12 @@ enum sframe_keeps_fp sfu_text_keeps_fp(struct sfu_range *range, const struct vm_
 	enum sframe_keeps_fp keeps_fp;
 	bool is_complete = true;
 
-	/* Code that the kernel has mapped, such as the vDSO, does not change: it is no JIT code. */
+	/* The kernel itself has mapped this code, such as the vDSO: it is no JIT code. */
 	if (!file && vma->vm_ops)
 		return SFRAME_KEEPS_FP_NO;
 	if (!file)
 		return judge_nearby(range, nr_pieces) ?: judge_all(range, nr_pieces);
-	/* Shared anonymous memory with code of PHP's JIT: most pieces are never in memory. */
+	/* Shared anonymous memory, as for PHP's JIT: most pages are never in memory. */
 	if (IS_PRIVATE(file_inode(file)))
 		return SFRAME_KEEPS_FP_NO;
 	needs_all |= reads_ahead;
