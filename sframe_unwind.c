@@ -21,7 +21,6 @@
 #include "compat.h"
 #include "sframe_arch.h"
 #include "sframe_hook.h"
-#include "map/event.h"
 #include "map/map.h"
 #include "map/process.h"
 #include "walk/row_cache.h"

@@ -6,7 +6,6 @@
 #include <linux/seq_buf.h>
 
 #include "common.h"
-#include "map/event.h"
 #include "map/process.h"
 
 /* The counters are all unsigned longs. */

@@ -62,7 +62,6 @@
 #include <linux/uaccess.h>
 
 #include "common.h"
-#include "map/event.h"
 #include "map/map.h"
 #include "map/process.h"
 #include "map/scan.h"

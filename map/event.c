@@ -12,9 +12,6 @@
 #include <linux/mm.h>
 
 #include "compat.h"
-#include "map/event.h"
-#include "map/map.h"
-#include "map/process.h"
 #include "map/scan.h"
 #include "sframe_hook.h"
 #include "table/table.h"

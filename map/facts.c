@@ -10,8 +10,6 @@
 #include <linux/slab.h>
 
 #include "map/elf.h"
-#include "map/map.h"
-#include "map/process.h"
 #include "map/scan.h"
 #include "sframe_stats.h"
 #include "table/file_id.h"

@@ -28,7 +28,6 @@
 #include <linux/sizes.h>
 #include <linux/userfaultfd_k.h>
 
-#include "map/process.h"
 #include "map/scan.h"
 
 /* Pages that are mapped at once. Halved, more calls; doubled, preemption is off for longer. */

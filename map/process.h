@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Processes: one process (map/process.c), requests to scan it (map/request.c), preallocated spare
- * processes (map/spares.c), and the hash table of processes (map/processes.c).
+ * Processes: one process (map/process.c), its quota of scans (map/quota.c), requests to scan it
+ * (map/request.c), preallocated spare processes (map/spares.c), the hash table of processes
+ * (map/processes.c), hooks of mmap(), munmap(), fork() and exit (map/event.c), and the time during
+ * which these hooks are set (map/watch.c).
  */
 #ifndef SFU_PROCESS_H
 #define SFU_PROCESS_H
@@ -16,16 +18,52 @@
 #include <linux/spinlock.h>
 
 #include "map/map.h"
-#include "map/quota.h"
 
 struct mm_struct;
 struct task_struct;
+struct vm_area_struct;
 
 /*
  * For allocations by a task on its way to user mode: charged to its control group. If there is no
  * memory they fail, and do not call the OOM killer.
  */
 #define SFU_GFP_TASK	(GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
+
+/* Why a process is scanned. The scan for a higher value examines more. */
+enum sfu_scan_reason {
+	SFU_SCAN_NONE,		/* no scan is requested */
+	SFU_SCAN_NEW_CODE,	/* an event, such as new code */
+	SFU_SCAN_SAMPLE,	/* a sample found the map missing, incomplete or outdated */
+};
+
+/*
+ * When a process may be scanned. Times are in ns of ktime_get_mono_fast_ns(). Scans for events
+ * decrease @event_scans and samples increase it, in any context and without a lock, so a change may
+ * be lost. A scan writes the other members under &sfu_process.lock.
+ */
+struct sfu_quota {
+	s64	scan_at;	/* no scan before this time; an event waits longer */
+	s64	sample_at;	/* no scan for a sample before this time */
+	s64	wait;		/* delay of @sample_at after a scan that found nothing new */
+	s64	began_at;	/* when an event reported the process; 0: it ran before */
+	u8	event_scans;	/* scans that events may still request */
+	u8	nr_sample_scans; /* scans for samples so far, at most SAMPLE_SCANS_MAX */
+};
+
+/*
+ * Scans for events that a process may have without a sample; a library takes two. Halved, programs
+ * with many libraries lose first samples; doubled, processes without samples are scanned longer.
+ */
+#define SFU_EVENT_SCANS_MAX	48
+
+/* Lets events request one more scan after a sample. Any context, NMI included. */
+static inline void sfu_quota_count_sample(struct sfu_quota *quota)
+{
+	unsigned int event_scans = READ_ONCE(quota->event_scans);
+
+	if (event_scans < SFU_EVENT_SCANS_MAX)
+		WRITE_ONCE(quota->event_scans, event_scans + 1);
+}
 
 /* The one request to scan a process, see map/request.c. @lock is taken with interrupts disabled. */
 struct sfu_request {
@@ -117,6 +155,15 @@ struct sfu_map *sfu_process_get_map(struct sfu_process *process);
 void sfu_process_drop_inherited(struct sfu_process *process);
 void sfu_process_publish(struct sfu_process *process, struct sfu_map *map);
 
+/* map/quota.c: called in any context, NMI included. */
+bool sfu_quota_may_scan(const struct sfu_quota *quota, enum sfu_scan_reason reason);
+
+/* Called under &sfu_process.lock. */
+unsigned long sfu_quota_may_prefault(const struct sfu_quota *quota, enum sfu_scan_reason reason);
+void sfu_quota_charge(struct sfu_quota *quota, enum sfu_scan_reason reason, s64 cost);
+void sfu_quota_charge_lost(struct sfu_quota *quota, enum sfu_scan_reason reason);
+void sfu_quota_delay_samples(struct sfu_quota *quota, bool found_new);
+
 /* map/request.c: called in any context, NMI included, under RCU. */
 void sfu_request_init(struct sfu_request *request);
 void sfu_request_for_sample(struct sfu_process *process);
@@ -152,5 +199,23 @@ int sfu_processes_scan(struct mm_struct *mm);
 void sfu_processes_open(void);
 void sfu_processes_close(void);
 void sfu_processes_exit(void);
+
+/* map/event.c: called by the hooks and by tests. Task context; preemption may be disabled. */
+void sfu_event_mmap(struct vm_area_struct *vma);
+void sfu_event_unmap(struct vm_area_struct *vma);
+void sfu_event_fork(struct task_struct *child);
+
+/* Task context; may sleep. */
+int sfu_event_set_hooks(void);
+void sfu_event_remove_hooks(void);
+
+/* map/watch.c: called in any context, NMI included. */
+bool sfu_watch_sample(void);
+bool sfu_watch_is_idle(unsigned long now);
+bool sfu_watch_expects_samples(void);
+
+/* Task context; may sleep. */
+int sfu_watch_init(void);
+void sfu_watch_exit(void);
 
 #endif /* SFU_PROCESS_H */

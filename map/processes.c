@@ -10,7 +10,6 @@
 #include <linux/mm.h>
 #include <linux/timekeeping.h>
 
-#include "map/process.h"
 #include "map/scan.h"
 #include "sframe_stats.h"
 

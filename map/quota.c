@@ -12,7 +12,7 @@
 #include <linux/sizes.h>
 #include <linux/timekeeping.h>
 
-#include "map/quota.h"
+#include "map/process.h"
 
 /*
  * Scans that take BURST ns together delay no scan. With half of BURST or of the share, a process

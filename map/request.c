@@ -21,7 +21,6 @@
 #include <linux/task_work.h>
 
 #include "compat.h"
-#include "map/process.h"
 #include "map/scan.h"
 #include "sframe_stats.h"
 

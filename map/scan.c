@@ -22,8 +22,6 @@
 #include <linux/sizes.h>
 #include <linux/timekeeping.h>
 
-#include "map/map.h"
-#include "map/process.h"
 #include "map/scan.h"
 #include "sframe_stats.h"
 #include "table/table.h"

@@ -5,15 +5,10 @@
 
 #include <linux/mm_types.h>
 
-#include "map/keeps_fp.h"
-#include "map/quota.h"
-#include "map/section.h"
+#include "map/process.h"
 
 struct file;
 struct folio;
-struct sfu_map;
-struct sfu_process;
-struct sfu_range;
 
 /* Uncached parts of files that one scan reads ahead. Halved, new programs need more scans. */
 #define SFU_MAX_COLD	8

@@ -15,7 +15,6 @@
 #include <linux/mm.h>
 #include <linux/pagemap.h>
 
-#include "map/map.h"
 #include "map/scan.h"
 #include "walk/user.h"
 

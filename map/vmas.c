@@ -3,7 +3,6 @@
 #include <linux/elf.h>
 #include <linux/mm.h>
 
-#include "map/map.h"
 #include "map/scan.h"
 
 /* Returns the VMA that maps @file at @addr, or NULL. */

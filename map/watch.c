@@ -17,7 +17,6 @@
 #include <linux/workqueue.h>
 
 #include "compat.h"
-#include "map/event.h"
 #include "map/process.h"
 #include "sframe_hook.h"
 

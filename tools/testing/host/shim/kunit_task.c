@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* What the suites of KUnit on the host use of the module, other than the sample side. */
-#include "map/event.h"
 #include "map/process.h"
 #include "map/section.h"
 #include "sframe_stats.h"
