@@ -9,10 +9,7 @@
 #include "map/elf.h"
 #include "sframe_format.h"
 
-/*
- * Checks the ELF header of a file. Returns 0; -ENOEXEC unless it is the header of an ELF64 file
- * with 1 to SFRAME_ELF_MAX_PHDRS program headers of the usual size.
- */
+/* Returns -ENOEXEC unless this is an ELF64 file with 1 to SFRAME_ELF_MAX_PHDRS program headers. */
 int sframe_elf_check_header(const struct elf64_hdr *ehdr)
 {
 	if (memcmp(ehdr->e_ident, ELFMAG, SELFMAG) || ehdr->e_ident[EI_CLASS] != ELFCLASS64 ||
@@ -56,10 +53,8 @@ static bool is_loaded(const struct elf64_phdr *phdrs, unsigned int nr, const str
  * @page_size: page size of the machine that has mapped the file; a power of two
  * @map_start: user address of a mapping with code of the file
  * @map_offset: offset of this mapping in the file; a multiple of @page_size
- * @start: set to the address of the section; 0 on error
- * @end: set to one past the last byte of the section; 0 on error
- *
- * The section may be empty. The caller checks that the addresses are user addresses.
+ * @start: set to the address of the section, which may be no user address; 0 on error
+ * @end: set to one past the last byte of the section, which may be empty; 0 on error
  *
  * Return: 0; -ENOENT if there is no PT_GNU_SFRAME, or @map_offset is in no executable PT_LOAD;
  * -EBADMSG if PT_GNU_SFRAME is in no readable PT_LOAD, or its end is beyond the last address.

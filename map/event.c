@@ -118,9 +118,8 @@ static bool is_map_complete(struct sfu_process *process)
  * of the child, the child is scanned before it enters user mode. Until then its stack is a copy of
  * the stack of the parent's fork() call, and leads to code that both processes have.
  *
- * A child that needs a scan gets no map, and waits for its first sample, if the scan takes long or
- * the parent has no scan for events left. A parent without samples has no complete map, so all its
- * children would be scanned.
+ * If this scan takes long, or the parent has no scan for events left, the child gets no map, and
+ * waits for its first sample: a parent without samples would have all its children scanned.
  */
 void sfu_event_fork(struct task_struct *child)
 {
@@ -131,29 +130,27 @@ void sfu_event_fork(struct task_struct *child)
 
 	if (!mm || mm == current->mm || !sfu_watch_expects_samples())
 		return;
-	rcu_read_lock();
+	guard(rcu)();
 	parent = sfu_processes_find(current->mm);
 	is_complete = parent && is_map_complete(parent);
 	map = parent ? sfu_process_get_map(parent) : NULL;
 	if (!map)
-		goto out;
+		return;
 	matches = is_complete && matches_child(mm, map);
 	if (!matches && (has_many_mappings(mm) || map->nr_ranges > SCAN_CHILD_MAX ||
 			 !READ_ONCE(parent->quota.event_scans))) {
 		sfu_map_put(map);
-		goto out;
+		return;
 	}
 	process = sfu_processes_add(mm, map);
 	if (!process)
-		goto out;
+		return;
 	process->inherited.map = map;
 	process->inherited.matches = matches;
 	process->vma_hints = parent->vma_hints;
 	process->vma_hints.has_new_code = !matches;
 	if (!matches)
 		sfu_request_for_event(process, child);
-out:
-	rcu_read_unlock();
 }
 
 /* Defines a callback that passes the first argument of the hooked kernel function to @handle(). */

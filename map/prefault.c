@@ -6,15 +6,13 @@
  * profiling would stop the process while it holds mmap_lock, and the module could not be unloaded.
  * So a scan uses only pages that are in the page cache.
  *
- * A sample reads a section through the page tables of the process. filemap_map_pages() maps pages
- * of the page cache and does nothing else: page faults call it for the pages around the missing
- * one. It needs an existing page table, and skips pages that are marked for read-ahead. A page
- * fault would start that read-ahead, so the scan removes the mark.
+ * filemap_map_pages() enters pages of the page cache into the page table, and does nothing else. It
+ * needs an existing page table, and skips pages that are marked for read-ahead. A page fault
+ * allocates a missing page table. If the page leaves the page cache at that moment, the fault reads
+ * it from the file. So page faults are made only if has_trusted_io(), or if the file is in memory.
  *
- * A page fault allocates a missing page table. If the page leaves the page cache at that moment,
- * the fault reads it from the file. So only files for which has_trusted_io() is true, and files in
- * memory, get page faults. Read-ahead may wait for a disk, as the process does for its own pages.
- * It is done last, without any lock.
+ * Pages that are missing in the page cache are read ahead if has_trusted_io(). This may wait for a
+ * disk, as the process does for its own pages. It is done last, without any lock.
  */
 #include <linux/backing-dev.h>
 #include <linux/file.h>
@@ -201,22 +199,17 @@ static pmd_t *find_pmd(struct mm_struct *mm, unsigned long addr)
 static bool has_page(struct mm_struct *mm, unsigned long addr, bool or_away)
 {
 	pmd_t *pmd = find_pmd(mm, addr), entry;
-	bool found = false;
 	pte_t pte;
 
 	if (!pmd)
 		return false;
 	/* Page tables are freed after an RCU grace period. */
-	rcu_read_lock();
+	guard(rcu)();
 	entry = READ_ONCE(*pmd);
-	if (pmd_present(entry) && !pmd_leaf(entry)) {
-		pte = ptep_get(pte_offset_kernel(&entry, addr));
-		found = pte_present(pte) || (or_away && !pte_none(pte));
-	} else if (!pmd_none(entry)) {
-		found = pmd_present(entry) || or_away;
-	}
-	rcu_read_unlock();
-	return found;
+	if (!pmd_present(entry) || pmd_leaf(entry))
+		return pmd_present(entry) || (or_away && !pmd_none(entry));
+	pte = ptep_get(pte_offset_kernel(&entry, addr));
+	return pte_present(pte) || (or_away && !pte_none(pte));
 }
 
 /*
@@ -291,7 +284,7 @@ static void map_page(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 		add_cold(prefault, file, (loff_t)index << PAGE_SHIFT, end - addr);
 		return;
 	}
-	/* In a folio under writeback, this bit has another meaning (PG_reclaim). */
+	/* A fault would start read-ahead. Under writeback, the bit is PG_reclaim. */
 	if (folio_test_readahead(folio) && !folio_test_writeback(folio))
 		folio_clear_readahead(folio);
 	map_cached(vma, addr, addr + PAGE_SIZE);

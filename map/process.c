@@ -34,12 +34,9 @@ struct sfu_map *sfu_process_get_map(struct sfu_process *process)
 {
 	struct sfu_map *map;
 
-	rcu_read_lock();
+	guard(rcu)();
 	map = sfu_process_map(process);
-	if (map && !refcount_inc_not_zero(&map->refs))
-		map = NULL;
-	rcu_read_unlock();
-	return map;
+	return map && refcount_inc_not_zero(&map->refs) ? map : NULL;
 }
 
 /* Until the next scan, an event that maps a file between @start and @end requests a scan. */

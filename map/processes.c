@@ -105,11 +105,10 @@ void sfu_processes_end(struct mm_struct *mm)
 {
 	struct sfu_process *process;
 
-	rcu_read_lock();
+	guard(rcu)();
 	process = sfu_processes_find(mm);
 	if (process)
 		remove_process(process);
-	rcu_read_unlock();
 }
 
 /* Returns the process of @mm, added if needed, with a reference; or NULL. */
@@ -117,12 +116,9 @@ struct sfu_process *sfu_processes_get(struct mm_struct *mm)
 {
 	struct sfu_process *process;
 
-	rcu_read_lock();
+	guard(rcu)();
 	process = sfu_processes_find(mm) ?: sfu_processes_add(mm, NULL);
-	if (process && !refcount_inc_not_zero(&process->refs))
-		process = NULL;
-	rcu_read_unlock();
-	return process;
+	return process && refcount_inc_not_zero(&process->refs) ? process : NULL;
 }
 
 /* Scans current at once, as for a sample. Returns as sfu_scan(), or -ENOMEM. */
@@ -167,11 +163,9 @@ void sfu_processes_close(void)
 }
 
 /*
- * Waits until all removed processes and their maps are freed.
- *
- * No hook, walk, request or scan is left, and the table is closed, so no spare process is taken.
- * The first rcu_barrier() waits for the processes, the second for the maps that they free.
- * sfu_files_exit() waits for the tables of the processes.
+ * Waits until all removed processes and their maps are freed. No hook, walk, request or scan is
+ * left, and the table is closed, so no spare process is taken. The first rcu_barrier() waits for
+ * the processes, the second for the maps that they free.
  */
 void sfu_processes_exit(void)
 {

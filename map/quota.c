@@ -3,9 +3,8 @@
  * The quota of a process: after a burst, scans take at most 1/SHARE of its time.
  *
  * A scan for an event is useless if no sample comes. So events may use half of the burst, and the
- * number of their scans is limited until samples come. If a scan for a sample finds nothing new,
- * the next scan is delayed, longer each time. A new process may end soon. So a scan examines more
- * pages if the process is older, or had more scans for samples.
+ * number of their scans is limited until samples come. A new process may end soon. So a scan
+ * examines more pages if the process is older, or had more scans for samples.
  */
 #include <linux/minmax.h>
 #include <linux/mm.h>

@@ -90,25 +90,22 @@ static void give_request(struct sfu_process *process, struct task_struct *task,
 			 enum sfu_scan_reason reason)
 {
 	struct sfu_request *request = &process->request;
-	bool had_reference, has_reference;
+	bool had_holder, has_holder;
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&request->lock, flags);
 	WRITE_ONCE(request->reason, max(request->reason, reason));
-	had_reference = request->holder;
-	has_reference = had_reference;
-	if (!had_reference || (request->holder != task && take_back(request))) {
-		has_reference = !request->is_closed &&
-				!task_work_add(task, &request->work, SFU_TWA_RESUME);
-		if (has_reference)
-			WRITE_ONCE(request->holder, task);
-	}
-	if (has_reference && !had_reference) {
+	had_holder = request->holder;
+	if ((!had_holder || (request->holder != task && take_back(request))) &&
+	    !request->is_closed && !task_work_add(task, &request->work, SFU_TWA_RESUME))
+		WRITE_ONCE(request->holder, task);
+	has_holder = request->holder;
+	if (has_holder && !had_holder) {
 		refcount_inc(&process->refs);
 		atomic_inc(&nr_held);
 	}
 	raw_spin_unlock_irqrestore(&request->lock, flags);
-	if (had_reference && !has_reference)
+	if (had_holder && !has_holder)
 		release_process(process);
 }
 
@@ -215,7 +212,7 @@ static void take_all_back(void)
 	struct task_struct *group, *task;
 	struct callback_head *work;
 
-	rcu_read_lock();
+	guard(rcu)();
 	for_each_process_thread(group, task) {
 		while ((work = sfu_cancel_task_work(task, NULL, serve_in_task, UINT_MAX))) {
 			struct sfu_process *process =
@@ -228,7 +225,6 @@ static void take_all_back(void)
 			release_process(process);
 		}
 	}
-	rcu_read_unlock();
 }
 
 /*

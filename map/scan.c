@@ -2,8 +2,9 @@
 /*
  * The scan: makes a new map from the VMAs of a process.
  *
- * A task of the process scans on its way to user mode, before it runs another user instruction. It
- * holds mmap_lock for reading, so no mapping changes before the new map is published.
+ * A task of the process scans on its way to user mode. It holds mmap_lock for reading, so no
+ * mapping changes before the new map is published. If another thread scans, or holds mmap_lock for
+ * writing, the scan is lost: it does not wait, and a later request repeats it.
  *
  * For each new executable VMA, the scan searches for a table, or for PT_GNU_SFRAME in the headers
  * of the file. It checks the header of the section, and makes pages of the section present, so that
@@ -13,9 +14,6 @@
  * munmap() removes a VMA under mmap_lock held for writing, and calls our hook later, maybe with the
  * lock held for reading only. So either the scan does not find the VMA any more, or the hook finds
  * the new map. The scan checks the VMAs of code and of sections, so this is true for both.
- *
- * The scan waits for no other task. If another thread scans, or holds mmap_lock for writing, the
- * scan is counted as lost, and a later request repeats it.
  */
 #include <linux/jiffies.h>
 #include <linux/mm.h>
@@ -75,7 +73,7 @@ static enum sfu_section_state examine_section(struct sfu_scan *scan, struct sfu_
 		if (state != SFU_SECTION_READY)
 			return state;
 	}
-	/* A loader maps the code of a file first, and the segment with the section later. */
+	/* A loader maps the code of a file first, and its section later. */
 	if (!sfu_vmas_have_section(scan->mm, range)) {
 		sfu_process_await(scan->process, section->start, section->end);
 		return SFU_SECTION_PENDING;

@@ -23,7 +23,7 @@
 #define STRIDE		13		/* coprime to NR_PIECES: each once, distant ones first */
 #define WHOLE		(NR_PIECES * PIECE)	/* a range up to this size is read whole */
 
-/* A piece of JIT code counts as this many pieces: a function may begin at any byte of it. */
+/* A piece of JIT code costs as much as this many pieces: a function may begin at any byte. */
 #define JIT_PIECES	4
 
 /* Pages of an anonymous range that one scan reads. Halved, JIT code waits for twice the scans. */
@@ -92,18 +92,12 @@ static enum sframe_keeps_fp judge_all(struct sfu_range *range, unsigned int *nr_
 	return keeps_fp;
 }
 
-/**
- * sfu_text_keeps_fp() - find out whether the code of a range keeps frame pointers
- * @range: the range, in the active mm of current; the counts of anonymous code are kept in it
- * @vma: the VMA of the range
- * @needs_all: the answer is remembered for all processes, so no piece may be missing
- * @prefault: takes the missing pages that are to be read ahead; NULL: none are
- * @nr_pieces: increased by 1 for each piece of a file that is read (at most 32), by 1 for a missing
- *	page, and by JIT_PIECES for each piece of anonymous code
- *
- * Context: Task, under mmap_lock. Does not wait for pages.
- * Return: The answer; SFRAME_KEEPS_FP_UNKNOWN if the counts in anonymous code are not clear, or a
- * piece of a file is not in memory.
+/*
+ * Finds out whether the code of a range in the mm of current keeps frame pointers. @needs_all: the
+ * answer is remembered for all processes, so no piece may be missing. Missing pages are read ahead
+ * by @prefault, unless it is NULL. Increases @nr_pieces by the number of pieces that it has read or
+ * missed. Returns SFRAME_KEEPS_FP_UNKNOWN if the counts in anonymous code are not clear, or a piece
+ * of a file is not in memory. Under mmap_lock.
  */
 enum sframe_keeps_fp sfu_text_keeps_fp(struct sfu_range *range, const struct vm_area_struct *vma,
 				       bool needs_all, struct sfu_prefault *prefault,

@@ -67,20 +67,19 @@ static DECLARE_DELAYED_WORK(watch_check, check_watch);
 
 static int start_watch(void)
 {
-	int err = 0;
+	int err;
 
-	mutex_lock(&watch_lock);
-	if (!is_watching && !is_over) {
-		err = sfu_event_set_hooks();
-		WRITE_ONCE(start_at, jiffies + (err ? PROFILED_FOR : 0));
-		if (!err) {
-			sfu_processes_open();
-			WRITE_ONCE(is_watching, true);
-			schedule_delayed_work(&watch_check, PROFILED_FOR);
-		}
-	}
-	mutex_unlock(&watch_lock);
-	return err;
+	guard(mutex)(&watch_lock);
+	if (is_watching || is_over)
+		return 0;
+	err = sfu_event_set_hooks();
+	WRITE_ONCE(start_at, jiffies + (err ? PROFILED_FOR : 0));
+	if (err)
+		return err;
+	sfu_processes_open();
+	WRITE_ONCE(is_watching, true);
+	schedule_delayed_work(&watch_check, PROFILED_FOR);
+	return 0;
 }
 
 /* Called under watch_lock. */
@@ -98,7 +97,7 @@ static void stop_watch(void)
 /* If ftrace has shut down, no hook reports that code is unmapped: the watch ends for ever. */
 static void check_watch(struct work_struct *work)
 {
-	mutex_lock(&watch_lock);
+	guard(mutex)(&watch_lock);
 	if (!is_over && !sfu_hook_is_alive()) {
 		sfu_hook_abandon();
 		WRITE_ONCE(is_over, true);
@@ -107,7 +106,6 @@ static void check_watch(struct work_struct *work)
 		stop_watch();
 	else
 		schedule_delayed_work(&watch_check, PROFILED_FOR);
-	mutex_unlock(&watch_lock);
 }
 
 /* If ftrace has shut down, check_watch() abandons all hooks, also those of samples. */
@@ -209,17 +207,16 @@ void sfu_watch_exit(void)
 	sfu_unhook(&profiler_ops);
 	sfu_unhook(&profiler_end_ops);
 	irq_work_sync(&start_irq_work);
-	mutex_lock(&watch_lock);
-	WRITE_ONCE(is_over, true);
-	stop_watch();
-	mutex_unlock(&watch_lock);
+	scoped_guard(mutex, &watch_lock) {
+		WRITE_ONCE(is_over, true);
+		stop_watch();
+	}
 	cancel_work_sync(&start_work);
-
-	rcu_read_lock();
-	task = READ_ONCE(starter);
-	if (task && sfu_cancel_task_work(task, &start_task_work, NULL, UINT_MAX))
-		WRITE_ONCE(starter, NULL);
-	rcu_read_unlock();
+	scoped_guard(rcu) {
+		task = READ_ONCE(starter);
+		if (task && sfu_cancel_task_work(task, &start_task_work, NULL, UINT_MAX))
+			WRITE_ONCE(starter, NULL);
+	}
 	/* Pairs with start_in_task(). */
 	while (smp_load_acquire(&starter))
 		schedule_timeout_uninterruptible(1);
