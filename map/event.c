@@ -80,9 +80,9 @@ void sfu_event_unmap(struct vm_area_struct *vma)
 }
 
 /*
- * Returns true if @map, of the parent, also describes the child, which has not run yet. It does not
- * if other threads of the parent have mapped code since fork() copied the VMAs, or if MADV_DONTFORK
- * has left VMAs out.
+ * Returns true if @map, of the parent, also describes the child, which has not run yet. Differences
+ * come from other threads of the parent, which run after fork() has copied the VMAs, and from
+ * MADV_DONTFORK.
  */
 static bool matches_child(struct mm_struct *child, const struct sfu_map *map)
 {
@@ -172,7 +172,7 @@ static struct event_hook {
 	bool			is_required;
 	struct ftrace_ops	ops;
 } event_hooks[] = {
-	/* Called for each removed VMA, after the VMA has left the mm. */
+	/* The kernel calls it for each VMA that it has removed from the mm. */
 	{ "unlink_anon_vmas", true, { .func = on_unmap } },
 	{ "exit_mmap", true, { .func = on_process_end } },
 	{ "perf_event_mmap", false, { .func = on_mmap } },

@@ -14,7 +14,7 @@
 #include "sframe_stats.h"
 #include "table/file_id.h"
 
-/* Each process maps a file at another address. Facts are computed as if it was mapped here. */
+/* Facts are computed as if each file was mapped here: processes map it at other addresses. */
 #define FACTS_BASE		BIT_ULL(62)
 
 /*
@@ -24,7 +24,7 @@
 #define PIECES_SAMPLED		1024
 #define PIECES_UNSAMPLED	64
 
-/* Sets and returns @code, the identity of the mapped code; NULL if no facts can be remembered. */
+/* Identifies the mapped code by @code, and returns @code; NULL: no facts can be remembered. */
 static const struct sfu_code_id *identify_code(const struct sfu_range *range, struct file *file,
 					       struct sfu_code_id *code)
 {

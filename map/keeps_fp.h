@@ -15,8 +15,8 @@ struct vm_area_struct;
 
 enum sframe_keeps_fp {
 	SFRAME_KEEPS_FP_UNKNOWN,	/* not examined, or too little code was in memory */
-	SFRAME_KEEPS_FP_YES,		/* functions push a frame record */
-	SFRAME_KEEPS_FP_NO,		/* many functions push none, or no function was found */
+	SFRAME_KEEPS_FP_YES,		/* most functions push a frame record */
+	SFRAME_KEEPS_FP_NO,		/* many functions push no frame record, or none was found */
 };
 
 /* The prologue at an address of code. */

@@ -16,10 +16,10 @@
 #include "sframe_stats.h"
 #include "table/table.h"
 
-/* Ranges that one event marks. Halved, more maps are dropped; doubled, the hook takes longer. */
+/* Ranges marked by one event. Halved, more maps are dropped; doubled, the hook takes longer. */
 #define MAX_MARKED	64
 
-/* The map of all processes that have no code. This reference is never dropped. */
+/* The map of all processes without code. Its first reference is never dropped. */
 static struct sfu_map empty_map = { .refs = REFCOUNT_INIT(1) };
 
 static size_t map_size(unsigned int nr_ranges)

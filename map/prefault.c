@@ -28,7 +28,7 @@
 
 #include "map/scan.h"
 
-/* Pages that are mapped at once. Halved, more calls; doubled, preemption is off for longer. */
+/* Pages mapped by one call. Halved, more calls; doubled, preemption is disabled for longer. */
 #define PAGES_AT_ONCE	64UL
 
 /* Bytes read ahead for one scan. Halved, large sections come later; doubled, tasks wait longer. */
@@ -181,7 +181,6 @@ static bool can_map(const struct vm_area_struct *vma)
 	       !userfaultfd_armed((struct vm_area_struct *)vma);
 }
 
-/* Returns the PMD entry of an address, or NULL if there is no page table. */
 static pmd_t *find_pmd(struct mm_struct *mm, unsigned long addr)
 {
 	pgd_t *pgd = pgd_offset(mm, addr);
@@ -284,7 +283,7 @@ static void map_page(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 		add_cold(prefault, file, (loff_t)index << PAGE_SHIFT, end - addr);
 		return;
 	}
-	/* A fault would start read-ahead. Under writeback, the bit is PG_reclaim. */
+	/* A fault would start read-ahead. Under writeback, this bit means PG_reclaim. */
 	if (folio_test_readahead(folio) && !folio_test_writeback(folio))
 		folio_clear_readahead(folio);
 	map_cached(vma, addr, addr + PAGE_SIZE);
@@ -295,7 +294,7 @@ static void map_page(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 	prefault->lacks_memory = !has_memory();
 	/*
 	 * The fault allocates the page table. The reference of the folio keeps the page in the page
-	 * cache. A fault on tmpfs waits for the lock of the folio, which migration may hold.
+	 * cache. A fault on tmpfs would wait for the lock of the folio, which migration may hold.
 	 */
 	if (!prefault->lacks_memory && !folio_test_locked(folio))
 		handle_mm_fault(vma, addr, FAULT_FLAG_REMOTE | FAULT_FLAG_ALLOW_RETRY |

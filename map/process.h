@@ -29,10 +29,10 @@ struct vm_area_struct;
  */
 #define SFU_GFP_TASK	(GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
 
-/* Why a process is scanned. The scan for a higher value examines more. */
+/* Why a process is scanned: the higher the value, the more the scan examines. */
 enum sfu_scan_reason {
 	SFU_SCAN_NONE,		/* no scan is requested */
-	SFU_SCAN_NEW_CODE,	/* an event, such as new code */
+	SFU_SCAN_NEW_CODE,	/* the process has mapped or unmapped code, or forked */
 	SFU_SCAN_SAMPLE,	/* a sample found the map missing, incomplete or outdated */
 };
 
@@ -45,7 +45,7 @@ struct sfu_quota {
 	s64	scan_at;	/* no scan before this time; an event waits longer */
 	s64	sample_at;	/* no scan for a sample before this time */
 	s64	wait;		/* delay of @sample_at after a scan that found nothing new */
-	s64	began_at;	/* when an event reported the process; 0: it ran before */
+	s64	began_at;	/* time of execve() or fork(); 0: the process is older */
 	u8	event_scans;	/* scans that events may still request */
 	u8	nr_sample_scans; /* scans for samples so far, at most SAMPLE_SCANS_MAX */
 };
@@ -67,28 +67,28 @@ static inline void sfu_quota_count_sample(struct sfu_quota *quota)
 
 /* The one request to scan a process, see map/request.c. @lock is taken with interrupts disabled. */
 struct sfu_request {
-	struct callback_head	work;		/* task work of @holder, which scans */
-	struct irq_work		irq_work;	/* queued by a sample; adds @work to @sampled */
-	struct task_struct	*sampled;	/* with a reference; NULL: @irq_work is idle */
+	struct callback_head	work;		/* task work that scans, pending in @holder */
+	struct irq_work		irq_work;	/* adds @work to @sampled after a sample */
+	struct task_struct	*sampled;	/* sampled task, with a reference; or NULL */
 	raw_spinlock_t		lock;		/* protects the members below */
 	struct task_struct	*holder;	/* task that has @work pending; or NULL */
 	enum sfu_scan_reason	reason;		/* the highest reason since the last scan */
 	bool			is_closed;	/* the process has ended: no requests */
 };
 
-/* What the module knows about one mm. Made in advance, as a spare; used from the first sample. */
+/* A process that was sampled or forked, or has called execve(), during profiling; or a spare. */
 struct sfu_process {
 	union {
 		struct hlist_node	node;	/* in the hash table of processes */
 		struct llist_node	spare;	/* in the list of spare processes */
 	};
-	struct mm_struct	*mm;		/* compared, never dereferenced */
+	struct mm_struct	*mm;		/* the mm: compared, never dereferenced */
 	u64			number;		/* identifies the mm; never used twice */
 	refcount_t		refs;		/* held by the hash table, each request and scan */
 	struct mutex		lock;		/* held by a scan; taken by trylock only */
-	struct sfu_map __rcu	*map;		/* NULL: none. Any context but NMI may remove it */
+	struct sfu_map __rcu	*map;		/* or NULL; any context but NMI may remove it */
 	struct {
-		struct sfu_map	*map;		/* parent's map, from fork() until @map differs */
+		struct sfu_map	*map;		/* parent's map, as long as the child has it */
 		bool		matches;	/* the VMAs of the child match the parent's map */
 	}			inherited;
 	struct sfu_quota	quota;		/* when the process may be scanned */
@@ -110,8 +110,8 @@ struct sfu_process {
 	 */
 	struct {
 		struct list_head	tables;
-		unsigned long		asked_addr;	/* user address, or 0 */
-		unsigned long		ask_at;		/* time, in jiffies */
+		unsigned long		asked_addr;	/* address of the code, or 0 */
+		unsigned long		ask_at;		/* in jiffies */
 		unsigned long		ask_wait;	/* delay of @ask_at, in jiffies */
 	}			jit;
 	struct sfu_request	request;

@@ -46,7 +46,7 @@ static struct sfu_process *add_locked(struct mm_struct *mm, struct sfu_map *map)
 		return NULL;
 	process->mm = mm;
 	process->number = ++last_number;
-	/* A process that a sample adds, without a map, may be old: 0 makes its age large. */
+	/* A sample passes no map. Its process may be old: 0 stands for a high age. */
 	process->quota.began_at = map ? ktime_get_mono_fast_ns() : 0;
 	process->quota.event_scans = SFU_EVENT_SCANS_MAX;
 	sfu_request_init(&process->request);
@@ -85,13 +85,12 @@ struct sfu_process *sfu_processes_add(struct mm_struct *mm, struct sfu_map *map)
 
 static void remove_process(struct sfu_process *process)
 {
-	unsigned long flags;
 	bool was_known;
 
-	raw_spin_lock_irqsave(&processes_lock, flags);
-	was_known = hash_hashed(&process->node);
-	hash_del_rcu(&process->node);
-	raw_spin_unlock_irqrestore(&processes_lock, flags);
+	scoped_guard(raw_spinlock_irqsave, &processes_lock) {
+		was_known = hash_hashed(&process->node);
+		hash_del_rcu(&process->node);
+	}
 	if (!was_known)
 		return;
 	sfu_request_close(process);
@@ -135,12 +134,11 @@ int sfu_processes_scan(struct mm_struct *mm)
 	return err;
 }
 
-/* Allows processes to be added: the hooks of events are set. */
+/* Allows processes to be added. The caller has set the hooks of events. */
 void sfu_processes_open(void)
 {
-	raw_spin_lock_irq(&processes_lock);
+	guard(raw_spinlock_irq)(&processes_lock);
 	is_open = true;
-	raw_spin_unlock_irq(&processes_lock);
 }
 
 /* Removes all processes, and refuses new ones. Then the caller removes the hooks of events. */
@@ -149,9 +147,8 @@ void sfu_processes_close(void)
 	struct sfu_process *process;
 	unsigned int i;
 
-	raw_spin_lock_irq(&processes_lock);
-	is_open = false;
-	raw_spin_unlock_irq(&processes_lock);
+	scoped_guard(raw_spinlock_irq, &processes_lock)
+		is_open = false;
 	for (i = 0; i < HASH_SIZE(processes); i++) {
 		rcu_read_lock();
 		/* Under RCU, a removed process stays in memory and keeps its next pointer. */

@@ -34,7 +34,7 @@
 #define PREFAULT_MIN	((unsigned long)SZ_64K)
 #define PREFAULT_MAX	((unsigned long)SZ_64M)
 #define SAMPLE_SCANS_MAX	5	/* PREFAULT_MIN << 10 is PREFAULT_MAX */
-#define PAGE_NS		1000	/* estimated cost of a page */
+#define PAGE_NS		1000	/* estimated time to map a page */
 
 /*
  * Returns true if the process may be scanned now. Most events come after the process has used up

@@ -31,7 +31,7 @@
  */
 #define TAKE_BACK_MAX	64
 
-/* References to processes that pending irq works and task works hold. */
+/* Number of references to processes that pending irq works and task works hold. */
 static atomic_t nr_held;
 
 static void release_process(struct sfu_process *process)
@@ -55,9 +55,8 @@ struct callback_head *sfu_cancel_task_work(struct task_struct *task, struct call
 					   unsigned int max_works)
 {
 	struct callback_head **link = &task->task_works, *entry;
-	unsigned long flags;
 
-	raw_spin_lock_irqsave(&task->pi_lock, flags);
+	guard(raw_spinlock_irqsave)(&task->pi_lock);
 	entry = READ_ONCE(*link);
 	while (entry && max_works) {
 		if (work ? entry != work : entry->func != func) {
@@ -68,7 +67,6 @@ struct callback_head *sfu_cancel_task_work(struct task_struct *task, struct call
 			break;
 		}
 	}
-	raw_spin_unlock_irqrestore(&task->pi_lock, flags);
 	return max_works ? entry : NULL;
 }
 
@@ -193,12 +191,11 @@ void sfu_request_close(struct sfu_process *process)
 {
 	struct sfu_request *request = &process->request;
 	bool is_left;
-	unsigned long flags;
 
-	raw_spin_lock_irqsave(&request->lock, flags);
-	request->is_closed = true;
-	is_left = request->holder && take_back(request);
-	raw_spin_unlock_irqrestore(&request->lock, flags);
+	scoped_guard(raw_spinlock_irqsave, &request->lock) {
+		request->is_closed = true;
+		is_left = request->holder && take_back(request);
+	}
 	if (is_left)
 		release_process(process);
 }

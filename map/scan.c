@@ -51,7 +51,7 @@ static void prefault(struct sfu_scan *scan, const struct sfu_range *range, unsig
 			 section->start + min(size, section->end - section->start));
 }
 
-/* Maximum length of a section that a scan for an event may read from a disk, in bytes. */
+/* Maximum length in bytes of a section that a scan for an event may read from a disk. */
 #define SHORT_SECTION	SZ_64K
 
 /* Returns true if the section has to wait for a sample: most programs end without one. */
@@ -151,7 +151,7 @@ static bool use_table(struct sfu_scan *scan, struct sfu_range *range, const stru
 	return false;
 }
 
-/* Returns true if ranges of the last map are copied unexamined. Never if the map is inherited. */
+/* Returns true if the scan copies known ranges unexamined: never from an inherited map. */
 static bool is_for_new_code(const struct sfu_scan *scan)
 {
 	return scan->reason == SFU_SCAN_NEW_CODE && !scan->is_inherited;
@@ -189,12 +189,12 @@ static void scan_vma(struct sfu_scan *scan, struct vm_area_struct *vma, struct s
 			.vma = { .file = file, .offset = sfu_vma_offset(vma) },
 			.is_unnamed = file && IS_PRIVATE(file_inode(file)),
 		};
-	/* From here on, the copy holds references of its own. */
+	/* From here on, the copy holds references of its table. */
 	sfu_table_get(section);
-	/* A table for JIT code may have ended; a child has none. sfu_jit_find() decides again. */
+	/* A JIT table of the last map may have ended, or be the parent's: it is searched again. */
 	if (section->source == SFU_SOURCE_JIT_TABLE)
 		forget_section(section, SFU_SECTION_NONE);
-	/* The child's section gets a number of its own in row caches: its rows may be others. */
+	/* The child may have another section here: cached rows of the parent are not for it. */
 	if (scan->is_inherited && !section->table)
 		section->number = sfu_row_cache_new_section(&section->key_base);
 
@@ -237,7 +237,7 @@ static unsigned long valid_until(const struct sfu_scan *scan)
 {
 	unsigned long until = jiffies + VALID_TIME;
 
-	/* The empty map of a new program has no file, and no time to keep. */
+	/* The last map may be the empty map of a new program, which has no files. */
 	if (is_for_new_code(scan) && scan->last && scan->last->nr_ranges &&
 	    time_before(scan->last->valid_until, until))
 		return scan->last->valid_until;
@@ -345,7 +345,6 @@ static int scan_locked(struct sfu_scan *scan)
 		return -EAGAIN;
 	}
 	started = ktime_get_mono_fast_ns();
-	/* Read before the map: see sfu_process_walk_map(). */
 	inherited = smp_load_acquire(&process->inherited.map);
 	scan->last = sfu_process_get_map(process);
 	scan->is_inherited = scan->last && scan->last == inherited;
@@ -379,7 +378,7 @@ int sfu_scan(struct sfu_process *process, enum sfu_scan_reason reason)
 	if (err == -EAGAIN)
 		sfu_count(lost_scans);
 	sfu_process_drop_inherited(process);
-	/* The reader of the device that this wakes only tries the locks: they are free by now. */
+	/* The reader of the device, woken by this, only tries the locks, which are free now. */
 	sfu_jit_ask(process);
 	sfu_prefault_finish(&scan.prefault);
 	return err;

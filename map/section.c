@@ -114,7 +114,7 @@ int sfu_section_find_row(struct sfu_section *section, struct sfu_lookup *lookup,
 
 	if (sfu_section_is(section, SFU_SECTION_PENDING))
 		return -EFAULT;
-	/* Bad in the parent. The child may have written to it: lookup->bad requests a scan. */
+	/* The parent's section is bad, the child's perhaps not: lookup->bad requests a scan. */
 	if (lookup->is_inherited && sfu_section_is(section, SFU_SECTION_BAD))
 		lookup->bad = section;
 	/* The fast path of this walk may have found the section bad, but could not report that. */

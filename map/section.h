@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* An SFrame section of a process, in which the row for an address is found. See map/section.c. */
+/* The SFrame section, or table, that has the rows for code of a process. See map/section.c. */
 #ifndef SFU_SECTION_H
 #define SFU_SECTION_H
 
@@ -34,25 +34,25 @@ struct sfu_section {
 	u64			bias;		/* user address minus the address in @table */
 	struct sframe_header	hdr;		/* checked header of a mapped section */
 	u64			number;		/* identifies the section in row caches */
-	u64			key_base;	/* a key of row caches minus its user address */
+	u64			key_base;	/* key in row caches, minus address of the code */
 	unsigned long		entry_start;	/* address of the function that jumps to the code */
-	unsigned long		entry_size;	/* its length; 0: functions call the code */
+	unsigned long		entry_size;	/* length of this function; 0: there is none */
 	atomic_t		state;		/* enum sfu_section_state */
 	u8			source;		/* enum sfu_source */
 	bool			is_of_user;	/* @table counts as used by a user, not root */
-	bool			lacks_room;	/* users have no room for the table now */
+	bool			lacks_room;	/* the memory for tables of users is used up */
 };
 
 /* The budget of one walk, in estimated instructions: keeps each walk below 60,000. */
 #define SFU_BUDGET		56000U
-#define SFU_TABLE_COST		128	/* a look-up in a table */
-#define SFU_TABLE_ENTRY_COST	20	/* an entry between an address and its function */
+#define SFU_TABLE_COST		128	/* for a look-up in a table */
+#define SFU_TABLE_ENTRY_COST	20	/* for each entry back to the start of a function */
 
-/* State that all look-ups of one walk share. */
+/* The state of all look-ups of one walk. */
 struct sfu_lookup {
-	struct sframe_reader	rd;		/* reads the section, on the budget of the walk */
+	struct sframe_reader	rd;		/* reads sections; has the budget of the walk */
 	struct sfu_row_cache	cache;		/* row cache of the processor, or @own */
-	struct sfu_row_set	own;		/* a cache of one set, used by this walk only */
+	struct sfu_row_set	own;		/* row cache of this walk alone */
 	const struct sfu_section *bad;		/* section that this walk has found bad; or NULL */
 	/*
 	 * The map is inherited from the parent. The child may have written to its own copy of a
@@ -61,8 +61,8 @@ struct sfu_lookup {
 	 */
 	bool			is_inherited;
 	bool			wants_map;	/* rows cannot be cached: the child needs a scan */
-	unsigned int		nr_cached;	/* rows found in the row cache */
-	unsigned int		nr_missed;	/* rows found by a look-up in a section */
+	unsigned int		nr_cached;	/* rows that were found in the row cache */
+	unsigned int		nr_missed;	/* rows that were looked up in a section */
 };
 
 static inline bool sfu_section_is(const struct sfu_section *section, enum sfu_section_state state)
@@ -70,7 +70,6 @@ static inline bool sfu_section_is(const struct sfu_section *section, enum sfu_se
 	return atomic_read(&section->state) == state;
 }
 
-/* Clears all that a scan has found about a section, and sets its state. */
 static inline void sfu_section_reset(struct sfu_section *section, enum sfu_section_state state)
 {
 	*section = (struct sfu_section){ .state = ATOMIC_INIT(state) };

@@ -19,8 +19,8 @@
 #include "walk/user.h"
 
 #define PIECE		512U		/* bytes of a piece of code, in one page */
-#define NR_PIECES	32		/* pieces that are read of a range of a file, at most */
-#define STRIDE		13		/* coprime to NR_PIECES: each once, distant ones first */
+#define NR_PIECES	32		/* pieces read of a range of a file, at most */
+#define STRIDE		13		/* coprime to NR_PIECES: reads distant pieces first */
 #define WHOLE		(NR_PIECES * PIECE)	/* a range up to this size is read whole */
 
 /* A piece of JIT code costs as much as this many pieces: a function may begin at any byte. */
@@ -134,7 +134,7 @@ enum sframe_keeps_fp sfu_text_keeps_fp(struct sfu_range *range, const struct vm_
 			return SFRAME_KEEPS_FP_NO;
 		*nr_pieces += err ? 1 : len / PIECE;
 		is_complete &= !err;
-		/* Other pieces only matter if missing pieces are read ahead. */
+		/* Without the missing piece, further pieces are of use only to be read ahead. */
 		if (needs_all && !is_complete && !(prefault && reads_ahead))
 			break;
 		keeps_fp = sframe_keeps_fp_early(&starts);

@@ -41,7 +41,7 @@ static bool is_sampled;			/* a sample has come since a profiler last ended */
 /* Returns true if the hooks are to be removed at the time @now, in jiffies. */
 bool sfu_watch_is_idle(unsigned long now)
 {
-	/* Negative if a sample has come after @now. */
+	/* Jiffies since the last sample; negative if a sample has come after @now. */
 	long quiet = now - READ_ONCE(profiled_at);
 
 	if (atomic_read(&nr_profilers) && quiet >= FORGOTTEN_AFTER) {
@@ -51,7 +51,7 @@ bool sfu_watch_is_idle(unsigned long now)
 	return !atomic_read(&nr_profilers) && quiet >= PROFILED_FOR;
 }
 
-/* If this returns false, hooks that are still set keep the maps correct, but request no scan. */
+/* If this is false, hooks that are still set keep the maps correct, but request no scan. */
 bool sfu_watch_expects_samples(void)
 {
 	return READ_ONCE(is_sampled) || atomic_read(&nr_profilers);
@@ -60,7 +60,7 @@ bool sfu_watch_expects_samples(void)
 static DEFINE_MUTEX(watch_lock);
 static bool is_watching;	/* written under watch_lock */
 static bool is_over;		/* unloading, or ftrace has shut down; under watch_lock */
-static unsigned long start_at;	/* the hooks are not set before this time; in jiffies */
+static unsigned long start_at;	/* no attempt to set the hooks before; in jiffies */
 
 static void check_watch(struct work_struct *work);
 static DECLARE_DELAYED_WORK(watch_check, check_watch);
@@ -108,7 +108,7 @@ static void check_watch(struct work_struct *work)
 		schedule_delayed_work(&watch_check, PROFILED_FOR);
 }
 
-/* If ftrace has shut down, check_watch() abandons all hooks, also those of samples. */
+/* If ftrace has shut down, check_watch() gives up all hooks, also the hooks of samples. */
 static void start_in_worker(struct work_struct *work)
 {
 	if (start_watch() == -ESHUTDOWN)
@@ -195,10 +195,10 @@ int sfu_watch_init(void)
 }
 
 /*
- * Removes all hooks of events and all processes. No sample comes any more. The task work of
- * @starter is cancelled, or it runs and waits for nothing but ftrace. The task exists while
- * @starter is set, and for an RCU grace period after that. After synchronize_rcu_tasks(), no task
- * is in the last instructions of start_in_task().
+ * Removes all hooks of events and all processes. The caller has removed the hooks of samples. The
+ * task work of @starter is cancelled, or runs and waits for nothing but ftrace. The task exists
+ * while @starter is set, and for an RCU grace period after that. After synchronize_rcu_tasks(), no
+ * task is in the last instructions of start_in_task().
  */
 void sfu_watch_exit(void)
 {
