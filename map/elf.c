@@ -46,17 +46,11 @@ static bool is_loaded(const struct elf64_phdr *phdrs, unsigned int nr, const str
 	return false;
 }
 
-/**
- * sframe_elf_find_section() - find the address of PT_GNU_SFRAME of a mapped file
- * @phdrs: program headers of the file
- * @nr: number of program headers
- * @page_size: page size of the machine that has mapped the file; a power of two
- * @map_start: user address of a mapping with code of the file
- * @map_offset: offset of this mapping in the file; a multiple of @page_size
- * @start: set to the address of the section, which may be no user address; 0 on error
- * @end: set to one past the last byte of the section, which may be empty; 0 on error
- *
- * Return: 0; -ENOENT if there is no PT_GNU_SFRAME, or @map_offset is in no executable PT_LOAD;
+/*
+ * Finds the section (PT_GNU_SFRAME) of a file. The code of the file is mapped from offset
+ * @map_offset on, a multiple of @page_size, at the user address @map_start. Sets @start and @end to
+ * the addresses of the section, which may be empty and need not be user addresses; on error, to 0.
+ * Returns 0; -ENOENT if there is no PT_GNU_SFRAME, or @map_offset is in no executable PT_LOAD;
  * -EBADMSG if PT_GNU_SFRAME is in no readable PT_LOAD, or its end is beyond the last address.
  */
 int sframe_elf_find_section(const struct elf64_phdr *phdrs, unsigned int nr, u64 page_size,

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Facts about a mapped file: where its section is, and whether its code keeps frame pointers.
- *
- * A scan reads them from program headers and code that are in the page cache. They are remembered
- * for all processes that map the file: see table/file_id.c.
+ * Facts about a mapped file: where its section is, and whether its code keeps frame pointers. A
+ * scan reads them from the page cache. They are remembered for all processes: see table/file_id.c.
  */
 #include <linux/bits.h>
 #include <linux/mm.h>
@@ -79,9 +77,8 @@ static void find_facts(struct sfu_scan *scan, const struct sfu_range *range, str
 }
 
 /*
- * Finds the addresses of the section for a range by the headers of the file, and sets
- * &sfu_range.keeps_fp if it is remembered. Returns SFU_SECTION_READY if the addresses are set: the
- * section itself is not read.
+ * Sets the addresses of the section for a range, and &sfu_range.keeps_fp if it is remembered.
+ * Returns SFU_SECTION_READY if the addresses are set. The section itself is not read.
  */
 enum sfu_section_state sfu_facts_locate(struct sfu_scan *scan, struct sfu_range *range,
 					struct file *file)

@@ -2,9 +2,6 @@
 /*
  * The process map: finds the range of code, with its section, that has an address of a process.
  *
- * The hook of munmap() runs for each removed VMA, maybe with preemption disabled. It finds ranges
- * and sections by binary search, and marks at most MAX_MARKED of each, else drops the map.
- *
  * Processes hold references of their maps, walks hold RCU. A map is freed an RCU grace period after
  * the last reference is dropped.
  */
@@ -16,7 +13,10 @@
 #include "sframe_stats.h"
 #include "table/table.h"
 
-/* Ranges marked by one event. Halved, more maps are dropped; doubled, the hook takes longer. */
+/*
+ * Ranges that the hook of munmap() marks, maybe with preemption disabled. Halved, more maps are
+ * dropped; doubled, preemption is disabled for longer.
+ */
 #define MAX_MARKED	64
 
 /* The map of all processes without code. Its first reference is never dropped. */

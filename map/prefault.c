@@ -238,9 +238,9 @@ static void map_cached(struct vm_area_struct *vma, unsigned long start, unsigned
 }
 
 /*
- * Returns true if a page for each level of page tables can be allocated. The pages are freed again,
- * but their charge stays with this CPU for the next allocations of the control group. So it is very
- * unlikely that a page fault hits the limit of the group, and calls the OOM killer.
+ * Returns true if a page for each level of page tables can be allocated. The pages are freed, but
+ * their charge stays with this CPU for the next allocations of the control group. So a page fault
+ * hardly ever hits the limit of the group, and calls the OOM killer.
  */
 static bool has_memory(void)
 {
@@ -268,10 +268,7 @@ static bool can_fault(const struct file *file)
 	return has_trusted_io(file);
 }
 
-/*
- * Maps a page that map_cached() has left out. If the page is not in the page cache, the file is
- * read ahead from this page to @end, the end of the section.
- */
+/* Maps a page that map_cached() has left out, or has the file read ahead from there to @end. */
 static void map_page(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 		     unsigned long addr, unsigned long end)
 {
@@ -331,7 +328,7 @@ static void map_part(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 }
 
 /*
- * Makes pages of a mapping of @file present, if they are in the page cache. Examines one page also
+ * Makes pages of a mapping of @file present, if they are in the page cache: at least one page, even
  * if no bytes are left. May sleep, but waits for no file system of a user process or userfaultfd.
  */
 void sfu_prefault_map(struct sfu_prefault *prefault, struct mm_struct *mm,

@@ -1,10 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/*
- * A process: its map, and what events report to its next scan.
- *
- * A map is charged to the memory control group of the task that scans, until the process or the
- * watch (map/watch.c) ends.
- */
+/* A process: its map, and what events report to its next scan. */
 #include <linux/mm.h>
 #include <linux/slab.h>
 
@@ -59,8 +54,8 @@ static bool drop_map(struct sfu_process *process, struct sfu_map *map)
 
 /*
  * Called after the process has unmapped the addresses from @start up to @end. Marks their ranges as
- * unmapped. If a parent or child, or a scan, has the map, too, or too many ranges would be marked,
- * this drops the map instead, and returns false: then the process needs a scan.
+ * unmapped. If a parent, child or scan has the map, too, or too many ranges would be marked, drops
+ * the map instead, and returns false: then the process needs a scan.
  */
 bool sfu_process_unmap(struct sfu_process *process, unsigned long start, unsigned long end)
 {

@@ -94,9 +94,8 @@ struct sfu_process {
 	struct sfu_quota	quota;		/* when the process may be scanned */
 	/*
 	 * Reports of events for the next scan. Events set @has_new_code under mmap_lock held for
-	 * writing, scans clear it under mmap_lock held for reading. (Before 6.5, a growing stack is
-	 * reported under mmap_lock held for reading, but is no code.) If a file is mapped between
-	 * @await_start and @await_end, where sections were missing, the event requests a scan.
+	 * writing, scans clear it under mmap_lock held for reading. The last scan missed sections
+	 * between @await_start and @await_end: an event that maps a file there requests a scan.
 	 */
 	struct {
 		bool		has_new_code;

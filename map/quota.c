@@ -36,14 +36,11 @@
 #define SAMPLE_SCANS_MAX	5	/* PREFAULT_MIN << 10 is PREFAULT_MAX */
 #define PAGE_NS		1000	/* estimated time to map a page */
 
-/*
- * Returns true if the process may be scanned now. Most events come after the process has used up
- * its scans for events, so that is checked before the clock is read. Any context, NMI included.
- */
 bool sfu_quota_may_scan(const struct sfu_quota *quota, enum sfu_scan_reason reason)
 {
 	s64 now;
 
+	/* Most events come after the process has used up its scans for events. */
 	if (reason != SFU_SCAN_SAMPLE && !READ_ONCE(quota->event_scans))
 		return false;
 	now = ktime_get_mono_fast_ns();

@@ -82,7 +82,7 @@ static bool take_back(struct sfu_request *request)
 
 /*
  * Makes @task the holder of the request, unless the task work of the last holder cannot be
- * cancelled. The request has one reference of the process while it has a holder.
+ * cancelled. A request with a holder has a reference of the process.
  */
 static void give_request(struct sfu_process *process, struct task_struct *task,
 			 enum sfu_scan_reason reason)
@@ -134,7 +134,7 @@ static void give_to_sampled(struct irq_work *irq_work)
 	struct task_struct *task = process->request.sampled;
 
 	give_request(process, task, SFU_SCAN_SAMPLE);
-	/* Pairs with cmpxchg() in sfu_request_for_sample(). */
+	/* Pairs with sfu_request_for_sample(). */
 	smp_store_release(&process->request.sampled, NULL);
 	put_task_struct(task);
 	release_process(process);
@@ -225,13 +225,12 @@ static void take_all_back(void)
 }
 
 /*
- * Waits until no request is pending or being served.
+ * Waits until no request is pending or being served. No hook and no walk is left, and
+ * sfu_processes_close() has closed all requests.
  *
- * No hook and no walk is left, and sfu_processes_close() has closed all requests. take_all_back()
- * cancels all pending task work. But tasks may have begun to run their task works, and irq works
- * may be queued. Task works of the module wait for nothing that a process controls. But before them
- * a task may run task works of files that it has closed by close_range() or exit, and these may
- * wait for a socket or a server. Then this function waits for the task, and logs that.
+ * Tasks may have begun to run their task works, and irq works may be queued. Task works of the
+ * module wait for nothing that a process controls. But before them a task may run task works of
+ * files that it has closed by close_range() or exit, and these may wait for a socket or a server.
  *
  * After synchronize_rcu_tasks(), no task is in the last instructions of serve_in_task(), where it
  * does not sleep. After synchronize_rcu(), no CPU is in the last instructions of give_to_sampled(),

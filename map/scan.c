@@ -126,7 +126,7 @@ static void forget_section(struct sfu_section *section, enum sfu_section_state s
 	sfu_section_reset(section, state);
 }
 
-/* Makes the range use the present table of the file or vDSO. Returns false if there is none. */
+/* Makes the range use the table of the file or vDSO. Returns false if there is none. */
 static bool use_table(struct sfu_scan *scan, struct sfu_range *range, const struct file *file)
 {
 	struct sfu_section *section = &range->section;
@@ -157,10 +157,7 @@ static bool is_for_new_code(const struct sfu_scan *scan)
 	return scan->reason == SFU_SCAN_NEW_CODE && !scan->is_inherited;
 }
 
-/*
- * Returns keeps_fp of anonymous code that the last map had at these addresses. A JIT changes its
- * mappings often: they grow, or become writable for a moment. So unmapped ranges are used, too.
- */
+/* A JIT often changes the mappings of its code. So keeps_fp of unmapped ranges is used, too. */
 static u8 find_last_keeps_fp(const struct sfu_map *last, const struct vm_area_struct *vma)
 {
 	const struct sfu_range *range;
@@ -229,10 +226,7 @@ static void set_code_bounds(struct sfu_scan *scan, struct sfu_range *range)
 	section->number = sfu_row_cache_new_section(&section->key_base);
 }
 
-/*
- * Returns until when a map with tables is valid. A scan for new code does not check known files
- * again, so the time of the last map stays.
- */
+/* A scan for new code does not check known files again: the time of the last map stays. */
 static unsigned long valid_until(const struct sfu_scan *scan)
 {
 	unsigned long until = jiffies + VALID_TIME;

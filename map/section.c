@@ -65,9 +65,8 @@ static __always_inline int find_mapped_row(struct sfu_section *section, struct s
 }
 
 /*
- * For the fast path: decodes the row for @key and adds it to the row cache. The caller has found
- * that the cache lacks the row, and that @section is mapped and SFU_SECTION_READY. If no row is
- * added, returns false, and the general path finds the reason by sfu_section_find_row().
+ * For the fast path: decodes the row for @key and adds it to the row cache. The section is mapped
+ * and SFU_SECTION_READY. Returns false if no row is added: the general path finds the reason.
  */
 bool sfu_section_add_row(struct sfu_section *section, struct sfu_lookup *lookup, u64 key)
 {

@@ -3,8 +3,7 @@
  * Reads the code of a range, to find out whether it keeps frame pointers.
  *
  * A scan reads pieces of code, spread over the range, until the answer is clear. Code of files is
- * read from the page cache: the code of a new program is not in its page tables yet. Anonymous code
- * is read from the memory of the process.
+ * read from the page cache, because a new program has no page tables for its code yet.
  *
  * Which pieces of a file are read depends on the file alone. Any reader of a file can bring pages
  * into the page cache, or drop them. So if the answer is remembered for all processes, or missing

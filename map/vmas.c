@@ -43,9 +43,8 @@ bool sfu_vmas_have_section(struct mm_struct *mm, const struct sfu_range *range)
 }
 
 /*
- * Returns true if the section of a range of the last map is READY, but not mapped in @mm. The hook
- * of munmap() may not have run yet, or the parent has mapped the section after fork() copied the
- * VMAs.
+ * Returns true if the section of @range, of the last map, is READY, but not mapped: the hook of
+ * munmap() has not run yet, or the parent has mapped the section after fork() copied the VMAs.
  */
 bool sfu_vmas_have_lost_section(struct mm_struct *mm, const struct sfu_range *range)
 {
