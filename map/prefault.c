@@ -300,33 +300,6 @@ out:
 	folio_put(folio);
 }
 
-static void map_part(struct sfu_prefault *prefault, struct vm_area_struct *vma,
-		     unsigned long addr, unsigned long end)
-{
-	unsigned long tried = addr;
-
-	for (; addr < end; addr += PAGE_SIZE) {
-		unsigned long len = min3(end - addr, max(prefault->bytes, PAGE_SIZE),
-					 PAGES_AT_ONCE * PAGE_SIZE);
-
-		prefault->nr_examined++;
-		prefault->bytes -= min(prefault->bytes, PAGE_SIZE);
-		if (!has_page(vma->vm_mm, addr, false)) {
-			if (addr >= tried) {
-				tried = min3(PAGE_ALIGN(addr + len), vma->vm_end,
-					     ALIGN(addr + 1, PMD_SIZE));
-				map_cached(vma, addr, tried);
-			}
-			if (!has_page(vma->vm_mm, addr, false))
-				map_page(prefault, vma, addr, end);
-			prefault->nr_mapped += has_page(vma->vm_mm, addr, false);
-		}
-		if (!prefault->bytes || fatal_signal_pending(current))
-			return;
-		cond_resched();
-	}
-}
-
 /*
  * Makes pages of a mapping of @file present, if they are in the page cache: at least one page, even
  * if no bytes are left. May sleep, but waits for no file system of a user process or userfaultfd.
@@ -334,19 +307,33 @@ static void map_part(struct sfu_prefault *prefault, struct vm_area_struct *vma,
 void sfu_prefault_map(struct sfu_prefault *prefault, struct mm_struct *mm,
 		      const struct file *file, unsigned long start, unsigned long end)
 {
-	mmap_assert_locked(mm);
-	start &= PAGE_MASK;
-	while (start < end) {
-		struct vm_area_struct *vma = find_vma(mm, start);
-		unsigned long part_end;
+	struct vm_area_struct *vma = NULL;
+	unsigned long addr, tried = 0;
 
-		if (!vma || vma->vm_start > start || vma->vm_file != file || !can_map(vma))
+	mmap_assert_locked(mm);
+	for (addr = start & PAGE_MASK; addr < end; addr += PAGE_SIZE) {
+		unsigned long len = min3(end - addr, max(prefault->bytes, PAGE_SIZE),
+					 PAGES_AT_ONCE * PAGE_SIZE);
+
+		if (!vma || addr >= vma->vm_end)
+			vma = find_vma(mm, addr);
+		if (!vma || vma->vm_start > addr || vma->vm_file != file || !can_map(vma))
 			return;
-		part_end = min(end, vma->vm_end);
-		map_part(prefault, vma, start, part_end);
-		if (!prefault->bytes)
+		prefault->nr_examined++;
+		prefault->bytes -= min(prefault->bytes, PAGE_SIZE);
+		if (!has_page(mm, addr, false)) {
+			if (addr >= tried) {
+				tried = min3(PAGE_ALIGN(addr + len), vma->vm_end,
+					     ALIGN(addr + 1, PMD_SIZE));
+				map_cached(vma, addr, tried);
+			}
+			if (!has_page(mm, addr, false))
+				map_page(prefault, vma, addr, min(end, vma->vm_end));
+			prefault->nr_mapped += has_page(mm, addr, false);
+		}
+		if (!prefault->bytes || fatal_signal_pending(current))
 			return;
-		start = part_end;
+		cond_resched();
 	}
 }
 
