@@ -80,9 +80,8 @@ void sfu_event_unmap(struct vm_area_struct *vma)
 }
 
 /*
- * Returns true if @map, of the parent, also describes the child, which has not run yet. Differences
- * come from other threads of the parent, which run after fork() has copied the VMAs, and from
- * MADV_DONTFORK.
+ * Returns true if @map, of the parent, also describes the child, which has not run yet. They differ
+ * if another thread of the parent maps code after fork() has copied the VMAs, or by MADV_DONTFORK.
  */
 static bool matches_child(struct mm_struct *child, const struct sfu_map *map)
 {

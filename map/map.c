@@ -150,7 +150,7 @@ static unsigned int first_after(const struct sfu_map *map, bool by_section, unsi
 
 	while (low < high) {
 		unsigned int middle = low + (high - low) / 2;
-		/* Not NULL: each range begins before the last address. */
+		/* nth_before() finds it: each range begins before the last address. */
 		const struct sfu_range *range = nth_before(map, by_section, middle, ~0UL);
 
 		if ((by_section ? range->section.end : range->end) > addr)

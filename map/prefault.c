@@ -57,7 +57,7 @@ static bool has_trusted_io(const struct file *file)
 	const struct super_block *sb = file_inode(file)->i_sb;
 
 	switch (sb->s_magic) {
-	case BTRFS_SUPER_MAGIC:		/* has disks, but no s_bdev */
+	case BTRFS_SUPER_MAGIC:		/* btrfs has disks, but no s_bdev */
 		return true;
 	case BCACHEFS_SUPER_MAGIC:
 	case FUSE_SUPER_MAGIC:

@@ -101,6 +101,6 @@ void sfu_process_drop_inherited(struct sfu_process *process)
 	map = READ_ONCE(process->inherited.map);
 	if (map)
 		drop_map(process, map);
-	/* Clear it after the map: a walk that has read the map must know that it is inherited. */
+	/* Cleared after the map: a walk that has read the parent's map must find it inherited. */
 	smp_store_release(&process->inherited.map, NULL);
 }

@@ -137,7 +137,7 @@ static inline struct sfu_map *sfu_process_walk_map(const struct sfu_process *pro
 	const struct sfu_map *inherited;
 	struct sfu_map *map;
 
-	/* Read before the map: sfu_process_publish() clears it after its xchg() of the map. */
+	/* Read before the map: sfu_process_publish() writes the two in the opposite order. */
 	inherited = process ? smp_load_acquire(&process->inherited.map) : NULL;
 	map = sfu_process_map(process);
 	*is_inherited = map && map == inherited;

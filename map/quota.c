@@ -33,7 +33,7 @@
  */
 #define PREFAULT_MIN	((unsigned long)SZ_64K)
 #define PREFAULT_MAX	((unsigned long)SZ_64M)
-#define SAMPLE_SCANS_MAX	5	/* PREFAULT_MIN << 10 is PREFAULT_MAX */
+#define SAMPLE_SCANS_MAX	5	/* PREFAULT_MIN << 2 * 5 is PREFAULT_MAX */
 #define PAGE_NS		1000	/* estimated time to map a page */
 
 bool sfu_quota_may_scan(const struct sfu_quota *quota, enum sfu_scan_reason reason)

@@ -222,7 +222,7 @@ static void set_code_bounds(struct sfu_scan *scan, struct sfu_range *range)
 		return;
 	hdr->code_start = start;
 	hdr->code_end = end;
-	/* By a new number, the rows in row caches become invalid. */
+	/* A new number of the section makes its rows in row caches invalid. */
 	section->number = sfu_row_cache_new_section(&section->key_base);
 }
 
@@ -239,8 +239,8 @@ static unsigned long valid_until(const struct sfu_scan *scan)
 }
 
 /*
- * Sets &sfu_range.keeps_fp where it is not known, and &sfu_range.has_no_data. There may be much
- * anonymous code: only ranges in which a walk needed keeps_fp are examined.
+ * Sets &sfu_range.keeps_fp where it is not known, and &sfu_range.has_no_data. Of anonymous code,
+ * which may be large, only ranges in which a walk needed keeps_fp are examined.
  */
 static void find_keeps_fp(struct sfu_scan *scan)
 {

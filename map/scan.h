@@ -13,12 +13,12 @@ struct folio;
 /* Uncached parts of files that one scan reads ahead. Halved, new programs need more scans. */
 #define SFU_MAX_COLD	8
 
-/* How one scan makes pages of files present, see map/prefault.c. */
+/* How one scan brings pages of files into the page table. See map/prefault.c. */
 struct sfu_prefault {
 	unsigned long		bytes;		/* bytes that the scan may still examine */
 	unsigned int		nr_examined;	/* pages that the scan has examined */
 	unsigned int		nr_mapped;	/* pages that the scan has made present */
-	bool			lacks_memory;	/* the scan allocates no more page tables */
+	bool			lacks_memory;	/* for page tables: the scan allocates no more */
 	unsigned int		nr_cold;	/* entries of @cold in use */
 	loff_t			bytes_cold;	/* total length of the parts in @cold */
 	struct sfu_cold_file {			/* part of a file that is not in the page cache */

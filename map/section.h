@@ -29,7 +29,7 @@ enum sfu_section_state {
  */
 struct sfu_section {
 	unsigned long		start;		/* user address of a mapped section; else 0 */
-	unsigned long		end;		/* one past its last byte */
+	unsigned long		end;		/* one past the last byte of a mapped section */
 	struct sfu_table	*table;		/* kernel table, with a reference; NULL: none */
 	u64			bias;		/* user address minus the address in @table */
 	struct sframe_header	hdr;		/* checked header of a mapped section */
@@ -60,7 +60,7 @@ struct sfu_lookup {
 	 * and keep rows of mapped sections in @own.
 	 */
 	bool			is_inherited;
-	bool			wants_map;	/* rows cannot be cached: the child needs a scan */
+	bool			wants_map;	/* a child cannot cache rows before its scan */
 	unsigned int		nr_cached;	/* rows that were found in the row cache */
 	unsigned int		nr_missed;	/* rows that were looked up in a section */
 };

@@ -17,7 +17,7 @@
 #include "map/scan.h"
 #include "walk/user.h"
 
-#define PIECE		512U		/* bytes of a piece of code, in one page */
+#define PIECE		512U		/* bytes in a piece of code, which is in one page */
 #define NR_PIECES	32		/* pieces read of a range of a file, at most */
 #define STRIDE		13		/* coprime to NR_PIECES: reads distant pieces first */
 #define WHOLE		(NR_PIECES * PIECE)	/* a range up to this size is read whole */
