@@ -131,8 +131,10 @@ void sfu_event_fork(struct task_struct *child)
 		return;
 	guard(rcu)();
 	parent = sfu_processes_find(current->mm);
-	is_complete = parent && is_map_complete(parent);
-	map = parent ? sfu_process_get_map(parent) : NULL;
+	if (!parent)
+		return;
+	is_complete = is_map_complete(parent);
+	map = sfu_process_get_map(parent);
 	if (!map)
 		return;
 	matches = is_complete && matches_child(mm, map);

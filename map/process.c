@@ -94,13 +94,9 @@ void sfu_process_publish(struct sfu_process *process, struct sfu_map *map)
  */
 void sfu_process_drop_inherited(struct sfu_process *process)
 {
-	struct sfu_map *map;
-
 	if (process->inherited.matches)
 		return;
-	map = READ_ONCE(process->inherited.map);
-	if (map)
-		drop_map(process, map);
+	drop_map(process, READ_ONCE(process->inherited.map));
 	/* Cleared after the map: a walk that has read the parent's map must find it inherited. */
 	smp_store_release(&process->inherited.map, NULL);
 }

@@ -15,11 +15,10 @@
 #include "sframe_stats.h"
 
 /*
- * Spare processes at most, and the number below which the worker allocates. Halved, processes lose
+ * Spare processes at most. Below the half of them, the worker allocates. Halved, processes lose
  * first samples in a burst of forks; doubled, the module takes another 64 KiB of memory.
  */
 #define SPARES_MAX	128
-#define SPARES_LOW	(SPARES_MAX / 2)
 
 static LLIST_HEAD(spares);
 static atomic_t nr_spares;
@@ -62,7 +61,7 @@ struct sfu_process *sfu_spares_take(void)
 
 	if (node)
 		atomic_dec(&nr_spares);
-	if (atomic_read(&nr_spares) < SPARES_LOW)
+	if (atomic_read(&nr_spares) < SPARES_MAX / 2)
 		irq_work_queue(&refill_irq_work);
 	return node ? llist_entry(node, struct sfu_process, spare) : NULL;
 }
