@@ -100,11 +100,10 @@ static bool matches_child(struct mm_struct *child, const struct sfu_map *map)
  */
 static bool is_map_complete(struct sfu_process *process)
 {
-	bool is_complete = !READ_ONCE(process->vma_hints.has_new_code);
-
 	/* Read the lock after the flag: scans clear has_new_code only while they hold the lock. */
-	smp_rmb();
-	is_complete &= !mutex_is_locked(&process->lock);
+	bool is_complete = !smp_load_acquire(&process->vma_hints.has_new_code) &&
+			   !mutex_is_locked(&process->lock);
+
 	/* Read the map after the lock: scans publish the map before they release the lock. */
 	smp_rmb();
 	return is_complete;

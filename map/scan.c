@@ -262,7 +262,7 @@ static void find_keeps_fp(struct sfu_scan *scan)
 static void publish(struct sfu_scan *scan)
 {
 	struct sfu_map *map = scan->map;
-	unsigned int i, nr_sections = 0;
+	unsigned int i;
 
 	sfu_map_order_sections(map);
 	for (i = 0; i < map->nr_ranges; i++) {
@@ -275,14 +275,13 @@ static void publish(struct sfu_scan *scan)
 		else if (is_ready)
 			set_code_bounds(scan, &map->ranges[i]);
 		/* Pending, and no address: the ELF headers of the file were not in memory. */
-		nr_sections += is_ready || (is_pending && section->start);
+		map->nr_sections += is_ready || (is_pending && section->start);
 		map->is_incomplete |= (is_pending && !section->start) || section->lacks_room;
 	}
 	/* The kernel walks the stacks of a process without sections: keeps_fp is not needed. */
-	if (nr_sections)
+	if (map->nr_sections)
 		find_keeps_fp(scan);
-	map->nr_sections = nr_sections;
-	atomic_long_add(nr_sections, &sfu_held.sections);
+	atomic_long_add(map->nr_sections, &sfu_held.sections);
 	sfu_process_publish(scan->process, map);
 }
 

@@ -27,15 +27,13 @@ int sfu_section_check(struct sfu_section *section, enum sframe_defect *defect)
 		return -EFAULT;
 	err = sframe_header_check(hdr, &rd, &raw, section->start, len);
 	*defect = rd.defect;
-	if (err && !*defect)
-		return err;
 	if (!err && hdr->swapped)
 		*defect = SFRAME_DEFECT_ENDIAN;
 	else if (!err && hdr->abi != SFU_ARCH_ABI)
 		*defect = SFRAME_DEFECT_FOREIGN;
 	if (*defect)
 		return -EBADMSG;
-	return hdr->num_fdes ? 0 : -ENOENT;
+	return !err && !hdr->num_fdes ? -ENOENT : err;
 }
 
 void sfu_section_mark_bad(struct sfu_section *section, enum sframe_defect defect)

@@ -19,7 +19,7 @@
 
 #define PIECE		512U		/* bytes in a piece of code, which is in one page */
 #define NR_PIECES	32		/* pieces read of a range of a file, at most */
-#define STRIDE		13		/* coprime to NR_PIECES: reads distant pieces first */
+#define STRIDE		13		/* coprime to NR_PIECES, 3 and 2: distant pieces first */
 #define WHOLE		(NR_PIECES * PIECE)	/* a range up to this size is read whole */
 
 /* A piece of JIT code costs as much as this many pieces: a function may begin at any byte. */
@@ -122,12 +122,9 @@ enum sframe_keeps_fp sfu_text_keeps_fp(struct sfu_range *range, const struct vm_
 		return SFRAME_KEEPS_FP_NO;
 	needs_all |= reads_ahead;
 	for (i = 0; i < nr; i++) {
-		unsigned int place = i * STRIDE % NR_PIECES;
-		unsigned long off = is_whole ? i * PAGE_SIZE :
-				    nr_pages * place / NR_PIECES * PAGE_SIZE +
-				    i % (PAGE_SIZE / PIECE) * PIECE;
-		int err = count_in_file(&starts, prefault, file, off + range->vma.offset,
-					len);
+		unsigned long page = nr_pages * (i * STRIDE % nr) / nr;
+		unsigned long off = page * PAGE_SIZE + i * len % PAGE_SIZE;
+		int err = count_in_file(&starts, prefault, file, range->vma.offset + off, len);
 
 		if (err == -ENOEXEC)
 			return SFRAME_KEEPS_FP_NO;
