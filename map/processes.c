@@ -137,8 +137,8 @@ int sfu_processes_scan(struct mm_struct *mm)
 /* Allows processes to be added. The caller has set the hooks of events. */
 void sfu_processes_open(void)
 {
-	guard(raw_spinlock_irq)(&processes_lock);
-	is_open = true;
+	scoped_guard(raw_spinlock_irq, &processes_lock)
+		is_open = true;
 }
 
 /* Removes all processes, and refuses new ones. Then the caller removes the hooks of events. */

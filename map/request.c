@@ -55,8 +55,9 @@ struct callback_head *sfu_cancel_task_work(struct task_struct *task, struct call
 					   unsigned int max_works)
 {
 	struct callback_head **link = &task->task_works, *entry;
+	unsigned long flags;
 
-	guard(raw_spinlock_irqsave)(&task->pi_lock);
+	raw_spin_lock_irqsave(&task->pi_lock, flags);
 	entry = READ_ONCE(*link);
 	while (entry && max_works) {
 		if (work ? entry != work : entry->func != func) {
@@ -67,6 +68,7 @@ struct callback_head *sfu_cancel_task_work(struct task_struct *task, struct call
 			break;
 		}
 	}
+	raw_spin_unlock_irqrestore(&task->pi_lock, flags);
 	return max_works ? entry : NULL;
 }
 

@@ -338,6 +338,7 @@ static int scan_locked(struct sfu_scan *scan)
 		return -EAGAIN;
 	}
 	started = ktime_get_mono_fast_ns();
+	/* Read before the map: see sfu_process_walk_map(). */
 	inherited = smp_load_acquire(&process->inherited.map);
 	scan->last = sfu_process_get_map(process);
 	scan->is_inherited = scan->last && scan->last == inherited;
