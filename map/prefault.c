@@ -232,9 +232,8 @@ static void map_cached(struct vm_area_struct *vma, unsigned long start, unsigned
 	if (!vmf.pmd || (vma->vm_ops->map_pages != filemap_map_pages &&
 			 (!vma->vm_ops->map_pages || !has_trusted_io(vma->vm_file))))
 		return;
-	rcu_read_lock();
+	guard(rcu)();
 	filemap_map_pages(&vmf, first, first + ((end - start) >> PAGE_SHIFT) - 1);
-	rcu_read_unlock();
 }
 
 /*

@@ -32,7 +32,7 @@ struct vm_area_struct;
 /* Why a process is scanned: the higher the value, the more the scan examines. */
 enum sfu_scan_reason {
 	SFU_SCAN_NONE,		/* no scan is requested */
-	SFU_SCAN_NEW_CODE,	/* the process has mapped or unmapped code, or forked */
+	SFU_SCAN_NEW_CODE,	/* an event: code was mapped or unmapped, or a child forked */
 	SFU_SCAN_SAMPLE,	/* a sample found the map missing, incomplete or outdated */
 };
 

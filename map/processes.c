@@ -150,11 +150,10 @@ void sfu_processes_close(void)
 	scoped_guard(raw_spinlock_irq, &processes_lock)
 		is_open = false;
 	for (i = 0; i < HASH_SIZE(processes); i++) {
-		rcu_read_lock();
 		/* Under RCU, a removed process stays in memory and keeps its next pointer. */
-		hlist_for_each_entry_rcu(process, &processes[i], node)
-			remove_process(process);
-		rcu_read_unlock();
+		scoped_guard(rcu)
+			hlist_for_each_entry_rcu(process, &processes[i], node)
+				remove_process(process);
 		cond_resched();
 	}
 }

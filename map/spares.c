@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Spare processes, allocated in advance: samples and hooks add processes, but cannot allocate.
- *
- * A task that has scanned a process allocates new spare ones, in its own control group. The task
- * may sleep for ever before that. So if few spare processes are left, a worker allocates some.
+ * Spare processes, allocated in advance: samples and hooks add processes, but cannot allocate. A
+ * task that has scanned a process allocates new spare ones, in its own control group. The task may
+ * sleep for ever before that. So if few spare processes are left, a worker allocates some.
  */
 #include <linux/irq_work.h>
 #include <linux/llist.h>

@@ -5,8 +5,7 @@
  * These hooks slow processes down, so they are set only while a profiler runs. A profiler that
  * requests call chains returns from its system call when the hooks are set. The first sample of a
  * profiler that is older than the module queues a work that sets the hooks. The hooks and all maps
- * are removed when no profiler is left and no sample has come for PROFILED_FOR. While the hooks are
- * not set, the kernel walks the stacks.
+ * are removed when no profiler is left and no sample has come for PROFILED_FOR.
  */
 #define pr_fmt(fmt) "sframe_unwind: " fmt
 
