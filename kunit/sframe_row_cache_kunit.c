@@ -108,7 +108,7 @@ static void one_walk_at_a_time(struct kunit *test)
 /* The CFA with what else is in its low bits, the RA, and the FP. */
 #define WORD(cfa, ra, fp)	((cfa) | (u64)(ra) << 16 | (u64)(fp) << 32)
 
-#define OTHER_KIND	SFU_ROW_OTHER
+#define OTHER_KIND	SFU_ROW_IS_OTHER
 
 /* The return address is not next to the CFA, as it is where calls push it. */
 #define AWAY_FROM_CFA(cfa, ra)	(SFU_ARCH_REG_RA < 0 ? OTHER_KIND : WORD(cfa, ra, 0))

@@ -545,7 +545,7 @@ static void fallback_habit_mixed(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, last.sp, scene->walk.frame.sp);
 		KUNIT_EXPECT_EQ(test, last.fp, scene->walk.frame.fp);
 		KUNIT_EXPECT_EQ(test, last.sp_unverified, scene->walk.frame.sp_unverified);
-		KUNIT_EXPECT_EQ(test, last.trusts_fp, scene->walk.frame.trusts_fp);
+		KUNIT_EXPECT_EQ(test, last.by_kept_fp, scene->walk.frame.by_kept_fp);
 	}
 }
 

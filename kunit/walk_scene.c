@@ -341,7 +341,7 @@ static void expect_frame(struct kunit *test, const struct sfu_frame *frame,
 	KUNIT_EXPECT_EQ(test, frame->fp, want->fp);
 	KUNIT_EXPECT_EQ(test, frame->is_activation, want->is_activation);
 	KUNIT_EXPECT_EQ(test, frame->sp_unverified, want->sp_unverified);
-	KUNIT_EXPECT_EQ(test, frame->trusts_fp, want->trusts_fp);
+	KUNIT_EXPECT_EQ(test, frame->by_kept_fp, want->by_kept_fp);
 	KUNIT_EXPECT_PTR_EQ(test, frame->regs, want->regs);
 	KUNIT_EXPECT_EQ(test, frame->sigcontext, want->sigcontext);
 }

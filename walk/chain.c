@@ -36,7 +36,7 @@ static __always_inline struct sfu_range *read_record(struct sfu_walk *walk,
 }
 
 /*
- * After a step has entered a caller with trusts_fp: enters at most @max more by frame records,
+ * After a step has entered a caller with by_kept_fp: enters at most @max more by frame records,
  * stores their addresses in @ips, and returns their number. Runtimes have deep stacks of such
  * frames, and sfu_fallback_step() takes much longer for each. A caller is entered if the callee has
  * no row, both functions keep frame pointers, the caller's record is at a higher address, and the
@@ -135,7 +135,7 @@ static unsigned int find_end(struct sfu_walk *walk, u64 *ips, unsigned int max,
 			.sp = caller.sp,
 			.fp = caller.fp,
 			.sp_unverified = true,
-			.trusts_fp = callee_range->keeps_fp == SFRAME_KEEPS_FP_YES,
+			.by_kept_fp = callee_range->keeps_fp == SFRAME_KEEPS_FP_YES,
 			.is_in_chain = true,
 		};
 		if (nr < max) {

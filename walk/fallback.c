@@ -25,7 +25,7 @@ static bool leaves_stack(struct sfu_walk *walk, struct sfu_frame *caller)
 	    walk->nr_switches == SFU_MAX_SWITCHES || !sfu_keeps_fp(walk, frame) ||
 	    !sfu_record_find_on_other_stack(walk, frame, caller))
 		return false;
-	caller->trusts_fp = true;
+	caller->by_kept_fp = true;
 	caller->sp_unverified = true;
 	walk->nr_switches++;
 	return true;
@@ -109,7 +109,7 @@ bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 	if (READ_ONCE(sfu_proved_only))
 		return false;
 	/* Calls push the return address: if not realigned, the caller's SP is right above it. */
-	if (SFU_ARCH_REG_RA < 0 && walk->frame.trusts_fp && !may_be_realigned(walk) &&
+	if (SFU_ARCH_REG_RA < 0 && walk->frame.by_kept_fp && !may_be_realigned(walk) &&
 	    !sfu_walk_find_caller(walk, row, caller)) {
 		call = sfu_arch_read_call(walk, caller->ip, &func);
 		if (call == SFU_CALL_SLOT || call == SFU_CALL_REGISTER)

@@ -59,7 +59,7 @@ bool sfu_record_find(struct sfu_walk *walk, struct sfu_frame *caller);
 bool sfu_record_is_proved(struct sfu_walk *walk, const struct sfu_frame *caller);
 bool sfu_record_find_on_other_stack(struct sfu_walk *walk, const struct sfu_frame *frame,
 				    struct sfu_frame *caller);
-bool sfu_record_trusts_fp(struct sfu_walk *walk, struct sfu_frame *caller);
+bool sfu_record_is_kept(struct sfu_walk *walk, struct sfu_frame *caller);
 bool sfu_keeps_fp_is_unknown(struct sfu_walk *walk);
 
 /* walk/chain.c */

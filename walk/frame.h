@@ -44,7 +44,7 @@ struct sfu_frame {
 	 * its stack. Or (arm64) it is a copy of the callee's SP, which may have moved already.
 	 */
 	bool		sp_unverified;
-	bool		trusts_fp;	/* found by the frame pointer of code that keeps it */
+	bool		by_kept_fp;	/* found by the frame pointer of code that keeps it */
 	bool		is_in_chain;	/* found by a chain of frame records: walk/chain.c */
 	struct pt_regs	*regs;		/* registers of the sampled frame; else NULL */
 	unsigned long	sigcontext;	/* user address of registers saved by a signal, or 0 */

@@ -138,10 +138,10 @@ static bool is_pushed_return(struct sfu_walk *walk, const struct sfu_frame *call
 }
 
 /*
- * Returns true, and sets @trusts_fp of @caller, if the present code keeps frame pointers and
+ * Returns true, and sets @by_kept_fp of @caller, if the present code keeps frame pointers and
  * @caller, from sfu_record_find(), passes the checks for this kind of evidence.
  */
-bool sfu_record_trusts_fp(struct sfu_walk *walk, struct sfu_frame *caller)
+bool sfu_record_is_kept(struct sfu_walk *walk, struct sfu_frame *caller)
 {
 	if (READ_ONCE(sfu_proved_only) || !sfu_keeps_fp(walk, &walk->frame) ||
 	    !leads_on(walk, caller))
@@ -149,7 +149,7 @@ bool sfu_record_trusts_fp(struct sfu_walk *walk, struct sfu_frame *caller)
 	if (caller->fp && !sfu_call_may_return_to(walk, caller->ip) &&
 	    !is_pushed_return(walk, caller))
 		return false;
-	caller->trusts_fp = true;
+	caller->by_kept_fp = true;
 	return true;
 }
 

@@ -47,7 +47,7 @@ u64 sfu_row_cache_new_section(u64 *key_base)
 /* The flags use bits that are 0 in each aligned CFA offset. */
 static_assert(SFU_ARCH_CFA_ALIGN > (SFU_ROW_BY_FP | SFU_ROW_SAVES_FP | SFU_ROW_IS_OTHER));
 
-/* Returns @row packed; SFU_ROW_OUTERMOST; or SFU_ROW_OTHER if @row cannot be packed. */
+/* Returns @row packed; SFU_ROW_OUTERMOST; or SFU_ROW_IS_OTHER if @row cannot be packed. */
 u64 sfu_row_pack(const struct sframe_row *row)
 {
 	const s64 cfa = row->cfa.off, ra = cfa + row->ra.off;
@@ -58,22 +58,22 @@ u64 sfu_row_pack(const struct sframe_row *row)
 		return SFU_ROW_OUTERMOST;
 	if (row->signal || row->cfa.how != SFRAME_RULE_REG || row->ra.how != SFRAME_RULE_CFA_MEM ||
 	    !IS_ALIGNED(cfa, SFU_ARCH_CFA_ALIGN) || max > U16_MAX - sizeof(long))
-		return SFU_ROW_OTHER;
+		return SFU_ROW_IS_OTHER;
 	if (row->cfa.reg == SFU_ARCH_REG_FP)
 		how = SFU_ROW_BY_FP;
 	else if (row->cfa.reg != SFU_ARCH_REG_SP)
-		return SFU_ROW_OTHER;
+		return SFU_ROW_IS_OTHER;
 	/* If calls push the return address, it is the last word below the CFA. */
 	if (SFU_ARCH_REG_RA < 0 ? (u64)ra != max : (u64)ra > max)
-		return SFU_ROW_OTHER;
+		return SFU_ROW_IS_OTHER;
 	if (row->fp.how == SFRAME_RULE_CFA_MEM) {
 		how |= SFU_ROW_SAVES_FP;
 		fp = cfa + row->fp.off;
 	} else if (row->fp.how != SFRAME_RULE_SAME) {
-		return SFU_ROW_OTHER;
+		return SFU_ROW_IS_OTHER;
 	}
 	if (fp > max)
-		return SFU_ROW_OTHER;
+		return SFU_ROW_IS_OTHER;
 	return cfa | how | FIELD_PREP(SFU_ROW_RA, ra) | FIELD_PREP(SFU_ROW_FP, fp);
 }
 

@@ -178,7 +178,7 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 		return stop;
 	ips[0] = walk->frame.ip;
 	*nr = 1;
-	if (walk->frame.trusts_fp)
+	if (walk->frame.by_kept_fp)
 		*nr += sfu_chain_follow(walk, &ips[1], max - 1);
 	return SFU_STOP_NONE;
 }
@@ -220,7 +220,7 @@ void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_inherited
 	frame->fp = frame_pointer(regs);
 	frame->is_activation = true;
 	frame->sp_unverified = false;
-	frame->trusts_fp = false;
+	frame->by_kept_fp = false;
 	frame->is_in_chain = false;
 	frame->regs = regs;
 	frame->sigcontext = 0;

@@ -94,7 +94,7 @@ static bool is_entered_by_link(struct sfu_walk *walk, const struct sfu_frame *li
 static enum sfu_stop follow_fp(struct sfu_walk *walk, struct sfu_frame *caller, bool may_be_proved,
 			       enum sfu_method *method)
 {
-	if (sfu_record_trusts_fp(walk, caller))
+	if (sfu_record_is_kept(walk, caller))
 		*method = SFU_METHOD_FP_HABIT;
 	else if (may_be_proved && sfu_record_is_proved(walk, caller))
 		*method = SFU_METHOD_FP;

@@ -20,7 +20,7 @@ static bool follow_fp(struct sfu_walk *walk, struct sfu_frame *caller, enum sfu_
 {
 	if (!sfu_record_find(walk, caller))
 		return false;
-	if (sfu_record_trusts_fp(walk, caller))
+	if (sfu_record_is_kept(walk, caller))
 		*method = SFU_METHOD_FP_HABIT;
 	else if (!sfu_record_is_proved(walk, caller))
 		return false;

@@ -364,8 +364,8 @@ static void check_step(const struct sfu_walk *walk, const struct sfu_walk *last)
 	if (walk->nr_switches != last->nr_switches) {
 		require(walk->nr_switches == last->nr_switches + 1);
 		require(walk->nr_switches <= SFU_MAX_SWITCHES);
-		require(!frame->trusts_fp || !last->frame.is_activation);
-		require(!frame->trusts_fp ||
+		require(!frame->by_kept_fp || !last->frame.is_activation);
+		require(!frame->by_kept_fp ||
 			(last->frame.fp < last->frame.sp &&
 			 last->frame.sp - last->frame.fp >= MIN_STACK_DISTANCE));
 		require(IS_ALIGNED(frame->sp, SFU_ARCH_CFA_ALIGN));
@@ -384,7 +384,7 @@ static bool is_same_frame(const struct sfu_frame *a, const struct sfu_frame *b)
 {
 	return a->ip == b->ip && a->sp == b->sp && a->fp == b->fp &&
 	       a->is_activation == b->is_activation && a->sp_unverified == b->sp_unverified &&
-	       a->trusts_fp == b->trusts_fp && a->regs == b->regs && a->sigcontext == b->sigcontext;
+	       a->by_kept_fp == b->by_kept_fp && a->regs == b->regs && a->sigcontext == b->sigcontext;
 }
 
 static void check_stop(const struct sfu_walk *walk, const struct sfu_walk *last,

@@ -102,7 +102,7 @@ static const u64 *pack_rows(const struct sframe_compiled *compiled)
 
 	if (!packed)
 		err(1, "table");
-	packed[0] = SFU_ROW_OTHER;
+	packed[0] = SFU_ROW_IS_OTHER;
 	for (i = 1; i < compiled->nr_rows; i++) {
 		row = compiled->rows[i];
 		packed[i] = sfu_row_pack(&row);
