@@ -165,11 +165,10 @@ bool sfu_arch_is_trampoline(struct sfu_walk *walk, unsigned int *pops);
 
 /*
  * Finds the caller of a frame without a row, outside of the rt_sigreturn stub. Returns
- * SFU_STOP_NONE, and sets @caller and @method; SFU_STOP_NODATA if there is no evidence for a
- * caller; SFU_STOP_STACK; SFU_STOP_BUDGET.
+ * SFU_STOP_NONE, and sets @caller; SFU_STOP_NODATA if there is no evidence for a caller;
+ * SFU_STOP_STACK; SFU_STOP_BUDGET.
  */
-enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller,
-				enum sfu_method *method);
+enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller);
 
 /*
  * Finds the caller of the dynamic loader's code that binds a function at its first call. @row, the

@@ -127,7 +127,6 @@ bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
  */
 enum sfu_stop sfu_fallback_step(struct sfu_walk *walk)
 {
-	enum sfu_method method = SFU_METHOD_FP;
 	struct sfu_frame caller;
 	enum sfu_stop stop;
 
@@ -137,14 +136,12 @@ enum sfu_stop sfu_fallback_step(struct sfu_walk *walk)
 		return SFU_STOP_BUDGET;
 	if (sfu_signal_is_at_return(walk))
 		return sfu_signal_step(walk);
-	stop = find_by_code(walk, &caller) ? SFU_STOP_NONE :
-					     sfu_arch_fallback(walk, &caller, &method);
-	if (stop == SFU_STOP_NODATA && leaves_stack(walk, &caller)) {
-		method = SFU_METHOD_FP_HABIT;
+	stop = find_by_code(walk, &caller) ? SFU_STOP_NONE : sfu_arch_fallback(walk, &caller);
+	if (stop == SFU_STOP_NODATA && leaves_stack(walk, &caller))
 		stop = SFU_STOP_NONE;
-	}
 	if (!stop)
-		sfu_walk_enter(walk, &caller, method);
+		sfu_walk_enter(walk, &caller,
+			       caller.by_kept_fp ? SFU_METHOD_FP_HABIT : SFU_METHOD_FP);
 	if (stop != SFU_STOP_NODATA)
 		return stop;
 	if (sfu_is_entrypoint(walk))

@@ -90,29 +90,23 @@ static bool is_entered_by_link(struct sfu_walk *walk, const struct sfu_frame *li
 	       sfu_arm64_keeps_link(walk, func, walk->frame.ip);
 }
 
-/* Accepts @caller, found by the frame pointer, if it has evidence, and sets @method. */
-static enum sfu_stop follow_fp(struct sfu_walk *walk, struct sfu_frame *caller, bool may_be_proved,
-			       enum sfu_method *method)
+/* Accepts @caller, found by the frame pointer, if it has evidence. */
+static enum sfu_stop follow_fp(struct sfu_walk *walk, struct sfu_frame *caller, bool may_be_proved)
 {
-	if (sfu_record_is_kept(walk, caller))
-		*method = SFU_METHOD_FP_HABIT;
-	else if (may_be_proved && sfu_record_is_proved(walk, caller))
-		*method = SFU_METHOD_FP;
-	else
+	if (!sfu_record_is_kept(walk, caller) &&
+	    !(may_be_proved && sfu_record_is_proved(walk, caller)))
 		return SFU_STOP_NODATA;
 	caller->sp_unverified = true;
 	return SFU_STOP_NONE;
 }
 
-enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller,
-				enum sfu_method *method)
+enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller)
 {
 	struct sfu_frame linked, by_fp;
 	enum link link = LINK_FROM_PLT;
 	bool has_record = false;
 	enum sfu_stop stop;
 
-	*method = SFU_METHOD_FP;
 	stop = find_linked(walk, &linked);
 	if (stop)
 		return stop;
@@ -144,14 +138,14 @@ enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller,
 		if (has_record)
 			return follow_fp(walk, caller,
 					 sfu_lacks_row(walk, sfu_walk_range_of(walk, &linked),
-						       sfu_walk_lookup_ip(&linked)), method);
+						       sfu_walk_lookup_ip(&linked)));
 		break;
 	case LINK_UNKNOWN:
 		if (has_record)
-			return follow_fp(walk, caller, true, method);
+			return follow_fp(walk, caller, true);
 		break;
 	}
-	return has_record ? follow_fp(walk, caller, false, method) : SFU_STOP_NODATA;
+	return has_record ? follow_fp(walk, caller, false) : SFU_STOP_NODATA;
 }
 
 /* Not needed: on arm64, rows of the loader's binding code find the CFA by SP. */

@@ -15,24 +15,13 @@
 #include "walk/fallback.h"
 #include "walk/frame.h"
 
-/* Finds @caller by the frame pointer, if there is evidence for it, and sets @method. */
-static bool follow_fp(struct sfu_walk *walk, struct sfu_frame *caller, enum sfu_method *method)
+enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller)
 {
-	if (!sfu_record_find(walk, caller))
-		return false;
-	if (sfu_record_is_kept(walk, caller))
-		*method = SFU_METHOD_FP_HABIT;
-	else if (!sfu_record_is_proved(walk, caller))
-		return false;
+	if (!sfu_record_find(walk, caller) ||
+	    !(sfu_record_is_kept(walk, caller) || sfu_record_is_proved(walk, caller)))
+		return SFU_STOP_NODATA;
 	caller->sp_unverified = true;
-	return true;
-}
-
-enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller,
-				enum sfu_method *method)
-{
-	*method = SFU_METHOD_FP;
-	return follow_fp(walk, caller, method) ? SFU_STOP_NONE : SFU_STOP_NODATA;
+	return SFU_STOP_NONE;
 }
 
 #define REG_BX			3	/* DWARF number */
