@@ -4,28 +4,27 @@
  * constant argument, and all of this is inlined for it: for user memory (walk/user.c), for a buffer
  * (sframe_core.c), and in tests. Only inlined functions may be called: user access may be open.
  *
- * The bytes are not trusted, and may change between two reads. Each value is checked against the
- * bounds of the header after it is read, and only the checked value is used.
+ * The bytes are hostile, and may change between two reads. Each value is checked against the bounds
+ * of the header after it is read, and only the checked value is used.
  *
- * Spectre: no read is masked. The search halves its span in each step, mispredicted or not, and so
- * stays in the FDE table. A mispredicted check of entries reads the end of the header. A
- * mispredicted check of rows reads a few rows after the end of the section. A count of words and an
- * info word have too few bits for an index out of bounds.
+ * Spectre: no read is masked. If the processor mispredicts a check, the search stays in the FDE
+ * table, a check of entries reads the end of the header, and a check of rows reads a few rows after
+ * the end of the section. Info words and counts have too few bits for an index out of bounds.
  */
 #ifndef SFRAME_FIND_H
 #define SFRAME_FIND_H
 
 #include "sframe_core.h"
 
-/* Reads a number of @size bytes, 1, 2, 4 or 8, to @val. Returns false if it is not readable now. */
+/* Reads a number of @size bytes (1, 2, 4 or 8) to @val. Returns false if its page is absent. */
 typedef bool (*sframe_get_t)(const struct sframe_header *hdr, struct sframe_reader *rd, u64 addr,
 			     u32 size, u64 *val);
 
-/* A section and the way to read it. */
+/* The arguments that all functions of one look-up share. Made by each caller of sframe_find(). */
 struct sframe_reading {
-	const struct sframe_header	*hdr;
-	struct sframe_reader		*rd;	/* is charged; set to the defect */
-	sframe_get_t			get;	/* a constant, so that it is inlined */
+	const struct sframe_header	*hdr;	/* checked header of the section */
+	struct sframe_reader		*rd;	/* budget of the look-up, and the defect it finds */
+	sframe_get_t			get;	/* reads a number; a constant: it is inlined */
 };
 
 static __always_inline bool sframe_get(const struct sframe_reading *from, u64 addr, u32 size,
@@ -34,10 +33,7 @@ static __always_inline bool sframe_get(const struct sframe_reading *from, u64 ad
 	return from->get(from->hdr, from->rd, addr, size, val);
 }
 
-/*
- * Sets @start to the start of the function whose entry is at @addr. The stored value is relative to
- * the entry (@is_pcrel) or to the section.
- */
+/* Reads the start of a function from its FDE at @addr: relative to the FDE, or to the section. */
 static __always_inline bool sframe_get_start(const struct sframe_reading *from, u64 addr,
 					     bool is_v3, bool is_pcrel, u64 *start)
 {
@@ -54,7 +50,7 @@ static __always_inline u64 sframe_entry_size(const struct sframe_header *hdr, bo
 	return is_v3 ? sizeof(struct sframe_raw_fde_v3) : hdr->fde_size;
 }
 
-/* Reads start, size and row offset of the function whose entry is at @addr. */
+/* Reads start, size and row offset of a function from its FDE at @addr. */
 static __always_inline bool sframe_get_entry(const struct sframe_reading *from, u64 addr,
 					     bool is_v3, struct sframe_fde *fde)
 {
@@ -71,10 +67,7 @@ static __always_inline bool sframe_get_entry(const struct sframe_reading *from, 
 	return true;
 }
 
-/*
- * Reads the other members of @fde. V1 and V2 store them in the entry, which is at @addr, and V3
- * directly before the rows.
- */
+/* Reads the rest of @fde: in V1 and V2 from the FDE at @addr, in V3 from before the rows. */
 static __always_inline int sframe_get_rest(const struct sframe_reading *from, u64 addr,
 					   bool is_v3, struct sframe_fde *fde)
 {
@@ -119,7 +112,7 @@ static __always_inline int sframe_get_rest(const struct sframe_reading *from, u6
 	return 0;
 }
 
-/* Returns true if the function is in the lower half of all addresses, as all user code is. */
+/* Returns true if the function is in the lower half of all addresses, where all user code is. */
 static __always_inline bool sframe_is_of_user(const struct sframe_fde *fde)
 {
 	return !((fde->start | (fde->start + fde->size)) >> 63);
@@ -127,7 +120,7 @@ static __always_inline bool sframe_is_of_user(const struct sframe_fde *fde)
 
 /*
  * Returns true if @pc is in the function, and the function is in the code of the section. A linker
- * that does not know SFrame (mold) leaves the entries of discarded functions at address 0.
+ * that does not know SFrame (mold) leaves the FDEs of discarded functions at address 0.
  */
 static __always_inline bool sframe_covers(const struct sframe_header *hdr,
 					  const struct sframe_fde *fde, u64 pc)
@@ -138,8 +131,8 @@ static __always_inline bool sframe_covers(const struct sframe_header *hdr,
 }
 
 /*
- * Sets @at to the last entry of a sorted section that starts at or below @pc, or to the first
- * entry. Each step halves the number of entries left, mispredicted or not.
+ * Sets @at to the last FDE of a sorted section whose function starts at or below @pc, or to the
+ * first FDE. Each step halves the number of FDEs left, mispredicted or not.
  */
 static __always_inline int sframe_search(const struct sframe_reading *from, u64 pc, bool is_v3,
 					 bool is_pcrel, u64 *at)
@@ -162,8 +155,8 @@ static __always_inline int sframe_search(const struct sframe_reading *from, u64 
 }
 
 /*
- * Goes back from the entry at @at, which does not cover @pc, to the entry that does. Entries of
- * size zero may share the start of the entry that covers @pc, in any order.
+ * Goes back from the FDE at @at, whose function does not cover @pc, to the FDE whose function does.
+ * Functions of size zero may share the start of the function that covers @pc, in any order.
  */
 static __always_inline int sframe_step_back(const struct sframe_reading *from, u64 pc, bool is_v3,
 					    u64 *at, struct sframe_fde *fde)
@@ -191,7 +184,7 @@ static __always_inline int sframe_step_back(const struct sframe_reading *from, u
 	return err;
 }
 
-/* Searches all entries for the one that covers @pc: the section is not sorted, as lld stores it. */
+/* Searches all FDEs for the function that covers @pc: lld stores sections that are not sorted. */
 static __always_inline int sframe_scan(const struct sframe_reading *from, u64 pc, bool is_v3,
 				       u64 *at, struct sframe_fde *fde)
 {
@@ -211,7 +204,6 @@ static __always_inline int sframe_scan(const struct sframe_reading *from, u64 pc
 	return err ?: -ENOENT;
 }
 
-/* Finds the function that covers @pc. */
 static __always_inline int sframe_find_function(const struct sframe_reading *from, u64 pc,
 						bool is_v3, struct sframe_fde *fde)
 {
@@ -221,22 +213,19 @@ static __always_inline int sframe_find_function(const struct sframe_reading *fro
 
 	if (!(hdr->flags & SFRAME_F_FDE_SORTED) || !hdr->num_fdes) {
 		err = sframe_scan(from, pc, is_v3, &at, fde);
-		return err ?: sframe_get_rest(from, at, is_v3, fde);
+	} else {
+		err = hdr->flags & SFRAME_F_FDE_FUNC_START_PCREL ?
+		      sframe_search(from, pc, is_v3, true, &at) :
+		      sframe_search(from, pc, is_v3, false, &at);
+		if (!err && !sframe_get_entry(from, at, is_v3, fde))
+			return -EFAULT;
+		if (!err && !sframe_covers(hdr, fde, pc))
+			err = sframe_step_back(from, pc, is_v3, &at, fde);
 	}
-	if (hdr->flags & SFRAME_F_FDE_FUNC_START_PCREL)
-		err = sframe_search(from, pc, is_v3, true, &at);
-	else
-		err = sframe_search(from, pc, is_v3, false, &at);
-	if (err)
-		return err;
-	if (!sframe_get_entry(from, at, is_v3, fde))
-		return -EFAULT;
-	if (!sframe_covers(hdr, fde, pc))
-		err = sframe_step_back(from, pc, is_v3, &at, fde);
 	return err ?: sframe_get_rest(from, at, is_v3, fde);
 }
 
-/* Reads the data words of a row, of @size bytes each. */
+/* Reads the data words of a row, @size bytes each, from @addr on. */
 static __always_inline bool sframe_get_words(const struct sframe_reading *from, u64 addr, u32 size,
 					     struct sframe_raw_row *raw)
 {
@@ -252,7 +241,7 @@ static __always_inline bool sframe_get_words(const struct sframe_reading *from, 
 	return true;
 }
 
-/* Reads the data words of a row whose start and info word have been read and checked. */
+/* sframe_get_words() with a constant size. The info word has been read and checked. */
 static __always_inline bool sframe_get_all_words(const struct sframe_reading *from, u64 addr,
 						 struct sframe_raw_row *raw)
 {
@@ -267,11 +256,11 @@ static __always_inline bool sframe_get_all_words(const struct sframe_reading *fr
 }
 
 /*
- * Finds the last row that starts at or below @off. The next row is checked, too.
+ * Finds the last row of a function that starts at or below @off. The next row is checked, too.
  *
- * A function may have thousands of rows, so a look-up spends most of its time in this loop. It
- * stops at the first row that is out of order or does not begin in the section. After a row with an
- * undefined word size, it skips SFRAME_NO_SIZE bytes, ends soon, and reports the word size.
+ * The loop stops at the first row that is out of order or does not begin in the section. After a
+ * row with an undefined word size, the loop skips SFRAME_NO_SIZE bytes, ends soon, and the word
+ * size is reported.
  */
 static __always_inline int sframe_find_raw(const struct sframe_reading *from,
 					   const struct sframe_fde *fde, u32 off, u32 addr_size,
@@ -283,11 +272,11 @@ static __always_inline int sframe_find_raw(const struct sframe_reading *from,
 	u64 start, info, found = 0, found_info = 0, least = 0;
 	const u16 *size_of = sframe_words_sizes;	/* no index, as in sframe_get_words() */
 	enum sframe_defect defect = SFRAME_DEFECT_FRE_CUT;
-	u32 most = fde->num_fres, nr = 0, sizes = 0, size;
+	u32 max_rows = fde->num_fres, nr = 0, sizes = 0, size;
 
-	if ((u64)most * SFRAME_ROW_COST > from->rd->budget)
-		most = from->rd->budget / SFRAME_ROW_COST;
-	while (nr < most) {
+	if ((u64)max_rows * SFRAME_ROW_COST > from->rd->budget)
+		max_rows = from->rd->budget / SFRAME_ROW_COST;
+	while (nr < max_rows) {
 		nr++;
 		if (addr > last)
 			goto malformed_row;
@@ -307,7 +296,7 @@ static __always_inline int sframe_find_raw(const struct sframe_reading *from,
 		found_info = info;
 		least = start + 1;
 	}
-	if (most < fde->num_fres) {
+	if (max_rows < fde->num_fres) {
 		from->rd->budget = 0;
 		return -E2BIG;
 	}
@@ -328,7 +317,7 @@ malformed:
 				sizes & SFRAME_NO_SIZE ? SFRAME_DEFECT_WORD_SIZE : defect);
 }
 
-/* Sets the members of a row that depend on its function alone. */
+/* Sets the members of @raw that depend on the function alone. */
 static __always_inline void sframe_set_function(const struct sframe_fde *fde,
 						struct sframe_raw_row *raw)
 {
@@ -339,8 +328,8 @@ static __always_inline void sframe_set_function(const struct sframe_fde *fde,
 }
 
 /*
- * Finds the row that holds at @pc, which is the address of an instruction, or one byte before a
- * return address. sframe_decode_found() decodes @raw. Errors: see sframe_core.c.
+ * Finds the row that holds at @pc: the address of an instruction, or of the last byte of a call.
+ * The caller decodes @raw with sframe_decode_found(). Errors: see sframe_core.c.
  */
 static __always_inline int sframe_find(const struct sframe_reading *from, u64 pc,
 				       struct sframe_raw_row *raw)
@@ -349,12 +338,10 @@ static __always_inline int sframe_find(const struct sframe_reading *from, u64 pc
 	u32 off;
 	int err = sframe_charge(from->rd, SFRAME_FIND_COST);
 
-	if (err)
-		return err;
-	if (from->hdr->version == SFRAME_VERSION_3)
-		err = sframe_find_function(from, pc, true, &fde);
-	else
-		err = sframe_find_function(from, pc, false, &fde);
+	if (!err)
+		err = from->hdr->version == SFRAME_VERSION_3 ?
+		      sframe_find_function(from, pc, true, &fde) :
+		      sframe_find_function(from, pc, false, &fde);
 	if (err)
 		return err;
 	sframe_set_function(&fde, raw);
