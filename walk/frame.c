@@ -42,12 +42,20 @@ bool sfu_walk_read_around(struct sfu_walk *walk, u8 *code, unsigned long ip, uns
 	       sfu_walk_read_code(walk, code + (begin - from), begin, end - begin);
 }
 
-/* Reads a user word. Returns SFU_STOP_NONE, SFU_STOP_STACK if it is absent, or SFU_STOP_BUDGET. */
+/* Reads a word of the user stack. SFU_STOP_STACK: its page is absent; SFU_STOP_BUDGET. */
 enum sfu_stop sfu_walk_read_word(struct sfu_walk *walk, unsigned long addr, unsigned long *val)
 {
 	if (sfu_walk_read_code(walk, val, addr, sizeof(*val)))
 		return SFU_STOP_NONE;
 	return walk->lookup.rd.budget ? SFU_STOP_STACK : SFU_STOP_BUDGET;
+}
+
+/* Reads a register, by its DWARF number, from struct sigcontext at @sigcontext. */
+enum sfu_stop sfu_walk_read_saved(struct sfu_walk *walk, unsigned long sigcontext,
+				  unsigned int reg, unsigned long *val)
+{
+	return sfu_walk_read_word(walk, sigcontext + sizeof(*val) * sfu_arch_sigcontext_word(reg),
+				  val);
 }
 
 /*
@@ -65,8 +73,7 @@ enum sfu_stop sfu_walk_read_register(struct sfu_walk *walk, unsigned int reg, un
 	else if (frame->regs)
 		*val = sfu_arch_reg(frame->regs, reg);
 	else if (frame->sigcontext)
-		return sfu_walk_read_word(walk, frame->sigcontext + sizeof(*val) *
-					  sfu_arch_sigcontext_word(reg), val);
+		return sfu_walk_read_saved(walk, frame->sigcontext, reg, val);
 	else
 		return SFU_STOP_REGISTER;
 	return SFU_STOP_NONE;
@@ -97,7 +104,7 @@ u64 sfu_walk_find_function(struct sfu_walk *walk, const struct sframe_row *row,
 	return row->func;
 }
 
-/* Computes the value that a rule describes. SFRAME_RULE_SAME is handled by the calling function. */
+/* Computes the value that a rule describes, which is not SFRAME_RULE_SAME. */
 static enum sfu_stop compute_rule(struct sfu_walk *walk, const struct sframe_rule *rule,
 				  unsigned long cfa, unsigned long *val)
 {
@@ -118,7 +125,7 @@ static enum sfu_stop compute_rule(struct sfu_walk *walk, const struct sframe_rul
 
 /*
  * Finds the CFA, which must be above @below. CFA == @below is allowed only in a frame that was
- * interrupted (sampled, or hit by a signal): its function may not have pushed anything yet.
+ * sampled or hit by a signal: its function may not have pushed anything yet.
  */
 static enum sfu_stop find_cfa(struct sfu_walk *walk, const struct sframe_row *row,
 			      unsigned long below, unsigned long *cfa)
@@ -176,46 +183,26 @@ static enum sfu_stop find_fp(struct sfu_walk *walk, const struct sframe_rule *ru
 	return compute_rule(walk, rule, cfa, fp);
 }
 
-/*
- * Returns the caller's stack pointer: the CFA, with one exception. SFrame cannot express the CFA
- * *(reg + n) + c, so "sframectl convert" leaves out c. Then the return address is at this CFA or
- * above it, and the caller's stack begins right after the return address. If calls push the return
- * address, no other row has it there.
- */
-static unsigned long find_sp(const struct sframe_row *row, unsigned long cfa)
-{
-	if (SFU_ARCH_REG_RA >= 0 || row->cfa.how != SFRAME_RULE_REG_MEM ||
-	    row->ra.how != SFRAME_RULE_CFA_MEM || row->ra.off < 0)
-		return cfa;
-	return cfa + row->ra.off + sizeof(long);
-}
-
 /* Bytes from the outermost frame to the end of its stack, at most. Ruby needs at least half. */
-#define MAX_ABOVE_FIRST	32
+#define MAX_ABOVE_OUTERMOST	32
 
 /*
- * Returns true if a return address of 0 marks the outermost frame. Ruby starts a coroutine with
- * return address and frame pointer 0, at most MAX_ABOVE_FIRST bytes below the end of its stack,
- * which is the end of a page. All three facts are checked, because a wrong row finds a 0 anywhere
- * in a stack. Most other outermost functions have rows that mark them.
- */
-static bool is_first(const struct sfu_frame *caller)
-{
-	return !caller->fp && -caller->sp % PAGE_SIZE <= MAX_ABOVE_FIRST;
-}
-
-/*
- * Checks that the address of @caller is in a range, and sets walk->last to it. If the address is
- * the uretprobe trampoline, @caller gets the original return address. Returns SFU_STOP_NONE;
- * SFU_STOP_COMPLETE at the end of the stack; SFU_STOP_RA if there is no code.
+ * Checks that the address of @caller is in a range, and sets walk->last to this range. If the
+ * address is the uretprobe trampoline, @caller gets the original return address. Returns
+ * SFU_STOP_NONE; SFU_STOP_COMPLETE at the end of the stack; SFU_STOP_RA if there is no code.
  */
 enum sfu_stop sfu_walk_check_caller(struct sfu_walk *walk, struct sfu_frame *caller)
 {
 	walk->wants_code = false;
+	/*
+	 * Ruby starts a coroutine with return address and frame pointer 0 near the end of a stack,
+	 * which ends with a page. One 0 is no evidence: a wrong row finds a 0 anywhere in a stack.
+	 */
 	if (!caller->ip)
-		return is_first(caller) ? SFU_STOP_COMPLETE : SFU_STOP_RA;
+		return !caller->fp && -caller->sp % PAGE_SIZE <= MAX_ABOVE_OUTERMOST ?
+		       SFU_STOP_COMPLETE : SFU_STOP_RA;
 	/* The uretprobe trampoline begins a page. Few other return addresses do. */
-	if (PAGE_ALIGNED(caller->ip))
+	if (PAGE_ALIGNED(caller->ip) && sfu_uprobe_is_used())
 		caller->ip = sfu_uprobe_real_ra(walk, caller->sp, caller->ip);
 	walk->wants_code = !sfu_walk_range_of(walk, caller);
 	return walk->wants_code ? SFU_STOP_RA : SFU_STOP_NONE;
@@ -228,7 +215,7 @@ enum sfu_stop sfu_walk_check_caller(struct sfu_walk *walk, struct sfu_frame *cal
 enum sfu_stop sfu_walk_find_caller_above(struct sfu_walk *walk, const struct sframe_row *row,
 					 unsigned long below, struct sfu_frame *caller)
 {
-	unsigned long cfa, ra, fp;
+	unsigned long cfa, ra, fp, sp;
 	enum sfu_stop stop;
 
 	walk->wants_code = false;
@@ -237,9 +224,18 @@ enum sfu_stop sfu_walk_find_caller_above(struct sfu_walk *walk, const struct sfr
 	       find_fp(walk, &row->fp, cfa, &fp);
 	if (stop)
 		return stop;
+	/*
+	 * SFrame cannot express the CFA *(reg + n) + c, so "sframectl convert" leaves out c. Then
+	 * the return address is not below this CFA, and the caller's stack begins right after it.
+	 * If calls push the return address, no other row has it there.
+	 */
+	sp = cfa;
+	if (SFU_ARCH_REG_RA < 0 && row->cfa.how == SFRAME_RULE_REG_MEM &&
+	    row->ra.how == SFRAME_RULE_CFA_MEM && row->ra.off >= 0)
+		sp += row->ra.off + sizeof(long);
 	*caller = (struct sfu_frame){
 		.ip = sfu_arch_strip_ra(ra),
-		.sp = find_sp(row, cfa),
+		.sp = sp,
 		.fp = fp,
 		.is_activation = row->signal,
 	};

@@ -15,12 +15,10 @@
 #include "map/section.h"
 #include "sframe_stats.h"
 
-struct pt_regs;
-
 /*
- * Limits of one walk: signal frames crossed, and switches to a stack at lower addresses. Only they
- * bound the steps in which SP falls. With half, stacks of nested handlers, or of Go with cgo, end
- * early.
+ * One walk crosses at most so many signal frames, and leads to a stack at lower addresses at most
+ * so many times. Only in these steps does SP fall. With half, stacks of nested signal handlers, or
+ * of Go with cgo, end early.
  */
 #define SFU_MAX_SIGNALS		8
 #define SFU_MAX_SWITCHES	4
@@ -34,11 +32,12 @@ struct pt_regs;
 #define SFU_READ_COST		64	/* a read of user memory, besides 1 for each byte */
 #define SFU_RETURN_COST		100	/* one entry of the list of pending uretprobes */
 
+/* One frame of the walked user stack. The walk keeps only the frame that it entered last. */
 struct sfu_frame {
 	unsigned long	ip;		/* address to report to perf */
-	unsigned long	sp;
-	unsigned long	fp;
-	bool		is_activation;	/* interrupted: @ip is no return address */
+	unsigned long	sp;		/* stack pointer of the function at @ip */
+	unsigned long	fp;		/* frame pointer register of the function at @ip */
+	bool		is_activation;	/* sampled, or hit by a signal: @ip is no return address */
 	/*
 	 * @sp may be wrong. Either it comes from a frame pointer, and the callee may have realigned
 	 * its stack. Or (arm64) it is a copy of the callee's SP, which may have moved already.
@@ -86,6 +85,8 @@ static inline int sfu_walk_charge(struct sfu_walk *walk, unsigned int cost)
 }
 
 enum sfu_stop sfu_walk_read_word(struct sfu_walk *walk, unsigned long addr, unsigned long *val);
+enum sfu_stop sfu_walk_read_saved(struct sfu_walk *walk, unsigned long sigcontext,
+				  unsigned int reg, unsigned long *val);
 enum sfu_stop sfu_walk_read_register(struct sfu_walk *walk, unsigned int reg, unsigned long *val);
 bool sfu_walk_read_code(struct sfu_walk *walk, void *code, unsigned long addr, size_t len);
 bool sfu_walk_read_around(struct sfu_walk *walk, u8 *code, unsigned long ip, unsigned int before,
@@ -110,8 +111,8 @@ static inline int sfu_walk_find_row(struct sfu_walk *walk, struct sfu_range *ran
 }
 
 /*
- * Returns true if the section of @range has rows that need no proof. Rows of code that a function
- * jumps to need the proof that step_after_jump() looks for.
+ * Returns true if the section of @range has rows that are valid without a proof. Rows of code that
+ * a function jumps to need one: see step_after_jump().
  */
 static inline bool sfu_has_rows(const struct sfu_range *range)
 {

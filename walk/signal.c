@@ -12,15 +12,10 @@
 #include "walk/uprobe.h"
 #include "walk/walk.h"
 
-static unsigned long word_addr(unsigned long sigcontext, unsigned int word)
-{
-	return sigcontext + word * sizeof(long);
-}
-
 /*
  * Returns SFU_STOP_NONE if a valid saved context is at @sigcontext. Registers that rt_sigreturn()
- * has already restored must have their values from the context. If they differ, the stack pointer
- * is restored, too, and the context is the remainder of an older signal.
+ * has already restored must equal the saved ones. If they differ, the stack pointer is restored,
+ * too, and the context is the remainder of an older signal.
  */
 static enum sfu_stop check_context(struct sfu_walk *walk, unsigned long sigcontext)
 {
@@ -30,9 +25,7 @@ static enum sfu_stop check_context(struct sfu_walk *walk, unsigned long sigconte
 	unsigned long saved;
 
 	for (reg = 0; !stop && reg < nr; reg++) {
-		stop = sfu_walk_read_word(walk,
-					  word_addr(sigcontext, sfu_arch_sigcontext_word(reg)),
-					  &saved);
+		stop = sfu_walk_read_saved(walk, sigcontext, reg, &saved);
 		if (!stop && saved != sfu_arch_reg(regs, reg))
 			stop = SFU_STOP_SIGNAL;
 	}
@@ -40,42 +33,41 @@ static enum sfu_stop check_context(struct sfu_walk *walk, unsigned long sigconte
 }
 
 /*
- * Goes from a signal frame, identified by sfu_signal_is_at_return() or a row, to the frame that the
- * signal interrupted. Returns SFU_STOP_SIGNAL if the walk has already crossed SFU_MAX_SIGNALS
- * signal frames, the saved context is not valid, or its ip is in no range; SFU_STOP_STACK;
- * SFU_STOP_BUDGET.
+ * Goes from a signal frame to the frame that the signal interrupted. Returns SFU_STOP_SIGNAL if the
+ * walk has already crossed SFU_MAX_SIGNALS signal frames, the saved context is not valid, or its ip
+ * is in no range; SFU_STOP_STACK; SFU_STOP_BUDGET.
  */
 enum sfu_stop sfu_signal_step(struct sfu_walk *walk)
 {
 	unsigned long context = walk->frame.sp + SFU_ARCH_SIGCONTEXT_OFFSET;
-	unsigned long ip_addr = word_addr(context, SFU_ARCH_SIGCONTEXT_IP);
-	unsigned long sp_addr = word_addr(context, sfu_arch_sigcontext_word(SFU_ARCH_REG_SP));
-	unsigned long fp_addr = word_addr(context, sfu_arch_sigcontext_word(SFU_ARCH_REG_FP));
 	struct sfu_frame caller = { .is_activation = true, .sigcontext = context };
+	const struct sfu_frame present = walk->frame;
 	enum sfu_stop stop;
 
 	if (walk->nr_signals++ == SFU_MAX_SIGNALS)
 		return SFU_STOP_SIGNAL;
-	stop = check_context(walk, context);
+	stop = check_context(walk, context) ?:
+	       sfu_walk_read_word(walk, context + SFU_ARCH_SIGCONTEXT_IP * sizeof(long),
+				  &caller.ip) ?:
+	       sfu_walk_read_saved(walk, context, SFU_ARCH_REG_SP, &caller.sp) ?:
+	       sfu_walk_read_saved(walk, context, SFU_ARCH_REG_FP, &caller.fp);
 	if (stop)
 		return stop;
-	stop = sfu_walk_read_word(walk, ip_addr, &caller.ip) ?:
-	       sfu_walk_read_word(walk, sp_addr, &caller.sp) ?:
-	       sfu_walk_read_word(walk, fp_addr, &caller.fp);
-	if (stop)
-		return stop;
+	walk->frame = caller;
 	if (sfu_uprobe_is_used())
-		sfu_uprobe_leave(walk, &caller);
-	if (!sfu_walk_find_range(walk, caller.ip))
+		sfu_uprobe_leave(walk);
+	if (!sfu_walk_find_range(walk, walk->frame.ip)) {
+		walk->frame = present;
 		return SFU_STOP_SIGNAL;
-	sfu_walk_enter(walk, &caller, SFU_METHOD_SIGNAL);
+	}
+	walk->nr_frames[SFU_METHOD_SIGNAL]++;
 	return SFU_STOP_NONE;
 }
 
 /*
  * Returns true if the ip is in the rt_sigreturn stub: at its start, where a signal handler returns
  * to; at its system call, if the stub was sampled or interrupted by another signal; or at its end,
- * if the kernel is in this system call. In all three, the stack pointer points to the signal frame.
+ * if the kernel is in this system call. At all three, SP points to the signal frame.
  */
 bool sfu_signal_is_at_return(struct sfu_walk *walk)
 {

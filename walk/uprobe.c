@@ -90,6 +90,17 @@ static void leave_trampoline(struct sfu_walk *walk)
 	frame->sp = sp;
 }
 
+/*
+ * Sets a frame that a signal has interrupted to its state without uprobes. Signals are delivered at
+ * the end of a system call, and both the uretprobe trampoline and the page of optimized uprobes
+ * make system calls. A signal may also arrive before the call of this page.
+ */
+void sfu_uprobe_leave(struct sfu_walk *walk)
+{
+	if (!sfu_arch_leave_call(walk))
+		leave_trampoline(walk);
+}
+
 /* Sets the sampled frame to its state without uprobes, at the start of a walk that has a map. */
 void sfu_uprobe_undo(struct sfu_walk *walk)
 {
@@ -101,22 +112,6 @@ void sfu_uprobe_undo(struct sfu_walk *walk)
 	if (utask && utask->xol_vaddr &&
 	    frame->ip - utask->xol_vaddr <= UPROBE_XOL_SLOT_BYTES)
 		frame->ip += utask->vaddr - utask->xol_vaddr;
-	else if (!(has_met_one && sfu_arch_leave_breakpoint(walk)) && !sfu_arch_leave_call(walk))
-		leave_trampoline(walk);
-}
-
-/*
- * Sets a frame that a signal has interrupted to its state without uprobes. Signals are delivered at
- * the end of a system call, and both the uretprobe trampoline and the page of optimized uprobes
- * make system calls. A signal may also arrive before the call of this page.
- */
-void sfu_uprobe_leave(struct sfu_walk *walk, struct sfu_frame *frame)
-{
-	struct sfu_frame here = walk->frame;
-
-	walk->frame = *frame;
-	if (!sfu_arch_leave_call(walk))
-		leave_trampoline(walk);
-	*frame = walk->frame;
-	walk->frame = here;
+	else if (!has_met_one || !sfu_arch_leave_breakpoint(walk))
+		sfu_uprobe_leave(walk);
 }
