@@ -6,8 +6,9 @@
 
 /*
  * Reads the frame record of @frame, which is in @range, into @caller. Returns the caller's range if
- * the return address is in the map and follows a call; else NULL. The general path handles the
- * rt_sigreturn stub and the start of a page, which may be the uretprobe trampoline: NULL.
+ * the return address is in the map and follows a call; else NULL. Also returns NULL at the
+ * rt_sigreturn stub, and at the start of a page, where the uretprobe trampoline may be: the general
+ * path handles both.
  */
 static __always_inline struct sfu_range *read_record(struct sfu_walk *walk,
 						     const struct sfu_frame *frame,
@@ -17,16 +18,20 @@ static __always_inline struct sfu_range *read_record(struct sfu_walk *walk,
 	u8 code[SFU_ARCH_CALL_BYTES + SFU_ARCH_SIGRETURN_BYTES] __uninitialized;
 	const u8 *at_ra = code + SFU_ARCH_CALL_BYTES;
 	unsigned long record[2] __uninitialized;	/* frame pointer, return address */
-	const bool is_low = sfu_record_is_low(frame);
 	struct sfu_range *outer;
 
-	if (!sfu_record_links_up(frame, is_low) || sfu_walk_charge(walk, SFU_RECORD_COST) ||
+	if (!sfu_record_links_up(frame, frame) || sfu_walk_charge(walk, SFU_RECORD_COST) ||
 	    !sfu_walk_read_code(walk, record, frame->fp, sizeof(record)))
 		return NULL;
-	caller->ip = sfu_arch_strip_ra(record[1]);
-	caller->sp = frame->fp + sizeof(record) + (is_low ? SFU_ARCH_LOW_RECORD : 0);
-	caller->fp = record[0];
-	outer = sfu_walk_find_range(walk, caller->ip - 1);
+	*caller = (struct sfu_frame){
+		.ip = sfu_arch_strip_ra(record[1]),
+		.sp = frame->fp + sizeof(record) +
+		      (sfu_record_is_low(frame) ? SFU_ARCH_LOW_RECORD : 0),
+		.fp = record[0],
+		.sp_unverified = true,
+		.by_kept_fp = range->keeps_fp == SFRAME_KEEPS_FP_YES,
+	};
+	outer = sfu_walk_range_of(walk, caller);
 	if (!outer || (outer != range && sfu_walk_charge(walk, SFU_RANGE_COST)) ||
 	    PAGE_ALIGNED(caller->ip) ||
 	    !sfu_walk_read_code(walk, code, caller->ip - SFU_ARCH_CALL_BYTES, sizeof(code)) ||
@@ -36,11 +41,11 @@ static __always_inline struct sfu_range *read_record(struct sfu_walk *walk,
 }
 
 /*
- * After a step has entered a caller with by_kept_fp: enters at most @max more by frame records,
- * stores their addresses in @ips, and returns their number. Runtimes have deep stacks of such
- * frames, and sfu_fallback_step() takes much longer for each. A caller is entered if the callee has
- * no row, both functions keep frame pointers, the caller's record is at a higher address, and the
- * return address follows a call.
+ * After a step has entered a caller by a kept frame pointer: enters at most @max more by frame
+ * records, stores their addresses in @ips, and returns their number. Runtimes have deep stacks of
+ * such frames, and sfu_fallback_step() takes much longer for each. A caller is entered if the
+ * callee has no row, both functions keep frame pointers, the caller's record is at a higher
+ * address, and the return address follows a call.
  */
 unsigned int sfu_chain_follow(struct sfu_walk *walk, u64 *ips, unsigned int max)
 {
@@ -56,18 +61,13 @@ unsigned int sfu_chain_follow(struct sfu_walk *walk, u64 *ips, unsigned int max)
 			break;
 		outer = read_record(walk, frame, range, &caller);
 		if (!outer || outer->keeps_fp != SFRAME_KEEPS_FP_YES ||
-		    !sfu_record_links_up(&caller, sfu_record_is_low(frame) &&
-						  sfu_record_is_low(&caller)))
+		    !sfu_record_links_up(&caller, frame))
 			break;
-		frame->ip = caller.ip;
-		frame->sp = caller.sp;
-		frame->fp = caller.fp;
+		*frame = caller;
 		range = outer;
 		ips[nr] = frame->ip;
 	}
 	walk->nr_frames[SFU_METHOD_FP_HABIT] += nr;
-	if (nr)
-		frame->sp_unverified = true;
 	return nr;
 }
 
@@ -105,9 +105,10 @@ static unsigned int find_end(struct sfu_walk *walk, u64 *ips, unsigned int max,
 			     struct sfu_frame *last)
 {
 	struct sfu_frame caller, *frame = &walk->frame;
-	/* This may be the rest of a valid chain that was cut at @max: its frames were counted. */
+	/* The frame may be in a valid chain that was cut at @max, whose frames were counted. */
 	unsigned int nr, nr_in_file = frame->is_in_chain ? MIN_IN_FILE : 0;
-	struct sfu_range *range = sfu_walk_range_of(walk, frame), *callee_range = range;
+	struct sfu_range *outer, *range = sfu_walk_range_of(walk, frame);
+	bool may_be_entrypoint = false;
 	struct sframe_row row;
 	int err;
 
@@ -116,28 +117,20 @@ static unsigned int find_end(struct sfu_walk *walk, u64 *ips, unsigned int max,
 	for (nr = 0;; nr++) {
 		err = !sfu_has_rows(range) ? -ENOENT :
 		      sfu_walk_find_row(walk, range, sfu_walk_lookup_ip(frame), &row);
-		if (nr && (!err || nr == MAX_LINKS || sfu_is_known_entrypoint(walk)))
-			break;
-		/* An entry point is rarely in its callee's range: this saves reads of code. */
-		if (nr && (range != callee_range || !sfu_record_links_up(frame, false)) &&
-		    sfu_is_entrypoint(walk))
+		if (nr && (!err || nr == MAX_LINKS || sfu_is_known_entrypoint(walk) ||
+			   (may_be_entrypoint && sfu_is_entrypoint(walk))))
 			break;
 		nr_in_file += range->vma.file && !range->is_unnamed &&
 			      range->keeps_fp != SFRAME_KEEPS_FP_YES;
 		if (err != -ENOENT || !may_be_in_chain(range) || sfu_record_is_low(frame))
 			return 0;
-		callee_range = range;
-		range = read_record(walk, frame, range, &caller);
-		if (!range)
+		outer = read_record(walk, frame, range, &caller);
+		if (!outer)
 			return 0;
-		*frame = (struct sfu_frame){
-			.ip = caller.ip,
-			.sp = caller.sp,
-			.fp = caller.fp,
-			.sp_unverified = true,
-			.by_kept_fp = callee_range->keeps_fp == SFRAME_KEEPS_FP_YES,
-			.is_in_chain = true,
-		};
+		/* An entry point is rarely in its callee's range: this saves reads of code. */
+		may_be_entrypoint = outer != range || !sfu_record_links_up(&caller, frame);
+		*frame = caller;
+		range = outer;
 		if (nr < max) {
 			ips[nr] = frame->ip;
 			*last = *frame;
@@ -165,6 +158,7 @@ unsigned int sfu_chain_enter(struct sfu_walk *walk, u64 *ips, unsigned int max)
 	nr = find_end(walk, ips, max, &last);
 	nr = min(nr, max);
 	walk->frame = nr ? last : first;
+	walk->frame.is_in_chain |= nr != 0;
 	walk->nr_frames[SFU_METHOD_FP_HABIT] += nr;
 	return nr;
 }

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Finds callers of frames without a row. If a function finds none, @caller is undefined. */
+/* Callers of frames without a row. If a function finds none, @caller is undefined. */
 #ifndef SFU_FALLBACK_H
 #define SFU_FALLBACK_H
 
 #include <linux/sched.h>
 
 #include "walk/frame.h"
-
-/* walk/entrypoint.c */
-bool sfu_is_entrypoint(struct sfu_walk *walk);
 
 /*
  * Largest distance, in bytes, of frames of _start and of libc's start functions from
@@ -24,8 +21,8 @@ static inline bool sfu_is_near_start(const struct sfu_frame *frame)
 
 /*
  * Returns true if an earlier walk has found an entry point at the ip of the frame. Most stacks end
- * at one of two addresses, so the map remembers them. If a process replaces their code, only its
- * own stacks are wrong: walks in inherited maps do not use the two addresses.
+ * at one of two addresses, so the map remembers both. If a process replaces the code there, only
+ * its own stacks are wrong: walks in inherited maps do not use the two addresses.
  */
 static __always_inline bool sfu_is_known_entrypoint(const struct sfu_walk *walk)
 {
@@ -46,9 +43,16 @@ static __always_inline bool sfu_record_is_low(const struct sfu_frame *frame)
 	return !IS_ALIGNED(frame->fp, SFU_ARCH_CFA_ALIGN);
 }
 
-/* Returns true if FP is aligned and not below SP. A low record may be a little below SP. */
-static __always_inline bool sfu_record_links_up(const struct sfu_frame *frame, bool is_low)
+/*
+ * Returns true if FP may point to the record of @frame: FP is aligned, and not below SP. In Go, the
+ * record may be a little below SP. Such a low record is accepted only if the record that leads to
+ * it, of @callee, is low, too. For a frame that no record leads to, @callee is @frame.
+ */
+static __always_inline bool sfu_record_links_up(const struct sfu_frame *frame,
+						const struct sfu_frame *callee)
 {
+	const bool is_low = sfu_record_is_low(frame) && sfu_record_is_low(callee);
+
 	return IS_ALIGNED(frame->fp, sizeof(long)) &&
 	       (frame->fp >= frame->sp ||
 		frame->sp - frame->fp <= (is_low ? SFU_ARCH_LOW_RECORD : 0));
@@ -67,6 +71,7 @@ unsigned int sfu_chain_follow(struct sfu_walk *walk, u64 *ips, unsigned int max)
 unsigned int sfu_chain_enter(struct sfu_walk *walk, u64 *ips, unsigned int max);
 
 /* walk/fallback.c */
+bool sfu_is_entrypoint(struct sfu_walk *walk);
 bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 			 struct sfu_frame *caller);
 enum sfu_stop sfu_fallback_step(struct sfu_walk *walk);

@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Frame records (saved frame pointer, return address): the caller in a record, and its evidence.
+ * Frame records (saved frame pointer, return address): finds the caller in a record, and checks
+ * its evidence.
  *
- * Code without a row may use the frame pointer for data. So a frame record counts only with one of
- * two kinds of evidence:
- *
- *   - A proof: the call instruction before the return address enters a function that is in the file
- *     of the present frame and has no row. A callee with a row, or in another file, is not the
- *     present function: the record then belongs to an outer caller.
- *   - Trust: the functions of the file keep frame pointers (map/keeps_fp.h). The return address
- *     must follow a call, and the next record must be at a higher address. Like the kernel's own
- *     walk, this may skip the caller of a function without a frame.
- *
- * Trust is checked first, because it needs fewer reads.
+ * Code without a row may use the frame pointer for data, so a record alone shows nothing. Of the
+ * kinds of evidence in walk/fallback.c, two are checked here: a kept frame pointer first, because
+ * this needs fewer reads, and a proof.
  */
 #include <linux/moduleparam.h>
 
@@ -23,25 +16,6 @@
 bool sfu_proved_only;
 module_param_named(proved_only, sfu_proved_only, bool, 0644);
 MODULE_PARM_DESC(proved_only, "follow a frame pointer only where a call proves it: Y leaves out frames of files that keep frame pointers, where no call is known (default N)");
-
-/* The frame record as a row. With a low record, the CFA is SFU_ARCH_LOW_RECORD bytes higher. */
-static const struct sframe_row fp_row = {
-	.cfa = { .how = SFRAME_RULE_REG, .reg = SFU_ARCH_REG_FP, .off = 16 },
-	.ra = { .how = SFRAME_RULE_CFA_MEM, .off = -8 },
-	.fp = { .how = SFRAME_RULE_CFA_MEM, .off = -16 },
-};
-
-static const struct sframe_row low_fp_row = {
-	.cfa = { .how = SFRAME_RULE_REG, .reg = SFU_ARCH_REG_FP, .off = 16 + SFU_ARCH_LOW_RECORD },
-	.ra = { .how = SFRAME_RULE_CFA_MEM, .off = -8 - SFU_ARCH_LOW_RECORD },
-	.fp = { .how = SFRAME_RULE_CFA_MEM, .off = -16 - SFU_ARCH_LOW_RECORD },
-};
-
-/* Returns true if the caller's record is at a higher address. Only a low record finds a low one. */
-static bool caller_links_up(const struct sfu_frame *frame, const struct sfu_frame *caller)
-{
-	return sfu_record_links_up(caller, sfu_record_is_low(frame) && sfu_record_is_low(caller));
-}
 
 /* Returns true if a scan has found that the code in the frame's range keeps frame pointers. */
 bool sfu_keeps_fp(struct sfu_walk *walk, const struct sfu_frame *frame)
@@ -56,12 +30,23 @@ bool sfu_record_find(struct sfu_walk *walk, struct sfu_frame *caller)
 {
 	const struct sfu_frame *frame = &walk->frame;
 	const bool is_low = sfu_record_is_low(frame);
+	/* The CFA is right above a record. In Go's low records, it is one word higher. */
+	const int cfa = 16 + (is_low ? SFU_ARCH_LOW_RECORD : 0);
+	const struct sframe_row row = {
+		.cfa = { .how = SFRAME_RULE_REG, .reg = SFU_ARCH_REG_FP, .off = cfa },
+		.ra = { .how = SFRAME_RULE_CFA_MEM, .off = 8 - cfa },
+		.fp = { .how = SFRAME_RULE_CFA_MEM, .off = -cfa },
+	};
 
-	return sfu_record_links_up(frame, is_low) && (!is_low || sfu_keeps_fp(walk, frame)) &&
-	       !sfu_walk_find_caller(walk, is_low ? &low_fp_row : &fp_row, caller);
+	return sfu_record_links_up(frame, frame) && (!is_low || sfu_keeps_fp(walk, frame)) &&
+	       !sfu_walk_find_caller(walk, &row, caller);
 }
 
-/* Returns true if a call of the present function is before the return address of @caller. */
+/*
+ * Returns true if there is a proof: a call before the return address of @caller enters a function
+ * that is in the file of the present frame and has no row. Any other callee is not the present
+ * function, and the record belongs to an outer caller.
+ */
 bool sfu_record_is_proved(struct sfu_walk *walk, const struct sfu_frame *caller)
 {
 	struct sfu_range *here, *there;
@@ -71,7 +56,6 @@ bool sfu_record_is_proved(struct sfu_walk *walk, const struct sfu_frame *caller)
 		return false;
 	here = sfu_walk_range_of(walk, &walk->frame);
 	there = sfu_map_find(walk->map, func);
-	/* A callee in another file has called further functions, which made no record. */
 	if (!here || !there || here->vma.file != there->vma.file)
 		return false;
 	/*
@@ -109,18 +93,8 @@ bool sfu_record_find_on_other_stack(struct sfu_walk *walk, const struct sfu_fram
 	found = sfu_record_find(walk, caller);
 	walk->frame = present;
 	return found && sfu_keeps_fp(walk, caller) &&
-	       (!caller->fp || caller_links_up(frame, caller)) &&
+	       (!caller->fp || sfu_record_links_up(caller, frame)) &&
 	       sfu_call_is_before(walk, caller->ip);
-}
-
-/* Returns true if the caller's frame pointer leads to a next record, is 0, or is not kept there. */
-static bool leads_on(struct sfu_walk *walk, const struct sfu_frame *caller)
-{
-	struct sfu_frame next;
-
-	return !caller->fp || !sfu_keeps_fp(walk, caller) ||
-	       caller_links_up(&walk->frame, caller) ||
-	       sfu_record_find_on_other_stack(walk, caller, &next);
 }
 
 /*
@@ -138,13 +112,19 @@ static bool is_pushed_return(struct sfu_walk *walk, const struct sfu_frame *call
 }
 
 /*
- * Returns true, and sets @by_kept_fp of @caller, if the present code keeps frame pointers and
- * @caller, from sfu_record_find(), passes the checks for this kind of evidence.
+ * Returns true, and sets @by_kept_fp of @caller, if the present code keeps frame pointers, and
+ * @caller, from sfu_record_find(), is valid: its FP is 0; or a call or another stub may return to
+ * it, and its FP leads to a next record unless its code does not keep FP.
  */
 bool sfu_record_is_kept(struct sfu_walk *walk, struct sfu_frame *caller)
 {
-	if (READ_ONCE(sfu_proved_only) || !sfu_keeps_fp(walk, &walk->frame) ||
-	    !leads_on(walk, caller))
+	struct sfu_frame next;
+
+	if (READ_ONCE(sfu_proved_only) || !sfu_keeps_fp(walk, &walk->frame))
+		return false;
+	if (caller->fp && sfu_keeps_fp(walk, caller) &&
+	    !sfu_record_links_up(caller, &walk->frame) &&
+	    !sfu_record_find_on_other_stack(walk, caller, &next))
 		return false;
 	if (caller->fp && !sfu_call_may_return_to(walk, caller->ip) &&
 	    !is_pushed_return(walk, caller))
