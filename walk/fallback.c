@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The fallback: finds the caller of a frame without a row, or of a frame whose row needs the stack
- * pointer while it is unverified.
+ * pointer while it is unverified. A wrong frame is worse than a short stack. So a caller without
+ * evidence ends the walk. Kinds of evidence, the strongest first:
  *
- * Where a function begins or ends, the instructions show where the return address is. This is
- * exact, and is tried first. sfu_arch_fallback() then uses frame records (record.c) and, on arm64,
- * the link register. If no single caller has evidence, the walk tries the chain of frame records as
- * a whole (chain.c). If that fails, too, the walk ends: a wrong frame is worse than a short stack.
+ *	kind		what shows the caller				checked by
+ *	-------		---------------------				----------
+ *	code		the instructions at the ip begin or end a	find_by_code()
+ *			function, or are a PLT slot; exact
+ *	proof		the call before the return address enters the	sfu_record_is_proved()
+ *			present function; the callee has no row
+ *	kept FP		the present code keeps frame pointers; may	sfu_record_is_kept(),
+ *			skip a caller, as the kernel's own walk does	leaves_stack()
+ *	link		arm64: where the link register leads to		sfu_arch_fallback()
+ *	chain		all frame records up to a row or an entry	sfu_chain_enter()
+ *			point, where no single one has evidence
+ *
+ * A row with an unverified stack pointer needs evidence, too: a proof (is_proved(), in walk.c) or a
+ * kept frame pointer (sfu_fallback_by_row()).
  */
 #include "sframe_arch.h"
 #include "walk/fallback.h"
@@ -14,8 +25,8 @@
 #include "walk/walk.h"
 
 /*
- * Finds a caller on another stack, see sfu_record_find_on_other_stack(). Not for an interrupted
- * frame: its function may be in the middle of a stack switch.
+ * Finds a caller on another stack, see sfu_record_find_on_other_stack(). Not for a frame that was
+ * sampled or hit by a signal: its function may be in the middle of a stack switch.
  */
 static bool leaves_stack(struct sfu_walk *walk, struct sfu_frame *caller)
 {
@@ -32,9 +43,9 @@ static bool leaves_stack(struct sfu_walk *walk, struct sfu_frame *caller)
 }
 
 /*
- * Finds the caller by the instructions at the ip. The return address must follow a call, or be the
- * rt_sigreturn stub. Unrelated code may follow a call that does not return. So instructions at a
- * return address count only in anonymous memory: Python's trampolines only call and return.
+ * Finds the caller by the instructions at the ip. Unrelated code may follow a call that does not
+ * return. So instructions at a return address count only in anonymous memory: Python's trampolines
+ * only call and return.
  */
 static bool find_by_code(struct sfu_walk *walk, struct sfu_frame *caller)
 {
@@ -52,15 +63,12 @@ static bool find_by_code(struct sfu_walk *walk, struct sfu_frame *caller)
 	       sfu_call_may_return_to(walk, caller->ip);
 }
 
-/*
- * Largest alignment of the stack, in bytes, that may_be_realigned() detects. Half would miss
- * functions that align for AVX-512.
- */
+/* Largest detected alignment of a stack, in bytes. Half would miss functions that use AVX-512. */
 #define MAX_REALIGNED	64
 
 /*
  * Returns true if the callee may have realigned the stack. Compilers then push a copy of the return
- * address for the frame record. The original is a little above the copy, and @sp is wrong.
+ * address for the frame record. The original is a little above the copy, and SP is wrong.
  */
 static bool may_be_realigned(struct sfu_walk *walk)
 {
@@ -76,28 +84,20 @@ static bool may_be_realigned(struct sfu_walk *walk)
 }
 
 /*
- * If @row describes a frame record below the CFA, sets @by_fp to a row that finds this record by
- * FP. (A return address above the CFA shows that the CFA is not the caller's stack pointer.)
+ * Returns true if @row describes a frame record below the CFA. (A return address above the CFA
+ * shows that the CFA is not the caller's stack pointer.)
  */
-static bool row_of_record(const struct sframe_row *row, struct sframe_row *by_fp)
+static bool is_of_record(const struct sframe_row *row)
 {
-	if (row->ra.how != SFRAME_RULE_CFA_MEM || row->fp.how != SFRAME_RULE_CFA_MEM ||
-	    row->ra.off != row->fp.off + (int)sizeof(long) || row->ra.off >= 0)
-		return false;
-	*by_fp = *row;
-	by_fp->cfa = (struct sframe_rule){
-		.how = SFRAME_RULE_REG,
-		.reg = SFU_ARCH_REG_FP,
-		.off = -row->fp.off,
-	};
-	return true;
+	return row->ra.how == SFRAME_RULE_CFA_MEM && row->fp.how == SFRAME_RULE_CFA_MEM &&
+	       row->ra.off == row->fp.off + (int)sizeof(long) && row->ra.off < 0;
 }
 
 /*
- * Finds the caller of a frame whose row needs the unverified stack pointer. The return address must
- * follow a call, and there must be evidence of one of two kinds. Either a frame pointer has found
- * the frame, and the callee has not realigned the stack: the stack pointer is right. Or the row
- * describes a frame record, and the code keeps frame pointers: the frame pointer leads to it.
+ * Finds the caller of a frame whose row needs the unverified stack pointer, and has no proof. The
+ * return address must follow a call, and a kept frame pointer must show one of two things. Either
+ * it has found the frame, and the callee has not realigned the stack: the stack pointer is right.
+ * Or the row describes a frame record, to which the frame pointer leads.
  */
 bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 			 struct sfu_frame *caller)
@@ -115,9 +115,39 @@ bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 		if (call == SFU_CALL_SLOT || call == SFU_CALL_REGISTER)
 			return true;
 	}
+	by_fp = *row;
+	by_fp.cfa = (struct sframe_rule){
+		.how = SFRAME_RULE_REG,
+		.reg = SFU_ARCH_REG_FP,
+		.off = -row->fp.off,
+	};
 	return sfu_keeps_fp(walk, &walk->frame) && walk->frame.fp >= walk->frame.sp &&
-	       row_of_record(row, &by_fp) && !sfu_walk_find_caller(walk, &by_fp, caller) &&
+	       is_of_record(row) && !sfu_walk_find_caller(walk, &by_fp, caller) &&
 	       sfu_call_is_before(walk, caller->ip);
+}
+
+/*
+ * Returns true if the frame is in an entry point: code of libc, libstdc++ or Go that starts a
+ * program or a thread. It is outermost in most stacks, has no row, and is recognised by its
+ * instructions. Code that only looks like a program's start is not near the start of the stack or,
+ * if it looks like _start, FP is not 0.
+ */
+bool sfu_is_entrypoint(struct sfu_walk *walk)
+{
+	const struct sfu_frame *frame = &walk->frame;
+	enum sfu_start start;
+
+	if (frame->is_activation)
+		return false;
+	start = sfu_arch_read_start(walk);
+	if (start == SFU_START_NONE || (start == SFU_START_ENTRY && frame->fp) ||
+	    (start != SFU_START_THREAD && !sfu_is_near_start(frame)))
+		return false;
+	/* Remembered, unless a scan may let walks get further here, or the map is the parent's. */
+	if (!sfu_keeps_fp_is_unknown(walk) && !walk->lookup.is_inherited)
+		WRITE_ONCE(*(start == SFU_START_THREAD ? &walk->map->thread_ra :
+							 &walk->map->main_ra), frame->ip);
+	return true;
 }
 
 /*

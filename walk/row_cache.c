@@ -52,27 +52,20 @@ u64 sfu_row_pack(const struct sframe_row *row)
 {
 	const s64 cfa = row->cfa.off, ra = cfa + row->ra.off;
 	const u64 max = cfa - sizeof(long);	/* highest offset of a word below the CFA */
-	u64 how = 0, fp = 0;
+	u64 how = row->cfa.reg == SFU_ARCH_REG_FP ? SFU_ROW_BY_FP : 0, fp = 0;
 
 	if (row->outermost)
 		return SFU_ROW_OUTERMOST;
-	if (row->signal || row->cfa.how != SFRAME_RULE_REG || row->ra.how != SFRAME_RULE_CFA_MEM ||
-	    !IS_ALIGNED(cfa, SFU_ARCH_CFA_ALIGN) || max > U16_MAX - sizeof(long))
-		return SFU_ROW_IS_OTHER;
-	if (row->cfa.reg == SFU_ARCH_REG_FP)
-		how = SFU_ROW_BY_FP;
-	else if (row->cfa.reg != SFU_ARCH_REG_SP)
-		return SFU_ROW_IS_OTHER;
-	/* If calls push the return address, it is the last word below the CFA. */
-	if (SFU_ARCH_REG_RA < 0 ? (u64)ra != max : (u64)ra > max)
-		return SFU_ROW_IS_OTHER;
 	if (row->fp.how == SFRAME_RULE_CFA_MEM) {
 		how |= SFU_ROW_SAVES_FP;
 		fp = cfa + row->fp.off;
-	} else if (row->fp.how != SFRAME_RULE_SAME) {
-		return SFU_ROW_IS_OTHER;
 	}
-	if (fp > max)
+	/* If calls push the return address, it is the last word below the CFA. */
+	if (row->signal || row->cfa.how != SFRAME_RULE_REG || row->ra.how != SFRAME_RULE_CFA_MEM ||
+	    (row->cfa.reg != SFU_ARCH_REG_FP && row->cfa.reg != SFU_ARCH_REG_SP) ||
+	    (row->fp.how != SFRAME_RULE_CFA_MEM && row->fp.how != SFRAME_RULE_SAME) ||
+	    !IS_ALIGNED(cfa, SFU_ARCH_CFA_ALIGN) || max > U16_MAX - sizeof(long) || fp > max ||
+	    (SFU_ARCH_REG_RA < 0 ? (u64)ra != max : (u64)ra > max))
 		return SFU_ROW_IS_OTHER;
 	return cfa | how | FIELD_PREP(SFU_ROW_RA, ra) | FIELD_PREP(SFU_ROW_FP, fp);
 }

@@ -34,8 +34,8 @@ static bool uses_unverified_sp(const struct sfu_walk *walk, const struct sframe_
 	       (is_sp_based(&row->cfa) || is_sp_based(&row->ra) || is_sp_based(&row->fp));
 }
 
-/* Returns true if the call before @ra enters the function that @row describes. */
-static bool calls(struct sfu_walk *walk, unsigned long ra, const struct sframe_row *row)
+/* Returns true if there is a proof: the call before @ra enters the function of @row. */
+static bool is_proved(struct sfu_walk *walk, unsigned long ra, const struct sframe_row *row)
 {
 	unsigned long callee;
 
@@ -45,14 +45,14 @@ static bool calls(struct sfu_walk *walk, unsigned long ra, const struct sframe_r
 
 /*
  * Finds a caller on another stack, at lower addresses: Go and OCaml call functions on other stacks,
- * and the row finds the caller's frame there. The call before the return address must enter the
- * present function, because functions that have returned leave other return addresses on stacks.
+ * and the row finds the caller's frame there. A proof is needed, because functions that have
+ * returned leave other return addresses on stacks.
  */
 static bool leaves_stack_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 				struct sfu_frame *caller)
 {
 	if (walk->nr_switches == SFU_MAX_SWITCHES || uses_unverified_sp(walk, row) ||
-	    sfu_walk_find_caller_above(walk, row, 0, caller) || !calls(walk, caller->ip, row))
+	    sfu_walk_find_caller_above(walk, row, 0, caller) || !is_proved(walk, caller->ip, row))
 		return false;
 	walk->nr_switches++;
 	return true;
@@ -63,13 +63,11 @@ static enum sfu_stop step_by_row(struct sfu_walk *walk, const struct sframe_row 
 	struct sfu_frame caller;
 	enum sfu_stop stop = sfu_walk_find_caller(walk, row, &caller);
 
-	if (stop == SFU_STOP_REGISTER && !walk->frame.sp_unverified &&
-	    sfu_arch_find_binding(walk, row, &caller))
+	if ((stop == SFU_STOP_REGISTER && !walk->frame.sp_unverified &&
+	     sfu_arch_find_binding(walk, row, &caller)) ||
+	    (stop == SFU_STOP_CFA && leaves_stack_by_row(walk, row, &caller)))
 		stop = SFU_STOP_NONE;
-	else if (stop == SFU_STOP_CFA && leaves_stack_by_row(walk, row, &caller))
-		stop = SFU_STOP_NONE;
-	/* An unverified SP is accepted if the call before the caller's ip enters this function. */
-	if (!stop && (!uses_unverified_sp(walk, row) || calls(walk, caller.ip, row))) {
+	if (!stop && (!uses_unverified_sp(walk, row) || is_proved(walk, caller.ip, row))) {
 		sfu_walk_enter(walk, &caller, SFU_METHOD_SFRAME);
 		return SFU_STOP_NONE;
 	}
@@ -83,8 +81,8 @@ static enum sfu_stop step_by_row(struct sfu_walk *walk, const struct sframe_row 
 
 /*
  * Goes one step from code that a function (&sfu_section.entry_start) jumps to. The code runs in the
- * frame of this function. So @row is valid if the call before the return address enters the
- * function. Otherwise the step is made as from code without a row.
+ * frame of this function. So the proof for @row is a call that enters the function. Without it, the
+ * step is made as from code without a row.
  */
 static enum sfu_stop step_after_jump(struct sfu_walk *walk, const struct sfu_section *section,
 				     const struct sframe_row *row)

@@ -19,7 +19,6 @@
 #include "../../../walk/walk.c"
 #include "shim/fast_path.h"
 #include "../../../walk/call.c"
-#include "../../../walk/entrypoint.c"
 #include "../../../walk/record.c"
 #include "../../../walk/chain.c"
 #include "../../../walk/fallback.c"
