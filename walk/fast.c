@@ -173,23 +173,11 @@ static __always_inline enum sfu_stop enter_outer(struct fast_walk *fast, struct 
 	if (sfu_walk_charge(walk, SFU_RANGE_COST + SFU_FAST_COST))
 		return SFU_STOP_BUDGET;
 	stop = sfu_walk_check_caller(walk, &caller);
-	/* Without budget, no uretprobe is found: then @stop is not the real reason. */
 	if (stop)
-		return walk->lookup.rd.budget ? stop : SFU_STOP_BUDGET;
+		return stop;
 	*fast->ips++ = caller.ip;
 	fast->ra = caller.ip;
 	return SFU_STOP_NONE;
-}
-
-/* Makes the last frame of @fast the present frame of the walk, and counts @nr frames. */
-static void enter_frames(struct sfu_walk *walk, const struct fast_walk *fast, unsigned int nr)
-{
-	walk->frame = (struct sfu_frame){
-		.ip = fast->ips[-1],
-		.sp = fast->sp,
-		.fp = fast->fp,
-	};
-	walk->nr_frames[SFU_METHOD_SFRAME] += nr;
 }
 
 /*
@@ -250,6 +238,9 @@ enum sfu_stop sfu_fast_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 	*nr = fast.ips - ips;
 	lookup->nr_cached += *nr - min(*nr, lookup->nr_missed - nr_missed);
 	if (*nr)
-		enter_frames(walk, &fast, *nr);
+		walk->frame = (struct sfu_frame){
+			.ip = fast.ips[-1], .sp = fast.sp, .fp = fast.fp,
+		};
+	walk->nr_frames[SFU_METHOD_SFRAME] += *nr;
 	return stop;
 }

@@ -128,16 +128,26 @@ static enum sfu_stop step(struct sfu_walk *walk, struct sfu_range *range)
 	}
 }
 
-/* Does one step by the general path. Inlined, it would slow down the fast path. */
-static noinline enum sfu_stop walk_slow(struct sfu_walk *walk, struct sfu_range *range)
+/* sfu_walk_callers() by the general path. Inlined, it would slow down the fast path. */
+static noinline enum sfu_stop walk_slow(struct sfu_walk *walk, struct sfu_range *range, u64 *ips,
+					unsigned int max, unsigned int *nr)
 {
 	enum sfu_stop stop;
 
 	if (sfu_walk_charge(walk, SFU_STEP_COST))
 		return SFU_STOP_BUDGET;
 	stop = step(walk, range);
-	/* A step without budget fails for other reasons, too: the budget is the real reason. */
-	return stop && !walk->lookup.rd.budget ? SFU_STOP_BUDGET : stop;
+	if (stop == SFU_STOP_NODATA) {
+		*nr = sfu_chain_enter(walk, ips, max);
+		return *nr ? SFU_STOP_NONE : stop;
+	}
+	if (stop)
+		return stop;
+	ips[0] = walk->frame.ip;
+	*nr = 1;
+	if (walk->frame.by_kept_fp)
+		*nr += sfu_chain_follow(walk, &ips[1], max - 1);
+	return SFU_STOP_NONE;
 }
 
 /*
@@ -163,22 +173,10 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 		return SFU_STOP_UNSCANNED;
 
 	stop = sfu_fast_callers(walk, ips, max, nr);
-	if (stop || *nr)
-		return stop;
-	stop = walk_slow(walk, range);
-	if (stop == SFU_STOP_NODATA) {
-		*nr = sfu_chain_enter(walk, ips, max);
-		if (*nr)
-			return SFU_STOP_NONE;
-		return walk->lookup.rd.budget ? stop : SFU_STOP_BUDGET;
-	}
-	if (stop)
-		return stop;
-	ips[0] = walk->frame.ip;
-	*nr = 1;
-	if (walk->frame.by_kept_fp)
-		*nr += sfu_chain_follow(walk, &ips[1], max - 1);
-	return SFU_STOP_NONE;
+	if (!stop && !*nr)
+		stop = walk_slow(walk, range, ips, max, nr);
+	/* A step without budget fails for other reasons, too: the budget is the real reason. */
+	return stop && !walk->lookup.rd.budget ? SFU_STOP_BUDGET : stop;
 }
 
 /*
