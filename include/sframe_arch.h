@@ -45,7 +45,7 @@
  *	sfu_arch_follows_call()		true if a call ends at @ra, in a copy of the code
  *
  * The functions below run in any context, and never wait. They read the memory of current by the
- * functions of walk/frame.h. Code that cannot be read matches no pattern.
+ * functions of walk/walk.h. Code that cannot be read matches no pattern.
  */
 #ifndef SFU_ARCH_H
 #define SFU_ARCH_H

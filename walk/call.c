@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Call instructions before return addresses, and the functions that they enter. */
 #include "sframe_arch.h"
-#include "walk/frame.h"
+#include "walk/walk.h"
 
 /*
  * Finds the target of the call instruction before @ra: of a direct call, or of a call through a

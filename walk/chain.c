@@ -2,7 +2,6 @@
 /* Chains of frame records: many frames in a row by the frame pointer. */
 #include "sframe_arch.h"
 #include "walk/fallback.h"
-#include "walk/frame.h"
 
 /*
  * Reads the frame record of @frame, which is in @range, into @caller. Returns the caller's range if

@@ -21,8 +21,6 @@
  */
 #include "sframe_arch.h"
 #include "walk/fallback.h"
-#include "walk/frame.h"
-#include "walk/walk.h"
 
 /*
  * Finds a caller on another stack, see sfu_record_find_on_other_stack(). Not for a frame that was

@@ -5,7 +5,7 @@
 
 #include <linux/sched.h>
 
-#include "walk/frame.h"
+#include "walk/walk.h"
 
 /*
  * Largest distance, in bytes, of frames of _start and of libc's start functions from

@@ -28,9 +28,8 @@
 
 #include "compat.h"
 #include "sframe_arch.h"
-#include "walk/walk.h"
-#include "walk/frame.h"
 #include "walk/user.h"
+#include "walk/walk.h"
 
 /* Why follow() has returned. */
 enum fast_end {

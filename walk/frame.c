@@ -8,9 +8,8 @@
 #include <linux/ptrace.h>
 
 #include "sframe_arch.h"
-#include "walk/frame.h"
-#include "walk/uprobe.h"
 #include "walk/user.h"
+#include "walk/walk.h"
 
 /* Reads @len bytes of user memory. Returns false if a page is absent, or the budget ends. */
 bool sfu_walk_read_code(struct sfu_walk *walk, void *code, unsigned long addr, size_t len)

@@ -11,7 +11,6 @@
 
 #include "sframe_arch.h"
 #include "walk/fallback.h"
-#include "walk/frame.h"
 
 bool sfu_proved_only;
 module_param_named(proved_only, sfu_proved_only, bool, 0644);

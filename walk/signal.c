@@ -8,8 +8,6 @@
  * agree with the registers that have already been restored.
  */
 #include "sframe_arch.h"
-#include "walk/frame.h"
-#include "walk/uprobe.h"
 #include "walk/walk.h"
 
 /*

@@ -17,8 +17,7 @@
 #include <linux/uprobes.h>
 
 #include "sframe_arch.h"
-#include "walk/frame.h"
-#include "walk/uprobe.h"
+#include "walk/walk.h"
 
 #define PUSHED_BY_CALL	(SFU_ARCH_REG_RA < 0 ? sizeof(long) : 0)	/* bytes */
 

@@ -19,7 +19,6 @@
 
 #include "sframe_arch.h"
 #include "walk/fallback.h"
-#include "walk/uprobe.h"
 #include "walk/walk.h"
 
 static bool is_sp_based(const struct sframe_rule *rule)

@@ -11,7 +11,7 @@
 
 #include "sframe_arch.h"
 #include "map/keeps_fp.h"
-#include "walk/frame.h"
+#include "walk/walk.h"
 
 /* Instruction patterns: a mask of the bits that identify an instruction, and their values. */
 #define INSN(mask, bits)	((u64)(mask) << 32 | (bits))

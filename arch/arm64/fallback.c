@@ -28,7 +28,7 @@
  */
 #include "sframe_arch.h"
 #include "walk/fallback.h"
-#include "walk/frame.h"
+#include "walk/walk.h"
 
 enum link {
 	LINK_UNKNOWN,		/* or no code, or the frame record has this target, too */

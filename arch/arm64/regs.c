@@ -6,7 +6,7 @@
 #include <asm/unistd.h>
 
 #include "sframe_arch.h"
-#include "walk/frame.h"
+#include "walk/walk.h"
 
 /*
  * Always true: the processor masks all interrupts when it enters the kernel, including pseudo-NMIs,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* Frames in which the kernel is handling a uprobe, on arm64. */
 #include "sframe_arch.h"
-#include "walk/frame.h"
+#include "walk/walk.h"
 
 /* Nothing to undo: on arm64, the saved ip is at the breakpoint, not after it. */
 bool sfu_arch_leave_breakpoint(struct sfu_walk *walk)

@@ -11,7 +11,7 @@
 
 #include "sframe_arch.h"
 #include "map/keeps_fp.h"
-#include "walk/frame.h"
+#include "walk/walk.h"
 
 /*
  * A pattern of code. The low byte of an element is a byte of code, and the high byte masks its bits

@@ -13,7 +13,7 @@
  */
 #include "sframe_arch.h"
 #include "walk/fallback.h"
-#include "walk/frame.h"
+#include "walk/walk.h"
 
 enum sfu_stop sfu_arch_fallback(struct sfu_walk *walk, struct sfu_frame *caller)
 {

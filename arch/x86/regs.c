@@ -8,7 +8,7 @@
 #include <asm/unistd.h>
 
 #include "sframe_arch.h"
-#include "walk/frame.h"
+#include "walk/walk.h"
 
 /*
  * entry_SYSCALL_64() has stored all registers within this many bytes. Then SP points to pt_regs

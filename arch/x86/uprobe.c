@@ -7,7 +7,7 @@
 #include <linux/sched.h>
 
 #include "sframe_arch.h"
-#include "walk/frame.h"
+#include "walk/walk.h"
 
 #define BREAKPOINT		0xcc
 #define BREAKPOINT_BYTES	1
