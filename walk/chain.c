@@ -4,10 +4,10 @@
 #include "walk/fallback.h"
 
 /*
- * Reads the frame record of @frame, which is in @range, into @caller. Returns the caller's range if
- * the return address is in the map and follows a call; else NULL. Also returns NULL at the
- * rt_sigreturn stub, and at the start of a page, where the uretprobe trampoline may be: the general
- * path handles both.
+ * Sets ip, SP and FP of @caller by the frame record of @frame, which is in @range. Returns the
+ * caller's range if the return address is in the map and follows a call; else NULL. Also returns
+ * NULL for the rt_sigreturn stub, and for the start of a page, where the uretprobe trampoline may
+ * be: the general path handles both.
  */
 static __always_inline struct sfu_range *read_record(struct sfu_walk *walk,
 						     const struct sfu_frame *frame,
@@ -22,15 +22,11 @@ static __always_inline struct sfu_range *read_record(struct sfu_walk *walk,
 	if (!sfu_record_links_up(frame, frame) || sfu_walk_charge(walk, SFU_RECORD_COST) ||
 	    !sfu_walk_read_code(walk, record, frame->fp, sizeof(record)))
 		return NULL;
-	*caller = (struct sfu_frame){
-		.ip = sfu_arch_strip_ra(record[1]),
-		.sp = frame->fp + sizeof(record) +
-		      (sfu_record_is_low(frame) ? SFU_ARCH_LOW_RECORD : 0),
-		.fp = record[0],
-		.sp_unverified = true,
-		.by_kept_fp = range->keeps_fp == SFRAME_KEEPS_FP_YES,
-	};
-	outer = sfu_walk_range_of(walk, caller);
+	caller->ip = sfu_arch_strip_ra(record[1]);
+	caller->sp = frame->fp + sizeof(record) +
+		     (sfu_record_is_low(frame) ? SFU_ARCH_LOW_RECORD : 0);
+	caller->fp = record[0];
+	outer = sfu_walk_find_range(walk, caller->ip - 1);
 	if (!outer || (outer != range && sfu_walk_charge(walk, SFU_RANGE_COST)) ||
 	    PAGE_ALIGNED(caller->ip) ||
 	    !sfu_walk_read_code(walk, code, caller->ip - SFU_ARCH_CALL_BYTES, sizeof(code)) ||
@@ -62,10 +58,13 @@ unsigned int sfu_chain_follow(struct sfu_walk *walk, u64 *ips, unsigned int max)
 		if (!outer || outer->keeps_fp != SFRAME_KEEPS_FP_YES ||
 		    !sfu_record_links_up(&caller, frame))
 			break;
-		*frame = caller;
+		frame->ip = caller.ip;
+		frame->sp = caller.sp;
+		frame->fp = caller.fp;
 		range = outer;
 		ips[nr] = frame->ip;
 	}
+	frame->sp_unverified |= nr != 0;
 	walk->nr_frames[SFU_METHOD_FP_HABIT] += nr;
 	return nr;
 }
@@ -74,10 +73,9 @@ unsigned int sfu_chain_follow(struct sfu_walk *walk, u64 *ips, unsigned int max)
 #define MAX_LINKS	127
 
 /*
- * In a file without frame pointers, a single record may be data, or belong to an outer caller. So
- * if frames of a chain are in such files, at least this number must be. With 2, the record of an
- * outer function that uses alloca() counts, and skips callers. With 6, shallow stacks of SBCL end
- * early.
+ * A chain has no frames in files without frame pointers, or at least this number: a single record
+ * may be data, or belong to an outer caller. With 2, the record of an outer function that uses
+ * alloca() counts, and skips callers. With 6, shallow stacks of SBCL end early.
  */
 #define MIN_IN_FILE	3
 
@@ -103,7 +101,8 @@ static bool may_be_in_chain(const struct sfu_range *range)
 static unsigned int find_end(struct sfu_walk *walk, u64 *ips, unsigned int max,
 			     struct sfu_frame *last)
 {
-	struct sfu_frame caller, *frame = &walk->frame;
+	struct sfu_frame caller = { .sp_unverified = true, .is_in_chain = true };
+	struct sfu_frame *frame = &walk->frame;
 	/* The frame may be in a valid chain that was cut at @max, whose frames were counted. */
 	unsigned int nr, nr_in_file = frame->is_in_chain ? MIN_IN_FILE : 0;
 	struct sfu_range *outer, *range = sfu_walk_range_of(walk, frame);
@@ -128,6 +127,7 @@ static unsigned int find_end(struct sfu_walk *walk, u64 *ips, unsigned int max,
 			return 0;
 		/* An entry point is rarely in its callee's range: this saves reads of code. */
 		may_be_entrypoint = outer != range || !sfu_record_links_up(&caller, frame);
+		caller.by_kept_fp = range->keeps_fp == SFRAME_KEEPS_FP_YES;
 		*frame = caller;
 		range = outer;
 		if (nr < max) {
@@ -139,12 +139,12 @@ static unsigned int find_end(struct sfu_walk *walk, u64 *ips, unsigned int max,
 }
 
 /*
- * Enters at most @max callers by a chain of frame records, where no single frame has evidence.
+ * Enters at most @max callers by a chain of frame records, where no single caller has evidence.
  * Stores their addresses in @ips, and returns their number. In a valid chain, each record is at a
  * higher address than the last one, and each return address follows a call. The chain ends at an
  * entry point or a function with a row, or has MAX_LINKS links. Without a valid chain, returns 0,
- * and the frame does not change. Functions of SBCL need this: they make records, but their
- * prologues hide it.
+ * and the walk does not change. SBCL needs chains: the prologues of its functions do not show that
+ * they make records.
  */
 unsigned int sfu_chain_enter(struct sfu_walk *walk, u64 *ips, unsigned int max)
 {
@@ -157,7 +157,6 @@ unsigned int sfu_chain_enter(struct sfu_walk *walk, u64 *ips, unsigned int max)
 	nr = find_end(walk, ips, max, &last);
 	nr = min(nr, max);
 	walk->frame = nr ? last : first;
-	walk->frame.is_in_chain |= nr != 0;
 	walk->nr_frames[SFU_METHOD_FP_HABIT] += nr;
 	return nr;
 }
