@@ -8,17 +8,20 @@
 
 #include "sframe_core.h"
 
-/* Why a walk has ended: exactly one reason for each walk, in the order of the output. */
+/*
+ * Why a walk has ended: exactly one reason for each walk, in the order of the output. The manual
+ * documents the printed names (sframe_names.c). If a printed name differs, it is quoted here.
+ */
 enum sfu_stop {
 	SFU_STOP_NONE,			/* the walk can go on */
 	SFU_STOP_COMPLETE,		/* outermost frame reached */
-	SFU_STOP_ENTRYPOINT,		/* entry code of a program or thread reached */
+	SFU_STOP_ENTRYPOINT,		/* "start": code that starts a program or thread reached */
 	SFU_STOP_FULL,			/* the callchain has no room for more frames */
-	SFU_STOP_NODATA,		/* no row, and no evidence for a frame pointer */
+	SFU_STOP_NODATA,		/* no row, and no evidence for a caller */
 	SFU_STOP_UNSCANNED,		/* code is not in the process map yet */
 	SFU_STOP_EXEC,			/* in execve(): the new program has no stack yet */
 	SFU_STOP_SWITCH,		/* task switch: current's mm is not loaded */
-	SFU_STOP_NO_REGS,		/* NMI before the user registers are stored */
+	SFU_STOP_NO_REGS,		/* "entry": NMI before the user registers are stored */
 	SFU_STOP_STACK,			/* stack word is not in memory */
 	SFU_STOP_SECTION,		/* page of .sframe is not in memory */
 	SFU_STOP_BAD,			/* malformed section: see the defect counters */
@@ -34,11 +37,11 @@ enum sfu_stop {
 extern const char *const sfu_stop_names[];
 extern const char *const sfu_method_names[];
 
-/* How the frame of a caller was found. The FP methods follow the frame pointer, not a row. */
+/* How the frame of a caller was found. walk/fallback.c explains the kinds of evidence. */
 enum sfu_method {
 	SFU_METHOD_SFRAME,
-	SFU_METHOD_FP,			/* confirmed by instructions */
-	SFU_METHOD_FP_HABIT,		/* not confirmed, but the code keeps frame pointers */
+	SFU_METHOD_FP,			/* by evidence of the kind "code", "proof" or "link" */
+	SFU_METHOD_FP_HABIT,		/* by evidence of the kind "kept FP" or "chain" */
 	SFU_METHOD_SIGNAL,
 	NR_SFU_METHODS
 };

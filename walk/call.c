@@ -4,9 +4,8 @@
 #include "walk/walk.h"
 
 /*
- * Finds the target of the call instruction before @ra: of a direct call, or of a call through a
- * word in memory or a PLT slot. Returns false if the target is unknown, as for a call by a
- * register.
+ * Sets @func to the target of the call before @ra, also if the call goes through a PLT slot or a
+ * word at a fixed address. Returns false if the target is unknown, as for a call by a register.
  */
 bool sfu_call_find_callee(struct sfu_walk *walk, unsigned long ra, unsigned long *func)
 {

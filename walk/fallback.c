@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The fallback: finds the caller of a frame without a row, or of a frame whose row needs the stack
- * pointer while it is unverified. A wrong frame is worse than a short stack. So a caller without
- * evidence ends the walk. Kinds of evidence, the strongest first:
+ * pointer while it is unverified. A wrong frame is worse than a short stack. So the walk ends where
+ * no caller has evidence. The kinds of evidence, the strongest first:
  *
  *	kind		what shows the caller				checked by
  *	-------		---------------------				----------
@@ -106,7 +106,7 @@ bool sfu_fallback_by_row(struct sfu_walk *walk, const struct sframe_row *row,
 
 	if (READ_ONCE(sfu_proved_only))
 		return false;
-	/* Calls push the return address: if not realigned, the caller's SP is right above it. */
+	/* If calls push the return address and the callee has not realigned SP, SP is right. */
 	if (SFU_ARCH_REG_RA < 0 && walk->frame.by_kept_fp && !may_be_realigned(walk) &&
 	    !sfu_walk_find_caller(walk, row, caller)) {
 		call = sfu_arch_read_call(walk, caller->ip, &func);
@@ -141,7 +141,7 @@ bool sfu_is_entrypoint(struct sfu_walk *walk)
 	if (start == SFU_START_NONE || (start == SFU_START_ENTRY && frame->fp) ||
 	    (start != SFU_START_THREAD && !sfu_is_near_start(frame)))
 		return false;
-	/* Remembered, unless a scan may let walks get further here, or the map is the parent's. */
+	/* If a scan may let walks get further here, the address is not remembered. */
 	if (!sfu_keeps_fp_is_unknown(walk) && !walk->lookup.is_inherited)
 		WRITE_ONCE(*(start == SFU_START_THREAD ? &walk->map->thread_ra :
 							 &walk->map->main_ra), frame->ip);

@@ -1,28 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The fast path of a walk: it enters one frame after another, as long as their rows are packed rows
- * (SFU_ROW_CFA).
+ * The fast path of a walk: enters one frame after another, as long as their rows are packed rows.
  *
- * Here a frame is a stack pointer and a frame pointer, and a row is one u64. A step finds the row
- * in the row cache or in the table, and adds the row's offset to one of the two pointers. The sum
- * is the CFA, which is the caller's stack pointer. The step reads the return address, and the
- * caller's frame pointer if the row says where it is saved. follow() does nothing else, and ends
- * for one of four reasons:
+ * Here a frame is a stack pointer and a frame pointer, and a row is one u64 (walk/row_cache.h). A
+ * step finds the row in the row cache or in the table, and adds the row's offset to one of the two
+ * pointers. The sum is the CFA, which is the caller's stack pointer. The step reads the return
+ * address, and the caller's frame pointer if the row says where it is saved. It finds the caller
+ * that sfu_walk_find_caller() would find.
  *
- *  - a row of a mapped section is not in the cache: sfu_section_add_row() decodes it, and adds it;
- *  - a return address is outside of the range: sfu_walk_check_caller() finds the next range, or the
- *    end of the stack;
- *  - a row cannot be packed, or a step fails: the general path does the step, or finds the reason;
- *  - there is no room, or no budget, for another frame.
- *
- * Each step finds the caller that sfu_walk_find_caller() would find.
- *
- * Speculation. All reads of the stack are inside one window of user memory, which begins at the
+ * Speculation: all reads of the stack are inside one window of user memory, which begins at the
  * stack pointer of the first frame. sfu_user_open() is a barrier, or each read masks its address.
- * sfu_row_pack() accepts only rows whose CFA is above the base register, and whose reads are
- * between the base and the CFA. So each step checks only its CFA. If the processor mispredicts this
- * check, it reads a few frames too far up, each of at most 64 KiB. These reads stay in the hole
- * between user and kernel addresses, which has at least 2^47 bytes.
+ * sfu_row_pack() accepts only rows whose reads are between the base register and the CFA above it.
+ * So each step checks only its CFA. If the processor mispredicts this check, it reads a few frames
+ * too far up, each of at most 64 KiB. These reads stay in the hole between user and kernel
+ * addresses, which has at least 2^47 bytes.
  */
 #include <linux/nospec.h>
 
@@ -31,21 +22,21 @@
 #include "walk/user.h"
 #include "walk/walk.h"
 
-/* Why follow() has returned. */
+/* Why follow() has returned, and what happens next. */
 enum fast_end {
-	FAST_MISSED,	/* the row of the last frame is not cached, and must be decoded */
-	FAST_OUTSIDE,	/* the next caller is outside of the range, and was not entered */
-	FAST_OTHER,	/* the row of the last frame is not packed, or its step fails */
-	FAST_FULL,	/* there is no room for another frame */
+	FAST_MISSED,	/* a row is not in the row cache: sfu_section_add_row() decodes it */
+	FAST_OUTSIDE,	/* the next caller is outside of the range: enter_outer() enters it */
+	FAST_OTHER,	/* a row is not packed, or a step fails: the general path does the step */
+	FAST_FULL,	/* there is no room, or no budget, for another frame */
 };
 
-/* The state of the fast path. */
+/* The state of the fast path, made by sfu_fast_callers() for the frames of one walk. */
 struct fast_walk {
 	unsigned long		sp;		/* last frame's SP; FAST_OUTSIDE: caller's SP */
 	unsigned long		fp;		/* FP of the frame that @sp belongs to */
 	unsigned long		ra;		/* FAST_OUTSIDE: the caller's return address */
 	u64			key;		/* row cache key of the last frame */
-	u64			row;		/* FAST_OTHER: the last frame's row */
+	u64			row;		/* FAST_OTHER: packed row of the last frame */
 	u64			*ips;		/* where to store the address of the next frame */
 	u64			*end;		/* end of the array that @ips points into */
 	unsigned long		first_ra;	/* lowest possible return address in the range */
@@ -58,7 +49,7 @@ struct fast_walk {
 	unsigned int		nr_missed;	/* rows that were not cached, but in the table */
 };
 
-/* Finds the row of @key in the table, and caches it. Returns 0 if there is no table. */
+/* Finds a row in the compiled table, and adds it to the row cache. Returns 0 without a table. */
 static noinline u64 find_in_table(struct fast_walk *fast, u64 key)
 {
 	const struct sfu_table *table = fast->table;
@@ -74,8 +65,8 @@ static noinline u64 find_in_table(struct fast_walk *fast, u64 key)
 }
 
 /*
- * Enters frames of one range. The loop keeps its variables in registers, and reads constants from
- * @fast. If another function were inlined here, there would be too few registers.
+ * Enters frames of one range. The loop keeps its variables in registers. If another function were
+ * inlined here, there would be too few registers.
  */
 static noinline enum fast_end follow(struct fast_walk *fast)
 {
@@ -104,7 +95,7 @@ static noinline enum fast_end follow(struct fast_walk *fast)
 		}
 		base = sp;
 		if (unlikely(row & (SFU_ROW_BY_FP | SFU_ROW_IS_OTHER))) {
-			/* The process chooses @fp: the mask bounds it in speculation, too. */
+			/* The process chooses FP. The mask bounds it in speculation, too. */
 			base = array_index_nospec(fp, end);
 			if (row & SFU_ROW_IS_OTHER || base < sp ||
 			    !IS_ALIGNED(base, SFU_ARCH_CFA_ALIGN))
@@ -113,10 +104,10 @@ static noinline enum fast_end follow(struct fast_walk *fast)
 		cfa = base + (row & SFU_ROW_CFA);
 		if (cfa > end)
 			break;
-		/* Calls push the return address last. A failed read leaves its target undefined. */
+		/* If calls push the return address, it is the last word below the CFA. */
 		sfu_user_get_word(ra, SFU_ARCH_REG_RA < 0 ? cfa - sizeof(ra) :
 				  base + FIELD_GET(SFU_ROW_RA, row), close);
-		if (row & SFU_ROW_SAVES_FP) {
+		if (row & SFU_ROW_SAVES_FP) {	/* FP must stay valid if the read fails */
 			sfu_user_get_word(caller_fp, base + FIELD_GET(SFU_ROW_FP, row), close);
 			fp = caller_fp;
 		}
@@ -145,7 +136,7 @@ closed:
 	return why;
 }
 
-/* Prepares @fast for @addr in walk->last. Returns false if the fast path cannot use its section. */
+/* Prepares @fast for the range of @addr, walk->last. Returns false if its section is of no use. */
 static __always_inline bool go_to_range(struct fast_walk *fast, struct sfu_walk *walk,
 					unsigned long addr)
 {
@@ -163,7 +154,6 @@ static __always_inline bool go_to_range(struct fast_walk *fast, struct sfu_walk 
 	return sfu_section_is(section, SFU_SECTION_READY) && !section->entry_size;
 }
 
-/* Enters the caller that follow() has found outside of the range. */
 static __always_inline enum sfu_stop enter_outer(struct fast_walk *fast, struct sfu_walk *walk)
 {
 	struct sfu_frame caller = { .ip = fast->ra, .sp = fast->sp, .fp = fast->fp };

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Primitives of a walk: read memory and registers, find range and row, and compute the caller.
- *
- * The caller is computed into a structure of its own and checked. The present frame does not change
- * before sfu_walk_enter(), so a failed step changes nothing.
+ * Primitives of a walk: read memory and registers, find the range, and compute the caller. The
+ * frame of the walk changes only after the caller has been checked: a failed step changes nothing.
  */
 #include <linux/ptrace.h>
 
@@ -23,8 +21,8 @@ bool sfu_walk_read_code(struct sfu_walk *walk, void *code, unsigned long addr, s
 }
 
 /*
- * Reads @before bytes of code before @ip, and @after bytes from @ip on. If a neighbouring page is
- * absent, its bytes are set to 0. Returns false if the page of @ip is absent.
+ * Reads @before bytes of code before @ip, and @after bytes from @ip on. Bytes of absent pages are
+ * set to 0. Returns false if the page of @ip is absent.
  */
 bool sfu_walk_read_around(struct sfu_walk *walk, u8 *code, unsigned long ip, unsigned int before,
 			  unsigned int after)
@@ -41,7 +39,7 @@ bool sfu_walk_read_around(struct sfu_walk *walk, u8 *code, unsigned long ip, uns
 	       sfu_walk_read_code(walk, code + (begin - from), begin, end - begin);
 }
 
-/* Reads a word of the user stack. SFU_STOP_STACK: its page is absent; SFU_STOP_BUDGET. */
+/* Reads a word of user memory. SFU_STOP_STACK: its page is absent; SFU_STOP_BUDGET. */
 enum sfu_stop sfu_walk_read_word(struct sfu_walk *walk, unsigned long addr, unsigned long *val)
 {
 	if (sfu_walk_read_code(walk, val, addr, sizeof(*val)))
@@ -58,8 +56,8 @@ enum sfu_stop sfu_walk_read_saved(struct sfu_walk *walk, unsigned long sigcontex
 }
 
 /*
- * Reads the register with DWARF number @reg, below SFU_ARCH_NR_REGS, in the present frame. Returns
- * SFU_STOP_REGISTER if it is unknown there; else as sfu_walk_read_word().
+ * Reads a register of the present frame, by its DWARF number, which is below SFU_ARCH_NR_REGS.
+ * SFU_STOP_REGISTER: its value is unknown in this frame; else as sfu_walk_read_word().
  */
 enum sfu_stop sfu_walk_read_register(struct sfu_walk *walk, unsigned int reg, unsigned long *val)
 {
@@ -78,7 +76,7 @@ enum sfu_stop sfu_walk_read_register(struct sfu_walk *walk, unsigned int reg, un
 	return SFU_STOP_NONE;
 }
 
-/* Returns the range of an address, or NULL. Tries the last range first: most callers are in it. */
+/* Returns the range of an address, or NULL. The last range is tried first: it has most callers. */
 struct sfu_range *sfu_walk_find_range(struct sfu_walk *walk, unsigned long addr)
 {
 	struct sfu_range *last = walk->last;
@@ -89,10 +87,7 @@ struct sfu_range *sfu_walk_find_range(struct sfu_walk *walk, unsigned long addr)
 	return walk->last;
 }
 
-/*
- * Returns the start address of the function with @row, the row at @addr. Returns 0 if the start is
- * unknown, or the budget ends.
- */
+/* Returns the start of the function that has @row at @addr; 0 if it is unknown. */
 u64 sfu_walk_find_function(struct sfu_walk *walk, const struct sframe_row *row,
 			   unsigned long addr)
 {
@@ -134,9 +129,8 @@ static enum sfu_stop find_cfa(struct sfu_walk *walk, const struct sframe_row *ro
 	if (stop)
 		return stop;
 	/*
-	 * Functions save registers below the CFA. glibc's setcontext() and longjmp() have rows in
-	 * which the CFA is the argument, a buffer, and the return address is above the CFA or in a
-	 * register. Such a CFA is not the caller's stack pointer.
+	 * In rows of glibc's setcontext() and longjmp(), the CFA is the argument, a buffer, and not
+	 * the caller's stack pointer. There, the return address is above the CFA or in a register.
 	 */
 	if (row->cfa.how == SFRAME_RULE_REG && row->cfa.reg != SFU_ARCH_REG_SP &&
 	    row->cfa.reg != SFU_ARCH_REG_FP && !row->signal &&
@@ -151,7 +145,7 @@ static enum sfu_stop find_cfa(struct sfu_walk *walk, const struct sframe_row *ro
 static enum sfu_stop find_ra(struct sfu_walk *walk, const struct sframe_rule *rule,
 			     unsigned long cfa, unsigned long below, unsigned long *ra)
 {
-	/* A call does not store its return address below the stack pointer. */
+	/* No call stores its return address below the stack pointer. */
 	if (rule->how == SFRAME_RULE_CFA_MEM && cfa + rule->off < below)
 		return SFU_STOP_CFA;
 	if (rule->how != SFRAME_RULE_SAME)
@@ -165,8 +159,7 @@ static enum sfu_stop find_ra(struct sfu_walk *walk, const struct sframe_rule *ru
 /*
  * Finds the caller's frame pointer. A function that realigns the stack has a rule that loads the
  * caller's FP from an address relative to FP. Compilers leave this rule in place after the epilogue
- * has restored FP. Then the rule gives an address outside of the frame, and FP itself is the
- * result.
+ * has restored FP. Then the address is outside of the frame, and FP itself is the result.
  */
 static enum sfu_stop find_fp(struct sfu_walk *walk, const struct sframe_rule *rule,
 			     unsigned long cfa, unsigned long *fp)
@@ -186,9 +179,9 @@ static enum sfu_stop find_fp(struct sfu_walk *walk, const struct sframe_rule *ru
 #define MAX_ABOVE_OUTERMOST	32
 
 /*
- * Checks that the address of @caller is in a range, and sets walk->last to this range. If the
- * address is the uretprobe trampoline, @caller gets the original return address. Returns
- * SFU_STOP_NONE; SFU_STOP_COMPLETE at the end of the stack; SFU_STOP_RA if there is no code.
+ * Checks that the address of @caller is in a range, and sets walk->last to this range. Replaces the
+ * address of the uretprobe trampoline by the original return address. Returns SFU_STOP_NONE;
+ * SFU_STOP_COMPLETE at the end of the stack; SFU_STOP_RA if there is no code.
  */
 enum sfu_stop sfu_walk_check_caller(struct sfu_walk *walk, struct sfu_frame *caller)
 {
@@ -209,7 +202,7 @@ enum sfu_stop sfu_walk_check_caller(struct sfu_walk *walk, struct sfu_frame *cal
 
 /*
  * Computes and checks the caller of the present frame by its row. The CFA must be above @below.
- * Returns SFU_STOP_NONE, or why there is no valid caller; @caller is undefined then.
+ * Returns SFU_STOP_NONE, or why there is no valid caller: then @caller is undefined.
  */
 enum sfu_stop sfu_walk_find_caller_above(struct sfu_walk *walk, const struct sframe_row *row,
 					 unsigned long below, struct sfu_frame *caller)

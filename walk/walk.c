@@ -4,15 +4,13 @@
  *
  * The fast path (fast.c) enters most frames. The general path finds the range of the address and
  * the row in its section, and applies the row. fallback.c finds the callers of code without a row,
- * and signal.c crosses signal frames. Each step returns SFU_STOP_NONE, or why it cannot go on.
+ * and signal.c crosses signal frames.
  *
  * A walk cannot loop, because each step does one of four things: it raises the stack pointer; it
  * crosses a signal frame, at most SFU_MAX_SIGNALS times; it leaves the sampled frame, or a frame
- * that such a signal interrupted; or it continues on another stack, at lower addresses, at most
+ * that a signal interrupted; or it goes to another stack, at lower addresses, at most
  * SFU_MAX_SWITCHES times. The work is bounded, because one budget is charged for look-ups, steps,
- * reads, and the list of pending uretprobes.
- *
- * A walk takes no lock, allocates nothing, and never waits. Preemption is disabled.
+ * reads, and the list of pending uretprobes. A walk takes no lock, and allocates nothing.
  */
 #include <linux/ptrace.h>
 #include <linux/sched.h>
@@ -106,7 +104,7 @@ static enum sfu_stop step(struct sfu_walk *walk, struct sfu_range *range)
 	case 0:
 		if (row.outermost)
 			return SFU_STOP_COMPLETE;
-		/* Rows lead to higher addresses only. The saved context has all registers. */
+		/* The interrupted stack may be below the handler's: no row leads there. */
 		if (row.cfa.how == SFRAME_RULE_SAME ||
 		    (row.signal && sfu_signal_is_at_return(walk)))
 			return sfu_signal_step(walk);
@@ -150,9 +148,9 @@ static noinline enum sfu_stop walk_slow(struct sfu_walk *walk, struct sfu_range 
 }
 
 /*
- * Enters the next frames, at most @max (not 0). Stores their addresses in @ips, and their number in
- * @nr. Returns SFU_STOP_NONE if a frame was entered, and the walk can go on; else why the walk ends
- * after these frames, of which there may be none. Then only the ip of &sfu_walk.frame is valid.
+ * Enters the next frames of a walk, at most @max (not 0). Stores their addresses in @ips, and their
+ * number in @nr. Returns SFU_STOP_NONE if at least one frame was entered, and the walk can go on.
+ * Else returns why the walk ends: then only the ip of &sfu_walk.frame is valid.
  */
 enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max,
 			       unsigned int *nr)
@@ -161,7 +159,7 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
 	enum sfu_stop stop;
 
 	*nr = 0;
-	/* The registers are of the old program. The memory may be of the new one already. */
+	/* In execve(), the registers may be of the old program and the memory of the new one. */
 	if (current->in_execve && !(walk->map && walk->map->nr_sections))
 		return SFU_STOP_EXEC;
 	if (!walk->has_memory)
@@ -185,10 +183,10 @@ enum sfu_stop sfu_walk_callers(struct sfu_walk *walk, u64 *ips, unsigned int max
  *
  * During a task switch, user addresses refer to the memory of the next task while current is still
  * the previous one. Calls of the firmware and writes to kernel code use page tables of their own.
- * NMIs, tracepoints and kprobes occur there, so each walk checks whose memory it is. One check is
- * enough: the interrupted code does not continue before the walk ends.
+ * NMIs, tracepoints and kprobes occur there, so each walk checks once whose memory it is: the
+ * interrupted code does not continue before the walk ends.
  *
- * Members are set one by one: a structure assignment would first clear all of it.
+ * Members are set one by one, because a structure assignment would first clear all of it.
  */
 void sfu_walk_init(struct sfu_walk *walk, struct sfu_map *map, bool is_inherited,
 		   struct sfu_row_cache *cache, struct pt_regs *regs)
