@@ -8,15 +8,15 @@
  * of the header after it is read, and only the checked value is used.
  *
  * Spectre: no read is masked. If the processor mispredicts a check, the search stays in the FDE
- * table, a check of entries reads the end of the header, and a check of rows reads a few rows after
- * the end of the section. Info words and counts have too few bits for an index out of bounds.
+ * table, the step before the first FDE reads the header, and reads of rows end a few rows after the
+ * section. Info words and counts have too few bits for an index out of bounds.
  */
 #ifndef SFRAME_FIND_H
 #define SFRAME_FIND_H
 
 #include "sframe_core.h"
 
-/* Reads a number of @size bytes (1, 2, 4 or 8) to @val. Returns false if its page is absent. */
+/* Reads a number of @size bytes (1, 2, 4 or 8) to @val. Returns false if it is not readable now. */
 typedef bool (*sframe_get_t)(const struct sframe_header *hdr, struct sframe_reader *rd, u64 addr,
 			     u32 size, u64 *val);
 
@@ -24,7 +24,7 @@ typedef bool (*sframe_get_t)(const struct sframe_header *hdr, struct sframe_read
 struct sframe_reading {
 	const struct sframe_header	*hdr;	/* checked header of the section */
 	struct sframe_reader		*rd;	/* budget of the look-up, and the defect it finds */
-	sframe_get_t			get;	/* reads a number; a constant: it is inlined */
+	sframe_get_t			get;	/* reads a number; a constant, so it is inlined */
 };
 
 static __always_inline bool sframe_get(const struct sframe_reading *from, u64 addr, u32 size,
@@ -213,23 +213,25 @@ static __always_inline int sframe_find_function(const struct sframe_reading *fro
 
 	if (!(hdr->flags & SFRAME_F_FDE_SORTED) || !hdr->num_fdes) {
 		err = sframe_scan(from, pc, is_v3, &at, fde);
-	} else {
-		err = hdr->flags & SFRAME_F_FDE_FUNC_START_PCREL ?
-		      sframe_search(from, pc, is_v3, true, &at) :
-		      sframe_search(from, pc, is_v3, false, &at);
-		if (!err && !sframe_get_entry(from, at, is_v3, fde))
-			return -EFAULT;
-		if (!err && !sframe_covers(hdr, fde, pc))
-			err = sframe_step_back(from, pc, is_v3, &at, fde);
+		return err ?: sframe_get_rest(from, at, is_v3, fde);
 	}
+	if (hdr->flags & SFRAME_F_FDE_FUNC_START_PCREL)
+		err = sframe_search(from, pc, is_v3, true, &at);
+	else
+		err = sframe_search(from, pc, is_v3, false, &at);
+	if (err)
+		return err;
+	if (!sframe_get_entry(from, at, is_v3, fde))
+		return -EFAULT;
+	if (!sframe_covers(hdr, fde, pc))
+		err = sframe_step_back(from, pc, is_v3, &at, fde);
 	return err ?: sframe_get_rest(from, at, is_v3, fde);
 }
 
-/* Reads the data words of a row, @size bytes each, from @addr on. */
 static __always_inline bool sframe_get_words(const struct sframe_reading *from, u64 addr, u32 size,
 					     struct sframe_raw_row *raw)
 {
-	s32 *word = raw->words;		/* an index would have a bounds check, which is a call */
+	s32 *word = raw->words;		/* an index would call a bounds check */
 	const u32 unused = 32 - 8 * size;
 	u64 end = addr + SFRAME_FRE_NR_WORDS(raw->info) * size, val;
 
@@ -241,7 +243,7 @@ static __always_inline bool sframe_get_words(const struct sframe_reading *from, 
 	return true;
 }
 
-/* sframe_get_words() with a constant size. The info word has been read and checked. */
+/* Reads the data words of a row, from @addr on. The caller has checked the info word. */
 static __always_inline bool sframe_get_all_words(const struct sframe_reading *from, u64 addr,
 						 struct sframe_raw_row *raw)
 {
@@ -270,7 +272,7 @@ static __always_inline int sframe_find_raw(const struct sframe_reading *from,
 	u64 end = from->hdr->fre_addr + from->hdr->fre_len;
 	u64 last = end - addr_size - 1;		/* last address where a row may begin */
 	u64 start, info, found = 0, found_info = 0, least = 0;
-	const u16 *size_of = sframe_words_sizes;	/* no index, as in sframe_get_words() */
+	const u16 *size_of = sframe_words_sizes;	/* no index: no bounds check */
 	enum sframe_defect defect = SFRAME_DEFECT_FRE_CUT;
 	u32 max_rows = fde->num_fres, nr = 0, sizes = 0, size;
 
@@ -317,7 +319,6 @@ malformed:
 				sizes & SFRAME_NO_SIZE ? SFRAME_DEFECT_WORD_SIZE : defect);
 }
 
-/* Sets the members of @raw that depend on the function alone. */
 static __always_inline void sframe_set_function(const struct sframe_fde *fde,
 						struct sframe_raw_row *raw)
 {
@@ -338,10 +339,12 @@ static __always_inline int sframe_find(const struct sframe_reading *from, u64 pc
 	u32 off;
 	int err = sframe_charge(from->rd, SFRAME_FIND_COST);
 
-	if (!err)
-		err = from->hdr->version == SFRAME_VERSION_3 ?
-		      sframe_find_function(from, pc, true, &fde) :
-		      sframe_find_function(from, pc, false, &fde);
+	if (err)
+		return err;
+	if (from->hdr->version == SFRAME_VERSION_3)
+		err = sframe_find_function(from, pc, true, &fde);
+	else
+		err = sframe_find_function(from, pc, false, &fde);
 	if (err)
 		return err;
 	sframe_set_function(&fde, raw);
